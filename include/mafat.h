@@ -590,7 +590,7 @@ struct mafat_buffer_facts {
 MAFAT_SIZED void mafat_answer_arena(const struct mafat_answer *answer, struct mafat_arena_facts *facts);
 /* From 0 to n_buffers - 1. MAFAT_EINVAL: no such one; then nothing is filled. */
 MAFAT_SIZED int mafat_answer_buffer(const struct mafat_answer *answer, int index, struct mafat_buffer_facts *facts);
-/* The layer, run in parts, that has one of them at that position; -1: none. */
+/* The layer, run in parts, that has one of them at that position; -1: none, or of an input. */
 MAFAT_API int mafat_answer_part(const struct mafat_answer *answer, int position);
 /* MAFAT_ELIMIT where the plan does not fit, with what opening the model would say. */
 MAFAT_API int mafat_answer_check(const struct mafat_answer *answer, struct mafat_diagnostic *d);

@@ -16,18 +16,35 @@ int mafat_algorithms_default(struct mafat_plan *plan, const struct mafat_network
   return MAFAT_OK;
 }
 
-int mafat_algorithms_apply(struct mafat_plan *plan, const struct mafat_network *n, struct mafat_span group,
+/* The place of a layer in a rising list, or of the next one behind where it would be. */
+static int find_place(const int *layers, int n_layers, int layer)
+{
+  int i = 0;
+  while (i < n_layers && layers[i] < layer) i++;
+  return i;
+}
+
+static bool is_in(const int *layers, int n_layers, int layer)
+{
+  int i = find_place(layers, n_layers, layer);
+  return i < n_layers && layers[i] == layer;
+}
+
+int mafat_algorithms_apply(struct mafat_plan *plan, const struct mafat_network *n, const int *layers, int n_layers,
                            enum mafat_algorithm algorithm, const struct mafat_algorithm_word *word,
                            struct mafat_diagnostic *d)
 {
-  const struct mafat_span *spans = word->n ? word->layers : &group;
+  struct mafat_span all = {layers[0], layers[n_layers - 1] + 1};
+  const struct mafat_span *spans = word->n ? word->layers : &all;
   if (!word->given) return MAFAT_OK;
   for (int i = 0; i < (word->n ? word->n : 1); i++) {
-    if (spans[i].begin < group.begin || spans[i].end > group.end)
-      return mafat_fail(d, MAFAT_EINVAL, "expected layers %d to %d behind :%s, found %d", group.begin,
-                        group.end - 1, mafat_algorithm_name(algorithm),
-                        spans[i].begin < group.begin ? spans[i].begin : spans[i].end - 1);
-    for (int l = spans[i].begin; l < spans[i].end; l++) {
+    bool begins = is_in(layers, n_layers, spans[i].begin);
+    if (!begins || !is_in(layers, n_layers, spans[i].end - 1))
+      return mafat_fail(d, MAFAT_EINVAL, "expected layers %d to %d%s behind :%s, found %d", all.begin, all.end - 1,
+                        mafat_span_size(all) > n_layers ? ", as far as they are in the group," : "",
+                        mafat_algorithm_name(algorithm), begins ? spans[i].end - 1 : spans[i].begin);
+    for (int k = find_place(layers, n_layers, spans[i].begin); k < n_layers && layers[k] < spans[i].end; k++) {
+      int l = layers[k];
       bool applies = algorithm == MAFAT_DIRECT || mafat_winograd_applies(&n->layers[l]);
       if (!applies && word->n && mafat_span_size(spans[i]) == 1)
         return mafat_fail(d, MAFAT_EINVAL, "expected a 3x3 convolution of stride 1 behind :%s, found layer %d [%s]",

@@ -8,9 +8,9 @@
 /* Fills plan->algorithms by the options alone. MAFAT_ENOMEM. */
 int mafat_algorithms_default(struct mafat_plan *plan, const struct mafat_network *n);
 
-/* Applies a word to the group of layers [first, end). MAFAT_EINVAL: a layer is not
- * in the group, or has no such algorithm. */
-int mafat_algorithms_apply(struct mafat_plan *plan, const struct mafat_network *n, struct mafat_span group,
+/* Applies a word to a group's layers (n_layers), rising. MAFAT_EINVAL: a layer is not in the group, or has no such
+ * algorithm. */
+int mafat_algorithms_apply(struct mafat_plan *plan, const struct mafat_network *n, const int *layers, int n_layers,
                            enum mafat_algorithm algorithm, const struct mafat_algorithm_word *word,
                            struct mafat_diagnostic *d);
 

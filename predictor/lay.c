@@ -7,6 +7,7 @@
 #include "predictor/packing.h"
 #include "predictor/parts/parts.h"
 #include "predictor/place/in_place.h"
+#include "predictor/place/in_rows.h"
 #include "predictor/residence.h"
 
 enum {
@@ -18,12 +19,24 @@ struct laying {
   const struct mafat_spec *spec;
   const struct mafat_network *network;
   struct mafat_plan *plan;
+  int n_laid;                 /* of plan->members */
   struct mafat_diagnostic *d; /* without the plan, which mafat_lay puts before it */
 };
 
+/* Layers of a group, rising: where they stand in plan->members. */
+struct run {
+  const int *layers;
+  int n;
+};
+
+static int last_of(struct run r)
+{
+  return r.layers[r.n - 1];
+}
+
 /* ---- groups ---- */
 
-static struct mafat_group *append_group(struct mafat_plan *plan, int first, int end)
+static struct mafat_group *append_group(struct mafat_plan *plan, struct run layers)
 {
   struct mafat_group *grown =
       mafat_heap_realloc(plan->heap, plan->groups, (size_t)(plan->n_groups + 1) * sizeof *plan->groups);
@@ -31,11 +44,8 @@ static struct mafat_group *append_group(struct mafat_plan *plan, int first, int 
   plan->groups = grown;
   struct mafat_group *g = &grown[plan->n_groups];
   int at = plan->n_groups ? g[-1].at.end : 0;
-  *g = (struct mafat_group){.at = mafat_span(at, at + end - first)};
-  for (int l = first; l < end; l++, at++) {
-    plan->members[at] = l;
-    plan->group_of[l] = plan->n_groups;
-  }
+  *g = (struct mafat_group){.at = mafat_span(at, at + layers.n)};
+  for (int i = 0; i < layers.n; i++) plan->group_of[layers.layers[i]] = plan->n_groups;
   plan->n_groups++;
   return g;
 }
@@ -86,10 +96,11 @@ static long long row_steps(const struct mafat_network *n, int least, int tensor)
 }
 
 /* Every step of rows looks at what the layer reads and at who reads what it writes. */
-static long long row_looks(const struct mafat_network *n, int least, int first, int end)
+static long long row_looks(const struct mafat_network *n, int least, struct run layers)
 {
   long long looks = 0;
-  for (int l = first; l < end; l++) {
+  for (int i = 0; i < layers.n; i++) {
+    int l = layers.layers[i];
     looks += row_steps(n, least, l);
     for (struct mafat_reads r = mafat_layer_reads(&n->layers[l]); mafat_reads_next(&r);)
       looks += row_steps(n, least, l) + row_steps(n, least, r.source->tensor);
@@ -97,45 +108,45 @@ static long long row_looks(const struct mafat_network *n, int least, int first, 
   return looks;
 }
 
-static int check_rows(struct laying *l, int least, int first, int end)
+static int check_rows(struct laying *l, int least, struct run layers)
 {
-  if (row_looks(l->network, least, first, end) <= MAX_ROW_LOOKS) return MAFAT_OK;
+  if (row_looks(l->network, least, layers) <= MAX_ROW_LOOKS) return MAFAT_OK;
   return mafat_fail(l->d, MAFAT_EINVAL,
                     "the rows%d group over layers %d..%d has more steps of rows than a run can walk through",
-                    least, first, end - 1);
+                    least, layers.layers[0], last_of(layers));
 }
 
-static int check_grid(struct laying *l, const struct mafat_grid *grid, int first, int end)
+static int check_grid(struct laying *l, const struct mafat_grid *grid, struct run layers)
 {
-  struct mafat_shape out = l->network->layers[end - 1].out;
+  struct mafat_shape out = l->network->layers[last_of(layers)].out;
   const char *why = NULL;
   if (grid->n_rows > out.h || grid->n_cols > out.w) why = "has more tiles than the output map has pixels";
   if (grid->rows && grid->n_rows > 1 && grid->rows[grid->n_rows - 2] >= out.h)
     why = "has a row boundary outside the output map";
   if (grid->cols && grid->n_cols > 1 && grid->cols[grid->n_cols - 2] >= out.w)
     why = "has a column boundary outside the output map";
-  if (!why && (long long)grid->n_rows * grid->n_cols * (end - first) > MAX_TILE_STEPS)
+  if (!why && (long long)grid->n_rows * grid->n_cols * layers.n > MAX_TILE_STEPS)
     why = "has more tiles than a run can walk through";
   if (!why) return MAFAT_OK;
   return mafat_fail(l->d, MAFAT_EINVAL,
                     "the %dx%d group over layers %d..%d %s (%d x %d, height x width)",
-                    grid->n_rows, grid->n_cols, first, end - 1, why, out.h, out.w);
+                    grid->n_rows, grid->n_cols, layers.layers[0], last_of(layers), why, out.h, out.w);
 }
 
 /* ---- laying ---- */
 
-static int lay_group(struct laying *l, const struct mafat_cut *cut, struct mafat_group_weights weights, int first, int end)
+static int lay_group(struct laying *l, const struct mafat_cut *cut, struct mafat_group_weights weights, struct run layers)
 {
   int code = MAFAT_OK;
-  if (cut->kind == MAFAT_CUT_GRID) code = check_grid(l, &cut->as.grid, first, end);
-  if (cut->kind == MAFAT_CUT_ROWS) code = check_rows(l, cut->as.rows.least, first, end);
+  if (cut->kind == MAFAT_CUT_GRID) code = check_grid(l, &cut->as.grid, layers);
+  if (cut->kind == MAFAT_CUT_ROWS) code = check_rows(l, cut->as.rows.least, layers);
   if (code) return code;
-  struct mafat_group *g = append_group(l->plan, first, end);
+  struct mafat_group *g = append_group(l->plan, layers);
   bool enough = g != NULL;
   if (enough) {
     g->cut = *cut;
     g->weights = weights;
-    struct mafat_shape out = l->network->layers[end - 1].out;
+    struct mafat_shape out = l->network->layers[last_of(layers)].out;
     if (cut->kind == MAFAT_CUT_GRID) enough = make_grid(l->plan->heap, g, &cut->as.grid, out);
     if (cut->kind == MAFAT_CUT_SPLIT) enough = mafat_splits_copy(l->plan->heap, &g->cut.as.split, &cut->as.split);
   }
@@ -165,49 +176,100 @@ static bool is_given(const struct mafat_cut *cut)
   return cut->kind == MAFAT_CUT_GRID && (cut->as.grid.rows || cut->as.grid.cols);
 }
 
-/* A run of layers [first, end) under one written group: split where a layer
- * cannot be tiled. */
-static int lay_run(struct laying *l, const struct mafat_group_spec *g, int first, int end)
+/* The layers of one written group: split where a layer cannot be tiled. */
+static int lay_run(struct laying *l, const struct mafat_group_spec *g, struct run all)
 {
   const struct mafat_layer *layers = l->network->layers;
   struct mafat_group_weights weights = usual_weights(g->weights);
   struct mafat_cut cut = usual_cut(g->cut), whole = whole_cut(g);
-  if (cut.kind == MAFAT_CUT_PANELS || cut.kind == MAFAT_CUT_SPLIT) return lay_group(l, &cut, weights, first, end);
-  if (cut.kind == MAFAT_CUT_GRID && !mafat_cut_is_tiled(&cut)) return lay_group(l, &whole, weights, first, end);
-  for (int begin = first, stop; begin < end; begin = stop) {
-    bool tileable = mafat_layer_is_tileable(&layers[begin]);
-    for (stop = begin + 1; stop < end && mafat_layer_is_tileable(&layers[stop]) == tileable;) stop++;
-    if (is_given(&cut) && (begin > first || stop < end)) {
-      int layer = tileable ? stop : begin;
+  if (cut.kind == MAFAT_CUT_PANELS || cut.kind == MAFAT_CUT_SPLIT) return lay_group(l, &cut, weights, all);
+  if (cut.kind == MAFAT_CUT_GRID && !mafat_cut_is_tiled(&cut)) return lay_group(l, &whole, weights, all);
+  for (int begin = 0, stop; begin < all.n; begin = stop) {
+    bool tileable = mafat_layer_is_tileable(&layers[all.layers[begin]]);
+    for (stop = begin + 1; stop < all.n && mafat_layer_is_tileable(&layers[all.layers[stop]]) == tileable;) stop++;
+    if (is_given(&cut) && (begin > 0 || stop < all.n)) {
+      int layer = all.layers[tileable ? stop : begin];
       return mafat_fail(l->d, MAFAT_EINVAL,
                         "given boundaries over layers %d..%d, but layer %d [%s] cannot be tiled: cut there",
-                        first, end - 1, layer, mafat_layer_type_name(layers[layer].type));
+                        all.layers[0], last_of(all), layer, mafat_layer_type_name(layers[layer].type));
     }
-    struct mafat_cut run = begin > first ? fit_grid(cut, layers[stop - 1].out) : cut;
-    int code = lay_group(l, tileable ? &run : &whole, weights, begin, stop);
+    struct mafat_cut run = begin > 0 ? fit_grid(cut, layers[all.layers[stop - 1]].out) : cut;
+    int code = lay_group(l, tileable ? &run : &whole, weights, (struct run){all.layers + begin, stop - begin});
     if (code) return code;
+  }
+  return MAFAT_OK;
+}
+
+/* ---- sets of layers ---- */
+
+enum { IN_NO_GROUP = -1, COMING = -2 /* in the group that is being made */ };
+
+/* Layers below the group's end and those that it names are coming into it. */
+static int mark(struct laying *l, const struct mafat_group_spec *g, int end)
+{
+  int *group_of = l->plan->group_of;
+  for (int i = 0; i < end; i++)
+    if (group_of[i] == IN_NO_GROUP) group_of[i] = COMING;
+  for (int i = 0; i < g->n_more; i++)
+    for (int k = g->more[i].begin; k < g->more[i].end; k++) {
+      if (k >= l->plan->n_layers || group_of[k] != IN_NO_GROUP)
+        return mafat_fail(l->d, MAFAT_EINVAL, "expected layers of no group so far behind the cut at %d, below %d, found %d",
+                          g->end, l->plan->n_layers, k);
+      group_of[k] = COMING;
+    }
+  return MAFAT_OK;
+}
+
+/* What is coming, put behind the members of the groups before. */
+static struct run collect(struct laying *l)
+{
+  struct run r = {l->plan->members + l->n_laid, 0};
+  for (int i = 0; i < l->plan->n_layers; i++)
+    if (l->plan->group_of[i] == COMING) l->plan->members[l->n_laid + r.n++] = i;
+  l->n_laid += r.n;
+  return r;
+}
+
+static int lay_written(struct laying *l, const struct mafat_group_spec *g, bool last)
+{
+  int all = l->plan->n_layers, first = 0, code = MAFAT_OK;
+  while (first < all && l->plan->group_of[first] != IN_NO_GROUP) first++;
+  if (!last && ((g->end <= first && !g->n_more) || g->end >= all))
+    return mafat_fail(l->d, MAFAT_EINVAL, "expected a cut between %d and %d, found %d", first + 1, all - 1, g->end);
+  if ((code = mark(l, g, last ? all : g->end))) return code;
+  struct run layers = collect(l);
+  if (layers.n == 0) return mafat_fail(l->d, MAFAT_EINVAL, "no layer is left for the last group");
+  for (int a = MAFAT_DIRECT; a < MAFAT_N_ALGORITHMS && code == MAFAT_OK; a++)
+    code = mafat_algorithms_apply(l->plan, l->network, layers.layers, layers.n, (enum mafat_algorithm)a, &g->algorithms[a], l->d);
+  return code ? code : lay_run(l, g, layers);
+}
+
+/* Does no layer of a set read what a later one makes? Where groups are runs of layers none does. */
+static int check_sets(struct laying *l)
+{
+  const struct mafat_plan *plan = l->plan;
+  for (int i = 0; i < plan->n_layers; i++) {
+    const struct mafat_layer *layer = &l->network->layers[i];
+    if (mafat_layer_is_alias(layer)) continue;
+    for (struct mafat_reads r = mafat_layer_reads(layer); mafat_reads_next(&r);)
+      if (r.source->tensor < plan->n_layers && plan->group_of[r.source->tensor] > plan->group_of[i])
+        return mafat_fail(l->d, MAFAT_EINVAL, "layer %d [%s] reads layer %d [%s], which is in a later group", i,
+                          mafat_layer_type_name(layer->type), r.source->tensor,
+                          mafat_layer_type_name(l->network->layers[r.source->tensor].type));
   }
   return MAFAT_OK;
 }
 
 static int lay_groups(struct laying *l)
 {
-  int first = 0, all = l->plan->n_layers;
-  for (int i = 0; i < l->spec->n_groups; i++) {
-    const struct mafat_group_spec *g = &l->spec->groups[i];
-    bool last = i + 1 == l->spec->n_groups;
-    struct mafat_span layers = {first, last ? all : g->end};
-    if (!last && (g->end <= first || g->end >= all))
-      return mafat_fail(l->d, MAFAT_EINVAL, "expected a cut between %d and %d, found %d",
-                        first + 1, all - 1, g->end);
-    int code = MAFAT_OK;
-    for (int a = MAFAT_DIRECT; a < MAFAT_N_ALGORITHMS && code == MAFAT_OK; a++)
-      code = mafat_algorithms_apply(l->plan, l->network, layers, (enum mafat_algorithm)a, &g->algorithms[a], l->d);
-    if (code == MAFAT_OK) code = lay_run(l, g, layers.begin, layers.end);
-    if (code) return code;
-    first = layers.end;
+  bool sets = false;
+  int code = MAFAT_OK;
+  for (int i = 0; i < l->plan->n_layers; i++) l->plan->group_of[i] = IN_NO_GROUP;
+  for (int i = 0; i < l->spec->n_groups && code == MAFAT_OK; i++) {
+    code = lay_written(l, &l->spec->groups[i], i + 1 == l->spec->n_groups);
+    sets = sets || l->spec->groups[i].n_more > 0;
   }
-  return MAFAT_OK;
+  return code || !sets ? code : check_sets(l);
 }
 
 static void place_inputs(struct laying *l)
@@ -219,11 +281,9 @@ static void place_inputs(struct laying *l)
 /* In rows layers take turns, as they are asked for. */
 static int check_order(struct laying *l)
 {
-  if (l->spec->sorting == MAFAT_SORT_FILE && !l->spec->in_place) return MAFAT_OK;
+  if (l->spec->sorting == MAFAT_SORT_FILE) return MAFAT_OK;
   for (int g = 0; g < l->plan->n_groups; g++)
     if (l->plan->groups[g].cut.kind != MAFAT_CUT_ROWS) return MAFAT_OK;
-  if (l->spec->sorting == MAFAT_SORT_FILE)
-    return mafat_fail(l->d, MAFAT_EINVAL, "inplace has nothing to place: in rows layers take turns");
   return mafat_fail(l->d, MAFAT_EINVAL, "order=%s has nothing to order: in rows layers take turns",
                     mafat_sorting_name(l->spec->sorting));
 }
@@ -240,8 +300,10 @@ static int complete(struct laying *l, const struct mafat_plan_options *options)
   bool place = l->plan->in_place && !options->keep_all;
   if (code == MAFAT_OK && l->plan->sorting != MAFAT_SORT_FILE) code = mafat_group_order_sort(l->plan, l->network, place);
   if (code == MAFAT_OK) code = mafat_parts_sort(l->plan, l->network);
+  if (code == MAFAT_OK) code = mafat_parts_place_inputs(l->plan, l->network);
   if (code == MAFAT_OK) mafat_parts_number(l->plan);
   if (code == MAFAT_OK) code = mafat_in_place_find(l->plan, l->network, place);
+  if (code == MAFAT_OK) code = mafat_in_rows_find(l->plan, l->network, place);
   return code ? mafat_fail(l->d, code, "out of memory") : MAFAT_OK;
 }
 
@@ -271,7 +333,7 @@ int mafat_lay(struct mafat_plan **out, const struct mafat_spec *spec, const stru
               struct mafat_diagnostic *d)
 {
   struct mafat_diagnostic why = {""};
-  struct laying l = {spec, ground->network, mafat_heap_calloc(ground->options->heap, 1, sizeof *l.plan), &why};
+  struct laying l = {spec, ground->network, mafat_heap_calloc(ground->options->heap, 1, sizeof *l.plan), 0, &why};
   *out = NULL;
   if (!l.plan) return mafat_fail(d, MAFAT_ENOMEM, "plan: out of memory");
   int code = begin(&l, ground);

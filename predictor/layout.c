@@ -33,9 +33,11 @@ struct maker {
   struct mafat_layout *layout;
   struct extent *extents; /* [operator] */
   struct times *lives;    /* [operator]; of one in bricks of all together */
-  struct times *bricks;   /* [brick]: of tensors in bricks, one tensor's after the other's */
+  struct times *bricks;   /* [brick]: of tensors in bricks, one tensor's after the other's; then of sums */
   int *first_brick;       /* [operator]: in that list */
+  int *first_sums;        /* [operator]: there, of each part of the map */
   struct times *parts;    /* [operator]: of the steps of layers that are in parts */
+  int *slots;             /* [operator]: of the ring that it owns; 0: it owns none */
   bool outline, sketch;   /* layout.h */
 };
 
@@ -63,8 +65,9 @@ static void share_pads(struct maker *m)
   for (bool grown = true; grown;) { /* back through chains, a few layers long */
     grown = false;
     for (int l = 0; l < m->plan->n_layers; l++) {
-      if (!mafat_plan_is_in_place(m->plan, l)) continue;
-      struct mafat_tensor_layout *a = &tensors[l], *b = &tensors[m->plan->place_of[l]];
+      int other = mafat_plan_shares_with(m->plan, l);
+      if (other < 0) continue;
+      struct mafat_tensor_layout *a = &tensors[l], *b = &tensors[other];
       grown = grown || a->left != b->left || a->right != b->right;
       a->left = b->left = mafat_max(a->left, b->left);
       a->right = b->right = mafat_max(a->right, b->right);
@@ -188,10 +191,10 @@ static struct times group_times(const struct mafat_group *g)
 /* Do steps of several layers come in between each other? */
 static bool takes_turns(const struct mafat_group *g)
 {
-  return mafat_group_lifetime(g) == MAFAT_LIFE_GROUP || mafat_group_lifetime(g) == MAFAT_LIFE_PARTS;
+  return mafat_group_lifetime(g) == MAFAT_LIFE_GROUP;
 }
 
-/* When a step's own memory is in use: scratch. */
+/* When a step's own memory is in use: scratch. Not of parts, of which each has its own (parts/parts_scratch.h). */
 static struct times step_times(const struct maker *m, int layer)
 {
   const struct mafat_group *g = mafat_plan_group(m->plan, layer);
@@ -259,10 +262,23 @@ static void note_step(struct maker *m, int layer)
   if (m->schedule->usage[layer].last_use == m->plan->n_layers) live(m, layer, 2 * m->plan->n_positions - 1);
 }
 
+static void note_sums(struct maker *m, const struct mafat_layer_part *part, int time)
+{
+  const struct mafat_cutting *c = &m->plan->parts->cuttings[part->layer];
+  if (!mafat_parts_keep_sums(m->plan, m->network, part->layer)) return;
+  widen(&m->bricks[m->first_sums[part->layer] + mafat_bricks_find(c, 0, part->out.y.begin, part->out.x.begin)], time);
+}
+
 static void note_brick(struct maker *m, int tensor, int brick, int time)
 {
   live(m, tensor, time);
   if (m->layout->tensors[tensor].bricks) widen(&m->bricks[m->first_brick[tensor] + brick], time);
+}
+
+static void note_bricks_read(struct maker *m, const struct mafat_layer_part *part, int time)
+{
+  struct mafat_brick_walk w = mafat_parts_reads(m->plan, m->network, part);
+  while (mafat_parts_reads_next(&w)) note_brick(m, w.tensor, w.brick, time);
 }
 
 /* The parts of a split group: what they read, and what they make. */
@@ -272,22 +288,22 @@ static void note_parts(struct maker *m, int group)
   int begin = 2 * m->plan->groups[group].positions.begin;
   for (int p = parts->at[group]; p < parts->at[group + 1]; p++, begin += 2) {
     const struct mafat_layer_part *part = &parts->list[p];
-    struct mafat_brick_walk w = mafat_parts_reads(m->plan, m->network, part);
-    while (mafat_parts_reads_next(&w)) note_brick(m, w.tensor, w.brick, begin + 1);
+    if (part->layer < m->plan->n_layers) note_bricks_read(m, part, begin + 1);
     int made = mafat_parts_made(m->plan, part);
     for (int phase = 0; phase < 2; phase++) {
       note_brick(m, part->layer, made, begin + phase);
+      note_sums(m, part, begin + phase);
       widen(&m->parts[part->layer], begin + phase);
     }
     if (m->schedule->usage[part->layer].last_use == m->plan->n_layers) live(m, part->layer, 2 * m->plan->n_positions - 1);
   }
 }
 
-/* Inputs are there from the start. */
+/* Inputs are there from the start, but for those that are read in parts. */
 static void note_input(struct maker *m, int input)
 {
   const struct mafat_usage *u = &m->schedule->usage[input];
-  if (!u->needed) return;
+  if (!u->needed || mafat_parts_bricks(m->plan, input)) return;
   live(m, input, 0);
   if (u->last_use == m->plan->n_layers) live(m, input, 2 * m->plan->n_positions - 1); /* a renaming layer puts it out */
   if (!u->external) live_through(m, input, group_times(mafat_plan_group(m->plan, input)));
@@ -314,6 +330,11 @@ static int add_buffer(struct maker *m, enum mafat_tag tag, int tensor, size_t by
   return layout->n_buffers++;
 }
 
+static enum mafat_tag map_tag(const struct maker *m, int tensor)
+{
+  return mafat_layer_is_input(&m->network->layers[tensor]) ? MAFAT_TAG_INPUT : MAFAT_TAG_ACTIVATIONS;
+}
+
 /* A brick has its own part of the padding. */
 static size_t brick_bytes(const struct maker *m, int tensor, struct mafat_brick b)
 {
@@ -331,15 +352,51 @@ static void size_bricks(struct maker *m, int tensor)
   int n = mafat_bricks_count(t->bricks);
   for (int i = 0; i < n; i++) {
     struct mafat_brick b = mafat_bricks_at(t->bricks, mafat_network_tensor_shape(m->network, tensor), i);
-    int buffer = add_buffer(m, MAFAT_TAG_ACTIVATIONS, tensor, brick_bytes(m, tensor, b), m->bricks[m->first_brick[tensor] + i]);
+    struct times times = m->bricks[m->first_brick[tensor] + i];
+    bool read = times.first <= times.last; /* rows of an input may be nobody's */
+    int buffer = add_buffer(m, map_tag(m, tensor), tensor, read ? brick_bytes(m, tensor, b) : 0, times);
     if (i == 0) t->buffer = buffer;
   }
 }
 
-/* The buffer of the tensor whose place this one takes: sources have theirs before. */
+/* Who has a buffer of its own, which the tensor shares by way of others. */
+static int owner_of(const struct maker *m, int tensor)
+{
+  for (int other; (other = mafat_plan_shares_with(m->plan, tensor)) >= 0; tensor = other) {}
+  return tensor;
+}
+
+/* Maps that trail others lie in a ring of as many slots as the largest of them has rows and is ahead. */
+static void size_rings(struct maker *m)
+{
+  const int *trail_of = m->plan->trail_of, *lag = m->plan->lag;
+  for (int l = 0; l < m->plan->n_layers; l++) {
+    if (trail_of[l] < 0) continue;
+    int *slots = &m->slots[owner_of(m, l)];
+    *slots = mafat_max(*slots, mafat_max(m->extents[l].rows, m->extents[trail_of[l]].rows + lag[l]));
+  }
+}
+
+/* The slots of its ring, and where in it the map begins. */
+static void find_slots(struct maker *m, int tensor)
+{
+  struct mafat_tensor_layout *t = &m->layout->tensors[tensor];
+  int owner = owner_of(m, tensor);
+  t->rows = mafat_max(m->extents[tensor].rows, m->slots[owner]);
+  for (int other; tensor != owner; tensor = other) {
+    other = mafat_plan_shares_with(m->plan, tensor);
+    t->first_slot = (t->first_slot + t->rows - m->plan->lag[tensor]) % t->rows;
+  }
+}
+
+static int size_tensor(struct maker *m, int tensor);
+
+/* The buffer of the tensor whose place this one takes, which has it before. */
 static int share_place(struct maker *m, int tensor)
 {
-  const struct mafat_tensor_layout *t = &m->layout->tensors[tensor], *place = &m->layout->tensors[m->plan->place_of[tensor]];
+  int other = mafat_plan_shares_with(m->plan, tensor);
+  if (m->layout->tensors[other].buffer < 0 && size_tensor(m, other)) return -1;
+  const struct mafat_tensor_layout *t = &m->layout->tensors[tensor], *place = &m->layout->tensors[other];
   assert(place->buffer >= 0 && t->rows == place->rows && t->cols == place->cols && t->row_bytes == place->row_bytes);
   struct mafat_buffer *b = &m->layout->buffers[place->buffer];
   b->first = mafat_min(b->first, m->lives[tensor].first);
@@ -352,8 +409,9 @@ static int size_tensor(struct maker *m, int tensor)
   struct mafat_tensor_layout *t = &m->layout->tensors[tensor];
   const struct extent *e = &m->extents[tensor];
   if (e->rows == 0) return MAFAT_OK;
-  t->external = m->schedule->usage[tensor].external;
-  t->rows = e->rows;
+  if (t->buffer >= 0) return MAFAT_OK; /* for another one that lies there, too */
+  t->external = m->schedule->usage[tensor].external && !t->bricks;
+  find_slots(m, tensor);
   t->cols = e->cols;
   enum mafat_dtype type = mafat_network_tensor_type(m->network, tensor);
   uint64_t row_bytes = mafat_dtype_bytes(type, (uint64_t)e->pixel_width * (uint64_t)t->cols);
@@ -366,9 +424,8 @@ static int size_tensor(struct maker *m, int tensor)
     size_bricks(m, tensor);
     return MAFAT_OK;
   }
-  bool input = mafat_layer_is_input(&m->network->layers[tensor]);
-  if (mafat_plan_is_in_place(m->plan, tensor)) t->buffer = share_place(m, tensor);
-  else t->buffer = add_buffer(m, input ? MAFAT_TAG_INPUT : MAFAT_TAG_ACTIVATIONS, tensor, bytes, m->lives[tensor]);
+  if (owner_of(m, tensor) != tensor) return (t->buffer = share_place(m, tensor)) < 0 ? MAFAT_ELIMIT : MAFAT_OK;
+  t->buffer = add_buffer(m, map_tag(m, tensor), tensor, bytes, m->lives[tensor]);
   return MAFAT_OK;
 }
 
@@ -395,6 +452,7 @@ static int size_scratch(struct maker *m, int layer)
   const struct extent *e = &m->extents[layer];
   m->layout->scratch_buffers[layer] = -1;
   if (e->out_rows == 0) return MAFAT_OK;
+  if (mafat_plan_group(m->plan, layer)->cut.kind == MAFAT_CUT_SPLIT) return MAFAT_OK; /* its parts have theirs */
   struct mafat_scratch *s = &m->layout->scratch[layer];
   int code = mafat_scratch_plan(m->plan, m->network, layer, e->out_rows, e->out_cols, s);
   size_t bytes = mafat_scratch_bytes(s, m->layout->n_workers);
@@ -404,16 +462,18 @@ static int size_scratch(struct maker *m, int layer)
   return MAFAT_OK;
 }
 
-/* Sums of whole numbers, of which some of the input's channels are missing yet: what is put out has no room for them. */
+/* Sums of whole numbers, of which some of the input's channels are missing yet, of each part of the map. */
 static int size_sums(struct maker *m, int layer)
 {
   const struct mafat_layer *l = &m->network->layers[layer];
-  size_t bytes;
-  if (!mafat_parts_sum(m->plan, layer) || !mafat_layer_sums_integers(l)) return MAFAT_OK;
-  if (__builtin_mul_overflow((size_t)l->out.h * (size_t)l->out.w, (size_t)mafat_panel_width(l->out.c) * sizeof(int32_t), &bytes) ||
-      bytes > SIZE_MAX / 4)
-    return MAFAT_ELIMIT;
-  m->layout->sums_buffers[layer] = add_buffer(m, MAFAT_TAG_SCRATCH, layer, bytes, m->parts[layer]);
+  if (!mafat_parts_keep_sums(m->plan, m->network, layer)) return MAFAT_OK;
+  const struct mafat_cutting *c = &m->plan->parts->cuttings[layer];
+  m->layout->sums_buffers[layer] = m->layout->n_buffers;
+  for (int i = 0; i < mafat_bricks_count(c); i++) {
+    uint64_t bytes = mafat_parts_sums_bytes(l, mafat_bricks_at(c, l->out, i).box);
+    if (bytes > SIZE_MAX / 4) return MAFAT_ELIMIT;
+    add_buffer(m, MAFAT_TAG_SCRATCH, layer, (size_t)bytes, m->bricks[m->first_sums[layer] + i]);
+  }
   return MAFAT_OK;
 }
 
@@ -462,6 +522,61 @@ static int size_io(struct maker *m)
     if (bytes[i] > SIZE_MAX / 4) return MAFAT_ELIMIT;
     if (bytes[i]) *buffers[i] = add_buffer(m, MAFAT_TAG_IO, -1, bytes[i], times);
   }
+  return MAFAT_OK;
+}
+
+/* ---- scratch of parts ---- */
+
+/* Of a layer in parts: what the part works in that needs most. */
+static void find_most_scratch(struct maker *m, int layer)
+{
+  struct mafat_layout *layout = m->layout;
+  const struct mafat_parts_scratch *s = layout->part_scratch;
+  const struct mafat_parts *parts = m->plan->parts;
+  size_t most = 0;
+  for (int p = parts->at[m->plan->group_of[layer]]; p < parts->at[m->plan->group_of[layer] + 1]; p++) {
+    if (parts->list[p].layer != layer) continue;
+    const struct mafat_scratch *record = &s->records[s->record_of[p]];
+    if (mafat_scratch_bytes(record, layout->n_workers) <= most) continue;
+    most = mafat_scratch_bytes(record, layout->n_workers);
+    layout->scratch[layer] = *record;
+    layout->scratch_buffers[layer] = layout->run_buffers + s->run_of[p];
+  }
+}
+
+/* Of all else at each time. */
+static size_t *live_bytes(const struct maker *m)
+{
+  size_t *live = mafat_heap_calloc(m->layout->heap, 2 * (size_t)m->plan->n_positions + 1, sizeof *live);
+  if (!live) return NULL;
+  for (const struct mafat_buffer *b = m->layout->buffers; b < m->layout->buffers + m->layout->n_buffers; b++) {
+    if (b->first > b->last) continue;
+    live[b->first] += b->bytes;
+    live[b->last + 1] -= b->bytes; /* modulo 2^n */
+  }
+  for (int time = 1; time < 2 * m->plan->n_positions; time++) live[time] += live[time - 1];
+  return live;
+}
+
+/* Behind all others: which parts share a buffer depends on what is alive. */
+static int size_part_scratch(struct maker *m)
+{
+  struct mafat_layout *layout = m->layout;
+  struct mafat_parts_scratch *s = layout->part_scratch;
+  const struct mafat_parts *parts = m->plan->parts;
+  if (!s) return MAFAT_OK;
+  size_t *live = live_bytes(m);
+  if (!live) return MAFAT_ENOMEM;
+  mafat_parts_scratch_join(s, parts->n, live, 2 * m->plan->n_positions);
+  mafat_heap_free(layout->heap, live);
+  layout->run_buffers = layout->n_buffers;
+  for (int p = 0, next = 0; p < parts->n; p++) {
+    if (s->run_of[p] != next) continue;
+    const struct mafat_scratch_run *run = &s->runs[next++];
+    add_buffer(m, MAFAT_TAG_SCRATCH, parts->list[p].layer, run->bytes, (struct times){2 * run->first, 2 * run->last + 1});
+  }
+  for (int l = 0; l < m->plan->n_layers; l++)
+    if (mafat_plan_group(m->plan, l)->cut.kind == MAFAT_CUT_SPLIT) find_most_scratch(m, l);
   return MAFAT_OK;
 }
 
@@ -583,13 +698,14 @@ static bool has_bytes(const struct maker *m)
   return false;
 }
 
-/* Which tensors lie in bricks; how many bricks there are. */
+/* Which tensors lie in bricks; how many bricks there are, and parts of maps that have sums. */
 static int find_bricks(struct maker *m)
 {
   int n = 0;
   for (int t = 0; t < mafat_network_n_operators(m->network); t++) {
     m->layout->tensors[t].bricks = mafat_parts_bricks(m->plan, t);
     if (m->layout->tensors[t].bricks) n += mafat_bricks_count(m->layout->tensors[t].bricks);
+    if (mafat_parts_keep_sums(m->plan, m->network, t)) n += mafat_bricks_count(&m->plan->parts->cuttings[t]);
   }
   return n;
 }
@@ -599,15 +715,18 @@ static int open_parts(struct maker *m, size_t n_bricks)
   int n_operators = mafat_network_n_operators(m->network), n = 0;
   m->bricks = mafat_heap_calloc(m->layout->heap, n_bricks + 1, sizeof *m->bricks);
   m->first_brick = mafat_heap_calloc(m->layout->heap, (size_t)n_operators, sizeof *m->first_brick);
+  m->first_sums = mafat_heap_calloc(m->layout->heap, (size_t)n_operators, sizeof *m->first_sums);
   m->parts = mafat_heap_calloc(m->layout->heap, (size_t)n_operators, sizeof *m->parts);
   m->layout->sums_buffers = mafat_heap_calloc(m->layout->heap, (size_t)n_operators, sizeof *m->layout->sums_buffers);
-  if (!m->bricks || !m->first_brick || !m->parts || !m->layout->sums_buffers) return MAFAT_ENOMEM;
+  if (!m->bricks || !m->first_brick || !m->first_sums || !m->parts || !m->layout->sums_buffers) return MAFAT_ENOMEM;
   memset(m->layout->sums_buffers, -1, (size_t)n_operators * sizeof *m->layout->sums_buffers);
   for (size_t b = 0; b < n_bricks; b++) m->bricks[b] = (struct times){INT_MAX, -1};
   for (int t = 0; t < n_operators; t++) {
     m->parts[t] = (struct times){INT_MAX, -1};
     m->first_brick[t] = n;
     if (m->layout->tensors[t].bricks) n += mafat_bricks_count(m->layout->tensors[t].bricks);
+    m->first_sums[t] = n;
+    if (mafat_parts_keep_sums(m->plan, m->network, t)) n += mafat_bricks_count(&m->plan->parts->cuttings[t]);
   }
   return MAFAT_OK;
 }
@@ -627,8 +746,10 @@ static int make(struct maker *m)
   /* scratch, weights, sums; maps; I/O */
   layout->tensors = mafat_heap_calloc(layout->heap, n_operators, sizeof *layout->tensors);
   if (!layout->tensors) return MAFAT_ENOMEM;
-  size_t n_bricks = (size_t)find_bricks(m);
-  layout->buffers = mafat_heap_calloc(layout->heap, (m->plan->parts ? 3 : 2) * n + n_operators + n_bricks + 3, sizeof *layout->buffers);
+  if (code == MAFAT_OK) code = mafat_parts_scratch_open(&layout->part_scratch, m->plan, m->network);
+  if (code) return code;
+  size_t n_bricks = (size_t)find_bricks(m), n_runs = layout->part_scratch ? (size_t)layout->part_scratch->n_runs : 0;
+  layout->buffers = mafat_heap_calloc(layout->heap, 2 * n + n_operators + n_bricks + n_runs + 3, sizeof *layout->buffers);
   layout->scratch = mafat_heap_calloc(layout->heap, n, sizeof *layout->scratch);
   layout->scratch_buffers = mafat_heap_calloc(layout->heap, n, sizeof *layout->scratch_buffers);
   layout->weights_buffers = mafat_heap_calloc(layout->heap, n, sizeof *layout->weights_buffers);
@@ -636,9 +757,10 @@ static int make(struct maker *m)
   layout->groups = mafat_heap_calloc(layout->heap, (size_t)m->plan->n_groups, sizeof *layout->groups);
   m->extents = mafat_heap_calloc(layout->heap, n_operators, sizeof *m->extents);
   m->lives = mafat_heap_calloc(layout->heap, n_operators, sizeof *m->lives);
+  m->slots = mafat_heap_calloc(layout->heap, n_operators, sizeof *m->slots);
   if (m->plan->parts) code = code ? code : open_parts(m, n_bricks);
   if (code || !layout->weights_buffers || !m->lives || !layout->buffers || !layout->scratch ||
-      !layout->scratch_buffers || !layout->layer_macs || !layout->groups || !m->extents)
+      !layout->scratch_buffers || !layout->layer_macs || !layout->groups || !m->extents || !m->slots)
     return MAFAT_ENOMEM;
   for (size_t l = 0; l < n; l++) layout->weights_buffers[l] = -1;
   for (size_t t = 0; t < n_operators; t++) layout->tensors[t].buffer = -1;
@@ -646,6 +768,7 @@ static int make(struct maker *m)
   share_pads(m);
   find_lives(m);
   walk(m);
+  size_rings(m);
   for (size_t i = (size_t)m->network->n_layers; i < n_operators && code == MAFAT_OK; i++) code = size_tensor(m, (int)i);
   for (int l = 0; l < m->plan->n_layers && code == MAFAT_OK; l++) {
     code = size_tensor(m, l);
@@ -654,6 +777,7 @@ static int make(struct maker *m)
     if (code == MAFAT_OK && mafat_schedule_runs(m->schedule, l)) code = size_weights(m, l);
   }
   if (code == MAFAT_OK && !m->outline) code = size_io(m);
+  if (code == MAFAT_OK) code = size_part_scratch(m);
   if (code == MAFAT_OK && !m->outline && !m->sketch) code = arrange(layout);
   if (code == MAFAT_OK) code = find_peaks(m);
   if (m->outline || m->sketch) layout->total_bytes = layout->bound_bytes;
@@ -673,7 +797,9 @@ static int make_layout(struct mafat_layout **out, struct maker m, struct mafat_d
   mafat_heap_free(heap, m.lives);
   mafat_heap_free(heap, m.bricks);
   mafat_heap_free(heap, m.first_brick);
+  mafat_heap_free(heap, m.first_sums);
   mafat_heap_free(heap, m.parts);
+  mafat_heap_free(heap, m.slots);
   if (code == MAFAT_OK) {
     *out = m.layout;
     return MAFAT_OK;
@@ -718,6 +844,7 @@ void mafat_layout_close(struct mafat_layout **layout)
   mafat_heap_free(heap, (*layout)->buffers);
   mafat_heap_free(heap, (*layout)->tensors);
   mafat_heap_free(heap, (*layout)->scratch);
+  mafat_parts_scratch_close(heap, &(*layout)->part_scratch);
   mafat_heap_free(heap, (*layout)->sums_buffers);
   mafat_heap_free(heap, (*layout)->scratch_buffers);
   mafat_heap_free(heap, (*layout)->weights_buffers);

@@ -5,14 +5,16 @@
  * A tensor is stored as rows of channel blocks,
  *     [row][block][left + columns + right][width of the block]
  * where left and right are zero columns for the padding of its readers at the
- * true edges of the map. Row y of the map lies in slot y % rows of its buffer,
- * and a buffer may hold some blocks only: whole maps, tiles, rolling windows and
+ * true edges of the map. Row y of the map lies in slot (first_slot + y) % rows of its
+ * buffer, and a buffer may hold some blocks only: whole maps, tiles, rolling windows and
  * panels are addressed alike. */
 #ifndef MAFAT_PREDICTOR_LAYOUT_H
 #define MAFAT_PREDICTOR_LAYOUT_H
 
 #include "predictor/packing.h"
+#include "predictor/parts/parts_scratch.h"
 #include "predictor/plan.h"
+#include "predictor/schedule.h"
 #include "predictor/scratch.h"
 
 enum mafat_tag {
@@ -39,6 +41,7 @@ struct mafat_tensor_layout {
   const struct mafat_cutting *bricks; /* NULL: one buffer; else one for each brick (parts/parts.h), from `buffer` on */
   unsigned char element_bytes; /* of the tensor's type */
   int rows;          /* row slots */
+  int first_slot;    /* of row 0; 0 but where maps trail each other in a ring (place/in_rows.h) */
   int cols;          /* columns of a row, padding included */
   int left, right;   /* zero columns at the map's true edges */
   size_t row_bytes;  /* from one row slot to the next */
@@ -57,9 +60,12 @@ struct mafat_layout {
   struct mafat_buffer *buffers;
   int n_buffers;
   struct mafat_tensor_layout *tensors; /* [operator] */
-  struct mafat_scratch *scratch;       /* [layer] */
-  int *sums_buffers;                   /* [layer]: of whole numbers that go on from part to part; -1: none. NULL: none has */
+  struct mafat_scratch *scratch;       /* [layer]; of one in parts, of that which works in most */
+  int *sums_buffers;                   /* [layer]: of whole numbers that go on from part to part, those of the first part of
+                                          the map (parts/bricks.h); -1: none. NULL: none has */
   int *scratch_buffers;                /* [layer]: index or -1; layers that take turns share one */
+  struct mafat_parts_scratch *part_scratch; /* of split groups; NULL: there are none */
+  int run_buffers;                     /* its first run's; the others' follow */
   int n_workers;                       /* scratch slots: the plan's threads */
   int *weights_buffers;                /* [layer]: of loaded layers, packed; -1 */
   int ring_buffer, panel_buffer, affine_buffer; /* of streamed weights (fetches.h); -1 */
@@ -90,6 +96,20 @@ int mafat_layout_outline(struct mafat_layout **out, const struct mafat_network *
                          const struct mafat_plan *plan, struct mafat_diagnostic *d);
 int mafat_layout_sketch(struct mafat_layout **out, const struct mafat_network *n,
                         const struct mafat_plan *plan, struct mafat_diagnostic *d);
+/* What a step works in, and the buffer that is for it; -1: none. */
+static inline const struct mafat_scratch *mafat_layout_scratch(const struct mafat_layout *layout, const struct mafat_step *step)
+{
+  return step->part < 0 ? &layout->scratch[step->layer]
+                        : &layout->part_scratch->records[layout->part_scratch->record_of[step->part]];
+}
+
+static inline int mafat_layout_scratch_buffer(const struct mafat_layout *layout, const struct mafat_step *step)
+{
+  if (step->part < 0) return layout->scratch_buffers[step->layer];
+  int run = layout->part_scratch->run_of[step->part];
+  return run < 0 ? -1 : layout->run_buffers + run;
+}
+
 /* Of all buffers of a tensor. */
 size_t mafat_layout_tensor_bytes(const struct mafat_layout *layout, int tensor);
 void mafat_layout_close(struct mafat_layout **layout);

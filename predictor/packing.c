@@ -42,7 +42,7 @@ int mafat_slice_end(const struct mafat_sources *sources, int channel, int n)
 int mafat_panel_end(const struct mafat_layer *l, int first)
 {
   if (mafat_layer_is_depthwise(l)) return mafat_min(first + MAFAT_CHANNEL_BLOCK, l->out.c);
-  if (!mafat_layer_is_grouped(l)) return mafat_min(first + MAFAT_PANEL, l->out.c);
+  if (!mafat_layer_is_grouped(l)) return mafat_min(first / MAFAT_PANEL * MAFAT_PANEL + MAFAT_PANEL, l->out.c);
   int per_group = l->filters / l->groups;
   int group_end = (first / per_group + 1) * per_group;
   int block_end = (first / MAFAT_CHANNEL_BLOCK + 1) * MAFAT_CHANNEL_BLOCK;

@@ -44,7 +44,7 @@ int mafat_pieces(const struct mafat_sources *sources, struct mafat_span channels
  * `channel`: where a piece ends. */
 int mafat_slice_end(const struct mafat_sources *sources, int channel, int n);
 
-/* End of the panel that begins at filter `first`; panels cross neither group
+/* End of the panel that begins at filter `first`, or of an ungrouped layer holds it; panels cross neither group
  * edges nor, in grouped convolutions, channel blocks. */
 int mafat_panel_end(const struct mafat_layer *l, int first);
 /* Floats between one tap's weights and the next in a panel of n filters. */

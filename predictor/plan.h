@@ -57,6 +57,8 @@ struct mafat_plan {
   enum mafat_residence *residence; /* [layer]: of those that have weights */
   bool in_place;  /* the spec's word */
   int *place_of;  /* [operator]: the tensor whose place the output takes, or -1 (place/in_place.h) */
+  int *trail_of;  /* [operator]: the tensor whose rows it takes one after the other, as these die, or -1 (place/in_rows.h), */
+  int *lag;       /*             and how many rows before them it lies */
   int *fan; /* [operator]: the convolution whose panels this layer takes one after the other, itself
                for that convolution, or -1 (order.h) */
 };
@@ -74,6 +76,12 @@ void mafat_plan_close(struct mafat_plan **plan);
 static inline bool mafat_plan_is_in_place(const struct mafat_plan *plan, int layer)
 {
   return plan->place_of && plan->place_of[layer] >= 0;
+}
+
+/* The tensor whose buffer is this one's, too; -1: it has its own. */
+static inline int mafat_plan_shares_with(const struct mafat_plan *plan, int tensor)
+{
+  return plan->trail_of && plan->trail_of[tensor] >= 0 ? plan->trail_of[tensor] : plan->place_of[tensor];
 }
 
 /* The group that runs a layer. */

@@ -7,20 +7,22 @@
 /* ---- a plan's spec ---- */
 
 /* One group of it, alone: of a grid the bounds are the plan's. */
-static struct mafat_group_spec describe(const struct mafat_plan *plan, const struct mafat_group *g)
+static struct mafat_group_spec describe(const struct mafat_group *g)
 {
-  struct mafat_group_spec spec = {.end = plan->members[g->at.end - 1] + 1, .cut = g->cut, .weights = g->weights};
+  struct mafat_group_spec spec = {.cut = g->cut, .weights = g->weights};
   if (spec.weights.ring == MAFAT_USUAL_RING) spec.weights.ring = 0;
   return spec;
 }
 
-static int add_group(struct mafat_spec *spec, const struct mafat_plan *plan, const struct mafat_network *network,
-                     const struct mafat_group *g)
+static int add_group(struct mafat_spec *spec, const struct mafat_plan *plan, const struct mafat_network *network, int number)
 {
-  struct mafat_group_spec group = describe(plan, g);
+  const struct mafat_group *g = &plan->groups[number];
+  struct mafat_group_spec group = describe(g);
   struct mafat_algorithm_choice choice = {network, plan->wanted, plan->algorithms, plan->members + g->at.begin,
                                           mafat_span_size(g->at), spec->heap};
   int code = mafat_spec_append(spec, &group);
+  if (code == MAFAT_OK)
+    code = mafat_group_spec_tell(spec->heap, &spec->groups[spec->n_groups - 1], number, plan->group_of, plan->n_layers);
   return code ? code : mafat_algorithms_words(&choice, &spec->groups[spec->n_groups - 1]);
 }
 
@@ -31,7 +33,7 @@ int mafat_plan_spec(struct mafat_spec **out, const struct mafat_plan *plan, cons
     (*out)->sorting = plan->sorting;
     (*out)->in_place = plan->in_place;
   }
-  for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++) code = add_group(*out, plan, network, &plan->groups[g]);
+  for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++) code = add_group(*out, plan, network, g);
   if (code) mafat_spec_close(out);
   return code;
 }

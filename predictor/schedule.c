@@ -2,6 +2,7 @@
 
 #include "predictor/fusion.h"
 #include "predictor/packing.h"
+#include "predictor/parts/parts.h"
 #include "predictor/residence.h"
 #include "predictor/winograd.h"
 
@@ -69,7 +70,7 @@ static bool next_whole_input(struct mafat_schedule *s, struct mafat_step *step)
     int input = s->network->n_layers + s->inputs_done++;
     struct mafat_shape shape = mafat_network_tensor_shape(s->network, input);
     struct mafat_box map = mafat_box_full(shape.h, shape.w);
-    if (!s->usage[input].external) continue;
+    if (!s->usage[input].external || mafat_parts_bricks(s->plan, input)) continue;
     *step = mafat_schedule_step(s, input, map, map);
     return true;
   }
@@ -96,6 +97,7 @@ struct mafat_step mafat_schedule_step(const struct mafat_schedule *s, int layer,
   return (struct mafat_step){.kind = mafat_layer_is_input(l) ? MAFAT_STEP_INPUT : MAFAT_STEP_COMPUTE,
                              .group = s->group,
                              .layer = layer,
+                             .part = -1,
                              .out = out,
                              .held = held,
                              .held_channels = {0, l->out.c},

@@ -20,6 +20,7 @@ enum mafat_step_kind {
 struct mafat_step {
   enum mafat_step_kind kind;
   int group, layer;      /* or the input */
+  int part;              /* number of it in plan->parts; -1: of no split group */
   struct mafat_box out;
   struct mafat_box held; /* pixels of the layer's output its buffer holds after
                             this step; older rows may be overwritten */
@@ -81,6 +82,9 @@ void mafat_schedule_close(struct mafat_schedule **s);
 void mafat_schedule_rewind(struct mafat_schedule *s);
 /* The next step of the run, false at its end. Allocates nothing. */
 bool mafat_schedule_next(struct mafat_schedule *s, struct mafat_step *step);
+
+/* In a group of rows: the first row of a tensor that its layers still have to read; as many as there are, where none is. */
+int mafat_schedule_first_row(const struct mafat_schedule *s, int tensor);
 
 /* Does the layer compute anything in this plan? */
 static inline bool mafat_schedule_runs(const struct mafat_schedule *s, int layer)

@@ -1,7 +1,8 @@
 /* A group as a pipeline of rows. Every layer keeps a rolling window of what its
  * readers still need. The next step is found by demand: from the first unfinished
  * output of the group back to a layer whose own sources are ready; who asked for its
- * rows looks again after each of its steps. */
+ * rows looks again after each of its steps. In between, where the plan has it so, what puts out less than it reads
+ * runs as soon as its sources are ready: its rows wait in less room than those that it is made from. */
 #include "predictor/schedule.h"
 
 #include "predictor/fusion.h"
@@ -31,6 +32,7 @@ struct rows {
   int at;                    /* in plan->members: the first output that may not be done */
   int *done;                 /* [operator]: rows of it */
   int *waiting, n_waiting;   /* layers that wait for rows of the one behind them in the list */
+  int *fresh, n_fresh;       /* what has new rows: readers that run early have to be looked for */
   struct reader *readers;    /* by what they read: of tensor t those from */
   int *readers_at;           /* readers[readers_at[t]] up to readers[readers_at[t + 1]], rising */
 };
@@ -87,7 +89,8 @@ static int rows_open(void **state, const struct mafat_schedule *s)
   if (!r) return MAFAT_ENOMEM;
   r->done = mafat_heap_calloc(s->plan->heap, (size_t)mafat_network_n_operators(s->network), sizeof *r->done);
   r->waiting = mafat_heap_calloc(s->plan->heap, (size_t)s->plan->n_layers, sizeof *r->waiting);
-  return r->done && r->waiting ? list_readers(s, r) : MAFAT_ENOMEM;
+  r->fresh = mafat_heap_calloc(s->plan->heap, (size_t)s->plan->n_layers + 1, sizeof *r->fresh);
+  return r->done && r->waiting && r->fresh ? list_readers(s, r) : MAFAT_ENOMEM;
 }
 
 static void rows_close(struct mafat_heap *heap, void *state)
@@ -95,6 +98,7 @@ static void rows_close(struct mafat_heap *heap, void *state)
   struct rows *r = state;
   mafat_heap_free(heap, r->done);
   mafat_heap_free(heap, r->waiting);
+  mafat_heap_free(heap, r->fresh);
   mafat_heap_free(heap, r->readers);
   mafat_heap_free(heap, r->readers_at);
   mafat_heap_free(heap, r);
@@ -105,7 +109,7 @@ static void rows_begin(struct mafat_schedule *s)
   const struct mafat_group *g = &s->plan->groups[s->group];
   struct rows *r = state_of(s);
   r->at = g->at.begin;
-  r->n_waiting = 0;
+  r->n_waiting = r->n_fresh = 0;
   for (int i = g->at.begin; i < g->at.end; i++) r->done[s->plan->members[i]] = 0;
   for (int i = s->network->n_layers; i < mafat_network_n_operators(s->network); i++)
     r->done[i] = s->usage[i].external ? s->network->layers[i].out.h : 0;
@@ -152,8 +156,7 @@ static struct mafat_span rows_needed(const struct mafat_schedule *s, struct read
   return mafat_sources_rows(sources, reader.source, in);
 }
 
-/* First row of tensor t that a layer of the group still has to read. */
-static int first_row_needed(const struct mafat_schedule *s, int t)
+int mafat_schedule_first_row(const struct mafat_schedule *s, int t)
 {
   const struct rows *r = state_of(s);
   int first = mafat_network_tensor_shape(s->network, t).h;
@@ -201,7 +204,7 @@ static struct mafat_step compute_rows(struct mafat_schedule *s, int l, struct ma
 {
   struct mafat_span x = {0, s->network->layers[l].out.w};
   state_of(s)->done[l] = rows.end;
-  int keep = mafat_min(first_row_needed(s, l), rows.begin);
+  int keep = mafat_min(mafat_schedule_first_row(s, l), rows.begin);
   return mafat_schedule_step(s, l, (struct mafat_box){rows, x}, (struct mafat_box){{keep, rows.end}, x});
 }
 
@@ -220,10 +223,57 @@ static int lacking(const struct mafat_schedule *s, int l, struct mafat_span rows
   return NONE;
 }
 
+/* Bytes of a map, about. */
+static double map_bytes(const struct mafat_network *n, int tensor)
+{
+  struct mafat_shape s = mafat_network_tensor_shape(n, tensor);
+  return (double)s.h * s.w * s.c * mafat_dtype_size(mafat_network_tensor_type(n, tensor));
+}
+
+static bool runs_early(const struct mafat_schedule *s, int l)
+{
+  double in = 0;
+  if (!mafat_plan_makes(s->plan, s->group, l) || is_done(s, l)) return false;
+  for (struct mafat_reads r = mafat_plan_reads(s->plan, s->network, l); mafat_reads_next(&r);)
+    in += map_bytes(s->network, r.source->tensor) * r.source->n / mafat_network_tensor_shape(s->network, r.source->tensor).c;
+  return map_bytes(s->network, l) < in;
+}
+
+/* A layer that runs early and has all that its next rows are made from; NONE. */
+static int find_early(const struct mafat_schedule *s)
+{
+  struct rows *r = state_of(s);
+  for (; r->n_fresh > 0; r->n_fresh--) {
+    int t = r->fresh[r->n_fresh - 1], end;
+    for (int i = r->readers_at[t]; i < r->readers_at[t + 1]; i++) {
+      int l = r->readers[i].layer;
+      if (runs_early(s, l) && lacking(s, l, next_rows(s, l), &end) == NONE) return l;
+    }
+  }
+  return NONE;
+}
+
+/* A step of rows. What runs early goes ahead of who waits, all but the first of whom then look again what they lack. */
+static bool give(struct mafat_schedule *s, struct mafat_step *step)
+{
+  struct rows *r = state_of(s);
+  if (s->plan->groups[s->group].cut.as.rows.early && r->n_fresh <= s->plan->n_layers) r->fresh[r->n_fresh++] = step->layer;
+  if (step->kind == MAFAT_STEP_INPUT || !mafat_plan_divides(s->plan, s->network, step->layer)) return true;
+  mafat_schedule_divide(s, *step);
+  return mafat_schedule_next_part(s, step);
+}
+
 static bool rows_next(struct mafat_schedule *s, struct mafat_step *step)
 {
   struct rows *r = state_of(s);
   if (s->division.going && mafat_schedule_next_part(s, step)) return true;
+  int early = find_early(s);
+  if (early != NONE) {
+    r->n_waiting = mafat_min(r->n_waiting, 1);
+    *step = compute_rows(s, early, next_rows(s, early));
+    return give(s, step);
+  }
+  if (r->n_waiting == 1 && is_done(s, r->waiting[0])) r->n_waiting = 0;
   if (r->n_waiting == 0 && !begin_waiting(s)) return false;
   for (;;) {
     int l = r->waiting[r->n_waiting - 1], end;
@@ -231,7 +281,7 @@ static bool rows_next(struct mafat_schedule *s, struct mafat_step *step)
     int source = lacking(s, l, rows, &end);
     if (source != NONE && mafat_layer_is_input(&s->network->layers[source])) { /* which gives what is asked for */
       *step = compute_rows(s, source, mafat_span(r->done[source], end));
-      return true;
+      return give(s, step);
     }
     if (source != NONE) {
       r->waiting[r->n_waiting++] = source;
@@ -239,9 +289,7 @@ static bool rows_next(struct mafat_schedule *s, struct mafat_step *step)
     }
     r->n_waiting--;
     *step = compute_rows(s, l, rows);
-    if (!mafat_plan_divides(s->plan, s->network, l)) return true;
-    mafat_schedule_divide(s, *step);
-    return mafat_schedule_next_part(s, step);
+    return give(s, step);
   }
 }
 

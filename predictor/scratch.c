@@ -58,13 +58,20 @@ bool mafat_scratch_plan_flat(const struct mafat_scratch_request *r, struct mafat
   return mafat_scratch_append_floats(&s->shared_bytes, &s->flat_offset, s->flat_floats);
 }
 
+int mafat_scratch_plan_step(const struct mafat_scratch_request *r, struct mafat_scratch *s)
+{
+  const struct mafat_predictor_kind *kind =
+      mafat_predictor_kind(r->network->layers[mafat_plan_reader(r->plan, r->layer)].type);
+  memset(s, 0, sizeof *s);
+  return !kind->scratch || kind->scratch(r, s) ? MAFAT_OK : MAFAT_ELIMIT;
+}
+
 int mafat_scratch_plan(const struct mafat_plan *plan, const struct mafat_network *n, int layer,
                        int rows, int cols, struct mafat_scratch *s)
 {
-  const struct mafat_predictor_kind *kind = mafat_predictor_kind(n->layers[mafat_plan_reader(plan, layer)].type);
-  struct mafat_scratch_request request = {plan, n, layer, rows, cols};
-  memset(s, 0, sizeof *s);
-  return !kind->scratch || kind->scratch(&request, s) ? MAFAT_OK : MAFAT_ELIMIT;
+  int channels = mafat_layer_channels(&n->layers[mafat_plan_reader(plan, layer)]);
+  struct mafat_scratch_request request = {plan, n, layer, rows, cols, mafat_span(0, channels)};
+  return mafat_scratch_plan_step(&request, s);
 }
 
 size_t mafat_scratch_bytes(const struct mafat_scratch *s, int n_workers)

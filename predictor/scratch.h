@@ -59,11 +59,12 @@ struct mafat_scratch {
   size_t shared_bytes;  /* multiple of 64 */
 };
 
-/* For kinds of layers: steps of at most rows x cols output pixels of a layer. */
+/* For kinds of layers: steps of at most rows x cols output pixels of a layer, made from those channels of its input. */
 struct mafat_scratch_request {
   const struct mafat_plan *plan;
   const struct mafat_network *network;
   int layer, rows, cols;
+  struct mafat_span channels; /* as steps count them */
 };
 
 /* Appends n objects of `size` bytes to a part of the scratch, aligned to 64;
@@ -82,8 +83,9 @@ bool mafat_scratch_plan_lanes(const struct mafat_scratch_request *r, struct mafa
 /* The layer's whole input, in Darknet's order: all that some kinds need. */
 bool mafat_scratch_plan_flat(const struct mafat_scratch_request *r, struct mafat_scratch *s);
 
-/* For steps of at most rows x cols output pixels of a layer. Returns MAFAT_ELIMIT
- * when the bytes overflow. */
+/* Returns MAFAT_ELIMIT when the bytes overflow. */
+int mafat_scratch_plan_step(const struct mafat_scratch_request *r, struct mafat_scratch *s);
+/* The same for steps of at most rows x cols output pixels of a layer, from all channels. */
 int mafat_scratch_plan(const struct mafat_plan *plan, const struct mafat_network *n, int layer,
                        int rows, int cols, struct mafat_scratch *s);
 

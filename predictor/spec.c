@@ -47,12 +47,29 @@ struct mafat_group_spec *mafat_spec_add(struct mafat_spec *spec)
   return g;
 }
 
+static int add_span(struct mafat_heap *heap, struct mafat_span **list, int *n, struct mafat_span layers)
+{
+  struct mafat_span *grown = mafat_heap_realloc(heap, *list, (size_t)(*n + 1) * sizeof *grown);
+  if (!grown) return MAFAT_ENOMEM;
+  *list = grown;
+  grown[(*n)++] = layers;
+  return MAFAT_OK;
+}
+
 int mafat_algorithm_word_add(struct mafat_heap *heap, struct mafat_algorithm_word *word, struct mafat_span layers)
 {
-  struct mafat_span *grown = mafat_heap_realloc(heap, word->layers, (size_t)(word->n + 1) * sizeof *grown);
-  if (!grown) return MAFAT_ENOMEM;
-  word->layers = grown;
-  word->layers[word->n++] = layers;
+  return add_span(heap, &word->layers, &word->n, layers);
+}
+
+int mafat_group_spec_tell(struct mafat_heap *heap, struct mafat_group_spec *group, int number, const int *group_of,
+                          int n_layers)
+{
+  while (group->end < n_layers && group_of[group->end] <= number) group->end++;
+  for (int l = group->end; l < n_layers; l++) {
+    int first = l;
+    while (l < n_layers && group_of[l] == number) l++;
+    if (l > first && add_span(heap, &group->more, &group->n_more, mafat_span(first, l))) return MAFAT_ENOMEM;
+  }
   return MAFAT_OK;
 }
 
@@ -69,6 +86,7 @@ void mafat_splits_free(struct mafat_heap *heap, struct mafat_splits *splits)
 static void release_group(struct mafat_heap *heap, struct mafat_group_spec *g)
 {
   for (int a = MAFAT_DIRECT; a < MAFAT_N_ALGORITHMS; a++) mafat_heap_free(heap, g->algorithms[a].layers);
+  mafat_heap_free(heap, g->more);
   if (g->cut.kind == MAFAT_CUT_SPLIT) mafat_splits_free(heap, &g->cut.as.split);
   if (g->cut.kind != MAFAT_CUT_GRID) return;
   mafat_heap_free(heap, g->cut.as.grid.rows);
@@ -128,6 +146,7 @@ static bool copy_group(struct mafat_heap *heap, struct mafat_group_spec *out, co
     enough = copy_numbers(heap, &out->cut.as.grid.cols, grid->cols, grid->n_cols - 1) && rows;
   }
   if (from->cut.kind == MAFAT_CUT_SPLIT) enough = mafat_splits_copy(heap, &out->cut.as.split, &from->cut.as.split);
+  for (int i = 0; i < from->n_more && enough; i++) enough = add_span(heap, &out->more, &out->n_more, from->more[i]) == MAFAT_OK;
   for (int a = MAFAT_DIRECT; a < MAFAT_N_ALGORITHMS && enough; a++)
     enough = copy_word(heap, &out->algorithms[a], &from->algorithms[a]);
   return enough;
@@ -376,12 +395,13 @@ static int take_word(struct parser *p, struct mafat_group_spec *g, bool *again)
 {
   static const char *const words[] = {
       [MAFAT_CUT_GRID] = "balanced, loaded, streamed, direct, winograd or winograd-large",
-      [MAFAT_CUT_ROWS] = "loaded, streamed, direct, winograd or winograd-large",
+      [MAFAT_CUT_ROWS] = "early, loaded, streamed, direct, winograd or winograd-large",
       [MAFAT_CUT_PANELS] = "apart, loaded, streamed, direct, winograd or winograd-large",
       [MAFAT_CUT_SPLIT] = "loaded, streamed, direct, winograd or winograd-large"};
   bool *once = NULL;
   if (g->cut.kind == MAFAT_CUT_GRID && take(p, "balanced")) once = &g->cut.as.grid.balanced;
   else if (g->cut.kind == MAFAT_CUT_PANELS && take(p, "apart")) once = &g->cut.as.panels.apart;
+  else if (g->cut.kind == MAFAT_CUT_ROWS && take(p, "early")) once = &g->cut.as.rows.early;
   if (once) {
     *again = *again || *once;
     *once = true;
@@ -460,6 +480,18 @@ static int take_end(struct parser *p, struct mafat_spec *spec)
   return MAFAT_OK;
 }
 
+/* A cut: "12", "12,40,44-45". */
+static int take_end_of_group(struct parser *p, struct mafat_group_spec *g)
+{
+  int code = take_number(p, "a cut (a layer number) or NoCut", &g->end);
+  while (code == MAFAT_OK && take(p, ",")) {
+    struct mafat_span span;
+    code = take_layer_span(p, &span);
+    if (code == MAFAT_OK && add_span(NULL, &g->more, &g->n_more, span)) code = out_of_memory(p);
+  }
+  return code;
+}
+
 /* A group, and the cut behind it; *last where there is none. */
 static int take_group(struct parser *p, struct mafat_spec *spec, bool *last)
 {
@@ -473,7 +505,7 @@ static int take_group(struct parser *p, struct mafat_spec *spec, bool *last)
   if (*last) return take_end(p, spec);
   p->at = at;
   if (!take(p, "/")) return expected(p, "/ before a cut");
-  if ((code = take_number(p, "a cut (a layer number) or NoCut", &g->end))) return code;
+  if ((code = take_end_of_group(p, g))) return code;
   return take(p, "/") ? MAFAT_OK : expected(p, "/ and a grid after a cut");
 }
 
@@ -566,6 +598,7 @@ static void write_cut(struct writer *w, const struct mafat_cut *cut)
   case MAFAT_CUT_ROWS:
     put(w, "rows");
     if (cut->as.rows.least) put_number(w, cut->as.rows.least);
+    if (cut->as.rows.early) put(w, ":early");
     break;
   case MAFAT_CUT_PANELS: put(w, cut->as.panels.apart ? "panels:apart" : "panels"); break;
   case MAFAT_CUT_SPLIT: write_splits(w, &cut->as.split); break;
@@ -591,6 +624,17 @@ static void write_word(struct writer *w, enum mafat_algorithm algorithm, const s
   }
 }
 
+static void write_end(struct writer *w, const struct mafat_group_spec *g)
+{
+  put(w, "/");
+  put_number(w, g->end);
+  for (int i = 0; i < g->n_more; i++) {
+    put(w, ",");
+    write_layers(w, g->more[i]);
+  }
+  put(w, "/");
+}
+
 size_t mafat_spec_write(const struct mafat_spec *spec, char *text, size_t room)
 {
   struct writer w = {text, room, 0};
@@ -600,10 +644,7 @@ size_t mafat_spec_write(const struct mafat_spec *spec, char *text, size_t room)
     write_weights(&w, &g->weights);
     for (int a = MAFAT_DIRECT; a < MAFAT_N_ALGORITHMS; a++)
       write_word(&w, (enum mafat_algorithm)a, &g->algorithms[a]);
-    if (i + 1 == spec->n_groups) break;
-    put(&w, "/");
-    put_number(&w, g->end);
-    put(&w, "/");
+    if (i + 1 < spec->n_groups) write_end(&w, g);
   }
   if (spec->n_groups == 1) put(&w, "/NoCut");
   if (spec->sorting != MAFAT_SORT_FILE) {

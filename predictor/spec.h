@@ -11,6 +11,8 @@
  *                         rows 0, 100, 204, end; columns 0, 152, end
  *   rows4/12/1x1          layers 0..11 as a pipeline of rolling windows, at least
  *                         four rows at a time (rows: by four)
+ *   rows4:early/NoCut     layers that put out less than they read run as soon as they
+ *                         can, and not when they are asked
  *   rows4/12/panels       the rest whole maps, 32 filters at a time; where a
  *                         convolution is read by 1x1s and pools only, they take each
  *                         panel as it comes, and the wide map never exists
@@ -30,6 +32,9 @@
  *                         layers 12..17 in 4 parts by rows (h; w: columns), 3..5 in 8 by channels, the
  *                         last of which sums them up part by part; h[20,30]:12-17: at these
  *                         boundaries of the last layer's map. Layers without a word run whole
+ *   rows4/12,40,44-45/1x1
+ *                         layers 40, 44 and 45 run in the first group, too, and not in the second: a
+ *                         group is a set of layers, which reads nothing that a later one makes
  *   rows4/12/1x1/order=best
  *                         in which order the layers of each group run that is not by rows
  *                         (file, postorder, forward, sp, best)
@@ -88,7 +93,10 @@ struct mafat_cut {
   enum mafat_cut_kind kind;
   union {
     struct mafat_grid grid;
-    struct { int least; } rows;     /* in a step; 0: as many as usual */
+    struct {
+      int least;                    /* in a step; 0: as many as usual */
+      bool early;                   /* what puts out less than it reads runs as soon as it can */
+    } rows;
     struct { bool apart; } panels;  /* no layer is computed panel by panel with its readers */
     struct mafat_splits split;
   } as;
@@ -107,8 +115,11 @@ struct mafat_algorithm_word {
   int n;
 };
 
+/* The layers of a group are all below its end that are in no group before it, and some more. */
 struct mafat_group_spec {
-  int end; /* behind its last layer; of the last group 0: where the network, or what is run of it, ends */
+  int end; /* of the last group 0: where the network, or what is run of it, ends */
+  struct mafat_span *more; /* (n_more) */
+  int n_more;
   struct mafat_cut cut;
   struct mafat_group_weights weights;
   struct mafat_algorithm_word algorithms[MAFAT_N_ALGORITHMS]; /* from MAFAT_DIRECT on */
@@ -144,6 +155,10 @@ bool mafat_splits_copy(struct mafat_heap *heap, struct mafat_splits *out, const 
 void mafat_splits_free(struct mafat_heap *heap, struct mafat_splits *splits);
 /* Another layer in a word, the next or one behind. MAFAT_ENOMEM. */
 int mafat_algorithm_word_add(struct mafat_heap *heap, struct mafat_algorithm_word *word, struct mafat_span layers);
+/* Tells group number `number` which layers it has: those that have this number in group_of (n_layers). It knew of none
+ * before; groups are numbered as they run. MAFAT_ENOMEM. */
+int mafat_group_spec_tell(struct mafat_heap *heap, struct mafat_group_spec *group, int number, const int *group_of,
+                          int n_layers);
 int mafat_spec_copy(struct mafat_spec **out, const struct mafat_spec *spec, struct mafat_heap *heap);
 void mafat_spec_close(struct mafat_spec **spec);
 
@@ -159,7 +174,12 @@ static inline struct mafat_cut mafat_cut_grid(int n_rows, int n_cols)
 
 static inline struct mafat_cut mafat_cut_rows(int least)
 {
-  return (struct mafat_cut){.kind = MAFAT_CUT_ROWS, .as.rows = {least}};
+  return (struct mafat_cut){.kind = MAFAT_CUT_ROWS, .as.rows = {.least = least}};
+}
+
+static inline struct mafat_cut mafat_cut_rows_early(int least)
+{
+  return (struct mafat_cut){.kind = MAFAT_CUT_ROWS, .as.rows = {least, true}};
 }
 
 static inline struct mafat_cut mafat_cut_panels(bool apart)

@@ -1,5 +1,6 @@
 #include "runner/executor.h"
 
+#include "predictor/parts/bricks.h"
 #include "runner/kernels/integer.h"
 #include "runner/kinds/kind.h"
 #include "runner/memory/process.h"
@@ -306,16 +307,25 @@ static int read_input(struct mafat_executor *e, struct mafat_diagnostic *d)
 
 /* ---- steps ---- */
 
+/* Where the step's sums of whole numbers go on; NULL: nowhere. */
+static int32_t *sums_of(const struct mafat_executor *e)
+{
+  const struct mafat_step *step = &e->step;
+  int sums = e->layout->sums_buffers ? e->layout->sums_buffers[step->layer] : -1;
+  if (sums < 0) return NULL;
+  sums += mafat_bricks_find(&e->plan->parts->cuttings[step->layer], 0, step->out.y.begin, step->out.x.begin);
+  return (int32_t *)(void *)(e->tensors.arena + e->layout->buffers[sums].offset);
+}
+
 static struct mafat_worker worker_of(struct mafat_executor *e, int index)
 {
-  const struct mafat_scratch *scratch = &e->layout->scratch[e->step.layer];
-  int buffer = e->layout->scratch_buffers[e->step.layer];
+  const struct mafat_scratch *scratch = mafat_layout_scratch(e->layout, &e->step);
+  int buffer = mafat_layout_scratch_buffer(e->layout, &e->step);
   char *memory = buffer < 0 ? NULL : e->tensors.arena + e->layout->buffers[buffer].offset;
-  int sums = e->layout->sums_buffers ? e->layout->sums_buffers[e->step.layer] : -1;
   return (struct mafat_worker){
       .tensors = &e->tensors, .plan = e->plan, .kernels = e->options.kernels, .integers = e->integers, .team = e->team,
       .weights = e->weights, .scratch = scratch, .index = index, .round = e->round, .shared_memory = memory,
-      .sums = sums < 0 ? NULL : (int32_t *)(void *)(e->tensors.arena + e->layout->buffers[sums].offset),
+      .sums = sums_of(e),
       .slot_memory = mafat_scratch_slot(scratch, memory, index)};
 }
 

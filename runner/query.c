@@ -382,7 +382,9 @@ int mafat_answer_part(const struct mafat_answer *a, int position)
   for (int g = 0; parts && g < plan->n_groups; g++) {
     const struct mafat_span *at = &plan->groups[g].positions;
     if (position >= at->begin && position < at->end)
-      return parts->at[g + 1] > parts->at[g] ? parts->list[parts->at[g] + position - at->begin].layer : -1;
+      return parts->at[g + 1] > parts->at[g]
+                 ? mafat_network_number(a->query->network, parts->list[parts->at[g] + position - at->begin].layer)
+                 : -1;
   }
   return -1;
 }

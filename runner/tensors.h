@@ -23,7 +23,7 @@ struct mafat_tensors {
 static inline char *mafat_tensors_row(const struct mafat_tensors *t, int tensor, int y)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
-  return t->arena + t->layout->buffers[l->buffer].offset + (size_t)(y % l->rows) * l->row_bytes;
+  return t->arena + t->layout->buffers[l->buffer].offset + (size_t)((l->first_slot + y) % l->rows) * l->row_bytes;
 }
 
 static inline size_t mafat_tensors_offset(const struct mafat_tensors *t, int tensor, int block, int x)
@@ -90,7 +90,7 @@ static inline struct mafat_tensor_rows mafat_tensors_rows(const struct mafat_ten
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
   if (l->bricks) return (struct mafat_tensor_rows){.tensors = t, .tensor = tensor, .channel = c, .y = y, .x = x};
   char *row = mafat_tensors_address(t, tensor, c / MAFAT_CHANNEL_BLOCK, y, x) + (size_t)(c % MAFAT_CHANNEL_BLOCK) * l->element_bytes;
-  return (struct mafat_tensor_rows){.row = row, .row_bytes = l->row_bytes, .slot = y % l->rows, .n_slots = l->rows};
+  return (struct mafat_tensor_rows){.row = row, .row_bytes = l->row_bytes, .slot = (l->first_slot + y) % l->rows, .n_slots = l->rows};
 }
 
 static inline char *mafat_tensor_rows_next_bytes(struct mafat_tensor_rows *r)

@@ -11,6 +11,7 @@
 #include "predictor/packing.h"
 #include "predictor/planning.h"
 #include "search/least.h"
+#include "search/partition.h"
 #include "search/spans.h"
 
 #include <math.h>
@@ -20,7 +21,8 @@ enum {
   MAX_BLOCKS = 72,
   MAX_STEPS = 150,     /* arenas tried for a price */
   MAX_FINALISTS = 36,
-  MAX_LEAST = 12       /* of the smallest, where the least arena is looked for */
+  MAX_LEAST = 12,      /* of the smallest, where the least arena is looked for */
+  LOOKS = 500000       /* at layers, for partitions in one order of them */
 };
 
 static const double ARENA_STEP = 0.965; /* each arena is at least so much smaller than the one before */
@@ -465,6 +467,16 @@ static int lay_out(struct search *s, struct mafat_front *f)
   return code;
 }
 
+static int partition(const struct search *s, struct mafat_front *f)
+{
+  bool flat = mafat_partition_tiles(s->request->network);
+  struct mafat_sequence *sequence;
+  int code = mafat_sequence_make(&sequence, s->request->network, s->request->n_layers, flat, s->heap);
+  if (code == MAFAT_OK) code = mafat_partition_least(f, s->request, sequence, LOOKS, s->d);
+  mafat_sequence_close(&sequence);
+  return code;
+}
+
 /* Of the proposals, all of which keep their weights, those that seem smallest. */
 static int lay_out_least(struct search *s, struct mafat_front *f)
 {
@@ -474,6 +486,7 @@ static int lay_out_least(struct search *s, struct mafat_front *f)
   if (s->n_proposals > 0) qsort(s->proposals, (size_t)s->n_proposals, sizeof *s->proposals, by_bytes);
   for (int i = 0; i < mafat_min(s->n_proposals, MAX_LEAST) && code == MAFAT_OK; i++)
     code = mafat_least_take(f, s->request, s->proposals[i].spec, s->d);
+  if (code == MAFAT_OK) code = partition(s, f);
   return code ? code : mafat_least_refine(f, s->request, s->d);
 }
 

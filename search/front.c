@@ -106,6 +106,7 @@ static int sort_with(struct mafat_candidate *c, const struct mafat_search_reques
 {
   struct mafat_candidate sorted = *c;
   enum mafat_sorting before = c->spec->sorting;
+  bool placed = c->spec->in_place;
   c->spec->sorting = MAFAT_SORT_BEST;
   c->spec->in_place = in_place;
   int code = measure(&sorted, r, c->spec, mafat_layout_make, d);
@@ -113,7 +114,7 @@ static int sort_with(struct mafat_candidate *c, const struct mafat_search_reques
     *c = sorted;
   } else {
     c->spec->sorting = before;
-    c->spec->in_place = false;
+    c->spec->in_place = placed;
   }
   return code == MAFAT_EINVAL ? MAFAT_OK : code; /* all by rows: nothing to order */
 }
@@ -123,7 +124,7 @@ static int sort_with(struct mafat_candidate *c, const struct mafat_search_reques
 static int sort(struct mafat_candidate *c, const struct mafat_search_request *r, struct mafat_diagnostic *d)
 {
   if (r->network->format == MAFAT_FORMAT_DARKNET || c->spec->sorting != MAFAT_SORT_FILE) return MAFAT_OK;
-  int code = sort_with(c, r, false, d);
+  int code = c->spec->in_place ? MAFAT_OK : sort_with(c, r, false, d);
   return code ? code : sort_with(c, r, true, d);
 }
 

@@ -7,7 +7,7 @@
 
 #include "predictor/layout.h"
 #include "predictor/planning.h"
-#include "predictor/usage.h"
+#include "search/sequence.h"
 
 #include <string.h>
 
@@ -21,18 +21,20 @@ enum {
 };
 
 /* What groups are changed to. Tiles of columns, one row of the map high: where rows are few, as of tokens. */
-enum { WHOLE = 0, PANELS = -1, COLUMNS = -2 }; /* else rows; COLUMNS - n: n tiles in each row */
-static const int ways[] = {1, 2, 3, 4, 6, 8, 16, WHOLE, PANELS, COLUMNS - 8, COLUMNS - 32};
+enum { WHOLE = 0, PANELS = -1, COLUMNS = -2, EARLY = 1000 }; /* else rows; COLUMNS - n: n tiles in each row; EARLY + n: n rows */
+static const int ways[] = {1, 2, 3, 4, 6, 8, 16, EARLY + 1, EARLY + 2, EARLY + 4, WHOLE, PANELS, COLUMNS - 8, COLUMNS - 32};
 enum { N_WAYS = sizeof ways / sizeof *ways, FEW_ROWS = 4 };
 
 struct climb {
   const struct mafat_search_request *request;
   struct mafat_front *front;
   struct mafat_spec *from;         /* what is changed, with all the groups that it is run in */
-  struct mafat_group_spec *groups; /* (n_layers): of a change */
-  int fullest;                     /* group of it */
-  int peak;                        /* layer that runs when most lives */
-  double *crossing;                /* (n_layers + 1): bytes of maps that lie across a cut before each layer */
+  struct mafat_sequence *sequence; /* the layers group by group: groups are runs of it, which their ends are places in */
+  int *ends;                       /* (n_layers): of from's groups */
+  struct mafat_group_spec *groups; /* (n_layers): of a change, by ends of that kind */
+  int *group_of;                   /* [layer] of it */
+  int fullest;                     /* group of from's */
+  int peak;                        /* place of the layer that runs when most lives */
   bool crowds;                     /* of equal arenas the less crowded one is better, not the faster one */
   int layers;                      /* of MOST_LAYERS, left */
   int code;                        /* of the first failure: then nothing is tried any more */
@@ -70,32 +72,39 @@ int mafat_least_take(struct mafat_front *f, const struct mafat_search_request *r
 
 static int begin_of(const struct climb *c, int group)
 {
-  return group == 0 ? 0 : c->from->groups[group - 1].end;
+  return group == 0 ? 0 : c->ends[group - 1];
 }
 
 static int end_of(const struct climb *c, int group)
 {
-  return group + 1 < c->from->n_groups ? c->from->groups[group].end : c->request->n_layers;
+  return c->ends[group];
 }
 
 /* Of a group that is changed. Words of its layers' algorithms may be of others now: direct takes least. */
 static struct mafat_group_spec group_of(const struct climb *c, int end, struct mafat_cut cut)
 {
-  struct mafat_group_spec g = {.end = end < c->request->n_layers ? end : 0, .cut = cut};
+  struct mafat_group_spec g = {.end = end, .cut = cut};
   g.algorithms[MAFAT_DIRECT].given = c->request->options->algorithm == MAFAT_AUTO;
   return g;
 }
 
+/* Of the layer before a place. */
+static struct mafat_shape shape_before(const struct climb *c, int end)
+{
+  return c->request->network->layers[c->sequence->layers[end - 1]].out;
+}
+
 static struct mafat_cut cut_of(const struct climb *c, int way, int end)
 {
-  if (way < COLUMNS) return mafat_cut_grid(c->request->network->layers[end - 1].out.h, COLUMNS - way);
+  if (way < COLUMNS) return mafat_cut_grid(shape_before(c, end).h, COLUMNS - way);
+  if (way > EARLY) return mafat_cut_rows_early(way - EARLY);
   return way == WHOLE ? mafat_cut_grid(1, 1) : way == PANELS ? mafat_cut_panels(false) : mafat_cut_rows(way);
 }
 
 /* May a group that ends there go this way? Tiles are for maps of few rows and many columns. */
 static bool applies(const struct climb *c, int way, int end)
 {
-  struct mafat_shape out = c->request->network->layers[end - 1].out;
+  struct mafat_shape out = shape_before(c, end);
   return way >= COLUMNS || (out.h <= FEW_ROWS && out.w >= 2 * (COLUMNS - way));
 }
 
@@ -114,20 +123,43 @@ static bool is_too_large(struct climb *c, const struct mafat_spec *spec)
   return large;
 }
 
+/* A group of `from` as it is, by its end in the sequence. */
+static struct mafat_group_spec unchanged(const struct climb *c, int group)
+{
+  struct mafat_group_spec g = c->from->groups[group];
+  g.more = NULL;
+  g.n_more = 0;
+  g.end = c->ends[group];
+  return g;
+}
+
+/* Groups by their ends in the sequence become groups of layers. */
+static void tell_layers(struct climb *c, int n_groups)
+{
+  for (int g = 0, at = 0; g < n_groups; g++)
+    for (; at < c->groups[g].end; at++) c->group_of[c->sequence->layers[at]] = g;
+  for (int g = 0; g < n_groups && !c->code; g++) {
+    c->groups[g].end = 0;
+    c->code = mafat_group_spec_tell(c->request->options->heap, &c->groups[g], g, c->group_of, c->request->n_layers);
+  }
+}
+
 /* These groups in place of some from `first` on. */
 static void try(struct climb *c, int first, int n_old, const struct mafat_group_spec *groups, int n)
 {
-  int n_before = c->from->n_groups, behind = n_before - first - n_old;
-  int looks = c->from->sorting == MAFAT_SORT_FILE ? 1 : SORTED;
+  int n_groups = 0, looks = c->from->sorting == MAFAT_SORT_FILE ? 1 : SORTED;
   c->layers -= looks * c->request->n_layers;
-  if (c->code || c->layers < 0 || first + n + behind > c->request->n_layers) return;
-  memcpy(c->groups, c->from->groups, (size_t)first * sizeof *groups);
-  memcpy(c->groups + first, groups, (size_t)n * sizeof *groups);
-  memcpy(c->groups + first + n, c->from->groups + first + n_old, (size_t)behind * sizeof *groups);
-  struct mafat_spec spec = {.groups = c->groups, .n_groups = first + n + behind, .sorting = c->from->sorting};
-  if (is_too_large(c, &spec)) return;
-  c->layers -= LAID_OUT * looks * c->request->n_layers;
-  c->code = take(c->front, c->request, &spec, c->crowds, c->d);
+  if (c->code || c->layers < 0 || c->from->n_groups - n_old + n > c->request->n_layers) return;
+  for (int g = 0; g < first; g++) c->groups[n_groups++] = unchanged(c, g);
+  for (int g = 0; g < n; g++) c->groups[n_groups++] = groups[g];
+  for (int g = first + n_old; g < c->from->n_groups; g++) c->groups[n_groups++] = unchanged(c, g);
+  tell_layers(c, n_groups);
+  struct mafat_spec spec = {.groups = c->groups, .n_groups = n_groups, .sorting = c->from->sorting, .in_place = c->from->in_place};
+  if (!c->code && !is_too_large(c, &spec)) {
+    c->layers -= LAID_OUT * looks * c->request->n_layers;
+    c->code = take(c->front, c->request, &spec, c->crowds, c->d);
+  }
+  for (int g = 0; g < n_groups; g++) mafat_heap_free(c->request->options->heap, c->groups[g].more);
 }
 
 static void recut(struct climb *c, int group)
@@ -169,7 +201,7 @@ static int narrowest(const struct climb *c, int first, int last)
 {
   int best = first;
   for (int at = first; at <= last; at++)
-    if (c->crossing[at] < c->crossing[best]) best = at;
+    if (c->sequence->crossing[at] < c->sequence->crossing[best]) best = at;
   return best;
 }
 
@@ -242,29 +274,6 @@ static void move(struct climb *c, int group)
 
 /* ---- the climb ---- */
 
-/* Bytes of maps, by their elements, that are made before a cut and read behind it. */
-static void find_crossing(struct climb *c, const struct mafat_plan *plan, const struct mafat_usage *usage)
-{
-  const struct mafat_network *n = c->request->network;
-  memset(c->crossing, 0, ((size_t)plan->n_layers + 1) * sizeof *c->crossing);
-  for (int t = 0; t < plan->n_layers; t++) {
-    struct mafat_shape s = mafat_network_tensor_shape(n, t);
-    double bytes = (double)s.h * s.w * s.c * mafat_dtype_size(mafat_network_tensor_type(n, t));
-    for (int cut = t + 1; usage[t].needed && cut <= mafat_min(usage[t].last_use, plan->n_layers); cut++) c->crossing[cut] += bytes;
-  }
-}
-
-static int look_for_cuts(struct climb *c, const struct mafat_plan *plan)
-{
-  const struct mafat_network *n = c->request->network;
-  struct mafat_usage *usage = mafat_heap_calloc(plan->heap, (size_t)mafat_network_n_operators(n), sizeof *usage);
-  if (!usage) return MAFAT_ENOMEM;
-  mafat_usage_find(n, plan, usage);
-  find_crossing(c, plan, usage);
-  mafat_heap_free(plan->heap, usage);
-  return MAFAT_OK;
-}
-
 /* From the plan as it stands now: its groups, as it is run, and the fullest of them. */
 static int stand(struct climb *c)
 {
@@ -272,14 +281,17 @@ static int stand(struct climb *c)
   struct mafat_plan *plan = NULL;
   struct mafat_layout *layout = NULL;
   mafat_spec_close(&c->from);
+  mafat_sequence_close(&c->sequence);
   int code = mafat_plan_make(&plan, c->front->list[0].spec, r->network, r->n_layers, r->options, c->d);
   if (code == MAFAT_OK) code = mafat_layout_outline(&layout, r->network, plan, c->d);
   if (code == MAFAT_OK) code = mafat_plan_spec(&c->from, plan, r->network);
-  if (code == MAFAT_OK) code = look_for_cuts(c, plan);
-  if (code == MAFAT_OK) c->peak = plan->order[layout->peak_time / 2];
-  c->fullest = 0;
-  for (int g = 1; code == MAFAT_OK && g < plan->n_groups; g++)
+  if (code == MAFAT_OK) code = mafat_sequence_of(&c->sequence, r->network, plan->members, r->n_layers, r->options->heap);
+  c->fullest = c->peak = 0;
+  for (int g = 0; code == MAFAT_OK && g < plan->n_groups; g++) {
+    c->ends[g] = plan->groups[g].at.end;
     if (layout->groups[g].peak_bytes > layout->groups[c->fullest].peak_bytes) c->fullest = g;
+  }
+  while (code == MAFAT_OK && plan->members[c->peak] != plan->order[layout->peak_time / 2]) c->peak++;
   mafat_layout_close(&layout);
   mafat_plan_close(&plan);
   return code;
@@ -359,13 +371,15 @@ int mafat_least_refine(struct mafat_front *f, const struct mafat_search_request 
   struct mafat_spec *start = NULL;
   if (f->n == 0) return MAFAT_OK;
   c.groups = mafat_heap_calloc(r->options->heap, (size_t)r->n_layers, sizeof *c.groups);
-  c.crossing = mafat_heap_calloc(r->options->heap, (size_t)r->n_layers + 1, sizeof *c.crossing);
-  c.code = c.groups && c.crossing ? mafat_spec_copy(&start, f->list[0].spec, r->options->heap) : MAFAT_ENOMEM;
+  c.ends = mafat_heap_calloc(r->options->heap, 2 * (size_t)r->n_layers, sizeof *c.ends);
+  c.group_of = c.ends + r->n_layers;
+  c.code = c.groups && c.ends ? mafat_spec_copy(&start, f->list[0].spec, r->options->heap) : MAFAT_ENOMEM;
   if (c.code == MAFAT_OK) climb_all(&c);
   if (c.code == MAFAT_OK) climb_sorted(&c, start);
   mafat_spec_close(&start);
   mafat_spec_close(&c.from);
   mafat_heap_free(r->options->heap, c.groups);
-  mafat_heap_free(r->options->heap, c.crossing);
+  mafat_sequence_close(&c.sequence);
+  mafat_heap_free(r->options->heap, c.ends);
   return c.code;
 }

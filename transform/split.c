@@ -58,18 +58,13 @@ static int extent_of(const struct mafat_layer *l, enum mafat_split_axis axis)
   return axis == MAFAT_ALONG_H ? l->out.h : axis == MAFAT_ALONG_W ? l->out.w : l->out.c;
 }
 
-static bool is_made_by_panels(const struct mafat_layer *l)
-{
-  return mafat_layer_multiplies(l) || (mafat_layer_has_panels(l) && !mafat_layer_is_grouped(l));
-}
-
 /* The tensor whose channels, cut by this split, the layer sums; -1: none. */
 static int summed_tensor(const struct cutter *c, int layer)
 {
   const struct mafat_layer *l = layer_of(c, layer);
-  if (!(mafat_kind_of(l->type)->along & MAFAT_ALONG_INPUTS) || mafat_layer_is_grouped(l)) return -1;
+  if (!(mafat_layer_along(l) & MAFAT_ALONG_INPUTS) || mafat_layer_is_grouped(l)) return -1;
   for (struct mafat_reads r = mafat_layer_reads(l); mafat_reads_next(&r);)
-    if (r.operand == 0 && r.source->tensor < layer && holds(c->split, r.source->tensor) &&
+    if (r.operand == 0 && r.source->tensor < layer && holds(c->split, r.source->tensor) && c->ground->runs[r.source->tensor] &&
         c->cuttings[r.source->tensor].n[MAFAT_ALONG_C] > 1)
       return r.source->tensor;
   return -1;
@@ -131,23 +126,23 @@ static int cut_layer(struct cutter *c, int layer)
   const struct mafat_layer *l = layer_of(c, layer);
   enum mafat_split_axis axis = c->split->axis;
   if (c->cuttings[layer].bounds[axis]) return refuse(c, layer, "is cut so twice");
-  if (!(mafat_kind_of(l->type)->along & along[axis])) return refuse(c, layer, "puts out none without all of them");
+  if (!(mafat_layer_along(l) & along[axis])) return refuse(c, layer, "puts out none without all of them");
   if (axis != MAFAT_ALONG_C) return cut_at_bounds(c, layer, extent_of(l, axis), c->ground->unit[layer]);
   int summed = summed_tensor(c, layer);
   if (summed >= 0) return cut_inputs(c, layer, summed);
   if (mafat_layer_is_grouped(l) && !mafat_layer_is_depthwise(l)) return refuse(c, layer, "has groups of channels");
-  return cut_at_bounds(c, layer, l->out.c, is_made_by_panels(l) ? MAFAT_PANEL : c->channel_unit);
+  return cut_at_bounds(c, layer, l->out.c, mafat_max(c->ground->channel_unit[layer], c->channel_unit));
 }
 
 /* ---- splits ---- */
 
-/* Channels lie in blocks; what is made by panels of filters is cut between these, and with it what goes on with it: all
- * but the last layer. */
+/* What goes on with channels has the bounds of what it goes on with: all but the last layer have the largest unit. */
 static int find_channel_unit(const struct cutter *c)
 {
+  int unit = MAFAT_CHANNEL_BLOCK;
   for (int l = c->split->layers.begin; l + 1 < c->split->layers.end; l++)
-    if (is_made_by_panels(layer_of(c, l))) return MAFAT_PANEL;
-  return MAFAT_CHANNEL_BLOCK;
+    if (c->ground->runs[l]) unit = mafat_max(unit, c->ground->channel_unit[l]);
+  return unit;
 }
 
 static int apply(struct cutter *c)
@@ -175,13 +170,12 @@ int mafat_split_find(const struct mafat_splits *splits, const struct mafat_split
 {
   struct cutter c = {.splits = splits, .ground = ground, .cuttings = cuttings, .d = d};
   long long n_parts = 0;
-  for (int l = ground->layers.begin; l < ground->layers.end; l++) cuttings[l] = (struct mafat_cutting){{1, 1, 1}, {NULL}, false};
   for (int i = 0; i < splits->n; i++) {
     c.split = &splits->list[i];
     int code = apply(&c);
     if (code) return code;
   }
-  for (int l = ground->layers.begin; l < ground->layers.end; l++) n_parts += mafat_cutting_n_parts(&cuttings[l]);
+  for (int l = ground->layers.begin; l < ground->layers.end; l++) n_parts += ground->runs[l] ? mafat_cutting_n_parts(&cuttings[l]) : 0;
   if (n_parts <= MAFAT_MOST_GROUP_PARTS) return MAFAT_OK;
   return mafat_fail(d, MAFAT_EINVAL, "layers %d to %d are cut into more than %d parts", ground->layers.begin,
                     ground->layers.end - 1, MAFAT_MOST_GROUP_PARTS);

@@ -42,13 +42,15 @@ struct mafat_cutting {
 /* What is known of operators beside the network. */
 struct mafat_split_ground {
   const struct mafat_network *network;
-  struct mafat_span layers;  /* that may be cut */
+  struct mafat_span layers;  /* of the group, the first to the last */
   const int *unit;           /* [layer]: of rows and columns, what bounds are multiples of */
-  const bool *runs;          /* [layer]: has parts of its own; else it is computed inside another one, or renames */
+  const int *channel_unit;   /* [layer]: the same of channels that it puts out */
+  const bool *runs;          /* [layer]: is of the group, and has parts of its own; else it is computed inside another one, or
+                                renames */
   struct mafat_heap *heap;
 };
 
-/* Fills cuttings[layer] of the ground's layers. MAFAT_EINVAL: the diagnostic says which layer cannot be cut so, and why;
+/* Fills cuttings[layer] of the ground's layers, which are all in one. MAFAT_EINVAL: the diagnostic says which layer cannot be cut so, and why;
  * MAFAT_ENOMEM. What was filled is freed by mafat_cutting_free, either way. */
 int mafat_split_find(const struct mafat_splits *splits, const struct mafat_split_ground *ground,
                      struct mafat_cutting *cuttings, struct mafat_diagnostic *d);

@@ -1,5 +1,6 @@
 #include "formats/graph/graph.h"
 
+#include "network/merge.h"
 #include "network/sources.h"
 
 #include <stdarg.h>
@@ -79,6 +80,7 @@ int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph, i
     g->network->constants->n_layers = g->n_layers;
     code = mafat_network_check_numbers(g->network, g->d);
   }
+  if (code == MAFAT_OK) mafat_network_merge(g->network);
   if (code == MAFAT_OK) code = give_back(g);
   if (code == MAFAT_OK) {
     *out = g->network;

@@ -38,7 +38,8 @@ static const char *numbers(const struct mafat_network *n, int layer)
 
 const struct mafat_kind mafat_kind_reduce = {
     .name = "reduce",
-    .along = MAFAT_ALONG_MAP,
+    .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS, /* where channels are not reduced */
+    .lanewise = true,
     .apart = true,
     .infer = infer,
     .in_span = in_span,

@@ -18,7 +18,7 @@ void mafat_work_add_step(struct mafat_work_context *context, const struct mafat_
   struct mafat_link links[MAFAT_FUSION_MOST];
   links[0] = (struct mafat_link){step->layer, step->out, step->filters, step->channels};
   int n_links = mafat_fusion_links(context->plan, context->network, links);
-  const struct mafat_scratch *scratch = &context->layout->scratch[step->layer];
+  const struct mafat_scratch *scratch = mafat_layout_scratch(context->layout, step);
   bool pooled = false;
   for (int i = 0; i < n_links; i++) {
     const struct mafat_link *link = &links[i];

@@ -62,7 +62,7 @@ static bool plan_direct(const struct mafat_conv_request *r, struct mafat_scratch
 {
   const struct mafat_layer *l = r->layer;
   bool depthwise = mafat_layer_is_depthwise(l);
-  s->n_pieces = depthwise ? 1 : mafat_pieces(mafat_layer_sources(l), mafat_span(0, l->in.c), NULL, 0);
+  s->n_pieces = depthwise ? 1 : mafat_pieces(mafat_layer_sources(l), r->channels, NULL, 0);
   s->rows_per_call = choose_rows(r, s->n_pieces);
   s->rows_per_call = mafat_conv_share_rows(s->rows_per_call, r->rows, units_per_call(r), r->plan->n_threads);
   if (r->pool) s->rows_per_call = mafat_round_up(s->rows_per_call, 2);
@@ -130,7 +130,7 @@ static bool plan_convolutional(const struct mafat_scratch_request *request, stru
   int layer = request->layer, reader = mafat_plan_reader(plan, layer);
   struct mafat_conv_request r = {
       .plan = plan, .layer = &n->layers[reader], .in_type = mafat_network_in_type(n, reader), .rows = request->rows,
-      .cols = request->cols, .pool = mafat_fusion_pools(plan, n, layer), .transforms = mafat_plan_transforms(plan, n, layer),
+      .cols = request->cols, .channels = request->channels, .pool = mafat_fusion_pools(plan, n, layer), .transforms = mafat_plan_transforms(plan, n, layer),
       .winograd = mafat_plan_winograd(plan, layer)};
   if (reader != layer) r.pointwise = &n->layers[plan->outer[reader]];
   if (r.pool) {

@@ -13,6 +13,7 @@ struct mafat_conv_request {
   const struct mafat_layer *pointwise; /* the one that it lies inside, of a depthwise layer the 1x1; or NULL */
   enum mafat_dtype in_type;        /* of what it reads */
   int rows, cols;                  /* of its output, at most */
+  struct mafat_span channels;      /* of its input */
   bool pool;                       /* pooled in the store */
   const struct mafat_winograd *winograd; /* NULL: direct */
   bool transforms;                 /* Winograd's input in a step of its own */

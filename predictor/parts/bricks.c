@@ -26,9 +26,19 @@ struct mafat_brick mafat_bricks_at(const struct mafat_cutting *c, struct mafat_s
 /* Which part along an axis holds a place. */
 static int find_part(const struct mafat_cutting *c, enum mafat_split_axis axis, int at)
 {
-  int i = 0;
-  while (i + 1 < c->n[axis] && at >= c->bounds[axis][i + 1]) i++;
+  int i = 0, end = c->n[axis];
+  while (i + 1 < end) {
+    int middle = (i + end) / 2;
+    if (at < c->bounds[axis][middle]) end = middle;
+    else i = middle;
+  }
   return i;
+}
+
+struct mafat_span mafat_bricks_span(const struct mafat_cutting *c, enum mafat_split_axis axis, struct mafat_span span)
+{
+  if (axis == MAFAT_ALONG_C && c->sums) return mafat_span(0, 1);
+  return mafat_span(find_part(c, axis, span.begin), find_part(c, axis, span.end - 1) + 1);
 }
 
 int mafat_bricks_find(const struct mafat_cutting *c, int channel, int y, int x)

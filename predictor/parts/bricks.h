@@ -5,9 +5,9 @@
 
 #include "transform/split.h"
 
-/* A step: what of a layer is computed. */
+/* A step: what of a layer is computed, or read of an input. */
 struct mafat_layer_part {
-  int layer;
+  int layer; /* or the input */
   struct mafat_box out;
   struct mafat_span filters, channels; /* as a step has them */
 };
@@ -40,5 +40,8 @@ static inline int mafat_bricks_count(const struct mafat_cutting *c)
 struct mafat_brick mafat_bricks_at(const struct mafat_cutting *c, struct mafat_shape shape, int index);
 /* The number of the one that holds a pixel of a channel. */
 int mafat_bricks_find(const struct mafat_cutting *c, int channel, int y, int x);
+
+/* Numbers, along an axis, of those that hold something of a span, which is not empty. */
+struct mafat_span mafat_bricks_span(const struct mafat_cutting *c, enum mafat_split_axis axis, struct mafat_span span);
 
 #endif

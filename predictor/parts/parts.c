@@ -2,6 +2,7 @@
 
 #include "base/blocks.h"
 #include "predictor/fusion.h"
+#include "predictor/packing.h"
 #include "predictor/usage.h"
 #include "predictor/winograd.h"
 
@@ -21,7 +22,7 @@ static struct mafat_span channels_read(const struct mafat_plan *plan, const stru
   int all = l->operands[operand].shape.c;
   if (!operand && mafat_parts_sum(plan, part->layer)) return part->channels;
   if (!mafat_layer_is_lanewise(l) || l != step) return mafat_span(0, all);
-  if (l->operands[operand].broadcast && all == 1) return mafat_span(0, 1);
+  if (all == 1) return mafat_span(0, 1);
   return mafat_span_clip(part->filters, all);
 }
 
@@ -29,7 +30,7 @@ struct mafat_brick_walk mafat_parts_reads(const struct mafat_plan *plan, const s
                                           const struct mafat_layer_part *part)
 {
   return (struct mafat_brick_walk){.plan = plan, .network = n, .part = part,
-                                   .reads = mafat_plan_reads(plan, n, part->layer), .next = -1};
+                                   .reads = mafat_plan_reads(plan, n, part->layer)};
 }
 
 /* What the part wants of the source that the walk of reads has come to. */
@@ -47,27 +48,40 @@ static void find_wanted(struct mafat_brick_walk *w)
   w->wanted.channels = mafat_span(begin - first + r->source->first, end - first + r->source->first);
 }
 
-static bool next_brick(struct mafat_brick_walk *w)
+/* Bricks of the tensor that have something of what is wanted. */
+static void find_met(struct mafat_brick_walk *w)
 {
   const struct mafat_cutting *c = mafat_parts_bricks(w->plan, w->tensor);
   bool any = !mafat_span_is_empty(w->wanted.box.y) && !mafat_span_is_empty(w->wanted.channels);
-  int n = !any ? 0 : c ? mafat_bricks_count(c) : 1;
-  while (w->next < n) {
-    w->brick = w->next++;
-    if (!c) return true;
-    struct mafat_brick b = mafat_bricks_at(c, mafat_network_tensor_shape(w->network, w->tensor), w->brick);
-    if (meet(b.box.y, w->wanted.box.y) && meet(b.box.x, w->wanted.box.x) && meet(b.channels, w->wanted.channels)) return true;
+  const struct mafat_span spans[MAFAT_N_SPLIT_AXES] = {w->wanted.box.y, w->wanted.box.x, w->wanted.channels};
+  w->next = 0;
+  w->n = any;
+  for (int axis = 0; axis < MAFAT_N_SPLIT_AXES && any && c; axis++) {
+    w->met[axis] = mafat_bricks_span(c, (enum mafat_split_axis)axis, spans[axis]);
+    w->n *= mafat_span_size(w->met[axis]);
   }
-  return false;
+}
+
+static bool next_brick(struct mafat_brick_walk *w)
+{
+  const struct mafat_cutting *c = mafat_parts_bricks(w->plan, w->tensor);
+  if (w->next == w->n) return false;
+  int i = w->next++;
+  w->brick = 0;
+  if (!c) return true;
+  int n_channels = mafat_span_size(w->met[MAFAT_ALONG_C]), n_cols = mafat_span_size(w->met[MAFAT_ALONG_W]);
+  int y = w->met[MAFAT_ALONG_H].begin + i / (n_channels * n_cols), x = w->met[MAFAT_ALONG_W].begin + i / n_channels % n_cols;
+  w->brick = (y * c->n[MAFAT_ALONG_W] + x) * (c->sums ? 1 : c->n[MAFAT_ALONG_C]) + w->met[MAFAT_ALONG_C].begin + i % n_channels;
+  return true;
 }
 
 bool mafat_parts_reads_next(struct mafat_brick_walk *w)
 {
   for (;;) {
-    if (w->next >= 0 && next_brick(w)) return true;
+    if (next_brick(w)) return true;
     if (!mafat_reads_next(&w->reads)) return false;
     find_wanted(w);
-    w->next = 0;
+    find_met(w);
   }
 }
 
@@ -77,14 +91,21 @@ int mafat_parts_made(const struct mafat_plan *plan, const struct mafat_layer_par
   return c ? mafat_bricks_find(c, part->filters.begin, part->out.y.begin, part->out.x.begin) : 0;
 }
 
+uint64_t mafat_parts_sums_bytes(const struct mafat_layer *l, struct mafat_box box)
+{
+  uint64_t bytes, pixel = (uint64_t)mafat_panel_width(l->out.c) * sizeof(int32_t);
+  return __builtin_mul_overflow((uint64_t)mafat_box_area(box), pixel, &bytes) ? UINT64_MAX : bytes;
+}
+
 /* ---- making ---- */
 
 struct finder {
   struct mafat_plan *plan;
   const struct mafat_network *network;
   struct mafat_usage *usage;
-  bool *runs; /* [layer] */
-  int *unit;  /* [layer] */
+  bool *runs; /* [operator]: has a tensor */
+  bool *cut;  /* [operator]: is of the group whose layers are cut now, too */
+  int *unit, *channel_unit; /* [layer] */
   struct mafat_parts *parts;
   struct mafat_diagnostic *d;
 };
@@ -97,11 +118,12 @@ static bool is_split(const struct mafat_group *g)
 static int find_cuttings(struct finder *f, const struct mafat_group *g)
 {
   const struct mafat_plan *plan = f->plan;
-  struct mafat_split_ground ground = {.network = f->network, .unit = f->unit, .runs = f->runs, .heap = plan->heap,
+  struct mafat_split_ground ground = {.network = f->network, .unit = f->unit, .channel_unit = f->channel_unit, .runs = f->cut, .heap = plan->heap,
                                       .layers = {plan->members[g->at.begin], plan->members[g->at.end - 1] + 1}};
+  for (int l = 0; l < plan->n_layers; l++) f->cut[l] = f->runs[l] && mafat_plan_group(plan, l) == g;
   int code = mafat_split_find(&g->cut.as.split, &ground, f->parts->cuttings, f->d);
   for (int l = ground.layers.begin; l < ground.layers.end && code == MAFAT_OK; l++) {
-    if (!f->parts->cuttings[l].sums || plan->algorithms[l] == MAFAT_DIRECT) continue;
+    if (!f->cut[l] || !f->parts->cuttings[l].sums || plan->algorithms[l] == MAFAT_DIRECT) continue;
     if (plan->wanted == MAFAT_AUTO && plan->algorithms[l] == mafat_winograd_fastest(&f->network->layers[l]))
       plan->algorithms[l] = MAFAT_DIRECT;
     else
@@ -131,25 +153,73 @@ static bool can_read_bricks(const struct finder *f, int layer, int operand, cons
 {
   const struct mafat_layer *l = operand ? &f->network->layers[layer] : &f->network->layers[mafat_plan_reader(f->plan, layer)];
   int h = l->operands[operand].shape.h;
-  if (!(mafat_kind_of(l->type)->along & MAFAT_ALONG_ROWS)) return false;
+  if (!(mafat_layer_along(l) & MAFAT_ALONG_ROWS)) return false;
   if (c->n[MAFAT_ALONG_H] > 1 && h > 1) {
     struct mafat_span rows = mafat_layer_in_span(l, operand, true, mafat_span(0, 1));
     if (mafat_span_size(rows) == h && l->out.h > 1) return false;
   }
-  if (c->n[MAFAT_ALONG_C] > 1 && !c->sums && !(mafat_kind_of(l->type)->along & MAFAT_ALONG_FILTERS)) return false;
+  if (c->n[MAFAT_ALONG_C] > 1 && !c->sums && !(mafat_layer_along(l) & MAFAT_ALONG_FILTERS)) return false;
   return c->n[MAFAT_ALONG_W] == 1 || !reads_across(f, layer, operand, c);
 }
 
+/* Readers may be of any split groups; what another one reads, and what the network puts out, is whole. */
 static void find_bricks(struct finder *f, int tensor)
 {
   const struct mafat_cutting *c = &f->parts->cuttings[tensor];
   bool *bricks = &f->parts->bricks[tensor];
-  *bricks = f->runs[tensor] && !f->usage[tensor].external && mafat_bricks_count(c) > 1;
-  for (int l = tensor + 1; l < f->plan->n_layers && *bricks; l++) {
+  *bricks = f->runs[tensor] && f->usage[tensor].last_use < f->plan->n_layers && mafat_bricks_count(c) > 1;
+  for (int l = 0; l < f->plan->n_layers && *bricks; l++) {
     if (!f->runs[l]) continue;
     for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, l); mafat_reads_next(&r) && *bricks;)
-      if (r.source->tensor == tensor) *bricks = can_read_bricks(f, l, r.operand, c);
+      if (r.source->tensor == tensor) *bricks = is_split(mafat_plan_group(f->plan, l)) && can_read_bricks(f, l, r.operand, c);
   }
+}
+
+/* Rows of an input with which parts of a layer that reads it begin, and behind which they end. */
+static void mark_bounds(const struct finder *f, int layer, int input, bool *marks)
+{
+  const struct mafat_cutting *own = &f->parts->cuttings[layer];
+  for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, layer); mafat_reads_next(&r);) {
+    for (int i = 0; r.source->tensor == input && i < own->n[MAFAT_ALONG_H]; i++) {
+      struct mafat_span out = mafat_cutting_part(own, MAFAT_ALONG_H, i, f->network->layers[layer].out.h);
+      struct mafat_span in = mafat_reads_rows(&r, mafat_fusion_in_span(f->plan, f->network, layer, r.operand, true, out));
+      if (!mafat_span_is_empty(in)) marks[in.begin] = marks[in.end] = true;
+    }
+  }
+}
+
+/* The network's inputs are cut where their readers are. */
+static int cut_input(struct finder *f, int input)
+{
+  struct mafat_heap *heap = f->plan->heap;
+  struct mafat_cutting *c = &f->parts->cuttings[input];
+  int h = mafat_network_tensor_shape(f->network, input).h, n = 0;
+  bool *marks = mafat_heap_calloc(heap, (size_t)h + 1, sizeof *marks);
+  int *bounds = mafat_heap_calloc(heap, (size_t)h + 1, sizeof *bounds);
+  if (marks && bounds) {
+    for (int l = 0; l < f->plan->n_layers; l++)
+      if (f->runs[l]) mark_bounds(f, l, input, marks);
+    for (int y = 1; y <= h; y++)
+      if (marks[y] || y == h) bounds[++n] = y;
+  }
+  bool enough = marks && bounds, cut = n > 1 && n <= MAFAT_MOST_SPLIT_PARTS;
+  mafat_heap_free(heap, marks);
+  c->bounds[MAFAT_ALONG_H] = bounds;
+  if (cut) c->n[MAFAT_ALONG_H] = n;
+  else mafat_cutting_free(heap, c);
+  return enough ? MAFAT_OK : MAFAT_ENOMEM;
+}
+
+static int find_all_bricks(struct finder *f)
+{
+  int code = MAFAT_OK;
+  for (int i = f->network->n_layers; i < mafat_network_n_operators(f->network) && code == MAFAT_OK; i++) {
+    if (f->runs[i]) code = cut_input(f, i);
+    if (code == MAFAT_OK) find_bricks(f, i);
+  }
+  for (int l = 0; l < f->plan->n_layers && code == MAFAT_OK; l++)
+    if (is_split(mafat_plan_group(f->plan, l))) find_bricks(f, l);
+  return code;
 }
 
 static void add_parts(struct finder *f, int layer)
@@ -178,8 +248,7 @@ static int make_parts(struct finder *f)
   for (int l = 0; l < plan->n_layers; l++) n += (size_t)mafat_cutting_n_parts(&parts->cuttings[l]);
   parts->list = mafat_heap_calloc(plan->heap, n, sizeof *parts->list);
   if (!parts->list) return mafat_fail(f->d, MAFAT_ENOMEM, "out of memory");
-  for (int l = 0; l < plan->n_layers; l++)
-    if (is_split(mafat_plan_group(plan, l))) find_bricks(f, l);
+  if (find_all_bricks(f)) return mafat_fail(f->d, MAFAT_ENOMEM, "out of memory");
   for (int g = 0; g < plan->n_groups; g++) {
     parts->at[g] = parts->n;
     for (int i = plan->groups[g].at.begin; i < plan->groups[g].at.end && is_split(&plan->groups[g]); i++)
@@ -189,6 +258,17 @@ static int make_parts(struct finder *f)
   return MAFAT_OK;
 }
 
+/* Channels lie in blocks. Filters with weights come in panels: a direct convolution may begin in the middle of one, where all of
+ * it is there; what is read panel by panel would be read twice, Winograd's algorithms transform a panel's weights together, and
+ * connected layers take their weights as they come. */
+static int channel_unit(const struct finder *f, int layer)
+{
+  const struct mafat_layer *l = &f->network->layers[layer];
+  bool within = mafat_layer_is_ungrouped(l) && f->plan->algorithms[layer] == MAFAT_DIRECT &&
+                mafat_plan_group(f->plan, layer)->weights.residence != MAFAT_STREAMED;
+  return mafat_layer_has_panels(l) && !mafat_layer_is_grouped(l) && !within ? MAFAT_PANEL : MAFAT_CHANNEL_BLOCK;
+}
+
 static int open_finder(struct finder *f)
 {
   struct mafat_heap *heap = f->plan->heap;
@@ -196,8 +276,10 @@ static int open_finder(struct finder *f)
   struct mafat_parts *parts = f->plan->parts = f->parts = mafat_heap_calloc(heap, 1, sizeof *f->parts);
   f->usage = mafat_heap_calloc(heap, n, sizeof *f->usage);
   f->runs = mafat_heap_calloc(heap, n, sizeof *f->runs);
+  f->cut = mafat_heap_calloc(heap, n, sizeof *f->cut);
   f->unit = mafat_heap_calloc(heap, n, sizeof *f->unit);
-  if (!parts || !f->usage || !f->runs || !f->unit) return MAFAT_ENOMEM;
+  f->channel_unit = mafat_heap_calloc(heap, n, sizeof *f->channel_unit);
+  if (!parts || !f->usage || !f->runs || !f->cut || !f->unit || !f->channel_unit) return MAFAT_ENOMEM;
   parts->cuttings = mafat_heap_calloc(heap, n, sizeof *parts->cuttings);
   parts->bricks = mafat_heap_calloc(heap, n, sizeof *parts->bricks);
   parts->at = mafat_heap_calloc(heap, (size_t)f->plan->n_groups + 1, sizeof *parts->at);
@@ -208,7 +290,9 @@ static int open_finder(struct finder *f)
   for (int l = 0; l < f->plan->n_layers; l++) {
     f->runs[l] = f->usage[l].needed && !mafat_layer_is_alias(&f->network->layers[l]) && f->plan->outer[l] < 0;
     f->unit[l] = mafat_fusion_granularity(f->plan, f->network, l);
+    f->channel_unit[l] = channel_unit(f, l);
   }
+  for (size_t i = (size_t)f->network->n_layers; i < n; i++) f->runs[i] = f->usage[i].needed;
   return MAFAT_OK;
 }
 
@@ -225,7 +309,9 @@ int mafat_parts_find(struct mafat_plan *plan, const struct mafat_network *n, str
   if (code == MAFAT_OK) code = make_parts(&f);
   mafat_heap_free(plan->heap, f.usage);
   mafat_heap_free(plan->heap, f.runs);
+  mafat_heap_free(plan->heap, f.cut);
   mafat_heap_free(plan->heap, f.unit);
+  mafat_heap_free(plan->heap, f.channel_unit);
   return code;
 }
 
@@ -239,7 +325,10 @@ void mafat_parts_number(struct mafat_plan *plan)
     int n = is_split(group) ? plan->parts->at[g + 1] - plan->parts->at[g] : mafat_span_size(group->at);
     group->positions = mafat_span(at, at + n);
     for (int i = group->at.begin; i < group->at.end; i++) plan->position[plan->members[i]] += at - group->at.begin;
-    for (int p = n - 1; is_split(group) && p >= 0; p--) plan->position[plan->parts->list[plan->parts->at[g] + p].layer] = at + p;
+    for (int p = n - 1; is_split(group) && p >= 0; p--) {
+      int layer = plan->parts->list[plan->parts->at[g] + p].layer;
+      if (layer < plan->n_layers) plan->position[layer] = at + p;
+    }
     at += n;
   }
   plan->n_positions = at;

@@ -12,6 +12,10 @@ int mafat_parts_find(struct mafat_plan *plan, const struct mafat_network *n, str
 /* Puts the parts of split groups in the order plan->sorting; else they stay layer by layer. MAFAT_ENOMEM. */
 int mafat_parts_sort(struct mafat_plan *plan, const struct mafat_network *n);
 
+/* Puts parts of the inputs that lie in bricks into the list, each as late as can be: a source gives its rows from the first
+ * on. MAFAT_ENOMEM. */
+int mafat_parts_place_inputs(struct mafat_plan *plan, const struct mafat_network *n);
+
 /* Numbers the positions of all groups, one behind the other. */
 void mafat_parts_number(struct mafat_plan *plan);
 
@@ -31,7 +35,8 @@ struct mafat_brick_walk {
   struct mafat_reads reads;
   struct mafat_brick wanted; /* of the tensor */
   int tensor, brick;         /* now; a tensor that is whole has one brick */
-  int next;
+  struct mafat_span met[MAFAT_N_SPLIT_AXES]; /* its bricks along each axis that have some of that, */
+  int next, n;               /* all together */
 };
 
 struct mafat_brick_walk mafat_parts_reads(const struct mafat_plan *plan, const struct mafat_network *n,
@@ -45,5 +50,14 @@ static inline bool mafat_parts_sum(const struct mafat_plan *plan, int layer)
 {
   return plan->parts && plan->parts->cuttings[layer].sums;
 }
+
+/* Whole numbers: what is put out has no room for such sums. */
+static inline bool mafat_parts_keep_sums(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+{
+  return mafat_parts_sum(plan, layer) && mafat_layer_sums_integers(&n->layers[layer]);
+}
+
+/* Of one part of the map; saturates to UINT64_MAX. */
+uint64_t mafat_parts_sums_bytes(const struct mafat_layer *l, struct mafat_box box);
 
 #endif

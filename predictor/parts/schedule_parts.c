@@ -25,12 +25,14 @@ static bool parts_next(struct mafat_schedule *s, struct mafat_step *step)
   struct state *state = s->states[MAFAT_CUT_SPLIT];
   if (s->division.going && mafat_schedule_next_part(s, step)) return true;
   if (state->at == parts->at[s->group + 1]) return false;
-  const struct mafat_layer_part *part = &parts->list[state->at++];
+  int number = state->at++;
+  const struct mafat_layer_part *part = &parts->list[number];
   struct mafat_shape out = s->network->layers[part->layer].out;
   *step = mafat_schedule_step(s, part->layer, part->out, mafat_box_full(out.h, out.w));
+  step->part = number;
   step->filters = part->filters;
   step->channels = part->channels;
-  if (!mafat_plan_divides(s->plan, s->network, part->layer)) return true;
+  if (step->kind == MAFAT_STEP_INPUT || !mafat_plan_divides(s->plan, s->network, part->layer)) return true;
   mafat_schedule_divide(s, *step);
   return mafat_schedule_next_part(s, step);
 }

@@ -57,6 +57,7 @@ struct mafat_integer_conv_call {
   struct mafat_window window; /* its padding is in the rows */
   const int8_t *weights; /* [piece][ky][kx][channel / 4][width][4]: zeros behind a piece's last channel */
   int width;             /* of the panel: a multiple of 8, at most 32 */
+  int first, end;        /* filters of it that are summed, multiples of 16, of which the segments are; an end of 0: all */
   int weights_zero;      /* -128 ... 127 */
   struct mafat_integer_finish to;
   bool start, finish;    /* begin with the bias; end with outputs */

@@ -269,9 +269,10 @@ static const tile_function tiles[TILE_VECTORS][TILE_PIXELS] = {
 /* Filter `first` of the panel is the vector's first one. */
 static void conv_put(const struct conv_row *r, int first, int col, int n, const int32_t *sums, size_t pitch)
 {
-  const struct mafat_integer_segment *s = &r->c->segments[first / MAFAT_CHANNEL_BLOCK];
+  const int segment = (first - r->c->first) / MAFAT_CHANNEL_BLOCK;
+  const struct mafat_integer_segment *s = &r->c->segments[segment];
   const int lane = first % MAFAT_CHANNEL_BLOCK, lanes = mafat_min(IVEC_LANES, s->n_filters - lane);
-  if (first / MAFAT_CHANNEL_BLOCK >= r->c->n_segments || lanes <= 0) return;
+  if (segment >= r->c->n_segments || lanes <= 0) return;
   const size_t pixel = (size_t)s->pixel_bytes;
   finish_pixels(&r->finish[first / IVEC_LANES], sums, pitch, s->rows[r->row] + (size_t)col * pixel + lane, pixel, n, lanes);
 }
@@ -348,6 +349,7 @@ static void conv_weight_sums(const struct mafat_integer_conv_call *c, int32_t *s
 static void conv(const struct mafat_integer_conv_call *c)
 {
   struct conv_row r;
+  const int end = c->end ? c->end : c->width;
   r.c = c;
 #ifdef IVEC_SIGNED
   int32_t weight_sums[MAFAT_PANEL + IVEC_LANES];
@@ -360,8 +362,8 @@ static void conv(const struct mafat_integer_conv_call *c)
   for (r.row = 0; r.row < c->n_rows; r.row++) {
     if (r.row == 0 || r.begin.quads) choose_runs(&r, (struct conv_place){0, 0, 0, 0});
     else point_at_runs(&r);
-    for (r.first = 0; r.first < c->width; r.first += TILE_LANES) {
-      r.n_filters = mafat_min(TILE_LANES, c->width - r.first);
+    for (r.first = c->first; r.first < end; r.first += TILE_LANES) {
+      r.n_filters = mafat_min(TILE_LANES, end - r.first);
       conv_columns(&r);
     }
   }

@@ -133,13 +133,14 @@ void mafat_conv_add(const struct mafat_conv *c, struct mafat_span filters, int y
 
 struct mafat_span mafat_conv_panel(const struct mafat_conv *c, int unit)
 {
-  int first = c->step->filters.begin + unit * MAFAT_PANEL;
-  return mafat_span(first, mafat_min(first + MAFAT_PANEL, c->step->filters.end));
+  struct mafat_span filters = c->step->filters;
+  int first = (filters.begin / MAFAT_PANEL + unit) * MAFAT_PANEL;
+  return mafat_span(mafat_max(first, filters.begin), mafat_min(first + MAFAT_PANEL, filters.end));
 }
 
 int mafat_conv_n_panels(const struct mafat_conv *c)
 {
-  return (mafat_span_size(c->step->filters) + MAFAT_PANEL - 1) / MAFAT_PANEL;
+  return mafat_divide_up(c->step->filters.end, MAFAT_PANEL) - c->step->filters.begin / MAFAT_PANEL;
 }
 
 /* ---- units of work ---- */

@@ -23,7 +23,7 @@ struct mafat_worker {
   struct mafat_weights *weights;
   const struct mafat_scratch *scratch; /* of the step's layer */
   char *shared_memory;                 /* scratch that all workers of the step share */
-  int32_t *sums;                       /* of whole numbers, from one part of the layer to the next: [panel][pixel][width]; or NULL */
+  int32_t *sums;                       /* of whole numbers, from one part of the layer to the next: [panel][pixel of the step][width]; or NULL */
   char *slot_memory;                   /* this worker's own; NULL when none is needed */
   int index;                           /* 0 ... layout->n_workers - 1 */
   int round;                           /* of the step's: 0 ... rounds - 1 */

@@ -26,6 +26,6 @@ int mafat_widened_slice(const struct mafat_worker *w, int layer, struct mafat_sp
   assert((size_t)rows * (size_t)slice->width <= w->scratch->widened_floats);
   if (mafat_dtypes[l->weights_type].scaled) widen_pieces(w, l, channels, slice, to);
   else w->kernels->widen[l->weights_type](slice->narrow, rows, slice->width, to);
-  slice->weights = to;
+  slice->weights = to + slice->lane;
   return MAFAT_OK;
 }

@@ -242,13 +242,15 @@ void mafat_weights_integer_slice(const struct mafat_weights *w, int layer, struc
 {
   const struct mafat_layer *l = &w->network->layers[layer];
   struct mafat_packed_panels panels = w->panels[layer];
+  int first = mafat_pack_panel_begin(l, filters.begin);
   const char *panel = w->plan && w->plan->residence[layer] == MAFAT_STREAMED && w->file->packed
-                          ? w->step.panels[(filters.begin - w->step.filters.begin) / MAFAT_PANEL]
-                          : panels.bytes + (mafat_packed_offset(l, filters.begin) - panels.before);
-  size_t width = (size_t)mafat_panel_width(mafat_panel_end(l, filters.begin) - filters.begin);
+                          ? w->step.panels[(first - w->step.filters.begin) / MAFAT_PANEL]
+                          : panels.bytes + (mafat_packed_offset(l, first) - panels.before);
+  size_t width = (size_t)mafat_panel_width(mafat_panel_end(l, first) - first);
   slice->width = (int)width;
+  slice->lane = filters.begin - first;
   slice->weights = (const int8_t *)panel;
-  slice->bias = (const int32_t *)(const void *)(panel + mafat_quads_taps(l, filters.begin) * width);
+  slice->bias = (const int32_t *)(const void *)(panel + mafat_quads_taps(l, first) * width);
   slice->multipliers = slice->bias + width;
   slice->shifts = slice->multipliers + width;
   slice->weights_zero = l->weights_zero;
@@ -275,16 +277,19 @@ int mafat_weights_slice(const struct mafat_weights *w, int layer, struct mafat_s
     *slice = (struct mafat_weights_slice){.bias = floats_of(panels), .weights = floats_of(panels) + biases};
     return MAFAT_OK;
   }
-  slice->width = mafat_panel_width(mafat_panel_end(l, filters.begin) - filters.begin);
+  int first = mafat_pack_panel_begin(l, filters.begin);
+  slice->width = mafat_panel_width(mafat_panel_end(l, first) - first);
+  slice->lane = filters.begin - first;
   if (w->plan && w->plan->residence[layer] == MAFAT_STREAMED && w->file->packed) {
     assert(layer == w->step.layer);
     slice_in_ring(w, l, filters, channels, slice);
     return MAFAT_OK;
   }
   size_t width = (size_t)slice->width;
-  const char *panel = panels.bytes + (mafat_packed_offset(l, filters.begin) - panels.before);
+  const char *panel = panels.bytes + (mafat_packed_offset(l, first) - panels.before);
   point_at(l, panel + mafat_panel_offset(l, width, channels.begin), slice);
-  slice->scale = (const float *)(const void *)(panel + mafat_panel_offset(l, width, mafat_layer_matrix(l).inputs));
+  if (slice->weights) slice->weights += slice->lane;
+  slice->scale = (const float *)(const void *)(panel + mafat_panel_offset(l, width, mafat_layer_matrix(l).inputs)) + slice->lane;
   slice->bias = slice->scale + slice->width;
   return MAFAT_OK;
 }

@@ -28,6 +28,7 @@ struct mafat_weights_slice {
   const float *scale;   /* one per filter: y = sum * scale + bias; NULL for a streamed slice that is */
   const float *bias;    /* not the last of its panel */
   int width;            /* floats between taps; filters beyond the panel are zero */
+  int lane;             /* of the panel, where the filters begin; narrow weights are from its first one on */
 };
 
 /* NULL: the defaults. */
@@ -76,7 +77,7 @@ void mafat_weights_stop(struct mafat_weights *w);
 
 /* ---- by any thread, between a step's acquire and release ---- */
 
-/* Filters [filters) (within one panel that they begin: see mafat_panel_end) with input channels
+/* Filters [filters) (within one panel: see mafat_panel_end; of what is streamed, and of Winograd's, that they begin) with input channels
  * [channels) of the filters' group, beginning and ending at pieces; of a streamed
  * layer within those of the step. Valid until released. */
 int mafat_weights_slice(const struct mafat_weights *w, int layer, struct mafat_span filters,
@@ -88,6 +89,7 @@ struct mafat_integer_slice {
   const int8_t *weights;
   const int32_t *bias, *multipliers, *shifts; /* rows of the width */
   int width, weights_zero; /* -128 ... 127 */
+  int lane;                /* where the filters begin; all else is the panel's */
 };
 void mafat_weights_integer_slice(const struct mafat_weights *w, int layer, struct mafat_span filters,
                                  struct mafat_integer_slice *slice);

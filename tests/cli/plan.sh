@@ -37,6 +37,7 @@ section() { # NAME: its lines
 
 sed -n 's/^\.\(It Li\|Ql\) \([0-9[rp][^ ]*[x0-9s/][^ ]*\).*/\2/p; s/.* --plan \([^ ]*\) .*/\1/p' "$page" | grep -E '^(rows|panels|[0-9[])' |
   sort -u >"$work/plans"
+sed -n 's/^\.It Li \(split([^ ]*\/NoCut\)$/\1/p' "$page" >>"$work/plans"
 [ "$(wc -l <"$work/plans")" -ge 20 ]
 check 'plans of the page' "only $(wc -l <"$work/plans") were found" test $? = 0
 while read -r plan; do accepts "$plan"; done <"$work/plans"

@@ -33,6 +33,8 @@ check 'mAP at least 0.85' 'it is not' python3 $folder/evaluate.py $folder/holdou
 detect "$dir/direct" --memory 16M --algorithm direct
 detect "$dir/tiles" --plan 4x4/4/3x5 --algorithm direct
 check 'same detections in tiles' 'they differ' same_detections "$dir/direct" "$dir/tiles"
+detect "$dir/parts" --plan 'split(h4:0-3)/4/split(h[7,15]:4-5,w2:4-5)/6/1x1/order=best' --algorithm direct
+check 'same detections in parts' 'they differ' same_detections "$dir/direct" "$dir/parts"
 detect "$dir/portable" --cpu portable
 check 'mAP of the portable kernels' 'less than 0.85' python3 $folder/evaluate.py $folder/holdout.txt "$dir/portable" --at-least 0.85
 bytes=$(stat -c %s $folder/shapes.weights)

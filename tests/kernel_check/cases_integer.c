@@ -186,6 +186,7 @@ static void make_outputs(struct mafat_integer_conv_call *c, int n_filters)
   if (!c->finish || !c->start) c->sums = byte_outputs((size_t)(c->n_rows * c->n_cols * c->width) * sizeof(int32_t), 4);
   if (c->sums)
     for (int i = 0; i < c->n_rows * c->n_cols * c->width; i++) c->sums[i] = random_in(-1000000, 1000000);
+  n_filters = (c->end ? mafat_min(c->end, n_filters) : n_filters) - c->first;
   c->n_segments = mafat_divide_up(n_filters, MAFAT_CHANNEL_BLOCK);
   for (int s = 0; c->finish && s < c->n_segments; s++) {
     const int n = mafat_min(MAFAT_CHANNEL_BLOCK, n_filters - s * MAFAT_CHANNEL_BLOCK);
@@ -199,13 +200,13 @@ static void expect_conv(const struct mafat_integer_conv_call *c)
 {
   for (int row = 0; row < c->n_rows; row++)
     for (int col = 0; col < c->n_cols; col++)
-      for (int f = 0; f < c->width; f++) {
-        const int lane = f % MAFAT_CHANNEL_BLOCK;
-        const struct mafat_integer_segment *s = &c->segments[f / MAFAT_CHANNEL_BLOCK];
+      for (int f = c->first; f < (c->end ? c->end : c->width); f++) {
+        const int lane = f % MAFAT_CHANNEL_BLOCK, segment = (f - c->first) / MAFAT_CHANNEL_BLOCK;
+        const struct mafat_integer_segment *s = &c->segments[segment];
         int32_t *kept = c->sums ? c->sums + (row * c->n_cols + col) * c->width + f : NULL;
         int32_t sum = conv_sum(c, row, col, f) + (c->start ? c->to.bias[f] : *kept);
         if (!c->finish) *(int32_t *)expected_of(kept) = sum;
-        else if (f / MAFAT_CHANNEL_BLOCK < c->n_segments && lane < s->n_filters)
+        else if (segment < c->n_segments && lane < s->n_filters)
           *(uint8_t *)expected_of(s->rows[row] + (size_t)col * (size_t)s->pixel_bytes + lane) = finished(&c->to, f, sum);
       }
 }
@@ -220,6 +221,8 @@ void check_integer_conv(struct check *check)
       .n_cols = one_in(3) ? random_in(1, 60) : random_in(1, 20), .width = mafat_panel_width(n_filters),
       .weights_zero = one_in(3) ? (one_in(2) ? random_in(-128, 127) : -128) : 0, .start = one_in(3) ? one_in(2) : true,
       .finish = one_in(3) ? one_in(2) : true, .window = random_window(5)};
+  if (n_filters > MAFAT_CHANNEL_BLOCK && one_in(4)) call.first = MAFAT_CHANNEL_BLOCK;
+  else if (n_filters > MAFAT_CHANNEL_BLOCK && one_in(4)) call.end = MAFAT_CHANNEL_BLOCK;
   inputs_reset();
   const int n_quads = make_pieces(&call, pieces, how);
   call.weights = make_weights(&call, n_quads, how);
@@ -227,8 +230,8 @@ void check_integer_conv(struct check *check)
   make_outputs(&call, n_filters);
   expect_conv(&call);
   struct check_bytes_call run = {.kernel = "integer_conv", .run = run_conv, .call = &call};
-  snprintf(run.text, sizeof run.text, "%s, %d pieces, %d quads, %d filters, %d x %d, weights' zero %d%s%s",
-           window_text(&call.window, (char[80]){0}, 80), call.n_pieces, n_quads, n_filters, call.n_rows, call.n_cols,
+  snprintf(run.text, sizeof run.text, "%s, %d pieces, %d quads, %d filters from %d to %d, %d x %d, weights' zero %d%s%s",
+           window_text(&call.window, (char[80]){0}, 80), call.n_pieces, n_quads, n_filters, call.first, call.end, call.n_rows, call.n_cols,
            call.weights_zero, call.start ? "" : ", goes on", call.finish ? "" : ", does not finish");
   check_run_bytes(check, &run);
 }

@@ -17,6 +17,8 @@ struct planner {
   char *text;
   size_t room, length;
   bool ordered; /* a group whose layers can be put in another order */
+  bool sets;    /* some layers run in groups before those that they stand among; then nothing is tiled */
+  bool taken[MAFAT_MAX_LAYERS]; /* [layer]: by a group before */
 };
 
 __attribute__((format(printf, 2, 3))) static void write_plan(struct planner *p, const char *format, ...)
@@ -70,11 +72,13 @@ static void write_group(struct planner *p, int first, int end)
   static const char *const words[] = {"", "", ":loaded", ":streamed"};
   bool by_rows = test_random_chance(p->rng, 25);
   p->ordered = p->ordered || !by_rows;
-  if (by_rows) {
+  if (p->sets && !by_rows && test_random_chance(p->rng, 50)) {
+    write_plan(p, "1x1");
+  } else if (by_rows) {
     int rows = test_random_int(p->rng, 0, 9);
     if (rows) write_plan(p, "rows%d", rows);
     else write_plan(p, "rows");
-  } else if (test_random_chance(p->rng, 33)) {
+  } else if (p->sets || test_random_chance(p->rng, 33)) {
     write_plan(p, "panels%s", test_random_chance(p->rng, 30) ? ":apart" : "");
   } else {
     write_grid(p, first, end);
@@ -82,21 +86,56 @@ static void write_group(struct planner *p, int first, int end)
   write_plan(p, "%s", TEST_PICK(p->rng, words));
 }
 
+/* Does the layer read nothing but what groups that end there, and what they take, have? */
+static bool can_take(const struct planner *p, int layer, int end)
+{
+  const struct mafat_layer *l = &p->network->layers[layer];
+  if (mafat_layer_is_alias(l)) return true;
+  for (struct mafat_reads r = mafat_layer_reads(l); mafat_reads_next(&r);) {
+    int t = r.source->tensor;
+    if (t >= end && t < p->network->n_layers && !p->taken[t]) return false;
+  }
+  return true;
+}
+
+/* Some of the layers behind the next group's first, but for the last. */
+static void take_some(struct planner *p, int end, int n_layers)
+{
+  for (int l = end + 1, n = 0; l < n_layers - 1 && n < 3; l++) {
+    if (p->taken[l] || !can_take(p, l, end) || !test_random_chance(p->rng, 40)) continue;
+    p->taken[l] = true;
+    write_plan(p, ",%d", l);
+    n++;
+  }
+}
+
+static bool has_layers(const struct planner *p, int first, int end)
+{
+  while (first < end && p->taken[first]) first++;
+  return first < end;
+}
+
 void test_random_plan(struct test_rng *rng, const struct mafat_network *n, int n_layers,
                       char *plan_text, size_t room)
 {
   struct planner p = {.rng = rng, .network = n, .text = plan_text, .room = room};
   int groups = test_random_int(rng, 1, mafat_min(5, n_layers)), first = 0;
+  p.sets = groups > 1 && test_random_chance(rng, 25);
   for (int left = groups; left > 0; left--) {
     int end = left == 1 ? n_layers : test_random_int(rng, first + 1, n_layers - left + 1);
-    if (first) write_plan(&p, "/%d/", first);
+    while (!has_layers(&p, first, end)) end++;
+    while (left > 1 && end > n_layers - left + 1) left--;
+    if (left == 1) end = n_layers;
     write_group(&p, first, end);
+    if (left > 1) write_plan(&p, "/%d", end);
+    if (left > 1 && p.sets) take_some(&p, end, n_layers);
+    if (left > 1) write_plan(&p, "/");
     first = end;
   }
   if (groups == 1 && test_random_chance(rng, 50)) write_plan(&p, "/NoCut");
   static const char *const orders[] = {"file", "postorder", "forward", "sp", "best", "best"};
   if (p.ordered && test_random_chance(rng, 50)) write_plan(&p, "/order=%s", TEST_PICK(rng, orders));
-  if (p.ordered && test_random_chance(rng, 40)) write_plan(&p, "/inplace");
+  if (test_random_chance(rng, 40)) write_plan(&p, "/inplace");
 }
 
 /* ---- random splits ---- */
@@ -111,29 +150,44 @@ static size_t write_item(struct test_rng *rng, struct mafat_span group, char *te
   char parts[32];
   int at = test_random_int(rng, 1, 4);
   if (test_random_chance(rng, 80)) snprintf(parts, sizeof parts, "%d", test_random_int(rng, 2, 5));
-  else snprintf(parts, sizeof parts, "[%d,%d]", axis == 'c' ? 32 : at, axis == 'c' ? 64 : at + test_random_int(rng, 1, 4));
+  else snprintf(parts, sizeof parts, "[%d,%d]", axis == 'c' ? 16 * at : at, axis == 'c' ? 16 * at + 32 : at + test_random_int(rng, 1, 4));
   return (size_t)snprintf(text, room, "%c%s:%d-%d", axis, parts, first, last);
 }
 
-static void write_split(struct test_rng *rng, int n_layers, char *text, size_t room)
+static size_t write_split_group(struct test_rng *rng, struct mafat_span group, char *text, size_t room)
 {
-  static const char *const orders[] = {"", "/order=postorder", "/order=forward", "/order=sp", "/order=best"};
   static const char *const words[] = {"", "", ":loaded", ":streamed"};
-  static const char *const before[] = {"rows1", "1x1", "2x2", "panels"};
-  struct mafat_span group = {0, n_layers};
-  size_t n = 0;
-  if (n_layers > 2 && test_random_chance(rng, 40)) {
-    group.begin = test_random_int(rng, 1, n_layers - 1);
-    n += (size_t)snprintf(text, room, "%s/%d/", before[test_random_int(rng, 0, 3)], group.begin);
-  }
-  n += (size_t)snprintf(text + n, room - n, "split(");
+  size_t n = (size_t)snprintf(text, room, "split(");
   for (int i = 0, items = test_random_int(rng, 1, MOST_ITEMS); i < items; i++) {
     if (i) text[n++] = ',';
     n += write_item(rng, group, text + n, room - n);
   }
-  n += (size_t)snprintf(text + n, room - n, ")%s", words[test_random_int(rng, 0, 3)]);
+  return n + (size_t)snprintf(text + n, room - n, ")%s", words[test_random_int(rng, 0, 3)]);
+}
+
+/* Sometimes two split groups one behind the other. */
+static void write_split(struct test_rng *rng, int n_layers, char *text, size_t room)
+{
+  static const char *const orders[] = {"", "/order=postorder", "/order=forward", "/order=sp", "/order=best"};
+  static const char *const others[] = {"rows1", "1x1", "2x2", "panels"};
+  struct mafat_span group = {0, n_layers};
+  size_t n = 0;
+  if (n_layers > 2 && test_random_chance(rng, 40)) {
+    group.begin = test_random_int(rng, 1, n_layers - 1);
+    n += (size_t)snprintf(text, room, "%s/%d/", others[test_random_int(rng, 0, 3)], group.begin);
+  }
+  if (group.end - group.begin > 2 && test_random_chance(rng, 40)) {
+    struct mafat_span first = {group.begin, test_random_int(rng, group.begin + 1, group.end - 1)};
+    n += write_split_group(rng, first, text + n, room - n);
+    n += (size_t)snprintf(text + n, room - n, "/%d", group.begin = first.end);
+    if (group.end - group.begin > 2 && test_random_chance(rng, 30)) /* a set; what it reads may be in a later group */
+      n += (size_t)snprintf(text + n, room - n, ",%d", test_random_int(rng, group.begin + 1, group.end - 2));
+    n += (size_t)snprintf(text + n, room - n, "/");
+  }
+  n += write_split_group(rng, group, text + n, room - n);
   if (group.end - group.begin > 2 && test_random_chance(rng, 30))
-    n += (size_t)snprintf(text + n, room - n, "/%d/1x1", test_random_int(rng, group.begin + 1, group.end - 1));
+    n += (size_t)snprintf(text + n, room - n, "/%d/%s", test_random_int(rng, group.begin + 1, group.end - 1),
+                          others[test_random_int(rng, 0, 3)]);
   snprintf(text + n, room - n, "%s", orders[test_random_int(rng, 0, 4)]);
 }
 

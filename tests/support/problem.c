@@ -1,5 +1,6 @@
 #include "tests/support/problem.h"
 
+#include "predictor/planning.h"
 #include "runner/executor.h"
 
 #include <check.h>
@@ -145,6 +146,31 @@ static void compare(const struct test_problem *p, const float *found, const stru
       }
 }
 
+static void check_plan(const struct test_problem *p, const char *plan, const float *expected, int number, int threads,
+                       const struct mafat_kernels *level)
+{
+  float *found = run(p, plan, threads, level);
+  ck_assert_msg(memcmp(found, expected, (size_t)mafat_shape_elements(p->layer->out) * sizeof *found) == 0,
+                "case %d, plan %s, %d threads: other bits than 1x1's", number, plan, threads);
+  free(found);
+}
+
+/* Layers in parts, as far as they can be. */
+static void check_splits(const struct test_problem *p, const float *expected, int number, const struct mafat_kernels *level)
+{
+  static const char *const splits[] = {"%c%d:0-6", "%c%d:0-5", "%c%d:6", "%c%d:4-6", "w2:6,%c%d:1-6"};
+  static const char *const orders[] = {"", "/order=best", "/order=postorder"};
+  for (int i = 0; i < 3 * (int)(sizeof splits / sizeof *splits); i++) {
+    char split[24], text[64];
+    struct mafat_plan *plan;
+    snprintf(split, sizeof split, splits[i / 3], "hwc"[i % 3], 2 + (number + i) % 3);
+    snprintf(text, sizeof text, "split(%s)%s", split, orders[(number + i) % 3]);
+    if (mafat_plan_read(&plan, text, p->network, p->network->n_layers, NULL, NULL)) continue;
+    mafat_plan_close(&plan);
+    check_plan(p, text, expected, number, 1 + (number + i) % 3, level);
+  }
+}
+
 static void check_plans(const struct test_problem *p, const float *expected, int number, const struct mafat_kernels *level)
 {
   char tiles[32], tiles_alone[48], rows_before[48];
@@ -152,13 +178,9 @@ static void check_plans(const struct test_problem *p, const float *expected, int
   snprintf(tiles_alone, sizeof tiles_alone, "1x1/%d/%s", LAST, tiles);
   snprintf(rows_before, sizeof rows_before, "rows1/%d/%s", SECOND, tiles);
   const char *const plans[] = {"rows1", "rows3", "panels", tiles, tiles_alone, rows_before, "1x1"};
-  for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
-    int threads = 1 + (number + (int)i) % 3;
-    float *found = run(p, plans[i], threads, level);
-    ck_assert_msg(memcmp(found, expected, (size_t)mafat_shape_elements(p->layer->out) * sizeof *found) == 0,
-                  "case %d, plan %s, %d threads: other bits than 1x1's", number, plans[i], threads);
-    free(found);
-  }
+  for (size_t i = 0; i < sizeof plans / sizeof *plans; i++)
+    check_plan(p, plans[i], expected, number, 1 + (number + (int)i) % 3, level);
+  check_splits(p, expected, number, level);
 }
 
 void test_problem_check(const struct test_problem *p, const struct test_meaning *meaning)

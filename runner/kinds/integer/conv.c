@@ -158,16 +158,14 @@ static struct mafat_integer_finish finish_of(const struct mafat_integer_slice *s
   return (struct mafat_integer_finish){slice->bias + lane, slice->multipliers + lane, slice->shifts + lane, l->quantization};
 }
 
-/* Of a step's part of the input's channels: goes on with the sums of the parts before it. What a panel's pixels are kept as
- * lies in the order of the parts of the map. */
+/* Of a step's part of the input's channels: goes on with the sums of the parts before it. */
 static void go_on(const struct conv *c, struct mafat_integer_conv_call *call, struct mafat_span filters, int y0)
 {
   const struct mafat_step *step = c->common.step;
   const struct mafat_layer *l = c->common.layer;
   size_t rows = (size_t)mafat_span_size(step->out.y), cols = (size_t)mafat_span_size(step->out.x);
-  size_t pixel = (size_t)step->out.y.begin * (size_t)l->out.w + rows * (size_t)step->out.x.begin +
-                 (size_t)(y0 - step->out.y.begin) * cols;
-  call->sums = c->common.worker->sums + (size_t)filters.begin * (size_t)l->out.h * (size_t)l->out.w + pixel * (size_t)call->width;
+  size_t pixel = (size_t)(y0 - step->out.y.begin) * cols;
+  call->sums = c->common.worker->sums + (size_t)filters.begin * rows * cols + pixel * (size_t)call->width;
   call->weights += (size_t)step->channels.begin * (size_t)mafat_window_area(&l->window) * (size_t)call->width;
   call->start = step->channels.begin == 0;
   call->finish = step->channels.end == l->in.c;
@@ -183,7 +181,8 @@ static void run_panel(struct conv *c, int index, struct mafat_span filters, cons
   struct mafat_integer_conv_call call = {
       .pieces = c->pieces, .n_pieces = c->n_pieces, .n_rows = n, .n_cols = mafat_span_size(common->box.x), .window = *window,
       .weights = slice.weights, .width = slice.width, .weights_zero = slice.weights_zero, .to = finish_of(&slice, l, 0),
-      .start = true, .finish = true};
+      .first = slice.lane, .start = true, .finish = true};
+  if (filters.end < mafat_panel_end(l, filters.begin)) call.end = slice.lane + mafat_span_size(filters);
   call.n_segments = point_at_output(c, filters, y0, n, call.segments);
   if (common->worker->sums) go_on(c, &call, filters, y0);
   c->kernels->conv(&call);

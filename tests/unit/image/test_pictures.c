@@ -301,7 +301,7 @@ static void check_model(const char *path, const struct mafat_model_options *o, i
 
 START_TEST(options_decide_what_a_model_is_given)
 {
-  static const char *const plans[] = {NULL, "rows1", "1x1", "2x2"};
+  static const char *const plans[] = {NULL, "rows1", "1x1", "2x2", "split(h3:0)/order=best"};
   const float mean[] = {1, 20, 103.5f}, scale[] = {.5f, 1 / 57.f, 2}, pad = 7;
   const struct mafat_pixel_rule rule = {.swapped = true, .mean = {1, 20, 103.5f}, .scale = {.5f, 1 / 57.f, 2}, .pad = 7},
                                 gray = {.mean = {1}, .scale = {.5f}, .pad = 114}, usual = {.scale = {1 / 255.f, 1 / 255.f, 1 / 255.f}, .pad = 114};

@@ -157,7 +157,7 @@ static void check_outputs(const struct case_ *k)
   ck_assert_mem_eq(part, rows + 4, sizeof part);
 }
 
-static const char *const plans[] = {NULL, "1x1/NoCut", "rows1", "rows3"};
+static const char *const plans[] = {NULL, "1x1/NoCut", "rows1", "rows3", "split(h3:0)", "split(h[1,4]:0)/order=best"};
 
 START_TEST(floats_by_name_under_any_plan)
 {

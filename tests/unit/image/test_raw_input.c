@@ -110,10 +110,11 @@ static void compare(struct mafat_model *m, const struct input *in, const char *w
 
 START_TEST(any_shape_by_any_plan)
 {
-  static const char *const plans[] = {"1x1/NoCut", "rows1", "rows3", "2x2/NoCut"};
+  static const char *const plans[] = {"1x1/NoCut", "rows1", "rows3", "2x2/NoCut", "split(h2:0)"};
   struct input in = make_input(shapes[_i], "/var/tmp");
   for (size_t p = 0; p < sizeof plans / sizeof *plans; p++) {
     if (strcmp(plans[p], "2x2/NoCut") == 0 && (in.shape.h < 2 || in.shape.w < 2)) continue;
+    if (strncmp(plans[p], "split", 5) == 0 && in.shape.h < 12) continue; /* of Winograd's rows there are six at a time */
     struct mafat_model *m = open_model(in.shape, plans[p]);
     compare(m, &in, plans[p]);
     evict(&in);

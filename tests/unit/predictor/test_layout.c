@@ -76,7 +76,12 @@ static void close_subject(struct subject *s)
  * and whatever a step reads must still belong to who computed it. */
 
 /* Owners: a tensor, or one of these + layer; the buffers of streamed weights are IO + 0, 1, 2. */
-enum { NOBODY = -2, SCRATCH = 1 << 20, WEIGHTS = 2 << 20, IO = 3 << 20, N_IO = 3 };
+enum { NOBODY = -2, SCRATCH = 1 << 20, WEIGHTS = 2 << 20, IO = 3 << 20, RING = 4 << 20, N_IO = 3 };
+
+/* What lies in a slot of a ring, in which maps trail each other. */
+struct slot {
+  int tensor, row;
+};
 
 struct replay {
   const struct subject *s;
@@ -85,6 +90,8 @@ struct replay {
   bool *loaded; /* [layer]: its weights, in its group */
   bool reading; /* weights: what is read ahead lies in the ring */
   struct mafat_box *boxes; /* [operator]: what its buffer holds of the current tile */
+  bool *in_ring; /* [operator] */
+  struct slot **rings; /* [buffer]: of those that are */
 };
 
 static void claim(struct replay *r, int buffer, int owner)
@@ -102,6 +109,48 @@ static void check_owned(const struct replay *r, int buffer, int owner, int reade
   for (size_t i = b->offset / UNIT; i < (b->offset + b->bytes) / UNIT; i++)
     require(r->owners[i] == owner, r->s, "at layer %d, byte %zu of buffer %d (owner %d) belongs to %d", reader,
             i * UNIT - b->offset, buffer, owner, r->owners[i]);
+}
+
+/* ---- rings ---- */
+
+static int root_of(const struct replay *r, int tensor)
+{
+  for (int other; (other = mafat_plan_shares_with(r->s->plan, tensor)) >= 0; tensor = other) {}
+  return tensor;
+}
+
+static void find_rings(struct replay *r)
+{
+  const struct mafat_plan *plan = r->s->plan;
+  int n = mafat_network_n_operators(r->s->network);
+  for (int o = 0; o < n; o++)
+    for (int t = 0; plan->trail_of[o] >= 0 && t < n; t++) r->in_ring[t] = r->in_ring[t] || root_of(r, t) == root_of(r, o);
+  for (int t = 0; t < n; t++) {
+    const struct mafat_tensor_layout *l = &r->s->layout->tensors[t];
+    if (!r->in_ring[t] || l->buffer < 0 || r->rings[l->buffer]) continue;
+    r->rings[l->buffer] = malloc((size_t)l->rows * sizeof(struct slot));
+    for (int y = 0; y < l->rows; y++) r->rings[l->buffer][y] = (struct slot){NOBODY, 0};
+  }
+}
+
+static struct slot *slot_of(const struct replay *r, int tensor, int y)
+{
+  const struct mafat_tensor_layout *l = &r->s->layout->tensors[tensor];
+  return &r->rings[l->buffer][(l->first_slot + y) % l->rows];
+}
+
+static int owner_of(const struct replay *r, int tensor)
+{
+  return r->in_ring[tensor] ? RING + r->s->layout->tensors[tensor].buffer : tensor;
+}
+
+static void check_rows_owned(const struct replay *r, int tensor, struct mafat_span rows, int reader)
+{
+  for (int y = rows.begin; y < rows.end && r->in_ring[tensor]; y++) {
+    const struct slot *slot = slot_of(r, tensor, y);
+    require(slot->tensor == tensor && slot->row == y, r->s, "at layer %d, row %d of tensor %d is row %d of %d", reader, y, tensor,
+            slot->row, slot->tensor);
+  }
 }
 
 /* Boxes fit into their buffers, padding at the true edges included. */
@@ -130,7 +179,8 @@ static void check_source(const struct replay *r, const struct mafat_step *step, 
   const struct mafat_tensor_layout *t = &r->s->layout->tensors[tensor];
   if (mafat_box_is_empty(read)) return;
   require(t->buffer >= 0, r->s, "layer %d reads tensor %d, which has no buffer", step->layer, tensor);
-  check_owned(r, t->buffer, tensor, step->layer);
+  check_owned(r, t->buffer, owner_of(r, tensor), step->layer);
+  check_rows_owned(r, tensor, read.y, step->layer);
   struct mafat_box held = r->boxes[tensor];
   require(t->external || (held.y.begin <= read.y.begin && read.y.end <= held.y.end &&
                           held.x.begin <= read.x.begin && read.x.end <= held.x.end),
@@ -166,8 +216,10 @@ static void write_tensor(struct replay *r, const struct mafat_step *step)
   struct mafat_shape shape = mafat_network_tensor_shape(r->s->network, step->layer);
   require(out->buffer >= 0, r->s, "layer %d has no buffer", step->layer);
   check_size(r, step->layer, out->external ? mafat_box_full(shape.h, shape.w) : step->held, step->held_channels);
-  if (goes_on(r, step)) check_owned(r, out->buffer, step->layer, step->layer);
-  claim(r, out->buffer, step->layer);
+  if (goes_on(r, step)) check_owned(r, out->buffer, owner_of(r, step->layer), step->layer);
+  claim(r, out->buffer, owner_of(r, step->layer));
+  for (int y = step->out.y.begin; y < step->out.y.end && r->in_ring[step->layer]; y++)
+    *slot_of(r, step->layer, y) = (struct slot){step->layer, y};
   r->begun[step->layer] = true;
   r->boxes[step->layer] = step->held;
 }
@@ -180,7 +232,7 @@ static void check_place(const struct replay *r, const struct mafat_step *step)
   const struct mafat_tensor_layout *from = &r->s->layout->tensors[place], *to = &r->s->layout->tensors[step->layer];
   check_source(r, step, place, step->out);
   require(from->buffer == to->buffer && from->row_bytes == to->row_bytes && from->rows == to->rows &&
-              from->cols == to->cols && from->left == to->left && from->right == to->right &&
+              from->cols == to->cols && from->left == to->left && from->right == to->right && from->first_slot == to->first_slot &&
               from->element_bytes == to->element_bytes,
           r->s, "layer %d cannot take tensor %d's place", step->layer, place);
   struct mafat_box held = r->boxes[place];
@@ -317,7 +369,7 @@ static void run_step(struct replay *r, const struct mafat_step *step)
   if (!transform) write_tensor(r, step);
   if (transform || !mafat_plan_transforms(r->s->plan, r->s->network, step->layer)) check_operands(r, step, true);
   if (!transform) check_operands(r, step, false);
-  if (!transform) check_owned(r, out, step->layer, step->layer);
+  if (!transform) check_owned(r, out, owner_of(r, step->layer), step->layer);
   if (scratch >= 0) check_owned(r, scratch, SCRATCH + step->layer, step->layer);
   check_weights(r, step);
 }
@@ -329,8 +381,11 @@ static void check_outputs(const struct replay *r)
     struct mafat_source self;
     struct mafat_sources out = mafat_network_output_sources(n, l, &self);
     if (!mafat_network_is_output(n, n->n_layers, l)) continue;
-    for (int i = 0; i < mafat_sources_count(&out); i++)
-      check_owned(r, r->s->layout->tensors[out.list[i].tensor].buffer, out.list[i].tensor, n->n_layers);
+    for (int i = 0; i < mafat_sources_count(&out); i++) {
+      int t = out.list[i].tensor;
+      check_owned(r, r->s->layout->tensors[t].buffer, owner_of(r, t), n->n_layers);
+      check_rows_owned(r, t, mafat_span(0, mafat_network_tensor_shape(n, t).h), n->n_layers);
+    }
   }
 }
 
@@ -338,11 +393,13 @@ static void replay(const struct subject *s)
 {
   size_t n = (size_t)mafat_network_n_operators(s->network), units = s->layout->total_bytes / UNIT;
   struct replay r = {.s = s, .owners = malloc(units * sizeof(int)), .begun = calloc(n, sizeof(bool)),
-                     .loaded = calloc(n, sizeof(bool)), .boxes = calloc(n, sizeof(struct mafat_box))};
+                     .loaded = calloc(n, sizeof(bool)), .boxes = calloc(n, sizeof(struct mafat_box)),
+                     .in_ring = calloc(n, sizeof(bool)), .rings = calloc((size_t)s->layout->n_buffers + 1, sizeof(struct slot *))};
   struct mafat_schedule *schedule = NULL;
   struct mafat_step step;
   ck_assert_int_eq(mafat_schedule_open(&schedule, s->network, s->plan), MAFAT_OK);
   for (size_t i = 0; i < units; i++) r.owners[i] = NOBODY;
+  find_rings(&r);
   while (mafat_schedule_next(schedule, &step)) run_step(&r, &step);
   check_outputs(&r);
   mafat_schedule_close(&schedule);
@@ -350,6 +407,9 @@ static void replay(const struct subject *s)
   free(r.begun);
   free(r.loaded);
   free(r.boxes);
+  free(r.in_ring);
+  for (int b = 0; b < s->layout->n_buffers; b++) free(r.rings[b]);
+  free(r.rings);
 }
 
 START_TEST(no_step_overwrites_what_a_later_one_reads)

@@ -106,7 +106,7 @@ static bool bounds_cover(const int *bounds, int n, int extent)
   return rising;
 }
 
-/* Groups follow each other without holes, and so do their boundaries. */
+/* Each layer is in one group, and of a grid boundaries follow each other without holes. */
 static bool covers(const struct mafat_plan *plan, const struct mafat_network *n)
 {
   int at = 0;
@@ -115,8 +115,10 @@ static bool covers(const struct mafat_plan *plan, const struct mafat_network *n)
     const struct mafat_grid *grid = &g->cut.as.grid;
     struct mafat_shape out = n->layers[plan->members[g->at.end - 1]].out;
     if (g->at.begin != at || g->at.end <= at) return false;
-    for (; at < g->at.end; at++)
-      if (plan->members[at] != at || plan->group_of[at] != i || plan->group_of[plan->order[at]] != i) return false;
+    for (; at < g->at.end; at++) {
+      bool rises = at == g->at.begin || plan->members[at - 1] < plan->members[at];
+      if (!rises || plan->group_of[plan->members[at]] != i || plan->group_of[plan->order[at]] != i) return false;
+    }
     if (g->cut.kind == MAFAT_CUT_GRID
             ? !bounds_cover(g->row_bounds, grid->n_rows, out.h) || !bounds_cover(g->col_bounds, grid->n_cols, out.w)
             : g->row_bounds || g->col_bounds)
@@ -337,15 +339,24 @@ static const struct refusal refusals[] = {
     {"panels:", chain, "expected apart, loaded, streamed, direct, winograd or winograd-large at its end"},
     {"panels:balanced", chain, "expected apart, loaded, streamed, direct, winograd or winograd-large at character 8, found balanced"},
     {"panels:apart:balanced", chain, "expected apart, loaded, streamed, direct, winograd or winograd-large at character 14, found balanced"},
-    {"rows:", chain, "expected loaded, streamed, direct, winograd or winograd-large at its end"},
-    {"rows:apart", chain, "expected loaded, streamed, direct, winograd or winograd-large at character 6, found apart"},
-    {"rows4:balanced", chain, "expected loaded, streamed, direct, winograd or winograd-large at character 7, found balanced"},
+    {"rows:", chain, "expected early, loaded, streamed, direct, winograd or winograd-large at its end"},
+    {"rows:apart", chain, "expected early, loaded, streamed, direct, winograd or winograd-large at character 6, found apart"},
+    {"rows4:balanced", chain, "expected early, loaded, streamed, direct, winograd or winograd-large at character 7, found balanced"},
     {"rows4:streamed3", chain, "expected a ring of 4 to 64 reads, found 3"},
     {"1x1:direct:winograd", chain, "expected layers behind :winograd, for another algorithm stands beside it"},
     {"1x1:direct1:winograd", chain, "expected layers behind :winograd, for another algorithm stands beside it"},
     {"1x1:winograd:winograd-large0", chain, "expected layers behind :winograd, for another algorithm stands beside it"},
     {"1x1:winograd-large1", chain, "expected a 3x3 convolution of stride 1 behind :winograd-large, found layer 1 [convolutional]"},
     {"1x1:direct3:direct4", chain, "words stand once"},
+    {"rows:early:early", chain, "words stand once"},
+    {"1x1/2,/1x1", chain, "expected a layer at character 7, found /1x1"},
+    {"1x1/2,4-3/1x1", chain, "expected layers in rising order, found 4-3"},
+    {"1x1/2,1/1x1", chain, "expected layers of no group so far behind the cut at 2, below 6, found 1"},
+    {"1x1/2,6/1x1", chain, "expected layers of no group so far behind the cut at 2, below 6, found 6"},
+    {"1x1/2,3,3/1x1", chain, "expected layers of no group so far behind the cut at 2, below 6, found 3"},
+    {"1x1/2,3/1x1", chain, "layer 3 [convolutional] reads layer 2 [maxpool], which is in a later group"},
+    {"1x1/0,0-5/1x1", chain, "no layer is left for the last group"},
+    {"1x1/0/1x1", chain, "expected a cut between 1 and 5, found 0"},
     {"1x1:direct6", chain, "expected layers 0 to 5 behind :direct, found 6"},
     {"1x1/2/1x1:direct1-3", chain, "expected layers 2 to 5 behind :direct, found 1"},
     {"1x1:winograd1", chain, "expected a 3x3 convolution of stride 1 behind :winograd, found layer 1 [convolutional]"},
@@ -360,7 +371,6 @@ static const struct refusal refusals[] = {
     {"1x1/inplace/order=best", chain, "expected /inplace, and nothing behind it, at character 4, found /inplace/order=best"},
     {"1x1/order=best/inplace/", chain, "at character 11, found best/inplace/"},
     {"1x1/2/inplace", chain, "expected a grid like 5x5 at character 7"},
-    {"rows/inplace", chain, "inplace has nothing to place: in rows layers take turns"},
     {"1x1/order=best/order=best", chain, "expected file, postorder"},
     {"1x1/2/order=best", chain, "expected a grid like 5x5 at character 7"},
     {"1x1/NoCutorder=best", chain, "expected a cut (a layer number) or NoCut at character 5"},
@@ -380,8 +390,9 @@ static const struct refusal refusals[] = {
     {"1x1/2/split(h2:1)", chain, "expected layers 2 to 5 behind h2, found 1"},
     {"split(h2:1,h2:0-3)", chain, "layer 1 [convolutional] cannot be cut along rows: it is cut so twice"},
     {"split(c2:0-2)", wide, "layer 1 [convolutional] cannot be cut along channels: it sums the channels that are cut, which only the last layer may"},
-    {"split(c3:0-1)", wide, "layer 0 [convolutional] has 64 channels, in units of 32, which are too few for 3 parts"},
-    {"split(c[20]:0)", wide, "which are too few for 2 parts at these bounds"},
+    {"split(c5:0-1)", wide, "layer 0 [convolutional] has 64 channels, in units of 16, which are too few for 5 parts"},
+    {"split(c3:0-1):streamed", wide, "layer 0 [convolutional] has 64 channels, in units of 32, which are too few for 3 parts"},
+    {"split(c[15]:0)", wide, "which are too few for 2 parts at these bounds"},
     {"split(h2:0-3)", wide, "layer 3 [softmax] cannot be cut along rows: it puts out none without all of them"},
     {"split(c2:2-3)", wide, "layer 3 [softmax] cannot be cut along channels"},
     {"split(c2:0-1):winograd1", wide, "expected a 3x3 convolution of stride 1 behind :winograd"},

@@ -576,7 +576,10 @@ START_TEST(test_nothing_is_allocated_while_running)
   test_random_network(&rng, &style, cfg, sizeof cfg);
   struct mafat_network *n = test_network(cfg);
   struct mafat_weights *w = test_weights(n, 1);
+  struct mafat_plan_options plan_options;
+  mafat_plan_defaults(&plan_options);
   test_random_plan(&rng, n, n->n_layers, text, sizeof text);
+  if (_i % 2 && !test_random_split(&rng, n, &plan_options, text, sizeof text)) snprintf(text, sizeof text, "1x1");
   struct mafat_plan *plan = test_plan(n, text);
   struct mafat_layout *layout = test_layout(n, plan);
   mafat_executor_defaults(&options);

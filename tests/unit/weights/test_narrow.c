@@ -302,9 +302,10 @@ static void check_plans(const char *cfg, struct test_rng *rng, const struct mafa
   struct mafat_plan *plan = test_plan_with(wide, "1x1/NoCut", &options);
   float *reference = run(wide, plan, wide_path, kernels, &floats);
   mafat_plan_close(&plan);
-  for (int i = 0; i < 6; i++) {
+  for (int i = 0; i < 8; i++) {
     test_random_plan(rng, narrow, narrow->n_layers, text, sizeof text);
     options = test_random_packed_options(rng, algorithm);
+    if (i > 5 && !test_random_split(rng, narrow, &options, text, sizeof text)) break;
     plan = test_plan_with(narrow, text, &options);
     float *out = run(narrow, plan, test_packed_path, kernels, &floats);
     for (size_t f = 0; f < floats; f++)

@@ -1,0 +1,222 @@
+/* Small graphs of layers that no cfg has, in parts: attention by rows of queries and by heads, so that its scores never
+ * exist whole; embeddings, their mean over tokens and a dense layer by features. */
+#include "predictor/parts/parts.h"
+#include "predictor/planning.h"
+#include "runner/executor.h"
+#include "tests/support/support.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+Suite *fans_suite(void);
+
+/* ---- graphs ---- */
+
+enum { TOKENS = 37, HEADS = 3, TABLE = 50 };
+
+static void read_from(struct mafat_network *n, struct mafat_layer *l, int tensor, int channels)
+{
+  struct mafat_shape s = mafat_network_tensor_shape(n, tensor);
+  struct mafat_source source = {tensor, 0, channels ? channels : s.c, 0, s.h};
+  struct mafat_operand o = {{&source, 1, 1}, {s.h, s.w, source.n}, false};
+  test_add_operand(l, &o);
+}
+
+/* Of a layer of another kind, whose operands are added behind. */
+static struct mafat_layer *become(struct mafat_network *n, int layer, enum mafat_layer_type type)
+{
+  struct mafat_layer *l = &n->layers[layer];
+  free(l->operands[0].sources.list);
+  l->n_operands = 0;
+  l->type = type;
+  l->activation.kind = MAFAT_LINEAR;
+  l->alpha = 1;
+  return l;
+}
+
+static void infer(struct mafat_network *n, int layer)
+{
+  struct mafat_diagnostic d = {""};
+  const struct mafat_subject subject = {"test.cfg", 1, layer, "layer", &d};
+  ck_assert_msg(mafat_layer_infer(&n->layers[layer], &subject) == MAFAT_OK, "%s", d.text);
+}
+
+#define POINT "[convolutional]\nfilters=32\nsize=1\nstride=1\nactivation=linear\n"
+#define COPY "[activation]\nactivation=linear\n"
+
+/* Queries, keys and values of three heads, each a row of a map whose columns are tokens: scores, probabilities, what they choose. */
+static struct mafat_network *attention(void)
+{
+  char cfg[1024];
+  snprintf(cfg, sizeof cfg, "[net]\nheight=%d\nwidth=%d\nchannels=20\n" POINT POINT POINT COPY COPY COPY POINT, HEADS, TOKENS);
+  struct mafat_network *n = test_network(cfg);
+  struct mafat_layer *l = become(n, 3, MAFAT_MATMUL);
+  l->transposed = true;
+  l->alpha = .125f;
+  read_from(n, l, 0, 0);
+  read_from(n, l, 1, 0);
+  infer(n, 3);
+  l = become(n, 4, MAFAT_NORMALIZE);
+  l->normalize = calloc(1, sizeof *l->normalize);
+  l->normalize->how = MAFAT_NORMALIZE_SOFTMAX;
+  read_from(n, l, 3, 0);
+  infer(n, 4);
+  l = become(n, 5, MAFAT_MATMUL);
+  read_from(n, l, 4, 0);
+  read_from(n, l, 2, 0);
+  infer(n, 5);
+  test_constants(n);
+  return n;
+}
+
+/* Columns of a table by the input's first channel, their mean, and a layer that sums all its features. */
+static struct mafat_network *embedding(void)
+{
+  char cfg[1024];
+  snprintf(cfg, sizeof cfg, "[net]\nheight=1\nwidth=%d\nchannels=3\n[convolutional]\nfilters=80\nsize=1\nstride=1\nactivation=linear\n"
+           COPY COPY POINT, TABLE);
+  struct mafat_network *n = test_network(cfg);
+  struct mafat_layer *l = become(n, 1, MAFAT_GATHER);
+  read_from(n, l, n->n_layers, 1);
+  read_from(n, l, 0, 0);
+  infer(n, 1);
+  l = become(n, 2, MAFAT_REDUCE);
+  l->reduce = calloc(1, sizeof *l->reduce);
+  *l->reduce = (struct mafat_reduce){.how = MAFAT_REDUCE_MEAN, .cols = true};
+  read_from(n, l, 1, 0);
+  infer(n, 2);
+  l = become(n, 3, MAFAT_CONVOLUTIONAL);
+  read_from(n, l, 2, 0);
+  l->in = mafat_network_tensor_shape(n, 2);
+  infer(n, 3);
+  test_constants(n);
+  return n;
+}
+
+/* ---- running ---- */
+
+struct answer {
+  float *out;
+  size_t bytes, bound;
+  int bricks[8]; /* of the layers */
+};
+
+static struct answer run(const struct mafat_network *n, const char *text, int threads, const struct mafat_kernels *kernels)
+{
+  struct mafat_plan_options options;
+  struct mafat_executor_options e_options;
+  struct mafat_executor *e = NULL;
+  struct mafat_weights *w = NULL;
+  struct mafat_diagnostic d = {""};
+  mafat_plan_defaults(&options);
+  options.n_threads = threads;
+  options.algorithm = MAFAT_DIRECT;
+  struct mafat_plan *plan = test_plan_with(n, text, &options);
+  struct mafat_layout *layout = test_layout(n, plan);
+  int fd = test_weights_file(n, 3);
+  ck_assert_msg(test_weights_from(&w, fd, n, n->n_layers, NULL, &d) == MAFAT_OK, "%s", d.text);
+  close(fd);
+  struct mafat_shape in = mafat_network_picture_shape(n), out = n->layers[n->n_layers - 1].out;
+  float *input = malloc((size_t)mafat_shape_elements(in) * sizeof *input);
+  struct test_rng rng = test_rng(5);
+  for (int i = 0; i < mafat_shape_elements(in); i++) input[i] = (float)test_random_int(&rng, 0, TABLE - 1) / (in.h > 1 ? TABLE : 1);
+  mafat_executor_defaults(&e_options);
+  e_options.kernels = kernels;
+  ck_assert_int_eq(mafat_executor_open(&e, n, plan, layout, w, &e_options, NULL), MAFAT_OK);
+  memset((void *)(uintptr_t)mafat_executor_arena(e), 0xff, layout->total_bytes);
+  mafat_executor_set_input(e, input);
+  ck_assert_int_eq(mafat_executor_run(e, NULL), MAFAT_OK);
+  struct answer a = {malloc((size_t)mafat_shape_elements(out) * sizeof *a.out), layout->total_bytes, layout->bound_bytes, {0}};
+  mafat_executor_read_output(e, n->n_layers - 1, a.out);
+  for (int l = 0; l < n->n_layers; l++) a.bricks[l] = layout->tensors[l].bricks ? mafat_bricks_count(layout->tensors[l].bricks) : 1;
+  free(input);
+  mafat_executor_close(&e);
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+  mafat_weights_close(&w);
+  return a;
+}
+
+struct fan {
+  const char *plan;
+  int layer, bricks; /* of what it puts out */
+  bool less;         /* memory than whole */
+};
+
+static void check_fan(struct mafat_network *n, const struct fan *f, int number)
+{
+  const struct mafat_kernels *level = test_level(number);
+  struct answer whole = run(n, "1x1", 1, level), split = run(n, f->plan, 1 + number % 3, level);
+  size_t bytes = (size_t)mafat_shape_elements(n->layers[n->n_layers - 1].out) * sizeof(float);
+  ck_assert_msg(memcmp(whole.out, split.out, bytes) == 0, "%s: other bits than 1x1's", f->plan);
+  ck_assert_msg(split.bricks[f->layer] == f->bricks, "%s: layer %d lies in %d bricks, not %d", f->plan, f->layer,
+                split.bricks[f->layer], f->bricks);
+  ck_assert_msg(!f->less || number % 3 || split.bytes < whole.bytes, "%s: %zu bytes, whole %zu", f->plan, split.bytes, whole.bytes);
+  free(whole.out);
+  free(split.out);
+  mafat_network_close(&n);
+}
+
+/* Scores are 3 x 37 x 37: of layer 3. */
+static const struct fan attentions[] = {
+    {"split(w4:3-5)/order=postorder", 3, 4, false},
+    {"split(w4:3-5)/order=best", 4, 4, true},
+    {"split(h3:3-5)/order=postorder", 3, 3, true},
+    {"split(h3:3-5,w5:3-5)/order=postorder", 3, 15, true},
+    {"split(h3:0-5)/order=best", 1, 3, true},    /* heads from their queries, keys and values on */
+    {"split(h3:0-5,w5:3-5)/order=best", 0, 3, true},
+    {"split(w37:3-5):streamed/order=sp", 4, 37, false},
+    {"split(w4:3-6)/order=forward", 5, 4, false},
+    {"split(c2:3)", 3, 1, false},                /* whose probabilities are of all of them */
+    {"split(c2:5)", 5, 2, false},                /* a product has no panels: 16 and 16 */
+    {"split(w3:3)/4/split(h3:4-6)/order=best", 4, 3, false},
+};
+
+START_TEST(attention_by_queries_and_heads)
+{
+  check_fan(attention(), &attentions[_i], _i);
+}
+END_TEST
+
+static const struct fan embeddings[] = {
+    {"split(c5:1-2)/order=postorder", 1, 5, true}, /* 80 features: 16 each */
+    {"split(c2:0-2)/order=best", 0, 2, true},
+    {"split(c[32,64]:0-3)/order=postorder", 2, 3, true}, /* fan-out, gather, mean, fan-in */
+    {"split(c5:1-3)/order=postorder", 2, 5, true},
+    {"split(c5:1-3):loaded", 1, 5, false},
+    {"split(w7:1)", 1, 1, false}, /* the mean reads across tokens */
+};
+
+START_TEST(embedding_mean_and_dense_by_features)
+{
+  check_fan(embedding(), &embeddings[_i], _i);
+}
+END_TEST
+
+/* Channels that are reduced to one need all of them. */
+START_TEST(means_over_channels_are_not_cut)
+{
+  struct mafat_network *n = embedding();
+  struct mafat_plan *plan;
+  struct mafat_diagnostic d = {""};
+  n->layers[2].reduce->channels = true;
+  ck_assert_int_eq(mafat_plan_read(&plan, "split(c2:1-2)", n, n->n_layers, NULL, &d), MAFAT_EINVAL);
+  ck_assert_ptr_nonnull(strstr(d.text, "layer 2 [reduce] cannot be cut along channels: it puts out none without all of them"));
+  mafat_network_close(&n);
+}
+END_TEST
+
+Suite *fans_suite(void)
+{
+  Suite *s = suite_create("fans");
+  TCase *t = tcase_create("fans");
+  tcase_set_timeout(t, 60);
+  tcase_add_loop_test(t, attention_by_queries_and_heads, 0, (int)(sizeof attentions / sizeof *attentions));
+  tcase_add_loop_test(t, embedding_mean_and_dense_by_features, 0, (int)(sizeof embeddings / sizeof *embeddings));
+  tcase_add_test(t, means_over_channels_are_not_cut);
+  suite_add_tcase(s, t);
+  return s;
+}
