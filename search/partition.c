@@ -242,10 +242,22 @@ static void write_groups(struct partition *p, int to)
 
 static void take(struct partition *p, struct mafat_front *front)
 {
-  begin_spec(p);
-  write_groups(p, p->n);
   struct mafat_spec spec = end_spec(p);
   if (!p->code) p->code = mafat_least_take(front, p->request, &spec, p->d);
+}
+
+/* Groups are not quite by themselves, nor is what is arranged as small as what is alive: one for all is tried, too. */
+static void take_all(struct partition *p, struct mafat_front *front)
+{
+  begin_spec(p);
+  write_groups(p, p->n);
+  take(p, front);
+  for (int w = 0; w < N_WAYS; w++) {
+    if (!applies(p, w)) continue;
+    begin_spec(p);
+    add_group(p, 0, p->n, w);
+    take(p, front);
+  }
 }
 
 static int find_places(struct partition *p)
@@ -264,7 +276,7 @@ static void search(struct partition *p, struct mafat_front *front)
   measure_all(p, limit);
   if (p->code || !solve(p, INFINITY, false)) return;
   double least = p->states[p->n].peak;
-  if (solve(p, least, true)) take(p, front);
+  if (solve(p, least, true)) take_all(p, front);
 }
 
 int mafat_partition_least(struct mafat_front *front, const struct mafat_search_request *request,

@@ -71,12 +71,11 @@ END_TEST
 
 /* ---- partitions ---- */
 
-/* The most that is alive at one time. */
-static size_t bound_of(const struct mafat_network *n, const char *text)
+static size_t arena_of(const struct mafat_network *n, const char *text)
 {
   struct mafat_plan *plan = test_plan(n, text);
   struct mafat_layout *layout = test_layout(n, plan);
-  size_t bytes = layout->bound_bytes;
+  size_t bytes = layout->total_bytes;
   mafat_layout_close(&layout);
   mafat_plan_close(&plan);
   return bytes;
@@ -98,7 +97,7 @@ static size_t partition(struct mafat_network *n)
   ck_assert_int_eq(mafat_sequence_make(&s, n, n->n_layers, false, NULL), MAFAT_OK);
   ck_assert_msg(mafat_partition_least(front, &request, s, 1000000, &d) == MAFAT_OK, "%s", d.text);
   ck_assert_int_eq(front->n, 1);
-  size_t bytes = bound_of(n, test_spec_text(front->list[0].spec));
+  size_t bytes = arena_of(n, test_spec_text(front->list[0].spec));
   mafat_sequence_close(&s);
   mafat_front_close(&front);
   return bytes;
@@ -107,10 +106,10 @@ static size_t partition(struct mafat_network *n)
 START_TEST(a_partition_needs_less_than_whole_maps)
 {
   struct mafat_network *n = test_network(cells);
-  ck_assert_uint_lt(partition(n), bound_of(n, "1x1:direct/NoCut"));
+  ck_assert_uint_lt(partition(n), arena_of(n, "1x1:direct/NoCut"));
   mafat_network_close(&n);
   n = test_network(NET CONV(64, 3) CONV(8, 1) CONV(64, 3) CONV(8, 1));
-  ck_assert_uint_lt(3 * partition(n), bound_of(n, "1x1:direct/NoCut"));
+  ck_assert_uint_lt(3 * partition(n), arena_of(n, "1x1:direct/NoCut"));
   mafat_network_close(&n);
 }
 END_TEST
@@ -125,7 +124,7 @@ START_TEST(no_partition_needs_more_than_one_group)
     test_random_network(&rng, &style, cfg, sizeof cfg);
     struct mafat_network *n = test_network(cfg);
     size_t bytes = partition(n);
-    if (bytes > bound_of(n, "1x1:direct/NoCut/inplace") || bytes > bound_of(n, "rows1:direct/NoCut/inplace"))
+    if (bytes > arena_of(n, "1x1:direct/NoCut/inplace") || bytes > arena_of(n, "rows1:direct/NoCut/inplace"))
       test_fail_case(cfg, "partition", "needs %zu bytes", bytes);
     mafat_network_close(&n);
   }
