@@ -148,6 +148,8 @@ struct mafat_model_options {
                            numbers, as the model has the input, an array of NumPy (.npy), or, of ONNX, a tensor (.pb).
                            Weights stay in it. Read while the model is opened, not kept */
   int n_constants;
+  double plan_seconds;  /* that looking for a plan may take: what is found by then is taken. The more, the better it may be, and
+                           not the same every time. 0 (default): until so much has been looked at, the same on any machine */
 };
 
 /* Options of NULL, for a model or a query, are these. */

@@ -57,6 +57,9 @@ struct mafat_subject {
 
 struct mafat_network;
 
+/* The layer puts out what is its first operand, and only renames it. */
+void mafat_layer_become_alias(struct mafat_layer *l);
+
 struct mafat_kind {
   const char *name;                /* unique; the cfg's word: "convolutional" */
   unsigned along;                  /* MAFAT_ALONG_* */
@@ -75,6 +78,7 @@ struct mafat_kind {
   bool keeps;      /* puts out elements of its last operand, the largest of some, or what lies between: numbers mean the same */
   bool in_place;   /* its output may lie where the first operand does, of the same shape and type: no element is read once it is written */
   bool multiplies; /* its first operand by its second, by the convolution kernels */
+  bool mergeable;  /* what it puts out follows from its input and what merge.h compares */
   bool apart;      /* no cfg has it: its code is resident for networks that have (runner/memory/surroundings.c) */
 
   /* Checks the parameters against the shapes of the operands, and fills `out`. */

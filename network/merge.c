@@ -1,12 +1,12 @@
 #include "network/merge.h"
 
+#include "network/kind.h"
+
 /* ---- who computes the same ---- */
 
 static bool can_merge(const struct mafat_layer *l)
 {
-  bool plain = l->type == MAFAT_ACTIVATION_LAYER || l->type == MAFAT_MAXPOOL || l->type == MAFAT_LOCAL_AVGPOOL ||
-               l->type == MAFAT_QUANTIZE;
-  return plain && l->n_operands == 1;
+  return mafat_kind_of(l->type)->mergeable && l->n_operands == 1;
 }
 
 static bool are_equal_taps(const struct mafat_taps *a, const struct mafat_taps *b)
@@ -58,14 +58,13 @@ static void read_instead(struct mafat_sources *s, int from, int to)
     if (s->list[i].tensor == from) s->list[i].tensor = to;
 }
 
-static void become_route(struct mafat_network *n, int layer, int to)
+static void become_alias(struct mafat_network *n, int layer, int to)
 {
   struct mafat_layer *l = &n->layers[layer];
   struct mafat_sources *s = &l->operands->sources;
   s->n = s->n_bands = 1;
   s->list[0] = (struct mafat_source){.tensor = to, .n = l->out.c, .n_rows = l->out.h};
-  l->operands->shape = l->in = l->out;
-  l->type = MAFAT_ROUTE;
+  mafat_layer_become_alias(l);
   for (int k = layer + 1; k < n->n_layers; k++)
     for (int o = 0; o < n->layers[k].n_operands; o++) read_instead(&n->layers[k].operands[o].sources, layer, to);
   for (int k = 0; k < n->n_outputs; k++) read_instead(&n->outputs[k].sources, layer, to);
@@ -80,7 +79,7 @@ int mafat_network_merge(struct mafat_network *n)
     if (!can_merge(&n->layers[l])) continue;
     while (other < l && !are_equal(&n->layers[other], &n->layers[l])) other++;
     if (other == l) continue;
-    become_route(n, l, other);
+    become_alias(n, l, other);
     count++;
   }
   return count;

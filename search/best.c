@@ -10,6 +10,7 @@
 #include "predictor/fetches.h"
 #include "predictor/packing.h"
 #include "predictor/planning.h"
+#include "search/effort.h"
 #include "search/least.h"
 #include "search/partition.h"
 #include "search/spans.h"
@@ -22,7 +23,8 @@ enum {
   MAX_STEPS = 150,     /* arenas tried for a price */
   MAX_FINALISTS = 36,
   MAX_LEAST = 12,      /* of the smallest, where the least arena is looked for */
-  LOOKS = 500000       /* at layers, for partitions in one order of them */
+  LOOKS = 500000,      /* at layers, for partitions where the least arena is looked for */
+  FEW_LOOKS = 100000   /* else */
 };
 
 static const double ARENA_STEP = 0.965; /* each arena is at least so much smaller than the one before */
@@ -338,7 +340,7 @@ static int descend(struct search *s, double price, bool reads, int ring)
   s->reads = reads;
   s->ring = ring;
   s->arena = peak;
-  for (int i = 0; i < MAX_STEPS; i++) {
+  for (int i = 0; i < MAX_STEPS && mafat_effort_left(s->request, 0); i++) {
     int state = solve(s);
     if (state < 0 && ratio == 1) return MAFAT_OK;
     if (state < 0) {
@@ -456,24 +458,42 @@ static int add_with_usual_ring(const struct search *s, struct mafat_front *f, co
   return code;
 }
 
-static int lay_out(struct search *s, struct mafat_front *f)
-{
-  bool narrow = has_narrow_weights(s);
-  int code = add_seeds(s, f);
-  for (int i = 0; i < s->n_proposals && code == MAFAT_OK; i++) {
-    code = mafat_front_add(f, s->request, s->proposals[i].spec, s->d);
-    if (code == MAFAT_OK && narrow) code = add_with_usual_ring(s, f, s->proposals[i].spec);
-  }
-  return code;
-}
-
-static int partition(const struct search *s, struct mafat_front *f)
+static int partition(const struct search *s, struct mafat_front *f, long long looks)
 {
   bool flat = mafat_partition_tiles(s->request->network);
   struct mafat_sequence *sequence;
   int code = mafat_sequence_make(&sequence, s->request->network, s->request->n_layers, flat, s->heap);
-  if (code == MAFAT_OK) code = mafat_partition_least(f, s->request, sequence, LOOKS, s->d);
+  if (code == MAFAT_OK) code = mafat_partition_least(f, s->request, sequence, looks, s->d);
   mafat_sequence_close(&sequence);
+  return code;
+}
+
+/* The partition whose fullest group is least, its weights kept, or read for each group. Darknet's networks are chains with
+ * few branches, whose groups are met without it. */
+static int add_partitions(const struct search *s, struct mafat_front *f)
+{
+  struct mafat_front *one = NULL;
+  if (s->request->network->format == MAFAT_FORMAT_DARKNET) return MAFAT_OK;
+  int code = mafat_front_open(&one);
+  if (code == MAFAT_OK) code = partition(s, one, FEW_LOOKS);
+  for (int residence = MAFAT_KEPT; code == MAFAT_OK && one->n > 0 && residence <= MAFAT_LOADED; residence++) {
+    struct mafat_spec *spec = one->list[0].spec;
+    for (int g = 0; g < spec->n_groups; g++) spec->groups[g].weights.residence = (enum mafat_residence)residence;
+    code = mafat_front_add(f, s->request, spec, s->d);
+  }
+  mafat_front_close(&one);
+  return code;
+}
+
+static int lay_out(struct search *s, struct mafat_front *f)
+{
+  bool narrow = has_narrow_weights(s);
+  int code = add_seeds(s, f);
+  if (code == MAFAT_OK) code = add_partitions(s, f);
+  for (int i = 0; i < s->n_proposals && code == MAFAT_OK && mafat_effort_left(s->request, 0); i++) {
+    code = mafat_front_add(f, s->request, s->proposals[i].spec, s->d);
+    if (code == MAFAT_OK && narrow) code = add_with_usual_ring(s, f, s->proposals[i].spec);
+  }
   return code;
 }
 
@@ -486,7 +506,7 @@ static int lay_out_least(struct search *s, struct mafat_front *f)
   if (s->n_proposals > 0) qsort(s->proposals, (size_t)s->n_proposals, sizeof *s->proposals, by_bytes);
   for (int i = 0; i < mafat_min(s->n_proposals, MAX_LEAST) && code == MAFAT_OK; i++)
     code = mafat_least_take(f, s->request, s->proposals[i].spec, s->d);
-  if (code == MAFAT_OK) code = partition(s, f);
+  if (code == MAFAT_OK) code = partition(s, f, LOOKS);
   return code ? code : mafat_least_refine(f, s->request, s->d);
 }
 
@@ -571,6 +591,7 @@ int mafat_search_front(struct mafat_front **out, const struct mafat_search_reque
   struct mafat_front *f = NULL;
   *out = NULL;
   r.options = &options;
+  if (r.plan_seconds > 0) r.plan_ends = mafat_effort_now() + (long long)(r.plan_seconds * 1e9);
   int code = mafat_heap_open(&options.heap);
   if (code == MAFAT_OK) code = mafat_front_open(&f);
   if (code == MAFAT_OK) code = search_all_threads(f, &r, d);

@@ -7,6 +7,7 @@
 
 #include "predictor/layout.h"
 #include "predictor/planning.h"
+#include "search/effort.h"
 #include "search/sequence.h"
 
 #include <string.h>
@@ -36,7 +37,7 @@ struct climb {
   int fullest;                     /* group of from's */
   int peak;                        /* place of the layer that runs when most lives */
   bool crowds;                     /* of equal arenas the less crowded one is better, not the faster one */
-  int layers;                      /* of MOST_LAYERS, left */
+  long long layers;                /* of MOST_LAYERS, left */
   int code;                        /* of the first failure: then nothing is tried any more */
   struct mafat_diagnostic *d;
 };
@@ -149,7 +150,7 @@ static void try(struct climb *c, int first, int n_old, const struct mafat_group_
 {
   int n_groups = 0, looks = c->from->sorting == MAFAT_SORT_FILE ? 1 : SORTED;
   c->layers -= looks * c->request->n_layers;
-  if (c->code || c->layers < 0 || c->from->n_groups - n_old + n > c->request->n_layers) return;
+  if (c->code || !mafat_effort_left(c->request, c->layers) || c->from->n_groups - n_old + n > c->request->n_layers) return;
   for (int g = 0; g < first; g++) c->groups[n_groups++] = unchanged(c, g);
   for (int g = 0; g < n; g++) c->groups[n_groups++] = groups[g];
   for (int g = first + n_old; g < c->from->n_groups; g++) c->groups[n_groups++] = unchanged(c, g);
@@ -321,7 +322,7 @@ static void change_any(struct climb *c)
 static void climb(struct climb *c, void (*change)(struct climb *c), bool crowds)
 {
   c->crowds = crowds;
-  for (int i = 0; i < MOST_CHANGES && c->layers >= 0 && c->code == MAFAT_OK; i++) {
+  for (int i = 0; (i < MOST_CHANGES || c->request->plan_ends) && mafat_effort_left(c->request, c->layers) && c->code == MAFAT_OK; i++) {
     struct mafat_candidate before = c->front->list[0];
     if ((c->code = stand(c))) return;
     change(c);

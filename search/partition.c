@@ -3,6 +3,7 @@
 #include "predictor/layout.h"
 #include "predictor/planning.h"
 #include "predictor/schedule.h"
+#include "search/effort.h"
 #include "search/least.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@
 enum {
   MOST_PLACES = 64,
   MOST_FLAT_ROWS = 4, /* of maps that tiles are for */
-  MOST_SPAN = 24 /* places that a group reaches over; but for those that begin or end with the network */
+  MOST_SPAN = 24 /* places that a group reaches over, unless it is the only one */
 };
 
 /* How a group is cut, the faster way first. Rows of which no fewer can be: the rest is left to those who go on with it. */
@@ -197,10 +198,13 @@ static bool has_smaller(struct partition *p, int span, int way, double limit)
 static void measure_all(struct partition *p, double limit)
 {
   bool open[N_WAYS];
-  for (int w = 0; w < N_WAYS; w++) open[w] = applies(p, w);
+  for (int w = 0; w < N_WAYS; w++) {
+    open[w] = applies(p, w);
+    if (open[w] && !p->code) measure_spans(p, p->n, p->n, w); /* all as one group */
+  }
   for (int span = 1; span <= mafat_min(MOST_SPAN, p->n); span++)
     for (int w = 0; w < N_WAYS; w++) {
-      for (int first = 1; first <= span && open[w] && p->looks > 0 && !p->code; first++) measure_spans(p, first, span, w);
+      for (int first = 1; first <= span && open[w] && mafat_effort_left(p->request, p->looks) && !p->code; first++) measure_spans(p, first, span, w);
       open[w] = open[w] && has_smaller(p, span, w, limit);
     }
 }

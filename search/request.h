@@ -13,6 +13,8 @@ struct mafat_search_request {
   const struct mafat_surroundings *around;
   const struct mafat_calibration *calibration;
   int most_threads; /* 0: as many as the options have; else up to so many, as the search finds best */
+  double plan_seconds; /* that the search may take; 0: until it has looked at as much as is usual */
+  long long plan_ends; /* by mafat_effort_now, from when the search began; 0: never (effort.h) */
   bool least; /* one plan, that of the least arena (least.h), for one thread if the search is to find how many */
 };
 

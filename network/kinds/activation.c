@@ -28,6 +28,7 @@ const struct mafat_kind mafat_kind_activation = {
     .name = "activation",
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
     .lanewise = true,
+    .mergeable = true,
     .in_place = true,
     .infer = mafat_kind_like_input,
     .in_span = mafat_kind_same_span,

@@ -1,6 +1,12 @@
 /* What only renames: a choice of others' channels, and what is of use in training alone. */
 #include "network/kinds/kinds.h"
 
+void mafat_layer_become_alias(struct mafat_layer *l)
+{
+  l->type = MAFAT_ROUTE;
+  l->in = l->operands->shape = l->out;
+}
+
 const struct mafat_kind mafat_kind_route = {
     .name = "route",
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,

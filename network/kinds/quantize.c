@@ -18,6 +18,7 @@ const struct mafat_kind mafat_kind_quantize = {
     .name = "quantize",
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
     .lanewise = true,
+    .mergeable = true,
     .in_place = true,
     .apart = true,
     .infer = mafat_kind_like_input,

@@ -66,7 +66,7 @@ static bool read_fraction(const char *text, float *value)
 
 /* In the order of long_options. */
 enum {
-  OPTION_MEMORY = 256, OPTION_RESERVE, OPTION_LOCK, OPTION_PLAN, OPTION_SEARCH, OPTION_LAYERS, OPTION_FORK,
+  OPTION_MEMORY = 256, OPTION_RESERVE, OPTION_LOCK, OPTION_PLAN, OPTION_SEARCH, OPTION_PLAN_TIME, OPTION_LAYERS, OPTION_FORK,
   OPTION_SCALING, OPTION_MEAN, OPTION_SCALE, OPTION_CHANNELS, OPTION_RESIZE, OPTION_PAD, OPTION_DECODE,
   OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU, OPTION_PREDICT, OPTION_PREDICTOR, OPTION_BIAS, OPTION_SWEEP,
   OPTION_PARETO, OPTION_MAP, OPTION_CALIBRATE, OPTION_INPUT, OPTION_CONSTANT, OPTION_DUMP, OPTION_MARKS, OPTION_REPEAT,
@@ -80,6 +80,7 @@ static const struct option long_options[] = {
     {"lock", required_argument, NULL, OPTION_LOCK},
     {"plan", required_argument, NULL, OPTION_PLAN},
     {"search", required_argument, NULL, OPTION_SEARCH},
+    {"plan-time", required_argument, NULL, OPTION_PLAN_TIME},
     {"layers", required_argument, NULL, OPTION_LAYERS},
     {"fork", required_argument, NULL, OPTION_FORK},
     {"image-scaling", required_argument, NULL, OPTION_SCALING},
@@ -135,6 +136,7 @@ static const char *expected(int option)
   case OPTION_RESERVE: return "0 or a size like 512K";
   case OPTION_LOCK: return "auto, on or off";
   case OPTION_SEARCH: return "best, least or greedy";
+  case OPTION_PLAN_TIME: return "seconds, such as 0.5 or 60";
   case OPTION_LAYERS: return "a number from 1 on";
   case OPTION_FORK: return "auto, darknet or alexeyab";
   case OPTION_SCALING: return "exact or fast";
@@ -238,6 +240,15 @@ static bool read_sweep(struct mafat_options *o)
   return !optarg || read_sizes(o, optarg);
 }
 
+static bool read_seconds(const char *text, double *value)
+{
+  char *end;
+  double x = strtod(text, &end);
+  if (end == text || *end || !(x > 0 && x <= 1e6)) return false;
+  *value = x;
+  return true;
+}
+
 /* False: its value is none that it expects. */
 static bool read_option(struct mafat_options *o, int option)
 {
@@ -247,6 +258,7 @@ static bool read_option(struct mafat_options *o, int option)
   case OPTION_LOCK: return read_word(locks, &o->lock);
   case OPTION_PLAN: o->plan = optarg; return true;
   case OPTION_SEARCH: return read_word(searches, &o->search);
+  case OPTION_PLAN_TIME: return read_seconds(optarg, &o->plan_seconds);
   case OPTION_LAYERS: return read_count(optarg, &o->layers);
   case OPTION_FORK: return read_word(forks, &o->fork);
   case OPTION_SCALING: return read_word(scalings, &o->image_scaling);
@@ -304,6 +316,7 @@ static const struct {
     {OPTION_REPORT, OPTION_PREDICT, "nothing is run"},
     {OPTION_LOCK, OPTION_PREDICT, "nothing is run"},
     {OPTION_SEARCH, OPTION_PLAN, "the plan is given"},
+    {OPTION_PLAN_TIME, OPTION_PLAN, "the plan is given"},
     {OPTION_SWEEP, OPTION_PLAN, "the plan is given"},
     {OPTION_PARETO, OPTION_PLAN, "the plan is given"},
     {OPTION_SWEEP, OPTION_PARETO, "each is a table of its own"},

@@ -17,6 +17,7 @@ struct mafat_options {
   const char *lock;       /* --lock; NULL: auto */
   const char *plan;       /* --plan; NULL: search */
   const char *search;     /* --search; NULL: best */
+  double plan_seconds;    /* --plan-time; 0: as usual */
   bool predict;           /* --predict: nothing is run */
   bool calibrate;         /* --calibrate: there is no model */
   bool paper;             /* --predictor paper */

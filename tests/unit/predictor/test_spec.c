@@ -48,6 +48,10 @@ static const struct row rows[] = {
     {"2x2/3/1x1:direct/order=forward", NULL},
     {"panels/3/1x1/order=file", "panels/3/1x1"}, /* as usual */
     {"1x1/inplace", "1x1/NoCut/inplace"},
+    {"rows4/12,40,44-45/1x1", NULL}, /* sets of layers */
+    {"rows4/0,40,44-45/1x1/40,41-41/panels", "rows4/0,40,44-45/1x1/40,41/panels"},
+    {"rows1:early:streamed/3/rows:early", "rows1:early:streamed/3/rows:early"},
+    {"rows2/inplace", "rows2/NoCut/inplace"},
     {"1x1/NoCut/order=best/inplace", NULL},
     {"rows4/12/panels:streamed/inplace", NULL},
     {"2x2/3/1x1/order=file/inplace", "2x2/3/1x1/inplace"},

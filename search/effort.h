@@ -1,0 +1,17 @@
+/* How long a search goes on: until it has looked at so much, the same on any machine; or, where that is asked for, as long as
+ * there is time. */
+#ifndef MAFAT_SEARCH_EFFORT_H
+#define MAFAT_SEARCH_EFFORT_H
+
+#include "search/request.h"
+
+/* Nanoseconds of a clock that only goes on. */
+long long mafat_effort_now(void);
+
+/* May it go on, of whose looks so many are left? */
+static inline bool mafat_effort_left(const struct mafat_search_request *r, long long looks)
+{
+  return r->plan_ends ? mafat_effort_now() < r->plan_ends : looks >= 0;
+}
+
+#endif
