@@ -385,10 +385,10 @@ static bool rows_follow(const struct mafat_integer_conv_call *c)
 static void conv_put_rows(const struct conv_row *r, int first, int n, const int32_t *sums)
 {
   enum { BLOCK = MAFAT_CHANNEL_BLOCK };
-  const struct mafat_integer_segment *s = &r->c->segments[first / BLOCK];
-  const int lane = first % BLOCK, n_cols = r->c->n_cols;
+  const int segment = (first - r->c->first) / BLOCK, lane = first % BLOCK, n_cols = r->c->n_cols;
+  const struct mafat_integer_segment *s = &r->c->segments[segment];
   uint8_t bytes[STRIP_PIXELS * BLOCK];
-  if (first / BLOCK >= r->c->n_segments) return;
+  if (segment >= r->c->n_segments) return;
   const int lanes = mafat_min(mafat_min(r->n_filters - (first - r->first), BLOCK - lane), s->n_filters - lane);
   for (int f = 0; f < lanes; f += IVEC_LANES)
     finish_pixels(&r->finish[(first + f) / IVEC_LANES], sums + f, TILE_LANES, bytes + f, BLOCK, n * n_cols,
@@ -416,7 +416,7 @@ static void conv_rows(struct conv_row *r, int n, bool follow)
 }
 
 /* Whole sums of whole rows; so many of these at a time. False: it is not such a call. */
-static bool conv_narrow(struct conv_row *r)
+static bool conv_narrow(struct conv_row *r, int end)
 {
   const struct mafat_integer_conv_call *c = r->c;
   if (!c->start || !c->finish || c->weights_zero || c->n_rows < 2 || c->n_cols > STRIP_PIXELS / 4) return false;
@@ -426,9 +426,9 @@ static bool conv_narrow(struct conv_row *r)
   const bool follow = rows_follow(c);
   for (int row = 0, n; row < c->n_rows; row += n) {
     n = mafat_min(c->n_rows - row, STRIP_PIXELS / c->n_cols);
-    for (r->first = 0; r->first < c->width; r->first += TILE_LANES) {
+    for (r->first = c->first; r->first < end; r->first += TILE_LANES) {
       r->row = row;
-      r->n_filters = mafat_min(TILE_LANES, c->width - r->first);
+      r->n_filters = mafat_min(TILE_LANES, end - r->first);
       conv_rows(r, n, follow);
     }
   }
@@ -461,7 +461,7 @@ static void conv(const struct mafat_integer_conv_call *c)
   for (int f = 0; c->finish && f < c->width; f += IVEC_LANES)
     finish_choose(&r.finish[f / IVEC_LANES], ivec_load_n(c->to.multipliers + f, c->width - f),
                   ivec_load_n(c->to.shifts + f, c->width - f), &c->to.out);
-  if (conv_narrow(&r)) return;
+  if (conv_narrow(&r, end)) return;
   for (r.row = 0; r.row < c->n_rows; r.row++) {
     if (r.row == 0 || r.begin.quads) choose_runs(&r, (struct conv_place){0, 0, 0, 0});
     else point_at_runs(&r);
