@@ -23,8 +23,8 @@ enum {
   MAX_STEPS = 150,     /* arenas tried for a price */
   MAX_FINALISTS = 36,
   MAX_LEAST = 12,      /* of the smallest, where the least arena is looked for */
-  LOOKS = 500000,      /* at layers, for partitions where the least arena is looked for */
-  FEW_LOOKS = 100000   /* else */
+  LOOKS = 350000,      /* at layers, for partitions where the least arena is looked for */
+  FEW_LOOKS = 60000    /* else */
 };
 
 static const double ARENA_STEP = 0.965; /* each arena is at least so much smaller than the one before */

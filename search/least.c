@@ -14,7 +14,7 @@
 
 enum {
   MOST_CHANGES = 60,     /* that are made */
-  MOST_LAYERS = 1200000, /* that are looked at: plans times their layers */
+  MOST_LAYERS = 900000, /* that are looked at: plans times their layers */
   LAID_OUT = 4,          /* for how many looks a plan counts that is laid out and timed */
   SORTED = 300,          /* for how many, if the best order of its layers has to be found */
   FURTHEST = 3,          /* layers that an end is moved by */
