@@ -24,7 +24,8 @@ enum {
   MAX_FINALISTS = 36,
   MAX_LEAST = 12,      /* of the smallest, where the least arena is looked for */
   LOOKS = 350000,      /* at layers, for partitions where the least arena is looked for */
-  FEW_LOOKS = 60000    /* else */
+  FEW_LOOKS = 60000,   /* else */
+  FEW_LAYERS = 200     /* of networks whose search takes a second at most */
 };
 
 static const double ARENA_STEP = 0.965; /* each arena is at least so much smaller than the one before */
@@ -506,6 +507,8 @@ static int lay_out_least(struct search *s, struct mafat_front *f)
   if (s->n_proposals > 0) qsort(s->proposals, (size_t)s->n_proposals, sizeof *s->proposals, by_bytes);
   for (int i = 0; i < mafat_min(s->n_proposals, MAX_LEAST) && code == MAFAT_OK; i++)
     code = mafat_least_take(f, s->request, s->proposals[i].spec, s->d);
+  /* Two ways up: what is quick is climbed from both. */
+  if (code == MAFAT_OK && s->request->n_layers <= FEW_LAYERS) code = mafat_least_refine(f, s->request, s->d);
   if (code == MAFAT_OK) code = partition(s, f, LOOKS);
   return code ? code : mafat_least_refine(f, s->request, s->d);
 }

@@ -78,7 +78,7 @@ static void close_subject(struct subject *s)
 /* Owners: a tensor, or one of these + layer; the buffers of streamed weights are IO + 0, 1, 2. */
 enum { NOBODY = -2, SCRATCH = 1 << 20, WEIGHTS = 2 << 20, IO = 3 << 20, RING = 4 << 20, N_IO = 3 };
 
-/* What lies in a slot of a ring, in which maps trail each other. */
+/* What lies at a column of a slot of a ring, in which maps as wide as each other trail each other. */
 struct slot {
   int tensor, row;
 };
@@ -91,7 +91,7 @@ struct replay {
   bool reading; /* weights: what is read ahead lies in the ring */
   struct mafat_box *boxes; /* [operator]: what its buffer holds of the current tile */
   bool *in_ring; /* [operator] */
-  struct slot **rings; /* [buffer]: of those that are */
+  struct slot **rings; /* [buffer][slot][column]: of those that are */
 };
 
 static void claim(struct replay *r, int buffer, int owner)
@@ -128,15 +128,16 @@ static void find_rings(struct replay *r)
   for (int t = 0; t < n; t++) {
     const struct mafat_tensor_layout *l = &r->s->layout->tensors[t];
     if (!r->in_ring[t] || l->buffer < 0 || r->rings[l->buffer]) continue;
-    r->rings[l->buffer] = malloc((size_t)l->rows * sizeof(struct slot));
-    for (int y = 0; y < l->rows; y++) r->rings[l->buffer][y] = (struct slot){NOBODY, 0};
+    int n_columns = l->rows * mafat_network_tensor_shape(r->s->network, t).w;
+    r->rings[l->buffer] = malloc((size_t)n_columns * sizeof(struct slot));
+    for (int i = 0; i < n_columns; i++) r->rings[l->buffer][i] = (struct slot){NOBODY, 0};
   }
 }
 
 static struct slot *slot_of(const struct replay *r, int tensor, int y)
 {
   const struct mafat_tensor_layout *l = &r->s->layout->tensors[tensor];
-  return &r->rings[l->buffer][(l->first_slot + y) % l->rows];
+  return &r->rings[l->buffer][(l->first_slot + y) % l->rows * mafat_network_tensor_shape(r->s->network, tensor).w];
 }
 
 static int owner_of(const struct replay *r, int tensor)
@@ -144,13 +145,14 @@ static int owner_of(const struct replay *r, int tensor)
   return r->in_ring[tensor] ? RING + r->s->layout->tensors[tensor].buffer : tensor;
 }
 
-static void check_rows_owned(const struct replay *r, int tensor, struct mafat_span rows, int reader)
+static void check_box_owned(const struct replay *r, int tensor, struct mafat_box box, int reader)
 {
-  for (int y = rows.begin; y < rows.end && r->in_ring[tensor]; y++) {
-    const struct slot *slot = slot_of(r, tensor, y);
-    require(slot->tensor == tensor && slot->row == y, r->s, "at layer %d, row %d of tensor %d is row %d of %d", reader, y, tensor,
-            slot->row, slot->tensor);
-  }
+  for (int y = box.y.begin; y < box.y.end && r->in_ring[tensor]; y++)
+    for (int x = box.x.begin; x < box.x.end; x++) {
+      const struct slot *slot = slot_of(r, tensor, y) + x;
+      require(slot->tensor == tensor && slot->row == y, r->s, "at layer %d, column %d of row %d of tensor %d is of row %d of %d", reader, x, y,
+              tensor, slot->row, slot->tensor);
+    }
 }
 
 /* Boxes fit into their buffers, padding at the true edges included. */
@@ -180,7 +182,7 @@ static void check_source(const struct replay *r, const struct mafat_step *step, 
   if (mafat_box_is_empty(read)) return;
   require(t->buffer >= 0, r->s, "layer %d reads tensor %d, which has no buffer", step->layer, tensor);
   check_owned(r, t->buffer, owner_of(r, tensor), step->layer);
-  check_rows_owned(r, tensor, read.y, step->layer);
+  check_box_owned(r, tensor, read, step->layer);
   struct mafat_box held = r->boxes[tensor];
   require(t->external || (held.y.begin <= read.y.begin && read.y.end <= held.y.end &&
                           held.x.begin <= read.x.begin && read.x.end <= held.x.end),
@@ -219,7 +221,7 @@ static void write_tensor(struct replay *r, const struct mafat_step *step)
   if (goes_on(r, step)) check_owned(r, out->buffer, owner_of(r, step->layer), step->layer);
   claim(r, out->buffer, owner_of(r, step->layer));
   for (int y = step->out.y.begin; y < step->out.y.end && r->in_ring[step->layer]; y++)
-    *slot_of(r, step->layer, y) = (struct slot){step->layer, y};
+    for (int x = step->out.x.begin; x < step->out.x.end; x++) slot_of(r, step->layer, y)[x] = (struct slot){step->layer, y};
   r->begun[step->layer] = true;
   r->boxes[step->layer] = step->held;
 }
@@ -384,7 +386,8 @@ static void check_outputs(const struct replay *r)
     for (int i = 0; i < mafat_sources_count(&out); i++) {
       int t = out.list[i].tensor;
       check_owned(r, r->s->layout->tensors[t].buffer, owner_of(r, t), n->n_layers);
-      check_rows_owned(r, t, mafat_span(0, mafat_network_tensor_shape(n, t).h), n->n_layers);
+      struct mafat_shape shape = mafat_network_tensor_shape(n, t);
+      check_box_owned(r, t, mafat_box_full(shape.h, shape.w), n->n_layers);
     }
   }
 }
