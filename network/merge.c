@@ -2,6 +2,8 @@
 
 #include "network/kind.h"
 
+#include <stdlib.h>
+
 /* ---- who computes the same ---- */
 
 static bool can_merge(const struct mafat_layer *l)
@@ -50,37 +52,73 @@ static bool are_equal(const struct mafat_layer *a, const struct mafat_layer *b)
          are_equal_sources(&a->operands->sources, &b->operands->sources);
 }
 
-/* ---- routes in their place ---- */
-
-static void read_instead(struct mafat_sources *s, int from, int to)
+/* The same of layers that are equal; of others it differs but by chance, so that hardly any two are compared source by source. */
+static uint64_t hash_of(const struct mafat_layer *l)
 {
-  for (int i = 0; i < mafat_sources_count(s); i++)
-    if (s->list[i].tensor == from) s->list[i].tensor = to;
+  uint64_t hash = 14695981039346656037u;
+  const struct mafat_sources *s = &l->operands->sources;
+  const int parts[] = {(int)l->type, (int)l->activation.kind, l->out.h, l->out.w, l->out.c, l->window.y.size, s->n, s->n_bands};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) hash = (hash ^ (unsigned)parts[i]) * 1099511628211u;
+  for (int i = 0; i < mafat_sources_count(s); i++) {
+    const int source[] = {s->list[i].tensor, s->list[i].first, s->list[i].n, s->list[i].first_row, s->list[i].n_rows};
+    for (size_t k = 0; k < sizeof source / sizeof *source; k++) hash = (hash ^ (unsigned)source[k]) * 1099511628211u;
+  }
+  return hash;
 }
 
-static void become_alias(struct mafat_network *n, int layer, int to)
+/* ---- aliases in their place ---- */
+
+struct merger {
+  struct mafat_network *network;
+  uint64_t *hashes; /* [layer] */
+  int *same_as;     /* [operator]: itself, or the one that computes the same */
+};
+
+static void read_instead(const struct merger *m, struct mafat_sources *s)
 {
-  struct mafat_layer *l = &n->layers[layer];
+  for (int i = 0; i < mafat_sources_count(s); i++) s->list[i].tensor = m->same_as[s->list[i].tensor];
+}
+
+static void become_alias(const struct merger *m, int layer)
+{
+  struct mafat_layer *l = &m->network->layers[layer], *to = &m->network->layers[m->same_as[layer]];
   struct mafat_sources *s = &l->operands->sources;
   s->n = s->n_bands = 1;
-  s->list[0] = (struct mafat_source){.tensor = to, .n = l->out.c, .n_rows = l->out.h};
+  s->list[0] = (struct mafat_source){.tensor = m->same_as[layer], .n = l->out.c, .n_rows = l->out.h};
   mafat_layer_become_alias(l);
-  for (int k = layer + 1; k < n->n_layers; k++)
-    for (int o = 0; o < n->layers[k].n_operands; o++) read_instead(&n->layers[k].operands[o].sources, layer, to);
-  for (int k = 0; k < n->n_outputs; k++) read_instead(&n->outputs[k].sources, layer, to);
-  n->layers[to].output = n->layers[to].output || l->output;
+  to->output = to->output || l->output;
+}
+
+static int find_equal(const struct merger *m, int layer)
+{
+  const struct mafat_layer *layers = m->network->layers;
+  int other = 0;
+  m->hashes[layer] = can_merge(&layers[layer]) ? hash_of(&layers[layer]) : 0;
+  if (!can_merge(&layers[layer])) return layer;
+  while (other < layer && !(m->hashes[other] == m->hashes[layer] && are_equal(&layers[other], &layers[layer]))) other++;
+  return other;
+}
+
+/* Layers read what comes before them: one walk finds all. */
+static void merge(const struct merger *m)
+{
+  struct mafat_network *n = m->network;
+  for (int t = 0; t < mafat_network_n_operators(n); t++) m->same_as[t] = t;
+  for (int l = 0; l < n->n_layers; l++) {
+    for (int k = 0; k < n->layers[l].n_operands; k++) read_instead(m, &n->layers[l].operands[k].sources);
+    m->same_as[l] = find_equal(m, l);
+    if (m->same_as[l] != l) become_alias(m, l);
+  }
+  for (int k = 0; k < n->n_outputs; k++) read_instead(m, &n->outputs[k].sources);
 }
 
 int mafat_network_merge(struct mafat_network *n)
 {
-  int count = 0;
-  for (int l = 0; l < n->n_layers; l++) {
-    int other = 0;
-    if (!can_merge(&n->layers[l])) continue;
-    while (other < l && !are_equal(&n->layers[other], &n->layers[l])) other++;
-    if (other == l) continue;
-    become_alias(n, l, other);
-    count++;
-  }
-  return count;
+  size_t n_operators = (size_t)mafat_network_n_operators(n);
+  struct merger m = {n, malloc(n_operators * sizeof *m.hashes), malloc(n_operators * sizeof *m.same_as)};
+  bool enough = m.hashes && m.same_as;
+  if (enough) merge(&m);
+  free(m.hashes);
+  free(m.same_as);
+  return enough ? MAFAT_OK : MAFAT_ENOMEM;
 }

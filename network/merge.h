@@ -5,7 +5,7 @@
 #include "network/network.h"
 
 /* Each layer without constants that puts out what an earlier one does, number for number, becomes a route to that one, which its
- * readers read. Layers keep their numbers. Returns how many there were. */
+ * readers read. Layers keep their numbers. MAFAT_ENOMEM. */
 int mafat_network_merge(struct mafat_network *network);
 
 #endif

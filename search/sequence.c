@@ -9,6 +9,7 @@
 static const double SLACK = 1.05; /* by which a layer that runs late may let more live than it puts out: a bias beside a map */
 
 enum {
+  EFFORT = 100 * 1000 * 1000, /* looks at what layers read: real networks need a tenth; then the file's order is kept */
   LARGEST_SET = 10, /* of layers that are run early together */
   FURTHEST = 400    /* layers behind one that are looked at whether they may be run next */
 };
@@ -19,6 +20,7 @@ struct sequencer {
   int n;          /* placed */
   bool *placed;   /* [operator] */
   int *left;      /* [operator]: readers that are not placed; an output of the network has one that never is */
+  long long *effort; /* left */
   int *readers_at, *readers; /* of tensor t: readers[readers_at[t]] up to readers[readers_at[t + 1]], rising */
 };
 
@@ -37,6 +39,7 @@ static int list_reads(const struct sequencer *q, int layer, int *tensors, int ro
     int i = 0;
     while (i < n && tensors[i] != r.source->tensor) i++;
     if (i == n && n < room) tensors[n++] = r.source->tensor;
+    *q->effort -= 1 + i;
   }
   return n;
 }
@@ -79,6 +82,7 @@ static int find_reader(const struct sequencer *q, int tensor, int best)
 {
   for (int k = q->readers_at[tensor]; k < q->readers_at[tensor + 1]; k++) {
     int l = q->readers[k];
+    --*q->effort;
     if (!q->placed[l] && (best < 0 || l < best) && is_ready(q, l)) return l;
   }
   return best;
@@ -147,7 +151,7 @@ static bool hoist_one(struct sequencer *q, int first)
 {
   int best = -1, before = q->n;
   double most = 0;
-  for (int l = first; l < mafat_min(first + FURTHEST, q->sequence->n_layers); l++) {
+  for (int l = first; l < mafat_min(first + FURTHEST, q->sequence->n_layers) && *q->effort > 0; l++) {
     if (q->placed[l] || mafat_layer_is_alias(&q->network->layers[l]) || !is_ready(q, l)) continue;
     double freed = put_what_frees(q, l);
     while (q->n > before) take_back(q);
@@ -209,7 +213,7 @@ static void put_all(struct sequencer *q)
   for (int l = 0; l < q->sequence->n_layers; l++) {
     if (q->placed[l]) continue;
     put(q, l);
-    while (!mafat_layer_is_alias(&q->network->layers[l]) && (hoist_one(q, l) || hoist_whole(q, l))) {}
+    while (!mafat_layer_is_alias(&q->network->layers[l]) && *q->effort > 0 && (hoist_one(q, l) || hoist_whole(q, l))) {}
   }
 }
 
@@ -230,6 +234,7 @@ static double outlived(const struct sequencer *q, const int *place, int layer, i
   double bytes = 0;
   for (int i = 0; i < n; i++) {
     bool later = q->left[tensors[i]] > 0;
+    *q->effort -= q->readers_at[tensors[i] + 1] - q->readers_at[tensors[i]];
     for (int k = q->readers_at[tensors[i]]; k < q->readers_at[tensors[i] + 1]; k++)
       later = later || (q->readers[k] != layer && place[q->readers[k]] >= to);
     if (!later) bytes += bytes_of(q, tensors[i]);
@@ -255,7 +260,7 @@ static int sink_all(struct sequencer *q)
   int *place = mafat_heap_calloc(s->heap, (size_t)mafat_network_n_operators(q->network), sizeof *place);
   if (!place) return MAFAT_ENOMEM;
   for (int i = 0; i < s->n_layers; i++) place[s->layers[i]] = i;
-  for (int i = s->n_layers - 1; i >= 0; i--) {
+  for (int i = s->n_layers - 1; i >= 0 && *q->effort > 0; i--) {
     int l = s->layers[i], to = first_read(q, place, l);
     if (mafat_layer_is_alias(&q->network->layers[l]) || to == s->n_layers || to <= i + 1 || is_read_whole(q, l)) continue;
     if (bytes_of(q, l) * SLACK >= outlived(q, place, l, to)) move(s, place, i, to);
@@ -317,7 +322,8 @@ static int give(struct sequencer *q, int code, struct mafat_sequence **out)
 int mafat_sequence_make(struct mafat_sequence **out, const struct mafat_network *n, int n_layers, bool late,
                         struct mafat_heap *heap)
 {
-  struct sequencer q = {.network = n};
+  long long effort = EFFORT;
+  struct sequencer q = {.network = n, .effort = &effort};
   int code = open_sequencer(&q, n_layers, heap);
   if (code == MAFAT_OK) {
     for_outputs(&q, keep);
@@ -331,7 +337,8 @@ int mafat_sequence_make(struct mafat_sequence **out, const struct mafat_network 
 int mafat_sequence_of(struct mafat_sequence **out, const struct mafat_network *n, const int *layers, int n_layers,
                       struct mafat_heap *heap)
 {
-  struct sequencer q = {.network = n};
+  long long effort = EFFORT;
+  struct sequencer q = {.network = n, .effort = &effort};
   int code = open_sequencer(&q, n_layers, heap);
   if (code == MAFAT_OK) {
     memcpy(q.sequence->layers, layers, (size_t)n_layers * sizeof *layers);

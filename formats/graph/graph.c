@@ -80,7 +80,7 @@ int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph, i
     g->network->constants->n_layers = g->n_layers;
     code = mafat_network_check_numbers(g->network, g->d);
   }
-  if (code == MAFAT_OK) mafat_network_merge(g->network);
+  if (code == MAFAT_OK && mafat_network_merge(g->network)) code = mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
   if (code == MAFAT_OK) code = give_back(g);
   if (code == MAFAT_OK) {
     *out = g->network;

@@ -5,7 +5,8 @@
 #include "predictor/parts/bricks.h"
 #include "predictor/schedule.h"
 
-enum { MOST_TILES = 256 };
+/* That are looked at, of a group: what a plan can ask for is bounded. */
+enum { MOST_TILES = 256, MOST_PAIRS = 256, MOST_TILED_PAIRS = 16 };
 
 /* An output, a map that dies while it is made, and how many rows further the first has come than what is needed of the
  * other, at most. */
@@ -23,6 +24,7 @@ struct finder {
   struct mafat_plan *plan;
   const struct mafat_network *network;
   struct mafat_schedule *schedule;
+  bool *taken;       /* [operator]: another one lies where it did */
   int *last_group;   /* [operator]: that reads the tensor; n_groups: it is read after the run */
   int *before;       /* [operator]: of a map that dies, the first row that the step or a later one reads, */
   int *after;        /*             and that a later one reads */
@@ -58,8 +60,15 @@ static int height(const struct finder *f, int tensor)
   return mafat_network_tensor_shape(f->network, tensor).h;
 }
 
+static bool is_tiled(const struct finder *f)
+{
+  const struct mafat_group *g = &f->plan->groups[f->group];
+  return mafat_group_is_tiled(g) && g->cut.as.grid.n_rows * g->cut.as.grid.n_cols <= MOST_TILES;
+}
+
 static int add_pair(struct finder *f, int output, int dying)
 {
+  if (f->n == (is_tiled(f) ? MOST_TILED_PAIRS : MOST_PAIRS)) return MAFAT_OK;
   if (f->n == f->room) {
     int room = 2 * f->room + 16;
     struct pair *grown = mafat_heap_realloc(f->plan->heap, f->pairs, (size_t)room * sizeof *grown);
@@ -69,12 +78,6 @@ static int add_pair(struct finder *f, int output, int dying)
   }
   f->pairs[f->n++] = (struct pair){.output = output, .dying = dying};
   return MAFAT_OK;
-}
-
-static bool is_tiled(const struct finder *f)
-{
-  const struct mafat_group *g = &f->plan->groups[f->group];
-  return mafat_group_is_tiled(g) && g->cut.as.grid.n_rows * g->cut.as.grid.n_cols <= MOST_TILES;
 }
 
 static int list_pairs(struct finder *f)
@@ -189,13 +192,6 @@ static int note_step(struct finder *f, const struct mafat_step *step)
 
 /* ---- who trails whom ---- */
 
-static bool is_taken(const struct finder *f, int tensor)
-{
-  for (int t = 0; t < f->plan->n_layers; t++)
-    if (f->plan->trail_of[t] == tensor || f->plan->place_of[t] == tensor) return true;
-  return false;
-}
-
 /* The pairs with the least lags; a ring of many rows more is no gain. */
 static void choose(struct finder *f)
 {
@@ -203,13 +199,14 @@ static void choose(struct finder *f)
     const struct pair *best = NULL;
     for (int i = 0; i < f->n; i++) {
       const struct pair *p = &f->pairs[i];
-      if (p->clashes || f->plan->trail_of[p->output] >= 0 || f->plan->place_of[p->output] >= 0 || is_taken(f, p->dying)) continue;
+      if (p->clashes || f->plan->trail_of[p->output] >= 0 || f->plan->place_of[p->output] >= 0 || f->taken[p->dying]) continue;
       int spared = mafat_min(height(f, p->output), height(f, p->dying));
       if (2 * p->lag <= spared && (!best || p->lag < best->lag)) best = p;
     }
     if (!best) return;
     f->plan->trail_of[best->output] = best->dying;
     f->plan->lag[best->output] = best->lag;
+    f->taken[best->dying] = true;
   }
 }
 
@@ -275,8 +272,12 @@ int mafat_in_rows_find(struct mafat_plan *plan, const struct mafat_network *n, b
   f.last_group = mafat_heap_calloc(plan->heap, 3 * n_operators, sizeof *f.last_group);
   f.before = f.last_group + n_operators;
   f.after = f.before + n_operators;
-  if (code == MAFAT_OK) code = f.last_group ? find(&f) : MAFAT_ENOMEM;
+  f.taken = mafat_heap_calloc(plan->heap, n_operators, sizeof *f.taken);
+  for (int l = 0; l < plan->n_layers && f.taken; l++)
+    if (plan->place_of[l] >= 0) f.taken[plan->place_of[l]] = true;
+  if (code == MAFAT_OK) code = f.last_group && f.taken ? find(&f) : MAFAT_ENOMEM;
   mafat_heap_free(plan->heap, f.last_group);
+  mafat_heap_free(plan->heap, f.taken);
   mafat_heap_free(plan->heap, f.pairs);
   mafat_heap_free(plan->heap, f.written);
   mafat_schedule_close(&f.schedule);
