@@ -7,6 +7,7 @@
 
 #include "formats/darknet/darknet.h"
 #include "formats/darknet/fork.h"
+#include "network/merge.h"
 #include "network/network.h"
 #include "tests/support/support.h"
 
@@ -620,6 +621,37 @@ START_TEST(known_networks_are_read)
 }
 END_TEST
 
+/* ---- layers that compute the same ---- */
+
+static const char twice[] = "[net]\nheight=8\nwidth=8\nchannels=3\n\n"
+                            "[convolutional]\nfilters=4\nsize=1\nactivation=linear\n\n"
+                            "[activation]\nactivation=relu\n\n"
+                            "[route]\nlayers=0\n\n"
+                            "[activation]\nactivation=relu\n\n" /* 3: as 1 */
+                            "[route]\nlayers=0\n\n"
+                            "[activation]\nactivation=leaky\n\n" /* 5: another one */
+                            "[route]\nlayers=3\n\n"
+                            "[activation]\nactivation=leaky\n\n" /* 7: of what 3 was */
+                            "[route]\nlayers=1,3,5,7\n\n"
+                            "[convolutional]\nfilters=2\nsize=1\nactivation=linear\n\n";
+
+START_TEST(equal_layers_are_merged)
+{
+  static const int read[] = {1, 1, 5, 7};
+  struct mafat_network *n = test_network(twice);
+  ck_assert_int_eq(mafat_network_merge(n), MAFAT_OK);
+  ck_assert(mafat_layer_is_alias(&n->layers[3]) && n->layers[3].out.c == 4);
+  ck_assert(!mafat_layer_is_alias(&n->layers[1]) && !mafat_layer_is_alias(&n->layers[5]) && !mafat_layer_is_alias(&n->layers[7]));
+  ck_assert_int_eq(n->layers[7].operands->sources.list->tensor, 1);
+  const struct mafat_sources *s = mafat_layer_sources(&n->layers[9]);
+  ck_assert_int_eq(mafat_sources_count(s), 4);
+  for (int i = 0; i < 4; i++) ck_assert_int_eq(s->list[i].tensor, read[i]);
+  ck_assert_int_eq(mafat_network_merge(n), MAFAT_OK); /* nothing is left to merge */
+  ck_assert_int_eq(n->layers[7].operands->sources.list->tensor, 1);
+  mafat_network_close(&n);
+}
+END_TEST
+
 Suite *network_suite(void)
 {
   Suite *suite = suite_create("network");
@@ -655,5 +687,8 @@ Suite *network_suite(void)
   tcase_add_test(warnings, suppression_is_the_heads);
   tcase_add_test(warnings, letterboxed_boxes_of_detection_are_told);
   suite_add_tcase(suite, warnings);
+  TCase *merging = tcase_create("merging");
+  tcase_add_test(merging, equal_layers_are_merged);
+  suite_add_tcase(suite, merging);
   return suite;
 }
