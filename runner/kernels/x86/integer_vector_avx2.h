@@ -76,9 +76,9 @@ INLINE void ivec_narrow_4(uint8_t *p, size_t pixel, const ivec v[4], ivec least,
   bytes = _mm256_min_epu8(bytes, (__m256i)most);
   __m128i low = _mm256_castsi256_si128(bytes), high = _mm256_extracti128_si256(bytes, 1);
   _mm_storel_epi64((__m128i *)(void *)p, low);
-  _mm_storeh_pd((double *)(void *)(p + pixel), _mm_castsi128_pd(low));
+  _mm_storeh_pi((__m64 *)(void *)(p + pixel), _mm_castsi128_ps(low));
   _mm_storel_epi64((__m128i *)(void *)(p + 2 * pixel), high);
-  _mm_storeh_pd((double *)(void *)(p + 3 * pixel), _mm_castsi128_pd(high));
+  _mm_storeh_pi((__m64 *)(void *)(p + 3 * pixel), _mm_castsi128_ps(high));
 }
 
 #define IVEC_NEAREST
