@@ -7,7 +7,7 @@
 #include "predictor/packing.h"
 #include "predictor/parts/parts.h"
 #include "predictor/place/in_place.h"
-#include "predictor/place/in_rows.h"
+#include "predictor/place/trails.h"
 #include "predictor/residence.h"
 
 enum {
@@ -303,7 +303,7 @@ static int complete(struct laying *l, const struct mafat_plan_options *options)
   if (code == MAFAT_OK) code = mafat_parts_place_inputs(l->plan, l->network);
   if (code == MAFAT_OK) mafat_parts_number(l->plan);
   if (code == MAFAT_OK) code = mafat_in_place_find(l->plan, l->network, place);
-  if (code == MAFAT_OK) code = mafat_in_rows_find(l->plan, l->network, place);
+  if (code == MAFAT_OK) code = mafat_trails_find(l->plan, l->network, place);
   return code ? mafat_fail(l->d, code, "out of memory") : MAFAT_OK;
 }
 

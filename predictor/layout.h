@@ -41,7 +41,7 @@ struct mafat_tensor_layout {
   const struct mafat_cutting *bricks; /* NULL: one buffer; else one for each brick (parts/parts.h), from `buffer` on */
   unsigned char element_bytes; /* of the tensor's type */
   int rows;          /* row slots */
-  int first_slot;    /* of row 0; 0 but where maps trail each other in a ring (place/in_rows.h) */
+  int first_slot;    /* of row 0; 0 but where maps trail each other in a ring (place/trails.h) */
   int cols;          /* columns of a row, padding included */
   int left, right;   /* zero columns at the map's true edges */
   size_t row_bytes;  /* from one row slot to the next */

@@ -57,7 +57,7 @@ struct mafat_plan {
   enum mafat_residence *residence; /* [layer]: of those that have weights */
   bool in_place;  /* the spec's word */
   int *place_of;  /* [operator]: the tensor whose place the output takes, or -1 (place/in_place.h) */
-  int *trail_of;  /* [operator]: the tensor whose rows it takes one after the other, as these die, or -1 (place/in_rows.h), */
+  int *trail_of;  /* [operator]: the tensor whose rows it takes one after the other, as these die, or -1 (place/trails.h), */
   int *lag;       /*             and how many rows before them it lies */
   int *fan; /* [operator]: the convolution whose panels this layer takes one after the other, itself
                for that convolution, or -1 (order.h) */

@@ -1,4 +1,4 @@
-#include "predictor/place/in_rows.h"
+#include "predictor/place/trails.h"
 
 #include "base/blocks.h"
 #include "predictor/fusion.h"
@@ -259,7 +259,7 @@ static bool has_turns(const struct mafat_plan *plan)
   return false;
 }
 
-int mafat_in_rows_find(struct mafat_plan *plan, const struct mafat_network *n, bool place)
+int mafat_trails_find(struct mafat_plan *plan, const struct mafat_network *n, bool place)
 {
   size_t n_operators = (size_t)mafat_network_n_operators(n);
   struct finder f = {.plan = plan, .network = n};

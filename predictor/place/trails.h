@@ -7,12 +7,12 @@
  *
  * Both exist beyond the group, so they are whole maps, of rows of the same length; another tensor may trail the output in a
  * later group, so that maps wander through one ring. */
-#ifndef MAFAT_PREDICTOR_PLACE_IN_ROWS_H
-#define MAFAT_PREDICTOR_PLACE_IN_ROWS_H
+#ifndef MAFAT_PREDICTOR_PLACE_TRAILS_H
+#define MAFAT_PREDICTOR_PLACE_TRAILS_H
 
 #include "predictor/plan.h"
 
 /* Fills plan->trail_of and plan->lag; with `place` false, with nothing. Once the order is found. MAFAT_ENOMEM. */
-int mafat_in_rows_find(struct mafat_plan *plan, const struct mafat_network *n, bool place);
+int mafat_trails_find(struct mafat_plan *plan, const struct mafat_network *n, bool place);
 
 #endif
