@@ -149,7 +149,8 @@ struct mafat_model_options {
                            Weights stay in it. Read while the model is opened, not kept */
   int n_constants;
   double plan_seconds;  /* that looking for a plan may take: what is found by then is taken. The more, the better it may be, and
-                           not the same every time. 0 (default): until so much has been looked at, the same on any machine */
+                           not the same every time. What it begins with takes up to two seconds of networks of hundreds of layers,
+                           however short that is. 0 (default): until so much has been looked at, the same on any machine */
 };
 
 /* Options of NULL, for a model or a query, are these. */

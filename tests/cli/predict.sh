@@ -183,6 +183,18 @@ predict --pareto --search least plain.cfg
 expect least-pareto 2 'makes no sense with --search least: it lists the best plans'
 predict --sweep --search least plain.cfg
 expect least-sweep 2 'makes no sense with --search least: it is one plan for all budgets'
+for seconds in 0 -1 nan inf 1x ''; do
+  predict --plan-time "$seconds" plain.cfg
+  expect "plan-time '$seconds'" 2 '--plan-time expects seconds, such as 0.5 or 60'
+done
+predict --plan-time 1 --plan 1x1 plain.cfg
+expect plan-time-plan 2 '--plan-time makes no sense with --plan: the plan is given'
+predict --plan-time 1 --search greedy plain.cfg
+expect plan-time-greedy 2 '--plan-time makes no sense with --search greedy'
+for search in best least; do
+  predict --json --plan-time 0.2 --search $search plain.cfg
+  json "plan-time with $search" 'a["arena_bytes"] > 0 and a["plan"]'
+done
 run --quiet --algorithm direct --search least --dump-output least.floats $files
 run --quiet --algorithm direct --dump-output best.floats $files
 check least-bits 'they differ' cmp least.floats best.floats

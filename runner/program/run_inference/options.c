@@ -339,6 +339,8 @@ static int check_together(const struct mafat_options *o, const bool *given, stru
   if ((o->sweep || o->pareto) && !o->predict)
     return mafat_fail(d, MAFAT_EINVAL, "--%s expects --predict", o->sweep ? "sweep" : "pareto");
   bool least = o->search && strcmp(o->search, "least") == 0;
+  if (greedy && o->plan_seconds > 0)
+    return mafat_fail(d, MAFAT_EINVAL, "--plan-time makes no sense with --search greedy: it tries a few plans, whatever the time");
   if (o->pareto && (greedy || least))
     return mafat_fail(d, MAFAT_EINVAL, "--pareto makes no sense with --search %s: it lists the best plans", o->search);
   if (o->sweep && least)
