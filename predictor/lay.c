@@ -9,6 +9,7 @@
 #include "predictor/place/in_place.h"
 #include "predictor/place/trails.h"
 #include "predictor/residence.h"
+#include "predictor/schedule.h"
 
 enum {
   MAX_ROW_LOOKS = 1 << 23, /* steps of rows, looked at by their layers, neighbours and readers: yolov3 has 50000 */
@@ -275,7 +276,7 @@ static int lay_groups(struct laying *l)
 static void place_inputs(struct laying *l)
 {
   for (int i = l->network->n_layers; i < mafat_network_n_operators(l->network); i++)
-    l->plan->group_of[i] = l->plan->groups[0].cut.kind == MAFAT_CUT_ROWS ? 0 : -1;
+    l->plan->group_of[i] = mafat_group_lifetime(&l->plan->groups[0]) == MAFAT_LIFE_GROUP ? 0 : -1;
 }
 
 /* In rows layers take turns, as they are asked for. */

@@ -222,6 +222,14 @@ static void live(struct maker *m, int tensor, int time)
   widen(&m->lives[tensor], time);
 }
 
+/* All of its bricks, too. */
+static void live_whole(struct maker *m, int tensor, int time)
+{
+  const struct mafat_cutting *c = m->layout->tensors[tensor].bricks;
+  live(m, tensor, time);
+  for (int b = 0; c && b < mafat_bricks_count(c); b++) widen(&m->bricks[m->first_brick[tensor] + b], time);
+}
+
 static void live_through(struct maker *m, int tensor, struct times times)
 {
   live(m, tensor, times.first);
@@ -239,7 +247,7 @@ static void note_reads(struct maker *m, int layer)
   bool ahead = once && mafat_plan_transforms(m->plan, m->network, layer);
   for (struct mafat_reads r = mafat_plan_reads(m->plan, m->network, layer); mafat_reads_next(&r);) {
     int t = r.source->tensor, time = ahead && r.operand == 0 ? begin : begin + 1;
-    live(m, t, !once && !mafat_plan_makes(m->plan, group, t) ? group_times(g).last : time);
+    live_whole(m, t, !once && !mafat_plan_makes(m->plan, group, t) ? group_times(g).last : time);
   }
 }
 
@@ -314,9 +322,9 @@ static void find_lives(struct maker *m)
   int n_operators = mafat_network_n_operators(m->network);
   for (int t = 0; t < n_operators; t++) m->lives[t] = (struct times){INT_MAX, -1};
   for (int l = 0; l < m->plan->n_layers; l++)
-    if (mafat_schedule_runs(m->schedule, l) && mafat_plan_group(m->plan, l)->cut.kind != MAFAT_CUT_SPLIT) note_step(m, l);
+    if (mafat_schedule_runs(m->schedule, l) && !mafat_cut_has_parts(&mafat_plan_group(m->plan, l)->cut)) note_step(m, l);
   for (int g = 0; g < m->plan->n_groups; g++)
-    if (m->plan->groups[g].cut.kind == MAFAT_CUT_SPLIT) note_parts(m, g);
+    if (mafat_cut_has_parts(&m->plan->groups[g].cut)) note_parts(m, g);
   for (int i = m->network->n_layers; i < n_operators; i++) note_input(m, i);
 }
 
@@ -452,7 +460,7 @@ static int size_scratch(struct maker *m, int layer)
   const struct extent *e = &m->extents[layer];
   m->layout->scratch_buffers[layer] = -1;
   if (e->out_rows == 0) return MAFAT_OK;
-  if (mafat_plan_group(m->plan, layer)->cut.kind == MAFAT_CUT_SPLIT) return MAFAT_OK; /* its parts have theirs */
+  if (mafat_cut_has_parts(&mafat_plan_group(m->plan, layer)->cut)) return MAFAT_OK; /* its parts have theirs */
   struct mafat_scratch *s = &m->layout->scratch[layer];
   int code = mafat_scratch_plan(m->plan, m->network, layer, e->out_rows, e->out_cols, s);
   size_t bytes = mafat_scratch_bytes(s, m->layout->n_workers);
@@ -576,7 +584,7 @@ static int size_part_scratch(struct maker *m)
     add_buffer(m, MAFAT_TAG_SCRATCH, parts->list[p].layer, run->bytes, (struct times){2 * run->first, 2 * run->last + 1});
   }
   for (int l = 0; l < m->plan->n_layers; l++)
-    if (mafat_plan_group(m->plan, l)->cut.kind == MAFAT_CUT_SPLIT) find_most_scratch(m, l);
+    if (mafat_cut_has_parts(&mafat_plan_group(m->plan, l)->cut)) find_most_scratch(m, l);
   return MAFAT_OK;
 }
 

@@ -14,15 +14,22 @@ static const struct mafat_generator *const generators[MAFAT_N_CUTS] = {
 
 enum mafat_lifetime mafat_group_lifetime(const struct mafat_group *g)
 {
+  if (mafat_cut_has_parts(&g->cut)) return MAFAT_LIFE_PARTS;
   if (g->cut.kind == MAFAT_CUT_ROWS) return MAFAT_LIFE_GROUP;
-  if (g->cut.kind == MAFAT_CUT_SPLIT) return MAFAT_LIFE_PARTS;
   return mafat_group_is_tiled(g) ? MAFAT_LIFE_PER_TILE : MAFAT_LIFE_ONCE;
+}
+
+/* Rows in bricks have been walked through before, to find their parts. */
+static int generator_of(const struct mafat_plan *plan, int group)
+{
+  const struct mafat_cut *cut = &plan->groups[group].cut;
+  return mafat_cut_has_parts(cut) && plan->parts && plan->parts->list ? MAFAT_CUT_SPLIT : (int)cut->kind;
 }
 
 static bool is_cut_so(const struct mafat_plan *plan, int cut)
 {
   for (int g = 0; g < plan->n_groups; g++)
-    if ((int)plan->groups[g].cut.kind == cut) return true;
+    if (generator_of(plan, g) == cut) return true;
   return false;
 }
 
@@ -81,7 +88,7 @@ bool mafat_schedule_next(struct mafat_schedule *s, struct mafat_step *step)
 {
   if (next_whole_input(s, step)) return true;
   for (; s->group < s->plan->n_groups; s->group++, s->begun = false) {
-    const struct mafat_generator *generator = generators[s->plan->groups[s->group].cut.kind];
+    const struct mafat_generator *generator = generators[generator_of(s->plan, s->group)];
     if (!s->begun) generator->begin(s);
     s->begun = true;
     if (generator->next(s, step)) return true;

@@ -96,6 +96,7 @@ struct mafat_cut {
     struct {
       int least;                    /* in a step; 0: as many as usual */
       bool early;                   /* what puts out less than it reads runs as soon as it can */
+      bool bricks;                  /* what a step makes is a buffer with a life of its own (parts/bricks.h) */
     } rows;
     struct { bool apart; } panels;  /* no layer is computed panel by panel with its readers */
     struct mafat_splits split;
@@ -179,7 +180,18 @@ static inline struct mafat_cut mafat_cut_rows(int least)
 
 static inline struct mafat_cut mafat_cut_rows_early(int least)
 {
-  return (struct mafat_cut){.kind = MAFAT_CUT_ROWS, .as.rows = {least, true}};
+  return (struct mafat_cut){.kind = MAFAT_CUT_ROWS, .as.rows = {.least = least, .early = true}};
+}
+
+static inline struct mafat_cut mafat_cut_rows_in_bricks(int least, bool early)
+{
+  return (struct mafat_cut){.kind = MAFAT_CUT_ROWS, .as.rows = {least, early, true}};
+}
+
+/* Are there lists of what its layers are made in, and bricks? */
+static inline bool mafat_cut_has_parts(const struct mafat_cut *cut)
+{
+  return cut->kind == MAFAT_CUT_SPLIT || (cut->kind == MAFAT_CUT_ROWS && cut->as.rows.bricks);
 }
 
 static inline struct mafat_cut mafat_cut_panels(bool apart)

@@ -22,8 +22,8 @@ enum {
 };
 
 /* What groups are changed to. Tiles of columns, one row of the map high: where rows are few, as of tokens. */
-enum { WHOLE = 0, PANELS = -1, COLUMNS = -2, EARLY = 1000 }; /* else rows; COLUMNS - n: n tiles in each row; EARLY + n: n rows */
-static const int ways[] = {1, 2, 3, 4, 6, 8, 16, EARLY + 1, EARLY + 2, EARLY + 4, WHOLE, PANELS, COLUMNS - 8, COLUMNS - 32};
+enum { WHOLE = 0, PANELS = -1, COLUMNS = -2, EARLY = 1000, BRICKS = 2000 }; /* else rows; COLUMNS - n: n tiles in each row; EARLY + n and BRICKS + n: n rows */
+static const int ways[] = {1, 2, 3, 4, 6, 8, 16, EARLY + 1, EARLY + 2, EARLY + 4, BRICKS + 1, BRICKS + 2, BRICKS + EARLY + 1, WHOLE, PANELS, COLUMNS - 8, COLUMNS - 32};
 enum { N_WAYS = sizeof ways / sizeof *ways, FEW_ROWS = 4 };
 
 struct climb {
@@ -98,6 +98,7 @@ static struct mafat_shape shape_before(const struct climb *c, int end)
 static struct mafat_cut cut_of(const struct climb *c, int way, int end)
 {
   if (way < COLUMNS) return mafat_cut_grid(shape_before(c, end).h, COLUMNS - way);
+  if (way > BRICKS) return mafat_cut_rows_in_bricks((way - BRICKS) % EARLY, way > BRICKS + EARLY);
   if (way > EARLY) return mafat_cut_rows_early(way - EARLY);
   return way == WHOLE ? mafat_cut_grid(1, 1) : way == PANELS ? mafat_cut_panels(false) : mafat_cut_rows(way);
 }

@@ -3,6 +3,7 @@
 #include "base/blocks.h"
 #include "predictor/fusion.h"
 #include "predictor/packing.h"
+#include "predictor/schedule.h"
 #include "predictor/usage.h"
 #include "predictor/winograd.h"
 
@@ -106,13 +107,16 @@ struct finder {
   bool *runs; /* [operator]: has a tensor */
   bool *cut;  /* [operator]: is of the group whose layers are cut now, too */
   int *unit, *channel_unit; /* [layer] */
+  int *done;                /* [layer]: parts of it that have bounds */
   struct mafat_parts *parts;
+  struct mafat_layer_part *walked; /* (n_walked): of groups of rows, one group's behind the other's */
+  int n_walked, room;
   struct mafat_diagnostic *d;
 };
 
 static bool is_split(const struct mafat_group *g)
 {
-  return g->cut.kind == MAFAT_CUT_SPLIT;
+  return mafat_cut_has_parts(&g->cut);
 }
 
 static int find_cuttings(struct finder *f, const struct mafat_group *g)
@@ -132,6 +136,68 @@ static int find_cuttings(struct finder *f, const struct mafat_group *g)
   }
   return code;
 }
+
+/* ---- rows ---- */
+
+static int note_walked(struct finder *f, const struct mafat_step *step)
+{
+  struct mafat_heap *heap = f->plan->heap;
+  if (f->n_walked == f->room) {
+    int room = 2 * f->room + 1024;
+    struct mafat_layer_part *grown = mafat_heap_realloc(heap, f->walked, (size_t)room * sizeof *grown);
+    if (!grown) return MAFAT_ENOMEM;
+    f->walked = grown;
+    f->room = room;
+  }
+  f->walked[f->n_walked++] = (struct mafat_layer_part){step->layer, step->out, step->filters, step->channels};
+  f->parts->cuttings[step->layer].n[MAFAT_ALONG_H] += step->out.y.begin > 0;
+  return MAFAT_OK;
+}
+
+/* A part for each step that was walked through, from `first` on. */
+static int bound_rows(struct finder *f, int first)
+{
+  for (int i = first; i < f->n_walked; i++) {
+    const struct mafat_layer_part *part = &f->walked[i];
+    struct mafat_cutting *c = &f->parts->cuttings[part->layer];
+    int n = c->n[MAFAT_ALONG_H];
+    if (n == 1) continue;
+    if (!c->bounds[MAFAT_ALONG_H]) c->bounds[MAFAT_ALONG_H] = mafat_heap_calloc(f->plan->heap, (size_t)n + 1, sizeof(int));
+    if (!c->bounds[MAFAT_ALONG_H]) return MAFAT_ENOMEM;
+    int k = f->done[part->layer]++;
+    c->bounds[MAFAT_ALONG_H][k] = part->out.y.begin;
+    c->bounds[MAFAT_ALONG_H][k + 1] = part->out.y.end;
+  }
+  return MAFAT_OK;
+}
+
+static int check_walked(struct finder *f, const struct mafat_group *g, int first)
+{
+  int n = 0;
+  for (int i = g->at.begin; i < g->at.end; i++) n = mafat_max(n, f->parts->cuttings[f->plan->members[i]].n[MAFAT_ALONG_H]);
+  if (n <= MAFAT_MOST_SPLIT_PARTS && f->n_walked - first <= MAFAT_MOST_GROUP_PARTS) return MAFAT_OK;
+  return mafat_fail(f->d, MAFAT_EINVAL, "the rows%d:bricks group over layers %d..%d has more steps of rows than bricks there can be",
+                    g->cut.as.rows.least, f->plan->members[g->at.begin], f->plan->members[g->at.end - 1]);
+}
+
+/* Parts of a group of rows are its steps, in their order. */
+static int walk_rows(struct finder *f, int group)
+{
+  struct mafat_schedule *s = NULL;
+  struct mafat_step step;
+  int first = f->n_walked, code = mafat_schedule_open(&s, f->network, f->plan);
+  if (code == MAFAT_OK) {
+    s->group = group;
+    mafat_generator_rows.begin(s);
+    while (code == MAFAT_OK && mafat_generator_rows.next(s, &step)) code = note_walked(f, &step);
+  }
+  mafat_schedule_close(&s);
+  if (code == MAFAT_OK && (code = check_walked(f, &f->plan->groups[group], first))) return code;
+  if (code == MAFAT_OK) code = bound_rows(f, first);
+  return code ? mafat_fail(f->d, code, "out of memory") : MAFAT_OK;
+}
+
+/* ---- who reads them ---- */
 
 /* Does a part of the tensor that a layer reads lie beside another part of it, in the same row? */
 static bool reads_across(const struct finder *f, int layer, int operand, const struct mafat_cutting *c)
@@ -162,7 +228,15 @@ static bool can_read_bricks(const struct finder *f, int layer, int operand, cons
   return c->n[MAFAT_ALONG_W] == 1 || !reads_across(f, layer, operand, c);
 }
 
-/* Readers may be of any split groups; what another one reads, and what the network puts out, is whole. */
+/* In parts, or of a whole map in one go. Inputs come with parts only. */
+static bool takes_bricks(const struct finder *f, int layer, int tensor)
+{
+  const struct mafat_group *g = mafat_plan_group(f->plan, layer);
+  bool whole = g->cut.kind == MAFAT_CUT_GRID && !mafat_group_is_tiled(g) && tensor < f->network->n_layers;
+  return is_split(g) || whole;
+}
+
+/* What tiles, rolling windows or panels read, and what the network puts out, is whole. */
 static void find_bricks(struct finder *f, int tensor)
 {
   const struct mafat_cutting *c = &f->parts->cuttings[tensor];
@@ -171,7 +245,7 @@ static void find_bricks(struct finder *f, int tensor)
   for (int l = 0; l < f->plan->n_layers && *bricks; l++) {
     if (!f->runs[l]) continue;
     for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, l); mafat_reads_next(&r) && *bricks;)
-      if (r.source->tensor == tensor) *bricks = is_split(mafat_plan_group(f->plan, l)) && can_read_bricks(f, l, r.operand, c);
+      if (r.source->tensor == tensor) *bricks = takes_bricks(f, l, tensor) && can_read_bricks(f, l, r.operand, c);
   }
 }
 
@@ -240,8 +314,21 @@ static void add_parts(struct finder *f, int layer)
       }
 }
 
+static void add_group(struct finder *f, const struct mafat_group *g, int *walked)
+{
+  if (!is_split(g)) return;
+  if (g->cut.kind == MAFAT_CUT_SPLIT) {
+    for (int i = g->at.begin; i < g->at.end; i++)
+      if (f->runs[f->plan->members[i]]) add_parts(f, f->plan->members[i]);
+    return;
+  }
+  for (; *walked < f->n_walked && mafat_plan_group(f->plan, f->walked[*walked].layer) == g; ++*walked)
+    f->parts->list[f->parts->n++] = f->walked[*walked];
+}
+
 static int make_parts(struct finder *f)
 {
+  int walked = 0;
   struct mafat_plan *plan = f->plan;
   struct mafat_parts *parts = f->parts;
   size_t n = 1;
@@ -251,8 +338,7 @@ static int make_parts(struct finder *f)
   if (find_all_bricks(f)) return mafat_fail(f->d, MAFAT_ENOMEM, "out of memory");
   for (int g = 0; g < plan->n_groups; g++) {
     parts->at[g] = parts->n;
-    for (int i = plan->groups[g].at.begin; i < plan->groups[g].at.end && is_split(&plan->groups[g]); i++)
-      if (f->runs[plan->members[i]]) add_parts(f, plan->members[i]);
+    add_group(f, &plan->groups[g], &walked);
     parts->at[g + 1] = parts->n;
   }
   return MAFAT_OK;
@@ -279,7 +365,8 @@ static int open_finder(struct finder *f)
   f->cut = mafat_heap_calloc(heap, n, sizeof *f->cut);
   f->unit = mafat_heap_calloc(heap, n, sizeof *f->unit);
   f->channel_unit = mafat_heap_calloc(heap, n, sizeof *f->channel_unit);
-  if (!parts || !f->usage || !f->runs || !f->cut || !f->unit || !f->channel_unit) return MAFAT_ENOMEM;
+  f->done = mafat_heap_calloc(heap, n, sizeof *f->done);
+  if (!f->done || !parts || !f->usage || !f->runs || !f->cut || !f->unit || !f->channel_unit) return MAFAT_ENOMEM;
   parts->cuttings = mafat_heap_calloc(heap, n, sizeof *parts->cuttings);
   parts->bricks = mafat_heap_calloc(heap, n, sizeof *parts->bricks);
   parts->at = mafat_heap_calloc(heap, (size_t)f->plan->n_groups + 1, sizeof *parts->at);
@@ -304,14 +391,18 @@ int mafat_parts_find(struct mafat_plan *plan, const struct mafat_network *n, str
   if (!any) return MAFAT_OK;
   int code = open_finder(&f);
   if (code) mafat_fail(d, code, "out of memory");
-  for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++)
-    if (is_split(&plan->groups[g])) code = find_cuttings(&f, &plan->groups[g]);
+  for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++) {
+    if (plan->groups[g].cut.kind == MAFAT_CUT_SPLIT) code = find_cuttings(&f, &plan->groups[g]);
+    else if (is_split(&plan->groups[g])) code = walk_rows(&f, g);
+  }
   if (code == MAFAT_OK) code = make_parts(&f);
   mafat_heap_free(plan->heap, f.usage);
   mafat_heap_free(plan->heap, f.runs);
   mafat_heap_free(plan->heap, f.cut);
   mafat_heap_free(plan->heap, f.unit);
   mafat_heap_free(plan->heap, f.channel_unit);
+  mafat_heap_free(plan->heap, f.done);
+  mafat_heap_free(plan->heap, f.walked);
   return code;
 }
 

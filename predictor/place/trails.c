@@ -85,7 +85,7 @@ static int list_pairs(struct finder *f)
   const struct mafat_group *g = &f->plan->groups[f->group];
   int code = MAFAT_OK;
   f->n = 0;
-  bool takes_turns = g->cut.kind == MAFAT_CUT_ROWS || is_tiled(f);
+  bool takes_turns = mafat_group_lifetime(g) == MAFAT_LIFE_GROUP || is_tiled(f);
   for (int i = g->at.begin; i < g->at.end && takes_turns; i++) {
     int output = f->plan->members[i];
     if (!is_map(f, output) || !mafat_schedule_runs(f->schedule, output)) continue;
@@ -255,7 +255,7 @@ static int find(struct finder *f)
 static bool has_turns(const struct mafat_plan *plan)
 {
   for (int g = 0; g < plan->n_groups; g++)
-    if (plan->groups[g].cut.kind == MAFAT_CUT_ROWS || mafat_group_is_tiled(&plan->groups[g])) return true;
+    if (mafat_group_lifetime(&plan->groups[g]) == MAFAT_LIFE_GROUP || mafat_group_is_tiled(&plan->groups[g])) return true;
   return false;
 }
 

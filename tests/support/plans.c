@@ -154,9 +154,13 @@ static size_t write_item(struct test_rng *rng, struct mafat_span group, char *te
   return (size_t)snprintf(text, room, "%c%s:%d-%d", axis, parts, first, last);
 }
 
+/* Or rows in bricks. */
 static size_t write_split_group(struct test_rng *rng, struct mafat_span group, char *text, size_t room)
 {
   static const char *const words[] = {"", "", ":loaded", ":streamed"};
+  if (test_random_chance(rng, 35))
+    return (size_t)snprintf(text, room, "rows%d%s:bricks%s", test_random_int(rng, 1, 9), test_random_chance(rng, 30) ? ":early" : "",
+                            words[test_random_int(rng, 0, 3)]);
   size_t n = (size_t)snprintf(text, room, "split(");
   for (int i = 0, items = test_random_int(rng, 1, MOST_ITEMS); i < items; i++) {
     if (i) text[n++] = ',';
@@ -188,7 +192,7 @@ static void write_split(struct test_rng *rng, int n_layers, char *text, size_t r
   if (group.end - group.begin > 2 && test_random_chance(rng, 30))
     n += (size_t)snprintf(text + n, room - n, "/%d/%s", test_random_int(rng, group.begin + 1, group.end - 1),
                           others[test_random_int(rng, 0, 3)]);
-  snprintf(text + n, room - n, "%s", orders[test_random_int(rng, 0, 4)]);
+  snprintf(text + n, room - n, "%s%s", orders[test_random_int(rng, 0, 4)], test_random_chance(rng, 40) ? "/inplace" : "");
 }
 
 bool test_random_split(struct test_rng *rng, const struct mafat_network *n, const struct mafat_plan_options *options,
@@ -203,7 +207,7 @@ bool test_random_split(struct test_rng *rng, const struct mafat_network *n, cons
     ck_assert_msg(mafat_spec_read(&spec, text, &d) == MAFAT_OK, "%s", d.text);
     int code = mafat_plan_make(&plan, spec, n, n->n_layers, options, &d);
     ck_assert_msg(code == MAFAT_OK || (code == MAFAT_EINVAL && d.text[0]), "%s: %s", text, mafat_error_name(code));
-    found = code == MAFAT_OK;
+    found = code == MAFAT_OK && plan->parts; /* rows of layers that cannot be cut have none */
     for (int l = 0; l < n->n_layers && found; l++) /* sums in parts are direct: other bits than Winograd's */
       found = !plan->parts->cuttings[l].sums || options->algorithm != MAFAT_AUTO ||
               mafat_winograd_fastest(&n->layers[l]) == MAFAT_DIRECT;

@@ -148,7 +148,7 @@ static void check_parts(const struct subject *s)
 static void check_members(const struct subject *s)
 {
   for (int l = 0; l < s->plan->n_layers; l++) {
-    bool split = mafat_plan_group(s->plan, l)->cut.kind == MAFAT_CUT_SPLIT;
+    bool split = mafat_cut_has_parts(&mafat_plan_group(s->plan, l)->cut);
     require(split || mafat_cutting_n_parts(&s->plan->parts->cuttings[l]) == 1, s, "layer %d is cut, but not its group", l);
   }
 }
@@ -195,8 +195,16 @@ static const struct {
     {"split(h[10]:0-3)", 3, 2, 2},
     {"split(h2:0-1)/2/split(h3:2-3)", 3, 2, 2}, /* a later group reads bricks, too */
     {"split(h2:0)/1/split(h3:1-3)", 3, 2, 3},
-    {"split(h2:0-1)/2/1x1", 3, 2, 1},        /* but no group that is not split */
-    {"split(h2:0-1)/2/rows1", 3, 2, 1},
+    {"split(h2:0-1)/2/1x1", 3, 2, 2},        /* and one of whole maps, */
+    {"split(h2:0-1)/2/rows1", 3, 2, 1},      /* but none whose layers take turns, */
+    {"split(h2:0-1)/2/panels", 3, 2, 1},     /* nor any other */
+    {"split(h2:0-1)/2/2x2", 3, 2, 1},
+    {"rows2:bricks:direct/NoCut", 7, 4, 4},  /* a brick for each step */
+    {"rows4:early:bricks:direct/NoCut", 3, 2, 2},
+    {"rows2:bricks:direct/2/rows4:bricks:direct", 7, 4, 4},
+    {"rows2:bricks:direct/2/1x1", 7, 4, 4},
+    {"rows2:bricks:direct/2/rows2", 7, 4, 1},
+    {"1x1/1/rows2:bricks:direct", 1, 1, 4},
     {"1x1/1/split(h2:1-3)", 1, 1, 2},
     {"rows2/1/split(h2:1-3)", 1, 1, 2},
     {"split(c2:0-1)", 1, 2, 1},              /* the input's channels lie in one block */

@@ -139,7 +139,7 @@ static bool same_cuts(const struct mafat_group *g, const struct mafat_group *h)
 {
   if (g->cut.kind != h->cut.kind) return false;
   switch (g->cut.kind) {
-  case MAFAT_CUT_ROWS: return g->cut.as.rows.least == h->cut.as.rows.least;
+  case MAFAT_CUT_ROWS: return g->cut.as.rows.least == h->cut.as.rows.least && g->cut.as.rows.early == h->cut.as.rows.early && g->cut.as.rows.bricks == h->cut.as.rows.bricks;
   case MAFAT_CUT_PANELS: return g->cut.as.panels.apart == h->cut.as.panels.apart;
   case MAFAT_CUT_SPLIT: return g->cut.as.split.n == h->cut.as.split.n;
   default: return same_grids(g, h);
@@ -339,9 +339,9 @@ static const struct refusal refusals[] = {
     {"panels:", chain, "expected apart, loaded, streamed, direct, winograd or winograd-large at its end"},
     {"panels:balanced", chain, "expected apart, loaded, streamed, direct, winograd or winograd-large at character 8, found balanced"},
     {"panels:apart:balanced", chain, "expected apart, loaded, streamed, direct, winograd or winograd-large at character 14, found balanced"},
-    {"rows:", chain, "expected early, loaded, streamed, direct, winograd or winograd-large at its end"},
-    {"rows:apart", chain, "expected early, loaded, streamed, direct, winograd or winograd-large at character 6, found apart"},
-    {"rows4:balanced", chain, "expected early, loaded, streamed, direct, winograd or winograd-large at character 7, found balanced"},
+    {"rows:", chain, "expected early, bricks, loaded, streamed, direct, winograd or winograd-large at its end"},
+    {"rows:apart", chain, "expected early, bricks, loaded, streamed, direct, winograd or winograd-large at character 6, found apart"},
+    {"rows4:balanced", chain, "expected early, bricks, loaded, streamed, direct, winograd or winograd-large at character 7, found balanced"},
     {"rows4:streamed3", chain, "expected a ring of 4 to 64 reads, found 3"},
     {"1x1:direct:winograd", chain, "expected layers behind :winograd, for another algorithm stands beside it"},
     {"1x1:direct1:winograd", chain, "expected layers behind :winograd, for another algorithm stands beside it"},
@@ -349,6 +349,8 @@ static const struct refusal refusals[] = {
     {"1x1:winograd-large1", chain, "expected a 3x3 convolution of stride 1 behind :winograd-large, found layer 1 [convolutional]"},
     {"1x1:direct3:direct4", chain, "words stand once"},
     {"rows:early:early", chain, "words stand once"},
+    {"rows:bricks:early:bricks", chain, "words stand once"},
+    {"1x1:bricks", chain, "expected balanced, loaded, streamed, direct, winograd or winograd-large at character 5, found bricks"},
     {"1x1/2,/1x1", chain, "expected a layer at character 7, found /1x1"},
     {"1x1/2,4-3/1x1", chain, "expected layers in rising order, found 4-3"},
     {"1x1/2,1/1x1", chain, "expected layers of no group so far behind the cut at 2, below 6, found 1"},

@@ -51,6 +51,7 @@ static const struct row rows[] = {
     {"rows4/12,40,44-45/1x1", NULL}, /* sets of layers */
     {"rows4/0,40,44-45/1x1/40,41-41/panels", "rows4/0,40,44-45/1x1/40,41/panels"},
     {"rows1:early:streamed/3/rows:early", "rows1:early:streamed/3/rows:early"},
+    {"rows1:bricks:early:streamed/3/rows:bricks", "rows1:early:bricks:streamed/3/rows:bricks"},
     {"rows2/inplace", "rows2/NoCut/inplace"},
     {"1x1/NoCut/order=best/inplace", NULL},
     {"rows4/12/panels:streamed/inplace", NULL},
