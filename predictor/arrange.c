@@ -6,6 +6,29 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Of all blocks; no time is negative. */
+static int last_time(const struct mafat_block *blocks, int n)
+{
+  int last = 0;
+  for (int i = 0; i < n; i++)
+    if (blocks[i].first <= blocks[i].last && blocks[i].last > last) last = blocks[i].last;
+  return last;
+}
+
+/* Bytes that are alive at each time. NULL: out of memory. */
+static size_t *live_bytes(const struct mafat_block *blocks, int n, struct mafat_heap *heap)
+{
+  int end = last_time(blocks, n) + 1;
+  size_t *live = mafat_heap_calloc(heap, (size_t)end + 1, sizeof *live);
+  for (int i = 0; i < n && live; i++) {
+    if (blocks[i].first > blocks[i].last) continue;
+    live[blocks[i].first] += blocks[i].bytes;
+    live[blocks[i].last + 1] -= blocks[i].bytes; /* modulo 2^n */
+  }
+  for (int time = 1; time < end && live; time++) live[time] += live[time - 1];
+  return live;
+}
+
 size_t mafat_arrange_lower_bound(const struct mafat_block *blocks, int n)
 {
   size_t most = 0;
@@ -22,6 +45,8 @@ size_t mafat_arrange_lower_bound(const struct mafat_block *blocks, int n)
 /* Working state: `order` is a priority list of the blocks that are arranged by trial:
  * those alive where it is tight; the others find room afterwards. `placed`: the placed
  * indices, by rising offset. */
+enum { N_STRETCHES = 64 };
+
 struct arranger {
   struct mafat_heap *heap;
   struct mafat_block *blocks;
@@ -29,17 +54,33 @@ struct arranger {
   bool *tight;
   int *order, *placed;
   int n_placed;
+  int *stretches, *n_in; /* [stretch of time]: those of the placed ones that live in it, by rising offset */
+  int stretch_times;     /* how many times there are in each */
+  int *sorting;          /* room to sort in */
+  size_t *live;          /* [time]: bytes */
+  int *firsts;           /* [time]: before it, times at which blocks begin where much is alive */
+  int n_times;
   size_t *best; /* of the tight blocks */
   size_t best_total;
   long long left; /* placements of all the tight blocks that may still be tried */
   size_t *kept; /* of all, when the rest had found room */
 };
 
+/* Those that are placed and may be alive with b, by rising offset: of a short life the ones of its stretch of time. */
+static int neighbours(const struct arranger *a, const struct mafat_block *b, const int **list)
+{
+  int s = b->first / a->stretch_times;
+  bool within = b->first <= b->last && b->last / a->stretch_times == s;
+  *list = within ? a->stretches + (size_t)s * (size_t)a->n : a->placed;
+  return within ? a->n_in[s] : a->n_placed;
+}
+
 static size_t lowest_fit(const struct arranger *a, const struct mafat_block *b)
 {
   size_t at = 0;
-  for (int i = 0; i < a->n_placed; i++) {
-    const struct mafat_block *p = &a->blocks[a->placed[i]];
+  const int *list;
+  for (int i = 0, n = neighbours(a, b, &list); i < n; i++) {
+    const struct mafat_block *p = &a->blocks[list[i]];
     if (!mafat_blocks_meet(p, b)) continue;
     if (p->offset >= at + b->bytes) break;
     if (p->offset + p->bytes > at) at = p->offset + p->bytes;
@@ -67,19 +108,33 @@ static size_t highest_fit(const struct arranger *a, const struct mafat_block *b,
   return end - b->bytes;
 }
 
+static void insert(const struct arranger *a, int *list, int *n, int index)
+{
+  int i = (*n)++;
+  for (; i > 0 && a->blocks[list[i - 1]].offset > a->blocks[index].offset; i--) list[i] = list[i - 1];
+  list[i] = index;
+}
+
 static void place(struct arranger *a, int index, size_t offset)
 {
-  a->blocks[index].offset = offset;
-  int i = a->n_placed++;
-  for (; i > 0 && a->blocks[a->placed[i - 1]].offset > offset; i--) a->placed[i] = a->placed[i - 1];
-  a->placed[i] = index;
+  struct mafat_block *b = &a->blocks[index];
+  b->offset = offset;
+  insert(a, a->placed, &a->n_placed, index);
+  for (int s = b->first / a->stretch_times; b->first <= b->last && s <= b->last / a->stretch_times; s++)
+    insert(a, a->stretches + (size_t)s * (size_t)a->n, &a->n_in[s], index);
+}
+
+static void begin(struct arranger *a)
+{
+  a->n_placed = 0;
+  memset(a->n_in, 0, N_STRETCHES * sizeof *a->n_in);
 }
 
 /* Places everything in `order`; with a top, buffers that prefer it hang from it. */
 static size_t place_all(struct arranger *a, size_t top)
 {
   size_t total = 0;
-  a->n_placed = 0;
+  begin(a);
   a->left--;
   for (int i = 0; i < a->n_tight; i++) {
     struct mafat_block *b = &a->blocks[a->order[i]];
@@ -117,17 +172,25 @@ static bool heavier(const struct mafat_block *x, const struct mafat_block *y)
   return (double)x->bytes * (x->last - x->first + 1) > (double)y->bytes * (y->last - y->first + 1);
 }
 
-/* Insertion sort: stable, so that equal buffers keep their order. */
+/* Merges neighbouring runs: stable, so that equal buffers keep their order. */
+static void merge(const struct arranger *a, before is_before, int from, int middle, int end)
+{
+  int left = from, right = middle;
+  for (int i = from; i < end; i++) {
+    bool takes_right = left == middle || (right < end && is_before(&a->blocks[a->order[right]], &a->blocks[a->order[left]]));
+    a->sorting[i] = a->order[takes_right ? right++ : left++];
+  }
+  memcpy(a->order + from, a->sorting + from, (size_t)(end - from) * sizeof *a->order);
+}
+
 static void sort_order(struct arranger *a, before is_before)
 {
   int n = 0;
-  for (int i = 0; i < a->n; i++) {
-    if (!a->tight[i]) continue;
-    int j = n++;
-    for (; j > 0 && is_before(&a->blocks[i], &a->blocks[a->order[j - 1]]); j--)
-      a->order[j] = a->order[j - 1];
-    a->order[j] = i;
-  }
+  for (int i = 0; i < a->n; i++)
+    if (a->tight[i]) a->order[n++] = i;
+  for (int run = 1; run < n; run *= 2)
+    for (int from = 0; from + run < n; from += 2 * run)
+      merge(a, is_before, from, from + run, from + 2 * run < n ? from + 2 * run : n);
 }
 
 /* Moves the buffer that sticks out highest to the front of the order. */
@@ -164,22 +227,18 @@ static void try_order(struct arranger *a, size_t bound, int promotions)
     total = place_all(a, i % 2 ? bound : 0);
 }
 
-/* Which blocks are alive at a time when more than so many eighths of the bound are. */
+/* Which blocks are alive at a time when more than so many eighths of the bound are: the sum grows only where one begins. */
 static void find_tight(struct arranger *a, size_t bound, size_t eighths)
 {
+  memset(a->firsts, 0, ((size_t)a->n_times + 1) * sizeof *a->firsts);
+  for (int i = 0; i < a->n; i++)
+    if (a->blocks[i].first <= a->blocks[i].last && a->live[a->blocks[i].first] >= bound / 8 * eighths) a->firsts[a->blocks[i].first + 1] = 1;
+  for (int time = 0; time < a->n_times; time++) a->firsts[time + 1] += a->firsts[time];
   a->n_tight = 0;
-  for (int i = 0; i < a->n; i++) a->tight[i] = false;
   for (int i = 0; i < a->n; i++) {
-    size_t sum = 0;
-    int time = a->blocks[i].first; /* the sum grows only where one begins */
-    for (int j = 0; j < a->n; j++)
-      if (a->blocks[j].first <= time && time <= a->blocks[j].last) sum += a->blocks[j].bytes;
-    if (sum < bound / 8 * eighths) continue;
-    for (int j = 0; j < a->n; j++)
-      if (a->blocks[j].first <= time && time <= a->blocks[j].last && !a->tight[j]) {
-        a->tight[j] = true;
-        a->n_tight++;
-      }
+    const struct mafat_block *b = &a->blocks[i];
+    a->tight[i] = b->first <= b->last && a->firsts[b->last + 1] > a->firsts[b->first];
+    a->n_tight += a->tight[i];
   }
 }
 
@@ -224,7 +283,7 @@ static int try_orders(struct arranger *a, size_t bound)
 static size_t place_rest(struct arranger *a)
 {
   size_t total = a->best_total;
-  a->n_placed = 0;
+  begin(a);
   for (int i = 0; i < a->n; i++)
     if (a->tight[i]) place(a, i, a->best[i]);
   for (int i = 0; i < a->n; i++) {
@@ -275,19 +334,32 @@ static int arrange_others(struct arranger *a, size_t bound, size_t *total)
 size_t mafat_arrange(struct mafat_block *blocks, int n, struct mafat_heap *heap)
 {
   if (n == 0) return 0;
-  struct arranger a = {.heap = heap, .blocks = blocks, .n = n};
-  size_t bound = mafat_arrange_lower_bound(blocks, n), total = SIZE_MAX;
+  struct arranger a = {.heap = heap, .blocks = blocks, .n = n, .n_times = last_time(blocks, n) + 1};
+  size_t bound = 0, total = SIZE_MAX;
+  a.stretch_times = a.n_times / N_STRETCHES + 1;
+  a.live = live_bytes(blocks, n, heap);
+  a.firsts = mafat_heap_calloc(heap, (size_t)a.n_times + 1, sizeof *a.firsts);
+  a.stretches = mafat_heap_calloc(heap, N_STRETCHES * (size_t)n, sizeof *a.stretches);
+  a.n_in = mafat_heap_calloc(heap, N_STRETCHES, sizeof *a.n_in);
+  a.sorting = mafat_heap_calloc(heap, (size_t)n, sizeof *a.sorting);
   a.order = mafat_heap_calloc(heap, (size_t)n, sizeof *a.order);
   a.placed = mafat_heap_calloc(heap, (size_t)n, sizeof *a.placed);
   a.best = mafat_heap_calloc(heap, (size_t)n, sizeof *a.best);
   a.tight = mafat_heap_calloc(heap, (size_t)n, sizeof *a.tight);
   a.kept = mafat_heap_calloc(heap, (size_t)n, sizeof *a.kept);
-  if (a.order && a.placed && a.best && a.tight && a.kept) {
+  if (a.live && a.firsts && a.stretches && a.n_in && a.sorting && a.order && a.placed && a.best && a.tight && a.kept) {
+    for (int time = 0; time < a.n_times; time++)
+      if (a.live[time] > bound) bound = a.live[time];
     int code = arrange_tight(&a, bound, &total);
     if (code == MAFAT_OK) code = arrange_others(&a, bound, &total);
     for (int i = 0; i < n; i++) blocks[i].offset = a.kept[i];
     if (code) total = SIZE_MAX;
   }
+  mafat_heap_free(heap, a.live);
+  mafat_heap_free(heap, a.firsts);
+  mafat_heap_free(heap, a.stretches);
+  mafat_heap_free(heap, a.n_in);
+  mafat_heap_free(heap, a.sorting);
   mafat_heap_free(heap, a.order);
   mafat_heap_free(heap, a.placed);
   mafat_heap_free(heap, a.best);

@@ -6,6 +6,7 @@
 #include "search/least.h"
 
 #include "predictor/layout.h"
+#include "predictor/parts/bricks.h"
 #include "predictor/planning.h"
 #include "search/effort.h"
 #include "search/sequence.h"
@@ -276,6 +277,19 @@ static void move(struct climb *c, int group)
 
 /* ---- the climb ---- */
 
+/* Of the layer that runs then, in the sequence; of a step that reads an input, the group's first one. */
+static int place_at(const struct mafat_plan *plan, int position)
+{
+  int g = 0;
+  while (position >= plan->groups[g].positions.end) g++;
+  const struct mafat_group *group = &plan->groups[g];
+  int at = group->at.begin, step = position - group->positions.begin;
+  int layer = mafat_cut_has_parts(&group->cut) ? plan->parts->list[plan->parts->at[g] + step].layer : plan->order[at + step];
+  for (int i = at; i < group->at.end; i++)
+    if (plan->members[i] == layer) return i;
+  return at;
+}
+
 /* From the plan as it stands now: its groups, as it is run, and the fullest of them. */
 static int stand(struct climb *c)
 {
@@ -293,7 +307,7 @@ static int stand(struct climb *c)
     c->ends[g] = plan->groups[g].at.end;
     if (layout->groups[g].peak_bytes > layout->groups[c->fullest].peak_bytes) c->fullest = g;
   }
-  while (code == MAFAT_OK && plan->members[c->peak] != plan->order[layout->peak_time / 2]) c->peak++;
+  if (code == MAFAT_OK) c->peak = place_at(plan, layout->peak_time / 2);
   mafat_layout_close(&layout);
   mafat_plan_close(&plan);
   return code;
