@@ -535,18 +535,16 @@ static int size_io(struct maker *m)
 
 /* ---- scratch of parts ---- */
 
-/* Of a layer in parts: what the part works in that needs most. */
-static void find_most_scratch(struct maker *m, int layer)
+/* Of layers in parts: what the part works in that needs most. */
+static void find_most_scratch(struct maker *m)
 {
   struct mafat_layout *layout = m->layout;
   const struct mafat_parts_scratch *s = layout->part_scratch;
-  const struct mafat_parts *parts = m->plan->parts;
-  size_t most = 0;
-  for (int p = parts->at[m->plan->group_of[layer]]; p < parts->at[m->plan->group_of[layer] + 1]; p++) {
-    if (parts->list[p].layer != layer) continue;
+  for (int p = 0; p < m->plan->parts->n; p++) {
+    int layer = m->plan->parts->list[p].layer;
+    if (s->record_of[p] < 0) continue;
     const struct mafat_scratch *record = &s->records[s->record_of[p]];
-    if (mafat_scratch_bytes(record, layout->n_workers) <= most) continue;
-    most = mafat_scratch_bytes(record, layout->n_workers);
+    if (mafat_scratch_bytes(record, layout->n_workers) <= mafat_scratch_bytes(&layout->scratch[layer], layout->n_workers)) continue;
     layout->scratch[layer] = *record;
     layout->scratch_buffers[layer] = layout->run_buffers + s->run_of[p];
   }
@@ -583,8 +581,7 @@ static int size_part_scratch(struct maker *m)
     const struct mafat_scratch_run *run = &s->runs[next++];
     add_buffer(m, MAFAT_TAG_SCRATCH, parts->list[p].layer, run->bytes, (struct times){2 * run->first, 2 * run->last + 1});
   }
-  for (int l = 0; l < m->plan->n_layers; l++)
-    if (mafat_cut_has_parts(&mafat_plan_group(m->plan, l)->cut)) find_most_scratch(m, l);
+  find_most_scratch(m);
   return MAFAT_OK;
 }
 

@@ -17,6 +17,7 @@ enum {
   MOST_CHANGES = 60,     /* that are made */
   MOST_LAYERS = 900000, /* that are looked at: plans times their layers */
   LAID_OUT = 4,          /* for how many looks a plan counts that is laid out and timed */
+  BRICKS_LOOKS = 3,      /* for how many, if rows lie in bricks */
   SORTED = 300,          /* for how many, if the best order of its layers has to be found */
   FURTHEST = 3,          /* layers that an end is moved by */
   MOST_PARTED = 30       /* places that a group is parted at, of more layers the narrowest of each so many */
@@ -147,10 +148,19 @@ static void tell_layers(struct climb *c, int n_groups)
   }
 }
 
+static bool has_bricks(const struct climb *c, const struct mafat_group_spec *groups, int n)
+{
+  bool has = false;
+  for (int g = 0; g < c->from->n_groups; g++) has = has || mafat_cut_has_parts(&c->from->groups[g].cut);
+  for (int g = 0; g < n; g++) has = has || mafat_cut_has_parts(&groups[g].cut);
+  return has;
+}
+
 /* These groups in place of some from `first` on. */
 static void try(struct climb *c, int first, int n_old, const struct mafat_group_spec *groups, int n)
 {
   int n_groups = 0, looks = c->from->sorting == MAFAT_SORT_FILE ? 1 : SORTED;
+  if (has_bricks(c, groups, n)) looks *= BRICKS_LOOKS;
   c->layers -= looks * c->request->n_layers;
   if (c->code || !mafat_effort_left(c->request, c->layers) || c->from->n_groups - n_old + n > c->request->n_layers) return;
   for (int g = 0; g < first; g++) c->groups[n_groups++] = unchanged(c, g);

@@ -109,6 +109,7 @@ struct finder {
   int *unit, *channel_unit; /* [layer] */
   int *done;                /* [layer]: parts of it that have bounds */
   struct mafat_parts *parts;
+  struct mafat_schedule *schedule; /* that walks through them */
   struct mafat_layer_part *walked; /* (n_walked): of groups of rows, one group's behind the other's */
   int n_walked, room;
   struct mafat_diagnostic *d;
@@ -183,15 +184,13 @@ static int check_walked(struct finder *f, const struct mafat_group *g, int first
 /* Parts of a group of rows are its steps, in their order. */
 static int walk_rows(struct finder *f, int group)
 {
-  struct mafat_schedule *s = NULL;
   struct mafat_step step;
-  int first = f->n_walked, code = mafat_schedule_open(&s, f->network, f->plan);
+  int first = f->n_walked, code = f->schedule ? MAFAT_OK : mafat_schedule_open(&f->schedule, f->network, f->plan);
   if (code == MAFAT_OK) {
-    s->group = group;
-    mafat_generator_rows.begin(s);
-    while (code == MAFAT_OK && mafat_generator_rows.next(s, &step)) code = note_walked(f, &step);
+    f->schedule->group = group;
+    mafat_generator_rows.begin(f->schedule);
+    while (code == MAFAT_OK && mafat_generator_rows.next(f->schedule, &step)) code = note_walked(f, &step);
   }
-  mafat_schedule_close(&s);
   if (code == MAFAT_OK && (code = check_walked(f, &f->plan->groups[group], first))) return code;
   if (code == MAFAT_OK) code = bound_rows(f, first);
   return code ? mafat_fail(f->d, code, "out of memory") : MAFAT_OK;
@@ -403,6 +402,7 @@ int mafat_parts_find(struct mafat_plan *plan, const struct mafat_network *n, str
   mafat_heap_free(plan->heap, f.channel_unit);
   mafat_heap_free(plan->heap, f.done);
   mafat_heap_free(plan->heap, f.walked);
+  mafat_schedule_close(&f.schedule);
   return code;
 }
 
