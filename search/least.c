@@ -17,7 +17,7 @@ enum {
   MOST_CHANGES = 60,     /* that are made */
   MOST_LAYERS = 900000, /* that are looked at: plans times their layers */
   LAID_OUT = 4,          /* for how many looks a plan counts that is laid out and timed */
-  BRICKS_LOOKS = 3,      /* for how many, if rows lie in bricks */
+  BRICKS_LOOKS = 1,      /* for how many, if rows lie in bricks */
   SORTED = 300,          /* for how many, if the best order of its layers has to be found */
   FURTHEST = 3,          /* layers that an end is moved by */
   MOST_PARTED = 30       /* places that a group is parted at, of more layers the narrowest of each so many */

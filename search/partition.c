@@ -10,7 +10,7 @@
 
 enum {
   MOST_PLACES = 64,
-  BRICKS_LOOKS = 3, /* for how many looks a plan counts whose rows lie in bricks */
+  BRICKS_LOOKS = 1, /* for how many looks a plan counts whose rows lie in bricks */
   MOST_FLAT_ROWS = 4, /* of maps that tiles are for */
   MOST_SPAN = 24 /* places that a group reaches over, unless it is the only one */
 };
