@@ -156,12 +156,12 @@ whole_numbers() { # TRIPLET
     return
   fi
   while read -r model bytes; do
-    head -c "$bytes" models/shapes/shapes.weights >"$dir/numbers.raw"
-    "$BUILD/run_inference" --quiet --decode none --input "$dir/numbers.raw" --dump-output "$out.host" "$MAFAT_MODELS/tflite/$model.tflite" || exit 1
+    head -c "$bytes" models/shapes/shapes.weights >"$out.raw"
+    "$BUILD/run_inference" --quiet --decode none --input "$out.raw" --dump-output "$out.host" "$MAFAT_MODELS/tflite/$model.tflite" || exit 1
     for level in neon portable; do
       for plan in 1x1/NoCut rows2/NoCut; do
         if emulate "$triplet" "$BUILD/$triplet/run_inference" --memory 1G --quiet --decode none --cpu $level --plan $plan --threads 2 \
-          --input "$dir/numbers.raw" --dump-output "$out" "$MAFAT_MODELS/tflite/$model.tflite" 2>"$out.err" && cmp "$out" "$out.host" 2>"$out.err"; then
+          --input "$out.raw" --dump-output "$out" "$MAFAT_MODELS/tflite/$model.tflite" 2>"$out.err" && cmp "$out" "$out.host" 2>"$out.err"; then
           ok "$triplet $model $level $plan: the host's numbers"
         else
           fail "$triplet $model $level $plan" "$(tail -n 1 "$out.err")"
