@@ -6,6 +6,7 @@
 #include "predictor/order.h"
 #include "predictor/packing.h"
 #include "predictor/parts/parts.h"
+#include "predictor/parts/rows_parts.h"
 #include "predictor/place/in_place.h"
 #include "predictor/place/trails.h"
 #include "predictor/residence.h"
@@ -296,7 +297,11 @@ static int complete(struct laying *l, const struct mafat_plan_options *options)
   int code = mafat_fusion_find(l->plan, l->network, !options->keep_all);
   if (code == MAFAT_OK) code = mafat_order_find_fans(l->plan, l->network, !options->keep_all);
   if (code == MAFAT_OK) code = mafat_order_find(l->plan, l->network);
-  if (code == MAFAT_OK && (code = mafat_parts_find(l->plan, l->network, l->d))) return code;
+  struct mafat_walked walked = {NULL, 0, 0};
+  if (code == MAFAT_OK) code = mafat_rows_parts_walk(&walked, l->plan, l->network);
+  int refused = code ? MAFAT_OK : mafat_parts_find(l->plan, l->network, &walked, l->d);
+  mafat_heap_free(l->plan->heap, walked.list);
+  if (refused) return refused;
   if (code == MAFAT_OK) code = mafat_residence_find(l->plan, l->network, options);
   bool place = l->plan->in_place && !options->keep_all;
   if (code == MAFAT_OK && l->plan->sorting != MAFAT_SORT_FILE) code = mafat_group_order_sort(l->plan, l->network, place);

@@ -22,6 +22,12 @@ struct mafat_parts {
   bool *bricks;            /* [operator]: does the tensor lie in bricks, one for each part along each axis? Else it is whole */
 };
 
+/* Steps of groups of rows in bricks, in their order, as they are walked through ahead of all else (rows_parts.h). */
+struct mafat_walked {
+  struct mafat_layer_part *list; /* (n) */
+  int n, room;
+};
+
 void mafat_parts_close(struct mafat_heap *heap, struct mafat_parts **parts);
 
 /* A tensor's: rows, columns, channels. */

@@ -3,7 +3,6 @@
 #include "base/blocks.h"
 #include "predictor/fusion.h"
 #include "predictor/packing.h"
-#include "predictor/schedule.h"
 #include "predictor/usage.h"
 #include "predictor/winograd.h"
 
@@ -109,9 +108,8 @@ struct finder {
   int *unit, *channel_unit; /* [layer] */
   int *done;                /* [layer]: parts of it that have bounds */
   struct mafat_parts *parts;
-  struct mafat_schedule *schedule; /* that walks through them */
-  struct mafat_layer_part *walked; /* (n_walked): of groups of rows, one group's behind the other's */
-  int n_walked, room;
+  const struct mafat_layer_part *walked; /* (n_walked): of groups of rows, one group's behind the other's */
+  int n_walked;
   struct mafat_diagnostic *d;
 };
 
@@ -140,25 +138,15 @@ static int find_cuttings(struct finder *f, const struct mafat_group *g)
 
 /* ---- rows ---- */
 
-static int note_walked(struct finder *f, const struct mafat_step *step)
+static void count_rows(struct finder *f, int first, int end)
 {
-  struct mafat_heap *heap = f->plan->heap;
-  if (f->n_walked == f->room) {
-    int room = 2 * f->room + 1024;
-    struct mafat_layer_part *grown = mafat_heap_realloc(heap, f->walked, (size_t)room * sizeof *grown);
-    if (!grown) return MAFAT_ENOMEM;
-    f->walked = grown;
-    f->room = room;
-  }
-  f->walked[f->n_walked++] = (struct mafat_layer_part){step->layer, step->out, step->filters, step->channels};
-  f->parts->cuttings[step->layer].n[MAFAT_ALONG_H] += step->out.y.begin > 0;
-  return MAFAT_OK;
+  for (int i = first; i < end; i++) f->parts->cuttings[f->walked[i].layer].n[MAFAT_ALONG_H] += f->walked[i].out.y.begin > 0;
 }
 
 /* A part for each step that was walked through, from `first` on. */
-static int bound_rows(struct finder *f, int first)
+static int bound_rows(struct finder *f, int first, int end)
 {
-  for (int i = first; i < f->n_walked; i++) {
+  for (int i = first; i < end; i++) {
     const struct mafat_layer_part *part = &f->walked[i];
     struct mafat_cutting *c = &f->parts->cuttings[part->layer];
     int n = c->n[MAFAT_ALONG_H];
@@ -172,28 +160,24 @@ static int bound_rows(struct finder *f, int first)
   return MAFAT_OK;
 }
 
-static int check_walked(struct finder *f, const struct mafat_group *g, int first)
+static int check_walked(struct finder *f, const struct mafat_group *g, int n_steps)
 {
   int n = 0;
   for (int i = g->at.begin; i < g->at.end; i++) n = mafat_max(n, f->parts->cuttings[f->plan->members[i]].n[MAFAT_ALONG_H]);
-  if (n <= MAFAT_MOST_SPLIT_PARTS && f->n_walked - first <= MAFAT_MOST_GROUP_PARTS) return MAFAT_OK;
+  if (n <= MAFAT_MOST_SPLIT_PARTS && n_steps <= MAFAT_MOST_GROUP_PARTS) return MAFAT_OK;
   return mafat_fail(f->d, MAFAT_EINVAL, "the rows%d:bricks group over layers %d..%d has more steps of rows than bricks there can be",
                     g->cut.as.rows.least, f->plan->members[g->at.begin], f->plan->members[g->at.end - 1]);
 }
 
-/* Parts of a group of rows are its steps, in their order. */
-static int walk_rows(struct finder *f, int group)
+/* Parts of a group of rows are its steps, in their order; *next: the first of them that were walked through. */
+static int cut_rows(struct finder *f, int group, int *next)
 {
-  struct mafat_step step;
-  int first = f->n_walked, code = f->schedule ? MAFAT_OK : mafat_schedule_open(&f->schedule, f->network, f->plan);
-  if (code == MAFAT_OK) {
-    f->schedule->group = group;
-    mafat_generator_rows.begin(f->schedule);
-    while (code == MAFAT_OK && mafat_generator_rows.next(f->schedule, &step)) code = note_walked(f, &step);
-  }
-  if (code == MAFAT_OK && (code = check_walked(f, &f->plan->groups[group], first))) return code;
-  if (code == MAFAT_OK) code = bound_rows(f, first);
-  return code ? mafat_fail(f->d, code, "out of memory") : MAFAT_OK;
+  const struct mafat_group *g = &f->plan->groups[group];
+  int first = *next, code;
+  while (*next < f->n_walked && mafat_plan_group(f->plan, f->walked[*next].layer) == g) ++*next;
+  count_rows(f, first, *next);
+  if ((code = check_walked(f, g, *next - first))) return code;
+  return bound_rows(f, first, *next) ? mafat_fail(f->d, MAFAT_ENOMEM, "out of memory") : MAFAT_OK;
 }
 
 /* ---- who reads them ---- */
@@ -382,9 +366,10 @@ static int open_finder(struct finder *f)
   return MAFAT_OK;
 }
 
-int mafat_parts_find(struct mafat_plan *plan, const struct mafat_network *n, struct mafat_diagnostic *d)
+int mafat_parts_find(struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_walked *walked, struct mafat_diagnostic *d)
 {
-  struct finder f = {.plan = plan, .network = n, .d = d};
+  struct finder f = {.plan = plan, .network = n, .walked = walked->list, .n_walked = walked->n, .d = d};
+  int next = 0;
   bool any = false;
   for (int g = 0; g < plan->n_groups; g++) any = any || is_split(&plan->groups[g]);
   if (!any) return MAFAT_OK;
@@ -392,7 +377,7 @@ int mafat_parts_find(struct mafat_plan *plan, const struct mafat_network *n, str
   if (code) mafat_fail(d, code, "out of memory");
   for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++) {
     if (plan->groups[g].cut.kind == MAFAT_CUT_SPLIT) code = find_cuttings(&f, &plan->groups[g]);
-    else if (is_split(&plan->groups[g])) code = walk_rows(&f, g);
+    else if (is_split(&plan->groups[g])) code = cut_rows(&f, g, &next);
   }
   if (code == MAFAT_OK) code = make_parts(&f);
   mafat_heap_free(plan->heap, f.usage);
@@ -401,8 +386,6 @@ int mafat_parts_find(struct mafat_plan *plan, const struct mafat_network *n, str
   mafat_heap_free(plan->heap, f.unit);
   mafat_heap_free(plan->heap, f.channel_unit);
   mafat_heap_free(plan->heap, f.done);
-  mafat_heap_free(plan->heap, f.walked);
-  mafat_schedule_close(&f.schedule);
   return code;
 }
 

@@ -7,7 +7,7 @@
 
 /* Fills plan->parts, where a group is split. After fusions, before residence. MAFAT_EINVAL: the diagnostic says which
  * layer cannot be cut so, and why; MAFAT_ENOMEM. */
-int mafat_parts_find(struct mafat_plan *plan, const struct mafat_network *n, struct mafat_diagnostic *d);
+int mafat_parts_find(struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_walked *walked, struct mafat_diagnostic *d);
 
 /* Puts the parts of split groups in the order plan->sorting; else they stay layer by layer. MAFAT_ENOMEM. */
 int mafat_parts_sort(struct mafat_plan *plan, const struct mafat_network *n);
