@@ -251,6 +251,11 @@ $(BUILD)/swap_cost: $(call objects,experiments/swap_cost.c)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(if $(filter 1,$(STATIC)),-static) -o $@ $^
 
+# What planners need of a network, and what becomes of their plans (experiments/planners).
+$(BUILD)/lay_plans: $(call objects,$(wildcard experiments/planners/*.c)) $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
+
 # Plans of one network timed in turns, beside what the latency model says.
 $(BUILD)/time_plans: $(call objects,tests/search/time_plans.c) $(LIB)
 	$(call say,LD,$@)
