@@ -118,6 +118,27 @@ static void put_canonical(const struct lay_model *m, const struct lay_plan *p, F
   mafat_spec_close(&spec);
 }
 
+/* Of what lives at the peak: tensors that are no activations, but constants. */
+static size_t constant_bytes(const struct lay_model *m, const struct mafat_layout *l)
+{
+  size_t sum = 0;
+  for (int i = 0; i < l->n_buffers; i++) {
+    const struct mafat_buffer *b = &l->buffers[i];
+    bool constant = b->tag == MAFAT_TAG_ACTIVATIONS && m->network->layers[b->tensor].type == MAFAT_CONSTANT_LAYER;
+    if (constant && b->first <= l->peak_time && b->last >= l->peak_time) sum += b->bytes;
+  }
+  return sum;
+}
+
+/* Behind the last buffer, where tensors are of bytes: what is read there, and never written. */
+static size_t behind_bytes(const struct mafat_layout *l)
+{
+  size_t end = 0;
+  for (int i = 0; i < l->n_buffers; i++)
+    if (l->buffers[i].offset + l->buffers[i].bytes > end) end = l->buffers[i].offset + l->buffers[i].bytes;
+  return l->total_bytes - end;
+}
+
 void lay_plan_write(const struct lay_model *m, const struct lay_plan *p, int rounds, FILE *out)
 {
   const struct mafat_layout *l = p->layout;
@@ -126,6 +147,7 @@ void lay_plan_write(const struct lay_model *m, const struct lay_plan *p, int rou
   fprintf(out, "\"arena_bytes\": %zu, \"bound_bytes\": %zu, \"boxes_bytes\": %zu, \"input_bytes\": %zu, \"activations_bytes\": %zu, \"scratch_bytes\": %zu",
           l->total_bytes, l->bound_bytes, l->mapped_bytes - l->total_bytes, l->tag_bytes[MAFAT_TAG_INPUT],
           l->tag_bytes[MAFAT_TAG_ACTIVATIONS], l->tag_bytes[MAFAT_TAG_SCRATCH]);
+  fprintf(out, ", \"constant_bytes\": %zu, \"behind_bytes\": %zu", constant_bytes(m, l), behind_bytes(l));
   fprintf(out, ", \"macs\": %" PRIu64 ", \"redundant_macs\": %" PRIu64, l->macs, l->redundant_macs);
   put_live(p, out);
   if (p->executor) {

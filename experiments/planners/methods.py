@@ -1,0 +1,130 @@
+"""The methods, each from a model file to a plan: what it counts itself, how long it took."""
+
+import json
+import os
+import subprocess
+import time
+
+import hmcos
+import milp
+import serenity
+import tflm
+import tinyengine
+from operators import ELEMENTS, NOTHING, lives, order_plan, peak, tool
+
+MOST_MILP = 16        # operators: each pair is a binary variable or two, each operator at each step two more
+MILP_SECONDS = 60
+DELTA = "1.05"
+
+
+class Found:
+    """A plan, or why there is none; own_bytes: what the method says that it needs, where it says something."""
+
+    def __init__(self, plan=None, own_bytes=None, note=""):
+        self.plan, self.own_bytes, self.note, self.seconds = plan, own_bytes, note, None
+
+
+class Task:
+    """A model file, and its graph."""
+
+    def __init__(self, path, graph, seconds):
+        self.path, self.graph, self.seconds = path, graph, seconds
+
+
+def whole(task):
+    return Found("1x1/NoCut/order=file")
+
+
+def run_tflm(task):
+    """As the file has its operators; nothing in place."""
+    graph = task.graph.in_place(NOTHING)
+    order = list(range(graph.n))
+    return Found(order_plan(graph, order), tflm.arena(lives(graph, order)))
+
+
+def run_serenity(task):
+    graph = task.graph.in_place(NOTHING)
+    order, proven = serenity.schedule(graph, seconds=task.seconds)
+    return Found(order_plan(graph, order), peak(graph, order), "" if proven else "not proven to be the least in %g s" % task.seconds)
+
+
+def run_hmcos(task):
+    graph = task.graph.in_place(ELEMENTS)
+    order, left, groups = hmcos.schedule(graph, seconds=task.seconds)
+    return Found(order_plan(graph, order, True), peak(graph, order), "%d of %d groups opened" % (groups - left, groups) if groups else "")
+
+
+def run_milp(task):
+    graph = task.graph.in_place(NOTHING)
+    if graph.n > MOST_MILP:
+        return Found(note="not asked: %d operators" % graph.n)
+    try:
+        found = milp.schedule(graph, MILP_SECONDS)
+    except milp.Missing:   # an exact method of our own in its place
+        order, proven = serenity.schedule(graph, seconds=task.seconds)
+        return Found(order_plan(graph, order), peak(graph, order), "no solver is installed: Serenity's order")
+    if not found:
+        return Found(note="no order in %d s" % MILP_SECONDS)
+    order, _, proven = found
+    laid = milp.layout(lives(graph, order), MILP_SECONDS)
+    note = "" if proven and laid and laid[2] else "not proven to be the least"
+    return Found(order_plan(graph, order), laid[1] if laid else peak(graph, order), note)
+
+
+def run_tinyengine(task):
+    """Of all patches and of all ends of them the least arena, as the program lays it out."""
+    plans = list(tinyengine.plans(task.graph))
+    if not plans:
+        return Found(note="no map in the leading layers that all else is made of")
+    least = min(zip(lay(task.path, [plan for _, _, plan in plans]), plans), key=lambda one: (one[0].get("arena_bytes", 1 << 60), one[0].get("macs", 0)))
+    n, last, plan = least[1]
+    return Found(plan, None, "%d x %d patches of layer %d's map" % (n, n, task.graph.layers[last]))
+
+
+def search(*words):
+    """A search of the program; where it does not know the words, that is said."""
+    def find(task):
+        command = [tool("run_inference"), "--predict", "--json", "--quiet", "--algorithm", "direct", *words, task.path]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10 * task.seconds)
+        except subprocess.TimeoutExpired:
+            return Found(note="no plan in %g s" % (10 * task.seconds))
+        if done.returncode not in (0, 3):
+            said = (done.stderr.strip().splitlines() or [""])[-1]
+            absent = done.returncode == 2 and ("--search" in said or "unrecognized option" in said or "--tiling" in said or "--delta" in said)
+            return Found(note="absent from this program" if absent else "failed: " + said[-200:])
+        return Found(json.loads(done.stdout)["plan"])
+    return find
+
+
+# Name in the CSV: (in tables, how it is found)
+METHODS = {
+    "whole": ("whole maps", whole),
+    "tflm": ("TFLite Micro", run_tflm),
+    "milp": ("FDT's integer programmes", run_milp),
+    "serenity": ("Serenity", run_serenity),
+    "hmcos": ("HMCOS", run_hmcos),
+    "tinyengine": ("TinyEngine", run_tinyengine),
+    "ffmt": ("FFMT", search("--search", "fdt", "--tiling", "ffmt")),
+    "fdt": ("FDT", search("--search", "fdt", "--tiling", "fdt")),
+    "fdt_both": ("FDT and FFMT", search("--search", "fdt", "--tiling", "both")),
+    "motes": ("MOTES", search("--search", "motes", "--delta", DELTA)),
+    "least": ("ours", search("--search", "least")),
+}
+SEARCHES = ("ffmt", "fdt", "fdt_both", "motes")   # published planners of the program
+
+
+def find(name, task):
+    begin = time.monotonic()
+    found = METHODS[name][1](task)
+    found.seconds = time.monotonic() - begin
+    return found
+
+
+def lay(path, plans, *options, before=()):
+    """What build/lay_plans says of each."""
+    done = subprocess.run([*before, tool("lay_plans"), *options, path], input="".join(plan + "\n" for plan in plans),
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError("%s: %s" % (os.path.basename(path), done.stderr.strip()))
+    return [json.loads(line) for line in done.stdout.splitlines()]

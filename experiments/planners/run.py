@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+"""Published planners of memory beside ours: sixteen networks, every method; bytes, multiply-adds, milliseconds, seconds to plan.
+
+    run.py [--only NETWORK,...] [--methods METHOD,...] [--seconds N] [--before 'COMMAND ...'] [--timed-seconds N]
+           [--again] [--plans-only | --report-only]
+
+Models come from the folder that MAFAT_MODELS names and from BUILD/networks (make networks); what is missing is said and left
+out, as are searches that the program does not know. Rows are kept in BUILD/planners and gone on with; --again finds and measures
+anew. --plans-only: nothing is run yet. When all is done, runs.csv, live.csv, README.md, figures and maps of this folder are written. --before: what timed programs
+are run by, such as 'taskset -c 1'; they take about --timed-seconds (30) for each network. --seconds: that a method of this folder may look for an order (60); a search of the program ten
+times as many."""
+
+import argparse
+import csv
+import os
+import shlex
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
+
+import hmcos
+import methods
+import published_graphs
+from operators import BUILD, peak, read_graph, reverse_post_order
+from published import NETWORKS
+
+FIELDS = ["network", "method", "plan", "own_bytes", "arena_bytes", "bound_bytes", "input_bytes", "activations_bytes", "scratch_bytes", "constant_bytes", "behind_bytes", "used_bytes", "hash",
+          "filled_differs", "macs", "redundant_macs", "ms", "seconds", "note"]
+LIVE_FIELDS = ["network", "method", "live"]
+MAPPED = {"kws": "least", "cifar10": "least", "mobilenet_v2": "least"}   # networks whose arena is drawn
+POINTS, LONGEST_PLAN = 240, 400
+
+
+def say(text):
+    print("run.py: " + text, file=sys.stderr, flush=True)
+
+
+def path_of(network):
+    """Of its model; None: it is not there."""
+    where, name = NETWORKS[network]
+    folder = os.environ.get("MAFAT_MODELS") if where == "models" else os.path.join(BUILD, "networks")
+    path = folder and os.path.join(folder, name)
+    return path if path and os.path.exists(path) else None
+
+
+# ---- rows ----
+
+def read_rows(path):
+    if not os.path.exists(path):
+        return {}
+    with open(path, newline="", encoding="utf-8") as file:
+        return {(row["network"], row["method"]): row for row in csv.DictReader(file)}
+
+
+def write_rows(path, fields, rows):
+    """In the order of networks and methods."""
+    order = [(network, method) for network in NETWORKS for method in methods.METHODS]
+    with open(path + ".part", "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, fields, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows[key] for key in order if key in rows)
+    os.replace(path + ".part", path)
+
+
+def shortened(live):
+    """The most of each of a few stretches."""
+    n = min(len(live), POINTS)
+    return [max(live[k * len(live) // n:max((k + 1) * len(live) // n, k * len(live) // n + 1)]) for k in range(n)]
+
+
+class Store:
+    """What is known, in BUILD/planners."""
+
+    def __init__(self, again):
+        self.folder = os.path.join(BUILD, "planners")
+        os.makedirs(os.path.join(self.folder, "plans"), exist_ok=True)
+        self.runs = read_rows(self.at("runs.csv"))
+        self.live = read_rows(self.at("live.csv"))
+        self.joins = read_rows(self.at("joins.csv"))
+        self.again = again
+
+    def at(self, name):
+        return os.path.join(self.folder, name)
+
+    def plan_path(self, network, method):
+        return self.at(os.path.join("plans", "%s-%s.plan" % (network, method)))
+
+    def plan(self, network, method):
+        try:
+            with open(self.plan_path(network, method), encoding="ascii") as file:
+                return file.read().strip()
+        except FileNotFoundError:
+            return None
+
+    def keep_plan(self, network, method, plan):
+        if plan is None:
+            if os.path.exists(self.plan_path(network, method)):
+                os.unlink(self.plan_path(network, method))
+            return
+        with open(self.plan_path(network, method), "w", encoding="ascii") as file:
+            file.write(plan + "\n")
+
+    def write(self):
+        write_rows(self.at("runs.csv"), FIELDS, self.runs)
+        write_rows(self.at("live.csv"), LIVE_FIELDS, self.live)
+        write_rows(self.at("joins.csv"), JOINS_FIELDS, self.joins)
+
+    def has(self, network, method):
+        row = self.runs.get((network, method))
+        return row is not None and not row["note"].startswith("absent") and not self.again
+
+
+# ---- counts of publications, of graphs in which a join is an operator ----
+
+JOINS_FIELDS = ["network", "method", "post_order_bytes", "hmcos_bytes", "seconds"]
+JOINED = ("nasnet_a_cifar", "darts_cifar", "nasnet_a_imagenet", "darts_imagenet")
+
+
+def count_joins(store, seconds):
+    for network in JOINED:
+        if (network, "hmcos") in store.joins and not store.again:
+            continue
+        graph = published_graphs.build(network)
+        begin = time.monotonic()
+        order = hmcos.schedule(graph, seconds)[0]
+        took = time.monotonic() - begin
+        store.joins[network, "hmcos"] = {"network": network, "method": "hmcos", "post_order_bytes": peak(graph, reverse_post_order(graph)),
+                                         "hmcos_bytes": peak(graph, order), "seconds": "%.3f" % took}
+        say("%s with joins: HMCOS needs %d bytes, in %.1f s" % (network, peak(graph, order), took))
+    store.write()
+
+
+# ---- measuring ----
+
+def plan_network(store, network, path, names, seconds):
+    graph = read_graph(path)
+    for name in names:
+        if store.has(network, name):
+            continue
+        found = methods.find(name, methods.Task(path, graph, seconds))
+        store.keep_plan(network, name, found.plan)
+        store.runs[network, name] = {"network": network, "method": name, "own_bytes": found.own_bytes or "", "seconds": "%.3f" % found.seconds,
+                                     "note": found.note, "ms": ""}
+        store.live.pop((network, name), None)
+        say("%s, %s: %s in %.1f s%s" % (network, name, "planned" if found.plan else "no plan", found.seconds, found.note and " (%s)" % found.note))
+    store.write()
+
+
+def note_run(store, network, name, facts):
+    row = store.runs[network, name]
+    if "error" in facts:
+        row["note"] = "refused: " + facts["error"]
+        store.keep_plan(network, name, None)
+        return
+    row.update({field: facts[field] for field in ("arena_bytes", "bound_bytes", "input_bytes", "activations_bytes", "scratch_bytes", "constant_bytes", "behind_bytes", "macs", "redundant_macs", "hash")})
+    row.update(plan=facts["plan"] if len(facts["plan"]) <= LONGEST_PLAN else "", used_bytes=facts["touched_end"], filled_differs=int(facts["dirty_differs"]))
+    store.live[network, name] = {"network": network, "method": name, "live": " ".join(map(str, shortened(facts["live"])))}
+
+
+def measure_network(store, network, path, before, timed_seconds):
+    """Each plan in an arena that was full, then all of them in turn."""
+    planned = [name for name in methods.METHODS if (network, name) in store.runs and store.plan(network, name)]
+    plans = [store.plan(network, name) for name in planned]
+    if all(store.runs[network, name]["ms"] for name in planned) and not store.again:
+        return
+    for name, facts in zip(planned, methods.lay(path, plans, "--filled")):
+        note_run(store, network, name, facts)
+    kept = [(name, plan) for name, plan in zip(planned, plans) if store.plan(network, name)]
+    plans = [plan for _, plan in kept]
+    once = sum(min(facts["ms"]) for facts in methods.lay(path, plans, "--rounds", "1", before=before)) / 1000
+    rounds = max(5, min(101, int(timed_seconds / max(once, 1e-3) / 1.3) - 4))
+    for (name, _), facts in zip(kept, methods.lay(path, plans, "--rounds", str(rounds), before=before)):
+        store.runs[network, name]["ms"] = "%.4f" % min(facts["ms"])
+    store.write()
+
+
+def draw_maps(store):
+    """What --map draws of three plans."""
+    for network, method in MAPPED.items():
+        path, plan = path_of(network), store.plan(network, method)
+        if path and plan:
+            subprocess.run([methods.tool("run_inference"), "--predict", "--quiet", "--algorithm", "direct", "--plan", plan, "--map",
+                            os.path.join(HERE, "map_%s.svg" % network), path], stdout=subprocess.DEVNULL, check=False)
+
+
+def finish(store):
+    import figure
+    import report
+    write_rows(os.path.join(HERE, "runs.csv"), FIELDS, store.runs)
+    write_rows(os.path.join(HERE, "live.csv"), LIVE_FIELDS, store.live)
+    write_rows(os.path.join(HERE, "joins.csv"), JOINS_FIELDS, store.joins)
+    draw_maps(store)
+    figure.draw(HERE)
+    report.write(HERE)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default=",".join(NETWORKS))
+    parser.add_argument("--methods", default=",".join(methods.METHODS))
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--before", default="")
+    parser.add_argument("--timed-seconds", type=float, default=30)
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--plans-only", action="store_true")
+    parser.add_argument("--report-only", action="store_true")
+    options = parser.parse_args()
+    names = options.methods.split(",")
+    for word, known in [(word, NETWORKS) for word in options.only.split(",")] + [(word, methods.METHODS) for word in names]:
+        if word not in known:
+            parser.error("expected some of %s, found %s" % (", ".join(known), word))
+    if options.report_only:
+        import figure
+        import report
+        figure.draw(HERE)
+        return report.write(HERE)
+    if not methods.milp.solver():
+        say("neither %s is installed: integer programmes are left out, our own exact methods stand in" % " nor ".join(methods.milp.SOLVERS))
+    store = Store(options.again)
+    for network in options.only.split(","):
+        path = path_of(network)
+        if not path:
+            say("%s: %s is not there; left out" % (network, NETWORKS[network][1]))
+            continue
+        plan_network(store, network, path, names, options.seconds)
+        if not options.plans_only:
+            measure_network(store, network, path, shlex.split(options.before), options.timed_seconds)
+    count_joins(store, options.seconds)
+    if not options.plans_only:
+        finish(store)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
