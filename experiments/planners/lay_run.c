@@ -87,14 +87,32 @@ int lay_plan_time(struct lay_plan *p, int round, struct mafat_diagnostic *d)
 
 /* ---- telling ---- */
 
-static void put_live(const struct lay_plan *p, FILE *out)
+/* Of a tensor that is no activation, but a constant. */
+static bool is_constant(const struct lay_model *m, const struct mafat_buffer *b)
+{
+  return b->tag == MAFAT_TAG_ACTIVATIONS && m->network->layers[b->tensor].type == MAFAT_CONSTANT_LAYER;
+}
+
+/* Of what lives at the peak. */
+static size_t constant_bytes(const struct lay_model *m, const struct mafat_layout *l)
+{
+  size_t sum = 0;
+  for (int i = 0; i < l->n_buffers; i++) {
+    const struct mafat_buffer *b = &l->buffers[i];
+    if (is_constant(m, b) && b->first <= l->peak_time && b->last >= l->peak_time) sum += b->bytes;
+  }
+  return sum;
+}
+
+/* At each step, without constants. */
+static void put_live(const struct lay_model *m, const struct lay_plan *p, FILE *out)
 {
   int n = 2 * p->plan->n_positions;
   int64_t *change = calloc((size_t)n + 2, sizeof *change), live = 0, even = 0;
   if (!change) return;
   for (int i = 0; i < p->layout->n_buffers; i++) {
     const struct mafat_buffer *b = &p->layout->buffers[i];
-    if (b->first > b->last) continue;
+    if (b->first > b->last || is_constant(m, b)) continue;
     change[b->first] += (int64_t)b->bytes;
     change[b->last + 1] -= (int64_t)b->bytes;
   }
@@ -118,18 +136,6 @@ static void put_canonical(const struct lay_model *m, const struct lay_plan *p, F
   mafat_spec_close(&spec);
 }
 
-/* Of what lives at the peak: tensors that are no activations, but constants. */
-static size_t constant_bytes(const struct lay_model *m, const struct mafat_layout *l)
-{
-  size_t sum = 0;
-  for (int i = 0; i < l->n_buffers; i++) {
-    const struct mafat_buffer *b = &l->buffers[i];
-    bool constant = b->tag == MAFAT_TAG_ACTIVATIONS && m->network->layers[b->tensor].type == MAFAT_CONSTANT_LAYER;
-    if (constant && b->first <= l->peak_time && b->last >= l->peak_time) sum += b->bytes;
-  }
-  return sum;
-}
-
 /* Behind the last buffer, where tensors are of bytes: what is read there, and never written. */
 static size_t behind_bytes(const struct mafat_layout *l)
 {
@@ -149,7 +155,7 @@ void lay_plan_write(const struct lay_model *m, const struct lay_plan *p, int rou
           l->tag_bytes[MAFAT_TAG_ACTIVATIONS], l->tag_bytes[MAFAT_TAG_SCRATCH]);
   fprintf(out, ", \"constant_bytes\": %zu, \"behind_bytes\": %zu", constant_bytes(m, l), behind_bytes(l));
   fprintf(out, ", \"macs\": %" PRIu64 ", \"redundant_macs\": %" PRIu64, l->macs, l->redundant_macs);
-  put_live(p, out);
+  put_live(m, p, out);
   if (p->executor) {
     fprintf(out, ", \"hash\": \"%016" PRIx64 "\", \"dirty_differs\": %s, \"touched_bytes\": %zu, \"touched_end\": %zu", p->hash,
             p->dirty_differs ? "true" : "false", p->touched, p->end);

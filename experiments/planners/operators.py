@@ -132,7 +132,7 @@ def tool(name):
 
 
 def read_graph(path):
-    """What build/lay_plans says of a model file."""
+    """What build/lay_plans says of a model file. Constants are no activations, and have no bytes here."""
     done = subprocess.run([tool("lay_plans"), "--graph", path], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise ValueError(done.stderr.strip())
@@ -142,7 +142,8 @@ def read_graph(path):
     operands = [[[number[t] for t in operand] for operand in one["operands"]] for one in facts["layers"]]
     places = [[number[t] for t in one["places"]] for one in facts["layers"]]
     outputs = [number[one["layer"]] for one in facts["layers"] if one["output"]]
-    return Graph(operands, [one["bytes"] for one in facts["layers"] + facts["inputs"]], outputs, places, facts["layers"])
+    sizes = [0 if one.get("type") == "constant" else one["bytes"] for one in facts["layers"] + facts["inputs"]]
+    return Graph(operands, sizes, outputs, places, facts["layers"])
 
 
 def order_plan(graph, order, in_place=False):

@@ -67,7 +67,8 @@ def write_rows(path, fields, rows):
 
 
 def shortened(live):
-    """The most of each of a few stretches."""
+    """The most of each of a few stretches; without what has a place in the order and no step."""
+    live = [n for n in live if n] or [0]
     n = min(len(live), POINTS)
     return [max(live[k * len(live) // n:max((k + 1) * len(live) // n, k * len(live) // n + 1)]) for k in range(n)]
 

@@ -217,7 +217,7 @@ def write_branches(path):
 
 def main():
     check_counting()
-    check_serenity(2000 if ALL else 500)
+    check_serenity(2000)
     check_hmcos(500 if ALL else 100)
     check_layouts()
     check_programmes(*((100, 7) if ALL else (12, 4)))
