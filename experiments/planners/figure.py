@@ -9,10 +9,10 @@ from published import NETWORKS
 from sweep import plot
 
 COLOURS = {"whole": "#8d99ae", "tflm": "#5c4033", "milp": "#b5838d", "serenity": "#00a6a6", "hmcos": "#1d4e89", "tinyengine": "#f4a259",
-           "ffmt": "#e07a9f", "fdt": "#c1121f", "fdt_both": "#780000", "motes": "#6a4c93", "least": "#0b6e4f"}
+           "ffmt": "#e07a9f", "fdt": "#c1121f", "fdt_both": "#780000", "motes": "#6a4c93", "least": "#0b6e4f", "quick": "#7fb069"}
 DASHES = {"whole": 2, "tflm": 3}
-SYMBOLS = {"whole": 2, "tflm": 1, "milp": 12, "serenity": 4, "hmcos": 8, "tinyengine": 10, "ffmt": 12, "fdt": 9, "fdt_both": 11, "motes": 13, "least": 7}
-SHOWN = ["whole", "hmcos", "tinyengine", "fdt", "fdt_both", "motes", "least"]   # over steps: of the others the orders are much the same
+SYMBOLS = {"whole": 2, "tflm": 1, "milp": 12, "serenity": 4, "hmcos": 8, "tinyengine": 10, "ffmt": 12, "fdt": 9, "fdt_both": 11, "motes": 13, "least": 7, "quick": 6}
+SHOWN = ["whole", "hmcos", "tinyengine", "fdt", "fdt_both", "motes", "quick", "least"]   # over steps: of the others the orders are much the same
 SIZE, SUMMARY_SIZE = (1000, 560), (1700, 800)
 SHORT = {"text_class": "text", "magic_wand": "wand", "nasnet_a_cifar": "nasnet 32", "darts_cifar": "darts 32", "nasnet_a_imagenet": "nasnet 224",
          "darts_imagenet": "darts 224", "mobilenet_v2": "mobilenet", "mcunet_v2_se_large": "mcunet", "bert_tiny": "bert"}

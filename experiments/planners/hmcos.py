@@ -238,7 +238,7 @@ def peak_of(units, order):
 
 def order_units(units, ends, start):
     """The programme, its budget from what plain orders need downwards."""
-    orders = [greedy_units(units), list(range(units.n))] + ([start] if start else [])
+    orders = [greedy_units(units), list(range(units.n)), units_order(units, reverse_post_order(units.graph))] + ([start] if start else [])
     best = min(orders, key=lambda order: peak_of(units, order))
     return serenity.descend(units, best, lambda order: peak_of(units, order), units.start(), OUTER_STATES, ends)[0]
 

@@ -6,9 +6,11 @@
 
 Models come from the folder that MAFAT_MODELS names and from BUILD/networks (make networks); what is missing is said and left
 out, as are searches that the program does not know. Rows are kept in BUILD/planners and gone on with; --again finds and measures
-anew. --plans-only: nothing is run yet. When all is done, runs.csv, live.csv, README.md, figures and maps of this folder are written. --before: what timed programs
-are run by, such as 'taskset -c 1'; they take about --timed-seconds (30) for each network. --seconds: that a method of this folder may look for an order (60); a search of the program ten
-times as many."""
+anew. When all is done, runs.csv, live.csv, joins.csv, README.md, figures and maps of this folder are written.
+
+--before: what timed programs are run by, such as 'taskset -c 1'; timing takes about --timed-seconds (30) for each network.
+--seconds: that a method of this folder may look for an order (60); a search of the program ten times as many. --plans-only: nothing
+is measured yet. --report-only: the page and its figures from the CSV of this folder."""
 
 import argparse
 import csv
@@ -20,16 +22,17 @@ import time
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.dirname(HERE)]
+sys.path[:0] = [HERE, os.path.dirname(HERE), os.path.join(os.path.dirname(HERE), "peers")]
 
 import hmcos
 import methods
 import published_graphs
+from machine import describe_machine
 from operators import BUILD, peak, read_graph, reverse_post_order
 from published import NETWORKS
 
 FIELDS = ["network", "method", "plan", "own_bytes", "arena_bytes", "bound_bytes", "input_bytes", "activations_bytes", "scratch_bytes", "constant_bytes", "behind_bytes", "used_bytes", "hash",
-          "filled_differs", "macs", "redundant_macs", "ms", "seconds", "note"]
+          "filled_differs", "macs", "redundant_macs", "ms", "seconds", "machine", "commit", "note"]
 LIVE_FIELDS = ["network", "method", "live"]
 MAPPED = {"kws": "least", "cifar10": "least", "mobilenet_v2": "least"}   # networks whose arena is drawn
 POINTS, LONGEST_PLAN = 240, 400
@@ -137,12 +140,13 @@ def count_joins(store, seconds):
 
 # ---- measuring ----
 
-def plan_network(store, network, path, names, seconds):
+def plan_network(store, network, path, names, seconds, before):
     graph = read_graph(path)
     for name in names:
         if store.has(network, name):
             continue
-        found = methods.find(name, methods.Task(path, graph, seconds))
+        known = {other: store.plan(network, other) for other in methods.METHODS if store.plan(network, other)}
+        found = methods.find(name, methods.Task(path, graph, seconds, known, before))
         store.keep_plan(network, name, found.plan)
         store.runs[network, name] = {"network": network, "method": name, "own_bytes": found.own_bytes or "", "seconds": "%.3f" % found.seconds,
                                      "note": found.note, "ms": ""}
@@ -174,8 +178,9 @@ def measure_network(store, network, path, before, timed_seconds):
     plans = [plan for _, plan in kept]
     once = sum(min(facts["ms"]) for facts in methods.lay(path, plans, "--rounds", "1", before=before)) / 1000
     rounds = max(5, min(101, int(timed_seconds / max(once, 1e-3) / 1.3) - 4))
+    where = describe_machine()
     for (name, _), facts in zip(kept, methods.lay(path, plans, "--rounds", str(rounds), before=before)):
-        store.runs[network, name]["ms"] = "%.4f" % min(facts["ms"])
+        store.runs[network, name].update(ms="%.4f" % min(facts["ms"]), machine=where["machine"], commit=where["commit"])
     store.write()
 
 
@@ -227,7 +232,7 @@ def main():
         if not path:
             say("%s: %s is not there; left out" % (network, NETWORKS[network][1]))
             continue
-        plan_network(store, network, path, names, options.seconds)
+        plan_network(store, network, path, names, options.seconds, shlex.split(options.before))
         if not options.plans_only:
             measure_network(store, network, path, shlex.split(options.before), options.timed_seconds)
     count_joins(store, options.seconds)
