@@ -19,6 +19,7 @@ NETWORKS = {
     "mcunet_v2_se_large": ("networks", "mcunet_v2_se_large-int8.onnx"),
     "bert_tiny": ("networks", "bert_tiny-int8.onnx"),
 }
+EXTRA = {"vww": ("models", "tflite/vww_96_int8.tflite")}   # for run.py --check alone
 MOTES_NETWORKS = list(NETWORKS)[8:]
 
 # Stahl et al. 2023, Table 2, and the thesis of 2024, Table 4.1: kB of RAM untiled, FFMT, FDT; percent saved by FFMT, FDT; percent

@@ -29,7 +29,7 @@ figure is typed by hand. Models of TFLite come from the folder that `MAFAT_MODEL
 | TFLite Micro | the file's order, operator by operator, nothing in place; its count: the largest buffers first, each as low as it can lie |
 | FDT's integer programmes | order and layout of whole operators as mixed integer programmes, solved by cbc or lp_solve, of networks of up to 16 operators |
 | Serenity | dynamic programming over sets of operators under an adaptive budget; nothing in place |
-| HMCOS | cells as groups, opened where the peak is; element by element in place by its count. Reimplemented from its publication and public code |
+| HMCOS | cells as groups, opened where the peak is; element by element in place by its count, by its plan whatever the kernels can (`/inplace`). Reimplemented from its publication and public code |
 | TinyEngine | the leading layers in n x n patches (2 to 7) of the map that ends them, overlap computed again; then operator by operator, depthwise in place. The least arena of all n and ends |
 | FFMT, FDT, both | `--search fdt --tiling ffmt`, `fdt`, `both`: tiles with overlap, channels, or either, by the published flow |
 | MOTES | `--search motes --delta 1.05`: axes cut in equal parts, beam search |

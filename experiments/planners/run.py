@@ -2,15 +2,17 @@
 """Published planners of memory beside ours: sixteen networks, every method; bytes, multiply-adds, milliseconds, seconds to plan.
 
     run.py [--only NETWORK,...] [--methods METHOD,...] [--seconds N] [--before 'COMMAND ...'] [--timed-seconds N]
-           [--again] [--plans-only | --report-only]
+           [--again] [--plans-only | --report-only | --check 'COMMAND ...']
 
 Models come from the folder that MAFAT_MODELS names and from BUILD/networks (make networks); what is missing is said and left
 out, as are searches that the program does not know. Rows are kept in BUILD/planners and gone on with; --again finds and measures
-anew. When all is done, runs.csv, live.csv, joins.csv, README.md, figures and maps of this folder are written.
+anew. When all is done, runs.csv, live.csv, joins.csv, README.md, figures and maps of this folder are written; with --only, in
+BUILD/planners instead.
 
 --before: what timed programs are run by, such as 'taskset -c 1'; timing takes about --timed-seconds (30) for each network.
 --seconds: that a method of this folder may look for an order (60); a search of the program ten times as many. --plans-only: nothing
-is measured yet. --report-only: the page and its figures from the CSV of this folder."""
+is measured yet. --report-only: the page and its figures from the CSV of this folder. --check: runs the plans of all methods by that
+command, such as 'valgrind -q --error-exitcode=1', and says whether their bits are those of whole maps; of vww, too."""
 
 import argparse
 import csv
@@ -24,12 +26,14 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE), os.path.join(os.path.dirname(HERE), "peers")]
 
+import figure
 import hmcos
 import methods
 import published_graphs
+import report
 from machine import describe_machine
 from operators import BUILD, peak, read_graph, reverse_post_order
-from published import NETWORKS
+from published import EXTRA, NETWORKS
 
 FIELDS = ["network", "method", "plan", "own_bytes", "arena_bytes", "bound_bytes", "input_bytes", "activations_bytes", "scratch_bytes", "constant_bytes", "behind_bytes", "used_bytes", "hash",
           "filled_differs", "macs", "redundant_macs", "ms", "seconds", "machine", "commit", "note"]
@@ -44,7 +48,7 @@ def say(text):
 
 def path_of(network):
     """Of its model; None: it is not there."""
-    where, name = NETWORKS[network]
+    where, name = (NETWORKS | EXTRA)[network]
     folder = os.environ.get("MAFAT_MODELS") if where == "models" else os.path.join(BUILD, "networks")
     path = folder and os.path.join(folder, name)
     return path if path and os.path.exists(path) else None
@@ -184,27 +188,38 @@ def measure_network(store, network, path, before, timed_seconds):
     store.write()
 
 
-def draw_maps(store):
+def check_network(store, network, path, names, seconds, command):
+    """Plans of all methods, run by a command such as valgrind: do they end well, with the bits of whole maps?"""
+    plans = {name: store.plan(network, name) for name in names}
+    graph = read_graph(path)
+    plans = {name: plan or methods.find(name, methods.Task(path, graph, seconds)).plan for name, plan in plans.items() if plan or name != "quick"}
+    plans = {name: plan for name, plan in plans.items() if plan}
+    plain, = methods.lay(path, ["1x1/NoCut/order=file"], "--filled")
+    differ = [name for name, facts in zip(plans, methods.lay(path, plans.values(), "--filled", before=command)) if facts.get("hash") != plain["hash"]]
+    say("%s: %d plans by '%s': %s" % (network, len(plans), " ".join(command), "the same bits" if not differ else "OTHER BITS: " + ", ".join(differ)))
+    return not differ
+
+
+def draw_maps(store, folder):
     """What --map draws of three plans."""
     for network, method in MAPPED.items():
         path, plan = path_of(network), store.plan(network, method)
         if path and plan:
             subprocess.run([methods.tool("run_inference"), "--predict", "--quiet", "--algorithm", "direct", "--plan", plan, "--map",
-                            os.path.join(HERE, "map_%s.svg" % network), path], stdout=subprocess.DEVNULL, check=False)
+                            os.path.join(folder, "map_%s.svg" % network), path], stdout=subprocess.DEVNULL, check=False)
 
 
-def finish(store):
-    import figure
-    import report
-    write_rows(os.path.join(HERE, "runs.csv"), FIELDS, store.runs)
-    write_rows(os.path.join(HERE, "live.csv"), LIVE_FIELDS, store.live)
-    write_rows(os.path.join(HERE, "joins.csv"), JOINS_FIELDS, store.joins)
-    draw_maps(store)
-    figure.draw(HERE)
-    report.write(HERE)
+def finish(store, folder):
+    write_rows(os.path.join(folder, "runs.csv"), FIELDS, store.runs)
+    write_rows(os.path.join(folder, "live.csv"), LIVE_FIELDS, store.live)
+    write_rows(os.path.join(folder, "joins.csv"), JOINS_FIELDS, store.joins)
+    draw_maps(store, folder)
+    figure.draw(folder)
+    report.write(folder)
+    say("written: " + os.path.join(folder, "README.md"))
 
 
-def main():
+def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default=",".join(NETWORKS))
     parser.add_argument("--methods", default=",".join(methods.METHODS))
@@ -212,32 +227,41 @@ def main():
     parser.add_argument("--before", default="")
     parser.add_argument("--timed-seconds", type=float, default=30)
     parser.add_argument("--again", action="store_true")
+    parser.add_argument("--check")
     parser.add_argument("--plans-only", action="store_true")
     parser.add_argument("--report-only", action="store_true")
     options = parser.parse_args()
-    names = options.methods.split(",")
-    for word, known in [(word, NETWORKS) for word in options.only.split(",")] + [(word, methods.METHODS) for word in names]:
-        if word not in known:
-            parser.error("expected some of %s, found %s" % (", ".join(known), word))
+    for text, known in ((options.only, NETWORKS | EXTRA if options.check else NETWORKS), (options.methods, methods.METHODS)):
+        for word in text.split(","):
+            if word not in known:
+                parser.error("expected some of %s, found %s" % (", ".join(known), word))
+    return options
+
+
+def main():
+    options = parse()
     if options.report_only:
-        import figure
-        import report
         figure.draw(HERE)
         return report.write(HERE)
     if not methods.milp.solver():
         say("neither %s is installed: integer programmes are left out, our own exact methods stand in" % " nor ".join(methods.milp.SOLVERS))
-    store = Store(options.again)
+    store, good, names, before = Store(options.again), True, options.methods.split(","), shlex.split(options.before)
     for network in options.only.split(","):
         path = path_of(network)
         if not path:
-            say("%s: %s is not there; left out" % (network, NETWORKS[network][1]))
-            continue
-        plan_network(store, network, path, names, options.seconds, shlex.split(options.before))
-        if not options.plans_only:
-            measure_network(store, network, path, shlex.split(options.before), options.timed_seconds)
+            say("%s: %s is not there; left out" % (network, (NETWORKS | EXTRA)[network][1]))
+        elif options.check:
+            good = check_network(store, network, path, names, options.seconds, shlex.split(options.check)) and good
+        else:
+            plan_network(store, network, path, names, options.seconds, before)
+            if not options.plans_only:
+                measure_network(store, network, path, before, options.timed_seconds)
+    if options.check:
+        return 0 if good else 1
     count_joins(store, options.seconds)
     if not options.plans_only:
-        finish(store)
+        finish(store, HERE if options.only.split(",") == list(NETWORKS) else store.folder)
+    return 0
 
 
 if __name__ == "__main__":
