@@ -56,7 +56,7 @@ NETWORK   := $(wildcard network/*.c network/kinds/*.c)
 FORMATS   := $(wildcard formats/*/*.c)
 TRANSFORM := $(wildcard transform/*.c)
 PREDICTOR := $(wildcard predictor/*.c predictor/*/*.c)
-SEARCH    := $(wildcard search/*.c)
+SEARCH    := $(wildcard search/*.c search/*/*.c)
 # Of the library: all rooms of runner/ but the programs, and kernels by this machine's kind.
 RUNNER    := $(wildcard runner/*.c $(filter-out runner/program/% runner/kernels/%,$(wildcard runner/*/*.c)) runner/kinds/integer/*.c)
 KERNELS   := $(wildcard runner/kernels/*.c) $(if $(filter x86_64-%,$(MACHINE)),$(wildcard runner/kernels/x86/*.c)) \
