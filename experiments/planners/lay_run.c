@@ -1,6 +1,7 @@
 /* What becomes of a plan: its arena as it is predicted, and as it is used. */
 #include "experiments/planners/lay_plans.h"
 
+#include "network/kind.h"
 #include "runner/memory/process.h"
 #include "runner/weights/weights.h"
 
@@ -90,7 +91,7 @@ int lay_plan_time(struct lay_plan *p, int round, struct mafat_diagnostic *d)
 /* Of a tensor that is no activation, but a constant. */
 static bool is_constant(const struct lay_model *m, const struct mafat_buffer *b)
 {
-  return b->tag == MAFAT_TAG_ACTIVATIONS && m->network->layers[b->tensor].type == MAFAT_CONSTANT_LAYER;
+  return b->tag == MAFAT_TAG_ACTIVATIONS && mafat_kind_of(m->network->layers[b->tensor].type)->constant;
 }
 
 /* Of what lives at the peak. */
