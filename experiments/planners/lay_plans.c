@@ -4,8 +4,8 @@
  *   lay_plans [--rounds N] MODEL           plans, one a line of standard input: a line of JSON for each
  *
  * Of a plan: its text, the bytes of its arena, the most that lives at once, how many of them a run wrote and where the last of
- * these lies, a hash of all outputs, multiply-adds, bytes that live at each step; and, of --rounds, milliseconds: each plan once
- * a round, so that what else the machine does meets all of them. --rounds 0, the default, lays and does not run.
+ * these lies, a hash of all outputs, multiply-adds, bytes that live at each step, each group's peak; and, of --rounds, milliseconds,
+ * of groups the least: each plan once a round, so that what else the machine does meets all of them. --rounds 0, the default, lays and does not run.
  * --filled: but runs each in an arena full of other bytes. Convolutions are direct, one thread. A plan that is none for the
  * model is a line with "error". */
 #include "experiments/planners/lay_plans.h"
@@ -42,6 +42,7 @@ void lay_plan_close(struct lay_plan *p)
   mafat_executor_close(&p->executor);
   mafat_layout_close(&p->layout);
   mafat_plan_close(&p->plan);
+  free(p->group_ms);
   free(p->text);
   free(p);
 }

@@ -29,6 +29,7 @@ struct lay_plan {
   bool dirty_differs;              /* outputs were others where the arena was filled with something before */
   size_t touched, end;             /* bytes of the arena that a run wrote; behind the last of them */
   double ms[LAY_MAX_ROUNDS];
+  double *group_ms;                /* [group]: the least of all rounds; NULL: none was timed */
 };
 
 /* keep_all: nothing is computed inside its reader. NULL: the diagnostic says why. */

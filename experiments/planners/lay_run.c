@@ -78,12 +78,26 @@ int lay_plan_run(struct lay_model *m, struct lay_plan *p, struct mafat_diagnosti
   return code ? code : run_filled(m, p, d);
 }
 
+/* Of what the executor says of layers. */
+static int note_groups(struct lay_plan *p, int round, struct mafat_diagnostic *d)
+{
+  const double *layers = mafat_executor_layer_ms(p->executor);
+  if (!p->group_ms) p->group_ms = calloc((size_t)p->plan->n_groups, sizeof *p->group_ms);
+  if (!p->group_ms) return mafat_fail(d, MAFAT_ENOMEM, "out of memory");
+  for (int g = 0; g < p->plan->n_groups; g++) {
+    double sum = 0;
+    for (int i = p->plan->groups[g].at.begin; i < p->plan->groups[g].at.end; i++) sum += layers[p->plan->members[i]];
+    if (round == 0 || sum < p->group_ms[g]) p->group_ms[g] = sum;
+  }
+  return MAFAT_OK;
+}
+
 int lay_plan_time(struct lay_plan *p, int round, struct mafat_diagnostic *d)
 {
   double before = mafat_process_now_ms();
   int code = mafat_executor_run(p->executor, d);
   p->ms[round] = mafat_process_now_ms() - before - mafat_executor_input_ms(p->executor);
-  return code;
+  return code ? code : note_groups(p, round, d);
 }
 
 /* ---- telling ---- */
@@ -127,6 +141,17 @@ static void put_live(const struct lay_model *m, const struct lay_plan *p, FILE *
   free(change);
 }
 
+static void put_groups(const struct lay_plan *p, FILE *out)
+{
+  fputs(", \"groups\": [", out);
+  for (int g = 0; g < p->plan->n_groups; g++) {
+    fprintf(out, "%s{\"peak_bytes\": %zu", g ? ", " : "", p->layout->groups[g].peak_bytes);
+    if (p->group_ms) fprintf(out, ", \"ms\": %.4f", p->group_ms[g]);
+    fputs("}", out);
+  }
+  fputs("]", out);
+}
+
 static void put_canonical(const struct lay_model *m, const struct lay_plan *p, FILE *out)
 {
   struct mafat_spec *spec;
@@ -157,6 +182,7 @@ void lay_plan_write(const struct lay_model *m, const struct lay_plan *p, int rou
   fprintf(out, ", \"constant_bytes\": %zu, \"behind_bytes\": %zu", constant_bytes(m, l), behind_bytes(l));
   fprintf(out, ", \"macs\": %" PRIu64 ", \"redundant_macs\": %" PRIu64, l->macs, l->redundant_macs);
   put_live(m, p, out);
+  put_groups(p, out);
   if (p->executor) {
     fprintf(out, ", \"hash\": \"%016" PRIx64 "\", \"dirty_differs\": %s, \"touched_bytes\": %zu, \"touched_end\": %zu", p->hash,
             p->dirty_differs ? "true" : "false", p->touched, p->end);

@@ -23,6 +23,7 @@ import published
 import published_graphs
 import serenity
 import tflm
+import timed
 import tinyengine
 
 ALL = "--all" in sys.argv[1:]
@@ -182,6 +183,22 @@ def check_patches():
     check("runs of layers as a plan has them", tinyengine.spans([3, 0, 1, 2, 7, 9, 8]), "0-3,7-9")
 
 
+# ---- plans that take less time ----
+
+def check_timed():
+    for plan in ("1x1/NoCut/order=best/inplace", "rows1/12,40,44-45/1x1", "rows1:early/4/1x8/9/1x1/inplace"):
+        check("groups and cuts of %s, and back" % plan, timed.text_of(*timed.groups_of(plan)), plan)
+    found = [timed.coarser(*one) for one in (("rows1", 4), ("rows:early", 2), ("1x32", 4), ("5x5:balanced", 8), ("panels", 2), ("rows2", timed.WHOLE))]
+    check("coarser cuts", found, ["rows4", "rows8:early", "1x8", "1x1", "panels", "1x1"])
+    # Two groups: the first is quicker coarsely and takes more, the second is what it is.
+    cuttings = [["rows%d" % n, "1x1"] for n in (1, 2, 4)]
+    told = [{"groups": [{"peak_bytes": 100 * n, "ms": 8 / n}, {"peak_bytes": 250, "ms": 1}]} for n in (1, 2, 4)]
+    of_it = cuttings, ["3"], ["inplace"]
+    check("the least limit that is quick enough", timed.compose(of_it, told, 5.0), ["rows2/3/1x1/inplace", "rows4/3/1x1/inplace"])
+    check("none is quick enough", timed.compose(of_it, told, 2.0), [])
+    check("plans that are refused are left out", timed.compose(of_it, [told[0], {"error": "no"}, told[2]], 3.0), ["rows4/3/1x1/inplace"])
+
+
 # ---- orders as plans ----
 
 def check_plans(folder):
@@ -222,6 +239,7 @@ def main():
     check_layouts()
     check_programmes(*((100, 7) if ALL else (12, 4)))
     check_patches()
+    check_timed()
     with tempfile.TemporaryDirectory() as folder:
         check_plans(folder)
     return failed
