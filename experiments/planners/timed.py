@@ -19,6 +19,9 @@ def groups_of(plan):
 
 
 def text_of(groups, cuts, behind):
+    """An order is for groups that are not by rows."""
+    if all(group.startswith("rows") for group in groups):
+        behind = [word for word in behind if not word.startswith("order=")]
     words = [groups[0]]
     for cut, group in zip(cuts, groups[1:]):
         words += [cut, group]
@@ -40,7 +43,10 @@ def coarser(group, times):
 
 
 def variants(plan):
+    """Whole maps in the best order, where the plan names none."""
     groups, cuts, behind = groups_of(plan)
+    if not any(word.startswith("order=") for word in behind):
+        behind = ["order=best"] + behind
     return [[coarser(group, times) for group in groups] for times in (*COARSER, WHOLE)], cuts, behind
 
 

@@ -190,6 +190,8 @@ def check_timed():
         check("groups and cuts of %s, and back" % plan, timed.text_of(*timed.groups_of(plan)), plan)
     found = [timed.coarser(*one) for one in (("rows1", 4), ("rows:early", 2), ("1x32", 4), ("5x5:balanced", 8), ("panels", 2), ("rows2", timed.WHOLE))]
     check("coarser cuts", found, ["rows4", "rows8:early", "1x8", "1x1", "panels", "1x1"])
+    check("whole maps in the best order, where there are some", [timed.texts(timed.variants(plan))[0] for plan in ("rows1/9/1x1/inplace", "rows1/9/rows2")],
+          ["rows1/9/1x1/order=best/inplace", "rows1/9/rows2"])
     # Two groups: the first is quicker coarsely and takes more, the second is what it is.
     cuttings = [["rows%d" % n, "1x1"] for n in (1, 2, 4)]
     told = [{"groups": [{"peak_bytes": 100 * n, "ms": 8 / n}, {"peak_bytes": 250, "ms": 1}]} for n in (1, 2, 4)]
