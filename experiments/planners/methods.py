@@ -90,7 +90,7 @@ def search(*words):
         except subprocess.TimeoutExpired:
             return Found(note="no plan in %g s" % (10 * task.seconds))
         if done.returncode not in (0, 3):
-            said = (done.stderr.strip().splitlines() or [""])[-1]
+            said = (done.stderr.strip().splitlines() or [""])[-1].replace(task.path, os.path.basename(task.path))
             absent = done.returncode == 2 and ("--search" in said or "unrecognized option" in said or "--tiling" in said or "--delta" in said)
             return Found(note="absent from this program" if absent else "failed: " + said[-200:])
         return Found(json.loads(done.stdout)["plan"])
@@ -106,7 +106,7 @@ def run_quick(task):
     ours = list(dict.fromkeys([task.known[name] for name in ("least",) if name in task.known] + front(task)))
     plans = [task.known.get("whole") or whole(task).plan] + ours
     plans = list(dict.fromkeys(plans + [plan for name, plan in task.known.items() if name != "quick"]))
-    allowed = 1 + 0.8 * (float(DELTA) - 1)   # not at the very edge, where another measurement says otherwise
+    allowed = 1 + 0.7 * (float(DELTA) - 1)   # not at the very edge, where another measurement says otherwise
     variants = [timed.variants(plan) for plan in ours]
     first, *told = measure(plans[:1] + [text for one in variants for text in timed.texts(one)])
     for one in variants:

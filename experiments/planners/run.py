@@ -202,12 +202,13 @@ def check_network(store, network, path, names, seconds, command):
 
 
 def draw_maps(store, folder):
-    """What --map draws of three plans."""
+    """What --map draws of three plans; with the model's name and not its folder."""
     for network, method in MAPPED.items():
         path, plan = path_of(network), store.plan(network, method)
         if path and plan:
-            subprocess.run([methods.tool("run_inference"), "--predict", "--quiet", "--algorithm", "direct", "--plan", plan, "--map",
-                            os.path.join(folder, "map_%s.svg" % network), path], stdout=subprocess.DEVNULL, check=False)
+            command = [os.path.abspath(methods.tool("run_inference")), "--predict", "--quiet", "--algorithm", "direct", "--plan", plan, "--map",
+                       os.path.abspath(os.path.join(folder, "map_%s.svg" % network)), os.path.basename(path)]
+            subprocess.run(command, stdout=subprocess.DEVNULL, cwd=os.path.dirname(path), check=False)
 
 
 def finish(store, folder):
