@@ -2,11 +2,11 @@
 """Published planners of memory beside ours: sixteen networks, every method; bytes, multiply-adds, milliseconds, seconds to plan.
 
     run.py [--only NETWORK,...] [--methods METHOD,...] [--seconds N] [--before 'COMMAND ...'] [--timed-seconds N]
-           [--again] [--plans-only | --report-only | --check 'COMMAND ...']
+           [--again | --time-again] [--plans-only | --report-only | --check 'COMMAND ...']
 
 Models come from the folder that MAFAT_MODELS names and from BUILD/networks (make networks); what is missing is said and left
 out, as are searches that the program does not know. Rows are kept in BUILD/planners and gone on with; --again finds and measures
-anew. When all is done, runs.csv, live.csv, joins.csv, README.md, figures and maps of this folder are written; with --only, in
+anew, --time-again measures all plans anew. When all is done, runs.csv, live.csv, joins.csv, README.md, figures and maps of this folder are written; with --only, in
 BUILD/planners instead.
 
 --before: what timed programs are run by, such as 'taskset -c 1'; timing takes about --timed-seconds (30) for each network.
@@ -171,11 +171,11 @@ def note_run(store, network, name, facts):
     store.live[network, name] = {"network": network, "method": name, "live": " ".join(map(str, shortened(facts["live"])))}
 
 
-def measure_network(store, network, path, before, timed_seconds):
+def measure_network(store, network, path, before, timed_seconds, again):
     """Each plan in an arena that was full, then all of them in turn."""
     planned = [name for name in methods.METHODS if (network, name) in store.runs and store.plan(network, name)]
     plans = [store.plan(network, name) for name in planned]
-    if all(store.runs[network, name]["ms"] for name in planned) and not store.again:
+    if all(store.runs[network, name]["ms"] for name in planned) and not again:
         return
     for name, facts in zip(planned, methods.lay(path, plans, "--filled")):
         note_run(store, network, name, facts)
@@ -229,6 +229,7 @@ def parse():
     parser.add_argument("--before", default="")
     parser.add_argument("--timed-seconds", type=float, default=30)
     parser.add_argument("--again", action="store_true")
+    parser.add_argument("--time-again", action="store_true")
     parser.add_argument("--check")
     parser.add_argument("--plans-only", action="store_true")
     parser.add_argument("--report-only", action="store_true")
@@ -257,7 +258,7 @@ def main():
         else:
             plan_network(store, network, path, names, options.seconds, before)
             if not options.plans_only:
-                measure_network(store, network, path, before, options.timed_seconds)
+                measure_network(store, network, path, before, options.timed_seconds, options.again or options.time_again)
     if options.check:
         return 0 if good else 1
     count_joins(store, options.seconds)

@@ -13,7 +13,7 @@ import tempfile
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-sys.path[:0] = [os.path.join(ROOT, "experiments", "planners"), os.path.join(ROOT, "experiments")]
+sys.path[:0] = [os.path.join(ROOT, "experiments", *folder) for folder in (("planners",), (), ("peers",))]
 
 import hmcos
 import methods
@@ -21,6 +21,8 @@ import milp
 import operators
 import published
 import published_graphs
+import report
+import run
 import serenity
 import tflm
 import timed
@@ -234,6 +236,27 @@ def write_branches(path):
     graph.finish(graph.conv(graph.concat([wide, other]), 4, 1)).write(path)
 
 
+# ---- the page ----
+
+def check_page(folder):
+    """Of one network, by hand: (bytes, milliseconds) of each method; what the page says of ours, and of bits that differ."""
+    known = {"whole": (1000, 1.0), "fdt": (800, 1.0), "motes": (900, 1.0), "least": (600, 1.2), "quick": (700, 1.04)}
+    rows = {("kws", name): dict.fromkeys(run.FIELDS, "") | {"network": "kws", "method": name, "arena_bytes": size, "used_bytes": size, "constant_bytes": 0,
+            "behind_bytes": 0, "ms": ms, "hash": "b" if name == "motes" else "a", "macs": 10, "redundant_macs": 0, "seconds": 0, "filled_differs": 0}
+            for name, (size, ms) in known.items()}
+    run.write_rows(os.path.join(folder, "runs.csv"), run.FIELDS, rows)
+    runs = report.Runs(folder)
+    check("page: the better of FDT and MOTES", runs.rivals("kws"), (800, "fdt"))
+    check("page: ours beside it", [report.judged(runs, "kws", name) for name in ("least", "quick")], [(0.75, 1.2), (0.875, 1.04)])
+    text = report.bars(runs)
+    check("page: smaller, and too slow", "- ours: at most 1.05 x the time of whole maps on 0 of 1; not more than the better of FDT and MOTES on 1 of 1, at most 0.8 x of it "
+          "on 1; at most 0.8 x and in time on 0." in text, True)
+    check("page: in time, and too large", "- ours, in time: at most 1.05 x the time of whole maps on 1 of 1; not more than the better of FDT and MOTES on 1 of 1, at most "
+          "0.8 x of it on 0; at most 0.8 x and in time on 0." in text, True)
+    check("page: other bits are told", "**other bits than by whole maps**: kws, MOTES" in report.used_text(runs), True)
+    check("page: bytes that are not written are told", "ours, in time: 700 bytes predicted" in report.used_text(runs), True)
+
+
 def main():
     check_counting()
     check_serenity(2000)
@@ -244,6 +267,7 @@ def main():
     check_timed()
     with tempfile.TemporaryDirectory() as folder:
         check_plans(folder)
+        check_page(folder)
     return failed
 
 
