@@ -237,7 +237,7 @@ def parse():
     for text, known in ((options.only, NETWORKS | EXTRA if options.check else NETWORKS), (options.methods, methods.METHODS)):
         for word in text.split(","):
             if word not in known:
-                parser.error("expected some of %s, found %s" % (", ".join(known), word))
+                parser.exit(2, "run.py: expected some of %s, found %s\n" % (", ".join(known), word))
     return options
 
 
