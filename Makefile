@@ -77,7 +77,7 @@ SONAME := libmafat.so.0
 SHARED := $(BUILD)/$(SONAME)
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo darknet check test test-full golden golden-write run-check run-test run-full check-fresh check-latency check-predictor check-search check-asan check-valgrind check-avxvnni check-includes check-kinds oracle networks fuzz fuzzers bench limits soak paper figure clean packages run-demo run-paper run-figure
+.PHONY: all help demo darknet check test test-full golden golden-write run-check run-test run-full check-fresh check-latency check-predictor check-search check-asan check-valgrind check-avxvnni check-includes check-kinds oracle networks planners fuzz fuzzers bench limits soak paper figure clean packages run-planners run-demo run-paper run-figure
 
 all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
 
@@ -251,6 +251,11 @@ $(BUILD)/swap_cost: $(call objects,experiments/swap_cost.c)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(if $(filter 1,$(STATIC)),-static) -o $@ $^
 
+# What planners need of a network, and what becomes of their plans (experiments/planners).
+$(BUILD)/lay_plans: $(call objects,$(wildcard experiments/planners/*.c)) $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
+
 # Plans of one network timed in turns, beside what the latency model says.
 $(BUILD)/time_plans: $(call objects,tests/search/time_plans.c) $(LIB)
 	$(call say,LD,$@)
@@ -261,7 +266,7 @@ packages:
 
 # Where make was not told how many at once: as many as there are CPUs.
 JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
-TESTED = all $(BUILD)/run_inference_dynamic $(BUILD)/launcher $(BUILD)/resident_peak $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden $(BUILD)/onnx_nodes $(BUILD)/packed_models
+TESTED = all $(BUILD)/lay_plans $(BUILD)/run_inference_dynamic $(BUILD)/launcher $(BUILD)/resident_peak $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden $(BUILD)/onnx_nodes $(BUILD)/packed_models
 
 check: ## before every commit: a sample of the unit tests, of kernels and command lines (a minute)
 	@$(MAKE) --no-print-directory $(JOBS) run-check
@@ -316,6 +321,13 @@ run-figure: all $(BUILD)/memory_limit $(BUILD)/swap_cost
 
 networks: ## networks of publications as ONNX files with random weights, and of 8 bits where the peers are there: BUILD/networks (NETWORKS='bert_tiny ...')
 	@BUILD=$(BUILD) ./experiments/networks/write_networks.py --int8 $(NETWORKS)
+
+planners: packages ## published planners of memory beside ours on sixteen networks: BUILD/networks, MAFAT_MODELS (PLANNERS='--only kws', '--help')
+	@./scripts/packages.sh packages-planners.txt
+	@$(MAKE) --no-print-directory run-planners
+
+run-planners: all $(BUILD)/lay_plans
+	@BUILD=$(BUILD) ./experiments/planners/run.py $(PLANNERS)
 
 check-latency: all $(BUILD)/time_plans ## how well latency is predicted, on random plans of real networks (LATENCY='--help')
 	@BUILD=$(BUILD) ./tests/search/check_latency.py $(LATENCY)
