@@ -68,7 +68,7 @@ WRITING   := runner/program/streams.c runner/program/unfinished.c
 PROGRAM   := $(wildcard runner/program/run_inference/*.c) runner/program/writer.c $(WRITING)
 MODULES   := $(filter-out %/run_inference.c,$(PROGRAM))
 ANNOTATOR := $(wildcard runner/program/annotate/*.c) $(WRITING)
-TESTS     := $(wildcard tests/unit/*.c tests/unit/*/*.c tests/support/*.c tests/kernels/*.c)
+TESTS     := $(wildcard tests/unit/*.c tests/unit/*/*.c tests/support/*.c tests/kernels/*.c) experiments/separable/copying.c
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/libmafat.a

@@ -1,6 +1,7 @@
 /* Bytes between a fast memory and the rest, beside what Daghero et al. (2024) print of six networks. */
 #include "predictor/transfers/transfers.h"
 
+#include "experiments/separable/copying.h"
 #include "tests/support/support.h"
 
 #include <check.h>
@@ -324,6 +325,79 @@ START_TEST(test_more_room_never_moves_more)
 }
 END_TEST
 
+/* ---- copies ---- */
+
+static void check_copies(const struct mafat_network *n, const struct mafat_transfers_options *o, const struct mafat_unit *u)
+{
+  struct copy_counters c = {0};
+  ck_assert_int_eq(copy_unit(&c, n, o, u), MAFAT_OK);
+  ck_assert_msg(!c.wrong, "layer %d, %s, %d: %s", u->layers[0], mafat_fused_name(u->how), u->extent, c.wrong ? c.wrong : "");
+  ck_assert_uint_eq(c.in, u->input_bytes);
+  ck_assert_uint_eq(c.out, u->output_bytes);
+  ck_assert_uint_eq(c.weights, u->weight_bytes);
+  ck_assert_uint_eq(c.most, u->room_bytes);
+}
+
+START_TEST(test_counters_are_the_formula)
+{
+  static const size_t sizes[] = {36700, 48 << 10, 65536, 256 << 10};
+  struct mafat_network *n = open_network(_i / 4);
+  struct mafat_transfers_options o = options_of(sizes[_i % 4]);
+  for (int fused = 0; fused < 2; fused++) {
+    struct mafat_transfers t;
+    int code = fused ? mafat_transfers_choose(&t, n, n->n_layers, &o, NULL) : mafat_transfers_unfused(&t, n, n->n_layers, &o);
+    ck_assert_int_eq(code, MAFAT_OK);
+    for (int u = 0; u < t.n; u++)
+      if (t.units[u].fits) check_copies(n, &o, &t.units[u]);
+    mafat_transfers_close(&t);
+  }
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* Every FD, of windows of 3 to 7 rows, strides, and maps whose sides no FD divides. */
+START_TEST(test_counters_are_the_formula_at_every_extent)
+{
+  int size = 3 + 2 * (_i % 3), stride = 1 + _i / 3 % 2, side = 7 + 4 * (_i / 6);
+  struct mafat_transfers_options o = options_of(1 << 20);
+  for (int how = MAFAT_FUSED_DW_PW_ROWS; how < MAFAT_N_FUSED; how++) {
+    begin(side, side + 2, 5);
+    if (how != MAFAT_FUSED_DW_PW_ROWS) convolution(7, 1, 1, 1);
+    int c = how == MAFAT_FUSED_DW_PW_ROWS ? 5 : 7;
+    convolution(c, size, stride, c);
+    if (how == MAFAT_FUSED_DW_PW_ROWS || how == MAFAT_FUSED_BOTTLENECK_ROWS) convolution(5, 1, 1, 1);
+    struct mafat_network *n = test_network(cfg);
+    for (int extent = 1; extent <= side; extent++) {
+      struct mafat_unit u = {.how = (enum mafat_fused)how, .layers = {0, 1, 2}, .n = n->n_layers, .extent = extent};
+      if (mafat_unit_count_at(&u, n, &o)) check_copies(n, &o, &u);
+    }
+    mafat_network_close(&n);
+  }
+}
+END_TEST
+
+/* A shortcut around keeps input rows, too. */
+START_TEST(test_counters_are_the_formula_around)
+{
+  int size = 3 + 2 * (_i % 3), side = 7 + 4 * (_i / 3);
+  struct mafat_transfers_options o = options_of(1 << 20);
+  begin(side, side + 2, 5);
+  convolution(5, 3, 1, 5);
+  convolution(20, 1, 1, 1);
+  convolution(20, size, 1, 20);
+  convolution(5, 1, 1, 1);
+  add("[shortcut]\nfrom=-4\nactivation=linear\n");
+  struct mafat_network *n = test_network(cfg);
+  for (int extent = 1; extent <= side; extent++) {
+    struct mafat_unit u = {.how = MAFAT_FUSED_BOTTLENECK_ROWS, .layers = {1, 2, 3, 4}, .n = 4, .extent = extent};
+    ck_assert(mafat_unit_can(&u, n));
+    if (mafat_unit_count_at(&u, n, &o)) check_copies(n, &o, &u);
+    else ck_assert_int_lt(extent, size);
+  }
+  mafat_network_close(&n);
+}
+END_TEST
+
 /* ---- plans ---- */
 
 START_TEST(test_a_plan_fuses_what_its_groups_say)
@@ -362,6 +436,9 @@ Suite *transfers_suite(void)
   tcase_add_test(tcase, test_the_smallest_window_may_have_no_room);
   tcase_add_loop_test(tcase, test_the_choice_is_the_least_of_all, 0, 20);
   tcase_add_loop_test(tcase, test_more_room_never_moves_more, 0, N_NETWORKS);
+  tcase_add_loop_test(tcase, test_counters_are_the_formula, 0, 4 * N_NETWORKS);
+  tcase_add_loop_test(tcase, test_counters_are_the_formula_at_every_extent, 0, 24);
+  tcase_add_loop_test(tcase, test_counters_are_the_formula_around, 0, 12);
   tcase_add_loop_test(tcase, test_a_plan_fuses_what_its_groups_say, 0, 2);
   suite_add_tcase(suite, tcase);
   return suite;
