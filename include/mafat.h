@@ -519,7 +519,22 @@ struct mafat_query_facts {
   const char *decode, *decode_sign; /* as of mafat_model_facts */
   bool least;            /* searched for as the least of maps and scratch */
   uint64_t n_weights;    /* that its layers multiply with: neither biases nor what normalizes */
+  const char *search;    /* that finds answers' plans, by name; NULL: a plan is given */
+  const char *searched;  /* what its plans are: "the best there is"; NULL, too */
+  bool one_plan;         /* of that search: the same for every budget */
 };
+
+/* What finds plans (mafat_model_options.search). */
+struct mafat_search_facts {
+  const char *name;      /* "best" */
+  const char *searched;  /* what its plans are: "the best there is" */
+  bool one_plan;         /* the same for every budget */
+  bool by_paper;         /* goes by the paper's predictor, and adds bias_bytes */
+  bool timed;            /* looks at plans for plan_seconds, where that is set */
+};
+
+/* Number `index` of them; the first is what is taken where none is named. MAFAT_EINVAL: no such one. */
+MAFAT_SIZED int mafat_search_describe(int index, struct mafat_search_facts *facts);
 
 /* weights_path: only what kind of file it is; NULL: Darknet's, or cfg_path itself, which is packed. options->picture:
  * NULL, an ordinary one is assumed, or floats where the network's channels are no picture's. Errors as of
@@ -682,6 +697,7 @@ MAFAT_API int mafat_query_open_sized(struct mafat_query **out, const char *cfg_p
                                      struct mafat_diagnostic *d);
 MAFAT_API void mafat_query_describe_sized(const struct mafat_query *query, struct mafat_query_facts *facts,
                                           size_t bytes);
+MAFAT_API int mafat_search_describe_sized(int index, struct mafat_search_facts *facts, size_t bytes);
 MAFAT_API int mafat_query_front_sized(const struct mafat_query *query, int index, struct mafat_front_facts *facts,
                                       size_t bytes);
 MAFAT_API int mafat_answer_layer_sized(const struct mafat_answer *answer, int layer, struct mafat_layer_facts *facts,
@@ -758,6 +774,11 @@ MAFAT_SIZED int mafat_query_open(struct mafat_query **out, const char *cfg_path,
 MAFAT_SIZED void mafat_query_describe(const struct mafat_query *query, struct mafat_query_facts *facts)
 {
   mafat_query_describe_sized(query, facts, sizeof *facts);
+}
+
+MAFAT_SIZED int mafat_search_describe(int index, struct mafat_search_facts *facts)
+{
+  return mafat_search_describe_sized(index, facts, sizeof *facts);
 }
 
 MAFAT_SIZED int mafat_query_front(const struct mafat_query *query, int index, struct mafat_front_facts *facts)

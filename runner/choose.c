@@ -88,7 +88,7 @@ static size_t own_bytes(void)
   return all > code ? all - code : 0;
 }
 
-int mafat_choose_search(struct mafat_front **front, const struct mafat_search_request *search,
+int mafat_choose_search(struct mafat_front **front, const struct mafat_search *by, const struct mafat_search_request *search,
                         struct mafat_search_traces *traces, struct mafat_diagnostic *d)
 {
   size_t before = own_bytes();
@@ -97,7 +97,7 @@ int mafat_choose_search(struct mafat_front **front, const struct mafat_search_re
   running.opening_bytes = running.program_bytes = 0;
   struct mafat_search_request request = *search;
   request.around = &running;
-  int code = mafat_search_front(front, &request, d);
+  int code = by->find(front, &request, d);
   if (code) return code;
   mafat_process_trim_heap();
   /* The front is not there any more when a plan runs. */
@@ -117,12 +117,12 @@ int mafat_choose_search(struct mafat_front **front, const struct mafat_search_re
   return MAFAT_OK;
 }
 
-static int take_best(struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
+static int take_found(struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
 {
   struct mafat_front *made = NULL;
   c->traces = r->traces;
-  bool known = r->front && !r->search.least;
-  int code = known ? MAFAT_OK : mafat_choose_search(&made, &r->search, &c->traces, d);
+  bool known = r->front && r->by == mafat_search_at(0);
+  int code = known ? MAFAT_OK : mafat_choose_search(&made, r->by, &r->search, &c->traces, d);
   if (code) return code;
   const struct mafat_front *front = known ? r->front : made;
   const struct mafat_candidate *found = mafat_front_within(front, r->budget_bytes);
@@ -138,14 +138,6 @@ static int take_greedy(struct mafat_choice *c, const struct mafat_choice_request
   int code = mafat_search_greedy(&greedy, r->search.network, r->search.n_layers, r->budget_bytes, r->bias_bytes, d);
   struct mafat_spec spec = mafat_greedy_spec(&greedy);
   return code ? code : take_spec(c, r, &spec, d);
-}
-
-static int find_search(struct mafat_choice_request *r, const char *name, struct mafat_diagnostic *d)
-{
-  r->greedy = name && strcmp(name, "greedy") == 0;
-  r->search.least = name && strcmp(name, "least") == 0;
-  if (!name || r->greedy || r->search.least || strcmp(name, "best") == 0) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EINVAL, "expected a search (best, least, greedy), found %.60s", name);
 }
 
 int mafat_choose_network(struct mafat_network **network, int *n_layers, const char *cfg,
@@ -199,26 +191,22 @@ int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_bas
                  .plan_seconds = o->plan_seconds, .most_threads = o->threads ? 0 : processors()},
       .plan = o->plan, .bias_bytes = o->bias_bytes,
       .budget_bytes = budget.bytes, .budget_source = budget.source, .best_effort = o->best_effort};
-  return find_search(r, o->search, d);
+  return mafat_search_named(&r->by, o->search, d);
 }
 
 int mafat_choose(struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
 {
   memset(c, 0, sizeof *c);
-  int code = r->plan ? take_text(c, r, d) : r->greedy ? take_greedy(c, r, d) : take_best(c, r, d);
+  int code = r->plan ? take_text(c, r, d) : r->by->by_paper ? take_greedy(c, r, d) : take_found(c, r, d);
   return code || c->fits || r->best_effort ? code : mafat_choice_refuse(c, r, d);
 }
 
 int mafat_choice_refuse(const struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
 {
-  const char *searched = r->plan            ? ""
-                         : r->greedy        ? "; it is what --search greedy takes"
-                         : r->search.least  ? "; it is what --search least takes, which keeps all weights"
-                                            : "; no plan needs less";
   size_t charge = c->prediction.charge_bytes;
   bool reserved = charge < SIZE_MAX && charge - c->prediction.reserve <= r->budget_bytes;
-  return mafat_fail(d, MAFAT_ELIMIT, "does not fit: plan %.160s needs %zu bytes, the budget (%s) is %zu bytes%s%s",
-                    c->text, charge, r->budget_source, r->budget_bytes, searched,
+  return mafat_fail(d, MAFAT_ELIMIT, "does not fit: plan %.160s needs %zu bytes, the budget (%s) is %zu bytes%s%s%s",
+                    c->text, charge, r->budget_source, r->budget_bytes, r->plan ? "" : "; ", r->plan ? "" : r->by->unfit,
                     reserved ? "; it would without its reserve" : "");
 }
 

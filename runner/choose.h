@@ -6,7 +6,7 @@
 #include "include/mafat.h"
 #include "predictor/cost/latency.h"
 #include "runner/weights/weights.h"
-#include "search/best.h"
+#include "search/searches.h"
 
 enum { MAFAT_PLAN_TEXT = 8192 };
 
@@ -19,9 +19,9 @@ struct mafat_search_traces {
 struct mafat_choice_request {
   struct mafat_search_request search;
   const char *plan;       /* NULL: search */
-  bool greedy;            /* search: the paper's, by the paper's predictor */
-  size_t bias_bytes;      /* of that predictor */
-  const struct mafat_front *front; /* of mafat_choose_search, where that is known; NULL: it is searched */
+  const struct mafat_search *by; /* the search, where there is no plan */
+  size_t bias_bytes;      /* by_paper: of the paper's predictor */
+  const struct mafat_front *front; /* of mafat_choose_search by the best, where that is known; NULL: it is searched */
   struct mafat_search_traces traces; /* of that search */
   size_t budget_bytes;
   const char *budget_source; /* for messages: "cgroup limit" */
@@ -58,15 +58,15 @@ int mafat_choose_prepare(struct mafat_choice_request *request, struct mafat_choi
                          const struct mafat_model_options *o, const struct mafat_weights_kind *kind, const char *cpu,
                          struct mafat_diagnostic *d);
 
-/* The front of the best search, with its traces in the charges of all plans: searching leaves holes in the heap, and
- * no plan costs less than its own search. Errors: best.h. */
-int mafat_choose_search(struct mafat_front **front, const struct mafat_search_request *search,
+/* The front of a search, which is not by_paper, with its traces in the charges of all plans: searching leaves holes in the
+ * heap, and no plan costs less than its own search. Errors: best.h. */
+int mafat_choose_search(struct mafat_front **front, const struct mafat_search *by, const struct mafat_search_request *search,
                         struct mafat_search_traces *traces, struct mafat_diagnostic *d);
 /* Adds them to what a prediction is made with. */
 void mafat_choose_add_traces(struct mafat_surroundings *around, const struct mafat_search_traces *traces);
 
 /* Where a given plan, or the greedy search's, does not fit with algorithms chosen
- * by layer, it is made with direct convolution; the best search has its own choice of them.
+ * by layer, it is made with direct convolution; the other searches have their own choice of them.
  * MAFAT_ELIMIT when it does not fit: the message names the bytes and the plan. The
  * choice is to be closed even then. Others: what plans, layouts and searches give. */
 int mafat_choose(struct mafat_choice *choice, const struct mafat_choice_request *request,

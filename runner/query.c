@@ -69,9 +69,8 @@ static int find_front(struct mafat_query *q, struct mafat_diagnostic *d)
   s->options = &q->basis.options;
   s->calibration = &q->basis.calibration;
   s->around = &q->around;
-  struct mafat_search_request best = *s;
-  best.least = false; /* what may be had, whatever is taken */
-  int code = mafat_choose_search(&q->front, &best, &q->request.traces, d);
+  /* By the best: what may be had, whatever is taken. */
+  int code = mafat_choose_search(&q->front, mafat_search_at(0), s, &q->request.traces, d);
   if (code) return code;
   q->request.front = q->front;
   return write_front(q, d);
@@ -213,7 +212,7 @@ void mafat_query_describe_sized(const struct mafat_query *q, struct mafat_query_
       .floats_only = q->floats_only,
       .picture_assumed = q->picture_assumed,
       .plan_given = q->plan != NULL,
-      .greedy = q->request.greedy,
+      .greedy = q->request.by->by_paper,
       .threads = q->threads,
       .bias_bytes = q->request.bias_bytes,
       .n_front = q->front->n,
@@ -223,9 +222,21 @@ void mafat_query_describe_sized(const struct mafat_query *q, struct mafat_query_
       .picture = mafat_facts_picture(&q->picture),
       .decode = mafat_head_name(q->network),
       .decode_sign = mafat_head_name(q->network) ? q->network->decoded.sign : NULL,
-      .least = q->request.search.least,
-      .n_weights = count_weights(q)};
+      .least = strcmp(q->request.by->name, "least") == 0,
+      .n_weights = count_weights(q),
+      .search = q->plan ? NULL : q->request.by->name,
+      .searched = q->plan ? NULL : q->request.by->finds,
+      .one_plan = q->request.by->one_plan};
   mafat_sized_give(out, bytes, &f, sizeof f);
+}
+
+int mafat_search_describe_sized(int index, struct mafat_search_facts *out, size_t bytes)
+{
+  const struct mafat_search *s = mafat_search_at(index);
+  if (!s) return MAFAT_EINVAL;
+  const struct mafat_search_facts f = {s->name, s->finds, s->one_plan, s->by_paper, s->timed};
+  mafat_sized_give(out, bytes, &f, sizeof f);
+  return MAFAT_OK;
 }
 
 /* ---- many budgets ---- */
@@ -253,7 +264,7 @@ static size_t quarter_from(size_t bytes)
 int mafat_query_budgets(const struct mafat_query *q, size_t *budgets, int room)
 {
   int n = 0;
-  if (q->request.greedy) {
+  if (q->request.by->by_paper) {
     for (; n < room && n < (int)(sizeof paper_budgets / sizeof *paper_budgets); n++)
       budgets[n] = (size_t)paper_budgets[n] << 20;
     return n;

@@ -3,8 +3,9 @@
 
 enum {
   /* Outputs in a tile: as many sums as hide the latency of a multiply-add, beside five weights
-   * and an input in the registers. */
+   * and an input in the registers. Of 10, 20, 26 columns a few wider tiles leave no rest. */
   DEPTHWISE_PIXELS = 8,
+  DEPTHWISE_MOST = 10,
   DEPTHWISE_SIZE = 5, /* of the usual windows, at most */
   DEPTHWISE_VECTORS = VECTOR_MANY_REGISTERS ? 2 : 1 /* of a usual window's tile: they share its addresses */
 };
@@ -16,13 +17,13 @@ INLINE void finish_outputs(const struct mafat_depthwise_call *c, int row, int co
 #pragma GCC unroll 2
   for (int i = 0; i < NV; i++) {
     const vec scale = vec_load_n(c->scale + v + i * VECTOR_LANES, n), bias = vec_load_n(c->bias + v + i * VECTOR_LANES, n);
-#pragma GCC unroll 8
+#pragma GCC unroll 10
     for (int p = 0; p < P; p++) sum[p * NV + i] = vec_madd(sum[p * NV + i], scale, bias);
   }
   activate_vectors(sum, P * NV, &c->activation);
   const size_t pixel = (size_t)c->out_pixel_floats;
   float *out = c->out[row] + (size_t)col * pixel + v;
-#pragma GCC unroll 8
+#pragma GCC unroll 10
   for (int p = 0; p < P; p++, out += pixel) {
     if (NV > 1) OPAQUE(out);
 #pragma GCC unroll 2
@@ -38,14 +39,14 @@ INLINE void depthwise_tile(const struct mafat_depthwise_call *c, int row, int co
   const size_t in_pixel = (size_t)c->in_pixel_floats, step = in_pixel * (size_t)x_taps.stride;
   const size_t apart = in_pixel * (size_t)x_taps.dilation;
   const float *w = c->weights + v;
-  vec sum[DEPTHWISE_PIXELS];
-#pragma GCC unroll 8
+  vec sum[DEPTHWISE_MOST];
+#pragma GCC unroll 10
   for (int p = 0; p < P; p++) sum[p] = vec_all(0.0f);
   for (int ky = 0; ky < y_taps.size; ky++) {
     const float *in = c->rows[row * y_taps.stride + ky * y_taps.dilation] + (size_t)col * step + v;
     for (int kx = 0; kx < x_taps.size; kx++, w += c->width, in += apart) {
       vec weight = vec_load_n(w, n);
-#pragma GCC unroll 8
+#pragma GCC unroll 10
       for (int p = 0; p < P; p++) sum[p] = vec_madd(vec_load_n(in + (size_t)p * step, n), weight, sum[p]);
     }
   }
@@ -64,7 +65,7 @@ INLINE void depthwise_taps(vec *sum, const char *in, size_t pixel, const float *
 #pragma GCC unroll 2
     for (int v = 0; v < NV; v++) weights[kx * NV + v] = vec_load_n(w + v * VECTOR_LANES, n);
   }
-#pragma GCC unroll 19
+#pragma GCC unroll 21
   for (int i = 0; i < (P - 1) * STRIDE + SIZE; i++, in += pixel) {
     if (NV > 1) OPAQUE(in);
 #pragma GCC unroll 2
@@ -87,8 +88,8 @@ INLINE void depthwise_tile_usual(const struct mafat_depthwise_call *c, int row, 
   const struct mafat_taps y = c->window.y;
   const size_t pixel = (size_t)c->in_pixel_floats * sizeof(float), width = (size_t)c->width;
   const float *const *rows = c->rows + row * y.stride, *w = c->weights + v;
-  vec sum[DEPTHWISE_PIXELS * DEPTHWISE_VECTORS];
-#pragma GCC unroll 16
+  vec sum[DEPTHWISE_MOST * DEPTHWISE_VECTORS];
+#pragma GCC unroll 20
   for (int i = 0; i < P * NV; i++) sum[i] = vec_all(0.0f);
 #pragma GCC unroll 5
   for (int ky = 0; ky < SIZE; ky++, w += SIZE * width)
@@ -105,19 +106,47 @@ INLINE void depthwise_outputs(const struct mafat_depthwise_call *c, int row, int
   else depthwise_tile(c, row, col, v, n, P);
 }
 
-/* A row for NV vectors of n channels each. */
-INLINE void depthwise_row(const struct mafat_depthwise_call *c, int row, int v, const int n, const int NV,
+/* Tiles of the most pixels with which a row of columns takes the fewest tiles, the last of which may begin before the one
+ * before it ends. */
+static int widest_tiles(int n_cols)
+{
+  int best = 0, fewest = mafat_divide_up(n_cols, DEPTHWISE_PIXELS);
+  for (int most = 1; most * DEPTHWISE_MOST <= n_cols; most++) {
+    const int n_tiles = most + mafat_divide_up(n_cols - most * DEPTHWISE_MOST, DEPTHWISE_PIXELS);
+    if (n_tiles >= fewest) continue;
+    fewest = n_tiles;
+    best = most;
+  }
+  return best;
+}
+
+/* Outputs from column `col` on in tiles of P, the last of which may compute some again: sums of one or two would wait for
+ * each other for as long. Returns where it came to. */
+INLINE int depthwise_tiles(const struct mafat_depthwise_call *c, int row, int col, int v, const int n, const int P,
+                           const int NV, const int SIZE, const int STRIDE)
+{
+  const int end = c->n_cols - P;
+  for (; col <= end; col += P) depthwise_outputs(c, row, col, v, n, P, NV, SIZE, STRIDE);
+  if (end < 0 || col == c->n_cols) return col;
+  depthwise_outputs(c, row, end, v, n, P, NV, SIZE, STRIDE);
+  return c->n_cols;
+}
+
+/* A row for NV vectors of n channels each, of which `most` tiles are of the most pixels. */
+INLINE void depthwise_row(const struct mafat_depthwise_call *c, int row, int v, const int n, int most, const int NV,
                           const int SIZE, const int STRIDE)
 {
   int col = 0;
   /* Parts of a vector are rare: less code for them. */
-  if (n == VECTOR_LANES)
-    for (; col + DEPTHWISE_PIXELS <= c->n_cols; col += DEPTHWISE_PIXELS)
-      depthwise_outputs(c, row, col, v, n, DEPTHWISE_PIXELS, NV, SIZE, STRIDE);
-  for (; col + 4 <= c->n_cols; col += 4) depthwise_outputs(c, row, col, v, n, 4, NV, SIZE, STRIDE);
-  if (n == VECTOR_LANES)
-    for (; col + 2 <= c->n_cols; col += 2) depthwise_outputs(c, row, col, v, n, 2, NV, SIZE, STRIDE);
-  for (; col < c->n_cols; col++) depthwise_outputs(c, row, col, v, n, 1, NV, SIZE, STRIDE);
+  if (n == VECTOR_LANES) {
+    if (SIZE)
+      for (; most > 0; most--, col += DEPTHWISE_MOST)
+        depthwise_outputs(c, row, col, v, n, DEPTHWISE_MOST, NV, SIZE, STRIDE);
+    col = depthwise_tiles(c, row, col, v, n, DEPTHWISE_PIXELS, NV, SIZE, STRIDE);
+  }
+  col = depthwise_tiles(c, row, col, v, n, 4, NV, SIZE, STRIDE);
+  if (n == VECTOR_LANES) col = depthwise_tiles(c, row, col, v, n, 2, NV, SIZE, STRIDE);
+  depthwise_tiles(c, row, col, v, n, 1, NV, SIZE, STRIDE);
 }
 
 /* Of a window that is usual, its size; else 0. */
@@ -128,14 +157,14 @@ static int usual_size(const struct mafat_window *w)
   return (x.size == 3 && x.stride <= 2) || (x.size == 5 && x.stride == 1) ? x.size : 0;
 }
 
-INLINE void depthwise_vectors(const struct mafat_depthwise_call *c, int row, int v, const int n, const int NV,
+INLINE void depthwise_vectors(const struct mafat_depthwise_call *c, int row, int v, const int n, int most, const int NV,
                               const int usual)
 {
   const int stride = c->window.x.stride;
-  if (usual == 3 && stride == 1) depthwise_row(c, row, v, n, NV, 3, 1);
-  else if (usual == 3) depthwise_row(c, row, v, n, NV, 3, 2);
-  else if (usual == 5 && n == VECTOR_LANES) depthwise_row(c, row, v, n, NV, 5, 1);
-  else if (NV == 1) depthwise_row(c, row, v, n, 1, 0, 0);
+  if (usual == 3 && stride == 1) depthwise_row(c, row, v, n, most, NV, 3, 1);
+  else if (usual == 3) depthwise_row(c, row, v, n, most, NV, 3, 2);
+  else if (usual == 5 && n == VECTOR_LANES) depthwise_row(c, row, v, n, most, NV, 5, 1);
+  else if (NV == 1) depthwise_row(c, row, v, n, most, 1, 0, 0);
 }
 
 static void depthwise(const struct mafat_depthwise_call *c)
@@ -150,14 +179,14 @@ static void depthwise(const struct mafat_depthwise_call *c)
   call.activation = general_activation(c->activation);
   c = &call;
   OPAQUE(c); /* or the compiler makes every loop once for each activation */
-  const int usual = usual_size(&c->window);
+  const int usual = usual_size(&c->window), most = usual ? widest_tiles(c->n_cols) : 0;
   /* Row by row: the next vector finds the row's input in the first-level cache. */
   for (int row = 0; row < c->n_rows; row++)
     for (int v = 0, n; v < c->n_channels; v += n) {
       const int left = c->n_channels - v, vectors = usual ? mafat_min(DEPTHWISE_VECTORS, left / VECTOR_LANES) : 1;
       n = mafat_max(vectors, 1) * VECTOR_LANES;
-      if (vectors > 1) depthwise_vectors(c, row, v, VECTOR_LANES, DEPTHWISE_VECTORS, usual);
-      else if (left >= VECTOR_LANES) depthwise_vectors(c, row, v, VECTOR_LANES, 1, usual);
-      else depthwise_vectors(c, row, v, left, 1, usual);
+      if (vectors > 1) depthwise_vectors(c, row, v, VECTOR_LANES, most, DEPTHWISE_VECTORS, usual);
+      else if (left >= VECTOR_LANES) depthwise_vectors(c, row, v, VECTOR_LANES, most, 1, usual);
+      else depthwise_vectors(c, row, v, left, 0, 1, usual);
     }
 }

@@ -36,11 +36,11 @@ INLINE void activate_usual(vec *y, const int n, const struct mafat_activating *a
 {
   if (a->kind == MAFAT_SLOPED) {
     const vec slope = vec_all(a->a);
-#pragma GCC unroll 16
+#pragma GCC unroll 20
     for (int i = 0; i < n; i++) y[i] = vec_larger(y[i], vec_mul(y[i], slope));
   } else if (a->kind == MAFAT_CLIP) {
     const vec least = vec_all(a->a), most = vec_all(a->b);
-#pragma GCC unroll 16
+#pragma GCC unroll 20
     for (int i = 0; i < n; i++) y[i] = vec_min(vec_max(y[i], least), most);
   }
 }
@@ -51,11 +51,11 @@ INLINE void activate_vectors(vec *y, const int n, const struct mafat_activating 
     activate_usual(y, n, a);
     return;
   }
-  float floats[16 * VECTOR_LANES];
-#pragma GCC unroll 16
+  float floats[20 * VECTOR_LANES];
+#pragma GCC unroll 20
   for (int i = 0; i < n; i++) vec_store(floats + i * VECTOR_LANES, y[i]);
   activate_floats(floats, n * VECTOR_LANES, a);
-#pragma GCC unroll 16
+#pragma GCC unroll 20
   for (int i = 0; i < n; i++) y[i] = vec_load(floats + i * VECTOR_LANES);
 }
 

@@ -39,7 +39,7 @@ static void put_question(const struct mafat_question *q, const struct mafat_plan
   mafat_picture_json(f->floats_only ? NULL : &f->picture, w);
   mafat_json_count(w, "threads", p->threads);
   mafat_json_string(w, "cpu", f->cpu);
-  mafat_json_string(w, "search", f->plan_given ? NULL : f->greedy ? "greedy" : f->least ? "least" : "best");
+  mafat_json_string(w, "search", f->search);
 }
 
 static void put_breakdown(const struct mafat_question *q, const struct mafat_plan_facts *p, struct mafat_writer *w)

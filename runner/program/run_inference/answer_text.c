@@ -56,18 +56,17 @@ static void put_question(const struct mafat_question *q, struct mafat_writer *w)
 }
 
 /* An arena's bytes are told where they are what was asked for: they may be kilobytes of megabytes. */
-static const char *who_chose(const struct mafat_question *q, const struct mafat_plan_facts *p, char text[48])
+static const char *who_chose(const struct mafat_question *q, const struct mafat_plan_facts *p, char text[64])
 {
-  if (q->facts.least && !q->facts.plan_given) {
-    snprintf(text, 48, "the least arena, %zu bytes", p->arena_bytes);
-    return text;
-  }
-  return q->facts.plan_given ? "given" : q->facts.greedy ? "the paper's greedy search" : "the best there is";
+  if (!q->facts.search) return "given";
+  if (!q->facts.one_plan) return q->facts.searched;
+  snprintf(text, 64, "%.32s, %zu bytes", q->facts.searched, p->arena_bytes);
+  return text;
 }
 
 static void put_plan(const struct mafat_question *q, const struct mafat_plan_facts *p, struct mafat_writer *w)
 {
-  char text[192], chosen[48];
+  char text[192], chosen[64];
   put_label(w, "plan");
   mafat_writer_put(w, p->text);
   snprintf(text, sizeof text, "\n%*s(%s; %s, %d thread%s, kernels %s)\n", LABEL_WIDTH, "", who_chose(q, p, chosen),

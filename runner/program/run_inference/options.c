@@ -71,7 +71,7 @@ enum {
   OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU, OPTION_PREDICT, OPTION_PREDICTOR, OPTION_BIAS, OPTION_SWEEP,
   OPTION_PARETO, OPTION_MAP, OPTION_CALIBRATE, OPTION_INPUT, OPTION_CONSTANT, OPTION_DUMP, OPTION_MARKS, OPTION_REPEAT,
   OPTION_NAMES, OPTION_THRESH, OPTION_NMS, OPTION_BOXES, OPTION_JSON, OPTION_REPORT, OPTION_BEST_EFFORT, OPTION_QUIET,
-  OPTION_VERSION, OPTION_HELP, OPTION_END
+  OPTION_SANDBOX, OPTION_VERSION, OPTION_HELP, OPTION_END
 };
 
 static const struct option long_options[] = {
@@ -113,13 +113,14 @@ static const struct option long_options[] = {
     {"report", no_argument, NULL, OPTION_REPORT},
     {"best-effort", no_argument, NULL, OPTION_BEST_EFFORT},
     {"quiet", no_argument, NULL, OPTION_QUIET},
+    {"sandbox", required_argument, NULL, OPTION_SANDBOX},
     {"version", no_argument, NULL, OPTION_VERSION},
     {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
 };
 
-static const char *const searches[] = {"best", "least", "greedy", NULL}, *const predictors[] = {"exact", "paper", NULL},
-                  *const locks[] = {"auto", "on", "off", NULL},
+static const char *const predictors[] = {"exact", "paper", NULL},
+                  *const whens[] = {"auto", "on", "off", NULL},
                   *const forks[] = {"auto", "darknet", "alexeyab", NULL},
                   *const scalings[] = {"exact", "fast", NULL}, *const channels[] = {"rgb", "bgr", "gray", NULL},
                   *const fits[] = {"stretch", "letterbox", "corner", "crop", NULL},
@@ -128,14 +129,25 @@ static const char *const searches[] = {"best", "least", "greedy", NULL}, *const 
                   *const algorithms[] = {"auto", "direct", "winograd", "winograd-large", NULL},
                   *const levels[] = {"portable", "avx2", "avx512", "neon", NULL};
 
+/* "best, least or greedy" */
+static const char *searches_expected(void)
+{
+  static char text[128];
+  struct mafat_search_facts f, next;
+  int n = 0;
+  for (int i = 0; mafat_search_describe(i, &f) == MAFAT_OK && n < (int)sizeof text; i++)
+    n += snprintf(text + n, sizeof text - (size_t)n, "%s%s", i == 0 ? "" : mafat_search_describe(i + 1, &next) == MAFAT_OK ? ", " : " or ", f.name);
+  return text;
+}
+
 /* What those with a value expect that does not take any. */
 static const char *expected(int option)
 {
   switch (option) {
   case OPTION_MEMORY: return "a size like 64M, 16384K or bytes";
   case OPTION_RESERVE: return "0 or a size like 512K";
-  case OPTION_LOCK: return "auto, on or off";
-  case OPTION_SEARCH: return "best, least or greedy";
+  case OPTION_LOCK: case OPTION_SANDBOX: return "auto, on or off";
+  case OPTION_SEARCH: return searches_expected();
   case OPTION_PLAN_TIME: return "seconds, such as 0.5 or 60";
   case OPTION_LAYERS: return "a number from 1 on";
   case OPTION_FORK: return "auto, darknet or alexeyab";
@@ -166,6 +178,21 @@ static bool read_word(const char *const *words, const char **word)
   *word = optarg;
   while (*words && strcmp(optarg, *words) != 0) words++;
   return *words != NULL;
+}
+
+/* False: there is none of that name; NULL: what is taken where none is named. */
+static bool find_search(const char *name, struct mafat_search_facts *f)
+{
+  for (int i = 0; mafat_search_describe(i, f) == MAFAT_OK; i++)
+    if (!name || strcmp(f->name, name) == 0) return true;
+  return false;
+}
+
+static bool read_search(const char **name)
+{
+  struct mafat_search_facts f;
+  *name = optarg;
+  return find_search(optarg, &f);
 }
 
 static bool read_size_or_none(size_t *bytes)
@@ -255,9 +282,10 @@ static bool read_option(struct mafat_options *o, int option)
   switch (option) {
   case OPTION_MEMORY: return mafat_options_size(optarg, &o->memory_bytes);
   case OPTION_RESERVE: return read_size_or_none(&o->reserve_bytes);
-  case OPTION_LOCK: return read_word(locks, &o->lock);
+  case OPTION_LOCK: return read_word(whens, &o->lock);
+  case OPTION_SANDBOX: return read_word(whens, &o->sandbox);
   case OPTION_PLAN: o->plan = optarg; return true;
-  case OPTION_SEARCH: return read_word(searches, &o->search);
+  case OPTION_SEARCH: return read_search(&o->search);
   case OPTION_PLAN_TIME: return read_seconds(optarg, &o->plan_seconds);
   case OPTION_LAYERS: return read_count(optarg, &o->layers);
   case OPTION_FORK: return read_word(forks, &o->fork);
@@ -334,21 +362,21 @@ static int check_together(const struct mafat_options *o, const bool *given, stru
     if (GIVEN(exclusions[i].one) && GIVEN(exclusions[i].other))
       return mafat_fail(d, MAFAT_EINVAL, "--%s makes no sense with --%s: %s", option_name(exclusions[i].one),
                         option_name(exclusions[i].other), exclusions[i].why);
-  bool greedy = o->search && strcmp(o->search, "greedy") == 0;
+  struct mafat_search_facts search;
+  find_search(o->search, &search);
   if (o->map && !o->predict) return mafat_fail(d, MAFAT_EINVAL, "--map expects --predict");
   if ((o->sweep || o->pareto) && !o->predict)
     return mafat_fail(d, MAFAT_EINVAL, "--%s expects --predict", o->sweep ? "sweep" : "pareto");
-  bool least = o->search && strcmp(o->search, "least") == 0;
-  if (greedy && o->plan_seconds > 0)
-    return mafat_fail(d, MAFAT_EINVAL, "--plan-time makes no sense with --search greedy: it tries a few plans, whatever the time");
-  if (o->pareto && (greedy || least))
-    return mafat_fail(d, MAFAT_EINVAL, "--pareto makes no sense with --search %s: it lists the best plans", o->search);
-  if (o->sweep && least)
-    return mafat_fail(d, MAFAT_EINVAL, "--sweep makes no sense with --search least: it is one plan for all budgets");
-  if (o->paper && !greedy && !(o->predict && o->plan))
+  if (!search.timed && o->plan_seconds > 0)
+    return mafat_fail(d, MAFAT_EINVAL, "--plan-time makes no sense with --search %s: it tries a few plans, whatever the time", search.name);
+  if (o->pareto && (search.by_paper || search.one_plan))
+    return mafat_fail(d, MAFAT_EINVAL, "--pareto makes no sense with --search %s: it lists the best plans", search.name);
+  if (o->sweep && search.one_plan)
+    return mafat_fail(d, MAFAT_EINVAL, "--sweep makes no sense with --search %s: it is one plan for all budgets", search.name);
+  if (o->paper && !search.by_paper && !(o->predict && o->plan))
     return mafat_fail(d, MAFAT_EINVAL,
                       "--predictor paper knows tiles only: it expects --search greedy, or --predict and --plan");
-  if (GIVEN(OPTION_BIAS) && !o->paper && !greedy)
+  if (GIVEN(OPTION_BIAS) && !o->paper && !search.by_paper)
     return mafat_fail(d, MAFAT_EINVAL, "--bias expects --predictor paper or --search greedy");
 #undef GIVEN
   return MAFAT_OK;

@@ -94,6 +94,34 @@ START_TEST(test_an_answer_says_whether_it_fits)
 }
 END_TEST
 
+START_TEST(test_every_search_is_listed_and_finds_a_plan)
+{
+  struct mafat_search_facts f;
+  struct mafat_query_facts facts;
+  struct mafat_plan_facts plan;
+  struct mafat_answer *a;
+  struct mafat_diagnostic d;
+  int n = 0;
+  for (; mafat_search_describe(n, &f) == MAFAT_OK; n++) {
+    struct mafat_model_options options;
+    mafat_model_defaults(&options);
+    options.search = f.name;
+    struct mafat_query *q = api_open_query(api_detector, &options);
+    mafat_query_describe(q, &facts);
+    ck_assert_str_eq(facts.search, f.name);
+    ck_assert_str_eq(facts.searched, f.searched);
+    ck_assert(facts.greedy == f.by_paper && facts.one_plan == f.one_plan);
+    ck_assert_msg(mafat_query_answer(&a, q, 0, &d) == MAFAT_OK, "%s: %s", f.name, d.text);
+    mafat_answer_describe(a, &plan);
+    ck_assert(plan.text[0] != '\0');
+    mafat_answer_close(&a);
+    mafat_query_close(&q);
+  }
+  ck_assert_int_ge(n, 3);
+  ck_assert_int_eq(mafat_search_describe(-1, &f), MAFAT_EINVAL);
+}
+END_TEST
+
 START_TEST(test_budgets_rise)
 {
   struct mafat_model_options options;
@@ -310,6 +338,7 @@ Suite *api_queries_suite(void)
   tcase_add_test(queries, test_a_query_knows_what_it_assumed);
   tcase_add_test(queries, test_the_front_trades_bytes_for_milliseconds);
   tcase_add_test(queries, test_an_answer_says_whether_it_fits);
+  tcase_add_test(queries, test_every_search_is_listed_and_finds_a_plan);
   tcase_add_test(queries, test_budgets_rise);
   tcase_add_test(queries, test_a_query_of_smaller_weights);
   tcase_add_test(queries, test_the_paper_knows_tiles_only);

@@ -1,0 +1,37 @@
+#include "search/searches.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "search/best.h"
+
+static int find_least(struct mafat_front **out, const struct mafat_search_request *request, struct mafat_diagnostic *d)
+{
+  struct mafat_search_request least = *request;
+  least.least = true;
+  return mafat_search_front(out, &least, d);
+}
+
+static const struct mafat_search searches[] = {
+    {.name = "best", .finds = "the best there is", .unfit = "no plan needs less", .timed = true, .find = mafat_search_front},
+    {.name = "least", .finds = "the least arena", .unfit = "it is what --search least takes, which keeps all weights", .one_plan = true,
+     .timed = true, .find = find_least},
+    {.name = "greedy", .finds = "the paper's greedy search", .unfit = "it is what --search greedy takes", .by_paper = true},
+};
+
+enum { N_SEARCHES = sizeof searches / sizeof *searches };
+
+const struct mafat_search *mafat_search_at(int index) { return index >= 0 && index < N_SEARCHES ? &searches[index] : NULL; }
+
+int mafat_search_named(const struct mafat_search **search, const char *name, struct mafat_diagnostic *d)
+{
+  char names[128] = "";
+  size_t length = 0;
+  for (int i = 0; i < N_SEARCHES; i++) {
+    *search = &searches[i];
+    if (!name || strcmp(name, searches[i].name) == 0) return MAFAT_OK;
+    length += (size_t)snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "", searches[i].name);
+  }
+  *search = NULL;
+  return mafat_fail(d, MAFAT_EINVAL, "expected a search (%s), found %.60s", names, name);
+}
