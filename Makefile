@@ -77,7 +77,7 @@ SONAME := libmafat.so.0
 SHARED := $(BUILD)/$(SONAME)
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo darknet check test test-full golden golden-write run-check run-test run-full check-fresh check-latency check-predictor check-search check-asan check-valgrind check-includes check-kinds oracle networks fuzz fuzzers bench limits soak paper figure clean packages run-demo run-paper run-figure
+.PHONY: separable all help demo darknet check test test-full golden golden-write run-check run-test run-full check-fresh check-latency check-predictor check-search check-asan check-valgrind check-includes check-kinds oracle networks fuzz fuzzers bench limits soak paper figure clean packages run-demo run-paper run-figure
 
 all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
 
@@ -256,6 +256,11 @@ $(BUILD)/time_plans: $(call objects,tests/search/time_plans.c) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
 
+# Bytes between a fast memory and the rest, by formula and by copies.
+$(BUILD)/separable: $(call objects,$(wildcard experiments/separable/*.c)) $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
+
 packages:
 	@./scripts/packages.sh packages.txt
 
@@ -316,6 +321,9 @@ run-figure: all $(BUILD)/memory_limit $(BUILD)/swap_cost
 
 networks: ## networks of publications as ONNX files with random weights, and of 8 bits where the peers are there: BUILD/networks (NETWORKS='bert_tiny ...')
 	@BUILD=$(BUILD) ./experiments/networks/write_networks.py --int8 $(NETWORKS)
+
+separable: $(BUILD)/separable ## bytes between a fast memory of 64 KB and the rest, beside the published (after make networks; SEPARABLE='--help')
+	@BUILD=$(BUILD) ./experiments/separable/run.py $(SEPARABLE)
 
 check-latency: all $(BUILD)/time_plans ## how well latency is predicted, on random plans of real networks (LATENCY='--help')
 	@BUILD=$(BUILD) ./tests/search/check_latency.py $(LATENCY)
