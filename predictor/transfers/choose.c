@@ -188,7 +188,7 @@ int mafat_transfers_best_pairs(uint64_t *bytes, const struct mafat_network *n, i
 
 /* ---- of a plan ---- */
 
-static bool computes_together(const struct mafat_plan *plan, const struct mafat_unit *u)
+bool mafat_transfers_runs(const struct mafat_plan *plan, const struct mafat_unit *u)
 {
   if (u->how == MAFAT_FUSED_NONE) return true;
   if (u->how == MAFAT_FUSED_DW_PW_ROWS && plan->outer[u->layers[0]] == u->layers[1]) return true;
@@ -201,7 +201,7 @@ static bool computes_together(const struct mafat_plan *plan, const struct mafat_
 
 static double price_of_plan(const void *context, const struct mafat_unit *u)
 {
-  return computes_together(context, u) ? price_bytes(NULL, u) : INFINITY;
+  return mafat_transfers_runs(context, u) ? price_bytes(NULL, u) : INFINITY;
 }
 
 int mafat_transfers_of_plan(struct mafat_transfers *out, const struct mafat_network *n, const struct mafat_plan *plan,

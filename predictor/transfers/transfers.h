@@ -95,6 +95,8 @@ struct mafat_plan;
  * by rows; in groups that are split along channels, pairs by channels. What of it has no room is counted layer by layer. */
 int mafat_transfers_of_plan(struct mafat_transfers *out, const struct mafat_network *n, const struct mafat_plan *plan,
                             const struct mafat_transfers_options *o);
+/* Does the plan compute the unit's layers together? */
+bool mafat_transfers_runs(const struct mafat_plan *plan, const struct mafat_unit *u);
 void mafat_transfers_close(struct mafat_transfers *t);
 
 /* For each layer, the one that reads it alone, whose input it is; -1: there is none. (n_layers) */
