@@ -188,6 +188,15 @@ int mafat_transfers_best_pairs(uint64_t *bytes, const struct mafat_network *n, i
 
 /* ---- of a plan ---- */
 
+static bool splits_channels(const struct mafat_cut *cut, const struct mafat_unit *u)
+{
+  for (int i = 0; cut->kind == MAFAT_CUT_SPLIT && i < cut->as.split.n; i++) {
+    const struct mafat_split *s = &cut->as.split.list[i];
+    if (s->axis == MAFAT_ALONG_C && s->layers.begin <= u->layers[0] && u->layers[u->n - 1] < s->layers.end) return true;
+  }
+  return false;
+}
+
 bool mafat_transfers_runs(const struct mafat_plan *plan, const struct mafat_unit *u)
 {
   if (u->how == MAFAT_FUSED_NONE) return true;
@@ -195,7 +204,7 @@ bool mafat_transfers_runs(const struct mafat_plan *plan, const struct mafat_unit
   for (int i = 1; i < u->n; i++)
     if (plan->group_of[u->layers[i]] != plan->group_of[u->layers[0]]) return false;
   const struct mafat_cut *cut = &mafat_plan_group(plan, u->layers[0])->cut;
-  if (u->how == MAFAT_FUSED_PW_DW_CHANNELS) return cut->kind == MAFAT_CUT_SPLIT;
+  if (u->how == MAFAT_FUSED_PW_DW_CHANNELS) return splits_channels(cut, u);
   return cut->kind == MAFAT_CUT_ROWS;
 }
 

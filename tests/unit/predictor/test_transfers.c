@@ -405,6 +405,8 @@ START_TEST(test_a_plan_fuses_what_its_groups_say)
   static const struct { const char *plan; enum mafat_fused how[3]; int n; } cases[] = {
       {"1x1", {MAFAT_FUSED_NONE, MAFAT_FUSED_DW_PW_ROWS}, 2},
       {"rows2", {MAFAT_FUSED_BOTTLENECK_ROWS}, 1},
+      {"split(c3:0-1)/2/1x1", {MAFAT_FUSED_PW_DW_CHANNELS, MAFAT_FUSED_NONE}, 2},
+      {"split(h4:0-1)/2/1x1", {MAFAT_FUSED_NONE, MAFAT_FUSED_NONE, MAFAT_FUSED_NONE}, 3},
   };
   begin(32, 32, 8);
   convolution(48, 1, 1, 1);
@@ -439,7 +441,7 @@ Suite *transfers_suite(void)
   tcase_add_loop_test(tcase, test_counters_are_the_formula, 0, 4 * N_NETWORKS);
   tcase_add_loop_test(tcase, test_counters_are_the_formula_at_every_extent, 0, 24);
   tcase_add_loop_test(tcase, test_counters_are_the_formula_around, 0, 12);
-  tcase_add_loop_test(tcase, test_a_plan_fuses_what_its_groups_say, 0, 2);
+  tcase_add_loop_test(tcase, test_a_plan_fuses_what_its_groups_say, 0, 4);
   suite_add_tcase(suite, tcase);
   return suite;
 }
