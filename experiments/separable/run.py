@@ -44,9 +44,10 @@ def choices(networks, rounds):
     rows, units = [], []
     for name in networks:
         times = table(["--plan", "1x1", "--rounds", str(rounds), model(name)])[0]
+        rows_ms = table(["--plan", "rows4", "--rounds", str(rounds), "--alone", model(name)])[0]["today"]
         for fast in FAST:
             for row in table(LOGITS + ["--fast", str(fast), model(name)]):
-                rows.append({"network": name, "fast": fast, **row, "apart_ms": times["apart"], "today_ms": times["today"]})
+                rows.append({"network": name, "fast": fast, **row, "apart_ms": times["apart"], "today_ms": times["today"], "rows4_ms": rows_ms})
             units += [{"network": name, "fast": fast, **row} for row in table(LOGITS + ["--fast", str(fast), "--units", model(name)])]
     write("choices.csv", rows)
     write("units.csv", units)

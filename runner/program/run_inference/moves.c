@@ -14,7 +14,7 @@ static void add_unit(struct mafat_unit_facts *sum, const struct mafat_unit_facts
 static void put_line(struct mafat_writer *w, const char *layers, const char *how, const char *tiles, const struct mafat_unit_facts *u,
                      const char *note)
 {
-  char line[256];
+  char line[512];
   snprintf(line, sizeof line, "%-10s%-16s%9s %11llu %11llu %11llu %11llu %11llu%s\n", layers, how, tiles,
            (unsigned long long)u->input_bytes, (unsigned long long)u->again_bytes, (unsigned long long)u->output_bytes,
            (unsigned long long)u->weights_bytes, (unsigned long long)u->room_bytes, note);
