@@ -586,6 +586,33 @@ MAFAT_API void mafat_answer_describe(const struct mafat_answer *answer, struct m
 MAFAT_SIZED int mafat_answer_layer(const struct mafat_answer *answer, int layer, struct mafat_layer_facts *facts);
 MAFAT_SIZED int mafat_answer_group(const struct mafat_answer *answer, int group, struct mafat_group_facts *facts);
 
+/* Bytes moved between a fast memory of some size and the rest, were tiles copied in and out explicitly: layers in units that
+ * are computed together there. */
+struct mafat_moves;
+
+struct mafat_unit_facts {
+  int first, last, n_layers; /* what follows each other: each reads the one before alone */
+  const char *how;       /* "alone", "dw-pw rows", "pw-dw channels", "pw-dw rows", "bottleneck rows" */
+  bool fits;             /* else no tile has room, and each byte is counted once */
+  bool runs;             /* the plan computes these layers together */
+  int extent;            /* rows or channels of a tile of what is fused; of one layer rows of its output */
+  int row_tiles, channel_tiles;
+  uint64_t input_bytes, again_bytes; /* moved in; of them not for the first time, as tiles share rows or come again */
+  uint64_t output_bytes, weights_bytes;
+  uint64_t room_bytes;   /* that a tile takes */
+};
+
+/* objective NULL: what the plan computes together, of what units can be. "transfers": what moves fewest bytes; "latency": what
+ * is predicted to be the fastest, of what the executor has. MAFAT_EINVAL: another one; MAFAT_ENOMEM. */
+MAFAT_API int mafat_answer_moves(struct mafat_moves **out, const struct mafat_answer *answer, size_t fast_bytes,
+                                 const char *objective, struct mafat_diagnostic *d);
+/* Of what the model runs. */
+MAFAT_API int mafat_model_moves(struct mafat_moves **out, const struct mafat_model *model, size_t fast_bytes,
+                                struct mafat_diagnostic *d);
+MAFAT_API void mafat_moves_close(struct mafat_moves **moves);
+/* By their last layers. MAFAT_EINVAL: no such one. */
+MAFAT_SIZED int mafat_moves_unit(const struct mafat_moves *moves, int index, struct mafat_unit_facts *facts);
+
 /* The arena of an answer's plan: a place in it for each buffer, for as long as steps need what is in it. */
 struct mafat_arena_facts {
   size_t bytes, bound_bytes; /* arena_bytes and arena_bound_bytes of mafat_plan_facts */
@@ -697,6 +724,7 @@ MAFAT_API int mafat_query_open_sized(struct mafat_query **out, const char *cfg_p
                                      struct mafat_diagnostic *d);
 MAFAT_API void mafat_query_describe_sized(const struct mafat_query *query, struct mafat_query_facts *facts,
                                           size_t bytes);
+MAFAT_API int mafat_moves_unit_sized(const struct mafat_moves *moves, int index, struct mafat_unit_facts *facts, size_t bytes);
 MAFAT_API int mafat_search_describe_sized(int index, struct mafat_search_facts *facts, size_t bytes);
 MAFAT_API int mafat_query_front_sized(const struct mafat_query *query, int index, struct mafat_front_facts *facts,
                                       size_t bytes);
@@ -779,6 +807,11 @@ MAFAT_SIZED void mafat_query_describe(const struct mafat_query *query, struct ma
 MAFAT_SIZED int mafat_search_describe(int index, struct mafat_search_facts *facts)
 {
   return mafat_search_describe_sized(index, facts, sizeof *facts);
+}
+
+MAFAT_SIZED int mafat_moves_unit(const struct mafat_moves *moves, int index, struct mafat_unit_facts *facts)
+{
+  return mafat_moves_unit_sized(moves, index, facts, sizeof *facts);
 }
 
 MAFAT_SIZED int mafat_query_front(const struct mafat_query *query, int index, struct mafat_front_facts *facts)

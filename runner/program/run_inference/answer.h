@@ -13,7 +13,12 @@ struct mafat_packings {
 };
 
 /* A query as the command line asked for it. */
+struct mafat_moves;
+
 struct mafat_question {
+  const struct mafat_moves *moves; /* NULL: nobody asked */
+  size_t fast_bytes;
+  const char *objective;
   const struct mafat_query *query;
   const struct mafat_packings *packings; /* NULL: not asked for */
   struct mafat_query_facts facts;

@@ -66,7 +66,7 @@ static bool read_fraction(const char *text, float *value)
 
 /* In the order of long_options. */
 enum {
-  OPTION_MEMORY = 256, OPTION_RESERVE, OPTION_LOCK, OPTION_PLAN, OPTION_SEARCH, OPTION_PLAN_TIME, OPTION_LAYERS, OPTION_FORK,
+  OPTION_MEMORY = 256, OPTION_RESERVE, OPTION_LOCK, OPTION_PLAN, OPTION_SEARCH, OPTION_PLAN_TIME, OPTION_FAST_MEMORY, OPTION_OBJECTIVE, OPTION_LAYERS, OPTION_FORK,
   OPTION_SCALING, OPTION_MEAN, OPTION_SCALE, OPTION_CHANNELS, OPTION_RESIZE, OPTION_PAD, OPTION_DECODE,
   OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU, OPTION_PREDICT, OPTION_PREDICTOR, OPTION_BIAS, OPTION_SWEEP,
   OPTION_PARETO, OPTION_MAP, OPTION_CALIBRATE, OPTION_INPUT, OPTION_CONSTANT, OPTION_DUMP, OPTION_MARKS, OPTION_REPEAT,
@@ -81,6 +81,8 @@ static const struct option long_options[] = {
     {"plan", required_argument, NULL, OPTION_PLAN},
     {"search", required_argument, NULL, OPTION_SEARCH},
     {"plan-time", required_argument, NULL, OPTION_PLAN_TIME},
+    {"fast-memory", required_argument, NULL, OPTION_FAST_MEMORY},
+    {"objective", required_argument, NULL, OPTION_OBJECTIVE},
     {"layers", required_argument, NULL, OPTION_LAYERS},
     {"fork", required_argument, NULL, OPTION_FORK},
     {"image-scaling", required_argument, NULL, OPTION_SCALING},
@@ -122,6 +124,7 @@ static const struct option long_options[] = {
 static const char *const predictors[] = {"exact", "paper", NULL},
                   *const whens[] = {"auto", "on", "off", NULL},
                   *const forks[] = {"auto", "darknet", "alexeyab", NULL},
+                  *const objectives[] = {"latency", "transfers", NULL},
                   *const scalings[] = {"exact", "fast", NULL}, *const channels[] = {"rgb", "bgr", "gray", NULL},
                   *const fits[] = {"stretch", "letterbox", "corner", "crop", NULL},
                   *const heads[] = {"auto", "darknet", "yolov5", "yolov8", "yolox", "nanodet", "fastestdet", "ssd",
@@ -149,6 +152,8 @@ static const char *expected(int option)
   case OPTION_LOCK: case OPTION_SANDBOX: return "auto, on or off";
   case OPTION_SEARCH: return searches_expected();
   case OPTION_PLAN_TIME: return "seconds, such as 0.5 or 60";
+  case OPTION_FAST_MEMORY: return "a size like 64K";
+  case OPTION_OBJECTIVE: return "latency or transfers";
   case OPTION_LAYERS: return "a number from 1 on";
   case OPTION_FORK: return "auto, darknet or alexeyab";
   case OPTION_SCALING: return "exact or fast";
@@ -287,6 +292,8 @@ static bool read_option(struct mafat_options *o, int option)
   case OPTION_PLAN: o->plan = optarg; return true;
   case OPTION_SEARCH: return read_search(&o->search);
   case OPTION_PLAN_TIME: return read_seconds(optarg, &o->plan_seconds);
+  case OPTION_FAST_MEMORY: return mafat_options_size(optarg, &o->fast_bytes);
+  case OPTION_OBJECTIVE: return read_word(objectives, &o->objective);
   case OPTION_LAYERS: return read_count(optarg, &o->layers);
   case OPTION_FORK: return read_word(forks, &o->fork);
   case OPTION_SCALING: return read_word(scalings, &o->image_scaling);
@@ -351,6 +358,8 @@ static const struct {
     {OPTION_SWEEP, OPTION_MEMORY, "it lists its own budgets"},
     {OPTION_SWEEP, OPTION_BEST_EFFORT, "what does not fit is listed too"},
     {OPTION_PARETO, OPTION_BEST_EFFORT, "all plans are listed"},
+    {OPTION_FAST_MEMORY, OPTION_SWEEP, "it is told of one plan"},
+    {OPTION_FAST_MEMORY, OPTION_PARETO, "it is told of one plan"},
     {OPTION_MAP, OPTION_SWEEP, "it shows one plan"},
     {OPTION_MAP, OPTION_PARETO, "it shows one plan"},
 };
@@ -364,6 +373,10 @@ static int check_together(const struct mafat_options *o, const bool *given, stru
                         option_name(exclusions[i].other), exclusions[i].why);
   struct mafat_search_facts search;
   find_search(o->search, &search);
+  if (o->fast_bytes && !o->predict && !o->report)
+    return mafat_fail(d, MAFAT_EINVAL, "--fast-memory expects --predict or --report");
+  if (o->objective && !(o->predict && o->fast_bytes))
+    return mafat_fail(d, MAFAT_EINVAL, "--objective expects --predict and --fast-memory");
   if (o->map && !o->predict) return mafat_fail(d, MAFAT_EINVAL, "--map expects --predict");
   if ((o->sweep || o->pareto) && !o->predict)
     return mafat_fail(d, MAFAT_EINVAL, "--%s expects --predict", o->sweep ? "sweep" : "pareto");

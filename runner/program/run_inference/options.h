@@ -19,6 +19,8 @@ struct mafat_options {
   const char *plan;       /* --plan; NULL: search */
   const char *search;     /* --search; NULL: best */
   double plan_seconds;    /* --plan-time; 0: as usual */
+  size_t fast_bytes;      /* --fast-memory; 0: nobody asks what is moved */
+  const char *objective;  /* --objective; NULL: of the plan */
   bool predict;           /* --predict: nothing is run */
   bool calibrate;         /* --calibrate: there is no model */
   bool paper;             /* --predictor paper */
