@@ -6,8 +6,7 @@
 
 #include "base/heap.h"
 #include "network/network.h"
-
-enum { MAFAT_MOST_RANKS = 64 };
+#include "predictor/spec.h"
 
 /* How the weights of a layer are shared out. */
 enum mafat_scheme {
