@@ -80,6 +80,8 @@ struct mafat_arena;
 MAFAT_API int mafat_arena_open(struct mafat_arena **out, struct mafat_diagnostic *d);
 MAFAT_API void mafat_arena_close(struct mafat_arena **arena);
 
+struct mafat_rank_link;
+
 struct mafat_model_options {
   size_t memory_bytes;  /* budget for the whole process; 0 (default): the smallest limit of its
                            cgroups, else the memory that is available */
@@ -151,6 +153,7 @@ struct mafat_model_options {
   double plan_seconds;  /* that looking for a plan may take: what is found by then is taken. The more, the better it may be, and
                            not the same every time. What it begins with takes up to two seconds of networks of hundreds of layers,
                            however short that is. 0 (default): until so much has been looked at, the same on any machine */
+  const struct mafat_rank_link *link; /* to the other ranks of a plan that has them: build/mafat_ranks makes one; default NULL */
 };
 
 /* Options of NULL, for a model or a query, are these. */

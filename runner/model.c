@@ -47,6 +47,7 @@ static int choose_plan(struct mafat_model *m, const struct mafat_model_options *
   request.search.network = m->network;
   request.search.n_layers = m->n_layers;
   request.search.around = &m->around;
+  if (m->link) basis.options.only_rank = m->link->rank + 1;
   m->budget_bytes = request.budget_bytes;
   m->budget_source = request.budget_source;
   mafat_choice_close(&m->choice);
@@ -98,6 +99,7 @@ static __attribute__((noinline)) int open_plan(struct mafat_model *m, const char
   options.kernels = m->kernels;
   options.arena = o->arena;
   options.lock = &m->lock;
+  if (m->link) options.exchanger = m->link->exchanger;
   mafat_pressure_open(&m->pressure, "");
   mafat_process_trim_heap(); /* of what searching and reading left there */
   code = mafat_executor_open(&m->executor, m->network, m->choice.plan, m->choice.layout, m->weights, &options, d);
@@ -110,6 +112,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
 {
   int code;
   m->best_effort = o->best_effort;
+  m->link = o->link;
   m->kernels = mafat_kernels_find(o->cpu);
   if (!m->kernels)
     return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (portable, avx2, avx512, neon), found %.60s", o->cpu);
@@ -156,7 +159,9 @@ int mafat_model_open_sized(struct mafat_model **out, const char *cfg_path, const
   struct mafat_model *m = calloc(1, sizeof *m);
   if (!m) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg_path);
   m->pressure.fd = -1;
+  if (o.link) o.link->opening(o.link->context);
   code = open_model(m, cfg_path, weights_path, &o, d);
+  if (o.link) code = o.link->opened(o.link->context, code, d);
   if (code == MAFAT_OK) *out = m;
   else mafat_model_close(&m);
   return code;
@@ -236,7 +241,9 @@ int mafat_model_run_opened(struct mafat_model *m, double opened_at, struct mafat
 {
   double before = mafat_process_now_ms();
   mafat_own_lock_more(&m->heap); /* what inputs are read with: nothing else of it could be swapped */
-  int code = mafat_executor_run(m->executor, d);
+  int code = m->link ? m->link->begin(m->link->context, d) : MAFAT_OK;
+  if (code == MAFAT_OK) code = mafat_executor_run(m->executor, d);
+  if (m->link) m->link->ended(m->link->context, code, d);
   double input_ms = mafat_executor_input_ms(m->executor);
   m->input_failed = code && mafat_executor_source_failed(m->executor);
   end_stall(m);

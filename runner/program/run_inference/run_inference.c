@@ -312,9 +312,10 @@ static int run_all(struct mafat_session *s)
   return status;
 }
 
-int main(int argc, char **argv)
+int mafat_session_main(int argc, char **argv, const struct mafat_rank_link *link)
 {
   static struct mafat_session s; /* large buffers: not on the stack */
+  s.link = link;
   mafat_streams_hold();
   s.marks_fd = -1;
   s.start_ms = mafat_session_now_ms();

@@ -108,6 +108,7 @@ struct mafat_model_options mafat_session_model_options(struct mafat_session *s)
   m.picture = mafat_session_picture(s);
   m.picture_may_fail = o->n_images > 1;
   m.floats_only = mafat_options_floats_only(o);
+  m.link = s->link;
   m.warnings = (struct mafat_warning_sink){mafat_session_warn, s};
   return m;
 }

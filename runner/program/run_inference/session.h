@@ -23,8 +23,12 @@ struct mafat_session {
   struct mafat_marks marks;
   int marks_fd; /* -1: no --marks */
   bool fork_told, decode_told;
+  const struct mafat_rank_link *link; /* of build/mafat_ranks; NULL */
   struct mafat_diagnostic d;
 };
+
+/* All of the program. link: of rank 0; NULL: there are no ranks. */
+int mafat_session_main(int argc, char **argv, const struct mafat_rank_link *link);
 
 /* Milliseconds of CLOCK_MONOTONIC. */
 double mafat_session_now_ms(void);
