@@ -317,7 +317,7 @@ static int complete(struct laying *l, const struct mafat_plan_options *options)
   if (code == MAFAT_OK && l->plan->sorting != MAFAT_SORT_FILE) code = mafat_group_order_sort(l->plan, l->network, place);
   if (code == MAFAT_OK) code = mafat_parts_sort(l->plan, l->network);
   if (code == MAFAT_OK) code = mafat_parts_place_inputs(l->plan, l->network);
-  if (code == MAFAT_OK && options->only_rank && (code = mafat_rank_parts_take(l->plan, l->network, l->d))) return code;
+  if (code == MAFAT_OK && options->only_rank && (code = mafat_rank_parts_take(l->plan, l->network, options, l->d))) return code;
   if (code == MAFAT_OK) mafat_parts_number(l->plan);
   if (code == MAFAT_OK) code = mafat_in_place_find(l->plan, l->network, place);
   if (code == MAFAT_OK) code = mafat_trails_find(l->plan, l->network, place);

@@ -6,6 +6,7 @@
 #include "predictor/fusion.h"
 #include "predictor/order.h"
 #include "predictor/parts/parts.h"
+#include "predictor/ranks/rank_parts.h"
 #include "predictor/residence.h"
 #include "predictor/schedule.h"
 #include "predictor/winograd.h"
@@ -496,6 +497,7 @@ static int size_weights(struct maker *m, int layer)
     size_t bytes = mafat_packed_layer_bytes(&m->network->layers[l]);
     if (bytes == 0 || m->plan->residence[l] == MAFAT_STREAMED) continue;
     if (bytes > SIZE_MAX / 4) return MAFAT_ELIMIT;
+    if (m->plan->residence[l] == MAFAT_KEPT) bytes = mafat_rank_kept_bytes(m->plan, m->network, l);
     bytes = (bytes + 63) / 64 * 64;
     if (m->plan->residence[l] == MAFAT_LOADED)
       layout->weights_buffers[l] = add_buffer(m, MAFAT_TAG_WEIGHTS, l, bytes, weights_times(m, layer));

@@ -51,6 +51,7 @@ struct mafat_plan {
   int n_positions;
   struct mafat_ranks ranks; /* the spec's words */
   int rank;                 /* whose steps these are; -1: all ranks' */
+  struct mafat_span *own_filters; /* [layer]: of a rank, whose weights it keeps, of whole panels; NULL: all of all layers */
   struct mafat_parts *parts; /* of groups that are split; NULL: none is */
   enum mafat_algorithm wanted;      /* the options': what no word of a group says otherwise */
   enum mafat_algorithm *algorithms; /* [layer]: MAFAT_DIRECT or one of Winograd's */
@@ -79,6 +80,12 @@ void mafat_plan_close(struct mafat_plan **plan);
 static inline bool mafat_plan_is_in_place(const struct mafat_plan *plan, int layer)
 {
   return plan->place_of && plan->place_of[layer] >= 0;
+}
+
+/* The filters of a layer whose weights are in memory where they are kept. */
+static inline struct mafat_span mafat_plan_own_filters(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+{
+  return plan && plan->own_filters ? plan->own_filters[layer] : mafat_span(0, n->layers[layer].out.c);
 }
 
 /* The tensor whose buffer is this one's, too; -1: it has its own. */

@@ -1,6 +1,8 @@
 #include "predictor/ranks/rank_parts.h"
 
 #include "base/blocks.h"
+#include "network/constant.h"
+#include "predictor/packing.h"
 #include "predictor/parts/parts.h"
 #include "predictor/usage.h"
 
@@ -23,6 +25,7 @@ struct want {
 struct taker {
   struct mafat_plan *plan;
   const struct mafat_network *network;
+  const struct mafat_plan_options *options;
   struct mafat_layer_part *all; /* (n) of all ranks */
   int n, n_ranks;
   int *rank;                 /* [part] */
@@ -244,6 +247,38 @@ static int recut(struct taker *t, int tensor)
   return MAFAT_OK;
 }
 
+/* ---- weights ---- */
+
+/* Can some panels of a layer be read without the others? */
+static bool has_own_panels(const struct taker *t, int layer)
+{
+  const struct mafat_layer *l = &t->network->layers[layer];
+  const struct mafat_constants *c = t->network->constants;
+  enum mafat_order order = c ? (enum mafat_order)c->layers[layer].weights.order : MAFAT_ORDER_FILTERS;
+  if (mafat_plan_must_keep(t->options, l)) return false;
+  return mafat_layer_has_panels(l) && !mafat_layer_is_grouped(l) && (order == MAFAT_ORDER_READY || mafat_order_has_filters(order));
+}
+
+/* The panels of the rank's own parts. Of layers that are computed inside others, all. */
+static int find_own_filters(struct taker *t)
+{
+  struct mafat_plan *plan = t->plan;
+  plan->own_filters = mafat_heap_calloc(plan->heap, (size_t)plan->n_layers + 1, sizeof *plan->own_filters);
+  if (!plan->own_filters) return MAFAT_ENOMEM;
+  for (int i = 0; i < plan->parts->n; i++) {
+    const struct mafat_layer_part *p = &plan->parts->list[i];
+    if (p->act || p->layer >= plan->n_layers || !has_own_panels(t, p->layer)) continue;
+    struct mafat_span *own = &plan->own_filters[p->layer];
+    int begin = p->filters.begin / MAFAT_PANEL * MAFAT_PANEL;
+    int end = mafat_min(mafat_round_up(p->filters.end, MAFAT_PANEL), t->network->layers[p->layer].out.c);
+    if (mafat_span_is_empty(*own)) *own = mafat_span(begin, end);
+    *own = mafat_span(mafat_min(own->begin, begin), mafat_max(own->end, end));
+  }
+  for (int l = 0; l < plan->n_layers; l++)
+    if (mafat_span_is_empty(plan->own_filters[l])) plan->own_filters[l] = mafat_span(0, t->network->layers[l].out.c);
+  return MAFAT_OK;
+}
+
 /* ---- all of it ---- */
 
 /* Inputs that are there as a whole are parts, too: rank 0 reads them. */
@@ -290,17 +325,35 @@ static int take(struct taker *t, struct mafat_usage *usage)
   t->plan->parts->list = t->list;
   t->plan->parts->n = t->n_list;
   t->list = list; /* to be freed */
-  return MAFAT_OK;
+  return find_own_filters(t);
 }
 
-int mafat_rank_parts_take(struct mafat_plan *plan, const struct mafat_network *n, struct mafat_diagnostic *d)
+int mafat_rank_parts_take(struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_plan_options *options,
+                          struct mafat_diagnostic *d)
 {
-  struct taker t = {.plan = plan, .network = n, .n_ranks = plan->ranks.n};
+  struct taker t = {.plan = plan, .network = n, .options = options, .n_ranks = plan->ranks.n};
   struct mafat_usage *usage = mafat_heap_calloc(plan->heap, (size_t)mafat_network_n_operators(n), sizeof *usage);
   int code = usage ? take(&t, usage) : MAFAT_ENOMEM;
   void *const rooms[] = {usage, t.all, t.rank, t.newest, t.before, t.going_on, t.wants, t.messages, t.made, t.wanted, t.list};
   for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) mafat_heap_free(plan->heap, rooms[i]);
   return code ? mafat_fail(d, code, "out of memory") : MAFAT_OK;
+}
+
+static bool has_some(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+{
+  return plan && plan->own_filters && mafat_span_size(plan->own_filters[layer]) < n->layers[layer].out.c;
+}
+
+size_t mafat_rank_kept_before(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+{
+  return has_some(plan, n, layer) ? mafat_packed_offset(&n->layers[layer], plan->own_filters[layer].begin) : 0;
+}
+
+size_t mafat_rank_kept_bytes(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  if (!has_some(plan, n, layer)) return mafat_packed_layer_bytes(l);
+  return mafat_packed_offset(l, plan->own_filters[layer].end) - mafat_packed_offset(l, plan->own_filters[layer].begin);
 }
 
 uint64_t mafat_rank_part_values(const struct mafat_layer_part *part)

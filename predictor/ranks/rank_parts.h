@@ -16,7 +16,12 @@
 int mafat_rank_parts_of(const struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_layer_part *part);
 
 /* Makes plan->parts those of plan->rank, with what it sends and receives. MAFAT_ENOMEM. */
-int mafat_rank_parts_take(struct mafat_plan *plan, const struct mafat_network *n, struct mafat_diagnostic *d);
+int mafat_rank_parts_take(struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_plan_options *options,
+                          struct mafat_diagnostic *d);
+
+/* A layer's weights that are in memory where they are kept: from which of its packed bytes on, and how many. plan: NULL: all. */
+size_t mafat_rank_kept_before(const struct mafat_plan *plan, const struct mafat_network *n, int layer);
+size_t mafat_rank_kept_bytes(const struct mafat_plan *plan, const struct mafat_network *n, int layer);
 
 /* Values that a part is: what is sent of it. */
 uint64_t mafat_rank_part_values(const struct mafat_layer_part *part);

@@ -108,7 +108,7 @@ int mafat_weights_take_in(struct mafat_weights *w, const struct mafat_fetch *fet
   if (code) return code;
   switch (fetch->kind) {
   case MAFAT_FETCH_SLICE: take_slices(w, fetch, data); break;
-  case MAFAT_FETCH_COPY: memcpy(panels.bytes + fetch->into, data, fetch->bytes); break;
+  case MAFAT_FETCH_COPY: memcpy(panels.bytes + (fetch->into - panels.before), data, fetch->bytes); break;
   case MAFAT_FETCH_FILTERS:
   case MAFAT_FETCH_TRANSPOSED:
     if (mafat_layer_sums_integers(l)) mafat_pack_integers(w->network, fetch->layer, &part, w->pieces, panels);

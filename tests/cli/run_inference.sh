@@ -453,7 +453,7 @@ if [ "$code" = 3 ]; then skip lock-on "$(cat "$err")"; else
   check lock-on "exit status $code: $(cat "$out")" grep -qE '"lock":"on","lock_reason":null,"locked_bytes":[1-9]' "$out"
   same lock-bits "$io/unlocked" "$io/locked"
   run --report --lock on $model a.ppm
-  check lock-report "found: $(tail -n 1 "$out")" grep -qE '^reserve: [1-9][0-9]* bytes; locked: [1-9][0-9]* bytes(; waited for memory \((cgroup|system)\): [0-9.]+ ms some, [0-9.]+ ms all)?$' "$out"
+  check lock-report "found: $(tail -n 1 "$out")" grep -qE '^reserve: [1-9][0-9]* bytes; locked: [1-9][0-9]* bytes(; sandbox: [^;]+)?(; waited for memory \((cgroup|system)\): [0-9.]+ ms some, [0-9.]+ ms all)?$' "$out"
 fi
 if [ "$(id -u)" = 0 ] && ! command -v setpriv >/dev/null; then skip lock-limited 'no setpriv'; else
   may_lock "$program" --quiet --json --lock on $model a.ppm >"$out" 2>"$err"

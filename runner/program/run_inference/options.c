@@ -71,7 +71,7 @@ enum {
   OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU, OPTION_PREDICT, OPTION_PREDICTOR, OPTION_BIAS, OPTION_SWEEP,
   OPTION_PARETO, OPTION_MAP, OPTION_CALIBRATE, OPTION_INPUT, OPTION_CONSTANT, OPTION_DUMP, OPTION_MARKS, OPTION_REPEAT,
   OPTION_NAMES, OPTION_THRESH, OPTION_NMS, OPTION_BOXES, OPTION_JSON, OPTION_REPORT, OPTION_BEST_EFFORT, OPTION_QUIET,
-  OPTION_VERSION, OPTION_HELP, OPTION_END
+  OPTION_SANDBOX, OPTION_VERSION, OPTION_HELP, OPTION_END
 };
 
 static const struct option long_options[] = {
@@ -113,13 +113,14 @@ static const struct option long_options[] = {
     {"report", no_argument, NULL, OPTION_REPORT},
     {"best-effort", no_argument, NULL, OPTION_BEST_EFFORT},
     {"quiet", no_argument, NULL, OPTION_QUIET},
+    {"sandbox", required_argument, NULL, OPTION_SANDBOX},
     {"version", no_argument, NULL, OPTION_VERSION},
     {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
 };
 
 static const char *const predictors[] = {"exact", "paper", NULL},
-                  *const locks[] = {"auto", "on", "off", NULL},
+                  *const whens[] = {"auto", "on", "off", NULL},
                   *const forks[] = {"auto", "darknet", "alexeyab", NULL},
                   *const scalings[] = {"exact", "fast", NULL}, *const channels[] = {"rgb", "bgr", "gray", NULL},
                   *const fits[] = {"stretch", "letterbox", "corner", "crop", NULL},
@@ -145,7 +146,7 @@ static const char *expected(int option)
   switch (option) {
   case OPTION_MEMORY: return "a size like 64M, 16384K or bytes";
   case OPTION_RESERVE: return "0 or a size like 512K";
-  case OPTION_LOCK: return "auto, on or off";
+  case OPTION_LOCK: case OPTION_SANDBOX: return "auto, on or off";
   case OPTION_SEARCH: return searches_expected();
   case OPTION_PLAN_TIME: return "seconds, such as 0.5 or 60";
   case OPTION_LAYERS: return "a number from 1 on";
@@ -281,7 +282,8 @@ static bool read_option(struct mafat_options *o, int option)
   switch (option) {
   case OPTION_MEMORY: return mafat_options_size(optarg, &o->memory_bytes);
   case OPTION_RESERVE: return read_size_or_none(&o->reserve_bytes);
-  case OPTION_LOCK: return read_word(locks, &o->lock);
+  case OPTION_LOCK: return read_word(whens, &o->lock);
+  case OPTION_SANDBOX: return read_word(whens, &o->sandbox);
   case OPTION_PLAN: o->plan = optarg; return true;
   case OPTION_SEARCH: return read_search(&o->search);
   case OPTION_PLAN_TIME: return read_seconds(optarg, &o->plan_seconds);

@@ -15,6 +15,7 @@ struct mafat_options {
   size_t memory_bytes;    /* --memory; 0: find out */
   size_t reserve_bytes;   /* --reserve, default the library's */
   const char *lock;       /* --lock; NULL: auto */
+  const char *sandbox;    /* --sandbox; NULL: auto */
   const char *plan;       /* --plan; NULL: search */
   const char *search;     /* --search; NULL: best */
   double plan_seconds;    /* --plan-time; 0: as usual */

@@ -144,6 +144,7 @@ int mafat_output_run_json(const struct mafat_run_report *r, struct mafat_writer 
   mafat_json_string(w, "lock", r->lock);
   mafat_json_string(w, "lock_reason", r->lock_reason);
   mafat_json_count(w, "locked_bytes", r->locked_bytes);
+  mafat_json_string(w, "sandbox", r->sandbox);
   mafat_json_count(w, "stall_some_us", r->stall_some_us);
   mafat_json_count(w, "stall_full_us", r->stall_full_us);
   mafat_json_string(w, "stall_scope", r->stall_scope);
@@ -334,6 +335,10 @@ int mafat_output_memory(const struct mafat_run_report *r, struct mafat_writer *w
     mafat_writer_put(w, " (");
     mafat_writer_put(w, r->lock_reason);
     mafat_writer_put(w, ")");
+  }
+  if (r->sandbox) {
+    mafat_writer_put(w, "; sandbox: ");
+    mafat_writer_put(w, r->sandbox);
   }
   if (r->stall_scope) {
     mafat_writer_put(w, "; waited for memory (");

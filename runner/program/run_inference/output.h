@@ -41,6 +41,7 @@ struct mafat_run_report {
   int64_t major_faults, weights_read_bytes;
   const char *lock, *lock_reason; /* of arena and kept weights: "on", "off", and why not */
   int64_t locked_bytes;
+  const char *sandbox;            /* what confines the process, or why nothing does */
   const char *stall_scope;        /* "cgroup" or "system" */
   int64_t stall_some_us, stall_full_us; /* that it, or all of it, waited for memory, in all inferences */
 

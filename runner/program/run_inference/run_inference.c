@@ -157,7 +157,7 @@ static void fill_memory(const struct mafat_session *s, const struct times *t, co
 }
 
 /* before: measured before the inferences. */
-static void fill_report(const struct mafat_session *s, const char *path, const struct times *t,
+static void fill_report(struct mafat_session *s, const char *path, const struct times *t,
                         const struct mafat_process_facts *before, struct mafat_run_report *r)
 {
   struct mafat_model_facts model;
@@ -165,6 +165,7 @@ static void fill_report(const struct mafat_session *s, const char *path, const s
   mafat_run_report_defaults(r);
   fill_memory(s, t, before, r);
   r->image = path;
+  r->sandbox = mafat_session_sandbox(s);
   r->network_w = model.input_w;
   r->network_h = model.input_h;
   r->fork = model.fork;
@@ -336,9 +337,14 @@ int mafat_session_main(int argc, char **argv, const struct mafat_rank_link *link
     return said >= 0 && fflush(stdout) == 0 && !ferror(stdout) ? 0 : EXIT_RUNNING;
   }
   if (s.options.calibrate) return mafat_session_calibrate(&s);
+  if (mafat_session_confine(&s)) {
+    mafat_session_complain(s.d.text);
+    return EXIT_RUNNING;
+  }
   if (s.options.predict) return mafat_session_predict(&s);
   int status;
   code = open_session(&s);
+  if (code == MAFAT_OK) code = mafat_session_confine_run(&s);
   if (code) {
     status = mafat_session_exit_status(code);
     if (s.options.json) mafat_output_error_json(s.options.n_images ? s.options.images[0] : s.options.input, s.d.text, status, &s.out);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -162,4 +163,72 @@ int mafat_session_check_dumps_apart(struct mafat_session *s)
     if (twice) return mafat_fail(&s->d, MAFAT_EINVAL, "--dump-output expects a file of its own, found %.200s twice", path);
   }
   return MAFAT_OK;
+}
+
+/* ---- what the process may do ---- */
+
+enum { OUTPUTS = 2 + 2 * MAFAT_OPTION_PORTS };
+
+/* Where files are made: of --dump-output NAME=FILE, which names there are is not known yet, so both readings count. */
+static int list_outputs(const struct mafat_options *o, const char *outputs[OUTPUTS])
+{
+  int n = 0;
+  if (o->marks) outputs[n++] = o->marks;
+  if (o->map) outputs[n++] = o->map;
+  for (int i = 0; i < o->n_dumps; i++) {
+    const char *equals = strchr(o->dumps[i], '=');
+    outputs[n++] = o->dumps[i];
+    if (equals && equals[1]) outputs[n++] = equals + 1;
+  }
+  return n;
+}
+
+/* The library's own choice (base/model_file.c); NULL: the model is no pipe. */
+static const char *copies_folder(const struct mafat_options *o)
+{
+  struct stat st;
+  const char *folder = getenv("TMPDIR");
+  if (!o->model || stat(o->model, &st) != 0 || !S_ISFIFO(st.st_mode)) return NULL;
+  return folder && *folder ? folder : "/tmp";
+}
+
+/* MAFAT_EIO where it has to be and is not. */
+static int check_confined(struct mafat_session *s, bool confined)
+{
+  const char *when = s->options.sandbox;
+  if (confined || !when || strcmp(when, "on") != 0) return MAFAT_OK;
+  return mafat_fail(&s->d, MAFAT_EIO, "--sandbox on: %s", s->sandbox.lacks);
+}
+
+int mafat_session_confine(struct mafat_session *s)
+{
+  const char *outputs[OUTPUTS];
+  const struct mafat_sandbox_wishes wishes = {outputs, list_outputs(&s->options, outputs), copies_folder(&s->options)};
+  if (s->options.sandbox && strcmp(s->options.sandbox, "off") == 0) {
+    s->sandbox.lacks = "off";
+    return MAFAT_OK;
+  }
+  if (s->link) {
+    s->sandbox.lacks = "off where ranks pass messages";
+    return check_confined(s, false);
+  }
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+  if (!s->options.sandbox) { /* their runtimes make processes and code */
+    s->sandbox.lacks = "off under a sanitizer";
+    return MAFAT_OK;
+  }
+#endif
+  return check_confined(s, mafat_sandbox_begin(&s->sandbox, &wishes));
+}
+
+int mafat_session_confine_run(struct mafat_session *s)
+{
+  return s->sandbox.filter ? check_confined(s, mafat_sandbox_close(&s->sandbox)) : MAFAT_OK;
+}
+
+const char *mafat_session_sandbox(struct mafat_session *s)
+{
+  const struct mafat_sandbox *b = &s->sandbox;
+  if (b->landlock) snprintf(s->sandbox_text, sizeof s->sandbox_text, "%sLandlock %d", b->filter ? "seccomp, " : "", b->landlock);
+  return b->landlock ? s->sandbox_text : b->filter ? "seccomp" : b->lacks;
 }

@@ -7,6 +7,7 @@
 #include "runner/program/run_inference/names.h"
 #include "runner/program/run_inference/options.h"
 #include "runner/program/run_inference/ports.h"
+#include "runner/program/sandbox/sandbox.h"
 #include "runner/program/writer.h"
 
 enum { EXIT_RUNNING = 1, EXIT_INPUT = 2, EXIT_DOES_NOT_FIT = 3 };
@@ -22,6 +23,8 @@ struct mafat_session {
   struct mafat_writer out;
   struct mafat_marks marks;
   int marks_fd; /* -1: no --marks */
+  struct mafat_sandbox sandbox;
+  char sandbox_text[48];
   bool fork_told, decode_told;
   const struct mafat_rank_link *link; /* of build/mafat_ranks; NULL */
   struct mafat_diagnostic d;
@@ -48,6 +51,12 @@ struct mafat_model_options mafat_session_model_options(struct mafat_session *s);
 
 /* Are there as many numbers of --mean and --scale as channels? facts: the query's; NULL: it is the model's question. */
 int mafat_session_check_picture(struct mafat_session *s, const struct mafat_query_facts *facts);
+
+/* Before any file of the model is read, and once all are open: what the process may still do, as --sandbox has it. */
+int mafat_session_confine(struct mafat_session *s);
+int mafat_session_confine_run(struct mafat_session *s);
+/* "seccomp, Landlock 7"; why there is none. Until the session is over. */
+const char *mafat_session_sandbox(struct mafat_session *s);
 
 /* Nothing is written over what it is made from. path: NULL where the option is not given. */
 int mafat_session_check_output(struct mafat_session *s, const char *option, const char *path);

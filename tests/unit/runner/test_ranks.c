@@ -92,19 +92,27 @@ struct rank {
   const struct mafat_network *network;
   struct mafat_plan *plan;
   struct mafat_layout *layout;
-  struct mafat_weights *weights;
+  struct mafat_weights *weights; /* its own: its plan's, from a file */
   struct mafat_executor *executor;
 };
 
 static void open_rank(struct rank *r, int number, const struct mafat_network *n, const char *text,
-                      struct mafat_plan_options options, struct mafat_weights *w)
+                      struct mafat_plan_options options, struct mafat_weights *w, int fd)
 {
   struct mafat_executor_options e;
   struct mafat_diagnostic d = {""};
-  *r = (struct rank){.number = number, .network = n, .weights = w};
+  *r = (struct rank){.number = number, .network = n};
+  char path[32];
   options.only_rank = number + 1;
   r->plan = test_plan_with(n, text, &options);
   r->layout = test_layout(n, r->plan);
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  if (fd >= 0) {
+    int code = mafat_weights_open(&r->weights, path, n, r->plan, r->layout, NULL, NULL, &d);
+    ck_assert_msg(code == MAFAT_OK, "%s: %s", text, d.text);
+    ck_assert_uint_eq(mafat_weights_bytes(r->weights), r->layout->kept_bytes);
+    w = r->weights;
+  }
   mafat_executor_defaults(&e);
   e.exchanger = (struct mafat_exchanger){exchange, &r->number};
   ck_assert_msg(mafat_executor_open(&r->executor, n, r->plan, r->layout, w, &e, &d) == MAFAT_OK, "%s", d.text);
@@ -122,6 +130,7 @@ static void *run_rank(void *context)
 static void close_rank(struct rank *r)
 {
   mafat_executor_close(&r->executor);
+  mafat_weights_close(&r->weights);
   mafat_layout_close(&r->layout);
   mafat_plan_close(&r->plan);
 }
@@ -170,13 +179,13 @@ static float *run_alone(const struct mafat_network *n, const char *text, const s
   return out;
 }
 
-/* What comes out on rank 0; *values: what ranks sent each other. */
+/* What comes out on rank 0, where ranks share weights or each has its own of a file (fd; -1: none); *values: what ranks sent each other. */
 static float *run_ranks(const struct mafat_network *n, const char *text, int n_ranks, const struct mafat_plan_options *options,
-                        struct mafat_weights *w, const float *input, uint64_t *values)
+                        struct mafat_weights *w, int fd, const float *input, uint64_t *values)
 {
   struct rank ranks[MOST_RANKS];
   pthread_t threads[MOST_RANKS];
-  for (int r = 0; r < n_ranks; r++) open_rank(&ranks[r], r, n, text, *options, w);
+  for (int r = 0; r < n_ranks; r++) open_rank(&ranks[r], r, n, text, *options, w, fd);
   mafat_executor_set_input(ranks[0].executor, input);
   for (int r = 0; r < n_ranks; r++) ck_assert_int_eq(pthread_create(&threads[r], NULL, run_rank, &ranks[r]), 0);
   for (int r = 0; r < n_ranks; r++) pthread_join(threads[r], NULL);
@@ -201,13 +210,17 @@ static void check_plan(const char *cfg, const struct mafat_network *n, const cha
 {
   struct mafat_weights *w = weights_of(n, 7);
   float *input = random_input(n), *expected = run_alone(n, "1x1/NoCut", options, w, input);
-  float *out = run_ranks(n, text, n_ranks, options, w, input, values);
-  for (size_t i = 0; i < output_floats(n); i++)
-    if (memcmp(&out[i], &expected[i], sizeof *out) != 0)
-      test_fail_case(cfg, text, "output %zu is %.9g, on one device %.9g", i, (double)out[i], (double)expected[i]);
+  int fd = test_weights_file(n, 7);
+  for (int own = 0; own < 2; own++) {
+    float *out = run_ranks(n, text, n_ranks, options, w, own ? fd : -1, input, values);
+    for (size_t i = 0; i < output_floats(n); i++)
+      if (memcmp(&out[i], &expected[i], sizeof *out) != 0)
+        test_fail_case(cfg, text, "output %zu is %.9g, on one device %.9g", i, (double)out[i], (double)expected[i]);
+    free(out);
+  }
+  close(fd);
   free(input);
   free(expected);
-  free(out);
   mafat_weights_close(&w);
 }
 

@@ -19,8 +19,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifndef MAFAT_WITHOUT_URING
+#include <liburing.h>
+#endif
+
 #include "runner/memory/process.h"
 #include "runner/weights/reads.h"
+#include "runner/weights/reads_method.h"
 #include "tests/support/failing_malloc.h"
 #include "tests/support/support.h"
 
@@ -738,11 +743,40 @@ START_TEST(what_is_cached_of_a_file_is_counted)
 }
 END_TEST
 
+#ifndef MAFAT_WITHOUT_URING
+/* A ring of io_uring passes filters of system calls by: its entries are no calls. */
+START_TEST(a_ring_can_do_nothing_but_read)
+{
+  void *memory = calloc(1, mafat_reads_uring.ring_bytes);
+  struct io_uring_cqe *done;
+  if (mafat_reads_uring.open(memory) == 0) {
+    struct io_uring *ring = memory; /* its first member */
+    const int refused[] = {IORING_OP_OPENAT, IORING_OP_WRITEV, IORING_OP_CONNECT, IORING_OP_NOP};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+      struct io_uring_sqe *entry = io_uring_get_sqe(ring);
+      io_uring_prep_nop(entry);
+      entry->opcode = (uint8_t)refused[i];
+      ck_assert_int_eq(io_uring_submit(ring), 1);
+      ck_assert_int_eq(io_uring_wait_cqe(ring, &done), 0);
+      ck_assert_int_eq(done->res, -EACCES);
+      io_uring_cqe_seen(ring, done);
+    }
+    ck_assert_int_ne(io_uring_register_eventfd(ring, 0), 0);
+    mafat_reads_uring.close(memory);
+  }
+  free(memory);
+}
+END_TEST
+#endif
+
 Suite *reads_suite(void)
 {
   Suite *suite = suite_create("reads");
   TCase *ways = tcase_create("ways");
   tcase_set_timeout(ways, 60);
+#ifndef MAFAT_WITHOUT_URING
+  tcase_add_test(ways, a_ring_can_do_nothing_but_read);
+#endif
   tcase_add_loop_test(ways, random_ranges_have_the_bytes_of_the_file, 0, N_WAYS);
   tcase_add_test(ways, a_file_in_the_page_cache_is_read_from_there_and_stays);
   tcase_add_loop_test(ways, a_file_in_memory_is_read_too, 0, N_WAYS);

@@ -1,0 +1,17 @@
+/* A filter of system calls, from a table. */
+#ifndef MAFAT_PROGRAM_SANDBOX_FILTER_H
+#define MAFAT_PROGRAM_SANDBOX_FILTER_H
+
+#include <stdbool.h>
+
+/* What is allowed beside reading, waiting and computing. */
+struct mafat_filter_wishes {
+  bool opening; /* threads, rings, and another filter */
+  bool outputs; /* files are made, renamed and removed */
+};
+
+/* For all threads of the process, for good; whatever else is called fails with EPERM. 0 or an errno: ENOSYS where the
+ * machine or kernel has no such filters. */
+int mafat_filter_install(const struct mafat_filter_wishes *wishes);
+
+#endif

@@ -1,0 +1,29 @@
+/* Locks a process into what it still has to do: whoever takes it over, by a flaw in a reader or a decoder, can compute,
+ * read files and write to what is open, and no more. SECURITY.md says what that leaves. */
+#ifndef MAFAT_PROGRAM_SANDBOX_SANDBOX_H
+#define MAFAT_PROGRAM_SANDBOX_SANDBOX_H
+
+#include <stdbool.h>
+
+/* What is written beyond what is open already: new files in the folder of each path, or what lies there. */
+struct mafat_sandbox_wishes {
+  const char *const *outputs;
+  int n_outputs;
+  const char *copies; /* a folder: while the model is read, what comes by a pipe is copied there; NULL: nothing does */
+};
+
+struct mafat_sandbox {
+  bool filter;       /* system calls are filtered (seccomp) */
+  int landlock;      /* the kernel's version of it where paths are confined, too; else 0 */
+  const char *lacks; /* why there is no filter; NULL */
+  bool outputs, copies; /* some were wished for */
+};
+
+/* Before any foreign file is read, while there is one thread: threads, rings and reading are still allowed. False, and
+ * sandbox->lacks: this kernel or machine has none. */
+bool mafat_sandbox_begin(struct mafat_sandbox *sandbox, const struct mafat_sandbox_wishes *wishes);
+
+/* Of all threads, once everything is open: no more of them, and no more rings. False, as above. */
+bool mafat_sandbox_close(struct mafat_sandbox *sandbox);
+
+#endif

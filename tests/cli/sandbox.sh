@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# run_inference's sandbox: everything that it is for goes on inside; a decoder that misbehaves gets nowhere; what it says where there
+# is none. Run from the project's root; BUILD names the build folder.
+set -u
+
+build=$(realpath "${BUILD:-build}")
+program=$build/run_inference
+# shellcheck source=tests/check.sh
+. tests/check.sh
+dir=$(mktemp -d) || exit 1
+at_end 'rm -rf "$dir"'
+# shellcheck disable=SC2034 # by tests/check.sh
+out=$dir/out err=$dir/err suite=sandbox
+shapes=$PWD/models/shapes
+files=("$shapes/shapes.cfg" "$shapes/shapes.weights")
+picture=$(find "$shapes/holdout" -name '*.jpg' | sort | head -n 1)
+
+timeless() { sed 's/ in [0-9.]* ms//'; }
+
+# ---- What a run is for
+
+run --sandbox on --quiet "${files[@]}" "$picture"
+if [ "$code" = 1 ] && grep -q -e '--sandbox on: ' "$err"; then
+  skip everything "$(cat "$err")"
+  run --report --quiet "${files[@]}" "$picture"
+  check 'auto goes on without' "found: $(cat "$err")" test "$code" = 0
+  exit "$failed"
+fi
+run --sandbox off --quiet "${files[@]}" "$picture"
+timeless <"$out" >"$dir/plain"
+
+inside() { # NAME ARGUMENT...: runs inside as it does outside
+  local name=$1
+  shift
+  run --sandbox on --quiet "$@"
+  expect "$name" 0
+  check "$name: the same" 'it is not' cmp <(timeless <"$out") "$dir/plain"
+}
+inside 'a JPEG' "${files[@]}" "$picture"
+inside 'two threads' --threads 2 "${files[@]}" "$picture"
+inside 'weights that are read again' --plan rows1:streamed/NoCut "${files[@]}" "$picture"
+inside 'weights of each group' --threads 2 --plan 1x1:loaded/6/1x1:loaded "${files[@]}" "$picture"
+inside 'marks' --marks "$dir/marks" "${files[@]}" "$picture"
+check 'marks are written' 'they are not' test -s "$dir/marks"
+inside 'an output' --dump-output "$dir/output" "${files[@]}" "$picture"
+check 'an output is written' 'it is not' test -s "$dir/output"
+check 'and nothing beside it' "found: $(ls "$dir")" test "$(find "$dir" -name 'output*' | wc -l)" = 1
+inside 'an output over another' --dump-output "$dir/output" "${files[@]}" "$picture"
+(cd "$dir" && "$program" --sandbox on --quiet --dump-output here "${files[@]}" "$picture" >/dev/null)
+check 'an output in this folder' 'it is not written' cmp "$dir/here" "$dir/output"
+inside 'an output to nowhere' --dump-output /dev/null "${files[@]}" "$picture"
+run --sandbox on --quiet --dump-output "$dir/none/output" "${files[@]}" "$picture"
+expect 'an output into no folder' 1 'none/output: cannot create'
+printf '%s\n' "$picture" "$picture" >"$dir/list"
+"$program" --sandbox on --quiet "${files[@]}" - <"$dir/list" >"$dir/two" 2>"$err"
+check 'a list' "$(cat "$err")" cmp <(timeless <"$dir/two") <(cat "$dir/plain" "$dir/plain")
+run --sandbox on --predict --map "$dir/map.svg" "${files[@]}"
+check 'a map' "$(cat "$err")" test -s "$dir/map.svg"
+run --json --report "${files[@]}" "$picture"
+check 'it is told' "found: $(cat "$out")" grep -q '"sandbox":"seccomp' "$out"
+run --report --sandbox off "${files[@]}" "$picture"
+check 'off is told' "found: $(cat "$out")" grep -q 'sandbox: off' "$out" "$err"
+run --json --sandbox off "${files[@]}" "$picture"
+check 'off is in the JSON' "found: $(cat "$out")" grep -q '"sandbox":"off"' "$out"
+bad 'a word that is none' '--sandbox expects auto, on or off' --sandbox maybe "${files[@]}" "$picture"
+
+# ---- A decoder that misbehaves
+
+"${CC:-cc}" -shared -fPIC -o "$dir/misbehave.so" tests/sandbox/misbehave.c -ldl || exit 1
+program=$build/run_inference_dynamic
+misbehaves() { # ARGUMENT...: what became of it, in $err
+  echo kept >"$dir/kept"
+  MISBEHAVE_FILE=$dir/kept MISBEHAVE_NEW=$dir/new MISBEHAVE_FOLDER=$dir LD_PRELOAD=$dir/misbehave.so timeout 60 "$program" --quiet "$@" "${files[@]}" "$picture" >"$out" 2>"$err"
+}
+misbehaves --sandbox off
+check 'outside it may' "found: $(cat "$err")" grep -q 'make a file: done' "$err"
+rm -rf "$dir/new"
+
+tried='write to a file|append to a file|make a file|make a file without a name|empty a file|remove a file|rename a file|link a file|make a folder|change rights|connect|connect locally|fork|make a thread|trace|signal|make code|map code|make a ring|open by handle|read another.s memory|mount|execute'
+refused() { # NAME: of all that it tried, nothing is done but reading
+  check "$1: it decodes all the same" "$(cat "$err")" cmp <(timeless <"$out") "$dir/plain"
+  check "$1: it may read" "$(cat "$err")" grep -q 'read a file: done' "$err"
+  check "$1: all is tried" "$(cat "$err")" test "$(grep -cE "misbehave: ($tried): " "$err")" = 23
+  check "$1: nothing else is done" "$(grep ': done' "$err")" test "$(grep -c ': done' "$err")" = 1
+  check "$1: for lack of rights" "$(cat "$err")" test "$(grep -cE ': (Operation not permitted|Permission denied)$' "$err")" = 23
+  check "$1: nothing is left" "found: $(ls "$dir")" test "$(cat "$dir/kept")" = kept -a ! -e "$dir/new"
+}
+misbehaves
+refused 'auto'
+misbehaves --threads 2 --plan rows1:streamed/NoCut
+refused 'with a ring'
+mkdir "$dir/outputs"
+misbehaves --dump-output "$dir/outputs/output"
+if grep -q 'Landlock' <("$program" --report "${files[@]}" "$picture" 2>&1); then
+  refused 'with an output elsewhere'
+else
+  skip 'with an output elsewhere' 'the kernel has no Landlock'
+fi
+exit "$failed"

@@ -1,0 +1,103 @@
+/* What a decoder may try that somebody else has taken over: preloaded before libjpeg, it tries everything when the first row of
+ * a picture is asked for, says on standard error what became of it, and decodes as ever. tests/cli/sandbox.sh reads it. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/io_uring.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void tell(const char *what, bool done)
+{
+  char line[128];
+  int n = snprintf(line, sizeof line, "misbehave: %s: %s\n", what, done ? "done" : strerror(errno));
+  if (write(STDERR_FILENO, line, (size_t)n) != n) abort();
+}
+
+static bool opened(int fd)
+{
+  if (fd >= 0) close(fd);
+  return fd >= 0;
+}
+
+static void *nothing(void *none) { return none; }
+
+static bool made_thread(void)
+{
+  pthread_t thread;
+  errno = pthread_create(&thread, NULL, nothing, NULL);
+  return errno == 0;
+}
+
+static bool forked(void)
+{
+  pid_t child = fork();
+  if (child == 0) _exit(0);
+  return child > 0 && waitpid(child, NULL, 0) == child;
+}
+
+static bool made_code(void)
+{
+  void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return page != MAP_FAILED && mprotect(page, 4096, PROT_READ | PROT_EXEC) == 0;
+}
+
+static bool made_ring(void)
+{
+  struct io_uring_params p = {0};
+  return opened((int)syscall(SYS_io_uring_setup, 4, &p));
+}
+
+static void try_everything(void)
+{
+  const char *old = getenv("MISBEHAVE_FILE"), *made = getenv("MISBEHAVE_NEW");
+  char *arguments[] = {"true", NULL};
+  tell("read a file", opened(open("/etc/passwd", O_RDONLY)));
+  tell("write to a file", opened(open(old, O_WRONLY)));
+  tell("append to a file", opened(open(old, O_WRONLY | O_APPEND)));
+  tell("make a file", opened(open(made, O_WRONLY | O_CREAT, 0600)));
+  tell("make a file without a name", opened(open(getenv("MISBEHAVE_FOLDER"), O_TMPFILE | O_RDWR, 0600)));
+  tell("empty a file", truncate(old, 0) == 0);
+  tell("remove a file", unlink(old) == 0);
+  tell("rename a file", rename(old, made) == 0);
+  tell("link a file", symlink(old, made) == 0);
+  tell("make a folder", mkdir(made, 0700) == 0);
+  tell("change rights", chmod(old, 0777) == 0);
+  tell("connect", opened(socket(AF_INET, SOCK_STREAM, 0)));
+  tell("connect locally", opened(socket(AF_UNIX, SOCK_STREAM, 0)));
+  tell("fork", forked());
+  tell("make a thread", made_thread());
+  tell("trace", ptrace(PTRACE_PEEKDATA, getppid(), NULL, NULL) == 0); /* outside: no such process. Attached, it would stop */
+  tell("signal", kill(getppid(), 0) == 0);
+  tell("make code", made_code());
+  tell("map code", mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
+  tell("make a ring", made_ring());
+  tell("open by handle", opened((int)syscall(SYS_openat2, AT_FDCWD, old, NULL, 0)));
+  tell("read another's memory", syscall(SYS_process_vm_readv, getppid(), NULL, 0, NULL, 0, 0) == 0);
+  tell("mount", syscall(SYS_mount, "none", "/mnt", "tmpfs", 0, NULL) == 0);
+  tell("execute", execv("/bin/true", arguments) == 0);
+}
+
+/* libjpeg's. */
+unsigned jpeg_read_scanlines(void *cinfo, void *rows, unsigned n);
+unsigned jpeg_read_scanlines(void *cinfo, void *rows, unsigned n)
+{
+  static unsigned (*real)(void *, void *, unsigned);
+  if (!real) {
+    *(void **)&real = dlsym(RTLD_NEXT, "jpeg_read_scanlines");
+    try_everything();
+  }
+  return real(cinfo, rows, n);
+}
