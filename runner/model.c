@@ -6,9 +6,11 @@
 #include "runner/memory/headroom.h"
 #include "runner/memory/process.h"
 #include "runner/memory/surroundings.h"
+#include "runner/rank_choice.h"
 #include "runner/sized.h"
 #include "runner/weights/weights_file.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,13 +39,38 @@ size_t mafat_model_charge_bytes(const struct mafat_model *m)
   return p.charge_bytes;
 }
 
+/* What all ranks come to, whatever of a budget is this one's. */
+static int choose_for_ranks(struct mafat_rank_choice *found, struct mafat_choice_request *request, const struct mafat_model *m,
+                            const struct mafat_model_options *o, struct mafat_diagnostic *d)
+{
+  const struct mafat_rank_choice_request r = {
+      .network = m->network, .n_layers = m->n_layers, .n_ranks = m->link->n_ranks, .options = request->search.options,
+      .plan = o->plan, .search = o->search, .memory_bytes = o->memory_bytes ? o->memory_bytes : SIZE_MAX,
+      .calibration = request->search.calibration, .wire = {1e9, 1e-4}};
+  int code = mafat_rank_choose(found, &r, d);
+  request->plan = found->text;
+  request->best_effort = true; /* it has been looked at, without what MPI takes */
+  return code;
+}
+
 /* The given plan, or the one that the search finds. */
 static int choose_plan(struct mafat_model *m, const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
   struct mafat_choice_request request;
   struct mafat_choice_basis basis;
-  int code = mafat_choose_prepare(&request, &basis, o, &m->kind, m->kernels->name, d);
-  if (code) return code;
+  struct mafat_rank_choice ranks = {.text = NULL};
+  struct mafat_model_options options = *o;
+  if (m->link) options.search = NULL; /* its own are by other names */
+  int code = mafat_choose_prepare(&request, &basis, &options, &m->kind, m->kernels->name, d);
+  if (code == MAFAT_OK && m->link) {
+    basis.options.n_threads = request.search.most_threads ? 1 : basis.options.n_threads; /* processors may be other ranks' */
+    request.search.most_threads = 0;
+    code = choose_for_ranks(&ranks, &request, m, o, d);
+  }
+  if (code) {
+    mafat_rank_choice_close(&ranks);
+    return code;
+  }
   request.search.network = m->network;
   request.search.n_layers = m->n_layers;
   request.search.around = &m->around;
@@ -52,6 +79,7 @@ static int choose_plan(struct mafat_model *m, const struct mafat_model_options *
   m->budget_source = request.budget_source;
   mafat_choice_close(&m->choice);
   code = mafat_choose(&m->choice, &request, d);
+  mafat_rank_choice_close(&ranks);
   mafat_choose_add_traces(&m->around, &m->choice.traces);
   m->algorithm = m->choice.algorithm;
   m->calibrated = basis.calibration.measured;
@@ -192,7 +220,7 @@ int mafat_model_take_surroundings(struct mafat_model *m, const struct mafat_surr
 {
   struct mafat_prediction p;
   mafat_predict(&p, m->choice.layout, around);
-  if (p.charge_bytes > m->budget_bytes && !m->best_effort)
+  if (p.charge_bytes > m->budget_bytes && !m->best_effort && !m->link)
     return mafat_fail(d, MAFAT_ELIMIT, "%.200s: does not fit: %s needs %zu bytes in all, the budget (%s) is %zu bytes",
                       name, doing, p.charge_bytes, m->budget_source, m->budget_bytes);
   for (int i = 0; around->floats_bytes < m->around.floats_bytes && i < m->network->n_inputs; i++)

@@ -336,6 +336,12 @@ int mafat_session_main(int argc, char **argv, const struct mafat_rank_link *link
     int said = fputs(s.options.show_help ? mafat_options_help : "run_inference " MAFAT_VERSION "\n", stdout);
     return said >= 0 && fflush(stdout) == 0 && !ferror(stdout) ? 0 : EXIT_RUNNING;
   }
+  if (s.options.share && !link && !s.options.ranks) {
+    mafat_fail(&s.d, MAFAT_EINVAL, "--search %s shares layers out to several devices: it expects --predict and --ranks, or build/mafat_ranks",
+               s.options.share);
+    mafat_session_complain(s.d.text);
+    return EXIT_INPUT;
+  }
   if (s.options.calibrate) return mafat_session_calibrate(&s);
   if (mafat_session_confine(&s)) {
     mafat_session_complain(s.d.text);

@@ -87,7 +87,7 @@ struct mafat_model_options mafat_session_model_options(struct mafat_session *s)
   m.reserve_bytes = o->reserve_bytes;
   m.lock = o->lock;
   m.plan = o->plan;
-  m.search = o->search;
+  m.search = s->link ? o->share : o->search;
   m.plan_seconds = o->plan_seconds;
   m.bias_bytes = o->bias_bytes;
   m.layers = o->layers;
