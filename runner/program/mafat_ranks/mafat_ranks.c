@@ -62,6 +62,7 @@ int main(int argc, char **argv)
     fputs("mafat_ranks: cannot start MPI\n", stderr);
     return EXIT_RUNNING;
   }
+  mafat_session_name_program("mafat_ranks");
   int status = link.rank ? serve(mpi, &link, argc, argv) : lead(&link, argc, argv);
   mafat_mpi_close(&mpi);
   return status;

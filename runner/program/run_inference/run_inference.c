@@ -236,7 +236,7 @@ static int run_image(struct mafat_session *s, const char *path)
   if (code == MAFAT_OK && s->options.marks) code = mafat_marks_end(&s->marks, &s->d);
   if (code == MAFAT_OK && !s->options.json && !s->options.quiet) mafat_report_print_note(s, &report);
   if (code == MAFAT_OK) mafat_report_left_out(s, &report);
-  if (code == MAFAT_OK) mafat_report_check(s, &report);
+  if (code == MAFAT_OK && !s->link) mafat_report_check(s, &report); /* MPI's own memory was not predicted */
   if (code == MAFAT_OK) mafat_session_tell_fork(s, report.fork_sign);
   if (code == MAFAT_OK) mafat_session_tell_decode(s, report.decode, report.decode_sign);
   mafat_detections_close(&detections);
@@ -317,6 +317,7 @@ int mafat_session_main(int argc, char **argv, const struct mafat_rank_link *link
 {
   static struct mafat_session s; /* large buffers: not on the stack */
   s.link = link;
+  if (link) mafat_session_name_program("mafat_ranks");
   mafat_streams_hold();
   s.marks_fd = -1;
   s.start_ms = mafat_session_now_ms();

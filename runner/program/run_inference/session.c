@@ -25,12 +25,19 @@ int mafat_session_exit_status(int code)
   }
 }
 
+static const char *program = "run_inference";
+
+void mafat_session_name_program(const char *name)
+{
+  program = name;
+}
+
 /* Paths may hold anything: control characters do not reach the terminal. At once, and
  * not through stdio, whose code no other message needs. */
 void mafat_session_complain(const char *text)
 {
   char line[1200];
-  int n = snprintf(line, sizeof line, "run_inference: %s", text);
+  int n = snprintf(line, sizeof line, "%s: %s", program, text);
   size_t length = n < 0 ? 0 : (size_t)n < sizeof line - 1 ? (size_t)n : sizeof line - 2;
   for (size_t i = 0; i < length; i++)
     if ((unsigned char)line[i] < ' ' || line[i] == 127) line[i] = '?';

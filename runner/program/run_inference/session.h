@@ -33,6 +33,9 @@ struct mafat_session {
 /* All of the program. link: of rank 0; NULL: there are no ranks. */
 int mafat_session_main(int argc, char **argv, const struct mafat_rank_link *link);
 
+/* Who speaks on standard error; run_inference where nobody says. A name that stays. */
+void mafat_session_name_program(const char *name);
+
 /* Milliseconds of CLOCK_MONOTONIC. */
 double mafat_session_now_ms(void);
 int mafat_session_exit_status(int code);
