@@ -270,6 +270,21 @@ static int how_many(const struct mafat_fetches *f, uint64_t bytes, int left)
   return n;
 }
 
+size_t mafat_fetches_channel_bytes(const struct mafat_fetches *f, const bool *wanted)
+{
+  size_t most = 0;
+  for (int layer = 0; layer < f->n_layers; layer++) {
+    const struct mafat_layer *l = &f->network->layers[layer];
+    if (!wanted[layer] || !mafat_rank_keeps_channels(f->keeper, layer)) continue;
+    uint64_t row = mafat_matrix_row(mafat_layer_matrix(l)); /* bytes, were they the narrowest that a file has */
+    uint64_t n = (uint64_t)MAFAT_FETCH_FILTERS_BYTES / row + 2 * MAFAT_PANEL;
+    int filters = n >= (uint64_t)l->out.c ? l->out.c : (int)n / MAFAT_PANEL * MAFAT_PANEL;
+    size_t bytes = mafat_packed_offset(l, filters);
+    if (bytes > most) most = bytes;
+  }
+  return most;
+}
+
 static void fetch_filters(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
@@ -305,7 +320,9 @@ static void fetch_copy(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer_constants *c = constants_of(f);
   const struct mafat_layer *l = &f->network->layers[f->layer];
-  uint64_t end = mafat_rank_kept_before(f->keeper, f->network, f->layer) + mafat_rank_kept_bytes(f->keeper, f->network, f->layer);
+  bool all = !f->keeper || mafat_rank_keeps_channels(f->keeper, f->layer);
+  uint64_t end = all ? mafat_packed_layer_bytes(l)
+                     : mafat_rank_kept_before(f->keeper, f->network, f->layer) + mafat_rank_kept_bytes(f->keeper, f->network, f->layer);
   uint64_t left = end - f->done;
   const struct mafat_constant *first = is_ready(f) || c->biases.n == 0 ? &c->weights : &c->biases;
   fetch->kind = MAFAT_FETCH_COPY;

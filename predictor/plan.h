@@ -52,6 +52,7 @@ struct mafat_plan {
   struct mafat_ranks ranks; /* the spec's words */
   int rank;                 /* whose steps these are; -1: all ranks' */
   struct mafat_span *own_filters; /* [layer]: of a rank, whose weights it keeps, of whole panels; NULL: all of all layers */
+  struct mafat_span *own_channels; /* [layer]: and of which input channels, where that sums them part by part; empty: of all */
   struct mafat_parts *parts; /* of groups that are split; NULL: none is */
   enum mafat_algorithm wanted;      /* the options': what no word of a group says otherwise */
   enum mafat_algorithm *algorithms; /* [layer]: MAFAT_DIRECT or one of Winograd's */

@@ -259,15 +259,26 @@ static bool has_own_panels(const struct taker *t, int layer)
   return mafat_layer_has_panels(l) && !mafat_layer_is_grouped(l) && (order == MAFAT_ORDER_READY || mafat_order_has_filters(order));
 }
 
+static void add_channels(struct taker *t, const struct mafat_layer_part *p)
+{
+  const struct mafat_layer *l = &t->network->layers[p->layer];
+  struct mafat_span *own = &t->plan->own_channels[p->layer];
+  if (!t->plan->parts->cuttings[p->layer].sums || t->plan->residence[p->layer] != MAFAT_KEPT || l->weights_type != MAFAT_F32) return;
+  if (mafat_span_is_empty(*own)) *own = p->channels;
+  *own = mafat_span(mafat_min(own->begin, p->channels.begin), mafat_max(own->end, p->channels.end));
+}
+
 /* The panels of the rank's own parts. Of layers that are computed inside others, all. */
 static int find_own_filters(struct taker *t)
 {
   struct mafat_plan *plan = t->plan;
   plan->own_filters = mafat_heap_calloc(plan->heap, (size_t)plan->n_layers + 1, sizeof *plan->own_filters);
-  if (!plan->own_filters) return MAFAT_ENOMEM;
+  plan->own_channels = mafat_heap_calloc(plan->heap, (size_t)plan->n_layers + 1, sizeof *plan->own_channels);
+  if (!plan->own_filters || !plan->own_channels) return MAFAT_ENOMEM;
   for (int i = 0; i < plan->parts->n; i++) {
     const struct mafat_layer_part *p = &plan->parts->list[i];
     if (p->act || p->layer >= plan->n_layers || !has_own_panels(t, p->layer)) continue;
+    add_channels(t, p);
     struct mafat_span *own = &plan->own_filters[p->layer];
     int begin = p->filters.begin / MAFAT_PANEL * MAFAT_PANEL;
     int end = mafat_min(mafat_round_up(p->filters.end, MAFAT_PANEL), t->network->layers[p->layer].out.c);
@@ -344,6 +355,26 @@ static bool has_some(const struct mafat_plan *plan, const struct mafat_network *
   return plan && plan->own_filters && mafat_span_size(plan->own_filters[layer]) < n->layers[layer].out.c;
 }
 
+bool mafat_rank_keeps_channels(const struct mafat_plan *plan, int layer)
+{
+  return plan && plan->own_channels && !mafat_span_is_empty(plan->own_channels[layer]);
+}
+
+static size_t kept_panel_bytes(const struct mafat_plan *plan, const struct mafat_layer *l, int layer, int filters)
+{
+  size_t width = (size_t)mafat_panel_width(filters);
+  struct mafat_span own = plan->own_channels[layer];
+  return mafat_panel_offset(l, width, own.end) - mafat_panel_offset(l, width, own.begin) + mafat_panel_affine_bytes(width);
+}
+
+size_t mafat_rank_kept_panel(const struct mafat_plan *plan, const struct mafat_network *n, int layer, int first_filter)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  size_t bytes = (size_t)(first_filter / MAFAT_PANEL) * kept_panel_bytes(plan, l, layer, MAFAT_PANEL);
+  int rest = first_filter % MAFAT_PANEL; /* behind the last one */
+  return rest ? bytes + kept_panel_bytes(plan, l, layer, rest) : bytes;
+}
+
 size_t mafat_rank_kept_before(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
   return has_some(plan, n, layer) ? mafat_packed_offset(&n->layers[layer], plan->own_filters[layer].begin) : 0;
@@ -352,6 +383,7 @@ size_t mafat_rank_kept_before(const struct mafat_plan *plan, const struct mafat_
 size_t mafat_rank_kept_bytes(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
+  if (mafat_rank_keeps_channels(plan, layer)) return mafat_rank_kept_panel(plan, n, layer, l->out.c);
   if (!has_some(plan, n, layer)) return mafat_packed_layer_bytes(l);
   return mafat_packed_offset(l, plan->own_filters[layer].end) - mafat_packed_offset(l, plan->own_filters[layer].begin);
 }

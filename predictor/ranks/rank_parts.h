@@ -23,6 +23,11 @@ int mafat_rank_parts_take(struct mafat_plan *plan, const struct mafat_network *n
 size_t mafat_rank_kept_before(const struct mafat_plan *plan, const struct mafat_network *n, int layer);
 size_t mafat_rank_kept_bytes(const struct mafat_plan *plan, const struct mafat_network *n, int layer);
 
+/* Are they, of all panels, those of some input channels? Then: of the panel that begins with that filter, how many bytes lie
+ * before it. */
+bool mafat_rank_keeps_channels(const struct mafat_plan *plan, int layer);
+size_t mafat_rank_kept_panel(const struct mafat_plan *plan, const struct mafat_network *n, int layer, int first_filter);
+
 /* Values that a part is: what is sent of it. */
 uint64_t mafat_rank_part_values(const struct mafat_layer_part *part);
 

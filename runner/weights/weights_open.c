@@ -153,7 +153,9 @@ static int read_kept(struct mafat_weights *w, const bool *kept, struct mafat_dia
     sum += mafat_fetch_window(fetch.bytes);
   }
   ring_bytes = size_kept_ring(w, largest, sum);
-  if (largest > 0) {
+  size_t whole = mafat_fetches_channel_bytes(fetches, kept);
+  if (whole && !(w->whole = malloc(whole))) code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", w->file->name);
+  if (largest > 0 && code == MAFAT_OK) {
     w->affine = malloc(largest_affine(w) * sizeof *w->affine);
     ring = mmap(NULL, ring_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     code = w->affine && ring != MAP_FAILED ? take_all(w, fetches, ring, ring_bytes, d)
@@ -162,6 +164,8 @@ static int read_kept(struct mafat_weights *w, const bool *kept, struct mafat_dia
     free(w->affine);
     w->affine = NULL;
   }
+  free(w->whole);
+  w->whole = NULL;
   mafat_fetches_close(&fetches);
   return code;
 }
