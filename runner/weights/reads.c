@@ -44,6 +44,7 @@ struct mafat_reads {
   const struct mafat_reads_how *method;
   void *ring; /* the method's */
   unsigned n_under_way;
+  int broken; /* the error number with which waiting failed: what is under way, nobody knows; 0 */
   uint64_t bytes_read;
   struct slot slots[MAFAT_READS_DEPTH];
 };
@@ -65,19 +66,28 @@ static ssize_t read_now(int fd, void *to, size_t bytes, uint64_t offset)
   return got < 0 ? -errno : got;
 }
 
+/* What the kernel refuses now it may do in a moment. */
+static bool may_pass(int error, int *waited_ms)
+{
+  const struct timespec moment = {.tv_nsec = 1000000};
+  if (error == EINTR) return true;
+  if ((error != EAGAIN && error != EBUSY) || (*waited_ms)++ >= PATIENCE_MS) return false;
+  nanosleep(&moment, NULL);
+  return true;
+}
+
 int mafat_reads_submit_of(struct mafat_reads *r, unsigned file, unsigned slot, void *memory, size_t bytes,
                           uint64_t offset, struct mafat_diagnostic *d)
 {
+  if (r->broken) return fail_reading(&r->files[file], r->broken, offset, d);
   assert(slot < MAFAT_READS_DEPTH && r->slots[slot].state == FREE);
   assert(bytes > 0 && offset < mafat_reads_file_bytes_of(r, file));
   assert(((uintptr_t)memory | bytes | offset) % r->alignment == 0);
   struct slot *s = &r->slots[slot];
   *s = (struct slot){.file = file, .memory = memory, .bytes = bytes, .offset = offset};
-  const struct timespec moment = {.tv_nsec = 1000000};
   int error, waited_ms = 0;
   while ((error = r->method->start(r->ring, slot, r->files[file].fd, memory, bytes, offset)) != 0)
-    if (error == EAGAIN && waited_ms++ < PATIENCE_MS) nanosleep(&moment, NULL);
-    else if (error != EINTR) return fail_reading(&r->files[file], error, offset, d);
+    if (!may_pass(error, &waited_ms)) return fail_reading(&r->files[file], error, offset, d);
   s->state = UNDER_WAY;
   r->n_under_way++;
   return MAFAT_OK;
@@ -88,10 +98,9 @@ static int await_one(struct mafat_reads *r)
 {
   unsigned slot;
   ssize_t result;
-  int error;
-  do error = r->method->next(r->ring, &slot, &result);
-  while (error == EINTR);
-  if (error) return error;
+  int error, waited_ms = 0;
+  while ((error = r->method->next(r->ring, &slot, &result)) != 0)
+    if (!may_pass(error, &waited_ms)) return r->broken = error;
   assert(slot < MAFAT_READS_DEPTH && r->slots[slot].state == UNDER_WAY);
   r->slots[slot].state = DONE;
   r->slots[slot].result = result;
@@ -224,10 +233,13 @@ static int settle_alignment(struct file *f, char *probe, struct mafat_diagnostic
 
 static void close_ring(struct mafat_reads *r)
 {
-  while (r->n_under_way && await_one(r) == 0) {}
+  while (r->n_under_way && !r->broken && await_one(r) == 0) {}
   if (r->ring) r->method->close(r->ring);
   free(r->ring);
   r->ring = NULL;
+  for (unsigned i = 0; i < MAFAT_READS_DEPTH; i++) r->slots[i].state = FREE; /* whoever waited for them went without */
+  r->n_under_way = 0;
+  r->broken = 0;
 }
 
 static int open_method(struct mafat_reads *r, const struct mafat_reads_how *method, struct mafat_diagnostic *d)

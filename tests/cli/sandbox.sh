@@ -66,7 +66,8 @@ bad 'a word that is none' '--sandbox expects auto, on or off' --sandbox maybe "$
 
 # ---- A decoder that misbehaves
 
-"${CC:-cc}" -shared -fPIC -o "$dir/misbehave.so" tests/sandbox/misbehave.c -ldl || exit 1
+# shellcheck disable=SC2086 # a compiler may be a command with a word before it
+${CC:-cc} -shared -fPIC -o "$dir/misbehave.so" tests/sandbox/misbehave.c -ldl || { fail everything "the decoder that misbehaves cannot be built"; exit 1; }
 program=$build/run_inference_dynamic
 misbehaves() { # ARGUMENT...: what became of it, in $err
   echo kept >"$dir/kept"
