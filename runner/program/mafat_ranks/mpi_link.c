@@ -4,9 +4,12 @@
 #include "runner/memory/process.h"
 
 #include <mpi.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { TAGS = 1 << 15 /* that any MPI has */ };
 
@@ -22,6 +25,9 @@ struct mafat_mpi {
   MPI_Aint *places;
   MPI_Datatype *types;
   int n_pieces;
+  pthread_t carrier;
+  bool carries;
+  atomic_bool done;
 };
 
 void mafat_mpi_say(const struct mafat_mpi *mpi, const char *text)
@@ -124,6 +130,19 @@ static int exchange(void *context, struct mafat_executor *e, const struct mafat_
   return MAFAT_OK;
 }
 
+/* What has been begun goes on only while somebody is inside MPI: a thread is, now and then, while the others compute. */
+static void *carry(void *context)
+{
+  struct mafat_mpi *mpi = context;
+  const struct timespec pause = {0, 100000};
+  while (!atomic_load(&mpi->done)) {
+    int there;
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+    nanosleep(&pause, NULL);
+  }
+  return NULL;
+}
+
 /* ---- all ranks ---- */
 
 static void tell(enum mafat_mpi_word what)
@@ -178,12 +197,13 @@ void mafat_mpi_end(void)
 
 int mafat_mpi_open(struct mafat_mpi **out, struct mafat_rank_link *link, int *argc, char ***argv)
 {
-  int length = 0;
+  int length = 0, threads = MPI_THREAD_SINGLE;
   struct mafat_mpi *mpi = *out = calloc(1, sizeof *mpi);
-  if (!mpi || MPI_Init(argc, argv) != MPI_SUCCESS) return MAFAT_ENOMEM;
+  if (!mpi || MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &threads) != MPI_SUCCESS) return MAFAT_ENOMEM;
   MPI_Comm_rank(MPI_COMM_WORLD, &mpi->rank);
   MPI_Comm_size(MPI_COMM_WORLD, &mpi->n_ranks);
   MPI_Get_processor_name(mpi->host, &length);
+  mpi->carries = threads == MPI_THREAD_MULTIPLE && mpi->n_ranks > 1 && pthread_create(&mpi->carrier, NULL, carry, mpi) == 0;
   mpi->own_bytes = mafat_process_resident_bytes();
   *link = (struct mafat_rank_link){.rank = mpi->rank, .n_ranks = mpi->n_ranks, .opening = opening, .opened = opened, .begin = begin, .ended = ended,
                               .exchanger = {exchange, mpi}, .context = mpi};
@@ -193,6 +213,8 @@ int mafat_mpi_open(struct mafat_mpi **out, struct mafat_rank_link *link, int *ar
 void mafat_mpi_close(struct mafat_mpi **mpi)
 {
   if (!*mpi) return;
+  atomic_store(&(*mpi)->done, true);
+  if ((*mpi)->carries) pthread_join((*mpi)->carrier, NULL);
   MPI_Finalize();
   free((*mpi)->requests);
   free((*mpi)->pieces);
