@@ -99,6 +99,15 @@ else
   skip 'trained networks' 'MAFAT_MODELS is not set'
 fi
 
+# What the other ranks send, counted where they do, is what was predicted.
+for n in 2 3; do
+  run --predict --ranks "$n" --json --algorithm direct "${files[@]}"
+  python3 -c 'import json, sys; print(*(r["sent_bytes"] for r in json.load(open(sys.argv[1]))["ranks"][1:]))' "$out" >"$dir/predicted"
+  ranks "$n" --report --algorithm direct "${files[@]}" "$picture"
+  sed -n 's/^mafat_ranks: rank \([0-9]*\) .* sent \([0-9]*\) bytes.*/\1 \2/p' "$err" | sort -n | cut -d' ' -f2 | paste -sd' ' >"$dir/counted"
+  check "payload on $n ranks" "$(cat "$dir/predicted" "$dir/counted")" cmp "$dir/predicted" "$dir/counted"
+done
+
 # ---- What is refused, and what dies
 
 ranks 2 "$shapes/shapes.cfg" "$dir/missing.weights" "$picture"
