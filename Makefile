@@ -32,6 +32,8 @@ IMAGE_FLAGS := $(if $(JPEG),,-DMAFAT_WITHOUT_JPEG) $(if $(PNG),,-DMAFAT_WITHOUT_
 URING_LIBS := $(if $(URING),$(or $(call has_archive,liburing.a),-luring))
 URING_FLAGS := $(if $(URING),,-DMAFAT_WITHOUT_URING)
 MACHINE := $(shell $(CC) -dumpmachine)
+# Ranks on several devices pass messages by MPI, which nothing else is linked with (packages-ranks.txt).
+MPICC ?= $(shell command -v mpicc)
 ANNOTATE := $(shell pkg-config --exists gdlib json-c libexif 2>/dev/null && echo yes)
 MEMORY_LIMIT := $(and $(call has,libcgroup.h),$(call has,libproc2/vmstat.h),yes)
 missing := $(if $(JPEG),,JPEG) $(if $(PNG),,PNG) $(if $(URING),,io_uring) $(if $(ANNOTATE),,annotate) $(if $(MEMORY_LIMIT),,memory_limit)
@@ -66,7 +68,7 @@ LIBRARY   := $(BASE) $(NETWORK) $(FORMATS) $(TRANSFORM) $(PREDICTOR) $(SEARCH) $
 WRITING   := runner/program/streams.c runner/program/unfinished.c
 # run_inference: on the public header alone, and not of the library.
 PROGRAM   := $(wildcard runner/program/run_inference/*.c runner/program/sandbox/*.c) runner/program/writer.c $(WRITING)
-MODULES   := $(filter-out %/run_inference.c,$(PROGRAM))
+MODULES   := $(filter-out %/main.c,$(PROGRAM))
 ANNOTATOR := $(wildcard runner/program/annotate/*.c) $(WRITING)
 TESTS     := $(wildcard tests/unit/*.c tests/unit/*/*.c tests/support/*.c tests/kernels/*.c) experiments/separable/copying.c
 
@@ -79,7 +81,7 @@ SHARED := $(BUILD)/$(SONAME)
 .DEFAULT_GOAL := all
 .PHONY: all help demo darknet check test test-full golden golden-write run-check run-test run-full check-fresh check-latency check-predictor check-search check-asan check-valgrind check-avxvnni check-includes check-kinds oracle networks planners fuzz fuzzers bench limits soak paper figure clean packages run-planners run-demo run-paper run-figure separable
 
-all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
+all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MPICC),$(BUILD)/mafat_ranks) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
 
 help: ## list targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -176,6 +178,18 @@ $(BUILD)/pack_weights: $(call objects,$(wildcard runner/program/pack_weights/*.c
 $(BUILD)/annotate: $(call objects,$(ANNOTATOR))
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(call pkg,--libs,gdlib json-c libexif) $(LDLIBS)
+
+# run_inference's own modules, on rank 0; the library on all of them.
+RANKS := $(wildcard runner/program/mafat_ranks/*.c)
+WITH_MPI = OMPI_CC="$(CC)" MPICH_CC="$(CC)" $(MPICC)
+$(BUILD)/obj/runner/program/mafat_ranks/mpi%.o: runner/program/mafat_ranks/mpi%.c Makefile
+	$(call say,MPICC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(WITH_MPI) $(CPPFLAGS) $(CFLAGS) $(EXTRA) -MMD -MP -c $< -o $@
+
+$(BUILD)/mafat_ranks: $(call objects,$(RANKS) $(MODULES)) $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(WITH_MPI) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
 
 # --- experiments -------------------------------------------------------------
 

@@ -34,6 +34,7 @@ check,test,full  cpu    tests/conformance/run.sh
 test,full        cpu    tests/packed/run.sh
 check,test,full  cpu    tests/cli/run_inference.sh
 check,test,full  cpu    tests/cli/sandbox.sh
+check,test,full  cpu    tests/cli/ranks.sh
 test,full        cpu    tests/cli/forks.sh
 test,full        cpu    tests/cli/figure.sh
 test,full        cpu    tests/cli/annotate.sh

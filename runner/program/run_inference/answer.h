@@ -41,6 +41,11 @@ int mafat_answer_write_sweep(const struct mafat_question *q, const size_t *budge
 /* The same of all the best plans; *any: does one of them fit the query's budget? */
 int mafat_answer_write_front(const struct mafat_question *q, bool json, struct mafat_writer *w, bool *any);
 
+/* On 1 to o->ranks devices, and of as many all that there is to say. Errors as of mafat_query_ranks. */
+struct mafat_options;
+int mafat_answer_write_ranks(const struct mafat_question *q, const struct mafat_options *o, struct mafat_writer *w,
+                             struct mafat_diagnostic *d);
+
 /* ---- what text and JSON share ---- */
 
 struct mafat_part {

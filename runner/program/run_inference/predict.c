@@ -89,7 +89,7 @@ int mafat_session_predict(struct mafat_session *s)
     code = mafat_session_check_picture(s, &q.facts);
     if (code == MAFAT_OK) code = mafat_inputs_take(NULL, query, o, &s->d);
     if (code == MAFAT_OK) code = mafat_dumps_read(NULL, NULL, query, o, &s->d);
-    if (code == MAFAT_OK) code = o->sweep || o->pareto ? answer_table(s, &q, &said) : answer_one(s, &q, &said);
+    if (code == MAFAT_OK) code = o->ranks ? mafat_answer_write_ranks(&q, o, &s->out, &s->d) : o->sweep || o->pareto ? answer_table(s, &q, &said) : answer_one(s, &q, &said);
     if (code == MAFAT_OK) mafat_session_tell_fork(s, q.facts.fork_sign);
     if (code == MAFAT_OK) mafat_session_tell_decode(s, q.facts.decode, q.facts.decode_sign);
   }
