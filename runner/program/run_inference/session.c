@@ -230,7 +230,8 @@ int mafat_session_confine(struct mafat_session *s)
 
 int mafat_session_confine_run(struct mafat_session *s)
 {
-  return s->sandbox.filter ? check_confined(s, mafat_sandbox_close(&s->sandbox)) : MAFAT_OK;
+  if (!s->sandbox.filter || s->options.n_inputs > 0) return MAFAT_OK; /* inputs are read by rings and threads of their own, as runs ask for them */
+  return check_confined(s, mafat_sandbox_close(&s->sandbox));
 }
 
 const char *mafat_session_sandbox(struct mafat_session *s)
