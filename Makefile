@@ -32,6 +32,8 @@ IMAGE_FLAGS := $(if $(JPEG),,-DMAFAT_WITHOUT_JPEG) $(if $(PNG),,-DMAFAT_WITHOUT_
 URING_LIBS := $(if $(URING),$(or $(call has_archive,liburing.a),-luring))
 URING_FLAGS := $(if $(URING),,-DMAFAT_WITHOUT_URING)
 MACHINE := $(shell $(CC) -dumpmachine)
+# Ranks on several devices pass messages by MPI, which nothing else is linked with (packages-ranks.txt).
+MPICC ?= $(shell command -v mpicc)
 ANNOTATE := $(shell pkg-config --exists gdlib json-c libexif 2>/dev/null && echo yes)
 MEMORY_LIMIT := $(and $(call has,libcgroup.h),$(call has,libproc2/vmstat.h),yes)
 missing := $(if $(JPEG),,JPEG) $(if $(PNG),,PNG) $(if $(URING),,io_uring) $(if $(ANNOTATE),,annotate) $(if $(MEMORY_LIMIT),,memory_limit)
@@ -66,9 +68,9 @@ LIBRARY   := $(BASE) $(NETWORK) $(FORMATS) $(TRANSFORM) $(PREDICTOR) $(SEARCH) $
 WRITING   := runner/program/streams.c runner/program/unfinished.c
 # run_inference: on the public header alone, and not of the library.
 PROGRAM   := $(wildcard runner/program/run_inference/*.c runner/program/sandbox/*.c) runner/program/writer.c $(WRITING)
-MODULES   := $(filter-out %/run_inference.c,$(PROGRAM))
+MODULES   := $(filter-out %/main.c,$(PROGRAM))
 ANNOTATOR := $(wildcard runner/program/annotate/*.c) $(WRITING)
-TESTS     := $(wildcard tests/unit/*.c tests/unit/*/*.c tests/support/*.c tests/kernels/*.c)
+TESTS     := $(wildcard tests/unit/*.c tests/unit/*/*.c tests/support/*.c tests/kernels/*.c) experiments/separable/copying.c
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/libmafat.a
@@ -77,9 +79,9 @@ SONAME := libmafat.so.0
 SHARED := $(BUILD)/$(SONAME)
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo darknet check test test-full golden golden-write run-check run-test run-full check-fresh check-latency check-predictor check-search check-asan check-valgrind check-avxvnni check-includes check-kinds oracle networks fuzz fuzzers bench limits soak paper figure clean packages run-demo run-paper run-figure
+.PHONY: all help demo darknet check test test-full golden golden-write run-check run-test run-full check-fresh check-latency check-predictor check-search check-asan check-valgrind check-avxvnni check-includes check-kinds oracle networks planners fuzz fuzzers bench limits soak paper figure clean packages run-planners run-demo run-paper run-figure separable
 
-all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
+all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MPICC),$(BUILD)/mafat_ranks) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
 
 help: ## list targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -177,6 +179,18 @@ $(BUILD)/annotate: $(call objects,$(ANNOTATOR))
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(call pkg,--libs,gdlib json-c libexif) $(LDLIBS)
 
+# run_inference's own modules, on rank 0; the library on all of them.
+RANKS := $(wildcard runner/program/mafat_ranks/*.c)
+WITH_MPI = OMPI_CC="$(CC)" MPICH_CC="$(CC)" $(MPICC)
+$(BUILD)/obj/runner/program/mafat_ranks/mpi%.o: runner/program/mafat_ranks/mpi%.c Makefile
+	$(call say,MPICC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(WITH_MPI) $(CPPFLAGS) $(CFLAGS) $(EXTRA) -MMD -MP -c $< -o $@
+
+$(BUILD)/mafat_ranks: $(call objects,$(RANKS) $(MODULES)) $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(WITH_MPI) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
+
 # --- experiments -------------------------------------------------------------
 
 # Statically where that can be, so that it runs in an initramfs, and takes little beside
@@ -251,8 +265,18 @@ $(BUILD)/swap_cost: $(call objects,experiments/swap_cost.c)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(if $(filter 1,$(STATIC)),-static) -o $@ $^
 
+# What planners need of a network, and what becomes of their plans (experiments/planners).
+$(BUILD)/lay_plans: $(call objects,$(wildcard experiments/planners/*.c)) $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
+
 # Plans of one network timed in turns, beside what the latency model says.
 $(BUILD)/time_plans: $(call objects,tests/search/time_plans.c) $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
+
+# Bytes between a fast memory and the rest, by formula and by copies.
+$(BUILD)/separable: $(call objects,$(wildcard experiments/separable/*.c)) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
 
@@ -261,7 +285,7 @@ packages:
 
 # Where make was not told how many at once: as many as there are CPUs.
 JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
-TESTED = all $(BUILD)/run_inference_dynamic $(BUILD)/launcher $(BUILD)/resident_peak $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden $(BUILD)/onnx_nodes $(BUILD)/packed_models
+TESTED = all $(BUILD)/lay_plans $(BUILD)/run_inference_dynamic $(BUILD)/launcher $(BUILD)/resident_peak $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden $(BUILD)/onnx_nodes $(BUILD)/packed_models
 
 check: ## before every commit: a sample of the unit tests, of kernels and command lines (a minute)
 	@$(MAKE) --no-print-directory $(JOBS) run-check
@@ -316,6 +340,16 @@ run-figure: all $(BUILD)/memory_limit $(BUILD)/swap_cost
 
 networks: ## networks of publications as ONNX files with random weights, and of 8 bits where the peers are there: BUILD/networks (NETWORKS='bert_tiny ...')
 	@BUILD=$(BUILD) ./experiments/networks/write_networks.py --int8 $(NETWORKS)
+
+planners: packages ## published planners of memory beside ours on sixteen networks: BUILD/networks, MAFAT_MODELS (PLANNERS='--only kws', '--help')
+	@./scripts/packages.sh packages-planners.txt
+	@$(MAKE) --no-print-directory run-planners
+
+run-planners: all $(BUILD)/lay_plans
+	@BUILD=$(BUILD) ./experiments/planners/run.py $(PLANNERS)
+
+separable: $(BUILD)/separable ## bytes between a fast memory of 64 KB and the rest, beside the published (after make networks; SEPARABLE='--help')
+	@BUILD=$(BUILD) ./experiments/separable/run.py $(SEPARABLE)
 
 check-latency: all $(BUILD)/time_plans ## how well latency is predicted, on random plans of real networks (LATENCY='--help')
 	@BUILD=$(BUILD) ./tests/search/check_latency.py $(LATENCY)

@@ -80,6 +80,8 @@ struct mafat_arena;
 MAFAT_API int mafat_arena_open(struct mafat_arena **out, struct mafat_diagnostic *d);
 MAFAT_API void mafat_arena_close(struct mafat_arena **arena);
 
+struct mafat_rank_link;
+
 struct mafat_model_options {
   size_t memory_bytes;  /* budget for the whole process; 0 (default): the smallest limit of its
                            cgroups, else the memory that is available */
@@ -151,6 +153,7 @@ struct mafat_model_options {
   double plan_seconds;  /* that looking for a plan may take: what is found by then is taken. The more, the better it may be, and
                            not the same every time. What it begins with takes up to two seconds of networks of hundreds of layers,
                            however short that is. 0 (default): until so much has been looked at, the same on any machine */
+  const struct mafat_rank_link *link; /* to the other ranks of a plan that has them: build/mafat_ranks makes one; default NULL */
 };
 
 /* Options of NULL, for a model or a query, are these. */
@@ -544,6 +547,41 @@ MAFAT_SIZED int mafat_query_open(struct mafat_query **out, const char *cfg_path,
 MAFAT_API void mafat_query_close(struct mafat_query **query);
 MAFAT_SIZED void mafat_query_describe(const struct mafat_query *query, struct mafat_query_facts *facts);
 
+/* ---- on several devices: what the ranks of build/mafat_ranks would need ---- */
+
+struct mafat_rank_facts {
+  size_t arena_bytes, weights_bytes; /* of its parts; weights: kept */
+  uint64_t sent_bytes, received_bytes;
+  int messages;                      /* that it sends */
+  double compute_ms, waiting_ms;     /* until what others make is there */
+};
+
+struct mafat_shared_layer_facts {
+  int layer;
+  const char *type, *how; /* "rows", "fan-out", "fused-out", "fused-in", "whole" */
+};
+
+/* All of it is the answer's. */
+struct mafat_ranks_facts {
+  const char *plan, *search; /* search: by which it was found; NULL: it was given */
+  int n_ranks;
+  const struct mafat_rank_facts *ranks; /* (n_ranks) */
+  int switch_layer;          /* the first that is shared by its weights, of those that have any; -1: there is none */
+  int n_layers;
+  const struct mafat_shared_layer_facts *layers; /* (n_layers) those with weights */
+  uint64_t exchanged_bytes;
+  double latency_ms;         /* until rank 0 has what is put out */
+};
+
+struct mafat_ranks_answer;
+
+/* search: "deeperthings" (NULL), "fdto", "layers"; not looked at where the query has a plan. link: of any two ranks, and what a
+ * message takes beside its bytes. MAFAT_EINVAL; MAFAT_ELIMIT: some rank needs more than the query's budget, where one was given. */
+MAFAT_API int mafat_query_ranks(struct mafat_ranks_answer **out, const struct mafat_query *query, int n_ranks, const char *search,
+                                double link_bits_per_second, double link_seconds, struct mafat_diagnostic *d);
+MAFAT_API const struct mafat_ranks_facts *mafat_ranks_answer_facts(const struct mafat_ranks_answer *answer);
+MAFAT_API void mafat_ranks_answer_close(struct mafat_ranks_answer **answer);
+
 /* As of a model. */
 MAFAT_API int mafat_query_n_inputs(const struct mafat_query *query);
 MAFAT_API int mafat_query_n_outputs(const struct mafat_query *query);
@@ -585,6 +623,33 @@ MAFAT_API void mafat_answer_describe(const struct mafat_answer *answer, struct m
 /* As of a model. */
 MAFAT_SIZED int mafat_answer_layer(const struct mafat_answer *answer, int layer, struct mafat_layer_facts *facts);
 MAFAT_SIZED int mafat_answer_group(const struct mafat_answer *answer, int group, struct mafat_group_facts *facts);
+
+/* Bytes moved between a fast memory of some size and the rest, were tiles copied in and out explicitly: layers in units that
+ * are computed together there. */
+struct mafat_moves;
+
+struct mafat_unit_facts {
+  int first, last, n_layers; /* what follows each other: each reads the one before alone */
+  const char *how;       /* "alone", "dw-pw rows", "pw-dw channels", "pw-dw rows", "bottleneck rows" */
+  bool fits;             /* else no tile has room, and each byte is counted once */
+  bool runs;             /* the plan computes these layers together */
+  int extent;            /* rows or channels of a tile of what is fused; of one layer rows of its output */
+  int row_tiles, channel_tiles;
+  uint64_t input_bytes, again_bytes; /* moved in; of them not for the first time, as tiles share rows or come again */
+  uint64_t output_bytes, weights_bytes;
+  uint64_t room_bytes;   /* that a tile takes */
+};
+
+/* objective NULL: what the plan computes together, of what units can be. "transfers": what moves fewest bytes; "latency": what
+ * is predicted to be the fastest, of what the executor has. MAFAT_EINVAL: another one; MAFAT_ENOMEM. */
+MAFAT_API int mafat_answer_moves(struct mafat_moves **out, const struct mafat_answer *answer, size_t fast_bytes,
+                                 const char *objective, struct mafat_diagnostic *d);
+/* Of what the model runs. */
+MAFAT_API int mafat_model_moves(struct mafat_moves **out, const struct mafat_model *model, size_t fast_bytes,
+                                struct mafat_diagnostic *d);
+MAFAT_API void mafat_moves_close(struct mafat_moves **moves);
+/* By their last layers. MAFAT_EINVAL: no such one. */
+MAFAT_SIZED int mafat_moves_unit(const struct mafat_moves *moves, int index, struct mafat_unit_facts *facts);
 
 /* The arena of an answer's plan: a place in it for each buffer, for as long as steps need what is in it. */
 struct mafat_arena_facts {
@@ -697,6 +762,7 @@ MAFAT_API int mafat_query_open_sized(struct mafat_query **out, const char *cfg_p
                                      struct mafat_diagnostic *d);
 MAFAT_API void mafat_query_describe_sized(const struct mafat_query *query, struct mafat_query_facts *facts,
                                           size_t bytes);
+MAFAT_API int mafat_moves_unit_sized(const struct mafat_moves *moves, int index, struct mafat_unit_facts *facts, size_t bytes);
 MAFAT_API int mafat_search_describe_sized(int index, struct mafat_search_facts *facts, size_t bytes);
 MAFAT_API int mafat_query_front_sized(const struct mafat_query *query, int index, struct mafat_front_facts *facts,
                                       size_t bytes);
@@ -779,6 +845,11 @@ MAFAT_SIZED void mafat_query_describe(const struct mafat_query *query, struct ma
 MAFAT_SIZED int mafat_search_describe(int index, struct mafat_search_facts *facts)
 {
   return mafat_search_describe_sized(index, facts, sizeof *facts);
+}
+
+MAFAT_SIZED int mafat_moves_unit(const struct mafat_moves *moves, int index, struct mafat_unit_facts *facts)
+{
+  return mafat_moves_unit_sized(moves, index, facts, sizeof *facts);
 }
 
 MAFAT_SIZED int mafat_query_front(const struct mafat_query *query, int index, struct mafat_front_facts *facts)

@@ -2,6 +2,7 @@
 
 #include "predictor/fusion.h"
 #include "predictor/packing.h"
+#include "predictor/ranks/rank_parts.h"
 
 #include <limits.h>
 #include <string.h>
@@ -18,6 +19,7 @@ struct mafat_fetches {
   struct mafat_heap *heap;           /* the plan's */
   const struct mafat_network *network;
   const struct mafat_plan *plan;     /* NULL: whole layers */
+  const struct mafat_plan *keeper;   /* whole layers: but of a rank its own panels; NULL: all */
   struct mafat_schedule *schedule;   /* NULL likewise */
   int n_layers;
   const struct mafat_constants *constants; /* NULL: ready, and wherever */
@@ -130,6 +132,12 @@ int mafat_fetches_open_layers(struct mafat_fetches **out, const struct mafat_net
   return MAFAT_OK;
 }
 
+void mafat_fetches_restrict(struct mafat_fetches *f, const struct mafat_plan *plan)
+{
+  f->keeper = plan;
+  mafat_fetches_rewind(f);
+}
+
 void mafat_fetches_close(struct mafat_fetches **fetches)
 {
   if (!fetches || !*fetches) return;
@@ -160,8 +168,8 @@ static void begin_layer(struct mafat_fetches *f)
   f->streamed = residence == MAFAT_STREAMED;
   f->stage = STAGE_DONE;
   f->parts = (1u << MAFAT_N_PARTS) - 1;
-  f->done = 0;
-  f->filter = f->streamed ? f->step.filters.begin : 0;
+  f->done = mafat_rank_kept_before(f->keeper, f->network, f->layer);
+  f->filter = f->streamed ? f->step.filters.begin : mafat_plan_own_filters(f->keeper, f->network, f->layer).begin;
   f->row = 0;
   if (residence == MAFAT_KEPT || mafat_packed_layer_bytes(l) == 0) return;
   if (residence == MAFAT_LOADED && f->loaded[f->layer]) return;
@@ -262,12 +270,27 @@ static int how_many(const struct mafat_fetches *f, uint64_t bytes, int left)
   return n;
 }
 
+size_t mafat_fetches_channel_bytes(const struct mafat_fetches *f, const bool *wanted)
+{
+  size_t most = 0;
+  for (int layer = 0; layer < f->n_layers; layer++) {
+    const struct mafat_layer *l = &f->network->layers[layer];
+    if (!wanted[layer] || !mafat_rank_keeps_channels(f->keeper, layer)) continue;
+    uint64_t row = mafat_matrix_row(mafat_layer_matrix(l)); /* bytes, were they the narrowest that a file has */
+    uint64_t n = (uint64_t)MAFAT_FETCH_FILTERS_BYTES / row + 2 * MAFAT_PANEL;
+    int filters = n >= (uint64_t)l->out.c ? l->out.c : (int)n / MAFAT_PANEL * MAFAT_PANEL;
+    size_t bytes = mafat_packed_offset(l, filters);
+    if (bytes > most) most = bytes;
+  }
+  return most;
+}
+
 static void fetch_filters(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
   const struct mafat_constant *weights = &constants_of(f)->weights;
   uint64_t row = mafat_matrix_row(mafat_layer_matrix(l)), bytes = mafat_constant_bytes(weights, row);
-  int end = f->streamed ? f->step.filters.end : l->out.c;
+  int end = f->streamed ? f->step.filters.end : mafat_plan_own_filters(f->keeper, f->network, f->layer).end;
   fetch->kind = MAFAT_FETCH_FILTERS;
   fetch->filters = mafat_span(f->filter, f->filter + how_many(f, bytes, end - f->filter));
   place(fetch, weights, (uint64_t)f->filter * row, (uint64_t)mafat_span_size(fetch->filters) * row);
@@ -297,7 +320,10 @@ static void fetch_copy(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer_constants *c = constants_of(f);
   const struct mafat_layer *l = &f->network->layers[f->layer];
-  uint64_t left = mafat_packed_layer_bytes(l) - f->done;
+  bool all = !f->keeper || mafat_rank_keeps_channels(f->keeper, f->layer);
+  uint64_t end = all ? mafat_packed_layer_bytes(l)
+                     : mafat_rank_kept_before(f->keeper, f->network, f->layer) + mafat_rank_kept_bytes(f->keeper, f->network, f->layer);
+  uint64_t left = end - f->done;
   const struct mafat_constant *first = is_ready(f) || c->biases.n == 0 ? &c->weights : &c->biases;
   fetch->kind = MAFAT_FETCH_COPY;
   fetch->into = f->done;

@@ -64,6 +64,10 @@ int mafat_fetches_open(struct mafat_fetches **out, const struct mafat_network *n
  * filter (0: as large as those of runs). */
 int mafat_fetches_open_layers(struct mafat_fetches **out, const struct mafat_network *n, int n_layers,
                               const bool *wanted, const struct mafat_constants *constants, size_t most_bytes);
+/* Of such: a rank's, which keeps some panels only. The plan must outlive it */
+void mafat_fetches_restrict(struct mafat_fetches *f, const struct mafat_plan *plan);
+/* Of the wanted layers of which a rank keeps some channels: packed bytes of the panels that a fetch fills, at most. */
+size_t mafat_fetches_channel_bytes(const struct mafat_fetches *f, const bool *wanted);
 void mafat_fetches_close(struct mafat_fetches **f);
 void mafat_fetches_rewind(struct mafat_fetches *f);
 /* The next one, false at the end. Allocates nothing. */

@@ -9,6 +9,7 @@
 #include "predictor/parts/rows_parts.h"
 #include "predictor/place/in_place.h"
 #include "predictor/place/trails.h"
+#include "predictor/ranks/rank_parts.h"
 #include "predictor/residence.h"
 #include "predictor/schedule.h"
 
@@ -290,6 +291,21 @@ static int check_order(struct laying *l)
                     mafat_sorting_name(l->spec->sorting));
 }
 
+/* Parts have ranks, all else has none. */
+static int check_ranks(struct laying *l, const struct mafat_plan_options *options)
+{
+  if (options->only_rank > mafat_max(l->spec->ranks.n, 0))
+    return mafat_fail(l->d, MAFAT_EINVAL, "expected a plan for at least %d ranks", options->only_rank);
+  for (int i = 0; i < l->spec->ranks.n_words; i++)
+    if (l->spec->ranks.words[i].layers.end > l->plan->n_layers)
+      return mafat_fail(l->d, MAFAT_EINVAL, "expected layers below %d on rank %d, found %d", l->plan->n_layers,
+                        l->spec->ranks.words[i].rank, l->spec->ranks.words[i].layers.end - 1);
+  for (int g = 0; g < l->plan->n_groups && l->spec->ranks.n; g++)
+    if (l->plan->groups[g].cut.kind != MAFAT_CUT_SPLIT)
+      return mafat_fail(l->d, MAFAT_EINVAL, "expected split groups alone where there are ranks");
+  return MAFAT_OK;
+}
+
 /* What groups and shapes decide, once the groups are laid. */
 static int complete(struct laying *l, const struct mafat_plan_options *options)
 {
@@ -307,6 +323,7 @@ static int complete(struct laying *l, const struct mafat_plan_options *options)
   if (code == MAFAT_OK && l->plan->sorting != MAFAT_SORT_FILE) code = mafat_group_order_sort(l->plan, l->network, place);
   if (code == MAFAT_OK) code = mafat_parts_sort(l->plan, l->network);
   if (code == MAFAT_OK) code = mafat_parts_place_inputs(l->plan, l->network);
+  if (code == MAFAT_OK && options->only_rank && (code = mafat_rank_parts_take(l->plan, l->network, options, l->d))) return code;
   if (code == MAFAT_OK) mafat_parts_number(l->plan);
   if (code == MAFAT_OK) code = mafat_in_place_find(l->plan, l->network, place);
   if (code == MAFAT_OK) code = mafat_trails_find(l->plan, l->network, place);
@@ -320,10 +337,10 @@ static int begin(struct laying *l, const struct mafat_ground *ground)
   *l->plan = (struct mafat_plan){.heap = options->heap, .n_layers = ground->n_layers, .n_threads = options->n_threads,
                                  .most_boxes = options->most_boxes, .packed = options->packed,
                                  .wanted = options->algorithm, .sorting = l->spec->sorting,
-                                 .in_place = l->spec->in_place};
+                                 .in_place = l->spec->in_place, .rank = options->only_rank - 1};
   l->plan->group_of = mafat_heap_calloc(l->plan->heap, n, sizeof *l->plan->group_of);
   l->plan->members = mafat_heap_calloc(l->plan->heap, (size_t)ground->n_layers, sizeof *l->plan->members);
-  bool enough = l->plan->group_of && l->plan->members && mafat_algorithms_default(l->plan, l->network) == MAFAT_OK;
+  bool enough = mafat_ranks_copy(l->plan->heap, &l->plan->ranks, &l->spec->ranks) && l->plan->group_of && l->plan->members && mafat_algorithms_default(l->plan, l->network) == MAFAT_OK;
   return enough ? MAFAT_OK : mafat_fail(l->d, MAFAT_ENOMEM, "out of memory");
 }
 
@@ -345,6 +362,7 @@ int mafat_lay(struct mafat_plan **out, const struct mafat_spec *spec, const stru
   int code = begin(&l, ground);
   if (code == MAFAT_OK) code = lay_groups(&l);
   if (code == MAFAT_OK) code = check_order(&l);
+  if (code == MAFAT_OK) code = check_ranks(&l, ground->options);
   if (code == MAFAT_OK) code = complete(&l, ground->options);
   if (code == MAFAT_OK) *out = l.plan;
   else mafat_plan_close(&l.plan);

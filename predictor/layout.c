@@ -6,6 +6,7 @@
 #include "predictor/fusion.h"
 #include "predictor/order.h"
 #include "predictor/parts/parts.h"
+#include "predictor/ranks/rank_parts.h"
 #include "predictor/residence.h"
 #include "predictor/schedule.h"
 #include "predictor/winograd.h"
@@ -13,6 +14,8 @@
 #include <assert.h>
 #include <limits.h>
 #include <string.h>
+
+enum { IDLE_BYTES = 64 /* of a rank that has nothing to do: an arena is never empty */ };
 
 /* What the dry walk learns of a tensor and of a layer's steps. */
 struct extent {
@@ -141,6 +144,8 @@ static uint64_t macs_once(const struct maker *m, int layer)
  * turns in a buffer. */
 static bool is_first_part(const struct maker *m, const struct mafat_step *step)
 {
+  const struct mafat_layer_part *part = step->part < 0 ? NULL : &m->plan->parts->list[step->part];
+  if (part) return step->filters.begin == part->filters.begin && step->channels.begin == part->channels.begin;
   return (step->filters.begin == 0 && step->channels.begin == 0) || m->plan->fan[step->layer] >= 0;
 }
 
@@ -159,7 +164,7 @@ static void walk(struct maker *m)
     struct extent *e = &m->extents[step.layer];
     e->out_rows = mafat_max(e->out_rows, mafat_span_size(step.out.y));
     e->out_cols = mafat_max(e->out_cols, mafat_span_size(step.out.x));
-    if (step.kind == MAFAT_STEP_TRANSFORM) continue;
+    if (step.kind == MAFAT_STEP_TRANSFORM || step.kind == MAFAT_STEP_SEND || step.kind == MAFAT_STEP_WAIT) continue;
     if (is_first_part(m, &step)) hold(m, step.layer, step.held, step.held_channels);
     if (m->outline) skip_parts(m, &step);
     else if (step.kind == MAFAT_STEP_COMPUTE && !m->sketch) count_step(m, &step);
@@ -273,7 +278,7 @@ static void note_step(struct maker *m, int layer)
 static void note_sums(struct maker *m, const struct mafat_layer_part *part, int time)
 {
   const struct mafat_cutting *c = &m->plan->parts->cuttings[part->layer];
-  if (!mafat_parts_keep_sums(m->plan, m->network, part->layer)) return;
+  if (!mafat_parts_keep_sums(m->plan, m->network, part->layer) || (part->act && !part->sums)) return;
   widen(&m->bricks[m->first_sums[part->layer] + mafat_bricks_find(c, 0, part->out.y.begin, part->out.x.begin)], time);
 }
 
@@ -296,12 +301,12 @@ static void note_parts(struct maker *m, int group)
   int begin = 2 * m->plan->groups[group].positions.begin;
   for (int p = parts->at[group]; p < parts->at[group + 1]; p++, begin += 2) {
     const struct mafat_layer_part *part = &parts->list[p];
-    if (part->layer < m->plan->n_layers) note_bricks_read(m, part, begin + 1);
+    if (part->layer < m->plan->n_layers && part->act == MAFAT_PART_COMPUTE) note_bricks_read(m, part, begin + 1);
     int made = mafat_parts_made(m->plan, part);
     for (int phase = 0; phase < 2; phase++) {
       note_brick(m, part->layer, made, begin + phase);
       note_sums(m, part, begin + phase);
-      widen(&m->parts[part->layer], begin + phase);
+      if (part->act == MAFAT_PART_COMPUTE) widen(&m->parts[part->layer], begin + phase);
     }
     if (m->schedule->usage[part->layer].last_use == m->plan->n_layers) live(m, part->layer, 2 * m->plan->n_positions - 1);
   }
@@ -311,7 +316,7 @@ static void note_parts(struct maker *m, int group)
 static void note_input(struct maker *m, int input)
 {
   const struct mafat_usage *u = &m->schedule->usage[input];
-  if (!u->needed || mafat_parts_bricks(m->plan, input)) return;
+  if (!u->needed || mafat_parts_bricks(m->plan, input) || m->plan->rank >= 0) return;
   live(m, input, 0);
   if (u->last_use == m->plan->n_layers) live(m, input, 2 * m->plan->n_positions - 1); /* a renaming layer puts it out */
   if (!u->external) live_through(m, input, group_times(mafat_plan_group(m->plan, input)));
@@ -485,6 +490,12 @@ static int size_sums(struct maker *m, int layer)
   return MAFAT_OK;
 }
 
+/* Has the plan's rank parts of the layer? */
+static bool runs_here(const struct maker *m, int layer)
+{
+  return m->plan->rank < 0 || m->parts[layer].first <= m->parts[layer].last;
+}
+
 /* Weights of the layers that a step computes: kept ones are counted, loaded ones
  * get buffers. */
 static int size_weights(struct maker *m, int layer)
@@ -494,6 +505,7 @@ static int size_weights(struct maker *m, int layer)
     size_t bytes = mafat_packed_layer_bytes(&m->network->layers[l]);
     if (bytes == 0 || m->plan->residence[l] == MAFAT_STREAMED) continue;
     if (bytes > SIZE_MAX / 4) return MAFAT_ELIMIT;
+    if (m->plan->residence[l] == MAFAT_KEPT) bytes = mafat_rank_kept_bytes(m->plan, m->network, l);
     bytes = (bytes + 63) / 64 * 64;
     if (m->plan->residence[l] == MAFAT_LOADED)
       layout->weights_buffers[l] = add_buffer(m, MAFAT_TAG_WEIGHTS, l, bytes, weights_times(m, layer));
@@ -779,13 +791,14 @@ static int make(struct maker *m)
     code = size_tensor(m, l);
     if (code == MAFAT_OK) code = size_scratch(m, l);
     if (code == MAFAT_OK) code = size_sums(m, l);
-    if (code == MAFAT_OK && mafat_schedule_runs(m->schedule, l)) code = size_weights(m, l);
+    if (code == MAFAT_OK && mafat_schedule_runs(m->schedule, l) && runs_here(m, l)) code = size_weights(m, l);
   }
   if (code == MAFAT_OK && !m->outline) code = size_io(m);
   if (code == MAFAT_OK) code = size_part_scratch(m);
   if (code == MAFAT_OK && !m->outline && !m->sketch) code = arrange(layout);
   if (code == MAFAT_OK) code = find_peaks(m);
   if (m->outline || m->sketch) layout->total_bytes = layout->bound_bytes;
+  if (layout->total_bytes == 0) layout->total_bytes = IDLE_BYTES;
   if (has_bytes(m)) layout->total_bytes += MAFAT_READ_BEHIND;
   if (code == MAFAT_OK) place_boxes(m);
   return code;

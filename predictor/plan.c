@@ -20,6 +20,9 @@ void mafat_plan_close(struct mafat_plan **plan)
     mafat_heap_free(heap, (*plan)->groups[g].col_bounds);
   }
   mafat_heap_free(heap, (*plan)->groups);
+  mafat_heap_free(heap, (*plan)->ranks.words);
+  mafat_heap_free(heap, (*plan)->own_filters);
+  mafat_heap_free(heap, (*plan)->own_channels);
   mafat_heap_free(heap, (*plan)->group_of);
   mafat_heap_free(heap, (*plan)->members);
   mafat_heap_free(heap, (*plan)->order);

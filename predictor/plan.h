@@ -17,6 +17,7 @@ struct mafat_plan_options {
   bool transposed; /* Darknet's, and connected layers lie transposed in it: these cannot be read a part
                       at a time, so they are kept, whatever the spec says; default false */
   int most_boxes; /* that detections are made of (boxes_room.h); default 0: by the network */
+  int only_rank;  /* what a plan that has ranks makes that one do, from 1 on; default 0: all that there is to do, on one device */
   bool keep_all;  /* every layer's output exists: nothing is computed inside its reader; default false */
   struct mafat_heap *heap; /* the plan lies there, and all that is made from it; default NULL: the C library's */
 };
@@ -48,6 +49,10 @@ struct mafat_plan {
   int *position; /* [layer]: of its step in time; the members of a fan have that of its convolution, of a layer in parts
                     it is the first one's */
   int n_positions;
+  struct mafat_ranks ranks; /* the spec's words */
+  int rank;                 /* whose steps these are; -1: all ranks' */
+  struct mafat_span *own_filters; /* [layer]: of a rank, whose weights it keeps, of whole panels; NULL: all of all layers */
+  struct mafat_span *own_channels; /* [layer]: and of which input channels, where that sums them part by part; empty: of all */
   struct mafat_parts *parts; /* of groups that are split; NULL: none is */
   enum mafat_algorithm wanted;      /* the options': what no word of a group says otherwise */
   enum mafat_algorithm *algorithms; /* [layer]: MAFAT_DIRECT or one of Winograd's */
@@ -76,6 +81,12 @@ void mafat_plan_close(struct mafat_plan **plan);
 static inline bool mafat_plan_is_in_place(const struct mafat_plan *plan, int layer)
 {
   return plan->place_of && plan->place_of[layer] >= 0;
+}
+
+/* The filters of a layer whose weights are in memory where they are kept. */
+static inline struct mafat_span mafat_plan_own_filters(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+{
+  return plan && plan->own_filters ? plan->own_filters[layer] : mafat_span(0, n->layers[layer].out.c);
 }
 
 /* The tensor whose buffer is this one's, too; -1: it has its own. */

@@ -32,6 +32,7 @@ int mafat_plan_spec(struct mafat_spec **out, const struct mafat_plan *plan, cons
   if (code == MAFAT_OK) {
     (*out)->sorting = plan->sorting;
     (*out)->in_place = plan->in_place;
+    if (!mafat_ranks_copy(plan->heap, &(*out)->ranks, &plan->ranks)) code = MAFAT_ENOMEM;
   }
   for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++) code = add_group(*out, plan, network, g);
   if (code) mafat_spec_close(out);

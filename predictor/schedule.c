@@ -77,7 +77,7 @@ static bool next_whole_input(struct mafat_schedule *s, struct mafat_step *step)
     int input = s->network->n_layers + s->inputs_done++;
     struct mafat_shape shape = mafat_network_tensor_shape(s->network, input);
     struct mafat_box map = mafat_box_full(shape.h, shape.w);
-    if (!s->usage[input].external || mafat_parts_bricks(s->plan, input)) continue;
+    if (!s->usage[input].external || mafat_parts_bricks(s->plan, input) || s->plan->rank >= 0) continue;
     *step = mafat_schedule_step(s, input, map, map);
     return true;
   }

@@ -14,7 +14,10 @@
 enum mafat_step_kind {
   MAFAT_STEP_COMPUTE,
   MAFAT_STEP_TRANSFORM, /* Winograd: the input of the following steps of this layer, into scratch */
-  MAFAT_STEP_INPUT      /* rows of an input, from its source */
+  MAFAT_STEP_INPUT,     /* rows of an input, from its source */
+  MAFAT_STEP_SEND,      /* a part to another rank, or sums of it (ranks/rank_parts.h): begun, */
+  MAFAT_STEP_WAIT,      /* and over */
+  MAFAT_STEP_RECEIVE    /* from another rank */
 };
 
 struct mafat_step {
@@ -27,6 +30,12 @@ struct mafat_step {
   struct mafat_span held_channels; /* and channels of them, beginning at a block */
   struct mafat_span filters, channels;
 };
+
+/* Does it move what another rank has, or is to have? */
+static inline bool mafat_step_exchanges(const struct mafat_step *step)
+{
+  return step->kind >= MAFAT_STEP_SEND;
+}
 
 /* How long the buffers of a group's inner tensors live. */
 enum mafat_lifetime {

@@ -19,6 +19,7 @@ enum {
 
 #define ORDER "/order="
 #define IN_PLACE "/inplace"
+#define RANKS "/ranks="
 
 /* ---- making and releasing ---- */
 
@@ -99,6 +100,7 @@ void mafat_spec_close(struct mafat_spec **spec)
   struct mafat_heap *heap = (*spec)->heap;
   for (int i = 0; i < (*spec)->n_groups; i++) release_group(heap, &(*spec)->groups[i]);
   mafat_heap_free(heap, (*spec)->groups);
+  mafat_heap_free(heap, (*spec)->ranks.words);
   free((*spec)->text);
   mafat_heap_free(heap, *spec);
   *spec = NULL;
@@ -110,6 +112,15 @@ static bool copy_numbers(struct mafat_heap *heap, int **out, const int *from, in
   *out = from ? mafat_heap_calloc(heap, (size_t)n + 1, sizeof **out) : NULL;
   if (*out) memcpy(*out, from, (size_t)n * sizeof **out);
   return *out || !from;
+}
+
+bool mafat_ranks_copy(struct mafat_heap *heap, struct mafat_ranks *out, const struct mafat_ranks *from)
+{
+  *out = *from;
+  if (!from->n_words) return true;
+  out->words = mafat_heap_calloc(heap, (size_t)from->n_words, sizeof *out->words);
+  if (out->words) memcpy(out->words, from->words, (size_t)from->n_words * sizeof *out->words);
+  return out->words;
 }
 
 bool mafat_splits_copy(struct mafat_heap *heap, struct mafat_splits *out, const struct mafat_splits *from)
@@ -164,6 +175,7 @@ int mafat_spec_copy(struct mafat_spec **out, const struct mafat_spec *spec, stru
   if (code == MAFAT_OK) {
     (*out)->sorting = spec->sorting;
     (*out)->in_place = spec->in_place;
+    if (!mafat_ranks_copy(heap, &(*out)->ranks, &spec->ranks)) code = MAFAT_ENOMEM;
   }
   for (int i = 0; i < spec->n_groups && code == MAFAT_OK; i++) code = mafat_spec_append(*out, &spec->groups[i]);
   if (code) mafat_spec_close(out);
@@ -336,6 +348,7 @@ static int take_split(struct parser *p, struct mafat_splits *splits)
 static int take_splits(struct parser *p, struct mafat_cut *cut)
 {
   *cut = (struct mafat_cut){.kind = MAFAT_CUT_SPLIT};
+  if (take(p, "whole)")) return MAFAT_OK;
   do {
     int code = take_split(p, &cut->as.split);
     if (code) return code;
@@ -454,7 +467,7 @@ static bool begins(const char *text, const char *word)
 /* Do the groups end here? An order and places may follow. */
 static bool groups_end(const struct parser *p)
 {
-  return *p->at == '\0' || begins(p->at, ORDER) || begins(p->at, IN_PLACE);
+  return *p->at == '\0' || begins(p->at, ORDER) || begins(p->at, IN_PLACE) || begins(p->at, RANKS);
 }
 
 /* "/order=best", or nothing. */
@@ -463,7 +476,7 @@ static int take_order(struct parser *p, enum mafat_sorting *sorting)
   if (!take(p, ORDER)) return MAFAT_OK;
   for (int how = 0; how < MAFAT_N_SORTINGS; how++) {
     const char *name = mafat_sorting_name((enum mafat_sorting)how), *behind = p->at + strlen(name);
-    if (!begins(p->at, name) || (*behind && strcmp(behind, IN_PLACE) != 0)) continue;
+    if (!begins(p->at, name) || (*behind && strcmp(behind, IN_PLACE) != 0 && !begins(behind, RANKS))) continue;
     *sorting = (enum mafat_sorting)how;
     p->at = behind;
     return MAFAT_OK;
@@ -471,11 +484,33 @@ static int take_order(struct parser *p, enum mafat_sorting *sorting)
   return expected(p, "file, postorder, forward, sp or best, and nothing behind it but /inplace,");
 }
 
-/* What is said of all groups: "/order=best/inplace", either of these, or nothing. */
+/* Behind "/ranks=": "6", "6,8-11:2". */
+static int take_ranks(struct parser *p, struct mafat_ranks *ranks)
+{
+  int code = take_number(p, "a number of ranks", &ranks->n);
+  if (code == MAFAT_OK && (ranks->n < 1 || ranks->n > MAFAT_MOST_RANKS))
+    code = mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected 1 to %d ranks, found %d", p->text, MAFAT_MOST_RANKS, ranks->n);
+  while (code == MAFAT_OK && take(p, ",")) {
+    struct mafat_rank_word word;
+    struct mafat_rank_word *grown = realloc(ranks->words, (size_t)(ranks->n_words + 1) * sizeof *grown);
+    if (!grown) return out_of_memory(p);
+    ranks->words = grown;
+    code = take_layer_span(p, &word.layers);
+    if (code == MAFAT_OK && !take(p, ":")) code = expected(p, ": and a rank");
+    if (code == MAFAT_OK) code = take_number(p, "a rank", &word.rank);
+    if (code == MAFAT_OK && word.rank >= ranks->n)
+      code = mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected a rank below %d, found %d", p->text, ranks->n, word.rank);
+    if (code == MAFAT_OK) grown[ranks->n_words++] = word;
+  }
+  return code || *p->at == '\0' ? code : expected(p, "a comma, or nothing behind the ranks,");
+}
+
+/* What is said of all groups: "/order=best/inplace", "/order=best/ranks=6", each of these, or nothing. */
 static int take_end(struct parser *p, struct mafat_spec *spec)
 {
   int code = take_order(p, &spec->sorting);
   if (code || *p->at == '\0') return code;
+  if (take(p, RANKS)) return take_ranks(p, &spec->ranks);
   if (strcmp(p->at, IN_PLACE) != 0) return expected(p, "/inplace, and nothing behind it,");
   spec->in_place = true;
   return MAFAT_OK;
@@ -580,6 +615,7 @@ static void write_layers(struct writer *w, struct mafat_span layers)
 
 static void write_splits(struct writer *w, const struct mafat_splits *splits)
 {
+  if (splits->n == 0) put(w, "split(whole");
   for (int i = 0; i < splits->n; i++) {
     const struct mafat_split *s = &splits->list[i];
     const char letter[] = {mafat_split_letter(s->axis), '\0'};
@@ -590,6 +626,19 @@ static void write_splits(struct writer *w, const struct mafat_splits *splits)
     write_layers(w, s->layers);
   }
   put(w, ")");
+}
+
+static void write_ranks(struct writer *w, const struct mafat_ranks *ranks)
+{
+  if (!ranks->n) return;
+  put(w, RANKS);
+  put_number(w, ranks->n);
+  for (int i = 0; i < ranks->n_words; i++) {
+    put(w, ",");
+    write_layers(w, ranks->words[i].layers);
+    put(w, ":");
+    put_number(w, ranks->words[i].rank);
+  }
 }
 
 static void write_cut(struct writer *w, const struct mafat_cut *cut)
@@ -654,6 +703,7 @@ size_t mafat_spec_write(const struct mafat_spec *spec, char *text, size_t room)
     put(&w, mafat_sorting_name(spec->sorting));
   }
   if (spec->in_place) put(&w, IN_PLACE);
+  write_ranks(&w, &spec->ranks);
   if (room) text[w.length < room ? w.length : room - 1] = '\0';
   return w.length;
 }

@@ -40,7 +40,11 @@
  *                         (file, postorder, forward, sp, best)
  *   1x1/order=best/inplace
  *                         outputs take the place of what their layers read for the last time,
- *                         where they can (place/in_place.h), which orders count on, too */
+ *                         where they can (place/in_place.h), which orders count on, too
+ *   split(h6:0-12,c6:13)/ranks=6
+ *                         six devices share the parts (ranks/rank_parts.h): the last part of a layer
+ *                         runs on the first, which runs whole layers, too; /ranks=6,8-11:2: these
+ *                         on the third; split(whole)/ranks=2,9-15:1: only whole layers */
 #ifndef MAFAT_PREDICTOR_SPEC_H
 #define MAFAT_PREDICTOR_SPEC_H
 
@@ -70,7 +74,8 @@ enum mafat_residence {
 
 enum {
   MAFAT_USUAL_ROWS = 4, /* in a step */
-  MAFAT_USUAL_RING = 8  /* reads in it */
+  MAFAT_USUAL_RING = 8, /* reads in it */
+  MAFAT_MOST_RANKS = 64
 };
 
 enum mafat_cut_kind {
@@ -126,11 +131,24 @@ struct mafat_group_spec {
   struct mafat_algorithm_word algorithms[MAFAT_N_ALGORITHMS]; /* from MAFAT_DIRECT on */
 };
 
+/* "/ranks=3,8-15:1": how many devices share the parts; layers that are not cut run on the first of them, or on the one named. */
+struct mafat_rank_word {
+  struct mafat_span layers;
+  int rank;
+};
+
+struct mafat_ranks {
+  int n; /* 0: no word of them */
+  struct mafat_rank_word *words; /* (n_words) */
+  int n_words;
+};
+
 struct mafat_spec {
   struct mafat_group_spec *groups; /* (n_groups): one or more, by their ends */
   int n_groups, room; /* room: groups that there is memory for */
   enum mafat_sorting sorting;
   bool in_place;
+  struct mafat_ranks ranks;
   char *text; /* that it was read from, for messages; else NULL */
   struct mafat_heap *heap; /* of all this but the text */
 };
@@ -152,6 +170,7 @@ struct mafat_spec *mafat_spec_new(struct mafat_heap *heap);
 struct mafat_group_spec *mafat_spec_add(struct mafat_spec *spec);
 int mafat_spec_append(struct mafat_spec *spec, const struct mafat_group_spec *group);
 /* The same in memory of its own; false: out of memory, and what there is of it is to be freed as well. */
+bool mafat_ranks_copy(struct mafat_heap *heap, struct mafat_ranks *out, const struct mafat_ranks *from);
 bool mafat_splits_copy(struct mafat_heap *heap, struct mafat_splits *out, const struct mafat_splits *from);
 void mafat_splits_free(struct mafat_heap *heap, struct mafat_splits *splits);
 /* Another layer in a word, the next or one behind. MAFAT_ENOMEM. */

@@ -65,7 +65,7 @@ static int take_spec(struct mafat_choice *c, const struct mafat_choice_request *
   enum mafat_algorithm algorithm = r->search.options->algorithm;
   int threads = r->search.most_threads ? r->search.most_threads : r->search.options->n_threads;
   int code = take(c, r, algorithm, threads, spec, d);
-  if (algorithm != MAFAT_AUTO || c->fits || (code && code != MAFAT_ELIMIT)) return code;
+  if (algorithm != MAFAT_AUTO || c->fits || r->search.options->only_rank || (code && code != MAFAT_ELIMIT)) return code;
   size_t bytes = code ? SIZE_MAX : c->prediction.charge_bytes;
   code = take(c, r, MAFAT_DIRECT, threads, spec, d);
   if (code || c->prediction.charge_bytes < bytes) return code;

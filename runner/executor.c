@@ -381,11 +381,24 @@ static int compute(struct mafat_executor *e, struct mafat_diagnostic *d)
                     mafat_layer_type_name(e->network->layers[step->layer].type), mafat_error_name(code));
 }
 
+/* With another rank: what comes is held, and padded, as if it had been made here. */
+static int exchange(struct mafat_executor *e, struct mafat_diagnostic *d)
+{
+  const struct mafat_exchanger *x = &e->options.exchanger;
+  if (!x->exchange) return mafat_fail(d, MAFAT_EINVAL, "%s: there is no other rank", e->network->path);
+  if (e->step.kind == MAFAT_STEP_RECEIVE) {
+    begin_output(e);
+    zero_output_pads(e);
+  }
+  return x->exchange(x->context, e, &e->step, d);
+}
+
 static int run_step(struct mafat_executor *e, long long number, struct mafat_diagnostic *d)
 {
   const struct mafat_step *step = &e->step;
   int code = mafat_weights_acquire(e->weights, number, step, d);
   if (code) return code;
+  if (mafat_step_exchanges(step)) return exchange(e, d);
   if (step->kind != MAFAT_STEP_TRANSFORM) begin_output(e);
   if (step->kind == MAFAT_STEP_INPUT) {
     zero_output_pads(e);
@@ -502,6 +515,38 @@ float mafat_executor_output_at(const struct mafat_executor *e, int layer, int c,
   struct mafat_source self;
   struct mafat_sources behind = mafat_network_output_sources(e->network, layer, &self);
   return mafat_tensors_value(&e->tensors, &behind, c, y, x);
+}
+
+const struct mafat_layer_part *mafat_executor_part(const struct mafat_executor *e, const struct mafat_step *step)
+{
+  return &e->plan->parts->list[step->part];
+}
+
+/* A row of a block; its lanes beyond the channels are nobody's. */
+static struct mafat_executor_piece piece_of(const struct mafat_executor *e, const struct mafat_step *step, int block, int y)
+{
+  size_t pixel = mafat_tensors_pixel_bytes(&e->tensors, step->layer, block);
+  int lanes = mafat_min(step->filters.end - block * MAFAT_CHANNEL_BLOCK, MAFAT_CHANNEL_BLOCK), w = mafat_span_size(step->out.x);
+  size_t bytes = (size_t)lanes * e->layout->tensors[step->layer].element_bytes;
+  char *at = mafat_tensors_address(&e->tensors, step->layer, block, y, step->out.x.begin);
+  return bytes == pixel ? (struct mafat_executor_piece){at, pixel * (size_t)w, 0, 1} : (struct mafat_executor_piece){at, bytes, pixel, w};
+}
+
+int mafat_executor_pieces(const struct mafat_executor *e, const struct mafat_step *step, struct mafat_executor_piece *pieces,
+                          int room)
+{
+  int first = step->filters.begin / MAFAT_CHANNEL_BLOCK, end = mafat_n_blocks(step->filters.end), n = 0;
+  int32_t *sums = mafat_executor_part(e, step)->sums ? sums_of(e) : NULL;
+  if (sums) {
+    size_t bytes = (size_t)mafat_span_size(step->filters) * sizeof *sums;
+    size_t stride = (size_t)mafat_panel_width(e->network->layers[step->layer].out.c) * sizeof *sums;
+    if (room > 0) pieces[0] = (struct mafat_executor_piece){(char *)sums, bytes, stride, (int)mafat_box_area(step->out)};
+    return 1;
+  }
+  for (int y = step->out.y.begin; y < step->out.y.end; y++)
+    for (int block = first; block < end; block++, n++)
+      if (n < room) pieces[n] = piece_of(e, step, block, y);
+  return n;
 }
 
 void *mafat_executor_boxes_room(const struct mafat_executor *e)

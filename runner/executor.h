@@ -12,6 +12,13 @@
 
 struct mafat_executor;
 
+/* What a step that exchanges (schedule.h) is done by: it begins to send, waits until that is over, or receives, the part's
+ * bytes as mafat_executor_pieces has them. */
+struct mafat_exchanger {
+  int (*exchange)(void *context, struct mafat_executor *e, const struct mafat_step *step, struct mafat_diagnostic *d);
+  void *context;
+};
+
 struct mafat_executor_options {
   const struct mafat_kernels *kernels; /* default: the best this CPU has */
   struct mafat_arena *arena; /* where it runs; NULL, the default: in one of its own. Of another's it is a user */
@@ -19,6 +26,7 @@ struct mafat_executor_options {
   /* Called after every step, with the layer's tensor still alive; may be NULL. */
   void (*observe)(void *context, struct mafat_executor *e, const struct mafat_step *step);
   void *observe_context;
+  struct mafat_exchanger exchanger; /* of a rank's plan; default: none */
 };
 
 void mafat_executor_defaults(struct mafat_executor_options *options);
@@ -106,6 +114,19 @@ void mafat_executor_read_view(const struct mafat_executor *e, const struct mafat
 void mafat_executor_write_output(struct mafat_executor *e, int layer, const float *chw);
 /* One element of a head or output tensor. */
 float mafat_executor_output_at(const struct mafat_executor *e, int layer, int c, int y, int x);
+
+/* `n` runs of so many bytes, one each `stride`. */
+struct mafat_executor_piece {
+  char *at;
+  size_t bytes, stride;
+  int n;
+};
+
+/* Where the elements lie that a step sends or receives, without padding, in an order that all ranks have; returns how many
+ * pieces there are, of which at most `room` are written. */
+int mafat_executor_pieces(const struct mafat_executor *e, const struct mafat_step *step, struct mafat_executor_piece *pieces,
+                          int room);
+const struct mafat_layer_part *mafat_executor_part(const struct mafat_executor *e, const struct mafat_step *step);
 
 /* While the output is held: room for the boxes in it, of the layout's most_boxes. What the last call
  * left there is lost, the output is not. */

@@ -6,9 +6,11 @@
 #include "runner/memory/headroom.h"
 #include "runner/memory/process.h"
 #include "runner/memory/surroundings.h"
+#include "runner/rank_choice.h"
 #include "runner/sized.h"
 #include "runner/weights/weights_file.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,20 +39,47 @@ size_t mafat_model_charge_bytes(const struct mafat_model *m)
   return p.charge_bytes;
 }
 
+/* What all ranks come to, whatever of a budget is this one's. */
+static int choose_for_ranks(struct mafat_rank_choice *found, struct mafat_choice_request *request, const struct mafat_model *m,
+                            const struct mafat_model_options *o, struct mafat_diagnostic *d)
+{
+  const struct mafat_rank_choice_request r = {
+      .network = m->network, .n_layers = m->n_layers, .n_ranks = m->link->n_ranks, .options = request->search.options,
+      .plan = o->plan, .search = o->search, .memory_bytes = o->memory_bytes ? o->memory_bytes : SIZE_MAX,
+      .calibration = request->search.calibration, .wire = {1e9, 1e-4}};
+  int code = mafat_rank_choose(found, &r, d);
+  request->plan = found->text;
+  request->best_effort = true; /* it has been looked at, without what MPI takes */
+  return code;
+}
+
 /* The given plan, or the one that the search finds. */
 static int choose_plan(struct mafat_model *m, const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
   struct mafat_choice_request request;
   struct mafat_choice_basis basis;
-  int code = mafat_choose_prepare(&request, &basis, o, &m->kind, m->kernels->name, d);
-  if (code) return code;
+  struct mafat_rank_choice ranks = {.text = NULL};
+  struct mafat_model_options options = *o;
+  if (m->link) options.search = NULL; /* its own are by other names */
+  int code = mafat_choose_prepare(&request, &basis, &options, &m->kind, m->kernels->name, d);
+  if (code == MAFAT_OK && m->link) {
+    basis.options.n_threads = request.search.most_threads ? 1 : basis.options.n_threads; /* processors may be other ranks' */
+    request.search.most_threads = 0;
+    code = choose_for_ranks(&ranks, &request, m, o, d);
+  }
+  if (code) {
+    mafat_rank_choice_close(&ranks);
+    return code;
+  }
   request.search.network = m->network;
   request.search.n_layers = m->n_layers;
   request.search.around = &m->around;
+  if (m->link) basis.options.only_rank = m->link->rank + 1;
   m->budget_bytes = request.budget_bytes;
   m->budget_source = request.budget_source;
   mafat_choice_close(&m->choice);
   code = mafat_choose(&m->choice, &request, d);
+  mafat_rank_choice_close(&ranks);
   mafat_choose_add_traces(&m->around, &m->choice.traces);
   m->algorithm = m->choice.algorithm;
   m->calibrated = basis.calibration.measured;
@@ -98,6 +127,7 @@ static __attribute__((noinline)) int open_plan(struct mafat_model *m, const char
   options.kernels = m->kernels;
   options.arena = o->arena;
   options.lock = &m->lock;
+  if (m->link) options.exchanger = m->link->exchanger;
   mafat_pressure_open(&m->pressure, "");
   mafat_process_trim_heap(); /* of what searching and reading left there */
   code = mafat_executor_open(&m->executor, m->network, m->choice.plan, m->choice.layout, m->weights, &options, d);
@@ -110,6 +140,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
 {
   int code;
   m->best_effort = o->best_effort;
+  m->link = o->link;
   m->kernels = mafat_kernels_find(o->cpu);
   if (!m->kernels)
     return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (portable, avx2, avx512, neon), found %.60s", o->cpu);
@@ -156,7 +187,9 @@ int mafat_model_open_sized(struct mafat_model **out, const char *cfg_path, const
   struct mafat_model *m = calloc(1, sizeof *m);
   if (!m) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg_path);
   m->pressure.fd = -1;
+  if (o.link) o.link->opening(o.link->context);
   code = open_model(m, cfg_path, weights_path, &o, d);
+  if (o.link) code = o.link->opened(o.link->context, code, d);
   if (code == MAFAT_OK) *out = m;
   else mafat_model_close(&m);
   return code;
@@ -187,7 +220,7 @@ int mafat_model_take_surroundings(struct mafat_model *m, const struct mafat_surr
 {
   struct mafat_prediction p;
   mafat_predict(&p, m->choice.layout, around);
-  if (p.charge_bytes > m->budget_bytes && !m->best_effort)
+  if (p.charge_bytes > m->budget_bytes && !m->best_effort && !m->link)
     return mafat_fail(d, MAFAT_ELIMIT, "%.200s: does not fit: %s needs %zu bytes in all, the budget (%s) is %zu bytes",
                       name, doing, p.charge_bytes, m->budget_source, m->budget_bytes);
   for (int i = 0; around->floats_bytes < m->around.floats_bytes && i < m->network->n_inputs; i++)
@@ -236,7 +269,9 @@ int mafat_model_run_opened(struct mafat_model *m, double opened_at, struct mafat
 {
   double before = mafat_process_now_ms();
   mafat_own_lock_more(&m->heap); /* what inputs are read with: nothing else of it could be swapped */
-  int code = mafat_executor_run(m->executor, d);
+  int code = m->link ? m->link->begin(m->link->context, d) : MAFAT_OK;
+  if (code == MAFAT_OK) code = mafat_executor_run(m->executor, d);
+  if (m->link) m->link->ended(m->link->context, code, d);
   double input_ms = mafat_executor_input_ms(m->executor);
   m->input_failed = code && mafat_executor_source_failed(m->executor);
   end_stall(m);

@@ -9,6 +9,7 @@
 #include "runner/executor.h"
 #include "runner/image/image.h"
 #include "runner/image/raw_input.h"
+#include "runner/rank_link.h"
 #include "runner/memory/own.h"
 #include "runner/memory/pressure.h"
 #include "runner/picture.h"
@@ -37,6 +38,7 @@ struct mafat_model {
   struct mafat_executor *executor;
   struct mafat_model_input *inputs; /* of the network; owned */
   const struct mafat_kernels *kernels;
+  const struct mafat_rank_link *link; /* the caller's; NULL: it runs alone */
   struct mafat_picture picture;
   struct mafat_placement placement; /* of the last run's picture: what boxes are relative to */
   bool calibrated;          /* latency is predicted by this machine's calibration */

@@ -34,11 +34,13 @@ check,test,full  cpu    tests/conformance/run.sh
 test,full        cpu    tests/packed/run.sh
 check,test,full  cpu    tests/cli/run_inference.sh
 check,test,full  cpu    tests/cli/sandbox.sh
+check,test,full  cpu    tests/cli/ranks.sh
 test,full        cpu    tests/cli/forks.sh
 test,full        cpu    tests/cli/figure.sh
 test,full        cpu    tests/cli/annotate.sh
 test,full        cpu    tests/cli/paper.sh
 test,full        cpu    tests/cli/networks.sh
+test,full        cpu    tests/cli/planners.sh
 check,test,full  cpu    tests/cli/pack_weights.sh
 test,full        cpu    tests/cli/pack_graph.sh
 test,full        cpu    tests/cli/numbers.sh
@@ -55,6 +57,7 @@ test,full        alone  tests/predictor/run.sh
 full             alone  tests/v2/run.sh
 full             alone  tests/v2/run.sh --soak 200
 full             alone  make soak
+full             alone  tests/planners/check.py --all
 full             alone  make check-asan
 full             alone  make fuzz
 full             alone  make check-predictor PREDICT=--whole

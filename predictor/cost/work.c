@@ -14,7 +14,7 @@ void mafat_work_open(struct mafat_work_context *c, const struct mafat_network *n
 void mafat_work_add_step(struct mafat_work_context *context, const struct mafat_step *step,
                          struct mafat_work *work)
 {
-  if (step->kind == MAFAT_STEP_INPUT) return;
+  if (step->kind == MAFAT_STEP_INPUT || mafat_step_exchanges(step)) return;
   struct mafat_link links[MAFAT_FUSION_MOST];
   links[0] = (struct mafat_link){step->layer, step->out, step->filters, step->channels};
   int n_links = mafat_fusion_links(context->plan, context->network, links);

@@ -5,11 +5,22 @@
 
 #include "transform/split.h"
 
+/* What is done with it; all but the first where devices share the parts (ranks/rank_parts.h). */
+enum mafat_part_act {
+  MAFAT_PART_COMPUTE, /* or read, of an input */
+  MAFAT_PART_SEND,    /* begin to send it: it stays until */
+  MAFAT_PART_WAIT,    /* it is sent */
+  MAFAT_PART_RECEIVE  /* it is made elsewhere */
+};
+
 /* A step: what of a layer is computed, or read of an input. */
 struct mafat_layer_part {
   int layer; /* or the input */
   struct mafat_box out;
   struct mafat_span filters, channels; /* as a step has them */
+  enum mafat_part_act act;
+  int peer, message; /* of what is sent: to or from which rank, and its number, the same on both */
+  bool sums;         /* it is sums that go on there */
 };
 
 /* Of a plan (plan.h), whose heap it lies in. */

@@ -59,7 +59,7 @@ static int find_records(struct maker *m)
   for (int p = 0; p < parts->n && code == MAFAT_OK; p++) {
     struct mafat_scratch s;
     m->scratch->record_of[p] = -1;
-    if (mafat_layer_is_input(&m->network->layers[parts->list[p].layer])) continue;
+    if (mafat_layer_is_input(&m->network->layers[parts->list[p].layer]) || parts->list[p].act) continue;
     code = mafat_parts_scratch_plan(m->plan, m->network, &parts->list[p], &s);
     if (code == MAFAT_OK) code = find_record(m, parts->list[p].layer, &s, &m->scratch->record_of[p]);
   }

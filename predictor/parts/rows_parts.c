@@ -11,7 +11,7 @@ static int note(struct mafat_walked *w, const struct mafat_step *step, struct ma
     w->list = grown;
     w->room = room;
   }
-  w->list[w->n++] = (struct mafat_layer_part){step->layer, step->out, step->filters, step->channels};
+  w->list[w->n++] = (struct mafat_layer_part){.layer = step->layer, .out = step->out, .filters = step->filters, .channels = step->channels};
   return MAFAT_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "runner/weights/weights_store.h"
 
 #include "predictor/fusion.h"
+#include "predictor/ranks/rank_parts.h"
 
 #include <assert.h>
 #include <string.h>
@@ -95,6 +96,38 @@ static void take_slices(struct mafat_weights *w, const struct mafat_fetch *fetch
     w->step.panels[(f - w->step.filters.begin) / MAFAT_PANEL] = data + (mafat_packed_offset(l, f) - first);
 }
 
+static void copy_common(char *to, size_t at, size_t n, size_t from, size_t bytes, const char *data)
+{
+  size_t begin = at > from ? at : from, end = at + n < from + bytes ? at + n : from + bytes;
+  if (begin < end) memcpy(to + (begin - at), data + (begin - from), end - begin);
+}
+
+/* Of some packed bytes of a layer, from one of them on, what a rank keeps: its channels of each panel, with scales and biases. */
+static void take_channels(struct mafat_weights *w, int layer, size_t from, const char *data, size_t bytes)
+{
+  const struct mafat_layer *l = &w->network->layers[layer];
+  struct mafat_span own = w->plan->own_channels[layer];
+  for (int first = 0; first < l->out.c; first = mafat_panel_end(l, first)) {
+    size_t width = (size_t)mafat_panel_width(mafat_panel_end(l, first) - first), panel = mafat_packed_offset(l, first);
+    size_t begin = mafat_panel_offset(l, width, own.begin), end = mafat_panel_offset(l, width, own.end);
+    char *to = w->panels[layer].bytes + mafat_rank_kept_panel(w->plan, w->network, layer, first);
+    copy_common(to, panel + begin, end - begin, from, bytes, data);
+    copy_common(to + (end - begin), panel + mafat_panel_offset(l, width, mafat_layer_matrix(l).inputs), mafat_panel_affine_bytes(width),
+                from, bytes, data);
+  }
+}
+
+/* Filters of a file, packed beside: a panel is whole with the last of them. */
+static void pack_channels(struct mafat_weights *w, const struct mafat_fetch *fetch, const struct mafat_pack_part *part)
+{
+  const struct mafat_layer *l = &w->network->layers[fetch->layer];
+  size_t before = mafat_packed_offset(l, mafat_pack_panel_begin(l, fetch->filters.begin));
+  mafat_pack(l, part, w->pieces, (struct mafat_packed_panels){w->whole, before});
+  int end = fetch->filters.end == l->out.c ? l->out.c : mafat_pack_panel_begin(l, fetch->filters.end);
+  size_t complete = mafat_packed_offset(l, end);
+  if (complete > before) take_channels(w, fetch->layer, before, w->whole, complete - before);
+}
+
 int mafat_weights_take_in(struct mafat_weights *w, const struct mafat_fetch *fetch, const char *data,
                           struct mafat_diagnostic *d)
 {
@@ -108,10 +141,14 @@ int mafat_weights_take_in(struct mafat_weights *w, const struct mafat_fetch *fet
   if (code) return code;
   switch (fetch->kind) {
   case MAFAT_FETCH_SLICE: take_slices(w, fetch, data); break;
-  case MAFAT_FETCH_COPY: memcpy(panels.bytes + fetch->into, data, fetch->bytes); break;
+  case MAFAT_FETCH_COPY:
+    if (mafat_rank_keeps_channels(w->plan, fetch->layer)) take_channels(w, fetch->layer, fetch->into, data, fetch->bytes);
+    else memcpy(panels.bytes + (fetch->into - panels.before), data, fetch->bytes);
+    break;
   case MAFAT_FETCH_FILTERS:
   case MAFAT_FETCH_TRANSPOSED:
-    if (mafat_layer_sums_integers(l)) mafat_pack_integers(w->network, fetch->layer, &part, w->pieces, panels);
+    if (mafat_rank_keeps_channels(w->plan, fetch->layer)) pack_channels(w, fetch, &part);
+    else if (mafat_layer_sums_integers(l)) mafat_pack_integers(w->network, fetch->layer, &part, w->pieces, panels);
     else mafat_pack(l, &part, w->pieces, panels);
     break;
   case MAFAT_FETCH_PARTS: return take_parts(w, fetch, data, d);
@@ -262,6 +299,20 @@ const char *mafat_weights_numbers(const struct mafat_weights *w, int layer)
   return w->panels[layer].bytes;
 }
 
+/* Of a rank that keeps some channels of every panel. */
+static void slice_of_channels(const struct mafat_weights *w, int layer, int first, struct mafat_span channels,
+                              struct mafat_weights_slice *slice)
+{
+  const struct mafat_layer *l = &w->network->layers[layer];
+  struct mafat_span own = w->plan->own_channels[layer];
+  size_t width = (size_t)slice->width, begin = mafat_panel_offset(l, width, own.begin);
+  const char *panel = w->panels[layer].bytes + mafat_rank_kept_panel(w->plan, w->network, layer, first);
+  point_at(l, panel + (mafat_panel_offset(l, width, channels.begin) - begin), slice);
+  slice->weights += slice->lane;
+  slice->scale = (const float *)(const void *)(panel + (mafat_panel_offset(l, width, own.end) - begin)) + slice->lane;
+  slice->bias = slice->scale + slice->width;
+}
+
 int mafat_weights_slice(const struct mafat_weights *w, int layer, struct mafat_span filters,
                         struct mafat_span channels, struct mafat_weights_slice *slice)
 {
@@ -286,6 +337,10 @@ int mafat_weights_slice(const struct mafat_weights *w, int layer, struct mafat_s
     return MAFAT_OK;
   }
   size_t width = (size_t)slice->width;
+  if (mafat_rank_keeps_channels(w->plan, layer)) {
+    slice_of_channels(w, layer, first, channels, slice);
+    return MAFAT_OK;
+  }
   const char *panel = panels.bytes + (mafat_packed_offset(l, first) - panels.before);
   point_at(l, panel + mafat_panel_offset(l, width, channels.begin), slice);
   if (slice->weights) slice->weights += slice->lane;

@@ -4,6 +4,7 @@
 #include "runner/weights/weights_store.h"
 
 #include "predictor/fusion.h"
+#include "predictor/ranks/rank_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +37,7 @@ static int map_kept(struct mafat_weights *w, const bool *kept, struct mafat_diag
 {
   size_t bytes = 0;
   for (int l = 0; l < w->n_layers; l++) {
-    size_t layer_bytes = kept[l] ? mafat_packed_layer_bytes(&w->network->layers[l]) : 0;
+    size_t layer_bytes = kept[l] ? mafat_rank_kept_bytes(w->plan, w->network, l) : 0;
     if (__builtin_add_overflow(layer_bytes, (size_t)63, &layer_bytes) ||
         __builtin_add_overflow(bytes, layer_bytes / 64 * 64, &bytes))
       return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", w->file->name);
@@ -54,8 +55,8 @@ static int map_kept(struct mafat_weights *w, const bool *kept, struct mafat_diag
   char *at = w->kept;
   for (int l = 0; l < w->n_layers; l++) {
     if (!kept[l]) continue;
-    w->panels[l].bytes = at;
-    at += (mafat_packed_layer_bytes(&w->network->layers[l]) + 63) / 64 * 64;
+    w->panels[l] = (struct mafat_packed_panels){at, mafat_rank_kept_before(w->plan, w->network, l)};
+    at += (mafat_rank_kept_bytes(w->plan, w->network, l) + 63) / 64 * 64;
   }
   return MAFAT_OK;
 }
@@ -118,34 +119,6 @@ static int take_all(struct mafat_weights *w, struct mafat_fetches *fetches, char
   return code;
 }
 
-static int read_kept(struct mafat_weights *w, const bool *kept, struct mafat_diagnostic *d)
-{
-  struct mafat_fetches *fetches;
-  struct mafat_fetch fetch;
-  size_t largest = 0, sum = 0, ring_bytes;
-  void *ring = MAP_FAILED;
-  int code = mafat_fetches_open_layers(&fetches, w->network, w->n_layers, kept, w->file->constants, kept_read_bytes(w));
-  if (code) return mafat_fail(d, code, "%s: out of memory", w->file->name);
-  while (mafat_fetches_next(fetches, &fetch)) {
-    if (fetch.bytes > largest) largest = fetch.bytes;
-    sum += mafat_fetch_window(fetch.bytes);
-  }
-  ring_bytes = size_kept_ring(w, largest, sum);
-  if (largest > 0) {
-    w->affine = malloc(largest_affine(w) * sizeof *w->affine);
-    ring = mmap(NULL, ring_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    code = w->affine && ring != MAP_FAILED ? take_all(w, fetches, ring, ring_bytes, d)
-                                           : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", w->file->name);
-    if (ring != MAP_FAILED) munmap(ring, ring_bytes);
-    free(w->affine);
-    w->affine = NULL;
-  }
-  mafat_fetches_close(&fetches);
-  return code;
-}
-
-/* ---- opening: what is read in runs ---- */
-
 /* In an order that the plan, which goes by the network's own constants, has not foreseen? */
 static bool lies_otherwise(const struct mafat_weights *w, int layer)
 {
@@ -154,6 +127,50 @@ static bool lies_otherwise(const struct mafat_weights *w, int layer)
   return order != MAFAT_ORDER_READY && !mafat_order_has_filters(order) &&
          !(foreseen && foreseen->layers[layer].weights.order == order);
 }
+
+/* A rank's panels alone cannot be read of what lies by inputs. */
+static int check_own(const struct mafat_weights *w, const bool *kept, struct mafat_diagnostic *d)
+{
+  for (int l = 0; l < w->n_layers; l++)
+    if (kept[l] && lies_otherwise(w, l) && mafat_rank_kept_bytes(w->plan, w->network, l) < mafat_packed_layer_bytes(&w->network->layers[l]))
+      return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: layer %d [%s] lies transposed, of which no rank can have its part alone: "
+                        "build/pack_weights makes a file of which it can", w->file->name, l,
+                        mafat_layer_type_name(w->network->layers[l].type));
+  return MAFAT_OK;
+}
+
+static int read_kept(struct mafat_weights *w, const bool *kept, struct mafat_diagnostic *d)
+{
+  struct mafat_fetches *fetches;
+  struct mafat_fetch fetch;
+  size_t largest = 0, sum = 0, ring_bytes;
+  void *ring = MAP_FAILED;
+  int code = mafat_fetches_open_layers(&fetches, w->network, w->n_layers, kept, w->file->constants, kept_read_bytes(w));
+  if (code) return mafat_fail(d, code, "%s: out of memory", w->file->name);
+  mafat_fetches_restrict(fetches, w->plan);
+  while (mafat_fetches_next(fetches, &fetch)) {
+    if (fetch.bytes > largest) largest = fetch.bytes;
+    sum += mafat_fetch_window(fetch.bytes);
+  }
+  ring_bytes = size_kept_ring(w, largest, sum);
+  size_t whole = mafat_fetches_channel_bytes(fetches, kept);
+  if (whole && !(w->whole = malloc(whole))) code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", w->file->name);
+  if (largest > 0 && code == MAFAT_OK) {
+    w->affine = malloc(largest_affine(w) * sizeof *w->affine);
+    ring = mmap(NULL, ring_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    code = w->affine && ring != MAP_FAILED ? take_all(w, fetches, ring, ring_bytes, d)
+                                           : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", w->file->name);
+    if (ring != MAP_FAILED) munmap(ring, ring_bytes);
+    free(w->affine);
+    w->affine = NULL;
+  }
+  free(w->whole);
+  w->whole = NULL;
+  mafat_fetches_close(&fetches);
+  return code;
+}
+
+/* ---- opening: what is read in runs ---- */
 
 static int prepare_runs(struct mafat_weights *w, const bool *used, struct mafat_diagnostic *d)
 {
@@ -205,7 +222,7 @@ static int open_store(struct mafat_weights *w, struct mafat_diagnostic *d)
     goto done;
   }
   mafat_weights_forget_parts(w);
-  if ((code = prepare_runs(w, used, d)) || (code = map_kept(w, kept, d)) || (code = read_kept(w, kept, d)))
+  if ((code = prepare_runs(w, used, d)) || (code = check_own(w, kept, d)) || (code = map_kept(w, kept, d)) || (code = read_kept(w, kept, d)))
     goto done;
   code = mafat_reads_check(w->file->reads, d);
 done:

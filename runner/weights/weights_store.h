@@ -34,6 +34,7 @@ struct mafat_weights {
   struct mafat_packed_panels *panels; /* [layer]: kept, loaded, or the panels that a step needs */
   struct trust *trust;               /* [layer] */
   struct mafat_piece *pieces;        /* room for packing */
+  char *whole;                       /* panels of which a rank keeps some channels, while they are packed; NULL: of none */
   float *affine;                     /* of the layer that is being packed: scales, then biases */
   struct mafat_fetches *fetches;     /* of a run: NULL where it reads nothing */
   struct mafat_stream *stream;

@@ -195,6 +195,26 @@ for search in best least; do
   predict --json --plan-time 0.2 --search $search plain.cfg
   json "plan-time with $search" 'a["arena_bytes"] > 0 and a["plan"]'
 done
+# Bytes between a fast memory and the rest.
+{ net 32 32 8; conv 48 1; printf '[convolutional]\nfilters=48\nsize=3\nstride=1\npad=1\ngroups=48\nactivation=relu\n'; conv 8 1; } >bottleneck.cfg
+predict --json --fast-memory 64K --plan rows2 bottleneck.cfg
+json 'fast memory' '[u["together"] for u in a["fast_memory"]["units"]] == ["bottleneck rows"]' \
+  'a["fast_memory"]["input_bytes"] == a["fast_memory"]["output_bytes"] == 4 * 8 * 32 * 32' \
+  'a["fast_memory"]["units"][0]["room_bytes"] <= 65536 and a["fast_memory"]["units"][0]["by_plan"]'
+predict --json --fast-memory 64K --plan 1x1 bottleneck.cfg
+json 'fast memory of 1x1' '[u["together"] for u in a["fast_memory"]["units"]] == ["alone", "dw-pw rows"]'
+predict --json --fast-memory 64K --objective transfers --plan 1x1 bottleneck.cfg
+json 'fewest transfers' 'a["fast_memory"]["units"][0]["together"] == "bottleneck rows" and not a["fast_memory"]["units"][0]["by_plan"]'
+predict --fast-memory 64K plain.cfg
+says 'fast memory, text' '^layers    together '
+predict --fast-memory 64K --objective bytes plain.cfg
+expect objective 2 '--objective expects latency or transfers'
+predict --objective latency plain.cfg
+expect objective-alone 2 '--objective expects --predict and --fast-memory'
+run --fast-memory 64K plain.cfg plain.weights a.ppm
+expect fast-memory-alone 2 '--fast-memory expects --predict or --report'
+run --quiet --report --fast-memory 64K $files
+says 'fast memory, report' '^bytes between 65536 bytes of fast memory and the rest, by the plan$'
 run --quiet --algorithm direct --search least --dump-output least.floats $files
 run --quiet --algorithm direct --dump-output best.floats $files
 check least-bits 'they differ' cmp least.floats best.floats

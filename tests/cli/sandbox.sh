@@ -51,6 +51,11 @@ check 'an output in this folder' 'it is not written' cmp "$dir/here" "$dir/outpu
 inside 'an output to nowhere' --dump-output /dev/null "${files[@]}" "$picture"
 run --sandbox on --quiet --dump-output "$dir/none/output" "${files[@]}" "$picture"
 expect 'an output into no folder' 1 'none/output: cannot create'
+head -c $((3 * 160 * 160 * 4)) /dev/zero >"$dir/zeros"
+for plan in 1x1/NoCut rows1/NoCut; do
+  run --sandbox on --quiet --plan $plan --input "$dir/zeros" "${files[@]}"
+  expect "an input of numbers, $plan" 0
+done
 printf '%s\n' "$picture" "$picture" >"$dir/list"
 "$program" --sandbox on --quiet "${files[@]}" - <"$dir/list" >"$dir/two" 2>"$err"
 check 'a list' "$(cat "$err")" cmp <(timeless <"$dir/two") <(cat "$dir/plain" "$dir/plain")

@@ -13,7 +13,12 @@ struct mafat_packings {
 };
 
 /* A query as the command line asked for it. */
+struct mafat_moves;
+
 struct mafat_question {
+  const struct mafat_moves *moves; /* NULL: nobody asked */
+  size_t fast_bytes;
+  const char *objective;
   const struct mafat_query *query;
   const struct mafat_packings *packings; /* NULL: not asked for */
   struct mafat_query_facts facts;
@@ -35,6 +40,11 @@ int mafat_answer_write_sweep(const struct mafat_question *q, const size_t *budge
                              struct mafat_writer *w, bool *any, struct mafat_diagnostic *d);
 /* The same of all the best plans; *any: does one of them fit the query's budget? */
 int mafat_answer_write_front(const struct mafat_question *q, bool json, struct mafat_writer *w, bool *any);
+
+/* On 1 to o->ranks devices, and of as many all that there is to say. Errors as of mafat_query_ranks. */
+struct mafat_options;
+int mafat_answer_write_ranks(const struct mafat_question *q, const struct mafat_options *o, struct mafat_writer *w,
+                             struct mafat_diagnostic *d);
 
 /* ---- what text and JSON share ---- */
 

@@ -1,5 +1,6 @@
 /* --predict for scripts: one object on one line. */
 #include "runner/program/run_inference/answer.h"
+#include "runner/program/run_inference/moves.h"
 #include "runner/program/run_inference/output.h"
 #include "runner/program/run_inference/picture_facts.h"
 #include "runner/program/run_inference/ports.h"
@@ -129,6 +130,7 @@ int mafat_answer_write_json(const struct mafat_question *q, const struct mafat_a
     put_bytes(w, "paper_bytes", paper.bytes);
     put_bytes(w, "paper_bias_bytes", q->facts.bias_bytes);
   }
+  if (q->moves) mafat_moves_write_json(q->moves, q->fast_bytes, q->objective, w);
   return mafat_json_finish_line(w);
 }
 

@@ -1,5 +1,6 @@
 /* --predict for people. */
 #include "runner/program/run_inference/answer.h"
+#include "runner/program/run_inference/moves.h"
 #include "runner/program/run_inference/output.h"
 #include "runner/program/run_inference/picture_facts.h"
 #include "runner/program/run_inference/ports.h"
@@ -262,5 +263,6 @@ int mafat_answer_write_text(const struct mafat_question *q, const struct mafat_a
   put_parts(q, &p, w);
   put_groups(a, &p, w);
   put_peak(a, &p, w);
+  if (q->moves) mafat_moves_write_text(q->moves, q->fast_bytes, q->objective, w);
   return mafat_writer_flush(w, NULL);
 }

@@ -66,12 +66,12 @@ static bool read_fraction(const char *text, float *value)
 
 /* In the order of long_options. */
 enum {
-  OPTION_MEMORY = 256, OPTION_RESERVE, OPTION_LOCK, OPTION_PLAN, OPTION_SEARCH, OPTION_PLAN_TIME, OPTION_LAYERS, OPTION_FORK,
+  OPTION_MEMORY = 256, OPTION_RESERVE, OPTION_LOCK, OPTION_PLAN, OPTION_SEARCH, OPTION_PLAN_TIME, OPTION_FAST_MEMORY, OPTION_OBJECTIVE, OPTION_LAYERS, OPTION_FORK,
   OPTION_SCALING, OPTION_MEAN, OPTION_SCALE, OPTION_CHANNELS, OPTION_RESIZE, OPTION_PAD, OPTION_DECODE,
   OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU, OPTION_PREDICT, OPTION_PREDICTOR, OPTION_BIAS, OPTION_SWEEP,
   OPTION_PARETO, OPTION_MAP, OPTION_CALIBRATE, OPTION_INPUT, OPTION_CONSTANT, OPTION_DUMP, OPTION_MARKS, OPTION_REPEAT,
   OPTION_NAMES, OPTION_THRESH, OPTION_NMS, OPTION_BOXES, OPTION_JSON, OPTION_REPORT, OPTION_BEST_EFFORT, OPTION_QUIET,
-  OPTION_SANDBOX, OPTION_VERSION, OPTION_HELP, OPTION_END
+  OPTION_SANDBOX, OPTION_RANKS, OPTION_LINK, OPTION_VERSION, OPTION_HELP, OPTION_END
 };
 
 static const struct option long_options[] = {
@@ -81,6 +81,8 @@ static const struct option long_options[] = {
     {"plan", required_argument, NULL, OPTION_PLAN},
     {"search", required_argument, NULL, OPTION_SEARCH},
     {"plan-time", required_argument, NULL, OPTION_PLAN_TIME},
+    {"fast-memory", required_argument, NULL, OPTION_FAST_MEMORY},
+    {"objective", required_argument, NULL, OPTION_OBJECTIVE},
     {"layers", required_argument, NULL, OPTION_LAYERS},
     {"fork", required_argument, NULL, OPTION_FORK},
     {"image-scaling", required_argument, NULL, OPTION_SCALING},
@@ -114,6 +116,8 @@ static const struct option long_options[] = {
     {"best-effort", no_argument, NULL, OPTION_BEST_EFFORT},
     {"quiet", no_argument, NULL, OPTION_QUIET},
     {"sandbox", required_argument, NULL, OPTION_SANDBOX},
+    {"ranks", required_argument, NULL, OPTION_RANKS},
+    {"link", required_argument, NULL, OPTION_LINK},
     {"version", no_argument, NULL, OPTION_VERSION},
     {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
@@ -122,10 +126,12 @@ static const struct option long_options[] = {
 static const char *const predictors[] = {"exact", "paper", NULL},
                   *const whens[] = {"auto", "on", "off", NULL},
                   *const forks[] = {"auto", "darknet", "alexeyab", NULL},
+                  *const objectives[] = {"latency", "transfers", NULL},
                   *const scalings[] = {"exact", "fast", NULL}, *const channels[] = {"rgb", "bgr", "gray", NULL},
                   *const fits[] = {"stretch", "letterbox", "corner", "crop", NULL},
                   *const heads[] = {"auto", "darknet", "yolov5", "yolov8", "yolox", "nanodet", "fastestdet", "ssd",
                                     "ultraface", "yunet", "classes", "none", NULL},
+                  *const sharings[] = {"deeperthings", "fdto", "layers", NULL},
                   *const algorithms[] = {"auto", "direct", "winograd", "winograd-large", NULL},
                   *const levels[] = {"portable", "avx2", "avx512", "neon", NULL};
 
@@ -148,7 +154,11 @@ static const char *expected(int option)
   case OPTION_RESERVE: return "0 or a size like 512K";
   case OPTION_LOCK: case OPTION_SANDBOX: return "auto, on or off";
   case OPTION_SEARCH: return searches_expected();
+  case OPTION_RANKS: return "a number from 1 to 64";
+  case OPTION_LINK: return "bits a second and what a message takes, such as 100M:0.2ms";
   case OPTION_PLAN_TIME: return "seconds, such as 0.5 or 60";
+  case OPTION_FAST_MEMORY: return "a size like 64K";
+  case OPTION_OBJECTIVE: return "latency or transfers";
   case OPTION_LAYERS: return "a number from 1 on";
   case OPTION_FORK: return "auto, darknet or alexeyab";
   case OPTION_SCALING: return "exact or fast";
@@ -188,11 +198,32 @@ static bool find_search(const char *name, struct mafat_search_facts *f)
   return false;
 }
 
-static bool read_search(const char **name)
+/* One of one device; or one that shares layers out to several. */
+static bool read_search(struct mafat_options *o)
 {
   struct mafat_search_facts f;
-  *name = optarg;
-  return find_search(optarg, &f);
+  bool shares = read_word(sharings, &o->share);
+  o->search = shares ? NULL : optarg;
+  if (!shares) o->share = NULL;
+  return shares || find_search(optarg, &f);
+}
+
+/* "100M:0.2ms", "1G": bits a second, and what a message takes. */
+static bool read_link(struct mafat_options *o)
+{
+  static const char units[] = "kMG";
+  char *end;
+  o->link_seconds = 0;
+  o->link_bits = strtod(optarg, &end);
+  const char *unit = *end ? strchr(units, *end) : NULL;
+  for (const char *u = units; unit && u <= unit; u++) o->link_bits *= 1e3;
+  if (unit) end++;
+  bool good = end != optarg && o->link_bits > 0 && o->link_bits < 1e15;
+  if (!good || !*end) return good;
+  if (*end++ != ':') return false;
+  const char *delay = end;
+  o->link_seconds = strtod(delay, &end) * 1e-3;
+  return end != delay && strcmp(end, "ms") == 0 && o->link_seconds >= 0 && o->link_seconds < 1e3;
 }
 
 static bool read_size_or_none(size_t *bytes)
@@ -285,8 +316,12 @@ static bool read_option(struct mafat_options *o, int option)
   case OPTION_LOCK: return read_word(whens, &o->lock);
   case OPTION_SANDBOX: return read_word(whens, &o->sandbox);
   case OPTION_PLAN: o->plan = optarg; return true;
-  case OPTION_SEARCH: return read_search(&o->search);
+  case OPTION_SEARCH: return read_search(o);
+  case OPTION_RANKS: return read_number(optarg, 64, &o->ranks);
+  case OPTION_LINK: return read_link(o);
   case OPTION_PLAN_TIME: return read_seconds(optarg, &o->plan_seconds);
+  case OPTION_FAST_MEMORY: return mafat_options_size(optarg, &o->fast_bytes);
+  case OPTION_OBJECTIVE: return read_word(objectives, &o->objective);
   case OPTION_LAYERS: return read_count(optarg, &o->layers);
   case OPTION_FORK: return read_word(forks, &o->fork);
   case OPTION_SCALING: return read_word(scalings, &o->image_scaling);
@@ -351,6 +386,8 @@ static const struct {
     {OPTION_SWEEP, OPTION_MEMORY, "it lists its own budgets"},
     {OPTION_SWEEP, OPTION_BEST_EFFORT, "what does not fit is listed too"},
     {OPTION_PARETO, OPTION_BEST_EFFORT, "all plans are listed"},
+    {OPTION_FAST_MEMORY, OPTION_SWEEP, "it is told of one plan"},
+    {OPTION_FAST_MEMORY, OPTION_PARETO, "it is told of one plan"},
     {OPTION_MAP, OPTION_SWEEP, "it shows one plan"},
     {OPTION_MAP, OPTION_PARETO, "it shows one plan"},
 };
@@ -364,7 +401,16 @@ static int check_together(const struct mafat_options *o, const bool *given, stru
                         option_name(exclusions[i].other), exclusions[i].why);
   struct mafat_search_facts search;
   find_search(o->search, &search);
+  if (o->fast_bytes && !o->predict && !o->report)
+    return mafat_fail(d, MAFAT_EINVAL, "--fast-memory expects --predict or --report");
+  if (o->objective && !(o->predict && o->fast_bytes))
+    return mafat_fail(d, MAFAT_EINVAL, "--objective expects --predict and --fast-memory");
   if (o->map && !o->predict) return mafat_fail(d, MAFAT_EINVAL, "--map expects --predict");
+  if ((o->ranks || o->link_bits > 0) && !o->predict)
+    return mafat_fail(d, MAFAT_EINVAL, "--%s expects --predict: build/mafat_ranks runs on several devices", o->ranks ? "ranks" : "link");
+  if (o->link_bits > 0 && !o->ranks) return mafat_fail(d, MAFAT_EINVAL, "--link expects --ranks");
+  if (o->ranks && (o->sweep || o->pareto || o->map))
+    return mafat_fail(d, MAFAT_EINVAL, "--%s makes no sense with --ranks: it is about one device", o->map ? "map" : o->sweep ? "sweep" : "pareto");
   if ((o->sweep || o->pareto) && !o->predict)
     return mafat_fail(d, MAFAT_EINVAL, "--%s expects --predict", o->sweep ? "sweep" : "pareto");
   if (!search.timed && o->plan_seconds > 0)

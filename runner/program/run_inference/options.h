@@ -17,8 +17,13 @@ struct mafat_options {
   const char *lock;       /* --lock; NULL: auto */
   const char *sandbox;    /* --sandbox; NULL: auto */
   const char *plan;       /* --plan; NULL: search */
-  const char *search;     /* --search; NULL: best */
+  const char *search;     /* --search; NULL: best, or: */
+  const char *share;      /* --search, of those that share layers out to ranks; NULL: deeperthings */
+  int ranks;              /* --ranks, with --predict; 0: one device */
+  double link_bits, link_seconds; /* --link: a second; a message; 0: as usual */
   double plan_seconds;    /* --plan-time; 0: as usual */
+  size_t fast_bytes;      /* --fast-memory; 0: nobody asks what is moved */
+  const char *objective;  /* --objective; NULL: of the plan */
   bool predict;           /* --predict: nothing is run */
   bool calibrate;         /* --calibrate: there is no model */
   bool paper;             /* --predictor paper */

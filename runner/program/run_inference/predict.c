@@ -22,21 +22,28 @@ static struct mafat_question make_question(const struct mafat_session *s, const 
 }
 
 /* What does not fit is told, and drawn, and why the exit status is not 0. */
-static int answer_one(struct mafat_session *s, const struct mafat_question *q, struct said *said)
+static int answer_one(struct mafat_session *s, const struct mafat_question *asked, struct said *said)
 {
   struct mafat_answer *a;
   struct mafat_paper_facts paper;
-  int code = mafat_query_answer(&a, q->query, 0, &s->d);
+  int code = mafat_query_answer(&a, asked->query, 0, &s->d);
   if (code == MAFAT_OK && s->options.paper) code = mafat_answer_paper(a, &paper, &s->d);
+  struct mafat_question q = *asked;
+  struct mafat_moves *moves = NULL;
+  q.fast_bytes = s->options.fast_bytes;
+  q.objective = s->options.objective;
+  if (code == MAFAT_OK && q.fast_bytes) code = mafat_answer_moves(&moves, a, q.fast_bytes, q.objective, &s->d);
+  q.moves = moves;
   if (code == MAFAT_OK) {
     said->answer = true;
-    code = s->options.json ? mafat_answer_write_json(q, a, &s->out) : mafat_answer_write_text(q, a, &s->out);
+    code = s->options.json ? mafat_answer_write_json(&q, a, &s->out) : mafat_answer_write_text(&q, a, &s->out);
     if (code == MAFAT_OK && s->options.map) {
-      code = mafat_map_write(s->options.map, q, a, &s->d);
+      code = mafat_map_write(s->options.map, &q, a, &s->d);
       said->map_failed = code != MAFAT_OK;
     }
     if (code == MAFAT_OK && !s->options.best_effort) code = mafat_answer_check(a, &s->d); /* the answer stands */
   }
+  mafat_moves_close(&moves);
   mafat_answer_close(&a);
   return code;
 }
@@ -82,7 +89,7 @@ int mafat_session_predict(struct mafat_session *s)
     code = mafat_session_check_picture(s, &q.facts);
     if (code == MAFAT_OK) code = mafat_inputs_take(NULL, query, o, &s->d);
     if (code == MAFAT_OK) code = mafat_dumps_read(NULL, NULL, query, o, &s->d);
-    if (code == MAFAT_OK) code = o->sweep || o->pareto ? answer_table(s, &q, &said) : answer_one(s, &q, &said);
+    if (code == MAFAT_OK) code = o->ranks ? mafat_answer_write_ranks(&q, o, &s->out, &s->d) : o->sweep || o->pareto ? answer_table(s, &q, &said) : answer_one(s, &q, &said);
     if (code == MAFAT_OK) mafat_session_tell_fork(s, q.facts.fork_sign);
     if (code == MAFAT_OK) mafat_session_tell_decode(s, q.facts.decode, q.facts.decode_sign);
   }

@@ -1,5 +1,7 @@
 #include "runner/program/run_inference/report.h"
 
+#include "runner/program/run_inference/moves.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +62,16 @@ static void fill_table(struct table *t, const struct mafat_model *model, const s
   snprintf(text, sizeof *t->texts, "arena, +%.1f %% of bound", mafat_output_arena_excess(plan));
 }
 
+static int write_moves(struct mafat_session *s, struct mafat_writer *out)
+{
+  struct mafat_moves *moves;
+  int code = mafat_model_moves(&moves, s->model, s->options.fast_bytes, &s->d);
+  if (code) return code;
+  mafat_moves_write_text(moves, s->options.fast_bytes, NULL, out);
+  mafat_moves_close(&moves);
+  return mafat_writer_flush(out, NULL);
+}
+
 int mafat_report_print_table(struct mafat_session *s, const struct mafat_run_report *r)
 {
   struct mafat_model_facts model;
@@ -73,6 +85,7 @@ int mafat_report_print_table(struct mafat_session *s, const struct mafat_run_rep
     mafat_writer_open(&out, s->options.json ? STDERR_FILENO : STDOUT_FILENO);
     code = mafat_output_table(t.rows, t.n, &out);
     if (code == MAFAT_OK) code = mafat_output_memory(r, &out);
+    if (code == MAFAT_OK && s->options.fast_bytes) code = write_moves(s, &out);
     if (code) mafat_fail(&s->d, code, "cannot write the report");
   }
   free(t.rows);

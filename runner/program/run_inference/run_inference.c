@@ -236,7 +236,7 @@ static int run_image(struct mafat_session *s, const char *path)
   if (code == MAFAT_OK && s->options.marks) code = mafat_marks_end(&s->marks, &s->d);
   if (code == MAFAT_OK && !s->options.json && !s->options.quiet) mafat_report_print_note(s, &report);
   if (code == MAFAT_OK) mafat_report_left_out(s, &report);
-  if (code == MAFAT_OK) mafat_report_check(s, &report);
+  if (code == MAFAT_OK && !s->link) mafat_report_check(s, &report); /* MPI's own memory was not predicted */
   if (code == MAFAT_OK) mafat_session_tell_fork(s, report.fork_sign);
   if (code == MAFAT_OK) mafat_session_tell_decode(s, report.decode, report.decode_sign);
   mafat_detections_close(&detections);
@@ -313,9 +313,11 @@ static int run_all(struct mafat_session *s)
   return status;
 }
 
-int main(int argc, char **argv)
+int mafat_session_main(int argc, char **argv, const struct mafat_rank_link *link)
 {
   static struct mafat_session s; /* large buffers: not on the stack */
+  s.link = link;
+  if (link) mafat_session_name_program("mafat_ranks");
   mafat_streams_hold();
   s.marks_fd = -1;
   s.start_ms = mafat_session_now_ms();
@@ -334,6 +336,12 @@ int main(int argc, char **argv)
   if (s.options.show_help || s.options.show_version) {
     int said = fputs(s.options.show_help ? mafat_options_help : "run_inference " MAFAT_VERSION "\n", stdout);
     return said >= 0 && fflush(stdout) == 0 && !ferror(stdout) ? 0 : EXIT_RUNNING;
+  }
+  if (s.options.share && !link && !s.options.ranks) {
+    mafat_fail(&s.d, MAFAT_EINVAL, "--search %s shares layers out to several devices: it expects --predict and --ranks, or build/mafat_ranks",
+               s.options.share);
+    mafat_session_complain(s.d.text);
+    return EXIT_INPUT;
   }
   if (s.options.calibrate) return mafat_session_calibrate(&s);
   if (mafat_session_confine(&s)) {

@@ -25,12 +25,19 @@ int mafat_session_exit_status(int code)
   }
 }
 
+static const char *program = "run_inference";
+
+void mafat_session_name_program(const char *name)
+{
+  program = name;
+}
+
 /* Paths may hold anything: control characters do not reach the terminal. At once, and
  * not through stdio, whose code no other message needs. */
 void mafat_session_complain(const char *text)
 {
   char line[1200];
-  int n = snprintf(line, sizeof line, "run_inference: %s", text);
+  int n = snprintf(line, sizeof line, "%s: %s", program, text);
   size_t length = n < 0 ? 0 : (size_t)n < sizeof line - 1 ? (size_t)n : sizeof line - 2;
   for (size_t i = 0; i < length; i++)
     if ((unsigned char)line[i] < ' ' || line[i] == 127) line[i] = '?';
@@ -87,7 +94,7 @@ struct mafat_model_options mafat_session_model_options(struct mafat_session *s)
   m.reserve_bytes = o->reserve_bytes;
   m.lock = o->lock;
   m.plan = o->plan;
-  m.search = o->search;
+  m.search = s->link ? o->share : o->search;
   m.plan_seconds = o->plan_seconds;
   m.bias_bytes = o->bias_bytes;
   m.layers = o->layers;
@@ -109,6 +116,7 @@ struct mafat_model_options mafat_session_model_options(struct mafat_session *s)
   m.picture = mafat_session_picture(s);
   m.picture_may_fail = o->n_images > 1;
   m.floats_only = mafat_options_floats_only(o);
+  m.link = s->link;
   m.warnings = (struct mafat_warning_sink){mafat_session_warn, s};
   return m;
 }
@@ -207,6 +215,10 @@ int mafat_session_confine(struct mafat_session *s)
     s->sandbox.lacks = "off";
     return MAFAT_OK;
   }
+  if (s->link) {
+    s->sandbox.lacks = "off where ranks pass messages";
+    return check_confined(s, false);
+  }
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
   if (!s->options.sandbox) { /* their runtimes make processes and code */
     s->sandbox.lacks = "off under a sanitizer";
@@ -218,7 +230,8 @@ int mafat_session_confine(struct mafat_session *s)
 
 int mafat_session_confine_run(struct mafat_session *s)
 {
-  return s->sandbox.filter ? check_confined(s, mafat_sandbox_close(&s->sandbox)) : MAFAT_OK;
+  if (!s->sandbox.filter || s->options.n_inputs > 0) return MAFAT_OK; /* inputs are read by rings and threads of their own, as runs ask for them */
+  return check_confined(s, mafat_sandbox_close(&s->sandbox));
 }
 
 const char *mafat_session_sandbox(struct mafat_session *s)

@@ -26,8 +26,15 @@ struct mafat_session {
   struct mafat_sandbox sandbox;
   char sandbox_text[48];
   bool fork_told, decode_told;
+  const struct mafat_rank_link *link; /* of build/mafat_ranks; NULL */
   struct mafat_diagnostic d;
 };
+
+/* All of the program. link: of rank 0; NULL: there are no ranks. */
+int mafat_session_main(int argc, char **argv, const struct mafat_rank_link *link);
+
+/* Who speaks on standard error; run_inference where nobody says. A name that stays. */
+void mafat_session_name_program(const char *name);
 
 /* Milliseconds of CLOCK_MONOTONIC. */
 double mafat_session_now_ms(void);

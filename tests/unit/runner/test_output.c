@@ -117,7 +117,7 @@ static struct mafat_run_report full_report(void)
       .total_ms = 140, .swap_in_bytes = 0, .swap_out_bytes = 8192, .swap_scope = "cgroup",
       .major_faults = 2, .weights_read_bytes = 203934260, .kind = MAFAT_MODEL_DETECTOR,
       .detections = &detections, .boxes_left_out = 7, .reserve_bytes = 262144, .lock = "off", .lock_reason = "no group",
-      .locked_bytes = 0, .stall_scope = "system", .stall_some_us = 12, .stall_full_us = 11};
+      .locked_bytes = 0, .sandbox = "seccomp", .stall_scope = "system", .stall_some_us = 12, .stall_full_us = 11};
 }
 
 static struct json_object *run_object(const struct mafat_run_report *r)
@@ -160,10 +160,11 @@ START_TEST(test_run_json)
   check_string(o, "lock", "off");
   check_string(o, "lock_reason", "no group");
   check_count(o, "locked_bytes", 0);
+  check_string(o, "sandbox", "seccomp");
   check_string(o, "stall_scope", "system");
   check_count(o, "stall_some_us", 12);
   check_count(o, "stall_full_us", 11);
-  ck_assert_int_eq(json_object_object_length(o), 32);
+  ck_assert_int_eq(json_object_object_length(o), 33);
 
   struct json_object *list = member(o, "latencies_ms");
   ck_assert_uint_eq(json_object_array_length(list), 3);

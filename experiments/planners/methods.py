@@ -1,0 +1,163 @@
+"""The methods, each from a model file to a plan: what it counts itself, how long it took."""
+
+import json
+import os
+import subprocess
+import time
+
+import hmcos
+import milp
+import serenity
+import tflm
+import timed
+import tinyengine
+from operators import ELEMENTS, NOTHING, lives, order_plan, peak, tool
+
+MOST_MILP = 16        # operators: each pair is a binary variable or two, each operator at each step two more
+MILP_SECONDS = 60
+DELTA = "1.05"
+
+
+class Found:
+    """A plan, or why there is none; own_bytes: what the method says that it needs, where it says something."""
+
+    def __init__(self, plan=None, own_bytes=None, note=""):
+        self.plan, self.own_bytes, self.note, self.seconds = plan, own_bytes, note, None
+
+
+class Task:
+    """A model file, its graph, plans that other methods found; before: what timed programs are run by."""
+
+    def __init__(self, path, graph, seconds, known=None, before=()):
+        self.path, self.graph, self.seconds, self.known, self.before = path, graph, seconds, known or {}, before
+
+
+def whole(task):
+    return Found("1x1/NoCut/order=file")
+
+
+def run_tflm(task):
+    """As the file has its operators; nothing in place."""
+    graph = task.graph.in_place(NOTHING)
+    order = list(range(graph.n))
+    return Found(order_plan(graph, order), tflm.arena(lives(graph, order)))
+
+
+def run_serenity(task):
+    graph = task.graph.in_place(NOTHING)
+    order, proven = serenity.schedule(graph, seconds=task.seconds)
+    return Found(order_plan(graph, order), peak(graph, order), "" if proven else "not proven to be the least in %g s" % task.seconds)
+
+
+def run_hmcos(task):
+    graph = task.graph.in_place(ELEMENTS)
+    order, left, groups = hmcos.schedule(graph, seconds=task.seconds)
+    return Found(order_plan(graph, order, True), peak(graph, order), "%d of %d groups opened" % (groups - left, groups) if groups else "")
+
+
+def run_milp(task):
+    graph = task.graph.in_place(NOTHING)
+    if graph.n > MOST_MILP:
+        return Found(note="not asked: %d operators" % graph.n)
+    try:
+        found = milp.schedule(graph, MILP_SECONDS)
+    except milp.Missing:   # an exact method of our own in its place
+        order, proven = serenity.schedule(graph, seconds=task.seconds)
+        return Found(order_plan(graph, order), peak(graph, order), "no solver is installed: Serenity's order")
+    if not found:
+        return Found(note="no order in %d s" % MILP_SECONDS)
+    order, _, proven = found
+    laid = milp.layout(lives(graph, order), MILP_SECONDS)
+    note = "" if proven and laid and laid[2] else "not proven to be the least"
+    return Found(order_plan(graph, order), laid[1] if laid else peak(graph, order), note)
+
+
+def run_tinyengine(task):
+    """Of all patches and of all ends of them the least arena, as the program lays it out; of equal ones, and without patches, fewer."""
+    whole_maps = order_plan(task.graph, list(range(task.graph.n)), True)
+    plans = [(1, 0, whole_maps)] + list(tinyengine.plans(task.graph))
+    least = min(zip(lay(task.path, [plan for _, _, plan in plans]), plans), key=lambda one: (one[0].get("arena_bytes", 1 << 60), one[0].get("macs", 0)))
+    n, last, plan = least[1]
+    return Found(plan, None, "patches save nothing" if n == 1 else "%d x %d patches of layer %d's map" % (n, n, task.graph.layers[last]))
+
+
+def search(*words):
+    """A search of the program; where it does not know the words, that is said."""
+    def find(task):
+        command = [tool("run_inference"), "--predict", "--json", "--quiet", "--algorithm", "direct", *words, task.path]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10 * task.seconds)
+        except subprocess.TimeoutExpired:
+            return Found(note="no plan in %g s" % (10 * task.seconds))
+        if done.returncode not in (0, 3):
+            said = (done.stderr.strip().splitlines() or [""])[-1].replace(task.path, os.path.basename(task.path))
+            absent = done.returncode == 2 and ("--search" in said or "unrecognized option" in said or "--tiling" in said or "--delta" in said)
+            return Found(note="absent from this program" if absent else "failed: " + said[-200:])
+        return Found(json.loads(done.stdout)["plan"])
+    return find
+
+
+def run_quick(task):
+    """Of our plans for every budget, of ours of the least arena, of these with some groups cut more coarsely (timed.py), and of what
+    all others found: the least arena of those that take no longer than DELTA allows, measured in turn."""
+    def measure(plans):
+        return lay(task.path, plans, "--rounds", "7", before=task.before)
+
+    ours = list(dict.fromkeys([task.known[name] for name in ("least",) if name in task.known] + front(task)))
+    plans = [task.known.get("whole") or whole(task).plan] + ours
+    plans = list(dict.fromkeys(plans + [plan for name, plan in task.known.items() if name != "quick"]))
+    allowed = 1 + 0.7 * (float(DELTA) - 1)   # not at the very edge, where another measurement says otherwise
+    variants = [timed.variants(plan) for plan in ours]
+    first, *told = measure(plans[:1] + [text for one in variants for text in timed.texts(one)])
+    for one in variants:
+        n = len(one[0])
+        plans += timed.compose(one, told[:n], allowed * sum(group["ms"] for group in first["groups"]))
+        told = told[n:]
+    plans = list(dict.fromkeys(plans))
+    facts = measure(plans)
+    most = allowed * min(facts[0]["ms"])
+    _, at = min((one["arena_bytes"], k) for k, one in enumerate(facts) if "error" not in one and min(one["ms"]) <= most)
+    origin = next((METHODS[name][0] for name, plan in task.known.items() if plan == plans[at]), "one of ours")
+    return Found(plans[at], None, "of %d plans: %s" % (len(plans), origin))
+
+
+def front(task):
+    """The program's plans for every budget, of those that keep their weights."""
+    command = [tool("run_inference"), "--predict", "--pareto", "--json", "--quiet", "--algorithm", "direct", task.path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    plans = [one["plan"] for one in json.loads(done.stdout)] if done.returncode in (0, 3) else []
+    return [plan for plan in plans if ":loaded" not in plan and ":streamed" not in plan]
+
+
+# Name in the CSV: (in tables, how it is found)
+METHODS = {
+    "whole": ("whole maps", whole),
+    "tflm": ("TFLite Micro", run_tflm),
+    "milp": ("FDT's integer programmes", run_milp),
+    "serenity": ("Serenity", run_serenity),
+    "hmcos": ("HMCOS", run_hmcos),
+    "tinyengine": ("TinyEngine", run_tinyengine),
+    "ffmt": ("FFMT", search("--search", "fdt", "--tiling", "ffmt")),
+    "fdt": ("FDT", search("--search", "fdt", "--tiling", "fdt")),
+    "fdt_both": ("FDT and FFMT", search("--search", "fdt", "--tiling", "both")),
+    "motes": ("MOTES", search("--search", "motes", "--delta", DELTA)),
+    "least": ("ours", search("--search", "least")),
+    "quick": ("ours, in time", run_quick),
+}
+SEARCHES = ("ffmt", "fdt", "fdt_both", "motes")   # published planners of the program
+
+
+def find(name, task):
+    begin = time.monotonic()
+    found = METHODS[name][1](task)
+    found.seconds = time.monotonic() - begin
+    return found
+
+
+def lay(path, plans, *options, before=()):
+    """What build/lay_plans says of each."""
+    done = subprocess.run([*before, tool("lay_plans"), *options, path], input="".join(plan + "\n" for plan in plans),
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError("%s: %s" % (os.path.basename(path), done.stderr.strip()))
+    return [json.loads(line) for line in done.stdout.splitlines()]

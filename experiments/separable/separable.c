@@ -1,0 +1,116 @@
+/* Bytes between a fast memory and the rest, of three choices for one network, counted by formula and by copying:
+ *
+ *   separable [--fast BYTES] [--bytes N] [--logits N] [--units] MODEL
+ *
+ *   separable --plan TEXT --rounds N [--alone] MODEL
+ *
+ * writes CSV: a line for each choice; --units: a line for each unit. --bytes: of an element and weight, --logits: of the last
+ * layer's elements, whatever the file has. Predicted ms are of one thread; "" where a unit is none that can be run yet.
+ * --plan runs it: least milliseconds of nothing inside another layer's step, and as today's executor does; --alone: the latter. */
+#include "experiments/separable/copying.h"
+#include "experiments/separable/timing.h"
+#include "predictor/transfers/prices.h"
+#include "runner/calibrate/calibrate_file.h"
+#include "runner/kernels/kernels.h"
+#include "runner/model_kind.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static _Noreturn void die(const char *text)
+{
+  fprintf(stderr, "separable: %s\n", text);
+  exit(1);
+}
+
+enum { N_CHOICES = 3 };
+static const char *const names[N_CHOICES] = {"baseline", "latency", "transfers"};
+
+static void print_units(const char *choice, const struct mafat_network *n, const struct mafat_transfers *t,
+                        const struct mafat_unit_latency *l)
+{
+  for (int i = 0; i < t->n; i++) {
+    const struct mafat_unit *u = &t->units[i];
+    printf("%s,%d,%d,%s,%s,%d,%d,%d,%d,%llu,%llu,%llu,%llu,%llu,%s,%s\n", choice, u->layers[0], u->layers[u->n - 1],
+           mafat_layer_type_name(n->layers[u->layers[0]].type), mafat_fused_name(u->how), u->extent, u->channels, u->n_rows,
+           u->n_channels, (unsigned long long)u->input_bytes, (unsigned long long)u->again_bytes,
+           (unsigned long long)u->output_bytes, (unsigned long long)u->weight_bytes, (unsigned long long)u->room_bytes,
+           u->fits ? "yes" : "no", mafat_unit_can_run(l, u) ? "yes" : "not yet");
+  }
+}
+
+static void print_choice(const char *choice, const struct mafat_network *n, const struct mafat_transfers_options *o,
+                         const struct mafat_transfers *t, const struct mafat_unit_latency *l)
+{
+  struct copy_counters c = {0};
+  double ms = 0;
+  int fused[MAFAT_N_FUSED] = {0};
+  for (int i = 0; i < t->n; i++) {
+    ms += mafat_unit_ms(l, &t->units[i]);
+    fused[t->units[i].how]++;
+    if (!t->units[i].fits) c.wrong = "a unit has no room";
+    else if (copy_unit(&c, n, o, &t->units[i])) die("out of memory");
+  }
+  printf("%s,%llu,%llu,%llu,", choice, (unsigned long long)t->activation_bytes, (unsigned long long)t->again_bytes,
+         (unsigned long long)t->weight_bytes);
+  if (c.wrong) printf(",,,");
+  else printf("%llu,%llu,%llu,", (unsigned long long)(c.in + c.out), (unsigned long long)c.weights, (unsigned long long)c.moved);
+  for (int i = 1; i < MAFAT_N_FUSED; i++) printf("%d,", fused[i]);
+  if (isfinite(ms)) printf("%.4f", ms);
+  printf("\n");
+}
+
+int main(int argc, char **argv)
+{
+  static const struct option options[] = {{"fast", 1, NULL, 'f'}, {"bytes", 1, NULL, 'b'}, {"logits", 1, NULL, 'l'},
+                                          {"units", 0, NULL, 'u'},
+                                          {"plan", 1, NULL, 'p'}, {"rounds", 1, NULL, 'r'}, {"alone", 0, NULL, 'a'}, {NULL, 0, NULL, 0}};
+  struct mafat_transfers_options o = {.fast_bytes = 65536};
+  bool units = false, alone = false;
+  const char *plan = NULL;
+  int rounds = 1;
+  for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+    if (c == 'f') o.fast_bytes = strtoull(optarg, NULL, 10);
+    else if (c == 'b') o.element_bytes = atoi(optarg);
+    else if (c == 'l') o.logit_bytes = atoi(optarg);
+    else if (c == 'u') units = true;
+    else if (c == 'p') plan = optarg;
+    else if (c == 'r') rounds = atoi(optarg);
+    else if (c == 'a') alone = true;
+    else return 2;
+  }
+  if (argc - optind != 1) die("expected one model");
+  struct mafat_network *n;
+  struct mafat_diagnostic d;
+  struct mafat_calibration calibration;
+  struct mafat_unit_latency latency;
+  if (mafat_model_network(&n, argv[optind], NULL, NULL, NULL, &d)) die(d.text);
+  if (plan) {
+    double ms[2];
+    if (time_plan(ms, n, argv[optind], plan, rounds, !alone, &d)) die(d.text);
+    printf("apart,today\n%.4f,%.4f\n", ms[0], ms[1]);
+    mafat_network_close(&n);
+    return 0;
+  }
+  mafat_calibration_load(&calibration, mafat_kernels_find(NULL)->name, NULL);
+  mafat_calibration_choose_integers(&calibration);
+  if (mafat_unit_latency_open(&latency, n, n->n_layers, 1, &calibration, &d)) die(d.text);
+  if (units) printf("choice,first,last,type,how,extent,channels,row_tiles,channel_tiles,input,again,output,weights,room,fits,runs\n");
+  else printf("choice,activations,again,weights,copied,copied_weights,moved_inside,dw_pw_rows,pw_dw_channels,pw_dw_rows,bottleneck_rows,predicted_ms\n");
+  for (int i = 0; i < N_CHOICES; i++) {
+    struct mafat_unit_price by_ms = {mafat_unit_ms, &latency};
+    struct mafat_transfers t;
+    int code = i == 0 ? mafat_transfers_unfused(&t, n, n->n_layers, &o)
+                      : mafat_transfers_choose(&t, n, n->n_layers, &o, i == 1 ? &by_ms : NULL);
+    if (code) die("out of memory");
+    if (units) print_units(names[i], n, &t, &latency);
+    else print_choice(names[i], n, &o, &t, &latency);
+    mafat_transfers_close(&t);
+  }
+  mafat_unit_latency_close(&latency);
+  mafat_network_close(&n);
+  return 0;
+}

@@ -1,0 +1,394 @@
+#include "predictor/ranks/rank_parts.h"
+
+#include "base/blocks.h"
+#include "network/constant.h"
+#include "predictor/packing.h"
+#include "predictor/parts/parts.h"
+#include "predictor/usage.h"
+
+#include <string.h>
+
+/* From the part that makes it to a rank, before which of its parts. */
+struct message {
+  int part, to, first; /* parts of all ranks; the end: as many as there are */
+  struct mafat_span rows;
+  bool sums;
+  int next_made, next_wanted; /* of the same part; of the same first */
+};
+
+/* What one rank wants of a part that another one makes. */
+struct want {
+  struct mafat_span rows; /* none: nothing */
+  int first;
+};
+
+struct taker {
+  struct mafat_plan *plan;
+  const struct mafat_network *network;
+  const struct mafat_plan_options *options;
+  struct mafat_layer_part *all; /* (n) of all ranks */
+  int n, n_ranks;
+  int *rank;                 /* [part] */
+  int *newest, *before;      /* [operator]: its last part that is whole when it is done; [part]: the one before it, -1 */
+  int *going_on;             /* [part]: the one that goes on with its sums; -1 */
+  struct want *wants;        /* [part * n_ranks + rank] */
+  struct message *messages;  /* (n_messages) by part */
+  int n_messages;
+  int *made, *wanted;        /* [part], [part or the end]: the first of its messages; -1 */
+  struct mafat_layer_part *list; /* what the rank does */
+  int n_list;
+};
+
+/* ---- ranks ---- */
+
+/* Which of a layer's parts it is; rows outermost, channels innermost. */
+static int ordinal(const struct mafat_cutting *c, const struct mafat_layer_part *p)
+{
+  const int at[MAFAT_N_SPLIT_AXES] = {p->out.y.begin, p->out.x.begin, c->sums ? p->channels.begin : p->filters.begin};
+  int number = 0;
+  for (int axis = 0; axis < MAFAT_N_SPLIT_AXES; axis++) {
+    int i = 0;
+    while (c->bounds[axis] && i + 1 < c->n[axis] && at[axis] >= c->bounds[axis][i + 1]) i++;
+    number = number * c->n[axis] + i;
+  }
+  return number;
+}
+
+static int rank_of_whole(const struct mafat_plan *plan, int layer)
+{
+  int rank = 0;
+  for (int i = 0; i < plan->ranks.n_words; i++) {
+    struct mafat_span layers = plan->ranks.words[i].layers;
+    if (layer >= layers.begin && layer < layers.end) rank = plan->ranks.words[i].rank;
+  }
+  return rank;
+}
+
+int mafat_rank_parts_of(const struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_layer_part *part)
+{
+  const struct mafat_cutting *c = &plan->parts->cuttings[part->layer];
+  int n_parts = mafat_cutting_n_parts(c), n_used = mafat_min(n_parts, plan->ranks.n);
+  if (mafat_layer_is_input(&n->layers[part->layer])) return 0;
+  if (n_parts == 1) return rank_of_whole(plan, part->layer);
+  return ((int)((long long)ordinal(c, part) * n_used / n_parts) + 1) % n_used;
+}
+
+/* ---- who makes what ---- */
+
+static int channels_of(const struct taker *t, int layer)
+{
+  return mafat_layer_channels(&t->network->layers[mafat_plan_reader(t->plan, layer)]);
+}
+
+/* Sums are a tensor once their last part is done. */
+static bool is_last(const struct taker *t, const struct mafat_layer_part *p)
+{
+  return !t->plan->parts->cuttings[p->layer].sums || p->channels.end == channels_of(t, p->layer);
+}
+
+static bool same_box(struct mafat_box a, struct mafat_box b)
+{
+  return a.y.begin == b.y.begin && a.x.begin == b.x.begin;
+}
+
+static void find_makers(struct taker *t)
+{
+  for (int i = 0; i < mafat_network_n_operators(t->network); i++) t->newest[i] = -1;
+  for (int i = 0; i < t->n; i++) {
+    struct mafat_layer_part *p = &t->all[i];
+    t->rank[i] = mafat_rank_parts_of(t->plan, t->network, p);
+    t->before[i] = t->newest[p->layer];
+    t->newest[p->layer] = i;
+    t->going_on[i] = -1;
+    for (int k = t->before[i]; k >= 0 && t->plan->parts->cuttings[p->layer].sums; k = t->before[k])
+      if (same_box(t->all[k].out, p->out) && t->all[k].channels.end == p->channels.begin) t->going_on[k] = i;
+  }
+}
+
+/* ---- who wants what ---- */
+
+static struct mafat_span clip(struct mafat_span a, struct mafat_span b)
+{
+  return mafat_span(mafat_max(a.begin, b.begin), mafat_min(a.end, b.end));
+}
+
+static bool meet(struct mafat_span a, struct mafat_span b)
+{
+  return a.begin < b.end && b.begin < a.end;
+}
+
+static void want(struct taker *t, int part, int rank, struct mafat_span rows, int first)
+{
+  struct want *w = &t->wants[(size_t)part * (size_t)t->n_ranks + (size_t)rank];
+  if (rank == t->rank[part]) return;
+  if (mafat_span_is_empty(w->rows)) *w = (struct want){rows, first};
+  w->rows = mafat_span(mafat_min(w->rows.begin, rows.begin), mafat_max(w->rows.end, rows.end));
+}
+
+/* What a part reads, of whoever makes it. */
+static void want_reads(struct taker *t, int reader)
+{
+  struct mafat_brick_walk w = mafat_parts_reads(t->plan, t->network, &t->all[reader]);
+  while (mafat_parts_reads_next(&w))
+    for (int i = t->newest[w.tensor]; i >= 0; i = t->before[i]) {
+      const struct mafat_layer_part *p = &t->all[i];
+      if (is_last(t, p) && meet(p->out.y, w.wanted.box.y) && meet(p->out.x, w.wanted.box.x) && meet(p->filters, w.wanted.channels))
+        want(t, i, t->rank[reader], clip(p->out.y, w.wanted.box.y), reader);
+    }
+}
+
+static void find_wants(struct taker *t, const struct mafat_usage *usage)
+{
+  for (int i = 0; i < t->n; i++) {
+    if (!mafat_layer_is_input(&t->network->layers[t->all[i].layer])) want_reads(t, i);
+    if (t->going_on[i] >= 0) want(t, i, t->rank[t->going_on[i]], t->all[i].out.y, t->going_on[i]);
+  }
+  for (int i = 0; i < t->n; i++)
+    if (usage[t->all[i].layer].last_use == t->plan->n_layers && is_last(t, &t->all[i])) want(t, i, 0, t->all[i].out.y, t->n);
+}
+
+/* ---- messages ---- */
+
+static int find_messages(struct taker *t)
+{
+  size_t n = 0;
+  for (size_t i = 0; i < (size_t)t->n * (size_t)t->n_ranks; i++) n += !mafat_span_is_empty(t->wants[i].rows);
+  t->messages = mafat_heap_calloc(t->plan->heap, n + 1, sizeof *t->messages);
+  if (!t->messages) return MAFAT_ENOMEM;
+  for (int i = 0; i <= t->n; i++) t->made[i] = t->wanted[i] = -1;
+  for (int i = 0; i < t->n; i++)
+    for (int r = 0; r < t->n_ranks; r++) {
+      const struct want *w = &t->wants[(size_t)i * (size_t)t->n_ranks + (size_t)r];
+      if (!mafat_span_is_empty(w->rows))
+        t->messages[t->n_messages++] = (struct message){.part = i, .to = r, .first = w->first, .rows = w->rows, .sums = t->going_on[i] >= 0};
+    }
+  for (int m = t->n_messages - 1; m >= 0; m--) { /* from the last one, so that lists begin with the first */
+    struct message *message = &t->messages[m];
+    message->next_made = t->made[message->part];
+    message->next_wanted = t->wanted[message->first];
+    t->made[message->part] = t->wanted[message->first] = m;
+  }
+  return MAFAT_OK;
+}
+
+/* ---- what the rank does ---- */
+
+static void add_exchange(struct taker *t, int number, enum mafat_part_act act)
+{
+  const struct message *m = &t->messages[number];
+  struct mafat_layer_part part = t->all[m->part];
+  part.out.y = m->rows;
+  part.act = act;
+  part.peer = act == MAFAT_PART_RECEIVE ? t->rank[m->part] : m->to;
+  part.message = number;
+  part.sums = m->sums;
+  part.channels = mafat_span(0, part.channels.end);
+  t->list[t->n_list++] = part;
+}
+
+static void add_wanted(struct taker *t, int first, bool received)
+{
+  for (int m = t->wanted[first]; m >= 0; m = t->messages[m].next_wanted) {
+    if (received && t->messages[m].to == t->plan->rank) add_exchange(t, m, MAFAT_PART_RECEIVE);
+    if (!received && t->rank[t->messages[m].part] == t->plan->rank) add_exchange(t, m, MAFAT_PART_WAIT);
+  }
+}
+
+static void add_part(struct taker *t, int i)
+{
+  bool own = t->rank[i] == t->plan->rank;
+  add_wanted(t, i, true);
+  if (own) t->list[t->n_list++] = t->all[i];
+  for (int m = own ? t->made[i] : -1; m >= 0; m = t->messages[m].next_made) add_exchange(t, m, MAFAT_PART_SEND);
+  add_wanted(t, i, false);
+}
+
+static int make_list(struct taker *t)
+{
+  struct mafat_parts *parts = t->plan->parts;
+  t->list = mafat_heap_calloc(t->plan->heap, (size_t)t->n + 2 * (size_t)t->n_messages + 1, sizeof *t->list);
+  if (!t->list) return MAFAT_ENOMEM;
+  for (int g = 0, i = 0; g < t->plan->n_groups; g++) {
+    int end = parts->at[g + 1] + t->n - parts->n; /* whole inputs stand ahead of all groups */
+    parts->at[g] = t->n_list;
+    for (; i < end; i++) add_part(t, i);
+  }
+  add_wanted(t, t->n, true);
+  add_wanted(t, t->n, false);
+  parts->at[t->plan->n_groups] = t->n_list;
+  return MAFAT_OK;
+}
+
+/* Of a tensor that is cut along rows alone, a rank has room for the rows of others that it wants, and no more: it has bricks of its
+ * own there. */
+static int recut(struct taker *t, int tensor)
+{
+  struct mafat_cutting *c = &t->plan->parts->cuttings[tensor];
+  int h = mafat_network_tensor_shape(t->network, tensor).h, n = 0;
+  if (!t->plan->parts->bricks[tensor] || c->sums || c->n[MAFAT_ALONG_W] > 1 || c->n[MAFAT_ALONG_C] > 1) return MAFAT_OK;
+  bool *marks = mafat_heap_calloc(t->plan->heap, (size_t)h + 1, sizeof *marks);
+  int *bounds = mafat_heap_calloc(t->plan->heap, (size_t)h + 1, sizeof *bounds);
+  if (!marks || !bounds) {
+    mafat_heap_free(t->plan->heap, marks);
+    mafat_heap_free(t->plan->heap, bounds);
+    return MAFAT_ENOMEM;
+  }
+  for (int i = 0; i <= c->n[MAFAT_ALONG_H]; i++) marks[c->bounds[MAFAT_ALONG_H][i]] = true;
+  for (int i = t->newest[tensor]; i >= 0; i = t->before[i]) {
+    struct mafat_span rows = t->wants[(size_t)i * (size_t)t->n_ranks + (size_t)t->plan->rank].rows;
+    if (!mafat_span_is_empty(rows)) marks[rows.begin] = marks[rows.end] = true;
+  }
+  for (int y = 1; y <= h; y++)
+    if (marks[y]) bounds[++n] = y;
+  mafat_heap_free(t->plan->heap, marks);
+  mafat_heap_free(t->plan->heap, c->bounds[MAFAT_ALONG_H]);
+  c->bounds[MAFAT_ALONG_H] = bounds;
+  c->n[MAFAT_ALONG_H] = n;
+  return MAFAT_OK;
+}
+
+/* ---- weights ---- */
+
+/* Can some panels of a layer be read without the others? */
+static bool has_own_panels(const struct taker *t, int layer)
+{
+  const struct mafat_layer *l = &t->network->layers[layer];
+  const struct mafat_constants *c = t->network->constants;
+  enum mafat_order order = c ? (enum mafat_order)c->layers[layer].weights.order : MAFAT_ORDER_FILTERS;
+  if (mafat_plan_must_keep(t->options, l)) return false;
+  return mafat_layer_has_panels(l) && !mafat_layer_is_grouped(l) && (order == MAFAT_ORDER_READY || mafat_order_has_filters(order));
+}
+
+static void add_channels(struct taker *t, const struct mafat_layer_part *p)
+{
+  const struct mafat_layer *l = &t->network->layers[p->layer];
+  struct mafat_span *own = &t->plan->own_channels[p->layer];
+  if (!t->plan->parts->cuttings[p->layer].sums || t->plan->residence[p->layer] != MAFAT_KEPT || l->weights_type != MAFAT_F32) return;
+  if (mafat_span_is_empty(*own)) *own = p->channels;
+  *own = mafat_span(mafat_min(own->begin, p->channels.begin), mafat_max(own->end, p->channels.end));
+}
+
+/* The panels of the rank's own parts. Of layers that are computed inside others, all. */
+static int find_own_filters(struct taker *t)
+{
+  struct mafat_plan *plan = t->plan;
+  plan->own_filters = mafat_heap_calloc(plan->heap, (size_t)plan->n_layers + 1, sizeof *plan->own_filters);
+  plan->own_channels = mafat_heap_calloc(plan->heap, (size_t)plan->n_layers + 1, sizeof *plan->own_channels);
+  if (!plan->own_filters || !plan->own_channels) return MAFAT_ENOMEM;
+  for (int i = 0; i < plan->parts->n; i++) {
+    const struct mafat_layer_part *p = &plan->parts->list[i];
+    if (p->act || p->layer >= plan->n_layers || !has_own_panels(t, p->layer)) continue;
+    add_channels(t, p);
+    struct mafat_span *own = &plan->own_filters[p->layer];
+    int begin = p->filters.begin / MAFAT_PANEL * MAFAT_PANEL;
+    int end = mafat_min(mafat_round_up(p->filters.end, MAFAT_PANEL), t->network->layers[p->layer].out.c);
+    if (mafat_span_is_empty(*own)) *own = mafat_span(begin, end);
+    *own = mafat_span(mafat_min(own->begin, begin), mafat_max(own->end, end));
+  }
+  for (int l = 0; l < plan->n_layers; l++)
+    if (mafat_span_is_empty(plan->own_filters[l])) plan->own_filters[l] = mafat_span(0, t->network->layers[l].out.c);
+  return MAFAT_OK;
+}
+
+/* ---- all of it ---- */
+
+/* Inputs that are there as a whole are parts, too: rank 0 reads them. */
+static int collect(struct taker *t, const struct mafat_usage *usage)
+{
+  const struct mafat_parts *parts = t->plan->parts;
+  t->all = mafat_heap_calloc(t->plan->heap, (size_t)parts->n + (size_t)t->network->n_inputs + 1, sizeof *t->all);
+  if (!t->all) return MAFAT_ENOMEM;
+  for (int i = t->network->n_layers; i < mafat_network_n_operators(t->network); i++) {
+    struct mafat_shape s = mafat_network_tensor_shape(t->network, i);
+    if (!usage[i].needed || mafat_parts_bricks(t->plan, i)) continue;
+    t->all[t->n++] = (struct mafat_layer_part){.layer = i, .out = mafat_box_full(s.h, s.w), .filters = {0, s.c}, .channels = {0, s.c}};
+  }
+  memcpy(t->all + t->n, parts->list, (size_t)parts->n * sizeof *t->all);
+  t->n += parts->n;
+  return MAFAT_OK;
+}
+
+static int open_taker(struct taker *t)
+{
+  struct mafat_heap *heap = t->plan->heap;
+  size_t n = (size_t)t->n + 1, n_operators = (size_t)mafat_network_n_operators(t->network);
+  t->rank = mafat_heap_calloc(heap, n, sizeof *t->rank);
+  t->newest = mafat_heap_calloc(heap, n_operators, sizeof *t->newest);
+  t->before = mafat_heap_calloc(heap, n, sizeof *t->before);
+  t->going_on = mafat_heap_calloc(heap, n, sizeof *t->going_on);
+  t->wants = mafat_heap_calloc(heap, n * (size_t)t->n_ranks, sizeof *t->wants);
+  t->made = mafat_heap_calloc(heap, n, sizeof *t->made);
+  t->wanted = mafat_heap_calloc(heap, n, sizeof *t->wanted);
+  return t->rank && t->newest && t->before && t->going_on && t->wants && t->made && t->wanted ? MAFAT_OK : MAFAT_ENOMEM;
+}
+
+static int take(struct taker *t, struct mafat_usage *usage)
+{
+  mafat_usage_find(t->network, t->plan, usage);
+  int code = collect(t, usage);
+  if (code || (code = open_taker(t))) return code;
+  find_makers(t);
+  find_wants(t, usage);
+  if ((code = find_messages(t)) || (code = make_list(t))) return code;
+  for (int i = 0; i < mafat_network_n_operators(t->network) && code == MAFAT_OK; i++) code = recut(t, i);
+  if (code) return code;
+  struct mafat_layer_part *list = t->plan->parts->list;
+  t->plan->parts->list = t->list;
+  t->plan->parts->n = t->n_list;
+  t->list = list; /* to be freed */
+  return find_own_filters(t);
+}
+
+int mafat_rank_parts_take(struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_plan_options *options,
+                          struct mafat_diagnostic *d)
+{
+  struct taker t = {.plan = plan, .network = n, .options = options, .n_ranks = plan->ranks.n};
+  struct mafat_usage *usage = mafat_heap_calloc(plan->heap, (size_t)mafat_network_n_operators(n), sizeof *usage);
+  int code = usage ? take(&t, usage) : MAFAT_ENOMEM;
+  void *const rooms[] = {usage, t.all, t.rank, t.newest, t.before, t.going_on, t.wants, t.messages, t.made, t.wanted, t.list};
+  for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) mafat_heap_free(plan->heap, rooms[i]);
+  return code ? mafat_fail(d, code, "out of memory") : MAFAT_OK;
+}
+
+static bool has_some(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+{
+  return plan && plan->own_filters && mafat_span_size(plan->own_filters[layer]) < n->layers[layer].out.c;
+}
+
+bool mafat_rank_keeps_channels(const struct mafat_plan *plan, int layer)
+{
+  return plan && plan->own_channels && !mafat_span_is_empty(plan->own_channels[layer]);
+}
+
+static size_t kept_panel_bytes(const struct mafat_plan *plan, const struct mafat_layer *l, int layer, int filters)
+{
+  size_t width = (size_t)mafat_panel_width(filters);
+  struct mafat_span own = plan->own_channels[layer];
+  return mafat_panel_offset(l, width, own.end) - mafat_panel_offset(l, width, own.begin) + mafat_panel_affine_bytes(width);
+}
+
+size_t mafat_rank_kept_panel(const struct mafat_plan *plan, const struct mafat_network *n, int layer, int first_filter)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  size_t bytes = (size_t)(first_filter / MAFAT_PANEL) * kept_panel_bytes(plan, l, layer, MAFAT_PANEL);
+  int rest = first_filter % MAFAT_PANEL; /* behind the last one */
+  return rest ? bytes + kept_panel_bytes(plan, l, layer, rest) : bytes;
+}
+
+size_t mafat_rank_kept_before(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+{
+  return has_some(plan, n, layer) ? mafat_packed_offset(&n->layers[layer], plan->own_filters[layer].begin) : 0;
+}
+
+size_t mafat_rank_kept_bytes(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  if (mafat_rank_keeps_channels(plan, layer)) return mafat_rank_kept_panel(plan, n, layer, l->out.c);
+  if (!has_some(plan, n, layer)) return mafat_packed_layer_bytes(l);
+  return mafat_packed_offset(l, plan->own_filters[layer].end) - mafat_packed_offset(l, plan->own_filters[layer].begin);
+}
+
+uint64_t mafat_rank_part_values(const struct mafat_layer_part *part)
+{
+  return (uint64_t)mafat_box_area(part->out) * (uint64_t)mafat_span_size(part->filters);
+}

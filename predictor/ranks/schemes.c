@@ -1,0 +1,111 @@
+#include "predictor/ranks/schemes.h"
+
+#include "predictor/packing.h"
+
+/* ---- layers ---- */
+
+static uint64_t values(struct mafat_shape s)
+{
+  return (uint64_t)s.h * (uint64_t)s.w * (uint64_t)s.c;
+}
+
+/* As direct convolution multiplies; a weight is used once for each pixel of a map, and once of a list. */
+static struct mafat_rank_layer describe(const struct mafat_layer *l, int number)
+{
+  uint64_t pixels = (uint64_t)l->out.h * (uint64_t)l->out.w, macs = mafat_layer_macs(l, pixels);
+  return (struct mafat_rank_layer){.layer = number, .in = values(l->in), .out = values(l->out), .weights = macs / pixels,
+                                   .multiplications = macs};
+}
+
+int mafat_rank_layers_find(struct mafat_rank_layers *out, const struct mafat_network *n, int n_layers, bool connected,
+                           struct mafat_heap *heap)
+{
+  uint64_t sum = 0, most = UINT64_MAX / 4 / MAFAT_MOST_RANKS;
+  *out = (struct mafat_rank_layers){.heap = heap, .list = mafat_heap_calloc(heap, (size_t)n_layers, sizeof *out->list)};
+  if (!out->list) return MAFAT_ENOMEM;
+  for (int i = 0; i < n_layers; i++) {
+    const struct mafat_layer *l = &n->layers[i];
+    if (!mafat_layer_has_panels(l) || (mafat_layer_is_flat(l) && !connected)) continue;
+    struct mafat_rank_layer layer = describe(l, i);
+    if (layer.in > most || layer.out > most || layer.weights > most) return MAFAT_ELIMIT;
+    if ((sum += layer.in + layer.out + layer.weights) > most) return MAFAT_ELIMIT;
+    out->list[out->n++] = layer;
+  }
+  return MAFAT_OK;
+}
+
+void mafat_rank_layers_close(struct mafat_rank_layers *layers)
+{
+  mafat_heap_free(layers->heap, layers->list);
+  *layers = (struct mafat_rank_layers){.list = NULL};
+}
+
+/* ---- what is exchanged ---- */
+
+const char *mafat_scheme_name(enum mafat_scheme scheme)
+{
+  static const char *const names[MAFAT_N_SCHEMES] = {"fan-out", "fan-in", "fused-out", "fused-in"};
+  return names[scheme];
+}
+
+bool mafat_scheme_reuses(enum mafat_scheme scheme, enum mafat_scheme next)
+{
+  return scheme == MAFAT_FAN_OUT && (next == MAFAT_FAN_OUT || next == MAFAT_FUSED_OUT);
+}
+
+/* (5.8), (5.9), (5.11): input broadcast unless every rank has it, or scattered; output gathered, or sums of the whole of it. */
+uint64_t mafat_scheme_exchange(enum mafat_scheme scheme, const struct mafat_rank_layer *l, int n_ranks, bool before, bool behind)
+{
+  uint64_t others = (uint64_t)n_ranks - 1, all = others * (uint64_t)n_ranks;
+  uint64_t broadcast = before ? 0 : l->in * all;
+  switch (scheme) {
+  case MAFAT_FAN_OUT: return broadcast + l->out * (behind ? all : others);
+  case MAFAT_FAN_IN: return l->in * others + l->out * all;
+  case MAFAT_FUSED_OUT: return broadcast;
+  default: return l->out * all;
+  }
+}
+
+uint64_t mafat_schemes_exchange(const enum mafat_scheme *schemes, const struct mafat_rank_layer *list, int n, int n_ranks)
+{
+  uint64_t sum = 0;
+  bool before = false;
+  for (int i = 0; i < n; i++) {
+    bool behind = i + 1 < n && mafat_scheme_reuses(schemes[i], schemes[i + 1]);
+    sum += mafat_scheme_exchange(schemes[i], &list[i], n_ranks, before, behind);
+    before = behind;
+  }
+  return sum;
+}
+
+/* ---- what is held ---- */
+
+/* (5.12): a map counts whole where weights are shared, its share where maps are. */
+uint64_t mafat_ranks_hold(const struct mafat_rank_layer *list, int n, int from, int n_ranks)
+{
+  uint64_t ranks = (uint64_t)n_ranks, widest = 0, weights = 0;
+  for (int i = 0; i < n; i++) {
+    uint64_t maps = (list[i].in + list[i].out) * (i < from ? 1 : ranks);
+    if (maps > widest) widest = maps;
+    weights += list[i].weights * (i < from ? ranks : 1);
+  }
+  return widest + weights;
+}
+
+uint64_t mafat_ranks_hold_whole(const struct mafat_rank_layer *list, int begin, int end)
+{
+  uint64_t widest = 0, weights = 0;
+  for (int i = begin; i < end; i++) {
+    if (list[i].in + list[i].out > widest) widest = list[i].in + list[i].out;
+    weights += list[i].weights;
+  }
+  return widest + weights;
+}
+
+uint64_t mafat_ranks_hand_on(const struct mafat_rank_layer *list, const int *bounds, int n_ranks)
+{
+  uint64_t sum = 0;
+  for (int r = 1; r < n_ranks; r++)
+    if (bounds[r] > bounds[r - 1] && bounds[r] < bounds[n_ranks]) sum += list[bounds[r]].in;
+  return sum;
+}

@@ -1,0 +1,220 @@
+/* Which layers are units: dynamic programming over paths of sole readers. Units' prices add up and know nothing of their
+ * neighbours, so the least of all sequences that end with a layer is that of a unit that ends with it and the least before. */
+#include "predictor/transfers/transfers.h"
+
+#include "predictor/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void mafat_transfers_paths(const struct mafat_network *n, int n_layers, int *next)
+{
+  enum { NONE = -1, MANY = -2 };
+  for (int l = 0; l < n_layers; l++) next[l] = mafat_network_is_output(n, n_layers, l) ? MANY : NONE;
+  for (int l = 0; l < n_layers; l++) {
+    if (mafat_layer_is_alias(&n->layers[l])) continue;
+    for (struct mafat_reads r = mafat_layer_reads(&n->layers[l]); mafat_reads_next(&r);)
+      if (r.source->tensor < n_layers) next[r.source->tensor] = next[r.source->tensor] == NONE ? l : MANY;
+  }
+  for (int l = 0; l < n_layers; l++) { /* of several that it reads alone, the first goes on */
+    if (next[l] < 0) continue;
+    const struct mafat_layer *reader = &n->layers[next[l]];
+    bool is_first = false;
+    for (int i = 0; i < reader->n_operands; i++) {
+      int tensor = mafat_network_sole_tensor(n, &reader->operands[i].sources);
+      if (tensor >= 0 && tensor < n_layers && next[tensor] == next[l]) {
+        is_first = tensor == l;
+        break;
+      }
+    }
+    if (!is_first) next[l] = NONE;
+  }
+  for (int l = 0; l < n_layers; l++)
+    if (next[l] < 0) next[l] = NONE;
+}
+
+static double price_bytes(const void *context, const struct mafat_unit *u)
+{
+  (void)context;
+  return u->fits || u->how == MAFAT_FUSED_NONE ? (double)mafat_unit_moved(u) : INFINITY;
+}
+
+struct choice {
+  double least;         /* of all up to this layer on its path */
+  struct mafat_unit unit; /* that ends with it */
+};
+
+struct chooser {
+  const struct mafat_network *n;
+  const struct mafat_transfers_options *o;
+  struct mafat_unit_price price;
+  int *before;           /* [layer]: on its path; -1 */
+  struct choice *choices; /* [layer] */
+};
+
+static int how_many(enum mafat_fused how, int variant)
+{
+  static const int n[MAFAT_N_FUSED] = {1, 2, 2, 2, 3};
+  return n[how] + variant;
+}
+
+/* The unit of that kind that ends with the layer; false: there is none. */
+static bool unit_at(const struct chooser *c, int layer, enum mafat_fused how, int n_layers, struct mafat_unit *u)
+{
+  *u = (struct mafat_unit){.how = how, .n = n_layers};
+  for (int i = n_layers - 1; i >= 0; i--, layer = c->before[layer]) {
+    if (layer < 0) return false;
+    u->layers[i] = layer;
+  }
+  if (!mafat_unit_can(u, c->n)) return false;
+  mafat_unit_count(u, c->n, c->o);
+  return true;
+}
+
+static void choose_at(struct chooser *c, int layer)
+{
+  struct choice *best = &c->choices[layer];
+  best->least = INFINITY;
+  for (int how = 0; how < MAFAT_N_FUSED; how++)
+    for (int variant = 0; variant <= (how == MAFAT_FUSED_BOTTLENECK_ROWS); variant++) {
+      struct mafat_unit u;
+      if (!unit_at(c, layer, (enum mafat_fused)how, how_many((enum mafat_fused)how, variant), &u)) continue;
+      int before = c->before[u.layers[0]];
+      double sum = c->price.of(c->price.context, &u) + (before >= 0 ? c->choices[before].least : 0);
+      if (how == MAFAT_FUSED_NONE || sum < best->least) *best = (struct choice){sum, u};
+    }
+}
+
+static int compare_units(const void *a, const void *b)
+{
+  const struct mafat_unit *x = a, *y = b;
+  return x->layers[x->n - 1] - y->layers[y->n - 1];
+}
+
+static void take_path(struct mafat_transfers *out, const struct chooser *c, int last)
+{
+  for (int l = last; l >= 0; l = c->before[c->choices[l].unit.layers[0]]) {
+    const struct mafat_unit *u = &c->choices[l].unit;
+    out->units[out->n++] = *u;
+    out->activation_bytes += mafat_unit_activations(u);
+    out->again_bytes += u->again_bytes;
+    out->weight_bytes += u->weight_bytes;
+  }
+}
+
+/* A layer's choice needs that of the one before it on its path, which the file has earlier. */
+static bool moves(const struct mafat_network *n, int layer)
+{
+  return !mafat_layer_is_alias(&n->layers[layer]) && !mafat_layer_is_inert(&n->layers[layer]);
+}
+
+int mafat_transfers_choose(struct mafat_transfers *out, const struct mafat_network *n, int n_layers,
+                           const struct mafat_transfers_options *o, const struct mafat_unit_price *price)
+{
+  size_t count = (size_t)n_layers;
+  int *next = malloc(count * sizeof *next);
+  struct chooser c = {n, o, price ? *price : (struct mafat_unit_price){price_bytes, NULL}, malloc(count * sizeof *c.before),
+                      calloc(count, sizeof *c.choices)};
+  *out = (struct mafat_transfers){.units = calloc(count, sizeof *out->units)};
+  int code = next && c.before && c.choices && out->units ? MAFAT_OK : MAFAT_ENOMEM;
+  if (code == MAFAT_OK) {
+    mafat_transfers_paths(n, n_layers, next);
+    for (int l = 0; l < n_layers; l++) c.before[l] = -1;
+    for (int l = 0; l < n_layers; l++)
+      if (next[l] >= 0) c.before[next[l]] = l;
+    for (int l = 0; l < n_layers; l++)
+      if (moves(n, l)) choose_at(&c, l);
+    for (int l = 0; l < n_layers; l++)
+      if (moves(n, l) && next[l] < 0) take_path(out, &c, l);
+    qsort(out->units, (size_t)out->n, sizeof *out->units, compare_units);
+  }
+  if (code) mafat_transfers_close(out);
+  free(c.choices);
+  free(c.before);
+  free(next);
+  return code;
+}
+
+void mafat_transfers_close(struct mafat_transfers *t)
+{
+  free(t->units);
+  *t = (struct mafat_transfers){NULL};
+}
+
+static double price_unfused(const void *context, const struct mafat_unit *u)
+{
+  return u->how == MAFAT_FUSED_NONE ? price_bytes(context, u) : INFINITY;
+}
+
+int mafat_transfers_unfused(struct mafat_transfers *out, const struct mafat_network *n, int n_layers,
+                            const struct mafat_transfers_options *o)
+{
+  return mafat_transfers_choose(out, n, n_layers, o, &(struct mafat_unit_price){price_unfused, NULL});
+}
+
+/* ---- bounds ---- */
+
+uint64_t mafat_transfers_one_pass(const struct mafat_network *n, int n_layers, const struct mafat_transfers_options *o)
+{
+  struct mafat_transfers_options all = *o;
+  uint64_t sum = 0;
+  all.fast_bytes = SIZE_MAX;
+  for (int l = 0; l < n_layers; l++) {
+    struct mafat_unit u = {.how = MAFAT_FUSED_NONE, .layers = {l}, .n = 1};
+    if (!moves(n, l)) continue;
+    mafat_unit_count(&u, n, &all);
+    sum += mafat_unit_activations(&u);
+  }
+  return sum;
+}
+
+static double price_pairs(const void *context, const struct mafat_unit *u)
+{
+  return u->n <= 2 ? price_bytes(context, u) : INFINITY;
+}
+
+int mafat_transfers_best_pairs(uint64_t *bytes, const struct mafat_network *n, int n_layers,
+                               const struct mafat_transfers_options *o)
+{
+  struct mafat_transfers t;
+  struct mafat_transfers_options all = *o;
+  all.fast_bytes = SIZE_MAX;
+  int code = mafat_transfers_choose(&t, n, n_layers, &all, &(struct mafat_unit_price){price_pairs, NULL});
+  if (code) return code;
+  *bytes = t.activation_bytes;
+  mafat_transfers_close(&t);
+  return MAFAT_OK;
+}
+
+/* ---- of a plan ---- */
+
+static bool splits_channels(const struct mafat_cut *cut, const struct mafat_unit *u)
+{
+  for (int i = 0; cut->kind == MAFAT_CUT_SPLIT && i < cut->as.split.n; i++) {
+    const struct mafat_split *s = &cut->as.split.list[i];
+    if (s->axis == MAFAT_ALONG_C && s->layers.begin <= u->layers[0] && u->layers[u->n - 1] < s->layers.end) return true;
+  }
+  return false;
+}
+
+bool mafat_transfers_runs(const struct mafat_plan *plan, const struct mafat_unit *u)
+{
+  if (u->how == MAFAT_FUSED_NONE) return true;
+  if (u->how == MAFAT_FUSED_DW_PW_ROWS && plan->outer[u->layers[0]] == u->layers[1]) return true;
+  for (int i = 1; i < u->n; i++)
+    if (plan->group_of[u->layers[i]] != plan->group_of[u->layers[0]]) return false;
+  const struct mafat_cut *cut = &mafat_plan_group(plan, u->layers[0])->cut;
+  if (u->how == MAFAT_FUSED_PW_DW_CHANNELS) return splits_channels(cut, u);
+  return cut->kind == MAFAT_CUT_ROWS;
+}
+
+static double price_of_plan(const void *context, const struct mafat_unit *u)
+{
+  return mafat_transfers_runs(context, u) ? price_bytes(NULL, u) : INFINITY;
+}
+
+int mafat_transfers_of_plan(struct mafat_transfers *out, const struct mafat_network *n, const struct mafat_plan *plan,
+                            const struct mafat_transfers_options *o)
+{
+  return mafat_transfers_choose(out, n, plan->n_layers, o, &(struct mafat_unit_price){price_of_plan, plan});
+}

@@ -1,0 +1,116 @@
+#include "runner/rank_choice.h"
+
+#include "predictor/planning.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Plans and layouts of all ranks. */
+struct ranks {
+  struct mafat_plan *plans[MAFAT_MOST_RANKS];
+  struct mafat_layout *layouts[MAFAT_MOST_RANKS];
+};
+
+static void close_ranks(struct ranks *r)
+{
+  for (int i = 0; i < MAFAT_MOST_RANKS; i++) {
+    mafat_layout_close(&r->layouts[i]);
+    mafat_plan_close(&r->plans[i]);
+  }
+}
+
+static int open_ranks(struct ranks *r, const struct mafat_spec *spec, const struct mafat_rank_choice_request *request,
+                      struct mafat_diagnostic *d)
+{
+  int code = MAFAT_OK;
+  *r = (struct ranks){{NULL}, {NULL}};
+  for (int i = 0; i < request->n_ranks && code == MAFAT_OK; i++) {
+    struct mafat_plan_options options = *request->options;
+    options.only_rank = i + 1;
+    code = mafat_plan_make(&r->plans[i], spec, request->network, request->n_layers, &options, d);
+    if (code == MAFAT_OK) code = mafat_layout_make(&r->layouts[i], request->network, r->plans[i], d);
+  }
+  return code;
+}
+
+/* What a spec costs all of them. */
+static int take(struct mafat_rank_choice *c, const struct mafat_spec *spec, const struct mafat_rank_choice_request *r,
+                struct mafat_diagnostic *d)
+{
+  struct ranks ranks;
+  if (spec->ranks.n != r->n_ranks)
+    return mafat_fail(d, MAFAT_EINVAL, "expected a plan for %d ranks, found one for %d", r->n_ranks, spec->ranks.n);
+  int code = open_ranks(&ranks, spec, r, d);
+  if (code == MAFAT_OK) {
+    code = mafat_rank_latency(c->costs, ranks.plans, ranks.layouts, r->n_ranks, r->network, r->calibration, &r->wire);
+    if (code) mafat_fail(d, code, "%s: out of memory", r->network->path);
+  }
+  close_ranks(&ranks);
+  free(c->text);
+  c->text = mafat_spec_text(spec);
+  if (code == MAFAT_OK && !c->text) code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", r->network->path);
+  c->total_ms = c->costs[0].total_ms;
+  c->exchanged_bytes = 0;
+  for (int i = 0; i < r->n_ranks; i++) c->exchanged_bytes += c->costs[i].sent_bytes;
+  return code;
+}
+
+static int check_memory(const struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, struct mafat_diagnostic *d)
+{
+  for (int i = 0; i < r->n_ranks; i++) {
+    size_t bytes = c->costs[i].arena_bytes + c->costs[i].kept_bytes;
+    if (bytes > r->memory_bytes)
+      return mafat_fail(d, MAFAT_ELIMIT, "does not fit: rank %d of %d needs %zu bytes, --memory is %zu bytes", i, r->n_ranks, bytes,
+                        r->memory_bytes);
+  }
+  return MAFAT_OK;
+}
+
+static int find_way(struct mafat_rank_choice *c, const char *name, struct mafat_diagnostic *d)
+{
+  for (int way = 0; way < MAFAT_N_RANK_WAYS; way++) {
+    c->way = (enum mafat_rank_way)way;
+    if (!name || strcmp(name, mafat_rank_way_name(c->way)) == 0) return MAFAT_OK;
+  }
+  return mafat_fail(d, MAFAT_EINVAL, "expected a search for ranks (deeperthings, fdto, layers), found %.60s", name);
+}
+
+static int take_found(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, struct mafat_diagnostic *d)
+{
+  static const struct mafat_group_weights residences[] = {{.residence = MAFAT_KEPT}, {.residence = MAFAT_STREAMED}};
+  int code = find_way(c, r->search, d);
+  for (int i = 0; i < 2 && code == MAFAT_OK; i++) {
+    struct mafat_spec *spec;
+    struct mafat_rank_request request = {.network = r->network, .n_layers = r->n_layers, .n_ranks = r->n_ranks, .options = r->options,
+                                         .way = c->way, .weights = residences[i]};
+    mafat_rank_sharing_close(&c->sharing);
+    if ((code = mafat_rank_spec(&spec, &c->sharing, &request, d))) return code;
+    code = take(c, spec, r, d);
+    mafat_spec_close(&spec);
+    if (code) return code;
+    code = check_memory(c, r, d);
+    if (code == MAFAT_OK) return code;
+    if (i == 0) code = MAFAT_OK;
+  }
+  return code;
+}
+
+int mafat_rank_choose(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, struct mafat_diagnostic *d)
+{
+  *c = (struct mafat_rank_choice){.given = r->plan != NULL};
+  if (r->n_ranks < 1 || r->n_ranks > MAFAT_MOST_RANKS)
+    return mafat_fail(d, MAFAT_EINVAL, "expected 1 to %d ranks, found %d", MAFAT_MOST_RANKS, r->n_ranks);
+  if (!r->plan) return take_found(c, r, d);
+  struct mafat_spec *spec;
+  int code = mafat_spec_read(&spec, r->plan, d);
+  if (code == MAFAT_OK) code = take(c, spec, r, d);
+  mafat_spec_close(&spec);
+  return code ? code : check_memory(c, r, d);
+}
+
+void mafat_rank_choice_close(struct mafat_rank_choice *c)
+{
+  free(c->text);
+  c->text = NULL;
+  mafat_rank_sharing_close(&c->sharing);
+}

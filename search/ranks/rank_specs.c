@@ -1,0 +1,192 @@
+#include "search/ranks/rank_specs.h"
+
+#include "predictor/planning.h"
+
+struct maker {
+  const struct mafat_rank_request *request;
+  struct mafat_rank_sharing *sharing;
+  struct mafat_plan_options options; /* of plans that are tried */
+  struct mafat_spec *spec;
+};
+
+static const char *const names[MAFAT_N_RANK_WAYS] = {"deeperthings", "fdto", "layers"};
+
+const char *mafat_rank_way_name(enum mafat_rank_way way)
+{
+  return names[way];
+}
+
+/* ---- words that a network can have ---- */
+
+static struct mafat_splits *splits_of(const struct maker *m)
+{
+  return &m->spec->groups[0].cut.as.split;
+}
+
+/* Is there such a plan? */
+static int try_spec(const struct maker *m, bool *good)
+{
+  struct mafat_plan *plan;
+  struct mafat_diagnostic why = {""};
+  int code = mafat_plan_make(&plan, m->spec, m->request->network, m->request->n_layers, &m->options, &why);
+  *good = code == MAFAT_OK;
+  if (*good) mafat_plan_close(&plan);
+  return code == MAFAT_EINVAL ? MAFAT_OK : code;
+}
+
+/* One word more, if it can be; in fewer parts, where it cannot be in as many as there are ranks. */
+static int add_word(struct maker *m, enum mafat_split_axis axis, struct mafat_span layers, bool *added)
+{
+  struct mafat_splits *s = splits_of(m);
+  *added = false;
+  if (s->n == MAFAT_MOST_SPLITS) return MAFAT_OK;
+  struct mafat_split *grown = mafat_heap_realloc(m->spec->heap, s->list, (size_t)(s->n + 1) * sizeof *grown);
+  if (!grown) return MAFAT_ENOMEM;
+  s->list = grown;
+  for (int n = m->request->n_ranks; n > 1 && !*added; n--) {
+    grown[s->n] = (struct mafat_split){.axis = axis, .n = n, .layers = layers};
+    s->n++;
+    int code = try_spec(m, added);
+    if (!*added) s->n--;
+    if (code) return code;
+  }
+  return MAFAT_OK;
+}
+
+/* ---- rows ---- */
+
+/* Layers in runs, each as long as it can be: what is computed in one step has to be of one word. */
+static int add_rows(struct maker *m, int end)
+{
+  for (int begin = 0; begin < end;) {
+    bool added = false;
+    int stop = end, code = MAFAT_OK;
+    for (; stop > begin && !added; stop -= added ? 0 : 1)
+      if ((code = add_word(m, MAFAT_ALONG_H, mafat_span(begin, stop), &added))) return code;
+    begin = added ? stop : begin + 1;
+  }
+  return MAFAT_OK;
+}
+
+/* ---- weights ---- */
+
+/* The layers from number i of those with weights to the next, which follow it channel by channel if they can. */
+static struct mafat_span stretch(const struct maker *m, int i, int n)
+{
+  const struct mafat_rank_layers *l = &m->sharing->layers;
+  int end = i + n < l->n ? l->list[i + n].layer : m->request->n_layers;
+  return mafat_span(l->list[i].layer, end);
+}
+
+static int add_fan_out(struct maker *m, int i)
+{
+  struct mafat_span layers = stretch(m, i, 1);
+  bool added = false;
+  int code = MAFAT_OK;
+  for (; layers.end > layers.begin && !added && code == MAFAT_OK; layers.end--)
+    code = add_word(m, MAFAT_ALONG_C, layers, &added);
+  return code;
+}
+
+/* The fan-in is the last layer of its word. */
+static int add_fused(struct maker *m, int i, bool *added)
+{
+  const struct mafat_rank_layers *l = &m->sharing->layers;
+  return add_word(m, MAFAT_ALONG_C, mafat_span(l->list[i].layer, l->list[i + 1].layer + 1), added);
+}
+
+static int add_weights(struct maker *m)
+{
+  const struct mafat_rank_sharing *s = m->sharing;
+  int code = MAFAT_OK;
+  for (int i = s->from; i < s->layers.n && code == MAFAT_OK; i++) {
+    bool fused = false;
+    if (s->schemes[i] == MAFAT_FUSED_OUT) code = add_fused(m, i, &fused);
+    if (code) return code;
+    if (fused) {
+      i++;
+      continue;
+    }
+    if (s->schemes[i] == MAFAT_FUSED_OUT) s->schemes[i] = s->schemes[i + 1] = MAFAT_FAN_OUT;
+    if (s->schemes[i] == MAFAT_FAN_IN) s->schemes[i] = MAFAT_FAN_OUT; /* has no word of its own */
+    code = add_fan_out(m, i);
+  }
+  return code;
+}
+
+static int share_weights(struct maker *m)
+{
+  const struct mafat_rank_request *r = m->request;
+  struct mafat_rank_sharing *s = m->sharing;
+  const struct mafat_rank_layers *l = &s->layers;
+  uint64_t exchange;
+  s->from = mafat_sharing_switch(l->list, l->n, r->n_ranks);
+  if (r->way == MAFAT_RANKS_DEEPERTHINGS && s->from < l->n) {
+    int code = mafat_sharing_schemes(s->schemes + s->from, &exchange, l->list + s->from, l->n - s->from, r->n_ranks, l->heap);
+    if (code) return code;
+  }
+  int code = add_rows(m, s->from < l->n ? l->list[s->from].layer : r->n_layers);
+  return code ? code : add_weights(m);
+}
+
+/* ---- whole layers ---- */
+
+static int share_layers(struct maker *m)
+{
+  const struct mafat_rank_request *r = m->request;
+  const struct mafat_rank_layers *l = &m->sharing->layers;
+  struct mafat_ranks *ranks = &m->spec->ranks;
+  int bounds[MAFAT_MOST_RANKS + 1];
+  uint64_t most;
+  int code = mafat_sharing_layers(bounds, &most, l->list, l->n, r->n_ranks, l->heap);
+  ranks->words = mafat_heap_calloc(m->spec->heap, (size_t)r->n_ranks, sizeof *ranks->words);
+  if (code || !ranks->words) return MAFAT_ENOMEM;
+  for (int rank = 1; rank < r->n_ranks; rank++) {
+    if (bounds[rank] >= bounds[rank + 1]) continue;
+    int end = bounds[rank + 1] < l->n ? l->list[bounds[rank + 1]].layer : r->n_layers;
+    ranks->words[ranks->n_words++] = (struct mafat_rank_word){{l->list[bounds[rank]].layer, end}, rank};
+  }
+  return MAFAT_OK;
+}
+
+/* ---- all of it ---- */
+
+static int make(struct maker *m)
+{
+  const struct mafat_rank_request *r = m->request;
+  struct mafat_rank_sharing *s = m->sharing;
+  int code = mafat_rank_layers_find(&s->layers, r->network, r->n_layers, true, m->options.heap);
+  if (code) return code;
+  s->schemes = mafat_heap_calloc(m->options.heap, (size_t)s->layers.n + 1, sizeof *s->schemes);
+  m->spec = mafat_spec_new(m->options.heap);
+  struct mafat_group_spec *group = m->spec ? mafat_spec_add(m->spec) : NULL;
+  if (!s->schemes || !group) return MAFAT_ENOMEM;
+  group->cut = (struct mafat_cut){.kind = MAFAT_CUT_SPLIT};
+  group->weights = r->weights;
+  m->spec->ranks.n = r->n_ranks;
+  return r->way == MAFAT_RANKS_LAYERS ? share_layers(m) : share_weights(m);
+}
+
+int mafat_rank_spec(struct mafat_spec **out, struct mafat_rank_sharing *sharing, const struct mafat_rank_request *request,
+                    struct mafat_diagnostic *d)
+{
+  struct maker m = {.request = request, .sharing = sharing, .options = *request->options};
+  m.options.only_rank = 0;
+  *sharing = (struct mafat_rank_sharing){.schemes = NULL};
+  *out = NULL;
+  int code = make(&m);
+  if (code == MAFAT_OK) {
+    *out = m.spec;
+    return MAFAT_OK;
+  }
+  mafat_spec_close(&m.spec);
+  mafat_rank_sharing_close(sharing);
+  return mafat_fail(d, code, "%s: %s", request->network->path, code == MAFAT_ENOMEM ? "out of memory" : "sizes overflow");
+}
+
+void mafat_rank_sharing_close(struct mafat_rank_sharing *sharing)
+{
+  struct mafat_heap *heap = sharing->layers.heap;
+  mafat_heap_free(heap, sharing->schemes);
+  mafat_rank_layers_close(&sharing->layers);
+}

@@ -1,0 +1,38 @@
+/* Plans for several ranks: what a way of sharing (sharing.h) finds, as a spec that a network can have. */
+#ifndef MAFAT_SEARCH_RANKS_RANK_SPECS_H
+#define MAFAT_SEARCH_RANKS_RANK_SPECS_H
+
+#include "predictor/plan.h"
+#include "search/ranks/sharing.h"
+
+enum mafat_rank_way {
+  MAFAT_RANKS_DEEPERTHINGS, /* rows up to the switch layer, from there on the schemes that exchange least */
+  MAFAT_RANKS_FDTO,         /* the same, but every layer by its outputs */
+  MAFAT_RANKS_LAYERS,       /* whole layers */
+  MAFAT_N_RANK_WAYS
+};
+
+struct mafat_rank_request {
+  const struct mafat_network *network;
+  int n_layers, n_ranks;
+  const struct mafat_plan_options *options; /* only_rank is not looked at */
+  enum mafat_rank_way way;
+  struct mafat_group_weights weights; /* of the group */
+};
+
+/* What was found, for a report. */
+struct mafat_rank_sharing {
+  struct mafat_rank_layers layers; /* that count: with weights */
+  int from;                        /* of them the first that is shared by weights; of whole layers not looked at */
+  enum mafat_scheme *schemes;      /* (layers.n) from there on */
+};
+
+const char *mafat_rank_way_name(enum mafat_rank_way way);
+
+/* The spec's only group is split; layers that cannot be cut as they should run whole, on rank 0. It lies in the options' heap.
+ * MAFAT_ENOMEM, MAFAT_ELIMIT. */
+int mafat_rank_spec(struct mafat_spec **out, struct mafat_rank_sharing *sharing, const struct mafat_rank_request *request,
+                    struct mafat_diagnostic *d);
+void mafat_rank_sharing_close(struct mafat_rank_sharing *sharing);
+
+#endif

@@ -1,0 +1,122 @@
+#include "search/ranks/sharing.h"
+
+int mafat_sharing_switch(const struct mafat_rank_layer *list, int n, int n_ranks)
+{
+  int best = 0;
+  for (int from = 1; from <= n; from++)
+    if (mafat_ranks_hold(list, n, from, n_ranks) < mafat_ranks_hold(list, n, best, n_ranks)) best = from;
+  return best;
+}
+
+/* ---- schemes ---- */
+
+/* What the schemes before a layer leave it to be. */
+enum state {
+  ON_ROOT,    /* its input is on the root: anything that begins */
+  EVERYWHERE, /* every rank has its input: a fan-out, fused or not, had that been said before */
+  SLICED,     /* its input stays in slices: the fan-in that takes them */
+  GATHERED,   /* behind a fan-out that was gathered: no fan-out, or it would have been reused */
+  N_STATES
+};
+
+struct choice {
+  uint64_t exchange; /* of this layer and all behind it */
+  enum mafat_scheme scheme;
+  bool behind;
+};
+
+static bool may_be(enum state state, enum mafat_scheme scheme)
+{
+  static const unsigned schemes[N_STATES] = {
+      [ON_ROOT] = 1u << MAFAT_FAN_OUT | 1u << MAFAT_FAN_IN | 1u << MAFAT_FUSED_OUT,
+      [EVERYWHERE] = 1u << MAFAT_FAN_OUT | 1u << MAFAT_FUSED_OUT,
+      [SLICED] = 1u << MAFAT_FUSED_IN,
+      [GATHERED] = 1u << MAFAT_FAN_IN};
+  return schemes[state] >> scheme & 1;
+}
+
+static enum state behind(enum mafat_scheme scheme, bool reused)
+{
+  if (scheme == MAFAT_FAN_OUT) return reused ? EVERYWHERE : GATHERED;
+  return scheme == MAFAT_FUSED_OUT ? SLICED : ON_ROOT;
+}
+
+/* Where nothing follows: is the output where it has to be? */
+static bool may_end(enum state state)
+{
+  return state == ON_ROOT || state == GATHERED;
+}
+
+static struct choice choose(const struct mafat_rank_layer *l, enum state state, const struct choice *next, int n_ranks)
+{
+  struct choice best = {.exchange = UINT64_MAX};
+  for (int scheme = 0; scheme < MAFAT_N_SCHEMES; scheme++) {
+    if (!may_be(state, (enum mafat_scheme)scheme)) continue;
+    for (int reused = 0; reused <= (scheme == MAFAT_FAN_OUT); reused++) {
+      uint64_t rest = next[behind((enum mafat_scheme)scheme, reused)].exchange;
+      if (rest == UINT64_MAX) continue;
+      rest += mafat_scheme_exchange((enum mafat_scheme)scheme, l, n_ranks, state == EVERYWHERE, reused);
+      if (rest < best.exchange) best = (struct choice){rest, (enum mafat_scheme)scheme, reused};
+    }
+  }
+  return best;
+}
+
+int mafat_sharing_schemes(enum mafat_scheme *schemes, uint64_t *exchange, const struct mafat_rank_layer *list, int n, int n_ranks,
+                          struct mafat_heap *heap)
+{
+  struct choice(*choices)[N_STATES] = mafat_heap_calloc(heap, (size_t)n + 1, sizeof *choices);
+  if (!choices) return MAFAT_ENOMEM;
+  for (int s = 0; s < N_STATES; s++) choices[n][s].exchange = may_end((enum state)s) ? 0 : UINT64_MAX;
+  for (int i = n - 1; i >= 0; i--)
+    for (int s = 0; s < N_STATES; s++) choices[i][s] = choose(&list[i], (enum state)s, choices[i + 1], n_ranks);
+  *exchange = choices[0][ON_ROOT].exchange;
+  enum state state = ON_ROOT;
+  for (int i = 0; i < n; i++) {
+    const struct choice *c = &choices[i][state];
+    schemes[i] = c->scheme;
+    state = behind(c->scheme, c->behind);
+  }
+  mafat_heap_free(heap, choices);
+  return MAFAT_OK;
+}
+
+/* ---- whole layers ---- */
+
+/* least[r][i]: what the fullest of r devices holds that have the first i layers; last[r][i]: where the last of them begins. */
+struct table {
+  uint64_t *least;
+  int *last, n;
+};
+
+static void fill_row(struct table *t, const struct mafat_rank_layer *list, int r)
+{
+  uint64_t *row = t->least + (size_t)r * (size_t)(t->n + 1), *before = row - (t->n + 1);
+  for (int end = 0; end <= t->n; end++) {
+    row[end] = UINT64_MAX;
+    for (int begin = 0; begin <= end; begin++) {
+      uint64_t own = mafat_ranks_hold_whole(list, begin, end), most = own > before[begin] ? own : before[begin];
+      if (most >= row[end]) continue;
+      row[end] = most;
+      t->last[r * (t->n + 1) + end] = begin;
+    }
+  }
+}
+
+int mafat_sharing_layers(int *bounds, uint64_t *most, const struct mafat_rank_layer *list, int n, int n_ranks,
+                         struct mafat_heap *heap)
+{
+  size_t cells = (size_t)(n_ranks + 1) * (size_t)(n + 1);
+  struct table t = {mafat_heap_calloc(heap, cells, sizeof *t.least), mafat_heap_calloc(heap, cells, sizeof *t.last), n};
+  bool enough = t.least && t.last;
+  if (enough) {
+    for (int i = 1; i <= n; i++) t.least[i] = UINT64_MAX; /* no device has any */
+    for (int r = 1; r <= n_ranks; r++) fill_row(&t, list, r);
+    *most = t.least[cells - 1];
+    bounds[n_ranks] = n;
+    for (int r = n_ranks; r > 0; r--) bounds[r - 1] = t.last[r * (n + 1) + bounds[r]];
+  }
+  mafat_heap_free(heap, t.least);
+  mafat_heap_free(heap, t.last);
+  return enough ? MAFAT_OK : MAFAT_ENOMEM;
+}

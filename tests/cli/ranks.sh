@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# mafat_ranks on one host: on any number of ranks the bits of one device, weights shared out, what is refused and what is left of a
+# rank that dies; --predict --ranks, which needs no MPI. Run from the project's root; BUILD names the build folder.
+set -u
+
+build=$(realpath "${BUILD:-build}")
+program=$build/run_inference
+# shellcheck source=tests/check.sh
+. tests/check.sh
+dir=$(mktemp -d) || exit 1
+at_end 'rm -rf "$dir"'
+# shellcheck disable=SC2034 # by tests/check.sh
+out=$dir/out err=$dir/err suite=ranks
+shapes=$PWD/models/shapes
+files=("$shapes/shapes.cfg" "$shapes/shapes.weights")
+picture=$(find "$shapes/holdout" -name '*.jpg' | sort | head -n 1)
+
+# ---- What it would cost
+
+run --predict --ranks 3 --link 100M:0.2ms "${files[@]}"
+expect 'ranks are predicted' 0
+check 'every rank has a row' "$(cat "$out")" grep -qE '^ +2 .*[0-9.]+ +[0-9.]+' "$out"
+check 'the fastest number is told' "$(cat "$out")" grep -q fastest "$out"
+run --predict --ranks 3 --json "${files[@]}"
+check 'JSON has what each sends' "$(cat "$out")" python3 -c '
+import json, sys
+a = json.load(open(sys.argv[1]))
+assert len(a["ranks"]) == 3 and len(a["numbers_of_ranks"]) == 3
+assert sum(r["sent_bytes"] for r in a["ranks"]) == sum(r["received_bytes"] for r in a["ranks"]) == a["exchanged_bytes"] > 0
+assert a["numbers_of_ranks"][0]["exchanged_bytes"] == 0' "$out"
+bad 'no link' '--link expects bits a second' --predict --ranks 2 --link fast "${files[@]}"
+bad 'a link without ranks' '--link expects --ranks' --predict --link 1G "${files[@]}"
+bad 'ranks that are to run' '--ranks expects --predict' --ranks 2 "${files[@]}" "$picture"
+bad 'a sharing search on one device' '--search fdto shares layers out' --search fdto "${files[@]}" "$picture"
+bad 'a plan for others' 'expected a plan for 3 ranks, found one for 2' --predict --ranks 3 --plan 'split(h2:0)/ranks=2' "${files[@]}"
+
+# ---- Ranks
+
+python3 -c 'import random, sys; random.seed(1); sys.stdout.buffer.write(bytes(random.randrange(256) for _ in range(490)))' >"$dir/numbers"
+
+if [ ! -x "$build/mafat_ranks" ] || ! command -v mpirun >/dev/null; then
+  skip 'two ranks' 'no MPI (packages-ranks.txt)'
+  exit "$failed"
+fi
+options=()
+if mpirun --version 2>/dev/null | grep -q 'Open MPI'; then options=(--oversubscribe --bind-to none); fi
+[ "$(id -u)" != 0 ] || [ ${#options[@]} = 0 ] || options+=(--allow-run-as-root)
+# ranks N ARGUMENT...: as run
+ranks() {
+  local n=$1
+  shift
+  timeout 120 mpirun "${options[@]}" -n "$n" "$build/mafat_ranks" --quiet "$@" >"$out" 2>"$err"
+  code=$?
+}
+timeless() { sed 's/ in [0-9.]* ms//'; }
+
+# same NAME N ARGUMENT...: the text and the bits of one device, by direct convolution, as sums that go on are
+same() {
+  local name=$1 n=$2
+  shift 2
+  ranks "$n" --algorithm direct --dump-output "$dir/ranks.npy" "${extra[@]}" "$@"
+  timeless <"$out" >"$dir/text"
+  if [ "$code" != 0 ]; then fail "$name" "exit status $code; $(head -c 300 "$err")"
+  elif ! cmp -s "$dir/ranks.npy" "$dir/one.npy"; then fail "$name" 'other bits than on one device'
+  else check "$name" "another text: $(head -n 3 "$dir/text")" cmp -s "$dir/text" "$dir/one"; fi
+}
+# alone ARGUMENT...
+alone() {
+  run --quiet --algorithm direct --dump-output "$dir/one.npy" "$@"
+  expect "$1 on one device" 0
+  timeless <"$out" >"$dir/one"
+}
+every() { # NAME ARGUMENT...
+  local name=$1 n way
+  shift
+  alone "$@"
+  for n in 2 3; do
+    for way in deeperthings fdto layers; do
+      extra=(--search "$way")
+      same "$name, $n ranks, $way" "$n" "$@"
+    done
+  done
+}
+every shapes "${files[@]}" "$picture"
+extra=(--plan 'split(h2:0-3)/NoCut/ranks=2')
+same 'a plan of rows' 2 "${files[@]}" "$picture"
+"$build/pack_weights" --quiet "${files[@]}" "$dir/shapes.packed" 2>/dev/null
+extra=()
+same 'a packed file' 2 "$shapes/shapes.cfg" "$dir/shapes.packed" "$picture"
+models=${MAFAT_MODELS-}
+if [ "${MAFAT_TEST_SIZE-}" = check ]; then
+  skip 'trained networks' 'in make test'
+elif [ -n "$models" ] && [ -d "$models" ]; then
+  every Yolo-Fastest "$models/yolo-fastest-1.1.cfg" "$models/yolo-fastest-1.1.weights" "$picture"
+  every mobilenet_v1 "$models/tflite/mobilenet_v1_0.25_128_quant.tflite" "$picture"
+  every kws --input "$dir/numbers" "$models/tflite/kws_ref_model.tflite"
+  every squeezenet "$models/onnx/light_squeezenet.onnx" "$picture"
+else
+  skip 'trained networks' 'MAFAT_MODELS is not set'
+fi
+
+# What the other ranks send, counted where they do, is what was predicted.
+for n in 2 3; do
+  run --predict --ranks "$n" --json --algorithm direct "${files[@]}"
+  python3 -c 'import json, sys; print(*(r["sent_bytes"] for r in json.load(open(sys.argv[1]))["ranks"][1:]))' "$out" >"$dir/predicted"
+  ranks "$n" --report --algorithm direct "${files[@]}" "$picture"
+  sed -n 's/^mafat_ranks: rank \([0-9]*\) .* sent \([0-9]*\) bytes.*/\1 \2/p' "$err" | sort -n | cut -d' ' -f2 | paste -sd' ' >"$dir/counted"
+  check "payload on $n ranks" "$(cat "$dir/predicted" "$dir/counted")" cmp "$dir/predicted" "$dir/counted"
+done
+
+# ---- What is refused, and what dies
+
+ranks 2 "$shapes/shapes.cfg" "$dir/missing.weights" "$picture"
+check 'missing weights end all ranks' "status $code, $(cat "$err")" test "$code" = 2
+check 'they are told' "$(cat "$err")" grep -q 'missing.weights' "$err"
+ranks 2 --memory 100K "${files[@]}" "$picture"
+check 'a budget that is too small' "status $code" test "$code" = 3
+check 'names the rank' "$(cat "$err")" grep -qE 'does not fit: rank [01] of 2 needs' "$err"
+ranks 2 "${files[@]}" "$picture" "$dir/missing.jpg" "$picture"
+check 'a missing picture is told, the others run' "$(cat "$out")" test "$(grep -c detections "$out")" = 2
+timeout 60 mpirun "${options[@]}" -n 2 "$build/mafat_ranks" --quiet --repeat 10000 "${files[@]}" "$picture" >"$out" 2>"$err" &
+mpi=$!
+sleep 2
+victim=$(pgrep -P "$(pgrep -P $mpi -x mpirun)" -x mafat_ranks | tail -n 1)
+[ -z "$victim" ] || kill -9 "$victim"
+begun=$SECONDS
+wait $mpi
+code=$?
+check 'a rank that is killed ends all' "status $code in $((SECONDS - begun)) s" test "$code" != 0 -a $((SECONDS - begun)) -le 10 -a -n "$victim"
+exit "$failed"

@@ -1,0 +1,392 @@
+/* A plan on several ranks, the same bits: random networks whose parts ranks share that are threads here, and pass each other what
+ * they send in memory. */
+#include "predictor/parts/parts.h"
+#include "predictor/planning.h"
+#include "predictor/ranks/rank_parts.h"
+#include "predictor/ranks/schemes.h"
+#include "runner/executor.h"
+
+#include "tests/support/support.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+Suite *ranks_suite(void);
+
+enum { MOST_RANKS = 6, MOST_MESSAGES = 1 << 14, MOST_PIECES = 1 << 12 };
+
+/* ---- messages between threads ---- */
+
+struct mail {
+  char *bytes;
+  size_t n;
+  int from, to;
+  uint64_t values;
+};
+
+static struct {
+  pthread_mutex_t lock;
+  pthread_cond_t came;
+  struct mail mails[MOST_MESSAGES];
+} post = {.lock = PTHREAD_MUTEX_INITIALIZER, .came = PTHREAD_COND_INITIALIZER};
+
+static size_t move(const struct mafat_executor *e, const struct mafat_step *step, char *mail, bool send)
+{
+  struct mafat_executor_piece *pieces = malloc(MOST_PIECES * sizeof *pieces);
+  int n = mafat_executor_pieces(e, step, pieces, MOST_PIECES);
+  size_t at = 0;
+  ck_assert_int_le(n, MOST_PIECES);
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < pieces[i].n; k++, at += pieces[i].bytes) {
+      char *place = pieces[i].at + (size_t)k * pieces[i].stride;
+      if (mail && send) memcpy(mail + at, place, pieces[i].bytes);
+      if (mail && !send) memcpy(place, mail + at, pieces[i].bytes);
+    }
+  free(pieces);
+  return at;
+}
+
+static int exchange(void *context, struct mafat_executor *e, const struct mafat_step *step, struct mafat_diagnostic *d)
+{
+  const int *rank = context;
+  const struct mafat_layer_part *part = mafat_executor_part(e, step);
+  struct mail *mail = &post.mails[part->message];
+  (void)d;
+  ck_assert_int_lt(part->message, MOST_MESSAGES);
+  pthread_mutex_lock(&post.lock);
+  if (step->kind == MAFAT_STEP_SEND) {
+    size_t n = move(e, step, NULL, true);
+    ck_assert_ptr_null(mail->bytes);
+    *mail = (struct mail){malloc(n), n, *rank, part->peer, mafat_rank_part_values(part)};
+    move(e, step, mail->bytes, true);
+    pthread_cond_broadcast(&post.came);
+  } else if (step->kind == MAFAT_STEP_RECEIVE) {
+    while (!mail->bytes) pthread_cond_wait(&post.came, &post.lock);
+    ck_assert_int_eq(mail->from, part->peer);
+    ck_assert_int_eq(mail->to, *rank);
+    ck_assert_uint_eq(move(e, step, mail->bytes, false), mail->n);
+  }
+  pthread_mutex_unlock(&post.lock);
+  return MAFAT_OK;
+}
+
+static uint64_t empty_post(void)
+{
+  uint64_t values = 0;
+  for (int i = 0; i < MOST_MESSAGES; i++) {
+    values += post.mails[i].values;
+    free(post.mails[i].bytes);
+    post.mails[i] = (struct mail){NULL};
+  }
+  return values;
+}
+
+/* ---- running ---- */
+
+struct rank {
+  int number;
+  const struct mafat_network *network;
+  struct mafat_plan *plan;
+  struct mafat_layout *layout;
+  struct mafat_weights *weights; /* its own: its plan's, from a file */
+  struct mafat_executor *executor;
+};
+
+static void open_rank(struct rank *r, int number, const struct mafat_network *n, const char *text,
+                      struct mafat_plan_options options, struct mafat_weights *w, int fd)
+{
+  struct mafat_executor_options e;
+  struct mafat_diagnostic d = {""};
+  *r = (struct rank){.number = number, .network = n};
+  char path[32];
+  options.only_rank = number + 1;
+  r->plan = test_plan_with(n, text, &options);
+  r->layout = test_layout(n, r->plan);
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  if (fd >= 0) {
+    int code = mafat_weights_open(&r->weights, path, n, r->plan, r->layout, NULL, NULL, &d);
+    ck_assert_msg(code == MAFAT_OK, "%s: %s", text, d.text);
+    ck_assert_uint_eq(mafat_weights_bytes(r->weights), r->layout->kept_bytes);
+    w = r->weights;
+  }
+  mafat_executor_defaults(&e);
+  e.exchanger = (struct mafat_exchanger){exchange, &r->number};
+  ck_assert_msg(mafat_executor_open(&r->executor, n, r->plan, r->layout, w, &e, &d) == MAFAT_OK, "%s", d.text);
+}
+
+static void *run_rank(void *context)
+{
+  struct rank *r = context;
+  struct mafat_diagnostic d = {""};
+  memset((void *)(uintptr_t)mafat_executor_arena(r->executor), 0xff, r->layout->total_bytes);
+  ck_assert_msg(mafat_executor_run(r->executor, &d) == MAFAT_OK, "rank %d: %s", r->number, d.text);
+  return NULL;
+}
+
+static void close_rank(struct rank *r)
+{
+  mafat_executor_close(&r->executor);
+  mafat_weights_close(&r->weights);
+  mafat_layout_close(&r->layout);
+  mafat_plan_close(&r->plan);
+}
+
+static size_t output_floats(const struct mafat_network *n)
+{
+  size_t floats = 0;
+  for (int l = 0; l < n->n_layers; l++)
+    if (mafat_network_is_output(n, n->n_layers, l)) floats += (size_t)mafat_shape_elements(n->layers[l].out);
+  return floats;
+}
+
+static float *read_outputs(const struct mafat_executor *e, const struct mafat_network *n)
+{
+  float *out = calloc(output_floats(n) + 1, sizeof *out), *to = out;
+  for (int l = 0; l < n->n_layers; l++)
+    if (mafat_network_is_output(n, n->n_layers, l)) {
+      mafat_executor_read_output(e, l, to);
+      to += mafat_shape_elements(n->layers[l].out);
+    }
+  return out;
+}
+
+static float *random_input(const struct mafat_network *n)
+{
+  size_t inputs = (size_t)mafat_shape_elements(mafat_network_picture_shape(n));
+  float *input = malloc(inputs * sizeof *input);
+  struct test_rng rng = test_rng(99);
+  for (size_t i = 0; i < inputs; i++) input[i] = (float)(test_random(&rng) >> 8) / 16777216.0f;
+  return input;
+}
+
+static float *run_alone(const struct mafat_network *n, const char *text, const struct mafat_plan_options *options,
+                        struct mafat_weights *w, const float *input)
+{
+  struct rank r = {.network = n};
+  struct mafat_executor_options e;
+  mafat_executor_defaults(&e);
+  r.plan = test_plan_with(n, text, options);
+  r.layout = test_layout(n, r.plan);
+  ck_assert_int_eq(mafat_executor_open(&r.executor, n, r.plan, r.layout, w, &e, NULL), MAFAT_OK);
+  mafat_executor_set_input(r.executor, input);
+  run_rank(&r);
+  float *out = read_outputs(r.executor, n);
+  close_rank(&r);
+  return out;
+}
+
+/* What comes out on rank 0, where ranks share weights or each has its own of a file (fd; -1: none); *values: what ranks sent each other. */
+static float *run_ranks(const struct mafat_network *n, const char *text, int n_ranks, const struct mafat_plan_options *options,
+                        struct mafat_weights *w, int fd, const float *input, uint64_t *values)
+{
+  struct rank ranks[MOST_RANKS];
+  pthread_t threads[MOST_RANKS];
+  for (int r = 0; r < n_ranks; r++) open_rank(&ranks[r], r, n, text, *options, w, fd);
+  mafat_executor_set_input(ranks[0].executor, input);
+  for (int r = 0; r < n_ranks; r++) ck_assert_int_eq(pthread_create(&threads[r], NULL, run_rank, &ranks[r]), 0);
+  for (int r = 0; r < n_ranks; r++) pthread_join(threads[r], NULL);
+  float *out = read_outputs(ranks[0].executor, n);
+  for (int r = 0; r < n_ranks; r++) close_rank(&ranks[r]);
+  *values = empty_post();
+  return out;
+}
+
+static struct mafat_weights *weights_of(const struct mafat_network *n, uint64_t seed)
+{
+  struct mafat_weights *w;
+  struct mafat_diagnostic d = {""};
+  int fd = test_weights_file(n, seed);
+  ck_assert_msg(test_weights_from(&w, fd, n, n->n_layers, NULL, &d) == MAFAT_OK, "%s", d.text);
+  close(fd);
+  return w;
+}
+
+static void check_plan(const char *cfg, const struct mafat_network *n, const char *text, int n_ranks,
+                       const struct mafat_plan_options *options, uint64_t *values)
+{
+  struct mafat_weights *w = weights_of(n, 7);
+  float *input = random_input(n), *expected = run_alone(n, "1x1/NoCut", options, w, input);
+  int fd = test_weights_file(n, 7);
+  for (int own = 0; own < 2; own++) {
+    float *out = run_ranks(n, text, n_ranks, options, w, own ? fd : -1, input, values);
+    for (size_t i = 0; i < output_floats(n); i++)
+      if (memcmp(&out[i], &expected[i], sizeof *out) != 0)
+        test_fail_case(cfg, text, "output %zu is %.9g, on one device %.9g", i, (double)out[i], (double)expected[i]);
+    free(out);
+  }
+  close(fd);
+  free(input);
+  free(expected);
+  mafat_weights_close(&w);
+}
+
+/* ---- random networks ---- */
+
+/* A random plan all of whose groups are split, for so many ranks; false: none was found. */
+static bool random_ranks(struct test_rng *rng, const struct mafat_network *n, const struct mafat_plan_options *options, int n_ranks,
+                         char *text, size_t room)
+{
+  struct mafat_plan *plan;
+  for (int i = 0; i < 20; i++) {
+    if (!test_random_split(rng, n, options, text, room)) return false;
+    char *in_place = strstr(text, "/inplace"); /* not where there are ranks */
+    if (in_place) *in_place = '\0';
+    size_t length = strlen(text);
+    snprintf(text + length, room - length, "/ranks=%d,%d:%d", n_ranks, test_random_int(rng, 0, n->n_layers - 1),
+             test_random_int(rng, 0, n_ranks - 1));
+    struct mafat_diagnostic d = {""};
+    int code = mafat_plan_read(&plan, text, n, n->n_layers, options, &d);
+    if (code == MAFAT_OK) {
+      mafat_plan_close(&plan);
+      return true;
+    }
+    ck_assert_msg(strstr(d.text, "split groups alone"), "%s", d.text);
+  }
+  return false;
+}
+
+START_TEST(the_same_bits_on_any_number_of_ranks)
+{
+  char cfg[TEST_CFG_ROOM], text[TEST_PLAN_ROOM];
+  struct test_rng rng = test_rng(31000 + (uint64_t)_i);
+  struct test_network_style style = test_small_style();
+  test_random_network(&rng, &style, cfg, sizeof cfg);
+  struct mafat_network *n = test_network(cfg);
+  struct mafat_plan_options options;
+  uint64_t values;
+  mafat_plan_defaults(&options);
+  options.algorithm = test_random_chance(&rng, 50) ? MAFAT_DIRECT : MAFAT_AUTO;
+  options.n_threads = test_random_int(&rng, 1, 2);
+  for (int i = 0; i < 4; i++) {
+    int n_ranks = test_random_int(&rng, 2, MOST_RANKS);
+    if (random_ranks(&rng, n, &options, n_ranks, text, sizeof text)) check_plan(cfg, n, text, n_ranks, &options, &values);
+  }
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* ---- what crosses ---- */
+
+/* Four convolutions of the same 4 x 6 map: 64, 192, 384, 192, 192 channels. */
+static const char chain[] = "[net]\nwidth=6\nheight=4\nchannels=64\n"
+                            "[convolutional]\nfilters=192\nsize=1\nactivation=leaky\n"
+                            "[convolutional]\nfilters=384\nsize=3\npad=1\nactivation=leaky\n"
+                            "[convolutional]\nfilters=192\nsize=1\nactivation=leaky\n"
+                            "[convolutional]\nfilters=192\nsize=1\nactivation=linear\n";
+
+/* Scheme by scheme, exactly what predictor/ranks/schemes.h says, on any number of ranks. */
+START_TEST(what_crosses_is_the_formula)
+{
+  static const struct {
+    const char *text; /* %d: parts */
+    enum mafat_scheme schemes[4];
+  } rows[] = {{"split(c%1$d:0,c%1$d:1,c%1$d:2,c%1$d:3)", {MAFAT_FAN_OUT, MAFAT_FAN_OUT, MAFAT_FAN_OUT, MAFAT_FAN_OUT}},
+              {"split(c%1$d:0-1,c%1$d:2-3)", {MAFAT_FUSED_OUT, MAFAT_FUSED_IN, MAFAT_FUSED_OUT, MAFAT_FUSED_IN}},
+              {"split(c%1$d:0,c%1$d:1-2,c%1$d:3)", {MAFAT_FAN_OUT, MAFAT_FUSED_OUT, MAFAT_FUSED_IN, MAFAT_FAN_OUT}}};
+  static const int counts[] = {2, 3, 4, 6};
+  char text[TEST_PLAN_ROOM];
+  struct mafat_network *n = test_network(chain);
+  struct mafat_plan_options options;
+  struct mafat_rank_layers layers;
+  mafat_plan_defaults(&options);
+  options.algorithm = MAFAT_DIRECT;
+  ck_assert_int_eq(mafat_rank_layers_find(&layers, n, n->n_layers, true, NULL), MAFAT_OK);
+  for (int i = 0; i < 4; i++) {
+    uint64_t values;
+    size_t length = (size_t)snprintf(text, sizeof text, rows[_i].text, counts[i]);
+    snprintf(text + length, sizeof text - length, "/NoCut/ranks=%d", counts[i]);
+    check_plan(chain, n, text, counts[i], &options, &values);
+    ck_assert_uint_eq(values * (uint64_t)counts[i], mafat_schemes_exchange(rows[_i].schemes, layers.list, 4, counts[i]));
+  }
+  mafat_rank_layers_close(&layers);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* By rows neighbours exchange what the windows of one read of the other, and no more. */
+START_TEST(neighbours_exchange_rows)
+{
+  static const char cfg[] = "[net]\nwidth=8\nheight=12\nchannels=3\n"
+                            "[convolutional]\nfilters=16\nsize=3\npad=1\nactivation=leaky\n"
+                            "[convolutional]\nfilters=32\nsize=3\npad=1\nactivation=leaky\n"
+                            "[convolutional]\nfilters=8\nsize=5\npad=1\nactivation=linear\n";
+  struct mafat_network *n = test_network(cfg);
+  struct mafat_plan_options options;
+  uint64_t values, picture = 3 * 8, first = 16 * 8, second = 32 * 8, last = 8 * 8;
+  mafat_plan_defaults(&options);
+  options.algorithm = MAFAT_DIRECT;
+  check_plan(cfg, n, "split(h3:0-2)/NoCut/ranks=3", 3, &options, &values);
+  /* Rows 0-4 and 3-8 of the picture; a row to and from each neighbour, then two; two thirds of what comes out. */
+  ck_assert_uint_eq(values, (5 + 6) * picture + 4 * first + 8 * second + 8 * last);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* Whole layers on two ranks: the picture stays, a map goes there, the last one comes back. */
+START_TEST(whole_layers_hand_on)
+{
+  struct mafat_network *n = test_network(chain);
+  struct mafat_plan_options options;
+  uint64_t values;
+  mafat_plan_defaults(&options);
+  check_plan(chain, n, "split(whole)/NoCut/ranks=2,2-3:1", 2, &options, &values);
+  ck_assert_uint_eq(values, 24 * (384 + 192));
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(ranks_that_cannot_be)
+{
+  static const struct {
+    const char *text, *why;
+  } rows[] = {{"1x1/NoCut/ranks=2", "expected split groups alone where there are ranks"},
+              {"split(h2:0)/ranks=0", "expected 1 to 64 ranks, found 0"},
+              {"split(h2:0)/ranks=65", "expected 1 to 64 ranks, found 65"},
+              {"split(h2:0)/ranks=2,1-2:2", "expected a rank below 2, found 2"},
+              {"split(h2:0)/ranks=2,1-2", "expected : and a rank at its end"},
+              {"split(h2:0)/ranks=2,7:1", "expected layers below 4 on rank 1, found 7"},
+              {"split(h2:0)/ranks=2/inplace", "expected a comma, or nothing behind the ranks, at character 20, found /inplace"}};
+  struct mafat_network *n = test_network(chain);
+  struct mafat_plan *plan;
+  struct mafat_diagnostic d = {""};
+  ck_assert_int_eq(mafat_plan_read(&plan, rows[_i].text, n, n->n_layers, NULL, &d), MAFAT_EINVAL);
+  ck_assert_msg(strstr(d.text, rows[_i].why), "%s", d.text);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* What is written is what was read. */
+START_TEST(ranks_in_a_text)
+{
+  struct mafat_network *n = test_network(chain);
+  static const char *const texts[] = {"split(c2:2-3)/NoCut/ranks=2", "split(whole)/NoCut/ranks=3,1:1,2-3:2",
+                                      "split(c2:2-3)/NoCut/order=best/ranks=2"};
+  char written[256];
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    struct mafat_plan *plan = test_plan(n, texts[i]);
+    test_plan_write(plan, n, written, sizeof written);
+    ck_assert_str_eq(written, texts[i]);
+    mafat_plan_close(&plan);
+  }
+  mafat_network_close(&n);
+}
+END_TEST
+
+Suite *ranks_suite(void)
+{
+  Suite *s = suite_create("ranks");
+  TCase *c = tcase_create("ranks");
+  tcase_set_timeout(c, 60);
+  tcase_add_loop_test(c, the_same_bits_on_any_number_of_ranks, 0, test_seeds(120));
+  tcase_add_loop_test(c, what_crosses_is_the_formula, 0, 3);
+  tcase_add_test(c, neighbours_exchange_rows);
+  tcase_add_test(c, whole_layers_hand_on);
+  tcase_add_loop_test(c, ranks_that_cannot_be, 0, 7);
+  tcase_add_test(c, ranks_in_a_text);
+  suite_add_tcase(s, c);
+  return s;
+}

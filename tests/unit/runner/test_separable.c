@@ -1,0 +1,120 @@
+/* Depthwise and 1x1 layers together: the bits of each by itself, over the shapes of Daghero et al. (2024) and odd ones. */
+#include "predictor/planning.h"
+#include "runner/executor.h"
+#include "runner/weights/packer.h"
+
+#include "tests/support/support.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+Suite *separable_suite(void);
+
+static char cfg[2048];
+
+static void convolution(int filters, int size, int stride, int pad, int groups)
+{
+  size_t at = strlen(cfg);
+  snprintf(cfg + at, sizeof cfg - at, "[convolutional]\nfilters=%d\nsize=%d\nstride=%d\npadding=%d\ngroups=%d\nactivation=relu\n", filters,
+           size, stride, pad, groups);
+}
+
+static float *run(const struct mafat_network *n, struct mafat_weights *w, const char *text, bool apart)
+{
+  struct mafat_plan_options options;
+  struct mafat_executor_options eo;
+  struct mafat_executor *e;
+  struct mafat_diagnostic d;
+  mafat_plan_defaults(&options);
+  options.keep_all = apart;
+  struct mafat_plan *plan = test_plan_with(n, text, &options);
+  struct mafat_layout *layout = test_layout(n, plan);
+  mafat_executor_defaults(&eo);
+  int code = mafat_executor_open(&e, n, plan, layout, w, &eo, &d);
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  size_t inputs = (size_t)mafat_shape_elements(mafat_network_picture_shape(n));
+  size_t outputs = (size_t)mafat_shape_elements(n->layers[n->n_layers - 1].out);
+  float *input = malloc(inputs * sizeof *input), *out = malloc(outputs * sizeof *out);
+  struct test_rng rng = test_rng(99);
+  for (size_t i = 0; i < inputs; i++) input[i] = (float)(test_random(&rng) >> 8) / 16777216.0f;
+  mafat_executor_set_input(e, input);
+  code = mafat_executor_run(e, &d);
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  mafat_executor_read_output(e, n->n_layers - 1, out);
+  free(input);
+  mafat_executor_close(&e);
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+  return out;
+}
+
+/* Groups of so many rows, and channels in so many parts, beside each layer by itself. */
+static void check_plans(int step)
+{
+  struct mafat_diagnostic d;
+  struct mafat_weights *w;
+  struct mafat_network *n = test_network(cfg);
+  int fd = test_weights_file(n, 7);
+  ck_assert_int_eq(test_weights_from(&w, fd, n, n->n_layers, NULL, &d), MAFAT_OK);
+  close(fd);
+  size_t bytes = (size_t)mafat_shape_elements(n->layers[n->n_layers - 1].out) * sizeof(float);
+  float *apart = run(n, w, "1x1", true);
+  int rows = n->layers[0].out.h, parts = (n->layers[0].out.c + 15) / 16; /* channels go in units of 16 */
+  for (int extent = 0; extent <= rows || extent <= parts; extent += step) {
+    char texts[2][48] = {"1x1", ""};
+    if (extent > 0 && extent <= rows) snprintf(texts[0], sizeof texts[0], "rows%d", extent);
+    if (extent > 1 && extent <= parts) snprintf(texts[1], sizeof texts[1], "split(c%d:0-%d)", extent, n->n_layers - 1);
+    for (int i = 0; i < 2; i++) {
+      if (!texts[i][0]) continue;
+      float *together = run(n, w, texts[i], false);
+      ck_assert_msg(memcmp(together, apart, bytes) == 0, "%s\n%s", texts[i], cfg);
+      free(together);
+    }
+  }
+  free(apart);
+  mafat_weights_close(&w);
+  mafat_network_close(&n);
+}
+
+enum { DW_PW, PW_DW, BOTTLENECK, N_ORDERS };
+
+static void write_cfg(int order, int h, int w, int c, int k, int size, int stride, int pad)
+{
+  snprintf(cfg, sizeof cfg, "[net]\nheight=%d\nwidth=%d\nchannels=%d\n", h, w, c);
+  if (order == DW_PW) convolution(c, size, stride, pad, c);
+  convolution(k, 1, 1, 0, 1);
+  if (order != DW_PW) convolution(k, size, stride, pad, k);
+  if (order == BOTTLENECK) convolution(c, 1, 1, 0, 1);
+}
+
+START_TEST(test_published_shapes)
+{
+  int side = 32 << _i % 3, stride = 1 + _i / 3 % 2, c = 32 << _i / 6 % 3, k = c << _i / 18 % 2;
+  write_cfg(_i / 36, side, side, c, k, 3, stride, 1);
+  check_plans(side / 2); /* 0, a half, the whole */
+}
+END_TEST
+
+START_TEST(test_odd_shapes_at_every_extent)
+{
+  static const int sides[][2] = {{7, 9}, {11, 5}, {13, 16}};
+  int size = 3 + 2 * (_i % 3), stride = 1 + _i / 3 % 2, pad = _i / 6 % 2, order = _i / 12 % N_ORDERS, side = _i / 36;
+  if (sides[side][1] < size) return;
+  write_cfg(order, sides[side][0], sides[side][1], 20, 35, size, stride, pad);
+  check_plans(1);
+}
+END_TEST
+
+Suite *separable_suite(void)
+{
+  Suite *suite = suite_create("separable");
+  TCase *tcase = tcase_create("separable");
+  tcase_set_timeout(tcase, 120);
+  tcase_add_loop_test(tcase, test_published_shapes, 0, 72);
+  tcase_add_loop_test(tcase, test_odd_shapes_at_every_extent, 0, 108);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}
