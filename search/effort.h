@@ -3,7 +3,10 @@
 #ifndef MAFAT_SEARCH_EFFORT_H
 #define MAFAT_SEARCH_EFFORT_H
 
+#include "predictor/parts/bricks.h"
 #include "search/request.h"
+
+enum { MAFAT_EFFORT_PARTS = 4 }; /* so many parts of a plan are as much work as one of its layers */
 
 /* Nanoseconds of a clock that only goes on. */
 long long mafat_effort_now(void);
@@ -12,6 +15,12 @@ long long mafat_effort_now(void);
 static inline bool mafat_effort_left(const struct mafat_search_request *r, long long looks)
 {
   return r->plan_ends ? mafat_effort_now() < r->plan_ends : looks >= 0;
+}
+
+/* Of a plan with layers in parts: so many more looks at layers. */
+static inline int mafat_effort_of_parts(const struct mafat_plan *plan)
+{
+  return plan->parts ? plan->parts->n / MAFAT_EFFORT_PARTS : 0;
 }
 
 #endif

@@ -17,7 +17,6 @@ enum {
   MOST_CHANGES = 60,     /* that are made */
   MOST_LAYERS = 900000, /* that are looked at: plans times their layers */
   LAID_OUT = 4,          /* for how many looks a plan counts that is laid out and timed */
-  BRICKS_LOOKS = 1,      /* for how many, if rows lie in bricks */
   SORTED = 300,          /* for how many, if the best order of its layers has to be found */
   FURTHEST = 3,          /* layers that an end is moved by */
   MOST_PARTED = 30       /* places that a group is parted at, of more layers the narrowest of each so many */
@@ -40,6 +39,7 @@ struct climb {
   int peak;                        /* place of the layer that runs when most lives */
   bool crowds;                     /* of equal arenas the less crowded one is better, not the faster one */
   long long layers;                /* of MOST_LAYERS, left */
+  int parts;                       /* as looks, of the plan that was tried last */
   int code;                        /* of the first failure: then nothing is tried any more */
   struct mafat_diagnostic *d;
 };
@@ -119,6 +119,8 @@ static bool is_too_large(struct climb *c, const struct mafat_spec *spec)
   struct mafat_plan *plan = NULL;
   struct mafat_layout *layout = NULL;
   int code = mafat_plan_make(&plan, spec, r->network, r->n_layers, r->options, c->d);
+  c->parts = code == MAFAT_OK ? mafat_effort_of_parts(plan) : 0;
+  c->layers -= c->parts;
   if (code == MAFAT_OK) code = mafat_layout_outline(&layout, r->network, plan, c->d);
   bool large = code || layout->total_bytes > c->front->list[0].arena_bytes;
   mafat_layout_close(&layout);
@@ -148,19 +150,10 @@ static void tell_layers(struct climb *c, int n_groups)
   }
 }
 
-static bool has_bricks(const struct climb *c, const struct mafat_group_spec *groups, int n)
-{
-  bool has = false;
-  for (int g = 0; g < c->from->n_groups; g++) has = has || mafat_cut_has_parts(&c->from->groups[g].cut);
-  for (int g = 0; g < n; g++) has = has || mafat_cut_has_parts(&groups[g].cut);
-  return has;
-}
-
 /* These groups in place of some from `first` on. */
 static void try(struct climb *c, int first, int n_old, const struct mafat_group_spec *groups, int n)
 {
   int n_groups = 0, looks = c->from->sorting == MAFAT_SORT_FILE ? 1 : SORTED;
-  if (has_bricks(c, groups, n)) looks *= BRICKS_LOOKS;
   c->layers -= looks * c->request->n_layers;
   if (c->code || !mafat_effort_left(c->request, c->layers) || c->from->n_groups - n_old + n > c->request->n_layers) return;
   for (int g = 0; g < first; g++) c->groups[n_groups++] = unchanged(c, g);
@@ -169,7 +162,7 @@ static void try(struct climb *c, int first, int n_old, const struct mafat_group_
   tell_layers(c, n_groups);
   struct mafat_spec spec = {.groups = c->groups, .n_groups = n_groups, .sorting = c->from->sorting, .in_place = c->from->in_place};
   if (!c->code && !is_too_large(c, &spec)) {
-    c->layers -= LAID_OUT * looks * c->request->n_layers;
+    c->layers -= LAID_OUT * (looks * c->request->n_layers + c->parts);
     c->code = take(c->front, c->request, &spec, c->crowds, c->d);
   }
   for (int g = 0; g < n_groups; g++) mafat_heap_free(c->request->options->heap, c->groups[g].more);

@@ -10,7 +10,6 @@
 
 enum {
   MOST_PLACES = 64,
-  BRICKS_LOOKS = 1, /* for how many looks a plan counts whose rows lie in bricks */
   MOST_FLAT_ROWS = 4, /* of maps that tiles are for */
   MOST_SPAN = 24 /* places that a group reaches over, unless it is the only one */
 };
@@ -154,7 +153,7 @@ static void measure(struct partition *p, const int *ends, int way)
   if (code == MAFAT_OK) code = mafat_layout_outline(&layout, r->network, plan, p->d);
   bool *twice = code == MAFAT_OK ? mafat_heap_calloc(p->heap, (size_t)plan->n_groups, sizeof *twice) : NULL;
   if (code == MAFAT_OK) code = twice ? find_overlaps(p, plan, twice) : MAFAT_ENOMEM;
-  p->looks -= (ways[way].bricks ? BRICKS_LOOKS : 1) * p->sequence->n_layers;
+  p->looks -= p->sequence->n_layers + (plan ? mafat_effort_of_parts(plan) : 0);
   for (int g = 0; code == MAFAT_OK && g < plan->n_groups; g++) {
     int of = spec_group(p, plan, g);
     float *peak = peak_at(p, way, of ? ends[of - 1] : 0, ends[of]), bytes = (float)layout->groups[g].peak_bytes;
