@@ -3,7 +3,7 @@
 
 #include "include/mafat.h"
 #include "search/fdt/critical.h"
-#include "search/fdt/tiling.h"
+#include "search/fdt/paths.h"
 
 Suite *fdt_suite(void);
 
@@ -89,6 +89,51 @@ START_TEST(tiles_reach_back_to_the_columns_listed)
 }
 END_TEST
 
+/* The running example: 6x2 of stride 2, depthwise 3x3, 1x1, the pool of all, what flattens it, and the dense layer. Bytes of floats. */
+enum { DENSE_ROLES = MAFAT_FDT_FAN_OUT | MAFAT_FDT_FAN_IN, CONV_ROLES = DENSE_ROLES | MAFAT_FDT_MAPS };
+static const struct mafat_fdt_operator example[] = {
+    {CONV_ROLES, 6, 2, 2, 2, 16, 4, 32, 1024, 8192},
+    {MAFAT_FDT_PART | MAFAT_FDT_MAPS, 3, 3, 1, 1, 16, 4, 32, 8192, 8192},
+    {CONV_ROLES, 1, 1, 1, 1, 16, 4, 64, 8192, 16384},
+    {MAFAT_FDT_PART | MAFAT_FDT_MAPS, 16, 4, 16, 4, 1, 1, 64, 16384, 256},
+    {MAFAT_FDT_PART, 1, 1, 1, 1, 1, 1, 64, 256, 256},
+    {DENSE_ROLES, 1, 1, 1, 1, 1, 1, 6, 256, 24},
+};
+
+/* Fan-out and pool, and the same up to fan-in. */
+START_TEST(depth_paths_are_the_two_listed)
+{
+  for (int parts = 2; parts <= 25; parts++) {
+    struct mafat_fdt_path paths[8];
+    ck_assert_int_eq(mafat_fdt_paths(example, 6, 2, (struct mafat_fdt_tiling){1, 1, parts}, paths, 8), 2);
+    ck_assert(paths[0].first == 2 && paths[0].last == 3 && paths[0].fans_out && !paths[0].fans_in);
+    ck_assert(paths[1].first == 2 && paths[1].last == 5 && paths[1].fans_out && paths[1].fans_in);
+  }
+}
+END_TEST
+
+START_TEST(paths_of_maps_die_at_a_pool_of_one_pixel)
+{
+  static const struct mafat_fdt_tiling tilings[] = {{2, 1, 1}, {1, 2, 1}, {2, 2, 1}};
+  struct mafat_fdt_path paths[8];
+  for (int i = 0; i < 3; i++) ck_assert_int_eq(mafat_fdt_paths(example, 6, 2, tilings[i], paths, 8), 0);
+}
+END_TEST
+
+/* One, two or three convolutions before the pool; along columns the first one does not overlap, and there is no version of two. */
+START_TEST(versions_stop_before_overlap)
+{
+  int reaches[3];
+  static const struct mafat_fdt_tiling of_rows[] = {{2, 1, 1}, {2, 2, 1}};
+  for (int i = 0; i < 2; i++) {
+    ck_assert_int_eq(mafat_fdt_reach_up(example, 2, of_rows[i], reaches), 3);
+    for (int k = 0; k < 3; k++) ck_assert_int_eq(reaches[k], 2 - k);
+  }
+  ck_assert_int_eq(mafat_fdt_reach_up(example, 2, (struct mafat_fdt_tiling){1, 2, 1}, reaches), 2);
+  ck_assert(reaches[0] == 2 && reaches[1] == 0);
+}
+END_TEST
+
 Suite *fdt_suite(void)
 {
   Suite *suite = suite_create("fdt");
@@ -99,6 +144,9 @@ Suite *fdt_suite(void)
   tcase_add_test(t, tilings_are_those_listed);
   tcase_add_test(t, the_first_parts_take_one_more);
   tcase_add_test(t, tiles_reach_back_to_the_columns_listed);
+  tcase_add_test(t, depth_paths_are_the_two_listed);
+  tcase_add_test(t, paths_of_maps_die_at_a_pool_of_one_pixel);
+  tcase_add_test(t, versions_stop_before_overlap);
   suite_add_tcase(suite, t);
   return suite;
 }
