@@ -77,7 +77,7 @@ SONAME := libmafat.so.0
 SHARED := $(BUILD)/$(SONAME)
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo darknet check test test-full golden golden-write run-check run-test run-full check-fresh check-latency check-predictor check-search check-asan check-valgrind check-includes check-kinds oracle networks fuzz fuzzers bench limits soak paper figure clean packages run-demo run-paper run-figure
+.PHONY: all help demo darknet check test test-full golden golden-write run-check run-test run-full check-fresh check-latency check-predictor check-search check-asan check-valgrind check-avxvnni check-includes check-kinds oracle networks fuzz fuzzers bench limits soak paper figure clean packages run-demo run-paper run-figure
 
 all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
 
@@ -333,6 +333,11 @@ check-asan: ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer 
 
 check-valgrind: all $(BUILD)/run_inference_dynamic $(BUILD)/unit_tests ## a sample of the programs under valgrind (a minute)
 	BUILD=$(BUILD) ./tests/valgrind.sh
+
+# Their own flags, and kernel_check's link with another library.
+check-avxvnni: $(BUILD)/kernel_check ## the kernels for AVX-VNNI on a processor that has AVX-512's VNNI instead
+	@BUILD=$(BUILD) COMPILE='$(CC) $(CPPFLAGS) $(CFLAGS) $(INTEGERS) -march=x86-64-v3 -mavxvnni' \
+	  LINK='$(CC) $(CFLAGS) $(LDFLAGS) $(call objects,$(KERNEL_CHECK)) LIBRARY $(if $(DNNL),$(DNNL_LIBS)) $(if $(OPENBLAS),$(OPENBLAS_LIBS)) $(URING_LIBS) $(LDLIBS)' ./tests/avxvnni.sh
 
 check-includes: ## no folder includes what stands above it, no files include each other, no folder is too full
 	@./scripts/check_includes.sh

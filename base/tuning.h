@@ -35,8 +35,8 @@ enum {
   MAFAT_SCRATCH_INNER_BYTES = 128 << 10, /* rows of a fused depthwise layer */
   MAFAT_SCRATCH_KEPT_BYTES = 24 << 10, /* rows of a depthwise layer in place: in a first-level cache */
   MAFAT_SCRATCH_INNER_INTEGERS = 4 << 10, /* the same of bytes, whose memory is counted in kilobytes; */
-  MAFAT_SCRATCH_INNER_MOST = 16 << 10, /* so many, where the whole map that is read is */
-  MAFAT_SCRATCH_INNER_SHARE = 8,       /* so many times as large */
+  MAFAT_SCRATCH_INNER_MOST = 64 << 10, /* so many, where the whole map that is read is */
+  MAFAT_SCRATCH_INNER_SHARE = 2,       /* so many times as large */
   MAFAT_LANES = 16,           /* pixels that are worked on side by side, where they have */
   MAFAT_LANES_CHANNELS = 8192, /* so many channels at most */
   MAFAT_SCRATCH_UNITS = 2              /* pieces of work for each thread, at least, where rows allow: more read the weights again */

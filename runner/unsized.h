@@ -21,20 +21,24 @@
   X(calibrate_options, warnings, 56, 40) \
   X(calibration_facts, fit_error, 1160, 1160)
 
-/* With the padding behind the last field. */
-#define MAFAT_THROUGH(type, last) \
-  ((offsetof(type, last) + sizeof ((type *)0)->last + _Alignof(type) - 1) / _Alignof(type) * _Alignof(type))
-
-enum {
-#define X(name, last, lp64, ilp32) MAFAT_UNSIZED_##name = MAFAT_THROUGH(struct mafat_##name, last),
-  MAFAT_UNSIZED(X)
-#undef X
-};
-
 struct mafat_alignment {
   char one;
   uint64_t aligned;
 };
+
+/* With the padding behind the last field, to a multiple of `to`. */
+#define MAFAT_THROUGH(type, last, to) ((offsetof(type, last) + sizeof ((type *)0)->last + (to) - 1) / (to) * (to))
+/* A struct may have been padded to pointers where a field that came later asks for more. */
+#define MAFAT_WAS(type, last, lp64, ilp32) \
+  (MAFAT_THROUGH(type, last, _Alignof(void *)) == (sizeof(void *) == 8 ? lp64 : ilp32) ? MAFAT_THROUGH(type, last, _Alignof(void *)) \
+                                                                                      : MAFAT_THROUGH(type, last, _Alignof(type)))
+
+enum {
+#define X(name, last, lp64, ilp32) MAFAT_UNSIZED_##name = MAFAT_WAS(struct mafat_##name, last, lp64, ilp32),
+  MAFAT_UNSIZED(X)
+#undef X
+};
+
 #define X(name, last, lp64, ilp32) \
   _Static_assert((size_t)MAFAT_UNSIZED_##name == (sizeof(void *) == 8 ? lp64 : ilp32) || \
                  offsetof(struct mafat_alignment, aligned) == 4, "struct mafat_" #name " has changed");

@@ -148,6 +148,34 @@ packed() { # TRIPLET
   done
 }
 
+# Sums of bytes are exact: the host's numbers, whatever level and plan.
+whole_numbers() { # TRIPLET
+  local triplet=$1 model bytes level plan out=$dir/$1.numbers
+  if [ ! -r "${MAFAT_MODELS:-}/tflite/kws_ref_model.tflite" ]; then
+    skip "$triplet whole numbers" "MAFAT_MODELS names no folder with tflite/"
+    return
+  fi
+  while read -r model bytes; do
+    head -c "$bytes" models/shapes/shapes.weights >"$out.raw"
+    "$BUILD/run_inference" --quiet --decode none --input "$out.raw" --dump-output "$out.host" "$MAFAT_MODELS/tflite/$model.tflite" || exit 1
+    for level in neon portable; do
+      for plan in 1x1/NoCut rows2/NoCut; do
+        if emulate "$triplet" "$BUILD/$triplet/run_inference" --memory 1G --quiet --decode none --cpu $level --plan $plan --threads 2 \
+          --input "$out.raw" --dump-output "$out" "$MAFAT_MODELS/tflite/$model.tflite" 2>"$out.err" && cmp "$out" "$out.host" 2>"$out.err"; then
+          ok "$triplet $model $level $plan: the host's numbers"
+        else
+          fail "$triplet $model $level $plan" "$(tail -n 1 "$out.err")"
+        fi
+      done
+    done
+  done <<'END'
+kws_ref_model 490
+vww_96_int8 27648
+pretrainedResnet_quant 3072
+mobilenet_v1_0.25_128_quant 49152
+END
+}
+
 # More memory than a 32-bit process can address must not wrap to less.
 budget() { # TRIPLET
   local triplet=$1 out=$dir/$1.budget bytes least=1073741824 most=9223372036854775807
@@ -194,6 +222,7 @@ everything() { # TRIPLET
   inference "$1"
   picture "$1"
   packed "$1"
+  whole_numbers "$1"
   budget "$1"
   [ "${1%%-*}" = arm ] && without_neon "$1"
   program "$1" kernel_check

@@ -49,7 +49,7 @@ class Cutter:
         for name, (file, shape) in zip(self.numbers, json.loads(done.stdout)):
             self.files[name], self.shapes[name] = file, shape
         for one in graph.input:
-            self.shapes[one.name] = [size.dim_value for size in one.type.tensor_type.shape.dim]
+            self.shapes[one.name] = [size.dim_value or 1 for size in one.type.tensor_type.shape.dim]
             self.files[one.name] = given
 
     def needs(self, tensor):

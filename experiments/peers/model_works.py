@@ -14,6 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # Of the pictures: what is taken off, what is multiplied with, the order of colours. Others get 0 ... 1, red first.
 FEEDS = {
     "yolox_nano": (0, 1, "bgr"),
+    "yolox_nano_dynamic_range": (0, 1, "bgr"),
     "yunet_n_320_320": (0, 1, "bgr"),
     "FastestDet": (0, 1 / 255, "bgr"),
     "ultraface_RFB-320": (127, 1 / 128, "rgb"),
@@ -24,6 +25,10 @@ FEEDS = {
 }
 BYTES = {"uint8": 0, "int8": 0x80}    # what a picture's bytes are turned by to be an input's
 SAMPLES = ("cifar10", "magic_wand", "text_class")   # what these are fed with lies in MAFAT_MODELS/samples
+# Recorded inputs of quantised files, below MAFAT_MODELS/samples: floats, or bytes, those of a picture or the input's own.
+RECORDED = {"kws_ref_model": "aww", "vww_96_int8": "vww", "pretrainedResnet_quant": "resnet", "micro_speech_quantized": "micro_speech",
+            "ssd_mobilenet_v1_quant": "ssd"}
+OF_PICTURES = ("resnet", "ssd")
 LEAST_SIDE = 28                                     # of what is taken for a picture
 
 
@@ -107,6 +112,29 @@ class ModelFiles:
             draw = random.Random(1)
             with open(self.raw, "wb") as file:
                 array.array("f", (draw.random() for _ in range(wanted.n))).tofile(file)
+
+    def recorded(self, samples):
+        """Names of recorded inputs, and their files."""
+        name = RECORDED.get(os.path.splitext(os.path.basename(self.model))[0], "none")
+        folder = os.path.join(samples, name, "input")
+        return [("%s %s" % (name, file[:-len(".bin")]), os.path.join(folder, file))
+                for file in sorted(os.listdir(folder) if os.path.isdir(folder) else []) if file.endswith(".bin")]
+
+    def feed_recorded(self, path):
+        """As the input's numbers."""
+        wanted = self.inputs[0]
+        with open(path, "rb") as file:
+            data = file.read()
+        if len(data) == wanted.n:
+            turn = BYTES[wanted.type] if path.split(os.sep)[-3] in OF_PICTURES else 0
+            numbers = bytes(byte ^ turn for byte in data)
+        else:
+            least = -128 if wanted.type == "int8" else 0
+            numbers = bytes(max(least, min(least + 255, round(real / wanted.scale) + wanted.zero)) & 255 for real in array.array("f", data))
+        if len(numbers) != wanted.n:
+            raise Unavailable("%s: expected %d numbers, found %d" % (path, wanted.n, len(numbers)))
+        with open(self.raw, "wb") as file:
+            file.write(numbers)
 
     def feed_bytes(self, picture, build, wanted):
         """A picture's bytes, or random ones."""

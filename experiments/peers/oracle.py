@@ -7,11 +7,13 @@ Of all models of MAFAT_MODELS/onnx and MAFAT_MODELS/tflite, or of those that are
 takes none). An error is the largest difference in any output, relative to that output's largest value: with direct convolutions at
 most 2e-5, by --algorithm auto 1e-4, of outputs that are softmaxed 1e-5. Quantised ONNX files, and a quantised twin of each of floats
 (quantize_onnx.py), are within one step of what onnxruntime puts out. Of quantised TFLite files it is told how many steps the library is
-off, whose kernels differ from the written rule, and of hybrid ones how far, which quantises what they read: their outputs' largest values
-are to be in the same places, of hybrid ones nothing is asked.
+off, also on recorded samples, whose kernels differ from the written rule, and of hybrid ones how far, which quantises what they read: their
+outputs' largest values are to be in the same places. Hybrid ones are within 1e-4 of what TFLite puts out for the floats that their weights
+mean (which its own and XNNPACK's kernels do 2e-5 apart).
 In deep networks with random weights a step somewhere is many at the end, and onnxruntime is as far from itself, optimised and not: with
 --operators, quantised ONNX files are compared operator by operator, each of them given the numbers that onnxruntime's put out: every
-tensor within one step.
+tensor within one step. So are quantised TFLite files, of which each operator is a file of its own, given what the library's put out, and
+random numbers.
 
 Exit status: 0 all are within that; 1 one is not, or is not run; 2 misuse."""
 
@@ -20,6 +22,7 @@ import array
 import glob
 import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -28,6 +31,7 @@ import tempfile
 sys.dont_write_bytecode = True   # nothing but results is written into the tree
 
 import programs
+from cut_tflite import Cut, widen
 from flatbuffer import whole_numbers
 from machine import ROOT
 from model_works import ModelFiles, Refused
@@ -85,6 +89,13 @@ def has_same_largest(ours, theirs):
     return ours[theirs.index(max(theirs))] >= max(ours) - 2 * STEP_BAR * step_of(ours)
 
 
+class Files:
+    """A model, and what is fed to it."""
+
+    def __init__(self, model, raw):
+        self.tflite, self.raw = model, raw
+
+
 class Oracle:
     """The peers that are there, and what is found with them."""
 
@@ -132,12 +143,16 @@ class Oracle:
                 raise Failed(programs.last_line(done.stderr, done.returncode))
             rows = [row for k, piece in enumerate(json.loads(done.stdout))
                     for row in self.run_piece(piece, os.path.join(folder, "piece-%d.onnx" % k), folder)]
+        self.tell_rows(name, picture, rows, "")
+
+    def tell_rows(self, name, picture, rows, more):
+        """Of tensors, each with how many numbers are off and by how many steps at most."""
         bad = ["     %s%s: %d steps" % ("FAIL " if most > 1 else "", tensor, most) for tensor, n, most in rows
                if most > 1 or (self.is_verbose and n)]
         self.failed |= any(most > 1 for _, _, most in rows)
-        print("%-4s oracle %-44s %-11s %3d tensors  %d steps (at most 1), %d numbers are off" % (
+        print("%-4s oracle %-44s %-11s %3d tensors  %d steps (at most 1), %d numbers are off%s" % (
             "FAIL" if any(most > 1 for _, _, most in rows) else "ok", name, picture, len(rows), max(most for _, _, most in rows),
-            sum(n for _, n, _ in rows)), *bad, sep="\n", flush=True)
+            sum(n for _, n, _ in rows), more), *bad, sep="\n", flush=True)
 
     def tell_steps(self, name, picture, files, steps):
         bad = ["     %s%s: %.2f steps" % ("FAIL " if step > STEP_BAR else "", output.name, step)
@@ -147,20 +162,85 @@ class Oracle:
         print("%-4s oracle %-44s %-11s %2d output%s  %.2f steps (at most 1)" % (
             "FAIL" if is_bad else "ok", name, picture, len(files.outputs), " " if len(files.outputs) == 1 else "s", max(steps)), *bad, sep="\n", flush=True)
 
+    def run_floats(self, path, files):
+        """By TFLite, of a hybrid file with floats for its weights."""
+        twin, dump, peer = Files(os.path.join(self.folder, "widened.tflite"), files.raw), os.path.join(self.folder, "dump"), self.peers[".tflite"][0]
+        widen(path, twin.tflite)
+        programs.run(peer.command(twin, twin.raw, 1, [], dump), self.cpus, self.folder, env=getattr(peer, "environment", None))
+        return files.split(read_array("f", dump))
+
     def tell_library(self, name, picture, files, kind):
-        """How far TFLite is from a file of whole numbers ("maps") or a hybrid one ("weights")."""
-        expected, found = self.outputs(self.peers[".tflite"][0], files, []), self.outputs(self.mafat, files, [])
+        """How far TFLite is from a file of whole numbers ("maps") or a hybrid one ("weights"); this one, from its twin of floats."""
+        algorithm = ["--algorithm", "direct"] if kind == "weights" else []
+        expected, found = self.outputs(self.peers[".tflite"][0], files, []), self.outputs(self.mafat, files, algorithm)
         if expected is None or found is None:
             raise Failed("TFLite puts out another number of values")
-        is_hybrid = kind == "weights"
-        steps = max(max(abs(a - b) for a, b in zip(ours, theirs)) / step_of(theirs) for ours, theirs in zip(found, expected))
         error = max(difference([ours], [theirs]) for ours, theirs in zip(found, expected))
-        is_same = is_hybrid or all(has_same_largest(ours, theirs) for ours, theirs in zip(found, expected))
-        self.failed |= not is_same
-        text = "hybrid, TFLite off by %.1e of the largest" % error if is_hybrid else "TFLite off by %.0f steps, %.1e of the largest" % (steps, error)
+        if kind == "weights":
+            of_floats = max(difference([ours], [theirs]) for ours, theirs in zip(found, self.run_floats(files.model, files)))
+            is_bad, why = of_floats > BARS["auto"], ""
+            text = "hybrid, %.1e off its floats (at most %.0e), TFLite %.1e" % (of_floats, BARS["auto"], error)
+        else:
+            steps = max(max(abs(a - b) for a, b in zip(ours, theirs)) / step_of(theirs) for ours, theirs in zip(found, expected))
+            is_bad, why = not all(has_same_largest(ours, theirs) for ours, theirs in zip(found, expected)), ", which is another"
+            text = "TFLite off by %.0f steps, %.1e of the largest" % (steps, error)
+        self.failed |= is_bad
         print("%-4s oracle %-44s %-11s %2d output%s  %s%s" % (
-            "ok" if is_same else "FAIL", name, picture, len(files.outputs), " " if len(files.outputs) == 1 else "s", text,
-            "" if is_same else ", which is another"), flush=True)
+            "FAIL" if is_bad else "ok", name, picture, len(files.outputs), " " if len(files.outputs) == 1 else "s", text, why if is_bad else ""), flush=True)
+
+    def run_cut(self, files, cut, inputs, outputs):
+        """Of the library's run of `files`, numbers of each map that it puts out. inputs: their files."""
+        with open(files.raw, "wb") as file:
+            for path in inputs:
+                with open(path, "rb") as one:
+                    file.write(one.read())
+        dump, peer = os.path.join(self.folder, "dump"), self.peers[".tflite"][0]
+        programs.run(peer.command(files, files.raw, 1, [], dump), self.cpus, self.folder, env=getattr(peer, "environment", None))
+        reals, at = read_array("f", dump), 0
+        for one in outputs:
+            yield one, one.numbers(reals[at:at + one.n])
+            at += one.n
+
+    def run_operator(self, model, inputs, outputs):
+        """By mafat, of one operator. inputs: files, in the order of its maps."""
+        told = ModelFiles(self.folder, model, self.mafat.program)
+        words = [self.mafat.program, "--json", "--quiet", "--decode", "none"]
+        for tensor, path in zip(told.inputs, inputs):
+            words += ["--input", "%s=%s" % (tensor.name, path)]
+        dumps = [os.path.join(self.folder, "put-%d" % k) for k in range(len(outputs))]
+        for tensor, path in zip(told.outputs, dumps):
+            words += ["--dump-output", "%s=%s" % (tensor.name, path)]
+        programs.run(words + [model], self.cpus, self.folder)
+        return [one.values(one.numbers(read_array("f", path))) for one, path in zip(outputs, dumps)]
+
+    def tell_pieces(self, name, shown, files):
+        """Each operator of a TFLite file, given what the library's put out, and random numbers, beside the library's."""
+        cut, rows, draw = Cut(files.model), [], random.Random(1)
+        with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+            whole = Files(os.path.join(folder, "whole.tflite"), os.path.join(folder, "in.raw"))
+            cut.write(whole.tflite, cut.made())
+            known = {t: files.raw for t in cut.inputs}
+            for one, numbers in self.run_cut(whole, cut, [files.raw], cut.made()):
+                known[one.index] = os.path.join(folder, "%d.raw" % one.index)
+                with open(known[one.index], "wb") as file:
+                    file.write(numbers)
+            for operator, inputs, outputs in cut.pieces():
+                piece = Files(os.path.join(folder, "piece.tflite"), os.path.join(folder, "in.raw"))
+                cut.write(piece.tflite, outputs, inputs, operator)
+                drawn = [os.path.join(folder, "drawn-%d.raw" % k) for k in range(len(inputs))]
+                for one, path in zip(inputs, drawn):
+                    with open(path, "wb") as file:
+                        if one.has_numbers():
+                            file.write(draw.randbytes(one.n))
+                        else:
+                            array.array("f", (draw.uniform(-1, 1) for _ in range(one.n))).tofile(file)
+                for given in ([known[one.index] for one in inputs], drawn):
+                    expected = list(self.run_cut(piece, cut, given, outputs))
+                    found = self.run_operator(piece.tflite, given, outputs)
+                    for (one, theirs), ours in zip(expected, found):
+                        off = [abs(a - b) for a, b in zip(ours, one.values(theirs)) if a != b]
+                        rows.append((one.name, len(off), max(off, default=0)))
+        self.tell_rows(name, shown, rows, " with what the library's put out and at random; %d of %d operators" % (len(list(cut.pieces())), len(cut.operators)))
 
     def make_twin(self, path, inputs):
         """Of a model of floats; None where it cannot be quantised."""
@@ -220,13 +300,18 @@ class Oracle:
             return
         try:
             files = ModelFiles(self.folder, path, self.mafat.program)
-            pictures, fed = PICTURES if files.inputs[0].picture() else PICTURES[:1], {}
-            for picture in pictures:
-                shown = os.path.basename(picture) if files.inputs[0].picture() else "numbers"
+            is_picture, fed, samples = files.inputs[0].picture(), {}, os.path.join(os.path.dirname(os.path.dirname(path)), "samples")
+            given = [(os.path.basename(picture) if is_picture else "numbers", picture, None) for picture in (PICTURES if is_picture else PICTURES[:1])]
+            for shown, picture, recorded in given + [(sample, None, file) for sample, file in files.recorded(samples)]:
                 files.raw = fed[shown] = os.path.join(self.folder, shown + ".raw")
-                files.feed(picture, self.build, os.path.join(os.path.dirname(os.path.dirname(path)), "samples"))
+                if recorded:
+                    files.feed_recorded(recorded)
+                else:
+                    files.feed(picture, self.build, samples)
                 numbers = whole_numbers(path) if suffix == ".tflite" else ""
-                if numbers:
+                if numbers == "maps" and self.has_operators:
+                    self.tell_pieces(name, shown, files)
+                elif numbers:
                     self.tell_library(name, shown, files, numbers)
                 elif is_quantised(path) and self.has_operators:
                     self.tell_operators(name, shown, files)
@@ -249,7 +334,7 @@ class Oracle:
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--verbose", action="store_true", help="every output")
-    parser.add_argument("--operators", action="store_true", help="quantised ONNX files operator by operator")
+    parser.add_argument("--operators", action="store_true", help="quantised files operator by operator")
     parser.add_argument("models", nargs="*", metavar="MODEL")
     options = parser.parse_args()
     build = os.path.abspath(os.environ.get("BUILD", os.path.join(ROOT, "build")))

@@ -37,18 +37,19 @@ static TfLiteInterpreter *load(const struct peer *p)
   if (uses_xnnpack) TfLiteInterpreterOptionsAddDelegate(options, TfLiteXNNPackDelegateCreate(&of_delegate));
   TfLiteInterpreter *interpreter = TfLiteInterpreterCreate(model, options);
   if (!interpreter || TfLiteInterpreterAllocateTensors(interpreter) != kTfLiteOk) peer_fail("TFLite cannot run the model");
-  if (TfLiteInterpreterGetInputTensorCount(interpreter) != 1) peer_fail("expected a model with one input");
   return interpreter;
 }
 
-/* Straight into the input, as ours. */
+/* Straight into the input, as ours; of several one after the other. */
 static void read_input(const struct peer *p, TfLiteInterpreter *interpreter)
 {
-  TfLiteTensor *tensor = TfLiteInterpreterGetInputTensor(interpreter, 0);
-  size_t n = TfLiteTensorByteSize(tensor);
   FILE *file = fopen(p->picture, "rb");
-  if (!file || fread(TfLiteTensorData(tensor), 1, n, file) != n) peer_fail("the input's file ends too early");
-  fclose(file);
+  for (int i = 0; i < TfLiteInterpreterGetInputTensorCount(interpreter); i++) {
+    TfLiteTensor *tensor = TfLiteInterpreterGetInputTensor(interpreter, i);
+    size_t n = TfLiteTensorByteSize(tensor);
+    if (!file || fread(TfLiteTensorData(tensor), 1, n, file) != n) peer_fail("the input's file ends too early");
+  }
+  if (file) fclose(file);
 }
 
 static float value_at(const TfLiteTensor *tensor, size_t i)

@@ -40,6 +40,7 @@ struct mafat_packed_origin {
   const struct mafat_excerpt *excerpt;
   const struct mafat_activations *activations;           /* by which the network was made of what was read; NULL: it is that */
   const struct mafat_activations_places *places;         /* [operator of that], beside them */
+  float *const *factors; /* [layer]: what each channel that it puts out is multiplied by in the file: its filters are, and readers' weights divided; NULL: as it was read */
 };
 
 struct mafat_packed {

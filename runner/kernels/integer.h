@@ -62,6 +62,9 @@ struct mafat_integer_conv_call {
   struct mafat_integer_finish to;
   bool start, finish;    /* begin with the bias; end with outputs */
   int32_t *sums;         /* [row][column][width]: what a call leaves that does not finish, and the next begins with */
+  uint16_t *sorted;      /* room for what a level finds out about these weights, the first number 0 at first: kept for later calls with
+                            the same weights, filters, window and channels of pieces. NULL: there is none */
+  int sorted_room;       /* numbers */
 };
 
 /* One run of up to 16 channels, each filtered by itself: weights [ky][kx][width]. */

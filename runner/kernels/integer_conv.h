@@ -27,6 +27,18 @@ struct conv_place {
 
 enum { SOME_RUNS = 128, SOME_KINDS = 4 };
 
+#ifdef IVEC_FITS
+/* Quads that are sorted, and pixels at least that they are sorted for (integer_sorted.h). */
+enum {
+  SORTED_LEAST = 24,
+  SORTED_QUADS = 1024, /* at most */
+  SORTED_PIXELS = 16,
+  SORTED_PERCENT = 75, /* of a panel's vectors of weights that fit, at least */
+  SORTED_TILE = 10,    /* pixels of a tile, which has one vector of filters */
+  SORTED_COUNTS = 2 * SOME_KINDS
+};
+#endif
+
 /* A row of tiles, of some filters of the panel, and as many runs as there is room for: nearly always all. */
 struct conv_row {
   const struct mafat_integer_conv_call *c;
@@ -40,7 +52,19 @@ struct conv_row {
   bool start; /* from the bias */
   const int32_t *weight_sums;         /* IVEC_SIGNED: 128 times the weights' sums, by filter of the panel */
   struct finish finish[PANEL_VECTORS]; /* of the panel, where the call finishes */
+#ifdef IVEC_FITS
+  bool is_sorted, follows;            /* the quads of each tile; and lie where `places` says? */
+  ptrdiff_t distances[SOME_RUNS];     /* of runs from the first, */
+  int32_t places[SORTED_QUADS];       /* of quads */
+  uint16_t *sorted;                   /* of vectors of filters: counts [kind][fit], quads */
+  uint16_t own[PANEL_VECTORS * (SORTED_COUNTS + SORTED_QUADS)]; /* where the call brings no room for them */
+#endif
 };
+
+#ifdef IVEC_FITS
+static void sort_runs(struct conv_row *r);     /* integer_sorted.h */
+static void sorted_follow(struct conv_row *r); /* to where this row's runs are */
+#endif
 
 /* Adds n quads that lie side by side; pixels are `step` bytes apart: five of them are reached from one base by the scaled
  * addresses of x86, 0, 1, 2 and 4 times step and 1 times 3 steps. */
@@ -101,6 +125,9 @@ static void point_at_runs(struct conv_row *r)
 {
   const int row = r->row * r->c->window.y.stride;
   for (int i = 0; i < r->n_runs; i++) r->in[i] = r->rows[i][row] + r->offsets[i];
+#ifdef IVEC_FITS
+  if (r->is_sorted) sorted_follow(r);
+#endif
 }
 
 /* The runs from `at` on. */
@@ -132,6 +159,18 @@ static void choose_runs(struct conv_row *r, struct conv_place at)
   r->n_runs = n;
   r->start = c->start && r->begin.quads == 0;
   point_at_runs(r);
+}
+
+/* The call's first runs; where these are all, and serve enough pixels, sorted. */
+static void begin_runs(struct conv_row *r)
+{
+#ifdef IVEC_FITS
+  r->is_sorted = r->follows = false;
+#endif
+  choose_runs(r, (struct conv_place){0, 0, 0, 0});
+#ifdef IVEC_FITS
+  if (r->end.piece == r->c->n_pieces && r->end.quads >= SORTED_LEAST && r->end.quads <= SORTED_QUADS) sort_runs(r);
+#endif
 }
 
 /* ---- weights whose zero point is not 0: sums of what windows read ---- */
@@ -258,6 +297,32 @@ static void conv_take_zero(const struct conv_row *r, int col, int n_cols, int32_
   }
 }
 
+/* Columns of a strip: tiles that are one pixel wider than others, and these. */
+struct conv_tiling {
+  int n_wide, n, pixels;
+};
+
+static int tiling_columns(struct conv_tiling t)
+{
+  return t.n_wide * (t.pixels + 1) + t.n * t.pixels;
+}
+
+/* Tiles of nearly equal width: 19 columns are 10 + 9, not 14 + 5. */
+static struct conv_tiling tiling_by(int n_cols, int most)
+{
+  const int n = mafat_divide_up(n_cols, most), pixels = n_cols / n;
+  return (struct conv_tiling){.n_wide = n_cols - n * pixels, .n = n - (n_cols - n * pixels), .pixels = pixels};
+}
+
+static struct conv_tiling tiling_of(const struct conv_row *r, int n_cols)
+{
+#ifdef IVEC_FITS
+  if (r->follows) return tiling_by(n_cols, SORTED_TILE);
+#endif
+  (void)r;
+  return tiling_by(n_cols, TILE_PIXELS);
+}
+
 typedef void (*tile_function)(const struct conv_row *r, int col, int n, const int32_t *from, int32_t *to, size_t pitch);
 
 #define TILE(P, NV) \
@@ -294,6 +359,10 @@ static const tile_function tiles[TILE_VECTORS][TILE_PIXELS] = {
 #endif
 };
 
+#ifdef IVEC_FITS
+#include "runner/kernels/integer_sorted.h"
+#endif
+
 /* Filter `first` of the panel is the vector's first one. */
 static void conv_put(const struct conv_row *r, int first, int col, int n, const int32_t *sums, size_t pitch)
 {
@@ -305,19 +374,15 @@ static void conv_put(const struct conv_row *r, int first, int col, int n, const 
   finish_pixels(&r->finish[first / IVEC_LANES], sums, pitch, s->rows[r->row] + (size_t)col * pixel + lane, pixel, n, lanes);
 }
 
-/* Columns of a strip: tiles that are one pixel wider than others, and these. */
-struct conv_tiling {
-  int n_wide, n, pixels;
-};
-
-static int tiling_columns(struct conv_tiling t)
-{
-  return t.n_wide * (t.pixels + 1) + t.n * t.pixels;
-}
-
 /* The runs that are chosen, for all tiles from `col` on. */
 static void conv_tile_columns(const struct conv_row *r, struct conv_tiling t, int col, const int32_t *from, int32_t *to, size_t pitch)
 {
+#ifdef IVEC_FITS
+  if (r->follows) {
+    sorted_columns(r, t, col, from, to, pitch);
+    return;
+  }
+#endif
   const tile_function *of = tiles[mafat_divide_up(r->n_filters, IVEC_LANES) - 1];
   const int wide = t.n_wide * (t.pixels + 1);
   if (t.n_wide) of[t.pixels](r, col, t.n_wide, from, to, pitch);
@@ -346,18 +411,11 @@ static void conv_strip(struct conv_row *r, struct conv_tiling t, int col)
   for (int f = 0; f < r->n_filters; f += IVEC_LANES) conv_put(r, r->first + f, col, n_cols, sums + f, pitch);
 }
 
-/* Tiles of nearly equal width: 19 columns are 10 + 9, not 14 + 5. */
-static struct conv_tiling tiling_of(int n_cols)
-{
-  const int n = mafat_divide_up(n_cols, TILE_PIXELS), pixels = n_cols / n;
-  return (struct conv_tiling){.n_wide = n_cols - n * pixels, .n = n - (n_cols - n * pixels), .pixels = pixels};
-}
-
 /* As many tiles as there is room for become outputs together. */
 static void conv_columns(struct conv_row *r)
 {
   const int n_cols = r->c->n_cols;
-  struct conv_tiling left = tiling_of(n_cols);
+  struct conv_tiling left = tiling_of(r, n_cols);
   const int pixels = left.pixels;
   for (int col = 0; col < n_cols;) {
     struct conv_tiling t = {.n_wide = mafat_min(left.n_wide, STRIP_PIXELS / (pixels + 1)), .pixels = pixels};
@@ -404,12 +462,12 @@ static void conv_rows(struct conv_row *r, int n, bool follow)
   int32_t sums[STRIP_PIXELS * TILE_LANES];
   if (follow) {
     point_at_runs(r);
-    conv_tile_columns(r, tiling_of(n * n_cols), 0, NULL, sums, TILE_LANES);
+    conv_tile_columns(r, tiling_of(r, n * n_cols), 0, NULL, sums, TILE_LANES);
   }
   for (int row = 0; row < n && !follow; row++) {
     r->row = first_row + row;
     point_at_runs(r);
-    conv_tile_columns(r, tiling_of(n_cols), 0, NULL, sums + (size_t)(row * n_cols) * TILE_LANES, TILE_LANES);
+    conv_tile_columns(r, tiling_of(r, n_cols), 0, NULL, sums + (size_t)(row * n_cols) * TILE_LANES, TILE_LANES);
   }
   r->row = first_row;
   for (int f = 0; f < r->n_filters; f += MAFAT_CHANNEL_BLOCK) conv_put_rows(r, r->first + f, n, sums + f);
@@ -421,7 +479,7 @@ static bool conv_narrow(struct conv_row *r, int end)
   const struct mafat_integer_conv_call *c = r->c;
   if (!c->start || !c->finish || c->weights_zero || c->n_rows < 2 || c->n_cols > STRIP_PIXELS / 4) return false;
   r->row = 0;
-  choose_runs(r, (struct conv_place){0, 0, 0, 0});
+  begin_runs(r);
   if (r->end.piece < c->n_pieces) return false;
   const bool follow = rows_follow(c);
   for (int row = 0, n; row < c->n_rows; row += n) {
@@ -463,7 +521,8 @@ static void conv(const struct mafat_integer_conv_call *c)
                   ivec_load_n(c->to.shifts + f, c->width - f), &c->to.out);
   if (conv_narrow(&r, end)) return;
   for (r.row = 0; r.row < c->n_rows; r.row++) {
-    if (r.row == 0 || r.begin.quads) choose_runs(&r, (struct conv_place){0, 0, 0, 0});
+    if (r.row == 0) begin_runs(&r);
+    else if (r.begin.quads) choose_runs(&r, (struct conv_place){0, 0, 0, 0});
     else point_at_runs(&r);
     for (r.first = c->first; r.first < end; r.first += TILE_LANES) {
       r.n_filters = mafat_min(TILE_LANES, end - r.first);

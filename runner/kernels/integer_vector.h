@@ -27,7 +27,13 @@
  * iinput, iinput_load(p)              four unsigned bytes
  * ivec_dot(sum, x, w)                 sum + the sum of the four products
  * IVEC_PIXELS, IVEC_VECTORS           of a tile: pixels at most, vectors of filters at most
- * IVEC_SIGNED                         ivec_dot takes x - 128 for x */
+ * IVEC_SIGNED                         ivec_dot takes x - 128 for x
+ *
+ * Quads whose products are summed in pairs of 16 bits where these have room (integer_sorted.h). Where there are: IVEC_FITS
+ * ibytes_load(p), ibytes_input(p)     all lanes of weights; an input for all of them
+ * ibytes_fit(w)                       do all pairs?
+ * ibytes_ones(), ibytes_dot(sum, x, w, ones)   as ivec_dot, of what fits
+ * ibytes_weights_half(w, odd), ibytes_input_half(x, odd), ibytes_dot_half(sum, x, w)   of others: channels 1 and 3, or 0 and 2 */
 #ifndef MAFAT_RUNNER_KERNELS_INTEGER_VECTOR_H
 #define MAFAT_RUNNER_KERNELS_INTEGER_VECTOR_H
 

@@ -119,6 +119,31 @@ static bool narrow_panel(struct packer *p, int layer, int filter, int width, con
   return true;
 }
 
+/* What the channels of all that a layer reads were multiplied by; NULL: nothing. */
+static const float *factors_read(const struct packer *p, int layer)
+{
+  int tensor = mafat_layer_sources(&p->network->layers[layer])->list[0].tensor;
+  return tensor < p->network->n_layers ? p->origin->factors[tensor] : NULL;
+}
+
+/* A panel of floats of filters [filter, filter + n) for maps whose channels are multiplied: those it reads and those it puts out. */
+static void equalize(struct packer *p, const struct mafat_layer *l, int layer, struct mafat_span filters, float *panel)
+{
+  const float *in = factors_read(p, layer), *out = p->origin->factors[layer];
+  struct mafat_matrix m = mafat_layer_matrix(l);
+  size_t width = (size_t)mafat_panel_width(mafat_span_size(filters));
+  float *scale = panel + mafat_matrix_row(m) * width, *bias = scale + width;
+  bool depthwise = mafat_layer_is_depthwise(l);
+  for (int f = filters.begin; f < filters.end; f++, scale++, bias++) {
+    if (out) *scale *= out[f], *bias *= out[f];
+    if (in && depthwise) *scale /= in[f];
+  }
+  int n = in && !depthwise ? mafat_pack_list(l, filters.begin, p->pieces) : 0;
+  for (int i = 0; i < n; i++)
+    for (int row = 0; row < m.taps * p->pieces[i].n; row++)
+      for (size_t k = 0; k < width; k++) *panel++ /= in[p->pieces[i].position + row % p->pieces[i].n];
+}
+
 /* Writes the panels of filters [filters), whole, which are there from p->panels on. */
 static int write_filters(struct packer *p, int layer, struct mafat_span filters)
 {
@@ -129,9 +154,10 @@ static int write_filters(struct packer *p, int layer, struct mafat_span filters)
     return write_panels(p, layer, begin, p->panels, mafat_packed_offset(&in_file, filters.end) - begin);
   for (int f = filters.begin; f < filters.end && code == MAFAT_OK; f = mafat_panel_end(l, f)) {
     int end = mafat_panel_end(l, f), width = mafat_panel_width(end - f);
-    const char *panel = p->panels + (mafat_packed_offset(&in_file, f) - begin);
-    const float *from = in_file.weights_type == MAFAT_F32 ? (const float *)(const void *)panel : p->wide;
+    char *panel = p->panels + (mafat_packed_offset(&in_file, f) - begin);
+    float *from = in_file.weights_type == MAFAT_F32 ? (float *)(void *)panel : p->wide;
     if (from == p->wide) mafat_widen_panel(&in_file, width, panel, p->wide);
+    if (p->origin && p->origin->factors) equalize(p, &in_file, layer, mafat_span(f, end), from);
     size_t at = mafat_packed_offset(l, f), bytes = mafat_packed_offset(l, end) - at;
     memset(p->narrow, 0, bytes);
     if (!narrow_panel(p, layer, f, width, from))

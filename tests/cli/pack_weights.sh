@@ -78,7 +78,14 @@ cp a.ppm b.ppm
 run --activations int8 --calibrate a.ppm b.ppm w.cfg w.weights w.packed; expect "whole numbers" 0
 { grep -q '^ranges by ' out && grep -q '^    2  convolutional    int8 ' out && grep -q '^    3  convolutional    float32 ' out; } ||
   fail "whole numbers: the table" "$(cat out)"
+{ [ "$(grep -c '^ranges by .*, channels equalized: ' out)" -eq 0 ] && [ "$(grep -c '^ranges by .*, taken$' out)" -eq 1 ]; } || fail "whole numbers: nothing to equalize" "$(cat out)"
 run --check w.packed; expect "whole numbers: check" 0
+# Depthwise convolutions, whose channels may become alike.
+printf "$net"'[convolutional]\nfilters=40\nsize=1\nactivation=leaky\n[convolutional]\nfilters=40\ngroups=40\nsize=3\npad=1\nactivation=relu\n[convolutional]\nfilters=24\nsize=1\nactivation=linear\n[convolutional]\nfilters=8\nsize=1\nactivation=linear\n' >d.cfg
+"$build/make_weights" --quiet d.cfg d.weights || fail make_weights d.cfg
+run --activations int8 --calibrate a.ppm b.ppm d.cfg d.weights d.packed; expect "depthwise whole numbers" 0
+{ [ "$(grep -c '^ranges by .*, channels equalized: ' out)" -eq 2 ] && [ "$(grep -c '^ranges by .*, taken$' out)" -eq 1 ]; } || fail "channels equalized" "$(cat out)"
+"$build/run_inference" d.packed a.ppm >run.out 2>&1 || fail "depthwise whole numbers: run" "$(cat run.out)"
 "$build/run_inference" w.packed a.ppm >run.out 2>&1 || fail "whole numbers: run" "$(cat run.out)"
 "$build/run_inference" --plan 1x1/2/rows:streamed w.packed a.ppm >run.out 2>&1 || fail "whole numbers: streamed" "$(cat run.out)"
 "$build/run_inference" w.cfg w.packed a.ppm >run.out 2>&1

@@ -155,6 +155,8 @@ static struct layer *open_layer(const struct bench_shape *s, const struct mafat_
   l->in = filled((size_t)(l->in_h * l->in_w) * (size_t)mafat_pixel_width(s->c) + 64, 1);
   l->out = filled((size_t)(l->out_h * l->out_w) * (size_t)mafat_pixel_width(s->filters) + 64, 2);
   l->weights = filled((size_t)(4 * quads_of(s)) * (size_t)(panels * MAFAT_PANEL) + 64, 3);
+  /* As networks have them: few sums of two are beyond 128 (kernels/integer_sorted.h). */
+  for (int i = 0; l->weights && i < 4 * quads_of(s) * panels * MAFAT_PANEL; i++) l->weights[i] /= 2;
   l->finish = calloc((size_t)(3 * panels * MAFAT_PANEL), sizeof *l->finish);
   l->pieces = calloc((size_t)blocks, sizeof *l->pieces);
   l->in_rows = calloc((size_t)(blocks * in_rows), sizeof *l->in_rows);

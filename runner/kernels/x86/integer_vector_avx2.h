@@ -152,4 +152,42 @@ INLINE ivec ivec_dot(ivec sum, iinput x, iweights w)
   __m256i even = _mm256_add_epi32((__m256i)sum, _mm256_madd_epi16(x.even, w.even));
   return (ivec)_mm256_add_epi32(even, _mm256_madd_epi16(x.odd, w.odd));
 }
+
+/* As quads of bytes, where neighbouring products fit 16 bits together: twice 255 times weights whose sum is -128 ... 128. What
+ * has different signs fits in any case. */
+#define IVEC_FITS
+typedef __m256i ibytes;
+INLINE ibytes ibytes_load(const int8_t *p) { return _mm256_loadu_si256((const __m256i *)(const void *)p); }
+INLINE ibytes ibytes_input(const uint8_t *p)
+{
+  int32_t quad;
+  memcpy(&quad, p, 4);
+  return _mm256_set1_epi32(quad);
+}
+INLINE bool ibytes_fit(ibytes w)
+{
+  const __m256i sums = _mm256_maddubs_epi16(_mm256_set1_epi8(1), w);
+  return _mm256_testz_si256(_mm256_cmpgt_epi16(_mm256_abs_epi16(sums), _mm256_set1_epi16(128)), _mm256_set1_epi8(-1));
+}
+/* The constant of a loop of these: kept in a register there, and nowhere else. */
+INLINE ibytes ibytes_ones(void)
+{
+  __m256i ones = _mm256_set1_epi16(1);
+  __asm__("" : "+x"(ones));
+  return ones;
+}
+INLINE ivec ibytes_dot(ivec sum, ibytes x, ibytes w, ibytes ones)
+{
+  return (ivec)_mm256_add_epi32((__m256i)sum, _mm256_madd_epi16(_mm256_maddubs_epi16(x, w), ones));
+}
+/* The even channels of a quad, or the odd ones, as 16 bits: weights, inputs, and the sum of their products. */
+INLINE ibytes ibytes_weights_half(ibytes w, const int odd) { return _mm256_srai_epi16(odd ? w : _mm256_slli_epi16(w, 8), 8); }
+INLINE ibytes ibytes_input_half(ibytes x, const int odd)
+{
+  return odd ? _mm256_srli_epi16(x, 8) : _mm256_and_si256(x, _mm256_set1_epi16(255));
+}
+INLINE ivec ibytes_dot_half(ivec sum, ibytes x, ibytes w)
+{
+  return (ivec)_mm256_add_epi32((__m256i)sum, _mm256_madd_epi16(x, w));
+}
 #endif

@@ -10,7 +10,13 @@
 /* A scratch record holds a kernel piece and a reference. */
 _Static_assert(sizeof(struct mafat_integer_piece) + sizeof(struct mafat_piece) <= MAFAT_SCRATCH_INTEGER_PIECE, "piece record");
 
-enum { NARROW_COLS = 8 };
+enum {
+  NARROW_COLS = 8,
+  SORTED_ROOM = 24 << 10, /* numbers for what kernels find out about a step's weights, */
+  SORTED_PIXELS = 32,     /* if it has so many pixels, */
+  SORTED_OF_PANEL = 33,   /* of a panel, */
+  SORTED_OF_QUAD = 4      /* and of each of its quads */
+};
 
 struct conv {
   struct mafat_conv common; /* whose step, layer and box; units of work */
@@ -23,6 +29,8 @@ struct conv {
   int n_pieces;
   struct mafat_span rows;             /* of sums that they are set for; empty: none */
   struct mafat_integer_blend_call blend; /* the shortcut's, if there is one */
+  uint16_t *sorted;                   /* room for what kernels find out about the weights of some panels: */
+  int n_sorted, sorted_room;          /* panels, numbers of each */
 };
 
 static void open_common(struct mafat_conv *c, const struct mafat_worker *w, const struct mafat_step *step)
@@ -173,6 +181,19 @@ static void go_on(const struct conv *c, struct mafat_integer_conv_call *call, st
   call->finish = step->channels.end == l->in.c;
 }
 
+/* Kernels keep what they find out about a panel's weights for the step's other rows, of as many panels as there is room for. */
+static void make_sorted_room(struct conv *c, int index, uint16_t *room)
+{
+  const struct mafat_conv *common = &c->common;
+  const struct mafat_layer *l = &common->worker->tensors->network->layers[index];
+  const size_t quads = mafat_quads_taps(l, 0) / MAFAT_QUAD;
+  if (l->groups > 1 || mafat_span_size(common->box.y) * mafat_span_size(common->box.x) < SORTED_PIXELS || quads > SORTED_ROOM / 4) return;
+  c->sorted = room;
+  c->sorted_room = SORTED_OF_PANEL + SORTED_OF_QUAD * (int)quads;
+  c->n_sorted = mafat_min(SORTED_ROOM / c->sorted_room, mafat_conv_n_panels(common));
+  for (int p = 0; p < c->n_sorted; p++) room[p * c->sorted_room] = 0;
+}
+
 /* Of layer `index` over the pieces that are there, into rows from y0 on. */
 static void run_panel(struct conv *c, int index, struct mafat_span filters, const struct mafat_window *window, int y0, int n)
 {
@@ -185,6 +206,11 @@ static void run_panel(struct conv *c, int index, struct mafat_span filters, cons
       .weights = slice.weights, .width = slice.width, .weights_zero = slice.weights_zero, .to = finish_of(&slice, l, 0),
       .first = slice.lane, .start = true, .finish = true};
   if (filters.end < mafat_panel_end(l, filters.begin)) call.end = slice.lane + mafat_span_size(filters);
+  const int panel = filters.begin / MAFAT_PANEL - common->step->filters.begin / MAFAT_PANEL;
+  if (panel < c->n_sorted) {
+    call.sorted = c->sorted + panel * c->sorted_room;
+    call.sorted_room = c->sorted_room;
+  }
   call.n_segments = point_at_output(c, filters, y0, n, call.segments);
   if (common->worker->sums) go_on(c, &call, filters, y0);
   c->kernels->conv(&call);
@@ -195,6 +221,8 @@ static void run_ordinary(struct conv *c)
 {
   const struct mafat_conv *common = &c->common;
   struct mafat_conv_block block;
+  uint16_t room[SORTED_ROOM];
+  make_sorted_room(c, common->index, room);
   list_pieces(c, common->step->channels);
   for (int panel; mafat_conv_take(common, mafat_conv_n_panels(common), &block, &panel);) {
     point_at_input(c, block.sums);
@@ -323,6 +351,8 @@ static void run_pointwise_rows(struct conv *c, struct mafat_span rows)
 static void run_separable(struct conv *c)
 {
   struct mafat_conv_block block;
+  uint16_t room[SORTED_ROOM];
+  make_sorted_room(c, c->common.pointwise, room);
   for (int all; mafat_conv_take(&c->common, 1, &block, &all);) {
     run_inner_rows(c, block.sums);
     run_pointwise_rows(c, block.sums);

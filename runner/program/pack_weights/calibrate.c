@@ -72,7 +72,9 @@ int mafat_calibrate_count(const struct mafat_activations *a)
 
 struct watching {
   struct mafat_calibrated *to;
-  const struct mafat_network *twin;
+  struct mafat_equalized *equalized;
+  float share;
+  const struct mafat_network *wide, *twin;
   int *put, *before; /* [layer of the twin]: the operator whose output it has, whose sums; -1: nobody asks */
   float *floats;     /* of the largest */
   bool counting;     /* in the second pass */
@@ -86,14 +88,21 @@ static void note(struct watching *w, struct mafat_histogram *h, size_t n)
   w->finite = w->finite && isfinite(h->seen.least) && isfinite(h->seen.most);
 }
 
+static void note_put(struct watching *w, int operator, struct mafat_shape shape)
+{
+  if (w->counting) mafat_equalized_multiply(w->equalized->factors[operator], shape, w->floats);
+  else mafat_equalized_see(w->equalized, operator, shape, w->floats);
+  note(w, &w->to->put[operator], (size_t)mafat_shape_elements(shape));
+}
+
 static void watch(void *context, struct mafat_executor *e, int layer)
 {
   struct watching *w = context;
   if (w->put[layer] < 0 && w->before[layer] < 0) return;
   mafat_executor_read_output(e, layer, w->floats);
-  size_t n = (size_t)mafat_shape_elements(w->twin->layers[layer].out);
-  if (w->put[layer] >= 0) note(w, &w->to->put[w->put[layer]], n);
-  if (w->before[layer] >= 0) note(w, &w->to->before[w->before[layer]], n);
+  struct mafat_shape shape = w->twin->layers[layer].out;
+  if (w->before[layer] >= 0) note(w, &w->to->before[w->before[layer]], (size_t)mafat_shape_elements(shape));
+  if (w->put[layer] >= 0) note_put(w, w->put[layer], shape);
 }
 
 static int open_watching(struct watching *w, const struct mafat_activations *a, const struct mafat_activations_places *places)
@@ -115,12 +124,21 @@ static int open_watching(struct watching *w, const struct mafat_activations *a, 
   return w->floats ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
+/* From here on maps have factors. */
+static void equalize(struct watching *w)
+{
+  mafat_equalized_choose(w->equalized, w->wide, w->share);
+  for (int l = 0; l < w->wide->n_layers; l++)
+    if (w->equalized->factors[l]) w->to->put[l].seen = mafat_equalized_range(w->equalized, l, w->wide->layers[l].out.c);
+}
+
 static int watch_pictures(struct watching *w, const char *weights, const char *const *pictures, int n_pictures, struct mafat_diagnostic *d)
 {
   struct mafat_observer *o = NULL;
   int code = mafat_observer_open(&o, w->twin, weights, watch, w, d);
   for (int pass = 0; pass < 2 && code == MAFAT_OK; pass++) {
     w->counting = pass == 1;
+    if (w->counting) equalize(w);
     for (int i = 0; i < n_pictures && code == MAFAT_OK; i++) code = mafat_observer_run(o, pictures[i], d);
   }
   mafat_observer_close(&o);
@@ -129,10 +147,12 @@ static int watch_pictures(struct watching *w, const char *weights, const char *c
 }
 
 int mafat_calibrate_see(struct mafat_calibrated *out, const struct mafat_network *twin, const struct mafat_activations *a,
-                    const struct mafat_activations_places *places, int n_operators, const char *weights, const char *const *pictures,
-                    int n_pictures, struct mafat_diagnostic *d)
+                        const struct mafat_activations_places *places, struct mafat_equalized *equalized, float share,
+                        const struct mafat_network *wide, const char *weights, const char *const *pictures, int n_pictures,
+                        struct mafat_diagnostic *d)
 {
-  struct watching w = {.to = out, .twin = twin, .finite = true};
+  struct watching w = {.to = out, .equalized = equalized, .share = share, .wide = wide, .twin = twin, .finite = true};
+  int n_operators = mafat_network_n_operators(wide);
   out->n_operators = n_operators;
   out->put = calloc(2 * (size_t)n_operators, sizeof *out->put);
   out->before = out->put ? out->put + n_operators : NULL;

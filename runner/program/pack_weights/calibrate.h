@@ -4,7 +4,7 @@
 #define MAFAT_RUNNER_PROGRAM_PACK_WEIGHTS_CALIBRATE_H
 
 #include "formats/packed/activations.h"
-#include "runner/weights/ranges.h"
+#include "runner/weights/equalize.h"
 
 /* What was seen of each operator's output, and of sums before functions that become tables. */
 struct mafat_calibrated {
@@ -18,10 +18,12 @@ struct mafat_calibrated {
 struct mafat_activations *mafat_calibrate_choose(const struct mafat_network *n, const bool *keep);
 int mafat_calibrate_count(const struct mafat_activations *a);
 
-/* Runs `twin`, which is n with functions apart (mafat_activations_apply without types, by `a`), on the pictures, twice. */
+/* Runs `twin`, which is `wide` with functions apart (mafat_activations_apply without types, by `a`), on the pictures, twice. By the
+ * first turn the maps of `equalized`, of `wide`, get the factors of such a share (equalize.h); what was seen is what they hold with them. */
 int mafat_calibrate_see(struct mafat_calibrated *out, const struct mafat_network *twin, const struct mafat_activations *a,
-                    const struct mafat_activations_places *places, int n_operators, const char *weights, const char *const *pictures,
-                    int n_pictures, struct mafat_diagnostic *d);
+                        const struct mafat_activations_places *places, struct mafat_equalized *equalized, float share,
+                        const struct mafat_network *wide, const char *weights, const char *const *pictures, int n_pictures,
+                        struct mafat_diagnostic *d);
 void mafat_calibrated_release(struct mafat_calibrated *c);
 
 /* Scales and zero points of all that is listed. MAFAT_ENOMEM. */

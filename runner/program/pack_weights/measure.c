@@ -1,5 +1,6 @@
 #include "runner/program/pack_weights/measure.h"
 
+#include "runner/weights/equalize.h"
 #include "runner/program/pack_weights/observe.h"
 
 #include <math.h>
@@ -19,6 +20,7 @@ struct mafat_measure {
   float **wide;  /* [layer]: what it puts out with floats; NULL: nobody asks */
   float *narrow; /* of the largest layer */
   int *wide_of;  /* [layer of the narrow network]: the layer that puts out the same, or -1 */
+  float *const *factors; /* [layer]: which its channels have in the narrow network (equalize.h); NULL: none */
   struct difference *differences; /* [layer], and one of all outputs together */
   bool apart;    /* behind each layer floats' output takes the place of its own */
 };
@@ -66,10 +68,16 @@ static void look(void *context, struct mafat_executor *e, int layer)
   struct mafat_measure *m = context;
   int l = m->wide_of[layer];
   if (l < 0 || !m->wide[l]) return;
+  const float *factors = m->factors ? m->factors[l] : NULL;
+  struct mafat_shape shape = m->network->layers[l].out;
   mafat_executor_read_output(e, layer, m->narrow);
+  mafat_equalized_divide(factors, shape, m->narrow);
   if (m->apart) compare(&m->differences[l], m->wide[l], m->narrow, elements(m, l));
   else if (is_output(m->network, l)) compare(&m->differences[m->network->n_layers], m->wide[l], m->narrow, elements(m, l));
-  if (m->apart) mafat_executor_write_output(e, layer, m->wide[l]);
+  if (!m->apart) return;
+  memcpy(m->narrow, m->wide[l], elements(m, l) * sizeof *m->narrow);
+  mafat_equalized_multiply(factors, shape, m->narrow);
+  mafat_executor_write_output(e, layer, m->narrow);
 }
 
 static struct mafat_measured measured(const struct difference *d)
@@ -94,10 +102,11 @@ static int run_pictures(struct mafat_measure *m, struct mafat_observer *narrow, 
 }
 
 int mafat_measure_run(struct mafat_measure *m, const struct mafat_network *narrow, const char *packed, const int *place,
-                      struct mafat_measured *layers, struct mafat_measured *last, struct mafat_diagnostic *d)
+                      float *const *factors, struct mafat_measured *layers, struct mafat_measured *last, struct mafat_diagnostic *d)
 {
   struct mafat_observer *observer = NULL;
   int n_layers = m->network->n_layers;
+  m->factors = factors;
   memset(m->differences, 0, ((size_t)n_layers + 1) * sizeof *m->differences);
   int *wide_of = m->wide_of = malloc((size_t)narrow->n_layers * sizeof *wide_of);
   if (!wide_of) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", packed);

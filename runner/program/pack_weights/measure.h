@@ -18,10 +18,11 @@ struct mafat_measure;
 int mafat_measure_open(struct mafat_measure **out, const struct mafat_network *n, const char *weights, const char *const *pictures,
                        int n_pictures, struct mafat_diagnostic *d);
 /* Runs it on the pictures, and beside it a packed file of it, whose network `narrow` is. place: [n's layers], the layer of
- * narrow that puts out the same; NULL: that of the same number. layers: [n's layers], of those that may lose something; last:
+ * narrow that puts out the same; NULL: that of the same number. factors: [n's layers], of the channels that it has there
+ * (equalize.h); NULL: none have any. layers: [n's layers], of those that may lose something; last:
  * of the network's outputs, where all are narrow. */
 int mafat_measure_run(struct mafat_measure *m, const struct mafat_network *narrow, const char *packed, const int *place,
-                      struct mafat_measured *layers, struct mafat_measured *last, struct mafat_diagnostic *d);
+                      float *const *factors, struct mafat_measured *layers, struct mafat_measured *last, struct mafat_diagnostic *d);
 void mafat_measure_close(struct mafat_measure **m);
 
 #endif

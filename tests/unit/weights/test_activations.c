@@ -4,6 +4,7 @@
 #include "formats/darknet/darknet.h"
 #include "predictor/planning.h"
 #include "runner/executor.h"
+#include "runner/weights/equalize.h"
 #include "runner/weights/packer.h"
 #include "runner/weights/ranges.h"
 #include "runner/weights/weights_file.h"
@@ -228,8 +229,8 @@ static void write_weights(const struct mafat_network *n, uint64_t seed)
   close(fd);
 }
 
-/* Packs the cfg with a table, read from a file: the network that was packed. */
-static struct mafat_network *pack(const char *cfg_text, const struct mafat_activations *a, uint64_t seed)
+/* Packs the cfg with a table, read from a file, and factors of channels, or NULL: the network that was packed. */
+static struct mafat_network *pack_with(const char *cfg_text, const struct mafat_activations *a, uint64_t seed, float *const *factors)
 {
   struct test_model_files files = test_model_files(cfg_text, 1);
   struct mafat_cfg *cfg;
@@ -242,7 +243,7 @@ static struct mafat_network *pack(const char *cfg_text, const struct mafat_activ
   int code = mafat_activations_apply(n, a, true, places, "x", &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   int fd = open(test_packed_path, O_RDWR | O_TRUNC, 0600);
-  code = mafat_packer_write(test_darknet_path, n, &(struct mafat_packed_origin){.cfg = cfg, .activations = a, .places = places}, fd,
+  code = mafat_packer_write(test_darknet_path, n, &(struct mafat_packed_origin){.cfg = cfg, .activations = a, .places = places, .factors = factors}, fd,
                             test_packed_path, NULL, NULL, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   close(fd);
@@ -250,6 +251,11 @@ static struct mafat_network *pack(const char *cfg_text, const struct mafat_activ
   mafat_cfg_close(&cfg);
   test_model_files_close(&files);
   return n;
+}
+
+static struct mafat_network *pack(const char *cfg_text, const struct mafat_activations *a, uint64_t seed)
+{
+  return pack_with(cfg_text, a, seed, NULL);
 }
 
 static struct mafat_network *open_packed(void)
@@ -375,11 +381,38 @@ static void check_layer(const struct mafat_network *n, int layer, const float *i
   }
 }
 
-/* Layers 2 (relu), 3 (before mish) and 8 (depthwise, leaky) of the packed network, with weights as their file has them. */
+/* A layer's weights as its maps with factors want them: those of [layer] of the packed network. */
+static void apply_factors(const struct mafat_network *n, int layer, float *const *factors, float *weights, float *bias)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  const float *in = factors[mafat_layer_sources(l)->list[0].tensor], *out = factors[layer];
+  int taps = l->window.y.size * l->window.x.size, inputs = l->in.c / l->groups;
+  for (int f = 0; f < l->out.c; f++) {
+    bias[f] *= out[f];
+    for (int i = 0; i < inputs * taps; i++) weights[f * inputs * taps + i] *= out[f] / in[f / (l->filters / l->groups) * inputs + i / taps];
+  }
+}
+
+static float **random_factors(int n_layers, int channels, uint64_t seed)
+{
+  struct test_rng rng = test_rng(seed);
+  float **factors = calloc((size_t)n_layers, sizeof *factors);
+  for (int l = 0; l < n_layers; l++) {
+    factors[l] = malloc((size_t)channels * sizeof **factors);
+    for (int c = 0; c < channels; c++) factors[l][c] = exp2f((float)test_random_int(&rng, -300, 300) / 100);
+  }
+  return factors;
+}
+
+/* Layers 2 (relu), 3 (before mish) and 8 (depthwise, leaky) of the packed network, with weights as their file has them; of every second
+ * seed maps have channels with factors. */
 START_TEST(test_convolutions_are_those_of_floats)
 {
+  enum { N_PACKED = 13, CHANNELS = 16 };
   struct mafat_activations *a = small_table();
-  struct mafat_network *n = pack(small_cfg, a, 3 + (uint64_t)_i), *wide = test_network(small_cfg);
+  float **factors = random_factors(N_PACKED, CHANNELS, (uint64_t)_i);
+  struct mafat_network *n = pack_with(small_cfg, a, 3 + (uint64_t)_i, _i % 2 ? factors : NULL), *wide = test_network(small_cfg);
+  ck_assert_int_eq(n->n_layers, N_PACKED);
   struct mafat_plan_options options = test_plain_options();
   options.packed = true;
   struct outputs o = {calloc((size_t)n->n_layers, sizeof *o.of), n};
@@ -395,17 +428,85 @@ START_TEST(test_convolutions_are_those_of_floats)
     ck_assert_int_eq(fread(bias, sizeof *bias, c->biases.n, file), c->biases.n);
     fseek(file, (long)c->weights.at, SEEK_SET);
     ck_assert_int_eq(fread(weights, sizeof *weights, c->weights.n, file), c->weights.n);
+    if (_i % 2) apply_factors(n, made[i], factors, weights, bias);
     check_layer(n, made[i], o.of[mafat_layer_sources(&n->layers[made[i]])->list[0].tensor], o.of[made[i]], weights, bias);
     free(bias);
     free(weights);
   }
   fclose(file);
-  for (int l = 0; l < n->n_layers; l++) free(o.of[l]);
+  for (int l = 0; l < n->n_layers; l++) {
+    free(o.of[l]);
+    free(factors[l]);
+  }
+  free(factors);
   free(o.of);
   mafat_plan_close(&plan);
   free(a);
   mafat_network_close(&n);
   mafat_network_close(&wide);
+}
+END_TEST
+
+/* ---- channels that become alike ---- */
+
+static const char mobile_cfg[] = "[net]\nwidth=12\nheight=12\nchannels=3\n"
+                                 "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=leaky\n"                /* 0: floats */
+                                 "[convolutional]\nfilters=8\nsize=1\nactivation=leaky\n"                        /* 1: read by a depthwise one */
+                                 "[convolutional]\nfilters=8\nsize=3\npad=1\ngroups=8\nactivation=relu\n"      /* 2: by a 1x1 */
+                                 "[convolutional]\nfilters=8\nsize=1\nactivation=linear\n"                       /* 3: by a shortcut, too */
+                                 "[convolutional]\nfilters=8\nsize=1\nactivation=relu6\n"                        /* 4: has a bound */
+                                 "[convolutional]\nfilters=8\nsize=1\nactivation=leaky\n"                        /* 5: by a convolution in groups */
+                                 "[convolutional]\nfilters=8\nsize=1\ngroups=2\nactivation=leaky\n"             /* 6: by a shortcut */
+                                 "[shortcut]\nfrom=-4\nactivation=linear\n"                                       /* 7 */
+                                 "[convolutional]\nfilters=8\nsize=1\nactivation=leaky\n"                        /* 8: by one of floats */
+                                 "[convolutional]\nfilters=6\nsize=1\nactivation=linear\n";                      /* 9: floats */
+
+static void open_mobile(struct mafat_equalized *e, struct mafat_network **n)
+{
+  struct mafat_activations *a = mafat_activations_make(10, 16);
+  *n = test_network(mobile_cfg);
+  for (int l = 0; l < 9; l++) a->list[a->n++] = entry(l, l > 0);
+  ck_assert_int_eq(mafat_equalized_open(e, *n, a), MAFAT_OK);
+  free(a);
+}
+
+START_TEST(test_maps_that_only_convolutions_read_can_have_factors)
+{
+  struct mafat_network *n;
+  struct mafat_equalized e;
+  open_mobile(&e, &n);
+  for (int l = 0; l < n->n_layers; l++) ck_assert_msg(!e.factors[l] == (l != 1 && l != 2), "layer %d", l);
+  ck_assert(e.depthwise[1] && !e.depthwise[2]);
+  mafat_equalized_close(&e);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* Channel c reaches from -2^-c to 2^(2 - c); the last is 0 everywhere. */
+START_TEST(test_channels_become_alike)
+{
+  struct mafat_network *n;
+  struct mafat_equalized e;
+  struct mafat_shape shape = {12, 12, 8};
+  static float map[12 * 12 * 8], same[12 * 12 * 8];
+  open_mobile(&e, &n);
+  for (int i = 0; i < 12 * 12 * 8; i++) map[i] = i / 144 == 7 ? 0 : exp2f((float)(i % 144 == 1 ? 2 - i / 144 : -i / 144)) * (i % 144 == 0 ? -1 : 1);
+  for (int l = 0; l < n->n_layers; l++) mafat_equalized_see(&e, l, shape, map);
+  mafat_equalized_choose(&e, n, 0);
+  for (int c = 0; c < 8; c++) ck_assert(e.factors[1][c] == 1 && e.factors[2][c] == 1);
+  mafat_equalized_choose(&e, n, .5f);
+  for (int c = 0; c < 7; c++) ck_assert(fabsf(e.factors[1][c] / exp2f((float)c) - 1) < 1e-6f && fabsf(e.factors[2][c] / exp2f((float)c / 2) - 1) < 1e-6f);
+  ck_assert(isfinite(e.factors[1][7]) && isfinite(e.factors[2][7]));
+  struct mafat_range alike = mafat_equalized_range(&e, 1, 8);
+  ck_assert(fabs(alike.least + 1) < 1e-6 && fabs(alike.most - 4) < 1e-6);
+  memcpy(same, map, sizeof map);
+  mafat_equalized_multiply(e.factors[1], shape, same);
+  for (int c = 0; c < 7; c++) ck_assert(fabsf(same[c * 144] + 1) < 1e-6f && fabsf(same[c * 144 + 1] - 4) < 1e-5f);
+  mafat_equalized_divide(e.factors[1], shape, same);
+  for (int i = 0; i < 12 * 12 * 8; i++) ck_assert(fabsf(same[i] - map[i]) <= 1e-6f * fabsf(map[i]));
+  mafat_equalized_multiply(NULL, shape, same);
+  mafat_equalized_close(&e);
+  mafat_network_close(&n);
 }
 END_TEST
 
@@ -567,6 +668,8 @@ Suite *activations_suite(void)
   tcase_add_test(tables, test_a_table_makes_a_network);
   tcase_add_test(tables, test_tables_that_cannot_be_are_refused);
   tcase_add_test(tables, test_what_is_read_as_numbers_has_a_scale);
+  tcase_add_test(tables, test_maps_that_only_convolutions_read_can_have_factors);
+  tcase_add_test(tables, test_channels_become_alike);
   suite_add_tcase(s, tables);
   TCase *files = tcase_create("files");
   tcase_add_checked_fixture(files, test_make_weight_files, test_remove_weight_files);

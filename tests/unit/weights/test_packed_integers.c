@@ -311,7 +311,7 @@ static const char *what_is_said_of_type(const struct packed *p)
   return says;
 }
 
-/* A word of as many letters. */
+/* A word of as many letters; with its length before it, for uint8 is another one. */
 START_TEST(other_types_are_refused)
 {
   int layer;
@@ -320,9 +320,9 @@ START_TEST(other_types_are_refused)
   struct packed p = find_graph((uint64_t)_i * 1000, has_panels, 1, &layer);
   const char *says = what_is_said_of_type(&p);
   char *whole = map_packed(&p, &bytes, &end);
-  char *word = memmem(whole + MAFAT_PACKED_ALIGNMENT, end - MAFAT_PACKED_ALIGNMENT, "int8", 4);
+  char *word = memmem(whole + MAFAT_PACKED_ALIGNMENT, end - MAFAT_PACKED_ALIGNMENT, "\5\0\0\0int8", 8);
   ck_assert_ptr_nonnull(word);
-  memcpy(word, "int4", 4);
+  memcpy(word + 4, "int4", 4);
   test_seal_packed(whole);
   is_refused(&p, says);
   munmap(whole, bytes);
