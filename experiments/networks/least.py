@@ -4,8 +4,10 @@
     least.py [--run] [NETWORK...]
 
 Reads BUILD/networks (make networks). Of their int8 twins: activations, input and scratch in KiB, weights kept and nothing computed
-twice, of whole maps and of what `--search least` finds, beside what was asked for, and how many seconds finding it took. --run: how
-long the networks of floats take by their own least plans, relative to whole maps: the least of some runs, in turn."""
+twice, of whole maps and of what `--search least` finds, with the arena that holds them, beside what was asked for, and how many seconds
+finding it took. --run: how long the networks of floats take relative to whole maps, the least of some runs, in turn: by their own least
+plans, and by the fastest of those plans that keep within what was asked for, with the KiB that the int8 twin takes by it: of what `--predict
+--pareto` lists for either network, of both least plans, and of rows."""
 
 import argparse
 import json
@@ -23,11 +25,18 @@ WHOLE = "1x1/NoCut"
 ROUNDS, REPEATS = 5, 5
 
 
-def run(arguments):
+def ask(arguments, refused=None):
+    """What run_inference says; None: it refuses, and `refused` is told why."""
     done = subprocess.run([os.path.join(BUILD, "run_inference"), "--json", "--quiet"] + arguments, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit("least.py: " + (done.stderr.strip().splitlines() or ["exit status %d" % done.returncode])[-1])
-    return json.loads(done.stdout)
+    if done.returncode == 0:
+        return json.loads(done.stdout)
+    if refused:
+        refused((done.stderr.strip().splitlines() or ["exit status %d" % done.returncode])[-1])
+    return None
+
+
+def run(arguments):
+    return ask(arguments, lambda why: sys.exit("least.py: " + why))
 
 
 def predict(path, choice):
@@ -35,7 +44,7 @@ def predict(path, choice):
     facts = run(["--predict"] + choice + [path])
     if facts["redundant_macs"]:
         sys.exit("least.py: %s: %s computes again" % (path, facts["plan"]))
-    return facts["plan"], sum(facts["breakdown"][tag] for tag in ("activations", "input", "scratch")) / 1024
+    return facts["plan"], sum(facts["breakdown"][tag] for tag in ("activations", "input", "scratch")) / 1024, facts["arena_bytes"] / 1024
 
 
 def milliseconds(path, plan, raw):
@@ -43,9 +52,8 @@ def milliseconds(path, plan, raw):
     return min(done["latencies_ms"])
 
 
-def slowdown(path):
-    """Of the least plan beside whole maps."""
-    plan = predict(path, ["--search", "least"])[0]
+def time_beside_whole(path, plan):
+    """Of a plan of floats."""
     elements = 1
     for side in run(["--predict", "--plan", WHOLE, path])["inputs"][0]["dims"]:
         elements *= side
@@ -53,7 +61,28 @@ def slowdown(path):
         raw.write(bytes(4 * elements))
         raw.flush()
         times = [(milliseconds(path, WHOLE, raw.name), milliseconds(path, plan, raw.name)) for _ in range(ROUNDS)]
-    return min(least for _, least in times) / min(whole for whole, _ in times)
+    return min(with_plan for _, with_plan in times) / min(whole for whole, _ in times)
+
+
+def fastest_within(path, asked):
+    """Time beside whole maps, KiB of the int8 twin; None: none of them keeps within it."""
+    plans = ["rows%d/NoCut" % rows for rows in (4, 8, 16)]
+    for network in (path + ".onnx", path + "-int8.onnx"):
+        plans += [row["plan"] for row in run(["--predict", "--pareto", network])] + [predict(network, ["--search", "least"])[0]]
+    found = None
+    for plan in dict.fromkeys(plans):
+        facts = [ask(["--predict", "--plan", plan, file]) for file in (path + "-int8.onnx", path + ".onnx")]
+        if None in facts: # the twins have other layers
+            continue
+        facts = facts[0]
+        if facts["redundant_macs"] or ":loaded" in plan or ":streamed" in plan:
+            continue
+        kib = sum(facts["breakdown"][tag] for tag in ("activations", "input", "scratch")) / 1024
+        if kib > asked:
+            continue
+        ratio = time_beside_whole(path + ".onnx", plan)
+        found = min(found or (ratio, kib), (ratio, kib))
+    return found
 
 
 def main():
@@ -61,16 +90,20 @@ def main():
     parser.add_argument("--run", action="store_true")
     parser.add_argument("networks", nargs="*", metavar="NETWORK", default=list(WANTED))
     options = parser.parse_args()
-    print("| network | whole maps | least | asked for | s to plan |%s" % (" time of floats |" if options.run else ""))
-    print("|---|---|---|---|---|%s" % ("---|" if options.run else ""))
+    print("| network | whole maps | least | arena | asked for | s to plan |%s" % (" time of floats | fastest within | its time |" if options.run else ""))
+    print("|---|---|---|---|---|---|%s" % ("---|---|---|" if options.run else ""))
     for name in options.networks:
         path = os.path.join(BUILD, "networks", name)
         begin = time.monotonic()
-        _, least = predict(path + "-int8.onnx", ["--search", "least"])
+        _, least, arena = predict(path + "-int8.onnx", ["--search", "least"])
         seconds = time.monotonic() - begin
-        _, whole = predict(path + "-int8.onnx", ["--plan", WHOLE])
-        print("| %s | %.1f | %.1f | %s | %.1f |%s" % (name, whole, least, WANTED.get(name, ""), seconds,
-                                                    " x %.2f |" % slowdown(path + ".onnx") if options.run else ""), flush=True)
+        _, whole, _ = predict(path + "-int8.onnx", ["--plan", WHOLE])
+        row = "| %s | %.1f | %.1f | %.1f | %s | %.1f |" % (name, whole, least, arena, WANTED.get(name, ""), seconds)
+        if options.run:
+            within = fastest_within(path, WANTED.get(name, 0))
+            row += " x %.2f | %s |" % (time_beside_whole(path + ".onnx", predict(path + ".onnx", ["--search", "least"])[0]),
+                                       "%.1f | x %.2f" % within[::-1] if within else "none |")
+        print(row, flush=True)
 
 
 if __name__ == "__main__":
