@@ -37,17 +37,19 @@ static void fall(struct mafat_extent *e, const struct mafat_extent *const *below
   e->end = e->begin + size;
 }
 
-size_t mafat_extents_settle(struct mafat_extent *extents, int n)
+int mafat_extents_settle(size_t *total, struct mafat_extent *extents, int n, struct mafat_heap *heap)
 {
-  size_t total = 0;
-  struct mafat_extent **order = n > 0 && n <= MAFAT_MOST_SETTLED ? malloc((size_t)n * sizeof *order) : NULL;
-  for (int i = 0; order && i < n; i++) order[i] = &extents[i];
-  if (order) qsort(order, (size_t)n, sizeof *order, by_begin);
-  for (int i = 0; order && i < n; i++) fall(order[i], (const struct mafat_extent *const *)order, i);
+  bool falls = n > 0 && n <= MAFAT_MOST_SETTLED;
+  struct mafat_extent **order = falls ? mafat_heap_calloc(heap, (size_t)n, sizeof *order) : NULL;
+  if (falls && !order) return MAFAT_ENOMEM;
+  for (int i = 0; falls && i < n; i++) order[i] = &extents[i];
+  if (falls) qsort(order, (size_t)n, sizeof *order, by_begin);
+  for (int i = 0; falls && i < n; i++) fall(order[i], (const struct mafat_extent *const *)order, i);
+  *total = 0;
   for (int i = 0; i < n; i++)
-    if (extents[i].end > total) total = extents[i].end;
-  free(order);
-  return total;
+    if (extents[i].end > *total) *total = extents[i].end;
+  mafat_heap_free(heap, order);
+  return MAFAT_OK;
 }
 
 /* ---- chains ---- */

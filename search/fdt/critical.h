@@ -23,8 +23,8 @@ struct mafat_extent {
 };
 
 /* Lets every buffer fall as low as those that live at the same time and lie below it let it: else chains break. Of more
- * than MAFAT_MOST_SETTLED nothing falls. Returns where the highest ends. */
-size_t mafat_extents_settle(struct mafat_extent *extents, int n);
+ * than MAFAT_MOST_SETTLED nothing falls. *total: where the highest ends. MAFAT_ENOMEM. */
+int mafat_extents_settle(size_t *total, struct mafat_extent *extents, int n, struct mafat_heap *heap);
 enum { MAFAT_MOST_SETTLED = 8192 };
 
 /* Fills critical[] (n) with the numbers of the buffers that count in a layout of so much, largest first, of equals the
