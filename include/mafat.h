@@ -91,7 +91,7 @@ struct mafat_model_options {
   const char *search;   /* "best" (NULL, default): the plan within the budget that is predicted to be the
                            fastest; "greedy": the one that MAFAT's own search finds, by its own
                            predictor; "least": of those that keep all weights and compute nothing twice the
-                           one whose maps and scratch take the fewest bytes, the fastest of equals. Whether it may run is decided by its predicted bytes all the same */
+                           one whose maps and scratch take the fewest bytes, the fastest of equals; "fdt": what fused depthwise tiling's flow finds. Whether it may run is decided by its predicted bytes all the same */
   size_t bias_bytes;    /* greedy: what MAFAT's predictor adds to its tiles; default 31 MB, the authors' */
   int layers;           /* run the first so many layers; 0 (default): all. What comes after them may be
                            layers that are not known: then it is as if the cfg, and the weights file,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "search/best.h"
+#include "search/fdt/fdt.h"
 
 static int find_least(struct mafat_front **out, const struct mafat_search_request *request, struct mafat_diagnostic *d)
 {
@@ -16,6 +17,8 @@ static const struct mafat_search searches[] = {
     {.name = "best", .finds = "the best there is", .unfit = "no plan needs less", .timed = true, .find = mafat_search_front},
     {.name = "least", .finds = "the least arena", .unfit = "it is what --search least takes, which keeps all weights", .one_plan = true,
      .timed = true, .find = find_least},
+    {.name = "fdt", .finds = "fused depthwise tiling's", .unfit = "it is what --search fdt takes, which keeps all weights",
+     .one_plan = true, .timed = true, .find = mafat_search_fdt},
     {.name = "greedy", .finds = "the paper's greedy search", .unfit = "it is what --search greedy takes", .by_paper = true},
 };
 

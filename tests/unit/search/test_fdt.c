@@ -1,0 +1,274 @@
+/* Fused depthwise tiling as published: which buffers are critical, which paths lead around one, and the flow. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "formats/onnx/import.h"
+#include "search/fdt/critical.h"
+#include "search/fdt/paths.h"
+#include "search/fdt/published.h"
+#include "tests/support/onnx_writer.h"
+#include "tests/support/support.h"
+#include "tests/support/tree.h"
+
+Suite *fdt_suite(void);
+
+/* ---- critical buffers ---- */
+
+/* B1 to B9 of the thesis, in a layout of 100. */
+static const struct mafat_extent example[] = {{40, 100, 0, 0}, {0, 10, 0, 0},  {10, 50, 0, 0}, {50, 70, 0, 0}, {70, 100, 0, 0},
+                                              {30, 50, 0, 0},  {0, 30, 0, 0}, {80, 100, 0, 0}, {0, 80, 0, 0}};
+enum { N_EXAMPLE = sizeof example / sizeof *example };
+
+START_TEST(chains_of_the_thesis_example)
+{
+  static const int expected[] = {9, 3, 5, 7, 4, 6, 8, 2}; /* sizes 80, 40, 30, 30, 20, 20, 20, 10 */
+  int critical[N_EXAMPLE], n;
+  ck_assert_int_eq(mafat_critical_find(critical, &n, example, N_EXAMPLE, 100, MAFAT_CRITICAL_CHAIN, NULL), MAFAT_OK);
+  ck_assert_int_eq(n, sizeof expected / sizeof *expected);
+  for (int i = 0; i < n; i++) ck_assert_int_eq(critical[i] + 1, expected[i]);
+}
+END_TEST
+
+/* Of its three chains none has a buffer that the others have, too. */
+START_TEST(no_buffer_of_the_example_is_critical_alone)
+{
+  int critical[N_EXAMPLE], n;
+  ck_assert_int_eq(mafat_critical_find(critical, &n, example, N_EXAMPLE, 100, MAFAT_CRITICAL_ALONE, NULL), MAFAT_OK);
+  ck_assert_int_eq(n, 0);
+}
+END_TEST
+
+START_TEST(what_all_chains_have_is_critical_alone)
+{
+  static const struct mafat_extent fork[] = {{60, 100, 0, 1}, {0, 60, 0, 0}, {0, 60, 1, 1}, {0, 59, 2, 2}};
+  int critical[4], n;
+  ck_assert_int_eq(mafat_critical_find(critical, &n, fork, 4, 100, MAFAT_CRITICAL_ALONE, NULL), MAFAT_OK);
+  ck_assert_int_eq(n, 1);
+  ck_assert_int_eq(critical[0], 0);
+  ck_assert_int_eq(mafat_critical_find(critical, &n, fork, 4, 100, MAFAT_CRITICAL_CHAIN, NULL), MAFAT_OK);
+  ck_assert_int_eq(n, 3);
+}
+END_TEST
+
+/* One that floats breaks a chain; once it has fallen the chain is whole. */
+START_TEST(buffers_fall_before_chains_are_sought)
+{
+  struct mafat_extent floating[] = {{70, 100, 1, 2}, {10, 50, 0, 1}, {0, 10, 5, 6}};
+  int critical[3], n;
+  size_t total;
+  ck_assert_int_eq(mafat_extents_settle(&total, floating, 3, NULL), MAFAT_OK);
+  ck_assert_uint_eq(total, 70);
+  ck_assert_uint_eq(floating[0].begin, 40);
+  ck_assert_uint_eq(floating[1].begin, 0);
+  ck_assert_int_eq(mafat_critical_find(critical, &n, floating, 3, 70, MAFAT_CRITICAL_CHAIN, NULL), MAFAT_OK);
+  ck_assert_int_eq(n, 2);
+}
+END_TEST
+
+/* All chains, by walking: is one from the layout's end to its beginning through this buffer? */
+static bool leads_down(const struct mafat_extent *e, int n, size_t at)
+{
+  if (at == 0) return true;
+  for (int i = 0; i < n; i++)
+    if (e[i].end == at && leads_down(e, n, e[i].begin)) return true;
+  return false;
+}
+
+static bool leads_up(const struct mafat_extent *e, int n, size_t at, size_t total)
+{
+  if (at == total) return true;
+  for (int i = 0; i < n; i++)
+    if (e[i].begin == at && leads_up(e, n, e[i].end, total)) return true;
+  return false;
+}
+
+START_TEST(chains_are_those_that_walking_finds)
+{
+  struct test_rng rng = test_rng((uint64_t)_i);
+  struct mafat_extent e[10];
+  int critical[10], n_critical, n = test_random_int(&rng, 1, 10);
+  size_t total = 0;
+  for (int i = 0; i < n; i++) {
+    size_t begin = (size_t)test_random_int(&rng, 0, 6), size = (size_t)test_random_int(&rng, 1, 4);
+    e[i] = (struct mafat_extent){begin, begin + size, 0, 0};
+    if (e[i].end > total) total = e[i].end;
+  }
+  ck_assert_int_eq(mafat_critical_find(critical, &n_critical, e, n, total, MAFAT_CRITICAL_CHAIN, NULL), MAFAT_OK);
+  for (int i = 0; i < n; i++) {
+    bool found = false;
+    for (int k = 0; k < n_critical; k++) found |= critical[k] == i;
+    ck_assert_int_eq(found, leads_down(e, n, e[i].begin) && leads_up(e, n, e[i].end, total));
+  }
+}
+END_TEST
+
+/* ---- the running example of the thesis ---- */
+
+static void add_weights(struct test_message *graph, const char *name, int filters, int inputs, int rows, int cols)
+{
+  static const double zeros[64 * 32 * 9];
+  const int64_t dims[] = {filters, inputs, rows, cols};
+  test_onnx_floats(graph, name, rows ? 4 : 2, dims, zeros);
+}
+
+/* 32x8x1, a convolution to 16x4x32, a depthwise one, one of 1x1 to 16x4x64, the mean of a map, a matrix to 6. */
+static struct mafat_network *running_example(void)
+{
+  static const int64_t in[] = {1, 1, 32, 8}, out[] = {1, 6};
+  static const char *const nodes[][4] = {
+      {"Conv", "in w1", "c1", "kernel_shape=[6,2] strides=[2,2] pads=[2,0,2,0]"}, {"Relu", "c1", "r1", ""},
+      {"Conv", "r1 w2", "c2", "kernel_shape=[3,3] pads=[1,1,1,1] group=32"},      {"Relu", "c2", "r2", ""},
+      {"Conv", "r2 w3", "c3", "kernel_shape=[1,1]"},                              {"Relu", "c3", "r3", ""},
+      {"AveragePool", "r3", "p", "kernel_shape=[16,4]"},                          {"Flatten", "p", "f", "axis=1"},
+      {"Gemm", "f w4", "d", "transB=1"},                                          {"Relu", "d", "out", ""}};
+  char path[] = "/tmp/mafat-test-XXXXXX";
+  struct test_message graph = {0};
+  struct mafat_network *n;
+  struct mafat_diagnostic d = {""};
+  for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) test_onnx_add(&graph, nodes[i][0], nodes[i][1], nodes[i][2], nodes[i][3]);
+  add_weights(&graph, "w1", 32, 1, 6, 2);
+  add_weights(&graph, "w2", 32, 1, 3, 3);
+  add_weights(&graph, "w3", 64, 32, 1, 1);
+  add_weights(&graph, "w4", 6, 64, 0, 0);
+  test_onnx_input(&graph, "in", 4, in);
+  test_onnx_output(&graph, "out", 2, out);
+  struct test_message file = test_onnx_model(&graph, 13);
+  int descriptor = mkstemp(path);
+  ck_assert_int_ge(descriptor, 0);
+  close(descriptor);
+  test_write_file(path, file.data, file.n);
+  free(file.data);
+  ck_assert_msg(mafat_onnx_network_read(&n, path, NULL, &d) == MAFAT_OK, "%s", d.text);
+  unlink(path);
+  return n;
+}
+
+enum { CONV1, CONV2, CONV3, POOL, DENSE, N_RUNNING }; /* the flattening only renames */
+
+static struct mafat_lines *lines_of(struct mafat_network *n)
+{
+  struct mafat_lines *lines;
+  ck_assert_int_eq(mafat_lines_make(&lines, n, n->n_layers, NULL), MAFAT_OK);
+  return lines;
+}
+
+static struct mafat_published account(const struct mafat_lines *lines, const struct mafat_path *path)
+{
+  struct mafat_published p;
+  ck_assert_int_eq(mafat_published_find(&p, lines, path), MAFAT_OK);
+  return p;
+}
+
+START_TEST(the_running_example_untiled)
+{
+  struct mafat_network *n = running_example();
+  struct mafat_lines *lines = lines_of(n);
+  ck_assert_int_eq(n->n_layers, N_RUNNING);
+  struct mafat_published p = account(lines, NULL);
+  ck_assert_uint_eq(p.bytes, 24576);
+  ck_assert_uint_eq(p.macs, 174464);
+  mafat_lines_close(&lines);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* FDTO PART, and FDTO PART FDTI, of 2 to 25 parts each; no path of maps, for the pool puts out a single pixel. Around the
+ * outputs before it there is none: nothing behind them is less. */
+START_TEST(candidates_of_the_running_example)
+{
+  struct mafat_network *n = running_example();
+  struct mafat_lines *lines = lines_of(n);
+  static struct mafat_path p[MAFAT_MOST_PATHS];
+  ck_assert_int_eq(mafat_paths_find(p, MAFAT_MOST_PATHS, lines, CONV3), 2);
+  for (int i = 0; i < 2; i++) {
+    ck_assert_int_eq(p[i].tiling, MAFAT_TILE_DEPTH);
+    ck_assert_int_eq(p[i].length, 2 + i);
+    for (int k = 0; k < p[i].length; k++) ck_assert_int_eq(p[i].layers[k], CONV3 + k);
+    ck_assert(p[i].fan_out);
+    ck_assert_int_eq(p[i].fan_in, i == 1);
+    ck_assert_int_eq(mafat_path_most_parts(lines, &p[i], CONV3), 25);
+  }
+  ck_assert_int_eq(mafat_paths_find(p, MAFAT_MOST_PATHS, lines, CONV1), 0);
+  ck_assert_int_eq(mafat_paths_find(p, MAFAT_MOST_PATHS, lines, CONV2), 0);
+  mafat_lines_close(&lines);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* Upwards a version stops before each layer whose windows overlap: before the depthwise one along all axes, before the
+ * first one, 6x2 with strides of 2, along rows alone. */
+START_TEST(versions_stop_before_overlap)
+{
+  static const struct { enum mafat_tiling tiling; int n, lengths[3]; } expected[] = {
+      {MAFAT_TILE_ROWS, 3, {1, 2, 3}}, {MAFAT_TILE_COLS, 2, {1, 3}}, {MAFAT_TILE_BOTH, 3, {1, 2, 3}}};
+  struct mafat_network *n = running_example();
+  struct mafat_lines *lines = lines_of(n);
+  int lengths[MAFAT_MOST_VERSIONS];
+  for (int i = 0; i < 3; i++) {
+    ck_assert_int_eq(mafat_path_lengths(lengths, lines, CONV3, expected[i].tiling, -1), expected[i].n);
+    for (int k = 0; k < expected[i].n; k++) ck_assert_int_eq(lengths[k], expected[i].lengths[k]);
+    ck_assert_int_eq(mafat_path_lengths(lengths, lines, CONV3, expected[i].tiling, 1), 0);
+  }
+  mafat_lines_close(&lines);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* Two tiles along the axis of 8 columns: 1 to 6 and 3 to 8 of them, as one counts from 1. */
+START_TEST(overlap_of_the_running_example)
+{
+  struct mafat_network *n = running_example();
+  struct mafat_lines *lines = lines_of(n);
+  struct mafat_path p = {.tiling = MAFAT_TILE_COLS, .n = 2, .layers = {CONV1, CONV2, CONV3}, .length = 3};
+  for (int part = 0; part < 2; part++) {
+    struct mafat_span made = mafat_path_span(lines, &p, 0, false, part);
+    struct mafat_span read = mafat_layer_in_span(&n->layers[CONV1], 0, false, made);
+    ck_assert_int_eq(read.begin + 1, part ? 3 : 1);
+    ck_assert_int_eq(read.end, part ? 8 : 6);
+  }
+  mafat_lines_close(&lines);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* With 22, 21 and 21 channels Conv1 and Conv2 are the peak, and no more parts make it less; nothing is computed twice. */
+START_TEST(three_parts_of_the_running_example)
+{
+  static const uint64_t bytes[] = {16512, 16384, 16384, 16384};
+  struct mafat_network *n = running_example();
+  struct mafat_lines *lines = lines_of(n);
+  static struct mafat_path p[MAFAT_MOST_PATHS];
+  ck_assert_int_eq(mafat_paths_find(p, MAFAT_MOST_PATHS, lines, CONV3), 2);
+  for (p->n = 2; p->n <= 25; p->n++) {
+    struct mafat_published whole = account(lines, p);
+    ck_assert_uint_eq(whole.bytes, bytes[p->n < 5 ? p->n - 2 : 3]);
+    ck_assert_uint_eq(whole.macs, 174464);
+  }
+  for (int i = 0; i < 3; i++) ck_assert_int_eq(mafat_span_size(mafat_path_part(64, 3, i)), i ? 21 : 22);
+  ck_assert_int_eq(mafat_path_part(64, 3, 2).end, 64);
+  mafat_lines_close(&lines);
+  mafat_network_close(&n);
+}
+END_TEST
+
+Suite *fdt_suite(void)
+{
+  Suite *suite = suite_create("fdt");
+  TCase *t = tcase_create("fdt");
+  tcase_set_timeout(t, 120);
+  tcase_add_test(t, chains_of_the_thesis_example);
+  tcase_add_test(t, no_buffer_of_the_example_is_critical_alone);
+  tcase_add_test(t, what_all_chains_have_is_critical_alone);
+  tcase_add_test(t, buffers_fall_before_chains_are_sought);
+  tcase_add_loop_test(t, chains_are_those_that_walking_finds, 0, test_seeds(500));
+  tcase_add_test(t, the_running_example_untiled);
+  tcase_add_test(t, candidates_of_the_running_example);
+  tcase_add_test(t, versions_stop_before_overlap);
+  tcase_add_test(t, overlap_of_the_running_example);
+  tcase_add_test(t, three_parts_of_the_running_example);
+  suite_add_tcase(suite, t);
+  return suite;
+}
