@@ -45,7 +45,7 @@ sed -n 's/^\.\(It Li\|Ql\) :\([^ ]*\).*/\2/p' "$page" | sort -u >"$work/words"
 while read -r word; do
   case $word in
   balanced) accepts "2x2:$word" ;;
-  early) accepts "rows4:$word" ;;
+  early | bricks) accepts "rows4:$word" ;;
   *) accepts "panels:$word" ;;
   esac
 done <"$work/words"

@@ -386,7 +386,7 @@ expects() { # OPTION WHAT VALUE...
   shift 2
   for text; do bad "$option '$text'" "$option expects $what, found $text" --predict "$option=$text" plain.cfg; done
 }
-expects --search 'best, least or greedy' '' fast Best
+expects --search 'best, least, fdt or greedy' '' fast Best
 expects --predictor 'exact or paper' '' papers
 expects --bias '0 or a size like 31M' '' -1 x 00x
 expects --sweep 'up to 64 sizes like 8M,16M,64M' '' , 8M, ,8M 0 8M,,9M 8M,x "8M 9M"
