@@ -303,6 +303,10 @@ static int check_ranks(struct laying *l, const struct mafat_plan_options *option
   for (int g = 0; g < l->plan->n_groups && l->spec->ranks.n; g++)
     if (l->plan->groups[g].cut.kind != MAFAT_CUT_SPLIT)
       return mafat_fail(l->d, MAFAT_EINVAL, "expected split groups alone where there are ranks");
+  /* Filters of a streamed layer that other ranks compute have been read wrongly. */
+  for (int g = 0; g < l->plan->n_groups && l->spec->ranks.n; g++)
+    if (l->plan->groups[g].weights.residence == MAFAT_STREAMED)
+      return mafat_fail(l->d, MAFAT_EINVAL, "expected split groups alone where there are ranks, their weights kept or loaded");
   return MAFAT_OK;
 }
 
