@@ -79,6 +79,7 @@ static int choose_plan(struct mafat_model *m, const struct mafat_model_options *
   m->budget_source = request.budget_source;
   mafat_choice_close(&m->choice);
   code = mafat_choose(&m->choice, &request, d);
+  if (code == MAFAT_OK && m->link) m->plan_sum = mafat_rank_identity_plan(ranks.text, m->choice.plan);
   mafat_rank_choice_close(&ranks);
   mafat_choose_add_traces(&m->around, &m->choice.traces);
   m->algorithm = m->choice.algorithm;
@@ -175,6 +176,18 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   return open_plan(m, weights_path, o, d);
 }
 
+/* Nothing is opened where another rank is none of the same. */
+static int open_rank(struct mafat_model *m, const char *cfg_path, const char *weights_path, const struct mafat_model_options *o,
+                     struct mafat_diagnostic *d)
+{
+  struct mafat_rank_identity id;
+  mafat_rank_identity_find(&id, cfg_path, weights_path, o->cpu);
+  int code = o->link->opening(o->link->context, &id, d);
+  if (code) return code;
+  code = open_model(m, cfg_path, weights_path, o, d);
+  return o->link->opened(o->link->context, code, m->plan_sum, d);
+}
+
 int mafat_model_open_sized(struct mafat_model **out, const char *cfg_path, const char *weights_path,
                            const struct mafat_model_options *options, size_t bytes, struct mafat_diagnostic *d)
 {
@@ -187,9 +200,7 @@ int mafat_model_open_sized(struct mafat_model **out, const char *cfg_path, const
   struct mafat_model *m = calloc(1, sizeof *m);
   if (!m) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg_path);
   m->pressure.fd = -1;
-  if (o.link) o.link->opening(o.link->context);
-  code = open_model(m, cfg_path, weights_path, &o, d);
-  if (o.link) code = o.link->opened(o.link->context, code, d);
+  code = o.link ? open_rank(m, cfg_path, weights_path, &o, d) : open_model(m, cfg_path, weights_path, &o, d);
   if (code == MAFAT_OK) *out = m;
   else mafat_model_close(&m);
   return code;

@@ -39,6 +39,7 @@ struct mafat_model {
   struct mafat_model_input *inputs; /* of the network; owned */
   const struct mafat_kernels *kernels;
   const struct mafat_rank_link *link; /* the caller's; NULL: it runs alone */
+  uint64_t plan_sum;                  /* what all ranks have to have in common of the plan */
   struct mafat_picture picture;
   struct mafat_placement placement; /* of the last run's picture: what boxes are relative to */
   bool calibrated;          /* latency is predicted by this machine's calibration */
