@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# mafat_ranks on one host: on any number of ranks the bits of one device, weights shared out, what is refused and what is left of a
-# rank that dies; --predict --ranks, which needs no MPI. Run from the project's root; BUILD names the build folder.
+# mafat_ranks on one host: on any number of ranks the bits of one device, weights shared out, what is refused; --predict --ranks, which
+# needs no MPI. What dies: ranks_killed.sh. Run from the project's root; BUILD names the build folder.
 set -u
 
 build=$(realpath "${BUILD:-build}")
@@ -108,23 +108,39 @@ for n in 2 3; do
   check "payload on $n ranks" "$(cat "$dir/predicted" "$dir/counted")" cmp "$dir/predicted" "$dir/counted"
 done
 
-# ---- What is refused, and what dies
+# ---- What is refused
 
 ranks 2 "$shapes/shapes.cfg" "$dir/missing.weights" "$picture"
 check 'missing weights end all ranks' "status $code, $(cat "$err")" test "$code" = 2
-check 'they are told' "$(cat "$err")" grep -q 'missing.weights' "$err"
+check 'one of them says so' "$(cat "$err")" grep -qE '^mafat_ranks: rank 0 \([^)]*\): .*missing.weights' "$err"
 ranks 2 --memory 100K "${files[@]}" "$picture"
 check 'a budget that is too small' "status $code" test "$code" = 3
 check 'names the rank' "$(cat "$err")" grep -qE 'does not fit: rank [01] of 2 needs' "$err"
 ranks 2 "${files[@]}" "$picture" "$dir/missing.jpg" "$picture"
 check 'a missing picture is told, the others run' "$(cat "$out")" test "$(grep -c detections "$out")" = 2
-timeout 60 mpirun "${options[@]}" -n 2 "$build/mafat_ranks" --quiet --repeat 10000 "${files[@]}" "$picture" >"$out" 2>"$err" &
-mpi=$!
-sleep 2
-victim=$(pgrep -P "$(pgrep -P $mpi -x mpirun)" -x mafat_ranks | tail -n 1)
-[ -z "$victim" ] || kill -9 "$victim"
-begun=$SECONDS
-wait $mpi
-code=$?
-check 'a rank that is killed ends all' "status $code in $((SECONDS - begun)) s" test "$code" != 0 -a $((SECONDS - begun)) -le 10 -a -n "$victim"
+
+# Ranks that are none of the same: one line names which, and how it differs.
+# differ NAME LINE WORD...: rank 1 gets these words in place of the model's files
+differ() {
+  local name=$1 line=$2
+  shift 2
+  timeout 60 mpirun "${options[@]}" -n 1 "$build/mafat_ranks" --quiet "${files[@]}" "$picture" : \
+    -n 1 "$build/mafat_ranks" --quiet "$@" "$picture" >"$out" 2>"$err"
+  code=$?
+  check "$name" "status $code, $(head -c 300 "$err")" test "$code" = 2 -a ! -s "$out" -a "$(grep -c '^mafat_ranks: ' "$err")" = 1
+  check "$name: its line" "$(head -c 300 "$err")" grep -qE "^mafat_ranks: rank 1 \\([^)]*\\): $line" "$err"
+}
+cp "${files[0]}" "$dir/other.cfg"
+echo '# another' >>"$dir/other.cfg"
+"$build/make_weights" --quiet "${files[0]}" "$dir/other.weights"
+differ 'another model' 'its model file is not that of rank 0' "$dir/other.cfg" "${files[1]}"
+differ 'other weights' 'its weights file is not that of rank 0' "${files[0]}" "$dir/other.weights"
+differ 'another class of processor' "its processor's class is not that of rank 0 .*: plain instead of fused" --cpu portable "${files[@]}"
+differ 'another plan' 'its plan is not that of rank 0' --search layers "${files[@]}"
+differ 'another command line' 'unknown option --nothing' --nothing "${files[@]}"
+differ 'no weights there' '.*missing.weights: cannot open' "${files[0]}" "$dir/missing.weights"
+ranks 2 --timeout soon "${files[@]}" "$picture"
+check 'no time' "$(cat "$err")" grep -q '^mafat_ranks: --timeout expects seconds' "$err"
+timeout 60 mpirun "${options[@]}" -n 2 "$build/mafat_ranks" --help >"$out" 2>"$err"
+check 'one rank helps' "$(cat "$err")" test "$(grep -c '^usage: mpirun' "$out")" = 1
 exit "$failed"
