@@ -46,6 +46,7 @@ static int choose_for_ranks(struct mafat_rank_choice *found, struct mafat_choice
   const struct mafat_rank_choice_request r = {
       .network = m->network, .n_layers = m->n_layers, .n_ranks = m->link->n_ranks, .options = request->search.options,
       .plan = o->plan, .search = o->search, .memory_bytes = o->memory_bytes ? o->memory_bytes : SIZE_MAX,
+      .budgets = m->link->budgets,
       .calibration = request->search.calibration, .wire = {1e9, 1e-4}};
   int code = mafat_rank_choose(found, &r, d);
   request->plan = found->text;
@@ -200,6 +201,7 @@ int mafat_model_open_sized(struct mafat_model **out, const char *cfg_path, const
   struct mafat_model *m = calloc(1, sizeof *m);
   if (!m) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg_path);
   m->pressure.fd = -1;
+  if (o.link && o.link->budgets) o.memory_bytes = o.link->budgets[o.link->rank];
   code = o.link ? open_rank(m, cfg_path, weights_path, &o, d) : open_model(m, cfg_path, weights_path, &o, d);
   if (code == MAFAT_OK) *out = m;
   else mafat_model_close(&m);

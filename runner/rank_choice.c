@@ -2,6 +2,7 @@
 
 #include "predictor/planning.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,14 +56,22 @@ static int take(struct mafat_rank_choice *c, const struct mafat_spec *spec, cons
   return code;
 }
 
+static size_t budget_of(const struct mafat_rank_choice_request *r, int rank)
+{
+  return r->budgets ? r->budgets[rank] : r->memory_bytes;
+}
+
+static size_t need_of(const struct mafat_rank_choice *c, int rank)
+{
+  return c->costs[rank].arena_bytes + c->costs[rank].kept_bytes;
+}
+
 static int check_memory(const struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, struct mafat_diagnostic *d)
 {
-  for (int i = 0; i < r->n_ranks; i++) {
-    size_t bytes = c->costs[i].arena_bytes + c->costs[i].kept_bytes;
-    if (bytes > r->memory_bytes)
-      return mafat_fail(d, MAFAT_ELIMIT, "does not fit: rank %d of %d needs %zu bytes, --memory is %zu bytes", i, r->n_ranks, bytes,
-                        r->memory_bytes);
-  }
+  for (int i = 0; i < r->n_ranks; i++)
+    if (need_of(c, i) > budget_of(r, i))
+      return mafat_fail(d, MAFAT_ELIMIT, "does not fit: rank %d of %d needs %zu bytes, --memory is %zu bytes", i, r->n_ranks,
+                        need_of(c, i), budget_of(r, i));
   return MAFAT_OK;
 }
 
@@ -75,22 +84,48 @@ static int find_way(struct mafat_rank_choice *c, const char *name, struct mafat_
   return mafat_fail(d, MAFAT_EINVAL, "expected a search for ranks (deeperthings, fdto, layers), found %.60s", name);
 }
 
+/* A plan of these shares; MAFAT_ELIMIT: it does not fit. */
+static int take_shares(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, struct mafat_group_weights weights,
+                       const double *shares, struct mafat_diagnostic *d)
+{
+  struct mafat_spec *spec;
+  struct mafat_rank_request request = {.network = r->network, .n_layers = r->n_layers, .n_ranks = r->n_ranks, .options = r->options,
+                                       .way = c->way, .weights = weights, .shares = shares};
+  mafat_rank_sharing_close(&c->sharing);
+  int code = mafat_rank_spec(&spec, &c->sharing, &request, d);
+  if (code) return code;
+  code = take(c, spec, r, d);
+  mafat_spec_close(&spec);
+  return code ? code : check_memory(c, r, d);
+}
+
+/* What a rank has too little of, it gets less to do for: its share by how much more, or less, it has than it needed. */
+static void move_shares(double *shares, const struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r)
+{
+  const double least = .05;
+  double sum = 0;
+  for (int i = 0; i < r->n_ranks; i++) {
+    shares[i] = fmax(shares[i] * (double)budget_of(r, i) / (double)need_of(c, i), least);
+    sum += shares[i];
+  }
+  for (int i = 0; i < r->n_ranks; i++) shares[i] *= r->n_ranks / sum;
+}
+
 static int take_found(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, struct mafat_diagnostic *d)
 {
   static const struct mafat_group_weights residences[] = {{.residence = MAFAT_KEPT}, {.residence = MAFAT_STREAMED}};
+  enum { TRIES = 8 };
   int code = find_way(c, r->search, d);
-  for (int i = 0; i < 2 && code == MAFAT_OK; i++) {
-    struct mafat_spec *spec;
-    struct mafat_rank_request request = {.network = r->network, .n_layers = r->n_layers, .n_ranks = r->n_ranks, .options = r->options,
-                                         .way = c->way, .weights = residences[i]};
-    mafat_rank_sharing_close(&c->sharing);
-    if ((code = mafat_rank_spec(&spec, &c->sharing, &request, d))) return code;
-    code = take(c, spec, r, d);
-    mafat_spec_close(&spec);
-    if (code) return code;
-    code = check_memory(c, r, d);
-    if (code == MAFAT_OK) return code;
-    if (i == 0) code = MAFAT_OK;
+  if (code) return code;
+  for (int i = 0; i < 2; i++) {
+    double shares[MAFAT_MOST_RANKS];
+    for (int rank = 0; rank < r->n_ranks; rank++) shares[rank] = 1;
+    code = take_shares(c, r, residences[i], NULL, d);
+    for (int k = 0; k < TRIES && code == MAFAT_ELIMIT && r->n_ranks > 1; k++) {
+      move_shares(shares, c, r);
+      code = take_shares(c, r, residences[i], shares, d);
+    }
+    if (code != MAFAT_ELIMIT) return code;
   }
   return code;
 }

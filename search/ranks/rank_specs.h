@@ -18,6 +18,7 @@ struct mafat_rank_request {
   const struct mafat_plan_options *options; /* only_rank is not looked at */
   enum mafat_rank_way way;
   struct mafat_group_weights weights; /* of the group */
+  const double *shares; /* (n_ranks) of each layer, 1 on the average; NULL: all are equal */
 };
 
 /* What was found, for a report. */

@@ -14,9 +14,10 @@ int mafat_sharing_switch(const struct mafat_rank_layer *list, int n, int n_ranks
 int mafat_sharing_schemes(enum mafat_scheme *schemes, uint64_t *exchange, const struct mafat_rank_layer *list, int n, int n_ranks,
                           struct mafat_heap *heap);
 
-/* Whole layers in runs, so that what the fullest device holds is least: bounds (n_ranks + 1), some runs may be empty. Returns
+/* Whole layers in runs, so that what the fullest device holds is least: bounds (n_ranks + 1), some runs may be empty. shares
+ * (n_ranks): what each may hold beside the others, 1 on the average, by which its own is divided; NULL: they are equal. Returns
  * that in values. MAFAT_ENOMEM. */
-int mafat_sharing_layers(int *bounds, uint64_t *most, const struct mafat_rank_layer *list, int n, int n_ranks,
+int mafat_sharing_layers(int *bounds, uint64_t *most, const struct mafat_rank_layer *list, int n, int n_ranks, const double *shares,
                          struct mafat_heap *heap);
 
 #endif

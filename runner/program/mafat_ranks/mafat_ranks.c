@@ -92,6 +92,12 @@ int main(int argc, char **argv)
     mafat_session_complain(d.text);
     return EXIT_RUNNING;
   }
+  if (mafat_ranks_options_know(&options, link.n_ranks, &d)) {
+    mafat_mpi_close(&mpi);
+    mafat_guard_end();
+    return say_alone(d.text, EXIT_INPUT);
+  }
+  if (options.n_budgets) link.budgets = options.budgets;
   int status = link.rank ? serve(mpi, &link, argc, argv) : lead(mpi, &link, argc, argv);
   mafat_mpi_close(&mpi);
   mafat_guard_end();

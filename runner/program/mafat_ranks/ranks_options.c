@@ -1,5 +1,7 @@
 #include "runner/program/mafat_ranks/ranks_options.h"
 
+#include "runner/program/run_inference/options.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,8 @@ const char mafat_ranks_help[] =
     "                       for so long (default 30; 0: never)\n"
     "  --search WAY         how layers are shared out: deeperthings (default), fdto, layers\n"
     "  --plan PLAN          one with /ranks=N, see mafat-plan(7)\n"
-    "  --memory SIZE        of each rank: its arena and weights, without MPI's own\n";
+    "  --memory SIZE,...    of each rank: its arena and weights, without MPI's own; one for all, or\n"
+    "                       as many as ranks, whose shares are found so that they fit\n";
 
 static bool read_timeout(struct mafat_ranks_options *o, const char *text)
 {
@@ -24,10 +27,27 @@ static bool read_timeout(struct mafat_ranks_options *o, const char *text)
   return end != text && !*end && o->timeout_seconds >= 0 && o->timeout_seconds <= 86400;
 }
 
+/* "64M,16M": its budgets; a single one is as run_inference has it. */
+static bool read_memory(struct mafat_ranks_options *o, const char *text)
+{
+  for (o->n_budgets = 0; o->n_budgets < MAFAT_MOST_RANKS; text++) {
+    char size[32];
+    size_t n = strcspn(text, ",");
+    if (n >= sizeof size) return false;
+    memcpy(size, text, n);
+    size[n] = '\0';
+    if (!mafat_options_size(size, &o->budgets[o->n_budgets++])) return false;
+    text += n;
+    if (!*text) return true;
+  }
+  return false;
+}
+
 static const struct {
   const char *name, *expects;
   bool (*read)(struct mafat_ranks_options *o, const char *text);
-} rows[] = {{"--timeout", "seconds from 0 to 86400", read_timeout}};
+} rows[] = {{"--timeout", "seconds from 0 to 86400", read_timeout},
+            {"--memory", "a size like 64M, or one for each rank like 64M,16M", read_memory}};
 
 /* Which row an argument is of, with its value, if that stands behind a =; -1: of none. */
 static int find(const char *argument, const char **value)
@@ -60,4 +80,11 @@ int mafat_ranks_options_take(struct mafat_ranks_options *o, int *argc, char **ar
   *argc = n;
   argv[n] = NULL;
   return code;
+}
+
+int mafat_ranks_options_know(struct mafat_ranks_options *o, int n_ranks, struct mafat_diagnostic *d)
+{
+  for (int i = 1; i < n_ranks && o->n_budgets == 1; i++) o->budgets[i] = o->budgets[0];
+  if (o->n_budgets <= 1 || o->n_budgets == n_ranks) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EINVAL, "--memory expects one size, or %d for as many ranks, found %d", n_ranks, o->n_budgets);
 }
