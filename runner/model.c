@@ -46,7 +46,7 @@ static int choose_for_ranks(struct mafat_rank_choice *found, struct mafat_choice
   const struct mafat_rank_choice_request r = {
       .network = m->network, .n_layers = m->n_layers, .n_ranks = m->link->n_ranks, .options = request->search.options,
       .plan = o->plan, .search = o->search, .memory_bytes = o->memory_bytes ? o->memory_bytes : SIZE_MAX,
-      .budgets = m->link->budgets,
+      .budgets = m->link->budgets, .ahead = m->link->ahead > 0,
       .calibration = request->search.calibration, .wire = {1e9, 1e-4}};
   int code = mafat_rank_choose(found, &r, d);
   request->plan = found->text;
@@ -283,13 +283,27 @@ int mafat_model_run_opened(struct mafat_model *m, double opened_at, struct mafat
   double before = mafat_process_now_ms();
   mafat_own_lock_more(&m->heap); /* what inputs are read with: nothing else of it could be swapped */
   int code = m->link ? m->link->begin(m->link->context, d) : MAFAT_OK;
+  if (code == MAFAT_OK) m->ahead[m->n_begun++ % MAFAT_MOST_RANKS] = m->placement;
   if (code == MAFAT_OK) code = mafat_executor_run(m->executor, d);
-  if (m->link) m->link->ended(m->link->context, code, d);
+  bool together = code == MAFAT_OK || mafat_executor_source_failed(m->executor); /* others have come to the end, too */
+  if (m->link) m->link->ended(m->link->context, together ? MAFAT_OK : code, d);
   double input_ms = mafat_executor_input_ms(m->executor);
   m->input_failed = code && mafat_executor_source_failed(m->executor);
   end_stall(m);
   m->image_ms = before - opened_at + input_ms;
   m->layers_ms = m->last_ms - before - input_ms;
+  return code;
+}
+
+long long mafat_model_n_begun(const struct mafat_model *m)
+{
+  return m->n_begun;
+}
+
+int mafat_model_finish(struct mafat_model *m, struct mafat_diagnostic *d)
+{
+  int code = mafat_executor_receive(m->executor, d);
+  m->placement = m->ahead[m->n_finished++ % MAFAT_MOST_RANKS];
   return code;
 }
 

@@ -34,6 +34,21 @@ static int open_ranks(struct ranks *r, const struct mafat_spec *spec, const stru
   return code;
 }
 
+/* Behind what rank 0 receives it has nothing to do, and nothing that is put out is its own. */
+static int check_ahead(const struct mafat_rank_choice_request *r, const struct mafat_plan *plan, struct mafat_diagnostic *d)
+{
+  bool received = false, other = r->n_ranks < 2;
+  for (int i = 0; i < plan->parts->n; i++) {
+    const struct mafat_layer_part *p = &plan->parts->list[i];
+    bool computes = p->act == MAFAT_PART_COMPUTE;
+    if (p->act == MAFAT_PART_RECEIVE) received = true;
+    else other = other || received;
+    if (computes && p->layer < r->n_layers && mafat_network_is_output(r->network, r->n_layers, p->layer)) other = true;
+  }
+  return !other && received ? MAFAT_OK : mafat_fail(d, MAFAT_EINVAL, "--pipeline expects a plan in which rank 0 has the first layers, and others "
+                                                    "all that follow");
+}
+
 /* What a spec costs all of them. */
 static int take(struct mafat_rank_choice *c, const struct mafat_spec *spec, const struct mafat_rank_choice_request *r,
                 struct mafat_diagnostic *d)
@@ -42,6 +57,7 @@ static int take(struct mafat_rank_choice *c, const struct mafat_spec *spec, cons
   if (spec->ranks.n != r->n_ranks)
     return mafat_fail(d, MAFAT_EINVAL, "expected a plan for %d ranks, found one for %d", r->n_ranks, spec->ranks.n);
   int code = open_ranks(&ranks, spec, r, d);
+  if (code == MAFAT_OK && r->ahead) code = check_ahead(r, ranks.plans[0], d);
   if (code == MAFAT_OK) {
     code = mafat_rank_latency(c->costs, ranks.plans, ranks.layouts, r->n_ranks, r->network, r->calibration, &r->wire);
     if (code) mafat_fail(d, code, "%s: out of memory", r->network->path);
@@ -75,10 +91,11 @@ static int check_memory(const struct mafat_rank_choice *c, const struct mafat_ra
   return MAFAT_OK;
 }
 
-static int find_way(struct mafat_rank_choice *c, const char *name, struct mafat_diagnostic *d)
+static int find_way(struct mafat_rank_choice *c, const char *name, bool ahead, struct mafat_diagnostic *d)
 {
   for (int way = 0; way < MAFAT_N_RANK_WAYS; way++) {
     c->way = (enum mafat_rank_way)way;
+    if (!name && ahead && c->way != MAFAT_RANKS_LAYERS) continue;
     if (!name || strcmp(name, mafat_rank_way_name(c->way)) == 0) return MAFAT_OK;
   }
   return mafat_fail(d, MAFAT_EINVAL, "expected a search for ranks (deeperthings, fdto, layers), found %.60s", name);
@@ -90,7 +107,7 @@ static int take_shares(struct mafat_rank_choice *c, const struct mafat_rank_choi
 {
   struct mafat_spec *spec;
   struct mafat_rank_request request = {.network = r->network, .n_layers = r->n_layers, .n_ranks = r->n_ranks, .options = r->options,
-                                       .way = c->way, .weights = weights, .shares = shares};
+                                       .way = c->way, .weights = weights, .shares = shares, .by_work = r->ahead && !shares};
   mafat_rank_sharing_close(&c->sharing);
   int code = mafat_rank_spec(&spec, &c->sharing, &request, d);
   if (code) return code;
@@ -115,7 +132,7 @@ static int take_found(struct mafat_rank_choice *c, const struct mafat_rank_choic
 {
   static const struct mafat_group_weights residences[] = {{.residence = MAFAT_KEPT}, {.residence = MAFAT_STREAMED}};
   enum { TRIES = 8 };
-  int code = find_way(c, r->search, d);
+  int code = find_way(c, r->search, r->ahead, d);
   if (code) return code;
   for (int i = 0; i < 2; i++) {
     double shares[MAFAT_MOST_RANKS];

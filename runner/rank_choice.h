@@ -13,6 +13,7 @@ struct mafat_rank_choice_request {
   const char *plan, *search; /* a plan's text; else a way by name, NULL: deeperthings */
   size_t memory_bytes;       /* of each rank: arena and kept weights; SIZE_MAX: no bound */
   const size_t *budgets;     /* (n_ranks) or each has its own; NULL */
+  bool ahead;                /* rank 0 begins pictures before it has what came of others: it has the first layers and makes no output */
   const struct mafat_calibration *calibration;
   struct mafat_rank_wire wire;
 };

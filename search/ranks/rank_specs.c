@@ -174,7 +174,8 @@ static int share_layers(struct maker *m)
   struct mafat_ranks *ranks = &m->spec->ranks;
   int bounds[MAFAT_MOST_RANKS + 1];
   uint64_t most;
-  int code = mafat_sharing_layers(bounds, &most, l->list, l->n, r->n_ranks, r->shares, l->heap);
+  struct mafat_sharing_measure measure = {.shares = r->shares, .by_work = r->by_work};
+  int code = mafat_sharing_layers(bounds, &most, l->list, l->n, r->n_ranks, &measure, l->heap);
   ranks->words = mafat_heap_calloc(m->spec->heap, (size_t)r->n_ranks, sizeof *ranks->words);
   if (code || !ranks->words) return MAFAT_ENOMEM;
   for (int rank = 1; rank < r->n_ranks; rank++) {

@@ -99,6 +99,36 @@ else
   skip 'trained networks' 'MAFAT_MODELS is not set'
 fi
 
+# Each rank has its budget, and shares are found that fit. (The smallest network has few panels: no other shares, but a plan.)
+alone "${files[@]}" "$picture"
+extra=(--memory 1500K,1500K,700K)
+same 'budgets by rank' 3 "${files[@]}" "$picture"
+ranks 3 --memory 1500K,1500K "${files[@]}" "$picture"
+check 'budgets of other ranks' "$(cat "$err")" grep -q '^mafat_ranks: --memory expects one size, or 3 for as many ranks, found 2' "$err"
+ranks 3 --memory 4M,4M,50K "${files[@]}" "$picture"
+check 'one budget is too small' "status $code, $(cat "$err")" test "$code" = 3
+check 'that of rank 2' "$(cat "$err")" grep -q 'does not fit: rank 2 of 3 needs .* --memory is 51200 bytes' "$err"
+
+# Pictures that follow each other over the ranks: in their order, and the bits of one device; those that cannot be read in their turn.
+mapfile -t pictures < <(find "$shapes/holdout" -name '*.jpg' | sort)
+head -c 2000 "${pictures[1]}" >"$dir/broken.jpg"
+pictures=("${pictures[@]}" "$dir/missing.jpg" "${pictures[@]}" "$dir/broken.jpg" "${pictures[0]}")
+run --quiet --json --algorithm direct "${files[@]}" "${pictures[@]}"
+answers() { python3 -c 'import json, sys
+for line in open(sys.argv[1]): a = json.loads(line); print(a["image"], a.get("detections"), a.get("error"))' "$1"; }
+answers "$out" >"$dir/one"
+for n in 2 3; do
+  ranks "$n" --pipeline --json --algorithm direct "${files[@]}" "${pictures[@]}"
+  answers "$out" >"$dir/pipelined"
+  check "pictures in a pipeline of $n" "status $code, $(diff "$dir/one" "$dir/pipelined" | head -n 3)" cmp "$dir/one" "$dir/pipelined"
+done
+timeout 60 mpirun "${options[@]}" -n 2 "$build/mafat_ranks" --pipeline "${files[@]}" "${pictures[@]}" >"$out" 2>"$err"
+check 'how many a second is told' "$(cat "$err")" grep -qE '^mafat_ranks: [0-9]+ pictures in [0-9.]+ s, [0-9.]+ a second' "$err"
+ranks 2 --pipeline --search fdto "${files[@]}" "$picture"
+check 'no pipeline of shared layers' "status $code, $(cat "$err")" grep -q 'pipeline expects a plan in which rank 0 has the first layers' "$err"
+ranks 2 --pipeline --repeat 2 "${files[@]}" "$picture"
+check 'nor of one picture' "status $code, $(cat "$err")" grep -q 'pipeline makes no sense with --repeat' "$err"
+
 # What the other ranks send, counted where they do, is what was predicted.
 for n in 2 3; do
   run --predict --ranks "$n" --json --algorithm direct "${files[@]}"
@@ -116,8 +146,10 @@ check 'one of them says so' "$(cat "$err")" grep -qE '^mafat_ranks: rank 0 \([^)
 ranks 2 --memory 100K "${files[@]}" "$picture"
 check 'a budget that is too small' "status $code" test "$code" = 3
 check 'names the rank' "$(cat "$err")" grep -qE 'does not fit: rank [01] of 2 needs' "$err"
-ranks 2 "${files[@]}" "$picture" "$dir/missing.jpg" "$picture"
-check 'a missing picture is told, the others run' "$(cat "$out")" test "$(grep -c detections "$out")" = 2
+head -c 2000 "$picture" >"$dir/broken.jpg"
+ranks 2 "${files[@]}" "$picture" "$dir/missing.jpg" "$dir/broken.jpg" "$picture"
+check 'a picture that is missing or broken is told, the others run' "$(cat "$out")" test "$(grep -c detections "$out")" = 2 -a "$code" = 2
+check 'each in a line' "$(cat "$err")" test "$(grep -cE 'missing.jpg: cannot open|broken.jpg: truncated' "$err")" = 2
 
 # Ranks that are none of the same: one line names which, and how it differs.
 # differ NAME LINE WORD...: rank 1 gets these words in place of the model's files

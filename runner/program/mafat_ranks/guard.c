@@ -8,12 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static char host[64], late[200], orphaned[200];
 static pid_t guard, child;
-static volatile sig_atomic_t told_to_end;
+static volatile sig_atomic_t told_to_end, seconds_left;
 
 /* By the launchers that there are. */
 int mafat_guard_rank(void)
@@ -74,10 +75,11 @@ static void hang_up(int number)
   _exit(EXIT_RUNNING);
 }
 
+/* Once a second: of the time in which the process itself was stopped, no more than one counts. */
 static void be_late(int number)
 {
   (void)number;
-  say_and_end(late);
+  if (--seconds_left <= 0) say_and_end(late);
 }
 
 static void watch_guard(void)
@@ -102,8 +104,12 @@ void mafat_guard_begin(void)
 void mafat_guard_limit(double seconds, const char *text)
 {
   snprintf(late, sizeof late, "mafat_ranks: rank %d (%s): %s\n", mafat_guard_rank(), mafat_guard_host(), text);
-  signal(SIGALRM, be_late);
-  alarm((unsigned)ceil(seconds));
+  const struct itimerval tick = {{1, 0}, {1, 0}}, none = {{0, 0}, {0, 0}};
+  const struct sigaction action = {.sa_handler = be_late, .sa_flags = SA_RESTART};
+  setitimer(ITIMER_REAL, &none, NULL);
+  seconds_left = (sig_atomic_t)ceil(seconds);
+  sigaction(SIGALRM, &action, NULL);
+  if (seconds > 0) setitimer(ITIMER_REAL, &tick, NULL);
 }
 
 void mafat_guard_end(void)

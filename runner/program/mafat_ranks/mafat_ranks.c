@@ -4,6 +4,7 @@
 #include "runner/model.h"
 #include "runner/program/mafat_ranks/guard.h"
 #include "runner/program/mafat_ranks/mpi_link.h"
+#include "runner/program/mafat_ranks/pipeline.h"
 #include "runner/program/mafat_ranks/ranks_options.h"
 #include "runner/program/run_inference/session.h"
 #include "runner/program/streams.h"
@@ -54,9 +55,18 @@ static int serve(struct mafat_mpi *mpi, const struct mafat_rank_link *link, int 
   return code ? mafat_session_exit_status(code) : 0;
 }
 
+static int run_all(struct mafat_session *s)
+{
+  const char *why = mafat_pipeline_refuses(s);
+  if (!why) return mafat_pipeline_run(s);
+  mafat_session_complain(why);
+  return EXIT_INPUT;
+}
+
 static int lead(struct mafat_mpi *mpi, const struct mafat_rank_link *link, int argc, char **argv)
 {
-  int status = mafat_session_main(argc, argv, link);
+  const struct mafat_session_ranks ranks = {link, link->ahead ? run_all : NULL};
+  int status = mafat_session_main(argc, argv, &ranks);
   mafat_mpi_end(mpi);
   return status;
 }
@@ -93,10 +103,12 @@ int main(int argc, char **argv)
     return EXIT_RUNNING;
   }
   if (mafat_ranks_options_know(&options, link.n_ranks, &d)) {
+    say_alone(d.text, EXIT_INPUT);
     mafat_mpi_close(&mpi);
     mafat_guard_end();
-    return say_alone(d.text, EXIT_INPUT);
+    return EXIT_INPUT;
   }
+  if (options.pipeline) mafat_mpi_run_ahead(mpi, &link);
   if (options.n_budgets) link.budgets = options.budgets;
   int status = link.rank ? serve(mpi, &link, argc, argv) : lead(mpi, &link, argc, argv);
   mafat_mpi_close(&mpi);

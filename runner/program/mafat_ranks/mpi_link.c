@@ -12,6 +12,13 @@
 
 enum { TAGS = 1 << 15 /* that any MPI has */ };
 
+/* What comes of a picture while others have been begun: beside the arena, which is theirs meanwhile. */
+struct staged {
+  char *bytes; /* packed (room) */
+  int room;
+  MPI_Request request;
+};
+
 struct mafat_mpi {
   int rank, n_ranks;
   double timeout_seconds;
@@ -19,6 +26,11 @@ struct mafat_mpi {
   struct mafat_rank_identity *identities; /* (n_ranks) */
   size_t own_bytes;
   uint64_t sent_bytes;
+  int ahead; /* of rank 0; 0: it waits for each picture */
+  bool running;
+  struct staged *staged; /* (ahead + 1, n_staged): by picture, and in the order in which they are received */
+  int n_staged, receiving; /* of a picture; the next of them */
+  long long n_begun, n_finished;
   MPI_Request *requests; /* [message]: that are under way */
   int n_requests;
   struct mafat_executor_piece *pieces; /* (n_pieces) of a step */
@@ -107,6 +119,47 @@ static MPI_Request *request_of(struct mafat_mpi *mpi, int message)
   return &mpi->requests[message];
 }
 
+/* What a picture's outputs are received in, in their order. They are as many in each. */
+static struct staged *next_staged(struct mafat_mpi *mpi)
+{
+  long long picture = mpi->running ? mpi->n_begun - 1 : mpi->n_finished;
+  int i = mpi->receiving++, n_pictures = mpi->ahead + 1;
+  if (mpi->n_begun == 1 && i >= mpi->n_staged) { /* of the first one, nothing has been received: room for one more of each */
+    struct staged *grown = calloc((size_t)n_pictures * (size_t)(i + 1), sizeof *grown);
+    if (!grown) return NULL;
+    for (int k = 0; k < i; k++) grown[k] = mpi->staged[k];
+    free(mpi->staged);
+    mpi->staged = grown;
+    mpi->n_staged = i + 1;
+  }
+  return &mpi->staged[(int)(picture % n_pictures) * mpi->n_staged + i];
+}
+
+/* Of rank 0, where pictures run ahead: what comes is asked for as a picture ends there, and taken in its turn. */
+static int receive_staged(struct mafat_mpi *mpi, const struct mafat_layer_part *part, MPI_Datatype type)
+{
+  struct staged *s = next_staged(mpi);
+  int room = 0, at = 0;
+  if (!s) return MAFAT_ENOMEM;
+  MPI_Pack_size(1, type, MPI_COMM_WORLD, &room);
+  if (room > s->room) {
+    free(s->bytes);
+    s->bytes = malloc((size_t)room);
+    s->room = s->bytes ? room : 0;
+    if (!s->bytes) return MAFAT_ENOMEM;
+  }
+  if (mpi->running) {
+    MPI_Irecv(s->bytes, room, MPI_PACKED, part->peer, part->message % TAGS, MPI_COMM_WORLD, &s->request);
+    return MAFAT_OK;
+  }
+  mafat_mpi_watch_rests(mpi->watch, true);
+  MPI_Wait(&s->request, MPI_STATUS_IGNORE);
+  mafat_mpi_watch_rests(mpi->watch, false);
+  MPI_Unpack(s->bytes, room, &at, MPI_BOTTOM, 1, type, MPI_COMM_WORLD);
+  if (mpi->receiving == mpi->n_staged) mpi->n_finished++, mpi->receiving = 0;
+  return MAFAT_OK;
+}
+
 static int exchange(void *context, struct mafat_executor *e, const struct mafat_step *step, struct mafat_diagnostic *d)
 {
   struct mafat_mpi *mpi = context;
@@ -126,13 +179,15 @@ static int exchange(void *context, struct mafat_executor *e, const struct mafat_
   if (step->kind == MAFAT_STEP_SEND) {
     MPI_Isend(MPI_BOTTOM, 1, type, part->peer, tag, MPI_COMM_WORLD, request);
     mpi->sent_bytes += bytes;
+  } else if (mpi->ahead) {
+    code = receive_staged(mpi, part, type);
   } else {
     mafat_mpi_watch_rests(mpi->watch, true);
     MPI_Recv(MPI_BOTTOM, 1, type, part->peer, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     mafat_mpi_watch_rests(mpi->watch, false);
   }
   MPI_Type_free(&type); /* once what uses it is done */
-  return MAFAT_OK;
+  return code == MAFAT_OK ? code : mafat_fail(d, code, "out of memory");
 }
 
 /* ---- all ranks ---- */
@@ -197,16 +252,21 @@ static int opened(void *context, int code, uint64_t plan, struct mafat_diagnosti
 
 static int begin(void *context, struct mafat_diagnostic *d)
 {
-  const struct mafat_mpi *mpi = context;
+  struct mafat_mpi *mpi = context;
   (void)d;
-  if (mpi->rank == 0) tell(mpi, MAFAT_MPI_RUN);
+  tell(mpi, MAFAT_MPI_RUN);
+  mpi->running = true;
+  mpi->receiving = 0;
+  mpi->n_begun++;
   return MAFAT_OK;
 }
 
 /* Others may wait for what does not come. */
 static void ended(void *context, int code, const struct mafat_diagnostic *d)
 {
-  const struct mafat_mpi *mpi = context;
+  struct mafat_mpi *mpi = context;
+  mpi->running = false;
+  mpi->receiving = 0;
   if (code) mafat_mpi_abort(mpi, d->text, EXIT_RUNNING);
   mafat_mpi_watch_rests(mpi->watch, true);
 }
@@ -252,6 +312,8 @@ void mafat_mpi_close(struct mafat_mpi **mpi)
   mafat_mpi_watch_close(&(*mpi)->watch);
   MPI_Finalize();
   mafat_guard_limit(0, "");
+  for (int i = 0; i < ((*mpi)->ahead + 1) * (*mpi)->n_staged; i++) free((*mpi)->staged[i].bytes);
+  free((*mpi)->staged);
   free((*mpi)->identities);
   free((*mpi)->requests);
   free((*mpi)->pieces);
@@ -260,6 +322,12 @@ void mafat_mpi_close(struct mafat_mpi **mpi)
   free((*mpi)->types);
   free(*mpi);
   *mpi = NULL;
+}
+
+void mafat_mpi_run_ahead(struct mafat_mpi *mpi, struct mafat_rank_link *link)
+{
+  link->ahead = mpi->n_ranks - 1;
+  mpi->ahead = mpi->rank ? 0 : link->ahead;
 }
 
 uint64_t mafat_mpi_sent_bytes(const struct mafat_mpi *mpi)

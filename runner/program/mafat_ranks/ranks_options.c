@@ -16,6 +16,8 @@ const char mafat_ranks_help[] =
     "  --timeout SECONDS    end where a rank has not been heard of, or does not get on,\n"
     "                       for so long (default 30; 0: never)\n"
     "  --search WAY         how layers are shared out: deeperthings (default), fdto, layers\n"
+    "  --pipeline           of several pictures the next are begun while others are under way:\n"
+    "                       ranks have whole layers (--search layers), as much to compute each\n"
     "  --plan PLAN          one with /ranks=N, see mafat-plan(7)\n"
     "  --memory SIZE,...    of each rank: its arena and weights, without MPI's own; one for all, or\n"
     "                       as many as ranks, whose shares are found so that they fit\n";
@@ -43,10 +45,17 @@ static bool read_memory(struct mafat_ranks_options *o, const char *text)
   return false;
 }
 
+static bool read_pipeline(struct mafat_ranks_options *o, const char *text)
+{
+  (void)text;
+  return o->pipeline = true;
+}
+
 static const struct {
-  const char *name, *expects;
+  const char *name, *expects; /* no value, where it expects none */
   bool (*read)(struct mafat_ranks_options *o, const char *text);
 } rows[] = {{"--timeout", "seconds from 0 to 86400", read_timeout},
+            {"--pipeline", NULL, read_pipeline},
             {"--memory", "a size like 64M, or one for each rank like 64M,16M", read_memory}};
 
 /* Which row an argument is of, with its value, if that stands behind a =; -1: of none. */
@@ -72,8 +81,9 @@ int mafat_ranks_options_take(struct mafat_ranks_options *o, int *argc, char **ar
       argv[n++] = argv[i];
       continue;
     }
-    if (!value && i + 1 < *argc) value = argv[++i];
-    if (!value) code = mafat_fail(d, MAFAT_EINVAL, "%s expects a value: see --help", rows[row].name);
+    if (!value && rows[row].expects && i + 1 < *argc) value = argv[++i];
+    if (value && !rows[row].expects) code = mafat_fail(d, MAFAT_EINVAL, "%s: this option expects no value", rows[row].name);
+    else if (!value && rows[row].expects) code = mafat_fail(d, MAFAT_EINVAL, "%s expects a value: see --help", rows[row].name);
     else if (!rows[row].read(o, value))
       code = mafat_fail(d, MAFAT_EINVAL, "%s expects %s, found %.100s", rows[row].name, rows[row].expects, value);
   }
