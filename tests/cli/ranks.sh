@@ -74,13 +74,14 @@ every() { # NAME ARGUMENT...
   local name=$1 n way
   shift
   alone "$@"
-  for n in 2 3; do
+  for n in $numbers; do
     for way in deeperthings fdto layers; do
       extra=(--search "$way")
       same "$name, $n ranks, $way" "$n" "$@"
     done
   done
 }
+numbers='2 3 5'
 every shapes "${files[@]}" "$picture"
 extra=(--plan 'split(h2:0-3)/NoCut/ranks=2')
 same 'a plan of rows' 2 "${files[@]}" "$picture"
@@ -91,8 +92,11 @@ models=${MAFAT_MODELS-}
 if [ "${MAFAT_TEST_SIZE-}" = check ]; then
   skip 'trained networks' 'in make test'
 elif [ -n "$models" ] && [ -d "$models" ]; then
+  every mobilenet_v2 "$models/tflite/mobilenet_v2_1.0_224_quant.tflite" "$picture"
   every Yolo-Fastest "$models/yolo-fastest-1.1.cfg" "$models/yolo-fastest-1.1.weights" "$picture"
+  numbers='2 3'
   every mobilenet_v1 "$models/tflite/mobilenet_v1_0.25_128_quant.tflite" "$picture"
+  numbers='2 3 5'
   every kws --input "$dir/numbers" "$models/tflite/kws_ref_model.tflite"
   every squeezenet "$models/onnx/light_squeezenet.onnx" "$picture"
 else
