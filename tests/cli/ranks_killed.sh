@@ -39,7 +39,7 @@ begin() {
 # Both processes of each rank, once they are there: those that mpirun started, and their children
 find_ranks() {
   local n=$1 tries
-  for tries in $(seq 100); do
+  for tries in $(seq 1000); do
     mapfile -t guards < <(pgrep -P "$mpi" -x mafat_ranks | sort -n)
     mapfile -t workers < <(for guard in "${guards[@]}"; do pgrep -P "$guard" -x mafat_ranks; done)
     [ ${#workers[@]} -lt "$n" ] || return 0
@@ -92,10 +92,17 @@ longest=0 bad=
 for i in $(seq "$times"); do
   n=$((2 + RANDOM % 3)) rank=$((RANDOM % n)) pause=0.$(printf %03d $((RANDOM % 900)))
   begin $n
-  if ! find_ranks $n; then bad="$bad; $i: $n ranks do not begin"; kill $mpi; wait $mpi; continue; fi
+  if ! find_ranks $n; then
+    bad="$bad; $i: $n ranks do not begin: $(head -c 300 "$dir/err")"
+    kill -9 $mpi # told to end while it starts ranks, Open MPI 4.1's may wait for itself
+    wait $mpi 2>/dev/null
+    left >"$dir/rest"
+    rm -rf "${dir:?}/tmp/"*
+    continue
+  fi
   sleep "$pause"
   if [ $((i % 2)) = 1 ]; then victim=${workers[$rank]}; else victim=${guards[$rank]}; fi
-  kill -9 "$victim"
+  kill -9 "$victim" 2>"$dir/why" || bad="$bad; $i: $n ranks, rank $rank after $pause s was gone: $(cat "$dir/why" "$dir/err")"
   # mpirun may have stopped listening to a rank whose own process is gone: then its own line has rank and host
   lost_guard=$((1 - i % 2))
   is_over $rank 'ended by ' || bad="$bad; $i: $n ranks, rank $rank after $pause s: $why"

@@ -14,7 +14,7 @@ const char mafat_ranks_help[] =
     "run something (run_inference --help), and\n"
     "\n"
     "  --timeout SECONDS    end where a rank has not been heard of, or does not get on,\n"
-    "                       for so long (default 30; 0: never)\n"
+    "                       for so long (default 60; 0: never)\n"
     "  --search WAY         how layers are shared out: deeperthings (default), fdto, layers\n"
     "  --pipeline           of several pictures the next are begun while others are under way:\n"
     "                       ranks have whole layers (--search layers), as much to compute each\n"
@@ -73,7 +73,7 @@ static int find(const char *argument, const char **value)
 int mafat_ranks_options_take(struct mafat_ranks_options *o, int *argc, char **argv, struct mafat_diagnostic *d)
 {
   int n = 0, code = MAFAT_OK;
-  *o = (struct mafat_ranks_options){.timeout_seconds = 30};
+  *o = (struct mafat_ranks_options){.timeout_seconds = 60};
   for (int i = 0; i < *argc; i++) {
     const char *value;
     int row = find(argv[i], &value);

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 struct mafat_ranks_options {
-  double timeout_seconds; /* --timeout, default 30; 0: none */
+  double timeout_seconds; /* --timeout, default 60; 0: none */
   size_t budgets[MAFAT_MOST_RANKS]; /* --memory (n_budgets) */
   bool pipeline;          /* --pipeline */
   int n_budgets;          /* 0: no bounds; 1: the same for all */
