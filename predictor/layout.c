@@ -144,9 +144,7 @@ static uint64_t macs_once(const struct maker *m, int layer)
  * turns in a buffer. */
 static bool is_first_part(const struct maker *m, const struct mafat_step *step)
 {
-  const struct mafat_layer_part *part = step->part < 0 ? NULL : &m->plan->parts->list[step->part];
-  if (part) return step->filters.begin == part->filters.begin && step->channels.begin == part->channels.begin;
-  return (step->filters.begin == 0 && step->channels.begin == 0) || m->plan->fan[step->layer] >= 0;
+  return mafat_step_begins(m->plan, step) || (step->part < 0 && m->plan->fan[step->layer] >= 0);
 }
 
 static void skip_parts(struct maker *m, const struct mafat_step *step)
