@@ -18,7 +18,7 @@ static const struct mafat_search searches[] = {
     {.name = "least", .finds = "the least arena", .unfit = "it is what --search least takes, which keeps all weights", .one_plan = true,
      .timed = true, .find = find_least},
     {.name = "fdt", .finds = "fused depthwise tiling's", .unfit = "it is what --search fdt takes, which keeps all weights",
-     .one_plan = true, .timed = true, .find = mafat_search_fdt},
+     .one_plan = true, .timed = true, .tiles = true, .find = mafat_search_fdt},
     {.name = "greedy", .finds = "the paper's greedy search", .unfit = "it is what --search greedy takes", .by_paper = true},
 };
 

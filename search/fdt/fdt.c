@@ -1,10 +1,8 @@
 #include "search/fdt/fdt.h"
 
-#include "predictor/layout.h"
-#include "predictor/planning.h"
 #include "search/effort.h"
-#include "search/fdt/critical.h"
 #include "search/fdt/paths.h"
+#include "search/fdt/placing.h"
 
 #include <string.h>
 
@@ -22,7 +20,9 @@ struct flow {
   struct mafat_path applied[MOST_APPLIED]; /* in it, in the order of layers */
   int n_applied;
   struct mafat_path paths[MAFAT_MOST_PATHS];
+  size_t bytes;                /* of the plan that stands, by which it is compared; SIZE_MAX: there is none */
   struct mafat_candidate best; /* of one buffer's candidates; no spec: none is smaller */
+  size_t best_bytes;
   struct mafat_path best_applied[MOST_APPLIED];
   int n_best, best_length, best_parts; /* of the new path: of equals the shorter, then fewer parts */
   long long looks;             /* of MOST_LOOKS, left */
@@ -50,7 +50,7 @@ static struct mafat_group_spec *add_group(const struct flow *f, struct mafat_spe
   return g;
 }
 
-/* Layers in one group, some of them in parts along channels. */
+/* Layers in one group, some of them in parts along channels, or of the input's rows. */
 static int add_splits(const struct flow *f, struct mafat_spec *spec, const struct mafat_path *paths, int n, int end)
 {
   struct mafat_group_spec *g = add_group(f, spec, end);
@@ -58,7 +58,7 @@ static int add_splits(const struct flow *f, struct mafat_spec *spec, const struc
   if (n == 0) return MAFAT_OK;
   struct mafat_split *list = mafat_heap_calloc(f->heap, (size_t)n, sizeof *list);
   if (!list) return MAFAT_ENOMEM;
-  for (int i = 0; i < n; i++) list[i] = (struct mafat_split){.axis = MAFAT_ALONG_C, .n = paths[i].n, .layers = span_of(&paths[i])};
+  for (int i = 0; i < n; i++) list[i] = (struct mafat_split){.axis = paths[i].of_input ? MAFAT_ALONG_H : MAFAT_ALONG_C, .n = paths[i].n, .layers = span_of(&paths[i])};
   memset(&g->cut, 0, sizeof g->cut);
   g->cut.kind = MAFAT_CUT_SPLIT;
   g->cut.as.split = (struct mafat_splits){list, n};
@@ -80,7 +80,7 @@ static int make_spec(struct mafat_spec **out, const struct flow *f, const struct
   *out = mafat_spec_new(f->heap);
   if (!*out) return MAFAT_ENOMEM;
   for (int i = 0, k = 0; i <= n && code == MAFAT_OK; i++) {
-    bool tiles = i < n && paths[i].tiling != MAFAT_TILE_DEPTH;
+    bool tiles = i < n && paths[i].tiling != MAFAT_TILE_DEPTH && !paths[i].of_input;
     if (i < n && !tiles) continue;
     int end = tiles ? span_of(&paths[i]).begin : n_layers;
     if (begin < end) code = add_splits(f, *out, &paths[k], i - k, end);
@@ -98,24 +98,37 @@ static bool may_go_on(const struct flow *f)
   return mafat_effort_left(f->request, f->looks);
 }
 
-static bool is_better(const struct flow *f, const struct mafat_candidate *c, const struct mafat_path *p)
+static bool is_better(const struct flow *f, size_t bytes, const struct mafat_path *p)
 {
   int length = p ? p->length : 0, parts = p ? n_parts(p) : 0;
-  size_t least = f->best.spec ? f->best.arena_bytes : f->front->n > 0 ? f->front->list[0].arena_bytes : SIZE_MAX;
-  if (c->arena_bytes != least || !f->best.spec) return c->arena_bytes < least;
+  size_t least = f->best.spec ? f->best_bytes : f->bytes;
+  if (bytes != least || !f->best.spec) return bytes < least;
   return length != f->best_length ? length < f->best_length : parts < f->best_parts;
 }
 
-static int keep(struct flow *f, const struct mafat_candidate *c, const struct mafat_spec *spec, const struct mafat_path *paths, int n,
-                const struct mafat_path *p)
+static int keep(struct flow *f, const struct mafat_candidate *c, size_t bytes, const struct mafat_spec *spec, const struct mafat_path *paths,
+                int n, const struct mafat_path *p)
 {
   mafat_spec_close(&f->best.spec);
   f->best = *c;
+  f->best_bytes = bytes;
   memmove(f->best_applied, paths, (size_t)n * sizeof *paths);
   f->n_best = n;
   f->best_length = p ? p->length : 0;
   f->best_parts = p ? n_parts(p) : 0;
   return mafat_spec_copy(&f->best.spec, spec, f->heap);
+}
+
+/* Bytes by which the plan is compared: the arena, unless it is to be another one. */
+static int climb(size_t *bytes, const struct flow *f, const struct mafat_spec *spec)
+{
+  struct mafat_placing p;
+  if (!f->request->hill_climbing) return MAFAT_OK;
+  int code = mafat_placing_make(&p, f->request, spec, f->d);
+  if (code) return code;
+  *bytes = p.total;
+  mafat_placing_free(&p);
+  return MAFAT_OK;
 }
 
 /* A plan of these paths in one order; p: the new one of them. */
@@ -127,7 +140,9 @@ static int try_order(struct flow *f, struct mafat_spec *spec, enum mafat_sorting
   f->looks -= f->request->n_layers + (p ? (long long)p->length * n_parts(p) : 0);
   int code = mafat_candidate_measure(&c, f->request, spec, f->d);
   if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT || (code == MAFAT_OK && c.charge_bytes == SIZE_MAX)) return MAFAT_OK;
-  return code == MAFAT_OK && is_better(f, &c, p) ? keep(f, &c, spec, paths, n, p) : code;
+  size_t bytes = c.arena_bytes;
+  if (code == MAFAT_OK) code = climb(&bytes, f, spec);
+  return code == MAFAT_OK && is_better(f, bytes, p) ? keep(f, &c, bytes, spec, paths, n, p) : code;
 }
 
 /* Parts are run depth by depth: as they are asked for, or in the order that is best for series and parallels. */
@@ -176,12 +191,26 @@ static int join(const struct flow *f, const struct mafat_path *p, struct mafat_p
   return n;
 }
 
+/* Is it of the tiling that was asked for? */
+static bool is_wanted(const struct flow *f, const struct mafat_path *p)
+{
+  enum mafat_fused_tiling other = p->tiling == MAFAT_TILE_DEPTH ? MAFAT_FUSED_FFMT : MAFAT_FUSED_FDT;
+  return f->request->tiling != other;
+}
+
+static int find_paths(struct flow *f, int tensor)
+{
+  if (tensor < f->request->n_layers) return mafat_paths_find(f->paths, MAFAT_MOST_PATHS, f->lines, tensor);
+  return mafat_path_of_input(&f->paths[0], f->lines, tensor) ? 1 : 0;
+}
+
 static int try_tensor(struct flow *f, int tensor)
 {
   struct mafat_path joined[MOST_APPLIED];
-  int code = MAFAT_OK, n_paths = mafat_paths_find(f->paths, MAFAT_MOST_PATHS, f->lines, tensor);
+  int code = MAFAT_OK, n_paths = find_paths(f, tensor);
   for (int i = 0; i < n_paths; i++) {
     struct mafat_path *p = &f->paths[i];
+    if (!is_wanted(f, p)) continue;
     int most = is_run(f, p) ? mafat_path_most_parts(f->lines, p, tensor) : 0;
     for (p->n = MAFAT_LEAST_TILES; p->n <= most && code == MAFAT_OK && may_go_on(f); p->n++) {
       int n = join(f, p, joined);
@@ -203,58 +232,36 @@ static int accept(struct flow *f)
   if (front->n > 0) mafat_spec_close(&front->list[0].spec);
   front->list[0] = c;
   front->n = 1;
+  f->bytes = f->best_bytes;
   memcpy(f->applied, f->best_applied, sizeof f->applied);
   f->n_applied = f->n_best;
   mafat_spec_close(&f->best.spec);
   return MAFAT_OK;
 }
 
-static int critical_of(int *tensors, int *n, const struct flow *f, const struct mafat_layout *layout)
-{
-  size_t total;
-  struct mafat_extent *extents = mafat_heap_calloc(f->heap, (size_t)layout->n_buffers + 1, sizeof *extents);
-  if (!extents) return MAFAT_ENOMEM;
-  for (int i = 0; i < layout->n_buffers; i++) {
-    const struct mafat_buffer *b = &layout->buffers[i];
-    extents[i] = (struct mafat_extent){b->offset, b->offset + b->bytes, b->first, b->last};
-  }
-  int code = mafat_extents_settle(&total, extents, layout->n_buffers, f->heap);
-  if (code == MAFAT_OK)
-    code = mafat_critical_find(tensors, n, extents, layout->n_buffers, total, MAFAT_CRITICAL_CHAIN, f->heap);
-  for (int i = 0; code == MAFAT_OK && i < *n; i++) {
-    const struct mafat_buffer *b = &layout->buffers[tensors[i]];
-    tensors[i] = b->tag == MAFAT_TAG_ACTIVATIONS ? b->tensor : -1;
-  }
-  mafat_heap_free(f->heap, extents);
-  return code;
-}
-
 /* The layers whose outputs are critical in the plan that stands, the largest first; as many as there are buffers, with -1 for
  * others. The list is the caller's to free. */
 static int find_critical(int **tensors, int *n, const struct flow *f)
 {
-  const struct mafat_search_request *r = f->request;
-  struct mafat_plan *plan = NULL;
-  struct mafat_layout *layout = NULL;
+  struct mafat_placing p;
   *n = 0;
-  int code = mafat_plan_make(&plan, f->front->list[0].spec, r->network, r->n_layers, r->options, f->d);
-  if (code == MAFAT_OK) code = mafat_layout_make(&layout, r->network, plan, f->d);
-  if (code == MAFAT_OK && !(*tensors = mafat_heap_calloc(f->heap, (size_t)layout->n_buffers + 1, sizeof **tensors)))
-    code = MAFAT_ENOMEM;
-  if (code == MAFAT_OK) code = critical_of(*tensors, n, f, layout);
-  mafat_layout_close(&layout);
-  mafat_plan_close(&plan);
+  int code = mafat_placing_make(&p, f->request, f->front->list[0].spec, f->d);
+  if (code) return code;
+  *tensors = mafat_heap_calloc(f->heap, (size_t)p.n + 1, sizeof **tensors);
+  code = *tensors ? mafat_critical_find(*tensors, n, p.extents, p.n, p.total, MAFAT_CRITICAL_CHAIN, f->heap) : MAFAT_ENOMEM;
+  for (int i = 0; code == MAFAT_OK && i < *n; i++) (*tensors)[i] = p.tensors[(*tensors)[i]];
+  mafat_placing_free(&p);
   return code;
 }
 
-/* Outputs stay as they are, and so do inputs. `tried` keeps buffers of one tensor from being gone through again. */
+/* Outputs stay as they are. `tried` keeps buffers of one tensor from being gone through again. */
 static int try_critical(struct flow *f, const int *tensors, int n, bool *tried)
 {
   int code = MAFAT_OK, n_layers = f->request->n_layers;
-  memset(tried, 0, (size_t)n_layers * sizeof *tried);
+  memset(tried, 0, (size_t)mafat_network_n_operators(f->request->network) * sizeof *tried);
   for (int i = 0; i < n && code == MAFAT_OK && !f->best.spec && may_go_on(f); i++) {
     int t = tensors[i];
-    if (t < 0 || t >= n_layers || tried[t] || mafat_network_is_output(f->request->network, n_layers, t)) continue;
+    if (t < 0 || tried[t] || (t < n_layers && mafat_network_is_output(f->request->network, n_layers, t))) continue;
     tried[t] = true;
     code = try_tensor(f, t);
   }
@@ -263,7 +270,7 @@ static int try_critical(struct flow *f, const int *tensors, int n, bool *tried)
 
 static int improve(struct flow *f)
 {
-  bool *tried = mafat_heap_calloc(f->heap, (size_t)f->request->n_layers + 1, sizeof *tried);
+  bool *tried = mafat_heap_calloc(f->heap, (size_t)mafat_network_n_operators(f->request->network), sizeof *tried);
   int code = tried ? MAFAT_OK : MAFAT_ENOMEM;
   for (bool better = true; code == MAFAT_OK && better;) {
     int *tensors = NULL, n;
@@ -307,7 +314,7 @@ static int run_in(struct mafat_front *front, const struct mafat_search_request *
 {
   struct flow *f = mafat_heap_calloc(request->options->heap, 1, sizeof *f);
   if (!f) return MAFAT_ENOMEM;
-  *f = (struct flow){.request = request, .heap = request->options->heap, .front = front, .looks = MOST_LOOKS, .d = d};
+  *f = (struct flow){.request = request, .heap = request->options->heap, .front = front, .bytes = SIZE_MAX, .looks = MOST_LOOKS, .d = d};
   int code = run(f);
   mafat_spec_close(&f->best.spec);
   mafat_lines_close(&f->lines);

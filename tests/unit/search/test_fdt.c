@@ -8,6 +8,7 @@
 #include "formats/onnx/import.h"
 #include "search/fdt/critical.h"
 #include "search/fdt/paths.h"
+#include "search/fdt/placing.h"
 #include "search/fdt/published.h"
 #include "tests/support/onnx_writer.h"
 #include "tests/support/support.h"
@@ -102,6 +103,77 @@ START_TEST(chains_are_those_that_walking_finds)
     for (int k = 0; k < n_critical; k++) found |= critical[k] == i;
     ck_assert_int_eq(found, leads_down(e, n, e[i].begin) && leads_up(e, n, e[i].end, total));
   }
+}
+END_TEST
+
+/* ---- placing ---- */
+
+static bool are_apart(const struct mafat_extent *e, int n)
+{
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < i; k++)
+      if (e[i].first <= e[k].last && e[k].first <= e[i].last && e[i].begin < e[k].end && e[k].begin < e[i].end) return false;
+  return true;
+}
+
+/* The published check: buffers of 5, 3, 2 and 4, each of which lives until the next one is made. By falling size alone they
+ * take 10. */
+START_TEST(climbing_places_the_published_chain_in_8)
+{
+  static const size_t sizes[] = {5, 3, 2, 4};
+  struct mafat_extent chain[4];
+  size_t total;
+  for (int i = 0; i < 4; i++) chain[i] = (struct mafat_extent){0, sizes[i], i, i + 1};
+  ck_assert_int_eq(mafat_extents_climb(&total, chain, 4, NULL), MAFAT_OK);
+  ck_assert_uint_eq(total, 8);
+  ck_assert(are_apart(chain, 4));
+}
+END_TEST
+
+/* The least of all orders in which they can be placed, each where it finds room lowest. */
+static size_t least_of_orders(struct mafat_extent *e, int n, int placed)
+{
+  size_t least = SIZE_MAX;
+  if (placed == n) {
+    least = 0;
+    for (int i = 0; i < n; i++) least = e[i].end > least ? e[i].end : least;
+    return least;
+  }
+  for (int i = placed; i < n; i++) {
+    struct mafat_extent first = e[placed], chosen = e[i];
+    e[i] = first;
+    size_t size = chosen.end - chosen.begin, at = 0;
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (int k = 0; k < placed; k++)
+        if (e[k].first <= chosen.last && chosen.first <= e[k].last && e[k].begin < at + size && at < e[k].end) {
+          at = e[k].end;
+          moved = true;
+        }
+    }
+    e[placed] = (struct mafat_extent){at, at + size, chosen.first, chosen.last};
+    size_t found = least_of_orders(e, n, placed + 1);
+    least = found < least ? found : least;
+    e[i] = chosen;
+    e[placed] = first;
+  }
+  return least;
+}
+
+/* Of a few buffers it finds the least layout that there is. */
+START_TEST(climbing_finds_the_least_of_a_few)
+{
+  struct test_rng rng = test_rng((uint64_t)_i);
+  struct mafat_extent e[6], tried[6];
+  int n = test_random_int(&rng, 1, 6);
+  size_t total;
+  for (int i = 0; i < n; i++) {
+    int first = test_random_int(&rng, 0, 6);
+    e[i] = tried[i] = (struct mafat_extent){0, (size_t)test_random_int(&rng, 1, 9), first, first + test_random_int(&rng, 0, 3)};
+  }
+  ck_assert_int_eq(mafat_extents_climb(&total, e, n, NULL), MAFAT_OK);
+  ck_assert(are_apart(e, n));
+  ck_assert_uint_eq(total, least_of_orders(tried, n, 0));
 }
 END_TEST
 
@@ -264,6 +336,8 @@ Suite *fdt_suite(void)
   tcase_add_test(t, what_all_chains_have_is_critical_alone);
   tcase_add_test(t, buffers_fall_before_chains_are_sought);
   tcase_add_loop_test(t, chains_are_those_that_walking_finds, 0, test_seeds(500));
+  tcase_add_test(t, climbing_places_the_published_chain_in_8);
+  tcase_add_loop_test(t, climbing_finds_the_least_of_a_few, 0, test_seeds(300));
   tcase_add_test(t, the_running_example_untiled);
   tcase_add_test(t, candidates_of_the_running_example);
   tcase_add_test(t, versions_stop_before_overlap);
