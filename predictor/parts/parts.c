@@ -208,7 +208,7 @@ static bool can_read_bricks(const struct finder *f, int layer, int operand, cons
     if (mafat_span_size(rows) == h && l->out.h > 1) return false;
   }
   if (c->n[MAFAT_ALONG_C] > 1 && !c->sums && !(mafat_layer_along(l) & MAFAT_ALONG_FILTERS)) return false;
-  if (c->lanes && !mafat_layer_goes_within_blocks(l)) return false;
+  if (c->lanes && (!mafat_layer_goes_within_blocks(l) || f->parts->cuttings[layer].lanes != c->lanes)) return false;
   return c->n[MAFAT_ALONG_W] == 1 || !reads_across(f, layer, operand, c);
 }
 
