@@ -326,7 +326,7 @@ static int try_orders(struct arranger *a, size_t bound)
     try_order(a, bound, PROMOTIONS);
   }
   uint32_t seed = 1;
-  for (int i = 0; i < SHUFFLES && a->left > 0 && a->best_total > bound; i++) {
+  for (int i = 0; i < SHUFFLES && a->left > 0 && a->n_tight <= MAFAT_FEW_BLOCKS && a->best_total > bound; i++) {
     shuffle(a, &seed);
     try_order(a, bound, PROMOTIONS / 4);
   }
