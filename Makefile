@@ -79,7 +79,7 @@ SONAME := libmafat.so.0
 SHARED := $(BUILD)/$(SONAME)
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo darknet check test test-full golden golden-write run-check run-test run-full check-fresh check-latency check-predictor check-search check-asan check-valgrind check-avxvnni check-includes check-kinds oracle networks planners fuzz fuzzers bench limits soak paper figure clean packages run-planners run-demo run-paper run-figure separable
+.PHONY: all help demo darknet check test test-full golden golden-write run-check run-test run-full check-fresh check-latency check-predictor check-search check-asan check-tsan check-msan analyze check-valgrind check-avxvnni check-includes check-kinds oracle networks planners fuzz fuzzers bench limits soak paper figure clean packages run-planners run-demo run-paper run-figure separable
 
 all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MPICC),$(BUILD)/mafat_ranks) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
 
@@ -207,6 +207,13 @@ $(BUILD)/launcher $(BUILD)/resident_peak: $(BUILD)/%: tests/limits/%.c
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(STRIPPED) $(if $(filter 1,$(STATIC)),-static) -o $@ $<
 
+# What a program of the library has after many runs (tests/soak/endless.py), and one whose system calls fail (tests/faults/inject.py).
+$(BUILD)/endless: $(call objects,tests/soak/endless.c) $(LIB)
+$(BUILD)/failing_library: $(call objects,tests/faults/failing_library.c) $(LIB)
+$(BUILD)/endless $(BUILD)/failing_library:
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
+
 # --- tests -------------------------------------------------------------------
 
 # The unit tests fail allocations in turn and count those made while running; Check need not note every assertion (tests/support/marks.c).
@@ -285,7 +292,7 @@ packages:
 
 # Where make was not told how many at once: as many as there are CPUs.
 JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
-TESTED = all $(BUILD)/lay_plans $(BUILD)/run_inference_dynamic $(BUILD)/launcher $(BUILD)/resident_peak $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden $(BUILD)/onnx_nodes $(BUILD)/packed_models
+TESTED = all $(BUILD)/endless $(BUILD)/failing_library $(BUILD)/lay_plans $(BUILD)/run_inference_dynamic $(BUILD)/launcher $(BUILD)/resident_peak $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden $(BUILD)/onnx_nodes $(BUILD)/packed_models
 
 check: ## before every commit: a sample of the unit tests, of kernels and command lines (a minute)
 	@$(MAKE) --no-print-directory $(JOBS) run-check
@@ -365,6 +372,22 @@ check-asan: ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer 
 	$(BUILD)/asan/unit_tests
 	BUILD=$(BUILD)/asan ./tests/cli/run_inference.sh
 
+# The vector kernels are instrumented, too: threads divide maps there.
+check-tsan: ## what threads share, under ThreadSanitizer: unit tests of the team, of streams, of the executor (10 minutes)
+	$(MAKE) BUILD=$(BUILD)/tsan OPT=-O1 KERNEL='-O1 -ffunction-sections' INTEGERS='-O1 -ffunction-sections' SANITIZE='-fsanitize=thread -fno-omit-frame-pointer' $(BUILD)/tsan/unit_tests
+	TSAN_OPTIONS=halt_on_error=1 $(BUILD)/tsan/unit_tests team threads reads streaming executor ranks api_runs
+
+# Other libraries are not instrumented, and left out; what is run has the portable kernels.
+check-msan: ## the fuzz targets under MemorySanitizer, corpora first, then MSAN_SECONDS each, 20 (clang; without JPEG, PNG, io_uring)
+	@command -v clang >/dev/null || { echo "check-msan: clang is not installed"; exit 77; }
+	@$(MAKE) --no-print-directory $(JOBS) BUILD=$(BUILD)/msan CC=clang OPT=-O1 PLAIN='-fno-sanitize=all' KERNEL='-O1 -ffunction-sections -fno-sanitize=fuzzer-no-link' INTEGERS='-O1 -ffunction-sections' \
+	  JPEG= PNG= URING= STATIC= ANNOTATE= MEMORY_LIMIT= missing= SANITIZE='-fsanitize=fuzzer-no-link,memory -fno-sanitize-recover=all -fno-omit-frame-pointer' fuzzers
+	@BUILD=$(BUILD)/msan ./tests/fuzz/run.sh $(or $(MSAN_SECONDS),20)
+
+analyze: ## gcc -fanalyzer, clang-tidy and cppcheck: no finding without a reason in scripts/analyze_reasons.txt (a quarter of an hour)
+	@./scripts/packages.sh packages-analyze.txt
+	@./scripts/analyze.py
+
 check-valgrind: all $(BUILD)/run_inference_dynamic $(BUILD)/unit_tests ## a sample of the programs under valgrind (a minute)
 	BUILD=$(BUILD) ./tests/valgrind.sh
 
@@ -391,10 +414,10 @@ $(FUZZERS): $(BUILD)/%: $(BUILD)/obj/tests/fuzz/%.o $(call objects,$(MODULES) $(
 fuzzers: $(FUZZERS) $(BUILD)/onnx_nodes
 
 FUZZ_SECONDS ?= 60
-# PLAIN, KERNEL, INTEGERS: over the vector kernels clang would work for many minutes; the portable ones are instrumented, and not unrolled.
+# PLAIN, KERNEL, INTEGERS: over the vector kernels clang would work for many minutes; the portable ones have AddressSanitizer, and are not unrolled.
 fuzz: ## fuzz each reader of foreign input for FUZZ_SECONDS, 60 (FUZZ='cfg packed': these alone; clang, libclang-rt-14-dev)
 	@command -v clang >/dev/null || { echo "fuzz: clang is not installed"; exit 77; }
-	@$(MAKE) --no-print-directory $(JOBS) BUILD=$(BUILD)/fuzz CC=clang OPT=-O1 PLAIN='-fno-sanitize=all' KERNEL='-O1 -ffunction-sections' INTEGERS='-O1 -ffunction-sections' STATIC= MEMORY_LIMIT= missing= \
+	@$(MAKE) --no-print-directory $(JOBS) BUILD=$(BUILD)/fuzz CC=clang OPT=-O1 PLAIN='-fno-sanitize=all' KERNEL='-O1 -ffunction-sections -fno-sanitize=fuzzer-no-link,undefined' INTEGERS='-O1 -ffunction-sections' STATIC= MEMORY_LIMIT= missing= \
 	  SANITIZE='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer' fuzzers
 	@BUILD=$(BUILD)/fuzz ./tests/fuzz/run.sh $(FUZZ_SECONDS) $(FUZZ)
 

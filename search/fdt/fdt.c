@@ -111,7 +111,7 @@ static int keep(struct flow *f, const struct mafat_candidate *c, const struct ma
 {
   mafat_spec_close(&f->best.spec);
   f->best = *c;
-  memmove(f->best_applied, paths, (size_t)n * sizeof *paths);
+  if (n > 0) memmove(f->best_applied, paths, (size_t)n * sizeof *paths);
   f->n_best = n;
   f->best_length = p ? p->length : 0;
   f->best_parts = p ? n_parts(p) : 0;
