@@ -26,10 +26,12 @@ for target in "$@"; do
   fi
   [ -x "$folder/fuzz_$target" ] || { echo "fuzz: expected one of $(echo $folder/fuzz_*), found $target" >&2; exit 2; }
   mkdir -p "$folder/corpus/$target" # what past runs found worth keeping
+  kept=tests/fuzz/corpus/$target # and what the repository keeps
+  [ -d "$kept" ] || kept=
   echo "fuzz_$target for $seconds s"
   # shellcheck disable=SC2086 # a list of words
   "$folder/fuzz_$target" $options -timeout=10 -rss_limit_mb=1500 -max_total_time="$seconds" -print_final_stats=1 \
-    -artifact_prefix="$folder/$target-" "$folder/corpus/$target" "$folder/seeds/$target" "tests/fuzz/corpus/$target" > "$folder/$target.log" 2>&1 ||
+    -artifact_prefix="$folder/$target-" "$folder/corpus/$target" "$folder/seeds/$target" $kept > "$folder/$target.log" 2>&1 ||
     { tail -n 40 "$folder/$target.log" >&2; exit 1; }
   grep -E 'number_of_executed_units|peak_rss' "$folder/$target.log"
 done

@@ -34,12 +34,23 @@ struct holdings {
   long resident_kb, heap_bytes, mappings, descriptors, threads;
 };
 
+/* The kernel's threads, for a ring, come and go. */
+static bool is_of_kernel(const char *thread)
+{
+  char path[300], name[32] = "";
+  snprintf(path, sizeof path, "/proc/self/task/%s/comm", thread);
+  FILE *file = fopen(path, "r");
+  bool read = file && fgets(name, sizeof name, file);
+  if (file) fclose(file);
+  return read && strncmp(name, "iou-", 4) == 0;
+}
+
 static long count_entries(const char *path)
 {
   long n = 0;
   DIR *folder = opendir(path);
   if (!folder) return -1;
-  while (readdir(folder)) n++;
+  for (struct dirent *entry; (entry = readdir(folder));) n += !is_of_kernel(entry->d_name);
   closedir(folder);
   return n;
 }
