@@ -69,9 +69,11 @@ static bool trace(pid_t pid)
 static void become_command(const struct options *o, const char *path, const struct signals *s, int gate, int failure)
 {
   char byte;
+  ssize_t n;
   sigprocmask(SIG_SETMASK, &s->before, NULL);
-  if (read(gate, &byte, 1) != 1) _exit(126);
-  execv(path, o->command);
+  while ((n = read(gate, &byte, 1)) < 0 && errno == EINTR) continue;
+  if (n == 0) _exit(126);
+  if (n == 1) execv(path, o->command);
   int error = errno;
   if (write(failure, &error, sizeof error) < 0) _exit(126);
   _exit(127);

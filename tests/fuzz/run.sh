@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs the fuzz targets that `make fuzz` has built in BUILD, each for a while: run.sh [SECONDS [TARGET...]].
-# Findings (crashes, leaks, 10 s without an answer) stay in BUILD.
+# Findings (crashes, leaks, 10 s, or FUZZ_TIMEOUT, without an answer) stay in BUILD.
 set -eu
 cd "$(dirname "$0")/../.."
 folder=${BUILD:-build/fuzz}
@@ -30,7 +30,7 @@ for target in "$@"; do
   [ -d "$kept" ] || kept=
   echo "fuzz_$target for $seconds s"
   # shellcheck disable=SC2086 # a list of words
-  "$folder/fuzz_$target" $options -timeout=10 -rss_limit_mb=1500 -max_total_time="$seconds" -print_final_stats=1 \
+  "$folder/fuzz_$target" $options -timeout="${FUZZ_TIMEOUT:-10}" -rss_limit_mb=1500 -max_total_time="$seconds" -print_final_stats=1 \
     -artifact_prefix="$folder/$target-" "$folder/corpus/$target" "$folder/seeds/$target" $kept > "$folder/$target.log" 2>&1 ||
     { tail -n 40 "$folder/$target.log" >&2; exit 1; }
   grep -E 'number_of_executed_units|peak_rss' "$folder/$target.log"
