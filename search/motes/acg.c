@@ -22,7 +22,7 @@ static bool sums(const struct mafat_layer *l)
 
 static void add_vertices(struct mafat_acg *a, const struct mafat_network *n, int operator)
 {
-  bool runs = mafat_layer_is_alias(&n->layers[operator]);
+  bool runs = !mafat_layer_is_alias(&n->layers[operator]);
   for (int axis = 0; axis < MAFAT_N_ACG_AXES; axis++) {
     int vertex = operator * MAFAT_N_ACG_AXES + axis;
     a->part[vertex] = runs && (axis != MAFAT_ACG_REDUCED || sums(&n->layers[operator])) ? vertex : -1;
@@ -62,7 +62,7 @@ int mafat_acg_make(struct mafat_acg **out, const struct mafat_network *n, int n_
   }
   for (int i = 0; i < n_operators; i++) add_vertices(a, n, i);
   for (int i = 0; i < n_layers; i++) {
-    if (!mafat_layer_is_alias(&n->layers[i])) continue;
+    if (mafat_layer_is_alias(&n->layers[i])) continue;
     for (struct mafat_reads r = mafat_layer_reads(&n->layers[i]); mafat_reads_next(&r);) connect_read(a, n, i, &r);
   }
   for (int v = 0; v < n_operators * MAFAT_N_ACG_AXES; v++)
