@@ -9,7 +9,7 @@ Suite *motes_suite(void);
 static struct mafat_acg *make(const struct mafat_network *n)
 {
   struct mafat_acg *a;
-  ck_assert_int_eq(mafat_acg_make(&a, n, n->n_layers, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_acg_make(&a, n, n->n_layers, NULL, NULL), MAFAT_OK);
   return a;
 }
 
