@@ -5,6 +5,7 @@
 
 #include "search/best.h"
 #include "search/fdt/fdt.h"
+#include "search/motes/motes.h"
 
 /* What fused depthwise tiling finds instead, where that has a smaller arena and computes nothing twice. */
 static int take_fused(struct mafat_front **front, const struct mafat_search_request *request, enum mafat_fused_tiling tiling,
@@ -40,6 +41,8 @@ static const struct mafat_search searches[] = {
      .timed = true, .find = find_least},
     {.name = "fdt", .finds = "fused depthwise tiling's", .unfit = "it is what --search fdt takes, which keeps all weights",
      .one_plan = true, .timed = true, .tiles = true, .find = mafat_search_fdt},
+    {.name = "motes", .finds = "MOTES'", .unfit = "it is what --search motes takes, which keeps all weights",
+     .one_plan = true, .timed = true, .find = mafat_search_motes},
     {.name = "greedy", .finds = "the paper's greedy search", .unfit = "it is what --search greedy takes", .by_paper = true},
 };
 
