@@ -87,6 +87,17 @@ static void find_peak(struct mafat_map *m)
   }
 }
 
+/* Those that live: pieces of maps that nobody reads do not. */
+static void find_buffers(struct mafat_map *m)
+{
+  int n = 0;
+  for (int i = 0; i < m->arena.n_buffers; i++) {
+    mafat_answer_buffer(m->answer, i, &m->buffers[n]);
+    if (m->buffers[n].first <= m->buffers[n].last) n++;
+  }
+  m->arena.n_buffers = n;
+}
+
 int mafat_map_find(struct mafat_map *m, const struct mafat_question *q, const struct mafat_answer *a)
 {
   m->question = q;
@@ -99,7 +110,7 @@ int mafat_map_find(struct mafat_map *m, const struct mafat_question *q, const st
   m->columns = calloc(n_positions + 1, sizeof *m->columns);
   m->alive = calloc(n_times + 1, sizeof *m->alive);
   if (!m->buffers || !m->steps || !m->columns || !m->alive) return MAFAT_ENOMEM;
-  for (int i = 0; i < m->arena.n_buffers; i++) mafat_answer_buffer(a, i, &m->buffers[i]);
+  find_buffers(m);
   find_steps(m);
   find_alive(m);
   find_peak(m);
