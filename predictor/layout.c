@@ -354,7 +354,7 @@ static size_t brick_bytes(const struct maker *m, int tensor, struct mafat_brick 
   int cols = mafat_span_size(b.box.x) + (b.box.x.begin == 0 ? t->left : 0) + (b.box.x.end == shape.w ? t->right : 0);
   uint64_t pixels = (uint64_t)cols * (uint64_t)mafat_span_size(b.box.y);
   return (size_t)mafat_dtype_bytes(mafat_network_tensor_type(m->network, tensor),
-                                   pixels * (uint64_t)mafat_pixel_width_of(shape.c, b.channels));
+                                   pixels * (uint64_t)mafat_bricks_pixel(m->layout->tensors[tensor].bricks, shape, b.channels));
 }
 
 static void size_bricks(struct maker *m, int tensor)
