@@ -6,6 +6,8 @@
 #include "predictor/plan.h"
 #include "predictor/predict.h"
 
+enum { MAFAT_MOST_BEAM = 64 };
+
 struct mafat_search_request {
   const struct mafat_network *network;
   int n_layers;
@@ -14,6 +16,8 @@ struct mafat_search_request {
   const struct mafat_calibration *calibration;
   int most_threads; /* 0: as many as the options have; else up to so many, as the search finds best */
   double plan_seconds; /* that the search may take; 0: until it has looked at as much as is usual */
+  double delta; /* motes: times whole maps', that its plan may take; 0: as usual */
+  int beam;     /* and states that it keeps; 0: as usual */
   long long plan_ends; /* by mafat_effort_now, from when the search began; 0: never (effort.h) */
   bool least; /* one plan, that of the least arena (least.h), for one thread if the search is to find how many */
 };

@@ -386,7 +386,11 @@ expects() { # OPTION WHAT VALUE...
   shift 2
   for text; do bad "$option '$text'" "$option expects $what, found $text" --predict "$option=$text" plain.cfg; done
 }
-expects --search 'best, least, fdt or greedy' '' fast Best
+expects --search 'best, least, fdt, motes or greedy' '' fast Best
+expects --delta 'a number from 1 to 1000, such as 1.05' '' 0.9 nan 1.05x
+expects --beam 'a number from 1 to 64' '' 0 65 8x
+bad 'delta without motes' '--delta expects --search motes' --predict --delta 1.1 plain.cfg
+bad 'beam without motes' '--beam expects --search motes' --predict --search fdt --beam 4 plain.cfg
 expects --predictor 'exact or paper' '' papers
 expects --bias '0 or a size like 31M' '' -1 x 00x
 expects --sweep 'up to 64 sizes like 8M,16M,64M' '' , 8M, ,8M 0 8M,,9M 8M,x "8M 9M"
