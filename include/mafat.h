@@ -155,6 +155,9 @@ struct mafat_model_options {
                            not the same every time. What it begins with takes up to two seconds of networks of hundreds of layers,
                            however short that is. 0 (default): until so much has been looked at, the same on any machine */
   const struct mafat_rank_link *link; /* to the other ranks of a plan that has them: build/mafat_ranks makes one; default NULL */
+  const char *tiling;   /* of the search "fdt": "fdt", along channels; "ffmt", along rows and columns; "both" (NULL, default) */
+  const char *layout;   /* what that search places buffers by while it looks for a plan: "ours" (NULL, default), as the arena is;
+                           "published", hill climbing. Any plan's arena is ours. MAFAT_EINVAL: given, and the search is another */
   double delta;         /* search "motes": how many times as long as whole maps its plan may be predicted to take; 0 (default): 1.05 */
   int beam;             /* and how many states it keeps, up to 64; 0 (default): 8 */
 };
@@ -537,6 +540,7 @@ struct mafat_search_facts {
   bool one_plan;         /* the same for every budget */
   bool by_paper;         /* goes by the paper's predictor, and adds bias_bytes */
   bool timed;            /* looks at plans for plan_seconds, where that is set */
+  bool tiles;            /* goes by the options' tiling and layout */
   bool beams;            /* goes by delta and beam */
 };
 

@@ -1,7 +1,9 @@
 #include "predictor/arrange.h"
 
+#include "base/blocks.h"
 #include "base/error.h"
 #include "predictor/arrange_few.h"
+#include "predictor/place/valleys.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -42,20 +44,35 @@ size_t mafat_arrange_lower_bound(const struct mafat_block *blocks, int n)
   return most;
 }
 
-/* Working state: `order` is a priority list of the blocks that are arranged by trial:
- * those alive where it is tight; the others find room afterwards. `placed`: the placed
- * indices, by rising offset. */
-enum { N_STRETCHES = 64 };
+enum {
+  N_STRETCHES = 128,
+  FEW_STRETCHES = 4, /* through which it is quicker to look than through all that is placed */
+  MANY = 512         /* blocks */
+};
 
+/* A block that is placed. */
+struct placed {
+  size_t offset, end;
+  int first, last;
+};
+
+/* By rising offsets. */
+struct pile {
+  struct placed *list; /* (n) */
+  int n;
+};
+
+/* Working state: `order` is a priority list of the blocks that are arranged by trial:
+ * those alive where it is tight; the others find room afterwards. */
 struct arranger {
   struct mafat_heap *heap;
   struct mafat_block *blocks;
   int n, n_tight;
   bool *tight;
-  int *order, *placed;
-  int n_placed;
-  int *stretches, *n_in; /* [stretch of time]: those of the placed ones that live in it, by rising offset */
-  int stretch_times;     /* how many times there are in each */
+  int *order;
+  struct pile piles[N_STRETCHES + 1]; /* [stretch of time]: what lives in it; then all that is placed */
+  struct placed *room;                /* for all of these */
+  int stretch_times;                  /* how many times there are in each */
   int *sorting;          /* room to sort in */
   size_t *live;          /* [time]: bytes */
   int *firsts;           /* [time]: before it, times at which blocks begin where much is alive */
@@ -66,68 +83,105 @@ struct arranger {
   size_t *kept; /* of all, when the rest had found room */
 };
 
-/* Those that are placed and may be alive with b, by rising offset: of a short life the ones of its stretch of time. */
-static int neighbours(const struct arranger *a, const struct mafat_block *b, const int **list)
+/* The stretches that a block lives in. */
+static int first_stretch(const struct arranger *a, const struct mafat_block *b)
 {
-  int s = b->first / a->stretch_times;
-  bool within = b->first <= b->last && b->last / a->stretch_times == s;
-  *list = within ? a->stretches + (size_t)s * (size_t)a->n : a->placed;
-  return within ? a->n_in[s] : a->n_placed;
+  return b->first / a->stretch_times;
+}
+
+static int end_stretch(const struct arranger *a, const struct mafat_block *b)
+{
+  return b->first > b->last ? first_stretch(a, b) : b->last / a->stretch_times + 1;
+}
+
+/* Above those of the pile that are alive with b and in its way at `at` or above; *next: the first of the pile that may be. */
+static size_t rise(const struct pile *pile, int *next, const struct mafat_block *b, size_t at)
+{
+  int i = *next;
+  for (; i < pile->n && pile->list[i].offset < at + b->bytes; i++) {
+    const struct placed *p = &pile->list[i];
+    if (p->end > at && p->first <= b->last && b->first <= p->last) at = p->end;
+  }
+  *next = i;
+  return at;
 }
 
 static size_t lowest_fit(const struct arranger *a, const struct mafat_block *b)
 {
-  size_t at = 0;
-  const int *list;
-  for (int i = 0, n = neighbours(a, b, &list); i < n; i++) {
-    const struct mafat_block *p = &a->blocks[list[i]];
-    if (!mafat_blocks_meet(p, b)) continue;
-    if (p->offset >= at + b->bytes) break;
-    if (p->offset + p->bytes > at) at = p->offset + p->bytes;
+  int first = first_stretch(a, b), n = end_stretch(a, b) - first, next[FEW_STRETCHES] = {0};
+  const struct pile *piles = a->piles + first;
+  size_t at = 0, before;
+  if (n > FEW_STRETCHES || b->first > b->last) {
+    piles = a->piles + N_STRETCHES;
+    n = 1;
   }
+  do {
+    before = at;
+    for (int i = 0; i < n; i++) at = rise(&piles[i], &next[i], b, at);
+  } while (n > 1 && at > before);
   return at;
 }
 
 /* The highest offset under `top` where b fits; falls back to the lowest fit. */
 static size_t highest_fit(const struct arranger *a, const struct mafat_block *b, size_t top)
 {
+  const struct pile *all = &a->piles[N_STRETCHES];
   size_t end = top;
-  bool moved = true;
-  while (moved) { /* few live neighbours: a handful of rounds */
-    moved = false;
-    if (end < b->bytes) return lowest_fit(a, b);
-    for (int i = a->n_placed - 1; i >= 0; i--) {
-      const struct mafat_block *p = &a->blocks[a->placed[i]];
-      if (!mafat_blocks_meet(p, b) || p->offset >= end || p->offset + p->bytes <= end - b->bytes)
-        continue;
-      end = p->offset;
-      moved = true;
-      break;
-    }
+  for (int i = all->n - 1; i >= 0 && end >= b->bytes; i--) {
+    const struct placed *p = &all->list[i];
+    if (p->end > end - b->bytes && p->offset < end && p->first <= b->last && b->first <= p->last) end = p->offset;
   }
-  return end - b->bytes;
+  return end < b->bytes ? lowest_fit(a, b) : end - b->bytes;
 }
 
-static void insert(const struct arranger *a, int *list, int *n, int index)
+static void insert(struct pile *pile, const struct placed *p)
 {
-  int i = (*n)++;
-  for (; i > 0 && a->blocks[list[i - 1]].offset > a->blocks[index].offset; i--) list[i] = list[i - 1];
-  list[i] = index;
+  int low = 0, high = pile->n;
+  while (low < high) {
+    int middle = (low + high) / 2;
+    if (pile->list[middle].offset > p->offset) high = middle;
+    else low = middle + 1;
+  }
+  memmove(pile->list + low + 1, pile->list + low, (size_t)(pile->n++ - low) * sizeof *p);
+  pile->list[low] = *p;
 }
 
 static void place(struct arranger *a, int index, size_t offset)
 {
   struct mafat_block *b = &a->blocks[index];
+  struct placed p = {offset, offset + b->bytes, b->first, b->last};
   b->offset = offset;
-  insert(a, a->placed, &a->n_placed, index);
-  for (int s = b->first / a->stretch_times; b->first <= b->last && s <= b->last / a->stretch_times; s++)
-    insert(a, a->stretches + (size_t)s * (size_t)a->n, &a->n_in[s], index);
+  insert(&a->piles[N_STRETCHES], &p);
+  for (int s = first_stretch(a, b); s < end_stretch(a, b); s++) insert(&a->piles[s], &p);
 }
 
 static void begin(struct arranger *a)
 {
-  a->n_placed = 0;
-  memset(a->n_in, 0, N_STRETCHES * sizeof *a->n_in);
+  for (int s = 0; s <= N_STRETCHES; s++) a->piles[s].n = 0;
+}
+
+/* About as long as a life: few blocks are in many of them. */
+static int find_stretch_times(const struct arranger *a)
+{
+  long long sum = 0;
+  for (int i = 0; i < a->n; i++)
+    if (a->blocks[i].first <= a->blocks[i].last) sum += a->blocks[i].last - a->blocks[i].first + 1;
+  return mafat_max(a->n_times / N_STRETCHES, (int)(sum / a->n)) + 1;
+}
+
+/* Room for as many in each stretch as live in it. */
+static bool open_piles(struct arranger *a)
+{
+  size_t n = (size_t)a->n;
+  a->stretch_times = find_stretch_times(a);
+  for (int i = 0; i < a->n; i++) {
+    if (a->blocks[i].first > a->blocks[i].last) continue;
+    for (int s = first_stretch(a, &a->blocks[i]); s < end_stretch(a, &a->blocks[i]); s++, n++) a->piles[s].n++;
+  }
+  struct placed *room = a->room = mafat_heap_calloc(a->heap, n, sizeof *a->room);
+  a->piles[N_STRETCHES].n = a->n;
+  for (int s = 0; s <= N_STRETCHES && room; room += a->piles[s++].n) a->piles[s].list = room;
+  return room != NULL;
 }
 
 /* Places everything in `order`; with a top, buffers that prefer it hang from it. */
@@ -272,7 +326,7 @@ static int try_orders(struct arranger *a, size_t bound)
     try_order(a, bound, PROMOTIONS);
   }
   uint32_t seed = 1;
-  for (int i = 0; i < SHUFFLES && a->left > 0 && a->best_total > bound; i++) {
+  for (int i = 0; i < SHUFFLES && a->left > 0 && a->n_tight <= MAFAT_FEW_BLOCKS && a->best_total > bound; i++) {
     shuffle(a, &seed);
     try_order(a, bound, PROMOTIONS / 4);
   }
@@ -331,37 +385,49 @@ static int arrange_others(struct arranger *a, size_t bound, size_t *total)
   return MAFAT_OK;
 }
 
+static int arrange_valleys(struct arranger *a, size_t bound, size_t *total)
+{
+  enum { EFFORT = 20000 };
+  size_t found = *total;
+  if (*total <= bound) return MAFAT_OK;
+  int code = mafat_arrange_valleys(a->blocks, a->n, bound, &found, EFFORT, a->heap);
+  if (code == MAFAT_OK && found < *total) *total = keep_offsets(a, found);
+  return code;
+}
+
+/* Of many blocks each order takes long, and few can be tried. */
+static int arrange_all(struct arranger *a, size_t bound, size_t *total)
+{
+  bool many = a->n > MANY;
+  int code = many ? arrange_valleys(a, bound, total) : arrange_tight(a, bound, total);
+  if (code == MAFAT_OK) code = many ? arrange_tight(a, bound, total) : arrange_valleys(a, bound, total);
+  return code || many ? code : arrange_others(a, bound, total);
+}
+
 size_t mafat_arrange(struct mafat_block *blocks, int n, struct mafat_heap *heap)
 {
   if (n == 0) return 0;
   struct arranger a = {.heap = heap, .blocks = blocks, .n = n, .n_times = last_time(blocks, n) + 1};
   size_t bound = 0, total = SIZE_MAX;
-  a.stretch_times = a.n_times / N_STRETCHES + 1;
   a.live = live_bytes(blocks, n, heap);
   a.firsts = mafat_heap_calloc(heap, (size_t)a.n_times + 1, sizeof *a.firsts);
-  a.stretches = mafat_heap_calloc(heap, N_STRETCHES * (size_t)n, sizeof *a.stretches);
-  a.n_in = mafat_heap_calloc(heap, N_STRETCHES, sizeof *a.n_in);
   a.sorting = mafat_heap_calloc(heap, (size_t)n, sizeof *a.sorting);
   a.order = mafat_heap_calloc(heap, (size_t)n, sizeof *a.order);
-  a.placed = mafat_heap_calloc(heap, (size_t)n, sizeof *a.placed);
   a.best = mafat_heap_calloc(heap, (size_t)n, sizeof *a.best);
   a.tight = mafat_heap_calloc(heap, (size_t)n, sizeof *a.tight);
   a.kept = mafat_heap_calloc(heap, (size_t)n, sizeof *a.kept);
-  if (a.live && a.firsts && a.stretches && a.n_in && a.sorting && a.order && a.placed && a.best && a.tight && a.kept) {
+  if (open_piles(&a) && a.live && a.firsts && a.sorting && a.order && a.best && a.tight && a.kept) {
     for (int time = 0; time < a.n_times; time++)
       if (a.live[time] > bound) bound = a.live[time];
-    int code = arrange_tight(&a, bound, &total);
-    if (code == MAFAT_OK) code = arrange_others(&a, bound, &total);
+    int code = arrange_all(&a, bound, &total);
     for (int i = 0; i < n; i++) blocks[i].offset = a.kept[i];
     if (code) total = SIZE_MAX;
   }
   mafat_heap_free(heap, a.live);
   mafat_heap_free(heap, a.firsts);
-  mafat_heap_free(heap, a.stretches);
-  mafat_heap_free(heap, a.n_in);
   mafat_heap_free(heap, a.sorting);
   mafat_heap_free(heap, a.order);
-  mafat_heap_free(heap, a.placed);
+  mafat_heap_free(heap, a.room);
   mafat_heap_free(heap, a.best);
   mafat_heap_free(heap, a.tight);
   mafat_heap_free(heap, a.kept);

@@ -37,6 +37,8 @@ struct tower {
   int n_placed;
   size_t level;                    /* the last offset: nothing comes below */
   size_t floors[MAFAT_FEW_BLOCKS]; /* [block]: how low it may lie */
+  size_t tops[MAFAT_FEW_BLOCKS];   /* [block]: when it begins, the end of what is placed then, */
+  size_t above[MAFAT_FEW_BLOCKS];  /*   and the bytes of all else that is alive */
 };
 
 /* Blocks are placed by rising offsets, each as low as those that it meets in time let it. So every arrangement in which
@@ -46,6 +48,8 @@ struct few {
   int n;
   struct set meets[MAFAT_FEW_BLOCKS]; /* [block]: in time */
   struct set alive[MAFAT_FEW_BLOCKS]; /* [block]: when it begins */
+  struct set begins[MAFAT_FEW_BLOCKS]; /* [block]: who begins while it is alive */
+  int low[MAFAT_FEW_BLOCKS];          /* [block]: one that came low enough when it begins; others are looked for behind it */
   size_t offsets[MAFAT_FEW_BLOCKS];   /* of those that are placed */
   size_t bound, total;                /* the smallest so far */
   long left;                          /* placements that may still be tried */
@@ -58,32 +62,32 @@ static void find_meetings(struct few *f)
     for (int j = 0; j < f->n; j++) {
       const struct mafat_block *a = &f->blocks[i], *b = &f->blocks[j];
       if (i != j && mafat_blocks_meet(a, b)) add(&f->meets[i], j);
-      if (b->first <= a->first && a->first <= b->last) add(&f->alive[i], j);
+      if (b->first > a->first || a->first > b->last) continue;
+      add(&f->alive[i], j);
+      add(&f->begins[j], i);
+      f->towers->above[i] += b->bytes;
     }
 }
 
-/* Above what lies there at a time, or the level, comes all else that is alive then. */
-static size_t least_at(const struct few *f, const struct tower *t, const struct set *alive)
+/* Is there one among those that are alive when a block begins, and not placed, that may lie below this? */
+static bool has_lower(struct few *f, const struct tower *t, int block, size_t height)
 {
-  size_t top = 0, above = 0, low = SIZE_MAX;
-  for (int b = next(alive, 0); b < f->n; b = next(alive, b + 1)) {
-    size_t end = f->offsets[b] + f->blocks[b].bytes;
-    if (!has(&t->placed, b)) {
-      above += f->blocks[b].bytes;
-      if (t->floors[b] < low) low = t->floors[b];
-    } else if (end > top) {
-      top = end;
-    }
+  int *low = &f->low[block];
+  if (!has(&t->placed, *low) && t->floors[*low] < height) return true;
+  for (*low = next(&f->alive[block], 0); *low < f->n; *low = next(&f->alive[block], *low + 1))
+    if (!has(&t->placed, *low) && t->floors[*low] < height) return true;
+  *low = block;
+  return false;
+}
+
+/* Above what lies there when a block begins, or the level, comes all else that is alive then. */
+static bool can_be_smaller(struct few *f, const struct tower *t)
+{
+  for (int i = 0; i < f->n; i++) {
+    size_t base = t->above[i] && t->tops[i] < t->level ? t->level : t->tops[i];
+    if (base + t->above[i] >= f->total) return false;
+    if (t->above[i] && !has_lower(f, t, i, f->total - t->above[i])) return false;
   }
-  if (above && top < t->level) top = t->level;
-  if (above && top < low) top = low;
-  return top + above;
-}
-
-static bool can_be_smaller(const struct few *f, const struct tower *t)
-{
-  for (int i = 0; i < f->n; i++)
-    if (least_at(f, t, &f->alive[i]) >= f->total) return false;
   return true;
 }
 
@@ -120,6 +124,10 @@ static void put(struct few *f, const struct tower *t, int block)
   const struct set *meets = &f->meets[block];
   for (int b = next(meets, 0); b < f->n; b = next(meets, b + 1))
     if (grown->floors[b] < end) grown->floors[b] = end;
+  for (int b = next(&f->begins[block], 0); b < f->n; b = next(&f->begins[block], b + 1)) {
+    if (grown->tops[b] < end) grown->tops[b] = end;
+    grown->above[b] -= f->blocks[block].bytes;
+  }
 }
 
 static void place_next(struct few *f, const struct tower *t, int last)
@@ -148,6 +156,7 @@ int mafat_arrange_few(struct mafat_block *blocks, int n, size_t bound, size_t *t
   f->bound = bound;
   f->total = *total;
   f->left = placements;
+  for (int i = 0; i < n; i++) f->low[i] = i; /* alive when it begins */
   find_meetings(f);
   place_next(f, f->towers, -1);
   *total = f->total;

@@ -52,20 +52,17 @@ static double crowd_of(const struct mafat_plan *plan, const struct mafat_layout 
 typedef int (*layout_function)(struct mafat_layout **out, const struct mafat_network *n, const struct mafat_plan *plan,
                                struct mafat_diagnostic *d);
 
-/* Bytes and milliseconds, by a layout of this kind. */
-static int measure(struct mafat_candidate *c, const struct mafat_search_request *r, const struct mafat_spec *spec,
-                   layout_function lay_out, struct mafat_diagnostic *d)
+/* Bytes and milliseconds of a plan, by a layout of this kind; of a sketch at least as many bytes as there can be no less. */
+static int measure_plan(struct mafat_candidate *c, const struct mafat_search_request *r, const struct mafat_plan *plan,
+                        layout_function lay_out, bool least, struct mafat_diagnostic *d)
 {
-  struct mafat_plan *plan = NULL;
   struct mafat_layout *layout = NULL;
   struct mafat_prediction bytes;
   struct mafat_latency latency;
-  struct mafat_plan_options options = *r->options;
-  options.n_threads = c->threads;
-  int code = mafat_plan_make(&plan, spec, r->network, r->n_layers, &options, d);
-  if (code == MAFAT_OK) code = lay_out(&layout, r->network, plan, d);
+  int code = lay_out(&layout, r->network, plan, d);
   if (code == MAFAT_OK) code = mafat_latency_predict(&latency, r->network, plan, layout, r->calibration);
   if (code == MAFAT_OK) {
+    if (least) layout->mapped_bytes = layout->total_bytes; /* boxes may find room among what is dead */
     mafat_predict(&bytes, layout, r->around);
     c->charge_bytes = bytes.charge_bytes;
     c->resident_bytes = bytes.resident_bytes;
@@ -75,6 +72,24 @@ static int measure(struct mafat_candidate *c, const struct mafat_search_request 
     c->redundant_macs = layout->redundant_macs;
   }
   mafat_layout_close(&layout);
+  return code;
+}
+
+static int make_plan(struct mafat_plan **plan, const struct mafat_candidate *c, const struct mafat_search_request *r,
+                     const struct mafat_spec *spec, struct mafat_diagnostic *d)
+{
+  struct mafat_plan_options options = *r->options;
+  options.n_threads = c->threads;
+  return mafat_plan_make(plan, spec, r->network, r->n_layers, &options, d);
+}
+
+/* Of a plan's spec. */
+static int measure(struct mafat_candidate *c, const struct mafat_search_request *r, const struct mafat_spec *spec,
+                   layout_function lay_out, struct mafat_diagnostic *d)
+{
+  struct mafat_plan *plan = NULL;
+  int code = make_plan(&plan, c, r, spec, d);
+  if (code == MAFAT_OK) code = measure_plan(c, r, plan, lay_out, false, d);
   mafat_plan_close(&plan);
   return code;
 }
@@ -83,6 +98,20 @@ int mafat_candidate_measure(struct mafat_candidate *c, const struct mafat_search
                             struct mafat_diagnostic *d)
 {
   return measure(c, r, spec, mafat_layout_make, d);
+}
+
+int mafat_candidate_measure_better(struct mafat_candidate *c, const struct mafat_search_request *r, const struct mafat_spec *spec,
+                                   mafat_candidate_better is_better, const struct mafat_candidate *than, bool *better,
+                                   struct mafat_diagnostic *d)
+{
+  struct mafat_plan *plan = NULL;
+  int code = make_plan(&plan, c, r, spec, d);
+  if (code == MAFAT_OK) code = measure_plan(c, r, plan, mafat_layout_sketch, true, d);
+  *better = code == MAFAT_OK && is_better(c, than);
+  if (*better) code = measure_plan(c, r, plan, mafat_layout_make, false, d);
+  *better = *better && code == MAFAT_OK && is_better(c, than);
+  mafat_plan_close(&plan);
+  return code;
 }
 
 int mafat_front_add(struct mafat_front *f, const struct mafat_search_request *r, const struct mafat_spec *spec,
@@ -101,6 +130,11 @@ int mafat_front_add(struct mafat_front *f, const struct mafat_search_request *r,
 
 enum { SLOWER_PERCENT = 5 }; /* that a plan may become by what is in place: threads share fewer parts of it */
 
+static bool needs_less(const struct mafat_candidate *a, const struct mafat_candidate *than)
+{
+  return a->charge_bytes < than->charge_bytes && a->ms <= than->ms * (100 + SLOWER_PERCENT) / 100;
+}
+
 /* The best order, and what is in place with it, where that needs less. */
 static int sort_with(struct mafat_candidate *c, const struct mafat_search_request *r, bool in_place, struct mafat_diagnostic *d)
 {
@@ -109,8 +143,9 @@ static int sort_with(struct mafat_candidate *c, const struct mafat_search_reques
   bool placed = c->spec->in_place;
   c->spec->sorting = MAFAT_SORT_BEST;
   c->spec->in_place = in_place;
-  int code = measure(&sorted, r, c->spec, mafat_layout_make, d);
-  if (code == MAFAT_OK && sorted.charge_bytes < c->charge_bytes && sorted.ms <= c->ms * (100 + SLOWER_PERCENT) / 100) {
+  bool less;
+  int code = mafat_candidate_measure_better(&sorted, r, c->spec, needs_less, c, &less, d);
+  if (less) {
     *c = sorted;
   } else {
     c->spec->sorting = before;

@@ -20,6 +20,14 @@ struct mafat_candidate {
 int mafat_candidate_measure(struct mafat_candidate *c, const struct mafat_search_request *request,
                             const struct mafat_spec *spec, struct mafat_diagnostic *d);
 
+/* Is a candidate better than another one? Of two that differ in bytes alone the smaller one is no worse. */
+typedef bool (*mafat_candidate_better)(const struct mafat_candidate *c, const struct mafat_candidate *than);
+
+/* The same, where it is better; its buffers are arranged only where they may be few enough. */
+int mafat_candidate_measure_better(struct mafat_candidate *c, const struct mafat_search_request *request,
+                                   const struct mafat_spec *spec, mafat_candidate_better is_better,
+                                   const struct mafat_candidate *than, bool *better, struct mafat_diagnostic *d);
+
 /* More bytes, fewer milliseconds, strictly. Never empty, once it is found. */
 struct mafat_front {
   struct mafat_heap *heap;      /* of its own: the front itself, the list, the specs */

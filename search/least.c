@@ -11,6 +11,7 @@
 #include "search/effort.h"
 #include "search/sequence.h"
 
+#include <stdint.h>
 #include <string.h>
 
 enum {
@@ -50,13 +51,25 @@ static bool is_better(const struct mafat_candidate *a, const struct mafat_candid
   return crowds ? a->crowd < b->crowd * 0.999 : a->ms < b->ms;
 }
 
+static bool is_faster(const struct mafat_candidate *a, const struct mafat_candidate *b)
+{
+  return b->arena_bytes == SIZE_MAX || is_better(a, b, false);
+}
+
+static bool is_less_crowded(const struct mafat_candidate *a, const struct mafat_candidate *b)
+{
+  return b->arena_bytes == SIZE_MAX || is_better(a, b, true);
+}
+
 static int take(struct mafat_front *f, const struct mafat_search_request *r, const struct mafat_spec *spec, bool crowds,
                 struct mafat_diagnostic *d)
 {
+  const struct mafat_candidate none = {.arena_bytes = SIZE_MAX}, *than = f->n > 0 ? &f->list[0] : &none;
   struct mafat_candidate c = {.threads = r->options->n_threads};
-  int code = mafat_candidate_measure(&c, r, spec, d);
-  if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT || (code == MAFAT_OK && c.charge_bytes == SIZE_MAX)) return MAFAT_OK;
-  if (code || c.redundant_macs || (f->n > 0 && !is_better(&c, &f->list[0], crowds))) return code;
+  bool better;
+  int code = mafat_candidate_measure_better(&c, r, spec, crowds ? is_less_crowded : is_faster, than, &better, d);
+  if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT || (code == MAFAT_OK && (!better || c.charge_bytes == SIZE_MAX))) return MAFAT_OK;
+  if (code || c.redundant_macs) return code;
   if (!f->list && !(f->list = mafat_heap_calloc(f->heap, 1, sizeof *f->list))) return MAFAT_ENOMEM;
   if (mafat_spec_copy(&c.spec, spec, f->heap)) return MAFAT_ENOMEM;
   if (f->n > 0) mafat_spec_close(&f->list[0].spec);

@@ -6,6 +6,9 @@
 #include "predictor/plan.h"
 #include "predictor/predict.h"
 
+/* Fused tiling along channels (depthwise), along rows and columns (of feature maps), or along any. */
+enum mafat_fused_tiling { MAFAT_FUSED_BOTH, MAFAT_FUSED_FDT, MAFAT_FUSED_FFMT };
+
 enum { MAFAT_MOST_BEAM = 64 };
 
 struct mafat_search_request {
@@ -19,6 +22,8 @@ struct mafat_search_request {
   double delta; /* motes: times whole maps', that its plan may take; 0: as usual */
   int beam;     /* and states that it keeps; 0: as usual */
   long long plan_ends; /* by mafat_effort_now, from when the search began; 0: never (effort.h) */
+  enum mafat_fused_tiling tiling; /* of fused depthwise tiling alone (fdt/fdt.h); */
+  bool hill_climbing; /* so is this: plans are compared by the published way to place buffers, not by ours */
   bool least; /* one plan, that of the least arena (least.h), for one thread if the search is to find how many */
 };
 

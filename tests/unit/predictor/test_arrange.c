@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "predictor/arrange.h"
+#include "predictor/place/valleys.h"
 #include "tests/support/support.h"
 
 Suite *arrange_suite(void);
@@ -163,6 +164,54 @@ START_TEST(chains_reach_the_lower_bound)
 }
 END_TEST
 
+/* An arena that is full at all times, cut into blocks: how small it can be is known. */
+static int cut_arena(struct test_rng *rng, struct mafat_block *blocks, int n, int times, size_t height)
+{
+  blocks[0] = (struct mafat_block){.bytes = height, .first = 0, .last = times - 1};
+  for (int k = 1; k < n; k++) {
+    struct mafat_block *b = &blocks[test_random_int(rng, 0, k - 1)], *rest = &blocks[k];
+    *rest = *b;
+    rest->end_hint = 0;
+    if (test_random_int(rng, 0, 1) && b->last > b->first) {
+      b->last = test_random_int(rng, b->first, b->last - 1);
+      rest->first = b->last + 1;
+    } else {
+      b->bytes = 64 * (b->bytes / 64 * (size_t)test_random_int(rng, 1, 9) / 10);
+      rest->bytes -= b->bytes;
+    }
+  }
+  return n;
+}
+
+START_TEST(many_blocks_find_room_in_a_quarter_more)
+{
+  enum { MANY = 1500 };
+  struct test_rng rng = test_rng((uint64_t)_i);
+  struct mafat_block *blocks = calloc(MANY, sizeof *blocks);
+  int n = cut_arena(&rng, blocks, test_random_int(&rng, 600, MANY), 2000, 64 * 10000);
+  size_t total = mafat_arrange(blocks, n, NULL);
+  check_arrangement(blocks, n, total);
+  ck_assert_msg(total <= 64 * 12500, "%zu bytes", total);
+  free(blocks);
+}
+END_TEST
+
+START_TEST(valleys_are_filled_as_well_as_said)
+{
+  struct test_rng rng = test_rng((uint64_t)_i);
+  for (int trial = 0; trial < 50; trial++) {
+    struct mafat_block blocks[MOST];
+    int n = random_blocks(&rng, blocks, MOST, 40, 1000);
+    size_t bound = mafat_arrange_lower_bound(blocks, n), total = SIZE_MAX, less = bound;
+    ck_assert_int_eq(mafat_arrange_valleys(blocks, n, bound, &total, 1000, NULL), 0);
+    check_arrangement(blocks, n, total);
+    ck_assert_int_eq(mafat_arrange_valleys(blocks, n, bound, &less, 1000, NULL), 0); /* none is smaller: it stays */
+    ck_assert_uint_eq(less, bound);
+    check_arrangement(blocks, n, total);
+  }
+}
+END_TEST
+
 START_TEST(the_same_blocks_get_the_same_offsets)
 {
   struct test_rng rng = test_rng(3);
@@ -191,6 +240,8 @@ Suite *arrange_suite(void)
   tcase_add_loop_test(blocks, blocks_do_not_overlap, 0, test_seeds(5));
   tcase_add_test(blocks, lower_bound_is_the_most_alive_at_one_time);
   tcase_add_test(blocks, chains_reach_the_lower_bound);
+  tcase_add_loop_test(blocks, many_blocks_find_room_in_a_quarter_more, 0, test_seeds(10));
+  tcase_add_loop_test(blocks, valleys_are_filled_as_well_as_said, 0, test_seeds(5));
   tcase_add_test(blocks, the_same_blocks_get_the_same_offsets);
   tcase_add_test(blocks, nothing_takes_no_room);
   suite_add_tcase(suite, blocks);

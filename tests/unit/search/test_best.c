@@ -297,6 +297,45 @@ START_TEST(real_networks_have_small_plans)
 }
 END_TEST
 
+/* ---- candidates ---- */
+
+static bool is_smaller(const struct mafat_candidate *c, const struct mafat_candidate *than)
+{
+  return c->arena_bytes < than->arena_bytes;
+}
+
+/* What is arranged only where it may be better is found better where it is, and is then what it is else. */
+START_TEST(better_candidates_are_those_that_are_better)
+{
+  static const struct { int rows, least; } cuts[] = {{1, 0}, {2, 0}, {0, 1}, {0, 2}};
+  struct test_rng rng = test_rng((uint64_t)_i);
+  struct test_network_style style = test_network_style();
+  char cfg[TEST_CFG_ROOM];
+  struct search s;
+  struct mafat_diagnostic d = {""};
+  test_random_network(&rng, &style, cfg, sizeof cfg);
+  set_up(&s, test_network(cfg));
+  for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+    struct mafat_cut cut = cuts[i].rows ? mafat_cut_grid(cuts[i].rows, cuts[i].rows) : mafat_cut_rows_in_bricks(cuts[i].least, false);
+    struct mafat_group_spec group = {.cut = cut};
+    struct mafat_spec spec = {.groups = &group, .n_groups = 1};
+    struct mafat_candidate all = {.threads = 1}, found = {.threads = 1};
+    bool better;
+    if (mafat_candidate_measure(&all, &s.request, &spec, &d)) continue;
+    for (int more = 0; more < 2; more++) {
+      struct mafat_candidate than = {.arena_bytes = all.arena_bytes + (size_t)more};
+      ck_assert_int_eq(mafat_candidate_measure_better(&found, &s.request, &spec, is_smaller, &than, &better, &d), MAFAT_OK);
+      ck_assert_int_eq(better, more);
+    }
+    ck_assert_uint_eq(found.arena_bytes, all.arena_bytes);
+    ck_assert_uint_eq(found.charge_bytes, all.charge_bytes);
+    ck_assert_uint_eq(found.redundant_macs, all.redundant_macs);
+    ck_assert(found.ms >= all.ms && found.ms <= all.ms);
+  }
+  mafat_network_close(&s.network);
+}
+END_TEST
+
 /* ---- refusing ---- */
 
 START_TEST(every_failed_allocation_is_told)
@@ -339,6 +378,9 @@ Suite *best_suite(void)
   tcase_set_timeout(real, 120);
   tcase_add_loop_test(real, real_networks_have_small_plans, 0, sizeof reals / sizeof *reals);
   suite_add_tcase(suite, real);
+  TCase *candidates = tcase_create("candidates");
+  tcase_add_loop_test(candidates, better_candidates_are_those_that_are_better, 0, test_seeds(20));
+  suite_add_tcase(suite, candidates);
   TCase *refusing = tcase_create("refusing");
   tcase_set_timeout(refusing, 120);
   tcase_add_test(refusing, every_failed_allocation_is_told);
