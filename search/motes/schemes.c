@@ -40,11 +40,11 @@ static bool sums(const struct finder *f, int layer)
          (mafat_layer_along(&f->network->layers[layer]) & MAFAT_ALONG_INPUTS) && !mafat_layer_is_flat(&f->network->layers[layer]);
 }
 
-/* Of parts: where there are many rows a part has two at least. */
+/* Of parts: where there are many rows some have two at least. */
 static int most_of(int length)
 {
   enum { MANY = 16 };
-  return length < MANY ? length : length / 2;
+  return length < MANY ? length : length * 3 / 4;
 }
 
 /* Divisors of a length; and of many rows some numbers between, for parts need not be equal. */

@@ -482,7 +482,8 @@ START_TEST(schemes_give_the_same_bits)
   struct ground g = find_schemes(test_network(cfg));
   ck_assert_int_eq(mafat_cells_find(&cells, g.network, g.network->n_layers, NULL), MAFAT_OK);
   int n = choose_schemes(schemes, list, &rng, g.families);
-  int code = mafat_schemes_apply(&spec, g.network, g.network->n_layers, list, n, test_random_chance(&rng, 50) ? cells->cell_of : NULL, false, NULL);
+  int code = mafat_schemes_apply(&spec, g.network, g.network->n_layers, list, n, test_random_chance(&rng, 50) ? cells->cell_of : NULL,
+                                 test_random_chance(&rng, 50), false, NULL);
   if (code == MAFAT_OK) {
     spec->sorting = (enum mafat_sorting)test_random_int(&rng, 0, MAFAT_N_SORTINGS - 1);
     spec->in_place = test_random_chance(&rng, 50);
