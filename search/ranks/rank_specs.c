@@ -30,7 +30,10 @@ static int try_spec(const struct maker *m, bool *good)
 {
   struct mafat_plan *plan;
   struct mafat_diagnostic why = {""};
+  int ranks = m->spec->ranks.n;
+  m->spec->ranks.n = m->request->n_ranks; /* whose parts are of whole blocks */
   int code = mafat_plan_make(&plan, m->spec, m->request->network, m->request->n_layers, &m->options, &why);
+  m->spec->ranks.n = ranks;
   *good = code == MAFAT_OK;
   if (*good) mafat_plan_close(&plan);
   return code == MAFAT_EINVAL ? MAFAT_OK : code;
