@@ -18,6 +18,7 @@ struct mafat_plan_options {
                       at a time, so they are kept, whatever the spec says; default false */
   int most_boxes; /* that detections are made of (boxes_room.h); default 0: by the network */
   int only_rank;  /* what a plan that has ranks makes that one do, from 1 on; default 0: all that there is to do, on one device */
+  bool sums_apart; /* of devices: those of floats do not go on from one to the next, but are added on the last; other bits; default false */
   bool keep_all;  /* every layer's output exists: nothing is computed inside its reader; default false */
   struct mafat_heap *heap; /* the plan lies there, and all that is made from it; default NULL: the C library's */
 };

@@ -70,6 +70,12 @@ bool mafat_step_begins(const struct mafat_plan *plan, const struct mafat_step *s
   return step->filters.begin == filter && step->channels.begin == channel;
 }
 
+int mafat_step_first_channel(const struct mafat_plan *plan, const struct mafat_step *step)
+{
+  const struct mafat_layer_part *part = step->part < 0 ? NULL : &plan->parts->list[step->part];
+  return part && part->apart ? part->channels.begin : 0;
+}
+
 void mafat_schedule_rewind(struct mafat_schedule *s)
 {
   s->group = 0;

@@ -207,11 +207,13 @@ int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_bas
   if (o->algorithm && !mafat_algorithm_find(&basis->options.algorithm, o->algorithm))
     return mafat_fail(d, MAFAT_EINVAL, "expected an algorithm (auto, direct, winograd, winograd-large), found %.60s", o->algorithm);
   if (!(o->plan_seconds >= 0 && o->plan_seconds <= 1e6)) return mafat_fail(d, MAFAT_EINVAL, "expected 0 to 1000000 seconds to plan");
+  if (!(o->delta == 0 || (o->delta >= 1 && o->delta <= 1000))) return mafat_fail(d, MAFAT_EINVAL, "expected 1 to 1000 times as long (delta)");
+  if (o->beam < 0 || o->beam > MAFAT_MOST_BEAM) return mafat_fail(d, MAFAT_EINVAL, "expected 1 to %d states (beam), found %d", MAFAT_MOST_BEAM, o->beam);
   mafat_calibration_load(&basis->calibration, cpu, &o->warnings);
   if (!budget.bytes) mafat_budget_find(&budget, "");
   *r = (struct mafat_choice_request){
       .search = {.options = &basis->options, .calibration = &basis->calibration,
-                 .plan_seconds = o->plan_seconds, .most_threads = o->threads ? 0 : processors()},
+                 .plan_seconds = o->plan_seconds, .delta = o->delta, .beam = o->beam, .most_threads = o->threads ? 0 : processors()},
       .plan = o->plan, .bias_bytes = o->bias_bytes,
       .budget_bytes = budget.bytes, .budget_source = budget.source, .best_effort = o->best_effort};
   int code = mafat_search_named(&r->by, o->search, d);

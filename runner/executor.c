@@ -334,7 +334,7 @@ static struct mafat_worker worker_of(struct mafat_executor *e, int index)
 static void zero_output_pads(const struct mafat_executor *e)
 {
   const struct mafat_step *step = &e->step;
-  if (step->channels.begin == 0) zero_pads(&e->tensors, step->layer, step->out, step->filters);
+  if (step->channels.begin == mafat_step_first_channel(e->plan, step)) zero_pads(&e->tensors, step->layer, step->out, step->filters);
 }
 
 /* Where the output takes the place of what was read, its padding lies there, too, as it was read: behind the step, and

@@ -66,6 +66,7 @@ static int choose_plan(struct mafat_model *m, const struct mafat_model_options *
   if (code == MAFAT_OK && m->link) {
     basis.options.n_threads = request.search.most_threads ? 1 : basis.options.n_threads; /* processors may be other ranks' */
     request.search.most_threads = 0;
+    basis.options.sums_apart = m->link->sums_apart;
     code = choose_for_ranks(&ranks, &request, m, o, d);
   }
   if (code) {
@@ -80,7 +81,7 @@ static int choose_plan(struct mafat_model *m, const struct mafat_model_options *
   m->budget_source = request.budget_source;
   mafat_choice_close(&m->choice);
   code = mafat_choose(&m->choice, &request, d);
-  if (code == MAFAT_OK && m->link) m->plan_sum = mafat_rank_identity_plan(ranks.text, m->choice.plan);
+  if (code == MAFAT_OK && m->link) m->plan_sum = mafat_rank_identity_plan(ranks.text, m->choice.plan) + (m->link->sums_apart ? 1 : 0);
   mafat_rank_choice_close(&ranks);
   mafat_choose_add_traces(&m->around, &m->choice.traces);
   m->algorithm = m->choice.algorithm;

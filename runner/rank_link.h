@@ -10,6 +10,7 @@ struct mafat_rank_link {
   int rank, n_ranks;
   const size_t *budgets; /* (n_ranks) what each has for its arena and weights; NULL: all of them what the model's options say */
   int ahead; /* pictures that rank 0 begins before it waits for what came of the first; 0: it waits for each */
+  bool sums_apart; /* floats that ranks sum together are added on the last of them: other bits than one device's */
   /* Opening begins: on rank 0 for all of them, and all of them tell what they are. MAFAT_EINVAL on all: one differs. */
   int (*opening)(void *context, const struct mafat_rank_identity *id, struct mafat_diagnostic *d);
   /* Opening ended with that code, on this rank, with the checksum of its plan: all ranks are asked, and all get the same answer,

@@ -9,6 +9,8 @@
 /* Fused tiling along channels (depthwise), along rows and columns (of feature maps), or along any. */
 enum mafat_fused_tiling { MAFAT_FUSED_BOTH, MAFAT_FUSED_FDT, MAFAT_FUSED_FFMT };
 
+enum { MAFAT_MOST_BEAM = 64 };
+
 struct mafat_search_request {
   const struct mafat_network *network;
   int n_layers;
@@ -17,6 +19,8 @@ struct mafat_search_request {
   const struct mafat_calibration *calibration;
   int most_threads; /* 0: as many as the options have; else up to so many, as the search finds best */
   double plan_seconds; /* that the search may take; 0: until it has looked at as much as is usual */
+  double delta; /* motes: times whole maps', that its plan may take; 0: as usual */
+  int beam;     /* and states that it keeps; 0: as usual */
   long long plan_ends; /* by mafat_effort_now, from when the search began; 0: never (effort.h) */
   enum mafat_fused_tiling tiling; /* of fused depthwise tiling alone (fdt/fdt.h); */
   bool hill_climbing; /* so is this: plans are compared by the published way to place buffers, not by ours */

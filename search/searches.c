@@ -42,7 +42,7 @@ static const struct mafat_search searches[] = {
     {.name = "fdt", .finds = "fused depthwise tiling's", .unfit = "it is what --search fdt takes, which keeps all weights",
      .one_plan = true, .timed = true, .tiles = true, .find = mafat_search_fdt},
     {.name = "motes", .finds = "MOTES'", .unfit = "it is what --search motes takes, which keeps all weights",
-     .one_plan = true, .timed = true, .find = mafat_search_motes},
+     .one_plan = true, .timed = true, .beams = true, .find = mafat_search_motes},
     {.name = "greedy", .finds = "the paper's greedy search", .unfit = "it is what --search greedy takes", .by_paper = true},
 };
 

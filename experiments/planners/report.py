@@ -138,7 +138,7 @@ def macs_cell(runs):
 def seconds_cell(runs):
     def cell(network, name):
         row = runs.rows.get((network, name))
-        return "%.1f" % float(row["seconds"]) if row and row["arena_bytes"] else "-"
+        return "%.1f" % float(row["seconds"]) if row and row["arena_bytes"] and row["seconds"] else "-"
     return cell
 
 

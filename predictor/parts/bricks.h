@@ -20,7 +20,9 @@ struct mafat_layer_part {
   struct mafat_span filters, channels; /* as a step has them */
   enum mafat_part_act act;
   int peer, message; /* of what is sent: to or from which rank, and its number, the same on both */
-  bool sums;         /* it is sums that go on there */
+  bool sums;         /* it is sums that go on there, */
+  bool adds;         /* to others that have come */
+  bool apart;        /* its sums begin at zero, though it has not the first channels: others are added where they end */
 };
 
 /* Of a plan (plan.h), whose heap it lies in. */

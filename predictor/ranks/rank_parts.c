@@ -105,6 +105,35 @@ static void find_makers(struct taker *t)
   }
 }
 
+/* The first part from which on all of a layer's sums in one box are one rank's, the last one's; part: any of these. */
+static int last_stretch(const struct taker *t, int part)
+{
+  while (t->going_on[part] >= 0) part = t->going_on[part];
+  for (int k = t->before[part], next = part; k >= 0; k = t->before[k]) {
+    if (!same_box(t->all[k].out, t->all[part].out)) continue;
+    if (t->going_on[k] != next || t->rank[k] != t->rank[part]) return next;
+    next = part = k;
+  }
+  return part;
+}
+
+/* Sums do not go on from rank to rank: each begins its own, and they are added where they end. From the last part on, so that what
+ * follows it still goes on as it did. */
+static void set_apart(struct taker *t)
+{
+  for (int i = t->n - 1; i >= 0; i--) {
+    struct mafat_layer_part *p = &t->all[i];
+    if (!t->plan->parts->cuttings[p->layer].sums || mafat_layer_sums_integers(&t->network->layers[p->layer]) || p->channels.begin > 0) continue;
+    int target = last_stretch(t, i);
+    for (int k = i, next; k != target && k >= 0; k = next) {
+      next = t->going_on[k];
+      if (next < 0 || t->rank[next] == t->rank[k]) continue;
+      t->all[next].apart = next != target;
+      t->going_on[k] = target;
+    }
+  }
+}
+
 /* ---- who wants what ---- */
 
 static struct mafat_span clip(struct mafat_span a, struct mafat_span b)
@@ -182,14 +211,20 @@ static void add_exchange(struct taker *t, int number, enum mafat_part_act act)
   part.peer = act == MAFAT_PART_RECEIVE ? t->rank[m->part] : m->to;
   part.message = number;
   part.sums = m->sums;
+  part.apart = false;
   part.channels = mafat_span(0, part.channels.end);
   t->list[t->n_list++] = part;
 }
 
 static void add_wanted(struct taker *t, int first, bool received)
 {
+  bool sums = false;
   for (int m = t->wanted[first]; m >= 0; m = t->messages[m].next_wanted) {
-    if (received && t->messages[m].to == t->plan->rank) add_exchange(t, m, MAFAT_PART_RECEIVE);
+    if (received && t->messages[m].to == t->plan->rank) {
+      add_exchange(t, m, MAFAT_PART_RECEIVE);
+      t->list[t->n_list - 1].adds = t->messages[m].sums && sums;
+      sums = sums || t->messages[m].sums;
+    }
     if (!received && t->rank[t->messages[m].part] == t->plan->rank) add_exchange(t, m, MAFAT_PART_WAIT);
   }
 }
@@ -328,6 +363,7 @@ static int take(struct taker *t, struct mafat_usage *usage)
   int code = collect(t, usage);
   if (code || (code = open_taker(t))) return code;
   find_makers(t);
+  if (t->options->sums_apart) set_apart(t);
   find_wants(t, usage);
   if ((code = find_messages(t)) || (code = make_list(t))) return code;
   for (int i = 0; i < mafat_network_n_operators(t->network) && code == MAFAT_OK; i++) code = recut(t, i);

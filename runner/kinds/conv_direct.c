@@ -67,7 +67,7 @@ static int run_panel(struct mafat_conv *c, const struct group *g, struct mafat_s
     call.scale = slice.scale;
     call.bias = slice.bias;
     call.width = slice.width;
-    call.start = part.begin == 0;
+    call.start = part.begin == mafat_step_first_channel(c->worker->plan, c->step);
     call.finish = part.end == per_group;
     c->worker->kernels->conv(&call);
     mafat_weights_release(c->worker->weights, &slice);

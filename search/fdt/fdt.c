@@ -159,7 +159,7 @@ static int measure(void *user, size_t *bytes, const struct mafat_path *paths, in
   struct flow *f = user;
   struct mafat_spec *spec = NULL;
   forget(&f->made);
-  int code = make_spec(&spec, f, paths, n), n_sortings = f->apart ? 1 : (int)(sizeof sortings / sizeof *sortings);
+  int code = make_spec(&spec, f, paths, n), n_sortings = f->apart && n == 0 ? 1 : (int)(sizeof sortings / sizeof *sortings);
   for (int i = 0; i < n_sortings && code == MAFAT_OK; i++) code = try_order(f, spec, sortings[i], n_looks);
   mafat_spec_close(&spec);
   *bytes = f->made.bytes;

@@ -15,6 +15,7 @@ struct applying {
   int *scheme_of; /* [layer]: one that it runs with; -1: none */
   const int *cell_of; /* [layer]: groups of whole maps end where cells do */
   int cell;           /* of what came last */
+  bool apart;
   bool *below, *above; /* [layer]: reads something of a node, through others; is read so */
   bool busy[MAFAT_MOST_SCHEMES];  /* [node]: what it reads is being put in order */
   int *group_of;  /* [layer]; -1: none yet */
@@ -82,7 +83,7 @@ static void join_scheme(struct applying *a, int scheme)
   const struct mafat_scheme *s = a->schemes[scheme];
   for (int i = 0; i < s->n_layers; i++) {
     put(a, s->layers[i], scheme);
-    for (struct mafat_reads r = mafat_layer_reads(&a->network->layers[s->layers[i]]); mafat_reads_next(&r);) {
+    for (struct mafat_reads r = mafat_layer_reads(&a->network->layers[s->layers[i]]); !a->apart && mafat_reads_next(&r);) {
       int t = r.source->tensor;
       int other = t < a->n_layers && a->scheme_of[t] >= 0 ? cutter_of(a, t, s->axis) : -1;
       if (other >= 0) unite(a, scheme, other);
@@ -242,10 +243,10 @@ static int apply(struct applying *a, bool direct)
 }
 
 int mafat_schemes_apply(struct mafat_spec **out, const struct mafat_network *network, int n_layers,
-                        const struct mafat_scheme *const *schemes, int n, const int *cell_of, bool direct,
+                        const struct mafat_scheme *const *schemes, int n, const int *cell_of, bool apart, bool direct,
                         struct mafat_heap *heap)
 {
-  struct applying a = {.network = network, .n_layers = n_layers, .schemes = schemes, .n = n, .cell_of = cell_of, .cell = -1, .heap = heap};
+  struct applying a = {.network = network, .n_layers = n_layers, .schemes = schemes, .n = n, .cell_of = cell_of, .cell = -1, .apart = apart, .heap = heap};
   *out = NULL;
   a.scheme_of = mafat_heap_calloc(heap, 2 * (size_t)n_layers, sizeof *a.scheme_of);
   a.below = mafat_heap_calloc(heap, 2 * (size_t)n_layers, sizeof *a.below);

@@ -1,8 +1,8 @@
 /* MOTES' Apply: what a set of partition schemes makes of a network, as a spec.
  *
- * A scheme cuts some layers, the same part of the axis connecting graph of each, into n parts. Schemes along one axis of which one reads
- * what another makes run together, part by part: they are a split group, with what lies between their layers. All else is groups of
- * whole maps before, between and behind them. */
+ * A scheme cuts some layers, the same part of the axis connecting graph of each, into n parts. Schemes that cut a layer along several axes run
+ * together, part by part, and so may those along one axis of which one reads what another makes: they are a split group, with what
+ * lies between their layers. All else is groups of whole maps before, between and behind them. */
 #ifndef MAFAT_SEARCH_MOTES_APPLY_H
 #define MAFAT_SEARCH_MOTES_APPLY_H
 
@@ -17,10 +17,11 @@ struct mafat_scheme {
 
 enum { MAFAT_MOST_SCHEMES = 96 }; /* of a state */
 
-/* Of the first n_layers; groups of whole maps end where cells do (cell_of, of each layer; NULL: there are none). `direct`: groups say so
+/* Of the first n_layers; groups of whole maps end where cells do (cell_of, of each layer; NULL: there are none). `apart`: schemes that only
+ * read each other are groups of their own. `direct`: groups say so
  * of their convolutions. MAFAT_EINVAL: schemes wait for each other; MAFAT_ENOMEM. */
 int mafat_schemes_apply(struct mafat_spec **out, const struct mafat_network *network, int n_layers,
-                        const struct mafat_scheme *const *schemes, int n, const int *cell_of, bool direct,
+                        const struct mafat_scheme *const *schemes, int n, const int *cell_of, bool apart, bool direct,
                         struct mafat_heap *heap);
 
 /* Does the scheme cut that layer? */

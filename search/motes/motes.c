@@ -7,8 +7,10 @@
 
 #include <string.h>
 
+static const double usual_delta = 1.05;
+
 enum {
-  MOST_BEAM = 64,
+  USUAL_BEAM = 8,
   MOST_LOOKS = 6000000, /* plans times their layers and parts */
   MOST_PASSES = 6       /* over all cells */
 };
@@ -248,7 +250,7 @@ static int spread(struct search *s, int cell)
   return code;
 }
 
-enum { SORTED = 2 }; /* states of the beam, whenever a cell has been opened */
+enum { SORTED = 3 }; /* states of the beam, whenever all cells have been opened */
 
 /* The beam goes by simple orders, which take no time to find. */
 static int sort_first(struct search *s)
@@ -283,7 +285,6 @@ static int open_cells(struct search *s)
   while (code == MAFAT_OK && may_go_on(s) && (cell = next_cell(s)) >= 0) {
     code = open_cell(s, cell);
     if (code == MAFAT_OK) code = spread(s, cell);
-    if (code == MAFAT_OK) code = sort_first(s);
     if (code == MAFAT_OK) code = mafat_motes_bottlenecks(s->bottlenecks, &s->meter, &s->beam[0]);
   }
   return code;
@@ -297,6 +298,7 @@ static int search_cells(struct search *s)
     size_t before = s->beam[0].bytes;
     code = open_cells(s);
     if (code == MAFAT_OK) code = simplify(s);
+    if (code == MAFAT_OK) code = sort_first(s);
     if (s->beam[0].bytes >= before) break;
   }
   return code;
@@ -326,11 +328,10 @@ static int run(struct search *s, struct mafat_front *front)
   if (code == MAFAT_OK) code = mafat_motes_lay_out(&s->meter, &whole);
   if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT)
     return mafat_fail(s->d, MAFAT_ELIMIT, "%s: no plan has countable bytes", s->request->network->path);
-  s->limit_ms = whole.ms * 1.05;
+  s->limit_ms = whole.ms * (s->request->delta > 0 ? s->request->delta : usual_delta);
   if (code == MAFAT_OK) keep(s, &whole);
   if (code == MAFAT_OK && !(s->opened = mafat_heap_calloc(s->heap, (size_t)s->cells->n + 1, sizeof *s->opened))) code = MAFAT_ENOMEM;
   if (code == MAFAT_OK) code = search_cells(s);
-  if (code == MAFAT_OK) code = sort_first(s);
   if (s->best.ms <= 0 || is_less(s, &s->beam[0], &s->best)) s->best = s->beam[0];
   return code ? code : make_front(front, s);
 }
@@ -340,7 +341,7 @@ static int run_in(struct mafat_front *front, const struct mafat_search_request *
   struct mafat_heap *heap = r->options->heap;
   struct search *s = mafat_heap_calloc(heap, 1, sizeof *s);
   if (!s) return MAFAT_ENOMEM;
-  *s = (struct search){.request = r, .heap = heap, .width = 8, .meter = {r, heap, NULL, MOST_LOOKS}, .d = d};
+  *s = (struct search){.request = r, .heap = heap, .width = r->beam ? r->beam : USUAL_BEAM, .meter = {r, heap, NULL, MOST_LOOKS}, .d = d};
   s->families.heap = heap;
   s->beam = mafat_heap_calloc(heap, (size_t)s->width + 1, sizeof *s->beam);
   s->old = mafat_heap_calloc(heap, (size_t)s->width + 1, sizeof *s->old);

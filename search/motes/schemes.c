@@ -40,12 +40,15 @@ static bool sums(const struct finder *f, int layer)
          (mafat_layer_along(&f->network->layers[layer]) & MAFAT_ALONG_INPUTS) && !mafat_layer_is_flat(&f->network->layers[layer]);
 }
 
-/* Of parts: where there are many rows a part has two at least. */
+/* Of parts: where there are many rows some have two at least. */
 static int most_of(int length)
 {
   enum { MANY = 16 };
-  return length < MANY ? length : length / 2;
+  return length < MANY ? length : length * 3 / 4;
 }
+
+/* Divisors of a length; and of many rows some numbers between, for parts need not be equal. */
+enum { STEP = 4, LEAST_STEPS = 8, MOST_STEPS = 28 };
 
 static void find_numbers(const struct finder *f, struct mafat_scheme_family *family)
 {
@@ -54,7 +57,7 @@ static void find_numbers(const struct finder *f, struct mafat_scheme_family *fam
   for (int i = 0; i < s->n_layers; i++)
     if (!sums(f, s->layers[i])) most = mafat_min(most, most_of(length_of(f, s->layers[i])));
   for (int n = 2; n <= most && family->n_numbers < MAFAT_MOST_NUMBERS; n++) {
-    bool divides = false;
+    bool divides = f->axis != MAFAT_ALONG_C && n % STEP == 0 && n > LEAST_STEPS && n < MOST_STEPS;
     for (int i = 0; i < s->n_layers && !divides; i++) divides = !sums(f, s->layers[i]) && length_of(f, s->layers[i]) % n == 0;
     if (divides) family->numbers[family->n_numbers++] = n;
   }

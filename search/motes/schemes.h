@@ -19,7 +19,7 @@ enum {
 /* Schemes that differ by their numbers of parts. */
 struct mafat_scheme_family {
   struct mafat_scheme scheme; /* n: 0 */
-  int numbers[MAFAT_MOST_NUMBERS], n_numbers; /* rising: divisors of a length, at most the least of them */
+  int numbers[MAFAT_MOST_NUMBERS], n_numbers; /* rising: divisors of a length and some between, at most the least of them */
 };
 
 struct mafat_scheme_families {

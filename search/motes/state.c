@@ -12,7 +12,7 @@ int mafat_motes_spec(struct mafat_spec **out, const struct mafat_motes_meter *m,
   const struct mafat_scheme *list[MAFAT_MOST_SCHEMES];
   const struct mafat_search_request *r = m->request;
   for (int i = 0; i < state->n; i++) list[i] = &state->schemes[i];
-  int code = mafat_schemes_apply(out, r->network, r->n_layers, list, state->n, m->cell_of, r->options->algorithm == MAFAT_AUTO, m->heap);
+  int code = mafat_schemes_apply(out, r->network, r->n_layers, list, state->n, m->cell_of, state->apart, r->options->algorithm == MAFAT_AUTO, m->heap);
   if (code) return code;
   (*out)->sorting = state->sorting;
   (*out)->in_place = state->in_place;
@@ -98,7 +98,7 @@ int mafat_motes_bottlenecks(bool *bottlenecks, struct mafat_motes_meter *m, cons
 /* ---- measuring ---- */
 
 /* By one order; kept if it is less than what is known, or nothing is. */
-static int outline(struct mafat_motes_meter *m, struct mafat_motes_state *state, const struct mafat_spec *spec)
+static int outline(struct mafat_motes_meter *m, struct mafat_motes_state *state, const struct mafat_spec *spec, bool apart)
 {
   const struct mafat_search_request *r = m->request;
   struct mafat_plan *plan = NULL;
@@ -113,6 +113,7 @@ static int outline(struct mafat_motes_meter *m, struct mafat_motes_state *state,
     state->bytes = layout->bound_bytes;
     state->sorting = spec->sorting;
     state->in_place = spec->in_place;
+    state->apart = apart;
     code = find_crowd(&state->crowd, plan, layout, m->heap);
     if (code == MAFAT_OK) code = mafat_latency_predict(&latency, r->network, plan, layout, r->calibration);
     state->ms = latency.total_ms;
@@ -125,18 +126,32 @@ static int outline(struct mafat_motes_meter *m, struct mafat_motes_state *state,
 static const struct { enum mafat_sorting sorting; bool in_place; } ways[] = {
     {MAFAT_SORT_POSTORDER, false}, {MAFAT_SORT_POSTORDER, true}, {MAFAT_SORT_FORWARD, false}, {MAFAT_SORT_FORWARD, true}};
 
+static int outline_all(struct mafat_motes_meter *m, struct mafat_motes_state *state, bool apart)
+{
+  struct mafat_motes_state other = *state;
+  struct mafat_spec *spec = NULL;
+  other.apart = apart;
+  int code = mafat_motes_spec(&spec, m, &other);
+  for (size_t i = 0; i < sizeof ways / sizeof *ways && code == MAFAT_OK; i++) {
+    spec->sorting = ways[i].sorting;
+    spec->in_place = ways[i].in_place;
+    code = outline(m, state, spec, apart);
+  }
+  mafat_spec_close(&spec);
+  return code;
+}
+
 int mafat_motes_outline(struct mafat_motes_meter *m, struct mafat_motes_state *state, bool all)
 {
   struct mafat_spec *spec = NULL;
   int code = mafat_motes_spec(&spec, m, state);
   state->ms = 0;
-  if (code == MAFAT_OK) code = outline(m, state, spec);
-  for (size_t i = 0; i < sizeof ways / sizeof *ways && code == MAFAT_OK && all; i++) {
-    spec->sorting = ways[i].sorting;
-    spec->in_place = ways[i].in_place;
-    code = outline(m, state, spec);
-  }
+  if (code == MAFAT_OK) code = outline(m, state, spec, state->apart);
   mafat_spec_close(&spec);
+  for (int apart = 0; apart < (state->n > 1 ? 2 : 1) && code == MAFAT_OK && all; apart++) {
+    code = outline_all(m, state, apart);
+    if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT) code = MAFAT_OK; /* the other one is a plan */
+  }
   return code;
 }
 

@@ -9,7 +9,7 @@ struct mafat_motes_state {
   struct mafat_scheme schemes[MAFAT_MOST_SCHEMES]; /* (n); their layers are others' */
   int n;
   enum mafat_sorting sorting;
-  bool in_place;
+  bool in_place, apart; /* apart: schemes that read each other are groups of their own */
   size_t bytes; /* that live at a time, or the arena's once it is laid out */
   double crowd; /* of states with the same bytes: the more steps are nearly as full, the more */
   double ms;

@@ -261,6 +261,27 @@ kilobytes 112 176*176*3 mcunet-320kb-1mb_imagenet
 kilobytes 220 224*224*3 mobilenet_v2_1.0_224_quant
 kilobytes 330 224*224*3 mcunetv2_large f
 
+# motes INPUTS NAME: the plan of --search motes takes no more than whole maps, read back the same bytes, and gives the same bits.
+motes() {
+  local model=${MAFAT_MODELS:-}/tflite/$2.tflite plan
+  [ -r "$model" ] || { skip "motes $2" 'MAFAT_MODELS names no folder that has it'; return; }
+  python3 -c 'import array, sys; array.array("B", (i * i * 31 // 7 % 256 for i in range(eval(sys.argv[1])))).tofile(open("numbers", "wb"))' "$1"
+  rm -f before ./*.floats
+  predict --json --plan 1x1/order=postorder --input numbers "$model"
+  cp "$out" before
+  predict --json --search motes --delta 1.2 --beam 4 --input numbers "$model"
+  json "motes $2" 'a["arena_bytes"] <= b["arena_bytes"] and a["search"] == "motes"'
+  plan=$(field plan)
+  cp "$out" before
+  predict --json --plan "$plan" --input numbers "$model"
+  json "motes $2, read back" 'a["arena_bytes"] == b["arena_bytes"] and a["plan"] == b["plan"]'
+  run --quiet --search motes --delta 1.2 --beam 4 --input numbers --dump-output motes.floats "$model"
+  run --quiet --plan 1x1 --input numbers --dump-output whole.floats "$model"
+  check "motes $2, bits" 'they differ' cmp motes.floats whole.floats
+}
+motes 49*10 kws_ref_model
+motes 96*96*3 vww_96_int8
+
 # What doc/models.md says of model files: no more than that, nor much less.
 sed -nE 's/^\| ([A-Za-z0-9_.-]+)\.(onnx|tflite)[^|]*\|([^|]*\|)? ([0-9.]+) \|.*/\2 \1.\2 \4/p' "$root/doc/models.md" >told.arenas
 check least-told "found: $(cat told.arenas)" test "$(wc -l <told.arenas)" -ge 16
@@ -407,7 +428,11 @@ expects() { # OPTION WHAT VALUE...
   shift 2
   for text; do bad "$option '$text'" "$option expects $what, found $text" --predict "$option=$text" plain.cfg; done
 }
-expects --search 'best, least, fdt or greedy' '' fast Best
+expects --search 'best, least, fdt, motes or greedy' '' fast Best
+expects --delta 'a number from 1 to 1000, such as 1.05' '' 0.9 nan 1.05x
+expects --beam 'a number from 1 to 64' '' 0 65 8x
+bad 'delta without motes' '--delta expects --search motes' --predict --delta 1.1 plain.cfg
+bad 'beam without motes' '--beam expects --search motes' --predict --search fdt --beam 4 plain.cfg
 expects --predictor 'exact or paper' '' papers
 expects --bias '0 or a size like 31M' '' -1 x 00x
 expects --sweep 'up to 64 sizes like 8M,16M,64M' '' , 8M, ,8M 0 8M,,9M 8M,x "8M 9M"

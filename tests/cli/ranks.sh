@@ -52,6 +52,16 @@ ranks() {
   timeout 120 mpirun "${options[@]}" -n "$n" "$build/mafat_ranks" --quiet "$@" >"$out" 2>"$err"
   code=$?
 }
+# differ NAME LINE WORD...: rank 1 gets these words in place of the model's files
+differ() {
+  local name=$1 line=$2
+  shift 2
+  timeout 60 mpirun "${options[@]}" -n 1 "$build/mafat_ranks" --quiet "${files[@]}" "$picture" : \
+    -n 1 "$build/mafat_ranks" --quiet "$@" "$picture" >"$out" 2>"$err"
+  code=$?
+  check "$name" "status $code, $(head -c 300 "$err")" test "$code" = 2 -a ! -s "$out" -a "$(grep -c '^mafat_ranks: ' "$err")" = 1
+  check "$name: its line" "$(head -c 300 "$err")" grep -qE "^mafat_ranks: rank 1 \\([^)]*\\): $line" "$err"
+}
 timeless() { sed 's/ in [0-9.]* ms//'; }
 
 # same NAME N ARGUMENT...: the text and the bits of one device, by direct convolution, as sums that go on are
@@ -133,6 +143,18 @@ check 'no pipeline of shared layers' "status $code, $(cat "$err")" grep -q 'pipe
 ranks 2 --pipeline --repeat 2 "${files[@]}" "$picture"
 check 'nor of one picture' "status $code, $(cat "$err")" grep -q 'pipeline makes no sense with --repeat' "$err"
 
+# Sums that need not be those of one device: it is said, and they are near.
+alone "${files[@]}" "$picture"
+timeout 120 mpirun "${options[@]}" -n 3 "$build/mafat_ranks" --quiet --reduce fast --algorithm direct --dump-output "$dir/fast.npy" \
+  "${files[@]}" "$picture" >"$out" 2>"$err"
+check 'sums in another order: it is said' "$(cat "$err")" grep -q '^mafat_ranks: --reduce fast: .* not$' "$err"
+check 'and they are near' "$(cat "$out" "$err")" python3 -c '
+import struct, sys
+a, b = (open(path, "rb").read()[128:] for path in sys.argv[1:])
+a, b = (struct.unpack("%df" % (len(x) // 4), x) for x in (a, b))
+assert len(a) == len(b) > 0 and all(abs(x - y) <= 1e-3 * max(1, abs(x)) for x, y in zip(a, b))' "$dir/one.npy" "$dir/fast.npy"
+differ 'sums of another kind' 'its plan is not that of rank 0' --reduce fast "${files[@]}"
+
 # What the other ranks send, counted where they do, is what was predicted.
 for n in 2 3; do
   run --predict --ranks "$n" --json --algorithm direct "${files[@]}"
@@ -156,16 +178,6 @@ check 'a picture that is missing or broken is told, the others run' "$(cat "$out
 check 'each in a line' "$(cat "$err")" test "$(grep -cE 'missing.jpg: cannot open|broken.jpg: truncated' "$err")" = 2
 
 # Ranks that are none of the same: one line names which, and how it differs.
-# differ NAME LINE WORD...: rank 1 gets these words in place of the model's files
-differ() {
-  local name=$1 line=$2
-  shift 2
-  timeout 60 mpirun "${options[@]}" -n 1 "$build/mafat_ranks" --quiet "${files[@]}" "$picture" : \
-    -n 1 "$build/mafat_ranks" --quiet "$@" "$picture" >"$out" 2>"$err"
-  code=$?
-  check "$name" "status $code, $(head -c 300 "$err")" test "$code" = 2 -a ! -s "$out" -a "$(grep -c '^mafat_ranks: ' "$err")" = 1
-  check "$name: its line" "$(head -c 300 "$err")" grep -qE "^mafat_ranks: rank 1 \\([^)]*\\): $line" "$err"
-}
 cp "${files[0]}" "$dir/other.cfg"
 echo '# another' >>"$dir/other.cfg"
 "$build/make_weights" --quiet "${files[0]}" "$dir/other.weights"

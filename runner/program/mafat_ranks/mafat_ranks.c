@@ -66,6 +66,7 @@ static int run_all(struct mafat_session *s)
 static int lead(struct mafat_mpi *mpi, const struct mafat_rank_link *link, int argc, char **argv)
 {
   const struct mafat_session_ranks ranks = {link, link->ahead ? run_all : NULL};
+  if (link->sums_apart) mafat_session_complain("--reduce fast: sums of floats are added in another order than on one device, whose bits these are not");
   int status = mafat_session_main(argc, argv, &ranks);
   mafat_mpi_end(mpi);
   return status;
@@ -109,6 +110,7 @@ int main(int argc, char **argv)
     return EXIT_INPUT;
   }
   if (options.pipeline) mafat_mpi_run_ahead(mpi, &link);
+  link.sums_apart = options.reduce_fast;
   if (options.n_budgets) link.budgets = options.budgets;
   int status = link.rank ? serve(mpi, &link, argc, argv) : lead(mpi, &link, argc, argv);
   mafat_mpi_close(&mpi);

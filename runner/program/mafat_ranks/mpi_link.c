@@ -38,6 +38,8 @@ struct mafat_mpi {
   MPI_Aint *places;
   MPI_Datatype *types;
   int n_pieces;
+  float *sums; /* of another rank, to be added (sums_bytes) */
+  size_t sums_bytes;
 };
 
 void mafat_mpi_say(const struct mafat_mpi *mpi, const char *text)
@@ -160,6 +162,29 @@ static int receive_staged(struct mafat_mpi *mpi, const struct mafat_layer_part *
   return MAFAT_OK;
 }
 
+/* Sums of a rank to those that have come: of the pieces that have just been listed (n), in their order. */
+static int receive_sums(struct mafat_mpi *mpi, const struct mafat_layer_part *part, int n, size_t bytes)
+{
+  if (bytes > mpi->sums_bytes) {
+    free(mpi->sums);
+    mpi->sums = malloc(bytes);
+    mpi->sums_bytes = mpi->sums ? bytes : 0;
+    if (!mpi->sums) return MAFAT_ENOMEM;
+  }
+  mafat_mpi_watch_rests(mpi->watch, true);
+  MPI_Recv(mpi->sums, (int)bytes, MPI_BYTE, part->peer, part->message % TAGS, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  mafat_mpi_watch_rests(mpi->watch, false);
+  const float *from = mpi->sums;
+  for (int i = 0; i < n; i++) {
+    const struct mafat_executor_piece *p = &mpi->pieces[i];
+    for (int k = 0; k < p->n; k++) {
+      float *to = (float *)(void *)(p->at + (size_t)k * p->stride);
+      for (size_t f = 0; f < p->bytes / sizeof *to; f++) to[f] += *from++;
+    }
+  }
+  return MAFAT_OK;
+}
+
 static int exchange(void *context, struct mafat_executor *e, const struct mafat_step *step, struct mafat_diagnostic *d)
 {
   struct mafat_mpi *mpi = context;
@@ -179,6 +204,8 @@ static int exchange(void *context, struct mafat_executor *e, const struct mafat_
   if (step->kind == MAFAT_STEP_SEND) {
     MPI_Isend(MPI_BOTTOM, 1, type, part->peer, tag, MPI_COMM_WORLD, request);
     mpi->sent_bytes += bytes;
+  } else if (part->adds) {
+    code = receive_sums(mpi, part, mafat_executor_pieces(e, step, NULL, 0), (size_t)bytes);
   } else if (mpi->ahead) {
     code = receive_staged(mpi, part, type);
   } else {
@@ -315,6 +342,7 @@ void mafat_mpi_close(struct mafat_mpi **mpi)
   for (int i = 0; i < ((*mpi)->ahead + 1) * (*mpi)->n_staged; i++) free((*mpi)->staged[i].bytes);
   free((*mpi)->staged);
   free((*mpi)->identities);
+  free((*mpi)->sums);
   free((*mpi)->requests);
   free((*mpi)->pieces);
   free((*mpi)->lengths);

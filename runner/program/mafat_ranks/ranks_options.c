@@ -16,6 +16,8 @@ const char mafat_ranks_help[] =
     "  --timeout SECONDS    end where a rank has not been heard of, or does not get on,\n"
     "                       for so long (default 60; 0: never)\n"
     "  --search WAY         how layers are shared out: deeperthings (default), fdto, layers\n"
+    "  --reduce exact|fast  what ranks sum together: in the order of channels, one rank behind the\n"
+    "                       other, for the bits of one device (default); or each its own at once\n"
     "  --pipeline           of several pictures the next are begun while others are under way:\n"
     "                       ranks have whole layers (--search layers), as much to compute each\n"
     "  --plan PLAN          one with /ranks=N, see mafat-plan(7)\n"
@@ -51,10 +53,17 @@ static bool read_pipeline(struct mafat_ranks_options *o, const char *text)
   return o->pipeline = true;
 }
 
+static bool read_reduce(struct mafat_ranks_options *o, const char *text)
+{
+  o->reduce_fast = strcmp(text, "fast") == 0;
+  return o->reduce_fast || strcmp(text, "exact") == 0;
+}
+
 static const struct {
   const char *name, *expects; /* no value, where it expects none */
   bool (*read)(struct mafat_ranks_options *o, const char *text);
 } rows[] = {{"--timeout", "seconds from 0 to 86400", read_timeout},
+            {"--reduce", "exact or fast", read_reduce},
             {"--pipeline", NULL, read_pipeline},
             {"--memory", "a size like 64M, or one for each rank like 64M,16M", read_memory}};
 

@@ -11,6 +11,7 @@ struct mafat_ranks_options {
   double timeout_seconds; /* --timeout, default 60; 0: none */
   size_t budgets[MAFAT_MOST_RANKS]; /* --memory (n_budgets) */
   bool pipeline;          /* --pipeline */
+  bool reduce_fast;       /* --reduce fast */
   int n_budgets;          /* 0: no bounds; 1: the same for all */
 };
 

@@ -66,7 +66,7 @@ static bool read_fraction(const char *text, float *value)
 
 /* In the order of long_options. */
 enum {
-  OPTION_MEMORY = 256, OPTION_RESERVE, OPTION_LOCK, OPTION_PLAN, OPTION_SEARCH, OPTION_TILING, OPTION_LAYOUT, OPTION_PLAN_TIME, OPTION_FAST_MEMORY, OPTION_OBJECTIVE, OPTION_LAYERS, OPTION_FORK,
+  OPTION_MEMORY = 256, OPTION_RESERVE, OPTION_LOCK, OPTION_PLAN, OPTION_SEARCH, OPTION_TILING, OPTION_LAYOUT, OPTION_PLAN_TIME, OPTION_DELTA, OPTION_BEAM, OPTION_FAST_MEMORY, OPTION_OBJECTIVE, OPTION_LAYERS, OPTION_FORK,
   OPTION_SCALING, OPTION_MEAN, OPTION_SCALE, OPTION_CHANNELS, OPTION_RESIZE, OPTION_PAD, OPTION_DECODE,
   OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU, OPTION_PREDICT, OPTION_PREDICTOR, OPTION_BIAS, OPTION_SWEEP,
   OPTION_PARETO, OPTION_MAP, OPTION_CALIBRATE, OPTION_INPUT, OPTION_CONSTANT, OPTION_DUMP, OPTION_MARKS, OPTION_REPEAT,
@@ -83,6 +83,8 @@ static const struct option long_options[] = {
     {"tiling", required_argument, NULL, OPTION_TILING},
     {"layout", required_argument, NULL, OPTION_LAYOUT},
     {"plan-time", required_argument, NULL, OPTION_PLAN_TIME},
+    {"delta", required_argument, NULL, OPTION_DELTA},
+    {"beam", required_argument, NULL, OPTION_BEAM},
     {"fast-memory", required_argument, NULL, OPTION_FAST_MEMORY},
     {"objective", required_argument, NULL, OPTION_OBJECTIVE},
     {"layers", required_argument, NULL, OPTION_LAYERS},
@@ -161,6 +163,8 @@ static const char *expected(int option)
   case OPTION_LAYOUT: return "published or ours";
   case OPTION_RANKS: return "a number from 1 to 64";
   case OPTION_LINK: return "bits a second and what a message takes, such as 100M:0.2ms";
+  case OPTION_DELTA: return "a number from 1 to 1000, such as 1.05";
+  case OPTION_BEAM: return "a number from 1 to 64";
   case OPTION_PLAN_TIME: return "seconds, such as 0.5 or 60";
   case OPTION_FAST_MEMORY: return "a size like 64K";
   case OPTION_OBJECTIVE: return "latency or transfers";
@@ -327,6 +331,8 @@ static bool read_option(struct mafat_options *o, int option)
   case OPTION_RANKS: return read_number(optarg, 64, &o->ranks);
   case OPTION_LINK: return read_link(o);
   case OPTION_PLAN_TIME: return read_seconds(optarg, &o->plan_seconds);
+  case OPTION_DELTA: return read_seconds(optarg, &o->delta) && o->delta >= 1 && o->delta <= 1000;
+  case OPTION_BEAM: return read_number(optarg, 64, &o->beam);
   case OPTION_FAST_MEMORY: return mafat_options_size(optarg, &o->fast_bytes);
   case OPTION_OBJECTIVE: return read_word(objectives, &o->objective);
   case OPTION_LAYERS: return read_count(optarg, &o->layers);
@@ -426,6 +432,8 @@ static int check_together(const struct mafat_options *o, const bool *given, stru
     return mafat_fail(d, MAFAT_EINVAL, "--%s makes no sense with --search %s: it expects --search fdt", o->tiling ? "tiling" : "layout", search.name);
   if (!search.timed && o->plan_seconds > 0)
     return mafat_fail(d, MAFAT_EINVAL, "--plan-time makes no sense with --search %s: it tries a few plans, whatever the time", search.name);
+  if (!search.beams && (o->delta > 0 || o->beam))
+    return mafat_fail(d, MAFAT_EINVAL, "--%s expects --search motes", o->beam ? "beam" : "delta");
   if (o->pareto && (search.by_paper || search.one_plan))
     return mafat_fail(d, MAFAT_EINVAL, "--pareto makes no sense with --search %s: it lists the best plans", search.name);
   if (o->sweep && search.one_plan)

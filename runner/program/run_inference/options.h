@@ -23,6 +23,8 @@ struct mafat_options {
   double link_bits, link_seconds; /* --link: a second; a message; 0: as usual */
   const char *tiling, *layout; /* --tiling, --layout; NULL: both, ours */
   double plan_seconds;    /* --plan-time; 0: as usual */
+  double delta;           /* --delta; 0: as usual */
+  int beam;               /* --beam; 0: as usual */
   size_t fast_bytes;      /* --fast-memory; 0: nobody asks what is moved */
   const char *objective;  /* --objective; NULL: of the plan */
   bool predict;           /* --predict: nothing is run */

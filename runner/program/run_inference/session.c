@@ -98,6 +98,8 @@ struct mafat_model_options mafat_session_model_options(struct mafat_session *s)
   m.tiling = o->tiling;
   m.layout = o->layout;
   m.plan_seconds = o->plan_seconds;
+  m.delta = o->delta;
+  m.beam = o->beam;
   m.bias_bytes = o->bias_bytes;
   m.layers = o->layers;
   m.fork = o->fork;

@@ -9,6 +9,7 @@
 #include "tests/support/support.h"
 
 #include <check.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@ static struct {
   struct mail mails[MOST_MESSAGES];
 } post = {.lock = PTHREAD_MUTEX_INITIALIZER, .came = PTHREAD_COND_INITIALIZER};
 
-static size_t move(const struct mafat_executor *e, const struct mafat_step *step, char *mail, bool send)
+static size_t move(const struct mafat_executor *e, const struct mafat_step *step, char *mail, bool send, bool adds)
 {
   struct mafat_executor_piece *pieces = malloc(MOST_PIECES * sizeof *pieces);
   int n = mafat_executor_pieces(e, step, pieces, MOST_PIECES);
@@ -44,7 +45,9 @@ static size_t move(const struct mafat_executor *e, const struct mafat_step *step
     for (int k = 0; k < pieces[i].n; k++, at += pieces[i].bytes) {
       char *place = pieces[i].at + (size_t)k * pieces[i].stride;
       if (mail && send) memcpy(mail + at, place, pieces[i].bytes);
-      if (mail && !send) memcpy(place, mail + at, pieces[i].bytes);
+      if (mail && !send && !adds) memcpy(place, mail + at, pieces[i].bytes);
+      for (size_t f = 0; mail && adds && f < pieces[i].bytes; f += sizeof(float))
+        *(float *)(void *)(place + f) += *(const float *)(const void *)(mail + at + f);
     }
   free(pieces);
   return at;
@@ -59,16 +62,16 @@ static int exchange(void *context, struct mafat_executor *e, const struct mafat_
   ck_assert_int_lt(part->message, MOST_MESSAGES);
   pthread_mutex_lock(&post.lock);
   if (step->kind == MAFAT_STEP_SEND) {
-    size_t n = move(e, step, NULL, true);
+    size_t n = move(e, step, NULL, true, false);
     ck_assert_ptr_null(mail->bytes);
     *mail = (struct mail){malloc(n), n, *rank, part->peer, mafat_rank_part_values(part)};
-    move(e, step, mail->bytes, true);
+    move(e, step, mail->bytes, true, false);
     pthread_cond_broadcast(&post.came);
   } else if (step->kind == MAFAT_STEP_RECEIVE) {
     while (!mail->bytes) pthread_cond_wait(&post.came, &post.lock);
     ck_assert_int_eq(mail->from, part->peer);
     ck_assert_int_eq(mail->to, *rank);
-    ck_assert_uint_eq(move(e, step, mail->bytes, false), mail->n);
+    ck_assert_uint_eq(move(e, step, mail->bytes, false, part->adds), mail->n);
   }
   pthread_mutex_unlock(&post.lock);
   return MAFAT_OK;
@@ -360,6 +363,44 @@ START_TEST(outputs_of_a_connected_layer)
 }
 END_TEST
 
+/* Where sums need not go on from rank to rank, each begins its own: as many values cross, all of them to the last, which differ from
+ * one device's by rounding alone, on two ranks, whose order is the same, not at all. */
+START_TEST(sums_apart)
+{
+  static const int counts[] = {2, 3, 4, 6};
+  char text[TEST_PLAN_ROOM];
+  struct mafat_network *n = test_network(chain);
+  struct mafat_plan_options options;
+  uint64_t values;
+  mafat_plan_defaults(&options);
+  options.algorithm = MAFAT_DIRECT;
+  int n_ranks = counts[_i];
+  snprintf(text, sizeof text, "split(c%d:0-1,c%d:2-3)/NoCut/ranks=%d", n_ranks, n_ranks, n_ranks);
+  struct mafat_weights *w = weights_of(n, 7);
+  float *input = random_input(n), *expected = run_alone(n, "1x1/NoCut", &options, w, input);
+  float *exact = run_ranks(n, text, n_ranks, &options, w, -1, input, &values);
+  uint64_t in_order = values;
+  options.sums_apart = true;
+  int fd = test_weights_file(n, 7);
+  float *out = run_ranks(n, text, n_ranks, &options, w, fd, input, &values);
+  close(fd);
+  ck_assert_uint_eq(values, in_order);
+  bool same = true;
+  for (size_t i = 0; i < output_floats(n); i++) {
+    ck_assert_float_eq(exact[i], expected[i]);
+    ck_assert_float_eq_tol(out[i], expected[i], 1e-4f * fmaxf(1, fabsf(expected[i])));
+    same = same && out[i] == expected[i];
+  }
+  ck_assert_int_eq(same, n_ranks == 2);
+  free(out);
+  free(exact);
+  free(input);
+  free(expected);
+  mafat_weights_close(&w);
+  mafat_network_close(&n);
+}
+END_TEST
+
 START_TEST(ranks_that_cannot_be)
 {
   static const struct {
@@ -407,6 +448,7 @@ Suite *ranks_suite(void)
   tcase_add_test(c, neighbours_exchange_rows);
   tcase_add_test(c, whole_layers_hand_on);
   tcase_add_test(c, outputs_of_a_connected_layer);
+  tcase_add_loop_test(c, sums_apart, 0, 4);
   tcase_add_loop_test(c, ranks_that_cannot_be, 0, 7);
   tcase_add_test(c, ranks_in_a_text);
   suite_add_tcase(s, c);

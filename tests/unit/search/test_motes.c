@@ -1,10 +1,24 @@
-/* MOTES: which axes can only be cut together, and what plans come of it. */
+/* MOTES: which axes can only be cut together, cells and partition schemes, what fine schedules need by counting, and the plans
+ * that come of it. */
 #include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "predictor/parts/parts.h"
+#include "predictor/planning.h"
+#include "runner/executor.h"
 #include "search/motes/acg.h"
+#include "search/motes/cells.h"
+#include "search/motes/motes.h"
+#include "search/motes/schemes.h"
 #include "tests/support/support.h"
+#include "transform/sort.h"
 
 Suite *motes_suite(void);
+
+/* ---- the axis connecting graph ---- */
 
 static struct mafat_acg *make(const struct mafat_network *n)
 {
@@ -42,11 +56,503 @@ START_TEST(an_inverted_bottleneck_has_four_parts)
 }
 END_TEST
 
+/* With a link around it the input's channels are the output's, too. */
+START_TEST(a_residual_link_joins_channels)
+{
+  struct mafat_network *n = test_network(INVERTED_BOTTLENECK "[convolutional]\nfilters=4\nsize=1\nactivation=linear\n"
+                                         "[shortcut]\nfrom=-2\nactivation=linear\n");
+  struct mafat_acg *a = make(n);
+  ck_assert_int_eq(mafat_acg_part(a, 4, MAFAT_ACG_C), mafat_acg_part(a, 2, MAFAT_ACG_C));
+  ck_assert_int_eq(mafat_acg_part(a, 4, MAFAT_ACG_C), mafat_acg_part(a, 3, MAFAT_ACG_C));
+  ck_assert_int_eq(mafat_acg_part(a, 3, MAFAT_ACG_REDUCED), mafat_acg_part(a, 4, MAFAT_ACG_C));
+  ck_assert_int_eq(mafat_acg_part(a, 4, MAFAT_ACG_H), mafat_acg_part(a, 0, MAFAT_ACG_H));
+  mafat_acg_close(&a);
+  mafat_network_close(&n);
+}
+END_TEST
+
+struct rule {
+  const char *layers; /* behind one of 16 channels, 8 rows and 12 columns */
+  enum mafat_acg_axis from, to;
+  bool connected;
+};
+
+static const struct rule rules[] = {
+    {"[convolutional]\nfilters=16\nsize=3\npad=1\nactivation=linear\n", MAFAT_ACG_C, MAFAT_ACG_C, false},
+    {"[convolutional]\nfilters=16\nsize=3\npad=1\nactivation=linear\n", MAFAT_ACG_C, MAFAT_ACG_REDUCED, true},
+    {"[convolutional]\nfilters=16\nsize=3\npad=1\nstride=2\nactivation=linear\n", MAFAT_ACG_H, MAFAT_ACG_H, true},
+    {"[maxpool]\nsize=2\nstride=2\n", MAFAT_ACG_H, MAFAT_ACG_H, true},
+    {"[maxpool]\nsize=2\nstride=2\n", MAFAT_ACG_C, MAFAT_ACG_C, true},
+    {"[avgpool]\n", MAFAT_ACG_C, MAFAT_ACG_C, true},
+    {"[avgpool]\n", MAFAT_ACG_H, MAFAT_ACG_H, false},
+    {"[avgpool]\n", MAFAT_ACG_H, MAFAT_ACG_REDUCED_H, true},
+    {"[avgpool]\n", MAFAT_ACG_W, MAFAT_ACG_REDUCED_W, true},
+    {"[activation]\nactivation=relu\n", MAFAT_ACG_C, MAFAT_ACG_C, true},
+    {"[activation]\nactivation=relu\n", MAFAT_ACG_W, MAFAT_ACG_W, true},
+    {"[upsample]\nstride=2\n", MAFAT_ACG_H, MAFAT_ACG_H, true},
+    {"[connected]\noutput=5\nactivation=linear\n", MAFAT_ACG_C, MAFAT_ACG_REDUCED, true},
+    {"[connected]\noutput=5\nactivation=linear\n", MAFAT_ACG_H, MAFAT_ACG_REDUCED_H, true},
+    {"[connected]\noutput=5\nactivation=linear\n", MAFAT_ACG_H, MAFAT_ACG_H, false},
+    {"[softmax]\n", MAFAT_ACG_H, MAFAT_ACG_H, false},
+    {"[softmax]\n", MAFAT_ACG_C, MAFAT_ACG_C, false},
+    /* Channels of a join are none of one tensor; its rows are. */
+    {"[convolutional]\nfilters=16\nsize=1\nactivation=linear\n[route]\nlayers=-1,-2\n[activation]\nactivation=relu\n", MAFAT_ACG_C, MAFAT_ACG_C, false},
+    {"[convolutional]\nfilters=16\nsize=1\nactivation=linear\n[route]\nlayers=-1,-2\n[activation]\nactivation=relu\n", MAFAT_ACG_H, MAFAT_ACG_H, true},
+};
+
+START_TEST(axes_follow_from_kinds)
+{
+  char cfg[1024];
+  const struct rule *r = &rules[_i];
+  snprintf(cfg, sizeof cfg, "[net]\nheight=8\nwidth=12\nchannels=3\n[convolutional]\nfilters=16\nsize=1\nactivation=linear\n%s", r->layers);
+  struct mafat_network *n = test_network(cfg);
+  struct mafat_acg *a = make(n);
+  int from = mafat_acg_part(a, 0, r->from), to = mafat_acg_part(a, n->n_layers - 1, r->to);
+  ck_assert_msg((from >= 0 && from == to) == r->connected, "rule %d: %d and %d", _i, from, to);
+  mafat_acg_close(&a);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* ---- what schedules need, by counting ---- */
+
+enum { MOST_OPERATORS = 2048, MOST_USES = 8192 };
+
+/* A graph that is built operator by operator, each with the buffer that it makes. */
+struct counting {
+  struct mafat_sort_use uses[MOST_USES];
+  uint64_t bytes[MOST_OPERATORS];
+  bool kept[MOST_OPERATORS], in_place[MOST_OPERATORS];
+  struct mafat_sort_graph graph;
+};
+
+static int add_buffer(struct counting *c, uint64_t bytes)
+{
+  c->bytes[c->graph.n_buffers] = bytes;
+  return c->graph.n_buffers++;
+}
+
+/* Returns the buffer it makes. */
+static int add(struct counting *c, uint64_t bytes, bool in_place, const int *reads, int n)
+{
+  int o = c->graph.n_operators++, made = add_buffer(c, bytes);
+  ck_assert_int_lt(c->graph.n_uses + n + 1, MOST_USES);
+  for (int i = 0; i < n; i++) c->uses[c->graph.n_uses++] = (struct mafat_sort_use){.operator = o, .buffer = reads[i]};
+  c->uses[c->graph.n_uses++] = (struct mafat_sort_use){.operator = o, .buffer = made, .makes = true};
+  c->in_place[o] = in_place;
+  return made;
+}
+
+#define ADD(c, bytes, in_place, ...) add(c, bytes, in_place, (const int[]){__VA_ARGS__}, (int)(sizeof((const int[]){__VA_ARGS__}) / sizeof(int)))
+
+static struct counting *count(void)
+{
+  struct counting *c = calloc(1, sizeof *c);
+  c->graph = (struct mafat_sort_graph){.uses = c->uses, .bytes = c->bytes, .kept = c->kept, .in_place = c->in_place};
+  return c;
+}
+
+/* In the order in which operators were added. */
+static uint64_t peak_of(struct counting *c)
+{
+  struct mafat_sorter *s;
+  int order[MOST_OPERATORS];
+  for (int i = 0; i < c->graph.n_operators; i++) order[i] = i;
+  ck_assert_int_eq(mafat_sorter_open(&s, &c->graph, NULL), MAFAT_OK);
+  uint64_t peak = mafat_sort_peak(s, order);
+  mafat_sorter_close(&s);
+  free(c);
+  return peak;
+}
+
+/* Fig. 2: the input, 8x64, a function of it, 8x16, and the sum with the input. */
+static uint64_t coarse(bool in_place)
+{
+  struct counting *c = count();
+  int input = add_buffer(c, 128), v1 = ADD(c, 512, false, input), v2 = ADD(c, 512, in_place, v1), v3 = ADD(c, 128, false, v2);
+  ADD(c, 128, in_place, v3, input);
+  return peak_of(c);
+}
+
+/* What it does to a slice of rows, both halves of columns one behind the other. */
+static int fine_rows(struct counting *c, int slice)
+{
+  int sums[2];
+  for (int i = 0; i < 2; i++) {
+    int linear = ADD(c, 128, false, slice), function = ADD(c, 128, true, linear);
+    sums[i] = ADD(c, 64, false, function);
+  }
+  int sum = ADD(c, 64, true, sums[0], sums[1]);
+  return ADD(c, 64, true, sum, slice);
+}
+
+static uint64_t fine(bool late)
+{
+  struct counting *c = count();
+  int input = add_buffer(c, 128), slices[2], outs[2];
+  slices[0] = ADD(c, 64, false, input);
+  if (!late) slices[1] = ADD(c, 64, false, input);
+  outs[0] = fine_rows(c, slices[0]);
+  if (late) slices[1] = ADD(c, 64, false, input);
+  outs[1] = fine_rows(c, slices[1]);
+  ADD(c, 128, false, outs[0], outs[1]);
+  return peak_of(c);
+}
+
+START_TEST(the_worked_example)
+{
+  ck_assert_uint_eq(coarse(true), 768);
+  ck_assert_uint_eq(coarse(false), 1152);
+  ck_assert_uint_eq(fine(false), 384);
+  ck_assert_uint_eq(fine(true), 448); /* slices just before their use */
+}
+END_TEST
+
+/* So many blocks of an input of so many rows, each with a width of one, through layers of 3x3. */
+struct windows {
+  struct counting *c;
+  int n, layers, rows;
+  int made[16][64];
+};
+
+static int begin_windows(struct windows *w, int n, int layers, int rows)
+{
+  *w = (struct windows){.c = count(), .n = n, .layers = layers, .rows = rows};
+  for (int l = 0; l <= layers; l++)
+    for (int i = 0; i < n; i++) w->made[l][i] = -1;
+  for (int i = 0; i < n; i++) w->made[0][i] = add_buffer(w->c, (uint64_t)(rows / n));
+  return rows / n;
+}
+
+/* (e): a BlockConcat gathers a block and a row of each neighbour. */
+static void make_block(struct windows *w, int layer, int i)
+{
+  int reads[3], n = 0, block = w->rows / w->n;
+  if (w->made[layer][i] >= 0) return;
+  for (int k = i - 1; k <= i + 1; k++) {
+    if (k < 0 || k >= w->n) continue;
+    make_block(w, layer - 1, k);
+    reads[n++] = w->made[layer - 1][k];
+  }
+  int gathered = add(w->c, (uint64_t)(block + n - 1), false, reads, n);
+  w->made[layer][i] = ADD(w->c, (uint64_t)block, false, gathered);
+  w->c->kept[w->made[layer][i]] = layer == w->layers;
+}
+
+/* (c): each part copies a slice that is larger by a row for each layer on both sides, and computes overlap again. */
+static void make_part(struct windows *w, int i)
+{
+  int reads[64], n = 0, block = w->rows / w->n, last = -1;
+  for (int l = 0; l <= w->layers; l++) {
+    int reach = w->layers - l, first = i * block - reach, end = (i + 1) * block + reach;
+    struct mafat_span rows = mafat_span_clip(mafat_span(first, end), w->rows);
+    for (int k = 0; l == 0 && k < w->n; k++)
+      if (k * block < rows.end && (k + 1) * block > rows.begin) reads[n++] = w->made[0][k];
+    last = l == 0 ? add(w->c, (uint64_t)mafat_span_size(rows), false, reads, n) : ADD(w->c, (uint64_t)mafat_span_size(rows), false, last);
+  }
+  w->c->kept[last] = true;
+}
+
+static const struct { int n, layers, rows; } pyramids[] = {{8, 2, 64}, {8, 4, 64}, {16, 4, 128}, {6, 3, 48}, {16, 6, 128}, {4, 2, 32}, {12, 5, 96}};
+
+/* Of twice the map: 1/2 + 1/n + (2L - 1)/H where each part computes overlap again, (n + L + 1)/(2n) + 1/H with BlockConcat. */
+START_TEST(overlapped_windows_by_counting)
+{
+  struct windows w;
+  int n = pyramids[_i].n, l = pyramids[_i].layers, h = pyramids[_i].rows;
+  begin_windows(&w, n, l, h);
+  for (int i = 0; i < n; i++) make_part(&w, i);
+  ck_assert_uint_eq(peak_of(w.c), (uint64_t)(h + 2 * h / n + 2 * (2 * l - 1)));
+  begin_windows(&w, n, l, h);
+  for (int i = 0; i < n; i++) make_block(&w, l, i);
+  ck_assert_uint_eq(peak_of(w.c), (uint64_t)(h / n * (n + l + 1) + 2));
+}
+END_TEST
+
+/* Rows that a block of b outputs reads: (b - 1) stride + k, at the map's edges fewer; of a 3x3 layer that are its own block and
+ * both neighbours, up to nine where columns are in blocks, too. */
+START_TEST(windows_of_blocks)
+{
+  struct mafat_network *n = test_network("[net]\nheight=32\nwidth=32\nchannels=3\n[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=linear\n"
+                                         "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=linear\n"
+                                         "[convolutional]\nfilters=8\nsize=5\npad=1\nstride=2\nactivation=linear\n");
+  struct mafat_plan *plan = test_plan(n, "split(h4:0-1,w4:0-1)/2/1x1");
+  const struct mafat_cutting *c = &plan->parts->cuttings[0];
+  for (int i = 0; i < 4; i++) {
+    struct mafat_span wide = mafat_layer_in_span(&n->layers[2], 0, true, mafat_span(4 * i, 4 * i + 4));
+    ck_assert_int_eq(mafat_span_size(wide), 3 * 2 + 5 - (i == 0 || i == 3 ? i == 0 ? 2 : 1 : 0));
+    struct mafat_span in = mafat_layer_in_span(&n->layers[1], 0, true, mafat_cutting_part(c, MAFAT_ALONG_H, i, 32));
+    ck_assert_int_eq(mafat_span_size(in), 10 - (i == 0) - (i == 3));
+    struct mafat_span met = mafat_bricks_span(c, MAFAT_ALONG_H, in), beside = mafat_bricks_span(c, MAFAT_ALONG_W, in);
+    ck_assert_int_eq(met.begin, i == 0 ? 0 : i - 1);
+    ck_assert_int_eq(met.end, i == 3 ? 4 : i + 2);
+    ck_assert_int_eq(mafat_span_size(met) * mafat_span_size(beside), i == 0 || i == 3 ? 4 : 9);
+  }
+  mafat_plan_close(&plan);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* ---- cells ---- */
+
+/* Two residual blocks: a cell ends where the map is narrow and everything goes through. */
+START_TEST(blocks_are_cells)
+{
+  static const int cells[] = {0, 0, 0, 0, 1, 1, 1, 1};
+  struct mafat_network *n = test_network(
+      "[net]\nheight=8\nwidth=8\nchannels=16\n"
+      "[convolutional]\nfilters=64\nsize=1\nactivation=linear\n[convolutional]\nfilters=64\ngroups=64\nsize=3\npad=1\nactivation=linear\n"
+      "[convolutional]\nfilters=8\nsize=1\nactivation=linear\n[convolutional]\nfilters=8\nsize=1\nactivation=linear\n"
+      "[convolutional]\nfilters=64\nsize=1\nactivation=linear\n[convolutional]\nfilters=64\ngroups=64\nsize=3\npad=1\nactivation=linear\n"
+      "[convolutional]\nfilters=8\nsize=1\nactivation=linear\n[shortcut]\nfrom=3\nactivation=linear\n");
+  struct mafat_cells *c;
+  ck_assert_int_eq(mafat_cells_find(&c, n, n->n_layers, NULL), MAFAT_OK);
+  for (int l = 0; l < n->n_layers; l++)
+    if (l != 3) ck_assert_int_eq(c->cell_of[l] > c->cell_of[0], cells[l]); /* one as narrow as the next may end one */
+  mafat_cells_close(&c);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* Each layer is of one cell, and none reads what a later one makes. */
+START_TEST(cells_hold_all_layers)
+{
+  char cfg[TEST_CFG_ROOM];
+  struct test_rng rng = test_rng(500 + (uint64_t)_i);
+  struct test_network_style style = test_network_style();
+  struct mafat_cells *c;
+  test_random_network(&rng, &style, cfg, sizeof cfg);
+  struct mafat_network *n = test_network(cfg);
+  ck_assert_int_eq(mafat_cells_find(&c, n, n->n_layers, NULL), MAFAT_OK);
+  for (int l = 0; l < n->n_layers; l++)
+    ck_assert(mafat_layer_is_alias(&n->layers[l]) ? c->cell_of[l] == -1 : c->cell_of[l] >= 0 && c->cell_of[l] < c->n);
+  mafat_cells_close(&c);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* ---- schemes, and plans of them ---- */
+
+struct ground {
+  struct mafat_network *network;
+  bool *within, *bottlenecks;
+  struct mafat_scheme_families *families;
+};
+
+static struct ground find_schemes(struct mafat_network *n)
+{
+  struct ground g = {.network = n};
+  size_t operators = (size_t)mafat_network_n_operators(n);
+  g.within = malloc(operators * sizeof *g.within);
+  g.bottlenecks = malloc(operators * sizeof *g.bottlenecks);
+  for (size_t i = 0; i < operators; i++) g.within[i] = g.bottlenecks[i] = true;
+  g.families = calloc(1, sizeof *g.families);
+  ck_assert_int_eq(mafat_schemes_find(g.families, n, n->n_layers, g.within, g.bottlenecks), MAFAT_OK);
+  return g;
+}
+
+static void close_ground(struct ground *g)
+{
+  mafat_schemes_free(g->families);
+  free(g->families);
+  free(g->within);
+  free(g->bottlenecks);
+  mafat_network_close(&g->network);
+}
+
+/* Rows of all three; the wide channels with the sum at their end, and without it. Channels of the input are no scheme's: what is
+ * there comes as it comes. */
+START_TEST(schemes_of_an_inverted_bottleneck)
+{
+  struct ground g = find_schemes(test_network("[net]\nheight=8\nwidth=12\nchannels=4\n[convolutional]\nfilters=64\nsize=1\nactivation=linear\n"
+                                              "[convolutional]\nfilters=64\ngroups=64\nsize=3\npad=1\nactivation=linear\n"
+                                              "[convolutional]\nfilters=4\nsize=1\nactivation=linear\n"));
+  ck_assert_int_eq(g.families->n, 3);
+  static const struct { enum mafat_split_axis axis; int layers, numbers, last; } expected[] = {
+      {MAFAT_ALONG_H, 3, 3, 8}, {MAFAT_ALONG_C, 3, 2, 4}, {MAFAT_ALONG_C, 2, 2, 4}};
+  for (int i = 0; i < 3; i++) {
+    const struct mafat_scheme_family *f = &g.families->list[i];
+    ck_assert_int_eq(f->scheme.axis, expected[i].axis);
+    ck_assert_int_eq(f->scheme.n_layers, expected[i].layers);
+    for (int k = 0; k < f->scheme.n_layers; k++) ck_assert_int_eq(f->scheme.layers[k], k);
+    ck_assert_int_eq(f->n_numbers, expected[i].numbers);
+    ck_assert_int_eq(f->numbers[f->n_numbers - 1], expected[i].last);
+  }
+  close_ground(&g);
+}
+END_TEST
+
+/* Both conditions: what is read by a layer of the scheme is made in parts there, or outside; what sums is read by none of it. */
+START_TEST(schemes_meet_both_conditions)
+{
+  char cfg[TEST_CFG_ROOM];
+  struct test_rng rng = test_rng(600 + (uint64_t)_i);
+  struct test_network_style style = test_network_style();
+  test_random_network(&rng, &style, cfg, sizeof cfg);
+  struct ground g = find_schemes(test_network(cfg));
+  struct mafat_acg *a = make(g.network);
+  for (int i = 0; i < g.families->n; i++) {
+    const struct mafat_scheme *s = &g.families->list[i].scheme;
+    enum mafat_acg_axis axis = s->axis == MAFAT_ALONG_H ? MAFAT_ACG_H : s->axis == MAFAT_ALONG_W ? MAFAT_ACG_W : MAFAT_ACG_C;
+    int part = mafat_acg_part(a, s->layers[0], axis);
+    for (int k = 0; k < s->n_layers; k++) {
+      bool own = mafat_acg_part(a, s->layers[k], axis) == part;
+      ck_assert(own || (k == s->n_layers - 1 && mafat_acg_part(a, s->layers[k], MAFAT_ACG_REDUCED) == part));
+    }
+  }
+  mafat_acg_close(&a);
+  close_ground(&g);
+}
+END_TEST
+
+static float *run(const struct mafat_network *n, const struct mafat_plan *plan, struct mafat_weights *w, size_t *floats)
+{
+  struct mafat_executor_options options;
+  struct mafat_executor *e;
+  struct mafat_diagnostic d;
+  struct mafat_layout *layout = test_layout(n, plan);
+  struct test_rng rng = test_rng(7);
+  size_t inputs = (size_t)mafat_shape_elements(mafat_network_picture_shape(n));
+  float *input = malloc(inputs * sizeof *input);
+  for (size_t i = 0; i < inputs; i++) input[i] = (float)(test_random(&rng) >> 8) / 16777216.0f;
+  *floats = (size_t)mafat_shape_elements(n->layers[n->n_layers - 1].out);
+  float *out = malloc(*floats * sizeof *out);
+  mafat_executor_defaults(&options);
+  ck_assert_int_eq(mafat_executor_open(&e, n, plan, layout, w, &options, &d), MAFAT_OK);
+  mafat_executor_set_input(e, input);
+  memset((void *)(uintptr_t)mafat_executor_arena(e), 0xff, layout->total_bytes);
+  ck_assert_int_eq(mafat_executor_run(e, &d), MAFAT_OK);
+  mafat_executor_read_output(e, n->n_layers - 1, out);
+  mafat_executor_close(&e);
+  mafat_layout_close(&layout);
+  free(input);
+  return out;
+}
+
+static void compare(const struct mafat_network *n, const char *cfg, const char *text)
+{
+  struct mafat_plan_options options = test_plain_options();
+  struct mafat_weights *w;
+  struct mafat_diagnostic d;
+  size_t floats;
+  int fd = test_weights_file(n, 1);
+  ck_assert_int_eq(test_weights_from(&w, fd, n, n->n_layers, NULL, &d), MAFAT_OK);
+  close(fd);
+  struct mafat_plan *whole = test_plan_with(n, "1x1/NoCut", &options), *plan = test_plan_with(n, text, &options);
+  float *expected = run(n, whole, w, &floats), *out = run(n, plan, w, &floats);
+  if (memcmp(expected, out, floats * sizeof *out) != 0) test_fail_case(cfg, text, "other bits than whole maps");
+  free(expected);
+  free(out);
+  mafat_plan_close(&plan);
+  mafat_plan_close(&whole);
+  mafat_weights_close(&w);
+}
+
+/* Some families, none of which clash, each in some number of parts. */
+static int choose_schemes(struct mafat_scheme *schemes, const struct mafat_scheme **list, struct test_rng *rng, const struct mafat_scheme_families *all)
+{
+  int n = 0;
+  for (int i = 0; i < all->n && n < 4; i++) {
+    const struct mafat_scheme_family *f = &all->list[test_random_int(rng, 0, all->n - 1)];
+    bool clash = false;
+    for (int k = 0; k < n; k++) clash = clash || mafat_schemes_clash(&schemes[k], &f->scheme);
+    if (clash) continue;
+    schemes[n] = f->scheme;
+    schemes[n].n = f->numbers[test_random_int(rng, 0, f->n_numbers - 1)];
+    list[n] = &schemes[n];
+    n++;
+  }
+  return n;
+}
+
+/* Random schemes are a plan, which is read back and gives the same bits; or its reader says why not. */
+START_TEST(schemes_give_the_same_bits)
+{
+  char cfg[TEST_CFG_ROOM];
+  struct mafat_scheme schemes[4];
+  const struct mafat_scheme *list[4];
+  struct mafat_cells *cells;
+  struct mafat_spec *spec;
+  struct mafat_plan *plan;
+  struct mafat_diagnostic d;
+  struct test_rng rng = test_rng(700 + (uint64_t)_i);
+  struct test_network_style style = test_small_style();
+  style.heads = false;
+  test_random_network(&rng, &style, cfg, sizeof cfg);
+  struct ground g = find_schemes(test_network(cfg));
+  ck_assert_int_eq(mafat_cells_find(&cells, g.network, g.network->n_layers, NULL), MAFAT_OK);
+  int n = choose_schemes(schemes, list, &rng, g.families);
+  int code = mafat_schemes_apply(&spec, g.network, g.network->n_layers, list, n, test_random_chance(&rng, 50) ? cells->cell_of : NULL,
+                                 test_random_chance(&rng, 50), false, NULL);
+  if (code == MAFAT_OK) {
+    spec->sorting = (enum mafat_sorting)test_random_int(&rng, 0, MAFAT_N_SORTINGS - 1);
+    spec->in_place = test_random_chance(&rng, 50);
+    char *text = mafat_spec_text(spec);
+    struct mafat_plan_options options = test_plain_options();
+    if (mafat_plan_read(&plan, text, g.network, g.network->n_layers, &options, &d) == MAFAT_OK) {
+      mafat_plan_close(&plan);
+      compare(g.network, cfg, text);
+    }
+    free(text);
+    mafat_spec_close(&spec);
+  }
+  mafat_cells_close(&cells);
+  close_ground(&g);
+}
+END_TEST
+
+/* ---- the search ---- */
+
+static const struct mafat_surroundings around = {.process_bytes = 900 << 10, .image_bytes = 200 << 10};
+
+/* One plan, of no more bytes than whole maps and no more than delta times their time; the same bits. */
+START_TEST(the_search_finds_a_plan_within_delta)
+{
+  char cfg[TEST_CFG_ROOM];
+  struct test_rng rng = test_rng(800 + (uint64_t)_i);
+  struct test_network_style style = test_small_style();
+  struct mafat_plan_options options = test_plain_options();
+  struct mafat_calibration calibration;
+  struct mafat_diagnostic d = {""};
+  struct mafat_front *f;
+  style.heads = false;
+  test_random_network(&rng, &style, cfg, sizeof cfg);
+  struct mafat_network *n = test_network(cfg);
+  mafat_calibration_defaults(&calibration, "avx2");
+  struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .around = &around,
+                                         .calibration = &calibration, .delta = 1.2, .beam = test_random_int(&rng, 1, 8)};
+  ck_assert_msg(mafat_search_motes(&f, &request, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_int_eq(f->n, 1);
+  struct mafat_candidate whole = {.threads = 1};
+  struct mafat_spec *spec;
+  ck_assert_int_eq(mafat_spec_read(&spec, "1x1/NoCut/order=postorder", &d), MAFAT_OK);
+  ck_assert_int_eq(mafat_candidate_measure(&whole, &request, spec, &d), MAFAT_OK);
+  mafat_spec_close(&spec);
+  if (f->list[0].ms > whole.ms * 1.25 || f->list[0].redundant_macs > 0)
+    test_fail_case(cfg, test_spec_text(f->list[0].spec), "%g ms, whole maps %g", f->list[0].ms, whole.ms);
+  compare(n, cfg, test_spec_text(f->list[0].spec));
+  mafat_front_close(&f);
+  mafat_network_close(&n);
+}
+END_TEST
+
 Suite *motes_suite(void)
 {
   Suite *suite = suite_create("motes");
   TCase *t = tcase_create("motes");
+  tcase_set_timeout(t, 300);
   tcase_add_test(t, an_inverted_bottleneck_has_four_parts);
+  tcase_add_test(t, a_residual_link_joins_channels);
+  tcase_add_loop_test(t, axes_follow_from_kinds, 0, (int)(sizeof rules / sizeof *rules));
+  tcase_add_test(t, the_worked_example);
+  tcase_add_loop_test(t, overlapped_windows_by_counting, 0, (int)(sizeof pyramids / sizeof *pyramids));
+  tcase_add_test(t, windows_of_blocks);
+  tcase_add_test(t, blocks_are_cells);
+  tcase_add_loop_test(t, cells_hold_all_layers, 0, test_seeds(60));
+  tcase_add_test(t, schemes_of_an_inverted_bottleneck);
+  tcase_add_loop_test(t, schemes_meet_both_conditions, 0, test_seeds(60));
+  tcase_add_loop_test(t, schemes_give_the_same_bits, 0, test_seeds(200));
+  tcase_add_loop_test(t, the_search_finds_a_plan_within_delta, 0, test_seeds(20));
   suite_add_tcase(suite, t);
   return suite;
 }
