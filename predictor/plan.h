@@ -20,6 +20,7 @@ struct mafat_plan_options {
   int only_rank;  /* what a plan that has ranks makes that one do, from 1 on; default 0: all that there is to do, on one device */
   bool keep_all;  /* every layer's output exists: nothing is computed inside its reader; default false */
   struct mafat_heap *heap; /* the plan lies there, and all that is made from it; default NULL: the C library's */
+  struct mafat_sort_memo *orders; /* that were found for plans before; default NULL: none are remembered */
 };
 
 /* A set of layers, which run together and one behind the other. */
