@@ -79,7 +79,7 @@ SONAME := libmafat.so.0
 SHARED := $(BUILD)/$(SONAME)
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo darknet check test test-full golden golden-write run-check run-test run-full check-fresh check-latency check-predictor check-search check-asan check-valgrind check-avxvnni check-includes check-kinds oracle networks planners fuzz fuzzers bench limits soak paper figure clean packages run-planners run-demo run-paper run-figure separable
+.PHONY: all help demo darknet check test test-full golden golden-write run-check run-test run-full check-fresh check-latency check-predictor check-search check-asan check-tsan check-msan analyze check-valgrind check-avxvnni check-includes check-kinds oracle networks planners fuzz fuzzers bench limits soak paper figure clean packages run-planners run-demo run-paper run-figure separable
 
 all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MPICC),$(BUILD)/mafat_ranks) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
 
@@ -207,6 +207,13 @@ $(BUILD)/launcher $(BUILD)/resident_peak: $(BUILD)/%: tests/limits/%.c
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(STRIPPED) $(if $(filter 1,$(STATIC)),-static) -o $@ $<
 
+# What a program of the library has after many runs (tests/soak/endless.py), and one whose system calls fail (tests/faults/inject.py).
+$(BUILD)/endless: $(call objects,tests/soak/endless.c) $(LIB)
+$(BUILD)/failing_library: $(call objects,tests/faults/failing_library.c) $(LIB)
+$(BUILD)/endless $(BUILD)/failing_library:
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
+
 # --- tests -------------------------------------------------------------------
 
 # The unit tests fail allocations in turn and count those made while running; Check need not note every assertion (tests/support/marks.c).
@@ -285,7 +292,7 @@ packages:
 
 # Where make was not told how many at once: as many as there are CPUs.
 JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
-TESTED = all $(BUILD)/lay_plans $(BUILD)/run_inference_dynamic $(BUILD)/launcher $(BUILD)/resident_peak $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden $(BUILD)/onnx_nodes $(BUILD)/packed_models
+TESTED = all $(BUILD)/endless $(BUILD)/failing_library $(BUILD)/lay_plans $(BUILD)/run_inference_dynamic $(BUILD)/launcher $(BUILD)/resident_peak $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden $(BUILD)/onnx_nodes $(BUILD)/packed_models
 
 check: ## before every commit: a sample of the unit tests, of kernels and command lines (a minute)
 	@$(MAKE) --no-print-directory $(JOBS) run-check
@@ -365,6 +372,22 @@ check-asan: ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer 
 	$(BUILD)/asan/unit_tests
 	BUILD=$(BUILD)/asan ./tests/cli/run_inference.sh
 
+# The vector kernels are instrumented, too: threads divide maps there.
+check-tsan: ## what threads share, under ThreadSanitizer: unit tests of the team, of streams, of the executor (10 minutes)
+	$(MAKE) BUILD=$(BUILD)/tsan OPT=-O1 KERNEL='-O1 -ffunction-sections' INTEGERS='-O1 -ffunction-sections' SANITIZE='-fsanitize=thread -fno-omit-frame-pointer' $(BUILD)/tsan/unit_tests
+	TSAN_OPTIONS=halt_on_error=1 $(BUILD)/tsan/unit_tests team threads reads streaming executor ranks api_runs
+
+# Other libraries are not instrumented, and left out; what is run has the portable kernels.
+check-msan: ## the fuzz targets under MemorySanitizer, corpora first, then MSAN_SECONDS each, 20 (clang; without JPEG, PNG, io_uring)
+	@command -v clang >/dev/null || { echo "check-msan: clang is not installed"; exit 77; }
+	@$(MAKE) --no-print-directory $(JOBS) BUILD=$(BUILD)/msan CC=clang OPT=-O1 PLAIN='-fno-sanitize=all -O1' KERNEL='-O0 -ffunction-sections $(UNGUIDED)' INTEGERS='-O1 -ffunction-sections $(UNGUIDED)' \
+	  JPEG= PNG= URING= STATIC= ANNOTATE= MEMORY_LIMIT= missing= SANITIZE='-fsanitize=fuzzer-no-link,memory -fno-sanitize-recover=all -fno-omit-frame-pointer' fuzzers
+	@BUILD=$(BUILD)/msan ./tests/fuzz/run.sh $(or $(MSAN_SECONDS),20)
+
+analyze: ## gcc -fanalyzer, clang-tidy and cppcheck: no finding without a reason in scripts/analyze_reasons.txt (a quarter of an hour)
+	@./scripts/packages.sh packages-analyze.txt
+	@./scripts/analyze.py
+
 check-valgrind: all $(BUILD)/run_inference_dynamic $(BUILD)/unit_tests ## a sample of the programs under valgrind (a minute)
 	BUILD=$(BUILD) ./tests/valgrind.sh
 
@@ -380,18 +403,23 @@ check-kinds: ## no more files outside kinds/ and formats/ name a kind of layer t
 	@./scripts/check_kinds.sh
 
 # A program for each reader of foreign input, over a library that clang has instrumented: $(BUILD) is a folder of their own.
-FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
-$(FUZZERS): $(BUILD)/%: $(BUILD)/obj/tests/fuzz/%.o $(call objects,$(MODULES) tests/support/random.c tests/support/onnx_writer.c tests/support/onnx_models.c tests/support/onnx_operators.c tests/support/tflite_writer.c tests/support/tflite_models.c tests/support/tflite_operators.c tests/support/integer_graph.c tests/kernels/integer_rule.c) $(LIB)
+FUZZERS := $(filter-out $(if $(ANNOTATE),,$(BUILD)/fuzz_json),$(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c)))
+$(BUILD)/fuzz_json: $(call objects,runner/program/annotate/draw.c runner/program/annotate/json.c)
+$(BUILD)/fuzz_json: FUZZ_LIBS = $(call pkg,--libs,gdlib json-c)
+$(BUILD)/obj/tests/fuzz/fuzz_json.o: EXTRA = $(call pkg,--cflags,gdlib json-c)
+$(FUZZERS): $(BUILD)/%: $(BUILD)/obj/tests/fuzz/%.o $(call objects,$(MODULES) $(wildcard tests/fuzz/mutate*.c) tests/support/random.c tests/support/onnx_writer.c tests/support/onnx_models.c tests/support/onnx_operators.c tests/support/tflite_writer.c tests/support/tflite_models.c tests/support/tflite_operators.c tests/support/integer_graph.c tests/kernels/integer_rule.c) $(LIB)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(FUZZ_LIBS) $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
 
 fuzzers: $(FUZZERS) $(BUILD)/onnx_nodes
 
 FUZZ_SECONDS ?= 60
-# PLAIN, KERNEL, INTEGERS: over the vector kernels clang would work for many minutes; the portable ones are instrumented, and not unrolled.
+# Kernels do not guide the search, and clang would work for many minutes over counters and checks in what is unrolled: those of
+# vectors, which no target runs, have none (PLAIN), the portable ones AddressSanitizer's.
+UNGUIDED := -fno-sanitize-coverage=inline-8bit-counters,indirect-calls,trace-cmp,pc-table,stack-depth
 fuzz: ## fuzz each reader of foreign input for FUZZ_SECONDS, 60 (FUZZ='cfg packed': these alone; clang, libclang-rt-14-dev)
 	@command -v clang >/dev/null || { echo "fuzz: clang is not installed"; exit 77; }
-	@$(MAKE) --no-print-directory $(JOBS) BUILD=$(BUILD)/fuzz CC=clang OPT=-O1 PLAIN='-fno-sanitize=all' KERNEL='-O1 -ffunction-sections' INTEGERS='-O1 -ffunction-sections' STATIC= ANNOTATE= MEMORY_LIMIT= missing= \
+	@$(MAKE) --no-print-directory $(JOBS) BUILD=$(BUILD)/fuzz CC=clang OPT=-O1 PLAIN='-fno-sanitize=all -O1' KERNEL='-O0 -ffunction-sections $(UNGUIDED) -fno-sanitize=undefined' INTEGERS='-O1 -ffunction-sections $(UNGUIDED)' STATIC= MEMORY_LIMIT= missing= \
 	  SANITIZE='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer' fuzzers
 	@BUILD=$(BUILD)/fuzz ./tests/fuzz/run.sh $(FUZZ_SECONDS) $(FUZZ)
 

@@ -91,7 +91,8 @@ struct mafat_model_options {
   const char *search;   /* "best" (NULL, default): the plan within the budget that is predicted to be the
                            fastest; "greedy": the one that MAFAT's own search finds, by its own
                            predictor; "least": of those that keep all weights and compute nothing twice the
-                           one whose maps and scratch take the fewest bytes, the fastest of equals; "fdt": what fused depthwise tiling's flow finds. Whether it may run is decided by its predicted bytes all the same */
+                           one whose maps and scratch take the fewest bytes, the fastest of equals; "fdt": what fused depthwise
+                           tiling's flow finds. Whether it may run is decided by its predicted bytes all the same */
   size_t bias_bytes;    /* greedy: what MAFAT's predictor adds to its tiles; default 31 MB, the authors' */
   int layers;           /* run the first so many layers; 0 (default): all. What comes after them may be
                            layers that are not known: then it is as if the cfg, and the weights file,
@@ -154,6 +155,9 @@ struct mafat_model_options {
                            not the same every time. What it begins with takes up to two seconds of networks of hundreds of layers,
                            however short that is. 0 (default): until so much has been looked at, the same on any machine */
   const struct mafat_rank_link *link; /* to the other ranks of a plan that has them: build/mafat_ranks makes one; default NULL */
+  const char *tiling;   /* of the search "fdt": "fdt", along channels; "ffmt", along rows and columns; "both" (NULL, default) */
+  const char *layout;   /* what that search places buffers by while it looks for a plan: "ours" (NULL, default), as the arena is;
+                           "published", hill climbing. Any plan's arena is ours. MAFAT_EINVAL: given, and the search is another */
 };
 
 /* Options of NULL, for a model or a query, are these. */
@@ -534,6 +538,7 @@ struct mafat_search_facts {
   bool one_plan;         /* the same for every budget */
   bool by_paper;         /* goes by the paper's predictor, and adds bias_bytes */
   bool timed;            /* looks at plans for plan_seconds, where that is set */
+  bool tiles;            /* goes by the options' tiling and layout */
 };
 
 /* Number `index` of them; the first is what is taken where none is named. MAFAT_EINVAL: no such one. */

@@ -79,6 +79,8 @@ struct mafat_kind {
   bool in_place;   /* its output may lie where the first operand does, of the same shape and type: no element is read once it is written */
   bool multiplies; /* its first operand by its second, by the convolution kernels */
   bool mergeable;  /* what it puts out follows from its input and what merge.h compares */
+  bool within;     /* reads and makes some channels of a block without the others, of floats */
+  bool looks_up;   /* copies columns of its second operand, by numbers of the first, from wherever they lie */
   bool apart;      /* no cfg has it: its code is resident for networks that have (runner/memory/surroundings.c) */
 
   /* Checks the parameters against the shapes of the operands, and fills `out`. */
@@ -148,6 +150,7 @@ struct mafat_reads {
   const struct mafat_layer *layer;
   const struct mafat_sources *sources; /* of the operand */
   int next, end;                       /* in their list */
+  bool first_alone;                    /* operands behind the first one are no tensors */
 };
 
 static inline struct mafat_reads mafat_layer_reads(const struct mafat_layer *l)
@@ -159,7 +162,7 @@ static inline struct mafat_reads mafat_layer_reads(const struct mafat_layer *l)
 static inline bool mafat_reads_next(struct mafat_reads *r)
 {
   while (r->next == r->end) {
-    if (++r->operand >= r->layer->n_operands) return false;
+    if (++r->operand >= (r->first_alone ? 1 : r->layer->n_operands)) return false;
     r->sources = &r->layer->operands[r->operand].sources;
     r->next = 0;
     r->end = mafat_sources_count(r->sources);
@@ -284,6 +287,16 @@ static inline bool mafat_layer_is_apart(const struct mafat_layer *l)
 {
   return mafat_kind_of(l->type)->apart || l->activation.kind >= MAFAT_N_KERNEL_ACTIVATIONS ||
          l->blend >= MAFAT_N_KERNEL_BLENDS;
+}
+
+static inline bool mafat_layer_goes_within_blocks(const struct mafat_layer *l)
+{
+  return mafat_kind_of(l->type)->within && mafat_layer_is_lanewise(l) && l->out_type == MAFAT_F32;
+}
+
+static inline bool mafat_layer_looks_up(const struct mafat_layer *l)
+{
+  return mafat_kind_of(l->type)->looks_up;
 }
 
 static inline bool mafat_layer_keeps_numbers(const struct mafat_layer *l)

@@ -49,6 +49,19 @@ static void count_readers(const struct mafat_network *n, const struct mafat_plan
   }
 }
 
+/* Columns of a table are copied from wherever they lie, channel by channel side by side. */
+static int find_table(const struct mafat_plan *plan, const struct mafat_network *n, const int *readers, int layer)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  if (!mafat_layer_looks_up(l)) return -1;
+  int table = mafat_network_sole_tensor(n, &l->operands[1].sources);
+  if (table < 0 || !mafat_kind_of(n->layers[table].type)->constant || readers[table] != 1) return -1;
+  const struct mafat_layer *t = &n->layers[table];
+  bool apart = t->out_type != MAFAT_F32 || (t->strides->channels != 1 && t->out.c > 1);
+  bool kept = mafat_plan_group(plan, table)->weights.residence == MAFAT_KEPT;
+  return apart || !kept ? -1 : table;
+}
+
 int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bool fuse)
 {
   size_t n_operators = (size_t)mafat_network_n_operators(n);
@@ -56,9 +69,10 @@ int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bo
   int *readers = mafat_heap_calloc(plan->heap, n_operators, sizeof *readers);
   plan->inner = mafat_heap_calloc(plan->heap, n_operators, sizeof *plan->inner);
   plan->outer = mafat_heap_calloc(plan->heap, n_operators, sizeof *plan->outer);
-  bool enough = usage && readers && plan->inner && plan->outer;
+  plan->table = mafat_heap_calloc(plan->heap, n_operators, sizeof *plan->table);
+  bool enough = usage && readers && plan->inner && plan->outer && plan->table;
   if (enough) {
-    for (size_t i = 0; i < n_operators; i++) plan->inner[i] = plan->outer[i] = -1;
+    for (size_t i = 0; i < n_operators; i++) plan->inner[i] = plan->outer[i] = plan->table[i] = -1;
     mafat_usage_find(n, plan, usage);
     count_readers(n, plan, usage, readers);
     for (int l = 0; l < plan->n_layers && fuse; l++) {
@@ -74,6 +88,8 @@ int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bo
       plan->inner[l] = k;
       plan->outer[k] = l;
     }
+    for (int l = 0; l < plan->n_layers && fuse; l++)
+      if (usage[l].needed) plan->table[l] = find_table(plan, n, readers, l);
   }
   mafat_heap_free(plan->heap, usage);
   mafat_heap_free(plan->heap, readers);
@@ -85,7 +101,7 @@ int mafat_fusion_links(const struct mafat_plan *plan, const struct mafat_network
 {
   int n_links = 1, inside;
   struct mafat_span channels = links[0].channels;
-  for (struct mafat_link *link = links; (inside = mafat_fusion_inside(plan, link->layer)) >= 0; link++) {
+  for (struct mafat_link *link = links; (inside = plan->inner[link->layer]) >= 0; link++) {
     const struct mafat_layer *outer = &n->layers[link->layer], *inner = &n->layers[inside];
     assert(n_links < MAFAT_FUSION_MOST);
     link->channels = mafat_span(0, outer->in.c);
@@ -102,7 +118,7 @@ int mafat_fusion_links(const struct mafat_plan *plan, const struct mafat_network
 static int find_reader(const struct mafat_plan *plan, const struct mafat_network *n, int layer, bool axis_y,
                        struct mafat_span *out)
 {
-  for (int inside; (inside = mafat_fusion_inside(plan, layer)) >= 0; layer = inside)
+  for (int inside; (inside = plan->inner[layer]) >= 0; layer = inside)
     *out = mafat_layer_in_span(&n->layers[layer], 0, axis_y, *out);
   return layer;
 }

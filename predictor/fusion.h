@@ -6,9 +6,10 @@
  *   - a depthwise convolution whose only reader is a 1x1 convolution: computed
  *     a few rows at a time into scratch;
  *   - a convolution (and the depthwise inside it) whose only reader is a shortcut
- *     that adds one map, no smaller: added to where it was stored.
+ *     that adds one map, no smaller: added to where it was stored;
+ *   - a table of floats that only one layer looks numbers up in: read where it is kept as weights, whatever group it is of.
  *
- * All must lie in one group. Nothing is computed twice for it, and no
+ * All others must lie in one group. Nothing is computed twice for it, and no
  * bit changes, so plans do not mention it. The functions below give the
  * geometry of such a step as one: whoever asks a layer for its input spans asks
  * here, plan.h for its sources, and whoever wants all layers that a step computes
@@ -18,15 +19,16 @@
 
 #include "predictor/plan.h"
 
-/* Fills plan->inner and plan->outer; with `fuse` false, with nothing. */
+/* Fills plan->inner, plan->outer and plan->table; with `fuse` false, with nothing. */
 int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bool fuse);
 
 /* The layer that is computed inside a step of `layer`, or -1. All that one step computes, from
  * its own layer inwards:
- *     for (int l = step->layer; l >= 0; l = mafat_fusion_inside(plan, l)) */
+ *     for (int l = step->layer; l >= 0; l = mafat_fusion_inside(plan, l))
+ * The table that it looks numbers up in is the last of them: it has weights, and computes nothing. */
 static inline int mafat_fusion_inside(const struct mafat_plan *plan, int layer)
 {
-  return plan->inner[layer];
+  return plan->inner[layer] >= 0 ? plan->inner[layer] : plan->table[layer];
 }
 
 /* Is what lies inside the layer pooled as it is stored? */

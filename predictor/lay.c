@@ -291,14 +291,6 @@ static int check_order(struct laying *l)
                     mafat_sorting_name(l->spec->sorting));
 }
 
-/* Filters of a streamed layer that other ranks compute have been read wrongly. */
-static bool cuts_channels(const struct mafat_splits *splits)
-{
-  for (int i = 0; i < splits->n; i++)
-    if (splits->list[i].axis == MAFAT_ALONG_C) return true;
-  return false;
-}
-
 /* Parts have ranks, all else has none. */
 static int check_ranks(struct laying *l, const struct mafat_plan_options *options)
 {
@@ -311,9 +303,6 @@ static int check_ranks(struct laying *l, const struct mafat_plan_options *option
   for (int g = 0; g < l->plan->n_groups && l->spec->ranks.n; g++)
     if (l->plan->groups[g].cut.kind != MAFAT_CUT_SPLIT)
       return mafat_fail(l->d, MAFAT_EINVAL, "expected split groups alone where there are ranks");
-  for (int g = 0; g < l->plan->n_groups && l->spec->ranks.n; g++)
-    if (l->plan->groups[g].weights.residence == MAFAT_STREAMED && cuts_channels(&l->plan->groups[g].cut.as.split))
-      return mafat_fail(l->d, MAFAT_EINVAL, "expected split groups alone where there are ranks, streamed ones cut along rows and columns");
   return MAFAT_OK;
 }
 

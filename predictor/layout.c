@@ -144,9 +144,7 @@ static uint64_t macs_once(const struct maker *m, int layer)
  * turns in a buffer. */
 static bool is_first_part(const struct maker *m, const struct mafat_step *step)
 {
-  const struct mafat_layer_part *part = step->part < 0 ? NULL : &m->plan->parts->list[step->part];
-  if (part) return step->filters.begin == part->filters.begin && step->channels.begin == part->channels.begin;
-  return (step->filters.begin == 0 && step->channels.begin == 0) || m->plan->fan[step->layer] >= 0;
+  return mafat_step_begins(m->plan, step) || (step->part < 0 && m->plan->fan[step->layer] >= 0);
 }
 
 static void skip_parts(struct maker *m, const struct mafat_step *step)
@@ -356,7 +354,7 @@ static size_t brick_bytes(const struct maker *m, int tensor, struct mafat_brick 
   int cols = mafat_span_size(b.box.x) + (b.box.x.begin == 0 ? t->left : 0) + (b.box.x.end == shape.w ? t->right : 0);
   uint64_t pixels = (uint64_t)cols * (uint64_t)mafat_span_size(b.box.y);
   return (size_t)mafat_dtype_bytes(mafat_network_tensor_type(m->network, tensor),
-                                   pixels * (uint64_t)mafat_pixel_width_of(shape.c, b.channels));
+                                   pixels * (uint64_t)mafat_bricks_pixel(m->layout->tensors[tensor].bricks, shape, b.channels));
 }
 
 static void size_bricks(struct maker *m, int tensor)

@@ -59,6 +59,7 @@ struct mafat_plan {
   enum mafat_algorithm *algorithms; /* [layer]: MAFAT_DIRECT or one of Winograd's */
   int *inner; /* [operator]: the layer that is computed inside its step (fusion.h), or -1 */
   int *outer; /* [operator]: the layer in whose step it is computed, or -1: in its own */
+  int *table; /* [operator]: the constant that it looks numbers up in where its weights are kept, so that it is no tensor; or -1 */
   bool packed;                     /* the weights file is in kernel order */
   enum mafat_residence *residence; /* [layer]: of those that have weights */
   bool in_place;  /* the spec's word */
@@ -141,7 +142,8 @@ static inline struct mafat_reads mafat_plan_reads(const struct mafat_plan *plan,
                                                   int layer)
 {
   const struct mafat_sources *sources = mafat_plan_sources(plan, n, layer);
-  return (struct mafat_reads){.layer = &n->layers[layer], .sources = sources, .end = mafat_sources_count(sources)};
+  return (struct mafat_reads){.layer = &n->layers[layer], .sources = sources, .end = mafat_sources_count(sources),
+                              .first_alone = plan->table && plan->table[layer] >= 0};
 }
 
 static inline bool mafat_group_is_tiled(const struct mafat_group *g)

@@ -63,6 +63,13 @@ void mafat_schedule_close(struct mafat_schedule **s)
   *s = NULL;
 }
 
+bool mafat_step_begins(const struct mafat_plan *plan, const struct mafat_step *step)
+{
+  const struct mafat_layer_part *part = step->part < 0 ? NULL : &plan->parts->list[step->part];
+  int filter = part ? part->filters.begin : 0, channel = part ? part->channels.begin : 0;
+  return step->filters.begin == filter && step->channels.begin == channel;
+}
+
 void mafat_schedule_rewind(struct mafat_schedule *s)
 {
   s->group = 0;

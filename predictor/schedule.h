@@ -37,6 +37,9 @@ static inline bool mafat_step_exchanges(const struct mafat_step *step)
   return step->kind >= MAFAT_STEP_SEND;
 }
 
+/* Is it the first of what is divided, of a layer or of its part? What the others find is made then. */
+bool mafat_step_begins(const struct mafat_plan *plan, const struct mafat_step *step);
+
 /* How long the buffers of a group's inner tensors live. */
 enum mafat_lifetime {
   MAFAT_LIFE_ONCE,     /* each layer runs once: from its step to its last reader */

@@ -161,11 +161,34 @@ int mafat_choose_network(struct mafat_network **network, int *n_layers, const ch
   return code;
 }
 
+/* Of n words the one that is asked for, the first where none is; -1: it is none of them. */
+static int find_word(const char *const *words, int n, const char *word)
+{
+  for (int i = 0; word && i < n; i++)
+    if (strcmp(words[i], word) == 0) return i;
+  return word ? -1 : 0;
+}
+
 /* That a plan can be made for. */
 static int processors(void)
 {
   int n = mafat_process_processors();
   return n < 1 ? 1 : n > MAFAT_MAX_THREADS ? MAFAT_MAX_THREADS : n;
+}
+
+/* What one search alone goes by. */
+static int take_tiling(struct mafat_choice_request *r, const struct mafat_model_options *o, struct mafat_diagnostic *d)
+{
+  static const char *const tilings[] = {"both", "fdt", "ffmt"}, *const layouts[] = {"ours", "published"};
+  int tiling = find_word(tilings, sizeof tilings / sizeof *tilings, o->tiling);
+  int layout = find_word(layouts, sizeof layouts / sizeof *layouts, o->layout);
+  if ((o->tiling || o->layout) && !o->plan && !r->by->tiles)
+    return mafat_fail(d, MAFAT_EINVAL, "a %s makes no sense with the search %s", o->tiling ? "tiling" : "layout", r->by->name);
+  if (tiling < 0) return mafat_fail(d, MAFAT_EINVAL, "expected a tiling (fdt, ffmt, both), found %.60s", o->tiling);
+  if (layout < 0) return mafat_fail(d, MAFAT_EINVAL, "expected a layout (published, ours), found %.60s", o->layout);
+  r->search.tiling = (enum mafat_fused_tiling)tiling;
+  r->search.hill_climbing = layout == 1;
+  return MAFAT_OK;
 }
 
 int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_basis *basis,
@@ -191,7 +214,8 @@ int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_bas
                  .plan_seconds = o->plan_seconds, .most_threads = o->threads ? 0 : processors()},
       .plan = o->plan, .bias_bytes = o->bias_bytes,
       .budget_bytes = budget.bytes, .budget_source = budget.source, .best_effort = o->best_effort};
-  return mafat_search_named(&r->by, o->search, d);
+  int code = mafat_search_named(&r->by, o->search, d);
+  return code ? code : take_tiling(r, o, d);
 }
 
 int mafat_choose(struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)

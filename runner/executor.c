@@ -36,6 +36,7 @@ struct mafat_executor {
   struct mafat_file_order planes; /* of mafat_executor_set_input */
   struct mafat_step_watch watch;
   bool source_failed;
+  int late; /* of a source that failed where other ranks wait for what is made of it: they get something, and the run fails at its end */
   struct mafat_arena *arena;
   pid_t process;          /* that opened it */
   bool joined;            /* the arena */
@@ -402,7 +403,10 @@ static int run_step(struct mafat_executor *e, long long number, struct mafat_dia
   if (step->kind != MAFAT_STEP_TRANSFORM) begin_output(e);
   if (step->kind == MAFAT_STEP_INPUT) {
     zero_output_pads(e);
-    return read_input(e, d);
+    if (!e->late) code = read_input(e, d);
+    if (!e->options.exchanger.exchange) return code;
+    e->late = e->late ? e->late : code;
+    return MAFAT_OK;
   }
   code = compute(e, d);
   mafat_weights_release_step(e->weights, step);
@@ -439,6 +443,7 @@ static int check_process(const struct mafat_executor *e, struct mafat_diagnostic
 int mafat_executor_run(struct mafat_executor *e, struct mafat_diagnostic *d)
 {
   e->source_failed = false;
+  e->late = MAFAT_OK;
   int code = check_process(e, d);
   if (code) return code;
   code = mafat_arena_begin(e->arena, &e->tensors.arena, e->network->path, d);
@@ -449,6 +454,18 @@ int mafat_executor_run(struct mafat_executor *e, struct mafat_diagnostic *d)
   mafat_team_disperse(e->team);
   if (code == MAFAT_OK) code = mafat_weights_end(e->weights, d);
   else mafat_weights_stop(e->weights);
+  if (code == MAFAT_OK) code = e->late;
+  mafat_arena_end(e->arena, e, code == MAFAT_OK);
+  return code;
+}
+
+int mafat_executor_receive(struct mafat_executor *e, struct mafat_diagnostic *d)
+{
+  int code = mafat_arena_begin(e->arena, &e->tensors.arena, e->network->path, d);
+  if (code) return code;
+  mafat_schedule_rewind(e->schedule);
+  while (code == MAFAT_OK && mafat_schedule_next(e->schedule, &e->step))
+    if (e->step.kind == MAFAT_STEP_RECEIVE) code = exchange(e, d);
   mafat_arena_end(e->arena, e, code == MAFAT_OK);
   return code;
 }

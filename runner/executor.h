@@ -84,6 +84,8 @@ struct mafat_step_watch {
 void mafat_executor_set_watch(struct mafat_executor *e, struct mafat_step_watch watch);
 
 int mafat_executor_run(struct mafat_executor *e, struct mafat_diagnostic *d);
+/* Of a rank that makes no output itself: takes what the others have made, which a run has left out. */
+int mafat_executor_receive(struct mafat_executor *e, struct mafat_diagnostic *d);
 /* Did the last run fail because its source did? */
 bool mafat_executor_source_failed(const struct mafat_executor *e);
 /* Milliseconds that the source took in the last run. */

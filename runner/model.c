@@ -46,6 +46,7 @@ static int choose_for_ranks(struct mafat_rank_choice *found, struct mafat_choice
   const struct mafat_rank_choice_request r = {
       .network = m->network, .n_layers = m->n_layers, .n_ranks = m->link->n_ranks, .options = request->search.options,
       .plan = o->plan, .search = o->search, .memory_bytes = o->memory_bytes ? o->memory_bytes : SIZE_MAX,
+      .budgets = m->link->budgets, .ahead = m->link->ahead > 0,
       .calibration = request->search.calibration, .wire = {1e9, 1e-4}};
   int code = mafat_rank_choose(found, &r, d);
   request->plan = found->text;
@@ -79,6 +80,7 @@ static int choose_plan(struct mafat_model *m, const struct mafat_model_options *
   m->budget_source = request.budget_source;
   mafat_choice_close(&m->choice);
   code = mafat_choose(&m->choice, &request, d);
+  if (code == MAFAT_OK && m->link) m->plan_sum = mafat_rank_identity_plan(ranks.text, m->choice.plan);
   mafat_rank_choice_close(&ranks);
   mafat_choose_add_traces(&m->around, &m->choice.traces);
   m->algorithm = m->choice.algorithm;
@@ -175,6 +177,18 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   return open_plan(m, weights_path, o, d);
 }
 
+/* Nothing is opened where another rank is none of the same. */
+static int open_rank(struct mafat_model *m, const char *cfg_path, const char *weights_path, const struct mafat_model_options *o,
+                     struct mafat_diagnostic *d)
+{
+  struct mafat_rank_identity id;
+  mafat_rank_identity_find(&id, cfg_path, weights_path, o->cpu);
+  int code = o->link->opening(o->link->context, &id, d);
+  if (code) return code;
+  code = open_model(m, cfg_path, weights_path, o, d);
+  return o->link->opened(o->link->context, code, m->plan_sum, d);
+}
+
 int mafat_model_open_sized(struct mafat_model **out, const char *cfg_path, const char *weights_path,
                            const struct mafat_model_options *options, size_t bytes, struct mafat_diagnostic *d)
 {
@@ -187,9 +201,8 @@ int mafat_model_open_sized(struct mafat_model **out, const char *cfg_path, const
   struct mafat_model *m = calloc(1, sizeof *m);
   if (!m) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg_path);
   m->pressure.fd = -1;
-  if (o.link) o.link->opening(o.link->context);
-  code = open_model(m, cfg_path, weights_path, &o, d);
-  if (o.link) code = o.link->opened(o.link->context, code, d);
+  if (o.link && o.link->budgets) o.memory_bytes = o.link->budgets[o.link->rank];
+  code = o.link ? open_rank(m, cfg_path, weights_path, &o, d) : open_model(m, cfg_path, weights_path, &o, d);
   if (code == MAFAT_OK) *out = m;
   else mafat_model_close(&m);
   return code;
@@ -270,13 +283,27 @@ int mafat_model_run_opened(struct mafat_model *m, double opened_at, struct mafat
   double before = mafat_process_now_ms();
   mafat_own_lock_more(&m->heap); /* what inputs are read with: nothing else of it could be swapped */
   int code = m->link ? m->link->begin(m->link->context, d) : MAFAT_OK;
+  if (code == MAFAT_OK) m->ahead[m->n_begun++ % MAFAT_MOST_RANKS] = m->placement;
   if (code == MAFAT_OK) code = mafat_executor_run(m->executor, d);
-  if (m->link) m->link->ended(m->link->context, code, d);
+  bool together = code == MAFAT_OK || mafat_executor_source_failed(m->executor); /* others have come to the end, too */
+  if (m->link) m->link->ended(m->link->context, together ? MAFAT_OK : code, d);
   double input_ms = mafat_executor_input_ms(m->executor);
   m->input_failed = code && mafat_executor_source_failed(m->executor);
   end_stall(m);
   m->image_ms = before - opened_at + input_ms;
   m->layers_ms = m->last_ms - before - input_ms;
+  return code;
+}
+
+long long mafat_model_n_begun(const struct mafat_model *m)
+{
+  return m->n_begun;
+}
+
+int mafat_model_finish(struct mafat_model *m, struct mafat_diagnostic *d)
+{
+  int code = mafat_executor_receive(m->executor, d);
+  m->placement = m->ahead[m->n_finished++ % MAFAT_MOST_RANKS];
   return code;
 }
 

@@ -39,6 +39,9 @@ struct mafat_model {
   struct mafat_model_input *inputs; /* of the network; owned */
   const struct mafat_kernels *kernels;
   const struct mafat_rank_link *link; /* the caller's; NULL: it runs alone */
+  struct mafat_placement ahead[MAFAT_MOST_RANKS]; /* [run % their number]: pictures that ranks are still at */
+  long long n_begun, n_finished;      /* of them */
+  uint64_t plan_sum;                  /* what all ranks have to have in common of the plan */
   struct mafat_picture picture;
   struct mafat_placement placement; /* of the last run's picture: what boxes are relative to */
   bool calibrated;          /* latency is predicted by this machine's calibration */
@@ -53,6 +56,11 @@ struct mafat_model {
     void *context;
   } watch;
 };
+
+/* Where the link has pictures run ahead: how many have been begun; takes what came of the first that has not been finished, which is
+ * the last run's from here on. */
+long long mafat_model_n_begun(const struct mafat_model *m);
+int mafat_model_finish(struct mafat_model *m, struct mafat_diagnostic *d);
 
 /* The bytes of running a picture with these surroundings. */
 void mafat_model_predict(const struct mafat_model *m, struct mafat_prediction *p);

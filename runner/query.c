@@ -234,7 +234,7 @@ int mafat_search_describe_sized(int index, struct mafat_search_facts *out, size_
 {
   const struct mafat_search *s = mafat_search_at(index);
   if (!s) return MAFAT_EINVAL;
-  const struct mafat_search_facts f = {s->name, s->finds, s->one_plan, s->by_paper, s->timed};
+  const struct mafat_search_facts f = {s->name, s->finds, s->one_plan, s->by_paper, s->timed, s->tiles};
   mafat_sized_give(out, bytes, &f, sizeof f);
   return MAFAT_OK;
 }

@@ -2,6 +2,7 @@
 
 #include "predictor/planning.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +34,21 @@ static int open_ranks(struct ranks *r, const struct mafat_spec *spec, const stru
   return code;
 }
 
+/* Behind what rank 0 receives it has nothing to do, and nothing that is put out is its own. */
+static int check_ahead(const struct mafat_rank_choice_request *r, const struct mafat_plan *plan, struct mafat_diagnostic *d)
+{
+  bool received = false, other = r->n_ranks < 2;
+  for (int i = 0; i < plan->parts->n; i++) {
+    const struct mafat_layer_part *p = &plan->parts->list[i];
+    bool computes = p->act == MAFAT_PART_COMPUTE;
+    if (p->act == MAFAT_PART_RECEIVE) received = true;
+    else other = other || received;
+    if (computes && p->layer < r->n_layers && mafat_network_is_output(r->network, r->n_layers, p->layer)) other = true;
+  }
+  return !other && received ? MAFAT_OK : mafat_fail(d, MAFAT_EINVAL, "--pipeline expects a plan in which rank 0 has the first layers, and others "
+                                                    "all that follow");
+}
+
 /* What a spec costs all of them. */
 static int take(struct mafat_rank_choice *c, const struct mafat_spec *spec, const struct mafat_rank_choice_request *r,
                 struct mafat_diagnostic *d)
@@ -41,6 +57,7 @@ static int take(struct mafat_rank_choice *c, const struct mafat_spec *spec, cons
   if (spec->ranks.n != r->n_ranks)
     return mafat_fail(d, MAFAT_EINVAL, "expected a plan for %d ranks, found one for %d", r->n_ranks, spec->ranks.n);
   int code = open_ranks(&ranks, spec, r, d);
+  if (code == MAFAT_OK && r->ahead) code = check_ahead(r, ranks.plans[0], d);
   if (code == MAFAT_OK) {
     code = mafat_rank_latency(c->costs, ranks.plans, ranks.layouts, r->n_ranks, r->network, r->calibration, &r->wire);
     if (code) mafat_fail(d, code, "%s: out of memory", r->network->path);
@@ -55,42 +72,77 @@ static int take(struct mafat_rank_choice *c, const struct mafat_spec *spec, cons
   return code;
 }
 
+static size_t budget_of(const struct mafat_rank_choice_request *r, int rank)
+{
+  return r->budgets ? r->budgets[rank] : r->memory_bytes;
+}
+
+static size_t need_of(const struct mafat_rank_choice *c, int rank)
+{
+  return c->costs[rank].arena_bytes + c->costs[rank].kept_bytes;
+}
+
 static int check_memory(const struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, struct mafat_diagnostic *d)
 {
-  for (int i = 0; i < r->n_ranks; i++) {
-    size_t bytes = c->costs[i].arena_bytes + c->costs[i].kept_bytes;
-    if (bytes > r->memory_bytes)
-      return mafat_fail(d, MAFAT_ELIMIT, "does not fit: rank %d of %d needs %zu bytes, --memory is %zu bytes", i, r->n_ranks, bytes,
-                        r->memory_bytes);
-  }
+  for (int i = 0; i < r->n_ranks; i++)
+    if (need_of(c, i) > budget_of(r, i))
+      return mafat_fail(d, MAFAT_ELIMIT, "does not fit: rank %d of %d needs %zu bytes, --memory is %zu bytes", i, r->n_ranks,
+                        need_of(c, i), budget_of(r, i));
   return MAFAT_OK;
 }
 
-static int find_way(struct mafat_rank_choice *c, const char *name, struct mafat_diagnostic *d)
+static int find_way(struct mafat_rank_choice *c, const char *name, bool ahead, struct mafat_diagnostic *d)
 {
   for (int way = 0; way < MAFAT_N_RANK_WAYS; way++) {
     c->way = (enum mafat_rank_way)way;
+    if (!name && ahead && c->way != MAFAT_RANKS_LAYERS) continue;
     if (!name || strcmp(name, mafat_rank_way_name(c->way)) == 0) return MAFAT_OK;
   }
   return mafat_fail(d, MAFAT_EINVAL, "expected a search for ranks (deeperthings, fdto, layers), found %.60s", name);
 }
 
+/* A plan of these shares; MAFAT_ELIMIT: it does not fit. */
+static int take_shares(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, struct mafat_group_weights weights,
+                       const double *shares, struct mafat_diagnostic *d)
+{
+  struct mafat_spec *spec;
+  struct mafat_rank_request request = {.network = r->network, .n_layers = r->n_layers, .n_ranks = r->n_ranks, .options = r->options,
+                                       .way = c->way, .weights = weights, .shares = shares, .by_work = r->ahead && !shares};
+  mafat_rank_sharing_close(&c->sharing);
+  int code = mafat_rank_spec(&spec, &c->sharing, &request, d);
+  if (code) return code;
+  code = take(c, spec, r, d);
+  mafat_spec_close(&spec);
+  return code ? code : check_memory(c, r, d);
+}
+
+/* What a rank has too little of, it gets less to do for: its share by how much more, or less, it has than it needed. */
+static void move_shares(double *shares, const struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r)
+{
+  const double least = .05;
+  double sum = 0;
+  for (int i = 0; i < r->n_ranks; i++) {
+    shares[i] = fmax(shares[i] * (double)budget_of(r, i) / (double)need_of(c, i), least);
+    sum += shares[i];
+  }
+  for (int i = 0; i < r->n_ranks; i++) shares[i] *= r->n_ranks / sum;
+}
+
 static int take_found(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, struct mafat_diagnostic *d)
 {
   static const struct mafat_group_weights residences[] = {{.residence = MAFAT_KEPT}, {.residence = MAFAT_STREAMED}};
-  int code = find_way(c, r->search, d);
-  for (int i = 0; i < 2 && code == MAFAT_OK; i++) {
-    struct mafat_spec *spec;
-    struct mafat_rank_request request = {.network = r->network, .n_layers = r->n_layers, .n_ranks = r->n_ranks, .options = r->options,
-                                         .way = c->way, .weights = residences[i]};
-    mafat_rank_sharing_close(&c->sharing);
-    if ((code = mafat_rank_spec(&spec, &c->sharing, &request, d))) return code;
-    code = take(c, spec, r, d);
-    mafat_spec_close(&spec);
-    if (code) return code;
-    code = check_memory(c, r, d);
-    if (code == MAFAT_OK) return code;
-    if (i == 0) code = MAFAT_OK;
+  enum { TRIES = 8 };
+  int code = find_way(c, r->search, r->ahead, d);
+  if (code) return code;
+  for (int i = 0; i < 2; i++) {
+    double shares[MAFAT_MOST_RANKS];
+    for (int rank = 0; rank < r->n_ranks; rank++) shares[rank] = 1;
+    code = take_shares(c, r, residences[i], NULL, d);
+    for (int k = 0; k < TRIES && code == MAFAT_ELIMIT && r->n_ranks > 1; k++) {
+      move_shares(shares, c, r);
+      code = take_shares(c, r, residences[i], shares, d);
+    }
+    if (code != MAFAT_ELIMIT) return code;
   }
   return code;
 }

@@ -4,14 +4,17 @@
 #define MAFAT_RUNNER_RANK_LINK_H
 
 #include "runner/executor.h"
+#include "runner/rank_identity.h"
 
 struct mafat_rank_link {
   int rank, n_ranks;
-  /* Opening begins: on rank 0 for all of them. */
-  void (*opening)(void *context);
-  /* Opening ended with that code, on this rank: all ranks are asked, and all get the same answer. MAFAT_EINVAL where another one
-   * failed: it has told why. */
-  int (*opened)(void *context, int code, struct mafat_diagnostic *d);
+  const size_t *budgets; /* (n_ranks) what each has for its arena and weights; NULL: all of them what the model's options say */
+  int ahead; /* pictures that rank 0 begins before it waits for what came of the first; 0: it waits for each */
+  /* Opening begins: on rank 0 for all of them, and all of them tell what they are. MAFAT_EINVAL on all: one differs. */
+  int (*opening)(void *context, const struct mafat_rank_identity *id, struct mafat_diagnostic *d);
+  /* Opening ended with that code, on this rank, with the checksum of its plan: all ranks are asked, and all get the same answer,
+   * which names the rank that failed, or whose plan is another. */
+  int (*opened)(void *context, int code, uint64_t plan, struct mafat_diagnostic *d);
   /* Rank 0: a run begins, in which the others take part. */
   int (*begin)(void *context, struct mafat_diagnostic *d);
   /* It ended with that code; what others have is not to be waited for where it failed. */

@@ -2,19 +2,22 @@
 
 #include "predictor/parts/bricks.h"
 
-char *mafat_tensors_in_brick(const struct mafat_tensors *t, int tensor, int block, int y, int x)
+char *mafat_tensors_in_brick(const struct mafat_tensors *t, int tensor, int channel, int y, int x)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
   const struct mafat_cutting *c = l->bricks;
   struct mafat_shape shape = mafat_network_tensor_shape(t->network, tensor);
-  int index = mafat_bricks_find(c, block * MAFAT_CHANNEL_BLOCK, y, x);
+  int index = mafat_bricks_find(c, channel, y, x), block = channel / MAFAT_CHANNEL_BLOCK;
   struct mafat_brick b = mafat_bricks_at(c, shape, index);
   int left = b.box.x.begin == 0 ? l->left : 0, right = b.box.x.end == shape.w ? l->right : 0;
   size_t cols = (size_t)(left + mafat_span_size(b.box.x) + right);
-  size_t row = (size_t)mafat_pixel_width_of(shape.c, b.channels) * cols;
-  size_t elements = (size_t)(y - b.box.y.begin) * row +
-                    (size_t)(block - b.channels.begin / MAFAT_CHANNEL_BLOCK) * MAFAT_CHANNEL_BLOCK * cols +
-                    (size_t)(x - b.box.x.begin + left) * (size_t)mafat_block_width(shape.c, block);
+  size_t row = (size_t)mafat_bricks_pixel(c, shape, b.channels) * cols;
+  size_t elements = (size_t)(y - b.box.y.begin) * row, column = (size_t)(x - b.box.x.begin + left);
+  if (c->lanes)
+    elements += column * (size_t)c->lanes + (size_t)(channel - b.channels.begin);
+  else
+    elements += (size_t)(block - b.channels.begin / MAFAT_CHANNEL_BLOCK) * MAFAT_CHANNEL_BLOCK * cols +
+                column * (size_t)mafat_block_width(shape.c, block) + (size_t)(channel % MAFAT_CHANNEL_BLOCK);
   return t->arena + t->layout->buffers[l->buffer + index].offset + elements * l->element_bytes;
 }
 

@@ -38,22 +38,31 @@ static inline size_t mafat_tensors_offset(const struct mafat_tensors *t, int ten
   return elements * l->element_bytes;
 }
 
-/* The same in one step of what lies in bricks. */
-char *mafat_tensors_in_brick(const struct mafat_tensors *t, int tensor, int block, int y, int x);
+/* The same in one step of what lies in bricks, of a channel. */
+char *mafat_tensors_in_brick(const struct mafat_tensors *t, int tensor, int channel, int y, int x);
 
 /* First lane of `block` at pixel (y, x); x may reach into the zero columns at a
  * true edge of the map. Pixel and block must be held. */
 static inline char *mafat_tensors_address(const struct mafat_tensors *t, int tensor, int block, int y, int x)
 {
-  if (t->layout->tensors[tensor].bricks) return mafat_tensors_in_brick(t, tensor, block, y, x);
+  if (t->layout->tensors[tensor].bricks) return mafat_tensors_in_brick(t, tensor, block * MAFAT_CHANNEL_BLOCK, y, x);
   return mafat_tensors_row(t, tensor, y) + mafat_tensors_offset(t, tensor, block, x);
 }
 
 /* From a pixel of a block to the next. */
 static inline size_t mafat_tensors_pixel_bytes(const struct mafat_tensors *t, int tensor, int block)
 {
-  return (size_t)mafat_block_width(mafat_network_tensor_shape(t->network, tensor).c, block) *
-         t->layout->tensors[tensor].element_bytes;
+  const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
+  int lanes = l->bricks ? l->bricks->lanes : 0; /* a brick of a part of a block */
+  return (size_t)(lanes ? lanes : mafat_block_width(mafat_network_tensor_shape(t->network, tensor).c, block)) * l->element_bytes;
+}
+
+/* A channel of a pixel: those of its block that are held with it lie beside it. */
+static inline char *mafat_tensors_lane(const struct mafat_tensors *t, int tensor, int channel, int y, int x)
+{
+  const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
+  if (l->bricks) return mafat_tensors_in_brick(t, tensor, channel, y, x);
+  return mafat_tensors_address(t, tensor, channel / MAFAT_CHANNEL_BLOCK, y, x) + (size_t)(channel % MAFAT_CHANNEL_BLOCK) * l->element_bytes;
 }
 
 /* ---- tensors of floats: all that kernels know ---- */
@@ -65,13 +74,15 @@ static inline float *mafat_tensors_pixel(const struct mafat_tensors *t, int tens
 
 static inline int mafat_tensors_pixel_floats(const struct mafat_tensors *t, int tensor, int block)
 {
-  return mafat_block_width(mafat_network_tensor_shape(t->network, tensor).c, block);
+  const struct mafat_cutting *bricks = t->layout->tensors[tensor].bricks;
+  int lanes = bricks ? bricks->lanes : 0;
+  return lanes ? lanes : mafat_block_width(mafat_network_tensor_shape(t->network, tensor).c, block);
 }
 
 static inline float *mafat_tensors_element(const struct mafat_tensors *t, int tensor, int c, int y,
                                            int x)
 {
-  return mafat_tensors_pixel(t, tensor, c / MAFAT_CHANNEL_BLOCK, y, x) + c % MAFAT_CHANNEL_BLOCK;
+  return (float *)(void *)mafat_tensors_lane(t, tensor, c, y, x);
 }
 
 /* Rows of a channel, one after the other, each at the same column: without a division for each. */
@@ -96,9 +107,7 @@ static inline struct mafat_tensor_rows mafat_tensors_rows(const struct mafat_ten
 static inline char *mafat_tensor_rows_next_bytes(struct mafat_tensor_rows *r)
 {
   char *row = r->row;
-  if (r->tensors)
-    return mafat_tensors_in_brick(r->tensors, r->tensor, r->channel / MAFAT_CHANNEL_BLOCK, r->y++, r->x) +
-           (size_t)(r->channel % MAFAT_CHANNEL_BLOCK) * r->tensors->layout->tensors[r->tensor].element_bytes;
+  if (r->tensors) return mafat_tensors_in_brick(r->tensors, r->tensor, r->channel, r->y++, r->x);
   r->row += r->row_bytes;
   if (++r->slot == r->n_slots) {
     r->slot = 0;

@@ -11,6 +11,7 @@ struct mafat_search {
   bool one_plan;     /* the same for all budgets: there is nothing to list or to sweep */
   bool by_paper;     /* goes by the paper's predictor and a budget: no front (greedy.h) */
   bool timed;        /* looks on, or stops, as request->plan_seconds says */
+  bool tiles;        /* goes by request->tiling and hill_climbing */
   /* The front of the request, alone in a heap of its own. NULL: by_paper. Errors: best.h. */
   int (*find)(struct mafat_front **out, const struct mafat_search_request *request, struct mafat_diagnostic *d);
 };

@@ -388,8 +388,9 @@ static int falling(const void *a, const void *b)
 int mafat_sequence_places(const struct mafat_sequence *s, int *places, int most)
 {
   int n = 0;
-  double *ranks = mafat_heap_calloc(s->heap, 2 * (size_t)s->n_layers, sizeof *ranks), *sorted = ranks + s->n_layers;
+  double *ranks = mafat_heap_calloc(s->heap, 2 * (size_t)s->n_layers, sizeof *ranks);
   if (!ranks) return 0;
+  double *sorted = ranks + s->n_layers;
   for (int i = 1; i < s->n_layers; i++) sorted[i] = ranks[i] = rank_of(s, i);
   qsort(sorted, (size_t)s->n_layers, sizeof *sorted, falling);
   double least = most < s->n_layers ? sorted[most] : 0;

@@ -17,6 +17,8 @@ sections() {
 check,test,full  alone  tests/unit.sh
 test,full        waits  tests/cli/sweep.sh
 test,full        waits  tests/cli/swap.sh
+test             cpu    tests/faults/inject.py --sample 12 --jobs 1
+test             cpu    tests/soak/endless.py --sample
 test,full        cpu    tests/oracle/run.sh
 test,full        cpu    tests/cli/darknet_bridge.sh
 test,full        cpu    tests/cli/darknet_patch.sh
@@ -35,6 +37,7 @@ test,full        cpu    tests/packed/run.sh
 check,test,full  cpu    tests/cli/run_inference.sh
 check,test,full  cpu    tests/cli/sandbox.sh
 check,test,full  cpu    tests/cli/ranks.sh
+check,test,full  cpu    tests/cli/ranks_killed.sh
 test,full        cpu    tests/cli/forks.sh
 test,full        cpu    tests/cli/figure.sh
 test,full        cpu    tests/cli/annotate.sh
@@ -58,7 +61,12 @@ full             alone  tests/v2/run.sh
 full             alone  tests/v2/run.sh --soak 200
 full             alone  make soak
 full             alone  tests/planners/check.py --all
+full             alone  tests/faults/inject.py
+full             alone  tests/soak/endless.py
+full             alone  make analyze
 full             alone  make check-asan
+full             alone  make check-tsan
+full             alone  make check-msan
 full             alone  make fuzz
 full             alone  make check-predictor PREDICT=--whole
 full             alone  make limits

@@ -28,7 +28,7 @@ bool mafat_splits_part(const struct mafat_splits *splits, int a, int b)
 void mafat_cutting_free(struct mafat_heap *heap, struct mafat_cutting *cutting)
 {
   for (int axis = 0; axis < MAFAT_N_SPLIT_AXES; axis++) mafat_heap_free(heap, cutting->bounds[axis]);
-  *cutting = (struct mafat_cutting){{1, 1, 1}, {NULL}, false};
+  *cutting = (struct mafat_cutting){{1, 1, 1}, {NULL}, false, 0};
 }
 
 /* ---- one split of one layer ---- */
@@ -131,15 +131,35 @@ static int cut_layer(struct cutter *c, int layer)
   int summed = summed_tensor(c, layer);
   if (summed >= 0) return cut_inputs(c, layer, summed);
   if (mafat_layer_is_grouped(l) && !mafat_layer_is_depthwise(l)) return refuse(c, layer, "has groups of channels");
-  return cut_at_bounds(c, layer, l->out.c, mafat_max(c->ground->channel_unit[layer], c->channel_unit));
+  bool within = c->channel_unit < MAFAT_CHANNEL_BLOCK;
+  c->cuttings[layer].lanes = within ? c->channel_unit : 0;
+  return cut_at_bounds(c, layer, l->out.c, within ? c->channel_unit : mafat_max(c->ground->channel_unit[layer], c->channel_unit));
 }
 
 /* ---- splits ---- */
 
+/* Where all layers can make some channels of a block by themselves, parts may be such: all alike, and each within a block. 0: they
+ * are of whole blocks. */
+static int lanes_of_parts(const struct cutter *c)
+{
+  const struct mafat_split *s = c->split;
+  int lanes = 0;
+  for (int l = s->layers.begin; l < s->layers.end; l++) {
+    if (!c->ground->runs[l]) continue;
+    int own = layer_of(c, l)->out.c % s->n ? 0 : layer_of(c, l)->out.c / s->n;
+    bool fine = own > 0 && own < MAFAT_CHANNEL_BLOCK && MAFAT_CHANNEL_BLOCK % own == 0 && own % c->ground->channel_unit[l] == 0;
+    if (s->axis != MAFAT_ALONG_C || s->bounds || !fine || (lanes > 0 && own != lanes)) return 0;
+    lanes = own;
+  }
+  return lanes;
+}
+
 /* What goes on with channels has the bounds of what it goes on with: all but the last layer have the largest unit. */
 static int find_channel_unit(const struct cutter *c)
 {
-  int unit = MAFAT_CHANNEL_BLOCK;
+  int unit = lanes_of_parts(c);
+  if (unit > 0) return unit;
+  unit = MAFAT_CHANNEL_BLOCK;
   for (int l = c->split->layers.begin; l + 1 < c->split->layers.end; l++)
     if (c->ground->runs[l]) unit = mafat_max(unit, c->ground->channel_unit[l]);
   return unit;

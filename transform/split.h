@@ -37,6 +37,7 @@ struct mafat_cutting {
   int n[MAFAT_N_SPLIT_AXES];       /* parts; 1: it is not cut that way, and has no bounds */
   int *bounds[MAFAT_N_SPLIT_AXES]; /* (n + 1): from 0 on */
   bool sums;                       /* channels are those of the input, which are summed part by part */
+  int lanes;                       /* channels of a part, where several share a block: 1, 2, 4 or 8; else 0 */
 };
 
 /* What is known of operators beside the network. */

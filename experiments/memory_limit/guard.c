@@ -52,7 +52,9 @@ bool guard_start(struct guard *guard, const struct group *g, struct why *why)
   close(ends[0]);
   guard->line = ends[1];
   /* In its session before anything is made: what kills our process group then spares it. */
-  if (guard->pid > 0 && read(guard->line, &byte, 1) == 1) return true;
+  ssize_t n = -1;
+  while (guard->pid > 0 && (n = read(guard->line, &byte, 1)) < 0 && errno == EINTR) continue;
+  if (n == 1) return true;
   int error = errno;
   close(ends[1]);
   guard->pid = 0;

@@ -55,7 +55,7 @@ static int64_t now_ns(void)
 
 struct child {
   pid_t pid;
-  int gate;    /* one byte lets it go; closed without one, it gives up */
+  int gate;    /* one byte lets it go; closed without one, it gives up, and says so */
   int failure; /* errno of its exec comes here; nothing if it became the command */
 };
 
@@ -69,10 +69,11 @@ static bool trace(pid_t pid)
 static void become_command(const struct options *o, const char *path, const struct signals *s, int gate, int failure)
 {
   char byte;
+  ssize_t n;
   sigprocmask(SIG_SETMASK, &s->before, NULL);
-  if (read(gate, &byte, 1) != 1) _exit(126);
-  execv(path, o->command);
-  int error = errno;
+  while ((n = read(gate, &byte, 1)) < 0 && errno == EINTR) continue;
+  if (n == 1) execv(path, o->command);
+  int error = n == 0 ? ECANCELED : errno; /* nobody reads it where it is abandoned */
   if (write(failure, &error, sizeof error) < 0) _exit(126);
   _exit(127);
 }

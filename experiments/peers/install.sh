@@ -9,7 +9,7 @@ tflite=0.0.2   # of the package for node, whose C library is TFLite's 2.9.0
 
 blas() { readlink -f "$(ldconfig -p | sed -n 's/.*libblas\.so\.3 .*=> //p' | head -n 1)" 2>/dev/null || true; }
 
-packages="gcc g++ pkg-config darknet libopencv-dev python3-onnx"
+packages="gcc g++ pkg-config darknet libopencv-dev python3-onnx python3-numpy binutils"
 command -v node >/dev/null 2>&1 || packages="$packages nodejs"
 command -v npm >/dev/null 2>&1 || packages="$packages npm"
 list=$(mktemp)

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 
+from hold import held_library, held_package, preloaded
 from machine import find_levels
 from workloads import Unavailable
 
@@ -133,6 +134,7 @@ class Peer:
     tolerance = 1e-4   # of the largest value
     may_read = reads = ("cfg",)   # formats of models; what is missing may make them fewer
     reads_twins = False   # of quantised TFLite files, by twin_onnx.py
+    is_held = False    # to a level below the processor's
     converts = False   # reads no format of ours, but what is made of it
     picture, takes_threads = "jpg", False   # of networks of a cfg
     settings = {"1 thread": []}             # where it takes no threads
@@ -238,6 +240,23 @@ class OnnxRuntime(Peer):
             os.sched_getaffinity(0), folder)
 
 
+class HeldOnnxRuntime(OnnxRuntime):
+    """The same on a processor that is said to have AVX2 at most."""
+
+    name, level, is_held = "onnxruntime, avx2", "avx2", True
+    may_read, reads = ("tflite",), ()
+
+    def __init__(self, build):
+        super().__init__(build)
+        if "avx512" not in find_levels():
+            raise Unavailable("this processor has no more than AVX2")
+        modules, held = os.path.join(build, "peers", "node_modules"), os.path.join(os.path.abspath(build), "peers", "avx2", "node_modules")
+        for package in ("onnxruntime-node", "onnxruntime-common"):
+            library = "bin/napi-v6/linux/x64/libonnxruntime.so.1" if package.endswith("node") else None
+            held_package(os.path.join(modules, package), os.path.join(held, package), library)
+        self.environment = {"NODE_PATH": held, "LD_PRELOAD": preloaded(build)}
+
+
 class TFLite(Peer):
     """TFLite's C library out of a package for node; with its own kernels, and with its XNNPACK delegate's."""
 
@@ -259,6 +278,22 @@ class TFLite(Peer):
 
     def model(self, files):
         return [files.tflite]
+
+
+class HeldTFLite(TFLite):
+    """The same on a processor that is said to have AVX2 at most."""
+
+    name, level, is_held = "TFLite, avx2", "avx2", True
+    reads, reads_twins = (), True    # quantised files alone
+
+    def __init__(self, build):
+        super().__init__(build)
+        if "avx512" not in find_levels():
+            raise Unavailable("this processor has no more than AVX2")
+        folder, library = os.path.join(os.path.abspath(build), "peers", "avx2", "tflite"), "libtensorflowlite_c.so"
+        held_library(os.path.join(os.path.abspath(build), "peers", "tflite", "package", "cc_deps", self.folders[platform.machine()], library),
+                     os.path.join(folder, library))
+        self.environment = {"LD_LIBRARY_PATH": folder, "LD_PRELOAD": preloaded(build)}
 
 
 class Ncnn(Peer):

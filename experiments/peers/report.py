@@ -137,21 +137,23 @@ def model_rows(rows):
 
 
 def model_time_lines(workload, rows):
-    """One line for each peer; the best is of those that read the file as it is. Of quantised files for each level of ours, too."""
+    """One line for each peer; the best is of those that read the file as it is. Of quantised files for each level of ours, too: beside peers held
+    to it, where there are any."""
     first, peers = model_rows(rows)
-    best = min((row for row in peers if not row.program.converts), key=lambda row: row.median("warm_ms"), default=None)
-    ours = [row for row in rows if row is first or (row.name == "mafat" and row.level and row.median("warm_ms"))]
-    for our, row in ((our, row) for our in ours for row in peers):
-        yield [workload.title, number(our.median("warm_ms"), 2) + (", " + our.level if our.level else ""),
-               row.name + (", " + row.setting if len(peers) > 1 else ""),
-               number(row.median("warm_ms"), 2), number(paired_ratio(our, row), 2) + (" (best)" if row is best else ""),
-               number(our.median("cpu_ms"), 2), number(row.median("cpu_ms"), 2), ratio(our.median("cpu_ms"), row.median("cpu_ms"))]
+    for our in (row for row in rows if row is first or (row.name == "mafat" and row.level and row.median("warm_ms"))):
+        alike = [row for row in peers if row.level == our.level] or [row for row in peers if not row.level]
+        best = min((row for row in alike if not row.program.converts), key=lambda row: row.median("warm_ms"), default=None)
+        for row in alike:
+            yield [workload.title, number(our.median("warm_ms"), 2) + (", " + our.level if our.level else ""),
+                   row.name + (", " + row.setting if len(alike) > 1 else ""),
+                   number(row.median("warm_ms"), 2), number(paired_ratio(our, row), 2) + (" (best)" if row is best else ""),
+                   number(our.median("cpu_ms"), 2), number(row.median("cpu_ms"), 2), ratio(our.median("cpu_ms"), row.median("cpu_ms"))]
 
 
 def shares_of_peaks(rows):
     """Our peak over each peer's, and what it may be at most."""
     ours, peers = model_rows(rows)
-    for name in dict.fromkeys(row.name for row in peers) if ours else []:
+    for name in dict.fromkeys(row.name for row in peers if not row.program.is_held) if ours else []:
         peak = min(row.median("peak_resident_bytes") for row in peers if row.name == name)
         yield name, peak, ours.median("peak_resident_bytes") / peak, PEAK_SHARES.get(name)
 

@@ -114,7 +114,7 @@ class Bench:
         trees = [tree for tree in os.environ.get("MAFAT_NCNN", "").split(":") if tree]
         if not trees:
             self.note("ncnn: MAFAT_NCNN names no installed tree; %s" % programs.Ncnn.hint)
-        kinds = [(programs.Darknet,), (programs.OpenCV,), (programs.OnnxRuntime,), (programs.TFLite,)]
+        kinds = [(programs.Darknet,), (programs.OpenCV,), (programs.OnnxRuntime,), (programs.HeldOnnxRuntime,), (programs.TFLite,), (programs.HeldTFLite,)]
         formats = {workload.format for workload in self.options.workloads}
         for kind, *where in kinds + [(programs.Ncnn, tree) for tree in trees]:
             if not formats & set(kind.may_read):
@@ -194,7 +194,8 @@ class Bench:
     def peer_rows(self, peer, workload):
         if workload.format != "cfg" or not peer.takes_threads:
             picture = peer.picture if workload.format == "cfg" else workload.picture
-            return [report.Row(peer, setting, picture, options, self.cpus) for setting, options in peer.settings.items()]
+            level = peer.level if peer.is_held else None
+            return [report.Row(peer, setting, picture, options, self.cpus, level=level) for setting, options in peer.settings.items()]
         level = getattr(peer, "level", None)
         if level == find_levels()[0]:
             level = None

@@ -223,7 +223,7 @@ def number(value):
 
 
 def fdt_table(runs):
-    table = Table(["FDT's networks", "kB untiled, paper / thesis", "FFMT saves, %: paper / thesis", "here", "FDT saves, %: paper / thesis", "here", "of both, here",
+    table = Table(["FDT's networks", "kB untiled, paper / thesis", "FFMT saves, %: paper / thesis", "here", "FDT saves, %: paper / thesis", "here", "of both, here", "whole maps save, here",
                    "FFMT's more multiply-adds, %: paper / thesis", "here", "both save what one version says"])
     for network, paper in FDT_PAPER.items():
         if network not in runs.networks:
@@ -234,7 +234,7 @@ def fdt_table(runs):
         if row:
             more = 100 * int(row["redundant_macs"]) / max(1, int(row["macs"]) - int(row["redundant_macs"]))
         table.row([network, two(paper[0], thesis[0]), two(paper[3], thesis[3]), number(saved(runs, network, "ffmt")), two(paper[4], thesis[4]),
-                   number(saved(runs, network, "fdt")), number(saved(runs, network, "fdt_both")), two(paper[5], thesis[5]), number(more),
+                   number(saved(runs, network, "fdt")), number(saved(runs, network, "fdt_both")), number(saved(runs, network, "whole")), two(paper[5], thesis[5]), number(more),
                    verdict([(saved(runs, network, "ffmt"), min(paper[3], thesis[3])), (saved(runs, network, "fdt"), min(paper[4], thesis[4]))])])
     return str(table)
 
@@ -303,7 +303,7 @@ def figures(folder, runs):
 def write(folder):
     runs = Runs(folder)
     parts = [INTRO, "![Arenas of all methods](arenas.svg)\n", absent(runs), "## Bytes\n\nThe whole arena: activations, input, scratch, gaps. Constants that lie in it are "
-             "not counted (text_class has its table of words there). In bold the least.\n", bytes_table(runs), used_text(runs),
+             "not counted. In bold the least.\n", bytes_table(runs), used_text(runs),
              "What the planners of orders count themselves: plain bytes of maps, by their own rules for what is in place.\n", own_table(runs), published_counts(folder),
              "## Ours beside FDT and MOTES\n", bars(runs),
              "## Time, work, planning\n\nOf whole maps the least milliseconds of several runs in turn; of the others how many times as long they take. One thread, " + machines(runs) + ".\n",
@@ -312,7 +312,8 @@ def write(folder):
              "Multiply-adds that are computed again:\n", table_of(runs, "more multiply-adds", macs_cell(runs)),
              "Seconds to plan; those of the program's searches are of `run_inference --predict`, which also looks at what else could be had:\n",
              table_of(runs, "seconds", seconds_cell(runs)),
-             "## Beside what was published\n\nSavings of FDT and FFMT here are those of the whole arena, of that of TFLite Micro's order, in which nothing is fused or tiled.\n",
+             "## Beside what was published\n\nSavings of FDT and FFMT here are those of the whole arena, of that of TFLite Micro's order, in which nothing is fused or tiled. Whole maps, "
+             "where the program computes some layers inside others (pools, depthwise ones), may need less or more than that: their share of it stands beside.\n",
              fdt_table(runs), "Of MOTES' figures only what its text says is legible: limits that are met, or not.\n", motes_table(runs), "How the networks differ:\n", differences(runs),
              figures(folder, runs)]
     with open(os.path.join(folder, "README.md"), "w", encoding="utf-8") as file:

@@ -34,6 +34,8 @@ static const char *numbers(const struct mafat_network *n, int layer)
 const struct mafat_kind mafat_kind_gather = {
     .name = "gather",
     .keeps = true,
+    .looks_up = true,
+    .within = true,
     .lanewise = true,
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
     .apart = true,

@@ -41,6 +41,7 @@ const struct mafat_kind mafat_kind_reduce = {
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS, /* where channels are not reduced */
     .lanewise = true,
     .apart = true,
+    .within = true,
     .infer = infer,
     .in_span = in_span,
     .numbers = numbers,

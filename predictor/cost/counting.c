@@ -247,5 +247,8 @@ void mafat_count_dense(struct mafat_counting *c, double units, double panels)
   mafat_count(c, MAFAT_TERM_DENSE_MACS, macs);
   mafat_count_weights(c, macs * mafat_counting_weight_bytes(c), 1);
   c->threads = 1;
-  if (c->filters.begin == 0 && c->channels.begin == 0) mafat_count(c, MAFAT_TERM_GATHERED, mafat_counting_inputs(c));
+  struct mafat_step part = *c->step;
+  part.filters = c->filters;
+  part.channels = c->channels;
+  if (mafat_step_begins(c->context->plan, &part)) mafat_count(c, MAFAT_TERM_GATHERED, mafat_counting_inputs(c));
 }

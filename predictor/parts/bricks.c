@@ -1,5 +1,7 @@
 #include "predictor/parts/bricks.h"
 
+#include "predictor/packing.h"
+
 void mafat_parts_close(struct mafat_heap *heap, struct mafat_parts **parts)
 {
   struct mafat_parts *p = *parts;
@@ -33,6 +35,11 @@ static int find_part(const struct mafat_cutting *c, enum mafat_split_axis axis, 
     else i = middle;
   }
   return i;
+}
+
+int mafat_bricks_pixel(const struct mafat_cutting *c, struct mafat_shape shape, struct mafat_span channels)
+{
+  return c->lanes ? c->lanes : mafat_pixel_width_of(shape.c, channels);
 }
 
 struct mafat_span mafat_bricks_span(const struct mafat_cutting *c, enum mafat_split_axis axis, struct mafat_span span)

@@ -58,6 +58,9 @@ struct mafat_brick mafat_bricks_at(const struct mafat_cutting *c, struct mafat_s
 /* The number of the one that holds a pixel of a channel. */
 int mafat_bricks_find(const struct mafat_cutting *c, int channel, int y, int x);
 
+/* Elements that a pixel of one takes, padded as blocks are; parts of a block lie close. */
+int mafat_bricks_pixel(const struct mafat_cutting *c, struct mafat_shape shape, struct mafat_span channels);
+
 /* Numbers, along an axis, of those that hold something of a span, which is not empty. */
 struct mafat_span mafat_bricks_span(const struct mafat_cutting *c, enum mafat_split_axis axis, struct mafat_span span);
 

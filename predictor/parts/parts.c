@@ -208,6 +208,7 @@ static bool can_read_bricks(const struct finder *f, int layer, int operand, cons
     if (mafat_span_size(rows) == h && l->out.h > 1) return false;
   }
   if (c->n[MAFAT_ALONG_C] > 1 && !c->sums && !(mafat_layer_along(l) & MAFAT_ALONG_FILTERS)) return false;
+  if (c->lanes && (!mafat_layer_goes_within_blocks(l) || f->parts->cuttings[layer].lanes != c->lanes)) return false;
   return c->n[MAFAT_ALONG_W] == 1 || !reads_across(f, layer, operand, c);
 }
 
@@ -327,12 +328,27 @@ static int make_parts(struct finder *f)
   return MAFAT_OK;
 }
 
+/* Can a direct convolution begin anywhere in a panel? Vectors of weights then reach beyond its end by less than one: something
+ * has to lie there, the weights of another layer. */
+static bool begins_in_panels(const struct finder *f, int layer)
+{
+  const struct mafat_plan *plan = f->plan;
+  const struct mafat_layer *l = &f->network->layers[layer];
+  bool follows = false;
+  for (int k = layer + 1; k < plan->n_layers && !follows; k++)
+    follows = f->usage[k].needed && mafat_layer_has_weights(&f->network->layers[k]) && mafat_plan_group(plan, k)->weights.residence == MAFAT_KEPT;
+  return follows && mafat_layer_convolves(l) && mafat_layer_is_ungrouped(l) && !mafat_layer_is_flat(l) && l->out_type == MAFAT_F32 &&
+         l->weights_type == MAFAT_F32 && plan->algorithms[layer] == MAFAT_DIRECT && plan->rank < 0 &&
+         mafat_plan_group(plan, layer)->weights.residence == MAFAT_KEPT;
+}
+
 /* Channels lie in blocks. Filters with weights come in panels: a direct convolution may begin in the middle of one, where all of
  * it is there; what is read panel by panel would be read twice, Winograd's algorithms transform a panel's weights together, and
  * connected layers take their weights as they come. */
 static int channel_unit(const struct finder *f, int layer)
 {
   const struct mafat_layer *l = &f->network->layers[layer];
+  if (mafat_layer_goes_within_blocks(l) || begins_in_panels(f, layer)) return 1;
   bool within = mafat_layer_is_ungrouped(l) && f->plan->algorithms[layer] == MAFAT_DIRECT &&
                 mafat_plan_group(f->plan, layer)->weights.residence != MAFAT_STREAMED;
   return mafat_layer_has_panels(l) && !mafat_layer_is_grouped(l) && !within ? MAFAT_PANEL : MAFAT_CHANNEL_BLOCK;
@@ -355,7 +371,7 @@ static int open_finder(struct finder *f)
   parts->at = mafat_heap_calloc(heap, (size_t)f->plan->n_groups + 1, sizeof *parts->at);
   if (!parts->cuttings || !parts->bricks || !parts->at) return MAFAT_ENOMEM;
   parts->n_operators = (int)n;
-  for (size_t i = 0; i < n; i++) parts->cuttings[i] = (struct mafat_cutting){{1, 1, 1}, {NULL}, false};
+  for (size_t i = 0; i < n; i++) parts->cuttings[i] = (struct mafat_cutting){{1, 1, 1}, {NULL}, false, 0};
   mafat_usage_find(f->network, f->plan, f->usage);
   for (int l = 0; l < f->plan->n_layers; l++) {
     f->runs[l] = f->usage[l].needed && !mafat_layer_is_alias(&f->network->layers[l]) && f->plan->outer[l] < 0;

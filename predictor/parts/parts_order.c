@@ -93,7 +93,8 @@ static void close_collection(struct collection *c)
 static uint64_t brick_bytes(const struct collection *c, int tensor, struct mafat_brick b)
 {
   struct mafat_shape s = mafat_network_tensor_shape(c->network, tensor);
-  uint64_t pixel = (uint64_t)mafat_pixel_width_of(s.c, b.channels);
+  const struct mafat_cutting *bricks = mafat_parts_bricks(c->plan, tensor);
+  uint64_t pixel = (uint64_t)(bricks ? mafat_bricks_pixel(bricks, s, b.channels) : mafat_pixel_width_of(s.c, b.channels));
   return mafat_dtype_bytes(mafat_network_tensor_type(c->network, tensor), pixel * (uint64_t)mafat_box_area(b.box));
 }
 

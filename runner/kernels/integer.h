@@ -48,6 +48,13 @@ struct mafat_integer_finish {
   struct mafat_quantization out; /* its zero point, its bounds and the rule */
 };
 
+/* Of all that the window of an output reads: what weights take whose zero point is not 0. */
+enum { MAFAT_INTEGER_INPUT_SUMS = 1024 };
+struct mafat_integer_input_sums {
+  bool known;
+  int32_t at[MAFAT_INTEGER_INPUT_SUMS]; /* [row][column], where there are no more */
+};
+
 struct mafat_integer_conv_call {
   const struct mafat_integer_piece *pieces;
   int n_pieces;
@@ -65,6 +72,8 @@ struct mafat_integer_conv_call {
   uint16_t *sorted;      /* room for what a level finds out about these weights, the first number 0 at first: kept for later calls with
                             the same weights, filters, window and channels of pieces. NULL: there is none */
   int sorted_room;       /* numbers */
+  struct mafat_integer_input_sums *input_sums; /* made where they are not known, kept for later calls with the same rows, columns and
+                                                  pieces. NULL: there is no room for them */
 };
 
 /* One run of up to 16 channels, each filtered by itself: weights [ky][kx][width]. */

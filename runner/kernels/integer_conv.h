@@ -30,12 +30,13 @@ enum { SOME_RUNS = 128, SOME_KINDS = 4 };
 #ifdef IVEC_FITS
 /* Quads that are sorted, and pixels at least that they are sorted for (integer_sorted.h). */
 enum {
-  SORTED_LEAST = 24,
+  SORTED_LEAST = 16,
   SORTED_QUADS = 1024, /* at most */
   SORTED_PIXELS = 16,
   SORTED_PERCENT = 75, /* of a panel's vectors of weights that fit, at least */
+  SORTED_HOPELESS = 60, /* of its first ones */
   SORTED_TILE = 10,    /* pixels of a tile, which has one vector of filters */
-  SORTED_COUNTS = 2 * SOME_KINDS
+  SORTED_COUNTS = 4 * SOME_KINDS
 };
 #endif
 
@@ -51,6 +52,7 @@ struct conv_row {
   int n_kinds, n_runs;
   bool start; /* from the bias */
   const int32_t *weight_sums;         /* IVEC_SIGNED: 128 times the weights' sums, by filter of the panel */
+  const int32_t *input_sums;          /* [row][column]: of what windows read; NULL: a strip's at a time, or none are needed */
   struct finish finish[PANEL_VECTORS]; /* of the panel, where the call finishes */
 #ifdef IVEC_FITS
   bool is_sorted, follows;            /* the quads of each tile; and lie where `places` says? */
@@ -285,11 +287,26 @@ INLINE void conv_tiles(const struct conv_row *r, int col, int n, const int32_t *
   }
 }
 
-/* sums -= the weights' zero point times what each window reads. */
+/* Of all that the call's windows read, once for all its filters, and for other calls that read the same; where these have room. */
+static void sum_inputs(struct conv_row *r)
+{
+  const struct mafat_integer_conv_call *c = r->c;
+  struct mafat_integer_input_sums *to = c->input_sums;
+  r->input_sums = NULL;
+  if (!c->weights_zero || !to || c->n_rows * c->n_cols > MAFAT_INTEGER_INPUT_SUMS) return;
+  for (int row = 0; row < c->n_rows && !to->known; row++)
+    for (int col = 0; col < c->n_cols; col += STRIP_PIXELS)
+      conv_input_sums(c, row, col, mafat_min(STRIP_PIXELS, c->n_cols - col), to->at + row * c->n_cols + col);
+  to->known = true;
+  r->input_sums = to->at;
+}
+
+/* sums -= the weights' zero point times what each window reads; of the columns from `col` on, which may be some rows'. */
 static void conv_take_zero(const struct conv_row *r, int col, int n_cols, int32_t *sums, size_t pitch)
 {
-  int32_t shares[STRIP_PIXELS];
-  conv_input_sums(r->c, r->row, col, n_cols, shares);
+  int32_t strip[STRIP_PIXELS];
+  const int32_t *shares = r->input_sums ? r->input_sums + r->row * r->c->n_cols + col : strip;
+  if (!r->input_sums) conv_input_sums(r->c, r->row, col, n_cols, strip);
   for (int p = 0; p < n_cols; p++, sums += pitch) {
     const ivec share = ivec_all(r->c->weights_zero * shares[p]);
     for (int f = 0; f < r->n_filters; f += IVEC_LANES)
@@ -470,6 +487,7 @@ static void conv_rows(struct conv_row *r, int n, bool follow)
     conv_tile_columns(r, tiling_of(r, n_cols), 0, NULL, sums + (size_t)(row * n_cols) * TILE_LANES, TILE_LANES);
   }
   r->row = first_row;
+  if (r->c->weights_zero) conv_take_zero(r, 0, n * n_cols, sums, TILE_LANES);
   for (int f = 0; f < r->n_filters; f += MAFAT_CHANNEL_BLOCK) conv_put_rows(r, r->first + f, n, sums + f);
 }
 
@@ -477,7 +495,8 @@ static void conv_rows(struct conv_row *r, int n, bool follow)
 static bool conv_narrow(struct conv_row *r, int end)
 {
   const struct mafat_integer_conv_call *c = r->c;
-  if (!c->start || !c->finish || c->weights_zero || c->n_rows < 2 || c->n_cols > STRIP_PIXELS / 4) return false;
+  if (!c->start || !c->finish || c->n_rows < 2 || c->n_cols > STRIP_PIXELS / 4) return false;
+  if (c->weights_zero && !r->input_sums) return false;
   r->row = 0;
   begin_runs(r);
   if (r->end.piece < c->n_pieces) return false;
@@ -519,6 +538,7 @@ static void conv(const struct mafat_integer_conv_call *c)
   for (int f = 0; c->finish && f < c->width; f += IVEC_LANES)
     finish_choose(&r.finish[f / IVEC_LANES], ivec_load_n(c->to.multipliers + f, c->width - f),
                   ivec_load_n(c->to.shifts + f, c->width - f), &c->to.out);
+  sum_inputs(&r);
   if (conv_narrow(&r, end)) return;
   for (r.row = 0; r.row < c->n_rows; r.row++) {
     if (r.row == 0) begin_runs(&r);

@@ -31,8 +31,10 @@
  *
  * Quads whose products are summed in pairs of 16 bits where these have room (integer_sorted.h). Where there are: IVEC_FITS
  * ibytes_load(p), ibytes_input(p)     all lanes of weights; an input for all of them
- * ibytes_fit(w)                       do all pairs?
- * ibytes_ones(), ibytes_dot(sum, x, w, ones)   as ivec_dot, of what fits
+ * ibytes_reach(w), ibytes_both(a, b)  how far their products reach, and those of two quads together
+ * ibytes_fit(reach)                   do all pairs?
+ * ibytes_products(x, w), ibytes_add(a, b)      of what fits; sums of pairs, and of these, which fit together
+ * ibytes_ones(), ibytes_sum(sum, p, ones)      sum + those of both pairs of a quad
  * ibytes_weights_half(w, odd), ibytes_input_half(x, odd), ibytes_dot_half(sum, x, w)   of others: channels 1 and 3, or 0 and 2 */
 #ifndef MAFAT_RUNNER_KERNELS_INTEGER_VECTOR_H
 #define MAFAT_RUNNER_KERNELS_INTEGER_VECTOR_H

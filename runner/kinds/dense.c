@@ -3,11 +3,11 @@
 
 #include "runner/kinds/widened.h"
 
-/* The steps of panels that follow find the input there, in Darknet's CHW order. */
+/* The steps of panels that follow find the input there, in Darknet's CHW order; those of another part may be another device's. */
 static void prepare_connected(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
-  if (step->filters.begin > 0 || step->channels.begin > 0) return;
+  if (!mafat_step_begins(w->plan, step)) return;
   mafat_tensors_flatten(w->tensors, mafat_layer_sources(l), l->in, (float *)(w->shared_memory + w->scratch->flat_offset));
 }
 

@@ -11,12 +11,27 @@ static int column_of(float number, int n)
   return from_start >= (float)n ? n - 1 : (int)from_start;
 }
 
-/* A run's first channel of the table's first column, of elements of any type. */
-static const char *table_lane(const struct mafat_tensors *t, const struct mafat_sources *table, const struct mafat_run *run)
+/* Of elements of any type. */
+struct table {
+  const char *first; /* a run's first channel of the first column */
+  size_t column_bytes;
+};
+
+static struct table table_of_run(const struct mafat_worker *w, int layer, const struct mafat_run *run)
 {
-  int row = 0;
+  const struct mafat_tensors *t = w->tensors;
+  const struct mafat_sources *table = &t->network->layers[layer].operands[1].sources;
+  int row = 0, kept = w->plan->table[layer];
   const struct mafat_source *s = mafat_sources_at(table, run->source, &row); /* the table has one band */
-  return mafat_tensors_address(t, s->tensor, run->block, row, 0) + (size_t)run->lane * t->layout->tensors[s->tensor].element_bytes;
+  if (kept >= 0) {
+    const struct mafat_strides *strides = t->network->layers[kept].strides;
+    const float *numbers = (const float *)(const void *)mafat_weights_numbers(w->weights, kept);
+    int channel = run->block * MAFAT_CHANNEL_BLOCK + run->lane;
+    return (struct table){(const char *)(numbers + strides->first + channel), (size_t)strides->columns * sizeof *numbers};
+  }
+  return (struct table){mafat_tensors_address(t, s->tensor, run->block, row, 0) +
+                            (size_t)run->lane * t->layout->tensors[s->tensor].element_bytes,
+                        mafat_tensors_pixel_bytes(t, run->tensor, run->block)};
 }
 
 /* One row of a run's channels. */
@@ -24,18 +39,17 @@ static void gather_row(const struct mafat_worker *w, const struct mafat_step *st
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
-  const struct mafat_sources *numbers = mafat_layer_sources(l), *table = &l->operands[1].sources;
+  const struct mafat_sources *numbers = mafat_layer_sources(l);
+  struct table table = table_of_run(w, step->layer, run);
   const struct mafat_source *source = numbers->list;
   int n = l->operands[1].shape.w;
   const float *number = mafat_tensors_read(t, numbers, 0, source->first, y, step->out.x.begin);
   size_t element = t->layout->tensors[step->layer].element_bytes; /* the table's are as many */
-  const char *first = table_lane(t, table, run);
-  char *out = mafat_tensors_address(t, step->layer, run->out_block, y, step->out.x.begin) + (size_t)run->out_lane * element;
+  char *out = mafat_tensors_lane(t, step->layer, run->out_block * MAFAT_CHANNEL_BLOCK + run->out_lane, y, step->out.x.begin);
   int number_floats = mafat_tensors_pixel_floats(t, source->tensor, source->first / MAFAT_CHANNEL_BLOCK);
   size_t out_bytes = mafat_tensors_pixel_bytes(t, step->layer, run->out_block);
-  size_t column_bytes = mafat_tensors_pixel_bytes(t, run->tensor, run->block);
   for (int x = step->out.x.begin; x < step->out.x.end; x++, number += number_floats, out += out_bytes)
-    memcpy(out, first + (size_t)column_of(*number, n) * column_bytes, (size_t)run->n * element);
+    memcpy(out, table.first + (size_t)column_of(*number, n) * table.column_bytes, (size_t)run->n * element);
 }
 
 static int run_gather(const struct mafat_worker *w, const struct mafat_step *step)

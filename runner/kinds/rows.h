@@ -8,7 +8,7 @@
 static inline float *mafat_rows_out(const struct mafat_worker *w, const struct mafat_step *step,
                                     const struct mafat_run *run, int y)
 {
-  return mafat_tensors_pixel(w->tensors, step->layer, run->out_block, y, step->out.x.begin) + run->out_lane;
+  return mafat_tensors_element(w->tensors, step->layer, run->out_block * MAFAT_CHANNEL_BLOCK + run->out_lane, y, step->out.x.begin);
 }
 
 static inline unsigned char *mafat_rows_out_bytes(const struct mafat_worker *w, const struct mafat_step *step,

@@ -1,5 +1,6 @@
 #include "runner/program/streams.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,4 +28,12 @@ int mafat_streams_open(const char *path)
 {
   int stream = find_stream(path);
   return stream >= 0 ? fcntl(stream, F_DUPFD_CLOEXEC, 0) : open(path, O_WRONLY | O_TRUNC | O_CREAT | O_CLOEXEC, 0666);
+}
+
+int mafat_streams_finish(void)
+{
+  errno = 0;
+  if (fflush(stdout) == 0 && !ferror(stdout)) return 0;
+  if (errno == 0) errno = EIO; /* of what was printed before, nobody knows any more */
+  return -1;
 }

@@ -10,4 +10,7 @@ void mafat_streams_hold(void);
  * stream itself: opened by its name, a file would lose what has been written there. */
 int mafat_streams_open(const char *path);
 
+/* All that was printed is on standard output; -1: it is not, errno. Only now does a full disk or a closed pipe show. */
+int mafat_streams_finish(void);
+
 #endif

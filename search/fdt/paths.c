@@ -238,6 +238,18 @@ int mafat_paths_find(struct mafat_path *paths, int room, const struct mafat_line
   return n;
 }
 
+bool mafat_path_of_input(struct mafat_path *path, const struct mafat_lines *l, int input)
+{
+  int length = 0;
+  for (int layer = l->below[input]; layer >= 0 && length < MAFAT_MOST_PATH / 2; layer = l->below[layer], length++)
+    if (!map_block(l, layer, MAFAT_TILE_ROWS) || overlaps(l, layer, MAFAT_TILE_ROWS)) break;
+  int down = choose_end(l, input, length, 1);
+  if (down == 0) return false;
+  fill(path, l, input, MAFAT_TILE_ROWS, 0, down);
+  path->of_input = true;
+  return mafat_path_most_parts(l, path, input) >= MAFAT_LEAST_TILES;
+}
+
 int mafat_path_most_parts(const struct mafat_lines *l, const struct mafat_path *p, int tensor)
 {
   struct mafat_shape s = l->network->layers[tensor].out;

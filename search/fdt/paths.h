@@ -38,6 +38,7 @@ struct mafat_path {
   int length;
   bool fan_out;    /* the first layer is FDTO; else SPLIT is before it */
   bool fan_in;     /* the last layer is FDTI; else CONCAT is behind it */
+  bool of_input;   /* rows of the network's input, which come as parts ask for them */
 };
 
 /* MAFAT_ENOMEM. */
@@ -55,6 +56,9 @@ int mafat_path_lengths(int lengths[MAFAT_MOST_VERSIONS], const struct mafat_line
 /* The paths around a tensor that are no part of others, with the least number of parts: ends are where the buffers before
  * and behind are least, and less than the tensor. At most `room`; returns how many. */
 int mafat_paths_find(struct mafat_path *paths, int room, const struct mafat_lines *lines, int tensor);
+/* The path around an input of the network, which no publication cuts: its rows, through layers that compute none of them twice,
+ * to the least map behind them. Returns whether there is one. */
+bool mafat_path_of_input(struct mafat_path *path, const struct mafat_lines *lines, int input);
 /* How many parts such a path may have at most; below MAFAT_LEAST_TILES: none. */
 int mafat_path_most_parts(const struct mafat_lines *lines, const struct mafat_path *path, int tensor);
 

@@ -1,5 +1,7 @@
 #include "search/ranks/rank_specs.h"
 
+#include "base/blocks.h"
+#include "base/tuning.h"
 #include "predictor/planning.h"
 
 struct maker {
@@ -34,23 +36,57 @@ static int try_spec(const struct maker *m, bool *good)
   return code == MAFAT_EINVAL ? MAFAT_OK : code;
 }
 
-/* One word more, if it can be; in fewer parts, where it cannot be in as many as there are ranks. */
+/* Where the parts of a word end, by the shares of the ranks that run them (rank_parts.h: one after the other from rank 1 on, the
+ * last on rank 0): inner bounds, each part at least a unit. NULL: there are no shares, or not as many units. */
+static int *bounds_of(const struct maker *m, enum mafat_split_axis axis, struct mafat_span layers, int n)
+{
+  const struct mafat_layer *list = m->request->network->layers;
+  bool channels = axis == MAFAT_ALONG_C;
+  int unit = channels ? MAFAT_PANEL : 1, units = channels ? list[layers.begin].out.c / unit : list[layers.end - 1].out.h;
+  int *bounds = m->request->shares && units >= n ? mafat_heap_calloc(m->spec->heap, (size_t)n, sizeof *bounds) : NULL;
+  double all = 0, sum = 0;
+  for (int i = 0; i < n && bounds; i++) all += m->request->shares[i];
+  for (int i = 1; i < n && bounds; i++) {
+    sum += m->request->shares[i];
+    int at = (int)(sum / all * units + .5), least = (i > 1 ? bounds[i - 2] / unit : 0) + 1, most = units - (n - i);
+    bounds[i - 1] = mafat_max(least, mafat_min(at, most)) * unit;
+  }
+  return bounds;
+}
+
+/* The word that has been added: is it good? Else it is gone. */
+static int try_word(struct maker *m, bool *added)
+{
+  struct mafat_splits *s = splits_of(m);
+  s->n++;
+  int code = try_spec(m, added);
+  if (*added) return code;
+  s->n--;
+  mafat_heap_free(m->spec->heap, s->list[s->n].bounds);
+  s->list[s->n].bounds = NULL;
+  return code;
+}
+
+/* One word more, if it can be; in even parts, where it cannot be cut by the shares; in fewer, where it cannot be in as many as there
+ * are ranks. */
 static int add_word(struct maker *m, enum mafat_split_axis axis, struct mafat_span layers, bool *added)
 {
   struct mafat_splits *s = splits_of(m);
+  int code = MAFAT_OK;
   *added = false;
   if (s->n == MAFAT_MOST_SPLITS) return MAFAT_OK;
   struct mafat_split *grown = mafat_heap_realloc(m->spec->heap, s->list, (size_t)(s->n + 1) * sizeof *grown);
   if (!grown) return MAFAT_ENOMEM;
   s->list = grown;
-  for (int n = m->request->n_ranks; n > 1 && !*added; n--) {
+  for (int n = m->request->n_ranks; n > 1 && !*added && code == MAFAT_OK; n--) {
+    grown[s->n] = (struct mafat_split){.axis = axis, .n = n, .layers = layers, .bounds = bounds_of(m, axis, layers, n)};
+    bool even = !grown[s->n].bounds;
+    code = try_word(m, added);
+    if (*added || even || code) continue;
     grown[s->n] = (struct mafat_split){.axis = axis, .n = n, .layers = layers};
-    s->n++;
-    int code = try_spec(m, added);
-    if (!*added) s->n--;
-    if (code) return code;
+    code = try_word(m, added);
   }
-  return MAFAT_OK;
+  return code;
 }
 
 /* ---- rows ---- */
@@ -138,7 +174,8 @@ static int share_layers(struct maker *m)
   struct mafat_ranks *ranks = &m->spec->ranks;
   int bounds[MAFAT_MOST_RANKS + 1];
   uint64_t most;
-  int code = mafat_sharing_layers(bounds, &most, l->list, l->n, r->n_ranks, l->heap);
+  struct mafat_sharing_measure measure = {.shares = r->shares, .by_work = r->by_work};
+  int code = mafat_sharing_layers(bounds, &most, l->list, l->n, r->n_ranks, &measure, l->heap);
   ranks->words = mafat_heap_calloc(m->spec->heap, (size_t)r->n_ranks, sizeof *ranks->words);
   if (code || !ranks->words) return MAFAT_ENOMEM;
   for (int rank = 1; rank < r->n_ranks; rank++) {

@@ -18,6 +18,8 @@ struct mafat_rank_request {
   const struct mafat_plan_options *options; /* only_rank is not looked at */
   enum mafat_rank_way way;
   struct mafat_group_weights weights; /* of the group */
+  bool by_work;         /* whole layers: to each rank as much to compute, not to hold */
+  const double *shares; /* (n_ranks) of each layer, 1 on the average; NULL: all are equal */
 };
 
 /* What was found, for a report. */

@@ -89,13 +89,23 @@ struct table {
   int *last, n;
 };
 
-static void fill_row(struct table *t, const struct mafat_rank_layer *list, int r)
+static uint64_t has(const struct mafat_rank_layer *list, int begin, int end, const struct mafat_sharing_measure *measure)
+{
+  uint64_t sum = 0;
+  if (!measure->by_work) return mafat_ranks_hold_whole(list, begin, end);
+  for (int i = begin; i < end; i++) sum += list[i].multiplications;
+  return sum;
+}
+
+static void fill_row(struct table *t, const struct mafat_rank_layer *list, int r, const struct mafat_sharing_measure *measure)
 {
   uint64_t *row = t->least + (size_t)r * (size_t)(t->n + 1), *before = row - (t->n + 1);
   for (int end = 0; end <= t->n; end++) {
     row[end] = UINT64_MAX;
     for (int begin = 0; begin <= end; begin++) {
-      uint64_t own = mafat_ranks_hold_whole(list, begin, end), most = own > before[begin] ? own : before[begin];
+      uint64_t own = has(list, begin, end, measure);
+      if (measure->shares) own = (uint64_t)((double)own / measure->shares[r - 1]);
+      uint64_t most = own > before[begin] ? own : before[begin];
       if (most >= row[end]) continue;
       row[end] = most;
       t->last[r * (t->n + 1) + end] = begin;
@@ -104,14 +114,14 @@ static void fill_row(struct table *t, const struct mafat_rank_layer *list, int r
 }
 
 int mafat_sharing_layers(int *bounds, uint64_t *most, const struct mafat_rank_layer *list, int n, int n_ranks,
-                         struct mafat_heap *heap)
+                         const struct mafat_sharing_measure *measure, struct mafat_heap *heap)
 {
   size_t cells = (size_t)(n_ranks + 1) * (size_t)(n + 1);
   struct table t = {mafat_heap_calloc(heap, cells, sizeof *t.least), mafat_heap_calloc(heap, cells, sizeof *t.last), n};
   bool enough = t.least && t.last;
   if (enough) {
     for (int i = 1; i <= n; i++) t.least[i] = UINT64_MAX; /* no device has any */
-    for (int r = 1; r <= n_ranks; r++) fill_row(&t, list, r);
+    for (int r = 1; r <= n_ranks; r++) fill_row(&t, list, r, measure);
     *most = t.least[cells - 1];
     bounds[n_ranks] = n;
     for (int r = n_ranks; r > 0; r--) bounds[r - 1] = t.last[r * (n + 1) + bounds[r]];

@@ -14,9 +14,15 @@ int mafat_sharing_switch(const struct mafat_rank_layer *list, int n, int n_ranks
 int mafat_sharing_schemes(enum mafat_scheme *schemes, uint64_t *exchange, const struct mafat_rank_layer *list, int n, int n_ranks,
                           struct mafat_heap *heap);
 
-/* Whole layers in runs, so that what the fullest device holds is least: bounds (n_ranks + 1), some runs may be empty. Returns
- * that in values. MAFAT_ENOMEM. */
+/* What of a device counts. */
+struct mafat_sharing_measure {
+  bool by_work;         /* its multiplications; else the values that it holds */
+  const double *shares; /* (n_ranks) what each may have beside the others, 1 on the average, by which its own is divided; NULL: equal */
+};
+
+/* Whole layers in runs, so that what the fullest device has is least: bounds (n_ranks + 1), some runs may be empty. Returns that.
+ * MAFAT_ENOMEM. */
 int mafat_sharing_layers(int *bounds, uint64_t *most, const struct mafat_rank_layer *list, int n, int n_ranks,
-                         struct mafat_heap *heap);
+                         const struct mafat_sharing_measure *measure, struct mafat_heap *heap);
 
 #endif

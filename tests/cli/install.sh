@@ -36,6 +36,7 @@ has() { [ -s "$root/usr/$1" ] || fail there "$1 is missing"; }
 for name in run_inference make_weights pack_weights swap_cost; do has "bin/$name"; done
 [ -x "$build/annotate" ] && has bin/annotate
 [ -x "$build/memory_limit" ] && has bin/memory_limit
+[ -x "$build/mafat_ranks" ] && has bin/mafat_ranks
 for name in lib/libmafat.a lib/libmafat.so lib/libmafat.so.0 lib/pkgconfig/mafat.pc include/mafat.h share/man/man3/libmafat.3 share/man/man7/mafat-plan.7 share/doc/mafat/README.md; do
   has "$name"
 done

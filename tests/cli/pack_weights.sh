@@ -120,6 +120,11 @@ run --check damaged.packed; expect "check of a damaged file" 2 "is damaged"
 if [ -c /dev/full ]; then
   ln -s /dev/full full.packed.part
   run --force a.cfg a.weights full.packed; expect "a full disk" 1 "cannot write"
+  "$program" --weights int8 --measure a.ppm w.cfg w.weights lost.packed >/dev/full 2>err
+  code=$?; expect "what is measured cannot be told" 1 "cannot write to standard output"
+  [ ! -e lost.packed ] && [ ! -e lost.packed.part ] || fail "what is measured cannot be told" "$(ls lost*)"
+  "$program" --help >/dev/full 2>err
+  code=$?; expect "help to a full disk" 1
 fi
 
 (ulimit -f 1; "$program" a.cfg a.weights large.packed 2>err >out) 2>shell.log

@@ -191,7 +191,28 @@ predict --plan-time 1 --plan 1x1 plain.cfg
 expect plan-time-plan 2 '--plan-time makes no sense with --plan: the plan is given'
 predict --plan-time 1 --search greedy plain.cfg
 expect plan-time-greedy 2 '--plan-time makes no sense with --search greedy'
-for search in best least; do
+# What the search fdt alone goes by.
+predict --tiling rows --search fdt plain.cfg
+expect tiling 2 '--tiling expects fdt, ffmt or both'
+predict --layout least --search fdt plain.cfg
+expect layout 2 '--layout expects published or ours'
+for option in '--tiling fdt' '--layout ours'; do
+  for search in best least greedy; do
+    predict $option --search $search plain.cfg
+    expect "$option with $search" 2 "${option% *} makes no sense with --search $search: it expects --search fdt"
+  done
+  predict $option plain.cfg
+  expect "$option alone" 2 "${option% *} makes no sense with --search best: it expects --search fdt"
+  predict $option --plan 1x1 plain.cfg
+  expect "$option with a plan" 2 "${option% *} makes no sense with --plan: the plan is given"
+done
+for option in '--tiling fdt' '--tiling ffmt' '--tiling both' '--layout published' '--layout ours'; do
+  predict --json --search fdt $option plain.cfg
+  json "$option" 'a["arena_bytes"] > 0 and a["search"] == "fdt"'
+done
+predict --json --search fdt --tiling fdt plain.cfg
+json 'tiling fdt computes nothing twice' 'a["redundant_macs"] == 0'
+for search in best least fdt; do
   predict --json --plan-time 0.2 --search $search plain.cfg
   json "plan-time with $search" 'a["arena_bytes"] > 0 and a["plan"]'
 done

@@ -19,6 +19,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -28,7 +29,8 @@ BUILD = os.path.abspath(os.environ.get("BUILD", os.path.join(ROOT, "build")))
 SHAPES = os.path.join(ROOT, "models", "shapes")
 CFG, WEIGHTS = os.path.join(SHAPES, "shapes.cfg"), os.path.join(SHAPES, "shapes.weights")
 JPEG = os.path.join(SHAPES, "holdout", "000000.jpg")
-PATIENCE = 30
+PATIENCE = 240  # seconds: a machine may be busy
+GROUPS = "/sys/fs/cgroup/memory" if os.path.isdir("/sys/fs/cgroup/memory") else "/sys/fs/cgroup"
 
 # Which errors a call may fail with; those of reads and writes also give less than was asked for (:retval).
 FILES = ["EIO", "ENOMEM", "EACCES", "EINTR"]
@@ -51,10 +53,12 @@ ERRORS = {
 
 
 class Case:
-    """A command; {out} in it is a file that it makes, or a folder for it."""
+    """A command; {out} in it is a folder for what it makes, {given} one of what there is; measures: its answer is times; needs: a program that may
+    not be there; group: it makes a control group, below one of its own."""
 
-    def __init__(self, name, command, makes=(), statuses=(0, 1, 2, 3), says="run_inference: "):
+    def __init__(self, name, command, makes=(), statuses=(0, 1, 2, 3), says="run_inference: ", measures=False, needs=None, group=False):
         self.name, self.command, self.makes, self.statuses, self.says = name, command, makes, statuses, says
+        self.measures, self.needs, self.group = measures, needs, group
 
 
 def program(name):
@@ -63,6 +67,7 @@ def program(name):
 
 def cases():
     run = [program("run_inference"), "--quiet"]
+    pack = [program("pack_weights"), "--quiet"]
     packed = "{given}/shapes.packed"
     return [
         Case("plain", run + [CFG, WEIGHTS, JPEG]),
@@ -78,7 +83,22 @@ def cases():
         Case("dump", run + ["--dump-output", "{out}/output", "--marks", "{out}/marks", CFG, WEIGHTS, JPEG], makes=("output", "marks")),
         Case("predict", run + ["--predict", "--memory", "64M", "--map", "{out}/map.svg", CFG], makes=("map.svg",)),
         Case("tight", run + ["--sandbox", "off", "--lock", "on", "--memory", "5M", CFG, WEIGHTS, JPEG]),
-        Case("pack", [program("pack_weights"), "--quiet", CFG, WEIGHTS, "{out}/packed"], makes=("packed",), says="pack_weights: "),
+        Case("pack", pack + [CFG, WEIGHTS, "{out}/packed"], makes=("packed",), statuses=(0, 1, 2), says="pack_weights: "),
+        Case("pack-half", pack + ["--weights", "fp16", "--measure", JPEG, CFG, WEIGHTS, "{out}/packed"], makes=("packed",), statuses=(0, 1, 2),
+             says="pack_weights: "),
+        Case("pack-int8", pack + ["--activations", "int8", "--calibrate", JPEG, CFG, WEIGHTS, "{out}/packed"], makes=("packed",), statuses=(0, 1, 2),
+             says="pack_weights: "),
+        Case("pack-check", pack + ["--check", packed], statuses=(0, 1, 2), says="pack_weights: "),
+        Case("calibrate", [program("run_inference"), "--calibrate", "--quiet", "--memory", "64M"], makes=("calibration",), measures=True),
+        Case("annotate", [program("annotate"), "-q", "-o", "{out}/drawn.png", "{given}/found.json"], makes=("drawn.png",), statuses=(0, 1, 2), says="annotate: ",
+             needs=program("annotate")),
+        Case("annotate-jpeg", [program("annotate"), "-q", "-o", "{out}/drawn.jpg", "{given}/found.json"], makes=("drawn.jpg",), statuses=(0, 1, 2),
+             says="annotate: ", needs=program("annotate")),
+        Case("limit", [program("memory_limit"), "--parent", "{group}", "--limit", "64M", "--output", "{out}/report", "--timeline", "{out}/timeline", "--"] + run + [CFG, WEIGHTS, JPEG],
+             makes=("report", "timeline"), statuses=(0, 1, 2), says=("memory_limit: ", "run_inference: "),
+             needs=program("memory_limit"), group=True),
+        Case("library", [program("failing_library"), CFG, WEIGHTS, JPEG], statuses=(0, 1), says="failing_library: "),
+        Case("library-packed", [program("failing_library"), packed, packed, JPEG], statuses=(0, 1), says="failing_library: "),
         Case("make", [program("make_weights"), "--quiet", CFG, "{out}/weights"], makes=("weights",), says="make_weights: "),
     ]
 
@@ -88,9 +108,27 @@ def answer(text):
     if text.startswith(b"{"):
         told = json.loads(text)
         return [told[key] for key in ("image", "network", "inputs", "outputs", "detections")]
-    lines = [re.sub(rb" in [0-9.]+ ms", b"", line) for line in text.splitlines()]
+    lines = [re.sub(rb" in [0-9.]+ ms| [0-9]+\.[0-9]+", b"", line) for line in text.splitlines()]
     predicted = [line for line in lines if line.startswith((b"inputs ", b"outputs ", b"plan ", b"work "))]
     return predicted or lines
+
+
+def collect_groups(path):
+    """Removes a group; were there any below?"""
+    below = [name for name in os.listdir(path) if os.path.isdir(os.path.join(path, name))]
+    for name in below:
+        os.rmdir(os.path.join(path, name))
+    os.rmdir(path)
+    return below
+
+
+def is_whole(name, content):
+    """Of what is measured, or drawn with whatever letters there are."""
+    if name.endswith(".png"):
+        return content.endswith(b"IEND\xaeB\x60\x82")
+    if name.endswith(".jpg"):
+        return content.endswith(b"\xff\xd9")
+    return content.endswith(b"\n")
 
 
 class Bench:
@@ -99,25 +137,42 @@ class Bench:
         self.folder = folder
         os.mkdir(self.given)
         subprocess.run([program("pack_weights"), "--quiet", CFG, WEIGHTS, os.path.join(self.given, "shapes.packed")], check=True)
+        with open(os.path.join(self.given, "found.json"), "wb") as found:
+            subprocess.run([program("run_inference"), "--quiet", "--json", CFG, WEIGHTS, JPEG], stdout=found, check=True)
 
     def run(self, case, injected, trace=None):
         """Exit status (None: it did not end), stdout, stderr, and the files that it left."""
         out = tempfile.mkdtemp(dir=self.folder)
-        command = [word.replace("{out}", out).replace("{given}", self.given) for word in case.command]
+        group = os.path.join("mafat-faults", os.path.basename(out))
+        if case.group:
+            os.makedirs(os.path.join(GROUPS, group))
+        command = [word.replace("{out}", out).replace("{given}", self.given).replace("{group}", group) for word in case.command]
         strace = ["strace", "-f", "-qq", "-o", trace or "/dev/null"] + (["-e", "trace=" + injected.split(":")[0], "-e", "inject=" + injected] if injected else [])
-        environment = dict(os.environ, XDG_CACHE_HOME="/nonexistent", TMPDIR=out, MALLOC_ARENA_MAX="1")
-        try:
-            done = subprocess.run(strace + command, capture_output=True, env=environment, timeout=PATIENCE, stdin=subprocess.DEVNULL, check=False)
-            status, stdout, stderr = done.returncode, done.stdout, done.stderr
-        except subprocess.TimeoutExpired as late:
-            subprocess.run(["pkill", "-9", "-f", out], check=False)
-            status, stdout, stderr = None, late.stdout or b"", late.stderr or b""
-        left = {}
-        for name in os.listdir(out):
-            with open(os.path.join(out, name), "rb") as file:
-                left[name] = file.read()
-        shutil.rmtree(out)
+        environment = dict(os.environ, XDG_CACHE_HOME=out if case.measures else "/nonexistent", TMPDIR=out, MALLOC_ARENA_MAX="1")
+        with subprocess.Popen(strace + command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, stdin=subprocess.DEVNULL,
+                              start_new_session=True) as process:
+            try:
+                stdout, stderr = process.communicate(timeout=PATIENCE)
+                status = process.returncode
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)  # with what it traces
+                stdout, stderr = process.communicate()
+                status = None
+        left = self.collect(out)
+        if case.group and collect_groups(os.path.join(GROUPS, group)):
+            left["a control group"] = b""
         return status, stdout.replace(out.encode(), b"OUT"), stderr.replace(out.encode(), b"OUT"), left
+
+    @staticmethod
+    def collect(out):
+        """What is there, by name; a calibration's, which is a hash, is another for every machine."""
+        left = {}
+        for folder, _, names in os.walk(out):
+            for name in names:
+                with open(os.path.join(folder, name), "rb") as file:
+                    left["calibration" if re.fullmatch(r"[a-z0-9-]+-[0-9a-f]+", name) and folder != out else name] = file.read()
+        shutil.rmtree(out)
+        return left
 
     def points(self, case, only):
         """(call, which of them in its thread, error), and the run as it should be."""
@@ -125,7 +180,7 @@ class Bench:
         expected = self.run(case, None, trace)
         if expected[0] != 0:
             sys.exit("inject.py: %s: exit status %s: %s" % (case.name, expected[0], expected[2].decode(errors="replace")))
-        counts, started, first = {}, False, {}
+        counts, before, first = {}, None, {}
         with open(trace, encoding="ascii", errors="replace") as lines:
             for line in lines:
                 found = re.match(r"(\d+) +([a-z_0-9]+)\(", line)
@@ -133,10 +188,12 @@ class Bench:
                     continue
                 thread, call = found.groups()
                 counts[thread, call] = counts.get((thread, call), 0) + 1
-                # main's first call asks whether the standard streams are open.
-                started = started or (call == "fcntl" and "F_GETFD" in line)
-                if started:
-                    first.setdefault(call, counts[thread, call])
+                # main's first call asks whether the standard streams are open; a child's calls are counted from its own start.
+                if before is None and call == "fcntl" and "F_GETFD" in line:
+                    before = {c: n for (_, c), n in counts.items()}
+                    before[call] -= 1
+                if before is not None:
+                    first.setdefault(call, max(counts[thread, call], before.get(call, 0) + 1))
         most = {}
         for (_, call), n in counts.items():
             most[call] = max(most.get(call, 0), n)
@@ -148,6 +205,13 @@ class Bench:
                 found += [(call, n, error) for n in range(first[call], most[call] + 1)]
         return found, expected
 
+    def loses_words(self, case, point):
+        """Is it what would have been said that cannot be written? Of several processes each one's n-th call fails."""
+        trace = os.path.join(self.folder, "words-%s-%s-%d" % (case.name, point[2], point[1]))
+        self.run(case, "%s:error=%s:when=%d" % (point[0], point[2], point[1]), trace)
+        with open(trace, encoding="ascii", errors="replace") as lines:
+            return any(" write(2, " in line and "INJECTED" in line for line in lines)
+
     def wrong(self, case, point, expected):
         """What is wrong with the run in which this fails; None."""
         status, stdout, stderr, left = self.run(case, "%s:error=%s:when=%d" % (point[0], point[2], point[1]))
@@ -155,17 +219,21 @@ class Bench:
             return "does not end"
         if status not in case.statuses:
             return "exit status %d: %s" % (status, stderr[-200:].decode(errors="replace"))
-        if status == 0 and answer(stdout) != answer(expected[1]):
+        if status == 0 and not case.measures and answer(stdout) != answer(expected[1]):
             return "another answer: %s" % stdout[:200].decode(errors="replace")
-        if status != 0 and not any(line.startswith(case.says.encode()) for line in stderr.splitlines()):
+        told = any(line.startswith(case.says) for line in stderr.decode(errors="replace").splitlines())
+        if status != 0 and not told and not (point[0] == "write" and self.loses_words(case, point)):
             return "exit status %d without a word: %s" % (status, stderr[-200:].decode(errors="replace"))
         for name, content in left.items():
             if name not in case.makes:
                 return "leaves %s" % name
-            measured = name == "marks" or (name.endswith(".svg") and len(content) == len(expected[3][name]))
+            measured = name.endswith((".png", ".jpg")) or name in ("marks", "report", "timeline", "calibration")
+            if measured and name != "marks" and not is_whole(name, content):  # these are emptied first, and grow
+                return "leaves a part of %s: %s" % (name, content[-40:])
+            measured |= name.endswith(".svg") and len(content) == len(expected[3][name])
             if not measured and content != expected[3][name]:
                 return "leaves %s of %d bytes instead of %d" % (name, len(content), len(expected[3][name]))
-        if status == 0 and set(left) != set(expected[3]):
+        if status == 0 and set(expected[3]) - set(left):
             return "has not made %s" % ", ".join(set(expected[3]) - set(left))
         return None
 
@@ -186,6 +254,9 @@ def main():
         bench = Bench(folder)
         for case in cases():
             if o.case and case.name not in o.case:
+                continue
+            if (case.needs and not os.access(case.needs, os.X_OK)) or (case.group and not os.access(GROUPS, os.W_OK)):
+                print("skip faults %s: needs %s, and a control group of root's" % (case.name, case.needs))
                 continue
             points, expected = bench.points(case, o.only)
             if o.sample and o.sample < len(points):

@@ -7,6 +7,7 @@
 #include "predictor/layout.h"
 #include "predictor/packing.h"
 #include "predictor/planning.h"
+#include "tests/fuzz/mutate.h"
 
 static void require(bool holds)
 {
@@ -72,4 +73,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   mafat_network_close(&network);
   mafat_cfg_close(&cfg);
   return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed)
+{
+  return mutate_cfg(data, n, most, seed);
 }

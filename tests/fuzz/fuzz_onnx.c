@@ -10,6 +10,7 @@
 
 #include "formats/onnx/onnx.h"
 #include "tests/fuzz/changes.h"
+#include "tests/fuzz/mutate.h"
 #include "tests/support/onnx_models.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
@@ -97,4 +98,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   check_file(m.data, m.n);
   free(m.data);
   return 0;
+}
+
+/* A file, which the number of one may become. */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed)
+{
+  if (n >= MAFAT_ONNX_BEGINNING && mafat_onnx_begins((const char *)data)) return mutate_wire(data, n, most, seed);
+  if (n == 0 || seed % 3) return LLVMFuzzerMutate(data, n, most);
+  struct test_message m = test_onnx_sample(data[0]);
+  size_t whole = m.n <= most ? m.n : 0;
+  memcpy(data, m.data, whole);
+  free(m.data);
+  return whole ? whole : LLVMFuzzerMutate(data, n, most);
 }

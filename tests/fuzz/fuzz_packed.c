@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "tests/fuzz/networks.h"
+#include "tests/fuzz/mutate.h"
 #include "tests/support/integer_graph.h"
 #include "tests/support/tflite_operators.h"
 
@@ -220,4 +221,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   mafat_network_close(&network);
   mafat_cfg_close(&cfg);
   return 0;
+}
+
+/* A cfg before its end, the model that stands last, or any byte. */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed)
+{
+  enum { GRAPH = 255, BEFORE = 3 };
+  if (seed % 3 == 0 || n == 0) return LLVMFuzzerMutate(data, n, most);
+  if (data[0] == GRAPH) {
+    size_t begin = n > BEFORE ? BEFORE + 3 * (size_t)data[2] : n;
+    if (begin >= n || data[1] >= 4) return LLVMFuzzerMutate(data, n, most);
+    return begin + (data[1] % 2 ? mutate_flat : mutate_wire)(data + begin, n - begin, most - begin, seed);
+  }
+  struct mutation m = {data, n, most, seed};
+  const uint8_t *end = memchr(data, 0, n);
+  size_t text = end ? (size_t)(end - data) : n, behind = n - text;
+  uint8_t *copy = malloc(most);
+  require(copy != NULL);
+  memcpy(copy, data, text);
+  size_t length = mutate_cfg(copy, text, most - behind, seed);
+  mutation_splice(&m, 0, text, copy, length);
+  free(copy);
+  return m.n;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tests/fuzz/networks.h"
+#include "tests/fuzz/mutate.h"
 
 #include "predictor/layout.h"
 #include "predictor/planning.h"
@@ -149,4 +150,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   }
   free(text);
   return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed)
+{
+  return mutate_plan(data, n, most, seed);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tests/fuzz/networks.h"
+#include "tests/fuzz/mutate.h"
 #include "tests/support/random.h"
 
 #include "predictor/planning.h"
@@ -182,4 +183,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   mafat_network_close(&network);
   mafat_cfg_close(&cfg);
   return 0;
+}
+
+/* The plan, or the cfg behind it. */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed)
+{
+  const uint8_t *newline = memchr(data, '\n', n);
+  size_t begin = newline ? (size_t)(newline - data) + 1 : 0;
+  if (begin == 0 || seed % 8 == 0) return LLVMFuzzerMutate(data, n, most);
+  if (seed % 3) return begin + mutate_cfg(data + begin, n - begin, most - begin, seed);
+  uint8_t plan[200];
+  if (begin > sizeof plan) return LLVMFuzzerMutate(data, n, most);
+  memcpy(plan, data, begin - 1);
+  size_t length = mutate_plan(plan, begin - 1, sizeof plan, seed);
+  struct mutation m = {data, n, most, seed};
+  mutation_splice(&m, 0, begin - 1, plan, length);
+  return m.n;
 }

@@ -12,6 +12,7 @@
 #include "formats/tflite/tflite.h"
 #include "formats/tflite/values.h"
 #include "tests/fuzz/imported.h"
+#include "tests/fuzz/mutate.h"
 #include "tests/support/integer_graph.h"
 #include "tests/support/tflite_models.h"
 
@@ -73,19 +74,42 @@ static void check_file(const char *data, size_t n)
   close(fd);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+/* One of floats, or of whole numbers; its maker's to free. */
+static char *make_model(unsigned number, size_t *n)
 {
   enum { OF_NUMBERS = 128 };
-  if (n >= 8 && memcmp(bytes + 4, "TFL3", 4) == 0) {
+  return number >= OF_NUMBERS ? test_integer_graph_write(number, n) : test_tflite_write(test_tflite_model(number), n);
+}
+
+static bool is_file(const uint8_t *bytes, size_t n)
+{
+  return n >= 8 && memcmp(bytes + 4, "TFL3", 4) == 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+  if (is_file(bytes, n)) {
     check_file((const char *)bytes, n);
     return 0;
   }
   if (n < 1) return 0;
   size_t n_data;
-  bool numbers = bytes[0] >= OF_NUMBERS;
-  char *data = numbers ? test_integer_graph_write(bytes[0], &n_data) : test_tflite_write(test_tflite_model(bytes[0]), &n_data);
+  char *data = make_model(bytes[0], &n_data);
   for (size_t i = 1; i + 3 <= n; i += 3) data[(bytes[i] + 256 * (size_t)bytes[i + 1]) % n_data] = (char)bytes[i + 2];
   check_file(data, n_data);
   free(data);
   return 0;
+}
+
+/* A file, which the number of one may become. */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed)
+{
+  if (is_file(data, n)) return mutate_flat(data, n, most, seed);
+  if (n == 0 || seed % 3) return LLVMFuzzerMutate(data, n, most);
+  size_t whole;
+  char *model = make_model(data[0], &whole);
+  if (whole > most) whole = 0;
+  memcpy(data, model, whole);
+  free(model);
+  return whole ? whole : LLVMFuzzerMutate(data, n, most);
 }

@@ -279,10 +279,45 @@ cat > "$1/cfg.dict" <<'END'
 "2147483647"
 END
 
+for word in $(sed -n 's/^    {"\([a-z-]*\)", \(no\|required\|optional\)_argument.*/--\1/p' runner/program/run_inference/options.c); do
+  printf '"%s"\n' "$word"
+done > "$1/options.dict"
+cat > "$1/json.dict" <<'END'
+"\"image\""
+"\"error\""
+"\"detections\""
+"\"label\""
+"\"class\""
+"\"confidence\""
+"\"box\""
+"\"width\""
+"\"keypoints\""
+"null"
+"1e308"
+END
+cat > "$1/npy.dict" <<'END'
+"'descr':"
+"'fortran_order':"
+"'shape':"
+"False"
+"'<f4'"
+"9223372036854775807"
+END
+cat > "$1/calibration.dict" <<'END'
+"near_bytes "
+"fit_error "
+"1e308"
+"nan"
+"-0"
+"0x1p-1074"
+END
+
 i=0
 for plan in 1x1/NoCut 1x1/NoCut/order=best/inplace 5x5/4/2x2 3x2/2/2x2/4/1x1 4x4:balanced/5/2x2 '[10,20]x[7]/4/1x1' \
   '[]x[3]' 65536x65536 700x900 1x9 2x2/1/2x2/2/2x2/3/2x2:balanced rows4:streamed/3/panels:loaded rows1/NoCut \
-  rows2:loaded30:direct/3/panels:streamed4:winograd3 1x1:direct0:winograd2/NoCut panels:apart:direct0-2,4/NoCut; do
+  rows2:loaded30:direct/3/panels:streamed4:winograd3 1x1:direct0:winograd2/NoCut panels:apart:direct0-2,4/NoCut \
+  rows1:bricks/NoCut rows2:early:bricks:streamed/3/1x1 'split(h2:0-2,c2:4-5)/order=best' 'split(h[3,5]:2-4,w3:0-1)/3/rows' 'split(h2:0-3)/ranks=2' \
+  'split(whole)/ranks=3,2-3:1,5:2' 'split(c2:0-1,h2:0-1):streamed4:winograd-large0/4/1x1/inplace' rows1/2,4/1x1/order=sp; do
   i=$((i + 1))
   printf %s "$plan" > "$1/plan/$i"
 done
@@ -323,6 +358,32 @@ done
     echo "$word 0.25"
   done
   echo end; } > "$1/calibration/1"
+
+printf '%s\n' --memory 64M --threads auto --plan 2x2/NoCut --json a.cfg b.weights c.jpg > "$1/options/run"
+printf '%s\n' --predict --sweep 8M,16M,64M --search=greedy --bias 31M --predictor paper a.cfg > "$1/options/sweep"
+printf '%s\n' --mean=123.7,116.3,1/2 --scale 1/255 --channels bgr --resize crop --pad 114 --decode yolov8 --thresh .3 a.onnx b.jpg > "$1/options/picture"
+printf '%s\n' --predict --ranks 4 --link 100M:0.2ms --search deeperthings --fast-memory 64K --objective transfers a.cfg > "$1/options/ranks"
+printf '%s\n' --input x=a.npy --constant k=b.npy --dump-output y=c --max-boxes 70 --repeat 3 --lock off --sandbox on m.onnx > "$1/options/ports"
+printf '%s\n' --calibrate --memory 1G --cpu avx2 -h > "$1/options/calibrate"
+
+{ printf '%s' '{"image":"a.jpg","detections":[{"label":"dog","class":1,"confidence":0.5,"box":{"x":1,"y":-2.5,"width":30,"height":1e3},'
+  printf '%s\n' '"keypoints":[{"x":3,"y":4},{"x":1e300,"y":-1e300}]}]}'
+  printf '%s\n' '{"image":"b","error":"cannot read","exit_status":2}' '' '{"image":"\u00e9","detections":[],"more":[null,true,{}]}'; } > "$1/json/lines"
+printf '%s\n' '{"image":"a","detections":[{"label":null,"class":0,"confidence":2.0,"box":{"x":0,"y":0,"width":40,"height":30}}]}' > "$1/json/plain"
+
+# Arrays of three versions, in C's order and Fortran's, and a raw one.
+for version in 1 2 3; do
+  for array in "'<f4', 'fortran_order': False, 'shape': (1, 3)" "'|i1', 'fortran_order': False, 'shape': (1, 3, 4)" \
+    "'<f4', 'fortran_order': True, 'shape': (3,)" "'<i8', 'fortran_order': False, 'shape': ()"; do
+    i=$((i + 1))
+    { printf "\\0\\3\\0\\223NUMPY\\$version\\0"
+      if [ $version = 1 ]; then printf '\166\0'; else printf '\164\0\0\0'; fi
+      printf '%-*s' $((version == 1 ? 117 : 115)) "{'descr': $array, }"
+      printf '\n'
+      head -c 12 /dev/zero; } > "$1/npy/array-$i"
+  done
+done
+{ printf '\0\3\2'; head -c 48 /dev/zero; } > "$1/npy/raw"
 
 # Outputs of each family, as they are told and by the head's name (fuzz_heads.c): of likely numbers, of any, of other dimensions.
 for family in 0 1 2 3 4 5 6 7 8 9; do

@@ -29,7 +29,7 @@ static const struct bench_shape shapes[] = {
     {"14: 384", "depthwise", 14, 14, 384, 384, 3, 1}, {"7: 960", "depthwise", 7, 7, 960, 960, 3, 1},
 };
 
-enum { INPUT_BYTES = 256 << 10, MAX_ROWS = 512, MAX_LEVELS = 8 };
+enum { INPUT_BYTES = 256 << 10, MAX_ROWS = 512, MAX_LEVELS = 8, SORTED_ROOM = 8192 };
 
 struct layer {
   const struct bench_shape *shape;
@@ -37,6 +37,7 @@ struct layer {
   int in_w, in_h, out_w, out_h, rows_per_call;
   uint8_t *in, *out;
   int8_t *weights;
+  uint16_t (*sorted)[SORTED_ROOM]; /* of each panel, from the first rows on */
   int32_t *finish; /* bias, multiplier, shift: of a panel each */
   struct mafat_integer_piece *pieces;
   const uint8_t **in_rows; /* [block][row] */
@@ -78,7 +79,8 @@ static void run_panels(struct layer *l, int y0, int n_rows)
     struct mafat_integer_conv_call call = {
         .pieces = l->pieces, .n_pieces = mafat_n_blocks(s->c), .n_rows = n_rows, .n_cols = l->out_w,
         .window = mafat_window_square(s->size, s->stride, 0), .weights = w, .width = width, .to = finish_of(l, f),
-        .start = true, .finish = true};
+        .start = true, .finish = true, .sorted = l->sorted[f / MAFAT_PANEL], .sorted_room = SORTED_ROOM};
+    if (y0 == 0) call.sorted[0] = 0;
     for (int i = f; i < f + n; i += MAFAT_CHANNEL_BLOCK, call.n_segments++) {
       for (int r = 0; r < n_rows; r++)
         l->out_rows[call.n_segments][r] = at(l->out, l->out_w, s->filters, i / MAFAT_CHANNEL_BLOCK, y0 + r, 0);
@@ -126,6 +128,7 @@ static void close_layer(void *state)
   free(l->in);
   free(l->out);
   free(l->weights);
+  free(l->sorted);
   free(l->finish);
   free(l->pieces);
   free(l->in_rows);
@@ -142,6 +145,20 @@ static void *filled(size_t n, uint32_t seed)
   return x;
 }
 
+/* As networks have them: around 0, so that sums of two, and of some four, are within 128 (kernels/integer_sorted.h). */
+static int8_t *filled_with_weights(size_t n)
+{
+  enum { DRAWN = 8 };
+  int8_t *x = aligned_alloc(64, (n + 127) / 64 * 64), *drawn = filled(DRAWN * n, 3);
+  for (size_t i = 0; x && drawn && i < n; i++) {
+    int sum = 0;
+    for (int d = 0; d < DRAWN; d++) sum += drawn[DRAWN * i + (size_t)d];
+    x[i] = (int8_t)(sum / DRAWN);
+  }
+  free(drawn);
+  return x;
+}
+
 static struct layer *open_layer(const struct bench_shape *s, const struct mafat_integer_kernels *k)
 {
   struct layer *l = calloc(1, sizeof *l);
@@ -154,13 +171,12 @@ static struct layer *open_layer(const struct bench_shape *s, const struct mafat_
   const int in_rows = (l->rows_per_call - 1) * s->stride + s->size;
   l->in = filled((size_t)(l->in_h * l->in_w) * (size_t)mafat_pixel_width(s->c) + 64, 1);
   l->out = filled((size_t)(l->out_h * l->out_w) * (size_t)mafat_pixel_width(s->filters) + 64, 2);
-  l->weights = filled((size_t)(4 * quads_of(s)) * (size_t)(panels * MAFAT_PANEL) + 64, 3);
-  /* As networks have them: few sums of two are beyond 128 (kernels/integer_sorted.h). */
-  for (int i = 0; l->weights && i < 4 * quads_of(s) * panels * MAFAT_PANEL; i++) l->weights[i] /= 2;
+  l->weights = filled_with_weights((size_t)(4 * quads_of(s)) * (size_t)(panels * MAFAT_PANEL) + 64);
+  l->sorted = calloc((size_t)panels, sizeof *l->sorted);
   l->finish = calloc((size_t)(3 * panels * MAFAT_PANEL), sizeof *l->finish);
   l->pieces = calloc((size_t)blocks, sizeof *l->pieces);
   l->in_rows = calloc((size_t)(blocks * in_rows), sizeof *l->in_rows);
-  if (!l->in || !l->out || !l->weights || !l->finish || !l->pieces || !l->in_rows) {
+  if (!l->in || !l->out || !l->weights || !l->sorted || !l->finish || !l->pieces || !l->in_rows) {
     close_layer(l);
     return NULL;
   }

@@ -130,14 +130,16 @@ static struct mafat_window random_window(int largest)
 static const uint8_t *in_rows[MAX_PIECES][MAX_IN_ROWS];
 static uint8_t *out_rows[2][MAX_OUT_ROWS];
 
-/* With room for what a level finds out about the weights, a second time: by what it kept. */
+/* With room for what a level finds out about weights and inputs, a second time: by what it kept. */
 static void run_conv(const struct mafat_integer_kernels *k, const void *call)
 {
   const struct mafat_integer_conv_call *c = call;
   struct mafat_integer_conv_call again = *c;
   uint16_t room[8192] = {0};
+  struct mafat_integer_input_sums input_sums = {.known = false};
   k->conv(c);
   if (!c->start || !c->finish) return;
+  again.input_sums = &input_sums;
   again.sorted = room;
   again.sorted_room = sizeof room / sizeof *room;
   k->conv(&again);
@@ -192,20 +194,21 @@ static int32_t conv_sum(const struct mafat_integer_conv_call *c, int row, int co
   return sum;
 }
 
-/* Quads of the panel; behind a piece's last channel there are zeros. */
-/* Neighbours whose products by bytes fit 16 bits together, as far as their sum may go: of one sign not beyond 128. */
-static void make_fit(int8_t *pair)
+/* Neighbours whose products by bytes fit 16 bits together, as far as their sum may go: of one sign not beyond `reach`, which is 128,
+ * or 64 and 32 of what fits with one other quad or with three. */
+static void make_fit(int8_t *pair, int reach)
 {
-  const int least = pair[0] < 0 ? -128 - pair[0] : -128, most = pair[0] < 0 ? 127 : mafat_min(128 - pair[0], 127);
+  pair[0] = (int8_t)mafat_max(-reach, mafat_min(pair[0], reach));
+  const int least = pair[0] < 0 ? -reach - pair[0] : -reach, most = mafat_min(pair[0] < 0 ? reach : reach - pair[0], 127);
   pair[1] = (int8_t)(one_in(3) ? least : one_in(2) ? most : random_in(least, most));
 }
 
-/* Of n channels; nearly all of a call's fit, or as it comes. */
-static void make_quad(int8_t *w, int n, enum nastiness how, bool fit)
+/* Of n channels, zeros behind a piece's last one; nearly all of a call's fit, alone or together, or as it comes: a reach of 0. */
+static void make_quad(int8_t *w, int n, enum nastiness how, int reach)
 {
   for (int i = 0; i < 4; i++) w[i] = (int8_t)(i < n ? random_weight(how) : 0);
-  for (int i = 0; fit && i + 1 < n; i += 2) {
-    make_fit(w + i);
+  for (int i = 0; reach && i + 1 < n; i += 2) {
+    make_fit(w + i, reach);
     if (one_in(400) && w[i + 1] > -128 && w[i + 1] < 127) w[i + 1] = (int8_t)(w[i + 1] + (w[i] < 0 ? -1 : 1));
   }
 }
@@ -213,11 +216,12 @@ static void make_quad(int8_t *w, int n, enum nastiness how, bool fit)
 static const int8_t *make_weights(const struct mafat_integer_conv_call *c, int n_quads, enum nastiness how)
 {
   int8_t *weights = (int8_t *)byte_weights((size_t)n_quads * (size_t)c->width * 4), *w = weights;
-  const bool fit = one_in(2);
+  const int reaches[] = {0, 128, 64, 32}, usual = reaches[random_in(0, 3)];
   for (int p = 0; p < c->n_pieces; p++)
     for (int tap = 0; tap < mafat_window_area(&c->window); tap++)
       for (int ch = 0; ch < c->pieces[p].n_channels; ch += 4)
-        for (int f = 0; f < c->width; f++, w += 4) make_quad(w, c->pieces[p].n_channels - ch, how, fit);
+        for (int f = 0, reach = usual && one_in(4) ? reaches[random_in(1, 3)] : usual; f < c->width; f++, w += 4)
+          make_quad(w, c->pieces[p].n_channels - ch, how, reach);
   return weights;
 }
 

@@ -51,6 +51,20 @@ INLINE ivec ivec_high(ivec a, ivec b)
   return (ivec)_mm256_blend_epi32(_mm256_srli_epi64(even, 31), _mm256_add_epi64(odd, odd), 0xaa);
 }
 
+#define IVEC_SUMS
+INLINE ivec ivec_sums(ivec a, ivec b, ivec even, ivec odd, const bool sign)
+{
+  const __m256i top = _mm256_set1_epi64x(INT64_C(1) << 31);
+  __m256i x = (__m256i)a, y = (__m256i)b, x_odd = _mm256_srli_epi64(x, 32), y_odd = _mm256_srli_epi64(y, 32);
+  __m256i low = _mm256_add_epi64(_mm256_mul_epi32(x, y), (__m256i)even);
+  __m256i high = _mm256_add_epi64(_mm256_mul_epi32(x_odd, y_odd), (__m256i)odd);
+  if (sign) {
+    low = _mm256_sub_epi64(low, _mm256_and_si256(_mm256_xor_si256(x, y), top));
+    high = _mm256_sub_epi64(high, _mm256_and_si256(_mm256_xor_si256(x_odd, y_odd), top));
+  }
+  return (ivec)_mm256_blend_epi32(_mm256_shuffle_epi32(low, 0xf5), high, 0xaa);
+}
+
 #define IVEC_NEAR
 INLINE fvec fvec_fma(fvec a, fvec b, fvec c) { return (fvec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
 INLINE fvec fvec_less(fvec y, float limit) { return (fvec)_mm256_min_ps((__m256)y, _mm256_set1_ps(limit)); }
@@ -109,10 +123,11 @@ INLINE ivec ivec_taps(ivec sum, ivec x, ivec w)
   return (ivec)_mm256_add_epi32((__m256i)sum, _mm256_madd_epi16((__m256i)x, (__m256i)w));
 }
 
+/* Two quads' sum is in the lane of the first. */
 INLINE ivec ivec_add_quads(ivec sum, const uint8_t *p)
 {
-  __m256i pairs = _mm256_maddubs_epi16(_mm256_loadu_si256((const __m256i *)(const void *)p), _mm256_set1_epi8(1));
-  return (ivec)_mm256_add_epi32((__m256i)sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+  const __m256i eights = _mm256_sad_epu8(_mm256_loadu_si256((const __m256i *)(const void *)p), _mm256_setzero_si256());
+  return (ivec)_mm256_add_epi32((__m256i)sum, eights);
 }
 
 #ifdef INTEGER_VNNI
@@ -153,7 +168,7 @@ INLINE ivec ivec_dot(ivec sum, iinput x, iweights w)
   return (ivec)_mm256_add_epi32(even, _mm256_madd_epi16(x.odd, w.odd));
 }
 
-/* As quads of bytes, where neighbouring products fit 16 bits together: twice 255 times weights whose sum is -128 ... 128. What
+/* As quads of bytes, where neighbouring products fit 16 bits together: 255 times weights of one sign whose sum is at most 128. What
  * has different signs fits in any case. */
 #define IVEC_FITS
 typedef __m256i ibytes;
@@ -164,10 +179,17 @@ INLINE ibytes ibytes_input(const uint8_t *p)
   memcpy(&quad, p, 4);
   return _mm256_set1_epi32(quad);
 }
-INLINE bool ibytes_fit(ibytes w)
+/* How far products reach: of each pair the sum of what is not negative, and of what is. */
+INLINE ibytes ibytes_reach(ibytes w)
 {
-  const __m256i sums = _mm256_maddubs_epi16(_mm256_set1_epi8(1), w);
-  return _mm256_testz_si256(_mm256_cmpgt_epi16(_mm256_abs_epi16(sums), _mm256_set1_epi16(128)), _mm256_set1_epi8(-1));
+  const __m256i above = _mm256_max_epi8(w, _mm256_setzero_si256()), below = _mm256_sub_epi8(above, w), ones = _mm256_set1_epi8(1);
+  return _mm256_packus_epi16(_mm256_maddubs_epi16(above, ones), _mm256_maddubs_epi16(below, ones));
+}
+INLINE ibytes ibytes_both(ibytes a, ibytes b) { return _mm256_adds_epu8(a, b); }
+INLINE bool ibytes_fit(ibytes reach)
+{
+  const __m256i beyond = _mm256_subs_epu8(reach, _mm256_set1_epi8((char)128));
+  return _mm256_testz_si256(beyond, beyond);
 }
 /* The constant of a loop of these: kept in a register there, and nowhere else. */
 INLINE ibytes ibytes_ones(void)
@@ -176,9 +198,11 @@ INLINE ibytes ibytes_ones(void)
   __asm__("" : "+x"(ones));
   return ones;
 }
-INLINE ivec ibytes_dot(ivec sum, ibytes x, ibytes w, ibytes ones)
+INLINE ibytes ibytes_products(ibytes x, ibytes w) { return _mm256_maddubs_epi16(x, w); }
+INLINE ibytes ibytes_add(ibytes a, ibytes b) { return _mm256_add_epi16(a, b); }
+INLINE ivec ibytes_sum(ivec sum, ibytes products, ibytes ones)
 {
-  return (ivec)_mm256_add_epi32((__m256i)sum, _mm256_madd_epi16(_mm256_maddubs_epi16(x, w), ones));
+  return (ivec)_mm256_add_epi32((__m256i)sum, _mm256_madd_epi16(products, ones));
 }
 /* The even channels of a quad, or the odd ones, as 16 bits: weights, inputs, and the sum of their products. */
 INLINE ibytes ibytes_weights_half(ibytes w, const int odd) { return _mm256_srai_epi16(odd ? w : _mm256_slli_epi16(w, 8), 8); }

@@ -14,7 +14,7 @@ enum {
   NARROW_COLS = 8,
   SORTED_ROOM = 24 << 10, /* numbers for what kernels find out about a step's weights, */
   SORTED_PIXELS = 32,     /* if it has so many pixels, */
-  SORTED_OF_PANEL = 33,   /* of a panel, */
+  SORTED_OF_PANEL = 65,   /* of a panel, */
   SORTED_OF_QUAD = 4      /* and of each of its quads */
 };
 
@@ -31,6 +31,7 @@ struct conv {
   struct mafat_integer_blend_call blend; /* the shortcut's, if there is one */
   uint16_t *sorted;                   /* room for what kernels find out about the weights of some panels: */
   int n_sorted, sorted_room;          /* panels, numbers of each */
+  struct mafat_integer_input_sums *input_sums; /* of the rows that are set; NULL: there is no room */
 };
 
 static void open_common(struct mafat_conv *c, const struct mafat_worker *w, const struct mafat_step *step)
@@ -111,6 +112,7 @@ static void point_at_input(struct conv *c, struct mafat_span rows)
   int n = mafat_taps_inputs(common->layer->window.y, mafat_span_size(rows));
   if (c->rows.begin == rows.begin && c->rows.end == rows.end) return;
   c->rows = rows;
+  if (c->input_sums) c->input_sums->known = false;
   for (int i = 0; i < c->n_pieces; i++) {
     const struct mafat_piece *p = &c->references[i];
     const uint8_t **in = c->in_rows + (size_t)i * (size_t)s->in_rows;
@@ -206,6 +208,7 @@ static void run_panel(struct conv *c, int index, struct mafat_span filters, cons
       .weights = slice.weights, .width = slice.width, .weights_zero = slice.weights_zero, .to = finish_of(&slice, l, 0),
       .first = slice.lane, .start = true, .finish = true};
   if (filters.end < mafat_panel_end(l, filters.begin)) call.end = slice.lane + mafat_span_size(filters);
+  call.input_sums = c->input_sums;
   const int panel = filters.begin / MAFAT_PANEL - common->step->filters.begin / MAFAT_PANEL;
   if (panel < c->n_sorted) {
     call.sorted = c->sorted + panel * c->sorted_room;
@@ -222,7 +225,9 @@ static void run_ordinary(struct conv *c)
   const struct mafat_conv *common = &c->common;
   struct mafat_conv_block block;
   uint16_t room[SORTED_ROOM];
+  struct mafat_integer_input_sums input_sums;
   make_sorted_room(c, common->index, room);
+  c->input_sums = &input_sums;
   list_pieces(c, common->step->channels);
   for (int panel; mafat_conv_take(common, mafat_conv_n_panels(common), &block, &panel);) {
     point_at_input(c, block.sums);
@@ -344,6 +349,7 @@ static void run_pointwise_rows(struct conv *c, struct mafat_span rows)
     c->pieces[b] = (struct mafat_integer_piece){in, mafat_min(MAFAT_CHANNEL_BLOCK, channels - b * MAFAT_CHANNEL_BLOCK),
                                                 mafat_block_width(channels, b)};
   }
+  c->input_sums->known = false;
   for (int p = 0; p < mafat_conv_n_panels(common); p++)
     run_panel(c, common->pointwise, mafat_conv_panel(common, p), &pixel, rows.begin, n);
 }
@@ -352,7 +358,9 @@ static void run_separable(struct conv *c)
 {
   struct mafat_conv_block block;
   uint16_t room[SORTED_ROOM];
+  struct mafat_integer_input_sums input_sums;
   make_sorted_room(c, c->common.pointwise, room);
+  c->input_sums = &input_sums;
   for (int all; mafat_conv_take(&c->common, 1, &block, &all);) {
     run_inner_rows(c, block.sums);
     run_pointwise_rows(c, block.sums);

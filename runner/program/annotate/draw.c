@@ -259,8 +259,8 @@ static bool label_text(const struct pen *pen, const struct mafat_annotate_detect
 static void draw_points(gdImagePtr im, const struct mafat_annotate_detection *d, int line, int shadow)
 {
   for (int i = 0; i < d->n_points; i++) {
-    float x = d->points[i][0], y = d->points[i][1];
-    if (!(x >= 0 && y >= 0 && x < (float)gdImageSX(im) && y < (float)gdImageSY(im))) continue;
+    double x = d->points[i][0], y = d->points[i][1];
+    if (!(x >= 0 && y >= 0 && x < gdImageSX(im) && y < gdImageSY(im))) continue;
     gdImageFilledEllipse(im, (int)x, (int)y, 2 * line + 3, 2 * line + 3, shadow);
     gdImageFilledEllipse(im, (int)x, (int)y, 2 * line + 1, 2 * line + 1, class_color(i + 1));
   }

@@ -103,8 +103,8 @@ static int read_points(const struct place *place, struct json_object *list, stru
     int code = read_number(place, member(point, "x"), "keypoints.x", -HUGE_VAL, &x);
     if (code == MAFAT_OK) code = read_number(place, member(point, "y"), "keypoints.y", -HUGE_VAL, &y);
     if (code) return code;
-    out->points[i][0] = (float)x;
-    out->points[i][1] = (float)y;
+    out->points[i][0] = x;
+    out->points[i][1] = y;
     out->n_points++;
   }
   return MAFAT_OK;

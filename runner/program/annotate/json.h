@@ -19,7 +19,7 @@ struct mafat_annotate_detection {
   int class_id;
   double confidence;          /* finite, from 0; above 1 from linear heads, as YOLOv1's */
   double x, y, width, height; /* pixels of the upright picture; may lie outside it */
-  float points[MAFAT_ANNOTATE_POINTS][2]; /* (n_points) x and y of its keypoints, the same */
+  double points[MAFAT_ANNOTATE_POINTS][2]; /* (n_points) x and y of its keypoints, the same */
   int n_points;
 };
 

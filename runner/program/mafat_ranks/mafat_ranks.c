@@ -2,7 +2,10 @@
  * reads pictures and prints; the others have their parts of the plan, and of the weights. */
 #include "runner/memory/process.h"
 #include "runner/model.h"
+#include "runner/program/mafat_ranks/guard.h"
 #include "runner/program/mafat_ranks/mpi_link.h"
+#include "runner/program/mafat_ranks/pipeline.h"
+#include "runner/program/mafat_ranks/ranks_options.h"
 #include "runner/program/run_inference/session.h"
 #include "runner/program/streams.h"
 
@@ -19,12 +22,19 @@ static void report(const struct mafat_mpi *mpi, const struct mafat_model *m)
   mafat_mpi_say(mpi, text);
 }
 
-static int open_model(struct mafat_session *s)
+/* code: of reading the options. Where they are bad, rank 0 and all others have to hear of it. */
+static int open_model(struct mafat_session *s, int code)
 {
-  struct mafat_model_options o = mafat_session_model_options(s);
-  o.picture = NULL;
-  o.floats_only = true;
-  return mafat_model_open(&s->model, s->options.model, s->options.weights, &o, &s->d);
+  struct mafat_rank_identity id;
+  if (code == MAFAT_OK) {
+    struct mafat_model_options o = mafat_session_model_options(s);
+    o.picture = NULL;
+    o.floats_only = true;
+    return mafat_model_open(&s->model, s->options.model, s->options.weights, &o, &s->d);
+  }
+  mafat_rank_identity_find(&id, NULL, NULL, NULL);
+  int differs = s->link->opening(s->link->context, &id, &s->d);
+  return differs ? differs : s->link->opened(s->link->context, code, 0, &s->d);
 }
 
 /* A rank that is not 0: whatever rank 0 does. */
@@ -32,13 +42,12 @@ static int serve(struct mafat_mpi *mpi, const struct mafat_rank_link *link, int 
 {
   static struct mafat_session s;
   enum mafat_mpi_word word;
-  int code = MAFAT_OK;
   s.link = link;
   mafat_options_defaults(&s.options);
-  if (mafat_options_read(&s.options, argc, argv, &s.d)) code = MAFAT_EINVAL; /* rank 0 says so */
+  int bad = mafat_options_read(&s.options, argc, argv, &s.d), code = bad; /* rank 0 says so */
   s.options.quiet = true;
-  while ((word = mafat_mpi_listen()) != MAFAT_MPI_END) {
-    if (word == MAFAT_MPI_OPEN) code = open_model(&s);
+  while ((word = mafat_mpi_listen(mpi)) != MAFAT_MPI_END) {
+    if (word == MAFAT_MPI_OPEN) code = open_model(&s, bad);
     else if ((code = mafat_executor_run(s.model->executor, &s.d))) mafat_mpi_abort(mpi, s.d.text, EXIT_RUNNING);
   }
   if (s.options.report && s.model) report(mpi, s.model);
@@ -46,10 +55,35 @@ static int serve(struct mafat_mpi *mpi, const struct mafat_rank_link *link, int 
   return code ? mafat_session_exit_status(code) : 0;
 }
 
-static int lead(const struct mafat_rank_link *link, int argc, char **argv)
+static int run_all(struct mafat_session *s)
 {
-  int status = mafat_session_main(argc, argv, link);
-  mafat_mpi_end();
+  const char *why = mafat_pipeline_refuses(s);
+  if (!why) return mafat_pipeline_run(s);
+  mafat_session_complain(why);
+  return EXIT_INPUT;
+}
+
+static int lead(struct mafat_mpi *mpi, const struct mafat_rank_link *link, int argc, char **argv)
+{
+  const struct mafat_session_ranks ranks = {link, link->ahead ? run_all : NULL};
+  int status = mafat_session_main(argc, argv, &ranks);
+  mafat_mpi_end(mpi);
+  return status;
+}
+
+static bool asks_for_help(int argc, char **argv)
+{
+  for (int i = 1; i < argc; i++)
+    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
+  return false;
+}
+
+/* What needs no other rank; each has the same to say, and one says it. */
+static int say_alone(const char *text, int status)
+{
+  if (mafat_guard_rank() != 0) return status;
+  if (status) mafat_session_complain(text);
+  else fputs(text, stdout);
   return status;
 }
 
@@ -57,13 +91,27 @@ int main(int argc, char **argv)
 {
   struct mafat_mpi *mpi;
   struct mafat_rank_link link;
+  struct mafat_ranks_options options;
+  struct mafat_diagnostic d = {""};
   mafat_streams_hold();
-  if (mafat_mpi_open(&mpi, &link, &argc, &argv)) {
-    fputs("mafat_ranks: cannot start MPI\n", stderr);
+  mafat_session_name_program("mafat_ranks");
+  if (asks_for_help(argc, argv)) return say_alone(mafat_ranks_help, 0);
+  if (mafat_ranks_options_take(&options, &argc, argv, &d)) return say_alone(d.text, EXIT_INPUT);
+  mafat_guard_begin();
+  if (mafat_mpi_open(&mpi, &link, options.timeout_seconds, &d)) {
+    mafat_session_complain(d.text);
     return EXIT_RUNNING;
   }
-  mafat_session_name_program("mafat_ranks");
-  int status = link.rank ? serve(mpi, &link, argc, argv) : lead(&link, argc, argv);
+  if (mafat_ranks_options_know(&options, link.n_ranks, &d)) {
+    say_alone(d.text, EXIT_INPUT);
+    mafat_mpi_close(&mpi);
+    mafat_guard_end();
+    return EXIT_INPUT;
+  }
+  if (options.pipeline) mafat_mpi_run_ahead(mpi, &link);
+  if (options.n_budgets) link.budgets = options.budgets;
+  int status = link.rank ? serve(mpi, &link, argc, argv) : lead(mpi, &link, argc, argv);
   mafat_mpi_close(&mpi);
+  mafat_guard_end();
   return status;
 }

@@ -2,22 +2,35 @@
 
 #include "predictor/parts/bricks.h"
 #include "runner/memory/process.h"
+#include "runner/program/mafat_ranks/guard.h"
+#include "runner/program/mafat_ranks/mpi_watch.h"
+#include "runner/program/run_inference/session.h"
 
 #include <mpi.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 enum { TAGS = 1 << 15 /* that any MPI has */ };
 
+/* What comes of a picture while others have been begun: beside the arena, which is theirs meanwhile. */
+struct staged {
+  char *bytes; /* packed (room) */
+  int room;
+  MPI_Request request;
+};
+
 struct mafat_mpi {
   int rank, n_ranks;
-  char host[MPI_MAX_PROCESSOR_NAME + 1];
+  double timeout_seconds;
+  struct mafat_mpi_watch *watch;
+  struct mafat_rank_identity *identities; /* (n_ranks) */
   size_t own_bytes;
   uint64_t sent_bytes;
+  int ahead; /* of rank 0; 0: it waits for each picture */
+  bool running;
+  struct staged *staged; /* (ahead + 1, n_staged): by picture, and in the order in which they are received */
+  int n_staged, receiving; /* of a picture; the next of them */
+  long long n_begun, n_finished;
   MPI_Request *requests; /* [message]: that are under way */
   int n_requests;
   struct mafat_executor_piece *pieces; /* (n_pieces) of a step */
@@ -25,19 +38,19 @@ struct mafat_mpi {
   MPI_Aint *places;
   MPI_Datatype *types;
   int n_pieces;
-  pthread_t carrier;
-  bool carries;
-  atomic_bool done;
 };
 
 void mafat_mpi_say(const struct mafat_mpi *mpi, const char *text)
 {
-  fprintf(stderr, "mafat_ranks: rank %d (%s): %s\n", mpi->rank, mpi->host, text);
+  char line[700];
+  snprintf(line, sizeof line, "rank %d (%s): %s", mpi->rank, mafat_guard_host(), text);
+  mafat_session_complain(line);
 }
 
 void mafat_mpi_abort(const struct mafat_mpi *mpi, const char *text, int status)
 {
   mafat_mpi_say(mpi, text);
+  mafat_guard_limit(5, "MPI does not end");
   MPI_Abort(MPI_COMM_WORLD, status);
 }
 
@@ -106,6 +119,47 @@ static MPI_Request *request_of(struct mafat_mpi *mpi, int message)
   return &mpi->requests[message];
 }
 
+/* What a picture's outputs are received in, in their order. They are as many in each. */
+static struct staged *next_staged(struct mafat_mpi *mpi)
+{
+  long long picture = mpi->running ? mpi->n_begun - 1 : mpi->n_finished;
+  int i = mpi->receiving++, n_pictures = mpi->ahead + 1;
+  if (mpi->n_begun == 1 && i >= mpi->n_staged) { /* of the first one, nothing has been received: room for one more of each */
+    struct staged *grown = calloc((size_t)n_pictures * (size_t)(i + 1), sizeof *grown);
+    if (!grown) return NULL;
+    for (int k = 0; k < i; k++) grown[k] = mpi->staged[k];
+    free(mpi->staged);
+    mpi->staged = grown;
+    mpi->n_staged = i + 1;
+  }
+  return &mpi->staged[(int)(picture % n_pictures) * mpi->n_staged + i];
+}
+
+/* Of rank 0, where pictures run ahead: what comes is asked for as a picture ends there, and taken in its turn. */
+static int receive_staged(struct mafat_mpi *mpi, const struct mafat_layer_part *part, MPI_Datatype type)
+{
+  struct staged *s = next_staged(mpi);
+  int room = 0, at = 0;
+  if (!s) return MAFAT_ENOMEM;
+  MPI_Pack_size(1, type, MPI_COMM_WORLD, &room);
+  if (room > s->room) {
+    free(s->bytes);
+    s->bytes = malloc((size_t)room);
+    s->room = s->bytes ? room : 0;
+    if (!s->bytes) return MAFAT_ENOMEM;
+  }
+  if (mpi->running) {
+    MPI_Irecv(s->bytes, room, MPI_PACKED, part->peer, part->message % TAGS, MPI_COMM_WORLD, &s->request);
+    return MAFAT_OK;
+  }
+  mafat_mpi_watch_rests(mpi->watch, true);
+  MPI_Wait(&s->request, MPI_STATUS_IGNORE);
+  mafat_mpi_watch_rests(mpi->watch, false);
+  MPI_Unpack(s->bytes, room, &at, MPI_BOTTOM, 1, type, MPI_COMM_WORLD);
+  if (mpi->receiving == mpi->n_staged) mpi->n_finished++, mpi->receiving = 0;
+  return MAFAT_OK;
+}
+
 static int exchange(void *context, struct mafat_executor *e, const struct mafat_step *step, struct mafat_diagnostic *d)
 {
   struct mafat_mpi *mpi = context;
@@ -115,7 +169,9 @@ static int exchange(void *context, struct mafat_executor *e, const struct mafat_
   uint64_t bytes;
   int code = request ? MAFAT_OK : MAFAT_ENOMEM, tag = part->message % TAGS;
   if (code == MAFAT_OK && step->kind == MAFAT_STEP_WAIT) {
+    mafat_mpi_watch_rests(mpi->watch, true);
     MPI_Wait(request, MPI_STATUS_IGNORE);
+    mafat_mpi_watch_rests(mpi->watch, false);
     return MAFAT_OK;
   }
   if (code == MAFAT_OK) code = make_type(mpi, e, step, &type, &bytes);
@@ -123,87 +179,126 @@ static int exchange(void *context, struct mafat_executor *e, const struct mafat_
   if (step->kind == MAFAT_STEP_SEND) {
     MPI_Isend(MPI_BOTTOM, 1, type, part->peer, tag, MPI_COMM_WORLD, request);
     mpi->sent_bytes += bytes;
+  } else if (mpi->ahead) {
+    code = receive_staged(mpi, part, type);
   } else {
+    mafat_mpi_watch_rests(mpi->watch, true);
     MPI_Recv(MPI_BOTTOM, 1, type, part->peer, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    mafat_mpi_watch_rests(mpi->watch, false);
   }
   MPI_Type_free(&type); /* once what uses it is done */
-  return MAFAT_OK;
-}
-
-/* What has been begun goes on only while somebody is inside MPI: a thread is, now and then, while the others compute. */
-static void *carry(void *context)
-{
-  struct mafat_mpi *mpi = context;
-  const struct timespec pause = {0, 100000};
-  while (!atomic_load(&mpi->done)) {
-    int there;
-    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
-    nanosleep(&pause, NULL);
-  }
-  return NULL;
+  return code == MAFAT_OK ? code : mafat_fail(d, code, "out of memory");
 }
 
 /* ---- all ranks ---- */
 
-static void tell(enum mafat_mpi_word what)
+/* Rank 0 has nothing to do for the others from one of these words to the next. */
+static void tell(const struct mafat_mpi *mpi, enum mafat_mpi_word what)
 {
   int word = what;
+  mafat_mpi_watch_rests(mpi->watch, true);
   MPI_Bcast(&word, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  mafat_mpi_watch_rests(mpi->watch, false);
 }
 
-static void opening(void *context)
-{
-  const struct mafat_mpi *mpi = context;
-  if (mpi->rank == 0) tell(MAFAT_MPI_OPEN);
-}
-
-static int opened(void *context, int code, struct mafat_diagnostic *d)
+static int opening(void *context, const struct mafat_rank_identity *id, struct mafat_diagnostic *d)
 {
   struct mafat_mpi *mpi = context;
-  int mine = code ? mpi->rank : mpi->n_ranks, first, pair[2];
-  if (code && mpi->rank) mafat_mpi_say(mpi, d->text);
-  MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  if (first == mpi->n_ranks) return MAFAT_OK;
-  pair[0] = code;
-  MPI_Bcast(pair, 1, MPI_INT, first, MPI_COMM_WORLD);
-  return code ? code : mafat_fail(d, pair[0], "rank %d could not open its files, or its plan does not fit", first);
+  const int bytes = (int)sizeof *id;
+  if (mpi->rank == 0) tell(mpi, MAFAT_MPI_OPEN);
+  mafat_mpi_watch_rests(mpi->watch, true);
+  MPI_Allgather(id, bytes, MPI_BYTE, mpi->identities, bytes, MPI_BYTE, MPI_COMM_WORLD);
+  mafat_mpi_watch_rests(mpi->watch, false);
+  return mafat_rank_identity_compare(mpi->identities, mpi->n_ranks, d);
+}
+
+/* What one rank has to say, to all of them, with its number and host. */
+static int share(const struct mafat_mpi *mpi, int rank, int code, struct mafat_diagnostic *d)
+{
+  char text[sizeof d->text];
+  MPI_Bcast(&code, 1, MPI_INT, rank, MPI_COMM_WORLD);
+  if (mpi->rank == rank) snprintf(text, sizeof text, "%s", d->text);
+  MPI_Bcast(text, (int)sizeof text, MPI_CHAR, rank, MPI_COMM_WORLD);
+  return mafat_fail(d, code, "rank %d (%s): %s", rank, mpi->identities[rank].host, text);
+}
+
+/* How a rank has come out of opening. */
+struct opened {
+  int code;
+  uint64_t plan;
+};
+
+static int opened(void *context, int code, uint64_t plan, struct mafat_diagnostic *d)
+{
+  struct mafat_mpi *mpi = context;
+  struct opened mine = {code, plan}, *all = calloc((size_t)mpi->n_ranks, sizeof *all);
+  if (!all) {
+    mafat_mpi_abort(mpi, "out of memory", EXIT_RUNNING);
+    return MAFAT_ENOMEM;
+  }
+  mafat_mpi_watch_rests(mpi->watch, true);
+  MPI_Allgather(&mine, (int)sizeof mine, MPI_BYTE, all, (int)sizeof mine, MPI_BYTE, MPI_COMM_WORLD);
+  code = MAFAT_OK;
+  for (int rank = 0; rank < mpi->n_ranks && code == MAFAT_OK; rank++)
+    if (all[rank].code) code = share(mpi, rank, all[rank].code, d);
+  for (int rank = 1; rank < mpi->n_ranks && code == MAFAT_OK; rank++)
+    if (all[rank].plan != all[0].plan)
+      code = mafat_fail(d, MAFAT_EINVAL, "rank %d (%s): its plan is not that of rank 0 (%s)", rank, mpi->identities[rank].host,
+                        mpi->identities[0].host);
+  mafat_mpi_watch_rests(mpi->watch, mpi->rank == 0);
+  free(all);
+  return code;
 }
 
 static int begin(void *context, struct mafat_diagnostic *d)
 {
-  const struct mafat_mpi *mpi = context;
+  struct mafat_mpi *mpi = context;
   (void)d;
-  if (mpi->rank == 0) tell(MAFAT_MPI_RUN);
+  tell(mpi, MAFAT_MPI_RUN);
+  mpi->running = true;
+  mpi->receiving = 0;
+  mpi->n_begun++;
   return MAFAT_OK;
 }
 
 /* Others may wait for what does not come. */
 static void ended(void *context, int code, const struct mafat_diagnostic *d)
 {
-  if (code) mafat_mpi_abort(context, d->text, 1);
+  struct mafat_mpi *mpi = context;
+  mpi->running = false;
+  mpi->receiving = 0;
+  if (code) mafat_mpi_abort(mpi, d->text, EXIT_RUNNING);
+  mafat_mpi_watch_rests(mpi->watch, true);
 }
 
-enum mafat_mpi_word mafat_mpi_listen(void)
+enum mafat_mpi_word mafat_mpi_listen(struct mafat_mpi *mpi)
 {
   int word = MAFAT_MPI_END;
+  mafat_mpi_watch_rests(mpi->watch, true);
   MPI_Bcast(&word, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  mafat_mpi_watch_rests(mpi->watch, false);
   return (enum mafat_mpi_word)word;
 }
 
-void mafat_mpi_end(void)
+void mafat_mpi_end(struct mafat_mpi *mpi)
 {
-  tell(MAFAT_MPI_END);
+  tell(mpi, MAFAT_MPI_END);
 }
 
-int mafat_mpi_open(struct mafat_mpi **out, struct mafat_rank_link *link, int *argc, char ***argv)
+int mafat_mpi_open(struct mafat_mpi **out, struct mafat_rank_link *link, double timeout_seconds, struct mafat_diagnostic *d)
 {
-  int length = 0, threads = MPI_THREAD_SINGLE;
+  int threads = MPI_THREAD_SINGLE;
   struct mafat_mpi *mpi = *out = calloc(1, sizeof *mpi);
-  if (!mpi || MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &threads) != MPI_SUCCESS) return MAFAT_ENOMEM;
+  mafat_guard_limit(timeout_seconds, "MPI does not begin");
+  if (!mpi || MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &threads) != MPI_SUCCESS) return mafat_fail(d, MAFAT_ENOMEM, "cannot start MPI");
   MPI_Comm_rank(MPI_COMM_WORLD, &mpi->rank);
   MPI_Comm_size(MPI_COMM_WORLD, &mpi->n_ranks);
-  MPI_Get_processor_name(mpi->host, &length);
-  mpi->carries = threads == MPI_THREAD_MULTIPLE && mpi->n_ranks > 1 && pthread_create(&mpi->carrier, NULL, carry, mpi) == 0;
+  if (threads != MPI_THREAD_MULTIPLE) return mafat_fail(d, MAFAT_EUNSUPPORTED, "expected an MPI that takes calls of several threads");
+  mpi->timeout_seconds = timeout_seconds;
+  mpi->identities = calloc((size_t)mpi->n_ranks, sizeof *mpi->identities);
+  mpi->watch = mafat_mpi_watch_open(timeout_seconds);
+  if (!mpi->watch || !mpi->identities) return mafat_fail(d, MAFAT_ENOMEM, "out of memory");
+  mafat_guard_limit(0, "");
   mpi->own_bytes = mafat_process_resident_bytes();
   *link = (struct mafat_rank_link){.rank = mpi->rank, .n_ranks = mpi->n_ranks, .opening = opening, .opened = opened, .begin = begin, .ended = ended,
                               .exchanger = {exchange, mpi}, .context = mpi};
@@ -213,9 +308,13 @@ int mafat_mpi_open(struct mafat_mpi **out, struct mafat_rank_link *link, int *ar
 void mafat_mpi_close(struct mafat_mpi **mpi)
 {
   if (!*mpi) return;
-  atomic_store(&(*mpi)->done, true);
-  if ((*mpi)->carries) pthread_join((*mpi)->carrier, NULL);
+  mafat_guard_limit((*mpi)->timeout_seconds, "MPI does not end");
+  mafat_mpi_watch_close(&(*mpi)->watch);
   MPI_Finalize();
+  mafat_guard_limit(0, "");
+  for (int i = 0; i < ((*mpi)->ahead + 1) * (*mpi)->n_staged; i++) free((*mpi)->staged[i].bytes);
+  free((*mpi)->staged);
+  free((*mpi)->identities);
   free((*mpi)->requests);
   free((*mpi)->pieces);
   free((*mpi)->lengths);
@@ -223,6 +322,12 @@ void mafat_mpi_close(struct mafat_mpi **mpi)
   free((*mpi)->types);
   free(*mpi);
   *mpi = NULL;
+}
+
+void mafat_mpi_run_ahead(struct mafat_mpi *mpi, struct mafat_rank_link *link)
+{
+  link->ahead = mpi->n_ranks - 1;
+  mpi->ahead = mpi->rank ? 0 : link->ahead;
 }
 
 uint64_t mafat_mpi_sent_bytes(const struct mafat_mpi *mpi)

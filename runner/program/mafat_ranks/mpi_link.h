@@ -6,18 +6,22 @@
 
 struct mafat_mpi;
 
-/* Joins the ranks that mpirun started; *link is of this one. */
-int mafat_mpi_open(struct mafat_mpi **mpi, struct mafat_rank_link *link, int *argc, char ***argv);
+/* Joins the ranks that mpirun started; *link is of this one. Within so many seconds, as all that ranks wait for has to come; 0: at
+ * any time. MAFAT_ENOMEM, MAFAT_EUNSUPPORTED: it cannot, and nothing is to be closed. */
+int mafat_mpi_open(struct mafat_mpi **mpi, struct mafat_rank_link *link, double timeout_seconds, struct mafat_diagnostic *d);
 /* All ranks: nobody runs any more. */
 void mafat_mpi_close(struct mafat_mpi **mpi);
+
+/* Rank 0 begins as many pictures as there are others before it waits for what came of the first. */
+void mafat_mpi_run_ahead(struct mafat_mpi *mpi, struct mafat_rank_link *link);
 
 /* What rank 0 has all of them do. */
 enum mafat_mpi_word { MAFAT_MPI_END, MAFAT_MPI_OPEN, MAFAT_MPI_RUN };
 
 /* For the others: waits for the next. */
-enum mafat_mpi_word mafat_mpi_listen(void);
+enum mafat_mpi_word mafat_mpi_listen(struct mafat_mpi *mpi);
 /* For rank 0, when it is done. */
-void mafat_mpi_end(void);
+void mafat_mpi_end(struct mafat_mpi *mpi);
 
 /* One line of this rank's, with its number and host. */
 void mafat_mpi_say(const struct mafat_mpi *mpi, const char *text);

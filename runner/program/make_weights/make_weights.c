@@ -194,7 +194,7 @@ static int read_options(int argc, char **argv, struct options *o)
       break;
     case 'l': o->like = optarg; break;
     case 'q': o->quiet = true; break;
-    case 'h': fputs(usage, stdout); return DONE;
+    case 'h': fputs(usage, stdout); return mafat_streams_finish() == 0 ? DONE : FAILED;
     case ':': return misused("a value is missing after", argv[optind - 1]);
     default: return misused("unknown option", argv[optind - 1]);
     }

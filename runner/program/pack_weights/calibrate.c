@@ -52,8 +52,9 @@ static struct mafat_activations *list(const struct mafat_network *n, const bool 
 struct mafat_activations *mafat_calibrate_choose(const struct mafat_network *n, const bool *keep)
 {
   size_t room = (size_t)mafat_network_n_operators(n);
-  bool *leads = calloc(3 * room, sizeof *leads), *computes = leads + room, *listed = computes + room;
+  bool *leads = calloc(3 * room, sizeof *leads);
   if (!leads) return NULL;
+  bool *computes = leads + room, *listed = computes + room;
   find_leads(n, leads);
   for (int l = 0; l < n->n_layers; l++) computes[l] = shall_compute(n, l, keep, leads, computes);
   struct mafat_activations *a = list(n, computes, listed);

@@ -177,6 +177,7 @@ static int write_file(struct mafat_network *n, const struct mafat_packed_origin 
       .read = read, .context = context};
   int code = mafat_pack_file(&packing, n, d);
   if (close(fd) != 0 && code == MAFAT_OK) code = mafat_fail(d, MAFAT_EIO, "%s: %s", o->out, strerror(errno));
+  if (code == MAFAT_OK && mafat_streams_finish()) code = mafat_fail(d, MAFAT_EIO, "cannot write to standard output: %s", strerror(errno));
   if (code == MAFAT_OK) code = replace(temporary, o->out, o->force, d);
   if (code != MAFAT_OK) unlink(temporary);
   mafat_unfinished_remember("");
@@ -348,7 +349,7 @@ static int read_options(int argc, char **argv, struct options *o)
       o->constants[o->n_constants++] = optarg;
       break;
     case 'q': o->quiet = true; break;
-    case 'h': fputs(usage, stdout); return DONE;
+    case 'h': fputs(usage, stdout); return mafat_streams_finish() == 0 ? DONE : FAILED;
     case ':': return misused("expected a value after", argv[optind - 1]);
     default: return misused("unknown option", argv[optind - 1]);
     }
@@ -380,7 +381,11 @@ int main(int argc, char **argv)
   struct mafat_diagnostic d = {""};
   mafat_streams_hold();
   o.calibrate.list = calloc((size_t)argc, sizeof *o.calibrate.list);
-  int status = o.calibrate.list ? read_options(argc, argv, &o) : FAILED;
+  if (!o.calibrate.list) {
+    fputs("pack_weights: out of memory\n", stderr);
+    return FAILED;
+  }
+  int status = read_options(argc, argv, &o);
   if (status >= 0) {
     free(o.calibrate.list);
     return status;

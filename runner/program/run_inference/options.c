@@ -66,7 +66,7 @@ static bool read_fraction(const char *text, float *value)
 
 /* In the order of long_options. */
 enum {
-  OPTION_MEMORY = 256, OPTION_RESERVE, OPTION_LOCK, OPTION_PLAN, OPTION_SEARCH, OPTION_PLAN_TIME, OPTION_FAST_MEMORY, OPTION_OBJECTIVE, OPTION_LAYERS, OPTION_FORK,
+  OPTION_MEMORY = 256, OPTION_RESERVE, OPTION_LOCK, OPTION_PLAN, OPTION_SEARCH, OPTION_TILING, OPTION_LAYOUT, OPTION_PLAN_TIME, OPTION_FAST_MEMORY, OPTION_OBJECTIVE, OPTION_LAYERS, OPTION_FORK,
   OPTION_SCALING, OPTION_MEAN, OPTION_SCALE, OPTION_CHANNELS, OPTION_RESIZE, OPTION_PAD, OPTION_DECODE,
   OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU, OPTION_PREDICT, OPTION_PREDICTOR, OPTION_BIAS, OPTION_SWEEP,
   OPTION_PARETO, OPTION_MAP, OPTION_CALIBRATE, OPTION_INPUT, OPTION_CONSTANT, OPTION_DUMP, OPTION_MARKS, OPTION_REPEAT,
@@ -80,6 +80,8 @@ static const struct option long_options[] = {
     {"lock", required_argument, NULL, OPTION_LOCK},
     {"plan", required_argument, NULL, OPTION_PLAN},
     {"search", required_argument, NULL, OPTION_SEARCH},
+    {"tiling", required_argument, NULL, OPTION_TILING},
+    {"layout", required_argument, NULL, OPTION_LAYOUT},
     {"plan-time", required_argument, NULL, OPTION_PLAN_TIME},
     {"fast-memory", required_argument, NULL, OPTION_FAST_MEMORY},
     {"objective", required_argument, NULL, OPTION_OBJECTIVE},
@@ -126,6 +128,7 @@ static const struct option long_options[] = {
 static const char *const predictors[] = {"exact", "paper", NULL},
                   *const whens[] = {"auto", "on", "off", NULL},
                   *const forks[] = {"auto", "darknet", "alexeyab", NULL},
+                  *const tilings[] = {"fdt", "ffmt", "both", NULL}, *const layouts[] = {"published", "ours", NULL},
                   *const objectives[] = {"latency", "transfers", NULL},
                   *const scalings[] = {"exact", "fast", NULL}, *const channels[] = {"rgb", "bgr", "gray", NULL},
                   *const fits[] = {"stretch", "letterbox", "corner", "crop", NULL},
@@ -154,6 +157,8 @@ static const char *expected(int option)
   case OPTION_RESERVE: return "0 or a size like 512K";
   case OPTION_LOCK: case OPTION_SANDBOX: return "auto, on or off";
   case OPTION_SEARCH: return searches_expected();
+  case OPTION_TILING: return "fdt, ffmt or both";
+  case OPTION_LAYOUT: return "published or ours";
   case OPTION_RANKS: return "a number from 1 to 64";
   case OPTION_LINK: return "bits a second and what a message takes, such as 100M:0.2ms";
   case OPTION_PLAN_TIME: return "seconds, such as 0.5 or 60";
@@ -317,6 +322,8 @@ static bool read_option(struct mafat_options *o, int option)
   case OPTION_SANDBOX: return read_word(whens, &o->sandbox);
   case OPTION_PLAN: o->plan = optarg; return true;
   case OPTION_SEARCH: return read_search(o);
+  case OPTION_TILING: return read_word(tilings, &o->tiling);
+  case OPTION_LAYOUT: return read_word(layouts, &o->layout);
   case OPTION_RANKS: return read_number(optarg, 64, &o->ranks);
   case OPTION_LINK: return read_link(o);
   case OPTION_PLAN_TIME: return read_seconds(optarg, &o->plan_seconds);
@@ -379,6 +386,8 @@ static const struct {
     {OPTION_REPORT, OPTION_PREDICT, "nothing is run"},
     {OPTION_LOCK, OPTION_PREDICT, "nothing is run"},
     {OPTION_SEARCH, OPTION_PLAN, "the plan is given"},
+    {OPTION_TILING, OPTION_PLAN, "the plan is given"},
+    {OPTION_LAYOUT, OPTION_PLAN, "the plan is given"},
     {OPTION_PLAN_TIME, OPTION_PLAN, "the plan is given"},
     {OPTION_SWEEP, OPTION_PLAN, "the plan is given"},
     {OPTION_PARETO, OPTION_PLAN, "the plan is given"},
@@ -413,6 +422,8 @@ static int check_together(const struct mafat_options *o, const bool *given, stru
     return mafat_fail(d, MAFAT_EINVAL, "--%s makes no sense with --ranks: it is about one device", o->map ? "map" : o->sweep ? "sweep" : "pareto");
   if ((o->sweep || o->pareto) && !o->predict)
     return mafat_fail(d, MAFAT_EINVAL, "--%s expects --predict", o->sweep ? "sweep" : "pareto");
+  if (!search.tiles && (o->tiling || o->layout))
+    return mafat_fail(d, MAFAT_EINVAL, "--%s makes no sense with --search %s: it expects --search fdt", o->tiling ? "tiling" : "layout", search.name);
   if (!search.timed && o->plan_seconds > 0)
     return mafat_fail(d, MAFAT_EINVAL, "--plan-time makes no sense with --search %s: it tries a few plans, whatever the time", search.name);
   if (o->pareto && (search.by_paper || search.one_plan))

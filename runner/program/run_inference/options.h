@@ -21,6 +21,7 @@ struct mafat_options {
   const char *share;      /* --search, of those that share layers out to ranks; NULL: deeperthings */
   int ranks;              /* --ranks, with --predict; 0: one device */
   double link_bits, link_seconds; /* --link: a second; a message; 0: as usual */
+  const char *tiling, *layout; /* --tiling, --layout; NULL: both, ours */
   double plan_seconds;    /* --plan-time; 0: as usual */
   size_t fast_bytes;      /* --fast-memory; 0: nobody asks what is moved */
   const char *objective;  /* --objective; NULL: of the plan */

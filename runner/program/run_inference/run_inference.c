@@ -84,12 +84,6 @@ static double median(const double *values, int n)
   return middle;
 }
 
-/* Of the inferences of one picture: medians of the repetitions, but for what was waited. */
-struct times {
-  double image_ms, layers_ms;
-  uint64_t stall_some_us, stall_full_us; /* of all */
-};
-
 /* What is free in the heap goes back to the system. */
 static void trim_heap(void)
 {
@@ -111,7 +105,7 @@ static void make_room(const struct mafat_session *s)
 }
 
 /* repeat times. MAFAT_EIO while *running is a failure of running. */
-static int infer(struct mafat_session *s, const char *path, struct times *t, bool *running)
+static int infer(struct mafat_session *s, const char *path, struct mafat_session_times *t, bool *running)
 {
   struct mafat_run_facts run;
   make_room(s);
@@ -132,7 +126,7 @@ static int infer(struct mafat_session *s, const char *path, struct times *t, boo
 }
 
 /* What became of memory since `before` was measured. */
-static void fill_memory(const struct mafat_session *s, const struct times *t, const struct mafat_process_facts *before,
+static void fill_memory(const struct mafat_session *s, const struct mafat_session_times *t, const struct mafat_process_facts *before,
                         struct mafat_run_report *r)
 {
   struct mafat_model_facts model;
@@ -157,7 +151,7 @@ static void fill_memory(const struct mafat_session *s, const struct times *t, co
 }
 
 /* before: measured before the inferences. */
-static void fill_report(struct mafat_session *s, const char *path, const struct times *t,
+static void fill_report(struct mafat_session *s, const char *path, const struct mafat_session_times *t,
                         const struct mafat_process_facts *before, struct mafat_run_report *r)
 {
   struct mafat_model_facts model;
@@ -210,20 +204,15 @@ static int find_answers(struct mafat_session *s, struct mafat_run_report *r, str
   return mafat_model_classify(s->model, top, CLASSES, &r->n_classes, &s->d);
 }
 
-/* Runs and prints one picture; returns an exit status. */
-static int run_image(struct mafat_session *s, const char *path)
+int mafat_session_tell(struct mafat_session *s, const char *path, const struct mafat_session_times *times,
+                       const struct mafat_process_facts *before)
 {
   struct mafat_detections *detections = NULL;
   struct mafat_class_score top[CLASSES];
   struct mafat_run_report report;
-  struct mafat_process_facts before;
-  struct times times = {0};
-  bool running = false;
-  mafat_process_measure(&before);
-  int code = infer(s, path, &times, &running);
-  if (code) return running ? EXIT_RUNNING : mafat_session_exit_status(code);
+  int code;
   trim_heap(); /* of what the picture's decoder left */
-  fill_report(s, path, &times, &before, &report);
+  fill_report(s, path, times, before, &report);
   if ((code = find_answers(s, &report, &detections, top))) {
     mafat_detections_close(&detections);
     return code == MAFAT_ELIMIT ? EXIT_DOES_NOT_FIT : EXIT_RUNNING;
@@ -241,6 +230,18 @@ static int run_image(struct mafat_session *s, const char *path)
   if (code == MAFAT_OK) mafat_session_tell_decode(s, report.decode, report.decode_sign);
   mafat_detections_close(&detections);
   return code ? EXIT_RUNNING : 0;
+}
+
+/* Runs and prints one picture; returns an exit status. */
+static int run_image(struct mafat_session *s, const char *path)
+{
+  struct mafat_process_facts before;
+  struct mafat_session_times times = {0};
+  bool running = false;
+  mafat_process_measure(&before);
+  int code = infer(s, path, &times, &running);
+  if (code) return running ? EXIT_RUNNING : mafat_session_exit_status(code);
+  return mafat_session_tell(s, path, &times, &before);
 }
 
 /* ---- all pictures ---- */
@@ -313,10 +314,10 @@ static int run_all(struct mafat_session *s)
   return status;
 }
 
-int mafat_session_main(int argc, char **argv, const struct mafat_rank_link *link)
+int mafat_session_main(int argc, char **argv, const struct mafat_session_ranks *ranks)
 {
   static struct mafat_session s; /* large buffers: not on the stack */
-  s.link = link;
+  const struct mafat_rank_link *link = s.link = ranks ? ranks->link : NULL;
   if (link) mafat_session_name_program("mafat_ranks");
   mafat_streams_hold();
   s.marks_fd = -1;
@@ -357,7 +358,7 @@ int mafat_session_main(int argc, char **argv, const struct mafat_rank_link *link
     if (s.options.json) mafat_output_error_json(s.options.n_images ? s.options.images[0] : s.options.input, s.d.text, status, &s.out);
     mafat_session_complain(s.d.text);
   } else {
-    status = run_all(&s);
+    status = ranks && ranks->run_all ? ranks->run_all(&s) : run_all(&s);
   }
   close_session(&s);
   return status;

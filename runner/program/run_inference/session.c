@@ -95,6 +95,8 @@ struct mafat_model_options mafat_session_model_options(struct mafat_session *s)
   m.lock = o->lock;
   m.plan = o->plan;
   m.search = s->link ? o->share : o->search;
+  m.tiling = o->tiling;
+  m.layout = o->layout;
   m.plan_seconds = o->plan_seconds;
   m.bias_bytes = o->bias_bytes;
   m.layers = o->layers;

@@ -30,8 +30,24 @@ struct mafat_session {
   struct mafat_diagnostic d;
 };
 
-/* All of the program. link: of rank 0; NULL: there are no ranks. */
-int mafat_session_main(int argc, char **argv, const struct mafat_rank_link *link);
+/* What build/mafat_ranks has on rank 0. run_all: runs all pictures and returns an exit status; NULL: one after the other. */
+struct mafat_session_ranks {
+  const struct mafat_rank_link *link;
+  int (*run_all)(struct mafat_session *s);
+};
+
+/* All of the program. NULL: there are no ranks. */
+int mafat_session_main(int argc, char **argv, const struct mafat_session_ranks *ranks);
+
+/* Of the inferences of one picture: medians of the repetitions, but for what was waited. */
+struct mafat_session_times {
+  double image_ms, layers_ms;
+  uint64_t stall_some_us, stall_full_us; /* of all */
+};
+
+/* Prints what came of a picture; before: measured before it was run. Returns an exit status. */
+int mafat_session_tell(struct mafat_session *s, const char *path, const struct mafat_session_times *times,
+                       const struct mafat_process_facts *before);
 
 /* Who speaks on standard error; run_inference where nobody says. A name that stays. */
 void mafat_session_name_program(const char *name);

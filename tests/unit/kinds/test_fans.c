@@ -186,6 +186,11 @@ static const struct fan embeddings[] = {
     {"split(c2:0-2)/order=best", 0, 2, true},
     {"split(c[32,64]:0-3)/order=postorder", 2, 3, true}, /* fan-out, gather, mean, fan-in */
     {"split(c5:1-3)/order=postorder", 2, 5, true},
+    {"split(c10:1-2)/order=postorder", 1, 10, true}, /* of less than a block: 8, */
+    {"split(c20:1-2)/order=best", 1, 20, true},      /* 4, */
+    {"split(c40:1-2)/order=postorder", 1, 40, true},
+    {"split(c80:1-2)", 1, 80, false},                /* one */
+    {"split(c80:1-2)/order=postorder", 1, 80, true},
     {"split(c5:1-3):loaded", 1, 5, false},
     {"split(w7:1)", 1, 1, false}, /* the mean reads across tokens */
 };
@@ -193,6 +198,44 @@ static const struct fan embeddings[] = {
 START_TEST(embedding_mean_and_dense_by_features)
 {
   check_fan(embedding(), &embeddings[_i], _i);
+}
+END_TEST
+
+/* Convolutions whose parts begin anywhere in a panel, and pools behind them; the last one reads whole maps. */
+static struct mafat_network *narrow(void)
+{
+  return test_network("[net]\nheight=23\nwidth=19\nchannels=3\n"
+                      "[convolutional]\nfilters=8\nsize=3\nstride=1\npad=1\nactivation=leaky\n[maxpool]\nsize=3\nstride=2\n"
+                      "[convolutional]\nfilters=24\nsize=3\nstride=1\npad=1\nactivation=leaky\n[maxpool]\nsize=2\nstride=2\n"
+                      "[convolutional]\nfilters=8\nsize=1\nstride=1\nactivation=linear\n");
+}
+
+static const struct fan narrows[] = {
+    {"split(c2:0-1)/order=postorder", 0, 2, true},  {"split(c4:0-1)/order=best", 0, 4, true},
+    {"split(c8:0-1)/order=postorder", 0, 8, true},  {"split(c8:0-1)", 1, 1, false}, /* a convolution reads it */
+    {"split(c3:2-3)/order=postorder", 2, 3, false}, {"split(c6:2-3)/order=postorder", 2, 6, false},
+    {"split(c24:2-3)/order=sp", 2, 24, false},      {"split(c4:0-1,c12:2-3)/order=best", 2, 12, true},
+    {"split(h3:0-1,c4:0-1)/order=best", 0, 12, true}, {"split(c4:0)", 0, 1, false}, /* the pool reads all of a block at once */
+};
+
+START_TEST(convolutions_and_pools_by_some_filters_of_a_block)
+{
+  check_fan(narrow(), &narrows[_i], _i);
+}
+END_TEST
+
+/* Where nothing lies behind weights that are read beyond their end, where they are not kept, and where parts would not be alike. */
+static const char *const coarse[] = {"split(c2:4)", "split(c2:0-1):loaded", "split(c2:0-1):streamed", "split(c3:0-1)", "split(c[4]:0-1)",
+                                     "split(c5:2-3)"};
+
+START_TEST(other_parts_are_of_whole_blocks)
+{
+  struct mafat_network *n = narrow();
+  struct mafat_plan *plan;
+  struct mafat_diagnostic d = {""};
+  ck_assert_int_eq(mafat_plan_read(&plan, coarse[_i], n, n->n_layers, NULL, &d), MAFAT_EINVAL);
+  ck_assert_msg(strstr(d.text, "channels, in units of 16") || strstr(d.text, "channels, in units of 32"), "%s", d.text);
+  mafat_network_close(&n);
 }
 END_TEST
 
@@ -216,6 +259,8 @@ Suite *fans_suite(void)
   tcase_set_timeout(t, 60);
   tcase_add_loop_test(t, attention_by_queries_and_heads, 0, (int)(sizeof attentions / sizeof *attentions));
   tcase_add_loop_test(t, embedding_mean_and_dense_by_features, 0, (int)(sizeof embeddings / sizeof *embeddings));
+  tcase_add_loop_test(t, convolutions_and_pools_by_some_filters_of_a_block, 0, (int)(sizeof narrows / sizeof *narrows));
+  tcase_add_loop_test(t, other_parts_are_of_whole_blocks, 0, (int)(sizeof coarse / sizeof *coarse));
   tcase_add_test(t, means_over_channels_are_not_cut);
   suite_add_tcase(s, t);
   return s;

@@ -339,6 +339,27 @@ START_TEST(whole_layers_hand_on)
 }
 END_TEST
 
+/* A layer that sums its whole input takes it as one list, which every rank with some of its outputs makes for itself, whichever of
+ * them come first there. */
+START_TEST(outputs_of_a_connected_layer)
+{
+  static const char cfg[] = "[net]\nwidth=4\nheight=4\nchannels=3\n"
+                            "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=leaky\n"
+                            "[connected]\noutput=77\nactivation=linear\n";
+  static const char *const texts[] = {"split(c3:1-1)/NoCut/ranks=3", "split(c3:1-1):loaded/NoCut/ranks=3",
+                                      "split(c3:1-1):streamed/NoCut/ranks=3"};
+  struct mafat_network *n = test_network(cfg);
+  struct mafat_plan_options options;
+  uint64_t values;
+  mafat_plan_defaults(&options);
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    check_plan(cfg, n, texts[i], 3, &options, &values);
+    ck_assert_uint_eq(values, 2 * 4 * 4 * 8 + 32 + 32); /* the map to two others, whose outputs come back */
+  }
+  mafat_network_close(&n);
+}
+END_TEST
+
 START_TEST(ranks_that_cannot_be)
 {
   static const struct {
@@ -385,6 +406,7 @@ Suite *ranks_suite(void)
   tcase_add_loop_test(c, what_crosses_is_the_formula, 0, 3);
   tcase_add_test(c, neighbours_exchange_rows);
   tcase_add_test(c, whole_layers_hand_on);
+  tcase_add_test(c, outputs_of_a_connected_layer);
   tcase_add_loop_test(c, ranks_that_cannot_be, 0, 7);
   tcase_add_test(c, ranks_in_a_text);
   suite_add_tcase(s, c);

@@ -3,11 +3,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "formats/onnx/import.h"
 #include "search/fdt/critical.h"
+#include "search/fdt/flow.h"
 #include "search/fdt/paths.h"
+#include "search/fdt/placing.h"
+#include "search/searches.h"
 #include "search/fdt/published.h"
 #include "tests/support/onnx_writer.h"
 #include "tests/support/support.h"
@@ -102,6 +106,77 @@ START_TEST(chains_are_those_that_walking_finds)
     for (int k = 0; k < n_critical; k++) found |= critical[k] == i;
     ck_assert_int_eq(found, leads_down(e, n, e[i].begin) && leads_up(e, n, e[i].end, total));
   }
+}
+END_TEST
+
+/* ---- placing ---- */
+
+static bool are_apart(const struct mafat_extent *e, int n)
+{
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < i; k++)
+      if (e[i].first <= e[k].last && e[k].first <= e[i].last && e[i].begin < e[k].end && e[k].begin < e[i].end) return false;
+  return true;
+}
+
+/* The published check: buffers of 5, 3, 2 and 4, each of which lives until the next one is made. By falling size alone they
+ * take 10. */
+START_TEST(climbing_places_the_published_chain_in_8)
+{
+  static const size_t sizes[] = {5, 3, 2, 4};
+  struct mafat_extent chain[4];
+  size_t total;
+  for (int i = 0; i < 4; i++) chain[i] = (struct mafat_extent){0, sizes[i], i, i + 1};
+  ck_assert_int_eq(mafat_extents_climb(&total, chain, 4, NULL), MAFAT_OK);
+  ck_assert_uint_eq(total, 8);
+  ck_assert(are_apart(chain, 4));
+}
+END_TEST
+
+/* The least of all orders in which they can be placed, each where it finds room lowest. */
+static size_t least_of_orders(struct mafat_extent *e, int n, int placed)
+{
+  size_t least = SIZE_MAX;
+  if (placed == n) {
+    least = 0;
+    for (int i = 0; i < n; i++) least = e[i].end > least ? e[i].end : least;
+    return least;
+  }
+  for (int i = placed; i < n; i++) {
+    struct mafat_extent first = e[placed], chosen = e[i];
+    e[i] = first;
+    size_t size = chosen.end - chosen.begin, at = 0;
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (int k = 0; k < placed; k++)
+        if (e[k].first <= chosen.last && chosen.first <= e[k].last && e[k].begin < at + size && at < e[k].end) {
+          at = e[k].end;
+          moved = true;
+        }
+    }
+    e[placed] = (struct mafat_extent){at, at + size, chosen.first, chosen.last};
+    size_t found = least_of_orders(e, n, placed + 1);
+    least = found < least ? found : least;
+    e[i] = chosen;
+    e[placed] = first;
+  }
+  return least;
+}
+
+/* Of a few buffers it finds the least layout that there is. */
+START_TEST(climbing_finds_the_least_of_a_few)
+{
+  struct test_rng rng = test_rng((uint64_t)_i);
+  struct mafat_extent e[6], tried[6];
+  int n = test_random_int(&rng, 1, 6);
+  size_t total;
+  for (int i = 0; i < n; i++) {
+    int first = test_random_int(&rng, 0, 6);
+    e[i] = tried[i] = (struct mafat_extent){0, (size_t)test_random_int(&rng, 1, 9), first, first + test_random_int(&rng, 0, 3)};
+  }
+  ck_assert_int_eq(mafat_extents_climb(&total, e, n, NULL), MAFAT_OK);
+  ck_assert(are_apart(e, n));
+  ck_assert_uint_eq(total, least_of_orders(tried, n, 0));
 }
 END_TEST
 
@@ -254,6 +329,301 @@ START_TEST(three_parts_of_the_running_example)
 }
 END_TEST
 
+/* ---- the flow on the running example, by the accounting of the publications ---- */
+
+struct example {
+  struct mafat_lines *lines;
+  struct mafat_path measured, kept, stands; /* length 0: none */
+  int n_measured, n_taken;
+};
+
+static int measure_example(void *user, size_t *bytes, const struct mafat_path *paths, int n, long long n_looks)
+{
+  struct example *e = user;
+  (void)n_looks;
+  memset(&e->measured, 0, sizeof e->measured);
+  if (n == 1) e->measured = *paths;
+  *bytes = n > 1 ? SIZE_MAX : (size_t)account(e->lines, n ? paths : NULL).bytes;
+  e->n_measured++;
+  return MAFAT_OK;
+}
+
+static int keep_example(void *user)
+{
+  struct example *e = user;
+  e->kept = e->measured;
+  return MAFAT_OK;
+}
+
+static int take_example(void *user)
+{
+  struct example *e = user;
+  e->stands = e->kept;
+  e->n_taken++;
+  return MAFAT_OK;
+}
+
+/* A chain: each map lives until the next one is made. What lies inside the path is the largest of its parts. */
+static int find_critical_of_example(void *user, int **tensors, int *n)
+{
+  struct example *e = user;
+  struct mafat_extent extents[N_RUNNING];
+  size_t total;
+  for (int t = 0; t < N_RUNNING; t++) {
+    size_t bytes = (size_t)mafat_tensor_bytes(e->lines->network, t);
+    for (int i = 0; i + 1 < e->stands.length; i++) {
+      int c = e->lines->network->layers[t].out.c;
+      if (e->stands.layers[i] == t) bytes = bytes / (size_t)c * (size_t)mafat_span_size(mafat_path_part(c, e->stands.n, 0));
+    }
+    extents[t] = (struct mafat_extent){0, bytes, t, t + 1};
+  }
+  ck_assert_int_eq(mafat_extents_climb(&total, extents, N_RUNNING, NULL), MAFAT_OK);
+  ck_assert_uint_eq(total, e->stands.length ? 16384 : 24576);
+  *tensors = calloc(N_RUNNING, sizeof **tensors);
+  return mafat_critical_find(*tensors, n, extents, N_RUNNING, total, MAFAT_CRITICAL_CHAIN, NULL);
+}
+
+static bool always(const void *user)
+{
+  (void)user;
+  return true;
+}
+
+/* 24576 bytes become 16384 by FDTO PART in three parts, of 22, 21 and 21 channels: of all that are as good the shorter path, of
+ * the fewest parts. Then Conv1 and Conv2 are critical, around which there is no path. */
+START_TEST(the_flow_of_the_running_example)
+{
+  static const struct mafat_flow_ways ways = {measure_example, keep_example, take_example, find_critical_of_example, always};
+  struct mafat_network *n = running_example();
+  static struct mafat_flow flow;
+  static struct example e;
+  e = (struct example){.lines = lines_of(n)};
+  flow = (struct mafat_flow){.lines = e.lines, .ways = &ways, .user = &e, .bytes = SIZE_MAX};
+  ck_assert_int_eq(mafat_flow_begin(&flow, NULL, 0), MAFAT_OK);
+  ck_assert_uint_eq(flow.bytes, 24576);
+  ck_assert_int_eq(mafat_flow_run(&flow), MAFAT_OK);
+  ck_assert_uint_eq(flow.bytes, 16384);
+  ck_assert_int_eq(flow.n_applied, 1);
+  ck_assert_int_eq(flow.applied->tiling, MAFAT_TILE_DEPTH);
+  ck_assert_int_eq(flow.applied->length, 2);
+  ck_assert_int_eq(flow.applied->layers[0], CONV3);
+  ck_assert_int_eq(flow.applied->layers[1], POOL);
+  ck_assert(flow.applied->fan_out && !flow.applied->fan_in);
+  ck_assert_int_eq(flow.applied->n, 3);
+  for (int i = 0; i < 3; i++) ck_assert_int_eq(mafat_span_size(mafat_path_part(64, flow.applied->n, i)), i ? 21 : 22);
+  ck_assert_uint_eq(account(e.lines, flow.applied).macs, account(e.lines, NULL).macs);
+  ck_assert_int_eq(e.n_taken, 2); /* untiled, and this */
+  ck_assert_int_eq(e.n_measured, 1 + 2 * 24);
+  mafat_lines_close(&e.lines);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* ---- the search, on plans ---- */
+
+/* A chain of 1x1 and 3x3 convolutions and pools over a square map. */
+struct link {
+  const char *operator; /* "conv3", "conv1", "stride2", "mean" */
+  int channels;
+};
+
+static struct mafat_network *chain_of(int side, int channels, const struct link *links, int n_links)
+{
+  const int64_t in[] = {1, channels, side, side};
+  char path[] = "/tmp/mafat-test-XXXXXX", from[16] = "in", to[16], inputs[40], weights[16];
+  struct test_message graph = {0};
+  struct mafat_network *n;
+  struct mafat_diagnostic d = {""};
+  int64_t out[] = {1, channels, side, side};
+  for (int i = 0; i < n_links; i++) {
+    const char *o = links[i].operator;
+    bool mean = strcmp(o, "mean") == 0, wide = strcmp(o, "conv1") != 0, strided = strcmp(o, "stride2") == 0;
+    snprintf(to, sizeof to, "t%d", i);
+    snprintf(weights, sizeof weights, "w%d", i);
+    snprintf(inputs, sizeof inputs, mean ? "%s" : "%s %s", from, weights);
+    test_onnx_add(&graph, mean ? "GlobalAveragePool" : "Conv", inputs, to,
+                  mean ? "" : !wide ? "kernel_shape=[1,1]" : strided ? "kernel_shape=[3,3] pads=[1,1,1,1] strides=[2,2]"
+                                                                     : "kernel_shape=[3,3] pads=[1,1,1,1]");
+    if (!mean) add_weights(&graph, weights, links[i].channels, (int)out[1], wide ? 3 : 1, wide ? 3 : 1);
+    out[1] = links[i].channels;
+    if (strided) out[2] = out[3] = (out[2] + 1) / 2;
+    if (mean) out[2] = out[3] = 1;
+    strcpy(from, to);
+  }
+  test_onnx_input(&graph, "in", 4, in);
+  test_onnx_output(&graph, from, 4, out);
+  struct test_message file = test_onnx_model(&graph, 13);
+  int descriptor = mkstemp(path);
+  ck_assert_int_ge(descriptor, 0);
+  close(descriptor);
+  test_write_file(path, file.data, file.n);
+  free(file.data);
+  ck_assert_msg(mafat_onnx_network_read(&n, path, NULL, &d) == MAFAT_OK, "%s", d.text);
+  unlink(path);
+  return n;
+}
+
+struct found {
+  size_t bytes;
+  uint64_t redundant_macs;
+  char text[400];
+};
+
+/* By a search of that name. */
+static struct found search_by(const char *name, const struct mafat_network *n, enum mafat_fused_tiling tiling, bool hill_climbing, double seconds)
+{
+  const struct mafat_search *by;
+  static const struct mafat_surroundings around = {.process_bytes = 3 << 20, .program_bytes = 4 << 20};
+  struct mafat_plan_options options;
+  struct mafat_calibration calibration;
+  struct mafat_front *front;
+  struct mafat_diagnostic d = {""};
+  struct found f;
+  mafat_plan_defaults(&options);
+  options.algorithm = MAFAT_DIRECT;
+  mafat_calibration_defaults(&calibration, "avx2");
+  struct mafat_search_request r = {.network = n, .n_layers = n->n_layers, .options = &options, .around = &around,
+                                   .calibration = &calibration, .tiling = tiling, .hill_climbing = hill_climbing, .plan_seconds = seconds};
+  ck_assert_int_eq(mafat_search_named(&by, name, &d), MAFAT_OK);
+  ck_assert_msg(by->find(&front, &r, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_int_eq(front->n, 1);
+  f.bytes = front->list[0].arena_bytes;
+  f.redundant_macs = front->list[0].redundant_macs;
+  mafat_spec_write(front->list[0].spec, f.text, sizeof f.text);
+  mafat_front_close(&front);
+  return f;
+}
+
+static struct found search_in(const struct mafat_network *n, enum mafat_fused_tiling tiling, bool hill_climbing, double seconds)
+{
+  return search_by("fdt", n, tiling, hill_climbing, seconds);
+}
+
+/* What fused tiling finds is among what the search for the least looks at, where nothing is computed twice. */
+static size_t search_least(const struct mafat_network *n)
+{
+  struct found f = search_by("least", n, MAFAT_FUSED_BOTH, false, 0);
+  ck_assert_uint_eq(f.redundant_macs, 0);
+  return f.bytes;
+}
+
+static bool has_tiles(const char *text)
+{
+  for (const char *x = strchr(text, 'x'); x; x = strchr(x + 1, 'x'))
+    if (x > text && (x[-1] != '1' || x[1] != '1' || (x - 1 > text && x[-2] != '/') || (x[2] && x[2] != '/'))) return true;
+  return strstr(text, "split(h") != NULL;
+}
+
+/* FDT, FFMT, both: which of them need less than whole maps. */
+static void check_winner(struct mafat_network *n, bool fdt_wins, bool ffmt_wins)
+{
+  struct found fdt = search_in(n, MAFAT_FUSED_FDT, false, 0), ffmt = search_in(n, MAFAT_FUSED_FFMT, false, 0);
+  struct found both = search_in(n, MAFAT_FUSED_BOTH, false, 0), climbed = search_in(n, MAFAT_FUSED_BOTH, true, 0);
+  bool fdt_cuts = strstr(fdt.text, "split(c"), ffmt_cuts = has_tiles(ffmt.text);
+  ck_assert_msg(fdt_cuts == fdt_wins, "fdt: %s", fdt.text);
+  ck_assert_msg(ffmt_cuts == ffmt_wins, "ffmt: %s", ffmt.text);
+  ck_assert_uint_eq(fdt.redundant_macs, 0);
+  if (fdt_wins) ck_assert_uint_lt(fdt.bytes, ffmt.bytes);
+  else if (ffmt_wins) ck_assert_uint_lt(ffmt.bytes, fdt.bytes);
+  else ck_assert_uint_eq(fdt.bytes, ffmt.bytes);
+  ck_assert_uint_le(both.bytes, fdt.bytes);
+  ck_assert_uint_le(both.bytes, ffmt.bytes);
+  ck_assert_uint_eq(climbed.bytes, both.bytes); /* chains are placed alike */
+  ck_assert_uint_le(search_least(n), fdt.bytes);
+  mafat_network_close(&n);
+}
+
+/* A wide map that ends in a single pixel: it has no rows to cut. */
+START_TEST(channels_alone_win)
+{
+  static const struct link links[] = {{"conv1", 64}, {"mean", 64}, {"conv1", 8}};
+  check_winner(chain_of(16, 16, links, 3), true, false);
+}
+END_TEST
+
+/* Maps of one block of channels: they have none to cut. */
+START_TEST(rows_and_columns_alone_win)
+{
+  static const struct link links[] = {{"conv3", 16}, {"stride2", 16}, {"stride2", 16}};
+  check_winner(chain_of(32, 3, links, 3), false, true);
+}
+END_TEST
+
+/* All maps are of the same size: behind none of them is a smaller one. */
+START_TEST(nothing_helps)
+{
+  static const struct link links[] = {{"conv1", 16}, {"conv1", 16}, {"conv1", 16}};
+  check_winner(chain_of(16, 16, links, 3), false, false);
+}
+END_TEST
+
+/* ---- wide graphs ---- */
+
+/* So many branches, each a few convolutions of random width, all of which a last one reads: orders without number. */
+static struct mafat_network *wide_network(struct test_rng *rng, int n_branches)
+{
+  static const int64_t in[] = {1, 16, 16, 16}, out[] = {1, 8, 16, 16};
+  char path[] = "/tmp/mafat-test-XXXXXX", inputs[64], name[24], weights[24], from[24], *joined = calloc((size_t)n_branches, 24);
+  struct test_message graph = {0};
+  struct mafat_network *n;
+  struct mafat_diagnostic d = {""};
+  int n_joined = 0;
+  ck_assert_ptr_nonnull(joined);
+  for (int b = 0; b < n_branches; b++) {
+    int channels = 16, length = test_random_int(rng, 1, 4);
+    strcpy(from, "in");
+    for (int i = 0; i < length; i++) {
+      int wide = 16 * test_random_int(rng, 1, 4);
+      snprintf(name, sizeof name, "b%d_%d", b, i);
+      snprintf(weights, sizeof weights, "w%d_%d", b, i);
+      snprintf(inputs, sizeof inputs, "%s %s", from, weights);
+      test_onnx_add(&graph, "Conv", inputs, name, "kernel_shape=[1,1]");
+      add_weights(&graph, weights, wide, channels, 1, 1);
+      channels = wide;
+      strcpy(from, name);
+    }
+    snprintf(name, sizeof name, "last%d", b);
+    snprintf(weights, sizeof weights, "v%d", b);
+    snprintf(inputs, sizeof inputs, "%s %s", from, weights);
+    test_onnx_add(&graph, "Conv", inputs, name, "kernel_shape=[1,1]");
+    add_weights(&graph, weights, 8, channels, 1, 1);
+    n_joined += snprintf(joined + n_joined, 24, "%s%s", b ? " " : "", name);
+  }
+  test_onnx_add(&graph, "Sum", joined, "out", "");
+  free(joined);
+  test_onnx_input(&graph, "in", 4, in);
+  test_onnx_output(&graph, "out", 4, out);
+  struct test_message file = test_onnx_model(&graph, 13);
+  int descriptor = mkstemp(path);
+  ck_assert_int_ge(descriptor, 0);
+  close(descriptor);
+  test_write_file(path, file.data, file.n);
+  free(file.data);
+  ck_assert_msg(mafat_onnx_network_read(&n, path, NULL, &d) == MAFAT_OK, "%s", d.text);
+  unlink(path);
+  return n;
+}
+
+/* The processor's time: others may be at work, too. What it begins with is measured however short the time is. */
+static double seconds_of(const struct mafat_network *n, double seconds, struct found *found)
+{
+  clock_t begin = clock();
+  *found = search_in(n, MAFAT_FUSED_BOTH, false, seconds);
+  return (double)(clock() - begin) / CLOCKS_PER_SEC;
+}
+
+START_TEST(time_to_plan_is_kept_on_wide_graphs)
+{
+  struct test_rng rng = test_rng((uint64_t)_i);
+  struct mafat_network *n = wide_network(&rng, 24);
+  struct found little, more;
+  ck_assert_double_lt(seconds_of(n, 1e-3, &little), .5);
+  ck_assert_double_lt(seconds_of(n, .5, &more), 1);
+  ck_assert_uint_le(more.bytes, little.bytes);
+  mafat_network_close(&n);
+}
+END_TEST
+
 Suite *fdt_suite(void)
 {
   Suite *suite = suite_create("fdt");
@@ -264,11 +634,18 @@ Suite *fdt_suite(void)
   tcase_add_test(t, what_all_chains_have_is_critical_alone);
   tcase_add_test(t, buffers_fall_before_chains_are_sought);
   tcase_add_loop_test(t, chains_are_those_that_walking_finds, 0, test_seeds(500));
+  tcase_add_test(t, climbing_places_the_published_chain_in_8);
+  tcase_add_loop_test(t, climbing_finds_the_least_of_a_few, 0, test_seeds(300));
   tcase_add_test(t, the_running_example_untiled);
   tcase_add_test(t, candidates_of_the_running_example);
   tcase_add_test(t, versions_stop_before_overlap);
   tcase_add_test(t, overlap_of_the_running_example);
   tcase_add_test(t, three_parts_of_the_running_example);
+  tcase_add_test(t, the_flow_of_the_running_example);
+  tcase_add_test(t, channels_alone_win);
+  tcase_add_test(t, rows_and_columns_alone_win);
+  tcase_add_test(t, nothing_helps);
+  tcase_add_loop_test(t, time_to_plan_is_kept_on_wide_graphs, 0, test_seeds(3));
   suite_add_tcase(suite, t);
   return suite;
 }

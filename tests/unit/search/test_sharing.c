@@ -275,7 +275,7 @@ START_TEST(layers_one_by_one)
   table[_i].build(&m, false);
   int bounds[MOST_LAYERS + 1];
   uint64_t most;
-  ck_assert_int_eq(mafat_sharing_layers(bounds, &most, m.list, m.n, m.n, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_sharing_layers(bounds, &most, m.list, m.n, m.n, &(struct mafat_sharing_measure){.by_work = false}, NULL), MAFAT_OK);
   ck_assert_double_eq(megabytes(most, 1), table[_i].one_by_one);
 }
 END_TEST

@@ -1,0 +1,14 @@
+/* --pipeline: rank 0 begins a picture while others are still at those before it. */
+#ifndef MAFAT_PROGRAM_PIPELINE_H
+#define MAFAT_PROGRAM_PIPELINE_H
+
+struct mafat_session;
+
+/* Runs all pictures of the command line; what came of them is printed in their order, and at the end how many there were in how
+ * long. Returns an exit status. */
+int mafat_pipeline_run(struct mafat_session *s);
+
+/* What the command line cannot have with it; NULL: nothing. */
+const char *mafat_pipeline_refuses(const struct mafat_session *s);
+
+#endif

@@ -1,0 +1,100 @@
+#include "runner/program/mafat_ranks/ranks_options.h"
+
+#include "runner/program/run_inference/options.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char mafat_ranks_help[] =
+    "usage: mpirun -n N mafat_ranks [OPTIONS] MODEL.cfg MODEL.weights IMAGE...\n"
+    "\n"
+    "Runs a network on N devices that pass messages by MPI: what run_inference prints,\n"
+    "and its bits. All ranks get the same arguments: the options of run_inference that\n"
+    "run something (run_inference --help), and\n"
+    "\n"
+    "  --timeout SECONDS    end where a rank has not been heard of, or does not get on,\n"
+    "                       for so long (default 60; 0: never)\n"
+    "  --search WAY         how layers are shared out: deeperthings (default), fdto, layers\n"
+    "  --pipeline           of several pictures the next are begun while others are under way:\n"
+    "                       ranks have whole layers (--search layers), as much to compute each\n"
+    "  --plan PLAN          one with /ranks=N, see mafat-plan(7)\n"
+    "  --memory SIZE,...    of each rank: its arena and weights, without MPI's own; one for all, or\n"
+    "                       as many as ranks, whose shares are found so that they fit\n";
+
+static bool read_timeout(struct mafat_ranks_options *o, const char *text)
+{
+  char *end;
+  o->timeout_seconds = strtod(text, &end);
+  return end != text && !*end && o->timeout_seconds >= 0 && o->timeout_seconds <= 86400;
+}
+
+/* "64M,16M": its budgets; a single one is as run_inference has it. */
+static bool read_memory(struct mafat_ranks_options *o, const char *text)
+{
+  for (o->n_budgets = 0; o->n_budgets < MAFAT_MOST_RANKS; text++) {
+    char size[32];
+    size_t n = strcspn(text, ",");
+    if (n >= sizeof size) return false;
+    memcpy(size, text, n);
+    size[n] = '\0';
+    if (!mafat_options_size(size, &o->budgets[o->n_budgets++])) return false;
+    text += n;
+    if (!*text) return true;
+  }
+  return false;
+}
+
+static bool read_pipeline(struct mafat_ranks_options *o, const char *text)
+{
+  (void)text;
+  return o->pipeline = true;
+}
+
+static const struct {
+  const char *name, *expects; /* no value, where it expects none */
+  bool (*read)(struct mafat_ranks_options *o, const char *text);
+} rows[] = {{"--timeout", "seconds from 0 to 86400", read_timeout},
+            {"--pipeline", NULL, read_pipeline},
+            {"--memory", "a size like 64M, or one for each rank like 64M,16M", read_memory}};
+
+/* Which row an argument is of, with its value, if that stands behind a =; -1: of none. */
+static int find(const char *argument, const char **value)
+{
+  for (int i = 0; i < (int)(sizeof rows / sizeof *rows); i++) {
+    size_t n = strlen(rows[i].name);
+    if (strncmp(argument, rows[i].name, n) != 0 || (argument[n] && argument[n] != '=')) continue;
+    *value = argument[n] ? argument + n + 1 : NULL;
+    return i;
+  }
+  return -1;
+}
+
+int mafat_ranks_options_take(struct mafat_ranks_options *o, int *argc, char **argv, struct mafat_diagnostic *d)
+{
+  int n = 0, code = MAFAT_OK;
+  *o = (struct mafat_ranks_options){.timeout_seconds = 60};
+  for (int i = 0; i < *argc; i++) {
+    const char *value;
+    int row = find(argv[i], &value);
+    if (row < 0) {
+      argv[n++] = argv[i];
+      continue;
+    }
+    if (!value && rows[row].expects && i + 1 < *argc) value = argv[++i];
+    if (value && !rows[row].expects) code = mafat_fail(d, MAFAT_EINVAL, "%s: this option expects no value", rows[row].name);
+    else if (!value && rows[row].expects) code = mafat_fail(d, MAFAT_EINVAL, "%s expects a value: see --help", rows[row].name);
+    else if (!rows[row].read(o, value))
+      code = mafat_fail(d, MAFAT_EINVAL, "%s expects %s, found %.100s", rows[row].name, rows[row].expects, value);
+  }
+  *argc = n;
+  argv[n] = NULL;
+  return code;
+}
+
+int mafat_ranks_options_know(struct mafat_ranks_options *o, int n_ranks, struct mafat_diagnostic *d)
+{
+  for (int i = 1; i < n_ranks && o->n_budgets == 1; i++) o->budgets[i] = o->budgets[0];
+  if (o->n_budgets <= 1 || o->n_budgets == n_ranks) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EINVAL, "--memory expects one size, or %d for as many ranks, found %d", n_ranks, o->n_budgets);
+}

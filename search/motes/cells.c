@@ -1,0 +1,265 @@
+#include "search/motes/cells.h"
+
+#include "network/dtype.h"
+
+/* Nodes: operators, by their numbers; behind them the joins; and the end. Each has the first node that all ways from it to
+ * the end lead through. */
+struct finder {
+  const struct mafat_network *network;
+  int n_layers, n_operators, n_joins, end;
+  const struct mafat_sources **joins; /* (n_joins) */
+  int *first_reader; /* [join] */
+  int *through;      /* [node]: the first that all ways lead through; -1: not known yet */
+  int *depth;        /* [node]: such steps to the end */
+  bool *place;       /* [node] */
+  int *cell_at;      /* [node]: the cell that ends there; -1: none yet */
+  struct mafat_cells *cells;
+};
+
+/* ---- joins ---- */
+
+static bool are_equal(const struct mafat_sources *a, const struct mafat_sources *b)
+{
+  bool equal = a->n == b->n && a->n_bands == b->n_bands;
+  for (int i = 0; equal && i < mafat_sources_count(a); i++) equal = a->list[i].tensor == b->list[i].tensor;
+  return equal;
+}
+
+/* Of several tensors; -1: it is none, or no join is known of them. */
+static int join_of(const struct finder *f, const struct mafat_sources *sources)
+{
+  for (int j = 0; sources->n > 1 && j < f->n_joins; j++)
+    if (are_equal(f->joins[j], sources)) return j;
+  return -1;
+}
+
+static void find_joins(struct finder *f)
+{
+  for (int l = 0; l < f->n_layers; l++) {
+    const struct mafat_layer *layer = &f->network->layers[l];
+    for (int k = 0; k < layer->n_operands && !mafat_layer_is_alias(layer); k++) {
+      const struct mafat_sources *s = &layer->operands[k].sources;
+      if (s->n < 2 || join_of(f, s) >= 0) continue;
+      f->first_reader[f->n_joins] = l;
+      f->joins[f->n_joins++] = s;
+    }
+  }
+}
+
+/* ---- what all ways lead through ---- */
+
+/* The first node that the ways from both lead through. */
+static int meet(const struct finder *f, int a, int b)
+{
+  while (a != b) {
+    if (f->depth[a] >= f->depth[b]) a = f->through[a];
+    else b = f->through[b];
+  }
+  return a;
+}
+
+static void lead(struct finder *f, int from, int to)
+{
+  f->through[from] = f->through[from] < 0 ? to : meet(f, f->through[from], to);
+}
+
+/* All that reads it is settled. */
+static void settle(struct finder *f, int node)
+{
+  if (f->through[node] < 0) f->through[node] = f->end;
+  f->depth[node] = f->depth[f->through[node]] + 1;
+}
+
+static void lead_sources(struct finder *f, const struct mafat_sources *s, int to)
+{
+  for (int i = 0; i < mafat_sources_count(s); i++) lead(f, s->list[i].tensor, to);
+}
+
+static void find_ways(struct finder *f)
+{
+  for (int i = 0; i <= f->end; i++) f->through[i] = f->cell_at[i] = -1;
+  f->depth[f->end] = 0;
+  for (int l = f->n_layers - 1; l >= 0; l--) {
+    const struct mafat_layer *layer = &f->network->layers[l];
+    if (mafat_layer_is_alias(layer)) continue;
+    if (mafat_network_is_output(f->network, f->n_layers, l)) lead(f, l, f->end);
+    settle(f, l);
+    for (int k = 0; k < layer->n_operands; k++) {
+      int join = join_of(f, &layer->operands[k].sources);
+      if (join >= 0) lead(f, f->n_operators + join, l);
+      else lead_sources(f, &layer->operands[k].sources, l);
+    }
+    for (int j = 0; j < f->n_joins; j++) {
+      if (f->first_reader[j] != l) continue;
+      settle(f, f->n_operators + j);
+      lead_sources(f, f->joins[j], f->n_operators + j);
+    }
+  }
+  for (int i = f->n_layers; i < f->n_operators; i++) settle(f, i);
+}
+
+/* ---- places ---- */
+
+static uint64_t bytes_of(const struct finder *f, int tensor)
+{
+  return mafat_dtype_bytes(mafat_network_tensor_type(f->network, tensor),
+                           (uint64_t)mafat_shape_elements(mafat_network_tensor_shape(f->network, tensor)));
+}
+
+static uint64_t node_bytes(const struct finder *f, int node)
+{
+  uint64_t sum = 0;
+  if (node < f->n_operators) return bytes_of(f, node);
+  const struct mafat_sources *s = f->joins[node - f->n_operators];
+  for (int i = 0; i < mafat_sources_count(s); i++) sum += bytes_of(f, s->list[i].tensor);
+  return sum;
+}
+
+/* Where everything goes through, the narrow ones. */
+static void find_places(struct finder *f)
+{
+  int input = f->n_layers < f->n_operators ? mafat_network_picture(f->network) : f->end;
+  uint64_t before = input == f->end ? 0 : node_bytes(f, input);
+  for (int j = 0; j < f->n_joins; j++) f->place[f->n_operators + j] = true;
+  f->place[f->end] = true;
+  for (int node = input == f->end ? f->end : f->through[input]; node != f->end; node = f->through[node]) {
+    int next = f->through[node];
+    uint64_t bytes = node_bytes(f, node);
+    if (bytes <= before && next != f->end && bytes <= node_bytes(f, next)) f->place[node] = true;
+    before = bytes;
+  }
+}
+
+/* ---- cells ---- */
+
+static void number(struct finder *f, int node)
+{
+  if (f->cell_at[node] >= 0) f->cell_at[node] = f->cells->n++;
+}
+
+/* A place is of the cell that ends there. Cells are numbered by their ends. */
+static void divide(struct finder *f)
+{
+  int *end_of = f->cells->cell_of; /* at first */
+  for (int l = 0; l < f->n_layers; l++) {
+    end_of[l] = -1;
+    if (mafat_layer_is_alias(&f->network->layers[l])) continue;
+    for (end_of[l] = l; !f->place[end_of[l]];) end_of[l] = f->through[end_of[l]];
+    f->cell_at[end_of[l]] = 0;
+  }
+  for (int l = 0; l < f->n_layers; l++) {
+    for (int j = 0; j < f->n_joins; j++)
+      if (f->first_reader[j] == l) number(f, f->n_operators + j);
+    number(f, l);
+  }
+  number(f, f->end);
+  for (int l = 0; l < f->n_layers; l++)
+    if (end_of[l] >= 0) f->cells->cell_of[l] = f->cell_at[end_of[l]];
+}
+
+/* Does the layer read nothing but what is of the cell, or some of that and constants? */
+static bool follows(const struct finder *f, int layer, int cell)
+{
+  bool any = false;
+  for (struct mafat_reads r = mafat_layer_reads(&f->network->layers[layer]); mafat_reads_next(&r);) {
+    if (r.source->tensor >= f->n_layers) return false;
+    bool own = f->cells->cell_of[r.source->tensor] == cell;
+    if (!own && !mafat_kind_of(f->network->layers[r.source->tensor].type)->constant) return false;
+    any = any || own;
+  }
+  return any;
+}
+
+/* Of what the cell makes and others read. */
+static uint64_t open_bytes(const struct finder *f, int cell, bool *read)
+{
+  uint64_t sum = 0;
+  for (int l = 0; l < f->n_layers; l++) read[l] = false;
+  for (int l = 0; l < f->n_layers; l++)
+    for (struct mafat_reads r = mafat_layer_reads(&f->network->layers[l]); mafat_reads_next(&r);)
+      if (f->cells->cell_of[l] != cell && f->cells->cell_of[l] >= 0 && r.source->tensor < f->n_layers) read[r.source->tensor] = true;
+  for (int l = 0; l < f->n_layers; l++)
+    if (f->cells->cell_of[l] == cell && read[l]) sum += bytes_of(f, l);
+  return sum;
+}
+
+enum { MOST_FOLLOWING = 3 }; /* steps behind a cell's end that may be of it */
+
+/* Takes what follows as far as least is read of it then; the rest goes back. */
+static int take_following(struct finder *f, int cell, int *from, bool *read)
+{
+  uint64_t least = open_bytes(f, cell, read);
+  int best = 0;
+  for (int l = 0; l < f->n_layers; l++) from[l] = -1;
+  for (int step = 1; step <= MOST_FOLLOWING; step++) {
+    for (int l = 0; l < f->n_layers; l++) read[l] = f->cells->cell_of[l] > cell && follows(f, l, cell);
+    for (int l = 0; l < f->n_layers; l++) {
+      if (!read[l]) continue;
+      from[l] = f->cells->cell_of[l] * (MOST_FOLLOWING + 1) + step;
+      f->cells->cell_of[l] = cell;
+    }
+    uint64_t bytes = open_bytes(f, cell, read);
+    if (bytes >= least) continue;
+    least = bytes;
+    best = step;
+  }
+  for (int l = 0; l < f->n_layers; l++)
+    if (from[l] >= 0 && from[l] % (MOST_FOLLOWING + 1) > best) f->cells->cell_of[l] = from[l] / (MOST_FOLLOWING + 1);
+  return best;
+}
+
+static int find(struct finder *f, struct mafat_heap *heap)
+{
+  size_t n = (size_t)f->end + 1;
+  f->through = mafat_heap_calloc(heap, 4 * n, sizeof *f->through);
+  f->place = mafat_heap_calloc(heap, 2 * n, sizeof *f->place);
+  if (!f->through || !f->place) return MAFAT_ENOMEM;
+  f->depth = f->through + n;
+  f->cell_at = f->depth + n;
+  int *from = f->cell_at + n;
+  bool *read = f->place + n;
+  find_ways(f);
+  find_places(f);
+  divide(f);
+  for (int c = 0; c < f->cells->n; c++) take_following(f, c, from, read);
+  return MAFAT_OK;
+}
+
+static int count_operands(const struct mafat_network *n, int n_layers)
+{
+  int count = 1;
+  for (int l = 0; l < n_layers; l++) count += n->layers[l].n_operands;
+  return count;
+}
+
+int mafat_cells_find(struct mafat_cells **out, const struct mafat_network *network, int n_layers, struct mafat_heap *heap)
+{
+  struct finder f = {.network = network, .n_layers = n_layers, .n_operators = mafat_network_n_operators(network)};
+  int room = count_operands(network, n_layers), code = MAFAT_ENOMEM;
+  struct mafat_cells *c = f.cells = *out = mafat_heap_calloc(heap, 1, sizeof *c);
+  if (!c) return MAFAT_ENOMEM;
+  c->heap = heap;
+  c->cell_of = mafat_heap_calloc(heap, (size_t)n_layers, sizeof *c->cell_of);
+  f.joins = mafat_heap_calloc(heap, (size_t)room, sizeof *f.joins);
+  f.first_reader = mafat_heap_calloc(heap, (size_t)room, sizeof *f.first_reader);
+  if (c->cell_of && f.joins && f.first_reader) {
+    find_joins(&f);
+    f.end = f.n_operators + f.n_joins;
+    code = find(&f, heap);
+  }
+  mafat_heap_free(heap, f.through);
+  mafat_heap_free(heap, f.place);
+  mafat_heap_free(heap, f.joins);
+  mafat_heap_free(heap, f.first_reader);
+  if (code) mafat_cells_close(out);
+  return code;
+}
+
+void mafat_cells_close(struct mafat_cells **cells)
+{
+  if (!*cells) return;
+  struct mafat_heap *heap = (*cells)->heap;
+  mafat_heap_free(heap, (*cells)->cell_of);
+  mafat_heap_free(heap, *cells);
+  *cells = NULL;
+}

@@ -1,0 +1,378 @@
+#include "search/motes/motes.h"
+
+#include "search/effort.h"
+#include "search/motes/cells.h"
+#include "search/motes/schemes.h"
+#include "search/motes/state.h"
+
+#include <string.h>
+
+enum {
+  MOST_BEAM = 64,
+  MOST_LOOKS = 6000000, /* plans times their layers and parts */
+  MOST_PASSES = 6       /* over all cells */
+};
+
+struct search {
+  const struct mafat_search_request *request;
+  struct mafat_heap *heap;
+  struct mafat_motes_meter meter;
+  int width;                             /* of the beam */
+  struct mafat_motes_state *beam, *old;  /* (width + 1), by is_less */
+  int n_beam, n_old;
+  struct mafat_motes_state best;         /* of all that were in the beam, some of them in the best order */
+  struct mafat_cells *cells;
+  bool *opened;              /* [cell] in this pass */
+  bool *bottlenecks;         /* [operator] */
+  bool *within;              /* [layer] */
+  struct mafat_scheme_families families;
+  int **kept;                /* (n_kept): lists of layers that states have */
+  int n_kept;
+  double limit_ms;
+  struct mafat_diagnostic *d;
+};
+
+static bool may_go_on(const struct search *s)
+{
+  return mafat_effort_left(s->request, s->meter.looks);
+}
+
+/* First those within the limit, by memory and latency; then the others, by latency and memory. Of equal memory what is less
+ * crowded comes first: where several cells are as full as each other, each has to be opened. */
+static bool is_less(const struct search *s, const struct mafat_motes_state *a, const struct mafat_motes_state *b)
+{
+  bool both = a->ms <= s->limit_ms && b->ms <= s->limit_ms;
+  if (both && a->bytes != b->bytes) return a->bytes < b->bytes;
+  if (both && (a->crowd < b->crowd || a->crowd > b->crowd)) return a->crowd < b->crowd;
+  if (a->ms < b->ms || a->ms > b->ms) return a->ms < b->ms;
+  return a->bytes < b->bytes;
+}
+
+/* ---- the beam ---- */
+
+/* Is it better than the last one of a full beam, and not there yet? */
+static bool enters(const struct search *s, const struct mafat_motes_state *state)
+{
+  for (int i = 0; i < s->n_beam; i++) {
+    const struct mafat_motes_state *b = &s->beam[i];
+    if (b->bytes == state->bytes && !(b->ms < state->ms) && !(b->ms > state->ms) && !(b->crowd < state->crowd) && !(b->crowd > state->crowd)) return false;
+  }
+  return s->n_beam < s->width || is_less(s, state, &s->beam[s->width - 1]);
+}
+
+static void keep(struct search *s, const struct mafat_motes_state *state)
+{
+  int at = s->n_beam;
+  if (!enters(s, state)) return;
+  for (; at > 0 && is_less(s, state, &s->beam[at - 1]); at--) s->beam[at] = s->beam[at - 1];
+  s->beam[at] = *state;
+  if (s->n_beam < s->width) s->n_beam++;
+}
+
+/* Might it enter by another order? */
+static bool is_near(const struct search *s, const struct mafat_motes_state *state)
+{
+  struct mafat_motes_state less = *state;
+  less.bytes -= less.bytes / 8;
+  return enters(s, &less);
+}
+
+/* Live bytes first: the arena is no less. */
+static int try(struct search *s, struct mafat_motes_state *state)
+{
+  int code = mafat_motes_outline(&s->meter, state, false);
+  if (code == MAFAT_OK && is_near(s, state)) code = mafat_motes_outline(&s->meter, state, true);
+  if (code == MAFAT_OK && enters(s, state)) code = mafat_motes_lay_out(&s->meter, state);
+  if (code == MAFAT_OK) keep(s, state);
+  return code == MAFAT_ENOMEM ? code : MAFAT_OK;
+}
+
+/* Without those that cut a layer of it along the same axis. */
+static void clear_for(struct mafat_motes_state *state, const struct mafat_scheme *scheme)
+{
+  int n = 0;
+  for (int i = 0; i < state->n; i++)
+    if (!mafat_schemes_clash(&state->schemes[i], scheme)) state->schemes[n++] = state->schemes[i];
+  state->n = n;
+}
+
+/* The old state as it is, and with the scheme in each number of parts. */
+static int extend(struct search *s, const struct mafat_motes_state *old, const struct mafat_scheme_family *family)
+{
+  struct mafat_motes_state state = *old;
+  int code = MAFAT_OK;
+  keep(s, old);
+  clear_for(&state, &family->scheme);
+  if (state.n == MAFAT_MOST_SCHEMES) return MAFAT_OK;
+  int at = state.n++;
+  for (int i = 0; i < family->n_numbers && code == MAFAT_OK && may_go_on(s); i++) {
+    state.schemes[at] = family->scheme;
+    state.schemes[at].n = family->numbers[i];
+    if (mafat_motes_parts(&state, &state.schemes[at]) > MAFAT_MOST_MOTES_PARTS) break;
+    code = try(s, &state);
+  }
+  return code;
+}
+
+static int extend_all(struct search *s, const struct mafat_scheme_family *family)
+{
+  int code = MAFAT_OK;
+  struct mafat_motes_state *swap = s->old;
+  s->old = s->beam;
+  s->beam = swap;
+  s->n_old = s->n_beam;
+  s->n_beam = 0;
+  for (int i = 0; i < s->n_old && code == MAFAT_OK; i++) code = extend(s, &s->old[i], family);
+  return code;
+}
+
+/* ---- cells ---- */
+
+static uint64_t tensor_bytes(const struct search *s, int tensor)
+{
+  const struct mafat_network *n = s->request->network;
+  return mafat_dtype_bytes(mafat_network_tensor_type(n, tensor), (uint64_t)mafat_shape_elements(mafat_network_tensor_shape(n, tensor)));
+}
+
+/* Of bottlenecks that layers of the cell make or read. */
+static uint64_t cell_bytes(const struct search *s, int cell)
+{
+  const struct mafat_network *n = s->request->network;
+  uint64_t sum = 0;
+  for (int t = 0; t < mafat_network_n_operators(n); t++) {
+    bool own = s->bottlenecks[t] && t < s->request->n_layers && s->cells->cell_of[t] == cell;
+    for (int l = 0; l < s->request->n_layers && s->bottlenecks[t] && !own; l++)
+      own = s->cells->cell_of[l] == cell && mafat_reads_meet(mafat_layer_reads(&n->layers[l]), t);
+    if (own) sum += tensor_bytes(s, t);
+  }
+  return sum;
+}
+
+static int next_cell(const struct search *s)
+{
+  int best = -1;
+  uint64_t most = 0;
+  for (int c = 0; c < s->cells->n; c++) {
+    uint64_t bytes = s->opened[c] ? 0 : cell_bytes(s, c);
+    if (bytes <= most) continue;
+    most = bytes;
+    best = c;
+  }
+  return best;
+}
+
+/* States may have it from here on, to the end. Frees it where it cannot be kept. */
+static int keep_list(struct search *s, int *layers)
+{
+  int **grown = mafat_heap_realloc(s->heap, s->kept, (size_t)(s->n_kept + 1) * sizeof *grown);
+  if (!grown) {
+    mafat_heap_free(s->heap, layers);
+    return MAFAT_ENOMEM;
+  }
+  s->kept = grown;
+  s->kept[s->n_kept++] = layers;
+  return MAFAT_OK;
+}
+
+static int keep_lists(struct search *s)
+{
+  int code = MAFAT_OK;
+  for (int i = 0; i < s->families.n; i++)
+    if (keep_list(s, s->families.list[i].scheme.layers)) code = MAFAT_ENOMEM;
+  return code;
+}
+
+static int open_cell(struct search *s, int cell)
+{
+  s->opened[cell] = true;
+  for (int l = 0; l < s->request->n_layers; l++) s->within[l] = s->cells->cell_of[l] == cell;
+  s->families.n = 0;
+  int code = mafat_schemes_find(&s->families, s->request->network, s->request->n_layers, s->within, s->bottlenecks);
+  if (code == MAFAT_OK) code = keep_lists(s);
+  else mafat_schemes_free(&s->families);
+  for (int i = 0; i < s->families.n && code == MAFAT_OK && may_go_on(s); i++) code = extend_all(s, &s->families.list[i]);
+  return code;
+}
+
+/* ---- cells that are alike ---- */
+
+static int first_of(const struct search *s, int cell)
+{
+  int l = 0;
+  while (s->cells->cell_of[l] != cell) l++;
+  return l;
+}
+
+static bool are_alike(const struct mafat_layer *a, const struct mafat_layer *b)
+{
+  return a->type == b->type && a->out.h == b->out.h && a->out.w == b->out.w && a->out.c == b->out.c && a->groups == b->groups;
+}
+
+/* The same scheme so many layers further; false: there are others. */
+static bool shift(const struct search *s, const struct mafat_scheme *scheme, int by, int *layers)
+{
+  const struct mafat_layer *all = s->request->network->layers;
+  for (int i = 0; i < scheme->n_layers; i++) {
+    int l = scheme->layers[i];
+    if (l + by < 0 || l + by >= s->request->n_layers || !are_alike(&all[l], &all[l + by])) return false;
+    layers[i] = l + by;
+  }
+  return true;
+}
+
+/* What the best state does to the cell done to another one that is like it, too. */
+static int try_alike(struct search *s, int cell, int other)
+{
+  struct mafat_motes_state state = s->beam[0], best = state;
+  int by = first_of(s, other) - first_of(s, cell);
+  for (int i = 0; i < best.n; i++) {
+    struct mafat_scheme scheme = best.schemes[i];
+    if (s->cells->cell_of[scheme.layers[0]] != cell) continue;
+    scheme.layers = mafat_heap_calloc(s->heap, (size_t)scheme.n_layers, sizeof *scheme.layers);
+    if (!scheme.layers) return MAFAT_ENOMEM;
+    if (keep_list(s, scheme.layers)) return MAFAT_ENOMEM;
+    if (!shift(s, &best.schemes[i], by, scheme.layers)) return MAFAT_OK;
+    clear_for(&state, &scheme);
+    if (state.n == MAFAT_MOST_SCHEMES) return MAFAT_OK;
+    state.schemes[state.n++] = scheme;
+  }
+  return try(s, &state);
+}
+
+/* Cells that are as full as each other would be opened one by one, and help when the last one is. */
+static int spread(struct search *s, int cell)
+{
+  int code = MAFAT_OK;
+  for (int other = 0; other < s->cells->n && code == MAFAT_OK && may_go_on(s); other++)
+    if (other != cell) code = try_alike(s, cell, other);
+  return code;
+}
+
+enum { SORTED = 2 }; /* states of the beam, whenever a cell has been opened */
+
+/* The beam goes by simple orders, which take no time to find. */
+static int sort_first(struct search *s)
+{
+  int code = MAFAT_OK;
+  for (int i = 0; i < SORTED && i < s->n_beam && code == MAFAT_OK && may_go_on(s); i++) {
+    struct mafat_motes_state state = s->beam[i];
+    code = mafat_motes_sort(&s->meter, &state);
+    if (code == MAFAT_OK && (s->best.ms <= 0 || is_less(s, &state, &s->best))) s->best = state;
+  }
+  return code;
+}
+
+/* What the best state does without gives back time. */
+static int simplify(struct search *s)
+{
+  int code = MAFAT_OK;
+  for (int i = s->beam[0].n - 1; i >= 0 && code == MAFAT_OK && may_go_on(s); i--) {
+    struct mafat_motes_state state = s->beam[0];
+    if (i >= state.n) continue;
+    memmove(&state.schemes[i], &state.schemes[i + 1], (size_t)(state.n - i - 1) * sizeof *state.schemes);
+    state.n--;
+    code = try(s, &state);
+  }
+  return code;
+}
+
+static int open_cells(struct search *s)
+{
+  int code = mafat_motes_bottlenecks(s->bottlenecks, &s->meter, &s->beam[0]), cell;
+  memset(s->opened, 0, (size_t)s->cells->n * sizeof *s->opened);
+  while (code == MAFAT_OK && may_go_on(s) && (cell = next_cell(s)) >= 0) {
+    code = open_cell(s, cell);
+    if (code == MAFAT_OK) code = spread(s, cell);
+    if (code == MAFAT_OK) code = sort_first(s);
+    if (code == MAFAT_OK) code = mafat_motes_bottlenecks(s->bottlenecks, &s->meter, &s->beam[0]);
+  }
+  return code;
+}
+
+/* Over again, as long as it helps: by then other cells have taken of the time there is, or given back. */
+static int search_cells(struct search *s)
+{
+  int code = MAFAT_OK;
+  for (int pass = 0; pass < MOST_PASSES && code == MAFAT_OK && may_go_on(s); pass++) {
+    size_t before = s->beam[0].bytes;
+    code = open_cells(s);
+    if (code == MAFAT_OK) code = simplify(s);
+    if (s->beam[0].bytes >= before) break;
+  }
+  return code;
+}
+
+/* ---- the plan ---- */
+
+static int make_front(struct mafat_front *front, struct search *s)
+{
+  struct mafat_spec *spec = NULL;
+  struct mafat_candidate c = {.threads = s->request->options->n_threads};
+  int code = mafat_motes_spec(&spec, &s->meter, &s->best);
+  if (code == MAFAT_OK) code = mafat_candidate_measure(&c, s->request, spec, s->d);
+  if (code == MAFAT_OK && !(front->list = mafat_heap_calloc(front->heap, 1, sizeof *front->list))) code = MAFAT_ENOMEM;
+  if (code == MAFAT_OK) code = mafat_spec_copy(&c.spec, spec, front->heap);
+  if (code == MAFAT_OK) front->list[front->n++] = c;
+  mafat_spec_close(&spec);
+  return code;
+}
+
+static int run(struct search *s, struct mafat_front *front)
+{
+  struct mafat_motes_state whole = {.n = 0};
+  int code = mafat_cells_find(&s->cells, s->request->network, s->request->n_layers, s->heap);
+  if (code == MAFAT_OK) s->meter.cell_of = s->cells->cell_of;
+  if (code == MAFAT_OK) code = mafat_motes_outline(&s->meter, &whole, true);
+  if (code == MAFAT_OK) code = mafat_motes_lay_out(&s->meter, &whole);
+  if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT)
+    return mafat_fail(s->d, MAFAT_ELIMIT, "%s: no plan has countable bytes", s->request->network->path);
+  s->limit_ms = whole.ms * 1.05;
+  if (code == MAFAT_OK) keep(s, &whole);
+  if (code == MAFAT_OK && !(s->opened = mafat_heap_calloc(s->heap, (size_t)s->cells->n + 1, sizeof *s->opened))) code = MAFAT_ENOMEM;
+  if (code == MAFAT_OK) code = search_cells(s);
+  if (code == MAFAT_OK) code = sort_first(s);
+  if (s->best.ms <= 0 || is_less(s, &s->beam[0], &s->best)) s->best = s->beam[0];
+  return code ? code : make_front(front, s);
+}
+
+static int run_in(struct mafat_front *front, const struct mafat_search_request *r, struct mafat_diagnostic *d)
+{
+  struct mafat_heap *heap = r->options->heap;
+  struct search *s = mafat_heap_calloc(heap, 1, sizeof *s);
+  if (!s) return MAFAT_ENOMEM;
+  *s = (struct search){.request = r, .heap = heap, .width = 8, .meter = {r, heap, NULL, MOST_LOOKS}, .d = d};
+  s->families.heap = heap;
+  s->beam = mafat_heap_calloc(heap, (size_t)s->width + 1, sizeof *s->beam);
+  s->old = mafat_heap_calloc(heap, (size_t)s->width + 1, sizeof *s->old);
+  s->bottlenecks = mafat_heap_calloc(heap, (size_t)mafat_network_n_operators(r->network), sizeof *s->bottlenecks);
+  s->within = mafat_heap_calloc(heap, (size_t)r->n_layers, sizeof *s->within);
+  int code = s->beam && s->old && s->bottlenecks && s->within ? run(s, front) : MAFAT_ENOMEM;
+  for (int i = 0; i < s->n_kept; i++) mafat_heap_free(heap, s->kept[i]);
+  mafat_heap_free(heap, s->kept);
+  mafat_cells_close(&s->cells);
+  mafat_heap_free(heap, s->opened);
+  mafat_heap_free(heap, s->beam);
+  mafat_heap_free(heap, s->old);
+  mafat_heap_free(heap, s->bottlenecks);
+  mafat_heap_free(heap, s->within);
+  mafat_heap_free(heap, s);
+  return code;
+}
+
+int mafat_search_motes(struct mafat_front **out, const struct mafat_search_request *request, struct mafat_diagnostic *d)
+{
+  struct mafat_plan_options options = *request->options;
+  struct mafat_search_request r = *request;
+  struct mafat_front *f = NULL;
+  *out = NULL;
+  r.options = &options;
+  if (r.most_threads) options.n_threads = 1; /* each more works in room of its own */
+  if (r.plan_seconds > 0) r.plan_ends = mafat_effort_now() + (long long)(r.plan_seconds * 1e9);
+  int code = mafat_heap_open(&options.heap);
+  if (code == MAFAT_OK) code = mafat_front_open(&f);
+  if (code == MAFAT_OK) code = run_in(f, &r, d);
+  if (code == MAFAT_OK) *out = f;
+  else mafat_front_close(&f);
+  mafat_heap_close(&options.heap);
+  return code == MAFAT_ENOMEM ? mafat_fail(d, code, "%s: out of memory", request->network->path) : code;
+}

@@ -1,0 +1,12 @@
+/* MOTES: partition schemes found by a beam search that opens the cells of memory bottlenecks one after the other, as
+ * published, but that a state is a plan of ours, which is measured as any other. */
+#ifndef MAFAT_SEARCH_MOTES_MOTES_H
+#define MAFAT_SEARCH_MOTES_MOTES_H
+
+#include "search/front.h"
+
+/* A front of one plan: groups of whole maps and split groups, weights kept, nothing computed twice. MAFAT_ENOMEM; MAFAT_ELIMIT: no
+ * plan has countable bytes. */
+int mafat_search_motes(struct mafat_front **out, const struct mafat_search_request *request, struct mafat_diagnostic *d);
+
+#endif

@@ -1,0 +1,181 @@
+#include "search/motes/state.h"
+
+#include "predictor/cost/latency.h"
+#include "predictor/planning.h"
+#include "search/effort.h"
+
+#include <math.h>
+#include <string.h>
+
+int mafat_motes_spec(struct mafat_spec **out, const struct mafat_motes_meter *m, const struct mafat_motes_state *state)
+{
+  const struct mafat_scheme *list[MAFAT_MOST_SCHEMES];
+  const struct mafat_search_request *r = m->request;
+  for (int i = 0; i < state->n; i++) list[i] = &state->schemes[i];
+  int code = mafat_schemes_apply(out, r->network, r->n_layers, list, state->n, m->cell_of, r->options->algorithm == MAFAT_AUTO, m->heap);
+  if (code) return code;
+  (*out)->sorting = state->sorting;
+  (*out)->in_place = state->in_place;
+  return MAFAT_OK;
+}
+
+/* ---- what lives ---- */
+
+/* [time]: bytes; the caller's to free. *most: of them. */
+static int count_live(size_t **out, size_t *most, const struct mafat_layout *layout, int n_times, struct mafat_heap *heap)
+{
+  size_t *live = *out = mafat_heap_calloc(heap, (size_t)n_times + 1, sizeof *live), sum = 0;
+  if (!live) return MAFAT_ENOMEM;
+  for (int i = 0; i < layout->n_buffers; i++) { /* ups and downs first: they wrap around, and come out even */
+    const struct mafat_buffer *b = &layout->buffers[i];
+    if (b->first >= n_times) continue;
+    live[b->first] += b->bytes;
+    if (b->last + 1 < n_times) live[b->last + 1] -= b->bytes;
+  }
+  *most = 0;
+  for (int t = 0; t < n_times; t++) {
+    live[t] = sum += live[t];
+    if (sum > *most) *most = sum;
+  }
+  return MAFAT_OK;
+}
+
+static int times_of(const struct mafat_plan *plan)
+{
+  return 2 * plan->n_positions + 2;
+}
+
+/* How full it is where each layer runs, by a high power: what counts is where it is nearly full. Of a layer in parts it is where
+ * its group is fullest, however many they are. */
+static int find_crowd(double *crowd, const struct mafat_plan *plan, const struct mafat_layout *layout, struct mafat_heap *heap)
+{
+  enum { POWER = 16 };
+  size_t *live, most;
+  int code = count_live(&live, &most, layout, times_of(plan), heap);
+  *crowd = 0;
+  for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++) {
+    const struct mafat_group *group = &plan->groups[g];
+    bool whole = !mafat_cut_has_parts(&group->cut);
+    double full = (double)layout->groups[g].peak_bytes / ((double)most + 1);
+    if (!whole) *crowd += pow(full, POWER) * mafat_span_size(group->at);
+    for (int p = group->positions.begin; whole && p < group->positions.end; p++)
+      *crowd += pow((double)live[2 * p + 1] / ((double)most + 1), POWER);
+  }
+  mafat_heap_free(heap, live);
+  return code;
+}
+
+static void mark(bool *bottlenecks, const struct mafat_layout *layout, const size_t *live, size_t most, int n_times)
+{
+  for (int i = 0; i < layout->n_buffers; i++) {
+    const struct mafat_buffer *b = &layout->buffers[i];
+    if (b->tag != MAFAT_TAG_ACTIVATIONS && b->tag != MAFAT_TAG_INPUT) continue;
+    for (int t = b->first; t <= b->last && t < n_times && !bottlenecks[b->tensor]; t++) bottlenecks[b->tensor] = live[t] == most;
+  }
+}
+
+int mafat_motes_bottlenecks(bool *bottlenecks, struct mafat_motes_meter *m, const struct mafat_motes_state *state)
+{
+  const struct mafat_search_request *r = m->request;
+  struct mafat_spec *spec = NULL;
+  struct mafat_plan *plan = NULL;
+  struct mafat_layout *layout = NULL;
+  struct mafat_diagnostic d = {""};
+  size_t *live = NULL, most;
+  int code = mafat_motes_spec(&spec, m, state);
+  memset(bottlenecks, 0, (size_t)mafat_network_n_operators(r->network) * sizeof *bottlenecks);
+  if (code == MAFAT_OK) code = mafat_plan_make(&plan, spec, r->network, r->n_layers, r->options, &d);
+  if (code == MAFAT_OK) code = mafat_layout_outline(&layout, r->network, plan, &d);
+  if (code == MAFAT_OK) code = count_live(&live, &most, layout, times_of(plan), m->heap);
+  if (code == MAFAT_OK) mark(bottlenecks, layout, live, most, times_of(plan));
+  mafat_heap_free(m->heap, live);
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+  mafat_spec_close(&spec);
+  return code;
+}
+
+/* ---- measuring ---- */
+
+/* By one order; kept if it is less than what is known, or nothing is. */
+static int outline(struct mafat_motes_meter *m, struct mafat_motes_state *state, const struct mafat_spec *spec)
+{
+  const struct mafat_search_request *r = m->request;
+  struct mafat_plan *plan = NULL;
+  struct mafat_layout *layout = NULL;
+  struct mafat_latency latency = {0};
+  struct mafat_diagnostic d = {""};
+  int code = mafat_plan_make(&plan, spec, r->network, r->n_layers, r->options, &d);
+  m->looks -= r->n_layers + (code == MAFAT_OK ? mafat_effort_of_parts(plan) : 0);
+  if (code == MAFAT_OK) code = mafat_layout_outline(&layout, r->network, plan, &d);
+  bool known = state->ms > 0;
+  if (code == MAFAT_OK && (!known || layout->bound_bytes < state->bytes)) {
+    state->bytes = layout->bound_bytes;
+    state->sorting = spec->sorting;
+    state->in_place = spec->in_place;
+    code = find_crowd(&state->crowd, plan, layout, m->heap);
+    if (code == MAFAT_OK) code = mafat_latency_predict(&latency, r->network, plan, layout, r->calibration);
+    state->ms = latency.total_ms;
+  }
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+  return code;
+}
+
+static const struct { enum mafat_sorting sorting; bool in_place; } ways[] = {
+    {MAFAT_SORT_POSTORDER, false}, {MAFAT_SORT_POSTORDER, true}, {MAFAT_SORT_FORWARD, false}, {MAFAT_SORT_FORWARD, true}};
+
+int mafat_motes_outline(struct mafat_motes_meter *m, struct mafat_motes_state *state, bool all)
+{
+  struct mafat_spec *spec = NULL;
+  int code = mafat_motes_spec(&spec, m, state);
+  state->ms = 0;
+  if (code == MAFAT_OK) code = outline(m, state, spec);
+  for (size_t i = 0; i < sizeof ways / sizeof *ways && code == MAFAT_OK && all; i++) {
+    spec->sorting = ways[i].sorting;
+    spec->in_place = ways[i].in_place;
+    code = outline(m, state, spec);
+  }
+  mafat_spec_close(&spec);
+  return code;
+}
+
+int mafat_motes_lay_out(struct mafat_motes_meter *m, struct mafat_motes_state *state)
+{
+  const struct mafat_search_request *r = m->request;
+  struct mafat_spec *spec = NULL;
+  struct mafat_plan *plan = NULL;
+  struct mafat_layout *layout = NULL;
+  struct mafat_diagnostic d = {""};
+  int code = mafat_motes_spec(&spec, m, state);
+  if (code == MAFAT_OK) code = mafat_plan_make(&plan, spec, r->network, r->n_layers, r->options, &d);
+  if (code == MAFAT_OK) code = mafat_layout_make(&layout, r->network, plan, &d);
+  if (code == MAFAT_OK) state->bytes = layout->total_bytes;
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+  mafat_spec_close(&spec);
+  return code;
+}
+
+int mafat_motes_sort(struct mafat_motes_meter *m, struct mafat_motes_state *state)
+{
+  enum { SORTED = 300 }; /* for how many looks at all layers it counts */
+  struct mafat_motes_state sorted = *state;
+  m->looks -= SORTED * (long long)m->request->n_layers;
+  sorted.sorting = MAFAT_SORT_BEST;
+  int code = mafat_motes_lay_out(m, &sorted);
+  if (code == MAFAT_OK && sorted.bytes < state->bytes) *state = sorted;
+  return code;
+}
+
+int mafat_motes_parts(const struct mafat_motes_state *state, const struct mafat_scheme *scheme)
+{
+  int most = 1;
+  for (int i = 0; i < scheme->n_layers; i++) {
+    int n = scheme->n;
+    for (int k = 0; k < state->n; k++)
+      if (state->schemes[k].axis != scheme->axis && mafat_scheme_holds(&state->schemes[k], scheme->layers[i])) n *= state->schemes[k].n;
+    if (n > most) most = n;
+  }
+  return most;
+}

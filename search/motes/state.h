@@ -1,0 +1,44 @@
+/* A state of MOTES' search: a set of partition schemes, as a plan, and what that needs. */
+#ifndef MAFAT_SEARCH_MOTES_STATE_H
+#define MAFAT_SEARCH_MOTES_STATE_H
+
+#include "search/motes/apply.h"
+#include "search/request.h"
+
+struct mafat_motes_state {
+  struct mafat_scheme schemes[MAFAT_MOST_SCHEMES]; /* (n); their layers are others' */
+  int n;
+  enum mafat_sorting sorting;
+  bool in_place;
+  size_t bytes; /* that live at a time, or the arena's once it is laid out */
+  double crowd; /* of states with the same bytes: the more steps are nearly as full, the more */
+  double ms;
+};
+
+/* How states are measured. */
+struct mafat_motes_meter {
+  const struct mafat_search_request *request;
+  struct mafat_heap *heap; /* the options' */
+  const int *cell_of;      /* cells.h */
+  long long looks;         /* plans times their layers and parts, left */
+};
+
+/* MAFAT_EINVAL: the schemes are no plan. */
+int mafat_motes_spec(struct mafat_spec **out, const struct mafat_motes_meter *m, const struct mafat_motes_state *state);
+
+/* Live bytes and milliseconds in the state's order; `all`: in the simple one that needs least, which is found, with outputs in place
+ * or without.
+ * MAFAT_EINVAL, MAFAT_ELIMIT: it is no plan, or none whose bytes can be counted; MAFAT_ENOMEM. */
+int mafat_motes_outline(struct mafat_motes_meter *m, struct mafat_motes_state *state, bool all);
+/* The same in the best order there is, where it is less. */
+int mafat_motes_sort(struct mafat_motes_meter *m, struct mafat_motes_state *state);
+/* The arena's bytes, which has holes. */
+int mafat_motes_lay_out(struct mafat_motes_meter *m, struct mafat_motes_state *state);
+
+/* Sets bottlenecks[operator] of tensors that live when most does. */
+int mafat_motes_bottlenecks(bool *bottlenecks, struct mafat_motes_meter *m, const struct mafat_motes_state *state);
+
+/* The scheme and those of other axes: into how many parts they cut a layer of it, at most. */
+int mafat_motes_parts(const struct mafat_motes_state *state, const struct mafat_scheme *scheme);
+
+#endif

@@ -1,0 +1,83 @@
+/* A program of include/mafat.h whose system calls fail (tests/faults/inject.py): failing_library MODEL WEIGHTS PICTURE. It asks for
+ * plans, opens two models in one arena, runs both, by streamed weights and kept ones, and prints what is found. A failure must have a
+ * code that there is, words, and nothing in what it would have made; then its name is printed, and the exit status is 1. */
+#include "include/mafat.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failed(int code, bool made, const struct mafat_diagnostic *d)
+{
+  bool known = code == MAFAT_ENOMEM || code == MAFAT_EIO || code == MAFAT_EFORMAT || code == MAFAT_EUNSUPPORTED || code == MAFAT_ELIMIT || code == MAFAT_EINVAL;
+  if (!known || !d->text[0] || strchr(d->text, '\n') || made) abort();
+  fprintf(stderr, "failing_library: %s: %s\n", mafat_error_name(code), d->text);
+  return 1;
+}
+
+static int ask(const char *model, const char *weights, const struct mafat_model_options *options)
+{
+  struct mafat_diagnostic d = {""};
+  struct mafat_query *query = NULL;
+  int code = mafat_query_open(&query, model, weights, options, &d);
+  if (code) return failed(code, query != NULL, &d);
+  printf("a plan at most: %d\n", mafat_query_n_inputs(query));
+  mafat_query_close(&query);
+  return 0;
+}
+
+static int find_boxes(struct mafat_model *model, const char *picture)
+{
+  struct mafat_diagnostic d = {""};
+  struct mafat_detections *boxes = NULL;
+  int code = mafat_model_run_picture(model, picture, &d);
+  if (code) return failed(code, false, &d);
+  if ((code = mafat_model_detect(model, .3f, .45f, &boxes, &d))) return failed(code, boxes != NULL, &d);
+  for (size_t i = 0; i < boxes->n; i++) {
+    const struct mafat_detection *b = &boxes->list[i];
+    printf("class %d: %.4f at %.2f %.2f, %.2f x %.2f\n", b->class_id, (double)b->confidence, (double)b->x, (double)b->y, (double)b->w, (double)b->h);
+  }
+  mafat_detections_close(&boxes);
+  return 0;
+}
+
+/* One after the other, and the first again: what lies in the arena is another's by then. */
+static int run_both(const char *model, const char *weights, const char *picture, struct mafat_model_options *options)
+{
+  static const char *const plans[] = {"rows1:streamed/6/1x1:loaded", "1x1/NoCut"};
+  struct mafat_diagnostic d = {""};
+  struct mafat_model *models[2] = {NULL, NULL};
+  int code = mafat_arena_open(&options->arena, &d), status = 0;
+  if (code) return failed(code, options->arena != NULL, &d);
+  for (int i = 0; i < 2 && !status; i++) {
+    options->plan = plans[i];
+    options->threads = 1 + i;
+    code = mafat_model_open(&models[i], model, weights, options, &d);
+    if (code) status = failed(code, models[i] != NULL, &d);
+  }
+  for (int i = 0; i < 3 && !status; i++) status = find_boxes(models[i % 2], picture);
+  for (int i = 0; i < 2; i++) mafat_model_close(&models[i]);
+  mafat_arena_close(&options->arena);
+  return status;
+}
+
+int main(int argc, char **argv)
+{
+  struct mafat_model_options options;
+  if (argc != 4) return 2;
+  fcntl(0, F_GETFD); /* where injecting begins */
+  signal(SIGPIPE, SIG_IGN);
+  mafat_model_defaults(&options);
+  options.memory_bytes = 64 << 20;
+  options.algorithm = "direct";
+  int status = ask(argv[1], argv[2], &options);
+  if (!status) status = run_both(argv[1], argv[2], argv[3], &options);
+  if (fflush(stdout) || ferror(stdout)) {
+    fprintf(stderr, "failing_library: cannot write\n");
+    return 1;
+  }
+  return status;
+}

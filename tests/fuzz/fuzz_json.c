@@ -1,0 +1,62 @@
+/* libFuzzer target: lines of JSON, as annotate reads them; what is read is drawn on a small picture. Build with
+ * clang -fsanitize=fuzzer,address,undefined. */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "include/mafat.h"
+#include "runner/program/annotate/draw.h"
+#include "runner/program/annotate/json.h"
+#include "tests/fuzz/networks.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
+
+/* More boxes only take longer. */
+enum { MOST_DRAWN = 40 };
+
+static void check_report(const struct mafat_annotate_report *r, bool needs_image)
+{
+  require(r->root && r->image && (r->error || !needs_image || *r->image));
+  for (size_t i = 0; !r->error && i < r->n_detections; i++) {
+    const struct mafat_annotate_detection *d = &r->detections[i];
+    require(d->class_id >= 0 && isfinite(d->confidence) && d->confidence >= 0 && isfinite(d->x) && isfinite(d->y));
+    require(isfinite(d->width) && isfinite(d->height) && d->width >= 0 && d->height >= 0);
+    require(d->n_points >= 0 && d->n_points <= MAFAT_ANNOTATE_POINTS);
+    for (int k = 0; k < d->n_points; k++) require(isfinite(d->points[k][0]) && isfinite(d->points[k][1]));
+  }
+}
+
+static void draw(const struct mafat_annotate_report *r)
+{
+  size_t n;
+  gdImagePtr picture = gdImageCreateTrueColor(40, 30);
+  require(picture != NULL);
+  int code = mafat_annotate_draw(picture, r, .01, &n);
+  require(code == MAFAT_OK ? n <= r->n_detections : code == MAFAT_ENOMEM);
+  gdImageDestroy(picture);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+  char path[64];
+  int fd = memfd_create("fuzz", MFD_CLOEXEC);
+  require(fd >= 0 && write(fd, bytes, n) == (ssize_t)n);
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  for (int needs_image = 0; needs_image < 2; needs_image++) {
+    struct mafat_annotate_json *json;
+    struct mafat_annotate_mistake mistake;
+    int code = mafat_annotate_json_read(&json, path, needs_image, &mistake);
+    require((code == MAFAT_OK) == (json != NULL) && (json || mistake.text[0]));
+    for (size_t i = 0; json && i < json->n; i++) {
+      check_report(&json->reports[i], needs_image);
+      if (!json->reports[i].error && json->reports[i].n_detections <= MOST_DRAWN) draw(&json->reports[i]);
+    }
+    mafat_annotate_json_close(&json);
+  }
+  close(fd);
+  return 0;
+}

@@ -1,0 +1,66 @@
+/* libFuzzer target: a file of an array, as NumPy writes it or raw, that is given for an input. The first three bytes say what is
+ * known of it: its type, how many dimensions, which of them are not known. Whatever is accepted lies in the file. Build with
+ * clang -fsanitize=fuzzer,address,undefined. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "formats/graph/given.h"
+#include "network/dtype.h"
+#include "runner/image/npy.h"
+#include "tests/fuzz/networks.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
+
+enum { KNOWN = 3, MOST_DIMS = 4 };
+
+static const long long dims[MOST_DIMS] = {1, 3, 4, 2};
+
+/* A constant of a model. */
+static void read_array(const uint8_t *known, const char *path)
+{
+  static const enum mafat_dtype types[] = {MAFAT_F32, MAFAT_I8, MAFAT_F16};
+  struct mafat_diagnostic d = {""};
+  struct mafat_model_file *file;
+  enum mafat_dtype type = types[known[0] % (sizeof types / sizeof *types)];
+  const char *name = mafat_dtypes[type].array ? mafat_dtypes[type].array : "<i8";
+  struct mafat_array a = {.type = name, .type_bytes = (size_t)(name[2] - '0'), .rank = known[1] % (MOST_DIMS + 2) - 1};
+  for (int i = 0; i < a.rank; i++) a.dims[i] = known[2] >> i & 1 ? -1 : dims[i];
+  require(mafat_model_file_open(&file, path, &d) == MAFAT_OK);
+  int code = mafat_array_read(&a, file, &d);
+  require(code == MAFAT_OK || (d.text[0] && !strchr(d.text, '\n')));
+  if (code == MAFAT_OK) {
+    uint64_t elements = 1;
+    for (int i = 0; i < a.rank; i++) elements *= (uint64_t)a.dims[i];
+    require(a.rank >= 0 && elements == a.n && a.at <= file->bytes && a.n * a.type_bytes == file->bytes - a.at);
+  }
+  mafat_model_file_close(&file);
+}
+
+/* What a run begins with. */
+static void read_input(const uint8_t *known, const char *path, size_t bytes)
+{
+  struct mafat_diagnostic d = {""};
+  struct mafat_view view;
+  enum mafat_dtype type = known[0] & 4 ? MAFAT_I8 : MAFAT_F32;
+  uint64_t begin;
+  mafat_view_linear(&view, known[1] % (MOST_DIMS + 1), dims, MAFAT_AXIS_NUMBERS);
+  int code = mafat_npy_read(path, &view, &type, &begin, &d);
+  require(code == MAFAT_OK ? begin <= bytes && (type == MAFAT_F32 || known[0] & 4) : d.text[0] && !strchr(d.text, '\n'));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+  char path[64];
+  if (n < KNOWN) return 0;
+  int fd = memfd_create("fuzz", MFD_CLOEXEC);
+  require(fd >= 0 && write(fd, bytes + KNOWN, n - KNOWN) == (ssize_t)(n - KNOWN));
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  read_array(bytes, path);
+  read_input(bytes, path, n - KNOWN);
+  close(fd);
+  return 0;
+}
