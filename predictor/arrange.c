@@ -398,10 +398,10 @@ static int arrange_valleys(struct arranger *a, size_t bound, size_t *total)
 /* Of many blocks each order takes long, and few can be tried. */
 static int arrange_all(struct arranger *a, size_t bound, size_t *total)
 {
-  bool many = a->n > MANY;
-  int code = many ? arrange_valleys(a, bound, total) : arrange_tight(a, bound, total);
-  if (code == MAFAT_OK) code = many ? arrange_tight(a, bound, total) : arrange_valleys(a, bound, total);
-  return code || many ? code : arrange_others(a, bound, total);
+  int code = a->n > MANY ? arrange_valleys(a, bound, total) : MAFAT_OK;
+  if (code == MAFAT_OK) code = arrange_tight(a, bound, total);
+  if (code == MAFAT_OK) code = arrange_others(a, bound, total);
+  return code || a->n > MANY ? code : arrange_valleys(a, bound, total);
 }
 
 size_t mafat_arrange(struct mafat_block *blocks, int n, struct mafat_heap *heap)

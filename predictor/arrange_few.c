@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-enum { WORDS = MAFAT_FEW_BLOCKS / 64 };
+enum { WORDS = (MAFAT_FEW_BLOCKS + 63) / 64 };
 
 /* A set of blocks, a bit for each. */
 struct set {

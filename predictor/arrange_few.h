@@ -5,7 +5,7 @@
 #include "base/heap.h"
 #include "predictor/block.h"
 
-enum { MAFAT_FEW_BLOCKS = 64 };
+enum { MAFAT_FEW_BLOCKS = 80 };
 
 /* Looks for arenas of n of them, at most MAFAT_FEW_BLOCKS, that are smaller than *total, until one is not larger than
  * `bound` or so many placements were tried. Where one is found, *total is its size, and offsets are changed.

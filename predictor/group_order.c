@@ -7,7 +7,6 @@
 #include "predictor/residence.h"
 #include "predictor/scratch.h"
 #include "predictor/usage.h"
-#include "transform/sort.h"
 
 #include <string.h>
 
@@ -232,20 +231,16 @@ static void put_in_order(struct collection *c, struct mafat_plan *plan, const in
   }
 }
 
-static int sort_group(struct collection *c, struct mafat_plan *plan)
+static int sort_group(struct collection *c, struct mafat_plan *plan, struct mafat_sort_memo *memo)
 {
-  struct mafat_sorter *s = NULL;
-  struct mafat_sorted sorted;
   int *order = mafat_heap_calloc(plan->heap, 2 * (size_t)plan->n_layers, sizeof *order);
-  int code = order ? mafat_sorter_open(&s, &c->graph, plan->heap) : MAFAT_ENOMEM;
-  if (code == MAFAT_OK) code = mafat_sort(s, plan->sorting, EFFORT, order, &sorted);
+  int code = order ? mafat_sort_with_memo(memo, &c->graph, plan->sorting, EFFORT, order, plan->heap) : MAFAT_ENOMEM;
   if (code == MAFAT_OK) put_in_order(c, plan, order, order + plan->n_layers);
-  mafat_sorter_close(&s);
   mafat_heap_free(plan->heap, order);
   return code;
 }
 
-int mafat_group_order_sort(struct mafat_plan *plan, const struct mafat_network *n, bool place)
+int mafat_group_order_sort(struct mafat_plan *plan, const struct mafat_network *n, bool place, struct mafat_sort_memo *memo)
 {
   size_t n_operators = (size_t)mafat_network_n_operators(n);
   struct mafat_usage *usage = mafat_heap_calloc(plan->heap, n_operators, sizeof *usage);
@@ -258,7 +253,7 @@ int mafat_group_order_sort(struct mafat_plan *plan, const struct mafat_network *
     if (plan->groups[g].cut.kind == MAFAT_CUT_ROWS || plan->groups[g].cut.kind == MAFAT_CUT_SPLIT) continue;
     code = open_collection(&c);
     if (code == MAFAT_OK) collect(&c);
-    if (code == MAFAT_OK) code = sort_group(&c, plan);
+    if (code == MAFAT_OK) code = sort_group(&c, plan, memo);
     close_collection(&c);
   }
   mafat_heap_free(plan->heap, usage);

@@ -320,7 +320,7 @@ static int complete(struct laying *l, const struct mafat_plan_options *options)
   if (refused) return refused;
   if (code == MAFAT_OK) code = mafat_residence_find(l->plan, l->network, options);
   bool place = l->plan->in_place && !options->keep_all;
-  if (code == MAFAT_OK && l->plan->sorting != MAFAT_SORT_FILE) code = mafat_group_order_sort(l->plan, l->network, place);
+  if (code == MAFAT_OK && l->plan->sorting != MAFAT_SORT_FILE) code = mafat_group_order_sort(l->plan, l->network, place, options->orders);
   if (code == MAFAT_OK) code = mafat_parts_sort(l->plan, l->network);
   if (code == MAFAT_OK) code = mafat_parts_place_inputs(l->plan, l->network);
   if (code == MAFAT_OK && options->only_rank && (code = mafat_rank_parts_take(l->plan, l->network, options, l->d))) return code;

@@ -21,6 +21,7 @@ struct mafat_plan_options {
   bool sums_apart; /* of devices: those of floats do not go on from one to the next, but are added on the last; other bits; default false */
   bool keep_all;  /* every layer's output exists: nothing is computed inside its reader; default false */
   struct mafat_heap *heap; /* the plan lies there, and all that is made from it; default NULL: the C library's */
+  struct mafat_sort_memo *orders; /* that were found for plans before; default NULL: none are remembered */
 };
 
 /* A set of layers, which run together and one behind the other. */

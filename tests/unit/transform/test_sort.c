@@ -1,6 +1,7 @@
 /* Orders of operators: what each way of sorting makes of small graphs that are written down, and of random ones beside
  * all orders that there are. */
 #include "transform/sort.h"
+#include "transform/sort_memo.h"
 
 #include "predictor/arrange.h"
 #include "tests/support/failing_malloc.h"
@@ -578,6 +579,31 @@ START_TEST(every_failed_allocation_is_told)
 }
 END_TEST
 
+/* The same as without; of more graphs than it has room for, each seen again, and of graphs that differ in one number. */
+START_TEST(a_memo_gives_the_same_orders)
+{
+  static struct graph graph;
+  struct mafat_sort_memo *memo = NULL;
+  struct test_rng rng = test_rng(77);
+  ck_assert_int_eq(mafat_sort_memo_open(&memo, NULL), MAFAT_OK);
+  for (int i = 0; i < 300; i++) {
+    int with[MOST_OPERATORS], without[MOST_OPERATORS];
+    begin_graph(&graph);
+    graph.g.n_operators = 2;
+    grow(&graph, &rng, 0, 1, test_random_int(&rng, 1, 8));
+    sort_uses(&graph);
+    for (int again = 0; again < 4; again++) {
+      if (again == 2) graph.bytes[test_random_int(&rng, 0, graph.g.n_buffers - 1)] += 5;
+      ck_assert_int_eq(mafat_sort_with_memo(memo, &graph.g, MAFAT_SORT_BEST, 100000, with, NULL), MAFAT_OK);
+      ck_assert_int_eq(mafat_sort_with_memo(NULL, &graph.g, MAFAT_SORT_BEST, 100000, without, NULL), MAFAT_OK);
+      ck_assert_mem_eq(with, without, (size_t)graph.g.n_operators * sizeof *with);
+    }
+  }
+  mafat_sort_memo_close(&memo);
+  ck_assert_ptr_null(memo);
+}
+END_TEST
+
 Suite *sort_suite(void)
 {
   Suite *s = suite_create("sort");
@@ -594,6 +620,7 @@ Suite *sort_suite(void)
   tcase_add_test(t, any_graph);
   tcase_add_test(t, orders_and_layouts);
   tcase_add_loop_test(t, large_graphs, 0, test_seeds(20));
+  tcase_add_test(t, a_memo_gives_the_same_orders);
   tcase_add_test(t, every_failed_allocation_is_told);
   suite_add_tcase(s, t);
   return s;
