@@ -247,7 +247,8 @@ static bool random_ranks(struct test_rng *rng, const struct mafat_network *n, co
       mafat_plan_close(&plan);
       return true;
     }
-    ck_assert_msg(strstr(d.text, "split groups alone"), "%s", d.text);
+    /* One device alone may cut inside a block of channels. */
+    ck_assert_msg(strstr(d.text, "split groups alone") || strstr(d.text, "channels, in units of 16, which are too few"), "%s", d.text);
   }
   return false;
 }
