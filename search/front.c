@@ -2,6 +2,7 @@
 
 #include "predictor/cost/latency.h"
 #include "predictor/planning.h"
+#include "search/effort.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -190,4 +191,24 @@ const struct mafat_candidate *mafat_front_within(const struct mafat_front *front
   const struct mafat_candidate *best = NULL;
   for (int i = 0; i < front->n && front->list[i].charge_bytes <= budget; i++) best = &front->list[i];
   return best;
+}
+
+int mafat_front_find(struct mafat_front **out, const struct mafat_search_request *request,
+                     int (*find)(struct mafat_front *front, const struct mafat_search_request *request, struct mafat_diagnostic *d),
+                     struct mafat_diagnostic *d)
+{
+  struct mafat_plan_options options = *request->options;
+  struct mafat_search_request r = *request;
+  struct mafat_front *f = NULL;
+  *out = NULL;
+  r.options = &options;
+  if (r.most_threads) options.n_threads = 1; /* each more works in room of its own */
+  if (r.plan_seconds > 0) r.plan_ends = mafat_effort_now() + (long long)(r.plan_seconds * 1e9);
+  int code = mafat_heap_open(&options.heap);
+  if (code == MAFAT_OK) code = mafat_front_open(&f);
+  if (code == MAFAT_OK) code = find(f, &r, d);
+  if (code == MAFAT_OK) *out = f;
+  else mafat_front_close(&f);
+  mafat_heap_close(&options.heap);
+  return code == MAFAT_ENOMEM ? mafat_fail(d, code, "%s: out of memory", request->network->path) : code;
 }

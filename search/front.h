@@ -51,6 +51,12 @@ void mafat_front_reduce(struct mafat_front *front);
 int mafat_front_arrange(struct mafat_front *front, const struct mafat_search_request *request,
                         struct mafat_diagnostic *d);
 
+/* What a search that knows one number of threads finds: `find` adds it to an empty front, with a heap for what is made on the way, and
+ * until when it may look. Errors: those of `find`; MAFAT_ENOMEM. */
+int mafat_front_find(struct mafat_front **out, const struct mafat_search_request *request,
+                     int (*find)(struct mafat_front *front, const struct mafat_search_request *request, struct mafat_diagnostic *d),
+                     struct mafat_diagnostic *d);
+
 /* The fastest plan that needs at most `budget` bytes; NULL if there is none. */
 const struct mafat_candidate *mafat_front_within(const struct mafat_front *front, size_t budget);
 void mafat_front_close(struct mafat_front **front);

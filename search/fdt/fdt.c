@@ -275,18 +275,5 @@ static int run_in(struct mafat_front *front, const struct mafat_search_request *
 
 int mafat_search_fdt(struct mafat_front **out, const struct mafat_search_request *request, struct mafat_diagnostic *d)
 {
-  struct mafat_plan_options options = *request->options;
-  struct mafat_search_request r = *request;
-  struct mafat_front *f = NULL;
-  *out = NULL;
-  r.options = &options;
-  if (r.most_threads) options.n_threads = 1; /* each more works in room of its own */
-  if (r.plan_seconds > 0) r.plan_ends = mafat_effort_now() + (long long)(r.plan_seconds * 1e9);
-  int code = mafat_heap_open(&options.heap);
-  if (code == MAFAT_OK) code = mafat_front_open(&f);
-  if (code == MAFAT_OK) code = run_in(f, &r, d);
-  if (code == MAFAT_OK) *out = f;
-  else mafat_front_close(&f);
-  mafat_heap_close(&options.heap);
-  return code == MAFAT_ENOMEM ? mafat_fail(d, code, "%s: out of memory", request->network->path) : code;
+  return mafat_front_find(out, request, run_in, d);
 }
