@@ -12,8 +12,10 @@ from sweep.cells import Misuse
 from sweep.files import in_memory
 
 PREFIX = "mafat-sweep-"
-# $1: where the pipe can be read, $2: the folder. Says that it is there, perhaps to nobody any more, waits, removes.
-GUARD = 'trap "" HUP INT TERM PIPE; echo ready 2>/dev/null; cat "$1" >/dev/null; rm -rf -- "$2"'
+# $1: where the pipe can be read, $2: the folder. Says that it is there, perhaps to nobody any more, waits, removes: again where
+# a program of the sweep, which ends just after it, made one more file meanwhile.
+GUARD = """trap "" HUP INT TERM PIPE; echo ready 2>/dev/null; cat "$1" >/dev/null
+for again in 1 2 3 4 5 6 7 8 9 10; do rm -rf -- "$2" 2>/dev/null && break; sleep 0.2; done"""
 SWAP = os.path.join(EXPERIMENTS, "swap.sh")
 
 

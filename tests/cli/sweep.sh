@@ -200,7 +200,7 @@ for strike in "${all[@]}"; do
   [ $status != 0 ] || { wrong="$signal was ignored" && break; }
   patience=0
   [ "$signal" != KILL ] || patience=10 # until the guards are done
-  settled $patience || { wrong="after $signal this is left: $(left)" && break; }
+  settled $patience || { wrong="after $signal this is left: $(left; true)" && break; }
   # Before Python has read a line of ours, INT is Python's own affair.
   [ "$signal" != INT ] || grep -q "${program%.sh}" err || : >err
   # Others fill the disk meanwhile: the rest without swap.
