@@ -23,7 +23,11 @@ static int choose(struct mafat_moves *m, size_t fast_bytes, const char *objectiv
   if (!objective) return mafat_transfers_of_plan(&m->transfers, m->network, m->plan, &o);
   if (strcmp(objective, "transfers") == 0) return mafat_transfers_choose(&m->transfers, m->network, n_layers, &o, NULL);
   if (strcmp(objective, "latency") != 0) return mafat_fail(d, MAFAT_EINVAL, "expected latency or transfers, found %.40s", objective);
-  int code = mafat_unit_latency_open(&latency, m->network, n_layers, m->plan->n_threads, c, d);
+  struct mafat_plan_options options;
+  mafat_plan_defaults(&options);
+  options.algorithm = m->plan->wanted;
+  options.n_threads = m->plan->n_threads;
+  int code = mafat_unit_latency_open(&latency, m->network, n_layers, &options, c, d);
   if (code) return code;
   struct mafat_unit_price price = {mafat_unit_ms, &latency};
   code = mafat_transfers_choose(&m->transfers, m->network, n_layers, &o, &price);

@@ -2,23 +2,54 @@
 
 #include "predictor/parts/bricks.h"
 
-char *mafat_tensors_in_brick(const struct mafat_tensors *t, int tensor, int channel, int y, int x)
+static struct mafat_seat seat_in_brick(const struct mafat_tensors *t, int tensor, int channel, int y, int x)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
   const struct mafat_cutting *c = l->bricks;
   struct mafat_shape shape = mafat_network_tensor_shape(t->network, tensor);
-  int index = mafat_bricks_find(c, channel, y, x), block = channel / MAFAT_CHANNEL_BLOCK;
-  struct mafat_brick b = mafat_bricks_at(c, shape, index);
+  int index, block = channel / MAFAT_CHANNEL_BLOCK;
+  struct mafat_brick b = mafat_bricks_holding(c, shape, channel, y, x, &index);
   int left = b.box.x.begin == 0 ? l->left : 0, right = b.box.x.end == shape.w ? l->right : 0;
   size_t cols = (size_t)(left + mafat_span_size(b.box.x) + right);
   size_t row = (size_t)mafat_bricks_pixel(c, shape, b.channels) * cols;
   size_t elements = (size_t)(y - b.box.y.begin) * row, column = (size_t)(x - b.box.x.begin + left);
+  size_t pixel = (size_t)(c->lanes ? c->lanes : mafat_block_width(shape.c, block));
+  elements += column * pixel;
   if (c->lanes)
-    elements += column * (size_t)c->lanes + (size_t)(channel - b.channels.begin);
+    elements += (size_t)(channel - b.channels.begin);
   else
-    elements += (size_t)(block - b.channels.begin / MAFAT_CHANNEL_BLOCK) * MAFAT_CHANNEL_BLOCK * cols +
-                column * (size_t)mafat_block_width(shape.c, block) + (size_t)(channel % MAFAT_CHANNEL_BLOCK);
-  return t->arena + t->layout->buffers[l->buffer + index].offset + elements * l->element_bytes;
+    elements += (size_t)(block - b.channels.begin / MAFAT_CHANNEL_BLOCK) * MAFAT_CHANNEL_BLOCK * cols + (size_t)(channel % MAFAT_CHANNEL_BLOCK);
+  return (struct mafat_seat){.at = t->arena + t->layout->buffers[l->buffer + index].offset + elements * l->element_bytes,
+                             .row_bytes = row * l->element_bytes, .pixel_bytes = pixel * l->element_bytes, .box = b.box, .channels = b.channels};
+}
+
+char *mafat_tensors_in_brick(const struct mafat_tensors *t, int tensor, int channel, int y, int x)
+{
+  return seat_in_brick(t, tensor, channel, y, x).at;
+}
+
+struct mafat_seat mafat_tensors_seat(const struct mafat_tensors *t, int tensor, int channel, int y, int x)
+{
+  const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
+  struct mafat_shape s = mafat_network_tensor_shape(t->network, tensor);
+  if (l->bricks) return seat_in_brick(t, tensor, channel, y, x);
+  int left = l->rows - (l->first_slot + y) % l->rows;
+  return (struct mafat_seat){.at = mafat_tensors_lane(t, tensor, channel, y, x), .row_bytes = l->row_bytes,
+                             .pixel_bytes = mafat_tensors_pixel_bytes(t, tensor, channel / MAFAT_CHANNEL_BLOCK),
+                             .box = {mafat_span(y, mafat_min(y + left, s.h)), mafat_span(0, s.w)}, .channels = mafat_span(0, s.c)};
+}
+
+void mafat_tensor_rows_turn(struct mafat_tensor_rows *r)
+{
+  if (r->tensors) {
+    struct mafat_seat seat = seat_in_brick(r->tensors, r->tensor, r->channel, r->slot, r->x);
+    r->row = seat.at;
+    r->row_bytes = seat.row_bytes;
+    r->n_slots = seat.box.y.end;
+  } else {
+    r->slot = 0;
+    r->row -= (size_t)r->n_slots * r->row_bytes;
+  }
 }
 
 struct mafat_runs mafat_runs_of(const struct mafat_sources *sources, struct mafat_span channels)

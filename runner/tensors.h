@@ -38,7 +38,18 @@ static inline size_t mafat_tensors_offset(const struct mafat_tensors *t, int ten
   return elements * l->element_bytes;
 }
 
-/* The same in one step of what lies in bricks, of a channel. */
+/* A channel of a pixel, and what lies around it as far as one buffer holds it: rows and pixels at equal distances, channels of a block
+ * side by side. Rows are those of bricks; of what lies in none, from the one that is asked for on, until the buffer ends. */
+struct mafat_seat {
+  char *at;
+  size_t row_bytes, pixel_bytes;
+  struct mafat_box box;
+  struct mafat_span channels;
+};
+
+struct mafat_seat mafat_tensors_seat(const struct mafat_tensors *t, int tensor, int channel, int y, int x);
+
+/* Where it is, of what lies in bricks. */
 char *mafat_tensors_in_brick(const struct mafat_tensors *t, int tensor, int channel, int y, int x);
 
 /* First lane of `block` at pixel (y, x); x may reach into the zero columns at a
@@ -89,9 +100,9 @@ static inline float *mafat_tensors_element(const struct mafat_tensors *t, int te
 struct mafat_tensor_rows {
   char *row;
   size_t row_bytes;
-  int slot, n_slots; /* behind the buffer's last row is its first */
-  const struct mafat_tensors *tensors; /* of what lies in bricks, of which each row is looked for; else NULL */
-  int tensor, channel, y, x;
+  int slot, n_slots; /* behind the buffer's last row is its first; of bricks, y and where the brick ends */
+  const struct mafat_tensors *tensors; /* of what lies in bricks, of which each is looked for; else NULL */
+  int tensor, channel, x;
 };
 
 /* Of any type. */
@@ -99,20 +110,20 @@ static inline struct mafat_tensor_rows mafat_tensors_rows(const struct mafat_ten
                                                           int x)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
-  if (l->bricks) return (struct mafat_tensor_rows){.tensors = t, .tensor = tensor, .channel = c, .y = y, .x = x};
+  if (l->bricks) return (struct mafat_tensor_rows){.tensors = t, .tensor = tensor, .channel = c, .slot = y, .n_slots = y, .x = x};
   char *row = mafat_tensors_address(t, tensor, c / MAFAT_CHANNEL_BLOCK, y, x) + (size_t)(c % MAFAT_CHANNEL_BLOCK) * l->element_bytes;
   return (struct mafat_tensor_rows){.row = row, .row_bytes = l->row_bytes, .slot = (l->first_slot + y) % l->rows, .n_slots = l->rows};
 }
 
+/* From a buffer's end to where the next row is. */
+void mafat_tensor_rows_turn(struct mafat_tensor_rows *r);
+
 static inline char *mafat_tensor_rows_next_bytes(struct mafat_tensor_rows *r)
 {
+  if (r->slot == r->n_slots) mafat_tensor_rows_turn(r);
   char *row = r->row;
-  if (r->tensors) return mafat_tensors_in_brick(r->tensors, r->tensor, r->channel, r->y++, r->x);
   r->row += r->row_bytes;
-  if (++r->slot == r->n_slots) {
-    r->slot = 0;
-    r->row -= (size_t)r->n_slots * r->row_bytes;
-  }
+  r->slot++;
   return row;
 }
 

@@ -130,8 +130,8 @@ static inline float activate_scalar(float x, struct mafat_activating a)
 #if VECTOR_LANES > 1 && !defined __arm__
 
 /* A vector's operations all wait for each other, and only so many that follow them are seen by the processor: so that
- * it has others to do, so many vectors go on together. The same operations, and bits, as above. */
-enum { IN_STEP = 4, STEP_FLOATS = IN_STEP * VECTOR_LANES, HAS_STEPS = 1 };
+ * it has others to do, so many vectors go on together, or fewer where no more are left. The same operations, and bits, as above. */
+enum { IN_STEP = 4, HAS_STEPS = 1 };
 
 typedef int32_t vec_integers __attribute__((vector_size(sizeof(vec))));
 
@@ -141,107 +141,112 @@ INLINE vec vec_scale(vec x, vec n)
   return (vec)((vec_integers)x + (__builtin_convertvector(n, vec_integers) << 23));
 }
 
-INLINE void exponentials(vec *x)
+INLINE void exponentials(vec *x, const int N)
 {
   static const float taylor[] = {1.98412698e-4f, 1.38888889e-3f, 8.33333333e-3f, 4.16666667e-2f,
                                  1.66666667e-1f, 0.5f, 1.0f, 1.0f};
   const vec most = vec_all(87.0f), least = vec_all(-87.0f), turn = vec_all(12582912.0f);
   vec n[IN_STEP], p[IN_STEP];
 #pragma GCC unroll 4
-  for (int i = 0; i < IN_STEP; i++) x[i] = vec_max(vec_min(x[i], most), least);
+  for (int i = 0; i < N; i++) x[i] = vec_max(vec_min(x[i], most), least);
 #pragma GCC unroll 4
-  for (int i = 0; i < IN_STEP; i++) n[i] = vec_sub(vec_madd(x[i], vec_all(1.44269504f), turn), turn);
+  for (int i = 0; i < N; i++) n[i] = vec_sub(vec_madd(x[i], vec_all(1.44269504f), turn), turn);
 #pragma GCC unroll 4
-  for (int i = 0; i < IN_STEP; i++) x[i] = vec_madd(n[i], vec_all(-0.693359375f), x[i]);
+  for (int i = 0; i < N; i++) x[i] = vec_madd(n[i], vec_all(-0.693359375f), x[i]);
 #pragma GCC unroll 4
-  for (int i = 0; i < IN_STEP; i++) x[i] = vec_madd(n[i], vec_all(2.12194440e-4f), x[i]);
+  for (int i = 0; i < N; i++) x[i] = vec_madd(n[i], vec_all(2.12194440e-4f), x[i]);
 #pragma GCC unroll 4
-  for (int i = 0; i < IN_STEP; i++) p[i] = vec_all(taylor[0]);
+  for (int i = 0; i < N; i++) p[i] = vec_all(taylor[0]);
 #pragma GCC unroll 8
   for (int k = 1; k < 8; k++) {
     const vec next = vec_all(taylor[k]);
 #pragma GCC unroll 4
-    for (int i = 0; i < IN_STEP; i++) p[i] = vec_madd(p[i], x[i], next);
+    for (int i = 0; i < N; i++) p[i] = vec_madd(p[i], x[i], next);
   }
 #pragma GCC unroll 4
-  for (int i = 0; i < IN_STEP; i++) x[i] = vec_scale(p[i], n[i]);
+  for (int i = 0; i < N; i++) x[i] = vec_scale(p[i], n[i]);
 }
 
-INLINE void logistics(vec *y)
+INLINE void logistics(vec *y, const int N)
 {
   const vec one = vec_all(1.0f);
 #pragma GCC unroll 4
-  for (int i = 0; i < IN_STEP; i++) y[i] = -y[i];
-  exponentials(y);
+  for (int i = 0; i < N; i++) y[i] = -y[i];
+  exponentials(y, N);
 #pragma GCC unroll 4
-  for (int i = 0; i < IN_STEP; i++) y[i] = vec_div(one, vec_add(one, y[i]));
+  for (int i = 0; i < N; i++) y[i] = vec_div(one, vec_add(one, y[i]));
 }
 
 /* Of n / (n + 2), where e^y is in y. */
-INLINE void mish_quotients(vec *y)
+INLINE void mish_quotients(vec *y, const int N)
 {
   const vec two = vec_all(2.0f);
 #pragma GCC unroll 4
-  for (int i = 0; i < IN_STEP; i++) y[i] = vec_min(y[i], vec_all(20.0f));
-  exponentials(y);
+  for (int i = 0; i < N; i++) y[i] = vec_min(y[i], vec_all(20.0f));
+  exponentials(y, N);
 #pragma GCC unroll 4
-  for (int i = 0; i < IN_STEP; i++) y[i] = vec_mul(y[i], vec_add(y[i], two));
+  for (int i = 0; i < N; i++) y[i] = vec_mul(y[i], vec_add(y[i], two));
 #pragma GCC unroll 4
-  for (int i = 0; i < IN_STEP; i++) y[i] = vec_div(y[i], vec_add(y[i], two));
+  for (int i = 0; i < N; i++) y[i] = vec_div(y[i], vec_add(y[i], two));
 }
 
-INLINE void hyperbolic_tangents(vec *y)
+INLINE void hyperbolic_tangents(vec *y, const int N)
 {
   const vec one = vec_all(1.0f);
 #pragma GCC unroll 4
-  for (int i = 0; i < IN_STEP; i++) y[i] = vec_mul(vec_all(2.0f), vec_min(y[i], vec_all(43.0f)));
-  exponentials(y);
+  for (int i = 0; i < N; i++) y[i] = vec_mul(vec_all(2.0f), vec_min(y[i], vec_all(43.0f)));
+  exponentials(y, N);
 #pragma GCC unroll 4
-  for (int i = 0; i < IN_STEP; i++) y[i] = vec_div(vec_sub(y[i], one), vec_add(y[i], one));
+  for (int i = 0; i < N; i++) y[i] = vec_div(vec_sub(y[i], one), vec_add(y[i], one));
 }
 
-INLINE void hard_sigmoids(vec *y)
+INLINE void hard_sigmoids(vec *y, const int N)
 {
   const vec zero = vec_all(0.0f), six = vec_all(6.0f), sixth = vec_all(1.0f / 6.0f);
 #pragma GCC unroll 4
-  for (int i = 0; i < IN_STEP; i++) y[i] = vec_min(vec_max(vec_add(y[i], vec_all(3.0f)), zero), six);
+  for (int i = 0; i < N; i++) y[i] = vec_min(vec_max(vec_add(y[i], vec_all(3.0f)), zero), six);
 #pragma GCC unroll 4
-  for (int i = 0; i < IN_STEP; i++) y[i] = vec_mul(y[i], sixth);
+  for (int i = 0; i < N; i++) y[i] = vec_mul(y[i], sixth);
 }
 
-/* One step of floats, which are the factors of the three that are x times something. */
-INLINE void activate_step(float *x, const enum mafat_activation KIND)
+/* One step of N vectors, which are the factors of the three that are x times something. */
+INLINE void activate_step(float *x, const enum mafat_activation KIND, const int N)
 {
   const bool product = KIND == MAFAT_SWISH || KIND == MAFAT_MISH || KIND == MAFAT_HARD_SWISH;
   vec y[IN_STEP];
 #pragma GCC unroll 4
-  for (int i = 0; i < IN_STEP; i++) y[i] = vec_load(x + i * VECTOR_LANES);
+  for (int i = 0; i < N; i++) y[i] = vec_load(x + i * VECTOR_LANES);
   switch (KIND) {
-  case MAFAT_MISH: mish_quotients(y); break;
-  case MAFAT_TANH: hyperbolic_tangents(y); break;
-  case MAFAT_HARD_SWISH: hard_sigmoids(y); break;
-  default: logistics(y);
+  case MAFAT_MISH: mish_quotients(y, N); break;
+  case MAFAT_TANH: hyperbolic_tangents(y, N); break;
+  case MAFAT_HARD_SWISH: hard_sigmoids(y, N); break;
+  default: logistics(y, N);
   }
 #pragma GCC unroll 4
-  for (int i = 0; i < IN_STEP; i++) {
+  for (int i = 0; i < N; i++) {
     float *to = x + i * VECTOR_LANES;
     vec_store(to, product ? vec_mul(vec_load(to), y[i]) : y[i]);
   }
 }
 
-/* What is no whole step goes through one of its own, but for a few floats. */
+/* The rest of an array's, or a tile's: five vectors are three and two, for a step that is not full would take as long as one that is. */
 INLINE size_t activate_steps(float *x, size_t n, const enum mafat_activation KIND)
 {
-  float part[STEP_FLOATS] = {0};
-  size_t done = 0, count;
-  for (; n - done >= VECTOR_LANES; done += count) {
-    float *at = x + done;
-    count = n - done < STEP_FLOATS ? n - done : STEP_FLOATS;
-    if (count < STEP_FLOATS) at = memcpy(part, at, count * sizeof *x);
-    activate_step(at, KIND);
-    if (count < STEP_FLOATS) memcpy(x + done, part, count * sizeof *x);
+  size_t left = n / VECTOR_LANES;
+  if (left == 0) return 0;
+  for (; left > 6 || left == 4; left -= 4, x += 4 * VECTOR_LANES) activate_step(x, KIND, 4);
+  for (; left >= 3; left -= 3, x += 3 * VECTOR_LANES) activate_step(x, KIND, 3);
+  if (left == 2) activate_step(x, KIND, 2);
+  if (left == 1) activate_step(x, KIND, 1);
+  const size_t rest = n % VECTOR_LANES;
+  if (rest > 0) {
+    vec part = vec_load_n(x + left * VECTOR_LANES, (int)rest);
+    float floats[VECTOR_LANES];
+    vec_store(floats, part);
+    activate_step(floats, KIND, 1);
+    memcpy(x + left * VECTOR_LANES, floats, rest * sizeof *x);
   }
-  return done;
+  return n;
 }
 
 /* As many of the floats as steps take; returns how many. */

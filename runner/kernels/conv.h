@@ -46,7 +46,7 @@ struct conv_slice {
   } runs[SLICE_RUNS];
   struct conv_runs kinds[SLICE_KINDS];
   int n_runs, n_kinds, width, n_filters;
-  bool start, finish;
+  bool start, finish, is_short, is_paired;
   const float *scale, *bias;
   struct mafat_activating activation;
   /* Of a row: n_wide tiles of wide_pixels, then n_narrow of one pixel less. */
@@ -175,6 +175,15 @@ INLINE const float *conv_run(vec sum[MOST_PIXELS][TILE_VECTORS], const char *in,
 }
 #endif
 
+#ifndef VECTOR_SHORT_RUNS
+#define VECTOR_SHORT_RUNS 0
+#endif
+/* Sums of a tile that short runs have code of their own for, at least: rows of 10, 20, 40 ... pixels are of such tiles, and that of
+ * others would but be resident. */
+enum { SHORT_TILE = 10 };
+#ifndef VECTOR_PAIRS
+#define VECTOR_PAIRS 0
+#endif
 /* The last of a tile's vectors may lack lanes: loads and stores of a part are slow, and only there. */
 INLINE bool is_whole(const struct conv_slice *c, const int v, const int NV)
 {
@@ -267,10 +276,127 @@ INLINE void conv_tiles(struct conv_slice *c, int n, const int P, const int NV, c
   c->ahead = ahead;
 }
 
+#if VECTOR_SHORT_RUNS
+/* The same of short sums, which begin and end here and are of runs of TAPS taps. Of few taps, counting them and asking what is to be
+ * done takes as long as they do. */
+INLINE void conv_short_tiles(struct conv_slice *c, int n, const int P, const int NV, const int TAPS)
+{
+  enum { BASES = (MOST_PIXELS + 4) / 5 };
+  const int width = c->width, n_runs = c->n_runs;
+  const size_t step = c->kinds[0].step, pixel = c->pixel[0];
+  size_t step3 = 3 * step, at = (size_t)c->col * step;
+  float *out = c->out[0];
+  const struct mafat_activating activation = c->activation;
+  OPAQUE(step3);
+  for (; n > 0; n--, at += (size_t)P * step) {
+    vec sum[MOST_PIXELS][TILE_VECTORS];
+    const float *w = c->weights;
+#pragma GCC unroll 10
+    for (int p = 0; p < P; p++)
+#pragma GCC unroll 2
+      for (int v = 0; v < NV; v++) sum[p][v] = vec_all(0.0f);
+    for (int r = 0; r < n_runs; r++) {
+      const char *base[BASES];
+      for (int b = 0; b < BASES; b++) {
+        base[b] = c->in[r] + at + (size_t)(5 * b) * step;
+        OPAQUE(base[b]);
+      }
+#pragma GCC unroll 16
+      for (int tap = 0; tap < TAPS; tap++, w += width) conv_tap(sum, base, step, step3, w, NV * VECTOR_LANES, tap, P, NV);
+    }
+#pragma GCC unroll 2
+    for (int v = 0; v < NV; v++) {
+      const vec scale = vec_load(c->scale + v * VECTOR_LANES), bias = vec_load(c->bias + v * VECTOR_LANES);
+      vec y[MOST_PIXELS];
+#pragma GCC unroll 10
+      for (int p = 0; p < P; p++) y[p] = vec_madd(sum[p][v], scale, bias);
+      activate_usual(y, P, &activation);
+      float *to = out + v * VECTOR_LANES;
+#pragma GCC unroll 10
+      for (int p = 0; p < P; p++, to += pixel) vec_store(to, y[p]);
+    }
+    out += (size_t)P * pixel;
+  }
+}
+
+INLINE void conv_short(struct conv_slice *c, int n, const int P, const int NV)
+{
+  switch (c->kinds[0].n_taps) {
+  case 4: conv_short_tiles(c, n, P, NV, 4); break;
+  case 8: conv_short_tiles(c, n, P, NV, 8); break;
+  default: conv_short_tiles(c, n, P, NV, 9);
+  }
+}
+#else
+INLINE void conv_short(struct conv_slice *c, int n, const int P, const int NV) { (void)c, (void)n, (void)P, (void)NV; }
+#endif
+
+#if VECTOR_PAIRS
+/* Two pixels a vector, of four filters: P pairs of them. The last may be one pixel twice. */
+INLINE void conv_pair_tile(const struct conv_slice *c, int col, bool alone, const int P)
+{
+  const size_t step = c->kinds[0].step, pixel = c->pixel[0], next = alone ? 0 : 1;
+  const int n_taps = c->kinds[0].n_taps;
+  const float *w = c->weights;
+  vec sum[4];
+#pragma GCC unroll 4
+  for (int p = 0; p < P; p++) sum[p] = vec_all(0.0f);
+  for (int r = 0; r < c->n_runs; r++) {
+    const char *in = c->in[r] + (size_t)(c->col + col) * step;
+    for (int tap = 0; tap < n_taps; tap += 4, in += 4 * sizeof(float)) {
+      vec x[4];
+#pragma GCC unroll 4
+      for (int p = 0; p < P; p++)
+        x[p] = vec_load_pair((const float *)(in + (size_t)(2 * p) * step), (const float *)(in + ((size_t)(2 * p) + next) * step));
+#pragma GCC unroll 4
+      for (int lane = 0; lane < 4; lane++, w += c->width) {
+        const vec weights = vec_load_pair(w, w);
+#pragma GCC unroll 4
+        for (int p = 0; p < P; p++) vec_accumulate(&sum[p], vec_pair_lane(x[p], lane), weights);
+      }
+    }
+  }
+  const vec scale = vec_load_pair(c->scale, c->scale), bias = vec_load_pair(c->bias, c->bias);
+  float *out = c->out[0] + (size_t)col * pixel;
+#pragma GCC unroll 4
+  for (int p = 0; p < P; p++) sum[p] = vec_madd(sum[p], scale, bias);
+  activate_usual(sum, P, &c->activation);
+#pragma GCC unroll 4
+  for (int p = 0; p < P; p++, out += 2 * pixel) vec_store_pair(out, out + next * pixel, sum[p]);
+}
+
+static void conv_paired_row(const struct conv_slice *c, int n_cols)
+{
+  int col = 0;
+  for (; col + 8 <= n_cols; col += 8) conv_pair_tile(c, col, false, 4);
+  for (; col < n_cols; col += 2) conv_pair_tile(c, col, col + 1 == n_cols, 1);
+}
+#else
+static void conv_paired_row(const struct conv_slice *c, int n_cols) { (void)c, (void)n_cols; }
+#endif
+
+/* Sums that begin and end here, of runs of one kind. */
+static bool is_simple(const struct conv_slice *c)
+{
+  return c->start && c->finish && c->n_kinds == 1 && c->n_ahead == 0 && is_usual(&c->activation);
+}
+
+static bool is_paired(const struct conv_slice *c)
+{
+  return VECTOR_PAIRS && is_simple(c) && c->n_filters == 4 && c->kinds[0].n_taps % 4 == 0;
+}
+
+static bool is_short(const struct conv_slice *c)
+{
+  const int n_taps = c->kinds[0].n_taps;
+  return VECTOR_SHORT_RUNS && is_simple(c) && c->n_filters % VECTOR_LANES == 0 && (n_taps == 4 || n_taps == 8 || n_taps == 9);
+}
+
 #define TILE(P, NV) \
   static void tiles_##P##_##NV(struct conv_slice *c, int n) \
   { \
-    if (VECTOR_MANY_REGISTERS && NV <= ALONE_VECTORS && c->n_kinds == 1) conv_tiles(c, n, P, NV, true); \
+    if (P * NV >= SHORT_TILE && c->is_short) conv_short(c, n, P, NV); \
+    else if (VECTOR_MANY_REGISTERS && NV <= ALONE_VECTORS && c->n_kinds == 1) conv_tiles(c, n, P, NV, true); \
     else conv_tiles(c, n, P, NV, false); \
   }
 
@@ -415,10 +541,14 @@ static void choose_ahead(struct conv_slice *s, const struct mafat_conv_call *c, 
   s->n_ahead = mafat_divide_up((int)(bytes / 64), n_tiles * s->n_runs);
 }
 
-static void run_row(struct conv_slice *s, int col)
+static void run_row(struct conv_slice *s, int col, int n_cols)
 {
   if (s->ahead >= s->ahead_end) s->n_ahead = 0;
   s->col = col;
+  if (s->is_paired) {
+    conv_paired_row(s, n_cols);
+    return;
+  }
   if (s->n_wide) {
     const int cols = s->n_wide * s->wide_pixels;
     s->wide(s, s->n_wide);
@@ -437,12 +567,14 @@ static void conv_filters(struct conv_slice *s, const struct mafat_conv_call *c, 
   choose_filters(s, c, segments, n, first);
   choose_tiles(s, area->n_cols);
   if (first == 0) choose_ahead(s, c, area, n_parts);
+  s->is_short = is_short(s);
+  s->is_paired = is_paired(s);
   for (int r = 0; r < area->n_rows; r++) {
     const int row = area->row + r;
     for (int i = 0; i < s->n_runs; i++)
       s->in[i] = (const char *)s->runs[i].rows[row * c->window.y.stride] + s->runs[i].apart;
     for (int i = 0; i < n; i++) s->out[i] = segments[i].rows[r];
-    run_row(s, area->col);
+    run_row(s, area->col, area->n_cols);
   }
 }
 

@@ -124,8 +124,11 @@ struct mafat_integer_blend_call {
   struct mafat_quantization to;
 };
 
+enum { MAFAT_SORTED_ROOM = 24 << 10 }; /* numbers, of all panels of a step, on the stack */
+
 struct mafat_integer_kernels {
   const char *name; /* "portable", "avx2", "avxvnni", "avx512", "avx512vnni", "neon", "neondot" */
+  bool sorts;       /* conv uses the call's room for what it finds out */
   void (*conv)(const struct mafat_integer_conv_call *c);
   void (*depthwise)(const struct mafat_integer_depthwise_call *c);
   void (*maxpool)(const struct mafat_integer_pool_call *c);

@@ -14,6 +14,9 @@
 
 const struct mafat_integer_kernels INTEGER_TABLE = {
     .name = INTEGER_NAME,
+#ifdef IVEC_FITS
+    .sorts = true,
+#endif
     .conv = conv,
     .depthwise = depthwise,
     .maxpool = maxpool,

@@ -209,6 +209,95 @@ static void depthwise_columns(const struct depthwise_part *d, int row, int n_row
     copy_pixels(c->out[row + r] + d->first, pixel, bytes + r * n * IVEC_LANES, IVEC_LANES, n, lanes);
 }
 
+#ifdef IVEC_QUARTERS
+/* ---- three rows and columns of whole pixels ---- */
+
+/* Four pixels lie in a vector, of a fourth of the channels in each of four vectors: quads are made for all of them in a few
+ * instructions, and sums become outputs where they are. */
+struct depthwise_quarters {
+  ivec weights[3][4], bias[4]; /* [kx][fourth] */
+  struct finish finish[4];
+};
+
+static struct finish finish_quarter(const struct finish *f, const int quarter)
+{
+  struct finish q = *f;
+  q.multiplier = ivec_repeat(f->multiplier, quarter);
+  q.shift = ivec_repeat(f->shift, quarter);
+  if (f->way == RESCALE_EVEN || f->way == RESCALE_EVEN_SMALL) return q;
+  q.even = ivec_repeat(f->even, quarter);
+  q.odd = ivec_repeat(f->odd, quarter);
+  q.right = ivec_repeat(f->right, quarter);
+  return q;
+}
+
+static bool is_in_quarters(const struct depthwise_part *d)
+{
+  const struct mafat_integer_depthwise_call *c = d->c;
+  const struct mafat_taps x = c->window.x;
+  return d->n >= IVEC_LANES && d->n_passes == 1 && c->window.y.size <= 3 && x.size == 3 && x.dilation == 1 && x.stride == 1 && c->n_cols >= 4 &&
+         c->in_pixel_bytes == IVEC_LANES && finishes_alone(d->finish.way);
+}
+
+static void quarters_prepare(struct depthwise_quarters *q, const struct depthwise_part *d)
+{
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; i++) {
+    for (int kx = 0; kx < 3; kx++) q->weights[kx][i] = ivec_repeat(d->passes[0].weights[kx], i);
+    q->bias[i] = ivec_repeat(d->bias, i);
+    q->finish[i] = finish_quarter(&d->finish, i);
+  }
+}
+
+INLINE void quarters_row(const struct depthwise_quarters *q, const uint8_t *const *rows, uint8_t *to, size_t pixel, int n, const enum rescale_way way)
+{
+  enum { PIXEL = IVEC_LANES, HALF = 2, WHOLE = 4 };
+  ivec left[4], right[4], y[4];
+  ivec_quarters(rows, 0, WHOLE, left);
+  for (int col = 0;; col += 4) {
+    const int after = n - col - 4; /* columns */
+    const size_t at = (size_t)(col + 4) * PIXEL;
+    if (after >= 4) ivec_quarters(rows, at, WHOLE, right);
+    else ivec_quarters(rows, at, HALF, right);
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+      ivec sum = q->bias[i];
+#pragma GCC unroll 3
+      for (int kx = 0; kx < 3; kx++) sum = ivec_taps(sum, ivec_shift(left[i], right[i], kx), q->weights[kx][i]);
+      y[i] = finish_alone(sum, &q->finish[i], way);
+    }
+    ivec_narrow_quarters(to + (size_t)col * pixel, pixel, y, q->finish[0].bounds.least_bytes, q->finish[0].bounds.most_bytes);
+    if (after == 0) return;
+    if (after >= 4) {
+      memcpy(left, right, sizeof left);
+    } else { /* the last four, some of them again */
+      col -= 4 - after;
+      ivec_quarters(rows, (size_t)(col + 4) * PIXEL, WHOLE, left);
+    }
+  }
+}
+
+static void depthwise_quarters(const struct depthwise_part *d)
+{
+  const struct mafat_integer_depthwise_call *c = d->c;
+  const struct mafat_taps y = c->window.y;
+  const size_t pixel = (size_t)c->out_pixel_bytes;
+  struct depthwise_quarters q;
+  quarters_prepare(&q, d);
+  for (int row = 0; row < c->n_rows; row++) {
+    const uint8_t *rows[3];
+    uint8_t *to = c->out[row] + d->first;
+    for (int r = 0; r < 3; r++) rows[r] = c->rows[row * y.stride + mafat_min(r, y.size - 1) * y.dilation] + d->first;
+    switch (d->finish.way) {
+    case RESCALE_EVEN_SMALL: quarters_row(&q, rows, to, pixel, c->n_cols, RESCALE_EVEN_SMALL); break;
+    case RESCALE_SUMS: quarters_row(&q, rows, to, pixel, c->n_cols, RESCALE_SUMS); break;
+    case RESCALE_SUMS_POSITIVE: quarters_row(&q, rows, to, pixel, c->n_cols, RESCALE_SUMS_POSITIVE); break;
+    default: quarters_row(&q, rows, to, pixel, c->n_cols, RESCALE_EVEN);
+    }
+  }
+}
+#endif
+
 /* Windows of more weights than are kept: one column, tap by tap. */
 static void depthwise_large(const struct depthwise_part *d, int row, int col)
 {
@@ -234,6 +323,12 @@ static void depthwise(const struct mafat_integer_depthwise_call *c)
   for (d.first = 0; d.first < c->n_channels; d.first += IVEC_LANES) {
     d.n = c->n_channels - d.first;
     const bool kept = depthwise_prepare(&d);
+#ifdef IVEC_QUARTERS
+    if (kept && is_in_quarters(&d)) {
+      depthwise_quarters(&d);
+      continue;
+    }
+#endif
     for (int row = 0, n; row < c->n_rows; row += n) {
       n = mafat_min(at_once, c->n_rows - row);
       for (int r = row; r < row + n && !kept; r++)

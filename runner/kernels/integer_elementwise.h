@@ -191,8 +191,13 @@ static void table_bytes(const uint8_t *x, int x_pixel_bytes, uint8_t *y, int y_p
     n_channels *= n_cols;
     n_cols = 1;
   }
-  for (int col = 0; col < n_cols; col++, x += x_pixel_bytes, y += y_pixel_bytes)
-    for (int i = 0; i < n_channels; i++) y[i] = table[x[i]];
+  for (int col = 0; col < n_cols; col++, x += x_pixel_bytes, y += y_pixel_bytes) {
+    int i = 0;
+#ifdef IVEC_TABLE
+    for (; i + IVEC_TABLE <= n_channels; i += IVEC_TABLE) ivec_table(x + i, y + i, table);
+#endif
+    for (; i < n_channels; i++) y[i] = table[x[i]];
+  }
 }
 
 static void add_pixels(const uint8_t *x, int pixel_bytes, int n_cols, int n_channels, int32_t *sums)

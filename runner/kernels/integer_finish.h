@@ -12,9 +12,10 @@
  * rescaled by the rule. Again negative ones may have anything added where the least output is the zero point.
  *
  * By ONNX's, MAFAT_REQUANTIZE_EVEN, in one: the sum as a float times a float, whose bits stand for the multiplier; negative sums
- * have one of their own, whose bits stand for the shift. */
+ * have one of their own, whose bits stand for the shift. Where both are the same and less than a half, no product is beyond 2^30, and is
+ * kept in bounds as a byte. */
 
-enum rescale_way { RESCALE_ANY, RESCALE_SUMS, RESCALE_SUMS_POSITIVE, RESCALE_NEAR, RESCALE_POSITIVE, RESCALE_EVEN };
+enum rescale_way { RESCALE_ANY, RESCALE_SUMS, RESCALE_SUMS_POSITIVE, RESCALE_NEAR, RESCALE_POSITIVE, RESCALE_EVEN, RESCALE_EVEN_SMALL };
 
 /* The rule's, of as many filters as there are lanes. */
 struct rescale {
@@ -122,6 +123,14 @@ static void finish_near(struct finish *f, const struct mafat_quantization *q)
 }
 #endif
 
+#ifdef IVEC_NEAR
+static bool is_small(const struct finish *f)
+{
+  const ivec half = (ivec)fvec_all(0.5f); /* bits of floats of 0 and more are in their order, those below 0 are negative */
+  return !lanes_any((f->multiplier != f->shift) | (f->multiplier < 0) | (f->multiplier >= half));
+}
+#endif
+
 static void finish_choose(struct finish *f, ivec multiplier, ivec shift, const struct mafat_quantization *q)
 {
   f->multiplier = multiplier;
@@ -134,6 +143,7 @@ static void finish_choose(struct finish *f, ivec multiplier, ivec shift, const s
 #endif
 #ifdef IVEC_NEAR
   if (f->way == RESCALE_ANY) finish_near(f, q);
+  else if (f->way == RESCALE_EVEN && is_small(f)) f->way = RESCALE_EVEN_SMALL;
 #endif
 }
 
@@ -155,26 +165,40 @@ static void finish_any(const struct finish *f, const int32_t *sums, size_t pitch
   }
 }
 
+/* Ways in which each vector goes by itself. */
+INLINE bool finishes_alone(enum rescale_way way)
+{
+  return way == RESCALE_EVEN || way == RESCALE_EVEN_SMALL || way == RESCALE_SUMS || way == RESCALE_SUMS_POSITIVE;
+}
+
+/* What of it lies outside of a byte is kept in bounds later. */
+INLINE ivec finish_alone(ivec x, const struct finish *f, const enum rescale_way way)
+{
+#ifdef IVEC_SUMS
+  if (way == RESCALE_SUMS_POSITIVE) return ivec_sums(x, f->multiplier, f->even, f->odd, false) >> f->right;
+  if (way == RESCALE_SUMS) return ivec_sums(x, f->multiplier, f->even, f->odd, true) >> f->right;
+#endif
+#ifdef IVEC_NEAR
+  if (way == RESCALE_EVEN_SMALL) return fvec_round(fvec_of(x) * (fvec)f->multiplier) + f->bounds.zero;
+#endif
+  (void)way;
+  return finish_even(x, f);
+}
+
+INLINE void finish_four_alone(const struct finish *f, const int32_t *sums, size_t pitch, ivec y[4], const enum rescale_way way)
+{
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; i++) y[i] = finish_alone(ivec_load(sums + (size_t)i * pitch), f, way);
+}
+
 /* Of four pixels; what of it lies outside of a byte is kept in bounds later. False: by the rule alone. */
 INLINE bool finish_four(const struct finish *f, const int32_t *sums, size_t pitch, ivec y[4])
 {
-  if (f->way == RESCALE_EVEN) {
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; i++) y[i] = finish_even(ivec_load(sums + (size_t)i * pitch), f);
-    return true;
-  }
-#ifdef IVEC_SUMS
-  if (f->way == RESCALE_SUMS_POSITIVE) {
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; i++) y[i] = ivec_sums(ivec_load(sums + (size_t)i * pitch), f->multiplier, f->even, f->odd, false) >> f->right;
-    return true;
-  }
-  if (f->way == RESCALE_SUMS) {
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; i++) y[i] = ivec_sums(ivec_load(sums + (size_t)i * pitch), f->multiplier, f->even, f->odd, true) >> f->right;
-    return true;
-  }
-#endif
+  if (f->way == RESCALE_EVEN) finish_four_alone(f, sums, pitch, y, RESCALE_EVEN);
+  else if (f->way == RESCALE_EVEN_SMALL) finish_four_alone(f, sums, pitch, y, RESCALE_EVEN_SMALL);
+  else if (f->way == RESCALE_SUMS) finish_four_alone(f, sums, pitch, y, RESCALE_SUMS);
+  else if (f->way == RESCALE_SUMS_POSITIVE) finish_four_alone(f, sums, pitch, y, RESCALE_SUMS_POSITIVE);
+  if (finishes_alone(f->way)) return true;
 #ifdef IVEC_NEAR
   fvec rest = fvec_all(0), near;
   if (f->way == RESCALE_POSITIVE) {

@@ -14,11 +14,18 @@
  * fvec_fma(a, b, c), fvec_less(y, limit), the smaller, fvec_round(y), to the nearest, fvec_rest(rest, y): the larger of rest and what y is rounded by,
  *                                     fvec_beyond(y, limit): is one larger? Where there are these: IVEC_NEAR
  * ivec_narrow_4(p, pixel, v, l, m)    four pixels of all lanes, kept within bytes and between those of l and m
+ * ivec_quarters(rows, at, n, of)      of three rows of four pixels, or two, of 16 bytes each, quads of these and a 0: of[i]: of a fourth of
+ *                                     the channels, [pixel][channel]. Where there are these: IVEC_QUARTERS
+ * ivec_shift(a, b, n)                 of pixels a, then b: four from the n-th on
+ * ivec_repeat(v, i)                   a fourth of v's lanes, for each pixel
+ * ivec_narrow_quarters(p, pixel, v, l, m)  as ivec_narrow_4, of fourths of the channels
  * ivec_logical(v, n)                  shifted right by 0 ... 32, lane by lane, zeros coming in
  *
  * IVEC_ROWS                           of a depthwise window, whose taps are multiplied together: 2 or 4
  * ivec_column(rows, at, r, n)         what lies there in the first r rows, n lanes, or all where these are fewer, side by side
  * ivec_taps(sum, x, w)                sum + such numbers times weights, which are bytes side by side, or halves
+ *
+ * ivec_table(x, y, table)             IVEC_TABLE bytes: y = table[x], of 256. Where there is one
  *
  * ivec_add_quads(sum, p)              each lane has the sum of the next four bytes added
  *

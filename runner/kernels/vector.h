@@ -7,6 +7,9 @@
  *   VECTOR_SEGMENTS  runs of 16 filters that a tile covers: 1 or 2
  *   VECTOR_TAPS    taps that such a tile sums at a time
  *   VECTOR_MANY_REGISTERS  1 (else 0 or undefined): 32 for vectors, and about as many for addresses
+ *   VECTOR_SHORT_RUNS  1 (else 0 or undefined): sums of 4, 8 or 9 taps a run have tiles of their own
+ *   VECTOR_PAIRS   1 (else 0 or undefined): eight lanes, where two pixels of four floats are a vector:
+ *                  vec_load_pair, vec_store_pair, and vec_pair_lane(v, lane), which has one float of each in four lanes
  *   VECTOR_FUSED   1: vec_madd and scalar_madd round once, 0: twice
  *   vec            the type
  *   vec_load, vec_store, vec_all, vec_add, vec_sub, vec_mul, vec_div, vec_max,

@@ -19,7 +19,8 @@ enum shape {
   WIDE,     /* up to 700 columns */
   POOLED,   /* the largest of each 2 x 2 is stored */
   POINTS,   /* 1 x 1, up to 36 rows */
-  CONNECTED /* one piece of many channels, one output */
+  CONNECTED, /* one piece of many channels, one output */
+  SHORT      /* one piece of few channels, filters of whole vectors or half of one */
 };
 
 struct conv_case {
@@ -57,8 +58,8 @@ static struct mafat_window choose_window(void)
 static void choose_shape(struct conv_case *c)
 {
   struct mafat_conv_call *call = &c->call;
-  static const enum shape shapes[] = {USUAL, USUAL, USUAL, USUAL, NARROW, WIDE, POOLED, POOLED, POINTS, CONNECTED};
-  c->shape = shapes[random_in(0, 9)];
+  static const enum shape shapes[] = {USUAL, USUAL, USUAL, USUAL, NARROW, WIDE, POOLED, POOLED, POINTS, CONNECTED, SHORT, SHORT};
+  c->shape = shapes[random_in(0, 11)];
   c->n_filters = one_in(3) ? 32 : one_in(3) ? 16 : random_in(1, 32);
   call->window = choose_window();
   call->n_pieces = random_in(1, MAX_PIECES);
@@ -73,6 +74,11 @@ static void choose_shape(struct conv_case *c)
   if (c->shape == POINTS || c->shape == CONNECTED) call->window = mafat_window_square(1, 1, 0);
   if (c->shape == POINTS) call->n_rows = one_in(2) ? 36 : random_in(1, 36);
   if (c->shape == CONNECTED) call->n_pieces = call->n_rows = call->n_cols = 1;
+  if (c->shape == SHORT) {
+    c->n_filters = one_in(3) ? 4 : 8 * random_in(1, 4);
+    call->n_pieces = 1;
+    call->window = mafat_window_square(one_in(2) ? 1 : 3, random_in(1, 2), 0);
+  }
 }
 
 static long macs(const struct conv_case *c)
@@ -88,6 +94,7 @@ static void choose_channels(struct conv_case *c)
   struct mafat_conv_call *call = &c->call;
   for (int p = 0; p < call->n_pieces; p++) c->pieces[p].n_channels = one_in(2) ? 16 : random_in(1, 16);
   if (c->shape == CONNECTED) c->pieces[0].n_channels = one_in(2) ? random_in(17, 3000) : random_in(1, 16);
+  if (c->shape == SHORT) c->pieces[0].n_channels = one_in(3) ? 3 : 4 * random_in(1, 2);
   while (macs(c) > MACS) {
     if (call->n_pieces > 1) call->n_pieces--;
     else if (call->n_rows > 2) call->n_rows -= 2; /* odd stays odd */

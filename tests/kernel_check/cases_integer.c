@@ -57,13 +57,18 @@ static struct mafat_rule_output as_output(const struct mafat_quantization *q)
   return (struct mafat_rule_output){q->zero, q->least, q->most};
 }
 
-/* Of ONNX's rule: factors that make halves of sums, and others. */
-static int32_t random_factor(void)
+/* Of ONNX's rule: factors that make halves of sums, and others, below 2^(most + 1). */
+static int32_t factor_of(int usual, int most)
 {
-  const float f = ldexpf(one_in(2) ? 1 : 1 + (float)random_in(0, (1 << 23) - 1) * 0x1p-23f, one_in(3) ? random_in(-31, 29) : random_in(-12, -1));
+  const float f = ldexpf(one_in(2) ? 1 : 1 + (float)random_in(0, (1 << 23) - 1) * 0x1p-23f, one_in(3) ? random_in(-31, most) : random_in(-12, usual));
   int32_t bits;
   memcpy(&bits, &f, sizeof bits);
   return bits;
+}
+
+static int32_t random_factor(void)
+{
+  return factor_of(-1, 29);
 }
 
 static float as_factor(int32_t bits)
@@ -79,6 +84,7 @@ static struct mafat_integer_finish random_finish(int n, int64_t largest_sum)
   int32_t *rows = (int32_t *)(void *)input_floats(3 * (size_t)n);
   const int32_t room = (int32_t)(INT32_MAX - largest_sum);
   const bool small = one_in(2), negative = one_in(2); /* of weights whose scale is negative */
+  const bool alike = one_in(2); /* sums of both signs, as factors of less than a half have it as a rule */
   for (int i = 0; i < n; i++) {
     struct mafat_rule_scale s = random_scale(small ? -12 : -31, small ? -3 : one_in(4) ? 30 : 0);
     rows[i] = one_in(3) ? (one_in(2) ? room : -room) : random_in(-200000, 200000);
@@ -88,8 +94,8 @@ static struct mafat_integer_finish random_finish(int n, int64_t largest_sum)
   struct mafat_integer_finish to = {rows, rows + n, rows + 2 * n, random_output()};
   if (to.out.rounding == MAFAT_REQUANTIZE_EVEN)
     for (int i = 0; i < n; i++) {
-      rows[n + i] = random_factor();
-      rows[2 * n + i] = one_in(2) ? 0 : random_factor(); /* of negative sums */
+      rows[n + i] = alike ? factor_of(-2, -2) : random_factor();
+      rows[2 * n + i] = alike || one_in(2) ? 0 : random_factor(); /* of negative sums */
     }
   return to;
 }
@@ -306,12 +312,13 @@ static void expect_depthwise(const struct mafat_integer_depthwise_call *c)
 void check_integer_depthwise(struct check *check)
 {
   const enum nastiness how = (enum nastiness)random_in(0, N_NASTINESS - 1);
-  const int n = one_in(3) ? 16 : random_in(1, 16);
+  const bool usual = one_in(3); /* three by three, of whole blocks, which kernels have code of their own for */
+  const int n = usual || one_in(3) ? 16 : random_in(1, 16);
   struct mafat_integer_depthwise_call call = {
-      .rows = in_rows[0], .n_channels = n, .in_pixel_bytes = n + (one_in(2) ? 0 : random_in(1, 20)),
+      .rows = in_rows[0], .n_channels = n, .in_pixel_bytes = n + (usual || one_in(2) ? 0 : random_in(1, 20)),
       .out_pixel_bytes = n + (one_in(2) ? 0 : random_in(1, 20)), .n_rows = random_in(1, 5),
       .n_cols = one_in(4) ? random_in(1, 100) : random_in(1, 30), .width = mafat_panel_width(n),
-      .weights_zero = one_in(3) ? random_in(-128, 127) : 0, .window = random_window(11)};
+      .weights_zero = one_in(3) ? random_in(-128, 127) : 0, .window = usual ? mafat_window_square(3, random_in(1, 2), 1) : random_window(11)};
   const int n_rows = mafat_taps_inputs(call.window.y, call.n_rows), n_taps = mafat_window_area(&call.window);
   inputs_reset();
   make_rows(in_rows[0], n_rows, mafat_taps_inputs(call.window.x, call.n_cols), n, call.in_pixel_bytes, how, one_in(2));

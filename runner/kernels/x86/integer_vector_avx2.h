@@ -123,6 +123,20 @@ INLINE ivec ivec_taps(ivec sum, ivec x, ivec w)
   return (ivec)_mm256_add_epi32((__m256i)sum, _mm256_madd_epi16((__m256i)x, (__m256i)w));
 }
 
+/* Sixteen entries at a time: of bytes that are beyond them, or before, the highest bit is set, for which there is 0. */
+#define IVEC_TABLE 32
+INLINE void ivec_table(const uint8_t *x, uint8_t *y, const uint8_t *table)
+{
+  const __m256i sixteen = _mm256_set1_epi8(16), beyond = _mm256_set1_epi8(0x80 - 16);
+  __m256i at = _mm256_loadu_si256((const __m256i *)(const void *)x), found = _mm256_setzero_si256();
+  for (const uint8_t *part = table; part < table + 256; part += 16) {
+    __m256i entries = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)part));
+    found = _mm256_or_si256(found, _mm256_shuffle_epi8(entries, _mm256_adds_epu8(at, beyond)));
+    at = _mm256_sub_epi8(at, sixteen);
+  }
+  _mm256_storeu_si256((__m256i *)(void *)y, found);
+}
+
 /* Two quads' sum is in the lane of the first. */
 INLINE ivec ivec_add_quads(ivec sum, const uint8_t *p)
 {

@@ -70,14 +70,9 @@ INLINE bool fvec_beyond(fvec y, float limit)
   return _mm512_cmp_ps_mask((__m512)y, _mm512_set1_ps(limit), _CMP_GT_OQ);
 }
 
-#define IVEC_NARROW_4
-INLINE void ivec_narrow_4(uint8_t *p, size_t pixel, const ivec v[4], ivec least, ivec most)
+INLINE void ivec_store_pixels(uint8_t *p, size_t pixel, __m512i bytes, __m512i least, __m512i most)
 {
-  const __m512i in_turn = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-  __m512i a = _mm512_packs_epi32((__m512i)v[0], (__m512i)v[1]), b = _mm512_packs_epi32((__m512i)v[2], (__m512i)v[3]);
-  __m512i bytes = _mm512_permutexvar_epi32(in_turn, _mm512_packus_epi16(a, b));
-  bytes = _mm512_max_epu8(bytes, (__m512i)least);
-  bytes = _mm512_min_epu8(bytes, (__m512i)most);
+  bytes = _mm512_min_epu8(_mm512_max_epu8(bytes, least), most);
   if (pixel == 16) {
     _mm512_storeu_si512(p, bytes);
     return;
@@ -86,6 +81,14 @@ INLINE void ivec_narrow_4(uint8_t *p, size_t pixel, const ivec v[4], ivec least,
   _mm_storeu_si128((__m128i *)(void *)(p + pixel), _mm512_extracti32x4_epi32(bytes, 1));
   _mm_storeu_si128((__m128i *)(void *)(p + 2 * pixel), _mm512_extracti32x4_epi32(bytes, 2));
   _mm_storeu_si128((__m128i *)(void *)(p + 3 * pixel), _mm512_extracti32x4_epi32(bytes, 3));
+}
+
+#define IVEC_NARROW_4
+INLINE void ivec_narrow_4(uint8_t *p, size_t pixel, const ivec v[4], ivec least, ivec most)
+{
+  const __m512i in_turn = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  __m512i a = _mm512_packs_epi32((__m512i)v[0], (__m512i)v[1]), b = _mm512_packs_epi32((__m512i)v[2], (__m512i)v[3]);
+  ivec_store_pixels(p, pixel, _mm512_permutexvar_epi32(in_turn, _mm512_packus_epi16(a, b)), (__m512i)least, (__m512i)most);
 }
 
 #define IVEC_NEAREST
@@ -106,6 +109,20 @@ INLINE __m512i ivec_quad(const uint8_t *p)
   int32_t quad;
   memcpy(&quad, p, 4);
   return _mm512_set1_epi32(quad);
+}
+
+/* Sixteen entries at a time, of the bytes that are among them. */
+#define IVEC_TABLE 64
+INLINE void ivec_table(const uint8_t *x, uint8_t *y, const uint8_t *table)
+{
+  const __m512i bytes = _mm512_loadu_si512(x), low = _mm512_set1_epi8(15);
+  const __m512i at = _mm512_and_si512(bytes, low), row = _mm512_andnot_si512(low, bytes);
+  __m512i found = _mm512_setzero_si512();
+  for (int part = 0; part < 256; part += 16) {
+    __m512i entries = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)(table + part)));
+    found = _mm512_mask_shuffle_epi8(found, _mm512_cmpeq_epi8_mask(row, _mm512_set1_epi8((char)part)), entries, at);
+  }
+  _mm512_storeu_si512(y, found);
 }
 
 INLINE ivec ivec_add_quads(ivec sum, const uint8_t *p)
@@ -134,6 +151,42 @@ INLINE ivec ivec_column(const uint8_t *const *rows, size_t at, const int n_rows,
   return (ivec)x;
 }
 INLINE ivec ivec_taps(ivec sum, ivec x, ivec w) { return (ivec)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)x, (__m512i)w); }
+
+#define IVEC_QUARTERS
+INLINE ivec ivec_repeat(ivec v, const int quarter)
+{
+  const __m512i x = (__m512i)v;
+  switch (quarter) {
+  case 0: return (ivec)_mm512_shuffle_i32x4(x, x, 0x00);
+  case 1: return (ivec)_mm512_shuffle_i32x4(x, x, 0x55);
+  case 2: return (ivec)_mm512_shuffle_i32x4(x, x, 0xaa);
+  default: return (ivec)_mm512_shuffle_i32x4(x, x, 0xff);
+  }
+}
+INLINE ivec ivec_shift(ivec a, ivec b, const int quarters)
+{
+  if (quarters == 0) return a;
+  return (ivec)(quarters == 1 ? _mm512_alignr_epi64((__m512i)b, (__m512i)a, 2) : _mm512_alignr_epi64((__m512i)b, (__m512i)a, 4));
+}
+INLINE __m512i ivec_pixels(const uint8_t *p, const int n)
+{
+  return n > 2 ? _mm512_loadu_si512(p) : _mm512_zextsi256_si512(_mm256_loadu_si256((const __m256i *)(const void *)p));
+}
+INLINE void ivec_quarters(const uint8_t *const *rows, size_t at, const int n, ivec of[4])
+{
+  const __m512i a = ivec_pixels(rows[0] + at, n), b = ivec_pixels(rows[1] + at, n), c = ivec_pixels(rows[2] + at, n);
+  const __m512i none = _mm512_setzero_si512(), low = _mm512_unpacklo_epi8(a, b), high = _mm512_unpackhi_epi8(a, b);
+  const __m512i low_c = _mm512_unpacklo_epi8(c, none), high_c = _mm512_unpackhi_epi8(c, none);
+  of[0] = (ivec)_mm512_unpacklo_epi16(low, low_c);
+  of[1] = (ivec)_mm512_unpackhi_epi16(low, low_c);
+  of[2] = (ivec)_mm512_unpacklo_epi16(high, high_c);
+  of[3] = (ivec)_mm512_unpackhi_epi16(high, high_c);
+}
+INLINE void ivec_narrow_quarters(uint8_t *p, size_t pixel, const ivec v[4], ivec least, ivec most)
+{
+  const __m512i a = _mm512_packs_epi32((__m512i)v[0], (__m512i)v[1]), b = _mm512_packs_epi32((__m512i)v[2], (__m512i)v[3]);
+  ivec_store_pixels(p, pixel, _mm512_packus_epi16(a, b), (__m512i)least, (__m512i)most);
+}
 #else
 #define IVEC_ROWS 2
 INLINE ivec ivec_column(const uint8_t *const *rows, size_t at, const int n_rows, int n)

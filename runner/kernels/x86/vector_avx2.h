@@ -36,6 +36,7 @@ static inline void vec_accumulate(vec *sum, vec a, vec b)
  * floats, times 0 ... 4. Written out for the same reason, and because the compiler would otherwise keep a pointer
  * for every pixel. */
 #define VECTOR_BROADCASTS
+#define VECTOR_SHORT_RUNS 1
 #define ACCUMULATE(ADDRESS) \
   do { \
     vec x; \
@@ -97,6 +98,27 @@ static inline void vec_store_n(float *p, vec v, int n)
     p += 2;
   }
   if (n & 1) _mm_store_ss(p, rest);
+}
+
+/* Four of `low`, four of `high`; one of each four in all of its lanes. */
+#define VECTOR_PAIRS 1
+static inline vec vec_load_pair(const float *low, const float *high)
+{
+  return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(low)), _mm_loadu_ps(high), 1);
+}
+static inline __attribute__((always_inline)) vec vec_pair_lane(vec v, const int lane)
+{
+  switch (lane) {
+  case 0: return _mm256_permute_ps(v, 0x00);
+  case 1: return _mm256_permute_ps(v, 0x55);
+  case 2: return _mm256_permute_ps(v, 0xaa);
+  default: return _mm256_permute_ps(v, 0xff);
+  }
+}
+static inline void vec_store_pair(float *low, float *high, vec v)
+{
+  _mm_storeu_ps(low, _mm256_castps256_ps128(v));
+  _mm_storeu_ps(high, _mm256_extractf128_ps(v, 1));
 }
 
 static inline vec vec_load_halves(const uint16_t *p)

@@ -12,10 +12,9 @@ _Static_assert(sizeof(struct mafat_integer_piece) + sizeof(struct mafat_piece) <
 
 enum {
   NARROW_COLS = 8,
-  SORTED_ROOM = 24 << 10, /* numbers for what kernels find out about a step's weights, */
-  SORTED_PIXELS = 32,     /* if it has so many pixels, */
-  SORTED_OF_PANEL = 65,   /* of a panel, */
-  SORTED_OF_QUAD = 4      /* and of each of its quads */
+  SORTED_PIXELS = 32,   /* of a step at least, if its weights are sorted */
+  SORTED_OF_PANEL = 65, /* numbers for a panel, */
+  SORTED_OF_QUAD = 4    /* and for each of its quads */
 };
 
 struct conv {
@@ -189,10 +188,11 @@ static void make_sorted_room(struct conv *c, int index, uint16_t *room)
   const struct mafat_conv *common = &c->common;
   const struct mafat_layer *l = &common->worker->tensors->network->layers[index];
   const size_t quads = mafat_quads_taps(l, 0) / MAFAT_QUAD;
-  if (l->groups > 1 || mafat_span_size(common->box.y) * mafat_span_size(common->box.x) < SORTED_PIXELS || quads > SORTED_ROOM / 4) return;
+  if (!c->kernels->sorts || l->groups > 1) return;
+  if (mafat_span_size(common->box.y) * mafat_span_size(common->box.x) < SORTED_PIXELS || quads > MAFAT_SORTED_ROOM / 4) return;
   c->sorted = room;
   c->sorted_room = SORTED_OF_PANEL + SORTED_OF_QUAD * (int)quads;
-  c->n_sorted = mafat_min(SORTED_ROOM / c->sorted_room, mafat_conv_n_panels(common));
+  c->n_sorted = mafat_min(MAFAT_SORTED_ROOM / c->sorted_room, mafat_conv_n_panels(common));
   for (int p = 0; p < c->n_sorted; p++) room[p * c->sorted_room] = 0;
 }
 
@@ -224,7 +224,7 @@ static void run_ordinary(struct conv *c)
 {
   const struct mafat_conv *common = &c->common;
   struct mafat_conv_block block;
-  uint16_t room[SORTED_ROOM];
+  uint16_t room[MAFAT_SORTED_ROOM];
   struct mafat_integer_input_sums input_sums;
   make_sorted_room(c, common->index, room);
   c->input_sums = &input_sums;
@@ -357,7 +357,7 @@ static void run_pointwise_rows(struct conv *c, struct mafat_span rows)
 static void run_separable(struct conv *c)
 {
   struct mafat_conv_block block;
-  uint16_t room[SORTED_ROOM];
+  uint16_t room[MAFAT_SORTED_ROOM];
   struct mafat_integer_input_sums input_sums;
   make_sorted_room(c, c->common.pointwise, room);
   c->input_sums = &input_sums;

@@ -8,19 +8,52 @@
 
 /* ---- a pixel's bytes, side by side ---- */
 
-static void take_pixel(const struct mafat_tensors *t, const struct mafat_layer *l, int y, int x, uint8_t *pixel)
+enum { MOST_RUNS = 32 };
+
+/* The pixels of a row: where runs of channels lie at column x, and how far the next column's are from them. */
+struct pixels {
+  const struct mafat_tensors *tensors;
+  const struct mafat_sources *sources;
+  int channels, x, n;
+  struct mafat_span known; /* columns that all channels are listed for */
+  char *at[MOST_RUNS];
+  int step[MOST_RUNS], first[MOST_RUNS], count[MOST_RUNS];
+};
+
+/* As many runs as there is room for, from channel `first` on: up to which channel. */
+static int list_runs(struct pixels *p, int first, int y, int x)
 {
-  struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(l), mafat_span(0, l->in.c));
-  for (struct mafat_run run; mafat_runs_next(&runs, &run);)
-    memcpy(pixel + run.out_block * MAFAT_CHANNEL_BLOCK + run.out_lane, mafat_runs_read_bytes(t, mafat_layer_sources(l), &run, y, x),
-           (size_t)run.n);
+  struct mafat_runs runs = mafat_runs_of(p->sources, mafat_span(first, p->channels));
+  int end = p->tensors->network->layers[p->sources->list[0].tensor].out.w, c = first;
+  p->x = x;
+  p->n = 0;
+  for (struct mafat_run run; p->n < MOST_RUNS && mafat_runs_next(&runs, &run); c += run.n, p->n++) {
+    int row = y;
+    const struct mafat_source *s = mafat_sources_at(p->sources, run.source, &row);
+    int channel = run.block * MAFAT_CHANNEL_BLOCK + run.lane - p->sources->list[run.source].first + s->first;
+    const struct mafat_seat seat = mafat_tensors_seat(p->tensors, s->tensor, channel, row, x);
+    p->at[p->n] = seat.at;
+    p->step[p->n] = (int)seat.pixel_bytes;
+    p->first[p->n] = c;
+    p->count[p->n] = run.n;
+    end = mafat_min(end, seat.box.x.end);
+  }
+  p->known = mafat_span(x, first == 0 && c == p->channels ? end : x);
+  return c;
 }
 
-static void put_pixel(const struct mafat_tensors *t, int layer, int y, int x, const uint8_t *pixel)
+/* Takes all channels of a pixel, or puts them. */
+static void pass_pixel(struct pixels *p, int y, int x, uint8_t *pixel, bool put)
 {
-  int channels = t->network->layers[layer].in.c;
-  for (int c = 0; c < channels; c += MAFAT_CHANNEL_BLOCK)
-    memcpy(mafat_tensors_address(t, layer, c / MAFAT_CHANNEL_BLOCK, y, x), pixel + c, (size_t)mafat_min(MAFAT_CHANNEL_BLOCK, channels - c));
+  bool known = x > p->known.begin && x < p->known.end;
+  for (int c = 0; c < p->channels;) {
+    c = known ? p->channels : list_runs(p, c, y, x);
+    for (int i = 0; i < p->n; i++) {
+      char *at = p->at[i] + (ptrdiff_t)(x - p->x) * p->step[i];
+      if (put) memcpy(at, pixel + p->first[i], (size_t)p->count[i]);
+      else memcpy(pixel + p->first[i], at, (size_t)p->count[i]);
+    }
+  }
 }
 
 /* ---- what becomes of it ---- */
@@ -80,14 +113,20 @@ static int run_normalize(const struct mafat_worker *w, const struct mafat_step *
   uint8_t *pixel = (uint8_t *)w->slot_memory + w->scratch->pixel_offset;
   bool is_softmax = l->normalize->how == MAFAT_NORMALIZE_SOFTMAX;
   struct softmax softmax;
+  const struct mafat_source own = {.tensor = step->layer, .n = l->in.c, .n_rows = l->out.h};
+  const struct mafat_sources outputs = {.list = (struct mafat_source *)&own, .n = 1, .n_bands = 1};
+  struct pixels in_pixels = {.tensors = t, .sources = mafat_layer_sources(l), .channels = l->in.c};
+  struct pixels out_pixels = {.tensors = t, .sources = &outputs, .channels = l->in.c};
   if (is_softmax) open_softmax(&softmax, l, in.scale);
-  for (int y = step->out.y.begin; y < step->out.y.end; y++)
+  for (int y = step->out.y.begin; y < step->out.y.end; y++) {
+    in_pixels.known = out_pixels.known = mafat_span(0, 0);
     for (int x = step->out.x.begin; x < step->out.x.end; x++) {
-      take_pixel(t, l, y, x, pixel);
+      pass_pixel(&in_pixels, y, x, pixel, false);
       if (is_softmax) run_softmax(&softmax, l, pixel);
       else run_layer(t, l, &in, pixel);
-      put_pixel(t, step->layer, y, x, pixel);
+      pass_pixel(&out_pixels, y, x, pixel, true);
     }
+  }
   return MAFAT_OK;
 }
 

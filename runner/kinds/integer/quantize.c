@@ -25,14 +25,6 @@ static void put_floats(const struct row *r, const float *list)
     for (int i = 0; i < r->n; i++) to[i] = list[from[i]];
 }
 
-static void put_numbers(const struct row *r, const unsigned char *list)
-{
-  unsigned char *to = r->to;
-  const unsigned char *from = r->from;
-  for (int x = 0; x < r->cols; x++, from += r->in_pixel, to += r->out_pixel)
-    for (int i = 0; i < r->n; i++) to[i] = list[from[i]];
-}
-
 static int run_quantize(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_tensors *t = w->tensors;
@@ -52,7 +44,7 @@ static int run_quantize(const struct mafat_worker *w, const struct mafat_step *s
                       mafat_tensors_pixel_bytes(t, step->layer, run.out_block) / (to_floats ? sizeof(float) : 1), run.n,
                       mafat_span_size(step->out.x)};
       if (to_floats) put_floats(&r, floats);
-      else put_numbers(&r, numbers);
+      else w->integers->table(r.from, (int)r.in_pixel, r.to, (int)r.out_pixel, r.cols, r.n, numbers);
     }
   return MAFAT_OK;
 }

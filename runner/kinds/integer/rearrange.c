@@ -1,4 +1,5 @@
-/* Elements of maps in other places: pixels whole, where their channels stay side by side, else byte by byte. */
+/* Elements of maps in other places: pixels whole, where their channels stay side by side, else byte by byte, in runs where nothing is read
+ * beside the map. */
 #include "runner/kinds/rearrange.h"
 #include "runner/kinds/integer/integer.h"
 
@@ -33,13 +34,93 @@ static void move_pixel(const struct mafat_moving *m, int y, int x, struct mafat_
   }
 }
 
-static void move_elements(const struct mafat_moving *m)
+/* What may lie beside the map is looked for element by element. */
+static void move_clipped(const struct mafat_moving *m)
 {
   for (struct mafat_moving_rows rows = mafat_moving_rows(m); mafat_moving_next_row(&rows);)
     for (int x = m->box.x.begin; x < m->box.x.end; x++) {
       struct mafat_place in = rows.in;
       if (mafat_moving_locate(m->part, MAFAT_AXIS_W, x, &in)) move_pixel(m, rows.y - 1, x, in);
     }
+}
+
+/* ---- elements in rows ---- */
+
+/* Elements that lie equally far apart both where they are and where they go: at most so many. */
+struct run {
+  const char *from;
+  char *to;
+  ptrdiff_t from_step, to_step;
+  int n;
+};
+
+/* In the input, where `in_step` along `in_axis` lies between each and the next: columns or rows one after the other, or channels of a
+ * block; or one element. */
+static void find_from(const struct mafat_moving *m, int in_axis, int in_step, struct mafat_place in, struct run *r)
+{
+  int y = in.at[MAFAT_AXIS_H], x = in.at[MAFAT_AXIS_W], at = in.at[MAFAT_AXIS_C], source = 0;
+  for (; at >= m->operand->sources.list[source].n; source++) at -= m->operand->sources.list[source].n;
+  const struct mafat_source *s = mafat_sources_at(&m->operand->sources, source, &y);
+  const int channel = s->first + at, n = r->n;
+  const struct mafat_seat seat = mafat_tensors_seat(m->tensors, s->tensor, channel, y, x);
+  r->from = seat.at;
+  r->n = 1;
+  if (in_axis == MAFAT_AXIS_W && in_step > 0) {
+    r->from_step = (ptrdiff_t)seat.pixel_bytes * in_step;
+    r->n = mafat_min(n, (seat.box.x.end - 1 - x) / in_step + 1);
+  } else if (in_axis == MAFAT_AXIS_H && in_step > 0) {
+    r->from_step = (ptrdiff_t)seat.row_bytes * in_step;
+    r->n = mafat_min(n, (mafat_min(seat.box.y.end, s->first_row + s->n_rows) - 1 - y) / in_step + 1);
+  } else if (in_axis == MAFAT_AXIS_C && in_step == 1) {
+    r->from_step = 1;
+    r->n = mafat_min(mafat_min(n, m->operand->sources.list[source].n - at),
+                     mafat_min(seat.channels.end - channel, MAFAT_CHANNEL_BLOCK - channel % MAFAT_CHANNEL_BLOCK));
+  }
+}
+
+static int move_run(struct run *r)
+{
+  for (int k = 0; k < r->n; k++, r->from += r->from_step, r->to += r->to_step) *r->to = *r->from;
+  return r->n;
+}
+
+/* Column i and as many behind it as are a run, of a channel that is read where `in` is. */
+static int move_columns_of(const struct mafat_moving *m, const struct mafat_moving_columns *c, int y, int channel, int i, struct mafat_place in)
+{
+  const int x = c->x + i * c->step;
+  const struct mafat_seat seat = mafat_tensors_seat(m->tensors, m->layer, channel, y, x);
+  struct run r = {.to = seat.at, .n = mafat_min(c->n - i, (seat.box.x.end - 1 - x) / c->step + 1), .to_step = (ptrdiff_t)seat.pixel_bytes * c->step};
+  in.at[c->in_axis] += i * c->in_step;
+  find_from(m, c->in_axis, c->in_step, in, &r);
+  return move_run(&r);
+}
+
+/* Of a pixel, the channel and as many of the n from it on as are a run. */
+static int move_channels_of(const struct mafat_moving *m, int y, int x, int channel, int n, struct mafat_place in)
+{
+  const struct mafat_atom *last = &m->part->atoms[mafat_part_atoms(m->part, MAFAT_AXIS_C).end - 1];
+  const struct mafat_seat seat = mafat_tensors_seat(m->tensors, m->layer, channel, y, x);
+  struct run r = {.to = seat.at, .to_step = 1, .n = mafat_min(mafat_min(n, seat.channels.end - channel), MAFAT_CHANNEL_BLOCK - channel % MAFAT_CHANNEL_BLOCK)};
+  find_from(m, last->in_axis, last->in_step, in, &r);
+  return move_run(&r);
+}
+
+/* Whichever there are more of in a run, columns or channels. */
+static void move_elements(const struct mafat_moving *m)
+{
+  const int channels = m->tensors->network->layers[m->layer].out.c;
+  for (struct mafat_moving_rows rows = mafat_moving_rows(m); mafat_moving_next_row(&rows);)
+    for (struct mafat_moving_columns c = mafat_moving_columns(m, rows.in, true); mafat_moving_next_columns(&c);)
+      for (int channel = 0, n; channel < channels; channel += n) {
+        struct mafat_place in = c.in;
+        n = mafat_moving_locate(m->part, MAFAT_AXIS_C, channel, &in);
+        if (n > 1 && c.n == 1) {
+          n = move_channels_of(m, rows.y - 1, c.x, channel, n, in);
+          continue;
+        }
+        for (int i = 0; n > 0 && i < c.n;) i += move_columns_of(m, &c, rows.y - 1, channel, i, in);
+        n = 1;
+      }
 }
 
 /* ---- whole pixels ---- */
@@ -124,6 +205,7 @@ static int run_rearrange(const struct mafat_worker *w, const struct mafat_step *
   for (int k = 0; k < l->n_operands; k++) {
     struct mafat_moving m = {w->tensors, &l->operands[k], &l->rearrange->parts[k], step->layer, step->out};
     if (is_whole(&m)) move_pixels(&m);
+    else if (mafat_part_leaves(m.part, m.operand->shape)) move_clipped(&m);
     else move_elements(&m);
   }
   return MAFAT_OK;
