@@ -50,15 +50,18 @@ struct search {
   int n_traces, traces_room;
   int *ran, n_ran;      /* since the set that is being looked at; in order */
   int *ready, n_ready;  /* who waits for nobody */
-  int *path;            /* room for an order */
+  int *path;            /* room for an order; */
+  int *first;           /* for who waits for nobody where the set that is being looked at has run */
 };
 
 /* ---- running what loses nothing ---- */
 
-static void run(struct search *s, int operator)
+/* An operator that was looked at. */
+static void run(struct search *s, int operator, struct mafat_sort_step step)
 {
   struct mafat_sorter *sorter = s->s;
-  mafat_walk_run(sorter, operator);
+  mafat_walk_pass(sorter, operator);
+  sorter->live = step.after;
   s->ran[s->n_ran++] = operator;
   for (int i = sorter->after.at[operator]; i < sorter->after.at[operator + 1]; i++)
     if (sorter->missing[sorter->after.items[i]] == 0) s->ready[s->n_ready++] = sorter->after.items[i];
@@ -85,8 +88,9 @@ static bool run_down(struct search *s, int operator, uint64_t peak)
   int n_ran = s->n_ran, n_ready = s->n_ready;
   for (int o = operator; o >= 0; o = next_of(s->s, o)) {
     s->effort--;
-    if (mafat_walk_look(s->s, o).top > peak) break;
-    run(s, o);
+    struct mafat_sort_step step = mafat_walk_look(s->s, o);
+    if (step.top > peak) break;
+    run(s, o, step);
     if (s->s->live <= live) return true;
   }
   while (s->n_ran > n_ran) undo(s, live);
@@ -123,7 +127,7 @@ static uint64_t advance(struct search *s, int operator, uint64_t peak)
 {
   struct mafat_sort_step step = mafat_walk_look(s->s, operator);
   if (step.top > peak) peak = step.top;
-  run(s, operator);
+  run(s, operator, step);
   drop_ready(s);
   run_what_loses_nothing(s, peak);
   return peak;
@@ -176,7 +180,7 @@ static void enter(struct search *s, const struct state *state)
   const uint64_t *set = set_of(s, state->set);
   mafat_walk_begin(s->s);
   for (int o = 0; o < s->n_operators; o++)
-    if (set[o / 64] >> (o % 64) & 1) mafat_walk_run(s->s, o);
+    if (set[o / 64] >> (o % 64) & 1) mafat_walk_pass(s->s, o);
   s->s->live = state->live;
   s->n_ran = 0;
 }
@@ -292,14 +296,18 @@ static int note_state(struct search *s, const struct state *from, int n_run, int
 
 static int expand(struct search *s, const struct state *state, int n_run)
 {
-  int code = MAFAT_OK;
+  int code = MAFAT_OK, n_first;
   enter(s, state);
+  find_ready(s);
+  n_first = s->n_ready;
+  memcpy(s->first, s->ready, (size_t)n_first * sizeof *s->first);
   s->effort -= n_run;
-  for (int o = 0; o < s->n_operators && code == MAFAT_OK && state->peak < s->best; o++) {
-    if (s->s->missing[o]) continue;
+  for (int i = 0; i < n_first && code == MAFAT_OK && state->peak < s->best; i++) {
+    int o = s->first[i];
     s->effort--;
     if (mafat_walk_look(s->s, o).top >= s->best) continue;
-    find_ready(s);
+    s->n_ready = n_first;
+    memcpy(s->ready, s->first, (size_t)n_first * sizeof *s->first);
     uint64_t peak = advance(s, o, state->peak);
     uint64_t best = s->best;
     code = note_state(s, state, n_run, o, peak);
@@ -357,9 +365,10 @@ static bool open_search(struct search *s)
   size_t n = (size_t)s->n_operators;
   struct mafat_heap *heap = s->s->heap;
   s->levels = mafat_heap_calloc(heap, n + 1, sizeof *s->levels);
-  s->ran = mafat_heap_calloc(heap, 2 * n + 1, sizeof *s->ran);
+  s->ran = mafat_heap_calloc(heap, 3 * n + 1, sizeof *s->ran);
   s->ready = mafat_heap_calloc(heap, 2 * n + 1, sizeof *s->ready);
   s->path = s->ran + n;
+  s->first = s->path + n;
   return s->levels && s->ran && s->ready && make_sets(s);
 }
 
@@ -381,7 +390,8 @@ int mafat_sort_improve(struct mafat_sorter *sorter, long long effort, int *order
                      .best = sorted->peak, .width = FIRST_WIDTH};
   s.n_words = s.n_operators / 64 + 1;
   int code = open_search(&s) ? MAFAT_OK : MAFAT_ENOMEM;
-  for (; code == MAFAT_OK && !sorted->least && s.effort > 0; s.width *= WIDER) {
+  /* Of more than there are traces for, none is too many: a wider search would be the same. */
+  for (; code == MAFAT_OK && !sorted->least && s.effort > 0 && s.width < WIDER * MOST_TRACES; s.width *= WIDER) {
     code = go_through(&s);
     sorted->least = s.all || s.best == sorter->bound;
   }

@@ -58,6 +58,18 @@ static void for_edges(struct mafat_sorter *s, const int *last_maker, int *maker,
   }
 }
 
+static bool note_facts(struct mafat_sorter *s)
+{
+  const struct mafat_sort_graph *g = s->graph;
+  s->facts = mafat_heap_calloc(s->heap, (size_t)g->n_uses + 1, sizeof *s->facts);
+  for (int i = 0; s->facts && i < g->n_uses; i++) {
+    const struct mafat_sort_use *use = &g->uses[s->uses.items[i]];
+    s->facts[i] = (struct mafat_sort_fact){g->bytes[use->buffer], (unsigned)use->buffer & 0x1fffffff, use->makes, use->gives,
+                                         mafat_sort_is_kept(s, use->buffer)};
+  }
+  return s->facts != NULL;
+}
+
 static bool link_operators(struct mafat_sorter *s)
 {
   const struct mafat_sort_graph *g = s->graph;
@@ -78,7 +90,7 @@ static bool link_operators(struct mafat_sorter *s)
   for (int u = 0; enough && u < g->n_uses; u++) put(&s->uses, g->uses[u].operator, u);
   if (enough) for_edges(s, last, maker, put_edge);
   mafat_heap_free(heap, last);
-  return enough;
+  return enough && note_facts(s);
 }
 
 static bool count_uses(struct mafat_sorter *s)
@@ -175,6 +187,7 @@ void mafat_sorter_close(struct mafat_sorter **sorter)
   struct mafat_sorter *s = *sorter;
   struct mafat_heap *heap = s->heap;
   close_lists(&s->uses, heap);
+  mafat_heap_free(heap, s->facts);
   close_lists(&s->before, heap);
   close_lists(&s->after, heap);
   mafat_heap_free(heap, s->n_makers);
@@ -208,18 +221,26 @@ struct mafat_sort_step mafat_walk_look(const struct mafat_sorter *s, int operato
   const struct mafat_sort_graph *g = s->graph;
   uint64_t made = 0, freed = 0, largest = 0, given = 0;
   for (int i = s->uses.at[operator]; i < s->uses.at[operator + 1]; i++) {
-    const struct mafat_sort_use *use = &g->uses[s->uses.items[i]];
-    int b = use->buffer;
-    if (use->makes && s->makers_left[b] == s->n_makers[b]) made += g->bytes[b];
+    const struct mafat_sort_fact *use = &s->facts[i];
+    unsigned b = use->buffer;
+    if (use->makes && s->makers_left[b] == s->n_makers[b]) made += use->bytes;
     bool last = use->makes ? s->makers_left[b] == 1 && !s->n_readers[b] : s->readers_left[b] == 1;
-    if (!last || mafat_sort_is_kept(s, b)) continue;
-    freed += g->bytes[b];
-    if (!use->makes && g->bytes[b] > largest) largest = g->bytes[b];
-    if (use->gives && g->bytes[b] > given) given = g->bytes[b];
+    if (!last || use->kept) continue;
+    freed += use->bytes;
+    if (!use->makes && use->bytes > largest) largest = use->bytes;
+    if (use->gives && use->bytes > given) given = use->bytes;
   }
   uint64_t placed = placed_bytes(g, operator, made, largest, given);
   return (struct mafat_sort_step){.top = s->live + made - placed + (g->work ? g->work[operator] : 0),
                                   .after = s->live + made - freed};
+}
+
+void mafat_walk_pass(struct mafat_sorter *s, int operator)
+{
+  s->missing[operator] = HAS_RUN;
+  for (int i = s->uses.at[operator]; i < s->uses.at[operator + 1]; i++)
+    (s->facts[i].makes ? s->makers_left : s->readers_left)[s->facts[i].buffer]--;
+  for (int i = s->after.at[operator]; i < s->after.at[operator + 1]; i++) s->missing[s->after.items[i]]--;
 }
 
 void mafat_walk_run(struct mafat_sorter *s, int operator)
@@ -227,21 +248,14 @@ void mafat_walk_run(struct mafat_sorter *s, int operator)
   struct mafat_sort_step step = mafat_walk_look(s, operator);
   s->live = step.after;
   if (step.top > s->peak) s->peak = step.top;
-  s->missing[operator] = HAS_RUN;
-  for (int i = s->uses.at[operator]; i < s->uses.at[operator + 1]; i++) {
-    const struct mafat_sort_use *use = &s->graph->uses[s->uses.items[i]];
-    (use->makes ? s->makers_left : s->readers_left)[use->buffer]--;
-  }
-  for (int i = s->after.at[operator]; i < s->after.at[operator + 1]; i++) s->missing[s->after.items[i]]--;
+  mafat_walk_pass(s, operator);
 }
 
 void mafat_walk_undo(struct mafat_sorter *s, int operator)
 {
   s->missing[operator] = 0;
-  for (int i = s->uses.at[operator]; i < s->uses.at[operator + 1]; i++) {
-    const struct mafat_sort_use *use = &s->graph->uses[s->uses.items[i]];
-    (use->makes ? s->makers_left : s->readers_left)[use->buffer]++;
-  }
+  for (int i = s->uses.at[operator]; i < s->uses.at[operator + 1]; i++)
+    (s->facts[i].makes ? s->makers_left : s->readers_left)[s->facts[i].buffer]++;
   for (int i = s->after.at[operator]; i < s->after.at[operator + 1]; i++) s->missing[s->after.items[i]]++;
 }
 

@@ -40,10 +40,17 @@ struct mafat_lists {
   int *at, *items;
 };
 
+/* A use, with what the walk has to know of its buffer beside it. */
+struct mafat_sort_fact {
+  uint64_t bytes;
+  unsigned buffer : 29, makes : 1, gives : 1, kept : 1;
+};
+
 struct mafat_sorter {
   struct mafat_heap *heap;
   const struct mafat_sort_graph *graph;
   struct mafat_lists uses;          /* [operator]: numbers of its uses */
+  struct mafat_sort_fact *facts;    /* of these, in the order of the lists */
   struct mafat_lists before, after; /* [operator]: who has to run before it; who waits for it */
   int *n_makers, *n_readers;        /* [buffer] */
   uint64_t bound;                   /* no peak is smaller: what the operator that needs most has to have */
@@ -67,6 +74,8 @@ void mafat_walk_begin(struct mafat_sorter *s);
 /* Running an operator now, which waits for nobody. */
 struct mafat_sort_step mafat_walk_look(const struct mafat_sorter *s, int operator);
 void mafat_walk_run(struct mafat_sorter *s, int operator);
+/* The same where live and peak are the caller's to keep. */
+void mafat_walk_pass(struct mafat_sorter *s, int operator);
 /* As if the operator, which ran last, had not; live and peak are the caller's to bring back. */
 void mafat_walk_undo(struct mafat_sorter *s, int operator);
 

@@ -551,6 +551,23 @@ START_TEST(large_graphs)
 }
 END_TEST
 
+/* Of as much effort as can be, what there is room for is looked at: it ends, with an order no worse. */
+START_TEST(any_effort_ends)
+{
+  static struct large l;
+  static int order[LARGE], again[LARGE];
+  struct mafat_sorter *s;
+  struct mafat_sorted some, all;
+  make_large(&l, (uint64_t)_i);
+  ck_assert_int_eq(mafat_sorter_open(&s, &l.g, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_sort(s, MAFAT_SORT_BEST, 100000, order, &some), MAFAT_OK);
+  ck_assert_int_eq(mafat_sort(s, MAFAT_SORT_BEST, INT64_MAX, again, &all), MAFAT_OK);
+  ck_assert_uint_le(all.peak, some.peak);
+  ck_assert_uint_eq(all.peak, mafat_sort_peak(s, again));
+  mafat_sorter_close(&s);
+}
+END_TEST
+
 static int sort_large(const struct large *l)
 {
   static int order[LARGE];
@@ -620,6 +637,7 @@ Suite *sort_suite(void)
   tcase_add_test(t, any_graph);
   tcase_add_test(t, orders_and_layouts);
   tcase_add_loop_test(t, large_graphs, 0, test_seeds(20));
+  tcase_add_loop_test(t, any_effort_ends, 0, 1);
   tcase_add_test(t, a_memo_gives_the_same_orders);
   tcase_add_test(t, every_failed_allocation_is_told);
   suite_add_tcase(s, t);
