@@ -184,13 +184,14 @@ static bool open_piles(struct arranger *a)
   return room != NULL;
 }
 
-/* Places everything in `order`; with a top, buffers that prefer it hang from it. */
+/* Places everything in `order`; with a top, buffers that prefer it hang from it. The last time it stops where that becomes no
+ * better: nobody looks at where it was. */
 static size_t place_all(struct arranger *a, size_t top)
 {
   size_t total = 0;
   begin(a);
   a->left--;
-  for (int i = 0; i < a->n_tight; i++) {
+  for (int i = 0; i < a->n_tight && (a->left > 0 || total < a->best_total); i++) {
     struct mafat_block *b = &a->blocks[a->order[i]];
     bool hang = top && b->end_hint == 2;
     place(a, a->order[i], hang ? highest_fit(a, b, top) : lowest_fit(a, b));
@@ -310,12 +311,12 @@ static int arrange_few(struct arranger *a, size_t bound)
   return code;
 }
 
-/* Tries orders of the tight blocks until one reaches the bound or the effort is spent. */
-static int try_orders(struct arranger *a, size_t bound)
+/* Tries orders of the tight blocks until one reaches the bound or the effort is spent; none that is no smaller than `most` counts. */
+static int try_orders(struct arranger *a, size_t bound, size_t most)
 {
   static const before orders[] = {larger, earlier, longer, heavier};
   enum { PROMOTIONS = 40, SHUFFLES = 60, EFFORT = 4000000 }; /* a placement costs about n^2 */
-  a->best_total = a->n_tight ? SIZE_MAX : 0;
+  a->best_total = a->n_tight ? most : 0;
   if (a->n_tight == 0) return MAFAT_OK;
   a->left = EFFORT / ((long long)a->n_tight * a->n_tight) + 1;
   /* A chain ping-pongs between the two ends: exact for every untiled chain. */
@@ -361,8 +362,9 @@ static int arrange_tight(struct arranger *a, size_t bound, size_t *total)
 {
   for (int eighths = 6; eighths >= 0 && *total > bound; eighths -= 6) {
     find_tight(a, bound, (size_t)eighths);
-    int code = try_orders(a, bound);
+    int code = try_orders(a, bound, *total);
     if (code) return code;
+    if (a->best_total == *total) continue;
     size_t found = place_rest(a);
     if (found < *total) *total = keep_offsets(a, found);
     if (*total == a->best_total) break;

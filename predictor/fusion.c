@@ -38,6 +38,85 @@ static bool is_added(const struct mafat_layer *conv, const struct mafat_layer *s
          z->shape.h >= shortcut->out.h && mafat_layer_is_ungrouped(conv);
 }
 
+/* ---- what words say ---- */
+
+static bool is_among(const int *layers, int n_layers, int layer)
+{
+  for (int i = 0; i < n_layers; i++)
+    if (layers[i] == layer) return true;
+  return false;
+}
+
+static int apply_word(struct mafat_plan *plan, const struct mafat_network *n, const int *layers, int n_layers,
+                      const struct mafat_depthwise_word *word, struct mafat_diagnostic *d)
+{
+  struct mafat_span span = word->layers;
+  bool all = mafat_span_size(span) == 0;
+  if (all) span = mafat_span(layers[0], layers[n_layers - 1] + 1);
+  if (!is_among(layers, n_layers, span.begin) || !is_among(layers, n_layers, span.end - 1))
+    return mafat_fail(d, MAFAT_EINVAL, "expected layers of its group, from %d to %d, behind :dw, found %d-%d", layers[0],
+                      layers[n_layers - 1], span.begin, span.end - 1);
+  if (mafat_span_size(word->layers) == 1 && !mafat_layer_is_depthwise(&n->layers[span.begin]))
+    return mafat_fail(d, MAFAT_EINVAL, "expected a depthwise convolution behind :dw, found layer %d [%s]", span.begin,
+                      mafat_layer_type_name(n->layers[span.begin].type));
+  for (int i = 0; i < n_layers; i++)
+    if (layers[i] >= span.begin && layers[i] < span.end && mafat_layer_is_depthwise(&n->layers[layers[i]]))
+      plan->depthwise_rows[layers[i]] = word->rows;
+  return MAFAT_OK;
+}
+
+int mafat_fusion_apply(struct mafat_plan *plan, const struct mafat_network *n, const int *layers, int n_layers,
+                       const struct mafat_group_spec *group, struct mafat_diagnostic *d)
+{
+  int code = MAFAT_OK;
+  if (group->n_depthwise && !plan->depthwise_rows) {
+    plan->depthwise_rows = mafat_heap_calloc(plan->heap, (size_t)plan->n_layers, sizeof *plan->depthwise_rows);
+    if (!plan->depthwise_rows) return mafat_fail(d, MAFAT_ENOMEM, "out of memory");
+    for (int l = 0; l < plan->n_layers; l++) plan->depthwise_rows[l] = -1;
+  }
+  for (int i = 0; i < group->n_depthwise && code == MAFAT_OK; i++)
+    code = apply_word(plan, n, layers, n_layers, &group->depthwise[i], d);
+  return code;
+}
+
+/* Could the layer be inside, with nothing said of it? Where a word would say it, that is what it must not be taken to. */
+static bool is_usual(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+{
+  return mafat_layer_is_depthwise(&n->layers[layer]) && plan->outer[layer] >= 0 && mafat_plan_depthwise_rows(plan, layer) < 0;
+}
+
+/* The last of a run of layers of which the same is said, from layers[i] on; what has no choice may lie between them. */
+static int run_end(const struct mafat_plan *plan, const struct mafat_network *n, const int *layers, int n_layers, int i)
+{
+  int last = i, rows = mafat_plan_depthwise_rows(plan, layers[i]);
+  for (int k = i + 1; k < n_layers && !is_usual(plan, n, layers[k]); k++) {
+    int said = mafat_plan_depthwise_rows(plan, layers[k]);
+    if (said >= 0 && said != rows) break;
+    if (said >= 0) last = k;
+  }
+  return last;
+}
+
+/* A word for each run, or one for all of the group where that is the same. */
+int mafat_fusion_words(const struct mafat_plan *plan, const struct mafat_network *n, const int *layers, int n_layers,
+                       struct mafat_heap *heap, struct mafat_group_spec *group)
+{
+  bool everywhere = true;
+  for (int i = 0; i < n_layers; i++) {
+    everywhere = everywhere && !is_usual(plan, n, layers[i]);
+    int rows = mafat_plan_depthwise_rows(plan, layers[i]);
+    if (rows < 0) continue;
+    int last = run_end(plan, n, layers, n_layers, i);
+    struct mafat_depthwise_word word = {rows, mafat_span(layers[i], layers[last] + 1)};
+    if (mafat_depthwise_word_add(heap, group, word)) return MAFAT_ENOMEM;
+    i = last;
+  }
+  if (everywhere && group->n_depthwise == 1) group->depthwise[0].layers = mafat_span(0, 0);
+  return MAFAT_OK;
+}
+
+/* ---- which layers ---- */
+
 static void count_readers(const struct mafat_network *n, const struct mafat_plan *plan,
                           const struct mafat_usage *usage, int *readers)
 {
@@ -62,6 +141,8 @@ static int find_table(const struct mafat_plan *plan, const struct mafat_network 
   return apart || !kept ? -1 : table;
 }
 
+enum { BY_ITSELF = -1 }; /* in place of a number of readers: a word has it so */
+
 int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bool fuse)
 {
   size_t n_operators = (size_t)mafat_network_n_operators(n);
@@ -85,9 +166,15 @@ int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bo
       if (!is_added(inner, layer) && !(is_pooled(inner, layer) && plan->inner[k] < 0) &&
           !(mafat_layer_is_pointwise(layer) && mafat_layer_is_depthwise(inner)))
         continue;
+      if (mafat_layer_is_depthwise(inner) && mafat_plan_depthwise_rows(plan, k) == 0) {
+        readers[k] = BY_ITSELF;
+        continue;
+      }
       plan->inner[l] = k;
       plan->outer[k] = l;
     }
+    for (int l = 0; l < plan->n_layers && plan->depthwise_rows; l++) /* what has no choice is not spoken of */
+      if (plan->outer[l] < 0 && readers[l] != BY_ITSELF) plan->depthwise_rows[l] = -1;
     for (int l = 0; l < plan->n_layers && fuse; l++)
       if (usage[l].needed) plan->table[l] = find_table(plan, n, readers, l);
   }

@@ -10,7 +10,7 @@
  *   - a table of floats that only one layer looks numbers up in: read where it is kept as weights, whatever group it is of.
  *
  * All others must lie in one group. Nothing is computed twice for it, and no
- * bit changes, so plans do not mention it. The functions below give the
+ * bit changes, so plans need not mention it; of depthwise ones they may (spec.h). The functions below give the
  * geometry of such a step as one: whoever asks a layer for its input spans asks
  * here, plan.h for its sources, and whoever wants all layers that a step computes
  * walks over them as below. */
@@ -18,6 +18,14 @@
 #define MAFAT_PREDICTOR_FUSION_H
 
 #include "predictor/plan.h"
+
+/* Applies the depthwise words of a group to its layers (n_layers), rising: plan->depthwise_rows. MAFAT_EINVAL: a layer is not in
+ * the group, or stands alone and is not depthwise; MAFAT_ENOMEM. */
+int mafat_fusion_apply(struct mafat_plan *plan, const struct mafat_network *n, const int *layers, int n_layers,
+                       const struct mafat_group_spec *group, struct mafat_diagnostic *d);
+/* Fills the depthwise words of a group with these layers, in a heap; there are none before. MAFAT_ENOMEM. */
+int mafat_fusion_words(const struct mafat_plan *plan, const struct mafat_network *n, const int *layers, int n_layers,
+                       struct mafat_heap *heap, struct mafat_group_spec *group);
 
 /* Fills plan->inner, plan->outer and plan->table; with `fuse` false, with nothing. */
 int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bool fuse);

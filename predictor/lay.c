@@ -244,6 +244,7 @@ static int lay_written(struct laying *l, const struct mafat_group_spec *g, bool 
   if (layers.n == 0) return mafat_fail(l->d, MAFAT_EINVAL, "no layer is left for the last group");
   for (int a = MAFAT_DIRECT; a < MAFAT_N_ALGORITHMS && code == MAFAT_OK; a++)
     code = mafat_algorithms_apply(l->plan, l->network, layers.layers, layers.n, (enum mafat_algorithm)a, &g->algorithms[a], l->d);
+  if (code == MAFAT_OK) code = mafat_fusion_apply(l->plan, l->network, layers.layers, layers.n, g, l->d);
   return code ? code : lay_run(l, g, layers);
 }
 

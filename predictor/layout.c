@@ -42,6 +42,7 @@ struct maker {
   struct times *parts;    /* [operator]: of the steps of layers that are in parts */
   int *slots;             /* [operator]: of the ring that it owns; 0: it owns none */
   bool outline, sketch;   /* layout.h */
+  struct mafat_heap *work;    /* of what is done with once the layout stands: these lists, and what arranges blocks */
 };
 
 /* Padding that the readers of each tensor want beside it. */
@@ -563,7 +564,7 @@ static void find_most_scratch(struct maker *m)
 /* Of all else at each time. */
 static size_t *live_bytes(const struct maker *m)
 {
-  size_t *live = mafat_heap_calloc(m->layout->heap, 2 * (size_t)m->plan->n_positions + 1, sizeof *live);
+  size_t *live = mafat_heap_calloc(m->work, 2 * (size_t)m->plan->n_positions + 1, sizeof *live);
   if (!live) return NULL;
   for (const struct mafat_buffer *b = m->layout->buffers; b < m->layout->buffers + m->layout->n_buffers; b++) {
     if (b->first > b->last) continue;
@@ -584,7 +585,7 @@ static int size_part_scratch(struct maker *m)
   size_t *live = live_bytes(m);
   if (!live) return MAFAT_ENOMEM;
   mafat_parts_scratch_join(s, parts->n, live, 2 * m->plan->n_positions);
-  mafat_heap_free(layout->heap, live);
+  mafat_heap_free(m->work, live);
   layout->run_buffers = layout->n_buffers;
   for (int p = 0, next = 0; p < parts->n; p++) {
     if (s->run_of[p] != next) continue;
@@ -601,7 +602,7 @@ static int find_peaks(struct maker *m)
   struct mafat_layout *layout = m->layout;
   size_t n_times = 2 * (size_t)m->plan->n_positions, live[MAFAT_N_TAGS] = {0};
   size_t(*changes)[MAFAT_N_TAGS]; /* modulo 2^n: some are negative */
-  changes = mafat_heap_calloc(layout->heap, n_times + 1, sizeof *changes);
+  changes = mafat_heap_calloc(m->work, n_times + 1, sizeof *changes);
   if (!changes) return MAFAT_ENOMEM;
   for (int b = 0; b < layout->n_buffers; b++) {
     const struct mafat_buffer *buffer = &layout->buffers[b];
@@ -620,13 +621,14 @@ static int find_peaks(struct maker *m)
     layout->peak_time = (int)time;
     memcpy(layout->tag_bytes, live, sizeof live);
   }
-  mafat_heap_free(layout->heap, changes);
+  mafat_heap_free(m->work, changes);
   return MAFAT_OK;
 }
 
-static int arrange(struct mafat_layout *layout)
+static int arrange(const struct maker *m)
 {
-  struct mafat_block *blocks = mafat_heap_calloc(layout->heap, (size_t)layout->n_buffers + 1, sizeof *blocks);
+  struct mafat_layout *layout = m->layout;
+  struct mafat_block *blocks = mafat_heap_calloc(m->work, (size_t)layout->n_buffers + 1, sizeof *blocks);
   if (!blocks) return MAFAT_ENOMEM;
   size_t sum = 0;
   int code = MAFAT_OK, hint = 0;
@@ -639,11 +641,11 @@ static int arrange(struct mafat_layout *layout)
                                      .end_hint = map ? hint : 0};
   }
   if (code == MAFAT_OK) {
-    layout->total_bytes = mafat_arrange(blocks, layout->n_buffers, layout->heap);
+    layout->total_bytes = mafat_arrange(blocks, layout->n_buffers, m->work);
     if (layout->total_bytes == SIZE_MAX) code = MAFAT_ENOMEM;
     for (int b = 0; b < layout->n_buffers; b++) layout->buffers[b].offset = blocks[b].offset;
   }
-  mafat_heap_free(layout->heap, blocks);
+  mafat_heap_free(m->work, blocks);
   return code;
 }
 
@@ -728,10 +730,10 @@ static int find_bricks(struct maker *m)
 static int open_parts(struct maker *m, size_t n_bricks)
 {
   int n_operators = mafat_network_n_operators(m->network), n = 0;
-  m->bricks = mafat_heap_calloc(m->layout->heap, n_bricks + 1, sizeof *m->bricks);
-  m->first_brick = mafat_heap_calloc(m->layout->heap, (size_t)n_operators, sizeof *m->first_brick);
-  m->first_sums = mafat_heap_calloc(m->layout->heap, (size_t)n_operators, sizeof *m->first_sums);
-  m->parts = mafat_heap_calloc(m->layout->heap, (size_t)n_operators, sizeof *m->parts);
+  m->bricks = mafat_heap_calloc(m->work, n_bricks + 1, sizeof *m->bricks);
+  m->first_brick = mafat_heap_calloc(m->work, (size_t)n_operators, sizeof *m->first_brick);
+  m->first_sums = mafat_heap_calloc(m->work, (size_t)n_operators, sizeof *m->first_sums);
+  m->parts = mafat_heap_calloc(m->work, (size_t)n_operators, sizeof *m->parts);
   m->layout->sums_buffers = mafat_heap_calloc(m->layout->heap, (size_t)n_operators, sizeof *m->layout->sums_buffers);
   if (!m->bricks || !m->first_brick || !m->first_sums || !m->parts || !m->layout->sums_buffers) return MAFAT_ENOMEM;
   memset(m->layout->sums_buffers, -1, (size_t)n_operators * sizeof *m->layout->sums_buffers);
@@ -744,6 +746,18 @@ static int open_parts(struct maker *m, size_t n_bricks)
     if (mafat_parts_keep_sums(m->plan, m->network, t)) n += mafat_bricks_count(&m->plan->parts->cuttings[t]);
   }
   return MAFAT_OK;
+}
+
+/* Records of plan and layout that only plans with parts have: how many depends on the plan, not on the network alone. */
+static size_t records_of_parts(const struct maker *m, size_t n_pieces)
+{
+  const struct mafat_parts *parts = m->plan->parts;
+  const struct mafat_parts_scratch *s = m->layout->part_scratch;
+  enum { BLOCK = 16 }; /* of the C library, beside each of a part's lists: of bricks along an axis, of steps */
+  size_t of_a_part = sizeof *parts->list + sizeof *s->record_of + sizeof *s->run_of + sizeof *s->runs + BLOCK;
+  return (size_t)parts->n * of_a_part + (size_t)s->n_records * sizeof *s->records +
+         (size_t)parts->n_operators * (sizeof *parts->cuttings + sizeof *m->layout->sums_buffers + BLOCK) +
+         n_pieces * sizeof *m->layout->buffers;
 }
 
 static int make(struct maker *m)
@@ -770,10 +784,13 @@ static int make(struct maker *m)
   layout->weights_buffers = mafat_heap_calloc(layout->heap, n, sizeof *layout->weights_buffers);
   layout->layer_macs = mafat_heap_calloc(layout->heap, n, sizeof *layout->layer_macs);
   layout->groups = mafat_heap_calloc(layout->heap, (size_t)m->plan->n_groups, sizeof *layout->groups);
-  m->extents = mafat_heap_calloc(layout->heap, n_operators, sizeof *m->extents);
-  m->lives = mafat_heap_calloc(layout->heap, n_operators, sizeof *m->lives);
-  m->slots = mafat_heap_calloc(layout->heap, n_operators, sizeof *m->slots);
-  if (m->plan->parts) code = code ? code : open_parts(m, n_bricks);
+  m->extents = mafat_heap_calloc(m->work, n_operators, sizeof *m->extents);
+  m->lives = mafat_heap_calloc(m->work, n_operators, sizeof *m->lives);
+  m->slots = mafat_heap_calloc(m->work, n_operators, sizeof *m->slots);
+  if (m->plan->parts && code == MAFAT_OK) {
+    layout->parts_bytes = records_of_parts(m, n_bricks + n_runs);
+    code = open_parts(m, n_bricks);
+  }
   if (code || !layout->weights_buffers || !m->lives || !layout->buffers || !layout->scratch ||
       !layout->scratch_buffers || !layout->layer_macs || !layout->groups || !m->extents || !m->slots)
     return MAFAT_ENOMEM;
@@ -793,7 +810,7 @@ static int make(struct maker *m)
   }
   if (code == MAFAT_OK && !m->outline) code = size_io(m);
   if (code == MAFAT_OK) code = size_part_scratch(m);
-  if (code == MAFAT_OK && !m->outline && !m->sketch) code = arrange(layout);
+  if (code == MAFAT_OK && !m->outline && !m->sketch) code = arrange(m);
   if (code == MAFAT_OK) code = find_peaks(m);
   if (m->outline || m->sketch) layout->total_bytes = layout->bound_bytes;
   if (layout->total_bytes == 0) layout->total_bytes = IDLE_BYTES;
@@ -806,16 +823,20 @@ static int make_layout(struct mafat_layout **out, struct maker m, struct mafat_d
 {
   *out = NULL;
   struct mafat_heap *heap = m.plan->heap;
+  struct mafat_heap *own = NULL; /* a plan of the C library's heap: what is done with leaves no holes there */
+  int code = heap ? MAFAT_OK : mafat_heap_open(&own);
+  m.work = own ? own : heap;
   m.layout = mafat_heap_calloc(heap, 1, sizeof *m.layout);
-  int code = m.layout ? make(&m) : MAFAT_ENOMEM;
+  if (code == MAFAT_OK) code = m.layout ? make(&m) : MAFAT_ENOMEM;
   mafat_schedule_close(&m.schedule);
-  mafat_heap_free(heap, m.extents);
-  mafat_heap_free(heap, m.lives);
-  mafat_heap_free(heap, m.bricks);
-  mafat_heap_free(heap, m.first_brick);
-  mafat_heap_free(heap, m.first_sums);
-  mafat_heap_free(heap, m.parts);
-  mafat_heap_free(heap, m.slots);
+  mafat_heap_free(m.work, m.extents);
+  mafat_heap_free(m.work, m.lives);
+  mafat_heap_free(m.work, m.bricks);
+  mafat_heap_free(m.work, m.first_brick);
+  mafat_heap_free(m.work, m.first_sums);
+  mafat_heap_free(m.work, m.parts);
+  mafat_heap_free(m.work, m.slots);
+  mafat_heap_close(&own);
   if (code == MAFAT_OK) {
     *out = m.layout;
     return MAFAT_OK;

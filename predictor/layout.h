@@ -65,6 +65,7 @@ struct mafat_layout {
                                           the map (parts/bricks.h); -1: none. NULL: none has */
   int *scratch_buffers;                /* [layer]: index or -1; layers that take turns share one */
   struct mafat_parts_scratch *part_scratch; /* of split groups; NULL: there are none */
+  size_t parts_bytes;                  /* of records that are there for them: of the process, beside the arena */
   int run_buffers;                     /* its first run's; the others' follow */
   int n_workers;                       /* scratch slots: the plan's threads */
   int *weights_buffers;                /* [layer]: of loaded layers, packed; -1 */

@@ -21,10 +21,8 @@ static inline int mafat_pixel_width(int channels)
 /* In the blocks that channels [begin, end) lie in. */
 static inline int mafat_pixel_width_of(int channels, struct mafat_span part)
 {
-  int width = 0;
-  for (int b = part.begin / MAFAT_CHANNEL_BLOCK; b < mafat_n_blocks(part.end); b++)
-    width += mafat_block_width(channels, b);
-  return width;
+  int first = part.begin / MAFAT_CHANNEL_BLOCK, end = mafat_n_blocks(part.end); /* none but the last of all is narrower */
+  return end > first ? (end - 1 - first) * MAFAT_CHANNEL_BLOCK + mafat_block_width(channels, end - 1) : 0;
 }
 
 struct mafat_piece {

@@ -28,6 +28,7 @@ void mafat_plan_close(struct mafat_plan **plan)
   mafat_heap_free(heap, (*plan)->order);
   mafat_heap_free(heap, (*plan)->position);
   mafat_heap_free(heap, (*plan)->algorithms);
+  mafat_heap_free(heap, (*plan)->depthwise_rows);
   mafat_heap_free(heap, (*plan)->inner);
   mafat_heap_free(heap, (*plan)->outer);
   mafat_heap_free(heap, (*plan)->table);

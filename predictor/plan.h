@@ -58,6 +58,8 @@ struct mafat_plan {
   struct mafat_parts *parts; /* of groups that are split; NULL: none is */
   enum mafat_algorithm wanted;      /* the options': what no word of a group says otherwise */
   enum mafat_algorithm *algorithms; /* [layer]: MAFAT_DIRECT or one of Winograd's */
+  int *depthwise_rows; /* [layer]: of a depthwise one, how many rows are computed at a time inside the 1x1 that reads it, as words of
+                          groups say; 0: it is computed by itself; -1: nothing is said of it; NULL: of none */
   int *inner; /* [operator]: the layer that is computed inside its step (fusion.h), or -1 */
   int *outer; /* [operator]: the layer in whose step it is computed, or -1: in its own */
   int *table; /* [operator]: the constant that it looks numbers up in where its weights are kept, so that it is no tensor; or -1 */
@@ -90,6 +92,12 @@ static inline bool mafat_plan_is_in_place(const struct mafat_plan *plan, int lay
 static inline struct mafat_span mafat_plan_own_filters(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
   return plan && plan->own_filters ? plan->own_filters[layer] : mafat_span(0, n->layers[layer].out.c);
+}
+
+/* What the plan's text says of a depthwise layer: rows inside its 1x1, 0: by itself, -1: nothing. */
+static inline int mafat_plan_depthwise_rows(const struct mafat_plan *plan, int layer)
+{
+  return plan->depthwise_rows && layer < plan->n_layers ? plan->depthwise_rows[layer] : -1;
 }
 
 /* The tensor whose buffer is this one's, too; -1: it has its own. */

@@ -2,6 +2,7 @@
 
 #include "predictor/algorithms.h"
 #include "predictor/balance.h"
+#include "predictor/fusion.h"
 #include "predictor/lay.h"
 
 /* ---- a plan's spec ---- */
@@ -23,7 +24,8 @@ static int add_group(struct mafat_spec *spec, const struct mafat_plan *plan, con
   int code = mafat_spec_append(spec, &group);
   if (code == MAFAT_OK)
     code = mafat_group_spec_tell(spec->heap, &spec->groups[spec->n_groups - 1], number, plan->group_of, plan->n_layers);
-  return code ? code : mafat_algorithms_words(&choice, &spec->groups[spec->n_groups - 1]);
+  if (code == MAFAT_OK) code = mafat_algorithms_words(&choice, &spec->groups[spec->n_groups - 1]);
+  return code ? code : mafat_fusion_words(plan, network, choice.layers, choice.n, spec->heap, &spec->groups[spec->n_groups - 1]);
 }
 
 int mafat_plan_spec(struct mafat_spec **out, const struct mafat_plan *plan, const struct mafat_network *network)

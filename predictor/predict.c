@@ -58,23 +58,14 @@ static size_t winograd_bytes(const struct mafat_layout *layout, const struct maf
   return sum;
 }
 
-/* Records of what lies in many pieces: more buffers than layers usually have are not among the records that process_bytes has.
- * Measured with glibc: bricks of mobilenet_v2, 956 buffers more, 148 KB. */
-static size_t pieces_bytes(const struct mafat_layout *layout)
-{
-  enum { USUAL = 2, USUAL_BESIDE = 64, PIECE_BYTES = 176 };
-  int more = layout->n_buffers - USUAL * layout->n_layers - USUAL_BESIDE;
-  return more > 0 ? pages((size_t)more * PIECE_BYTES) : 0;
-}
-
 void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout,
                    const struct mafat_surroundings *around)
 {
   size_t threads = (size_t)layout->n_workers - 1;
   *p = (struct mafat_prediction){
       .process = plus(around->process_bytes, around->late_bytes + around->decoder_bytes + winograd_bytes(layout, around) +
-                                                 pieces_bytes(layout)),
-      .threads = threads * MAFAT_THREAD_PAGES,
+                                                 pages(layout->parts_bytes)),
+      .threads = threads * (MAFAT_THREAD_PAGES + pages(around->stack_bytes)),
       .weights = plus(layout->kept_bytes, layout->tag_bytes[MAFAT_TAG_WEIGHTS]),
       .activations = layout->tag_bytes[MAFAT_TAG_ACTIVATIONS],
       .scratch = layout->tag_bytes[MAFAT_TAG_SCRATCH],

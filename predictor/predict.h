@@ -13,6 +13,7 @@ struct mafat_surroundings {
   size_t process_bytes; /* resident before the weights and the arena exist */
   size_t late_bytes;    /* what comes to that beside weights and arena: records of plan and layout;
                            code where it could not be made resident before */
+  size_t stack_bytes;   /* that each thread beside the first touches beyond MAFAT_THREAD_PAGES */
   size_t arena_bytes;   /* of an arena that is there and shared: the plan takes its memory from it, and it
                            may all be in use before or after. 0: none is */
   size_t winograd_bytes[MAFAT_N_WINOGRADS]; /* code that only plans with this one enter, beside process_bytes */

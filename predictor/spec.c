@@ -62,6 +62,15 @@ int mafat_algorithm_word_add(struct mafat_heap *heap, struct mafat_algorithm_wor
   return add_span(heap, &word->layers, &word->n, layers);
 }
 
+int mafat_depthwise_word_add(struct mafat_heap *heap, struct mafat_group_spec *group, struct mafat_depthwise_word word)
+{
+  struct mafat_depthwise_word *grown = mafat_heap_realloc(heap, group->depthwise, (size_t)(group->n_depthwise + 1) * sizeof *grown);
+  if (!grown) return MAFAT_ENOMEM;
+  group->depthwise = grown;
+  grown[group->n_depthwise++] = word;
+  return MAFAT_OK;
+}
+
 int mafat_group_spec_tell(struct mafat_heap *heap, struct mafat_group_spec *group, int number, const int *group_of,
                           int n_layers)
 {
@@ -88,6 +97,7 @@ static void release_group(struct mafat_heap *heap, struct mafat_group_spec *g)
 {
   for (int a = MAFAT_DIRECT; a < MAFAT_N_ALGORITHMS; a++) mafat_heap_free(heap, g->algorithms[a].layers);
   mafat_heap_free(heap, g->more);
+  mafat_heap_free(heap, g->depthwise);
   if (g->cut.kind == MAFAT_CUT_SPLIT) mafat_splits_free(heap, &g->cut.as.split);
   if (g->cut.kind != MAFAT_CUT_GRID) return;
   mafat_heap_free(heap, g->cut.as.grid.rows);
@@ -117,6 +127,7 @@ static bool copy_numbers(struct mafat_heap *heap, int **out, const int *from, in
 bool mafat_ranks_copy(struct mafat_heap *heap, struct mafat_ranks *out, const struct mafat_ranks *from)
 {
   *out = *from;
+  out->words = NULL;
   if (!from->n_words) return true;
   out->words = mafat_heap_calloc(heap, (size_t)from->n_words, sizeof *out->words);
   if (out->words) memcpy(out->words, from->words, (size_t)from->n_words * sizeof *out->words);
@@ -160,6 +171,7 @@ static bool copy_group(struct mafat_heap *heap, struct mafat_group_spec *out, co
   for (int i = 0; i < from->n_more && enough; i++) enough = add_span(heap, &out->more, &out->n_more, from->more[i]) == MAFAT_OK;
   for (int a = MAFAT_DIRECT; a < MAFAT_N_ALGORITHMS && enough; a++)
     enough = copy_word(heap, &out->algorithms[a], &from->algorithms[a]);
+  for (int i = 0; i < from->n_depthwise && enough; i++) enough = mafat_depthwise_word_add(heap, out, from->depthwise[i]) == MAFAT_OK;
   return enough;
 }
 
@@ -403,14 +415,28 @@ static int take_layers(struct parser *p, struct mafat_algorithm_word *word)
   return MAFAT_OK;
 }
 
+/* Behind "dw": "4", "(0:3,4:7-9)". */
+static int take_depthwise(struct parser *p, struct mafat_group_spec *g)
+{
+  bool listed = take(p, "(");
+  do {
+    struct mafat_depthwise_word word = {0, {0, 0}};
+    int code = take_number(p, listed ? "rows, : and layers" : "rows or ( behind dw", &word.rows);
+    if (code == MAFAT_OK && listed) code = take(p, ":") ? take_layer_span(p, &word.layers) : expected(p, ": and layers");
+    if (code) return code;
+    if (mafat_depthwise_word_add(NULL, g, word)) return out_of_memory(p);
+  } while (listed && take(p, ","));
+  return !listed || take(p, ")") ? MAFAT_OK : expected(p, "a comma or )");
+}
+
 /* One word behind a colon; *again: it stood there before. */
 static int take_word(struct parser *p, struct mafat_group_spec *g, bool *again)
 {
   static const char *const words[] = {
-      [MAFAT_CUT_GRID] = "balanced, loaded, streamed, direct, winograd or winograd-large",
-      [MAFAT_CUT_ROWS] = "early, bricks, loaded, streamed, direct, winograd or winograd-large",
-      [MAFAT_CUT_PANELS] = "apart, loaded, streamed, direct, winograd or winograd-large",
-      [MAFAT_CUT_SPLIT] = "loaded, streamed, direct, winograd or winograd-large"};
+      [MAFAT_CUT_GRID] = "balanced, loaded, streamed, direct, winograd, winograd-large or dw",
+      [MAFAT_CUT_ROWS] = "early, bricks, loaded, streamed, direct, winograd, winograd-large or dw",
+      [MAFAT_CUT_PANELS] = "apart, loaded, streamed, direct, winograd, winograd-large or dw",
+      [MAFAT_CUT_SPLIT] = "loaded, streamed, direct, winograd, winograd-large or dw"};
   bool *once = NULL;
   if (g->cut.kind == MAFAT_CUT_GRID && take(p, "balanced")) once = &g->cut.as.grid.balanced;
   else if (g->cut.kind == MAFAT_CUT_PANELS && take(p, "apart")) once = &g->cut.as.panels.apart;
@@ -425,6 +451,10 @@ static int take_word(struct parser *p, struct mafat_group_spec *g, bool *again)
   if (loaded || take(p, "streamed")) {
     *again = *again || g->weights.residence != MAFAT_KEPT;
     return loaded ? take_loaded(p, &g->weights) : take_ring(p, &g->weights);
+  }
+  if (take(p, "dw")) {
+    *again = *again || g->n_depthwise;
+    return take_depthwise(p, g);
   }
   /* From the last one, for some names begin with others. */
   int a = MAFAT_N_ALGORITHMS - 1;
@@ -675,6 +705,19 @@ static void write_word(struct writer *w, enum mafat_algorithm algorithm, const s
   }
 }
 
+static void write_depthwise(struct writer *w, const struct mafat_group_spec *g)
+{
+  bool listed = g->n_depthwise && mafat_span_size(g->depthwise[0].layers) > 0;
+  for (int i = 0; i < g->n_depthwise; i++) {
+    put(w, i ? "," : listed ? ":dw(" : ":dw");
+    put_number(w, g->depthwise[i].rows);
+    if (!listed) return;
+    put(w, ":");
+    write_layers(w, g->depthwise[i].layers);
+  }
+  if (listed) put(w, ")");
+}
+
 static void write_end(struct writer *w, const struct mafat_group_spec *g)
 {
   put(w, "/");
@@ -695,6 +738,7 @@ size_t mafat_spec_write(const struct mafat_spec *spec, char *text, size_t room)
     write_weights(&w, &g->weights);
     for (int a = MAFAT_DIRECT; a < MAFAT_N_ALGORITHMS; a++)
       write_word(&w, (enum mafat_algorithm)a, &g->algorithms[a]);
+    write_depthwise(&w, g);
     if (i + 1 < spec->n_groups) write_end(&w, g);
   }
   if (spec->n_groups == 1) put(&w, "/NoCut");

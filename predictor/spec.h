@@ -28,6 +28,10 @@
  *                         which algorithm convolutions use, where it is not the one
  *                         that the options give: all of the group's, or some (:winograd,
  *                         :winograd-large)
+ *   1x1:dw0               depthwise layers that could be computed inside the 1x1 that reads them
+ *                         are by themselves; dw4: inside, 4 rows at a time; dw(0:3,4:7-9):
+ *                         layer 3 the one, those of 7 to 9 the other (without it: inside, of as
+ *                         many rows as usual)
  *   split(h4:12-17,c8:3-5)/order=postorder
  *                         layers 12..17 in 4 parts by rows (h; w: columns), 3..5 in 8 by channels, the
  *                         last of which sums them up part by part; h[20,30]:12-17: at these
@@ -121,6 +125,13 @@ struct mafat_algorithm_word {
   int n;
 };
 
+/* ":dw4", ":dw(0:3,4:7-9)": depthwise layers of a group, and how many of their rows are computed at a time inside the 1x1 that
+ * reads them; 0: none, they are computed by themselves. */
+struct mafat_depthwise_word {
+  int rows;
+  struct mafat_span layers; /* empty: all of the group */
+};
+
 /* The layers of a group are all below its end that are in no group before it, and some more. */
 struct mafat_group_spec {
   int end; /* of the last group 0: where the network, or what is run of it, ends */
@@ -129,6 +140,8 @@ struct mafat_group_spec {
   struct mafat_cut cut;
   struct mafat_group_weights weights;
   struct mafat_algorithm_word algorithms[MAFAT_N_ALGORITHMS]; /* from MAFAT_DIRECT on */
+  struct mafat_depthwise_word *depthwise; /* (n_depthwise) */
+  int n_depthwise;
 };
 
 /* "/ranks=3,8-15:1": how many devices share the parts; layers that are not cut run on the first of them, or on the one named. */
@@ -175,6 +188,8 @@ bool mafat_splits_copy(struct mafat_heap *heap, struct mafat_splits *out, const 
 void mafat_splits_free(struct mafat_heap *heap, struct mafat_splits *splits);
 /* Another layer in a word, the next or one behind. MAFAT_ENOMEM. */
 int mafat_algorithm_word_add(struct mafat_heap *heap, struct mafat_algorithm_word *word, struct mafat_span layers);
+/* Another depthwise word of a group. MAFAT_ENOMEM. */
+int mafat_depthwise_word_add(struct mafat_heap *heap, struct mafat_group_spec *group, struct mafat_depthwise_word word);
 /* Tells group number `number` which layers it has: those that have this number in group_of (n_layers). It knew of none
  * before; groups are numbered as they run. MAFAT_ENOMEM. */
 int mafat_group_spec_tell(struct mafat_heap *heap, struct mafat_group_spec *group, int number, const int *group_of,

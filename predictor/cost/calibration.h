@@ -11,7 +11,7 @@
 
 /* What kernels do, as predictor/cost/work.c counts it. */
 enum mafat_term {
-  MAFAT_TERM_STEP,             /* steps, and layers inside them */
+  MAFAT_TERM_STEP,             /* steps, layers inside them, and turns of these that take some rows at a time */
   MAFAT_TERM_UNIT,             /* kernel calls: a block of rows times a panel */
   MAFAT_TERM_CONV_MACS,        /* products of 3x3 and larger, whole vectors */
   MAFAT_TERM_POINT_MACS,       /* of 1x1 convolutions */

@@ -159,7 +159,7 @@ static double turn_bytes(const struct mafat_counting *c)
   return context->turn_bytes;
 }
 
-static bool takes_turns(const struct mafat_counting *c)
+bool mafat_counting_takes_turns(const struct mafat_counting *c)
 {
   const struct mafat_group *g = group_of(c);
   return g->cut.kind == MAFAT_CUT_ROWS || mafat_group_is_tiled(g);
@@ -178,7 +178,7 @@ void mafat_count_weights(struct mafat_counting *c, double bytes, double passes)
   if (mafat_layer_widens(c->layer))
     mafat_count(c, MAFAT_TERM_MOVED, widened_share * passes * bytes / mafat_counting_weight_bytes(c));
   bool streamed = c->context->plan->residence[c->index] == MAFAT_STREAMED;
-  double distance = !streamed && takes_turns(c) && !is_first_visit(c) ? turn_bytes(c) : c->context->run_bytes;
+  double distance = !streamed && mafat_counting_takes_turns(c) && !is_first_visit(c) ? turn_bytes(c) : c->context->run_bytes;
   mafat_count_bytes(c, MAFAT_TERM_WEIGHTS_FAR, MAFAT_TERM_WEIGHTS_COLD, bytes, distance);
   if (passes > 1)
     mafat_count_bytes(c, MAFAT_TERM_WEIGHTS_FAR, MAFAT_TERM_WEIGHTS_COLD, bytes * (passes - 1), 2 * bytes);
@@ -208,7 +208,7 @@ static double fresh_window(const struct mafat_counting *c)
 void mafat_count_maps(struct mafat_counting *c, double in_bytes, double out_bytes)
 {
   double maps = maps_bytes(c), arena = (double)c->context->layout->total_bytes;
-  bool turns = takes_turns(c);
+  bool turns = mafat_counting_takes_turns(c);
   double read = turns ? in_bytes + out_bytes : maps;
   double written = turns ? turn_bytes(c) : 2 * maps < arena ? 2 * maps : arena;
   mafat_count_bytes(c, MAFAT_TERM_READ_FAR, MAFAT_TERM_READ_COLD, in_bytes, read);

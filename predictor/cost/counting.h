@@ -69,6 +69,9 @@ static inline double mafat_counting_inputs(const struct mafat_counting *c)
   return (double)c->layer->in.h * c->layer->in.w * c->layer->in.c;
 }
 
+/* Do steps of the layers of its group take turns, in rows and tiles? */
+bool mafat_counting_takes_turns(const struct mafat_counting *c);
+
 /* Of what the layer reads for its box. */
 double mafat_counting_in_bytes(const struct mafat_counting *c);
 

@@ -3,6 +3,8 @@
 #include "predictor/fetches.h"
 #include "predictor/cost/work.h"
 
+#include <string.h>
+
 /* A read that was begun: as in runner/weights/stream.c. */
 struct read {
   struct mafat_fetch fetch;
@@ -111,4 +113,25 @@ int mafat_latency_predict(struct mafat_latency *out, const struct mafat_network 
   mafat_schedule_close(&schedule);
   mafat_fetches_close(&p.fetches);
   return code;
+}
+
+int mafat_latency_of_layers(double *ms, const struct mafat_network *n, const struct mafat_plan *plan, const struct mafat_layout *layout,
+                            const struct mafat_calibration *c)
+{
+  struct mafat_work_context context;
+  struct mafat_schedule *schedule = NULL;
+  struct mafat_step step;
+  int code = mafat_schedule_open(&schedule, n, plan);
+  if (code) return code;
+  memset(ms, 0, (size_t)plan->n_layers * sizeof *ms);
+  mafat_work_open(&context, n, plan, layout, c);
+  mafat_schedule_rewind(schedule);
+  while (mafat_schedule_next(schedule, &step)) {
+    struct mafat_work work = {{0}};
+    if (step.kind == MAFAT_STEP_INPUT) continue;
+    mafat_work_add_step(&context, &step, &work);
+    ms[step.layer] += mafat_work_ns(&work, c, plan->n_threads) * 1e-6;
+  }
+  mafat_schedule_close(&schedule);
+  return MAFAT_OK;
 }

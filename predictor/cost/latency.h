@@ -18,4 +18,8 @@ struct mafat_latency {
 int mafat_latency_predict(struct mafat_latency *out, const struct mafat_network *n, const struct mafat_plan *plan,
                           const struct mafat_layout *layout, const struct mafat_calibration *c);
 
+/* Of each layer's steps the kernels alone: ms (n_layers of the plan); a layer inside another's step counts there. MAFAT_ENOMEM. */
+int mafat_latency_of_layers(double *ms, const struct mafat_network *n, const struct mafat_plan *plan, const struct mafat_layout *layout,
+                            const struct mafat_calibration *c);
+
 #endif

@@ -94,7 +94,8 @@ static bool plan_inner_depthwise(const struct mafat_conv_request *r, struct mafa
       s->inner_row_elements > SIZE_MAX / 8)
     return false;
   size_t fitting = inner_room(l) / (size_t)mafat_dtype_bytes(l->out_type, s->inner_row_elements);
-  s->rows_per_call = mafat_min(r->rows, fitting < 64 ? mafat_max((int)fitting, 1) : 64);
+  int said = mafat_plan_depthwise_rows(r->plan, r->index);
+  s->rows_per_call = mafat_min(r->rows, said > 0 ? said : fitting < 64 ? mafat_max((int)fitting, 1) : 64);
   s->rows_per_call = mafat_conv_share_rows(s->rows_per_call, r->rows, 1, r->plan->n_threads);
   s->in_rows = mafat_taps_inputs(l->window.y, s->rows_per_call);
   size_t elements;
@@ -129,7 +130,7 @@ static bool plan_convolutional(const struct mafat_scratch_request *request, stru
   const struct mafat_network *n = request->network;
   int layer = request->layer, reader = mafat_plan_reader(plan, layer);
   struct mafat_conv_request r = {
-      .plan = plan, .layer = &n->layers[reader], .in_type = mafat_network_in_type(n, reader), .rows = request->rows,
+      .plan = plan, .layer = &n->layers[reader], .index = reader, .in_type = mafat_network_in_type(n, reader), .rows = request->rows,
       .cols = request->cols, .channels = request->channels, .pool = mafat_fusion_pools(plan, n, layer), .transforms = mafat_plan_transforms(plan, n, layer),
       .winograd = mafat_plan_winograd(plan, layer)};
   if (reader != layer) r.pointwise = &n->layers[plan->outer[reader]];
@@ -193,6 +194,7 @@ static void count_depthwise(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;
   double outputs = mafat_counting_pixels(c) * l->out.c, blocks;
+  bool inside = c->index != c->step->layer;
   if (mafat_plan_is_in_place(c->context->plan, c->index)) { /* threads share blocks of channels, which are copied */
     mafat_count_share(c, mafat_n_blocks(l->out.c));
     mafat_count(c, MAFAT_TERM_MOVED, outputs * mafat_dtype_size(l->out_type) / (double)sizeof(float));
@@ -200,14 +202,18 @@ static void count_depthwise(struct mafat_counting *c)
   } else {
     blocks = share_blocks(c, 1);
   }
-  if (mafat_counting_is_integer(c)) {
+  /* As measured, a whole map takes a step's time more by itself than inside a 1x1, and there each turn but the first does, which
+   * integers' calls have in them. */
+  bool integer = mafat_counting_is_integer(c), whole = !mafat_counting_takes_turns(c);
+  mafat_count(c, MAFAT_TERM_STEP, inside ? (integer ? 0 : blocks - 1) : whole ? 1 : 0);
+  if (integer) {
     mafat_count_integer_depthwise(c, blocks);
   } else {
     mafat_count(c, MAFAT_TERM_DEPTHWISE_MACS, outputs * mafat_window_area(&l->window));
     mafat_count_activation(c, outputs);
   }
   /* Inside a 1x1 it writes a few rows, again and again: they stay near. */
-  double bytes = c->index == c->step->layer ? outputs * mafat_dtype_size(l->out_type) : 0;
+  double bytes = inside ? 0 : outputs * mafat_dtype_size(l->out_type);
   mafat_count_maps(c, mafat_counting_in_bytes(c), bytes);
 }
 

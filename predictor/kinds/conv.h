@@ -10,6 +10,7 @@
 struct mafat_conv_request {
   const struct mafat_plan *plan;
   const struct mafat_layer *layer; /* the one that reads the input */
+  int index;                       /* its number */
   const struct mafat_layer *pointwise; /* the one that it lies inside, of a depthwise layer the 1x1; or NULL */
   enum mafat_dtype in_type;        /* of what it reads */
   int rows, cols;                  /* of its output, at most */

@@ -17,6 +17,8 @@ static bool plan_matmul(const struct mafat_scratch_request *r, struct mafat_scra
          mafat_scratch_append_elements(&s->slot_bytes, &s->panel_offset, type, (size_t)channels * MAFAT_PANEL);
 }
 
+enum { BYTES_AT_ONCE = 8 }; /* of whole numbers, that are packed in the time of a float */
+
 /* As a 1x1 convolution of one row at a time, whose weights are packed by every row. */
 static void count_matmul(struct mafat_counting *c)
 {
@@ -28,7 +30,7 @@ static void count_matmul(struct mafat_counting *c)
   double element = mafat_dtype_size(l->out_type), other_rows = l->operands[1].shape.h == 1 ? 1 : rows;
   mafat_count_share(c, panels);
   mafat_count(c, MAFAT_TERM_UNIT, panels * calls);
-  mafat_count(c, l->transposed ? MAFAT_TERM_GATHERED : MAFAT_TERM_MOVED, packed);
+  mafat_count(c, l->transposed ? MAFAT_TERM_GATHERED : MAFAT_TERM_MOVED, mafat_counting_is_integer(c) ? packed / BYTES_AT_ONCE : packed);
   mafat_count_tiles(c, MAFAT_TERM_POINT_MACS, rows, cols, w, l->in.c, mafat_divide_up(l->in.c, MAFAT_CHANNEL_BLOCK), calls);
   mafat_count_activation(c, outputs);
   mafat_count_maps(c, mafat_counting_in_bytes(c) + packed / rows * other_rows * element, outputs * element * (calls * 2 - 1));

@@ -25,8 +25,7 @@ struct mafat_brick mafat_bricks_at(const struct mafat_cutting *c, struct mafat_s
   return b;
 }
 
-/* Which part along an axis holds a place. */
-static int find_part(const struct mafat_cutting *c, enum mafat_split_axis axis, int at)
+int mafat_bricks_search(const struct mafat_cutting *c, enum mafat_split_axis axis, int at)
 {
   int i = 0, end = c->n[axis];
   while (i + 1 < end) {
@@ -45,11 +44,5 @@ int mafat_bricks_pixel(const struct mafat_cutting *c, struct mafat_shape shape, 
 struct mafat_span mafat_bricks_span(const struct mafat_cutting *c, enum mafat_split_axis axis, struct mafat_span span)
 {
   if (axis == MAFAT_ALONG_C && c->sums) return mafat_span(0, 1);
-  return mafat_span(find_part(c, axis, span.begin), find_part(c, axis, span.end - 1) + 1);
-}
-
-int mafat_bricks_find(const struct mafat_cutting *c, int channel, int y, int x)
-{
-  int map = find_part(c, MAFAT_ALONG_H, y) * c->n[MAFAT_ALONG_W] + find_part(c, MAFAT_ALONG_W, x);
-  return c->sums ? map : map * c->n[MAFAT_ALONG_C] + find_part(c, MAFAT_ALONG_C, channel);
+  return mafat_span(mafat_bricks_part(c, axis, span.begin), mafat_bricks_part(c, axis, span.end - 1) + 1);
 }

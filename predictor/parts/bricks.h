@@ -57,8 +57,36 @@ static inline int mafat_bricks_count(const struct mafat_cutting *c)
 
 /* Number `index` of them; channels lie innermost, rows outermost. */
 struct mafat_brick mafat_bricks_at(const struct mafat_cutting *c, struct mafat_shape shape, int index);
-/* The number of the one that holds a pixel of a channel. */
-int mafat_bricks_find(const struct mafat_cutting *c, int channel, int y, int x);
+
+/* Which part along an axis holds a place. Asked for each row of each step: parts that are as large as each other, as most are, are
+ * found without a search. */
+int mafat_bricks_search(const struct mafat_cutting *c, enum mafat_split_axis axis, int at);
+
+static inline int mafat_bricks_part(const struct mafat_cutting *c, enum mafat_split_axis axis, int at)
+{
+  if (c->n[axis] == 1) return 0;
+  const int *bounds = c->bounds[axis];
+  int even = at <= 0 ? 0 : bounds[1] == 1 ? at : (int)((unsigned)at / (unsigned)bounds[1]);
+  return even < c->n[axis] && bounds[even] <= at && at < bounds[even + 1] ? even : mafat_bricks_search(c, axis, at);
+}
+
+/* The number of the brick that holds a pixel of a channel. */
+static inline int mafat_bricks_find(const struct mafat_cutting *c, int channel, int y, int x)
+{
+  int map = mafat_bricks_part(c, MAFAT_ALONG_H, y) * c->n[MAFAT_ALONG_W] + mafat_bricks_part(c, MAFAT_ALONG_W, x);
+  return c->sums ? map : map * c->n[MAFAT_ALONG_C] + mafat_bricks_part(c, MAFAT_ALONG_C, channel);
+}
+
+/* Both at once: *index of the one that is returned. */
+static inline struct mafat_brick mafat_bricks_holding(const struct mafat_cutting *c, struct mafat_shape shape, int channel, int y, int x, int *index)
+{
+  int row = mafat_bricks_part(c, MAFAT_ALONG_H, y), col = mafat_bricks_part(c, MAFAT_ALONG_W, x);
+  int part = c->sums ? 0 : mafat_bricks_part(c, MAFAT_ALONG_C, channel);
+  *index = (row * c->n[MAFAT_ALONG_W] + col) * (c->sums ? 1 : c->n[MAFAT_ALONG_C]) + part;
+  return (struct mafat_brick){.box.y = mafat_cutting_part(c, MAFAT_ALONG_H, row, shape.h),
+                              .box.x = mafat_cutting_part(c, MAFAT_ALONG_W, col, shape.w),
+                              .channels = c->sums ? mafat_span(0, shape.c) : mafat_cutting_part(c, MAFAT_ALONG_C, part, shape.c)};
+}
 
 /* Elements that a pixel of one takes, padded as blocks are; parts of a block lie close. */
 int mafat_bricks_pixel(const struct mafat_cutting *c, struct mafat_shape shape, struct mafat_span channels);

@@ -107,7 +107,13 @@ static int make(struct maker *m)
   if (!s->record_of || !s->run_of || !s->runs || !m->newest) return MAFAT_ENOMEM;
   memset(m->newest, -1, n_layers * sizeof *m->newest);
   int code = find_records(m);
-  return code ? code : find_runs(m);
+  if (code) return code;
+  struct mafat_scratch *just = mafat_heap_calloc(heap, (size_t)s->n_records, sizeof *just); /* kept for the run: no room to spare */
+  if (!just && s->n_records) return MAFAT_ENOMEM;
+  if (s->n_records) memcpy(just, s->records, (size_t)s->n_records * sizeof *just);
+  mafat_heap_free(heap, s->records);
+  s->records = just;
+  return find_runs(m);
 }
 
 int mafat_parts_scratch_open(struct mafat_parts_scratch **out, const struct mafat_plan *plan, const struct mafat_network *n)

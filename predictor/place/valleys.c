@@ -11,12 +11,22 @@
 #include <stdint.h>
 #include <string.h>
 
+enum { MANY = 512 }; /* blocks */
+
 static const double MORE = 1.3; /* times, that a block matters which ended above the bound */
 
-/* A stretch of time above which nothing is placed yet. Times are counted in those at which blocks begin. */
+/* A stretch of time above which nothing is placed yet, by the time at which it begins. Times are counted in those at which blocks
+ * begin. */
 struct valley {
-  int begin, end;
+  int end, before; /* its own end, at which the next one begins; where the one before begins, -1: there is none */
   size_t height;
+  bool there;
+};
+
+/* A valley that may be the lowest one, unless it is another or gone by then. */
+struct low {
+  size_t height;
+  int begin;
 };
 
 /* A block, by its rank among those that live. */
@@ -39,12 +49,14 @@ struct filler {
   int n_times;
   int n_leaves;           /* a power of two */
   struct node *nodes;     /* (2 * n_leaves); node 1 is the root */
-  struct valley *valleys; /* (n_valleys): in time */
-  int n_valleys;
+  struct valley *valleys; /* [time] (n_times) */
+  struct low *lows;       /* (n_lows): a heap, of all valleys but the one that is filled */
+  int n_lows;
   double *learnt;         /* [rank]: by how many times the block matters more than its shape says */
   size_t *offsets;        /* [rank] */
   size_t *best;           /*   of the smallest arena */
   size_t bound, total;    /* the smallest so far */
+  long left;              /* placements that may still be made */
 };
 
 /* ---- which block ---- */
@@ -85,61 +97,106 @@ static void look(const struct node *nodes, int i, int first, int width, struct w
 }
 
 /* The rank of the block that is put into the valley; -1: none fits. */
-static int choose(const struct filler *f, const struct valley *v)
+static int choose(const struct filler *f, int begin, int end)
 {
-  struct want w = {f->firsts[v->begin], f->firsts[v->end], v->end, 0, -1};
+  struct want w = {f->firsts[begin], f->firsts[end], end, 0, -1};
   look(f->nodes, 1, 0, f->n_leaves, &w);
   return w.found ? w.found - f->n_leaves : -1;
 }
 
 /* ---- valleys ---- */
 
-static int lowest(const struct filler *f)
+static bool is_lower(const struct low *a, const struct low *b)
 {
-  int low = 0;
-  for (int i = 1; i < f->n_valleys; i++)
-    if (f->valleys[i].height < f->valleys[low].height) low = i;
-  return low;
+  return a->height != b->height ? a->height < b->height : a->begin < b->begin;
 }
 
-/* In place of some valleys so many. */
-static void replace(struct filler *f, int at, int n_old, const struct valley *valleys, int n)
+static void offer(struct filler *f, int begin)
 {
-  memmove(f->valleys + at + n, f->valleys + at + n_old, (size_t)(f->n_valleys - at - n_old) * sizeof *f->valleys);
-  memcpy(f->valleys + at, valleys, (size_t)n * sizeof *f->valleys);
-  f->n_valleys += n - n_old;
+  struct low low = {f->valleys[begin].height, begin};
+  int i = ++f->n_lows;
+  for (; i > 1 && is_lower(&low, &f->lows[i / 2]); i /= 2) f->lows[i] = f->lows[i / 2];
+  f->lows[i] = low;
+}
+
+static struct low take_low(struct filler *f)
+{
+  struct low top = f->lows[1], last = f->lows[f->n_lows--];
+  int i = 1;
+  for (int child; (child = 2 * i) <= f->n_lows; i = child) {
+    if (child < f->n_lows && is_lower(&f->lows[child + 1], &f->lows[child])) child++;
+    if (!is_lower(&f->lows[child], &last)) break;
+    f->lows[i] = f->lows[child];
+  }
+  f->lows[i] = last;
+  return top;
+}
+
+/* The first of those. */
+static int lowest(struct filler *f)
+{
+  for (;;) {
+    struct low low = take_low(f);
+    const struct valley *v = &f->valleys[low.begin];
+    if (v->there && v->height == low.height) return low.begin;
+  }
+}
+
+/* From `begin` on, up to where another one begins. */
+static void dig(struct filler *f, int begin, struct valley v)
+{
+  f->valleys[begin] = v;
+  if (v.end < f->n_times) f->valleys[v.end].before = begin;
 }
 
 /* Up to the lower one of its shores, which it joins. */
 static void fill(struct filler *f, int at)
 {
-  size_t left = at > 0 ? f->valleys[at - 1].height : SIZE_MAX, right = at + 1 < f->n_valleys ? f->valleys[at + 1].height : SIZE_MAX;
-  int first = at - (left <= right), last = at + (right <= left);
-  struct valley v = {f->valleys[first].begin, f->valleys[last].end, left < right ? left : right};
-  replace(f, first, last - first + 1, &v, 1);
+  struct valley v = f->valleys[at];
+  const struct valley *left = v.before >= 0 ? &f->valleys[v.before] : NULL, *right = v.end < f->n_times ? &f->valleys[v.end] : NULL;
+  size_t to_left = left ? left->height : SIZE_MAX, to_right = right ? right->height : SIZE_MAX;
+  int begin = at, end = v.end;
+  if (to_right <= to_left) {
+    f->valleys[v.end].there = false;
+    end = right->end;
+  }
+  if (to_left <= to_right) {
+    f->valleys[at].there = false;
+    begin = v.before;
+    dig(f, begin, (struct valley){end, left->before, to_left, true});
+    return;
+  }
+  dig(f, begin, (struct valley){end, v.before, to_right, true});
+  offer(f, begin);
 }
 
 /* Puts a block into the valley, whose floor it becomes. Returns what is left of the valley, which is as low; -1: nothing is. */
 static int put(struct filler *f, int at, const struct life *b)
 {
-  struct valley v = f->valleys[at], parts[3];
-  int n = 0;
-  if (b->begin > v.begin) parts[n++] = (struct valley){v.begin, b->begin, v.height};
-  parts[n++] = (struct valley){b->begin, b->end, v.height + b->bytes};
-  if (b->end < v.end) parts[n++] = (struct valley){b->end, v.end, v.height};
-  replace(f, at, 1, parts, n);
-  return b->begin > v.begin ? at : b->end < v.end ? at + 1 : -1;
+  struct valley v = f->valleys[at];
+  int before = b->begin > at ? at : v.before;
+  if (b->begin > at) dig(f, at, (struct valley){b->begin, v.before, v.height, true});
+  if (b->end < v.end) dig(f, b->end, (struct valley){v.end, b->begin, v.height, true});
+  dig(f, b->begin, (struct valley){b->end, before, v.height + b->bytes, true});
+  offer(f, b->begin);
+  if (b->begin == at) return b->end < v.end ? b->end : -1;
+  if (b->end < v.end) offer(f, b->end);
+  return at;
 }
 
-/* Places all; returns the arena. */
+/* Places all; returns the arena. Of many blocks it stops where that becomes no smaller than the smallest so far: then what is placed
+ * is all that is learnt from, and more is tried in the same time. */
 static size_t pile(struct filler *f)
 {
   size_t total = 0;
-  f->valleys[0] = (struct valley){0, f->n_times, 0};
-  f->n_valleys = 1;
-  for (int left = f->n, at = 0; left > 0;) {
+  memset(f->offsets, 0, (size_t)f->n * sizeof *f->offsets);
+  memset(f->valleys, 0, (size_t)f->n_times * sizeof *f->valleys);
+  dig(f, 0, (struct valley){f->n_times, -1, 0, true});
+  f->n_lows = 0;
+  offer(f, 0);
+  for (int left = f->n, at = -1; left > 0 && (total < f->total || f->n < MANY);) {
     if (at < 0) at = lowest(f);
-    int rank = choose(f, &f->valleys[at]);
+    int rank = choose(f, at, f->valleys[at].end);
     if (rank < 0) {
       fill(f, at);
       at = -1;
@@ -151,6 +208,7 @@ static size_t pile(struct filler *f)
     at = put(f, at, b);
     take(f, rank);
     left--;
+    f->left--;
   }
   return total;
 }
@@ -175,10 +233,11 @@ static void plant(struct filler *f, enum shape shape)
   for (int i = f->n_leaves - 1; i > 0; i--) join(f->nodes, i);
 }
 
-static void try_shape(struct filler *f, enum shape shape, int tries)
+static void try_shape(struct filler *f, enum shape shape, long placements)
 {
+  f->left = placements;
   for (int i = 0; i < f->n; i++) f->learnt[i] = 1;
-  for (int t = 0; t < tries && f->total > f->bound; t++) {
+  while (f->left > 0 && f->total > f->bound) {
     plant(f, shape);
     size_t total = pile(f);
     if (total < f->total) {
@@ -228,14 +287,14 @@ int mafat_arrange_valleys(struct mafat_block *blocks, int n, size_t bound, size_
   f.lives = mafat_heap_calloc(heap, (size_t)n, sizeof *f.lives);
   f.firsts = mafat_heap_calloc(heap, (size_t)n + 2, sizeof *f.firsts);
   f.nodes = mafat_heap_calloc(heap, 2 * (size_t)f.n_leaves, sizeof *f.nodes);
-  f.valleys = mafat_heap_calloc(heap, 2 * (size_t)n + 2, sizeof *f.valleys);
+  f.valleys = mafat_heap_calloc(heap, (size_t)n + 1, sizeof *f.valleys); /* a block begins at each time */
+  f.lows = mafat_heap_calloc(heap, 4 * (size_t)n + 4, sizeof *f.lows);
   f.learnt = mafat_heap_calloc(heap, (size_t)n, sizeof *f.learnt);
   f.offsets = mafat_heap_calloc(heap, (size_t)n, sizeof *f.offsets);
   f.best = mafat_heap_calloc(heap, (size_t)n, sizeof *f.best);
-  bool enough = f.lives && f.firsts && f.nodes && f.valleys && f.learnt && f.offsets && f.best && find_lives(&f, blocks, n, heap);
+  bool enough = f.lives && f.firsts && f.nodes && f.valleys && f.lows && f.learnt && f.offsets && f.best && find_lives(&f, blocks, n, heap);
   if (enough) {
-    int tries = (int)(placements / (f.n + 1)) / N_SHAPES + 1;
-    for (int s = 0; s < N_SHAPES && f.total > bound; s++) try_shape(&f, (enum shape)s, tries);
+    for (int s = 0; s < N_SHAPES && f.total > bound; s++) try_shape(&f, (enum shape)s, placements / N_SHAPES);
     for (int i = 0; i < f.n && f.total < *total; i++) blocks[f.lives[i].block].offset = f.best[i];
     *total = f.total;
   }
@@ -243,6 +302,7 @@ int mafat_arrange_valleys(struct mafat_block *blocks, int n, size_t bound, size_
   mafat_heap_free(heap, f.firsts);
   mafat_heap_free(heap, f.nodes);
   mafat_heap_free(heap, f.valleys);
+  mafat_heap_free(heap, f.lows);
   mafat_heap_free(heap, f.learnt);
   mafat_heap_free(heap, f.offsets);
   mafat_heap_free(heap, f.best);

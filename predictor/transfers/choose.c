@@ -2,6 +2,7 @@
  * neighbours, so the least of all sequences that end with a layer is that of a unit that ends with it and the least before. */
 #include "predictor/transfers/transfers.h"
 
+#include "base/blocks.h"
 #include "predictor/plan.h"
 
 #include <math.h>
@@ -48,6 +49,7 @@ struct chooser {
   const struct mafat_network *n;
   const struct mafat_transfers_options *o;
   struct mafat_unit_price price;
+  const struct mafat_plan *plan; /* whose units they are, or NULL */
   int *before;           /* [layer]: on its path; -1 */
   struct choice *choices; /* [layer] */
 };
@@ -66,9 +68,16 @@ static bool unit_at(const struct chooser *c, int layer, enum mafat_fused how, in
     if (layer < 0) return false;
     u->layers[i] = layer;
   }
-  if (!mafat_unit_can(u, c->n)) return false;
-  mafat_unit_count(u, c->n, c->o);
-  return true;
+  return mafat_unit_can(u, c->n);
+}
+
+/* A plan may have said FD. */
+static void count(const struct chooser *c, struct mafat_unit *u)
+{
+  int said = c->plan && u->how == MAFAT_FUSED_DW_PW_ROWS ? mafat_plan_depthwise_rows(c->plan, u->layers[0]) : -1;
+  u->extent = mafat_min(said, c->n->layers[u->layers[0]].out.h);
+  if (said <= 0) mafat_unit_count(u, c->n, c->o);
+  else mafat_unit_count_at(u, c->n, c->o);
 }
 
 static void choose_at(struct chooser *c, int layer)
@@ -79,6 +88,7 @@ static void choose_at(struct chooser *c, int layer)
     for (int variant = 0; variant <= (how == MAFAT_FUSED_BOTTLENECK_ROWS); variant++) {
       struct mafat_unit u;
       if (!unit_at(c, layer, (enum mafat_fused)how, how_many((enum mafat_fused)how, variant), &u)) continue;
+      count(c, &u);
       int before = c->before[u.layers[0]];
       double sum = c->price.of(c->price.context, &u) + (before >= 0 ? c->choices[before].least : 0);
       if (how == MAFAT_FUSED_NONE || sum < best->least) *best = (struct choice){sum, u};
@@ -89,6 +99,11 @@ static int compare_units(const void *a, const void *b)
 {
   const struct mafat_unit *x = a, *y = b;
   return x->layers[x->n - 1] - y->layers[y->n - 1];
+}
+
+void mafat_units_sort(struct mafat_unit *units, int n_units)
+{
+  qsort(units, (size_t)n_units, sizeof *units, compare_units);
 }
 
 static void take_path(struct mafat_transfers *out, const struct chooser *c, int last)
@@ -108,31 +123,64 @@ static bool moves(const struct mafat_network *n, int layer)
   return !mafat_layer_is_alias(&n->layers[layer]) && !mafat_layer_is_inert(&n->layers[layer]);
 }
 
-int mafat_transfers_choose(struct mafat_transfers *out, const struct mafat_network *n, int n_layers,
-                           const struct mafat_transfers_options *o, const struct mafat_unit_price *price)
+static void find_before(struct chooser *c, int n_layers, int *next)
 {
-  size_t count = (size_t)n_layers;
-  int *next = malloc(count * sizeof *next);
-  struct chooser c = {n, o, price ? *price : (struct mafat_unit_price){price_bytes, NULL}, malloc(count * sizeof *c.before),
-                      calloc(count, sizeof *c.choices)};
-  *out = (struct mafat_transfers){.units = calloc(count, sizeof *out->units)};
+  mafat_transfers_paths(c->n, n_layers, next);
+  for (int l = 0; l < n_layers; l++) c->before[l] = -1;
+  for (int l = 0; l < n_layers; l++)
+    if (next[l] >= 0) c->before[next[l]] = l;
+}
+
+static int choose(struct mafat_transfers *out, struct chooser c, int n_layers)
+{
+  size_t n = (size_t)n_layers;
+  int *next = malloc(n * sizeof *next);
+  c.before = malloc(n * sizeof *c.before);
+  c.choices = calloc(n, sizeof *c.choices);
+  *out = (struct mafat_transfers){.units = calloc(n, sizeof *out->units)};
   int code = next && c.before && c.choices && out->units ? MAFAT_OK : MAFAT_ENOMEM;
   if (code == MAFAT_OK) {
-    mafat_transfers_paths(n, n_layers, next);
-    for (int l = 0; l < n_layers; l++) c.before[l] = -1;
+    find_before(&c, n_layers, next);
     for (int l = 0; l < n_layers; l++)
-      if (next[l] >= 0) c.before[next[l]] = l;
+      if (moves(c.n, l)) choose_at(&c, l);
     for (int l = 0; l < n_layers; l++)
-      if (moves(n, l)) choose_at(&c, l);
-    for (int l = 0; l < n_layers; l++)
-      if (moves(n, l) && next[l] < 0) take_path(out, &c, l);
-    qsort(out->units, (size_t)out->n, sizeof *out->units, compare_units);
+      if (moves(c.n, l) && next[l] < 0) take_path(out, &c, l);
+    mafat_units_sort(out->units, out->n);
   }
   if (code) mafat_transfers_close(out);
   free(c.choices);
   free(c.before);
   free(next);
   return code;
+}
+
+int mafat_transfers_choose(struct mafat_transfers *out, const struct mafat_network *n, int n_layers,
+                           const struct mafat_transfers_options *o, const struct mafat_unit_price *price)
+{
+  struct mafat_unit_price bytes = {price_bytes, NULL};
+  return choose(out, (struct chooser){.n = n, .o = o, .price = price ? *price : bytes}, n_layers);
+}
+
+int mafat_transfers_candidates(struct mafat_unit **units, int *n_units, const struct mafat_network *n, int n_layers)
+{
+  enum { VARIANTS = MAFAT_N_FUSED + 1 }; /* a bottleneck may have a shortcut around it */
+  size_t count = (size_t)n_layers;
+  int *next = malloc(count * sizeof *next);
+  struct chooser c = {.n = n, .before = malloc(count * sizeof *c.before)};
+  *units = calloc(count * VARIANTS + 1, sizeof **units);
+  *n_units = 0;
+  bool enough = next && c.before && *units;
+  if (enough) find_before(&c, n_layers, next);
+  for (int l = 0; l < n_layers && enough; l++)
+    for (int v = MAFAT_FUSED_NONE + 1; v < VARIANTS && moves(n, l); v++) {
+      bool around = v == MAFAT_N_FUSED;
+      enum mafat_fused how = around ? MAFAT_FUSED_BOTTLENECK_ROWS : (enum mafat_fused)v;
+      if (unit_at(&c, l, how, how_many(how, around), &(*units)[*n_units])) ++*n_units;
+    }
+  if (!enough) free(*units);
+  free(c.before);
+  free(next);
+  return enough ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
 void mafat_transfers_close(struct mafat_transfers *t)
@@ -216,5 +264,5 @@ static double price_of_plan(const void *context, const struct mafat_unit *u)
 int mafat_transfers_of_plan(struct mafat_transfers *out, const struct mafat_network *n, const struct mafat_plan *plan,
                             const struct mafat_transfers_options *o)
 {
-  return mafat_transfers_choose(out, n, plan->n_layers, o, &(struct mafat_unit_price){price_of_plan, plan});
+  return choose(out, (struct chooser){.n = n, .o = o, .price = {price_of_plan, plan}, .plan = plan}, plan->n_layers);
 }

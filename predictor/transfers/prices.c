@@ -1,85 +1,171 @@
 #include "predictor/transfers/prices.h"
 
-#include "predictor/cost/work.h"
-#include "predictor/fusion.h"
+#include "base/blocks.h"
+#include "predictor/cost/latency.h"
 #include "predictor/layout.h"
 #include "predictor/planning.h"
+#include "predictor/transfers/units_spec.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-struct timed {
-  struct mafat_plan *plan;
-  double *ms; /* [layer] of its steps */
+/* What plans are made and timed with. */
+struct pricing {
+  struct mafat_unit_latency *to;
+  const struct mafat_network *network;
+  int n_layers;
+  const struct mafat_plan_options *options;
+  const struct mafat_calibration *calibration;
+  struct mafat_unit *units; /* (n_layers) of a plan */
+  double *ms;               /* [layer] of its steps */
+  bool *taken;              /* [layer]: by a unit of it */
+  struct mafat_diagnostic *d;
 };
 
-static void close_timed(struct timed *t)
-{
-  mafat_plan_close(&t->plan);
-  free(t->ms);
-}
+/* ---- plans ---- */
 
-static int add_steps(struct timed *t, const struct mafat_network *n, const struct mafat_layout *layout,
-                     const struct mafat_calibration *c)
+/* Each layer by itself, but those of the round, whose FD is the given one. */
+static int fill_units(struct pricing *p, int round, const int *extents)
 {
-  struct mafat_work_context context;
-  struct mafat_schedule *schedule = NULL;
-  struct mafat_step step;
-  int code = mafat_schedule_open(&schedule, n, t->plan);
-  if (code == MAFAT_OK) {
-    mafat_work_open(&context, n, t->plan, layout, c);
-    mafat_schedule_rewind(schedule);
-    while (mafat_schedule_next(schedule, &step)) {
-      struct mafat_work work = {{0}};
-      mafat_work_add_step(&context, &step, &work);
-      if (step.kind != MAFAT_STEP_INPUT) t->ms[step.layer] += mafat_work_ns(&work, c, t->plan->n_threads) * 1e-6;
-    }
+  int n = 0;
+  memset(p->taken, 0, (size_t)p->n_layers * sizeof *p->taken);
+  for (int i = 0; i < p->to->n; i++) {
+    const struct mafat_priced_unit *priced = &p->to->list[i];
+    if (priced->round != round || extents[i] < 1) continue;
+    p->units[n] = priced->unit;
+    p->units[n++].extent = extents[i];
+    for (int k = 0; k < priced->unit.n; k++) p->taken[priced->unit.layers[k]] = true;
   }
-  mafat_schedule_close(&schedule);
-  return code;
+  for (int l = 0; l < p->n_layers; l++) {
+    const struct mafat_layer *layer = &p->network->layers[l];
+    if (p->taken[l] || mafat_layer_is_alias(layer) || mafat_layer_is_inert(layer)) continue;
+    p->units[n] = (struct mafat_unit){.how = MAFAT_FUSED_NONE, .layers = {l}, .n = 1};
+    n++;
+  }
+  return n;
 }
 
-static int time_steps(struct timed *t, const struct mafat_network *n, int n_layers, const struct mafat_plan_options *options,
-                      const struct mafat_calibration *c, struct mafat_diagnostic *d)
+static int time_units(struct pricing *p, int n_units)
 {
+  struct mafat_spec *spec = NULL;
+  struct mafat_plan *plan = NULL;
   struct mafat_layout *layout = NULL;
-  *t = (struct timed){NULL, calloc((size_t)n_layers, sizeof *t->ms)};
-  int code = t->ms ? mafat_plan_read(&t->plan, "1x1", n, n_layers, options, d) : MAFAT_ENOMEM;
-  if (code == MAFAT_OK) code = mafat_layout_make(&layout, n, t->plan, d);
-  if (code == MAFAT_OK) code = add_steps(t, n, layout, c);
+  mafat_units_sort(p->units, n_units);
+  int code = mafat_units_spec(&spec, p->network, p->n_layers, p->units, n_units, NULL);
+  if (code == MAFAT_OK) code = mafat_plan_make(&plan, spec, p->network, p->n_layers, p->options, p->d);
+  if (code == MAFAT_OK) code = mafat_layout_sketch(&layout, p->network, plan, p->d);
+  if (code == MAFAT_OK) code = mafat_latency_of_layers(p->ms, p->network, plan, layout, p->calibration);
   mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+  mafat_spec_close(&spec);
   return code;
 }
 
-/* A shortcut's share of the step that computes it with the 1x1 stays what it is by itself. */
-static double ms_together(const struct timed *apart, const struct timed *fused, int layer)
+/* ---- units ---- */
+
+/* A unit's milliseconds in the plan that was timed. Where its last layer lies inside the next one's step, it is what that step
+ * takes more than it does by itself. */
+static double ms_of(const struct pricing *p, const struct mafat_unit *u)
 {
-  int outermost = mafat_plan_outermost(fused->plan, layer);
-  double ms = fused->ms[outermost];
-  for (int l = outermost; l != layer; l = mafat_fusion_inside(fused->plan, l)) ms -= apart->ms[l];
+  double ms = 0;
+  for (int i = 0; i < u->n; i++) ms += p->ms[u->layers[i]];
+  int last = u->layers[u->n - 1], next = p->to->next[last];
+  bool inside = next >= 0 && !(p->to->apart[last] > 0);
+  if (inside) ms += p->ms[next] - p->to->apart[next];
   return ms;
 }
 
-int mafat_unit_latency_open(struct mafat_unit_latency *out, const struct mafat_network *n, int n_layers, int n_threads,
-                            const struct mafat_calibration *c, struct mafat_diagnostic *d)
+/* The first round that has room for it. */
+static int round_of(const struct pricing *p, int index)
 {
-  struct mafat_plan_options options;
-  struct timed apart, fused;
-  mafat_plan_defaults(&options);
-  options.n_threads = n_threads;
-  *out = (struct mafat_unit_latency){calloc((size_t)n_layers, sizeof(double)), calloc((size_t)n_layers, sizeof(double)), n_layers};
-  int code = time_steps(&fused, n, n_layers, &options, c, d);
-  options.keep_all = true;
-  int other = time_steps(&apart, n, n_layers, &options, c, d);
-  if (code == MAFAT_OK) code = out->apart && out->together ? other : MAFAT_ENOMEM;
-  for (int l = 0; l < n_layers && code == MAFAT_OK; l++) {
-    int inside = mafat_fusion_inside(fused.plan, l);
-    bool pair = inside >= 0 && mafat_layer_is_pointwise(&n->layers[l]) && mafat_layer_is_depthwise(&n->layers[inside]);
-    out->apart[l] = apart.ms[l];
-    out->together[l] = pair ? ms_together(&apart, &fused, l) : INFINITY;
+  const struct mafat_unit *u = &p->to->list[index].unit;
+  for (int round = 0;; round++) {
+    bool meets = false;
+    for (int i = 0; i < index && !meets; i++)
+      for (int k = 0; k < p->to->list[i].unit.n && p->to->list[i].round == round && !meets; k++)
+        for (int m = 0; m < u->n; m++) meets = meets || p->to->list[i].unit.layers[k] == u->layers[m];
+    if (!meets) return round;
   }
-  close_timed(&apart);
-  close_timed(&fused);
+}
+
+/* FD number `i` that is tried; 0: there are no more. Few rows, then twice as many, up to all. */
+static int extent_at(const struct mafat_network *n, const struct mafat_unit *u, int i)
+{
+  static const int rows[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
+  enum { N_ROWS = sizeof rows / sizeof *rows };
+  const struct mafat_layer *dw = &n->layers[u->layers[u->how == MAFAT_FUSED_DW_PW_ROWS ? 0 : 1]];
+  if (u->how == MAFAT_FUSED_PW_DW_CHANNELS) { /* parts that are several */
+    int channels = MAFAT_CHANNEL_BLOCK << i;
+    return i < N_ROWS && channels < dw->out.c ? channels : 0;
+  }
+  if (i >= N_ROWS || (i > 0 && rows[i - 1] >= dw->out.h)) return 0;
+  int given = rows[i] < dw->out.h ? rows[i] : dw->out.h;
+  if (u->how == MAFAT_FUSED_DW_PW_ROWS) return given;
+  return given == dw->out.h ? dw->in.h : (given - 1) * dw->window.y.stride + mafat_taps_reach(dw->window.y);
+}
+
+static int price_round(struct pricing *p, int round, int *extents)
+{
+  for (int i = 0, any = 1; any; i++) {
+    any = 0;
+    for (int k = 0; k < p->to->n; k++) {
+      extents[k] = p->to->list[k].round == round ? extent_at(p->network, &p->to->list[k].unit, i) : 0;
+      any += extents[k] > 0;
+    }
+    if (!any) break;
+    int code = time_units(p, fill_units(p, round, extents));
+    if (code == MAFAT_EINVAL) continue; /* none for this network */
+    if (code) return code;
+    for (int k = 0; k < p->to->n; k++) {
+      struct mafat_priced_unit *u = &p->to->list[k];
+      double ms = extents[k] ? ms_of(p, &u->unit) : INFINITY;
+      if (ms >= u->ms) continue;
+      u->ms = ms;
+      u->unit.extent = extents[k];
+    }
+  }
+  return MAFAT_OK;
+}
+
+static int price(struct pricing *p, int *extents)
+{
+  int rounds = 0;
+  int code = time_units(p, fill_units(p, -1, extents));
+  if (code) return code;
+  memcpy(p->to->apart, p->ms, (size_t)p->n_layers * sizeof *p->ms);
+  for (int i = 0; i < p->to->n; i++)
+    if (mafat_unit_has_plan(p->network, &p->to->list[i].unit)) rounds = mafat_max(rounds, (p->to->list[i].round = round_of(p, i)) + 1);
+  for (int round = 0; round < rounds && code == MAFAT_OK; round++) code = price_round(p, round, extents);
+  return code;
+}
+
+static int list_units(struct mafat_unit_latency *l, int n_layers)
+{
+  struct mafat_unit *units;
+  int code = mafat_transfers_candidates(&units, &l->n, l->network, n_layers);
+  if (code) return code;
+  l->list = calloc((size_t)l->n + 1, sizeof *l->list);
+  for (int i = 0; i < l->n && l->list; i++) l->list[i] = (struct mafat_priced_unit){units[i], INFINITY, -1};
+  free(units);
+  mafat_transfers_paths(l->network, n_layers, l->next);
+  return l->list ? MAFAT_OK : MAFAT_ENOMEM;
+}
+
+int mafat_unit_latency_open(struct mafat_unit_latency *out, const struct mafat_network *n, int n_layers,
+                            const struct mafat_plan_options *options, const struct mafat_calibration *c, struct mafat_diagnostic *d)
+{
+  size_t count = (size_t)n_layers;
+  *out = (struct mafat_unit_latency){n, calloc(count, sizeof *out->apart), calloc(count, sizeof *out->next), NULL, 0};
+  struct pricing p = {out, n, n_layers, options, c, calloc(count, sizeof *p.units), calloc(count, sizeof *p.ms), calloc(count, sizeof *p.taken), d};
+  int code = out->apart && out->next && p.units && p.ms && p.taken ? MAFAT_OK : MAFAT_ENOMEM;
+  if (code == MAFAT_OK) code = list_units(out, n_layers);
+  int *extents = code == MAFAT_OK ? calloc((size_t)out->n + 1, sizeof *extents) : NULL;
+  if (code == MAFAT_OK) code = extents ? price(&p, extents) : MAFAT_ENOMEM;
+  free(extents);
+  free(p.taken);
+  free(p.ms);
+  free(p.units);
   if (code) mafat_unit_latency_close(out);
   return code;
 }
@@ -87,18 +173,35 @@ int mafat_unit_latency_open(struct mafat_unit_latency *out, const struct mafat_n
 void mafat_unit_latency_close(struct mafat_unit_latency *l)
 {
   free(l->apart);
-  free(l->together);
-  *l = (struct mafat_unit_latency){NULL, NULL, 0};
+  free(l->next);
+  free(l->list);
+  *l = (struct mafat_unit_latency){NULL};
 }
 
-bool mafat_unit_can_run(const struct mafat_unit_latency *l, const struct mafat_unit *u)
+static const struct mafat_priced_unit *find(const struct mafat_unit_latency *l, const struct mafat_unit *u)
 {
-  return u->how == MAFAT_FUSED_NONE || (u->how == MAFAT_FUSED_DW_PW_ROWS && isfinite(l->together[u->layers[1]]));
+  for (int i = 0; i < l->n; i++) {
+    const struct mafat_unit *v = &l->list[i].unit;
+    if (v->how == u->how && v->n == u->n && v->layers[0] == u->layers[0]) return &l->list[i];
+  }
+  return NULL;
 }
 
 double mafat_unit_ms(const void *latency, const struct mafat_unit *u)
 {
   const struct mafat_unit_latency *l = latency;
-  if (!mafat_unit_can_run(l, u)) return INFINITY;
-  return u->how == MAFAT_FUSED_NONE ? l->apart[u->layers[0]] : l->together[u->layers[1]];
+  const struct mafat_priced_unit *priced = u->how == MAFAT_FUSED_NONE ? NULL : find(l, u);
+  if (u->how == MAFAT_FUSED_NONE) return l->apart[u->layers[0]];
+  return priced ? priced->ms : INFINITY;
+}
+
+bool mafat_unit_can_run(const struct mafat_unit_latency *l, const struct mafat_unit *u)
+{
+  return isfinite(mafat_unit_ms(l, u));
+}
+
+int mafat_unit_fastest(const struct mafat_unit_latency *l, const struct mafat_unit *u)
+{
+  const struct mafat_priced_unit *priced = find(l, u);
+  return priced ? priced->unit.extent : u->extent;
 }

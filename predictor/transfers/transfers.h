@@ -11,6 +11,8 @@
 
 #include "network/network.h"
 
+enum { MAFAT_USUAL_FAST_BYTES = 64 << 10 };
+
 struct mafat_transfers_options {
   size_t fast_bytes;  /* of the fast memory */
   int element_bytes;  /* of each element and weight; default 0: as the network has them */
@@ -83,6 +85,11 @@ struct mafat_unit_price {
   const void *context;
 };
 
+/* All units of several layers that can be, each with `how`, `layers` and `n`; for free(). MAFAT_ENOMEM. */
+int mafat_transfers_candidates(struct mafat_unit **units, int *n_units, const struct mafat_network *n, int n_layers);
+/* By their last layers. */
+void mafat_units_sort(struct mafat_unit *units, int n_units);
+
 /* The units of the first n_layers that cost least together: dynamic programming over each path of sole readers. price NULL:
  * bytes moved. MAFAT_ENOMEM. */
 int mafat_transfers_choose(struct mafat_transfers *out, const struct mafat_network *n, int n_layers,
@@ -92,7 +99,8 @@ int mafat_transfers_unfused(struct mafat_transfers *out, const struct mafat_netw
                             const struct mafat_transfers_options *o);
 struct mafat_plan;
 /* What a plan computes together, of what units can be: depthwise layers inside 1x1s; in groups of rows, pairs and bottlenecks
- * by rows; in groups that are split along channels, pairs by channels. What of it has no room is counted layer by layer. */
+ * by rows; in groups that are split along channels, pairs by channels. Where its text says how many rows of a depthwise layer,
+ * FD is that. What of it has no room is counted layer by layer. */
 int mafat_transfers_of_plan(struct mafat_transfers *out, const struct mafat_network *n, const struct mafat_plan *plan,
                             const struct mafat_transfers_options *o);
 /* Does the plan compute the unit's layers together? */

@@ -28,7 +28,7 @@ SLACK_BYTES, SLACK_SHARE = 256 << 10, 0.02   # above what is measured, at most; 
 SAMPLE = ["cifar", "tiny", "yolov3-tiny"]
 MODELS = ["onnx/yolox_nano.onnx", "onnx/FastestDet.onnx", "onnx/ultraface_RFB-320.onnx", "onnx/yunet_n_320_320.onnx",
           "tflite/mobilenet_v1_0.25_128_float.tflite", "tflite/vww_96_float.tflite", "tflite/kws_ref_model.tflite",
-          "tflite/mobilenet_v1_0.25_128_quant.tflite"]   # of the sample
+          "tflite/mobilenet_v1_0.25_128_quant.tflite", "tflite/ssd_mobilenet_v1_quant.tflite"]   # of the sample
 RUNS_OF_A_CFG, RUNS_OF_OURS = 4, 20
 MAY_LOCK = os.geteuid() == 0 or resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] == resource.RLIM_INFINITY
 
@@ -160,10 +160,13 @@ def random_plan(network, rng):
     cut = rng.randint(1, max(1, network.n_layers - 1))
     first = rng.choice(["rows%d" % rng.randint(1, 8), "%dx%d" % (rng.randint(1, 5), rng.randint(1, 5)), "panels"])
     last = rng.choice(["1x1", "panels", "2x2", "rows%d" % rng.randint(1, 8), "panels:apart"])
-    group = (lambda text: text if "x" in text or ":apart" in text else text + streams)
+    if first.startswith("rows"):
+        first += rng.choice(["", "", ":bricks"])
+    depthwise = rng.choice(["", "", ":dw%d" % rng.choice([0, 1, 4, 64])])
+    group = (lambda text: (text if "x" in text or ":apart" in text else text + streams) + depthwise)
     if rng.random() < 0.2:
-        return "%dx%d/NoCut" % (rng.randint(1, 5), rng.randint(1, 5))
-    return "%s/%d/%s" % (group(first), cut, group(last))
+        return "%dx%d%s/NoCut" % (rng.randint(1, 5), rng.randint(1, 5), depthwise)
+    return "%s/%d/%s%s" % (group(first), cut, group(last), rng.choice(["", "", "/inplace"]))
 
 
 def needed(answer):
@@ -270,7 +273,7 @@ def main():
                 continue
             if sys.stderr.isatty():
                 print("\r\033[K%s" % cfg, end="", file=sys.stderr)
-            try_network(cfg, weights, n, folder, random.Random("%d %s" % (o.seed, cfg)), rows)
+            try_network(cfg, weights, n, folder, random.Random("%d %s" % (o.seed, os.path.basename(cfg))), rows)
     finally:
         shutil.rmtree(folder)
     if o.csv:

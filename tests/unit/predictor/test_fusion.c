@@ -82,6 +82,12 @@ static const struct row rows[] = {
     {"a shortcut reads the depthwise convolution", NET DEPTHWISE POINTWISE "[shortcut]\nfrom=-2\n", "1x1", "- - 1"},
     {"a cut between the depthwise convolution and the 1x1", NET DEPTHWISE POINTWISE, "1x1/1/1x1", "- -"},
 
+    {"a word says that the depthwise convolution is by itself", NET DEPTHWISE POINTWISE, "1x1:dw0", "- -"},
+    {"one of two pairs is", NET DEPTHWISE POINTWISE DEPTHWISE POINTWISE, "1x1:dw(0:2)", "- 0 - -"},
+    {"inside, of as many rows as a word says", NET DEPTHWISE POINTWISE DEPTHWISE POINTWISE, "rows2:dw(0:0,3:1-3)", "- - - 2"},
+    {"the word is for one group", NET DEPTHWISE POINTWISE DEPTHWISE POINTWISE, "1x1:dw0/2/1x1", "- - - 2"},
+    {"the shortcut still adds to its 1x1", NET CONV8 DEPTHWISE POINTWISE "[shortcut]\nfrom=0\n", "1x1:dw0", "- - - 2"},
+
     {"a convolution in its shortcut", NET POINTWISE CONV8 "[shortcut]\nfrom=-2\n", "1x1", "- - 1"},
     {"all three in one step", NET CONV8 DEPTHWISE POINTWISE "[shortcut]\nfrom=0\n", "1x1", "- - 1 2"},
     {"a shortcut that adds every second pixel of a larger map",

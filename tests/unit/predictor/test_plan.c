@@ -35,6 +35,12 @@ static const char vgg[] = "[net]\nheight=64\nwidth=64\nchannels=64\n"
                           "[convolutional]\nfilters=4\nsize=3\npad=1\n[maxpool]\nsize=2\nstride=2\n"
                           "[convolutional]\nfilters=64\nsize=3\npad=1\n";
 
+/* Depthwise layers inside 1x1s: 0, 2, 6; 4 is read by a maxpool. */
+#define SEPARABLE(layer) "[convolutional]\nfilters=16\ngroups=16\nsize=3\npad=1\n" layer
+static const char mobile[] = "[net]\nheight=16\nwidth=16\nchannels=16\n"
+                             SEPARABLE("[convolutional]\nfilters=16\nsize=1\n") SEPARABLE("[convolutional]\nfilters=16\nsize=1\n")
+                             SEPARABLE("[maxpool]\nsize=2\nstride=2\n") SEPARABLE("[convolutional]\nfilters=16\nsize=1\n");
+
 /* ---- reading ---- */
 
 struct reading {
@@ -96,6 +102,15 @@ static const struct reading readings[] = {
     {"rows4:winograd-large4,2:direct1", vgg, "rows4:direct1:winograd-large2-4/NoCut"},
     {"1x1:direct0:winograd2,4", vgg, "1x1:direct0:winograd2-4/NoCut"},
     {"rows:direct0/2/panels:winograd4", vgg, "rows4:direct0/2/panels:winograd4"},
+    {"1x1:dw0", chain, "1x1/NoCut"},                           /* of no layer */
+    {"1x1:dw0", mobile, "1x1:dw0/NoCut"},
+    {"1x1:dw(0:0-7)", mobile, "1x1:dw0/NoCut"},
+    {"1x1:dw(3:0-1,3:2-4,3:6)", mobile, "1x1:dw3/NoCut"},
+    {"1x1:dw(4:4)", mobile, "1x1/NoCut"},                      /* of one that has no choice */
+    {"1x1:dw(2:2-6)", mobile, "1x1:dw(2:2-6)/NoCut"},
+    {"1x1:dw(2:2-7,0:6)", mobile, "1x1:dw(2:2,0:6)/NoCut"},    /* the last word holds */
+    {"rows2:dw5/2/panels:dw(0:6)", mobile, "rows2:dw5/2/panels:dw(0:6)"},
+    {"1x1:dw0/1/1x1:dw0", mobile, "1x1/1/1x1:dw0"},            /* 0 is read by another group */
 };
 
 /* 0 ... extent, rising. */
@@ -157,7 +172,9 @@ static bool same_plans(const struct mafat_plan *a, const struct mafat_plan *b)
       return false;
   }
   size_t bytes = (size_t)a->n_layers * sizeof(int);
-  return !memcmp(a->fan, b->fan, bytes) && !memcmp(a->order, b->order, bytes) &&
+  for (int l = 0; l < a->n_layers; l++)
+    if (mafat_plan_depthwise_rows(a, l) != mafat_plan_depthwise_rows(b, l)) return false;
+  return !memcmp(a->fan, b->fan, bytes) && !memcmp(a->inner, b->inner, bytes) && !memcmp(a->order, b->order, bytes) &&
          !memcmp(a->position, b->position, bytes) &&
          !memcmp(a->algorithms, b->algorithms, (size_t)a->n_layers * sizeof *a->algorithms) &&
          !memcmp(a->residence, b->residence, (size_t)a->n_layers * sizeof *a->residence);
@@ -326,22 +343,22 @@ static const struct refusal refusals[] = {
     {"2x2/4/", chain, "expected a grid like 5x5 at its end"},
     {"2x2/4/2x2/NoCut", chain, "expected a cut (a layer number) or NoCut"},
     {"2x2/NoCut/4", chain, "expected a cut (a layer number) or NoCut"},
-    {"2x2:even", chain, "expected balanced, loaded, streamed, direct, winograd or winograd-large at character 5, found even"},
-    {"2x2:", chain, "expected balanced, loaded, streamed, direct, winograd or winograd-large at its end"},
-    {"2x2:apart", chain, "expected balanced, loaded, streamed, direct, winograd or winograd-large at character 5, found apart"},
-    {"2x2:kept", chain, "expected balanced, loaded, streamed, direct, winograd or winograd-large at character 5, found kept"},
+    {"2x2:even", chain, "expected balanced, loaded, streamed, direct, winograd, winograd-large or dw at character 5, found even"},
+    {"2x2:", chain, "expected balanced, loaded, streamed, direct, winograd, winograd-large or dw at its end"},
+    {"2x2:apart", chain, "expected balanced, loaded, streamed, direct, winograd, winograd-large or dw at character 5, found apart"},
+    {"2x2:kept", chain, "expected balanced, loaded, streamed, direct, winograd, winograd-large or dw at character 5, found kept"},
     {"2x2:loadedly", chain, "expected / before a cut at character 11, found ly"},
     {"2x2loaded", chain, "expected / before a cut at character 4, found loaded"},
     {":loaded", chain, "expected a grid like 5x5 at character 1, found :loaded"},
     {"panel", chain, "expected a grid like 5x5 at character 1, found panel"},
     {"panels4", chain, "expected / before a cut at character 7, found 4"},
     {"panelsx2", chain, "expected / before a cut at character 7, found x2"},
-    {"panels:", chain, "expected apart, loaded, streamed, direct, winograd or winograd-large at its end"},
-    {"panels:balanced", chain, "expected apart, loaded, streamed, direct, winograd or winograd-large at character 8, found balanced"},
-    {"panels:apart:balanced", chain, "expected apart, loaded, streamed, direct, winograd or winograd-large at character 14, found balanced"},
-    {"rows:", chain, "expected early, bricks, loaded, streamed, direct, winograd or winograd-large at its end"},
-    {"rows:apart", chain, "expected early, bricks, loaded, streamed, direct, winograd or winograd-large at character 6, found apart"},
-    {"rows4:balanced", chain, "expected early, bricks, loaded, streamed, direct, winograd or winograd-large at character 7, found balanced"},
+    {"panels:", chain, "expected apart, loaded, streamed, direct, winograd, winograd-large or dw at its end"},
+    {"panels:balanced", chain, "expected apart, loaded, streamed, direct, winograd, winograd-large or dw at character 8, found balanced"},
+    {"panels:apart:balanced", chain, "expected apart, loaded, streamed, direct, winograd, winograd-large or dw at character 14, found balanced"},
+    {"rows:", chain, "expected early, bricks, loaded, streamed, direct, winograd, winograd-large or dw at its end"},
+    {"rows:apart", chain, "expected early, bricks, loaded, streamed, direct, winograd, winograd-large or dw at character 6, found apart"},
+    {"rows4:balanced", chain, "expected early, bricks, loaded, streamed, direct, winograd, winograd-large or dw at character 7, found balanced"},
     {"rows4:streamed3", chain, "expected a ring of 4 to 64 reads, found 3"},
     {"1x1:direct:winograd", chain, "expected layers behind :winograd, for another algorithm stands beside it"},
     {"1x1:direct1:winograd", chain, "expected layers behind :winograd, for another algorithm stands beside it"},
@@ -350,7 +367,7 @@ static const struct refusal refusals[] = {
     {"1x1:direct3:direct4", chain, "words stand once"},
     {"rows:early:early", chain, "words stand once"},
     {"rows:bricks:early:bricks", chain, "words stand once"},
-    {"1x1:bricks", chain, "expected balanced, loaded, streamed, direct, winograd or winograd-large at character 5, found bricks"},
+    {"1x1:bricks", chain, "expected balanced, loaded, streamed, direct, winograd, winograd-large or dw at character 5, found bricks"},
     {"1x1/2,/1x1", chain, "expected a layer at character 7, found /1x1"},
     {"1x1/2,4-3/1x1", chain, "expected layers in rising order, found 4-3"},
     {"1x1/2,1/1x1", chain, "expected layers of no group so far behind the cut at 2, below 6, found 1"},
@@ -400,6 +417,15 @@ static const struct refusal refusals[] = {
     {"split(c2:0-1):winograd1", wide, "expected a 3x3 convolution of stride 1 behind :winograd"},
     {"split(h99:1)", chain, "which are too few for 99 parts"},
     {"split(h2:0-5:loaded)", chain, "expected a comma or ) at character 13, found :loaded)"},
+    {"1x1:dw", chain, "expected rows or ( behind dw at its end"},
+    {"1x1:dw(3)", chain, "expected : and layers at character 9, found )"},
+    {"1x1:dw(:3)", chain, "expected rows, : and layers at character 8, found :3)"},
+    {"1x1:dw(0:1", chain, "expected a comma or ) at its end"},
+    {"1x1:dw(0:1-2,)", chain, "expected rows, : and layers at character 14, found )"},
+    {"1x1:dw2:dw(0:1-2)", chain, "words stand once"},
+    {"1x1:dw(0:4-6)", chain, "expected layers of its group, from 0 to 5, behind :dw, found 4-6"},
+    {"1x1/2/1x1:dw(0:1-3)", chain, "expected layers of its group, from 2 to 5, behind :dw, found 1-3"},
+    {"1x1:dw(0:2)", chain, "expected a depthwise convolution behind :dw, found layer 2 [maxpool]"},
     {"2x2:loaded:streamed", chain, "words stand once, and weights are loaded or streamed, not both"},
     {"rows:loaded:loaded", chain, "words stand once"},
     {"2x2:balanced:balanced", chain, "words stand once"},

@@ -49,6 +49,9 @@ static const struct row rows[] = {
     {"panels/3/1x1/order=file", "panels/3/1x1"}, /* as usual */
     {"1x1/inplace", "1x1/NoCut/inplace"},
     {"rows4/12,40,44-45/1x1", NULL}, /* sets of layers */
+    {"1x1:dw0/NoCut", NULL}, /* depthwise layers by themselves */
+    {"panels:dw004:apart:direct3", "panels:apart:direct3:dw4/NoCut"},
+    {"1x1:dw(0:3,4:7-9)/12/rows2:dw(16:12-12):streamed", "1x1:dw(0:3,4:7-9)/12/rows2:streamed:dw(16:12)"},
     {"rows4/0,40,44-45/1x1/40,41-41/panels", "rows4/0,40,44-45/1x1/40,41/panels"},
     {"rows1:early:streamed/3/rows:early", "rows1:early:streamed/3/rows:early"},
     {"rows1:bricks:early:streamed/3/rows:bricks", "rows1:early:bricks:streamed/3/rows:bricks"},
@@ -157,6 +160,19 @@ END_TEST
 
 /* ---- making one ---- */
 
+START_TEST(depthwise_words_are_in_the_struct)
+{
+  struct mafat_spec *s;
+  ck_assert_int_eq(mafat_spec_read(&s, "1x1:dw3/4/1x1:dw(0:5,7:8-9)/10/1x1", NULL), MAFAT_OK);
+  const struct mafat_group_spec *g = s->groups;
+  ck_assert(g[0].n_depthwise == 1 && g[1].n_depthwise == 2 && g[2].n_depthwise == 0);
+  ck_assert(g[0].depthwise[0].rows == 3 && mafat_span_size(g[0].depthwise[0].layers) == 0);
+  ck_assert(g[1].depthwise[0].rows == 0 && g[1].depthwise[0].layers.begin == 5 && g[1].depthwise[0].layers.end == 6);
+  ck_assert(g[1].depthwise[1].rows == 7 && g[1].depthwise[1].layers.begin == 8 && g[1].depthwise[1].layers.end == 10);
+  mafat_spec_close(&s);
+}
+END_TEST
+
 START_TEST(a_spec_is_made_group_by_group)
 {
   struct mafat_spec *spec = mafat_spec_new(NULL);
@@ -182,6 +198,7 @@ Suite *spec_suite(void)
   tcase_set_timeout(t, 60);
   tcase_add_loop_test(t, specs_are_read_and_written, 0, (int)(sizeof rows / sizeof *rows));
   tcase_add_test(t, what_is_read_is_in_the_struct);
+  tcase_add_test(t, depthwise_words_are_in_the_struct);
   tcase_add_loop_test(t, random_specs_are_read_and_written, 0, 5);
   tcase_add_test(t, written_text_fits_the_room);
   tcase_add_test(t, specs_are_ordered_by_their_texts);
