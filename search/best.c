@@ -10,6 +10,7 @@
 #include "predictor/fetches.h"
 #include "predictor/packing.h"
 #include "predictor/planning.h"
+#include "search/depthwise.h"
 #include "search/effort.h"
 #include "search/least.h"
 #include "search/partition.h"
@@ -511,7 +512,8 @@ static int lay_out_least(struct search *s, struct mafat_front *f)
   /* Two ways up: what is quick is climbed from both. */
   if (code == MAFAT_OK && s->request->n_layers <= FEW_LAYERS) code = mafat_least_refine(f, s->request, s->d);
   if (code == MAFAT_OK) code = partition(s, f, LOOKS);
-  return code ? code : mafat_least_refine(f, s->request, s->d);
+  if (code == MAFAT_OK) code = mafat_least_refine(f, s->request, s->d);
+  return code ? code : mafat_least_lower(f, s->request, s->d);
 }
 
 /* ---- the search ---- */
@@ -588,6 +590,21 @@ static int search_all_threads(struct mafat_front *f, const struct mafat_search_r
   return code;
 }
 
+/* The plans of the front with depthwise words, where these make them better. */
+static int add_depthwise(struct mafat_front *f, const struct mafat_search_request *request, struct mafat_diagnostic *d)
+{
+  struct mafat_plan_options options = *request->options;
+  struct mafat_search_request r = *request;
+  int n = f->n, code = MAFAT_OK;
+  r.options = &options;
+  for (int i = 0; i < n && code == MAFAT_OK && mafat_effort_left(request, 0); i++) {
+    options.n_threads = f->list[i].threads;
+    code = mafat_depthwise_add(f, &r, f->list[i].spec, mafat_front_add, d);
+  }
+  mafat_front_reduce(f);
+  return code;
+}
+
 int mafat_search_front(struct mafat_front **out, const struct mafat_search_request *request, struct mafat_diagnostic *d)
 {
   struct mafat_plan_options options = *request->options;
@@ -601,6 +618,7 @@ int mafat_search_front(struct mafat_front **out, const struct mafat_search_reque
   if (code == MAFAT_OK) code = mafat_front_open(&f);
   if (code == MAFAT_OK) code = search_all_threads(f, &r, d);
   if (code == MAFAT_OK) mafat_front_reduce(f);
+  if (code == MAFAT_OK && !r.least) code = add_depthwise(f, &r, d);
   if (code == MAFAT_OK && f->n == 0)
     code = mafat_fail(d, MAFAT_ELIMIT, "%s: no plan has countable bytes", request->network->path);
   if (code == MAFAT_OK) code = mafat_front_arrange(f, &r, d);

@@ -6,7 +6,7 @@
 #include "predictor/parts/bricks.h"
 #include "search/request.h"
 
-enum { MAFAT_EFFORT_PARTS = 4 }; /* so many parts of a plan are as much work as one of its layers */
+enum { MAFAT_EFFORT_PARTS = 16 }; /* so many parts of a plan are as much work as one of its layers */
 
 /* Nanoseconds of a clock that only goes on. */
 long long mafat_effort_now(void);

@@ -106,8 +106,10 @@ int mafat_candidate_measure_better(struct mafat_candidate *c, const struct mafat
                                    struct mafat_diagnostic *d)
 {
   struct mafat_plan *plan = NULL;
+  const size_t least = c->arena_bytes;
   int code = make_plan(&plan, c, r, spec, d);
   if (code == MAFAT_OK) code = measure_plan(c, r, plan, mafat_layout_sketch, true, d);
+  if (c->arena_bytes < least) c->arena_bytes = least;
   *better = code == MAFAT_OK && is_better(c, than);
   if (*better) code = measure_plan(c, r, plan, mafat_layout_make, false, d);
   *better = *better && code == MAFAT_OK && is_better(c, than);
@@ -140,6 +142,7 @@ static bool needs_less(const struct mafat_candidate *a, const struct mafat_candi
 static int sort_with(struct mafat_candidate *c, const struct mafat_search_request *r, bool in_place, struct mafat_diagnostic *d)
 {
   struct mafat_candidate sorted = *c;
+  sorted.arena_bytes = 0;
   enum mafat_sorting before = c->spec->sorting;
   bool placed = c->spec->in_place;
   c->spec->sorting = MAFAT_SORT_BEST;

@@ -23,7 +23,8 @@ int mafat_candidate_measure(struct mafat_candidate *c, const struct mafat_search
 /* Is a candidate better than another one? Of two that differ in bytes alone the smaller one is no worse. */
 typedef bool (*mafat_candidate_better)(const struct mafat_candidate *c, const struct mafat_candidate *than);
 
-/* The same, where it is better; its buffers are arranged only where they may be few enough. */
+/* The same, where it is better; its buffers are arranged only where they may be few enough. c->arena_bytes before: so few are
+ * known not to be; 0: nothing is known. */
 int mafat_candidate_measure_better(struct mafat_candidate *c, const struct mafat_search_request *request,
                                    const struct mafat_spec *spec, mafat_candidate_better is_better,
                                    const struct mafat_candidate *than, bool *better, struct mafat_diagnostic *d);

@@ -9,17 +9,22 @@
 #include "predictor/parts/bricks.h"
 #include "predictor/planning.h"
 #include "search/effort.h"
+#include "search/fullest.h"
+#include "search/known_arenas.h"
 #include "search/sequence.h"
 
 #include <stdint.h>
 #include <string.h>
 
 enum {
-  MOST_CHANGES = 60,     /* that are made */
-  MOST_LAYERS = 900000, /* that are looked at: plans times their layers */
-  LAID_OUT = 4,          /* for how many looks a plan counts that is laid out and timed */
+  MOST_CHANGES = 200,    /* that are made */
+  MOST_LAYERS = 900000,  /* that are looked at: plans times their layers */
+  MOST_ARRANGED = 450000, /* and where the arena reaches highest */
+  LAID_OUT = 4,          /* for how many looks a plan counts that is laid out and timed, */
+  PARTS_LAID_OUT = 24,   /* and its parts for how many */
   SORTED = 300,          /* for how many, if the best order of its layers has to be found */
   FURTHEST = 3,          /* layers that an end is moved by */
+  ENOUGH_PERCENT = 99,   /* of an arena: the search goes on from a plan that needs less at once */
   MOST_PARTED = 30       /* places that a group is parted at, of more layers the narrowest of each so many */
 };
 
@@ -36,11 +41,15 @@ struct climb {
   int *ends;                       /* (n_layers): of from's groups */
   struct mafat_group_spec *groups; /* (n_layers): of a change, by ends of that kind */
   int *group_of;                   /* [layer] of it */
-  int fullest;                     /* group of from's */
-  int peak;                        /* place of the layer that runs when most lives */
+  int fullest;                     /* group of from's that is changed: where most lives, or where the arena reaches highest */
+  int peak;                        /* place of the layer that runs then */
+  bool arranged;                   /* the latter */
   bool crowds;                     /* of equal arenas the less crowded one is better, not the faster one */
   long long layers;                /* of MOST_LAYERS, left */
+  size_t enough;                   /* bytes: nothing is tried any more until it goes on from where there is a smaller arena */
   int parts;                       /* as looks, of the plan that was tried last */
+  uint64_t lives;                  /* of its buffers, hashed */
+  struct mafat_known_arenas *known;
   int code;                        /* of the first failure: then nothing is tried any more */
   struct mafat_diagnostic *d;
 };
@@ -61,13 +70,15 @@ static bool is_less_crowded(const struct mafat_candidate *a, const struct mafat_
   return b->arena_bytes == SIZE_MAX || is_better(a, b, true);
 }
 
+/* *arena_bytes: what is known of it before, or 0; then what it needs, or so much at least. */
 static int take(struct mafat_front *f, const struct mafat_search_request *r, const struct mafat_spec *spec, bool crowds,
-                struct mafat_diagnostic *d)
+                size_t *arena_bytes, struct mafat_diagnostic *d)
 {
   const struct mafat_candidate none = {.arena_bytes = SIZE_MAX}, *than = f->n > 0 ? &f->list[0] : &none;
-  struct mafat_candidate c = {.threads = r->options->n_threads};
+  struct mafat_candidate c = {.threads = r->options->n_threads, .arena_bytes = *arena_bytes};
   bool better;
   int code = mafat_candidate_measure_better(&c, r, spec, crowds ? is_less_crowded : is_faster, than, &better, d);
+  *arena_bytes = code ? 0 : c.arena_bytes;
   if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT || (code == MAFAT_OK && (!better || c.charge_bytes == SIZE_MAX))) return MAFAT_OK;
   if (code || c.redundant_macs) return code;
   if (!f->list && !(f->list = mafat_heap_calloc(f->heap, 1, sizeof *f->list))) return MAFAT_ENOMEM;
@@ -81,7 +92,8 @@ static int take(struct mafat_front *f, const struct mafat_search_request *r, con
 int mafat_least_take(struct mafat_front *f, const struct mafat_search_request *r, const struct mafat_spec *spec,
                      struct mafat_diagnostic *d)
 {
-  return take(f, r, spec, false, d);
+  size_t arena_bytes = 0;
+  return take(f, r, spec, false, &arena_bytes, d);
 }
 
 /* ---- a change ---- */
@@ -125,7 +137,7 @@ static bool applies(const struct climb *c, int way, int end)
   return way >= COLUMNS || (out.h <= FEW_ROWS && out.w >= 2 * (COLUMNS - way));
 }
 
-/* No arrangement of its buffers is smaller than what the plan that stands needs. */
+/* No arrangement of its buffers is smaller than what the plan that stands needs, or none was found before. */
 static bool is_too_large(struct climb *c, const struct mafat_spec *spec)
 {
   const struct mafat_search_request *r = c->request;
@@ -136,6 +148,11 @@ static bool is_too_large(struct climb *c, const struct mafat_spec *spec)
   c->layers -= c->parts;
   if (code == MAFAT_OK) code = mafat_layout_outline(&layout, r->network, plan, c->d);
   bool large = code || layout->total_bytes > c->front->list[0].arena_bytes;
+  if (!large) {
+    c->lives = mafat_known_arenas_hash(layout, plan);
+    if (!c->lives) c->code = MAFAT_ENOMEM;
+    large = c->code || mafat_known_arenas_find(c->known, c->lives) > c->front->list[0].arena_bytes;
+  }
   mafat_layout_close(&layout);
   mafat_plan_close(&plan);
   if (code == MAFAT_ENOMEM) c->code = code;
@@ -167,16 +184,19 @@ static void tell_layers(struct climb *c, int n_groups)
 static void try(struct climb *c, int first, int n_old, const struct mafat_group_spec *groups, int n)
 {
   int n_groups = 0, looks = c->from->sorting == MAFAT_SORT_FILE ? 1 : SORTED;
+  if (c->code || c->front->list[0].arena_bytes < c->enough) return;
   c->layers -= looks * c->request->n_layers;
-  if (c->code || !mafat_effort_left(c->request, c->layers) || c->from->n_groups - n_old + n > c->request->n_layers) return;
+  if (!mafat_effort_left(c->request, c->layers) || c->from->n_groups - n_old + n > c->request->n_layers) return;
   for (int g = 0; g < first; g++) c->groups[n_groups++] = unchanged(c, g);
   for (int g = 0; g < n; g++) c->groups[n_groups++] = groups[g];
   for (int g = first + n_old; g < c->from->n_groups; g++) c->groups[n_groups++] = unchanged(c, g);
   tell_layers(c, n_groups);
   struct mafat_spec spec = {.groups = c->groups, .n_groups = n_groups, .sorting = c->from->sorting, .in_place = c->from->in_place};
   if (!c->code && !is_too_large(c, &spec)) {
-    c->layers -= LAID_OUT * (looks * c->request->n_layers + c->parts);
-    c->code = take(c->front, c->request, &spec, c->crowds, c->d);
+    size_t arena_bytes = mafat_known_arenas_find(c->known, c->lives);
+    c->layers -= LAID_OUT * looks * c->request->n_layers + PARTS_LAID_OUT * c->parts;
+    c->code = take(c->front, c->request, &spec, c->crowds, &arena_bytes, c->d);
+    mafat_known_arenas_note(c->known, c->lives, arena_bytes);
   }
   for (int g = 0; g < n_groups; g++) mafat_heap_free(c->request->options->heap, c->groups[g].more);
 }
@@ -191,15 +211,15 @@ static void recut(struct climb *c, int group)
   }
 }
 
-/* With the next one. */
-static void join(struct climb *c, int group)
+/* So many from this one on. */
+static void join(struct climb *c, int group, int n)
 {
-  if (group < 0 || group + 1 >= c->from->n_groups) return;
-  int end = end_of(c, group + 1);
+  if (group < 0 || group + n > c->from->n_groups) return;
+  int end = end_of(c, group + n - 1);
   for (int w = 0; w < N_WAYS; w++) {
     if (!applies(c, ways[w], end)) continue;
     struct mafat_group_spec g = group_of(c, end, cut_of(c, ways[w], end));
-    try(c, group, 2, &g, 1);
+    try(c, group, n, &g, 1);
   }
 }
 
@@ -255,7 +275,7 @@ static int find_places(const struct climb *c, int from, int border, int by, int 
 
 static void try_island(struct climb *c, int group, int first, int last)
 {
-  static const int island[] = {1, 2, 4, COLUMNS - 32};
+  static const int island[] = {1, BRICKS + 1, BRICKS + EARLY + 1, 2, 4, COLUMNS - 32};
   int begin = begin_of(c, group), end = end_of(c, group), n;
   struct mafat_cut cut = c->from->groups[group].cut;
   for (size_t w = 0; w < sizeof island / sizeof *island; w++) {
@@ -291,6 +311,18 @@ static void move(struct climb *c, int group)
       try_pair(c, group, 2, at, end, c->from->groups[group].cut, c->from->groups[group + 1].cut);
 }
 
+/* To the narrowest places further away. */
+static void move_far(struct climb *c, int group)
+{
+  if (group < 0 || group + 1 >= c->from->n_groups) return;
+  int begin = begin_of(c, group), cut = end_of(c, group), end = end_of(c, group + 1);
+  struct mafat_cut left = c->from->groups[group].cut, right = c->from->groups[group + 1].cut;
+  for (int near = FURTHEST + 1; near < end - begin; near *= 2) {
+    if (cut + near < end) try_pair(c, group, 2, narrowest(c, cut + near, mafat_min(cut + 2 * near, end) - 1), end, left, right);
+    if (cut - near > begin) try_pair(c, group, 2, narrowest(c, mafat_max(cut - 2 * near, begin) + 1, cut - near), end, left, right);
+  }
+}
+
 /* ---- the climb ---- */
 
 /* Of the layer that runs then, in the sequence; of a step that reads an input, the group's first one. */
@@ -315,37 +347,45 @@ static int stand(struct climb *c)
   mafat_spec_close(&c->from);
   mafat_sequence_close(&c->sequence);
   int code = mafat_plan_make(&plan, c->front->list[0].spec, r->network, r->n_layers, r->options, c->d);
-  if (code == MAFAT_OK) code = mafat_layout_outline(&layout, r->network, plan, c->d);
+  if (code == MAFAT_OK) code = (c->arranged ? mafat_layout_make : mafat_layout_outline)(&layout, r->network, plan, c->d);
   if (code == MAFAT_OK) code = mafat_plan_spec(&c->from, plan, r->network);
   if (code == MAFAT_OK) code = mafat_sequence_of(&c->sequence, r->network, plan->members, r->n_layers, r->options->heap);
-  c->fullest = c->peak = 0;
-  for (int g = 0; code == MAFAT_OK && g < plan->n_groups; g++) {
-    c->ends[g] = plan->groups[g].at.end;
-    if (layout->groups[g].peak_bytes > layout->groups[c->fullest].peak_bytes) c->fullest = g;
+  for (int g = 0; code == MAFAT_OK && g < plan->n_groups; g++) c->ends[g] = plan->groups[g].at.end;
+  if (code == MAFAT_OK) {
+    struct mafat_fullest f = (c->arranged ? mafat_fullest_arranged : mafat_fullest_alive)(layout, plan);
+    c->fullest = f.group;
+    c->peak = place_at(plan, f.time / 2);
   }
-  if (code == MAFAT_OK) c->peak = place_at(plan, layout->peak_time / 2);
   mafat_layout_close(&layout);
   mafat_plan_close(&plan);
   return code;
 }
 
+/* What costs little is tried first; once there is a smaller arena it is looked at where that is fullest. */
 static void change_fullest(struct climb *c)
 {
-  int g = c->fullest;
-  part_around_peak(c, g);
-  recut(c, g);
-  join(c, g - 1);
-  join(c, g);
-  move(c, g - 1);
-  move(c, g);
-  part(c, g);
+  const size_t before = c->front->list[0].arena_bytes;
+  const int g = c->fullest;
+  for (int kind = 0; kind < 10 && c->front->list[0].arena_bytes == before; kind++)
+    switch (kind) {
+    case 0: recut(c, g); break;
+    case 1: join(c, g - 1, 2); break;
+    case 2: join(c, g, 2); break;
+    case 3: join(c, g - 1, 3); break;
+    case 4: move(c, g - 1); break;
+    case 5: move(c, g); break;
+    case 6: move_far(c, g - 1); break;
+    case 7: move_far(c, g); break;
+    case 8: part_around_peak(c, g); break;
+    default: part(c, g);
+    }
 }
 
 static void change_any(struct climb *c)
 {
   for (int g = 0; g < c->from->n_groups; g++) {
     recut(c, g);
-    join(c, g);
+    join(c, g, 2);
   }
 }
 
@@ -356,6 +396,7 @@ static void climb(struct climb *c, void (*change)(struct climb *c), bool crowds)
   for (int i = 0; (i < MOST_CHANGES || c->request->plan_ends) && mafat_effort_left(c->request, c->layers) && c->code == MAFAT_OK; i++) {
     struct mafat_candidate before = c->front->list[0];
     if ((c->code = stand(c))) return;
+    c->enough = before.arena_bytes / 100 * ENOUGH_PERCENT;
     change(c);
     if (c->code || !is_better(&c->front->list[0], &before, crowds)) return;
   }
@@ -367,7 +408,7 @@ static void try_sorted(struct climb *c, const struct mafat_spec *spec)
   struct mafat_spec sorted = *spec;
   sorted.sorting = MAFAT_SORT_BEST;
   if (c->code || c->request->network->format == MAFAT_FORMAT_DARKNET) return;
-  c->code = take(c->front, c->request, &sorted, false, c->d);
+  c->code = mafat_least_take(c->front, c->request, &sorted, c->d);
 }
 
 /* Whole maps and the plan that the climb began at may be better sorted than where it ended: then it begins there, too. */
@@ -385,33 +426,74 @@ static void climb_sorted(struct climb *c, const struct mafat_spec *start)
 }
 
 /* First by arenas and milliseconds alone; then by crowds too, which is in vain unless a smaller arena comes of it. */
-static void climb_all(struct climb *c)
+static void climb_unsorted(struct climb *c)
 {
   struct mafat_spec *before = NULL;
   climb(c, change_fullest, false);
   climb(c, change_any, false);
   c->code = c->code ? c->code : mafat_spec_copy(&before, c->front->list[0].spec, c->request->options->heap);
   climb(c, change_fullest, true);
-  if (c->code == MAFAT_OK) c->code = take(c->front, c->request, before, false, c->d);
+  if (c->code == MAFAT_OK) c->code = mafat_least_take(c->front, c->request, before, c->d);
   climb(c, change_any, false);
   mafat_spec_close(&before);
 }
 
-int mafat_least_refine(struct mafat_front *f, const struct mafat_search_request *r, struct mafat_diagnostic *d)
+/* All by rows in bricks, one group: of networks with branches often less than what tables of costs lead to. */
+static void try_bricks(struct climb *c)
+{
+  for (int early = 0; early < 2 && c->code == MAFAT_OK; early++) {
+    struct mafat_group_spec group = {.cut = mafat_cut_rows_in_bricks(1, early)};
+    struct mafat_spec spec = {.groups = &group, .n_groups = 1};
+    c->code = mafat_least_take(c->front, c->request, &spec, c->d);
+  }
+}
+
+static void climb_all(struct climb *c)
+{
+  struct mafat_spec *start = NULL;
+  c->code = mafat_spec_copy(&start, c->front->list[0].spec, c->request->options->heap);
+  if (c->code == MAFAT_OK) try_bricks(c);
+  if (c->code == MAFAT_OK) climb_unsorted(c);
+  if (c->code == MAFAT_OK) climb_sorted(c, start);
+  mafat_spec_close(&start);
+}
+
+/* What is arranged has holes: where it reaches highest may be another group than where most lives, and stand in the way alone. */
+static void climb_arranged(struct climb *c)
+{
+  size_t before;
+  c->layers = MOST_ARRANGED;
+  do {
+    before = c->front->list[0].arena_bytes;
+    c->arranged = !c->arranged;
+    climb(c, change_fullest, false);
+  } while (c->code == MAFAT_OK && c->front->list[0].arena_bytes < before);
+}
+
+static int climb_from(struct mafat_front *f, const struct mafat_search_request *r, void (*all)(struct climb *c), struct mafat_diagnostic *d)
 {
   struct climb c = {.request = r, .front = f, .layers = MOST_LAYERS, .d = d};
-  struct mafat_spec *start = NULL;
   if (f->n == 0) return MAFAT_OK;
   c.groups = mafat_heap_calloc(r->options->heap, (size_t)r->n_layers, sizeof *c.groups);
   c.ends = mafat_heap_calloc(r->options->heap, 2 * (size_t)r->n_layers, sizeof *c.ends);
+  c.known = mafat_heap_calloc(r->options->heap, 1, sizeof *c.known);
   c.group_of = c.ends + r->n_layers;
-  c.code = c.groups && c.ends ? mafat_spec_copy(&start, f->list[0].spec, r->options->heap) : MAFAT_ENOMEM;
-  if (c.code == MAFAT_OK) climb_all(&c);
-  if (c.code == MAFAT_OK) climb_sorted(&c, start);
-  mafat_spec_close(&start);
+  c.code = c.groups && c.ends && c.known ? MAFAT_OK : MAFAT_ENOMEM;
+  if (c.code == MAFAT_OK) all(&c);
   mafat_spec_close(&c.from);
   mafat_heap_free(r->options->heap, c.groups);
+  mafat_heap_free(r->options->heap, c.known);
   mafat_sequence_close(&c.sequence);
   mafat_heap_free(r->options->heap, c.ends);
   return c.code;
+}
+
+int mafat_least_refine(struct mafat_front *f, const struct mafat_search_request *r, struct mafat_diagnostic *d)
+{
+  return climb_from(f, r, climb_all, d);
+}
+
+int mafat_least_lower(struct mafat_front *f, const struct mafat_search_request *r, struct mafat_diagnostic *d)
+{
+  return climb_from(f, r, climb_arranged, d);
 }

@@ -14,4 +14,8 @@ int mafat_least_take(struct mafat_front *front, const struct mafat_search_reques
 int mafat_least_refine(struct mafat_front *front, const struct mafat_search_request *request,
                        struct mafat_diagnostic *d);
 
+/* The same where it reaches highest, too, as it is arranged; for the end: what this leads to is no better place to begin at. MAFAT_ENOMEM. */
+int mafat_least_lower(struct mafat_front *front, const struct mafat_search_request *request,
+                      struct mafat_diagnostic *d);
+
 #endif

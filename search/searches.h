@@ -12,7 +12,8 @@ struct mafat_search {
   bool by_paper;     /* goes by the paper's predictor and a budget: no front (greedy.h) */
   bool timed;        /* looks on, or stops, as request->plan_seconds says */
   bool tiles;        /* goes by request->tiling and hill_climbing */
-  bool beams;        /* goes by request->delta and request->beam */
+  bool beams;        /* goes by request->delta, beam, timer and cells */
+  bool separable;    /* goes by request->by_transfers and fast_bytes */
   /* The front of the request, alone in a heap of its own. NULL: by_paper. Errors: best.h. */
   int (*find)(struct mafat_front **out, const struct mafat_search_request *request, struct mafat_diagnostic *d);
 };

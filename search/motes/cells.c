@@ -2,6 +2,9 @@
 
 #include "network/dtype.h"
 
+#include <ctype.h>
+#include <stdlib.h>
+
 /* Nodes: operators, by their numbers; behind them the joins; and the end. Each has the first node that all ways from it to
  * the end lead through. */
 struct finder {
@@ -251,6 +254,48 @@ int mafat_cells_find(struct mafat_cells **out, const struct mafat_network *netwo
   mafat_heap_free(heap, f.place);
   mafat_heap_free(heap, f.joins);
   mafat_heap_free(heap, f.first_reader);
+  if (code) mafat_cells_close(out);
+  return code;
+}
+
+/* ---- given ---- */
+
+/* The number that it begins with, behind `last`, and less than n; -1: it is none. *more: a comma stands behind it. */
+static int take_number(const char **text, int last, int n, bool *more)
+{
+  char *end;
+  if (!isdigit((unsigned char)**text)) return -1;
+  long number = strtol(*text, &end, 10);
+  if (number <= last || number >= n || (*end != ',' && *end != '\0')) return -1;
+  *more = *end == ',';
+  *text = *more ? end + 1 : end;
+  return (int)number;
+}
+
+static int read_cells(struct mafat_cells *c, const char *text, int n_layers, struct mafat_diagnostic *d)
+{
+  bool more = true;
+  for (int last = 0, begin; more; last = begin) {
+    begin = take_number(&text, last, n_layers, &more);
+    if (begin < 0)
+      return mafat_fail(d, MAFAT_EINVAL, "expected a layer between %d and %d (cells), found %.20s", last + 1, n_layers - 1, *text ? text : "nothing");
+    c->n++;
+    for (int l = begin; l < n_layers; l++) c->cell_of[l] = c->n;
+  }
+  c->n++;
+  return MAFAT_OK;
+}
+
+int mafat_cells_read(struct mafat_cells **out, const char *text, const struct mafat_network *network, int n_layers,
+                     struct mafat_heap *heap, struct mafat_diagnostic *d)
+{
+  struct mafat_cells *c = *out = mafat_heap_calloc(heap, 1, sizeof *c);
+  if (!c) return MAFAT_ENOMEM;
+  c->heap = heap;
+  c->cell_of = mafat_heap_calloc(heap, (size_t)n_layers, sizeof *c->cell_of);
+  int code = c->cell_of ? read_cells(c, text, n_layers, d) : MAFAT_ENOMEM;
+  for (int l = 0; l < n_layers && code == MAFAT_OK; l++)
+    if (mafat_layer_is_alias(&network->layers[l])) c->cell_of[l] = -1;
   if (code) mafat_cells_close(out);
   return code;
 }

@@ -6,6 +6,7 @@
 #ifndef MAFAT_SEARCH_MOTES_CELLS_H
 #define MAFAT_SEARCH_MOTES_CELLS_H
 
+#include "base/error.h"
 #include "base/heap.h"
 #include "network/network.h"
 
@@ -17,6 +18,9 @@ struct mafat_cells {
 
 /* Of the first n_layers. MAFAT_ENOMEM. */
 int mafat_cells_find(struct mafat_cells **out, const struct mafat_network *network, int n_layers, struct mafat_heap *heap);
+/* Given by the layers that they begin with, as in "2,43,92"; what comes before the first of them is a cell, too. MAFAT_EINVAL. */
+int mafat_cells_read(struct mafat_cells **out, const char *text, const struct mafat_network *network, int n_layers,
+                     struct mafat_heap *heap, struct mafat_diagnostic *d);
 void mafat_cells_close(struct mafat_cells **cells);
 
 #endif

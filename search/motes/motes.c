@@ -3,6 +3,7 @@
 #include "search/effort.h"
 #include "search/motes/cells.h"
 #include "search/motes/schemes.h"
+#include "search/motes/seen.h"
 #include "search/motes/state.h"
 
 #include <string.h>
@@ -11,7 +12,7 @@ static const double usual_delta = 1.05;
 
 enum {
   USUAL_BEAM = 8,
-  MOST_LOOKS = 6000000, /* plans times their layers and parts */
+  MOST_LOOKS = 12000000, /* plans times their layers and parts */
   MOST_PASSES = 6       /* over all cells */
 };
 
@@ -19,10 +20,10 @@ struct search {
   const struct mafat_search_request *request;
   struct mafat_heap *heap;
   struct mafat_motes_meter meter;
-  int width;                             /* of the beam */
+  int most, width;                       /* states of the beam, at most and now */
   struct mafat_motes_state *beam, *old;  /* (width + 1), by is_less */
   int n_beam, n_old;
-  struct mafat_motes_state best;         /* of all that were in the beam, some of them in the best order */
+  struct mafat_motes_state best;         /* of those that were first in the beam, by their arenas */
   struct mafat_cells *cells;
   bool *opened;              /* [cell] in this pass */
   bool *bottlenecks;         /* [operator] */
@@ -30,6 +31,7 @@ struct search {
   struct mafat_scheme_families families;
   int **kept;                /* (n_kept): lists of layers that states have */
   int n_kept;
+  struct mafat_motes_seen seen; /* by this beam */
   double limit_ms;
   struct mafat_diagnostic *d;
 };
@@ -52,13 +54,20 @@ static bool is_less(const struct search *s, const struct mafat_motes_state *a, c
 
 /* ---- the beam ---- */
 
+static bool is_measured(const struct search *s) { return s->request->timer.time; }
+
+/* Do they need the same? Measured, not even one plan takes the same time twice. */
+static bool are_equal(const struct search *s, const struct mafat_motes_state *a, const struct mafat_motes_state *b)
+{
+  bool same_ms = is_measured(s) || (!(a->ms < b->ms) && !(a->ms > b->ms));
+  return a->bytes == b->bytes && same_ms && !(a->crowd < b->crowd) && !(a->crowd > b->crowd);
+}
+
 /* Is it better than the last one of a full beam, and not there yet? */
 static bool enters(const struct search *s, const struct mafat_motes_state *state)
 {
-  for (int i = 0; i < s->n_beam; i++) {
-    const struct mafat_motes_state *b = &s->beam[i];
-    if (b->bytes == state->bytes && !(b->ms < state->ms) && !(b->ms > state->ms) && !(b->crowd < state->crowd) && !(b->crowd > state->crowd)) return false;
-  }
+  for (int i = 0; i < s->n_beam; i++)
+    if (are_equal(s, &s->beam[i], state)) return false;
   return s->n_beam < s->width || is_less(s, state, &s->beam[s->width - 1]);
 }
 
@@ -71,22 +80,34 @@ static void keep(struct search *s, const struct mafat_motes_state *state)
   if (s->n_beam < s->width) s->n_beam++;
 }
 
-/* Might it enter by another order? */
-static bool is_near(const struct search *s, const struct mafat_motes_state *state)
+/* Might it enter with so many bytes? Until it is measured, it might take no time at all. */
+static bool may_enter(const struct search *s, const struct mafat_motes_state *state, size_t bytes)
 {
   struct mafat_motes_state less = *state;
-  less.bytes -= less.bytes / 8;
+  less.bytes = bytes;
+  if (is_measured(s)) less.ms = 0;
   return enters(s, &less);
 }
 
-/* Live bytes first: the arena is no less. */
+/* Of plans that the beam has no place for nobody asks how long they take. MAFAT_ELIMIT: it is one of them, or cannot be run. */
+static int measure(struct search *s, struct mafat_motes_state *state)
+{
+  if (!is_measured(s)) return MAFAT_OK;
+  return may_enter(s, state, state->bytes) ? mafat_motes_time(&s->meter, state) : MAFAT_ELIMIT;
+}
+
+/* Once for each beam. */
 static int try(struct search *s, struct mafat_motes_state *state)
 {
-  int code = mafat_motes_outline(&s->meter, state, false);
-  if (code == MAFAT_OK && is_near(s, state)) code = mafat_motes_outline(&s->meter, state, true);
-  if (code == MAFAT_OK && enters(s, state)) code = mafat_motes_lay_out(&s->meter, state);
+  bool seen;
+  int code = mafat_motes_see(&s->seen, state, &seen, s->heap);
+  if (code || seen) return code;
+  code = mafat_motes_outline(&s->meter, state, false);
+  /* By another order it may need less. */
+  if (code == MAFAT_OK && may_enter(s, state, state->bytes - state->bytes / 8)) code = mafat_motes_outline(&s->meter, state, true);
+  if (code == MAFAT_OK) code = measure(s, state);
   if (code == MAFAT_OK) keep(s, state);
-  return code == MAFAT_ENOMEM ? code : MAFAT_OK;
+  return code == MAFAT_EINVAL || code == MAFAT_ELIMIT ? MAFAT_OK : code;
 }
 
 /* Without those that cut a layer of it along the same axis. */
@@ -250,18 +271,18 @@ static int spread(struct search *s, int cell)
   return code;
 }
 
-enum { SORTED = 3 }; /* states of the beam, whenever all cells have been opened */
+enum { ARRANGED = 3 }; /* states of the beam, whenever all cells have been opened */
 
-/* The beam goes by simple orders, which take no time to find. */
-static int sort_first(struct search *s)
+/* The beam goes by bytes that live in simple orders, which take no time to find; the first state is put in the best order, too. */
+static int arrange_first(struct search *s)
 {
   int code = MAFAT_OK;
-  for (int i = 0; i < SORTED && i < s->n_beam && code == MAFAT_OK && may_go_on(s); i++) {
+  for (int i = 0; i < ARRANGED && i < s->n_beam && code == MAFAT_OK && (may_go_on(s) || s->best.ms <= 0); i++) {
     struct mafat_motes_state state = s->beam[i];
-    code = mafat_motes_sort(&s->meter, &state);
+    code = mafat_motes_arrange(&s->meter, &state, s->limit_ms, i == 0);
     if (code == MAFAT_OK && (s->best.ms <= 0 || is_less(s, &state, &s->best))) s->best = state;
   }
-  return code;
+  return code == MAFAT_ELIMIT ? MAFAT_OK : code;
 }
 
 /* What the best state does without gives back time. */
@@ -298,8 +319,24 @@ static int search_cells(struct search *s)
     size_t before = s->beam[0].bytes;
     code = open_cells(s);
     if (code == MAFAT_OK) code = simplify(s);
-    if (code == MAFAT_OK) code = sort_first(s);
+    if (code == MAFAT_OK) code = arrange_first(s);
     if (s->beam[0].bytes >= before) break;
+  }
+  return code;
+}
+
+/* A narrow beam first, which finds most soon; and begins from whole maps as the wide one does. */
+static int search_widths(struct search *s, const struct mafat_motes_state *whole)
+{
+  enum { NARROW = 2 };
+  const int widths[] = {mafat_min(s->most, NARROW), s->most};
+  int code = MAFAT_OK;
+  for (int i = 0; i < 2 && code == MAFAT_OK && (i == 0 || widths[i] > widths[0]) && may_go_on(s); i++) {
+    s->width = widths[i];
+    s->n_beam = 0;
+    mafat_motes_forget(&s->seen, s->heap);
+    keep(s, whole);
+    code = search_cells(s);
   }
   return code;
 }
@@ -319,20 +356,34 @@ static int make_front(struct mafat_front *front, struct search *s)
   return code;
 }
 
+/* Several times, for the limit goes by it: where it seems to be slow, what is slow seems to be in time. */
+static int measure_whole(struct search *s, struct mafat_motes_state *whole)
+{
+  enum { TIMES = 5 };
+  int code = MAFAT_OK;
+  for (int i = 0; i < TIMES && code == MAFAT_OK && is_measured(s); i++) {
+    double before = whole->ms;
+    code = mafat_motes_time(&s->meter, whole);
+    if (i > 0 && before < whole->ms) whole->ms = before;
+  }
+  return code;
+}
+
 static int run(struct search *s, struct mafat_front *front)
 {
   struct mafat_motes_state whole = {.n = 0};
-  int code = mafat_cells_find(&s->cells, s->request->network, s->request->n_layers, s->heap);
-  if (code == MAFAT_OK) s->meter.cell_of = s->cells->cell_of;
-  if (code == MAFAT_OK) code = mafat_motes_outline(&s->meter, &whole, true);
-  if (code == MAFAT_OK) code = mafat_motes_lay_out(&s->meter, &whole);
+  const struct mafat_search_request *r = s->request;
+  int code = r->cells ? mafat_cells_read(&s->cells, r->cells, r->network, r->n_layers, s->heap, s->d)
+                      : mafat_cells_find(&s->cells, r->network, r->n_layers, s->heap);
+  if (code) return code;
+  s->meter.cell_of = s->cells->cell_of;
+  code = mafat_motes_outline(&s->meter, &whole, true);
   if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT)
-    return mafat_fail(s->d, MAFAT_ELIMIT, "%s: no plan has countable bytes", s->request->network->path);
-  s->limit_ms = whole.ms * (s->request->delta > 0 ? s->request->delta : usual_delta);
-  if (code == MAFAT_OK) keep(s, &whole);
+    return mafat_fail(s->d, MAFAT_ELIMIT, "%s: no plan has countable bytes", r->network->path);
+  if (code == MAFAT_OK) code = measure_whole(s, &whole);
+  s->limit_ms = whole.ms * (r->delta > 0 ? r->delta : usual_delta);
   if (code == MAFAT_OK && !(s->opened = mafat_heap_calloc(s->heap, (size_t)s->cells->n + 1, sizeof *s->opened))) code = MAFAT_ENOMEM;
-  if (code == MAFAT_OK) code = search_cells(s);
-  if (s->best.ms <= 0 || is_less(s, &s->beam[0], &s->best)) s->best = s->beam[0];
+  if (code == MAFAT_OK) code = search_widths(s, &whole);
   return code ? code : make_front(front, s);
 }
 
@@ -341,15 +392,17 @@ static int run_in(struct mafat_front *front, const struct mafat_search_request *
   struct mafat_heap *heap = r->options->heap;
   struct search *s = mafat_heap_calloc(heap, 1, sizeof *s);
   if (!s) return MAFAT_ENOMEM;
-  *s = (struct search){.request = r, .heap = heap, .width = r->beam ? r->beam : USUAL_BEAM, .meter = {r, heap, NULL, MOST_LOOKS}, .d = d};
+  *s = (struct search){.request = r, .heap = heap, .most = r->beam ? r->beam : USUAL_BEAM, .d = d,
+                       .meter = {.request = r, .heap = heap, .looks = r->looks ? r->looks : MOST_LOOKS, .d = d}};
   s->families.heap = heap;
-  s->beam = mafat_heap_calloc(heap, (size_t)s->width + 1, sizeof *s->beam);
-  s->old = mafat_heap_calloc(heap, (size_t)s->width + 1, sizeof *s->old);
+  s->beam = mafat_heap_calloc(heap, (size_t)s->most + 1, sizeof *s->beam);
+  s->old = mafat_heap_calloc(heap, (size_t)s->most + 1, sizeof *s->old);
   s->bottlenecks = mafat_heap_calloc(heap, (size_t)mafat_network_n_operators(r->network), sizeof *s->bottlenecks);
   s->within = mafat_heap_calloc(heap, (size_t)r->n_layers, sizeof *s->within);
   int code = s->beam && s->old && s->bottlenecks && s->within ? run(s, front) : MAFAT_ENOMEM;
   for (int i = 0; i < s->n_kept; i++) mafat_heap_free(heap, s->kept[i]);
   mafat_heap_free(heap, s->kept);
+  mafat_motes_forget(&s->seen, heap);
   mafat_cells_close(&s->cells);
   mafat_heap_free(heap, s->opened);
   mafat_heap_free(heap, s->beam);

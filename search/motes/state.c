@@ -97,6 +97,12 @@ int mafat_motes_bottlenecks(bool *bottlenecks, struct mafat_motes_meter *m, cons
 
 /* ---- measuring ---- */
 
+enum {
+  A_PLAN = 200, /* looks at layers that a plan takes beside its own: of few layers it takes more than they do */
+  LAID = 30,    /* plans that a layout counts for, */
+  SORTED = 300  /* and the best order */
+};
+
 /* By one order; kept if it is less than what is known, or nothing is. */
 static int outline(struct mafat_motes_meter *m, struct mafat_motes_state *state, const struct mafat_spec *spec, bool apart)
 {
@@ -106,7 +112,7 @@ static int outline(struct mafat_motes_meter *m, struct mafat_motes_state *state,
   struct mafat_latency latency = {0};
   struct mafat_diagnostic d = {""};
   int code = mafat_plan_make(&plan, spec, r->network, r->n_layers, r->options, &d);
-  m->looks -= r->n_layers + (code == MAFAT_OK ? mafat_effort_of_parts(plan) : 0);
+  m->looks -= A_PLAN + r->n_layers + (code == MAFAT_OK ? mafat_effort_of_parts(plan) : 0);
   if (code == MAFAT_OK) code = mafat_layout_outline(&layout, r->network, plan, &d);
   bool known = state->ms > 0;
   if (code == MAFAT_OK && (!known || layout->bound_bytes < state->bytes)) {
@@ -123,9 +129,15 @@ static int outline(struct mafat_motes_meter *m, struct mafat_motes_state *state,
   return code;
 }
 
-static const struct { enum mafat_sorting sorting; bool in_place; } ways[] = {
+struct way {
+  enum mafat_sorting sorting;
+  bool in_place;
+};
+
+static const struct way ways[] = {
     {MAFAT_SORT_POSTORDER, false}, {MAFAT_SORT_POSTORDER, true}, {MAFAT_SORT_FORWARD, false}, {MAFAT_SORT_FORWARD, true}};
 
+/* By each way in turn. */
 static int outline_all(struct mafat_motes_meter *m, struct mafat_motes_state *state, bool apart)
 {
   struct mafat_motes_state other = *state;
@@ -141,6 +153,12 @@ static int outline_all(struct mafat_motes_meter *m, struct mafat_motes_state *st
   return code;
 }
 
+/* How many ways there are to make groups of schemes. */
+static int groupings_of(const struct mafat_motes_state *state)
+{
+  return state->n > 1 ? 2 : 1;
+}
+
 int mafat_motes_outline(struct mafat_motes_meter *m, struct mafat_motes_state *state, bool all)
 {
   struct mafat_spec *spec = NULL;
@@ -148,39 +166,100 @@ int mafat_motes_outline(struct mafat_motes_meter *m, struct mafat_motes_state *s
   state->ms = 0;
   if (code == MAFAT_OK) code = outline(m, state, spec, state->apart);
   mafat_spec_close(&spec);
-  for (int apart = 0; apart < (state->n > 1 ? 2 : 1) && code == MAFAT_OK && all; apart++) {
+  for (int apart = 0; apart < groupings_of(state) && code == MAFAT_OK && all; apart++) {
     code = outline_all(m, state, apart);
     if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT) code = MAFAT_OK; /* the other one is a plan */
   }
   return code;
 }
 
-int mafat_motes_lay_out(struct mafat_motes_meter *m, struct mafat_motes_state *state)
+/* ---- arenas ---- */
+
+static int find_ms(double *ms, const struct mafat_motes_meter *m, const struct mafat_plan *plan, const struct mafat_layout *layout)
+{
+  const struct mafat_search_request *r = m->request;
+  struct mafat_latency latency = {0};
+  if (r->timer.time) return r->timer.time(r->timer.context, plan, layout, ms, m->d);
+  int code = mafat_latency_predict(&latency, r->network, plan, layout, r->calibration);
+  *ms = latency.total_ms;
+  return code;
+}
+
+/* The arena's bytes in the state's order, and milliseconds by it; SIZE_MAX where less cannot become of it. */
+static int lay_out(struct mafat_motes_meter *m, struct mafat_motes_state *state, size_t less_than)
 {
   const struct mafat_search_request *r = m->request;
   struct mafat_spec *spec = NULL;
   struct mafat_plan *plan = NULL;
   struct mafat_layout *layout = NULL;
   struct mafat_diagnostic d = {""};
+  double ms = 0;
   int code = mafat_motes_spec(&spec, m, state);
+  state->bytes = SIZE_MAX;
+  m->looks -= LAID * (long long)(A_PLAN + r->n_layers);
   if (code == MAFAT_OK) code = mafat_plan_make(&plan, spec, r->network, r->n_layers, r->options, &d);
-  if (code == MAFAT_OK) code = mafat_layout_make(&layout, r->network, plan, &d);
-  if (code == MAFAT_OK) state->bytes = layout->total_bytes;
+  if (code == MAFAT_OK) code = mafat_layout_outline(&layout, r->network, plan, &d);
+  bool less = code == MAFAT_OK && layout->bound_bytes < less_than;
+  mafat_layout_close(&layout);
+  if (less) code = mafat_layout_make(&layout, r->network, plan, &d);
+  less = less && code == MAFAT_OK && layout->total_bytes < less_than;
+  if (less) code = find_ms(&ms, m, plan, layout);
+  if (less && code == MAFAT_OK) {
+    state->bytes = layout->total_bytes;
+    state->ms = ms;
+  }
   mafat_layout_close(&layout);
   mafat_plan_close(&plan);
   mafat_spec_close(&spec);
   return code;
 }
 
-int mafat_motes_sort(struct mafat_motes_meter *m, struct mafat_motes_state *state)
+int mafat_motes_time(struct mafat_motes_meter *m, struct mafat_motes_state *state)
 {
-  enum { SORTED = 300 }; /* for how many looks at all layers it counts */
-  struct mafat_motes_state sorted = *state;
-  m->looks -= SORTED * (long long)m->request->n_layers;
-  sorted.sorting = MAFAT_SORT_BEST;
-  int code = mafat_motes_lay_out(m, &sorted);
-  if (code == MAFAT_OK && sorted.bytes < state->bytes) *state = sorted;
+  struct mafat_motes_state laid = *state;
+  int code = lay_out(m, &laid, SIZE_MAX);
+  if (code == MAFAT_OK) state->ms = laid.ms;
   return code;
+}
+
+/* Kept where it is less, and no slower than is allowed or than what there was. */
+static int try_way(struct mafat_motes_meter *m, struct mafat_motes_state *best, struct mafat_motes_state other, double limit_ms)
+{
+  int code = lay_out(m, &other, best->bytes);
+  if (code == MAFAT_OK && other.bytes < best->bytes && (best->bytes == SIZE_MAX || other.ms <= limit_ms || other.ms <= best->ms)) *best = other;
+  return code == MAFAT_EINVAL || code == MAFAT_ELIMIT ? MAFAT_OK : code;
+}
+
+/* The best order is long to find: of one way to make groups. */
+static int try_best_order(struct mafat_motes_meter *m, struct mafat_motes_state *best, double limit_ms)
+{
+  struct mafat_motes_state other = *best;
+  int code = MAFAT_OK;
+  other.sorting = MAFAT_SORT_BEST;
+  for (int in_place = 0; in_place < 2 && code == MAFAT_OK && mafat_effort_left(m->request, m->looks); in_place++) {
+    other.in_place = in_place;
+    m->looks -= SORTED * (long long)(A_PLAN + m->request->n_layers);
+    code = try_way(m, best, other, limit_ms);
+  }
+  return code;
+}
+
+int mafat_motes_arrange(struct mafat_motes_meter *m, struct mafat_motes_state *state, double limit_ms, bool best_order)
+{
+  struct mafat_motes_state best = *state, other = *state;
+  best.bytes = SIZE_MAX;
+  int code = try_way(m, &best, other, limit_ms);
+  for (int apart = 0; apart < groupings_of(state); apart++) {
+    other.apart = apart;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && code == MAFAT_OK && mafat_effort_left(m->request, m->looks); i++) {
+      other.sorting = ways[i].sorting;
+      other.in_place = ways[i].in_place;
+      code = try_way(m, &best, other, limit_ms);
+    }
+  }
+  if (code == MAFAT_OK && best_order) code = try_best_order(m, &best, limit_ms);
+  *state = best;
+  return code ? code : best.bytes == SIZE_MAX ? MAFAT_ELIMIT : MAFAT_OK;
 }
 
 int mafat_motes_parts(const struct mafat_motes_state *state, const struct mafat_scheme *scheme)

@@ -11,7 +11,7 @@ struct maker {
   struct mafat_spec *spec;
 };
 
-static const char *const names[MAFAT_N_RANK_WAYS] = {"deeperthings", "fdto", "layers"};
+static const char *const names[MAFAT_N_RANK_WAYS] = {"deeperthings", "fdto", "layers", "best"};
 
 const char *mafat_rank_way_name(enum mafat_rank_way way)
 {
@@ -72,7 +72,7 @@ static int try_word(struct maker *m, bool *added)
 
 /* One word more, if it can be; in even parts, where it cannot be cut by the shares; in fewer, where it cannot be in as many as there
  * are ranks. */
-static int add_word(struct maker *m, enum mafat_split_axis axis, struct mafat_span layers, bool *added)
+static int add_word_of(struct maker *m, enum mafat_split_axis axis, struct mafat_span layers, int most, bool *added)
 {
   struct mafat_splits *s = splits_of(m);
   int code = MAFAT_OK;
@@ -81,7 +81,7 @@ static int add_word(struct maker *m, enum mafat_split_axis axis, struct mafat_sp
   struct mafat_split *grown = mafat_heap_realloc(m->spec->heap, s->list, (size_t)(s->n + 1) * sizeof *grown);
   if (!grown) return MAFAT_ENOMEM;
   s->list = grown;
-  for (int n = m->request->n_ranks; n > 1 && !*added && code == MAFAT_OK; n--) {
+  for (int n = most; n > 1 && !*added && code == MAFAT_OK; n--) {
     grown[s->n] = (struct mafat_split){.axis = axis, .n = n, .layers = layers, .bounds = bounds_of(m, axis, layers, n)};
     bool even = !grown[s->n].bounds;
     code = try_word(m, added);
@@ -90,6 +90,11 @@ static int add_word(struct maker *m, enum mafat_split_axis axis, struct mafat_sp
     code = try_word(m, added);
   }
   return code;
+}
+
+static int add_word(struct maker *m, enum mafat_split_axis axis, struct mafat_span layers, bool *added)
+{
+  return add_word_of(m, axis, layers, m->request->n_ranks, added);
 }
 
 /* ---- rows ---- */
@@ -117,13 +122,13 @@ static struct mafat_span stretch(const struct maker *m, int i, int n)
   return mafat_span(l->list[i].layer, end);
 }
 
-static int add_fan_out(struct maker *m, int i)
+static int add_fan_out(struct maker *m, int i, int most)
 {
   struct mafat_span layers = stretch(m, i, 1);
   bool added = false;
   int code = MAFAT_OK;
   for (; layers.end > layers.begin && !added && code == MAFAT_OK; layers.end--)
-    code = add_word(m, MAFAT_ALONG_C, layers, &added);
+    code = add_word_of(m, MAFAT_ALONG_C, layers, most, &added);
   return code;
 }
 
@@ -148,7 +153,7 @@ static int add_weights(struct maker *m)
     }
     if (s->schemes[i] == MAFAT_FUSED_OUT) s->schemes[i] = s->schemes[i + 1] = MAFAT_FAN_OUT;
     if (s->schemes[i] == MAFAT_FAN_IN) s->schemes[i] = MAFAT_FAN_OUT; /* has no word of its own */
-    code = add_fan_out(m, i);
+    code = add_fan_out(m, i, m->request->n_ranks);
   }
   return code;
 }
@@ -159,8 +164,8 @@ static int share_weights(struct maker *m)
   struct mafat_rank_sharing *s = m->sharing;
   const struct mafat_rank_layers *l = &s->layers;
   uint64_t exchange;
-  s->from = mafat_sharing_switch(l->list, l->n, r->n_ranks);
-  if (r->way == MAFAT_RANKS_DEEPERTHINGS && s->from < l->n) {
+  s->from = r->mix ? mafat_min(r->mix->rows, l->n) : mafat_sharing_switch(l->list, l->n, r->n_ranks);
+  if (r->way != MAFAT_RANKS_FDTO && s->from < l->n) {
     int code = mafat_sharing_schemes(s->schemes + s->from, &exchange, l->list + s->from, l->n - s->from, r->n_ranks, l->heap);
     if (code) return code;
   }
@@ -189,6 +194,67 @@ static int share_layers(struct maker *m)
   return MAFAT_OK;
 }
 
+/* ---- rows, and runs of whole layers ---- */
+
+/* Values that the ranks have room for beside the weights that all have: of layers by rows, and their parts of large ones. */
+static bool leave_room(uint64_t *room, const bool *large, const struct maker *m)
+{
+  const struct mafat_rank_mix *mix = m->request->mix;
+  const struct mafat_rank_layers *l = &m->sharing->layers;
+  for (int rank = 0; rank < m->request->n_ranks; rank++) {
+    uint64_t taken = 0;
+    for (int i = 0; i < m->sharing->from; i++) taken += l->list[i].weights;
+    for (int i = m->sharing->from; i < l->n && rank < mix->n_parts; i++)
+      if (large[i]) taken += l->list[i].weights / (uint64_t)mix->n_parts;
+    if (taken > mix->room[rank]) return false;
+    room[rank] = mix->room[rank] - taken;
+  }
+  return true;
+}
+
+/* Each run's layers with those that have no weights, to its rank; rank 0 has what is named nowhere. */
+static int name_runs(struct maker *m, const int *rank)
+{
+  const struct mafat_rank_layers *l = &m->sharing->layers;
+  struct mafat_ranks *ranks = &m->spec->ranks;
+  ranks->words = mafat_heap_calloc(m->spec->heap, (size_t)l->n + 1, sizeof *ranks->words);
+  if (!ranks->words) return MAFAT_ENOMEM;
+  for (int i = m->sharing->from, end; i < l->n; i = end) {
+    for (end = i + 1; end < l->n && rank[end] == rank[i];) end++;
+    struct mafat_span layers = mafat_span(l->list[i].layer, end < l->n ? l->list[end].layer : m->request->n_layers);
+    if (rank[i] > 0) ranks->words[ranks->n_words++] = (struct mafat_rank_word){layers, rank[i]};
+  }
+  return MAFAT_OK;
+}
+
+static int share_runs(struct maker *m, bool *large, int *rank)
+{
+  const struct mafat_rank_mix *mix = m->request->mix;
+  struct mafat_rank_sharing *s = m->sharing;
+  const struct mafat_rank_layers *l = &s->layers;
+  uint64_t room[MAFAT_MOST_RANKS], crosses;
+  s->from = mafat_min(mix->rows, l->n);
+  for (int i = s->from; i < l->n; i++) large[i] = l->list[i].weights > mix->large && mix->n_parts > 1;
+  if (!leave_room(room, large, m)) return MAFAT_ELIMIT;
+  int code = mafat_sharing_runs(rank + s->from, &crosses, l->list + s->from, large + s->from, l->n - s->from, m->request->n_ranks, room, l->heap);
+  if (code == MAFAT_OK) code = add_rows(m, s->from < l->n ? l->list[s->from].layer : m->request->n_layers);
+  for (int i = s->from; i < l->n && code == MAFAT_OK; i++)
+    if (large[i]) code = add_fan_out(m, i, mix->n_parts);
+  return code ? code : name_runs(m, rank);
+}
+
+static int share_mix(struct maker *m)
+{
+  const struct mafat_rank_layers *l = &m->sharing->layers;
+  if (!m->request->mix->runs) return share_weights(m);
+  bool *large = mafat_heap_calloc(l->heap, (size_t)l->n + 1, sizeof *large);
+  int *rank = mafat_heap_calloc(l->heap, (size_t)l->n + 1, sizeof *rank);
+  int code = large && rank ? share_runs(m, large, rank) : MAFAT_ENOMEM;
+  mafat_heap_free(l->heap, large);
+  mafat_heap_free(l->heap, rank);
+  return code;
+}
+
 /* ---- all of it ---- */
 
 static int make(struct maker *m)
@@ -203,7 +269,10 @@ static int make(struct maker *m)
   if (!s->schemes || !group) return MAFAT_ENOMEM;
   group->cut = (struct mafat_cut){.kind = MAFAT_CUT_SPLIT};
   group->weights = r->weights;
+  /* Where weights are read anew for each picture there is no room for what transforms them. */
+  group->algorithms[MAFAT_DIRECT].given = r->weights.residence != MAFAT_KEPT && r->options->algorithm == MAFAT_AUTO;
   m->spec->ranks.n = r->n_ranks;
+  if (r->way == MAFAT_RANKS_BEST) return share_mix(m);
   return r->way == MAFAT_RANKS_LAYERS ? share_layers(m) : share_weights(m);
 }
 
@@ -228,5 +297,6 @@ void mafat_rank_sharing_close(struct mafat_rank_sharing *sharing)
 {
   struct mafat_heap *heap = sharing->layers.heap;
   mafat_heap_free(heap, sharing->schemes);
+  sharing->schemes = NULL;
   mafat_rank_layers_close(&sharing->layers);
 }

@@ -9,7 +9,18 @@ enum mafat_rank_way {
   MAFAT_RANKS_DEEPERTHINGS, /* rows up to the switch layer, from there on the schemes that exchange least */
   MAFAT_RANKS_FDTO,         /* the same, but every layer by its outputs */
   MAFAT_RANKS_LAYERS,       /* whole layers */
+  MAFAT_RANKS_BEST,         /* any of these, mixed (struct mafat_rank_mix): what is fastest of those that exchange no more than the first */
   MAFAT_N_RANK_WAYS
+};
+
+/* The first layers by rows; those behind them by weights, or in runs of whole layers, the large ones of which are shared out by outputs.
+ * Layers are counted among those with weights. */
+struct mafat_rank_mix {
+  int rows;             /* so many layers */
+  bool runs;
+  uint64_t room[MAFAT_MOST_RANKS]; /* values that each rank may hold, of runs */
+  uint64_t large;                  /* layers of more weights are */
+  int n_parts;                     /* that these have, at most as many as there are ranks; 1: none is shared out */
 };
 
 struct mafat_rank_request {
@@ -17,6 +28,7 @@ struct mafat_rank_request {
   int n_layers, n_ranks;
   const struct mafat_plan_options *options; /* only_rank is not looked at */
   enum mafat_rank_way way;
+  const struct mafat_rank_mix *mix; /* MAFAT_RANKS_BEST */
   struct mafat_group_weights weights; /* of the group */
   bool by_work;         /* whole layers: to each rank as much to compute, not to hold */
   const double *shares; /* (n_ranks) of each layer, 1 on the average; NULL: all are equal */

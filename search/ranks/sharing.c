@@ -130,3 +130,59 @@ int mafat_sharing_layers(int *bounds, uint64_t *most, const struct mafat_rank_la
   mafat_heap_free(heap, t.last);
   return enough ? MAFAT_OK : MAFAT_ENOMEM;
 }
+
+/* ---- runs, by what crosses ---- */
+
+/* least[r][i]: what crosses where the first i layers are the first r ranks'; last[r][i]: where the last of these begins. */
+struct run_search {
+  const struct mafat_rank_layer *list;
+  const bool *shared;
+  uint64_t *least;
+  int *last, n;
+};
+
+/* The runs of rank r, from `begin` on, as far as there is room. */
+static void extend_run(const struct run_search *s, int r, int begin, uint64_t room)
+{
+  const size_t row = (size_t)(r + 1) * (size_t)(s->n + 1);
+  const uint64_t before = s->least[row - (size_t)(s->n + 1) + (size_t)begin];
+  uint64_t widest = 0, weights = 0;
+  if (before == UINT64_MAX) return;
+  for (int end = begin; end <= s->n; end++) {
+    if (end > begin && !s->shared[end - 1]) {
+      const struct mafat_rank_layer *l = &s->list[end - 1];
+      widest = l->in + l->out > widest ? l->in + l->out : widest;
+      weights += l->weights;
+    }
+    if (widest + weights > room) return;
+    uint64_t crosses = before;
+    if (end > begin && r > 0) crosses += s->list[begin].in;                 /* from the rank before it, at least */
+    if (end > begin && r > 0 && end == s->n) crosses += s->list[end - 1].out; /* back to the root */
+    if (crosses >= s->least[row + (size_t)end]) continue;
+    s->least[row + (size_t)end] = crosses;
+    s->last[row + (size_t)end] = begin;
+  }
+}
+
+int mafat_sharing_runs(int *rank, uint64_t *crosses, const struct mafat_rank_layer *list, const bool *shared, int n, int n_ranks,
+                       const uint64_t *room, struct mafat_heap *heap)
+{
+  size_t cells = (size_t)(n_ranks + 1) * (size_t)(n + 1);
+  struct run_search s = {list, shared, mafat_heap_calloc(heap, cells, sizeof *s.least), mafat_heap_calloc(heap, cells, sizeof *s.last), n};
+  int code = s.least && s.last ? MAFAT_OK : MAFAT_ENOMEM;
+  if (code == MAFAT_OK) {
+    for (size_t i = 1; i < cells; i++) s.least[i] = UINT64_MAX;
+    for (int r = 0; r < n_ranks; r++)
+      for (int begin = 0; begin <= n; begin++) extend_run(&s, r, begin, room[r]);
+    *crosses = s.least[cells - 1];
+    if (*crosses == UINT64_MAX) code = MAFAT_ELIMIT;
+  }
+  for (int r = n_ranks, end = n; r > 0 && code == MAFAT_OK; r--) {
+    int begin = s.last[(size_t)r * (size_t)(n + 1) + (size_t)end];
+    for (int i = begin; i < end; i++) rank[i] = shared[i] ? -1 : r - 1;
+    end = begin;
+  }
+  mafat_heap_free(heap, s.least);
+  mafat_heap_free(heap, s.last);
+  return code;
+}

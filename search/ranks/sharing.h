@@ -25,4 +25,10 @@ struct mafat_sharing_measure {
 int mafat_sharing_layers(int *bounds, uint64_t *most, const struct mafat_rank_layer *list, int n, int n_ranks,
                          const struct mafat_sharing_measure *measure, struct mafat_heap *heap);
 
+/* Layers in runs, each whole on one rank, so that least crosses from rank to rank: none holds more values than it has room for, and the
+ * first and the last map are on rank 0. rank (n): whose each layer is; shared[n]: layers that are shared out, -1. The ranks take turns in
+ * their order. *crosses: values. MAFAT_ELIMIT: there is not enough room; MAFAT_ENOMEM. */
+int mafat_sharing_runs(int *rank, uint64_t *crosses, const struct mafat_rank_layer *list, const bool *shared, int n, int n_ranks,
+                       const uint64_t *room, struct mafat_heap *heap);
+
 #endif

@@ -114,6 +114,7 @@ void test_integer_run_plans(struct test_integer_graph *g, const struct mafat_net
     struct mafat_diagnostic d = {""};
     if (p < 3) snprintf(text, sizeof text, "%s", usual[p]);
     else if (p == 3) find_least(n, text, sizeof text);
+    else if (p % 4 == 0) test_random_units(&g->rng, n, text, sizeof text);
     else test_random_plan(&g->rng, n, n->n_layers, text, sizeof text);
     struct mafat_plan_options options;
     mafat_plan_defaults(&options);

@@ -2,9 +2,11 @@
 
 #include "predictor/parts/parts.h"
 #include "predictor/planning.h"
+#include "predictor/transfers/units_spec.h"
 #include "predictor/winograd.h"
 
 #include <check.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,6 +69,16 @@ static void write_grid(struct planner *p, int first, int end)
   write_plan(p, "%dx%d%s", rows, cols, style >= 85 ? ":balanced" : "");
 }
 
+/* How many rows of depthwise layers are computed inside their 1x1: of all of the group, or of those from one of its own on. */
+static void write_depthwise(struct planner *p, int first, int end)
+{
+  int layer = test_random_int(p->rng, first, end - 1);
+  if (!test_random_chance(p->rng, 40)) return;
+  if (p->sets || test_random_chance(p->rng, 50)) write_plan(p, ":dw%d", test_random_int(p->rng, 0, 6));
+  else if (mafat_layer_is_depthwise(&p->network->layers[layer]) || layer + 1 < end)
+    write_plan(p, ":dw(%d:%d-%d)", test_random_int(p->rng, 0, 6), layer, end - 1);
+}
+
 static void write_group(struct planner *p, int first, int end)
 {
   static const char *const words[] = {"", "", ":loaded", ":streamed"};
@@ -84,6 +96,7 @@ static void write_group(struct planner *p, int first, int end)
     write_grid(p, first, end);
   }
   write_plan(p, "%s", TEST_PICK(p->rng, words));
+  write_depthwise(p, first, end);
 }
 
 /* Does the layer read nothing but what groups that end there, and what they take, have? */
@@ -136,6 +149,37 @@ void test_random_plan(struct test_rng *rng, const struct mafat_network *n, int n
   static const char *const orders[] = {"file", "postorder", "forward", "sp", "best", "best"};
   if (p.ordered && test_random_chance(rng, 50)) write_plan(&p, "/order=%s", TEST_PICK(rng, orders));
   if (test_random_chance(rng, 40)) write_plan(&p, "/inplace");
+}
+
+/* ---- random units ---- */
+
+/* A number that follows from the unit alone; none where no plan has it. */
+static double price_at_random(const void *context, const struct mafat_unit *u)
+{
+  const struct planner *p = context;
+  struct test_rng rng = *p->rng;
+  rng = test_rng(test_random(&rng) + 7919 * (uint64_t)u->layers[0] + 101 * (uint64_t)u->how + (uint64_t)u->n);
+  return mafat_unit_has_plan(p->network, u) ? test_random_int(&rng, 1, 100) * u->n : INFINITY;
+}
+
+static int most_extent(const struct mafat_network *n, const struct mafat_unit *u)
+{
+  const struct mafat_layer *first = &n->layers[u->layers[0]];
+  return u->how == MAFAT_FUSED_PW_DW_CHANNELS ? first->out.c : first->out.h;
+}
+
+void test_random_units(struct test_rng *rng, const struct mafat_network *n, char *plan_text, size_t room)
+{
+  struct planner p = {.rng = rng, .network = n};
+  struct mafat_transfers_options o = {.fast_bytes = 1 << 30};
+  struct mafat_transfers t;
+  struct mafat_spec *spec;
+  ck_assert_int_eq(mafat_transfers_choose(&t, n, n->n_layers, &o, &(struct mafat_unit_price){price_at_random, &p}), MAFAT_OK);
+  for (int i = 0; i < t.n; i++) t.units[i].extent = test_random_int(rng, 1, most_extent(n, &t.units[i]));
+  ck_assert_int_eq(mafat_units_spec(&spec, n, n->n_layers, t.units, t.n, NULL), MAFAT_OK);
+  ck_assert_uint_lt(mafat_spec_write(spec, plan_text, room), room);
+  mafat_spec_close(&spec);
+  mafat_transfers_close(&t);
 }
 
 /* ---- random splits ---- */

@@ -728,3 +728,30 @@ void test_random_network(struct test_rng *rng, const struct test_network_style *
   while (a.n < layers) add_layer(&a);
   finish(&a);
 }
+
+/* ---- depthwise and 1x1 layers ---- */
+
+static void add_block_conv(struct author *a, int filters, int size, int stride, int groups)
+{
+  write_cfg(a, "[convolutional]\nfilters=%d\nsize=%d\nstride=%d\npadding=%d\ngroups=%d\nactivation=relu\n", filters, size, stride,
+            size / 2, groups);
+}
+
+void test_random_blocks(struct test_rng *rng, int most_side, char *cfg_text, size_t room)
+{
+  struct author a = {.rng = rng, .text = cfg_text, .room = room};
+  int c = 4 * test_random_int(rng, 1, 6);
+  write_cfg(&a, "[net]\nheight=%d\nwidth=%d\nchannels=3\n", test_random_int(rng, 5, most_side), test_random_int(rng, 5, most_side));
+  add_block_conv(&a, c, 3, 1, 1);
+  for (int blocks = test_random_int(rng, 1, 4); blocks > 0; blocks--) {
+    int size = 3 + 2 * test_random_int(rng, 0, 1), wide = c * test_random_int(rng, 1, 4), stride = test_random_int(rng, 1, 2);
+    bool around = test_random_chance(rng, 50), widens = test_random_chance(rng, 70);
+    if (around) stride = 1;
+    if (!widens) wide = c;
+    if (widens) add_block_conv(&a, wide, 1, 1, 1);
+    add_block_conv(&a, wide, size, stride, wide);
+    if (!around) c = 4 * test_random_int(rng, 1, 10);
+    add_block_conv(&a, c, 1, 1, 1);
+    if (around) write_cfg(&a, "[shortcut]\nfrom=-%d\nactivation=linear\n", 3 + widens);
+  }
+}

@@ -116,12 +116,18 @@ struct test_network_style test_small_style(void);
 void test_random_network(struct test_rng *rng, const struct test_network_style *style,
                          char *cfg_text, size_t room);
 
+/* The same of depthwise and 1x1 layers: pairs and bottlenecks as they come, with shortcuts around some. Maps of 5 to so many pixels a
+ * side. */
+void test_random_blocks(struct test_rng *rng, int most_side, char *cfg_text, size_t room);
+
 /* Writes a plan for the first n_layers of n: one to five groups, cuts anywhere,
  * grids of up to 6 x 6, even, balanced or with given boundaries, sometimes one
  * tile per pixel row; or rolling windows of rows, or panels; weights kept, loaded or
- * streamed. `room` of at least TEST_PLAN_ROOM. */
+ * streamed; depthwise layers as words say, or as usual. `room` of at least TEST_PLAN_ROOM. */
 void test_random_plan(struct test_rng *rng, const struct mafat_network *n, int n_layers,
                       char *plan_text, size_t room);
+/* A plan of depthwise and 1x1 layers together, some so and some so (predictor/transfers/units_spec.h), of any FD. */
+void test_random_units(struct test_rng *rng, const struct mafat_network *n, char *plan_text, size_t room);
 /* What such plans of a packed file are made with: one to four threads, small layers' weights streamed or not. */
 struct mafat_plan_options test_random_packed_options(struct test_rng *rng, enum mafat_algorithm algorithm);
 /* A plan with a split group, of layers in parts by rows, columns and channels, nested or not, in any order, or rows in bricks; by any algorithm

@@ -47,7 +47,7 @@ void test_write_darknet(const struct mafat_network *n, uint64_t seed)
 int test_pack(const struct mafat_network *n, struct mafat_diagnostic *d)
 {
   int fd = open(test_packed_path, O_RDWR | O_TRUNC | O_CREAT, 0600);
-  int code = mafat_packer_write(test_darknet_path, n, NULL, fd, test_packed_path, NULL, NULL, d);
+  int code = mafat_packer_write(test_darknet_path, n, NULL, fd, test_packed_path, d);
   close(fd);
   return code;
 }
@@ -67,7 +67,7 @@ void test_pack_graph(enum mafat_format format, const char *path, const struct ma
   int code = mafat_packed_graph_read(&n, &excerpt, format, path, given, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   for (int l = 0; l < n->n_layers; l++) n->layers[l].weights_type = mafat_layer_narrowest(&n->layers[l], type);
-  code = mafat_packer_write(path, n, &(struct mafat_packed_origin){.excerpt = excerpt}, fd, "packed", NULL, NULL, &d);
+  code = mafat_packer_write(path, n, &(struct mafat_packed_origin){.excerpt = excerpt}, fd, "packed", &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   mafat_excerpt_close(&excerpt);
   mafat_network_close(&n);

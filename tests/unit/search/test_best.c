@@ -343,7 +343,7 @@ START_TEST(every_failed_allocation_is_told)
   struct search s;
   set_up(&s, test_network("[net]\nheight=24\nwidth=32\nchannels=3\n"
                           "[convolutional]\nfilters=16\nsize=3\npad=1\n[maxpool]\nsize=2\nstride=2\n"
-                          "[convolutional]\nfilters=16\nsize=3\npad=1\n"));
+                          "[convolutional]\nfilters=16\nsize=3\npad=1\ngroups=16\n[convolutional]\nfilters=16\nsize=1\n"));
   struct mafat_front *f = find_front(&s);
   mafat_front_close(&f);
   test_failing_search(&s.request);

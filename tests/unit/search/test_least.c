@@ -9,6 +9,7 @@
 #include "predictor/cost/latency.h"
 #include "predictor/planning.h"
 #include "search/best.h"
+#include "search/known_arenas.h"
 #include "search/least.h"
 #include "tests/support/support.h"
 #include "tests/unit/search/failing_search.h"
@@ -166,6 +167,32 @@ START_TEST(peaks_that_are_alike_all_go)
 }
 END_TEST
 
+/* ---- arenas that are known ---- */
+
+/* A plan of so many steps with two buffers: alive from step 0 to `first_last`, and from `second_first` to the last. */
+static uint64_t hash_of(int n_steps, size_t bytes, int first_last, int second_first)
+{
+  struct mafat_buffer buffers[] = {{.bytes = bytes, .first = 0, .last = 2 * first_last}, {.bytes = 64, .first = 2 * second_first, .last = 2 * n_steps - 1}};
+  struct mafat_layout layout = {.buffers = buffers, .n_buffers = 2};
+  struct mafat_plan plan = {.n_positions = n_steps};
+  return mafat_known_arenas_hash(&layout, &plan);
+}
+
+START_TEST(arenas_are_known_by_what_lives_beside_what)
+{
+  static struct mafat_known_arenas known;
+  uint64_t meet = hash_of(10, 128, 5, 4), apart = hash_of(10, 128, 3, 4), larger = hash_of(10, 256, 5, 4);
+  ck_assert_uint_eq(mafat_known_arenas_find(&known, meet), 0);
+  mafat_known_arenas_note(&known, meet, 192);
+  mafat_known_arenas_note(&known, apart, 128);
+  ck_assert_uint_eq(mafat_known_arenas_find(&known, hash_of(100, 128, 70, 20)), 192); /* other times, the same order of them */
+  ck_assert_uint_eq(mafat_known_arenas_find(&known, apart), 128);
+  ck_assert_uint_eq(mafat_known_arenas_find(&known, larger), 0);
+  mafat_known_arenas_note(&known, meet, 0);
+  ck_assert_uint_eq(mafat_known_arenas_find(&known, meet), 0);
+}
+END_TEST
+
 /* ---- real networks ---- */
 
 static const struct {
@@ -226,6 +253,7 @@ Suite *least_suite(void)
   tcase_add_test(t, a_thread_more_is_never_the_least);
   tcase_add_test(t, columns_are_cut_where_there_are_no_rows);
   tcase_add_test(t, peaks_that_are_alike_all_go);
+  tcase_add_test(t, arenas_are_known_by_what_lives_beside_what);
   tcase_add_loop_test(t, networks_of_whole_numbers_run_in_kilobytes, 0, sizeof reals / sizeof *reals);
   tcase_add_test(t, every_failed_allocation_is_told);
   suite_add_tcase(suite, t);

@@ -13,6 +13,7 @@
 #include "search/motes/cells.h"
 #include "search/motes/motes.h"
 #include "search/motes/schemes.h"
+#include "search/motes/seen.h"
 #include "tests/support/support.h"
 #include "transform/sort.h"
 
@@ -503,6 +504,53 @@ END_TEST
 
 /* ---- the search ---- */
 
+/* By the layers that they begin with, which rise. */
+START_TEST(cells_are_as_given)
+{
+  static const struct { const char *text, *says; } faults[] = {
+      {"", "expected a layer between 1 and 2 (cells), found nothing"}, {"1,", "expected a layer between 2 and 2 (cells), found nothing"},
+      {",1", "found ,1"}, {"1,,2", "found ,2"}, {"2,1", "expected a layer between 3 and 2 (cells), found 1"},
+      {"1,3", "expected a layer between 2 and 2 (cells), found 3"}, {"1 ", "found 1 "}, {"-1", "found -1"}, {"1,1", "found 1"}};
+  struct mafat_network *n = test_network("[net]\nheight=8\nwidth=8\nchannels=3\n[maxpool]\nsize=1\n[maxpool]\nsize=1\n[maxpool]\nsize=1\n");
+  struct mafat_diagnostic d = {""};
+  struct mafat_cells *cells;
+  ck_assert_int_eq(mafat_cells_read(&cells, "1,2", n, 3, NULL, &d), MAFAT_OK);
+  ck_assert_int_eq(cells->n, 3);
+  for (int l = 0; l < 3; l++) ck_assert_int_eq(cells->cell_of[l], l);
+  mafat_cells_close(&cells);
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+    int code = mafat_cells_read(&cells, faults[i].text, n, 3, NULL, &d);
+    ck_assert_int_eq(code, faults[i].says ? MAFAT_EINVAL : MAFAT_OK);
+    if (faults[i].says) ck_assert_msg(strstr(d.text, faults[i].says) != NULL, "%s", d.text);
+    mafat_cells_close(&cells);
+  }
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* A set of schemes is seen once, in whatever order it comes; another number of parts, axis or layer makes it another one. */
+START_TEST(states_are_seen_once)
+{
+  struct mafat_motes_seen all = {NULL, 0, 0};
+  int some[] = {1, 2, 3}, others[] = {1, 2, 4};
+  struct mafat_motes_state state = {.n = 2}, turned = {.n = 2};
+  bool seen;
+  for (int n = 2; n < 2000; n++) {
+    for (int k = 0; k < 4; k++) {
+      state.schemes[0] = (struct mafat_scheme){MAFAT_ALONG_H, n, some, 3};
+      state.schemes[1] = (struct mafat_scheme){k & 1 ? MAFAT_ALONG_W : MAFAT_ALONG_C, 4, k & 2 ? some : others, 3};
+      ck_assert_int_eq(mafat_motes_see(&all, &state, &seen, NULL), MAFAT_OK);
+      ck_assert(!seen);
+      turned.schemes[0] = state.schemes[1];
+      turned.schemes[1] = state.schemes[0];
+      ck_assert_int_eq(mafat_motes_see(&all, &turned, &seen, NULL), MAFAT_OK);
+      ck_assert(seen);
+    }
+  }
+  mafat_motes_forget(&all, NULL);
+}
+END_TEST
+
 static const struct mafat_surroundings around = {.process_bytes = 900 << 10, .image_bytes = 200 << 10};
 
 /* One plan, of no more bytes than whole maps and no more than delta times their time; the same bits. */
@@ -536,6 +584,153 @@ START_TEST(the_search_finds_a_plan_within_delta)
 }
 END_TEST
 
+/* ---- milliseconds by a timer ---- */
+
+/* Says what the test wants of each plan, and how often it was asked. */
+struct fake_timer {
+  double whole_ms, parts_ms; /* of plans without parts, of plans with some */
+  int fails_at, code;        /* the call that fails, from 0 on, and all after it; -1: none */
+  int asked;
+};
+
+static bool has_parts(const struct mafat_plan *plan)
+{
+  for (int g = 0; g < plan->n_groups; g++)
+    if (mafat_cut_has_parts(&plan->groups[g].cut)) return true;
+  return false;
+}
+
+static int say_ms(void *context, const struct mafat_plan *plan, const struct mafat_layout *layout, double *ms, struct mafat_diagnostic *d)
+{
+  struct fake_timer *t = context;
+  ck_assert_uint_gt(layout->total_bytes, 0);
+  if (t->fails_at >= 0 && t->asked >= t->fails_at) return mafat_fail(d, t->code, "the timer fails");
+  t->asked++;
+  *ms = has_parts(plan) ? t->parts_ms : t->whole_ms;
+  return MAFAT_OK;
+}
+
+/* What is found of a wide map between narrow ones, of which parts need less. */
+struct found {
+  int code;
+  size_t arena_bytes;
+  bool parts;
+  struct mafat_diagnostic d;
+};
+
+static struct found search_with(struct mafat_search_timer timer, double delta, double plan_seconds)
+{
+  struct found f = {.d = {""}};
+  struct mafat_plan_options options = test_plain_options();
+  struct mafat_calibration calibration;
+  struct mafat_network *n = test_network("[net]\nheight=32\nwidth=32\nchannels=16\n[convolutional]\nfilters=96\nsize=1\nactivation=relu\n"
+                                         "[convolutional]\nfilters=96\ngroups=96\nsize=3\npad=1\nactivation=relu\n"
+                                         "[convolutional]\nfilters=16\nsize=1\nactivation=linear\n");
+  mafat_calibration_defaults(&calibration, "avx2");
+  struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .around = &around,
+                                         .calibration = &calibration, .delta = delta, .plan_seconds = plan_seconds, .timer = timer};
+  struct mafat_front *front;
+  f.code = mafat_search_motes(&front, &request, &f.d);
+  if (f.code == MAFAT_OK) {
+    struct mafat_plan *plan = test_plan_with(n, test_spec_text(front->list[0].spec), &options);
+    f.arena_bytes = front->list[0].arena_bytes;
+    f.parts = has_parts(plan);
+    mafat_plan_close(&plan);
+    mafat_front_close(&front);
+  }
+  mafat_network_close(&n);
+  return f;
+}
+
+static struct found search_timed(struct fake_timer *timer, double delta, double plan_seconds)
+{
+  return search_with((struct mafat_search_timer){say_ms, timer}, delta, plan_seconds);
+}
+
+static const struct {
+  double whole_ms, parts_ms, delta;
+  bool parts;
+} verdicts[] = {
+    {1, 1, 1, true},       /* they cost nothing */
+    {1, 1.2, 1.3, true},   {1, 1.2, 1.1, false},
+    {1, 1.04, 0, true},    {1, 1.06, 0, false}, /* 1.05, where nothing is said */
+    {1, .5, 1, true},      {1e-3, 50, 1000, false},
+};
+
+/* Whatever is predicted. */
+START_TEST(the_timer_decides_what_is_in_time)
+{
+  struct fake_timer timer = {verdicts[_i].whole_ms, verdicts[_i].parts_ms, -1, 0, 0};
+  struct found whole = search_timed(&(struct fake_timer){1, 1e6, -1, 0, 0}, 1, 0), f = search_timed(&timer, verdicts[_i].delta, 0);
+  ck_assert_msg(f.code == MAFAT_OK, "%s", f.d.text);
+  ck_assert_int_eq(f.parts, verdicts[_i].parts);
+  ck_assert(!whole.parts);
+  ck_assert_msg(f.parts ? f.arena_bytes < whole.arena_bytes : f.arena_bytes == whole.arena_bytes, "%zu bytes, whole maps %zu", f.arena_bytes, whole.arena_bytes);
+}
+END_TEST
+
+enum { WHOLE_TIMES = 5 }; /* that whole maps are timed: first of all */
+
+START_TEST(what_the_timer_says_of_failures)
+{
+  struct fake_timer counts = {1, 1, -1, 0, 0};
+  struct found all = search_timed(&counts, 1, 0);
+  ck_assert_int_gt(counts.asked, WHOLE_TIMES);
+  ck_assert(all.parts);
+  /* no room, even for whole maps */
+  struct found f = search_timed(&(struct fake_timer){1, 1, 0, MAFAT_ELIMIT, 0}, 1, 0);
+  ck_assert_int_eq(f.code, MAFAT_ELIMIT);
+  ck_assert_str_eq(f.d.text, "the timer fails");
+  /* for nothing but these: they are what is found */
+  f = search_timed(&(struct fake_timer){1, 1, WHOLE_TIMES, MAFAT_ELIMIT, 0}, 1, 0);
+  ck_assert_msg(f.code == MAFAT_OK, "%s", f.d.text);
+  ck_assert(!f.parts);
+  /* what else fails ends the search, whenever */
+  for (int at = 0; at < counts.asked; at += 1 + at / 4) {
+    f = search_timed(&(struct fake_timer){1, 1, at, MAFAT_EIO, 0}, 1, 0);
+    ck_assert_int_eq(f.code, MAFAT_EIO);
+    ck_assert_str_eq(f.d.text, "the timer fails");
+  }
+}
+END_TEST
+
+/* Whole maps are slow at first but once, or always. What takes 1.2 times as long as they do, where they are not, is in time by the latter. */
+struct slow_timer {
+  struct fake_timer fake;
+  int fast_at;
+};
+
+static int say_slowly(void *context, const struct mafat_plan *plan, const struct mafat_layout *layout, double *ms, struct mafat_diagnostic *d)
+{
+  struct slow_timer *t = context;
+  int code = say_ms(&t->fake, plan, layout, ms, d);
+  if (t->fake.asked <= WHOLE_TIMES && t->fake.asked != t->fast_at) *ms *= 2;
+  return code;
+}
+
+START_TEST(of_whole_maps_the_least_of_several_counts)
+{
+  for (int at = 1; at <= WHOLE_TIMES + 1; at++) {
+    struct slow_timer timer = {.fake = {1, 1.2, -1, 0, 0}, .fast_at = at};
+    struct found f = search_with((struct mafat_search_timer){say_slowly, &timer}, 1, 0);
+    ck_assert_msg(f.code == MAFAT_OK, "%s", f.d.text);
+    ck_assert_int_eq(f.parts, at > WHOLE_TIMES);
+  }
+}
+END_TEST
+
+/* A search whose time is over asks for what it cannot do without. */
+START_TEST(plan_time_bounds_what_is_timed)
+{
+  struct fake_timer all = {1, 1, -1, 0, 0}, few = all;
+  search_timed(&all, 1, 0);
+  struct found f = search_timed(&few, 1, 1e-9);
+  ck_assert_msg(f.code == MAFAT_OK, "%s", f.d.text);
+  ck_assert_int_le(few.asked, WHOLE_TIMES + 1);
+  ck_assert_int_gt(all.asked, few.asked);
+}
+END_TEST
+
 Suite *motes_suite(void)
 {
   Suite *suite = suite_create("motes");
@@ -552,7 +747,13 @@ Suite *motes_suite(void)
   tcase_add_test(t, schemes_of_an_inverted_bottleneck);
   tcase_add_loop_test(t, schemes_meet_both_conditions, 0, test_seeds(60));
   tcase_add_loop_test(t, schemes_give_the_same_bits, 0, test_seeds(200));
+  tcase_add_test(t, cells_are_as_given);
+  tcase_add_test(t, states_are_seen_once);
   tcase_add_loop_test(t, the_search_finds_a_plan_within_delta, 0, test_seeds(20));
+  tcase_add_loop_test(t, the_timer_decides_what_is_in_time, 0, (int)(sizeof verdicts / sizeof *verdicts));
+  tcase_add_test(t, what_the_timer_says_of_failures);
+  tcase_add_test(t, of_whole_maps_the_least_of_several_counts);
+  tcase_add_test(t, plan_time_bounds_what_is_timed);
   suite_add_tcase(suite, t);
   return suite;
 }

@@ -347,6 +347,64 @@ START_TEST(no_schemes_exchange_less)
 }
 END_TEST
 
+/* ---- runs of whole layers ---- */
+
+/* What crosses where each layer is on that rank; UINT64_MAX: some rank has too much, or ranks do not come in their order. */
+static uint64_t crossing(const int *rank, const struct mafat_rank_layer *list, const bool *shared, int n, const uint64_t *room)
+{
+  uint64_t sum = 0;
+  for (int begin = 0, end, before = -1; begin < n; begin = end) {
+    uint64_t weights = 0, widest = 0;
+    for (end = begin; end < n && rank[end] == rank[begin]; end++) {
+      if (shared[end]) continue;
+      weights += list[end].weights;
+      widest = list[end].in + list[end].out > widest ? list[end].in + list[end].out : widest;
+    }
+    if (rank[begin] <= before || weights + widest > room[rank[begin]]) return UINT64_MAX;
+    before = rank[begin];
+    if (before == 0) continue;
+    sum += list[begin].in + (end == n ? list[end - 1].out : 0);
+  }
+  return sum;
+}
+
+static uint64_t least_crossing(int *rank, int at, const struct mafat_rank_layer *list, const bool *shared, int n, int n_ranks,
+                               const uint64_t *room)
+{
+  uint64_t least = UINT64_MAX;
+  if (at == n) return crossing(rank, list, shared, n, room);
+  for (rank[at] = at ? rank[at - 1] : 0; rank[at] < n_ranks; rank[at]++) {
+    uint64_t rest = least_crossing(rank, at + 1, list, shared, n, n_ranks, room);
+    least = rest < least ? rest : least;
+  }
+  return least;
+}
+
+/* As any other way of giving layers to ranks in their order; a layer that is shared out takes no room. */
+START_TEST(runs_cross_least)
+{
+  enum { N = 7 };
+  struct test_rng rng = test_rng((uint64_t)_i);
+  struct mafat_rank_layer list[N];
+  bool shared[N];
+  int rank[N], all[N], n_ranks = test_random_int(&rng, 1, 4);
+  uint64_t room[4], crosses, in = (uint64_t)test_random_int(&rng, 1, 50);
+  for (int i = 0; i < 4; i++) room[i] = (uint64_t)test_random_int(&rng, 20, 300);
+  for (int i = 0; i < N; i++) {
+    uint64_t out = (uint64_t)test_random_int(&rng, 1, 50);
+    list[i] = (struct mafat_rank_layer){.layer = i, .in = in, .out = out, .weights = (uint64_t)test_random_int(&rng, 1, 60)};
+    shared[i] = test_random_chance(&rng, 20);
+    in = out;
+  }
+  uint64_t least = least_crossing(all, 0, list, shared, N, n_ranks, room);
+  int code = mafat_sharing_runs(rank, &crosses, list, shared, N, n_ranks, room, NULL);
+  ck_assert_int_eq(code, least == UINT64_MAX ? MAFAT_ELIMIT : MAFAT_OK);
+  if (code) return;
+  ck_assert_uint_eq(crosses, least);
+  for (int i = 0; i < N; i++) ck_assert_int_eq(rank[i] < 0, shared[i]);
+}
+END_TEST
+
 /* Of a network as it is read: the layers with weights, by what their windows multiply. */
 START_TEST(layers_of_a_network)
 {
@@ -385,6 +443,7 @@ Suite *sharing_suite(void)
   tcase_add_test(c, other_switches_of_yolov2);
   tcase_add_loop_test(c, exchange_on_six_ranks, 0, n);
   tcase_add_loop_test(c, no_schemes_exchange_less, 0, test_seeds(200));
+  tcase_add_loop_test(c, runs_cross_least, 0, test_seeds(200));
   tcase_add_test(c, layers_of_a_network);
   suite_add_tcase(s, c);
   return s;

@@ -1,0 +1,114 @@
+/* The searches by name, beside each other: the least arena is never more than what a published search finds by as much as it asks for,
+ * weights that are kept and nothing that is computed twice. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "formats/tflite/import.h"
+#include "search/searches.h"
+#include "tests/support/imported.h"
+#include "tests/support/integer_graph.h"
+#include "tests/support/support.h"
+
+Suite *searches_suite(void);
+
+static const struct mafat_surroundings around = {.process_bytes = 3 << 20, .program_bytes = 4 << 20};
+
+/* The published ones. Tiles of feature maps may compute overlap again, which ours do not: these are not compared. */
+static const struct {
+  const char *search;
+  enum mafat_fused_tiling tiling;
+} rivals[] = {{"motes", 0}, {"fdt", MAFAT_FUSED_FDT}, {"fdt", MAFAT_FUSED_FFMT}, {"fdt", MAFAT_FUSED_BOTH}};
+
+static struct mafat_candidate find(const char *name, const struct mafat_search_request *request, char *plan)
+{
+  const struct mafat_search *search;
+  struct mafat_front *front;
+  struct mafat_diagnostic d = {""};
+  ck_assert_int_eq(mafat_search_named(&search, name, &d), MAFAT_OK);
+  ck_assert_msg(search->find(&front, request, &d) == MAFAT_OK, "%s: %s", name, d.text);
+  ck_assert_int_eq(front->n, 1);
+  struct mafat_candidate found = front->list[0];
+  snprintf(plan, TEST_PLAN_ROOM, "%s", test_spec_text(found.spec));
+  mafat_front_close(&front);
+  return found;
+}
+
+static void check_least(const struct mafat_network *n, const char *name, enum mafat_algorithm algorithm, int threads)
+{
+  char plan[TEST_PLAN_ROOM], other[TEST_PLAN_ROOM];
+  struct mafat_plan_options options;
+  struct mafat_calibration calibration;
+  mafat_plan_defaults(&options);
+  mafat_calibration_defaults(&calibration, "avx2");
+  options.algorithm = algorithm;
+  options.n_threads = threads;
+  struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .around = &around, .calibration = &calibration};
+  const struct mafat_candidate least = find("least", &request, plan);
+  if (least.redundant_macs) test_fail_case(name, plan, "computes something twice");
+  for (size_t i = 0; i < sizeof rivals / sizeof *rivals; i++) {
+    request.tiling = rivals[i].tiling;
+    const struct mafat_candidate c = find(rivals[i].search, &request, other);
+    if (!c.redundant_macs && c.arena_bytes < least.arena_bytes)
+      test_fail_case(name, plan, "%zu bytes, %s needs %zu: %s", least.arena_bytes, rivals[i].search, c.arena_bytes, other);
+  }
+}
+
+START_TEST(the_least_is_no_more_than_any_other)
+{
+  struct test_rng rng = test_rng(500 + (uint64_t)_i);
+  struct test_network_style style = test_small_style();
+  char cfg[TEST_CFG_ROOM];
+  test_random_network(&rng, &style, cfg, sizeof cfg);
+  struct mafat_network *n = test_network(cfg);
+  check_least(n, cfg, test_random_chance(&rng, 50) ? MAFAT_AUTO : MAFAT_DIRECT, test_random_int(&rng, 1, 2));
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(nor_where_numbers_are_whole)
+{
+  static struct test_integer_graph g;
+  struct mafat_diagnostic d = {""};
+  char name[32];
+  test_integer_graph_open(&g, (uint64_t)_i * 0x9e3779b97f4a7c15u + 11);
+  struct test_imported m = test_import_tflite(&g.model, &d);
+  snprintf(name, sizeof name, "integer graph %d", _i);
+  if (m.code == MAFAT_OK) check_least(m.network, name, MAFAT_DIRECT, 1);
+  test_imported_close(&m);
+  test_integer_graph_close(&g);
+}
+END_TEST
+
+static const char *const reals[] = {"kws_ref_model", "text_class", "magic_wand", "cifar10", "vww_96_int8", "micro_speech_quantized",
+                                    "ad01_int8", "pretrainedResnet_quant", "mobilenet_v1_0.25_128_quant"};
+
+START_TEST(nor_of_networks_that_are_small)
+{
+  const char *folder = getenv("MAFAT_MODELS");
+  char path[1024];
+  snprintf(path, sizeof path, "%s/tflite/%s.tflite", folder ? folder : "", reals[_i]);
+  if (!folder || access(path, R_OK) != 0) {
+    printf("test_searches: skipped %s: MAFAT_MODELS names no folder that has it\n", reals[_i]);
+    return;
+  }
+  struct mafat_network *n;
+  struct mafat_diagnostic d = {""};
+  ck_assert_msg(mafat_tflite_network_read(&n, path, NULL, &d) == MAFAT_OK, "%s", d.text);
+  check_least(n, reals[_i], MAFAT_DIRECT, 1);
+  mafat_network_close(&n);
+}
+END_TEST
+
+Suite *searches_suite(void)
+{
+  Suite *suite = suite_create("searches");
+  TCase *t = tcase_create("searches");
+  tcase_set_timeout(t, 300);
+  tcase_add_loop_test(t, the_least_is_no_more_than_any_other, 0, test_seeds(100));
+  tcase_add_loop_test(t, nor_where_numbers_are_whole, 0, test_seeds(100));
+  tcase_add_loop_test(t, nor_of_networks_that_are_small, 0, (int)(sizeof reals / sizeof *reals));
+  suite_add_tcase(suite, t);
+  return suite;
+}
