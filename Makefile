@@ -79,9 +79,9 @@ SONAME := libmafat.so.0
 SHARED := $(BUILD)/$(SONAME)
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo darknet check test test-full golden golden-write run-check run-test run-full check-fresh check-latency check-predictor check-search check-asan check-tsan check-msan analyze check-valgrind check-avxvnni check-includes check-kinds oracle networks planners fuzz fuzzers bench limits soak paper figure clean packages run-planners run-demo run-paper run-figure separable
+.PHONY: all help demo darknet check test test-full golden golden-write run-check run-test run-full check-fresh check-latency check-predictor check-search check-asan check-tsan check-msan analyze check-valgrind check-avxvnni check-includes check-kinds oracle networks planners planners-check fuzz fuzzers bench limits soak paper figure clean packages run-planners run-demo run-paper run-figure separable ranks run-ranks
 
-all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MPICC),$(BUILD)/mafat_ranks) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
+all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(BUILD)/mafat $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MPICC),$(BUILD)/mafat_ranks) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
 
 help: ## list targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -112,7 +112,7 @@ $(call objects,runner/inputs.c runner/ports.c runner/image/npy.c runner/program/
 $(call objects,$(wildcard runner/program/run_inference/map*.c) runner/program/run_inference/svg.c): EXTRA = -Os
 $(call objects,$(wildcard runner/heads/*.c)): EXTRA = -Os
 # Loops over lanes: of vectors, not unrolled before.
-$(call objects,$(addprefix runner/kinds/,lanes.c normalize.c quantize.c reduce.c rearrange_lanes.c resample.c) runner/image/pixel_rule.c): EXTRA = -O3 $(if $(findstring clang,$(CC)),,--param max-completely-peel-times=8)
+$(call objects,$(addprefix runner/kinds/,lanes.c normalize.c quantize.c reduce.c rearrange_lanes.c resample.c integer/matmul.c) runner/image/pixel_rule.c): EXTRA = -O3 $(if $(findstring clang,$(CC)),,--param max-completely-peel-times=8)
 # Kernels are written once and compiled once per level. In sections: run_inference.ld sorts them by which networks and plans need them.
 KERNEL = -O3 -ffunction-sections
 # Those of integers are vectors and unrolled as they are written: what more the compiler would do is half as much code again, which every start reads. In plain C they are for what has nothing better.
@@ -174,6 +174,12 @@ $(BUILD)/make_weights: $(call objects,$(wildcard runner/program/make_weights/*.c
 $(BUILD)/pack_weights: $(call objects,$(wildcard runner/program/pack_weights/*.c) $(WRITING)) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
+
+# One front for all of them. The drop-in's folder had this name.
+$(BUILD)/mafat: $(call objects,$(wildcard runner/program/mafat/*.c) runner/program/writer.c runner/program/streams.c) $(LIB)
+	$(call say,LD,$@)
+	$(Q)[ ! -d $@ ] || rm -r $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
 
 $(BUILD)/annotate: $(call objects,$(ANNOTATOR))
 	$(call say,LD,$@)
@@ -287,6 +293,11 @@ $(BUILD)/separable: $(call objects,$(wildcard experiments/separable/*.c)) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
 
+# Where the time of a picture goes.
+$(BUILD)/last_mile: $(call objects,experiments/last_mile/last_mile.c) $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
+
 packages:
 	@./scripts/packages.sh packages.txt
 
@@ -352,11 +363,22 @@ planners: packages ## published planners of memory beside ours on sixteen networ
 	@./scripts/packages.sh packages-planners.txt
 	@$(MAKE) --no-print-directory run-planners
 
+planners-check: all $(BUILD)/lay_plans ## plans of all these planners give the same bits in the arenas that are predicted, of four networks under valgrind, too
+	@BUILD=$(BUILD) ./experiments/planners/run.py --check
+	@BUILD=$(BUILD) ./experiments/planners/run.py --check 'valgrind -q --error-exitcode=1' --only kws,vww,mobilenet_v2,nasnet_a_cifar
+
 run-planners: all $(BUILD)/lay_plans
 	@BUILD=$(BUILD) ./experiments/planners/run.py $(PLANNERS)
 
 separable: $(BUILD)/separable ## bytes between a fast memory of 64 KB and the rest, beside the published (after make networks; SEPARABLE='--help')
 	@BUILD=$(BUILD) ./experiments/separable/run.py $(SEPARABLE)
+
+ranks: packages ## several devices: network namespaces with limited links, bytes and time beside what is predicted (root; HOSTS='--quick', '--help')
+	@./scripts/packages.sh packages-ranks.txt
+	@$(MAKE) --no-print-directory run-ranks
+
+run-ranks: all
+	@BUILD=$(BUILD) ./experiments/ranks/run.py $(HOSTS)
 
 check-latency: all $(BUILD)/time_plans ## how well latency is predicted, on random plans of real networks (LATENCY='--help')
 	@BUILD=$(BUILD) ./tests/search/check_latency.py $(LATENCY)
@@ -373,16 +395,23 @@ check-asan: ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer 
 	BUILD=$(BUILD)/asan ./tests/cli/run_inference.sh
 
 # The vector kernels are instrumented, too: threads divide maps there.
-check-tsan: ## what threads share, under ThreadSanitizer: unit tests of the team, of streams, of the executor (10 minutes)
+check-tsan: ## what threads share, under ThreadSanitizer: unit tests of the team, of streams, of the executor, of ranks, of models in threads (a quarter of an hour)
 	$(MAKE) BUILD=$(BUILD)/tsan OPT=-O1 KERNEL='-O1 -ffunction-sections' INTEGERS='-O1 -ffunction-sections' SANITIZE='-fsanitize=thread -fno-omit-frame-pointer' $(BUILD)/tsan/unit_tests
-	TSAN_OPTIONS=halt_on_error=1 $(BUILD)/tsan/unit_tests team threads reads streaming executor ranks api_runs
+	TSAN_OPTIONS='halt_on_error=1 suppressions=tests/tsan.txt' CK_TIMEOUT_MULTIPLIER=10 $(BUILD)/tsan/unit_tests team threads reads streaming executor ranks api_runs
 
 # Other libraries are not instrumented, and left out; what is run has the portable kernels.
-check-msan: ## the fuzz targets under MemorySanitizer, corpora first, then MSAN_SECONDS each, 20 (clang; without JPEG, PNG, io_uring)
+MSAN = $(MAKE) --no-print-directory $(JOBS) BUILD=$(BUILD)/msan CC=clang OPT=-O1 PLAIN='-fno-sanitize=all -O1' KERNEL='-O0 -ffunction-sections $(UNGUIDED)' INTEGERS='-O1 -ffunction-sections $(UNGUIDED)' \
+  JPEG= PNG= URING= STATIC= ANNOTATE= MEMORY_LIMIT= MPICC= missing= SANITIZE='-fsanitize=fuzzer-no-link,memory -fno-sanitize-recover=all -fno-omit-frame-pointer'
+check-msan: ## small networks of all formats, and the fuzz targets, under MemorySanitizer: corpora first, then MSAN_SECONDS each, 20 (clang; without JPEG, PNG, io_uring)
 	@command -v clang >/dev/null || { echo "check-msan: clang is not installed"; exit 77; }
-	@$(MAKE) --no-print-directory $(JOBS) BUILD=$(BUILD)/msan CC=clang OPT=-O1 PLAIN='-fno-sanitize=all -O1' KERNEL='-O0 -ffunction-sections $(UNGUIDED)' INTEGERS='-O1 -ffunction-sections $(UNGUIDED)' \
-	  JPEG= PNG= URING= STATIC= ANNOTATE= MEMORY_LIMIT= missing= SANITIZE='-fsanitize=fuzzer-no-link,memory -fno-sanitize-recover=all -fno-omit-frame-pointer' fuzzers
+	@$(MSAN) $(BUILD)/msan/libknown.a
+	@$(MSAN) LDLIBS='$(BUILD)/msan/libknown.a -lm' fuzzers $(addprefix $(BUILD)/msan/,run_inference make_weights pack_weights packed_models)
+	@BUILD=$(BUILD)/msan ./tests/msan.sh
 	@BUILD=$(BUILD)/msan ./tests/fuzz/run.sh $(or $(MSAN_SECONDS),20)
+
+# What the kernel writes is known to be written (tests/fuzz/known.c), in programs that do not ask for it.
+$(BUILD)/libknown.a: $(call objects,tests/fuzz/known.c)
+	$(Q)rm -f $@ && ar qcs $@ $^
 
 analyze: ## gcc -fanalyzer, clang-tidy and cppcheck: no finding without a reason in scripts/analyze_reasons.txt (a quarter of an hour)
 	@./scripts/packages.sh packages-analyze.txt

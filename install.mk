@@ -7,22 +7,27 @@ LIBDIR     ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR     ?= $(PREFIX)/share/man
 DOCDIR     ?= $(PREFIX)/share/doc/mafat
+BASHDIR    ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR     ?= $(PREFIX)/share/zsh/site-functions
 INSTALL    ?= install
 
 # Build folder's name of a program:installed name. libcgroup and libproc2 are under the LGPL,
 # and nothing is gained by a static swap_cost: linked dynamically in what is handed on.
-SHIPPED := run_inference make_weights pack_weights swap_cost_dynamic:swap_cost \
+SHIPPED := mafat run_inference make_weights pack_weights swap_cost_dynamic:swap_cost \
            $(if $(ANNOTATE),annotate) $(if $(MEMORY_LIMIT),memory_limit_dynamic:memory_limit) $(if $(MPICC),mafat_ranks)
 built_name = $(firstword $(subst :, ,$(1)))
 installed_name = $(lastword $(subst :, ,$(1)))
 PROGRAM_NAMES := $(foreach p,$(SHIPPED),$(call installed_name,$(p)))
 MAN_PAGES := $(PROGRAM_NAMES:%=%.1) libmafat.3 mafat-plan.7 $(if $(DROPIN),mafat-darknet.7)
+# bash-completion looks for a file of the command's name.
+COMPLETED := $(filter-out mafat,$(PROGRAM_NAMES))
 DOCUMENTS := README.md CHANGELOG.md LICENSE
 man_section = $(subst .,,$(suffix $(1)))
 
 INSTALLED = $(PROGRAM_NAMES:%=$(BINDIR)/%) $(LIBDIR)/$(SONAME) $(LIBDIR)/libmafat.so $(LIBDIR)/libmafat.a \
-            $(LIBDIR)/pkgconfig/mafat.pc $(INCLUDEDIR)/mafat.h $(DOCUMENTS:%=$(DOCDIR)/%) \
+            $(LIBDIR)/pkgconfig/mafat.pc $(INCLUDEDIR)/mafat.h $(INCLUDEDIR)/mafat.hpp $(DOCUMENTS:%=$(DOCDIR)/%) \
             $(foreach m,$(MAN_PAGES),$(MANDIR)/man$(call man_section,$(m))/$(m)) \
+            $(BASHDIR)/mafat $(COMPLETED:%=$(BASHDIR)/%) $(ZSHDIR)/_mafat \
             $(if $(DROPIN),$(LIBDIR)/mafat/libmafat-darknet.so $(LIBDIR)/mafat/libdarknet.so)
 FOLDERS = $(sort $(dir $(INSTALLED)))
 # Folders of nobody else: removed with the last file.
@@ -43,7 +48,7 @@ $(BUILD)/memory_limit_dynamic: $(call objects,$(wildcard experiments/memory_limi
 
 shipped: $(SHARED) $(BUILD)/libmafat.so $(LIB) $(DROPIN) $(foreach p,$(SHIPPED),$(BUILD)/$(call built_name,$(p)))
 
-install: shipped ## install (DESTDIR, PREFIX, BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR)
+install: shipped ## install (DESTDIR, PREFIX, BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR, BASHDIR, ZSHDIR)
 	$(Q)$(INSTALL) -d $(FOLDERS:%='$(DESTDIR)%')
 	$(Q)$(foreach p,$(SHIPPED),$(INSTALL) -s -m 755 $(BUILD)/$(call built_name,$(p)) '$(DESTDIR)$(BINDIR)/$(call installed_name,$(p))' &&) true
 	$(Q)$(INSTALL) -s -m 644 $(SHARED) '$(DESTDIR)$(LIBDIR)'
@@ -53,9 +58,12 @@ install: shipped ## install (DESTDIR, PREFIX, BINDIR, LIBDIR, INCLUDEDIR, MANDIR
 	$(Q)sed -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
 	  -e 's|@PRIVATE@|$(strip $(IMAGE_LIBS) $(if $(PNG),-lz) $(if $(URING),-luring)) -pthread $(LDLIBS)|' mafat.pc.in >'$(DESTDIR)$(LIBDIR)/pkgconfig/mafat.pc'
 	$(Q)chmod 644 '$(DESTDIR)$(LIBDIR)/pkgconfig/mafat.pc'
-	$(Q)$(INSTALL) -m 644 include/mafat.h '$(DESTDIR)$(INCLUDEDIR)'
+	$(Q)$(INSTALL) -m 644 include/mafat.h include/mafat.hpp '$(DESTDIR)$(INCLUDEDIR)'
 	$(Q)$(foreach m,$(MAN_PAGES),$(INSTALL) -m 644 doc/man/$(m) '$(DESTDIR)$(MANDIR)/man$(call man_section,$(m))' &&) true
 	$(Q)$(if $(DROPIN),sed -i 's|/usr/local/lib/|$(LIBDIR)/|' '$(DESTDIR)$(MANDIR)/man7/mafat-darknet.7')
+	$(Q)$(INSTALL) -m 644 scripts/completion/mafat.bash '$(DESTDIR)$(BASHDIR)/mafat'
+	$(Q)$(foreach p,$(COMPLETED),ln -sf mafat '$(DESTDIR)$(BASHDIR)/$(p)' &&) true
+	$(Q)$(INSTALL) -m 644 scripts/completion/_mafat '$(DESTDIR)$(ZSHDIR)'
 	$(Q)$(INSTALL) -m 644 $(DOCUMENTS) '$(DESTDIR)$(DOCDIR)'
 	$(Q)$(tell_loader)
 

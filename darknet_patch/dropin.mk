@@ -3,18 +3,18 @@
 
 DARKNET_LIBRARY ?= /usr/lib/darknet/libdarknet.so
 DARKNET_INCLUDE ?= /usr/lib/darknet/include
-DROPIN := $(if $(and $(wildcard $(DARKNET_INCLUDE)/darknet.h),$(wildcard $(DARKNET_LIBRARY)),$(if $(SANITIZE),,yes)),$(BUILD)/mafat/libmafat-darknet.so $(BUILD)/mafat/libdarknet.so)
+DROPIN := $(if $(and $(wildcard $(DARKNET_INCLUDE)/darknet.h),$(wildcard $(DARKNET_LIBRARY)),$(if $(SANITIZE),,yes)),$(BUILD)/dropin/libmafat-darknet.so $(BUILD)/dropin/libdarknet.so)
 
 all: $(DROPIN)
 
 # dlopen() in dropin.c must end in a jump, so never without optimization.
 $(BUILD)/obj/darknet_patch/%.o: EXTRA = -O2 -fPIC -fvisibility=hidden -foptimize-sibling-calls -isystem $(DARKNET_INCLUDE) -Iinclude -DMAFAT_DARKNET_LIBRARY='"$(DARKNET_LIBRARY)"'
 
-$(BUILD)/mafat/libmafat-darknet.so: $(call objects,darknet_patch/bridge.c darknet_patch/dropin.c) $(SHARED)
+$(BUILD)/dropin/libmafat-darknet.so: $(call objects,darknet_patch/bridge.c darknet_patch/dropin.c) $(SHARED)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libmafat-darknet.so -Wl,--enable-new-dtags,-rpath,'$$ORIGIN/..' -Wl,-z,defs -o $@ $^ -ldl
 
-$(BUILD)/mafat/libdarknet.so: $(BUILD)/mafat/libmafat-darknet.so
+$(BUILD)/dropin/libdarknet.so: $(BUILD)/dropin/libmafat-darknet.so
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) -shared -nostdlib -Wl,--no-as-needed,--allow-shlib-undefined,--enable-new-dtags,-rpath,'$$ORIGIN' -o $@ $^ $(DARKNET_LIBRARY)

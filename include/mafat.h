@@ -92,7 +92,8 @@ struct mafat_model_options {
                            fastest; "greedy": the one that MAFAT's own search finds, by its own
                            predictor; "least": of those that keep all weights and compute nothing twice the
                            one whose maps and scratch take the fewest bytes, the fastest of equals; "fdt": what fused depthwise tiling's flow finds; "motes":
-                           what MOTES' beam search finds. Whether it may run is decided by its predicted bytes all the same */
+                           what MOTES' beam search finds; "separable": of whole maps, pairs of depthwise and 1x1 layers, and
+                           bottlenecks by rows or channels what `objective` says. Whether it may run is decided by its predicted bytes all the same */
   size_t bias_bytes;    /* greedy: what MAFAT's predictor adds to its tiles; default 31 MB, the authors' */
   int layers;           /* run the first so many layers; 0 (default): all. What comes after them may be
                            layers that are not known: then it is as if the cfg, and the weights file,
@@ -158,8 +159,15 @@ struct mafat_model_options {
   const char *tiling;   /* of the search "fdt": "fdt", along channels; "ffmt", along rows and columns; "both" (NULL, default) */
   const char *layout;   /* what that search places buffers by while it looks for a plan: "ours" (NULL, default), as the arena is;
                            "published", hill climbing. Any plan's arena is ours. MAFAT_EINVAL: given, and the search is another */
-  double delta;         /* search "motes": how many times as long as whole maps its plan may be predicted to take; 0 (default): 1.05 */
+  double delta;         /* search "motes": how many times as long as whole maps its plan may take, by prediction or `measure`; 0 (default): 1.05 */
   int beam;             /* and how many states it keeps, up to 64; 0 (default): 8 */
+  const char *objective; /* search "separable": "latency" (NULL, default), what is predicted to be the fastest; "transfers", what moves
+                           fewest bytes between a fast memory */
+  size_t fast_bytes;    /* of this size and the rest (mafat_answer_moves); 0 (default): 64 KB */
+  const char *cells;    /* search "motes": the layers that its cells begin with, as in "2,43,92"; NULL (default): they are found, by dominance */
+  bool measure;         /* and how long plans take is measured by running them on zeros, not predicted: whole maps first, so that MAFAT_ELIMIT
+                           is what the budget (of a query, the machine) has no room for. The plan is not the same every time, and its charge holds what was
+                           needed to measure; default false */
 };
 
 /* Options of NULL, for a model or a query, are these. */
@@ -167,7 +175,7 @@ MAFAT_SIZED void mafat_model_defaults(struct mafat_model_options *options);
 
 struct mafat_model;
 
-/* Is this a file that pack_weights made? It holds a network and its weights. */
+/* Is this a file that pack_weights made, or mafat_pack_open? It holds a network and its weights. */
 MAFAT_API bool mafat_is_packed(const char *path);
 
 /* Does this file hold a network and its weights: ONNX, TFLite, or a packed one? By its first bytes. Of a pipe that the process
@@ -541,7 +549,8 @@ struct mafat_search_facts {
   bool by_paper;         /* goes by the paper's predictor, and adds bias_bytes */
   bool timed;            /* looks at plans for plan_seconds, where that is set */
   bool tiles;            /* goes by the options' tiling and layout */
-  bool beams;            /* goes by delta and beam */
+  bool beams;            /* goes by delta, beam, cells and measure */
+  bool separable;        /* goes by objective and fast_bytes */
 };
 
 /* Number `index` of them; the first is what is taken where none is named. MAFAT_EINVAL: no such one. */
@@ -583,7 +592,7 @@ struct mafat_ranks_facts {
 
 struct mafat_ranks_answer;
 
-/* search: "deeperthings" (NULL), "fdto", "layers"; not looked at where the query has a plan. link: of any two ranks, and what a
+/* search: "deeperthings" (NULL), "fdto", "layers", "best"; not looked at where the query has a plan. link: of any two ranks, and what a
  * message takes beside its bytes. MAFAT_EINVAL; MAFAT_ELIMIT: some rank needs more than the query's budget, where one was given. */
 MAFAT_API int mafat_query_ranks(struct mafat_ranks_answer **out, const struct mafat_query *query, int n_ranks, const char *search,
                                 double link_bits_per_second, double link_seconds, struct mafat_diagnostic *d);
@@ -697,6 +706,78 @@ struct mafat_paper_facts {
 MAFAT_SIZED int mafat_answer_paper(const struct mafat_answer *answer, struct mafat_paper_facts *facts,
                                    struct mafat_diagnostic *d);
 
+/* ---- writing packed files ----
+ *
+ * What pack_weights does: a network and its weights in one file, in the order that plans take them, perhaps of narrower types
+ * (pack_weights(1), doc/packed.md). */
+
+struct mafat_pack_options {
+  const char *weights;     /* their type: "float32" (NULL, default), "fp16", "int8", "int4" */
+  const char *activations; /* "float32" (NULL, default); "int8": convolutions between the first and the last ones compute with whole
+                              numbers, and weights are int8 */
+  const char *const *calibrate; /* then: pictures, n_calibrate of them, by which is chosen what the numbers mean */
+  int n_calibrate;
+  const char *measure;     /* a picture by which is measured how far each layer's output moves; NULL (default): by those that
+                              calibrate, of weights alone not at all */
+  double keep_above;       /* a layer that moves by more gets the next wider type, until none does; default infinity */
+  const char *fork;        /* as of a model */
+  const char *const *constants; /* as of a model */
+  int n_constants;
+  bool replace;            /* the file, where there is one; default false: that is MAFAT_EINVAL */
+  const char *replace_name; /* what messages call it: "replace" (NULL, default), or your program's option */
+  struct mafat_warning_sink warnings; /* default: nobody */
+};
+
+struct mafat_pack;
+
+/* Options of NULL are these. */
+MAFAT_SIZED void mafat_pack_defaults(struct mafat_pack_options *options);
+
+/* Reads the network; nothing is written yet. model_path: a cfg, whose weights are weights_path; or an ONNX or TFLite file, and
+ * weights_path NULL. These and all texts of the options stay the caller's until it is closed. Errors as of mafat_model_open;
+ * MAFAT_EINVAL: options, what is packed already, a file that would be written over and is none to be. *out is NULL after a failure. */
+MAFAT_SIZED int mafat_pack_open(struct mafat_pack **out, const char *model_path, const char *weights_path, const char *out_path,
+                                const struct mafat_pack_options *options, struct mafat_diagnostic *d);
+/* The next part of the work: the first makes the file, under a name of its own (mafat_pack_facts.path); those that follow write a
+ * megabyte, or a part of a layer, or run all pictures; the last gives it its name, and *done is true. After a failure it can only be
+ * closed. MAFAT_EFORMAT, MAFAT_EINVAL: weights and pictures; MAFAT_EUNSUPPORTED: no layer can be of int8; MAFAT_EIO, MAFAT_ENOMEM. */
+MAFAT_API int mafat_pack_step(struct mafat_pack *pack, bool *done, struct mafat_diagnostic *d);
+/* Before it is done, at any time: nothing is left of the file. */
+MAFAT_API void mafat_pack_close(struct mafat_pack **pack);
+
+struct mafat_pack_facts {
+  const char *path;      /* of the file that is being written: out_path with ".part" behind it */
+  int pass;              /* from 0 on: the file is written again where layers are kept wider, or numbers chosen in another way */
+  double share;          /* of this pass's bytes that are written; 1: all */
+  /* 0 until all but the last step is done, and where nothing is measured. */
+  int n_layers, n_ways;  /* that the functions below tell of */
+  double error, largest; /* of the network's outputs, all together, as of a layer's */
+};
+
+struct mafat_pack_layer_facts {
+  int layer;
+  const char *type;      /* the cfg's word */
+  const char *computes;  /* "float32", or "int8": with whole numbers */
+  const char *weights;   /* their type in the file; NULL: it has none */
+  size_t bytes;          /* of them, with scales and biases */
+  double error;          /* of what it puts out, where all before it is as with floats: root of the mean of squares, relative */
+  double largest;        /* difference, of the largest magnitude */
+  bool kept;             /* wider than was asked for */
+};
+
+/* A way in which was tried what whole numbers mean. */
+struct mafat_pack_way_facts {
+  const char *ranges;    /* by "least squares", "percentile" */
+  bool equalized;        /* channels around depthwise convolutions are made alike first */
+  double error;          /* of the outputs */
+  bool taken;
+};
+
+MAFAT_SIZED void mafat_pack_describe(const struct mafat_pack *pack, struct mafat_pack_facts *facts);
+/* From 0 on. MAFAT_EINVAL: no such one. */
+MAFAT_SIZED int mafat_pack_layer(const struct mafat_pack *pack, int index, struct mafat_pack_layer_facts *facts);
+MAFAT_SIZED int mafat_pack_way(const struct mafat_pack *pack, int index, struct mafat_pack_way_facts *facts);
+
 /* ---- measuring the machine ---- */
 
 struct mafat_calibrate_options {
@@ -792,6 +873,12 @@ MAFAT_API int mafat_query_describe_input_sized(const struct mafat_query *query, 
                                                struct mafat_port_facts *facts, size_t bytes);
 MAFAT_API int mafat_query_describe_output_sized(const struct mafat_query *query, int index,
                                                 struct mafat_port_facts *facts, size_t bytes);
+MAFAT_API void mafat_pack_defaults_sized(struct mafat_pack_options *options, size_t bytes);
+MAFAT_API int mafat_pack_open_sized(struct mafat_pack **out, const char *model_path, const char *weights_path, const char *out_path,
+                                    const struct mafat_pack_options *options, size_t bytes, struct mafat_diagnostic *d);
+MAFAT_API void mafat_pack_describe_sized(const struct mafat_pack *pack, struct mafat_pack_facts *facts, size_t bytes);
+MAFAT_API int mafat_pack_layer_sized(const struct mafat_pack *pack, int index, struct mafat_pack_layer_facts *facts, size_t bytes);
+MAFAT_API int mafat_pack_way_sized(const struct mafat_pack *pack, int index, struct mafat_pack_way_facts *facts, size_t bytes);
 MAFAT_API void mafat_calibrate_defaults_sized(struct mafat_calibrate_options *options, size_t bytes);
 MAFAT_API int mafat_calibrate_sized(struct mafat_calibration_facts *out, size_t out_bytes,
                                     const struct mafat_calibrate_options *options, size_t options_bytes,
@@ -909,6 +996,32 @@ MAFAT_SIZED int mafat_query_describe_input(const struct mafat_query *query, int 
 MAFAT_SIZED int mafat_query_describe_output(const struct mafat_query *query, int index, struct mafat_port_facts *facts)
 {
   return mafat_query_describe_output_sized(query, index, facts, sizeof *facts);
+}
+
+MAFAT_SIZED void mafat_pack_defaults(struct mafat_pack_options *options)
+{
+  mafat_pack_defaults_sized(options, sizeof *options);
+}
+
+MAFAT_SIZED int mafat_pack_open(struct mafat_pack **out, const char *model_path, const char *weights_path, const char *out_path,
+                                const struct mafat_pack_options *options, struct mafat_diagnostic *d)
+{
+  return mafat_pack_open_sized(out, model_path, weights_path, out_path, options, sizeof *options, d);
+}
+
+MAFAT_SIZED void mafat_pack_describe(const struct mafat_pack *pack, struct mafat_pack_facts *facts)
+{
+  mafat_pack_describe_sized(pack, facts, sizeof *facts);
+}
+
+MAFAT_SIZED int mafat_pack_layer(const struct mafat_pack *pack, int index, struct mafat_pack_layer_facts *facts)
+{
+  return mafat_pack_layer_sized(pack, index, facts, sizeof *facts);
+}
+
+MAFAT_SIZED int mafat_pack_way(const struct mafat_pack *pack, int index, struct mafat_pack_way_facts *facts)
+{
+  return mafat_pack_way_sized(pack, index, facts, sizeof *facts);
 }
 
 MAFAT_SIZED void mafat_calibrate_defaults(struct mafat_calibrate_options *options)

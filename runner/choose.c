@@ -88,22 +88,42 @@ static size_t own_bytes(void)
   return all > code ? all - code : 0;
 }
 
-int mafat_choose_search(struct mafat_front **front, const struct mafat_search *by, const struct mafat_search_request *search,
-                        struct mafat_search_traces *traces, struct mafat_diagnostic *d)
+/* With a timer beside it, which is gone when the search is over. *timer_bytes: that it took. */
+static int find_timed(struct mafat_front **front, const struct mafat_search *by, const struct mafat_search_request *search,
+                      const struct mafat_plan_timer_options *timed, size_t *timer_bytes, struct mafat_diagnostic *d)
 {
+  struct mafat_search_request request = *search;
+  struct mafat_plan_timer_options options = *timed;
+  struct mafat_plan_timer *timer;
+  options.network = search->network;
+  options.n_layers = search->n_layers;
+  options.around = search->around;
+  int code = mafat_plan_timer_open(&timer, &options, d);
+  if (code) return code;
+  request.timer = mafat_plan_timer_for_search(timer);
+  code = by->find(front, &request, d);
+  *timer_bytes = mafat_plan_timer_most_bytes(timer);
+  mafat_plan_timer_close(&timer);
+  return code;
+}
+
+int mafat_choose_search(struct mafat_front **front, const struct mafat_search *by, const struct mafat_search_request *search,
+                        const struct mafat_plan_timer_options *timed, struct mafat_search_traces *traces, struct mafat_diagnostic *d)
+{
+  size_t timer_bytes = 0;
   size_t before = own_bytes();
   /* What opening takes is known behind it: until then plans are charged what running them takes. */
   struct mafat_surroundings running = *search->around;
   running.opening_bytes = running.program_bytes = 0;
   struct mafat_search_request request = *search;
   request.around = &running;
-  int code = by->find(front, &request, d);
+  int code = timed && timed->weights ? find_timed(front, by, &request, timed, &timer_bytes, d) : by->find(front, &request, d);
   if (code) return code;
   mafat_process_trim_heap();
   /* The front is not there any more when a plan runs. */
   size_t after = own_bytes(), gone = mafat_heap_bytes((*front)->heap);
   traces->left_bytes = after > before + gone ? after - before - gone : 0;
-  traces->heap_bytes = mafat_heap_most_bytes((*front)->heap);
+  traces->heap_bytes = mafat_heap_most_bytes((*front)->heap) + timer_bytes;
   struct mafat_surroundings around = *search->around;
   mafat_choose_add_traces(&around, traces);
   size_t opening = mafat_predict_opening(&around);
@@ -122,7 +142,7 @@ static int take_found(struct mafat_choice *c, const struct mafat_choice_request 
   struct mafat_front *made = NULL;
   c->traces = r->traces;
   bool known = r->front && r->by == mafat_search_at(0);
-  int code = known ? MAFAT_OK : mafat_choose_search(&made, r->by, &r->search, &c->traces, d);
+  int code = known ? MAFAT_OK : mafat_choose_search(&made, r->by, &r->search, &r->timed, &c->traces, d);
   if (code) return code;
   const struct mafat_front *front = known ? r->front : made;
   const struct mafat_candidate *found = mafat_front_within(front, r->budget_bytes);
@@ -191,6 +211,18 @@ static int take_tiling(struct mafat_choice_request *r, const struct mafat_model_
   return MAFAT_OK;
 }
 
+static int take_objective(struct mafat_choice_request *r, const struct mafat_model_options *o, struct mafat_diagnostic *d)
+{
+  static const char *const objectives[] = {"latency", "transfers"};
+  int objective = find_word(objectives, sizeof objectives / sizeof *objectives, o->objective);
+  if (o->objective && !o->plan && !r->by->separable)
+    return mafat_fail(d, MAFAT_EINVAL, "an objective makes no sense with the search %s", r->by->name);
+  if (objective < 0) return mafat_fail(d, MAFAT_EINVAL, "expected an objective (latency, transfers), found %.60s", o->objective);
+  r->search.by_transfers = objective == 1;
+  r->search.fast_bytes = o->fast_bytes;
+  return MAFAT_OK;
+}
+
 int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_basis *basis,
                          const struct mafat_model_options *o, const struct mafat_weights_kind *kind, const char *cpu,
                          struct mafat_diagnostic *d)
@@ -213,11 +245,22 @@ int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_bas
   if (!budget.bytes) mafat_budget_find(&budget, "");
   *r = (struct mafat_choice_request){
       .search = {.options = &basis->options, .calibration = &basis->calibration,
-                 .plan_seconds = o->plan_seconds, .delta = o->delta, .beam = o->beam, .most_threads = o->threads ? 0 : processors()},
+                 .plan_seconds = o->plan_seconds, .delta = o->delta, .beam = o->beam, .cells = o->cells, .most_threads = o->threads ? 0 : processors()},
       .plan = o->plan, .bias_bytes = o->bias_bytes,
       .budget_bytes = budget.bytes, .budget_source = budget.source, .best_effort = o->best_effort};
   int code = mafat_search_named(&r->by, o->search, d);
-  return code ? code : take_tiling(r, o, d);
+  if (code == MAFAT_OK && o->measure && (o->plan || !r->by->beams))
+    return mafat_fail(d, MAFAT_EINVAL, "measuring makes no sense with %s: it expects the search motes", o->plan ? "a plan" : r->by->name);
+  if (code == MAFAT_OK) code = take_tiling(r, o, d);
+  return code ? code : take_objective(r, o, d);
+}
+
+void mafat_choose_time(struct mafat_choice_request *r, const struct mafat_model_options *o, const char *weights,
+                       const struct mafat_kernels *kernels)
+{
+  if (o->measure)
+    r->timed = (struct mafat_plan_timer_options){.weights = weights, .kernels = kernels, .budget_source = r->budget_source,
+                                                 .budget_bytes = r->best_effort ? SIZE_MAX : r->budget_bytes};
 }
 
 int mafat_choose(struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)

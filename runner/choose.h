@@ -5,6 +5,7 @@
 
 #include "include/mafat.h"
 #include "predictor/cost/latency.h"
+#include "runner/plan_timer.h"
 #include "runner/weights/weights.h"
 #include "search/searches.h"
 
@@ -13,13 +14,14 @@ enum { MAFAT_PLAN_TEXT = 8192 };
 /* Of a search, in memory. */
 struct mafat_search_traces {
   size_t left_bytes; /* resident when it is over and its front is gone: part of the process from then on */
-  size_t heap_bytes; /* its heap, at most */
+  size_t heap_bytes; /* its heap, at most, with what plans were timed in */
 };
 
 struct mafat_choice_request {
   struct mafat_search_request search;
   const char *plan;       /* NULL: search */
   const struct mafat_search *by; /* the search, where there is no plan */
+  struct mafat_plan_timer_options timed; /* by->beams: plans are timed; weights NULL: predicted. Of the network what `search` has */
   size_t bias_bytes;      /* by_paper: of the paper's predictor */
   const struct mafat_front *front; /* of mafat_choose_search by the best, where that is known; NULL: it is searched */
   struct mafat_search_traces traces; /* of that search */
@@ -53,15 +55,19 @@ int mafat_choose_network(struct mafat_network **network, int *n_layers, const ch
 
 /* A request as the options of a model have it, budget included; the weights file is
  * of this kind, kernels are of the level `cpu`. What is left to fill in: the network,
- * its layers, its surroundings. MAFAT_EINVAL. */
+ * its layers, its surroundings, and, where plans are to be timed, by what (mafat_choose_time). MAFAT_EINVAL. */
 int mafat_choose_prepare(struct mafat_choice_request *request, struct mafat_choice_basis *basis,
                          const struct mafat_model_options *o, const struct mafat_weights_kind *kind, const char *cpu,
                          struct mafat_diagnostic *d);
 
+/* Where the options ask for it: how long a plan takes is measured, with weights of that file, by these kernels. */
+void mafat_choose_time(struct mafat_choice_request *request, const struct mafat_model_options *o, const char *weights,
+                       const struct mafat_kernels *kernels);
+
 /* The front of a search, which is not by_paper, with its traces in the charges of all plans: searching leaves holes in the
- * heap, and no plan costs less than its own search. Errors: best.h. */
+ * heap, and no plan costs less than its own search. timed: as in a choice's request; NULL: nothing is. Errors: best.h; plan_timer.h. */
 int mafat_choose_search(struct mafat_front **front, const struct mafat_search *by, const struct mafat_search_request *search,
-                        struct mafat_search_traces *traces, struct mafat_diagnostic *d);
+                        const struct mafat_plan_timer_options *timed, struct mafat_search_traces *traces, struct mafat_diagnostic *d);
 /* Adds them to what a prediction is made with. */
 void mafat_choose_add_traces(struct mafat_surroundings *around, const struct mafat_search_traces *traces);
 

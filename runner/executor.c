@@ -173,11 +173,13 @@ void mafat_executor_set_input_pixels(struct mafat_executor *e, int y, const floa
   int picture = mafat_network_picture(e->network);
   struct mafat_shape shape = mafat_network_tensor_shape(e->network, picture);
   if (e->layout->tensors[picture].buffer < 0) return;
-  size_t pixel = mafat_tensors_pixel_bytes(&e->tensors, picture, 0);
+  size_t pixel = mafat_tensors_pixel_bytes(&e->tensors, picture, 0), channels = (size_t)shape.c;
   unsigned char *to = (unsigned char *)mafat_tensors_address(&e->tensors, picture, 0, y, 0);
-  for (int x = 0; x < shape.w; x++, to += pixel)
-    for (int c = 0; c < shape.c; c++)
-      to[c] = (unsigned char)mafat_quantization_number(&e->network->layers[picture].quantization, *pixels++);
+  /* Side by side at the row's end, from where pixels go to their places, none before those that lie there have gone. */
+  unsigned char *numbers = to + (size_t)shape.w * (pixel - channels);
+  e->integers->reals(&e->network->layers[picture].quantization, pixels, numbers, shape.w * shape.c);
+  for (int x = 0; x < shape.w && pixel != channels; x++, to += pixel, numbers += channels)
+    for (size_t c = 0; c < channels; c++) to[c] = numbers[c];
 }
 
 /* A row of a channel as whole numbers. */
@@ -187,8 +189,15 @@ static void set_numbers(struct mafat_executor *e, int tensor, const struct mafat
   size_t pixel = mafat_tensors_pixel_bytes(&e->tensors, tensor, c / MAFAT_CHANNEL_BLOCK);
   unsigned char *to = (unsigned char *)mafat_tensors_address(&e->tensors, tensor, c / MAFAT_CHANNEL_BLOCK, y, 0) +
                       c % MAFAT_CHANNEL_BLOCK;
-  for (int x = 0; x < order->shape.w; x++)
-    to[(size_t)x * pixel] = (unsigned char)mafat_quantization_number(q, row[mafat_file_order_offset(order, MAFAT_AXIS_W, x)]);
+  enum { AT_ONCE = 128 };
+  float reals[AT_ONCE];
+  uint8_t numbers[AT_ONCE];
+  for (int x = 0, n; x < order->shape.w; x += n) {
+    n = mafat_min(order->shape.w - x, AT_ONCE);
+    for (int i = 0; i < n; i++) reals[i] = row[mafat_file_order_offset(order, MAFAT_AXIS_W, x + i)];
+    e->integers->reals(q, reals, numbers, n);
+    for (int i = 0; i < n; i++, to += pixel) *to = numbers[i];
+  }
 }
 
 void mafat_executor_set_input_row(struct mafat_executor *e, int input, const struct mafat_file_order *order, int c,
@@ -420,7 +429,12 @@ static int run_schedule(struct mafat_executor *e, struct mafat_diagnostic *d)
   memset(e->ms, 0, (size_t)mafat_network_n_operators(e->network) * sizeof *e->ms);
   mafat_schedule_rewind(e->schedule);
   double before = mafat_process_now_ms();
+  bool computes = false;
   while (mafat_schedule_next(e->schedule, &e->step)) {
+    if (!computes && step->kind != MAFAT_STEP_INPUT) { /* a whole picture's decoder, which is beside the input alone, is gone by now */
+      computes = true;
+      mafat_arena_populate(e->arena, e->layout->total_bytes);
+    }
     int code = run_step(e, number++, d);
     if (code) return code;
     double after = mafat_process_now_ms();

@@ -149,7 +149,7 @@ static void check_resident(const struct mafat_model *m, size_t resident_bytes, s
   struct mafat_prediction p;
   mafat_model_predict(m, &p);
   *c = (struct mafat_check){.holds = true, .predicted_bytes = p.resident_bytes, .measured_bytes = resident_bytes};
-#ifdef __SANITIZE_ADDRESS__
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
   return; /* its shadow grows with every access */
 #endif
   if (resident_bytes == 0 || mafat_predict_holds(p.resident_bytes, resident_bytes)) return;

@@ -43,11 +43,13 @@ size_t mafat_model_charge_bytes(const struct mafat_model *m)
 static int choose_for_ranks(struct mafat_rank_choice *found, struct mafat_choice_request *request, const struct mafat_model *m,
                             const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
+  struct mafat_calibration same; /* on all ranks, whatever each has measured */
+  mafat_calibration_defaults(&same, "avx2");
   const struct mafat_rank_choice_request r = {
       .network = m->network, .n_layers = m->n_layers, .n_ranks = m->link->n_ranks, .options = request->search.options,
       .plan = o->plan, .search = o->search, .memory_bytes = o->memory_bytes ? o->memory_bytes : SIZE_MAX,
       .budgets = m->link->budgets, .ahead = m->link->ahead > 0,
-      .calibration = request->search.calibration, .wire = {1e9, 1e-4}};
+      .calibration = &same, .wire = {m->link->bits_per_second, m->link->seconds}};
   int code = mafat_rank_choose(found, &r, d);
   request->plan = found->text;
   request->best_effort = true; /* it has been looked at, without what MPI takes */
@@ -55,7 +57,7 @@ static int choose_for_ranks(struct mafat_rank_choice *found, struct mafat_choice
 }
 
 /* The given plan, or the one that the search finds. */
-static int choose_plan(struct mafat_model *m, const struct mafat_model_options *o, struct mafat_diagnostic *d)
+static int choose_plan(struct mafat_model *m, const char *weights_path, const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
   struct mafat_choice_request request;
   struct mafat_choice_basis basis;
@@ -63,6 +65,7 @@ static int choose_plan(struct mafat_model *m, const struct mafat_model_options *
   struct mafat_model_options options = *o;
   if (m->link) options.search = NULL; /* its own are by other names */
   int code = mafat_choose_prepare(&request, &basis, &options, &m->kind, m->kernels->name, d);
+  if (code == MAFAT_OK) mafat_choose_time(&request, o, weights_path, m->kernels);
   if (code == MAFAT_OK && m->link) {
     basis.options.n_threads = request.search.most_threads ? 1 : basis.options.n_threads; /* processors may be other ranks' */
     request.search.most_threads = 0;
@@ -166,12 +169,13 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   /* Reading weights needs memory too, and counts on an arena without pages. */
   if (o->arena) mafat_arena_forget(o->arena, NULL);
   if ((code = mafat_surroundings_measure(&m->around, &request, d))) return code;
-  code = choose_plan(m, o, d);
+  if (m->link) m->around.late_bytes += m->link->late_bytes;
+  code = choose_plan(m, weights_path, o, d);
   if (code == MAFAT_ELIMIT && o->picture_may_fail && m->around.file_bytes) {
     /* The first of several pictures is no measure of the others: judge the plan
      * by an ordinary one, and refuse this picture when its turn comes. */
     mafat_surroundings_assume_picture(&m->around, m->network, &m->picture.input);
-    code = choose_plan(m, o, d);
+    code = choose_plan(m, weights_path, o, d);
   }
   if (code || (code = decide_lock(m, d))) return code;
   make_headroom(m);

@@ -5,6 +5,7 @@
 #include "predictor/planning.h"
 #include "runner/heads/head.h"
 #include "runner/facts.h"
+#include "runner/memory/budget.h"
 #include "runner/memory/surroundings.h"
 #include "runner/model_kind.h"
 #include "runner/sized.h"
@@ -70,10 +71,24 @@ static int find_front(struct mafat_query *q, struct mafat_diagnostic *d)
   s->calibration = &q->basis.calibration;
   s->around = &q->around;
   /* By the best: what may be had, whatever is taken. */
-  int code = mafat_choose_search(&q->front, mafat_search_at(0), s, &q->request.traces, d);
+  int code = mafat_choose_search(&q->front, mafat_search_at(0), s, NULL, &q->request.traces, d);
   if (code) return code;
   q->request.front = q->front;
   return write_front(q, d);
+}
+
+/* Plans are timed by the process that asks: with what this machine has, whatever budget it asks for. */
+static int prepare_timing(struct mafat_query *q, const char *weights, const struct mafat_model_options *o, struct mafat_diagnostic *d)
+{
+  struct mafat_budget budget;
+  if (!o->measure) return MAFAT_OK;
+  if (q->weights_assumed) return mafat_fail(d, MAFAT_EINVAL, "measuring expects a file of weights: plans are run");
+  if (!(q->weights = strdup(weights))) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", weights);
+  mafat_budget_find(&budget, "");
+  mafat_choose_time(&q->request, o, q->weights, q->kernels);
+  q->request.timed.budget_bytes = budget.bytes;
+  q->request.timed.budget_source = budget.source;
+  return MAFAT_OK;
 }
 
 static int open_query(struct mafat_query *q, const char *cfg, const char *weights,
@@ -87,6 +102,7 @@ static int open_query(struct mafat_query *q, const char *cfg, const char *weight
   if (!weights && !graph && format != MAFAT_MODEL_CFG) weights = cfg;
   q->weights_assumed = !weights && !graph;
   q->threads = o->threads;
+  q->memory_bytes = o->memory_bytes;
   q->kernels = mafat_kernels_find(o->cpu);
   if (!q->kernels)
     return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (portable, avx2, avx512, neon), found %.60s", o->cpu);
@@ -96,6 +112,7 @@ static int open_query(struct mafat_query *q, const char *cfg, const char *weight
   if (kind.packed && strcmp(weights, cfg) != 0 && (code = mafat_weights_file_types(q->network, weights, d))) return code;
   if ((code = mafat_choose_prepare(&q->request, &q->basis, o, &kind, q->kernels->name, d))) return code;
   if (o->plan && !(q->request.plan = q->plan = strdup(o->plan))) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg);
+  if ((code = prepare_timing(q, graph ? cfg : weights, o, d))) return code;
   q->request.best_effort = true; /* what does not fit is told, not refused */
   return find_front(q, d);
 }
@@ -127,6 +144,7 @@ void mafat_query_close(struct mafat_query **query)
   } else {
     mafat_network_close(&(*query)->network);
     free((*query)->plan);
+    free((*query)->weights);
   }
   free(*query);
   *query = NULL;
@@ -167,6 +185,7 @@ static int pack_query(struct mafat_query *q, const struct mafat_query *of, enum 
   q->borrows = true;
   q->front = NULL;
   q->front_texts = NULL;
+  q->request.timed.weights = NULL; /* there is no such file yet */
   q->weights_assumed = false;
   q->basis.options.packed = true;
   q->basis.options.transposed = false;
@@ -234,7 +253,7 @@ int mafat_search_describe_sized(int index, struct mafat_search_facts *out, size_
 {
   const struct mafat_search *s = mafat_search_at(index);
   if (!s) return MAFAT_EINVAL;
-  const struct mafat_search_facts f = {s->name, s->finds, s->one_plan, s->by_paper, s->timed, s->tiles, s->beams};
+  const struct mafat_search_facts f = {s->name, s->finds, s->one_plan, s->by_paper, s->timed, s->tiles, s->beams, s->separable};
   mafat_sized_give(out, bytes, &f, sizeof f);
   return MAFAT_OK;
 }

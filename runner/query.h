@@ -1,5 +1,5 @@
 /* A query's inside, and an answer's: what include/mafat.h keeps opaque. Reads no
- * weights, and of a picture the header. */
+ * weights, but where plans are to be timed, and of a picture the header. */
 #ifndef MAFAT_RUNNER_QUERY_H
 #define MAFAT_RUNNER_QUERY_H
 
@@ -20,8 +20,10 @@ struct mafat_query {
   struct mafat_front *front;
   char **front_texts;  /* (front->n) */
   char *plan;                          /* the options'; NULL: search */
-  bool borrows;                        /* network and plan are another query's */
+  char *weights;                       /* the file's that plans are timed with; NULL: none is */
+  bool borrows;                        /* network, plan and weights are another query's */
   int threads;                         /* the options' */
+  size_t memory_bytes;                 /* the options'; 0: no budget was given */
   bool weights_assumed;                /* no file was named: Darknet's */
   bool floats_only, picture_assumed;
 };

@@ -1,5 +1,6 @@
 #include "runner/rank_choice.h"
 
+#include "base/blocks.h"
 #include "predictor/planning.h"
 
 #include <math.h>
@@ -98,7 +99,7 @@ static int find_way(struct mafat_rank_choice *c, const char *name, bool ahead, s
     if (!name && ahead && c->way != MAFAT_RANKS_LAYERS) continue;
     if (!name || strcmp(name, mafat_rank_way_name(c->way)) == 0) return MAFAT_OK;
   }
-  return mafat_fail(d, MAFAT_EINVAL, "expected a search for ranks (deeperthings, fdto, layers), found %.60s", name);
+  return mafat_fail(d, MAFAT_EINVAL, "expected a search for ranks (deeperthings, fdto, layers, best), found %.60s", name);
 }
 
 /* A plan of these shares; MAFAT_ELIMIT: it does not fit. */
@@ -128,13 +129,16 @@ static void move_shares(double *shares, const struct mafat_rank_choice *c, const
   for (int i = 0; i < r->n_ranks; i++) shares[i] *= r->n_ranks / sum;
 }
 
-static int take_found(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, struct mafat_diagnostic *d)
+enum { N_RESIDENCES = 2 };
+static const struct mafat_group_weights residences[N_RESIDENCES] = {{.residence = MAFAT_KEPT}, {.residence = MAFAT_STREAMED}};
+
+/* *residence: the first one that fits, or else the last. */
+static int take_found(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int *residence, struct mafat_diagnostic *d)
 {
-  static const struct mafat_group_weights residences[] = {{.residence = MAFAT_KEPT}, {.residence = MAFAT_STREAMED}};
   enum { TRIES = 8 };
   int code = find_way(c, r->search, r->ahead, d);
   if (code) return code;
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < N_RESIDENCES; i++) {
     double shares[MAFAT_MOST_RANKS];
     for (int rank = 0; rank < r->n_ranks; rank++) shares[rank] = 1;
     code = take_shares(c, r, residences[i], NULL, d);
@@ -142,9 +146,142 @@ static int take_found(struct mafat_rank_choice *c, const struct mafat_rank_choic
       move_shares(shares, c, r);
       code = take_shares(c, r, residences[i], shares, d);
     }
+    *residence = i;
     if (code != MAFAT_ELIMIT) return code;
   }
   return code;
+}
+
+/* ---- best ---- */
+
+/* What has been found so far: where the fastest came from, and what it takes. */
+struct best {
+  struct mafat_rank_mix mix;
+  int residence;
+  double total_ms;
+  uint64_t exchanged_bytes, most_bytes; /* neither may be more */
+  bool found;
+};
+
+static int take_mix(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, const struct mafat_rank_mix *mix,
+                    struct mafat_group_weights weights, struct mafat_diagnostic *d)
+{
+  struct mafat_spec *spec;
+  const struct mafat_rank_request request = {.network = r->network, .n_layers = r->n_layers, .n_ranks = r->n_ranks, .options = r->options,
+                                             .way = MAFAT_RANKS_BEST, .mix = mix, .weights = weights};
+  mafat_rank_sharing_close(&c->sharing);
+  int code = mafat_rank_spec(&spec, &c->sharing, &request, d);
+  if (code == MAFAT_OK) code = take(c, spec, r, d);
+  mafat_spec_close(&spec);
+  return code;
+}
+
+static size_t most_needed(const struct mafat_rank_choice *c, int n_ranks)
+{
+  size_t most = 0;
+  for (int i = 0; i < n_ranks; i++) most = need_of(c, i) > most ? need_of(c, i) : most;
+  return most;
+}
+
+static bool is_bounded(const struct mafat_rank_choice_request *r)
+{
+  return r->budgets || r->memory_bytes < SIZE_MAX;
+}
+
+static bool fits(const struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, const struct best *b)
+{
+  struct mafat_diagnostic none;
+  return is_bounded(r) ? check_memory(c, r, &none) == MAFAT_OK : most_needed(c, r->n_ranks) <= b->most_bytes;
+}
+
+/* Tries a mix. Not *fit: it was none, or takes more memory; another of its kind may do with less. */
+static int try_mix(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, const struct mafat_rank_mix *mix,
+                   int residence, bool *fit)
+{
+  struct mafat_diagnostic d;
+  int code = take_mix(c, r, mix, residences[residence], &d);
+  *fit = false;
+  if (code) return code == MAFAT_ENOMEM ? code : MAFAT_OK;
+  *fit = fits(c, r, b);
+  bool faster = c->total_ms < b->total_ms || (c->total_ms == b->total_ms && c->exchanged_bytes < b->exchanged_bytes);
+  if (!*fit || !faster || c->exchanged_bytes > b->exchanged_bytes) return MAFAT_OK;
+  b->mix = *mix;
+  b->residence = residence;
+  b->total_ms = c->total_ms;
+  b->found = true;
+  return MAFAT_OK;
+}
+
+/* Runs of whole layers behind so many by rows, in less and less room until they fit; layers of more weights than a `large`-th of it in
+ * so many parts. */
+static int try_runs(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int rows, int n_parts, int large,
+                    int residence)
+{
+  enum { STEPS = 10 };
+  const uint64_t value_bytes = (uint64_t)mafat_dtype_bytes(mafat_network_tensor_type(r->network, 0), 1);
+  struct mafat_rank_mix mix = {.rows = rows, .runs = true, .n_parts = n_parts};
+  int code = MAFAT_OK;
+  bool fit = false;
+  for (int step = STEPS; step > STEPS / 2 && !fit && code == MAFAT_OK; step--) {
+    mix.large = UINT64_MAX;
+    for (int i = 0; i < r->n_ranks; i++) {
+      mix.room[i] = (is_bounded(r) ? budget_of(r, i) : b->most_bytes) / value_bytes / STEPS * (uint64_t)step;
+      if (mix.room[i] / (uint64_t)large < mix.large) mix.large = mix.room[i] / (uint64_t)large;
+    }
+    code = try_mix(b, c, r, &mix, residence, &fit);
+  }
+  return code;
+}
+
+/* The first layers by rows, so many quarters of as many as DeeperThings takes; from twice as many on, of what is left of all. */
+static int rows_of_quarter(int quarter, int switch_layer, int n_layers)
+{
+  const int twice = mafat_min(2 * switch_layer, n_layers);
+  return quarter <= 8 ? mafat_min(switch_layer * quarter / 4, n_layers) : twice + (n_layers - twice) * (quarter - 8) / 4;
+}
+
+/* Layers by rows; behind them weights, or runs. */
+static int try_mixes(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int switch_layer, int n_layers,
+                     int residence)
+{
+  int code = MAFAT_OK;
+  for (int quarter = 0, before = -1; quarter <= 12 && code == MAFAT_OK; quarter++) {
+    const struct mafat_rank_mix mix = {.rows = rows_of_quarter(quarter, switch_layer, n_layers)};
+    bool fit;
+    if (mix.rows == before) continue;
+    before = mix.rows;
+    code = try_mix(b, c, r, &mix, residence, &fit);
+    for (int n_parts = 1; n_parts <= r->n_ranks && code == MAFAT_OK; n_parts++)
+      for (int large = 1; large <= (n_parts > 1 ? 16 : 1) && code == MAFAT_OK; large *= 2)
+        code = try_runs(b, c, r, mix.rows, n_parts, large, residence);
+  }
+  return code;
+}
+
+/* No slower than DeeperThings' plan, no more exchanged, and no more memory where no bound is given. */
+static int take_best(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, struct mafat_diagnostic *d)
+{
+  struct mafat_rank_choice_request first = *r;
+  first.search = mafat_rank_way_name(MAFAT_RANKS_DEEPERTHINGS);
+  int residence, code = take_found(c, &first, &residence, d);
+  if (code && code != MAFAT_ELIMIT) return code;
+  struct best b = {.total_ms = code ? INFINITY : c->total_ms, .exchanged_bytes = code ? UINT64_MAX : c->exchanged_bytes,
+                   .most_bytes = most_needed(c, r->n_ranks)};
+  struct mafat_rank_choice tried = {.text = NULL};
+  int failed = MAFAT_OK;
+  /* More memory gives no slower plan: what less would do with is tried, too. Without a bound nothing is read for each picture that need not be. */
+  const int last = is_bounded(r) ? N_RESIDENCES - 1 : residence;
+  for (int i = 0; i <= last && failed == MAFAT_OK; i++) failed = try_mixes(&b, &tried, r, c->sharing.from, c->sharing.layers.n, i);
+  if (failed == MAFAT_OK && b.found) {
+    mafat_rank_choice_close(c);
+    failed = take_mix(&tried, r, &b.mix, residences[b.residence], d);
+    *c = tried;
+    tried = (struct mafat_rank_choice){.text = NULL};
+    code = MAFAT_OK;
+  }
+  mafat_rank_choice_close(&tried);
+  c->way = MAFAT_RANKS_BEST;
+  return failed ? failed : code;
 }
 
 int mafat_rank_choose(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, struct mafat_diagnostic *d)
@@ -152,7 +289,9 @@ int mafat_rank_choose(struct mafat_rank_choice *c, const struct mafat_rank_choic
   *c = (struct mafat_rank_choice){.given = r->plan != NULL};
   if (r->n_ranks < 1 || r->n_ranks > MAFAT_MOST_RANKS)
     return mafat_fail(d, MAFAT_EINVAL, "expected 1 to %d ranks, found %d", MAFAT_MOST_RANKS, r->n_ranks);
-  if (!r->plan) return take_found(c, r, d);
+  if (!r->plan && r->search && strcmp(r->search, mafat_rank_way_name(MAFAT_RANKS_BEST)) == 0) return take_best(c, r, d);
+  int residence;
+  if (!r->plan) return take_found(c, r, &residence, d);
   struct mafat_spec *spec;
   int code = mafat_spec_read(&spec, r->plan, d);
   if (code == MAFAT_OK) code = take(c, spec, r, d);

@@ -9,7 +9,9 @@
 struct mafat_rank_link {
   int rank, n_ranks;
   const size_t *budgets; /* (n_ranks) what each has for its arena and weights; NULL: all of them what the model's options say */
+  double bits_per_second, seconds; /* of any two ranks, and what a message takes: what a search goes by */
   int ahead; /* pictures that rank 0 begins before it waits for what came of the first; 0: it waits for each */
+  size_t late_bytes; /* what passing messages makes the process grow by, beside what it had when the model was opened */
   bool sums_apart; /* floats that ranks sum together are added on the last of them: other bits than one device's */
   /* Opening begins: on rank 0 for all of them, and all of them tell what they are. MAFAT_EINVAL on all: one differs. */
   int (*opening)(void *context, const struct mafat_rank_identity *id, struct mafat_diagnostic *d);

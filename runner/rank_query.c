@@ -66,7 +66,7 @@ int mafat_query_ranks(struct mafat_ranks_answer **out, const struct mafat_query 
   struct mafat_plan_options options = q->basis.options;
   const struct mafat_rank_choice_request r = {
       .network = q->network, .n_layers = q->n_layers, .n_ranks = n_ranks, .options = &options, .plan = q->plan, .search = search,
-      .memory_bytes = q->request.best_effort ? SIZE_MAX : q->request.budget_bytes, .calibration = &q->basis.calibration,
+      .memory_bytes = q->memory_bytes ? q->memory_bytes : SIZE_MAX, .calibration = &q->basis.calibration,
       .wire = {link_bits_per_second, link_seconds}};
   struct mafat_ranks_answer *a = calloc(1, sizeof *a);
   if (!a) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", q->network->path);

@@ -8,6 +8,7 @@
 #include "runner/calibrate/calibrate_file.h"
 #include "runner/calibrate/calibrate_fit.h"
 #include "runner/calibrate/calibrate_networks.h"
+#include "runner/calibrate/disk.h"
 #include "runner/executor.h"
 #include "runner/weights/packer.h"
 #include "runner/memory/process.h"
@@ -16,6 +17,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -431,34 +433,7 @@ static int measure_threads(struct bench *b, struct mafat_diagnostic *d)
 
 /* ---- disk ---- */
 
-enum { READ_BYTES = 144 << 10, READS = 4, LONE_READS = 24, DISK_PASSES = 4 };
-
-static double processor_ns(void)
-{
-  struct timespec t;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-/* All of the file, several reads under way; nanoseconds of a byte. */
-static int read_in_a_row(struct mafat_reads *reads, char *memory, double *byte_ns, double *read_ns,
-                         struct mafat_diagnostic *d)
-{
-  uint64_t n = mafat_reads_file_bytes(reads) / READ_BYTES;
-  double begin = mafat_process_now_ms(), processor = processor_ns();
-  int code = MAFAT_OK;
-  for (uint64_t i = 0; code == MAFAT_OK && i < n + READS; i++) {
-    unsigned slot = (unsigned)(i % READS);
-    if (i >= READS && i - READS < n) code = mafat_reads_wait(reads, slot, d);
-    if (code == MAFAT_OK && i < n)
-      code = mafat_reads_submit(reads, slot, memory + slot * READ_BYTES, READ_BYTES, i * READ_BYTES, d);
-  }
-  if (n > 0) {
-    *byte_ns = (mafat_process_now_ms() - begin) * 1e6 / (double)(n * READ_BYTES);
-    *read_ns = (processor_ns() - processor) / (double)n;
-  }
-  return code;
-}
+enum { READ_BYTES = MAFAT_DISK_READ_BYTES, LONE_READS = 24, DISK_PASSES = 4 };
 
 /* One by one, each a step farther; nanoseconds of a read. */
 static int read_alone(struct mafat_reads *reads, char *memory, double *ns, struct mafat_diagnostic *d)
@@ -481,14 +456,18 @@ static int measure_disk(struct bench *b, const char *path, struct mafat_diagnost
 {
   struct mafat_reads *reads = NULL;
   struct mafat_calibration *c = b->calibration;
+  struct mafat_disk_pass pass;
   double byte_ns[DISK_PASSES], read_ns[DISK_PASSES], alone = 0;
   int code = mafat_reads_open(&reads, path, MAFAT_READS_AUTO, d);
   if (code) return code;
-  char *memory = mmap(NULL, READS * READ_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char *memory = mmap(NULL, MAFAT_DISK_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) code = mafat_fail(d, MAFAT_ENOMEM, "calibration: out of memory");
-  bool enough = mafat_reads_file_bytes(reads) >= 8 * READ_BYTES;
-  for (int i = 0; code == MAFAT_OK && enough && i < DISK_PASSES; i++)
-    code = read_in_a_row(reads, memory, &byte_ns[i], &read_ns[i], d);
+  bool enough = mafat_reads_file_bytes(reads) >= MAFAT_DISK_LEAST_BYTES;
+  for (int i = 0; code == MAFAT_OK && enough && i < DISK_PASSES; i++) {
+    code = mafat_disk_read_in_a_row(&pass, reads, memory, UINT64_MAX, INFINITY, d);
+    byte_ns[i] = pass.byte_ns;
+    read_ns[i] = pass.read_ns;
+  }
   if (code == MAFAT_OK && enough) code = read_alone(reads, memory, &alone, d);
   if (code == MAFAT_OK && enough) {
     c->disk_ns = typical(byte_ns, DISK_PASSES);
@@ -496,7 +475,7 @@ static int measure_disk(struct bench *b, const char *path, struct mafat_diagnost
     c->disk_wait_ns = alone > READ_BYTES * c->disk_ns ? alone - READ_BYTES * c->disk_ns : 0;
   }
   mafat_reads_close(&reads); /* first: it waits for reads into the memory */
-  if (memory != MAP_FAILED) munmap(memory, READS * READ_BYTES);
+  if (memory != MAP_FAILED) munmap(memory, MAFAT_DISK_ROOM);
   return code;
 }
 
@@ -516,13 +495,13 @@ static int measure_loading(struct bench *b, struct subject *s, const char *path,
   if (code == MAFAT_OK) code = mafat_weights_open(&weights, path, s->network, r.plan, r.layout, NULL, NULL, d);
   if (code == MAFAT_OK) code = open_executor(b, &r, s->network, weights, d);
   for (int i = -1; code == MAFAT_OK && i < RUNS; i++) {
-    double begin = processor_ns();
+    double begin = mafat_disk_processor_ns();
     code = mafat_executor_run(r.executor, d);
-    double middle = processor_ns();
+    double middle = mafat_disk_processor_ns();
     if (code == MAFAT_OK) code = mafat_executor_run(s->runs[0].executor, d);
     if (i < 0) continue;
     loaded[i] = middle - begin;
-    kept[i] = processor_ns() - middle;
+    kept[i] = mafat_disk_processor_ns() - middle;
   }
   if (code == MAFAT_OK && r.layout->bytes_read > 0) {
     double bytes = (double)r.layout->bytes_read, more = typical(loaded, RUNS) - typical(kept, RUNS);
@@ -540,7 +519,7 @@ static int measure_files(struct bench *b, struct mafat_diagnostic *d)
   struct subject *s = &b->subjects[0];
   int fd, code = write_darknet(b, s->network, d);
   if (code == MAFAT_OK && (code = open_file(PACKED_FILE, b->folder, &fd, d)) == MAFAT_OK) {
-    code = mafat_packer_write(temporary[DARKNET_FILE], s->network, NULL, fd, temporary[PACKED_FILE], NULL, NULL, d);
+    code = mafat_packer_write(temporary[DARKNET_FILE], s->network, NULL, fd, temporary[PACKED_FILE], d);
     fsync(fd);
     close(fd);
   }

@@ -17,6 +17,7 @@ struct mafat_arena {
   bool running;
   bool closed;        /* by who opened it */
   bool locked;        /* to be, when somebody runs */
+  bool missing;       /* pages of it may be */
   bool lock_due;      /* some of it was unlocked, to give its pages back */
   const void *holder; /* whose output can be read */
 };
@@ -68,6 +69,7 @@ static int grow(struct mafat_arena *a, size_t bytes, const char *name, struct ma
   a->memory = memory;
   a->bytes = bytes;
   a->holder = NULL;
+  a->missing = true;
   a->lock_due = a->locked;
   return MAFAT_OK;
 }
@@ -166,6 +168,16 @@ static void give_back(struct mafat_arena *a, size_t begin, size_t end)
   if (a->locked) mafat_lock_release(a->memory + begin, end - begin);
   a->lock_due = a->locked;
   madvise(a->memory + begin, end - begin, MADV_DONTNEED);
+  a->missing = true;
+}
+
+void mafat_arena_populate(struct mafat_arena *a, size_t bytes)
+{
+  enum { POPULATE_WRITE = 23, MOST = 4 << 20 }; /* Linux 5.14 */
+  pthread_mutex_lock(&a->mutex);
+  if (a->missing && bytes <= MOST) madvise(a->memory, bytes, POPULATE_WRITE);
+  a->missing = false;
+  pthread_mutex_unlock(&a->mutex);
 }
 
 void mafat_arena_forget(struct mafat_arena *a, const void *user)

@@ -286,7 +286,11 @@ static size_t touch_gap(void)
 {
   uintptr_t above = (uintptr_t)program_invocation_name, below = (uintptr_t)getauxval(AT_RANDOM);
   if (!below || above <= below || above - below > STACK_GAP) return STACK_GAP;
-  for (uintptr_t at = below; at < above; at += 1024) *(volatile char *)at = *(volatile char *)at;
+  /* What is written is what is there, in one go: another thread may do the same. */
+  for (uintptr_t at = below; at < above; at += 1024) {
+    char there = __atomic_load_n((char *)at, __ATOMIC_RELAXED);
+    __atomic_compare_exchange_n((char *)at, &there, there, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  }
   return above - below;
 }
 

@@ -20,7 +20,7 @@ enum {
    * measured with glibc 2.36. */
   LATE_ELSEWHERE = 640 << 10,
   /* Records of a layer in plan, layout, schedule, executor and weights, and what there is once. */
-  LAYER_BYTES = 672,
+  LAYER_BYTES = 768,
   RECORDS_BYTES = 52 << 10
 };
 
@@ -158,9 +158,22 @@ static void add_level(struct parts *p, const struct level_code *level, bool dept
   add_part(p, true, level->rest.begin, level->rest.end);
 }
 
+static const struct mafat_integer_kernels *integer_kernels_of(const struct mafat_kernels *kernels)
+{
+  return mafat_integer_kernels_find(kernels ? kernels : mafat_kernels_find(NULL));
+}
+
+/* Convolutions of whole numbers have more on their stacks than floats: tables of taps, and on some levels orders of weights. */
+static size_t stack_of_runs(const struct mafat_network *n, const struct mafat_kernels *kernels)
+{
+  enum { INTEGER_STACK = 20 << 10 };
+  if (!has_integers(n)) return 0;
+  return INTEGER_STACK + (integer_kernels_of(kernels)->sorts ? MAFAT_SORTED_ROOM * sizeof(uint16_t) : 0);
+}
+
 static void add_integers(struct parts *p, const struct mafat_kernels *kernels)
 {
-  const char *name = mafat_integer_kernels_find(kernels ? kernels : mafat_kernels_find(NULL))->name;
+  const char *name = integer_kernels_of(kernels)->name;
   add_part(p, true, mafat_run_integer, mafat_run_integer_end);
   for (size_t i = 0; i < sizeof integer_code / sizeof *integer_code; i++)
     add_part(p, strcmp(integer_code[i].name, name) == 0, integer_code[i].code.begin, integer_code[i].code.end);
@@ -382,6 +395,7 @@ int mafat_surroundings_measure(struct mafat_surroundings *around,
 {
   *around = (struct mafat_surroundings){.late_bytes = RECORDS_BYTES + (size_t)r->network->n_layers * LAYER_BYTES +
                                                       (code_stands_together() ? LATE_WINDOW : LATE_ELSEWHERE),
+                                        .stack_bytes = stack_of_runs(r->network, r->kernels),
                                         .reserve_bytes = r->reserve_bytes};
   int code = look_at_picture(around, r, d);
   if (code) return code;

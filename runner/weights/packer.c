@@ -15,7 +15,7 @@
 
 enum { RING_FETCHES = 6, HASH_BYTES = 1 << 20 };
 
-struct packer {
+struct mafat_packer {
   const struct mafat_network *network;
   const struct mafat_packed_origin *origin; /* of the network, or NULL */
   struct mafat_weights_file *file;
@@ -33,19 +33,15 @@ struct packer {
   char *ring;
   size_t ring_bytes, panels_bytes, panel_bytes; /* panel: of the largest, as floats */
   int first_filter;     /* of the panels that are being filled */
-  const struct mafat_packer_progress *progress;
+  int stage;            /* of the work that comes next */
+  uint64_t hashed;      /* bytes of the weights file */
   uint64_t done, total; /* bytes: of the weights file, hashed, and of what is packed */
   struct mafat_diagnostic *d;
 };
 
-static void show(const struct mafat_packer_progress *p, uint64_t done, uint64_t total)
-{
-  if (p && p->show) p->show(p->context, done, total);
-}
-
 /* ---- writing ---- */
 
-static int write_at(const struct packer *p, uint64_t offset, const void *data, size_t bytes)
+static int write_at(const struct mafat_packer *p, uint64_t offset, const void *data, size_t bytes)
 {
   const char *at = data;
   while (bytes > 0) {
@@ -60,7 +56,7 @@ static int write_at(const struct packer *p, uint64_t offset, const void *data, s
 }
 
 /* Of a layer's packed weights, from byte `first` on. */
-static int write_panels(struct packer *p, int layer, size_t first, const void *panels, size_t bytes)
+static int write_panels(struct mafat_packer *p, int layer, size_t first, const void *panels, size_t bytes)
 {
   struct mafat_packed_entry *e = &p->packed->entries[layer];
   e->checksum += mafat_packed_checksum(panels, first, bytes);
@@ -69,24 +65,24 @@ static int write_panels(struct packer *p, int layer, size_t first, const void *p
 
 /* ---- packing what was read ---- */
 
-static int refuse(const struct packer *p, int layer)
+static int refuse(const struct mafat_packer *p, int layer)
 {
   return mafat_fail(p->d, MAFAT_EFORMAT, "%s: layer %d [%s] has weights that are not finite numbers", p->file->name,
                     layer, mafat_layer_type_name(p->network->layers[layer].type));
 }
 
-static const struct mafat_layer_constants *constants_of(const struct packer *p, int layer)
+static const struct mafat_layer_constants *constants_of(const struct mafat_packer *p, int layer)
 {
   return &p->file->constants->layers[layer];
 }
 
-static enum mafat_dtype type_in_file(const struct packer *p, int layer)
+static enum mafat_dtype type_in_file(const struct mafat_packer *p, int layer)
 {
   return (enum mafat_dtype)constants_of(p, layer)->weights.type;
 }
 
 /* Are its weights whole numbers in the weights file, too, with what its sums become? */
-static bool has_integers(const struct packer *p, int layer)
+static bool has_integers(const struct mafat_packer *p, int layer)
 {
   enum mafat_dtype type = type_in_file(p, layer);
   return mafat_layer_sums_integers(&p->network->layers[layer]) && (type == MAFAT_I8 || type == MAFAT_U8);
@@ -94,7 +90,7 @@ static bool has_integers(const struct packer *p, int layer)
 
 /* The layer as the weights file has it: its weights are floats more often than not. Those of whole numbers, signed or
  * not, become the same panels. */
-static struct mafat_layer layer_in_file(const struct packer *p, int layer)
+static struct mafat_layer layer_in_file(const struct mafat_packer *p, int layer)
 {
   struct mafat_layer l = p->network->layers[layer];
   if (has_integers(p, layer)) return l;
@@ -103,13 +99,13 @@ static struct mafat_layer layer_in_file(const struct packer *p, int layer)
   return l;
 }
 
-static bool is_narrow(const struct packer *p, int layer)
+static bool is_narrow(const struct mafat_packer *p, int layer)
 {
   return mafat_layer_widens(&p->network->layers[layer]);
 }
 
 /* A panel of floats as the layer has it, in p->narrow. False: a scale is too large. */
-static bool narrow_panel(struct packer *p, int layer, int filter, int width, const float *from)
+static bool narrow_panel(struct mafat_packer *p, int layer, int filter, int width, const float *from)
 {
   struct mafat_layer l = p->network->layers[layer];
   bool integers = mafat_layer_sums_integers(&l);
@@ -120,14 +116,14 @@ static bool narrow_panel(struct packer *p, int layer, int filter, int width, con
 }
 
 /* What the channels of all that a layer reads were multiplied by; NULL: nothing. */
-static const float *factors_read(const struct packer *p, int layer)
+static const float *factors_read(const struct mafat_packer *p, int layer)
 {
   int tensor = mafat_layer_sources(&p->network->layers[layer])->list[0].tensor;
   return tensor < p->network->n_layers ? p->origin->factors[tensor] : NULL;
 }
 
 /* A panel of floats of filters [filter, filter + n) for maps whose channels are multiplied: those it reads and those it puts out. */
-static void equalize(struct packer *p, const struct mafat_layer *l, int layer, struct mafat_span filters, float *panel)
+static void equalize(struct mafat_packer *p, const struct mafat_layer *l, int layer, struct mafat_span filters, float *panel)
 {
   const float *in = factors_read(p, layer), *out = p->origin->factors[layer];
   struct mafat_matrix m = mafat_layer_matrix(l);
@@ -145,7 +141,7 @@ static void equalize(struct packer *p, const struct mafat_layer *l, int layer, s
 }
 
 /* Writes the panels of filters [filters), whole, which are there from p->panels on. */
-static int write_filters(struct packer *p, int layer, struct mafat_span filters)
+static int write_filters(struct mafat_packer *p, int layer, struct mafat_span filters)
 {
   const struct mafat_layer *l = &p->network->layers[layer], in_file = layer_in_file(p, layer);
   size_t begin = mafat_packed_offset(&in_file, filters.begin);
@@ -168,13 +164,13 @@ static int write_filters(struct packer *p, int layer, struct mafat_span filters)
   return code;
 }
 
-static struct mafat_pack_part part_of(const struct packer *p, const struct mafat_fetch *fetch, const void *values)
+static struct mafat_pack_part part_of(const struct mafat_packer *p, const struct mafat_fetch *fetch, const void *values)
 {
   return (struct mafat_pack_part){&constants_of(p, fetch->layer)->weights, fetch->filters, fetch->channels, values,
                                   p->affine, p->affine + p->network->layers[fetch->layer].out.c};
 }
 
-static int take_affine(struct packer *p, const struct mafat_fetch *fetch, const float *values)
+static int take_affine(struct mafat_packer *p, const struct mafat_fetch *fetch, const float *values)
 {
   const struct mafat_layer *l = &p->network->layers[fetch->layer];
   bool alone = mafat_layer_weights_form(l) == MAFAT_WEIGHTS_AFFINE;
@@ -186,7 +182,7 @@ static int take_affine(struct packer *p, const struct mafat_fetch *fetch, const 
   return alone ? write_panels(p, fetch->layer, 0, scale, 2 * room * sizeof *scale) : MAFAT_OK;
 }
 
-static int take_parts(struct packer *p, const struct mafat_fetch *fetch, const char *data)
+static int take_parts(struct mafat_packer *p, const struct mafat_fetch *fetch, const char *data)
 {
   const struct mafat_layer *l = &p->network->layers[fetch->layer];
   size_t n = (size_t)l->out.c, room = (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP);
@@ -205,7 +201,7 @@ static int take_parts(struct packer *p, const struct mafat_fetch *fetch, const c
   return write_panels(p, fetch->layer, 0, scale, 2 * room * sizeof *scale);
 }
 
-static void pack(struct packer *p, const struct mafat_layer *in_file, const struct mafat_fetch *fetch, const void *values,
+static void pack(struct mafat_packer *p, const struct mafat_layer *in_file, const struct mafat_fetch *fetch, const void *values,
                  size_t before)
 {
   struct mafat_pack_part part = part_of(p, fetch, values);
@@ -216,7 +212,7 @@ static void pack(struct packer *p, const struct mafat_layer *in_file, const stru
 
 /* Packs behind what is left of the fetch before, and writes the panels that are
  * complete. */
-static int take_filters(struct packer *p, const struct mafat_fetch *fetch, const void *values)
+static int take_filters(struct mafat_packer *p, const struct mafat_fetch *fetch, const void *values)
 {
   const struct mafat_layer in_file = layer_in_file(p, fetch->layer), *l = &in_file;
   size_t before = mafat_packed_offset(l, p->first_filter);
@@ -235,7 +231,7 @@ static int take_filters(struct packer *p, const struct mafat_fetch *fetch, const
 }
 
 /* Do rows lie one behind the other in every panel? A narrow one is made of all its rows. */
-static bool rows_are_inputs(const struct packer *p, int layer)
+static bool rows_are_inputs(const struct mafat_packer *p, int layer)
 {
   const struct mafat_layer *l = &p->network->layers[layer];
   return !is_narrow(p, layer) && !mafat_layer_sums_integers(l) && constants_of(p, layer)->weights.order != MAFAT_ORDER_TRANSPOSED && mafat_layer_matrix(l).taps == 1 &&
@@ -243,7 +239,7 @@ static bool rows_are_inputs(const struct packer *p, int layer)
 }
 
 /* Rows that are scattered all over the panels: these are filled first. */
-static int take_rows(struct packer *p, const struct mafat_fetch *fetch, const void *values)
+static int take_rows(struct mafat_packer *p, const struct mafat_fetch *fetch, const void *values)
 {
   const struct mafat_layer in_file = layer_in_file(p, fetch->layer);
   pack(p, &in_file, fetch, values, 0);
@@ -257,7 +253,7 @@ static size_t inputs_bytes(size_t width, size_t n_inputs)
 }
 
 /* Some inputs of all outputs: a part of every panel. */
-static int take_inputs(struct packer *p, const struct mafat_fetch *fetch, const float *values)
+static int take_inputs(struct mafat_packer *p, const struct mafat_fetch *fetch, const float *values)
 {
   const struct mafat_layer *l = &p->network->layers[fetch->layer];
   size_t n_inputs = (size_t)mafat_span_size(fetch->channels), outputs = (size_t)l->out.c;
@@ -279,7 +275,7 @@ static int take_inputs(struct packer *p, const struct mafat_fetch *fetch, const 
   return code;
 }
 
-static int take_in(struct packer *p, const struct mafat_fetch *fetch, const char *data)
+static int take_in(struct mafat_packer *p, const struct mafat_fetch *fetch, const char *data)
 {
   const float *values = (const float *)(const void *)data;
   switch (fetch->kind) {
@@ -297,19 +293,17 @@ static int take_in(struct packer *p, const struct mafat_fetch *fetch, const char
   return rows_are_inputs(p, fetch->layer) ? take_inputs(p, fetch, values) : take_rows(p, fetch, data);
 }
 
-static int pack_layers(struct packer *p)
+static int pack_some(struct mafat_packer *p, bool *last)
 {
   struct mafat_fetch fetch;
   const char *data;
-  mafat_stream_rewind(p->stream, p->ring, p->ring_bytes);
-  while (mafat_stream_next_step(p->stream) >= 0) {
-    int code = mafat_stream_take(p->stream, &fetch, &data, p->d);
-    if (code == MAFAT_OK) code = take_in(p, &fetch, data);
-    if (code) return code;
-    mafat_stream_free(p->stream);
-    p->done += fetch.bytes;
-    show(p->progress, p->done, p->total);
-  }
+  *last = mafat_stream_next_step(p->stream) < 0;
+  if (*last) return mafat_reads_check(p->file->reads, p->d);
+  int code = mafat_stream_take(p->stream, &fetch, &data, p->d);
+  if (code == MAFAT_OK) code = take_in(p, &fetch, data);
+  if (code) return code;
+  mafat_stream_free(p->stream);
+  p->done += fetch.bytes;
   return MAFAT_OK;
 }
 
@@ -323,19 +317,17 @@ static int read_in_order(struct mafat_reads *reads, char *block, uint64_t offset
   return code ? code : mafat_reads_wait(reads, 0, d);
 }
 
-static int hash_source(struct packer *p)
+static int hash_some(struct mafat_packer *p, bool *last)
 {
-  uint64_t bytes = mafat_reads_file_bytes(p->file->reads);
-  p->packed->source_hash = MAFAT_HASH_START;
-  p->packed->source_bytes = bytes;
-  for (uint64_t at = 0; at < bytes; at += HASH_BYTES) {
-    size_t n = bytes - at < HASH_BYTES ? (size_t)(bytes - at) : HASH_BYTES;
-    int code = read_in_order(p->file->reads, p->ring, at, n, p->d);
-    if (code) return code;
-    p->packed->source_hash = mafat_hash(p->packed->source_hash, p->ring, n);
-    p->done += n;
-    show(p->progress, p->done, p->total);
-  }
+  uint64_t left = mafat_reads_file_bytes(p->file->reads) - p->hashed;
+  size_t n = left < HASH_BYTES ? (size_t)left : HASH_BYTES;
+  *last = left == 0;
+  if (*last) return MAFAT_OK;
+  int code = read_in_order(p->file->reads, p->ring, p->hashed, n, p->d);
+  if (code) return code;
+  p->packed->source_hash = mafat_hash(p->packed->source_hash, p->ring, n);
+  p->hashed += n;
+  p->done += n;
   return MAFAT_OK;
 }
 
@@ -346,7 +338,7 @@ struct block {
   uint64_t at; /* in the excerpt */
 };
 
-static int end_block(struct packer *p, struct block *b)
+static int end_block(struct mafat_packer *p, struct block *b)
 {
   p->packed->excerpt_hash = mafat_hash(p->packed->excerpt_hash, b->bytes, b->n);
   int code = write_at(p, p->packed->begin_bytes + b->at, b->bytes, b->n);
@@ -355,7 +347,7 @@ static int end_block(struct packer *p, struct block *b)
   return code;
 }
 
-static int copy_piece(struct packer *p, struct mafat_model_file *file, const struct mafat_excerpt_piece *piece, struct block *b)
+static int copy_piece(struct mafat_packer *p, struct mafat_model_file *file, const struct mafat_excerpt_piece *piece, struct block *b)
 {
   int code = MAFAT_OK;
   for (uint64_t done = 0; done < piece->bytes && code == MAFAT_OK;) {
@@ -370,7 +362,7 @@ static int copy_piece(struct packer *p, struct mafat_model_file *file, const str
 }
 
 /* The model's own, those below its folder, by what they are called there, and others. */
-static const char *path_of(const struct packer *p, const char *name)
+static const char *path_of(const struct mafat_packer *p, const char *name)
 {
   const char *slash = strrchr(p->file->name, '/');
   size_t folder = slash ? (size_t)(slash + 1 - p->file->name) : 0;
@@ -381,7 +373,7 @@ static const char *path_of(const struct packer *p, const char *name)
   return p->file->name;
 }
 
-static int write_excerpt(struct packer *p)
+static int write_excerpt(struct mafat_packer *p)
 {
   const struct mafat_excerpt *e = p->origin->excerpt;
   struct block b = {.bytes = p->ring};
@@ -396,8 +388,18 @@ static int write_excerpt(struct packer *p)
   return code ? code : end_block(p, &b);
 }
 
-static int write_around(const struct packer *p)
+/* Between hashing and packing, for all three use the ring. */
+static int begin_layers(struct mafat_packer *p, bool *last)
 {
+  int code = p->origin && p->origin->excerpt ? write_excerpt(p) : MAFAT_OK;
+  mafat_stream_rewind(p->stream, p->ring, p->ring_bytes);
+  *last = true;
+  return code;
+}
+
+static int write_around(struct mafat_packer *p, bool *last)
+{
+  *last = true;
   char *beginning;
   int code = mafat_packed_seal(p->packed, p->network, p->origin, &beginning);
   if (code) return mafat_fail(p->d, code, "%s: out of memory", p->name);
@@ -415,7 +417,7 @@ static size_t float_panel_bytes(const struct mafat_layer *l)
 }
 
 /* What all fetches bring, and what the largest needs, its panels beside those it begins and ends within. */
-static void find_sizes(struct packer *p)
+static void find_sizes(struct mafat_packer *p)
 {
   struct mafat_fetch fetch;
   size_t largest = 0;
@@ -437,7 +439,7 @@ static void find_sizes(struct packer *p)
   if (p->ring_bytes < HASH_BYTES) p->ring_bytes = HASH_BYTES;
 }
 
-static int allocate(struct packer *p)
+static int allocate(struct mafat_packer *p)
 {
   const struct mafat_network *n = p->network;
   size_t room = 1, affine = 1;
@@ -463,23 +465,8 @@ static int allocate(struct packer *p)
   return p->pieces && p->affine && p->panels && p->narrow && p->narrowed && p->wide && p->ring ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-static void release(struct packer *p)
-{
-  mafat_stream_close(&p->stream);
-  mafat_fetches_close(&p->fetches);
-  mafat_weights_file_close(&p->file);
-  if (p->ring) munmap(p->ring, p->ring_bytes);
-  mafat_packed_close(&p->packed);
-  free(p->pieces);
-  free(p->affine);
-  free(p->panels);
-  free(p->narrow);
-  free(p->narrowed);
-  free(p->wide);
-}
-
 /* The file as it will be, empty. */
-static int lay_out(struct packer *p)
+static int lay_out(struct mafat_packer *p)
 {
   const struct mafat_network *n = p->network;
   uint64_t *bytes = calloc((size_t)n->n_layers, sizeof *bytes);
@@ -494,39 +481,85 @@ static int lay_out(struct packer *p)
   return code;
 }
 
-static int pack_file(struct packer *p)
+static int open_packer(struct mafat_packer *p, const char *weights_path, const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
 {
-  p->total += mafat_reads_file_bytes(p->file->reads);
-  int code = hash_source(p);
-  if (code == MAFAT_OK && p->origin && p->origin->excerpt) code = write_excerpt(p);
-  if (code == MAFAT_OK) code = pack_layers(p);
-  if (code == MAFAT_OK) code = mafat_reads_check(p->file->reads, p->d);
-  if (code == MAFAT_OK) code = write_around(p);
-  show(p->progress, p->total, p->total);
+  const struct mafat_network *n = p->network;
+  int code = mafat_weights_file_open(&p->file, weights_path, MAFAT_READS_AUTO, n, warnings, d);
+  if (code) return code;
+  if (p->file->packed) return mafat_fail(d, MAFAT_EINVAL, "%s: is a packed weights file already", weights_path);
+  if ((code = lay_out(p)) == MAFAT_ELIMIT) return mafat_fail(d, code, "%s: has more weights than can be addressed", n->path);
+  if (code || (code = allocate(p))) return mafat_fail(d, code, "%s: out of memory", weights_path);
+  p->packed->source_hash = MAFAT_HASH_START;
+  p->packed->source_bytes = mafat_reads_file_bytes(p->file->reads);
+  p->total += p->packed->source_bytes;
+  return MAFAT_OK;
+}
+
+int mafat_packer_open(struct mafat_packer **out, const char *weights_path, const struct mafat_network *n, const struct mafat_packed_origin *origin,
+                      int out_fd, const char *out_name, const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
+{
+  *out = NULL;
+  struct mafat_packer *p = calloc(1, sizeof *p);
+  if (!p) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", weights_path);
+  *p = (struct mafat_packer){.network = n, .origin = origin, .fd = out_fd, .name = out_name};
+  int code = open_packer(p, weights_path, warnings, d);
+  if (code == MAFAT_OK) *out = p;
+  else mafat_packer_close(&p);
   return code;
 }
 
-int mafat_packer_write(const char *weights_path, const struct mafat_network *n, const struct mafat_packed_origin *origin,
-                       int out_fd, const char *out_name, const struct mafat_packer_progress *progress,
-                       const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
+int mafat_packer_step(struct mafat_packer *p, bool *done, struct mafat_diagnostic *d)
 {
-  struct packer p = {.network = n, .origin = origin, .fd = out_fd, .name = out_name, .progress = progress, .d = d};
-  int code = mafat_weights_file_open(&p.file, weights_path, MAFAT_READS_AUTO, n, warnings, d);
-  if (code) return code;
-  if (p.file->packed) {
-    code = mafat_fail(d, MAFAT_EINVAL, "%s: is a packed weights file already", weights_path);
-  } else if ((code = lay_out(&p)) == MAFAT_ELIMIT) {
-    mafat_fail(d, code, "%s: has more weights than can be addressed", n->path);
-  } else if (code || (code = allocate(&p))) {
-    mafat_fail(d, code, "%s: out of memory", weights_path);
-  } else {
-    code = pack_file(&p);
-  }
-  release(&p);
+  static int (*const stages[])(struct mafat_packer *, bool *last) = {hash_some, begin_layers, pack_some, write_around};
+  enum { N_STAGES = sizeof stages / sizeof *stages };
+  bool last;
+  p->d = d;
+  int code = stages[p->stage](p, &last);
+  p->stage += code == MAFAT_OK && last;
+  *done = p->stage == N_STAGES;
+  return code;
+}
+
+double mafat_packer_share(const struct mafat_packer *p)
+{
+  return p->total ? (double)p->done / (double)p->total : 1;
+}
+
+void mafat_packer_close(struct mafat_packer **packer)
+{
+  if (!packer || !*packer) return;
+  struct mafat_packer *p = *packer;
+  mafat_stream_close(&p->stream);
+  mafat_fetches_close(&p->fetches);
+  mafat_weights_file_close(&p->file);
+  if (p->ring) munmap(p->ring, p->ring_bytes);
+  mafat_packed_close(&p->packed);
+  free(p->pieces);
+  free(p->affine);
+  free(p->panels);
+  free(p->narrow);
+  free(p->narrowed);
+  free(p->wide);
+  free(p);
+  *packer = NULL;
+}
+
+int mafat_packer_write(const char *weights_path, const struct mafat_network *n, const struct mafat_packed_origin *origin, int out_fd,
+                       const char *out_name, struct mafat_diagnostic *d)
+{
+  struct mafat_packer *p;
+  int code = mafat_packer_open(&p, weights_path, n, origin, out_fd, out_name, NULL, d);
+  for (bool done = false; code == MAFAT_OK && !done;) code = mafat_packer_step(p, &done, d);
+  mafat_packer_close(&p);
   return code;
 }
 
 /* ---- checking ---- */
+
+static void show(const struct mafat_packer_progress *p, uint64_t done, uint64_t total)
+{
+  if (p && p->show) p->show(p->context, done, total);
+}
 
 static int check_excerpt(struct mafat_reads *reads, const struct mafat_packed *packed, const char *path, char *block,
                          struct mafat_diagnostic *d)

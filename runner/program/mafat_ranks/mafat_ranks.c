@@ -15,10 +15,10 @@
 /* What this rank had and sent, with --report. */
 static void report(const struct mafat_mpi *mpi, const struct mafat_model *m)
 {
-  char text[200];
-  snprintf(text, sizeof text, "arena %zu bytes, weights %zu bytes, sent %llu bytes; resident %zu bytes, %zu before any work",
+  char text[240];
+  snprintf(text, sizeof text, "arena %zu bytes, weights %zu bytes, sent %llu bytes; resident %zu bytes, predicted %zu, %zu before any work",
            m->choice.layout->total_bytes, mafat_weights_bytes(m->weights), (unsigned long long)mafat_mpi_sent_bytes(mpi),
-           mafat_process_resident_bytes(), mafat_mpi_own_bytes(mpi));
+           mafat_process_resident_bytes(), m->choice.prediction.resident_bytes, mafat_mpi_own_bytes(mpi));
   mafat_mpi_say(mpi, text);
 }
 
@@ -63,9 +63,14 @@ static int run_all(struct mafat_session *s)
   return EXIT_INPUT;
 }
 
+static void report_session(const struct mafat_session *s)
+{
+  report(s->link->context, s->model);
+}
+
 static int lead(struct mafat_mpi *mpi, const struct mafat_rank_link *link, int argc, char **argv)
 {
-  const struct mafat_session_ranks ranks = {link, link->ahead ? run_all : NULL};
+  const struct mafat_session_ranks ranks = {link, link->ahead ? run_all : NULL, report_session};
   if (link->sums_apart) mafat_session_complain("--reduce fast: sums of floats are added in another order than on one device, whose bits these are not");
   int status = mafat_session_main(argc, argv, &ranks);
   mafat_mpi_end(mpi);
@@ -111,6 +116,8 @@ int main(int argc, char **argv)
   }
   if (options.pipeline) mafat_mpi_run_ahead(mpi, &link);
   link.sums_apart = options.reduce_fast;
+  link.bits_per_second = options.link_bits;
+  link.seconds = options.link_seconds;
   if (options.n_budgets) link.budgets = options.budgets;
   int status = link.rank ? serve(mpi, &link, argc, argv) : lead(mpi, &link, argc, argv);
   mafat_mpi_close(&mpi);

@@ -15,11 +15,14 @@ const char mafat_ranks_help[] =
     "\n"
     "  --timeout SECONDS    end where a rank has not been heard of, or does not get on,\n"
     "                       for so long (default 60; 0: never)\n"
-    "  --search WAY         how layers are shared out: deeperthings (default), fdto, layers\n"
+    "  --search WAY         how layers are shared out: deeperthings (default), fdto, layers,\n"
+    "                       best\n"
     "  --reduce exact|fast  what ranks sum together: in the order of channels, one rank behind the\n"
     "                       other, for the bits of one device (default); or each its own at once\n"
     "  --pipeline           of several pictures the next are begun while others are under way:\n"
     "                       ranks have whole layers (--search layers), as much to compute each\n"
+    "  --link RATE[:DELAY]  of any two ranks, which best goes by: 100M:0.2ms, bits a second and\n"
+    "                       what a message takes; default 1G:0.1ms\n"
     "  --plan PLAN          one with /ranks=N, see mafat-plan(7)\n"
     "  --memory SIZE,...    of each rank: its arena and weights, without MPI's own; one for all, or\n"
     "                       as many as ranks, whose shares are found so that they fit\n";
@@ -53,6 +56,11 @@ static bool read_pipeline(struct mafat_ranks_options *o, const char *text)
   return o->pipeline = true;
 }
 
+static bool read_link(struct mafat_ranks_options *o, const char *text)
+{
+  return mafat_options_link(text, &o->link_bits, &o->link_seconds);
+}
+
 static bool read_reduce(struct mafat_ranks_options *o, const char *text)
 {
   o->reduce_fast = strcmp(text, "fast") == 0;
@@ -65,6 +73,7 @@ static const struct {
 } rows[] = {{"--timeout", "seconds from 0 to 86400", read_timeout},
             {"--reduce", "exact or fast", read_reduce},
             {"--pipeline", NULL, read_pipeline},
+            {"--link", "bits a second and what a message takes, such as 100M:0.2ms", read_link},
             {"--memory", "a size like 64M, or one for each rank like 64M,16M", read_memory}};
 
 /* Which row an argument is of, with its value, if that stands behind a =; -1: of none. */
@@ -82,7 +91,7 @@ static int find(const char *argument, const char **value)
 int mafat_ranks_options_take(struct mafat_ranks_options *o, int *argc, char **argv, struct mafat_diagnostic *d)
 {
   int n = 0, code = MAFAT_OK;
-  *o = (struct mafat_ranks_options){.timeout_seconds = 60};
+  *o = (struct mafat_ranks_options){.timeout_seconds = 60, .link_bits = 1e9, .link_seconds = 1e-4};
   for (int i = 0; i < *argc; i++) {
     const char *value;
     int row = find(argv[i], &value);

@@ -12,6 +12,7 @@ struct mafat_ranks_options {
   size_t budgets[MAFAT_MOST_RANKS]; /* --memory (n_budgets) */
   bool pipeline;          /* --pipeline */
   bool reduce_fast;       /* --reduce fast */
+  double link_bits, link_seconds; /* --link, default 1G:0.1ms */
   int n_budgets;          /* 0: no bounds; 1: the same for all */
 };
 

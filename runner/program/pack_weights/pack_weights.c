@@ -1,22 +1,17 @@
 /* pack_weights: the weights of a Darknet network, or of an ONNX or TFLite model, in the order that the
  * kernels take them, for plans that read weights while they run. */
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "formats/darknet/darknet.h"
-#include "formats/darknet/fork.h"
-#include "formats/packed/graph.h"
 #include "runner/model_kind.h"
-#include "runner/program/pack_weights/pack.h"
 #include "runner/program/streams.h"
 #include "runner/program/unfinished.h"
+#include "runner/weights/packer.h"
 
 /* As in the project's other programs: BAD_INPUT is also the answer to misuse. */
 enum status { DONE = 0, FAILED = 1, BAD_INPUT = 2 };
@@ -24,17 +19,11 @@ enum status { DONE = 0, FAILED = 1, BAD_INPUT = 2 };
 enum { MOST_CONSTANTS = 16 };
 
 struct options {
-  bool force, quiet, check;
+  struct mafat_pack_options pack;        /* its lists are those below */
+  bool quiet, check;
   const char *constants[MOST_CONSTANTS]; /* "NAME=FILE" */
-  int n_constants;
-  const char *fork; /* NULL: auto */
-  enum mafat_dtype type; /* of weights */
-  bool typed;            /* somebody said so */
-  bool whole_numbers;    /* activations */
-  const char *picture;   /* to measure by; NULL: nothing is measured */
-  struct mafat_pictures calibrate; /* owned */
-  double most_error;     /* of a layer, from where on it is kept wider; INFINITY: none is */
-  const char *cfg, *weights, *out; /* cfg: NULL where the weights are a model of another format */
+  const char **calibrate;                /* pictures; owned */
+  const char *model, *weights, *out;     /* weights: NULL where the model is of another format than a cfg */
 };
 
 static const char usage[] =
@@ -96,13 +85,17 @@ struct bar {
   int percent; /* shown last */
 };
 
-static void show_bar(void *context, uint64_t done, uint64_t total)
+static void show_share(struct bar *b, double share)
 {
-  struct bar *b = context;
-  int percent = total ? (int)((double)done * 100 / (double)total) : 100;
+  int percent = (int)(share * 100);
   if (percent == b->percent) return;
   b->percent = percent;
   fprintf(stderr, "\r%s %3d %%%s", b->what, percent, percent == 100 ? "\n" : "");
+}
+
+static void show_bytes(void *context, uint64_t done, uint64_t total)
+{
+  show_share(context, total ? (double)done / (double)total : 1);
 }
 
 static void end_bar(const struct bar *b)
@@ -110,167 +103,74 @@ static void end_bar(const struct bar *b)
   if (b->percent >= 0 && b->percent < 100) fputc('\n', stderr);
 }
 
+/* ---- what was measured ---- */
+
+static void print_ways(const struct mafat_pack *pack, const struct mafat_pack_facts *facts)
+{
+  struct mafat_pack_way_facts way;
+  for (int i = 0; i < facts->n_ways && mafat_pack_way(pack, i, &way) == MAFAT_OK; i++)
+    printf("ranges by %s, channels %s: outputs are off by %.2g%s\n", way.ranges, way.equalized ? "equalized" : "as they are", way.error,
+           way.taken ? ", taken" : "");
+}
+
+static int print_measured(const struct mafat_pack *pack, const struct mafat_pack_facts *facts, struct mafat_diagnostic *d)
+{
+  struct mafat_pack_layer_facts l;
+  bool computes = facts->n_ways > 0;
+  print_ways(pack, facts);
+  printf("layer  kind             %sweights    bytes      error      largest\n", computes ? "computes  " : "");
+  for (int i = 0; i < facts->n_layers && mafat_pack_layer(pack, i, &l) == MAFAT_OK; i++) {
+    printf("%5d  %-15s  ", l.layer, l.type);
+    if (computes) printf("%-8s  ", l.computes);
+    printf("%-8s %10zu  %9.2g  %9.2g%s\n", l.weights ? l.weights : "", l.bytes, l.error, l.largest, l.kept ? "  kept wider" : "");
+  }
+  printf("outputs, with all of them: error %.2g, largest %.2g\n", facts->error, facts->largest);
+  return mafat_streams_finish() == 0 ? MAFAT_OK : mafat_fail(d, MAFAT_EIO, "cannot write to standard output: %s", strerror(errno));
+}
+
 /* ---- the file ---- */
-
-static int replace(const char *from, const char *to, bool force, struct mafat_diagnostic *d)
-{
-  /* A link fails where the name exists by now; some file systems have none. */
-  if (!force && link(from, to) == 0) {
-    unlink(from);
-    return MAFAT_OK;
-  }
-  if (!force && errno == EEXIST) return mafat_fail(d, MAFAT_EIO, "%s: exists; --force replaces it", to);
-  return rename(from, to) == 0 ? MAFAT_OK : mafat_fail(d, MAFAT_EIO, "%s: %s", to, strerror(errno));
-}
-
-static bool is_file(const char *path, const struct stat *other)
-{
-  struct stat st;
-  return stat(path, &st) == 0 && st.st_dev == other->st_dev && st.st_ino == other->st_ino;
-}
-
-/* Is this path, which will be written, one of those that are read? */
-static int check_apart(const struct options *o, const char *path, struct mafat_diagnostic *d)
-{
-  struct stat out;
-  const char *same = NULL;
-  if (stat(path, &out) != 0) return MAFAT_OK;
-  if (is_file(o->weights, &out)) same = o->cfg ? "weights" : "model";
-  if (o->cfg && is_file(o->cfg, &out)) same = "cfg";
-  return same ? mafat_fail(d, MAFAT_EINVAL, "%s: expected a file of its own for the output, found the %s", path, same)
-              : MAFAT_OK;
-}
-
-/* The files that a model keeps constants in: are they there, and is none of them this path? */
-static int check_files(const struct mafat_network *n, const char *path, struct mafat_diagnostic *d)
-{
-  struct stat in, out;
-  bool exists = stat(path, &out) == 0;
-  for (int i = 0; i < n->n_files; i++) {
-    if (stat(n->files[i], &in) != 0 || access(n->files[i], R_OK) != 0) return mafat_fail(d, MAFAT_EINVAL, "%s: cannot open: %s", n->files[i], strerror(errno));
-    if (!S_ISREG(in.st_mode)) return mafat_fail(d, MAFAT_EINVAL, "%s: expected a regular file", n->files[i]);
-    if (exists && is_file(n->files[i], &out))
-      return mafat_fail(d, MAFAT_EINVAL, "%s: expected a file of its own for the output, found constants of the model", path);
-  }
-  return MAFAT_OK;
-}
-
-/* How a model is read, once more if need be. */
-typedef int read_function(void *context, struct mafat_network **n, struct mafat_diagnostic *d);
-
-/* Under its own name only when it is whole. */
-static int write_file(struct mafat_network *n, const struct mafat_packed_origin *origin, const struct options *o, read_function *read,
-                      void *context, const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
-{
-  char temporary[4096];
-  const char *picture = o->picture;
-  if (snprintf(temporary, sizeof temporary, "%s.part", o->out) >= (int)sizeof temporary)
-    return mafat_fail(d, MAFAT_EIO, "%.60s...: the name is too long", o->out);
-  if (check_apart(o, temporary, d) || check_files(n, temporary, d) || check_files(n, o->out, d))
-    return MAFAT_EINVAL;
-  int fd = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: %s", temporary, strerror(errno));
-  mafat_unfinished_remember(temporary);
-  const struct mafat_packing packing = {
-      .fd = fd, .path = temporary, .out = o->out, .weights = o->weights, .origin = *origin, .progress = progress, .type = o->type,
-      .whole_numbers = o->whole_numbers, .calibrate = o->calibrate, .measure = {&picture, picture != NULL}, .most_error = o->most_error,
-      .read = read, .context = context};
-  int code = mafat_pack_file(&packing, n, d);
-  if (close(fd) != 0 && code == MAFAT_OK) code = mafat_fail(d, MAFAT_EIO, "%s: %s", o->out, strerror(errno));
-  if (code == MAFAT_OK && mafat_streams_finish()) code = mafat_fail(d, MAFAT_EIO, "cannot write to standard output: %s", strerror(errno));
-  if (code == MAFAT_OK) code = replace(temporary, o->out, o->force, d);
-  if (code != MAFAT_OK) unlink(temporary);
-  mafat_unfinished_remember("");
-  return code;
-}
-
-/* Neither a folder nor a device is a source, or gives way to a file. */
-static int check_paths(const struct options *o, struct mafat_diagnostic *d)
-{
-  struct stat in, out;
-  bool exists = lstat(o->out, &out) == 0;
-  if (exists && !o->force) return mafat_fail(d, MAFAT_EINVAL, "%s: exists; --force replaces it", o->out);
-  if (exists && !S_ISREG(out.st_mode) && !S_ISLNK(out.st_mode))
-    return mafat_fail(d, MAFAT_EINVAL, "%s: exists, and is no regular file: not replaced", o->out);
-  if (stat(o->weights, &in) != 0 || access(o->weights, R_OK) != 0)
-    return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", o->weights, strerror(errno));
-  if (!S_ISREG(in.st_mode)) return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file", o->weights);
-  /* A link gives way itself, not what it points to. */
-  return exists && S_ISREG(out.st_mode) ? check_apart(o, o->out, d) : MAFAT_OK;
-}
 
 static int status_of(int code)
 {
   return code == MAFAT_OK ? DONE : code == MAFAT_EIO || code == MAFAT_ENOMEM ? FAILED : BAD_INPUT;
 }
 
-struct darknet {
-  struct mafat_darknet_wish wish;
-  struct mafat_cfg *cfg;
-};
-
-static int read_darknet(void *context, struct mafat_network **n, struct mafat_diagnostic *d)
+/* It gets its name once all that was measured is told. */
+static int write_file(struct mafat_pack *pack, struct bar *bar, struct mafat_diagnostic *d)
 {
-  const struct darknet *model = context;
-  return mafat_darknet_make(n, model->cfg, &model->wish, NULL, d);
-}
-
-static int pack_darknet(const struct options *o, const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
-{
-  struct darknet model = {.cfg = NULL};
-  struct mafat_network *n = NULL;
-  int status = BAD_INPUT;
-  if (mafat_fork_find(&model.wish.fork, o->fork, d) == MAFAT_OK && check_paths(o, d) == MAFAT_OK &&
-      mafat_cfg_read(&model.cfg, o->cfg, d) == MAFAT_OK && read_darknet(&model, &n, d) == MAFAT_OK)
-    status = status_of(write_file(n, &(struct mafat_packed_origin){.cfg = model.cfg}, o, read_darknet, &model, progress, d));
-  mafat_network_close(&n);
-  mafat_cfg_close(&model.cfg);
-  return status;
-}
-
-static int find_format(enum mafat_format *format, const char *path, struct mafat_diagnostic *d)
-{
-  switch (mafat_model_format_of(path)) {
-  case MAFAT_MODEL_ONNX: *format = MAFAT_FORMAT_ONNX; return MAFAT_OK;
-  case MAFAT_MODEL_TFLITE: *format = MAFAT_FORMAT_TFLITE; return MAFAT_OK;
-  case MAFAT_MODEL_CFG: return mafat_fail(d, MAFAT_EINVAL, "%s: expected an ONNX or TFLite model, or MODEL.cfg with MODEL.weights", path);
-  default: return mafat_fail(d, MAFAT_EINVAL, "%s: is a packed weights file already", path);
+  struct mafat_pack_facts facts;
+  int code = MAFAT_OK;
+  for (bool done = false; code == MAFAT_OK && !done;) {
+    code = mafat_pack_step(pack, &done, d);
+    mafat_pack_describe(pack, &facts);
+    if (code == MAFAT_OK && !done) mafat_unfinished_remember(facts.path);
+    if (code == MAFAT_OK && bar) show_share(bar, facts.share);
+    if (code == MAFAT_OK && !done && facts.n_layers > 0) code = print_measured(pack, &facts, d);
   }
-}
-
-struct graph {
-  enum mafat_format format;
-  const char *path;
-  struct mafat_given given;
-};
-
-static int read_graph(void *context, struct mafat_network **n, struct mafat_diagnostic *d)
-{
-  const struct graph *model = context;
-  struct mafat_excerpt *excerpt = NULL;
-  int code = mafat_packed_graph_read(n, &excerpt, model->format, model->path, &model->given, d);
-  mafat_excerpt_close(&excerpt);
   return code;
 }
 
-static int pack_model(const struct options *o, const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
+static int pack_model(const struct options *o, struct bar *bar, struct mafat_diagnostic *d)
 {
-  struct mafat_network *n = NULL;
-  struct mafat_excerpt *excerpt = NULL;
-  struct graph model = {MAFAT_FORMAT_ONNX, o->weights, {o->constants, o->n_constants}};
-  int status = BAD_INPUT;
-  if (check_paths(o, d) == MAFAT_OK && find_format(&model.format, o->weights, d) == MAFAT_OK &&
-      mafat_packed_graph_read(&n, &excerpt, model.format, o->weights, &model.given, d) == MAFAT_OK)
-    status = status_of(write_file(n, &(struct mafat_packed_origin){.excerpt = excerpt}, o, read_graph, &model, progress, d));
-  mafat_network_close(&n);
-  mafat_excerpt_close(&excerpt);
+  struct mafat_pack *pack;
+  if (mafat_pack_open(&pack, o->model, o->weights, o->out, &o->pack, d) != MAFAT_OK) return BAD_INPUT;
+  int status = status_of(write_file(pack, bar, d));
+  mafat_pack_close(&pack);
+  mafat_unfinished_remember("");
   return status;
 }
 
-static int check(const struct options *o, const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
+static int check(const struct options *o, struct bar *bar, struct mafat_diagnostic *d)
 {
-  int code = mafat_packer_check(o->out, progress, d);
+  const struct mafat_packer_progress progress = {bar ? show_bytes : NULL, bar};
+  int code = mafat_packer_check(o->out, &progress, d);
   return code == MAFAT_OK ? DONE : code == MAFAT_ENOMEM ? FAILED : BAD_INPUT;
+}
+
+static void warn(void *context, const char *text)
+{
+  (void)context;
+  fprintf(stderr, "pack_weights: %s\n", text);
 }
 
 /* ---- the command line ---- */
@@ -292,20 +192,19 @@ static bool read_error(double *error, const char *text)
 /* Pictures before the model are for calibrating, too: `--calibrate *.jpg`. Returns how many arguments are left at the end. */
 static int take_pictures(struct options *o, char **arguments, int n)
 {
-  if (o->calibrate.n == 0 || n < 3) return n;
+  if (o->pack.n_calibrate == 0 || n < 3) return n;
   enum mafat_model_format format = mafat_model_format_of(arguments[n - 2]);
   int of_model = format == MAFAT_MODEL_ONNX || format == MAFAT_MODEL_TFLITE ? 2 : 3;
-  for (int i = 0; i < n - of_model; i++) o->calibrate.list[o->calibrate.n++] = arguments[i];
+  for (int i = 0; i < n - of_model; i++) o->calibrate[o->pack.n_calibrate++] = arguments[i];
   return of_model;
 }
 
 /* What activations ask for. -1: go on. */
-static int check_activations(struct options *o)
+static int check_activations(const struct mafat_pack_options *o)
 {
-  if (!o->whole_numbers) return o->calibrate.n ? misused("--calibrate expects --activations int8 beside it", NULL) : -1;
-  if (o->calibrate.n == 0) return misused("--activations int8 expects --calibrate PICTURE beside it", NULL);
-  if (o->typed && o->type != MAFAT_I8) return misused("--activations int8 expects --weights int8, or none", NULL);
-  o->type = MAFAT_I8;
+  if (!o->activations) return o->n_calibrate ? misused("--calibrate expects --activations int8 beside it", NULL) : -1;
+  if (o->n_calibrate == 0) return misused("--activations int8 expects --calibrate PICTURE beside it", NULL);
+  if (o->weights && strcmp(o->weights, "int8") != 0) return misused("--activations int8 expects --weights int8, or none", NULL);
   return -1;
 }
 
@@ -324,29 +223,30 @@ static int read_options(int argc, char **argv, struct options *o)
                                         {"quiet", no_argument, NULL, 'q'},
                                         {"help", no_argument, NULL, 'h'},
                                         {NULL, 0, NULL, 0}};
+  enum mafat_dtype type = MAFAT_F32;
   opterr = 0;
   for (int c; (c = getopt_long(argc, argv, ":", names, NULL)) != -1;) {
     switch (c) {
-    case 'f': o->force = true; break;
-    case 'k': o->fork = optarg; break;
+    case 'f': o->pack.replace = true; break;
+    case 'k': o->pack.fork = optarg; break;
     case 'w':
-      if (!mafat_dtype_find_packing(&o->type, optarg)) return misused("--weights expects float32, fp16, int8 or int4, found", optarg);
-      o->typed = true;
+      if (!mafat_dtype_find_packing(&type, optarg)) return misused("--weights expects float32, fp16, int8 or int4, found", optarg);
+      o->pack.weights = optarg;
       break;
     case 'i':
-      o->whole_numbers = strcmp(optarg, "int8") == 0;
-      if (!o->whole_numbers && strcmp(optarg, "float32") != 0) return misused("--activations expects float32 or int8, found", optarg);
+      o->pack.activations = strcmp(optarg, "int8") == 0 ? optarg : NULL;
+      if (!o->pack.activations && strcmp(optarg, "float32") != 0) return misused("--activations expects float32 or int8, found", optarg);
       break;
-    case 'b': o->calibrate.list[o->calibrate.n++] = optarg; break;
-    case 'm': o->picture = optarg; break;
+    case 'b': o->calibrate[o->pack.n_calibrate++] = optarg; break;
+    case 'm': o->pack.measure = optarg; break;
     case 'a':
-      if (!read_error(&o->most_error, optarg)) return misused("--keep-above expects a number, 0 or more, found", optarg);
+      if (!read_error(&o->pack.keep_above, optarg)) return misused("--keep-above expects a number, 0 or more, found", optarg);
       break;
     case 'c': o->check = true; break;
     case 'n':
       if (!strchr(optarg, '=')) return misused("--constant expects NAME=FILE, found", optarg);
-      if (o->n_constants == MOST_CONSTANTS) return misused("--constant is to be given 16 times at most, found", optarg);
-      o->constants[o->n_constants++] = optarg;
+      if (o->pack.n_constants == MOST_CONSTANTS) return misused("--constant is to be given 16 times at most, found", optarg);
+      o->constants[o->pack.n_constants++] = optarg;
       break;
     case 'q': o->quiet = true; break;
     case 'h': fputs(usage, stdout); return mafat_streams_finish() == 0 ? DONE : FAILED;
@@ -355,49 +255,54 @@ static int read_options(int argc, char **argv, struct options *o)
     }
   }
   int n = take_pictures(o, argv + optind, argc - optind), status;
-  if (o->most_error < INFINITY && !o->picture && !o->whole_numbers) return misused("--keep-above expects --measure PICTURE beside it", NULL);
-  if (o->check && (o->whole_numbers || o->calibrate.n))
+  const struct mafat_pack_options *p = &o->pack;
+  if (p->keep_above < INFINITY && !p->measure && !p->activations) return misused("--keep-above expects --measure PICTURE beside it", NULL);
+  if (o->check && (p->activations || p->n_calibrate))
     return misused("--activations and --calibrate make no sense with --check: nothing is packed", NULL);
-  if ((status = check_activations(o)) >= 0) return status;
-  if (o->check && (o->type != MAFAT_F32 || o->picture)) return misused("--weights and --measure make no sense with --check: nothing is packed", NULL);
-  if (o->check && o->fork) return misused("--fork makes no sense with --check: nothing is packed", NULL);
-  if (o->check && o->n_constants) return misused("--constant makes no sense with --check: nothing is packed", NULL);
-  if (o->n_constants && n == 3)
+  if ((status = check_activations(p)) >= 0) return status;
+  if (o->check && (type != MAFAT_F32 || p->measure)) return misused("--weights and --measure make no sense with --check: nothing is packed", NULL);
+  if (o->check && p->fork) return misused("--fork makes no sense with --check: nothing is packed", NULL);
+  if (o->check && p->n_constants) return misused("--constant makes no sense with --check: nothing is packed", NULL);
+  if (p->n_constants && n == 3)
     return misused("--constant is of ONNX and TFLite models: expected one of them and OUT.packed", NULL);
   if (o->check && n != 1) return misused("expected one FILE.packed after --check", NULL);
   if (!o->check && n != 2 && n != 3)
     return misused("expected MODEL.cfg, MODEL.weights and OUT.packed, or MODEL.onnx or MODEL.tflite and OUT.packed", NULL);
-  if (!o->check && n == 2 && o->fork) return misused("--fork is of Darknet's networks: expected MODEL.cfg, MODEL.weights and OUT.packed", NULL);
+  if (!o->check && n == 2 && p->fork) return misused("--fork is of Darknet's networks: expected MODEL.cfg, MODEL.weights and OUT.packed", NULL);
   o->out = argv[argc - 1];
   if (o->check) return -1;
-  if (n == 3) o->cfg = argv[argc - 3];
-  o->weights = argv[argc - 2];
+  o->model = argv[argc - n];
+  if (n == 3) o->weights = argv[argc - 2];
   return -1;
 }
 
 int main(int argc, char **argv)
 {
-  struct options o = {.type = MAFAT_F32, .most_error = INFINITY};
+  struct options o = {.quiet = false};
   struct mafat_diagnostic d = {""};
   mafat_streams_hold();
-  o.calibrate.list = calloc((size_t)argc, sizeof *o.calibrate.list);
-  if (!o.calibrate.list) {
+  mafat_pack_defaults(&o.pack);
+  o.calibrate = calloc((size_t)argc, sizeof *o.calibrate);
+  if (!o.calibrate) {
     fputs("pack_weights: out of memory\n", stderr);
     return FAILED;
   }
+  o.pack.calibrate = o.calibrate;
+  o.pack.constants = o.constants;
+  o.pack.replace_name = "--force";
+  o.pack.warnings.warn = warn;
   int status = read_options(argc, argv, &o);
   if (status >= 0) {
-    free(o.calibrate.list);
+    free(o.calibrate);
     return status;
   }
   mafat_unfinished_mind_signals();
-  struct bar bar = {o.check ? "checking" : "packing", -1};
-  struct mafat_packer_progress progress = {o.quiet || !isatty(STDERR_FILENO) ? NULL : show_bar, &bar};
-  status = o.check ? check(&o, &progress, &d) : o.cfg ? pack_darknet(&o, &progress, &d) : pack_model(&o, &progress, &d);
+  struct bar bar = {o.check ? "checking" : "packing", -1}, *shown = o.quiet || !isatty(STDERR_FILENO) ? NULL : &bar;
+  status = o.check ? check(&o, shown, &d) : pack_model(&o, shown, &d);
   if (status != DONE) {
     end_bar(&bar);
     fprintf(stderr, "pack_weights: %s\n", d.text);
   }
-  free(o.calibrate.list);
+  free(o.calibrate);
   return status;
 }

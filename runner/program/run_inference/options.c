@@ -66,7 +66,7 @@ static bool read_fraction(const char *text, float *value)
 
 /* In the order of long_options. */
 enum {
-  OPTION_MEMORY = 256, OPTION_RESERVE, OPTION_LOCK, OPTION_PLAN, OPTION_SEARCH, OPTION_TILING, OPTION_LAYOUT, OPTION_PLAN_TIME, OPTION_DELTA, OPTION_BEAM, OPTION_FAST_MEMORY, OPTION_OBJECTIVE, OPTION_LAYERS, OPTION_FORK,
+  OPTION_MEMORY = 256, OPTION_RESERVE, OPTION_LOCK, OPTION_PLAN, OPTION_SEARCH, OPTION_TILING, OPTION_LAYOUT, OPTION_PLAN_TIME, OPTION_DELTA, OPTION_BEAM, OPTION_CELLS, OPTION_MEASURE, OPTION_FAST_MEMORY, OPTION_OBJECTIVE, OPTION_LAYERS, OPTION_FORK,
   OPTION_SCALING, OPTION_MEAN, OPTION_SCALE, OPTION_CHANNELS, OPTION_RESIZE, OPTION_PAD, OPTION_DECODE,
   OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU, OPTION_PREDICT, OPTION_PREDICTOR, OPTION_BIAS, OPTION_SWEEP,
   OPTION_PARETO, OPTION_MAP, OPTION_CALIBRATE, OPTION_INPUT, OPTION_CONSTANT, OPTION_DUMP, OPTION_MARKS, OPTION_REPEAT,
@@ -85,6 +85,8 @@ static const struct option long_options[] = {
     {"plan-time", required_argument, NULL, OPTION_PLAN_TIME},
     {"delta", required_argument, NULL, OPTION_DELTA},
     {"beam", required_argument, NULL, OPTION_BEAM},
+    {"cells", required_argument, NULL, OPTION_CELLS},
+    {"measure", no_argument, NULL, OPTION_MEASURE},
     {"fast-memory", required_argument, NULL, OPTION_FAST_MEMORY},
     {"objective", required_argument, NULL, OPTION_OBJECTIVE},
     {"layers", required_argument, NULL, OPTION_LAYERS},
@@ -136,18 +138,19 @@ static const char *const predictors[] = {"exact", "paper", NULL},
                   *const fits[] = {"stretch", "letterbox", "corner", "crop", NULL},
                   *const heads[] = {"auto", "darknet", "yolov5", "yolov8", "yolox", "nanodet", "fastestdet", "ssd",
                                     "ultraface", "yunet", "classes", "none", NULL},
-                  *const sharings[] = {"deeperthings", "fdto", "layers", NULL},
+                  *const sharings[] = {"deeperthings", "fdto", "layers", "best", NULL},
                   *const algorithms[] = {"auto", "direct", "winograd", "winograd-large", NULL},
                   *const levels[] = {"portable", "avx2", "avx512", "neon", NULL};
 
-/* "best, least or greedy" */
+/* "best, least or greedy; on several devices deeperthings, ..." */
 static const char *searches_expected(void)
 {
-  static char text[128];
+  static char text[192];
   struct mafat_search_facts f, next;
   int n = 0;
   for (int i = 0; mafat_search_describe(i, &f) == MAFAT_OK && n < (int)sizeof text; i++)
     n += snprintf(text + n, sizeof text - (size_t)n, "%s%s", i == 0 ? "" : mafat_search_describe(i + 1, &next) == MAFAT_OK ? ", " : " or ", f.name);
+  snprintf(text + n, sizeof text - (size_t)n, "; on several devices deeperthings, fdto, layers or best");
   return text;
 }
 
@@ -207,32 +210,30 @@ static bool find_search(const char *name, struct mafat_search_facts *f)
   return false;
 }
 
-/* One of one device; or one that shares layers out to several. */
+/* One of one device, or one that shares layers out to several; or either, by the same name. */
 static bool read_search(struct mafat_options *o)
 {
   struct mafat_search_facts f;
-  bool shares = read_word(sharings, &o->share);
-  o->search = shares ? NULL : optarg;
-  if (!shares) o->share = NULL;
-  return shares || find_search(optarg, &f);
+  if (!read_word(sharings, &o->share)) o->share = NULL;
+  o->search = find_search(optarg, &f) ? optarg : NULL;
+  return o->share || o->search;
 }
 
-/* "100M:0.2ms", "1G": bits a second, and what a message takes. */
-static bool read_link(struct mafat_options *o)
+bool mafat_options_link(const char *text, double *bits, double *seconds)
 {
   static const char units[] = "kMG";
   char *end;
-  o->link_seconds = 0;
-  o->link_bits = strtod(optarg, &end);
+  *seconds = 0;
+  *bits = strtod(text, &end);
   const char *unit = *end ? strchr(units, *end) : NULL;
-  for (const char *u = units; unit && u <= unit; u++) o->link_bits *= 1e3;
+  for (const char *u = units; unit && u <= unit; u++) *bits *= 1e3;
   if (unit) end++;
-  bool good = end != optarg && o->link_bits > 0 && o->link_bits < 1e15;
+  bool good = end != text && *bits > 0 && *bits < 1e15;
   if (!good || !*end) return good;
   if (*end++ != ':') return false;
   const char *delay = end;
-  o->link_seconds = strtod(delay, &end) * 1e-3;
-  return end != delay && strcmp(end, "ms") == 0 && o->link_seconds >= 0 && o->link_seconds < 1e3;
+  *seconds = strtod(delay, &end) * 1e-3;
+  return end != delay && strcmp(end, "ms") == 0 && *seconds >= 0 && *seconds < 1e3;
 }
 
 static bool read_size_or_none(size_t *bytes)
@@ -329,10 +330,12 @@ static bool read_option(struct mafat_options *o, int option)
   case OPTION_TILING: return read_word(tilings, &o->tiling);
   case OPTION_LAYOUT: return read_word(layouts, &o->layout);
   case OPTION_RANKS: return read_number(optarg, 64, &o->ranks);
-  case OPTION_LINK: return read_link(o);
+  case OPTION_LINK: return mafat_options_link(optarg, &o->link_bits, &o->link_seconds);
   case OPTION_PLAN_TIME: return read_seconds(optarg, &o->plan_seconds);
   case OPTION_DELTA: return read_seconds(optarg, &o->delta) && o->delta >= 1 && o->delta <= 1000;
   case OPTION_BEAM: return read_number(optarg, 64, &o->beam);
+  case OPTION_CELLS: o->cells = optarg; return true;
+  case OPTION_MEASURE: return o->measure = true;
   case OPTION_FAST_MEMORY: return mafat_options_size(optarg, &o->fast_bytes);
   case OPTION_OBJECTIVE: return read_word(objectives, &o->objective);
   case OPTION_LAYERS: return read_count(optarg, &o->layers);
@@ -395,6 +398,7 @@ static const struct {
     {OPTION_TILING, OPTION_PLAN, "the plan is given"},
     {OPTION_LAYOUT, OPTION_PLAN, "the plan is given"},
     {OPTION_PLAN_TIME, OPTION_PLAN, "the plan is given"},
+    {OPTION_MEASURE, OPTION_PLAN, "the plan is given"},
     {OPTION_SWEEP, OPTION_PLAN, "the plan is given"},
     {OPTION_PARETO, OPTION_PLAN, "the plan is given"},
     {OPTION_SWEEP, OPTION_PARETO, "each is a table of its own"},
@@ -416,10 +420,12 @@ static int check_together(const struct mafat_options *o, const bool *given, stru
                         option_name(exclusions[i].other), exclusions[i].why);
   struct mafat_search_facts search;
   find_search(o->search, &search);
-  if (o->fast_bytes && !o->predict && !o->report)
-    return mafat_fail(d, MAFAT_EINVAL, "--fast-memory expects --predict or --report");
-  if (o->objective && !(o->predict && o->fast_bytes))
-    return mafat_fail(d, MAFAT_EINVAL, "--objective expects --predict and --fast-memory");
+  if (o->fast_bytes && !o->predict && !o->report && !o->json && !o->objective)
+    return mafat_fail(d, MAFAT_EINVAL, "--fast-memory expects --predict, --report, --json or --objective");
+  if (o->objective && o->plan && !(o->predict && o->fast_bytes))
+    return mafat_fail(d, MAFAT_EINVAL, "--objective expects --predict and --fast-memory where the plan is given");
+  if (o->objective && !o->plan && !search.separable)
+    return mafat_fail(d, MAFAT_EINVAL, "--objective makes no sense with --search %s: it expects --search separable", search.name);
   if (o->map && !o->predict) return mafat_fail(d, MAFAT_EINVAL, "--map expects --predict");
   if ((o->ranks || o->link_bits > 0) && !o->predict)
     return mafat_fail(d, MAFAT_EINVAL, "--%s expects --predict: build/mafat_ranks runs on several devices", o->ranks ? "ranks" : "link");
@@ -432,8 +438,8 @@ static int check_together(const struct mafat_options *o, const bool *given, stru
     return mafat_fail(d, MAFAT_EINVAL, "--%s makes no sense with --search %s: it expects --search fdt", o->tiling ? "tiling" : "layout", search.name);
   if (!search.timed && o->plan_seconds > 0)
     return mafat_fail(d, MAFAT_EINVAL, "--plan-time makes no sense with --search %s: it tries a few plans, whatever the time", search.name);
-  if (!search.beams && (o->delta > 0 || o->beam))
-    return mafat_fail(d, MAFAT_EINVAL, "--%s expects --search motes", o->beam ? "beam" : "delta");
+  if (!search.beams && (o->delta > 0 || o->beam || o->cells || o->measure))
+    return mafat_fail(d, MAFAT_EINVAL, "--%s expects --search motes", o->measure ? "measure" : o->cells ? "cells" : o->beam ? "beam" : "delta");
   if (o->pareto && (search.by_paper || search.one_plan))
     return mafat_fail(d, MAFAT_EINVAL, "--pareto makes no sense with --search %s: it lists the best plans", search.name);
   if (o->sweep && search.one_plan)
@@ -498,6 +504,8 @@ static int read_question(struct mafat_options *o, int n, char **rest, struct maf
     return mafat_fail(d, MAFAT_EINVAL,
                       "expected MODEL.cfg [MODEL.weights [IMAGE]] with --predict, found %d argument%s: see --help", n,
                       n == 1 ? "" : "s");
+  if (o->measure && n == 1 && !alone)
+    return mafat_fail(d, MAFAT_EINVAL, "--measure expects MODEL.weights beside %.200s: it runs plans", o->cfg);
   o->weights = n > 1 && !alone ? rest[1] : NULL;
   o->images = rest + (n > 1 && !alone ? 2 : 1);
   o->n_images = alone ? n > 1 : n > 2;
@@ -552,6 +560,7 @@ int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct ma
   }
   int n = argc - optind;
   if (o->calibrate) return check_calibrate(given, n, argv + optind, d);
+  if (o->objective && !o->search && !o->plan) o->search = "separable";
   if ((code = check_together(o, given, d))) return code;
   if ((code = take_model(o, n, argv + optind, d))) return code;
   code = o->predict ? read_question(o, n, argv + optind, d) : read_run(o, n, argv + optind, d);

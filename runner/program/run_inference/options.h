@@ -25,6 +25,8 @@ struct mafat_options {
   double plan_seconds;    /* --plan-time; 0: as usual */
   double delta;           /* --delta; 0: as usual */
   int beam;               /* --beam; 0: as usual */
+  const char *cells;      /* --cells; NULL: they are found */
+  bool measure;           /* --measure */
   size_t fast_bytes;      /* --fast-memory; 0: nobody asks what is moved */
   const char *objective;  /* --objective; NULL: of the plan */
   bool predict;           /* --predict: nothing is run */
@@ -68,6 +70,8 @@ void mafat_options_defaults(struct mafat_options *o);
 int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct mafat_diagnostic *d);
 /* "64M", "16384K", "1G", "4096": bytes; false if it is none of these. */
 bool mafat_options_size(const char *text, size_t *bytes);
+/* "100M:0.2ms", "1G": bits a second, and what a message takes. */
+bool mafat_options_link(const char *text, double *bits, double *seconds);
 
 /* What is told of an --input of a network that has no other than the image's. */
 #define MAFAT_INPUT_AND_IMAGE "--input takes the place of images, found %.100s too"

@@ -1,4 +1,6 @@
 #include "runner/program/run_inference/output.h"
+
+#include "runner/program/run_inference/moves.h"
 #include "runner/program/run_inference/picture_facts.h"
 #include "runner/program/run_inference/ports.h"
 
@@ -148,6 +150,7 @@ int mafat_output_run_json(const struct mafat_run_report *r, struct mafat_writer 
   mafat_json_count(w, "stall_some_us", r->stall_some_us);
   mafat_json_count(w, "stall_full_us", r->stall_full_us);
   mafat_json_string(w, "stall_scope", r->stall_scope);
+  if (r->moves) mafat_moves_write_json(r->moves, r->fast_bytes, r->objective, w);
   json_detections(w, r);
   if (r->kind == MAFAT_MODEL_DETECTOR) mafat_json_count(w, "boxes_left_out", r->boxes_left_out);
   if (r->kind == MAFAT_MODEL_CLASSIFIER) json_classes(w, r);

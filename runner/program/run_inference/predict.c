@@ -32,7 +32,7 @@ static int answer_one(struct mafat_session *s, const struct mafat_question *aske
   struct mafat_moves *moves = NULL;
   q.fast_bytes = s->options.fast_bytes;
   q.objective = s->options.objective;
-  if (code == MAFAT_OK && q.fast_bytes) code = mafat_answer_moves(&moves, a, q.fast_bytes, q.objective, &s->d);
+  if (code == MAFAT_OK && q.fast_bytes) code = mafat_answer_moves(&moves, a, q.fast_bytes, s->options.plan ? q.objective : NULL, &s->d);
   q.moves = moves;
   if (code == MAFAT_OK) {
     said->answer = true;

@@ -50,6 +50,7 @@ static void fill_table(struct table *t, const struct mafat_model *model, const s
                                                                (int64_t)group.macs, (int64_t)group.peak_bytes}),
                    sizeof *t->texts);
     for (int l = group.first; l <= group.last && mafat_model_layer(model, l, &layer) == MAFAT_OK; l++) {
+      if (layer.group != g) continue; /* of sets, others lie between */
       describe_layer(&layer, add_row(t, (struct mafat_report_row){MAFAT_ROW_LAYER, l, l, NULL, layer.ms,
                                                                   (int64_t)layer.step_macs, (int64_t)layer.arena_bytes}),
                      sizeof *t->texts);
@@ -67,7 +68,7 @@ static int write_moves(struct mafat_session *s, struct mafat_writer *out)
   struct mafat_moves *moves;
   int code = mafat_model_moves(&moves, s->model, s->options.fast_bytes, &s->d);
   if (code) return code;
-  mafat_moves_write_text(moves, s->options.fast_bytes, NULL, out);
+  mafat_moves_write_text(moves, s->options.fast_bytes, s->options.plan ? NULL : s->options.objective, out);
   mafat_moves_close(&moves);
   return mafat_writer_flush(out, NULL);
 }

@@ -204,6 +204,20 @@ static int find_answers(struct mafat_session *s, struct mafat_run_report *r, str
   return mafat_model_classify(s->model, top, CLASSES, &r->n_classes, &s->d);
 }
 
+static int write_json(struct mafat_session *s, struct mafat_run_report *r)
+{
+  struct mafat_moves *moves = NULL;
+  int code = s->options.fast_bytes ? mafat_model_moves(&moves, s->model, s->options.fast_bytes, &s->d) : MAFAT_OK;
+  if (code) return code;
+  r->moves = moves;
+  r->fast_bytes = s->options.fast_bytes;
+  r->objective = s->options.plan ? NULL : s->options.objective;
+  code = mafat_output_run_json(r, &s->out);
+  r->moves = NULL;
+  mafat_moves_close(&moves);
+  return code;
+}
+
 int mafat_session_tell(struct mafat_session *s, const char *path, const struct mafat_session_times *times,
                        const struct mafat_process_facts *before)
 {
@@ -218,7 +232,7 @@ int mafat_session_tell(struct mafat_session *s, const char *path, const struct m
     return code == MAFAT_ELIMIT ? EXIT_DOES_NOT_FIT : EXIT_RUNNING;
   }
   report.total_ms = mafat_session_now_ms() - s->start_ms;
-  code = s->options.json ? mafat_output_run_json(&report, &s->out) : mafat_output_run_text(&report, &s->out);
+  code = s->options.json ? write_json(s, &report) : mafat_output_run_text(&report, &s->out);
   if (code) mafat_fail(&s->d, code, "cannot write to standard output: %s", strerror(s->out.error));
   if (code == MAFAT_OK && s->options.report) code = mafat_report_print_table(s, &report);
   for (int i = 0; code == MAFAT_OK && i < s->options.n_dumps; i++) code = mafat_dump_write(&s->dumps[i], s->model, &s->d);
@@ -338,9 +352,14 @@ int mafat_session_main(int argc, char **argv, const struct mafat_session_ranks *
     int said = fputs(s.options.show_help ? mafat_options_help : "run_inference " MAFAT_VERSION "\n", stdout);
     return said >= 0 && fflush(stdout) == 0 && !ferror(stdout) ? 0 : EXIT_RUNNING;
   }
-  if (s.options.share && !link && !s.options.ranks) {
+  if (s.options.share && !s.options.search && !link && !s.options.ranks) {
     mafat_fail(&s.d, MAFAT_EINVAL, "--search %s shares layers out to several devices: it expects --predict and --ranks, or build/mafat_ranks",
                s.options.share);
+    mafat_session_complain(s.d.text);
+    return EXIT_INPUT;
+  }
+  if (s.options.search && !s.options.share && (link || s.options.ranks)) {
+    mafat_fail(&s.d, MAFAT_EINVAL, "--search %s makes no sense on several devices: it expects deeperthings, fdto, layers or best", s.options.search);
     mafat_session_complain(s.d.text);
     return EXIT_INPUT;
   }
@@ -359,6 +378,7 @@ int mafat_session_main(int argc, char **argv, const struct mafat_session_ranks *
     mafat_session_complain(s.d.text);
   } else {
     status = ranks && ranks->run_all ? ranks->run_all(&s) : run_all(&s);
+    if (ranks && s.options.report) ranks->report(&s);
   }
   close_session(&s);
   return status;

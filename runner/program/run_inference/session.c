@@ -100,6 +100,10 @@ struct mafat_model_options mafat_session_model_options(struct mafat_session *s)
   m.plan_seconds = o->plan_seconds;
   m.delta = o->delta;
   m.beam = o->beam;
+  m.cells = o->cells;
+  m.measure = o->measure;
+  m.objective = o->objective;
+  m.fast_bytes = o->fast_bytes;
   m.bias_bytes = o->bias_bytes;
   m.layers = o->layers;
   m.fork = o->fork;

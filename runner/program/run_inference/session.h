@@ -34,6 +34,7 @@ struct mafat_session {
 struct mafat_session_ranks {
   const struct mafat_rank_link *link;
   int (*run_all)(struct mafat_session *s);
+  void (*report)(const struct mafat_session *s); /* once all has run, with --report */
 };
 
 /* All of the program. NULL: there are no ranks. */

@@ -310,16 +310,22 @@ static int choose(const struct allowed **rules, const struct allowed *more, cons
   return n;
 }
 
+static void begin_program(struct program *p)
+{
+  p->n = 0;
+  load(p, offsetof(struct seccomp_data, arch));
+  put(p, BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0);
+  answer(p, SECCOMP_RET_KILL_PROCESS);
+  load(p, offsetof(struct seccomp_data, nr));
+}
+
 static void write_program(struct program *p, const struct mafat_filter_wishes *wishes)
 {
   const struct allowed *rules[N_ALLOWED + 1];
   /* abort(3), and handlers that end the process by the signal that they caught: to itself only. */
   const struct allowed itself = {.number = SYS_tgkill, .mask = ~0u, .value = (uint32_t)getpid()};
   const int n = choose(rules, &itself, wishes);
-  load(p, offsetof(struct seccomp_data, arch));
-  put(p, BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0);
-  answer(p, SECCOMP_RET_KILL_PROCESS);
-  load(p, offsetof(struct seccomp_data, nr));
+  begin_program(p);
 #ifdef SYS_clone3
   /* Its flags cannot be seen: libraries take clone instead. */
   put(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1);
@@ -329,16 +335,40 @@ static void write_program(struct program *p, const struct mafat_filter_wishes *w
   allow_some(p, rules, n);
 }
 
-int mafat_filter_install(const struct mafat_filter_wishes *wishes)
+/* Behind a filter that is there already, and stays so: what that allows for opening alone is refused, and nothing else looked at. */
+static void write_narrower(struct program *p)
 {
-  struct program p = {.n = 0};
-  write_program(&p, wishes);
-  const struct sock_fprog all = {.len = (unsigned short)p.n, .filter = p.code};
+  begin_program(p);
+  for (int i = 0; i < N_ALLOWED; i++) {
+    if (allowed[i].when != OPENING) continue;
+    put(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)allowed[i].number, 0, 1);
+    answer(p, SECCOMP_RET_ERRNO | EPERM);
+  }
+  answer(p, SECCOMP_RET_ALLOW);
+}
+
+static int install(const struct program *p)
+{
+  const struct sock_fprog all = {.len = (unsigned short)p->n, .filter = (struct sock_filter *)(uintptr_t)p->code};
   /* Before Linux 5.16 a filter made the processor wait for stores, unless told that it need not. */
   const unsigned long flags = SECCOMP_FILTER_FLAG_TSYNC, fast = flags | SECCOMP_FILTER_FLAG_SPEC_ALLOW;
   if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, fast, &all) == 0) return 0;
   if (errno == EINVAL && syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &all) == 0) return 0;
   return errno;
+}
+
+int mafat_filter_install(const struct mafat_filter_wishes *wishes)
+{
+  struct program p;
+  write_program(&p, wishes);
+  return install(&p);
+}
+
+int mafat_filter_narrow(void)
+{
+  struct program p;
+  write_narrower(&p);
+  return install(&p);
 }
 
 #else
@@ -348,5 +378,7 @@ int mafat_filter_install(const struct mafat_filter_wishes *wishes)
   (void)wishes;
   return ENOSYS;
 }
+
+int mafat_filter_narrow(void) { return ENOSYS; }
 
 #endif

@@ -14,4 +14,8 @@ struct mafat_filter_wishes {
  * machine or kernel has no such filters. */
 int mafat_filter_install(const struct mafat_filter_wishes *wishes);
 
+/* Of what was installed with `opening`: that is allowed no more. A few comparisons, which every call passes, instead of all of
+ * the list a second time. As above. */
+int mafat_filter_narrow(void);
+
 #endif

@@ -14,7 +14,8 @@ static const char *reason(int error)
 static bool install(struct mafat_sandbox *s, bool opening)
 {
   const struct mafat_filter_wishes wishes = {.opening = opening, .outputs = s->outputs || (opening && s->copies)};
-  int error = mafat_filter_install(&wishes);
+  const bool same_outputs = s->outputs || !s->copies;
+  int error = !opening && same_outputs ? mafat_filter_narrow() : mafat_filter_install(&wishes);
   s->filter = error == 0;
   s->lacks = error ? reason(error) : 0;
   return s->filter;

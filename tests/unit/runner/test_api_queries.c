@@ -270,6 +270,42 @@ START_TEST(test_an_arena_buffer_by_buffer)
 }
 END_TEST
 
+/* Whoever asks for measured milliseconds runs plans: by the search that goes by them, with weights. */
+START_TEST(test_measuring_is_for_a_search_and_weights)
+{
+  static const struct {
+    const char *search, *plan, *why;
+  } refused[] = {{NULL, NULL, "measuring makes no sense with best: it expects the search motes"},
+                 {"least", NULL, "measuring makes no sense with least"},
+                 {"motes", "1x1", "measuring makes no sense with a plan"},
+                 {"motes", NULL, "measuring expects a file of weights"}};
+  struct mafat_model_options options;
+  struct mafat_diagnostic d;
+  struct mafat_query *q, *packed;
+  struct mafat_answer *a;
+  mafat_model_defaults(&options);
+  options.measure = true;
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    options.search = refused[i].search;
+    options.plan = refused[i].plan;
+    ck_assert_int_eq(mafat_query_open(&q, api_cfg(api_detector), NULL, &options, &d), MAFAT_EINVAL);
+    ck_assert_msg(strstr(d.text, refused[i].why), "%s", d.text);
+  }
+  api_cut_weights(8 + 8 * 27 + 14 + 14 * 8);
+  ck_assert_msg(mafat_query_open(&q, api_cfg(api_detector), api_weights, &options, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_query_answer(&a, q, 0, &d) == MAFAT_OK, "%s", d.text);
+  mafat_answer_close(&a);
+  /* of weights that are not there yet it is predicted */
+  ck_assert_msg(mafat_query_pack(&packed, q, "int8", &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_int_eq(unlink(api_weights), 0);
+  ck_assert_msg(mafat_query_answer(&a, packed, 0, &d) == MAFAT_OK, "%s", d.text);
+  mafat_answer_close(&a);
+  mafat_query_close(&packed);
+  ck_assert_int_eq(mafat_query_answer(&a, q, 0, &d), MAFAT_EIO);
+  mafat_query_close(&q);
+}
+END_TEST
+
 START_TEST(test_a_query_that_cannot_be_asked)
 {
   struct mafat_model_options options;
@@ -343,6 +379,7 @@ Suite *api_queries_suite(void)
   tcase_add_test(queries, test_a_query_of_smaller_weights);
   tcase_add_test(queries, test_the_paper_knows_tiles_only);
   tcase_add_loop_test(queries, test_an_arena_buffer_by_buffer, 0, 4);
+  tcase_add_test(queries, test_measuring_is_for_a_search_and_weights);
   tcase_add_test(queries, test_a_query_that_cannot_be_asked);
 
   TCase *calibrating = api_case(suite, "calibrating", 240);

@@ -56,7 +56,7 @@ static struct weights_files make_files(const struct mafat_network *n, uint64_t s
   close(from);
   close(fd);
   fd = temporary_file(f.packed);
-  int code = mafat_packer_write(f.darknet, n, NULL, fd, f.packed, NULL, NULL, &d);
+  int code = mafat_packer_write(f.darknet, n, NULL, fd, f.packed, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   close(fd);
   return f;

@@ -138,7 +138,7 @@ START_TEST(test_a_search_is_best_or_greedy)
   options.search = "fastest";
   ck_assert_int_eq(mafat_model_open(&m, cfg_path, weights_path, &options, &d), MAFAT_EINVAL);
   ck_assert_ptr_null(m);
-  ck_assert_ptr_nonnull(strstr(d.text, "expected a search (best, least, fdt, motes, greedy), found fastest"));
+  ck_assert_ptr_nonnull(strstr(d.text, "expected a search (best, least, fdt, motes, separable, greedy), found fastest"));
 }
 END_TEST
 

@@ -6,6 +6,7 @@
 
 #include <check.h>
 #include <stdint.h>
+#include <math.h>
 #include <string.h>
 
 Suite *rank_choice_suite(void);
@@ -75,6 +76,76 @@ START_TEST(layers_by_budgets)
 }
 END_TEST
 
+/* No slower than DeeperThings' plan, no more sent, and no more memory where there is no bound, on any number of ranks. */
+START_TEST(best_is_never_worse)
+{
+  int n_ranks = _i + 1;
+  size_t most = 0, most_of_best = 0;
+  struct mafat_rank_choice first, best;
+  struct mafat_diagnostic d = {""};
+  ck_assert_int_eq(choose(&first, "deeperthings", n_ranks, NULL, &d), MAFAT_OK);
+  int code = choose(&best, "best", n_ranks, NULL, &d);
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  ck_assert(best.total_ms <= first.total_ms);
+  ck_assert_uint_le(best.exchanged_bytes, first.exchanged_bytes);
+  for (int i = 0; i < n_ranks; i++) {
+    size_t need = first.costs[i].arena_bytes + first.costs[i].kept_bytes, own = best.costs[i].arena_bytes + best.costs[i].kept_bytes;
+    most = need > most ? need : most;
+    most_of_best = own > most_of_best ? own : most_of_best;
+  }
+  ck_assert_uint_le(most_of_best, most);
+  mafat_rank_choice_close(&first);
+  mafat_rank_choice_close(&best);
+}
+END_TEST
+
+/* Within budgets that DeeperThings' equal shares exceed: whole layers on one of two ranks, nothing shared out. */
+START_TEST(best_keeps_to_budgets)
+{
+  static const size_t budgets[][3] = {{1200 * KB, 1200 * KB, 1200 * KB}, {3600 * KB, 300 * KB, 300 * KB}, {400 * KB, 3600 * KB, 400 * KB}};
+  struct mafat_rank_choice c;
+  struct mafat_diagnostic d = {""};
+  int code = choose(&c, "best", 3, budgets[_i], &d);
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  for (int i = 0; i < 3; i++) ck_assert_uint_le(c.costs[i].arena_bytes + c.costs[i].kept_bytes, budgets[_i][i]);
+  mafat_rank_choice_close(&c);
+}
+END_TEST
+
+/* Where each has room for all weights, all is by rows: ranks exchange no more than what lies along the cuts. */
+START_TEST(best_is_by_rows_where_there_is_room)
+{
+  const size_t room[] = {8192 * KB, 8192 * KB};
+  struct mafat_rank_choice bounded, c;
+  struct mafat_diagnostic d = {""};
+  ck_assert_int_eq(choose(&bounded, "best", 2, NULL, &d), MAFAT_OK);
+  ck_assert_int_eq(choose(&c, "best", 2, room, &d), MAFAT_OK);
+  ck_assert_msg(strstr(c.text, "h2:") && !strstr(c.text, "c2:"), "%s", c.text);
+  ck_assert(c.total_ms <= bounded.total_ms);
+  mafat_rank_choice_close(&bounded);
+  mafat_rank_choice_close(&c);
+}
+END_TEST
+
+/* More memory never gives a slower plan, kept or streamed. */
+START_TEST(best_takes_what_memory_there_is)
+{
+  static const size_t room[] = {300 * KB, 500 * KB, 800 * KB, 1200 * KB, 1600 * KB, 2400 * KB, 4800 * KB};
+  struct mafat_diagnostic d = {""};
+  double before = INFINITY;
+  for (size_t i = 0; i < sizeof room / sizeof *room; i++) {
+    const size_t budgets[] = {room[i], room[i], room[i]};
+    struct mafat_rank_choice c;
+    int code = choose(&c, "best", 3, budgets, &d);
+    ck_assert_msg(code == MAFAT_OK || (code == MAFAT_ELIMIT && isinf(before)), "%zu bytes: %s", room[i], d.text);
+    if (code == MAFAT_OK) ck_assert_msg(c.total_ms <= before, "%zu bytes: %s", room[i], c.text);
+    if (code == MAFAT_OK) before = c.total_ms;
+    mafat_rank_choice_close(&c);
+  }
+  ck_assert(isfinite(before));
+}
+END_TEST
+
 /* What does not fit names the rank. */
 START_TEST(a_rank_without_room_is_named)
 {
@@ -93,6 +164,10 @@ Suite *rank_choice_suite(void)
   TCase *c = tcase_create("rank choice");
   tcase_add_loop_test(c, shares_by_budgets, 0, 5);
   tcase_add_test(c, layers_by_budgets);
+  tcase_add_loop_test(c, best_is_never_worse, 0, 6);
+  tcase_add_loop_test(c, best_keeps_to_budgets, 0, 3);
+  tcase_add_test(c, best_is_by_rows_where_there_is_room);
+  tcase_add_test(c, best_takes_what_memory_there_is);
   tcase_add_test(c, a_rank_without_room_is_named);
   suite_add_tcase(s, c);
   return s;

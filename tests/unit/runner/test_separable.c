@@ -2,6 +2,7 @@
 #include "predictor/planning.h"
 #include "runner/executor.h"
 #include "runner/weights/packer.h"
+#include "search/best.h"
 
 #include "tests/support/support.h"
 
@@ -13,7 +14,7 @@
 
 Suite *separable_suite(void);
 
-static char cfg[2048];
+static char cfg[4096];
 
 static void convolution(int filters, int size, int stride, int pad, int groups)
 {
@@ -51,7 +52,7 @@ static float *run(const struct mafat_network *n, struct mafat_weights *w, const 
   return out;
 }
 
-/* Groups of so many rows, and channels in so many parts, beside each layer by itself. */
+/* Groups of so many rows, depthwise layers inside 1x1s by so many, and channels in so many parts, beside each layer by itself. */
 static void check_plans(int step)
 {
   struct mafat_diagnostic d;
@@ -64,10 +65,11 @@ static void check_plans(int step)
   float *apart = run(n, w, "1x1", true);
   int rows = n->layers[0].out.h, parts = (n->layers[0].out.c + 15) / 16; /* channels go in units of 16 */
   for (int extent = 0; extent <= rows || extent <= parts; extent += step) {
-    char texts[2][48] = {"1x1", ""};
+    char texts[3][48] = {"1x1", "", ""};
+    if (extent <= rows) snprintf(texts[2], sizeof texts[2], "1x1:dw%d", extent);
     if (extent > 0 && extent <= rows) snprintf(texts[0], sizeof texts[0], "rows%d", extent);
     if (extent > 1 && extent <= parts) snprintf(texts[1], sizeof texts[1], "split(c%d:0-%d)", extent, n->n_layers - 1);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
       if (!texts[i][0]) continue;
       float *together = run(n, w, texts[i], false);
       ck_assert_msg(memcmp(together, apart, bytes) == 0, "%s\n%s", texts[i], cfg);
@@ -108,6 +110,56 @@ START_TEST(test_odd_shapes_at_every_extent)
 }
 END_TEST
 
+/* The plans that searches find, words of depthwise layers among them. */
+static void check_front(const struct mafat_network *n, struct mafat_weights *w, const float *apart, size_t bytes)
+{
+  static const struct mafat_surroundings around = {.process_bytes = 3 << 20};
+  struct mafat_plan_options options;
+  struct mafat_calibration calibration;
+  struct mafat_diagnostic d = {""};
+  struct mafat_front *front;
+  mafat_plan_defaults(&options);
+  mafat_calibration_defaults(&calibration, "avx512");
+  options.algorithm = MAFAT_DIRECT; /* whose bits are those of any plan */
+  struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .around = &around, .calibration = &calibration};
+  ck_assert_msg(mafat_search_front(&front, &request, &d) == MAFAT_OK, "%s", d.text);
+  for (int i = 0; i < front->n; i++) {
+    char text[TEST_PLAN_ROOM];
+    ck_assert_uint_lt(mafat_spec_write(front->list[i].spec, text, sizeof text), sizeof text);
+    if (strstr(text, ":loaded") || strstr(text, ":streamed")) continue; /* the weights are kept here */
+    float *found = run(n, w, text, false);
+    ck_assert_msg(memcmp(found, apart, bytes) == 0, "%s\n%s", text, cfg);
+    free(found);
+  }
+  mafat_front_close(&front);
+}
+
+START_TEST(test_units_as_they_come)
+{
+  struct test_rng rng = test_rng(77000 + (uint64_t)_i);
+  struct mafat_diagnostic d;
+  struct mafat_weights *w;
+  char text[TEST_PLAN_ROOM];
+  test_random_blocks(&rng, 20, cfg, sizeof cfg);
+  struct mafat_network *n = test_network(cfg);
+  int fd = test_weights_file(n, 7);
+  ck_assert_int_eq(test_weights_from(&w, fd, n, n->n_layers, NULL, &d), MAFAT_OK);
+  close(fd);
+  size_t bytes = (size_t)mafat_shape_elements(n->layers[n->n_layers - 1].out) * sizeof(float);
+  float *apart = run(n, w, "1x1", true);
+  for (int i = 0; i < 8; i++) {
+    test_random_units(&rng, n, text, sizeof text);
+    float *together = run(n, w, text, false);
+    ck_assert_msg(memcmp(together, apart, bytes) == 0, "%s\n%s", text, cfg);
+    free(together);
+  }
+  check_front(n, w, apart, bytes);
+  free(apart);
+  mafat_weights_close(&w);
+  mafat_network_close(&n);
+}
+END_TEST
+
 Suite *separable_suite(void)
 {
   Suite *suite = suite_create("separable");
@@ -115,6 +167,7 @@ Suite *separable_suite(void)
   tcase_set_timeout(tcase, 120);
   tcase_add_loop_test(tcase, test_published_shapes, 0, 72);
   tcase_add_loop_test(tcase, test_odd_shapes_at_every_extent, 0, 108);
+  tcase_add_loop_test(tcase, test_units_as_they_come, 0, test_seeds(40));
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -1,7 +1,7 @@
 /* How far narrow weights, and activations as whole numbers, move what layers put out, on some pictures: each layer's own
  * share, since all before it are as they are with floats; and what comes of all together at the end. */
-#ifndef MAFAT_RUNNER_PROGRAM_PACK_WEIGHTS_MEASURE_H
-#define MAFAT_RUNNER_PROGRAM_PACK_WEIGHTS_MEASURE_H
+#ifndef MAFAT_RUNNER_PACKING_MEASURE_H
+#define MAFAT_RUNNER_PACKING_MEASURE_H
 
 #include "network/network.h"
 

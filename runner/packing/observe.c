@@ -1,4 +1,4 @@
-#include "runner/program/pack_weights/observe.h"
+#include "runner/packing/observe.h"
 
 #include "predictor/planning.h"
 #include "runner/image/input.h"

@@ -1,6 +1,6 @@
 /* A network run on pictures, whole maps, each layer by itself, while somebody is told of every output. */
-#ifndef MAFAT_RUNNER_PROGRAM_PACK_WEIGHTS_OBSERVE_H
-#define MAFAT_RUNNER_PROGRAM_PACK_WEIGHTS_OBSERVE_H
+#ifndef MAFAT_RUNNER_PACKING_OBSERVE_H
+#define MAFAT_RUNNER_PACKING_OBSERVE_H
 
 #include "network/network.h"
 #include "runner/executor.h"

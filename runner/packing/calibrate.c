@@ -1,6 +1,6 @@
-#include "runner/program/pack_weights/calibrate.h"
+#include "runner/packing/calibrate.h"
 
-#include "runner/program/pack_weights/observe.h"
+#include "runner/packing/observe.h"
 
 #include <math.h>
 #include <stdlib.h>

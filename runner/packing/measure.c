@@ -1,7 +1,7 @@
-#include "runner/program/pack_weights/measure.h"
+#include "runner/packing/measure.h"
 
 #include "runner/weights/equalize.h"
-#include "runner/program/pack_weights/observe.h"
+#include "runner/packing/observe.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Which layers of a network of floats shall compute with whole numbers, and what these mean, by what the layers put out for
  * some pictures. */
-#ifndef MAFAT_RUNNER_PROGRAM_PACK_WEIGHTS_CALIBRATE_H
-#define MAFAT_RUNNER_PROGRAM_PACK_WEIGHTS_CALIBRATE_H
+#ifndef MAFAT_RUNNER_PACKING_CALIBRATE_H
+#define MAFAT_RUNNER_PACKING_CALIBRATE_H
 
 #include "formats/packed/activations.h"
 #include "runner/weights/equalize.h"

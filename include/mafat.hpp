@@ -1,0 +1,257 @@
+/* mafat for C++11 and later: include/mafat.h, whose objects close themselves and whose errors are exceptions.
+ *
+ * Header only, over the C functions, which it leaves where they are: `get()` of each object is the C library's, and what is not here
+ * is called with it. Objects are moved, not copied; who may use them, and from which thread, mafat.h says. */
+#ifndef MAFAT_HPP
+#define MAFAT_HPP
+
+#include "mafat.h"
+
+#include <cstddef>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace mafat {
+
+/* what() is the library's line, code one of mafat.h's. */
+class error : public std::runtime_error {
+public:
+  error(int code, const char *text) : std::runtime_error(text), code_(code) {}
+  int code() const noexcept { return code_; }
+  const char *name() const noexcept { return mafat_error_name(code_); }
+
+private:
+  int code_;
+};
+
+/* A diagnostic that throws what it was told. */
+class diagnostic {
+public:
+  diagnostic() { d_.text[0] = '\0'; }
+  operator mafat_diagnostic *() noexcept { return &d_; }
+  void check(int code) const
+  {
+    if (code != MAFAT_OK) throw error(code, d_.text[0] ? d_.text : mafat_error_name(code));
+  }
+
+private:
+  mafat_diagnostic d_;
+};
+
+template <class T, void (*close)(T **)> struct closer {
+  void operator()(T *opened) const noexcept { close(&opened); }
+};
+
+template <class T, void (*close)(T **)> using handle = std::unique_ptr<T, closer<T, close>>;
+
+/* The library's defaults, of which a program changes what it wants. What they point to lives as long as what is opened with them. */
+struct options : mafat_model_options {
+  options() { mafat_model_defaults_sized(this, sizeof(mafat_model_options)); }
+};
+
+/* Memory that models share, which run one after the other: options.arena = arena.get(). */
+class arena {
+public:
+  arena()
+  {
+    diagnostic d;
+    mafat_arena *opened;
+    d.check(mafat_arena_open(&opened, d));
+    handle_.reset(opened);
+  }
+  mafat_arena *get() const noexcept { return handle_.get(); }
+
+private:
+  handle<mafat_arena, mafat_arena_close> handle_;
+};
+
+/* Boxes, most confident first: for (const mafat_detection &box : boxes). */
+class detections {
+public:
+  explicit detections(mafat_detections *found) noexcept : handle_(found) {}
+  const mafat_detection *begin() const noexcept { return handle_->list; }
+  const mafat_detection *end() const noexcept { return handle_->list + handle_->n; }
+  std::size_t size() const noexcept { return handle_->n; }
+  bool empty() const noexcept { return handle_->n == 0; }
+  const mafat_detection &operator[](std::size_t index) const noexcept { return handle_->list[index]; }
+  mafat_detections *get() const noexcept { return handle_.get(); }
+
+private:
+  handle<mafat_detections, mafat_detections_close> handle_;
+};
+
+class model {
+public:
+  /* weights: none where the file holds its own: ONNX, TFLite, packed. */
+  explicit model(const std::string &path, const options &with = options()) { open(path.c_str(), nullptr, with); }
+  model(const std::string &cfg, const std::string &weights, const options &with = options()) { open(cfg.c_str(), weights.c_str(), with); }
+
+  void run_picture(const std::string &path) { call(mafat_model_run_picture, path.c_str()); }
+  /* stride 0: rows lie one behind the other. */
+  void run_pixels(const unsigned char *pixels, int w, int h, int channels, std::size_t stride = 0)
+  {
+    call(mafat_model_run_pixels, pixels, w, h, channels, stride ? stride : static_cast<std::size_t>(w) * static_cast<std::size_t>(channels));
+  }
+  void run(const std::vector<float> &input) { call(mafat_model_run_floats, input.data(), input.size()); }
+  /* The vector stays where it is until the run. */
+  void set_input(const std::string &name, const std::vector<float> &floats)
+  {
+    call(mafat_model_set_input, name.c_str(), floats.data(), floats.size());
+  }
+  void run() { call(mafat_model_run_inputs); }
+  void rest() noexcept { mafat_model_rest(get()); }
+
+  detections detect(float thresh = 0.5f, float nms = 0.45f) const
+  {
+    diagnostic d;
+    mafat_detections *found;
+    d.check(mafat_model_detect(get(), thresh, nms, &found, d));
+    return detections(found);
+  }
+  std::vector<mafat_class_score> classify(int k = 5) const
+  {
+    diagnostic d;
+    std::vector<mafat_class_score> top(static_cast<std::size_t>(k));
+    int n;
+    d.check(mafat_model_classify(get(), top.data(), k, &n, d));
+    top.resize(static_cast<std::size_t>(n));
+    return top;
+  }
+  /* In the row-major order of its dimensions. */
+  std::vector<float> output(const mafat_port_facts &port) const
+  {
+    diagnostic d;
+    std::vector<float> floats(port.n);
+    d.check(mafat_model_read_output_named(get(), port.name, floats.data(), floats.size(), d));
+    return floats;
+  }
+
+  std::vector<mafat_port_facts> inputs() const { return list(mafat_model_n_inputs(get()), mafat_model_describe_input_sized); }
+  std::vector<mafat_port_facts> outputs() const { return list(mafat_model_n_outputs(get()), mafat_model_describe_output_sized); }
+  mafat_model_facts facts() const
+  {
+    mafat_model_facts f;
+    mafat_model_describe_sized(get(), &f, sizeof f);
+    return f;
+  }
+  mafat_run_facts last_run() const
+  {
+    mafat_run_facts f;
+    mafat_model_last_run_sized(get(), &f, sizeof f);
+    return f;
+  }
+  const char *plan() const noexcept { return mafat_model_plan(get()); }
+  std::size_t charge_bytes() const noexcept { return mafat_model_charge_bytes(get()); }
+
+  mafat_model *get() const noexcept { return handle_.get(); }
+
+private:
+  handle<mafat_model, mafat_model_close> handle_;
+
+  void open(const char *cfg, const char *weights, const options &with)
+  {
+    diagnostic d;
+    mafat_model *opened;
+    d.check(mafat_model_open_sized(&opened, cfg, weights, &with, sizeof(mafat_model_options), d));
+    handle_.reset(opened);
+  }
+  template <class Function, class... Arguments> void call(Function *function, Arguments... arguments)
+  {
+    diagnostic d;
+    d.check(function(get(), arguments..., d));
+  }
+  template <class Function> std::vector<mafat_port_facts> list(int n, Function *describe) const
+  {
+    std::vector<mafat_port_facts> ports(static_cast<std::size_t>(n));
+    for (int i = 0; i < n; i++) describe(get(), i, &ports[static_cast<std::size_t>(i)], sizeof ports[0]);
+    return ports;
+  }
+};
+
+/* Which plans there are, and what each would cost, before anything runs. */
+class query {
+public:
+  /* weights: none, Darknet's are assumed. */
+  explicit query(const std::string &path, const options &with = options()) { open(path.c_str(), nullptr, with); }
+  query(const std::string &cfg, const std::string &weights, const options &with = options()) { open(cfg.c_str(), weights.c_str(), with); }
+
+  /* For so many bytes, 0: the options'. use(facts) is told of it, whose texts live until it returns. */
+  template <class Use> void answer(std::size_t budget_bytes, Use use) const
+  {
+    diagnostic d;
+    mafat_answer *found;
+    d.check(mafat_query_answer(&found, get(), budget_bytes, d));
+    const handle<mafat_answer, mafat_answer_close> closed(found);
+    mafat_plan_facts f;
+    mafat_answer_describe(found, &f);
+    use(f);
+  }
+  mafat_query_facts facts() const
+  {
+    mafat_query_facts f;
+    mafat_query_describe_sized(get(), &f, sizeof f);
+    return f;
+  }
+  /* By rising bytes and falling milliseconds. */
+  std::vector<mafat_front_facts> front() const
+  {
+    std::vector<mafat_front_facts> plans(static_cast<std::size_t>(facts().n_front));
+    for (std::size_t i = 0; i < plans.size(); i++) mafat_query_front_sized(get(), static_cast<int>(i), &plans[i], sizeof plans[i]);
+    return plans;
+  }
+
+  mafat_query *get() const noexcept { return handle_.get(); }
+
+private:
+  handle<mafat_query, mafat_query_close> handle_;
+
+  void open(const char *cfg, const char *weights, const options &with)
+  {
+    diagnostic d;
+    mafat_query *opened;
+    d.check(mafat_query_open_sized(&opened, cfg, weights, &with, sizeof(mafat_model_options), d));
+    handle_.reset(opened);
+  }
+};
+
+struct pack_options : mafat_pack_options {
+  pack_options() { mafat_pack_defaults_sized(this, sizeof(mafat_pack_options)); }
+};
+
+/* A packed file being written; destroyed before step() was true, nothing is left of it. Paths and options outlive it. */
+class pack {
+public:
+  /* weights NULL: model is an ONNX or TFLite file. */
+  pack(const char *model, const char *weights, const char *out, const pack_options &with)
+  {
+    diagnostic d;
+    mafat_pack *opened;
+    d.check(mafat_pack_open_sized(&opened, model, weights, out, &with, sizeof(mafat_pack_options), d));
+    handle_.reset(opened);
+  }
+  /* True: done. */
+  bool step()
+  {
+    diagnostic d;
+    bool done;
+    d.check(mafat_pack_step(get(), &done, d));
+    return done;
+  }
+  mafat_pack_facts facts() const
+  {
+    mafat_pack_facts f;
+    mafat_pack_describe_sized(get(), &f, sizeof f);
+    return f;
+  }
+
+  mafat_pack *get() const noexcept { return handle_.get(); }
+
+private:
+  handle<mafat_pack, mafat_pack_close> handle_;
+};
+
+} // namespace mafat
+
+#endif

@@ -1,0 +1,62 @@
+# bash completion for mafat and the programs behind it. Options are those that a program's own --help lists, so that none is
+# missing here. Loaded by bash-completion from its folder by the command's name; or by hand: source mafat.bash
+# shellcheck shell=bash disable=SC2207 # words of ours have no blanks
+
+# _mafat_options PROGRAM...: the options that its --help lists, one a line
+_mafat_options() {
+  "$@" --help 2>/dev/null | sed -n 's/^  \(-[^ ].*\)/\1/p' | sed 's/  .*//' | grep -oE -- '--[a-z][a-z0-9-]*' | sort -u
+}
+
+# _mafat_words NAME WORD: the words that an option's value is one of
+_mafat_words() {
+  case $1:$2 in
+  *:--cpu) echo portable neon avx2 avx512 ;;
+  *:--fork) echo darknet alexeyab auto ;;
+  *:--threads) echo auto 1 2 4 ;;
+  *:--memory | *:--limit) echo 8M 16M 32M 64M 128M ;;
+  run:--algorithm) echo direct winograd winograd-large auto ;;
+  run:--lock | run:--sandbox) echo auto on off ;;
+  run:--search) echo best least fdt motes separable greedy ;;
+  run:--image-scaling) echo exact fast ;;
+  run:--channels) echo rgb bgr gray ;;
+  run:--resize) echo stretch letterbox corner crop ;;
+  run:--predictor) echo exact paper ;;
+  run:--decode) echo yolov5 yolov8 yolox nanodet fastestdet ssd ultraface yunet classes none darknet auto ;;
+  pack:--weights) echo float32 fp16 int8 int4 ;;
+  pack:--activations) echo float32 int8 ;;
+  limit:--format) echo text json csv ;;
+  limit:--swap) echo none all ;;
+  esac
+}
+
+_mafat() {
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} program=("$1") name=${1##*/} i
+  COMPREPLY=()
+  case $name in
+  mafat)
+    if [ "$COMP_CWORD" = 1 ]; then
+      COMPREPLY=($(compgen -W "$("$1" --help 2>/dev/null | sed -nE 's/^  ([a-z]+) .*/\1/p') --help --version" -- "$word"))
+      return
+    fi
+    name=${COMP_WORDS[1]} program+=("$name")
+    ;;
+  run_inference | mafat_ranks) name=run ;;
+  pack_weights) name=pack ;;
+  memory_limit) name=limit ;;
+  esac
+  case $name in predict | ranks) name=run ;; esac
+  if [ "$name" = limit ]; then # behind -- a command of its own
+    for ((i = 1; i < COMP_CWORD; i++)); do
+      [ "${COMP_WORDS[i]}" = -- ] || continue
+      if [ "$i" = $((COMP_CWORD - 1)) ]; then COMPREPLY=($(compgen -c -- "$word")); else COMPREPLY=($(compgen -f -- "$word")); fi
+      return
+    done
+  fi
+  if [[ $word == -* ]]; then
+    COMPREPLY=($(compgen -W "$(_mafat_options "${program[@]}")" -- "$word"))
+  else
+    COMPREPLY=($(compgen -W "$(_mafat_words "$name" "$before")" -- "$word"))
+  fi
+}
+# Where nothing of this fits, files.
+complete -o bashdefault -o default -F _mafat mafat run_inference pack_weights make_weights annotate memory_limit mafat_ranks swap_cost
