@@ -1,0 +1,24 @@
+"""mafat: neural networks of Darknet, ONNX and TFLite files inside a memory budget.
+
+    import mafat
+    with mafat.open("yolov3-tiny.cfg", "yolov3-tiny.weights", memory="16M", names="coco.names") as m:
+        print(m.plan, m.predicted.memory.charge_bytes)
+        for box in m.detect("dog.jpg"):
+            print(box.label, box.confidence, box.x, box.y, box.w, box.h)
+
+All of it is libmafat's (libmafat(3)), reached by ctypes: what arrays of NumPy hold is read where it lies, and while the library works
+Python's other threads run. doc/python.md shows the rest."""
+from mafat._facts import Box, Group, Layer, Memory, Packed, PackedLayer, Picture, Plan, Port, Process, Run, Score
+from mafat._library import EFORMAT, EINVAL, EIO, ELIMIT, ENOMEM, EUNSUPPORTED, Error, library, text_of
+from mafat._model import Model, Report
+from mafat._options import Arena
+from mafat._pack import pack
+from mafat._query import Budget, predict, sweep
+
+open = Model  # pylint: disable=redefined-builtin
+
+__version__: str = text_of(library.mafat_version())
+
+__all__ = ["Arena", "Box", "Budget", "EFORMAT", "EINVAL", "EIO", "ELIMIT", "ENOMEM", "EUNSUPPORTED", "Error", "Group", "Layer", "Memory",
+           "Model", "Packed", "PackedLayer", "Picture", "Plan", "Port", "Process", "Report", "Run", "Score", "open", "pack",
+           "predict", "sweep"]

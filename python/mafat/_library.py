@@ -1,0 +1,285 @@
+"""libmafat.so.0 by ctypes: its structs as include/mafat.h has them, its functions, its errors.
+
+Every call of a struct tells how many bytes of it are known here, so that this package and a library of another version go together;
+python/tests/test_layout.py holds the structs to the header."""
+from __future__ import annotations
+
+import ctypes
+import os
+from ctypes import (CFUNCTYPE, POINTER, Structure, byref, c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int64, c_size_t, c_uint64,
+                    c_ubyte, c_void_p, sizeof)
+
+SONAME = "libmafat.so.0"
+
+
+class Error(Exception):
+    """What the library refuses, or fails at. Its text is the library's one line.
+
+    code: one of ENOMEM, EIO, EFORMAT, EUNSUPPORTED, ELIMIT, EINVAL; name: what the library calls it."""
+
+    code: int
+    name: str
+
+    def __init__(self, code: int, text: str):
+        super().__init__(text)
+        self.code = code
+        self.name = text_of(library.mafat_error_name(code))
+
+    def __reduce__(self):
+        return Error, (self.code, str(self))
+
+
+ENOMEM = -1        # the system refused memory
+EIO = -2           # a file could not be opened, read or written
+EFORMAT = -3       # a file's content is damaged or inconsistent
+EUNSUPPORTED = -4  # well-formed, but not something this build runs
+ELIMIT = -5        # a plan or size exceeds a limit or the budget
+EINVAL = -6        # an argument or option makes no sense
+
+
+class Diagnostic(Structure):
+    _fields_ = [("text", c_char * 512)]
+
+
+WARN = CFUNCTYPE(None, c_void_p, c_char_p)
+
+
+class WarningSink(Structure):
+    _fields_ = [("warn", WARN), ("context", c_void_p)]
+
+
+class ModelOptions(Structure):
+    _fields_ = [("memory_bytes", c_size_t), ("memory_name", c_char_p), ("plan", c_char_p), ("search", c_char_p),
+                ("bias_bytes", c_size_t), ("layers", c_int), ("outputs", POINTER(c_int)), ("n_outputs", c_int), ("arena", c_void_p),
+                ("width", c_int), ("height", c_int), ("algorithm", c_char_p), ("threads", c_int), ("cpu", c_char_p),
+                ("best_effort", c_bool), ("picture", c_char_p), ("picture_may_fail", c_bool), ("floats_only", c_bool),
+                ("warnings", WarningSink), ("fork", c_char_p), ("max_boxes", c_int), ("reserve_bytes", c_size_t), ("lock", c_char_p),
+                ("image_scaling", c_char_p), ("mean", POINTER(c_float)), ("scale", POINTER(c_float)), ("channels", c_char_p),
+                ("resize", c_char_p), ("pad", POINTER(c_float)), ("decode", c_char_p), ("constants", POINTER(c_char_p)),
+                ("n_constants", c_int), ("plan_seconds", c_double), ("link", c_void_p), ("tiling", c_char_p), ("layout", c_char_p),
+                ("delta", c_double), ("beam", c_int), ("objective", c_char_p), ("fast_bytes", c_size_t), ("cells", c_char_p),
+                ("measure", c_bool)]
+
+
+class MemoryFacts(Structure):
+    _fields_ = [("process", c_size_t), ("threads", c_size_t), ("weights", c_size_t), ("activations", c_size_t), ("input", c_size_t),
+                ("scratch", c_size_t), ("io", c_size_t), ("image", c_size_t), ("image_before", c_bool), ("kernel", c_size_t),
+                ("rest", c_size_t), ("resident_bytes", c_size_t), ("charge_bytes", c_size_t)]
+
+
+class PlanFacts(Structure):
+    _fields_ = [("text", c_char_p), ("algorithm", c_char_p), ("threads", c_int), ("n_layers", c_int), ("n_groups", c_int),
+                ("fits", c_bool), ("memory", MemoryFacts), ("arena_bytes", c_size_t), ("arena_bound_bytes", c_size_t),
+                ("peak_name", c_char_p), ("peak_layer", c_int), ("peak_bytes", c_size_t), ("macs", c_uint64),
+                ("redundant_macs", c_uint64), ("padded_macs", c_uint64), ("weights_read_bytes", c_uint64), ("latency_ms", c_double),
+                ("compute_ms", c_double), ("reading_ms", c_double), ("calibrated", c_bool)]
+
+
+class GroupFacts(Structure):
+    _fields_ = [("first", c_int), ("last", c_int), ("cut", c_char * 256), ("rows", c_int), ("panels", c_bool), ("tile_rows", c_int),
+                ("tile_cols", c_int), ("weights", c_char_p), ("peak_bytes", c_size_t), ("macs", c_uint64),
+                ("redundant_macs", c_uint64), ("padded_macs", c_uint64), ("paper_bytes", c_size_t)]
+
+
+class LayerFacts(Structure):
+    _fields_ = [("type", c_char_p), ("in_h", c_int), ("in_w", c_int), ("in_c", c_int), ("out_h", c_int), ("out_w", c_int),
+                ("out_c", c_int), ("size", c_int), ("stride", c_int), ("filters", c_int), ("group", c_int), ("inside", c_int),
+                ("algorithm", c_char_p), ("weights", c_char_p), ("weights_bytes", c_size_t), ("macs", c_uint64),
+                ("step_macs", c_uint64), ("arena_bytes", c_size_t), ("ms", c_double), ("position", c_int)]
+
+
+class PictureFacts(Structure):
+    _fields_ = [("channels", c_char_p), ("resize", c_char_p), ("mean", c_float * 3), ("scale", c_float * 3), ("pad", c_float),
+                ("source", c_char_p)]
+
+
+class ModelFacts(Structure):
+    _fields_ = [("kind", c_int), ("input_h", c_int), ("input_w", c_int), ("input_c", c_int), ("cpu", c_char_p),
+                ("budget_bytes", c_size_t), ("budget_source", c_char_p), ("packed", c_bool), ("kept_weights_bytes", c_size_t),
+                ("reads_method", c_char_p), ("reads_directly", c_bool), ("load_ms", c_double), ("plan", PlanFacts),
+                ("fork", c_char_p), ("fork_sign", c_char_p), ("max_boxes", c_int), ("reserve_bytes", c_size_t), ("lock", c_char_p),
+                ("lock_reason", c_char_p), ("locked_bytes", c_size_t), ("picture", PictureFacts), ("decode", c_char_p),
+                ("decode_sign", c_char_p)]
+
+
+class PortFacts(Structure):
+    _fields_ = [("name", c_char_p), ("type", c_char_p), ("rank", c_int), ("dims", c_int64 * 8), ("n", c_size_t), ("scale", c_double),
+                ("zero", c_int)]
+
+
+class RunFacts(Structure):
+    _fields_ = [("image_ms", c_double), ("layers_ms", c_double), ("picture_w", c_int), ("picture_h", c_int),
+                ("input_failed", c_bool), ("weights_read_bytes", c_uint64), ("stall_scope", c_char_p), ("stall_some_us", c_uint64),
+                ("stall_full_us", c_uint64)]
+
+
+class ProcessFacts(Structure):
+    _fields_ = [("resident_bytes", c_size_t), ("peak_bytes", c_size_t), ("swap_in_bytes", c_uint64), ("swap_out_bytes", c_uint64),
+                ("major_faults", c_uint64)]
+
+
+class FrontFacts(Structure):
+    _fields_ = [("text", c_char_p), ("threads", c_int), ("charge_bytes", c_size_t), ("latency_ms", c_double)]
+
+
+class Detection(Structure):
+    _fields_ = [("class_id", c_int), ("confidence", c_float), ("x", c_float), ("y", c_float), ("w", c_float), ("h", c_float)]
+
+
+class Detections(Structure):
+    _fields_ = [("list", POINTER(Detection)), ("n", c_size_t)]
+
+
+class ClassScore(Structure):
+    _fields_ = [("class_id", c_int), ("confidence", c_float)]
+
+
+class PackOptions(Structure):
+    _fields_ = [("weights", c_char_p), ("activations", c_char_p), ("calibrate", POINTER(c_char_p)), ("n_calibrate", c_int),
+                ("measure", c_char_p), ("keep_above", c_double), ("fork", c_char_p), ("constants", POINTER(c_char_p)),
+                ("n_constants", c_int), ("replace", c_bool), ("replace_name", c_char_p), ("warnings", WarningSink)]
+
+
+class PackFacts(Structure):
+    _fields_ = [("path", c_char_p), ("pass_", c_int), ("share", c_double), ("n_layers", c_int), ("n_ways", c_int), ("error", c_double),
+                ("largest", c_double)]
+
+
+class PackLayerFacts(Structure):
+    _fields_ = [("layer", c_int), ("type", c_char_p), ("computes", c_char_p), ("weights", c_char_p), ("bytes", c_size_t),
+                ("error", c_double), ("largest", c_double), ("kept", c_bool)]
+
+
+class PackWayFacts(Structure):
+    _fields_ = [("ranges", c_char_p), ("equalized", c_bool), ("error", c_double), ("taken", c_bool)]
+
+
+TEXT, HANDLE, OUT, D = c_char_p, c_void_p, POINTER(c_void_p), POINTER(Diagnostic)
+FLOATS = c_void_p  # an address: arrays of NumPy are handed over as they lie
+
+# Result, arguments. Functions of sized structs have their plain names here: call() adds "_sized" and sizes.
+FUNCTIONS = {
+    "mafat_error_name": (TEXT, c_int),
+    "mafat_version": (TEXT,),
+    "mafat_holds_weights": (c_bool, TEXT),
+    "mafat_arena_open": (c_int, OUT, D),
+    "mafat_arena_close": (None, OUT),
+    "mafat_model_defaults_sized": (None, c_void_p, c_size_t),
+    "mafat_model_open_sized": (c_int, OUT, TEXT, TEXT, POINTER(ModelOptions), c_size_t, D),
+    "mafat_model_close": (None, OUT),
+    "mafat_model_run_picture": (c_int, HANDLE, TEXT, D),
+    "mafat_model_run_pixels": (c_int, HANDLE, c_void_p, c_int, c_int, c_int, c_size_t, D),
+    "mafat_model_set_input": (c_int, HANDLE, TEXT, FLOATS, c_size_t, D),
+    "mafat_model_set_input_file": (c_int, HANDLE, TEXT, TEXT, D),
+    "mafat_model_run_inputs": (c_int, HANDLE, D),
+    "mafat_model_read_output_named": (c_int, HANDLE, TEXT, FLOATS, c_size_t, D),
+    "mafat_model_layer_shape": (c_int, HANDLE, c_int, POINTER(c_int), POINTER(c_int), POINTER(c_int)),
+    "mafat_model_read_layer": (c_int, HANDLE, c_int, FLOATS, D),
+    "mafat_model_detect": (c_int, HANDLE, c_float, c_float, POINTER(POINTER(Detections)), D),
+    "mafat_detections_points": (POINTER(c_float), POINTER(Detections), c_size_t, POINTER(c_int)),
+    "mafat_detections_close": (None, POINTER(POINTER(Detections))),
+    "mafat_model_classify": (c_int, HANDLE, POINTER(ClassScore), c_int, POINTER(c_int), D),
+    "mafat_model_rest": (None, HANDLE),
+    "mafat_model_n_inputs": (c_int, HANDLE),
+    "mafat_model_n_outputs": (c_int, HANDLE),
+    "mafat_model_describe_sized": (None, HANDLE, POINTER(ModelFacts), c_size_t),
+    "mafat_model_layer_sized": (c_int, HANDLE, c_int, POINTER(LayerFacts), c_size_t),
+    "mafat_model_group_sized": (c_int, HANDLE, c_int, POINTER(GroupFacts), c_size_t),
+    "mafat_model_last_run_sized": (None, HANDLE, POINTER(RunFacts), c_size_t),
+    "mafat_model_describe_input_sized": (c_int, HANDLE, c_int, POINTER(PortFacts), c_size_t),
+    "mafat_model_describe_output_sized": (c_int, HANDLE, c_int, POINTER(PortFacts), c_size_t),
+    "mafat_process_measure_sized": (None, POINTER(ProcessFacts), c_size_t),
+    "mafat_query_open_sized": (c_int, OUT, TEXT, TEXT, POINTER(ModelOptions), c_size_t, D),
+    "mafat_query_close": (None, OUT),
+    "mafat_query_budgets": (c_int, HANDLE, POINTER(c_size_t), c_int),
+    "mafat_query_pack": (c_int, OUT, HANDLE, TEXT, D),
+    "mafat_query_answer": (c_int, OUT, HANDLE, c_size_t, D),
+    "mafat_answer_close": (None, OUT),
+    "mafat_answer_describe": (None, HANDLE, POINTER(PlanFacts)),
+    "mafat_pack_defaults_sized": (None, POINTER(PackOptions), c_size_t),
+    "mafat_pack_open_sized": (c_int, OUT, TEXT, TEXT, TEXT, POINTER(PackOptions), c_size_t, D),
+    "mafat_pack_step": (c_int, HANDLE, POINTER(c_bool), D),
+    "mafat_pack_describe_sized": (None, HANDLE, POINTER(PackFacts), c_size_t),
+    "mafat_pack_layer_sized": (c_int, HANDLE, c_int, POINTER(PackLayerFacts), c_size_t),
+    "mafat_pack_way_sized": (c_int, HANDLE, c_int, POINTER(PackWayFacts), c_size_t),
+    "mafat_pack_close": (None, OUT),
+}
+
+
+def load() -> ctypes.CDLL:
+    """The library that MAFAT_LIBRARY names, else the system's. CDLL lets go of the interpreter's lock while a call lasts."""
+    loaded = ctypes.CDLL(os.environ.get("MAFAT_LIBRARY") or SONAME)
+    for name, (result, *arguments) in FUNCTIONS.items():
+        function = getattr(loaded, name)
+        function.restype = result
+        function.argtypes = arguments
+    return loaded
+
+
+library = load()
+
+
+def text_of(text: bytes) -> str:
+    return text.decode("utf-8", "replace")
+
+
+def count_bytes(size: int | str) -> int:
+    """A size as the programs' options have it: 64M, 16384K, of 1024 each, or bytes."""
+    number = str(size).lower().removesuffix("b").removesuffix("i")
+    unit = {"k": 10, "m": 20, "g": 30}.get(number[-1:], 0)
+    digits = number[:-1] if unit else str(size)
+    if not digits.isdecimal():
+        raise Error(EINVAL, f"expected a size like 64M, 16384K or bytes, found '{size}'")
+    return int(digits) << unit
+
+
+class Handle:
+    """What the library opens, and is to close: once, by close(), at the end of a with, or when nobody has it any more."""
+
+    _closes: str  # the library's function
+
+    def __init__(self) -> None:
+        self._handle = c_void_p()
+        self._diagnostic = Diagnostic()
+
+    def close(self) -> None:
+        """Gives back all that it holds; nothing but close() may be called afterwards."""
+        if self._handle:
+            getattr(library, self._closes)(byref(self._handle))
+
+    def _alive(self) -> c_void_p:
+        if not self._handle:
+            raise Error(EINVAL, f"{type(self).__name__} is closed")
+        return self._handle
+
+    def _call(self, function, *arguments) -> None:
+        """Of a function that takes a diagnostic last: fails as an Error."""
+        code = function(*arguments, byref(self._diagnostic))
+        if code != 0:
+            raise Error(code, text_of(self._diagnostic.text))
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            self.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def ask(function, handle: c_void_p, kind: type[Structure], index: int | None = None):
+    """Facts of a struct that the function fills: its size is told."""
+    facts = kind()
+    function(handle, *([] if index is None else [index]), byref(facts), sizeof(facts))
+    return facts
+
+
+def take(kind, facts: Structure, **others):
+    """Facts as a tuple of Python's values: of each field of the tuple the struct's of the same name, but for others."""
+    return kind(others[name] if name in others else value_of(getattr(facts, name)) for name in kind._fields)
+
+
+def value_of(value):
+    return text_of(value) if isinstance(value, bytes) else tuple(value) if isinstance(value, ctypes.Array) else value

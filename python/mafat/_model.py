@@ -1,0 +1,303 @@
+"""Models that run."""
+from __future__ import annotations
+
+import os
+import warnings
+from ctypes import POINTER, byref, c_int, sizeof
+from threading import RLock
+
+from mafat import _library as c
+from mafat._facts import Box, Facts, Group, Layer, Memory, Picture, Plan, Port, Process, Run, Score
+from mafat._library import EINVAL, Error, ask, library, take, text_of
+from mafat._options import model_options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, Union, Unpack
+
+    import numpy
+
+    from mafat._options import Options, Path
+
+    Input = Union[numpy.ndarray, Sequence, Path]
+
+KINDS = ("other", "detector", "classifier")
+
+
+class Report(Facts):
+    """What --report of run_inference has: what was predicted, and what came of it. str() of it is a table."""
+
+    plan: Plan
+    groups: tuple[Group, ...]
+    layers: tuple[Layer, ...]
+    run: Run
+    process: Process
+
+    def __str__(self) -> str:
+        mb = 1 << 20
+        m, r = self.plan.memory, self.run
+        lines = [f"plan {self.plan.text}, {self.plan.threads} thread{'s' * (self.plan.threads != 1)}",
+                 f"predicted {m.charge_bytes / mb:.2f} MB charged, {m.resident_bytes / mb:.2f} MB resident, {self.plan.latency_ms:.1f} ms",
+                 f"measured  {self.process.resident_bytes / mb:.2f} MB resident now, {r.image_ms:.1f} + {r.layers_ms:.1f} ms"]
+        lines += [f"  {tag:<12}{value / mb:9.2f} MB" for tag, value in zip(Memory._fields, m[:10]) if value]
+        lines += ["layer  type             group  out            algorithm           ms"]
+        lines += [f"{i:5}  {l.type:<15}  {l.group:5}  {f'{l.out_h}x{l.out_w}x{l.out_c}':<13}  {l.algorithm or '':<14}  {l.ms:6.2f}"
+                  for i, l in enumerate(self.layers)]
+        return "\n".join(lines)
+
+
+def read_names(names: Path | Sequence[str] | None) -> Sequence[str]:
+    """A file of a name a line, as coco.names; or the names."""
+    if names is None or not isinstance(names, (str, bytes, os.PathLike)):
+        return names or ()
+    with open(names, encoding="utf-8") as file:
+        return file.read().splitlines()
+
+
+# NumPy, which is larger than most networks, comes with the first array: who has files for it needs none.
+
+
+def as_pixels(picture: Any, bgr: bool) -> numpy.ndarray:
+    """Rows of interleaved bytes, (rows, columns, channels of 1, 3 or 4): a view, where the library can read them as they lie."""
+    import numpy
+    if hasattr(picture, "convert") and getattr(picture, "mode", "RGB") not in ("L", "RGB", "RGBA"):  # Pillow's
+        picture = picture.convert("RGB")
+    pixels = numpy.asarray(picture)
+    if pixels.ndim == 2:
+        pixels = pixels[:, :, None]
+    if pixels.dtype != numpy.uint8 or pixels.ndim != 3 or pixels.shape[2] not in (1, 3, 4) or not pixels.size:
+        raise Error(EINVAL, "expected a picture as bytes of (rows, columns) or (rows, columns, 1, 3 or 4 channels), found "
+                            f"{pixels.dtype} of {pixels.shape}")
+    if bgr and pixels.shape[2] > 1:
+        pixels = pixels[:, :, 2::-1]
+    _, w, n = pixels.shape
+    in_a_row = pixels.strides[0] >= w * n and pixels.strides[1] == n and (n == 1 or pixels.strides[2] == 1)
+    return pixels if in_a_row else numpy.ascontiguousarray(pixels)
+
+
+def as_floats(value: Any, port: Port) -> numpy.ndarray:
+    """The numbers of an input: the array itself, where it has floats one behind the other."""
+    import numpy
+    array = numpy.ascontiguousarray(value, dtype=numpy.float32)
+    shape, wanted = ([n for n in dims if n != 1] for dims in (array.shape, port.dims))
+    if array.size != port.n or (array.ndim > 1 and shape != wanted):
+        raise Error(EINVAL, f"input '{port.name}': expected {'x'.join(map(str, port.dims))} numbers, found {'x'.join(map(str, array.shape))}")
+    return array
+
+
+def address_of(array: numpy.ndarray | None) -> int | None:
+    return None if array is None else array.__array_interface__["data"][0]
+
+
+class Model(c.Handle):
+    """A network, open within a budget of memory: mafat.open makes one.
+
+    inputs, outputs: its ports, with names and dimensions; names: of its classes, as they were given.
+
+    It may be used from any thread, by one at a time: others wait. While it runs, Python's other threads go on. After os.fork()
+    the child may run it if it has one thread and keeps its weights; other models it may only close."""
+
+    _closes = "mafat_model_close"
+
+    def __init__(self, model: Path, weights: Path | None = None, *, names: Path | Sequence[str] | None = None,
+                 warn: Callable[[str], None] | None = None, **options: Unpack[Options]) -> None:
+        """model, weights: a cfg and its weights; or a file that holds both, ONNX, TFLite or packed, alone.
+
+        names: of classes: a file of one a line, or a sequence. warn: is told the library's warnings; None: they are Python's.
+        options: memory="16M", plan, threads, ...: as struct mafat_model_options of mafat.h has them (mafat._options.Options, for type
+        checkers). The budget is the whole process's, Python's own bytes among them."""
+        super().__init__()
+        self.names = read_names(names)
+        self._process, self._lock = os.getpid(), RLock()
+        warned: list[str] = []
+        self._options = model_options(dict(options), "open", warned.append)
+        self._arena = options.get("arena")
+        self._call(library.mafat_model_open_sized, byref(self._handle), os.fsencode(model), None if weights is None else os.fsencode(weights),
+                   byref(self._options), sizeof(self._options))
+        for text in warned:
+            warn(text) if warn else warnings.warn(text, stacklevel=2)
+        handle = self._handle
+        self.inputs = self._ports(library.mafat_model_n_inputs(handle), library.mafat_model_describe_input_sized)
+        self.outputs = self._ports(library.mafat_model_n_outputs(handle), library.mafat_model_describe_output_sized)
+
+    def _ports(self, n: int, describe: Any) -> tuple[Port, ...]:
+        ports = (ask(describe, self._handle, c.PortFacts, i) for i in range(n))
+        return tuple(take(Port, p, dims=tuple(p.dims[:p.rank])) for p in ports)
+
+    def _mine(self) -> Any:
+        """The lock of who uses it. In a child of os.fork() a thread may have had it that is not there: that gets one of its own."""
+        if self._process != os.getpid():
+            self._process, self._lock = os.getpid(), RLock()
+        return self._lock
+
+    def close(self) -> None:
+        with self._mine():
+            super().close()
+
+    # ---- running
+
+    def run(self, inputs: dict[str, Input] | Input | None = None, *, picture: Any = None, bgr: bool = False,
+            out: dict[str, numpy.ndarray] | None = None) -> dict[str, numpy.ndarray]:
+        """Runs on numbers, and gives all outputs, float32, of their dimensions.
+
+        inputs: by name, or of the only one: arrays of the input's dimensions (those of 1 may be left out), in which float32 that
+        lies row by row is read where it is, anything else copied; or a path, of a file of raw numbers or .npy.
+        picture: for the first input, as of detect; inputs are the others then.
+        out: arrays that the outputs of these names are written to: float32 and contiguous, of as many numbers."""
+        with self._mine():
+            self._run(inputs, picture, bgr)
+            return {port.name: self._read(port, None if out is None else out.get(port.name)) for port in self.outputs}
+
+    def detect(self, picture: Any = None, thresh: float = 0.5, nms: float = 0.45, *, bgr: bool = False,
+               inputs: dict[str, Input] | None = None) -> list[Box]:
+        """Boxes, most confident first.
+
+        picture: a path of a JPEG, PNG or PPM file; an image of Pillow; or bytes of (rows, columns, channels), red first
+        (bgr: blue first, as OpenCV's frames), which are read where they are if a row's pixels lie side by side. None: boxes of the
+        last run.
+        thresh: least confidence; nms: overlap above which the less confident of two boxes goes."""
+        with self._mine():
+            if picture is not None or inputs is not None:
+                self._run(inputs, picture, bgr)
+            found = POINTER(c.Detections)()
+            self._call(library.mafat_model_detect, self._alive(), thresh, nms, byref(found))
+            try:
+                return [self._box(found, i) for i in range(found.contents.n)]
+            finally:
+                library.mafat_detections_close(byref(found))
+
+    def classify(self, picture: Any = None, k: int = 5, *, bgr: bool = False, inputs: dict[str, Input] | None = None) -> list[Score]:
+        """The k likeliest classes, likeliest first. Pictures as of detect."""
+        with self._mine():
+            if picture is not None or inputs is not None:
+                self._run(inputs, picture, bgr)
+            top, n = (c.ClassScore * k)(), c_int()
+            self._call(library.mafat_model_classify, self._alive(), top, k, byref(n))
+            return [Score((s.class_id, s.confidence, self._label(s.class_id))) for s in top[:n.value]]
+
+    def read_layer(self, layer: int) -> numpy.ndarray:
+        """What a layer put out, (channels, rows, columns): the last one, heads, and those of the option outputs."""
+        import numpy
+        h, w, n = c_int(), c_int(), c_int()
+        with self._mine():
+            if library.mafat_model_layer_shape(self._alive(), layer, byref(h), byref(w), byref(n)):
+                raise Error(EINVAL, f"expected a layer of this network, found {layer}")
+            array = numpy.empty((n.value, h.value, w.value), numpy.float32)
+            self._call(library.mafat_model_read_layer, self._alive(), layer, address_of(array))
+            return array
+
+    def rest(self) -> None:
+        """Gives the arena's pages back until the next run; outputs are gone, kept weights stay."""
+        with self._mine():
+            library.mafat_model_rest(self._alive())
+
+    def _run(self, inputs: Any, picture: Any, bgr: bool) -> None:
+        handle = self._alive()
+        if inputs is None:
+            inputs = {}
+        elif not isinstance(inputs, dict):
+            inputs = {self.inputs[0].name: inputs}
+        kept = [self._set(name, value) for name, value in inputs.items()]
+        try:
+            if picture is None:
+                self._call(library.mafat_model_run_inputs, handle)
+            elif isinstance(picture, (str, bytes, os.PathLike)):
+                self._call(library.mafat_model_run_picture, handle, os.fsencode(picture))
+            else:
+                pixels = as_pixels(picture, bgr)
+                h, w, n = pixels.shape
+                self._call(library.mafat_model_run_pixels, handle, address_of(pixels), w, h, n, pixels.strides[0])
+        finally:
+            for name in inputs:
+                library.mafat_model_set_input(handle, name.encode(), None, 0, None)
+            del kept
+
+    def _set(self, name: str, value: Any) -> numpy.ndarray | None:
+        handle, key = self._alive(), name.encode()
+        if isinstance(value, (str, bytes, os.PathLike)):
+            self._call(library.mafat_model_set_input_file, handle, key, os.fsencode(value))
+            return None
+        port = next((p for p in self.inputs if p.name == name), None)
+        array = as_floats(value, port) if port else None  # the library refuses the name
+        self._call(library.mafat_model_set_input, handle, key, address_of(array), 0 if array is None else array.size)
+        return array
+
+    def _read(self, port: Port, array: numpy.ndarray | None) -> numpy.ndarray:
+        import numpy
+        if array is None:
+            array = numpy.empty(port.dims, numpy.float32)
+        elif array.dtype != numpy.float32 or not array.flags.c_contiguous or not array.flags.writeable:
+            raise Error(EINVAL, f"output '{port.name}': expected an array of float32, contiguous and writeable")
+        self._call(library.mafat_model_read_output_named, self._alive(), port.name.encode(), address_of(array), array.size)
+        return array
+
+    def _label(self, class_id: int) -> str | None:
+        return self.names[class_id] if class_id < len(self.names) else None
+
+    def _box(self, found: Any, index: int) -> Box:
+        d, n = found.contents.list[index], c_int()
+        points = library.mafat_detections_points(found, index, byref(n))
+        return Box((d.x, d.y, d.w, d.h, d.confidence, d.class_id, self._label(d.class_id),
+                    tuple((points[2 * i], points[2 * i + 1]) for i in range(n.value))))
+
+    # ---- what is known of it
+
+    def _facts(self) -> c.ModelFacts:
+        with self._mine():
+            return ask(library.mafat_model_describe_sized, self._alive(), c.ModelFacts)
+
+    @property
+    def plan(self) -> str:
+        """The plan in force, as the option plan takes it."""
+        return text_of(self._facts().plan.text)
+
+    @property
+    def predicted(self) -> Plan:
+        """The plan, and what it is predicted to take: bytes by what they are for, milliseconds."""
+        return plan_of(self._facts().plan)
+
+    @property
+    def kind(self) -> str:
+        """"detector", "classifier" or "other"."""
+        return KINDS[self._facts().kind]
+
+    @property
+    def cpu(self) -> str:
+        """The level of its kernels: "avx512"."""
+        return text_of(self._facts().cpu)
+
+    @property
+    def picture(self) -> Picture:
+        """How pictures become the input."""
+        return take(Picture, self._facts().picture)
+
+    @property
+    def last_run(self) -> Run:
+        """Of the last run: milliseconds, the picture's size. All 0 before the first."""
+        with self._mine():
+            return take(Run, ask(library.mafat_model_last_run_sized, self._alive(), c.RunFacts))
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """Each layer: shapes, how it is computed, bytes, milliseconds of the last run."""
+        return self._list(Layer, library.mafat_model_layer_sized, c.LayerFacts, self._facts().plan.n_layers)
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """Layers that are run together, in the order of the plan's text."""
+        return self._list(Group, library.mafat_model_group_sized, c.GroupFacts, self._facts().plan.n_groups)
+
+    def _list(self, kind: Any, function: Any, facts: Any, n: int) -> tuple:
+        with self._mine():
+            return tuple(take(kind, ask(function, self._alive(), facts, i)) for i in range(n))
+
+    def report(self) -> Report:
+        """All of it, beside what the last run and the process took. print() it."""
+        process = c.ProcessFacts()
+        library.mafat_process_measure_sized(byref(process), sizeof(process))
+        return Report((self.predicted, self.groups, self.layers, self.last_run, take(Process, process)))
+
+
+def plan_of(facts: c.PlanFacts) -> Plan:
+    return take(Plan, facts, memory=take(Memory, facts.memory))

@@ -1,0 +1,70 @@
+"""Packed files."""
+from __future__ import annotations
+
+import os
+import warnings
+from ctypes import byref, c_bool, sizeof
+
+from mafat import _library as c
+from mafat._facts import Packed, PackedLayer
+from mafat._library import WARN, ask, library, take, text_of
+from mafat._options import fill
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from mafat._options import Path
+
+
+class Pack(c.Handle):
+    _closes = "mafat_pack_close"
+
+    def __init__(self, model: Path, weights: Path | None, out: Path, options: dict) -> None:
+        super().__init__()
+        warned: list[str] = []
+        self.warned = warned
+        self._options = c.PackOptions()
+        # Texts stay the caller's while it lasts.
+        self._paths = [os.fsencode(model), None if weights is None else os.fsencode(weights), os.fsencode(out)]
+        library.mafat_pack_defaults_sized(byref(self._options), sizeof(self._options))
+        self._options.warnings.warn = WARN(lambda _, text: warned.append(text_of(text)))
+        fill(self._options, options, "pack")
+        self._call(library.mafat_pack_open_sized, byref(self._handle), *self._paths, byref(self._options), sizeof(self._options))
+
+    def step(self) -> bool:
+        done = c_bool()
+        self._call(library.mafat_pack_step, self._alive(), byref(done))
+        return done.value
+
+    def facts(self) -> c.PackFacts:
+        return ask(library.mafat_pack_describe_sized, self._alive(), c.PackFacts)
+
+    def layers(self, n: int) -> tuple[PackedLayer, ...]:
+        return tuple(take(PackedLayer, ask(library.mafat_pack_layer_sized, self._alive(), c.PackLayerFacts, i)) for i in range(n))
+
+
+def pack(model: Path, weights: Path | None, out: Path, *, type: str | None = None, activations: str | None = None,
+         calibrate: Sequence[Path] | None = None, measure: Path | None = None, keep_above: float | None = None, fork: str | None = None,
+         constants: Sequence[str] | None = None, replace: bool = False, progress: Callable[[float, int], None] | None = None) -> Packed:
+    """Writes a network and its weights as one packed file (pack_weights(1)), which open() takes alone; nothing is left of it where
+    that fails or is interrupted.
+
+    model, weights: a cfg and its weights; or an ONNX or TFLite file, and None.
+    type: of the weights in the file: "float32", "fp16", "int8", "int4".
+    activations: "int8": convolutions compute with whole numbers; calibrate: pictures by which it is chosen what these mean.
+    measure: a picture by which is measured how far each layer moves; keep_above: a layer that moves by more gets a wider type.
+    replace: the file, if there is one.
+    progress: is told, again and again, the share that is written and which time the file is written."""
+    options = {"weights": type, "activations": activations, "calibrate": calibrate, "measure": measure, "keep_above": keep_above, "fork": fork,
+               "constants": constants, "replace": replace}
+    with Pack(model, weights, out, options) as pack_:
+        done = False
+        while not done:
+            done = pack_.step()
+            facts = pack_.facts()
+            if progress:
+                progress(facts.share, facts.pass_)
+        for text in pack_.warned:
+            warnings.warn(text, stacklevel=2)
+        return Packed((os.fsdecode(out), os.path.getsize(out), facts.error, facts.largest, pack_.layers(facts.n_layers)))

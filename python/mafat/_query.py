@@ -1,0 +1,84 @@
+"""Asking without running: no weight is read, milliseconds at most."""
+from __future__ import annotations
+
+import os
+from ctypes import byref, c_size_t, c_void_p, sizeof
+
+from mafat import _library as c
+from mafat._facts import Facts, Plan
+from mafat._library import count_bytes, library
+from mafat._model import plan_of
+from mafat._options import model_options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Unpack
+
+    from mafat._options import Options, Path
+
+
+class Budget(Facts):
+    """A row of a sweep: for so many bytes, this plan. plan.fits: whether it does."""
+
+    bytes: int
+    plan: Plan
+
+
+class Packing(c.Handle):
+    """The same question of the model with its weights packed as another type."""
+
+    _closes = "mafat_query_close"
+
+
+class Query(c.Handle):
+    _closes = "mafat_query_close"
+
+    def __init__(self, model: Path, weights: Path | None, options: dict, where: str) -> None:
+        super().__init__()
+        self._options = model_options(options, where, lambda text: None)
+        self._arena = options.get("arena")
+        self._call(library.mafat_query_open_sized, byref(self._handle), os.fsencode(model), None if weights is None else os.fsencode(weights),
+                   byref(self._options), sizeof(self._options))
+
+    def answer(self, budget: int, of: c.Handle | None = None) -> Plan:
+        """0: the query's own budget. of: the query with packed weights."""
+        answer, facts = c_void_p(), c.PlanFacts()
+        self._call(library.mafat_query_answer, byref(answer), (of or self)._alive(), budget)
+        try:
+            library.mafat_answer_describe(answer, byref(facts))
+            return plan_of(facts)
+        finally:
+            library.mafat_answer_close(byref(answer))
+
+    def budgets(self) -> list[int]:
+        room = (c_size_t * 64)()
+        return list(room[:library.mafat_query_budgets(self._alive(), room, len(room))])
+
+    def packed(self, weights: str) -> Packing:
+        packing = Packing()
+        self._call(library.mafat_query_pack, byref(packing._handle), self._alive(), weights.encode())
+        return packing
+
+
+def predict(model: Path, weights: Path | None = None, **options: Unpack[Options]) -> Plan:
+    """The plan that open() with the same options would take, and its bytes and milliseconds, before a weight is read.
+
+    weights may be missing: Darknet's are assumed. What does not fit is no Error: plan.fits says so, and the plan is the one that
+    needs least."""
+    with Query(model, weights, dict(options), "predict") as query:
+        return query.answer(0)
+
+
+def sweep(model: Path, weights: Path | None = None, *, budgets: Sequence[int | str] | None = None, packed: str | None = None,
+          **options: Unpack[Options]) -> list[Budget]:
+    """A plan for each budget, rising.
+
+    budgets: sizes; None: those that tell something about this network, from the least that fits to the most that is of use.
+    packed: "float32", "fp16", "int8", "int4": of the model with its weights as mafat.pack would have them."""
+    with Query(model, weights, dict(options), "sweep") as query:
+        sizes = query.budgets() if budgets is None else sorted(count_bytes(size) for size in budgets)
+        if packed is None:
+            return [Budget((size, query.answer(size))) for size in sizes]
+        with query.packed(packed) as narrow:
+            return [Budget((size, query.answer(size, narrow))) for size in sizes]

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# The examples: each says the same in C, C++ and Python, which is what run_inference finds, and one line where something is wrong. They are
+# compiled as their users do, with the headers and libmafat.so alone. Run from the project's root; BUILD names the build folder.
+set -u
+# shellcheck disable=SC2034 # by tests/check.sh
+suite=examples
+# shellcheck source=tests/check.sh
+. tests/check.sh
+build=$(realpath "${BUILD:-build}")
+work=$(mktemp -d) || exit 1
+at_end 'rm -rf "$work"'
+log=$work/log out=$work/out err=$work/err
+shapes=models/shapes/shapes
+mapfile -t pictures < <(find models/shapes/holdout -name '*.jpg' | sort)
+if [ ! -e "$build/libmafat.so.0" ]; then skip 'all of them' "no $build/libmafat.so.0"; exit 0; fi
+
+languages=(c)
+read -ra cc <<<"${CC:-gcc}"
+strict=(-Wall -Wextra -Wpedantic -Werror -Iinclude)
+link=("$build/libmafat.so.0" "-Wl,-rpath,$build")
+for source in examples/*.c; do
+  name=$(basename "$source" .c)
+  check "$name.c" 'it does not compile' "${cc[@]}" -std=c11 "${strict[@]}" -o "$work/$name.c" "$source" "${link[@]}"
+done
+if command -v g++ >/dev/null; then
+  languages+=(cpp)
+  for source in examples/*.cpp; do
+    name=$(basename "$source" .cpp)
+    check "$name.cpp" 'it does not compile' g++ -std=c++11 -Wshadow -Wconversion "${strict[@]}" -o "$work/$name.cpp" "$source" "${link[@]}"
+  done
+else skip 'C++' 'no g++'; fi
+for one in python3 /usr/bin/python3; do
+  "$one" -c 'import ctypes' 2>"$log" || continue
+  languages+=(py)
+  export MAFAT_LIBRARY=$build/libmafat.so.0 PYTHONPATH=$PWD/python PYTHONDONTWRITEBYTECODE=1
+  for source in examples/*.py; do
+    printf '#!/bin/sh\nexec %s %s "$@"\n' "$one" "$source" >"$work/$(basename "$source")"
+    chmod +x "$work/$(basename "$source")"
+  done
+  break
+done
+
+# says NAME ARGUMENT...: what is in $work/wanted, in every language
+says() {
+  local name=$1
+  shift
+  for language in "${languages[@]}"; do
+    program=$work/$name.$language run "$@"
+    if [ $code = 0 ] && cmp -s "$out" "$work/wanted" && [ ! -s "$err" ]; then ok "$name.$language says"; else
+      fail "$name.$language says" "exit status $code; $(diff "$out" "$work/wanted" | head -n 3; head -c 300 "$err")"
+    fi
+  done
+}
+boxes() { "$build/run_inference" --quiet $shapes.cfg $shapes.weights "$1" | grep -c '%'; }
+
+"$work/one_picture.c" $shapes.cfg $shapes.weights "${pictures[1]}" >"$work/wanted"
+check 'as many boxes as run_inference' 'there are others' test "$(wc -l <"$work/wanted")" = "$(boxes "${pictures[1]}")"
+says one_picture $shapes.cfg $shapes.weights "${pictures[1]}"
+for picture in "${pictures[@]}"; do echo "$picture: $(boxes "$picture") boxes"; done >"$work/wanted"
+says many_pictures $shapes.cfg $shapes.weights "${pictures[@]}"
+sed 's/^width=.*/width=320/; s/^height=.*/height=320/' $shapes.cfg >"$work/large.cfg"
+larger=$("$build/run_inference" --quiet "$work/large.cfg" $shapes.weights "${pictures[1]}" | grep -c '%')
+printf '%s: %s boxes\n' $shapes.cfg "$(boxes "${pictures[1]}")" "$work/large.cfg" "$larger" >"$work/wanted"
+says two_models $shapes.cfg $shapes.weights "$work/large.cfg" $shapes.weights "${pictures[1]}"
+
+# ---- One line, and what goes on goes on
+
+for language in "${languages[@]}"; do
+  for name in one_picture many_pictures two_models; do
+    program=$work/$name.$language
+    run; expect "$name.$language, misuse" 2 "usage: $name"
+    run /nonexistent.cfg $shapes.weights $shapes.cfg $shapes.weights "${pictures[1]}"
+    [ $name = one_picture ] && run /nonexistent.cfg $shapes.weights "${pictures[1]}"
+    expect "$name.$language, no cfg" 1 "$name: /nonexistent.cfg: cannot open"
+  done
+  program=$work/many_pictures.$language
+  run $shapes.cfg $shapes.weights /nonexistent.jpg "${pictures[1]}"
+  expect "many_pictures.$language, no picture" 1 'many_pictures: /nonexistent.jpg'
+  check "many_pictures.$language goes on" 'the other picture is missing' grep -q "^${pictures[1]}: " "$out"
+done
+exit $failed
