@@ -81,7 +81,8 @@ static void become_command(const struct options *o, const char *path, const stru
 static bool start_child(struct child *c, const struct options *o, const char *path, const struct signals *s, struct why *why)
 {
   int gate[2], failure[2];
-  if (pipe2(gate, O_CLOEXEC) != 0 || pipe2(failure, O_CLOEXEC) != 0) return why_not(why, "a pipe cannot be made: %s", strerror(errno));
+  /* Read when the child has ended: what it wrote is there then, and nobody waits for an end that was not closed. */
+  if (pipe2(gate, O_CLOEXEC) != 0 || pipe2(failure, O_CLOEXEC | O_NONBLOCK) != 0) return why_not(why, "a pipe cannot be made: %s", strerror(errno));
   c->pid = fork();
   if (c->pid < 0) return why_not(why, "a process cannot be made: %s", strerror(errno));
   if (c->pid == 0) {

@@ -5,9 +5,9 @@
 
 Reads BUILD/networks (make networks). Of their int8 twins: activations, input and scratch in KiB, weights kept and nothing computed
 twice, of whole maps and of what `--search least` finds, with the arena that holds them, beside what was asked for, and how many seconds
-finding it took. --run: how long the networks of floats take relative to whole maps, the least of some runs, in turn: by their own least
-plans, and by the fastest of those plans that keep within what was asked for, with the KiB that the int8 twin takes by it: of what `--predict
---pareto` lists for either network, of both least plans, and of rows."""
+finding it took. --run: how long the networks of floats take relative to whole maps, the least of some runs, in turn: by their least plans,
+and by the fastest of those plans that keep within what was asked for, an element counted as a byte, with its KiB: of the least one, what
+`--predict --pareto` lists, and rows."""
 
 import argparse
 import json
@@ -15,7 +15,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("BUILD", os.path.join(ROOT, "build"))
@@ -65,22 +64,18 @@ def time_beside_whole(path, plan):
 
 
 def fastest_within(path, asked):
-    """Time beside whole maps, KiB of the int8 twin; None: none of them keeps within it."""
-    plans = ["rows%d/NoCut" % rows for rows in (4, 8, 16)]
-    for network in (path + ".onnx", path + "-int8.onnx"):
-        plans += [row["plan"] for row in run(["--predict", "--pareto", network])] + [predict(network, ["--search", "least"])[0]]
+    """Of the network of floats, an element counted as a byte: time beside whole maps, and KiB; None: no plan keeps within it."""
+    plans = ["rows%d/NoCut" % rows for rows in (4, 8, 16)] + [row["plan"] for row in run(["--predict", "--pareto", path])]
+    plans.append(predict(path, ["--search", "least"])[0])
     found = None
     for plan in dict.fromkeys(plans):
-        facts = [ask(["--predict", "--plan", plan, file]) for file in (path + "-int8.onnx", path + ".onnx")]
-        if None in facts: # the twins have other layers
+        facts = ask(["--predict", "--plan", plan, path])
+        if facts is None or facts["redundant_macs"] or ":loaded" in plan or ":streamed" in plan:
             continue
-        facts = facts[0]
-        if facts["redundant_macs"] or ":loaded" in plan or ":streamed" in plan:
-            continue
-        kib = sum(facts["breakdown"][tag] for tag in ("activations", "input", "scratch")) / 1024
+        kib = sum(facts["breakdown"][tag] for tag in ("activations", "input", "scratch")) / 4 / 1024
         if kib > asked:
             continue
-        ratio = time_beside_whole(path + ".onnx", plan)
+        ratio = time_beside_whole(path, plan)
         found = min(found or (ratio, kib), (ratio, kib))
     return found
 
@@ -94,13 +89,13 @@ def main():
     print("|---|---|---|---|---|---|%s" % ("---|---|---|" if options.run else ""))
     for name in options.networks:
         path = os.path.join(BUILD, "networks", name)
-        begin = time.monotonic()
+        begin = sum(os.times()[2:4])
         _, least, arena = predict(path + "-int8.onnx", ["--search", "least"])
-        seconds = time.monotonic() - begin
+        seconds = sum(os.times()[2:4]) - begin
         _, whole, _ = predict(path + "-int8.onnx", ["--plan", WHOLE])
         row = "| %s | %.1f | %.1f | %.1f | %s | %.1f |" % (name, whole, least, arena, WANTED.get(name, ""), seconds)
         if options.run:
-            within = fastest_within(path, WANTED.get(name, 0))
+            within = fastest_within(path + ".onnx", WANTED.get(name, 0))
             row += " x %.2f | %s |" % (time_beside_whole(path + ".onnx", predict(path + ".onnx", ["--search", "least"])[0]),
                                        "%.1f | x %.2f" % within[::-1] if within else "none |")
         print(row, flush=True)

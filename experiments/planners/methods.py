@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import time
 
 import hmcos
 import milp
@@ -117,7 +116,7 @@ def run_quick(task):
     facts = measure(plans)
     most = allowed * min(facts[0]["ms"])
     _, at = min((one["arena_bytes"], k) for k, one in enumerate(facts) if "error" not in one and min(one["ms"]) <= most)
-    origin = next((METHODS[name][0] for name, plan in task.known.items() if plan == plans[at]), "one of ours")
+    origin = next((METHODS[name][0] for name, plan in task.known.items() if name != "quick" and plan == plans[at]), "one of ours")
     return Found(plans[at], None, "of %d plans: %s" % (len(plans), origin))
 
 
@@ -147,10 +146,15 @@ METHODS = {
 SEARCHES = ("ffmt", "fdt", "fdt_both", "motes")   # published planners of the program
 
 
+def processor_seconds():
+    """Of this process and of those that it has waited for: a machine that does other things, too, takes none of them."""
+    return sum(os.times()[:4])
+
+
 def find(name, task):
-    begin = time.monotonic()
+    begin = processor_seconds()
     found = METHODS[name][1](task)
-    found.seconds = time.monotonic() - begin
+    found.seconds = processor_seconds() - begin
     return found
 
 

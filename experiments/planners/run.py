@@ -2,17 +2,18 @@
 """Published planners of memory beside ours: sixteen networks, every method; bytes, multiply-adds, milliseconds, seconds to plan.
 
     run.py [--only NETWORK,...] [--methods METHOD,...] [--seconds N] [--before 'COMMAND ...'] [--timed-seconds N]
-           [--again | --time-again] [--plans-only | --report-only | --check 'COMMAND ...']
+           [--again | --time-again] [--plans-only | --report-only | --check ['COMMAND ...']]
 
 Models come from the folder that MAFAT_MODELS names and from BUILD/networks (make networks); what is missing is said and left
 out, as are searches that the program does not know. Rows are kept in BUILD/planners and gone on with; --again finds and measures
-anew, --time-again measures all plans anew. When all is done, runs.csv, live.csv, joins.csv, README.md, figures and maps of this folder are written; with --only, in
+anew, --time-again measures all plans anew. When all is done, runs.csv, live.csv, joins.csv, checks.csv, README.md, figures and maps of this folder are written; with --only, in
 BUILD/planners instead.
 
 --before: what timed programs are run by, such as 'taskset -c 1'; timing takes about --timed-seconds (30) for each network.
 --seconds: that a method of this folder may look for an order (60); a search of the program ten times as many. --plans-only: nothing
-is measured yet. --report-only: the page and its figures from the CSV of this folder. --check: runs the plans of all methods by that
-command, such as 'valgrind -q --error-exitcode=1', and says whether their bits are those of whole maps; of vww, too."""
+is measured yet. --report-only: the page and its figures from the CSV of this folder. --check: runs the plans of all methods, by a
+command such as 'valgrind -q --error-exitcode=1' or by none, and says whether their bits are those of whole maps and their arenas as predicted; of vww,
+too (make planners-check)."""
 
 import argparse
 import csv
@@ -73,6 +74,15 @@ def write_rows(path, fields, rows):
     os.replace(path + ".part", path)
 
 
+def write_checks(path, rows):
+    """By networks, each as it was run: whatever commands there are."""
+    with open(path + ".part", "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, CHECK_FIELDS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows[key] for key in sorted(rows, key=lambda key: (list(NETWORKS | EXTRA).index(key[0]), key[1])))
+    os.replace(path + ".part", path)
+
+
 def shortened(live):
     """The most of each of a few stretches; without what has a place in the order and no step."""
     live = [n for n in live if n] or [0]
@@ -89,6 +99,7 @@ class Store:
         self.runs = read_rows(self.at("runs.csv"))
         self.live = read_rows(self.at("live.csv"))
         self.joins = read_rows(self.at("joins.csv"))
+        self.checks = read_rows(self.at("checks.csv"))
         self.again = again
 
     def at(self, name):
@@ -189,16 +200,35 @@ def measure_network(store, network, path, before, timed_seconds, again):
     store.write()
 
 
+CHECK_FIELDS = ["network", "method", "plans", "same_bits", "to_the_line", "machine", "commit"]
+
+
+def judge(plain, told):
+    """How many plans gave the bits of `plain`, whatever the arena held; how many wrote up to the last line that was predicted, and
+    whether any went further or was refused."""
+    ran = [facts for facts in told if "error" not in facts]
+    same = sum(facts["hash"] == plain["hash"] and not facts["dirty_differs"] for facts in ran)
+    ends = [(-(-facts["touched_end"] // report.LINE) * report.LINE, facts["arena_bytes"] - facts["behind_bytes"]) for facts in ran]
+    return same, sum(end == predicted for end, predicted in ends), len(ran) == len(told) and all(end <= predicted for end, predicted in ends)
+
+
 def check_network(store, network, path, names, seconds, command):
-    """Plans of all methods, run by a command such as valgrind: do they end well, with the bits of whole maps?"""
+    """Plans of all methods, run by a command such as valgrind, or by none: do they end well, with the bits of whole maps, in the arena that
+    was predicted?"""
     plans = {name: store.plan(network, name) for name in names}
     graph = read_graph(path)
     plans = {name: plan or methods.find(name, methods.Task(path, graph, seconds)).plan for name, plan in plans.items() if plan or name != "quick"}
     plans = {name: plan for name, plan in plans.items() if plan}
     plain, = methods.lay(path, ["1x1/NoCut/order=file"], "--filled")
-    differ = [name for name, facts in zip(plans, methods.lay(path, plans.values(), "--filled", before=command)) if facts.get("hash") != plain["hash"]]
-    say("%s: %d plans by '%s': %s" % (network, len(plans), " ".join(command), "the same bits" if not differ else "OTHER BITS: " + ", ".join(differ)))
-    return not differ
+    same, to_the_line, within = judge(plain, methods.lay(path, plans.values(), "--filled", before=command))
+    where, by = describe_machine(), "by '%s'" % " ".join(command) if command else "as they are"
+    store.checks[network, command[0] if command else "plain"] = {
+        "network": network, "method": command[0] if command else "plain", "plans": len(plans), "same_bits": same, "to_the_line": to_the_line,
+        "machine": where["machine"], "commit": where["commit"]}
+    write_checks(store.at("checks.csv"), store.checks)
+    say("%s: %d plans %s: the same bits by %d, written up to the line that is predicted by %d%s" %
+        (network, len(plans), by, same, to_the_line, "" if within else ", BEYOND IT OR REFUSED BY SOME"))
+    return same == len(plans) and within
 
 
 def draw_maps(store, folder):
@@ -215,6 +245,7 @@ def finish(store, folder):
     write_rows(os.path.join(folder, "runs.csv"), FIELDS, store.runs)
     write_rows(os.path.join(folder, "live.csv"), LIVE_FIELDS, store.live)
     write_rows(os.path.join(folder, "joins.csv"), JOINS_FIELDS, store.joins)
+    write_checks(os.path.join(folder, "checks.csv"), store.checks)
     draw_maps(store, folder)
     figure.draw(folder)
     report.write(folder)
@@ -223,18 +254,19 @@ def finish(store, folder):
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default=",".join(NETWORKS))
+    parser.add_argument("--only")
     parser.add_argument("--methods", default=",".join(methods.METHODS))
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--before", default="")
     parser.add_argument("--timed-seconds", type=float, default=30)
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--time-again", action="store_true")
-    parser.add_argument("--check")
+    parser.add_argument("--check", nargs="?", const="", metavar="COMMAND")
     parser.add_argument("--plans-only", action="store_true")
     parser.add_argument("--report-only", action="store_true")
     options = parser.parse_args()
-    for text, known in ((options.only, NETWORKS | EXTRA if options.check else NETWORKS), (options.methods, methods.METHODS)):
+    options.only = options.only or ",".join(NETWORKS | EXTRA if options.check is not None else NETWORKS)
+    for text, known in ((options.only, NETWORKS | EXTRA if options.check is not None else NETWORKS), (options.methods, methods.METHODS)):
         for word in text.split(","):
             if word not in known:
                 parser.exit(2, "run.py: expected some of %s, found %s\n" % (", ".join(known), word))
@@ -253,13 +285,13 @@ def main():
         path = path_of(network)
         if not path:
             say("%s: %s is not there; left out" % (network, (NETWORKS | EXTRA)[network][1]))
-        elif options.check:
+        elif options.check is not None:
             good = check_network(store, network, path, names, options.seconds, shlex.split(options.check)) and good
         else:
             plan_network(store, network, path, names, options.seconds, before)
             if not options.plans_only:
                 measure_network(store, network, path, before, options.timed_seconds, options.again or options.time_again)
-    if options.check:
+    if options.check is not None:
         return 0 if good else 1
     count_joins(store, options.seconds)
     if not options.plans_only:

@@ -41,17 +41,19 @@ def table_2(published, choices):
             copied = "yes" if r["copied"] == r["activations"] and r["copied_weights"] == r["weights"] else "no"
             rows.append([p["name"] if choice == "baseline" else "", choice, thousands(p[amt]), thousands(r["activations"]),
                          thousands(of(choices, p["network"], "36700", choice)["activations"]), thousands(r["again"]), thousands(r["weights"]),
-                         copied, fused(r), r["predicted_ms"] and "%.3f" % float(r["predicted_ms"]) or "not yet"])
+                         copied, fused(r), "%.3f" % float(r["predicted_ms"])])
     return lines(["network", "choice", "published", "at 64 KB", "at 36,700 B", "of them again", "weights", "copied as many", "fused", "predicted ms"], rows)
 
 
 def times(published, choices):
     rows = []
     for p in published:
-        r = of(choices, p["network"], FAST, "baseline")
-        rows.append([p["name"], p["base_ms"], p["latency_ms"], p["transfers_ms"], "%.3f" % float(r["apart_ms"]), "%.3f" % float(r["today_ms"]),
-                     "%+.1f %%" % (100 * (float(r["today_ms"]) / float(r["apart_ms"]) - 1)), "%.3f" % float(r["rows4_ms"])])
-    return lines(["network", "published baseline", "lowest latency", "lowest transfers", "here: nothing inside another", "here: depthwise inside 1x1", "", "here: plan `rows4`"], rows)
+        own = {c: of(choices, p["network"], FAST, c) for c in ("baseline", "latency", "transfers")}
+        apart = float(own["baseline"]["apart_ms"])
+        columns = [own["baseline"]["today_ms"], own["latency"]["ms"], own["transfers"]["ms"], own["baseline"]["rows4_ms"]]
+        rows.append([p["name"], p["base_ms"], p["latency_ms"], p["transfers_ms"], "%.3f" % apart] +
+                    ["%.3f, %s" % (float(ms), percent(float(ms) / apart)) for ms in columns])
+    return lines(["network", "published baseline", "lowest latency", "lowest transfers", "here: nothing inside another", "plan `1x1`", "`--objective latency`", "`--objective transfers`", "plan `rows4`"], rows)
 
 
 def bounds(published, choices):
@@ -89,6 +91,58 @@ def shape_rows(shapes):
     return lines(["order", "side", "shapes", "chosen", "FD", "median activations beside unfused"], rows)
 
 
+PUBLISHED = {("dw-pw rows", "16"): "+5.13 %", ("dw-pw rows", "4"): "+11 %", ("pw-dw rows", "20"): "+7.15 %", ("pw-dw channels", "8"): "+19.27 %"}
+
+
+def cases_of(kernels):
+    """{(type, order, side): [{(how, extent): ms}]}, a dictionary for each shape."""
+    shapes = {}
+    for r in kernels:
+        key = (r["type"], r["order"], r["side"], r["stride"], r["c"], r["k"])
+        shapes.setdefault(key, {})[r["how"], int(r["extent"])] = float(r["ms"])
+    groups = {}
+    for key, case in shapes.items():
+        groups.setdefault(key[:3], []).append(case)
+    return groups
+
+
+def percent(ratio):
+    return "%+.1f %%" % (100 * (ratio - 1))
+
+
+def best_of(case, how=None):
+    """(how, extent) of the fastest that is together."""
+    return min((k for k in case if k[0] != "apart" and how in (None, k[0])), key=lambda k: case[k])
+
+
+def kernel_summary(kernels):
+    rows = []
+    for (kind, order, side), cases in cases_of(kernels).items():
+        together = [best_of(case) for case in cases]
+        ratios = [case[k] / case["apart", 0] for case, k in zip(cases, together)]
+        hows = sorted({how for how, _ in together})
+        rows.append([kind, order, side, "%d of %d" % (sum(r < 0.99 for r in ratios), len(cases)), percent(median(ratios)), percent(min(ratios)), percent(max(ratios)),
+                     ", ".join("%d x %s" % (sum(how == h for h, _ in together), how) for how in hows),
+                     "%d" % median(sorted(extent for _, extent in together))])
+    return lines(["type", "order", "side", "together is faster", "median", "best", "worst", "fastest way", "median FD"], rows)
+
+
+def kernel_extents(kernels):
+    """Of each way and FD the median over the shapes that have it, beside apart."""
+    found = {}
+    for (kind, _, _), cases in cases_of(kernels).items():
+        for case in cases:
+            for (how, extent), ms in case.items():
+                if how != "apart":
+                    found.setdefault((how, extent), {}).setdefault(kind, []).append(ms / case["apart", 0])
+    rows = []
+    for (how, extent), ratios in sorted(found.items()):
+        if len(ratios["int8"]) < 6:
+            continue
+        rows.append([how, str(extent), str(len(ratios["int8"]))] + [percent(median(ratios[kind])) for kind in ("int8", "float")] + [PUBLISHED.get((how, str(extent)), "")])
+    return lines(["way", "FD", "shapes", "int8", "float", "published, int8 on GAP8"], rows)
+
+
 def cache(cached):
     return lines(["network", "plan", "D1 fills, bytes", "LL fills, bytes"],
                  [[r["network"], "`%s`" % r["plan"], thousands(r["d1_bytes"]), thousands(r["ll_bytes"])] for r in cached])
@@ -113,15 +167,15 @@ def figure(published, choices):
 
 
 def write():
-    published, choices, shapes, cached = (read(n) for n in ("published.csv", "choices.csv", "shapes.csv", "cachegrind.csv"))
+    published, choices, shapes, cached, kernels = (read(n) for n in ("published.csv", "choices.csv", "shapes.csv", "cachegrind.csv", "kernels.csv"))
     figure(published, choices)
     text = ["# Depthwise and 1x1 layers together: bytes", "",
             "Written by `make separable` ([run.py](run.py), [report.py](report.py)) from the CSV files here: `--report` writes it anew. The published rows are those of",
             "Daghero et al. (2024), of another machine: GAP8, 100 MHz. Networks are `make networks`' of 8 bits; the last layer's sums count 4 bytes each, as there.", "",
             "    make networks NETWORKS='%s'" % " ".join(p["network"] for p in published), "    make separable", "",
             "## Transfers", "",
-            "Activation bytes moved between a fast memory and the rest, both ways; weights are apart. `latency`: the fastest by the latency model, of what can be executed",
-            "today: layers by themselves, or depthwise ones inside their 1x1. `transfers`: the least bytes. Of the other fusions the latency model has no price for one unit: `not yet`.", ""]
+            "Activation bytes moved between a fast memory and the rest, both ways; weights are apart. `latency`: the fastest by the latency model; where FD that is the fastest has no room, bytes are those of the",
+            "best that has. `transfers`: the least bytes. Both are plans that run: `run_inference --objective`.", ""]
     text += table_2(published, choices)
     text += ["![activations moved](transfers.svg)", "",
              "`copied as many`: [copying.c](copying.c) takes the same tiles through an arena of that size and counts; its loops know nothing of the formula.",
@@ -129,10 +183,17 @@ def write():
              "Three layers are computed together where they are 1x1, depthwise, 1x1, which is no pair, so less may be moved than by the best of pairs:", ""]
     text += bounds(published, choices)
     text += ["## Milliseconds", "",
-             "Published: GAP8. Here: least of interleaved runs of plan `1x1`, int8, one thread; and of plan `rows4`, in which pairs and bottlenecks go by rows through the whole network.", ""]
+             "Published: GAP8. Here: int8, one thread, least of runs of all plans side by side. Nothing inside another: of whole maps, shortcuts apart, too. `1x1`: depthwise layers inside 1x1s, as many rows as usual.",
+             "The plans of both objectives, found at 64 KB, as they run; `rows4`: pairs and bottlenecks by rows through the whole network.", ""]
     text += times(published, choices)
     text += ["## The 36 shapes, at 64 KB", "", "int8; the choice of least bytes, with weights.", ""]
     text += shape_rows(shapes)
+    text += ["## The 36 shapes, milliseconds", "",
+             "Both layers, int8 and float, one thread: each FD beside the same two layers apart (`1x1:dw0`), least of runs side by side; kernels.csv has all. `dw-pw rows` is `1x1:dwN`, `pw-dw rows` `rowsN`,",
+             "`pw-dw channels` `split(cN)`. Of each shape the fastest way and FD:", ""]
+    text += kernel_summary(kernels)
+    text += ["Medians by FD, over the shapes that have so many rows (FD of `pw-dw rows`: rows of the 1x1 in a window; of `channels`: channels):", ""]
+    text += kernel_extents(kernels)
     if cached:
         text += ["## Caches", "",
                  "Lines that Cachegrind fills (D1 64 KB, last level 512 KB; AVX2 kernels) in one run, times 64 bytes: weights, activations, scratch; no write-backs.", ""]

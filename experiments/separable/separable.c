@@ -2,14 +2,17 @@
  *
  *   separable [--fast BYTES] [--bytes N] [--logits N] [--units] MODEL
  *
- *   separable --plan TEXT --rounds N [--alone] MODEL
+ *   separable --plan TEXT... [--rounds N] [--seconds S] [--cpu LEVEL] MODEL
  *
- * writes CSV: a line for each choice; --units: a line for each unit. --bytes: of an element and weight, --logits: of the last
- * layer's elements, whatever the file has. Predicted ms are of one thread; "" where a unit is none that can be run yet.
- * --plan runs it: least milliseconds of nothing inside another layer's step, and as today's executor does; --alone: the latter. */
+ * writes CSV: a line for each choice, with its plan; --units: a line for each unit. --bytes: of an element and weight, --logits: of
+ * the last layer's elements, whatever the file has. Predicted ms are of one thread.
+ * --plan, as often as wanted, runs plans side by side: least milliseconds of each. "apart": of whole maps, nothing inside another
+ * layer's step. */
 #include "experiments/separable/copying.h"
 #include "experiments/separable/timing.h"
+#include "predictor/planning.h"
 #include "predictor/transfers/prices.h"
+#include "predictor/transfers/units_spec.h"
 #include "runner/calibrate/calibrate_file.h"
 #include "runner/kernels/kernels.h"
 #include "runner/model_kind.h"
@@ -42,6 +45,23 @@ static void print_units(const char *choice, const struct mafat_network *n, const
   }
 }
 
+/* As the search writes it. */
+static void print_plan(const struct mafat_network *n, const struct mafat_transfers *t)
+{
+  struct mafat_spec *spec, *canonical;
+  struct mafat_plan *plan;
+  struct mafat_diagnostic d;
+  if (mafat_units_spec(&spec, n, n->n_layers, t->units, t->n, NULL)) die("out of memory");
+  if (mafat_plan_make(&plan, spec, n, n->n_layers, NULL, &d)) die(d.text);
+  char *text = mafat_plan_spec(&canonical, plan, n) ? NULL : mafat_spec_text(canonical);
+  if (!text) die("out of memory");
+  printf(",\"%s\"\n", text);
+  free(text);
+  mafat_spec_close(&canonical);
+  mafat_spec_close(&spec);
+  mafat_plan_close(&plan);
+}
+
 static void print_choice(const char *choice, const struct mafat_network *n, const struct mafat_transfers_options *o,
                          const struct mafat_transfers *t, const struct mafat_unit_latency *l)
 {
@@ -60,26 +80,50 @@ static void print_choice(const char *choice, const struct mafat_network *n, cons
   else printf("%llu,%llu,%llu,", (unsigned long long)(c.in + c.out), (unsigned long long)c.weights, (unsigned long long)c.moved);
   for (int i = 1; i < MAFAT_N_FUSED; i++) printf("%d,", fused[i]);
   if (isfinite(ms)) printf("%.4f", ms);
-  printf("\n");
+  print_plan(n, t);
+}
+
+static void print_times(struct timed_plan *plans, int n_plans, const struct mafat_network *n, const char *path, const char *cpu, int rounds, double seconds)
+{
+  struct mafat_diagnostic d;
+  if (time_plans(plans, n_plans, n, path, cpu, rounds, seconds, &d)) die(d.text);
+  printf("plan,ms,convolutions_ms\n");
+  for (int i = 0; i < n_plans; i++)
+    printf("\"%s\",%.5f,%.5f\n", plans[i].all_maps ? "apart" : plans[i].text, plans[i].ms, plans[i].convolutions_ms);
+}
+
+/* Counts it again with FD as is fastest, where that has room. */
+static void take_fastest(struct mafat_transfers *t, int index, const struct mafat_network *n, const struct mafat_transfers_options *o,
+                         const struct mafat_unit_latency *l)
+{
+  struct mafat_unit *u = &t->units[index], fastest = *u;
+  fastest.extent = mafat_unit_fastest(l, u);
+  if (u->how == MAFAT_FUSED_NONE || !mafat_unit_count_at(&fastest, n, o)) return;
+  t->activation_bytes += mafat_unit_activations(&fastest) - mafat_unit_activations(u);
+  t->again_bytes += fastest.again_bytes - u->again_bytes;
+  *u = fastest;
 }
 
 int main(int argc, char **argv)
 {
   static const struct option options[] = {{"fast", 1, NULL, 'f'}, {"bytes", 1, NULL, 'b'}, {"logits", 1, NULL, 'l'},
                                           {"units", 0, NULL, 'u'},
-                                          {"plan", 1, NULL, 'p'}, {"rounds", 1, NULL, 'r'}, {"alone", 0, NULL, 'a'}, {NULL, 0, NULL, 0}};
+                                          {"plan", 1, NULL, 'p'}, {"rounds", 1, NULL, 'r'}, {"seconds", 1, NULL, 's'}, {"cpu", 1, NULL, 'c'}, {NULL, 0, NULL, 0}};
   struct mafat_transfers_options o = {.fast_bytes = 65536};
-  bool units = false, alone = false;
-  const char *plan = NULL;
-  int rounds = 1;
+  struct timed_plan plans[MOST_TIMED];
+  bool units = false;
+  const char *cpu = NULL;
+  int rounds = 1 << 30, n_plans = 0;
+  double seconds = 0;
   for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
     if (c == 'f') o.fast_bytes = strtoull(optarg, NULL, 10);
     else if (c == 'b') o.element_bytes = atoi(optarg);
     else if (c == 'l') o.logit_bytes = atoi(optarg);
     else if (c == 'u') units = true;
-    else if (c == 'p') plan = optarg;
+    else if (c == 'p' && n_plans < MOST_TIMED) plans[n_plans++] = (struct timed_plan){strcmp(optarg, "apart") ? optarg : "1x1", strcmp(optarg, "apart") == 0, 0, 0};
     else if (c == 'r') rounds = atoi(optarg);
-    else if (c == 'a') alone = true;
+    else if (c == 's') seconds = atof(optarg);
+    else if (c == 'c') cpu = optarg;
     else return 2;
   }
   if (argc - optind != 1) die("expected one model");
@@ -88,24 +132,25 @@ int main(int argc, char **argv)
   struct mafat_calibration calibration;
   struct mafat_unit_latency latency;
   if (mafat_model_network(&n, argv[optind], NULL, NULL, NULL, &d)) die(d.text);
-  if (plan) {
-    double ms[2];
-    if (time_plan(ms, n, argv[optind], plan, rounds, !alone, &d)) die(d.text);
-    printf("apart,today\n%.4f,%.4f\n", ms[0], ms[1]);
+  if (n_plans) {
+    print_times(plans, n_plans, n, argv[optind], cpu, rounds, seconds);
     mafat_network_close(&n);
     return 0;
   }
-  mafat_calibration_load(&calibration, mafat_kernels_find(NULL)->name, NULL);
+  mafat_calibration_load(&calibration, mafat_kernels_find(cpu)->name, NULL);
   mafat_calibration_choose_integers(&calibration);
-  if (mafat_unit_latency_open(&latency, n, n->n_layers, 1, &calibration, &d)) die(d.text);
+  struct mafat_plan_options plan_options;
+  mafat_plan_defaults(&plan_options);
+  if (mafat_unit_latency_open(&latency, n, n->n_layers, &plan_options, &calibration, &d)) die(d.text);
   if (units) printf("choice,first,last,type,how,extent,channels,row_tiles,channel_tiles,input,again,output,weights,room,fits,runs\n");
-  else printf("choice,activations,again,weights,copied,copied_weights,moved_inside,dw_pw_rows,pw_dw_channels,pw_dw_rows,bottleneck_rows,predicted_ms\n");
+  else printf("choice,activations,again,weights,copied,copied_weights,moved_inside,dw_pw_rows,pw_dw_channels,pw_dw_rows,bottleneck_rows,predicted_ms,plan\n");
   for (int i = 0; i < N_CHOICES; i++) {
-    struct mafat_unit_price by_ms = {mafat_unit_ms, &latency};
+    struct mafat_unit_price by_ms = {mafat_unit_ms, &latency}, by_bytes = {mafat_unit_bytes, n};
     struct mafat_transfers t;
     int code = i == 0 ? mafat_transfers_unfused(&t, n, n->n_layers, &o)
-                      : mafat_transfers_choose(&t, n, n->n_layers, &o, i == 1 ? &by_ms : NULL);
+                      : mafat_transfers_choose(&t, n, n->n_layers, &o, i == 1 ? &by_ms : &by_bytes);
     if (code) die("out of memory");
+    for (int k = 0; k < t.n && i == 1; k++) take_fastest(&t, k, n, &o, &latency);
     if (units) print_units(names[i], n, &t, &latency);
     else print_choice(names[i], n, &o, &t, &latency);
     mafat_transfers_close(&t);

@@ -2,6 +2,7 @@
 
 #include "predictor/planning.h"
 #include "runner/executor.h"
+#include "runner/kernels/kernels.h"
 #include "runner/memory/process.h"
 #include "runner/model_kind.h"
 
@@ -13,18 +14,19 @@ struct runner {
   struct mafat_executor *executor;
 };
 
-static int open_runner(struct runner *r, const struct mafat_network *n, const char *text, bool apart, struct mafat_weights *w,
-                       const float *input, struct mafat_diagnostic *d)
+static int open_runner(struct runner *r, const struct timed_plan *p, const struct mafat_network *n, struct mafat_weights *w,
+                       const char *cpu, const float *input, struct mafat_diagnostic *d)
 {
   struct mafat_plan_options options;
   struct mafat_executor_options eo;
   mafat_plan_defaults(&options);
-  options.keep_all = apart;
+  options.keep_all = p->all_maps;
   mafat_executor_defaults(&eo);
-  int code = mafat_plan_read(&r->plan, text, n, n->n_layers, &options, d);
+  eo.kernels = mafat_kernels_find(cpu);
+  int code = mafat_plan_read(&r->plan, p->text, n, n->n_layers, &options, d);
   if (code == MAFAT_OK) code = mafat_layout_make(&r->layout, n, r->plan, d);
   if (code == MAFAT_OK) code = mafat_executor_open(&r->executor, n, r->plan, r->layout, w, &eo, d);
-  if (code == MAFAT_OK) mafat_executor_set_input(r->executor, input);
+  if (code == MAFAT_OK && input) mafat_executor_set_input(r->executor, input);
   return code;
 }
 
@@ -35,27 +37,45 @@ static void close_runner(struct runner *r)
   mafat_plan_close(&r->plan);
 }
 
-static int run_once(struct runner *r, double *least, struct mafat_diagnostic *d)
+static double convolutions_ms(const struct runner *r, const struct mafat_network *n)
 {
-  double before = mafat_process_now_ms();
-  int code = mafat_executor_run(r->executor, d);
-  double ms = mafat_process_now_ms() - before - mafat_executor_input_ms(r->executor);
+  const double *ms = mafat_executor_layer_ms(r->executor);
+  double sum = 0;
+  for (int l = 0; l < n->n_layers; l++)
+    if (mafat_layer_is_pointwise(&n->layers[l]) || mafat_layer_is_depthwise(&n->layers[l])) sum += ms[l];
+  return sum;
+}
+
+static void take_least(double *least, double ms)
+{
   if (*least == 0 || ms < *least) *least = ms;
+}
+
+static int run_twice(struct runner *r, struct timed_plan *p, const struct mafat_network *n, struct mafat_diagnostic *d)
+{
+  int code = mafat_executor_run(r->executor, d);
+  double before = mafat_process_now_ms();
+  if (code == MAFAT_OK) code = mafat_executor_run(r->executor, d);
+  take_least(&p->ms, mafat_process_now_ms() - before - mafat_executor_input_ms(r->executor));
+  take_least(&p->convolutions_ms, convolutions_ms(r, n));
   return code;
 }
 
-int time_plan(double ms[2], const struct mafat_network *n, const char *path, const char *plan, int rounds, bool apart,
-              struct mafat_diagnostic *d)
+int time_plans(struct timed_plan *plans, int n, const struct mafat_network *network, const char *path, const char *cpu, int rounds,
+               double seconds, struct mafat_diagnostic *d)
 {
-  struct runner runners[2] = {{NULL, NULL, NULL}, {NULL, NULL, NULL}};
+  struct runner runners[MOST_TIMED] = {{NULL, NULL, NULL}};
   struct mafat_weights *weights = NULL;
-  float *input = calloc((size_t)mafat_shape_elements(mafat_network_picture_shape(n)), sizeof *input);
-  int code = input ? mafat_weights_open_kept(&weights, path, n, n->n_layers, NULL, d) : MAFAT_ENOMEM;
-  ms[0] = ms[1] = 0;
-  for (int i = !apart; i < 2 && code == MAFAT_OK; i++) code = open_runner(&runners[i], n, plan, i == 0, weights, input, d);
-  for (int round = 0; round < rounds; round++)
-    for (int i = !apart; i < 2 && code == MAFAT_OK; i++) code = run_once(&runners[i], &ms[i], d);
-  for (int i = 0; i < 2; i++) close_runner(&runners[i]);
+  float *input = calloc((size_t)mafat_shape_elements(mafat_network_picture_shape(network)), sizeof *input);
+  int code = input ? mafat_weights_open_kept(&weights, path, network, network->n_layers, NULL, d) : MAFAT_ENOMEM;
+  for (int i = 0; i < n && code == MAFAT_OK; i++) {
+    plans[i].ms = plans[i].convolutions_ms = 0;
+    code = open_runner(&runners[i], &plans[i], network, weights, cpu, input, d);
+  }
+  double ends = mafat_process_now_ms() + 1e3 * seconds;
+  for (int round = 0; round < rounds && (round < 3 || seconds <= 0 || mafat_process_now_ms() < ends); round++)
+    for (int i = 0; i < n && code == MAFAT_OK; i++) code = run_twice(&runners[i], &plans[i], network, d);
+  for (int i = 0; i < n; i++) close_runner(&runners[i]);
   mafat_weights_close(&weights);
   free(input);
   return code;
