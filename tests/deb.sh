@@ -41,9 +41,10 @@ packages=$(for file in "$root"/try/*.deb; do dpkg-deb -f "$file" Package; done |
 
 tries install 'dpkg -i *.deb'
 tries audit "dpkg --audit | wc -l | grep -qx 0 && dpkg --verify $packages"
-for program in run_inference make_weights pack_weights annotate memory_limit swap_cost; do
+for program in mafat run_inference make_weights pack_weights annotate memory_limit swap_cost; do
   tries "$program" "$program --help && man -w $program"
 done
+tries 'mafat finds the others' 'mafat predict shapes/shapes.cfg && mafat doctor | grep ^processor'
 tries 'libmafat(3)' 'man -w libmafat'
 tries 'mafat-plan(7)' 'man -w mafat-plan'
 tries 'make_weights runs' 'make_weights --quiet shapes/shapes.cfg random.weights'
@@ -60,6 +61,7 @@ darknet.load_network.restype = ctypes.c_void_p
 darknet.load_network.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int]
 assert darknet.load_network(b"shapes/shapes.cfg", b"shapes/shapes.weights", 0)
 PY
+tries python3-mafat "python3 -c 'import sys, mafat; print(len(mafat.open(*sys.argv[1:3]).detect(sys.argv[3])))' shapes/shapes.cfg shapes/shapes.weights $picture | grep '^[1-9]'"
 libraries=/usr/lib/$(dpkg-architecture -q DEB_HOST_MULTIARCH)/mafat
 drop_in() { tries "$1" "MAFAT_MEMORY=256M $2 2>said; status=\$?; cat said; grep '^mafat: ' said && exit \$status"; }
 if [ ! -e "$root$libraries" ]; then skip 'the drop-in' 'not built'

@@ -35,6 +35,7 @@ check,test,full  cpu    tests/golden/run.sh
 check,test,full  cpu    tests/conformance/run.sh
 test,full        cpu    tests/packed/run.sh
 check,test,full  cpu    tests/cli/run_inference.sh
+check,test,full  cpu    tests/cli/mafat.sh
 check,test,full  cpu    tests/cli/sandbox.sh
 check,test,full  cpu    tests/cli/ranks.sh
 check,test,full  cpu    tests/cli/ranks_killed.sh
@@ -54,6 +55,8 @@ test,full        cpu    tests/cli/ports.sh
 test,full        cpu    tests/cli/decode.sh
 test,full        cpu    tests/cli/map.sh
 check,test,full  cpu    tests/cli/api.sh
+check,test,full  cpu    tests/cli/python.sh
+test,full        cpu    tests/cli/examples.sh
 test,full        cpu    tests/cli/install.sh
 test,full        alone  tests/cli/memory_limit.sh
 test,full        alone  tests/predictor/run.sh

@@ -26,46 +26,7 @@ clean() {
   fi
 }
 
-cat >"$dir/net.cfg" <<'CFG'
-[net]
-width=64
-height=48
-channels=3
-[convolutional]
-filters=24
-size=3
-pad=1
-batch_normalize=1
-activation=leaky
-[maxpool]
-size=2
-stride=2
-[convolutional]
-filters=24
-groups=24
-size=3
-pad=1
-batch_normalize=1
-activation=mish
-[convolutional]
-filters=24
-size=1
-activation=linear
-[shortcut]
-from=-3
-activation=relu
-[route]
-layers=-1,-3
-[convolutional]
-filters=18
-size=1
-activation=linear
-[yolo]
-mask=0,1
-anchors=10,12,20,20
-num=2
-classes=4
-CFG
+cp tests/data/small.cfg "$dir/net.cfg"
 { printf 'P6\n80 60\n255\n'; head -c 14400 /dev/urandom; } >"$dir/noise.ppm"
 head -c 5000 "$dir/noise.ppm" >"$dir/short.ppm"
 weights=$dir/net.weights
@@ -100,7 +61,7 @@ for file in "$weights" "$packed"; do
 done
 
 # Programs of Darknet's library through the drop-in: two networks, loaded, run and freed again and again.
-lib=$(realpath "$BUILD/mafat/libmafat-darknet.so" 2>/dev/null)
+lib=$(realpath "$BUILD/dropin/libmafat-darknet.so" 2>/dev/null)
 if [ -z "$lib" ] || [ ! -f "$lib" ]; then
   skip "100 networks of Darknet's" 'the drop-in is not built'
   exit "$failed"

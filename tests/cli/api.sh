@@ -78,6 +78,11 @@ cp "$work/header.c" "$work/header.cc"
 check 'header as C99' 'it does not compile' "${cc[@]}" -std=c99 -Wall -Wextra -Wpedantic -Werror -I. -fsyntax-only "$work/header.c"
 if command -v g++ >/dev/null; then
   check 'header as C++' 'it does not compile' g++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -I. -fsyntax-only "$work/header.cc"
+  echo '#include "include/mafat.hpp"' >"$work/header.cc"
+  for standard in 11 17 20; do
+    check "mafat.hpp as C++$standard" 'it does not compile' \
+      g++ -std=c++$standard -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -I. -fsyntax-only "$work/header.cc"
+  done
 else skip 'header as C++' 'no g++'; fi
 
 awk '/^#include <mafat.h>/ { n++ } /^\.Ed/ { if (n == 2) exit } n == 2' doc/man/libmafat.3 | sed 's/\\e/\\/g' >"$work/budgets.c"

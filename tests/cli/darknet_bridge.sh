@@ -12,7 +12,7 @@ root=$PWD
 build=${BUILD:-build}
 case $build in /*) ;; *) build=$PWD/$build ;; esac
 export BUILD=$build
-lib=$build/mafat/libmafat-darknet.so debian=/usr/lib/darknet
+lib=$build/dropin/libmafat-darknet.so debian=/usr/lib/darknet
 if [ ! -f "$lib" ]; then
   skip 'the drop-in' 'not built: needs /usr/lib/darknet/include/darknet.h (libdarknet-dev)'
   exit 0
@@ -186,7 +186,7 @@ runs() { # NAME yes|no COMMAND...: by mafat or not, the boxes the same
 }
 ./runpath net.cfg net.weights names 0.02 $pictures/dog.jpg >expected 2>/dev/null
 python=(python3 "$examples/detect.py")
-path=LD_LIBRARY_PATH=$build/mafat
+path=LD_LIBRARY_PATH=$build/dropin
 for way in runpath rpath absolute; do runs "linked, $way: preloaded" yes with ./$way; done
 runs 'linked, runpath: LD_LIBRARY_PATH' yes env "$path" ./runpath
 runs 'linked, rpath: LD_LIBRARY_PATH does not come first' no env "$path" ./rpath
@@ -195,7 +195,7 @@ runs 'linked, no path: LD_LIBRARY_PATH' yes env "$path" ./bare
 runs 'linked, no path: preloaded' yes env LD_LIBRARY_PATH=$debian LD_PRELOAD="$lib" ./bare
 runs 'ctypes' no "${python[@]}"
 runs 'ctypes: preloaded' yes with "${python[@]}"
-runs 'ctypes: the facade by its path' yes env DARKNET_LIBRARY="$build/mafat/libdarknet.so" "${python[@]}"
+runs 'ctypes: the facade by its path' yes env DARKNET_LIBRARY="$build/dropin/libdarknet.so" "${python[@]}"
 runs 'ctypes, libdarknet.so: preloaded' yes env DARKNET_LIBRARY=libdarknet.so LD_LIBRARY_PATH=$debian LD_PRELOAD="$lib" "${python[@]}"
 runs 'ctypes, libdarknet.so: LD_LIBRARY_PATH' yes env DARKNET_LIBRARY=libdarknet.so "$path" "${python[@]}"
 ln -s $debian/libdarknet.so link.so

@@ -33,14 +33,14 @@ lib=$root/usr/lib
 # ---- What is there
 
 has() { [ -s "$root/usr/$1" ] || fail there "$1 is missing"; }
-for name in run_inference make_weights pack_weights swap_cost; do has "bin/$name"; done
+for name in mafat run_inference make_weights pack_weights swap_cost; do has "bin/$name"; done
 [ -x "$build/annotate" ] && has bin/annotate
 [ -x "$build/memory_limit" ] && has bin/memory_limit
 [ -x "$build/mafat_ranks" ] && has bin/mafat_ranks
-for name in lib/libmafat.a lib/libmafat.so lib/libmafat.so.0 lib/pkgconfig/mafat.pc include/mafat.h share/man/man3/libmafat.3 share/man/man7/mafat-plan.7 share/doc/mafat/README.md; do
+for name in lib/libmafat.a lib/libmafat.so lib/libmafat.so.0 lib/pkgconfig/mafat.pc include/mafat.h include/mafat.hpp share/man/man3/libmafat.3 share/man/man7/mafat-plan.7 share/doc/mafat/README.md share/bash-completion/completions/mafat share/zsh/site-functions/_mafat; do
   has "$name"
 done
-for program in "$root"/usr/bin/*; do has "share/man/man1/${program##*/}.1"; done
+for program in "$root"/usr/bin/*; do has "share/man/man1/${program##*/}.1"; has "share/bash-completion/completions/${program##*/}"; done
 [ "$failed" = 0 ] && ok there
 check modes 'a file that others may write to' test -z "$(find "$root" -type f -perm /022)"
 check paths 'the place where it was put together is in what was installed' test -z "$(grep -rl "$work" "$root")"

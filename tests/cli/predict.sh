@@ -231,11 +231,36 @@ says 'fast memory, text' '^layers    together '
 predict --fast-memory 64K --objective bytes plain.cfg
 expect objective 2 '--objective expects latency or transfers'
 predict --objective latency plain.cfg
-expect objective-alone 2 '--objective expects --predict and --fast-memory'
+expect objective-alone 0
+predict --objective latency --plan 1x1 plain.cfg
+expect objective-plan 2 '--objective expects --predict and --fast-memory where the plan is given'
+predict --objective latency --search least plain.cfg
+expect objective-least 2 '--objective makes no sense with --search least: it expects --search separable'
 run --fast-memory 64K plain.cfg plain.weights a.ppm
-expect fast-memory-alone 2 '--fast-memory expects --predict or --report'
+expect fast-memory-alone 2 '--fast-memory expects --predict, --report, --json or --objective'
+# An objective finds the plan, which runs, with the same bits; its bytes are those of the run, too.
+"$build/make_weights" --quiet bottleneck.cfg bottleneck.weights
+python3 -c 'import struct, sys; sys.stdout.buffer.write(struct.pack("<8192f", *[i % 13 / 13 for i in range(8192)]))' >bottleneck.raw
+for objective in transfers latency; do
+  predict --json --fast-memory 64K --objective $objective bottleneck.cfg
+  json "objective $objective" "a['fast_memory']['objective'] == '$objective' and a['search'] == 'separable'" \
+    'all(u["by_plan"] for u in a["fast_memory"]["units"])'
+  run --json --fast-memory 64K --objective $objective --input bottleneck.raw --dump-output $objective.floats bottleneck.cfg bottleneck.weights
+  json "objective $objective runs" "a['fast_memory']['objective'] == '$objective' and a['fast_memory']['bytes'] == 65536" \
+    'all(u["by_plan"] for u in a["fast_memory"]["units"]) and a["arena_bytes"] > 0'
+  run --quiet --plan 1x1 --input bottleneck.raw --dump-output 1x1.floats bottleneck.cfg bottleneck.weights
+  check "bits of objective $objective" 'they differ' cmp $objective.floats 1x1.floats
+done
+predict --json --fast-memory 64K --objective transfers bottleneck.cfg
+json 'objective transfers, its plan' 'a["plan"].startswith("rows")'
 run --quiet --report --fast-memory 64K $files
 says 'fast memory, report' '^bytes between 65536 bytes of fast memory and the rest, by the plan$'
+# A group that is a set has its own layers in the report, each once.
+{ net 32 32 8; conv 8 3; conv 8 3; printf '[route]\nlayers=-2\n'; conv 8 3; printf '[route]\nlayers=-1,-3\n'; conv 8 1; } >branches.cfg
+"$build/make_weights" --quiet branches.cfg branches.weights
+run --quiet --report --plan 1x1/1,3/1x1 --input bottleneck.raw branches.cfg branches.weights
+expect report-sets 0
+check report-sets-once "found: $(cat "$out")" test "$(grep -oE '^  [0-9]+' "$out" | sort | uniq -c | awk '$1 == 1' | wc -l)" -eq 6
 run --quiet --algorithm direct --search least --dump-output least.floats $files
 run --quiet --algorithm direct --dump-output best.floats $files
 check least-bits 'they differ' cmp least.floats best.floats
@@ -279,6 +304,30 @@ motes() {
   run --quiet --plan 1x1 --input numbers --dump-output whole.floats "$model"
   check "motes $2, bits" 'they differ' cmp motes.floats whole.floats
 }
+# measured MODEL...: by a delta that is more than any plan takes, a plan of no more than whole maps, read back the same bytes; a run by the search
+# gives the same bits, and is no larger than predicted.
+measured() {
+  local name=${*: -1} plan
+  predict --json --plan 1x1/order=postorder "$@"
+  cp "$out" before
+  predict --json --search motes --measure --delta 1000 --plan-time 2 "$@"
+  json "measured $name" 'a["arena_bytes"] <= b["arena_bytes"] and a["search"] == "motes"'
+  plan=$(field plan)
+  cp "$out" before
+  predict --json --plan "$plan" "$@"
+  json "measured $name, read back" 'a["arena_bytes"] == b["arena_bytes"] and a["plan"] == b["plan"]'
+  run --json --quiet --search motes --measure --plan-time 2 --input measured.raw --dump-output measured.floats "$@"
+  json "measured $name, run" 'a["measured_resident_bytes"] <= a["predicted_resident_bytes"]'
+  run --quiet --plan 1x1 --algorithm direct --input measured.raw --dump-output whole.floats "$@"
+  check "measured $name, bits" 'they differ' cmp measured.floats whole.floats
+}
+head -c $((96 * 64 * 3 * 4)) /dev/zero >measured.raw
+measured plain.cfg plain.weights
+measured plain.cfg plain.packed
+run --search motes --measure --memory 64K --input measured.raw plain.cfg plain.weights
+refuses 'measured, no room' 3 'to measure how long a plan takes needs'
+predict --search motes --measure --memory 64K plain.cfg plain.weights
+check 'measured, no room for the plan' "exit status $code: $(cat "$err")" grep -q 'does not fit: plan' "$err"
 motes 49*10 kws_ref_model
 motes 96*96*3 vww_96_int8
 
@@ -428,11 +477,18 @@ expects() { # OPTION WHAT VALUE...
   shift 2
   for text; do bad "$option '$text'" "$option expects $what, found $text" --predict "$option=$text" plain.cfg; done
 }
-expects --search 'best, least, fdt, motes or greedy' '' fast Best
+expects --search 'best, least, fdt, motes, separable or greedy; on several devices deeperthings, fdto, layers or best' '' fast Best
 expects --delta 'a number from 1 to 1000, such as 1.05' '' 0.9 nan 1.05x
 expects --beam 'a number from 1 to 64' '' 0 65 8x
 bad 'delta without motes' '--delta expects --search motes' --predict --delta 1.1 plain.cfg
+bad 'cells that do not rise' 'expected a layer between 1 and ' --predict --search motes --cells 0,0 plain.cfg
+bad 'cells without motes' '--cells expects --search motes' --predict --cells 1 plain.cfg
 bad 'beam without motes' '--beam expects --search motes' --predict --search fdt --beam 4 plain.cfg
+bad 'measure without motes' '--measure expects --search motes' --predict --measure $files
+bad 'measure and least' '--measure expects --search motes' --predict --search least --measure $files
+bad 'measure and plan' '--measure makes no sense with --plan: the plan is given' --predict --measure --plan 1x1 $files
+bad 'measure without weights' '--measure expects MODEL.weights beside plain.cfg: it runs plans' --predict --search motes --measure plain.cfg
+bad 'measure on ranks' '--measure expects --search motes' --predict --ranks 2 --measure $files
 expects --predictor 'exact or paper' '' papers
 expects --bias '0 or a size like 31M' '' -1 x 00x
 expects --sweep 'up to 64 sizes like 8M,16M,64M' '' , 8M, ,8M 0 8M,,9M 8M,x "8M 9M"

@@ -28,10 +28,16 @@ a = json.load(open(sys.argv[1]))
 assert len(a["ranks"]) == 3 and len(a["numbers_of_ranks"]) == 3
 assert sum(r["sent_bytes"] for r in a["ranks"]) == sum(r["received_bytes"] for r in a["ranks"]) == a["exchanged_bytes"] > 0
 assert a["numbers_of_ranks"][0]["exchanged_bytes"] == 0' "$out"
+run --predict --ranks 3 --memory 50K "${files[@]}"
+check 'what a rank may have is kept to' "status $code, $(cat "$err")" test "$code" = 3 -a ! -s "$out"
+check 'and it is named' "$(cat "$err")" grep -q '^run_inference: does not fit: rank [0-9] of 3 needs .* --memory is 51200 bytes' "$err"
+run --predict --ranks 3 --memory 4M --search best "${files[@]}"
+expect 'the best within it' 0
 bad 'no link' '--link expects bits a second' --predict --ranks 2 --link fast "${files[@]}"
 bad 'a link without ranks' '--link expects --ranks' --predict --link 1G "${files[@]}"
 bad 'ranks that are to run' '--ranks expects --predict' --ranks 2 "${files[@]}" "$picture"
 bad 'a sharing search on one device' '--search fdto shares layers out' --search fdto "${files[@]}" "$picture"
+bad 'a search for one device' '--search least makes no sense on several devices: it expects deeperthings' --predict --ranks 3 --search least "${files[@]}"
 bad 'a plan for others' 'expected a plan for 3 ranks, found one for 2' --predict --ranks 3 --plan 'split(h2:0)/ranks=2' "${files[@]}"
 
 # ---- Ranks
@@ -85,7 +91,7 @@ every() { # NAME ARGUMENT...
   shift
   alone "$@"
   for n in $numbers; do
-    for way in deeperthings fdto layers; do
+    for way in deeperthings fdto layers best; do
       extra=(--search "$way")
       same "$name, $n ranks, $way" "$n" "$@"
     done
@@ -155,10 +161,10 @@ a, b = (struct.unpack("%df" % (len(x) // 4), x) for x in (a, b))
 assert len(a) == len(b) > 0 and all(abs(x - y) <= 1e-3 * max(1, abs(x)) for x, y in zip(a, b))' "$dir/one.npy" "$dir/fast.npy"
 differ 'sums of another kind' 'its plan is not that of rank 0' --reduce fast "${files[@]}"
 
-# What the other ranks send, counted where they do, is what was predicted.
+# What ranks send, counted where they do, is what was predicted.
 for n in 2 3; do
   run --predict --ranks "$n" --json --algorithm direct "${files[@]}"
-  python3 -c 'import json, sys; print(*(r["sent_bytes"] for r in json.load(open(sys.argv[1]))["ranks"][1:]))' "$out" >"$dir/predicted"
+  python3 -c 'import json, sys; print(*(r["sent_bytes"] for r in json.load(open(sys.argv[1]))["ranks"]))' "$out" >"$dir/predicted"
   ranks "$n" --report --algorithm direct "${files[@]}" "$picture"
   sed -n 's/^mafat_ranks: rank \([0-9]*\) .* sent \([0-9]*\) bytes.*/\1 \2/p' "$err" | sort -n | cut -d' ' -f2 | paste -sd' ' >"$dir/counted"
   check "payload on $n ranks" "$(cat "$dir/predicted" "$dir/counted")" cmp "$dir/predicted" "$dir/counted"
@@ -187,8 +193,30 @@ differ 'another class of processor' "its processor's class is not that of rank 0
 differ 'another plan' 'its plan is not that of rank 0' --search layers "${files[@]}"
 differ 'another command line' 'unknown option --nothing' --nothing "${files[@]}"
 differ 'no weights there' '.*missing.weights: cannot open' "${files[0]}" "$dir/missing.weights"
+ranks 2 --search least "${files[@]}" "$picture"
+check 'a search for one device' "status $code, $(head -c 300 "$err")" test "$code" = 2 -a ! -s "$out" -a "$(grep -c '^mafat_ranks: --search least makes no sense' "$err")" = 1
+ranks 2 --search best --link fast "${files[@]}" "$picture"
+check 'no link' "$(cat "$err")" grep -q '^mafat_ranks: --link expects bits a second' "$err"
 ranks 2 --timeout soon "${files[@]}" "$picture"
 check 'no time' "$(cat "$err")" grep -q '^mafat_ranks: --timeout expects seconds' "$err"
 timeout 60 mpirun "${options[@]}" -n 2 "$build/mafat_ranks" --help >"$out" 2>"$err"
 check 'one rank helps' "$(cat "$err")" test "$(grep -c '^usage: mpirun' "$out")" = 1
+
+# ---- The thesis' tables: computed again, as the page has them, and by a solver where there is one
+
+experiments/ranks/thesis.py >"$out" 2>"$err"
+code=$?
+check 'the programmes, solved' "status $code, $(cat "$out" "$err")" test "$code" = 0
+check 'the tables of the page' "$(cat "$out")" sh -c 'grep "^|" "$1" | while read -r line; do grep -qF "$line" experiments/ranks/README.md || exit 1; done' sh "$out"
+
+# ---- Hosts of their own: what is sent goes over their interfaces
+
+if [ "${MAFAT_TEST_SIZE-}" = check ]; then
+  skip 'hosts of their own' 'in make test'
+else
+  BUILD=$build timeout 120 experiments/ranks/run.py --quick >"$out" 2>"$err"
+  code=$?
+  if [ "$code" = 77 ]; then skip 'hosts of their own' "$(tail -n 1 "$err")"
+  else check 'interfaces count what is sent' "status $code, $(cat "$out" "$err")" test "$code" = 0; fi
+fi
 exit "$failed"

@@ -115,7 +115,10 @@ check "$times times, the longest end took $longest ms" "seed $seed$bad" test -z 
 lost_guard=0
 for rank in 0 1; do
   begin 2 --timeout 2
-  find_ranks 2
+  if ! find_ranks 2; then
+    check "rank $rank is stopped" "2 ranks do not begin: $(head -c 300 "$dir/err")" false
+    continue
+  fi
   sleep 0.8
   kill -STOP "${workers[$rank]}"
   is_over $rank 'was not heard of for 2 s'

@@ -56,6 +56,21 @@ for plan in 1x1/NoCut rows1/NoCut; do
   run --sandbox on --quiet --plan $plan --input "$dir/zeros" "${files[@]}"
   expect "an input of numbers, $plan" 0
 done
+
+# What is resident at most, of a process that has little else: code that only the sandbox calls would come with 64 KB around it.
+printf '[net]\nwidth=8\nheight=8\nchannels=3\n[convolutional]\nfilters=8\nsize=1\nactivation=linear\n' >"$dir/small.cfg"
+{ printf 'P6\n8 8\n255\n'; head -c 192 /dev/zero; } >"$dir/small.ppm"
+"$build/make_weights" --quiet "$dir/small.cfg" "$dir/small.weights"
+for sandbox in off on; do
+  program=$build/resident_peak run "$dir/peak-$sandbox" "$program" --quiet --sandbox $sandbox "$dir/small.cfg" "$dir/small.weights" "$dir/small.ppm"
+done
+if [ "$code" = 125 ]; then
+  skip 'resident at most' "$(tail -n 1 "$err")"
+else
+  more=$(($(cat "$dir/peak-on") - $(cat "$dir/peak-off")))
+  check 'resident at most' "exit status $code; $more bytes more than without, expected at most 16384" test "$code" -eq 0 -a "$more" -le 16384
+fi
+
 printf '%s\n' "$picture" "$picture" >"$dir/list"
 "$program" --sandbox on --quiet "${files[@]}" - <"$dir/list" >"$dir/two" 2>"$err"
 check 'a list' "$(cat "$err")" cmp <(timeless <"$dir/two") <(cat "$dir/plain" "$dir/plain")

@@ -110,7 +110,7 @@ static bool change_cfg(struct mutation *m)
 static const char *const words[] = {
     "/", "/1/", "/2/", "/3/", "/5/", "/0,3/", "/2,4-5/", "/NoCut", "1x1", "2x2", "3x1", "5x5", "[10]x[7]", "[]x[3]", "rows", "rows1", "rows4", "panels",
     ":balanced", ":apart", ":early", ":bricks", ":loaded", ":loaded30", ":streamed", ":streamed4", ":streamed64", ":direct", ":direct0-2,4",
-    ":winograd", ":winograd2", ":winograd-large", ":winograd-large0,4", "split(h2:0-2)", "split(w3:0-1,c2:2-3)", "split(c4:4-5)",
+    ":winograd", ":winograd2", ":winograd-large", ":winograd-large0,4", ":dw0", ":dw4", ":dw(0:1,3:2-4)", "split(h2:0-2)", "split(w3:0-1,c2:2-3)", "split(c4:4-5)",
     "split(h[3,5]:2-4)", "split(whole)", "h4:1-3", "c2:0-1", "w[2]:3", ",", "(", ")", "/order=file", "/order=postorder", "/order=forward",
     "/order=sp", "/order=best", "/inplace", "/ranks=2", "/ranks=3,1-2:1", "/ranks=64,0:63", ",4:1",
 };

@@ -69,7 +69,7 @@ static int make_weights(struct bench *b, struct mafat_diagnostic *d)
   b->fds[1] = memfd_create("packed", 0);
   if (b->fds[0] < 0 || b->fds[1] < 0) return mafat_fail(d, MAFAT_EIO, "weights cannot be written");
   for (int i = 0; i < 2; i++) snprintf(b->paths[i], sizeof b->paths[i], "/proc/self/fd/%d", b->fds[i]);
-  return mafat_packer_write(b->paths[0], b->network, NULL, b->fds[1], "packed", NULL, NULL, d);
+  return mafat_packer_write(b->paths[0], b->network, NULL, b->fds[1], "packed", d);
 }
 
 static void find_kernels(struct bench *b)

@@ -1,7 +1,7 @@
 /* Packs models, and runs each beside its packed file by several plans: the same inputs and outputs by name and dimensions, and
  * the same bits.
- *     packed_models [--least N] MODEL...|--operators
- * --operators: small TFLite models, one for each way of an operator.
+ *     packed_models [--least N] [--cpu LEVEL] MODEL...|--operators
+ * --operators: small TFLite models, one for each way of an operator. --cpu: the highest level of kernels.
  * A line for each that differs; those that are refused are counted. Exit status 1 where one differs, or fewer than N are
  * the same. */
 #include "formats/packed/graph.h"
@@ -20,6 +20,7 @@
 enum outcome { SAME, REFUSED, DIFFERS, N_OUTCOMES };
 
 static struct mafat_diagnostic diagnostic;
+static const char *cpu; /* NULL: the best there is */
 
 /* ---- packing ---- */
 
@@ -33,7 +34,7 @@ static const char *pack(const char *path, int fd, enum outcome *outcome)
   *outcome = REFUSED;
   if (mafat_packed_graph_read(&n, &excerpt, format, path, NULL, &diagnostic) != MAFAT_OK) return diagnostic.text;
   struct mafat_packed_origin origin = {.excerpt = excerpt};
-  int code = mafat_packer_write(path, n, &origin, fd, "packed", NULL, NULL, &diagnostic);
+  int code = mafat_packer_write(path, n, &origin, fd, "packed", &diagnostic);
   mafat_network_close(&n);
   mafat_excerpt_close(&excerpt);
   *outcome = DIFFERS;
@@ -117,6 +118,7 @@ static bool run(const char *path, const char *plan, char *ports, size_t room, st
   struct bits in = {NULL, 0};
   mafat_model_defaults(&o);
   o.plan = plan;
+  o.cpu = cpu;
   o.floats_only = o.best_effort = true;
   if (mafat_model_open(&m, path, NULL, &o, &diagnostic) != MAFAT_OK) return false;
   describe(m, ports, room);
@@ -195,12 +197,13 @@ static void count_operators(void)
 int main(int argc, char **argv)
 {
   int least = 0, first = 1;
-  if (argc > 2 && strcmp(argv[1], "--least") == 0) {
-    least = atoi(argv[2]);
-    first = 3;
+  for (; first + 1 < argc; first += 2) {
+    if (strcmp(argv[first], "--least") == 0) least = atoi(argv[first + 1]);
+    else if (strcmp(argv[first], "--cpu") == 0) cpu = argv[first + 1];
+    else break;
   }
   if (first >= argc) {
-    fprintf(stderr, "usage: packed_models [--least N] MODEL...|--operators\n");
+    fprintf(stderr, "usage: packed_models [--least N] [--cpu LEVEL] MODEL...|--operators\n");
     return 2;
   }
   for (int i = first; i < argc; i++) {

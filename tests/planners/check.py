@@ -236,6 +236,25 @@ def write_branches(path):
     graph.finish(graph.conv(graph.concat([wide, other]), 4, 1)).write(path)
 
 
+# ---- make planners-check ----
+
+def check_again(folder):
+    """By hand: plans that give other bits, go by what was in the arena, write less than was predicted, or more; one that is refused."""
+    def facts(**more):
+        return {"hash": "a", "dirty_differs": False, "touched_end": 1000, "arena_bytes": 1088, "behind_bytes": 64} | more
+
+    plain = facts()
+    check("planners-check: bits, and up to the last line", run.judge(plain, [facts(), facts(hash="b"), facts(dirty_differs=True), facts(touched_end=900)]), (2, 3, True))
+    check("planners-check: beyond what is predicted", run.judge(plain, [facts(), facts(touched_end=1025)]), (2, 1, False))
+    check("planners-check: refused", run.judge(plain, [facts(), {"error": "no"}]), (1, 1, False))
+    rows = {("vww", how): {"network": "vww", "method": how, "plans": 10, "same_bits": 10, "to_the_line": 9, "machine": "", "commit": ""} for how in ("plain", "valgrind")}
+    rows["kws", "plain"] = rows["vww", "plain"] | {"network": "kws"}
+    run.write_checks(os.path.join(folder, "checks.csv"), rows)
+    text = report.checks_text(folder)
+    check("planners-check: on the page", [line for line in text.splitlines() if line.startswith(("| kws", "| vww"))],
+          ["| kws | 10 | 10 | 9 | - | - | - |", "| vww | 10 | 10 | 9 | 10 | 10 | 9 |"])
+
+
 # ---- the page ----
 
 def check_page(folder):
@@ -268,6 +287,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         check_plans(folder)
         check_page(folder)
+        check_again(folder)
     return failed
 
 

@@ -19,13 +19,13 @@
   X(tflite) X(tflite_import) X(tflite_quantized) X(tflite_hybrid) \
   X(sort) \
   X(packing) X(spec) X(plan) X(fusion) X(order) X(schedule) X(arrange) X(layout) X(parts) X(predict) X(latency) X(paper) X(transfers) \
-  X(greedy) X(best) X(sequence) X(least) X(sharing) X(fdt) X(motes) \
+  X(greedy) X(best) X(sequence) X(least) X(sharing) X(fdt) X(motes) X(searches) X(together) X(depthwise) \
   X(reads) X(weights) X(constants) X(streaming) X(narrow) X(activations) X(packed_integers) \
   X(functions) X(rearrange) X(resample) X(normalize) X(matmul) X(gather) X(postprocess) X(fans) \
-  X(integer_rule) X(integer_functions) X(integer_matmul) X(integer_graphs) \
+  X(integer_rule) X(integer_functions) X(integer_matmul) X(integer_rearrange) X(integer_graphs) \
   X(allocation) X(team) X(kernels) X(winograd) X(windows) X(blends) X(joins) \
-  X(floors) X(executor) X(separable) X(ranks) X(rank_identity) X(rank_choice) X(suppress) X(names) X(calibration) X(model) X(layers) X(threads) X(api) \
-  X(api_runs) X(api_queries) \
+  X(floors) X(executor) X(separable) X(ranks) X(rank_identity) X(rank_choice) X(suppress) X(names) X(calibration) X(plan_timer) X(model) X(layers) X(threads) X(api) \
+  X(api_runs) X(api_queries) X(api_packs) \
   X(detect) X(detect_choice) X(classify) X(heads) \
   X(budget) X(headroom) X(lock) X(surroundings) X(arena) \
   X(raw_input) X(ports) LIBRARY_SUITES(X)

@@ -58,7 +58,7 @@ static void write_small(void)
   int fd = test_weights_file(n, 3), out = open(test_packed_path, O_RDWR | O_TRUNC | O_CREAT, 0600);
   char path[64];
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  int code = mafat_packer_write(path, n, &(struct mafat_packed_origin){.cfg = cfg}, out, test_packed_path, NULL, NULL, &diagnostic);
+  int code = mafat_packer_write(path, n, &(struct mafat_packed_origin){.cfg = cfg}, out, test_packed_path, &diagnostic);
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
   close(fd);
   close(out);

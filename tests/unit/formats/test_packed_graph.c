@@ -29,7 +29,7 @@ static struct mafat_diagnostic diagnostic;
 
 /* ---- files ---- */
 
-static char folder[64], elsewhere[80], model_path[80], weights_path[80], packed_path[80];
+static char folder[64], elsewhere[80], model_path[80], weights_path[80], packed_path[96];
 static char matrix_path[80], matrix_text[96];
 static const char *const given_list[] = {matrix_text};
 static struct mafat_given given; /* of write_model */

@@ -285,6 +285,7 @@ START_TEST(test_pages_of_a_shared_arena_are_not_counted_twice)
   ck_assert_int_eq(mafat_arena_open(&arena, NULL), MAFAT_OK);
   struct mafat_model *a = open_model(&large, arena), *b = open_model(&large, arena);
   size_t alone = mafat_model_charge_bytes(b);
+  (void)alone; /* not looked at under a sanitizer */
   mafat_model_close(&b);
   ck_assert_uint_gt(large.arena_bytes, 4 << 20);
   ck_assert_int_eq(mafat_arena_begin(arena, &memory, "a run", NULL), MAFAT_OK);
@@ -397,6 +398,7 @@ START_TEST(test_a_hundred_cycles_do_not_grow)
   }
   failing_malloc_disarm(&unfreed);
   ck_assert_int_eq(unfreed, 0);
+  (void)maps; /* not looked at under a sanitizer */
 #ifndef SANITIZED
   ck_assert_int_le(mappings(), maps);
 #endif
@@ -436,6 +438,30 @@ START_TEST(test_every_allocation_that_fails_is_reported_and_leaks_nothing)
 }
 END_TEST
 
+/* The pages of a small arena come in one go, and again when they were given back; those of a large one as they are touched. */
+START_TEST(test_pages_come_in_one_go_where_they_are_few)
+{
+  static const struct { size_t bytes; bool all; } cases[] = {{100 << 10, true}, {4 << 20, true}, {(4 << 20) + 4096, false}};
+  size_t bytes = cases[_i].bytes, resident;
+  struct mafat_arena *a;
+  char *memory;
+  ck_assert_int_eq(mafat_arena_open(&a, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_arena_join(a, bytes, NULL, "test", NULL), MAFAT_OK);
+  for (int round = 0; round < 2; round++) {
+    ck_assert_int_eq(mafat_arena_begin(a, &memory, "test", NULL), MAFAT_OK);
+    mafat_arena_bytes(a, &resident);
+    ck_assert_uint_eq(resident, 0);
+    mafat_arena_populate(a, bytes);
+    mafat_arena_bytes(a, &resident);
+    ck_assert_uint_eq(resident, cases[_i].all ? bytes : 0);
+    mafat_arena_end(a, &a, true);
+    mafat_arena_forget(a, &a);
+  }
+  mafat_arena_leave(a, &a);
+  mafat_arena_close(&a);
+}
+END_TEST
+
 Suite *arena_suite(void)
 {
   Suite *s = suite_create("arena");
@@ -448,6 +474,7 @@ Suite *arena_suite(void)
   tcase_add_test(t, test_an_arena_that_is_closed_too_early_goes_with_its_last_model);
   tcase_add_test(t, test_pages_of_a_shared_arena_are_not_counted_twice);
   tcase_add_loop_test(t, test_room_is_made_beside_what_is_read_into, 0, 2);
+  tcase_add_loop_test(t, test_pages_come_in_one_go_where_they_are_few, 0, 3);
   tcase_add_loop_test(t, test_a_hundred_cycles_do_not_grow, 0, 2);
   tcase_add_test(t, test_every_allocation_that_fails_is_reported_and_leaks_nothing);
   suite_add_tcase(s, t);

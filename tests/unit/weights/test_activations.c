@@ -244,7 +244,7 @@ static struct mafat_network *pack_with(const char *cfg_text, const struct mafat_
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   int fd = open(test_packed_path, O_RDWR | O_TRUNC, 0600);
   code = mafat_packer_write(test_darknet_path, n, &(struct mafat_packed_origin){.cfg = cfg, .activations = a, .places = places, .factors = factors}, fd,
-                            test_packed_path, NULL, NULL, &d);
+                            test_packed_path, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   close(fd);
   free(places);

@@ -282,7 +282,7 @@ START_TEST(scattered_weights_are_packed_as_darknets_are)
 {
   struct pair p = make_pair(_i);
   int fd = open(test_packed_path, O_RDWR | O_TRUNC | O_CREAT, 0600);
-  int code = mafat_packer_write(paths[0], p.twin, NULL, fd, test_packed_path, NULL, NULL, &diagnostic);
+  int code = mafat_packer_write(paths[0], p.twin, NULL, fd, test_packed_path, &diagnostic);
   close(fd);
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
   compare_all(&p, test_packed_path);

@@ -1,0 +1,213 @@
+#!/usr/bin/env bash
+# Checks build/mafat: that its commands are the programs beside it, what it says of words that are none, mafat doctor, and the
+# completion of both shells. Run from the project's root; BUILD names the build folder (default: build).
+set -u
+build=$(realpath "${BUILD:-build}")
+# shellcheck disable=SC2034 # by tests/check.sh
+suite=mafat
+program=$build/mafat
+work=$(mktemp -d) || exit 1
+# shellcheck source=tests/check.sh
+. tests/check.sh
+at_end 'rm -rf "$work"'
+out=$work/out err=$work/err at_once=5
+shapes=models/shapes/shapes
+
+# ---- Commands
+
+run --help
+cp "$out" "$work/help"
+expect help 0
+check 'help in one screen' 'more than 40 lines, or wider than 90' test "$(wc -l <"$out")" -le 40 -a -z "$(awk 'length > 90' "$out")"
+commands=$(sed -nE 's/^  ([a-z]+) .*/\1/p' "$work/help" | tr '\n' ' ')
+check 'which commands' "found: $commands" test "$commands" = 'doctor predict run annotate pack weights limit ranks '
+for word in $commands; do
+  check "help tries $word" 'no line of --help shows how' grep -q "^ *\\$ .*mafat $word" "$work/help"
+  grep -q "^\.It Cm $word\$" doc/man/mafat.1 || fail manual "mafat.1 does not have $word"
+done
+run --version
+check version "$(head -c 100 "$out")" grep -qx "mafat $(sed -n 's/^VERSION *:= *//p' Makefile)" "$out"
+
+same() { # WORD PROGRAM: what both print for --help
+  if [ ! -x "$build/$2" ]; then skip "mafat $1" "$2 is not built"; else
+    run "$1" --help
+    if "$build/$2" --help | cmp -s - "$out"; then ok "mafat $1"; else fail "mafat $1" "not what $2 prints"; fi
+  fi
+}
+same run run_inference
+same predict run_inference
+same annotate annotate
+same pack pack_weights
+same weights make_weights
+same limit memory_limit
+run predict $shapes.cfg
+expect 'predict predicts' 0
+"$build/run_inference" --predict $shapes.cfg | head -n 1 >"$work/first"
+check 'predict predicts as run_inference does' 'the first lines differ' cmp "$work/first" <(head -n 1 "$out")
+run run --memory 4K $shapes.cfg $shapes.weights models/shapes/holdout/000004.jpg
+check 'the command'"'"'s exit status' "exit status $code instead of 3" test "$code" = 3
+mkdir "$work/elsewhere"
+ln -s "$program" "$work/elsewhere/m"
+program=$work/elsewhere/m run pack --help
+expect 'found from a link' 0
+
+# ---- Words that are none
+
+bad 'no word' 'expected a command, such as doctor' # and no arguments
+meant() { bad "$1 is $2" "no command '$1': is mafat $2 meant?" "$1"; }
+meant rnu run
+meant packs pack
+meant predcit predict
+meant pack_weights pack
+meant memory-limit limit
+meant docter doctor
+bad 'nothing near' "no command 'transmogrify'; --help lists all" transmogrify
+bad 'nothing near an empty word' "no command ''; --help lists all" ''
+bad 'a very long word' "no command 'aaaa" "$(printf 'a%.0s' {1..5000})"
+cp "$build/mafat" "$work/mafat"
+program=$work/mafat
+bad 'alone: a library is named' "$work/annotate is not there: \`make\` builds it where it finds libgd" annotate
+bad 'alone: a program is named' "$work/run_inference: No such file" run x
+run --help
+check 'alone: help tells' 'nothing is marked' test "$(grep -c '(not installed)' "$out")" = 7
+run doctor
+expect 'alone: doctor' 0
+check 'alone: doctor tells' 'memory_limit is not missed' grep -q 'memory_limit is not installed' "$out"
+program=$build/mafat
+
+# ---- doctor
+
+head -c 3000000 /dev/urandom >"$work/weights"
+run doctor "$work/weights"
+expect doctor 0
+for about in processor prediction memory limit cgroups swap locking disk; do
+  grep -q "^$about  " "$out" || fail 'doctor has a line' "none of $about"
+done
+check 'doctor in one screen' 'more than 24 lines' test "$(wc -l <"$out")" -le 24
+check 'doctor times reads' "$(grep ^disk "$out")" grep -qE "^disk +[0-9]+ MB/s by (io_uring|aio|thread), .*; 3 MB of $work/weights\$" "$out"
+mkdir "$work/empty"
+run doctor "$work/empty"
+check 'doctor of a folder without files' "$(grep ^disk "$out")" grep -q '^disk  .*not timed: no file of 1.2 MB' "$out"
+run doctor "$work"
+check 'doctor takes the largest file' "$(grep ^disk "$out")" grep -q "^disk .* of $work/[a-z]*\$" "$out"
+run doctor $shapes.cfg
+expect 'doctor of a small file' 0
+check 'a small file says nothing' "$(grep ^disk "$out")" grep -q "^disk  .*not timed: $shapes.cfg has less than 1.2 MB" "$out"
+bad 'doctor of no file' "cannot find '$work/none'" doctor "$work/none"
+bad 'doctor of two' "expected one FILE at most, found 'b'" doctor . b
+bad 'an option that is none' "unknown option '--jsno'" doctor --jsno
+run doctor --help
+expect 'doctor --help' 0
+check 'no speed of a calibration is taken' 'doctor does not say whose milliseconds' grep -q 'mafat run --calibrate' <(run doctor "$work/empty"; cat "$out")
+
+if ! command -v python3 >/dev/null; then skip json 'needs python3'; else
+  cat >"$work/told.py" <<'PYTHON'
+import json, sys
+text = open(sys.argv[1]).read()
+a = json.loads(text)
+assert text.count("\n") == 1
+for expression in sys.argv[2:]:
+    assert eval("(" + expression + ")"), "not so: %s in %.900s" % (expression, text)
+PYTHON
+  json() { # NAME EXPRESSION...: python's, true of the object `a`
+    local name=$1 said
+    shift
+    if said=$(python3 "$work/told.py" "$out" "$@" 2>&1); then ok "$name"; else fail "$name" "$(tail -n 1 <<<"$said")"; fi
+  }
+  run doctor --json "$work/weights"
+  expect 'doctor --json' 0
+  json 'json: this machine' 'a["processors"] >= 1' '"portable" == a["levels"][0] or "neon" in a["levels"]' 'a["calibrated"] is False' \
+    'a["memory_bytes"] > a["available_bytes"] > 0' 'a["budget_bytes"] > 0' 'a["swap_bytes"] >= a["swap_free_bytes"] >= 0' \
+    'a["cgroups"] in (None, "v1", "v2", "hybrid")'
+  json 'json: the disk' 'a["disk"]["file"].endswith("/weights")' 'a["disk"]["method"] in ("io_uring", "aio", "thread")' \
+    '2.7e6 < a["disk"]["bytes"] <= 3e6' 'a["disk"]["mb_s"] > 0'
+  json 'json: findings' '[f["about"] for f in a["findings"]] == ["processor", "prediction", "memory", "limit", "swap", "locking", "disk"]' \
+    'all(f["text"] for f in a["findings"])'
+  for key in $(python3 -c 'import json, sys; print(*json.load(open(sys.argv[1])))' "$out"); do
+    grep -qE "^\.(It|Li) .*\b$key\b" doc/man/mafat.1 || fail manual "mafat.1 does not have $key"
+  done
+  if [ -x "$build/memory_limit" ]; then json 'json: memory_limit' '"possible" in a["memory_limit"]'; fi
+  run doctor --json "$work/empty"
+  json 'json: no disk' 'a["disk"]["file"] is None and a["disk"]["mb_s"] is None'
+  if [ -x "$build/memory_limit" ] && "$build/memory_limit" --check 2>/dev/null | grep -q ^possible; then
+    "$program" limit --limit 64M -o "$work/report" -- "$program" doctor --json "$work/empty" >"$out" 2>"$err"
+    json 'in a group: its limit' 'a["limit_bytes"] == 64 << 20' 'a["budget_bytes"] == 64 << 20' 'a["limit_folder"]'
+    "$program" limit --limit 64M -o "$work/report" -- "$program" doctor "$work/empty" >"$out" 2>"$err"
+    check 'in a group: told' "$(grep ^limit "$out")" grep -q '^limit  .*64.0 MiB by control group' "$out"
+  else skip 'in a group' 'no group can be made here'; fi
+fi
+run doctor "$work/empty"
+if [ -e /dev/full ]; then
+  "$program" doctor "$work/empty" >/dev/full 2>"$err"
+  code=$?
+  expect 'doctor to a full disk' 1 'mafat doctor: '
+fi
+
+# ---- Completion: every option of a program's --help, and what the commands are
+
+# complete_bash WORD...: what bash would offer for the last word, one a line
+complete_bash() {
+  # shellcheck disable=SC2016 # in that shell
+  PATH=$build:$PATH bash -c '. scripts/completion/mafat.bash
+    COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+    _mafat "$1"
+    printf "%s\n" "${COMPREPLY[@]}"' bash "$@"
+}
+options_of() { # COMMAND...: of its --help, found otherwise than the completion finds them
+  "$@" --help | awk '/^  -/ { for (i = 1; i <= NF && $i ~ /^(--?[a-z]|[A-Z[<]|[a-z]+\|)/; i++) { sub(/[,:]$/, "", $i); if ($i ~ /^--/) print $i } }' | sort -u
+}
+has_all() { # NAME OFFERED WANTED
+  local lacks
+  lacks=$(comm -13 "$2" "$3" | tr '\n' ' ')
+  check "$1" "offered are not: ${lacks:-(nothing was wanted)}" test -z "$lacks" -a -s "$3"
+}
+options_of "$build/run_inference" >"$work/wanted"
+check 'options were found' "$(wc -l <"$work/wanted") of run_inference" test "$(wc -l <"$work/wanted")" -ge 50
+for words in "run_inference --" "mafat run --" "mafat predict --"; do
+  # shellcheck disable=SC2086 # words
+  complete_bash $words | sort >"$work/offered"
+  has_all "bash: $words" "$work/offered" "$work/wanted"
+done
+for pair in pack_weights:pack make_weights:weights annotate:annotate memory_limit:limit swap_cost:; do
+  name=${pair%:*}
+  [ -x "$build/$name" ] || continue
+  options_of "$build/$name" >"$work/wanted.$name"
+  complete_bash "$name" -- | sort >"$work/offered"
+  has_all "bash: $name --" "$work/offered" "$work/wanted.$name"
+  [ -z "${pair#*:}" ] || complete_bash mafat "${pair#*:}" -- | sort | cmp -s - "$work/offered" || fail 'bash: a command is its program' "mafat ${pair#*:}"
+done
+offers() { # WANTED WORD...: those words of the last one, in this order
+  local name="bash: ${*:2}" offered
+  offered=$(complete_bash "${@:2}" | tr '\n' ' ')
+  check "$name" "offered: $offered" test "$offered" = "$1 "
+}
+offers 'doctor predict run annotate pack weights limit ranks --help --version' mafat ''
+offers 'predict pack' mafat p
+offers 'winograd winograd-large' mafat run --algorithm w
+offers 'winograd winograd-large' run_inference --algorithm w
+offers 'float32 fp16' pack_weights --weights f
+offers '--json' mafat doctor --j
+offers '' mafat run dog # a file's name: bash's own
+for value in $(. scripts/completion/mafat.bash && _mafat_words run --algorithm && _mafat_words run --decode && _mafat_words run --search); do
+  "$build/run_inference" --help | grep -qw -e "$value" || fail 'values are known' "run_inference --help does not have $value"
+done
+
+if ! command -v zsh >/dev/null; then skip zsh 'is not installed'; else
+  # What the function would offer: the shell's own commands are replaced by ones that print.
+  cat >"$work/offer.zsh" <<'ZSH'
+_describe() { [[ $1 == -o ]] && shift; print -l -- ${(P)2} }
+_files() { print files }
+words=("${@[2,-1]}") CURRENT=$(($# - 1)) PREFIX=$words[CURRENT]
+source $1
+ZSH
+  complete_zsh() { PATH=$build:$PATH zsh -f "$work/offer.zsh" scripts/completion/_mafat "$@"; }
+  for words in "run_inference --" "mafat run --"; do
+    # shellcheck disable=SC2086 # words
+    complete_zsh $words | sed 's/:.*//' | sort -u >"$work/offered"
+    has_all "zsh: $words" "$work/offered" "$work/wanted"
+  done
+  check 'zsh: commands' "$(complete_zsh mafat '' | tr '\n' ' ' | head -c 300)" test "$(complete_zsh mafat '' | sed 's/:.*//' | tr '\n' ' ')" = "$commands"
+  check 'zsh: options are told' "$(complete_zsh mafat run --cpu)" grep -q '^--cpu:highest kernel level' <(complete_zsh mafat run --cpu)
+  check 'zsh: files' "$(complete_zsh mafat run dog)" test "$(complete_zsh mafat run dog)" = files
+fi
+exit "$failed"
