@@ -592,10 +592,18 @@ struct mafat_ranks_facts {
 
 struct mafat_ranks_answer;
 
-/* search: "deeperthings" (NULL), "fdto", "layers", "best"; not looked at where the query has a plan. link: of any two ranks, and what a
- * message takes beside its bytes. MAFAT_EINVAL; MAFAT_ELIMIT: some rank needs more than the query's budget, where one was given. */
-MAFAT_API int mafat_query_ranks(struct mafat_ranks_answer **out, const struct mafat_query *query, int n_ranks, const char *search,
-                                double link_bits_per_second, double link_seconds, struct mafat_diagnostic *d);
+struct mafat_ranks_question {
+  int n_ranks;
+  const char *search;          /* "deeperthings" (NULL), "fdto", "layers", "best"; not looked at where the query has a plan */
+  double link_bits_per_second; /* of any two ranks, */
+  double link_seconds;         /* and what a message takes beside its bytes */
+  const double *speeds;        /* (n_ranks) above 0: of each beside what is predicted for this machine; NULL: 1. Each gets as much to do */
+  const size_t *memory_bytes;  /* (n_ranks) for arena and weights of each; NULL: the query's budget, where one was given */
+};
+
+/* MAFAT_EINVAL; MAFAT_ELIMIT: some rank needs more than it has. */
+MAFAT_SIZED int mafat_query_ranks(struct mafat_ranks_answer **out, const struct mafat_query *query,
+                                  const struct mafat_ranks_question *question, struct mafat_diagnostic *d);
 MAFAT_API const struct mafat_ranks_facts *mafat_ranks_answer_facts(const struct mafat_ranks_answer *answer);
 MAFAT_API void mafat_ranks_answer_close(struct mafat_ranks_answer **answer);
 
@@ -873,6 +881,8 @@ MAFAT_API int mafat_query_describe_input_sized(const struct mafat_query *query, 
                                                struct mafat_port_facts *facts, size_t bytes);
 MAFAT_API int mafat_query_describe_output_sized(const struct mafat_query *query, int index,
                                                 struct mafat_port_facts *facts, size_t bytes);
+MAFAT_API int mafat_query_ranks_sized(struct mafat_ranks_answer **out, const struct mafat_query *query,
+                                      const struct mafat_ranks_question *question, size_t bytes, struct mafat_diagnostic *d);
 MAFAT_API void mafat_pack_defaults_sized(struct mafat_pack_options *options, size_t bytes);
 MAFAT_API int mafat_pack_open_sized(struct mafat_pack **out, const char *model_path, const char *weights_path, const char *out_path,
                                     const struct mafat_pack_options *options, size_t bytes, struct mafat_diagnostic *d);
@@ -996,6 +1006,12 @@ MAFAT_SIZED int mafat_query_describe_input(const struct mafat_query *query, int 
 MAFAT_SIZED int mafat_query_describe_output(const struct mafat_query *query, int index, struct mafat_port_facts *facts)
 {
   return mafat_query_describe_output_sized(query, index, facts, sizeof *facts);
+}
+
+MAFAT_SIZED int mafat_query_ranks(struct mafat_ranks_answer **out, const struct mafat_query *query,
+                                  const struct mafat_ranks_question *question, struct mafat_diagnostic *d)
+{
+  return mafat_query_ranks_sized(out, query, question, sizeof *question, d);
 }
 
 MAFAT_SIZED void mafat_pack_defaults(struct mafat_pack_options *options)

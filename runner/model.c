@@ -48,7 +48,7 @@ static int choose_for_ranks(struct mafat_rank_choice *found, struct mafat_choice
   const struct mafat_rank_choice_request r = {
       .network = m->network, .n_layers = m->n_layers, .n_ranks = m->link->n_ranks, .options = request->search.options,
       .plan = o->plan, .search = o->search, .memory_bytes = o->memory_bytes ? o->memory_bytes : SIZE_MAX,
-      .budgets = m->link->budgets, .ahead = m->link->ahead > 0,
+      .budgets = m->link->budgets, .speeds = m->link->speeds, .ahead = m->link->ahead > 0,
       .calibration = &same, .wire = {m->link->bits_per_second, m->link->seconds}};
   int code = mafat_rank_choose(found, &r, d);
   request->plan = found->text;

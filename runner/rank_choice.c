@@ -60,7 +60,7 @@ static int take(struct mafat_rank_choice *c, const struct mafat_spec *spec, cons
   int code = open_ranks(&ranks, spec, r, d);
   if (code == MAFAT_OK && r->ahead) code = check_ahead(r, ranks.plans[0], d);
   if (code == MAFAT_OK) {
-    code = mafat_rank_latency(c->costs, ranks.plans, ranks.layouts, r->n_ranks, r->network, r->calibration, &r->wire);
+    code = mafat_rank_latency(c->costs, ranks.plans, ranks.layouts, r->n_ranks, r->network, r->calibration, &r->wire, r->speeds);
     if (code) mafat_fail(d, code, "%s: out of memory", r->network->path);
   }
   close_ranks(&ranks);
@@ -102,13 +102,27 @@ static int find_way(struct mafat_rank_choice *c, const char *name, bool ahead, s
   return mafat_fail(d, MAFAT_EINVAL, "expected a search for ranks (deeperthings, fdto, layers, best), found %.60s", name);
 }
 
-/* A plan of these shares; MAFAT_ELIMIT: it does not fit. */
+/* Of each layer to each rank, 1 on the average, as fast as it is. False: all are equal. */
+static bool share_by_speed(double *shares, const struct mafat_rank_choice_request *r)
+{
+  double sum = 0;
+  bool differ = false;
+  for (int i = 0; i < r->n_ranks; i++) {
+    shares[i] = r->speeds ? r->speeds[i] : 1;
+    sum += shares[i];
+    differ = differ || shares[i] != shares[0];
+  }
+  for (int i = 0; i < r->n_ranks; i++) shares[i] *= r->n_ranks / sum;
+  return differ;
+}
+
+/* A plan of these shares, NULL: equal ones; of whole layers by what is to compute, or to hold. MAFAT_ELIMIT: it does not fit. */
 static int take_shares(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, struct mafat_group_weights weights,
-                       const double *shares, struct mafat_diagnostic *d)
+                       const double *shares, bool by_work, struct mafat_diagnostic *d)
 {
   struct mafat_spec *spec;
   struct mafat_rank_request request = {.network = r->network, .n_layers = r->n_layers, .n_ranks = r->n_ranks, .options = r->options,
-                                       .way = c->way, .weights = weights, .shares = shares, .by_work = r->ahead && !shares};
+                                       .way = c->way, .weights = weights, .shares = shares, .by_work = by_work};
   mafat_rank_sharing_close(&c->sharing);
   int code = mafat_rank_spec(&spec, &c->sharing, &request, d);
   if (code) return code;
@@ -140,11 +154,11 @@ static int take_found(struct mafat_rank_choice *c, const struct mafat_rank_choic
   if (code) return code;
   for (int i = 0; i < N_RESIDENCES; i++) {
     double shares[MAFAT_MOST_RANKS];
-    for (int rank = 0; rank < r->n_ranks; rank++) shares[rank] = 1;
-    code = take_shares(c, r, residences[i], NULL, d);
+    bool differ = share_by_speed(shares, r);
+    code = take_shares(c, r, residences[i], differ ? shares : NULL, r->ahead || differ, d);
     for (int k = 0; k < TRIES && code == MAFAT_ELIMIT && r->n_ranks > 1; k++) {
       move_shares(shares, c, r);
-      code = take_shares(c, r, residences[i], shares, d);
+      code = take_shares(c, r, residences[i], shares, false, d);
     }
     *residence = i;
     if (code != MAFAT_ELIMIT) return code;
@@ -167,8 +181,10 @@ static int take_mix(struct mafat_rank_choice *c, const struct mafat_rank_choice_
                     struct mafat_group_weights weights, struct mafat_diagnostic *d)
 {
   struct mafat_spec *spec;
+  double shares[MAFAT_MOST_RANKS];
   const struct mafat_rank_request request = {.network = r->network, .n_layers = r->n_layers, .n_ranks = r->n_ranks, .options = r->options,
-                                             .way = MAFAT_RANKS_BEST, .mix = mix, .weights = weights};
+                                             .way = MAFAT_RANKS_BEST, .mix = mix, .weights = weights,
+                                             .shares = share_by_speed(shares, r) ? shares : NULL};
   mafat_rank_sharing_close(&c->sharing);
   int code = mafat_rank_spec(&spec, &c->sharing, &request, d);
   if (code == MAFAT_OK) code = take(c, spec, r, d);
@@ -289,6 +305,9 @@ int mafat_rank_choose(struct mafat_rank_choice *c, const struct mafat_rank_choic
   *c = (struct mafat_rank_choice){.given = r->plan != NULL};
   if (r->n_ranks < 1 || r->n_ranks > MAFAT_MOST_RANKS)
     return mafat_fail(d, MAFAT_EINVAL, "expected 1 to %d ranks, found %d", MAFAT_MOST_RANKS, r->n_ranks);
+  for (int i = 0; r->speeds && i < r->n_ranks; i++)
+    if (!(r->speeds[i] > 0) || !isfinite(r->speeds[i]))
+      return mafat_fail(d, MAFAT_EINVAL, "expected a speed above 0 of rank %d, found %g", i, r->speeds[i]);
   if (!r->plan && r->search && strcmp(r->search, mafat_rank_way_name(MAFAT_RANKS_BEST)) == 0) return take_best(c, r, d);
   int residence;
   if (!r->plan) return take_found(c, r, &residence, d);

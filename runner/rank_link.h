@@ -9,6 +9,7 @@
 struct mafat_rank_link {
   int rank, n_ranks;
   const size_t *budgets; /* (n_ranks) what each has for its arena and weights; NULL: all of them what the model's options say */
+  const double *speeds;  /* (n_ranks) beside the machine that a search goes by; NULL: all are as that one */
   double bits_per_second, seconds; /* of any two ranks, and what a message takes: what a search goes by */
   int ahead; /* pictures that rank 0 begins before it waits for what came of the first; 0: it waits for each */
   size_t late_bytes; /* what passing messages makes the process grow by, beside what it had when the model was opened */

@@ -2,6 +2,7 @@
 #include "predictor/planning.h"
 #include "runner/query.h"
 #include "runner/rank_choice.h"
+#include "runner/sized.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -58,19 +59,23 @@ static int answer(struct mafat_ranks_answer *a, const struct mafat_rank_choice_r
   return a->choice.given ? MAFAT_OK : describe_layers(a, q, d);
 }
 
-int mafat_query_ranks(struct mafat_ranks_answer **out, const struct mafat_query *q, int n_ranks, const char *search,
-                      double link_bits_per_second, double link_seconds, struct mafat_diagnostic *d)
+int mafat_query_ranks_sized(struct mafat_ranks_answer **out, const struct mafat_query *q, const struct mafat_ranks_question *question,
+                            size_t bytes, struct mafat_diagnostic *d)
 {
+  struct mafat_ranks_question asked = {0};
   *out = NULL;
-  if (!(link_bits_per_second > 0) || !(link_seconds >= 0)) return mafat_fail(d, MAFAT_EINVAL, "expected a link that takes some time");
+  int code = mafat_sized_take(&asked, sizeof asked, question, bytes, d);
+  if (code) return code;
+  if (!(asked.link_bits_per_second > 0) || !(asked.link_seconds >= 0)) return mafat_fail(d, MAFAT_EINVAL, "expected a link that takes some time");
   struct mafat_plan_options options = q->basis.options;
   const struct mafat_rank_choice_request r = {
-      .network = q->network, .n_layers = q->n_layers, .n_ranks = n_ranks, .options = &options, .plan = q->plan, .search = search,
+      .network = q->network, .n_layers = q->n_layers, .n_ranks = asked.n_ranks, .options = &options, .plan = q->plan,
+      .search = asked.search, .budgets = asked.memory_bytes, .speeds = asked.speeds,
       .memory_bytes = q->memory_bytes ? q->memory_bytes : SIZE_MAX, .calibration = &q->basis.calibration,
-      .wire = {link_bits_per_second, link_seconds}};
+      .wire = {asked.link_bits_per_second, asked.link_seconds}};
   struct mafat_ranks_answer *a = calloc(1, sizeof *a);
   if (!a) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", q->network->path);
-  int code = answer(a, &r, q, d);
+  code = answer(a, &r, q, d);
   if (code == MAFAT_OK) *out = a;
   else mafat_ranks_answer_close(&a);
   return code;

@@ -12,6 +12,7 @@ struct runner {
   struct mafat_work_context context;
   struct mafat_step step;
   bool has_step;
+  double speed;        /* beside the calibration's machine */
   double now, sending; /* nanoseconds; until when what has been sent so far goes out */
   struct mafat_rank_costs *costs;
 };
@@ -63,7 +64,7 @@ static bool take(struct walk *w, struct runner *r)
   if (r->step.kind == MAFAT_STEP_SEND) send(w, r, part);
   if (mafat_step_exchanges(&r->step)) return true;
   mafat_work_add_step(&r->context, &r->step, &work);
-  double ns = mafat_work_ns(&work, w->calibration, r->plan->n_threads);
+  double ns = mafat_work_ns(&work, w->calibration, r->plan->n_threads) / r->speed;
   r->costs->compute_ms += ns * 1e-6;
   r->now += ns;
   return true;
@@ -82,7 +83,8 @@ static void walk(struct walk *w)
   for (struct runner *r = w->runners; r < w->runners + w->n_ranks; r++) r->costs->total_ms = r->now * 1e-6;
 }
 
-static int open_walk(struct walk *w, struct mafat_plan *const *plans, struct mafat_layout *const *layouts, struct mafat_rank_costs *costs)
+static int open_walk(struct walk *w, struct mafat_plan *const *plans, struct mafat_layout *const *layouts, const double *speeds,
+                     struct mafat_rank_costs *costs)
 {
   struct mafat_heap *heap = plans[0]->heap;
   int n_messages = 0;
@@ -91,6 +93,7 @@ static int open_walk(struct walk *w, struct mafat_plan *const *plans, struct maf
   for (int i = 0; i < w->n_ranks; i++) {
     struct runner *r = &w->runners[i];
     r->plan = plans[i];
+    r->speed = speeds ? speeds[i] : 1;
     r->costs = &costs[i];
     *r->costs = (struct mafat_rank_costs){.arena_bytes = layouts[i]->total_bytes, .kept_bytes = layouts[i]->kept_bytes};
     int code = mafat_schedule_open(&r->schedule, w->network, plans[i]);
@@ -108,10 +111,10 @@ static int open_walk(struct walk *w, struct mafat_plan *const *plans, struct maf
 
 int mafat_rank_latency(struct mafat_rank_costs *costs, struct mafat_plan *const *plans, struct mafat_layout *const *layouts, int n_ranks,
                        const struct mafat_network *n, const struct mafat_calibration *calibration,
-                       const struct mafat_rank_wire *wire)
+                       const struct mafat_rank_wire *wire, const double *speeds)
 {
   struct walk w = {.network = n, .calibration = calibration, .wire = wire, .n_ranks = n_ranks};
-  int code = open_walk(&w, plans, layouts, costs);
+  int code = open_walk(&w, plans, layouts, speeds, costs);
   if (code == MAFAT_OK) walk(&w);
   for (int i = 0; i < n_ranks && w.runners; i++) mafat_schedule_close(&w.runners[i].schedule);
   mafat_heap_free(plans[0]->heap, w.runners);

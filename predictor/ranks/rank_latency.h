@@ -18,10 +18,11 @@ struct mafat_rank_costs {
   double compute_ms, waiting_ms, total_ms; /* total: when it is done */
 };
 
-/* costs (n_ranks) of plans and layouts, of ranks 0, 1, ...; reads of weights that are not kept take no time. MAFAT_ENOMEM. */
+/* costs (n_ranks) of plans and layouts, of ranks 0, 1, ...; reads of weights that are not kept take no time. speeds (n_ranks): how fast
+ * each computes beside the calibration's machine; NULL: all as that one. MAFAT_ENOMEM. */
 int mafat_rank_latency(struct mafat_rank_costs *costs, struct mafat_plan *const *plans, struct mafat_layout *const *layouts, int n_ranks,
                        const struct mafat_network *n, const struct mafat_calibration *calibration,
-                       const struct mafat_rank_wire *wire);
+                       const struct mafat_rank_wire *wire, const double *speeds);
 
 /* Bytes of what a part is, as it is sent. */
 uint64_t mafat_rank_part_bytes(const struct mafat_network *n, const struct mafat_layer_part *part);

@@ -31,6 +31,17 @@ assert a["numbers_of_ranks"][0]["exchanged_bytes"] == 0' "$out"
 run --predict --ranks 3 --memory 50K "${files[@]}"
 check 'what a rank may have is kept to' "status $code, $(cat "$err")" test "$code" = 3 -a ! -s "$out"
 check 'and it is named' "$(cat "$err")" grep -q '^run_inference: does not fit: rank [0-9] of 3 needs .* --memory is 51200 bytes' "$err"
+run --predict --ranks 3 --memory 4M,4M,50K "${files[@]}"
+check 'a budget for each' "$(cat "$err")" grep -q '^run_inference: does not fit: rank 2 of 3 needs .* --memory is 51200 bytes' "$err"
+run --predict --ranks 3 --speed 3,1,1 --json "${files[@]}"
+check 'a speed for each: the first of three has most to do' "$(cat "$out")" python3 -c '
+import json, sys
+ranks = json.load(open(sys.argv[1]))["ranks"]
+sys.exit(not 3 * ranks[0]["compute_ms"] > 1.5 * max(rank["compute_ms"] for rank in ranks[1:]))' "$out"
+run --predict --ranks 3 --speed 1,2 "${files[@]}"
+check 'as many speeds as ranks' "$(cat "$err")" grep -q '^run_inference: --speed expects one number for each of 3 ranks, found 2' "$err"
+run --predict --memory 1M,2M "${files[@]}"
+check 'several sizes are for several devices' "$(cat "$err")" grep -q '^run_inference: --memory of 2 sizes expects --ranks' "$err"
 run --predict --ranks 3 --memory 4M --search best "${files[@]}"
 expect 'the best within it' 0
 bad 'no link' '--link expects bits a second' --predict --ranks 2 --link fast "${files[@]}"
@@ -125,6 +136,8 @@ extra=(--memory 1500K,1500K,700K)
 same 'budgets by rank' 3 "${files[@]}" "$picture"
 ranks 3 --memory 1500K,1500K "${files[@]}" "$picture"
 check 'budgets of other ranks' "$(cat "$err")" grep -q '^mafat_ranks: --memory expects one size, or 3 for as many ranks, found 2' "$err"
+ranks 3 --speed 1,2 "${files[@]}" "$picture"
+check 'as many speeds as there are ranks' "$(cat "$err")" grep -q '^mafat_ranks: --speed expects one number for each of 3 ranks, found 2' "$err"
 ranks 3 --memory 4M,4M,50K "${files[@]}" "$picture"
 check 'one budget is too small' "status $code, $(cat "$err")" test "$code" = 3
 check 'that of rank 2' "$(cat "$err")" grep -q 'does not fit: rank 2 of 3 needs .* --memory is 51200 bytes' "$err"
@@ -140,7 +153,7 @@ answers "$out" >"$dir/one"
 for n in 2 3; do
   ranks "$n" --pipeline --json --algorithm direct "${files[@]}" "${pictures[@]}"
   answers "$out" >"$dir/pipelined"
-  check "pictures in a pipeline of $n" "status $code, $(diff "$dir/one" "$dir/pipelined" | head -n 3)" cmp "$dir/one" "$dir/pipelined"
+  check "pictures in a pipeline of $n" "status $code, $(tail -n 1 "$err"), $(diff "$dir/one" "$dir/pipelined" | head -n 3)" cmp "$dir/one" "$dir/pipelined"
 done
 timeout 60 mpirun "${options[@]}" -n 2 "$build/mafat_ranks" --pipeline "${files[@]}" "${pictures[@]}" >"$out" 2>"$err"
 check 'how many a second is told' "$(cat "$err")" grep -qE '^mafat_ranks: [0-9]+ pictures in [0-9.]+ s, [0-9.]+ a second' "$err"

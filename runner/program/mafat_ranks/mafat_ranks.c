@@ -119,6 +119,7 @@ int main(int argc, char **argv)
   link.bits_per_second = options.link_bits;
   link.seconds = options.link_seconds;
   if (options.n_budgets) link.budgets = options.budgets;
+  if (options.n_speeds) link.speeds = options.speeds;
   int status = link.rank ? serve(mpi, &link, argc, argv) : lead(mpi, &link, argc, argv);
   mafat_mpi_close(&mpi);
   mafat_guard_end();

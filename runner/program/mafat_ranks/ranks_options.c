@@ -1,6 +1,6 @@
 #include "runner/program/mafat_ranks/ranks_options.h"
 
-#include "runner/program/run_inference/options.h"
+#include "runner/program/run_inference/rank_words.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -23,6 +23,8 @@ const char mafat_ranks_help[] =
     "                       ranks have whole layers (--search layers), as much to compute each\n"
     "  --link RATE[:DELAY]  of any two ranks, which best goes by: 100M:0.2ms, bits a second and\n"
     "                       what a message takes; default 1G:0.1ms\n"
+    "  --speed X,...        how fast each rank is beside the others, as 1,0.5,0.5: each gets as\n"
+    "                       much to do (default: all are equal)\n"
     "  --plan PLAN          one with /ranks=N, see mafat-plan(7)\n"
     "  --memory SIZE,...    of each rank: its arena and weights, without MPI's own; one for all, or\n"
     "                       as many as ranks, whose shares are found so that they fit\n";
@@ -37,17 +39,12 @@ static bool read_timeout(struct mafat_ranks_options *o, const char *text)
 /* "64M,16M": its budgets; a single one is as run_inference has it. */
 static bool read_memory(struct mafat_ranks_options *o, const char *text)
 {
-  for (o->n_budgets = 0; o->n_budgets < MAFAT_MOST_RANKS; text++) {
-    char size[32];
-    size_t n = strcspn(text, ",");
-    if (n >= sizeof size) return false;
-    memcpy(size, text, n);
-    size[n] = '\0';
-    if (!mafat_options_size(size, &o->budgets[o->n_budgets++])) return false;
-    text += n;
-    if (!*text) return true;
-  }
-  return false;
+  return mafat_rank_words_sizes(text, o->budgets, MAFAT_MOST_RANKS, &o->n_budgets);
+}
+
+static bool read_speeds(struct mafat_ranks_options *o, const char *text)
+{
+  return mafat_rank_words_speeds(text, o->speeds, &o->n_speeds);
 }
 
 static bool read_pipeline(struct mafat_ranks_options *o, const char *text)
@@ -58,7 +55,7 @@ static bool read_pipeline(struct mafat_ranks_options *o, const char *text)
 
 static bool read_link(struct mafat_ranks_options *o, const char *text)
 {
-  return mafat_options_link(text, &o->link_bits, &o->link_seconds);
+  return mafat_rank_words_link(text, &o->link_bits, &o->link_seconds);
 }
 
 static bool read_reduce(struct mafat_ranks_options *o, const char *text)
@@ -74,6 +71,7 @@ static const struct {
             {"--reduce", "exact or fast", read_reduce},
             {"--pipeline", NULL, read_pipeline},
             {"--link", "bits a second and what a message takes, such as 100M:0.2ms", read_link},
+            {"--speed", MAFAT_SPEEDS_EXPECTED, read_speeds},
             {"--memory", "a size like 64M, or one for each rank like 64M,16M", read_memory}};
 
 /* Which row an argument is of, with its value, if that stands behind a =; -1: of none. */
@@ -113,6 +111,8 @@ int mafat_ranks_options_take(struct mafat_ranks_options *o, int *argc, char **ar
 int mafat_ranks_options_know(struct mafat_ranks_options *o, int n_ranks, struct mafat_diagnostic *d)
 {
   for (int i = 1; i < n_ranks && o->n_budgets == 1; i++) o->budgets[i] = o->budgets[0];
+  if (o->n_speeds && o->n_speeds != n_ranks)
+    return mafat_fail(d, MAFAT_EINVAL, "--speed expects one number for each of %d ranks, found %d", n_ranks, o->n_speeds);
   if (o->n_budgets <= 1 || o->n_budgets == n_ranks) return MAFAT_OK;
   return mafat_fail(d, MAFAT_EINVAL, "--memory expects one size, or %d for as many ranks, found %d", n_ranks, o->n_budgets);
 }

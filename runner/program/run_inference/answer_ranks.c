@@ -152,12 +152,21 @@ static void put_json(const struct mafat_ranks_facts *f, const struct row *rows, 
 
 /* ---- both ---- */
 
+/* What is asked about so many of them. */
+static struct mafat_ranks_question question(const struct mafat_options *o, int n_ranks)
+{
+  return (struct mafat_ranks_question){.n_ranks = n_ranks, .search = o->share, .link_bits_per_second = o->link_bits > 0 ? o->link_bits : 1e9,
+                                       .link_seconds = o->link_bits > 0 ? o->link_seconds : 1e-4, .speeds = o->n_speeds ? o->speeds : NULL,
+                                       .memory_bytes = o->n_rank_bytes ? o->rank_bytes : NULL};
+}
+
 /* All numbers of ranks up to the one asked for, but of a plan that is given: it is for its own. */
 static int find_rows(const struct mafat_question *q, const struct mafat_options *o, struct row *rows, int n, struct mafat_diagnostic *d)
 {
   for (int i = 0; i < n; i++) {
     struct mafat_ranks_answer *a;
-    int code = mafat_query_ranks(&a, q->query, i + 1, o->share, o->link_bits, o->link_seconds, d);
+    const struct mafat_ranks_question asked = question(o, i + 1);
+    int code = mafat_query_ranks(&a, q->query, &asked, d);
     if (code && code != MAFAT_ELIMIT) return code;
     if (code) continue;
     const struct mafat_ranks_facts *f = mafat_ranks_answer_facts(a);
@@ -167,22 +176,18 @@ static int find_rows(const struct mafat_question *q, const struct mafat_options 
   return MAFAT_OK;
 }
 
-int mafat_answer_write_ranks(const struct mafat_question *q, const struct mafat_options *options, struct mafat_writer *w,
+int mafat_answer_write_ranks(const struct mafat_question *q, const struct mafat_options *o, struct mafat_writer *w,
                              struct mafat_diagnostic *d)
 {
   struct row rows[RANKS] = {{0}};
   struct mafat_ranks_answer *a;
-  struct mafat_options o = *options;
-  int n = o.plan ? 0 : o.ranks;
-  if (!(o.link_bits > 0)) {
-    o.link_bits = 1e9;
-    o.link_seconds = 1e-4;
-  }
-  int code = find_rows(q, &o, rows, n, d);
-  if (code == MAFAT_OK) code = mafat_query_ranks(&a, q->query, o.ranks, o.share, o.link_bits, o.link_seconds, d);
+  const struct mafat_ranks_question asked = question(o, o->ranks);
+  int n = o->plan ? 0 : o->ranks;
+  int code = find_rows(q, o, rows, n, d);
+  if (code == MAFAT_OK) code = mafat_query_ranks(&a, q->query, &asked, d);
   if (code) return code;
   const struct mafat_ranks_facts *f = mafat_ranks_answer_facts(a);
-  if (o.json) {
+  if (o->json) {
     put_json(f, rows, n, w);
     code = mafat_json_finish_line(w);
   } else {

@@ -69,6 +69,8 @@ const char mafat_options_help[] =
     "                       deeperthings (default), fdto, layers, best, or --plan with /ranks=N\n"
     "  --link RATE[:DELAY]  of any two of them: 100M:0.2ms, bits a second and what a\n"
     "                       message takes; default 1G:0.1ms\n"
+    "  --speed X,...        of each, beside this machine: 1,0.5,0.5; each gets as much\n"
+    "                       to do. --memory may have a size for each, too: 64M,16M,16M\n"
     "  --sandbox WHEN       before foreign files are read, give up all rights but to read\n"
     "                       files and to write the outputs that were asked for: auto\n"
     "                       (default), as far as the kernel can; on, or exit 1; off\n"

@@ -71,7 +71,7 @@ enum {
   OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU, OPTION_PREDICT, OPTION_PREDICTOR, OPTION_BIAS, OPTION_SWEEP,
   OPTION_PARETO, OPTION_MAP, OPTION_CALIBRATE, OPTION_INPUT, OPTION_CONSTANT, OPTION_DUMP, OPTION_MARKS, OPTION_REPEAT,
   OPTION_NAMES, OPTION_THRESH, OPTION_NMS, OPTION_BOXES, OPTION_JSON, OPTION_REPORT, OPTION_BEST_EFFORT, OPTION_QUIET,
-  OPTION_SANDBOX, OPTION_RANKS, OPTION_LINK, OPTION_VERSION, OPTION_HELP, OPTION_END
+  OPTION_SANDBOX, OPTION_RANKS, OPTION_LINK, OPTION_SPEED, OPTION_VERSION, OPTION_HELP, OPTION_END
 };
 
 static const struct option long_options[] = {
@@ -124,6 +124,7 @@ static const struct option long_options[] = {
     {"sandbox", required_argument, NULL, OPTION_SANDBOX},
     {"ranks", required_argument, NULL, OPTION_RANKS},
     {"link", required_argument, NULL, OPTION_LINK},
+    {"speed", required_argument, NULL, OPTION_SPEED},
     {"version", no_argument, NULL, OPTION_VERSION},
     {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
@@ -165,6 +166,7 @@ static const char *expected(int option)
   case OPTION_TILING: return "fdt, ffmt or both";
   case OPTION_LAYOUT: return "published or ours";
   case OPTION_RANKS: return "a number from 1 to 64";
+  case OPTION_SPEED: return MAFAT_SPEEDS_EXPECTED;
   case OPTION_LINK: return "bits a second and what a message takes, such as 100M:0.2ms";
   case OPTION_DELTA: return "a number from 1 to 1000, such as 1.05";
   case OPTION_BEAM: return "a number from 1 to 64";
@@ -219,23 +221,6 @@ static bool read_search(struct mafat_options *o)
   return o->share || o->search;
 }
 
-bool mafat_options_link(const char *text, double *bits, double *seconds)
-{
-  static const char units[] = "kMG";
-  char *end;
-  *seconds = 0;
-  *bits = strtod(text, &end);
-  const char *unit = *end ? strchr(units, *end) : NULL;
-  for (const char *u = units; unit && u <= unit; u++) *bits *= 1e3;
-  if (unit) end++;
-  bool good = end != text && *bits > 0 && *bits < 1e15;
-  if (!good || !*end) return good;
-  if (*end++ != ':') return false;
-  const char *delay = end;
-  *seconds = strtod(delay, &end) * 1e-3;
-  return end != delay && strcmp(end, "ms") == 0 && *seconds >= 0 && *seconds < 1e3;
-}
-
 static bool read_size_or_none(size_t *bytes)
 {
   if (strcmp(optarg, "0") != 0) return mafat_options_size(optarg, bytes);
@@ -252,20 +237,19 @@ static int compare_sizes(const void *a, const void *b)
 /* "8M,16M,64M" into o->sweep_bytes; false if it is no such list. */
 static bool read_sizes(struct mafat_options *o, const char *list)
 {
-  for (o->n_sweep = 0; o->n_sweep < MAFAT_SWEEP_SIZES;) {
-    char size[32];
-    size_t n = strcspn(list, ",");
-    if (n >= sizeof size) return false;
-    memcpy(size, list, n);
-    size[n] = '\0';
-    if (!mafat_options_size(size, &o->sweep_bytes[o->n_sweep++])) return false;
-    if (!list[n]) {
-      qsort(o->sweep_bytes, (size_t)o->n_sweep, sizeof *o->sweep_bytes, compare_sizes);
-      return true;
-    }
-    list += n + 1;
-  }
-  return false;
+  if (!mafat_rank_words_sizes(list, o->sweep_bytes, MAFAT_SWEEP_SIZES, &o->n_sweep)) return false;
+  qsort(o->sweep_bytes, (size_t)o->n_sweep, sizeof *o->sweep_bytes, compare_sizes);
+  return true;
+}
+
+/* One size; of several devices, one for each. */
+static bool read_memory(struct mafat_options *o)
+{
+  int n;
+  if (!mafat_rank_words_sizes(optarg, o->rank_bytes, MAFAT_WORDS_RANKS, &n)) return false;
+  o->n_rank_bytes = n > 1 ? n : 0;
+  o->memory_bytes = o->rank_bytes[0];
+  return true;
 }
 
 static bool add_port(const char **list, int *n)
@@ -321,7 +305,7 @@ static bool read_seconds(const char *text, double *value)
 static bool read_option(struct mafat_options *o, int option)
 {
   switch (option) {
-  case OPTION_MEMORY: return mafat_options_size(optarg, &o->memory_bytes);
+  case OPTION_MEMORY: return read_memory(o);
   case OPTION_RESERVE: return read_size_or_none(&o->reserve_bytes);
   case OPTION_LOCK: return read_word(whens, &o->lock);
   case OPTION_SANDBOX: return read_word(whens, &o->sandbox);
@@ -330,7 +314,8 @@ static bool read_option(struct mafat_options *o, int option)
   case OPTION_TILING: return read_word(tilings, &o->tiling);
   case OPTION_LAYOUT: return read_word(layouts, &o->layout);
   case OPTION_RANKS: return read_number(optarg, 64, &o->ranks);
-  case OPTION_LINK: return mafat_options_link(optarg, &o->link_bits, &o->link_seconds);
+  case OPTION_LINK: return mafat_rank_words_link(optarg, &o->link_bits, &o->link_seconds);
+  case OPTION_SPEED: return mafat_rank_words_speeds(optarg, o->speeds, &o->n_speeds);
   case OPTION_PLAN_TIME: return read_seconds(optarg, &o->plan_seconds);
   case OPTION_DELTA: return read_seconds(optarg, &o->delta) && o->delta >= 1 && o->delta <= 1000;
   case OPTION_BEAM: return read_number(optarg, 64, &o->beam);
@@ -429,7 +414,13 @@ static int check_together(const struct mafat_options *o, const bool *given, stru
   if (o->map && !o->predict) return mafat_fail(d, MAFAT_EINVAL, "--map expects --predict");
   if ((o->ranks || o->link_bits > 0) && !o->predict)
     return mafat_fail(d, MAFAT_EINVAL, "--%s expects --predict: build/mafat_ranks runs on several devices", o->ranks ? "ranks" : "link");
-  if (o->link_bits > 0 && !o->ranks) return mafat_fail(d, MAFAT_EINVAL, "--link expects --ranks");
+  if ((o->link_bits > 0 || o->n_speeds) && !o->ranks)
+    return mafat_fail(d, MAFAT_EINVAL, "--%s expects --ranks", o->n_speeds ? "speed" : "link");
+  if (o->n_speeds && o->n_speeds != o->ranks)
+    return mafat_fail(d, MAFAT_EINVAL, "--speed expects one number for each of %d ranks, found %d", o->ranks, o->n_speeds);
+  if (o->n_rank_bytes && !o->ranks) return mafat_fail(d, MAFAT_EINVAL, "--memory of %d sizes expects --ranks: they are devices'", o->n_rank_bytes);
+  if (o->n_rank_bytes && o->n_rank_bytes != o->ranks)
+    return mafat_fail(d, MAFAT_EINVAL, "--memory expects one size, or one for each of %d ranks, found %d", o->ranks, o->n_rank_bytes);
   if (o->ranks && (o->sweep || o->pareto || o->map))
     return mafat_fail(d, MAFAT_EINVAL, "--%s makes no sense with --ranks: it is about one device", o->map ? "map" : o->sweep ? "sweep" : "pareto");
   if ((o->sweep || o->pareto) && !o->predict)

@@ -3,6 +3,7 @@
 #define MAFAT_PROGRAM_OPTIONS_H
 
 #include "include/mafat.h"
+#include "runner/program/run_inference/rank_words.h"
 
 enum { MAFAT_SWEEP_SIZES = 64, MAFAT_OPTION_PORTS = 16 };
 
@@ -21,6 +22,10 @@ struct mafat_options {
   const char *share;      /* --search, of those that share layers out to ranks; NULL: deeperthings */
   int ranks;              /* --ranks, with --predict; 0: one device */
   double link_bits, link_seconds; /* --link: a second; a message; 0: as usual */
+  double speeds[MAFAT_WORDS_RANKS]; /* --speed (n_speeds), with --ranks; none: all as this machine */
+  int n_speeds;
+  size_t rank_bytes[MAFAT_WORDS_RANKS]; /* --memory of several sizes (n_rank_bytes), with --ranks */
+  int n_rank_bytes;
   const char *tiling, *layout; /* --tiling, --layout; NULL: both, ours */
   double plan_seconds;    /* --plan-time; 0: as usual */
   double delta;           /* --delta; 0: as usual */
@@ -70,8 +75,6 @@ void mafat_options_defaults(struct mafat_options *o);
 int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct mafat_diagnostic *d);
 /* "64M", "16384K", "1G", "4096": bytes; false if it is none of these. */
 bool mafat_options_size(const char *text, size_t *bytes);
-/* "100M:0.2ms", "1G": bits a second, and what a message takes. */
-bool mafat_options_link(const char *text, double *bits, double *seconds);
 
 /* What is told of an --input of a network that has no other than the image's. */
 #define MAFAT_INPUT_AND_IMAGE "--input takes the place of images, found %.100s too"

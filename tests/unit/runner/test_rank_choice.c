@@ -18,7 +18,8 @@ static const char chain[] = "[net]\nwidth=6\nheight=4\nchannels=64\n"
                             "[convolutional]\nfilters=192\nsize=1\nactivation=leaky\n"
                             "[convolutional]\nfilters=192\nsize=1\nactivation=linear\n";
 
-static int choose(struct mafat_rank_choice *c, const char *search, int n_ranks, const size_t *budgets, struct mafat_diagnostic *d)
+static int choose_at(struct mafat_rank_choice *c, const char *search, int n_ranks, const size_t *budgets, const double *speeds,
+                     struct mafat_diagnostic *d)
 {
   struct mafat_network *n = test_network(chain);
   struct mafat_plan_options options;
@@ -27,11 +28,16 @@ static int choose(struct mafat_rank_choice *c, const char *search, int n_ranks, 
   options.algorithm = MAFAT_DIRECT;
   mafat_calibration_defaults(&calibration, "portable");
   const struct mafat_rank_choice_request r = {.network = n, .n_layers = n->n_layers, .n_ranks = n_ranks, .options = &options,
-                                              .search = search, .memory_bytes = SIZE_MAX, .budgets = budgets,
+                                              .search = search, .memory_bytes = SIZE_MAX, .budgets = budgets, .speeds = speeds,
                                               .calibration = &calibration, .wire = {1e9, 1e-4}};
   int code = mafat_rank_choose(c, &r, d);
   mafat_network_close(&n);
   return code;
+}
+
+static int choose(struct mafat_rank_choice *c, const char *search, int n_ranks, const size_t *budgets, struct mafat_diagnostic *d)
+{
+  return choose_at(c, search, n_ranks, budgets, NULL, d);
 }
 
 enum { KB = 1 << 10 };
@@ -158,6 +164,43 @@ START_TEST(a_rank_without_room_is_named)
 }
 END_TEST
 
+/* A rank that is three times as fast computes more than the others, of all together no more, and all are done sooner than by equal shares
+ * at these speeds; where all are equally fast, the plan is that of equal shares. */
+START_TEST(shares_by_speeds)
+{
+  static const char *const searches[] = {"deeperthings", "fdto", "best"};
+  static const double same[] = {2, 2, 2};
+  double speeds[] = {1, 1, 1};
+  struct mafat_rank_choice equal, c;
+  struct mafat_diagnostic d = {""};
+  const char *search = searches[_i / 3];
+  int fast = _i % 3;
+  ck_assert_int_eq(choose(&equal, search, 3, NULL, &d), MAFAT_OK);
+  ck_assert_int_eq(choose_at(&c, search, 3, NULL, same, &d), MAFAT_OK);
+  ck_assert_str_eq(c.text, equal.text);
+  mafat_rank_choice_close(&c);
+  speeds[fast] = 3;
+  int code = choose_at(&c, search, 3, NULL, speeds, &d);
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  for (int i = 0; i < 3; i++) /* milliseconds at this rank's speed: work is speed times time */
+    if (i != fast) ck_assert_msg(speeds[fast] * c.costs[fast].compute_ms > 1.5 * c.costs[i].compute_ms, "rank %d of %s", i, c.text);
+  ck_assert_msg(c.total_ms < equal.total_ms, "%g ms for %g: %s", c.total_ms, equal.total_ms, c.text);
+  mafat_rank_choice_close(&equal);
+  mafat_rank_choice_close(&c);
+}
+END_TEST
+
+START_TEST(speeds_are_above_0)
+{
+  static const double speeds[][2] = {{1, 0}, {1, -1}, {1, NAN}, {1, INFINITY}};
+  struct mafat_rank_choice c;
+  struct mafat_diagnostic d = {""};
+  ck_assert_int_eq(choose_at(&c, NULL, 2, NULL, speeds[_i], &d), MAFAT_EINVAL);
+  ck_assert_ptr_nonnull(strstr(d.text, "expected a speed above 0 of rank 1"));
+  mafat_rank_choice_close(&c);
+}
+END_TEST
+
 Suite *rank_choice_suite(void)
 {
   Suite *s = suite_create("rank choice");
@@ -169,6 +212,8 @@ Suite *rank_choice_suite(void)
   tcase_add_test(c, best_is_by_rows_where_there_is_room);
   tcase_add_test(c, best_takes_what_memory_there_is);
   tcase_add_test(c, a_rank_without_room_is_named);
+  tcase_add_loop_test(c, shares_by_speeds, 0, 9);
+  tcase_add_loop_test(c, speeds_are_above_0, 0, 4);
   suite_add_tcase(s, c);
   return s;
 }
