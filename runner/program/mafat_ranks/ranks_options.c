@@ -1,6 +1,6 @@
 #include "runner/program/mafat_ranks/ranks_options.h"
 
-#include "runner/program/run_inference/rank_words.h"
+#include "runner/program/run_inference/words.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -39,12 +39,12 @@ static bool read_timeout(struct mafat_ranks_options *o, const char *text)
 /* "64M,16M": its budgets; a single one is as run_inference has it. */
 static bool read_memory(struct mafat_ranks_options *o, const char *text)
 {
-  return mafat_rank_words_sizes(text, o->budgets, MAFAT_MOST_RANKS, &o->n_budgets);
+  return mafat_words_sizes(text, o->budgets, MAFAT_MOST_RANKS, &o->n_budgets);
 }
 
 static bool read_speeds(struct mafat_ranks_options *o, const char *text)
 {
-  return mafat_rank_words_speeds(text, o->speeds, &o->n_speeds);
+  return mafat_words_speeds(text, o->speeds, &o->n_speeds);
 }
 
 static bool read_pipeline(struct mafat_ranks_options *o, const char *text)
@@ -55,7 +55,7 @@ static bool read_pipeline(struct mafat_ranks_options *o, const char *text)
 
 static bool read_link(struct mafat_ranks_options *o, const char *text)
 {
-  return mafat_rank_words_link(text, &o->link_bits, &o->link_seconds);
+  return mafat_words_link(text, &o->link_bits, &o->link_seconds);
 }
 
 static bool read_reduce(struct mafat_ranks_options *o, const char *text)

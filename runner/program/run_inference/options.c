@@ -20,26 +20,6 @@ void mafat_options_defaults(struct mafat_options *o)
                               .reserve_bytes = m.reserve_bytes, .thresh = .5f, .nms = .45f};
 }
 
-bool mafat_options_size(const char *text, size_t *bytes)
-{
-  if (!isdigit((unsigned char)*text)) return false;
-  char *end;
-  errno = 0;
-  unsigned long long n = strtoull(text, &end, 10), unit = 1;
-  if (errno) return false;
-  switch (*end) {
-  case 'k': case 'K': unit = 1ULL << 10; end++; break;
-  case 'm': case 'M': unit = 1ULL << 20; end++; break;
-  case 'g': case 'G': unit = 1ULL << 30; end++; break;
-  default: break;
-  }
-  if (unit > 1 && (strcmp(end, "iB") == 0 || strcmp(end, "B") == 0)) end += strlen(end);
-  unsigned long long product;
-  if (*end || n == 0 || __builtin_mul_overflow(n, unit, &product) || product > SIZE_MAX) return false;
-  *bytes = (size_t)product;
-  return true;
-}
-
 static bool read_number(const char *text, long most, int *value)
 {
   char *end;
@@ -223,7 +203,7 @@ static bool read_search(struct mafat_options *o)
 
 static bool read_size_or_none(size_t *bytes)
 {
-  if (strcmp(optarg, "0") != 0) return mafat_options_size(optarg, bytes);
+  if (strcmp(optarg, "0") != 0) return mafat_words_size(optarg, bytes);
   *bytes = 0;
   return true;
 }
@@ -237,7 +217,7 @@ static int compare_sizes(const void *a, const void *b)
 /* "8M,16M,64M" into o->sweep_bytes; false if it is no such list. */
 static bool read_sizes(struct mafat_options *o, const char *list)
 {
-  if (!mafat_rank_words_sizes(list, o->sweep_bytes, MAFAT_SWEEP_SIZES, &o->n_sweep)) return false;
+  if (!mafat_words_sizes(list, o->sweep_bytes, MAFAT_SWEEP_SIZES, &o->n_sweep)) return false;
   qsort(o->sweep_bytes, (size_t)o->n_sweep, sizeof *o->sweep_bytes, compare_sizes);
   return true;
 }
@@ -246,7 +226,7 @@ static bool read_sizes(struct mafat_options *o, const char *list)
 static bool read_memory(struct mafat_options *o)
 {
   int n;
-  if (!mafat_rank_words_sizes(optarg, o->rank_bytes, MAFAT_WORDS_RANKS, &n)) return false;
+  if (!mafat_words_sizes(optarg, o->rank_bytes, MAFAT_WORDS_RANKS, &n)) return false;
   o->n_rank_bytes = n > 1 ? n : 0;
   o->memory_bytes = o->rank_bytes[0];
   return true;
@@ -314,14 +294,14 @@ static bool read_option(struct mafat_options *o, int option)
   case OPTION_TILING: return read_word(tilings, &o->tiling);
   case OPTION_LAYOUT: return read_word(layouts, &o->layout);
   case OPTION_RANKS: return read_number(optarg, 64, &o->ranks);
-  case OPTION_LINK: return mafat_rank_words_link(optarg, &o->link_bits, &o->link_seconds);
-  case OPTION_SPEED: return mafat_rank_words_speeds(optarg, o->speeds, &o->n_speeds);
+  case OPTION_LINK: return mafat_words_link(optarg, &o->link_bits, &o->link_seconds);
+  case OPTION_SPEED: return mafat_words_speeds(optarg, o->speeds, &o->n_speeds);
   case OPTION_PLAN_TIME: return read_seconds(optarg, &o->plan_seconds);
   case OPTION_DELTA: return read_seconds(optarg, &o->delta) && o->delta >= 1 && o->delta <= 1000;
   case OPTION_BEAM: return read_number(optarg, 64, &o->beam);
   case OPTION_CELLS: o->cells = optarg; return true;
   case OPTION_MEASURE: return o->measure = true;
-  case OPTION_FAST_MEMORY: return mafat_options_size(optarg, &o->fast_bytes);
+  case OPTION_FAST_MEMORY: return mafat_words_size(optarg, &o->fast_bytes);
   case OPTION_OBJECTIVE: return read_word(objectives, &o->objective);
   case OPTION_LAYERS: return read_count(optarg, &o->layers);
   case OPTION_FORK: return read_word(forks, &o->fork);

@@ -3,7 +3,7 @@
 #define MAFAT_PROGRAM_OPTIONS_H
 
 #include "include/mafat.h"
-#include "runner/program/run_inference/rank_words.h"
+#include "runner/program/run_inference/words.h"
 
 enum { MAFAT_SWEEP_SIZES = 64, MAFAT_OPTION_PORTS = 16 };
 
@@ -73,8 +73,6 @@ struct mafat_options {
 void mafat_options_defaults(struct mafat_options *o);
 /* MAFAT_EINVAL with the option and what it expects. Points into argv. */
 int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct mafat_diagnostic *d);
-/* "64M", "16384K", "1G", "4096": bytes; false if it is none of these. */
-bool mafat_options_size(const char *text, size_t *bytes);
 
 /* What is told of an --input of a network that has no other than the image's. */
 #define MAFAT_INPUT_AND_IMAGE "--input takes the place of images, found %.100s too"

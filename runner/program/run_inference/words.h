@@ -1,0 +1,21 @@
+/* What stands behind options: sizes, and what several devices are told of, one value for each, and the link between any two of them. */
+#ifndef MAFAT_PROGRAM_WORDS_H
+#define MAFAT_PROGRAM_WORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { MAFAT_WORDS_RANKS = 64 };
+
+#define MAFAT_SPEEDS_EXPECTED "how fast each device is beside this one, such as 1,0.5,0.5"
+
+/* "64M", "16384K", "1G", "4096": bytes; false if it is none of these. */
+bool mafat_words_size(const char *text, size_t *bytes);
+/* "64M,16M": up to so many sizes (mafat_words_size). False: it is no such list. */
+bool mafat_words_sizes(const char *text, size_t *sizes, int most, int *n);
+/* "1,0.5": up to MAFAT_WORDS_RANKS speeds, from 0.001 to 1000. */
+bool mafat_words_speeds(const char *text, double *speeds, int *n);
+/* "100M:0.2ms", "1G": bits a second, and what a message takes. */
+bool mafat_words_link(const char *text, double *bits, double *seconds);
+
+#endif
