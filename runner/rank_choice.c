@@ -256,7 +256,21 @@ static int rows_of_quarter(int quarter, int switch_layer, int n_layers)
   return quarter <= 8 ? mafat_min(switch_layer * quarter / 4, n_layers) : twice + (n_layers - twice) * (quarter - 8) / 4;
 }
 
-/* Layers by rows; behind them weights, or runs. */
+/* The first layers in grids of as many parts as there are ranks, of two columns or more; behind them weights. Shares are equal there. */
+static int try_grids(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int rows, int residence)
+{
+  double shares[MAFAT_MOST_RANKS];
+  int code = MAFAT_OK;
+  if (share_by_speed(shares, r)) return code;
+  for (int columns = 2; columns <= r->n_ranks / 2 && code == MAFAT_OK; columns++) {
+    const struct mafat_rank_mix mix = {.rows = rows, .columns = columns};
+    bool fit;
+    if (r->n_ranks % columns == 0) code = try_mix(b, c, r, &mix, residence, &fit);
+  }
+  return code;
+}
+
+/* Layers by rows, or grids; behind them weights, or runs. */
 static int try_mixes(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int switch_layer, int n_layers,
                      int residence)
 {
@@ -267,6 +281,7 @@ static int try_mixes(struct best *b, struct mafat_rank_choice *c, const struct m
     if (mix.rows == before) continue;
     before = mix.rows;
     code = try_mix(b, c, r, &mix, residence, &fit);
+    if (code == MAFAT_OK) code = try_grids(b, c, r, mix.rows, residence);
     for (int n_parts = 1; n_parts <= r->n_ranks && code == MAFAT_OK; n_parts++)
       for (int large = 1; large <= (n_parts > 1 ? 16 : 1) && code == MAFAT_OK; large *= 2)
         code = try_runs(b, c, r, mix.rows, n_parts, large, residence);

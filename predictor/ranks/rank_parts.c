@@ -11,14 +11,14 @@
 /* From the part that makes it to a rank, before which of its parts. */
 struct message {
   int part, to, first; /* parts of all ranks; the end: as many as there are */
-  struct mafat_span rows;
+  struct mafat_box box;
   bool sums;
   int next_made, next_wanted; /* of the same part; of the same first */
 };
 
 /* What one rank wants of a part that another one makes. */
 struct want {
-  struct mafat_span rows; /* none: nothing */
+  struct mafat_box box; /* empty: nothing */
   int first;
 };
 
@@ -146,12 +146,17 @@ static bool meet(struct mafat_span a, struct mafat_span b)
   return a.begin < b.end && b.begin < a.end;
 }
 
-static void want(struct taker *t, int part, int rank, struct mafat_span rows, int first)
+static struct mafat_span around(struct mafat_span a, struct mafat_span b)
+{
+  return mafat_span(mafat_min(a.begin, b.begin), mafat_max(a.end, b.end));
+}
+
+static void want(struct taker *t, int part, int rank, struct mafat_box box, int first)
 {
   struct want *w = &t->wants[(size_t)part * (size_t)t->n_ranks + (size_t)rank];
   if (rank == t->rank[part]) return;
-  if (mafat_span_is_empty(w->rows)) *w = (struct want){rows, first};
-  w->rows = mafat_span(mafat_min(w->rows.begin, rows.begin), mafat_max(w->rows.end, rows.end));
+  if (mafat_box_is_empty(w->box)) *w = (struct want){box, first};
+  w->box = (struct mafat_box){around(w->box.y, box.y), around(w->box.x, box.x)};
 }
 
 /* What a part reads, of whoever makes it. */
@@ -162,7 +167,7 @@ static void want_reads(struct taker *t, int reader)
     for (int i = t->newest[w.tensor]; i >= 0; i = t->before[i]) {
       const struct mafat_layer_part *p = &t->all[i];
       if (is_last(t, p) && meet(p->out.y, w.wanted.box.y) && meet(p->out.x, w.wanted.box.x) && meet(p->filters, w.wanted.channels))
-        want(t, i, t->rank[reader], clip(p->out.y, w.wanted.box.y), reader);
+        want(t, i, t->rank[reader], (struct mafat_box){clip(p->out.y, w.wanted.box.y), clip(p->out.x, w.wanted.box.x)}, reader);
     }
 }
 
@@ -170,10 +175,10 @@ static void find_wants(struct taker *t, const struct mafat_usage *usage)
 {
   for (int i = 0; i < t->n; i++) {
     if (!mafat_layer_is_input(&t->network->layers[t->all[i].layer])) want_reads(t, i);
-    if (t->going_on[i] >= 0) want(t, i, t->rank[t->going_on[i]], t->all[i].out.y, t->going_on[i]);
+    if (t->going_on[i] >= 0) want(t, i, t->rank[t->going_on[i]], t->all[i].out, t->going_on[i]);
   }
   for (int i = 0; i < t->n; i++)
-    if (usage[t->all[i].layer].last_use == t->plan->n_layers && is_last(t, &t->all[i])) want(t, i, 0, t->all[i].out.y, t->n);
+    if (usage[t->all[i].layer].last_use == t->plan->n_layers && is_last(t, &t->all[i])) want(t, i, 0, t->all[i].out, t->n);
 }
 
 /* ---- messages ---- */
@@ -181,15 +186,15 @@ static void find_wants(struct taker *t, const struct mafat_usage *usage)
 static int find_messages(struct taker *t)
 {
   size_t n = 0;
-  for (size_t i = 0; i < (size_t)t->n * (size_t)t->n_ranks; i++) n += !mafat_span_is_empty(t->wants[i].rows);
+  for (size_t i = 0; i < (size_t)t->n * (size_t)t->n_ranks; i++) n += !mafat_box_is_empty(t->wants[i].box);
   t->messages = mafat_heap_calloc(t->plan->heap, n + 1, sizeof *t->messages);
   if (!t->messages) return MAFAT_ENOMEM;
   for (int i = 0; i <= t->n; i++) t->made[i] = t->wanted[i] = -1;
   for (int i = 0; i < t->n; i++)
     for (int r = 0; r < t->n_ranks; r++) {
       const struct want *w = &t->wants[(size_t)i * (size_t)t->n_ranks + (size_t)r];
-      if (!mafat_span_is_empty(w->rows))
-        t->messages[t->n_messages++] = (struct message){.part = i, .to = r, .first = w->first, .rows = w->rows, .sums = t->going_on[i] >= 0};
+      if (!mafat_box_is_empty(w->box))
+        t->messages[t->n_messages++] = (struct message){.part = i, .to = r, .first = w->first, .box = w->box, .sums = t->going_on[i] >= 0};
     }
   for (int m = t->n_messages - 1; m >= 0; m--) { /* from the last one, so that lists begin with the first */
     struct message *message = &t->messages[m];
@@ -206,7 +211,7 @@ static void add_exchange(struct taker *t, int number, enum mafat_part_act act)
 {
   const struct message *m = &t->messages[number];
   struct mafat_layer_part part = t->all[m->part];
-  part.out.y = m->rows;
+  part.out = m->box;
   part.act = act;
   part.peer = act == MAFAT_PART_RECEIVE ? t->rank[m->part] : m->to;
   part.message = number;
@@ -254,32 +259,62 @@ static int make_list(struct taker *t)
   return MAFAT_OK;
 }
 
-/* Of a tensor that is cut along rows alone, a rank has room for the rows of others that it wants, and no more: it has bricks of its
+static struct mafat_span along(struct mafat_box box, enum mafat_split_axis axis)
+{
+  return axis == MAFAT_ALONG_H ? box.y : box.x;
+}
+
+/* Where what this rank wants of others' parts begins and ends. False: such a place lies within a part of its own, which must stay
+ * one brick: grids of more parts than ranks have such. */
+static bool mark_wants(const struct taker *t, int tensor, enum mafat_split_axis axis, bool *marks)
+{
+  const int own = t->plan->rank;
+  for (int i = t->newest[tensor]; i >= 0; i = t->before[i]) {
+    struct mafat_box box = t->wants[(size_t)i * (size_t)t->n_ranks + (size_t)own].box;
+    struct mafat_span span = along(box, axis);
+    if (!mafat_box_is_empty(box)) marks[span.begin] = marks[span.end] = true;
+  }
+  for (int i = t->newest[tensor]; i >= 0; i = t->before[i]) {
+    struct mafat_span span = along(t->all[i].out, axis);
+    for (int at = span.begin + 1; t->rank[i] == own && at < span.end; at++)
+      if (marks[at]) return false;
+  }
+  return true;
+}
+
+/* One axis of a tensor as it is cut for this rank. MAFAT_ENOMEM. */
+static int recut_axis(struct taker *t, int tensor, enum mafat_split_axis axis, int size)
+{
+  struct mafat_cutting *c = &t->plan->parts->cuttings[tensor];
+  int n = 0;
+  bool *marks = mafat_heap_calloc(t->plan->heap, (size_t)size + 1, sizeof *marks);
+  int *bounds = mafat_heap_calloc(t->plan->heap, (size_t)size + 1, sizeof *bounds);
+  bool there = marks && bounds, changes = there && mark_wants(t, tensor, axis, marks);
+  if (changes) {
+    marks[size] = true;
+    for (int i = 0; c->bounds[axis] && i <= c->n[axis]; i++) marks[c->bounds[axis][i]] = true;
+    for (int at = 1; at <= size; at++)
+      if (marks[at]) bounds[++n] = at;
+    mafat_heap_free(t->plan->heap, c->bounds[axis]);
+    c->bounds[axis] = bounds;
+    c->n[axis] = n;
+  } else {
+    mafat_heap_free(t->plan->heap, bounds);
+  }
+  mafat_heap_free(t->plan->heap, marks);
+  return there ? MAFAT_OK : MAFAT_ENOMEM;
+}
+
+/* Of a tensor that is cut along rows and columns, a rank has room for what it wants of others, and no more: it has bricks of its
  * own there. */
 static int recut(struct taker *t, int tensor)
 {
-  struct mafat_cutting *c = &t->plan->parts->cuttings[tensor];
-  int h = mafat_network_tensor_shape(t->network, tensor).h, n = 0;
-  if (!t->plan->parts->bricks[tensor] || c->sums || c->n[MAFAT_ALONG_W] > 1 || c->n[MAFAT_ALONG_C] > 1) return MAFAT_OK;
-  bool *marks = mafat_heap_calloc(t->plan->heap, (size_t)h + 1, sizeof *marks);
-  int *bounds = mafat_heap_calloc(t->plan->heap, (size_t)h + 1, sizeof *bounds);
-  if (!marks || !bounds) {
-    mafat_heap_free(t->plan->heap, marks);
-    mafat_heap_free(t->plan->heap, bounds);
-    return MAFAT_ENOMEM;
-  }
-  for (int i = 0; i <= c->n[MAFAT_ALONG_H]; i++) marks[c->bounds[MAFAT_ALONG_H][i]] = true;
-  for (int i = t->newest[tensor]; i >= 0; i = t->before[i]) {
-    struct mafat_span rows = t->wants[(size_t)i * (size_t)t->n_ranks + (size_t)t->plan->rank].rows;
-    if (!mafat_span_is_empty(rows)) marks[rows.begin] = marks[rows.end] = true;
-  }
-  for (int y = 1; y <= h; y++)
-    if (marks[y]) bounds[++n] = y;
-  mafat_heap_free(t->plan->heap, marks);
-  mafat_heap_free(t->plan->heap, c->bounds[MAFAT_ALONG_H]);
-  c->bounds[MAFAT_ALONG_H] = bounds;
-  c->n[MAFAT_ALONG_H] = n;
-  return MAFAT_OK;
+  const struct mafat_cutting *c = &t->plan->parts->cuttings[tensor];
+  struct mafat_shape s = mafat_network_tensor_shape(t->network, tensor);
+  if (!t->plan->parts->bricks[tensor] || c->sums || c->n[MAFAT_ALONG_C] > 1) return MAFAT_OK;
+  bool columns = c->n[MAFAT_ALONG_W] > 1;
+  int code = recut_axis(t, tensor, MAFAT_ALONG_H, s.h);
+  return code || !columns ? code : recut_axis(t, tensor, MAFAT_ALONG_W, s.w);
 }
 
 /* ---- weights ---- */

@@ -1,7 +1,7 @@
 /* Split groups on several devices: which rank runs which part, and what ranks send each other for it.
  *
- * A part runs on one rank. Whoever reads on another rank what a part makes is sent that, once: the rows of it that any reader
- * there wants. Sums of a fan-in go on from rank to rank in channel order, so no bit depends on the number of ranks. The last part
+ * A part runs on one rank. Whoever reads on another rank what a part makes is sent that, once: the rows and columns of it that any
+ * reader there wants. Sums of a fan-in go on from rank to rank in channel order, so no bit depends on the number of ranks. The last part
  * of a layer runs on rank 0, which has the inputs and gets the outputs; so what crosses is, scheme by scheme, what schemes.h says.
  *
  * All ranks have one order of parts. A message is sent behind the part that makes it, received ahead of the first that reads it,

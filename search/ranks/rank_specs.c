@@ -57,16 +57,22 @@ static int *bounds_of(const struct maker *m, enum mafat_split_axis axis, struct 
   return bounds;
 }
 
+/* The last word. */
+static void take_back(struct maker *m)
+{
+  struct mafat_splits *s = splits_of(m);
+  s->n--;
+  mafat_heap_free(m->spec->heap, s->list[s->n].bounds);
+  s->list[s->n].bounds = NULL;
+}
+
 /* The word that has been added: is it good? Else it is gone. */
 static int try_word(struct maker *m, bool *added)
 {
   struct mafat_splits *s = splits_of(m);
   s->n++;
   int code = try_spec(m, added);
-  if (*added) return code;
-  s->n--;
-  mafat_heap_free(m->spec->heap, s->list[s->n].bounds);
-  s->list[s->n].bounds = NULL;
+  if (!*added) take_back(m);
   return code;
 }
 
@@ -97,7 +103,38 @@ static int add_word(struct maker *m, enum mafat_split_axis axis, struct mafat_sp
   return add_word_of(m, axis, layers, m->request->n_ranks, added);
 }
 
-/* ---- rows ---- */
+/* ---- rows, and grids of them ---- */
+
+/* In just so many parts. False: it cannot be. */
+static int add_exactly(struct maker *m, enum mafat_split_axis axis, struct mafat_span layers, int n, bool *added)
+{
+  struct mafat_splits *s = splits_of(m);
+  const int before = s->n;
+  int code = add_word_of(m, axis, layers, n, added);
+  if (code || !*added || s->list[before].n == n) return code;
+  take_back(m);
+  *added = false;
+  return MAFAT_OK;
+}
+
+/* All ranks have a part each of a grid, with as many of its rows as columns leave. */
+static int add_grid(struct maker *m, struct mafat_span layers, int columns, bool *added)
+{
+  const int rows = m->request->n_ranks / columns;
+  bool high = rows == 1;
+  int code = high ? MAFAT_OK : add_exactly(m, MAFAT_ALONG_H, layers, rows, &high);
+  *added = false;
+  if (code || !high) return code;
+  code = add_exactly(m, MAFAT_ALONG_W, layers, columns, added);
+  if (!*added && rows > 1) take_back(m);
+  return code;
+}
+
+static int add_run(struct maker *m, struct mafat_span layers, bool *added)
+{
+  const struct mafat_rank_mix *mix = m->request->mix;
+  return mix && mix->columns > 1 ? add_grid(m, layers, mix->columns, added) : add_word(m, MAFAT_ALONG_H, layers, added);
+}
 
 /* Layers in runs, each as long as it can be: what is computed in one step has to be of one word. */
 static int add_rows(struct maker *m, int end)
@@ -106,7 +143,7 @@ static int add_rows(struct maker *m, int end)
     bool added = false;
     int stop = end, code = MAFAT_OK;
     for (; stop > begin && !added; stop -= added ? 0 : 1)
-      if ((code = add_word(m, MAFAT_ALONG_H, mafat_span(begin, stop), &added))) return code;
+      if ((code = add_run(m, mafat_span(begin, stop), &added))) return code;
     begin = added ? stop : begin + 1;
   }
   return MAFAT_OK;

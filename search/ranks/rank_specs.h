@@ -13,10 +13,11 @@ enum mafat_rank_way {
   MAFAT_N_RANK_WAYS
 };
 
-/* The first layers by rows; those behind them by weights, or in runs of whole layers, the large ones of which are shared out by outputs.
+/* The first layers by rows, or by rows and columns; those behind them by weights, or in runs of whole layers, the large ones of which are shared out by outputs.
  * Layers are counted among those with weights. */
 struct mafat_rank_mix {
   int rows;             /* so many layers */
+  int columns;          /* of these in each of their rows: a divisor of the number of ranks, of equal shares; 1: rows go all across */
   bool runs;
   uint64_t room[MAFAT_MOST_RANKS]; /* values that each rank may hold, of runs */
   uint64_t large;                  /* layers of more weights are */

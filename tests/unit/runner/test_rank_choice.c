@@ -133,6 +133,30 @@ START_TEST(best_is_by_rows_where_there_is_room)
 }
 END_TEST
 
+/* Of four ranks with room for all weights each has a quarter of the maps: less lies along two cuts that cross than along three. */
+START_TEST(best_is_a_grid_where_less_crosses)
+{
+  static const char square[] = "[net]\nwidth=64\nheight=64\nchannels=3\n"
+                               "[convolutional]\nfilters=64\nsize=3\npad=1\nactivation=leaky\n"
+                               "[convolutional]\nfilters=64\nsize=3\npad=1\nactivation=leaky\n"
+                               "[convolutional]\nfilters=64\nsize=3\npad=1\nactivation=leaky\n";
+  struct mafat_network *n = test_network(square);
+  struct mafat_plan_options options;
+  struct mafat_calibration calibration;
+  struct mafat_rank_choice c;
+  struct mafat_diagnostic d = {""};
+  mafat_plan_defaults(&options);
+  mafat_calibration_defaults(&calibration, "portable");
+  const struct mafat_rank_choice_request r = {.network = n, .n_layers = n->n_layers, .n_ranks = 4, .options = &options, .search = "best",
+                                              .memory_bytes = 64 << 20, .calibration = &calibration, .wire = {1e9, 1e-5}};
+  int code = mafat_rank_choose(&c, &r, &d);
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  ck_assert_str_eq(c.text, "split(h2:0-2,w2:0-2)/NoCut/ranks=4");
+  mafat_rank_choice_close(&c);
+  mafat_network_close(&n);
+}
+END_TEST
+
 /* More memory never gives a slower plan, kept or streamed. */
 START_TEST(best_takes_what_memory_there_is)
 {
@@ -210,6 +234,7 @@ Suite *rank_choice_suite(void)
   tcase_add_loop_test(c, best_is_never_worse, 0, 6);
   tcase_add_loop_test(c, best_keeps_to_budgets, 0, 3);
   tcase_add_test(c, best_is_by_rows_where_there_is_room);
+  tcase_add_test(c, best_is_a_grid_where_less_crosses);
   tcase_add_test(c, best_takes_what_memory_there_is);
   tcase_add_test(c, a_rank_without_room_is_named);
   tcase_add_loop_test(c, shares_by_speeds, 0, 9);

@@ -311,21 +311,38 @@ START_TEST(what_crosses_is_the_formula)
 }
 END_TEST
 
+/* Windows of 3, 3 and 5 pixels on a map of 12 x 8: 16, 32, 8 channels. */
+static const char windows[] = "[net]\nwidth=8\nheight=12\nchannels=3\n"
+                              "[convolutional]\nfilters=16\nsize=3\npad=1\nactivation=leaky\n"
+                              "[convolutional]\nfilters=32\nsize=3\npad=1\nactivation=leaky\n"
+                              "[convolutional]\nfilters=8\nsize=5\npad=1\nactivation=linear\n";
+
 /* By rows neighbours exchange what the windows of one read of the other, and no more. */
 START_TEST(neighbours_exchange_rows)
 {
-  static const char cfg[] = "[net]\nwidth=8\nheight=12\nchannels=3\n"
-                            "[convolutional]\nfilters=16\nsize=3\npad=1\nactivation=leaky\n"
-                            "[convolutional]\nfilters=32\nsize=3\npad=1\nactivation=leaky\n"
-                            "[convolutional]\nfilters=8\nsize=5\npad=1\nactivation=linear\n";
-  struct mafat_network *n = test_network(cfg);
+  struct mafat_network *n = test_network(windows);
   struct mafat_plan_options options;
   uint64_t values, picture = 3 * 8, first = 16 * 8, second = 32 * 8, last = 8 * 8;
   mafat_plan_defaults(&options);
   options.algorithm = MAFAT_DIRECT;
-  check_plan(cfg, n, "split(h3:0-2)/NoCut/ranks=3", 3, &options, &values);
+  check_plan(windows, n, "split(h3:0-2)/NoCut/ranks=3", 3, &options, &values);
   /* Rows 0-4 and 3-8 of the picture; a row to and from each neighbour, then two; two thirds of what comes out. */
   ck_assert_uint_eq(values, (5 + 6) * picture + 4 * first + 8 * second + 8 * last);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* In a grid, too: of the neighbour beside it columns, of the one above or below rows, of the one across the corner. */
+START_TEST(neighbours_exchange_borders_of_a_grid)
+{
+  struct mafat_network *n = test_network(windows);
+  struct mafat_plan_options options;
+  uint64_t values, picture = 3, first = 16, second = 32, last = 8;
+  mafat_plan_defaults(&options);
+  options.algorithm = MAFAT_DIRECT;
+  check_plan(windows, n, "split(h2:0-2,w2:0-2)/NoCut/ranks=4", 4, &options, &values);
+  /* Parts of 6 x 4: of the picture 7 x 5; a pixel's width of each side, then two; three quarters of what comes out. */
+  ck_assert_uint_eq(values, 3 * 7 * 5 * picture + 4 * (6 + 4 + 1) * first + 4 * (6 * 2 + 4 * 2 + 2 * 2) * second + 3 * 6 * 4 * last);
   mafat_network_close(&n);
 }
 END_TEST
@@ -447,6 +464,7 @@ Suite *ranks_suite(void)
   tcase_add_loop_test(c, the_same_bits_on_any_number_of_ranks, 0, test_seeds(120));
   tcase_add_loop_test(c, what_crosses_is_the_formula, 0, 3);
   tcase_add_test(c, neighbours_exchange_rows);
+  tcase_add_test(c, neighbours_exchange_borders_of_a_grid);
   tcase_add_test(c, whole_layers_hand_on);
   tcase_add_test(c, outputs_of_a_connected_layer);
   tcase_add_loop_test(c, sums_apart, 0, 4);
