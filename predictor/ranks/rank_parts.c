@@ -264,19 +264,24 @@ static struct mafat_span along(struct mafat_box box, enum mafat_split_axis axis)
   return axis == MAFAT_ALONG_H ? box.y : box.x;
 }
 
-/* Where what this rank wants of others' parts begins and ends. False: such a place lies within a part of its own, which must stay
- * one brick: grids of more parts than ranks have such. */
-static bool mark_wants(const struct taker *t, int tensor, enum mafat_split_axis axis, bool *marks)
+/* What this rank has of a part: its own, or what it wants; empty: nothing. */
+static struct mafat_box had(const struct taker *t, int part)
 {
   const int own = t->plan->rank;
+  return t->rank[part] == own ? t->all[part].out : t->wants[(size_t)part * (size_t)t->n_ranks + (size_t)own].box;
+}
+
+/* Where what this rank has of a tensor's parts begins and ends. False: such a place lies within what it has of another part, which
+ * must stay in one brick: where a rank has several parts of a grid. */
+static bool mark_bounds(const struct taker *t, int tensor, enum mafat_split_axis axis, bool *marks)
+{
   for (int i = t->newest[tensor]; i >= 0; i = t->before[i]) {
-    struct mafat_box box = t->wants[(size_t)i * (size_t)t->n_ranks + (size_t)own].box;
-    struct mafat_span span = along(box, axis);
-    if (!mafat_box_is_empty(box)) marks[span.begin] = marks[span.end] = true;
+    struct mafat_span span = along(had(t, i), axis);
+    if (!mafat_box_is_empty(had(t, i))) marks[span.begin] = marks[span.end] = true;
   }
   for (int i = t->newest[tensor]; i >= 0; i = t->before[i]) {
-    struct mafat_span span = along(t->all[i].out, axis);
-    for (int at = span.begin + 1; t->rank[i] == own && at < span.end; at++)
+    struct mafat_span span = along(had(t, i), axis);
+    for (int at = span.begin + 1; at < span.end; at++)
       if (marks[at]) return false;
   }
   return true;
@@ -289,7 +294,7 @@ static int recut_axis(struct taker *t, int tensor, enum mafat_split_axis axis, i
   int n = 0;
   bool *marks = mafat_heap_calloc(t->plan->heap, (size_t)size + 1, sizeof *marks);
   int *bounds = mafat_heap_calloc(t->plan->heap, (size_t)size + 1, sizeof *bounds);
-  bool there = marks && bounds, changes = there && mark_wants(t, tensor, axis, marks);
+  bool there = marks && bounds, changes = there && mark_bounds(t, tensor, axis, marks);
   if (changes) {
     marks[size] = true;
     for (int i = 0; c->bounds[axis] && i <= c->n[axis]; i++) marks[c->bounds[axis][i]] = true;
