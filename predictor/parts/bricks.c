@@ -11,6 +11,7 @@ void mafat_parts_close(struct mafat_heap *heap, struct mafat_parts **parts)
   mafat_heap_free(heap, p->at);
   mafat_heap_free(heap, p->cuttings);
   mafat_heap_free(heap, p->bricks);
+  mafat_heap_free(heap, p->across);
   mafat_heap_free(heap, p);
   *parts = NULL;
 }

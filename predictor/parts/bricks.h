@@ -33,6 +33,7 @@ struct mafat_parts {
   int *at;                 /* [group + 1]: those of a group; none, where it is not split */
   struct mafat_cutting *cuttings; /* [operator]: all in one of layers that are in no split group */
   bool *bricks;            /* [operator]: does the tensor lie in bricks, one for each part along each axis? Else it is whole */
+  bool *across;            /* [operator]: it would, but some part reads two that lie in the same rows: they have to lie in one buffer */
 };
 
 /* Steps of groups of rows in bricks, in their order, as they are walked through ahead of all else (rows_parts.h). */

@@ -209,7 +209,7 @@ static bool can_read_bricks(const struct finder *f, int layer, int operand, cons
   }
   if (c->n[MAFAT_ALONG_C] > 1 && !c->sums && !(mafat_layer_along(l) & MAFAT_ALONG_FILTERS)) return false;
   if (c->lanes && (!mafat_layer_goes_within_blocks(l) || f->parts->cuttings[layer].lanes != c->lanes)) return false;
-  return c->n[MAFAT_ALONG_W] == 1 || !reads_across(f, layer, operand, c);
+  return true;
 }
 
 /* In parts, or of a whole map in one go. Inputs come with parts only. */
@@ -224,13 +224,18 @@ static bool takes_bricks(const struct finder *f, int layer, int tensor)
 static void find_bricks(struct finder *f, int tensor)
 {
   const struct mafat_cutting *c = &f->parts->cuttings[tensor];
-  bool *bricks = &f->parts->bricks[tensor];
+  bool *bricks = &f->parts->bricks[tensor], across = false;
   *bricks = f->runs[tensor] && f->usage[tensor].last_use < f->plan->n_layers && mafat_bricks_count(c) > 1;
   for (int l = 0; l < f->plan->n_layers && *bricks; l++) {
     if (!f->runs[l]) continue;
     for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, l); mafat_reads_next(&r) && *bricks;)
-      if (r.source->tensor == tensor) *bricks = takes_bricks(f, l, tensor) && can_read_bricks(f, l, r.operand, c);
+      if (r.source->tensor == tensor) {
+        *bricks = takes_bricks(f, l, tensor) && can_read_bricks(f, l, r.operand, c);
+        across = across || (c->n[MAFAT_ALONG_W] > 1 && reads_across(f, l, r.operand, c));
+      }
   }
+  f->parts->across[tensor] = *bricks && across;
+  *bricks = *bricks && !across;
 }
 
 /* Rows of an input with which parts of a layer that reads it begin, and behind which they end. */
@@ -369,8 +374,9 @@ static int open_finder(struct finder *f)
   if (!f->done || !parts || !f->usage || !f->runs || !f->cut || !f->unit || !f->channel_unit) return MAFAT_ENOMEM;
   parts->cuttings = mafat_heap_calloc(heap, n, sizeof *parts->cuttings);
   parts->bricks = mafat_heap_calloc(heap, n, sizeof *parts->bricks);
+  parts->across = mafat_heap_calloc(heap, n, sizeof *parts->across);
   parts->at = mafat_heap_calloc(heap, (size_t)f->plan->n_groups + 1, sizeof *parts->at);
-  if (!parts->cuttings || !parts->bricks || !parts->at) return MAFAT_ENOMEM;
+  if (!parts->cuttings || !parts->bricks || !parts->across || !parts->at) return MAFAT_ENOMEM;
   parts->n_operators = (int)n;
   for (size_t i = 0; i < n; i++) parts->cuttings[i] = (struct mafat_cutting){{1, 1, 1}, {NULL}, false, 0};
   mafat_usage_find(f->network, f->plan, f->usage);

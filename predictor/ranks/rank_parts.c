@@ -271,14 +271,18 @@ static struct mafat_box had(const struct taker *t, int part)
   return t->rank[part] == own ? t->all[part].out : t->wants[(size_t)part * (size_t)t->n_ranks + (size_t)own].box;
 }
 
-/* Where what this rank has of a tensor's parts begins and ends. False: such a place lies within what it has of another part, which
- * must stay in one brick: where a rank has several parts of a grid. */
-static bool mark_bounds(const struct taker *t, int tensor, enum mafat_split_axis axis, bool *marks)
+/* Where what this rank has of a tensor's parts begins and ends; together: all of it. False: such a place lies within what it has of
+ * another part, which must stay in one brick: where a rank has several parts of a grid. */
+static bool mark_bounds(const struct taker *t, int tensor, enum mafat_split_axis axis, bool together, bool *marks)
 {
+  struct mafat_span all = {0, 0};
   for (int i = t->newest[tensor]; i >= 0; i = t->before[i]) {
     struct mafat_span span = along(had(t, i), axis);
-    if (!mafat_box_is_empty(had(t, i))) marks[span.begin] = marks[span.end] = true;
+    if (mafat_box_is_empty(had(t, i))) continue;
+    all = mafat_span_is_empty(all) ? span : around(all, span);
+    if (!together) marks[span.begin] = marks[span.end] = true;
   }
+  if (together) marks[all.begin] = marks[all.end] = true;
   for (int i = t->newest[tensor]; i >= 0; i = t->before[i]) {
     struct mafat_span span = along(had(t, i), axis);
     for (int at = span.begin + 1; at < span.end; at++)
@@ -290,14 +294,15 @@ static bool mark_bounds(const struct taker *t, int tensor, enum mafat_split_axis
 /* One axis of a tensor as it is cut for this rank. MAFAT_ENOMEM. */
 static int recut_axis(struct taker *t, int tensor, enum mafat_split_axis axis, int size)
 {
+  const bool together = t->plan->parts->across[tensor];
   struct mafat_cutting *c = &t->plan->parts->cuttings[tensor];
   int n = 0;
   bool *marks = mafat_heap_calloc(t->plan->heap, (size_t)size + 1, sizeof *marks);
   int *bounds = mafat_heap_calloc(t->plan->heap, (size_t)size + 1, sizeof *bounds);
-  bool there = marks && bounds, changes = there && mark_bounds(t, tensor, axis, marks);
+  bool there = marks && bounds, changes = there && mark_bounds(t, tensor, axis, together, marks);
   if (changes) {
     marks[size] = true;
-    for (int i = 0; c->bounds[axis] && i <= c->n[axis]; i++) marks[c->bounds[axis][i]] = true;
+    for (int i = 0; c->bounds[axis] && !together && i <= c->n[axis]; i++) marks[c->bounds[axis][i]] = true;
     for (int at = 1; at <= size; at++)
       if (marks[at]) bounds[++n] = at;
     mafat_heap_free(t->plan->heap, c->bounds[axis]);
@@ -311,15 +316,18 @@ static int recut_axis(struct taker *t, int tensor, enum mafat_split_axis axis, i
 }
 
 /* Of a tensor that is cut along rows and columns, a rank has room for what it wants of others, and no more: it has bricks of its
- * own there. */
+ * own there, or, where it reads across them, one around all that it has. */
 static int recut(struct taker *t, int tensor)
 {
-  const struct mafat_cutting *c = &t->plan->parts->cuttings[tensor];
+  struct mafat_parts *parts = t->plan->parts;
+  const struct mafat_cutting *c = &parts->cuttings[tensor];
   struct mafat_shape s = mafat_network_tensor_shape(t->network, tensor);
-  if (!t->plan->parts->bricks[tensor] || c->sums || c->n[MAFAT_ALONG_C] > 1) return MAFAT_OK;
   bool columns = c->n[MAFAT_ALONG_W] > 1;
+  if ((!parts->bricks[tensor] && !parts->across[tensor]) || c->sums || c->n[MAFAT_ALONG_C] > 1) return MAFAT_OK;
   int code = recut_axis(t, tensor, MAFAT_ALONG_H, s.h);
-  return code || !columns ? code : recut_axis(t, tensor, MAFAT_ALONG_W, s.w);
+  if (code == MAFAT_OK && columns) code = recut_axis(t, tensor, MAFAT_ALONG_W, s.w);
+  parts->bricks[tensor] = true;
+  return code;
 }
 
 /* ---- weights ---- */
