@@ -81,7 +81,7 @@ SHARED := $(BUILD)/$(SONAME)
 .DEFAULT_GOAL := all
 .PHONY: all help demo darknet check test test-full golden golden-write run-check run-test run-full check-fresh check-latency check-predictor check-search check-asan check-tsan check-msan analyze check-valgrind check-avxvnni check-includes check-kinds oracle networks planners planners-check fuzz fuzzers bench limits soak paper figure clean packages run-planners run-demo run-paper run-figure separable ranks run-ranks
 
-all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(BUILD)/mafat $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MPICC),$(BUILD)/mafat_ranks) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
+all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/mafat_serve $(BUILD)/make_weights $(BUILD)/pack_weights $(BUILD)/mafat $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MPICC),$(BUILD)/mafat_ranks) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
 
 help: ## list targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -167,6 +167,16 @@ $(BUILD)/run_inference_dynamic: $(call objects,$(PROGRAM)) $(SHARED)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' -o $@ $^ $(LDLIBS)
 
+# run_inference's own modules, over the library, as it is linked: what it takes is predicted as well.
+SERVE := $(wildcard runner/program/mafat_serve/*.c)
+SERVING := $(filter-out %/mafat_serve.c,$(SERVE))
+$(call objects,$(SERVE)): EXTRA_SECTIONS = -ffunction-sections
+$(BUILD)/obj/runner/program/mafat_serve/page.o: runner/program/mafat_serve/page.html
+$(BUILD)/mafat_serve: $(call objects,$(SERVE) $(MODULES)) $(if $(ORDER),$(PLACED),$(LIB)) $(ORDER)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(STRIPPED) $(if $(filter 1,$(STATIC)),-static) $(addprefix -Wl$(comma)-T$(comma),$(ORDER)) \
+	  -o $@ $(filter-out %.ld,$^) $(if $(filter 1,$(STATIC)),$(STATIC_LIBS),$(IMAGE_LIBS) $(URING_LIBS)) $(LDLIBS)
+
 $(BUILD)/make_weights: $(call objects,$(wildcard runner/program/make_weights/*.c) $(WRITING)) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
@@ -225,7 +235,7 @@ $(BUILD)/endless $(BUILD)/failing_library:
 # The unit tests fail allocations in turn and count those made while running; Check need not note every assertion (tests/support/marks.c).
 WRAPPED := malloc calloc realloc strdup free mmap mmap64 mafat_heap_calloc mafat_heap_realloc mafat_heap_free _mark_point
 
-$(BUILD)/unit_tests: $(call objects,$(TESTS) $(MODULES)) $(LIB)
+$(BUILD)/unit_tests: $(call objects,$(TESTS) $(MODULES) $(SERVING)) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(foreach f,$(WRAPPED),-Wl,--wrap=$(f)) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(call pkg,--libs,check json-c zlib) $(LDLIBS)
 
