@@ -446,6 +446,7 @@ FUZZERS := $(filter-out $(if $(ANNOTATE),,$(BUILD)/fuzz_json),$(patsubst tests/f
 $(BUILD)/fuzz_json: $(call objects,runner/program/annotate/draw.c runner/program/annotate/json.c)
 $(BUILD)/fuzz_json: FUZZ_LIBS = $(call pkg,--libs,gdlib json-c)
 $(BUILD)/obj/tests/fuzz/fuzz_json.o: EXTRA = $(call pkg,--cflags,gdlib json-c)
+$(BUILD)/fuzz_http: $(call objects,$(addprefix runner/program/mafat_serve/,http.c route.c))
 $(FUZZERS): $(BUILD)/%: $(BUILD)/obj/tests/fuzz/%.o $(call objects,$(MODULES) $(wildcard tests/fuzz/mutate*.c) tests/fuzz/known.c tests/support/random.c tests/support/onnx_writer.c tests/support/onnx_models.c tests/support/onnx_operators.c tests/support/tflite_writer.c tests/support/tflite_models.c tests/support/tflite_operators.c tests/support/integer_graph.c tests/kernels/integer_rule.c) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(FUZZ_LIBS) $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)

@@ -82,6 +82,17 @@ int mafat_doors_number(int fd, int first)
   return moved;
 }
 
+static void name_door(int fd, char *text, size_t room)
+{
+  union address a = {.any = {.sa_family = AF_INET}};
+  socklen_t n = sizeof a;
+  char host[ADDRESS_ROOM] = "?";
+  getsockname(fd, &a.any, &n);
+  const bool six = a.any.sa_family == AF_INET6;
+  inet_ntop(a.any.sa_family, six ? (const void *)&a.six.sin6_addr : &a.four.sin_addr, host, sizeof host);
+  snprintf(text, room, six ? "http://[%s]:%d/" : "http://%s:%d/", host, ntohs(six ? a.six.sin6_port : a.four.sin_port));
+}
+
 int mafat_doors_open(struct mafat_doors *doors, const char *address, struct mafat_diagnostic *d)
 {
   union address a;
@@ -94,6 +105,7 @@ int mafat_doors_open(struct mafat_doors *doors, const char *address, struct mafa
     return code;
   }
   doors->local = (doors->n == 0 || doors->local) && is_local(&a);
+  name_door(fd, doors->names[doors->n], sizeof doors->names[0]);
   doors->fds[doors->n++] = fd;
   return MAFAT_OK;
 }
@@ -102,17 +114,6 @@ void mafat_doors_close(struct mafat_doors *doors)
 {
   for (int i = 0; i < doors->n; i++) close(doors->fds[i]);
   doors->n = 0;
-}
-
-void mafat_doors_name(const struct mafat_doors *doors, int index, char *text, size_t room)
-{
-  union address a = {.any = {.sa_family = AF_UNSPEC}};
-  socklen_t n = sizeof a;
-  char host[ADDRESS_ROOM] = "?";
-  if (getsockname(doors->fds[index], &a.any, &n) != 0) a.any.sa_family = AF_INET;
-  const bool six = a.any.sa_family == AF_INET6;
-  inet_ntop(a.any.sa_family, six ? (const void *)&a.six.sin6_addr : &a.four.sin_addr, host, sizeof host);
-  snprintf(text, room, six ? "http://[%s]:%d/" : "http://%s:%d/", host, ntohs(six ? a.six.sin6_port : a.four.sin_port));
 }
 
 int mafat_doors_accept(const struct mafat_doors *doors, int index)

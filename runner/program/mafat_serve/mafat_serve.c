@@ -95,12 +95,11 @@ static void prepare_hall(struct serving *s)
 
 static void tell(const struct serving *s)
 {
-  char line[240], name[80];
+  char line[240];
   const struct mafat_hall *h = &s->server.hall;
   if (s->session.options.quiet) return;
   for (int i = 0; i < s->server.doors.n; i++) {
-    mafat_doors_name(&s->server.doors, i, name, sizeof name);
-    snprintf(line, sizeof line, "listens at %s", name);
+    snprintf(line, sizeof line, "listens at %s", s->server.doors.names[i]);
     mafat_session_complain(line);
   }
   snprintf(line, sizeof line, "needs at most %.2f MB, %.2f MB of it for requests and answers", (double)h->charge_bytes / 1048576, (double)h->room_bytes / 1048576);
