@@ -118,7 +118,7 @@ def try_page(page):
     file = page.do("DOM.querySelector", nodeId=root, selector="#file")["nodeId"]
     page.do("DOM.setFileInputFiles", nodeId=file, files=[os.path.abspath(PICTURE)])
     check("a picture is answered", page.wait("/found in/.test(%s)" % text("said")), page.value(text("said")))
-    check("its boxes are listed", page.value("document.querySelectorAll('#found tr').length >= 4"), page.value(text("found")))
+    check("its boxes are listed", page.value("document.querySelectorAll('#found tr').length >= 2"), page.value(text("found")))
     check("its boxes are drawn", page.value("""(() => { const c = document.getElementById('picture'), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
       const wanted = [[86,180,233],[0,158,115],[230,159,0],[204,121,167],[141,134,201],[240,228,66],[213,94,0],[0,114,178]]; let n = 0;
       for (let i = 0; i < d.length; i += 4) n += wanted.some(w => w[0] === d[i] && w[1] === d[i + 1] && w[2] === d[i + 2]);
@@ -129,7 +129,7 @@ def try_page(page):
         page.wait("+document.getElementById('plan').dataset.memory === budget() && !asking")
         return [page.value(text(name)) for name in ("memory", "fits", "plan", "bytes", "ms")], page.value("document.getElementById('map').innerHTML.length")
 
-    low, least, high = slide(0), slide(80), slide(1000)
+    low, least, high = slide(0), slide(120), slide(1000)
     check("a budget that is too small", low[0][1] == "does not fit", low)
     check("the slider shows other plans", least[0][1] == high[0][1] == "fits" and least[0][2] != high[0][2], (least, high))
     check("of more bytes and fewer milliseconds", int(least[0][3].split()[0]) < int(high[0][3].split()[0]) and float(least[0][4].split()[0]) >= float(high[0][4].split()[0]), (least, high))
