@@ -50,11 +50,12 @@ run --memory 4M "${files[@]}"
 refuses 'what does not fit' 3 'does not fit'
 run --help
 expect help 0
+cp "$out" "$dir/help"
 run --version
 check version "$(cat "$out")" grep -q '^mafat_serve [0-9]' "$out"
-for option in $(grep -oE -- '--[a-z-]+' <("$program" --help) | sort -u); do
-  [ "$option" = --data-binary ] || grep -q -e "^\.It Fl Fl ${option#--}" -e "Fl Fl ${option#--}" doc/man/mafat_serve.1 || fail manual "mafat_serve.1 does not have $option"
-done
+while read -r option; do
+  [ "$option" = --data-binary ] || grep -qE "(Fl|\|) -${option#--}( |\$)" doc/man/mafat_serve.1 || fail manual "mafat_serve.1 does not have $option"
+done < <(grep -oE -- '--[a-z-]+' "$dir/help" | sort -u)
 
 # ---- A server
 
@@ -123,6 +124,7 @@ listen --memory 16M --timeout 5 --token-file "$dir/token" --names "$shapes.names
 python3 tests/serve/ask.py "$port" "$picture" $((2 << 20)) secret-token-1 2>&1 | sed 's/^\(ok\|FAIL\) serve /&with a token: /' >"$dir/asked"
 cat "$dir/asked"
 ! grep -q ^FAIL "$dir/asked" || failed=1
+# shellcheck disable=SC2317 # called by check
 asks() { # STATUS PATH [HEADER]
   python3 -c 'import sys, http.client as h
 c = h.HTTPConnection("127.0.0.1", int(sys.argv[1]))
