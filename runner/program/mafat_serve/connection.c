@@ -37,6 +37,15 @@ static void leave_room(struct mafat_connection *c, struct mafat_hall *hall)
   c->room = 0;
 }
 
+/* Of it what n bytes need is kept. */
+static void leave_some_room(struct mafat_connection *c, struct mafat_hall *hall, size_t n)
+{
+  const size_t need = mafat_hall_need(n);
+  if (need >= c->room) return;
+  mafat_hall_give(hall, c->room - need);
+  c->room = need;
+}
+
 /* ---- answers ---- */
 
 /* retry: seconds; 0: nothing is said of it. */
@@ -369,6 +378,7 @@ static void answer_job(struct mafat_connection *c, struct mafat_hall *hall)
   c->job.state = MAFAT_JOB_IDLE;
   c->fixed = NULL;
   c->answer_bytes = c->job.answer_bytes;
+  leave_some_room(c, hall, c->answer_bytes);
   begin_answer(c, hall, c->job.status, c->job.type, NULL, 0);
 }
 

@@ -102,6 +102,7 @@ struct mafat_job *mafat_desk_take(struct mafat_desk *desk)
     desk->running = desk->line[0];
     leave_line(desk, 0);
     desk->running->state = MAFAT_JOB_RUNS;
+    desk->counts.runs = true;
   }
   pthread_mutex_unlock(&desk->lock);
   return desk->running;
@@ -136,6 +137,7 @@ void mafat_desk_done(struct mafat_desk *desk, const struct mafat_desk_run *ran)
   count(&desk->counts, desk->running, ran);
   desk->running->state = MAFAT_JOB_DONE;
   desk->running = NULL;
+  desk->counts.runs = false;
   pthread_mutex_unlock(&desk->lock);
   mafat_desk_wake(desk);
 }

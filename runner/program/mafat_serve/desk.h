@@ -40,6 +40,7 @@ struct mafat_desk_counts {
   double image_ms, layers_ms, waited_ms; /* of pictures, in all */
   double picture_ms;                     /* that one takes, of late; 0: none was run */
   int n_waiting, n_plans;                /* in line, plans among them */
+  bool runs;                             /* something does */
   bool well;                             /* the last run did not fail for itself */
 };
 

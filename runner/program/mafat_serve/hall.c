@@ -36,7 +36,7 @@ void mafat_hall_count(struct mafat_hall *hall, int status)
 double mafat_hall_waiting_ms(struct mafat_hall *hall)
 {
   const struct mafat_desk_counts c = mafat_desk_counts(hall->desk);
-  return c.picture_ms * (c.n_waiting + 1);
+  return c.picture_ms * (c.n_waiting + c.runs);
 }
 
 /* ---- metrics ---- */

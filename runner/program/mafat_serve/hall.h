@@ -41,7 +41,7 @@ void mafat_hall_give(struct mafat_hall *hall, size_t bytes);
 
 void mafat_hall_count(struct mafat_hall *hall, int status);
 
-/* Milliseconds that another picture would wait, as pictures go now. */
+/* Milliseconds that another picture would wait, as pictures go now; 0 where nothing is before it, however long one takes. */
 double mafat_hall_waiting_ms(struct mafat_hall *hall);
 
 /* Prometheus' text, into a body's file; how many bytes, 0: no room. */
