@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <math.h>
 #include <poll.h>
-#include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -19,12 +19,12 @@ enum {
 };
 static const double look_ms = 100, pause_ms = 200, fresh_ms = 1000;
 
-static volatile sig_atomic_t ends;
+static atomic_bool ends;
 static struct mafat_desk *signalled; /* whose wake_fd the handler writes to */
 
 void mafat_server_end(void)
 {
-  ends = 1;
+  ends = true;
   if (signalled) mafat_desk_wake(signalled);
 }
 
