@@ -168,7 +168,7 @@ $(BUILD)/run_inference_dynamic: $(call objects,$(PROGRAM)) $(SHARED)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' -o $@ $^ $(LDLIBS)
 
 # run_inference's own modules, over the library, as it is linked: what it takes is predicted as well.
-SERVE := $(wildcard runner/program/mafat_serve/*.c)
+SERVE := $(wildcard runner/program/mafat_serve/*.c) runner/program/own_options.c
 SERVING := $(filter-out %/mafat_serve.c,$(SERVE))
 $(call objects,$(SERVE)): EXTRA_SECTIONS = -ffunction-sections
 $(BUILD)/obj/runner/program/mafat_serve/page.o: runner/program/mafat_serve/page.html
@@ -196,7 +196,7 @@ $(BUILD)/annotate: $(call objects,$(ANNOTATOR))
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(call pkg,--libs,gdlib json-c libexif) $(LDLIBS)
 
 # run_inference's own modules, on rank 0; the library on all of them.
-RANKS := $(wildcard runner/program/mafat_ranks/*.c)
+RANKS := $(wildcard runner/program/mafat_ranks/*.c) runner/program/own_options.c
 WITH_MPI = OMPI_CC="$(CC)" MPICH_CC="$(CC)" $(MPICC)
 $(BUILD)/obj/runner/program/mafat_ranks/mpi%.o: runner/program/mafat_ranks/mpi%.c Makefile
 	$(call say,MPICC,$<)

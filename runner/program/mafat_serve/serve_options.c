@@ -1,5 +1,7 @@
 #include "runner/program/mafat_serve/serve_options.h"
 
+#include "runner/program/own_options.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,71 +63,49 @@ static bool read_seconds(double *ms, const char *text)
   return true;
 }
 
-static bool read_listen(struct mafat_serve_options *o, const char *text)
+static bool read_listen(void *options, const char *text)
 {
+  struct mafat_serve_options *o = options;
   if (o->n_listen == MAFAT_SANDBOX_DOORS) return false;
   o->listen[o->n_listen++] = text;
   return true;
 }
 
-static bool read_token_file(struct mafat_serve_options *o, const char *text)
+static bool read_token_file(void *options, const char *text)
 {
+  struct mafat_serve_options *o = options;
   o->token_file = text;
   return *text != '\0';
 }
 
-static bool read_room(struct mafat_serve_options *o, const char *text)
+static bool read_room(void *options, const char *text)
 {
+  struct mafat_serve_options *o = options;
   return mafat_options_size(text, &o->room_bytes) && o->room_bytes >= 64 << 10 && o->room_bytes <= 1u << 30;
 }
 
-static bool read_timeout(struct mafat_serve_options *o, const char *text)
+static bool read_timeout(void *options, const char *text)
 {
+  struct mafat_serve_options *o = options;
   return read_seconds(&o->timeout_ms, text);
 }
 
-static bool read_wait(struct mafat_serve_options *o, const char *text)
+static bool read_wait(void *options, const char *text)
 {
+  struct mafat_serve_options *o = options;
   return read_seconds(&o->wait_ms, text);
 }
 
-static const struct {
-  const char *name, *expects;
-  bool (*read)(struct mafat_serve_options *o, const char *text);
-} rows[] = {{"--listen", "ADDRESS:PORT, four times at most", read_listen},
+static const struct mafat_own_option rows[] = {{"--listen", "ADDRESS:PORT, four times at most", read_listen},
             {"--token-file", "a file", read_token_file},
             {"--room", "a size from 64K to 1G", read_room},
             {"--timeout", "seconds from 0.1 to 86400", read_timeout},
             {"--wait", "seconds from 0.1 to 86400", read_wait}};
 
-/* Its row, with the value that stands behind a =, if any; -1: an argument of others. */
-static int find(const char *argument, const char **value)
-{
-  const size_t n = strcspn(argument, "=");
-  *value = argument[n] ? argument + n + 1 : NULL;
-  for (int i = 0; i < (int)(sizeof rows / sizeof *rows); i++)
-    if (strlen(rows[i].name) == n && memcmp(argument, rows[i].name, n) == 0) return i;
-  return -1;
-}
-
 int mafat_serve_options_take(struct mafat_serve_options *o, int *argc, char **argv, struct mafat_diagnostic *d)
 {
-  int n = 0;
   *o = (struct mafat_serve_options){.timeout_ms = 10e3, .wait_ms = 10e3};
-  for (int i = 0; i < *argc; i++) {
-    const char *value;
-    int row = find(argv[i], &value);
-    if (row < 0) {
-      argv[n++] = argv[i];
-      continue;
-    }
-    if (!value && i + 1 < *argc) value = argv[++i];
-    if (!value) return mafat_fail(d, MAFAT_EINVAL, "%s expects a value: see --help", rows[row].name);
-    if (!rows[row].read(o, value)) return mafat_fail(d, MAFAT_EINVAL, "%s expects %s, found %.100s", rows[row].name, rows[row].expects, value);
-  }
-  *argc = n;
-  argv[n] = NULL;
-  return MAFAT_OK;
+  return mafat_own_options_take(o, rows, (int)(sizeof rows / sizeof *rows), argc, argv, d);
 }
 
 int mafat_serve_options_check(const struct mafat_options *o, struct mafat_diagnostic *d)
