@@ -177,6 +177,11 @@ $(BUILD)/mafat_serve: $(call objects,$(SERVE) $(MODULES)) $(if $(ORDER),$(PLACED
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(STRIPPED) $(if $(filter 1,$(STATIC)),-static) $(addprefix -Wl$(comma)-T$(comma),$(ORDER)) \
 	  -o $@ $(filter-out %.ld,$^) $(if $(filter 1,$(STATIC)),$(STATIC_LIBS),$(IMAGE_LIBS) $(URING_LIBS)) $(LDLIBS)
 
+# As run_inference_dynamic: of the library it calls what include/mafat.h declares.
+$(BUILD)/mafat_serve_dynamic: $(call objects,$(SERVE) $(MODULES)) $(SHARED)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' -o $@ $^ $(LDLIBS)
+
 $(BUILD)/make_weights: $(call objects,$(wildcard runner/program/make_weights/*.c) $(WRITING)) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
@@ -313,7 +318,7 @@ packages:
 
 # Where make was not told how many at once: as many as there are CPUs.
 JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
-TESTED = all $(BUILD)/endless $(BUILD)/failing_library $(BUILD)/lay_plans $(BUILD)/run_inference_dynamic $(BUILD)/launcher $(BUILD)/resident_peak $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden $(BUILD)/onnx_nodes $(BUILD)/packed_models
+TESTED = all $(BUILD)/endless $(BUILD)/failing_library $(BUILD)/lay_plans $(BUILD)/run_inference_dynamic $(BUILD)/mafat_serve_dynamic $(BUILD)/launcher $(BUILD)/resident_peak $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden $(BUILD)/onnx_nodes $(BUILD)/packed_models
 
 check: ## before every commit: a sample of the unit tests, of kernels and command lines (a minute)
 	@$(MAKE) --no-print-directory $(JOBS) run-check
