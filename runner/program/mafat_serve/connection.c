@@ -173,7 +173,7 @@ static void queue(struct mafat_connection *c, struct mafat_hall *hall)
   enter(c, MAFAT_CONNECTION_WAITS, hall->wait_ms);
 }
 
-static void begin_job(struct mafat_connection *c, struct mafat_hall *hall, const struct mafat_route *route, size_t body_bytes)
+static void begin_job(struct mafat_connection *c, struct mafat_hall *hall, const struct mafat_route *route, uint64_t body_bytes)
 {
   const double wait_ms = mafat_hall_waiting_ms(hall);
   if (route->job == MAFAT_JOB_PICTURE && wait_ms > hall->wait_ms) {
@@ -184,7 +184,7 @@ static void begin_job(struct mafat_connection *c, struct mafat_hall *hall, const
     answer_error(c, hall, 429, "another plan is being found", NULL, 1);
     return;
   }
-  c->job = (struct mafat_job){.kind = route->job, .body_fd = c->body_fd, .body_bytes = body_bytes, .frame = route->frame,
+  c->job = (struct mafat_job){.kind = route->job, .body_fd = c->body_fd, .body_bytes = (size_t)body_bytes, .frame = route->frame,
                               .thresh = route->thresh, .nms = route->nms, .memory_bytes = route->memory_bytes};
   queue(c, hall);
 }
@@ -204,7 +204,8 @@ static void answer_metrics(struct mafat_connection *c, struct mafat_hall *hall)
   begin_answer(c, hall, 200, metrics, NULL, 0);
 }
 
-static void follow(struct mafat_connection *c, struct mafat_hall *hall, const struct mafat_route *route, size_t body_bytes)
+/* A body that is refused may be longer than memory can be. */
+static void follow(struct mafat_connection *c, struct mafat_hall *hall, const struct mafat_route *route, uint64_t body_bytes)
 {
   switch (route->kind) {
   case MAFAT_ROUTE_PAGE: answer_fixed(c, hall, mafat_page_type, mafat_page, mafat_page_bytes()); break;
@@ -236,7 +237,7 @@ static void read_request(struct mafat_connection *c, struct mafat_hall *hall)
     c->only_head = r.method == MAFAT_HTTP_HEAD;
     mafat_route_find(&route, &rules, &r);
     consume(c, r.head_bytes);
-    follow(c, hall, &route, (size_t)r.body_bytes);
+    follow(c, hall, &route, r.body_bytes);
   }
 }
 

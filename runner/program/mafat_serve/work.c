@@ -214,7 +214,6 @@ static void write_running(const struct mafat_work *work, struct mafat_writer *w)
   mafat_json_count(w, "memory_budget_bytes", f.budget_bytes == SIZE_MAX ? -1 : (int64_t)f.budget_bytes);
   mafat_json_string(w, "budget_source", f.budget_source);
   mafat_json_count(w, "predicted_charge_bytes", (int64_t)f.plan.memory.charge_bytes);
-  mafat_json_count(w, "predicted_resident_bytes", (int64_t)f.plan.memory.resident_bytes);
   mafat_json_count(w, "measured_resident_bytes", (int64_t)process.resident_bytes);
   mafat_json_count(w, "server_bytes", (int64_t)work->server_bytes);
   mafat_json_count(w, "room_bytes", (int64_t)work->room_bytes);
