@@ -3,7 +3,6 @@
 #include "runner/program/run_inference/session.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -51,7 +50,8 @@ static void leave_line(struct mafat_desk *desk, int at)
 {
   struct mafat_job *job = desk->line[at];
   desk->counts.n_plans -= job->kind != MAFAT_JOB_PICTURE;
-  memmove(desk->line + at, desk->line + at + 1, (size_t)(--desk->counts.n_waiting - at) * sizeof *desk->line);
+  desk->counts.n_waiting--;
+  for (int i = at; i < desk->counts.n_waiting; i++) desk->line[i] = desk->line[i + 1];
 }
 
 bool mafat_desk_drop(struct mafat_desk *desk, struct mafat_job *job)
