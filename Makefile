@@ -81,7 +81,7 @@ SHARED := $(BUILD)/$(SONAME)
 .DEFAULT_GOAL := all
 .PHONY: all help demo darknet check test test-full golden golden-write run-check run-test run-full check-fresh check-latency check-predictor check-search check-asan check-tsan check-msan analyze check-valgrind check-avxvnni check-includes check-kinds oracle networks planners planners-check fuzz fuzzers bench limits soak paper figure clean packages run-planners run-demo run-paper run-figure separable ranks run-ranks
 
-all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(BUILD)/mafat $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MPICC),$(BUILD)/mafat_ranks) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
+all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/mafat_serve $(BUILD)/make_weights $(BUILD)/pack_weights $(BUILD)/mafat $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MPICC),$(BUILD)/mafat_ranks) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
 
 help: ## list targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -167,6 +167,21 @@ $(BUILD)/run_inference_dynamic: $(call objects,$(PROGRAM)) $(SHARED)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' -o $@ $^ $(LDLIBS)
 
+# run_inference's own modules, over the library, as it is linked: what it takes is predicted as well.
+SERVE := $(wildcard runner/program/mafat_serve/*.c) runner/program/own_options.c
+SERVING := $(filter-out %/mafat_serve.c,$(SERVE))
+$(call objects,$(SERVE)): EXTRA_SECTIONS = -ffunction-sections
+$(BUILD)/obj/runner/program/mafat_serve/page.o: runner/program/mafat_serve/page.html
+$(BUILD)/mafat_serve: $(call objects,$(SERVE) $(MODULES)) $(if $(ORDER),$(PLACED),$(LIB)) $(ORDER)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(STRIPPED) $(if $(filter 1,$(STATIC)),-static) $(addprefix -Wl$(comma)-T$(comma),$(ORDER)) \
+	  -o $@ $(filter-out %.ld,$^) $(if $(filter 1,$(STATIC)),$(STATIC_LIBS),$(IMAGE_LIBS) $(URING_LIBS)) $(LDLIBS)
+
+# As run_inference_dynamic: of the library it calls what include/mafat.h declares.
+$(BUILD)/mafat_serve_dynamic: $(call objects,$(SERVE) $(MODULES)) $(SHARED)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' -o $@ $^ $(LDLIBS)
+
 $(BUILD)/make_weights: $(call objects,$(wildcard runner/program/make_weights/*.c) $(WRITING)) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
@@ -186,7 +201,7 @@ $(BUILD)/annotate: $(call objects,$(ANNOTATOR))
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(call pkg,--libs,gdlib json-c libexif) $(LDLIBS)
 
 # run_inference's own modules, on rank 0; the library on all of them.
-RANKS := $(wildcard runner/program/mafat_ranks/*.c)
+RANKS := $(wildcard runner/program/mafat_ranks/*.c) runner/program/own_options.c
 WITH_MPI = OMPI_CC="$(CC)" MPICH_CC="$(CC)" $(MPICC)
 $(BUILD)/obj/runner/program/mafat_ranks/mpi%.o: runner/program/mafat_ranks/mpi%.c Makefile
 	$(call say,MPICC,$<)
@@ -225,7 +240,7 @@ $(BUILD)/endless $(BUILD)/failing_library:
 # The unit tests fail allocations in turn and count those made while running; Check need not note every assertion (tests/support/marks.c).
 WRAPPED := malloc calloc realloc strdup free mmap mmap64 mafat_heap_calloc mafat_heap_realloc mafat_heap_free _mark_point
 
-$(BUILD)/unit_tests: $(call objects,$(TESTS) $(MODULES)) $(LIB)
+$(BUILD)/unit_tests: $(call objects,$(TESTS) $(MODULES) $(SERVING)) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(foreach f,$(WRAPPED),-Wl,--wrap=$(f)) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(call pkg,--libs,check json-c zlib) $(LDLIBS)
 
@@ -303,7 +318,7 @@ packages:
 
 # Where make was not told how many at once: as many as there are CPUs.
 JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
-TESTED = all $(BUILD)/endless $(BUILD)/failing_library $(BUILD)/lay_plans $(BUILD)/run_inference_dynamic $(BUILD)/launcher $(BUILD)/resident_peak $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden $(BUILD)/onnx_nodes $(BUILD)/packed_models
+TESTED = all $(BUILD)/endless $(BUILD)/failing_library $(BUILD)/lay_plans $(BUILD)/run_inference_dynamic $(BUILD)/mafat_serve_dynamic $(BUILD)/launcher $(BUILD)/resident_peak $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden $(BUILD)/onnx_nodes $(BUILD)/packed_models
 
 check: ## before every commit: a sample of the unit tests, of kernels and command lines (a minute)
 	@$(MAKE) --no-print-directory $(JOBS) run-check
@@ -436,6 +451,7 @@ FUZZERS := $(filter-out $(if $(ANNOTATE),,$(BUILD)/fuzz_json),$(patsubst tests/f
 $(BUILD)/fuzz_json: $(call objects,runner/program/annotate/draw.c runner/program/annotate/json.c)
 $(BUILD)/fuzz_json: FUZZ_LIBS = $(call pkg,--libs,gdlib json-c)
 $(BUILD)/obj/tests/fuzz/fuzz_json.o: EXTRA = $(call pkg,--cflags,gdlib json-c)
+$(BUILD)/fuzz_http: $(call objects,$(addprefix runner/program/mafat_serve/,http.c route.c))
 $(FUZZERS): $(BUILD)/%: $(BUILD)/obj/tests/fuzz/%.o $(call objects,$(MODULES) $(wildcard tests/fuzz/mutate*.c) tests/fuzz/known.c tests/support/random.c tests/support/onnx_writer.c tests/support/onnx_models.c tests/support/onnx_operators.c tests/support/tflite_writer.c tests/support/tflite_models.c tests/support/tflite_operators.c tests/support/integer_graph.c tests/kernels/integer_rule.c) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(FUZZ_LIBS) $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)

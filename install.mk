@@ -13,7 +13,7 @@ INSTALL    ?= install
 
 # Build folder's name of a program:installed name. libcgroup and libproc2 are under the LGPL,
 # and nothing is gained by a static swap_cost: linked dynamically in what is handed on.
-SHIPPED := mafat run_inference make_weights pack_weights swap_cost_dynamic:swap_cost \
+SHIPPED := mafat run_inference mafat_serve make_weights pack_weights swap_cost_dynamic:swap_cost \
            $(if $(ANNOTATE),annotate) $(if $(MEMORY_LIMIT),memory_limit_dynamic:memory_limit) $(if $(MPICC),mafat_ranks)
 built_name = $(firstword $(subst :, ,$(1)))
 installed_name = $(lastword $(subst :, ,$(1)))

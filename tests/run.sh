@@ -42,6 +42,7 @@ check,test,full  cpu    tests/cli/ranks_killed.sh
 test,full        cpu    tests/cli/forks.sh
 test,full        cpu    tests/cli/figure.sh
 test,full        cpu    tests/cli/annotate.sh
+test,full        cpu    tests/cli/serve.sh
 test,full        cpu    tests/cli/paper.sh
 test,full        cpu    tests/cli/networks.sh
 test,full        cpu    tests/cli/planners.sh

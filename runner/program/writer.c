@@ -14,12 +14,15 @@ void mafat_writer_open(struct mafat_writer *w, int fd)
   w->fd = fd;
   w->error = 0;
   w->comma = false;
+  w->room = SIZE_MAX;
   w->used = 0;
 }
 
 static void drain(struct mafat_writer *w)
 {
   size_t done = 0;
+  if (w->used > w->room && !w->error) w->error = EFBIG;
+  if (w->room != SIZE_MAX) w->room -= w->error ? 0 : w->used;
   while (done < w->used && !w->error) {
     ssize_t n = write(w->fd, w->buffer + done, w->used - done);
     if (n > 0) {

@@ -18,6 +18,7 @@ struct mafat_writer {
   int fd;     /* the caller's, not closed */
   int error;  /* errno of the first failure; nothing is written after it */
   bool comma; /* JSON: the next member of the open object follows another */
+  size_t room; /* bytes that the descriptor may still take: more is EFBIG; at first all there are */
   size_t used;
   char buffer[4096];
 };

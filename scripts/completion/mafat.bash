@@ -41,10 +41,11 @@ _mafat() {
     name=${COMP_WORDS[1]} program+=("$name")
     ;;
   run_inference | mafat_ranks) name=run ;;
+  mafat_serve) name=serve ;;
   pack_weights) name=pack ;;
   memory_limit) name=limit ;;
   esac
-  case $name in predict | ranks) name=run ;; esac
+  case $name in predict | ranks | serve) name=run ;; esac
   if [ "$name" = limit ]; then # behind -- a command of its own
     for ((i = 1; i < COMP_CWORD; i++)); do
       [ "${COMP_WORDS[i]}" = -- ] || continue
@@ -59,4 +60,4 @@ _mafat() {
   fi
 }
 # Where nothing of this fits, files.
-complete -o bashdefault -o default -F _mafat mafat run_inference pack_weights make_weights annotate memory_limit mafat_ranks swap_cost
+complete -o bashdefault -o default -F _mafat mafat run_inference mafat_serve pack_weights make_weights annotate memory_limit mafat_ranks swap_cost

@@ -33,7 +33,7 @@ lib=$root/usr/lib
 # ---- What is there
 
 has() { [ -s "$root/usr/$1" ] || fail there "$1 is missing"; }
-for name in mafat run_inference make_weights pack_weights swap_cost; do has "bin/$name"; done
+for name in mafat run_inference mafat_serve make_weights pack_weights swap_cost; do has "bin/$name"; done
 [ -x "$build/annotate" ] && has bin/annotate
 [ -x "$build/memory_limit" ] && has bin/memory_limit
 [ -x "$build/mafat_ranks" ] && has bin/mafat_ranks

@@ -20,7 +20,7 @@ cp "$out" "$work/help"
 expect help 0
 check 'help in one screen' 'more than 40 lines, or wider than 90' test "$(wc -l <"$out")" -le 40 -a -z "$(awk 'length > 90' "$out")"
 commands=$(sed -nE 's/^  ([a-z]+) .*/\1/p' "$work/help" | tr '\n' ' ')
-check 'which commands' "found: $commands" test "$commands" = 'doctor predict run annotate pack weights limit ranks '
+check 'which commands' "found: $commands" test "$commands" = 'doctor predict run annotate serve pack weights limit ranks '
 for word in $commands; do
   check "help tries $word" 'no line of --help shows how' grep -q "^ *\\$ .*mafat $word" "$work/help"
   grep -q "^\.It Cm $word\$" doc/man/mafat.1 || fail manual "mafat.1 does not have $word"
@@ -37,6 +37,7 @@ same() { # WORD PROGRAM: what both print for --help
 same run run_inference
 same predict run_inference
 same annotate annotate
+same serve mafat_serve
 same pack pack_weights
 same weights make_weights
 same limit memory_limit
@@ -69,7 +70,7 @@ program=$work/mafat
 bad 'alone: a library is named' "$work/annotate is not there: \`make\` builds it where it finds libgd" annotate
 bad 'alone: a program is named' "$work/run_inference: No such file" run x
 run --help
-check 'alone: help tells' 'nothing is marked' test "$(grep -c '(not installed)' "$out")" = 7
+check 'alone: help tells' 'nothing is marked' test "$(grep -c '(not installed)' "$out")" = 8
 run doctor
 expect 'alone: doctor' 0
 check 'alone: doctor tells' 'memory_limit is not missed' grep -q 'memory_limit is not installed' "$out"
@@ -168,7 +169,7 @@ for words in "run_inference --" "mafat run --" "mafat predict --"; do
   complete_bash $words | sort >"$work/offered"
   has_all "bash: $words" "$work/offered" "$work/wanted"
 done
-for pair in pack_weights:pack make_weights:weights annotate:annotate memory_limit:limit swap_cost:; do
+for pair in pack_weights:pack make_weights:weights annotate:annotate mafat_serve:serve memory_limit:limit swap_cost:; do
   name=${pair%:*}
   [ -x "$build/$name" ] || continue
   options_of "$build/$name" >"$work/wanted.$name"
@@ -181,7 +182,7 @@ offers() { # WANTED WORD...: those words of the last one, in this order
   offered=$(complete_bash "${@:2}" | tr '\n' ' ')
   check "$name" "offered: $offered" test "$offered" = "$1 "
 }
-offers 'doctor predict run annotate pack weights limit ranks --help --version' mafat ''
+offers 'doctor predict run annotate serve pack weights limit ranks --help --version' mafat ''
 offers 'predict pack' mafat p
 offers 'winograd winograd-large' mafat run --algorithm w
 offers 'winograd winograd-large' run_inference --algorithm w

@@ -98,8 +98,11 @@ check 'outside it may' "found: $(cat "$err")" grep -q 'make a file: done' "$err"
 rm -rf "$dir/new"
 
 tried='write to a file|append to a file|make a file|make a file without a name|empty a file|remove a file|rename a file|link a file|make a folder|change rights|connect|connect locally|fork|make a thread|trace|signal|make code|map code|make a ring|open by handle|read another.s memory|mount|execute'
-refused() { # NAME: of all that it tried, nothing is done but reading
+refused() { # NAME: it gets nowhere, and decodes
   check "$1: it decodes all the same" "$(cat "$err")" cmp <(timeless <"$out") "$dir/plain"
+  confined "$1"
+}
+confined() { # NAME: of all that it tried, nothing is done but reading
   check "$1: it may read" "$(cat "$err")" grep -q 'read a file: done' "$err"
   check "$1: all is tried" "$(cat "$err")" test "$(grep -cE "misbehave: ($tried): " "$err")" = 23
   check "$1: nothing else is done" "$(grep ': done' "$err")" test "$(grep -c ': done' "$err")" = 1
@@ -117,4 +120,26 @@ if grep -q 'Landlock' <("$program" --report "${files[@]}" "$picture" 2>&1); then
 else
   skip 'with an output elsewhere' 'the kernel has no Landlock'
 fi
+
+# ---- The same in a server, between two requests
+
+if [ ! -x "$build/mafat_serve_dynamic" ] || ! command -v python3 >/dev/null; then skip mafat_serve 'needs mafat_serve_dynamic and python3'; exit "$failed"; fi
+MISBEHAVE_FILE=$dir/kept MISBEHAVE_NEW=$dir/new MISBEHAVE_FOLDER=$dir LD_PRELOAD=$dir/misbehave.so \
+  "$build/mafat_serve_dynamic" --listen 127.0.0.1:0 "${files[@]}" 2>"$err" &
+server=$!
+at_end 'kill -KILL "$server" 2>/dev/null; rm -rf "$dir"'
+for _ in {1..600}; do
+  grep -q 'needs at most' "$err" && break
+  kill -0 $server 2>/dev/null || break
+  sleep 0.1
+done
+url=$(sed -n 's/.*listens at //p' "$err")
+boxes() { python3 -c 'import json, sys, urllib.request as u; print(len(json.load(u.urlopen(sys.argv[1], open(sys.argv[2], "rb").read()))["detections"]))' "$url" "$picture"; }
+found="$(boxes) $(boxes)"
+kill $server
+wait $server
+code=$?
+check 'mafat_serve: it answers all the same' "found $found; $(cat "$err")" test "$found" = "$(grep -c % "$dir/plain") $(grep -c % "$dir/plain")"
+check 'mafat_serve: it ends well' "exit status $code" test "$code" = 0
+confined 'mafat_serve'
 exit "$failed"

@@ -331,6 +331,27 @@ for cfg in "$1"/cfg/*; do
   { cat "$cfg"; printf '\0\020\0\377\220\0\001'; } > "$1/packed/changed-${cfg##*/}"
 done
 
+# Requests, and the words of which such are made.
+printf 'POST /detect?size=4x3&format=rgb24 HTTP/1.1\r\nHost: a:8080\r\nContent-Length: 36\r\nExpect: 100-continue\r\nAuthorization: Bearer secret-1\r\nContent-Type: image/jpeg\r\nOrigin: http://a:8080\r\nConnection: close\r\n\r\n0123' > "$1/http/post"
+printf '\r\nGET http://a/plan?memory=%%38M HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n\r\nGET /' > "$1/http/get"
+printf 'HEAD /metrics HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nX: a\r\n\r\n' > "$1/http/head"
+cat > "$1/http.dict" <<'END'
+"GET "
+"POST "
+" HTTP/1.1\x0d\x0a"
+"\x0d\x0a\x0d\x0a"
+"Host: a\x0d\x0a"
+"Content-Length: "
+"Transfer-Encoding: "
+"Authorization: Bearer secret-1\x0d\x0a"
+"Origin: http://a\x0d\x0a"
+"Expect: 100-continue\x0d\x0a"
+"?thresh="
+"&nms="
+"size=4x3"
+"format=gray"
+"memory="
+END
 printf 'person\nbicycle\r\n\n\357\273\277last' > "$1/names/list"
 printf 'P6 2 2 255\n123456789012' > "$1/image/colour.ppm"
 cp models/shapes/holdout/000002.jpg "$1/image/"

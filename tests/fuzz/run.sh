@@ -15,7 +15,7 @@ for target in "$@"; do
   run | packed) options="-max_len=6000 -dict=$folder/seeds/cfg.dict" ;;
   plan) options="-max_len=256" ;;
   heads | npy | options) options="-max_len=600" ;;
-  calibration | json) options="-max_len=2500" ;;
+  calibration | http | json) options="-max_len=2500" ;;
   image) options="-max_len=20000" ;;
   *) options="-max_len=6000" ;;
   esac

@@ -28,7 +28,7 @@
   X(api_runs) X(api_queries) X(api_packs) \
   X(detect) X(detect_choice) X(classify) X(heads) \
   X(budget) X(headroom) X(lock) X(surroundings) X(arena) \
-  X(raw_input) X(ports) LIBRARY_SUITES(X)
+  X(raw_input) X(ports) X(http) X(route) LIBRARY_SUITES(X)
 
 #define DECLARE(name) Suite *name##_suite(void);
 SUITES(DECLARE)

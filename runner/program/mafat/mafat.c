@@ -26,6 +26,7 @@ static const struct command {
      "mafat run --memory 32M yolov3-tiny.cfg yolov3-tiny.weights dog.jpg"},
     {"annotate", "annotate", NULL, "libgd, json-c and libexif", "draw what was found",
      "mafat run --json MODEL.onnx dog.jpg | mafat annotate -o boxes/"},
+    {"serve", "mafat_serve", NULL, NULL, "the same over HTTP, and a page to look at", "mafat serve --memory 32M yolov3-tiny.cfg yolov3-tiny.weights"},
     {"pack", "pack_weights", NULL, NULL, "weights in the order they are read: smaller budgets, faster",
      "mafat pack yolov3-tiny.cfg yolov3-tiny.weights tiny.packed"},
     {"weights", "make_weights", NULL, NULL, "random weights, where none are at hand", "mafat weights yolov3-tiny.cfg random.weights"},

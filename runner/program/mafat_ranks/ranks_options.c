@@ -1,5 +1,6 @@
 #include "runner/program/mafat_ranks/ranks_options.h"
 
+#include "runner/program/own_options.h"
 #include "runner/program/run_inference/words.h"
 
 #include <stdbool.h>
@@ -29,83 +30,59 @@ const char mafat_ranks_help[] =
     "  --memory SIZE,...    of each rank: its arena and weights, without MPI's own; one for all, or\n"
     "                       as many as ranks, whose shares are found so that they fit\n";
 
-static bool read_timeout(struct mafat_ranks_options *o, const char *text)
+static bool read_timeout(void *options, const char *text)
 {
+  struct mafat_ranks_options *o = options;
   char *end;
   o->timeout_seconds = strtod(text, &end);
   return end != text && !*end && o->timeout_seconds >= 0 && o->timeout_seconds <= 86400;
 }
 
 /* "64M,16M": its budgets; a single one is as run_inference has it. */
-static bool read_memory(struct mafat_ranks_options *o, const char *text)
+static bool read_memory(void *options, const char *text)
 {
+  struct mafat_ranks_options *o = options;
   return mafat_words_sizes(text, o->budgets, MAFAT_MOST_RANKS, &o->n_budgets);
 }
 
-static bool read_speeds(struct mafat_ranks_options *o, const char *text)
+static bool read_speeds(void *options, const char *text)
 {
+  struct mafat_ranks_options *o = options;
   return mafat_words_speeds(text, o->speeds, &o->n_speeds);
 }
 
-static bool read_pipeline(struct mafat_ranks_options *o, const char *text)
+static bool read_pipeline(void *options, const char *text)
 {
+  struct mafat_ranks_options *o = options;
   (void)text;
   return o->pipeline = true;
 }
 
-static bool read_link(struct mafat_ranks_options *o, const char *text)
+static bool read_link(void *options, const char *text)
 {
+  struct mafat_ranks_options *o = options;
   return mafat_words_link(text, &o->link_bits, &o->link_seconds);
 }
 
-static bool read_reduce(struct mafat_ranks_options *o, const char *text)
+static bool read_reduce(void *options, const char *text)
 {
+  struct mafat_ranks_options *o = options;
   o->reduce_fast = strcmp(text, "fast") == 0;
   return o->reduce_fast || strcmp(text, "exact") == 0;
 }
 
-static const struct {
-  const char *name, *expects; /* no value, where it expects none */
-  bool (*read)(struct mafat_ranks_options *o, const char *text);
-} rows[] = {{"--timeout", "seconds from 0 to 86400", read_timeout},
-            {"--reduce", "exact or fast", read_reduce},
-            {"--pipeline", NULL, read_pipeline},
-            {"--link", "bits a second and what a message takes, such as 100M:0.2ms", read_link},
-            {"--speed", MAFAT_SPEEDS_EXPECTED, read_speeds},
-            {"--memory", "a size like 64M, or one for each rank like 64M,16M", read_memory}};
-
-/* Which row an argument is of, with its value, if that stands behind a =; -1: of none. */
-static int find(const char *argument, const char **value)
-{
-  for (int i = 0; i < (int)(sizeof rows / sizeof *rows); i++) {
-    size_t n = strlen(rows[i].name);
-    if (strncmp(argument, rows[i].name, n) != 0 || (argument[n] && argument[n] != '=')) continue;
-    *value = argument[n] ? argument + n + 1 : NULL;
-    return i;
-  }
-  return -1;
-}
+static const struct mafat_own_option rows[] = {
+    {"--timeout", "seconds from 0 to 86400", read_timeout},
+    {"--reduce", "exact or fast", read_reduce},
+    {"--pipeline", NULL, read_pipeline},
+    {"--link", "bits a second and what a message takes, such as 100M:0.2ms", read_link},
+    {"--speed", MAFAT_SPEEDS_EXPECTED, read_speeds},
+    {"--memory", "a size like 64M, or one for each rank like 64M,16M", read_memory}};
 
 int mafat_ranks_options_take(struct mafat_ranks_options *o, int *argc, char **argv, struct mafat_diagnostic *d)
 {
-  int n = 0, code = MAFAT_OK;
   *o = (struct mafat_ranks_options){.timeout_seconds = 60, .link_bits = 1e9, .link_seconds = 1e-4};
-  for (int i = 0; i < *argc; i++) {
-    const char *value;
-    int row = find(argv[i], &value);
-    if (row < 0) {
-      argv[n++] = argv[i];
-      continue;
-    }
-    if (!value && rows[row].expects && i + 1 < *argc) value = argv[++i];
-    if (value && !rows[row].expects) code = mafat_fail(d, MAFAT_EINVAL, "%s: this option expects no value", rows[row].name);
-    else if (!value && rows[row].expects) code = mafat_fail(d, MAFAT_EINVAL, "%s expects a value: see --help", rows[row].name);
-    else if (!rows[row].read(o, value))
-      code = mafat_fail(d, MAFAT_EINVAL, "%s expects %s, found %.100s", rows[row].name, rows[row].expects, value);
-  }
-  *argc = n;
-  argv[n] = NULL;
-  return code;
+  return mafat_own_options_take(o, rows, (int)(sizeof rows / sizeof *rows), argc, argv, d);
 }
 
 int mafat_ranks_options_know(struct mafat_ranks_options *o, int n_ranks, struct mafat_diagnostic *d)

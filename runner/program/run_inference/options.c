@@ -491,9 +491,22 @@ static int refuse_few(int n, char **rest, bool alone, struct mafat_diagnostic *d
   return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.cfg MODEL.weights IMAGE..., found %d argument%s: see --help", n, n == 1 ? "" : "s");
 }
 
+/* A model, and nothing that is to be run by this command line. */
+static int read_served(struct mafat_options *o, int n, char **rest, bool alone, struct mafat_diagnostic *d)
+{
+  int wanted = alone ? 1 : 2;
+  if (n != wanted)
+    return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.cfg MODEL.weights, or a MODEL that holds both, found %d argument%s: see --help", n,
+                      n == 1 ? "" : "s");
+  o->weights = alone ? NULL : rest[1];
+  o->images = rest + wanted;
+  return MAFAT_OK;
+}
+
 static int read_run(struct mafat_options *o, int n, char **rest, struct mafat_diagnostic *d)
 {
   bool alone = n > 0 && mafat_holds_weights(o->model); /* it is cfg and weights */
+  if (o->serves) return read_served(o, n, rest, alone, d);
   if (n < 2 && !alone) return refuse_few(n, rest, alone, d);
   o->weights = alone ? NULL : rest[1];
   o->images = rest + (alone ? 1 : 2);

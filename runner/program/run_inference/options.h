@@ -68,6 +68,7 @@ struct mafat_options {
   int max_boxes;          /* --max-boxes; 0: the library's */
   bool json, report, best_effort, quiet;
   bool show_help, show_version;
+  bool serves;            /* set before they are read: no image is named, pictures come later (build/mafat_serve) */
 };
 
 void mafat_options_defaults(struct mafat_options *o);

@@ -114,6 +114,13 @@ void mafat_run_report_defaults(struct mafat_run_report *r)
       .locked_bytes = -1, .stall_some_us = -1, .stall_full_us = -1};
 }
 
+void mafat_output_found_json(const struct mafat_run_report *r, struct mafat_writer *w)
+{
+  json_detections(w, r);
+  if (r->kind == MAFAT_MODEL_DETECTOR) mafat_json_count(w, "boxes_left_out", r->boxes_left_out);
+  if (r->kind == MAFAT_MODEL_CLASSIFIER) json_classes(w, r);
+}
+
 int mafat_output_run_json(const struct mafat_run_report *r, struct mafat_writer *w)
 {
   mafat_json_begin(w, "{");
@@ -151,9 +158,7 @@ int mafat_output_run_json(const struct mafat_run_report *r, struct mafat_writer 
   mafat_json_count(w, "stall_full_us", r->stall_full_us);
   mafat_json_string(w, "stall_scope", r->stall_scope);
   if (r->moves) mafat_moves_write_json(r->moves, r->fast_bytes, r->objective, w);
-  json_detections(w, r);
-  if (r->kind == MAFAT_MODEL_DETECTOR) mafat_json_count(w, "boxes_left_out", r->boxes_left_out);
-  if (r->kind == MAFAT_MODEL_CLASSIFIER) json_classes(w, r);
+  mafat_output_found_json(r, w);
   return mafat_json_finish_line(w);
 }
 

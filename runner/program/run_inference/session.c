@@ -218,7 +218,7 @@ static int check_confined(struct mafat_session *s, bool confined)
 int mafat_session_confine(struct mafat_session *s)
 {
   const char *outputs[OUTPUTS];
-  const struct mafat_sandbox_wishes wishes = {outputs, list_outputs(&s->options, outputs), copies_folder(&s->options)};
+  const struct mafat_sandbox_wishes wishes = {outputs, list_outputs(&s->options, outputs), copies_folder(&s->options), s->options.serves && !s->options.predict};
   if (s->options.sandbox && strcmp(s->options.sandbox, "off") == 0) {
     s->sandbox.lacks = "off";
     return MAFAT_OK;

@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <termios.h>
 #include <unistd.h>
@@ -32,7 +33,7 @@
 #define SYS_cachestat 451
 #endif
 
-enum when { ALWAYS, OPENING, OUTPUTS };
+enum when { ALWAYS, OPENING, OUTPUTS, SERVING };
 
 /* Allowed if (argument & mask) == value; all of it where the mask is 0. Arguments are the kernel's ints: their low halves. */
 struct allowed {
@@ -227,6 +228,13 @@ static const struct allowed allowed[] = {
     {.number = SYS_fchmod, .when = OUTPUTS},
     {.number = SYS_umask, .when = OUTPUTS},
     {.number = SYS_ftruncate, .when = OUTPUTS},
+    /* whoever calls, at the doors that are open; bodies, which are emptied */
+    {.number = SYS_accept4, .when = SERVING, .mask = ~(uint32_t)(MAFAT_SANDBOX_DOORS - 1), .value = MAFAT_SANDBOX_FIRST_DOOR},
+    {.number = SYS_shutdown, .when = SERVING, .argument = 1, .mask = ~0u, .value = SHUT_WR},
+    {.number = SYS_ftruncate, .when = SERVING, .mask = ~(uint32_t)(MAFAT_SANDBOX_BODIES - 1), .value = MAFAT_SANDBOX_FIRST_BODY},
+#ifdef SYS_ftruncate64
+    {.number = SYS_ftruncate64, .when = SERVING, .mask = ~(uint32_t)(MAFAT_SANDBOX_BODIES - 1), .value = MAFAT_SANDBOX_FIRST_BODY},
+#endif
 };
 
 enum { N_ALLOWED = sizeof allowed / sizeof *allowed, FEW = 4, ROOM = 8 * N_ALLOWED + 64 };
@@ -302,7 +310,7 @@ static int choose(const struct allowed **rules, const struct allowed *more, cons
   int n = 0;
   for (int i = -1; i < N_ALLOWED; i++) {
     const struct allowed *a = i < 0 ? more : &allowed[i];
-    if ((a->when == OPENING && !wishes->opening) || (a->when == OUTPUTS && !wishes->outputs)) continue;
+    if ((a->when == OPENING && !wishes->opening) || (a->when == OUTPUTS && !wishes->outputs) || (a->when == SERVING && !wishes->serving)) continue;
     int at = n++;
     for (; at > 0 && rules[at - 1]->number > a->number; at--) rules[at] = rules[at - 1];
     rules[at] = a;

@@ -1,0 +1,57 @@
+/* The head of a request of HTTP/1.1 (RFC 9112), read from bytes that come as they come. Strict where two readers could
+ * understand two things: what stands before this one may be a proxy. Nothing is copied: texts are parts of the bytes that were
+ * given, which stay the caller's. A body's length is known, or there is none: no transfer coding is taken. */
+#ifndef MAFAT_PROGRAM_SERVE_HTTP_H
+#define MAFAT_PROGRAM_SERVE_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Not ended by a NUL; bytes NULL: there is none. */
+struct mafat_http_text {
+  const char *bytes;
+  size_t n;
+};
+
+enum mafat_http_method { MAFAT_HTTP_GET, MAFAT_HTTP_HEAD, MAFAT_HTTP_POST, MAFAT_HTTP_OTHER };
+
+struct mafat_http_request {
+  enum mafat_http_method method;
+  struct mafat_http_text path;  /* as it was sent, behind scheme and host, from its first / on */
+  struct mafat_http_text query; /* behind the ? */
+  struct mafat_http_text host, origin, type, authorization; /* of the fields Host, Origin, Content-Type, Authorization */
+  uint64_t body_bytes;
+  bool has_length;  /* Content-Length was there */
+  bool keeps_alive; /* another request may follow */
+  bool expects;     /* "100-continue": the body comes when it is asked for */
+  size_t head_bytes; /* with the empty line */
+
+  /* Where there is none, why not: an answer's status, and what is wrong. */
+  int status;
+  const char *wrong;
+};
+
+enum mafat_http_progress { MAFAT_HTTP_PART, MAFAT_HTTP_WHOLE, MAFAT_HTTP_BAD };
+
+/* Of n bytes from the beginning of a request on. PART: it goes on behind them, and nothing else is filled; what is wrong already
+ * is BAD. Empty lines before a request count for nothing. After what is BAD nobody knows where the next request begins. */
+enum mafat_http_progress mafat_http_read(struct mafat_http_request *r, const char *bytes, size_t n);
+
+/* What name=VALUE in the query holds, decoded, into text (room) with a NUL. 0: it is not there; 1; -1: there twice, longer than
+ * there is room for, or what is no text. */
+int mafat_http_parameter(const struct mafat_http_request *r, const char *name, char *text, size_t room);
+
+/* Is it this text, letter by letter? */
+bool mafat_http_is(struct mafat_http_text text, const char *other);
+
+/* "Bearer TOKEN": is it this one? In a time that tells nothing of where they differ. */
+bool mafat_http_bears(const struct mafat_http_request *r, const char *token);
+
+/* Does a page of this very host ask, or nobody's? A browser says so in Origin. */
+bool mafat_http_is_own(const struct mafat_http_request *r);
+
+/* "OK"; "" for a status that nobody here answers with. */
+const char *mafat_http_reason(int status);
+
+#endif

@@ -1,0 +1,13 @@
+/* The page that a browser is shown: page.html, as it is. */
+#ifndef MAFAT_PROGRAM_SERVE_PAGE_H
+#define MAFAT_PROGRAM_SERVE_PAGE_H
+
+#include <stddef.h>
+
+extern const char mafat_page[];
+size_t mafat_page_bytes(void);
+
+/* Its type, and a line that keeps it to itself: it asks nobody but this server. */
+extern const char mafat_page_type[];
+
+#endif

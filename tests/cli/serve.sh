@@ -1,0 +1,240 @@
+#!/usr/bin/env bash
+# build/mafat_serve: what it answers good clients and bad ones, slow and many, who may ask, what it takes of memory, how it ends, and its page
+# in a browser. Run from the project's root; BUILD names the build folder.
+set -u
+
+build=$(realpath "${BUILD:-build}")
+program=$build/mafat_serve
+# shellcheck source=tests/check.sh
+. tests/check.sh
+dir=$(mktemp -d) || exit 1
+pid=
+# shellcheck disable=SC2317 # called by the trap
+leave() {
+  [ -z "$pid" ] || kill -KILL "$pid" 2>/dev/null
+  rm -rf "$dir"
+}
+at_end leave
+# shellcheck disable=SC2034 # by tests/check.sh
+out=$dir/out err=$dir/err suite=serve log=$dir/log
+shapes=models/shapes/shapes
+files=("$shapes.cfg" "$shapes.weights")
+picture=models/shapes/holdout/000004.jpg
+unset MAFAT_SERVE_TOKEN
+
+# ---- What is refused before anything is listened at
+
+bad 'no model' 'expected MODEL.cfg MODEL.weights, or a MODEL that holds both, found 0 arguments'
+bad 'a picture' 'found 3 arguments' "${files[@]}" "$picture"
+bad 'no address' '--listen expects an address and a port' --listen somewhere:80 "${files[@]}"
+bad 'no port' '--listen expects an address and a port' --listen 127.0.0.1 "${files[@]}"
+bad 'a port too high' '--listen expects an address and a port' --listen 127.0.0.1:65536 "${files[@]}"
+bad 'too many addresses' '--listen expects ADDRESS:PORT, four times at most' --listen a:1 --listen a:1 --listen a:1 --listen a:1 --listen a:1 "${files[@]}"
+bad 'an address of nobody' '--listen 192.0.2.1:80: Cannot assign' --listen 192.0.2.1:80 "${files[@]}"
+bad 'no time' '--timeout expects seconds' --timeout 0 "${files[@]}"
+bad 'too little room' '--room expects a size from 64K' --room 4K "${files[@]}"
+bad 'no value' '--wait expects a value' "${files[@]}" --wait
+bad 'an option of run_inference' '--repeat makes no sense with mafat_serve' --repeat 3 "${files[@]}"
+bad 'a map' '--map makes no sense with mafat_serve' --predict --map "$dir/map.svg" "${files[@]}"
+bad 'no token file' "$dir/none: cannot read the token" --token-file "$dir/none" "${files[@]}"
+echo short >"$dir/short"
+bad 'a short token' 'expected a token of 8 to 511 characters in the first line, found 5' --token-file "$dir/short" "${files[@]}"
+printf 'with a blank\n' >"$dir/blank"
+bad 'a token with a blank' 'without blanks' --token-file "$dir/blank" "${files[@]}"
+bad 'no names' "$dir/none: cannot open" --names "$dir/none" "${files[@]}"
+bad 'no weights' "$dir/none: " "$shapes.cfg" "$dir/none"
+printf '[net]\nwidth=8\nheight=8\nchannels=3\n[convolutional]\nfilters=8\nsize=1\nactivation=linear\n' >"$dir/other.cfg"
+"$build/make_weights" --quiet "$dir/other.cfg" "$dir/other.weights"
+bad 'a network that finds nothing' 'expected a network that finds boxes or classes' "$dir/other.cfg" "$dir/other.weights"
+run --memory 4M "${files[@]}"
+refuses 'what does not fit' 3 'does not fit'
+run --help
+expect help 0
+cp "$out" "$dir/help"
+run --version
+check version "$(cat "$out")" grep -q '^mafat_serve [0-9]' "$out"
+while read -r option; do
+  [ "$option" = --data-binary ] || grep -qE "(Fl|\|) -${option#--}( |\$)" doc/man/mafat_serve.1 || fail manual "mafat_serve.1 does not have $option"
+done < <(grep -oE -- '--[a-z-]+' "$dir/help" | sort -u)
+
+# ---- A server
+
+# listen_with COMMAND...: in $pid, its port in $port, its lines in $err
+listen_with() {
+  : >"$err"
+  "$@" >"$out" 2>"$err" &
+  pid=$!
+  for _ in {1..600}; do
+    grep -q 'needs at most' "$err" && break
+    kill -0 $pid 2>/dev/null || break
+    sleep 0.1
+  done
+  port=$(sed -n 's|.*listens at http://.*:\([0-9]*\)/$|\1|p' "$err" | head -n 1)
+}
+listen() { listen_with "$program" --listen 127.0.0.1:0 "$@"; }
+ends() { # NAME [SIGNAL]: it ends as it should, and leaves nothing
+  kill -"${2:-TERM}" "$pid"
+  wait "$pid"
+  code=$?
+  pid=
+  check "$1" "exit status $code; $(tail -n 2 "$err")" test "$code" = 0 -a ! -s "$out"
+}
+
+if ! command -v python3 >/dev/null; then
+  skip clients 'needs python3'
+  exit "$failed"
+fi
+listen --memory 16M --timeout 5 --names "$shapes.names" "${files[@]}"
+check 'it says where' "$(cat "$err")" test -n "$port" -a "$(wc -l <"$err")" = 2
+python3 tests/serve/ask.py "$port" "$picture" $((2 << 20)) 2>&1 || failed=1
+run --listen "127.0.0.1:$port" "${files[@]}"
+refuses 'an address that is taken' 2 "--listen 127.0.0.1:$port: Address already in use"
+if [ "$(cat /proc/$pid/task/*/status | grep -c '^Seccomp:.2$')" = 2 ]; then ok 'both threads are in the sandbox'
+elif "$program" --predict --sandbox on "${files[@]}" >/dev/null 2>&1; then fail 'both threads are in the sandbox' "$(grep Seccomp /proc/$pid/task/*/status)"
+else skip 'both threads are in the sandbox' 'there is none'; fi
+sockets=$(find "/proc/$pid/fd" -lname 'socket:*' | wc -l)
+check 'no connection is left open' "$sockets sockets" test "$sockets" = 1
+ends 'TERM ends it'
+
+many() { # CLIENTS: what became of them, in $dir/many
+  python3 tests/serve/many.py "$port" "$picture" "$1" >"$dir/many" 2>&1
+  code=$?
+}
+get() { # PATH...
+  local path
+  for path; do python3 -c "import urllib.request as u; u.urlopen('http://127.0.0.1:$port/$path').read()" || return; done
+}
+
+# What is resident after many requests is what is after few.
+listen --memory 16M --names "$shapes.names" "${files[@]}"
+resident() { awk '/^VmRSS/ { print $2 }' "/proc/$pid/status"; }
+many 50
+get plan plan?memory=8M map?memory=8M map metrics healthz
+before=$(resident)
+many 300
+check 'many clients' "$(cat "$dir/many")" test "$code" = 0
+get plan plan?memory=8M map?memory=8M map metrics healthz
+check 'nothing grows' "from $before to $(resident) KB" test "$(resident)" -le $((before + 64))
+ends 'INT ends it' INT
+
+# ---- Who may ask
+
+printf 'secret-token-1\nmore\n' >"$dir/token"
+listen --memory 16M --timeout 5 --token-file "$dir/token" --names "$shapes.names" "${files[@]}"
+python3 tests/serve/ask.py "$port" "$picture" $((2 << 20)) secret-token-1 2>&1 | sed 's/^\(ok\|FAIL\) serve /&with a token: /' >"$dir/asked"
+cat "$dir/asked"
+! grep -q ^FAIL "$dir/asked" || failed=1
+# shellcheck disable=SC2317 # called by check
+asks() { # STATUS PATH [HEADER]
+  python3 -c 'import sys, http.client as h
+c = h.HTTPConnection("127.0.0.1", int(sys.argv[1]))
+c.request("GET", sys.argv[2], headers=dict([sys.argv[3].split(": ", 1)]) if len(sys.argv) > 3 else {})
+r = c.getresponse()
+print(r.status, r.headers["WWW-Authenticate"])' "$port" "${@:2}" | grep -q "^$1 "
+}
+check 'without a token' 'it is answered' asks 401 /plan
+check 'with another token' 'it is answered' asks 401 /metrics 'Authorization: Bearer secret-token-2'
+check 'health needs none' 'it does' asks 200 /healthz
+check 'the page needs none' 'it does' asks 200 /
+check 'no command line has it' "$(tr '\0' ' ' <"/proc/$pid/cmdline")" sh -c "! grep -q secret /proc/$pid/cmdline"
+ends 'with a token: it ends'
+MAFAT_SERVE_TOKEN=secret-token-3 listen --memory 16M "${files[@]}"
+check 'a token of the environment' 'it is not asked for' asks 401 /plan
+check 'it is taken' 'it is not' asks 200 /plan 'Authorization: Bearer secret-token-3'
+check 'and no more in the environment' 'it is' sh -c "! grep -q secret /proc/$pid/environ"
+ends 'with one of the environment: it ends'
+listen_with "$program" --listen 0.0.0.0:0 --memory 16M "${files[@]}"
+check 'open to all: a warning' "$(cat "$err")" grep -q 'no token is asked for' "$err"
+ends 'open to all: it ends'
+listen --listen '[::1]:0' --memory 16M "${files[@]}"
+if grep -q '\[::1\]' "$err"; then
+  check 'two addresses' "$(cat "$err")" python3 -c "import urllib.request as u; u.urlopen('$(sed -n 's/.*listens at //p' "$err" | tail -n 1)healthz').read()"
+  ends 'two addresses: it ends'
+else skip 'two addresses' "$(tail -n 1 "$err")"; wait "$pid"; pid=; fi
+
+# ---- Those who are slow, and those who are too many
+
+listen --memory 16M --timeout 1 "${files[@]}"
+python3 tests/serve/slow.py "$port" "$picture" 2>&1 || failed=1
+ends 'after slow ones'
+sed 's/^width=.*/width=480/; s/^height=.*/height=480/' "$shapes.cfg" >"$dir/large.cfg"
+listen --memory 16M --wait 0.2 "$dir/large.cfg" "$shapes.weights"
+many 40 # now it knows how long one takes
+many 400
+check 'too many: 200 and 429' "$(cat "$dir/many")" test "$code" = 0
+check 'some are told to come again' "$(cat "$dir/many")" grep -qE '^200:[0-9]+ 429:[0-9]+ ' "$dir/many"
+ends 'after too many'
+listen --memory 16M "$dir/large.cfg" "$shapes.weights"
+many 40 &
+clients=$!
+for _ in {1..200}; do
+  exec 5<>"/dev/tcp/127.0.0.1/$port"
+  printf 'GET /metrics HTTP/1.0\r\n\r\n' >&5
+  waiting=$(sed -n 's/^mafat_pictures_waiting //p' <&5)
+  exec 5>&-
+  [ "${waiting:-0}" -lt 5 ] || break
+  sleep 0.05
+done
+ends 'ended while many wait'
+wait $clients
+check 'what runs is answered, the others hear of it' "$(cat "$dir/many")" grep -qE '^200:[0-9]+ 503:[0-9]+ ' "$dir/many"
+
+# ---- What it takes
+
+run --predict --json --memory 16M "${files[@]}"
+expect 'it is predicted' 0
+charge=$(grep -o '"predicted_charge_bytes":[0-9]*' "$out" | cut -d: -f 2)
+run --predict --json --memory 16M --room 4M "${files[@]}"
+more=$(grep -o '"predicted_charge_bytes":[0-9]*' "$out" | cut -d: -f 2)
+check 'room is part of it' "$charge and $more bytes" test $((more - charge)) = $((2 << 20))
+
+# in_group NAME LIMIT CLIENTS ARGUMENT...: clients at once, within the limit; what is predicted holds
+in_group() {
+  local name=$1 limit=$2 clients=$3 served said
+  shift 3
+  listen_with "$build/memory_limit" --json -o "$dir/report" --limit "$limit" -- "$program" --listen 127.0.0.1:0 --memory "$limit" "$@"
+  served=$(pgrep -P "$pid" -x mafat_serve) # it has a guard, too
+  if [ -z "$port" ]; then fail "$name" "$(tail -n 2 "$err")"; wait "$pid"; pid=; return; fi
+  charge=$(python3 -c "import json, urllib.request as u; print(json.load(u.urlopen('http://127.0.0.1:$port/plan'))['predicted_charge_bytes'])")
+  many "$clients"
+  check "$name: $clients clients" "$(cat "$dir/many")" test "$code" = 0
+  echo "   $name: $(cat "$dir/many")"
+  get map plan?memory=8M map?memory=64M metrics
+  kill "$served"
+  wait "$pid"
+  pid=
+  if said=$(python3 - "$dir/report" "$charge" <<'PYTHON'
+import json, sys
+a, charge = json.load(open(sys.argv[1])), int(sys.argv[2])
+print("predicted %.2f MB, peak %.2f MB" % (charge / 1048576, a["peak_bytes"] / 1048576))
+assert a["peak_bytes"] <= charge, "more than predicted"
+assert not a["swap_peak_bytes"] and not a["swap_in_bytes"], "it has swapped"
+PYTHON
+  ); then ok "$name: $said, 0 bytes swapped"; else fail "$name" "$said; $(cat "$dir/report")"; fi
+}
+if [ ! -x "$build/memory_limit" ] || ! "$build/memory_limit" --check 2>/dev/null | grep -q ^possible; then
+  skip 'in a group' 'no group can be made here'
+else
+  in_group 'in 12 MB' 12M 100 "${files[@]}"
+  fastest=${MAFAT_MODELS:-}/yolo-fastest-1.1
+  if [ -e "$fastest.weights" ]; then in_group 'Yolo-Fastest in 16 MB' 16M 1000 "$fastest.cfg" "$fastest.weights"
+  else skip 'Yolo-Fastest in 16 MB' 'MAFAT_MODELS has none'; fi
+fi
+
+# ---- Its page
+
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+if [ -z "$browser" ]; then
+  skip browser 'no chromium'
+else
+  for token in '' secret-token-1; do
+    mkdir "$dir/browser"
+    if [ -z "$token" ]; then listen --memory 16M --names "$shapes.names" "$dir/large.cfg" "$shapes.weights"
+    else listen --memory 16M --names "$shapes.names" --token-file "$dir/token" "$dir/large.cfg" "$shapes.weights"; fi
+    # shellcheck disable=SC2086 # no word where there is no token
+    timeout 300 python3 tests/serve/browse.py "$browser" "$port" "$picture" "$dir/browser" $token 2>&1 || failed=1
+    ends "after a browser${token:+ with a token}"
+    rm -rf "$dir/browser"
+  done
+fi
+exit "$failed"

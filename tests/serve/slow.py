@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Clients that do not get on, while others are answered: slow.py PORT PICTURE, of a mafat_serve with --timeout 1. Prints a line for each check."""
+import http.client
+import re
+import socket
+import sys
+import time
+
+PORT, PICTURE = int(sys.argv[1]), open(sys.argv[2], "rb").read()
+REQUEST = b"POST /detect HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(PICTURE) + PICTURE
+failed = 0
+
+
+def check(name, holds, found=""):
+    global failed
+    failed = failed or not holds
+    print("ok serve slow:" if holds else "FAIL serve slow:", name + ("" if holds else ": found %.300s" % (found,)))
+
+
+def connect(receive=None):
+    s = socket.socket()
+    if receive:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
+    s.settimeout(30)
+    s.connect(("127.0.0.1", PORT))
+    return s
+
+
+def rest(s):
+    got = b""
+    while True:
+        try:
+            more = s.recv(65536)
+        except ConnectionResetError:
+            return got
+        if not more:
+            return got
+        got += more
+
+
+def answered():
+    c = http.client.HTTPConnection("127.0.0.1", PORT, timeout=30)
+    c.request("POST", "/detect", PICTURE)
+    status = c.getresponse().status
+    c.close()
+    return status == 200
+
+
+def given_up(name, part, status, longest):
+    s, began = connect(), time.monotonic()
+    s.sendall(part)
+    good = answered()
+    got = rest(s)
+    took = time.monotonic() - began
+    s.close()
+    statuses = [int(n) for n in re.findall(rb"HTTP/1\.1 (\d{3}) ", got)]
+    check(name, statuses == status and 0.9 < took < longest, (got, took))
+    check(name + ": others are answered meanwhile", good)
+
+
+given_up("half a head", REQUEST[:30], [408], 15)
+given_up("half a body", REQUEST[:len(REQUEST) // 2], [408], 20)
+given_up("nothing at all", b"", [], 15)
+
+# Byte by byte, for ever.
+s, began, ended = connect(), time.monotonic(), False
+try:
+    for byte in REQUEST[:200]:
+        s.sendall(bytes([byte]))
+        time.sleep(.05)
+except OSError:
+    ended = True
+check("a trickle ends", ended or b"408" in rest(s), time.monotonic() - began)
+s.close()
+
+# Answers that nobody reads: 20 maps, of which sockets hold a part.
+readers = []
+for i in range(20):
+    s = connect(4096)
+    s.sendall(b"GET /map HTTP/1.1\r\nHost: a\r\n\r\n" * 20)
+    readers.append(s)
+began = time.monotonic()
+check("others are answered while answers are not read", answered() and time.monotonic() - began < 20)
+time.sleep(4)
+for s in readers:
+    s.close()
+time.sleep(.5)
+c = http.client.HTTPConnection("127.0.0.1", PORT, timeout=30)
+c.request("GET", "/metrics")
+text = c.getresponse().read().decode()
+c.close()
+used = re.search(r"^mafat_room_used_bytes (\S+)", text, re.M).group(1)
+check("and room is given back", used == "0", used)
+
+# All places are taken by those who do not get on: they make room in time.
+stuck = []
+for i in range(70):
+    s = connect()
+    s.sendall(REQUEST[:30])
+    stuck.append(s)
+began = time.monotonic()
+check("70 that are stuck, and one that is not", answered() and time.monotonic() - began < 20, time.monotonic() - began)
+for s in stuck:
+    s.close()
+sys.exit(failed)
