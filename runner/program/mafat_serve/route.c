@@ -115,7 +115,7 @@ static void find_plan(struct mafat_route *route, const struct mafat_http_request
 {
   char text[32];
   int found = mafat_http_parameter(r, "memory", text, sizeof text);
-  if (found < 0 || (found > 0 && !mafat_options_size(text, &route->memory_bytes))) refuse(route, 400, "?memory expects a size like 64M, 16384K or bytes");
+  if (found < 0 || (found > 0 && !mafat_words_size(text, &route->memory_bytes))) refuse(route, 400, "?memory expects a size like 64M, 16384K or bytes");
 }
 
 /* ---- all of it ---- */
