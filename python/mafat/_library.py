@@ -58,7 +58,7 @@ class ModelOptions(Structure):
                 ("resize", c_char_p), ("pad", POINTER(c_float)), ("decode", c_char_p), ("constants", POINTER(c_char_p)),
                 ("n_constants", c_int), ("plan_seconds", c_double), ("link", c_void_p), ("tiling", c_char_p), ("layout", c_char_p),
                 ("delta", c_double), ("beam", c_int), ("objective", c_char_p), ("fast_bytes", c_size_t), ("cells", c_char_p),
-                ("measure", c_bool)]
+                ("measure", c_bool), ("frames", c_char_p), ("frames_stay", c_bool), ("frames_outside", c_bool), ("beside_bytes", c_size_t)]
 
 
 class MemoryFacts(Structure):

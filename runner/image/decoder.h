@@ -23,7 +23,7 @@ enum { MAFAT_IMAGE_MAX_SIDE = 1 << 20, MAFAT_IMAGE_MAX_PIXELS = 1 << 30 };
 /* ---- The file: one small buffer, filled by pread(2). ---- */
 
 struct mafat_image_source {
-  int fd;
+  int fd;              /* -1: a picture in memory, all of which is in the buffer's place */
   off_t position;      /* in the file, of the first byte behind the buffer */
   off_t size;          /* of the file; 0 where it has none */
   off_t window;        /* of a larger file the page cache is given back behind the reader, where it is ours */
@@ -93,6 +93,14 @@ int mafat_image_ppm_open(struct mafat_image_decoder **out,
 /* Needs no source. */
 int mafat_image_pixels_open(struct mafat_image_decoder **out, const struct mafat_image_pixels *from, const char *name,
                             int channels, struct mafat_diagnostic *d);
+
+/* Of a frame of video; of a JPEG, whose bytes the source becomes. */
+struct mafat_frame;
+struct mafat_frame_format;
+int mafat_image_frame_open(struct mafat_image_decoder **out, struct mafat_image_source *source, const struct mafat_frame *from,
+                           const char *name, int channels, const struct mafat_kernels *kernels, struct mafat_diagnostic *d);
+/* Heap of its decoder; of JPEGs, those whose chroma is halved. */
+size_t mafat_image_frame_bytes_assumed(const struct mafat_frame_format *f, int least_width, int least_height);
 
 /* The bytes of a baseline JPEG with halved chroma, shrunk as far as that. */
 size_t mafat_image_jpeg_bytes_assumed(int width, int height, int least_width, int least_height);

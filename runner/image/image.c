@@ -209,16 +209,14 @@ static int check_pixels(const struct mafat_image_pixels *p, struct mafat_diagnos
   return MAFAT_OK;
 }
 
-int mafat_image_open_pixels(struct mafat_image **out, const struct mafat_image_pixels *pixels,
-                            const struct mafat_image_input *input, struct mafat_diagnostic *d)
+/* A picture in memory: of pixels, or of a frame. */
+static int open_memory(struct mafat_image **out, const char *name, const struct mafat_image_pixels *pixels,
+                       const struct mafat_frame *frame, const struct mafat_image_input *input, struct mafat_diagnostic *d)
 {
-  *out = NULL;
-  int code = check_input(input, d);
-  if (code == MAFAT_OK) code = check_pixels(pixels, d);
-  if (code) return code;
-  struct mafat_image *im = make_image(-1, "pixels", input);
-  if (!im) return mafat_fail(d, MAFAT_ENOMEM, "pixels: out of memory");
-  code = mafat_image_pixels_open(&im->decoder, pixels, im->name, input->c, d);
+  struct mafat_image *im = make_image(-1, name, input);
+  if (!im) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
+  int code = pixels ? mafat_image_pixels_open(&im->decoder, pixels, im->name, input->c, d)
+                    : mafat_image_frame_open(&im->decoder, &im->source, frame, im->name, input->c, im->input.kernels, d);
   if (code == MAFAT_OK) code = check_size(im->decoder, d);
   if (code) {
     mafat_image_close(&im);
@@ -227,6 +225,28 @@ int mafat_image_open_pixels(struct mafat_image **out, const struct mafat_image_p
   set_geometry(im);
   *out = im;
   return MAFAT_OK;
+}
+
+int mafat_image_open_pixels(struct mafat_image **out, const struct mafat_image_pixels *pixels,
+                            const struct mafat_image_input *input, struct mafat_diagnostic *d)
+{
+  *out = NULL;
+  int code = check_input(input, d);
+  if (code == MAFAT_OK) code = check_pixels(pixels, d);
+  return code ? code : open_memory(out, "pixels", pixels, NULL, input, d);
+}
+
+int mafat_image_open_frame(struct mafat_image **out, const struct mafat_frame *frame,
+                           const struct mafat_image_input *input, struct mafat_diagnostic *d)
+{
+  size_t bytes = mafat_frame_format_bytes(&frame->format);
+  *out = NULL;
+  int code = check_input(input, d);
+  if (code) return code;
+  if (frame->format.kind == MAFAT_FRAME_MJPEG ? frame->n > bytes : frame->n != bytes)
+    return mafat_fail(d, MAFAT_EINVAL, "frame: expected %s%zu bytes, found %zu", frame->format.kind == MAFAT_FRAME_MJPEG ? "at most " : "",
+                      bytes, frame->n);
+  return open_memory(out, "frame", NULL, frame, input, d);
 }
 
 int mafat_image_open(struct mafat_image **out, const char *path,
@@ -289,6 +309,13 @@ size_t mafat_image_bytes_assumed(const struct mafat_image_input *input)
   struct mafat_placement place = {.w = WIDTH, .h = HEIGHT};
   if (input->shrinks) place = mafat_placement_make(input->fit, WIDTH, HEIGHT, input->w, input->h);
   return picture_bytes(mafat_image_jpeg_bytes_assumed(WIDTH, HEIGHT, place.w, place.h), WIDTH, input->w, NAME_BYTES);
+}
+
+size_t mafat_image_frame_bytes(const struct mafat_frame_format *format, const struct mafat_image_input *input)
+{
+  struct mafat_placement place = {.w = format->width, .h = format->height};
+  if (input->shrinks) place = mafat_placement_make(input->fit, format->width, format->height, input->w, input->h);
+  return picture_bytes(mafat_image_frame_bytes_assumed(format, place.w, place.h), format->width, input->w, sizeof "frame");
 }
 
 enum { LARGE_DECODER = 128 << 10 };

@@ -99,3 +99,58 @@ void check_resample(struct check *check)
            call.column ? "column" : "row", call.n_pixels, n_channels, call.n_bytes);
   check_run(check, &run);
 }
+
+/* --- colour --- */
+
+enum { COLOUR_MOST = 300 };
+
+struct colours_call {
+  struct mafat_colour_call call;
+  float *out; /* its bytes */
+};
+
+/* Behind its bytes none is written. */
+static void run_colour(const struct mafat_kernels *k, const void *call)
+{
+  enum { GUARD = 0xa5 };
+  const struct colours_call *c = call;
+  struct mafat_colour_call one = c->call;
+  uint8_t bytes[3 * COLOUR_MOST + 1];
+  memset(bytes, GUARD, sizeof bytes);
+  one.rgb = bytes;
+  k->colour(&one);
+  for (int i = 0; i < 3 * one.n; i++) c->out[i] = bytes[3 * one.n] == GUARD ? (float)bytes[i] : -1;
+}
+
+static double between_bytes(double x)
+{
+  return x < 0 ? 0 : x > 255 ? 255 : x;
+}
+
+void check_colour(struct check *check)
+{
+  static const struct mafat_colour_rule rules[] = {{9539, 13075, -3209, -6660, 16525, 16}, {8192, 11485, -2819, -5850, 14516, 0}};
+  const struct mafat_colour_rule *r = &rules[random_in(0, 1)];
+  struct colours_call colours = {.call = {.rule = r, .luma_step = 1, .chroma_step = 1, .n = random_in(1, COLOUR_MOST)}};
+  struct mafat_colour_call *c = &colours.call;
+  const int half = (c->n + 1) / 2, kind = random_in(0, 2);
+  inputs_reset();
+  c->luma = input_bytes(kind == 2 ? 4 * half : c->n);
+  c->u = kind == 2 ? c->luma + 1 : input_bytes(kind == 1 ? 2 * half : half);
+  c->v = kind == 2 ? c->luma + 3 : kind == 1 ? c->u + 1 : input_bytes(half);
+  if (kind == 1) c->chroma_step = 2;
+  if (kind == 2) c->luma_step = 2, c->chroma_step = 4;
+  struct check_call run = {.kernel = "colour", .run = run_colour, .call = &colours, .n_views = 1, .ordinary = true};
+  run.views[0] = (struct check_view){.n_rows = 1, .n_cols = 1, .n_lanes = 3 * c->n, .pixel_floats = 3 * c->n};
+  check_place_outputs(&run, false);
+  colours.out = run.views[0].rows[0];
+  for (int i = 0; i < c->n; i++) {
+    const double y = (c->luma[i * c->luma_step] - r->black) * (double)r->luma, unit = 1 << 13;
+    const int u = c->u[i / 2 * c->chroma_step] - 128, v = c->v[i / 2 * c->chroma_step] - 128;
+    run.exact[3 * i] = (struct check_value){between_bytes((y + v * r->v_red) / unit), 1};
+    run.exact[3 * i + 1] = (struct check_value){between_bytes((y + u * r->u_green + v * r->v_green) / unit), 1};
+    run.exact[3 * i + 2] = (struct check_value){between_bytes((y + u * r->u_blue) / unit), 1};
+  }
+  snprintf(run.text, sizeof run.text, "%d pixels, chroma %d apart, %s range", c->n, c->chroma_step, r->black ? "limited" : "full");
+  check_run(check, &run);
+}

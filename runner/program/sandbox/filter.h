@@ -8,6 +8,7 @@
 struct mafat_filter_wishes {
   bool opening; /* threads, rings, and another filter */
   bool outputs; /* files are made, renamed and removed */
+  bool camera;  /* Video4Linux is started, gives frames and takes buffers back */
 };
 
 /* For all threads of the process, for good; whatever else is called fails with EPERM. 0 or an errno: ENOSYS where the
