@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runner/image/decoder.h"
+#include "runner/kernels/colours.h"
 
 /* ---- what a frame is ---- */
 
@@ -67,7 +68,7 @@ size_t mafat_frame_format_bytes(const struct mafat_frame_format *f)
 struct frame {
   struct mafat_image_decoder base;
   struct mafat_frame from;
-  const struct mafat_kernels *kernels;
+  mafat_colours *colours;
   int next_row;
 };
 
@@ -107,7 +108,7 @@ static int frame_read_row(struct mafat_image_decoder *base, uint8_t *row, struct
   } else {
     struct mafat_colour_call c = colours_of_row(f, y);
     c.rgb = row;
-    f->kernels->colour(&c);
+    f->colours(&c);
   }
   if (base->channels == 1) mafat_image_grey_row(row, row, base->width);
   return MAFAT_OK;
@@ -131,7 +132,7 @@ static int open_rows(struct mafat_image_decoder **out, const struct mafat_frame 
   struct frame *f = calloc(1, sizeof *f);
   if (!f) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
   f->from = *from;
-  f->kernels = kernels;
+  f->colours = mafat_colours_find(kernels->name);
   f->base = (struct mafat_image_decoder){
       .ops = &ops, .name = name, .width = from->format.width, .height = from->format.height, .channels = channels,
       .source_channels = 3, .orientation = 1, .format = from->format.name, .bytes = sizeof *f};

@@ -8,7 +8,6 @@
 #include "runner/kernels/activation.h"
 #include "runner/kernels/finish.h"
 
-#include "runner/kernels/colours.h"
 #include "runner/kernels/conv.h"
 #include "runner/kernels/depthwise.h"
 #include "runner/kernels/elementwise.h"
@@ -32,6 +31,5 @@ const struct mafat_kernels LEVEL_TABLE = {
     .softmax = softmax,
     .scale_bytes = scale_bytes,
     .resample = resample,
-    .colour = colour,
     .widen = {[MAFAT_F16] = widen_halves, [MAFAT_I8] = widen_bytes, [MAFAT_I4] = widen_nibbles},
 };

@@ -154,22 +154,6 @@ struct mafat_resample_call {
   size_t out_stride;  /* from pixel to pixel; of a row n_channels */
 };
 
-/* What luma and chroma become: of each 2^-13 of a unit, for so much luma above black, and chroma above 128. Green's are below 0. */
-struct mafat_colour_rule {
-  int16_t luma, v_red, u_green, v_green, u_blue;
-  int16_t black;
-};
-
-/* A row of video, n pixels, as red, green and blue: two pixels have one u and one v. Steps are bytes from one to the
- * next: 1 and 1 (planes), 1 and 2 (u and v in turns), 2 and 4 (all in turns). */
-struct mafat_colour_call {
-  const struct mafat_colour_rule *rule;
-  const uint8_t *luma, *u, *v;
-  int luma_step, chroma_step;
-  uint8_t *rgb; /* (n, 3) */
-  int n;
-};
-
 /* The transforms of one size. */
 struct mafat_winograd_kernels {
   /* G g G' for n channels of a panel: weights [ky][kx][channel][width] to
@@ -199,8 +183,6 @@ struct mafat_kernels {
   /* out = bytes / 255, rounded once */
   void (*scale_bytes)(const uint8_t *bytes, float *out, int n);
   void (*resample)(const struct mafat_resample_call *c);
-  /* To the nearest byte, or the one beside it: sums of sixteenths, each of which was rounded down. */
-  void (*colour)(const struct mafat_colour_call *c);
   /* [enum mafat_dtype]: weights of a narrow type as floats, exactly; NULL of other types. [row][width] numbers; of
    * int4 each MAFAT_SCALED_ROWS rows, and the rest of them, are followed by a half for each of the width, by which theirs
    * are multiplied. width: a panel's. `from` is at a multiple of four bytes. */

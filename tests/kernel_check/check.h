@@ -147,7 +147,7 @@ void check_run_bytes(struct check *check, const struct check_bytes_call *c);
 typedef void check_case(struct check *check);
 check_case check_conv, check_winograd_weights, check_winograd_input, check_winograd_output,
     check_product, check_winograd, check_depthwise, check_maxpool, check_avgpool, check_blend, check_scale,
-    check_activate, check_softmax, check_scale_bytes, check_resample, check_colour, check_widen;
+    check_activate, check_softmax, check_scale_bytes, check_resample, check_widen;
 check_case check_integer_conv, check_integer_depthwise, check_integer_maxpool, check_integer_avgpool, check_integer_blend,
     check_integer_table, check_integer_sums, check_integer_reals;
 

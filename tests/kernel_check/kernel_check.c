@@ -18,7 +18,7 @@ static const char usage[] =
     "  --kernel NAME  this kernel only: conv, winograd_weights, winograd_input,\n"
     "                 winograd_output, product, winograd (a whole convolution), depthwise,\n"
     "                 maxpool, avgpool, blend, scale, activate, softmax, scale_bytes,\n"
-    "                 resample, colour, widen; of integers: integer_conv, integer_depthwise,\n"
+    "                 resample, widen; of integers: integer_conv, integer_depthwise,\n"
     "                 integer_maxpool, integer_avgpool, integer_blend, integer_table,\n"
     "                 integer_sums, integer_reals\n"
     "  --cpu LEVEL    this level only: portable, avx2, avx512, neon; of integers also\n"
@@ -63,7 +63,6 @@ static const struct {
     {"softmax", check_softmax, 300},
     {"scale_bytes", check_scale_bytes, 300},
     {"resample", check_resample, 1500},
-    {"colour", check_colour, 600},
     {"integer_conv", check_integer_conv, 2000},
     {"integer_depthwise", check_integer_depthwise, 1500},
     {"integer_maxpool", check_integer_maxpool, 1000},

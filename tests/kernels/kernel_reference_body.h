@@ -223,32 +223,6 @@ static void resample(const struct mafat_resample_call *c)
       c->out[(size_t)i * c->out_stride + (size_t)k] = resampled(c, &c->taps[i], k);
 }
 
-/* Sixteenths of a product, rounded down. */
-static int sixteenths(int value, int share)
-{
-  double exact = value * 128. * share / 65536;
-  int down = (int)exact;
-  return down > exact ? down - 1 : down;
-}
-
-static uint8_t colour_of(int value)
-{
-  int whole = value < 0 ? -1 : value / 16;
-  return (uint8_t)(whole < 0 ? 0 : whole > 255 ? 255 : whole);
-}
-
-static void colour(const struct mafat_colour_call *c)
-{
-  const struct mafat_colour_rule *r = c->rule;
-  for (int i = 0; i < c->n; i++) {
-    int u = c->u[i / 2 * c->chroma_step] - 128, v = c->v[i / 2 * c->chroma_step] - 128;
-    int y = sixteenths(c->luma[i * c->luma_step] - r->black, r->luma) + 9;
-    c->rgb[3 * i] = colour_of(y + sixteenths(v, r->v_red));
-    c->rgb[3 * i + 1] = colour_of(y + sixteenths(u, r->u_green) + sixteenths(v, r->v_green));
-    c->rgb[3 * i + 2] = colour_of(y + sixteenths(u, r->u_blue));
-  }
-}
-
 /* A number of 16 bits, as IEEE 754 has it. */
 static float widen_half(uint16_t h)
 {
@@ -301,6 +275,5 @@ const struct mafat_kernels REFERENCE_TABLE = {
     .softmax = softmax,
     .scale_bytes = scale_bytes,
     .resample = resample,
-    .colour = colour,
     .widen = {[MAFAT_F16] = widen_halves, [MAFAT_I8] = widen_bytes, [MAFAT_I4] = widen_nibbles},
 };

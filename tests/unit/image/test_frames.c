@@ -2,6 +2,8 @@
 #include "include/mafat.h"
 #include "runner/image/frame.h"
 #include "runner/image/image.h"
+#include "runner/kernels/colours.h"
+#include "runner/kernels/kernels.h"
 #include "runner/program/video/frames.h"
 #include "runner/program/video/jpeg_split.h"
 #include "tests/support/random.h"
@@ -136,6 +138,30 @@ START_TEST(colours_are_bt_601_s)
 }
 END_TEST
 
+/* To the byte, and no byte behind a row. */
+START_TEST(levels_give_the_same_colours)
+{
+  enum { MOST = 200, GUARD = 0xa5, LEVELS = 8 };
+  static const struct mafat_colour_rule rule = {9539, 13075, -3209, -6660, 16525, 16};
+  unsigned char bytes[4 * MOST], rows[2][3 * MOST + 1];
+  const struct mafat_kernels *levels[LEVELS];
+  int n_levels = mafat_kernels_list(levels, LEVELS);
+  struct test_rng rng = test_rng(77);
+  for (int i = 0; i < 600; i++) {
+    for (size_t k = 0; k < sizeof bytes; k++) bytes[k] = (unsigned char)test_random_int(&rng, 0, 255);
+    struct mafat_colour_call c = {&rule, bytes, bytes + MOST, bytes + 2 * MOST, 1, 1, rows[0], test_random_int(&rng, 1, MOST)};
+    if (i % 3 == 1) c.chroma_step = 2, c.v = c.u + 1;
+    if (i % 3 == 2) c.luma_step = 2, c.chroma_step = 4, c.u = bytes + 1, c.v = bytes + 3;
+    memset(rows, GUARD, sizeof rows);
+    mafat_colours_portable(&c);
+    c.rgb = rows[1];
+    mafat_colours_find(levels[n_levels - 1]->name)(&c);
+    ck_assert_mem_eq(rows[0], rows[1], sizeof *rows);
+    ck_assert_int_eq(rows[1][3 * c.n], GUARD);
+  }
+}
+END_TEST
+
 START_TEST(rgb24_is_what_it_is)
 {
   static unsigned char frame[3 * N_PIXELS];
@@ -246,6 +272,7 @@ Suite *frames_suite(void)
   tcase_add_test(t, frames_are_told_by_a_text);
   tcase_add_test(t, other_texts_are_refused);
   tcase_add_loop_test(t, colours_are_bt_601_s, 0, 4);
+  tcase_add_test(t, levels_give_the_same_colours);
   tcase_add_test(t, rgb24_is_what_it_is);
   tcase_add_test(t, a_frame_of_another_length_is_refused);
   tcase_add_test(t, headers_of_y4m);
