@@ -78,6 +78,8 @@ void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout
   size_t own = pages(layout->total_bytes), shared = pages(around->arena_bytes);
   size_t arena = own > shared ? own : shared, rest = plus(plus(p->process, p->threads), pages(layout->kept_bytes));
   rest = plus(rest, pages(around->frames_bytes));
+  /* Frame behind frame there is no time before boxes, and what they need behind the arena stays. */
+  if (layout->frame_buffer >= 0) rest = plus(rest, pages(layout->mapped_bytes - layout->total_bytes));
   /* A whole picture is decoded before the first layer runs, and the decoder only
    * meets the input; one that comes row by row lives beside the layers. */
   int input = layout->tensors[layout->picture].buffer;

@@ -32,7 +32,7 @@ INLINE void colour_weave(const uint8_t *restrict red, const uint8_t *restrict gr
 }
 
 /* A run of pixels, two of which have their chroma in common. The rounding makes up for three products that are rounded down. */
-INLINE void colour_run(const struct mafat_colour_rule *rule, const uint8_t *restrict luma, const uint8_t *restrict u,
+static __attribute__((noinline)) void colour_run(const struct mafat_colour_rule *rule, const uint8_t *restrict luma, const uint8_t *restrict u,
                        const uint8_t *restrict v, uint8_t *restrict rgb)
 {
   enum { HALF_AND_FLOORS = 8 + 1, SHIFT = 128 };

@@ -130,7 +130,7 @@ check 'JPEGs: resident as predicted' 'it is not' of holds "$dir/report.json"
 "$program" --predict --json "${model[@]:2}" "$dir/picture.ppm" >"$dir/predict0.json"
 check 'a prediction has the frame' 'it has not' "$python" -c 'import json, sys
 a, b = (json.load(open(p)) for p in sys.argv[1:])
-sys.exit(not a["predicted_charge_bytes"] - b["predicted_charge_bytes"] > 4 << 20)' "$dir/predict.json" "$dir/predict0.json"
+sys.exit(not a["arena_bytes"] - b["arena_bytes"] > 5 << 20)' "$dir/predict.json" "$dir/predict0.json"
 "$program" --quiet --memory 4M --video 1920x1080:rgb24 "${model[@]}" </dev/null >"$out" 2>"$err"
 code=$?
 expect 'a frame that does not fit' 3 'does not fit'

@@ -15,7 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Of no run of pictures is any of it touched; of one of frames all that will be is, before the process is measured. */
 static struct video {
+  bool prepared;
   struct mafat_frames frames;
   struct mafat_camera camera;
   struct mafat_overlay overlay;
@@ -25,7 +27,7 @@ static struct video {
   double first_ms;
   double ready_ms; /* when the frame at work was there */
   long long at;    /* its number */
-} video = {.camera = {.fd = -1, .held = -1}, .overlay_fd = -1};
+} video;
 
 /* ---- signals: the frame at work is brought to its end ---- */
 
@@ -72,6 +74,11 @@ static int open_camera(struct mafat_session *s)
 int mafat_session_prepare_video(struct mafat_session *s)
 {
   const struct mafat_options *o = &s->options;
+  video.prepared = true;
+  video.camera = (struct mafat_camera){.fd = -1, .held = -1};
+  video.overlay = (struct mafat_overlay){.fd = -1};
+  video.overlay_fd = -1;
+  video.all = (struct mafat_video_report){.frames = NULL};
   enum { PIPE_BYTES = 256 << 10 }; /* so that a frame comes in few pieces; it is whoever writes who is charged for them */
   if (o->overlay && strcmp(o->overlay, "-") == 0) mafat_writer_open(&s->out, STDERR_FILENO);
   if (o->camera) return open_camera(s);
@@ -89,6 +96,7 @@ int mafat_session_begin_video(struct mafat_session *s)
   }
   int code = mafat_frames_open(&video.frames, STDIN_FILENO, o->video, &s->d);
   s->frames = video.frames.text;
+  if (video.frames.kind == MAFAT_FRAMES_JPEG) memset(video.frames.ahead, 0, sizeof video.frames.ahead);
   if (code == MAFAT_OK && o->live && video.frames.is_file)
     code = mafat_fail(&s->d, MAFAT_EINVAL, "--live expects a pipe or a camera: no frame of a file comes too late");
   return code;
@@ -107,6 +115,7 @@ static int open_overlay(struct mafat_session *s)
 
 void mafat_session_close_video(void)
 {
+  if (!video.prepared) return;
   mafat_camera_close(&video.camera);
   if (video.overlay_fd > STDERR_FILENO) close(video.overlay_fd);
 }
