@@ -139,37 +139,35 @@ static void draw_box(const struct mafat_overlay *o, unsigned char *frame, const 
 /* ---- frames ---- */
 
 /* n samples, each `step` bytes behind the other. */
-static int write_plane(const struct mafat_overlay *o, const unsigned char *from, size_t step, size_t n, struct mafat_diagnostic *d)
+static int write_plane(struct mafat_overlay *o, const unsigned char *from, size_t step, size_t n, struct mafat_diagnostic *d)
 {
-  enum { PIECE = 4096 };
-  unsigned char piece[PIECE];
+  enum { PIECE = sizeof o->piece };
   int code = MAFAT_OK;
   if (step == 1) return write_bytes(o, from, n, d);
   for (size_t i = 0; i < n && code == MAFAT_OK; i += PIECE) {
     size_t some = n - i < PIECE ? n - i : PIECE;
-    for (size_t k = 0; k < some; k++) piece[k] = from[(i + k) * step];
-    code = write_bytes(o, piece, some, d);
+    for (size_t k = 0; k < some; k++) o->piece[k] = from[(i + k) * step];
+    code = write_bytes(o, o->piece, some, d);
   }
   return code;
 }
 
 /* Red, green and blue become Y, U or V: each pass makes one of them. */
-static int write_of_rgb(const struct mafat_overlay *o, const unsigned char *rgb, int which, size_t n, struct mafat_diagnostic *d)
+static int write_of_rgb(struct mafat_overlay *o, const unsigned char *rgb, int which, size_t n, struct mafat_diagnostic *d)
 {
   static const int weights[3][4] = {{16829, 33039, 6416, 16}, {-9714, -19070, 28784, 128}, {28784, -24103, -4681, 128}}; /* of 2^16 */
-  enum { PIECE = 4096, SHIFT = 16 };
-  unsigned char piece[PIECE];
+  enum { PIECE = sizeof o->piece, SHIFT = 16 };
   const int *k = weights[which], rounded = (k[3] << SHIFT) + (1 << (SHIFT - 1));
   int code = MAFAT_OK;
   for (size_t i = 0; i < n && code == MAFAT_OK; i += PIECE) {
     size_t some = n - i < PIECE ? n - i : PIECE;
-    for (size_t j = 0; j < some; j++, rgb += 3) piece[j] = (unsigned char)((k[0] * rgb[0] + k[1] * rgb[1] + k[2] * rgb[2] + rounded) >> SHIFT);
-    code = write_bytes(o, piece, some, d);
+    for (size_t j = 0; j < some; j++, rgb += 3) o->piece[j] = (unsigned char)((k[0] * rgb[0] + k[1] * rgb[1] + k[2] * rgb[2] + rounded) >> SHIFT);
+    code = write_bytes(o, o->piece, some, d);
   }
   return code;
 }
 
-static int write_planes(const struct mafat_overlay *o, const unsigned char *frame, struct mafat_diagnostic *d)
+static int write_planes(struct mafat_overlay *o, const unsigned char *frame, struct mafat_diagnostic *d)
 {
   const size_t w = (size_t)o->width, h = (size_t)o->height, pixels = w * h, quarter = ((w + 1) / 2) * ((h + 1) / 2);
   int code = MAFAT_OK;

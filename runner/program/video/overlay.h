@@ -14,6 +14,7 @@ struct mafat_overlay {
   enum mafat_overlay_kind kind;
   int width, height;
   bool full;        /* range */
+  unsigned char piece[4096]; /* of a plane, where planes have to be made */
 };
 
 /* Writes what such a stream begins with. frames: as a model's options have them. MAFAT_EINVAL: JPEGs, of which there is no frame to draw on;
