@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.." || exit 1
 build=${BUILD:-build}
 cache=$build/camera
 kernel=$cache/kernel
-patience=300 # seconds, until the machine is ended
+patience=600 # seconds, until the machine is ended
 # shellcheck source=tests/check.sh
 . tests/check.sh
 cannot() { # what one says who cannot
