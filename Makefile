@@ -130,7 +130,7 @@ $(BUILD)/obj/runner/kernels/x86/integer_avx512vnni.o: EXTRA = $(INTEGERS) -march
 $(BUILD)/obj/runner/kernels/arm/integer_neon.o: EXTRA = $(INTEGERS) $(if $(filter arm%,$(MACHINE)),-march=armv7-a -mfpu=neon)
 $(BUILD)/obj/runner/kernels/arm/integer_neondot.o: EXTRA = $(INTEGERS) $(if $(filter aarch64%,$(MACHINE)),-march=armv8.2-a+dotprod)
 $(BUILD)/obj/runner/kernels/x86/avx2.o: EXTRA = $(KERNEL) -march=x86-64-v3 $(PLAIN)
-$(BUILD)/obj/runner/kernels/x86/colours_avx2.o: EXTRA = -O3 -march=x86-64-v3 $(PLAIN)
+$(BUILD)/obj/runner/kernels/x86/frame_rows_avx2.o: EXTRA = -O3 -march=x86-64-v3 $(PLAIN)
 $(BUILD)/obj/runner/kernels/x86/avx512.o: EXTRA = $(KERNEL) -march=x86-64-v4 -mprefer-vector-width=512 $(PLAIN)
 # Scheduled before registers are given out, the 32 of aarch64 would not do.
 $(BUILD)/obj/runner/kernels/arm/neon.o: EXTRA = $(KERNEL) $(if $(filter arm%,$(MACHINE)),-fno-schedule-insns -march=armv7-a -mfpu=neon,-fno-schedule-insns -Wno-ignored-optimization-argument)

@@ -65,6 +65,8 @@ struct mafat_image_decoder_ops {
   /* Before the first row: it decodes to fewer rows and columns, no fewer than that, if that is less work, and says
    * so in width, height and bytes. NULL: it cannot. */
   void (*shrink)(struct mafat_image_decoder *decoder, int least_width, int least_height);
+  /* So many rows that nobody needs. NULL: they have to be read. */
+  void (*skip)(struct mafat_image_decoder *decoder, int n);
 };
 
 struct mafat_image_decoder {
@@ -124,8 +126,10 @@ struct mafat_resample_tap mafat_image_column_tap(const struct mafat_image_axis *
 struct mafat_resample_tap mafat_image_row_tap(const struct mafat_image_axis *axis, int i);
 
 /* Resizing within a stored row. */
+struct mafat_frame_kernels;
 struct mafat_image_across {
   const struct mafat_kernels *kernels;
+  const struct mafat_frame_kernels *lines; /* of frames: each stored row is resized once; NULL: not so */
   struct mafat_image_axis axis;
   struct mafat_resample_tap *taps; /* (axis.n), positions are bytes in a stored row; they go up, or down */
   int channels;
@@ -136,6 +140,10 @@ struct mafat_image_across {
  * `stride` floats between its pixels. */
 void mafat_image_resample_row(const struct mafat_image_across *across, const struct mafat_resample_tap *line,
                               const uint8_t *first, const uint8_t *second, float *out);
+/* The same in two steps, to the same bits: a stored row, and between two of them. */
+void mafat_image_resample_across(const struct mafat_image_across *across, const uint8_t *stored, float *out);
+void mafat_image_resample_between(const struct mafat_image_across *across, const struct mafat_resample_tap *line,
+                                  const float *first, const float *second, float *out);
 void mafat_image_resample_column(const struct mafat_image_across *across, const struct mafat_resample_tap *line,
                                  const uint8_t *first, const uint8_t *second, float *out, size_t stride);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "runner/image/decoder.h"
-#include "runner/kernels/colours.h"
+#include "runner/kernels/frame_rows.h"
 
 /* ---- what a frame is ---- */
 
@@ -68,7 +68,7 @@ size_t mafat_frame_format_bytes(const struct mafat_frame_format *f)
 struct frame {
   struct mafat_image_decoder base;
   struct mafat_frame from;
-  mafat_colours *colours;
+  const struct mafat_frame_kernels *kernels;
   int next_row;
 };
 
@@ -108,10 +108,15 @@ static int frame_read_row(struct mafat_image_decoder *base, uint8_t *row, struct
   } else {
     struct mafat_colour_call c = colours_of_row(f, y);
     c.rgb = row;
-    f->colours(&c);
+    f->kernels->colour(&c);
   }
   if (base->channels == 1) mafat_image_grey_row(row, row, base->width);
   return MAFAT_OK;
+}
+
+static void frame_skip(struct mafat_image_decoder *base, int n)
+{
+  ((struct frame *)base)->next_row += n;
 }
 
 static int frame_finish(struct mafat_image_decoder *base, struct mafat_diagnostic *d)
@@ -128,11 +133,11 @@ static void frame_close(struct mafat_image_decoder *base)
 static int open_rows(struct mafat_image_decoder **out, const struct mafat_frame *from, const char *name, int channels,
                      const struct mafat_kernels *kernels, struct mafat_diagnostic *d)
 {
-  static const struct mafat_image_decoder_ops ops = {frame_read_row, frame_finish, frame_close, NULL};
+  static const struct mafat_image_decoder_ops ops = {frame_read_row, frame_finish, frame_close, NULL, frame_skip};
   struct frame *f = calloc(1, sizeof *f);
   if (!f) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
   f->from = *from;
-  f->colours = mafat_colours_find(kernels->name);
+  f->kernels = mafat_frame_kernels_find(kernels->name);
   f->base = (struct mafat_image_decoder){
       .ops = &ops, .name = name, .width = from->format.width, .height = from->format.height, .channels = channels,
       .source_channels = 3, .orientation = 1, .format = from->format.name, .bytes = sizeof *f};

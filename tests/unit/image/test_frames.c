@@ -2,7 +2,7 @@
 #include "include/mafat.h"
 #include "runner/image/frame.h"
 #include "runner/image/image.h"
-#include "runner/kernels/colours.h"
+#include "runner/kernels/frame_rows.h"
 #include "runner/kernels/kernels.h"
 #include "runner/program/video/frames.h"
 #include "runner/program/video/jpeg_split.h"
@@ -153,9 +153,9 @@ START_TEST(levels_give_the_same_colours)
     if (i % 3 == 1) c.chroma_step = 2, c.v = c.u + 1;
     if (i % 3 == 2) c.luma_step = 2, c.chroma_step = 4, c.u = bytes + 1, c.v = bytes + 3;
     memset(rows, GUARD, sizeof rows);
-    mafat_colours_portable(&c);
+    mafat_frame_kernels_portable.colour(&c);
     c.rgb = rows[1];
-    mafat_colours_find(levels[n_levels - 1]->name)(&c);
+    mafat_frame_kernels_find(levels[n_levels - 1]->name)->colour(&c);
     ck_assert_mem_eq(rows[0], rows[1], sizeof *rows);
     ck_assert_int_eq(rows[1][3 * c.n], GUARD);
   }
@@ -171,6 +171,32 @@ START_TEST(rgb24_is_what_it_is)
   snprintf(text, sizeof text, "%dx%d:rgb24", W, H);
   read_pixels(text, frame, sizeof frame, pixels);
   for (size_t i = 0; i < sizeof frame; i++) ck_assert(pixels[i] == (float)(frame[i] / 255.));
+}
+END_TEST
+
+/* To any size, whatever rows that skips or takes twice: what the same pixels give as a picture, to the bit. */
+START_TEST(resized_frames_are_resized_pictures)
+{
+  static unsigned char bytes[3 * N_PIXELS];
+  static float one[3 * 200 * 40], other[3 * 200 * 40];
+  struct test_rng rng = test_rng(91);
+  for (int i = 0; i < 300; i++) {
+    struct mafat_image_input input = {test_random_int(&rng, 1, 200), test_random_int(&rng, 1, 40), i % 5 ? 3 : 1, .fit = (enum mafat_fit)(i % 4)};
+    struct mafat_frame frame = {.bytes = bytes, .n = sizeof bytes};
+    struct mafat_image_pixels pixels = {bytes, W, H, 3, 3 * W};
+    struct mafat_image_target target = {one, (size_t)(input.w * input.c)};
+    struct mafat_image *image;
+    for (size_t k = 0; k < sizeof bytes; k++) bytes[k] = (unsigned char)test_random_int(&rng, 0, 255);
+    ck_assert_int_eq(mafat_frame_format_read(&frame.format, "70x9:rgb24", NULL), MAFAT_OK);
+    ck_assert_int_eq(mafat_image_open_frame(&image, &frame, &input, &diagnostic), MAFAT_OK);
+    ck_assert_int_eq(mafat_image_read(image, &target, &diagnostic), MAFAT_OK);
+    mafat_image_close(&image);
+    target.pixels = other;
+    ck_assert_int_eq(mafat_image_open_pixels(&image, &pixels, &input, &diagnostic), MAFAT_OK);
+    ck_assert_int_eq(mafat_image_read(image, &target, &diagnostic), MAFAT_OK);
+    mafat_image_close(&image);
+    ck_assert_mem_eq(one, other, (size_t)(input.w * input.h * input.c) * sizeof *one);
+  }
 }
 END_TEST
 
@@ -274,6 +300,7 @@ Suite *frames_suite(void)
   tcase_add_loop_test(t, colours_are_bt_601_s, 0, 4);
   tcase_add_test(t, levels_give_the_same_colours);
   tcase_add_test(t, rgb24_is_what_it_is);
+  tcase_add_test(t, resized_frames_are_resized_pictures);
   tcase_add_test(t, a_frame_of_another_length_is_refused);
   tcase_add_test(t, headers_of_y4m);
   tcase_add_test(t, damaged_headers_of_y4m);

@@ -1,10 +1,48 @@
-/* The kernel of colours.h, written once and compiled for each level: the including file defines COLOURS_NAME. Plain C, in runs that
- * compilers make vectors of. */
-#include "runner/kernels/colours.h"
+/* The kernels of frame_rows.h, written once and compiled for each level: the including file defines FRAME_ROWS_TABLE. Plain C, in runs
+ * that compilers make vectors of. No product is fused with a sum. */
+#include "runner/kernels/frame_rows.h"
 
 #include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
+
+/* ---- resizing ---- */
+
+static void resample(const struct mafat_resample_call *c) __attribute__((unused)); /* a level's */
+#include "runner/kernels/resample.h"
+
+/* Lanes to spare fall on the next pixels, which come next; at the end there are none. */
+INLINE void across_channels(const struct mafat_resample_call *c, const float *line, const int n_channels)
+{
+  const struct mafat_resample_tap *restrict tap = c->taps;
+  const int n_next = (RESAMPLE_LANES - 1) / n_channels, n_whole = c->n_pixels > n_next ? c->n_pixels - n_next : 0;
+  float *restrict out = c->out;
+  for (int i = 0; i < n_whole; i++, tap++, out += n_channels) {
+    const quad v = pixel_between(tap, line, c->begin);
+    memcpy(out, &v, sizeof v);
+  }
+  for (int i = n_whole; i < c->n_pixels; i++, tap++, out += n_channels) {
+    const quad v = pixel_between(tap, line, c->begin);
+    memcpy(out, &v, (size_t)n_channels * sizeof *out);
+  }
+}
+
+static void across(const struct mafat_resample_call *c)
+{
+  float line[RESAMPLE_ROOM];
+  scale_bytes(c->lines[0] + c->begin, line, c->n_bytes);
+  memset(line + c->n_bytes, 0, RESAMPLE_LANES * sizeof(float));
+  if (c->n_channels == 3) across_channels(c, line, 3);
+  else across_channels(c, line, 1);
+}
+
+static void between(const float *restrict first, const float *restrict second, const float weights[2], float *restrict out, int n)
+{
+  const float above = weights[0], below = weights[1];
+  for (int i = 0; i < n; i++) out[i] = above * first[i] + below * second[i];
+}
+
+/* ---- colours ---- */
 
 enum { COLOUR_RUN = 64 /* pixels at a time, an even number */ };
 
@@ -80,9 +118,11 @@ INLINE void colour_row(const struct mafat_colour_call *c, const int luma_step, c
   memcpy(c->rgb + 3 * x, rgb, 3 * (size_t)(c->n - x));
 }
 
-void COLOURS_NAME(const struct mafat_colour_call *c)
+static void colour(const struct mafat_colour_call *c)
 {
   if (c->luma_step == 2) colour_row(c, 2, 4);
   else if (c->chroma_step == 2) colour_row(c, 1, 2);
   else colour_row(c, 1, 1);
 }
+
+const struct mafat_frame_kernels FRAME_ROWS_TABLE = {.colour = colour, .across = across, .between = between};

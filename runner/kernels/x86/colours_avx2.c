@@ -1,2 +1,0 @@
-#define COLOURS_NAME mafat_colours_avx2
-#include "runner/kernels/colours_body.h"
