@@ -61,6 +61,10 @@ class ModelOptions(Structure):
                 ("measure", c_bool), ("frames", c_char_p), ("frames_stay", c_bool), ("frames_outside", c_bool), ("beside_bytes", c_size_t)]
 
 
+class FrameFacts(Structure):
+    _fields_ = [("width", c_int), ("height", c_int), ("format", c_char_p), ("bytes", c_size_t), ("varies", c_bool)]
+
+
 class MemoryFacts(Structure):
     _fields_ = [("process", c_size_t), ("threads", c_size_t), ("weights", c_size_t), ("activations", c_size_t), ("input", c_size_t),
                 ("scratch", c_size_t), ("io", c_size_t), ("image", c_size_t), ("image_before", c_bool), ("kernel", c_size_t),
@@ -168,6 +172,9 @@ FUNCTIONS = {
     "mafat_model_open_sized": (c_int, OUT, TEXT, TEXT, POINTER(ModelOptions), c_size_t, D),
     "mafat_model_close": (None, OUT),
     "mafat_model_run_picture": (c_int, HANDLE, TEXT, D),
+    "mafat_frame_describe_sized": (c_int, TEXT, POINTER(FrameFacts), c_size_t, D),
+    "mafat_model_frame_room": (c_void_p, HANDLE),
+    "mafat_model_run_frame": (c_int, HANDLE, c_void_p, c_size_t, D),
     "mafat_model_run_pixels": (c_int, HANDLE, c_void_p, c_int, c_int, c_int, c_size_t, D),
     "mafat_model_set_input": (c_int, HANDLE, TEXT, FLOATS, c_size_t, D),
     "mafat_model_set_input_file": (c_int, HANDLE, TEXT, TEXT, D),
