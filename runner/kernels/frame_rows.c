@@ -1,5 +1,6 @@
-#define FRAME_ROWS_TABLE mafat_frame_kernels_portable
-#include "runner/kernels/frame_rows_body.h"
+#include "runner/kernels/frame_rows.h"
+
+#include <string.h>
 
 const struct mafat_frame_kernels *mafat_frame_kernels_find(const char *level)
 {
