@@ -126,6 +126,15 @@ for plan in rows4 1x1/NoCut; do
 done
 check 'JPEGs' 'it fails' video "$size:mjpeg" "$dir/two.mjpeg" "$dir/report.json" --report
 check 'JPEGs: resident as predicted' 'it is not' of holds "$dir/report.json"
+# In a group of as much as is predicted.
+if [ -x "$build/memory_limit" ] && "$build/memory_limit" --check >/dev/null 2>&1; then
+  charge=$("$program" --predict --json --video "$size" "${model[@]:2}" | sed 's/.*"predicted_charge_bytes":\([0-9]*\).*/\1/')
+  check 'at the predicted charge' 'it fails' "$build/memory_limit" --json -o "$dir/group.json" --limit "$charge" -- \
+    "$program" --quiet --memory "$charge" --video "$size" "${model[@]}" <"$dir/sixty"
+  check 'nothing is swapped' "$(cat "$dir/group.json")" grep -q '"swap_peak_bytes":0,' "$dir/group.json"
+else
+  skip 'at the predicted charge' 'no memory groups here'
+fi
 "$program" --predict --json --video 1920x1080:rgb24 "${model[@]:2}" >"$dir/predict.json"
 "$program" --predict --json "${model[@]:2}" "$dir/picture.ppm" >"$dir/predict0.json"
 check 'a prediction has the frame' 'it has not' "$python" -c 'import json, sys
