@@ -67,7 +67,7 @@ LIBRARY   := $(BASE) $(NETWORK) $(FORMATS) $(TRANSFORM) $(PREDICTOR) $(SEARCH) $
 # Of all programs that write files.
 WRITING   := runner/program/streams.c runner/program/unfinished.c
 # run_inference: on the public header alone, and not of the library.
-PROGRAM   := $(wildcard runner/program/run_inference/*.c runner/program/sandbox/*.c) runner/program/writer.c $(WRITING)
+PROGRAM   := $(wildcard runner/program/run_inference/*.c runner/program/sandbox/*.c runner/program/video/*.c) runner/program/writer.c $(WRITING)
 MODULES   := $(filter-out %/main.c,$(PROGRAM))
 ANNOTATOR := $(wildcard runner/program/annotate/*.c) $(WRITING)
 TESTS     := $(wildcard tests/unit/*.c tests/unit/*/*.c tests/support/*.c tests/kernels/*.c) experiments/separable/copying.c
@@ -108,6 +108,8 @@ $(call objects,$(FORMATS) runner/facts.c runner/facts_layers.c runner/image/imag
 $(call objects,runner/weights/pack.c formats/packed/hash.c): EXTRA = -O3
 # Resident in every run, and never in a loop of it.
 $(call objects,runner/inputs.c runner/ports.c runner/image/npy.c runner/program/run_inference/ports.c runner/program/run_inference/picture_facts.c): EXTRA = -Os
+# Of video: what waits for frames, or runs once for each.
+$(call objects,runner/frames.c runner/image/frame.c $(wildcard runner/program/video/*.c) runner/program/run_inference/video.c): EXTRA = -Os
 # Drawn when asked: as few bytes of the program's file as can be.
 $(call objects,$(wildcard runner/program/run_inference/map*.c) runner/program/run_inference/svg.c): EXTRA = -Os
 $(call objects,$(wildcard runner/heads/*.c)): EXTRA = -Os
@@ -128,6 +130,7 @@ $(BUILD)/obj/runner/kernels/x86/integer_avx512vnni.o: EXTRA = $(INTEGERS) -march
 $(BUILD)/obj/runner/kernels/arm/integer_neon.o: EXTRA = $(INTEGERS) $(if $(filter arm%,$(MACHINE)),-march=armv7-a -mfpu=neon)
 $(BUILD)/obj/runner/kernels/arm/integer_neondot.o: EXTRA = $(INTEGERS) $(if $(filter aarch64%,$(MACHINE)),-march=armv8.2-a+dotprod)
 $(BUILD)/obj/runner/kernels/x86/avx2.o: EXTRA = $(KERNEL) -march=x86-64-v3 $(PLAIN)
+$(BUILD)/obj/runner/kernels/x86/frame_rows_avx2.o: EXTRA = -O3 -march=x86-64-v3 $(PLAIN)
 $(BUILD)/obj/runner/kernels/x86/avx512.o: EXTRA = $(KERNEL) -march=x86-64-v4 -mprefer-vector-width=512 $(PLAIN)
 # Scheduled before registers are given out, the 32 of aarch64 would not do.
 $(BUILD)/obj/runner/kernels/arm/neon.o: EXTRA = $(KERNEL) $(if $(filter arm%,$(MACHINE)),-fno-schedule-insns -march=armv7-a -mfpu=neon,-fno-schedule-insns -Wno-ignored-optimization-argument)

@@ -168,6 +168,12 @@ struct mafat_model_options {
   bool measure;         /* and how long plans take is measured by running them on zeros, not predicted: whole maps first, so that MAFAT_ELIMIT
                            is what the budget (of a query, the machine) has no room for. The plan is not the same every time, and its charge holds what was
                            needed to measure; default false */
+  const char *frames;   /* of video, for mafat_model_run_frame, in place of pictures: "640x480:yuv420p", or yuvj420p, nv12, yuyv, rgb24, mjpeg. One of
+                           them has room in the arena (mafat_model_frame_room), as a part of the plan; NULL (default): there are none */
+  bool frames_stay;     /* a frame lies there untouched until its run is over and detections are made; else what runs may lie over it
+                           once all of it was read; default false */
+  bool frames_outside;  /* frames lie in memory of the caller's, and need no room; default false */
+  size_t beside_bytes;  /* of the budget, memory that the caller holds beside the model, such as buffers of a camera; default 0 */
 };
 
 /* Options of NULL, for a model or a query, are these. */
@@ -204,6 +210,23 @@ MAFAT_API int mafat_model_run_picture(struct mafat_model *model, const char *pat
  * MAFAT_EINVAL: no such picture. */
 MAFAT_API int mafat_model_run_pixels(struct mafat_model *model, const unsigned char *pixels, int w, int h, int channels,
                                      size_t stride, struct mafat_diagnostic *d);
+/* What frames of video are, by the options' text. MAFAT_EINVAL: it is none. */
+struct mafat_frame_facts {
+  int width, height;
+  const char *format;   /* "yuv420p" */
+  size_t bytes;         /* of a frame; of mjpeg, at most */
+  bool varies;          /* no two have to be as long */
+};
+MAFAT_SIZED int mafat_frame_describe(const char *frames, struct mafat_frame_facts *facts, struct mafat_diagnostic *d);
+/* Where a frame is put before its run, so that it is nowhere else: as many bytes as there are in one. It is in the arena, so that the last
+ * run's outputs end where it begins to be filled; asked for anew where another model has used a shared arena. NULL: the model was opened
+ * without frames, or they lie outside. */
+MAFAT_API unsigned char *mafat_model_frame_room(struct mafat_model *model);
+/* Runs on a frame, which lies there or in the caller's memory: n bytes, as the options' frames have it, rows of each plane one behind the
+ * other. Y, U and V are BT.601's, of 16 to 235 (yuvj420p and mjpeg: of 0 to 255); each pixel takes the nearest U and V, and becomes bytes of
+ * red, green and blue, which make of it what a PPM file of them would. MAFAT_EINVAL: no frames were told of, or of another length;
+ * of mjpeg also the errors of a picture. */
+MAFAT_API int mafat_model_run_frame(struct mafat_model *model, const unsigned char *frame, size_t n, struct mafat_diagnostic *d);
 /* Runs on floats in channel, row, column order, or, of an ONNX or TFLite file, in that of the input's dimensions: n is
  * the input's size; they are in no budget but the caller's. */
 MAFAT_API int mafat_model_run_floats(struct mafat_model *model, const float *chw, size_t n,
@@ -846,6 +869,7 @@ MAFAT_API int mafat_model_open_sized(struct mafat_model **out, const char *cfg_p
                                      struct mafat_diagnostic *d);
 MAFAT_API void mafat_model_describe_sized(const struct mafat_model *model, struct mafat_model_facts *facts,
                                           size_t bytes);
+MAFAT_API int mafat_frame_describe_sized(const char *frames, struct mafat_frame_facts *facts, size_t bytes, struct mafat_diagnostic *d);
 MAFAT_API int mafat_model_layer_sized(const struct mafat_model *model, int layer, struct mafat_layer_facts *facts,
                                       size_t bytes);
 MAFAT_API int mafat_model_group_sized(const struct mafat_model *model, int group, struct mafat_group_facts *facts,
@@ -909,6 +933,11 @@ MAFAT_SIZED int mafat_model_open(struct mafat_model **out, const char *cfg_path,
 MAFAT_SIZED void mafat_model_describe(const struct mafat_model *model, struct mafat_model_facts *facts)
 {
   mafat_model_describe_sized(model, facts, sizeof *facts);
+}
+
+MAFAT_SIZED int mafat_frame_describe(const char *frames, struct mafat_frame_facts *facts, struct mafat_diagnostic *d)
+{
+  return mafat_frame_describe_sized(frames, facts, sizeof *facts, d);
 }
 
 MAFAT_SIZED int mafat_model_layer(const struct mafat_model *model, int layer, struct mafat_layer_facts *facts)

@@ -51,6 +51,15 @@ struct options : mafat_model_options {
   options() { mafat_model_defaults_sized(this, sizeof(mafat_model_options)); }
 };
 
+/* What frames of video are, by the text that options.frames takes. */
+inline mafat_frame_facts frame_facts(const char *frames)
+{
+  diagnostic d;
+  mafat_frame_facts f;
+  d.check(mafat_frame_describe_sized(frames, &f, sizeof f, d));
+  return f;
+}
+
 /* Memory that models share, which run one after the other: options.arena = arena.get(). */
 class arena {
 public:
@@ -94,6 +103,9 @@ public:
   {
     call(mafat_model_run_pixels, pixels, w, h, channels, stride ? stride : static_cast<std::size_t>(w) * static_cast<std::size_t>(channels));
   }
+  /* Of video, as options.frames has them: where a frame is put, so that it is nowhere else; runs on one that is there, or elsewhere. */
+  unsigned char *frame_room() { return mafat_model_frame_room(get()); }
+  void run_frame(const unsigned char *frame, std::size_t bytes) { call(mafat_model_run_frame, frame, bytes); }
   void run(const std::vector<float> &input) { call(mafat_model_run_floats, input.data(), input.size()); }
   /* The vector stays where it is until the run. */
   void set_input(const std::string &name, const std::vector<float> &floats)

@@ -337,6 +337,7 @@ static int begin(struct laying *l, const struct mafat_ground *ground)
   size_t n = (size_t)mafat_network_n_operators(l->network);
   *l->plan = (struct mafat_plan){.heap = options->heap, .n_layers = ground->n_layers, .n_threads = options->n_threads,
                                  .most_boxes = options->most_boxes, .packed = options->packed,
+                                 .frame_bytes = options->frame_bytes, .frame_stays = options->frame_stays,
                                  .wanted = options->algorithm, .sorting = l->spec->sorting,
                                  .in_place = l->spec->in_place, .rank = options->only_rank - 1};
   l->plan->group_of = mafat_heap_calloc(l->plan->heap, n, sizeof *l->plan->group_of);

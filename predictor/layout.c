@@ -495,6 +495,21 @@ static bool runs_here(const struct maker *m, int layer)
   return m->plan->rank < 0 || m->parts[layer].first <= m->parts[layer].last;
 }
 
+/* A frame that is there before the first step: until the last row of it was asked for, which is at once where the input
+ * is whole. */
+static int size_frame(struct maker *m)
+{
+  int picture = m->layout->picture;
+  const struct times *input = &m->lives[picture];
+  bool by_rows = m->plan->group_of[picture] >= 0 || m->layout->tensors[picture].bricks;
+  struct times times = {0, by_rows && input->last > 0 ? input->last : 0};
+  if (m->plan->frame_bytes == 0) return MAFAT_OK;
+  if (m->plan->frame_bytes > SIZE_MAX / 4) return MAFAT_ELIMIT;
+  if (m->plan->frame_stays) times.last = 2 * m->plan->n_positions - 1;
+  m->layout->frame_buffer = add_buffer(m, MAFAT_TAG_INPUT, picture, m->plan->frame_bytes, times);
+  return MAFAT_OK;
+}
+
 /* Weights of the layers that a step computes: kept ones are counted, loaded ones
  * get buffers. */
 static int size_weights(struct maker *m, int layer)
@@ -651,17 +666,20 @@ static int arrange(const struct maker *m)
 
 /* ---- after the last step ---- */
 
-/* The buffer of a tensor that can be read after a run; NULL: it is none. */
+/* The buffer of a tensor that can be read after a run, or, behind all tensors, of a frame that stays; NULL: it is none. */
 static const struct mafat_buffer *output_buffer(const struct maker *m, int tensor)
 {
-  int buffer = m->layout->tensors[tensor].buffer;
-  return buffer >= 0 && m->schedule->usage[tensor].last_use == m->plan->n_layers ? &m->layout->buffers[buffer] : NULL;
+  const struct mafat_layout *l = m->layout;
+  if (tensor == mafat_network_n_operators(m->network))
+    return l->frame_buffer >= 0 && m->plan->frame_stays ? &l->buffers[l->frame_buffer] : NULL;
+  int buffer = l->tensors[tensor].buffer;
+  return buffer >= 0 && m->schedule->usage[tensor].last_use == m->plan->n_layers ? &l->buffers[buffer] : NULL;
 }
 
 static size_t outputs_bytes(const struct maker *m)
 {
   size_t sum = 0;
-  for (int t = 0; t < mafat_network_n_operators(m->network); t++) {
+  for (int t = 0; t <= mafat_network_n_operators(m->network); t++) {
     const struct mafat_buffer *b = output_buffer(m, t);
     if (b) sum += b->bytes;
   }
@@ -674,7 +692,7 @@ static size_t lowest_beside_outputs(const struct maker *m, size_t bytes)
   size_t at = 0;
   for (bool moved = true; moved;) { /* few outputs: a handful of rounds */
     moved = false;
-    for (int t = 0; t < mafat_network_n_operators(m->network); t++) {
+    for (int t = 0; t <= mafat_network_n_operators(m->network); t++) {
       const struct mafat_buffer *b = output_buffer(m, t);
       if (!b || b->offset >= at + bytes || b->offset + b->bytes <= at) continue;
       at = b->offset + b->bytes;
@@ -771,14 +789,14 @@ static int make(struct maker *m)
   layout->n_inputs = m->network->n_inputs;
   layout->n_workers = m->plan->n_threads;
   layout->winograds = list_winograds(m->plan);
-  layout->ring_buffer = layout->panel_buffer = layout->affine_buffer = -1;
-  /* scratch, weights, sums; maps; I/O */
+  layout->ring_buffer = layout->panel_buffer = layout->affine_buffer = layout->frame_buffer = -1;
+  /* scratch, weights, sums; maps; I/O and a frame */
   layout->tensors = mafat_heap_calloc(layout->heap, n_operators, sizeof *layout->tensors);
   if (!layout->tensors) return MAFAT_ENOMEM;
   if (code == MAFAT_OK) code = mafat_parts_scratch_open(&layout->part_scratch, m->plan, m->network);
   if (code) return code;
   size_t n_bricks = (size_t)find_bricks(m), n_runs = layout->part_scratch ? (size_t)layout->part_scratch->n_runs : 0;
-  layout->buffers = mafat_heap_calloc(layout->heap, 2 * n + n_operators + n_bricks + n_runs + 3, sizeof *layout->buffers);
+  layout->buffers = mafat_heap_calloc(layout->heap, 2 * n + n_operators + n_bricks + n_runs + 4, sizeof *layout->buffers);
   layout->scratch = mafat_heap_calloc(layout->heap, n, sizeof *layout->scratch);
   layout->scratch_buffers = mafat_heap_calloc(layout->heap, n, sizeof *layout->scratch_buffers);
   layout->weights_buffers = mafat_heap_calloc(layout->heap, n, sizeof *layout->weights_buffers);
@@ -808,6 +826,7 @@ static int make(struct maker *m)
     if (code == MAFAT_OK) code = size_sums(m, l);
     if (code == MAFAT_OK && mafat_schedule_runs(m->schedule, l) && runs_here(m, l)) code = size_weights(m, l);
   }
+  if (code == MAFAT_OK) code = size_frame(m);
   if (code == MAFAT_OK && !m->outline) code = size_io(m);
   if (code == MAFAT_OK) code = size_part_scratch(m);
   if (code == MAFAT_OK && !m->outline && !m->sketch) code = arrange(m);

@@ -70,6 +70,7 @@ struct mafat_layout {
   int n_workers;                       /* scratch slots: the plan's threads */
   int *weights_buffers;                /* [layer]: of loaded layers, packed; -1 */
   int ring_buffer, panel_buffer, affine_buffer; /* of streamed weights (fetches.h); -1 */
+  int frame_buffer;                    /* of video: where a frame lies when a run begins, the picture's; -1 */
   size_t kept_bytes;                   /* weights that are in no buffer: kept, packed */
   uint64_t bytes_read;                 /* of the weights file, in every run */
   size_t total_bytes;                  /* the arena */

@@ -17,6 +17,8 @@ struct mafat_plan_options {
   bool transposed; /* Darknet's, and connected layers lie transposed in it: these cannot be read a part
                       at a time, so they are kept, whatever the spec says; default false */
   int most_boxes; /* that detections are made of (boxes_room.h); default 0: by the network */
+  size_t frame_bytes; /* of a frame of video that is there when a run begins, until all of it has become the input; default 0: none */
+  bool frame_stays;   /* until its boxes are known, too, so that they can be drawn on it; default false */
   int only_rank;  /* what a plan that has ranks makes that one do, from 1 on; default 0: all that there is to do, on one device */
   bool sums_apart; /* of devices: those of floats do not go on from one to the next, but are added on the last; other bits; default false */
   bool keep_all;  /* every layer's output exists: nothing is computed inside its reader; default false */
@@ -43,6 +45,8 @@ struct mafat_plan {
   int n_groups;
   int n_threads;
   int most_boxes; /* the options' */
+  size_t frame_bytes; /* the options', and: */
+  bool frame_stays;
   int *group_of; /* [operator]: of an input the first one, where that asks for its rows; else -1: it is there
                     before all groups */
   int *members;  /* the layers group by group, of each rising */

@@ -70,19 +70,22 @@ void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout
       .activations = layout->tag_bytes[MAFAT_TAG_ACTIVATIONS],
       .scratch = layout->tag_bytes[MAFAT_TAG_SCRATCH],
       .input = layout->tag_bytes[MAFAT_TAG_INPUT],
-      .image = plus(around->image_bytes, around->floats_bytes),
+      .image = plus(around->image_bytes, plus(around->floats_bytes, around->frames_bytes)),
       .io = plus(layout->tag_bytes[MAFAT_TAG_IO], around->file_bytes),
       .reserve = around->reserve_bytes,
   };
   p->peak = find_peak(layout);
   size_t own = pages(layout->total_bytes), shared = pages(around->arena_bytes);
   size_t arena = own > shared ? own : shared, rest = plus(plus(p->process, p->threads), pages(layout->kept_bytes));
+  rest = plus(rest, pages(around->frames_bytes));
+  /* Frame behind frame there is no time before boxes, and what they need behind the arena stays. */
+  if (layout->frame_buffer >= 0) rest = plus(rest, pages(layout->mapped_bytes - layout->total_bytes));
   /* A whole picture is decoded before the first layer runs, and the decoder only
    * meets the input; one that comes row by row lives beside the layers. */
   int input = layout->tensors[layout->picture].buffer;
   if (!mafat_layout_takes_rows(layout)) rest = plus(rest, pages(around->floats_bytes));
   size_t decoding = mafat_layout_takes_rows(layout)
-                        ? plus(arena, plus(p->image, around->turned_bytes))
+                        ? plus(arena, plus(plus(around->image_bytes, around->floats_bytes), around->turned_bytes))
                         : plus(input < 0 ? 0 : layout->buffers[input].bytes, around->image_bytes);
   decoding = pages(decoding);
   p->resident_bytes = plus(rest, arena);

@@ -5,8 +5,8 @@
 #include "base/winograd.h"
 #include "predictor/layout.h"
 
-/* MAFAT_DECODER_RULE: of other numbers than Darknet makes of pixels. */
-enum { MAFAT_DECODER_JPEG = 1, MAFAT_DECODER_PNG = 2, MAFAT_DECODER_RULE = 4 };
+/* MAFAT_DECODER_RULE: of other numbers than Darknet makes of pixels. MAFAT_DECODER_VIDEO: of frames. */
+enum { MAFAT_DECODER_JPEG = 1, MAFAT_DECODER_PNG = 2, MAFAT_DECODER_RULE = 4, MAFAT_DECODER_VIDEO = 8 };
 
 /* What the plan does not decide. */
 struct mafat_surroundings {
@@ -26,6 +26,7 @@ struct mafat_surroundings {
   size_t floats_bytes;  /* what reads files of floats; kept from run to run where a plan takes whole inputs */
   size_t turned_bytes;  /* beside that, when a plan asks for rows and the picture has none to pull */
   size_t file_bytes;    /* page cache the picture's file brings in */
+  size_t frames_bytes;  /* of video: what makes rows of frames, and what is held beside the arena, from frame to frame */
   size_t reserve_bytes; /* of the group's, for what is no process's to foresee */
 };
 

@@ -236,6 +236,10 @@ int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_bas
   if (o->max_boxes < 0 || o->max_boxes > MOST_BOXES)
     return mafat_fail(d, MAFAT_EINVAL, "expected 1 to %d boxes, found %d", MOST_BOXES, o->max_boxes);
   if (o->max_boxes) basis->options.most_boxes = o->max_boxes;
+  struct mafat_frame_format frame;
+  if (o->frames && mafat_frame_format_read(&frame, o->frames, d)) return MAFAT_EINVAL;
+  if (o->frames && !o->frames_outside) basis->options.frame_bytes = mafat_frame_format_bytes(&frame);
+  basis->options.frame_stays = o->frames_stay;
   if (o->algorithm && !mafat_algorithm_find(&basis->options.algorithm, o->algorithm))
     return mafat_fail(d, MAFAT_EINVAL, "expected an algorithm (auto, direct, winograd, winograd-large), found %.60s", o->algorithm);
   if (!(o->plan_seconds >= 0 && o->plan_seconds <= 1e6)) return mafat_fail(d, MAFAT_EINVAL, "expected 0 to 1000000 seconds to plan");

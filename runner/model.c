@@ -164,11 +164,14 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   /* A file that is missing is told once a plan is known to fit. What asking leaves in the heap is measured. */
   mafat_weights_probe(weights_path, &m->kind, NULL);
   if (m->kind.packed && strcmp(weights_path, cfg_path) != 0) mafat_weights_file_types(m->network, weights_path, NULL);
+  if (o->frames && (code = mafat_frame_format_read(&m->frame, o->frames, d))) return code;
   struct mafat_surroundings_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels,
-                                               o->arena, o->reserve_bytes, &m->picture.input};
+                                               o->arena, o->reserve_bytes, &m->picture.input, o->frames ? &m->frame : NULL,
+                                               o->beside_bytes};
   /* Reading weights needs memory too, and counts on an arena without pages. */
   if (o->arena) mafat_arena_forget(o->arena, NULL);
   if ((code = mafat_surroundings_measure(&m->around, &request, d))) return code;
+  if (o->frames) m->frame_decoder_bytes = mafat_image_frame_bytes(&m->frame, &m->picture.input);
   if (m->link) m->around.late_bytes += m->link->late_bytes;
   code = choose_plan(m, weights_path, o, d);
   if (code == MAFAT_ELIMIT && o->picture_may_fail && m->around.file_bytes) {
@@ -319,19 +322,15 @@ static int run_source(struct mafat_model *m, struct mafat_input_source source, d
   return mafat_model_run_opened(m, opened_at, d);
 }
 
-static int run_picture(struct mafat_model *m, const char *path, const struct mafat_image_pixels *pixels,
-                       struct mafat_diagnostic *d)
+int mafat_model_run_image(struct mafat_model *m, struct mafat_image **image, double opened_at, struct mafat_diagnostic *d)
 {
-  double before = mafat_process_now_ms();
-  struct mafat_image *image = NULL;
   struct mafat_picture_input input = {0};
-  int code = open_picture(m, path, pixels, &image, d);
-  if (code == MAFAT_OK) code = mafat_input_picture_open(&input, image, mafat_network_picture_shape(m->network),
-                                                       mafat_layout_takes_rows(m->choice.layout),
-                                                        mafat_network_tensor_type(m->network, mafat_network_picture(m->network)) != MAFAT_F32, d);
+  bool integers = mafat_network_tensor_type(m->network, mafat_network_picture(m->network)) != MAFAT_F32;
+  int code = mafat_input_picture_open(&input, *image, mafat_network_picture_shape(m->network), mafat_layout_takes_rows(m->choice.layout),
+                                      integers, d);
   if (code == MAFAT_OK) code = mafat_model_open_inputs(m, 1, d);
   if (code == MAFAT_OK) {
-    code = run_source(m, mafat_input_picture_source(&input), before, d);
+    code = run_source(m, mafat_input_picture_source(&input), opened_at, d);
     if (code == MAFAT_OK && (code = mafat_input_picture_finish(&input, d))) {
       m->input_failed = true;
       mafat_executor_drop_output(m->executor);
@@ -339,6 +338,18 @@ static int run_picture(struct mafat_model *m, const char *path, const struct maf
   }
   mafat_model_close_inputs(m);
   mafat_input_picture_close(&input);
+  mafat_image_close(image);
+  mafat_own_trim(&m->heap);
+  return code;
+}
+
+static int run_picture(struct mafat_model *m, const char *path, const struct mafat_image_pixels *pixels,
+                       struct mafat_diagnostic *d)
+{
+  double before = mafat_process_now_ms();
+  struct mafat_image *image = NULL;
+  int code = open_picture(m, path, pixels, &image, d);
+  if (code == MAFAT_OK) return mafat_model_run_image(m, &image, before, d);
   mafat_image_close(&image);
   mafat_own_trim(&m->heap);
   return code;

@@ -43,6 +43,8 @@ struct mafat_model {
   long long n_begun, n_finished;      /* of them */
   uint64_t plan_sum;                  /* what all ranks have to have in common of the plan */
   struct mafat_picture picture;
+  struct mafat_frame_format frame; /* of video; width 0: none are run */
+  size_t frame_decoder_bytes;      /* of the prediction: heap that makes rows of them */
   struct mafat_placement placement; /* of the last run's picture: what boxes are relative to */
   bool calibrated;          /* latency is predicted by this machine's calibration */
   double load_ms;           /* reading and packing the weights that are kept */
@@ -72,6 +74,8 @@ int mafat_model_begin_run(struct mafat_model *m, const void *given, const char *
 /* What the next input needs in place of the one before. */
 int mafat_model_take_surroundings(struct mafat_model *m, const struct mafat_surroundings *around, const char *name,
                                   const char *doing, struct mafat_diagnostic *d);
+/* Runs on an opened picture, and closes it. */
+int mafat_model_run_image(struct mafat_model *m, struct mafat_image **image, double opened_at, struct mafat_diagnostic *d);
 /* Runs on the sources that the executor has; what opening them took is part of the input's time. */
 int mafat_model_run_opened(struct mafat_model *m, double opened_at, struct mafat_diagnostic *d);
 /* What boxes are relative to where there is no picture. */

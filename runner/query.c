@@ -27,10 +27,12 @@ static int look_around(struct mafat_query *q, const struct mafat_model_options *
   int channels = mafat_network_picture_shape(q->network).c;
   int code = mafat_picture_make(&q->picture, q->network, o, q->kernels, d);
   if (code) return code;
-  q->floats_only = o->floats_only || (!o->picture && channels != 1 && channels != 3);
-  q->picture_assumed = !o->picture && !q->floats_only;
+  q->floats_only = o->floats_only || (!o->picture && !o->frames && channels != 1 && channels != 3);
+  q->picture_assumed = !o->picture && !o->frames && !q->floats_only;
+  struct mafat_frame_format frame;
+  if (o->frames && (code = mafat_frame_format_read(&frame, o->frames, d))) return code;
   struct mafat_surroundings_request request = {q->network, o->picture, false, q->floats_only, q->kernels, o->arena,
-                                               o->reserve_bytes, &q->picture.input};
+                                               o->reserve_bytes, &q->picture.input, o->frames ? &frame : NULL, o->beside_bytes};
   code = mafat_surroundings_measure(&q->around, &request, d);
   q->around.process_bytes += RUNNERS_HEAP;
   return code;
@@ -385,7 +387,7 @@ static const char *what_it_holds(const struct mafat_layout *l, int index)
   case MAFAT_TAG_SCRATCH: return "scratch";
   case MAFAT_TAG_WEIGHTS: return "weights";
   case MAFAT_TAG_IO: return index == l->ring_buffer ? "ring" : index == l->panel_buffer ? "panel" : "affine";
-  default: return "map";
+  default: return index == l->frame_buffer ? "frame" : "map";
   }
 }
 
@@ -400,7 +402,7 @@ int mafat_answer_buffer_sized(const struct mafat_answer *a, int index, struct ma
       .tag = mafat_tag_name(b->tag), .what = what_it_holds(l, index),
       .layer = mafat_network_number(n, b->tensor), .input = b->tag == MAFAT_TAG_INPUT ? b->tensor - n->n_layers : -1,
       .offset = b->offset, .bytes = b->bytes, .first = b->first, .last = b->last,
-      .rows = map ? l->tensors[b->tensor].rows : 0};
+      .rows = map && index != l->frame_buffer ? l->tensors[b->tensor].rows : 0};
   mafat_sized_give(out, bytes, &f, sizeof f);
   return MAFAT_OK;
 }

@@ -53,6 +53,7 @@ check,test,full  cpu    tests/cli/shapes.sh
 check,test,full  cpu    tests/cli/readme.sh
 test,full        cpu    tests/cli/plan.sh
 test,full        cpu    tests/cli/ports.sh
+test,full        cpu    tests/cli/video.sh
 test,full        cpu    tests/cli/decode.sh
 test,full        cpu    tests/cli/map.sh
 check,test,full  cpu    tests/cli/api.sh
@@ -63,6 +64,7 @@ test,full        alone  tests/cli/memory_limit.sh
 test,full        alone  tests/predictor/run.sh
 full             alone  tests/v2/run.sh
 full             alone  tests/v2/run.sh --soak 200
+full             alone  tests/camera/run.sh
 full             alone  make soak
 full             alone  tests/planners/check.py --all
 full             alone  tests/faults/inject.py

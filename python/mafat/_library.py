@@ -58,7 +58,11 @@ class ModelOptions(Structure):
                 ("resize", c_char_p), ("pad", POINTER(c_float)), ("decode", c_char_p), ("constants", POINTER(c_char_p)),
                 ("n_constants", c_int), ("plan_seconds", c_double), ("link", c_void_p), ("tiling", c_char_p), ("layout", c_char_p),
                 ("delta", c_double), ("beam", c_int), ("objective", c_char_p), ("fast_bytes", c_size_t), ("cells", c_char_p),
-                ("measure", c_bool)]
+                ("measure", c_bool), ("frames", c_char_p), ("frames_stay", c_bool), ("frames_outside", c_bool), ("beside_bytes", c_size_t)]
+
+
+class FrameFacts(Structure):
+    _fields_ = [("width", c_int), ("height", c_int), ("format", c_char_p), ("bytes", c_size_t), ("varies", c_bool)]
 
 
 class MemoryFacts(Structure):
@@ -168,6 +172,9 @@ FUNCTIONS = {
     "mafat_model_open_sized": (c_int, OUT, TEXT, TEXT, POINTER(ModelOptions), c_size_t, D),
     "mafat_model_close": (None, OUT),
     "mafat_model_run_picture": (c_int, HANDLE, TEXT, D),
+    "mafat_frame_describe_sized": (c_int, TEXT, POINTER(FrameFacts), c_size_t, D),
+    "mafat_model_frame_room": (c_void_p, HANDLE),
+    "mafat_model_run_frame": (c_int, HANDLE, c_void_p, c_size_t, D),
     "mafat_model_run_pixels": (c_int, HANDLE, c_void_p, c_int, c_int, c_int, c_size_t, D),
     "mafat_model_set_input": (c_int, HANDLE, TEXT, FLOATS, c_size_t, D),
     "mafat_model_set_input_file": (c_int, HANDLE, TEXT, TEXT, D),

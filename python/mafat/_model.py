@@ -176,6 +176,25 @@ class Model(c.Handle):
             self._call(library.mafat_model_classify, self._alive(), top, k, byref(n))
             return [Score((s.class_id, s.confidence, self._label(s.class_id))) for s in top[:n.value]]
 
+    @property
+    def frame_room(self) -> memoryview:
+        """Where a frame of video is put, so that it is nowhere else: bytes of the arena, which are to be filled anew for each run."""
+        facts = c.FrameFacts()
+        with self._mine():
+            room = library.mafat_model_frame_room(self._alive())
+            if not room:
+                raise Error(EINVAL, "the model was opened without frames")
+            self._call(library.mafat_frame_describe_sized, self._options.frames, byref(facts), sizeof(facts))
+        return memoryview((c.c_ubyte * facts.bytes).from_address(room)).cast("B")
+
+    def run_frame(self, frame: Any) -> None:
+        """Runs on a frame as the option frames has it: Model.frame_room, or other bytes that can be written to, which are read where they
+        are, or bytes, which are copied. Then detect() tells its boxes."""
+        view = memoryview(frame).cast("B")
+        kept = (c.c_ubyte * view.nbytes).from_buffer_copy(view) if view.readonly else (c.c_ubyte * view.nbytes).from_buffer(view)
+        with self._mine():
+            self._call(library.mafat_model_run_frame, self._alive(), kept, view.nbytes)
+
     def read_layer(self, layer: int) -> numpy.ndarray:
         """What a layer put out, (channels, rows, columns): the last one, heads, and those of the option outputs."""
         import numpy

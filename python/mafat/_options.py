@@ -40,6 +40,10 @@ if TYPE_CHECKING:
         scale: float | Sequence[float]
         channels: str            # "rgb", "bgr", "gray": the input's
         resize: str              # "stretch", "letterbox", "corner", "crop"
+        frames: str              # of video, for Model.run_frame in place of pictures: "640x480:yuv420p", yuvj420p, nv12, yuyv, rgb24, mjpeg
+        frames_stay: bool        # Model.frame_room holds a frame until its boxes are known; default: until it was read
+        frames_outside: bool     # frames lie elsewhere, and need no room
+        beside: int | str        # bytes of the budget that the caller holds beside the model
         pad: float               # a byte for what a letterbox leaves
         decode: str              # what outputs of ONNX and TFLite files hold: "yolov8", ..., "classes", "auto", "none"
         constants: Sequence[str]  # "NAME=FILE": inputs of such files that are known beforehand
@@ -66,7 +70,7 @@ class Arena(Handle):
         self._call(library.mafat_arena_open, byref(self._handle))
 
 
-SIZES = {"memory": "memory_bytes", "bias": "bias_bytes", "reserve": "reserve_bytes", "fast": "fast_bytes"}
+SIZES = {"memory": "memory_bytes", "bias": "bias_bytes", "reserve": "reserve_bytes", "fast": "fast_bytes", "beside": "beside_bytes"}
 CONVERT: dict[Any, Callable[[Any], Any]] = {c_char_p: os.fsencode, c_int: int, c_bool: bool, c_double: float, c_size_t: count_bytes}
 
 

@@ -75,6 +75,22 @@ class Boxes(unittest.TestCase):
         self.assertGreater(len(more), len(few))
         self.assertEqual(more[:len(few)], few)
 
+    def test_frames_of_video_are_the_pixels_that_they_mean(self):
+        pixels = frame()[:, :, ::-1].copy()
+        with open_shapes() as model:
+            wanted = model.detect(pixels, 0.01)
+        with open_shapes(frames="200x120:rgb24") as model:
+            model.frame_room[:] = pixels.tobytes()
+            model.run_frame(model.frame_room)
+            self.assertEqual(model.detect(None, 0.01), wanted)
+            for other in (pixels.tobytes(), bytearray(pixels.tobytes())):
+                model.run_frame(other)
+                self.assertEqual(model.detect(None, 0.01), wanted)
+            with self.assertRaisesRegex(mafat.Error, "expected 72000 bytes, found 3"):
+                model.run_frame(b"abc")
+        with open_shapes() as model, self.assertRaisesRegex(mafat.Error, "without frames"):
+            model.frame_room
+
     def test_pixels_are_read_as_a_file_of_them(self):
         pixels = frame()
         with tempfile.TemporaryDirectory() as folder, open_shapes() as model:

@@ -23,7 +23,7 @@ enum { MAFAT_IMAGE_MAX_SIDE = 1 << 20, MAFAT_IMAGE_MAX_PIXELS = 1 << 30 };
 /* ---- The file: one small buffer, filled by pread(2). ---- */
 
 struct mafat_image_source {
-  int fd;
+  int fd;              /* -1: a picture in memory, all of which is in the buffer's place */
   off_t position;      /* in the file, of the first byte behind the buffer */
   off_t size;          /* of the file; 0 where it has none */
   off_t window;        /* of a larger file the page cache is given back behind the reader, where it is ours */
@@ -65,6 +65,8 @@ struct mafat_image_decoder_ops {
   /* Before the first row: it decodes to fewer rows and columns, no fewer than that, if that is less work, and says
    * so in width, height and bytes. NULL: it cannot. */
   void (*shrink)(struct mafat_image_decoder *decoder, int least_width, int least_height);
+  /* So many rows that nobody needs. NULL: they have to be read. */
+  void (*skip)(struct mafat_image_decoder *decoder, int n);
 };
 
 struct mafat_image_decoder {
@@ -94,6 +96,14 @@ int mafat_image_ppm_open(struct mafat_image_decoder **out,
 int mafat_image_pixels_open(struct mafat_image_decoder **out, const struct mafat_image_pixels *from, const char *name,
                             int channels, struct mafat_diagnostic *d);
 
+/* Of a frame of video; of a JPEG, whose bytes the source becomes. */
+struct mafat_frame;
+struct mafat_frame_format;
+int mafat_image_frame_open(struct mafat_image_decoder **out, struct mafat_image_source *source, const struct mafat_frame *from,
+                           const char *name, int channels, const struct mafat_kernels *kernels, struct mafat_diagnostic *d);
+/* Heap of its decoder; of JPEGs, those whose chroma is halved. */
+size_t mafat_image_frame_bytes_assumed(const struct mafat_frame_format *f, int least_width, int least_height);
+
 /* The bytes of a baseline JPEG with halved chroma, shrunk as far as that. */
 size_t mafat_image_jpeg_bytes_assumed(int width, int height, int least_width, int least_height);
 
@@ -116,8 +126,10 @@ struct mafat_resample_tap mafat_image_column_tap(const struct mafat_image_axis *
 struct mafat_resample_tap mafat_image_row_tap(const struct mafat_image_axis *axis, int i);
 
 /* Resizing within a stored row. */
+struct mafat_frame_kernels;
 struct mafat_image_across {
   const struct mafat_kernels *kernels;
+  const struct mafat_frame_kernels *lines; /* of frames: each stored row is resized once; NULL: not so */
   struct mafat_image_axis axis;
   struct mafat_resample_tap *taps; /* (axis.n), positions are bytes in a stored row; they go up, or down */
   int channels;
@@ -128,6 +140,10 @@ struct mafat_image_across {
  * `stride` floats between its pixels. */
 void mafat_image_resample_row(const struct mafat_image_across *across, const struct mafat_resample_tap *line,
                               const uint8_t *first, const uint8_t *second, float *out);
+/* The same in two steps, to the same bits: a stored row, and between two of them. */
+void mafat_image_resample_across(const struct mafat_image_across *across, const uint8_t *stored, float *out);
+void mafat_image_resample_between(const struct mafat_image_across *across, const struct mafat_resample_tap *line,
+                                  const float *first, const float *second, float *out);
 void mafat_image_resample_column(const struct mafat_image_across *across, const struct mafat_resample_tap *line,
                                  const uint8_t *first, const uint8_t *second, float *out, size_t stride);
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "runner/image/decoder.h"
+#include "runner/kernels/frame_rows.h"
 
 /* The stored rows are either the upright picture's rows or its columns, first
  * to last or last to first. In the order of decoding, each pair of neighbouring
@@ -33,6 +34,8 @@ struct mafat_image {
   int stored_width; /* that is decoded */
   uint8_t *rows[2]; /* stored row y is in rows[y % 2] */
   uint8_t *room;    /* for both */
+  float *lines[2];  /* of frames: the same resized, in it, too; */
+  int line_of[2];   /* of which stored row; -1: none yet */
   int n_decoded;    /* stored rows so far */
   int next_row;     /* of the input */
   bool failed;
@@ -128,6 +131,7 @@ static void set_geometry(struct mafat_image *im)
   im->along = im->sideways ? x : y;
   im->across = (struct mafat_image_across){.axis = im->sideways ? y : x, .channels = im->input.c,
                                           .kernels = im->input.kernels};
+  im->across.lines = decoder->ops->skip ? mafat_frame_kernels_find(im->input.kernels->name) : NULL;
   im->across.straight = im->across.axis.from == im->across.axis.to && !im->across_reverse;
 
   im->info = (struct mafat_image_info){
@@ -209,16 +213,14 @@ static int check_pixels(const struct mafat_image_pixels *p, struct mafat_diagnos
   return MAFAT_OK;
 }
 
-int mafat_image_open_pixels(struct mafat_image **out, const struct mafat_image_pixels *pixels,
-                            const struct mafat_image_input *input, struct mafat_diagnostic *d)
+/* A picture in memory: of pixels, or of a frame. */
+static int open_memory(struct mafat_image **out, const char *name, const struct mafat_image_pixels *pixels,
+                       const struct mafat_frame *frame, const struct mafat_image_input *input, struct mafat_diagnostic *d)
 {
-  *out = NULL;
-  int code = check_input(input, d);
-  if (code == MAFAT_OK) code = check_pixels(pixels, d);
-  if (code) return code;
-  struct mafat_image *im = make_image(-1, "pixels", input);
-  if (!im) return mafat_fail(d, MAFAT_ENOMEM, "pixels: out of memory");
-  code = mafat_image_pixels_open(&im->decoder, pixels, im->name, input->c, d);
+  struct mafat_image *im = make_image(-1, name, input);
+  if (!im) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
+  int code = pixels ? mafat_image_pixels_open(&im->decoder, pixels, im->name, input->c, d)
+                    : mafat_image_frame_open(&im->decoder, &im->source, frame, im->name, input->c, im->input.kernels, d);
   if (code == MAFAT_OK) code = check_size(im->decoder, d);
   if (code) {
     mafat_image_close(&im);
@@ -227,6 +229,28 @@ int mafat_image_open_pixels(struct mafat_image **out, const struct mafat_image_p
   set_geometry(im);
   *out = im;
   return MAFAT_OK;
+}
+
+int mafat_image_open_pixels(struct mafat_image **out, const struct mafat_image_pixels *pixels,
+                            const struct mafat_image_input *input, struct mafat_diagnostic *d)
+{
+  *out = NULL;
+  int code = check_input(input, d);
+  if (code == MAFAT_OK) code = check_pixels(pixels, d);
+  return code ? code : open_memory(out, "pixels", pixels, NULL, input, d);
+}
+
+int mafat_image_open_frame(struct mafat_image **out, const struct mafat_frame *frame,
+                           const struct mafat_image_input *input, struct mafat_diagnostic *d)
+{
+  size_t bytes = mafat_frame_format_bytes(&frame->format);
+  *out = NULL;
+  int code = check_input(input, d);
+  if (code) return code;
+  if (frame->format.kind == MAFAT_FRAME_MJPEG ? frame->n > bytes : frame->n != bytes)
+    return mafat_fail(d, MAFAT_EINVAL, "frame: expected %s%zu bytes, found %zu", frame->format.kind == MAFAT_FRAME_MJPEG ? "at most " : "",
+                      bytes, frame->n);
+  return open_memory(out, "frame", NULL, frame, input, d);
 }
 
 int mafat_image_open(struct mafat_image **out, const char *path,
@@ -268,6 +292,12 @@ static size_t rows_bytes(int stored_width)
   return 2 * row_bytes(stored_width) + ROW_ALIGNMENT + ROW_OFFSET;
 }
 
+/* Of both lines of a frame. */
+static size_t lines_bytes(int n_taps, int channels)
+{
+  return 2 * (size_t)n_taps * (size_t)channels * sizeof(float) + ROW_ALIGNMENT;
+}
+
 /* Sides are at most 2^20, so only the decoder's part can be large. */
 static size_t picture_bytes(size_t decoder_bytes, int stored_width, int n_taps, size_t name_bytes)
 {
@@ -280,7 +310,8 @@ static size_t picture_bytes(size_t decoder_bytes, int stored_width, int n_taps, 
 
 size_t mafat_image_bytes(const struct mafat_image *im)
 {
-  return picture_bytes(im->info.decoder_bytes, im->stored_width, im->across.axis.n, strlen(im->name) + 1);
+  size_t bytes = picture_bytes(im->info.decoder_bytes, im->stored_width, im->across.axis.n, strlen(im->name) + 1);
+  return im->across.lines ? bytes + lines_bytes(im->across.axis.n, im->input.c) : bytes;
 }
 
 size_t mafat_image_bytes_assumed(const struct mafat_image_input *input)
@@ -289,6 +320,14 @@ size_t mafat_image_bytes_assumed(const struct mafat_image_input *input)
   struct mafat_placement place = {.w = WIDTH, .h = HEIGHT};
   if (input->shrinks) place = mafat_placement_make(input->fit, WIDTH, HEIGHT, input->w, input->h);
   return picture_bytes(mafat_image_jpeg_bytes_assumed(WIDTH, HEIGHT, place.w, place.h), WIDTH, input->w, NAME_BYTES);
+}
+
+size_t mafat_image_frame_bytes(const struct mafat_frame_format *format, const struct mafat_image_input *input)
+{
+  struct mafat_placement place = {.w = format->width, .h = format->height};
+  if (input->shrinks) place = mafat_placement_make(input->fit, format->width, format->height, input->w, input->h);
+  return picture_bytes(mafat_image_frame_bytes_assumed(format, place.w, place.h), format->width, input->w, sizeof "frame") +
+         (format->kind == MAFAT_FRAME_MJPEG ? 0 : lines_bytes(input->w, input->c));
 }
 
 enum { LARGE_DECODER = 128 << 10 };
@@ -330,11 +369,17 @@ static void set_taps(struct mafat_image *im)
 
 static int start_decoding(struct mafat_image *im, struct mafat_diagnostic *d)
 {
-  im->room = malloc(rows_bytes(im->decoder->width));
+  size_t rows = rows_bytes(im->decoder->width);
+  im->room = malloc(rows + (im->across.lines ? lines_bytes(im->across.axis.n, im->input.c) : 0));
   im->across.taps = malloc((size_t)im->across.axis.n * sizeof *im->across.taps + 1);
   if (!im->room || !im->across.taps) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", im->name);
   im->rows[0] = im->room + (ROW_ALIGNMENT - (uintptr_t)im->room % ROW_ALIGNMENT) + ROW_OFFSET;
   im->rows[1] = im->rows[0] + row_bytes(im->decoder->width);
+  if (im->across.lines) {
+    im->lines[0] = (float *)(void *)(im->room + rows + (ROW_ALIGNMENT - (uintptr_t)(im->room + rows) % ROW_ALIGNMENT));
+    im->lines[1] = im->lines[0] + (size_t)im->across.axis.n * (size_t)im->input.c;
+  }
+  im->line_of[0] = im->line_of[1] = -1;
   set_taps(im);
   return MAFAT_OK;
 }
@@ -351,6 +396,21 @@ static int decode_up_to(struct mafat_image *im, int n, struct mafat_diagnostic *
   return MAFAT_OK;
 }
 
+static void skip_up_to(struct mafat_image *im, int n)
+{
+  if (!im->decoder->ops->skip || im->n_decoded >= n) return;
+  im->decoder->ops->skip(im->decoder, n - im->n_decoded);
+  im->n_decoded = n;
+}
+
+/* A stored row, resized once for the lines that are made of it. */
+static const float *find_line(struct mafat_image *im, int y)
+{
+  if (im->line_of[y % 2] != y) mafat_image_resample_across(&im->across, im->rows[y % 2], im->lines[y % 2]);
+  im->line_of[y % 2] = y;
+  return im->lines[y % 2];
+}
+
 /* Line i of what is seen of the resized picture: a row, or a column with `stride` between its
  * pixels. Lines come in the order in which their stored rows do. */
 static int read_line(struct mafat_image *im, int i, float *out, size_t stride,
@@ -364,11 +424,14 @@ static int read_line(struct mafat_image *im, int i, float *out, size_t stride,
     line.second = im->along.from - 1 - line.second;
   }
   int last = line.first > line.second ? line.first : line.second;
+  skip_up_to(im, line.first < line.second ? line.first : line.second);
   int code = decode_up_to(im, last + 1, d);
   if (code != MAFAT_OK) return code;
 
   const uint8_t *first = im->rows[line.first % 2], *second = im->rows[line.second % 2];
-  if (im->sideways)
+  if (im->across.lines && !im->across.straight)
+    mafat_image_resample_between(&im->across, &line, find_line(im, line.first), find_line(im, line.second), out);
+  else if (im->sideways)
     mafat_image_resample_column(&im->across, &line, first, second, out, stride);
   else
     mafat_image_resample_row(&im->across, &line, first, second, out);
@@ -389,6 +452,7 @@ static void fill_around(const struct mafat_image *im, float *out, int n_pixels)
  * needs it. What decoding held is given back. */
 static int finish(struct mafat_image *im, struct mafat_diagnostic *d)
 {
+  skip_up_to(im, im->decoder->height);
   int code = decode_up_to(im, im->decoder->height, d);
   if (code == MAFAT_OK) code = im->decoder->ops->finish(im->decoder, d);
   release_decoding(im);

@@ -21,6 +21,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "runner/image/frame.h"
 #include "runner/image/pixel_rule.h"
 #include "runner/image/placement.h"
 
@@ -48,7 +49,7 @@ struct mafat_image_info {
   int orientation;      /* EXIF, 1 to 8; 1 is as stored */
   bool turned;          /* upside down or sideways: rows cannot be pulled */
   bool whole;           /* progressive or interlaced: decoded before row 0 */
-  const char *format;   /* "JPEG", "PNG", "PPM", "PGM", "pixels" */
+  const char *format;   /* "JPEG", "PNG", "PPM", "PGM", "pixels"; a frame's name */
   size_t decoder_bytes; /* the decoder's share of mafat_image_bytes() */
 };
 
@@ -82,6 +83,13 @@ struct mafat_image_pixels {
 /* MAFAT_EINVAL: no such picture. MAFAT_EUNSUPPORTED, MAFAT_ENOMEM. */
 int mafat_image_open_pixels(struct mafat_image **out, const struct mafat_image_pixels *pixels,
                             const struct mafat_image_input *input, struct mafat_diagnostic *d);
+
+/* A frame of video, of as many bytes as its format has; of a JPEG no more. MAFAT_EINVAL: it has others. MAFAT_EFORMAT,
+ * MAFAT_EUNSUPPORTED: a JPEG, as of a file, also one of another size. MAFAT_ENOMEM. */
+int mafat_image_open_frame(struct mafat_image **out, const struct mafat_frame *frame,
+                           const struct mafat_image_input *input, struct mafat_diagnostic *d);
+/* mafat_image_bytes() of such frames, JPEGs' chroma being halved. */
+size_t mafat_image_frame_bytes(const struct mafat_frame_format *format, const struct mafat_image_input *input);
 
 /* Valid until the picture is closed. */
 const struct mafat_image_info *mafat_image_describe(const struct mafat_image *im);

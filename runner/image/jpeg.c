@@ -394,7 +394,7 @@ int mafat_image_jpeg_open(struct mafat_image_decoder **out,
                           struct mafat_image_source *source, const char *name,
                           int channels, struct mafat_diagnostic *d)
 {
-  static const struct mafat_image_decoder_ops ops = {jpeg_read_row, jpeg_finish, jpeg_close, jpeg_shrink};
+  static const struct mafat_image_decoder_ops ops = {jpeg_read_row, jpeg_finish, jpeg_close, jpeg_shrink, NULL};
   struct jpeg *jpeg = calloc(1, sizeof *jpeg);
   if (!jpeg) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
   jpeg->base = (struct mafat_image_decoder){

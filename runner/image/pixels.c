@@ -44,7 +44,7 @@ static void pixels_close(struct mafat_image_decoder *base)
 int mafat_image_pixels_open(struct mafat_image_decoder **out, const struct mafat_image_pixels *from, const char *name,
                             int channels, struct mafat_diagnostic *d)
 {
-  static const struct mafat_image_decoder_ops ops = {pixels_read_row, pixels_finish, pixels_close, NULL};
+  static const struct mafat_image_decoder_ops ops = {pixels_read_row, pixels_finish, pixels_close, NULL, NULL};
   struct pixels *p = calloc(1, sizeof *p);
   if (!p) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
   p->from = *from;

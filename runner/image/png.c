@@ -268,7 +268,7 @@ int mafat_image_png_open(struct mafat_image_decoder **out,
                          struct mafat_image_source *source, const char *name,
                          int channels, struct mafat_diagnostic *d)
 {
-  static const struct mafat_image_decoder_ops ops = {png_read_next, png_finish, png_close, NULL};
+  static const struct mafat_image_decoder_ops ops = {png_read_next, png_finish, png_close, NULL, NULL};
   struct png *png = calloc(1, sizeof *png);
   if (!png) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
   png->base = (struct mafat_image_decoder){

@@ -166,7 +166,7 @@ int mafat_image_ppm_open(struct mafat_image_decoder **out,
                          struct mafat_image_source *source, const char *name,
                          int channels, struct mafat_diagnostic *d)
 {
-  static const struct mafat_image_decoder_ops ops = {ppm_read_row, ppm_finish, ppm_close, NULL};
+  static const struct mafat_image_decoder_ops ops = {ppm_read_row, ppm_finish, ppm_close, NULL, NULL};
   struct ppm *ppm = calloc(1, sizeof *ppm);
   if (!ppm) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
   ppm->base = (struct mafat_image_decoder){

@@ -1,5 +1,6 @@
 /* Lines of the resized picture in pieces, each of as many pixels as are made of what a kernel takes at a time. */
 #include "runner/image/decoder.h"
+#include "runner/kernels/frame_rows.h"
 
 static int pixels_at_once(const struct mafat_image_across *across)
 {
@@ -24,7 +25,7 @@ static void find_bytes(struct mafat_resample_call *c)
   c->n_bytes = last + c->n_channels - c->begin;
 }
 
-static void resample(const struct mafat_image_across *across, struct mafat_resample_call *c)
+static void resample(const struct mafat_image_across *across, void (*kernel)(const struct mafat_resample_call *), struct mafat_resample_call *c)
 {
   const int n = across->axis.n, most = pixels_at_once(across);
   c->n_channels = across->channels;
@@ -32,7 +33,7 @@ static void resample(const struct mafat_image_across *across, struct mafat_resam
     c->taps = across->taps + i;
     c->n_pixels = most < n - i ? most : n - i;
     find_bytes(c);
-    across->kernels->resample(c);
+    kernel(c);
     c->out += (size_t)c->n_pixels * c->out_stride;
   }
 }
@@ -44,7 +45,7 @@ void mafat_image_resample_row(const struct mafat_image_across *across, const str
     across->kernels->scale_bytes(first + across->axis.first * across->channels, out, across->axis.n * across->channels);
     return;
   }
-  resample(across, &(struct mafat_resample_call){.lines = {first, second}, .out = out,
+  resample(across, across->kernels->resample, &(struct mafat_resample_call){.lines = {first, second}, .out = out,
                                                  .out_stride = (size_t)across->channels,
                                                  .weights = {line->first_weight, line->second_weight}});
 }
@@ -52,7 +53,19 @@ void mafat_image_resample_row(const struct mafat_image_across *across, const str
 void mafat_image_resample_column(const struct mafat_image_across *across, const struct mafat_resample_tap *line,
                                  const uint8_t *first, const uint8_t *second, float *out, size_t stride)
 {
-  resample(across, &(struct mafat_resample_call){.lines = {first, second}, .column = true, .out = out,
+  resample(across, across->kernels->resample, &(struct mafat_resample_call){.lines = {first, second}, .column = true, .out = out,
                                                  .out_stride = stride,
                                                  .weights = {line->first_weight, line->second_weight}});
+}
+
+void mafat_image_resample_across(const struct mafat_image_across *across, const uint8_t *stored, float *out)
+{
+  resample(across, across->lines->across, &(struct mafat_resample_call){.lines = {stored, stored}, .out = out, .out_stride = (size_t)across->channels});
+}
+
+void mafat_image_resample_between(const struct mafat_image_across *across, const struct mafat_resample_tap *line,
+                                  const float *first, const float *second, float *out)
+{
+  const float weights[] = {line->first_weight, line->second_weight};
+  across->lines->between(first, second, weights, out, across->axis.n * across->channels);
 }

@@ -84,6 +84,7 @@ void mafat_image_source_close(struct mafat_image_source *source)
 int mafat_image_source_fill(struct mafat_image_source *source)
 {
   struct stat st;
+  if (source->fd < 0) return 0;
   if (source->position == 0) {
     posix_fadvise(source->fd, 0, 0, POSIX_FADV_RANDOM); /* no read-ahead but ours */
     source->size = fstat(source->fd, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : 0;

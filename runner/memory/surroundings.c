@@ -48,6 +48,8 @@ INTEGER_PLACES(avx2);
 INTEGER_PLACES(avxvnni);
 INTEGER_PLACES(avx512);
 INTEGER_PLACES(best);
+PLACE(mafat_run_video);
+PLACE(mafat_run_video_end);
 PLACE(mafat_run_pixels);
 PLACE(mafat_run_pixels_end);
 PLACE(mafat_run_heads);
@@ -142,7 +144,7 @@ static const struct {
 
 /* Parts that runs enter, in order. */
 struct parts {
-  struct mafat_process_part of[18];
+  struct mafat_process_part of[19];
   int n;
 };
 
@@ -192,6 +194,7 @@ static struct parts parts_of_runs(const struct mafat_network *n, const struct ma
   bool depthwise = has_depthwise(n);
   struct parts p = {.n = 0};
   add_part(&p, true, mafat_program_begin, mafat_program_jumps_end);
+  add_part(&p, decoders & MAFAT_DECODER_VIDEO, mafat_run_video, mafat_run_video_end);
   add_part(&p, decoders & MAFAT_DECODER_PNG, mafat_run_png, mafat_run_png_end);
   if (level == &portable_code) add_level(&p, level, depthwise, winograds);
   if (level == &avx2_code) add_level(&p, level, depthwise, winograds);
@@ -372,6 +375,14 @@ static int look_at_picture(struct mafat_surroundings *around, const struct mafat
   int code = mafat_surroundings_check_input(&input, r->network, d);
   if (code) return code;
   if (input.rule) around->decoders |= MAFAT_DECODER_RULE;
+  if (r->frame) {
+    mafat_surroundings_set_floats(around, r->network);
+    around->floats_bytes = raw_bytes_from(r->network, 1);
+    around->decoders |= MAFAT_DECODER_VIDEO;
+    if (r->frame->kind == MAFAT_FRAME_MJPEG) count_decoder(around, "JPEG");
+    around->frames_bytes += mafat_image_frame_bytes(r->frame, &input);
+    return MAFAT_OK;
+  }
   code = r->picture ? mafat_image_open(&image, r->picture, &input, d) : MAFAT_EINVAL;
   if (code) {
     if (r->picture && !r->picture_may_fail) return code;
@@ -396,7 +407,7 @@ int mafat_surroundings_measure(struct mafat_surroundings *around,
   *around = (struct mafat_surroundings){.late_bytes = RECORDS_BYTES + (size_t)r->network->n_layers * LAYER_BYTES +
                                                       (code_stands_together() ? LATE_WINDOW : LATE_ELSEWHERE),
                                         .stack_bytes = stack_of_runs(r->network, r->kernels),
-                                        .reserve_bytes = r->reserve_bytes};
+                                        .reserve_bytes = r->reserve_bytes, .frames_bytes = r->beside_bytes};
   int code = look_at_picture(around, r, d);
   if (code) return code;
   mafat_process_touch_stack();

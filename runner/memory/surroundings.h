@@ -25,6 +25,8 @@ struct mafat_surroundings_request {
   struct mafat_arena *arena; /* that the run will share: its pages are not counted twice; NULL: none */
   size_t reserve_bytes;  /* as the options have it */
   const struct mafat_image_input *input; /* what pictures are to become; NULL: the usual one */
+  const struct mafat_frame_format *frame; /* frames of video come, and no pictures; NULL: none do */
+  size_t beside_bytes;   /* that the caller holds beside the model */
 };
 
 /* Before anything of a model is read: its opening's code is made resident, that of ONNX and TFLite files where it

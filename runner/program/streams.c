@@ -13,14 +13,24 @@ void mafat_streams_hold(void)
     if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) return;
 }
 
+/* A descriptor's number, and nothing behind it; -1: it is none. By hand: scanf's code is large, and nothing else needs it while a model is open. */
+static int read_descriptor(const char *text)
+{
+  enum { MOST = 1 << 20 };
+  int fd = 0;
+  if (!*text) return -1;
+  for (; *text >= '0' && *text <= '9' && fd < MOST; text++) fd = fd * 10 + (*text - '0');
+  return *text ? -1 : fd;
+}
+
 /* The number of the descriptor that a path names, or -1. */
 static int find_stream(const char *path)
 {
-  int fd;
-  char more;
+  static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
   if (strcmp(path, "/dev/stdout") == 0) return STDOUT_FILENO;
   if (strcmp(path, "/dev/stderr") == 0) return STDERR_FILENO;
-  if (sscanf(path, "/dev/fd/%d%c", &fd, &more) == 1 || sscanf(path, "/proc/self/fd/%d%c", &fd, &more) == 1) return fd;
+  for (int i = 0; i < 2; i++)
+    if (strncmp(path, folders[i], strlen(folders[i])) == 0) return read_descriptor(path + strlen(folders[i]));
   return -1;
 }
 

@@ -63,14 +63,26 @@ larger=$("$build/run_inference" --quiet "$work/large.cfg" $shapes.weights "${pic
 printf '%s: %s boxes\n' $shapes.cfg "$(boxes "${pictures[1]}")" "$work/large.cfg" "$larger" >"$work/wanted"
 says two_models $shapes.cfg $shapes.weights "$work/large.cfg" $shapes.weights "${pictures[1]}"
 
+# A frame of 320 x 320 grey pixels, and half of another, as rgb24.
+head -c $((320 * 320 * 9 / 2)) /dev/zero | tr '\0' 'x' >"$work/frames"
+echo 'frame 0: 0 boxes' >"$work/wanted"
+for language in "${languages[@]}"; do
+  "$work/camera.$language" $shapes.cfg $shapes.weights 320x320:rgb24 <"$work/frames" >"$out" 2>"$err"
+  check "camera.$language says" "$(head -c 300 "$err")" cmp "$out" "$work/wanted"
+  "$work/camera.$language" $shapes.cfg $shapes.weights 320x320:grey </dev/null >"$out" 2>"$err"
+  code=$?
+  expect "camera.$language, other frames" 1 'camera: expected frames like'
+done
+
 # ---- One line, and what goes on goes on
 
 for language in "${languages[@]}"; do
-  for name in one_picture many_pictures two_models; do
+  for name in one_picture many_pictures two_models camera; do
     program=$work/$name.$language
     run; expect "$name.$language, misuse" 2 "usage: $name"
     run /nonexistent.cfg $shapes.weights $shapes.cfg $shapes.weights "${pictures[1]}"
     [ $name = one_picture ] && run /nonexistent.cfg $shapes.weights "${pictures[1]}"
+    [ $name = camera ] && run /nonexistent.cfg $shapes.weights 64x48
     expect "$name.$language, no cfg" 1 "$name: /nonexistent.cfg: cannot open"
   done
   program=$work/many_pictures.$language

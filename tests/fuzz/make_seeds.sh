@@ -432,3 +432,9 @@ for model in "$1"/import/*.onnx; do
   { printf '\377\0\002\227\0\001\0\020\177'; cat "$model"; } > "$1/packed/graph-changed-$name"
 done
 for number in $(seq 4 4 252) $(seq 6 8 250); do printf "\\377\\$(printf %o "$number")\\0" > "$1/packed/tflite-$number"; done
+
+# Frames (fuzz_video.c): of y4m, the header in both ways and a frame with a word more; JPEGs, one that is cut; raw ones.
+printf '\0YUV4MPEG2 W4 H4 F30000:1001 Ip A1:1 C420jpeg XCOLORRANGE=FULL\nFRAME\n0123456789abcdef01234567FRAME Ip\n0123456789abcdef01234567' > "$1/video/y4m"
+printf '\0YUV4MPEG2 H2 W3\nFRAME\n0123456789FRAME\n01' > "$1/video/y4m-short"
+{ printf '\1'; for n in 900 3000; do head -c "$n" models/shapes/holdout/000002.jpg; printf '\377\331'; done; } > "$1/video/jpegs"
+{ printf '\2'; head -c 100 models/shapes/holdout/000002.jpg; } > "$1/video/raw"

@@ -17,6 +17,7 @@ for target in "$@"; do
   heads | npy | options) options="-max_len=600" ;;
   calibration | http | json) options="-max_len=2500" ;;
   image) options="-max_len=20000" ;;
+  video) options="-max_len=8000" ;;
   *) options="-max_len=6000" ;;
   esac
   [ ! -s "$folder/seeds/$target.dict" ] || options="$options -dict=$folder/seeds/$target.dict"

@@ -9,7 +9,7 @@
 #ifdef MAFAT_TESTS_WITHOUT_LIBRARIES
 #define LIBRARY_SUITES(X)
 #else
-#define LIBRARY_SUITES(X) X(image) X(image_damage) X(image_memory) X(pictures) X(output)
+#define LIBRARY_SUITES(X) X(image) X(image_damage) X(image_memory) X(pictures) X(frames) X(output)
 #endif
 
 /* Room by room. */

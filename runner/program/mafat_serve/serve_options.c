@@ -115,7 +115,7 @@ int mafat_serve_options_check(const struct mafat_options *o, struct mafat_diagno
     bool given;
   } others[] = {{"input", o->n_inputs > 0}, {"dump-output", o->n_dumps > 0}, {"marks", o->marks != NULL}, {"repeat", o->repeat != 1},
                 {"report", o->report}, {"sweep", o->sweep}, {"pareto", o->pareto}, {"calibrate", o->calibrate}, {"map", o->map != NULL},
-                {"ranks", o->ranks > 0}, {"fast-memory", o->fast_bytes > 0}, {"json", o->json && !o->predict}, {"predictor", o->paper}};
+                {"ranks", o->ranks > 0}, {"fast-memory", o->fast_bytes > 0}, {"video", o->video != NULL}, {"camera", o->camera != NULL}, {"json", o->json && !o->predict}, {"predictor", o->paper}};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (others[i].given) return mafat_fail(d, MAFAT_EINVAL, "--%s makes no sense with mafat_serve: see --help", others[i].name);
   return MAFAT_OK;

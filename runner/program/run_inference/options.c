@@ -49,7 +49,8 @@ enum {
   OPTION_MEMORY = 256, OPTION_RESERVE, OPTION_LOCK, OPTION_PLAN, OPTION_SEARCH, OPTION_TILING, OPTION_LAYOUT, OPTION_PLAN_TIME, OPTION_DELTA, OPTION_BEAM, OPTION_CELLS, OPTION_MEASURE, OPTION_FAST_MEMORY, OPTION_OBJECTIVE, OPTION_LAYERS, OPTION_FORK,
   OPTION_SCALING, OPTION_MEAN, OPTION_SCALE, OPTION_CHANNELS, OPTION_RESIZE, OPTION_PAD, OPTION_DECODE,
   OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU, OPTION_PREDICT, OPTION_PREDICTOR, OPTION_BIAS, OPTION_SWEEP,
-  OPTION_PARETO, OPTION_MAP, OPTION_CALIBRATE, OPTION_INPUT, OPTION_CONSTANT, OPTION_DUMP, OPTION_MARKS, OPTION_REPEAT,
+  OPTION_PARETO, OPTION_MAP, OPTION_CALIBRATE, OPTION_INPUT, OPTION_CONSTANT, OPTION_VIDEO, OPTION_CAMERA, OPTION_LIVE, OPTION_OVERLAY,
+  OPTION_DUMP, OPTION_MARKS, OPTION_REPEAT,
   OPTION_NAMES, OPTION_THRESH, OPTION_NMS, OPTION_BOXES, OPTION_JSON, OPTION_REPORT, OPTION_BEST_EFFORT, OPTION_QUIET,
   OPTION_SANDBOX, OPTION_RANKS, OPTION_LINK, OPTION_SPEED, OPTION_VERSION, OPTION_HELP, OPTION_END
 };
@@ -90,6 +91,10 @@ static const struct option long_options[] = {
     {"calibrate", no_argument, NULL, OPTION_CALIBRATE},
     {"input", required_argument, NULL, OPTION_INPUT},
     {"constant", required_argument, NULL, OPTION_CONSTANT},
+    {"video", required_argument, NULL, OPTION_VIDEO},
+    {"camera", required_argument, NULL, OPTION_CAMERA},
+    {"live", no_argument, NULL, OPTION_LIVE},
+    {"overlay", required_argument, NULL, OPTION_OVERLAY},
     {"dump-output", required_argument, NULL, OPTION_DUMP},
     {"marks", required_argument, NULL, OPTION_MARKS},
     {"repeat", required_argument, NULL, OPTION_REPEAT},
@@ -171,6 +176,7 @@ static const char *expected(int option)
   case OPTION_SWEEP: return "up to 64 sizes like 8M,16M,64M";
   case OPTION_INPUT: case OPTION_DUMP: return "to be given 16 times at most";
   case OPTION_CONSTANT: return "NAME=FILE, 16 times at most";
+  case OPTION_VIDEO: return "y4m, or frames like 640x480:yuv420p (yuvj420p, nv12, yuyv, rgb24, mjpeg)";
   case OPTION_REPEAT: return "a number from 1 to 10000";
   case OPTION_THRESH: case OPTION_NMS: return "a number from 0 to 1";
   default: return "a number from 1 to 1000000"; /* --max-boxes */
@@ -243,6 +249,13 @@ static bool read_input(struct mafat_options *o)
 {
   if (!o->input) o->input = optarg;
   return add_port(o->inputs, &o->n_inputs);
+}
+
+static bool read_video(struct mafat_options *o)
+{
+  struct mafat_frame_facts facts;
+  o->video = optarg;
+  return strcmp(optarg, "y4m") == 0 || mafat_frame_describe(optarg, &facts, NULL) == MAFAT_OK;
 }
 
 static bool read_pad(struct mafat_options *o)
@@ -324,6 +337,10 @@ static bool read_option(struct mafat_options *o, int option)
   case OPTION_CALIBRATE: return o->calibrate = true;
   case OPTION_INPUT: return read_input(o);
   case OPTION_CONSTANT: return strchr(optarg, '=') && add_port(o->constants, &o->n_constants);
+  case OPTION_VIDEO: return read_video(o);
+  case OPTION_CAMERA: o->camera = optarg; return true;
+  case OPTION_LIVE: return o->live = true;
+  case OPTION_OVERLAY: o->overlay = optarg; return true;
   case OPTION_DUMP: return add_port(o->dumps, &o->n_dumps);
   case OPTION_MARKS: o->marks = optarg; return true;
   case OPTION_REPEAT: return read_count(optarg, &o->repeat);
@@ -383,6 +400,15 @@ static int check_together(const struct mafat_options *o, const bool *given, stru
     if (GIVEN(exclusions[i].one) && GIVEN(exclusions[i].other))
       return mafat_fail(d, MAFAT_EINVAL, "--%s makes no sense with --%s: %s", option_name(exclusions[i].one),
                         option_name(exclusions[i].other), exclusions[i].why);
+  static const int of_pictures[] = {OPTION_REPEAT, OPTION_INPUT, OPTION_DUMP, OPTION_MARKS, OPTION_RANKS, OPTION_LINK};
+  const char *video = o->camera ? "camera" : "video";
+  for (size_t i = 0; mafat_options_video(o) && i < sizeof of_pictures / sizeof *of_pictures; i++)
+    if (GIVEN(of_pictures[i]))
+      return mafat_fail(d, MAFAT_EINVAL, "--%s makes no sense with --%s: there are frames, one behind the other", option_name(of_pictures[i]), video);
+  if (o->camera && o->video && strcmp(o->video, "y4m") == 0)
+    return mafat_fail(d, MAFAT_EINVAL, "--camera expects frames like 640x480:yuyv, found --video y4m");
+  if ((o->live || o->overlay) && !mafat_options_video(o))
+    return mafat_fail(d, MAFAT_EINVAL, "--%s expects --video or --camera", o->live ? "live" : "overlay");
   struct mafat_search_facts search;
   find_search(o->search, &search);
   if (o->fast_bytes && !o->predict && !o->report && !o->json && !o->objective)
@@ -514,7 +540,7 @@ static int read_run(struct mafat_options *o, int n, char **rest, struct mafat_di
   if (o->n_dumps && (o->n_images > 1 || (o->n_images == 1 && strcmp(o->images[0], "-") == 0)))
     return mafat_fail(d, MAFAT_EINVAL, "--dump-output expects one image, found %s",
                       o->n_images > 1 ? "several" : "a list");
-  return o->input || o->n_images ? MAFAT_OK : refuse_few(n, rest, alone, d);
+  return o->input || o->n_images || mafat_options_video(o) ? MAFAT_OK : refuse_few(n, rest, alone, d);
 }
 
 int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct mafat_diagnostic *d)
@@ -550,6 +576,8 @@ int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct ma
   code = o->predict ? read_question(o, n, argv + optind, d) : read_run(o, n, argv + optind, d);
   if (code == MAFAT_OK && o->input && o->n_images && !mafat_holds_weights(o->model))
     code = mafat_fail(d, MAFAT_EINVAL, MAFAT_INPUT_AND_IMAGE, o->images[0]); /* Darknet's have one input */
+  if (code == MAFAT_OK && mafat_options_video(o) && o->n_images)
+    code = mafat_fail(d, MAFAT_EINVAL, "--%s takes the place of images, found %.100s too", o->camera ? "camera" : "video", o->images[0]);
   if (code == MAFAT_OK && mafat_options_floats_only(o)) code = check_floats(given, d);
   return code;
 }

@@ -60,6 +60,10 @@ struct mafat_options {
   int n_constants;
   const char *dumps[MAFAT_OPTION_PORTS];  /* --dump-output (n_dumps), the same */
   int n_dumps;
+  const char *video;      /* --video: frames as the library has them, or "y4m"; NULL: none, or the camera's own */
+  const char *camera;     /* --camera; NULL: frames come by standard input */
+  bool live;              /* --live */
+  const char *overlay;    /* --overlay; "-" is standard output; NULL: none */
   const char *marks;      /* --marks; NULL: nobody asks when layers ran */
   int repeat;             /* --repeat, default 1 */
   const char *names;
@@ -84,6 +88,12 @@ int mafat_options_numbers(const char *text, int n, float *values);
 static inline bool mafat_options_floats_only(const struct mafat_options *o)
 {
   return o->input && !o->n_images;
+}
+
+/* Are its inputs frames of video? */
+static inline bool mafat_options_video(const struct mafat_options *o)
+{
+  return o->video || o->camera;
 }
 
 extern const char mafat_options_help[];

@@ -121,13 +121,8 @@ void mafat_output_found_json(const struct mafat_run_report *r, struct mafat_writ
   if (r->kind == MAFAT_MODEL_CLASSIFIER) json_classes(w, r);
 }
 
-int mafat_output_run_json(const struct mafat_run_report *r, struct mafat_writer *w)
+static void json_plan(struct mafat_writer *w, const struct mafat_run_report *r)
 {
-  mafat_json_begin(w, "{");
-  mafat_json_string(w, "image", r->image);
-  json_network(w, r);
-  if (r->model) mafat_ports_json(r->model, NULL, w);
-  if (r->model) mafat_picture_json(&r->picture, w);
   mafat_json_string(w, "plan", r->plan);
   mafat_json_string(w, "algorithm", r->algorithm);
   mafat_json_count(w, "threads", r->threads);
@@ -139,12 +134,10 @@ int mafat_output_run_json(const struct mafat_run_report *r, struct mafat_writer 
   mafat_json_count(w, "reserve_bytes", r->reserve_bytes);
   mafat_json_count(w, "measured_resident_bytes", r->measured_resident_bytes);
   mafat_json_count(w, "vm_hwm_bytes", r->vm_hwm_bytes);
-  mafat_json_number(w, "load_ms", r->load_ms);
-  mafat_json_number(w, "image_ms", r->image_ms);
-  mafat_json_number(w, "layers_ms", r->layers_ms);
-  mafat_json_number(w, "latency_ms", r->latency_ms);
-  json_latencies(w, r);
-  mafat_json_number(w, "total_ms", r->total_ms);
+}
+
+static void json_system(struct mafat_writer *w, const struct mafat_run_report *r)
+{
   mafat_json_count(w, "swap_in_bytes", r->swap_in_bytes);
   mafat_json_count(w, "swap_out_bytes", r->swap_out_bytes);
   mafat_json_string(w, "swap_scope", r->swap_scope);
@@ -154,6 +147,23 @@ int mafat_output_run_json(const struct mafat_run_report *r, struct mafat_writer 
   mafat_json_string(w, "lock_reason", r->lock_reason);
   mafat_json_count(w, "locked_bytes", r->locked_bytes);
   mafat_json_string(w, "sandbox", r->sandbox);
+}
+
+int mafat_output_run_json(const struct mafat_run_report *r, struct mafat_writer *w)
+{
+  mafat_json_begin(w, "{");
+  mafat_json_string(w, "image", r->image);
+  json_network(w, r);
+  if (r->model) mafat_ports_json(r->model, NULL, w);
+  if (r->model) mafat_picture_json(&r->picture, w);
+  json_plan(w, r);
+  mafat_json_number(w, "load_ms", r->load_ms);
+  mafat_json_number(w, "image_ms", r->image_ms);
+  mafat_json_number(w, "layers_ms", r->layers_ms);
+  mafat_json_number(w, "latency_ms", r->latency_ms);
+  json_latencies(w, r);
+  mafat_json_number(w, "total_ms", r->total_ms);
+  json_system(w, r);
   mafat_json_count(w, "stall_some_us", r->stall_some_us);
   mafat_json_count(w, "stall_full_us", r->stall_full_us);
   mafat_json_string(w, "stall_scope", r->stall_scope);
@@ -169,6 +179,44 @@ int mafat_output_error_json(const char *image, const char *message, int exit_cod
   mafat_json_string(w, "image", image);
   mafat_json_string(w, "error", message);
   mafat_json_count(w, "exit_code", exit_code);
+  return mafat_json_finish_line(w);
+}
+
+int mafat_output_frame_json(const struct mafat_run_report *r, const struct mafat_frame_report *f, struct mafat_writer *w)
+{
+  mafat_json_begin(w, "{");
+  mafat_json_count(w, "frame", f->frame);
+  mafat_json_count(w, "dropped", f->dropped);
+  mafat_json_number(w, "wait_ms", f->wait_ms);
+  mafat_json_number(w, "image_ms", r->image_ms);
+  mafat_json_number(w, "layers_ms", r->layers_ms);
+  mafat_json_number(w, "latency_ms", f->latency_ms);
+  json_detections(w, r);
+  if (r->kind == MAFAT_MODEL_CLASSIFIER) json_classes(w, r);
+  return mafat_json_finish_line(w);
+}
+
+int mafat_output_frame_error_json(long long frame, const char *message, int exit_code, struct mafat_writer *w)
+{
+  mafat_json_begin(w, "{");
+  mafat_json_count(w, "frame", frame);
+  mafat_json_string(w, "error", message);
+  mafat_json_count(w, "exit_code", exit_code);
+  return mafat_json_finish_line(w);
+}
+
+int mafat_output_video_json(const struct mafat_run_report *r, const struct mafat_video_report *v, struct mafat_writer *w)
+{
+  mafat_json_begin(w, "{");
+  mafat_json_string(w, "video", v->frames);
+  mafat_json_count(w, "frames", v->n);
+  mafat_json_count(w, "dropped", v->dropped);
+  mafat_json_count(w, "failed", v->failed);
+  mafat_json_number(w, "seconds", v->seconds);
+  mafat_json_number(w, "frame_ms", v->frame_ms);
+  json_plan(w, r);
+  mafat_json_number(w, "load_ms", r->load_ms);
+  json_system(w, r);
   return mafat_json_finish_line(w);
 }
 

@@ -75,6 +75,26 @@ void mafat_output_found_json(const struct mafat_run_report *r, struct mafat_writ
  *   tabby 47.1 % */
 int mafat_output_run_text(const struct mafat_run_report *r, struct mafat_writer *w);
 
+/* Of a frame of video: {"frame":12,"dropped":0,...}, with detections and classes as above. */
+struct mafat_frame_report {
+  long long frame;     /* its number, from 0 on, of those that were run */
+  long long dropped;   /* between it and the one before: they came too late */
+  double wait_ms;      /* until it was there */
+  double latency_ms;   /* from then on, until all is known of it */
+};
+int mafat_output_frame_json(const struct mafat_run_report *r, const struct mafat_frame_report *f, struct mafat_writer *w);
+/* {"frame":12,"error":...,"exit_code":2} */
+int mafat_output_frame_error_json(long long frame, const char *message, int exit_code, struct mafat_writer *w);
+
+/* Of all of them, once they are over. */
+struct mafat_video_report {
+  const char *frames;  /* what they are */
+  long long n, dropped, failed;
+  double seconds;      /* from the first one's arrival to the last one's end */
+  double frame_ms;     /* of one, without waiting for it: mean */
+};
+int mafat_output_video_json(const struct mafat_run_report *r, const struct mafat_video_report *v, struct mafat_writer *w);
+
 /* {"image":..., "error":..., "exit_code":2} for an image that failed. */
 int mafat_output_error_json(const char *image, const char *message, int exit_code,
                             struct mafat_writer *w);

@@ -17,8 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CLASSES = 5 }; /* that are told */
-
 /* --marks: into a file that is emptied first. */
 static int open_marks(struct mafat_session *s)
 {
@@ -37,6 +35,7 @@ static int open_session(struct mafat_session *s)
   struct mafat_model_options m = mafat_session_model_options(s);
   int code;
   if ((code = mafat_session_check_output(s, "marks", o->marks))) return code;
+  if ((code = mafat_session_check_output(s, "overlay", o->overlay))) return code;
   for (int i = 0; i < o->n_dumps; i++)
     if ((code = mafat_session_check_output(s, "dump-output", o->dumps[i]))) return code;
   if (o->names && (code = mafat_names_read(&s->names, o->names, &s->d))) return code;
@@ -58,6 +57,7 @@ static void close_session(struct mafat_session *s)
 {
   if (s->marks_fd >= 0) close(s->marks_fd);
   mafat_model_close(&s->model);
+  mafat_session_close_video();
   mafat_names_close(&s->names);
   free(s->latencies_ms);
   free(s->layers_ms);
@@ -84,8 +84,7 @@ static double median(const double *values, int n)
   return middle;
 }
 
-/* What is free in the heap goes back to the system. */
-static void trim_heap(void)
+void mafat_session_trim_heap(void)
 {
 #ifdef __GLIBC__
   malloc_trim(0);
@@ -94,21 +93,21 @@ static void trim_heap(void)
 
 /* Where the budget is tight, what reading the model left in the heap (80 KB) goes
  * back before the first run. */
-static void make_room(const struct mafat_session *s)
+void mafat_session_make_room(const struct mafat_session *s)
 {
   struct mafat_model_facts model;
   enum { PLENTY = 1 << 20 };
   mafat_model_describe(s->model, &model);
   size_t budget = model.budget_bytes, charge = model.plan.memory.charge_bytes;
   if (charge < budget && budget - charge >= PLENTY) return;
-  trim_heap();
+  mafat_session_trim_heap();
 }
 
 /* repeat times. MAFAT_EIO while *running is a failure of running. */
 static int infer(struct mafat_session *s, const char *path, struct mafat_session_times *t, bool *running)
 {
   struct mafat_run_facts run;
-  make_room(s);
+  mafat_session_make_room(s);
   for (int i = 0; i < s->options.repeat; i++) {
     int code = mafat_options_floats_only(&s->options) ? mafat_model_run_inputs(s->model, &s->d)
                                 : mafat_model_run_picture(s->model, path, &s->d);
@@ -150,9 +149,8 @@ static void fill_memory(const struct mafat_session *s, const struct mafat_sessio
   r->stall_full_us = run.stall_scope ? (int64_t)t->stall_full_us : -1;
 }
 
-/* before: measured before the inferences. */
-static void fill_report(struct mafat_session *s, const char *path, const struct mafat_session_times *t,
-                        const struct mafat_process_facts *before, struct mafat_run_report *r)
+void mafat_session_fill_report(struct mafat_session *s, const char *path, const struct mafat_session_times *t,
+                               const struct mafat_process_facts *before, struct mafat_run_report *r)
 {
   struct mafat_model_facts model;
   mafat_model_describe(s->model, &model);
@@ -189,8 +187,8 @@ static void fill_report(struct mafat_session *s, const char *path, const struct 
   if (!mafat_options_floats_only(&s->options)) r->picture = model.picture;
 }
 
-static int find_answers(struct mafat_session *s, struct mafat_run_report *r, struct mafat_detections **detections,
-                        struct mafat_class_score *top)
+int mafat_session_find_answers(struct mafat_session *s, struct mafat_run_report *r, struct mafat_detections **detections,
+                               struct mafat_class_score *top)
 {
   if (r->kind == MAFAT_MODEL_DETECTOR) {
     int code = mafat_model_detect(s->model, s->options.thresh, s->options.nms, detections, &s->d);
@@ -201,7 +199,7 @@ static int find_answers(struct mafat_session *s, struct mafat_run_report *r, str
   }
   if (r->kind != MAFAT_MODEL_CLASSIFIER) return MAFAT_OK;
   r->classes = top;
-  return mafat_model_classify(s->model, top, CLASSES, &r->n_classes, &s->d);
+  return mafat_model_classify(s->model, top, MAFAT_SESSION_CLASSES, &r->n_classes, &s->d);
 }
 
 static int write_json(struct mafat_session *s, struct mafat_run_report *r)
@@ -222,12 +220,12 @@ int mafat_session_tell(struct mafat_session *s, const char *path, const struct m
                        const struct mafat_process_facts *before)
 {
   struct mafat_detections *detections = NULL;
-  struct mafat_class_score top[CLASSES];
+  struct mafat_class_score top[MAFAT_SESSION_CLASSES];
   struct mafat_run_report report;
   int code;
-  trim_heap(); /* of what the picture's decoder left */
-  fill_report(s, path, times, before, &report);
-  if ((code = find_answers(s, &report, &detections, top))) {
+  mafat_session_trim_heap(); /* of what the picture's decoder left */
+  mafat_session_fill_report(s, path, times, before, &report);
+  if ((code = mafat_session_find_answers(s, &report, &detections, top))) {
     mafat_detections_close(&detections);
     return code == MAFAT_ELIMIT ? EXIT_DOES_NOT_FIT : EXIT_RUNNING;
   }
@@ -318,6 +316,7 @@ static int run_all(struct mafat_session *s)
 {
   const struct mafat_options *o = &s->options;
   if (mafat_options_floats_only(o)) return run_and_tell(s, o->input);
+  if (mafat_options_video(o)) return mafat_session_run_video(s);
   int status = 0;
   for (int i = 0; i < o->n_images && !s->out.error; i++) {
     if (o->n_images > 1 && !o->quiet && isatty(STDERR_FILENO))
@@ -364,9 +363,19 @@ int mafat_session_main(int argc, char **argv, const struct mafat_session_ranks *
     return EXIT_INPUT;
   }
   if (s.options.calibrate) return mafat_session_calibrate(&s);
+  if (mafat_options_video(&s.options) && (code = link ? mafat_fail(&s.d, MAFAT_EINVAL, "--%s makes no sense on several devices", s.options.camera ? "camera" : "video")
+                                                      : mafat_session_prepare_video(&s))) {
+    mafat_session_complain(s.d.text);
+    return EXIT_INPUT;
+  }
   if (mafat_session_confine(&s)) {
     mafat_session_complain(s.d.text);
     return EXIT_RUNNING;
+  }
+  if (mafat_options_video(&s.options) && (code = mafat_session_begin_video(&s))) {
+    mafat_session_complain(s.d.text);
+    mafat_session_close_video();
+    return mafat_session_exit_status(code);
   }
   if (s.options.predict) return mafat_session_predict(&s);
   int status;

@@ -124,6 +124,10 @@ struct mafat_model_options mafat_session_model_options(struct mafat_session *s)
   m.picture = mafat_session_picture(s);
   m.picture_may_fail = o->n_images > 1;
   m.floats_only = mafat_options_floats_only(o);
+  m.frames = s->frames;
+  m.frames_stay = o->overlay && !o->camera;
+  m.frames_outside = o->camera;
+  m.beside_bytes = s->frames_beside;
   m.link = s->link;
   m.warnings = (struct mafat_warning_sink){mafat_session_warn, s};
   return m;
@@ -182,7 +186,7 @@ int mafat_session_check_dumps_apart(struct mafat_session *s)
 
 /* ---- what the process may do ---- */
 
-enum { OUTPUTS = 2 + 2 * MAFAT_OPTION_PORTS };
+enum { OUTPUTS = 3 + 2 * MAFAT_OPTION_PORTS };
 
 /* Where files are made: of --dump-output NAME=FILE, which names there are is not known yet, so both readings count. */
 static int list_outputs(const struct mafat_options *o, const char *outputs[OUTPUTS])
@@ -190,6 +194,7 @@ static int list_outputs(const struct mafat_options *o, const char *outputs[OUTPU
   int n = 0;
   if (o->marks) outputs[n++] = o->marks;
   if (o->map) outputs[n++] = o->map;
+  if (o->overlay && strcmp(o->overlay, "-") != 0) outputs[n++] = o->overlay;
   for (int i = 0; i < o->n_dumps; i++) {
     const char *equals = strchr(o->dumps[i], '=');
     outputs[n++] = o->dumps[i];
@@ -218,7 +223,8 @@ static int check_confined(struct mafat_session *s, bool confined)
 int mafat_session_confine(struct mafat_session *s)
 {
   const char *outputs[OUTPUTS];
-  const struct mafat_sandbox_wishes wishes = {outputs, list_outputs(&s->options, outputs), copies_folder(&s->options), s->options.serves && !s->options.predict};
+  const struct mafat_sandbox_wishes wishes = {.outputs = outputs, .n_outputs = list_outputs(&s->options, outputs), .copies = copies_folder(&s->options),
+                                               .serving = s->options.serves && !s->options.predict, .camera = s->options.camera != NULL};
   if (s->options.sandbox && strcmp(s->options.sandbox, "off") == 0) {
     s->sandbox.lacks = "off";
     return MAFAT_OK;

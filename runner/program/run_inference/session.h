@@ -6,6 +6,7 @@
 #include "runner/program/run_inference/marks.h"
 #include "runner/program/run_inference/names.h"
 #include "runner/program/run_inference/options.h"
+#include "runner/program/run_inference/output.h"
 #include "runner/program/run_inference/ports.h"
 #include "runner/program/sandbox/sandbox.h"
 #include "runner/program/writer.h"
@@ -26,6 +27,8 @@ struct mafat_session {
   struct mafat_sandbox sandbox;
   char sandbox_text[48];
   bool fork_told, decode_told;
+  const char *frames;      /* of video, as a model's options have them; NULL: pictures are run */
+  size_t frames_beside;    /* memory that a camera's are in */
   const struct mafat_rank_link *link; /* of build/mafat_ranks; NULL */
   struct mafat_diagnostic d;
 };
@@ -82,6 +85,25 @@ const char *mafat_session_sandbox(struct mafat_session *s);
 int mafat_session_check_output(struct mafat_session *s, const char *option, const char *path);
 /* Nor over what has just been written. */
 int mafat_session_check_dumps_apart(struct mafat_session *s);
+
+/* What a report says of a run, and of memory: before was measured before it. */
+void mafat_session_fill_report(struct mafat_session *s, const char *path, const struct mafat_session_times *t,
+                               const struct mafat_process_facts *before, struct mafat_run_report *r);
+/* What came of the last run, detections or the likeliest classes, of which there is room for MAFAT_SESSION_CLASSES; the detections are to be closed. */
+enum { MAFAT_SESSION_CLASSES = 5 };
+int mafat_session_find_answers(struct mafat_session *s, struct mafat_run_report *r, struct mafat_detections **detections,
+                               struct mafat_class_score *top);
+/* What is free in the heap goes back to the system. */
+void mafat_session_trim_heap(void);
+/* Makes room before the first run where the budget is tight. */
+void mafat_session_make_room(const struct mafat_session *s);
+
+/* Frames of video (video.c). To prepare, before the process is confined: the camera; then, what the frames are, which the first bytes of
+ * standard input may say; then all of them: an exit status. */
+int mafat_session_prepare_video(struct mafat_session *s);
+int mafat_session_begin_video(struct mafat_session *s);
+int mafat_session_run_video(struct mafat_session *s);
+void mafat_session_close_video(void);
 
 /* Modes in which nothing is run: they return an exit status. */
 int mafat_session_predict(struct mafat_session *s);   /* predict.c */

@@ -7,6 +7,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <linux/videodev2.h>
 #include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,7 +34,7 @@
 #define SYS_cachestat 451
 #endif
 
-enum when { ALWAYS, OPENING, OUTPUTS, SERVING };
+enum when { ALWAYS, OPENING, OUTPUTS, SERVING, CAMERA };
 
 /* Allowed if (argument & mask) == value; all of it where the mask is 0. Arguments are the kernel's ints: their low halves. */
 struct allowed {
@@ -235,6 +236,10 @@ static const struct allowed allowed[] = {
 #ifdef SYS_ftruncate64
     {.number = SYS_ftruncate64, .when = SERVING, .mask = ~(uint32_t)(MAFAT_SANDBOX_BODIES - 1), .value = MAFAT_SANDBOX_FIRST_BODY},
 #endif
+    /* all else of a camera was done before */
+    {.number = SYS_ioctl, .when = CAMERA, .argument = 1, .mask = ~0u, .value = (uint32_t)VIDIOC_STREAMON},
+    {.number = SYS_ioctl, .when = CAMERA, .argument = 1, .mask = ~0u, .value = (uint32_t)VIDIOC_DQBUF},
+    {.number = SYS_ioctl, .when = CAMERA, .argument = 1, .mask = ~0u, .value = (uint32_t)VIDIOC_QBUF},
 };
 
 enum { N_ALLOWED = sizeof allowed / sizeof *allowed, FEW = 4, ROOM = 8 * N_ALLOWED + 64 };
@@ -310,7 +315,9 @@ static int choose(const struct allowed **rules, const struct allowed *more, cons
   int n = 0;
   for (int i = -1; i < N_ALLOWED; i++) {
     const struct allowed *a = i < 0 ? more : &allowed[i];
-    if ((a->when == OPENING && !wishes->opening) || (a->when == OUTPUTS && !wishes->outputs) || (a->when == SERVING && !wishes->serving)) continue;
+    if ((a->when == OPENING && !wishes->opening) || (a->when == OUTPUTS && !wishes->outputs) ||
+        (a->when == SERVING && !wishes->serving) || (a->when == CAMERA && !wishes->camera))
+      continue;
     int at = n++;
     for (; at > 0 && rules[at - 1]->number > a->number; at--) rules[at] = rules[at - 1];
     rules[at] = a;

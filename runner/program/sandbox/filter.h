@@ -9,6 +9,7 @@ struct mafat_filter_wishes {
   bool opening; /* threads, rings, and another filter */
   bool outputs; /* files are made, renamed and removed */
   bool serving; /* connections are accepted: by descriptors of the numbers below, and no others */
+  bool camera;  /* Video4Linux is started, gives frames and takes buffers back */
 };
 
 /* Each a power of two of them, at a multiple of it: so one comparison knows them. */

@@ -13,7 +13,8 @@ static const char *reason(int error)
 
 static bool install(struct mafat_sandbox *s, bool opening)
 {
-  const struct mafat_filter_wishes wishes = {.opening = opening, .outputs = s->outputs || (opening && s->copies), .serving = s->serving};
+  const struct mafat_filter_wishes wishes = {.opening = opening, .outputs = s->outputs || (opening && s->copies), .serving = s->serving,
+                                            .camera = s->camera};
   const bool same_outputs = s->outputs || !s->copies;
   int error = !opening && same_outputs ? mafat_filter_narrow() : mafat_filter_install(&wishes);
   s->filter = error == 0;
@@ -23,7 +24,8 @@ static bool install(struct mafat_sandbox *s, bool opening)
 
 bool mafat_sandbox_begin(struct mafat_sandbox *s, const struct mafat_sandbox_wishes *wishes)
 {
-  *s = (struct mafat_sandbox){.outputs = wishes->n_outputs > 0, .copies = wishes->copies != 0, .serving = wishes->serving};
+  *s = (struct mafat_sandbox){.outputs = wishes->n_outputs > 0, .copies = wishes->copies != 0, .serving = wishes->serving,
+                              .camera = wishes->camera};
   /* Without it a program that is executed could be given rights that the filter does not fit. */
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
     s->lacks = reason(errno);

@@ -11,13 +11,14 @@ struct mafat_sandbox_wishes {
   int n_outputs;
   const char *copies; /* a folder: while the model is read, what comes by a pipe is copied there; NULL: nothing does */
   bool serving;       /* connections are accepted at sockets that listen already (filter.h has the numbers of their descriptors) */
+  bool camera; /* frames are taken from one that is open */
 };
 
 struct mafat_sandbox {
   bool filter;       /* system calls are filtered (seccomp) */
   int landlock;      /* the kernel's version of it where paths are confined, too; else 0 */
   const char *lacks; /* why there is no filter; NULL */
-  bool outputs, copies, serving; /* some were wished for */
+  bool outputs, copies, serving, camera; /* some were wished for */
 };
 
 /* Before any foreign file is read, while there is one thread: threads, rings and reading are still allowed. False, and

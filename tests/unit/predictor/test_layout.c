@@ -54,6 +54,8 @@ static struct subject open_varied(int seed)
   struct mafat_plan_options options = {.algorithm = (enum mafat_algorithm)(seed % 3),
                                        .n_threads = threads[seed / 3 % 4],
                                        .packed = seed % 2,
+                                       .frame_bytes = seed % 4 == 1 ? (size_t)(seed % 97 * 500 + 1) : 0,
+                                       .frame_stays = seed % 8 == 5,
                                        .keep_all = seed % 5 == 4};
   return open_with(seed, false, &options);
 }
@@ -76,7 +78,7 @@ static void close_subject(struct subject *s)
  * and whatever a step reads must still belong to who computed it. */
 
 /* Owners: a tensor, or one of these + layer; the buffers of streamed weights are IO + 0, 1, 2. */
-enum { NOBODY = -2, SCRATCH = 1 << 20, WEIGHTS = 2 << 20, IO = 3 << 20, RING = 4 << 20, N_IO = 3 };
+enum { NOBODY = -2, SCRATCH = 1 << 20, WEIGHTS = 2 << 20, IO = 3 << 20, RING = 4 << 20, N_IO = 3, FRAME = 5 << 20 };
 
 /* What lies at a column of a slot of a ring, in which maps as wide as each other trail each other. */
 struct slot {
@@ -362,6 +364,7 @@ static void run_step(struct replay *r, const struct mafat_step *step)
   bool transform = step->kind == MAFAT_STEP_TRANSFORM;
   if (step->kind == MAFAT_STEP_INPUT) {
     write_tensor(r, step);
+    if (layout->frame_buffer >= 0) check_owned(r, layout->frame_buffer, FRAME, step->layer); /* its rows are made of it */
     return;
   }
   int scratch = layout->scratch_buffers[step->layer], out = layout->tensors[step->layer].buffer;
@@ -403,8 +406,10 @@ static void replay(const struct subject *s)
   ck_assert_int_eq(mafat_schedule_open(&schedule, s->network, s->plan), MAFAT_OK);
   for (size_t i = 0; i < units; i++) r.owners[i] = NOBODY;
   find_rings(&r);
+  if (s->layout->frame_buffer >= 0) claim(&r, s->layout->frame_buffer, FRAME);
   while (mafat_schedule_next(schedule, &step)) run_step(&r, &step);
   check_outputs(&r);
+  if (s->layout->frame_buffer >= 0 && s->plan->frame_stays) check_owned(&r, s->layout->frame_buffer, FRAME, s->network->n_layers);
   mafat_schedule_close(&schedule);
   free(r.owners);
   free(r.begun);
@@ -455,6 +460,9 @@ END_TEST
 
 static void check_boxes_beside(const struct subject *s, size_t begin, size_t end)
 {
+  const struct mafat_buffer *frame = s->layout->frame_buffer < 0 ? NULL : &s->layout->buffers[s->layout->frame_buffer];
+  if (frame && s->plan->frame_stays)
+    require(end <= frame->offset || begin >= frame->offset + frame->bytes, s, "boxes from %zu on lie in the frame", begin);
   for (int layer = 0; layer < s->plan->n_layers; layer++) {
     struct mafat_source self;
     struct mafat_sources out = mafat_network_output_sources(s->network, layer, &self);

@@ -1,0 +1,30 @@
+/* The boxes of each frame of a camera, or of any other video, in its place in the arena:
+ *
+ *     ffmpeg -v error -f v4l2 -video_size 640x480 -i /dev/video0 -f rawvideo -pix_fmt yuv420p - |
+ *         camera MODEL.cfg MODEL.weights 640x480
+ *
+ *     c++ camera.cpp $(pkg-config --cflags --libs mafat) */
+#include <cstdio>
+#include <mafat.hpp>
+
+int main(int argc, char **argv)
+{
+  if (argc != 4) {
+    std::fputs("usage: camera MODEL.cfg MODEL.weights WIDTHxHEIGHT[:FORMAT]\n", stderr);
+    return 2;
+  }
+  try {
+    mafat::options options;
+    options.memory_bytes = 64 << 20; // of the whole process
+    options.frames = argv[3];        // the plan has room for one
+    const std::size_t bytes = mafat::frame_facts(argv[3]).bytes;
+    mafat::model model(argv[1], argv[2], options);
+    for (int n = 0; std::fread(model.frame_room(), 1, bytes, stdin) == bytes; n++) {
+      model.run_frame(model.frame_room(), bytes);
+      std::printf("frame %d: %zu boxes\n", n, model.detect().size());
+    }
+  } catch (const mafat::error &e) {
+    std::fprintf(stderr, "camera: %s\n", e.what());
+    return 1;
+  }
+}

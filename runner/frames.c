@@ -1,0 +1,49 @@
+/* Runs on frames of video, which lie in the arena or in memory of the caller's. */
+#include "runner/image/frame.h"
+#include "runner/memory/process.h"
+#include "runner/memory/surroundings.h"
+#include "runner/model.h"
+#include "runner/sized.h"
+
+int mafat_frame_describe_sized(const char *frames, struct mafat_frame_facts *facts, size_t bytes, struct mafat_diagnostic *d)
+{
+  struct mafat_frame_format f;
+  int code = frames ? mafat_frame_format_read(&f, frames, d) : mafat_fail(d, MAFAT_EINVAL, "expected frames, found none");
+  if (code) return code;
+  const struct mafat_frame_facts found = {f.width, f.height, f.name, mafat_frame_format_bytes(&f), f.kind == MAFAT_FRAME_MJPEG};
+  mafat_sized_give(facts, bytes, &found, sizeof found);
+  return MAFAT_OK;
+}
+
+unsigned char *mafat_model_frame_room(struct mafat_model *m)
+{
+  return mafat_executor_frame_room(m->executor);
+}
+
+/* A JPEG may need more than those whose chroma is halved: from then on that is there. */
+static int take_decoder(struct mafat_model *m, size_t bytes, struct mafat_diagnostic *d)
+{
+  struct mafat_surroundings around = m->around;
+  if (bytes <= m->frame_decoder_bytes) return MAFAT_OK;
+  around.frames_bytes += bytes - m->frame_decoder_bytes;
+  int code = mafat_model_take_surroundings(m, &around, "frame", "decoding this frame", d);
+  if (code == MAFAT_OK) m->frame_decoder_bytes = bytes;
+  return code;
+}
+
+int mafat_model_run_frame(struct mafat_model *m, const unsigned char *bytes, size_t n, struct mafat_diagnostic *d)
+{
+  double before = mafat_process_now_ms();
+  struct mafat_frame frame = {m->frame, bytes, n};
+  struct mafat_image *image = NULL;
+  int code = mafat_model_begin_run(m, bytes, "a frame", d);
+  if (code == MAFAT_OK && !m->frame.width) code = mafat_fail(d, MAFAT_EINVAL, "frame: the model was opened without frames");
+  if (code == MAFAT_OK) code = mafat_image_open_frame(&image, &frame, &m->picture.input, d);
+  if (code == MAFAT_OK && m->frame.kind == MAFAT_FRAME_MJPEG) code = take_decoder(m, mafat_image_bytes(image), d);
+  if (code) {
+    mafat_image_close(&image);
+    return code;
+  }
+  m->placement = *mafat_image_placement(image);
+  return mafat_model_run_image(m, &image, before, d);
+}

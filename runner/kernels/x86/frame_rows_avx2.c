@@ -1,0 +1,2 @@
+#define FRAME_ROWS_TABLE mafat_frame_kernels_avx2
+#include "runner/kernels/frame_rows_body.h"

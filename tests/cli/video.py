@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Frames for tests/cli/video.sh: makes them of a picture, and compares what is said of them."""
+import json
+import sys
+
+
+def read_ppm(path):
+    data = open(path, "rb").read()
+    words = data.split(None, 4)
+    return int(words[1]), int(words[2]), data[len(data) - int(words[1]) * int(words[2]) * 3:]
+
+
+def clamp(x):
+    return 0 if x < 0 else 255 if x > 255 else int(x + .5)
+
+
+def planes_of(w, h, rgb):
+    """Y, U and V of BT.601, limited range; U and V of the first of each two by two pixels."""
+    ys, us, vs = bytearray(), bytearray(), bytearray()
+    for y in range(h):
+        for x in range(w):
+            r, g, b = rgb[3 * (y * w + x):3 * (y * w + x) + 3]
+            ys.append(clamp(16 + (65.481 * r + 128.553 * g + 24.966 * b) / 255))
+            if y % 2 == 0 and x % 2 == 0:
+                us.append(clamp(128 + (-37.797 * r - 74.203 * g + 112 * b) / 255))
+                vs.append(clamp(128 + (112 * r - 93.786 * g - 18.214 * b) / 255))
+    return bytes(ys), bytes(us), bytes(vs)
+
+
+def back(w, h, ys, us, vs):
+    """What such planes mean, each pixel with the nearest chroma, in floating point."""
+    rgb, half = bytearray(), (w + 1) // 2
+    for y in range(h):
+        for x in range(w):
+            c = (y // 2) * half + x // 2
+            luma, u, v = (ys[y * w + x] - 16) * 255 / 219, (us[c] - 128) * 255 / 224, (vs[c] - 128) * 255 / 224
+            rgb += bytes((clamp(luma + 1.402 * v), clamp(luma - .344136 * u - .714136 * v), clamp(luma + 1.772 * u)))
+    return bytes(rgb)
+
+
+def make(ppm, folder):
+    w, h, rgb = read_ppm(ppm)
+    ys, us, vs = planes_of(w, h, rgb)
+    half = (w + 1) // 2
+    uv = b"".join(bytes(two) for two in zip(us, vs))
+    yuyv = bytearray()
+    for y in range(h):
+        for x in range(0, w, 2):
+            c = (y // 2) * half + x // 2
+            yuyv += bytes((ys[y * w + x], us[c], ys[y * w + x + 1], vs[c]))
+    files = {"rgb24": rgb, "yuv420p": ys + us + vs, "nv12": ys + uv, "yuyv": bytes(yuyv),
+             "y4m": b"YUV4MPEG2 W%d H%d F25:1 Ip A1:1 C420jpeg\nFRAME\n" % (w, h) + ys + us + vs,
+             "back.ppm": b"P6\n%d %d\n255\n" % (w, h) + back(w, h, ys, us, vs)}
+    for name, data in files.items():
+        open(f"{folder}/frame.{name}", "wb").write(data)
+    print(f"{w}x{h}")
+
+
+def found(path, number=0):
+    return json.loads(open(path).read().splitlines()[number])["detections"]
+
+
+def same(a, b, number=0):
+    """To the bit."""
+    return len(found(a)) > 0 and found(a) == found(b, int(number))
+
+
+def near(a, b):
+    """Labels; confidences to 0.02; edges to two pixels."""
+    one, other = found(a), found(b)
+    if not one or len(one) != len(other):
+        return False
+    for p, q in zip(one, other):
+        if p["label"] != q["label"] or abs(p["confidence"] - q["confidence"]) > .02:
+            return False
+        if any(abs(p["box"][k] - q["box"][k]) > 2 for k in p["box"]):
+            return False
+    return True
+
+
+def numbered(path, n):
+    """Lines of n frames, in order, each with all that it has to have."""
+    lines = [json.loads(line) for line in open(path)]
+    return [line["frame"] for line in lines] == list(range(int(n))) and all(
+        line["dropped"] == 0 and line["latency_ms"] >= line["image_ms"] + line["layers_ms"] and line["wait_ms"] >= 0 for line in lines)
+
+
+def dropped(path, n):
+    """One line, of the frame before which n were left out."""
+    lines = [json.loads(line) for line in open(path)]
+    return [line["dropped"] for line in lines] == [int(n)]
+
+
+def holds(path):
+    """What is resident at the end is what was predicted: 2 % and 256 KB less at most."""
+    r = json.loads(open(path).read().splitlines()[-1])
+    predicted, measured = r["predicted_resident_bytes"], r["measured_resident_bytes"]
+    print(f"predicted {predicted}, measured {measured}, charge {r['predicted_charge_bytes']}, {r['frame_ms']:.2f} ms a frame", file=sys.stderr)
+    return measured <= predicted <= measured * 1.02 + (256 << 10)
+
+
+def drawn(before, after):
+    """y4m of the same frames, of which some pixels are others, and not many."""
+    a, b = open(before, "rb").read(), open(after, "rb").read()
+    a, b = a[a.index(b"\n"):], b[b.index(b"\n"):]
+    changed = sum(x != y for x, y in zip(a, b))
+    return len(a) == len(b) and 0 < changed < len(a) / 4
+
+
+if __name__ == "__main__":
+    answer = globals()[sys.argv[1]](*sys.argv[2:])
+    sys.exit(0 if answer in (None, True) else 1)

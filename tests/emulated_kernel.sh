@@ -1,0 +1,60 @@
+# shellcheck shell=bash
+# A Debian kernel for an emulated machine, and the few modules that it needs there: sourced by who boots one, with `cannot` and check.sh's
+# functions. An installed kernel, else one that apt downloads, once, into $kernel; $work is a folder of the run's own. $wanted are modules, whose
+# own needs are found; $maybe, those that newer kernels have built in; $folders of a kernel's package, in which they all are.
+
+module_file() { # NAME FOLDER: its path in the folder; nothing for one that is not there
+  find "$2" -name "$1.ko*" -o -name "${1//_/-}.ko*" | head -n 1
+}
+
+# take_modules FOLDER: those wanted, and before each what it needs, uncompressed, in $work/kernel; their order beside them
+take_modules() {
+  local name
+  for name in $maybe; do take_module "$name" "$1"; done
+  for name in $wanted; do take_module "$name" "$1" || return 1; done
+}
+take_module() {
+  local file to=$work/kernel/modules/$1.ko other
+  [ ! -e "$to" ] || return 0
+  grep -qE "/(${1}|${1//_/-})\.ko" "$2/modules.builtin" && return
+  file=$(module_file "$1" "$2")
+  case $file in
+    *.ko) cp "$file" "$to" ;;
+    *.xz) xz -dc "$file" >"$to" ;;
+    *.zst) zstd -qdc "$file" >"$to" ;;
+    *.gz) gzip -dc "$file" >"$to" ;;
+    *) false ;;
+  esac || return 1
+  for other in $(grep -aozE 'depends=[^[:cntrl:]]*' "$to" | tr '\0' '\n' | sed 's/^depends=//' | tr ',' ' '); do
+    take_module "$other" "$2" || return 1
+  done
+  echo "$1.ko" >>"$work/kernel/modules/order"
+}
+
+# take_kernel IMAGE FOLDER: an image and the modules of its folder become the cache's
+take_kernel() {
+  rm -rf "$work/kernel" && mkdir -p "$work/kernel/modules"
+  [ -r "$1" ] && [ -e "$2/modules.builtin" ] && take_modules "$2" && cp "$1" "$work/kernel/vmlinuz" || return 1
+  basename "$2" >"$work/kernel/version"
+  rm -rf "$kernel" && mv "$work/kernel" "$kernel"
+}
+
+find_kernel() { # [PACKAGE]: that one, whatever is installed
+  local image package=${1-}
+  [ ! -e "$kernel/version" ] || return 0
+  for image in /boot/vmlinuz-*; do
+    [ -z "$package" ] || break
+    ! take_kernel "$image" "/lib/modules/${image#*/vmlinuz-}" 2>/dev/null || return 0
+  done
+  command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || cannot 'no kernel with modules is installed, and there is no apt to download one'
+  package=$(apt-cache depends "${package:-linux-image-amd64}" 2>/dev/null | sed -n 's/^ *|\{0,1\}Depends: \(linux-image-\)/\1/p' | head -n 1)
+  [ -n "$package" ] || cannot "apt knows no ${1:-linux-image-amd64} (apt-get update)"
+  [ ! -t 2 ] || echo "downloading $package" >&2
+  (cd "$work" && timeout 300 apt-get download "$package") >"$work/log" 2>&1 || cannot "$package cannot be downloaded: $(tail -n 1 "$work/log")"
+  mkdir "$work/unpacked"
+  dpkg-deb --fsys-tarfile "$work"/*.deb | tar -x -C "$work/unpacked" --wildcards '*/boot/vmlinuz-*' '*/modules.builtin' "${folders[@]/#/*/kernel/}" ||
+    cannot "$package cannot be unpacked"
+  image=$(printf '%s\n' "$work"/unpacked/boot/vmlinuz-* | head -n 1)
+  take_kernel "$image" "$(printf '%s\n' "$work"/unpacked/*lib/modules/"${image#*/vmlinuz-}" "$work"/unpacked/usr/lib/modules/"${image#*/vmlinuz-}" | head -n 1)" ||
+    cannot "$package has not the modules that are needed: $wanted"
+}

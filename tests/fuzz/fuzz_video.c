@@ -1,0 +1,45 @@
+/* libFuzzer target: frames out of a pipe. The first byte says whether they are y4m, JPEGs or raw. Whatever comes, no more is written than a
+ * frame's room, JPEGs end behind FF D9, and what is refused is explained in one line. Build with clang -fsanitize=fuzzer,address,undefined. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "runner/program/video/frames.h"
+#include "tests/fuzz/networks.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
+
+enum { MOST_ROOM = 1 << 20, MOST_FRAMES = 200 };
+
+static void read_frames(struct mafat_frames *f)
+{
+  struct mafat_diagnostic d = {""};
+  unsigned char *room = malloc(f->frame_bytes); /* as long as it is, for the sanitizer */
+  size_t got = 1;
+  int code = MAFAT_OK;
+  require(room);
+  for (int i = 0; i < MOST_FRAMES && code == MAFAT_OK && got > 0; i++) {
+    code = mafat_frames_next(f, room, &got, NULL, &d);
+    require(code == MAFAT_OK || (d.text[0] && !strchr(d.text, '\n') && got == 0));
+    require(got <= f->frame_bytes && (got == 0 || f->kind == MAFAT_FRAMES_JPEG || got == f->frame_bytes));
+    if (got && f->kind == MAFAT_FRAMES_JPEG) require(got >= 4 && room[0] == 0xff && room[1] == 0xd8 && room[got - 2] == 0xff && room[got - 1] == 0xd9);
+  }
+  free(room);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+  static struct mafat_frames f;
+  static const char *const kinds[] = {"y4m", "64x48:mjpeg", "5x3:nv12"};
+  struct mafat_diagnostic d = {""};
+  if (n < 1) return 0;
+  int fd = memfd_create("fuzz", MFD_CLOEXEC);
+  require(fd >= 0 && write(fd, bytes + 1, n - 1) == (ssize_t)(n - 1) && lseek(fd, 0, SEEK_SET) == 0);
+  int code = mafat_frames_open(&f, fd, kinds[bytes[0] % 3], &d);
+  require(code == MAFAT_OK || (d.text[0] && !strchr(d.text, '\n')));
+  if (code == MAFAT_OK && f.frame_bytes <= MOST_ROOM) read_frames(&f);
+  close(fd);
+  return 0;
+}
