@@ -165,8 +165,8 @@ void mafat_pack_close(struct mafat_pack **out)
   mafat_packer_close(&pack->run.packer);
   mafat_narrowing_close(&pack->narrowing);
   mafat_numbering_close(&pack->numbering);
-  if (pack->packing.fd >= 0) close(pack->packing.fd);
   if (pack->created) unlink(pack->paths.path);
+  if (pack->packing.fd >= 0) close(pack->packing.fd);
   mafat_network_close(&pack->packing.network);
   mafat_cfg_close(&pack->cfg);
   mafat_excerpt_close(&pack->excerpt);
@@ -195,9 +195,8 @@ static int work(struct mafat_pack *pack, struct mafat_diagnostic *d)
 
 static int finish(struct mafat_pack *pack, struct mafat_diagnostic *d)
 {
-  int fd = pack->packing.fd;
-  pack->packing.fd = -1;
-  if (close(fd) != 0) return mafat_fail(d, MAFAT_EIO, "%s: %s", pack->paths.out, strerror(errno));
+  /* On the disk before it has its name, and its own until then: the lock goes with the descriptor. */
+  if (fsync(pack->packing.fd) != 0) return mafat_fail(d, MAFAT_EIO, "%s: %s", pack->paths.out, strerror(errno));
   int code = mafat_pack_paths_finish(&pack->paths, d);
   pack->done = code == MAFAT_OK;
   pack->created = !pack->done;

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -61,10 +62,25 @@ int mafat_pack_paths_check_network(const struct mafat_pack_paths *p, const struc
   return code ? code : check_constants(n, p->out, d);
 }
 
+/* Does the name still mean the open file? Another process may have renamed it before it was locked. */
+static bool is_named(int fd, const char *path)
+{
+  struct stat st;
+  return fstat(fd, &st) == 0 && is_file(path, &st);
+}
+
+/* What somebody who was killed has left is written over; whoever writes holds its lock. File systems without locks go without. */
 int mafat_pack_paths_create(const struct mafat_pack_paths *p, int *fd, struct mafat_diagnostic *d)
 {
-  *fd = open(p->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  return *fd < 0 ? mafat_fail(d, MAFAT_EIO, "%s: %s", p->path, strerror(errno)) : MAFAT_OK;
+  *fd = open(p->path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (*fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: %s", p->path, strerror(errno));
+  bool taken = flock(*fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  int code = taken || !is_named(*fd, p->path) ? mafat_fail(d, MAFAT_EIO, "%s: another process writes it", p->path) : MAFAT_OK;
+  if (code == MAFAT_OK && ftruncate(*fd, 0) != 0) code = mafat_fail(d, MAFAT_EIO, "%s: %s", p->path, strerror(errno));
+  if (code == MAFAT_OK) return code;
+  close(*fd);
+  *fd = -1;
+  return code;
 }
 
 int mafat_pack_paths_finish(const struct mafat_pack_paths *p, struct mafat_diagnostic *d)
