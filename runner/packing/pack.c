@@ -147,6 +147,7 @@ int mafat_pack_open_sized(struct mafat_pack **out, const char *model_path, const
                           const struct mafat_pack_options *options, size_t bytes, struct mafat_diagnostic *d)
 {
   *out = NULL;
+  if (!model_path || !out_path) return mafat_fail(d, MAFAT_EINVAL, "expected the paths of a model and of the file to be written");
   struct mafat_pack *pack = calloc(1, sizeof *pack);
   if (!pack) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", out_path);
   pack->packing.fd = -1;

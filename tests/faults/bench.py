@@ -94,6 +94,14 @@ def answer(text):
     return predicted or lines
 
 
+def is_json(text):
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
 def collect_groups(path):
     """Removes a group; were there any below?"""
     below = [name for name in os.listdir(path) if os.path.isdir(os.path.join(path, name))]

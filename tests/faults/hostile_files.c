@@ -2,7 +2,8 @@
  * to the file .control in it say how:
  *
  *   off              not at all, from the beginning on: nothing is counted yet
- *   short N          reads give at most N bytes less than were asked for, but always some; drawn anew each time
+ *   short N          reads give at most N bytes less than were asked for, but always some, past the page cache whole blocks; drawn anew each
+ *                    time
  *   slow N           reads and writes take up to N ms
  *   at K CHANGE NAME before the K-th read of the file, from 0 on, it is changed: shrink (to half), grow, rewrite (other bytes), touch, gone; or
  *                    that read fails: fail
@@ -16,6 +17,7 @@
 #include <fuse3/fuse.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_FILES = 64, NAME_ROOM = 256 };
+enum { MOST_FILES = 64, NAME_ROOM = 256, BLOCK = 4096 };
 
 struct content {
   char *bytes;
@@ -152,6 +154,14 @@ static bool disturb(struct name *name, struct file *file)
     for (size_t i = 0; i < file->now.n; i++) file->now.bytes[i] = (char)(file->now.bytes[i] + 1);
   clock_gettime(CLOCK_REALTIME, &file->changed);
   return true;
+}
+
+/* By whole blocks, but not by all. */
+static size_t shorten(size_t n, size_t block)
+{
+  size_t blocks = n / block, most = (ways.less + block - 1) / block;
+  if (blocks < 2) return n;
+  return (blocks - draw((unsigned)(most < blocks - 1 ? most : blocks - 1) + 1)) * block;
 }
 
 static void wait_a_little(void)
@@ -302,7 +312,7 @@ static int do_read(const char *path, char *to, size_t n, off_t at, struct fuse_f
   bool works = disturb(path ? find(path) : NULL, file);
   size_t there = (size_t)at < file->now.n ? file->now.n - (size_t)at : 0;
   if (n > there) n = there;
-  if (ways.less && n > 1) n -= draw((unsigned)(ways.less < n - 1 ? ways.less : n - 1) + 1);
+  if (ways.less) n = shorten(n, info->flags & O_DIRECT ? BLOCK : 1);
   if (n) memcpy(to, file->now.bytes + at, n);
   pthread_mutex_unlock(&lock);
   return works ? (int)n : -EIO;
