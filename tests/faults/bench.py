@@ -177,7 +177,7 @@ def collect(out):
     for folder, _, names in os.walk(out):
         for name in names:
             with open(os.path.join(folder, name), "rb") as file:
-                left["calibration" if re.fullmatch(r"[a-z0-9-]+-[0-9a-f]+", name) and folder != out else name] = file.read()
+                left["calibration" if re.fullmatch(r"(?!calibrating)[a-z0-9-]+-[0-9a-f]+", name) and folder != out else name] = file.read()
     shutil.rmtree(out)
     return left
 
