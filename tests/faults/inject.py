@@ -28,7 +28,7 @@ ERRORS = {
     "openat": ["ENOENT", "EACCES", "EMFILE", "ENOMEM", "EIO"], "open": ["ENOENT", "EMFILE"],
     "read": ["EIO", "EINTR", "EAGAIN"], "pread64": ["EIO", "EINTR", "EAGAIN"], "readv": ["EIO"], "preadv": ["EIO"], "preadv2": ["EIO", "EOPNOTSUPP"],
     "write": ["EIO", "ENOSPC", "EINTR", "EPIPE"], "writev": ["EIO", "ENOSPC"], "pwrite64": ["EIO", "ENOSPC", "EINTR"],
-    "fsync": ["EIO", "ENOSPC"], "fdatasync": ["EIO"], "rename": ["EIO", "ENOSPC", "EXDEV"], "link": ["EIO", "EPERM", "ENOSPC"], "flock": ["ENOLCK", "EINTR", "EAGAIN"], "ftruncate": ["EIO", "ENOSPC"],
+    "fsync": ["EIO", "ENOSPC"], "fdatasync": ["EIO"], "rename": ["EIO", "ENOSPC", "EXDEV"], "link": ["EIO", "EPERM", "ENOSPC"], "flock": ["ENOLCK", "EINTR"], "ftruncate": ["EIO", "ENOSPC"],
     "fallocate": ["ENOSPC", "EOPNOTSUPP"], "close": ["EIO", "EINTR"], "lseek": ["EINVAL"], "fstat": ["EIO"], "newfstatat": ["EIO", "ENOMEM"],
     "statx": ["EIO"], "fcntl": ["EINVAL", "EMFILE"], "fadvise64": ["EINVAL"], "fchmod": ["EPERM"], "statfs": ["EIO"], "fstatfs": ["EIO"],
     "mmap": ["ENOMEM"], "mremap": ["ENOMEM"], "mprotect": ["ENOMEM"], "madvise": ["EAGAIN", "EINVAL"], "munmap": ["ENOMEM"],

@@ -53,7 +53,7 @@ static const char *text(uint8_t b)
 /* As long as is asked for; no longer than what a test may take. */
 static void *room(size_t n, size_t size)
 {
-  void *all = n > 1 << 16 ? NULL : malloc(n * size ? n * size : 1);
+  void *all = n > 1 << 16 ? NULL : malloc(n * size + (n == 0));
   if (all) memset(all, 0x5a, n * size);
   return all;
 }
@@ -204,7 +204,7 @@ static void open_another(uint8_t a, uint8_t b)
   struct mafat_diagnostic d = {""};
   struct mafat_model_options *o;
   struct mafat_model *other = NULL;
-  size_t bytes = b % 5 == 0 ? (size_t)a * 2 : sizeof *o;
+  size_t bytes = b % 5 == 0 ? (size_t)a * 2 / 8 * 8 : sizeof *o; /* a version's end is a field's */
   struct mafat_model_options usual;
   mafat_model_defaults(&usual);
   switch (a % 16) {
@@ -249,7 +249,7 @@ static void pack(uint8_t a, uint8_t b)
   o.keep_above = a & 4 ? (double)real(b) : INFINITY;
   o.measure = a & 8 ? cfg_path : NULL;
   o.n_constants = b == 9 ? -1 : 0;
-  bool good = told(mafat_pack_open_sized(&file, b == 3 ? NULL : cfg_path, a == 5 ? NULL : weights_path, b == 5 ? NULL : "/nonexistent/out", &o, b % 5 == 0 ? a / 4 : sizeof o, &d), &d);
+  bool good = told(mafat_pack_open_sized(&file, b == 3 ? NULL : cfg_path, a == 5 ? NULL : weights_path, b == 5 ? NULL : "/nonexistent/out", &o, b % 5 == 0 ? (size_t)a / 16 * 8 : sizeof o, &d), &d);
   require(good == (file != NULL));
   bool done = false;
   struct mafat_pack_facts facts;
