@@ -71,8 +71,8 @@ def cases():
         Case("limit", [program("memory_limit"), "--parent", "{group}", "--limit", "64M", "--output", "{out}/report", "--timeline", "{out}/timeline", "--"] + run + [CFG, WEIGHTS, JPEG],
              makes=("report", "timeline"), statuses=(0, 1, 2), says=("memory_limit: ", "run_inference: "),
              needs=program("memory_limit"), group=True, always=("close", "EIO")),  # an end of a pipe that stays open, and nobody waits for it
-        Case("doctor", [program("mafat"), "doctor", "--json", "{given}/bytes"], statuses=(0, 1, 2), says="mafat doctor: ", measures=True),
-        Case("doctor-folder", [program("mafat"), "doctor", "{given}"], statuses=(0, 1, 2), says="mafat doctor: ", measures=True),
+        Case("doctor", [program("mafat"), "doctor", "--json", "{given}/bytes"], statuses=(0, 1, 2), says=("mafat doctor: ", "mafat: "), measures=True),
+        Case("doctor-folder", [program("mafat"), "doctor", "{given}"], statuses=(0, 1, 2), says=("mafat doctor: ", "mafat: "), measures=True),
         Case("mafat", [program("mafat"), "run", "--quiet", CFG, WEIGHTS, JPEG], says=("mafat: ", "run_inference: ")),
         Case("ranks", run + ["--predict", "--ranks", "3", "--memory", "64M", CFG]),
         Case("transfers", run + ["--predict", "--search", "separable", "--objective", "transfers", "--fast-memory", "64K", "--memory", "64M", CFG]),
