@@ -249,7 +249,7 @@ static void pack(uint8_t a, uint8_t b)
   o.keep_above = a & 4 ? (double)real(b) : INFINITY;
   o.measure = a & 8 ? cfg_path : NULL;
   o.n_constants = b == 9 ? -1 : 0;
-  bool good = told(mafat_pack_open_sized(&file, b == 3 ? NULL : cfg_path, a == 5 ? NULL : weights_path, b == 5 ? NULL : "/proc/nowhere/out", &o, b % 5 == 0 ? (size_t)a / 16 * 8 : sizeof o, &d), &d);
+  bool good = told(mafat_pack_open_sized(&file, b == 3 ? NULL : cfg_path, a == 5 ? NULL : weights_path, b == 5 ? NULL : "/proc/nowhere/out", &o, b % 5 == 0 ? (size_t)a % (sizeof o + 1) / 8 * 8 : sizeof o, &d), &d);
   require(good == (file != NULL));
   bool done = false;
   struct mafat_pack_facts facts;

@@ -245,7 +245,8 @@ START_TEST(refused_memory_is_reported_and_nothing_leaks)
     b.d.text[0] = '\0';
     failing_malloc_arm(i);
     int code = r->make(&b);
-    failing_malloc_disarm(&unfreed);
+    long asked = failing_malloc_disarm(&unfreed);
+    if (asked <= i) continue; /* orders that are remembered ask for less the next time */
     ck_assert_msg(code == MAFAT_ENOMEM, "%s, allocation %ld: %s: %s", r->name, i, mafat_error_name(code), b.d.text);
     ck_assert_msg(unfreed == 0, "%s, allocation %ld: %ld blocks leak", r->name, i, unfreed);
     ck_assert_msg(strstr(b.d.text, "out of memory") != NULL, "%s, allocation %ld: \"%s\"", r->name, i, b.d.text);
