@@ -240,6 +240,11 @@ $(BUILD)/endless $(BUILD)/failing_library:
 
 # --- tests -------------------------------------------------------------------
 
+# A file system whose files misbehave (tests/faults/hostile_files.sh); who has no libfuse3 skips that test.
+$(BUILD)/hostile_files: tests/faults/hostile_files.c
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(call pkg,--cflags,fuse3) $(LDFLAGS) -o $@ $< $(call pkg,--libs,fuse3)
+
 # The unit tests fail allocations in turn and count those made while running; Check need not note every assertion (tests/support/marks.c).
 WRAPPED := malloc calloc realloc strdup free mmap mmap64 mafat_heap_calloc mafat_heap_realloc mafat_heap_free _mark_point
 
@@ -321,7 +326,7 @@ packages:
 
 # Where make was not told how many at once: as many as there are CPUs.
 JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
-TESTED = all $(BUILD)/endless $(BUILD)/failing_library $(BUILD)/lay_plans $(BUILD)/run_inference_dynamic $(BUILD)/mafat_serve_dynamic $(BUILD)/launcher $(BUILD)/resident_peak $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden $(BUILD)/onnx_nodes $(BUILD)/packed_models
+TESTED = all $(BUILD)/endless $(BUILD)/failing_library $(BUILD)/lay_plans $(BUILD)/run_inference_dynamic $(BUILD)/mafat_serve_dynamic $(BUILD)/launcher $(BUILD)/resident_peak $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden $(BUILD)/onnx_nodes $(BUILD)/packed_models $(if $(call pkg,--modversion,fuse3),$(BUILD)/hostile_files)
 
 check: ## before every commit: a sample of the unit tests, of kernels and command lines (a minute)
 	@$(MAKE) --no-print-directory $(JOBS) run-check

@@ -12,20 +12,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* At most n bytes from `at` on (at its position, of what has none); fewer at the end. -1: errno. */
-static ssize_t read_some(int fd, char *to, size_t n, off_t at)
-{
-  size_t done = 0;
-  while (done < n) {
-    ssize_t got = at < 0 ? read(fd, to + done, n - done) : pread(fd, to + done, n - done, at + (off_t)done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return -1;
-    if (got == 0) break;
-    done += (size_t)got;
-  }
-  return (ssize_t)done;
-}
-
 static bool write_all(int fd, const char *from, size_t n)
 {
   while (n > 0) {
@@ -53,7 +39,7 @@ static int copy_to(int copy, const char *folder, struct mafat_model_file *f, str
 {
   const uint64_t most = most_copied(copy);
   ssize_t got;
-  while ((got = read_some(f->fd, f->window, MAFAT_MODEL_WINDOW, -1)) > 0) {
+  while ((got = mafat_read_some(f->fd, f->window, MAFAT_MODEL_WINDOW, -1)) > 0) {
     f->bytes += (size_t)got;
     if (f->bytes > most)
       return mafat_fail(d, MAFAT_EIO, "%s: is no regular file: expected at most %llu bytes, copied to %.200s, found more",
@@ -214,7 +200,7 @@ int mafat_model_file_peek(struct mafat_model_file *f, uint64_t at, size_t n, con
     at = f->excerpt_at + lies;
   }
   if (at < f->at || at + n > f->at + f->held) {
-    ssize_t got = read_some(f->fd, f->window, MAFAT_MODEL_WINDOW, (off_t)at);
+    ssize_t got = mafat_read_some(f->fd, f->window, MAFAT_MODEL_WINDOW, (off_t)at);
     f->at = at;
     f->held = got > 0 ? (size_t)got : 0;
     if (got < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", f->path, strerror(errno));

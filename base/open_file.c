@@ -1,8 +1,10 @@
 #include "base/open_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 int mafat_open_file(const char *path)
 {
@@ -12,4 +14,18 @@ int mafat_open_file(const char *path)
   if (sscanf(path, "/dev/fd/%d%c", &fd, &more) == 1 && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode))
     return fcntl(fd, F_DUPFD_CLOEXEC, 0);
   return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+ssize_t mafat_read_some(int fd, void *to, size_t n, off_t at)
+{
+  size_t done = 0;
+  while (done < n) {
+    char *next = (char *)to + done;
+    ssize_t got = at < 0 ? read(fd, next, n - done) : pread(fd, next, n - done, at + (off_t)done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return -1;
+    if (got == 0) break;
+    done += (size_t)got;
+  }
+  return (ssize_t)done;
 }

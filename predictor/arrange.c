@@ -109,12 +109,10 @@ static size_t rise(const struct pile *pile, int *next, const struct mafat_block 
 static size_t lowest_fit(const struct arranger *a, const struct mafat_block *b)
 {
   int first = first_stretch(a, b), n = end_stretch(a, b) - first, next[FEW_STRETCHES] = {0};
-  const struct pile *piles = a->piles + first;
+  bool all = n > FEW_STRETCHES || b->first > b->last; /* what never lives may begin behind all stretches */
+  const struct pile *piles = a->piles + (all ? N_STRETCHES : first);
   size_t at = 0, before;
-  if (n > FEW_STRETCHES || b->first > b->last) {
-    piles = a->piles + N_STRETCHES;
-    n = 1;
-  }
+  if (all) n = 1;
   do {
     before = at;
     for (int i = 0; i < n; i++) at = rise(&piles[i], &next[i], b, at);

@@ -38,13 +38,13 @@ static bool read_beginning(const char *path, char *beginning, size_t n)
 {
   struct stat st;
   memset(beginning, 0, n);
-  if (stat(path, &st) != 0) return false;
+  if (!path || stat(path, &st) != 0) return false;
   if (is_pipe_held(path, &st)) return look_into_pipe(path, beginning, n);
   if (!S_ISREG(st.st_mode)) return false;
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
   posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); /* one page, not what lies behind it */
-  ssize_t got = pread(fd, beginning, n, 0);
+  ssize_t got = mafat_read_some(fd, beginning, n, 0);
   close(fd);
   return got > 0;
 }

@@ -98,8 +98,9 @@ static int run(double *least_ms, const struct mafat_plan_timer *t, struct mafat_
   int code = MAFAT_OK;
   double ms, sum = 0;
   *least_ms = INFINITY;
-  for (int i = 0; code == MAFAT_OK && (i < LEAST_RUNS || (i < MOST_RUNS && sum < ENOUGH_MS)); i++, sum += ms) {
+  for (int i = 0; code == MAFAT_OK && (i < LEAST_RUNS || (i < MOST_RUNS && sum < ENOUGH_MS)); i++) {
     code = run_once(&ms, t, e, d);
+    sum += ms;
     *least_ms = fmin(*least_ms, ms);
   }
   return code;

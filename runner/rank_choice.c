@@ -303,6 +303,7 @@ static int take_best(struct mafat_rank_choice *c, const struct mafat_rank_choice
   /* More memory gives no slower plan: what less would do with is tried, too. Without a bound nothing is read for each picture that need not be. */
   const int last = is_bounded(r) ? N_RESIDENCES - 1 : residence;
   for (int i = 0; i <= last && failed == MAFAT_OK; i++) failed = try_mixes(&b, &tried, r, c->sharing.from, c->sharing.layers.n, i);
+  if (failed) mafat_fail(d, failed, "%s: out of memory", r->network->path); /* what else a mix fails by only passes it over */
   if (failed == MAFAT_OK && b.found) {
     mafat_rank_choice_close(c);
     failed = take_mix(&tried, r, &b.mix, residences[b.residence], d);

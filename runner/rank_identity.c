@@ -1,5 +1,6 @@
 #include "runner/rank_identity.h"
 
+#include "base/open_file.h"
 #include "formats/packed/hash.h"
 #include "predictor/plan.h"
 #include "runner/kernels/kernels.h"
@@ -16,7 +17,7 @@ enum { SPOT = 4096, SPOTS = 64 };
 static uint64_t hash_spot(int fd, uint64_t hash, off_t at)
 {
   unsigned char bytes[SPOT] = {0};
-  ssize_t n = pread(fd, bytes, sizeof bytes, at);
+  ssize_t n = mafat_read_some(fd, bytes, sizeof bytes, at);
   return n < 0 ? 0 : mafat_hash(hash, bytes, sizeof bytes);
 }
 

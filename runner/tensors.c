@@ -10,7 +10,7 @@ static struct mafat_seat seat_in_brick(const struct mafat_tensors *t, int tensor
   int index, block = channel / MAFAT_CHANNEL_BLOCK;
   struct mafat_brick b = mafat_bricks_holding(c, shape, channel, y, x, &index);
   int left = b.box.x.begin == 0 ? l->left : 0, right = b.box.x.end == shape.w ? l->right : 0;
-  size_t cols = (size_t)(left + mafat_span_size(b.box.x) + right);
+  size_t cols = (size_t)left + (size_t)mafat_span_size(b.box.x) + (size_t)right;
   size_t row = (size_t)mafat_bricks_pixel(c, shape, b.channels) * cols;
   size_t elements = (size_t)(y - b.box.y.begin) * row, column = (size_t)(x - b.box.x.begin + left);
   size_t pixel = (size_t)(c->lanes ? c->lanes : mafat_block_width(shape.c, block));

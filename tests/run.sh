@@ -18,6 +18,8 @@ check,test,full  alone  tests/unit.sh
 test,full        waits  tests/cli/sweep.sh
 test,full        waits  tests/cli/swap.sh
 test             cpu    tests/faults/inject.py --sample 12 --jobs 1
+test             cpu    tests/faults/kills.py --times 150 --jobs 1
+test,full        cpu    tests/faults/hostile_files.sh
 test             cpu    tests/soak/endless.py --sample
 test,full        cpu    tests/oracle/run.sh
 test,full        cpu    tests/cli/darknet_bridge.sh
@@ -68,6 +70,7 @@ full             alone  tests/camera/run.sh
 full             alone  make soak
 full             alone  tests/planners/check.py --all
 full             alone  tests/faults/inject.py
+full             alone  tests/faults/kills.py
 full             alone  tests/soak/endless.py
 full             alone  make analyze
 full             alone  make check-asan

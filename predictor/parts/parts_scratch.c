@@ -108,7 +108,7 @@ static int make(struct maker *m)
   memset(m->newest, -1, n_layers * sizeof *m->newest);
   int code = find_records(m);
   if (code) return code;
-  struct mafat_scratch *just = mafat_heap_calloc(heap, (size_t)s->n_records, sizeof *just); /* kept for the run: no room to spare */
+  struct mafat_scratch *just = s->n_records ? mafat_heap_calloc(heap, (size_t)s->n_records, sizeof *just) : NULL; /* kept for the run: no room to spare */
   if (!just && s->n_records) return MAFAT_ENOMEM;
   if (s->n_records) memcpy(just, s->records, (size_t)s->n_records * sizeof *just);
   mafat_heap_free(heap, s->records);

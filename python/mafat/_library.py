@@ -230,6 +230,25 @@ def text_of(text: bytes) -> str:
     return text.decode("utf-8", "replace")
 
 
+def path_of(path: str | bytes | os.PathLike) -> bytes:
+    """As the library has it, which would not see what is behind a 0."""
+    return text_for(os.fsencode(path))
+
+
+def text_for(text: str | bytes) -> bytes:
+    encoded = text.encode() if isinstance(text, str) else text
+    if b"\0" in encoded:
+        raise Error(EINVAL, f"expected a text without zeros, found {text!r}")
+    return encoded
+
+
+def number_for(kind: type, value: int) -> int:
+    """That fits the library's type: ctypes would cut it off."""
+    if kind(value).value != value:
+        raise Error(EINVAL, f"expected a smaller number, found {value}")
+    return value
+
+
 def count_bytes(size: int | str) -> int:
     """A size as the programs' options have it: 64M, 16384K, of 1024 each, or bytes."""
     number = str(size).lower().removesuffix("b").removesuffix("i")
@@ -237,7 +256,7 @@ def count_bytes(size: int | str) -> int:
     digits = number[:-1] if unit else str(size)
     if not digits.isdecimal():
         raise Error(EINVAL, f"expected a size like 64M, 16384K or bytes, found '{size}'")
-    return int(digits) << unit
+    return number_for(c_size_t, int(digits) << unit)
 
 
 class Handle:

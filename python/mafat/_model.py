@@ -8,7 +8,7 @@ from threading import RLock
 
 from mafat import _library as c
 from mafat._facts import Box, Facts, Group, Layer, Memory, Picture, Plan, Port, Process, Run, Score
-from mafat._library import EINVAL, Error, ask, library, take, text_of
+from mafat._library import EINVAL, Error, ask, library, number_for, path_of, take, text_for, text_of
 from mafat._options import model_options
 
 TYPE_CHECKING = False
@@ -79,7 +79,7 @@ def as_pixels(picture: Any, bgr: bool) -> numpy.ndarray:
 def as_floats(value: Any, port: Port) -> numpy.ndarray:
     """The numbers of an input: the array itself, where it has floats one behind the other."""
     import numpy
-    array = numpy.ascontiguousarray(value, dtype=numpy.float32)
+    array = numpy.require(value, numpy.float32, "CA")
     shape, wanted = ([n for n in dims if n != 1] for dims in (array.shape, port.dims))
     if array.size != port.n or (array.ndim > 1 and shape != wanted):
         raise Error(EINVAL, f"input '{port.name}': expected {'x'.join(map(str, port.dims))} numbers, found {'x'.join(map(str, array.shape))}")
@@ -113,7 +113,7 @@ class Model(c.Handle):
         warned: list[str] = []
         self._options = model_options(dict(options), "open", warned.append)
         self._arena = options.get("arena")
-        self._call(library.mafat_model_open_sized, byref(self._handle), os.fsencode(model), None if weights is None else os.fsencode(weights),
+        self._call(library.mafat_model_open_sized, byref(self._handle), path_of(model), None if weights is None else path_of(weights),
                    byref(self._options), sizeof(self._options))
         for text in warned:
             warn(text) if warn else warnings.warn(text, stacklevel=2)
@@ -145,6 +145,9 @@ class Model(c.Handle):
         lies row by row is read where it is, anything else copied; or a path, of a file of raw numbers or .npy.
         picture: for the first input, as of detect; inputs are the others then.
         out: arrays that the outputs of these names are written to: float32 and contiguous, of as many numbers."""
+        unknown = set(out or ()) - {port.name for port in self.outputs}
+        if unknown:
+            raise Error(EINVAL, f"out: expected outputs of this network, found '{unknown.pop()}'")
         with self._mine():
             self._run(inputs, picture, bgr)
             return {port.name: self._read(port, None if out is None else out.get(port.name)) for port in self.outputs}
@@ -172,6 +175,8 @@ class Model(c.Handle):
         with self._mine():
             if picture is not None or inputs is not None:
                 self._run(inputs, picture, bgr)
+            if k < 1:
+                raise Error(EINVAL, f"k: expected 1 or more, found {k}")
             top, n = (c.ClassScore * k)(), c_int()
             self._call(library.mafat_model_classify, self._alive(), top, k, byref(n))
             return [Score((s.class_id, s.confidence, self._label(s.class_id))) for s in top[:n.value]]
@@ -200,7 +205,7 @@ class Model(c.Handle):
         import numpy
         h, w, n = c_int(), c_int(), c_int()
         with self._mine():
-            if library.mafat_model_layer_shape(self._alive(), layer, byref(h), byref(w), byref(n)):
+            if library.mafat_model_layer_shape(self._alive(), number_for(c_int, layer), byref(h), byref(w), byref(n)):
                 raise Error(EINVAL, f"expected a layer of this network, found {layer}")
             array = numpy.empty((n.value, h.value, w.value), numpy.float32)
             self._call(library.mafat_model_read_layer, self._alive(), layer, address_of(array))
@@ -217,25 +222,27 @@ class Model(c.Handle):
             inputs = {}
         elif not isinstance(inputs, dict):
             inputs = {self.inputs[0].name: inputs}
-        kept = [self._set(name, value) for name, value in inputs.items()]
+        kept = []  # whoever fails on the way: what was set is taken back before it is gone
         try:
+            for name, value in inputs.items():
+                kept.append(self._set(name, value))
             if picture is None:
                 self._call(library.mafat_model_run_inputs, handle)
             elif isinstance(picture, (str, bytes, os.PathLike)):
-                self._call(library.mafat_model_run_picture, handle, os.fsencode(picture))
+                self._call(library.mafat_model_run_picture, handle, path_of(picture))
             else:
                 pixels = as_pixels(picture, bgr)
                 h, w, n = pixels.shape
                 self._call(library.mafat_model_run_pixels, handle, address_of(pixels), w, h, n, pixels.strides[0])
         finally:
-            for name in inputs:
-                library.mafat_model_set_input(handle, name.encode(), None, 0, None)
+            for port in self.inputs:
+                library.mafat_model_set_input(handle, port.name.encode(), None, 0, None)
             del kept
 
     def _set(self, name: str, value: Any) -> numpy.ndarray | None:
-        handle, key = self._alive(), name.encode()
+        handle, key = self._alive(), text_for(name)
         if isinstance(value, (str, bytes, os.PathLike)):
-            self._call(library.mafat_model_set_input_file, handle, key, os.fsencode(value))
+            self._call(library.mafat_model_set_input_file, handle, key, path_of(value))
             return None
         port = next((p for p in self.inputs if p.name == name), None)
         array = as_floats(value, port) if port else None  # the library refuses the name
@@ -246,8 +253,8 @@ class Model(c.Handle):
         import numpy
         if array is None:
             array = numpy.empty(port.dims, numpy.float32)
-        elif array.dtype != numpy.float32 or not array.flags.c_contiguous or not array.flags.writeable:
-            raise Error(EINVAL, f"output '{port.name}': expected an array of float32, contiguous and writeable")
+        elif not isinstance(array, numpy.ndarray) or array.dtype != numpy.float32 or not array.flags.carray:
+            raise Error(EINVAL, f"output '{port.name}': expected an array of float32, contiguous, aligned and writeable")
         self._call(library.mafat_model_read_output_named, self._alive(), port.name.encode(), address_of(array), array.size)
         return array
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 from ctypes import POINTER, Structure, byref, c_bool, c_char_p, c_double, c_float, c_int, c_size_t, sizeof
 
-from mafat._library import EINVAL, WARN, Error, Handle, ModelOptions, count_bytes, library, text_of
+from mafat._library import EINVAL, WARN, Error, Handle, ModelOptions, count_bytes, library, number_for, path_of, text_of
 
 TYPE_CHECKING = False  # as type checkers do not think: at run time typing would take more memory than all of this
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ class Arena(Handle):
 
 
 SIZES = {"memory": "memory_bytes", "bias": "bias_bytes", "reserve": "reserve_bytes", "fast": "fast_bytes", "beside": "beside_bytes"}
-CONVERT: dict[Any, Callable[[Any], Any]] = {c_char_p: os.fsencode, c_int: int, c_bool: bool, c_double: float, c_size_t: count_bytes}
+OTHERS = ("warnings", "link", "memory_name", "replace_name", "n_outputs", "n_constants", "n_calibrate")  # set here
+CONVERT: dict[Any, Callable[[Any], Any]] = {c_char_p: path_of, c_int: lambda value: number_for(c_int, int(value)), c_bool: bool, c_double: float, c_size_t: count_bytes}
 
 
 def floats(values: float | Sequence[float]) -> Sequence[float]:
@@ -88,7 +89,7 @@ def fill(struct: Structure, options: dict, where: str) -> None:
     for name, value in options.items():
         field = SIZES.get(name, name)
         kind = kinds.get(field)
-        if kind is None or field in ("warnings", "link", "memory_name", "replace_name") or (field == name and name.endswith("_bytes")):
+        if kind is None or field in OTHERS or (field == name and name.endswith("_bytes")):
             raise TypeError(f"{where}() has no option '{name}'")
         if value is None:
             continue

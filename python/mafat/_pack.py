@@ -7,7 +7,7 @@ from ctypes import byref, c_bool, sizeof
 
 from mafat import _library as c
 from mafat._facts import Packed, PackedLayer
-from mafat._library import WARN, ask, library, take, text_of
+from mafat._library import WARN, ask, library, path_of, take, text_of
 from mafat._options import fill
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ class Pack(c.Handle):
         self.warned = warned
         self._options = c.PackOptions()
         # Texts stay the caller's while it lasts.
-        self._paths = [os.fsencode(model), None if weights is None else os.fsencode(weights), os.fsencode(out)]
+        self._paths = [path_of(model), None if weights is None else path_of(weights), path_of(out)]
         library.mafat_pack_defaults_sized(byref(self._options), sizeof(self._options))
         self._options.warnings.warn = WARN(lambda _, text: warned.append(text_of(text)))
         fill(self._options, options, "pack")

@@ -1,12 +1,11 @@
 """Asking without running: no weight is read, milliseconds at most."""
 from __future__ import annotations
 
-import os
 from ctypes import byref, c_size_t, c_void_p, sizeof
 
 from mafat import _library as c
 from mafat._facts import Facts, Plan
-from mafat._library import count_bytes, library
+from mafat._library import count_bytes, library, path_of, text_for
 from mafat._model import plan_of
 from mafat._options import model_options
 
@@ -38,7 +37,7 @@ class Query(c.Handle):
         super().__init__()
         self._options = model_options(options, where, lambda text: None)
         self._arena = options.get("arena")
-        self._call(library.mafat_query_open_sized, byref(self._handle), os.fsencode(model), None if weights is None else os.fsencode(weights),
+        self._call(library.mafat_query_open_sized, byref(self._handle), path_of(model), None if weights is None else path_of(weights),
                    byref(self._options), sizeof(self._options))
 
     def answer(self, budget: int, of: c.Handle | None = None) -> Plan:
@@ -57,7 +56,7 @@ class Query(c.Handle):
 
     def packed(self, weights: str) -> Packing:
         packing = Packing()
-        self._call(library.mafat_query_pack, byref(packing._handle), self._alive(), weights.encode())
+        self._call(library.mafat_query_pack, byref(packing._handle), self._alive(), text_for(weights))
         return packing
 
 

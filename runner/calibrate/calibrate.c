@@ -54,7 +54,7 @@ enum { DARKNET_FILE, PACKED_FILE, N_FILES };
 
 /* Their names, for the signal handler; "" where there is no such file. */
 static char temporary[N_FILES][MAFAT_CALIBRATION_PATH + 32];
-static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
+static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
 enum { N_SIGNALS = sizeof ending_signals / sizeof *ending_signals };
 
 static void remove_files(void)

@@ -1,5 +1,6 @@
 #include "runner/image/npy.h"
 
+#include "base/open_file.h"
 #include "formats/npy/npy.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 static int read_beginning(const char *path, char *bytes, size_t *n, struct mafat_diagnostic *d)
 {
   int fd = open(path, O_RDONLY | O_CLOEXEC);
-  ssize_t got = fd < 0 ? -1 : pread(fd, bytes, MAFAT_NPY_ROOM, 0);
+  ssize_t got = fd < 0 ? -1 : mafat_read_some(fd, bytes, MAFAT_NPY_ROOM, 0);
   int error = errno;
   if (fd >= 0) close(fd);
   if (got < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", path, strerror(error));

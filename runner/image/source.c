@@ -1,23 +1,15 @@
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/open_file.h"
 #include "runner/image/decoder.h"
 #include "runner/image/image.h"
 
 ssize_t mafat_image_source_peek(int fd, off_t offset, uint8_t *bytes, size_t n)
 {
-  size_t got = 0;
-  while (got < n) {
-    ssize_t more = pread(fd, bytes + got, n - got, offset + (off_t)got);
-    if (more < 0 && errno == EINTR) continue;
-    if (more < 0) return -1;
-    if (more == 0) break;
-    got += (size_t)more;
-  }
-  return (ssize_t)got;
+  return mafat_read_some(fd, bytes, n, offset);
 }
 
 static void take_bytes(struct mafat_image_source *source, ssize_t got)

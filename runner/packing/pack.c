@@ -147,6 +147,7 @@ int mafat_pack_open_sized(struct mafat_pack **out, const char *model_path, const
                           const struct mafat_pack_options *options, size_t bytes, struct mafat_diagnostic *d)
 {
   *out = NULL;
+  if (!model_path || !out_path) return mafat_fail(d, MAFAT_EINVAL, "expected the paths of a model and of the file to be written");
   struct mafat_pack *pack = calloc(1, sizeof *pack);
   if (!pack) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", out_path);
   pack->packing.fd = -1;
@@ -165,8 +166,8 @@ void mafat_pack_close(struct mafat_pack **out)
   mafat_packer_close(&pack->run.packer);
   mafat_narrowing_close(&pack->narrowing);
   mafat_numbering_close(&pack->numbering);
-  if (pack->packing.fd >= 0) close(pack->packing.fd);
   if (pack->created) unlink(pack->paths.path);
+  if (pack->packing.fd >= 0) close(pack->packing.fd);
   mafat_network_close(&pack->packing.network);
   mafat_cfg_close(&pack->cfg);
   mafat_excerpt_close(&pack->excerpt);
@@ -195,9 +196,8 @@ static int work(struct mafat_pack *pack, struct mafat_diagnostic *d)
 
 static int finish(struct mafat_pack *pack, struct mafat_diagnostic *d)
 {
-  int fd = pack->packing.fd;
-  pack->packing.fd = -1;
-  if (close(fd) != 0) return mafat_fail(d, MAFAT_EIO, "%s: %s", pack->paths.out, strerror(errno));
+  /* On the disk before it has its name, and its own until then: the lock goes with the descriptor. */
+  if (fsync(pack->packing.fd) != 0) return mafat_fail(d, MAFAT_EIO, "%s: %s", pack->paths.out, strerror(errno));
   int code = mafat_pack_paths_finish(&pack->paths, d);
   pack->done = code == MAFAT_OK;
   pack->created = !pack->done;

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -61,10 +62,26 @@ int mafat_pack_paths_check_network(const struct mafat_pack_paths *p, const struc
   return code ? code : check_constants(n, p->out, d);
 }
 
+/* Is the name another file's, or nobody's? Another process may have renamed this one before it was locked. */
+static bool is_renamed(int fd, const char *path)
+{
+  struct stat mine, named;
+  if (fstat(fd, &mine) != 0) return false; /* nobody knows */
+  return stat(path, &named) == 0 ? named.st_dev != mine.st_dev || named.st_ino != mine.st_ino : errno == ENOENT;
+}
+
+/* What somebody who was killed has left is written over; whoever writes holds its lock. File systems without locks go without. */
 int mafat_pack_paths_create(const struct mafat_pack_paths *p, int *fd, struct mafat_diagnostic *d)
 {
-  *fd = open(p->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  return *fd < 0 ? mafat_fail(d, MAFAT_EIO, "%s: %s", p->path, strerror(errno)) : MAFAT_OK;
+  *fd = open(p->path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (*fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: %s", p->path, strerror(errno));
+  bool taken = (flock(*fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) || is_renamed(*fd, p->path);
+  if (!taken && ftruncate(*fd, 0) == 0) return MAFAT_OK;
+  int code = taken ? mafat_fail(d, MAFAT_EIO, "%s: another process writes it", p->path) : mafat_fail(d, MAFAT_EIO, "%s: %s", p->path, strerror(errno));
+  if (!taken) unlink(p->path);
+  close(*fd);
+  *fd = -1;
+  return code;
 }
 
 int mafat_pack_paths_finish(const struct mafat_pack_paths *p, struct mafat_diagnostic *d)

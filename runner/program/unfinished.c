@@ -3,6 +3,7 @@
 #include "runner/program/streams.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -80,10 +81,21 @@ int mafat_unfinished_open(const char *path)
   return mafat_unfinished_create(path);
 }
 
+/* On the disk before it has its name: whenever power fails, what has that name is whole. */
+static bool is_kept(void)
+{
+  int fd = open(temporary, O_RDONLY | O_CLOEXEC);
+  bool kept = fd >= 0 && fsync(fd) == 0;
+  int cause = errno;
+  if (fd >= 0) close(fd);
+  errno = cause;
+  return kept;
+}
+
 int mafat_unfinished_finish(void)
 {
   if (!unfinished) return 0;
-  if (rename(temporary, own) == 0) {
+  if (is_kept() && rename(temporary, own) == 0) {
     mafat_unfinished_remember("");
     return 0;
   }

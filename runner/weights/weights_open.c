@@ -1,5 +1,6 @@
 #include "runner/weights/weights.h"
 
+#include "base/open_file.h"
 #include "formats/darknet/constants.h"
 #include "runner/weights/weights_store.h"
 
@@ -306,10 +307,8 @@ int mafat_weights_probe(const char *path, struct mafat_weights_kind *kind, struc
   *kind = (struct mafat_weights_kind){0};
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO must not hang us */
   if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", path, strerror(errno));
-  ssize_t got;
   posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); /* one page, not what lies behind it */
-  do got = pread(fd, beginning, sizeof beginning, 0);
-  while (got < 0 && errno == EINTR);
+  ssize_t got = mafat_read_some(fd, beginning, sizeof beginning, 0);
   int code = got < 0 ? mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", path, strerror(errno)) : MAFAT_OK;
   bool whole = got == (ssize_t)sizeof beginning;
   kind->packed = whole && mafat_packed_begins(beginning);

@@ -101,8 +101,9 @@ static int make_spec(struct mafat_spec **out, const struct flow *f, const struct
     bool tiles = i < n && paths[i].tiling != MAFAT_TILE_DEPTH && !paths[i].of_input;
     if (i < n && !tiles) continue;
     int end = tiles ? mafat_path_layers(&paths[i]).begin : n_layers;
-    if (begin < end && f->apart) code = add_all_apart(f, *out, &paths[k], i - k, mafat_span(begin, end));
-    else if (begin < end) code = add_splits(f, *out, &paths[k], i - k, end);
+    const struct mafat_path *before = i > k ? &paths[k] : NULL; /* there may be none at all */
+    if (begin < end && f->apart) code = add_all_apart(f, *out, before, i - k, mafat_span(begin, end));
+    else if (begin < end) code = add_splits(f, *out, before, i - k, end);
     if (code == MAFAT_OK && tiles) code = add_tiles(f, *out, &paths[i]);
     if (tiles) begin = mafat_path_layers(&paths[i]).end;
     k = i + 1;

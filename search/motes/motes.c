@@ -219,11 +219,12 @@ static int open_cell(struct search *s, int cell)
 
 /* ---- cells that are alike ---- */
 
+/* -1: a cell without a layer. */
 static int first_of(const struct search *s, int cell)
 {
-  int l = 0;
-  while (s->cells->cell_of[l] != cell) l++;
-  return l;
+  for (int l = 0; l < s->request->n_layers; l++)
+    if (s->cells->cell_of[l] == cell) return l;
+  return -1;
 }
 
 static bool are_alike(const struct mafat_layer *a, const struct mafat_layer *b)
@@ -247,7 +248,8 @@ static bool shift(const struct search *s, const struct mafat_scheme *scheme, int
 static int try_alike(struct search *s, int cell, int other)
 {
   struct mafat_motes_state state = s->beam[0], best = state;
-  int by = first_of(s, other) - first_of(s, cell);
+  int from = first_of(s, cell), to = first_of(s, other), by = to - from;
+  if (from < 0 || to < 0) return MAFAT_OK;
   for (int i = 0; i < best.n; i++) {
     struct mafat_scheme scheme = best.schemes[i];
     if (s->cells->cell_of[scheme.layers[0]] != cell) continue;

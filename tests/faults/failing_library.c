@@ -1,6 +1,7 @@
 /* A program of include/mafat.h whose system calls fail (tests/faults/inject.py): failing_library MODEL WEIGHTS PICTURE. It asks for
- * plans, opens two models in one arena, runs both, by streamed weights and kept ones, and prints what is found. A failure must have a
- * code that there is, words, and nothing in what it would have made; then its name is printed, and the exit status is 1. */
+ * plans, opens two models in one arena, runs both, by streamed weights and kept ones, and prints what is found. With OUT behind the
+ * picture it packs the model into that file, by the picture. A failure must have a code that there is, words, and nothing in what it
+ * would have made; then its name is printed, and the exit status is 1. */
 #include "include/mafat.h"
 
 #include <fcntl.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int failed(int code, bool made, const struct mafat_diagnostic *d)
 {
@@ -64,17 +66,35 @@ static int run_both(const char *model, const char *weights, const char *picture,
   return status;
 }
 
+/* Of whole numbers: all that packing does. */
+static int pack(const char *model, const char *weights, const char *picture, const char *out)
+{
+  struct mafat_pack_options options;
+  struct mafat_diagnostic d = {""};
+  struct mafat_pack *file = NULL;
+  bool done = false;
+  mafat_pack_defaults(&options);
+  options.activations = "int8";
+  options.calibrate = &picture;
+  options.n_calibrate = 1;
+  int code = mafat_pack_open(&file, model, weights, out, &options, &d);
+  if (code) return failed(code, file != NULL, &d);
+  while (code == MAFAT_OK && !done) code = mafat_pack_step(file, &done, &d);
+  mafat_pack_close(&file);
+  return code ? failed(code, done || access(out, F_OK) == 0, &d) : 0;
+}
+
 int main(int argc, char **argv)
 {
   struct mafat_model_options options;
-  if (argc != 4) return 2;
+  if (argc != 4 && argc != 5) return 2;
   fcntl(0, F_GETFD); /* where injecting begins */
   signal(SIGPIPE, SIG_IGN);
   mafat_model_defaults(&options);
   options.memory_bytes = 64 << 20;
   options.algorithm = "direct";
-  int status = ask(argv[1], argv[2], &options);
-  if (!status) status = run_both(argv[1], argv[2], argv[3], &options);
+  int status = argc == 5 ? pack(argv[1], argv[2], argv[3], argv[4]) : ask(argv[1], argv[2], &options);
+  if (!status && argc == 4) status = run_both(argv[1], argv[2], argv[3], &options);
   if (fflush(stdout) || ferror(stdout)) {
     fprintf(stderr, "failing_library: cannot write\n");
     return 1;

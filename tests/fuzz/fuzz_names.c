@@ -1,13 +1,11 @@
 /* libFuzzer target: any bytes, as a list of labels. Build with
  * clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "runner/program/run_inference/names.h"
+#include "tests/fuzz/memory_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -20,11 +18,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   struct mafat_diagnostic d = {""};
   struct mafat_names *names = NULL;
-  char path[64], room[MAFAT_NAMES_ROOM];
-  int fd = memfd_create("fuzz", MFD_CLOEXEC);
-  if (fd < 0 || write(fd, data, size) != (ssize_t)size) abort();
-  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  int code = mafat_names_read(&names, path, &d);
+  char room[MAFAT_NAMES_ROOM];
+  static struct memory_file file;
+  int code = mafat_names_read(&names, memory_file_write(&file, data, size), &d);
   require((code == MAFAT_OK) == (names != NULL) && (code == MAFAT_OK || d.text[0]));
   size_t length = 0;
   for (int i = -1; i <= mafat_names_count(names); i++) {
@@ -34,6 +30,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   }
   require(length <= size);
   mafat_names_close(&names);
-  close(fd);
   return 0;
 }

@@ -2,15 +2,13 @@
  * known of it: its type, how many dimensions, which of them are not known. Whatever is accepted lies in the file. Build with
  * clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "formats/graph/given.h"
 #include "network/dtype.h"
 #include "runner/image/npy.h"
+#include "tests/fuzz/memory_file.h"
 #include "tests/fuzz/networks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
@@ -54,13 +52,10 @@ static void read_input(const uint8_t *known, const char *path, size_t bytes)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
-  char path[64];
+  static struct memory_file file;
   if (n < KNOWN) return 0;
-  int fd = memfd_create("fuzz", MFD_CLOEXEC);
-  require(fd >= 0 && write(fd, bytes + KNOWN, n - KNOWN) == (ssize_t)(n - KNOWN));
-  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  const char *path = memory_file_write(&file, bytes + KNOWN, n - KNOWN);
   read_array(bytes, path);
   read_input(bytes, path, n - KNOWN);
-  close(fd);
   return 0;
 }

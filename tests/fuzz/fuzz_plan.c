@@ -1,4 +1,4 @@
-/* libFuzzer target: any bytes, as a spec, and as a plan for three fixed networks. A plan that
+/* libFuzzer target: any bytes, as a plan for three fixed networks. A plan that
  * is accepted is laid out, written and read back. Build with
  * clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
@@ -104,26 +104,6 @@ static void check_rewriting(const struct mafat_network *n, const struct mafat_pl
   mafat_plan_close(&again);
 }
 
-/* A spec is read without a network, and what is written of it is the same again. */
-static void check_spec(const char *text)
-{
-  static char written[1 << 17], twice[1 << 17];
-  struct mafat_diagnostic d = {""};
-  struct mafat_spec *spec = NULL, *again = NULL;
-  int code = mafat_spec_read(&spec, text, &d);
-  require((code == MAFAT_OK) == (spec != NULL) && (code == MAFAT_OK || d.text[0]));
-  if (!spec) return;
-  size_t length = mafat_spec_write(spec, written, sizeof written);
-  require(length < sizeof written && strlen(written) == length);
-  if (length < 1 << 16) {
-    require(mafat_spec_read(&again, written, NULL) == MAFAT_OK);
-    mafat_spec_write(again, twice, sizeof twice);
-    require(!strcmp(written, twice));
-  }
-  mafat_spec_close(&spec);
-  mafat_spec_close(&again);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
@@ -132,7 +112,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   if (!text) abort();
   if (n) memcpy(text, bytes, n);
   text[n] = '\0';
-  check_spec(text);
   for (int i = 0; i < N_CFGS; i++) {
     struct mafat_diagnostic d = {""};
     struct mafat_plan *plan = NULL;

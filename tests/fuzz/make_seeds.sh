@@ -320,6 +320,7 @@ for plan in 1x1/NoCut 1x1/NoCut/order=best/inplace 5x5/4/2x2 3x2/2/2x2/4/1x1 4x4
   'split(whole)/ranks=3,2-3:1,5:2' 'split(c2:0-1,h2:0-1):streamed4:winograd-large0/4/1x1/inplace' rows1/2,4/1x1/order=sp; do
   i=$((i + 1))
   printf %s "$plan" > "$1/plan/$i"
+  printf %s "$plan" > "$1/spec/$i"
 done
 
 # A plan and a cfg; a cfg to be packed, and one whose file has two other bytes: of its layers' number, and in its index.
@@ -352,6 +353,10 @@ cat > "$1/http.dict" <<'END'
 "format=gray"
 "memory="
 END
+# Calls of each kind, of likely numbers and of others (fuzz_api.c).
+for call in 0 1 2 3 4 5 6 7 8 9 10 11 12; do
+  printf "\\0\\1\\0\\$(printf %o $call)\\7\\3\\$(printf %o $call)\\1\\376\\7\\0\\170" > "$1/api/$call"
+done
 printf 'person\nbicycle\r\n\n\357\273\277last' > "$1/names/list"
 printf 'P6 2 2 255\n123456789012' > "$1/image/colour.ppm"
 cp models/shapes/holdout/000002.jpg "$1/image/"

@@ -13,7 +13,7 @@ tests/fuzz/make_seeds.sh "$folder/seeds"
 for target in "$@"; do
   case $target in
   run | packed) options="-max_len=6000 -dict=$folder/seeds/cfg.dict" ;;
-  plan) options="-max_len=256" ;;
+  plan | spec | api) options="-max_len=256" ;;
   heads | npy | options) options="-max_len=600" ;;
   calibration | http | json) options="-max_len=2500" ;;
   image) options="-max_len=20000" ;;

@@ -88,8 +88,8 @@ static void listen_to(char *said, size_t room, const char *path, const char *opt
     execl(path, path, option, other, (char *)NULL);
     _exit(127);
   }
-  close(ends[1]);
-  for (ssize_t n; used + 1 < room; used += (size_t)n) {
+  bool ends_with_child = close(ends[1]) == 0 && child > 0; /* else there would be no end to wait for */
+  for (ssize_t n; ends_with_child && used + 1 < room; used += (size_t)n) {
     n = read(ends[0], said + used, room - 1 - used);
     if (n < 0 && errno == EINTR) n = 0;
     else if (n <= 0) break;

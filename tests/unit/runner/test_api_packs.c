@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -225,6 +226,47 @@ START_TEST(test_a_file_that_comes_meanwhile_stays)
 }
 END_TEST
 
+/* Who writes it has its lock; a link to somebody's file is none to be written. */
+START_TEST(test_a_file_that_another_writes_is_not_touched)
+{
+  struct stat st;
+  bool done;
+  begin(api_detector);
+  for (int is_link = 0; is_link < 2; is_link++) {
+    FILE *theirs = fopen(is_link ? cfg : part, is_link ? "r" : "w");
+    ck_assert(theirs && (is_link ? symlink(cfg, part) == 0 : fputs("theirs", theirs) > 0 && fflush(theirs) == 0 && flock(fileno(theirs), LOCK_EX) == 0));
+    struct mafat_pack *pack;
+    int code = mafat_pack_open(&pack, cfg, api_weights, out, &options, &diagnostic);
+    if (code == MAFAT_OK) code = mafat_pack_step(pack, &done, &diagnostic);
+    ck_assert_msg(code == (is_link ? MAFAT_EINVAL : MAFAT_EIO), "%s", diagnostic.text);
+    ck_assert_ptr_nonnull(strstr(diagnostic.text, is_link ? "found the cfg" : "another process writes it"));
+    mafat_pack_close(&pack);
+    ck_assert(stat(part, &st) == 0 && st.st_size > 0 && !exists(out));
+    fclose(theirs);
+    unlink(part);
+  }
+  ck_assert(symlink(api_picture, part) == 0 && stat(part, &st) == 0 && st.st_size > 0);
+  off_t size = st.st_size;
+  struct mafat_pack *pack = open_pack();
+  ck_assert_int_eq(mafat_pack_step(pack, &done, &diagnostic), MAFAT_EIO);
+  mafat_pack_close(&pack);
+  ck_assert(stat(part, &st) == 0 && st.st_size == size);
+  unlink(part);
+}
+END_TEST
+
+START_TEST(test_paths_that_are_missing)
+{
+  struct mafat_pack *pack;
+  begin(api_detector);
+  ck_assert_int_eq(mafat_pack_open(&pack, NULL, api_weights, out, &options, &diagnostic), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_pack_open(&pack, cfg, api_weights, NULL, &options, &diagnostic), MAFAT_EINVAL);
+  ck_assert(!pack && strstr(diagnostic.text, "expected the paths"));
+  ck_assert_int_eq(mafat_pack_open(&pack, cfg, NULL, out, &options, &diagnostic), MAFAT_EINVAL);
+  ck_assert(!mafat_is_packed(NULL) && !mafat_holds_weights(NULL));
+}
+END_TEST
+
 static const struct refused {
   struct mafat_pack_options options;
   const char *says;
@@ -303,6 +345,8 @@ Suite *api_packs_suite(void)
   tcase_add_test(packs, test_of_whole_numbers_the_best_way_is_taken);
   tcase_add_test(packs, test_a_file_that_is_there_stays);
   tcase_add_test(packs, test_a_file_that_comes_meanwhile_stays);
+  tcase_add_test(packs, test_a_file_that_another_writes_is_not_touched);
+  tcase_add_test(packs, test_paths_that_are_missing);
   tcase_add_loop_test(packs, test_options_that_make_no_sense_are_refused, 0, sizeof refused / sizeof *refused);
   TCase *memory = api_case(suite, "memory", 60);
   tcase_add_loop_test(memory, test_refused_memory_leaves_nothing, 0, 2);

@@ -1,0 +1,213 @@
+"""What is run, again and again, while something goes wrong (inject.py, kills.py): command lines of all programs, each in folders of its
+own, and what may be left of it."""
+
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.abspath(os.environ.get("BUILD", os.path.join(ROOT, "build")))
+SHAPES = os.path.join(ROOT, "models", "shapes")
+CFG, WEIGHTS = os.path.join(SHAPES, "shapes.cfg"), os.path.join(SHAPES, "shapes.weights")
+JPEG = os.path.join(SHAPES, "holdout", "000000.jpg")
+PATIENCE = 240  # seconds: a machine may be busy
+GROUPS = "/sys/fs/cgroup/memory" if os.path.isdir("/sys/fs/cgroup/memory") else "/sys/fs/cgroup"
+
+
+class Case:
+    """A command; {out} in it is a folder for what it makes, {given} one of what there is; measures: its answer goes by what is measured; needs: a program that may
+    not be there; group: it makes a control group, below one of its own; always: a call and an error that are in every sample, each time they can be."""
+
+    def __init__(self, name, command, makes=(), statuses=(0, 1, 2, 3), says="run_inference: ", measures=False, needs=None, group=False, always=None):
+        self.name, self.command, self.makes, self.statuses, self.says = name, command, makes, statuses, says
+        self.measures, self.needs, self.group, self.always = measures, needs, group, always
+
+    def sample(self, points, n, seed):
+        always = [p for p in points if (p[0], p[2]) == self.always]
+        others = [p for p in points if (p[0], p[2]) != self.always]
+        return always + (random.Random(seed).sample(others, n) if n < len(others) else others)
+
+
+def program(name):
+    return os.path.join(BUILD, name)
+
+
+def cases():
+    run = [program("run_inference"), "--quiet"]
+    pack = [program("pack_weights"), "--quiet"]
+    packed = "{given}/shapes.packed"
+    return [
+        Case("plain", run + [CFG, WEIGHTS, JPEG]),
+        Case("json", run + ["--json", "--report", "--threads", "2", CFG, WEIGHTS, JPEG]),
+        Case("streamed", run + ["--plan", "rows1:streamed/NoCut", CFG, WEIGHTS, JPEG]),
+        Case("loaded", run + ["--threads", "2", "--plan", "1x1:loaded/6/1x1:loaded", packed, JPEG]),
+        Case("rows", run + ["--threads", "2", "--plan", "rows2:streamed/8/panels:streamed", packed, JPEG]),
+        Case("kept", run + ["--repeat", "2", "--algorithm", "direct", packed, JPEG]),
+        Case("tiles", run + ["--plan", "2x2:loaded/NoCut", CFG, WEIGHTS, JPEG]),
+        Case("several", run + ["--memory", "64M", CFG, WEIGHTS, JPEG, JPEG.replace("000000", "000001")]),
+        Case("sweep", run + ["--predict", "--sweep", "8M,64M", CFG]),
+        Case("front", run + ["--predict", "--pareto", "--memory", "64M", CFG], measures=True),  # which plans no other beats goes by what is resident
+        Case("dump", run + ["--dump-output", "{out}/output", "--marks", "{out}/marks", CFG, WEIGHTS, JPEG], makes=("output", "marks")),
+        Case("predict", run + ["--predict", "--memory", "64M", "--map", "{out}/map.svg", CFG], makes=("map.svg",)),
+        Case("tight", run + ["--sandbox", "off", "--lock", "on", "--memory", "5M", CFG, WEIGHTS, JPEG]),
+        Case("pack", pack + [CFG, WEIGHTS, "{out}/packed"], makes=("packed",), statuses=(0, 1, 2), says="pack_weights: "),
+        Case("pack-half", pack + ["--weights", "fp16", "--measure", JPEG, CFG, WEIGHTS, "{out}/packed"], makes=("packed",), statuses=(0, 1, 2),
+             says="pack_weights: "),
+        Case("pack-int8", pack + ["--activations", "int8", "--calibrate", JPEG, CFG, WEIGHTS, "{out}/packed"], makes=("packed",), statuses=(0, 1, 2),
+             says="pack_weights: "),
+        Case("pack-check", pack + ["--check", packed], statuses=(0, 1, 2), says="pack_weights: "),
+        Case("calibrate", [program("run_inference"), "--calibrate", "--quiet", "--memory", "64M"], makes=("calibration",), measures=True),
+        Case("annotate", [program("annotate"), "-q", "-o", "{out}/drawn.png", "{given}/found.json"], makes=("drawn.png",), statuses=(0, 1, 2), says="annotate: ",
+             needs=program("annotate")),
+        Case("annotate-jpeg", [program("annotate"), "-q", "-o", "{out}/drawn.jpg", "{given}/found.json"], makes=("drawn.jpg",), statuses=(0, 1, 2),
+             says="annotate: ", needs=program("annotate")),
+        Case("limit", [program("memory_limit"), "--parent", "{group}", "--limit", "64M", "--output", "{out}/report", "--timeline", "{out}/timeline", "--"] + run + [CFG, WEIGHTS, JPEG],
+             makes=("report", "timeline"), statuses=(0, 1, 2), says=("memory_limit: ", "run_inference: "),
+             needs=program("memory_limit"), group=True, always=("close", "EIO")),  # an end of a pipe that stays open, and nobody waits for it
+        Case("doctor", [program("mafat"), "doctor", "--json", "{given}/bytes"], statuses=(0, 1, 2), says=("mafat doctor: ", "mafat: "), measures=True),
+        Case("doctor-folder", [program("mafat"), "doctor", "{given}"], statuses=(0, 1, 2), says=("mafat doctor: ", "mafat: "), measures=True),
+        Case("mafat", [program("mafat"), "run", "--quiet", CFG, WEIGHTS, JPEG], says=("mafat: ", "run_inference: ")),
+        Case("ranks", run + ["--predict", "--ranks", "3", "--memory", "64M", CFG]),
+        Case("transfers", run + ["--predict", "--search", "separable", "--objective", "transfers", "--fast-memory", "64K", "--memory", "64M", CFG]),
+        Case("timed", run + ["--search", "motes", "--measure", "--memory", "64M", "{given}/shapes.packed", JPEG], measures=True),
+        Case("library", [program("failing_library"), CFG, WEIGHTS, JPEG], statuses=(0, 1), says="failing_library: "),
+        Case("library-pack", [program("failing_library"), CFG, WEIGHTS, JPEG, "{out}/packed"], makes=("packed",), statuses=(0, 1), says="failing_library: "),
+        Case("library-packed", [program("failing_library"), packed, packed, JPEG], statuses=(0, 1), says="failing_library: "),
+        Case("make", [program("make_weights"), "--quiet", CFG, "{out}/weights"], makes=("weights",), says="make_weights: "),
+    ]
+
+
+def answer(text):
+    """What is found, or planned: memory and milliseconds, which are measured, may be others, and not known at all."""
+    if text.startswith(b"{"):
+        told = json.loads(text)
+        return [told[key] for key in ("image", "network", "inputs", "outputs", "detections")]
+    lines = [re.sub(rb" in [0-9.]+ ms| [0-9]+\.[0-9]+", b"", line) for line in text.splitlines()]
+    predicted = [line for line in lines if line.startswith((b"inputs ", b"outputs ", b"plan ", b"work "))]
+    return predicted or lines
+
+
+def is_json(text):
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def collect_groups(path):
+    """Removes a group; were there any below?"""
+    below = [name for name in os.listdir(path) if os.path.isdir(os.path.join(path, name))]
+    for name in below:
+        os.rmdir(os.path.join(path, name))
+    os.rmdir(path)
+    return below
+
+
+def is_whole(name, content):
+    """Of what is measured, or drawn with whatever letters there are."""
+    if name.endswith(".png"):
+        return content.endswith(b"IEND\xaeB\x60\x82")
+    if name.endswith(".jpg"):
+        return content.endswith(b"\xff\xd9")
+    return content.endswith(b"\n")
+
+
+class Bench:
+    def __init__(self, folder):
+        self.given = os.path.join(folder, "given")
+        self.folder = folder
+        os.mkdir(self.given)
+        subprocess.run([program("pack_weights"), "--quiet", CFG, WEIGHTS, os.path.join(self.given, "shapes.packed")], check=True)
+        with open(os.path.join(self.given, "found.json"), "wb") as found:
+            subprocess.run([program("run_inference"), "--quiet", "--json", CFG, WEIGHTS, JPEG], stdout=found, check=True)
+        with open(os.path.join(self.given, "bytes"), "wb") as file:
+            file.write(bytes(range(256)) * 6000)
+
+    def run(self, case, wrapper=(), meanwhile=None):
+        """Exit status (None: it did not end), stdout, stderr, and what it left, by name. wrapper: words before the command; meanwhile: is
+        called with the process once it is started."""
+        out = tempfile.mkdtemp(dir=self.folder)
+        group = os.path.join("mafat-faults", os.path.basename(out))
+        if case.group:
+            os.makedirs(os.path.join(GROUPS, group))
+        command = [word.replace("{out}", out).replace("{given}", self.given).replace("{group}", group) for word in case.command]
+        environment = dict(os.environ, XDG_CACHE_HOME=out if case.measures else "/nonexistent", TMPDIR=out, MALLOC_ARENA_MAX="1")
+        with subprocess.Popen(list(wrapper) + command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, stdin=subprocess.DEVNULL,
+                              start_new_session=True) as process:
+            try:
+                if meanwhile:
+                    meanwhile(process)
+                stdout, stderr = process.communicate(timeout=PATIENCE)
+                status = process.returncode
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)  # with what it traces
+                stdout, stderr = process.communicate()
+                status = None
+        lives = meanwhile and goes_on(process.pid)
+        left = collect(out)
+        if lives:
+            left["a process"] = b""
+        if case.group and collect_groups(os.path.join(GROUPS, group)):
+            left["a control group"] = b""
+        return status, stdout.replace(out.encode(), b"OUT"), stderr.replace(out.encode(), b"OUT"), left
+
+
+def goes_on(session):
+    """Is any process of the session there, after ten seconds?"""
+    for _ in range(1000):
+        try:
+            os.killpg(session, 0)
+        except ProcessLookupError:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def collect(out):
+    """What is there, by name; a calibration's, which is a hash, is another for every machine."""
+    left = {}
+    for folder, _, names in os.walk(out):
+        for name in names:
+            with open(os.path.join(folder, name), "rb") as file:
+                left["calibration" if re.fullmatch(r"(?!calibrating)[a-z0-9-]+-[0-9a-f]+", name) and folder != out else name] = file.read()
+    shutil.rmtree(out)
+    return left
+
+
+def wrong_files(case, left, expected):
+    """What is wrong with what is left; None."""
+    for name, content in left.items():
+        if name not in case.makes:
+            return "leaves %s" % name
+        measured = name.endswith((".png", ".jpg")) or name in ("marks", "report", "timeline", "calibration")
+        if measured and name != "marks" and not is_whole(name, content):  # these are emptied first, and grow
+            return "leaves a part of %s: %s" % (name, content[-40:])
+        measured |= name.endswith(".svg") and len(content) == len(expected[name])
+        if not measured and content != expected[name]:
+            return "leaves %s of %d bytes instead of %d" % (name, len(content), len(expected[name]))
+    return None
+
+
+def wrong_answer(case, status, stdout, left, expected):
+    """Of a run that says that it succeeded."""
+    if status != 0:
+        return None
+    if not case.measures and answer(stdout) != answer(expected[1]):
+        return "another answer: %s" % stdout[:200].decode(errors="replace")
+    if case.measures and stdout.startswith(b"{") and not is_json(stdout):
+        return "no JSON: %s" % stdout[-200:].decode(errors="replace")
+    if set(expected[3]) - set(left):
+        return "has not made %s" % ", ".join(set(expected[3]) - set(left))
+    return None
+
+
+def can_run(case):
+    return not ((case.needs and not os.access(case.needs, os.X_OK)) or (case.group and not os.access(GROUPS, os.W_OK)))

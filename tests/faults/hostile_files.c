@@ -1,0 +1,432 @@
+/* A file system in memory whose files misbehave (libfuse3; tests/faults/hostile_files.sh): hostile_files FOLDER. Words that are written
+ * to the file .control in it say how:
+ *
+ *   off              not at all, from the beginning on: nothing is counted yet
+ *   short N          reads give at most N bytes less than were asked for, but always some, past the page cache whole blocks; drawn anew each
+ *                    time
+ *   slow N           reads and writes take up to N ms
+ *   at K CHANGE NAME before the K-th read of the file, from 0 on, it is changed: shrink (to half), grow, rewrite (other bytes), touch, gone; or
+ *                    that read fails: fail
+ *   full N           N more bytes can be written
+ *   nolinks          no file can have two names
+ *
+ * What is done to files that have names of their own (no .part, no six letters behind it) is judged as if power failed after
+ * every single change: only what fsync was told of is there then. .verdict has how many changes there were to names and bytes, and
+ * after how many of them such a file was there and not whole. */
+#define FUSE_USE_VERSION 35
+#include <fuse3/fuse.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MOST_FILES = 64, NAME_ROOM = 256, BLOCK = 4096 };
+
+struct content {
+  char *bytes;
+  size_t n, room;
+};
+
+/* What has names, or is open. */
+struct file {
+  int names, opens;
+  mode_t mode;
+  struct timespec changed;
+  struct content now;
+  bool synced; /* all of it is on the disk */
+  int reads;   /* since `off` */
+};
+
+static struct name {
+  char text[NAME_ROOM]; /* "": free */
+  struct file *file;
+} names[MOST_FILES];
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+  size_t less;
+  unsigned delay_ms;
+  int at;
+  char change[16], name[NAME_ROOM];
+  size_t left;
+  bool full, no_links;
+} ways = {.at = -1};
+static unsigned n_changes, n_parts, state = 1;
+
+static unsigned draw(unsigned below)
+{
+  state = state * 1664525u + 1013904223u;
+  return (state >> 8) % below;
+}
+
+/* ---- names ---- */
+
+static struct name *find(const char *path)
+{
+  for (int i = 0; i < MOST_FILES; i++)
+    if (names[i].text[0] && strcmp(names[i].text, path + 1) == 0) return &names[i];
+  return NULL;
+}
+
+static struct name *add(const char *path, struct file *file)
+{
+  for (int i = 0; i < MOST_FILES; i++) {
+    if (names[i].text[0]) continue;
+    snprintf(names[i].text, NAME_ROOM, "%s", path + 1);
+    names[i].file = file;
+    file->names++;
+    return &names[i];
+  }
+  return NULL;
+}
+
+static void let_go(struct file *file)
+{
+  if (file->names || file->opens) return;
+  free(file->now.bytes);
+  free(file);
+}
+
+static void remove_name(struct name *name)
+{
+  struct file *file = name->file;
+  name->text[0] = '\0';
+  file->names--;
+  let_go(file);
+}
+
+/* ---- what would be there without power ---- */
+
+static bool is_final(const char *name)
+{
+  const char *end = strrchr(name, '.');
+  return !end || (strcmp(end, ".part") != 0 && (strlen(end) != 7 || strspn(end + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != 6));
+}
+
+/* After each change. A file that is made under its own name is empty at first: that is a part of it, too. */
+static void judge(void)
+{
+  n_changes++;
+  for (int i = 0; i < MOST_FILES; i++)
+    if (names[i].text[0] && is_final(names[i].text) && !names[i].file->synced) {
+      n_parts++;
+      return;
+    }
+}
+
+static void change(struct file *file)
+{
+  file->synced = false;
+  clock_gettime(CLOCK_REALTIME, &file->changed);
+}
+
+/* ---- what goes wrong ---- */
+
+static bool resize(struct content *c, size_t n)
+{
+  if (n > c->room) {
+    size_t room = n + n / 2 + 4096;
+    char *bytes = realloc(c->bytes, room);
+    if (!bytes) return false;
+    c->bytes = bytes;
+    c->room = room;
+  }
+  if (n > c->n) memset(c->bytes + c->n, 0, n - c->n);
+  c->n = n;
+  return true;
+}
+
+/* False: this read fails. */
+static bool disturb(struct name *name, struct file *file)
+{
+  if (ways.at < 0 || strcmp(name ? name->text : "", ways.name) != 0 || file->reads++ != ways.at) return true;
+  if (strcmp(ways.change, "fail") == 0) return false;
+  if (strcmp(ways.change, "gone") == 0) remove_name(name);
+  if (strcmp(ways.change, "shrink") == 0) resize(&file->now, file->now.n / 2);
+  if (strcmp(ways.change, "grow") == 0) resize(&file->now, file->now.n + 4096);
+  if (strcmp(ways.change, "rewrite") == 0)
+    for (size_t i = 0; i < file->now.n; i++) file->now.bytes[i] = (char)(file->now.bytes[i] + 1);
+  clock_gettime(CLOCK_REALTIME, &file->changed);
+  return true;
+}
+
+/* By whole blocks, but not by all. */
+static size_t shorten(size_t n, size_t block)
+{
+  size_t blocks = n / block, most = (ways.less + block - 1) / block;
+  if (blocks < 2) return n;
+  return (blocks - draw((unsigned)(most < blocks - 1 ? most : blocks - 1) + 1)) * block;
+}
+
+static void wait_a_little(void)
+{
+  pthread_mutex_lock(&lock);
+  unsigned us = ways.delay_ms ? draw(ways.delay_ms * 1000) : 0;
+  pthread_mutex_unlock(&lock);
+  if (us) usleep(us);
+}
+
+static void obey(const char *text)
+{
+  size_t n;
+  unsigned ms;
+  if (strncmp(text, "off", 3) == 0) {
+    memset(&ways, 0, sizeof ways);
+    ways.at = -1;
+    n_changes = n_parts = 0;
+    for (int i = 0; i < MOST_FILES; i++)
+      if (names[i].text[0]) {
+        names[i].file->reads = 0;
+        names[i].file->synced = true;
+      }
+  } else if (sscanf(text, "short %zu", &n) == 1) ways.less = n;
+  else if (sscanf(text, "slow %u", &ms) == 1) ways.delay_ms = ms;
+  else if (sscanf(text, "full %zu", &n) == 1) {
+    ways.full = true;
+    ways.left = n;
+  } else if (strncmp(text, "nolinks", 7) == 0) ways.no_links = true;
+  else sscanf(text, "at %d %15s %255s", &ways.at, ways.change, ways.name);
+}
+
+/* ---- operations ---- */
+
+static const char control[] = "/.control", verdict[] = "/.verdict";
+
+static struct file *opened(struct fuse_file_info *info)
+{
+  return (struct file *)(uintptr_t)info->fh;
+}
+
+static void *begin(struct fuse_conn_info *connection, struct fuse_config *config)
+{
+  (void)connection;
+  config->direct_io = 1; /* what a read gives is what we give, and nothing is kept */
+  config->entry_timeout = config->attr_timeout = config->negative_timeout = 0;
+  config->hard_remove = 1;
+  return NULL;
+}
+
+static int do_getattr(const char *path, struct stat *st, struct fuse_file_info *info)
+{
+  memset(st, 0, sizeof *st);
+  st->st_uid = getuid();
+  st->st_gid = getgid();
+  if (strcmp(path, "/") == 0) {
+    st->st_mode = S_IFDIR | 0755;
+    st->st_nlink = 2;
+    return 0;
+  }
+  if (strcmp(path, control) == 0 || strcmp(path, verdict) == 0) {
+    st->st_mode = S_IFREG | 0644;
+    st->st_nlink = 1;
+    return 0;
+  }
+  pthread_mutex_lock(&lock);
+  struct name *name = find(path);
+  const struct file *file = info ? opened(info) : name ? name->file : NULL;
+  if (file) {
+    st->st_mode = S_IFREG | (file->mode & 07777);
+    st->st_nlink = (nlink_t)file->names;
+    st->st_size = (off_t)file->now.n;
+    st->st_mtim = st->st_ctim = file->changed;
+    st->st_ino = (ino_t)(uintptr_t)file;
+  }
+  pthread_mutex_unlock(&lock);
+  return file ? 0 : -ENOENT;
+}
+
+static int do_readdir(const char *path, void *to, fuse_fill_dir_t fill, off_t offset, struct fuse_file_info *info, enum fuse_readdir_flags flags)
+{
+  (void)offset, (void)info, (void)flags;
+  if (strcmp(path, "/") != 0) return -ENOTDIR;
+  pthread_mutex_lock(&lock);
+  for (int i = 0; i < MOST_FILES; i++)
+    if (names[i].text[0]) fill(to, names[i].text, NULL, 0, 0);
+  pthread_mutex_unlock(&lock);
+  return 0;
+}
+
+static int do_create(const char *path, mode_t mode, struct fuse_file_info *info)
+{
+  struct file *file = calloc(1, sizeof *file);
+  if (!file) return -ENOMEM;
+  pthread_mutex_lock(&lock);
+  bool there = add(path, file);
+  file->mode = mode;
+  file->opens = 1;
+  change(file);
+  if (there) judge();
+  pthread_mutex_unlock(&lock);
+  if (there) info->fh = (uintptr_t)file;
+  else free(file);
+  return there ? 0 : -ENOSPC;
+}
+
+static int do_open(const char *path, struct fuse_file_info *info)
+{
+  if (strcmp(path, control) == 0 || strcmp(path, verdict) == 0) return 0;
+  pthread_mutex_lock(&lock);
+  struct name *name = find(path);
+  if (name) {
+    name->file->opens++;
+    info->fh = (uintptr_t)name->file;
+  }
+  pthread_mutex_unlock(&lock);
+  return name ? 0 : -ENOENT;
+}
+
+static int do_release(const char *path, struct fuse_file_info *info)
+{
+  (void)path;
+  if (!info->fh) return 0;
+  pthread_mutex_lock(&lock);
+  opened(info)->opens--;
+  let_go(opened(info));
+  pthread_mutex_unlock(&lock);
+  return 0;
+}
+
+static int read_verdict(char *to, size_t n, off_t at)
+{
+  char text[64];
+  int length = snprintf(text, sizeof text, "%u %u\n", n_changes, n_parts);
+  if (at >= length) return 0;
+  if (n > (size_t)(length - at)) n = (size_t)(length - at);
+  memcpy(to, text + at, n);
+  return (int)n;
+}
+
+static int do_read(const char *path, char *to, size_t n, off_t at, struct fuse_file_info *info)
+{
+  if (path && strcmp(path, verdict) == 0) return read_verdict(to, n, at);
+  if (!info->fh) return 0;
+  wait_a_little();
+  struct file *file = opened(info);
+  pthread_mutex_lock(&lock);
+  bool works = disturb(path ? find(path) : NULL, file);
+  size_t there = (size_t)at < file->now.n ? file->now.n - (size_t)at : 0;
+  if (n > there) n = there;
+  if (ways.less) n = shorten(n, info->flags & O_DIRECT ? BLOCK : 1);
+  if (n) memcpy(to, file->now.bytes + at, n);
+  pthread_mutex_unlock(&lock);
+  return works ? (int)n : -EIO;
+}
+
+static int do_write(const char *path, const char *from, size_t n, off_t at, struct fuse_file_info *info)
+{
+  if (path && strcmp(path, control) == 0) {
+    char text[NAME_ROOM + 32];
+    snprintf(text, sizeof text, "%.*s", (int)n, from);
+    pthread_mutex_lock(&lock);
+    obey(text);
+    pthread_mutex_unlock(&lock);
+    return (int)n;
+  }
+  if (!info->fh) return -EINVAL;
+  wait_a_little();
+  struct file *file = opened(info);
+  pthread_mutex_lock(&lock);
+  int done = (int)n;
+  if (ways.full && n > ways.left) done = ways.left ? (int)ways.left : -ENOSPC;
+  if (done > 0 && (size_t)at + (size_t)done > file->now.n && !resize(&file->now, (size_t)at + (size_t)done)) done = -ENOSPC;
+  if (done > 0) {
+    if (ways.full) ways.left -= (size_t)done;
+    memcpy(file->now.bytes + at, from, (size_t)done);
+    change(file);
+    judge();
+  }
+  pthread_mutex_unlock(&lock);
+  return done;
+}
+
+static int do_truncate(const char *path, off_t n, struct fuse_file_info *info)
+{
+  if (strcmp(path, control) == 0) return 0;
+  pthread_mutex_lock(&lock);
+  struct name *name = find(path);
+  struct file *file = info && info->fh ? opened(info) : name ? name->file : NULL;
+  int code = !file ? -ENOENT : resize(&file->now, (size_t)n) ? 0 : -ENOSPC;
+  if (code == 0) {
+    change(file);
+    judge();
+  }
+  pthread_mutex_unlock(&lock);
+  return code;
+}
+
+static int do_fsync(const char *path, int data, struct fuse_file_info *info)
+{
+  (void)path, (void)data;
+  if (!info->fh) return 0;
+  pthread_mutex_lock(&lock);
+  opened(info)->synced = true;
+  pthread_mutex_unlock(&lock);
+  return 0;
+}
+
+static int do_unlink(const char *path)
+{
+  pthread_mutex_lock(&lock);
+  struct name *name = find(path);
+  if (name) {
+    remove_name(name);
+    judge();
+  }
+  pthread_mutex_unlock(&lock);
+  return name ? 0 : -ENOENT;
+}
+
+static int do_rename(const char *from, const char *to, unsigned flags)
+{
+  pthread_mutex_lock(&lock);
+  struct name *name = find(from), *other = find(to);
+  int code = !name ? -ENOENT : flags & 1 && other ? -EEXIST : flags & ~1u ? -EINVAL : 0;
+  if (code == 0) {
+    if (other && other != name) remove_name(other);
+    snprintf(name->text, NAME_ROOM, "%s", to + 1);
+    judge();
+  }
+  pthread_mutex_unlock(&lock);
+  return code;
+}
+
+static int do_link(const char *from, const char *to)
+{
+  pthread_mutex_lock(&lock);
+  struct name *name = find(from);
+  int code = !name ? -ENOENT : ways.no_links ? -EPERM : find(to) ? -EEXIST : add(to, name->file) ? 0 : -ENOSPC;
+  if (code == 0) judge();
+  pthread_mutex_unlock(&lock);
+  return code;
+}
+
+static int do_chmod(const char *path, mode_t mode, struct fuse_file_info *info)
+{
+  pthread_mutex_lock(&lock);
+  struct name *name = find(path);
+  struct file *file = info && info->fh ? opened(info) : name ? name->file : NULL;
+  if (file) file->mode = mode;
+  pthread_mutex_unlock(&lock);
+  return file ? 0 : -ENOENT;
+}
+
+static int do_utimens(const char *path, const struct timespec times[2], struct fuse_file_info *info)
+{
+  (void)path, (void)times, (void)info;
+  return 0;
+}
+
+int main(int argc, char **argv)
+{
+  static const struct fuse_operations operations = {
+      .init = begin, .getattr = do_getattr, .readdir = do_readdir, .create = do_create, .open = do_open, .release = do_release, .read = do_read,
+      .write = do_write, .truncate = do_truncate, .fsync = do_fsync, .unlink = do_unlink, .rename = do_rename, .link = do_link, .chmod = do_chmod, .utimens = do_utimens};
+  if (argc != 2) return 2;
+  return fuse_main(3, ((char *[]){argv[0], (char *)"-f", argv[1], NULL}), &operations, NULL);
+}

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Signals at random moments.
+
+    kills.py [--times N] [--jobs N] [--seed N] [CASE...]
+
+Runs the cases of bench.py in turn, N times all together (2000), and sends each a signal at a random moment of its life: TERM, INT, HUP,
+QUIT, KILL; or STOP, and CONT a little later. Whoever is told to end ends by that signal, or as if it had not come, where all was done
+by then; whoever was stopped goes on to the right answer. Ten seconds later no process and no control group is there, and no file but a
+whole one: behind KILL, and of what does nothing about signals (a program of the library; memory_limit about QUIT), also what had not got its name yet (.part, six
+letters behind the name, calibrating-), and the reports of memory_limit, which are emptied first.
+
+Exit status: 0 all is well, 1 a run is not."""
+
+import argparse
+import concurrent.futures
+import os
+import random
+import re
+import signal
+import sys
+import tempfile
+import time
+
+from bench import Bench, can_run, cases, wrong_answer, wrong_files
+
+SIGNALS = ("TERM", "INT", "HUP", "QUIT", "KILL", "STOP")
+UNNAMED = re.compile(r"\.part$|\.[A-Za-z0-9]{6}$|^calibrating-|^report$|^timeline$")
+
+
+class Moment:
+    """What happens to one run."""
+
+    def __init__(self, case, name, seconds, pause):
+        self.case, self.name, self.seconds, self.pause = case, name, seconds, pause
+
+    def strike(self, process):
+        time.sleep(self.seconds)
+        try:
+            process.send_signal(getattr(signal, "SIG" + self.name))
+            if self.name == "STOP":
+                time.sleep(self.pause)
+                process.send_signal(signal.SIGCONT)
+        except ProcessLookupError:
+            pass
+
+    def statuses(self):
+        if self.name == "STOP":
+            return (0,)
+        number = getattr(signal, "SIG" + self.name)
+        return (0, -number, 128 + number) + ((2,) if self.name != "KILL" and self.case.group else ())  # memory_limit's own: the command was ended
+
+
+def wrong(bench, moment, expected):
+    case = moment.case
+    status, stdout, stderr, left = bench.run(case, meanwhile=moment.strike)
+    if status is None:
+        return "does not end"
+    if status not in moment.statuses():
+        return "exit status %d: %s" % (status, stderr[-200:].decode(errors="replace"))
+    if status != 0 and (moment.name == "KILL" or case.name.startswith("library") or (case.group and moment.name == "QUIT")):
+        left = {name: content for name, content in left.items() if not UNNAMED.search(name)}
+    return wrong_files(case, left, expected[3]) or wrong_answer(case, status, stdout, left, expected)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("case", nargs="*", help="of: " + ", ".join(c.name for c in cases()))
+    parser.add_argument("--times", type=int, default=2000, metavar="N")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
+    parser.add_argument("--seed", type=int, default=1)
+    o = parser.parse_args()
+    chosen, draw, failed = [], random.Random(o.seed), 0
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
+        bench = Bench(folder)
+        for case in cases():
+            if o.case and case.name not in o.case:
+                continue
+            if not can_run(case):
+                print("skip kills %s: needs %s, and a control group of root's" % (case.name, case.needs))
+                continue
+            begin = time.monotonic()
+            expected = bench.run(case)
+            if expected[0] != 0:
+                sys.exit("kills.py: %s: exit status %s: %s" % (case.name, expected[0], expected[2].decode(errors="replace")))
+            chosen.append((case, expected, time.monotonic() - begin))
+        ends = dict.fromkeys((case.name for case, _, _ in chosen), 0)
+        moments = []
+        for i in range(o.times):
+            case, expected, seconds = chosen[i % len(chosen)]
+            moments.append((Moment(case, draw.choice(SIGNALS), draw.uniform(0, 1.2 * seconds), draw.uniform(0, 0.05)), expected))
+        for (moment, _), why in zip(moments, pool.map(lambda m: wrong(bench, *m), moments)):
+            if why:
+                ends[moment.case.name] += 1
+                print("FAIL kills %s: %s after %.4f s: %s" % (moment.case.name, moment.name, moment.seconds, " ".join(why.split())), flush=True)
+        for name, bad in ends.items():
+            failed += bad
+            if not bad:
+                print("ok kills %s" % name)
+    print("%d signals, %d not as they should be" % (o.times, failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

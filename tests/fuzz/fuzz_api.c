@@ -1,0 +1,290 @@
+/* libFuzzer target: calls of include/mafat.h on a small model that stays open, three bytes each: which, and two numbers, of which those
+ * that break things are likely. Every array is as long as the call says, so that a byte behind it is seen. What fails has a code and one
+ * line, and makes nothing. Build with clang -fsanitize=fuzzer,address,undefined. */
+#include <limits.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "include/mafat.h"
+#include "tests/fuzz/memory_file.h"
+#include "tests/fuzz/networks.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
+
+static const char cfg_text[] = "[net]\nheight=6\nwidth=5\nchannels=3\n[convolutional]\nfilters=4\nsize=3\npad=1\nactivation=leaky\n"
+                               "[maxpool]\nsize=2\nstride=2\n[convolutional]\nfilters=14\nsize=1\n[region]\nanchors=1,2,3,4\nclasses=2\ncoords=4\nnum=2\n";
+enum { WEIGHTS = 4 + 4 * 27 + 14 + 14 * 4, INPUTS = 3 * 6 * 5, MOST_CALLS = 24 };
+
+static struct mafat_model *model;
+static struct mafat_query *query;
+static char cfg_path[64], weights_path[64];
+
+/* ---- what is called with ---- */
+
+static long long number(uint8_t b)
+{
+  static const long long numbers[] = {-1, INT_MIN, INT_MAX, 1LL << 31, 1LL << 32, -2, 1LL << 62, LLONG_MAX, LLONG_MIN, 255, 65536, 1000000};
+  enum { N = sizeof numbers / sizeof *numbers };
+  return b < 256 - N ? b % 64 : numbers[b - (256 - N)];
+}
+
+static int whole(uint8_t b)
+{
+  long long x = number(b);
+  return x > INT_MAX ? INT_MAX : x < INT_MIN ? INT_MIN : (int)x;
+}
+
+static float real(uint8_t b)
+{
+  static const float numbers[] = {NAN, INFINITY, -INFINITY, -1, 1e30f, 1e-40f, .5f, 2};
+  return b < 248 ? (float)b / 247 : numbers[b - 248];
+}
+
+static const char *text(uint8_t b)
+{
+  static const char *const texts[] = {NULL, "data", "output", "", "x", "int8", "fp16", "float32", "auto", "best", "layers", "deeperthings", "direct",
+                                      "1x1/NoCut", "rows1:streamed/NoCut", "2x2", "greedy", "least", "transfers", "on", "portable", "yolov8", "gray", "crop"};
+  return texts[b % (sizeof texts / sizeof *texts)];
+}
+
+/* As long as is asked for; no longer than what a test may take. */
+static void *room(size_t n, size_t size)
+{
+  void *all = n > 1 << 16 ? NULL : malloc(n * size + (n == 0));
+  if (all) memset(all, 0x5a, n * size);
+  return all;
+}
+
+static bool told(int code, const struct mafat_diagnostic *d)
+{
+  require(code >= MAFAT_EINVAL && code <= MAFAT_OK && (code == MAFAT_OK || (d->text[0] && !strchr(d->text, '\n'))));
+  return code == MAFAT_OK;
+}
+
+/* ---- calls, of two numbers each ---- */
+
+static void run_floats(uint8_t a, uint8_t b)
+{
+  struct mafat_diagnostic d = {""};
+  size_t n = b < 128 ? INPUTS : (size_t)number(b);
+  float *floats = room(n, sizeof *floats);
+  for (size_t i = 0; floats && i < n; i++) floats[i] = real(a);
+  told(mafat_model_run_floats(model, floats, n, &d), &d);
+  free(floats);
+}
+
+static void run_pixels(uint8_t a, uint8_t b)
+{
+  struct mafat_diagnostic d = {""};
+  int w = whole(a), h = whole(b), channels = a % 5;
+  bool good = w > 0 && h > 0 && w < 100 && h < 100 && channels != 0 && channels != 2;
+  size_t stride = (size_t)w * (size_t)channels + (size_t)(b & 1 ? number(a) & 15 : 0) - (b % 7 == 0);
+  unsigned char *pixels = room(good ? (size_t)(h - 1) * stride + (size_t)w * (size_t)channels : 1, 1);
+  if (good || w <= 0 || h <= 0 || channels == 0 || channels == 2) told(mafat_model_run_pixels(model, a == 7 ? NULL : pixels, w, h, channels, stride, &d), &d);
+  free(pixels);
+}
+
+static void set_input(uint8_t a, uint8_t b)
+{
+  static float floats[INPUTS];
+  struct mafat_diagnostic d = {""};
+  told(mafat_model_set_input(model, text(a), b & 1 ? floats : NULL, b < 128 ? INPUTS : (size_t)number(b), &d), &d);
+}
+
+static void set_file(uint8_t a, uint8_t b)
+{
+  struct mafat_diagnostic d = {""};
+  told(mafat_model_set_input_file(model, text(a), b & 1 ? cfg_path : text(b), &d), &d);
+}
+
+static void run_inputs(uint8_t a, uint8_t b)
+{
+  struct mafat_diagnostic d = {""};
+  told(mafat_model_run_inputs(model, &d), &d);
+  if (a == 1) told(mafat_model_run_raw(model, b & 1 ? weights_path : text(b), &d), &d);
+  if (a == 2) told(mafat_model_run_picture(model, b & 1 ? cfg_path : text(b), &d), &d);
+}
+
+static void read_output(uint8_t a, uint8_t b)
+{
+  struct mafat_diagnostic d = {""};
+  size_t n = (size_t)number(b), first = (size_t)number(a);
+  float *floats = room(n, sizeof *floats);
+  told(mafat_model_read_output_named(model, text(a), floats, floats ? n : 0, &d), &d);
+  if (floats) told(mafat_model_read_output_part(model, text(a), first, floats, n, &d), &d);
+  free(floats);
+}
+
+static void read_layer(uint8_t a, uint8_t b)
+{
+  struct mafat_diagnostic d = {""};
+  int h, w, c, layer = whole(a);
+  if (mafat_model_layer_shape(model, layer, &h, &w, &c) != MAFAT_OK) h = w = c = 0;
+  float *floats = room((size_t)h * (size_t)w * (size_t)c, sizeof *floats), *row = room((size_t)w, sizeof *row);
+  told(mafat_model_read_layer(model, layer, floats, &d), &d);
+  told(mafat_model_read_row(model, layer, whole(b), whole((uint8_t)(b * 7)), row, &d), &d);
+  free(floats);
+  free(row);
+}
+
+static void detect(uint8_t a, uint8_t b)
+{
+  struct mafat_diagnostic d = {""};
+  struct mafat_detections *boxes = NULL;
+  int n;
+  bool good = told(mafat_model_detect(model, real(a), real(b), &boxes, &d), &d);
+  require(good == (boxes != NULL));
+  for (size_t i = 0; boxes && i < boxes->n; i++)
+    require(isfinite(boxes->list[i].x) && isfinite(boxes->list[i].y) && boxes->list[i].class_id >= 0 && boxes->list[i].class_id < 2);
+  if (boxes) mafat_detections_points(boxes, (size_t)number(b), &n);
+  mafat_detections_left_out(boxes);
+  mafat_detections_close(&boxes);
+}
+
+static void classify(uint8_t a, uint8_t b)
+{
+  struct mafat_diagnostic d = {""};
+  int n = 0, k = whole(a);
+  struct mafat_class_score *top = room(k > 0 ? (size_t)k : 0, sizeof *top);
+  if (top) told(mafat_model_classify(model, top, k, &n, &d), &d);
+  free(top);
+  if (b == 3) mafat_model_rest(model);
+}
+
+/* Facts into structs of any length. */
+static void describe(uint8_t a, uint8_t b)
+{
+  size_t bytes = (size_t)a * 3;
+  char *facts = room(bytes, 1);
+  int index = whole(b);
+  switch (b % 11) {
+  case 0: mafat_model_describe_sized(model, (void *)facts, bytes); break;
+  case 1: mafat_model_layer_sized(model, index, (void *)facts, bytes); break;
+  case 2: mafat_model_group_sized(model, index, (void *)facts, bytes); break;
+  case 3: mafat_model_last_run_sized(model, (void *)facts, bytes); break;
+  case 4: mafat_process_measure_sized((void *)facts, bytes); break;
+  case 5: mafat_model_check_sized(model, (size_t)number(b), (void *)facts, bytes); break;
+  case 6: mafat_model_describe_input_sized(model, index, (void *)facts, bytes); break;
+  case 7: mafat_model_describe_output_sized(model, index, (void *)facts, bytes); break;
+  case 8: mafat_query_describe_sized(query, (void *)facts, bytes); break;
+  case 9: mafat_query_front_sized(query, index, (void *)facts, bytes); break;
+  default: mafat_search_describe_sized(index, (void *)facts, bytes); break;
+  }
+  free(facts);
+}
+
+static void ask(uint8_t a, uint8_t b)
+{
+  struct mafat_diagnostic d = {""};
+  struct mafat_answer *answer = NULL;
+  struct mafat_query *packed = NULL;
+  struct mafat_ranks_answer *ranks = NULL;
+  size_t budgets[64];
+  require(mafat_query_budgets(query, budgets, a % 64) <= a % 64);
+  require(told(mafat_query_answer(&answer, query, (size_t)number(b), &d), &d) == (answer != NULL));
+  for (int i = -1; answer && i < 5; i++) {
+    struct mafat_layer_facts layer;
+    struct mafat_group_facts group;
+    mafat_answer_layer(answer, i, &layer);
+    mafat_answer_group(answer, i, &group);
+  }
+  mafat_answer_close(&answer);
+  if (a & 1) require(told(mafat_query_pack(&packed, query, text(b) ? text(b) : "int4", &d), &d) == (packed != NULL));
+  mafat_query_close(&packed);
+  if (a & 2) require(told(mafat_query_ranks(&ranks, query, whole(b), text(a), (double)number(a), (double)real(b), &d), &d) == (ranks != NULL));
+  mafat_ranks_answer_close(&ranks);
+}
+
+/* What lies beside an option of the wrong size is somebody else's. */
+static void open_another(uint8_t a, uint8_t b)
+{
+  struct mafat_diagnostic d = {""};
+  struct mafat_model_options *o;
+  struct mafat_model *other = NULL;
+  size_t bytes = b % 5 == 0 ? (size_t)a * 2 / 8 * 8 : sizeof *o; /* a version's end is a field's */
+  struct mafat_model_options usual;
+  mafat_model_defaults(&usual);
+  switch (a % 16) {
+  case 0: usual.memory_bytes = (size_t)number(b); break;
+  case 1: usual.plan = text(b); break;
+  case 2: usual.search = text(b); break;
+  case 3: usual.layers = whole(b); break;
+  case 4: usual.width = whole(b), usual.height = whole(a); break;
+  case 5: usual.algorithm = text(b); break;
+  case 6: usual.threads = whole(b) > 2 && whole(b) <= 64 ? 2 : whole(b); break;
+  case 7: usual.cpu = text(b); break;
+  case 8: usual.max_boxes = whole(b); break;
+  case 9: usual.reserve_bytes = (size_t)number(b); break;
+  case 10: usual.n_outputs = whole(b) > 0 ? 0 : whole(b); break;
+  case 11: usual.lock = text(b), usual.channels = text(a); break;
+  case 12: usual.resize = text(b), usual.decode = text(a); break;
+  case 13: usual.plan_seconds = whole(b) > 0 ? -1 : (double)real(b), usual.search = "fdt", usual.tiling = text(a); break;
+  case 14: usual.n_constants = whole(b) > 0 ? 0 : whole(b), usual.fork = text(a); break;
+  default: usual.beam = whole(b), usual.delta = (double)real(b), usual.search = "motes"; break;
+  }
+  o = room(bytes, 1);
+  memset(o, 0, bytes);
+  memcpy(o, &usual, bytes < sizeof usual ? bytes : sizeof usual);
+  if (bytes > sizeof usual && b & 1) ((char *)o)[bytes - 1] = 1;
+  require(told(mafat_model_open_sized(&other, a == 3 ? NULL : cfg_path, a == 4 ? NULL : weights_path, o, bytes, &d), &d) == (other != NULL));
+  mafat_model_close(&other);
+  free(o);
+}
+
+/* The first step would make the file, where there is no such folder. */
+static void pack(uint8_t a, uint8_t b)
+{
+  static const char *const pictures[] = {cfg_path};
+  struct mafat_diagnostic d = {""};
+  struct mafat_pack_options o;
+  struct mafat_pack *file = NULL;
+  mafat_pack_defaults(&o);
+  o.weights = text(a);
+  o.activations = a & 1 ? "int8" : text(b);
+  o.calibrate = pictures;
+  o.n_calibrate = a & 2 ? 1 : whole(b) > 1 ? 0 : whole(b);
+  o.keep_above = a & 4 ? (double)real(b) : INFINITY;
+  o.measure = a & 8 ? cfg_path : NULL;
+  o.n_constants = b == 9 ? -1 : 0;
+  bool good = told(mafat_pack_open_sized(&file, b == 3 ? NULL : cfg_path, a == 5 ? NULL : weights_path, b == 5 ? NULL : "/proc/nowhere/out", &o, b % 5 == 0 ? (size_t)a % (sizeof o + 1) / 8 * 8 : sizeof o, &d), &d);
+  require(good == (file != NULL));
+  bool done = false;
+  struct mafat_pack_facts facts;
+  struct mafat_pack_layer_facts layer;
+  if (file) {
+    mafat_pack_describe(file, &facts);
+    require(mafat_pack_layer(file, whole(a), &layer) == MAFAT_EINVAL);
+    require(!told(mafat_pack_step(file, &done, &d), &d) && !done);
+  }
+  mafat_pack_close(&file);
+}
+
+static void open_all(void)
+{
+  struct mafat_diagnostic d;
+  struct mafat_model_options o;
+  float weights[5 + WEIGHTS] = {0};
+  int32_t version[5] = {0, 2, 0, 0, 0};
+  memcpy(weights, version, sizeof version);
+  for (int i = 5; i < 5 + WEIGHTS; i++) weights[i] = (float)(i % 13 - 6) / 8;
+  static struct memory_file cfg, file;
+  snprintf(cfg_path, sizeof cfg_path, "%s", memory_file_write(&cfg, cfg_text, sizeof cfg_text - 1));
+  snprintf(weights_path, sizeof weights_path, "%s", memory_file_write(&file, weights, sizeof weights));
+  mafat_model_defaults(&o);
+  o.memory_bytes = (size_t)1 << 40;
+  require(mafat_model_open(&model, cfg_path, weights_path, &o, &d) == MAFAT_OK);
+  require(mafat_query_open(&query, cfg_path, weights_path, &o, &d) == MAFAT_OK);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+  static void (*const calls[])(uint8_t, uint8_t) = {run_floats, run_pixels, set_input, set_file, run_inputs, read_output, read_layer, detect, classify, describe, ask,
+                                                   open_another, pack};
+  if (!model) open_all();
+  for (size_t i = 0; i + 2 < n && i < 3 * MOST_CALLS; i += 3) calls[bytes[i] % (sizeof calls / sizeof *calls)](bytes[i + 1], bytes[i + 2]);
+  mafat_model_set_input(model, NULL, NULL, 0, NULL); /* as it was */
+  return 0;
+}
