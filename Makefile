@@ -464,6 +464,7 @@ darknet: $(LIB) $(SHARED) ## Darknet itself from Debian's source package, patche
 include darknet_patch/dropin.mk
 include install.mk
 include arm.mk
+include release.mk
 
 clean: ## remove everything that was built
 	rm -rf $(BUILD)

@@ -31,22 +31,9 @@ work=$2 root=$2/root log=$2/log
 
 # ---- A Debian
 
-codename=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
-codename=${codename:-stable}
-# Debian's own sources: others have keys that only the host has.
-sources() {
-  local file
-  for file in /etc/apt/sources.list /etc/apt/sources.list.d/*; do
-    case $file in
-      *.list) grep -qE "^deb .* $codename .*\bmain\b" "$file" 2>/dev/null && echo "$file" ;;
-      *.sources) grep -qE "^Suites:(.* )?$codename( |\$)" "$file" 2>/dev/null && grep -qE '^Components:.*\bmain\b' "$file" && echo "$file" ;;
-    esac
-  done
-}
-mapfile -t sources < <(sources)
-options=()
-while read -r option; do options+=(--aptopt="$option"); done < <(apt-config dump 2>/dev/null | grep -E '^Acquire::(http|https|ftp)::Proxy')
-if ! mmdebstrap --quiet --variant=minbase --include=make,gcc,libc6-dev "${options[@]}" "$codename" "$root" "${sources[@]}" >"$log" 2>&1; then
+# shellcheck source=scripts/debian.sh
+. scripts/debian.sh
+if ! debian_make "$root" "$log" make,gcc,libc6-dev; then
   skip debian "cannot be made: $(grep -v '^I:' "$log" | tail -n 1)"
   exit 0
 fi
