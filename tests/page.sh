@@ -35,6 +35,7 @@ page_leave_out() {
 # fails ends it. A check for each block: that it was run, and that it says what the page promises, but for milliseconds.
 # Nothing of FOLDER has to be there where the shell is.
 page_run() {
+  # shellcheck disable=SC2016 # the other shell's
   local folder=$1 block name script='set -eE -o pipefail; trap '\''printf "\n=> failed: %s\n" "$BASH_COMMAND"'\'' ERR'$'\n'
   shift
   for block in "$folder"/*.sh; do

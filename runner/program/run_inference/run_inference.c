@@ -2,6 +2,7 @@
  * what that would cost. Read top to bottom: the model is opened, then run picture by
  * picture. Of the library it uses nothing but its public header. */
 #include "include/mafat.h"
+#include "runner/program/progress.h"
 #include "runner/program/run_inference/output.h"
 #include "runner/program/run_inference/report.h"
 #include "runner/program/run_inference/session.h"
@@ -225,6 +226,7 @@ int mafat_session_tell(struct mafat_session *s, const char *path, const struct m
   struct mafat_class_score top[CLASSES];
   struct mafat_run_report report;
   int code;
+  mafat_progress_erase();
   trim_heap(); /* of what the picture's decoder left */
   fill_report(s, path, times, before, &report);
   if ((code = find_answers(s, &report, &detections, top))) {
@@ -319,12 +321,14 @@ static int run_all(struct mafat_session *s)
   const struct mafat_options *o = &s->options;
   if (mafat_options_floats_only(o)) return run_and_tell(s, o->input);
   int status = 0;
+  bool counted = o->n_images > 1 && !o->quiet && isatty(STDERR_FILENO);
+  if (counted) mafat_progress_begin("picture", false);
   for (int i = 0; i < o->n_images && !s->out.error; i++) {
-    if (o->n_images > 1 && !o->quiet && isatty(STDERR_FILENO))
-      fprintf(stderr, "\r[%d/%d] ", i + 1, o->n_images);
+    if (counted) mafat_progress_count(i + 1, o->n_images);
     if (strcmp(o->images[i], "-") == 0) status = run_list(s, status);
     else status = merge_status(status, run_and_tell(s, o->images[i]), o->n_images == 1);
   }
+  mafat_progress_erase();
   return status;
 }
 
