@@ -86,6 +86,7 @@ deb: ## Debian packages, into BUILD/deb; lintian
 
 check-deb: deb ## the packages: installed, run, removed, in a copy of the system (root)
 	@BUILD=$(BUILD) ./tests/deb.sh
+	@BUILD=$(BUILD) ./tests/deb_clean.sh
 
 print-dropin: # for debian/rules
 	@echo $(DROPIN)

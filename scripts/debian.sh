@@ -28,3 +28,37 @@ debian_make() {
   rm -rf --one-file-system "$root"
   mmdebstrap "${options[@]}" "$codename" "$root" "deb $mirror $codename main" >"$log" 2>&1
 }
+
+# debian_apart FOLDER SCRIPT ARGUMENT...: bash runs the script in mount and process namespaces of its own, with which mounts and
+# processes go; a new folder in FOLDER is its last argument. Whatever ends this: the folder goes when nobody is left who has
+# descriptor 8. Its exit status.
+debian_apart() {
+  local folder inside status
+  mkdir -p "$1" && folder=$(mktemp -d "$1/debian.XXXXXX") || return 1
+  shift
+  exec 8> >(trap '' HUP INT TERM && cat >/dev/null && rm -rf --one-file-system "$folder")
+  trap 'exit 143' HUP INT TERM
+  setpriv --pdeathsig KILL unshare --mount --propagation private --pid --mount-proc --fork --kill-child bash "$@" "$folder" &
+  inside=$!
+  # shellcheck disable=SC2064 # now
+  trap "kill -KILL $inside; exit 143" HUP INT TERM
+  wait $inside
+  status=$?
+  exec 8>&-
+  wait
+  return $status
+}
+
+# What programs expect of a system, and what reaching a mirror takes; in namespaces of one's own.
+debian_mount() { # ROOT
+  cp -L /etc/resolv.conf /etc/hosts "$1/etc/"
+  mount -t proc proc "$1/proc" && mount --rbind /sys "$1/sys" && mount --rbind /dev "$1/dev"
+}
+
+debian_run() { # ROOT COMMAND...: there, with nothing of the host's environment but proxies
+  local root=$1
+  shift
+  env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
+    ${http_proxy+"http_proxy=$http_proxy"} ${https_proxy+"https_proxy=$https_proxy"} ${no_proxy+"no_proxy=$no_proxy"} \
+    chroot "$root" "$@"
+}

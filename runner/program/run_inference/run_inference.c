@@ -332,6 +332,13 @@ static int run_all(struct mafat_session *s)
   return status;
 }
 
+/* Of a model that does not fit: the command that tells more. */
+static void point_on(struct mafat_session *s)
+{
+  size_t n = strlen(s->d.text);
+  if (!s->link && !s->options.plan) snprintf(s->d.text + n, sizeof s->d.text - n, "; --predict --sweep lists budgets");
+}
+
 int mafat_session_main(int argc, char **argv, const struct mafat_session_ranks *ranks)
 {
   static struct mafat_session s; /* large buffers: not on the stack */
@@ -378,6 +385,7 @@ int mafat_session_main(int argc, char **argv, const struct mafat_session_ranks *
   if (code == MAFAT_OK) code = mafat_session_confine_run(&s);
   if (code) {
     status = mafat_session_exit_status(code);
+    if (code == MAFAT_ELIMIT) point_on(&s);
     if (s.options.json) mafat_output_error_json(s.options.n_images ? s.options.images[0] : s.options.input, s.d.text, status, &s.out);
     mafat_session_complain(s.d.text);
   } else {
