@@ -22,7 +22,7 @@ page_leave_out() {
   for block in "$1"/*.sh; do
     awk -v pattern="$2" -v first="$(cat "${block%.sh}.line")" -v told="$1/left_out" '
       { line = line $0; lines++; if (/\\$/) { line = line "\n"; next } }
-      line ~ pattern { print first + NR - lines ": " line >told; line = ":" }
+      line ~ pattern { print first + NR - lines ": " line >>told; sub(/^[^<]*/, ": ", line); if (line !~ /<</) line = ":" }
       { print line; line = ""; lines = 0 }' "$block" >"$1/kept"
     cat "$1/kept" >"$block"
   done

@@ -31,7 +31,8 @@ onnx=${MAFAT_MODELS:-/nonexistent}/onnx/yolox_nano.onnx
 needs "$onnx" yolox_nano 'MAFAT_MODELS names no folder with onnx/yolox_nano.onnx'
 archive=$build/release/mafat-$(sed -n 's/^VERSION *:= *//p' Makefile)-linux-x86_64.tar.xz
 needs "$archive" '^(sha256sum|tar|mafat-0)' 'make release has not been run'
-python3 -c 'import numpy' 2>/dev/null || page_leave_out "$blocks" '^python3 ' 'no python3 with NumPy'
+PYTHONPATH=$PWD/python MAFAT_LIBRARY=$build/libmafat.so.0 python3 -c 'import mafat' 2>/dev/null ||
+  page_leave_out "$blocks" '^python3 ' 'no python3 that the module runs with'
 "$build/memory_limit" --check 2>/dev/null | grep -q ^possible ||
   page_leave_out "$blocks" '^(mafat limit|mkfifo|exec|echo shapes.jpg|until|wait|cat took)' 'no control group can be made here'
 
