@@ -84,7 +84,8 @@ deb: ## Debian packages, into BUILD/deb; lintian
 	@./scripts/packages.sh packages-deb.txt
 	@BUILD=$(BUILD) ./scripts/deb.sh
 
-check-deb: deb ## the packages: installed, run, removed, in a copy of the system (root)
+check-deb: deb ## the packages: installed, run, removed, in a copy of the system; the tutorial in a Debian that has nothing else (root; needs a mirror)
+	@./scripts/packages.sh packages-fresh.txt
 	@BUILD=$(BUILD) ./tests/deb.sh
 	@BUILD=$(BUILD) ./tests/deb_clean.sh
 

@@ -63,6 +63,8 @@ test,full        cpu    tests/cli/examples.sh
 test,full        cpu    tests/cli/install.sh
 test,full        alone  tests/cli/memory_limit.sh
 test,full        alone  tests/predictor/run.sh
+test,full        cpu    tests/release.sh
+full             alone  tests/deb_clean.sh
 full             alone  tests/v2/run.sh
 full             alone  tests/v2/run.sh --soak 200
 full             alone  make soak
