@@ -43,7 +43,7 @@ def archives_of(room, machine, program):
 
 
 def ask(room, *command):
-    return subprocess.run(["chroot", room, *command], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    return subprocess.run(["chroot", room, *command], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout.strip()
 
 
 def package_of(room, path):
