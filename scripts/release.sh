@@ -73,7 +73,7 @@ for machine in "${wanted[@]}"; do
   # shellcheck disable=SC2086 # words
   scripts/release_inside.py --room "$room" --machine "$machine" --version "$version" "$to/share/doc/mafat" $programs
   (cd "$to" && sha256sum bin/* >share/doc/mafat/SHA256SUMS)
-  archive_of "$folder" "$name" | xz -9e -T1 >"$folder/$name.tar.xz"
+  archive_of "$folder" "$name" | gzip -9n >"$folder/$name.tar.gz"
   arguments=()
   for program in $imaged; do arguments+=("bin/$program=$to/bin/$program"); done
   for file in LICENSE INSIDE.md; do arguments+=("usr/share/doc/mafat/$file=$to/share/doc/mafat/$file"); done
@@ -81,4 +81,4 @@ for machine in "${wanted[@]}"; do
   scripts/oci_image.py --architecture "$machine" --name mafat --version "$version" --created "$epoch" \
     --entrypoint "/bin/${imaged%% *}" "$folder/mafat-$version-oci-$machine.tar" "${arguments[@]}"
 done
-(cd "$folder" && sha256sum mafat-"$version"-*.tar mafat-"$version"-*.tar.xz >SHA256SUMS && cat SHA256SUMS)
+(cd "$folder" && sha256sum mafat-"$version"-*.tar mafat-"$version"-*.tar.gz >SHA256SUMS && cat SHA256SUMS)

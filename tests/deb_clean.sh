@@ -41,7 +41,7 @@ page_leave_out "$blocks" '^(systemctl|systemd-analyze|journalctl|echo /var|sleep
 onnx=${MAFAT_MODELS:-/nonexistent}/onnx/yolox_nano.onnx
 if [ -e "$onnx" ]; then cp "$onnx" "$camera"; else page_leave_out "$blocks" yolox_nano 'MAFAT_MODELS names no folder with onnx/yolox_nano.onnx'; fi
 release=$build/release
-if [ -e "$release/SHA256SUMS" ]; then cp "$release"/SHA256SUMS "$release"/mafat-*-linux-x86_64.tar.xz "$camera"; else
+if [ -e "$release/SHA256SUMS" ]; then cp "$release"/SHA256SUMS "$release"/mafat-*-linux-x86_64.tar.gz "$camera"; else
   page_leave_out "$blocks" '^(sha256sum|tar|mafat-0)' 'make release has not been run'
 fi
 "$build/memory_limit" --check 2>/dev/null | grep -q ^possible ||

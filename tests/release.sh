@@ -124,8 +124,8 @@ images_of() { # MACHINE FOLDER IMAGE
   same "$machine" image chroot --userspec=65534:65534 "$root" $emulator "/bin/${imaged%% *}"
 }
 
-for archive in "$folder"/mafat-"$version"-linux-*.tar.xz; do
-  machine=${archive##*-linux-} machine=${machine%.tar.xz}
+for archive in "$folder"/mafat-"$version"-linux-*.tar.gz; do
+  machine=${archive##*-linux-} machine=${machine%.tar.gz}
   mkdir -p "$work/unpacked"
   check "$machine archive" 'tar fails' tar -xf "$archive" -C "$work/unpacked"
   programs_of "$machine" "$work/unpacked/mafat-$version-linux-$machine"

@@ -29,7 +29,7 @@ darknet=/usr/share/darknet/cfg/yolov3-tiny.cfg
 needs $darknet 'yolov3-tiny|tiny[a-z0-9-]*\.packed' 'needs the package darknet'
 onnx=${MAFAT_MODELS:-/nonexistent}/onnx/yolox_nano.onnx
 needs "$onnx" yolox_nano 'MAFAT_MODELS names no folder with onnx/yolox_nano.onnx'
-archive=$build/release/mafat-$(sed -n 's/^VERSION *:= *//p' Makefile)-linux-x86_64.tar.xz
+archive=$build/release/mafat-$(sed -n 's/^VERSION *:= *//p' Makefile)-linux-x86_64.tar.gz
 needs "$archive" '^(sha256sum|tar|mafat-0)' 'make release has not been run'
 PYTHONPATH=$PWD/python MAFAT_LIBRARY=$build/libmafat.so.0 python3 -c 'import mafat' 2>/dev/null ||
   page_leave_out "$blocks" '^python3 ' 'no python3 that the module runs with'
