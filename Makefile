@@ -10,7 +10,7 @@ V       ?= 0
 OPT      ?= -O2
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DMAFAT_VERSION='"$(VERSION)"' -I.
-CFLAGS   += -std=c11 -pthread $(OPT) -g $(WARNINGS) -ffp-contract=off -fno-asynchronous-unwind-tables $(SANITIZE)
+CFLAGS   += -std=c11 -pthread $(OPT) -g $(WARNINGS) -ffp-contract=off -fno-asynchronous-unwind-tables -fno-unwind-tables $(SANITIZE)
 LDFLAGS  += $(SANITIZE)
 LDLIBS   += -lm
 
@@ -67,7 +67,7 @@ LIBRARY   := $(BASE) $(NETWORK) $(FORMATS) $(TRANSFORM) $(PREDICTOR) $(SEARCH) $
 # Of all programs that write files.
 WRITING   := runner/program/streams.c runner/program/unfinished.c
 # run_inference: on the public header alone, and not of the library.
-PROGRAM   := $(wildcard runner/program/run_inference/*.c runner/program/sandbox/*.c runner/program/video/*.c) runner/program/writer.c $(WRITING)
+PROGRAM   := $(wildcard runner/program/run_inference/*.c runner/program/sandbox/*.c runner/program/video/*.c) runner/program/writer.c runner/program/progress.c $(WRITING)
 MODULES   := $(filter-out %/main.c,$(PROGRAM))
 ANNOTATOR := $(wildcard runner/program/annotate/*.c) $(WRITING)
 TESTS     := $(wildcard tests/unit/*.c tests/unit/*/*.c tests/support/*.c tests/kernels/*.c) experiments/separable/copying.c
@@ -185,11 +185,11 @@ $(BUILD)/mafat_serve_dynamic: $(call objects,$(SERVE) $(MODULES)) $(SHARED)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' -o $@ $^ $(LDLIBS)
 
-$(BUILD)/make_weights: $(call objects,$(wildcard runner/program/make_weights/*.c) $(WRITING)) $(LIB)
+$(BUILD)/make_weights: $(call objects,$(wildcard runner/program/make_weights/*.c) runner/program/progress.c $(WRITING)) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
 
-$(BUILD)/pack_weights: $(call objects,$(wildcard runner/program/pack_weights/*.c) $(WRITING)) $(LIB)
+$(BUILD)/pack_weights: $(call objects,$(wildcard runner/program/pack_weights/*.c) runner/program/progress.c $(WRITING)) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
 
@@ -488,6 +488,7 @@ darknet: $(LIB) $(SHARED) ## Darknet itself from Debian's source package, patche
 include darknet_patch/dropin.mk
 include install.mk
 include arm.mk
+include release.mk
 
 clean: ## remove everything that was built
 	rm -rf $(BUILD)

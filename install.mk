@@ -7,6 +7,7 @@ LIBDIR     ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR     ?= $(PREFIX)/share/man
 DOCDIR     ?= $(PREFIX)/share/doc/mafat
+SHAPESDIR  ?= $(PREFIX)/share/mafat/shapes
 BASHDIR    ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR     ?= $(PREFIX)/share/zsh/site-functions
 INSTALL    ?= install
@@ -22,16 +23,20 @@ MAN_PAGES := $(PROGRAM_NAMES:%=%.1) libmafat.3 mafat-plan.7 $(if $(DROPIN),mafat
 # bash-completion looks for a file of the command's name.
 COMPLETED := $(filter-out mafat,$(PROGRAM_NAMES))
 DOCUMENTS := README.md CHANGELOG.md LICENSE
+# The network that comes along, with a picture: what the tutorial begins with.
+SHAPES := shapes.cfg shapes.weights shapes.names
+SHAPES_PICTURE := models/shapes/holdout/000004.jpg
 man_section = $(subst .,,$(suffix $(1)))
 
 INSTALLED = $(PROGRAM_NAMES:%=$(BINDIR)/%) $(LIBDIR)/$(SONAME) $(LIBDIR)/libmafat.so $(LIBDIR)/libmafat.a \
             $(LIBDIR)/pkgconfig/mafat.pc $(INCLUDEDIR)/mafat.h $(INCLUDEDIR)/mafat.hpp $(DOCUMENTS:%=$(DOCDIR)/%) \
             $(foreach m,$(MAN_PAGES),$(MANDIR)/man$(call man_section,$(m))/$(m)) \
+            $(SHAPES:%=$(SHAPESDIR)/%) $(SHAPESDIR)/shapes.jpg \
             $(BASHDIR)/mafat $(COMPLETED:%=$(BASHDIR)/%) $(ZSHDIR)/_mafat \
             $(if $(DROPIN),$(LIBDIR)/mafat/libmafat-darknet.so $(LIBDIR)/mafat/libdarknet.so)
 FOLDERS = $(sort $(dir $(INSTALLED)))
 # Folders of nobody else: removed with the last file.
-OWN_FOLDERS = $(DOCDIR) $(LIBDIR)/mafat
+OWN_FOLDERS = $(DOCDIR) $(LIBDIR)/mafat $(SHAPESDIR) $(PREFIX)/share/mafat
 
 # A library in the system's own folders is found by name after this.
 tell_loader = [ -n '$(DESTDIR)' ] || [ "$$(id -u)" != 0 ] || PATH=$$PATH:/usr/sbin:/sbin ldconfig
@@ -48,7 +53,7 @@ $(BUILD)/memory_limit_dynamic: $(call objects,$(wildcard experiments/memory_limi
 
 shipped: $(SHARED) $(BUILD)/libmafat.so $(LIB) $(DROPIN) $(foreach p,$(SHIPPED),$(BUILD)/$(call built_name,$(p)))
 
-install: shipped ## install (DESTDIR, PREFIX, BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR, BASHDIR, ZSHDIR)
+install: shipped ## install (DESTDIR, PREFIX, BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR, SHAPESDIR, BASHDIR, ZSHDIR)
 	$(Q)$(INSTALL) -d $(FOLDERS:%='$(DESTDIR)%')
 	$(Q)$(foreach p,$(SHIPPED),$(INSTALL) -s -m 755 $(BUILD)/$(call built_name,$(p)) '$(DESTDIR)$(BINDIR)/$(call installed_name,$(p))' &&) true
 	$(Q)$(INSTALL) -s -m 644 $(SHARED) '$(DESTDIR)$(LIBDIR)'
@@ -65,6 +70,8 @@ install: shipped ## install (DESTDIR, PREFIX, BINDIR, LIBDIR, INCLUDEDIR, MANDIR
 	$(Q)$(foreach p,$(COMPLETED),ln -sf mafat '$(DESTDIR)$(BASHDIR)/$(p)' &&) true
 	$(Q)$(INSTALL) -m 644 scripts/completion/_mafat '$(DESTDIR)$(ZSHDIR)'
 	$(Q)$(INSTALL) -m 644 $(DOCUMENTS) '$(DESTDIR)$(DOCDIR)'
+	$(Q)$(INSTALL) -m 644 $(SHAPES:%=models/shapes/%) '$(DESTDIR)$(SHAPESDIR)'
+	$(Q)$(INSTALL) -m 644 $(SHAPES_PICTURE) '$(DESTDIR)$(SHAPESDIR)/shapes.jpg'
 	$(Q)$(tell_loader)
 
 uninstall: ## remove what `make install` put there (the same variables)
@@ -77,8 +84,10 @@ deb: ## Debian packages, into BUILD/deb; lintian
 	@./scripts/packages.sh packages-deb.txt
 	@BUILD=$(BUILD) ./scripts/deb.sh
 
-check-deb: deb ## the packages: installed, run, removed, in a copy of the system (root)
+check-deb: deb ## the packages: installed, run, removed, in a copy of the system; the tutorial in a Debian that has nothing else (root; needs a mirror)
+	@./scripts/packages.sh packages-fresh.txt
 	@BUILD=$(BUILD) ./tests/deb.sh
+	@BUILD=$(BUILD) ./tests/deb_clean.sh
 
 print-dropin: # for debian/rules
 	@echo $(DROPIN)

@@ -11,6 +11,7 @@
 #include "search/greedy.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -251,7 +252,7 @@ int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_bas
       .search = {.options = &basis->options, .calibration = &basis->calibration,
                  .plan_seconds = o->plan_seconds, .delta = o->delta, .beam = o->beam, .cells = o->cells, .most_threads = o->threads ? 0 : processors()},
       .plan = o->plan, .bias_bytes = o->bias_bytes,
-      .budget_bytes = budget.bytes, .budget_source = budget.source, .best_effort = o->best_effort};
+      .budget_bytes = budget.bytes, .budget_source = budget.source, .budget_given = o->memory_bytes > 0, .best_effort = o->best_effort};
   int code = mafat_search_named(&r->by, o->search, d);
   if (code == MAFAT_OK && o->measure && (o->plan || !r->by->beams))
     return mafat_fail(d, MAFAT_EINVAL, "measuring makes no sense with %s: it expects the search motes", o->plan ? "a plan" : r->by->name);
@@ -274,13 +275,24 @@ int mafat_choose(struct mafat_choice *c, const struct mafat_choice_request *r, s
   return code || c->fits || r->best_effort ? code : mafat_choice_refuse(c, r, d);
 }
 
+/* What would do instead: opening a model anew may take some more, so 64 KB are on top. */
+static const char *describe_enough(char *text, size_t room, const struct mafat_choice_request *r, size_t charge)
+{
+  enum { UNIT = 64 << 10 };
+  text[0] = '\0';
+  if (r->budget_given && charge < SIZE_MAX - 2 * UNIT)
+    snprintf(text, room, "; %.40s %zuK would do", r->budget_source, (charge + 2 * UNIT - 1) / UNIT * UNIT >> 10);
+  return text;
+}
+
 int mafat_choice_refuse(const struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
 {
+  char enough[96];
   size_t charge = c->prediction.charge_bytes;
   bool reserved = charge < SIZE_MAX && charge - c->prediction.reserve <= r->budget_bytes;
-  return mafat_fail(d, MAFAT_ELIMIT, "does not fit: plan %.160s needs %zu bytes, the budget (%s) is %zu bytes%s%s%s",
+  return mafat_fail(d, MAFAT_ELIMIT, "does not fit: plan %.160s needs %zu bytes, the budget (%s) is %zu bytes%s%s%s%s",
                     c->text, charge, r->budget_source, r->budget_bytes, r->plan ? "" : "; ", r->plan ? "" : r->by->unfit,
-                    reserved ? "; it would without its reserve" : "");
+                    reserved ? "; it would without its reserve" : "", describe_enough(enough, sizeof enough, r, charge));
 }
 
 void mafat_choice_close(struct mafat_choice *c)

@@ -27,6 +27,7 @@ struct mafat_choice_request {
   struct mafat_search_traces traces; /* of that search */
   size_t budget_bytes;
   const char *budget_source; /* for messages: "cgroup limit" */
+  bool budget_given;         /* by the caller, who may give another: budget_source is the option's name */
   bool best_effort;       /* where nothing fits: no error; it is the smallest plan, or the one
                              given, or the one that the greedy search falls back to */
 };

@@ -13,54 +13,29 @@ suite=fresh
 
 if [ "$(id -u)" != 0 ]; then skip debian 'needs root'; exit 0; fi
 if ! command -v mmdebstrap >/dev/null; then skip debian 'needs mmdebstrap (packages-fresh.txt)'; exit 0; fi
+# shellcheck source=scripts/debian.sh
+. scripts/debian.sh
 if [ "${1-}" != inside ]; then
-  mkdir -p "$build" && work=$(mktemp -d "$build/fresh.XXXXXX") || exit 1
-  # Whatever ends this: what is inside ends, too, and the folder goes when nobody is left who has descriptor 8.
-  exec 8> >(trap '' HUP INT TERM && cat >/dev/null && rm -rf --one-file-system "$work")
-  trap 'exit 143' HUP INT TERM
-  setpriv --pdeathsig KILL unshare --mount --propagation private --pid --mount-proc --fork --kill-child bash "$0" inside "$work" &
-  inside=$!
-  trap 'kill -KILL $inside; exit 143' HUP INT TERM
-  wait $inside
-  status=$?
-  exec 8>&-
-  wait
-  exit $status
+  debian_apart "$build" "$0" inside
+  exit
 fi
-work=$2 root=$2/root log=$2/log
+root=$2/root log=$2/log
 
 # ---- A Debian
 
-codename=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
-codename=${codename:-stable}
-# Debian's own sources: others have keys that only the host has.
-sources() {
-  local file
-  for file in /etc/apt/sources.list /etc/apt/sources.list.d/*; do
-    case $file in
-      *.list) grep -qE "^deb .* $codename .*\bmain\b" "$file" 2>/dev/null && echo "$file" ;;
-      *.sources) grep -qE "^Suites:(.* )?$codename( |\$)" "$file" 2>/dev/null && grep -qE '^Components:.*\bmain\b' "$file" && echo "$file" ;;
-    esac
-  done
-}
-mapfile -t sources < <(sources)
-options=()
-while read -r option; do options+=(--aptopt="$option"); done < <(apt-config dump 2>/dev/null | grep -E '^Acquire::(http|https|ftp)::Proxy')
-if ! mmdebstrap --quiet --variant=minbase --include=make,gcc,libc6-dev "${options[@]}" "$codename" "$root" "${sources[@]}" >"$log" 2>&1; then
+if ! debian_make "$root" "$log" make,gcc,libc6-dev; then
   skip debian "cannot be made: $(grep -v '^I:' "$log" | tail -n 1)"
   exit 0
 fi
 ok debian
-cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
 mkdir "$root/mafat" && scripts/copy_tree.sh "$root/mafat" "$build"
-mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" && mount --rbind /dev "$root/dev" || exit 1
+debian_mount "$root" || exit 1
 
 # ---- In it
 
 inside() { # COMMAND...: with what it says shown
-  env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
-    ${http_proxy+"http_proxy=$http_proxy"} ${https_proxy+"https_proxy=$https_proxy"} ${no_proxy+"no_proxy=$no_proxy"} \
-    chroot "$root" sh -c 'cd /mafat && exec "$@"' - "$@" </dev/null
+  # shellcheck disable=SC2016 # the other shell's
+  debian_run "$root" sh -c 'cd /mafat && exec "$@"' - "$@" </dev/null
 }
 tries() { if inside "$@" >&2; then ok "$*"; else fail "$*" "exit status $?"; fi; }
 if [ -n "${FRESH-}" ]; then tries sh -c "$FRESH"; else

@@ -53,6 +53,9 @@ test,full        cpu    tests/cli/pack_graph.sh
 test,full        cpu    tests/cli/numbers.sh
 check,test,full  cpu    tests/cli/shapes.sh
 check,test,full  cpu    tests/cli/readme.sh
+test,full        cpu    tests/cli/readme_commands.sh
+test,full        cpu    tests/cli/tutorial.sh
+check,test,full  cpu    tests/cli/progress.sh
 test,full        cpu    tests/cli/plan.sh
 test,full        cpu    tests/cli/ports.sh
 test,full        cpu    tests/cli/video.sh
@@ -64,6 +67,8 @@ test,full        cpu    tests/cli/examples.sh
 test,full        cpu    tests/cli/install.sh
 test,full        alone  tests/cli/memory_limit.sh
 test,full        alone  tests/predictor/run.sh
+test,full        cpu    tests/release.sh
+full             alone  tests/deb_clean.sh
 full             alone  tests/v2/run.sh
 full             alone  tests/v2/run.sh --soak 200
 full             alone  tests/camera/run.sh

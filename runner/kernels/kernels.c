@@ -48,13 +48,20 @@ static bool has_neon(void)
 #define ARM(table) NULL
 #endif
 
+/* 180 KB that no processor of 64-bit Arm asks for: a release leaves them out there (release.mk). */
+#if defined(__aarch64__) && defined(MAFAT_WITHOUT_PORTABLE)
+#define PORTABLE(table) NULL
+#else
+#define PORTABLE(table) (table)
+#endif
+
 /* Every level there is, slowest first; those of other machines have no table. */
 static const struct {
   const char *name;
   const struct mafat_kernels *table;
   bool (*is_supported)(void);
 } levels[] = {
-    {"portable", &mafat_kernels_portable, always},
+    {"portable", PORTABLE(&mafat_kernels_portable), always},
     {"neon", ARM(&mafat_kernels_neon), has_neon},
     {"avx2", X86(&mafat_kernels_avx2), has_avx2},
     {"avx512", X86(&mafat_kernels_avx512), has_avx512},

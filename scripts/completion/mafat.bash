@@ -7,6 +7,18 @@ _mafat_options() {
   "$@" --help 2>/dev/null | sed -n 's/^  \(-[^ ].*\)/\1/p' | sed 's/  .*//' | grep -oE -- '--[a-z][a-z0-9-]*' | sort -u
 }
 
+# _mafat_passed PROGRAM...: of run_inference those that mafat_ranks passes through: what runs something
+_mafat_passed() {
+  local run=("${@:1:$#-1}" "${!#/%ranks/run}")
+  [ $# != 1 ] || run=("${1%mafat_ranks}run_inference")
+  _mafat_options sh -c '"$@" | sed "/^Only to ask/,/^$/d"' - "${run[@]}" | grep -vx -e --ranks
+}
+
+# _mafat_listed PROGRAM...: all that may be given
+_mafat_listed() {
+  { _mafat_options "$@" && case $* in *ranks) _mafat_passed "$@" ;; esac; } | sort -u
+}
+
 # _mafat_words NAME WORD: the words that an option's value is one of
 _mafat_words() {
   case $1:$2 in
@@ -45,7 +57,7 @@ _mafat() {
   pack_weights) name=pack ;;
   memory_limit) name=limit ;;
   esac
-  case $name in predict | ranks | serve) name=run ;; esac
+  case $name in predict | bench | ranks | serve) name=run ;; esac
   if [ "$name" = limit ]; then # behind -- a command of its own
     for ((i = 1; i < COMP_CWORD; i++)); do
       [ "${COMP_WORDS[i]}" = -- ] || continue
@@ -54,7 +66,7 @@ _mafat() {
     done
   fi
   if [[ $word == -* ]]; then
-    COMPREPLY=($(compgen -W "$(_mafat_options "${program[@]}")" -- "$word"))
+    COMPREPLY=($(compgen -W "$(_mafat_listed "${program[@]}")" -- "$word"))
   else
     COMPREPLY=($(compgen -W "$(_mafat_words "$name" "$before")" -- "$word"))
   fi

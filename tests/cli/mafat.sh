@@ -20,7 +20,7 @@ cp "$out" "$work/help"
 expect help 0
 check 'help in one screen' 'more than 40 lines, or wider than 90' test "$(wc -l <"$out")" -le 40 -a -z "$(awk 'length > 90' "$out")"
 commands=$(sed -nE 's/^  ([a-z]+) .*/\1/p' "$work/help" | tr '\n' ' ')
-check 'which commands' "found: $commands" test "$commands" = 'doctor predict run annotate serve pack weights limit ranks '
+check 'which commands' "found: $commands" test "$commands" = 'doctor predict run bench annotate serve pack weights limit ranks '
 for word in $commands; do
   check "help tries $word" 'no line of --help shows how' grep -q "^ *\\$ .*mafat $word" "$work/help"
   grep -q "^\.It Cm $word\$" doc/man/mafat.1 || fail manual "mafat.1 does not have $word"
@@ -35,6 +35,7 @@ same() { # WORD PROGRAM: what both print for --help
   fi
 }
 same run run_inference
+same bench run_inference
 same predict run_inference
 same annotate annotate
 same serve mafat_serve
@@ -45,6 +46,9 @@ run predict $shapes.cfg
 expect 'predict predicts' 0
 "$build/run_inference" --predict $shapes.cfg | head -n 1 >"$work/first"
 check 'predict predicts as run_inference does' 'the first lines differ' cmp "$work/first" <(head -n 1 "$out")
+run bench --repeat 3 --memory 16M --quiet $shapes.cfg $shapes.weights models/shapes/holdout/000004.jpg
+expect 'bench' 0
+check 'bench: layers, time, memory' "$(grep ^time "$out")" test "$(grep -cE '^(time: 3 runs, median [0-9.]+ ms|total |reserve: )' "$out")" = 3
 run run --memory 4K $shapes.cfg $shapes.weights models/shapes/holdout/000004.jpg
 check 'the command'"'"'s exit status' "exit status $code instead of 3" test "$code" = 3
 mkdir "$work/elsewhere"
@@ -177,12 +181,22 @@ for pair in pack_weights:pack make_weights:weights annotate:annotate mafat_serve
   has_all "bash: $name --" "$work/offered" "$work/wanted.$name"
   [ -z "${pair#*:}" ] || complete_bash mafat "${pair#*:}" -- | sort | cmp -s - "$work/offered" || fail 'bash: a command is its program' "mafat ${pair#*:}"
 done
+# mafat_ranks passes on what runs something: not what only asks
+if [ -x "$build/mafat_ranks" ]; then
+  options_of "$build/mafat_ranks" >"$work/own"
+  sort -u "$work/own" <(grep -vxE -e '--(predict|sweep|pareto|map|predictor|bias|calibrate|ranks)' "$work/wanted") >"$work/wanted.ranks"
+  for words in "mafat_ranks --" "mafat ranks --"; do
+    # shellcheck disable=SC2086 # words
+    complete_bash $words | sort >"$work/offered"
+    check "bash: $words" "differ: $(comm -3 "$work/offered" "$work/wanted.ranks" | tr -s '\t\n' ' ')" cmp "$work/offered" "$work/wanted.ranks"
+  done
+else skip 'bash: mafat_ranks --' 'it is not built'; fi
 offers() { # WANTED WORD...: those words of the last one, in this order
   local name="bash: ${*:2}" offered
   offered=$(complete_bash "${@:2}" | tr '\n' ' ')
   check "$name" "offered: $offered" test "$offered" = "$1 "
 }
-offers 'doctor predict run annotate serve pack weights limit ranks --help --version' mafat ''
+offers 'doctor predict run bench annotate serve pack weights limit ranks --help --version' mafat ''
 offers 'predict pack' mafat p
 offers 'winograd winograd-large' mafat run --algorithm w
 offers 'winograd winograd-large' run_inference --algorithm w
@@ -207,6 +221,13 @@ ZSH
     complete_zsh $words | sed 's/:.*//' | sort -u >"$work/offered"
     has_all "zsh: $words" "$work/offered" "$work/wanted"
   done
+  if [ -x "$build/mafat_ranks" ]; then
+    for words in "mafat_ranks --" "mafat ranks --"; do
+      # shellcheck disable=SC2086 # words
+      complete_zsh $words | sed 's/:.*//' | sort -u >"$work/offered"
+      check "zsh: $words" "differ: $(comm -3 "$work/offered" "$work/wanted.ranks" | tr -s '\t\n' ' ')" cmp "$work/offered" "$work/wanted.ranks"
+    done
+  fi
   check 'zsh: commands' "$(complete_zsh mafat '' | tr '\n' ' ' | head -c 300)" test "$(complete_zsh mafat '' | sed 's/:.*//' | tr '\n' ' ')" = "$commands"
   check 'zsh: options are told' "$(complete_zsh mafat run --cpu)" grep -q '^--cpu:highest kernel level' <(complete_zsh mafat run --cpu)
   check 'zsh: files' "$(complete_zsh mafat run dog)" test "$(complete_zsh mafat run dog)" = files

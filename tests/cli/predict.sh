@@ -379,6 +379,9 @@ json unfit-plan-least 'a["plan"] == "2x2/NoCut" and not a["fits"] and a["least_c
 run --memory 1 $files
 expect run-unfit 3 'the budget (--memory) is 1 bytes; no plan needs less'
 check run-unfit-plan "found: $(cat "$err")" grep -qE 'plan [^ ]+ needs [0-9]+ bytes' "$err"
+enough=$(sed -nE 's/.*; --memory ([0-9]+K) would do(;.*)?$/\1/p' "$err")
+run --memory "${enough:-1}" --quiet $files
+expect run-enough 0
 run --memory 1 --quiet --best-effort $files
 expect run-best-effort 0
 

@@ -15,7 +15,7 @@ enum status { DONE = 0, FAILED = 1, MISUSE = 2 };
 
 static const struct command {
   const char *word, *program; /* program NULL: here */
-  const char *option;         /* that goes before the arguments; NULL: none */
+  const char *options;        /* that go before the arguments, with a blank between; NULL: none */
   const char *needs;          /* libraries without which `make` leaves the program out; NULL: none */
   const char *what, *try;     /* a line each of --help */
 } commands[] = {
@@ -24,6 +24,8 @@ static const struct command {
      "mafat predict --sweep yolov3-tiny.cfg"},
     {"run", "run_inference", NULL, NULL, "find what is in pictures, within a memory budget",
      "mafat run --memory 32M yolov3-tiny.cfg yolov3-tiny.weights dog.jpg"},
+    {"bench", "run_inference", "--repeat 20 --report", NULL, "milliseconds of a model's layers, spread, and its memory",
+     "mafat bench --memory 32M yolov3-tiny.cfg yolov3-tiny.weights dog.jpg"},
     {"annotate", "annotate", NULL, "libgd, json-c and libexif", "draw what was found",
      "mafat run --json MODEL.onnx dog.jpg | mafat annotate -o boxes/"},
     {"serve", "mafat_serve", NULL, NULL, "the same over HTTP, and a page to look at", "mafat serve --memory 32M yolov3-tiny.cfg yolov3-tiny.weights"},
@@ -35,7 +37,7 @@ static const struct command {
     {"ranks", "mafat_ranks", NULL, "MPI", "a network on several devices", "mpirun -n 2 mafat ranks yolov3-tiny.cfg yolov3-tiny.weights dog.jpg"},
 };
 
-enum { N_COMMANDS = sizeof commands / sizeof *commands, PROGRAM_ROOM = PATH_MAX + 32 };
+enum { N_COMMANDS = sizeof commands / sizeof *commands, PROGRAM_ROOM = PATH_MAX + 32, MOST_OPTIONS = 8, OPTIONS_ROOM = 64 };
 
 static void program_path(char path[PROGRAM_ROOM], const char *bin, const struct command *c)
 {
@@ -132,8 +134,8 @@ static int refuse(const char *word)
 
 static int become(const struct command *c, int argc, char **argv, const char *bin)
 {
-  char path[PROGRAM_ROOM];
-  char **words = calloc((size_t)argc + 3, sizeof *words);
+  char path[PROGRAM_ROOM], options[OPTIONS_ROOM];
+  char **words = calloc((size_t)argc + MOST_OPTIONS + 2, sizeof *words);
   if (!words) {
     fprintf(stderr, "mafat: out of memory\n");
     return FAILED;
@@ -141,7 +143,8 @@ static int become(const struct command *c, int argc, char **argv, const char *bi
   int n = 0;
   program_path(path, bin, c);
   words[n++] = path;
-  if (c->option) words[n++] = (char *)c->option;
+  snprintf(options, sizeof options, "%s", c->options ? c->options : "");
+  for (char *word = strtok(options, " "); word && n <= MOST_OPTIONS; word = strtok(NULL, " ")) words[n++] = word;
   memcpy(words + n, argv, (size_t)argc * sizeof *words);
   execv(path, words);
   int error = errno;

@@ -1,7 +1,8 @@
 #include "runner/program/make_weights/numbers.h"
 
 #include <stdlib.h>
-#include <unistd.h>
+
+#include "runner/program/progress.h"
 
 enum {
   BUFFER_FLOATS = 64 * 1024,
@@ -32,11 +33,7 @@ static uint64_t seed_state(uint64_t seed)
 
 static void show_progress(struct numbers_file *w)
 {
-  if (w->percent < 0) return; /* also without any weights: total is 0 */
-  int percent = (int)(w->done * 100 / w->total);
-  if (percent == w->percent) return;
-  w->percent = percent;
-  fprintf(stderr, "\rwriting weights %3d %%%s", percent, percent == 100 ? "\n" : "");
+  if (w->total > 0) mafat_progress_show((double)w->done / (double)w->total);
 }
 
 void numbers_flush(struct numbers_file *w)
@@ -62,8 +59,8 @@ void numbers_put(struct numbers_file *w, uint64_t n, float centre, float spread)
 
 bool numbers_open(struct numbers_file *w, FILE *file, uint64_t seed, uint64_t total, bool quiet)
 {
-  bool silent = quiet || total < PROGRESS_BYTES / sizeof(float) || !isatty(STDERR_FILENO);
-  *w = (struct numbers_file){.file = file, .state = seed_state(seed), .total = total, .percent = silent ? -1 : 0};
+  *w = (struct numbers_file){.file = file, .state = seed_state(seed), .total = total};
+  mafat_progress_begin("writing weights", quiet || total < PROGRESS_BYTES / sizeof(float));
   w->buffer = malloc(BUFFER_FLOATS * sizeof *w->buffer);
   return w->buffer != NULL;
 }
@@ -71,6 +68,7 @@ bool numbers_open(struct numbers_file *w, FILE *file, uint64_t seed, uint64_t to
 void numbers_close(struct numbers_file *w)
 {
   numbers_flush(w);
+  mafat_progress_end();
   free(w->buffer);
   w->buffer = NULL;
 }

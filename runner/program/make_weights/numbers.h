@@ -12,7 +12,6 @@ struct numbers_file {
   float *buffer;  /* (BUFFER_FLOATS) */
   size_t n;
   uint64_t done, total; /* floats */
-  int percent;    /* shown last; -1: shows nothing */
 };
 
 /* For so many numbers. False: out of memory. */

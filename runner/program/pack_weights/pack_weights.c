@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "runner/model_kind.h"
+#include "runner/program/progress.h"
 #include "runner/program/streams.h"
 #include "runner/program/unfinished.h"
 #include "runner/weights/packer.h"
@@ -80,27 +80,10 @@ static const char usage[] =
 
 /* ---- progress ---- */
 
-struct bar {
-  const char *what;
-  int percent; /* shown last */
-};
-
-static void show_share(struct bar *b, double share)
-{
-  int percent = (int)(share * 100);
-  if (percent == b->percent) return;
-  b->percent = percent;
-  fprintf(stderr, "\r%s %3d %%%s", b->what, percent, percent == 100 ? "\n" : "");
-}
-
 static void show_bytes(void *context, uint64_t done, uint64_t total)
 {
-  show_share(context, total ? (double)done / (double)total : 1);
-}
-
-static void end_bar(const struct bar *b)
-{
-  if (b->percent >= 0 && b->percent < 100) fputc('\n', stderr);
+  (void)context;
+  mafat_progress_show(total ? (double)done / (double)total : 1);
 }
 
 /* ---- what was measured ---- */
@@ -117,6 +100,7 @@ static int print_measured(const struct mafat_pack *pack, const struct mafat_pack
 {
   struct mafat_pack_layer_facts l;
   bool computes = facts->n_ways > 0;
+  mafat_progress_erase();
   print_ways(pack, facts);
   printf("layer  kind             %sweights    bytes      error      largest\n", computes ? "computes  " : "");
   for (int i = 0; i < facts->n_layers && mafat_pack_layer(pack, i, &l) == MAFAT_OK; i++) {
@@ -136,7 +120,7 @@ static int status_of(int code)
 }
 
 /* It gets its name once all that was measured is told. */
-static int write_file(struct mafat_pack *pack, struct bar *bar, struct mafat_diagnostic *d)
+static int write_file(struct mafat_pack *pack, struct mafat_diagnostic *d)
 {
   struct mafat_pack_facts facts;
   int code = MAFAT_OK;
@@ -144,25 +128,25 @@ static int write_file(struct mafat_pack *pack, struct bar *bar, struct mafat_dia
     code = mafat_pack_step(pack, &done, d);
     mafat_pack_describe(pack, &facts);
     if (code == MAFAT_OK && !done) mafat_unfinished_remember(facts.path);
-    if (code == MAFAT_OK && bar) show_share(bar, facts.share);
+    if (code == MAFAT_OK) mafat_progress_show(facts.share);
     if (code == MAFAT_OK && !done && facts.n_layers > 0) code = print_measured(pack, &facts, d);
   }
   return code;
 }
 
-static int pack_model(const struct options *o, struct bar *bar, struct mafat_diagnostic *d)
+static int pack_model(const struct options *o, struct mafat_diagnostic *d)
 {
   struct mafat_pack *pack;
   if (mafat_pack_open(&pack, o->model, o->weights, o->out, &o->pack, d) != MAFAT_OK) return BAD_INPUT;
-  int status = status_of(write_file(pack, bar, d));
+  int status = status_of(write_file(pack, d));
   mafat_pack_close(&pack);
   mafat_unfinished_remember("");
   return status;
 }
 
-static int check(const struct options *o, struct bar *bar, struct mafat_diagnostic *d)
+static int check(const struct options *o, struct mafat_diagnostic *d)
 {
-  const struct mafat_packer_progress progress = {bar ? show_bytes : NULL, bar};
+  const struct mafat_packer_progress progress = {show_bytes, NULL};
   int code = mafat_packer_check(o->out, &progress, d);
   return code == MAFAT_OK ? DONE : code == MAFAT_ENOMEM ? FAILED : BAD_INPUT;
 }
@@ -170,6 +154,7 @@ static int check(const struct options *o, struct bar *bar, struct mafat_diagnost
 static void warn(void *context, const char *text)
 {
   (void)context;
+  mafat_progress_erase();
   fprintf(stderr, "pack_weights: %s\n", text);
 }
 
@@ -297,12 +282,10 @@ int main(int argc, char **argv)
     return status;
   }
   mafat_unfinished_mind_signals();
-  struct bar bar = {o.check ? "checking" : "packing", -1}, *shown = o.quiet || !isatty(STDERR_FILENO) ? NULL : &bar;
-  status = o.check ? check(&o, shown, &d) : pack_model(&o, shown, &d);
-  if (status != DONE) {
-    end_bar(&bar);
-    fprintf(stderr, "pack_weights: %s\n", d.text);
-  }
+  mafat_progress_begin(o.check ? "checking" : "packing", o.quiet);
+  status = o.check ? check(&o, &d) : pack_model(&o, &d);
+  mafat_progress_end();
+  if (status != DONE) fprintf(stderr, "pack_weights: %s\n", d.text);
   free(o.calibrate);
   return status;
 }

@@ -1,4 +1,5 @@
 /* --predict --sweep and --pareto: a plan a line, or one array of objects. */
+#include "runner/program/progress.h"
 #include "runner/program/run_inference/answer.h"
 
 #include <math.h>
@@ -35,6 +36,7 @@ int mafat_packings_open(struct mafat_packings *p, const struct mafat_query *quer
 {
   *p = (struct mafat_packings){{NULL}};
   for (int i = 0; i < MAFAT_PACKINGS; i++) {
+    mafat_progress_count(i + 2, MAFAT_PACKINGS + 1);
     int code = mafat_query_pack(&p->of[i], query, mafat_packings_name(i), d);
     if (code && code != MAFAT_EUNSUPPORTED) return code;
   }

@@ -1,13 +1,13 @@
 /* --calibrate: measures the machine. */
+#include "runner/program/progress.h"
 #include "runner/program/run_inference/session.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 static void print_progress(void *context, double share)
 {
   (void)context;
-  fprintf(stderr, "\r[%3.0f %%] ", 100 * share);
+  mafat_progress_show(share);
 }
 
 static void write_found(const struct mafat_calibration_facts *c, struct mafat_writer *w)
@@ -41,10 +41,11 @@ int mafat_session_calibrate(struct mafat_session *s)
   mafat_calibrate_defaults(&c);
   c.cpu = o->cpu;
   c.memory_bytes = o->memory_bytes;
-  c.progress = !o->quiet && isatty(STDERR_FILENO) ? print_progress : NULL;
+  c.progress = print_progress;
   c.warnings = (struct mafat_warning_sink){mafat_session_warn, s};
+  mafat_progress_begin("measuring this machine", o->quiet);
   int code = mafat_calibrate(&found, &c, &s->d);
-  if (c.progress) fputs("\r        \r", stderr);
+  mafat_progress_end();
   if (code == MAFAT_OK) {
     write_found(&found, &s->out);
     if (mafat_writer_flush(&s->out, &s->d) == MAFAT_OK) return 0;

@@ -1,4 +1,5 @@
 /* --predict: nothing is run. */
+#include "runner/program/progress.h"
 #include "runner/program/run_inference/answer.h"
 #include "runner/program/run_inference/map.h"
 #include "runner/program/run_inference/output.h"
@@ -56,6 +57,7 @@ static int answer_sweep(struct mafat_session *s, const struct mafat_question *qu
   struct mafat_packings packings = {{NULL}};
   if (!o->n_sweep) o->n_sweep = mafat_query_budgets(q.query, o->sweep_bytes, MAFAT_SWEEP_SIZES);
   int code = q.facts.greedy ? MAFAT_OK : mafat_packings_open(&packings, q.query, &s->d);
+  mafat_progress_end();
   if (!q.facts.greedy) q.packings = &packings;
   if (code == MAFAT_OK) code = mafat_answer_write_sweep(&q, o->sweep_bytes, o->n_sweep, o->json, &s->out, any, &s->d);
   mafat_packings_close(&packings);
@@ -83,6 +85,10 @@ int mafat_session_predict(struct mafat_session *s)
   struct mafat_query *query = NULL;
   struct said said = {0};
   int code = mafat_session_check_output(s, "map", o->map);
+  if (o->sweep) {
+    mafat_progress_begin("looking for plans", o->quiet);
+    mafat_progress_count(1, MAFAT_PACKINGS + 1); /* and these weights packed smaller */
+  }
   if (code == MAFAT_OK) code = mafat_query_open(&query, o->model, o->weights, &m, &s->d);
   if (code == MAFAT_OK) {
     struct mafat_question q = make_question(s, query);
@@ -94,6 +100,7 @@ int mafat_session_predict(struct mafat_session *s)
     if (code == MAFAT_OK) mafat_session_tell_decode(s, q.facts.decode, q.facts.decode_sign);
   }
   mafat_query_close(&query);
+  mafat_progress_end();
   if (code == MAFAT_OK) return 0;
   int status = said.map_failed ? EXIT_RUNNING : mafat_session_exit_status(code);
   if (s->out.error) {

@@ -73,6 +73,20 @@ static int write_moves(struct mafat_session *s, struct mafat_writer *out)
   return mafat_writer_flush(out, NULL);
 }
 
+/* Of several runs: how far they lie apart. */
+static void write_latencies(const struct mafat_run_report *r, struct mafat_writer *out)
+{
+  char text[160];
+  double least = r->latency_ms, most = least;
+  for (int i = 0; i < r->n_latencies; i++) {
+    if (r->latencies_ms[i] < least) least = r->latencies_ms[i];
+    if (r->latencies_ms[i] > most) most = r->latencies_ms[i];
+  }
+  snprintf(text, sizeof text, "time: %d runs, median %.2f ms (%.2f of it the layers), least %.2f, most %.2f\n", r->n_latencies, r->latency_ms,
+           r->layers_ms, least, most);
+  mafat_writer_put(out, text);
+}
+
 int mafat_report_print_table(struct mafat_session *s, const struct mafat_run_report *r)
 {
   struct mafat_model_facts model;
@@ -85,6 +99,7 @@ int mafat_report_print_table(struct mafat_session *s, const struct mafat_run_rep
     fill_table(&t, s->model, &model.plan);
     mafat_writer_open(&out, s->options.json ? STDERR_FILENO : STDOUT_FILENO);
     code = mafat_output_table(t.rows, t.n, &out);
+    if (r->n_latencies > 1) write_latencies(r, &out);
     if (code == MAFAT_OK) code = mafat_output_memory(r, &out);
     if (code == MAFAT_OK && s->options.fast_bytes) code = write_moves(s, &out);
     if (code) mafat_fail(&s->d, code, "cannot write the report");

@@ -2,6 +2,7 @@
  * what that would cost. Read top to bottom: the model is opened, then run picture by
  * picture. Of the library it uses nothing but its public header. */
 #include "include/mafat.h"
+#include "runner/program/progress.h"
 #include "runner/program/run_inference/output.h"
 #include "runner/program/run_inference/report.h"
 #include "runner/program/run_inference/session.h"
@@ -223,6 +224,7 @@ int mafat_session_tell(struct mafat_session *s, const char *path, const struct m
   struct mafat_class_score top[MAFAT_SESSION_CLASSES];
   struct mafat_run_report report;
   int code;
+  mafat_progress_erase();
   mafat_session_trim_heap(); /* of what the picture's decoder left */
   mafat_session_fill_report(s, path, times, before, &report);
   if ((code = mafat_session_find_answers(s, &report, &detections, top))) {
@@ -318,13 +320,22 @@ static int run_all(struct mafat_session *s)
   if (mafat_options_floats_only(o)) return run_and_tell(s, o->input);
   if (mafat_options_video(o)) return mafat_session_run_video(s);
   int status = 0;
+  bool counted = o->n_images > 1 && !o->quiet && isatty(STDERR_FILENO);
+  if (counted) mafat_progress_begin("picture", false);
   for (int i = 0; i < o->n_images && !s->out.error; i++) {
-    if (o->n_images > 1 && !o->quiet && isatty(STDERR_FILENO))
-      fprintf(stderr, "\r[%d/%d] ", i + 1, o->n_images);
+    if (counted) mafat_progress_count(i + 1, o->n_images);
     if (strcmp(o->images[i], "-") == 0) status = run_list(s, status);
     else status = merge_status(status, run_and_tell(s, o->images[i]), o->n_images == 1);
   }
+  mafat_progress_erase();
   return status;
+}
+
+/* Of a model that does not fit: the command that tells more. */
+static void point_on(struct mafat_session *s)
+{
+  size_t n = strlen(s->d.text);
+  if (!s->link && !s->options.plan) snprintf(s->d.text + n, sizeof s->d.text - n, "; --predict --sweep lists budgets");
 }
 
 int mafat_session_main(int argc, char **argv, const struct mafat_session_ranks *ranks)
@@ -383,6 +394,7 @@ int mafat_session_main(int argc, char **argv, const struct mafat_session_ranks *
   if (code == MAFAT_OK) code = mafat_session_confine_run(&s);
   if (code) {
     status = mafat_session_exit_status(code);
+    if (code == MAFAT_ELIMIT) point_on(&s);
     if (s.options.json) mafat_output_error_json(s.options.n_images ? s.options.images[0] : s.options.input, s.d.text, status, &s.out);
     mafat_session_complain(s.d.text);
   } else {

@@ -1,5 +1,7 @@
 #include "runner/program/run_inference/session.h"
 
+#include "runner/program/progress.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +39,7 @@ void mafat_session_name_program(const char *name)
 void mafat_session_complain(const char *text)
 {
   char line[1200];
+  mafat_progress_erase();
   int n = snprintf(line, sizeof line, "%s: %s", program, text);
   size_t length = n < 0 ? 0 : (size_t)n < sizeof line - 1 ? (size_t)n : sizeof line - 2;
   for (size_t i = 0; i < length; i++)
