@@ -158,7 +158,8 @@ static int pack_query(struct bench *b)
 static int ask_ranks(struct bench *b)
 {
   struct mafat_ranks_answer *a = NULL;
-  int code = mafat_query_ranks(&a, b->query, 3, b->plan_text, 1e8, 1e-4, &b->d);
+  const struct mafat_ranks_question question = {.n_ranks = 3, .search = b->plan_text, .link_bits_per_second = 1e8, .link_seconds = 1e-4};
+  int code = mafat_query_ranks(&a, b->query, &question, &b->d);
   if (code != MAFAT_OK && a) code = 1;
   mafat_ranks_answer_close(&a);
   return code;
