@@ -194,7 +194,8 @@ static void ask(uint8_t a, uint8_t b)
   mafat_answer_close(&answer);
   if (a & 1) require(told(mafat_query_pack(&packed, query, text(b) ? text(b) : "int4", &d), &d) == (packed != NULL));
   mafat_query_close(&packed);
-  if (a & 2) require(told(mafat_query_ranks(&ranks, query, whole(b), text(a), (double)number(a), (double)real(b), &d), &d) == (ranks != NULL));
+  const struct mafat_ranks_question question = {.n_ranks = whole(b), .search = text(a), .link_bits_per_second = (double)number(a), .link_seconds = (double)real(b)};
+  if (a & 2) require(told(mafat_query_ranks(&ranks, query, &question, &d), &d) == (ranks != NULL));
   mafat_ranks_answer_close(&ranks);
 }
 
