@@ -29,6 +29,7 @@ darknet=/usr/share/darknet/cfg/yolov3-tiny.cfg
 needs $darknet 'yolov3-tiny|tiny[a-z0-9-]*\.packed' 'needs the package darknet'
 onnx=${MAFAT_MODELS:-/nonexistent}/onnx/yolox_nano.onnx
 needs "$onnx" yolox_nano 'MAFAT_MODELS names no folder with onnx/yolox_nano.onnx'
+command -v curl >/dev/null || page_leave_out "$blocks" '^(mafat serve|until curl|curl|kill)' 'no curl'
 archive=$build/release/mafat-$(sed -n 's/^VERSION *:= *//p' Makefile)-linux-x86_64.tar.gz
 needs "$archive" '^(sha256sum|tar|mafat-0)' 'make release has not been run'
 PYTHONPATH=$PWD/python MAFAT_LIBRARY=$build/libmafat.so.0 python3 -c 'import mafat' 2>/dev/null ||
@@ -41,6 +42,8 @@ PYTHONPATH=$PWD/python MAFAT_LIBRARY=$build/libmafat.so.0 python3 -c 'import maf
 camera=$work/home/camera
 mkdir -p "$camera"
 for file in "$onnx" "$archive" "$build/release/SHA256SUMS"; do [ ! -e "$file" ] || cp "$file" "$camera"; done
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+sed -i "s,127.0.0.1:8080,127.0.0.1:${port:-8080}," "$blocks"/*.sh
 sed -i "s,/usr/share/mafat/,$work/root/usr/share/mafat/," "$blocks"/*.sh
 # shellcheck disable=SC2317 # called by page_run
 in_home() {
