@@ -74,7 +74,7 @@ program=$work/mafat
 bad 'alone: a library is named' "$work/annotate is not there: \`make\` builds it where it finds libgd" annotate
 bad 'alone: a program is named' "$work/run_inference: No such file" run x
 run --help
-check 'alone: help tells' 'nothing is marked' test "$(grep -c '(not installed)' "$out")" = 8
+check 'alone: help tells' 'nothing is marked' test "$(grep -c '(not installed)' "$out")" = 9
 run doctor
 expect 'alone: doctor' 0
 check 'alone: doctor tells' 'memory_limit is not missed' grep -q 'memory_limit is not installed' "$out"
