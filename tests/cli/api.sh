@@ -38,7 +38,7 @@ else
     local one=$1
     shift
     "$one" --quiet "$@" 2>&1 | sed -E 's/"[a-z_]*(_ms|_us|_bytes|faults)":[^,}]*,?//g; s/"latencies_ms":\[[^]]*\],?//; s/"breakdown":\{[^}]*\}//; s/[0-9.]+ (ms|MB|bytes)/N/g;
-      s/"least_plan":"[^"]*",?//; s/plan [^ ]+ needs N/some plan needs N/g'
+      s/"least_plan":"[^"]*",?//; s/plan [^ ]+ needs N/some plan needs N/g; s/[0-9]+K would do/N would do/g'
   }
   same() { # NAME OPTION...
     local name=$1
