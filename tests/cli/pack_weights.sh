@@ -117,9 +117,14 @@ cp a.packed damaged.packed
 printf 'x' | dd of=damaged.packed bs=1 seek=12300 conv=notrunc 2>dd.log
 run --check damaged.packed; expect "check of a damaged file" 2 "is damaged"
 
+# A file that may not grow any more, as on a full disk; and a link in place of it, which is not followed.
+(trap '' XFSZ && ulimit -f 8 && exec "$program" a.cfg a.weights full.packed) >out 2>err
+code=$?; expect "a full disk" 1 "cannot write"
+[ ! -e full.packed ] && [ ! -e full.packed.part ] || fail "a full disk leaves nothing" "$(ls full*)"
+ln -s /dev/null full.packed.part
+run a.cfg a.weights full.packed; expect "a link in its place" 1 "full.packed.part: "
+rm full.packed.part
 if [ -c /dev/full ]; then
-  ln -s /dev/full full.packed.part
-  run --force a.cfg a.weights full.packed; expect "a full disk" 1 "cannot write"
   "$program" --weights int8 --measure a.ppm w.cfg w.weights lost.packed >/dev/full 2>err
   code=$?; expect "what is measured cannot be told" 1 "cannot write to standard output"
   [ ! -e lost.packed ] && [ ! -e lost.packed.part ] || fail "what is measured cannot be told" "$(ls lost*)"

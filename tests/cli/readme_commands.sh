@@ -54,6 +54,7 @@ reason() { # COMMAND: why it is not run here; nothing: it is
     'make darknet') echo "needs Debian's source package: tests/cli/darknet_patch.sh" ;;
     'make && sudo make install' | 'make uninstall') echo 'changes the system: tests/cli/install.sh does so in a folder' ;;
     'cc a.c '*) echo 'needs what was installed: tests/cli/install.sh' ;;
+    ffmpeg*) echo 'needs a film and a player: tests/cli/video.sh' ;;
     wget*) echo 'needs a network' ;;
     LD_PRELOAD=*) echo "needs a program of Darknet's: tests/cli/darknet_bridge.sh" ;;
     *yolo*.cfg* | *yolov2.packed*) [ -e yolov2.cfg ] || echo 'needs the package darknet' ;;
@@ -70,7 +71,11 @@ while IFS= read -r command; do
   esac
   why=$(reason "$command")
   if [ -n "$why" ]; then skip "$command" "$why"; continue; fi
-  case $command in make*) run="cd '$root' && MAKEFLAGS= $command" ;; *) run=$command ;; esac
+  case $command in
+    make*) run="cd '$root' && MAKEFLAGS= $command" ;;
+    build/mafat_serve*) run="timeout --preserve-status 3 ${command/mafat_serve/mafat_serve --listen 127.0.0.1:0}" ;; # serves until it is told to end
+    *) run=$command ;;
+  esac
   check "$command" 'failed' as_it_stands "$run"
 done < <(cd "$root" && commands)
 check 'commands were found' "$n" test "$n" -ge 20
