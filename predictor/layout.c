@@ -361,7 +361,15 @@ static size_t brick_bytes(const struct maker *m, int tensor, struct mafat_brick 
 static void size_bricks(struct maker *m, int tensor)
 {
   struct mafat_tensor_layout *t = &m->layout->tensors[tensor];
-  int n = mafat_bricks_count(t->bricks);
+  const struct mafat_cutting *c = t->bricks;
+  int n = mafat_bricks_count(c);
+  t->of_rows = c->n[MAFAT_ALONG_W] == 1 && (c->sums || c->n[MAFAT_ALONG_C] == 1) && !c->lanes;
+  if (t->of_rows) {
+    struct mafat_shape shape = mafat_network_tensor_shape(m->network, tensor);
+    t->rows = shape.h;
+    t->cols = t->left + shape.w + t->right;
+    t->row_bytes = (size_t)mafat_pixel_width(shape.c) * (size_t)t->cols * t->element_bytes;
+  }
   for (int i = 0; i < n; i++) {
     struct mafat_brick b = mafat_bricks_at(t->bricks, mafat_network_tensor_shape(m->network, tensor), i);
     struct times times = m->bricks[m->first_brick[tensor] + i];

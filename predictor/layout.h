@@ -40,6 +40,7 @@ struct mafat_tensor_layout {
   bool external;     /* holds the whole map */
   const struct mafat_cutting *bricks; /* NULL: one buffer; else one for each brick (parts/parts.h), from `buffer` on */
   unsigned char element_bytes; /* of the tensor's type */
+  bool of_rows;      /* bricks are whole rows: of `cols` and `row_bytes`, as those of one buffer */
   int rows;          /* row slots */
   int first_slot;    /* of row 0; 0 but where maps trail each other in a ring (place/trails.h) */
   int cols;          /* columns of a row, padding included */

@@ -1,10 +1,20 @@
 #include "runner/tensors.h"
 
-#include "predictor/parts/bricks.h"
+/* Of one of whole rows. */
+static struct mafat_seat seat_in_rows(const struct mafat_tensors *t, int tensor, const struct mafat_tensor_layout *l, int channel, int y, int x)
+{
+  struct mafat_shape shape = mafat_network_tensor_shape(t->network, tensor);
+  struct mafat_span rows;
+  char *row = mafat_tensors_row_in_brick(t, l, y, &rows);
+  size_t pixel = (size_t)mafat_block_width(shape.c, channel / MAFAT_CHANNEL_BLOCK) * l->element_bytes;
+  return (struct mafat_seat){.at = row + mafat_tensors_offset_in_row(t, tensor, l, channel, x), .row_bytes = l->row_bytes, .pixel_bytes = pixel,
+                             .box = {rows, mafat_span(0, shape.w)}, .channels = mafat_span(0, shape.c)};
+}
 
 static struct mafat_seat seat_in_brick(const struct mafat_tensors *t, int tensor, int channel, int y, int x)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
+  if (l->of_rows) return seat_in_rows(t, tensor, l, channel, y, x);
   const struct mafat_cutting *c = l->bricks;
   struct mafat_shape shape = mafat_network_tensor_shape(t->network, tensor);
   int index, block = channel / MAFAT_CHANNEL_BLOCK;
@@ -25,6 +35,9 @@ static struct mafat_seat seat_in_brick(const struct mafat_tensors *t, int tensor
 
 char *mafat_tensors_in_brick(const struct mafat_tensors *t, int tensor, int channel, int y, int x)
 {
+  const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
+  struct mafat_span rows;
+  if (l->of_rows) return mafat_tensors_row_in_brick(t, l, y, &rows) + mafat_tensors_offset_in_row(t, tensor, l, channel, x);
   return seat_in_brick(t, tensor, channel, y, x).at;
 }
 
@@ -33,7 +46,7 @@ struct mafat_seat mafat_tensors_seat(const struct mafat_tensors *t, int tensor, 
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
   struct mafat_shape s = mafat_network_tensor_shape(t->network, tensor);
   if (l->bricks) return seat_in_brick(t, tensor, channel, y, x);
-  int left = l->rows - (l->first_slot + y) % l->rows;
+  int left = l->rows - mafat_tensors_slot(l, y);
   return (struct mafat_seat){.at = mafat_tensors_lane(t, tensor, channel, y, x), .row_bytes = l->row_bytes,
                              .pixel_bytes = mafat_tensors_pixel_bytes(t, tensor, channel / MAFAT_CHANNEL_BLOCK),
                              .box = {mafat_span(y, mafat_min(y + left, s.h)), mafat_span(0, s.w)}, .channels = mafat_span(0, s.c)};
@@ -41,7 +54,13 @@ struct mafat_seat mafat_tensors_seat(const struct mafat_tensors *t, int tensor, 
 
 void mafat_tensor_rows_turn(struct mafat_tensor_rows *r)
 {
-  if (r->tensors) {
+  const struct mafat_tensor_layout *l = r->tensors ? &r->tensors->layout->tensors[r->tensor] : NULL;
+  struct mafat_span rows;
+  if (l && l->of_rows) {
+    r->row = mafat_tensors_row_in_brick(r->tensors, l, r->slot, &rows) + mafat_tensors_offset_in_row(r->tensors, r->tensor, l, r->channel, r->x);
+    r->row_bytes = l->row_bytes;
+    r->n_slots = rows.end;
+  } else if (l) {
     struct mafat_seat seat = seat_in_brick(r->tensors, r->tensor, r->channel, r->slot, r->x);
     r->row = seat.at;
     r->row_bytes = seat.row_bytes;

@@ -5,6 +5,7 @@
 #define MAFAT_RUNNER_TENSORS_H
 
 #include "predictor/layout.h"
+#include "predictor/parts/bricks.h"
 
 /* What a buffer holds now. */
 struct mafat_held {
@@ -19,11 +20,18 @@ struct mafat_tensors {
   struct mafat_held *held; /* [operator] */
 };
 
+/* Which slot a row of one buffer lies in. */
+static inline int mafat_tensors_slot(const struct mafat_tensor_layout *l, int y)
+{
+  int slot = l->first_slot + y;
+  return slot < l->rows ? slot : slot % l->rows;
+}
+
 /* Where a row begins, and how far behind that the first lane of `block` at column x is. */
 static inline char *mafat_tensors_row(const struct mafat_tensors *t, int tensor, int y)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
-  return t->arena + t->layout->buffers[l->buffer].offset + (size_t)((l->first_slot + y) % l->rows) * l->row_bytes;
+  return t->arena + t->layout->buffers[l->buffer].offset + (size_t)mafat_tensors_slot(l, y) * l->row_bytes;
 }
 
 static inline size_t mafat_tensors_offset(const struct mafat_tensors *t, int tensor, int block, int x)
@@ -49,6 +57,22 @@ struct mafat_seat {
 
 struct mafat_seat mafat_tensors_seat(const struct mafat_tensors *t, int tensor, int channel, int y, int x);
 
+/* The brick of whole rows that holds row y: where that begins, *rows of the brick. */
+static inline char *mafat_tensors_row_in_brick(const struct mafat_tensors *t, const struct mafat_tensor_layout *l, int y, struct mafat_span *rows)
+{
+  int part = mafat_bricks_part(l->bricks, MAFAT_ALONG_H, y);
+  *rows = mafat_cutting_part(l->bricks, MAFAT_ALONG_H, part, l->rows);
+  return t->arena + t->layout->buffers[l->buffer + part].offset + (size_t)(y - rows->begin) * l->row_bytes;
+}
+
+/* How far behind the beginning of a row of bricks of whole rows a channel at column x is. */
+static inline size_t mafat_tensors_offset_in_row(const struct mafat_tensors *t, int tensor, const struct mafat_tensor_layout *l, int channel, int x)
+{
+  int block = channel / MAFAT_CHANNEL_BLOCK, width = mafat_block_width(mafat_network_tensor_shape(t->network, tensor).c, block);
+  size_t elements = (size_t)(block * MAFAT_CHANNEL_BLOCK) * (size_t)l->cols + (size_t)((x + l->left) * width + channel % MAFAT_CHANNEL_BLOCK);
+  return elements * l->element_bytes;
+}
+
 /* Where it is, of what lies in bricks. */
 char *mafat_tensors_in_brick(const struct mafat_tensors *t, int tensor, int channel, int y, int x);
 
@@ -66,6 +90,20 @@ static inline size_t mafat_tensors_pixel_bytes(const struct mafat_tensors *t, in
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
   int lanes = l->bricks ? l->bricks->lanes : 0; /* a brick of a part of a block */
   return (size_t)(lanes ? lanes : mafat_block_width(mafat_network_tensor_shape(t->network, tensor).c, block)) * l->element_bytes;
+}
+
+/* How far a channel at column x is behind another one at it, in whichever row; false: in each as far as its brick says. */
+static inline bool mafat_tensors_apart(const struct mafat_tensors *t, int tensor, int channel, int other, int x, ptrdiff_t *bytes)
+{
+  const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
+  if (l->bricks && !l->of_rows) return false;
+  int column = x + l->left - (l->bricks || t->held[tensor].box.x.begin == 0 ? 0 : t->held[tensor].box.x.begin + l->left);
+  int channels = mafat_network_tensor_shape(t->network, tensor).c;
+  int block = channel / MAFAT_CHANNEL_BLOCK, of_other = other / MAFAT_CHANNEL_BLOCK;
+  ptrdiff_t elements = (ptrdiff_t)(block - of_other) * MAFAT_CHANNEL_BLOCK * l->cols + channel % MAFAT_CHANNEL_BLOCK - other % MAFAT_CHANNEL_BLOCK;
+  if (block != of_other) elements += (ptrdiff_t)column * (mafat_block_width(channels, block) - mafat_block_width(channels, of_other));
+  *bytes = elements * l->element_bytes;
+  return true;
 }
 
 /* A channel of a pixel: those of its block that are held with it lie beside it. */
@@ -112,7 +150,7 @@ static inline struct mafat_tensor_rows mafat_tensors_rows(const struct mafat_ten
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
   if (l->bricks) return (struct mafat_tensor_rows){.tensors = t, .tensor = tensor, .channel = c, .slot = y, .n_slots = y, .x = x};
   char *row = mafat_tensors_address(t, tensor, c / MAFAT_CHANNEL_BLOCK, y, x) + (size_t)(c % MAFAT_CHANNEL_BLOCK) * l->element_bytes;
-  return (struct mafat_tensor_rows){.row = row, .row_bytes = l->row_bytes, .slot = (l->first_slot + y) % l->rows, .n_slots = l->rows};
+  return (struct mafat_tensor_rows){.row = row, .row_bytes = l->row_bytes, .slot = mafat_tensors_slot(l, y), .n_slots = l->rows};
 }
 
 /* From a buffer's end to where the next row is. */
