@@ -153,11 +153,10 @@ static size_t width_before(const struct mafat_layer *l, int first_filter)
 
 /* ---- sums of whole numbers ---- */
 
-enum { INTEGERS_OF_FILTER = 3 }; /* bias, multiplier, shift */
 
 static size_t integer_panel_bytes(size_t width, size_t taps)
 {
-  return times(width, plus(taps, INTEGERS_OF_FILTER * sizeof(int32_t)));
+  return times(width, plus(taps, MAFAT_INTEGERS_OF_FILTER * sizeof(int32_t)));
 }
 
 /* Channels of a group, rounded up to quads piece by piece. */

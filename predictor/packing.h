@@ -56,6 +56,15 @@ static inline int mafat_panel_width(int n_filters)
 size_t mafat_quads_taps(const struct mafat_layer *l, int first);
 enum { MAFAT_QUAD = 4 };
 
+/* Of whole numbers that a filter has behind its weights: its bias, multiplier and shift. */
+enum { MAFAT_INTEGERS_OF_FILTER = 3 };
+
+/* Bytes of the panels before the one that begins at filter `first`, of a layer whose panels are alike. */
+static inline size_t mafat_integer_panels_before(int first, size_t quads_taps)
+{
+  return (size_t)first * (quads_taps + MAFAT_INTEGERS_OF_FILTER * sizeof(int32_t));
+}
+
 /* The third row behind a panel that sums integers: shifts, and above their 16 bits what the panel's weights still have of
  * their zero point. (Where the rule is ONNX's, factors of negative sums alone.) */
 static inline int mafat_shift_with_zero(int shift, int zero)

@@ -55,6 +55,13 @@ struct mafat_integer_input_sums {
   int32_t at[MAFAT_INTEGER_INPUT_SUMS]; /* [row][column], where there are no more */
 };
 
+/* What calls that read the same find out about it: room that is theirs, filled where it is not known. */
+enum { MAFAT_INTEGER_RUNS_ROOM = 410 };
+struct mafat_integer_runs {
+  bool known;
+  void *room[MAFAT_INTEGER_RUNS_ROOM];
+};
+
 struct mafat_integer_conv_call {
   const struct mafat_integer_piece *pieces;
   int n_pieces;
@@ -74,6 +81,7 @@ struct mafat_integer_conv_call {
   int sorted_room;       /* numbers */
   struct mafat_integer_input_sums *input_sums; /* made where they are not known, kept for later calls with the same rows, columns and
                                                   pieces. NULL: there is no room for them */
+  struct mafat_integer_runs *runs; /* as input_sums, and of the same window, too */
 };
 
 /* One run of up to 16 channels, each filtered by itself: weights [ky][kx][width]. */

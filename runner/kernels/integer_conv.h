@@ -40,20 +40,29 @@ enum {
 };
 #endif
 
-/* A row of tiles, of some filters of the panel, and as many runs as there is room for: nearly always all. */
-struct conv_row {
-  const struct mafat_integer_conv_call *c;
-  int row, first, n_filters;          /* filters of the tile, from `first` of the panel on */
+/* As many runs as there is room for: nearly always all. */
+struct conv_list {
   struct conv_place begin, end;
   struct conv_runs kinds[SOME_KINDS];
+  int n_kinds, n_runs;
+  int row;                            /* that `in` is of */
   const uint8_t *const *rows[SOME_RUNS]; /* of each run: of its first row's, */
   size_t offsets[SOME_RUNS];          /* how far behind them it begins, */
   const uint8_t *in[SOME_RUNS];       /* and where that is in this row, at column 0 */
-  int n_kinds, n_runs;
+};
+
+_Static_assert(sizeof(struct conv_list) <= MAFAT_INTEGER_RUNS_ROOM * sizeof(void *), "room for a list of runs");
+
+/* A row of tiles, of some filters of the panel. */
+struct conv_row {
+  const struct mafat_integer_conv_call *c;
+  struct conv_list *list;
+  int row, first, n_filters;          /* filters of the tile, from `first` of the panel on */
   bool start; /* from the bias */
   const int32_t *weight_sums;         /* IVEC_SIGNED: 128 times the weights' sums, by filter of the panel */
   const int32_t *input_sums;          /* [row][column]: of what windows read; NULL: a strip's at a time, or none are needed */
   struct finish finish[PANEL_VECTORS]; /* of the panel, where the call finishes */
+  struct bounds bounds;
 #ifdef IVEC_FITS
   bool is_sorted, follows;            /* the quads of each tile; and lie where `places` says? */
   ptrdiff_t distances[SOME_RUNS];     /* of runs from the first, */
@@ -102,9 +111,10 @@ INLINE const int8_t *conv_quads(ivec sum[TILE_PIXELS][TILE_VECTORS], const uint8
 INLINE void conv_sum(const struct conv_row *r, ivec sum[TILE_PIXELS][TILE_VECTORS], int col, const int P, const int NV)
 {
   const size_t pitch = 4 * (size_t)r->c->width;
-  const int8_t *w = r->c->weights + r->begin.quads * pitch + 4 * r->first;
-  const uint8_t *const *in = r->in;
-  for (const struct conv_runs *k = r->kinds; k < r->kinds + r->n_kinds; k++) {
+  const struct conv_list *list = r->list;
+  const int8_t *w = r->c->weights + list->begin.quads * pitch + 4 * r->first;
+  const uint8_t *const *in = list->in;
+  for (const struct conv_runs *k = list->kinds; k < list->kinds + list->n_kinds; k++) {
     const size_t at = (size_t)col * k->step;
     for (const uint8_t *const *end = in + k->n; in < end; in++)
       w = conv_quads(sum, *in + at, k->step, w, pitch, k->n_quads, r->n_filters, P, NV);
@@ -125,8 +135,10 @@ static struct conv_place run_behind(struct conv_place at, const struct mafat_win
 /* Where the runs are in the row. */
 static void point_at_runs(struct conv_row *r)
 {
+  struct conv_list *list = r->list;
   const int row = r->row * r->c->window.y.stride;
-  for (int i = 0; i < r->n_runs; i++) r->in[i] = r->rows[i][row] + r->offsets[i];
+  for (int i = 0; i < list->n_runs && list->row != r->row; i++) list->in[i] = list->rows[i][row] + list->offsets[i];
+  list->row = r->row;
 #ifdef IVEC_FITS
   if (r->is_sorted) sorted_follow(r);
 #endif
@@ -137,10 +149,11 @@ static void choose_runs(struct conv_row *r, struct conv_place at)
 {
   const struct mafat_integer_conv_call *c = r->c;
   const struct mafat_taps x = c->window.x, y = c->window.y;
+  struct conv_list *list = r->list;
   struct conv_runs *last = NULL;
   int n = 0;
-  r->begin = at;
-  r->n_kinds = 0;
+  list->begin = at;
+  list->n_kinds = 0;
   while (at.piece < c->n_pieces && n < SOME_RUNS) {
     const struct mafat_integer_piece *p = &c->pieces[at.piece];
     const size_t pixel = (size_t)p->pixel_bytes, step = pixel * (size_t)x.stride;
@@ -148,30 +161,38 @@ static void choose_runs(struct conv_row *r, struct conv_place at)
     const bool joined = p->pixel_bytes == p->n_channels && p->n_channels % 4 == 0 && x.dilation == 1;
     const int n_quads = (p->n_channels + 3) / 4 * (joined ? x.size : 1);
     if (!last || last->n_quads != n_quads || last->step != step) {
-      if (r->n_kinds == SOME_KINDS) break;
-      last = &r->kinds[r->n_kinds++];
+      if (list->n_kinds == SOME_KINDS) break;
+      last = &list->kinds[list->n_kinds++];
       *last = (struct conv_runs){0, n_quads, step};
     }
-    r->rows[n] = &p->rows[at.ky * y.dilation];
-    r->offsets[n++] = (size_t)(at.kx * x.dilation) * pixel;
+    list->rows[n] = &p->rows[at.ky * y.dilation];
+    list->offsets[n++] = (size_t)(at.kx * x.dilation) * pixel;
     last->n++;
     at = run_behind(at, &c->window, joined, n_quads);
   }
-  r->end = at;
-  r->n_runs = n;
-  r->start = c->start && r->begin.quads == 0;
+  list->end = at;
+  list->n_runs = n;
+  list->row = -1;
+  r->start = c->start && list->begin.quads == 0;
   point_at_runs(r);
 }
 
-/* The call's first runs; where these are all, and serve enough pixels, sorted. */
+/* The call's first runs, which another one may have listed; where these are all, and serve enough pixels, sorted. */
 static void begin_runs(struct conv_row *r)
 {
+  const struct mafat_integer_conv_call *c = r->c;
 #ifdef IVEC_FITS
   r->is_sorted = r->follows = false;
 #endif
-  choose_runs(r, (struct conv_place){0, 0, 0, 0});
+  if (c->runs && c->runs->known) {
+    r->start = c->start;
+    point_at_runs(r);
+  } else {
+    choose_runs(r, (struct conv_place){0, 0, 0, 0});
+    if (c->runs) c->runs->known = r->list->end.piece == c->n_pieces;
+  }
 #ifdef IVEC_FITS
-  if (r->end.piece == r->c->n_pieces && r->end.quads >= SORTED_LEAST && r->end.quads <= SORTED_QUADS) sort_runs(r);
+  if (r->list->end.piece == c->n_pieces && r->list->end.quads >= SORTED_LEAST && r->list->end.quads <= SORTED_QUADS) sort_runs(r);
 #endif
 }
 
@@ -261,7 +282,7 @@ INLINE void conv_begin(const struct conv_row *r, ivec sum[TILE_PIXELS][TILE_VECT
       for (int p = 0; p < P; p++) sum[p][v] = all;
     }
 #ifdef IVEC_SIGNED
-    if (r->begin.quads) continue;
+    if (r->list->begin.quads) continue;
 #pragma GCC unroll 16
     for (int p = 0; p < P; p++) sum[p][v] += ivec_load(r->weight_sums + r->first + v * IVEC_LANES);
 #endif
@@ -417,10 +438,10 @@ static void conv_strip(struct conv_row *r, struct conv_tiling t, int col)
   int32_t *sums = c->finish ? local : kept;
   if (c->finish && !c->start)
     for (int p = 0; p < n_cols; p++) memcpy(local + p * TILE_LANES, kept + p * c->width, (size_t)r->n_filters * sizeof *local);
-  if (r->begin.quads) choose_runs(r, (struct conv_place){0, 0, 0, 0});
+  if (r->list->begin.quads) choose_runs(r, (struct conv_place){0, 0, 0, 0});
   conv_tile_columns(r, t, col, r->start ? NULL : sums, sums, pitch);
-  while (r->end.piece < c->n_pieces) {
-    choose_runs(r, r->end);
+  while (r->list->end.piece < c->n_pieces) {
+    choose_runs(r, r->list->end);
     conv_tile_columns(r, t, col, sums, sums, pitch);
   }
   if (c->weights_zero) conv_take_zero(r, col, n_cols, sums, pitch);
@@ -499,7 +520,7 @@ static bool conv_narrow(struct conv_row *r, int end)
   if (c->weights_zero && !r->input_sums) return false;
   r->row = 0;
   begin_runs(r);
-  if (r->end.piece < c->n_pieces) return false;
+  if (r->list->end.piece < c->n_pieces) return false;
   const bool follow = rows_follow(c);
   for (int row = 0, n; row < c->n_rows; row += n) {
     n = mafat_min(c->n_rows - row, STRIP_PIXELS / c->n_cols);
@@ -528,8 +549,11 @@ static void conv_weight_sums(const struct mafat_integer_conv_call *c, int32_t *s
 static void conv(const struct mafat_integer_conv_call *c)
 {
   struct conv_row r;
+  struct conv_list own;
   const int end = c->end ? c->end : c->width;
   r.c = c;
+  r.list = c->runs ? (struct conv_list *)(void *)c->runs->room : &own;
+  r.bounds = bounds_of(&c->to.out);
 #ifdef IVEC_SIGNED
   int32_t weight_sums[MAFAT_PANEL + IVEC_LANES];
   conv_weight_sums(c, weight_sums);
@@ -537,12 +561,12 @@ static void conv(const struct mafat_integer_conv_call *c)
 #endif
   for (int f = 0; c->finish && f < c->width; f += IVEC_LANES)
     finish_choose(&r.finish[f / IVEC_LANES], ivec_load_n(c->to.multipliers + f, c->width - f),
-                  ivec_load_n(c->to.shifts + f, c->width - f), &c->to.out);
+                  ivec_load_n(c->to.shifts + f, c->width - f), &c->to.out, &r.bounds);
   sum_inputs(&r);
   if (conv_narrow(&r, end)) return;
   for (r.row = 0; r.row < c->n_rows; r.row++) {
     if (r.row == 0) begin_runs(&r);
-    else if (r.begin.quads) choose_runs(&r, (struct conv_place){0, 0, 0, 0});
+    else if (r.list->begin.quads) choose_runs(&r, (struct conv_place){0, 0, 0, 0});
     else point_at_runs(&r);
     for (r.first = c->first; r.first < end; r.first += TILE_LANES) {
       r.n_filters = mafat_min(TILE_LANES, end - r.first);

@@ -21,6 +21,7 @@ struct depthwise_part {
   struct depthwise_pass passes[DEPTHWISE_TAPS];
   ivec weights[DEPTHWISE_TAPS], bias;
   struct finish finish;
+  struct bounds bounds;
 };
 
 /* What a pass adds to the sums of n columns. */
@@ -44,7 +45,23 @@ INLINE ivec depthwise_weight(const struct depthwise_part *d, int ky, int kx)
   return (bytes << 24 >> 24) - c->weights_zero;
 }
 
-/* Without their zero point weights may be up to three bytes: the share of one of these, one row's beside the other's. */
+/* One row's beside the other's, where each has room for what it is without its zero point; of whole fours, as rows are read. */
+INLINE ivec depthwise_whole(const struct depthwise_part *d, const struct depthwise_pass *p, int kx)
+{
+#if IVEC_ROWS > 2
+  const struct mafat_integer_depthwise_call *c = d->c;
+  const size_t row = (size_t)c->window.x.size * (size_t)c->width;
+  const uint8_t *rows[IVEC_ROWS];
+  for (int i = 0; i < IVEC_ROWS; i++) rows[i] = (const uint8_t *)c->weights + (size_t)(p->ky + mafat_min(i, p->n_rows - 1)) * row;
+  const size_t at = (size_t)kx * (size_t)c->width + (size_t)d->first;
+  return p->n_rows == 3 ? ivec_column(rows, at, 3, d->n) : ivec_column(rows, at, p->n_rows, d->n);
+#else
+  const ivec low = depthwise_weight(d, p->ky, kx) & 0xffff;
+  return p->n_rows > 1 ? low | depthwise_weight(d, p->ky + 1, kx) << 16 : low;
+#endif
+}
+
+/* Else they may be up to three bytes: the share of one of these. */
 static ivec depthwise_share(const struct depthwise_part *d, const struct depthwise_pass *p, int kx, int share)
 {
   enum { BITS = 32 / IVEC_ROWS, LARGEST = (1 << (BITS - 1)) - 1 };
@@ -72,17 +89,18 @@ static bool depthwise_prepare(struct depthwise_part *d)
   const struct mafat_integer_depthwise_call *c = d->c;
   const struct mafat_taps x = c->window.x, y = c->window.y;
   const int n_shares = IVEC_ROWS > 2 && c->weights_zero ? 3 : 1;
+  const bool whole = IVEC_ROWS == 2 || (n_shares == 1 && (d->n >= IVEC_LANES || d->n % 4 == 0));
   ivec *to = d->weights;
   d->bias = depthwise_lanes(d, c->to.bias);
-  finish_choose(&d->finish, depthwise_lanes(d, c->to.multipliers), depthwise_lanes(d, c->to.shifts), &c->to.out);
+  finish_choose(&d->finish, depthwise_lanes(d, c->to.multipliers), depthwise_lanes(d, c->to.shifts), &c->to.out, &d->bounds);
   d->n_passes = 0;
   if (mafat_divide_up(y.size, IVEC_ROWS) * x.size * n_shares > DEPTHWISE_TAPS) return false;
   for (int share = 0; share < n_shares; share++)
     for (int ky = 0; ky < y.size; ky += IVEC_ROWS) {
       struct depthwise_pass p = {ky, mafat_min(IVEC_ROWS, y.size - ky), to};
       ivec any = ivec_all(share == 0);
-      for (int kx = 0; kx < x.size; kx++) any |= to[kx] = depthwise_share(d, &p, kx, share);
-      if (!lanes_any(any)) continue;
+      for (int kx = 0; kx < x.size; kx++) any |= to[kx] = whole ? depthwise_whole(d, &p, kx) : depthwise_share(d, &p, kx, share);
+      if (!ivec_any(any)) continue;
       d->passes[d->n_passes++] = p;
       to += x.size;
     }
@@ -252,6 +270,7 @@ static void quarters_prepare(struct depthwise_quarters *q, const struct depthwis
 INLINE void quarters_row(const struct depthwise_quarters *q, const uint8_t *const *rows, uint8_t *to, size_t pixel, int n, const enum rescale_way way)
 {
   enum { PIXEL = IVEC_LANES, HALF = 2, WHOLE = 4 };
+  const ivec least = q->finish[0].bounds->least_bytes, most = q->finish[0].bounds->most_bytes;
   ivec left[4], right[4], y[4];
   ivec_quarters(rows, 0, WHOLE, left);
   for (int col = 0;; col += 4) {
@@ -266,7 +285,7 @@ INLINE void quarters_row(const struct depthwise_quarters *q, const uint8_t *cons
       for (int kx = 0; kx < 3; kx++) sum = ivec_taps(sum, ivec_shift(left[i], right[i], kx), q->weights[kx][i]);
       y[i] = finish_alone(sum, &q->finish[i], way);
     }
-    ivec_narrow_quarters(to + (size_t)col * pixel, pixel, y, q->finish[0].bounds.least_bytes, q->finish[0].bounds.most_bytes);
+    ivec_narrow_quarters(to + (size_t)col * pixel, pixel, y, least, most);
     if (after == 0) return;
     if (after >= 4) {
       memcpy(left, right, sizeof left);
@@ -319,6 +338,7 @@ static void depthwise(const struct mafat_integer_depthwise_call *c)
 {
   struct depthwise_part d;
   d.c = c;
+  d.bounds = bounds_of(&c->to.out);
   const int n_strips = mafat_divide_up(c->n_cols, DEPTHWISE_STRIP), at_once = c->n_cols <= DEPTHWISE_STRIP / 4 ? DEPTHWISE_STRIP / c->n_cols : 1;
   for (d.first = 0; d.first < c->n_channels; d.first += IVEC_LANES) {
     d.n = c->n_channels - d.first;

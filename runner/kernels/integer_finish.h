@@ -26,15 +26,6 @@ struct rescale {
   bool shifts_left;       /* some do */
 };
 
-/* Is one of them not 0? */
-INLINE bool lanes_any(ivec v)
-{
-  uint64_t halves[sizeof v / sizeof(uint64_t)], all = 0;
-  memcpy(halves, &v, sizeof v);
-  for (size_t i = 0; i < sizeof v / sizeof *halves; i++) all |= halves[i];
-  return all;
-}
-
 static struct rescale rescale_of(ivec multiplier, ivec shift)
 {
   const ivec zero = ivec_all(0), one = ivec_all(1);
@@ -44,7 +35,7 @@ static struct rescale rescale_of(ivec multiplier, ivec shift)
   r.one = ivec_min(ivec_max(-shift, zero), one);
   r.right = ivec_max(-shift - one, zero);
   r.negative = ivec_all(32) - r.one;
-  r.shifts_left = lanes_any(r.left);
+  r.shifts_left = ivec_any(r.left);
   return r;
 }
 
@@ -91,7 +82,7 @@ struct finish {
       ivec even, odd, right; /* RESCALE_SUMS: what is added to products, of 64 bits each; e - 1 */
     };
   };
-  struct bounds bounds;
+  const struct bounds *bounds; /* of the call */
   enum rescale_way way;
 };
 
@@ -102,7 +93,7 @@ static void finish_sums(struct finish *f, const struct mafat_quantization *q)
 {
   enum { MOST_SHIFT = 22 };
   const ivec none = f->multiplier == 0, e = (-f->shift & ~none) | (none & 1); /* 0 in any case */
-  if (lanes_any((e < 1) | (e > MOST_SHIFT))) return;
+  if (ivec_any((e < 1) | (e > MOST_SHIFT))) return;
   const lvec unit = (lvec){0} + ((INT64_C(1) << 30) + ((int64_t)q->zero << 31)), half = (lvec){0} + (INT64_C(1) << 30);
   f->even = (ivec)((unit << ((lvec)e & 63)) + half);
   f->odd = (ivec)((unit << ((lvec)e >> 32)) + half);
@@ -117,8 +108,8 @@ static void finish_near(struct finish *f, const struct mafat_quantization *q)
   const ivec e = -f->shift, divided = e > 0;
   f->factor = fvec_of(f->multiplier) * (fvec)((127 - 31 - e) << 23);
   f->more = (fvec)((127 - 1 - e) << 23 & divided);
-  f->way = q->least >= q->zero && !lanes_any(~divided & f->multiplier) ? RESCALE_POSITIVE : RESCALE_NEAR;
-  if (f->way == RESCALE_POSITIVE) f->more += fvec_of(f->bounds.zero);
+  f->way = q->least >= q->zero && !ivec_any(~divided & f->multiplier) ? RESCALE_POSITIVE : RESCALE_NEAR;
+  if (f->way == RESCALE_POSITIVE) f->more += fvec_of(f->bounds->zero);
   else f->more = (fvec)((ivec)f->more | (f->multiplier & INT32_MIN));
 }
 #endif
@@ -127,15 +118,15 @@ static void finish_near(struct finish *f, const struct mafat_quantization *q)
 static bool is_small(const struct finish *f)
 {
   const ivec half = (ivec)fvec_all(0.5f); /* bits of floats of 0 and more are in their order, those below 0 are negative */
-  return !lanes_any((f->multiplier != f->shift) | (f->multiplier < 0) | (f->multiplier >= half));
+  return !ivec_any((f->multiplier != f->shift) | (f->multiplier < 0) | (f->multiplier >= half));
 }
 #endif
 
-static void finish_choose(struct finish *f, ivec multiplier, ivec shift, const struct mafat_quantization *q)
+static void finish_choose(struct finish *f, ivec multiplier, ivec shift, const struct mafat_quantization *q, const struct bounds *bounds)
 {
   f->multiplier = multiplier;
   f->shift = shift << 16 >> 16;
-  f->bounds = bounds_of(q);
+  f->bounds = bounds;
   f->way = q->rounding == MAFAT_REQUANTIZE_EVEN ? RESCALE_EVEN : RESCALE_ANY;
   if (f->way == RESCALE_EVEN) f->shift = shift | (multiplier & (shift == 0));
 #ifdef IVEC_SUMS
@@ -150,7 +141,7 @@ static void finish_choose(struct finish *f, ivec multiplier, ivec shift, const s
 INLINE ivec finish_even(ivec x, const struct finish *f)
 {
   const ivec negative = x >> 31;
-  return bounds_nearest(fvec_of(x) * (fvec)((f->shift & negative) | (f->multiplier & ~negative)), &f->bounds);
+  return bounds_nearest(fvec_of(x) * (fvec)((f->shift & negative) | (f->multiplier & ~negative)), f->bounds);
 }
 
 /* By the rule, of some pixels. */
@@ -160,7 +151,7 @@ static void finish_any(const struct finish *f, const int32_t *sums, size_t pitch
   for (int p = 0; p < n; p++, sums += pitch, to += pixel) {
     const ivec x = ivec_load(sums);
     const ivec y = f->way == RESCALE_EVEN ? finish_even(x, f)
-                                          : bounds_put(rescale_vector(x, &rescale), &f->bounds);
+                                          : bounds_put(rescale_vector(x, &rescale), f->bounds);
     ivec_narrow(to, y, lanes);
   }
 }
@@ -179,7 +170,7 @@ INLINE ivec finish_alone(ivec x, const struct finish *f, const enum rescale_way 
   if (way == RESCALE_SUMS) return ivec_sums(x, f->multiplier, f->even, f->odd, true) >> f->right;
 #endif
 #ifdef IVEC_NEAR
-  if (way == RESCALE_EVEN_SMALL) return fvec_round(fvec_of(x) * (fvec)f->multiplier) + f->bounds.zero;
+  if (way == RESCALE_EVEN_SMALL) return fvec_round(fvec_of(x) * (fvec)f->multiplier) + f->bounds->zero;
 #endif
   (void)way;
   return finish_even(x, f);
@@ -215,7 +206,7 @@ INLINE bool finish_four(const struct finish *f, const int32_t *sums, size_t pitc
     const ivec x = ivec_load(sums + (size_t)i * pitch);
     near = fvec_fma(fvec_of(x), f->factor, (fvec)((x & INT32_MIN) ^ (ivec)f->more));
     rest = fvec_rest(rest, near);
-    y[i] = fvec_round(fvec_less(near, 0x1p30f)) + f->bounds.zero;
+    y[i] = fvec_round(fvec_less(near, 0x1p30f)) + f->bounds->zero;
   }
   return !fvec_beyond(rest, 0.5f - 0x1p-14f);
 #else
@@ -226,18 +217,20 @@ INLINE bool finish_four(const struct finish *f, const int32_t *sums, size_t pitc
 /* Of four pixels at least: the last ones again, where there are no more. */
 INLINE void finish_fours(const struct finish *of, const int32_t *sums, size_t pitch, uint8_t *to, size_t pixel, int n, int lanes)
 {
-  const struct finish local = *of, *f = &local; /* what is written to may not be it */
+  const struct bounds bounds = *of->bounds; /* what is written to may not be it */
+  struct finish local = *of, *f = &local;
+  local.bounds = &bounds;
   for (int step;; n -= step, sums += (size_t)step * pitch, to += (size_t)step * pixel) {
     ivec y[4];
     step = mafat_min(4, n - 4);
     if (!finish_four(f, sums, pitch, y)) {
       finish_any(of, sums, pitch, to, pixel, 4, lanes);
     } else if (lanes >= IVEC_LANES) {
-      ivec_narrow_4(to, pixel, y, f->bounds.least_bytes, f->bounds.most_bytes);
+      ivec_narrow_4(to, pixel, y, f->bounds->least_bytes, f->bounds->most_bytes);
     } else {
 #pragma GCC unroll 4
       for (int i = 0; i < 4; i++)
-        ivec_narrow(to + (size_t)i * pixel, ivec_min(ivec_max(y[i], f->bounds.lowest), f->bounds.highest), lanes);
+        ivec_narrow(to + (size_t)i * pixel, ivec_min(ivec_max(y[i], f->bounds->lowest), f->bounds->highest), lanes);
     }
     if (n <= 4) break;
   }
@@ -251,7 +244,7 @@ static void finish_few(const struct finish *f, const int32_t *sums, size_t pitch
   for (int i = 0; i < 4; i++) ivec_store(four + i * IVEC_LANES, ivec_load(sums + (size_t)(i < n ? i : 0) * pitch));
   if (!finish_four(f, four, IVEC_LANES, y)) finish_any(f, sums, pitch, to, pixel, n, lanes);
   else
-    for (int i = 0; i < n; i++, to += pixel) ivec_narrow(to, ivec_min(ivec_max(y[i], f->bounds.lowest), f->bounds.highest), lanes);
+    for (int i = 0; i < n; i++, to += pixel) ivec_narrow(to, ivec_min(ivec_max(y[i], f->bounds->lowest), f->bounds->highest), lanes);
 }
 
 /* Outputs of n pixels, whose sums are `pitch` apart, of so many lanes. */

@@ -113,7 +113,7 @@ static const sorted_function sorted_functions[SORTED_TILE] = {sorted_1, sorted_2
 /* Of the vector of filters that begins at filter `first` of the panel. */
 INLINE const uint16_t *sorted_counts(const struct conv_row *r, int first)
 {
-  return r->sorted + (size_t)((first - r->c->first) / IVEC_LANES) * (SORTED_COUNTS + r->end.quads);
+  return r->sorted + (size_t)((first - r->c->first) / IVEC_LANES) * (SORTED_COUNTS + r->list->end.quads);
 }
 
 /* The tiles from `col` on: filters [first, first + lanes) of the panel. */
@@ -123,7 +123,7 @@ static void sorted_columns_of(const struct conv_row *r, struct conv_tiling t, in
   const uint16_t *counts = sorted_counts(r, first);
   const int wide = t.n_wide * (t.pixels + 1);
   const size_t behind = (size_t)wide * pitch;
-  const struct sorted_vector v = {r->kinds, r->n_kinds, counts, counts + SORTED_COUNTS, r->in[0], r->places,
+  const struct sorted_vector v = {r->list->kinds, r->list->n_kinds, counts, counts + SORTED_COUNTS, r->list->in[0], r->places,
                                   r->c->weights + 4 * first, 4 * (size_t)r->c->width, r->c->to.bias + first};
   if (t.n_wide) sorted_functions[t.pixels](&v, col, t.n_wide, from, to, pitch, lanes);
   if (t.n) sorted_functions[t.pixels - 1](&v, col + wide, t.n, from ? from + behind : NULL, to + behind, pitch, lanes);
@@ -142,8 +142,8 @@ static void sorted_columns(const struct conv_row *r, struct conv_tiling t, int c
 static void sorted_follow(struct conv_row *r)
 {
   bool far = false, moved = false;
-  for (int i = 0; i < r->n_runs; i++) {
-    const ptrdiff_t distance = (ptrdiff_t)((uintptr_t)r->in[i] - (uintptr_t)r->in[0]);
+  for (int i = 0; i < r->list->n_runs; i++) {
+    const ptrdiff_t distance = (ptrdiff_t)((uintptr_t)r->list->in[i] - (uintptr_t)r->list->in[0]);
     moved |= distance != r->distances[i];
     far |= distance < INT32_MIN / 2 || distance > INT32_MAX / 2;
     r->distances[i] = distance;
@@ -152,7 +152,7 @@ static void sorted_follow(struct conv_row *r)
   if (!moved || far) return;
   int32_t *to = r->places;
   const ptrdiff_t *distance = r->distances;
-  for (const struct conv_runs *k = r->kinds; k < r->kinds + r->n_kinds; k++)
+  for (const struct conv_runs *k = r->list->kinds; k < r->list->kinds + r->list->n_kinds; k++)
     for (int i = 0; i < k->n; i++, distance++)
       for (int q = 0; q < k->n_quads; q++) *to++ = (int32_t)*distance + 4 * q;
 }
@@ -206,8 +206,8 @@ static int sort_vector(const struct conv_row *r, uint16_t *counts, const int8_t 
   uint16_t *to = counts + SORTED_COUNTS;
   int quad = 0, n_fit = 0;
   memset(counts, 0, SORTED_COUNTS * sizeof *counts);
-  for (int k = 0; k < r->n_kinds; k++, counts += SORTED_WAYS) {
-    const int n = r->kinds[k].n * r->kinds[k].n_quads;
+  for (int k = 0; k < r->list->n_kinds; k++, counts += SORTED_WAYS) {
+    const int n = r->list->kinds[k].n * r->list->kinds[k].n_quads;
     struct sorting s;
     s.fours = to;
     s.wide = to + n;
@@ -230,10 +230,10 @@ static int sort_vector(const struct conv_row *r, uint16_t *counts, const int8_t 
 static bool sort_vectors(struct conv_row *r, int end)
 {
   size_t n_fit = 0, n = 0;
-  for (int f = r->c->first; f < end; f += IVEC_LANES, n += r->end.quads) {
+  for (int f = r->c->first; f < end; f += IVEC_LANES, n += r->list->end.quads) {
     uint16_t *counts = (uint16_t *)(uintptr_t)sorted_counts(r, f);
     n_fit += (size_t)sort_vector(r, counts, r->c->weights + 4 * f);
-    if (n_fit * 100 < (n + r->end.quads) * SORTED_HOPELESS) return false;
+    if (n_fit * 100 < (n + r->list->end.quads) * SORTED_HOPELESS) return false;
   }
   return n_fit * 100 >= n * SORTED_PERCENT;
 }
@@ -244,7 +244,7 @@ static void sort_runs(struct conv_row *r)
   enum { UNKNOWN, WORTH, USELESS };
   const struct mafat_integer_conv_call *c = r->c;
   const int end = c->end ? c->end : c->width;
-  const size_t need = 1 + (size_t)mafat_divide_up(end - c->first, IVEC_LANES) * (SORTED_COUNTS + r->end.quads);
+  const size_t need = 1 + (size_t)mafat_divide_up(end - c->first, IVEC_LANES) * (SORTED_COUNTS + r->list->end.quads);
   uint16_t own = UNKNOWN, *known = &own;
   r->sorted = r->own;
   if (c->sorted && need <= (size_t)c->sorted_room) {

@@ -6,6 +6,7 @@
  * ivec_widen(p, n)                    n bytes, 1 ... IVEC_LANES, as lanes; others are anything
  * ivec_narrow(p, v, n)                the first n lanes, 0 ... 255, as bytes
  * ivec_max, ivec_min, ivec_all(x)
+ * ivec_any(v)                         is one of them not 0? Here, where no level has its own: IVEC_ANY
  * ivec_high(a, b)                     (a * b + 2^30) >> 31, b not negative
  * fvec                                as many floats; ivec_nearest(y, least, most): kept between these, which are whole numbers of
  *                                     less than 2^21, rounded to the nearest, halves to the even number
@@ -46,6 +47,7 @@
 #ifndef MAFAT_RUNNER_KERNELS_INTEGER_VECTOR_H
 #define MAFAT_RUNNER_KERNELS_INTEGER_VECTOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -60,6 +62,16 @@
 
 INLINE fvec fvec_of(ivec v) { return __builtin_convertvector(v, fvec); }
 INLINE fvec fvec_all(float x) { return (fvec){0} + x; }
+
+#ifndef IVEC_ANY
+INLINE bool ivec_any(ivec v)
+{
+  uint64_t halves[sizeof v / sizeof(uint64_t)], all = 0;
+  memcpy(halves, &v, sizeof v);
+  for (size_t i = 0; i < sizeof v / sizeof *halves; i++) all |= halves[i];
+  return all;
+}
+#endif
 
 #ifndef IVEC_NEAREST
 /* 1.5 * 2^23 more leaves no place for fractions. */

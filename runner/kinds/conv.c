@@ -68,6 +68,33 @@ static int point_at_band(const struct mafat_conv *c, const struct mafat_piece *p
   return n;
 }
 
+bool mafat_conv_pieces_apart(const struct mafat_conv *c, const struct mafat_piece *piece, const struct mafat_piece *last, ptrdiff_t *bytes)
+{
+  const struct mafat_sources *sources = mafat_layer_sources(c->layer);
+  int x = mafat_taps_first(c->layer->window.x, c->box.x.begin);
+  if (piece->source != last->source || sources->n_bands > 1) return false;
+  return mafat_tensors_apart(c->worker->tensors, piece->tensor, piece->block * MAFAT_CHANNEL_BLOCK + piece->lane,
+                             last->block * MAFAT_CHANNEL_BLOCK + last->lane, x, bytes);
+}
+
+void mafat_conv_point_at_filter(struct mafat_conv *c, int filter, struct mafat_span rows, const void *first, void *to)
+{
+  const struct mafat_tensors *t = c->worker->tensors;
+  const struct mafat_conv_outputs *last = &c->outputs;
+  int layer = c->step->layer, x = c->step->out.x.begin, n = mafat_span_size(rows);
+  ptrdiff_t bytes;
+  if (last->rows.begin == rows.begin && last->rows.end == rows.end && mafat_tensors_apart(t, layer, filter, last->filter, x, &bytes)) {
+    mafat_conv_move_rows(to, first, n, bytes, NULL);
+  } else {
+    struct mafat_tensor_rows out = mafat_tensors_rows(t, layer, filter, rows.begin, x);
+    for (int r = 0; r < n; r++) {
+      char *row = mafat_tensor_rows_next_bytes(&out);
+      memcpy((char *)to + (size_t)r * sizeof row, &row, sizeof row);
+    }
+  }
+  if (to == first) c->outputs = (struct mafat_conv_outputs){filter, rows};
+}
+
 void mafat_conv_point_at_rows(const struct mafat_conv *c, const struct mafat_piece *piece, int first,
                               int n, int x, const float **rows)
 {
@@ -86,8 +113,7 @@ int mafat_conv_point_at_output(struct mafat_conv *c, struct mafat_span filters, 
     int block = f / MAFAT_CHANNEL_BLOCK, end = mafat_min(filters.end, (block + 1) * MAFAT_CHANNEL_BLOCK);
     assert(n_segments < 2);
     float **rows = c->out_rows + (size_t)n_segments * (size_t)c->worker->scratch->rows_per_call;
-    struct mafat_tensor_rows out = mafat_tensors_rows(t, layer, f, y0, c->step->out.x.begin);
-    for (int r = 0; r < n; r++) rows[r] = mafat_tensor_rows_next(&out);
+    mafat_conv_point_at_filter(c, f, mafat_span(y0, y0 + n), c->out_rows, rows);
     segments[n_segments++] =
         (struct mafat_conv_segment){rows, end - f, mafat_tensors_pixel_floats(t, layer, block)};
     f = end;
@@ -160,21 +186,50 @@ static int parts_of_unit(const struct mafat_conv *c, int rows, int n)
   return mafat_min(PARTS, mafat_max((int)(macs / PART_MACS), 1));
 }
 
-/* Blocks are alike but for a row, or a pair of rows that are pooled. */
-bool mafat_conv_take(const struct mafat_conv *c, int n, struct mafat_conv_block *block, int *index)
+void mafat_conv_share(struct mafat_conv *c, int n)
 {
-  int step = c->pool ? 2 : 1, rows = mafat_span_size(c->box.y), per_call = c->worker->scratch->rows_per_call;
-  int n_lines = mafat_divide_up(rows, step);
-  int n_blocks = mafat_conv_blocks(rows, n_lines, per_call, n, mafat_team_size(c->worker->team));
-  int parts = mafat_min(parts_of_unit(c, rows / n_blocks, n), n_lines / n_blocks);
+  struct mafat_conv_units *u = &c->units;
+  int rows = mafat_span_size(c->box.y), n_workers = mafat_team_size(c->worker->team);
+  *u = (struct mafat_conv_units){.n = n, .n_lines = c->pool ? (rows + 1) / 2 : rows, .parts = 1, .alone = n_workers == 1};
+  u->n_blocks = mafat_conv_blocks(rows, u->n_lines, c->worker->scratch->rows_per_call, n, n_workers);
+  if (!u->alone) u->parts = mafat_min(parts_of_unit(c, rows / u->n_blocks, n), u->n_lines / u->n_blocks);
+}
+
+/* Lines of the step's box. */
+static struct mafat_conv_block block_of(const struct mafat_conv *c, struct mafat_span lines)
+{
+  int step = c->pool ? 2 : 1;
+  struct mafat_span rows = {c->box.y.begin + lines.begin * step, mafat_min(c->box.y.begin + lines.end * step, c->box.y.end)};
+  return (struct mafat_conv_block){rows, c->step->out.y.begin + lines.begin};
+}
+
+/* Most steps are of one block: where nobody else takes of it, without a division. */
+static bool take_alone(struct mafat_conv *c, struct mafat_conv_block *block, int *index)
+{
+  struct mafat_conv_units *u = &c->units;
+  if (u->next == 0) {
+    if (u->next_block == u->n_blocks) return false;
+    struct mafat_span lines = u->n_blocks == 1 ? mafat_span(0, u->n_lines) : mafat_span_share(u->n_lines, u->n_blocks, u->next_block);
+    u->block = block_of(c, lines);
+    u->next_block++;
+  }
+  *block = u->block;
+  *index = u->next++;
+  if (u->next == u->n) u->next = 0;
+  return true;
+}
+
+/* Blocks are alike but for a row, or a pair of rows that are pooled. */
+bool mafat_conv_take(struct mafat_conv *c, struct mafat_conv_block *block, int *index)
+{
+  const struct mafat_conv_units *u = &c->units;
   struct mafat_team_part p;
-  if (!mafat_team_take_part(c->worker->team, c->worker->index, n_blocks * n, parts, &p)) return false;
-  struct mafat_span lines = mafat_span_share(n_lines, n_blocks, p.unit / n);
+  if (u->alone) return take_alone(c, block, index);
+  if (!mafat_team_take_part(c->worker->team, c->worker->index, u->n_blocks * u->n, u->parts, &p)) return false;
+  struct mafat_span lines = mafat_span_share(u->n_lines, u->n_blocks, p.unit / u->n);
   struct mafat_span part = mafat_span_share(mafat_span_size(lines), p.n_parts, p.part);
-  int begin = (lines.begin + part.begin) * step, end = mafat_min((lines.begin + part.end) * step, rows);
-  *block = (struct mafat_conv_block){mafat_span(c->box.y.begin + begin, c->box.y.begin + end),
-                                     c->step->out.y.begin + lines.begin + part.begin};
-  *index = p.unit % n;
+  *block = block_of(c, mafat_span(lines.begin + part.begin, lines.begin + part.end));
+  *index = p.unit % u->n;
   return true;
 }
 

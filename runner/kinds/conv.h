@@ -5,6 +5,24 @@
 
 #include "runner/kinds/kind.h"
 
+#include <string.h>
+
+/* Rows of sums that one call computes: of the step's rows, twice as many where they are pooled. */
+struct mafat_conv_block {
+  struct mafat_span sums; /* rows of sums */
+  int out_y;              /* first row of the step's output */
+};
+
+/* Units of work of a step: blocks of rows times panels or groups. */
+struct mafat_conv_units {
+  int n;                  /* of a block */
+  int n_blocks, n_lines;  /* lines: rows, or pairs of rows that are pooled, which blocks are made of */
+  int parts;              /* that the last ones of workers' shares come in */
+  bool alone;             /* there is no other worker: */
+  int next, next_block;   /* the unit of the block, and its number */
+  struct mafat_conv_block block;
+};
+
 /* One convolution step being run by one worker. Where the step's layer is a
  * maxpool or a shortcut, the convolution is a layer inside it; under a maxpool
  * everything here is in the convolution's rows and columns but for `out_rows`. */
@@ -24,6 +42,11 @@ struct mafat_conv {
   float **out_rows;                /* [segment][scratch.rows_per_call] */
   float *zeros;
   int n_pieces;
+  struct mafat_conv_units units;
+  struct mafat_conv_outputs {
+    int filter;
+    struct mafat_span rows;
+  } outputs;                       /* that the first segment's rows are at; no rows: none yet */
 };
 
 /* Takes the tables from the worker's slot; clears the row of zeros. */
@@ -42,6 +65,31 @@ void mafat_conv_point_at_rows(const struct mafat_conv *c, const struct mafat_pie
 int mafat_conv_point_at_output(struct mafat_conv *c, struct mafat_span filters, int y0, int n,
                                struct mafat_conv_segment segments[2]);
 
+static inline struct mafat_piece mafat_conv_piece_of(const struct mafat_run *run)
+{
+  return (struct mafat_piece){run->tensor, run->block, run->lane, run->n, 0, run->source};
+}
+
+/* ---- tables of pointers to rows, of whatever type ---- */
+
+/* As others, but so many bytes further; those that are `still` are not. */
+static inline void mafat_conv_move_rows(void *to, const void *from, int n, ptrdiff_t bytes, const void *still)
+{
+  for (int r = 0; r < n; r++) {
+    char *row;
+    memcpy(&row, (const char *)from + (size_t)r * sizeof row, sizeof row);
+    if (row != still) row += bytes;
+    memcpy((char *)to + (size_t)r * sizeof row, &row, sizeof row);
+  }
+}
+
+/* Those of a piece as those of another one, `last`, which are there: how far behind them they are. False: it says nothing of them. */
+bool mafat_conv_pieces_apart(const struct mafat_conv *c, const struct mafat_piece *piece, const struct mafat_piece *last, ptrdiff_t *bytes);
+
+/* Points `to` at these rows of the step's output, at a filter: from `first` on, the table that `outputs` is of, which may be the
+ * same. */
+void mafat_conv_point_at_filter(struct mafat_conv *c, int filter, struct mafat_span rows, const void *first, void *to);
+
 /* Adds the shortcut's other map, if there is one, to the finished filters of rows
  * [y0, y0 + n) where they lie. */
 void mafat_conv_add(const struct mafat_conv *c, struct mafat_span filters, int y0, int n);
@@ -50,15 +98,12 @@ void mafat_conv_add(const struct mafat_conv *c, struct mafat_span filters, int y
 struct mafat_span mafat_conv_panel(const struct mafat_conv *c, int unit);
 int mafat_conv_n_panels(const struct mafat_conv *c);
 
-/* Rows of sums that one call computes: of the step's rows, twice as many where they are pooled. */
-struct mafat_conv_block {
-  struct mafat_span sums; /* rows of sums */
-  int out_y;              /* first row of the step's output */
-};
+/* Ahead of the step's first: it comes in n panels or groups. */
+void mafat_conv_share(struct mafat_conv *c, int n);
 
-/* The next unit of work of this worker: a block times one of n panels or groups, which *index says; the last
+/* The next unit of work of this worker: a block times one of these panels or groups, which *index says; the last
  * units of a step in blocks of fewer rows. False when none is left. */
-bool mafat_conv_take(const struct mafat_conv *c, int n, struct mafat_conv_block *block, int *index);
+bool mafat_conv_take(struct mafat_conv *c, struct mafat_conv_block *block, int *index);
 
 /* ---- depthwise in place: what is written over, kept in the slot ---- */
 

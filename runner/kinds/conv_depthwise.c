@@ -6,13 +6,15 @@
 
 #include <string.h>
 
-static void point_at_input(struct mafat_conv *c, const struct mafat_run *run, struct mafat_span rows)
+/* last: a run whose rows of the same number these are the rows of now; NULL: none. */
+static void point_at_input(struct mafat_conv *c, const struct mafat_run *run, const struct mafat_run *last, struct mafat_span rows)
 {
   const struct mafat_window *window = &c->layer->window;
-  struct mafat_piece piece = {run->tensor, run->block, run->lane, run->n, 0, run->source};
-  mafat_conv_point_at_rows(c, &piece, mafat_taps_first(window->y, rows.begin),
-                           mafat_taps_inputs(window->y, mafat_span_size(rows)), mafat_taps_first(window->x, c->box.x.begin),
-                           c->in_rows);
+  const struct mafat_piece piece = mafat_conv_piece_of(run), before = mafat_conv_piece_of(last ? last : run);
+  int n = mafat_taps_inputs(window->y, mafat_span_size(rows));
+  ptrdiff_t bytes;
+  if (last && mafat_conv_pieces_apart(c, &piece, &before, &bytes)) mafat_conv_move_rows(c->in_rows, c->in_rows, n, bytes, c->zeros);
+  else mafat_conv_point_at_rows(c, &piece, mafat_taps_first(window->y, rows.begin), n, mafat_taps_first(window->x, c->box.x.begin), c->in_rows);
 }
 
 /* Rows of one run of a depthwise layer's channels from in_rows into out_rows, which are
@@ -40,9 +42,7 @@ static int run_depthwise_rows(struct mafat_conv *c, const struct mafat_run *run,
 
 static void point_at_output(struct mafat_conv *c, const struct mafat_run *run, struct mafat_span rows)
 {
-  for (int r = 0; r < mafat_span_size(rows); r++)
-    c->out_rows[r] = mafat_tensors_pixel(c->worker->tensors, c->step->layer, run->out_block, rows.begin + r,
-                                         c->step->out.x.begin) + run->out_lane;
+  mafat_conv_point_at_filter(c, run->out_block * MAFAT_CHANNEL_BLOCK + run->out_lane, rows, c->out_rows, c->out_rows);
 }
 
 /* ---- in place ---- */
@@ -73,7 +73,7 @@ int mafat_conv_depthwise_in_place(struct mafat_conv *c)
     for (struct mafat_span rows = {0, c->box.y.begin}; code == MAFAT_OK && rows.end < c->box.y.end;) {
       rows = mafat_conv_kept_call(c, rows.end);
       mafat_conv_keep_rows(c, &run, rows);
-      point_at_input(c, &run, rows);
+      point_at_input(c, &run, NULL, rows);
       int first = mafat_taps_first(c->layer->window.y, rows.begin);
       for (int y = mafat_max(first, c->in_y.begin); y < rows.end; y++)
         c->in_rows[y - first] = (const float *)(const void *)mafat_conv_kept_row(c, y);
@@ -89,12 +89,13 @@ int mafat_conv_depthwise(struct mafat_conv *c)
 {
   const struct mafat_tensors *t = c->worker->tensors;
   struct mafat_conv_block block;
-  for (int all; mafat_conv_take(c, 1, &block, &all);) {
+  mafat_conv_share(c, 1);
+  for (int all; mafat_conv_take(c, &block, &all);) {
     struct mafat_span rows = block.sums;
     struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(c->layer), c->step->filters);
-    struct mafat_run run;
-    while (mafat_runs_next(&runs, &run)) {
-      point_at_input(c, &run, rows);
+    struct mafat_run run, last;
+    for (bool first = true; mafat_runs_next(&runs, &run); first = false, last = run) {
+      point_at_input(c, &run, first ? NULL : &last, rows);
       point_at_output(c, &run, rows);
       int code = run_depthwise_rows(c, &run, rows, mafat_tensors_pixel_floats(t, c->step->layer, run.out_block));
       if (code) return code;
@@ -116,10 +117,11 @@ static float *inner_row(const struct mafat_conv *c, int b, int r)
 static int run_inner_rows(struct mafat_conv *c, struct mafat_span rows)
 {
   struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(c->layer), mafat_span(0, c->layer->out.c));
-  struct mafat_run run;
-  while (mafat_runs_next(&runs, &run)) {
+  struct mafat_run run, last;
+  c->outputs.rows = mafat_span(0, 0);
+  for (bool first = true; mafat_runs_next(&runs, &run); first = false, last = run) {
     for (int r = 0; r < mafat_span_size(rows); r++) c->out_rows[r] = inner_row(c, run.out_block, r) + run.out_lane;
-    point_at_input(c, &run, rows);
+    point_at_input(c, &run, first ? NULL : &last, rows);
     int code = run_depthwise_rows(c, &run, rows, mafat_block_width(c->layer->out.c, run.out_block));
     if (code) return code;
   }
@@ -177,7 +179,8 @@ static int run_pointwise_rows(struct mafat_conv *c, struct mafat_span rows)
 int mafat_conv_separable(struct mafat_conv *c)
 {
   struct mafat_conv_block block;
-  for (int all; mafat_conv_take(c, 1, &block, &all);) {
+  mafat_conv_share(c, 1);
+  for (int all; mafat_conv_take(c, &block, &all);) {
     struct mafat_span rows = block.sums;
     int code = run_inner_rows(c, rows);
     if (code == MAFAT_OK) code = run_pointwise_rows(c, rows);

@@ -17,7 +17,9 @@ static void point_at_input(struct mafat_conv *c, const struct mafat_conv_block *
   for (int i = 0; i < c->n_pieces; i++) {
     const struct mafat_piece *p = &c->references[i];
     const float **rows = c->in_rows + (size_t)i * (size_t)c->worker->scratch->in_rows;
-    mafat_conv_point_at_rows(c, p, first, n, x, rows);
+    ptrdiff_t bytes;
+    if (i > 0 && mafat_conv_pieces_apart(c, p, p - 1, &bytes)) mafat_conv_move_rows(rows, rows - c->worker->scratch->in_rows, n, bytes, c->zeros);
+    else mafat_conv_point_at_rows(c, p, first, n, x, rows);
     c->pieces[i] = (struct mafat_conv_piece){
         rows, p->n, mafat_tensors_pixel_floats(c->worker->tensors, p->tensor, p->block)};
   }
@@ -83,7 +85,8 @@ static int run_ordinary(struct mafat_conv *c)
   struct mafat_conv_block block, last = {{0, 0}, 0};
   int panel;
   mafat_conv_list_pieces(c, all.channels);
-  for (; mafat_conv_take(c, mafat_conv_n_panels(c), &block, &panel); last = block) {
+  mafat_conv_share(c, mafat_conv_n_panels(c));
+  for (; mafat_conv_take(c, &block, &panel); last = block) {
     if (block.sums.begin != last.sums.begin || block.sums.end != last.sums.end) point_at_input(c, &block);
     int code = run_panel(c, &all, mafat_conv_panel(c, panel), &block);
     if (code) return code;
@@ -99,7 +102,8 @@ static int run_grouped(struct mafat_conv *c)
   struct mafat_span wanted = c->step->filters;
   int first = wanted.begin / filters, n_groups = (wanted.end - 1) / filters + 1 - first;
   struct mafat_conv_block block;
-  for (int index; mafat_conv_take(c, n_groups, &block, &index);) {
+  mafat_conv_share(c, n_groups);
+  for (int index; mafat_conv_take(c, &block, &index);) {
     int g = first + index;
     struct group group = {mafat_span_clip(wanted, (g + 1) * filters),
                           mafat_span(g * channels, (g + 1) * channels)};

@@ -274,7 +274,7 @@ static void slice_in_ring(const struct mafat_weights *w, const struct mafat_laye
   slice->bias = complete ? slice->scale + slice->width : NULL;
 }
 
-void mafat_weights_integer_slice(const struct mafat_weights *w, int layer, struct mafat_span filters,
+void mafat_weights_integer_slice(const struct mafat_weights *w, int layer, struct mafat_span filters, size_t quads_taps,
                                  struct mafat_integer_slice *slice)
 {
   const struct mafat_layer *l = &w->network->layers[layer];
@@ -282,12 +282,13 @@ void mafat_weights_integer_slice(const struct mafat_weights *w, int layer, struc
   int first = mafat_pack_panel_begin(l, filters.begin);
   const char *panel = w->plan && w->plan->residence[layer] == MAFAT_STREAMED && w->file->packed
                           ? w->step.panels[(first - w->step.filters.begin) / MAFAT_PANEL]
-                          : panels.bytes + (mafat_packed_offset(l, first) - panels.before);
+                          : panels.bytes + ((quads_taps ? mafat_integer_panels_before(first, quads_taps) : mafat_packed_offset(l, first)) - panels.before);
   size_t width = (size_t)mafat_panel_width(mafat_panel_end(l, first) - first);
+  if (!quads_taps) quads_taps = mafat_quads_taps(l, first);
   slice->width = (int)width;
   slice->lane = filters.begin - first;
   slice->weights = (const int8_t *)panel;
-  slice->bias = (const int32_t *)(const void *)(panel + mafat_quads_taps(l, first) * width);
+  slice->bias = (const int32_t *)(const void *)(panel + quads_taps * width);
   slice->multipliers = slice->bias + width;
   slice->shifts = slice->multipliers + width;
   slice->weights_zero = l->weights_zero;

@@ -91,7 +91,9 @@ struct mafat_integer_slice {
   int width, weights_zero; /* -128 ... 127 */
   int lane;                /* where the filters begin; all else is the panel's */
 };
-void mafat_weights_integer_slice(const struct mafat_weights *w, int layer, struct mafat_span filters,
+/* quads_taps: mafat_quads_taps of the panel, which panels of layers that are not grouped, or depthwise, have in common: asked for once a step;
+ * 0: is found. */
+void mafat_weights_integer_slice(const struct mafat_weights *w, int layer, struct mafat_span filters, size_t quads_taps,
                                  struct mafat_integer_slice *slice);
 /* Numbers without a matrix, as the file has them. */
 const char *mafat_weights_numbers(const struct mafat_weights *w, int layer);

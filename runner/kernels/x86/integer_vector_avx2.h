@@ -17,6 +17,8 @@ INLINE void ivec_store_n(int32_t *p, ivec v, int n)
   if (n >= 8) ivec_store(p, v);
   else _mm_storeu_si128((__m128i *)(void *)p, _mm256_castsi256_si128((__m256i)v));
 }
+#define IVEC_ANY
+INLINE bool ivec_any(ivec v) { return !_mm256_testz_si256((__m256i)v, (__m256i)v); }
 INLINE ivec ivec_all(int32_t x) { return (ivec)_mm256_set1_epi32(x); }
 INLINE ivec ivec_max(ivec a, ivec b) { return (ivec)_mm256_max_epi32((__m256i)a, (__m256i)b); }
 INLINE ivec ivec_min(ivec a, ivec b) { return (ivec)_mm256_min_epi32((__m256i)a, (__m256i)b); }

@@ -15,6 +15,8 @@ INLINE void ivec_store_n(int32_t *p, ivec v, int n)
   if (n >= 16) ivec_store(p, v); /* masked stores are slow */
   else _mm512_mask_storeu_epi32(p, ivec_mask(n), (__m512i)v);
 }
+#define IVEC_ANY
+INLINE bool ivec_any(ivec v) { return _mm512_test_epi32_mask((__m512i)v, (__m512i)v); }
 INLINE ivec ivec_all(int32_t x) { return (ivec)_mm512_set1_epi32(x); }
 INLINE ivec ivec_max(ivec a, ivec b) { return (ivec)_mm512_max_epi32((__m512i)a, (__m512i)b); }
 INLINE ivec ivec_min(ivec a, ivec b) { return (ivec)_mm512_min_epi32((__m512i)a, (__m512i)b); }

@@ -27,10 +27,13 @@ struct conv {
   uint8_t *zeros;                     /* a row of the input's zero point */
   int n_pieces;
   struct mafat_span rows;             /* of sums that they are set for; empty: none */
+  struct mafat_integer_conv_call call; /* what the step's calls have in common */
+  size_t quads_taps;                  /* of its panels (packing.h); 0: each has its own */
   struct mafat_integer_blend_call blend; /* the shortcut's, if there is one */
   uint16_t *sorted;                   /* room for what kernels find out about the weights of some panels: */
   int n_sorted, sorted_room;          /* panels, numbers of each */
   struct mafat_integer_input_sums *input_sums; /* of the rows that are set; NULL: there is no room */
+  struct mafat_integer_runs *runs;    /* of the same; NULL, too */
 };
 
 static void open_common(struct mafat_conv *c, const struct mafat_worker *w, const struct mafat_step *step)
@@ -111,11 +114,14 @@ static void point_at_input(struct conv *c, struct mafat_span rows)
   int n = mafat_taps_inputs(common->layer->window.y, mafat_span_size(rows));
   if (c->rows.begin == rows.begin && c->rows.end == rows.end) return;
   c->rows = rows;
+  if (c->runs) c->runs->known = false;
   if (c->input_sums) c->input_sums->known = false;
   for (int i = 0; i < c->n_pieces; i++) {
     const struct mafat_piece *p = &c->references[i];
     const uint8_t **in = c->in_rows + (size_t)i * (size_t)s->in_rows;
-    point_at_rows(c, p, first, n, in);
+    ptrdiff_t bytes;
+    if (i > 0 && mafat_conv_pieces_apart(common, p, p - 1, &bytes)) mafat_conv_move_rows(in, in - s->in_rows, n, bytes, c->zeros);
+    else point_at_rows(c, p, first, n, in);
     c->pieces[i] = (struct mafat_integer_piece){
         in, p->n, (int)mafat_tensors_pixel_bytes(common->worker->tensors, p->tensor, p->block)};
   }
@@ -123,15 +129,14 @@ static void point_at_input(struct conv *c, struct mafat_span rows)
 
 static int point_at_output(struct conv *c, struct mafat_span filters, int y0, int n, struct mafat_integer_segment segments[2])
 {
-  const struct mafat_conv *common = &c->common;
+  struct mafat_conv *common = &c->common;
   const struct mafat_tensors *t = common->worker->tensors;
   int layer = common->step->layer, n_segments = 0;
   for (int f = filters.begin, end; f < filters.end; f = end) {
     int block = f / MAFAT_CHANNEL_BLOCK;
     uint8_t **rows = c->out_rows + (size_t)n_segments * (size_t)common->worker->scratch->rows_per_call;
     end = mafat_min(filters.end, (block + 1) * MAFAT_CHANNEL_BLOCK);
-    struct mafat_tensor_rows out = mafat_tensors_rows(t, layer, f, y0, common->step->out.x.begin);
-    for (int r = 0; r < n; r++) rows[r] = mafat_integer_rows_next(&out);
+    mafat_conv_point_at_filter(common, f, mafat_span(y0, y0 + n), c->out_rows, rows);
     segments[n_segments++] = (struct mafat_integer_segment){rows, end - f, (int)mafat_tensors_pixel_bytes(t, layer, block)};
   }
   return n_segments;
@@ -196,72 +201,99 @@ static void make_sorted_room(struct conv *c, int index, uint16_t *room)
   for (int p = 0; p < c->n_sorted; p++) room[p * c->sorted_room] = 0;
 }
 
-/* Of layer `index` over the pieces that are there, into rows from y0 on. */
-static void run_panel(struct conv *c, int index, struct mafat_span filters, const struct mafat_window *window, int y0, int n)
+/* Ahead of the panels of layer `index`. */
+static void begin_panels(struct conv *c, int index, struct mafat_window window)
 {
   const struct mafat_conv *common = &c->common;
   const struct mafat_layer *l = &common->worker->tensors->network->layers[index];
+  c->quads_taps = mafat_layer_is_grouped(l) ? 0 : mafat_quads_taps(l, 0);
+  c->call = (struct mafat_integer_conv_call){.pieces = c->pieces, .n_cols = mafat_span_size(common->box.x), .window = window,
+                                             .input_sums = c->input_sums, .runs = c->runs, .to.out = l->quantization};
+}
+
+/* Of layer `index` over the pieces that are there, into rows from y0 on. */
+static void run_panel(struct conv *c, int index, struct mafat_span filters, int y0, int n)
+{
+  const struct mafat_conv *common = &c->common;
+  const struct mafat_layer *l = &common->worker->tensors->network->layers[index];
+  struct mafat_integer_conv_call *call = &c->call;
   struct mafat_integer_slice slice;
-  mafat_weights_integer_slice(common->worker->weights, index, filters, &slice);
-  struct mafat_integer_conv_call call = {
-      .pieces = c->pieces, .n_pieces = c->n_pieces, .n_rows = n, .n_cols = mafat_span_size(common->box.x), .window = *window,
-      .weights = slice.weights, .width = slice.width, .weights_zero = slice.weights_zero, .to = finish_of(&slice, l, 0),
-      .first = slice.lane, .start = true, .finish = true};
-  if (filters.end < mafat_panel_end(l, filters.begin)) call.end = slice.lane + mafat_span_size(filters);
-  call.input_sums = c->input_sums;
+  mafat_weights_integer_slice(common->worker->weights, index, filters, c->quads_taps, &slice);
+  call->n_pieces = c->n_pieces;
+  call->n_rows = n;
+  call->weights = slice.weights;
+  call->width = slice.width;
+  call->weights_zero = slice.weights_zero;
+  call->to = finish_of(&slice, l, 0);
+  call->first = slice.lane;
+  call->end = filters.end < mafat_panel_end(l, filters.begin) ? slice.lane + mafat_span_size(filters) : 0;
+  call->start = call->finish = true;
   const int panel = filters.begin / MAFAT_PANEL - common->step->filters.begin / MAFAT_PANEL;
-  if (panel < c->n_sorted) {
-    call.sorted = c->sorted + panel * c->sorted_room;
-    call.sorted_room = c->sorted_room;
-  }
-  call.n_segments = point_at_output(c, filters, y0, n, call.segments);
-  if (common->worker->sums) go_on(c, &call, filters, y0);
-  c->kernels->conv(&call);
-  if (call.finish) add(c, filters, y0, n);
+  call->sorted = panel < c->n_sorted ? c->sorted + panel * c->sorted_room : NULL;
+  call->sorted_room = c->sorted_room;
+  call->n_segments = point_at_output(c, filters, y0, n, call->segments);
+  if (common->worker->sums) go_on(c, call, filters, y0);
+  c->kernels->conv(call);
+  if (call->finish) add(c, filters, y0, n);
 }
 
 static void run_ordinary(struct conv *c)
 {
-  const struct mafat_conv *common = &c->common;
+  struct mafat_conv *common = &c->common;
   struct mafat_conv_block block;
   uint16_t room[MAFAT_SORTED_ROOM];
   struct mafat_integer_input_sums input_sums;
+  struct mafat_integer_runs runs;
   make_sorted_room(c, common->index, room);
   c->input_sums = &input_sums;
+  c->runs = &runs;
   list_pieces(c, common->step->channels);
-  for (int panel; mafat_conv_take(common, mafat_conv_n_panels(common), &block, &panel);) {
+  begin_panels(c, common->index, common->layer->window);
+  mafat_conv_share(common, mafat_conv_n_panels(common));
+  for (int panel; mafat_conv_take(common, &block, &panel);) {
     point_at_input(c, block.sums);
-    run_panel(c, common->index, mafat_conv_panel(common, panel), &common->layer->window, block.out_y, mafat_span_size(block.sums));
+    run_panel(c, common->index, mafat_conv_panel(common, panel), block.out_y, mafat_span_size(block.sums));
   }
 }
 
 /* A unit is a block of rows of one group. */
 static void run_grouped(struct conv *c)
 {
-  const struct mafat_conv *common = &c->common;
+  struct mafat_conv *common = &c->common;
   const struct mafat_layer *l = common->layer;
   int filters = l->filters / l->groups, channels = l->in.c / l->groups;
   struct mafat_span wanted = common->step->filters;
   int first = wanted.begin / filters, n_groups = (wanted.end - 1) / filters + 1 - first;
   struct mafat_conv_block block;
-  for (int index; mafat_conv_take(common, n_groups, &block, &index);) {
+  begin_panels(c, common->index, l->window);
+  mafat_conv_share(common, n_groups);
+  for (int index; mafat_conv_take(common, &block, &index);) {
     int g = first + index, begin = mafat_max(wanted.begin, g * filters), end = mafat_min(wanted.end, (g + 1) * filters);
     list_pieces(c, mafat_span(g * channels, (g + 1) * channels));
     point_at_input(c, block.sums);
     for (int f = begin, next; f < end; f = next) {
       next = mafat_min(mafat_panel_end(l, f), end);
-      run_panel(c, common->index, mafat_span(f, next), &l->window, block.out_y, mafat_span_size(block.sums));
+      run_panel(c, common->index, mafat_span(f, next), block.out_y, mafat_span_size(block.sums));
     }
   }
 }
 
 /* ---- depthwise ---- */
 
-static void point_at_run(struct conv *c, const struct mafat_run *run, struct mafat_span rows)
+/* last: a run whose rows of the same number these are the rows of now; NULL: none. */
+static void point_at_run(struct conv *c, const struct mafat_run *run, const struct mafat_run *last, struct mafat_span rows)
 {
   const struct mafat_taps taps = c->common.layer->window.y;
-  struct mafat_piece piece = {run->tensor, run->block, run->lane, run->n, 0, run->source};
-  point_at_rows(c, &piece, mafat_taps_first(taps, rows.begin), mafat_taps_inputs(taps, mafat_span_size(rows)), c->in_rows);
+  const struct mafat_piece piece = mafat_conv_piece_of(run), before = mafat_conv_piece_of(last ? last : run);
+  const int n = mafat_taps_inputs(taps, mafat_span_size(rows));
+  ptrdiff_t bytes;
+  if (last && mafat_conv_pieces_apart(&c->common, &piece, &before, &bytes)) mafat_conv_move_rows(c->in_rows, c->in_rows, n, bytes, c->zeros);
+  else point_at_rows(c, &piece, mafat_taps_first(taps, rows.begin), n, c->in_rows);
+}
+
+static void point_at_run_output(struct conv *c, const struct mafat_run *run, struct mafat_span rows)
+{
+  mafat_conv_point_at_filter(&c->common, run->out_block * MAFAT_CHANNEL_BLOCK + run->out_lane, rows, c->out_rows, c->out_rows);
 }
 
 /* Rows of one run of channels from in_rows into out_rows, which are filled by the caller. */
@@ -271,7 +303,8 @@ static void run_depthwise_rows(struct conv *c, const struct mafat_run *run, stru
   const struct mafat_layer *l = common->layer;
   int block = run->out_block * MAFAT_CHANNEL_BLOCK, n = mafat_span_size(rows);
   struct mafat_integer_slice slice;
-  mafat_weights_integer_slice(common->worker->weights, common->index, mafat_span(block, mafat_panel_end(l, block)), &slice);
+  mafat_weights_integer_slice(common->worker->weights, common->index, mafat_span(block, mafat_panel_end(l, block)),
+                              (size_t)mafat_window_area(&l->window), &slice);
   struct mafat_integer_depthwise_call call = {
       .rows = c->in_rows, .out = c->out_rows, .n_channels = run->n,
       .in_pixel_bytes = (int)mafat_tensors_pixel_bytes(common->worker->tensors, run->tensor, run->block),
@@ -283,15 +316,16 @@ static void run_depthwise_rows(struct conv *c, const struct mafat_run *run, stru
 
 static void run_depthwise(struct conv *c)
 {
-  const struct mafat_conv *common = &c->common;
+  struct mafat_conv *common = &c->common;
   const struct mafat_tensors *t = common->worker->tensors;
   struct mafat_conv_block block;
-  for (int all; mafat_conv_take(common, 1, &block, &all);) {
+  mafat_conv_share(common, 1);
+  for (int all; mafat_conv_take(common, &block, &all);) {
     struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(common->layer), common->step->filters);
-    for (struct mafat_run run; mafat_runs_next(&runs, &run);) {
-      point_at_run(c, &run, block.sums);
-      for (int r = 0; r < mafat_span_size(block.sums); r++)
-        c->out_rows[r] = mafat_rows_out_bytes(common->worker, common->step, &run, block.sums.begin + r);
+    struct mafat_run run, last;
+    for (bool first = true; mafat_runs_next(&runs, &run); first = false, last = run) {
+      point_at_run(c, &run, first ? NULL : &last, block.sums);
+      point_at_run_output(c, &run, block.sums);
       run_depthwise_rows(c, &run, block.sums, (int)mafat_tensors_pixel_bytes(t, common->step->layer, run.out_block));
     }
   }
@@ -299,17 +333,16 @@ static void run_depthwise(struct conv *c)
 
 static void run_depthwise_in_place(struct conv *c)
 {
-  const struct mafat_conv *common = &c->common;
+  struct mafat_conv *common = &c->common;
   for (struct mafat_run run; mafat_conv_take_channels(common, &run);)
     for (struct mafat_span rows = {0, common->box.y.begin}; rows.end < common->box.y.end;) {
       rows = mafat_conv_kept_call(common, rows.end);
       mafat_conv_keep_rows(common, &run, rows);
-      point_at_run(c, &run, rows);
+      point_at_run(c, &run, NULL, rows);
       int first = mafat_taps_first(common->layer->window.y, rows.begin);
       for (int y = mafat_max(first, common->in_y.begin); y < rows.end; y++)
         c->in_rows[y - first] = (const uint8_t *)mafat_conv_kept_row(common, y);
-      for (int r = 0; r < mafat_span_size(rows); r++)
-        c->out_rows[r] = mafat_rows_out_bytes(common->worker, common->step, &run, rows.begin + r);
+      point_at_run_output(c, &run, rows);
       run_depthwise_rows(c, &run, rows, (int)mafat_tensors_pixel_bytes(common->worker->tensors, common->step->layer, run.out_block));
     }
 }
@@ -329,9 +362,11 @@ static void run_inner_rows(struct conv *c, struct mafat_span rows)
 {
   const struct mafat_layer *l = c->common.layer;
   struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(l), mafat_span(0, l->out.c));
-  for (struct mafat_run run; mafat_runs_next(&runs, &run);) {
+  struct mafat_run run, last;
+  c->common.outputs.rows = mafat_span(0, 0);
+  for (bool first = true; mafat_runs_next(&runs, &run); first = false, last = run) {
     for (int r = 0; r < mafat_span_size(rows); r++) c->out_rows[r] = inner_row(c, run.out_block, r) + run.out_lane;
-    point_at_run(c, &run, rows);
+    point_at_run(c, &run, first ? NULL : &last, rows);
     run_depthwise_rows(c, &run, rows, mafat_block_width(l->out.c, run.out_block));
   }
 }
@@ -340,7 +375,6 @@ static void run_inner_rows(struct conv *c, struct mafat_span rows)
 static void run_pointwise_rows(struct conv *c, struct mafat_span rows)
 {
   const struct mafat_conv *common = &c->common;
-  const struct mafat_window pixel = mafat_window_square(1, 1, 0);
   int channels = common->layer->out.c, n = mafat_span_size(rows);
   c->n_pieces = mafat_n_blocks(channels);
   for (int b = 0; b < c->n_pieces; b++) {
@@ -350,8 +384,10 @@ static void run_pointwise_rows(struct conv *c, struct mafat_span rows)
                                                 mafat_block_width(channels, b)};
   }
   c->input_sums->known = false;
+  c->runs->known = false;
+  begin_panels(c, common->pointwise, mafat_window_square(1, 1, 0));
   for (int p = 0; p < mafat_conv_n_panels(common); p++)
-    run_panel(c, common->pointwise, mafat_conv_panel(common, p), &pixel, rows.begin, n);
+    run_panel(c, common->pointwise, mafat_conv_panel(common, p), rows.begin, n);
 }
 
 static void run_separable(struct conv *c)
@@ -359,9 +395,12 @@ static void run_separable(struct conv *c)
   struct mafat_conv_block block;
   uint16_t room[MAFAT_SORTED_ROOM];
   struct mafat_integer_input_sums input_sums;
+  struct mafat_integer_runs runs;
   make_sorted_room(c, c->common.pointwise, room);
   c->input_sums = &input_sums;
-  for (int all; mafat_conv_take(&c->common, 1, &block, &all);) {
+  c->runs = &runs;
+  mafat_conv_share(&c->common, 1);
+  for (int all; mafat_conv_take(&c->common, &block, &all);) {
     run_inner_rows(c, block.sums);
     run_pointwise_rows(c, block.sums);
   }
