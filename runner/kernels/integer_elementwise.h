@@ -95,17 +95,21 @@ struct blend {
   struct bounds bounds;
 };
 
-static void blend_prepare(struct blend *b, const struct mafat_integer_blend_call *c)
+/* Of the two rules what is asked for. */
+static void blend_prepare(struct blend *b, const struct mafat_integer_blend_call *c, bool even)
 {
   b->x_zero = ivec_all(c->x_zero);
   b->z_zero = ivec_all(c->z_zero);
-  b->x = rescale_of(ivec_all(c->x_scale.multiplier), ivec_all(c->x_scale.shift));
-  b->z = rescale_of(ivec_all(c->z_scale.multiplier), ivec_all(c->z_scale.shift));
-  b->result = rescale_of(ivec_all(c->scale.multiplier), ivec_all(c->scale.shift));
-  b->x_factor = fvec_all(c->x_factor);
-  b->z_factor = fvec_all(c->z_factor);
-  b->factor = fvec_all(c->factor);
   b->bounds = bounds_of(&c->to);
+  if (even) {
+    b->x_factor = fvec_all(c->x_factor);
+    b->z_factor = fvec_all(c->z_factor);
+    b->factor = fvec_all(c->factor);
+  } else {
+    b->x = rescale_of(ivec_all(c->x_scale.multiplier), ivec_all(c->x_scale.shift));
+    b->z = rescale_of(ivec_all(c->z_scale.multiplier), ivec_all(c->z_scale.shift));
+    b->result = rescale_of(ivec_all(c->scale.multiplier), ivec_all(c->scale.shift));
+  }
 }
 
 /* ONNX's rule, of numbers without their zero points. */
@@ -172,9 +176,9 @@ INLINE void blend_pixels(const struct blend *b, const struct mafat_integer_blend
 /* By ONNX's rule what is subtracted has a negative factor, and `subtract` does not matter. */
 static void blend(const struct mafat_integer_blend_call *c)
 {
-  struct blend b;
+  struct blend b = {0};
   const bool even = c->to.rounding == MAFAT_REQUANTIZE_EVEN;
-  blend_prepare(&b, c);
+  blend_prepare(&b, c, even);
   switch (c->blend) {
   case MAFAT_BLEND_ADD: blend_pixels(&b, c, MAFAT_BLEND_ADD, c->subtract, even); break;
   case MAFAT_BLEND_MUL: blend_pixels(&b, c, MAFAT_BLEND_MUL, false, even); break;

@@ -61,17 +61,34 @@ static int32_t twice_reciprocal(int32_t x)
 
 /* ---- tables ---- */
 
-void mafat_integer_table_requantize(uint8_t *table, const struct mafat_quantization *in, const struct mafat_quantization *out)
+/* What numbers mean. */
+static void list_reals(const struct mafat_quantization *in, float reals[256])
+{
+  for (int q = 0; q < 256; q++) reals[q] = (float)(q - in->zero) * in->scale;
+}
+
+/* Numbers of reals, between out's bounds. */
+static void list_numbers(const struct mafat_integer_kernels *kernels, const float reals[256], const struct mafat_quantization *out, uint8_t *table)
+{
+  kernels->reals(out, reals, table, 256);
+  for (int q = 0; q < 256; q++) table[q] = table[q] < out->least ? out->least : table[q] > out->most ? out->most : table[q];
+}
+
+void mafat_integer_table_requantize(const struct mafat_integer_kernels *kernels, uint8_t *table, const struct mafat_quantization *in,
+                                    const struct mafat_quantization *out)
 {
   const struct mafat_multiplier m = mafat_multiplier((double)in->scale / (double)out->scale);
   const float inverse = 1.0f / out->scale, factor = in->scale * inverse, from_zero = (float)-in->zero * factor;
   const bool same = in->zero == out->zero && in->scale == out->scale;
+  float reals[256];
+  if (out->rounding == MAFAT_REQUANTIZE_EVEN) {
+    list_reals(in, reals);
+    list_numbers(kernels, reals, out, table);
+    return;
+  }
   for (int q = 0; q < 256; q++)
-    switch (out->rounding) {
-    case MAFAT_REQUANTIZE_FIXED: table[q] = put(out, mafat_requantize(q - in->zero, m)); break;
-    case MAFAT_REQUANTIZE_FLOAT: table[q] = put(out, same ? q - in->zero : (int64_t)fminf(fmaxf(roundf((float)q * factor + from_zero), -65536), 65536)); break;
-    default: table[q] = put(out, (int64_t)rintf(fminf(fmaxf((float)(q - in->zero) * in->scale / out->scale, -65536), 65536)));
-    }
+    if (out->rounding == MAFAT_REQUANTIZE_FIXED) table[q] = put(out, mafat_requantize(q - in->zero, m));
+    else table[q] = put(out, same ? q - in->zero : (int64_t)fminf(fmaxf(roundf((float)q * factor + from_zero), -65536), 65536));
 }
 
 /* x in Q4, saturated beyond what has room there: how many steps of the input those are. */
@@ -200,17 +217,31 @@ static bool apply(struct mafat_activating f, double x, double *y)
   }
 }
 
-void mafat_integer_table_even(uint8_t *table, const struct mafat_quantization *in, const struct mafat_quantization *out,
-                              struct mafat_activating f)
+/* Functions whose floats are what doubles come to: of all numbers at once, for plans ask for a table for each row. */
+static bool apply_to_all(struct mafat_activating f, float x[256])
 {
-  for (int q = 0; q < 256; q++) {
-    float x = (float)(q - in->zero) * in->scale;
-    double y;
-    if (apply(f, (double)x, &y)) x = (float)y;
-    else mafat_functions_activate(&x, 1, f);
-    int number = mafat_quantization_number(out, x);
-    table[q] = (uint8_t)(number < out->least ? out->least : number > out->most ? out->most : number);
-  }
+  const float least = f.kind == MAFAT_CLIP ? f.a : 0, most = f.kind == MAFAT_CLIP ? f.b : f.kind == MAFAT_RELU6 ? 6 : INFINITY;
+  if (f.kind == MAFAT_SLOPED || f.kind == MAFAT_STEEP)
+    for (int q = 0; q < 256; q++) x[q] = x[q] < 0 ? f.a * x[q] : x[q];
+  else if (f.kind == MAFAT_RELU || f.kind == MAFAT_RELU6 || f.kind == MAFAT_CLIP)
+    for (int q = 0; q < 256; q++) x[q] = x[q] < least ? least : x[q] > most ? most : x[q];
+  else
+    return f.kind == MAFAT_LINEAR;
+  return true;
+}
+
+void mafat_integer_table_even(const struct mafat_integer_kernels *kernels, uint8_t *table, const struct mafat_quantization *in,
+                              const struct mafat_quantization *out, struct mafat_activating f)
+{
+  float reals[256];
+  list_reals(in, reals);
+  if (!apply_to_all(f, reals))
+    for (int q = 0; q < 256; q++) {
+      double y;
+      if (apply(f, (double)reals[q], &y)) reals[q] = (float)y;
+      else mafat_functions_activate(&reals[q], 1, f);
+    }
+  list_numbers(kernels, reals, out, table);
 }
 
 void mafat_integer_exponentials_even(double *exponentials, float scale)

@@ -1,19 +1,21 @@
 /* What networks of integers compute number by number: TFLite's rule and ONNX's in plain C, the same at every level. A function of one
- * byte is a table of 256, made when a model is opened and applied by a kernel (integer.h: table). Numbers are unsigned bytes;
+ * byte is a table of 256, made for each step and applied by a kernel (integer.h: table). Numbers are unsigned bytes;
  * where a file's are signed, a zero point is 128 more than the file's. */
 #ifndef MAFAT_RUNNER_KERNELS_INTEGER_FUNCTIONS_H
 #define MAFAT_RUNNER_KERNELS_INTEGER_FUNCTIONS_H
 
 #include "network/layer.h"
 #include "network/resample.h"
+#include "runner/kernels/integer.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /* ---- tables: table[x] of a number x of `in` ---- */
 
-/* From one scale to another, by out's rounding. */
-void mafat_integer_table_requantize(uint8_t *table, const struct mafat_quantization *in, const struct mafat_quantization *out);
+/* From one scale to another, by out's rounding. Kernels: of whichever level, for all are the same. */
+void mafat_integer_table_requantize(const struct mafat_integer_kernels *kernels, uint8_t *table, const struct mafat_quantization *in,
+                                    const struct mafat_quantization *out);
 /* Outputs of scale 1/256 and zero 0; of scale 1/128 and zero 128. */
 void mafat_integer_table_logistic(uint8_t *table, const struct mafat_quantization *in);
 void mafat_integer_table_tanh(uint8_t *table, const struct mafat_quantization *in);
@@ -23,8 +25,8 @@ void mafat_integer_table_leaky(uint8_t *table, const struct mafat_quantization *
                                float slope);
 
 /* Any function by ONNX's rule: of what a number means, rounded once. */
-void mafat_integer_table_even(uint8_t *table, const struct mafat_quantization *in, const struct mafat_quantization *out,
-                              struct mafat_activating f);
+void mafat_integer_table_even(const struct mafat_integer_kernels *kernels, uint8_t *table, const struct mafat_quantization *in,
+                              const struct mafat_quantization *out, struct mafat_activating f);
 
 /* ---- softmax ---- */
 

@@ -2,10 +2,10 @@
 #include "runner/kernels/integer_functions.h"
 #include "runner/kinds/integer/integer.h"
 
-static void fill(const struct mafat_layer *l, const struct mafat_quantization *in, uint8_t *table)
+static void fill(const struct mafat_integer_kernels *kernels, const struct mafat_layer *l, const struct mafat_quantization *in, uint8_t *table)
 {
   if (l->quantization.rounding == MAFAT_REQUANTIZE_EVEN && l->activation.kind != MAFAT_LINEAR) {
-    mafat_integer_table_even(table, in, &l->quantization, l->activation);
+    mafat_integer_table_even(kernels, table, in, &l->quantization, l->activation);
     return;
   }
   switch (l->activation.kind) {
@@ -26,7 +26,7 @@ static int run_activation(const struct mafat_worker *w, const struct mafat_step 
   const struct mafat_layer *l = &t->network->layers[step->layer];
   struct mafat_quantization in = mafat_network_in_quantization(t->network, step->layer, 0);
   uint8_t table[256];
-  fill(l, &in, table);
+  fill(w->integers, l, &in, table);
   struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(l), step->filters);
   for (struct mafat_run run; mafat_runs_next(&runs, &run);)
     for (int y = step->out.y.begin; y < step->out.y.end; y++)

@@ -35,7 +35,7 @@ static int run_quantize(const struct mafat_worker *w, const struct mafat_step *s
   float floats[256];
   bool to_floats = l->out_type == MAFAT_F32;
   if (to_floats) list_floats(&in, floats);
-  else mafat_integer_table_requantize(numbers, &in, &l->quantization);
+  else mafat_integer_table_requantize(w->integers, numbers, &in, &l->quantization);
   for (struct mafat_run run; mafat_runs_next(&runs, &run);)
     for (int y = step->out.y.begin; y < step->out.y.end; y++) {
       struct row r = {mafat_runs_read_bytes(t, mafat_layer_sources(l), &run, y, step->out.x.begin),

@@ -1,5 +1,6 @@
 /* What networks of integers compute number by number, against the written rule: every number of every table, bit for bit. */
 #include "runner/kernels/integer_functions.h"
+#include "runner/kernels/kernels.h"
 #include "tests/kernels/integer_rule.h"
 #include "tests/support/support.h"
 
@@ -43,12 +44,13 @@ START_TEST(tables_are_the_rules)
   const struct mafat_rule_output to = as_signed(&out);
   const float slope = (float)test_random_int(&rng, -2000, 2000) / 1000;
   uint8_t fixed[256], joined[256], logistic[256], tangent[256], leaky[256], swish[256];
+  const struct mafat_integer_kernels *kernels = mafat_integer_kernels_find(mafat_kernels_find(NULL));
   const bool can = mafat_quantization_can_hard_swish(&in, &out);
   const int zero = in.zero - SIGNED;
   out.rounding = MAFAT_REQUANTIZE_FLOAT;
-  mafat_integer_table_requantize(joined, &in, &(struct mafat_quantization){out.scale, out.zero, 0, 255, MAFAT_REQUANTIZE_FLOAT, 0});
+  mafat_integer_table_requantize(kernels, joined, &in, &(struct mafat_quantization){out.scale, out.zero, 0, 255, MAFAT_REQUANTIZE_FLOAT, 0});
   out.rounding = MAFAT_REQUANTIZE_FIXED;
-  mafat_integer_table_requantize(fixed, &in, &out);
+  mafat_integer_table_requantize(kernels, fixed, &in, &out);
   mafat_integer_table_logistic(logistic, &in);
   mafat_integer_table_tanh(tangent, &in);
   mafat_integer_table_leaky(leaky, &in, &out, slope);
