@@ -274,25 +274,13 @@ static void slice_in_ring(const struct mafat_weights *w, const struct mafat_laye
   slice->bias = complete ? slice->scale + slice->width : NULL;
 }
 
-void mafat_weights_integer_slice(const struct mafat_weights *w, int layer, struct mafat_span filters, size_t quads_taps,
-                                 struct mafat_integer_slice *slice)
+const char *mafat_weights_integer_panel(const struct mafat_weights *w, int layer, int first, size_t quads_taps)
 {
   const struct mafat_layer *l = &w->network->layers[layer];
   struct mafat_packed_panels panels = w->panels[layer];
-  int first = mafat_pack_panel_begin(l, filters.begin);
-  const char *panel = w->plan && w->plan->residence[layer] == MAFAT_STREAMED && w->file->packed
-                          ? w->step.panels[(first - w->step.filters.begin) / MAFAT_PANEL]
-                          : panels.bytes + ((quads_taps ? mafat_integer_panels_before(first, quads_taps) : mafat_packed_offset(l, first)) - panels.before);
-  size_t width = (size_t)mafat_panel_width(mafat_panel_end(l, first) - first);
-  if (!quads_taps) quads_taps = mafat_quads_taps(l, first);
-  slice->width = (int)width;
-  slice->lane = filters.begin - first;
-  slice->weights = (const int8_t *)panel;
-  slice->bias = (const int32_t *)(const void *)(panel + quads_taps * width);
-  slice->multipliers = slice->bias + width;
-  slice->shifts = slice->multipliers + width;
-  slice->weights_zero = l->weights_zero;
-  if (l->quantization.rounding != MAFAT_REQUANTIZE_EVEN) slice->weights_zero = (int8_t)mafat_zero_beside_shift(slice->shifts[0]);
+  if (w->plan && w->plan->residence[layer] == MAFAT_STREAMED && w->file->packed)
+    return w->step.panels[(first - w->step.filters.begin) / MAFAT_PANEL];
+  return panels.bytes + ((quads_taps ? mafat_integer_panels_before(first, quads_taps) : mafat_packed_offset(l, first)) - panels.before);
 }
 
 const char *mafat_weights_numbers(const struct mafat_weights *w, int layer)

@@ -84,17 +84,25 @@ int mafat_weights_slice(const struct mafat_weights *w, int layer, struct mafat_s
                         struct mafat_span channels, struct mafat_weights_slice *slice);
 void mafat_weights_release(const struct mafat_weights *w, struct mafat_weights_slice *slice);
 
-/* A panel of whole numbers (packing.h); filters and validity as above. */
-struct mafat_integer_slice {
+/* The panel of whole numbers (packing.h) that begins at filter `first`, valid as above. quads_taps: of the layer's panels, where these are alike,
+ * as those of layers are that are not grouped, or depthwise; else 0. */
+const char *mafat_weights_integer_panel(const struct mafat_weights *w, int layer, int first, size_t quads_taps);
+
+/* What one has: rows of its width. */
+struct mafat_integer_panel {
   const int8_t *weights;
-  const int32_t *bias, *multipliers, *shifts; /* rows of the width */
-  int width, weights_zero; /* -128 ... 127 */
-  int lane;                /* where the filters begin; all else is the panel's */
+  const int32_t *bias, *multipliers, *shifts;
+  int weights_zero; /* -128 ... 127 */
 };
-/* quads_taps: mafat_quads_taps of the panel, which panels of layers that are not grouped, or depthwise, have in common: asked for once a step;
- * 0: is found. */
-void mafat_weights_integer_slice(const struct mafat_weights *w, int layer, struct mafat_span filters, size_t quads_taps,
-                                 struct mafat_integer_slice *slice);
+
+static inline struct mafat_integer_panel mafat_integer_panel_at(const struct mafat_layer *l, const char *panel, size_t quads_taps, int width)
+{
+  const int32_t *bias = (const int32_t *)(const void *)(panel + quads_taps * (size_t)width);
+  const int32_t *multipliers = bias + width, *shifts = multipliers + width;
+  bool even = l->quantization.rounding == MAFAT_REQUANTIZE_EVEN;
+  return (struct mafat_integer_panel){(const int8_t *)panel, bias, multipliers, shifts,
+                                      even ? l->weights_zero : mafat_zero_beside_shift(shifts[0])};
+}
 /* Numbers without a matrix, as the file has them. */
 const char *mafat_weights_numbers(const struct mafat_weights *w, int layer);
 

@@ -3,6 +3,7 @@
 #include "runner/kinds/integer/integer.h"
 
 #include "predictor/fusion.h"
+#include "runner/weights/pack.h"
 
 #include <assert.h>
 #include <string.h>
@@ -27,7 +28,7 @@ struct conv {
   uint8_t *zeros;                     /* a row of the input's zero point */
   int n_pieces;
   struct mafat_span rows;             /* of sums that they are set for; empty: none */
-  struct mafat_integer_conv_call call; /* what the step's calls have in common */
+  struct mafat_integer_conv_call *call; /* the next one: what it has in common with others is set once */
   size_t quads_taps;                  /* of its panels (packing.h); 0: each has its own */
   struct mafat_integer_blend_call blend; /* the shortcut's, if there is one */
   uint16_t *sorted;                   /* room for what kernels find out about the weights of some panels: */
@@ -36,16 +37,22 @@ struct conv {
   struct mafat_integer_runs *runs;    /* of the same; NULL, too */
 };
 
+/* Field by field, here and below: steps may be as many as rows, and to clear all first takes as long as the rest. */
 static void open_common(struct mafat_conv *c, const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_network *n = w->tensors->network;
   int index = mafat_plan_reader(w->plan, step->layer);
-  *c = (struct mafat_conv){.worker = w, .step = step, .layer = &n->layers[index], .index = index};
+  c->worker = w;
+  c->step = step;
+  c->layer = &n->layers[index];
+  c->index = index;
   c->shortcut = mafat_layer_blends(&n->layers[step->layer]) ? &n->layers[step->layer] : NULL;
   c->pointwise = index != step->layer && mafat_layer_is_depthwise(c->layer) ? w->plan->outer[index] : -1;
+  c->pool = false;
   c->box.y = mafat_fusion_inner_span(w->plan, n, step->layer, true, step->out.y);
   c->box.x = mafat_fusion_inner_span(w->plan, n, step->layer, false, step->out.x);
   c->in_y = mafat_fusion_in_span(w->plan, n, step->layer, 0, true, step->out.y);
+  c->outputs.rows = mafat_span(0, 0);
 }
 
 /* Does the step read rows outside the map? */
@@ -60,8 +67,14 @@ static void open_conv(struct conv *c, const struct mafat_worker *w, const struct
   const struct mafat_scratch *s = w->scratch;
   const struct mafat_network *n = w->tensors->network;
   char *memory = w->slot_memory;
-  *c = (struct conv){.kernels = w->integers};
   open_common(&c->common, w, step);
+  c->kernels = w->integers;
+  c->call = NULL;
+  c->n_pieces = c->n_sorted = c->sorted_room = 0;
+  c->sorted = NULL;
+  c->input_sums = NULL;
+  c->runs = NULL;
+  c->rows = mafat_span(0, 0);
   c->references = (struct mafat_piece *)(void *)(memory + s->pieces_offset + (size_t)s->n_pieces * sizeof *c->pieces);
   c->pieces = (struct mafat_integer_piece *)(void *)(memory + s->pieces_offset);
   c->in_rows = (const uint8_t **)(void *)(memory + s->in_offset);
@@ -169,11 +182,6 @@ static void add(const struct conv *c, struct mafat_span filters, int y0, int n)
 
 /* ---- panels ---- */
 
-static struct mafat_integer_finish finish_of(const struct mafat_integer_slice *slice, const struct mafat_layer *l, int lane)
-{
-  return (struct mafat_integer_finish){slice->bias + lane, slice->multipliers + lane, slice->shifts + lane, l->quantization};
-}
-
 /* Of a step's part of the input's channels: goes on with the sums of the parts before it. */
 static void go_on(const struct conv *c, struct mafat_integer_conv_call *call, struct mafat_span filters, int y0)
 {
@@ -206,27 +214,42 @@ static void begin_panels(struct conv *c, int index, struct mafat_window window)
 {
   const struct mafat_conv *common = &c->common;
   const struct mafat_layer *l = &common->worker->tensors->network->layers[index];
+  struct mafat_integer_conv_call *call = c->call;
   c->quads_taps = mafat_layer_is_grouped(l) ? 0 : mafat_quads_taps(l, 0);
-  c->call = (struct mafat_integer_conv_call){.pieces = c->pieces, .n_cols = mafat_span_size(common->box.x), .window = window,
-                                             .input_sums = c->input_sums, .runs = c->runs, .to.out = l->quantization};
+  call->pieces = c->pieces;
+  call->n_cols = mafat_span_size(common->box.x);
+  call->window = window;
+  call->to.out = l->quantization;
+  call->sums = NULL;
+  call->input_sums = c->input_sums;
+  call->runs = c->runs;
+}
+
+static void set_panel(struct conv *c, const struct mafat_layer *l, int index, struct mafat_span filters)
+{
+  struct mafat_integer_conv_call *call = c->call;
+  const int first = c->quads_taps ? filters.begin / MAFAT_PANEL * MAFAT_PANEL : mafat_pack_panel_begin(l, filters.begin);
+  const int end = mafat_panel_end(l, first), width = mafat_panel_width(end - first);
+  const char *at = mafat_weights_integer_panel(c->common.worker->weights, index, first, c->quads_taps);
+  const struct mafat_integer_panel panel = mafat_integer_panel_at(l, at, c->quads_taps ? c->quads_taps : mafat_quads_taps(l, first), width);
+  call->weights = panel.weights;
+  call->width = width;
+  call->weights_zero = panel.weights_zero;
+  call->to.bias = panel.bias;
+  call->to.multipliers = panel.multipliers;
+  call->to.shifts = panel.shifts;
+  call->first = filters.begin - first;
+  call->end = filters.end < end ? filters.end - first : 0;
 }
 
 /* Of layer `index` over the pieces that are there, into rows from y0 on. */
 static void run_panel(struct conv *c, int index, struct mafat_span filters, int y0, int n)
 {
   const struct mafat_conv *common = &c->common;
-  const struct mafat_layer *l = &common->worker->tensors->network->layers[index];
-  struct mafat_integer_conv_call *call = &c->call;
-  struct mafat_integer_slice slice;
-  mafat_weights_integer_slice(common->worker->weights, index, filters, c->quads_taps, &slice);
+  struct mafat_integer_conv_call *call = c->call;
+  set_panel(c, &common->worker->tensors->network->layers[index], index, filters);
   call->n_pieces = c->n_pieces;
   call->n_rows = n;
-  call->weights = slice.weights;
-  call->width = slice.width;
-  call->weights_zero = slice.weights_zero;
-  call->to = finish_of(&slice, l, 0);
-  call->first = slice.lane;
-  call->end = filters.end < mafat_panel_end(l, filters.begin) ? slice.lane + mafat_span_size(filters) : 0;
   call->start = call->finish = true;
   const int panel = filters.begin / MAFAT_PANEL - common->step->filters.begin / MAFAT_PANEL;
   call->sorted = panel < c->n_sorted ? c->sorted + panel * c->sorted_room : NULL;
@@ -244,9 +267,11 @@ static void run_ordinary(struct conv *c)
   uint16_t room[MAFAT_SORTED_ROOM];
   struct mafat_integer_input_sums input_sums;
   struct mafat_integer_runs runs;
+  struct mafat_integer_conv_call call;
   make_sorted_room(c, common->index, room);
   c->input_sums = &input_sums;
   c->runs = &runs;
+  c->call = &call;
   list_pieces(c, common->step->channels);
   begin_panels(c, common->index, common->layer->window);
   mafat_conv_share(common, mafat_conv_n_panels(common));
@@ -265,6 +290,8 @@ static void run_grouped(struct conv *c)
   struct mafat_span wanted = common->step->filters;
   int first = wanted.begin / filters, n_groups = (wanted.end - 1) / filters + 1 - first;
   struct mafat_conv_block block;
+  struct mafat_integer_conv_call call;
+  c->call = &call;
   begin_panels(c, common->index, l->window);
   mafat_conv_share(common, n_groups);
   for (int index; mafat_conv_take(common, &block, &index);) {
@@ -302,15 +329,16 @@ static void run_depthwise_rows(struct conv *c, const struct mafat_run *run, stru
   const struct mafat_conv *common = &c->common;
   const struct mafat_layer *l = common->layer;
   int block = run->out_block * MAFAT_CHANNEL_BLOCK, n = mafat_span_size(rows);
-  struct mafat_integer_slice slice;
-  mafat_weights_integer_slice(common->worker->weights, common->index, mafat_span(block, mafat_panel_end(l, block)),
-                              (size_t)mafat_window_area(&l->window), &slice);
+  const size_t taps = (size_t)mafat_window_area(&l->window);
+  const int width = mafat_panel_width(mafat_panel_end(l, block) - block), lane = run->out_lane;
+  const struct mafat_integer_panel panel =
+      mafat_integer_panel_at(l, mafat_weights_integer_panel(common->worker->weights, common->index, block, taps), taps, width);
   struct mafat_integer_depthwise_call call = {
       .rows = c->in_rows, .out = c->out_rows, .n_channels = run->n,
       .in_pixel_bytes = (int)mafat_tensors_pixel_bytes(common->worker->tensors, run->tensor, run->block),
       .out_pixel_bytes = out_pixel_bytes, .n_rows = n, .n_cols = mafat_span_size(common->box.x), .window = l->window,
-      .weights = slice.weights + run->out_lane, .width = slice.width, .weights_zero = slice.weights_zero,
-      .to = finish_of(&slice, l, run->out_lane)};
+      .weights = panel.weights + lane, .width = width, .weights_zero = panel.weights_zero,
+      .to = {panel.bias + lane, panel.multipliers + lane, panel.shifts + lane, l->quantization}};
   c->kernels->depthwise(&call);
 }
 
@@ -396,9 +424,11 @@ static void run_separable(struct conv *c)
   uint16_t room[MAFAT_SORTED_ROOM];
   struct mafat_integer_input_sums input_sums;
   struct mafat_integer_runs runs;
+  struct mafat_integer_conv_call call;
   make_sorted_room(c, c->common.pointwise, room);
   c->input_sums = &input_sums;
   c->runs = &runs;
+  c->call = &call;
   mafat_conv_share(&c->common, 1);
   for (int all; mafat_conv_take(&c->common, &block, &all);) {
     run_inner_rows(c, block.sums);
