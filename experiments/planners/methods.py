@@ -15,6 +15,7 @@ from operators import ELEMENTS, NOTHING, lives, order_plan, peak, tool
 MOST_MILP = 16        # operators: each pair is a binary variable or two, each operator at each step two more
 MILP_SECONDS = 60
 DELTA = "1.05"
+AT_ONCE = 48          # plans that a program has open, each with weights of its own
 
 
 class Found:
@@ -97,10 +98,11 @@ def search(*words):
 
 
 def run_quick(task):
-    """Of our plans for every budget, of ours of the least arena, of these with some groups cut more coarsely (timed.py), and of what
-    all others found: the least arena of those that take no longer than DELTA allows, measured in turn."""
-    def measure(plans):
-        return lay(task.path, plans, "--rounds", "7", before=task.before)
+    """Of our plans for every budget, of ours of the least arena, of these with some groups cut more coarsely, of groups between any two
+    of all their cuts (timed.py), and of what all others found: the least arena of those that take no longer than DELTA allows,
+    measured in turn."""
+    def measure(plans, rounds="7"):
+        return [facts for at in range(0, len(plans), AT_ONCE) for facts in lay(task.path, plans[at:at + AT_ONCE], "--rounds", rounds, before=task.before)]
 
     ours = list(dict.fromkeys([task.known[name] for name in ("least",) if name in task.known] + front(task)))
     plans = [task.known.get("whole") or whole(task).plan] + ours
@@ -112,8 +114,13 @@ def run_quick(task):
         n = len(one[0])
         plans += timed.compose(one, told[:n], allowed * sum(group["ms"] for group in first["groups"]))
         told = told[n:]
+    table = timed.Table(ours + [plan for plan in task.known.values()])
+    tried = list(table.plans())
+    for (steps, _), facts in zip(tried, measure([text for _, text in tried], "3")):
+        table.learn(steps, facts)
+    plans += table.compose(allowed * sum(group["ms"] for group in first["groups"]))
     plans = list(dict.fromkeys(plans))
-    facts = measure(plans)
+    facts = lay(task.path, plans, "--rounds", "15", before=task.before)
     most = allowed * min(facts[0]["ms"])
     _, at = min((one["arena_bytes"], k) for k, one in enumerate(facts) if "error" not in one and min(one["ms"]) <= most)
     origin = next((METHODS[name][0] for name, plan in task.known.items() if name != "quick" and plan == plans[at]), "one of ours")
