@@ -195,6 +195,18 @@ static void table_bytes(const uint8_t *x, int x_pixel_bytes, uint8_t *y, int y_p
     n_channels *= n_cols;
     n_cols = 1;
   }
+#ifdef IVEC_TABLES
+  if (ivec_has_tables() && n_cols == 1) {
+    ivec_tables(x, y, n_channels, table, UINT64_MAX);
+    return;
+  }
+  if (ivec_has_tables() && x_pixel_bytes == y_pixel_bytes && 64 % x_pixel_bytes == 0) {
+    uint64_t lanes = 0;
+    for (int pixel = 0; pixel < 64; pixel += x_pixel_bytes) lanes |= ((UINT64_C(1) << n_channels) - 1) << pixel;
+    ivec_tables(x, y, (n_cols - 1) * x_pixel_bytes + n_channels, table, lanes);
+    return;
+  }
+#endif
   for (int col = 0; col < n_cols; col++, x += x_pixel_bytes, y += y_pixel_bytes) {
     int i = 0;
 #ifdef IVEC_TABLE

@@ -27,6 +27,7 @@
  * ivec_taps(sum, x, w)                sum + such numbers times weights, which are bytes side by side, or halves
  *
  * ivec_table(x, y, table)             IVEC_TABLE bytes: y = table[x], of 256. Where there is one
+ * ivec_tables(x, y, n, table, lanes)  n bytes, of each 64 those of whose lanes the bits are set, if ivec_has_tables(). Where there may be: IVEC_TABLES
  *
  * ivec_add_quads(sum, p)              each lane has the sum of the next four bytes added
  *
