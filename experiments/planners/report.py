@@ -35,7 +35,7 @@ figure is typed by hand. Models of TFLite come from the folder that `MAFAT_MODEL
 | FFMT, FDT, both | `--search fdt --tiling ffmt`, `fdt`, `both`: tiles with overlap, channels, or either, by the published flow |
 | MOTES | `--search motes --delta 1.05`: axes cut in equal parts, beam search |
 | ours | `--search least`: weights kept, nothing computed twice, the least arena |
-| ours, in time | of ours, of the program's plans for every budget (`--pareto`) that keep their weights, of these with some groups cut more coarsely (timed.py), and of all that the methods above found: the least arena of those that take no longer than 1.05 x whole maps, as measured |
+| ours, in time | of ours, of the program's plans for every budget (`--pareto`) that keep their weights, of these with some groups cut more coarsely, of groups between any two places where one of all these plans cuts (timed.py), and of all that the methods above found: the least arena of those that take no longer than 1.05 x whole maps, as measured |
 
 An order of whole operators is a plan of one group for each (`1x1/0,4/1x1/0,2/...`), so that nothing is computed inside anything else and the arena is that order's.
 Convolutions are direct, weights kept, one thread. A join of channels is no operator here, and has no copy: the counts of publications have one (of cell networks see below).
@@ -215,7 +215,7 @@ def bars(runs):
             cells += [kib(runs.arena(network, name)) or "-", ratio_text(part), yes(marks[0]) if rival else "-", ratio_text(time), yes(all(marks)) if rival else "-"]
         table.row([network] + cells)
     lines = ["*Ours* is the least arena, however long it takes. *Ours, in time* was chosen by measurement, here, for each network: of whole maps, of ours with groups cut more "
-             "coarsely, and of what all other methods found, whatever is least within the time. Where nothing else is, it is whole maps; so it is in time because it was "
+             "coarsely, of groups between any two of all plans' cuts, each by the quickest way within a limit of bytes, and of what all other methods found, whatever is least within the time. Where nothing else is, it is whole maps; so it is in time because it was "
              "chosen so, and its bytes are what counts. Its time in the table was measured apart from the choice. FFMT's tiles may compute overlap again, which ours never do; they are "
              "compared all the same.", ""]
     for name in OURS:
