@@ -135,6 +135,8 @@ void mafat_count_rows(struct mafat_counting *c, enum mafat_term term, double n, 
 
 /* Does the layer read them? */
 bool mafat_counting_is_integer(const struct mafat_counting *c);
+/* What a number takes that is found in a table, of what a float takes to become one. */
+double mafat_counting_lookup(const struct mafat_counting *c);
 /* Convolutions of them, whose rows come in so many blocks. */
 void mafat_count_integers(struct mafat_counting *c, double blocks);
 void mafat_count_integer_depthwise(struct mafat_counting *c, double blocks);

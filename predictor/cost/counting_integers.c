@@ -11,6 +11,13 @@ bool mafat_counting_is_integer(const struct mafat_counting *c)
   return mafat_network_in_type(c->context->network, c->index) != MAFAT_F32;
 }
 
+/* Wider vectors find more of them at a time (runner/kernels/integer_vector.h). */
+double mafat_counting_lookup(const struct mafat_counting *c)
+{
+  const int lanes = c->context->calibration->integer_lanes;
+  return lanes >= 16 ? 0.02 : lanes >= 8 ? 0.06 : 0.25;
+}
+
 /* Inner loops over a filter's inputs, and quads in all of them. */
 struct quads {
   double runs, n;

@@ -1,14 +1,11 @@
 #include "predictor/cost/counting.h"
 #include "predictor/kinds/kind.h"
 
-/* A number in a table, of what a float takes to become one. */
-static const double looked_up = 0.25;
-
 static void count_activation(struct mafat_counting *c)
 {
   double outputs = mafat_counting_outputs(c), bytes = mafat_counting_out_bytes(c);
   if (mafat_counting_is_integer(c)) {
-    mafat_count_rows(c, MAFAT_TERM_INTEGER_MAPPED, outputs * looked_up, bytes, bytes);
+    mafat_count_rows(c, MAFAT_TERM_INTEGER_MAPPED, outputs * mafat_counting_lookup(c), bytes, bytes);
     return;
   }
   double price = mafat_counting_activation_price(&c->layer->activation);
