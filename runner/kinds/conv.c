@@ -26,20 +26,32 @@ static bool reads_outside(const struct mafat_conv *c)
   return rows.begin < c->in_y.begin || rows.end > c->in_y.end;
 }
 
-void mafat_conv_open(struct mafat_conv *c, const struct mafat_worker *w, const struct mafat_step *step)
+/* Field by field: steps may be as many as rows, and to clear all first takes as long as the rest. */
+void mafat_conv_begin(struct mafat_conv *c, const struct mafat_worker *w, const struct mafat_step *step)
 {
-  const struct mafat_scratch *s = w->scratch;
   const struct mafat_network *n = w->tensors->network;
-  char *memory = w->slot_memory;
   int index = mafat_plan_reader(w->plan, step->layer);
-  *c = (struct mafat_conv){.worker = w, .step = step, .layer = &n->layers[index], .index = index};
   const struct mafat_layer *outermost = &n->layers[step->layer];
-  c->pool = mafat_fusion_pools(w->plan, n, step->layer);
+  c->worker = w;
+  c->step = step;
+  c->layer = &n->layers[index];
+  c->index = index;
+  c->pool = false;
   c->shortcut = mafat_layer_blends(outermost) ? outermost : NULL;
   c->pointwise = index != step->layer && mafat_layer_is_depthwise(c->layer) ? w->plan->outer[index] : -1;
   c->box.y = mafat_fusion_inner_span(w->plan, n, step->layer, true, step->out.y);
   c->box.x = mafat_fusion_inner_span(w->plan, n, step->layer, false, step->out.x);
   c->in_y = mafat_fusion_in_span(w->plan, n, step->layer, 0, true, step->out.y);
+  c->n_pieces = 0;
+  c->outputs = (struct mafat_conv_outputs){0, {0, 0}};
+}
+
+void mafat_conv_open(struct mafat_conv *c, const struct mafat_worker *w, const struct mafat_step *step)
+{
+  const struct mafat_scratch *s = w->scratch;
+  char *memory = w->slot_memory;
+  mafat_conv_begin(c, w, step);
+  c->pool = mafat_fusion_pools(w->plan, w->tensors->network, step->layer);
   c->pieces = (struct mafat_conv_piece *)(memory + s->pieces_offset);
   c->references =
       (struct mafat_piece *)(memory + s->pieces_offset + (size_t)s->n_pieces * REFERENCE_OFFSET);

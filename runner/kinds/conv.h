@@ -49,6 +49,9 @@ struct mafat_conv {
   } outputs;                       /* that the first segment's rows are at; no rows: none yet */
 };
 
+/* What a step is, of whatever type: all but `pool`, the tables and the units. */
+void mafat_conv_begin(struct mafat_conv *c, const struct mafat_worker *w, const struct mafat_step *step);
+
 /* Takes the tables from the worker's slot; clears the row of zeros. */
 void mafat_conv_open(struct mafat_conv *c, const struct mafat_worker *w, const struct mafat_step *step);
 

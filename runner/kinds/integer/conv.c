@@ -37,24 +37,6 @@ struct conv {
   struct mafat_integer_runs *runs;    /* of the same; NULL, too */
 };
 
-/* Field by field, here and below: steps may be as many as rows, and to clear all first takes as long as the rest. */
-static void open_common(struct mafat_conv *c, const struct mafat_worker *w, const struct mafat_step *step)
-{
-  const struct mafat_network *n = w->tensors->network;
-  int index = mafat_plan_reader(w->plan, step->layer);
-  c->worker = w;
-  c->step = step;
-  c->layer = &n->layers[index];
-  c->index = index;
-  c->shortcut = mafat_layer_blends(&n->layers[step->layer]) ? &n->layers[step->layer] : NULL;
-  c->pointwise = index != step->layer && mafat_layer_is_depthwise(c->layer) ? w->plan->outer[index] : -1;
-  c->pool = false;
-  c->box.y = mafat_fusion_inner_span(w->plan, n, step->layer, true, step->out.y);
-  c->box.x = mafat_fusion_inner_span(w->plan, n, step->layer, false, step->out.x);
-  c->in_y = mafat_fusion_in_span(w->plan, n, step->layer, 0, true, step->out.y);
-  c->outputs.rows = mafat_span(0, 0);
-}
-
 /* Does the step read rows outside the map? */
 static bool reads_outside(const struct mafat_conv *c)
 {
@@ -67,7 +49,7 @@ static void open_conv(struct conv *c, const struct mafat_worker *w, const struct
   const struct mafat_scratch *s = w->scratch;
   const struct mafat_network *n = w->tensors->network;
   char *memory = w->slot_memory;
-  open_common(&c->common, w, step);
+  mafat_conv_begin(&c->common, w, step);
   c->kernels = w->integers;
   c->call = NULL;
   c->n_pieces = c->n_sorted = c->sorted_room = 0;
