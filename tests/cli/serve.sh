@@ -32,6 +32,7 @@ bad 'a port too high' '--listen expects an address and a port' --listen 127.0.0.
 bad 'too many addresses' '--listen expects ADDRESS:PORT, four times at most' --listen a:1 --listen a:1 --listen a:1 --listen a:1 --listen a:1 "${files[@]}"
 bad 'an address of nobody' '--listen 192.0.2.1:80: Cannot assign' --listen 192.0.2.1:80 "${files[@]}"
 bad 'no time' '--timeout expects seconds' --timeout 0 "${files[@]}"
+bad 'a time that is not decimal' '--timeout expects seconds' --timeout 0x10 "${files[@]}"
 bad 'too little room' '--room expects a size from 64K' --room 4K "${files[@]}"
 bad 'no value' '--wait expects a value' "${files[@]}" --wait
 bad 'an option of run_inference' '--repeat makes no sense with mafat_serve' --repeat 3 "${files[@]}"

@@ -1,5 +1,6 @@
 #include "runner/program/mafat_serve/route.h"
 
+#include "runner/program/decimal.h"
 #include "runner/program/run_inference/options.h"
 
 #include <stdlib.h>
@@ -40,7 +41,7 @@ static bool read_fraction(const char *text, float *value)
 {
   char *end;
   *value = strtof(text, &end);
-  return end != text && !*end && *value >= 0 && *value <= 1;
+  return mafat_decimal_begins(text) && !*end && *value >= 0 && *value <= 1;
 }
 
 /* False: it is no such number. Where it is not given the value stays. */

@@ -1,5 +1,6 @@
 #include "runner/program/mafat_serve/serve_options.h"
 
+#include "runner/program/decimal.h"
 #include "runner/program/own_options.h"
 
 #include <stdlib.h>
@@ -58,7 +59,7 @@ static bool read_seconds(double *ms, const char *text)
 {
   char *end;
   double seconds = strtod(text, &end);
-  if (end == text || *end || !(seconds >= 0.1 && seconds <= 86400)) return false;
+  if (!mafat_decimal_begins(text) || *end || !(seconds >= 0.1 && seconds <= 86400)) return false;
   *ms = seconds * 1e3;
   return true;
 }

@@ -1,5 +1,7 @@
 #include "runner/program/run_inference/options.h"
 
+#include "runner/program/decimal.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +41,7 @@ static bool read_fraction(const char *text, float *value)
 {
   char *end;
   float x = strtof(text, &end);
-  if (end == text || *end || !isfinite(x) || x < 0 || x > 1) return false;
+  if (!mafat_decimal_begins(text) || *end || !isfinite(x) || x < 0 || x > 1) return false;
   *value = x;
   return true;
 }
@@ -289,7 +291,7 @@ static bool read_seconds(const char *text, double *value)
 {
   char *end;
   double x = strtod(text, &end);
-  if (end == text || *end || !(x > 0 && x <= 1e6)) return false;
+  if (!mafat_decimal_begins(text) || *end || !(x > 0 && x <= 1e6)) return false;
   *value = x;
   return true;
 }
