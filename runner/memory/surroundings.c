@@ -290,6 +290,13 @@ static void measure_process(struct mafat_surroundings *around, const struct mafa
   for (int i = 0; i < MAFAT_N_WINOGRADS; i++) around->winograd_bytes[i] = part_bytes(&level->winograd[i]);
 }
 
+/* Where parts do not begin windows (run_inference.ld: mafat_window), one that is made resident late brings what shares its windows. */
+static size_t late_part_bytes(const struct mafat_process_part *part)
+{
+  uintptr_t from = (uintptr_t)part->begin / LATE_WINDOW, to = ((uintptr_t)part->end + LATE_WINDOW - 1) / LATE_WINDOW;
+  return (uintptr_t)part->begin % LATE_WINDOW == 0 ? part_bytes(part) : (to - from) * LATE_WINDOW;
+}
+
 /* A decoder's code is resident from its first picture on. That of the first picture is
  * part of what is measured then. */
 static void count_decoder(struct mafat_surroundings *around, const char *format)
@@ -306,7 +313,7 @@ static void count_decoder(struct mafat_surroundings *around, const char *format)
   }
   mafat_process_populate(part.begin, part.end);
   mafat_process_drop(behind.begin, behind.end); /* nothing is there; it came with the part's end */
-  around->decoder_bytes += part_bytes(&part);
+  around->decoder_bytes += late_part_bytes(&part);
 }
 
 /* ---- pictures ---- */
