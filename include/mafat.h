@@ -622,6 +622,7 @@ struct mafat_ranks_question {
   double link_seconds;         /* and what a message takes beside its bytes */
   const double *speeds;        /* (n_ranks) above 0: of each beside what is predicted for this machine; NULL: 1. Each gets as much to do */
   const size_t *memory_bytes;  /* (n_ranks) for arena and weights of each; NULL: the query's budget, where one was given */
+  double plan_seconds;         /* that the search "best" may take: what is found by then is taken; 0: the query's, or until all has been looked at */
 };
 
 /* MAFAT_EINVAL; MAFAT_ELIMIT: some rank needs more than it has. */

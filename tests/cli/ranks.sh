@@ -48,6 +48,16 @@ for link in 0x10 1G:0x1ms 1G:ms ' 1G'; do
   run --predict --ranks 3 --link "$link" "${files[@]}"
   check "no link: $link" "status $code, $(cat "$err")" test "$code" = 2 -a "$(grep -c '^run_inference: --link expects ' "$err")" = 1
 done
+run --predict --ranks 3 --plan-time 1 "${files[@]}"
+check 'a time for a search that takes none' "$(cat "$err")" grep -q '^run_inference: --plan-time with --ranks expects --search best' "$err"
+run --predict --ranks 3 --search best --json "${files[@]}"
+mv "$out" "$dir/best.json"
+run --predict --ranks 3 --search best --plan-time 60 --json "${files[@]}"
+check 'in time enough the same plan is found' "$(diff "$out" "$dir/best.json" | head -c 300)" cmp "$out" "$dir/best.json"
+run --predict --ranks 24 --search best --plan-time 0.2 --json "${files[@]}"
+check 'in little time some plan of 24 ranks' "status $code, $(cat "$err")" python3 -c '
+import json, sys
+assert len(json.load(open(sys.argv[1]))["numbers_of_ranks"]) == 24' "$out"
 run --predict --memory 1M,2M "${files[@]}"
 check 'several sizes are for several devices' "$(cat "$err")" grep -q '^run_inference: --memory of 2 sizes expects --ranks' "$err"
 run --predict --ranks 3 --memory 4M --search best "${files[@]}"
