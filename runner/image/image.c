@@ -322,10 +322,10 @@ size_t mafat_image_bytes_assumed(const struct mafat_image_input *input)
   return picture_bytes(mafat_image_jpeg_bytes_assumed(WIDTH, HEIGHT, place.w, place.h), WIDTH, input->w, NAME_BYTES);
 }
 
-size_t mafat_image_frame_bytes(const struct mafat_frame_format *format, const struct mafat_image_input *input)
+size_t mafat_image_frame_bytes(const struct mafat_frame_format *format, const struct mafat_image_input *input, bool rows)
 {
   struct mafat_placement place = {.w = format->width, .h = format->height};
-  if (input->shrinks) place = mafat_placement_make(input->fit, format->width, format->height, input->w, input->h);
+  if (input->shrinks && !rows) place = mafat_placement_make(input->fit, format->width, format->height, input->w, input->h);
   return picture_bytes(mafat_image_frame_bytes_assumed(format, place.w, place.h), format->width, input->w, sizeof "frame") +
          (format->kind == MAFAT_FRAME_MJPEG ? 0 : lines_bytes(input->w, input->c));
 }
@@ -538,6 +538,18 @@ int mafat_image_read(struct mafat_image *im, const struct mafat_image_target *ta
   else
     while (code == MAFAT_OK && im->next_row < im->input.h)
       code = read_row(im, target->pixels + (size_t)im->next_row * target->row_stride, d);
+  return note_failure(im, code);
+}
+
+int mafat_image_each_row(struct mafat_image *im, mafat_image_row *row, void *context, struct mafat_diagnostic *d)
+{
+  int code = begin(im, d);
+  for (int y = 0; y < im->decoder->height && code == MAFAT_OK; y++) {
+    code = decode_up_to(im, y + 1, d);
+    if (code == MAFAT_OK) code = row(context, im->rows[y % 2], y, d);
+  }
+  im->next_row = im->input.h;
+  if (code == MAFAT_OK) code = finish(im, d);
   return note_failure(im, code);
 }
 

@@ -387,7 +387,7 @@ static int look_at_picture(struct mafat_surroundings *around, const struct mafat
     around->floats_bytes = raw_bytes_from(r->network, 1);
     around->decoders |= MAFAT_DECODER_VIDEO;
     if (r->frame->kind == MAFAT_FRAME_MJPEG) count_decoder(around, "JPEG");
-    around->frames_bytes += mafat_image_frame_bytes(r->frame, &input);
+    around->frames_bytes += mafat_image_frame_bytes(r->frame, &input, r->frame_stays);
     return MAFAT_OK;
   }
   code = r->picture ? mafat_image_open(&image, r->picture, &input, d) : MAFAT_EINVAL;
