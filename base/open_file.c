@@ -28,6 +28,11 @@ int mafat_open_file(const char *path)
   return open(path, O_RDONLY | O_CLOEXEC);
 }
 
+const char *mafat_file_kind(mode_t mode)
+{
+  return S_ISDIR(mode) ? "a directory" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
+}
+
 ssize_t mafat_read_some(int fd, void *to, size_t n, off_t at)
 {
   size_t done = 0;

@@ -232,7 +232,10 @@ expect weights-surplus 0 'warning: '
 check weights-surplus-text "found: $(cat "$err")" grep -qF '4 bytes beyond the last layer of plain.cfg are ignored' "$err"
 bad weights-missing 'no-such.weights: cannot open' plain.cfg no-such.weights a.ppm
 bad weights-folder '.: expected a regular file' plain.cfg . a.ppm
-bad weights-device '/dev/zero: expected a regular file' plain.cfg /dev/zero a.ppm
+bad weights-device '/dev/zero: expected a regular file, found a device' plain.cfg /dev/zero a.ppm
+mkfifo "$io/pipe"
+bad weights-pipe "$io/pipe: expected a regular file, found a pipe: weights are read here and there" plain.cfg "$io/pipe" a.ppm
+bad predict-weights-pipe "$io/pipe: expected a regular file, found a pipe" --predict plain.cfg "$io/pipe"
 
 : >"$io/empty.ppm"
 head -c 400 a.ppm >"$io/cut.ppm"
