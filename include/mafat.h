@@ -227,6 +227,9 @@ MAFAT_API unsigned char *mafat_model_frame_room(struct mafat_model *model);
  * red, green and blue, which make of it what a PPM file of them would. MAFAT_EINVAL: no frames were told of, or of another length;
  * of mjpeg also the errors of a picture. */
 MAFAT_API int mafat_model_run_frame(struct mafat_model *model, const unsigned char *frame, size_t n, struct mafat_diagnostic *d);
+/* The same of a frame of any size that the caller has in memory, whatever frames the model was opened for, or pictures: `frames` as the option of
+ * that name has them. It is in no budget but the caller's, and is not seen by mafat_model_frame_rows. */
+MAFAT_API int mafat_model_run_frame_of(struct mafat_model *model, const char *frames, const unsigned char *frame, size_t n, struct mafat_diagnostic *d);
 /* A frame's pixels, such as boxes are to be drawn on: its rows, y of them being above it, as red, green and blue, width * 3 bytes that the callee
  * may change while it runs. What it returns, if not MAFAT_OK, ends this, and is returned; it tells why. */
 typedef int mafat_frame_row(void *context, unsigned char *rgb, int y, struct mafat_diagnostic *d);

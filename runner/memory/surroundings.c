@@ -302,7 +302,7 @@ static size_t late_part_bytes(const struct mafat_process_part *part)
 static void count_decoder(struct mafat_surroundings *around, const char *format)
 {
   bool jpeg = strcmp(format, "JPEG") == 0, png = strcmp(format, "PNG") == 0;
-  unsigned decoder = jpeg ? MAFAT_DECODER_JPEG : png ? MAFAT_DECODER_PNG : 0;
+  unsigned decoder = jpeg ? MAFAT_DECODER_JPEG : png ? MAFAT_DECODER_PNG : mafat_frame_is_format(format) ? MAFAT_DECODER_VIDEO : 0;
   if (!code_stands_together() || !decoder || around->decoders & decoder) return;
   around->decoders |= decoder;
   if (!around->process_bytes) return;
@@ -310,6 +310,10 @@ static void count_decoder(struct mafat_surroundings *around, const char *format)
   if (jpeg) {
     part = (struct mafat_process_part){mafat_run_jpeg, mafat_run_jpeg_end};
     behind = (struct mafat_process_part){mafat_run_jpeg_end, mafat_run_common};
+  }
+  if (decoder == MAFAT_DECODER_VIDEO) {
+    part = (struct mafat_process_part){mafat_run_video, mafat_run_video_end};
+    behind = (struct mafat_process_part){mafat_run_video_end, mafat_run_png};
   }
   mafat_process_populate(part.begin, part.end);
   mafat_process_drop(behind.begin, behind.end); /* nothing is there; it came with the part's end */

@@ -66,6 +66,39 @@ START_TEST(test_rows_of_a_frame_are_its_pixels)
 }
 END_TEST
 
+/* A frame of any size, by a model that was opened for pictures: what one gives that was opened for such frames. */
+START_TEST(test_a_frame_needs_no_model_of_its_own)
+{
+  static const char *const formats[] = {"6x4:rgb24", "6x4:yuv420p", "6x4:nv12", "6x4:yuyv"};
+  struct mafat_diagnostic d;
+  unsigned char frame[FRAME_W * FRAME_H * 3];
+  float outputs[2][API_OUT_H * API_OUT_W * API_OUT_C];
+  struct mafat_run_facts run;
+  for (size_t i = 0; i < sizeof frame; i++) frame[i] = (unsigned char)(i * 37);
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+    struct mafat_frame_facts facts;
+    ck_assert_int_eq(mafat_frame_describe(formats[i], &facts, &d), MAFAT_OK);
+    struct mafat_model *m = open_for_frames(formats[i]), *other = api_open_model(api_detector, NULL);
+    ck_assert_int_eq(mafat_model_run_frame(m, frame, facts.bytes, &d), MAFAT_OK);
+    ck_assert_msg(mafat_model_run_frame_of(other, formats[i], frame, facts.bytes, &d) == MAFAT_OK, "%s", d.text);
+    mafat_model_last_run(other, &run);
+    ck_assert(run.picture_w == FRAME_W && run.picture_h == FRAME_H);
+    ck_assert_int_eq(mafat_model_read_layer(m, API_DETECTOR_LAYERS - 1, outputs[0], &d), MAFAT_OK);
+    ck_assert_int_eq(mafat_model_read_layer(other, API_DETECTOR_LAYERS - 1, outputs[1], &d), MAFAT_OK);
+    ck_assert_mem_eq(outputs[0], outputs[1], sizeof *outputs);
+    ck_assert_int_eq(mafat_model_run_frame_of(other, formats[i], frame, facts.bytes - 1, &d), MAFAT_EINVAL);
+    ck_assert_int_eq(mafat_model_run_frame_of(other, formats[i], NULL, facts.bytes, &d), MAFAT_EINVAL);
+    mafat_model_close(&other);
+    mafat_model_close(&m);
+  }
+  struct mafat_model *m = api_open_model(api_detector, NULL);
+  ck_assert_int_eq(mafat_model_run_frame_of(m, NULL, frame, 36, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_run_frame_of(m, "6x4:p010", frame, 36, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_run_frame_of(m, "6x4:mjpeg", frame, 36, &d), MAFAT_EFORMAT);
+  mafat_model_close(&m);
+}
+END_TEST
+
 /* Whoever takes them may end it; of another length, or of a model without frames, there are none. */
 START_TEST(test_rows_of_a_frame_end_where_they_are_not_wanted)
 {
@@ -376,6 +409,7 @@ Suite *api_runs_suite(void)
   TCase *runs = api_case(suite, "runs", 30);
   tcase_add_test(runs, test_a_run_leaves_its_times);
   tcase_add_test(runs, test_rows_of_a_frame_are_its_pixels);
+  tcase_add_test(runs, test_a_frame_needs_no_model_of_its_own);
   tcase_add_test(runs, test_rows_of_a_frame_end_where_they_are_not_wanted);
   tcase_add_test(runs, test_what_failed_is_told);
   tcase_add_test(runs, test_after_a_run_that_failed_there_is_nothing_to_read);
