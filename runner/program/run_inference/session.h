@@ -109,7 +109,4 @@ void mafat_session_close_video(void);
 int mafat_session_predict(struct mafat_session *s);   /* predict.c */
 int mafat_session_calibrate(struct mafat_session *s); /* calibrate.c */
 
-/* As sscanf; nothing is read (release.mk). */
-int mafat_scan_nothing(const char *text, const char *format, ...);
-
 #endif
