@@ -67,7 +67,7 @@ LIBRARY   := $(BASE) $(NETWORK) $(FORMATS) $(TRANSFORM) $(PREDICTOR) $(SEARCH) $
 # Of all programs that write files.
 WRITING   := runner/program/streams.c runner/program/unfinished.c
 # run_inference: on the public header alone, and not of the library.
-PROGRAM   := $(wildcard runner/program/run_inference/*.c runner/program/sandbox/*.c runner/program/video/*.c) runner/program/writer.c runner/program/progress.c $(WRITING)
+PROGRAM   := $(wildcard runner/program/run_inference/*.c runner/program/sandbox/*.c runner/program/video/*.c) runner/program/writer.c runner/program/progress.c runner/program/scanning.c $(WRITING)
 MODULES   := $(filter-out %/main.c,$(PROGRAM))
 ANNOTATOR := $(wildcard runner/program/annotate/*.c) $(WRITING)
 TESTS     := $(wildcard tests/unit/*.c tests/unit/*/*.c tests/support/*.c tests/kernels/*.c) experiments/separable/copying.c

@@ -7,8 +7,13 @@ IMAGED := run_inference $(filter mafat_serve,$(RELEASED))
 RELEASED_PAGES := $(RELEASED:%=%.1) mafat-plan.7
 # The map of a link tells which archives it took from: what is inside is told by that (INSIDE.md of a release).
 ONE_FILE = LDFLAGS='-static -s -Wl,--gc-sections -Wl,-z,common-page-size=4096 -Wl,-T,release.ld -Wl,-Map=$$@.map' IMAGE_LIBS='-ljpeg -lpng -lz' $(SMALL)
-# Small on Arm: what is no kernel by -Os, code that no library shares, and of 64 bits no kernels in plain C: there NEON is always.
-SMALL = $(if $(filter aarch64-% arm%,$(MACHINE)),SHAREABLE= OPT='-Os$(if $(filter aarch64-%,$(MACHINE)), -DMAFAT_WITHOUT_PORTABLE)')
+# Of programs over run_inference's modules: no sscanf for libjpeg's sake (runner/program/scanning.c).
+ONE_FILE += STRIPPED='-s -Wl,--gc-sections -Wl,--defsym=__isoc99_sscanf=mafat_scan_nothing$(SMALL_LINK)'
+# Small on Arm: what is no kernel by -Os, code that no library shares, and of 64 bits no kernels in plain C: there NEON is always. Parts of
+# the code begin at a page, not at a window of 64 KB, which is up to 60 KB of nothing each (run_inference.ld).
+ON_ARM := $(filter aarch64-% arm%,$(MACHINE))
+SMALL = $(if $(ON_ARM),SHAREABLE= OPT='-Os$(if $(filter aarch64-%,$(MACHINE)), -DMAFAT_WITHOUT_PORTABLE)')
+SMALL_LINK = $(if $(ON_ARM), -Wl$(comma)--defsym=mafat_window=0x1000)
 
 .PHONY: release released linked-released check-release print-release
 

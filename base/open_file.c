@@ -1,19 +1,36 @@
 #include "base/open_file.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Of "/dev/fd/3"; -1: it is another path. */
+static int descriptor_of(const char *path)
+{
+  static const char folder[] = "/dev/fd/";
+  const char *digits = path + sizeof folder - 1;
+  char *end;
+  if (strncmp(path, folder, sizeof folder - 1) != 0 || !isdigit((unsigned char)*digits)) return -1;
+  unsigned long fd = strtoul(digits, &end, 10);
+  return *end || fd > INT_MAX ? -1 : (int)fd;
+}
 
 int mafat_open_file(const char *path)
 {
   struct stat st;
-  int fd;
-  char more;
-  if (sscanf(path, "/dev/fd/%d%c", &fd, &more) == 1 && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode))
-    return fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  int fd = descriptor_of(path);
+  if (fd >= 0 && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode)) return fcntl(fd, F_DUPFD_CLOEXEC, 0);
   return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+const char *mafat_file_kind(mode_t mode)
+{
+  return S_ISDIR(mode) ? "a directory" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
 }
 
 ssize_t mafat_read_some(int fd, void *to, size_t n, off_t at)

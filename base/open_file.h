@@ -8,6 +8,9 @@
  * that has been written would otherwise wait for another writer. */
 int mafat_open_file(const char *path);
 
+/* What is no regular file, for a line that tells so: "a pipe". */
+const char *mafat_file_kind(mode_t mode);
+
 /* n bytes from `at` on (-1: from where it stands, of what can only be read in a row); fewer only where the file ends: network and user
  * file systems, pipes and signals give less at a time. -1: errno. */
 ssize_t mafat_read_some(int fd, void *to, size_t n, off_t at);

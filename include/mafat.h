@@ -227,6 +227,16 @@ MAFAT_API unsigned char *mafat_model_frame_room(struct mafat_model *model);
  * red, green and blue, which make of it what a PPM file of them would. MAFAT_EINVAL: no frames were told of, or of another length;
  * of mjpeg also the errors of a picture. */
 MAFAT_API int mafat_model_run_frame(struct mafat_model *model, const unsigned char *frame, size_t n, struct mafat_diagnostic *d);
+/* The same of a frame of any size that the caller has in memory, whatever frames the model was opened for, or pictures: `frames` as the option of
+ * that name has them. It is in no budget but the caller's, and is not seen by mafat_model_frame_rows. */
+MAFAT_API int mafat_model_run_frame_of(struct mafat_model *model, const char *frames, const unsigned char *frame, size_t n, struct mafat_diagnostic *d);
+/* A frame's pixels, such as boxes are to be drawn on: its rows, y of them being above it, as red, green and blue, width * 3 bytes that the callee
+ * may change while it runs. What it returns, if not MAFAT_OK, ends this, and is returned; it tells why. */
+typedef int mafat_frame_row(void *context, unsigned char *rgb, int y, struct mafat_diagnostic *d);
+/* Hands out all of them, from the top down; a frame of mjpeg is decoded once more. With the option frames_stay what that takes is part of the
+ * prediction. Neither the last run's outputs nor its detections change. Errors of mafat_model_run_frame, and of `row`. */
+MAFAT_API int mafat_model_frame_rows(struct mafat_model *model, const unsigned char *frame, size_t n, mafat_frame_row *row, void *context,
+                                     struct mafat_diagnostic *d);
 /* Runs on floats in channel, row, column order, or, of an ONNX or TFLite file, in that of the input's dimensions: n is
  * the input's size; they are in no budget but the caller's. */
 MAFAT_API int mafat_model_run_floats(struct mafat_model *model, const float *chw, size_t n,
@@ -622,6 +632,7 @@ struct mafat_ranks_question {
   double link_seconds;         /* and what a message takes beside its bytes */
   const double *speeds;        /* (n_ranks) above 0: of each beside what is predicted for this machine; NULL: 1. Each gets as much to do */
   const size_t *memory_bytes;  /* (n_ranks) for arena and weights of each; NULL: the query's budget, where one was given */
+  double plan_seconds;         /* that the search "best" may take: what is found by then is taken; 0: the query's, or until all has been looked at */
 };
 
 /* MAFAT_EINVAL; MAFAT_ELIMIT: some rank needs more than it has. */

@@ -106,6 +106,8 @@ public:
   /* Of video, as options.frames has them: where a frame is put, so that it is nowhere else; runs on one that is there, or elsewhere. */
   unsigned char *frame_room() { return mafat_model_frame_room(get()); }
   void run_frame(const unsigned char *frame, std::size_t bytes) { call(mafat_model_run_frame, frame, bytes); }
+  void run_frame_of(const std::string &frames, const unsigned char *frame, std::size_t bytes) { call(mafat_model_run_frame_of, frames.c_str(), frame, bytes); }
+  void frame_rows(const unsigned char *frame, std::size_t bytes, mafat_frame_row *row, void *context) { call(mafat_model_frame_rows, frame, bytes, row, context); }
   void run(const std::vector<float> &input) { call(mafat_model_run_floats, input.data(), input.size()); }
   /* The vector stays where it is until the run. */
   void set_input(const std::string &name, const std::vector<float> &floats)

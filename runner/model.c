@@ -167,11 +167,11 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   if (o->frames && (code = mafat_frame_format_read(&m->frame, o->frames, d))) return code;
   struct mafat_surroundings_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels,
                                                o->arena, o->reserve_bytes, &m->picture.input, o->frames ? &m->frame : NULL,
-                                               o->beside_bytes};
+                                               o->beside_bytes, o->frames_stay};
   /* Reading weights needs memory too, and counts on an arena without pages. */
   if (o->arena) mafat_arena_forget(o->arena, NULL);
   if ((code = mafat_surroundings_measure(&m->around, &request, d))) return code;
-  if (o->frames) m->frame_decoder_bytes = mafat_image_frame_bytes(&m->frame, &m->picture.input);
+  if (o->frames) m->frame_decoder_bytes = mafat_image_frame_bytes(&m->frame, &m->picture.input, o->frames_stay);
   if (m->link) m->around.late_bytes += m->link->late_bytes;
   code = choose_plan(m, weights_path, o, d);
   if (code == MAFAT_ELIMIT && o->picture_may_fail && m->around.file_bytes) {

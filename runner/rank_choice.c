@@ -2,6 +2,7 @@
 
 #include "base/blocks.h"
 #include "predictor/planning.h"
+#include "runner/memory/process.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -168,6 +169,12 @@ static int take_found(struct mafat_rank_choice *c, const struct mafat_rank_choic
 
 /* ---- best ---- */
 
+/* A plan that has been looked at. Of small networks, and many ranks, nearly all mixes come to one that has been. */
+struct seen {
+  char *text;
+  bool fit;
+};
+
 /* What has been found so far: where the fastest came from, and what it takes. */
 struct best {
   struct mafat_rank_mix mix;
@@ -175,18 +182,56 @@ struct best {
   double total_ms;
   uint64_t exchanged_bytes, most_bytes; /* neither may be more */
   bool found;
+  struct seen *seen; /* (n_seen), room for `room` */
+  int n_seen, room;
+  double ends_ms; /* when there is no more time */
 };
 
-static int take_mix(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, const struct mafat_rank_mix *mix,
-                    struct mafat_group_weights weights, struct mafat_diagnostic *d)
+static const struct seen *find_seen(const struct best *b, const char *text)
 {
-  struct mafat_spec *spec;
+  for (int i = b->n_seen - 1; i >= 0; i--)
+    if (strcmp(b->seen[i].text, text) == 0) return &b->seen[i];
+  return NULL;
+}
+
+/* The text is then its own. Where there is no memory for it, it is looked at again. */
+static void note_seen(struct best *b, char *text, bool fit)
+{
+  enum { MORE = 64 };
+  if (b->n_seen == b->room) {
+    struct seen *grown = realloc(b->seen, (size_t)(b->room + MORE) * sizeof *grown);
+    if (!grown) {
+      free(text);
+      return;
+    }
+    b->seen = grown;
+    b->room += MORE;
+  }
+  b->seen[b->n_seen++] = (struct seen){text, fit};
+}
+
+static void forget_seen(struct best *b)
+{
+  for (int i = 0; i < b->n_seen; i++) free(b->seen[i].text);
+  free(b->seen);
+}
+
+static int find_mix(struct mafat_spec **spec, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r,
+                    const struct mafat_rank_mix *mix, struct mafat_group_weights weights, struct mafat_diagnostic *d)
+{
   double shares[MAFAT_MOST_RANKS];
   const struct mafat_rank_request request = {.network = r->network, .n_layers = r->n_layers, .n_ranks = r->n_ranks, .options = r->options,
                                              .way = MAFAT_RANKS_BEST, .mix = mix, .weights = weights,
                                              .shares = share_by_speed(shares, r) ? shares : NULL};
   mafat_rank_sharing_close(&c->sharing);
-  int code = mafat_rank_spec(&spec, &c->sharing, &request, d);
+  return mafat_rank_spec(spec, &c->sharing, &request, d);
+}
+
+static int take_mix(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, const struct mafat_rank_mix *mix,
+                    struct mafat_group_weights weights, struct mafat_diagnostic *d)
+{
+  struct mafat_spec *spec;
+  int code = find_mix(&spec, c, r, mix, weights, d);
   if (code == MAFAT_OK) code = take(c, spec, r, d);
   mafat_spec_close(&spec);
   return code;
@@ -210,13 +255,17 @@ static bool fits(const struct mafat_rank_choice *c, const struct mafat_rank_choi
   return is_bounded(r) ? check_memory(c, r, &none) == MAFAT_OK : most_needed(c, r->n_ranks) <= b->most_bytes;
 }
 
-/* Tries a mix. Not *fit: it was none, or takes more memory; another of its kind may do with less. */
-static int try_mix(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, const struct mafat_rank_mix *mix,
-                   int residence, bool *fit)
+static bool is_over(const struct best *b)
+{
+  return b->ends_ms < INFINITY && mafat_process_now_ms() > b->ends_ms;
+}
+
+/* A plan that has not been looked at. Not *fit: it is none, or takes more memory. */
+static int try_spec(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, const struct mafat_rank_mix *mix,
+                    int residence, const struct mafat_spec *spec, bool *fit)
 {
   struct mafat_diagnostic d;
-  int code = take_mix(c, r, mix, residences[residence], &d);
-  *fit = false;
+  int code = take(c, spec, r, &d);
   if (code) return code == MAFAT_ENOMEM ? code : MAFAT_OK;
   *fit = fits(c, r, b);
   bool faster = c->total_ms < b->total_ms || (c->total_ms == b->total_ms && c->exchanged_bytes < b->exchanged_bytes);
@@ -226,6 +275,27 @@ static int try_mix(struct best *b, struct mafat_rank_choice *c, const struct maf
   b->total_ms = c->total_ms;
   b->found = true;
   return MAFAT_OK;
+}
+
+/* Tries a mix. Not *fit: it was none, or takes more memory; another of its kind may do with less. */
+static int try_mix(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, const struct mafat_rank_mix *mix,
+                   int residence, bool *fit)
+{
+  struct mafat_spec *spec;
+  struct mafat_diagnostic d;
+  *fit = false;
+  if (is_over(b)) return MAFAT_OK;
+  int code = find_mix(&spec, c, r, mix, residences[residence], &d);
+  if (code) return code == MAFAT_ENOMEM ? code : MAFAT_OK;
+  char *text = mafat_spec_text(spec);
+  const struct seen *seen = text ? find_seen(b, text) : NULL;
+  if (!text) code = MAFAT_ENOMEM;
+  else if (seen) *fit = seen->fit;
+  else code = try_spec(b, c, r, mix, residence, spec, fit);
+  mafat_spec_close(&spec);
+  if (seen || code) free(text);
+  else note_seen(b, text, *fit);
+  return code;
 }
 
 /* Runs of whole layers behind so many by rows, in less and less room until they fit; layers of more weights than a `large`-th of it in
@@ -270,6 +340,13 @@ static int try_grids(struct best *b, struct mafat_rank_choice *c, const struct m
   return code;
 }
 
+/* Of large layers: all numbers of parts while these are few; of more, those that ranks, or channels, come out even in. */
+static bool is_tried(int n_parts, int n_ranks)
+{
+  enum { FEW = 6 };
+  return n_parts <= FEW || n_ranks % n_parts == 0 || (n_parts & (n_parts - 1)) == 0;
+}
+
 /* Layers by rows, or grids; behind them weights, or runs. */
 static int try_mixes(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int switch_layer, int n_layers,
                      int residence)
@@ -282,8 +359,8 @@ static int try_mixes(struct best *b, struct mafat_rank_choice *c, const struct m
     before = mix.rows;
     code = try_mix(b, c, r, &mix, residence, &fit);
     if (code == MAFAT_OK) code = try_grids(b, c, r, mix.rows, residence);
-    for (int n_parts = 1; n_parts <= r->n_ranks && code == MAFAT_OK; n_parts++)
-      for (int large = 1; large <= (n_parts > 1 ? 16 : 1) && code == MAFAT_OK; large *= 2)
+    for (int n_parts = 1; n_parts <= r->n_ranks && code == MAFAT_OK && !is_over(b); n_parts++)
+      for (int large = 1; large <= (n_parts > 1 ? 16 : 1) && code == MAFAT_OK && is_tried(n_parts, r->n_ranks); large *= 2)
         code = try_runs(b, c, r, mix.rows, n_parts, large, residence);
   }
   return code;
@@ -293,11 +370,12 @@ static int try_mixes(struct best *b, struct mafat_rank_choice *c, const struct m
 static int take_best(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, struct mafat_diagnostic *d)
 {
   struct mafat_rank_choice_request first = *r;
+  const double began = mafat_process_now_ms();
   first.search = mafat_rank_way_name(MAFAT_RANKS_DEEPERTHINGS);
   int residence, code = take_found(c, &first, &residence, d);
   if (code && code != MAFAT_ELIMIT) return code;
   struct best b = {.total_ms = code ? INFINITY : c->total_ms, .exchanged_bytes = code ? UINT64_MAX : c->exchanged_bytes,
-                   .most_bytes = most_needed(c, r->n_ranks)};
+                   .most_bytes = most_needed(c, r->n_ranks), .ends_ms = r->plan_seconds > 0 ? began + 1e3 * r->plan_seconds : INFINITY};
   struct mafat_rank_choice tried = {.text = NULL};
   int failed = MAFAT_OK;
   /* More memory gives no slower plan: what less would do with is tried, too. Without a bound nothing is read for each picture that need not be. */
@@ -312,6 +390,7 @@ static int take_best(struct mafat_rank_choice *c, const struct mafat_rank_choice
     code = MAFAT_OK;
   }
   mafat_rank_choice_close(&tried);
+  forget_seen(&b);
   c->way = MAFAT_RANKS_BEST;
   return failed ? failed : code;
 }

@@ -1,5 +1,6 @@
 /* Which plan several ranks run, or would: what a way of sharing finds, with weights kept where they fit and streamed where they do
- * not, in shares by the ranks' speeds, or in others where those do not fit; or a given one. Every rank comes to the same, for nothing of it is measured. */
+ * not, in shares by the ranks' speeds, or in others where those do not fit; or a given one. Every rank comes to the same, for nothing of it is measured,
+ * but where the search has a time to end in. */
 #ifndef MAFAT_RUNNER_RANK_CHOICE_H
 #define MAFAT_RUNNER_RANK_CHOICE_H
 
@@ -14,6 +15,7 @@ struct mafat_rank_choice_request {
   size_t memory_bytes;       /* of each rank: arena and kept weights; SIZE_MAX: no bound */
   const size_t *budgets;     /* (n_ranks) or each has its own; NULL */
   const double *speeds;      /* (n_ranks) above 0, beside the calibration's machine; NULL: all are as that one */
+  double plan_seconds;       /* that "best" may take: what is found by then is taken; 0: until all has been looked at */
   bool ahead;                /* rank 0 begins pictures before it has what came of others: it has the first layers and makes no output */
   const struct mafat_calibration *calibration;
   struct mafat_rank_wire wire;

@@ -67,10 +67,12 @@ int mafat_query_ranks_sized(struct mafat_ranks_answer **out, const struct mafat_
   int code = mafat_sized_take(&asked, sizeof asked, question, bytes, d);
   if (code) return code;
   if (!(asked.link_bits_per_second > 0) || !(asked.link_seconds >= 0)) return mafat_fail(d, MAFAT_EINVAL, "expected a link that takes some time");
+  if (!(asked.plan_seconds >= 0 && asked.plan_seconds <= 1e6)) return mafat_fail(d, MAFAT_EINVAL, "expected 0 to 1000000 seconds to plan");
   struct mafat_plan_options options = q->basis.options;
   const struct mafat_rank_choice_request r = {
       .network = q->network, .n_layers = q->n_layers, .n_ranks = asked.n_ranks, .options = &options, .plan = q->plan,
       .search = asked.search, .budgets = asked.memory_bytes, .speeds = asked.speeds,
+      .plan_seconds = asked.plan_seconds > 0 ? asked.plan_seconds : q->request.search.plan_seconds,
       .memory_bytes = q->memory_bytes ? q->memory_bytes : SIZE_MAX, .calibration = &q->basis.calibration,
       .wire = {asked.link_bits_per_second, asked.link_seconds}};
   struct mafat_ranks_answer *a = calloc(1, sizeof *a);

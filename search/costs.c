@@ -106,6 +106,7 @@ static void take_sizes(struct walk *w, struct mafat_layer_cost *costs)
   for (int b = 0; b < layout->n_buffers; b++) {
     const struct mafat_buffer *buffer = &layout->buffers[b];
     if (buffer->tag == MAFAT_TAG_WEIGHTS || buffer->tag == MAFAT_TAG_IO || buffer->first > buffer->last) continue;
+    if (b == layout->frame_buffer && w->plan->frame_stays) continue; /* beside any group, whatever its way */
     for (int at = buffer->first / 2; at <= buffer->last / 2; at++) costs[w->plan->order[at]].live_bytes += (float)buffer->bytes;
   }
 }

@@ -141,6 +141,14 @@ static const struct mafat_group *group_of(const struct mafat_counting *c)
   return &c->context->plan->groups[c->step->group];
 }
 
+/* Of a frame of video that is there while the group runs: nobody touches it between two visits, but for a row of it. */
+static double idle_bytes(const struct mafat_counting *c)
+{
+  const struct mafat_layout *layout = c->context->layout;
+  const struct mafat_buffer *frame = layout->frame_buffer >= 0 ? &layout->buffers[layout->frame_buffer] : NULL;
+  return frame && frame->last >= 2 * group_of(c)->at.begin ? (double)frame->bytes : 0;
+}
+
 /* Bytes touched between two visits of a layer in its group: steps take turns in rows
  * and tiles. */
 static double turn_bytes(const struct mafat_counting *c)
@@ -154,7 +162,7 @@ static double turn_bytes(const struct mafat_counting *c)
       if (context->plan->residence[l] == MAFAT_KEPT) kept += (double)mafat_packed_layer_bytes(&context->network->layers[l]);
     }
     context->turn_group = c->step->group;
-    context->turn_bytes = (double)context->layout->groups[c->step->group].peak_bytes + kept;
+    context->turn_bytes = (double)context->layout->groups[c->step->group].peak_bytes - idle_bytes(c) + kept;
   }
   return context->turn_bytes;
 }

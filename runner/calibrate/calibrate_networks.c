@@ -1,6 +1,7 @@
 #include "runner/calibrate/calibrate_networks.h"
 #include "formats/darknet/darknet.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -64,10 +65,20 @@ static const char *activation_of(const char *word)
   }
 }
 
+/* "16,3,1": as many as there are. */
+static void read_numbers(const char *text, int *const numbers[3])
+{
+  for (int i = 0; i < 3 && isdigit((unsigned char)*text); i++) {
+    char *end;
+    *numbers[i] = (int)strtoul(text, &end, 10);
+    text = end + (*end == ',');
+  }
+}
+
 static void put_layer(struct text *t, const char *word, int divisor)
 {
   int a = 0, size = 1, stride = 1;
-  sscanf(word + 1, "%d,%d,%d", &a, &size, &stride);
+  read_numbers(word + 1, (int *const[]){&a, &size, &stride});
   int filters = word[0] == 'c' && a / divisor > 0 ? a / divisor : a;
   switch (word[0]) {
   case 'c':
@@ -90,16 +101,20 @@ static void put_layer(struct text *t, const char *word, int divisor)
 int mafat_calibrate_network(struct mafat_network **out, int number, struct mafat_calibrate_scale scale,
                             struct mafat_diagnostic *d)
 {
-  char word[16];
   struct mafat_cfg *cfg = NULL;
   *out = NULL;
   char *cfg_text = malloc(CFG_ROOM);
   if (!cfg_text) return mafat_fail(d, MAFAT_ENOMEM, "calibration: out of memory");
   struct text t = {cfg_text, cfg_text + CFG_ROOM, 3};
-  int extent = networks[number].extent / scale.extent, used;
+  int extent = networks[number].extent / scale.extent;
   put(&t, "[net]\nwidth=%d\nheight=%d\nchannels=3\n", extent, extent);
-  for (const char *at = networks[number].words; sscanf(at, "%15s%n", word, &used) == 1; at += used)
+  for (const char *at = networks[number].words; *at; at += strspn(at, " ")) {
+    char word[16];
+    size_t n = strcspn(at, " ");
+    snprintf(word, sizeof word, "%.*s", (int)n, at);
     put_layer(&t, word, networks[number].scaled ? scale.channels : 1);
+    at += n;
+  }
   int code = mafat_cfg_parse(&cfg, "calibration", cfg_text, (size_t)(t.at - cfg_text), d);
   if (code == MAFAT_OK) code = mafat_darknet_make(out, cfg, NULL, NULL, d);
   mafat_cfg_close(&cfg);

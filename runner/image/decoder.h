@@ -78,6 +78,7 @@ struct mafat_image_decoder {
   int source_channels, orientation;
   bool whole;
   const char *format;
+  bool planes;  /* of frames of YUV: rows are delivered as planes of red, green and blue */
   size_t bytes; /* heap at most, the decoder's own struct included */
 };
 
@@ -101,6 +102,8 @@ struct mafat_frame;
 struct mafat_frame_format;
 int mafat_image_frame_open(struct mafat_image_decoder **out, struct mafat_image_source *source, const struct mafat_frame *from,
                            const char *name, int channels, const struct mafat_kernels *kernels, struct mafat_diagnostic *d);
+/* Of a decoder of frames: are they Y, U and V? */
+bool mafat_image_frame_has_colours(const struct mafat_image_decoder *decoder);
 /* Heap of its decoder; of JPEGs, those whose chroma is halved. */
 size_t mafat_image_frame_bytes_assumed(const struct mafat_frame_format *f, int least_width, int least_height);
 
@@ -127,10 +130,12 @@ struct mafat_resample_tap mafat_image_row_tap(const struct mafat_image_axis *axi
 
 /* Resizing within a stored row. */
 struct mafat_frame_kernels;
+struct mafat_plane_taps;
 struct mafat_image_across {
   const struct mafat_kernels *kernels;
   const struct mafat_frame_kernels *lines; /* of frames: each stored row is resized once; NULL: not so */
   struct mafat_image_axis axis;
+  struct mafat_plane_taps *planes; /* rows are planes (decoder's); each of eight pixels; NULL: not so */
   struct mafat_resample_tap *taps; /* (axis.n), positions are bytes in a stored row; they go up, or down */
   int channels;
   bool straight; /* every tap is one pixel, of weight 1, in order */
@@ -144,6 +149,8 @@ void mafat_image_resample_row(const struct mafat_image_across *across, const str
 void mafat_image_resample_across(const struct mafat_image_across *across, const uint8_t *stored, float *out);
 void mafat_image_resample_between(const struct mafat_image_across *across, const struct mafat_resample_tap *line,
                                   const float *first, const float *second, float *out);
+/* Fills taps of planes from those of a stored row. False: pixels lie too far apart. */
+bool mafat_image_plane_taps(struct mafat_plane_taps *planes, const struct mafat_resample_tap *taps, int n, int channels);
 void mafat_image_resample_column(const struct mafat_image_across *across, const struct mafat_resample_tap *line,
                                  const uint8_t *first, const uint8_t *second, float *out, size_t stride);
 

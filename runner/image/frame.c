@@ -48,6 +48,13 @@ int mafat_frame_format_read(struct mafat_frame_format *f, const char *text, stru
   return MAFAT_OK;
 }
 
+bool mafat_frame_is_format(const char *name)
+{
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+    if (formats[i].kind != MAFAT_FRAME_MJPEG && strcmp(name, formats[i].name) == 0) return true;
+  return false;
+}
+
 static size_t chroma_width(const struct mafat_frame_format *f) { return ((size_t)f->width + 1) / 2; }
 static size_t chroma_height(const struct mafat_frame_format *f) { return ((size_t)f->height + 1) / 2; }
 
@@ -108,7 +115,8 @@ static int frame_read_row(struct mafat_image_decoder *base, uint8_t *row, struct
   } else {
     struct mafat_colour_call c = colours_of_row(f, y);
     c.rgb = row;
-    f->kernels->colour(&c);
+    if (base->planes) f->kernels->colour_planes(&c);
+    else f->kernels->colour(&c);
   }
   if (base->channels == 1) mafat_image_grey_row(row, row, base->width);
   return MAFAT_OK;
@@ -165,6 +173,11 @@ int mafat_image_frame_open(struct mafat_image_decoder **out, struct mafat_image_
 {
   return from->format.kind == MAFAT_FRAME_MJPEG ? open_jpeg(out, source, from, name, channels, d)
                                                 : open_rows(out, from, name, channels, kernels, d);
+}
+
+bool mafat_image_frame_has_colours(const struct mafat_image_decoder *decoder)
+{
+  return ((const struct frame *)decoder)->from.format.kind != MAFAT_FRAME_RGB24;
 }
 
 size_t mafat_image_frame_bytes_assumed(const struct mafat_frame_format *f, int least_width, int least_height)

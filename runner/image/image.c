@@ -292,10 +292,20 @@ static size_t rows_bytes(int stored_width)
   return 2 * row_bytes(stored_width) + ROW_ALIGNMENT + ROW_OFFSET;
 }
 
-/* Of both lines of a frame. */
+static size_t eights_of(int n_taps)
+{
+  return ((size_t)n_taps + MAFAT_PLANE_PIXELS - 1) / MAFAT_PLANE_PIXELS;
+}
+
+static size_t line_floats(int n_taps, int channels)
+{
+  return eights_of(n_taps) * MAFAT_PLANE_PIXELS * (size_t)channels;
+}
+
+/* Of both lines of a frame, and of taps where they are in planes. */
 static size_t lines_bytes(int n_taps, int channels)
 {
-  return 2 * (size_t)n_taps * (size_t)channels * sizeof(float) + ROW_ALIGNMENT;
+  return 2 * line_floats(n_taps, channels) * sizeof(float) + eights_of(n_taps) * sizeof(struct mafat_plane_taps) + ROW_ALIGNMENT;
 }
 
 /* Sides are at most 2^20, so only the decoder's part can be large. */
@@ -322,10 +332,10 @@ size_t mafat_image_bytes_assumed(const struct mafat_image_input *input)
   return picture_bytes(mafat_image_jpeg_bytes_assumed(WIDTH, HEIGHT, place.w, place.h), WIDTH, input->w, NAME_BYTES);
 }
 
-size_t mafat_image_frame_bytes(const struct mafat_frame_format *format, const struct mafat_image_input *input)
+size_t mafat_image_frame_bytes(const struct mafat_frame_format *format, const struct mafat_image_input *input, bool rows)
 {
   struct mafat_placement place = {.w = format->width, .h = format->height};
-  if (input->shrinks) place = mafat_placement_make(input->fit, format->width, format->height, input->w, input->h);
+  if (input->shrinks && !rows) place = mafat_placement_make(input->fit, format->width, format->height, input->w, input->h);
   return picture_bytes(mafat_image_frame_bytes_assumed(format, place.w, place.h), format->width, input->w, sizeof "frame") +
          (format->kind == MAFAT_FRAME_MJPEG ? 0 : lines_bytes(input->w, input->c));
 }
@@ -367,6 +377,19 @@ static void set_taps(struct mafat_image *im)
   }
 }
 
+/* Where that is less work. Kernels read up to 15 bytes behind the last row, in the lines. */
+static void set_planes(struct mafat_image *im)
+{
+  struct mafat_image_across *across = &im->across;
+  across->planes = NULL;
+  im->decoder->planes = false;
+  if (!across->lines || !across->lines->colour_planes || across->straight || im->input.c != 3 || !mafat_image_frame_has_colours(im->decoder)) return;
+  struct mafat_plane_taps *planes = (struct mafat_plane_taps *)(void *)(im->lines[1] + line_floats(across->axis.n, im->input.c));
+  if (!mafat_image_plane_taps(planes, across->taps, across->axis.n, im->input.c)) return;
+  across->planes = planes;
+  im->decoder->planes = true;
+}
+
 static int start_decoding(struct mafat_image *im, struct mafat_diagnostic *d)
 {
   size_t rows = rows_bytes(im->decoder->width);
@@ -377,10 +400,11 @@ static int start_decoding(struct mafat_image *im, struct mafat_diagnostic *d)
   im->rows[1] = im->rows[0] + row_bytes(im->decoder->width);
   if (im->across.lines) {
     im->lines[0] = (float *)(void *)(im->room + rows + (ROW_ALIGNMENT - (uintptr_t)(im->room + rows) % ROW_ALIGNMENT));
-    im->lines[1] = im->lines[0] + (size_t)im->across.axis.n * (size_t)im->input.c;
+    im->lines[1] = im->lines[0] + line_floats(im->across.axis.n, im->input.c);
   }
   im->line_of[0] = im->line_of[1] = -1;
   set_taps(im);
+  set_planes(im);
   return MAFAT_OK;
 }
 
@@ -538,6 +562,19 @@ int mafat_image_read(struct mafat_image *im, const struct mafat_image_target *ta
   else
     while (code == MAFAT_OK && im->next_row < im->input.h)
       code = read_row(im, target->pixels + (size_t)im->next_row * target->row_stride, d);
+  return note_failure(im, code);
+}
+
+int mafat_image_each_row(struct mafat_image *im, mafat_image_row *row, void *context, struct mafat_diagnostic *d)
+{
+  im->across.lines = NULL; /* nothing is resized */
+  int code = begin(im, d);
+  for (int y = 0; y < im->decoder->height && code == MAFAT_OK; y++) {
+    code = decode_up_to(im, y + 1, d);
+    if (code == MAFAT_OK) code = row(context, im->rows[y % 2], y, d);
+  }
+  im->next_row = im->input.h;
+  if (code == MAFAT_OK) code = finish(im, d);
   return note_failure(im, code);
 }
 

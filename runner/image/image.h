@@ -88,8 +88,8 @@ int mafat_image_open_pixels(struct mafat_image **out, const struct mafat_image_p
  * MAFAT_EUNSUPPORTED: a JPEG, as of a file, also one of another size. MAFAT_ENOMEM. */
 int mafat_image_open_frame(struct mafat_image **out, const struct mafat_frame *frame,
                            const struct mafat_image_input *input, struct mafat_diagnostic *d);
-/* mafat_image_bytes() of such frames, JPEGs' chroma being halved. */
-size_t mafat_image_frame_bytes(const struct mafat_frame_format *format, const struct mafat_image_input *input);
+/* mafat_image_bytes() of such frames, JPEGs' chroma being halved; `rows`: also where all its rows are asked for, which never shrinks. */
+size_t mafat_image_frame_bytes(const struct mafat_frame_format *format, const struct mafat_image_input *input, bool rows);
 
 /* Valid until the picture is closed. */
 const struct mafat_image_info *mafat_image_describe(const struct mafat_image *im);
@@ -106,6 +106,11 @@ size_t mafat_image_file_bytes(const struct mafat_image *im);
 /* The same for a picture not yet known: an upright baseline JPEG of
  * 12 megapixels (4000x3000, chroma halved both ways). */
 size_t mafat_image_bytes_assumed(const struct mafat_image_input *input);
+
+/* In place of reading it: its rows as they are stored, from the top down, each to the callee, who may change it: pixels of input.c bytes. What is
+ * not MAFAT_OK ends this, and is returned. */
+typedef int mafat_image_row(void *context, unsigned char *row, int y, struct mafat_diagnostic *d);
+int mafat_image_each_row(struct mafat_image *im, mafat_image_row *row, void *context, struct mafat_diagnostic *d);
 
 /* Decodes the whole picture into the target, whatever its orientation, without
  * a buffer for turning it. Once per picture, and not after

@@ -2,6 +2,8 @@
 #include "runner/image/decoder.h"
 #include "runner/kernels/frame_rows.h"
 
+#include <string.h>
+
 static int pixels_at_once(const struct mafat_image_across *across)
 {
   enum { ENDS = 4 }; /* neighbours at both ends, and rounding */
@@ -58,8 +60,52 @@ void mafat_image_resample_column(const struct mafat_image_across *across, const 
                                                  .weights = {line->first_weight, line->second_weight}});
 }
 
+static int least_of(const struct mafat_resample_tap *taps, int n)
+{
+  int least = taps[0].first;
+  for (int i = 0; i < n; i++) {
+    if (taps[i].first < least) least = taps[i].first;
+    if (taps[i].second < least) least = taps[i].second;
+  }
+  return least;
+}
+
+bool mafat_image_plane_taps(struct mafat_plane_taps *planes, const struct mafat_resample_tap *taps, int n, int channels)
+{
+  enum { FOUR = MAFAT_PLANE_PIXELS / 2, BYTES = 16 };
+  for (int x = 0; x < n; x += FOUR) {
+    struct mafat_plane_taps *p = &planes[x / MAFAT_PLANE_PIXELS];
+    const int half = x / FOUR % 2, least = least_of(taps + x, n - x < FOUR ? n - x : FOUR);
+    p->at[half] = least / channels;
+    if (half == 0) p->at[1] = p->at[0]; /* where there are no more */
+    for (int i = half * FOUR; i < MAFAT_PLANE_PIXELS; i++) {
+      const int at = x / MAFAT_PLANE_PIXELS * MAFAT_PLANE_PIXELS + i;
+      const struct mafat_resample_tap *tap = &taps[at < n && at < x + FOUR ? at : x];
+      const int first = (tap->first - least) / channels, second = (tap->second - least) / channels;
+      if (first >= BYTES || second >= BYTES) return false;
+      p->first_weight[i] = tap->first_weight;
+      p->second_weight[i] = tap->second_weight;
+      memset(p->first + 4 * i, MAFAT_PLANE_NONE, 4);
+      memset(p->second + 4 * i, MAFAT_PLANE_NONE, 4);
+      p->first[4 * i] = (uint8_t)first;
+      p->second[4 * i] = (uint8_t)second;
+    }
+  }
+  return true;
+}
+
+/* Pixels in a plane's line: whole eights. */
+static int eights(int n)
+{
+  return (n + MAFAT_PLANE_PIXELS - 1) / MAFAT_PLANE_PIXELS;
+}
+
 void mafat_image_resample_across(const struct mafat_image_across *across, const uint8_t *stored, float *out)
 {
+  if (across->planes) {
+    across->lines->across_planes(across->planes, eights(across->axis.n), stored, across->axis.from, out);
+    return;
+  }
   resample(across, across->lines->across, &(struct mafat_resample_call){.lines = {stored, stored}, .out = out, .out_stride = (size_t)across->channels});
 }
 
@@ -67,5 +113,6 @@ void mafat_image_resample_between(const struct mafat_image_across *across, const
                                   const float *first, const float *second, float *out)
 {
   const float weights[] = {line->first_weight, line->second_weight};
-  across->lines->between(first, second, weights, out, across->axis.n * across->channels);
+  if (across->planes) across->lines->between_planes(first, second, weights, out, across->axis.n);
+  else across->lines->between(first, second, weights, out, across->axis.n * across->channels);
 }

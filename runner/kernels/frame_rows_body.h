@@ -1,4 +1,5 @@
-/* The kernels of frame_rows.h, written once and compiled for each level: the including file defines FRAME_ROWS_TABLE. Plain C, in runs
+/* The kernels of frame_rows.h, written once and compiled for each level: the including file defines FRAME_ROWS_TABLE, and FRAME_ROWS_PLANES
+ * where it has those of planes. Plain C, in runs
  * that compilers make vectors of. No product is fused with a sum. */
 #include "runner/kernels/frame_rows.h"
 
@@ -125,4 +126,8 @@ static void colour(const struct mafat_colour_call *c)
   else colour_row(c, 1, 1);
 }
 
-const struct mafat_frame_kernels FRAME_ROWS_TABLE = {.colour = colour, .across = across, .between = between};
+#ifndef FRAME_ROWS_PLANES
+#define FRAME_ROWS_PLANES .colour_planes = NULL
+#endif
+
+const struct mafat_frame_kernels FRAME_ROWS_TABLE = {.colour = colour, .across = across, .between = between, FRAME_ROWS_PLANES};

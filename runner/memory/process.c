@@ -48,10 +48,10 @@ size_t mafat_process_resident_bytes(void)
   uint64_t kb = 0;
   if (read_small("/proc/self/smaps_rollup", text, sizeof text) && mafat_lines_number(text, "Rss:", &kb))
     return (size_t)(kb << 10);
-  unsigned long pages = 0;
-  if (read_small("/proc/self/statm", text, sizeof text) && sscanf(text, "%*u %lu", &pages) == 1)
-    return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
-  return 0;
+  char *end = text; /* its second number is of pages */
+  if (!read_small("/proc/self/statm", text, sizeof text)) return 0;
+  strtoul(text, &end, 10);
+  return strtoul(end, &end, 10) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
 size_t mafat_process_resident_bytes_of(const void *begin, size_t bytes)

@@ -290,12 +290,19 @@ static void measure_process(struct mafat_surroundings *around, const struct mafa
   for (int i = 0; i < MAFAT_N_WINOGRADS; i++) around->winograd_bytes[i] = part_bytes(&level->winograd[i]);
 }
 
+/* Where parts do not begin windows (run_inference.ld: mafat_window), one that is made resident late brings what shares its windows. */
+static size_t late_part_bytes(const struct mafat_process_part *part)
+{
+  uintptr_t from = (uintptr_t)part->begin / LATE_WINDOW, to = ((uintptr_t)part->end + LATE_WINDOW - 1) / LATE_WINDOW;
+  return (uintptr_t)part->begin % LATE_WINDOW == 0 ? part_bytes(part) : (to - from) * LATE_WINDOW;
+}
+
 /* A decoder's code is resident from its first picture on. That of the first picture is
  * part of what is measured then. */
 static void count_decoder(struct mafat_surroundings *around, const char *format)
 {
   bool jpeg = strcmp(format, "JPEG") == 0, png = strcmp(format, "PNG") == 0;
-  unsigned decoder = jpeg ? MAFAT_DECODER_JPEG : png ? MAFAT_DECODER_PNG : 0;
+  unsigned decoder = jpeg ? MAFAT_DECODER_JPEG : png ? MAFAT_DECODER_PNG : mafat_frame_is_format(format) ? MAFAT_DECODER_VIDEO : 0;
   if (!code_stands_together() || !decoder || around->decoders & decoder) return;
   around->decoders |= decoder;
   if (!around->process_bytes) return;
@@ -304,9 +311,13 @@ static void count_decoder(struct mafat_surroundings *around, const char *format)
     part = (struct mafat_process_part){mafat_run_jpeg, mafat_run_jpeg_end};
     behind = (struct mafat_process_part){mafat_run_jpeg_end, mafat_run_common};
   }
+  if (decoder == MAFAT_DECODER_VIDEO) {
+    part = (struct mafat_process_part){mafat_run_video, mafat_run_video_end};
+    behind = (struct mafat_process_part){mafat_run_video_end, mafat_run_png};
+  }
   mafat_process_populate(part.begin, part.end);
   mafat_process_drop(behind.begin, behind.end); /* nothing is there; it came with the part's end */
-  around->decoder_bytes += part_bytes(&part);
+  around->decoder_bytes += late_part_bytes(&part);
 }
 
 /* ---- pictures ---- */
@@ -380,7 +391,7 @@ static int look_at_picture(struct mafat_surroundings *around, const struct mafat
     around->floats_bytes = raw_bytes_from(r->network, 1);
     around->decoders |= MAFAT_DECODER_VIDEO;
     if (r->frame->kind == MAFAT_FRAME_MJPEG) count_decoder(around, "JPEG");
-    around->frames_bytes += mafat_image_frame_bytes(r->frame, &input);
+    around->frames_bytes += mafat_image_frame_bytes(r->frame, &input, r->frame_stays);
     return MAFAT_OK;
   }
   code = r->picture ? mafat_image_open(&image, r->picture, &input, d) : MAFAT_EINVAL;

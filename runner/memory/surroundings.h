@@ -27,6 +27,7 @@ struct mafat_surroundings_request {
   const struct mafat_image_input *input; /* what pictures are to become; NULL: the usual one */
   const struct mafat_frame_format *frame; /* frames of video come, and no pictures; NULL: none do */
   size_t beside_bytes;   /* that the caller holds beside the model */
+  bool frame_stays;      /* and its rows are asked for once more */
 };
 
 /* Before anything of a model is read: its opening's code is made resident, that of ONNX and TFLite files where it

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/open_file.h"
 #include "runner/memory/process.h"
 #include "runner/weights/reads_method.h"
 
@@ -167,7 +168,7 @@ static int open_file(struct file *f, struct mafat_diagnostic *d)
   if (f->fd < 0) f->fd = open(f->path, flags);
   if (f->fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", f->path, strerror(errno));
   if (fstat(f->fd, &f->opened) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", f->path, strerror(errno));
-  if (!S_ISREG(f->opened.st_mode)) return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file", f->path);
+  if (!S_ISREG(f->opened.st_mode)) return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file, found %s: weights are read here and there", f->path, mafat_file_kind(f->opened.st_mode));
   return MAFAT_OK;
 }
 

@@ -304,9 +304,14 @@ int mafat_weights_probe(const char *path, struct mafat_weights_kind *kind, struc
 {
   char beginning[MAFAT_DARKNET_LEAST_HEADER];
   struct mafat_darknet_header header = {0, false};
+  struct stat st;
   *kind = (struct mafat_weights_kind){0};
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO must not hang us */
   if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", path, strerror(errno));
+  if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) {
+    close(fd);
+    return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file, found %s: weights are read here and there", path, mafat_file_kind(st.st_mode));
+  }
   posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); /* one page, not what lies behind it */
   ssize_t got = mafat_read_some(fd, beginning, sizeof beginning, 0);
   int code = got < 0 ? mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", path, strerror(errno)) : MAFAT_OK;

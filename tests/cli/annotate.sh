@@ -86,7 +86,7 @@ run -x
 expect unknown-short 2 'unknown option -x'
 run --thresh
 expect thresh-missing 2 'option -t, --thresh expects a number from 0 to 1, found nothing'
-for value in abc 1.5 -0.1 nan inf 0.5x ''; do
+for value in abc 1.5 -0.1 nan inf 0.5x 0x0 ' 0.5' ''; do
     run --thresh "$value" one.json
     expect "thresh '$value'" 2 'option -t, --thresh expects a number from 0 to 1, found'
 done

@@ -70,6 +70,7 @@ rm x.packed
 run --weights int7 a.cfg a.weights x.packed; expect "no type" 2 "found 'int7'"
 run --keep-above 0.1 a.cfg a.weights x.packed; expect "keep without a measure" 2 "--measure"
 run --measure a.ppm --keep-above -1 a.cfg a.weights x.packed; expect "a negative error" 2 "0 or more"
+run --measure a.ppm --keep-above 0x1 a.cfg a.weights x.packed; expect "no decimal error" 2 "0 or more"
 run --measure no.ppm a.cfg a.weights x.packed; expect "no picture" 1 "no.ppm"
 # Activations as whole numbers: of three convolutions the one in the middle.
 printf "$net"'[convolutional]\nfilters=40\nsize=3\npad=1\nactivation=leaky\n[convolutional]\nfilters=8\nsize=1\nactivation=linear\n' >w.cfg

@@ -40,6 +40,24 @@ ranks = json.load(open(sys.argv[1]))["ranks"]
 sys.exit(not 3 * ranks[0]["compute_ms"] > 1.5 * max(rank["compute_ms"] for rank in ranks[1:]))' "$out"
 run --predict --ranks 3 --speed 1,2 "${files[@]}"
 check 'as many speeds as ranks' "$(cat "$err")" grep -q '^run_inference: --speed expects one number for each of 3 ranks, found 2' "$err"
+for speeds in 0x10,1,1 1,1,inf '1, 1,1' 1,,1 1,1,; do
+  run --predict --ranks 3 --speed "$speeds" "${files[@]}"
+  check "no speeds: $speeds" "$(cat "$err")" grep -qF "run_inference: --speed expects how fast each device is beside this one, such as 1,0.5,0.5, found $speeds" "$err"
+done
+for link in 0x10 1G:0x1ms 1G:ms ' 1G'; do
+  run --predict --ranks 3 --link "$link" "${files[@]}"
+  check "no link: $link" "status $code, $(cat "$err")" test "$code" = 2 -a "$(grep -c '^run_inference: --link expects ' "$err")" = 1
+done
+run --predict --ranks 3 --plan-time 1 "${files[@]}"
+check 'a time for a search that takes none' "$(cat "$err")" grep -q '^run_inference: --plan-time with --ranks expects --search best' "$err"
+run --predict --ranks 3 --search best --json "${files[@]}"
+mv "$out" "$dir/best.json"
+run --predict --ranks 3 --search best --plan-time 60 --json "${files[@]}"
+check 'in time enough the same plan is found' "$(diff "$out" "$dir/best.json" | head -c 300)" cmp "$out" "$dir/best.json"
+run --predict --ranks 24 --search best --plan-time 0.2 --json "${files[@]}"
+check 'in little time some plan of 24 ranks' "status $code, $(cat "$err")" python3 -c '
+import json, sys
+assert len(json.load(open(sys.argv[1]))["numbers_of_ranks"]) == 24' "$out"
 run --predict --memory 1M,2M "${files[@]}"
 check 'several sizes are for several devices' "$(cat "$err")" grep -q '^run_inference: --memory of 2 sizes expects --ranks' "$err"
 run --predict --ranks 3 --memory 4M --search best "${files[@]}"
@@ -212,6 +230,8 @@ ranks 2 --search best --link fast "${files[@]}" "$picture"
 check 'no link' "$(cat "$err")" grep -q '^mafat_ranks: --link expects bits a second' "$err"
 ranks 2 --timeout soon "${files[@]}" "$picture"
 check 'no time' "$(cat "$err")" grep -q '^mafat_ranks: --timeout expects seconds' "$err"
+ranks 2 --timeout 0x10 "${files[@]}" "$picture"
+check 'no decimal time' "$(cat "$err")" grep -q '^mafat_ranks: --timeout expects seconds' "$err"
 timeout 60 mpirun "${options[@]}" -n 2 "$build/mafat_ranks" --help >"$out" 2>"$err"
 check 'one rank helps' "$(cat "$err")" test "$(grep -c '^usage: mpirun' "$out")" = 1
 

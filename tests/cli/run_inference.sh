@@ -163,12 +163,12 @@ expects() {
 expects --memory 'a size like 64M, 16384K or bytes' 0 -1 1.5M 64X 64MX M '' ' 64M' 0x10 99999999999999999999 99999999999G
 expects --layers 'a number' 0 -1 x 1x '' 99999999999
 expects --repeat 'a number from 1 to 10000' 0 -1 x '' 10001 1e3
-expects --thresh 'a number from 0 to 1' -0.1 1.1 nan inf x '' 0.5x
-expects --nms 'a number from 0 to 1' -0.1 1.1 nan inf x '' 0.5x
+expects --thresh 'a number from 0 to 1' -0.1 1.1 nan inf x '' 0.5x 0x0 ' 0.5'
+expects --nms 'a number from 0 to 1' -0.1 1.1 nan inf x '' 0.5x 0x0.8
 expects --max-boxes 'a number from 1 to 1000000' 0 -1 x '' 1000001 1e3 2M
 expects --image-scaling 'exact or fast' '' slow Fast 'fast '
-expects --mean 'a number, or three like 123.7,116.3,103.5' '' x 1,2 1,2,3,4 1,,2 1,2,3, nan inf '1 ' 1/0 0/0 1/
-expects --scale 'a number like 1/255, or three with commas between' '' / 1/x 2/3/4 1/255,2 1e99
+expects --mean 'a number, or three like 123.7,116.3,103.5' '' x 1,2 1,2,3,4 1,,2 1,2,3, nan inf '1 ' 0x10 1/0 0/0 1/
+expects --scale 'a number like 1/255, or three with commas between' '' / 1/x 1/0xff 2/3/4 1/255,2 1e99
 expects --channels 'rgb, bgr or gray' '' RGB grey rgba
 expects --resize 'stretch, letterbox, corner or crop' '' fit Stretch
 expects --pad 'a number from 0 to 255' '' -1 255.5 nan x 1,2
@@ -232,7 +232,10 @@ expect weights-surplus 0 'warning: '
 check weights-surplus-text "found: $(cat "$err")" grep -qF '4 bytes beyond the last layer of plain.cfg are ignored' "$err"
 bad weights-missing 'no-such.weights: cannot open' plain.cfg no-such.weights a.ppm
 bad weights-folder '.: expected a regular file' plain.cfg . a.ppm
-bad weights-device '/dev/zero: expected a regular file' plain.cfg /dev/zero a.ppm
+bad weights-device '/dev/zero: expected a regular file, found a device' plain.cfg /dev/zero a.ppm
+mkfifo "$io/pipe"
+bad weights-pipe "$io/pipe: expected a regular file, found a pipe: weights are read here and there" plain.cfg "$io/pipe" a.ppm
+bad predict-weights-pipe "$io/pipe: expected a regular file, found a pipe" --predict plain.cfg "$io/pipe"
 
 : >"$io/empty.ppm"
 head -c 400 a.ppm >"$io/cut.ppm"

@@ -29,9 +29,10 @@ bad 'a picture' 'found 3 arguments' "${files[@]}" "$picture"
 bad 'no address' '--listen expects an address and a port' --listen somewhere:80 "${files[@]}"
 bad 'no port' '--listen expects an address and a port' --listen 127.0.0.1 "${files[@]}"
 bad 'a port too high' '--listen expects an address and a port' --listen 127.0.0.1:65536 "${files[@]}"
-bad 'too many addresses' '--listen expects ADDRESS:PORT, four times at most' --listen a:1 --listen a:1 --listen a:1 --listen a:1 --listen a:1 "${files[@]}"
+bad 'too many addresses' '--listen expects ADDRESS:PORT or unix:PATH, four times at most' --listen a:1 --listen a:1 --listen a:1 --listen a:1 --listen a:1 "${files[@]}"
 bad 'an address of nobody' '--listen 192.0.2.1:80: Cannot assign' --listen 192.0.2.1:80 "${files[@]}"
 bad 'no time' '--timeout expects seconds' --timeout 0 "${files[@]}"
+bad 'a time that is not decimal' '--timeout expects seconds' --timeout 0x10 "${files[@]}"
 bad 'too little room' '--room expects a size from 64K' --room 4K "${files[@]}"
 bad 'no value' '--wait expects a value' "${files[@]}" --wait
 bad 'an option of run_inference' '--repeat makes no sense with mafat_serve' --repeat 3 "${files[@]}"
@@ -43,6 +44,9 @@ printf 'with a blank\n' >"$dir/blank"
 bad 'a token with a blank' 'without blanks' --token-file "$dir/blank" "${files[@]}"
 bad 'no names' "$dir/none: cannot open" --names "$dir/none" "${files[@]}"
 bad 'no weights' "$dir/none: " "$shapes.cfg" "$dir/none"
+mkfifo "$dir/pipe"
+bad 'weights by a pipe' "$dir/pipe: expected a regular file, found a pipe: weights are read here and there" "$shapes.cfg" "$dir/pipe"
+bad 'weights in a folder' "$dir: expected a regular file, found a directory" "$shapes.cfg" "$dir"
 printf '[net]\nwidth=8\nheight=8\nchannels=3\n[convolutional]\nfilters=8\nsize=1\nactivation=linear\n' >"$dir/other.cfg"
 "$build/make_weights" --quiet "$dir/other.cfg" "$dir/other.weights"
 bad 'a network that finds nothing' 'expected a network that finds boxes or classes' "$dir/other.cfg" "$dir/other.weights"
@@ -54,7 +58,7 @@ cp "$out" "$dir/help"
 run --version
 check version "$(cat "$out")" grep -q '^mafat_serve [0-9]' "$out"
 while read -r option; do
-  [ "$option" = --data-binary ] || grep -qE "(Fl|\|) -${option#--}( |\$)" doc/man/mafat_serve.1 || fail manual "mafat_serve.1 does not have $option"
+  [[ $option = --data-binary || $option = --unix-socket ]] || grep -qE "(Fl|\|) -${option#--}( |\$)" doc/man/mafat_serve.1 || fail manual "mafat_serve.1 does not have $option"
 done < <(grep -oE -- '--[a-z-]+' "$dir/help" | sort -u)
 
 # ---- A server
@@ -151,6 +155,44 @@ if grep -q '\[::1\]' "$err"; then
   check 'two addresses' "$(cat "$err")" python3 -c "import urllib.request as u; u.urlopen('$(sed -n 's/.*listens at //p' "$err" | tail -n 1)healthz').read()"
   ends 'two addresses: it ends'
 else skip 'two addresses' "$(tail -n 1 "$err")"; wait "$pid"; pid=; fi
+
+# ---- At a path
+
+by_path() { # ADDRESS METHOD PATH [FILE]: the answer's status
+  python3 - "$@" <<'PYTHON'
+import http.client, socket, sys
+class Connection(http.client.HTTPConnection):
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(sys.argv[1])
+c = Connection("localhost", timeout=60)
+c.request(sys.argv[2], sys.argv[3], open(sys.argv[4], "rb").read() if len(sys.argv) > 4 else None)
+print(c.getresponse().status)
+PYTHON
+}
+answers() { test "$(by_path "$@")" = 200; }
+at="unix:$dir/socket"
+listen_with "$program" --listen "$at" --memory 16M "${files[@]}"
+check 'at a path: it says where' "$(cat "$err")" grep -qx "mafat_serve: listens at $at" "$err"
+check 'at a path: nobody else can reach it' "$(cat "$err")" sh -c "! grep -q 'no token' '$err'"
+check 'at a path: health' 'it is not answered' answers "$dir/socket" GET /healthz
+check 'at a path: a picture' 'it is not answered' answers "$dir/socket" POST /detect "$picture"
+run --listen "$at" "${files[@]}"
+refuses 'a path that is taken' 2 "--listen $at: Address already in use"
+{ kill -9 "$pid" && wait "$pid"; } 2>/dev/null
+listen_with "$program" --listen "$at" --listen 127.0.0.1:0 --memory 16M "${files[@]}"
+check 'a path that was left behind' "$(cat "$err")" answers "$dir/socket" GET /healthz
+check 'and an address beside it' "$(cat "$err")" get healthz
+ends 'at a path: it ends'
+listen_with "$program" --listen "unix:@mafat-$$" --memory 16M "${files[@]}"
+check 'a name of no folder' "$(cat "$err")" grep -qx "mafat_serve: listens at unix:@mafat-$$" "$err"
+ends 'a name of no folder: it ends'
+echo text >"$dir/file"
+run --listen "unix:$dir/file" "${files[@]}"
+refuses 'a file in its place' 2 "--listen unix:$dir/file: Address already in use"
+check 'which stays' "$(cat "$dir/file")" grep -qx text "$dir/file"
+for path in '' @ "$(printf '%0200d' 0)"; do bad "no path: ${path:0:9}" '--listen expects an address and a port' --listen "unix:$path" "${files[@]}"; done
+bad 'no folder' '--listen unix:/nonexistent/socket: No such file' --listen unix:/nonexistent/socket "${files[@]}"
 
 # ---- Those who are slow, and those who are too many
 

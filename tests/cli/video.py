@@ -107,6 +107,48 @@ def drawn(before, after):
     return len(a) == len(b) and 0 < changed < len(a) / 4
 
 
+def decoded(jpeg, y4m, n):
+    """n frames of what the JPEG holds: 4:2:0, the full range, chroma the mean of two by two pixels; within what libjpeg rounds."""
+    import PIL.Image
+    w, h, rgb = (image := PIL.Image.open(jpeg).convert("RGB")).width, image.height, image.tobytes()
+    half, high = (w + 1) // 2, (h + 1) // 2
+    header, data = open(y4m, "rb").read().split(b"\n", 1)
+    frame = data[:len(data) // int(n)]
+    if data != frame * int(n) or frame[:6] != b"FRAME\n" or len(frame) != 6 + w * h + 2 * half * high:
+        return False
+    if not all(word in header.split() for word in (b"W%d" % w, b"H%d" % h, b"C420jpeg", b"XCOLORRANGE=FULL")):
+        return False
+    ys, us, vs = frame[6:6 + w * h], frame[6 + w * h:6 + w * h + half * high], frame[6 + w * h + half * high:]
+    for y in range(h):
+        for x in range(w):
+            r, g, b = rgb[3 * (y * w + x):3 * (y * w + x) + 3]
+            if abs(ys[y * w + x] - (.299 * r + .587 * g + .114 * b)) > 1:
+                return False
+    for y in range(high):
+        for x in range(half):
+            four = [3 * (min(2 * y + j, h - 1) * w + min(2 * x + i, w - 1)) for j in (0, 1) for i in (0, 1)]
+            r, g, b = (sum(rgb[at + k] for at in four) / 4 for k in range(3))
+            luma = .299 * r + .587 * g + .114 * b
+            if abs(us[y * half + x] - 128 - (b - luma) / 1.772) > 2 or abs(vs[y * half + x] - 128 - (r - luma) / 1.402) > 2:
+                return False
+    return True
+
+
+def long_jpeg(path):
+    """256 x 256 pixels of noise in more than 12 bits each, and less than 16."""
+    import io
+    import random
+    import PIL.Image
+    random.seed(1)
+    image = PIL.Image.frombytes("RGB", (256, 256), random.randbytes(3 * 256 * 256))
+    for quality in range(60, 100):
+        image.save(file := io.BytesIO(), "JPEG", quality=quality, subsampling=0)
+        if 100000 < len(file.getvalue()) < 128000:
+            open(path, "wb").write(file.getvalue())
+            return True
+    return False
+
+
 if __name__ == "__main__":
     answer = globals()[sys.argv[1]](*sys.argv[2:])
     sys.exit(0 if answer in (None, True) else 1)

@@ -111,6 +111,17 @@ done
 check 'nv12 as yuv420p' 'it is another' cmp <(tail -n +2 "$dir/overlay.y4m") <(tail -n +2 "$dir/nv12.y4m")
 check 'a frame of yuyv' 'it has another length' test "$(tail -n +3 "$dir/yuyv.y4m" | wc -c)" = "$(wc -c <"$dir/frame.yuyv")"
 check 'a frame of rgb24' 'it has another length' test "$(tail -n +3 "$dir/rgb24.y4m" | wc -c)" = "$(wc -c <"$dir/frame.rgb24")"
+for scaling in exact fast; do
+  check "overlay of mjpeg, $scaling" 'it fails' video "$size:mjpeg" "$dir/two.mjpeg" "$dir/mjpeg.json" --overlay "$dir/mjpeg.y4m" --image-scaling $scaling
+  check "overlay of mjpeg, $scaling: without boxes" 'it fails' video "$size:mjpeg" "$dir/two.mjpeg" "$dir/none.json" --overlay "$dir/plain.y4m" --thresh 1 --image-scaling $scaling
+  check "overlay of mjpeg, $scaling: the picture" 'it is another' of decoded "$jpeg" "$dir/plain.y4m" 2
+  check "overlay of mjpeg, $scaling: and boxes on it" 'it is another' of drawn "$dir/plain.y4m" "$dir/mjpeg.y4m"
+done
+of long_jpeg "$dir/long.jpg"
+"$program" --quiet --video 256x256:mjpeg --overlay "$dir/long.y4m" "${model[@]}" <"$dir/long.jpg" >"$out" 2>"$err"
+code=$?
+expect 'overlay of a JPEG that leaves no room' 1 '--overlay expects JPEGs of at most 98304 bytes here, found one of'
+check 'overlay of a JPEG that leaves no room: nothing of it is written' 'it is' test "$(wc -l <"$dir/long.y4m")" = 1
 "$program" --quiet --video y4m --overlay /dev/full "${model[@]}" <"$dir/frame.y4m" >"$out" 2>"$err"
 code=$?
 expect 'a full disk' 1 '/dev/full: cannot write frames: No space left on device'
@@ -126,6 +137,8 @@ for plan in rows4 1x1/NoCut; do
 done
 check 'JPEGs' 'it fails' video "$size:mjpeg" "$dir/two.mjpeg" "$dir/report.json" --report
 check 'JPEGs: resident as predicted' 'it is not' of holds "$dir/report.json"
+check 'JPEGs with boxes' 'it fails' video "$size:mjpeg" "$dir/two.mjpeg" "$dir/report.json" --report --overlay /dev/null
+check 'JPEGs with boxes: resident as predicted' 'it is not' of holds "$dir/report.json"
 # In a group of as much as is predicted.
 if [ -x "$build/memory_limit" ] && "$build/memory_limit" --check >/dev/null 2>&1; then
   charge=$("$program" --predict --json --video "$size" "${model[@]:2}" | sed 's/.*"predicted_charge_bytes":\([0-9]*\).*/\1/')
@@ -150,7 +163,6 @@ bad 'frames' '--video expects y4m, or frames like 640x480' --video 640x480:rgb "
 bad 'a picture, too' '--video takes the place of images' --video 640x480 "${model[@]}" "$jpeg"
 bad 'live without frames' '--live expects --video or --camera' --live "${model[@]}" "$jpeg"
 bad 'repeated' '--repeat makes no sense with --video' --repeat 3 --video 640x480 "${model[@]}"
-bad 'boxes on JPEGs' '--overlay expects frames that are no JPEGs' --overlay - --video 640x480:mjpeg "${model[@]}"
 bad 'no camera' '/dev/null: expected a camera' --camera /dev/null "${model[@]}"
 bad 'no such camera' '/nonexistent: cannot open' --camera /nonexistent "${model[@]}"
 "$program" --quiet --live --video "$size" "${model[@]}" <"$dir/frame.yuv420p" >"$out" 2>"$err"

@@ -1,15 +1,18 @@
 """What is run, again and again, while something goes wrong (inject.py, kills.py): command lines of all programs, each in folders of its
 own, and what may be left of it."""
 
+import http.client
 import json
 import os
 import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -23,11 +26,13 @@ GROUPS = "/sys/fs/cgroup/memory" if os.path.isdir("/sys/fs/cgroup/memory") else 
 
 class Case:
     """A command; {out} in it is a folder for what it makes, {given} one of what there is; measures: its answer goes by what is measured; needs: a program that may
-    not be there; group: it makes a control group, below one of its own; always: a call and an error that are in every sample, each time they can be."""
+    not be there; group: it makes a control group, below one of its own; always: a call and an error that are in every sample, each time they can be; serves: at {socket}, where it is asked for a picture
+    and ended by TERM: what it answers is its answer."""
 
-    def __init__(self, name, command, makes=(), statuses=(0, 1, 2, 3), says="run_inference: ", measures=False, needs=None, group=False, always=None):
+    def __init__(self, name, command, makes=(), statuses=(0, 1, 2, 3), says="run_inference: ", measures=False, needs=None, group=False, always=None,
+                 serves=False):
         self.name, self.command, self.makes, self.statuses, self.says = name, command, makes, statuses, says
-        self.measures, self.needs, self.group, self.always = measures, needs, group, always
+        self.measures, self.needs, self.group, self.always, self.serves = measures, needs, group, always, serves
 
     def sample(self, points, n, seed):
         always = [p for p in points if (p[0], p[2]) == self.always]
@@ -80,8 +85,77 @@ def cases():
         Case("library", [program("failing_library"), CFG, WEIGHTS, JPEG], statuses=(0, 1), says="failing_library: "),
         Case("library-pack", [program("failing_library"), CFG, WEIGHTS, JPEG, "{out}/packed"], makes=("packed",), statuses=(0, 1), says="failing_library: "),
         Case("library-packed", [program("failing_library"), packed, packed, JPEG], statuses=(0, 1), says="failing_library: "),
+        Case("serve", [program("mafat_serve"), "--listen", "unix:@{socket}", "--memory", "16M", "--timeout", "5", CFG, WEIGHTS], says="mafat_serve: ",
+             serves=True),
         Case("make", [program("make_weights"), "--quiet", CFG, "{out}/weights"], makes=("weights",), says="make_weights: "),
     ]
+
+
+class Client:
+    """Of a server that is being started: asks for a picture, and what else there is, and ends it; `found`, once it is joined, is what was in the picture, None
+    where no answer came, or one that said why not, or that not all is in it."""
+
+    class Connection(http.client.HTTPConnection):
+        def connect(self):
+            self.sock = socket.socket(socket.AF_UNIX)
+            self.sock.settimeout(self.timeout)
+            self.sock.connect("\0" + self.host)
+
+    def __init__(self, name, process):
+        self.at, self.process, self.found = name, process, None
+        self.thread = threading.Thread(target=self.work)
+        self.thread.start()
+
+    def join(self):
+        self.thread.join()
+        return self.found
+
+    def ask(self, method, path, body=None):
+        connection = self.Connection(self.at, timeout=30)
+        try:
+            connection.request(method, path, body, {"Host": "a"})
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        except (OSError, http.client.HTTPException):
+            return None, b""
+        finally:
+            connection.close()
+
+    def wait(self):
+        """Until it listens, or has ended."""
+        ends = time.monotonic() + PATIENCE / 2
+        while self.process.poll() is None and time.monotonic() < ends:
+            if self.ask("GET", "/healthz")[0]:
+                return
+            time.sleep(0.05)
+
+    def server(self):
+        """What is traced, or the process itself."""
+        pid = self.process.pid
+        try:
+            with open("/proc/%d/comm" % pid, encoding="ascii") as file:
+                if file.read().strip() != "strace":
+                    return pid
+            with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as file:
+                return int(file.read().split()[0])
+        except (OSError, IndexError):
+            return None
+
+    def work(self):
+        self.wait()
+        with open(JPEG, "rb") as file:
+            status, text = self.ask("POST", "/detect", file.read())
+        told = json.loads(text) if status == 200 else {"boxes_left_out": 1}
+        if not told["boxes_left_out"]:
+            self.found = told["detections"]
+        for path in ("/metrics", "/plan?memory=8M"):
+            self.ask("GET", path)
+        server = self.server()
+        if server and self.process.poll() is None:
+            try:
+                os.kill(server, signal.SIGTERM)
+            except ProcessLookupError:
+                pass
 
 
 def answer(text):
@@ -138,10 +212,11 @@ class Bench:
         group = os.path.join("mafat-faults", os.path.basename(out))
         if case.group:
             os.makedirs(os.path.join(GROUPS, group))
-        command = [word.replace("{out}", out).replace("{given}", self.given).replace("{group}", group) for word in case.command]
+        command = [word.replace("{out}", out).replace("{given}", self.given).replace("{group}", group).replace("{socket}", os.path.basename(out)) for word in case.command]
         environment = dict(os.environ, XDG_CACHE_HOME=out if case.measures else "/nonexistent", TMPDIR=out, MALLOC_ARENA_MAX="1")
         with subprocess.Popen(list(wrapper) + command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, stdin=subprocess.DEVNULL,
                               start_new_session=True) as process:
+            client = Client(os.path.basename(out), process) if case.serves else None
             try:
                 if meanwhile:
                     meanwhile(process)
@@ -151,6 +226,8 @@ class Bench:
                 os.killpg(process.pid, signal.SIGKILL)  # with what it traces
                 stdout, stderr = process.communicate()
                 status = None
+            if client:
+                stdout += json.dumps(client.join()).encode()
         lives = meanwhile and goes_on(process.pid)
         left = collect(out)
         if lives:
@@ -200,6 +277,8 @@ def wrong_answer(case, status, stdout, left, expected):
     """Of a run that says that it succeeded."""
     if status != 0:
         return None
+    if case.serves:
+        return "another answer: %s" % stdout[:200].decode(errors="replace") if stdout not in (b"null", expected[1]) else None
     if not case.measures and answer(stdout) != answer(expected[1]):
         return "another answer: %s" % stdout[:200].decode(errors="replace")
     if case.measures and stdout.startswith(b"{") and not is_json(stdout):

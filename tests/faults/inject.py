@@ -38,6 +38,9 @@ ERRORS = {
     "io_setup": ["EAGAIN", "ENOSYS"], "io_submit": ["EAGAIN", "EINVAL"], "io_getevents": ["EINTR"], "getrandom": ["ENOSYS"],
     "prctl": ["EINVAL"], "seccomp": ["EINVAL", "ENOMEM"], "landlock_create_ruleset": ["ENOSYS"], "landlock_restrict_self": ["E2BIG"],
     "pipe2": ["EMFILE"], "ioctl": ["EIO"], "clock_nanosleep": ["EINTR"], "sysinfo": ["EINVAL"], "prlimit64": ["EPERM"], "getrusage": ["EINVAL"],
+    "socket": ["EMFILE"], "bind": ["EACCES"], "listen": ["EADDRINUSE"], "setsockopt": ["EINVAL"], "getsockname": ["ENOBUFS"],
+    "accept4": ["EMFILE", "ENOMEM", "ECONNABORTED", "EINTR"], "recvfrom": ["ECONNRESET", "EINTR"], "sendto": ["EPIPE", "ECONNRESET", "EINTR"],
+    "sendfile": ["EPIPE", "EINTR"], "shutdown": ["ENOTCONN"], "memfd_create": ["EMFILE", "ENOMEM"], "eventfd2": ["EMFILE"], "ppoll": ["EINTR"],
     "cachestat": ["ENOSYS"], "readlink": ["EIO"], "uname": ["EFAULT"], "getdents64": ["EIO", "ENOMEM"], "faccessat": ["EIO"], "faccessat2": ["EIO"], "access": ["EIO"],
     "wait4": ["EINTR"], "execve": ["ENOENT", "ENOMEM"], "poll": ["EINTR"], "getcwd": ["ENOENT"], "getdents": ["EIO"],
 }
@@ -73,7 +76,7 @@ class Injector(Bench):
             most[call] = max(most.get(call, 0), n)
         found = []
         for call in sorted(first):
-            if only not in call:
+            if only not in call or (case.serves and call == "rt_sigprocmask"):  # pthread_create's own: all signals stay blocked, TERM too
                 continue
             for error in ERRORS.get(call, []):
                 found += [(call, n, error) for n in range(first[call], most[call] + 1)]

@@ -87,6 +87,31 @@ static void run_pixels(uint8_t a, uint8_t b)
   free(pixels);
 }
 
+static int see_row(void *context, unsigned char *rgb, int y, struct mafat_diagnostic *d)
+{
+  int *left = context;
+  memset(rgb, y, 3);
+  if (--*left) return MAFAT_OK;
+  strcpy(d->text, "enough");
+  return MAFAT_ELIMIT;
+}
+
+/* The model is for pictures: of a frame it was not opened for it has no rows. */
+static void run_frame(uint8_t a, uint8_t b)
+{
+  static const char *const frames[] = {"6x4", "7x3:nv12", "8x2:yuyv", "5x5:rgb24", "9x9:yuvj420p", "4x4:mjpeg", "0x4", "", NULL};
+  const char *format = frames[a % (sizeof frames / sizeof *frames)];
+  struct mafat_frame_facts facts = {.bytes = 16};
+  struct mafat_diagnostic d = {""};
+  int rows = b;
+  if (format) mafat_frame_describe(format, &facts, NULL);
+  size_t n = b % 3 ? facts.bytes : (size_t)number(b);
+  unsigned char *frame = room(facts.bytes, 1);
+  told(mafat_model_run_frame_of(model, format, b == 7 ? NULL : frame, n, &d), &d);
+  told(mafat_model_frame_rows(model, frame, n, b & 1 ? see_row : NULL, &rows, &d), &d);
+  free(frame);
+}
+
 static void set_input(uint8_t a, uint8_t b)
 {
   static float floats[INPUTS];
@@ -194,7 +219,8 @@ static void ask(uint8_t a, uint8_t b)
   mafat_answer_close(&answer);
   if (a & 1) require(told(mafat_query_pack(&packed, query, text(b) ? text(b) : "int4", &d), &d) == (packed != NULL));
   mafat_query_close(&packed);
-  const struct mafat_ranks_question question = {.n_ranks = whole(b), .search = text(a), .link_bits_per_second = (double)number(a), .link_seconds = (double)real(b)};
+  const struct mafat_ranks_question question = {.n_ranks = whole(b), .search = text(a), .link_bits_per_second = (double)number(a), .link_seconds = (double)real(b),
+                                                .plan_seconds = (double)real(a)};
   if (a & 2) require(told(mafat_query_ranks(&ranks, query, &question, &d), &d) == (ranks != NULL));
   mafat_ranks_answer_close(&ranks);
 }
@@ -282,7 +308,7 @@ static void open_all(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
-  static void (*const calls[])(uint8_t, uint8_t) = {run_floats, run_pixels, set_input, set_file, run_inputs, read_output, read_layer, detect, classify, describe, ask,
+  static void (*const calls[])(uint8_t, uint8_t) = {run_floats, run_pixels, run_frame, set_input, set_file, run_inputs, read_output, read_layer, detect, classify, describe, ask,
                                                    open_another, pack};
   if (!model) open_all();
   for (size_t i = 0; i + 2 < n && i < 3 * MOST_CALLS; i += 3) calls[bytes[i] % (sizeof calls / sizeof *calls)](bytes[i + 1], bytes[i + 2]);

@@ -1,9 +1,11 @@
 /* libFuzzer target: any bytes, as requests that come piece by piece; what is asked for is looked up. Build with
  * clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "include/mafat.h"
 #include "runner/program/mafat_serve/http.h"
 #include "runner/program/mafat_serve/route.h"
 
@@ -34,6 +36,15 @@ static void check_request(const struct mafat_http_request *r, const char *bytes,
   mafat_http_is_own(r);
 }
 
+/* Of Y, U and V: such frames there are, and they are as long. */
+static void check_frame(const struct mafat_job_frame *f, uint64_t bytes)
+{
+  char text[64];
+  struct mafat_frame_facts facts;
+  snprintf(text, sizeof text, "%dx%d:%s", f->w, f->h, f->format);
+  require(mafat_frame_describe(text, &facts, NULL) == MAFAT_OK && facts.bytes == bytes && !facts.varies);
+}
+
 static void check_route(const struct mafat_http_request *r, const char *token)
 {
   const struct mafat_route_rules rules = {token, 1 << 20, .5f, .45f};
@@ -44,7 +55,8 @@ static void check_route(const struct mafat_http_request *r, const char *token)
   if (route.kind != MAFAT_ROUTE_JOB) return;
   require(!token || mafat_http_bears(r, token));
   if (route.job == MAFAT_JOB_PICTURE) require(r->body_bytes > 0 && r->body_bytes <= rules.most_bytes);
-  if (route.frame.w) require((uint64_t)route.frame.w * (uint64_t)route.frame.h * (uint64_t)route.frame.channels == r->body_bytes);
+  if (route.frame.w && route.frame.format) check_frame(&route.frame, r->body_bytes);
+  else if (route.frame.w) require((uint64_t)route.frame.w * (uint64_t)route.frame.h * (uint64_t)route.frame.channels == r->body_bytes);
   require(route.thresh >= 0 && route.thresh <= 1 && route.nms >= 0 && route.nms <= 1);
 }
 

@@ -7,6 +7,7 @@
 #include "runner/program/annotate/draw.h"
 #include "runner/program/annotate/json.h"
 #include "runner/program/annotate/picture.h"
+#include "runner/program/decimal.h"
 #include "runner/program/streams.h"
 #include "runner/program/unfinished.h"
 
@@ -121,7 +122,7 @@ static bool read_options(int argc, char **argv, struct options *options, enum st
     case 'q': options->quiet = true; break;
     case 't':
       options->thresh = strtod(optarg, &end);
-      if (end == optarg || *end || !(options->thresh >= 0 && options->thresh <= 1)) {
+      if (!mafat_decimal_begins(optarg) || *end || !(options->thresh >= 0 && options->thresh <= 1)) {
         say("option -t, --thresh expects a number from 0 to 1, found %s", optarg);
         return false;
       }

@@ -1,5 +1,6 @@
 #include "runner/program/mafat_ranks/ranks_options.h"
 
+#include "runner/program/decimal.h"
 #include "runner/program/own_options.h"
 #include "runner/program/run_inference/words.h"
 
@@ -35,7 +36,7 @@ static bool read_timeout(void *options, const char *text)
   struct mafat_ranks_options *o = options;
   char *end;
   o->timeout_seconds = strtod(text, &end);
-  return end != text && !*end && o->timeout_seconds >= 0 && o->timeout_seconds <= 86400;
+  return mafat_decimal_begins(text) && !*end && o->timeout_seconds >= 0 && o->timeout_seconds <= 86400;
 }
 
 /* "64M,16M": its budgets; a single one is as run_inference has it. */

@@ -16,6 +16,7 @@ enum mafat_job_state { MAFAT_JOB_IDLE, MAFAT_JOB_WAITS, MAFAT_JOB_RUNS, MAFAT_JO
 /* Pixels as they are; w 0: a picture in a file's format. */
 struct mafat_job_frame {
   int w, h, channels;
+  const char *format; /* of Y, U and V, by the name that options have: "nv12"; NULL: of so many channels */
 };
 
 struct mafat_job {

@@ -116,12 +116,12 @@ static void end(int signal)
 }
 
 /* A second signal ends it at once. */
-static void listen_to_signals(void)
+static int listen_to_signals(struct mafat_diagnostic *d)
 {
   struct sigaction action = {.sa_handler = end, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
   sigemptyset(&action.sa_mask);
-  sigaction(SIGTERM, &action, NULL);
-  sigaction(SIGINT, &action, NULL);
+  if (sigaction(SIGTERM, &action, NULL) == 0 && sigaction(SIGINT, &action, NULL) == 0) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EIO, "cannot listen to signals: %s", strerror(errno));
 }
 
 static void close_all(struct serving *s)
@@ -141,8 +141,8 @@ static int serve(struct serving *s)
   struct mafat_session *session = &s->session;
   const struct mafat_work work = {session, s->query, &s->desk, s->server.hall.room_bytes, s->reserve_bytes};
   prepare_hall(s);
-  listen_to_signals();
-  int code = mafat_server_start(&s->server, &thread, &session->d);
+  int code = listen_to_signals(&session->d);
+  if (code == MAFAT_OK) code = mafat_server_start(&s->server, &thread, &session->d);
   if (code) return code;
   code = mafat_session_confine_run(session);
   if (code) mafat_desk_end(&s->desk), mafat_server_end();

@@ -1,5 +1,6 @@
 #include "runner/program/mafat_serve/serve_options.h"
 
+#include "runner/program/decimal.h"
 #include "runner/program/own_options.h"
 
 #include <stdlib.h>
@@ -17,7 +18,8 @@ const char mafat_serve_help[] =
     "Who may call\n"
     "  --listen ADDRESS:PORT  default 127.0.0.1:8080; up to four times. Addresses are\n"
     "                       numbers, such as 0.0.0.0:80 (all) or [::1]:8080, or localhost;\n"
-    "                       port 0: any that is free, which is told\n"
+    "                       port 0: any that is free, which is told; or unix:PATH, a\n"
+    "                       socket of this machine (curl --unix-socket PATH)\n"
     "  --token-file FILE    its first line is asked for, as \"Authorization: Bearer TOKEN\",\n"
     "                       of all but the page itself and /healthz. Without it the\n"
     "                       environment's MAFAT_SERVE_TOKEN, if that is set\n"
@@ -42,8 +44,9 @@ const char mafat_serve_help[] =
     "\n"
     "What is answered\n"
     "  POST / or /detect    a JPEG, PNG or PPM as the body: what is in it. With\n"
-    "                       ?size=WIDTHxHEIGHT&format=rgb24 (or gray, rgb0) pixels as they\n"
-    "                       are; ?thresh=X and ?nms=X for this one\n"
+    "                       ?size=WIDTHxHEIGHT&format=nv12 (yuv420p, yuyv, rgb24, gray,\n"
+    "                       rgb0) a frame as it is, or by its type, video/x-raw; width=640;\n"
+    "                       height=480; format=NV12; ?thresh=X and ?nms=X for this one\n"
     "  GET /                a page: drop a picture, see boxes; plans by budget\n"
     "  GET /plan            what runs, and what other budgets would give; with ?memory=8M\n"
     "                       what run_inference --predict --json says of it\n"
@@ -58,7 +61,7 @@ static bool read_seconds(double *ms, const char *text)
 {
   char *end;
   double seconds = strtod(text, &end);
-  if (end == text || *end || !(seconds >= 0.1 && seconds <= 86400)) return false;
+  if (!mafat_decimal_begins(text) || *end || !(seconds >= 0.1 && seconds <= 86400)) return false;
   *ms = seconds * 1e3;
   return true;
 }
@@ -96,7 +99,7 @@ static bool read_wait(void *options, const char *text)
   return read_seconds(&o->wait_ms, text);
 }
 
-static const struct mafat_own_option rows[] = {{"--listen", "ADDRESS:PORT, four times at most", read_listen},
+static const struct mafat_own_option rows[] = {{"--listen", "ADDRESS:PORT or unix:PATH, four times at most", read_listen},
             {"--token-file", "a file", read_token_file},
             {"--room", "a size from 64K to 1G", read_room},
             {"--timeout", "seconds from 0.1 to 86400", read_timeout},

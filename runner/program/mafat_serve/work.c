@@ -74,13 +74,15 @@ static void tell_picture(const char *path, struct mafat_diagnostic *d)
 
 static int run_body(struct mafat_model *m, const struct mafat_job *job, struct mafat_diagnostic *d)
 {
-  char path[32];
+  char path[32], text[40];
   const struct mafat_job_frame *f = &job->frame;
   int code;
   if (f->w) {
     unsigned char *pixels = mmap(NULL, job->body_bytes, PROT_READ, MAP_SHARED, job->body_fd, 0);
     if (pixels == MAP_FAILED) return mafat_fail(d, MAFAT_ENOMEM, "out of memory");
-    code = mafat_model_run_pixels(m, pixels, f->w, f->h, f->channels, (size_t)f->w * (size_t)f->channels, d);
+    snprintf(text, sizeof text, "%dx%d:%s", f->w, f->h, f->format ? f->format : "");
+    code = f->format ? mafat_model_run_frame_of(m, text, pixels, job->body_bytes, d)
+                     : mafat_model_run_pixels(m, pixels, f->w, f->h, f->channels, (size_t)f->w * (size_t)f->channels, d);
     munmap(pixels, job->body_bytes);
     return code;
   }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "runner/model_kind.h"
+#include "runner/program/decimal.h"
 #include "runner/program/progress.h"
 #include "runner/program/streams.h"
 #include "runner/program/unfinished.h"
@@ -171,7 +172,7 @@ static bool read_error(double *error, const char *text)
 {
   char *end;
   *error = strtod(text, &end);
-  return end > text && !*end && *error >= 0 && isfinite(*error);
+  return mafat_decimal_begins(text) && !*end && *error >= 0 && isfinite(*error);
 }
 
 /* Pictures before the model are for calibrating, too: `--calibrate *.jpg`. Returns how many arguments are left at the end. */

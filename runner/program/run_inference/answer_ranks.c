@@ -152,25 +152,32 @@ static void put_json(const struct mafat_ranks_facts *f, const struct row *rows, 
 
 /* ---- both ---- */
 
-/* What is asked about so many of them. */
+/* What is asked about so many of them. Of the time for looking for plans the number that was asked for has half, and all that are less
+ * the other half. */
 static struct mafat_ranks_question question(const struct mafat_options *o, int n_ranks)
 {
+  const double seconds = o->plan_seconds / 2;
   return (struct mafat_ranks_question){.n_ranks = n_ranks, .search = o->share, .link_bits_per_second = o->link_bits > 0 ? o->link_bits : 1e9,
                                        .link_seconds = o->link_bits > 0 ? o->link_seconds : 1e-4, .speeds = o->n_speeds ? o->speeds : NULL,
-                                       .memory_bytes = o->n_rank_bytes ? o->rank_bytes : NULL};
+                                       .memory_bytes = o->n_rank_bytes ? o->rank_bytes : NULL,
+                                       .plan_seconds = n_ranks < o->ranks ? seconds / (o->ranks - 1) : seconds};
 }
 
-/* All numbers of ranks up to the one asked for, but of a plan that is given: it is for its own. */
+static struct row row_of(const struct mafat_ranks_facts *f)
+{
+  return (struct row){f->latency_ms, most_bytes(f), f->exchanged_bytes, true};
+}
+
+/* All numbers of ranks below the one asked for, but of a plan that is given: it is for its own. */
 static int find_rows(const struct mafat_question *q, const struct mafat_options *o, struct row *rows, int n, struct mafat_diagnostic *d)
 {
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n - 1; i++) {
     struct mafat_ranks_answer *a;
     const struct mafat_ranks_question asked = question(o, i + 1);
     int code = mafat_query_ranks(&a, q->query, &asked, d);
     if (code && code != MAFAT_ELIMIT) return code;
     if (code) continue;
-    const struct mafat_ranks_facts *f = mafat_ranks_answer_facts(a);
-    rows[i] = (struct row){f->latency_ms, most_bytes(f), f->exchanged_bytes, true};
+    rows[i] = row_of(mafat_ranks_answer_facts(a));
     mafat_ranks_answer_close(&a);
   }
   return MAFAT_OK;
@@ -183,10 +190,15 @@ int mafat_answer_write_ranks(const struct mafat_question *q, const struct mafat_
   struct mafat_ranks_answer *a;
   const struct mafat_ranks_question asked = question(o, o->ranks);
   int n = o->plan ? 0 : o->ranks;
-  int code = find_rows(q, o, rows, n, d);
-  if (code == MAFAT_OK) code = mafat_query_ranks(&a, q->query, &asked, d);
+  int code = mafat_query_ranks(&a, q->query, &asked, d);
   if (code) return code;
   const struct mafat_ranks_facts *f = mafat_ranks_answer_facts(a);
+  if (n) rows[n - 1] = row_of(f);
+  code = find_rows(q, o, rows, n, d);
+  if (code) {
+    mafat_ranks_answer_close(&a);
+    return code;
+  }
   if (o->json) {
     put_json(f, rows, n, w);
     code = mafat_json_finish_line(w);

@@ -1,6 +1,8 @@
 /* Numbers of --mean, --scale and --pad. In a file of their own: few runs enter it. */
 #include "runner/program/run_inference/session.h"
 
+#include "runner/program/decimal.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -9,11 +11,11 @@ static const char *read_number(const char *text, float *value)
 {
   char *end;
   *value = strtof(text, &end);
-  if (end == text || !isfinite(*value)) return NULL;
+  if (!mafat_decimal_begins(text) || !isfinite(*value)) return NULL;
   if (*end != '/') return end;
   const char *divisor = end + 1;
   *value /= strtof(divisor, &end);
-  return end == divisor || !isfinite(*value) ? NULL : end;
+  return !mafat_decimal_begins(divisor) || !isfinite(*value) ? NULL : end;
 }
 
 int mafat_options_numbers(const char *text, int n, float *values)

@@ -1,5 +1,7 @@
 #include "runner/program/run_inference/options.h"
 
+#include "runner/program/decimal.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +41,7 @@ static bool read_fraction(const char *text, float *value)
 {
   char *end;
   float x = strtof(text, &end);
-  if (end == text || *end || !isfinite(x) || x < 0 || x > 1) return false;
+  if (!mafat_decimal_begins(text) || *end || !isfinite(x) || x < 0 || x > 1) return false;
   *value = x;
   return true;
 }
@@ -289,7 +291,7 @@ static bool read_seconds(const char *text, double *value)
 {
   char *end;
   double x = strtod(text, &end);
-  if (end == text || *end || !(x > 0 && x <= 1e6)) return false;
+  if (!mafat_decimal_begins(text) || *end || !(x > 0 && x <= 1e6)) return false;
   *value = x;
   return true;
 }
@@ -427,6 +429,8 @@ static int check_together(const struct mafat_options *o, const bool *given, stru
   if (o->n_rank_bytes && !o->ranks) return mafat_fail(d, MAFAT_EINVAL, "--memory of %d sizes expects --ranks: they are devices'", o->n_rank_bytes);
   if (o->n_rank_bytes && o->n_rank_bytes != o->ranks)
     return mafat_fail(d, MAFAT_EINVAL, "--memory expects one size, or one for each of %d ranks, found %d", o->ranks, o->n_rank_bytes);
+  if (o->ranks && o->plan_seconds > 0 && (!o->share || strcmp(o->share, "best") != 0 || o->plan))
+    return mafat_fail(d, MAFAT_EINVAL, "--plan-time with --ranks expects --search best: the others try a few plans, whatever the time");
   if (o->ranks && (o->sweep || o->pareto || o->map))
     return mafat_fail(d, MAFAT_EINVAL, "--%s makes no sense with --ranks: it is about one device", o->map ? "map" : o->sweep ? "sweep" : "pareto");
   if ((o->sweep || o->pareto) && !o->predict)

@@ -128,7 +128,7 @@ struct mafat_model_options mafat_session_model_options(struct mafat_session *s)
   m.picture_may_fail = o->n_images > 1;
   m.floats_only = mafat_options_floats_only(o);
   m.frames = s->frames;
-  m.frames_stay = o->overlay && !o->camera;
+  m.frames_stay = o->overlay;
   m.frames_outside = o->camera;
   m.beside_bytes = s->frames_beside;
   m.link = s->link;

@@ -161,7 +161,7 @@ static int next_frame(struct mafat_session *s, unsigned char **frame, size_t *n,
 }
 
 /* Its answers, and the frame with them. An exit status. */
-static int tell_frame(struct mafat_session *s, unsigned char *frame, struct mafat_frame_report *f, const struct mafat_run_facts *run)
+static int tell_frame(struct mafat_session *s, const struct mafat_overlay_frame *frame, struct mafat_frame_report *f, const struct mafat_run_facts *run)
 {
   struct mafat_detections *detections = NULL;
   struct mafat_class_score top[MAFAT_SESSION_CLASSES];
@@ -177,10 +177,17 @@ static int tell_frame(struct mafat_session *s, unsigned char *frame, struct mafa
   f->latency_ms = mafat_session_now_ms() - video.ready_ms;
   if (code == MAFAT_OK && (code = mafat_output_frame_json(&r, f, &s->out)))
     mafat_fail(&s->d, code, "cannot write to standard %s: %s", s->out.fd == STDERR_FILENO ? "error" : "output", strerror(s->out.error));
-  if (code == MAFAT_OK && s->options.overlay) code = mafat_overlay_write(&video.overlay, frame, detections, &s->d);
+  if (code == MAFAT_OK && s->options.overlay) code = mafat_overlay_write(&video.overlay, s->model, frame, detections, &s->d);
   if (code == MAFAT_OK) mafat_report_left_out(s, &r);
   mafat_detections_close(&detections);
   return code ? status : 0;
+}
+
+/* Bytes where the frame at work lies. */
+static size_t frame_room(const struct mafat_session *s)
+{
+  if (!s->options.camera) return video.frames.frame_bytes;
+  return video.camera.held < 0 ? 0 : video.camera.buffers[video.camera.held].bytes;
 }
 
 /* *over: there are no more, or none can be run. An exit status. */
@@ -201,7 +208,7 @@ static int run_frame(struct mafat_session *s, bool *over)
   mafat_model_last_run(s->model, &run);
   video.all.n++;
   s->latencies_ms[0] = run.image_ms + run.layers_ms;
-  int status = code && !run.input_failed ? EXIT_RUNNING : code ? mafat_session_exit_status(code) : tell_frame(s, frame, &f, &run);
+  int status = code && !run.input_failed ? EXIT_RUNNING : code ? mafat_session_exit_status(code) : tell_frame(s, &(struct mafat_overlay_frame){frame, n, frame_room(s)}, &f, &run);
   video.busy_ms += mafat_session_now_ms() - video.ready_ms;
   *over = status && (code == MAFAT_OK || !run.input_failed); /* of a JPEG that is damaged the next may be good */
   return status;

@@ -1,5 +1,7 @@
 #include "runner/program/run_inference/words.h"
 
+#include "runner/program/decimal.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdint.h>
@@ -53,7 +55,7 @@ bool mafat_words_speeds(const char *text, double *speeds, int *n)
   for (*n = 0; *n < MAFAT_WORDS_RANKS; text++) {
     if (!next_word(&text, word, sizeof word)) return false;
     double speed = strtod(word, &end);
-    if (end == word || *end || !(speed >= 1e-3 && speed <= 1e3)) return false;
+    if (!mafat_decimal_begins(word) || *end || !(speed >= 1e-3 && speed <= 1e3)) return false;
     speeds[(*n)++] = speed;
     if (!*text) return true;
   }
@@ -69,10 +71,10 @@ bool mafat_words_link(const char *text, double *bits, double *seconds)
   const char *unit = *end ? strchr(units, *end) : NULL;
   for (const char *u = units; unit && u <= unit; u++) *bits *= 1e3;
   if (unit) end++;
-  bool good = end != text && *bits > 0 && *bits < 1e15;
+  bool good = mafat_decimal_begins(text) && *bits > 0 && *bits < 1e15;
   if (!good || !*end) return good;
   if (*end++ != ':') return false;
   const char *delay = end;
   *seconds = strtod(delay, &end) * 1e-3;
-  return end != delay && strcmp(end, "ms") == 0 && *seconds >= 0 && *seconds < 1e3;
+  return mafat_decimal_begins(delay) && strcmp(end, "ms") == 0 && *seconds >= 0 && *seconds < 1e3;
 }

@@ -98,7 +98,7 @@ static void read_pixels(const char *text, const unsigned char *bytes, size_t n, 
   struct mafat_image *image;
   ck_assert_int_eq(mafat_frame_format_read(&frame.format, text, &diagnostic), MAFAT_OK);
   ck_assert_msg(mafat_image_open_frame(&image, &frame, &input, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
-  ck_assert_uint_le(mafat_image_bytes(image), mafat_image_frame_bytes(&frame.format, &input));
+  ck_assert_uint_le(mafat_image_bytes(image), mafat_image_frame_bytes(&frame.format, &input, false));
   ck_assert_int_eq(mafat_image_read(image, &(struct mafat_image_target){pixels, W * 3}, &diagnostic), MAFAT_OK);
   mafat_image_close(&image);
 }
@@ -196,6 +196,44 @@ START_TEST(resized_frames_are_resized_pictures)
     ck_assert_int_eq(mafat_image_read(image, &target, &diagnostic), MAFAT_OK);
     mafat_image_close(&image);
     ck_assert_mem_eq(one, other, (size_t)(input.w * input.h * input.c) * sizeof *one);
+  }
+}
+END_TEST
+
+/* Of Y, U and V, by every level: what the pixels that they mean give as a picture, to the bit; and in no more memory than is said. */
+START_TEST(resized_colours_are_those_of_pictures)
+{
+  static const char *const formats[] = {"yuv420p", "yuvj420p", "nv12", "yuyv"};
+  enum { LEVELS = 8, MOST = 3 * 200 * 40 };
+  static unsigned char bytes[4 * N_PIXELS], rgb[3 * N_PIXELS];
+  static float same_size[3 * N_PIXELS], one[MOST], other[MOST];
+  const struct mafat_kernels *levels[LEVELS];
+  int n_levels = mafat_kernels_list(levels, LEVELS);
+  struct test_rng rng = test_rng(92);
+  for (int i = 0; i < 400; i++) {
+    struct mafat_image_input input = {test_random_int(&rng, 1, 200), test_random_int(&rng, 1, 40), i % 9 ? 3 : 1, .fit = (enum mafat_fit)(i % 4),
+                                      .kernels = levels[i % n_levels]};
+    struct mafat_image_pixels pixels = {rgb, W, H, 3, 3 * W};
+    struct mafat_image_target target = {one, (size_t)(input.w * input.c)};
+    struct mafat_image *image;
+    char text[40];
+    make_planes(&rng, i % 4 != 3);
+    struct mafat_frame frame = {.bytes = bytes, .n = lay_frame(formats[i % 4], bytes)};
+    snprintf(text, sizeof text, "%dx%d:%s", W, H, formats[i % 4]);
+    read_pixels(text, bytes, frame.n, same_size);
+    for (int k = 0; k < 3 * N_PIXELS; k++) rgb[k] = (unsigned char)lrintf(same_size[k] * 255);
+    ck_assert_int_eq(mafat_frame_format_read(&frame.format, text, NULL), MAFAT_OK);
+    ck_assert_int_eq(mafat_image_open_frame(&image, &frame, &input, &diagnostic), MAFAT_OK);
+    ck_assert_uint_le(mafat_image_bytes(image), mafat_image_frame_bytes(&frame.format, &input, false));
+    ck_assert_int_eq(mafat_image_read(image, &target, &diagnostic), MAFAT_OK);
+    mafat_image_close(&image);
+    target.pixels = other;
+    ck_assert_int_eq(mafat_image_open_pixels(&image, &pixels, &input, &diagnostic), MAFAT_OK);
+    ck_assert_int_eq(mafat_image_read(image, &target, &diagnostic), MAFAT_OK);
+    mafat_image_close(&image);
+    for (int k = 0; k < input.w * input.h * input.c; k++)
+      ck_assert_msg(memcmp(&one[k], &other[k], sizeof *one) == 0, "%s, %s, %dx%dx%d: number %d: %.9g instead of %.9g", text, levels[i % n_levels]->name,
+                    input.w, input.h, input.c, k, (double)one[k], (double)other[k]);
   }
 }
 END_TEST
@@ -301,6 +339,7 @@ Suite *frames_suite(void)
   tcase_add_test(t, levels_give_the_same_colours);
   tcase_add_test(t, rgb24_is_what_it_is);
   tcase_add_test(t, resized_frames_are_resized_pictures);
+  tcase_add_test(t, resized_colours_are_those_of_pictures);
   tcase_add_test(t, a_frame_of_another_length_is_refused);
   tcase_add_test(t, headers_of_y4m);
   tcase_add_test(t, damaged_headers_of_y4m);

@@ -113,6 +113,22 @@ START_TEST(test_rows_do_the_same_work_in_more_steps)
 }
 END_TEST
 
+/* A frame of video that waits for its boxes drives nothing out of a cache that layers take turns in: weights come from far away once. */
+START_TEST(test_a_frame_that_waits_is_not_touched)
+{
+  enum { WEIGHTS_BYTES = 16 * 16 * 9 * 4 };
+  const char *cfg = HEAD "[convolutional]\nfilters=16\nsize=3\npad=1\n[convolutional]\nfilters=16\nsize=3\npad=1\n";
+  struct mafat_plan_options options;
+  mafat_plan_defaults(&options);
+  options.algorithm = MAFAT_DIRECT;
+  options.frame_bytes = 64 << 20;
+  options.frame_stays = true;
+  open_case(cfg, "rows2/NoCut", &options);
+  ck_assert_double_eq(work_of(0).n[MAFAT_TERM_WEIGHTS_COLD], WEIGHTS_BYTES);
+  close_case();
+}
+END_TEST
+
 START_TEST(test_tiles_compute_their_overlap_again)
 {
   const char *cfg = HEAD "[convolutional]\nfilters=32\nsize=3\npad=1\n[convolutional]\nfilters=32\nsize=3\npad=1\n";
@@ -297,6 +313,7 @@ Suite *latency_suite(void)
   tcase_add_test(tcase, test_products_of_winograd);
   tcase_add_test(tcase, test_rows_do_the_same_work_in_more_steps);
   tcase_add_test(tcase, test_tiles_compute_their_overlap_again);
+  tcase_add_test(tcase, test_a_frame_that_waits_is_not_touched);
   tcase_add_test(tcase, test_windows_of_a_maxpool_end_with_the_map);
   tcase_add_test(tcase, test_threads_share_a_step);
   tcase_add_loop_test(tcase, test_threads_share_a_depthwise_layer, 0, 2);

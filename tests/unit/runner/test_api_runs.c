@@ -10,6 +10,115 @@ Suite *api_runs_suite(void);
 
 /* ---- runs ---- */
 
+enum { FRAME_W = 6, FRAME_H = 4 };
+
+static struct mafat_model *open_for_frames(const char *frames)
+{
+  struct mafat_model_options options;
+  struct mafat_model *m;
+  struct mafat_diagnostic d;
+  mafat_model_close(&(struct mafat_model *){api_open_model(api_detector, NULL)}); /* its weights are there */
+  mafat_model_defaults(&options);
+  options.memory_bytes = 64 << 20;
+  options.frames = frames;
+  options.frames_stay = true;
+  ck_assert_msg(mafat_model_open(&m, api_cfg(api_detector), api_weights, &options, &d) == MAFAT_OK, "%s", d.text);
+  return m;
+}
+
+struct seen_rows {
+  int n, last; /* no more rows than that */
+  unsigned char rgb[FRAME_H][FRAME_W][3];
+};
+
+static int see_row(void *context, unsigned char *rgb, int y, struct mafat_diagnostic *d)
+{
+  struct seen_rows *seen = context;
+  ck_assert_int_eq(y, seen->n++);
+  memcpy(seen->rgb[y], rgb, sizeof seen->rgb[y]);
+  memset(rgb, 0, sizeof seen->rgb[y]); /* it may */
+  if (y < seen->last) return MAFAT_OK;
+  strcpy(d->text, "enough");
+  return MAFAT_ELIMIT;
+}
+
+/* From the top down, as often as they are asked for, and what was found stays. */
+START_TEST(test_rows_of_a_frame_are_its_pixels)
+{
+  struct mafat_model *m = open_for_frames("6x4:rgb24");
+  struct mafat_detections *before, *after;
+  struct mafat_diagnostic d;
+  unsigned char *frame = mafat_model_frame_room(m), pixels[FRAME_H * FRAME_W * 3];
+  for (size_t i = 0; i < sizeof pixels; i++) pixels[i] = frame[i] = (unsigned char)(i * 37);
+  ck_assert_int_eq(mafat_model_run_frame(m, frame, sizeof pixels, &d), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_detect(m, .1f, .45f, &before, &d), MAFAT_OK);
+  for (int i = 0; i < 2; i++) {
+    struct seen_rows seen = {.last = FRAME_H};
+    ck_assert_int_eq(mafat_model_frame_rows(m, frame, sizeof pixels, see_row, &seen, &d), MAFAT_OK);
+    ck_assert_int_eq(seen.n, FRAME_H);
+    ck_assert_mem_eq(seen.rgb, pixels, sizeof pixels);
+  }
+  ck_assert_int_eq(mafat_model_detect(m, .1f, .45f, &after, &d), MAFAT_OK);
+  ck_assert_uint_eq(before->n, after->n);
+  mafat_detections_close(&before);
+  mafat_detections_close(&after);
+  mafat_model_close(&m);
+}
+END_TEST
+
+/* A frame of any size, by a model that was opened for pictures: what one gives that was opened for such frames. */
+START_TEST(test_a_frame_needs_no_model_of_its_own)
+{
+  static const char *const formats[] = {"6x4:rgb24", "6x4:yuv420p", "6x4:nv12", "6x4:yuyv"};
+  struct mafat_diagnostic d;
+  unsigned char frame[FRAME_W * FRAME_H * 3];
+  float outputs[2][API_OUT_H * API_OUT_W * API_OUT_C];
+  struct mafat_run_facts run;
+  for (size_t i = 0; i < sizeof frame; i++) frame[i] = (unsigned char)(i * 37);
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+    struct mafat_frame_facts facts;
+    ck_assert_int_eq(mafat_frame_describe(formats[i], &facts, &d), MAFAT_OK);
+    struct mafat_model *m = open_for_frames(formats[i]), *other = api_open_model(api_detector, NULL);
+    ck_assert_int_eq(mafat_model_run_frame(m, frame, facts.bytes, &d), MAFAT_OK);
+    ck_assert_msg(mafat_model_run_frame_of(other, formats[i], frame, facts.bytes, &d) == MAFAT_OK, "%s", d.text);
+    mafat_model_last_run(other, &run);
+    ck_assert(run.picture_w == FRAME_W && run.picture_h == FRAME_H);
+    ck_assert_int_eq(mafat_model_read_layer(m, API_DETECTOR_LAYERS - 1, outputs[0], &d), MAFAT_OK);
+    ck_assert_int_eq(mafat_model_read_layer(other, API_DETECTOR_LAYERS - 1, outputs[1], &d), MAFAT_OK);
+    ck_assert_mem_eq(outputs[0], outputs[1], sizeof *outputs);
+    ck_assert_int_eq(mafat_model_run_frame_of(other, formats[i], frame, facts.bytes - 1, &d), MAFAT_EINVAL);
+    ck_assert_int_eq(mafat_model_run_frame_of(other, formats[i], NULL, facts.bytes, &d), MAFAT_EINVAL);
+    mafat_model_close(&other);
+    mafat_model_close(&m);
+  }
+  struct mafat_model *m = api_open_model(api_detector, NULL);
+  ck_assert_int_eq(mafat_model_run_frame_of(m, NULL, frame, 36, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_run_frame_of(m, "6x4:p010", frame, 36, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_run_frame_of(m, "6x4:mjpeg", frame, 36, &d), MAFAT_EFORMAT);
+  mafat_model_close(&m);
+}
+END_TEST
+
+/* Whoever takes them may end it; of another length, or of a model without frames, there are none. */
+START_TEST(test_rows_of_a_frame_end_where_they_are_not_wanted)
+{
+  struct mafat_model *m = open_for_frames("6x4:yuv420p"), *none = api_open_model(api_detector, NULL);
+  struct seen_rows seen = {.last = 1};
+  struct mafat_diagnostic d;
+  const unsigned char frame[FRAME_W * FRAME_H * 3 / 2] = {0};
+  ck_assert_int_eq(mafat_model_frame_rows(m, frame, sizeof frame, see_row, &seen, &d), MAFAT_ELIMIT);
+  ck_assert_str_eq(d.text, "enough");
+  ck_assert_int_eq(seen.n, 2);
+  ck_assert_int_eq(mafat_model_frame_rows(m, frame, sizeof frame - 1, see_row, &seen, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_frame_rows(m, NULL, sizeof frame, see_row, &seen, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_frame_rows(m, frame, sizeof frame, NULL, &seen, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_frame_rows(none, frame, sizeof frame, see_row, &seen, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(seen.n, 2);
+  mafat_model_close(&none);
+  mafat_model_close(&m);
+}
+END_TEST
+
 START_TEST(test_a_run_leaves_its_times)
 {
   struct mafat_model *m = api_open_model(api_detector, "1x1/NoCut");
@@ -299,6 +408,9 @@ Suite *api_runs_suite(void)
   Suite *suite = suite_create("api_runs");
   TCase *runs = api_case(suite, "runs", 30);
   tcase_add_test(runs, test_a_run_leaves_its_times);
+  tcase_add_test(runs, test_rows_of_a_frame_are_its_pixels);
+  tcase_add_test(runs, test_a_frame_needs_no_model_of_its_own);
+  tcase_add_test(runs, test_rows_of_a_frame_end_where_they_are_not_wanted);
   tcase_add_test(runs, test_what_failed_is_told);
   tcase_add_test(runs, test_after_a_run_that_failed_there_is_nothing_to_read);
   tcase_add_test(runs, test_a_picture_that_is_damaged_where_nothing_is_read_fails_too);

@@ -18,8 +18,8 @@ static const char chain[] = "[net]\nwidth=6\nheight=4\nchannels=64\n"
                             "[convolutional]\nfilters=192\nsize=1\nactivation=leaky\n"
                             "[convolutional]\nfilters=192\nsize=1\nactivation=linear\n";
 
-static int choose_at(struct mafat_rank_choice *c, const char *search, int n_ranks, const size_t *budgets, const double *speeds,
-                     struct mafat_diagnostic *d)
+static int choose_in_time(struct mafat_rank_choice *c, const char *search, int n_ranks, const size_t *budgets, const double *speeds,
+                          double seconds, struct mafat_diagnostic *d)
 {
   struct mafat_network *n = test_network(chain);
   struct mafat_plan_options options;
@@ -28,11 +28,17 @@ static int choose_at(struct mafat_rank_choice *c, const char *search, int n_rank
   options.algorithm = MAFAT_DIRECT;
   mafat_calibration_defaults(&calibration, "portable");
   const struct mafat_rank_choice_request r = {.network = n, .n_layers = n->n_layers, .n_ranks = n_ranks, .options = &options,
-                                              .search = search, .memory_bytes = SIZE_MAX, .budgets = budgets, .speeds = speeds,
+                                              .search = search, .memory_bytes = SIZE_MAX, .budgets = budgets, .speeds = speeds, .plan_seconds = seconds,
                                               .calibration = &calibration, .wire = {1e9, 1e-4}};
   int code = mafat_rank_choose(c, &r, d);
   mafat_network_close(&n);
   return code;
+}
+
+static int choose_at(struct mafat_rank_choice *c, const char *search, int n_ranks, const size_t *budgets, const double *speeds,
+                     struct mafat_diagnostic *d)
+{
+  return choose_in_time(c, search, n_ranks, budgets, speeds, 0, d);
 }
 
 static int choose(struct mafat_rank_choice *c, const char *search, int n_ranks, const size_t *budgets, struct mafat_diagnostic *d)
@@ -85,7 +91,8 @@ END_TEST
 /* No slower than DeeperThings' plan, no more sent, and no more memory where there is no bound, on any number of ranks. */
 START_TEST(best_is_never_worse)
 {
-  int n_ranks = _i + 1;
+  static const int numbers[] = {1, 2, 3, 4, 5, 6, 12, 16};
+  int n_ranks = numbers[_i];
   size_t most = 0, most_of_best = 0;
   struct mafat_rank_choice first, best;
   struct mafat_diagnostic d = {""};
@@ -100,6 +107,26 @@ START_TEST(best_is_never_worse)
     most_of_best = own > most_of_best ? own : most_of_best;
   }
   ck_assert_uint_le(most_of_best, most);
+  mafat_rank_choice_close(&first);
+  mafat_rank_choice_close(&best);
+}
+END_TEST
+
+/* Where there is no time, it is DeeperThings' plan; where there is enough, the one that no bound on it finds. */
+START_TEST(best_keeps_to_its_time)
+{
+  const size_t room[] = {8192 * KB, 8192 * KB};
+  struct mafat_rank_choice first, best, c;
+  struct mafat_diagnostic d = {""};
+  ck_assert_int_eq(choose(&first, "deeperthings", 2, room, &d), MAFAT_OK);
+  ck_assert_int_eq(choose(&best, "best", 2, room, &d), MAFAT_OK);
+  ck_assert(best.total_ms < first.total_ms);
+  ck_assert_int_eq(choose_in_time(&c, "best", 2, room, NULL, 1e-9, &d), MAFAT_OK);
+  ck_assert_str_eq(c.text, first.text);
+  mafat_rank_choice_close(&c);
+  ck_assert_int_eq(choose_in_time(&c, "best", 2, room, NULL, 600, &d), MAFAT_OK);
+  ck_assert_str_eq(c.text, best.text);
+  mafat_rank_choice_close(&c);
   mafat_rank_choice_close(&first);
   mafat_rank_choice_close(&best);
 }
@@ -231,7 +258,8 @@ Suite *rank_choice_suite(void)
   TCase *c = tcase_create("rank choice");
   tcase_add_loop_test(c, shares_by_budgets, 0, 5);
   tcase_add_test(c, layers_by_budgets);
-  tcase_add_loop_test(c, best_is_never_worse, 0, 6);
+  tcase_add_loop_test(c, best_is_never_worse, 0, 8);
+  tcase_add_test(c, best_keeps_to_its_time);
   tcase_add_loop_test(c, best_keeps_to_budgets, 0, 3);
   tcase_add_test(c, best_is_by_rows_where_there_is_room);
   tcase_add_test(c, best_is_a_grid_where_less_crosses);

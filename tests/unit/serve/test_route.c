@@ -23,6 +23,7 @@ static struct mafat_route find(const struct mafat_route_rules *rules, const char
 }
 
 #define LENGTH(n) "Content-Length: " #n "\r\n"
+#define RAW "Content-Type: video/x-raw"
 #define TOKEN "Authorization: Bearer secret-1\r\n"
 
 static const struct row {
@@ -65,6 +66,26 @@ static const struct row {
     {"POST /?size=0x3&format=gray", LENGTH(36), MAFAT_ROUTE_REFUSED, 400, 401},
     {"POST /?size=4x-3&format=gray", LENGTH(36), MAFAT_ROUTE_REFUSED, 400, 401},
     {"POST /?size=4294967297x12&format=gray", LENGTH(12), MAFAT_ROUTE_REFUSED, 400, 401},
+    {"POST /?size=4x3&format=yuv420p", LENGTH(20), MAFAT_ROUTE_JOB, 0, 401},
+    {"POST /?size=4x3&format=nv12", LENGTH(20), MAFAT_ROUTE_JOB, 0, 401},
+    {"POST /?size=4x3&format=nv12", LENGTH(18), MAFAT_ROUTE_REFUSED, 400, 401},
+    {"POST /?size=4x3&format=yuyv", LENGTH(24), MAFAT_ROUTE_JOB, 0, 401},
+    {"POST /?size=3x4&format=yuyv", LENGTH(24), MAFAT_ROUTE_REFUSED, 400, 401}, /* half a pair */
+    {"POST /?size=65536x65536&format=nv12", LENGTH(20), MAFAT_ROUTE_REFUSED, 400, 401},
+    {"POST /?size=4x3&format=mjpeg", LENGTH(20), MAFAT_ROUTE_REFUSED, 400, 401},
+    {"POST /", LENGTH(20) RAW "; width=4; height=3; format=NV12\r\n", MAFAT_ROUTE_JOB, 0, 401},
+    {"POST /", LENGTH(20) RAW ";width=4;height=3;format=\"I420\"\r\n", MAFAT_ROUTE_JOB, 0, 401},
+    {"POST /", LENGTH(36) RAW ", format=(string)RGB, width=(int)4, height=(int)3, framerate=(fraction)30/1\r\n", MAFAT_ROUTE_JOB, 0, 401},
+    {"POST /", LENGTH(24) RAW "; width=4; height=3; format=YUY2\r\n", MAFAT_ROUTE_JOB, 0, 401},
+    {"POST /?size=4x3&format=gray", LENGTH(12) RAW "; width=9; height=9; format=NV12\r\n", MAFAT_ROUTE_JOB, 0, 401}, /* the query is nearer */
+    {"POST /", LENGTH(20) RAW "\r\n", MAFAT_ROUTE_REFUSED, 400, 401},
+    {"POST /", LENGTH(20) RAW "; width=4; height=3\r\n", MAFAT_ROUTE_REFUSED, 400, 401},
+    {"POST /", LENGTH(20) RAW "; width=4; width=4; height=3; format=NV12\r\n", MAFAT_ROUTE_REFUSED, 400, 401},
+    {"POST /", LENGTH(20) RAW "; width=; height=3; format=NV12\r\n", MAFAT_ROUTE_REFUSED, 400, 401},
+    {"POST /", LENGTH(20) RAW "; width=0x4; height=3; format=NV12\r\n", MAFAT_ROUTE_REFUSED, 400, 401},
+    {"POST /", LENGTH(20) RAW "; width=4; height=3; format=P010\r\n", MAFAT_ROUTE_REFUSED, 400, 401},
+    {"POST /", LENGTH(21) RAW "; width=4; height=3; format=NV12\r\n", MAFAT_ROUTE_REFUSED, 400, 401},
+    {"POST /", LENGTH(20) RAW "er; width=4; height=3; format=NV12\r\n", MAFAT_ROUTE_JOB, 0, 401}, /* another type: a picture's file */
     {"GET /", "Origin: http://b\r\n", MAFAT_ROUTE_REFUSED, 403, 403},
     {"POST /", LENGTH(5) "Origin: http://b\r\n", MAFAT_ROUTE_REFUSED, 403, 403},
     {"POST /", LENGTH(5) "Origin: http://a\r\n", MAFAT_ROUTE_JOB, 0, 401},
@@ -91,7 +112,10 @@ START_TEST(reads_what_is_asked_for)
   route = find(&open_rules, "POST /?thresh=0.25&nms=0", LENGTH(5));
   ck_assert(route.thresh == .25f && route.nms == 0);
   route = find(&open_rules, "POST /?size=4x3&format=rgb0", LENGTH(48));
-  ck_assert(route.frame.w == 4 && route.frame.h == 3 && route.frame.channels == 4);
+  ck_assert(route.frame.w == 4 && route.frame.h == 3 && route.frame.channels == 4 && !route.frame.format);
+  route = find(&open_rules, "POST /", LENGTH(20) RAW "; width=4; height=3; format=I420\r\n");
+  ck_assert(route.frame.w == 4 && route.frame.h == 3);
+  ck_assert_str_eq(route.frame.format, "yuv420p");
   route = find(&open_rules, "GET /map?memory=8M", "");
   ck_assert(route.job == MAFAT_JOB_MAP && route.memory_bytes == 8 << 20);
   route = find(&open_rules, "GET /plan", "");
