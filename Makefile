@@ -283,7 +283,7 @@ $(BUILD)/obj/tests/oracle/%.o: EXTRA = $(ORACLE_CFLAGS) $(call pkg,--cflags,json
 
 ORACLES := $(patsubst tests/oracle/%.c,$(BUILD)/%,$(wildcard tests/oracle/oracle_*.c))
 # Random networks and plans are those of the unit tests, without Check.
-RANDOM_NETWORKS := $(addprefix tests/support/,support.c plans.c random.c run.c vary.c) tests/differential/asserts.c
+RANDOM_NETWORKS := $(addprefix tests/support/,support.c plans.c random.c run.c vary.c) tests/differential/asserts.c tests/differential/graph.c
 $(BUILD)/oracle_random: $(call objects,$(RANDOM_NETWORKS))
 $(BUILD)/oracle_random: ORACLE_MORE = $(LIB)
 $(ORACLES): $(BUILD)/%: $(BUILD)/obj/tests/oracle/%.o $(call objects,$(filter-out $(wildcard tests/oracle/oracle_*.c),$(wildcard tests/oracle/*.c)) tests/support/picture_writer.c) $(LIB)
@@ -291,7 +291,7 @@ $(ORACLES): $(BUILD)/%: $(BUILD)/obj/tests/oracle/%.o $(call objects,$(filter-ou
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ORACLE_MORE) $(ORACLE_LIBS) $(IMAGE_LIBS) $(URING_LIBS) $(call pkg,--libs,json-c) $(LDLIBS)
 
 # Random graphs, run and handed to those that compare them.
-$(BUILD)/random_graphs: $(call objects,$(filter-out %/asserts.c,$(wildcard tests/differential/*.c)) $(RANDOM_NETWORKS) $(addprefix tests/support/,onnx_writer.c tflite_writer.c)) $(LIB)
+$(BUILD)/random_graphs: $(call objects,$(filter-out %/asserts.c %/graph.c,$(wildcard tests/differential/*.c)) $(RANDOM_NETWORKS) $(addprefix tests/support/,onnx_writer.c tflite_writer.c)) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
 

@@ -43,6 +43,9 @@ struct graph {
   bool for_tflite; /* else ONNX, which has some kinds more */
 };
 
+/* Random numbers that follow from one. */
+struct test_rng graph_random(uint64_t number);
+
 struct graph graph_make(uint64_t number, bool for_tflite);
 /* Nodes that nobody reads are outputs. */
 bool graph_is_output(const struct graph *g, int node);

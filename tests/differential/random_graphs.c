@@ -68,7 +68,7 @@ static void close_subject(struct subject *s)
 static void make_input(struct subject *s)
 {
   const struct mafat_port *port = &s->network->inputs[0];
-  struct test_rng rng = test_rng(s->graph.number + 17);
+  struct test_rng rng = graph_random(0x1a9b000000 + s->graph.number);
   s->n_input = mafat_view_elements(&port->view);
   s->input = malloc((size_t)s->n_input * sizeof *s->input);
   s->chw = calloc((size_t)mafat_shape_elements(port->shape), sizeof *s->chw);
@@ -198,7 +198,7 @@ static void put_frame(const struct subject *s, float *const references[2], doubl
 
 static void try_graph(uint64_t number, bool tflite, struct counts *counts)
 {
-  struct subject s = {.graph = graph_make(number, tflite), .rng = test_rng(0xd1ff0000 + number), .tflite = tflite, .fd = -1};
+  struct subject s = {.graph = graph_make(number, tflite), .rng = graph_random(0xd1ff000000 + number), .tflite = tflite, .fd = -1};
   struct mafat_diagnostic d = {""};
   int code = open_subject(&s, &d);
   if (code == MAFAT_EUNSUPPORTED) {
