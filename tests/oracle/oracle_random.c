@@ -21,9 +21,8 @@
 
 enum { PLANS = 3, WORKSPACE_BYTES = 32 << 20 };
 
-/* Of a layer's largest value; which of few values may be small by chance, beside the products that it is the sum of. */
-static const double TOLERANCE = 2e-5, FEW_TOLERANCE = 1e-4;
-enum { FEW = 100 };
+/* Of the largest value that a layer reads or puts out: what it puts out may be small by chance, beside the products that it is the sum of. */
+static const double TOLERANCE = 2e-5;
 
 struct subject {
   uint64_t number;
@@ -198,15 +197,20 @@ struct fed {
   float *values;
 };
 
+static double largest_of(const layer *l)
+{
+  double largest = 0;
+  for (int i = 0; i < l->outputs; i++) largest = fmax(largest, fabs((double)l->output[i]));
+  return largest;
+}
+
 /* What a softmax's powers are apart by when what lies between its inputs is rounded: a unit in the last place of the largest, both ways;
  * and its sum, to which libdarknet adds one after the other. */
 static double softmax_rounding(const struct subject *s, int index)
 {
   const layer *before = index > 0 ? &s->darknet->layers[index - 1] : NULL;
-  double largest = 0;
   if (s->network->layers[index].type != MAFAT_SOFTMAX || !before) return 0;
-  for (int i = 0; i < before->outputs; i++) largest = fmax(largest, fabs((double)before->output[i]));
-  return largest * 0x1p-22 + before->outputs * 0x1p-25;
+  return largest_of(before) * 0x1p-22 + before->outputs * 0x1p-25;
 }
 
 static void compare_layer(struct fed *f, const struct mafat_executor *e, int index)
@@ -220,9 +224,10 @@ static void compare_layer(struct fed *f, const struct mafat_executor *e, int ind
     if (!(d <= difference)) difference = d; /* also when it is no number */
     largest = fmax(largest, fabs((double)theirs[i]));
   }
+  if (index > 0 && l->window.y.size) largest = fmax(largest, largest_of(&f->subject->darknet->layers[index - 1]));
   double ratio = difference == 0 ? 0 : difference / largest;
   f->counts->layers++;
-  if (ratio <= (floats_of(l->out) < FEW ? FEW_TOLERANCE : TOLERANCE) + softmax_rounding(f->subject, index)) f->counts->worst = fmax(f->counts->worst, ratio);
+  if (ratio <= TOLERANCE + softmax_rounding(f->subject, index)) f->counts->worst = fmax(f->counts->worst, ratio);
   else fail(f->counts, f->subject, "%s: layer %d [%s] differs by %.2e of its largest", f->how, index, mafat_layer_type_name(l->type), ratio);
 }
 
