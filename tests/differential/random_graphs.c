@@ -26,8 +26,9 @@ enum { PLANS = 3, HOW_ROOM = TEST_PLAN_ROOM + 100 };
 /* Of the largest value of an output; and of what the same sums are apart when each product is rounded before it is added, times as much:
  * where that is more, the graph itself makes much of little. */
 static const double TOLERANCE = 2e-5, LARGE_TOLERANCE = 1e-4, TIMES = 8;
-/* Fewer values than that may all be small by chance, beside the products that they are sums of: so many times as much. */
+/* Values that are all small are what is left of others of about 1; fewer values than that may be so by chance: so many times as much. */
 enum { FEW = 100, TIMES_OF_FEW = 5 };
+static const double LEAST = .5;
 
 struct subject {
   struct graph graph;
@@ -188,7 +189,7 @@ static void put_frame(const struct subject *s, float *const references[2], doubl
       largest = fmax(largest, fabs((double)references[0][i]));
       apart = fmax(apart, fabs((double)references[0][i] - (double)references[1][i]));
     }
-    float off = (float)fmax(fmax(tolerance * largest * (floats < FEW ? TIMES_OF_FEW : 1), TIMES * apart), 1e-30);
+    float off = (float)fmax(tolerance * fmax(largest, LEAST) * (floats < FEW ? TIMES_OF_FEW : 1), TIMES * apart);
     put_word(strlen(n->outputs[k].name));
     put_word((size_t)floats);
     put(n->outputs[k].name, strlen(n->outputs[k].name));

@@ -22,7 +22,7 @@
 enum { PLANS = 3, WORKSPACE_BYTES = 32 << 20 };
 
 /* Of the largest value that a layer reads or puts out: what it puts out may be small by chance, beside the products that it is the sum of. */
-static const double TOLERANCE = 2e-5;
+static const double TOLERANCE = 2e-5, ROUNDING = 0x1p-22;
 
 struct subject {
   uint64_t number;
@@ -224,8 +224,8 @@ static void compare_layer(struct fed *f, const struct mafat_executor *e, int ind
     if (!(d <= difference)) difference = d; /* also when it is no number */
     largest = fmax(largest, fabs((double)theirs[i]));
   }
-  if (index > 0 && l->window.y.size) largest = fmax(largest, largest_of(&f->subject->darknet->layers[index - 1]));
-  double ratio = difference == 0 ? 0 : difference / largest;
+  if (index > 0) largest = fmax(largest, largest_of(&f->subject->darknet->layers[index - 1]));
+  double ratio = difference <= ROUNDING ? 0 : difference / largest; /* as of 2 / (1 + e) - 1 */
   f->counts->layers++;
   if (ratio <= TOLERANCE + softmax_rounding(f->subject, index)) f->counts->worst = fmax(f->counts->worst, ratio);
   else fail(f->counts, f->subject, "%s: layer %d [%s] differs by %.2e of its largest", f->how, index, mafat_layer_type_name(l->type), ratio);
