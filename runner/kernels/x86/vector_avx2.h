@@ -36,10 +36,7 @@ static inline void vec_accumulate(vec *sum, vec a, vec b)
  * floats, times 0 ... 4. Written out for the same reason, and because the compiler would otherwise keep a pointer
  * for every pixel. */
 #define VECTOR_BROADCASTS
-/* Clang 14 leaves the loops of their tiles as they are, and then has no number for an address that must be one. */
-#ifndef __clang__
 #define VECTOR_SHORT_RUNS 1
-#endif
 #define ACCUMULATE(ADDRESS) \
   do { \
     vec x; \
