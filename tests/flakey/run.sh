@@ -56,7 +56,7 @@ for program in "$(command -v dmsetup)" "$build/pack_weights"; do # with what the
 done
 cp models/shapes/shapes.{cfg,weights} models/shapes/holdout/000000.jpg "$to/files"
 cp models/shapes/shapes.{cfg,weights} "$work/disk"
-mke2fs -q -t ext4 -d "$work/disk" "$to/image" 24M || cannot 'mke2fs makes no file system'
+mke2fs -q -t ext4 -d "$work/disk" "$to/image" 24M >"$work/log" 2>&1 || cannot 'mke2fs makes no file system'
 cp tests/flakey/inside.sh "$to/init" && chmod 755 "$to/init"
 cp tests/check.sh "$to"
 (cd "$to" && find . | cpio --quiet -o -H newc -R 0:0) | gzip -1 >"$work/initramfs.gz"

@@ -3,7 +3,7 @@
 
     coverage.py [--verbose] [--keep]          after make (make check-coverage)
 
-The fuzz targets run what is in their corpora (tests/fuzz/corpus, seeds, and what past runs of `make fuzz` kept in build/fuzz/corpus), the unit tests
+The fuzz targets run what is in their corpora (tests/fuzz/corpus, seeds, and what past runs of `make fuzz` kept in build/fuzz/corpus), the unit tests of readers
 fail allocations and calls in turn, damage files byte by byte, and read what is wrong. Of each reader at least 95 % of its lines
 are reached; the rest is in tests/fuzz/unreached.txt, function by function, with a reason: file, function, why, with " | " between. What is
 neither is a failure, and so is a reason for what is reached. --verbose prints lines; --keep does not run anything again.
@@ -23,6 +23,10 @@ BUILD = os.environ.get("BUILD", "build/cover")
 KEPT = os.environ.get("FUZZ_BUILD", "build/fuzz")
 REASONS = "tests/fuzz/unreached.txt"
 BAR = 95
+# Of the unit tests those that read, damage, and fail.
+SUITES = ("cfg packed packed_graph onnx onnx_import onnx_quantized tflite tflite_import tflite_quantized tflite_hybrid spec reads weights constants streaming narrow "
+          "activations packed_integers names calibration allocation api api_packs model heads detect classify raw_input ports http route image image_damage "
+          "image_memory pictures frames output").split()
 READERS = {
     "cfg": ["formats/darknet/*.c"],
     "ONNX": ["formats/onnx/*.c"],
@@ -67,7 +71,7 @@ def run_all(profiles):
                              env=dict(os.environ, LLVM_PROFILE_FILE=os.path.join(profiles, "fuzz-%s.profraw" % target)))
         if run.returncode:
             sys.exit("FAIL coverage: fuzz_%s: %s" % (target, run.stderr[-400:]))
-    tests = subprocess.run([os.path.join(BUILD, "unit_tests")], capture_output=True, text=True, check=False,
+    tests = subprocess.run([os.path.join(BUILD, "unit_tests"), *SUITES], capture_output=True, text=True, check=False,
                            env=dict(os.environ, LLVM_PROFILE_FILE=os.path.join(profiles, "unit-%4m.profraw"), CK_TIMEOUT_MULTIPLIER="20"))
     print(tests.stdout.strip().splitlines()[-1] if tests.stdout.strip() else "unit tests: no output")
     for name, pattern in (("fuzz", "fuzz-*.profraw"), ("all", "*.profraw")):
