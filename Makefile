@@ -79,7 +79,7 @@ SONAME := libmafat.so.0
 SHARED := $(BUILD)/$(SONAME)
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo darknet check test test-full golden golden-write run-check run-test run-full check-fresh check-latency check-predictor check-search check-asan check-tsan check-msan analyze check-valgrind check-avxvnni check-includes check-kinds oracle networks planners planners-check fuzz fuzzers bench limits soak paper figure clean packages run-planners run-demo run-paper run-figure separable ranks run-ranks
+.PHONY: all help demo darknet check test test-full golden golden-write run-check run-test run-full check-fresh check-latency check-predictor check-search check-asan check-tsan check-msan check-coverage analyze check-valgrind check-avxvnni check-includes check-kinds oracle networks planners planners-check fuzz fuzzers bench limits soak paper figure clean packages run-planners run-demo run-paper run-figure separable ranks run-ranks
 
 all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/mafat_serve $(BUILD)/make_weights $(BUILD)/pack_weights $(BUILD)/mafat $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MPICC),$(BUILD)/mafat_ranks) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
 
@@ -240,6 +240,11 @@ $(BUILD)/endless $(BUILD)/failing_library:
 
 # --- tests -------------------------------------------------------------------
 
+# What tests/faults/kills.py preloads.
+$(BUILD)/storm.so: tests/faults/storm.c
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -o $@ $<
+
 # A file system whose files misbehave (tests/faults/hostile_files.sh); who has no libfuse3 skips that test.
 $(BUILD)/hostile_files: tests/faults/hostile_files.c
 	$(call say,LD,$@)
@@ -282,9 +287,18 @@ ORACLE_LIBS := -L/usr/lib/darknet -ldarknet -Wl,-rpath,/usr/lib/darknet -Wl,--al
 $(BUILD)/obj/tests/oracle/%.o: EXTRA = $(ORACLE_CFLAGS) $(call pkg,--cflags,json-c)
 
 ORACLES := $(patsubst tests/oracle/%.c,$(BUILD)/%,$(wildcard tests/oracle/oracle_*.c))
+# Random networks and plans are those of the unit tests, without Check.
+RANDOM_NETWORKS := $(addprefix tests/support/,support.c plans.c random.c run.c vary.c) tests/differential/asserts.c tests/differential/graph.c
+$(BUILD)/oracle_random: $(call objects,$(RANDOM_NETWORKS))
+$(BUILD)/oracle_random: ORACLE_MORE = $(LIB)
 $(ORACLES): $(BUILD)/%: $(BUILD)/obj/tests/oracle/%.o $(call objects,$(filter-out $(wildcard tests/oracle/oracle_*.c),$(wildcard tests/oracle/*.c)) tests/support/picture_writer.c) $(LIB)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ORACLE_LIBS) $(IMAGE_LIBS) $(URING_LIBS) $(call pkg,--libs,json-c) $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ORACLE_MORE) $(ORACLE_LIBS) $(IMAGE_LIBS) $(URING_LIBS) $(call pkg,--libs,json-c) $(LDLIBS)
+
+# Random graphs, run and handed to those that compare them.
+$(BUILD)/random_graphs: $(call objects,$(filter-out %/asserts.c %/graph.c,$(wildcard tests/differential/*.c)) $(RANDOM_NETWORKS) $(addprefix tests/support/,onnx_writer.c tflite_writer.c)) $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
 
 # ONNX's own test models, run and compared.
 $(BUILD)/onnx_nodes: $(call objects,$(wildcard tests/conformance/*.c) tests/support/onnx_writer.c) $(LIB)
@@ -326,7 +340,7 @@ packages:
 
 # Where make was not told how many at once: as many as there are CPUs.
 JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
-TESTED = all $(BUILD)/endless $(BUILD)/failing_library $(BUILD)/lay_plans $(BUILD)/run_inference_dynamic $(BUILD)/mafat_serve_dynamic $(BUILD)/launcher $(BUILD)/resident_peak $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden $(BUILD)/onnx_nodes $(BUILD)/packed_models $(if $(call pkg,--modversion,fuse3),$(BUILD)/hostile_files)
+TESTED = all $(BUILD)/storm.so $(BUILD)/random_graphs $(BUILD)/endless $(BUILD)/failing_library $(BUILD)/lay_plans $(BUILD)/run_inference_dynamic $(BUILD)/mafat_serve_dynamic $(BUILD)/launcher $(BUILD)/resident_peak $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden $(BUILD)/onnx_nodes $(BUILD)/packed_models $(if $(call pkg,--modversion,fuse3),$(BUILD)/hostile_files)
 
 check: ## before every commit: a sample of the unit tests, of kernels and command lines (a minute)
 	@$(MAKE) --no-print-directory $(JOBS) run-check
@@ -467,6 +481,7 @@ $(FUZZERS): $(BUILD)/%: $(BUILD)/obj/tests/fuzz/%.o $(call objects,$(MODULES) $(
 fuzzers: $(FUZZERS) $(BUILD)/onnx_nodes
 
 FUZZ_SECONDS ?= 60
+CLANG ?= clang
 # Kernels do not guide the search, and clang would work for many minutes over counters and checks in what is unrolled: those of
 # vectors, which no target runs, have none (PLAIN), the portable ones AddressSanitizer's.
 UNGUIDED := -fno-sanitize-coverage=inline-8bit-counters,indirect-calls,trace-cmp,pc-table,stack-depth
@@ -475,6 +490,14 @@ fuzz: ## fuzz each reader of foreign input for FUZZ_SECONDS, 60 (FUZZ='cfg packe
 	@$(MAKE) --no-print-directory $(JOBS) BUILD=$(BUILD)/fuzz CC=clang OPT=-O1 PLAIN='-fno-sanitize=all -O1' KERNEL='-O0 -ffunction-sections $(UNGUIDED) -fno-sanitize=undefined' INTEGERS='-O1 -ffunction-sections $(UNGUIDED)' STATIC= MEMORY_LIMIT= missing= \
 	  SANITIZE='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer' fuzzers
 	@BUILD=$(BUILD)/fuzz ./tests/fuzz/run.sh $(FUZZ_SECONDS) $(FUZZ)
+
+# What is counted is our own plain C: not the kernels, that no foreign byte steers. Profiles are mapped by mmap, which ours call by its other name.
+UNCOUNTED := -fno-profile-instr-generate -fno-coverage-mapping
+check-coverage: ## lines of each reader that fuzzing and faults reach, at least 95 %, and reasons for the rest (clang, llvm-14; a quarter of an hour)
+	@command -v llvm-cov-14 >/dev/null || { echo "check-coverage: llvm-14 is not installed"; exit 77; }
+	@$(MAKE) --no-print-directory $(JOBS) BUILD=$(BUILD)/cover CC='$(CLANG)' OPT=-O1 PLAIN='-O1 $(UNCOUNTED)' KERNEL='-O0 -ffunction-sections $(UNCOUNTED)' INTEGERS='-O1 -ffunction-sections $(UNCOUNTED)' \
+	  STATIC= MEMORY_LIMIT= missing= SANITIZE='-fprofile-instr-generate -fcoverage-mapping' WRAPPED='$(filter-out mmap,$(WRAPPED))' fuzzers $(BUILD)/cover/unit_tests
+	@BUILD=$(BUILD)/cover FUZZ_BUILD=$(BUILD)/fuzz ./tests/fuzz/coverage.py
 
 demo: packages ## install what is missing, build, show what it does
 	@$(MAKE) --no-print-directory run-demo

@@ -72,6 +72,7 @@ full             alone  tests/deb_clean.sh
 full             alone  tests/v2/run.sh
 full             alone  tests/v2/run.sh --soak 200
 full             alone  tests/camera/run.sh
+full             alone  tests/flakey/run.sh
 full             alone  make soak
 full             alone  tests/planners/check.py --all
 full             alone  tests/faults/inject.py
@@ -81,6 +82,8 @@ full             alone  make analyze
 full             alone  make check-asan
 full             alone  make check-tsan
 full             alone  make check-msan
+full             alone  make check-coverage
+full             alone  tests/differential/run.py
 full             alone  make fuzz
 full             alone  make check-predictor PREDICT=--whole
 full             alone  make limits

@@ -138,6 +138,17 @@ static int cut_layer(struct cutter *c, int layer)
 
 /* ---- splits ---- */
 
+/* Would it go on with sums, tap by tap within a block of channels? Some channels of a block with all taps, then others, are another
+ * order. */
+static bool sums_taps_by_blocks(const struct cutter *c, int layer)
+{
+  const struct mafat_layer *l = layer_of(c, layer);
+  if (!(mafat_layer_along(l) & MAFAT_ALONG_INPUTS) || mafat_layer_is_grouped(l) || mafat_window_area(&l->window) == 1) return false;
+  for (struct mafat_reads r = mafat_layer_reads(l); mafat_reads_next(&r);)
+    if (r.operand == 0 && r.source->tensor < layer && holds(c->split, r.source->tensor) && c->ground->runs[r.source->tensor]) return true;
+  return false;
+}
+
 /* Where all layers can make some channels of a block by themselves, parts may be such: all alike, and each within a block. 0: they
  * are of whole blocks. */
 static int lanes_of_parts(const struct cutter *c)
@@ -148,7 +159,7 @@ static int lanes_of_parts(const struct cutter *c)
     if (!c->ground->runs[l]) continue;
     int own = layer_of(c, l)->out.c % s->n ? 0 : layer_of(c, l)->out.c / s->n;
     bool fine = own > 0 && own < MAFAT_CHANNEL_BLOCK && MAFAT_CHANNEL_BLOCK % own == 0 && own % c->ground->channel_unit[l] == 0;
-    if (s->axis != MAFAT_ALONG_C || s->bounds || !fine || (lanes > 0 && own != lanes)) return 0;
+    if (s->axis != MAFAT_ALONG_C || s->bounds || !fine || (lanes > 0 && own != lanes) || sums_taps_by_blocks(c, l)) return 0;
     lanes = own;
   }
   return lanes;

@@ -204,10 +204,10 @@ static int combine_laid(struct mafat_graph *g, struct mafat_value *out, struct m
   if (code == MAFAT_OK)
     code = z->form == MAFAT_VALUE_MAP ? mafat_graph_lay(g, &b, z, axes) : mafat_graph_constant_map(g, &b, z, axes);
   if (code == MAFAT_OK && !can_stand_for(&a.shape, &b.shape)) {
-    code = mafat_graph_expand(g, &whole, &b, a.view.dims);
+    code = mafat_graph_expand(g, &whole, &b, a.view.dims); /* on axes that suit the smaller one */
     mafat_value_clear(&b);
-    b = whole;
-    whole = (struct mafat_value){.maker = -1};
+    if (code == MAFAT_OK) code = mafat_graph_lay(g, &b, &whole, axes);
+    mafat_value_clear(&whole);
   }
   if (code == MAFAT_OK) code = blend(g, out, how, &a, &b);
   mafat_value_clear(&a);

@@ -1,4 +1,5 @@
 /* Values behind each other along a dimension. */
+#include "base/blocks.h"
 #include "formats/graph/copying.h"
 #include "formats/graph/places.h"
 #include "formats/graph/shape.h"
@@ -30,8 +31,17 @@ static void stand_along(struct mafat_view *v, int dim, struct mafat_view_atom at
   v->n_atoms++;
 }
 
+/* The first channels of a tensor that has more may lie in wider blocks than as many that are all of another. */
+static bool blocks_alike(const struct mafat_network *n, const struct mafat_source *x, const struct mafat_source *y)
+{
+  int c = mafat_network_tensor_shape(n, x->tensor).c, d = mafat_network_tensor_shape(n, y->tensor).c;
+  for (int b = 0; b < mafat_n_blocks(x->n); b++)
+    if (mafat_block_width(c, b) != mafat_block_width(d, b)) return false;
+  return true;
+}
+
 /* As they lie, but for the size along a dimension that is the mafat_value_outermost of its axis in both. */
-static bool lie_alike(struct mafat_value *a, struct mafat_value *b, int dim)
+static bool lie_alike(const struct mafat_graph *g, struct mafat_value *a, struct mafat_value *b, int dim)
 {
   const struct mafat_view_atom *x = mafat_value_outermost(a, dim), *y = mafat_value_outermost(b, dim);
   if (!x || !y || x->axis != y->axis || x->step != y->step) return false;
@@ -41,8 +51,8 @@ static bool lie_alike(struct mafat_value *a, struct mafat_value *b, int dim)
   bool rows = x->axis == MAFAT_AXIS_H;
   bool same = a->shape.w == b->shape.w && (rows ? a->shape.c == b->shape.c : a->shape.h == b->shape.h);
   /* Bands are to be cut into slices alike: where that is not plain, they are copied. */
-  bool plain =
-      !rows || (a->sources.n == 1 && b->sources.n == 1 && a->sources.list->first == 0 && b->sources.list->first == 0);
+  bool plain = !rows || (a->sources.n == 1 && b->sources.n == 1 && a->sources.list->first == 0 && b->sources.list->first == 0 &&
+                         blocks_alike(g->network, a->sources.list, b->sources.list));
   return same && plain && mafat_view_equals(&v, &w);
 }
 
@@ -160,7 +170,7 @@ int mafat_graph_concat(struct mafat_graph *g, struct mafat_value *out, const str
   for (int i = 1; i < n && code == MAFAT_OK && alike; i++) {
     struct mafat_value next = *in[i];
     stand_along(&next.view, dim, along);
-    alike = lie_alike(out, &next, dim);
+    alike = lie_alike(g, out, &next, dim);
     if (alike) code = join(g, out, in[i], dim);
   }
   if (code || alike) return code;

@@ -209,6 +209,7 @@ static bool can_read_bricks(const struct finder *f, int layer, int operand, cons
   }
   if (c->n[MAFAT_ALONG_C] > 1 && !c->sums && !(mafat_layer_along(l) & MAFAT_ALONG_FILTERS)) return false;
   if (c->lanes && (!mafat_layer_goes_within_blocks(l) || f->parts->cuttings[layer].lanes != c->lanes)) return false;
+  if (c->lanes && l->operands[operand].sources.n_bands > 1) return false; /* whose pixels may be as wide as whole blocks */
   return true;
 }
 

@@ -279,6 +279,8 @@ INLINE void conv_tiles(struct conv_slice *c, int n, const int P, const int NV, c
 #if VECTOR_SHORT_RUNS
 /* The same of short sums, which begin and end here and are of runs of TAPS taps. Of few taps, counting them and asking what is to be
  * done takes as long as they do. */
+#define SHORT_TAP(TAP) /* one by one: a compiler that does not unroll a loop of them has no number for an address that must be one */ \
+  if (TAP < TAPS) conv_tap(sum, base, step, step3, w, NV * VECTOR_LANES, TAP, P, NV), w += width
 INLINE void conv_short_tiles(struct conv_slice *c, int n, const int P, const int NV, const int TAPS)
 {
   enum { BASES = (MOST_PIXELS + 4) / 5 };
@@ -301,8 +303,15 @@ INLINE void conv_short_tiles(struct conv_slice *c, int n, const int P, const int
         base[b] = c->in[r] + at + (size_t)(5 * b) * step;
         OPAQUE(base[b]);
       }
-#pragma GCC unroll 16
-      for (int tap = 0; tap < TAPS; tap++, w += width) conv_tap(sum, base, step, step3, w, NV * VECTOR_LANES, tap, P, NV);
+      SHORT_TAP(0);
+      SHORT_TAP(1);
+      SHORT_TAP(2);
+      SHORT_TAP(3);
+      SHORT_TAP(4);
+      SHORT_TAP(5);
+      SHORT_TAP(6);
+      SHORT_TAP(7);
+      SHORT_TAP(8);
     }
 #pragma GCC unroll 2
     for (int v = 0; v < NV; v++) {
@@ -318,6 +327,8 @@ INLINE void conv_short_tiles(struct conv_slice *c, int n, const int P, const int
     out += (size_t)P * pixel;
   }
 }
+
+#undef SHORT_TAP
 
 INLINE void conv_short(struct conv_slice *c, int n, const int P, const int NV)
 {

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Signals at random moments.
 
-    kills.py [--times N] [--jobs N] [--seed N] [CASE...]
+    kills.py [--times N] [--jobs N] [--seed N] [--only SIGNAL] [CASE...]
 
 Runs the cases of bench.py in turn, N times all together (2000), and sends each a signal at a random moment of its life: TERM, INT, HUP,
-QUIT, KILL; or STOP, and CONT a little later. Whoever is told to end ends by that signal, or as if it had not come, where all was done
+QUIT, KILL; or STOP, and CONT a little later; or these two again and again until it ends (STORM); or none, but SIGALRM comes every half a
+millisecond, and ends each call that waits by EINTR (ALRM; tests/faults/storm.c, of dynamic programs). Whoever is told to end ends by that signal, or as if it had not come, where all was done
 by then; whoever was stopped goes on to the right answer. Ten seconds later no process and no control group is there, and no file but a
 whole one: behind KILL, and of what does nothing about signals (a program of the library; memory_limit about QUIT), also what had not got its name yet (.part, six
 letters behind the name, calibrating-), and the reports of memory_limit, which are emptied first.
@@ -13,6 +14,7 @@ Exit status: 0 all is well, 1 a run is not."""
 
 import argparse
 import concurrent.futures
+import copy
 import os
 import random
 import re
@@ -21,9 +23,11 @@ import sys
 import tempfile
 import time
 
-from bench import Bench, can_run, cases, wrong_answer, wrong_files
+from bench import Bench, can_run, cases, program, wrong_answer, wrong_files
 
-SIGNALS = ("TERM", "INT", "HUP", "QUIT", "KILL", "STOP")
+SIGNALS = ("TERM", "INT", "HUP", "QUIT", "KILL", "STOP", "STORM", "ALRM")
+GOES_ON = ("STOP", "STORM", "ALRM")
+MOST_STOPS = 300
 UNNAMED = re.compile(r"\.part$|\.[A-Za-z0-9]{6}$|^calibrating-|^report$|^timeline$")
 
 
@@ -31,9 +35,22 @@ class Moment:
     """What happens to one run."""
 
     def __init__(self, case, name, seconds, pause):
+        if name == "ALRM" and case.name == "tight":
+            name = "STORM"  # with libraries of its own it does not fit there
         self.case, self.name, self.seconds, self.pause = case, name, seconds, pause
+        if name == "ALRM":
+            self.case = copy.copy(case)
+            self.case.command = [word + "_dynamic" if word == program("run_inference") else word for word in case.command]
+
+    def wrapper(self):
+        return ("env", "LD_PRELOAD=" + program("storm.so")) if self.name == "ALRM" else ()
 
     def strike(self, process):
+        if self.name == "ALRM":
+            return
+        if self.name == "STORM":
+            self.stop_often(process)
+            return
         time.sleep(self.seconds)
         try:
             process.send_signal(getattr(signal, "SIG" + self.name))
@@ -43,8 +60,17 @@ class Moment:
         except ProcessLookupError:
             pass
 
+    def stop_often(self, process):
+        draw = random.Random(self.seconds)
+        for _ in range(MOST_STOPS):
+            if process.poll() is not None:
+                return
+            for number in (signal.SIGSTOP, signal.SIGCONT):
+                process.send_signal(number)
+                time.sleep(draw.uniform(0, 0.004))
+
     def statuses(self):
-        if self.name == "STOP":
+        if self.name in GOES_ON:
             return (0,)
         number = getattr(signal, "SIG" + self.name)
         return (0, -number, 128 + number) + ((2,) if self.name != "KILL" and self.case.group else ())  # memory_limit's own: the command was ended
@@ -52,7 +78,7 @@ class Moment:
 
 def wrong(bench, moment, expected):
     case = moment.case
-    status, stdout, stderr, left = bench.run(case, meanwhile=moment.strike)
+    status, stdout, stderr, left = bench.run(case, moment.wrapper(), moment.strike)
     if status is None:
         return "does not end"
     if status not in moment.statuses():
@@ -68,6 +94,7 @@ def main():
     parser.add_argument("--times", type=int, default=2000, metavar="N")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", choices=SIGNALS, action="append")
     o = parser.parse_args()
     chosen, draw, failed = [], random.Random(o.seed), 0
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
@@ -87,7 +114,7 @@ def main():
         moments = []
         for i in range(o.times):
             case, expected, seconds = chosen[i % len(chosen)]
-            moments.append((Moment(case, draw.choice(SIGNALS), draw.uniform(0, 1.2 * seconds), draw.uniform(0, 0.05)), expected))
+            moments.append((Moment(case, draw.choice(o.only or SIGNALS), draw.uniform(0, 1.2 * seconds), draw.uniform(0, 0.05)), expected))
         for (moment, _), why in zip(moments, pool.map(lambda m: wrong(bench, *m), moments)):
             if why:
                 ends[moment.case.name] += 1

@@ -26,7 +26,7 @@ static void check_ports(const char *const *list, int n)
 static void check(const struct mafat_options *o, int argc)
 {
   if (o->show_help || o->show_version || o->calibrate) return;
-  require(o->cfg && o->model && o->n_images >= 0 && o->n_images < argc && (o->predict || o->n_images || o->input));
+  require(o->cfg && o->model && o->n_images >= 0 && o->n_images < argc && (o->predict || o->n_images || o->input || mafat_options_video(o)));
   require(is_fraction(o->thresh) && is_fraction(o->nms) && o->repeat >= 1 && o->repeat <= 10000);
   require(o->threads >= 0 && o->threads <= MAFAT_MAX_THREADS && o->layers >= 0 && o->layers <= 10000);
   require(o->ranks >= 0 && o->ranks <= 64 && o->link_bits >= 0 && isfinite(o->link_bits) && o->link_seconds >= 0 && isfinite(o->link_seconds));

@@ -498,6 +498,23 @@ static void detections_by_class(void)
   put_detections(44, entries, sizeof entries / sizeof *entries, 20);
 }
 
+/* Its rows and columns are of several axes, the constant's channels of one. */
+static void add_behind_depth_to_space(void)
+{
+  int x = map(DIMS(1, 3, 4, 12)), m = map(DIMS(1, 6, 8, 3)), c = floats(DIMS(3)), y = map(DIMS(1, 6, 8, 3));
+  option(operator(MAFAT_TFLITE_DEPTH_TO_SPACE, 94, LIST(x), LIST(m)), 0, 4, 2);
+  operator(MAFAT_TFLITE_ADD, 11, LIST(m, c), LIST(y));
+}
+
+/* Of 9 channels the first of 16, which lie in a block of 16, and 9 that are all, in one of 12. */
+static void concatenation_of_slices(void)
+{
+  int x = map(DIMS(1, 4, 5, 16)), b = INTS(0, 0, 0, 0), s = INTS(1, 2, 5, 9), m = map(DIMS(1, 2, 5, 9)), r = map(DIMS(1, 2, 5, 9)), y = map(DIMS(1, 4, 5, 9));
+  operator(MAFAT_TFLITE_SLICE, 48, LIST(x, b, s), LIST(m));
+  operator(MAFAT_TFLITE_RELU, 0, LIST(m), LIST(r));
+  option(operator(MAFAT_TFLITE_CONCATENATION, 10, LIST(m, r), LIST(y)), 0, 4, 1);
+}
+
 /* ---- all of them ---- */
 
 #define MODELS(X) \
@@ -506,7 +523,7 @@ static void detections_by_class(void)
   X(functions) X(gelu) X(squares) X(softmax) X(log_softmax) X(l2) X(sum) X(largest) X(gather) X(bilinear) X(bilinear_corners) X(nearest) \
   X(reshape) X(transpose) X(shuffle) X(concatenation) X(split) X(unpack_and_pack) X(strided_slice) X(slice) X(pad) X(mirror) \
   X(depth_to_space) X(space_to_depth) X(reshape_by_shape) X(slice_of_slice) X(softmax_turned) X(concatenation_with_one) \
-  X(detections) X(detections_by_class)
+  X(detections) X(detections_by_class) X(add_behind_depth_to_space) X(concatenation_of_slices)
 
 static const struct {
   const char *name;

@@ -87,13 +87,11 @@ START_TEST(bytes_bound_what_is_used)
     check_memory("CMYK JPEG", true);
     break;
   case 4:
-    const struct jpeg_style progressive = {.colours = JPEG_YCC, .h = 2, .v = 2, .progressive = true};
-    picture_write_jpeg(picture_path, W, H, &progressive);
+    picture_write_jpeg(picture_path, W, H, &(struct jpeg_style){.colours = JPEG_YCC, .h = 2, .v = 2, .progressive = true});
     check_memory("progressive JPEG", false);
     break;
   case 5:
-    const struct png_style interlaced = {.colour = PNG_COLOR_TYPE_RGB, .depth = 8, .interlaced = true};
-    picture_write_png(picture_path, W / 4, H / 4, &interlaced);
+    picture_write_png(picture_path, W / 4, H / 4, &(struct png_style){.colour = PNG_COLOR_TYPE_RGB, .depth = 8, .interlaced = true});
     check_memory("interlaced PNG", false);
     break;
   }

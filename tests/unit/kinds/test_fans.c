@@ -239,6 +239,59 @@ START_TEST(other_parts_are_of_whole_blocks)
 }
 END_TEST
 
+/* The second goes on with sums over what the first one puts out. */
+static struct mafat_network *chained(int size)
+{
+  char cfg[400];
+  snprintf(cfg, sizeof cfg, "[net]\nheight=9\nwidth=11\nchannels=3\n[convolutional]\nfilters=16\nsize=3\nstride=2\npad=1\nactivation=leaky\n"
+                            "[convolutional]\nfilters=16\nsize=%d\nstride=1\nactivation=linear\n"
+                            "[convolutional]\nfilters=8\nsize=1\nstride=1\nactivation=linear\n", size);
+  return test_network(cfg);
+}
+
+START_TEST(sums_go_on_by_some_channels_of_a_block)
+{
+  static const struct fan pixels = {"split(c4:0-1)/2/1x1", 0, 1, false};
+  check_fan(chained(1), &pixels, _i);
+}
+END_TEST
+
+/* They are of all taps of a block's channels, tap by tap: of some channels after the others they would be other bits. */
+START_TEST(sums_of_taps_go_on_by_whole_blocks)
+{
+  struct mafat_network *n = chained(2);
+  struct mafat_plan *plan;
+  struct mafat_diagnostic d = {""};
+  ck_assert_int_eq(mafat_plan_read(&plan, "split(c4:0-1)/2/1x1", n, n->n_layers, NULL, &d), MAFAT_EINVAL);
+  ck_assert_msg(strstr(d.text, "channels, in units of "), "%s", d.text);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* A pool over rows of what lies before it, and behind them those of the input, whose pixels are as wide as a block. */
+static struct mafat_network *joined(void)
+{
+  enum { ROWS = 9, COLUMNS = 7, CHANNELS = 16 };
+  struct mafat_network *n = test_network("[net]\nheight=9\nwidth=7\nchannels=16\n[maxpool]\nsize=3\nstride=1\n[maxpool]\nsize=3\nstride=2\n"
+                                         "[convolutional]\nfilters=8\nsize=1\nstride=1\nactivation=linear\n");
+  struct mafat_source rows[] = {{0, 0, CHANNELS, 0, ROWS}, {mafat_network_picture(n), 0, CHANNELS, 0, ROWS}};
+  const struct mafat_operand both = {{rows, 1, 2}, {2 * ROWS, COLUMNS, CHANNELS}, false};
+  test_add_operand(become(n, 1, MAFAT_MAXPOOL), &both);
+  infer(n, 1);
+  struct mafat_layer *last = become(n, 2, MAFAT_CONVOLUTIONAL);
+  read_from(n, last, 1, 0);
+  infer(n, 2);
+  test_constants(n);
+  return n;
+}
+
+START_TEST(rows_of_several_maps_are_of_whole_blocks)
+{
+  static const struct fan pool = {"split(c2:0-1)/2/1x1", 0, 1, false};
+  check_fan(joined(), &pool, _i);
+}
+END_TEST
+
 /* Channels that are reduced to one need all of them. */
 START_TEST(means_over_channels_are_not_cut)
 {
@@ -259,6 +312,9 @@ Suite *fans_suite(void)
   tcase_set_timeout(t, 60);
   tcase_add_loop_test(t, attention_by_queries_and_heads, 0, (int)(sizeof attentions / sizeof *attentions));
   tcase_add_loop_test(t, embedding_mean_and_dense_by_features, 0, (int)(sizeof embeddings / sizeof *embeddings));
+  tcase_add_loop_test(t, sums_go_on_by_some_channels_of_a_block, 0, 6);
+  tcase_add_loop_test(t, rows_of_several_maps_are_of_whole_blocks, 0, 6);
+  tcase_add_test(t, sums_of_taps_go_on_by_whole_blocks);
   tcase_add_loop_test(t, convolutions_and_pools_by_some_filters_of_a_block, 0, (int)(sizeof narrows / sizeof *narrows));
   tcase_add_loop_test(t, other_parts_are_of_whole_blocks, 0, (int)(sizeof coarse / sizeof *coarse));
   tcase_add_test(t, means_over_channels_are_not_cut);

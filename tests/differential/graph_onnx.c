@@ -1,0 +1,229 @@
+#include "tests/differential/graph.h"
+
+#include "tests/support/onnx_writer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT = 200 };
+
+struct author {
+  const struct graph *g;
+  struct test_message graph;
+};
+
+/* A constant "c3" of node 3, "d3" ... beside it; floats times `scale`, plus `shift`. */
+static void put_floats(struct author *a, int node, char letter, int rank, const int64_t *dims, struct test_rng *rng, double scale, double shift)
+{
+  char name[16];
+  size_t n = 1;
+  for (int i = 0; i < rank; i++) n *= (size_t)dims[i];
+  double *values = malloc(n * sizeof *values);
+  if (!values) abort();
+  for (size_t i = 0; i < n; i++) values[i] = (double)(float)((double)graph_constant(rng) * scale + shift);
+  snprintf(name, sizeof name, "%c%d", letter, node);
+  test_onnx_floats(&a->graph, name, rank, dims, values);
+  free(values);
+}
+
+static void put_ints(struct author *a, int node, char letter, int n, const int64_t *values)
+{
+  char name[16];
+  snprintf(name, sizeof name, "%c%d", letter, node);
+  test_onnx_int64s(&a->graph, name, n, values);
+}
+
+/* A node "op" of what it reads and of constants: in `inputs` t is replaced by its map, u by the other, another letter by that constant. */
+static void put_node(struct author *a, int node, const char *op, const char *inputs, const char *attributes)
+{
+  const struct graph_node *o = &a->g->nodes[node];
+  char list[TEXT] = "", output[16];
+  for (const char *at = inputs; *at; at++) {
+    size_t used = strlen(list);
+    if (*at == ' ') snprintf(list + used, sizeof list - used, " ");
+    else if (*at == '-') snprintf(list + used, sizeof list - used, "-");
+    else snprintf(list + used, sizeof list - used, "%c%d", *at == 'u' ? 't' : *at, *at == 't' ? o->a : *at == 'u' ? o->b : node);
+  }
+  snprintf(output, sizeof output, "t%d", node);
+  test_onnx_add(&a->graph, op, list, output, attributes);
+}
+
+static void put_window(struct author *a, int node, const char *op, const char *inputs, const char *more)
+{
+  const struct graph_node *o = &a->g->nodes[node];
+  char text[TEXT];
+  int top, left, bottom, right;
+  graph_padding(a->g, node, 0, &top, &bottom);
+  graph_padding(a->g, node, 1, &left, &right);
+  int n = snprintf(text, sizeof text, "kernel_shape=[%d,%d] strides=[%d,%d] pads=[%d,%d,%d,%d]%s", o->kernel[0], o->kernel[1], o->stride[0], o->stride[1], top, left,
+                   bottom, right, more);
+  if (o->dilation[0] > 1) snprintf(text + n, sizeof text - (size_t)n, " dilations=[%d,%d]", o->dilation[0], o->dilation[1]);
+  put_node(a, node, op, inputs, text);
+}
+
+static void put_weights(struct author *a, int node, int64_t first, int64_t second, int filters)
+{
+  const struct graph_node *o = &a->g->nodes[node];
+  struct test_rng rng = graph_constants(a->g, node);
+  const int64_t dims[4] = {first, second, o->kernel[0], o->kernel[1]}, biases = filters;
+  put_floats(a, node, 'w', 4, dims, &rng, 1.7 / sqrt((double)(o->kernel[0] * o->kernel[1]) * (double)(o->kind == GRAPH_TRANSPOSED ? first : second)), 0);
+  put_floats(a, node, 'b', 1, &biases, &rng, .2, 0);
+}
+
+static void put_convolution(struct author *a, int node)
+{
+  const struct graph_node *o = &a->g->nodes[node];
+  int in = a->g->nodes[o->a].out.c, out = o->out.c;
+  char group[TEXT] = "";
+  if (o->kind == GRAPH_DEPTHWISE) snprintf(group, sizeof group, " group=%d", in);
+  if (o->kind == GRAPH_GROUPED) snprintf(group, sizeof group, " group=2");
+  if (o->kind == GRAPH_TRANSPOSED) put_weights(a, node, in, out, out);
+  else put_weights(a, node, out, o->kind == GRAPH_DEPTHWISE ? 1 : o->kind == GRAPH_GROUPED ? in / 2 : in, out);
+  put_window(a, node, o->kind == GRAPH_TRANSPOSED ? "ConvTranspose" : "Conv", "t w b", group);
+}
+
+static void put_by_channel(struct author *a, int node, const char *op, const char *inputs, double scale, double shift)
+{
+  struct test_rng rng = graph_constants(a->g, node);
+  const int64_t dims[3] = {a->g->nodes[node].out.c, 1, 1};
+  put_floats(a, node, 'c', 3, dims, &rng, scale, shift);
+  put_node(a, node, op, inputs, "");
+}
+
+static void put_normalization(struct author *a, int node)
+{
+  struct test_rng rng = graph_constants(a->g, node);
+  const int64_t n = a->g->nodes[node].out.c;
+  for (const char *letter = "sbmv"; *letter; letter++) put_floats(a, node, *letter, 1, &n, &rng, *letter == 'v' ? .5 : .3, *letter == 's' || *letter == 'v' ? 1 : 0);
+  put_node(a, node, "BatchNormalization", "t s b m v", "epsilon=.001");
+}
+
+static void put_cut(struct author *a, int node)
+{
+  const struct graph_node *o = &a->g->nodes[node];
+  const int64_t begin[3] = {o->begin[2], o->begin[0], o->begin[1]}, end[3] = {o->end[2], o->end[0], o->end[1]}, axes[3] = {1, 2, 3};
+  const int64_t steps[3] = {1, o->stride[0], o->stride[1]};
+  put_ints(a, node, 'b', 3, begin);
+  put_ints(a, node, 'e', 3, end);
+  put_ints(a, node, 'x', 3, axes);
+  put_ints(a, node, 's', 3, steps);
+  put_node(a, node, "Slice", "t b e x s", "");
+}
+
+static void put_surroundings(struct author *a, int node, const char *mode)
+{
+  const struct graph_node *o = &a->g->nodes[node];
+  const int64_t pads[8] = {0, 0, o->begin[0], o->begin[1], 0, 0, o->end[0], o->end[1]};
+  put_ints(a, node, 'p', 8, pads);
+  put_node(a, node, "Pad", "t p", mode);
+}
+
+static void put_resized(struct author *a, int node, const char *attributes)
+{
+  const struct graph_node *o = &a->g->nodes[node];
+  const int64_t sizes[4] = {1, o->out.c, o->out.h, o->out.w};
+  put_ints(a, node, 's', 4, sizes);
+  put_node(a, node, "Resize", "t - - s", attributes);
+}
+
+static void put_reduced(struct author *a, int node, const char *op, int axis)
+{
+  char text[TEXT];
+  const int64_t axes = axis;
+  snprintf(text, sizeof text, "axes=[%d]", axis);
+  if (strcmp(op, "ReduceSum") == 0) {
+    put_ints(a, node, 'x', 1, &axes);
+    put_node(a, node, op, "t x", "");
+  } else {
+    put_node(a, node, op, "t", text);
+  }
+}
+
+static void put_clipped(struct author *a, int node)
+{
+  char name[16];
+  const double zero = 0, six = 6;
+  snprintf(name, sizeof name, "l%d", node);
+  test_onnx_floats(&a->graph, name, 0, NULL, &zero);
+  snprintf(name, sizeof name, "h%d", node);
+  test_onnx_floats(&a->graph, name, 0, NULL, &six);
+  put_node(a, node, "Clip", "t l h", "");
+}
+
+static void put_dense(struct author *a, int node)
+{
+  const struct graph_node *o = &a->g->nodes[node];
+  const struct graph_map in = a->g->nodes[o->a].out;
+  struct test_rng rng = graph_constants(a->g, node);
+  const int64_t dims[2] = {o->out.c, (int64_t)in.h * in.w * in.c}, biases = o->out.c;
+  char from[16], flat[16], list[TEXT], to[16];
+  put_floats(a, node, 'w', 2, dims, &rng, 1.7 / sqrt((double)dims[1]), 0);
+  put_floats(a, node, 'b', 1, &biases, &rng, .2, 0);
+  snprintf(from, sizeof from, "t%d", o->a);
+  snprintf(flat, sizeof flat, "f%d", node);
+  snprintf(list, sizeof list, "f%d w%d b%d", node, node, node);
+  snprintf(to, sizeof to, "t%d", node);
+  test_onnx_add(&a->graph, "Flatten", from, flat, "");
+  test_onnx_add(&a->graph, "Gemm", list, to, "transB=1");
+}
+
+static void put(struct author *a, int node)
+{
+  static const struct {
+    const char *op, *inputs, *attributes;
+  } plain[GRAPH_KINDS] = {
+      [GRAPH_GLOBAL_MEAN] = {"GlobalAveragePool", "t", ""}, [GRAPH_ADD] = {"Add", "t u", ""}, [GRAPH_SUB] = {"Sub", "t u", ""}, [GRAPH_MUL] = {"Mul", "t u", ""},
+      [GRAPH_MAX] = {"Max", "t u", ""}, [GRAPH_MIN] = {"Min", "t u", ""}, [GRAPH_RELU] = {"Relu", "t", ""}, [GRAPH_LOGISTIC] = {"Sigmoid", "t", ""},
+      [GRAPH_TANH] = {"Tanh", "t", ""}, [GRAPH_LEAKY] = {"LeakyRelu", "t", "alpha=.125"}, [GRAPH_ELU] = {"Elu", "t", ""}, [GRAPH_HARD_SWISH] = {"HardSwish", "t", ""},
+      [GRAPH_ABS] = {"Abs", "t", ""}, [GRAPH_NEG] = {"Neg", "t", ""}, [GRAPH_SQUARE] = {"Mul", "t t", ""}, [GRAPH_EXP] = {"Exp", "t", ""}, [GRAPH_ERF] = {"Erf", "t", ""},
+      [GRAPH_SOFTPLUS] = {"Softplus", "t", ""}, [GRAPH_SQRT] = {"Sqrt", "t", ""}, [GRAPH_CONCAT_CHANNELS] = {"Concat", "t u", "axis=1"},
+      [GRAPH_CONCAT_ROWS] = {"Concat", "t u", "axis=2"}, [GRAPH_SWAP] = {"Transpose", "t", "perm=[0,1,3,2]"},
+      [GRAPH_SPACE_TO_DEPTH] = {"SpaceToDepth", "t", "blocksize=2"}, [GRAPH_DEPTH_TO_SPACE] = {"DepthToSpace", "t", "blocksize=2"},
+      [GRAPH_SOFTMAX] = {"Softmax", "t", "axis=1"}};
+  enum graph_kind kind = a->g->nodes[node].kind;
+  switch (kind) {
+  case GRAPH_CONV:
+  case GRAPH_DEPTHWISE:
+  case GRAPH_GROUPED:
+  case GRAPH_TRANSPOSED: put_convolution(a, node); break;
+  case GRAPH_MAX_POOL: put_window(a, node, "MaxPool", "t", ""); break;
+  case GRAPH_MEAN_POOL: put_window(a, node, "AveragePool", "t", ""); break;
+  case GRAPH_ADD_CONSTANT: put_by_channel(a, node, "Add", "t c", 1, 0); break;
+  case GRAPH_SUB_FROM_CONSTANT: put_by_channel(a, node, "Sub", "c t", 1, 0); break;
+  case GRAPH_MUL_CONSTANT: put_by_channel(a, node, "Mul", "t c", 1.5, 0); break;
+  case GRAPH_DIV_CONSTANT: put_by_channel(a, node, "Div", "t c", .5, 1); break;
+  case GRAPH_PRELU: put_by_channel(a, node, "PRelu", "t c", 1, 0); break;
+  case GRAPH_BATCH_NORM: put_normalization(a, node); break;
+  case GRAPH_RELU6: put_clipped(a, node); break;
+  case GRAPH_PAD: put_surroundings(a, node, "mode=constant"); break;
+  case GRAPH_MIRROR: put_surroundings(a, node, "mode=reflect"); break;
+  case GRAPH_NEAREST: put_resized(a, node, "mode=nearest coordinate_transformation_mode=asymmetric nearest_mode=floor"); break;
+  case GRAPH_BILINEAR: put_resized(a, node, "mode=linear"); break;
+  case GRAPH_SLICE:
+  case GRAPH_STRIDED: put_cut(a, node); break;
+  case GRAPH_MEAN_CHANNELS: put_reduced(a, node, "ReduceMean", 1); break;
+  case GRAPH_SUM_ROWS: put_reduced(a, node, "ReduceSum", 2); break;
+  case GRAPH_MAX_COLUMNS: put_reduced(a, node, "ReduceMax", 3); break;
+  case GRAPH_DENSE: put_dense(a, node); break;
+  default: put_node(a, node, plain[kind].op, plain[kind].inputs, plain[kind].attributes);
+  }
+}
+
+char *graph_write_onnx(const struct graph *g, size_t *n)
+{
+  struct author a = {.g = g};
+  const struct graph_map in = g->nodes[0].out;
+  const int64_t dims[4] = {1, in.c, in.h, in.w};
+  test_onnx_input(&a.graph, "t0", 4, dims);
+  for (int i = 1; i < g->n; i++) put(&a, i);
+  for (int i = 1; i < g->n; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "t%d", i);
+    if (graph_is_output(g, i)) test_onnx_output(&a.graph, name, -1, NULL);
+  }
+  struct test_message m = test_onnx_model(&a.graph, 17);
+  *n = m.n;
+  return m.data;
+}

@@ -1,0 +1,264 @@
+/* Random graphs as ONNX or TFLite files, run: number by number by random plans, levels of kernels, algorithms, threads and ways of reading,
+ * whose outputs are the same bits as untiled; then the file, its input and these outputs go to standard output, for another program to
+ * run and compare (experiments/peers/judge_tflite.c, judge_onnxruntime.js). What is a failure goes to standard error.
+ *     random_graphs onnx|tflite FIRST COUNT     or     random_graphs onnx|tflite --print NUMBER [FILE]
+ * A frame, of 32-bit words of this machine: "MGRF", number, bytes of the file, floats of the input, outputs; these bytes, these floats; then for
+ * each output: bytes of its name, floats, these bytes, what a value may be off, and the floats. */
+#include "formats/onnx/import.h"
+#include "formats/tflite/import.h"
+#include "network/port.h"
+#include "predictor/planning.h"
+#include "runner/executor.h"
+#include "tests/differential/graph.h"
+#include "tests/support/support.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { PLANS = 3, HOW_ROOM = TEST_PLAN_ROOM + 100 };
+
+/* Of the largest value of an output; and of what the same sums are apart when each product is rounded before it is added, times as much:
+ * where that is more, the graph itself makes much of little. */
+static const double TOLERANCE = 2e-5, LARGE_TOLERANCE = 1e-4, TIMES = 8;
+/* Values that are all small are what is left of others of about 1; fewer values than that may be so by chance: so many times as much. */
+enum { FEW = 100, TIMES_OF_FEW = 5 };
+static const double LEAST = .5;
+
+struct subject {
+  struct graph graph;
+  struct test_rng rng;
+  bool tflite;
+  char *file, path[32];
+  size_t bytes;
+  int fd;
+  struct mafat_network *network;
+  float *input, *chw; /* in the dimensions' order, and as it is run */
+  long long n_input, n_output; /* of the outputs, together */
+};
+
+struct counts {
+  long long graphs, plans, failures, refused;
+};
+
+static void __attribute__((format(printf, 3, 4))) fail(struct counts *c, const struct subject *s, const char *format, ...)
+{
+  va_list args;
+  va_start(args, format);
+  fprintf(stderr, "FAIL %s %" PRIu64 ": ", s->tflite ? "tflite" : "onnx", s->graph.number);
+  vfprintf(stderr, format, args);
+  va_end(args);
+  fputc('\n', stderr);
+  c->failures++;
+}
+
+/* ---- a graph, its file, a network ---- */
+
+static void close_subject(struct subject *s)
+{
+  mafat_network_close(&s->network);
+  free(s->file);
+  free(s->input);
+  free(s->chw);
+  if (s->fd >= 0) close(s->fd);
+}
+
+static void make_input(struct subject *s)
+{
+  const struct mafat_port *port = &s->network->inputs[0];
+  struct test_rng rng = graph_random(0x1a9b000000 + s->graph.number);
+  s->n_input = mafat_view_elements(&port->view);
+  s->input = malloc((size_t)s->n_input * sizeof *s->input);
+  s->chw = calloc((size_t)mafat_shape_elements(port->shape), sizeof *s->chw);
+  if (!s->input || !s->chw) abort();
+  for (long long i = 0; i < s->n_input; i++) s->chw[test_input_place(port, i)] = s->input[i] = graph_constant(&rng);
+  for (int i = 0; i < s->network->n_outputs; i++) s->n_output += mafat_view_elements(&s->network->outputs[i].view);
+}
+
+static int open_subject(struct subject *s, struct mafat_diagnostic *d)
+{
+  s->file = s->tflite ? graph_write_tflite(&s->graph, &s->bytes) : graph_write_onnx(&s->graph, &s->bytes);
+  s->fd = memfd_create("model", MFD_CLOEXEC);
+  snprintf(s->path, sizeof s->path, "/proc/self/fd/%d", s->fd);
+  if (s->fd < 0 || write(s->fd, s->file, s->bytes) != (ssize_t)s->bytes) return mafat_fail(d, MAFAT_EIO, "no file in memory");
+  int code = (s->tflite ? mafat_tflite_network_read : mafat_onnx_network_read)(&s->network, s->path, NULL, d);
+  if (code == MAFAT_OK) make_input(s);
+  return code;
+}
+
+/* ---- runs ---- */
+
+/* All outputs, one after the other, to be freed; NULL: a failure. In an arena full of NaN: whoever reads what nobody wrote shows. */
+static float *compute(struct subject *s, struct counts *counts, const char *text, const struct mafat_plan_options *how, const struct mafat_kernels *kernels,
+                      bool kept)
+{
+  struct mafat_network *n = s->network;
+  struct mafat_executor_options options;
+  struct mafat_executor *e = NULL;
+  struct mafat_weights *w = NULL;
+  struct mafat_diagnostic d = {""};
+  struct mafat_plan *plan = test_plan_with(n, text, how);
+  struct mafat_layout *layout = test_layout(n, plan);
+  float *outputs = malloc((size_t)s->n_output * sizeof *outputs), *at = outputs;
+  mafat_executor_defaults(&options);
+  options.kernels = kernels;
+  int code = kept ? mafat_weights_open_kept(&w, s->path, n, n->n_layers, NULL, &d) : mafat_weights_open(&w, s->path, n, plan, layout, NULL, NULL, &d);
+  if (code == MAFAT_OK) code = mafat_executor_open(&e, n, plan, layout, w, &options, &d);
+  if (code == MAFAT_OK) {
+    mafat_executor_set_input(e, s->chw);
+    memset((void *)(uintptr_t)mafat_executor_arena(e), 0xff, layout->total_bytes);
+    code = mafat_executor_run(e, &d);
+  }
+  for (int k = 0; code == MAFAT_OK && k < n->n_outputs; k++)
+    for (long long i = 0; i < mafat_view_elements(&n->outputs[k].view); i++) *at++ = test_output_at(e, &n->outputs[k], i);
+  if (code != MAFAT_OK) fail(counts, s, "%s, %s: %s", text, kernels->name, d.text);
+  mafat_executor_close(&e);
+  mafat_weights_close(&w);
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+  if (code == MAFAT_OK) return outputs;
+  free(outputs);
+  return NULL;
+}
+
+static void draw_plan(struct subject *s, const struct mafat_plan_options *options, char *text)
+{
+  int dice = test_random_int(&s->rng, 0, 99);
+  if (dice < 25 && test_random_split(&s->rng, s->network, options, text, TEST_PLAN_ROOM)) return;
+  if (dice < 35) test_random_units(&s->rng, s->network, text, TEST_PLAN_ROOM);
+  else test_random_plan(&s->rng, s->network, s->network->n_layers, text, TEST_PLAN_ROOM);
+}
+
+/* references: by fused, and by plain kernels. */
+static void compare_plan(struct subject *s, struct counts *counts, float *const references[2], enum mafat_algorithm algorithm)
+{
+  char text[TEST_PLAN_ROOM];
+  struct mafat_plan_options options;
+  const struct mafat_kernels *kernels = test_level(test_random_int(&s->rng, 0, 59));
+  mafat_plan_defaults(&options);
+  options.algorithm = algorithm;
+  options.n_threads = test_random_int(&s->rng, 1, 3);
+  options.keep_all = test_random_chance(&s->rng, 20);
+  if (test_random_chance(&s->rng, 50)) options.small_bytes = 0;
+  draw_plan(s, &options, text);
+  float *found = compute(s, counts, text, &options, kernels, test_random_chance(&s->rng, 50));
+  const float *reference = references[!kernels->fused];
+  counts->plans++;
+  for (long long i = 0; found && i < s->n_output; i++)
+    if (memcmp(&found[i], &reference[i], sizeof *found) != 0) {
+      fail(counts, s, "%s, %s, %s, %d threads: output %lld is %.9g, untiled %.9g", text, mafat_algorithm_name(algorithm), kernels->name, options.n_threads, i,
+           (double)found[i], (double)reference[i]);
+      break;
+    }
+  free(found);
+}
+
+/* ---- what is told ---- */
+
+static void put(const void *data, size_t n)
+{
+  if (fwrite(data, 1, n, stdout) != n) exit(3); /* nobody reads */
+}
+
+static void put_word(size_t word)
+{
+  uint32_t w = (uint32_t)word;
+  put(&w, sizeof w);
+}
+
+/* Near zero a root makes of what its argument is off a multiple. */
+static bool has_roots(const struct graph *g)
+{
+  for (int i = 0; i < g->n; i++)
+    if (g->nodes[i].kind == GRAPH_SQRT) return true;
+  return false;
+}
+
+static void put_frame(const struct subject *s, float *const references[2], double tolerance)
+{
+  const struct mafat_network *n = s->network;
+  long long at = 0;
+  put("MGRF", 4);
+  put_word((size_t)s->graph.number);
+  put_word(s->bytes);
+  put_word((size_t)s->n_input);
+  put_word((size_t)n->n_outputs);
+  put(s->file, s->bytes);
+  put(s->input, (size_t)s->n_input * sizeof *s->input);
+  for (int k = 0; k < n->n_outputs; k++) {
+    long long floats = mafat_view_elements(&n->outputs[k].view);
+    double largest = 0, apart = 0;
+    for (long long i = at; i < at + floats; i++) {
+      largest = fmax(largest, fabs((double)references[0][i]));
+      apart = fmax(apart, fabs((double)references[0][i] - (double)references[1][i]));
+    }
+    float off = (float)fmax(tolerance * fmax(largest, LEAST) * (floats < FEW ? TIMES_OF_FEW : 1), TIMES * apart);
+    put_word(strlen(n->outputs[k].name));
+    put_word((size_t)floats);
+    put(n->outputs[k].name, strlen(n->outputs[k].name));
+    put(&off, sizeof off);
+    put(references[0] + at, (size_t)floats * sizeof(float));
+    at += floats;
+  }
+}
+
+static void try_graph(uint64_t number, bool tflite, struct counts *counts)
+{
+  struct subject s = {.graph = graph_make(number, tflite), .rng = graph_random(0xd1ff000000 + number), .tflite = tflite, .fd = -1};
+  struct mafat_diagnostic d = {""};
+  int code = open_subject(&s, &d);
+  if (code == MAFAT_EUNSUPPORTED) {
+    counts->refused++;
+    fprintf(stderr, "refused %s %" PRIu64 ": %s\n", tflite ? "tflite" : "onnx", number, d.text);
+  } else if (code != MAFAT_OK) fail(counts, &s, "%s", d.text);
+  else {
+    struct mafat_plan_options untiled;
+    mafat_plan_defaults(&untiled);
+    untiled.algorithm = (enum mafat_algorithm)test_random_int(&s.rng, MAFAT_DIRECT, MAFAT_N_ALGORITHMS - 1);
+    float *references[2] = {compute(&s, counts, "1x1/NoCut", &untiled, mafat_kernels_find("avx2"), true),
+                            compute(&s, counts, "1x1/NoCut", &untiled, mafat_kernels_find("portable"), true)};
+    for (int i = 0; i < PLANS && references[0] && references[1]; i++) compare_plan(&s, counts, references, untiled.algorithm);
+    if (references[0] && references[1])
+      put_frame(&s, references, untiled.algorithm == MAFAT_WINOGRAD_LARGE || has_roots(&s.graph) ? LARGE_TOLERANCE : TOLERANCE);
+    free(references[0]);
+    free(references[1]);
+    counts->graphs++;
+  }
+  close_subject(&s);
+}
+
+/* For whoever looks at a failure. */
+static int print_graph(uint64_t number, bool tflite, const char *path)
+{
+  struct graph g = graph_make(number, tflite);
+  size_t n;
+  char *data = tflite ? graph_write_tflite(&g, &n) : graph_write_onnx(&g, &n);
+  FILE *file = path ? fopen(path, "wb") : NULL;
+  bool good = !path || (file && fwrite(data, 1, n, file) == n);
+  if (file) good &= fclose(file) == 0;
+  graph_print(&g);
+  free(data);
+  return good ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+  bool tflite = argc > 1 && strcmp(argv[1], "tflite") == 0;
+  struct counts counts = {0};
+  if (argc < 4 || !(tflite || strcmp(argv[1], "onnx") == 0)) {
+    fputs("usage: random_graphs onnx|tflite FIRST COUNT | random_graphs onnx|tflite --print NUMBER [FILE]\n", stderr);
+    return 2;
+  }
+  if (strcmp(argv[2], "--print") == 0) return print_graph(strtoull(argv[3], NULL, 10), tflite, argc > 4 ? argv[4] : NULL);
+  uint64_t first = strtoull(argv[2], NULL, 10), n = strtoull(argv[3], NULL, 10);
+  for (uint64_t i = first; i < first + n; i++) try_graph(i, tflite, &counts);
+  if (fflush(stdout) != 0) return 3;
+  fprintf(stderr, "%s %lld graphs: %lld plans of the same bits; %lld refused, %lld failures\n", counts.failures ? "FAIL" : "ok", counts.graphs, counts.plans,
+          counts.refused, counts.failures);
+  return counts.failures != 0;
+}

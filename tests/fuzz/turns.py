@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""The fuzz targets that `make fuzz` has built, for hours: one process after the other, each for its share of the processor.
+
+    turns.py [--turn S] [--hours H] [--executions N] [TARGET...]
+
+A turn is TURN seconds of the processor (60), not by the clock, so that a busy machine takes longer and tries no less. Next is who has had the
+least for its share; api, which calls the whole library, begins. What was tried is added up in BUILD/tally.json, run by run, and the
+corpora in BUILD/corpus grow: a run that is stopped (INT, TERM) goes on where it was. Without a limit it runs until it is stopped.
+--table prints what there is, as SECURITY.md has it.
+
+A finding stays in BUILD as TARGET-crash-..., is told at once, and the target has no more turns until it is built anew.
+Exit status: 0, or 1 with findings."""
+
+import argparse
+import glob
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("BUILD", "build/fuzz")
+LENGTHS = {"run": 6000, "packed": 6000, "plan": 256, "spec": 256, "api": 256, "heads": 600, "npy": 600, "options": 600, "calibration": 2500, "http": 2500,
+           "json": 2500, "image": 20000, "video": 8000}
+# Small readers come to millions of executions in minutes; those that run networks to a few in a second, and have the more to lose.
+SHARES = {"api": 4, "options": 14, "spec": 14, "names": 5, "npy": 5, "http": 4, "calibration": 3, "run": 2, "import": 2, "packed": 2}
+# The stack of an allocation is told again when a finding is run by itself; noting it is a third of the time of small readers.
+OPTIONS = {"ASAN_OPTIONS": "malloc_context_size=2:quarantine_size_mb=16"}
+
+
+def targets():
+    return sorted(os.path.basename(f)[5:-2] for f in glob.glob("tests/fuzz/fuzz_*.c") if os.path.exists(os.path.join(BUILD, os.path.basename(f)[:-2])))
+
+
+class Tally:
+    """Of each target: runs, executions, seconds of the processor, findings."""
+
+    def __init__(self, path):
+        self.path, self.rows = path, {}
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                self.rows = json.load(file)
+
+    def row(self, target):
+        return self.rows.setdefault(target, {"turns": 0, "executions": 0, "seconds": 0.0, "findings": [], "built": 0})
+
+    def add(self, target, executions, seconds):
+        row = self.row(target)
+        row["turns"] += 1
+        row["executions"] += executions
+        row["seconds"] += seconds
+        self.write()
+
+    def write(self):
+        with open(self.path + ".part", "w", encoding="utf-8") as file:
+            json.dump(self.rows, file, indent=1)
+        os.rename(self.path + ".part", self.path)
+
+    def total(self, word):
+        return sum(row[word] for row in self.rows.values())
+
+    def print_table(self):
+        print("| target | executions | seconds of a processor | in a second | inputs kept |\n|---|---|---|---|---|")
+        for target, row in sorted(self.rows.items(), key=lambda item: -item[1]["executions"]):
+            kept = len(os.listdir(os.path.join(BUILD, "corpus", target))) if os.path.isdir(os.path.join(BUILD, "corpus", target)) else 0
+            print("| %s | %d | %.0f | %.0f | %d |" % (target, row["executions"], row["seconds"], row["executions"] / max(row["seconds"], 1e-9), kept))
+        print("| all | %d | %.0f (%.2f hours) | | |" % (self.total("executions"), self.total("seconds"), self.total("seconds") / 3600))
+
+
+def cpu_seconds(pid):
+    """Of a process that runs; None: it has ended."""
+    try:
+        with open("/proc/%d/stat" % pid, encoding="ascii") as file:
+            words = file.read().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if words[0] == "Z" else (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def command(target, timeout):
+    corpus = os.path.join(BUILD, "corpus", target)
+    os.makedirs(corpus, exist_ok=True)
+    words = [os.path.join(BUILD, "fuzz_" + target), "-max_len=%d" % LENGTHS.get(target, 6000), "-timeout=%d" % timeout, "-rss_limit_mb=1500", "-print_final_stats=1",
+             "-reload=0", "-report_slow_units=%d" % timeout, "-artifact_prefix=" + os.path.join(BUILD, target + "-")]
+    words += ["-dict=" + d for d in [os.path.join(BUILD, "seeds", {"run": "cfg", "packed": "cfg"}.get(target, target) + ".dict")] if os.path.exists(d) and os.path.getsize(d)]
+    return words + [corpus] + [f for f in (os.path.join(BUILD, "seeds", target), os.path.join("tests/fuzz/corpus", target)) if os.path.isdir(f)]
+
+
+def run_turn(target, seconds, timeout):
+    """The executions, seconds, and whether it ended as it should."""
+    log = os.path.join(BUILD, target + ".log")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with open(log, "wb") as file:
+        child = subprocess.Popen(command(target, timeout), stdout=file, stderr=file, env=dict(os.environ, **OPTIONS))
+        told = False
+        while child.poll() is None:
+            used = cpu_seconds(child.pid)
+            if not told and (Stop.asked or (used is not None and used >= seconds)):
+                child.send_signal(signal.SIGUSR1)  # it ends behind the input that it is at, and tells its statistics
+                told = True
+            time.sleep(.2)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with open(log, encoding="utf-8", errors="replace") as file:
+        text = file.read()
+    counts = re.findall(r"^stat::number_of_executed_units: *(\d+)|^#(\d+)\t", text, re.MULTILINE)
+    executions = max([int(a or b) for a, b in counts], default=0)
+    return executions, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, child.returncode == 0
+
+
+class Stop:
+    asked = False
+
+    @staticmethod
+    def ask(*_):
+        Stop.asked = True
+
+
+def next_target(tally, names):
+    """Who has had least for its share, of those without a finding since they were built; api first."""
+    able = [t for t in names if not tally.row(t)["findings"] or tally.row(t)["built"] != os.path.getmtime(os.path.join(BUILD, "fuzz_" + t))]
+    return min(able, key=lambda t: (tally.row(t)["seconds"] / SHARES.get(t, 1), t != "api", t), default=None)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("target", nargs="*")
+    parser.add_argument("--turn", type=float, default=60)
+    parser.add_argument("--hours", type=float, default=float("inf"), help="of the processor, all together")
+    parser.add_argument("--executions", type=float, default=float("inf"), help="all together")
+    parser.add_argument("--timeout", type=int, default=600, help="seconds by the clock for one input: many, for the machine may be busy")
+    parser.add_argument("--table", action="store_true")
+    o = parser.parse_args()
+    os.chdir(ROOT)
+    tally = Tally(os.path.join(BUILD, "tally.json"))
+    if o.table:
+        tally.print_table()
+        return 0
+    if not os.path.isdir(os.path.join(BUILD, "seeds")):
+        subprocess.run(["tests/fuzz/make_seeds.sh", os.path.join(BUILD, "seeds")], check=True)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, Stop.ask)
+    names, found = o.target or targets(), False
+    while not Stop.asked and tally.total("seconds") < o.hours * 3600 and tally.total("executions") < o.executions:
+        target = next_target(tally, names)
+        if target is None:
+            break
+        executions, seconds, good = run_turn(target, o.turn, o.timeout)
+        tally.add(target, executions, seconds)
+        if not good:
+            found = True
+            row = tally.row(target)
+            row["findings"].append(time.strftime("%H:%M:%S"))
+            row["built"] = os.path.getmtime(os.path.join(BUILD, "fuzz_" + target))
+            tally.write()
+            os.replace(os.path.join(BUILD, target + ".log"), os.path.join(BUILD, "%s-finding-%d.log" % (target, len(row["findings"]))))
+            print("FAIL fuzz_%s: %s/%s-finding-%d.log" % (target, BUILD, target, len(row["findings"])), flush=True)
+    tally.print_table()
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
