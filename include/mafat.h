@@ -230,12 +230,12 @@ MAFAT_API int mafat_model_run_frame(struct mafat_model *model, const unsigned ch
 /* The same of a frame of any size that the caller has in memory, whatever frames the model was opened for, or pictures: `frames` as the option of
  * that name has them. It is in no budget but the caller's, and is not seen by mafat_model_frame_rows. */
 MAFAT_API int mafat_model_run_frame_of(struct mafat_model *model, const char *frames, const unsigned char *frame, size_t n, struct mafat_diagnostic *d);
-/* A frame's pixels, such as boxes are to be drawn on: its rows, y of them being above it, as red, green and blue, width * 3 bytes that the callee
- * may change while it runs. What it returns, if not MAFAT_OK, ends this, and is returned; it tells why. */
-typedef int mafat_frame_row(void *context, unsigned char *rgb, int y, struct mafat_diagnostic *d);
-/* Hands out all of them, from the top down; a frame of mjpeg is decoded once more. With the option frames_stay what that takes is part of the
- * prediction. Neither the last run's outputs nor its detections change. Errors of mafat_model_run_frame, and of `row`. */
-MAFAT_API int mafat_model_frame_rows(struct mafat_model *model, const unsigned char *frame, size_t n, mafat_frame_row *row, void *context,
+/* A frame's pixels, such as boxes are to be drawn on: all its rows, from the top down, y of them being above it, as red, green and blue, width * 3
+ * bytes that the callee may change while it runs. What it returns, if not MAFAT_OK, ends this, and is returned; it tells why. A frame of mjpeg is
+ * decoded once more; with the option frames_stay what that takes is part of the prediction. Neither the last run's outputs nor its detections
+ * change. Errors of mafat_model_run_frame, and of `row`. */
+MAFAT_API int mafat_model_frame_rows(struct mafat_model *model, const unsigned char *frame, size_t n,
+                                     int (*row)(void *context, unsigned char *rgb, int y, struct mafat_diagnostic *d), void *context,
                                      struct mafat_diagnostic *d);
 /* Runs on floats in channel, row, column order, or, of an ONNX or TFLite file, in that of the input's dimensions: n is
  * the input's size; they are in no budget but the caller's. */

@@ -107,7 +107,10 @@ public:
   unsigned char *frame_room() { return mafat_model_frame_room(get()); }
   void run_frame(const unsigned char *frame, std::size_t bytes) { call(mafat_model_run_frame, frame, bytes); }
   void run_frame_of(const std::string &frames, const unsigned char *frame, std::size_t bytes) { call(mafat_model_run_frame_of, frames.c_str(), frame, bytes); }
-  void frame_rows(const unsigned char *frame, std::size_t bytes, mafat_frame_row *row, void *context) { call(mafat_model_frame_rows, frame, bytes, row, context); }
+  void frame_rows(const unsigned char *frame, std::size_t bytes, int (*row)(void *, unsigned char *, int, struct mafat_diagnostic *), void *context)
+  {
+    call(mafat_model_frame_rows, frame, bytes, row, context);
+  }
   void run(const std::vector<float> &input) { call(mafat_model_run_floats, input.data(), input.size()); }
   /* The vector stays where it is until the run. */
   void set_input(const std::string &name, const std::vector<float> &floats)

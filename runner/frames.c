@@ -58,7 +58,8 @@ int mafat_model_run_frame_of(struct mafat_model *m, const char *frames, const un
   return mafat_model_run_image(m, &image, before, d);
 }
 
-int mafat_model_frame_rows(struct mafat_model *m, const unsigned char *bytes, size_t n, mafat_frame_row *row, void *context,
+int mafat_model_frame_rows(struct mafat_model *m, const unsigned char *bytes, size_t n,
+                           int (*row)(void *context, unsigned char *rgb, int y, struct mafat_diagnostic *d), void *context,
                            struct mafat_diagnostic *d)
 {
   const struct mafat_frame frame = {m->frame, bytes, n};

@@ -48,13 +48,6 @@ int mafat_frame_format_read(struct mafat_frame_format *f, const char *text, stru
   return MAFAT_OK;
 }
 
-bool mafat_frame_is_format(const char *name)
-{
-  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-    if (formats[i].kind != MAFAT_FRAME_MJPEG && strcmp(name, formats[i].name) == 0) return true;
-  return false;
-}
-
 static size_t chroma_width(const struct mafat_frame_format *f) { return ((size_t)f->width + 1) / 2; }
 static size_t chroma_height(const struct mafat_frame_format *f) { return ((size_t)f->height + 1) / 2; }
 

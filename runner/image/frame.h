@@ -29,9 +29,6 @@ int mafat_frame_format_read(struct mafat_frame_format *f, const char *text, stru
 /* Of a frame; of a JPEG at most, as drivers of cameras have it. */
 size_t mafat_frame_format_bytes(const struct mafat_frame_format *f);
 
-/* Is it the name of one, as rows of a picture tell of what they are made (image.h)? Not mjpeg, which is JPEG there. */
-bool mafat_frame_is_format(const char *name);
-
 struct mafat_frame {
   struct mafat_frame_format format;
   const unsigned char *bytes; /* (n) the caller's, where they are */

@@ -137,7 +137,7 @@ static void set_geometry(struct mafat_image *im)
   im->info = (struct mafat_image_info){
       .width = width, .height = height, .source_channels = decoder->source_channels,
       .orientation = o, .turned = im->sideways || im->along_reverse,
-      .whole = decoder->whole, .format = decoder->format, .decoder_bytes = decoder->bytes};
+      .frame = decoder->ops->skip != NULL, .whole = decoder->whole, .format = decoder->format, .decoder_bytes = decoder->bytes};
 }
 
 bool mafat_image_find_scaling(bool *shrinks, const char *name)

@@ -48,6 +48,7 @@ struct mafat_image_info {
   int source_channels;  /* as stored, alpha included; a palette counts as 3 */
   int orientation;      /* EXIF, 1 to 8; 1 is as stored */
   bool turned;          /* upside down or sideways: rows cannot be pulled */
+  bool frame;           /* of video, no JPEG: its code is apart (surroundings.c) */
   bool whole;           /* progressive or interlaced: decoded before row 0 */
   const char *format;   /* "JPEG", "PNG", "PPM", "PGM", "pixels"; a frame's name */
   size_t decoder_bytes; /* the decoder's share of mafat_image_bytes() */

@@ -297,12 +297,14 @@ static size_t late_part_bytes(const struct mafat_process_part *part)
   return (uintptr_t)part->begin % LATE_WINDOW == 0 ? part_bytes(part) : (to - from) * LATE_WINDOW;
 }
 
+static const char a_frame[] = "a frame"; /* in place of a picture's format */
+
 /* A decoder's code is resident from its first picture on. That of the first picture is
  * part of what is measured then. */
 static void count_decoder(struct mafat_surroundings *around, const char *format)
 {
   bool jpeg = strcmp(format, "JPEG") == 0, png = strcmp(format, "PNG") == 0;
-  unsigned decoder = jpeg ? MAFAT_DECODER_JPEG : png ? MAFAT_DECODER_PNG : mafat_frame_is_format(format) ? MAFAT_DECODER_VIDEO : 0;
+  unsigned decoder = jpeg ? MAFAT_DECODER_JPEG : png ? MAFAT_DECODER_PNG : strcmp(format, a_frame) == 0 ? MAFAT_DECODER_VIDEO : 0;
   if (!code_stands_together() || !decoder || around->decoders & decoder) return;
   around->decoders |= decoder;
   if (!around->process_bytes) return;
@@ -351,7 +353,8 @@ static size_t raw_bytes_from(const struct mafat_network *n, int first)
 void mafat_surroundings_set_picture(struct mafat_surroundings *around, const struct mafat_image *image,
                                     const struct mafat_network *n)
 {
-  count_decoder(around, mafat_image_describe(image)->format);
+  const struct mafat_image_info *info = mafat_image_describe(image);
+  count_decoder(around, info->frame ? a_frame : info->format);
   around->image_bytes = mafat_image_bytes(image);
   around->floats_bytes = raw_bytes_from(n, 1);
   around->turned_bytes = mafat_input_turned_bytes(image, mafat_network_picture_shape(n));
