@@ -82,9 +82,9 @@ full             alone  make analyze
 full             alone  make check-asan
 full             alone  make check-tsan
 full             alone  make check-msan
-full             alone  make check-coverage
 full             alone  tests/differential/run.py
 full             alone  make fuzz
+full             alone  make check-coverage
 full             alone  make check-predictor PREDICT=--whole
 full             alone  make limits
 END
