@@ -224,7 +224,10 @@ static bool apply_to_all(struct mafat_activating f, float x[256])
   if (f.kind == MAFAT_SLOPED || f.kind == MAFAT_STEEP)
     for (int q = 0; q < 256; q++) x[q] = x[q] < 0 ? f.a * x[q] : x[q];
   else if (f.kind == MAFAT_RELU || f.kind == MAFAT_RELU6 || f.kind == MAFAT_CLIP)
-    for (int q = 0; q < 256; q++) x[q] = x[q] < least ? least : x[q] > most ? most : x[q];
+    for (int q = 0; q < 256; q++) {
+      x[q] = x[q] < least ? least : x[q]; /* a file may have the least above the most, which then counts */
+      x[q] = x[q] > most ? most : x[q];
+    }
   else
     return f.kind == MAFAT_LINEAR;
   return true;

@@ -37,6 +37,19 @@ static struct mafat_rule_scale factor_of(double real)
   return mafat_rule_scale_of(real);
 }
 
+/* ONNX's Clip is the smaller of the most and of the larger of the least and x, whichever of the bounds is larger. */
+START_TEST(clips_of_crossed_bounds_are_the_most)
+{
+  const struct mafat_integer_kernels *kernels = mafat_integer_kernels_find(mafat_kernels_find(NULL));
+  const struct mafat_quantization q = {1, 128, 0, 255, MAFAT_REQUANTIZE_EVEN, 0};
+  uint8_t table[256];
+  mafat_integer_table_even(kernels, table, &q, &q, (struct mafat_activating){.kind = MAFAT_CLIP, .a = 5, .b = 1});
+  for (int u = 0; u < 256; u++) ck_assert_int_eq(table[u], 129);
+  mafat_integer_table_even(kernels, table, &q, &q, (struct mafat_activating){.kind = MAFAT_CLIP, .a = -3, .b = 7});
+  for (int u = 0; u < 256; u++) ck_assert_int_eq(table[u], u < 125 ? 125 : u > 135 ? 135 : u);
+}
+END_TEST
+
 START_TEST(tables_are_the_rules)
 {
   struct test_rng rng = test_rng((uint64_t)_i);
@@ -191,6 +204,7 @@ Suite *integer_functions_suite(void)
 {
   Suite *suite = suite_create("integer_functions");
   TCase *t = tcase_create("functions");
+  tcase_add_test(t, clips_of_crossed_bounds_are_the_most);
   tcase_add_loop_test(t, tables_are_the_rules, 0, test_seeds(SEEDS));
   tcase_add_loop_test(t, softmax_is_the_rules, 0, test_seeds(SEEDS));
   tcase_add_loop_test(t, means_are_the_rules, 0, test_seeds(SEEDS));
