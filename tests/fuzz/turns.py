@@ -95,7 +95,8 @@ def run_turn(target, seconds, timeout):
     log = os.path.join(BUILD, target + ".log")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with open(log, "wb") as file:
-        child = subprocess.Popen(command(target, timeout), stdout=file, stderr=file, env=dict(os.environ, **OPTIONS))
+        # In a session of its own: what stops us all at once (Ctrl-C, timeout) would end it in the midst of an input, as a finding does.
+        child = subprocess.Popen(command(target, timeout), stdout=file, stderr=file, env=dict(os.environ, **OPTIONS), start_new_session=True)
         told = False
         while child.poll() is None:
             used = cpu_seconds(child.pid)
