@@ -1,0 +1,73 @@
+# shellcheck shell=bash disable=SC2119,SC2154 # $suite is who sources this'; functions without arguments
+# An emulated machine for one test, whose first process is the test's own inside.sh in an initramfs: sourced in the project's folder by who
+# boots one, with $suite (a folder of tests/), $wanted, $maybe and $folders (tests/emulated_kernel.sh). It needs no root. The build folder
+# is $build; the machine's console is shown at the end where `console` is not empty.
+#
+#     begin_machine PROGRAM...    or says what is missing and ends; then $to is the initramfs, with busybox, the kernel's modules, inside.sh
+#     add_program PROGRAM...      to its /bin, with what they are linked with
+#     boot_machine SECONDS PROCESSORS MEGABYTES   until it ends, or that long; shows its results, and ends
+build=${BUILD:-build}
+cache=$build/$suite
+kernel=$cache/kernel
+# shellcheck source=tests/check.sh
+. tests/check.sh
+cannot() { # what one says who cannot
+  skip "$suite" "$1"
+  exit 0
+}
+
+work='' machine=''
+# shellcheck disable=SC2317 # called by a trap
+end_machine() {
+  [ -z "$machine" ] || { kill "$machine" && wait; } 2>/dev/null
+  [ -z "$work" ] || rm -rf "$work"
+}
+at_end end_machine
+# shellcheck source=tests/emulated_kernel.sh
+. tests/emulated_kernel.sh
+
+begin_machine() {
+  local tool busybox
+  [ "$(uname -m)" = x86_64 ] || cannot 'its machine is an x86-64'
+  PATH=$PATH:/usr/sbin:/sbin
+  for tool in qemu-system-x86_64 busybox cpio "$@"; do
+    command -v "$tool" >/dev/null || cannot "needs $tool (packages.txt)"
+  done
+  busybox=$(command -v busybox)
+  if ldd "$busybox" >/dev/null 2>&1; then cannot "$busybox is not static (busybox-static)"; fi
+  mkdir -p "$cache" && work=$(mktemp -d "$cache/run.XXXXXX") || exit 1
+  find_kernel
+  to=$work/initramfs
+  mkdir -p "$to"/{bin,dev,proc,sys,tmp,files,modules}
+  cp "$kernel"/modules/* "$to/modules"
+  cp "$busybox" "$to/bin/busybox"
+  cp "tests/$suite/inside.sh" "$to/init" && chmod 755 "$to/init"
+  cp tests/check.sh "$to"
+}
+
+add_program() {
+  local program library
+  for program in "$@"; do
+    cp "$(command -v "$program")" "$to/bin" || exit 1
+    ldd "$(command -v "$program")" 2>/dev/null | grep -oE '/[^ ]+' | while read -r library; do
+      mkdir -p "$to$(dirname "$library")"
+      [ -e "$to$library" ] || cp -L "$library" "$to$library"
+    done
+  done
+}
+
+boot_machine() {
+  (cd "$to" && find . | cpio --quiet -o -H newc -R 0:0) | gzip -1 >"$work/initramfs.gz"
+  timeout -k 5 "$1" qemu-system-x86_64 -accel tcg -cpu max -smp "$2" -m "$3" -nodefaults -display none -no-reboot \
+    -serial "file:$work/console" -serial "file:$work/results" -kernel "$kernel/vmlinuz" -initrd "$work/initramfs.gz" \
+    -append 'console=ttyS0 loglevel=1 panic=-1' </dev/null >"$work/qemu" 2>&1 &
+  machine=$!
+  wait $machine
+  machine=''
+  echo "   Linux $(cat "$kernel/version")"
+  grep -E '^(ok|FAIL|skip) ' "$work/results"
+  ! grep -q '^FAIL ' "$work/results" || failed=1
+  grep -qx finished "$work/results" || fail 'the machine' "does not finish: $(head -n 3 "$work/qemu") $(tail -n 2 "$work/results" "$work/console")"
+  [ -z "${console-}" ] || cat "$work/console"
+  exit "$failed"
+}
