@@ -13,7 +13,7 @@ $(BUILD)/arm_floats: $(BUILD)/obj/tests/arm/floats.o $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
 
-.PHONY: check-arm run-arm count-arm $(ARM_TRIPLETS)
+.PHONY: check-arm run-arm count-arm check-arm-asan run-arm-asan $(ARM_TRIPLETS) $(ARM_TRIPLETS:%=asan-%)
 
 $(ARM_TRIPLETS):
 	+@$(call arm_make,$@) all $(ARM_CHECKS:%=$(BUILD)/$@/%)
@@ -24,6 +24,20 @@ run-arm: all $(BUILD)/arm_floats $(ARM_TRIPLETS)
 check-arm: ## cross-build for aarch64 and armv7, test under qemu-user
 	@./scripts/packages.sh packages-arm.txt
 	@$(MAKE) --no-print-directory run-arm
+
+# Leaks are left to the machine that builds: who looks for them stops the process' threads, which qemu-user cannot.
+ARM_SANITIZED := $(ARM_TRIPLETS:%=asan-%)
+$(ARM_SANITIZED): folder = $(BUILD)/arm-asan/$(@:asan-%=%)
+$(ARM_SANITIZED):
+	+@$(call arm_make,$(@:asan-%=%)) BUILD=$(folder) OPT=-O1 SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' \
+	  $(addprefix $(folder)/,run_inference pack_weights $(ARM_CHECKS))
+
+run-arm-asan: $(ARM_SANITIZED)
+	@BUILD=$(BUILD)/arm-asan ./tests/arm/sanitized.sh $(ARM_TRIPLETS)
+
+check-arm-asan: ## the cross-builds under AddressSanitizer and UndefinedBehaviorSanitizer, in qemu-user (an hour)
+	@./scripts/packages.sh packages-arm.txt
+	@$(MAKE) --no-print-directory run-arm-asan
 
 # A plugin has the machine of qemu, not of what it runs.
 $(BUILD)/count.so: tests/arm/count.c

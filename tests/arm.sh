@@ -12,13 +12,8 @@ at_end 'rm -rf "$dir"'
 photo=models/shapes/holdout/000000.jpg
 tiles=(--plan 4x4/4/3x5 --threads 2)
 
-# emulate TRIPLET PROGRAM ARGUMENT...
-emulate() {
-  local triplet=$1 processor=${1%%-*} qemu
-  shift
-  qemu=$(command -v "qemu-$processor-static" || command -v "qemu-$processor") || return 127
-  QEMU_LD_PREFIX=/usr/$triplet timeout 1800 "$qemu" "$@"
-}
+# shellcheck source=tests/arm/emulate.sh
+. tests/arm/emulate.sh
 
 # ---- what to run, and what the host says ----
 
