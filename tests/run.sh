@@ -82,6 +82,8 @@ full             alone  make analyze
 full             alone  make check-asan
 full             alone  make check-tsan
 full             alone  make check-msan
+full             alone  make check-arm
+full             alone  make check-arm-asan
 full             alone  tests/differential/run.py
 full             alone  make fuzz
 full             alone  make check-coverage
