@@ -427,7 +427,7 @@ check-search: all $(BUILD)/time_plans ## the plan that the search chooses beside
 	$(Q)tests/search/check_search.py --build $(BUILD) $(SEARCH)
 
 check-asan: ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer (10 minutes)
-	$(MAKE) BUILD=$(BUILD)/asan OPT=-O1 SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' all $(BUILD)/asan/unit_tests
+	$(MAKE) BUILD=$(BUILD)/asan OPT=-O1 KERNEL='-O1 -ffunction-sections' INTEGERS='-O1 -ffunction-sections' SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' all $(BUILD)/asan/unit_tests
 	$(BUILD)/asan/unit_tests
 	BUILD=$(BUILD)/asan ./tests/cli/run_inference.sh
 
