@@ -29,7 +29,7 @@ check-arm: ## cross-build for aarch64 and armv7, test under qemu-user
 ARM_SANITIZED := $(ARM_TRIPLETS:%=asan-%)
 $(ARM_SANITIZED): folder = $(BUILD)/arm-asan/$(@:asan-%=%)
 $(ARM_SANITIZED):
-	+@$(call arm_make,$(@:asan-%=%)) BUILD=$(folder) OPT=-O1 KERNEL='-O1 -ffunction-sections' INTEGERS='-O1 -ffunction-sections' SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' \
+	+@$(call arm_make,$(@:asan-%=%)) BUILD=$(folder) OPT=-O1 KERNEL='-O1 -ftree-vrp -ffunction-sections' INTEGERS='-O1 -ffunction-sections' SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' \
 	  $(addprefix $(folder)/,run_inference pack_weights $(ARM_CHECKS))
 
 run-arm-asan: $(ARM_SANITIZED)
