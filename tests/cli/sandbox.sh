@@ -126,6 +126,8 @@ for what in "change an open file's rights" 'make a program'; do
 done
 if [ "$landlock" = 1 ]; then
   refused 'with an output elsewhere'
+  misbehaves --dump-output "$dir"
+  confined 'with a folder for an output'
 else
   skip 'with an output elsewhere' 'the kernel has no Landlock'
 fi
