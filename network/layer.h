@@ -113,7 +113,8 @@ enum {
   MAFAT_MAX_LAYERS = 4096,
   MAFAT_MAX_EXTENT = 1 << 20, /* of a map, in pixels a side; of filters and groups */
   MAFAT_MAX_OPERANDS = 64,
-  MAFAT_MAX_SOURCES = 4096 /* of an operand: routes of routes would double them without end */
+  MAFAT_MAX_SOURCES = 4096, /* of an operand: routes of routes would double them without end */
+  MAFAT_MAX_ALL_SOURCES = 1 << 18 /* of all operands: a line of a file makes an operand of so many, and they are kept (5 MB) */
 };
 
 struct mafat_shape {

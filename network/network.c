@@ -184,3 +184,17 @@ int mafat_network_check_operand(const struct mafat_network *n, int layer, int op
   return mafat_fail(subject->d, MAFAT_EFORMAT, "%s:%d: operand %d of layer [%s] %s", subject->path, subject->line,
                     operand, subject->name, fault);
 }
+
+int mafat_network_take_operands(struct mafat_network *n, int layer, const struct mafat_subject *subject)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  for (int k = 0; k < l->n_operands; k++) {
+    int code = mafat_network_check_operand(n, layer, k, subject);
+    if (code) return code;
+    n->n_sources += mafat_sources_count(&l->operands[k].sources);
+    if (n->n_sources > MAFAT_MAX_ALL_SOURCES)
+      return mafat_fail(subject->d, MAFAT_EUNSUPPORTED, "%s:%d: expected at most %d sources of all layers, found more in layer [%s]",
+                        subject->path, subject->line, MAFAT_MAX_ALL_SOURCES, subject->name);
+  }
+  return MAFAT_OK;
+}

@@ -58,6 +58,7 @@ struct mafat_network {
   float *values;            /* (n_values) constants that no file has; owned */
   size_t n_values;
   struct mafat_picture_said picture;
+  int n_sources;            /* of all operands, of those that were taken */
   bool cut;                 /* the cfg goes on, with layers that cannot be read */
   struct mafat_port *inputs, *outputs; /* (n_inputs), (n_outputs) by name, owned; NULL, 0: Darknet's, which have none */
   int n_outputs;
@@ -167,6 +168,8 @@ static inline int mafat_network_sole_tensor(const struct mafat_network *n, const
  * what is wrong. For readers of files: nobody behind them asks again. */
 int mafat_network_check_operand(const struct mafat_network *n, int layer, int operand,
                                 const struct mafat_subject *subject);
+/* All of a layer that is read from a file, once. As above; MAFAT_EUNSUPPORTED, too: with the layers before it more than MAFAT_MAX_ALL_SOURCES. */
+int mafat_network_take_operands(struct mafat_network *n, int layer, const struct mafat_subject *subject);
 
 /* What the output of operator `index` consists of: itself, or what it renames. */
 struct mafat_sources mafat_network_output_sources(const struct mafat_network *n, int index,

@@ -96,6 +96,11 @@ int mafat_order_find_fans(struct mafat_plan *plan, const struct mafat_network *n
 
 /* ---- order ---- */
 
+/* Of a tensor, by a layer that runs. */
+struct reading {
+  int layer, next; /* next: another of the same tensor; -1: none */
+};
+
 struct orderer {
   struct mafat_plan *plan;
   const struct mafat_network *network;
@@ -103,6 +108,12 @@ struct orderer {
   int *readers; /* [operator]: steps that have yet to read it; many where a later group does */
   bool *placed; /* [operator]: inputs are from the start */
   int n_placed;
+  /* So that a layer is looked at again when something has changed for it, and not whenever any layer is placed, which in a network of
+   * thousands that read thousands would be minutes. */
+  struct reading *readings;
+  int *first_reading; /* [operator]: of readings; -1: none */
+  int *lacks;         /* [operator]: of what it reads is not placed, as often as it reads it */
+  bool *refused;      /* [operator]: what it frees was too little, and is what it was */
 };
 
 enum { MANY_READERS = 1 << 20 };
@@ -112,11 +123,23 @@ static double tensor_bytes(const struct orderer *o, int tensor)
   return map_bytes(o->network, tensor);
 }
 
-/* One reader more, or one less, of each tensor that the step reads. */
-static void add_to_readers(struct orderer *o, int layer, int by)
+/* Whoever has yet to read the tensor may free it from now on. */
+static void look_again(struct orderer *o, int tensor)
+{
+  for (int i = o->first_reading[tensor]; i >= 0; i = o->readings[i].next) o->refused[o->readings[i].layer] = false;
+}
+
+/* One reader less of each tensor that the step reads. */
+static void take_from_readers(struct orderer *o, int layer)
 {
   for (struct mafat_reads r = mafat_plan_reads(o->plan, o->network, layer); mafat_reads_next(&r);)
-    o->readers[r.source->tensor] += by;
+    if (--o->readers[r.source->tensor] == 1) look_again(o, r.source->tensor);
+}
+
+static void note_placed(struct orderer *o, int tensor)
+{
+  o->placed[tensor] = true;
+  for (int i = o->first_reading[tensor]; i >= 0; i = o->readings[i].next) o->lacks[o->readings[i].layer]--;
 }
 
 static void place(struct orderer *o, int layer)
@@ -124,11 +147,11 @@ static void place(struct orderer *o, int layer)
   struct mafat_plan *plan = o->plan;
   if (o->placed[layer]) return;
   if (plan->inner[layer] >= 0) place(o, plan->inner[layer]);
-  o->placed[layer] = true;
+  note_placed(o, layer);
   plan->position[layer] = o->n_placed;
   plan->order[o->n_placed++] = layer;
   if (!runs(plan, o->network, o->usage, layer)) return;
-  add_to_readers(o, layer, -1);
+  take_from_readers(o, layer);
   for (int r = layer + 1; mafat_order_is_wide(plan, layer) && r < plan->n_layers; r++)
     if (plan->fan[r] == layer) {
       place(o, r);
@@ -137,17 +160,17 @@ static void place(struct orderer *o, int layer)
 }
 
 /* Sources are there, and more is freed by the layer than its output takes. */
-static bool should_hoist(const struct orderer *o, int layer)
+static bool should_hoist(struct orderer *o, int layer)
 {
   const struct mafat_plan *plan = o->plan;
-  if (o->placed[layer] || plan->fan[layer] >= 0 || !runs(plan, o->network, o->usage, layer)) return false;
+  if (o->lacks[layer] || o->refused[layer] || o->placed[layer] || plan->fan[layer] >= 0 || !runs(plan, o->network, o->usage, layer)) return false;
   double freed = 0;
   for (struct mafat_reads r = mafat_plan_reads(plan, o->network, layer); mafat_reads_next(&r);) {
     int t = r.source->tensor;
-    if (!o->placed[t]) return false;
     if (o->readers[t] == 1) freed += tensor_bytes(o, t);
   }
-  return freed > tensor_bytes(o, layer);
+  o->refused[layer] = freed <= tensor_bytes(o, layer);
+  return !o->refused[layer];
 }
 
 static void hoist_what_frees(struct orderer *o, const struct mafat_group *g)
@@ -159,43 +182,80 @@ static void hoist_what_frees(struct orderer *o, const struct mafat_group *g)
     }
 }
 
-static void count_readers(struct orderer *o)
+static size_t count_readings(const struct orderer *o)
+{
+  size_t n = 0;
+  for (int l = 0; l < o->plan->n_layers; l++) {
+    if (!runs(o->plan, o->network, o->usage, l)) continue;
+    for (struct mafat_reads r = mafat_plan_reads(o->plan, o->network, l); mafat_reads_next(&r);) n++;
+  }
+  return n;
+}
+
+static void note_readings(struct orderer *o)
 {
   const struct mafat_plan *plan = o->plan;
-  for (int t = 0; t < mafat_network_n_operators(o->network); t++)
+  int n = 0;
+  for (int t = 0; t < mafat_network_n_operators(o->network); t++) {
+    o->first_reading[t] = -1;
     if (o->usage[t].external) o->readers[t] += MANY_READERS;
-  for (int l = 0; l < plan->n_layers; l++)
-    if (runs(plan, o->network, o->usage, l)) add_to_readers(o, l, 1);
+  }
+  for (int l = 0; l < plan->n_layers; l++) {
+    if (!runs(plan, o->network, o->usage, l)) continue;
+    for (struct mafat_reads r = mafat_plan_reads(plan, o->network, l); mafat_reads_next(&r);) {
+      int t = r.source->tensor;
+      o->readings[n] = (struct reading){l, o->first_reading[t]};
+      o->first_reading[t] = n++;
+      o->lacks[l]++;
+      o->readers[t]++;
+    }
+  }
+}
+
+static void find_order(struct orderer *o)
+{
+  const struct mafat_plan *plan = o->plan;
+  note_readings(o);
+  for (int i = o->network->n_layers; i < mafat_network_n_operators(o->network); i++) note_placed(o, i);
+  for (int i = 0; i < plan->n_groups; i++) {
+    const struct mafat_group *g = &plan->groups[i];
+    bool once = g->cut.kind != MAFAT_CUT_ROWS && g->cut.kind != MAFAT_CUT_SPLIT && !mafat_group_is_tiled(g);
+    for (int at = g->at.begin; at < g->at.end; at++) {
+      int l = plan->members[at];
+      /* An inner layer comes with its outer one. */
+      if (o->placed[l] || plan->outer[l] >= 0) continue;
+      place(o, l);
+      if (once) hoist_what_frees(o, g);
+    }
+  }
 }
 
 int mafat_order_find(struct mafat_plan *plan, const struct mafat_network *n)
 {
+  struct mafat_heap *heap = plan->heap;
   size_t n_layers = (size_t)plan->n_layers, n_operators = (size_t)mafat_network_n_operators(n);
   struct orderer o = {.plan = plan, .network = n};
-  o.usage = mafat_heap_calloc(plan->heap, n_operators, sizeof *o.usage);
-  o.readers = mafat_heap_calloc(plan->heap, n_operators, sizeof *o.readers);
-  o.placed = mafat_heap_calloc(plan->heap, n_operators, sizeof *o.placed);
-  plan->order = mafat_heap_calloc(plan->heap, n_layers, sizeof *plan->order);
-  plan->position = mafat_heap_calloc(plan->heap, n_layers, sizeof *plan->position);
-  bool enough = o.usage && o.readers && o.placed && plan->order && plan->position;
+  o.usage = mafat_heap_calloc(heap, n_operators, sizeof *o.usage);
+  o.readers = mafat_heap_calloc(heap, n_operators, sizeof *o.readers);
+  o.placed = mafat_heap_calloc(heap, n_operators, sizeof *o.placed);
+  o.first_reading = mafat_heap_calloc(heap, n_operators, sizeof *o.first_reading);
+  o.lacks = mafat_heap_calloc(heap, n_operators, sizeof *o.lacks);
+  o.refused = mafat_heap_calloc(heap, n_operators, sizeof *o.refused);
+  plan->order = mafat_heap_calloc(heap, n_layers, sizeof *plan->order);
+  plan->position = mafat_heap_calloc(heap, n_layers, sizeof *plan->position);
+  bool enough = o.usage && o.readers && o.placed && o.first_reading && o.lacks && o.refused && plan->order && plan->position;
   if (enough) {
     mafat_usage_find(n, plan, o.usage);
-    count_readers(&o);
-    for (size_t i = (size_t)n->n_layers; i < n_operators; i++) o.placed[i] = true;
-    for (int i = 0; i < plan->n_groups; i++) {
-      const struct mafat_group *g = &plan->groups[i];
-      bool once = g->cut.kind != MAFAT_CUT_ROWS && g->cut.kind != MAFAT_CUT_SPLIT && !mafat_group_is_tiled(g);
-      for (int at = g->at.begin; at < g->at.end; at++) {
-        int l = plan->members[at];
-        /* An inner layer comes with its outer one. */
-        if (o.placed[l] || plan->outer[l] >= 0) continue;
-        place(&o, l);
-        if (once) hoist_what_frees(&o, g);
-      }
-    }
+    o.readings = mafat_heap_calloc(heap, count_readings(&o) + 1, sizeof *o.readings); /* constants read nothing */
+    enough = o.readings;
   }
-  mafat_heap_free(plan->heap, o.usage);
-  mafat_heap_free(plan->heap, o.readers);
-  mafat_heap_free(plan->heap, o.placed);
+  if (enough) find_order(&o);
+  mafat_heap_free(heap, o.usage);
+  mafat_heap_free(heap, o.readers);
+  mafat_heap_free(heap, o.placed);
+  mafat_heap_free(heap, o.readings);
+  mafat_heap_free(heap, o.first_reading);
+  mafat_heap_free(heap, o.lacks);
+  mafat_heap_free(heap, o.refused);
   return enough ? MAFAT_OK : MAFAT_ENOMEM;
 }

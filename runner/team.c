@@ -28,7 +28,7 @@ struct counter {
 
 struct member {
   struct mafat_team *team;
-  int worker;
+  int worker, cpu; /* cpu: the one that it keeps to; -1: it keeps to none */
   pthread_t thread;
 };
 
@@ -143,10 +143,20 @@ static void await_call(struct mafat_team *t, unsigned seen)
   pthread_mutex_unlock(&t->mutex);
 }
 
+/* Itself: a filter of system calls may not let one thread bind another, which might be another process's. */
+static void bind_here(int cpu)
+{
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  sched_setaffinity(0, sizeof one, &one); /* a refusal costs speed only */
+}
+
 static void *live(void *argument)
 {
   struct member *m = argument;
   struct mafat_team *t = m->team;
+  if (m->cpu >= 0) bind_here(m->cpu);
   for (unsigned seen = 0;;) {
     await_call(t, seen);
     seen = atomic_load(&t->calls);
@@ -206,7 +216,7 @@ bool mafat_team_is_here(const struct mafat_team *t)
 /* A thread for each processor: then each keeps to one, for some kernels leave two
  * that wait for each other on the same. The caller's thread is bound only between
  * gather and disperse. */
-static void bind_threads(struct mafat_team *t)
+static void choose_processors(struct mafat_team *t)
 {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) != t->n_workers) return;
@@ -215,13 +225,10 @@ static void bind_threads(struct mafat_team *t)
   CPU_ZERO(&t->caller_cpu);
   CPU_SET(cpu, &t->caller_cpu);
   t->bound = t->n_workers > 1;
-  for (int i = 0; i < t->n_started; i++) {
-    cpu_set_t one;
+  for (int i = 0; i < t->n_workers - 1; i++) {
     do cpu++;
     while (!CPU_ISSET(cpu, &allowed));
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    pthread_setaffinity_np(t->members[i].thread, sizeof one, &one); /* a refusal costs speed only */
+    t->members[i].cpu = cpu;
   }
 }
 
@@ -234,15 +241,15 @@ static int start_threads(struct mafat_team *t)
   if (refused) return refused;
   refused = pthread_attr_setstacksize(&attributes, MAFAT_TEAM_STACK_BYTES);
   sigfillset(&all);
+  for (int i = 0; i < t->n_workers - 1; i++) t->members[i] = (struct member){.team = t, .worker = i + 1, .cpu = -1};
+  choose_processors(t);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   for (int i = 0; i < t->n_workers - 1 && !refused; i++) {
-    t->members[i] = (struct member){.team = t, .worker = i + 1};
     refused = pthread_create(&t->members[i].thread, &attributes, live, &t->members[i]);
     if (!refused) t->n_started++;
   }
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   pthread_attr_destroy(&attributes);
-  if (!refused) bind_threads(t);
   return refused;
 }
 

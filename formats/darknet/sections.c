@@ -568,8 +568,7 @@ int mafat_sections_read_layer(struct mafat_network *n, int index, struct mafat_c
     r.layer->out_type = r.layer->weights_type = MAFAT_F32; /* Darknet knows no other */
     int code = section_types[i].read(&r);
     const struct mafat_subject subject = {cfg->path, s->line, index, s->type, d};
-    for (int k = 0; k < r.layer->n_operands && code == MAFAT_OK; k++)
-      code = mafat_network_check_operand(n, index, k, &subject);
+    if (code == MAFAT_OK) code = mafat_network_take_operands(n, index, &subject);
     return code ? code : mafat_layer_infer(r.layer, &subject);
   }
   return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s:%d: layer [%.60s] is not supported", cfg->path,
@@ -673,6 +672,8 @@ static void warn_of_letterbox(const struct mafat_cfg *cfg, const struct mafat_ne
 void mafat_sections_warn_unknown(const struct mafat_cfg *cfg, const struct mafat_network *n,
                                  const struct mafat_warning_sink *warnings)
 {
+  enum { MOST = 100 }; /* a cfg of four megabytes might have a million, which nobody reads */
+  int told = 0;
   warn_of_letterbox(cfg, n, warnings);
   for (int i = 0; i <= n->n_layers; i++)
     for (int j = 0; j < cfg->sections[i].n_options; j++) {
@@ -680,10 +681,15 @@ void mafat_sections_warn_unknown(const struct mafat_cfg *cfg, const struct mafat
       const struct mafat_cfg_option *o = &s->options[j];
       int first = 0;
       while (strcmp(s->options[first].key, o->key) != 0) first++;
+      if (first == j && (o->used || is_training_key(o->key))) continue;
+      if (told++ == MOST) {
+        mafat_warn(warnings, "%s:%d: more keys from here on are unknown, or were given before", cfg->path, o->line);
+        return;
+      }
       if (first < j)
         mafat_warn(warnings, "%s:%d: key %.60s in [%s] was given before: its first value counts",
                    cfg->path, o->line, o->key, s->type);
-      else if (!o->used && !is_training_key(o->key))
+      else
         mafat_warn(warnings, "%s:%d: unknown key %.60s in [%s] is ignored", cfg->path, o->line,
                    o->key, cfg->sections[i].type);
     }

@@ -281,8 +281,7 @@ int mafat_graph_end_layer(struct mafat_graph *g, struct mafat_layer *l)
   struct mafat_subject subject = {g->network->path, g->node, index, g->operator_name, g->d};
   int code = MAFAT_OK;
   bool constant = mafat_kind_of(l->type)->constant;
-  for (int k = 0; k < l->n_operands && code == MAFAT_OK && !constant; k++)
-    code = mafat_network_check_operand(g->network, index, k, &subject);
+  if (!constant) code = mafat_network_take_operands(g->network, index, &subject);
   if (code == MAFAT_OK && l->n_operands) l->in = l->operands[0].shape;
   if (code == MAFAT_OK) set_meaning(g, l);
   return code ? code : mafat_layer_infer(l, &subject);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -42,14 +43,30 @@ void mafat_unfinished_remember(const char *path)
   unfinished = *path != '\0';
 }
 
+/* Of `room` letters, which no file's name ends with yet. With the rights that any new file has, from the first moment on: a process that
+ * may give files other rights later may give them to any file. */
+static int create_anew(char *name, char *room, size_t n)
+{
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345"; /* 32 */
+  enum { TRIALS = 100 };
+  unsigned char chance[16];
+  for (int i = 0; i < TRIALS; i++) {
+    if (n > sizeof chance || getrandom(chance, n, 0) != (ssize_t)n) return -1;
+    for (size_t k = 0; k < n; k++) room[k] = letters[chance[k] % 32];
+    int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0 || errno != EEXIST) return fd;
+  }
+  return -1;
+}
+
 /* A signal comes before there is a file, or once its name is known. */
-static int create(char *name)
+static int create(char *name, char *room, size_t n)
 {
   sigset_t waiting, before;
   sigemptyset(&waiting);
   for (int i = 0; i < N_ENDS; i++) sigaddset(&waiting, ends[i]);
   sigprocmask(SIG_BLOCK, &waiting, &before);
-  int fd = mkstemp(name), cause = errno;
+  int fd = create_anew(name, room, n), cause = errno;
   if (fd >= 0) mafat_unfinished_remember(name);
   sigprocmask(SIG_SETMASK, &before, NULL);
   errno = cause;
@@ -58,18 +75,16 @@ static int create(char *name)
 
 int mafat_unfinished_create(const char *path)
 {
+  static const char ending[] = ".XXXXXX";
+  enum { ROOM = sizeof ending - sizeof "." };
   char name[sizeof temporary];
   if (!realpath(path, own)) snprintf(own, sizeof own, "%s", path); /* there is none yet */
-  if (snprintf(name, sizeof name, "%s.XXXXXX", own) >= (int)sizeof name) {
+  int length = snprintf(name, sizeof name, "%s%s", own, ending);
+  if (length >= (int)sizeof name) {
     errno = ENAMETOOLONG;
     return -1;
   }
-  int fd = create(name);
-  if (fd < 0) return -1;
-  mode_t mask = umask(0);
-  umask(mask);
-  fchmod(fd, 0666 & ~mask);
-  return fd;
+  return create(name, name + length - ROOM, ROOM);
 }
 
 int mafat_unfinished_open(const char *path)

@@ -138,7 +138,7 @@ size_t mafat_writer_character(const char *p)
   return length;
 }
 
-static bool is_control(const char *p, size_t length)
+bool mafat_writer_is_control(const char *p, size_t length)
 {
   unsigned char first = (unsigned char)p[0];
   if (length == 1) return first < 0x20 || first == 0x7f;
@@ -152,7 +152,7 @@ void mafat_writer_put_plain(struct mafat_writer *w, const char *text)
     n = mafat_writer_character(text);
     if (n == 0)
       mafat_writer_put(w, replacement);
-    else if (is_control(text, n))
+    else if (mafat_writer_is_control(text, n))
       mafat_writer_put(w, "?");
     else
       put_bytes(w, text, n);

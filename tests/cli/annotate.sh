@@ -190,6 +190,16 @@ for label in "\"$long\"" '""' null '"a&amp;b&#60;<>"' '"\u00e4\u20ac\ud83d\udeb2
     run -q -o label.png label.json
     expect "label $(printf '%.20s' "$label")" 0 ''
 done
+# U+009B is ESC [ to some terminals
+printf '%s\n' '{"image": "no\u009b31m\u00e4.png", "detections": []}' >control.json
+run control.json
+expect control-character 2 'no??31mä.png: '
+# a pipe that nobody writes to
+mkfifo waiting.pgm
+printf '%s\n' '{"image": "waiting.pgm", "detections": []}' >waiting.json
+run waiting.json
+expect image-that-waits 2 'waiting.pgm: expected a regular file'
+rm waiting.pgm
 pgm 4 10 20 30 40 >tiny.pgm
 run -q -p tiny.pgm -o tiny.png one.json
 expect tiny 0 ''

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/io_uring.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,6 +19,10 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+static pid_t parent; /* inside nobody may ask */
+
+__attribute__((constructor)) static void remember_parent(void) { parent = getppid(); }
 
 static void tell(const char *what, bool done)
 {
@@ -60,11 +65,47 @@ static bool made_ring(void)
   return opened((int)syscall(SYS_io_uring_setup, 4, &p));
 }
 
+/* A file that may be read. */
+static bool changed_open_file(const char *path)
+{
+  int fd = open(path, O_RDONLY);
+  bool done = fd >= 0 && fchmod(fd, 0755) == 0;
+  int error = errno;
+  if (fd >= 0) close(fd);
+  errno = error;
+  return done;
+}
+
+/* To where it may be already. */
+static bool bound(pid_t process)
+{
+  cpu_set_t where;
+  return sched_getaffinity(process, sizeof where, &where) == 0 && sched_setaffinity(process, sizeof where, &where) == 0;
+}
+
+/* The kernel signals whoever is at a terminal that says so, whoever asked for it. */
+static bool asked_for_signals(int fd)
+{
+  return fcntl(fd, F_SETFL, O_ASYNC) == 0 && fcntl(fd, F_SETFL, 0) == 0;
+}
+
+static bool opened_memory(pid_t process)
+{
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/mem", (int)process);
+  return opened(open(path, O_RDONLY));
+}
+
 static void try_everything(void)
 {
   const char *old = getenv("MISBEHAVE_FILE"), *made = getenv("MISBEHAVE_NEW");
   char *arguments[] = {"true", NULL};
   tell("read a file", opened(open("/etc/passwd", O_RDONLY)));
+  tell("change an open file's rights", changed_open_file(old));
+  tell("make a program", opened(open(made, O_WRONLY | O_CREAT, 04755)));
+  tell("bind another", bound(parent));
+  tell("have others signalled", asked_for_signals(STDERR_FILENO));
+  tell("open another's memory", opened_memory(parent));
   tell("write to a file", opened(open(old, O_WRONLY)));
   tell("append to a file", opened(open(old, O_WRONLY | O_APPEND)));
   tell("make a file", opened(open(made, O_WRONLY | O_CREAT, 0600)));
@@ -79,13 +120,13 @@ static void try_everything(void)
   tell("connect locally", opened(socket(AF_UNIX, SOCK_STREAM, 0)));
   tell("fork", forked());
   tell("make a thread", made_thread());
-  tell("trace", ptrace(PTRACE_PEEKDATA, getppid(), NULL, NULL) == 0); /* outside: no such process. Attached, it would stop */
-  tell("signal", kill(getppid(), 0) == 0);
+  tell("trace", ptrace(PTRACE_PEEKDATA, parent, NULL, NULL) == 0); /* outside: no such process. Attached, it would stop */
+  tell("signal", kill(parent, 0) == 0);
   tell("make code", made_code());
   tell("map code", mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
   tell("make a ring", made_ring());
   tell("open by handle", opened((int)syscall(SYS_openat2, AT_FDCWD, old, NULL, 0)));
-  tell("read another's memory", syscall(SYS_process_vm_readv, getppid(), NULL, 0, NULL, 0, 0) == 0);
+  tell("read another's memory", syscall(SYS_process_vm_readv, parent, NULL, 0, NULL, 0, 0) == 0);
   tell("mount", syscall(SYS_mount, "none", "/mnt", "tmpfs", 0, NULL) == 0);
   tell("execute", execv("/bin/true", arguments) == 0);
 }

@@ -37,6 +37,14 @@ struct options {
   bool quiet;
 };
 
+/* Of bytes: ASCII's controls, and those from U+0080 to U+009F, which some terminals obey, too; else 0. */
+static size_t control_bytes(const char *text)
+{
+  const unsigned char *u = (const unsigned char *)text;
+  if (u[0] == 0xc2 && u[1] >= 0x80 && u[1] < 0xa0) return 2;
+  return u[0] < ' ' || u[0] == 0x7f;
+}
+
 /* Prints one line on stderr; control characters from file names and JSON become '?'. */
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 {
@@ -46,7 +54,7 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
   if (vasprintf(&text, format, args) < 0) text = NULL;
   va_end(args);
   for (char *c = text; c && *c; c++)
-    if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
+    for (size_t n = control_bytes(c); n > 0; n--) c[n - 1] = '?';
   fprintf(stderr, "annotate: %s\n", text ? text : "out of memory");
   free(text);
 }
@@ -215,6 +223,13 @@ static bool same_file(const char *a, const char *b)
   return stat(a, &p) == 0 && stat(b, &q) == 0 && p.st_dev == q.st_dev && p.st_ino == q.st_ino;
 }
 
+/* A path of a stranger's JSON may name a pipe, which nobody may ever write to. The command line may name one. */
+static bool is_no_file(const char *path)
+{
+  struct stat info;
+  return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
 /* Draws one report's picture and writes it to `output`. */
 static enum status annotate(const struct options *options,
                             const struct mafat_annotate_report *report, const char *picture,
@@ -223,6 +238,10 @@ static enum status annotate(const struct options *options,
   struct mafat_diagnostic d;
   gdImagePtr im;
   size_t n;
+  if (!options->picture && is_no_file(picture)) {
+    say("%s: expected a regular file; --picture takes any", picture);
+    return BAD_INPUT;
+  }
   if (same_file(picture, output)) {
     say("%s: expected an output other than the picture itself", output);
     return BAD_INPUT;

@@ -36,16 +36,21 @@
 
 enum when { ALWAYS, OPENING, OUTPUTS, SERVING, CAMERA };
 
-/* Allowed if (argument & mask) == value; all of it where the mask is 0. Arguments are the kernel's ints: their low halves. */
+/* Allowed if (argument & mask) == value and no bit of `none` is in the argument behind it; all of it where the mask is 0. Arguments are
+ * the kernel's ints: their low halves. */
 struct allowed {
   int number;
   enum when when;
   int argument;
-  uint32_t mask, value;
+  uint32_t mask, value, none;
 };
 
 /* Neither to write, nor to make anything. */
 enum { WRITES = O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY) };
+/* New files are nobody's to execute, least of all in their owner's name. */
+#define FILE_RIGHTS 0666u
+/* Of F_SETFL; musl adds the second. O_ASYNC would have the kernel signal others, whoever is at the terminal. */
+#define READING_FLAGS ((uint32_t)(O_DIRECT | O_LARGEFILE))
 /* A thread shares everything with who makes it; nothing new is made for it. */
 enum { SHARES = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD };
 #define NAMESPACES (0x02000000u | 0x04000000u | 0x08000000u | 0x10000000u | 0x20000000u | 0x40000000u | 0x00020000u | 0x00000080u)
@@ -126,6 +131,9 @@ static const struct allowed allowed[] = {
 #endif
     {.number = SYS_readlinkat},
     {.number = SYS_fstatfs},
+#ifdef SYS_fstatfs64
+    {.number = SYS_fstatfs64},
+#endif
     {.number = SYS_getcwd},
     {.number = SYS_getdents64},
 #ifdef SYS_fadvise64
@@ -138,12 +146,12 @@ static const struct allowed allowed[] = {
     {.number = SYS_cachestat},
     {.number = SYS_fcntl, .argument = 1, .mask = ~0u, .value = F_GETFD},
     {.number = SYS_fcntl, .argument = 1, .mask = ~0u, .value = F_GETFL},
-    {.number = SYS_fcntl, .argument = 1, .mask = ~0u, .value = F_SETFL},
+    {.number = SYS_fcntl, .argument = 1, .mask = ~0u, .value = F_SETFL, .none = ~READING_FLAGS},
     {.number = SYS_fcntl, .argument = 1, .mask = ~0u, .value = F_DUPFD_CLOEXEC},
 #ifdef SYS_fcntl64
     {.number = SYS_fcntl64, .argument = 1, .mask = ~0u, .value = F_GETFD},
     {.number = SYS_fcntl64, .argument = 1, .mask = ~0u, .value = F_GETFL},
-    {.number = SYS_fcntl64, .argument = 1, .mask = ~0u, .value = F_SETFL},
+    {.number = SYS_fcntl64, .argument = 1, .mask = ~0u, .value = F_SETFL, .none = ~READING_FLAGS},
     {.number = SYS_fcntl64, .argument = 1, .mask = ~0u, .value = F_DUPFD_CLOEXEC},
 #endif
     {.number = SYS_ioctl, .argument = 1, .mask = ~0u, .value = TCGETS}, /* isatty, of glibc and musl */
@@ -179,7 +187,7 @@ static const struct allowed allowed[] = {
     {.number = SYS_getegid},
     {.number = SYS_getrandom},
     {.number = SYS_sched_getaffinity},
-    {.number = SYS_sched_setaffinity},
+    {.number = SYS_sched_setaffinity, .mask = ~0u, .value = 0}, /* a thread's own */
     {.number = SYS_sched_yield},
 #ifdef SYS_getrlimit
     {.number = SYS_getrlimit},
@@ -211,9 +219,9 @@ static const struct allowed allowed[] = {
     {.number = SYS_tee, .when = OPENING},
     {.number = SYS_seccomp, .when = OPENING, .mask = ~0u, .value = SECCOMP_SET_MODE_FILTER},
     /* outputs: a file beside the one that it becomes */
-    {.number = SYS_openat, .when = OUTPUTS},
+    {.number = SYS_openat, .when = OUTPUTS, .argument = 3, .mask = ~FILE_RIGHTS},
 #ifdef SYS_open
-    {.number = SYS_open, .when = OUTPUTS},
+    {.number = SYS_open, .when = OUTPUTS, .argument = 2, .mask = ~FILE_RIGHTS},
 #endif
 #ifdef SYS_rename
     {.number = SYS_rename, .when = OUTPUTS},
@@ -226,9 +234,6 @@ static const struct allowed allowed[] = {
     {.number = SYS_unlink, .when = OUTPUTS},
 #endif
     {.number = SYS_unlinkat, .when = OUTPUTS},
-    {.number = SYS_fchmod, .when = OUTPUTS},
-    {.number = SYS_umask, .when = OUTPUTS},
-    {.number = SYS_ftruncate, .when = OUTPUTS},
     /* whoever calls, at the doors that are open; bodies, which are emptied */
     {.number = SYS_accept4, .when = SERVING, .mask = ~(uint32_t)(MAFAT_SANDBOX_DOORS - 1), .value = MAFAT_SANDBOX_FIRST_DOOR},
     {.number = SYS_shutdown, .when = SERVING, .argument = 1, .mask = ~0u, .value = SHUT_WR},
@@ -242,7 +247,7 @@ static const struct allowed allowed[] = {
     {.number = SYS_ioctl, .when = CAMERA, .argument = 1, .mask = ~0u, .value = (uint32_t)VIDIOC_QBUF},
 };
 
-enum { N_ALLOWED = sizeof allowed / sizeof *allowed, FEW = 4, ROOM = 8 * N_ALLOWED + 64 };
+enum { N_ALLOWED = sizeof allowed / sizeof *allowed, FEW = 4, ROOM = 10 * N_ALLOWED + 64 };
 
 struct program {
   struct sock_filter code[ROOM];
@@ -268,10 +273,15 @@ static void allow(struct program *p, const struct allowed *a)
     answer(p, SECCOMP_RET_ALLOW);
     return;
   }
-  put(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)a->number, 0, 5);
+  const int more = a->none ? 2 : 0;
+  put(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)a->number, 0, (uint8_t)(5 + more));
   load(p, argument_at(a->argument));
   put(p, BPF_ALU | BPF_AND | BPF_K, a->mask, 0, 0);
-  put(p, BPF_JMP | BPF_JEQ | BPF_K, a->value, 0, 1);
+  put(p, BPF_JMP | BPF_JEQ | BPF_K, a->value, 0, (uint8_t)(1 + more));
+  if (a->none) {
+    load(p, argument_at(a->argument + 1));
+    put(p, BPF_JMP | BPF_JSET | BPF_K, a->none, 1, 0);
+  }
   answer(p, SECCOMP_RET_ALLOW);
   load(p, offsetof(struct seccomp_data, nr));
 }

@@ -72,6 +72,7 @@ static int allow_output(int ruleset, const char *path, int version)
   struct stat st;
   char folder[PATH_MAX];
   uint64_t write = WRITE_FILE | (version >= 3 ? TRUNCATE : 0);
+  if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return EISDIR; /* by a mistake: all that lies below it would be allowed */
   if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) return allow(ruleset, path, write);
   if (!realpath(path, folder)) { /* there is none yet */
     if (strlen(path) >= sizeof folder) return ENAMETOOLONG;

@@ -343,6 +343,8 @@ START_TEST(a_message_is_one_line)
   struct mafat_diagnostic d;
   mafat_fail(&d, MAFAT_EIO, "a\nb\x1b[1m\x7f \xc3\xa9");
   ck_assert_str_eq(d.text, "a?b?[1m? \xc3\xa9");
+  mafat_fail(&d, MAFAT_EIO, "\xc2\x9b" "31m \x9b" "1m \xe0\x82\x9b" "m \xc2\xa0 \xe2\x82\xac \xf0\x9f\x98\x80 \xe2\x82"); /* U+009B is ESC [ to terminals */
+  ck_assert_str_eq(d.text, "??31m ?1m ???m \xc2\xa0 \xe2\x82\xac \xf0\x9f\x98\x80 ??");
 }
 END_TEST
 

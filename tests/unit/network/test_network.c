@@ -476,6 +476,31 @@ START_TEST(routes_of_routes_are_refused)
 }
 END_TEST
 
+/* A line makes an operand of thousands of sources: all of a small file would take gigabytes. */
+START_TEST(too_many_sources_in_all_are_refused)
+{
+  struct mafat_diagnostic d = {""};
+  struct mafat_cfg *cfg = NULL;
+  struct mafat_network *n = NULL;
+  char text[8192] = "[net]\nheight=1\nwidth=1\nchannels=1\n[dropout]\n";
+  for (int i = 0; i < 11; i++) strcat(text, "[route]\nlayers=-1,-1\n");
+  size_t length = strlen(text);
+  for (int i = 0; i < 60; i++) strcat(text, "[activation]\n[route]\nlayers=11\n"); /* 2048 sources each */
+  ck_assert_int_eq(mafat_cfg_parse(&cfg, "a.cfg", text, strlen(text), &d), MAFAT_OK);
+  ck_assert_msg(mafat_darknet_make(&n, cfg, NULL, NULL, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_int_le(n->n_sources, MAFAT_MAX_ALL_SOURCES);
+  mafat_network_close(&n);
+  mafat_cfg_close(&cfg);
+  text[length] = '\0';
+  for (int i = 0; i < 130; i++) strcat(text, "[activation]\n[route]\nlayers=11\n");
+  ck_assert_int_eq(mafat_cfg_parse(&cfg, "a.cfg", text, strlen(text), &d), MAFAT_OK);
+  ck_assert_int_eq(mafat_darknet_make(&n, cfg, NULL, NULL, &d), MAFAT_EUNSUPPORTED);
+  ck_assert_msg(strstr(d.text, "expected at most 262144 sources of all layers, found more in layer [") != NULL, "%s", d.text);
+  ck_assert_ptr_null(n);
+  mafat_cfg_close(&cfg);
+}
+END_TEST
+
 /* ---- warnings ---- */
 
 struct ear {
@@ -510,6 +535,17 @@ START_TEST(unknown_keys_are_named_with_their_line)
   ck_assert_int_eq(ear.n, 1);
   ck_assert_str_eq(ear.text, "a.cfg:7: unknown key fliters in [conv] is ignored");
   ck_assert_int_eq(hear(NET "hieght=3\n[conv]\nfliters=2\n[maxpool]\nfilters=3\n").n, 3);
+}
+END_TEST
+
+START_TEST(a_hundred_warnings_are_enough)
+{
+  static char text[1 << 16] = NET;
+  size_t at = strlen(text);
+  for (int i = 0; i < 300; i++) at += (size_t)snprintf(text + at, sizeof text - at, "%skey%d=1\n", i % 100 ? "" : "[maxpool]\n", i);
+  struct ear ear = hear(text);
+  ck_assert_int_eq(ear.n, 101);
+  ck_assert_msg(strstr(ear.text, ": more keys from here on are unknown, or were given before") != NULL, "%s", ear.text);
 }
 END_TEST
 
@@ -678,9 +714,11 @@ Suite *network_suite(void)
   tcase_add_loop_test(refusing, other_networks_are_refused, 0, COUNT(refusals));
   tcase_add_test(refusing, too_many_layers_are_refused);
   tcase_add_test(refusing, routes_of_routes_are_refused);
+  tcase_add_test(refusing, too_many_sources_in_all_are_refused);
   suite_add_tcase(suite, refusing);
   TCase *warnings = tcase_create("warnings");
   tcase_add_test(warnings, unknown_keys_are_named_with_their_line);
+  tcase_add_test(warnings, a_hundred_warnings_are_enough);
   tcase_add_test(warnings, training_keys_are_not);
   tcase_add_test(warnings, the_fork_is_decided_by_what_only_one_reads);
   tcase_add_test(warnings, of_debians_cfgs_none_is_alexeyabs);
