@@ -18,11 +18,27 @@ const char *mafat_error_name(int code)
   }
 }
 
-/* Paths, plans and labels may hold anything; a message stays one line. */
+/* Bytes of a character of UTF-8 that is more than one; 0: none begins here. */
+static int bytes_of(const char *text)
+{
+  unsigned char first = (unsigned char)*text;
+  int n = first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+  for (int i = 1; i < n; i++)
+    if (((unsigned char)text[i] & 0xc0) != 0x80) return 0;
+  return n;
+}
+
+/* Paths, names and labels may hold anything; a message stays one line, and tells a terminal nothing: neither by a control character
+ * of ASCII nor by one of those from 128 on, as a byte of its own or in UTF-8. */
 static void keep_to_one_line(char *text)
 {
-  for (; *text; text++)
-    if ((unsigned char)*text < ' ' || *text == 127) *text = '?';
+  for (; *text; text++) {
+    int n = bytes_of(text);
+    unsigned char last = (unsigned char)text[n ? n - 1 : 0];
+    if (n > 2 || (n == 2 && (unsigned char)*text > 0xc2) || (n == 2 && last >= 0xa0)) text += n - 1;
+    else if (n == 2) *text++ = '?', *text = '?';
+    else if (last < ' ' || (last >= 127 && last < 0xa0)) *text = '?';
+  }
 }
 
 int mafat_fail(struct mafat_diagnostic *d, int code, const char *format, ...)

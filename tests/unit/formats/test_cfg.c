@@ -343,6 +343,10 @@ START_TEST(a_message_is_one_line)
   struct mafat_diagnostic d;
   mafat_fail(&d, MAFAT_EIO, "a\nb\x1b[1m\x7f \xc3\xa9");
   ck_assert_str_eq(d.text, "a?b?[1m? \xc3\xa9");
+  mafat_fail(&d, MAFAT_EIO, "%s", "\xc2\x9b" "2J\x9b" "2J\xc2"); /* what some terminals take for ESC [ */
+  ck_assert_str_eq(d.text, "??2J?2J\xc2");
+  mafat_fail(&d, MAFAT_EIO, "%s", "\xc3\x9b \xc2\xa0 \xe2\x82\xac \xf0\x9f\x98\x80 \xe2\x82 \xff");
+  ck_assert_str_eq(d.text, "\xc3\x9b \xc2\xa0 \xe2\x82\xac \xf0\x9f\x98\x80 \xe2? \xff");
 }
 END_TEST
 
