@@ -149,10 +149,14 @@ static enum mafat_dtype place_type(const struct mafat_onnx_tensor *t)
 int mafat_onnx_constant(const struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_onnx_tensor *t)
 {
   enum { MOST = 1 << 20 };
+  static const uint64_t most_placed = (UINT64_C(1) << 40) - 1; /* that a place can count */
   long long dims[MAFAT_VIEW_DIMS];
   int code = take_dims(i->g, t, dims);
   if (code) return code;
   enum mafat_dtype type = place_type(t);
+  if (t->n > most_placed)
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "constant '%.100s' has %llu numbers: expected at most %llu", t->name,
+                            (unsigned long long)t->n, (unsigned long long)most_placed);
   if (type != MAFAT_N_DTYPES) {
     *out = (struct mafat_value){.form = MAFAT_VALUE_PLACE, .maker = -1, .readers = out->readers};
     mafat_view_linear(&out->view, t->rank, dims, MAFAT_AXIS_NUMBERS);
