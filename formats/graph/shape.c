@@ -258,6 +258,8 @@ int mafat_graph_expand(struct mafat_graph *g, struct mafat_value *out, const str
                               dims[i]);
     from.atoms_of[i] = 1;
     from.atoms[from.n_atoms++] = (struct mafat_view_atom){.size = dims[i], .step = 0, .axis = axes[i]};
+    if (from.n_atoms == MAFAT_VIEW_ATOMS - (in->view.n_atoms - next))
+      return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "its elements lie along more than %d axes", MAFAT_VIEW_ATOMS);
   }
   struct mafat_layer *l = mafat_graph_begin_copy(g, 1, in->view.n_dims, dims, axes, &to);
   int code = l ? mafat_graph_add_copy(g, l, in, from, to, mafat_graph_origin, mafat_graph_origin) : MAFAT_EUNSUPPORTED;
