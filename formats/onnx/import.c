@@ -337,7 +337,7 @@ static int import_node(struct mafat_onnx_importer *i, int index)
   if (is_made(i)) return MAFAT_OK;
   int code = take_node(i, index), readers[8];
   if (code) return code;
-  i->opset = mafat_onnx_opset(i->model, "");
+  i->opset = i->own_opset;
   if (!(i->node->n_inputs > 0 && i->node->inputs[0]) && strcmp(i->row->op_type, "Constant") != 0)
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "its first input is left out");
   code = check_outputs(i);
@@ -389,6 +389,7 @@ static int import(struct mafat_onnx_importer *i)
   mafat_onnx_picture(&i->g->network->picture, i->model);
   count_readers(i);
   if (code == MAFAT_OK) code = make_inputs(i);
+  if (code == MAFAT_OK) code = mafat_onnx_note_readers(i);
   for (int n = 0; n < i->model->n_nodes && code == MAFAT_OK; n++) { /* constants first, for whoever looks ahead */
     const struct mafat_onnx_node *node = &i->model->nodes[n];
     if (strcmp(node->op_type, "Constant") == 0 && node->n_outputs == 1) code = import_node(i, n);
@@ -400,7 +401,7 @@ static int import(struct mafat_onnx_importer *i)
 int mafat_onnx_network(struct mafat_network **out, const struct mafat_onnx *model, struct mafat_diagnostic *d)
 {
   enum { LAYERS_OF_A_NODE = 3, MORE = 64 };
-  struct mafat_onnx_importer i = {.model = model};
+  struct mafat_onnx_importer i = {.model = model, .own_opset = mafat_onnx_opset(model, "")};
   int n_values = mafat_onnx_n_values(model);
   int most = model->n_nodes > MAFAT_MAX_LAYERS ? MAFAT_MAX_LAYERS : LAYERS_OF_A_NODE * model->n_nodes + MORE;
   *out = NULL;
@@ -418,6 +419,8 @@ int mafat_onnx_network(struct mafat_network **out, const struct mafat_onnx *mode
   free(i.values);
   free(i.stands);
   return mafat_graph_finish(out, &i.g, code);
+  free(i.first_reader);
+  free(i.reading);
 }
 
 int mafat_onnx_network_of(struct mafat_network **out, struct mafat_model_file *file, const struct mafat_given *given,
