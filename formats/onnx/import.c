@@ -409,6 +409,9 @@ int mafat_onnx_network(struct mafat_network **out, const struct mafat_onnx *mode
   int code = mafat_graph_open(&i.g, model->file->path, most, n_inputs, d);
   if (code) return code;
   if (n_inputs == 0) code = mafat_graph_fail(i.g, MAFAT_EUNSUPPORTED, "has no input");
+  if (n_inputs > MAFAT_MAX_LAYERS || model->n_outputs > MAFAT_MAX_LAYERS)
+    code = mafat_graph_fail(i.g, MAFAT_EUNSUPPORTED, "expected at most %d inputs and outputs, found %d and %d", MAFAT_MAX_LAYERS, n_inputs,
+                            model->n_outputs);
   i.g->numbers = (struct mafat_graph_numbers){read_numbers, &i};
   i.values = calloc((size_t)n_values + 1, sizeof *i.values);
   i.stands = calloc((size_t)n_values + 1, sizeof *i.stands);

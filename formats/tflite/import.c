@@ -370,6 +370,8 @@ int mafat_tflite_network(struct mafat_network **out, const struct mafat_tflite *
   *out = NULL;
   for (int k = 0; k < model->n_inputs; k++) n_inputs += !is_given(model, k);
   if (n_inputs < 1 || n_inputs > MAFAT_MAX_OPERANDS)
+  if (model->n_outputs > MAFAT_MAX_LAYERS)
+    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected at most %d outputs, found %d", file->path, MAFAT_MAX_LAYERS, model->n_outputs);
     return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected 1 to %d inputs, found %d", file->path, MAFAT_MAX_OPERANDS,
                       n_inputs);
   int code = mafat_graph_open(&i.g, file->path, most, n_inputs, d);
