@@ -59,8 +59,10 @@ static int join(struct mafat_graph *g, struct mafat_value *to, const struct mafa
 {
   struct mafat_view_atom *atom = mafat_value_outermost(to, dim);
   bool rows = atom->axis == MAFAT_AXIS_H;
-  int code = rows ? mafat_sources_join_rows(&to->sources, &more->sources)
-                  : mafat_sources_join_channels(&to->sources, &more->sources);
+  int code = mafat_graph_cut_sources(g, mafat_sources_count(&to->sources) + mafat_sources_count(&more->sources));
+  if (code) return code;
+  code = rows ? mafat_sources_join_rows(&to->sources, &more->sources)
+              : mafat_sources_join_channels(&to->sources, &more->sources);
   if (code) return mafat_graph_fail(g, code, "its map would consist of too many parts");
   *(rows ? &to->shape.h : &to->shape.c) += rows ? more->shape.h : more->shape.c;
   to->view.dims[dim] += more->view.dims[dim];

@@ -169,6 +169,7 @@ int mafat_onnx_constant(const struct mafat_onnx_importer *i, struct mafat_value 
   int readers = out->readers;
   code = mafat_value_make_numbers(i->g, out, t->rank, dims);
   out->readers = readers;
+  if (code == MAFAT_OK) code = mafat_graph_look_at(i->g, (long long)t->n);
   return code ? code : mafat_onnx_tensor_doubles(i->model, t, 0, (size_t)t->n, out->numbers, i->g->d);
 }
 
@@ -388,8 +389,8 @@ static int import(struct mafat_onnx_importer *i)
   if (code == MAFAT_OK) code = check_inputs(i);
   mafat_onnx_picture(&i->g->network->picture, i->model);
   count_readers(i);
-  if (code == MAFAT_OK) code = make_inputs(i);
   if (code == MAFAT_OK) code = mafat_onnx_note_readers(i);
+  if (code == MAFAT_OK) code = make_inputs(i);
   for (int n = 0; n < i->model->n_nodes && code == MAFAT_OK; n++) { /* constants first, for whoever looks ahead */
     const struct mafat_onnx_node *node = &i->model->nodes[n];
     if (strcmp(node->op_type, "Constant") == 0 && node->n_outputs == 1) code = import_node(i, n);
@@ -408,22 +409,22 @@ int mafat_onnx_network(struct mafat_network **out, const struct mafat_onnx *mode
   int n_inputs = count_inputs(model);
   int code = mafat_graph_open(&i.g, model->file->path, most, n_inputs, d);
   if (code) return code;
-  if (n_inputs == 0) code = mafat_graph_fail(i.g, MAFAT_EUNSUPPORTED, "has no input");
   if (n_inputs > MAFAT_MAX_LAYERS || model->n_outputs > MAFAT_MAX_LAYERS)
     code = mafat_graph_fail(i.g, MAFAT_EUNSUPPORTED, "expected at most %d inputs and outputs, found %d and %d", MAFAT_MAX_LAYERS, n_inputs,
                             model->n_outputs);
+  if (n_inputs == 0) code = mafat_graph_fail(i.g, MAFAT_EUNSUPPORTED, "has no input");
   i.g->numbers = (struct mafat_graph_numbers){read_numbers, &i};
   i.values = calloc((size_t)n_values + 1, sizeof *i.values);
   i.stands = calloc((size_t)n_values + 1, sizeof *i.stands);
   for (int k = 0; i.values && k < n_values; k++) i.values[k].maker = -1;
   if (code == MAFAT_OK) code = i.values && i.stands ? import(&i) : mafat_graph_fail(i.g, MAFAT_ENOMEM, "out of memory");
   for (int k = 0; i.values && k < n_values; k++) mafat_value_clear(&i.values[k]);
+  free(i.first_reader);
+  free(i.reading);
   free(i.pads);
   free(i.values);
   free(i.stands);
   return mafat_graph_finish(out, &i.g, code);
-  free(i.first_reader);
-  free(i.reading);
 }
 
 int mafat_onnx_network_of(struct mafat_network **out, struct mafat_model_file *file, const struct mafat_given *given,
