@@ -101,6 +101,7 @@ struct orderer {
   const struct mafat_network *network;
   struct mafat_usage *usage;
   int *readers; /* [operator]: steps that have yet to read it; many where a later group does */
+  int *latest;  /* [operator]: of what a step reads, what the file has last; -1: it reads nothing */
   bool *placed; /* [operator]: inputs are from the start */
   int n_placed;
 };
@@ -141,6 +142,7 @@ static bool should_hoist(const struct orderer *o, int layer)
 {
   const struct mafat_plan *plan = o->plan;
   if (o->placed[layer] || plan->fan[layer] >= 0 || !runs(plan, o->network, o->usage, layer)) return false;
+  if (o->latest[layer] >= 0 && !o->placed[o->latest[layer]]) return false; /* of thousands of sources not one by one */
   double freed = 0;
   for (struct mafat_reads r = mafat_plan_reads(plan, o->network, layer); mafat_reads_next(&r);) {
     int t = r.source->tensor;
@@ -159,13 +161,24 @@ static void hoist_what_frees(struct orderer *o, const struct mafat_group *g)
     }
 }
 
+/* Inputs, which have the largest numbers, are there from the start. */
+static bool comes_after(const struct orderer *o, int tensor, int other)
+{
+  return !mafat_layer_is_input(&o->network->layers[tensor]) && tensor > other;
+}
+
 static void count_readers(struct orderer *o)
 {
   const struct mafat_plan *plan = o->plan;
   for (int t = 0; t < mafat_network_n_operators(o->network); t++)
     if (o->usage[t].external) o->readers[t] += MANY_READERS;
-  for (int l = 0; l < plan->n_layers; l++)
-    if (runs(plan, o->network, o->usage, l)) add_to_readers(o, l, 1);
+  for (int l = 0; l < plan->n_layers; l++) {
+    o->latest[l] = -1;
+    if (!runs(plan, o->network, o->usage, l)) continue;
+    add_to_readers(o, l, 1);
+    for (struct mafat_reads r = mafat_plan_reads(plan, o->network, l); mafat_reads_next(&r);)
+      if (comes_after(o, r.source->tensor, o->latest[l])) o->latest[l] = r.source->tensor;
+  }
 }
 
 int mafat_order_find(struct mafat_plan *plan, const struct mafat_network *n)
@@ -174,10 +187,11 @@ int mafat_order_find(struct mafat_plan *plan, const struct mafat_network *n)
   struct orderer o = {.plan = plan, .network = n};
   o.usage = mafat_heap_calloc(plan->heap, n_operators, sizeof *o.usage);
   o.readers = mafat_heap_calloc(plan->heap, n_operators, sizeof *o.readers);
+  o.latest = mafat_heap_calloc(plan->heap, n_operators, sizeof *o.latest);
   o.placed = mafat_heap_calloc(plan->heap, n_operators, sizeof *o.placed);
   plan->order = mafat_heap_calloc(plan->heap, n_layers, sizeof *plan->order);
   plan->position = mafat_heap_calloc(plan->heap, n_layers, sizeof *plan->position);
-  bool enough = o.usage && o.readers && o.placed && plan->order && plan->position;
+  bool enough = o.usage && o.readers && o.latest && o.placed && plan->order && plan->position;
   if (enough) {
     mafat_usage_find(n, plan, o.usage);
     count_readers(&o);
@@ -196,6 +210,7 @@ int mafat_order_find(struct mafat_plan *plan, const struct mafat_network *n)
   }
   mafat_heap_free(plan->heap, o.usage);
   mafat_heap_free(plan->heap, o.readers);
+  mafat_heap_free(plan->heap, o.latest);
   mafat_heap_free(plan->heap, o.placed);
   return enough ? MAFAT_OK : MAFAT_ENOMEM;
 }
