@@ -216,6 +216,10 @@ static int make_inputs(struct mafat_onnx_importer *i)
     long long dims[MAFAT_VIEW_DIMS];
     int axes[MAFAT_VIEW_DIMS], readers = value->readers;
     if (v->initializer) continue;
+    if (value->form != MAFAT_VALUE_NONE) {
+      code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "input '%.100s' is there more than once", v->name);
+      break;
+    }
     if ((code = input_dims(i->g, v, dims))) break;
     mafat_onnx_input_axes(i, v, axes);
     if ((code = mafat_onnx_input_meaning(i, v, &i->g->makes))) break;
@@ -332,6 +336,17 @@ static int check_inputs(struct mafat_onnx_importer *i)
   return MAFAT_OK;
 }
 
+/* Others take the last of several, with a warning. */
+static int check_constants(struct mafat_onnx_importer *i)
+{
+  for (int k = 0; k < mafat_onnx_n_values(i->model); k++) {
+    const struct mafat_onnx_value *v = mafat_onnx_value(i->model, k);
+    if (v->initializer && v->makers > 1 && v->node < 0)
+      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "initializer '%.100s' is there more than once", v->name);
+  }
+  return MAFAT_OK;
+}
+
 static int import_node(struct mafat_onnx_importer *i, int index)
 {
   i->node = &i->model->nodes[index];
@@ -387,6 +402,7 @@ static int import(struct mafat_onnx_importer *i)
   int code = copy_paths(i);
   if (code == MAFAT_OK) code = check_operators(i);
   if (code == MAFAT_OK) code = check_inputs(i);
+  if (code == MAFAT_OK) code = check_constants(i);
   mafat_onnx_picture(&i->g->network->picture, i->model);
   count_readers(i);
   if (code == MAFAT_OK) code = mafat_onnx_note_readers(i);

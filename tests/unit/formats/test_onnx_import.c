@@ -104,6 +104,27 @@ START_TEST(inputs_are_made_by_no_operator)
 }
 END_TEST
 
+/* One of several of a name would be taken, and not the one that others take. */
+START_TEST(nothing_is_there_twice)
+{
+  static const int64_t map[] = {1, 2};
+  static const double ones[] = {1, 1}, twos[] = {2, 2};
+  static const char *const says[] = {"initializer 'w' is there more than once", "input 'x' is there more than once"};
+  struct test_message graph = {0};
+  test_onnx_add(&graph, "Add", "x w", "y", "");
+  test_onnx_floats(&graph, "w", 2, map, ones);
+  if (_i == 0) test_onnx_floats(&graph, "w", 2, map, twos);
+  test_onnx_input(&graph, "x", 2, map);
+  test_onnx_input(&graph, "w", 2, map); /* which has an initializer */
+  if (_i == 1) test_onnx_input(&graph, "x", 2, map);
+  test_onnx_output(&graph, "y", -1, NULL);
+  struct test_imported m = import(test_onnx_model(&graph, 13));
+  ck_assert_msg(m.code == (_i < 2 ? MAFAT_EFORMAT : MAFAT_OK), "%d, %s", m.code, diagnostic.text);
+  if (_i < 2) ck_assert_msg(strstr(diagnostic.text, says[_i]) != NULL, "%s", diagnostic.text);
+  test_imported_close(&m);
+}
+END_TEST
+
 /* A step may be larger than anything where one element is taken. */
 START_TEST(steps_may_be_large)
 {
@@ -536,6 +557,7 @@ Suite *onnx_import_suite(void)
   tcase_add_loop_test(refusing, other_operators_are_refused, 0, COUNT(refusals));
   tcase_add_test(refusing, an_operator_is_refused_before_its_inputs);
   tcase_add_loop_test(refusing, inputs_are_made_by_no_operator, 0, 3);
+  tcase_add_loop_test(refusing, nothing_is_there_twice, 0, 3);
   tcase_add_loop_test(refusing, products_without_a_name_are_refused, 0, 4);
   tcase_add_loop_test(refusing, damaged_models_do_no_harm, 0, (int)test_onnx_n_operators());
   tcase_add_test(importing, constants_may_be_given);
