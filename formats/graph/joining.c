@@ -5,6 +5,7 @@
 #include "formats/graph/shape.h"
 #include "network/sources.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +60,9 @@ static int join(struct mafat_graph *g, struct mafat_value *to, const struct mafa
 {
   struct mafat_view_atom *atom = mafat_value_outermost(to, dim);
   bool rows = atom->axis == MAFAT_AXIS_H;
+  long long extent = rows ? (long long)to->shape.h + more->shape.h : (long long)to->shape.c + more->shape.c;
+  if (extent > INT_MAX / 4)
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "a map of %lld %s is too large", extent, rows ? "rows" : "channels");
   int code = mafat_graph_cut_sources(g, mafat_sources_count(&to->sources) + mafat_sources_count(&more->sources));
   if (code) return code;
   code = rows ? mafat_sources_join_rows(&to->sources, &more->sources)

@@ -462,6 +462,28 @@ START_TEST(all_operators_together_ask_for_so_much)
 }
 END_TEST
 
+/* A join only names its parts, 64 of them, and a join of that as many again. */
+START_TEST(a_join_is_so_large)
+{
+  static const int64_t one[] = {1, 1, 1, 1}, wide[] = {1, 1 << 20, 1, 1};
+  static const char *const values[] = {"a", "b", "y"};
+  struct test_message graph = {0};
+  char inputs[3 * 64] = "";
+  test_onnx_int64s(&graph, "wide", 4, wide);
+  test_onnx_add(&graph, "Expand", "x wide", "a", "");
+  for (int k = 0; k < 2; k++) {
+    inputs[0] = '\0';
+    for (int i = 0; i < 64; i++) strcat(strcat(inputs, i ? " " : ""), values[k]);
+    test_onnx_add(&graph, "Concat", inputs, values[k + 1], "axis=1");
+  }
+  test_onnx_input(&graph, "x", 4, one);
+  test_onnx_output(&graph, "y", -1, NULL);
+  struct test_imported m = import(test_onnx_model(&graph, 13));
+  ck_assert_msg(m.code == MAFAT_EUNSUPPORTED && strstr(diagnostic.text, "Concat: a map of 536870912 "), "%d, %s", m.code, diagnostic.text);
+  test_imported_close(&m);
+}
+END_TEST
+
 START_TEST(a_model_has_so_many_outputs)
 {
   enum { MOST = 4096 };
@@ -569,6 +591,7 @@ Suite *onnx_import_suite(void)
   tcase_add_test(asking, a_constant_has_so_many_numbers);
   tcase_add_test(asking, a_view_has_so_many_digits);
   tcase_add_test(asking, all_operators_together_ask_for_so_much);
+  tcase_add_test(asking, a_join_is_so_large);
   tcase_add_test(asking, a_model_has_so_many_outputs);
   tcase_add_loop_test(asking, looking_around_takes_no_longer_in_large_models, 0, N_LARGE);
   suite_add_tcase(suite, asking);
