@@ -143,10 +143,10 @@ static const char *find_slice_fault(const struct mafat_network *n, const struct 
   if (s->n != first->n) return "has bands of rows that are cut at different channels";
   if (lane != first_lane && mafat_max(lane, first_lane) + s->n > MAFAT_CHANNEL_BLOCK)
     return "has bands of rows whose channels lie in different places of their blocks";
-  for (int b = 0; b < mafat_n_blocks(lane + s->n); b++)
-    if (mafat_block_width(mafat_network_tensor_shape(n, s->tensor).c, block + b) !=
-        mafat_block_width(mafat_network_tensor_shape(n, first->tensor).c, first_block + b))
-      return "has bands of rows whose channels lie in blocks of different widths";
+  int last = mafat_n_blocks(lane + s->n) - 1; /* those before it are as wide as any: channels follow them */
+  if (mafat_block_width(mafat_network_tensor_shape(n, s->tensor).c, block + last) !=
+      mafat_block_width(mafat_network_tensor_shape(n, first->tensor).c, first_block + last))
+    return "has bands of rows whose channels lie in blocks of different widths";
   return NULL;
 }
 

@@ -90,6 +90,46 @@ int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph, i
   return code;
 }
 
+/* ---- what all nodes together ask for ---- */
+
+enum { MOST_LOOKED_AT = 1 << 29, MOST_KEPT = 1 << 27, MOST_SOURCES = 1 << 24 };
+
+static int add_up(struct mafat_graph *g, long long *sum, long long n, int most, const char *what)
+{
+  if (n <= most - *sum) {
+    *sum += n;
+    return MAFAT_OK;
+  }
+  return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected at most %d %s of all operators together, found more", most, what);
+}
+
+int mafat_graph_look_at(struct mafat_graph *g, long long n_numbers)
+{
+  return add_up(g, &g->n_looked_at, n_numbers, MOST_LOOKED_AT, "numbers to look at while it is read,");
+}
+
+int mafat_graph_keep(struct mafat_graph *g, long long n_numbers)
+{
+  return add_up(g, &g->n_kept, n_numbers, MOST_KEPT, "numbers that are worked out while it is read,");
+}
+
+int mafat_graph_list_sources(struct mafat_graph *g, long long n_sources)
+{
+  return add_up(g, &g->n_sources, n_sources, MOST_SOURCES, "parts of maps");
+}
+
+int mafat_graph_cut_sources(struct mafat_graph *g, long long n_sources)
+{
+  enum { LOOKS = 64 }; /* that take as long as a copy */
+  return mafat_graph_list_sources(g, n_sources + n_sources * n_sources / LOOKS);
+}
+
+int mafat_graph_read_numbers(struct mafat_graph *g, const struct mafat_constant *place, uint64_t n, double *to)
+{
+  int code = mafat_graph_look_at(g, (long long)n);
+  return code ? code : g->numbers.read(g->numbers.context, place, 0, n, to, g->d);
+}
+
 /* ---- values ---- */
 
 void mafat_value_clear(struct mafat_value *v)
@@ -104,6 +144,8 @@ static int copy_sources(struct mafat_graph *g, struct mafat_sources *out, const 
   size_t n = (size_t)mafat_sources_count(s);
   *out = (struct mafat_sources){.list = NULL};
   if (n == 0) return mafat_graph_fail(g, MAFAT_EFORMAT, "an input is left out");
+  int code = mafat_graph_list_sources(g, (long long)n);
+  if (code) return code;
   *out = *s;
   out->list = malloc(n * sizeof *out->list);
   if (!out->list) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
@@ -121,6 +163,8 @@ int mafat_value_copy(struct mafat_graph *g, struct mafat_value *out, const struc
   if (v->form == MAFAT_VALUE_MAP) return copy_sources(g, &out->sources, &v->sources);
   if (v->form != MAFAT_VALUE_NUMBERS) return MAFAT_OK;
   size_t n = (size_t)mafat_value_elements(v);
+  int code = mafat_graph_keep(g, (long long)n);
+  if (code) return code;
   out->numbers = malloc((n + 1) * sizeof *out->numbers);
   if (!out->numbers) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
   memcpy(out->numbers, v->numbers, n * sizeof *out->numbers);
@@ -143,6 +187,8 @@ int mafat_value_make_numbers(struct mafat_graph *g, struct mafat_value *out, int
   if (mafat_value_elements(out) > MOST)
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected at most %d numbers, found %lld", MOST,
                             mafat_value_elements(out));
+  int code = mafat_graph_keep(g, mafat_value_elements(out));
+  if (code) return code;
   out->numbers = calloc((size_t)mafat_value_elements(out) + 1, sizeof *out->numbers);
   return out->numbers ? MAFAT_OK : mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
 }
@@ -155,12 +201,19 @@ static uint64_t number_at(const struct mafat_view *v, long long index)
   return (uint64_t)places[MAFAT_AXIS_NUMBERS];
 }
 
+static bool lies_in_order(const struct mafat_view *v)
+{
+  struct mafat_view linear;
+  mafat_view_linear(&linear, v->n_dims, v->dims, MAFAT_AXIS_NUMBERS);
+  return mafat_view_equals(&linear, v);
+}
+
 /* What numbers of a place mean, all of it, as the file has them. */
 static int scale_numbers(struct mafat_graph *g, const struct mafat_scales *s, double *numbers, uint64_t n)
 {
   double *scales = malloc((size_t)s->list.n * sizeof *scales);
   if (!scales) return MAFAT_ENOMEM;
-  int code = g->numbers.read(g->numbers.context, &s->list, 0, s->list.n, scales, g->d);
+  int code = mafat_graph_read_numbers(g, &s->list, s->list.n, scales);
   for (uint64_t i = 0; i < n && code == MAFAT_OK; i++)
     numbers[i] = (double)((float)(numbers[i] - s->zero) * (float)scales[i / s->run % s->list.n]);
   free(scales);
@@ -175,15 +228,20 @@ int mafat_value_numbers(struct mafat_graph *g, const struct mafat_value *v, long
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected a constant, found what is computed in runs");
   if (n > most)
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected a constant of at most %lld numbers, found %lld", most, n);
+  enum { BY_PLACE = 4 }; /* as dear as so many that are copied */
+  bool in_order = lies_in_order(&v->view);
+  int code = mafat_graph_look_at(g, in_order ? n : BY_PLACE * n);
+  if (code) return code;
   double *out = calloc((size_t)n + 1, sizeof *out), *all = v->numbers; /* of nothing the first is 0 */
-  int code = out ? MAFAT_OK : MAFAT_ENOMEM;
+  code = out ? MAFAT_OK : MAFAT_ENOMEM;
   if (code == MAFAT_OK && v->form == MAFAT_VALUE_PLACE) {
     all = malloc(((size_t)v->place.n + 1) * sizeof *all);
     code = all ? MAFAT_OK : MAFAT_ENOMEM;
-    if (code == MAFAT_OK) code = g->numbers.read(g->numbers.context, &v->place, 0, v->place.n, all, g->d);
+    if (code == MAFAT_OK) code = mafat_graph_read_numbers(g, &v->place, v->place.n, all);
     if (code == MAFAT_OK && v->scales.real) code = scale_numbers(g, &v->scales, all, v->place.n);
   }
-  for (long long i = 0; code == MAFAT_OK && i < n; i++) out[i] = all[number_at(&v->view, i)];
+  if (code == MAFAT_OK && in_order) memcpy(out, all, (size_t)n * sizeof *out);
+  for (long long i = 0; code == MAFAT_OK && !in_order && i < n; i++) out[i] = all[number_at(&v->view, i)];
   if (all != v->numbers) free(all);
   if (code == MAFAT_ENOMEM) mafat_graph_fail(g, code, "out of memory");
   if (code) free(out);

@@ -59,9 +59,20 @@ struct mafat_graph {
   int node;
   struct mafat_meaning makes;    /* layers that compute something put it out so; floats, where nobody says otherwise */
   struct mafat_graph_numbers numbers;
+  long long n_looked_at, n_kept, n_sources; /* of all operators so far: below */
   struct mafat_diagnostic *d;
   int code; /* of the first mafat_graph_fail: of what returned no more than NULL, too */
 };
+
+/* A node of few bytes may ask for millions of numbers, which stay to the end, and for a list of thousands of sources; what all nodes
+ * together ask for ends somewhere. MAFAT_EUNSUPPORTED: that is more. */
+int mafat_graph_look_at(struct mafat_graph *g, long long n_numbers);
+int mafat_graph_keep(struct mafat_graph *g, long long n_numbers);
+int mafat_graph_list_sources(struct mafat_graph *g, long long n_sources);
+/* The same of a list that is made of lists of so many, entry by entry, each of which is looked for. */
+int mafat_graph_cut_sources(struct mafat_graph *g, long long n_sources);
+/* Numbers of a place, which are looked at. */
+int mafat_graph_read_numbers(struct mafat_graph *g, const struct mafat_constant *place, uint64_t n, double *to);
 
 /* For at most so many layers. MAFAT_ENOMEM; MAFAT_EUNSUPPORTED: more than a network can have. */
 int mafat_graph_open(struct mafat_graph **out, const char *path, int most_layers, int n_inputs,

@@ -5,6 +5,7 @@
 #include "formats/graph/shape.h"
 #include "network/sources.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,9 +36,8 @@ static void stand_along(struct mafat_view *v, int dim, struct mafat_view_atom at
 static bool blocks_alike(const struct mafat_network *n, const struct mafat_source *x, const struct mafat_source *y)
 {
   int c = mafat_network_tensor_shape(n, x->tensor).c, d = mafat_network_tensor_shape(n, y->tensor).c;
-  for (int b = 0; b < mafat_n_blocks(x->n); b++)
-    if (mafat_block_width(c, b) != mafat_block_width(d, b)) return false;
-  return true;
+  int last = mafat_n_blocks(x->n) - 1; /* those before it are full */
+  return mafat_block_width(c, last) == mafat_block_width(d, last);
 }
 
 /* As they lie, but for the size along a dimension that is the mafat_value_outermost of its axis in both. */
@@ -60,8 +60,13 @@ static int join(struct mafat_graph *g, struct mafat_value *to, const struct mafa
 {
   struct mafat_view_atom *atom = mafat_value_outermost(to, dim);
   bool rows = atom->axis == MAFAT_AXIS_H;
-  int code = rows ? mafat_sources_join_rows(&to->sources, &more->sources)
-                  : mafat_sources_join_channels(&to->sources, &more->sources);
+  long long extent = rows ? (long long)to->shape.h + more->shape.h : (long long)to->shape.c + more->shape.c;
+  if (extent > INT_MAX / 4)
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "a map of %lld %s is too large", extent, rows ? "rows" : "channels");
+  int code = mafat_graph_cut_sources(g, mafat_sources_count(&to->sources) + mafat_sources_count(&more->sources));
+  if (code) return code;
+  code = rows ? mafat_sources_join_rows(&to->sources, &more->sources)
+              : mafat_sources_join_channels(&to->sources, &more->sources);
   if (code) return mafat_graph_fail(g, code, "its map would consist of too many parts");
   *(rows ? &to->shape.h : &to->shape.c) += rows ? more->shape.h : more->shape.c;
   to->view.dims[dim] += more->view.dims[dim];

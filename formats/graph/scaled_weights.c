@@ -9,7 +9,7 @@ static int check_scales(struct mafat_graph *g, const struct mafat_layer *l, cons
   bool even = l->quantization.rounding == MAFAT_REQUANTIZE_EVEN;
   double *scales = malloc((size_t)s->list.n * sizeof *scales);
   if (!scales) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
-  int code = g->numbers.read(g->numbers.context, &s->list, 0, s->list.n, scales, g->d);
+  int code = mafat_graph_read_numbers(g, &s->list, s->list.n, scales);
   for (uint64_t i = 0; i < s->list.n && code == MAFAT_OK; i++) {
     double factor = even ? (double)(in * (float)scales[i] / out) : mafat_quantization_factor(in, (float)scales[i], out, single);
     if (!mafat_multiplier_can(factor))

@@ -119,7 +119,9 @@ static int slice_part(struct mafat_graph *g, struct mafat_value *v, int dim, str
   struct mafat_span rows = {0, v->shape.h}, channels = {0, v->shape.c};
   struct mafat_span span = {(int)(first * atom.step), (int)((first + n) * atom.step)};
   *(atom.axis == MAFAT_AXIS_H ? &rows : &channels) = span;
-  int code = mafat_sources_part(&part, &v->sources, rows, channels);
+  int code = mafat_graph_cut_sources(g, mafat_sources_count(&v->sources));
+  if (code) return code;
+  code = mafat_sources_part(&part, &v->sources, rows, channels);
   if (code) return mafat_graph_fail(g, code, "its map would consist of too many parts");
   free(v->sources.list);
   v->sources = part;
@@ -256,6 +258,8 @@ int mafat_graph_expand(struct mafat_graph *g, struct mafat_value *out, const str
     if (in->view.dims[i] != 1)
       return mafat_graph_fail(g, MAFAT_EFORMAT, "dimension %d of %lld cannot become %lld", i, in->view.dims[i],
                               dims[i]);
+    if (from.n_atoms == MAFAT_VIEW_ATOMS - (in->view.n_atoms - next))
+      return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "its elements lie along more than %d axes", MAFAT_VIEW_ATOMS);
     from.atoms_of[i] = 1;
     from.atoms[from.n_atoms++] = (struct mafat_view_atom){.size = dims[i], .step = 0, .axis = axes[i]};
   }

@@ -15,7 +15,7 @@ static int read_scales(const struct mafat_onnx_importer *i, const struct mafat_v
 {
   *out = malloc((size_t)n * sizeof **out);
   if (!*out) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
-  int code = i->g->numbers.read(i->g->numbers.context, &v->scales.list, 0, v->scales.list.n, *out, i->g->d);
+  int code = mafat_graph_read_numbers(i->g, &v->scales.list, v->scales.list.n, *out);
   for (long long k = (long long)v->scales.list.n; code == MAFAT_OK && k < n; k++) (*out)[k] = **out;
   return code;
 }

@@ -149,10 +149,14 @@ static enum mafat_dtype place_type(const struct mafat_onnx_tensor *t)
 int mafat_onnx_constant(const struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_onnx_tensor *t)
 {
   enum { MOST = 1 << 20 };
+  static const uint64_t most_placed = (UINT64_C(1) << 40) - 1; /* that a place can count */
   long long dims[MAFAT_VIEW_DIMS];
   int code = take_dims(i->g, t, dims);
   if (code) return code;
   enum mafat_dtype type = place_type(t);
+  if (t->n > most_placed)
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "constant '%.100s' has %llu numbers: expected at most %llu", t->name,
+                            (unsigned long long)t->n, (unsigned long long)most_placed);
   if (type != MAFAT_N_DTYPES) {
     *out = (struct mafat_value){.form = MAFAT_VALUE_PLACE, .maker = -1, .readers = out->readers};
     mafat_view_linear(&out->view, t->rank, dims, MAFAT_AXIS_NUMBERS);
@@ -165,6 +169,7 @@ int mafat_onnx_constant(const struct mafat_onnx_importer *i, struct mafat_value 
   int readers = out->readers;
   code = mafat_value_make_numbers(i->g, out, t->rank, dims);
   out->readers = readers;
+  if (code == MAFAT_OK) code = mafat_graph_look_at(i->g, (long long)t->n);
   return code ? code : mafat_onnx_tensor_doubles(i->model, t, 0, (size_t)t->n, out->numbers, i->g->d);
 }
 
@@ -211,6 +216,10 @@ static int make_inputs(struct mafat_onnx_importer *i)
     long long dims[MAFAT_VIEW_DIMS];
     int axes[MAFAT_VIEW_DIMS], readers = value->readers;
     if (v->initializer) continue;
+    if (value->form != MAFAT_VALUE_NONE) {
+      code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "input '%.100s' is there more than once", v->name);
+      break;
+    }
     if ((code = input_dims(i->g, v, dims))) break;
     mafat_onnx_input_axes(i, v, axes);
     if ((code = mafat_onnx_input_meaning(i, v, &i->g->makes))) break;
@@ -327,13 +336,24 @@ static int check_inputs(struct mafat_onnx_importer *i)
   return MAFAT_OK;
 }
 
+/* Others take the last of several, with a warning. */
+static int check_constants(struct mafat_onnx_importer *i)
+{
+  for (int k = 0; k < mafat_onnx_n_values(i->model); k++) {
+    const struct mafat_onnx_value *v = mafat_onnx_value(i->model, k);
+    if (v->initializer && v->makers > 1 && v->node < 0)
+      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "initializer '%.100s' is there more than once", v->name);
+  }
+  return MAFAT_OK;
+}
+
 static int import_node(struct mafat_onnx_importer *i, int index)
 {
   i->node = &i->model->nodes[index];
   if (is_made(i)) return MAFAT_OK;
   int code = take_node(i, index), readers[8];
   if (code) return code;
-  i->opset = mafat_onnx_opset(i->model, "");
+  i->opset = i->own_opset;
   if (!(i->node->n_inputs > 0 && i->node->inputs[0]) && strcmp(i->row->op_type, "Constant") != 0)
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "its first input is left out");
   code = check_outputs(i);
@@ -382,8 +402,10 @@ static int import(struct mafat_onnx_importer *i)
   int code = copy_paths(i);
   if (code == MAFAT_OK) code = check_operators(i);
   if (code == MAFAT_OK) code = check_inputs(i);
+  if (code == MAFAT_OK) code = check_constants(i);
   mafat_onnx_picture(&i->g->network->picture, i->model);
   count_readers(i);
+  if (code == MAFAT_OK) code = mafat_onnx_note_readers(i);
   if (code == MAFAT_OK) code = make_inputs(i);
   for (int n = 0; n < i->model->n_nodes && code == MAFAT_OK; n++) { /* constants first, for whoever looks ahead */
     const struct mafat_onnx_node *node = &i->model->nodes[n];
@@ -396,13 +418,16 @@ static int import(struct mafat_onnx_importer *i)
 int mafat_onnx_network(struct mafat_network **out, const struct mafat_onnx *model, struct mafat_diagnostic *d)
 {
   enum { LAYERS_OF_A_NODE = 3, MORE = 64 };
-  struct mafat_onnx_importer i = {.model = model};
+  struct mafat_onnx_importer i = {.model = model, .own_opset = mafat_onnx_opset(model, "")};
   int n_values = mafat_onnx_n_values(model);
   int most = model->n_nodes > MAFAT_MAX_LAYERS ? MAFAT_MAX_LAYERS : LAYERS_OF_A_NODE * model->n_nodes + MORE;
   *out = NULL;
   int n_inputs = count_inputs(model);
   int code = mafat_graph_open(&i.g, model->file->path, most, n_inputs, d);
   if (code) return code;
+  if (n_inputs > MAFAT_MAX_LAYERS || model->n_outputs > MAFAT_MAX_LAYERS)
+    code = mafat_graph_fail(i.g, MAFAT_EUNSUPPORTED, "expected at most %d inputs and outputs, found %d and %d", MAFAT_MAX_LAYERS, n_inputs,
+                            model->n_outputs);
   if (n_inputs == 0) code = mafat_graph_fail(i.g, MAFAT_EUNSUPPORTED, "has no input");
   i.g->numbers = (struct mafat_graph_numbers){read_numbers, &i};
   i.values = calloc((size_t)n_values + 1, sizeof *i.values);
@@ -410,6 +435,8 @@ int mafat_onnx_network(struct mafat_network **out, const struct mafat_onnx *mode
   for (int k = 0; i.values && k < n_values; k++) i.values[k].maker = -1;
   if (code == MAFAT_OK) code = i.values && i.stands ? import(&i) : mafat_graph_fail(i.g, MAFAT_ENOMEM, "out of memory");
   for (int k = 0; i.values && k < n_values; k++) mafat_value_clear(&i.values[k]);
+  free(i.first_reader);
+  free(i.reading);
   free(i.pads);
   free(i.values);
   free(i.stands);

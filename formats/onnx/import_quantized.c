@@ -359,9 +359,13 @@ int mafat_onnx_input_meaning(struct mafat_onnx_importer *i, const struct mafat_o
   *out = (struct mafat_meaning){.type = MAFAT_F32};
   if (type != MAFAT_ONNX_INT8 && type != MAFAT_ONNX_UINT8) return MAFAT_OK;
   *out = mafat_onnx_meaning(type, 1, 0);
-  for (const struct mafat_onnx_node *n = i->model->nodes; n < i->model->nodes + i->model->n_nodes; n++)
-    for (int k = 0; k < n->n_inputs; k++)
+  size_t n_readers;
+  const int *readers = mafat_onnx_readers(i, v, &n_readers);
+  for (size_t r = 0; r < n_readers; r++) {
+    const struct mafat_onnx_node *n = &i->model->nodes[readers[r]];
+    for (int k = 0; k < n->n_inputs && (r == 0 || readers[r] != readers[r - 1]); k++)
       if (n->inputs[k] == v && says(n, k)) return ask(i, n, k, type, out);
+  }
   return MAFAT_OK;
 }
 

@@ -17,7 +17,8 @@ struct mafat_onnx_importer {
   const struct mafat_onnx *model;
   struct mafat_graph *g;
   const struct mafat_onnx_node *node;
-  int64_t opset;               /* of the node's domain */
+  int64_t own_opset;           /* of ONNX's own domain */
+  int64_t opset;               /* of the node at hand */
   struct mafat_value *values;  /* [value of the model] */
   bool *stands;                /* [value of the model]: whole numbers that stand for floats, which nobody has needed yet */
   const struct mafat_onnx_operator *row; /* by which the node is imported */
@@ -26,6 +27,8 @@ struct mafat_onnx_importer {
   struct mafat_value *target;
   struct mafat_onnx_pads *pads; /* (n_pads) zeros around values, which those who read these are to take in */
   int n_pads;
+  size_t *first_reader; /* [value of the model]: where the nodes that read it begin in the list; those of the next end them */
+  int *reading;
 };
 
 /* One operator's. MAFAT_OK, or a message is in the diagnostic. */
@@ -42,6 +45,13 @@ extern const struct mafat_onnx_operator mafat_onnx_shape_operators[], mafat_onnx
     mafat_onnx_layer_operators[], mafat_onnx_matrix_operators[], mafat_onnx_channel_operators[],
     mafat_onnx_quantized_operators[], mafat_onnx_dynamic_operators[];
 const struct mafat_onnx_operator *mafat_onnx_find_operator(const char *op_type);
+
+/* MAFAT_ENOMEM, which is told. */
+int mafat_onnx_note_readers(struct mafat_onnx_importer *i);
+/* The nodes that read a value, in their order; one that reads it twice is there twice. */
+const int *mafat_onnx_readers(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v, size_t *n);
+/* The one node that reads a value; NULL: none does, or it is read more than once. */
+const struct mafat_onnx_node *mafat_onnx_only_reader(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v);
 
 /* What the file says of pictures; nothing where it is silent. */
 void mafat_onnx_picture(struct mafat_picture_said *said, const struct mafat_onnx *m);

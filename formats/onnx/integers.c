@@ -14,12 +14,8 @@ static bool is_map(const struct mafat_onnx_importer *i, const struct mafat_value
 /* The one node behind this one that reads a value, if only one does. */
 static const struct mafat_onnx_node *reader_of(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v)
 {
-  const struct mafat_onnx_node *end = i->model->nodes + i->model->n_nodes;
-  if (!v || v->makers != 1 || i->values[v->index].readers != 1) return NULL;
-  for (const struct mafat_onnx_node *n = i->node + 1; n < end; n++)
-    for (int k = 0; k < n->n_inputs; k++)
-      if (n->inputs[k] == v) return k == 0 && n->n_outputs > 0 && n->outputs[0] ? n : NULL;
-  return NULL;
+  const struct mafat_onnx_node *n = v && v->makers == 1 ? mafat_onnx_only_reader(i, v) : NULL;
+  return n && n > i->node && n->inputs[0] == v && n->n_outputs > 0 && n->outputs[0] ? n : NULL;
 }
 
 /* What lies between an operator and its numbers. */

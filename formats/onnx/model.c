@@ -1,5 +1,7 @@
 #include "formats/onnx/reader.h"
 
+#include "network/constant.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,6 +87,8 @@ int mafat_onnx_refer_file(struct mafat_onnx_reader *r, struct mafat_wire *w, con
   struct mafat_onnx *m = r->model;
   int file = mafat_onnx_names_find(m->paths, path);
   if (file >= 0) return file;
+  if (mafat_onnx_names_count(m->paths) == MAFAT_CONSTANT_VALUES)
+    mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "expected numbers in at most %d files, found more", MAFAT_CONSTANT_VALUES - 1);
   const char *kept = keep_text(r, w, path);
   if (w->code) return -1;
   if (mafat_onnx_names_put(&m->paths, kept, kept)) return mafat_onnx_names_count(m->paths) - 1;

@@ -1,30 +1,36 @@
 #include "formats/onnx/names.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct entry {
   const char *name;
   void *meaning;
-  uint32_t hash;
 };
 
-/* Slots are a power of two, at most half of them taken: by number + 1 of an entry. */
+/* Names on one side have a bit that those on the other have not, and agree in all before it. */
+struct fork {
+  size_t byte;
+  unsigned char others; /* all bits of the byte but that one */
+  int any;              /* one of the names on either side */
+  int sides[2];         /* without the bit and with it: another fork, or ~entry */
+};
+
+/* A tree of forks, later bits below earlier ones: to look for a name takes no more steps than it has bits, whatever the others are. A
+ * table of hashes would take as many as there are names, of a file whose names have been chosen for it. */
 struct mafat_onnx_names {
-  int n;
-  uint32_t n_slots;
-  struct entry *entries; /* room for n_slots / 2 */
-  int *slots;
+  int n, room, root;
+  struct entry *entries;
+  struct fork *forks; /* (n - 1) */
 };
 
-enum { FIRST_SLOTS = 64, MOST_SLOTS = 1 << 24 };
+enum { FIRST_ROOM = 32, MOST_ROOM = 1 << 23 };
 
 void mafat_onnx_names_close(struct mafat_onnx_names **names)
 {
   if (!names || !*names) return;
   free((*names)->entries);
-  free((*names)->slots);
+  free((*names)->forks);
   free(*names);
   *names = NULL;
 }
@@ -39,53 +45,77 @@ void *mafat_onnx_names_get(const struct mafat_onnx_names *names, int number)
   return names->entries[number].meaning;
 }
 
-/* FNV-1a. */
-static uint32_t hash(const char *name)
+static int side_of(const struct fork *f, const char *name, size_t length)
 {
-  uint32_t h = UINT32_C(2166136261);
-  for (; *name; name++) h = (h ^ (unsigned char)*name) * UINT32_C(16777619);
-  return h;
+  unsigned byte = f->byte < length ? (unsigned char)name[f->byte] : 0;
+  return (int)((1 + (f->others | byte)) >> 8);
 }
 
-/* The slot where the name is, or would be. */
-static int *slot_of(const struct mafat_onnx_names *names, const char *name, uint32_t h)
+/* Of all names one with which it agrees longest. Those behind a fork at a byte that it has not are longer than it, and alike as far as
+ * it goes. */
+static int closest(const struct mafat_onnx_names *names, const char *name, size_t length)
 {
-  for (uint32_t i = h;; i++) {
-    int *slot = &names->slots[i & (names->n_slots - 1)];
-    if (*slot == 0) return slot;
-    const struct entry *e = &names->entries[*slot - 1];
-    if (e->hash == h && strcmp(e->name, name) == 0) return slot;
-  }
+  int at = names->root;
+  while (at >= 0 && names->forks[at].byte <= length) at = names->forks[at].sides[side_of(&names->forks[at], name, length)];
+  return at >= 0 ? names->forks[at].any : ~at;
 }
 
 int mafat_onnx_names_find(const struct mafat_onnx_names *names, const char *name)
 {
-  return names && names->n > 0 ? *slot_of(names, name, hash(name)) - 1 : -1;
+  if (!names || names->n == 0) return -1;
+  int number = closest(names, name, strlen(name));
+  return strcmp(names->entries[number].name, name) == 0 ? number : -1;
 }
 
 static bool grow(struct mafat_onnx_names *names)
 {
-  uint32_t n_slots = names->n_slots ? 2 * names->n_slots : FIRST_SLOTS;
-  if (n_slots > MOST_SLOTS) return false;
-  struct entry *entries = realloc(names->entries, n_slots / 2 * sizeof *entries);
+  int room = names->room ? 2 * names->room : FIRST_ROOM;
+  if (room > MOST_ROOM) return false;
+  struct entry *entries = realloc(names->entries, (size_t)room * sizeof *entries);
   if (!entries) return false;
   names->entries = entries;
-  int *slots = calloc(n_slots, sizeof *slots);
-  if (!slots) return false;
-  free(names->slots);
-  names->slots = slots;
-  names->n_slots = n_slots;
-  for (int i = 0; i < names->n; i++) *slot_of(names, entries[i].name, entries[i].hash) = i + 1;
+  struct fork *forks = realloc(names->forks, (size_t)room * sizeof *forks);
+  if (!forks) return false;
+  names->forks = forks;
+  names->room = room;
   return true;
+}
+
+/* Where the name and another differ first. */
+static struct fork fork_between(const char *name, const char *other)
+{
+  struct fork f = {.byte = 0};
+  while (name[f.byte] == other[f.byte]) f.byte++;
+  unsigned differ = (unsigned)(unsigned char)name[f.byte] ^ (unsigned char)other[f.byte], bit = 128;
+  while (!(differ & bit)) bit >>= 1;
+  f.others = (unsigned char)(255 - bit);
+  return f;
+}
+
+static void add_fork(struct mafat_onnx_names *names, const char *name)
+{
+  size_t length = strlen(name);
+  struct fork f = fork_between(name, names->entries[closest(names, name, length)].name);
+  int side = side_of(&f, name, length), *at = &names->root;
+  while (*at >= 0) {
+    struct fork *above = &names->forks[*at];
+    if (above->byte > f.byte || (above->byte == f.byte && above->others > f.others)) break;
+    at = &above->sides[side_of(above, name, length)];
+  }
+  f.any = names->n;
+  f.sides[side] = ~names->n;
+  f.sides[1 - side] = *at;
+  names->forks[names->n - 1] = f;
+  *at = names->n - 1;
 }
 
 bool mafat_onnx_names_put(struct mafat_onnx_names **names, const char *name, const void *meaning)
 {
   if (!*names) *names = calloc(1, sizeof **names);
   struct mafat_onnx_names *all = *names;
-  if (!all || (all->n == (int)(all->n_slots / 2) && !grow(all))) return false;
-  uint32_t h = hash(name);
-  all->entries[all->n] = (struct entry){name, (void *)meaning, h};
-  *slot_of(all, name, h) = ++all->n;
+  if (!all || (all->n == all->room && !grow(all))) return false;
+  if (all->n == 0) all->root = ~0;
+  else add_fork(all, name);
+  all->entries[all->n++] = (struct entry){name, (void *)meaning};
   return true;
 }

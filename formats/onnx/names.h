@@ -14,7 +14,7 @@ void *mafat_onnx_names_get(const struct mafat_onnx_names *names, int number);
 /* The number of a name; -1: it is not there. */
 int mafat_onnx_names_find(const struct mafat_onnx_names *names, const char *name);
 
-/* A name more, that is not there yet. *names is NULL before the first. False: out of memory. */
+/* A name more, that is not there yet: names differ. *names is NULL before the first. False: out of memory. */
 bool mafat_onnx_names_put(struct mafat_onnx_names **names, const char *name, const void *meaning);
 
 #endif

@@ -60,9 +60,12 @@ static int count(const struct mafat_onnx_importer *i, const struct mafat_onnx_va
                  const struct mafat_onnx_node **names)
 {
   int n_windows = 0;
+  size_t n_readers;
+  const int *readers = mafat_onnx_readers(i, v, &n_readers);
   *names = NULL;
-  for (const struct mafat_onnx_node *n = i->node + 1; n < i->model->nodes + i->model->n_nodes; n++) {
-    if (n->n_inputs < 1 || n->inputs[0] != v) continue;
+  for (size_t k = 0; k < n_readers; k++) {
+    const struct mafat_onnx_node *n = &i->model->nodes[readers[k]];
+    if (n <= i->node || n->inputs[0] != v || (k > 0 && readers[k] == readers[k - 1])) continue;
     if (takes(i, n, number)) n_windows++;
     else if (!number && names_numbers(n) && n->n_outputs == 1 && n->outputs[0]) *names = n;
   }
@@ -75,8 +78,9 @@ static bool only_windows_read(const struct mafat_onnx_importer *i, const struct 
   enum { BETWEEN = 2 };
   const struct mafat_onnx_node *names;
   for (int k = 0; k <= BETWEEN; k++) {
-    int readers = i->values[v->index].readers, n_windows = count(i, v, number, &names);
+    int readers = i->values[v->index].readers;
     if (v->makers != 1 || readers == 0) return false;
+    int n_windows = count(i, v, number, &names);
     if (n_windows == readers) return true;
     if (!names || readers != 1) return false;
     v = names->outputs[0];

@@ -35,16 +35,6 @@ void mafat_onnx_picture(struct mafat_picture_said *said, const struct mafat_onnx
   }
 }
 
-/* The one node that reads a value; NULL: none does, or it is read more than once. */
-static const struct mafat_onnx_node *only_reader(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v)
-{
-  if (i->values[v->index].readers != 1) return NULL;
-  for (int n = 0; n < i->model->n_nodes; n++)
-    for (int k = 0; k < i->model->nodes[n].n_inputs; k++)
-      if (i->model->nodes[n].inputs[k] == v) return &i->model->nodes[n];
-  return NULL;
-}
-
 static bool is_constant(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v)
 {
   return !v || v->initializer || (v->node >= 0 && strcmp(i->model->nodes[v->node].op_type, "Constant") == 0);
@@ -66,10 +56,10 @@ static bool is_put_in_front(const struct mafat_onnx_importer *i, const struct ma
 {
   enum { MOST = 8 }; /* more is no normalization */
   static const int64_t front[] = {0, 3, 1, 2};
-  const struct mafat_onnx_node *n = only_reader(i, v);
+  const struct mafat_onnx_node *n = mafat_onnx_only_reader(i, v);
   for (int k = 0; k < MOST && n && is_of_elements(i, n, v); k++) {
     v = n->outputs[0];
-    n = only_reader(i, v);
+    n = mafat_onnx_only_reader(i, v);
   }
   if (!n || strcmp(n->op_type, "Transpose") != 0) return false;
   const struct mafat_onnx_attribute *perm = mafat_onnx_attribute(n, "perm");

@@ -153,6 +153,7 @@ static int make_constant(const struct mafat_tflite_importer *i, int tensor)
   int64_t *ints = malloc(MOST * sizeof *ints);
   if (!ints) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
   code = mafat_tflite_ints(i->model, i->file, tensor, MOST, ints, &n, i->g->d);
+  if (code == MAFAT_OK) code = mafat_graph_look_at(i->g, n);
   if (code == MAFAT_OK) code = mafat_value_make_numbers(i->g, v, t->rank, dims);
   for (int k = 0; code == MAFAT_OK && k < n; k++) v->numbers[k] = (double)ints[k];
   v->readers = i->slots[tensor].readers;
@@ -369,6 +370,8 @@ int mafat_tflite_network(struct mafat_network **out, const struct mafat_tflite *
   int n_inputs = 0;
   *out = NULL;
   for (int k = 0; k < model->n_inputs; k++) n_inputs += !is_given(model, k);
+  if (model->n_outputs > MAFAT_MAX_LAYERS)
+    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected at most %d outputs, found %d", file->path, MAFAT_MAX_LAYERS, model->n_outputs);
   if (n_inputs < 1 || n_inputs > MAFAT_MAX_OPERANDS)
     return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected 1 to %d inputs, found %d", file->path, MAFAT_MAX_OPERANDS,
                       n_inputs);

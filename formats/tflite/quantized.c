@@ -80,6 +80,7 @@ static int read_others(const struct mafat_tflite_importer *i, const struct mafat
   if (q->dimension < 0 || q->dimension >= t->rank || t->shape[q->dimension] != q->n_scales)
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "tensor %s: expected %d scales along dimension %d, found %d", t->name,
                             q->dimension < 0 || q->dimension >= t->rank ? 0 : t->shape[q->dimension], q->dimension, q->n_scales);
+  code = mafat_graph_look_at(i->g, (long long)q->n_scales + q->n_zero_points);
   for (int k = 1; k < q->n_scales && code == MAFAT_OK; k++) {
     code = read_scale(i, t, k, &scale);
     if (code == MAFAT_OK && k < q->n_zero_points) code = read_zero(i, t, k, &other);

@@ -1,5 +1,6 @@
 /* .onnx models as networks: how many layers their operators take; and that none of them can do harm. What operators compute is
  * compared by tests/conformance. */
+#include "formats/graph/graph.h"
 #include "formats/onnx/import.h"
 #include "tests/support/failing_malloc.h"
 #include "tests/support/imported.h"
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 Suite *onnx_import_suite(void);
@@ -98,6 +100,27 @@ START_TEST(inputs_are_made_by_no_operator)
   struct test_imported m = import(test_onnx_model(&graph, 13));
   ck_assert_int_eq(m.code, MAFAT_EFORMAT);
   ck_assert_msg(strstr(diagnostic.text, "Max: output 'x' is an input of the model"), "%s", diagnostic.text);
+  test_imported_close(&m);
+}
+END_TEST
+
+/* One of several of a name would be taken, and not the one that others take. */
+START_TEST(nothing_is_there_twice)
+{
+  static const int64_t map[] = {1, 2};
+  static const double ones[] = {1, 1}, twos[] = {2, 2};
+  static const char *const says[] = {"initializer 'w' is there more than once", "input 'x' is there more than once"};
+  struct test_message graph = {0};
+  test_onnx_add(&graph, "Add", "x w", "y", "");
+  test_onnx_floats(&graph, "w", 2, map, ones);
+  if (_i == 0) test_onnx_floats(&graph, "w", 2, map, twos);
+  test_onnx_input(&graph, "x", 2, map);
+  test_onnx_input(&graph, "w", 2, map); /* which has an initializer */
+  if (_i == 1) test_onnx_input(&graph, "x", 2, map);
+  test_onnx_output(&graph, "y", -1, NULL);
+  struct test_imported m = import(test_onnx_model(&graph, 13));
+  ck_assert_msg(m.code == (_i < 2 ? MAFAT_EFORMAT : MAFAT_OK), "%d, %s", m.code, diagnostic.text);
+  if (_i < 2) ck_assert_msg(strstr(diagnostic.text, says[_i]) != NULL, "%s", diagnostic.text);
   test_imported_close(&m);
 }
 END_TEST
@@ -330,6 +353,215 @@ START_TEST(importing_takes_less_than_a_megabyte)
 }
 END_TEST
 
+/* ---- small files that ask for much ---- */
+
+static void put_floats_elsewhere(struct test_message *graph, const char *name, const char *location, int64_t n)
+{
+  const struct test_onnx_tensor t = {name, 1, 1, &n, NULL, TEST_ONNX_EXTERNAL, location, "64", NULL};
+  test_onnx_initializer(graph, &t);
+}
+
+/* A place of a number has 12 bits for its file, and the last two of these mean something else. */
+static struct test_imported import_files(int n_files, int64_t n)
+{
+  static const int64_t map[] = {1, 4};
+  struct test_message graph = {0};
+  char name[16] = "", location[16];
+  for (int k = 0; k < n_files; k++) {
+    snprintf(name, sizeof name, "t%d", k);
+    snprintf(location, sizeof location, "f%d", k);
+    put_floats_elsewhere(&graph, name, location, n);
+  }
+  test_onnx_add(&graph, "Add", (snprintf(location, sizeof location, "x %s", name), location), "y", "");
+  test_onnx_input(&graph, "x", 2, map);
+  test_onnx_output(&graph, "y", -1, NULL);
+  return import(test_onnx_model(&graph, 13));
+}
+
+START_TEST(numbers_lie_in_so_many_files)
+{
+  enum { MOST = 4093 };
+  struct test_imported m = import_files(MOST, 4);
+  ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_int_eq(m.network->n_files, MOST);
+  test_imported_close(&m);
+  for (int more = 1; more <= 3; more++) {
+    m = import_files(MOST + more, 4);
+    ck_assert_msg(m.code == MAFAT_EUNSUPPORTED && strstr(diagnostic.text, "expected numbers in at most 4093 files"), "%s", diagnostic.text);
+    test_imported_close(&m);
+  }
+}
+END_TEST
+
+/* Nor are there more of them than a place can count. */
+START_TEST(a_constant_has_so_many_numbers)
+{
+  struct test_imported m = import_files(1, (1LL << 40) + 4);
+  ck_assert_msg(m.code == MAFAT_EUNSUPPORTED && strstr(diagnostic.text, "constant 't0' has 1099511627780 numbers"), "%s", diagnostic.text);
+  test_imported_close(&m);
+}
+END_TEST
+
+/* Reshapes and transposes until each bit of an index lies elsewhere: a view has room for so many digits, and none for those that an
+ * Expand puts beside them. */
+START_TEST(a_view_has_so_many_digits)
+{
+  enum { BITS = 24 };
+  static const int64_t map[] = {1 << 12, 1 << 12}, ones[] = {1 << BITS, 1, 1, 1, 1, 1, 1, 1}, threes[] = {1 << BITS, 3, 3, 3, 3, 3, 3, 3};
+  struct test_message graph = {0};
+  char last[16] = "x", shape[16], both[40], reshaped[16];
+  for (int k = 0; k < BITS - 1; k++) {
+    const int64_t dims[] = {1 << k, 1 << (BITS - 1 - k), 2};
+    snprintf(shape, sizeof shape, "s%d", k);
+    snprintf(both, sizeof both, "%s %s", last, shape);
+    snprintf(reshaped, sizeof reshaped, "r%d", k);
+    snprintf(last, sizeof last, "t%d", k);
+    test_onnx_int64s(&graph, shape, 3, dims);
+    test_onnx_add(&graph, "Reshape", both, reshaped, "");
+    test_onnx_add(&graph, "Transpose", reshaped, last, "perm=[0,2,1]");
+  }
+  test_onnx_int64s(&graph, "ones", 8, ones);
+  test_onnx_int64s(&graph, "threes", 8, threes);
+  snprintf(both, sizeof both, "%s ones", last);
+  test_onnx_add(&graph, "Reshape", both, "digits", "");
+  test_onnx_add(&graph, "Expand", "digits threes", "y", "");
+  test_onnx_input(&graph, "x", 2, map);
+  test_onnx_output(&graph, "y", -1, NULL);
+  struct test_imported m = import(test_onnx_model(&graph, 13));
+  ck_assert_msg(m.code == MAFAT_EUNSUPPORTED && strstr(diagnostic.text, "its elements lie along more than 24 axes"), "%s", diagnostic.text);
+  test_imported_close(&m);
+}
+END_TEST
+
+/* What thousands of nodes ask for together, one by one, before memory is. */
+START_TEST(all_operators_together_ask_for_so_much)
+{
+  enum { KEPT = 1 << 27, LOOKED_AT = 1 << 29, SOURCES = 1 << 24 };
+  static const long long few = 10, one_more = 11;
+  struct mafat_graph *g;
+  struct mafat_value v = {.maker = -1}, copy = {.maker = -1};
+  double *numbers = NULL;
+  ck_assert_int_eq(mafat_graph_open(&g, "model", 1, 1, &diagnostic), MAFAT_OK);
+  g->n_kept = KEPT - 10;
+  ck_assert_int_eq(mafat_value_make_numbers(g, &v, 1, &one_more), MAFAT_EUNSUPPORTED);
+  ck_assert_ptr_nonnull(strstr(diagnostic.text, "expected at most 134217728 numbers that are worked out"));
+  ck_assert_int_eq(mafat_value_make_numbers(g, &v, 1, &few), MAFAT_OK);
+  ck_assert_int_eq(mafat_value_copy(g, &copy, &v), MAFAT_EUNSUPPORTED);
+  g->n_looked_at = LOOKED_AT - 9;
+  ck_assert_int_eq(mafat_value_numbers(g, &v, 10, &numbers), MAFAT_EUNSUPPORTED);
+  ck_assert_ptr_null(numbers);
+  g->n_looked_at = LOOKED_AT - 10;
+  ck_assert_int_eq(mafat_value_numbers(g, &v, 10, &numbers), MAFAT_OK);
+  free(numbers);
+  g->n_sources = SOURCES - 1;
+  ck_assert_int_eq(mafat_graph_list_sources(g, 2), MAFAT_EUNSUPPORTED);
+  ck_assert_int_eq(mafat_graph_list_sources(g, 1), MAFAT_OK);
+  mafat_value_clear(&v);
+  mafat_value_clear(&copy);
+  mafat_graph_close(&g);
+}
+END_TEST
+
+/* A join only names its parts, 64 of them, and a join of that as many again. */
+START_TEST(a_join_is_so_large)
+{
+  static const int64_t one[] = {1, 1, 1, 1}, wide[] = {1, 1 << 20, 1, 1};
+  static const char *const values[] = {"a", "b", "y"};
+  struct test_message graph = {0};
+  char inputs[3 * 64] = "";
+  test_onnx_int64s(&graph, "wide", 4, wide);
+  test_onnx_add(&graph, "Expand", "x wide", "a", "");
+  for (int k = 0; k < 2; k++) {
+    inputs[0] = '\0';
+    for (int i = 0; i < 64; i++) strcat(strcat(inputs, i ? " " : ""), values[k]);
+    test_onnx_add(&graph, "Concat", inputs, values[k + 1], "axis=1");
+  }
+  test_onnx_input(&graph, "x", 4, one);
+  test_onnx_output(&graph, "y", -1, NULL);
+  struct test_imported m = import(test_onnx_model(&graph, 13));
+  ck_assert_msg(m.code == MAFAT_EUNSUPPORTED && strstr(diagnostic.text, "Concat: a map of 536870912 "), "%d, %s", m.code, diagnostic.text);
+  test_imported_close(&m);
+}
+END_TEST
+
+START_TEST(a_model_has_so_many_outputs)
+{
+  enum { MOST = 4096 };
+  static const int64_t map[] = {1, 4};
+  struct test_message graph = {0};
+  test_onnx_add(&graph, "Relu", "x", "y", "");
+  test_onnx_input(&graph, "x", 2, map);
+  for (int k = 0; k <= MOST; k++) test_onnx_output(&graph, "y", -1, NULL);
+  struct test_imported m = import(test_onnx_model(&graph, 13));
+  ck_assert_msg(m.code == MAFAT_EUNSUPPORTED && strstr(diagnostic.text, "at most 4096 inputs and outputs, found 1 and 4097"), "%s", diagnostic.text);
+  test_imported_close(&m);
+}
+END_TEST
+
+/* Names of one hash, by FNV-1a: one of the two at each place. */
+static void write_name(char *name, unsigned number)
+{
+  static const char *const parts[][2] = {
+      {"uunufq", "mndquy"}, {"hsg79h", "s7r4ws"}, {"jr8f46", "aucgoe"}, {"evhway", "my0hc7"}, {"3zmh32", "7trglw"},
+      {"x443wf", "6uqhwm"}, {"lvvgzw", "ywxtz4"}, {"4bd9mt", "dc46du"}, {"41chmc", "o5q9dn"}, {"hh50vr", "sew8go"},
+      {"bq4z97", "ya80xg"}, {"3za5en", "s1d1vk"}, {"xs8zyz", "4h4u4e"}, {"zhcn2b", "ypkkl4"}, {"lia1ke", "umqmi0"}};
+  *name = '\0';
+  for (int k = 0; k < COUNT(parts); k++) strcat(name, parts[k][number >> k & 1]);
+}
+
+enum { SAME_HASH, MANY_OPSETS, MANY_PADS, N_LARGE };
+
+/* Each has so many of two things that to look at one for each of the other takes a minute. */
+static struct test_message large_model(int which)
+{
+  enum { NAMES = 1 << 15, OPSETS = 1 << 19, NODES = 100000, PADS = 4000 };
+  static const int64_t map[] = {1, 1, 4, 4}, none[8] = {0};
+  struct test_message graph = {0};
+  char name[100];
+  test_onnx_input(&graph, "x", 4, map);
+  test_onnx_int64s(&graph, "none", 8, none);
+  for (int k = 0; which == MANY_PADS && k < PADS; k++) {
+    snprintf(name, sizeof name, "p%d", k);
+    test_onnx_add(&graph, "Pad", "x none", name, "");
+  }
+  for (unsigned k = 0; k < (which == SAME_HASH ? NAMES : NODES); k++) {
+    if (which == SAME_HASH) write_name(name, k);
+    else snprintf(name, sizeof name, "n%u", k);
+    test_onnx_add(&graph, "Identity", "x", name, "");
+  }
+  test_onnx_add(&graph, "Relu", "x", "y", "");
+  test_onnx_output(&graph, "y", -1, NULL);
+  struct test_message model = test_onnx_model(&graph, 13);
+  if (which != MANY_OPSETS) return model;
+  struct test_message others = {0};
+  for (int k = 0; k < OPSETS; k++) {
+    struct test_message opset = {0};
+    test_put_text(&opset, 1, "z");
+    test_put_int(&opset, 2, 1);
+    test_put_message(&others, 8, &opset);
+  }
+  const size_t version = 2; /* the model's first field */
+  struct test_message all = {0};
+  test_put_bytes(&all, model.data, version);
+  test_put_bytes(&all, others.data, others.n);
+  test_put_bytes(&all, model.data + version, model.n - version);
+  free(model.data);
+  free(others.data);
+  return all;
+}
+
+START_TEST(looking_around_takes_no_longer_in_large_models)
+{
+  struct test_message model = large_model(_i);
+  clock_t begin = clock();
+  struct test_imported m = import(model);
+  double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+  ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_msg(seconds < 3, "%.2f seconds of the processor", seconds);
+  test_imported_close(&m);
+}
+END_TEST
+
 Suite *onnx_import_suite(void)
 {
   Suite *suite = suite_create("onnx_import");
@@ -347,10 +579,21 @@ Suite *onnx_import_suite(void)
   tcase_add_loop_test(refusing, other_operators_are_refused, 0, COUNT(refusals));
   tcase_add_test(refusing, an_operator_is_refused_before_its_inputs);
   tcase_add_loop_test(refusing, inputs_are_made_by_no_operator, 0, 3);
+  tcase_add_loop_test(refusing, nothing_is_there_twice, 0, 3);
   tcase_add_loop_test(refusing, products_without_a_name_are_refused, 0, 4);
   tcase_add_loop_test(refusing, damaged_models_do_no_harm, 0, (int)test_onnx_n_operators());
   tcase_add_test(importing, constants_may_be_given);
   tcase_add_loop_test(refusing, every_allocation_may_fail, 0, (int)test_onnx_n_operators());
   suite_add_tcase(suite, refusing);
+  TCase *asking = tcase_create("asking for much");
+  tcase_set_timeout(asking, 120);
+  tcase_add_test(asking, numbers_lie_in_so_many_files);
+  tcase_add_test(asking, a_constant_has_so_many_numbers);
+  tcase_add_test(asking, a_view_has_so_many_digits);
+  tcase_add_test(asking, all_operators_together_ask_for_so_much);
+  tcase_add_test(asking, a_join_is_so_large);
+  tcase_add_test(asking, a_model_has_so_many_outputs);
+  tcase_add_loop_test(asking, looking_around_takes_no_longer_in_large_models, 0, N_LARGE);
+  suite_add_tcase(suite, asking);
   return suite;
 }

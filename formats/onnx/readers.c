@@ -1,0 +1,34 @@
+/* Which nodes read a value: whoever looks ahead finds them here, however many nodes there are. */
+#include "formats/onnx/importer.h"
+
+int mafat_onnx_note_readers(struct mafat_onnx_importer *i)
+{
+  const struct mafat_onnx *m = i->model;
+  size_t n = 0, n_values = (size_t)mafat_onnx_n_values(m);
+  i->first_reader = calloc(n_values + 2, sizeof *i->first_reader);
+  if (!i->first_reader) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
+  size_t *next = i->first_reader + 1; /* of each value: how many before it, then where its own begin, then end */
+  for (int k = 0; k < m->n_nodes; k++)
+    for (int j = 0; j < m->nodes[k].n_inputs; j++)
+      if (m->nodes[k].inputs[j]) next[m->nodes[k].inputs[j]->index + 1]++, n++;
+  for (size_t v = 0; v < n_values; v++) next[v + 1] += next[v];
+  i->reading = malloc((n + 1) * sizeof *i->reading);
+  if (!i->reading) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
+  for (int k = 0; k < m->n_nodes; k++)
+    for (int j = 0; j < m->nodes[k].n_inputs; j++)
+      if (m->nodes[k].inputs[j]) i->reading[next[m->nodes[k].inputs[j]->index]++] = k;
+  return MAFAT_OK;
+}
+
+const int *mafat_onnx_readers(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v, size_t *n)
+{
+  *n = i->first_reader[v->index + 1] - i->first_reader[v->index];
+  return i->reading + i->first_reader[v->index];
+}
+
+const struct mafat_onnx_node *mafat_onnx_only_reader(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v)
+{
+  size_t n;
+  const int *nodes = mafat_onnx_readers(i, v, &n);
+  return n == 1 && i->values[v->index].readers == 1 ? &i->model->nodes[*nodes] : NULL;
+}
