@@ -24,16 +24,28 @@ void mafat_excerpt_close(struct mafat_excerpt **excerpt)
   *excerpt = NULL;
 }
 
+/* How many files have names in front of that one. */
+static int count_before(const struct mafat_excerpt *e, const char *name)
+{
+  int begin = 0, end = e->n_files;
+  while (begin < end) {
+    int middle = begin + (end - begin) / 2;
+    if (strcmp(e->files[e->files[middle].by_name].name, name) < 0) begin = middle + 1;
+    else end = middle;
+  }
+  return begin;
+}
+
+/* Looked for at every constant that is read, among names that a file chooses: long ones may differ in their last bytes alone. */
 int mafat_excerpt_find_file(const struct mafat_excerpt *e, const char *name)
 {
-  for (int i = 0; i < e->n_files; i++)
-    if (strcmp(e->files[i].name, name) == 0) return i;
-  return -1;
+  int place = count_before(e, name), file = place < e->n_files ? e->files[place].by_name : -1;
+  return file >= 0 && strcmp(e->files[file].name, name) == 0 ? file : -1;
 }
 
 int mafat_excerpt_add_file(struct mafat_excerpt *e, const char *name, uint64_t bytes)
 {
-  int file = mafat_excerpt_find_file(e, name);
+  int place = count_before(e, name), file = mafat_excerpt_find_file(e, name);
   if (file >= 0) return file;
   if (e->n_files == MAFAT_EXCERPT_MAX_FILES) return -1;
   struct mafat_excerpt_file *grown = realloc(e->files, ((size_t)e->n_files + 1) * sizeof *grown);
@@ -41,6 +53,8 @@ int mafat_excerpt_add_file(struct mafat_excerpt *e, const char *name, uint64_t b
   char *own = grown ? strdup(name) : NULL;
   if (!own) return -1;
   e->files[e->n_files] = (struct mafat_excerpt_file){.name = own, .bytes = bytes};
+  for (int i = e->n_files; i > place; i--) e->files[i].by_name = e->files[i - 1].by_name;
+  e->files[place].by_name = e->n_files;
   return e->n_files++;
 }
 

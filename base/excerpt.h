@@ -21,6 +21,7 @@ struct mafat_excerpt_file {
   uint64_t bytes; /* its length */
   struct mafat_excerpt_piece *pieces; /* once settled: ascending, apart from each other */
   size_t n, room;
+  int by_name; /* of the i-th file here: which one is the i-th by its name */
 };
 
 struct mafat_excerpt {

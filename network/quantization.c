@@ -43,9 +43,10 @@ bool mafat_multiplier_can(double factor)
 /* Its products have 16 bits: shifted no further to the right, and the output's never to the left. */
 bool mafat_quantization_can_hard_swish(const struct mafat_quantization *in, const struct mafat_quantization *out)
 {
-  const float finer = (1.0f / 128.0f) * in->scale;
-  int shift = mafat_multiplier((double)(finer / out->scale)).shift;
-  return shift <= 0 && shift > -16 && mafat_multiplier((double)(finer / (3.0f / 32768.0f))).shift > -16;
+  const float finer = (1.0f / 128.0f) * in->scale, output = finer / out->scale, third = finer / (3.0f / 32768.0f);
+  if (!isfinite(output) || !isfinite(third)) return false; /* these have no shift */
+  int shift = mafat_multiplier((double)output).shift;
+  return shift <= 0 && shift > -16 && mafat_multiplier((double)third).shift > -16;
 }
 
 double mafat_quantization_factor(float in_scale, float weights_scale, float out_scale, bool single)

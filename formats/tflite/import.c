@@ -229,6 +229,7 @@ static void count_readers(const struct mafat_tflite_importer *i)
       if (o->inputs[k] < 0) continue;
       i->slots[o->inputs[k]].readers++;
       i->slots[o->inputs[k]].windows += k == 0 && takes_pads(o);
+      i->slots[o->inputs[k]].lookups += k == 1 && o->code == MAFAT_TFLITE_GATHER;
     }
   }
   for (int k = 0; k < i->model->n_outputs; k++) i->slots[i->model->outputs[k]].readers += STAYS;

@@ -73,11 +73,7 @@ static bool is_whole(enum mafat_tflite_type type)
 /* Whoever looks up rows of a table takes the numbers in front of the point. */
 static bool is_looked_up(const struct mafat_tflite_importer *i, int tensor)
 {
-  int n = 0;
-  if (i->slots[tensor].readers == 0) return true; /* there may be as many of these as operators */
-  for (const struct mafat_tflite_operator *o = i->o + 1; o < i->model->operators + i->model->n_operators; o++)
-    n += o->code == MAFAT_TFLITE_GATHER && o->n_inputs > 1 && o->inputs[1] == tensor;
-  return n == i->slots[tensor].readers;
+  return i->slots[tensor].lookups == i->slots[tensor].readers;
 }
 
 static int import_cast(struct mafat_tflite_importer *i)

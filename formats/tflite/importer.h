@@ -16,6 +16,7 @@ struct mafat_tflite_slot {
   struct mafat_value *value; /* NULL: not made yet, or nobody reads it any more */
   int readers, left;         /* operators' inputs and outputs of the network: all of them, those still to come */
   int windows;               /* of the readers: convolutions that could pad it */
+  int lookups;               /* of the readers: those that look up rows of a table by it */
   int pads[4]; /* rows before and after, columns before and after, of zeros that its readers are to take in */
 };
 

@@ -81,10 +81,11 @@ static int read_others(const struct mafat_tflite_importer *i, const struct mafat
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "tensor %s: expected %d scales along dimension %d, found %d", t->name,
                             q->dimension < 0 || q->dimension >= t->rank ? 0 : t->shape[q->dimension], q->dimension, q->n_scales);
   code = mafat_graph_look_at(i->g, (long long)q->n_scales + q->n_zero_points);
-  for (int k = 1; k < q->n_scales && code == MAFAT_OK; k++) {
-    code = read_scale(i, t, k, &scale);
-    if (code == MAFAT_OK && k < q->n_zero_points) code = read_zero(i, t, k, &other);
-    if (code == MAFAT_OK && k < q->n_zero_points && other != zero)
+  /* One list after the other: each of them is read through one window of the file. */
+  for (int k = 1; k < q->n_scales && code == MAFAT_OK; k++) code = read_scale(i, t, k, &scale);
+  for (int k = 1; k < q->n_zero_points && code == MAFAT_OK; k++) {
+    code = read_zero(i, t, k, &other);
+    if (code == MAFAT_OK && other != zero)
       code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "tensor %s: expected one zero point of all its channels, found %d and %d",
                               t->name, zero, other);
   }
@@ -96,7 +97,8 @@ int mafat_tflite_scales(const struct mafat_tflite_importer *i, int tensor, struc
   const struct mafat_tflite_tensor *t = &i->model->tensors[tensor];
   const struct mafat_tflite_quantization *q = &t->quantization;
   uint64_t run = 1;
-  for (int k = q->dimension + 1; q->n_scales > 1 && k > 0 && k < t->rank; k++) run *= (uint64_t)t->shape[k];
+  for (int k = 0; q->n_scales > 1 && q->dimension >= 0 && k < t->rank; k++)
+    if (k > q->dimension) run *= (uint64_t)t->shape[k];
   *out = (struct mafat_scales){.dimension = q->dimension, .run = (unsigned)run & 0x7fffffff};
   int code = check_count(i, t);
   if (code == MAFAT_OK) code = read_scale(i, t, 0, &out->scale);

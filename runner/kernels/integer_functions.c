@@ -91,6 +91,15 @@ void mafat_integer_table_requantize(const struct mafat_integer_kernels *kernels,
     else table[q] = put(out, same ? q - in->zero : (int64_t)fminf(fmaxf(roundf((float)q * factor + from_zero), -65536), 65536));
 }
 
+/* How many steps of an input, which its scale shifts so far to the left, have room in n integer bits. Of fine scales they are more than any
+ * number is away from another, and than an int counts. */
+static int radius_of(int n, int shift)
+{
+  enum { ANY = 1 << 8 };
+  const double steps = floor(((1 << n) - 1) * ldexp(1, 31 - n - shift));
+  return steps < ANY ? (int)steps : ANY;
+}
+
 /* x in Q4, saturated beyond what has room there: how many steps of the input those are. */
 struct function_input {
   struct mafat_multiplier scale;
@@ -99,10 +108,8 @@ struct function_input {
 
 static struct function_input function_input(float scale)
 {
-  int shift;
-  const double fraction = frexp((double)scale * (1 << (31 - FUNCTION_BITS)), &shift);
-  const int radius = (int)floor(((1 << FUNCTION_BITS) - 1) * ldexp(1, 31 - FUNCTION_BITS - shift));
-  return (struct function_input){{(int32_t)round(fraction * 0x1p31), shift}, radius};
+  const struct mafat_multiplier m = mafat_multiplier((double)scale * (1 << (31 - FUNCTION_BITS)));
+  return (struct function_input){m, radius_of(FUNCTION_BITS, m.shift)};
 }
 
 static int32_t logistic(int32_t x)
@@ -272,7 +279,7 @@ void mafat_integer_exponentials(int32_t *exponentials, float scale, float beta)
 {
   const double most = 2147483647.0, real = (double)beta * (double)scale * (1 << (31 - SOFTMAX_BITS));
   const struct mafat_multiplier m = mafat_multiplier(real < most ? real : most);
-  const int radius = (int)floor(((1 << SOFTMAX_BITS) - 1) * ldexp(1, 31 - SOFTMAX_BITS - m.shift));
+  const int radius = radius_of(SOFTMAX_BITS, m.shift);
   for (int d = 0; d < 256; d++) exponentials[d] = d > radius ? -1 : exp_of(mafat_requantize(-d, m), SOFTMAX_BITS);
 }
 

@@ -179,6 +179,15 @@ static void put_code(struct writer *w, size_t where, const struct test_tflite_op
   if (o->custom) put_string(w, name, o->custom);
 }
 
+/* Of operator i. */
+static int find_code(const struct test_tflite_model *m, int i)
+{
+  int code = 0;
+  if (m->n_codes == 0) return i;
+  while (code < m->n_codes && m->codes[code] != m->operators[i].code) code++;
+  return code;
+}
+
 /* A tensor's buffer is the one behind its number: 0 is empty. */
 static void put_graph(struct writer *w, size_t where, const struct test_tflite_model *m)
 {
@@ -188,7 +197,7 @@ static void put_graph(struct writer *w, size_t where, const struct test_tflite_m
   put_vector(w, inputs, m->inputs, (size_t)m->n_inputs, 4);
   put_vector(w, outputs, m->outputs, (size_t)m->n_outputs, 4);
   for (int i = 0; i < m->n_tensors; i++) put_tensor(w, first_tensor + 4 * (size_t)i, &m->tensors[i], i + 1);
-  for (int i = 0; i < m->n_operators; i++) put_operator(w, first_operator + 4 * (size_t)i, &m->operators[i], i);
+  for (int i = 0; i < m->n_operators; i++) put_operator(w, first_operator + 4 * (size_t)i, &m->operators[i], find_code(m, i));
 }
 
 static void put_buffer(struct writer *w, size_t where, const struct test_tflite_tensor *t)
@@ -246,10 +255,14 @@ char *test_tflite_write(const struct test_tflite_model *m, size_t *n)
   struct field fields[] = {{0, 4, (uint64_t)(m->version ? m->version : 3), NULL}, {1, 0, 0, &codes}, {2, 0, 0, &graphs}, {4, 0, 0, &buffers},
                            {6, 0, 0, &metadata}};
   put_table_at(&w, 0, fields, m->n_means ? 5 : 4);
-  size_t first_code = put_places(&w, codes, m->n_operators), first_graph = put_places(&w, graphs, n_graphs);
+  int n_codes = m->n_codes ? m->n_codes : m->n_operators;
+  size_t first_code = put_places(&w, codes, n_codes), first_graph = put_places(&w, graphs, n_graphs);
   size_t first_buffer = put_places(&w, buffers, m->n_tensors + (m->n_means ? 2 : 1));
   if (m->n_means) put_metadata(&w, metadata, first_buffer + 4 * ((size_t)m->n_tensors + 1), m);
-  for (int i = 0; i < m->n_operators; i++) put_code(&w, first_code + 4 * (size_t)i, &m->operators[i]);
+  for (int i = 0; i < n_codes; i++) {
+    const struct test_tflite_operator listed = {.code = m->n_codes ? m->codes[i] : 0};
+    put_code(&w, first_code + 4 * (size_t)i, m->n_codes ? &listed : &m->operators[i]);
+  }
   for (int i = 0; i < n_graphs; i++) put_graph(&w, first_graph + 4 * (size_t)i, m);
   for (int i = 0; i <= m->n_tensors; i++) put_buffer(&w, first_buffer + 4 * (size_t)i, i ? &m->tensors[i - 1] : NULL);
   *n = w.n;

@@ -48,6 +48,8 @@ struct test_tflite_model {
   int n_tensors, n_operators;
   int n_inputs, n_outputs;
   int32_t inputs[TEST_TFLITE_LIST], outputs[TEST_TFLITE_LIST];
+  int n_codes;     /* 0: each operator has one of its own, of which a file may have 4096 */
+  const int *codes;
   int n_subgraphs; /* 0: one */
   int version;     /* 0: 3 */
   int n_means;     /* 0: no metadata; else of the first input, as many means as deviations */

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 Suite *packed_graph_suite(void);
@@ -364,6 +365,31 @@ START_TEST(an_excerpt_is_what_was_asked_for)
 }
 END_TEST
 
+/* Whatever names are alike in, and in whichever order they come. */
+START_TEST(files_are_found_by_long_names)
+{
+  enum { ALIKE = 4000, N = MAFAT_EXCERPT_MAX_FILES };
+  static char name[ALIKE + 8];
+  struct mafat_excerpt *e = mafat_excerpt_make();
+  memset(name, 'a', ALIKE);
+  clock_t begin = clock();
+  for (int i = 0; i < N; i++) {
+    snprintf(name + ALIKE, 8, "%d", i * 1031 % N);
+    ck_assert_int_eq(mafat_excerpt_find_file(e, name), -1);
+    ck_assert_int_eq(mafat_excerpt_add_file(e, name, (uint64_t)i), i);
+  }
+  for (int i = 0; i < N; i++) {
+    snprintf(name + ALIKE, 8, "%d", i * 1031 % N);
+    ck_assert_int_eq(mafat_excerpt_find_file(e, name), i);
+    ck_assert_int_eq(mafat_excerpt_add_file(e, name, 0), i);
+  }
+  double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+  ck_assert_msg(seconds < 1, "%.2f seconds of the processor", seconds);
+  ck_assert_int_eq(mafat_excerpt_add_file(e, "another", 0), -1);
+  mafat_excerpt_close(&e);
+}
+END_TEST
+
 /* Nothing else can be read of it. */
 START_TEST(an_excerpt_stands_for_its_file)
 {
@@ -434,6 +460,7 @@ Suite *packed_graph_suite(void)
   tcase_add_loop_test(t, lies_are_seen, 0, sizeof claims / sizeof *claims);
   tcase_add_loop_test(t, every_allocation_may_fail, 0, 2);
   tcase_add_loop_test(t, an_excerpt_is_what_was_asked_for, 0, 40);
+  tcase_add_test(t, files_are_found_by_long_names);
   tcase_add_test(t, an_excerpt_stands_for_its_file);
   tcase_add_test(t, a_file_beside_is_regular);
   suite_add_tcase(s, t);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 Suite *tflite_import_suite(void);
@@ -454,6 +455,73 @@ START_TEST(constants_may_be_given)
 }
 END_TEST
 
+/* ---- large models ---- */
+
+/* What a file of this size may take, of the processor, which tests share. */
+static struct test_imported import_in_time(const struct test_tflite_model *model, double most)
+{
+  clock_t begin = clock();
+  struct test_imported m = import(model);
+  double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+  ck_assert_msg(seconds < most, "%.2f seconds of the processor", seconds);
+  return m;
+}
+
+/* Scales and zero points lie megabytes apart: not each of them is a read. */
+START_TEST(scales_are_read_one_behind_the_other)
+{
+  enum { X, Y, WEIGHTS, REALS, N = 1 << 21 };
+  float *scales = malloc(N * sizeof *scales);
+  int64_t *zeros = calloc(N, sizeof *zeros);
+  char *numbers = calloc(N, 1);
+  ck_assert(scales && zeros && numbers);
+  for (int i = 0; i < N; i++) scales[i] = .5f;
+  const struct test_tflite_tensor all[] = {
+      [X] = {.name = "x", .rank = 4, .shape = {1, 4, 4, 4}}, [Y] = {.name = "y", .rank = 4, .shape = {1, 4, 4, 4}},
+      [WEIGHTS] = {.name = "w", .type = MAFAT_TFLITE_INT8, .rank = 1, .shape = {N}, .data = numbers, .bytes = N, .n_scales = N,
+                   .scales = scales, .n_zero_points = N, .zero_points = zeros},
+      [REALS] = {.name = "r", .rank = 1, .shape = {N}}};
+  const struct test_tflite_operator both[] = {
+      {.code = MAFAT_TFLITE_DEQUANTIZE, .n_inputs = 1, .inputs = {WEIGHTS}, .n_outputs = 1, .outputs = {REALS}},
+      {.code = MAFAT_TFLITE_RELU, .n_inputs = 1, .inputs = {X}, .n_outputs = 1, .outputs = {Y}}};
+  struct test_imported m = import_in_time(&(struct test_tflite_model){.tensors = all, .n_tensors = 4, .operators = both, .n_operators = 2,
+                                                                      .n_inputs = 1, .inputs = {X}, .n_outputs = 1, .outputs = {Y}}, 2);
+  ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
+  test_imported_close(&m);
+  free(scales);
+  free(zeros);
+  free(numbers);
+}
+END_TEST
+
+/* Who reads a Cast is known, not looked for again and again. */
+START_TEST(casts_by_the_thousand_are_read)
+{
+  enum { X, TABLE, FIRST, N = 30000, N_TENSORS = FIRST + 2 * N };
+  static const float table[8 * 4];
+  static const int codes[] = {MAFAT_TFLITE_CAST, MAFAT_TFLITE_GATHER};
+  struct test_tflite_tensor *all = calloc(N_TENSORS, sizeof *all);
+  struct test_tflite_operator *each = calloc(2 * N, sizeof *each);
+  ck_assert(all && each);
+  all[X] = (struct test_tflite_tensor){.name = "x", .rank = 2, .shape = {1, 4}};
+  all[TABLE] = (struct test_tflite_tensor){.name = "t", .rank = 2, .shape = {8, 4}, .data = table, .bytes = sizeof table};
+  for (int i = 0; i < N; i++) {
+    all[FIRST + i] = (struct test_tflite_tensor){.name = "c", .type = MAFAT_TFLITE_INT32, .rank = 2, .shape = {1, 4}};
+    all[FIRST + N + i] = (struct test_tflite_tensor){.name = "g", .rank = 3, .shape = {1, 4, 4}};
+    each[i] = (struct test_tflite_operator){.code = MAFAT_TFLITE_CAST, .n_inputs = 1, .inputs = {X}, .n_outputs = 1, .outputs = {FIRST + i}};
+    each[N + i] = (struct test_tflite_operator){.code = MAFAT_TFLITE_GATHER, .n_inputs = 2, .inputs = {TABLE, FIRST + i}, .n_outputs = 1,
+                                                     .outputs = {FIRST + N + i}};
+  }
+  struct test_imported m = import_in_time(&(struct test_tflite_model){.tensors = all, .n_tensors = N_TENSORS, .operators = each,
+                                                                      .n_operators = 2 * N, .codes = codes, .n_codes = 2, .n_inputs = 1, .inputs = {X}, .n_outputs = 1,
+                                                                      .outputs = {FIRST + N}}, 1.5);
+  ck_assert_msg(m.code == MAFAT_EUNSUPPORTED && strstr(diagnostic.text, "expected at most 4096 layers"), "%s", diagnostic.text);
+  test_imported_close(&m);
+  free(all);
+  free(each);
+}
+END_TEST
+
 /* ---- public models ---- */
 
 static const struct {
@@ -505,6 +573,8 @@ Suite *tflite_import_suite(void)
   TCase *refusing = tcase_create("refusing");
   tcase_set_timeout(refusing, 60);
   tcase_add_loop_test(refusing, other_models_are_refused, 0, COUNT(refusals));
+  tcase_add_test(refusing, scales_are_read_one_behind_the_other);
+  tcase_add_test(refusing, casts_by_the_thousand_are_read);
   tcase_add_loop_test(refusing, damaged_models_do_no_harm, 0, COUNT(expected));
   tcase_add_loop_test(refusing, every_allocation_may_fail, 0, COUNT(expected));
   suite_add_tcase(suite, refusing);

@@ -200,6 +200,27 @@ START_TEST(rounded_points_lie_in_the_map)
 }
 END_TEST
 
+/* Of scales that a file may have and nobody chooses: all numbers mean as good as 0. */
+static const float finest[] = {0x1p-149f, 1e-30f, 1e-9f, 0x1p-29f, 0x1p-28f, 0x1p-27f};
+
+START_TEST(numbers_of_the_finest_scales_are_all_near_0)
+{
+  const struct mafat_quantization in = {.scale = finest[_i], .zero = 77, .most = 255};
+  const uint8_t numbers[] = {0, 255, 128, 3};
+  uint8_t logistic[256], tangent[256], out[4];
+  int32_t exponentials[256];
+  mafat_integer_table_logistic(logistic, &in);
+  mafat_integer_table_tanh(tangent, &in);
+  for (int q = 0; q < 256; q++) {
+    ck_assert_int_eq(logistic[q], 128);
+    ck_assert_int_eq(tangent[q], 128);
+  }
+  mafat_integer_exponentials(exponentials, finest[_i], 1);
+  mafat_integer_softmax(exponentials, numbers, out, 4);
+  for (int i = 0; i < 4; i++) ck_assert_int_eq(out[i], 64);
+}
+END_TEST
+
 Suite *integer_functions_suite(void)
 {
   Suite *suite = suite_create("integer_functions");
@@ -210,6 +231,7 @@ Suite *integer_functions_suite(void)
   tcase_add_loop_test(t, means_are_the_rules, 0, test_seeds(SEEDS));
   tcase_add_loop_test(t, resized_rows_are_the_rules, 0, test_seeds(SEEDS));
   tcase_add_loop_test(t, onnx_resizes_round_to_even, 0, test_seeds(SEEDS));
+  tcase_add_loop_test(t, numbers_of_the_finest_scales_are_all_near_0, 0, (int)(sizeof finest / sizeof *finest));
   tcase_add_loop_test(t, rounded_points_lie_in_the_map, 0, test_seeds(SEEDS));
   suite_add_tcase(suite, t);
   return suite;

@@ -48,6 +48,19 @@ START_TEST(there_is_none_of_others)
 }
 END_TEST
 
+/* A quotient of two scales may be no float. */
+START_TEST(there_is_no_hard_swish_of_scales_too_far_apart)
+{
+  static const float scales[][2] = {{1e38f, 1e-38f}, {3e38f, 3e38f}, {1, 0x1p-149f}};
+  for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
+    const struct mafat_quantization in = mafat_quantization(scales[i][0], 0), out = mafat_quantization(scales[i][1], 0);
+    ck_assert_msg(!mafat_quantization_can_hard_swish(&in, &out), "%g, %g", (double)scales[i][0], (double)scales[i][1]);
+  }
+  const struct mafat_quantization usual = mafat_quantization(.03f, 128);
+  ck_assert(mafat_quantization_can_hard_swish(&usual, &usual));
+}
+END_TEST
+
 START_TEST(a_multiplier_is_its_factor)
 {
   for (double factor = 1e-6; factor < 100; factor *= 1.37)
@@ -117,6 +130,7 @@ Suite *quantization_suite(void)
   TCase *multipliers = tcase_create("multipliers"), *numbers = tcase_create("numbers");
   tcase_add_loop_test(multipliers, multipliers_are_tflites, 0, sizeof known / sizeof *known);
   tcase_add_test(multipliers, there_is_none_of_others);
+  tcase_add_test(multipliers, there_is_no_hard_swish_of_scales_too_far_apart);
   tcase_add_test(multipliers, a_multiplier_is_its_factor);
   tcase_add_test(multipliers, halves_go_away_from_zero);
   tcase_add_test(multipliers, scales_are_multiplied_as_the_operator_does);
