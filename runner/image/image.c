@@ -210,6 +210,8 @@ static int check_pixels(const struct mafat_image_pixels *p, struct mafat_diagnos
   if (p->stride < (size_t)p->width * (size_t)p->channels)
     return mafat_fail(d, MAFAT_EINVAL, "pixels: expected at least %zu bytes from row to row, found %zu",
                       (size_t)p->width * (size_t)p->channels, p->stride);
+  if (p->height > 1 && p->stride > PTRDIFF_MAX / (size_t)(p->height - 1) - 1)
+    return mafat_fail(d, MAFAT_EINVAL, "pixels: expected rows that lie in memory, found %d, %zu bytes from one to the next", p->height, p->stride);
   return MAFAT_OK;
 }
 
