@@ -57,7 +57,7 @@ class Injector(Bench):
         expected = self.run(case, strace(trace))
         if expected[0] != 0:
             sys.exit("inject.py: %s: exit status %s: %s" % (case.name, expected[0], expected[2].decode(errors="replace")))
-        counts, before, first = {}, None, {}
+        counts, before, first, loading, loaded = {}, None, {}, set(), set()
         with open(trace, encoding="ascii", errors="replace") as lines:
             for line in lines:
                 found = re.match(r"(\d+) +([a-z_0-9]+)\(", line)
@@ -69,6 +69,13 @@ class Injector(Bench):
                 if before is None and call == "fcntl" and "F_GETFD" in line:
                     before = {c: n for (_, c), n in counts.items()}
                     before[call] -= 1
+                # A program that another becomes is not looked at before its own main, either.
+                if call == "execve" and before is not None and " = -1 " not in line:
+                    loading.add(thread)
+                elif call == "fcntl" and "F_GETFD" in line:
+                    loading.discard(thread)
+                elif thread in loading:
+                    loaded.add((call, counts[thread, call]))
                 if before is not None:
                     first.setdefault(call, max(counts[thread, call], before.get(call, 0) + 1))
         most = {}
@@ -79,7 +86,7 @@ class Injector(Bench):
             if only not in call or (case.serves and call == "rt_sigprocmask"):  # pthread_create's own: all signals stay blocked, TERM too
                 continue
             for error in ERRORS.get(call, []):
-                found += [(call, n, error) for n in range(first[call], most[call] + 1)]
+                found += [(call, n, error) for n in range(first[call], most[call] + 1) if (call, n) not in loaded]
         return found, expected
 
     def loses_words(self, case, point):
