@@ -35,7 +35,7 @@ $(ARM_SANITIZED):
 run-arm-asan: $(ARM_SANITIZED)
 	@BUILD=$(BUILD)/arm-asan ./tests/arm/sanitized.sh $(ARM_TRIPLETS)
 
-check-arm-asan: ## the cross-builds under AddressSanitizer and UndefinedBehaviorSanitizer, in qemu-user (hours on a busy machine)
+check-arm-asan: ## the cross-builds under AddressSanitizer and UndefinedBehaviorSanitizer, in qemu-user
 	@./scripts/packages.sh packages-arm.txt
 	@$(MAKE) --no-print-directory run-arm-asan
 
