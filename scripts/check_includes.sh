@@ -2,7 +2,7 @@
 # The house has floors: base below network below formats and transform, transform below predictor below search below
 # runner; formats know nothing of predictor. A file may include its own floor and those below
 # it. run_inference's own files (runner/program/run_inference) are users of the library, and
-# include of it nothing but its public header; nothing of the library includes programs.
+# include of it nothing but its public header, and what UTF-8 is; nothing of the library includes programs.
 # No files include each other in a circle, where x.c and x.h are one; no folder holds more than
 # 25 .c files, but those of kinds, which have one for each.
 # Prints every include that climbs, every circle, every folder that is too full.
@@ -36,7 +36,7 @@ files() { # FOLDER [FIND-ARGUMENT...]
   check '(include|base|network|transform|predictor|search)/' $(files search)
   check '(include|base|network|formats|transform|predictor|search|runner)/' $(files runner ! -path '*/program/*')
   refuse 'runner/program/' $(files runner ! -path '*/program/*')
-  check 'include/mafat\.h"|runner/program/(run_inference/|video/|sandbox/sandbox\.h|writer\.h|streams\.h|unfinished\.h|progress\.h|decimal\.h)' $(files runner/program/run_inference)
+  check '(include/mafat|base/utf8)\.h"|runner/program/(run_inference/|video/|sandbox/sandbox\.h|writer\.h|streams\.h|unfinished\.h|progress\.h|decimal\.h)' $(files runner/program/run_inference)
   check 'runner/program/sandbox/' $(files runner/program/sandbox)
   check 'include/mafat\.h"|runner/program/video/' $(files runner/program/video)
 }

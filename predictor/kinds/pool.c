@@ -1,3 +1,5 @@
+#include <math.h>
+
 #include "predictor/cost/counting.h"
 #include "predictor/kinds/kind.h"
 #include "predictor/packing.h"
@@ -10,10 +12,23 @@ static bool plan_pool(const struct mafat_scratch_request *r, struct mafat_scratc
   return mafat_scratch_append(&s->slot_bytes, &s->in_offset, (size_t)s->in_rows, 8);
 }
 
-/* Rows (or columns) of windows that lie in the map, summed. */
+/* first + i * stride for each i of `is`, limit where that would be more, summed. */
+static double sum_up_to(double limit, double first, double stride, struct mafat_span is)
+{
+  double n = mafat_span_size(is), begin = first + is.begin * stride;
+  double below = fmin(fmax(ceil((limit - begin) / stride), 0), n);
+  return below * begin + below * (below - 1) / 2 * stride + (n - below) * limit;
+}
+
+/* Rows (or columns) of windows that lie in the map, summed. A window ends at the map's end at the latest, and begins at its begin at the
+ * soonest; asked for each step, so that a loop over wide maps would be what planning takes. */
 static double taps_inside(struct mafat_taps t, struct mafat_span out, int extent)
 {
-  double taps = 0;
+  double taps = 0, n = mafat_span_size(out);
+  if (t.dilation == 1) {
+    double begins = n * mafat_taps_first(t, out.begin) + n * (n - 1) / 2 * t.stride;
+    return sum_up_to(extent, (double)t.size - t.before, t.stride, out) - (begins - sum_up_to(0, -t.before, t.stride, out));
+  }
   for (int i = out.begin; i < out.end; i++) {
     int begin = mafat_taps_first(t, i), last = mafat_min(begin + mafat_taps_reach(t), extent) - 1;
     int before = begin < 0 ? mafat_divide_up(-begin, t.dilation) : 0;

@@ -1,5 +1,7 @@
 #include "runner/program/writer.h"
 
+#include "base/utf8.h"
+
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
@@ -123,36 +125,13 @@ void mafat_writer_put_right(struct mafat_writer *w, const char *text, int width)
 
 static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
 
-/* RFC 3629: nothing overlong, no surrogates, nothing above U+10FFFF. */
-size_t mafat_writer_character(const char *p)
-{
-  const unsigned char *u = (const unsigned char *)p;
-  if (u[0] < 0x80) return 1;
-  if (u[0] < 0xc2 || u[0] > 0xf4) return 0;
-  size_t length = u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 : 4;
-  unsigned char least = u[0] == 0xe0 ? 0xa0 : u[0] == 0xf0 ? 0x90 : 0x80;
-  unsigned char most = u[0] == 0xed ? 0x9f : u[0] == 0xf4 ? 0x8f : 0xbf;
-  if (u[1] < least || u[1] > most) return 0;
-  for (size_t i = 2; i < length; i++)
-    if ((u[i] & 0xc0) != 0x80) return 0; /* a NUL, too, ends here */
-  return length;
-}
-
-bool mafat_writer_is_control(const char *p, size_t length)
-{
-  unsigned char first = (unsigned char)p[0];
-  if (length == 1) return first < 0x20 || first == 0x7f;
-  /* U+0080 to U+009F: some terminals obey them. */
-  return length == 2 && first == 0xc2 && (unsigned char)p[1] < 0xa0;
-}
-
 void mafat_writer_put_plain(struct mafat_writer *w, const char *text)
 {
   for (size_t n; *text; text += n ? n : 1) {
-    n = mafat_writer_character(text);
+    n = mafat_utf8_character(text);
     if (n == 0)
       mafat_writer_put(w, replacement);
-    else if (mafat_writer_is_control(text, n))
+    else if (mafat_utf8_is_control(text, n))
       mafat_writer_put(w, "?");
     else
       put_bytes(w, text, n);
@@ -164,7 +143,7 @@ static void put_escaped(struct mafat_writer *w, const char *text)
   static const char hex[] = "0123456789abcdef";
   for (size_t n; *text; text += n ? n : 1) {
     unsigned char first = (unsigned char)*text;
-    n = mafat_writer_character(text);
+    n = mafat_utf8_character(text);
     if (n == 0) {
       mafat_writer_put(w, replacement);
     } else if (first == '"' || first == '\\') {

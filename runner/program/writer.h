@@ -37,10 +37,6 @@ const char *mafat_format_integer(char room[MAFAT_NUMBER_ROOM], int64_t value);
 
 void mafat_writer_put(struct mafat_writer *w, const char *text); /* our own text, as it is */
 void mafat_writer_put_plain(struct mafat_writer *w, const char *text); /* from outside */
-/* Bytes of the character (of UTF-8) that text from outside begins with; 0: it begins with none. */
-size_t mafat_writer_character(const char *text);
-/* Is that character, of so many bytes, one that a terminal may obey? */
-bool mafat_writer_is_control(const char *text, size_t bytes);
 void mafat_writer_put_spaces(struct mafat_writer *w, int n);
 void mafat_writer_put_right(struct mafat_writer *w, const char *text, int width);
 void mafat_writer_put_fixed(struct mafat_writer *w, double value, int decimals);

@@ -4,6 +4,7 @@
  * stages: every line of JSON is read and checked; then every output gets its name; then the
  * pictures are drawn and written one by one. A mistake in the JSON is therefore found before
  * anything is written. */
+#include "base/utf8.h"
 #include "runner/program/annotate/draw.h"
 #include "runner/program/annotate/json.h"
 #include "runner/program/annotate/picture.h"
@@ -37,14 +38,6 @@ struct options {
   bool quiet;
 };
 
-/* Of bytes: ASCII's controls, and those from U+0080 to U+009F, which some terminals obey, too; else 0. */
-static size_t control_bytes(const char *text)
-{
-  const unsigned char *u = (const unsigned char *)text;
-  if (u[0] == 0xc2 && u[1] >= 0x80 && u[1] < 0xa0) return 2;
-  return u[0] < ' ' || u[0] == 0x7f;
-}
-
 /* Prints one line on stderr; control characters from file names and JSON become '?'. */
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 {
@@ -53,8 +46,7 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
   va_start(args, format);
   if (vasprintf(&text, format, args) < 0) text = NULL;
   va_end(args);
-  for (char *c = text; c && *c; c++)
-    for (size_t n = control_bytes(c); n > 0; n--) c[n - 1] = '?';
+  if (text) mafat_utf8_keep_to_one_line(text);
   fprintf(stderr, "annotate: %s\n", text ? text : "out of memory");
   free(text);
 }

@@ -1,5 +1,6 @@
 #include "runner/program/run_inference/session.h"
 
+#include "base/utf8.h"
 #include "runner/program/progress.h"
 
 #include <errno.h>
@@ -42,12 +43,8 @@ void mafat_session_complain(const char *text)
   mafat_progress_erase();
   int n = snprintf(line, sizeof line, "%s: %s", program, text);
   size_t length = n < 0 ? 0 : (size_t)n < sizeof line - 1 ? (size_t)n : sizeof line - 2;
-  for (size_t i = 0, of; i < length; i += of) {
-    of = mafat_writer_character(line + i);
-    if (of && !mafat_writer_is_control(line + i, of)) continue;
-    line[i] = '?';
-    of = 1;
-  }
+  line[length] = 0;
+  mafat_utf8_keep_to_one_line(line);
   line[length++] = '\n';
   for (size_t done = 0; done < length;) {
     ssize_t got = write(STDERR_FILENO, line + done, length - done);

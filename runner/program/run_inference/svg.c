@@ -1,5 +1,7 @@
 #include "runner/program/run_inference/svg.h"
 
+#include "base/utf8.h"
+
 #include <string.h>
 
 static const char fonts[] = "DejaVu Sans Mono,Menlo,Consolas,monospace";
@@ -112,7 +114,7 @@ enum { LONGEST = 4 }; /* bytes of a character */
 /* Of the character at p, or of the byte that is none. */
 static size_t length_at(const char *p)
 {
-  size_t n = mafat_writer_character(p);
+  size_t n = mafat_utf8_character(p);
   return n ? n : 1;
 }
 

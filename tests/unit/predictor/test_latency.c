@@ -152,6 +152,35 @@ START_TEST(test_windows_of_a_maxpool_end_with_the_map)
 }
 END_TEST
 
+/* Rows, or columns, of the map that a window of one side sees, of all its outputs. */
+static double seen(struct mafat_taps t, int outputs, int extent)
+{
+  int n = 0;
+  for (int o = 0; o < outputs; o++)
+    for (int k = 0; k < t.size; k++) {
+      int at = mafat_taps_first(t, o) + k * t.dilation;
+      n += at >= 0 && at < extent;
+    }
+  return n;
+}
+
+/* Windows that reach over both sides of the map, over one or none. */
+START_TEST(test_taps_of_maxpools)
+{
+  for (int size = 1; size <= 40; size += 3)
+    for (int stride = 1; stride <= size; stride += 2)
+      for (int padding = size - 1; padding >= 0 && padding + 20 >= size; padding -= 2) {
+        struct mafat_plan_options options = test_plain_options();
+        char cfg[200];
+        snprintf(cfg, sizeof cfg, HEAD "[maxpool]\nsize=%d\nstride=%d\npadding=%d\n", size, stride, padding);
+        open_case(cfg, size % 2 ? "1x1/NoCut" : "rows2/NoCut", &options);
+        const struct mafat_layer *l = &network->layers[0];
+        ck_assert_double_eq(work_of(0).n[MAFAT_TERM_POOL_TAPS], seen(l->window.y, l->out.h, l->in.h) * seen(l->window.x, l->out.w, l->in.w) * l->in.c);
+        close_case();
+      }
+}
+END_TEST
+
 START_TEST(test_threads_share_a_step)
 {
   struct mafat_plan_options options = test_plain_options();
@@ -315,6 +344,7 @@ Suite *latency_suite(void)
   tcase_add_test(tcase, test_tiles_compute_their_overlap_again);
   tcase_add_test(tcase, test_a_frame_that_waits_is_not_touched);
   tcase_add_test(tcase, test_windows_of_a_maxpool_end_with_the_map);
+  tcase_add_test(tcase, test_taps_of_maxpools);
   tcase_add_test(tcase, test_threads_share_a_step);
   tcase_add_loop_test(tcase, test_threads_share_a_depthwise_layer, 0, 2);
   tcase_add_test(tcase, test_all_threads_have_as_many_units);

@@ -1,0 +1,44 @@
+/* Characters of text from outside, of UTF-8 (RFC 3629). Programs have these, too, without the library: no .c file. */
+#ifndef MAFAT_BASE_UTF8_H
+#define MAFAT_BASE_UTF8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Bytes of the character that the text begins with, a NUL's is one; 0: it begins with none. Nothing overlong, no
+ * surrogates, nothing above U+10FFFF; no byte behind a NUL is looked at. */
+static inline size_t mafat_utf8_character(const char *text)
+{
+  const unsigned char *u = (const unsigned char *)text;
+  if (u[0] < 0x80) return 1;
+  if (u[0] < 0xc2 || u[0] > 0xf4) return 0;
+  size_t length = u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 : 4;
+  unsigned char least = u[0] == 0xe0 ? 0xa0 : u[0] == 0xf0 ? 0x90 : 0x80;
+  unsigned char most = u[0] == 0xed ? 0x9f : u[0] == 0xf4 ? 0x8f : 0xbf;
+  if (u[1] < least || u[1] > most) return 0;
+  for (size_t i = 2; i < length; i++)
+    if ((u[i] & 0xc0) != 0x80) return 0; /* a NUL, too, ends here */
+  return length;
+}
+
+/* Is that character, of so many bytes, one that a terminal may obey? ASCII's controls, and those from U+0080 to
+ * U+009F, which are as good as ESC to some. */
+static inline bool mafat_utf8_is_control(const char *text, size_t bytes)
+{
+  unsigned char first = (unsigned char)text[0];
+  if (bytes == 1) return first < 0x20 || first == 0x7f;
+  return bytes == 2 && first == 0xc2 && (unsigned char)text[1] < 0xa0;
+}
+
+/* Makes '?' of each byte of what a terminal may obey, and of each that begins no character, which is as good as a
+ * control to some: text stays one line, and does nothing. */
+static inline void mafat_utf8_keep_to_one_line(char *text)
+{
+  for (size_t n; *text; text += n ? n : 1) {
+    n = mafat_utf8_character(text);
+    if (n > 0 && !mafat_utf8_is_control(text, n)) continue;
+    for (size_t i = 0; i == 0 || i < n; i++) text[i] = '?';
+  }
+}
+
+#endif
