@@ -47,7 +47,7 @@ enum {
   MAFAT_EINVAL = -6        /* an argument or option makes no sense */
 };
 
-/* One line: file, line, what was expected, what was found. */
+/* One line: file, line, what was expected, what was found. Behind a call that succeeded it means nothing. */
 struct mafat_diagnostic {
   char text[512];
 };

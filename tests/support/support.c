@@ -208,6 +208,15 @@ int test_seeds(int n)
   return size_is("test") ? (n + 1) / 2 : n;
 }
 
+double test_patience(double seconds)
+{
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+  return 20 * seconds;
+#else
+  return seconds;
+#endif
+}
+
 int test_slow_rows(int n)
 {
   return size_is("check") ? (n + 5) / 6 : n;

@@ -557,7 +557,7 @@ START_TEST(looking_around_takes_no_longer_in_large_models)
   struct test_imported m = import(model);
   double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
   ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
-  ck_assert_msg(seconds < 3, "%.2f seconds of the processor", seconds);
+  ck_assert_msg(seconds < test_patience(3), "%.2f seconds of the processor", seconds);
   test_imported_close(&m);
 }
 END_TEST

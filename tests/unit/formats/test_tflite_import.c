@@ -463,7 +463,7 @@ static struct test_imported import_in_time(const struct test_tflite_model *model
   clock_t begin = clock();
   struct test_imported m = import(model);
   double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
-  ck_assert_msg(seconds < most, "%.2f seconds of the processor", seconds);
+  ck_assert_msg(seconds < test_patience(most), "%.2f seconds of the processor", seconds);
   return m;
 }
 
