@@ -97,21 +97,38 @@ static int parse_lines(struct mafat_cfg *cfg, const char *text, size_t bytes,
   return code;
 }
 
+struct room {
+  size_t n_lines, n_sections, n_options; /* at most */
+};
+
+/* Lines that may be sections begin with [, those that may be options have = in them. */
+static struct room room_for(const char *text, size_t n)
+{
+  struct room room = {0};
+  for (size_t begin = 0, end; begin < n; begin = end + 1) {
+    const char *newline = memchr(text + begin, '\n', n - begin);
+    end = newline ? (size_t)(newline - text) : n;
+    room.n_lines++;
+    room.n_sections += memchr(text + begin, '[', end - begin) != NULL;
+    room.n_options += memchr(text + begin, '=', end - begin) != NULL;
+  }
+  return room;
+}
+
 int mafat_cfg_parse(struct mafat_cfg **out, const char *name, const char *text,
                     size_t text_bytes, struct mafat_diagnostic *d)
 {
   *out = NULL;
   if (text_bytes > MAFAT_CFG_MAX_BYTES)
     return mafat_fail(d, MAFAT_EFORMAT, "%s: too large for a cfg file", name);
-  size_t n_lines = 1;
-  for (size_t i = 0; i < text_bytes; i++) n_lines += text[i] == '\n';
+  struct room room = room_for(text, text_bytes);
   struct mafat_cfg *cfg = calloc(1, sizeof *cfg);
   if (!cfg) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
   int code;
   cfg->path = strdup(name);
-  cfg->text = malloc(text_bytes + n_lines + 1);
-  cfg->sections = calloc(n_lines, sizeof *cfg->sections);
-  cfg->options = calloc(n_lines, sizeof *cfg->options);
+  cfg->text = malloc(text_bytes + room.n_lines + 1);
+  cfg->sections = calloc(room.n_sections + 1, sizeof *cfg->sections);
+  cfg->options = calloc(room.n_options + 1, sizeof *cfg->options);
   if (!cfg->path || !cfg->text || !cfg->sections || !cfg->options)
     code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
   else

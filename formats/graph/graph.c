@@ -92,7 +92,10 @@ int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph, i
 
 /* ---- what all nodes together ask for ---- */
 
-enum { MOST_LOOKED_AT = 1 << 29, MOST_KEPT = 1 << 27, MOST_SOURCES = 1 << 24 };
+/* Whatever a file's size: it is all that a few bytes can make us compute. Of thirty-nine trained models and seven large ones of
+ * publications none looks at more than 70 000 numbers, keeps more than 18 300 or has more than 2300 parts; a mask of 1024 by 1024,
+ * made by three operators, is kept. */
+enum { MOST_LOOKED_AT = 1 << 27, MOST_KEPT = 1 << 22, MOST_SOURCES = 1 << 21 };
 
 static int add_up(struct mafat_graph *g, long long *sum, long long n, int most, const char *what)
 {

@@ -7,6 +7,7 @@
 #include "predictor/layout.h"
 #include "predictor/packing.h"
 #include "predictor/planning.h"
+#include "tests/fuzz/bounded.h"
 #include "tests/fuzz/mutate.h"
 
 static void require(bool holds)
@@ -59,8 +60,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   struct mafat_diagnostic d = {""};
   struct mafat_cfg *cfg = NULL;
   struct mafat_network *network = NULL;
+  bounded_begin();
   int code = mafat_cfg_parse(&cfg, "fuzz", (const char *)bytes, n, &d);
   if (code == MAFAT_OK) code = mafat_darknet_make(&network, cfg, NULL, NULL, &d);
+  bounded_end(TEST_READER_CFG, n);
   require((code == MAFAT_OK) == (network != NULL));
   require(code == MAFAT_OK || d.text[0]);
   if (network) {

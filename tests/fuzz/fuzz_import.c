@@ -12,6 +12,7 @@
 #include "formats/onnx/onnx.h"
 #include "tests/fuzz/changes.h"
 #include "tests/fuzz/mutate.h"
+#include "tests/fuzz/bounded.h"
 #include "tests/fuzz/imported.h"
 #include "tests/support/onnx_operators.h"
 
@@ -95,7 +96,9 @@ static void check_file(const char *bytes, size_t n)
   int fd = memfd_create("fuzz", MFD_CLOEXEC);
   require(fd >= 0 && write(fd, bytes, n) == (ssize_t)n);
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  bounded_begin();
   int code = mafat_onnx_network_read(&network, path, NULL, &d);
+  bounded_end(TEST_READER_ONNX, n);
   require((code == MAFAT_OK) == (network != NULL) && (network || d.text[0]));
   if (network) check_imported(network, path, (unsigned)n);
   mafat_network_close(&network);

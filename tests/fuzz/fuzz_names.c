@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runner/program/run_inference/names.h"
+#include "tests/fuzz/bounded.h"
 #include "tests/fuzz/memory_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -20,7 +21,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   struct mafat_names *names = NULL;
   char room[MAFAT_NAMES_ROOM];
   static struct memory_file file;
-  int code = mafat_names_read(&names, memory_file_write(&file, data, size), &d);
+  const char *path = memory_file_write(&file, data, size);
+  bounded_begin();
+  int code = mafat_names_read(&names, path, &d);
+  bounded_end(TEST_READER_LABELS, size);
   require((code == MAFAT_OK) == (names != NULL) && (code == MAFAT_OK || d.text[0]));
   size_t length = 0;
   for (int i = -1; i <= mafat_names_count(names); i++) {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "formats/onnx/onnx.h"
+#include "tests/fuzz/bounded.h"
 #include "tests/fuzz/changes.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/support/onnx_models.h"
@@ -79,7 +80,9 @@ static void check_file(const char *data, size_t n)
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   require(mafat_model_file_open(&file, path, &d) == MAFAT_OK);
   close(fd);
+  bounded_begin();
   int code = mafat_onnx_read(&m, file, &d);
+  bounded_end(TEST_READER_ONNX, n);
   require((code == MAFAT_OK) == (m != NULL) && (code == MAFAT_OK || (d.text[0] && !strchr(d.text, '\n'))));
   if (m) check_model(m);
   mafat_onnx_close(&m);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "predictor/spec.h"
+#include "tests/fuzz/bounded.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/fuzz/networks.h"
 
@@ -16,7 +17,9 @@ static void check_spec(const char *text)
   static char written[1 << 17], twice[1 << 17];
   struct mafat_diagnostic d = {""};
   struct mafat_spec *spec = NULL, *again = NULL;
+  bounded_begin();
   int code = mafat_spec_read(&spec, text, &d);
+  bounded_end(TEST_READER_PLAN, strlen(text));
   require((code == MAFAT_OK) == (spec != NULL) && (code == MAFAT_OK || d.text[0]));
   if (!spec) return;
   size_t length = mafat_spec_write(spec, written, sizeof written);

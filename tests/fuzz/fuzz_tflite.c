@@ -11,6 +11,7 @@
 #include "formats/tflite/import.h"
 #include "formats/tflite/tflite.h"
 #include "formats/tflite/values.h"
+#include "tests/fuzz/bounded.h"
 #include "tests/fuzz/imported.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/support/integer_graph.h"
@@ -48,7 +49,9 @@ static void check_model(const struct mafat_tflite *m, struct mafat_model_file *f
 {
   struct mafat_diagnostic d = {""};
   struct mafat_network *n;
+  bounded_begin();
   int code = mafat_tflite_network(&n, m, file, &d);
+  bounded_end(TEST_READER_TFLITE, (size_t)file->bytes);
   require((code == MAFAT_OK) == (n != NULL) && (code == MAFAT_OK || d.text[0]));
   if (n) check_imported(n, path, (unsigned)file->bytes);
   mafat_network_close(&n);
@@ -64,7 +67,9 @@ static void check_file(const char *data, size_t n)
   require(fd >= 0 && write(fd, data, n) == (ssize_t)n);
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   require(mafat_model_file_open(&file, path, &d) == MAFAT_OK);
+  bounded_begin();
   int code = mafat_tflite_read(&m, file, &d);
+  bounded_end(TEST_READER_TFLITE, n);
   require((code == MAFAT_OK) == (m != NULL) && (code == MAFAT_OK || d.text[0]));
   if (m) check_model(m, file, path);
   for (int i = 0; m && i < m->n_tensors; i++) check_tensor(m, file, i);
