@@ -100,6 +100,14 @@ int mafat_onnx_axis(const struct mafat_onnx_importer *i, long long axis, int n_d
   return MAFAT_OK;
 }
 
+int mafat_onnx_axis_of_list(const struct mafat_onnx_importer *i, long long axis, int n_dims, bool *seen, int *out)
+{
+  int code = mafat_onnx_axis(i, axis, n_dims, out);
+  if (code == MAFAT_OK && seen[*out]) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "names axis %d twice", *out);
+  if (code == MAFAT_OK) seen[*out] = true;
+  return code;
+}
+
 int mafat_onnx_map(const struct mafat_onnx_importer *i, int index, struct mafat_value *own,
                    const struct mafat_value **in)
 {

@@ -136,6 +136,26 @@ START_TEST(steps_may_be_large)
 }
 END_TEST
 
+/* An axis that a list names twice, as one from the front and one from behind, too: ONNX says of it nothing, or that it is undefined. */
+START_TEST(no_axis_is_named_twice)
+{
+  static const struct test_onnx_operator operators[] = {
+      {"Slice", "x i00 i55 i3-1", "", 0, NULL},          {"Slice", "x", "starts=[0,1] ends=[5,4] axes=[2,2]", 9, NULL},
+      {"Squeeze", "x i00", "", 0, NULL},                 {"Squeeze", "x", "axes=[0,-4]", 11, NULL},
+      {"Unsqueeze", "s i00", "", 0, NULL},               {"Unsqueeze", "s", "axes=[0,-5]", 11, NULL},
+      {"Transpose", "x", "perm=[0,1,3,-1]", 0, NULL},    {"ReduceMean", "x", "axes=[3,-1]", 0, NULL},
+      {"ReduceMean", "x i3-1", "", 18, NULL},            {"ReduceMax", "x", "axes=[2,3,2]", 0, NULL},
+      {"ReduceSum", "x i3-1", "", 0, NULL},              {"ReduceMean", "q:x", "axes=[3,3] keepdims=0", 0, NULL},
+      {"Slice", "q:x i00 i55 i3-1", "", 0, NULL}};
+  for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+    struct test_imported m = import(test_onnx_operator_model(&operators[i]));
+    ck_assert_msg(m.code == MAFAT_EFORMAT && strstr(diagnostic.text, "names axis ") && strstr(diagnostic.text, " twice"), "%zu, %s: %d, %s", i,
+                  operators[i].op_type, m.code, diagnostic.text);
+    test_imported_close(&m);
+  }
+}
+END_TEST
+
 /* Sigmoid and Mul are one activation only where the product has a name that nobody else has. */
 START_TEST(products_without_a_name_are_refused)
 {
@@ -568,6 +588,7 @@ Suite *onnx_import_suite(void)
   TCase *importing = tcase_create("importing");
   tcase_add_loop_test(importing, operators_become_layers, 0, (int)test_onnx_n_operators());
   tcase_add_test(importing, steps_may_be_large);
+  tcase_add_test(importing, no_axis_is_named_twice);
   tcase_add_loop_test(importing, batches_are_of_sequences, 0, COUNT(batches));
   tcase_add_loop_test(importing, inputs_are_no_larger_than_a_map, 0, COUNT(inputs_too_large));
   tcase_add_loop_test(importing, gelus_are_one_activation, 0, COUNT(gelus));
