@@ -141,11 +141,10 @@ static int import_concat(struct mafat_onnx_importer *i)
 static int import_split(struct mafat_onnx_importer *i)
 {
   const struct mafat_value *in = mafat_onnx_in(i, 0);
-  long long axis, sizes[256], first = 0;
+  long long axis, sizes[MAFAT_ONNX_MOST_PARTS], first = 0;
   int dim = 0, n, n_parts = i->node->n_outputs, code = mafat_onnx_int(i, "axis", 0, &axis);
-  if (n_parts > 256) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected at most 256 parts, found %d", n_parts);
   if (code == MAFAT_OK) code = mafat_onnx_axis(i, axis, in->view.n_dims, &dim);
-  if (code == MAFAT_OK) code = mafat_onnx_list(i, "split", 1, 256, sizes, &n);
+  if (code == MAFAT_OK) code = mafat_onnx_list(i, "split", 1, MAFAT_ONNX_MOST_PARTS, sizes, &n);
   if (code) return code;
   long long all = in->view.dims[dim], each = (all + n_parts - 1) / n_parts;
   for (int k = 0; n < 0 && k < n_parts; k++) sizes[k] = k < n_parts - 1 ? each : all - each * (n_parts - 1);

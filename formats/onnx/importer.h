@@ -13,6 +13,8 @@
 
 struct mafat_onnx_pads; /* pads.c */
 
+enum { MAFAT_ONNX_MOST_PARTS = 256 }; /* outputs of a node: of Split */
+
 struct mafat_onnx_importer {
   const struct mafat_onnx *model;
   struct mafat_graph *g;
