@@ -73,7 +73,7 @@ static int open_file(struct mafat_model_file *f, bool regular, struct mafat_diag
   f->fd = regular ? open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : mafat_open_file(f->path);
   if (f->fd < 0 || fstat(f->fd, &st) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", f->path, strerror(errno));
   if (S_ISDIR(st.st_mode)) return mafat_fail(d, MAFAT_EIO, "%s: expected a model file, found a directory", f->path);
-  if (!S_ISREG(st.st_mode) && regular) return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file", f->path);
+  if (!S_ISREG(st.st_mode) && regular) return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file, found %s", f->path, mafat_file_kind(st.st_mode));
   if (!S_ISREG(st.st_mode)) return spool(f, d);
   f->bytes = (uint64_t)st.st_size;
   posix_fadvise(f->fd, 0, 0, POSIX_FADV_RANDOM); /* not what lies behind, which may be weights */
@@ -154,12 +154,12 @@ static int open_in_excerpt(struct mafat_model_file **out, const struct mafat_mod
   return MAFAT_OK;
 }
 
-static int open_another(struct mafat_model_file **out, const struct mafat_model_file *f, const char *path, bool regular,
-                        struct mafat_diagnostic *d)
+int mafat_model_file_open_beside(struct mafat_model_file **out, const struct mafat_model_file *f, const char *path,
+                                 struct mafat_diagnostic *d)
 {
   *out = NULL;
   if (f->excerpt) return open_in_excerpt(out, f, path, d);
-  int code = open_model_file(out, path, regular, d);
+  int code = open_model_file(out, path, true, d);
   if (code || !f->notes) return code;
   (*out)->number = mafat_excerpt_add_file(f->notes, name_beside(f, path), (*out)->bytes);
   (*out)->notes = f->notes;
@@ -168,16 +168,10 @@ static int open_another(struct mafat_model_file **out, const struct mafat_model_
   return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
 }
 
-int mafat_model_file_open_beside(struct mafat_model_file **out, const struct mafat_model_file *f, const char *path,
-                                 struct mafat_diagnostic *d)
-{
-  return open_another(out, f, path, true, d);
-}
-
 int mafat_model_file_open_given(struct mafat_model_file **out, const struct mafat_model_file *f, const char *path,
                                 const char *input, struct mafat_diagnostic *d)
 {
-  int code = open_another(out, f, path, false, d);
+  int code = mafat_model_file_open_beside(out, f, path, d);
   if (code == MAFAT_OK && f->notes) mafat_excerpt_give(f->notes, (*out)->number, input);
   return code;
 }

@@ -33,8 +33,8 @@ void mafat_model_file_close(struct mafat_model_file **file);
  * copied. It is noted where the model is, and out of the excerpt where that is one. MAFAT_EFORMAT: that has no such file. */
 int mafat_model_file_open_beside(struct mafat_model_file **out, const struct mafat_model_file *file, const char *path,
                                  struct mafat_diagnostic *d);
-/* The same of a file that is the constant of an input: as it is given, of any kind; in an excerpt what it is called
- * there. */
+/* The same of a file that is the constant of an input, wherever it lies; in an excerpt what it is called there. A pipe's numbers
+ * would be read once, and are asked for again. */
 int mafat_model_file_open_given(struct mafat_model_file **out, const struct mafat_model_file *file, const char *path,
                                 const char *input, struct mafat_diagnostic *d);
 /* From here on it is noted what is asked for. MAFAT_ENOMEM. */

@@ -100,6 +100,14 @@ int mafat_onnx_axis(const struct mafat_onnx_importer *i, long long axis, int n_d
   return MAFAT_OK;
 }
 
+int mafat_onnx_axis_of_list(const struct mafat_onnx_importer *i, long long axis, int n_dims, bool *seen, int *out)
+{
+  int code = mafat_onnx_axis(i, axis, n_dims, out);
+  if (code == MAFAT_OK && seen[*out]) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "names axis %d twice", *out);
+  if (code == MAFAT_OK) seen[*out] = true;
+  return code;
+}
+
 int mafat_onnx_map(const struct mafat_onnx_importer *i, int index, struct mafat_value *own,
                    const struct mafat_value **in)
 {
@@ -238,13 +246,45 @@ static int count_inputs(const struct mafat_onnx *m)
   return n;
 }
 
-static void count_readers(struct mafat_onnx_importer *i)
+static struct mafat_value *begin_value(struct mafat_onnx_importer *i, const struct mafat_onnx_value *v)
 {
-  for (int n = 0; n < i->model->n_nodes; n++)
-    for (int k = 0; k < i->model->nodes[n].n_inputs; k++)
-      if (i->model->nodes[n].inputs[k]) i->values[i->model->nodes[n].inputs[k]->index].readers++;
-  for (int k = 0; k < i->model->n_outputs; k++)
-    i->values[i->model->outputs[k]->index].readers += 2; /* stays as it is */
+  struct mafat_value *value = &i->values[v->index];
+  value->maker = -1;
+  return value;
+}
+
+/* Values that somebody makes, reads or puts in or out begin here. Others, whatever their names are there for, stay zeros that no page is
+ * taken for: of a file of names alone there would be a hundred times as many bytes. */
+static void begin_values(struct mafat_onnx_importer *i)
+{
+  for (int n = 0; n < i->model->n_nodes; n++) {
+    const struct mafat_onnx_node *node = &i->model->nodes[n];
+    for (int k = 0; k < node->n_inputs; k++)
+      if (node->inputs[k]) begin_value(i, node->inputs[k])->readers++;
+    for (int k = 0; k < node->n_outputs; k++)
+      if (node->outputs[k]) begin_value(i, node->outputs[k]);
+  }
+  for (int k = 0; k < i->model->n_inputs; k++) begin_value(i, i->model->inputs[k]);
+  for (int k = 0; k < i->model->n_outputs; k++) begin_value(i, i->model->outputs[k])->readers += 2; /* stays as it is */
+}
+
+/* Some more than once. */
+static void clear_values(struct mafat_onnx_importer *i, const struct mafat_onnx_value *const *list, int n)
+{
+  for (int k = 0; k < n; k++)
+    if (list[k]) mafat_value_clear(&i->values[list[k]->index]);
+}
+
+static void end_values(struct mafat_onnx_importer *i)
+{
+  const struct mafat_onnx *m = i->model;
+  for (int n = 0; i->values && n < m->n_nodes; n++) {
+    clear_values(i, m->nodes[n].inputs, m->nodes[n].n_inputs);
+    clear_values(i, m->nodes[n].outputs, m->nodes[n].n_outputs);
+  }
+  if (i->values) clear_values(i, m->inputs, m->n_inputs);
+  if (i->values) clear_values(i, m->outputs, m->n_outputs);
+  free(i->values);
 }
 
 /* ---- nodes ---- */
@@ -308,8 +348,10 @@ static int take_node(struct mafat_onnx_importer *i, int index)
   if (*i->node->domain && strcmp(i->node->domain, "com.microsoft") != 0)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "operators of domain '%.60s' are not run", i->node->domain);
   i->row = mafat_onnx_find_operator(i->node->op_type);
-  if (i->row) return MAFAT_OK;
-  return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "this operator is not run");
+  if (!i->row) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "this operator is not run");
+  if (i->node->n_inputs <= MAFAT_MAX_OPERANDS && i->node->n_outputs <= MAFAT_ONNX_MOST_PARTS) return MAFAT_OK;
+  return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected at most %d inputs and %d parts as outputs, found %d and %d", MAFAT_MAX_OPERANDS,
+                          MAFAT_ONNX_MOST_PARTS, i->node->n_inputs, i->node->n_outputs);
 }
 
 /* Before anything else: of a model that cannot be run the operator says more than what leads to it. */
@@ -403,9 +445,14 @@ static int import(struct mafat_onnx_importer *i)
   if (code == MAFAT_OK) code = check_operators(i);
   if (code == MAFAT_OK) code = check_inputs(i);
   if (code == MAFAT_OK) code = check_constants(i);
+  if (code) return code;
+  size_t n_values = (size_t)mafat_onnx_n_values(i->model);
+  i->values = calloc(n_values + 1, sizeof *i->values);
+  i->stands = calloc(n_values + 1, sizeof *i->stands);
+  if (!i->values || !i->stands) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
   mafat_onnx_picture(&i->g->network->picture, i->model);
-  count_readers(i);
-  if (code == MAFAT_OK) code = mafat_onnx_note_readers(i);
+  begin_values(i);
+  code = mafat_onnx_note_readers(i);
   if (code == MAFAT_OK) code = make_inputs(i);
   for (int n = 0; n < i->model->n_nodes && code == MAFAT_OK; n++) { /* constants first, for whoever looks ahead */
     const struct mafat_onnx_node *node = &i->model->nodes[n];
@@ -419,26 +466,21 @@ int mafat_onnx_network(struct mafat_network **out, const struct mafat_onnx *mode
 {
   enum { LAYERS_OF_A_NODE = 3, MORE = 64 };
   struct mafat_onnx_importer i = {.model = model, .own_opset = mafat_onnx_opset(model, "")};
-  int n_values = mafat_onnx_n_values(model);
   int most = model->n_nodes > MAFAT_MAX_LAYERS ? MAFAT_MAX_LAYERS : LAYERS_OF_A_NODE * model->n_nodes + MORE;
   *out = NULL;
   int n_inputs = count_inputs(model);
-  int code = mafat_graph_open(&i.g, model->file->path, most, n_inputs, d);
+  int code = mafat_graph_open(&i.g, model->file->path, most, n_inputs > MAFAT_MAX_LAYERS ? 0 : n_inputs, d);
   if (code) return code;
   if (n_inputs > MAFAT_MAX_LAYERS || model->n_outputs > MAFAT_MAX_LAYERS)
     code = mafat_graph_fail(i.g, MAFAT_EUNSUPPORTED, "expected at most %d inputs and outputs, found %d and %d", MAFAT_MAX_LAYERS, n_inputs,
                             model->n_outputs);
   if (n_inputs == 0) code = mafat_graph_fail(i.g, MAFAT_EUNSUPPORTED, "has no input");
   i.g->numbers = (struct mafat_graph_numbers){read_numbers, &i};
-  i.values = calloc((size_t)n_values + 1, sizeof *i.values);
-  i.stands = calloc((size_t)n_values + 1, sizeof *i.stands);
-  for (int k = 0; i.values && k < n_values; k++) i.values[k].maker = -1;
-  if (code == MAFAT_OK) code = i.values && i.stands ? import(&i) : mafat_graph_fail(i.g, MAFAT_ENOMEM, "out of memory");
-  for (int k = 0; i.values && k < n_values; k++) mafat_value_clear(&i.values[k]);
+  if (code == MAFAT_OK) code = import(&i);
+  end_values(&i);
   free(i.first_reader);
   free(i.reading);
   free(i.pads);
-  free(i.values);
   free(i.stands);
   return mafat_graph_finish(out, &i.g, code);
 }

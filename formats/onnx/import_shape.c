@@ -82,8 +82,7 @@ static int import_squeeze(struct mafat_onnx_importer *i)
   bool gone[MAFAT_VIEW_DIMS] = {false};
   int n, n_dims = 0, axis, code = mafat_onnx_list(i, "axes", 1, MAFAT_VIEW_DIMS, axes, &n);
   for (int k = 0; k < n && code == MAFAT_OK; k++) {
-    if ((code = mafat_onnx_axis(i, axes[k], in->view.n_dims, &axis))) break;
-    gone[axis] = true;
+    if ((code = mafat_onnx_axis_of_list(i, axes[k], in->view.n_dims, gone, &axis))) break;
     if (in->view.dims[axis] != 1)
       code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "dimension %d is %lld: expected 1", axis, in->view.dims[axis]);
   }
@@ -104,11 +103,8 @@ static int import_unsqueeze(struct mafat_onnx_importer *i)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "attribute axes: expected up to %d dimensions in all",
                             MAFAT_VIEW_DIMS);
   int all = in->view.n_dims + n;
-  for (int k = 0; k < n; k++) {
-    if ((code = mafat_onnx_axis(i, axes[k], all, &axis))) return code;
-    if (new[axis]) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute axes names %d twice", axis);
-    new[axis] = true;
-  }
+  for (int k = 0; k < n; k++)
+    if ((code = mafat_onnx_axis_of_list(i, axes[k], all, new, &axis))) return code;
   for (int k = 0; k < all; k++) dims[k] = new[k] ? 1 : in->view.dims[next++];
   return mafat_graph_reshape(i->g, mafat_onnx_out(i, 0), in, all, dims);
 }
@@ -123,11 +119,8 @@ static int import_transpose(struct mafat_onnx_importer *i)
   if (code) return code;
   if (n >= 0 && n != n_dims)
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute perm: expected %d numbers, found %d", n_dims, n);
-  for (int k = 0; k < n_dims; k++) {
-    if ((code = mafat_onnx_axis(i, n < 0 ? n_dims - 1 - k : perm[k], n_dims, &order[k]))) return code;
-    if (seen[order[k]]) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute perm names %d twice", order[k]);
-    seen[order[k]] = true;
-  }
+  for (int k = 0; k < n_dims; k++)
+    if ((code = mafat_onnx_axis_of_list(i, n < 0 ? n_dims - 1 - k : perm[k], n_dims, seen, &order[k]))) return code;
   return mafat_graph_transpose(i->g, mafat_onnx_out(i, 0), in, order);
 }
 
@@ -148,11 +141,10 @@ static int import_concat(struct mafat_onnx_importer *i)
 static int import_split(struct mafat_onnx_importer *i)
 {
   const struct mafat_value *in = mafat_onnx_in(i, 0);
-  long long axis, sizes[256], first = 0;
+  long long axis, sizes[MAFAT_ONNX_MOST_PARTS], first = 0;
   int dim = 0, n, n_parts = i->node->n_outputs, code = mafat_onnx_int(i, "axis", 0, &axis);
-  if (n_parts > 256) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected at most 256 parts, found %d", n_parts);
   if (code == MAFAT_OK) code = mafat_onnx_axis(i, axis, in->view.n_dims, &dim);
-  if (code == MAFAT_OK) code = mafat_onnx_list(i, "split", 1, 256, sizes, &n);
+  if (code == MAFAT_OK) code = mafat_onnx_list(i, "split", 1, MAFAT_ONNX_MOST_PARTS, sizes, &n);
   if (code) return code;
   long long all = in->view.dims[dim], each = (all + n_parts - 1) / n_parts;
   for (int k = 0; n < 0 && k < n_parts; k++) sizes[k] = k < n_parts - 1 ? each : all - each * (n_parts - 1);
@@ -192,6 +184,7 @@ static int import_slice(struct mafat_onnx_importer *i)
 {
   const struct mafat_value *in = mafat_onnx_in(i, 0);
   long long starts[MAFAT_VIEW_DIMS], ends[MAFAT_VIEW_DIMS], axes[MAFAT_VIEW_DIMS], steps[MAFAT_VIEW_DIMS];
+  bool seen[MAFAT_VIEW_DIMS] = {false};
   int n, n_ends, n_axes, n_steps, code = mafat_onnx_list(i, "starts", 1, MAFAT_VIEW_DIMS, starts, &n);
   if (code == MAFAT_OK) code = mafat_onnx_list(i, "ends", 2, MAFAT_VIEW_DIMS, ends, &n_ends);
   if (code == MAFAT_OK) code = mafat_onnx_list(i, "axes", 3, MAFAT_VIEW_DIMS, axes, &n_axes);
@@ -207,7 +200,7 @@ static int import_slice(struct mafat_onnx_importer *i)
     int dim;
     long long first = 0, count = 0;
     struct slice s = {starts[k], ends[k], n_steps < 0 ? 1 : steps[k]};
-    code = mafat_onnx_axis(i, n_axes < 0 ? k : axes[k], in->view.n_dims, &dim);
+    code = mafat_onnx_axis_of_list(i, n_axes < 0 ? k : axes[k], in->view.n_dims, seen, &dim);
     if (code == MAFAT_OK) code = find_slice(i, s, at.view.dims[dim], &first, &count);
     if (code == MAFAT_OK) code = mafat_graph_slice(i->g, &next, &at, dim, first, count, s.step);
     mafat_value_clear(&at);

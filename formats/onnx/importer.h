@@ -13,6 +13,8 @@
 
 struct mafat_onnx_pads; /* pads.c */
 
+enum { MAFAT_ONNX_MOST_PARTS = 256 }; /* outputs of a node: of Split */
+
 struct mafat_onnx_importer {
   const struct mafat_onnx *model;
   struct mafat_graph *g;
@@ -79,6 +81,8 @@ int mafat_onnx_list(const struct mafat_onnx_importer *i, const char *name, int i
                     int *n);
 /* From -n_dims to n_dims - 1. */
 int mafat_onnx_axis(const struct mafat_onnx_importer *i, long long axis, int n_dims, int *out);
+/* The same of one of a list, which names none twice. seen: [n_dims], those before it; it is noted there. */
+int mafat_onnx_axis_of_list(const struct mafat_onnx_importer *i, long long axis, int n_dims, bool *seen, int *out);
 
 /* A tensor of the file. Floats, and whole numbers that may be quantized, stay where they are; others are of shapes and the like,
  * and few. */

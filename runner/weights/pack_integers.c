@@ -306,3 +306,65 @@ void mafat_pack_integers(const struct mafat_network *n, int layer, const struct 
     f = end;
   }
 }
+
+/* ---- what packing makes ---- */
+
+enum { LEAST_SHIFT = -31, MOST_SHIFT = 30, LEAST_MULTIPLIER = 1 << 30 }; /* network/quantization.h */
+
+static float float_of(int32_t bits)
+{
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+/* A number of the second row or the third, of ONNX's rule: factors. */
+static struct mafat_integer_fault find_factor_fault(int32_t bits)
+{
+  const struct mafat_integer_fault none = {0}, fault = {"factor", 0, (double)float_of(bits)};
+  return isnan(float_of(bits)) ? fault : none;
+}
+
+static struct mafat_integer_fault find_multiplier_fault(int32_t multiplier)
+{
+  const struct mafat_integer_fault none = {0}, fault = {"multiplier", 0, (double)multiplier};
+  return multiplier == 0 || multiplier >= LEAST_MULTIPLIER || multiplier <= -LEAST_MULTIPLIER ? none : fault;
+}
+
+static struct mafat_integer_fault find_shift_fault(int32_t both)
+{
+  int zero = mafat_zero_beside_shift(both), shift = (int16_t)(uint16_t)((uint32_t)both & 0xffff);
+  if (zero < INT8_MIN || zero > INT8_MAX) return (struct mafat_integer_fault){"zero point of weights", 0, zero};
+  if (shift < LEAST_SHIFT || shift > MOST_SHIFT) return (struct mafat_integer_fault){"shift", 0, shift};
+  return (struct mafat_integer_fault){0};
+}
+
+/* Of the multipliers and shifts of a panel, those that lie there; `at`: byte of the layer's at which the former begin. */
+static struct mafat_integer_fault find_panel_fault(bool even, size_t at, size_t width, size_t into, const char *data, size_t bytes)
+{
+  for (size_t i = 0; i < 2 * width; i++, at += sizeof(int32_t)) {
+    if (at < into || at - into >= bytes) continue;
+    int32_t number;
+    memcpy(&number, data + (at - into), sizeof number);
+    struct mafat_integer_fault fault = even ? find_factor_fault(number) : i < width ? find_multiplier_fault(number) : find_shift_fault(number);
+    fault.filter = (int)(i % width);
+    if (fault.what) return fault;
+  }
+  return (struct mafat_integer_fault){0};
+}
+
+struct mafat_integer_fault mafat_pack_integers_find_fault(const struct mafat_layer *l, size_t into, const char *data, size_t bytes)
+{
+  const bool even = l->quantization.rounding == MAFAT_REQUANTIZE_EVEN;
+  size_t at = 0;
+  for (int first = 0, end; first < l->out.c && at < into + bytes; first = end) {
+    end = mafat_panel_end(l, first);
+    size_t width = (size_t)mafat_panel_width(end - first), multipliers = at + mafat_quads_taps(l, first) * width + width * sizeof(int32_t);
+    at = multipliers + 2 * width * sizeof(int32_t);
+    if (at <= into || multipliers >= into + bytes) continue;
+    struct mafat_integer_fault fault = find_panel_fault(even, multipliers, width, into, data, bytes);
+    fault.filter += first;
+    if (fault.what) return fault;
+  }
+  return (struct mafat_integer_fault){0};
+}

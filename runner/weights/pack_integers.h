@@ -15,4 +15,13 @@ void mafat_pack_integers(const struct mafat_network *n, int layer, const struct 
 void mafat_pack_integers_narrowed(const struct mafat_network *n, int layer, int filter, const char *narrow,
                                   struct mafat_piece *pieces, char *to);
 
+/* Of packed bytes from byte `into` of the layer's on, which begin and end with a word: the first number behind a panel's weights that none of
+ * these functions makes. What kernels shift by, and take off inputs, is within the bounds that they count on. */
+struct mafat_integer_fault {
+  const char *what; /* NULL: there is none. Else what has it: "multiplier", ... */
+  int filter;
+  double found;     /* NaN, too */
+};
+struct mafat_integer_fault mafat_pack_integers_find_fault(const struct mafat_layer *l, size_t into, const char *data, size_t bytes);
+
 #endif

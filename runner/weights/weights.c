@@ -32,6 +32,17 @@ static bool is_good(const struct mafat_weights *w, const struct mafat_fetch *fet
          mafat_pack_weights_are_finite(weights ? type : MAFAT_F32, data, fetch->bytes);
 }
 
+/* A file that is sealed with other numbers than packing makes is found out by them: shifts that kernels cannot do. */
+static int check_integers(const struct mafat_weights *w, const struct mafat_fetch *fetch, const char *data, struct mafat_diagnostic *d)
+{
+  const struct mafat_layer *l = &w->network->layers[fetch->layer];
+  if (!mafat_layer_sums_integers(l)) return MAFAT_OK;
+  struct mafat_integer_fault fault = mafat_pack_integers_find_fault(l, (size_t)fetch->into, data, fetch->bytes);
+  if (!fault.what) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: layer %d [%s] is damaged: filter %d has a %s of %.10g, which no packed file has", w->file->name,
+                    fetch->layer, layer_name(w, fetch->layer), fault.filter, fault.what, fault.found);
+}
+
 /* Everything is looked at once. */
 static int check(struct mafat_weights *w, const struct mafat_fetch *fetch, const char *data,
                  struct mafat_diagnostic *d)
@@ -40,10 +51,12 @@ static int check(struct mafat_weights *w, const struct mafat_fetch *fetch, const
   bool floats = w->network->layers[fetch->layer].out_type == MAFAT_F32;
   if (t->checked) return MAFAT_OK;
   if (!w->file->packed) return !floats || is_good(w, fetch, data) ? MAFAT_OK : refuse(w, fetch->layer, d);
+  int code = check_integers(w, fetch, data, d);
+  if (code) return code;
   t->checksum += mafat_packed_checksum(data, fetch->into, fetch->bytes);
   t->left -= fetch->bytes;
   if (t->left > 0) return MAFAT_OK;
-  int code = mafat_packed_check_layer(w->file->packed, w->file->name, w->network, fetch->layer, t->checksum, d);
+  code = mafat_packed_check_layer(w->file->packed, w->file->name, w->network, fetch->layer, t->checksum, d);
   t->checked = code == MAFAT_OK;
   return code;
 }

@@ -237,6 +237,11 @@ refuses 'weights that are an input' 'expected constant weights' --input "w=$dir/
 constants 'no name of a constant' 'constant expects NAME=FILE' --constant "$dir/w.raw"
 constants 'a constant of no input' 'expected NAME=FILE with an input.s name for a constant, found c=' --constant "c=$dir/w.raw"
 constants 'no file of a constant' 'none: cannot open' --constant "w=$dir/none"
+mkfifo "$dir/pipe"
+constants 'a constant by a pipe' 'expected a regular file, found a pipe' --constant w=<(cat "$dir/w.raw")
+constants 'a pipe that nobody writes' 'pipe: expected a regular file, found a pipe' --constant "w=$dir/pipe"
+constants 'a constant of a device' 'zero: expected a regular file, found a device' --sandbox off --constant w=/dev/zero
+constants 'a folder of constants' 'found a directory' --constant "w=$dir"
 constants 'a constant too long' 'x.raw: expected 16 bytes of (2, 2, 1, 1) elements of type .<f4., found 32' --constant "w=$dir/x.raw"
 constants 'a constant of other dimensions' 'other.npy: expected a .npy file of shape (2, 2, 1, 1), found (4, 1)' --constant "w=$dir/other.npy"
 constants 'a constant of another type' 'whole.npy: expected a .npy file of .<f4., found .<i4.' --constant "w=$dir/whole.npy"

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -133,6 +134,60 @@ START_TEST(steps_may_be_large)
   ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
   ck_assert_int_eq(m.network->outputs->view.dims[3], 1);
   test_imported_close(&m);
+}
+END_TEST
+
+/* An axis that a list names twice, as one from the front and one from behind, too: ONNX says of it nothing, or that it is undefined. */
+START_TEST(no_axis_is_named_twice)
+{
+  static const struct test_onnx_operator operators[] = {
+      {"Slice", "x i00 i55 i3-1", "", 0, NULL},          {"Slice", "x", "starts=[0,1] ends=[5,4] axes=[2,2]", 9, NULL},
+      {"Squeeze", "x i00", "", 0, NULL},                 {"Squeeze", "x", "axes=[0,-4]", 11, NULL},
+      {"Unsqueeze", "s i00", "", 0, NULL},               {"Unsqueeze", "s", "axes=[0,-5]", 11, NULL},
+      {"Transpose", "x", "perm=[0,1,3,-1]", 0, NULL},    {"ReduceMean", "x", "axes=[3,-1]", 0, NULL},
+      {"ReduceMean", "x i3-1", "", 18, NULL},            {"ReduceMax", "x", "axes=[2,3,2]", 0, NULL},
+      {"ReduceSum", "x i3-1", "", 0, NULL},              {"ReduceMean", "q:x", "axes=[3,3] keepdims=0", 0, NULL},
+      {"Slice", "q:x i00 i55 i3-1", "", 0, NULL}};
+  for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+    struct test_imported m = import(test_onnx_operator_model(&operators[i]));
+    ck_assert_msg(m.code == MAFAT_EFORMAT && strstr(diagnostic.text, "names axis ") && strstr(diagnostic.text, " twice"), "%zu, %s: %d, %s", i,
+                  operators[i].op_type, m.code, diagnostic.text);
+    test_imported_close(&m);
+  }
+}
+END_TEST
+
+/* Names that no node is of: seven bytes of a file each. An input that a node reads has a value of its own, of some hundred bytes, and of
+ * these a node has no more than operators take. What a sanitizer adds is left out. */
+START_TEST(names_take_little)
+{
+#ifndef __SANITIZE_ADDRESS__
+  enum { NAMES = 100000, MOST = 20 };
+  static const int64_t map[] = {1, 2};
+  struct test_message graph = {0}, node = _i == 0 ? test_onnx_node("Concat", "", "x", "y") : test_onnx_node("Relu", "", "x", "y");
+  char name[8];
+  for (int k = 0; k < NAMES; k++) {
+    snprintf(name, sizeof name, "%x", k);
+    struct test_message info = {0};
+    if (_i < 2) test_put_text(&node, 1 + _i, name); /* inputs, outputs */
+    else test_put_text(&info, _i == 3 ? 8 : 1, name);
+    if (_i == 3) test_put_int(&info, 1, 0), test_put_int(&info, 2, 1);
+    if (_i >= 2) test_put_message(&graph, _i == 2 ? 13 : _i == 3 ? 5 : 11, &info); /* values, initializers, inputs */
+  }
+  test_onnx_add_node(&graph, &node);
+  test_onnx_input(&graph, "x", 2, map);
+  test_onnx_output(&graph, "y", 2, map);
+  struct test_message file = test_onnx_model(&graph, 13);
+  struct rusage before, after;
+  const size_t bytes = file.n;
+  getrusage(RUSAGE_SELF, &before);
+  struct test_imported m = import(file);
+  getrusage(RUSAGE_SELF, &after);
+  ck_assert_msg(m.code == (_i < 2 || _i == 4 ? MAFAT_EUNSUPPORTED : MAFAT_OK), "%d, %s", m.code, diagnostic.text);
+  if (_i < 2) ck_assert_msg(strstr(diagnostic.text, "expected at most 64 inputs and 256 parts as outputs, found "), "%s", diagnostic.text);
+  ck_assert_int_le((after.ru_maxrss - before.ru_maxrss) * 1024, (long)(MOST * bytes));
+  test_imported_close(&m);
+#endif
 }
 END_TEST
 
@@ -568,6 +623,8 @@ Suite *onnx_import_suite(void)
   TCase *importing = tcase_create("importing");
   tcase_add_loop_test(importing, operators_become_layers, 0, (int)test_onnx_n_operators());
   tcase_add_test(importing, steps_may_be_large);
+  tcase_add_test(importing, no_axis_is_named_twice);
+  tcase_add_loop_test(importing, names_take_little, 0, 5);
   tcase_add_loop_test(importing, batches_are_of_sequences, 0, COUNT(batches));
   tcase_add_loop_test(importing, inputs_are_no_larger_than_a_map, 0, COUNT(inputs_too_large));
   tcase_add_loop_test(importing, gelus_are_one_activation, 0, COUNT(gelus));

@@ -2,6 +2,7 @@
  * unseen, wherever these are. */
 #include "predictor/schedule.h"
 #include "runner/model_kind.h"
+#include "runner/weights/pack_integers.h"
 #include "runner/weights/packer.h"
 #include "runner/weights/weights.h"
 #include "tests/support/imported.h"
@@ -330,6 +331,107 @@ START_TEST(other_types_are_refused)
 }
 END_TEST
 
+/* ---- numbers that packing does not make ---- */
+
+/* Puts a number into a layer's weights, and seals them, the index and the header again. */
+static void put_number(char *whole, uint64_t end, const struct mafat_packed_entry *e, size_t at, int32_t number)
+{
+  char *index = whole + MAFAT_PACKED_ALIGNMENT;
+  const uint64_t place[] = {e->offset, e->bytes};
+  char *entry = memmem(index, end - MAFAT_PACKED_ALIGNMENT, place, sizeof place);
+  ck_assert_ptr_nonnull(entry);
+  memcpy(whole + e->offset + at, &number, sizeof number);
+  uint64_t sum = mafat_packed_checksum(whole + e->offset, 0, e->bytes);
+  memcpy(entry + sizeof place, &sum, sizeof sum);
+  test_seal_packed(whole);
+}
+
+/* Wherever the weights are. Of those that are taken the answer is another one. */
+static void check_number(const struct packed *p, const char *says)
+{
+  struct mafat_weights *w;
+  if (!says) {
+    ck_assert_msg(mafat_weights_open_kept(&w, p->path, p->network, p->network->n_layers, NULL, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
+    mafat_weights_close(&w);
+  }
+  for (int i = 0; says && i < N_RESIDENCES; i++) {
+    diagnostic.text[0] = '\0';
+    int code = run_residence(p, i, 1);
+    ck_assert_msg(code == MAFAT_EFORMAT && strstr(diagnostic.text, says) && !strchr(diagnostic.text, '\n'), "%s: expected %s, found %d, %s",
+                  residences[i], says, code, diagnostic.text);
+  }
+}
+
+static bool has_used_panels(const struct packed *p, int layer, int filters)
+{
+  bool used[MAFAT_MAX_LAYERS] = {false};
+  if (!has_panels(p, layer, filters)) return false;
+  find_used(p->network, used);
+  return used[layer];
+}
+
+/* Of TFLite's rule: shifts that no kernel can do, zero points of weights that are no bytes. The bounds themselves are taken. */
+START_TEST(only_multipliers_and_shifts_that_packing_makes)
+{
+  static const struct {
+    int row; /* 1: multipliers, 2: shifts */
+    int32_t number;
+    const char *says; /* NULL: such there are */
+  } rows[] = {{1, 1, "multiplier of 1,"}, {1, (1 << 30) - 1, "multiplier of 1073741823,"}, {1, 1 - (1 << 30), "multiplier of -1073741823,"},
+              {1, 0, NULL}, {1, 1 << 30, NULL}, {1, INT32_MAX, NULL}, {1, INT32_MIN, NULL},
+              {2, 31, "shift of 31,"}, {2, 0xffe0, "shift of -32,"}, {2, 0x7fff, "shift of 32767,"}, {2, 0x8000, "shift of -32768,"},
+              {2, 30, NULL}, {2, 0xffe1, NULL}, {2, (128 << 16) | 0xffff, "zero point of weights of 128,"},
+              {2, -129 * 65536, "zero point of weights of -129,"}, {2, INT32_MIN, "zero point of weights of -32768,"}};
+  int layer, filters = _i % 2 ? 33 : 1;
+  size_t bytes;
+  uint64_t end;
+  struct packed p = find_graph((uint64_t)_i * 1000, has_used_panels, filters, &layer);
+  const struct mafat_layer *l = &p.network->layers[layer];
+  int filter = _i % 2 ? l->out.c - 1 : 0, first = 0; /* also of a later panel */
+  while (mafat_panel_end(l, first) <= filter) first = mafat_panel_end(l, first);
+  size_t width = (size_t)mafat_panel_width(mafat_panel_end(l, first) - first);
+  size_t biases = mafat_packed_offset(l, first) + mafat_quads_taps(l, first) * width;
+  struct mafat_packed *described = test_describe(p.path);
+  char *whole = map_packed(&p, &bytes, &end);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    size_t at = biases + ((size_t)rows[i].row * width + (size_t)(filter - first)) * sizeof(int32_t);
+    int32_t number;
+    memcpy(&number, whole + described->entries[layer].offset + at, sizeof number);
+    put_number(whole, end, &described->entries[layer], at, rows[i].number);
+    check_number(&p, rows[i].says);
+    put_number(whole, end, &described->entries[layer], at, number);
+  }
+  mafat_packed_close(&described);
+  munmap(whole, bytes);
+  close_packed(&p);
+}
+END_TEST
+
+/* Of ONNX's rule both rows are factors: any but NaN, which is told with the filter, and whatever part of the layer is looked at. */
+START_TEST(factors_are_numbers)
+{
+  int layer;
+  struct packed p = find_graph((uint64_t)_i * 1000, has_panels, 33, &layer);
+  struct mafat_layer l = p.network->layers[layer];
+  l.quantization.rounding = MAFAT_REQUANTIZE_EVEN;
+  const int32_t nan = 0x7fc00000;
+  size_t bytes = mafat_packed_layer_bytes(&l), last = bytes - sizeof nan; /* of the last panel's last filter, the factor of negative sums */
+  char *data = malloc(bytes);
+  ck_assert_ptr_nonnull(data);
+  memset(data, 1, bytes);
+  ck_assert_ptr_null(mafat_pack_integers_find_fault(&l, 0, data, bytes).what);
+  memcpy(data + last, &nan, sizeof nan);
+  struct mafat_integer_fault whole = mafat_pack_integers_find_fault(&l, 0, data, bytes), end = mafat_pack_integers_find_fault(&l, last, data + last, sizeof nan);
+  ck_assert_str_eq(whole.what, "factor");
+  ck_assert_str_eq(end.what, "factor");
+  ck_assert_int_eq(whole.filter, end.filter);
+  ck_assert_int_ge(whole.filter, l.out.c - 1); /* a panel has lanes that are no filter's */
+  ck_assert_ptr_null(mafat_pack_integers_find_fault(&l, 0, data, last).what);
+  free(data);
+  close_packed(&p);
+}
+END_TEST
+
 Suite *packed_integers_suite(void)
 {
   Suite *suite = suite_create("packed_integers");
@@ -342,6 +444,8 @@ Suite *packed_integers_suite(void)
   tcase_add_loop_test(t, no_byte_of_weights_changes_unseen, 0, 8);
   tcase_add_loop_test(t, other_lengths_are_refused, 0, 8);
   tcase_add_loop_test(t, other_types_are_refused, 0, 8);
+  tcase_add_loop_test(t, only_multipliers_and_shifts_that_packing_makes, 0, 8);
+  tcase_add_loop_test(t, factors_are_numbers, 0, 4);
   suite_add_tcase(suite, t);
   return suite;
 }
