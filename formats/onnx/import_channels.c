@@ -127,7 +127,10 @@ static int import_reduce(struct mafat_onnx_importer *i)
   if (code == MAFAT_OK) code = mafat_onnx_int(i, "keepdims", 1, &keep);
   if (code == MAFAT_OK) code = mafat_onnx_int(i, "noop_with_empty_axes", 0, &nothing);
   bool all = n < 1;
-  for (int k = 0; k < n && code == MAFAT_OK; k++) code = mafat_onnx_axis_of_list(i, list[k], in->view.n_dims, over, &dim);
+  for (int k = 0; k < n && code == MAFAT_OK; k++) { /* one that is named twice is the same, as onnxruntime has it */
+    code = mafat_onnx_axis(i, list[k], in->view.n_dims, &dim);
+    if (code == MAFAT_OK) over[dim] = true;
+  }
   for (int k = 0; code == MAFAT_OK && k < in->view.n_dims; k++) over[k] = over[k] || all;
   if (code == MAFAT_OK && all && nothing) code = mafat_value_copy(i->g, mafat_onnx_out(i, 0), in);
   else if (code == MAFAT_OK)

@@ -82,7 +82,8 @@ static int import_squeeze(struct mafat_onnx_importer *i)
   bool gone[MAFAT_VIEW_DIMS] = {false};
   int n, n_dims = 0, axis, code = mafat_onnx_list(i, "axes", 1, MAFAT_VIEW_DIMS, axes, &n);
   for (int k = 0; k < n && code == MAFAT_OK; k++) {
-    if ((code = mafat_onnx_axis_of_list(i, axes[k], in->view.n_dims, gone, &axis))) break;
+    if ((code = mafat_onnx_axis(i, axes[k], in->view.n_dims, &axis))) break;
+    gone[axis] = true; /* twice, too, as onnxruntime has it */
     if (in->view.dims[axis] != 1)
       code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "dimension %d is %lld: expected 1", axis, in->view.dims[axis]);
   }
