@@ -16,12 +16,13 @@ $(BUILD)/arm_floats: $(BUILD)/obj/tests/arm/floats.o $(LIB)
 .PHONY: check-arm run-arm count-arm check-arm-asan run-arm-asan $(ARM_TRIPLETS) $(ARM_TRIPLETS:%=asan-%)
 
 $(ARM_TRIPLETS):
-	+@$(call arm_make,$@) all $(ARM_CHECKS:%=$(BUILD)/$@/%)
+	+@$(call arm_make,$@) all $(addprefix $(BUILD)/$@/,run_inference_dynamic $(ARM_CHECKS))
 
 run-arm: all $(BUILD)/arm_floats $(ARM_TRIPLETS)
 	@BUILD=$(BUILD) ./tests/arm.sh $(ARM_TRIPLETS)
+	@BUILD=$(BUILD) ./tests/sandbox/run.sh $(ARM_TRIPLETS)
 
-check-arm: ## cross-build for aarch64 and armv7, test under qemu-user
+check-arm: ## cross-build for aarch64 and armv7, test under qemu-user, and the sandbox under a kernel for them in an emulated machine
 	@./scripts/packages.sh packages-arm.txt
 	@$(MAKE) --no-print-directory run-arm
 

@@ -1,7 +1,9 @@
 # shellcheck shell=bash
 # A Debian kernel for an emulated machine, and the few modules that it needs there: sourced by who boots one, with `cannot` and check.sh's
 # functions. An installed kernel, else one that apt downloads, once, into $kernel; $work is a folder of the run's own. $wanted are modules, whose
-# own needs are found; $maybe, those that newer kernels have built in; $folders of a kernel's package, in which they all are.
+# own needs are found; $maybe, those that newer kernels have built in; $folders of a kernel's package, in which they all are. $architecture, as
+# Debian has it, where that is not this machine's: its lists of packages are fetched, too.
+apt_options=()
 
 module_file() { # NAME FOLDER: its path in the folder; nothing for one that is not there
   find "$2" -name "$1.ko*" -o -name "${1//_/-}.ko*" | head -n 1
@@ -39,6 +41,26 @@ take_kernel() {
   rm -rf "$kernel" && mv "$work/kernel" "$kernel"
 }
 
+# know_packages: of another architecture, in folders of the run's own
+know_packages() {
+  [ -n "${architecture-}" ] && [ "${#apt_options[@]}" = 0 ] || return 0
+  mkdir -p "$work"/apt/{lists,archives}/partial
+  apt_options=(-o "APT::Architecture=$architecture" -o "APT::Architectures=$architecture" -o "Dir::State::Lists=$work/apt/lists" -o "Dir::Cache=$work/apt"
+    -o Dir::State::status=/dev/null)
+  timeout 300 apt-get "${apt_options[@]}" update >"$work/log" 2>&1 || cannot "apt knows no packages of $architecture: $(tail -n 1 "$work/log")"
+}
+
+# download_package NAME: unpacked into $work/unpacked, what `tar` is told of it
+download_package() {
+  local package=$1
+  shift
+  [ ! -t 2 ] || echo "downloading $package" >&2
+  rm -rf "$work/unpacked" && mkdir "$work/unpacked"
+  (cd "$work/unpacked" && timeout 300 apt-get "${apt_options[@]}" download "$package") >"$work/log" 2>&1 ||
+    cannot "$package cannot be downloaded: $(tail -n 1 "$work/log")"
+  dpkg-deb --fsys-tarfile "$work"/unpacked/*.deb | tar -x -C "$work/unpacked" --wildcards "$@" || cannot "$package cannot be unpacked"
+}
+
 find_kernel() { # [PACKAGE]: that one, whatever is installed
   local image package=${1-}
   [ ! -e "$kernel/version" ] || return 0
@@ -47,13 +69,10 @@ find_kernel() { # [PACKAGE]: that one, whatever is installed
     ! take_kernel "$image" "/lib/modules/${image#*/vmlinuz-}" 2>/dev/null || return 0
   done
   command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || cannot 'no kernel with modules is installed, and there is no apt to download one'
-  package=$(apt-cache depends "${package:-linux-image-amd64}" 2>/dev/null | sed -n 's/^ *|\{0,1\}Depends: \(linux-image-\)/\1/p' | head -n 1)
+  know_packages
+  package=$(apt-cache "${apt_options[@]}" depends "${package:-linux-image-amd64}" 2>/dev/null | sed -n 's/^ *|\{0,1\}Depends: \(linux-image-\)/\1/p' | head -n 1)
   [ -n "$package" ] || cannot "apt knows no ${1:-linux-image-amd64} (apt-get update)"
-  [ ! -t 2 ] || echo "downloading $package" >&2
-  (cd "$work" && timeout 300 apt-get download "$package") >"$work/log" 2>&1 || cannot "$package cannot be downloaded: $(tail -n 1 "$work/log")"
-  mkdir "$work/unpacked"
-  dpkg-deb --fsys-tarfile "$work"/*.deb | tar -x -C "$work/unpacked" --wildcards '*/boot/vmlinuz-*' '*/modules.builtin' "${folders[@]/#/*/kernel/}" ||
-    cannot "$package cannot be unpacked"
+  download_package "$package" '*/boot/vmlinuz-*' '*/modules.builtin' "${folders[@]/#/*/kernel/}"
   image=$(printf '%s\n' "$work"/unpacked/boot/vmlinuz-* | head -n 1)
   take_kernel "$image" "$(printf '%s\n' "$work"/unpacked/*lib/modules/"${image#*/vmlinuz-}" "$work"/unpacked/usr/lib/modules/"${image#*/vmlinuz-}" | head -n 1)" ||
     cannot "$package has not the modules that are needed: $wanted"

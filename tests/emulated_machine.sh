@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2119,SC2154 # $suite is who sources this'; functions without arguments
 # An emulated machine for one test, whose first process is the test's own inside.sh in an initramfs: sourced in the project's folder by who
 # boots one, with $suite (a folder of tests/), $wanted, $maybe and $folders (tests/emulated_kernel.sh). It needs no root. The build folder
-# is $build; the machine's console is shown at the end where `console` is not empty.
+# is $build; the machine's console is shown at the end where `console` is not empty. An x86-64; with $architecture arm64, a Raspberry Pi 4's processor.
 #
 #     begin_machine PROGRAM...    or says what is missing and ends; then $to is the initramfs, with busybox, the kernel's modules, inside.sh
 #     add_program PROGRAM...      to its /bin, with what they are linked with
@@ -26,20 +26,38 @@ at_end end_machine
 # shellcheck source=tests/emulated_kernel.sh
 . tests/emulated_kernel.sh
 
+case ${architecture-} in
+  arm64) # which has one serial port, for both
+    emulator=qemu-system-aarch64 machine_options=(-machine virt -cpu cortex-a72) serial=ttyAMA0 ports=(results)
+    kernel_package=linux-image-cloud-arm64
+    ;;
+  *) emulator=qemu-system-x86_64 machine_options=(-cpu max) serial=ttyS0 ports=(console results) kernel_package='' ;;
+esac
+
+find_busybox() {
+  if [ -n "${architecture-}" ]; then
+    busybox=$cache/busybox
+    [ -e "$busybox" ] || { know_packages && download_package busybox-static '*bin/busybox' && cp "$work"/unpacked/*bin/busybox "$busybox"; } ||
+      cannot 'there is no busybox for it'
+    return
+  fi
+  busybox=$(command -v busybox) || cannot 'needs busybox (packages.txt)'
+  if ldd "$busybox" >/dev/null 2>&1; then cannot "$busybox is not static (busybox-static)"; fi
+}
+
 begin_machine() {
   local tool busybox
   [ "$(uname -m)" = x86_64 ] || cannot 'its machine is an x86-64'
   PATH=$PATH:/usr/sbin:/sbin
-  for tool in qemu-system-x86_64 busybox cpio "$@"; do
-    command -v "$tool" >/dev/null || cannot "needs $tool (packages.txt)"
+  for tool in "$emulator" cpio "$@"; do
+    command -v "$tool" >/dev/null || cannot "needs $tool (packages.txt${architecture:+, packages-arm.txt})"
   done
-  busybox=$(command -v busybox)
-  if ldd "$busybox" >/dev/null 2>&1; then cannot "$busybox is not static (busybox-static)"; fi
   mkdir -p "$cache" && work=$(mktemp -d "$cache/run.XXXXXX") || exit 1
-  find_kernel
+  find_busybox
+  find_kernel $kernel_package
   to=$work/initramfs
   mkdir -p "$to"/{bin,dev,proc,sys,tmp,files,modules}
-  cp "$kernel"/modules/* "$to/modules"
+  cp -r "$kernel/modules/." "$to/modules"
   cp "$busybox" "$to/bin/busybox"
   cp "tests/$suite/inside.sh" "$to/init" && chmod 755 "$to/init"
   cp tests/check.sh "$to"
@@ -58,16 +76,16 @@ add_program() {
 
 boot_machine() {
   (cd "$to" && find . | cpio --quiet -o -H newc -R 0:0) | gzip -1 >"$work/initramfs.gz"
-  timeout -k 5 "$1" qemu-system-x86_64 -accel tcg -cpu max -smp "$2" -m "$3" -nodefaults -display none -no-reboot \
-    -serial "file:$work/console" -serial "file:$work/results" -kernel "$kernel/vmlinuz" -initrd "$work/initramfs.gz" \
-    -append 'console=ttyS0 loglevel=1 panic=-1' </dev/null >"$work/qemu" 2>&1 &
+  timeout -k 5 "$1" "$emulator" -accel tcg "${machine_options[@]}" -smp "$2" -m "$3" -nodefaults -display none -no-reboot \
+    $(printf -- "-serial file:$work/%s " "${ports[@]}") -kernel "$kernel/vmlinuz" -initrd "$work/initramfs.gz" \
+    -append "console=$serial loglevel=1 panic=-1" </dev/null >"$work/qemu" 2>&1 &
   machine=$!
   wait $machine
   machine=''
   echo "   Linux $(cat "$kernel/version")"
   grep -E '^(ok|FAIL|skip) ' "$work/results"
   ! grep -q '^FAIL ' "$work/results" || failed=1
-  grep -qx finished "$work/results" || fail 'the machine' "does not finish: $(head -n 3 "$work/qemu") $(tail -n 2 "$work/results" "$work/console")"
-  [ -z "${console-}" ] || cat "$work/console"
+  grep -qx finished "$work/results" || fail 'the machine' "does not finish: $(head -n 3 "$work/qemu") $(tail -n 2 "$work/results" "$work/${ports[0]}")"
+  [ -z "${console-}" ] || cat "$work/${ports[0]}"
   exit "$failed"
 }
