@@ -75,9 +75,11 @@ add_program() {
 }
 
 boot_machine() {
+  local port serial_ports=()
+  for port in "${ports[@]}"; do serial_ports+=(-serial "file:$work/$port"); done
   (cd "$to" && find . | cpio --quiet -o -H newc -R 0:0) | gzip -1 >"$work/initramfs.gz"
   timeout -k 5 "$1" "$emulator" -accel tcg "${machine_options[@]}" -smp "$2" -m "$3" -nodefaults -display none -no-reboot \
-    $(printf -- "-serial file:$work/%s " "${ports[@]}") -kernel "$kernel/vmlinuz" -initrd "$work/initramfs.gz" \
+    "${serial_ports[@]}" -kernel "$kernel/vmlinuz" -initrd "$work/initramfs.gz" \
     -append "console=$serial loglevel=1 panic=-1" </dev/null >"$work/qemu" 2>&1 &
   machine=$!
   wait $machine
