@@ -118,6 +118,7 @@ static bool store(struct mafat_connection *c, struct mafat_hall *hall, const cha
 {
   for (size_t done = 0; done < n;) {
     ssize_t some = pwrite(c->body_fd, bytes + done, n - done, (off_t)(c->got + done));
+    if (some < 0 && errno == EINTR) continue;
     if (some <= 0) {
       answer_error_and_close(c, hall, 503, "out of memory", 1);
       return false;

@@ -30,8 +30,10 @@ void mafat_desk_wake(struct mafat_desk *desk)
 {
   const uint64_t one = 1;
   const int error = errno;
-  ssize_t written = write(desk->wake_fd, &one, sizeof one); /* full: somebody is to wake anyway */
-  (void)written;
+  ssize_t written;
+  do {
+    written = write(desk->wake_fd, &one, sizeof one);
+  } while (written < 0 && errno == EINTR); /* full: somebody is to wake anyway */
   errno = error;
 }
 

@@ -3,7 +3,6 @@
 #include "runner/program/run_inference/session.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <poll.h>
 #include <stdatomic.h>
@@ -18,6 +17,7 @@ enum {
   FIRST_DOOR = 1, FIRST_PLACE = FIRST_DOOR + MAFAT_SANDBOX_DOORS, FILES = FIRST_PLACE + MAFAT_HALL_PLACES
 };
 static const double look_ms = 100, pause_ms = 200, fresh_ms = 1000;
+static const double most_ms = 10000; /* until it looks, whatever happened: who wakes it may have been unable to */
 
 static atomic_bool ends;
 static struct mafat_desk *signalled; /* whose wake_fd the handler writes to */
@@ -138,7 +138,7 @@ static void begin_end(struct mafat_server *s)
 static int gather(struct mafat_server *s, struct pollfd files[FILES])
 {
   const double now = mafat_session_now_ms();
-  double until = INFINITY;
+  double until = now + most_ms;
   const bool open = now >= s->pauses_until_ms && find_place(s, now);
   if (!open && s->doors.n > 0) until = now + look_ms;
   files[0] = (struct pollfd){s->hall.desk->wake_fd, POLLIN, 0};
@@ -149,8 +149,7 @@ static int gather(struct mafat_server *s, struct pollfd files[FILES])
     files[FIRST_PLACE + i] = (struct pollfd){there ? c->fd : -1, mafat_connection_events(c), 0};
     if (there && c->until_ms < until) until = c->until_ms;
   }
-  if (until == INFINITY) return -1;
-  return until <= now ? 0 : until - now > INT_MAX / 2 ? INT_MAX / 2 : (int)ceil(until - now);
+  return until <= now ? 0 : (int)ceil(until - now);
 }
 
 static void hear(const struct mafat_server *s)
