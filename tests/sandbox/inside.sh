@@ -32,6 +32,8 @@ holds() {
   shift
   if "$@"; then ok "$machine, $name"; else fail "$machine, $name" "$(tail -n 40 /tmp/err)"; fi
 }
+value() { sed -n 's/.*"'"$1"'":\([0-9]*\).*/\1/p' /tmp/out; }
+as_predicted() { [ "$(value measured_resident_bytes)" -gt 0 ] && [ "$(value measured_resident_bytes)" -le "$(value predicted_resident_bytes)" ]; }
 count() { grep -cE "$1" /tmp/err; }
 
 for machine in *-linux-*; do
@@ -57,7 +59,13 @@ for machine in *-linux-*; do
   $run --json --report "$@" >/tmp/out 2>/tmp/err
   holds 'it is told' grep -q '"sandbox":"seccomp' /tmp/out
   landlock=$(grep -c Landlock /tmp/out)
-  holds 'resident as predicted' test "$(sed -n 's/.*"measured_resident_bytes":\([0-9]*\).*/\1/p' /tmp/out)" -le "$(sed -n 's/.*"predicted_resident_bytes":\([0-9]*\).*/\1/p' /tmp/out)"
+  holds 'resident as predicted' as_predicted
+  for plan in rows1:streamed/NoCut 2x2:loaded/4/1x1; do
+    $run --json --report --plan $plan "$@" >/tmp/out 2>/tmp/err
+    holds "resident as predicted, $plan" as_predicted
+  done
+  $run --json --report integers picture.ppm >/tmp/out 2>/tmp/err
+  holds 'resident as predicted, whole numbers' as_predicted
 
   # A decoder that misbehaves
   for how in off auto threads output; do

@@ -16,6 +16,7 @@ for triplet in "$@"; do
     [ -e "$build/$triplet/$program" ] || cannot "needs $build/$triplet/$program (make check-arm)"
   done
 done
+[ -x "$build/pack_weights" ] || cannot "needs $build/pack_weights"
 begin_machine
 # The C library, of a folder for each: they have the same names.
 for triplet in "$@"; do
@@ -32,4 +33,5 @@ import sys
 with open(sys.argv[1], "wb") as file:
     file.write(b"P6\n200 160\n255\n" + bytes(i * i * 31 % 251 for i in range(200 * 160 * 3)))
 PICTURE
+"$build/pack_weights" --quiet --activations int8 --calibrate "$to/files/picture.ppm" models/shapes/shapes.{cfg,weights} "$to/files/integers" || exit 1
 boot_machine 1500 2 512
