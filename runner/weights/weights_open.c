@@ -297,7 +297,7 @@ bool mafat_is_packed(const char *path)
 {
   struct mafat_weights_kind kind;
   struct stat st;
-  return stat(path, &st) == 0 && S_ISREG(st.st_mode) && mafat_weights_probe(path, &kind, NULL) == MAFAT_OK && kind.packed;
+  return path && stat(path, &st) == 0 && S_ISREG(st.st_mode) && mafat_weights_probe(path, &kind, NULL) == MAFAT_OK && kind.packed;
 }
 
 int mafat_weights_probe(const char *path, struct mafat_weights_kind *kind, struct mafat_diagnostic *d)
