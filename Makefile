@@ -429,7 +429,7 @@ check-search: all $(BUILD)/time_plans ## the plan that the search chooses beside
 # Kernels are to know their constants when numbers that could overflow are watched: -ftree-vrp; -O3 knows them, too, and takes gcc ten minutes a file.
 check-asan: ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer (10 minutes)
 	$(MAKE) BUILD=$(BUILD)/asan OPT=-O1 KERNEL='-O1 -ftree-vrp -ffunction-sections' INTEGERS='-O1 -ffunction-sections' SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' all $(BUILD)/asan/unit_tests
-	$(BUILD)/asan/unit_tests
+	CK_TIMEOUT_MULTIPLIER=10 $(BUILD)/asan/unit_tests
 	BUILD=$(BUILD)/asan ./tests/cli/run_inference.sh
 
 # The vector kernels are instrumented, too: threads divide maps there.
