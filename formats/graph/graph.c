@@ -92,7 +92,7 @@ int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph, i
 
 /* ---- what all nodes together ask for ---- */
 
-/* Whatever a file's size: it is all that a few bytes can make us compute. Of thirty-nine trained models and seven large ones of
+/* Whatever a file's size: it is all that a few bytes can make us compute. Of 36 trained models and seven large ones of
  * publications none looks at more than 70 000 numbers, keeps more than 18 300 or has more than 2300 parts; a mask of 1024 by 1024,
  * made by three operators, is kept. */
 enum { MOST_LOOKED_AT = 1 << 27, MOST_KEPT = 1 << 22, MOST_SOURCES = 1 << 21 };
