@@ -42,7 +42,7 @@ static int make_room(struct mafat_spec *spec, int n_groups)
 
 struct mafat_group_spec *mafat_spec_add(struct mafat_spec *spec)
 {
-  if (spec->n_groups == spec->room && make_room(spec, spec->room + spec->room / 4 + GROUPS_AT_ONCE)) return NULL;
+  if (spec->n_groups == spec->room && make_room(spec, spec->room + spec->room / 8 + GROUPS_AT_ONCE)) return NULL;
   struct mafat_group_spec *g = &spec->groups[spec->n_groups++];
   *g = (struct mafat_group_spec){.cut = mafat_cut_grid(1, 1)};
   return g;

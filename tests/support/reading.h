@@ -20,7 +20,7 @@ static const struct test_reading test_readings[] = {
     [TEST_READER_ONNX] = {80 << 20, 120, 1, 1},
     [TEST_READER_TFLITE] = {96 << 20, 120, 1, 1},
     [TEST_READER_LABELS] = {64 << 10, 6, .1, 1},
-    [TEST_READER_PLAN] = {64 << 10, 48, .1, 1},
+    [TEST_READER_PLAN] = {64 << 10, 40, .1, 1},
 };
 
 static inline size_t test_reading_bytes(enum test_reader reader, size_t n)
