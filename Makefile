@@ -427,7 +427,7 @@ check-search: all $(BUILD)/time_plans ## the plan that the search chooses beside
 	$(Q)tests/search/check_search.py --build $(BUILD) $(SEARCH)
 
 # Kernels are to know their constants when numbers that could overflow are watched: -ftree-vrp; -O3 knows them, too, and takes gcc ten minutes a file.
-check-asan: ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer (10 minutes)
+check-asan: ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer (an hour and more; MAFAT_TEST_SIZE=check: 46 minutes of a processor)
 	$(MAKE) BUILD=$(BUILD)/asan OPT=-O1 KERNEL='-O1 -ftree-vrp -ffunction-sections' INTEGERS='-O1 -ffunction-sections' SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' all $(BUILD)/asan/unit_tests
 	CK_TIMEOUT_MULTIPLIER=10 $(BUILD)/asan/unit_tests
 	BUILD=$(BUILD)/asan ./tests/cli/run_inference.sh
