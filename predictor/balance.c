@@ -1,6 +1,6 @@
 #include "predictor/balance.h"
 
-#include "predictor/layout.h"
+#include "predictor/layout/layout.h"
 #include "predictor/schedule.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #define MAFAT_PREDICTOR_PREDICT_H
 
 #include "base/winograd.h"
-#include "predictor/layout.h"
+#include "predictor/layout/layout.h"
 
 /* MAFAT_DECODER_RULE: of other numbers than Darknet makes of pixels. MAFAT_DECODER_VIDEO: of frames. */
 enum { MAFAT_DECODER_JPEG = 1, MAFAT_DECODER_PNG = 2, MAFAT_DECODER_RULE = 4, MAFAT_DECODER_VIDEO = 8 };

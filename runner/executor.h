@@ -4,7 +4,7 @@
 #ifndef MAFAT_RUNNER_EXECUTOR_H
 #define MAFAT_RUNNER_EXECUTOR_H
 
-#include "predictor/layout.h"
+#include "predictor/layout/layout.h"
 #include "predictor/schedule.h"
 #include "runner/memory/arena.h"
 #include "runner/kernels/kernels.h"

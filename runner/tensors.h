@@ -4,7 +4,7 @@
 #ifndef MAFAT_RUNNER_TENSORS_H
 #define MAFAT_RUNNER_TENSORS_H
 
-#include "predictor/layout.h"
+#include "predictor/layout/layout.h"
 #include "predictor/parts/bricks.h"
 
 /* What a buffer holds now. */

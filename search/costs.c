@@ -1,7 +1,7 @@
 #include "search/costs.h"
 
 #include "predictor/fusion.h"
-#include "predictor/layout.h"
+#include "predictor/layout/layout.h"
 #include "predictor/order.h"
 #include "predictor/packing.h"
 #include "predictor/planning.h"

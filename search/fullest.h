@@ -2,7 +2,7 @@
 #ifndef MAFAT_SEARCH_FULLEST_H
 #define MAFAT_SEARCH_FULLEST_H
 
-#include "predictor/layout.h"
+#include "predictor/layout/layout.h"
 
 struct mafat_fullest {
   int group;

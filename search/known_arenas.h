@@ -3,7 +3,7 @@
 #ifndef MAFAT_SEARCH_KNOWN_ARENAS_H
 #define MAFAT_SEARCH_KNOWN_ARENAS_H
 
-#include "predictor/layout.h"
+#include "predictor/layout/layout.h"
 
 #include <stdint.h>
 

@@ -5,7 +5,7 @@
  * branches are climbed from once more where another order of their layers needs less. */
 #include "search/least.h"
 
-#include "predictor/layout.h"
+#include "predictor/layout/layout.h"
 #include "predictor/parts/bricks.h"
 #include "predictor/planning.h"
 #include "search/effort.h"

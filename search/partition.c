@@ -1,6 +1,6 @@
 #include "search/partition.h"
 
-#include "predictor/layout.h"
+#include "predictor/layout/layout.h"
 #include "predictor/planning.h"
 #include "predictor/schedule.h"
 #include "search/effort.h"

@@ -3,7 +3,7 @@
 #define MAFAT_EXPERIMENTS_PLANNERS_LAY_PLANS_H
 
 #include "predictor/planning.h"
-#include "predictor/layout.h"
+#include "predictor/layout/layout.h"
 #include "runner/executor.h"
 #include "runner/model_kind.h"
 

@@ -7,7 +7,7 @@
 #define MAFAT_PREDICTOR_COST_COUNTING_H
 
 #include "predictor/cost/calibration.h"
-#include "predictor/layout.h"
+#include "predictor/layout/layout.h"
 #include "predictor/schedule.h"
 
 /* What the counts of a plan's steps have in common. */

@@ -5,7 +5,7 @@
 #define MAFAT_PREDICTOR_COST_LATENCY_H
 
 #include "predictor/cost/calibration.h"
-#include "predictor/layout.h"
+#include "predictor/layout/layout.h"
 
 struct mafat_latency {
   double total_ms;   /* of all steps; the picture's decoding is not in it */

@@ -4,7 +4,7 @@
 #define MAFAT_PREDICTOR_RANKS_RANK_LATENCY_H
 
 #include "predictor/cost/calibration.h"
-#include "predictor/layout.h"
+#include "predictor/layout/layout.h"
 
 /* Each rank's own: what it sends goes out one after the other, while it computes. */
 struct mafat_rank_wire {

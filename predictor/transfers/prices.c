@@ -2,7 +2,7 @@
 
 #include "base/blocks.h"
 #include "predictor/cost/latency.h"
-#include "predictor/layout.h"
+#include "predictor/layout/layout.h"
 #include "predictor/planning.h"
 #include "predictor/transfers/units_spec.h"
 

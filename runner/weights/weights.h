@@ -14,7 +14,7 @@
 #define MAFAT_RUNNER_WEIGHTS_WEIGHTS_H
 
 #include "network/network.h"
-#include "predictor/layout.h"
+#include "predictor/layout/layout.h"
 #include "predictor/packing.h"
 #include "predictor/schedule.h"
 #include "runner/memory/lock.h"

@@ -2,7 +2,7 @@
 #ifndef MAFAT_RUNNER_WEIGHTS_WEIGHTS_STORE_H
 #define MAFAT_RUNNER_WEIGHTS_WEIGHTS_STORE_H
 
-#include "predictor/layout.h"
+#include "predictor/layout/layout.h"
 #include "runner/weights/pack.h"
 #include "runner/weights/stream.h"
 #include "runner/weights/weights_file.h"

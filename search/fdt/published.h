@@ -1,6 +1,6 @@
 /* What a path would need by the accounting of the publications: a tensor's elements and nothing else, no padding, nothing to
  * work in, each layer a step of its own in the order of the file, and parts one behind the other. A real plan differs
- * (predictor/layout.h), and goes by that; this is for their examples and tables. */
+ * (predictor/layout/layout.h), and goes by that; this is for their examples and tables. */
 #ifndef MAFAT_SEARCH_FDT_PUBLISHED_H
 #define MAFAT_SEARCH_FDT_PUBLISHED_H
 

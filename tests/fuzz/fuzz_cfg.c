@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "formats/darknet/darknet.h"
-#include "predictor/layout.h"
+#include "predictor/layout/layout.h"
 #include "predictor/packing.h"
 #include "predictor/planning.h"
 #include "tests/fuzz/bounded.h"

@@ -8,7 +8,7 @@
 #include "tests/fuzz/networks.h"
 #include "tests/fuzz/mutate.h"
 
-#include "predictor/layout.h"
+#include "predictor/layout/layout.h"
 #include "predictor/planning.h"
 
 static const char *const cfgs[] = {

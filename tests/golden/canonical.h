@@ -6,7 +6,7 @@
 #define MAFAT_TESTS_GOLDEN_CANONICAL_H
 
 #include "predictor/cost/calibration.h"
-#include "predictor/layout.h"
+#include "predictor/layout/layout.h"
 #include "tests/golden/hash.h"
 
 #include <stdio.h>

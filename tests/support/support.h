@@ -3,7 +3,7 @@
 #ifndef MAFAT_TESTS_SUPPORT_SUPPORT_H
 #define MAFAT_TESTS_SUPPORT_SUPPORT_H
 
-#include "predictor/layout.h"
+#include "predictor/layout/layout.h"
 #include "tests/support/random.h"
 
 /* ---- objects from text; a failure fails the test with the diagnostic ---- */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/arrange.h"
+#include "predictor/layout/arrange.h"
 #include "predictor/place/valleys.h"
 #include "tests/support/support.h"
 

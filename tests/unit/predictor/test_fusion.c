@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "predictor/fusion.h"
-#include "predictor/layout.h"
+#include "predictor/layout/layout.h"
 #include "predictor/planning.h"
 #include "predictor/schedule.h"
 #include "predictor/winograd.h"

@@ -5,7 +5,7 @@
 
 #include "predictor/boxes_room.h"
 #include "predictor/fusion.h"
-#include "predictor/layout.h"
+#include "predictor/layout/layout.h"
 #include "predictor/order.h"
 #include "predictor/planning.h"
 #include "predictor/predict.h"

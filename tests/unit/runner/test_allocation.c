@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "formats/darknet/darknet.h"
-#include "predictor/layout.h"
+#include "predictor/layout/layout.h"
 #include "predictor/planning.h"
 #include "runner/choose.h"
 #include "runner/team.h"

@@ -4,7 +4,7 @@
 #include "runner/calibrate/calibrate_fit.h"
 #include "runner/calibrate/calibrate_networks.h"
 
-#include "predictor/layout.h"
+#include "predictor/layout/layout.h"
 #include "runner/weights/weights.h"
 #include "tests/support/support.h"
 

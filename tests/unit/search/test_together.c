@@ -3,7 +3,7 @@
 #include "search/separable.h"
 
 #include "predictor/cost/latency.h"
-#include "predictor/layout.h"
+#include "predictor/layout/layout.h"
 #include "predictor/planning.h"
 #include "predictor/transfers/prices.h"
 #include "predictor/transfers/units_spec.h"

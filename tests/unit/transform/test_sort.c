@@ -3,7 +3,7 @@
 #include "transform/sort.h"
 #include "transform/sort_memo.h"
 
-#include "predictor/arrange.h"
+#include "predictor/layout/arrange.h"
 #include "tests/support/failing_malloc.h"
 #include "tests/support/support.h"
 

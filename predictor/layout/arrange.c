@@ -1,4 +1,4 @@
-#include "predictor/arrange.h"
+#include "predictor/layout/arrange.h"
 
 #include "base/blocks.h"
 #include "base/error.h"

@@ -1,0 +1,309 @@
+#include "predictor/layout/maker.h"
+
+#include "predictor/fetches.h"
+#include "predictor/fusion.h"
+#include "predictor/parts/parts.h"
+#include "predictor/ranks/rank_parts.h"
+
+#include <assert.h>
+#include <limits.h>
+
+
+static int add_buffer(struct mafat_layout_maker *m, enum mafat_tag tag, int tensor, size_t bytes, struct mafat_times times)
+{
+  struct mafat_layout *layout = m->layout;
+  layout->buffers[layout->n_buffers] =
+      (struct mafat_buffer){tag, tensor, (bytes + 63) / 64 * 64, 0, times.first, times.last};
+  return layout->n_buffers++;
+}
+
+static enum mafat_tag map_tag(const struct mafat_layout_maker *m, int tensor)
+{
+  return mafat_layer_is_input(&m->network->layers[tensor]) ? MAFAT_TAG_INPUT : MAFAT_TAG_ACTIVATIONS;
+}
+
+/* A brick has its own part of the padding. */
+static size_t brick_bytes(const struct mafat_layout_maker *m, int tensor, struct mafat_brick b)
+{
+  const struct mafat_tensor_layout *t = &m->layout->tensors[tensor];
+  struct mafat_shape shape = mafat_network_tensor_shape(m->network, tensor);
+  int cols = mafat_span_size(b.box.x) + (b.box.x.begin == 0 ? t->left : 0) + (b.box.x.end == shape.w ? t->right : 0);
+  uint64_t pixels = (uint64_t)cols * (uint64_t)mafat_span_size(b.box.y);
+  return (size_t)mafat_dtype_bytes(mafat_network_tensor_type(m->network, tensor),
+                                   pixels * (uint64_t)mafat_bricks_pixel(m->layout->tensors[tensor].bricks, shape, b.channels));
+}
+
+static void size_bricks(struct mafat_layout_maker *m, int tensor)
+{
+  struct mafat_tensor_layout *t = &m->layout->tensors[tensor];
+  const struct mafat_cutting *c = t->bricks;
+  int n = mafat_bricks_count(c);
+  t->of_rows = c->n[MAFAT_ALONG_W] == 1 && (c->sums || c->n[MAFAT_ALONG_C] == 1) && !c->lanes;
+  if (t->of_rows) {
+    struct mafat_shape shape = mafat_network_tensor_shape(m->network, tensor);
+    t->rows = shape.h;
+    t->cols = t->left + shape.w + t->right;
+    t->row_bytes = (size_t)mafat_pixel_width(shape.c) * (size_t)t->cols * t->element_bytes;
+  }
+  for (int i = 0; i < n; i++) {
+    struct mafat_brick b = mafat_bricks_at(t->bricks, mafat_network_tensor_shape(m->network, tensor), i);
+    struct mafat_times times = m->bricks[m->first_brick[tensor] + i];
+    bool read = times.first <= times.last; /* rows of an input may be nobody's */
+    int buffer = add_buffer(m, map_tag(m, tensor), tensor, read ? brick_bytes(m, tensor, b) : 0, times);
+    if (i == 0) t->buffer = buffer;
+  }
+}
+
+/* Who has a buffer of its own, which the tensor shares by way of others. */
+static int owner_of(const struct mafat_layout_maker *m, int tensor)
+{
+  for (int other; (other = mafat_plan_shares_with(m->plan, tensor)) >= 0; tensor = other) {}
+  return tensor;
+}
+
+/* Maps that trail others lie in a ring of as many slots as the largest of them has rows and is ahead. */
+static void size_rings(struct mafat_layout_maker *m)
+{
+  const int *trail_of = m->plan->trail_of, *lag = m->plan->lag;
+  for (int l = 0; l < m->plan->n_layers; l++) {
+    if (trail_of[l] < 0) continue;
+    int *slots = &m->slots[owner_of(m, l)];
+    *slots = mafat_max(*slots, mafat_max(m->extents[l].rows, m->extents[trail_of[l]].rows + lag[l]));
+  }
+}
+
+/* The slots of its ring, and where in it the map begins. */
+static void find_slots(struct mafat_layout_maker *m, int tensor)
+{
+  struct mafat_tensor_layout *t = &m->layout->tensors[tensor];
+  int owner = owner_of(m, tensor);
+  t->rows = mafat_max(m->extents[tensor].rows, m->slots[owner]);
+  for (int other; tensor != owner; tensor = other) {
+    other = mafat_plan_shares_with(m->plan, tensor);
+    t->first_slot = (t->first_slot + t->rows - m->plan->lag[tensor]) % t->rows;
+  }
+}
+
+static int size_tensor(struct mafat_layout_maker *m, int tensor);
+
+/* The buffer of the tensor whose place this one takes, which has it before. */
+static int share_place(struct mafat_layout_maker *m, int tensor)
+{
+  int other = mafat_plan_shares_with(m->plan, tensor);
+  if (m->layout->tensors[other].buffer < 0 && size_tensor(m, other)) return -1;
+  const struct mafat_tensor_layout *t = &m->layout->tensors[tensor], *place = &m->layout->tensors[other];
+  assert(place->buffer >= 0 && t->rows == place->rows && t->cols == place->cols && t->row_bytes == place->row_bytes);
+  struct mafat_buffer *b = &m->layout->buffers[place->buffer];
+  b->first = mafat_min(b->first, m->lives[tensor].first);
+  b->last = mafat_max(b->last, m->lives[tensor].last);
+  return place->buffer;
+}
+
+static int size_tensor(struct mafat_layout_maker *m, int tensor)
+{
+  struct mafat_tensor_layout *t = &m->layout->tensors[tensor];
+  const struct mafat_extent *e = &m->extents[tensor];
+  if (e->rows == 0) return MAFAT_OK;
+  if (t->buffer >= 0) return MAFAT_OK; /* for another one that lies there, too */
+  t->external = m->schedule->usage[tensor].external && !t->bricks;
+  find_slots(m, tensor);
+  t->cols = e->cols;
+  enum mafat_dtype type = mafat_network_tensor_type(m->network, tensor);
+  uint64_t row_bytes = mafat_dtype_bytes(type, (uint64_t)e->pixel_width * (uint64_t)t->cols);
+  size_t bytes;
+  t->element_bytes = (unsigned char)mafat_dtype_bytes(type, 1);
+  t->row_bytes = (size_t)row_bytes;
+  if (row_bytes > SIZE_MAX || __builtin_mul_overflow(t->row_bytes, (size_t)t->rows, &bytes) || bytes > SIZE_MAX / 4)
+    return MAFAT_ELIMIT;
+  if (t->bricks) {
+    size_bricks(m, tensor);
+    return MAFAT_OK;
+  }
+  if (owner_of(m, tensor) != tensor) return (t->buffer = share_place(m, tensor)) < 0 ? MAFAT_ELIMIT : MAFAT_OK;
+  t->buffer = add_buffer(m, map_tag(m, tensor), tensor, bytes, m->lives[tensor]);
+  return MAFAT_OK;
+}
+
+/* No scratch outlives its step: where layers take turns, they share a buffer
+ * that is as large as the largest of them wants. */
+static int share_scratch(struct mafat_layout_maker *m, int layer, size_t bytes)
+{
+  struct mafat_layout *layout = m->layout;
+  const struct mafat_group *g = mafat_plan_group(m->plan, layer);
+  if (!mafat_group_takes_turns(g))
+    return add_buffer(m, MAFAT_TAG_SCRATCH, layer, bytes, mafat_times_of_step(m, layer));
+  for (int i = g->at.begin; m->plan->members[i] != layer; i++) {
+    int shared = layout->scratch_buffers[m->plan->members[i]];
+    if (shared < 0) continue;
+    size_t rounded = (bytes + 63) / 64 * 64;
+    if (layout->buffers[shared].bytes < rounded) layout->buffers[shared].bytes = rounded;
+    return shared;
+  }
+  return add_buffer(m, MAFAT_TAG_SCRATCH, layer, bytes, mafat_times_of_group(g));
+}
+
+static int size_scratch(struct mafat_layout_maker *m, int layer)
+{
+  const struct mafat_extent *e = &m->extents[layer];
+  m->layout->scratch_buffers[layer] = -1;
+  if (e->out_rows == 0) return MAFAT_OK;
+  if (mafat_cut_has_parts(&mafat_plan_group(m->plan, layer)->cut)) return MAFAT_OK; /* its parts have theirs */
+  struct mafat_scratch *s = &m->layout->scratch[layer];
+  int code = mafat_scratch_plan(m->plan, m->network, layer, e->out_rows, e->out_cols, s);
+  size_t bytes = mafat_scratch_bytes(s, m->layout->n_workers);
+  if (code || bytes == 0) return code;
+  if (bytes > SIZE_MAX / 4) return MAFAT_ELIMIT;
+  m->layout->scratch_buffers[layer] = share_scratch(m, layer, bytes);
+  return MAFAT_OK;
+}
+
+/* Sums of whole numbers, of which some of the input's channels are missing yet, of each part of the map. */
+static int size_sums(struct mafat_layout_maker *m, int layer)
+{
+  const struct mafat_layer *l = &m->network->layers[layer];
+  if (!mafat_parts_keep_sums(m->plan, m->network, layer)) return MAFAT_OK;
+  const struct mafat_cutting *c = &m->plan->parts->cuttings[layer];
+  m->layout->sums_buffers[layer] = m->layout->n_buffers;
+  for (int i = 0; i < mafat_bricks_count(c); i++) {
+    uint64_t bytes = mafat_parts_sums_bytes(l, mafat_bricks_at(c, l->out, i).box);
+    if (bytes > SIZE_MAX / 4) return MAFAT_ELIMIT;
+    add_buffer(m, MAFAT_TAG_SCRATCH, layer, (size_t)bytes, m->bricks[m->first_sums[layer] + i]);
+  }
+  return MAFAT_OK;
+}
+
+/* Has the plan's rank parts of the layer? */
+static bool runs_here(const struct mafat_layout_maker *m, int layer)
+{
+  return m->plan->rank < 0 || m->parts[layer].first <= m->parts[layer].last;
+}
+
+/* A frame that is there before the first step: until the last row of it was asked for, which is at once where the input
+ * is whole. */
+static int size_frame(struct mafat_layout_maker *m)
+{
+  int picture = m->layout->picture;
+  const struct mafat_times *input = &m->lives[picture];
+  bool by_rows = m->plan->group_of[picture] >= 0 || m->layout->tensors[picture].bricks;
+  struct mafat_times times = {0, by_rows && input->last > 0 ? input->last : 0};
+  if (m->plan->frame_bytes == 0) return MAFAT_OK;
+  if (m->plan->frame_bytes > SIZE_MAX / 4) return MAFAT_ELIMIT;
+  if (m->plan->frame_stays) times.last = 2 * m->plan->n_positions - 1;
+  m->layout->frame_buffer = add_buffer(m, MAFAT_TAG_INPUT, picture, m->plan->frame_bytes, times);
+  return MAFAT_OK;
+}
+
+/* Weights of the layers that a step computes: kept ones are counted, loaded ones
+ * get buffers. */
+static int size_weights(struct mafat_layout_maker *m, int layer)
+{
+  struct mafat_layout *layout = m->layout;
+  for (int l = layer; l >= 0; l = mafat_fusion_inside(m->plan, l)) {
+    size_t bytes = mafat_packed_layer_bytes(&m->network->layers[l]);
+    if (bytes == 0 || m->plan->residence[l] == MAFAT_STREAMED) continue;
+    if (bytes > SIZE_MAX / 4) return MAFAT_ELIMIT;
+    if (m->plan->residence[l] == MAFAT_KEPT) bytes = mafat_rank_kept_bytes(m->plan, m->network, l);
+    bytes = (bytes + 63) / 64 * 64;
+    if (m->plan->residence[l] == MAFAT_LOADED)
+      layout->weights_buffers[l] = add_buffer(m, MAFAT_TAG_WEIGHTS, l, bytes, mafat_times_of_weights(m, layer));
+    else if (__builtin_add_overflow(layout->kept_bytes, bytes, &layout->kept_bytes))
+      return MAFAT_ELIMIT;
+  }
+  return MAFAT_OK;
+}
+
+/* The ring and what belongs to it, from the first step that reads weights to the
+ * last. */
+static int size_io(struct mafat_layout_maker *m)
+{
+  struct mafat_layout *layout = m->layout;
+  struct mafat_fetch_sizes sizes;
+  struct mafat_times times = {INT_MAX, -1};
+  int code = mafat_fetches_size(m->network, m->plan, &sizes);
+  if (code) return code;
+  layout->bytes_read = sizes.bytes_read;
+  for (int layer = 0; layer < m->plan->n_layers; layer++) {
+    if (!mafat_schedule_runs(m->schedule, layer)) continue;
+    struct mafat_times step = mafat_times_of_weights(m, layer);
+    for (int l = layer; l >= 0; l = mafat_fusion_inside(m->plan, l)) {
+      if (m->plan->residence[l] == MAFAT_KEPT) continue;
+      if (step.first < times.first) times.first = step.first;
+      if (step.last > times.last) times.last = step.last;
+    }
+  }
+  if (times.last < 0) return MAFAT_OK;
+  const size_t bytes[] = {sizes.ring_bytes ? sizes.ring_bytes + MAFAT_FETCH_ALIGNMENT : 0,
+                          sizes.panel_bytes, sizes.affine_bytes};
+  int *const buffers[] = {&layout->ring_buffer, &layout->panel_buffer, &layout->affine_buffer};
+  for (int i = 0; i < 3; i++) {
+    if (bytes[i] > SIZE_MAX / 4) return MAFAT_ELIMIT;
+    if (bytes[i]) *buffers[i] = add_buffer(m, MAFAT_TAG_IO, -1, bytes[i], times);
+  }
+  return MAFAT_OK;
+}
+
+/* Of layers in parts: what the part works in that needs most. */
+static void find_most_scratch(struct mafat_layout_maker *m)
+{
+  struct mafat_layout *layout = m->layout;
+  const struct mafat_parts_scratch *s = layout->part_scratch;
+  for (int p = 0; p < m->plan->parts->n; p++) {
+    int layer = m->plan->parts->list[p].layer;
+    if (s->record_of[p] < 0) continue;
+    const struct mafat_scratch *record = &s->records[s->record_of[p]];
+    if (mafat_scratch_bytes(record, layout->n_workers) <= mafat_scratch_bytes(&layout->scratch[layer], layout->n_workers)) continue;
+    layout->scratch[layer] = *record;
+    layout->scratch_buffers[layer] = layout->run_buffers + s->run_of[p];
+  }
+}
+
+/* Of all else at each time. */
+static size_t *live_bytes(const struct mafat_layout_maker *m)
+{
+  size_t *live = mafat_heap_calloc(m->work, 2 * (size_t)m->plan->n_positions + 1, sizeof *live);
+  if (!live) return NULL;
+  for (const struct mafat_buffer *b = m->layout->buffers; b < m->layout->buffers + m->layout->n_buffers; b++) {
+    if (b->first > b->last) continue;
+    live[b->first] += b->bytes;
+    live[b->last + 1] -= b->bytes; /* modulo 2^n */
+  }
+  for (int time = 1; time < 2 * m->plan->n_positions; time++) live[time] += live[time - 1];
+  return live;
+}
+
+/* Behind all others: which parts share a buffer depends on what is alive. */
+static int size_part_scratch(struct mafat_layout_maker *m)
+{
+  struct mafat_layout *layout = m->layout;
+  struct mafat_parts_scratch *s = layout->part_scratch;
+  const struct mafat_parts *parts = m->plan->parts;
+  if (!s) return MAFAT_OK;
+  size_t *live = live_bytes(m);
+  if (!live) return MAFAT_ENOMEM;
+  mafat_parts_scratch_join(s, parts->n, live, 2 * m->plan->n_positions);
+  mafat_heap_free(m->work, live);
+  layout->run_buffers = layout->n_buffers;
+  for (int p = 0, next = 0; p < parts->n; p++) {
+    if (s->run_of[p] != next) continue;
+    const struct mafat_scratch_run *run = &s->runs[next++];
+    add_buffer(m, MAFAT_TAG_SCRATCH, parts->list[p].layer, run->bytes, (struct mafat_times){2 * run->first, 2 * run->last + 1});
+  }
+  find_most_scratch(m);
+  return MAFAT_OK;
+}
+
+int mafat_layout_list_buffers(struct mafat_layout_maker *m)
+{
+  int code = MAFAT_OK;
+  size_rings(m);
+  for (int i = m->network->n_layers; i < mafat_network_n_operators(m->network) && code == MAFAT_OK; i++) code = size_tensor(m, i);
+  for (int l = 0; l < m->plan->n_layers && code == MAFAT_OK; l++) {
+    code = size_tensor(m, l);
+    if (code == MAFAT_OK) code = size_scratch(m, l);
+    if (code == MAFAT_OK) code = size_sums(m, l);
+    if (code == MAFAT_OK && mafat_schedule_runs(m->schedule, l) && runs_here(m, l)) code = size_weights(m, l);
+  }
+  if (code == MAFAT_OK) code = size_frame(m);
+  if (code == MAFAT_OK && !m->outline) code = size_io(m);
+  return code == MAFAT_OK ? size_part_scratch(m) : code;
+}

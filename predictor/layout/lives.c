@@ -1,0 +1,143 @@
+#include "predictor/layout/maker.h"
+
+#include "predictor/parts/parts.h"
+#include "predictor/residence.h"
+
+#include <limits.h>
+
+struct mafat_times mafat_times_of_group(const struct mafat_group *g)
+{
+  return (struct mafat_times){2 * g->positions.begin, 2 * g->positions.end - 1};
+}
+
+struct mafat_times mafat_times_of_step(const struct mafat_layout_maker *m, int layer)
+{
+  const struct mafat_group *g = mafat_plan_group(m->plan, layer);
+  int position = m->plan->position[layer];
+  if (mafat_group_takes_turns(g)) return mafat_times_of_group(g);
+  return (struct mafat_times){2 * position, 2 * position + 1};
+}
+
+struct mafat_times mafat_times_of_weights(const struct mafat_layout_maker *m, int layer)
+{
+  const struct mafat_group *g = mafat_plan_group(m->plan, layer);
+  if (mafat_group_lifetime(g) == MAFAT_LIFE_PARTS) return m->parts[layer];
+  return mafat_group_lifetime(g) == MAFAT_LIFE_ONCE ? mafat_times_of_step(m, layer) : mafat_times_of_group(g);
+}
+
+static void widen(struct mafat_times *t, int time)
+{
+  if (time < t->first) t->first = time;
+  if (time > t->last) t->last = time;
+}
+
+static void live(struct mafat_layout_maker *m, int tensor, int time)
+{
+  widen(&m->lives[tensor], time);
+}
+
+/* All of its bricks, too. */
+static void live_whole(struct mafat_layout_maker *m, int tensor, int time)
+{
+  const struct mafat_cutting *c = m->layout->tensors[tensor].bricks;
+  live(m, tensor, time);
+  for (int b = 0; c && b < mafat_bricks_count(c); b++) widen(&m->bricks[m->first_brick[tensor] + b], time);
+}
+
+static void live_through(struct mafat_layout_maker *m, int tensor, struct mafat_times times)
+{
+  live(m, tensor, times.first);
+  live(m, tensor, times.last);
+}
+
+/* What a step of `layer` reads lives until then; where layers take turns, what comes from outside
+ * the group until all had theirs. Where Winograd transforms the input ahead of all else, that is
+ * the last that is read of it, and the output may take its place. */
+static void note_reads(struct mafat_layout_maker *m, int layer)
+{
+  int group = m->plan->group_of[layer], begin = 2 * m->plan->position[layer];
+  const struct mafat_group *g = &m->plan->groups[group];
+  bool once = mafat_group_lifetime(g) == MAFAT_LIFE_ONCE;
+  bool ahead = once && mafat_plan_transforms(m->plan, m->network, layer);
+  for (struct mafat_reads r = mafat_plan_reads(m->plan, m->network, layer); mafat_reads_next(&r);) {
+    int t = r.source->tensor, time = ahead && r.operand == 0 ? begin : begin + 1;
+    live_whole(m, t, !once && !mafat_plan_makes(m->plan, group, t) ? mafat_times_of_group(g).last : time);
+  }
+}
+
+static void note_step(struct mafat_layout_maker *m, int layer)
+{
+  const struct mafat_group *g = mafat_plan_group(m->plan, layer);
+  enum mafat_lifetime life = mafat_group_lifetime(g);
+  int begin = 2 * m->plan->position[layer], end = begin + 1;
+  int wide = m->plan->fan[layer] >= 0 ? m->plan->fan[layer] : layer;
+  bool once = life == MAFAT_LIFE_ONCE;
+  note_reads(m, layer);
+  if (once) {
+    live(m, layer, mafat_plan_transforms(m->plan, m->network, wide) ? end : begin);
+    live(m, layer, end);
+  } else if (life == MAFAT_LIFE_GROUP || m->schedule->usage[layer].external) {
+    live_through(m, layer, mafat_times_of_group(g));
+  } else {
+    live_through(m, layer, (struct mafat_times){begin, end});
+  }
+  if (m->schedule->usage[layer].last_use == m->plan->n_layers) live(m, layer, 2 * m->plan->n_positions - 1);
+}
+
+static void note_sums(struct mafat_layout_maker *m, const struct mafat_layer_part *part, int time)
+{
+  const struct mafat_cutting *c = &m->plan->parts->cuttings[part->layer];
+  if (!mafat_parts_keep_sums(m->plan, m->network, part->layer) || (part->act && !part->sums)) return;
+  widen(&m->bricks[m->first_sums[part->layer] + mafat_bricks_find(c, 0, part->out.y.begin, part->out.x.begin)], time);
+}
+
+static void note_brick(struct mafat_layout_maker *m, int tensor, int brick, int time)
+{
+  live(m, tensor, time);
+  if (m->layout->tensors[tensor].bricks) widen(&m->bricks[m->first_brick[tensor] + brick], time);
+}
+
+static void note_bricks_read(struct mafat_layout_maker *m, const struct mafat_layer_part *part, int time)
+{
+  struct mafat_brick_walk w = mafat_parts_reads(m->plan, m->network, part);
+  while (mafat_parts_reads_next(&w)) note_brick(m, w.tensor, w.brick, time);
+}
+
+/* The parts of a split group: what they read, and what they make. */
+static void note_parts(struct mafat_layout_maker *m, int group)
+{
+  const struct mafat_parts *parts = m->plan->parts;
+  int begin = 2 * m->plan->groups[group].positions.begin;
+  for (int p = parts->at[group]; p < parts->at[group + 1]; p++, begin += 2) {
+    const struct mafat_layer_part *part = &parts->list[p];
+    if (part->layer < m->plan->n_layers && part->act == MAFAT_PART_COMPUTE) note_bricks_read(m, part, begin + 1);
+    int made = mafat_parts_made(m->plan, part);
+    for (int phase = 0; phase < 2; phase++) {
+      note_brick(m, part->layer, made, begin + phase);
+      note_sums(m, part, begin + phase);
+      if (part->act == MAFAT_PART_COMPUTE) widen(&m->parts[part->layer], begin + phase);
+    }
+    if (m->schedule->usage[part->layer].last_use == m->plan->n_layers) live(m, part->layer, 2 * m->plan->n_positions - 1);
+  }
+}
+
+/* Inputs are there from the start, but for those that are read in parts. */
+static void note_input(struct mafat_layout_maker *m, int input)
+{
+  const struct mafat_usage *u = &m->schedule->usage[input];
+  if (!u->needed || mafat_parts_bricks(m->plan, input) || m->plan->rank >= 0) return;
+  live(m, input, 0);
+  if (u->last_use == m->plan->n_layers) live(m, input, 2 * m->plan->n_positions - 1); /* a renaming layer puts it out */
+  if (!u->external) live_through(m, input, mafat_times_of_group(mafat_plan_group(m->plan, input)));
+}
+
+void mafat_layout_find_lives(struct mafat_layout_maker *m)
+{
+  int n_operators = mafat_network_n_operators(m->network);
+  for (int t = 0; t < n_operators; t++) m->lives[t] = (struct mafat_times){INT_MAX, -1};
+  for (int l = 0; l < m->plan->n_layers; l++)
+    if (mafat_schedule_runs(m->schedule, l) && !mafat_cut_has_parts(&mafat_plan_group(m->plan, l)->cut)) note_step(m, l);
+  for (int g = 0; g < m->plan->n_groups; g++)
+    if (mafat_cut_has_parts(&m->plan->groups[g].cut)) note_parts(m, g);
+  for (int i = m->network->n_layers; i < n_operators; i++) note_input(m, i);
+}
