@@ -445,7 +445,7 @@ check-msan: ## small networks of all formats, and the fuzz targets, under Memory
 	@$(MSAN) $(BUILD)/msan/libknown.a
 	@$(MSAN) LDLIBS='$(BUILD)/msan/libknown.a -lm' fuzzers $(addprefix $(BUILD)/msan/,run_inference make_weights pack_weights packed_models)
 	@BUILD=$(BUILD)/msan ./tests/msan.sh
-	@BUILD=$(BUILD)/msan ./tests/fuzz/run.sh $(or $(MSAN_SECONDS),20)
+	@BUILD=$(BUILD)/msan ./tests/fuzz/turns.py --each $(or $(MSAN_SECONDS),20)
 
 # What the kernel writes is known to be written (tests/fuzz/known.c), in programs that do not ask for it.
 $(BUILD)/libknown.a: $(call objects,tests/fuzz/known.c)
@@ -490,7 +490,7 @@ fuzz: ## fuzz each reader of foreign input for FUZZ_SECONDS, 60 (FUZZ='cfg packe
 	@command -v clang >/dev/null || { echo "fuzz: clang is not installed"; exit 77; }
 	@$(MAKE) --no-print-directory $(JOBS) BUILD=$(BUILD)/fuzz CC=clang OPT=-O1 PLAIN='-fno-sanitize=all -O1' KERNEL='-O0 -ffunction-sections $(UNGUIDED) -fno-sanitize=undefined' INTEGERS='-O1 -ffunction-sections $(UNGUIDED)' STATIC= MEMORY_LIMIT= missing= \
 	  SANITIZE='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer' fuzzers
-	@BUILD=$(BUILD)/fuzz ./tests/fuzz/run.sh $(FUZZ_SECONDS) $(FUZZ)
+	@BUILD=$(BUILD)/fuzz ./tests/fuzz/turns.py --each $(FUZZ_SECONDS) $(FUZZ)
 
 # What is counted is our own plain C: not the kernels, that no foreign byte steers. Profiles are mapped by mmap, which ours call by its other name.
 UNCOUNTED := -fno-profile-instr-generate -fno-coverage-mapping

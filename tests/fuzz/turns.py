@@ -1,31 +1,40 @@
 #!/usr/bin/env python3
-"""The fuzz targets that `make fuzz` has built, for hours: one process after the other, each for its share of the processor.
+"""Runs the fuzz targets that `make fuzz` has built in BUILD: for hours, one process after the other, each for its share of the processor.
 
     turns.py [--turn S] [--hours H] [--executions N] [TARGET...]
+    turns.py --each S [TARGET...]     each once, for S seconds by the clock, until one finds something (make fuzz)
+    turns.py --keep [TARGET...]       inputs for the repository: tests/fuzz/corpus
 
 A turn is TURN seconds of the processor (60), not by the clock, so that a busy machine takes longer and tries no less. Next is who has had the
 least for its share; api, which calls the whole library, begins. What was tried is added up in BUILD/tally.json, run by run, and the
 corpora in BUILD/corpus grow: a run that is stopped (INT, TERM) goes on where it was. Without a limit it runs until it is stopped.
 --table prints what there is, as SECURITY.md has it.
 
+--keep adds what reaches code that neither the seeds nor the repository's inputs reach, the shortest first, 32 KB of each target at most, so
+that the next run, on whatever machine, begins where this one ended.
+
 A finding stays in BUILD as TARGET-crash-..., is told at once, and the target has no more turns until it is built anew.
 Exit status: 0, or 1 with findings."""
 
 import argparse
+import contextlib
 import glob
 import json
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("BUILD", "build/fuzz")
 LENGTHS = {"run": 6000, "packed": 6000, "plan": 256, "spec": 256, "api": 256, "heads": 600, "npy": 600, "options": 600, "calibration": 2500, "http": 2500,
            "json": 2500, "image": 20000, "video": 8000}
+KEPT_BYTES = 32 << 10  # in the repository, of each target
 # Small readers come to millions of executions in minutes; those that run networks to a few in a second, and have the more to lose.
 SHARES = {"api": 4, "options": 14, "spec": 14, "names": 5, "npy": 5, "http": 4, "calibration": 3, "run": 2, "import": 2, "packed": 2}
 # The stack of an allocation is told again when a finding is run by itself; noting it is a third of the time of small readers.
@@ -81,13 +90,25 @@ def cpu_seconds(pid):
     return None if words[0] == "Z" else (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def folders(target):
+    """Where inputs come from, beside what runs have found."""
+    return [f for f in (os.path.join(BUILD, "seeds", target), os.path.join("tests/fuzz/corpus", target)) if os.path.isdir(f)]
+
+
+def corpus(target):
+    return os.path.join(BUILD, "corpus", target)
+
+
+def program(target):
+    return os.path.join(BUILD, "fuzz_" + target)
+
+
 def command(target, timeout):
-    corpus = os.path.join(BUILD, "corpus", target)
-    os.makedirs(corpus, exist_ok=True)
-    words = [os.path.join(BUILD, "fuzz_" + target), "-max_len=%d" % LENGTHS.get(target, 6000), "-timeout=%d" % timeout, "-rss_limit_mb=1500", "-print_final_stats=1",
+    os.makedirs(corpus(target), exist_ok=True)
+    words = [program(target), "-max_len=%d" % LENGTHS.get(target, 6000), "-timeout=%d" % timeout, "-rss_limit_mb=1500", "-print_final_stats=1",
              "-reload=0", "-report_slow_units=%d" % timeout, "-artifact_prefix=" + os.path.join(BUILD, target + "-")]
     words += ["-dict=" + d for d in [os.path.join(BUILD, "seeds", {"run": "cfg", "packed": "cfg"}.get(target, target) + ".dict")] if os.path.exists(d) and os.path.getsize(d)]
-    return words + [corpus] + [f for f in (os.path.join(BUILD, "seeds", target), os.path.join("tests/fuzz/corpus", target)) if os.path.isdir(f)]
+    return words + [corpus(target)] + folders(target)
 
 
 def run_turn(target, seconds, timeout):
@@ -126,30 +147,85 @@ def next_target(tally, names):
     return min(able, key=lambda t: (tally.row(t)["seconds"] / SHARES.get(t, 1), t != "api", t), default=None)
 
 
+def run_each(names, seconds, timeout):
+    """Each target once. False: one has found something."""
+    for target in names:
+        print("fuzz_%s for %g s" % (target, seconds), flush=True)
+        log = os.path.join(BUILD, target + ".log")
+        with open(log, "wb") as file:
+            status = subprocess.run([*command(target, timeout), "-max_total_time=%d" % seconds], stdout=file, stderr=file, check=False).returncode
+        with open(log, encoding="utf-8", errors="replace") as file:
+            lines = file.read().splitlines()
+        if status:
+            print("\n".join(lines[-40:]), file=sys.stderr)
+            return False
+        print("\n".join(line for line in lines if re.match(r"stat::(number_of_executed_units|peak_rss)", line)), flush=True)
+    return True
+
+
+def keep(target, timeout):
+    """Adds to the inputs of the repository, and says how many these are then."""
+    kept = os.path.join("tests/fuzz/corpus", target)
+    os.makedirs(kept, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        merged, found = os.path.join(folder, "merged"), os.path.join(folder, "found")
+        for to, sources in ((merged, folders(target)), (found, [corpus(target)])):
+            os.mkdir(to)
+            for path in (os.path.join(source, name) for source in sources for name in os.listdir(source)):
+                with contextlib.suppress(FileNotFoundError):  # a run that goes on beside this one takes inputs away
+                    shutil.copy(path, to)
+        before = set(os.listdir(merged))
+        # Edges alone: how often each was passed is what a search is guided by, and not worth an input here.
+        subprocess.run([program(target), "-merge=1", "-use_counters=0", "-timeout=%d" % timeout, "-rss_limit_mb=1500", merged, found],
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+        new = [os.path.join(merged, name) for name in set(os.listdir(merged)) - before]
+        size = sum(os.path.getsize(os.path.join(kept, name)) for name in os.listdir(kept))
+        for path in sorted(new, key=lambda path: (os.path.getsize(path), path)):
+            size += os.path.getsize(path)
+            if size > KEPT_BYTES:
+                break
+            shutil.copy(path, kept)
+    return len(os.listdir(kept))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("target", nargs="*")
     parser.add_argument("--turn", type=float, default=60)
     parser.add_argument("--hours", type=float, default=float("inf"), help="of the processor, all together")
     parser.add_argument("--executions", type=float, default=float("inf"), help="all together")
-    parser.add_argument("--timeout", type=int, default=600, help="seconds by the clock for one input: many, for the machine may be busy")
+    parser.add_argument("--each", type=float, metavar="S")
+    parser.add_argument("--timeout", type=int, help="seconds by the clock for one input: 600, for the machine may be busy; with --each, 10")
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--keep", action="store_true")
     o = parser.parse_args()
     os.chdir(ROOT)
     tally = Tally(os.path.join(BUILD, "tally.json"))
     if o.table:
         tally.print_table()
         return 0
-    if not os.path.isdir(os.path.join(BUILD, "seeds")):
+    timeout = o.timeout or (10 if o.each else 600)
+    names, found = o.target or targets(), False
+    absent = [target for target in names if not os.path.exists(program(target))]
+    if absent:
+        sys.exit("turns.py: expected one of %s, found %s" % (" ".join(targets()), absent[0]))
+    if o.each or not os.path.isdir(os.path.join(BUILD, "seeds")):
+        shutil.rmtree(os.path.join(BUILD, "seeds"), ignore_errors=True)
         subprocess.run(["tests/fuzz/make_seeds.sh", os.path.join(BUILD, "seeds")], check=True)
+    if o.each:
+        return 0 if run_each(names, o.each, timeout) else 1
+    if o.keep:
+        for target in names:
+            if os.path.isdir(corpus(target)):
+                print("%s: %d inputs" % (target, keep(target, timeout)), flush=True)
+        return 0
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, Stop.ask)
-    names, found = o.target or targets(), False
     while not Stop.asked and tally.total("seconds") < o.hours * 3600 and tally.total("executions") < o.executions:
         target = next_target(tally, names)
         if target is None:
             break
-        executions, seconds, good = run_turn(target, o.turn, o.timeout)
+        executions, seconds, good = run_turn(target, o.turn, timeout)
         tally.add(target, executions, seconds)
         if not good:
             found = True
