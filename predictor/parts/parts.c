@@ -421,13 +421,14 @@ void mafat_parts_number(struct mafat_plan *plan)
   for (int g = 0; g < plan->n_groups; g++) {
     struct mafat_group *group = &plan->groups[g];
     int n = is_split(group) ? plan->parts->at[g + 1] - plan->parts->at[g] : mafat_span_size(group->at);
-    group->positions = mafat_span(at, at + n);
+    int positions = mafat_max(n, 1); /* layers that only name other maps have no parts; what they name lives at some time */
+    group->positions = mafat_span(at, at + positions);
     for (int i = group->at.begin; i < group->at.end; i++) plan->position[plan->members[i]] += at - group->at.begin;
     for (int p = n - 1; is_split(group) && p >= 0; p--) {
       int layer = plan->parts->list[plan->parts->at[g] + p].layer;
       if (layer < plan->n_layers) plan->position[layer] = at + p;
     }
-    at += n;
+    at += positions;
   }
   plan->n_positions = at;
 }

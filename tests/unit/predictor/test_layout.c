@@ -751,6 +751,33 @@ START_TEST(outputs_of_a_group_of_rows_come_in_turn)
 }
 END_TEST
 
+/* [cost] and [dropout] compute nothing: what they name is alive all the same, at times that there are. */
+START_TEST(maps_that_are_only_named_live)
+{
+  static const char *const networks[] = {"[cost]\n", "[dropout]\n[cost]\n", "[dropout]\n[convolutional]\nfilters=8\nsize=3\npad=1\n[cost]\n"};
+  static const char *const texts[] = {"1x1/NoCut", "rows1/NoCut", "panels/NoCut", "split(whole)/NoCut", "split(whole)/1/1x1", "split(whole)/1/split(h2:1)", "rows1/1/split(whole)"};
+  char cfg[200];
+  snprintf(cfg, sizeof cfg, "[net]\nheight=4\nwidth=4\nchannels=5\n%s", networks[_i]);
+  struct mafat_network *n = test_network(cfg);
+  for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
+    if ((n->n_layers == 1 && !strstr(texts[t], "NoCut")) || (_i < 2 && strstr(texts[t], "h2"))) continue; /* nothing to cut */
+    struct mafat_plan *plan = test_plan(n, texts[t]);
+    struct mafat_layout *l = test_layout(n, plan);
+    size_t bytes = 0;
+    ck_assert_int_gt(plan->n_positions, 0);
+    for (const struct mafat_buffer *b = l->buffers; b < l->buffers + l->n_buffers; b++) {
+      ck_assert_msg(b->first >= 0 && b->first <= b->last && b->last < 2 * plan->n_positions, "%s, %s: from %d to %d of %d", networks[_i], texts[t],
+                    b->first, b->last, 2 * plan->n_positions);
+      bytes += b->bytes;
+    }
+    ck_assert_uint_ge(bytes, 4 * 4 * 5 * sizeof(float));
+    mafat_layout_close(&l);
+    mafat_plan_close(&plan);
+  }
+  mafat_network_close(&n);
+}
+END_TEST
+
 Suite *layout_suite(void)
 {
   Suite *suite = suite_create("layout");
@@ -762,6 +789,7 @@ Suite *layout_suite(void)
   tcase_add_loop_test(arena, kept_weights_lie_outside, 0, test_seeds(CASES / 4));
   tcase_add_loop_test(arena, untiled_chains_waste_nothing, 0, test_seeds(CASES / 2));
   tcase_add_test(arena, outputs_of_a_group_of_rows_come_in_turn);
+  tcase_add_loop_test(arena, maps_that_are_only_named_live, 0, 3);
   tcase_add_test(arena, tiled_chains_waste_nothing);
   tcase_add_test(arena, graphs_waste_little);
   suite_add_tcase(suite, arena);
