@@ -76,6 +76,7 @@ static int open_file(struct mafat_model_file *f, bool regular, struct mafat_diag
   if (!S_ISREG(st.st_mode) && regular) return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file, found %s", f->path, mafat_file_kind(st.st_mode));
   if (!S_ISREG(st.st_mode)) return spool(f, d);
   f->bytes = (uint64_t)st.st_size;
+  f->opened = mafat_file_state(&st);
   posix_fadvise(f->fd, 0, 0, POSIX_FADV_RANDOM); /* not what lies behind, which may be weights */
   return MAFAT_OK;
 }
@@ -111,6 +112,13 @@ void mafat_model_file_close(struct mafat_model_file **file)
   free(f->path);
   free(f);
   *file = NULL;
+}
+
+int mafat_model_file_same(const struct mafat_model_file *f, struct mafat_file_state *before, struct mafat_diagnostic *d)
+{
+  if (!before->known) *before = f->opened;
+  if (mafat_file_state_same(&f->opened, before)) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EIO, "%s: was written to or replaced while the model was read", f->path);
 }
 
 /* ---- notes and excerpts ---- */

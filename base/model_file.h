@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/excerpt.h"
+#include "base/file_state.h"
 
 #include <stdint.h>
 
@@ -15,6 +16,7 @@ struct mafat_model_file {
   char *path; /* for messages */
   int fd;
   uint64_t bytes; /* its length */
+  struct mafat_file_state opened; /* as it was then */
   char *window;   /* MAFAT_MODEL_WINDOW bytes, of which `held` are those from byte `at` on */
   uint64_t at;
   size_t held;
@@ -37,6 +39,9 @@ int mafat_model_file_open_beside(struct mafat_model_file **out, const struct maf
  * would be read once, and are asked for again. */
 int mafat_model_file_open_given(struct mafat_model_file **out, const struct mafat_model_file *file, const char *path,
                                 const char *input, struct mafat_diagnostic *d);
+/* Is the file as it was when it was opened before? Where nobody knows how it was, it is known from now on. MAFAT_EIO: it was written to
+ * or replaced. */
+int mafat_model_file_same(const struct mafat_model_file *file, struct mafat_file_state *before, struct mafat_diagnostic *d);
 /* From here on it is noted what is asked for. MAFAT_ENOMEM. */
 int mafat_model_file_note(struct mafat_model_file *file, struct mafat_excerpt *notes, struct mafat_diagnostic *d);
 /* From here on the file is the model that the excerpt is of, which begins at that byte, and ends in the file. */

@@ -85,6 +85,7 @@ void mafat_network_close(struct mafat_network **network)
   mafat_constants_close(&n->constants);
   for (int i = 0; i < n->n_files; i++) free(n->files[i]);
   free(n->files);
+  free(n->states);
   free(n->values);
   free(n->path);
   free(n);

@@ -15,6 +15,7 @@
 #define MAFAT_NETWORK_NETWORK_H
 
 #include "base/error.h"
+#include "base/file_state.h"
 #include "network/kind.h"
 #include "network/picture.h"
 #include "network/port.h"
@@ -55,6 +56,7 @@ struct mafat_network {
   struct mafat_constants *constants; /* constant.h: in the file of weights that it usually comes with */
   char **files;             /* (n_files) paths of those that hold constants, beside the model's own; owned, as are they */
   int n_files;
+  struct mafat_file_state *states; /* [0: at path; f: files[f - 1]] as they were when the network was read; NULL: nobody knows */
   float *values;            /* (n_values) constants that no file has; owned */
   size_t n_values;
   struct mafat_picture_said picture;

@@ -73,6 +73,7 @@ int mafat_onnx_bind(struct mafat_onnx *m, const char *name, const char *path, st
   if (code) return code;
   if (ends_in_pb(path)) code = mafat_onnx_read_tensor_file(m, path, file, &t, d);
   else code = read_array(m, v, path, file, &t, d);
+  if (code == MAFAT_OK && t->file) code = mafat_model_file_same(file, &mafat_onnx_file(m, t->file)->state, d);
   mafat_model_file_close(&file);
   if (code) return code;
   t->name = v->name;

@@ -433,10 +433,20 @@ static int copy_paths(struct mafat_onnx_importer *i)
   struct mafat_network *n = i->g->network;
   int count = mafat_onnx_n_files(i->model) - 1;
   n->format = MAFAT_FORMAT_ONNX;
+  n->states = calloc((size_t)count + 1, sizeof *n->states);
+  if (!n->states) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
   if (count < 1) return MAFAT_OK;
   n->files = calloc((size_t)count, sizeof *n->files);
   while (n->files && n->n_files < count && (n->files[n->n_files] = strdup(mafat_onnx_path(i->model, n->n_files + 1)))) n->n_files++;
   return n->n_files == count ? MAFAT_OK : mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
+}
+
+/* Those that were not opened are not known. */
+static void copy_states(struct mafat_onnx_importer *i)
+{
+  struct mafat_network *n = i->g->network;
+  n->states[0] = i->model->file->opened;
+  for (int f = 1; f <= n->n_files; f++) n->states[f] = mafat_onnx_file(i->model, f)->state;
 }
 
 static int import(struct mafat_onnx_importer *i)
@@ -459,6 +469,7 @@ static int import(struct mafat_onnx_importer *i)
     if (strcmp(node->op_type, "Constant") == 0 && node->n_outputs == 1) code = import_node(i, n);
   }
   for (int n = 0; n < i->model->n_nodes && code == MAFAT_OK; n++) code = import_node(i, n);
+  copy_states(i);
   return code ? code : make_outputs(i);
 }
 

@@ -89,9 +89,10 @@ int mafat_onnx_refer_file(struct mafat_onnx_reader *r, struct mafat_wire *w, con
   if (file >= 0) return file;
   if (mafat_onnx_names_count(m->paths) == MAFAT_CONSTANT_VALUES)
     mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "expected numbers in at most %d files, found more", MAFAT_CONSTANT_VALUES - 1);
-  const char *kept = keep_text(r, w, path);
+  struct mafat_onnx_file *kept = mafat_onnx_take(r, w, 1, sizeof *kept);
+  if (kept) kept->path = keep_text(r, w, path);
   if (w->code) return -1;
-  if (mafat_onnx_names_put(&m->paths, kept, kept)) return mafat_onnx_names_count(m->paths) - 1;
+  if (mafat_onnx_names_put(&m->paths, kept->path, kept)) return mafat_onnx_names_count(m->paths) - 1;
   mafat_wire_fail(w, MAFAT_ENOMEM, "out of memory");
   return -1;
 }
@@ -268,9 +269,14 @@ int mafat_onnx_n_files(const struct mafat_onnx *m)
   return mafat_onnx_names_count(m->paths);
 }
 
-const char *mafat_onnx_path(const struct mafat_onnx *m, int file)
+struct mafat_onnx_file *mafat_onnx_file(const struct mafat_onnx *m, int file)
 {
   return mafat_onnx_names_get(m->paths, file);
+}
+
+const char *mafat_onnx_path(const struct mafat_onnx *m, int file)
+{
+  return mafat_onnx_file(m, file)->path;
 }
 
 int64_t mafat_onnx_opset(const struct mafat_onnx *m, const char *domain)

@@ -141,7 +141,8 @@ static int read_numbers(const struct mafat_onnx *m, const struct mafat_onnx_tens
   int code = t->file ? mafat_model_file_open_beside(&other, m->file, mafat_onnx_path(m, t->file), d) : MAFAT_OK;
   if (code) return code;
   if (other) s.file = other;
-  code = t->form == MAFAT_ONNX_PLACE ? read_place(&s, t, first, n, to) : read_wire(&s, t, first, n, to);
+  if (other) code = mafat_model_file_same(other, &mafat_onnx_file(m, t->file)->state, d);
+  if (code == MAFAT_OK) code = t->form == MAFAT_ONNX_PLACE ? read_place(&s, t, first, n, to) : read_wire(&s, t, first, n, to);
   mafat_model_file_close(&other);
   return code;
 }

@@ -112,6 +112,12 @@ struct mafat_onnx_property {
 
 struct mafat_onnx_names;
 
+/* One that constants lie in. */
+struct mafat_onnx_file {
+  const char *path;
+  struct mafat_file_state state; /* as it was when it was opened first, if it was */
+};
+
 struct mafat_onnx {
   struct mafat_model_file *file; /* its reader's */
   int64_t ir_version;
@@ -150,6 +156,7 @@ const struct mafat_onnx_value *mafat_onnx_value_of(const struct mafat_onnx *m, c
 /* Paths of the files that constants lie in: 0 is the model's own, the others are below its folder, or were bound. */
 int mafat_onnx_n_files(const struct mafat_onnx *m);
 const char *mafat_onnx_path(const struct mafat_onnx *m, int file);
+struct mafat_onnx_file *mafat_onnx_file(const struct mafat_onnx *m, int file);
 
 /* By name; NULL: there is none. */
 const struct mafat_onnx_attribute *mafat_onnx_attribute(const struct mafat_onnx_node *n, const char *name);

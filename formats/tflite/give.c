@@ -5,10 +5,13 @@
 #include <string.h>
 
 /* Its number among the model's files, from 1 on; 0: out of memory. */
-static int add_path(struct mafat_tflite *m, const char *path)
+static int add_path(struct mafat_tflite *m, const char *path, const struct mafat_model_file *file)
 {
-  char **grown = realloc(m->paths, (size_t)(m->n_paths + 1) * sizeof *grown);
+  struct mafat_file_state *states = realloc(m->states, (size_t)(m->n_paths + 1) * sizeof *states);
+  if (states) m->states = states;
+  char **grown = states ? realloc(m->paths, (size_t)(m->n_paths + 1) * sizeof *grown) : NULL;
   if (!grown) return 0;
+  states[m->n_paths] = file->opened;
   m->paths = grown;
   grown[m->n_paths] = strdup(path);
   return grown[m->n_paths] ? ++m->n_paths : 0;
@@ -31,7 +34,7 @@ static int give(struct mafat_tflite *m, struct mafat_tflite_tensor *t, const cha
   t->constant = true;
   t->at = a.at;
   t->bytes = a.n * a.type_bytes;
-  t->file = add_path(m, path);
+  t->file = add_path(m, path, file);
   return t->file ? MAFAT_OK : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", file->path);
 }
 

@@ -338,6 +338,10 @@ static int copy_paths(struct mafat_tflite_importer *i)
 {
   struct mafat_network *n = i->g->network;
   int count = i->model->n_paths;
+  n->states = calloc((size_t)count + 1, sizeof *n->states);
+  if (!n->states) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
+  n->states[0] = i->file->opened;
+  if (count) memcpy(n->states + 1, i->model->states, (size_t)count * sizeof *n->states);
   n->files = count ? calloc((size_t)count, sizeof *n->files) : NULL;
   while (n->files && n->n_files < count && (n->files[n->n_files] = strdup(i->model->paths[n->n_files]))) n->n_files++;
   return n->n_files == count ? MAFAT_OK : mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");

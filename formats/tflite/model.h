@@ -66,6 +66,7 @@ struct mafat_tflite {
   size_t list_bytes;
   char **paths;                      /* (n_paths) of the constants that were given; owned, as are they */
   int n_paths;
+  struct mafat_file_state *states;   /* [n_paths] as they were then; owned */
   struct mafat_picture_said picture; /* of the first input */
 };
 

@@ -181,6 +181,7 @@ void mafat_tflite_close(struct mafat_tflite **model)
   }
   for (int i = 0; i < m->n_paths; i++) free(m->paths[i]);
   free(m->paths);
+  free(m->states);
   free(m->tensors);
   free(m->operators);
   free(m);

@@ -52,6 +52,8 @@ int mafat_tflite_open(const struct mafat_tflite *m, struct mafat_model_file *fil
   *own = NULL;
   *out = file;
   int code = number > 0 ? mafat_model_file_open(own, m->paths[number - 1], d) : MAFAT_OK;
+  if (code == MAFAT_OK && *own) code = mafat_model_file_same(*own, &m->states[number - 1], d);
+  if (code) mafat_model_file_close(own);
   if (*own) *out = *own;
   return code;
 }

@@ -361,16 +361,28 @@ static int copy_piece(struct mafat_packer *p, struct mafat_model_file *file, con
   return code;
 }
 
-/* The model's own, those below its folder, by what they are called there, and others. */
-static const char *path_of(const struct mafat_packer *p, const char *name)
+/* A file's number, as constants have it. The model's own, those below its folder, by what they are called there, and others. */
+static int number_of(const struct mafat_packer *p, const char *name)
 {
   const char *slash = strrchr(p->file->name, '/');
   size_t folder = slash ? (size_t)(slash + 1 - p->file->name) : 0;
   for (int i = 0; i < p->network->n_files; i++)
     if (strcmp(p->network->files[i], name) == 0 ||
         (strncmp(p->network->files[i], p->file->name, folder) == 0 && strcmp(p->network->files[i] + folder, name) == 0))
-      return p->network->files[i];
-  return p->file->name;
+      return i + 1;
+  return 0;
+}
+
+/* One that an excerpt has pieces of: as it was when these were noted. */
+static int open_excerpt_file(struct mafat_model_file **file, const struct mafat_packer *p, const char *name)
+{
+  const int number = number_of(p, name);
+  struct mafat_file_state noted = {0};
+  if (p->network->states) noted = p->network->states[number];
+  int code = mafat_model_file_open(file, number ? p->network->files[number - 1] : p->file->name, p->d);
+  if (code == MAFAT_OK) code = mafat_model_file_same(*file, &noted, p->d);
+  if (code) mafat_model_file_close(file);
+  return code;
 }
 
 static int write_excerpt(struct mafat_packer *p)
@@ -381,7 +393,7 @@ static int write_excerpt(struct mafat_packer *p)
   p->packed->excerpt_hash = MAFAT_HASH_START;
   for (int i = 0; i < e->n_files && code == MAFAT_OK; i++) {
     struct mafat_model_file *file;
-    code = mafat_model_file_open(&file, path_of(p, e->files[i].name), p->d);
+    code = open_excerpt_file(&file, p, e->files[i].name);
     for (size_t k = 0; k < e->files[i].n && code == MAFAT_OK; k++) code = copy_piece(p, file, &e->files[i].pieces[k], &b);
     mafat_model_file_close(&file);
   }

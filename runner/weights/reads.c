@@ -386,6 +386,18 @@ int mafat_reads_check(const struct mafat_reads *r, struct mafat_diagnostic *d)
   return code;
 }
 
+struct mafat_file_state mafat_reads_state(const struct mafat_reads *r, unsigned file)
+{
+  return mafat_file_state(&r->files[file].opened);
+}
+
+int mafat_reads_compare(const struct mafat_reads *r, unsigned file, const struct mafat_file_state *before, struct mafat_diagnostic *d)
+{
+  struct mafat_file_state opened = mafat_reads_state(r, file);
+  if (mafat_file_state_same(&opened, before)) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EIO, "%s: was written to or replaced after its network was read", r->files[file].path);
+}
+
 size_t mafat_reads_alignment(const struct mafat_reads *r)
 {
   return r->alignment;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/file_state.h"
 #include "base/tuning.h"
 
 enum mafat_reads_method { MAFAT_READS_AUTO, MAFAT_READS_URING, MAFAT_READS_AIO, MAFAT_READS_THREAD };
@@ -60,6 +61,9 @@ int mafat_reads_wait(struct mafat_reads *r, unsigned slot, struct mafat_diagnost
 /* MAFAT_EIO when a file is no longer what was opened: its length, its time of
  * modification, or no name leads to it any more. One fstat each. */
 int mafat_reads_check(const struct mafat_reads *r, struct mafat_diagnostic *d);
+/* A file's as it was opened; is that what was known of it before? MAFAT_EIO. */
+struct mafat_file_state mafat_reads_state(const struct mafat_reads *r, unsigned file);
+int mafat_reads_compare(const struct mafat_reads *r, unsigned file, const struct mafat_file_state *before, struct mafat_diagnostic *d);
 
 uint64_t mafat_reads_bytes(const struct mafat_reads *r); /* read so far */
 const char *mafat_reads_method_name(const struct mafat_reads *r); /* "io_uring", "aio", "thread" */

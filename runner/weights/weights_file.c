@@ -49,6 +49,14 @@ static int apply_activations(struct mafat_network *n, const struct mafat_packed 
   return code;
 }
 
+static int keep_state(struct mafat_network *n, const struct mafat_file_state *opened, struct mafat_diagnostic *d)
+{
+  n->states = malloc(sizeof *n->states);
+  if (!n->states) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", n->path);
+  n->states[0] = *opened;
+  return MAFAT_OK;
+}
+
 /* What is left to do once a network has been made, or not. */
 static int give_types(struct mafat_network **n, struct mafat_packed **packed, const char *path, int code,
                       struct mafat_diagnostic *d)
@@ -69,9 +77,11 @@ int mafat_weights_file_network(struct mafat_network **out, const char *path, con
   int code = mafat_reads_open(&reads, path, MAFAT_READS_AUTO, d);
   if (code) return code;
   code = open_packed(&packed, reads, path, NULL, true, d);
+  const struct mafat_file_state opened = mafat_reads_state(reads, 0);
   mafat_reads_close(&reads);
   if (code == MAFAT_OK && packed->excerpt) {
     code = mafat_packed_graph_network(out, packed, path, d);
+    if (code == MAFAT_OK) (*out)->states[0] = opened; /* the excerpt has a checksum in what was read first */
     return give_types(out, &packed, path, code, d);
   }
   if (code == MAFAT_OK && !packed->graph)
@@ -80,6 +90,7 @@ int mafat_weights_file_network(struct mafat_network **out, const char *path, con
   struct mafat_darknet_wish own = wish ? *wish : (struct mafat_darknet_wish){.fork = MAFAT_FORK_AUTO};
   if (code == MAFAT_OK && own.fork == MAFAT_FORK_AUTO) own.fork = packed->fork;
   if (code == MAFAT_OK) code = mafat_darknet_make(out, packed->graph, &own, warnings, d);
+  if (code == MAFAT_OK) code = keep_state(*out, &opened, d);
   return give_types(out, &packed, path, code, d);
 }
 
@@ -138,6 +149,13 @@ static int place_darknet(struct mafat_weights_file *f, const char *beginning, co
 
 /* ---- a model's own ---- */
 
+/* Is this the file that the network was read from? Places of a graph mean something else in another one. */
+static int check_state(const struct mafat_weights_file *f, const struct mafat_network *n, int file, struct mafat_diagnostic *d)
+{
+  if (!n->states || strcmp(f->name, n->path) != 0) return MAFAT_OK;
+  return mafat_reads_compare(f->reads, (unsigned)file, &n->states[file], d);
+}
+
 /* Has it as many numbers, and does it end where its file does, or before? */
 static int check_constant(const struct mafat_weights_file *f, const struct mafat_network *n, int layer,
                           const struct mafat_constant *c, uint64_t expected, struct mafat_diagnostic *d)
@@ -161,7 +179,10 @@ static int place_own(struct mafat_weights_file *f, const struct mafat_network *n
 {
   int code = MAFAT_OK;
   f->constants = n->constants;
-  for (int i = 0; i < n->n_files && code == MAFAT_OK; i++) code = mafat_reads_add(f->reads, n->files[i], d);
+  for (int i = 0; i < n->n_files && code == MAFAT_OK; i++) {
+    code = mafat_reads_add(f->reads, n->files[i], d);
+    if (code == MAFAT_OK) code = check_state(f, n, i + 1, d);
+  }
   for (int l = 0; l < n->n_layers && code == MAFAT_OK; l++) {
     const struct mafat_layer_constants *c = &n->constants->layers[l];
     struct mafat_weight_counts counts = mafat_layer_weight_counts(&n->layers[l]);
@@ -183,7 +204,8 @@ static int check(struct mafat_weights_file *f, const struct mafat_network *n,
   char beginning[MAFAT_DARKNET_LEAST_HEADER] = {0};
   uint64_t file_bytes = mafat_reads_file_bytes(f->reads);
   size_t there = file_bytes < sizeof beginning ? (size_t)file_bytes : sizeof beginning;
-  int code = there ? read_stretch(f->reads, 0, beginning, there, d) : MAFAT_OK;
+  int code = check_state(f, n, 0, d);
+  if (code == MAFAT_OK && there) code = read_stretch(f->reads, 0, beginning, there, d);
   if (code) return code;
   bool packed = mafat_packed_begins(beginning);
   if (!packed && n->format != MAFAT_FORMAT_DARKNET) return place_own(f, n, d);

@@ -366,6 +366,22 @@ for points in '{}' 7 "[$(yes '0,' | head -n 32 | tr -d '\n')0]"; do
 done
 bad_json keypoint 'detections[0].keypoints: expected objects with x and y, found 3' "{\"image\": \"a\", \"detections\": [$start\"keypoints\": [3]}]}"
 bad_json keypoint.y 'detections[0].keypoints.y: expected a finite number, found nothing' "{\"image\": \"a\", \"detections\": [$start\"keypoints\": [{\"x\": 3}]}]}"
+# large NAME TEXT HEAD PIECE TAIL: of 1 MiB of pieces, within 320 bytes for each (tests/support/reading.h) and what the process takes itself
+large() {
+    local name=$1 text=$2
+    { printf '%s' "$3"; yes "$4" | head -n $((1048576 / ${#4})); printf '%s\n' "$5"; } | tr -d '\n' >large.json
+    (ulimit -v $((96 * 1024 + 320 * 1024)) && exec timeout 60 "$program" -o bad.png large.json) >out 2>err
+    code=$?
+    expect "json-large $name" 2 "$text"
+}
+if grep -q __asan_init "$program"; then
+    skip json-large 'a sanitizer takes terabytes of addresses'
+else
+    large objects 'detections[0].class: expected a whole number' '{"image": "no.png", "detections": [' '{},' '{}]}'
+    large arrays 'detections[0]: expected an object, found []' '{"image": "no.png", "detections": [' '[],' '[]]}'
+    large numbers 'detections[0]: expected an object, found 0' '{"image": "no.png", "detections": [' '0,' '0]}'
+    large others 'no.png: cannot open the picture' '{"image": "no.png", "detections": [], "others": [' '{},' '{}]}'
+fi
 : >empty.json
 run empty.json
 expect json-empty 2 'empty.json: expected one JSON object per line, found nothing'

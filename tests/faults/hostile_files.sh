@@ -94,7 +94,7 @@ disturbed() {
   local i k name
   local -n words=$3
   for i in 0 1 2; do
-    for k in 0 1 2 3 4 6 9 14; do
+    for k in 0 1 2 3 4 6 9 14 40; do
       cp "$dir/$1" "$files/$1" && how "at $k $2 $1"
       name="$1, $2 before read $k, ${plans[i]}"
       run --quiet --plan "${plans[i]}" "${words[@]}"

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runner/calibrate/calibrate_file.h"
+#include "tests/fuzz/bounded.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -21,7 +22,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   struct mafat_calibration c, again;
   char text[4096], *copy = malloc(size ? size : 1); /* its end is guarded */
   memcpy(copy, data, size);
+  bounded_begin();
   int code = mafat_calibration_parse(&c, "avx512", "fuzz", copy, size, &d);
+  bounded_end(TEST_READER_CALIBRATION, size);
   free(copy);
   require(code == MAFAT_OK || (code == MAFAT_EFORMAT && d.text[0]));
   require(c.measured == (code == MAFAT_OK));

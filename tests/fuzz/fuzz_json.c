@@ -8,6 +8,7 @@
 #include "include/mafat.h"
 #include "runner/program/annotate/draw.h"
 #include "runner/program/annotate/json.h"
+#include "tests/fuzz/bounded.h"
 #include "tests/fuzz/memory_file.h"
 #include "tests/fuzz/networks.h"
 
@@ -52,7 +53,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   for (int needs_image = 0; needs_image < 2; needs_image++) {
     struct mafat_annotate_json *json;
     struct mafat_annotate_mistake mistake;
+    bounded_begin();
     int code = mafat_annotate_json_read(&json, path, needs_image, &mistake);
+    bounded_end(TEST_READER_JSON, n);
     require((code == MAFAT_OK) == (json != NULL) && (json || mistake.text[0]));
     for (size_t i = 0; json && i < json->n; i++) {
       check_report(&json->reports[i], needs_image);

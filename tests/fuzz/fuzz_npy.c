@@ -8,6 +8,7 @@
 #include "formats/graph/given.h"
 #include "network/dtype.h"
 #include "runner/image/npy.h"
+#include "tests/fuzz/bounded.h"
 #include "tests/fuzz/memory_file.h"
 #include "tests/fuzz/networks.h"
 
@@ -27,8 +28,10 @@ static void read_array(const uint8_t *known, const char *path)
   const char *name = mafat_dtypes[type].array ? mafat_dtypes[type].array : "<i8";
   struct mafat_array a = {.type = name, .type_bytes = (size_t)(name[2] - '0'), .rank = known[1] % (MOST_DIMS + 2) - 1};
   for (int i = 0; i < a.rank; i++) a.dims[i] = known[2] >> i & 1 ? -1 : dims[i];
+  bounded_begin();
   require(mafat_model_file_open(&file, path, &d) == MAFAT_OK);
   int code = mafat_array_read(&a, file, &d);
+  bounded_end(TEST_READER_ARRAY, (size_t)file->bytes);
   require(code == MAFAT_OK || (d.text[0] && !strchr(d.text, '\n')));
   if (code == MAFAT_OK) {
     uint64_t elements = 1;

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/fuzz/bounded.h"
 #include "tests/fuzz/networks.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/support/integer_graph.h"
@@ -60,10 +62,14 @@ static void check_file(const char *path, const struct mafat_network *made, bool 
   struct mafat_diagnostic d = {""};
   struct mafat_network *n;
   struct mafat_weights *w = NULL;
+  struct stat file;
   int code = mafat_packer_check(path, NULL, &d);
   require(code == MAFAT_OK || (!intact && d.text[0]));
   d.text[0] = 0;
+  require(stat(path, &file) == 0);
+  bounded_begin();
   code = mafat_weights_file_network(&n, path, NULL, NULL, &d);
+  bounded_end(made->format == MAFAT_FORMAT_DARKNET ? TEST_READER_PACKED : TEST_READER_PACKED_GRAPH, (size_t)file.st_size);
   require((code == MAFAT_OK) == (n != NULL) && (code == MAFAT_OK || (!intact && d.text[0])));
   if (n && intact)
     require(mafat_packed_network_hash(n, MAFAT_PACKED_GRAPH_VERSION) == mafat_packed_network_hash(made, MAFAT_PACKED_GRAPH_VERSION));

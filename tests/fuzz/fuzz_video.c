@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "runner/program/video/frames.h"
+#include "tests/fuzz/bounded.h"
 #include "tests/fuzz/networks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
@@ -21,7 +22,9 @@ static void read_frames(struct mafat_frames *f)
   int code = MAFAT_OK;
   require(room);
   for (int i = 0; i < MOST_FRAMES && code == MAFAT_OK && got > 0; i++) {
+    bounded_begin();
     code = mafat_frames_next(f, room, &got, NULL, &d);
+    bounded_end(TEST_READER_VIDEO, 0);
     require(code == MAFAT_OK || (d.text[0] && !strchr(d.text, '\n') && got == 0));
     require(got <= f->frame_bytes && (got == 0 || f->kind == MAFAT_FRAMES_JPEG || got == f->frame_bytes));
     if (got && f->kind == MAFAT_FRAMES_JPEG) require(got >= 4 && room[0] == 0xff && room[1] == 0xd8 && room[got - 2] == 0xff && room[got - 1] == 0xd9);
@@ -37,7 +40,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   if (n < 1) return 0;
   int fd = memfd_create("fuzz", MFD_CLOEXEC);
   require(fd >= 0 && write(fd, bytes + 1, n - 1) == (ssize_t)(n - 1) && lseek(fd, 0, SEEK_SET) == 0);
+  bounded_begin();
   int code = mafat_frames_open(&f, fd, kinds[bytes[0] % 3], &d);
+  bounded_end(TEST_READER_VIDEO, 0);
   require(code == MAFAT_OK || (d.text[0] && !strchr(d.text, '\n')));
   if (code == MAFAT_OK && f.frame_bytes <= MOST_ROOM) read_frames(&f);
   close(fd);

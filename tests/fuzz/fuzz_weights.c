@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/fuzz/bounded.h"
 #include "tests/fuzz/networks.h"
 
 #include "formats/packed/identity.h"
@@ -78,7 +80,11 @@ static void try_file(const char *path)
   require(code == MAFAT_OK || d.text[0]);
   struct mafat_network *n;
   d.text[0] = 0;
+  struct stat file;
+  require(stat(path, &file) == 0);
+  bounded_begin();
   code = mafat_weights_file_network(&n, path, NULL, NULL, &d);
+  bounded_end(TEST_READER_PACKED, (size_t)file.st_size);
   require((code == MAFAT_OK) == (n != NULL) && (code == MAFAT_OK || d.text[0]));
   mafat_network_close(&n);
 }

@@ -95,6 +95,8 @@ static int read_points(const struct place *place, struct json_object *list, stru
   if (!list) return MAFAT_OK;
   if (!json_object_is_type(list, json_type_array) || json_object_array_length(list) > MAFAT_ANNOTATE_POINTS)
     return fail_field(place, "keypoints", "an array of at most 32", list);
+  out->points = calloc(json_object_array_length(list) + 1, sizeof *out->points);
+  if (!out->points) return fail(place->mistake, MAFAT_ENOMEM, "out of memory");
   for (size_t i = 0; i < json_object_array_length(list); i++) {
     struct json_object *point = json_object_array_get_idx(list, i);
     double x = 0, y = 0;
@@ -167,6 +169,7 @@ static int parse_line(struct json_object **out, const char *text, size_t length,
 
 static void report_close(struct mafat_annotate_report *report)
 {
+  for (size_t i = 0; report->detections && i < report->n_detections; i++) free(report->detections[i].points);
   free(report->detections);
   json_object_put(report->root);
   *report = (struct mafat_annotate_report){0};

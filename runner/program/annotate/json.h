@@ -19,7 +19,7 @@ struct mafat_annotate_detection {
   int class_id;
   double confidence;          /* finite, from 0; above 1 from linear heads, as YOLOv1's */
   double x, y, width, height; /* pixels of the upright picture; may lie outside it */
-  double points[MAFAT_ANNOTATE_POINTS][2]; /* (n_points) x and y of its keypoints, the same */
+  double (*points)[2];        /* (n_points) x and y of its keypoints, the same; NULL: it has none */
   int n_points;
 };
 
@@ -47,7 +47,7 @@ struct mafat_annotate_mistake {
 /* Reads all lines of the file, "-" being standard input; blank lines are skipped.
  * needs_image: a report without the path of its picture is a mistake.
  * MAFAT_EIO; MAFAT_EFORMAT, also for a file without an object; MAFAT_ELIMIT: a
- * line of more than 2 GiB; MAFAT_ENOMEM. *out is NULL after a failure. */
+ * line of more than 256 MiB; MAFAT_ENOMEM. *out is NULL after a failure. */
 int mafat_annotate_json_read(struct mafat_annotate_json **out, const char *path, bool needs_image,
                              struct mafat_annotate_mistake *mistake);
 void mafat_annotate_json_close(struct mafat_annotate_json **json);

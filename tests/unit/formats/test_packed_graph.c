@@ -324,6 +324,57 @@ START_TEST(every_allocation_may_fail)
 }
 END_TEST
 
+/* ---- files that change ---- */
+
+/* As if it had been written to, whatever a clock's ticks are. */
+static void touch(const char *path)
+{
+  struct stat st;
+  ck_assert_int_eq(stat(path, &st), 0);
+  ck_assert_int_eq(utimensat(AT_FDCWD, path, (const struct timespec[]){st.st_atim, {st.st_mtim.tv_sec + 1, 0}}, 0), 0);
+}
+
+static const struct {
+  char *changed;
+  bool packed;
+} changes[] = {{model_path, false}, {weights_path, false}, {matrix_path, false}, {packed_path, true}};
+
+/* A graph says where its numbers lie: in another file, under the same name, something else lies there. */
+START_TEST(weights_are_of_the_files_that_the_network_was_read_from)
+{
+  struct mafat_network *n;
+  struct mafat_weights *w;
+  write_model_with(true);
+  pack_model();
+  const char *path = changes[_i].packed ? packed_path : model_path;
+  int code = changes[_i].packed ? mafat_weights_file_network(&n, path, NULL, NULL, &diagnostic) : mafat_onnx_network_read(&n, path, &given, &diagnostic);
+  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_int_eq(mafat_weights_open_kept(&w, path, n, n->n_layers, NULL, &diagnostic), MAFAT_OK);
+  mafat_weights_close(&w);
+  touch(changes[_i].changed);
+  ck_assert_int_eq(mafat_weights_open_kept(&w, path, n, n->n_layers, NULL, &diagnostic), MAFAT_EIO);
+  ck_assert_str_eq(diagnostic.text + strlen(changes[_i].changed), ": was written to or replaced after its network was read");
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* Nor are pieces of another file what was noted of one. */
+START_TEST(what_is_packed_is_of_the_files_that_were_read)
+{
+  struct mafat_network *n;
+  struct mafat_excerpt *excerpt;
+  write_model_with(true);
+  ck_assert_int_eq(mafat_packed_graph_read(&n, &excerpt, MAFAT_FORMAT_ONNX, model_path, &given, &diagnostic), MAFAT_OK);
+  touch(changes[_i].changed);
+  int fd = open(packed_path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+  ck_assert_int_eq(mafat_packer_write(model_path, n, &(struct mafat_packed_origin){.excerpt = excerpt}, fd, "packed", &diagnostic), MAFAT_EIO);
+  ck_assert_msg(strstr(diagnostic.text, ": was written to or replaced "), "%s", diagnostic.text);
+  close(fd);
+  mafat_excerpt_close(&excerpt);
+  mafat_network_close(&n);
+}
+END_TEST
+
 /* ---- excerpts ---- */
 
 enum { LENGTH = 3000 };
@@ -459,6 +510,8 @@ Suite *packed_graph_suite(void)
   tcase_add_loop_test(t, no_byte_changes_unseen, 0, 2);
   tcase_add_loop_test(t, lies_are_seen, 0, sizeof claims / sizeof *claims);
   tcase_add_loop_test(t, every_allocation_may_fail, 0, 2);
+  tcase_add_loop_test(t, weights_are_of_the_files_that_the_network_was_read_from, 0, sizeof changes / sizeof *changes);
+  tcase_add_loop_test(t, what_is_packed_is_of_the_files_that_were_read, 0, sizeof changes / sizeof *changes - 1);
   tcase_add_loop_test(t, an_excerpt_is_what_was_asked_for, 0, 40);
   tcase_add_test(t, files_are_found_by_long_names);
   tcase_add_test(t, an_excerpt_stands_for_its_file);

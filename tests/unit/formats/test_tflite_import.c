@@ -2,6 +2,7 @@
 #include "formats/tflite/import.h"
 #include "formats/tflite/tflite.h"
 #include "runner/executor.h"
+#include "runner/weights/weights.h"
 #include "tests/support/imported.h"
 #include "tests/support/support.h"
 #include "tests/support/tflite_models.h"
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -552,6 +554,43 @@ START_TEST(public_models_become_networks)
 }
 END_TEST
 
+/* Of the model, and of a constant that was given: not what lies there later, at its places. */
+START_TEST(weights_are_of_the_files_that_were_read)
+{
+  static const struct test_tflite_tensor list_of[] = {{.name = "x", .rank = 4, .shape = {1, 4, 4, 1}},
+                                                      {.name = "w", .rank = 4, .shape = {1, 4, 4, 1}},
+                                                      {.name = "y", .rank = 4, .shape = {1, 4, 4, 1}}};
+  static const struct test_tflite_operator add = {.code = 0, .n_inputs = 2, .n_outputs = 1, .inputs = {0, 1}, .outputs = {2}};
+  static const float numbers[16] = {1, 2, 3};
+  const struct test_tflite_model model = {.tensors = list_of, .operators = &add, .n_tensors = 3, .n_operators = 1,
+                                          .n_inputs = 2, .n_outputs = 1, .inputs = {0, 1}, .outputs = {2}};
+  const struct timespec other[] = {{.tv_sec = 1}, {.tv_sec = 1}};
+  struct mafat_network *n;
+  struct mafat_weights *w;
+  char path[64], text[64], *list[] = {text};
+  size_t bytes;
+  char *data = test_tflite_write(&model, &bytes);
+  int fds[] = {memfd_create("tflite", MFD_CLOEXEC), memfd_create("given", MFD_CLOEXEC)};
+  ck_assert_int_eq(write(fds[0], data, bytes), (ssize_t)bytes);
+  ck_assert_int_eq(write(fds[1], numbers, sizeof numbers), (ssize_t)sizeof numbers);
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fds[0]);
+  snprintf(text, sizeof text, "w=/proc/self/fd/%d", fds[1]);
+  struct mafat_given given = {(const char *const *)list, 1};
+  int code = mafat_tflite_network_read(&n, path, &given, &diagnostic);
+  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+  code = mafat_weights_open_kept(&w, path, n, n->n_layers, NULL, &diagnostic);
+  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+  mafat_weights_close(&w);
+  ck_assert_int_eq(futimens(fds[_i], other), 0);
+  ck_assert_int_eq(mafat_weights_open_kept(&w, path, n, n->n_layers, NULL, &diagnostic), MAFAT_EIO);
+  ck_assert_msg(strstr(diagnostic.text, ": was written to or replaced after its network was read"), "%s", diagnostic.text);
+  mafat_network_close(&n);
+  close(fds[0]);
+  close(fds[1]);
+  free(data);
+}
+END_TEST
+
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 
 Suite *tflite_import_suite(void)
@@ -568,6 +607,7 @@ Suite *tflite_import_suite(void)
   tcase_add_test(importing, inputs_and_outputs_have_names);
   tcase_add_test(importing, pictures_may_be_normalized_before_they_are_transposed);
   tcase_add_loop_test(importing, constants_may_be_given, 0, test_tflite_n_operators());
+  tcase_add_loop_test(importing, weights_are_of_the_files_that_were_read, 0, 2);
   tcase_add_loop_test(importing, public_models_become_networks, 0, COUNT(models));
   suite_add_tcase(suite, importing);
   TCase *refusing = tcase_create("refusing");
