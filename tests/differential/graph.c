@@ -13,10 +13,12 @@ static const char *const names[GRAPH_KINDS] = {
     [GRAPH_MUL_CONSTANT] = "mul constant", [GRAPH_DIV_CONSTANT] = "div constant", [GRAPH_PRELU] = "prelu", [GRAPH_BATCH_NORM] = "batch norm",
     [GRAPH_RELU] = "relu", [GRAPH_RELU6] = "relu6", [GRAPH_LOGISTIC] = "logistic", [GRAPH_TANH] = "tanh", [GRAPH_LEAKY] = "leaky", [GRAPH_ELU] = "elu",
     [GRAPH_HARD_SWISH] = "hard swish", [GRAPH_ABS] = "abs", [GRAPH_NEG] = "neg", [GRAPH_SQUARE] = "square", [GRAPH_EXP] = "exp", [GRAPH_ERF] = "erf",
-    [GRAPH_SOFTPLUS] = "softplus", [GRAPH_SQRT] = "sqrt", [GRAPH_CONCAT_CHANNELS] = "concat channels", [GRAPH_CONCAT_ROWS] = "concat rows",
-    [GRAPH_PAD] = "pad", [GRAPH_MIRROR] = "mirror", [GRAPH_NEAREST] = "nearest", [GRAPH_BILINEAR] = "bilinear", [GRAPH_SLICE] = "slice",
-    [GRAPH_STRIDED] = "strided slice", [GRAPH_SWAP] = "swap", [GRAPH_SPACE_TO_DEPTH] = "space to depth", [GRAPH_DEPTH_TO_SPACE] = "depth to space",
-    [GRAPH_SOFTMAX] = "softmax", [GRAPH_MEAN_CHANNELS] = "mean of channels", [GRAPH_SUM_ROWS] = "sum of rows", [GRAPH_MAX_COLUMNS] = "max of columns",
+    [GRAPH_SOFTPLUS] = "softplus", [GRAPH_SQRT] = "sqrt", [GRAPH_SELU] = "selu", [GRAPH_CELU] = "celu", [GRAPH_HARD_SIGMOID] = "hard sigmoid",
+    [GRAPH_SOFTSIGN] = "softsign", [GRAPH_SIN] = "sin", [GRAPH_COS] = "cos", [GRAPH_CLIP] = "clip", [GRAPH_CUBE] = "cube", [GRAPH_CONCAT] = "concat",
+    [GRAPH_PAD] = "pad", [GRAPH_MIRROR] = "mirror", [GRAPH_EDGE] = "edge", [GRAPH_NEAREST] = "nearest", [GRAPH_LINEAR] = "linear", [GRAPH_CUBIC] = "cubic",
+    [GRAPH_SLICE] = "slice", [GRAPH_STRIDED] = "strided slice", [GRAPH_SPLIT] = "split", [GRAPH_GATHER] = "gather", [GRAPH_TRANSPOSE] = "transpose",
+    [GRAPH_SPACE_TO_DEPTH] = "space to depth", [GRAPH_DEPTH_TO_SPACE] = "depth to space", [GRAPH_SOFTMAX] = "softmax", [GRAPH_LOG_SOFTMAX] = "log softmax",
+    [GRAPH_LAYER_NORM] = "layer norm", [GRAPH_REDUCE] = "reduce", [GRAPH_MATMUL] = "matmul", [GRAPH_MATMUL_CONSTANT] = "matmul constant",
     [GRAPH_DENSE] = "dense"};
 
 /* Of seeds that follow each other a generator gives the same numbers, one place on: other seeds are as far apart as can be. */
@@ -42,9 +44,29 @@ bool graph_is_output(const struct graph *g, int node)
   return node > 0 && g->nodes[node].readers == 0;
 }
 
+void graph_places(struct test_rng *rng, int extent, int n, int64_t *places, bool from_end)
+{
+  for (int i = 0; i < n; i++) {
+    places[i] = test_random_int(rng, 0, extent - 1);
+    if (from_end && test_random_chance(rng, 30)) places[i] -= extent;
+  }
+}
+
+void graph_extents(struct graph_map map, int extents[GRAPH_AXES])
+{
+  extents[GRAPH_ROWS] = map.h;
+  extents[GRAPH_COLUMNS] = map.w;
+  extents[GRAPH_CHANNELS] = map.c;
+}
+
 void graph_padding(const struct graph *g, int node, int axis, int *before, int *behind)
 {
   const struct graph_node *o = &g->nodes[node];
+  if (o->given) {
+    *before = o->begin[axis];
+    *behind = o->end[axis];
+    return;
+  }
   const struct graph_map *in = &g->nodes[o->a].out;
   int extent = axis ? in->w : in->h, out = axis ? o->out.w : o->out.h;
   int all = o->same ? (out - 1) * o->stride[axis] + (o->kernel[axis] - 1) * o->dilation[axis] + 1 - extent : 0;
@@ -54,36 +76,170 @@ void graph_padding(const struct graph *g, int node, int axis, int *before, int *
 
 /* ---- what a node makes of what it reads; false: it cannot ---- */
 
-static bool is_same(struct graph_map a, struct graph_map b)
+static struct graph_map map_of(const int extents[GRAPH_AXES])
 {
-  return a.h == b.h && a.w == b.w && a.c == b.c;
+  return (struct graph_map){extents[GRAPH_ROWS], extents[GRAPH_COLUMNS], extents[GRAPH_CHANNELS]};
 }
 
-static bool slide(struct graph_node *o, struct graph_map in, struct test_rng *rng)
+static bool is_pool(enum graph_kind kind)
+{
+  return kind == GRAPH_MAX_POOL || kind == GRAPH_MEAN_POOL;
+}
+
+/* As ONNX says it: none begins behind what is there. */
+static int count_windows(int extent, int before, int behind, int reach, int stride, bool ceil)
+{
+  int left = extent + before + behind - reach, n = (ceil ? left + stride - 1 : left) / stride + 1;
+  return ceil && (n - 1) * stride >= extent + before ? n - 1 : n;
+}
+
+/* Padding of any side, as ONNX has it. */
+static void draw_padding(struct graph_node *o, struct test_rng *rng)
+{
+  o->same = false;
+  o->given = true;
+  for (int i = 0; i < 2; i++) {
+    o->begin[i] = test_random_int(rng, 0, o->kernel[i] - 1);
+    o->end[i] = test_random_int(rng, 0, o->kernel[i] - 1);
+  }
+  o->ceil = is_pool(o->kind) && test_random_chance(rng, 40);
+  o->counted = o->kind == GRAPH_MEAN_POOL && test_random_chance(rng, 40);
+}
+
+static bool slide(struct graph_node *o, struct graph_map in, bool tflite, struct test_rng *rng)
 {
   static const int kernels[] = {1, 1, 2, 3, 3, 3, 5};
+  const bool uneven = !tflite && test_random_chance(rng, 20);
   int extents[2] = {in.h, in.w}, out[2];
   o->same = test_random_chance(rng, 60);
   for (int i = 0; i < 2; i++) {
     o->kernel[i] = i && test_random_chance(rng, 75) ? o->kernel[0] : TEST_PICK(rng, kernels);
-    o->stride[i] = i ? o->stride[0] : test_random_int(rng, 1, 5) < 4 ? 1 : 2;
+    o->stride[i] = i && !uneven ? o->stride[0] : test_random_int(rng, 1, 5) < 4 ? 1 : 2;
     o->dilation[i] = i ? o->dilation[0] : 1;
   }
-  if (o->kind == GRAPH_CONV && o->stride[0] == 1 && test_random_chance(rng, 15)) o->dilation[0] = o->dilation[1] = 2;
-  if (o->kind == GRAPH_MAX_POOL || o->kind == GRAPH_MEAN_POOL) o->stride[0] = o->stride[1] = test_random_int(rng, 1, 3);
+  if (o->kind == GRAPH_CONV && o->stride[0] == 1 && o->stride[1] == 1 && test_random_chance(rng, 15))
+    for (int i = 0; i < 2; i++) o->dilation[i] = i && test_random_chance(rng, 60) ? o->dilation[0] : test_random_int(rng, 1, 3);
+  if (is_pool(o->kind))
+    for (int i = 0; i < 2; i++) o->stride[i] = i && !uneven ? o->stride[0] : test_random_int(rng, 1, 3);
+  if (!tflite && test_random_chance(rng, 35)) draw_padding(o, rng);
   for (int i = 0; i < 2; i++) {
     int reach = (o->kernel[i] - 1) * o->dilation[i] + 1;
     if (reach > extents[i]) return false;
-    out[i] = (o->same ? extents[i] + o->stride[i] - 1 : extents[i] - reach + o->stride[i]) / o->stride[i];
+    out[i] = o->given  ? count_windows(extents[i], o->begin[i], o->end[i], reach, o->stride[i], o->ceil)
+             : o->same ? (extents[i] + o->stride[i] - 1) / o->stride[i]
+                       : count_windows(extents[i], 0, 0, reach, o->stride[i], false);
   }
   o->out = (struct graph_map){out[0], out[1], in.c};
   return true;
 }
 
+static bool slide_back(struct graph_node *o, struct graph_map in, bool tflite, struct test_rng *rng)
+{
+  int extents[2] = {in.h, in.w}, out[2];
+  o->same = tflite && test_random_chance(rng, 40);
+  o->given = !tflite && test_random_chance(rng, 50);
+  for (int i = 0; i < 2; i++) {
+    o->stride[i] = i ? o->stride[0] : test_random_int(rng, 1, 3);
+    o->kernel[i] = i ? o->kernel[0] : test_random_int(rng, o->stride[0] > 1 ? o->stride[0] : 1, 4);
+    if (o->given) {
+      o->begin[i] = test_random_int(rng, 0, o->kernel[i] - 1);
+      o->end[i] = test_random_int(rng, 0, o->kernel[i] - 1);
+    }
+    out[i] = o->same ? extents[i] * o->stride[i] : (extents[i] - 1) * o->stride[i] + o->kernel[i] - o->begin[i] - o->end[i];
+  }
+  o->out = (struct graph_map){out[0], out[1], test_random_int(rng, 1, 12)};
+  return true;
+}
+
+/* Both ways: where one has 1, the other may have more. */
+static bool spread(struct graph_node *o, struct graph_map a, struct graph_map b)
+{
+  int of_a[GRAPH_AXES], of_b[GRAPH_AXES], out[GRAPH_AXES];
+  graph_extents(a, of_a);
+  graph_extents(b, of_b);
+  for (int i = 0; i < GRAPH_AXES; i++) {
+    if (of_a[i] != of_b[i] && of_a[i] != 1 && of_b[i] != 1) return false;
+    out[i] = of_a[i] > of_b[i] ? of_a[i] : of_b[i];
+  }
+  o->out = map_of(out);
+  return true;
+}
+
+/* All axes but one the same, along which both are there. */
+static bool join(struct graph_node *o, struct graph_map a, struct graph_map b, struct test_rng *rng)
+{
+  int of_a[GRAPH_AXES], of_b[GRAPH_AXES];
+  graph_extents(a, of_a);
+  graph_extents(b, of_b);
+  o->axis = test_random_int(rng, 0, GRAPH_AXES - 1);
+  for (int i = 0; i < GRAPH_AXES; i++)
+    if (i != o->axis && of_a[i] != of_b[i]) return false;
+  of_a[o->axis] += of_b[o->axis];
+  o->out = map_of(of_a);
+  return true;
+}
+
+/* One part of two, or places in any order and more than once. */
+static bool take(struct graph_node *o, struct graph_map in, struct test_rng *rng)
+{
+  int extents[GRAPH_AXES];
+  graph_extents(in, extents);
+  o->axis = test_random_int(rng, 0, GRAPH_AXES - 1);
+  o->how = test_random_int(rng, 0, 1);
+  if (o->kind == GRAPH_SPLIT) {
+    if (extents[o->axis] < 2) return false;
+    o->size[0] = test_random_int(rng, 1, extents[o->axis] - 1);
+    o->size[1] = extents[o->axis] - o->size[0];
+    extents[o->axis] = o->size[o->how];
+  } else {
+    extents[o->axis] = o->size[0] = test_random_int(rng, 1, extents[o->axis] + 3);
+  }
+  o->out = map_of(extents);
+  return true;
+}
+
+static bool reduce(struct graph_node *o, struct graph_map in, bool tflite, struct test_rng *rng)
+{
+  int extents[GRAPH_AXES];
+  graph_extents(in, extents);
+  o->how = test_random_int(rng, 0, tflite ? GRAPH_LEAST : GRAPH_REDUCTIONS - 1);
+  o->axes = (unsigned)test_random_int(rng, 1, (1 << GRAPH_AXES) - 1);
+  for (int i = 0; i < GRAPH_AXES; i++)
+    if (o->axes >> i & 1) extents[i] = 1;
+  o->out = map_of(extents);
+  return true;
+}
+
+static bool turn(struct graph_node *o, struct graph_map in, struct test_rng *rng)
+{
+  int extents[GRAPH_AXES], out[GRAPH_AXES];
+  graph_extents(in, extents);
+  for (int i = 0; i < GRAPH_AXES; i++) o->order[i] = i;
+  for (int i = GRAPH_AXES - 1; i > 0; i--) {
+    int k = test_random_int(rng, 0, i), other = o->order[i];
+    o->order[i] = o->order[k];
+    o->order[k] = other;
+  }
+  for (int i = 0; i < GRAPH_AXES; i++) out[i] = extents[o->order[i]];
+  o->out = map_of(out);
+  return true;
+}
+
+/* Twice as large, or of any size. */
+static bool resize(struct graph_node *o, struct graph_map in, bool tflite, struct test_rng *rng)
+{
+  bool twice = test_random_chance(rng, 40);
+  o->how = test_random_int(rng, 0, tflite ? 2 : 3);
+  o->rounding = test_random_int(rng, 0, 3);
+  o->out = (struct graph_map){twice ? 2 * in.h : test_random_int(rng, 1, MOST_SIDE), twice ? 2 * in.w : test_random_int(rng, 1, MOST_SIDE), in.c};
+  return true;
+}
+
 static bool cut(struct graph_node *o, struct graph_map in, struct test_rng *rng)
 {
-  int extents[3] = {in.h, in.w, in.c};
-  for (int i = 0; i < 3; i++) {
+  int extents[GRAPH_AXES];
+  graph_extents(in, extents);
+  for (int i = 0; i < GRAPH_AXES; i++) {
     o->begin[i] = test_random_int(rng, 0, (extents[i] - 1) / 2);
     o->end[i] = test_random_int(rng, o->begin[i] + 1, extents[i]);
     o->stride[i % 2] = o->kind == GRAPH_STRIDED ? test_random_int(rng, 1, 2) : 1;
@@ -108,51 +264,56 @@ static bool surround(struct graph_node *o, struct graph_map in, struct test_rng 
   return true;
 }
 
-static bool infer(struct graph_node *o, struct graph_map a, struct graph_map b, struct test_rng *rng)
+static bool infer(struct graph_node *o, struct graph_map a, struct graph_map b, bool tflite, struct test_rng *rng)
 {
   o->out = a;
   switch (o->kind) {
   case GRAPH_CONV:
-    if (!slide(o, a, rng)) return false;
+    if (!slide(o, a, tflite, rng)) return false;
     o->out.c = test_random_int(rng, 1, MOST_CHANNELS);
     return true;
   case GRAPH_GROUPED:
-    if (a.c % 2 || a.c < 4 || !slide(o, a, rng)) return false;
+    if (a.c % 2 || a.c < 4 || !slide(o, a, tflite, rng)) return false;
     o->out.c = 2 * test_random_int(rng, 1, MOST_CHANNELS / 2);
     return true;
   case GRAPH_DEPTHWISE:
-    if (!slide(o, a, rng)) return false;
+    if (!slide(o, a, tflite, rng)) return false;
     o->out.c = a.c * (test_random_chance(rng, 80) ? 1 : 2);
     return true;
-  case GRAPH_TRANSPOSED:
-    for (int i = 0; i < 2; i++) {
-      o->stride[i] = 2;
-      o->kernel[i] = i ? o->kernel[0] : test_random_int(rng, 2, 3);
-    }
-    o->out = (struct graph_map){(a.h - 1) * 2 + o->kernel[0], (a.w - 1) * 2 + o->kernel[1], test_random_int(rng, 1, 12)};
-    return true;
+  case GRAPH_TRANSPOSED: return slide_back(o, a, tflite, rng);
   case GRAPH_MAX_POOL:
-  case GRAPH_MEAN_POOL: return slide(o, a, rng);
+  case GRAPH_MEAN_POOL: return slide(o, a, tflite, rng);
   case GRAPH_GLOBAL_MEAN: o->out = (struct graph_map){1, 1, a.c}; return true;
   case GRAPH_ADD:
   case GRAPH_SUB:
   case GRAPH_MUL:
   case GRAPH_MAX:
-  case GRAPH_MIN: return is_same(a, b) || (b.h == 1 && b.w == 1 && b.c == a.c);
-  case GRAPH_CONCAT_CHANNELS: o->out.c = a.c + b.c; return a.h == b.h && a.w == b.w;
-  case GRAPH_CONCAT_ROWS: o->out.h = a.h + b.h; return a.w == b.w && a.c == b.c;
+  case GRAPH_MIN: return spread(o, a, b);
+  case GRAPH_ADD_CONSTANT:
+  case GRAPH_SUB_FROM_CONSTANT:
+  case GRAPH_MUL_CONSTANT:
+  case GRAPH_DIV_CONSTANT: o->axes = test_random_chance(rng, 60) ? 1 << GRAPH_CHANNELS : (unsigned)test_random_int(rng, 0, (1 << GRAPH_AXES) - 1); return true;
+  case GRAPH_CONCAT: return join(o, a, b, rng);
   case GRAPH_PAD:
+  case GRAPH_EDGE:
   case GRAPH_MIRROR: return surround(o, a, rng);
-  case GRAPH_NEAREST: o->out = (struct graph_map){2 * a.h, 2 * a.w, a.c}; return true;
-  case GRAPH_BILINEAR: o->out = (struct graph_map){test_random_int(rng, 1, MOST_SIDE), test_random_int(rng, 1, MOST_SIDE), a.c}; return true;
+  case GRAPH_NEAREST:
+  case GRAPH_CUBIC:
+  case GRAPH_LINEAR: return resize(o, a, tflite, rng);
+  case GRAPH_SPLIT:
+  case GRAPH_GATHER: return take(o, a, rng);
+  case GRAPH_TRANSPOSE: return turn(o, a, rng);
+  case GRAPH_REDUCE: return reduce(o, a, tflite, rng);
+  case GRAPH_SOFTMAX:
+  case GRAPH_LOG_SOFTMAX: o->axis = tflite ? GRAPH_CHANNELS : test_random_int(rng, 0, GRAPH_AXES - 1); return true;
+  case GRAPH_MATMUL: /* of the last two dimensions */
+    o->out = tflite ? (struct graph_map){a.h, a.w, b.c} : (struct graph_map){a.h, b.w, a.c};
+    return tflite ? a.h == b.h && a.c == b.w : a.c == b.c && a.w == b.h;
+  case GRAPH_MATMUL_CONSTANT: *(tflite ? &o->out.c : &o->out.w) = test_random_int(rng, 1, MOST_SIDE); return true;
   case GRAPH_SLICE:
   case GRAPH_STRIDED: return cut(o, a, rng);
-  case GRAPH_SWAP: o->out = (struct graph_map){a.w, a.h, a.c}; return true;
   case GRAPH_SPACE_TO_DEPTH: o->out = (struct graph_map){a.h / 2, a.w / 2, 4 * a.c}; return a.h % 2 == 0 && a.w % 2 == 0;
   case GRAPH_DEPTH_TO_SPACE: o->out = (struct graph_map){2 * a.h, 2 * a.w, a.c / 4}; return a.c % 4 == 0;
-  case GRAPH_MEAN_CHANNELS: o->out.c = 1; return true;
-  case GRAPH_SUM_ROWS: o->out.h = 1; return true;
-  case GRAPH_MAX_COLUMNS: o->out.w = 1; return true;
   case GRAPH_DENSE: o->out = (struct graph_map){1, 1, test_random_int(rng, 1, 30)}; return true;
   default: return true;
   }
@@ -162,7 +323,11 @@ static bool infer(struct graph_node *o, struct graph_map a, struct graph_map b, 
 
 static bool is_formats(enum graph_kind kind, bool tflite)
 {
-  return !tflite || (kind != GRAPH_GROUPED && kind != GRAPH_BATCH_NORM && kind != GRAPH_ERF && kind != GRAPH_SOFTPLUS);
+  static const enum graph_kind others[] = {GRAPH_GROUPED, GRAPH_BATCH_NORM, GRAPH_ERF, GRAPH_SOFTPLUS, GRAPH_SELU, GRAPH_CELU, GRAPH_HARD_SIGMOID,
+                                           GRAPH_SOFTSIGN, GRAPH_SIN, GRAPH_COS, GRAPH_EDGE, GRAPH_CUBIC, GRAPH_LAYER_NORM};
+  for (size_t i = 0; tflite && i < sizeof others / sizeof *others; i++)
+    if (kind == others[i]) return false;
+  return true;
 }
 
 /* Windows with weights are a third of all. */
@@ -180,7 +345,7 @@ static int draw_map(struct test_rng *rng, int n)
 
 static bool reads_two(enum graph_kind kind)
 {
-  return (kind >= GRAPH_ADD && kind <= GRAPH_MIN) || kind == GRAPH_CONCAT_CHANNELS || kind == GRAPH_CONCAT_ROWS;
+  return (kind >= GRAPH_ADD && kind <= GRAPH_MIN) || kind == GRAPH_CONCAT || kind == GRAPH_MATMUL;
 }
 
 /* Exponents and roots are of what is between -1 and 1, and of what is not below 0: others would be infinite. */
@@ -189,14 +354,17 @@ static bool suits(const struct graph *g, enum graph_kind kind, int a)
   enum graph_kind before = g->nodes[a].kind;
   if (kind == GRAPH_EXP) return before == GRAPH_TANH || before == GRAPH_LOGISTIC || before == GRAPH_INPUT;
   if (kind == GRAPH_SQRT) return before == GRAPH_LOGISTIC;
-  return kind != GRAPH_SQUARE || before != GRAPH_SQUARE;
+  return (kind != GRAPH_SQUARE && kind != GRAPH_CUBE) || (before != GRAPH_SQUARE && before != GRAPH_CUBE);
 }
 
 static bool add_node(struct graph *g, enum graph_kind kind, struct test_rng *rng)
 {
   for (int i = 0; i < TRIES; i++) {
     struct graph_node o = {.kind = kind, .a = draw_map(rng, g->n), .b = draw_map(rng, g->n), .stride = {1, 1}, .dilation = {1, 1}, .kernel = {1, 1}};
-    if (!suits(g, kind, o.a) || !infer(&o, g->nodes[o.a].out, g->nodes[o.b].out, rng)) continue;
+    if (!suits(g, kind, o.a) || !infer(&o, g->nodes[o.a].out, g->nodes[o.b].out, g->for_tflite, rng)) continue;
+    o.alpha = test_random_int(rng, 1, 128);
+    o.beta = test_random_int(rng, 1, 128);
+    o.fused = g->for_tflite && test_random_chance(rng, 20) ? test_random_int(rng, 1, 3) : 0;
     if (o.out.h * o.out.w * o.out.c > MOST_ELEMENTS || o.out.c > 4 * MOST_CHANNELS || o.out.h < 1 || o.out.w < 1) continue;
     g->nodes[o.a].readers++;
     if (reads_two(kind)) g->nodes[o.b].readers++;
@@ -226,7 +394,9 @@ void graph_print(const struct graph *g)
     const struct graph_node *o = &g->nodes[i];
     printf("  t%d %s of t%d", i, names[o->kind], o->a);
     if (reads_two(o->kind)) printf(" t%d", o->b);
-    printf(": %d x %d x %d", o->out.h, o->out.w, o->out.c);
+    printf(": %d x %d x %d, axis %d, axes %u, way %d, %d, %d/64 %d/64%s%s%s", o->out.h, o->out.w, o->out.c, o->axis, o->axes, o->how, o->rounding, o->alpha,
+           o->beta, o->given ? ", padding given" : "", o->ceil ? ", ceil" : "", o->counted ? ", padding counted" : "");
+    if (o->fused) printf(", activation %d", o->fused);
     if (o->kernel[0] > 1 || o->kernel[1] > 1 || o->stride[0] > 1)
       printf(", %d x %d / %d %d, dilated by %d, %s", o->kernel[0], o->kernel[1], o->stride[0], o->stride[1], o->dilation[0], o->same ? "same" : "valid");
     printf("%s\n", graph_is_output(g, i) ? ", put out" : "");

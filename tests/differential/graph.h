@@ -9,15 +9,24 @@ enum graph_kind {
   GRAPH_INPUT,
   GRAPH_CONV, GRAPH_DEPTHWISE, GRAPH_GROUPED, GRAPH_TRANSPOSED, /* windows with weights */
   GRAPH_MAX_POOL, GRAPH_MEAN_POOL, GRAPH_GLOBAL_MEAN,
-  GRAPH_ADD, GRAPH_SUB, GRAPH_MUL, GRAPH_MAX, GRAPH_MIN,         /* of two maps; the second may be a pixel */
-  GRAPH_ADD_CONSTANT, GRAPH_SUB_FROM_CONSTANT, GRAPH_MUL_CONSTANT, GRAPH_DIV_CONSTANT, GRAPH_PRELU, GRAPH_BATCH_NORM, /* one for each channel */
+  GRAPH_ADD, GRAPH_SUB, GRAPH_MUL, GRAPH_MAX, GRAPH_MIN,         /* of two maps, each of which may have 1 where the other has more */
+  GRAPH_ADD_CONSTANT, GRAPH_SUB_FROM_CONSTANT, GRAPH_MUL_CONSTANT, GRAPH_DIV_CONSTANT, /* one for each place along the node's axes */
+  GRAPH_PRELU, GRAPH_BATCH_NORM,                                 /* one for each channel */
   GRAPH_RELU, GRAPH_RELU6, GRAPH_LOGISTIC, GRAPH_TANH, GRAPH_LEAKY, GRAPH_ELU, GRAPH_HARD_SWISH, GRAPH_ABS, GRAPH_NEG, GRAPH_SQUARE, GRAPH_EXP,
-  GRAPH_ERF, GRAPH_SOFTPLUS, GRAPH_SQRT,
-  GRAPH_CONCAT_CHANNELS, GRAPH_CONCAT_ROWS, GRAPH_PAD, GRAPH_MIRROR, GRAPH_NEAREST, GRAPH_BILINEAR, GRAPH_SLICE, GRAPH_STRIDED, GRAPH_SWAP,
-  GRAPH_SPACE_TO_DEPTH, GRAPH_DEPTH_TO_SPACE,
-  GRAPH_SOFTMAX, GRAPH_MEAN_CHANNELS, GRAPH_SUM_ROWS, GRAPH_MAX_COLUMNS,
+  GRAPH_ERF, GRAPH_SOFTPLUS, GRAPH_SQRT, GRAPH_SELU, GRAPH_CELU, GRAPH_HARD_SIGMOID, GRAPH_SOFTSIGN, GRAPH_SIN, GRAPH_COS, GRAPH_CLIP, GRAPH_CUBE,
+  GRAPH_CONCAT, GRAPH_PAD, GRAPH_MIRROR, GRAPH_EDGE, GRAPH_NEAREST, GRAPH_LINEAR, GRAPH_CUBIC, GRAPH_SLICE, GRAPH_STRIDED, GRAPH_SPLIT, GRAPH_GATHER,
+  GRAPH_TRANSPOSE, GRAPH_SPACE_TO_DEPTH, GRAPH_DEPTH_TO_SPACE,
+  GRAPH_SOFTMAX, GRAPH_LOG_SOFTMAX, GRAPH_LAYER_NORM, GRAPH_REDUCE, GRAPH_MATMUL, GRAPH_MATMUL_CONSTANT,
   GRAPH_DENSE, /* the last one */
   GRAPH_KINDS
+};
+
+enum graph_axis { GRAPH_ROWS, GRAPH_COLUMNS, GRAPH_CHANNELS, GRAPH_AXES };
+
+enum graph_reduction {
+  GRAPH_MEAN, GRAPH_SUM, GRAPH_LARGEST, GRAPH_LEAST, /* TFLite has these */
+  GRAPH_PRODUCT, GRAPH_L1, GRAPH_L2, GRAPH_SUM_OF_SQUARES, GRAPH_LOG_SUM_EXP,
+  GRAPH_REDUCTIONS
 };
 
 struct graph_map {
@@ -29,12 +38,20 @@ struct graph_node {
   int a, b; /* the nodes that it reads */
   struct graph_map out;
   int kernel[2], stride[2], dilation[2]; /* down, across */
-  bool same;                             /* padding: as much as an output of the input's size asks for; else none */
+  bool same;                             /* padding: as much as an output of the input's size asks for; else none, or (ONNX): */
+  bool given, ceil, counted;             /* begin and end; of pools: windows that reach over the end, and padding in means */
   int begin[3], size[3], end[3];         /* of slices; padding before and behind */
+  int axis;                              /* enum graph_axis */
+  unsigned axes;                         /* 1 << enum graph_axis, of several */
+  int order[GRAPH_AXES];                 /* of a transposition: the axes of the input */
+  int how;                               /* which of several ways: a reduction; where resized pixels lie; which part */
+  int rounding;                          /* of the nearest pixel, as ONNX lists them */
+  int alpha, beta;                       /* 64ths, which are the same in decimals */
+  int fused;                             /* of TFLite: the activation behind it, as files number them */
   int readers;
 };
 
-enum { GRAPH_NODES = 16 };
+enum { GRAPH_NODES = 16, GRAPH_PLACES = 200 };
 
 struct graph {
   uint64_t number;
@@ -51,7 +68,11 @@ struct graph graph_make(uint64_t number, bool for_tflite);
 bool graph_is_output(const struct graph *g, int node);
 /* Number i of the constants of a node, between -1 and 1. */
 struct test_rng graph_constants(const struct graph *g, int node);
+/* Extents along the axes. */
+void graph_extents(struct graph_map map, int extents[GRAPH_AXES]);
 float graph_constant(struct test_rng *rng);
+/* n places of `extent`, some of them counted from the end, if they may be. */
+void graph_places(struct test_rng *rng, int extent, int n, int64_t *places, bool from_end);
 /* Rows or columns of padding before and behind, of a window that is as it is. */
 void graph_padding(const struct graph *g, int node, int axis, int *before, int *behind);
 /* A short text, node by node. */

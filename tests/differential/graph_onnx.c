@@ -59,7 +59,7 @@ static void put_window(struct author *a, int node, const char *op, const char *i
   graph_padding(a->g, node, 1, &left, &right);
   int n = snprintf(text, sizeof text, "kernel_shape=[%d,%d] strides=[%d,%d] pads=[%d,%d,%d,%d]%s", o->kernel[0], o->kernel[1], o->stride[0], o->stride[1], top, left,
                    bottom, right, more);
-  if (o->dilation[0] > 1) snprintf(text + n, sizeof text - (size_t)n, " dilations=[%d,%d]", o->dilation[0], o->dilation[1]);
+  if (o->dilation[0] > 1 || o->dilation[1] > 1) snprintf(text + n, sizeof text - (size_t)n, " dilations=[%d,%d]", o->dilation[0], o->dilation[1]);
   put_node(a, node, op, inputs, text);
 }
 
@@ -84,12 +84,29 @@ static void put_convolution(struct author *a, int node)
   put_window(a, node, o->kind == GRAPH_TRANSPOSED ? "ConvTranspose" : "Conv", "t w b", group);
 }
 
-static void put_by_channel(struct author *a, int node, const char *op, const char *inputs, double scale, double shift)
+/* What the file counts as dimension 1 + i is this axis: batch, channels, rows, columns. */
+static const int axis_of[GRAPH_AXES] = {GRAPH_CHANNELS, GRAPH_ROWS, GRAPH_COLUMNS};
+
+static int dimension(int axis)
+{
+  return axis == GRAPH_CHANNELS ? 1 : axis == GRAPH_ROWS ? 2 : 3;
+}
+
+/* As long as the input along the axes, elsewhere 1. */
+static void put_along(struct author *a, int node, unsigned axes, const char *op, const char *inputs, double scale, double shift)
 {
   struct test_rng rng = graph_constants(a->g, node);
-  const int64_t dims[3] = {a->g->nodes[node].out.c, 1, 1};
-  put_floats(a, node, 'c', 3, dims, &rng, scale, shift);
+  int extents[GRAPH_AXES];
+  int64_t dims[GRAPH_AXES];
+  graph_extents(a->g->nodes[a->g->nodes[node].a].out, extents);
+  for (int i = 0; i < GRAPH_AXES; i++) dims[i] = axes >> axis_of[i] & 1 ? extents[axis_of[i]] : 1;
+  put_floats(a, node, 'c', axes ? GRAPH_AXES : 0, dims, &rng, scale, shift);
   put_node(a, node, op, inputs, "");
+}
+
+static void put_constant(struct author *a, int node, const char *op, const char *inputs, double scale, double shift)
+{
+  put_along(a, node, a->g->nodes[node].axes, op, inputs, scale, shift);
 }
 
 static void put_normalization(struct author *a, int node)
@@ -120,35 +137,112 @@ static void put_surroundings(struct author *a, int node, const char *mode)
   put_node(a, node, "Pad", "t p", mode);
 }
 
-static void put_resized(struct author *a, int node, const char *attributes)
+static void put_resized(struct author *a, int node)
 {
+  static const char *const where[] = {"asymmetric", "align_corners", "half_pixel", "pytorch_half_pixel"};
+  static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
   const struct graph_node *o = &a->g->nodes[node];
   const int64_t sizes[4] = {1, o->out.c, o->out.h, o->out.w};
-  put_ints(a, node, 's', 4, sizes);
-  put_node(a, node, "Resize", "t - - s", attributes);
-}
-
-static void put_reduced(struct author *a, int node, const char *op, int axis)
-{
   char text[TEXT];
-  const int64_t axes = axis;
-  snprintf(text, sizeof text, "axes=[%d]", axis);
-  if (strcmp(op, "ReduceSum") == 0) {
-    put_ints(a, node, 'x', 1, &axes);
-    put_node(a, node, op, "t x", "");
-  } else {
-    put_node(a, node, op, "t", text);
-  }
+  int n = snprintf(text, sizeof text, "mode=%s coordinate_transformation_mode=%s", o->kind == GRAPH_NEAREST ? "nearest" : o->kind == GRAPH_LINEAR ? "linear" : "cubic",
+                   where[o->how]);
+  if (o->kind == GRAPH_NEAREST) snprintf(text + n, sizeof text - (size_t)n, " nearest_mode=%s", roundings[o->rounding]);
+  put_ints(a, node, 's', 4, sizes);
+  put_node(a, node, "Resize", "t - - s", text);
 }
 
-static void put_clipped(struct author *a, int node)
+static void put_reduced(struct author *a, int node)
+{
+  static const char *const ops[GRAPH_REDUCTIONS] = {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp"};
+  const struct graph_node *o = &a->g->nodes[node];
+  int64_t axes[GRAPH_AXES];
+  char text[TEXT] = "axes=[";
+  int n = 0;
+  for (int i = 0; i < GRAPH_AXES; i++)
+    if (o->axes >> i & 1) axes[n++] = o->alpha % 2 ? dimension(i) : dimension(i) - 4; /* from the end, too */
+  if (o->how == GRAPH_SUM) {
+    put_ints(a, node, 'x', n, axes);
+    put_node(a, node, ops[o->how], "t x", "");
+    return;
+  }
+  for (int i = 0; i < n; i++) snprintf(text + strlen(text), sizeof text - strlen(text), "%s%d", i ? "," : "", (int)axes[i]);
+  strcat(text, "]");
+  put_node(a, node, ops[o->how], "t", text);
+}
+
+static void put_split(struct author *a, int node)
+{
+  const struct graph_node *o = &a->g->nodes[node];
+  const int64_t sizes[2] = {o->size[0], o->size[1]};
+  char from[TEXT], to[TEXT], axis[TEXT];
+  snprintf(from, sizeof from, "t%d s%d", o->a, node);
+  snprintf(to, sizeof to, o->how ? "r%d t%d" : "t%d r%d", node, node);
+  snprintf(axis, sizeof axis, "axis=%d", dimension(o->axis));
+  put_ints(a, node, 's', 2, sizes);
+  test_onnx_add(&a->graph, "Split", from, to, axis);
+}
+
+static void put_gathered(struct author *a, int node)
+{
+  const struct graph_node *o = &a->g->nodes[node];
+  struct test_rng rng = graph_constants(a->g, node);
+  int extents[GRAPH_AXES];
+  int64_t places[GRAPH_PLACES];
+  char axis[TEXT];
+  graph_extents(a->g->nodes[o->a].out, extents);
+  graph_places(&rng, extents[o->axis], o->size[0], places, true);
+  snprintf(axis, sizeof axis, "axis=%d", dimension(o->axis));
+  put_ints(a, node, 'i', o->size[0], places);
+  put_node(a, node, "Gather", "t i", axis);
+}
+
+static void put_transposed(struct author *a, int node)
+{
+  const struct graph_node *o = &a->g->nodes[node];
+  char text[TEXT];
+  snprintf(text, sizeof text, "perm=[0,%d,%d,%d]", dimension(o->order[GRAPH_CHANNELS]), dimension(o->order[GRAPH_ROWS]), dimension(o->order[GRAPH_COLUMNS]));
+  put_node(a, node, "Transpose", "t", text);
+}
+
+static void put_product(struct author *a, int node)
+{
+  const struct graph_node *o = &a->g->nodes[node];
+  struct test_rng rng = graph_constants(a->g, node);
+  const int64_t dims[2] = {a->g->nodes[o->a].out.w, o->out.w};
+  put_floats(a, node, 'w', 2, dims, &rng, 1.7 / sqrt((double)dims[0]), 0);
+  put_node(a, node, "MatMul", "t w", "");
+}
+
+static void put_layer_norm(struct author *a, int node)
+{
+  struct test_rng rng = graph_constants(a->g, node);
+  const int64_t n = a->g->nodes[node].out.w;
+  put_floats(a, node, 's', 1, &n, &rng, .3, 1);
+  put_floats(a, node, 'b', 1, &n, &rng, .3, 0);
+  put_node(a, node, "LayerNormalization", "t s b", "axis=-1 epsilon=.0625");
+}
+
+/* Attributes of 64ths: alpha, or this other one, and beta. */
+static void put_parametric(struct author *a, int node, const char *op, const char *name, bool beta)
+{
+  const struct graph_node *o = &a->g->nodes[node];
+  char text[TEXT];
+  int n = snprintf(text, sizeof text, "%s=%.6f", name, o->alpha / 64.0);
+  if (beta) snprintf(text + n, sizeof text - (size_t)n, " beta=%.6f", o->beta / 64.0);
+  put_node(a, node, op, "t", text);
+}
+
+static void put_number(struct author *a, int node, char letter, double value)
 {
   char name[16];
-  const double zero = 0, six = 6;
-  snprintf(name, sizeof name, "l%d", node);
-  test_onnx_floats(&a->graph, name, 0, NULL, &zero);
-  snprintf(name, sizeof name, "h%d", node);
-  test_onnx_floats(&a->graph, name, 0, NULL, &six);
+  snprintf(name, sizeof name, "%c%d", letter, node);
+  test_onnx_floats(&a->graph, name, 0, NULL, &value);
+}
+
+static void put_clipped(struct author *a, int node, double least, double most)
+{
+  put_number(a, node, 'l', least);
+  put_number(a, node, 'h', most);
   put_node(a, node, "Clip", "t l h", "");
 }
 
@@ -176,36 +270,61 @@ static void put(struct author *a, int node)
   } plain[GRAPH_KINDS] = {
       [GRAPH_GLOBAL_MEAN] = {"GlobalAveragePool", "t", ""}, [GRAPH_ADD] = {"Add", "t u", ""}, [GRAPH_SUB] = {"Sub", "t u", ""}, [GRAPH_MUL] = {"Mul", "t u", ""},
       [GRAPH_MAX] = {"Max", "t u", ""}, [GRAPH_MIN] = {"Min", "t u", ""}, [GRAPH_RELU] = {"Relu", "t", ""}, [GRAPH_LOGISTIC] = {"Sigmoid", "t", ""},
-      [GRAPH_TANH] = {"Tanh", "t", ""}, [GRAPH_LEAKY] = {"LeakyRelu", "t", "alpha=.125"}, [GRAPH_ELU] = {"Elu", "t", ""}, [GRAPH_HARD_SWISH] = {"HardSwish", "t", ""},
+      [GRAPH_TANH] = {"Tanh", "t", ""}, [GRAPH_HARD_SWISH] = {"HardSwish", "t", ""},
       [GRAPH_ABS] = {"Abs", "t", ""}, [GRAPH_NEG] = {"Neg", "t", ""}, [GRAPH_SQUARE] = {"Mul", "t t", ""}, [GRAPH_EXP] = {"Exp", "t", ""}, [GRAPH_ERF] = {"Erf", "t", ""},
-      [GRAPH_SOFTPLUS] = {"Softplus", "t", ""}, [GRAPH_SQRT] = {"Sqrt", "t", ""}, [GRAPH_CONCAT_CHANNELS] = {"Concat", "t u", "axis=1"},
-      [GRAPH_CONCAT_ROWS] = {"Concat", "t u", "axis=2"}, [GRAPH_SWAP] = {"Transpose", "t", "perm=[0,1,3,2]"},
-      [GRAPH_SPACE_TO_DEPTH] = {"SpaceToDepth", "t", "blocksize=2"}, [GRAPH_DEPTH_TO_SPACE] = {"DepthToSpace", "t", "blocksize=2"},
-      [GRAPH_SOFTMAX] = {"Softmax", "t", "axis=1"}};
+      [GRAPH_SOFTPLUS] = {"Softplus", "t", ""}, [GRAPH_SQRT] = {"Sqrt", "t", ""}, [GRAPH_SELU] = {"Selu", "t", ""}, [GRAPH_SOFTSIGN] = {"Softsign", "t", ""},
+      [GRAPH_SIN] = {"Sin", "t", ""}, [GRAPH_COS] = {"Cos", "t", ""}, [GRAPH_SPACE_TO_DEPTH] = {"SpaceToDepth", "t", "blocksize=2"},
+      [GRAPH_MATMUL] = {"MatMul", "t u", ""}};
   enum graph_kind kind = a->g->nodes[node].kind;
+  const struct graph_node *o = &a->g->nodes[node];
+  char text[TEXT];
   switch (kind) {
   case GRAPH_CONV:
   case GRAPH_DEPTHWISE:
   case GRAPH_GROUPED:
   case GRAPH_TRANSPOSED: put_convolution(a, node); break;
-  case GRAPH_MAX_POOL: put_window(a, node, "MaxPool", "t", ""); break;
-  case GRAPH_MEAN_POOL: put_window(a, node, "AveragePool", "t", ""); break;
-  case GRAPH_ADD_CONSTANT: put_by_channel(a, node, "Add", "t c", 1, 0); break;
-  case GRAPH_SUB_FROM_CONSTANT: put_by_channel(a, node, "Sub", "c t", 1, 0); break;
-  case GRAPH_MUL_CONSTANT: put_by_channel(a, node, "Mul", "t c", 1.5, 0); break;
-  case GRAPH_DIV_CONSTANT: put_by_channel(a, node, "Div", "t c", .5, 1); break;
-  case GRAPH_PRELU: put_by_channel(a, node, "PRelu", "t c", 1, 0); break;
+  case GRAPH_MAX_POOL: put_window(a, node, "MaxPool", "t", o->ceil ? " ceil_mode=1" : ""); break;
+  case GRAPH_MEAN_POOL:
+    snprintf(text, sizeof text, "%s%s", o->ceil ? " ceil_mode=1" : "", o->counted ? " count_include_pad=1" : "");
+    put_window(a, node, "AveragePool", "t", text);
+    break;
+  case GRAPH_ADD_CONSTANT: put_constant(a, node, "Add", "t c", 1, 0); break;
+  case GRAPH_SUB_FROM_CONSTANT: put_constant(a, node, "Sub", "c t", 1, 0); break;
+  case GRAPH_MUL_CONSTANT: put_constant(a, node, "Mul", "t c", 1.5, 0); break;
+  case GRAPH_DIV_CONSTANT: put_constant(a, node, "Div", "t c", .5, 1); break;
+  case GRAPH_PRELU: put_along(a, node, 1 << GRAPH_CHANNELS, "PRelu", "t c", 1, 0); break;
   case GRAPH_BATCH_NORM: put_normalization(a, node); break;
-  case GRAPH_RELU6: put_clipped(a, node); break;
+  case GRAPH_RELU6: put_clipped(a, node, 0, 6); break;
+  case GRAPH_CLIP: put_clipped(a, node, -o->alpha / 64.0, o->beta / 64.0); break;
+  case GRAPH_CUBE:
+    put_number(a, node, 'p', 3);
+    put_node(a, node, "Pow", "t p", "");
+    break;
+  case GRAPH_LEAKY: put_parametric(a, node, "LeakyRelu", "alpha", false); break;
+  case GRAPH_ELU: put_parametric(a, node, "Elu", "alpha", false); break;
+  case GRAPH_CELU: put_parametric(a, node, "Celu", "alpha", false); break;
+  case GRAPH_HARD_SIGMOID: put_parametric(a, node, "HardSigmoid", "alpha", true); break;
   case GRAPH_PAD: put_surroundings(a, node, "mode=constant"); break;
   case GRAPH_MIRROR: put_surroundings(a, node, "mode=reflect"); break;
-  case GRAPH_NEAREST: put_resized(a, node, "mode=nearest coordinate_transformation_mode=asymmetric nearest_mode=floor"); break;
-  case GRAPH_BILINEAR: put_resized(a, node, "mode=linear"); break;
+  case GRAPH_EDGE: put_surroundings(a, node, "mode=edge"); break;
+  case GRAPH_NEAREST:
+  case GRAPH_LINEAR:
+  case GRAPH_CUBIC: put_resized(a, node); break;
   case GRAPH_SLICE:
   case GRAPH_STRIDED: put_cut(a, node); break;
-  case GRAPH_MEAN_CHANNELS: put_reduced(a, node, "ReduceMean", 1); break;
-  case GRAPH_SUM_ROWS: put_reduced(a, node, "ReduceSum", 2); break;
-  case GRAPH_MAX_COLUMNS: put_reduced(a, node, "ReduceMax", 3); break;
+  case GRAPH_SPLIT: put_split(a, node); break;
+  case GRAPH_GATHER: put_gathered(a, node); break;
+  case GRAPH_TRANSPOSE: put_transposed(a, node); break;
+  case GRAPH_DEPTH_TO_SPACE: put_node(a, node, "DepthToSpace", "t", o->alpha % 2 ? "blocksize=2 mode=CRD" : "blocksize=2"); break;
+  case GRAPH_CONCAT:
+  case GRAPH_SOFTMAX:
+  case GRAPH_LOG_SOFTMAX:
+    snprintf(text, sizeof text, "axis=%d", dimension(o->axis));
+    put_node(a, node, kind == GRAPH_CONCAT ? "Concat" : kind == GRAPH_SOFTMAX ? "Softmax" : "LogSoftmax", kind == GRAPH_CONCAT ? "t u" : "t", text);
+    break;
+  case GRAPH_REDUCE: put_reduced(a, node); break;
+  case GRAPH_LAYER_NORM: put_layer_norm(a, node); break;
+  case GRAPH_MATMUL_CONSTANT: put_product(a, node); break;
   case GRAPH_DENSE: put_dense(a, node); break;
   default: put_node(a, node, plain[kind].op, plain[kind].inputs, plain[kind].attributes);
   }

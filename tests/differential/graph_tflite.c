@@ -12,7 +12,7 @@
 enum { MOST_TENSORS = 4 * GRAPH_NODES };
 /* As the schema numbers options. */
 enum { CONV = 1, DEPTHWISE = 2, POOL = 5, DENSE = 8, SOFTMAX = 9, CONCATENATION = 10, ADD = 11, BILINEAR = 15, SPACE_TO_DEPTH = 19, MUL = 21, PAD = 22, TRANSPOSE = 26,
-       REDUCER = 27, SUB = 28, DIV = 29, STRIDED_SLICE = 32, SLICE = 48, TRANSPOSE_CONV = 49, NEAREST = 74, LEAKY = 75, MIRROR = 77, DEPTH_TO_SPACE = 94 };
+       REDUCER = 27, SUB = 28, DIV = 29, STRIDED_SLICE = 32, GATHER = 23, LOG_SOFTMAX = 36, SLICE = 48, TRANSPOSE_CONV = 49, NEAREST = 74, LEAKY = 75, MIRROR = 77, SPLIT_V = 79, DEPTH_TO_SPACE = 94, MATMUL = 101 };
 
 struct author {
   const struct graph *g;
@@ -70,11 +70,13 @@ static void option(struct test_tflite_operator *o, int number, int bytes, int va
   o->fields[o->n_fields++] = (struct test_tflite_field){.number = number, .bytes = bytes, .value = value};
 }
 
-static struct test_tflite_operator *window(struct test_tflite_operator *o, const struct graph_node *node)
+/* `fused` is the number of the field that says what stands behind it. */
+static struct test_tflite_operator *window(struct test_tflite_operator *o, const struct graph_node *node, int fused)
 {
   option(o, 0, 1, node->same ? MAFAT_TFLITE_SAME : MAFAT_TFLITE_VALID);
   option(o, 1, 4, node->stride[1]);
   option(o, 2, 4, node->stride[0]);
+  if (node->fused && fused) option(o, fused, 1, node->fused);
   return o;
 }
 
@@ -89,10 +91,10 @@ static void put_convolution(struct author *a, int node)
   const int32_t dims[4] = {depthwise ? 1 : o->out.c, o->kernel[0], o->kernel[1], depthwise ? o->out.c : in}, biases = o->out.c;
   int w = add_floats(a, 4, dims, &rng, 1.7 / sqrt((double)(o->kernel[0] * o->kernel[1]) * (depthwise ? 1 : in)), 0), b = add_floats(a, 1, &biases, &rng, .2, 0);
   if (depthwise) {
-    option(window(add(a, node, MAFAT_TFLITE_DEPTHWISE_CONV_2D, DEPTHWISE, 3, o->a, w, b), o), 3, 4, o->out.c / in);
+    option(window(add(a, node, MAFAT_TFLITE_DEPTHWISE_CONV_2D, DEPTHWISE, 3, o->a, w, b), o, 4), 3, 4, o->out.c / in);
     return;
   }
-  struct test_tflite_operator *p = window(add(a, node, MAFAT_TFLITE_CONV_2D, CONV, 3, o->a, w, b), o);
+  struct test_tflite_operator *p = window(add(a, node, MAFAT_TFLITE_CONV_2D, CONV, 3, o->a, w, b), o, 3);
   option(p, 4, 4, o->dilation[1]);
   option(p, 5, 4, o->dilation[0]);
 }
@@ -104,28 +106,88 @@ static void put_transposed(struct author *a, int node)
   int in = a->g->nodes[o->a].out.c;
   const int32_t dims[4] = {o->out.c, o->kernel[0], o->kernel[1], in}, shape[4] = {1, o->out.h, o->out.w, o->out.c};
   int s = add_ints(a, 4, shape, false), w = add_floats(a, 4, dims, &rng, 1.7 / sqrt((double)(o->kernel[0] * o->kernel[1] * in)), 0);
-  window(add(a, node, MAFAT_TFLITE_TRANSPOSE_CONV, TRANSPOSE_CONV, 3, s, w, o->a), o);
+  window(add(a, node, MAFAT_TFLITE_TRANSPOSE_CONV, TRANSPOSE_CONV, 3, s, w, o->a), o, 0);
 }
 
 static void put_pool(struct author *a, int node, int code)
 {
   const struct graph_node *o = &a->g->nodes[node];
-  struct test_tflite_operator *p = window(add(a, node, code, POOL, 1, o->a, 0, 0), o);
+  struct test_tflite_operator *p = window(add(a, node, code, POOL, 1, o->a, 0, 0), o, 5);
   option(p, 3, 4, o->kernel[1]);
   option(p, 4, 4, o->kernel[0]);
 }
 
-static int by_channel(struct author *a, int node, int rank, double scale, double shift)
+/* What the file counts as dimension 1 + axis is this one, as ours are. As long as the input along the axes, elsewhere 1. */
+static int along(struct author *a, int node, unsigned axes, double scale, double shift)
 {
   struct test_rng rng = graph_constants(a->g, node);
-  const int32_t dims[3] = {rank == 3 ? 1 : a->g->nodes[node].out.c, 1, a->g->nodes[node].out.c};
-  return add_floats(a, rank, dims, &rng, scale, shift);
+  int extents[GRAPH_AXES];
+  int32_t dims[GRAPH_AXES];
+  graph_extents(a->g->nodes[a->g->nodes[node].a].out, extents);
+  for (int i = 0; i < GRAPH_AXES; i++) dims[i] = axes >> i & 1 ? extents[i] : 1;
+  return add_floats(a, axes ? GRAPH_AXES : 0, dims, &rng, scale, shift);
 }
 
-static void put_reduced(struct author *a, int node, int code, int first, int second)
+/* Of two operands, behind which an activation may stand. */
+static void put_sum(struct author *a, int node, int code, int options, int first, int second)
 {
-  const int32_t axes[2] = {first, second};
-  option(add(a, node, code, REDUCER, 2, a->g->nodes[node].a, add_ints(a, second ? 2 : 1, axes, false), 0), 0, 1, 1);
+  struct test_tflite_operator *p = add(a, node, code, options, 2, first, second, 0);
+  if (a->g->nodes[node].fused) option(p, 0, 1, a->g->nodes[node].fused);
+}
+
+static void put_reduced(struct author *a, int node)
+{
+  static const int codes[] = {MAFAT_TFLITE_MEAN, MAFAT_TFLITE_SUM, MAFAT_TFLITE_REDUCE_MAX, MAFAT_TFLITE_REDUCE_MIN};
+  const struct graph_node *o = &a->g->nodes[node];
+  int32_t axes[GRAPH_AXES];
+  int n = 0;
+  for (int i = 0; i < GRAPH_AXES; i++)
+    if (o->axes >> i & 1) axes[n++] = o->alpha % 2 ? 1 + i : i - 3; /* from the end, too */
+  option(add(a, node, codes[o->how], REDUCER, 2, o->a, add_ints(a, n, axes, false), 0), 0, 1, 1);
+}
+
+static void put_split(struct author *a, int node)
+{
+  const struct graph_node *o = &a->g->nodes[node];
+  const int32_t sizes[2] = {o->size[0], o->size[1]}, axis = 1 + o->axis;
+  int extents[GRAPH_AXES], list = add_ints(a, 2, sizes, false), along_axis = add_tensor(a, MAFAT_TFLITE_INT32, 0, NULL, NULL, 0);
+  int32_t *number = own(a, sizeof *number), dims[4] = {1};
+  *number = axis;
+  a->tensors[along_axis].data = number;
+  a->tensors[along_axis].bytes = sizeof *number;
+  graph_extents(a->g->nodes[o->a].out, extents);
+  extents[o->axis] = o->size[!o->how];
+  for (int i = 0; i < GRAPH_AXES; i++) dims[1 + i] = extents[i];
+  int rest = add_tensor(a, MAFAT_TFLITE_FLOAT32, 4, dims, NULL, 0);
+  struct test_tflite_operator *p = add(a, node, MAFAT_TFLITE_SPLIT_V, SPLIT_V, 3, o->a, list, along_axis);
+  p->n_outputs = 2;
+  p->outputs[o->how] = node;
+  p->outputs[!o->how] = rest;
+  option(p, 0, 4, 2);
+}
+
+static void put_gathered(struct author *a, int node)
+{
+  const struct graph_node *o = &a->g->nodes[node];
+  struct test_rng rng = graph_constants(a->g, node);
+  int extents[GRAPH_AXES];
+  int64_t places[GRAPH_PLACES];
+  int32_t list[GRAPH_PLACES];
+  graph_extents(a->g->nodes[o->a].out, extents);
+  graph_places(&rng, extents[o->axis], o->size[0], places, false);
+  for (int i = 0; i < o->size[0]; i++) list[i] = (int32_t)places[i];
+  option(add(a, node, MAFAT_TFLITE_GATHER, GATHER, 2, o->a, add_ints(a, o->size[0], list, false), 0), 0, 4, 1 + o->axis);
+}
+
+/* The dimensions that are multiplied are the last two: columns and channels. */
+static void put_product(struct author *a, int node)
+{
+  const struct graph_node *o = &a->g->nodes[node];
+  struct test_rng rng = graph_constants(a->g, node);
+  int extents[GRAPH_AXES];
+  graph_extents(a->g->nodes[o->a].out, extents);
+  const int32_t dims[2] = {o->out.c, extents[GRAPH_CHANNELS]};
+  option(add(a, node, MAFAT_TFLITE_FULLY_CONNECTED, DENSE, 2, o->a, add_floats(a, 2, dims, &rng, 1.7 / sqrt((double)dims[1]), 0), 0), 2, 1, 1);
 }
 
 static void put_cut(struct author *a, int node)
@@ -148,7 +210,7 @@ static void put_surroundings(struct author *a, int node)
   const int32_t pads[8] = {0, 0, o->begin[0], o->end[0], o->begin[1], o->end[1], 0, 0};
   int p = add_ints(a, 8, pads, true);
   if (o->kind == GRAPH_PAD) add(a, node, MAFAT_TFLITE_PAD, PAD, 2, o->a, p, 0);
-  else option(add(a, node, MAFAT_TFLITE_MIRROR_PAD, MIRROR, 2, o->a, p, 0), 0, 1, 0);
+  else option(add(a, node, MAFAT_TFLITE_MIRROR_PAD, MIRROR, 2, o->a, p, 0), 0, 1, o->alpha % 2); /* symmetric, too */
 }
 
 static void put_resized(struct author *a, int node)
@@ -158,8 +220,8 @@ static void put_resized(struct author *a, int node)
   int s = add_ints(a, 2, size, false);
   bool nearest = o->kind == GRAPH_NEAREST;
   struct test_tflite_operator *p = add(a, node, nearest ? MAFAT_TFLITE_RESIZE_NEAREST_NEIGHBOR : MAFAT_TFLITE_RESIZE_BILINEAR, nearest ? NEAREST : BILINEAR, 2, o->a, s, 0);
-  option(p, nearest ? 0 : 2, 1, 0);
-  option(p, nearest ? 1 : 3, 1, !nearest);
+  option(p, nearest ? 0 : 2, 1, o->how == 1); /* corners are */
+  option(p, nearest ? 1 : 3, 1, o->how == 2); /* pixels have their middle where */
 }
 
 static void put_dense(struct author *a, int node)
@@ -179,47 +241,63 @@ static void put(struct author *a, int node)
   static const struct {
     int code, options, n; /* n: 0: of no kind that is put so */
   } plain[GRAPH_KINDS] = {
-      [GRAPH_ADD] = {MAFAT_TFLITE_ADD, ADD, 2}, [GRAPH_SUB] = {MAFAT_TFLITE_SUB, SUB, 2}, [GRAPH_MUL] = {MAFAT_TFLITE_MUL, MUL, 2},
       [GRAPH_MAX] = {MAFAT_TFLITE_MAXIMUM, 0, 2}, [GRAPH_MIN] = {MAFAT_TFLITE_MINIMUM, 0, 2}, [GRAPH_RELU] = {MAFAT_TFLITE_RELU, 0, 1},
       [GRAPH_RELU6] = {MAFAT_TFLITE_RELU6, 0, 1}, [GRAPH_LOGISTIC] = {MAFAT_TFLITE_LOGISTIC, 0, 1}, [GRAPH_TANH] = {MAFAT_TFLITE_TANH, 0, 1},
       [GRAPH_ELU] = {MAFAT_TFLITE_ELU, 0, 1}, [GRAPH_HARD_SWISH] = {MAFAT_TFLITE_HARD_SWISH, 0, 1}, [GRAPH_ABS] = {MAFAT_TFLITE_ABS, 0, 1},
       [GRAPH_NEG] = {MAFAT_TFLITE_NEG, 0, 1}, [GRAPH_SQUARE] = {MAFAT_TFLITE_SQUARE, 0, 1}, [GRAPH_EXP] = {MAFAT_TFLITE_EXP, 0, 1},
       [GRAPH_SQRT] = {MAFAT_TFLITE_SQRT, 0, 1}};
   const struct graph_node *o = &a->g->nodes[node];
-  const int32_t swap[4] = {0, 2, 1, 3};
+  const int32_t order[4] = {0, 1 + o->order[0], 1 + o->order[1], 1 + o->order[2]};
+  const int32_t plane[2] = {1, 2};
   struct test_tflite_operator *p;
+  float *three;
   switch (o->kind) {
   case GRAPH_CONV:
   case GRAPH_DEPTHWISE: put_convolution(a, node); break;
   case GRAPH_TRANSPOSED: put_transposed(a, node); break;
   case GRAPH_MAX_POOL: put_pool(a, node, MAFAT_TFLITE_MAX_POOL_2D); break;
   case GRAPH_MEAN_POOL: put_pool(a, node, MAFAT_TFLITE_AVERAGE_POOL_2D); break;
-  case GRAPH_GLOBAL_MEAN: put_reduced(a, node, MAFAT_TFLITE_MEAN, 1, 2); break;
-  case GRAPH_MEAN_CHANNELS: put_reduced(a, node, MAFAT_TFLITE_MEAN, 3, 0); break;
-  case GRAPH_SUM_ROWS: put_reduced(a, node, MAFAT_TFLITE_SUM, 1, 0); break;
-  case GRAPH_MAX_COLUMNS: put_reduced(a, node, MAFAT_TFLITE_REDUCE_MAX, 2, 0); break;
-  case GRAPH_ADD_CONSTANT: add(a, node, MAFAT_TFLITE_ADD, ADD, 2, o->a, by_channel(a, node, 1, 1, 0), 0); break;
-  case GRAPH_SUB_FROM_CONSTANT: add(a, node, MAFAT_TFLITE_SUB, SUB, 2, by_channel(a, node, 1, 1, 0), o->a, 0); break;
-  case GRAPH_MUL_CONSTANT: add(a, node, MAFAT_TFLITE_MUL, MUL, 2, o->a, by_channel(a, node, 1, 1.5, 0), 0); break;
-  case GRAPH_DIV_CONSTANT: add(a, node, MAFAT_TFLITE_DIV, DIV, 2, o->a, by_channel(a, node, 1, .5, 1), 0); break;
-  case GRAPH_PRELU: add(a, node, MAFAT_TFLITE_PRELU, 0, 2, o->a, by_channel(a, node, 3, 1, 0), 0); break;
+  case GRAPH_GLOBAL_MEAN: option(add(a, node, MAFAT_TFLITE_MEAN, REDUCER, 2, o->a, add_ints(a, 2, plane, false), 0), 0, 1, 1); break;
+  case GRAPH_REDUCE: put_reduced(a, node); break;
+  case GRAPH_ADD: put_sum(a, node, MAFAT_TFLITE_ADD, ADD, o->a, o->b); break;
+  case GRAPH_SUB: put_sum(a, node, MAFAT_TFLITE_SUB, SUB, o->a, o->b); break;
+  case GRAPH_MUL: put_sum(a, node, MAFAT_TFLITE_MUL, MUL, o->a, o->b); break;
+  case GRAPH_ADD_CONSTANT: put_sum(a, node, MAFAT_TFLITE_ADD, ADD, o->a, along(a, node, o->axes, 1, 0)); break;
+  case GRAPH_SUB_FROM_CONSTANT: put_sum(a, node, MAFAT_TFLITE_SUB, SUB, along(a, node, o->axes, 1, 0), o->a); break;
+  case GRAPH_MUL_CONSTANT: put_sum(a, node, MAFAT_TFLITE_MUL, MUL, o->a, along(a, node, o->axes, 1.5, 0)); break;
+  case GRAPH_DIV_CONSTANT: put_sum(a, node, MAFAT_TFLITE_DIV, DIV, o->a, along(a, node, o->axes, .5, 1)); break;
+  case GRAPH_PRELU: add(a, node, MAFAT_TFLITE_PRELU, 0, 2, o->a, along(a, node, 1 << GRAPH_CHANNELS, 1, 0), 0); break;
+  case GRAPH_CLIP: add(a, node, o->alpha % 2 ? MAFAT_TFLITE_RELU_N1_TO_1 : MAFAT_TFLITE_RELU_0_TO_1, 0, 1, o->a, 0, 0); break;
+  case GRAPH_CUBE:
+    three = own(a, sizeof *three);
+    *three = 3;
+    add(a, node, MAFAT_TFLITE_POW, 0, 2, o->a, add_tensor(a, MAFAT_TFLITE_FLOAT32, 0, NULL, three, sizeof *three), 0);
+    break;
   case GRAPH_LEAKY:
     p = add(a, node, MAFAT_TFLITE_LEAKY_RELU, LEAKY, 1, o->a, 0, 0);
-    p->fields[p->n_fields++] = (struct test_tflite_field){.number = 0, .bytes = 4, .real = .125f};
+    p->fields[p->n_fields++] = (struct test_tflite_field){.number = 0, .bytes = 4, .real = (float)o->alpha / 64};
     break;
   case GRAPH_SOFTMAX:
     p = add(a, node, MAFAT_TFLITE_SOFTMAX, SOFTMAX, 1, o->a, 0, 0);
-    p->fields[p->n_fields++] = (struct test_tflite_field){.number = 0, .bytes = 4, .real = 1};
+    p->fields[p->n_fields++] = (struct test_tflite_field){.number = 0, .bytes = 4, .real = (float)o->alpha / 64};
     break;
-  case GRAPH_CONCAT_CHANNELS: option(add(a, node, MAFAT_TFLITE_CONCATENATION, CONCATENATION, 2, o->a, o->b, 0), 0, 4, 3); break;
-  case GRAPH_CONCAT_ROWS: option(add(a, node, MAFAT_TFLITE_CONCATENATION, CONCATENATION, 2, o->a, o->b, 0), 0, 4, 1); break;
+  case GRAPH_LOG_SOFTMAX: add(a, node, MAFAT_TFLITE_LOG_SOFTMAX, LOG_SOFTMAX, 1, o->a, 0, 0); break;
+  case GRAPH_CONCAT:
+    p = add(a, node, MAFAT_TFLITE_CONCATENATION, CONCATENATION, 2, o->a, o->b, 0);
+    option(p, 0, 4, 1 + o->axis);
+    if (o->fused) option(p, 1, 1, o->fused);
+    break;
+  case GRAPH_SPLIT: put_split(a, node); break;
+  case GRAPH_GATHER: put_gathered(a, node); break;
+  case GRAPH_MATMUL: add(a, node, MAFAT_TFLITE_BATCH_MATMUL, MATMUL, 2, o->a, o->b, 0); break;
+  case GRAPH_MATMUL_CONSTANT: put_product(a, node); break;
   case GRAPH_PAD:
   case GRAPH_MIRROR: put_surroundings(a, node); break;
   case GRAPH_NEAREST:
-  case GRAPH_BILINEAR: put_resized(a, node); break;
+  case GRAPH_LINEAR: put_resized(a, node); break;
   case GRAPH_SLICE:
   case GRAPH_STRIDED: put_cut(a, node); break;
-  case GRAPH_SWAP: add(a, node, MAFAT_TFLITE_TRANSPOSE, TRANSPOSE, 2, o->a, add_ints(a, 4, swap, false), 0); break;
+  case GRAPH_TRANSPOSE: add(a, node, MAFAT_TFLITE_TRANSPOSE, TRANSPOSE, 2, o->a, add_ints(a, 4, order, false), 0); break;
   case GRAPH_SPACE_TO_DEPTH: option(add(a, node, MAFAT_TFLITE_SPACE_TO_DEPTH, SPACE_TO_DEPTH, 1, o->a, 0, 0), 0, 4, 2); break;
   case GRAPH_DEPTH_TO_SPACE: option(add(a, node, MAFAT_TFLITE_DEPTH_TO_SPACE, DEPTH_TO_SPACE, 1, o->a, 0, 0), 0, 4, 2); break;
   case GRAPH_DENSE: put_dense(a, node); break;
