@@ -213,9 +213,11 @@ static int align_old(struct mafat_onnx_importer *i, const struct mafat_value *a,
   return mafat_graph_reshape(i->g, own, b, a->view.n_dims, dims);
 }
 
-/* Quotients of whole numbers, towards 0. */
-static int cut_quotients(struct mafat_onnx_importer *i, struct mafat_value *out)
+/* Quotients, and powers, of whole numbers, towards 0. */
+static int cut_fractions(struct mafat_onnx_importer *i, struct mafat_value *out)
 {
+  bool divides = mafat_onnx_variant(i) == MAFAT_GRAPH_DIV;
+  if (out->form != MAFAT_VALUE_NUMBERS && !divides) return MAFAT_OK; /* of powers that are no fractions */
   if (out->form != MAFAT_VALUE_NUMBERS)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "divides whole numbers that are computed in runs, which is not run");
   for (long long k = 0; k < mafat_value_elements(out); k++) out->numbers[k] = trunc(out->numbers[k]);
@@ -237,7 +239,8 @@ static int import_binary(struct mafat_onnx_importer *i)
     b = &own;
   }
   if (code == MAFAT_OK) code = mafat_graph_combine(i->g, out, op, a, b);
-  if (code == MAFAT_OK && op == MAFAT_GRAPH_DIV && mafat_onnx_is_whole(i, 0) && mafat_onnx_is_whole(i, 1)) code = cut_quotients(i, out);
+  bool cuts = mafat_onnx_is_whole(i, 0) && (op == MAFAT_GRAPH_POW || (op == MAFAT_GRAPH_DIV && mafat_onnx_is_whole(i, 1)));
+  if (code == MAFAT_OK && cuts) code = cut_fractions(i, out);
   mafat_value_clear(&own);
   return code;
 }
