@@ -103,6 +103,14 @@ static void routes(struct test_message *m, size_t size)
   }
 }
 
+/* Of as many columns as there can be: each layer is looked at in a time that does not go by them. */
+static void pools(struct test_message *m, size_t size)
+{
+  put(m, "[net]\nwidth=1048576\nheight=1\nchannels=1\n");
+  AGAIN(m, "[maxpool]\nsize=1\n", size < 72000 ? size : 72000); /* 4000 layers */
+  AGAIN(m, "#\n", size);
+}
+
 static struct test_message graph_of(const char *piece, size_t n, size_t size)
 {
   static const int64_t map[] = {1, 1, 4, 4};
@@ -222,6 +230,23 @@ static void onnx_folded_identities(struct test_message *m, size_t size) { foldin
 static void onnx_folded_signs(struct test_message *m, size_t size) { folding(m, size, "Neg", 1 << 20); }
 static void onnx_huge_constant(struct test_message *m, size_t size) { folding(m, size, "Neg", 1LL << 33); }
 
+/* Windows of the widest maps that there are. */
+static void onnx_pools(struct test_message *m, size_t size)
+{
+  static const int64_t map[] = {1, 1, 1, 1 << 20};
+  struct test_message graph = {0};
+  char name[16] = "x", next[16];
+  test_onnx_input(&graph, "x", 4, map);
+  for (unsigned i = 0; i < 4000 && graph.n + 128 < size; i++) {
+    snprintf(next, sizeof next, "n%u", i);
+    test_onnx_add(&graph, "MaxPool", name, next, "kernel_shape=[1,3] pads=[0,1,0,1]");
+    strcpy(name, next);
+  }
+  test_onnx_add(&graph, "Relu", name, "y", "");
+  test_onnx_output(&graph, "y", -1, NULL);
+  *m = test_onnx_model(&graph, 13);
+}
+
 /* Joins of joins: parts of maps. */
 static void onnx_joins(struct test_message *m, size_t size)
 {
@@ -335,13 +360,13 @@ static const struct {
   void (*make)(struct test_message *m, size_t size);
 } files[] = {
 #define CFG(make) {#make, TEST_READER_CFG, read_cfg, make}
-    CFG(empty_lines), CFG(one_line), CFG(short_sections), CFG(unknown_keys), CFG(known_keys), CFG(anchors), CFG(layers), CFG(routes),
+    CFG(empty_lines), CFG(one_line), CFG(short_sections), CFG(unknown_keys), CFG(known_keys), CFG(anchors), CFG(layers), CFG(routes), CFG(pools),
 #define ONNX(make) {#make, TEST_READER_ONNX, read_onnx, make}
     ONNX(onnx_nodes), ONNX(onnx_initializers), ONNX(onnx_inputs), ONNX(onnx_outputs), ONNX(onnx_values), ONNX(onnx_annotations),
     ONNX(onnx_named_nodes), ONNX(onnx_named_initializers), ONNX(onnx_named_inputs), ONNX(onnx_identities), ONNX(onnx_shapes), ONNX(onnx_sums),
     ONNX(onnx_softmaxes), ONNX(onnx_attributes), ONNX(onnx_node_inputs), ONNX(onnx_node_names), ONNX(onnx_node_outputs), ONNX(onnx_ints),
     ONNX(onnx_strings), ONNX(opsets), ONNX(onnx_folded_sums), ONNX(onnx_folded_large_sums), ONNX(onnx_folded_identities),
-    ONNX(onnx_folded_signs), ONNX(onnx_huge_constant), ONNX(onnx_joins),
+    ONNX(onnx_folded_signs), ONNX(onnx_huge_constant), ONNX(onnx_pools), ONNX(onnx_joins),
 #define TFLITE(make) {#make, TEST_READER_TFLITE, read_tflite, make}
     TFLITE(tflite_tensors), TFLITE(tflite_operators), TFLITE(tflite_softmaxes), TFLITE(tflite_names), TFLITE(tflite_shared),
 #define LABELS(make) {#make, TEST_READER_LABELS, read_names, make}
