@@ -68,7 +68,7 @@ static int open_model(struct mafat_model **out, struct test_message file, struct
   ck_assert_int_eq(write(fd, file.data, file.n), (ssize_t)file.n);
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   mafat_model_defaults(&options);
-  options.memory_bytes = 64 << 20;
+  options.memory_bytes = 1 << 30; /* sanitizers take some */
   options.floats_only = true;
   int code = mafat_model_open(out, path, NULL, &options, d);
   close(fd);
