@@ -26,7 +26,7 @@ double mafat_graph_number(const char *bytes, enum mafat_dtype type)
   }
 }
 
-/* Room for as many floats behind the others. */
+/* Room for as many floats behind the others; smaller numbers may leave a part of the last one, which is 0. */
 static int make_room(struct mafat_graph *g, size_t n, float **room)
 {
   struct mafat_network *net = g->network;
@@ -36,6 +36,7 @@ static int make_room(struct mafat_graph *g, size_t n, float **room)
   if (!grown) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
   net->values = grown;
   *room = grown + net->n_values;
+  if (n > 0) (*room)[n - 1] = 0;
   net->n_values += n;
   return MAFAT_OK;
 }

@@ -233,6 +233,7 @@ static int make_inputs(struct mafat_onnx_importer *i)
     if ((code = mafat_onnx_input_meaning(i, v, &i->g->makes))) break;
     code = mafat_graph_input(i->g, index, value, v->info->rank, dims, axes);
     value->readers = readers;
+    i->whole[v->index] = v->info->type == MAFAT_ONNX_INT32 || v->info->type == MAFAT_ONNX_INT64;
     if (code == MAFAT_OK) code = mafat_graph_name_input(i->g, index++, v->name, input_type(v), value);
   }
   i->g->makes = (struct mafat_meaning){.type = MAFAT_F32};
@@ -393,21 +394,22 @@ static int import_node(struct mafat_onnx_importer *i, int index)
 {
   i->node = &i->model->nodes[index];
   if (is_made(i)) return MAFAT_OK;
-  int code = take_node(i, index), readers[8];
+  int code = take_node(i, index), readers[MAFAT_ONNX_MOST_PARTS];
   if (code) return code;
   i->opset = i->own_opset;
   if (!(i->node->n_inputs > 0 && i->node->inputs[0]) && strcmp(i->row->op_type, "Constant") != 0)
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "its first input is left out");
   code = check_outputs(i);
   if (code == MAFAT_OK) code = make_ready(i);
-  for (int k = 0; k < 8 && k < i->node->n_outputs; k++)
+  for (int k = 0; k < i->node->n_outputs; k++)
     readers[k] = i->node->outputs[k] ? mafat_onnx_out(i, k)->readers : 0;
   bool done = false;
   if (code == MAFAT_OK) code = mafat_onnx_import_numbers(i, &done);
   if (code == MAFAT_OK && !done) code = i->row->import(i);
   if (code == MAFAT_OK) code = mafat_onnx_pass_pads(i);
-  for (int k = 0; k < 8 && k < i->node->n_outputs; k++)
+  for (int k = 0; k < i->node->n_outputs; k++)
     if (i->node->outputs[k]) mafat_onnx_out(i, k)->readers = readers[k];
+  if (code == MAFAT_OK) mafat_onnx_note_type(i);
   return code;
 }
 
@@ -459,7 +461,8 @@ static int import(struct mafat_onnx_importer *i)
   size_t n_values = (size_t)mafat_onnx_n_values(i->model);
   i->values = calloc(n_values + 1, sizeof *i->values);
   i->stands = calloc(n_values + 1, sizeof *i->stands);
-  if (!i->values || !i->stands) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
+  i->whole = calloc(n_values + 1, sizeof *i->whole);
+  if (!i->values || !i->stands || !i->whole) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
   mafat_onnx_picture(&i->g->network->picture, i->model);
   begin_values(i);
   code = mafat_onnx_note_readers(i);
@@ -493,6 +496,7 @@ int mafat_onnx_network(struct mafat_network **out, const struct mafat_onnx *mode
   free(i.reading);
   free(i.pads);
   free(i.stands);
+  free(i.whole);
   return mafat_graph_finish(out, &i.g, code);
 }
 

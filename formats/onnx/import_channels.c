@@ -116,8 +116,23 @@ static int import_lp_norm(struct mafat_onnx_importer *i)
 
 /* ---- reductions ---- */
 
+/* Does it compute nothing of a single element? */
+static bool takes_one_as_it_is(enum mafat_reduction how)
+{
+  return how != MAFAT_REDUCE_L1 && how != MAFAT_REDUCE_L2 && how != MAFAT_REDUCE_SUM_OF_SQUARES && how != MAFAT_REDUCE_LOG_SUM;
+}
+
+/* Of whole numbers whole ones, which ours are not. */
+static int refuse_fractions(const struct mafat_onnx_importer *i, enum mafat_reduction how)
+{
+  bool cuts = how == MAFAT_REDUCE_MEAN || how == MAFAT_REDUCE_L2 || how == MAFAT_REDUCE_LOG_SUM || how == MAFAT_REDUCE_LOG_SUM_EXP;
+  if (!cuts || !mafat_onnx_is_whole(i, 0)) return MAFAT_OK;
+  return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "of whole numbers: expected an input of type float");
+}
+
 static int import_reduce(struct mafat_onnx_importer *i)
 {
+  enum mafat_reduction how = (enum mafat_reduction)mafat_onnx_variant(i);
   struct mafat_value own;
   const struct mafat_value *in;
   long long list[MAFAT_VIEW_DIMS], keep, nothing;
@@ -126,16 +141,15 @@ static int import_reduce(struct mafat_onnx_importer *i)
   if (code == MAFAT_OK) code = mafat_onnx_list(i, "axes", 1, MAFAT_VIEW_DIMS, list, &n);
   if (code == MAFAT_OK) code = mafat_onnx_int(i, "keepdims", 1, &keep);
   if (code == MAFAT_OK) code = mafat_onnx_int(i, "noop_with_empty_axes", 0, &nothing);
-  bool all = n < 1;
+  if (code == MAFAT_OK) code = refuse_fractions(i, how);
+  bool none = code == MAFAT_OK && n < 1 && nothing, all = n < 1 && !none; /* each element by itself */
   for (int k = 0; k < n && code == MAFAT_OK; k++) { /* one that is named twice is the same, as onnxruntime has it */
     code = mafat_onnx_axis(i, list[k], in->view.n_dims, &dim);
     if (code == MAFAT_OK) over[dim] = true;
   }
   for (int k = 0; code == MAFAT_OK && k < in->view.n_dims; k++) over[k] = over[k] || all;
-  if (code == MAFAT_OK && all && nothing) code = mafat_value_copy(i->g, mafat_onnx_out(i, 0), in);
-  else if (code == MAFAT_OK)
-    code = mafat_graph_reduce(i->g, mafat_onnx_out(i, 0), in, over,
-                              (struct mafat_reduce){.how = (enum mafat_reduction)mafat_onnx_variant(i)}, keep != 0);
+  if (code == MAFAT_OK && none && takes_one_as_it_is(how)) code = mafat_value_copy(i->g, mafat_onnx_out(i, 0), in);
+  else if (code == MAFAT_OK) code = mafat_graph_reduce(i->g, mafat_onnx_out(i, 0), in, over, (struct mafat_reduce){.how = how}, keep != 0);
   mafat_value_clear(&own);
   return code;
 }
@@ -280,8 +294,23 @@ static int take_sizes(struct mafat_onnx_importer *i, const struct mafat_value *i
   for (int k = 0; k < n; k++) {
     if (!(scales[k] > 0 && scales[k] < 1e6))
       return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected scales above 0, found %g", scales[k]);
-    sizes[k] = (long long)floor((double)in->view.dims[k] * scales[k]);
+    sizes[k] = (long long)floorf((float)in->view.dims[k] * (float)scales[k]); /* 10 x 0.7 are 7: as ONNX' own inference has it */
   }
+  return MAFAT_OK;
+}
+
+/* Version 10 says nothing of the nearest pixel: its models have, and onnxruntime takes, the one before a point where there are to be more,
+ * and the one behind where there are to be fewer. */
+static int find_old_rounding(struct mafat_onnx_importer *i, const double *scales, int n, struct mafat_resample *r)
+{
+  bool fewer = false, more = false;
+  for (int k = 0; k < n; k++) {
+    fewer = fewer || scales[k] < 1;
+    more = more || scales[k] > 1;
+  }
+  if (fewer && more && r->interpolation == MAFAT_INTERPOLATE_NEAREST)
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "scales: of rows and columns one above 1 and one below, which is not run");
+  r->rounding = fewer ? MAFAT_ROUND_CEIL : MAFAT_ROUND_FLOOR;
   return MAFAT_OK;
 }
 
@@ -295,6 +324,7 @@ static int resize(struct mafat_onnx_importer *i, const struct mafat_value *in)
   int axes[MAFAT_VIEW_DIMS], n = in->view.n_dims, code = take_modes(i, &r);
   if (code == MAFAT_OK) code = refuse_more(i);
   if (code == MAFAT_OK) code = take_sizes(i, in, sizes, scales);
+  if (code == MAFAT_OK && i->opset < 11) code = find_old_rounding(i, scales, n, &r);
   if (code) return code;
   if (n < 1 || n > 4) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected 1 to 4 dimensions, found %d", n);
   for (int k = 0; k < n; k++) {

@@ -102,11 +102,14 @@ static int take_pads(struct mafat_onnx_importer *i, const struct mafat_shape *in
   int n, code = mafat_onnx_string(i, "auto_pad", "NOTSET", &mode);
   if (code == MAFAT_OK) code = mafat_onnx_ints(i, "pads", 4, pads, &n);
   if (code) return code;
-  if (strncmp(mode, "SAME_", 5) == 0) {
+  if (strcmp(mode, "SAME_UPPER") == 0 || strcmp(mode, "SAME_LOWER") == 0) {
     pad_same(w, in, strcmp(mode, "SAME_UPPER") == 0);
     return MAFAT_OK;
   }
-  if (n < 0 || strcmp(mode, "VALID") == 0) return MAFAT_OK;
+  if (strcmp(mode, "VALID") == 0) return MAFAT_OK;
+  if (strcmp(mode, "NOTSET") != 0)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute auto_pad: found '%.40s'", mode);
+  if (n < 0) return MAFAT_OK;
   if (n != 2 * n_space)
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute pads: expected %d numbers, found %d", 2 * n_space, n);
   for (int k = 0; k < n; k++) {

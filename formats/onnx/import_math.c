@@ -150,6 +150,8 @@ static int import_unary(struct mafat_onnx_importer *i)
   if (code == MAFAT_OK && which == GELU) {
     code = mafat_onnx_string(i, "approximate", "none", &approximate);
     if (code == MAFAT_OK && strcmp(approximate, "tanh") == 0) activation.kind = MAFAT_GELU_TANH;
+    else if (code == MAFAT_OK && strcmp(approximate, "none") != 0)
+      code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute approximate: expected none or tanh, found '%.40s'", approximate);
   }
   if (code) return code;
   const struct mafat_onnx_node *product = which == SIGMOID ? product_of(i) : NULL;
@@ -211,6 +213,17 @@ static int align_old(struct mafat_onnx_importer *i, const struct mafat_value *a,
   return mafat_graph_reshape(i->g, own, b, a->view.n_dims, dims);
 }
 
+/* Quotients, and powers, of whole numbers, towards 0. */
+static int cut_fractions(struct mafat_onnx_importer *i, struct mafat_value *out)
+{
+  bool divides = mafat_onnx_variant(i) == MAFAT_GRAPH_DIV;
+  if (out->form != MAFAT_VALUE_NUMBERS && !divides) return MAFAT_OK; /* of powers that are no fractions */
+  if (out->form != MAFAT_VALUE_NUMBERS)
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "divides whole numbers that are computed in runs, which is not run");
+  for (long long k = 0; k < mafat_value_elements(out); k++) out->numbers[k] = trunc(out->numbers[k]);
+  return MAFAT_OK;
+}
+
 static int import_binary(struct mafat_onnx_importer *i)
 {
   enum mafat_graph_binary op = (enum mafat_graph_binary)mafat_onnx_variant(i);
@@ -226,6 +239,8 @@ static int import_binary(struct mafat_onnx_importer *i)
     b = &own;
   }
   if (code == MAFAT_OK) code = mafat_graph_combine(i->g, out, op, a, b);
+  bool cuts = mafat_onnx_is_whole(i, 0) && (op == MAFAT_GRAPH_POW || (op == MAFAT_GRAPH_DIV && mafat_onnx_is_whole(i, 1)));
+  if (code == MAFAT_OK && cuts) code = cut_fractions(i, out);
   mafat_value_clear(&own);
   return code;
 }

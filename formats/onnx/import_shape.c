@@ -25,7 +25,35 @@ static int import_dropout(struct mafat_onnx_importer *i)
   return import_same(i);
 }
 
-/* Numbers of shapes become whole; maps are floats and stay so: as uint8 they lose their fractions. */
+/* Maps are floats and stay so: as uint8 they lose their fractions. Reals below 0 are none of these; those above -1 become 0. */
+static int cut_map(struct mafat_onnx_importer *i, const struct mafat_value *in)
+{
+  struct mafat_value reals = {.maker = -1};
+  int code = mafat_graph_activate(i->g, &reals, in, mafat_activating(MAFAT_RELU));
+  if (code == MAFAT_OK) code = mafat_graph_activate(i->g, mafat_onnx_out(i, 0), &reals, mafat_activating(MAFAT_FLOOR));
+  mafat_value_clear(&reals);
+  return code;
+}
+
+/* Numbers of shapes, and what of the file is to be some, without their fractions. */
+static int cut_numbers(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *in)
+{
+  enum { MOST = 1 << 22 };
+  double *numbers, one;
+  if (in->form == MAFAT_VALUE_PLACE && in->place.file == MAFAT_CONSTANT_FILL) {
+    int code = mafat_graph_read_numbers(i->g, &in->place, 1, &one);
+    if (code == MAFAT_OK) code = mafat_value_copy(i->g, out, in);
+    if (code == MAFAT_OK) out->place = mafat_constant_fill((float)trunc(one), in->place.n);
+    return code;
+  }
+  int code = mafat_value_numbers(i->g, in, MOST, &numbers);
+  if (code) return code;
+  code = mafat_value_make_numbers(i->g, out, in->view.n_dims, in->view.dims);
+  for (long long k = 0; code == MAFAT_OK && k < mafat_value_elements(out); k++) out->numbers[k] = trunc(numbers[k]);
+  free(numbers);
+  return code;
+}
+
 static int import_cast(struct mafat_onnx_importer *i)
 {
   long long to;
@@ -34,19 +62,15 @@ static int import_cast(struct mafat_onnx_importer *i)
   bool whole = to == MAFAT_ONNX_INT64 || to == MAFAT_ONNX_INT32,
        floats = to == MAFAT_ONNX_FLOAT || to == MAFAT_ONNX_DOUBLE;
   if (code) return code;
-  if (in->form == MAFAT_VALUE_MAP && to == MAFAT_ONNX_UINT8)
-    return mafat_graph_activate(i->g, mafat_onnx_out(i, 0), in, mafat_activating(MAFAT_FLOOR));
+  if (in->form == MAFAT_VALUE_MAP && to == MAFAT_ONNX_UINT8) return cut_map(i, in);
   if (!whole && !floats)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "casts to %s: expected float or int64",
                             mafat_onnx_type_name((int)to));
   if (in->form == MAFAT_VALUE_MAP && whole)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "casts what is computed to %s", mafat_onnx_type_name((int)to));
   struct mafat_value *out = mafat_onnx_out(i, 0);
-  code = mafat_value_copy(i->g, out, in);
-  for (long long k = 0; code == MAFAT_OK && whole && out->form == MAFAT_VALUE_NUMBERS && k < mafat_value_elements(out);
-       k++)
-    out->numbers[k] = trunc(out->numbers[k]);
-  return code;
+  bool cuts = whole && mafat_value_is_constant(in) && !mafat_onnx_is_whole(i, 0);
+  return cuts ? cut_numbers(i, out, in) : mafat_value_copy(i->g, out, in);
 }
 
 static int import_reshape(struct mafat_onnx_importer *i)
@@ -290,6 +314,8 @@ static int import_blocks(struct mafat_onnx_importer *i)
     const long long six[] = {d[0], d[1], d[2] / b, b, d[3] / b, b}, four[] = {d[0], d[1] * b * b, d[2] / b, d[3] / b};
     return by_six(i, six, to_depth, four);
   }
+  if (strcmp(mode, "DCR") != 0 && strcmp(mode, "CRD") != 0)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute mode: expected DCR or CRD, found '%.40s'", mode);
   long long c = d[1] / (b * b);
   const long long four[] = {d[0], c, d[2] * b, d[3] * b};
   const long long six_crd[] = {d[0], c, b, b, d[2], d[3]}, six_dcr[] = {d[0], b, b, c, d[2], d[3]};
@@ -298,13 +324,27 @@ static int import_blocks(struct mafat_onnx_importer *i)
 
 /* ---- what is known while importing ---- */
 
+/* A dimension, counted from the end where it is negative; those outside are the first, or behind the last. */
+static int take_end(const struct mafat_onnx_importer *i, const char *name, int otherwise, int n_dims, int *dim)
+{
+  long long at;
+  int code = mafat_onnx_int(i, name, otherwise, &at);
+  if (at < 0) at = at < -n_dims ? 0 : at + n_dims;
+  *dim = at > n_dims ? n_dims : (int)at;
+  return code;
+}
+
+/* Of all dimensions, or of [start, end). */
 static int import_shape_of(struct mafat_onnx_importer *i)
 {
   const struct mafat_value *in = mafat_onnx_in(i, 0);
   struct mafat_value *out = mafat_onnx_out(i, 0);
-  long long n = in->view.n_dims;
-  int code = mafat_value_make_numbers(i->g, out, 1, &n);
-  for (int k = 0; k < n && code == MAFAT_OK; k++) out->numbers[k] = (double)in->view.dims[k];
+  int n_dims = in->view.n_dims, start, end, code = take_end(i, "start", 0, n_dims, &start);
+  if (code == MAFAT_OK) code = take_end(i, "end", n_dims, n_dims, &end);
+  if (code) return code;
+  long long n = end > start ? end - start : 0;
+  code = mafat_value_make_numbers(i->g, out, 1, &n);
+  for (int k = 0; k < n && code == MAFAT_OK; k++) out->numbers[k] = (double)in->view.dims[start + k];
   return code;
 }
 
@@ -370,7 +410,7 @@ static int import_expand(struct mafat_onnx_importer *i)
   for (int k = 0; k < all; k++) {
     int own_dim = k - (all - in->view.n_dims), w = k - (all - n);
     longer[k] = own_dim < 0 ? 1 : in->view.dims[own_dim];
-    dims[k] = w >= 0 && wanted[w] > longer[k] ? wanted[w] : longer[k];
+    dims[k] = w >= 0 && wanted[w] != 1 ? wanted[w] : longer[k];
   }
   code = mafat_graph_reshape(i->g, &ones, in, all, longer);
   if (code == MAFAT_OK) code = mafat_graph_expand(i->g, mafat_onnx_out(i, 0), &ones, dims);

@@ -23,6 +23,7 @@ struct mafat_onnx_importer {
   int64_t opset;               /* of the node at hand */
   struct mafat_value *values;  /* [value of the model] */
   bool *stands;                /* [value of the model]: whole numbers that stand for floats, which nobody has needed yet */
+  bool *whole;                 /* [value of the model] that a node makes, or that is put in: of a type of whole numbers */
   const struct mafat_onnx_operator *row; /* by which the node is imported */
   const struct mafat_value *const *operands; /* (n_operands) in place of the node's inputs, and its first output; NULL: */
   int n_operands;                            /* those are taken */
@@ -91,6 +92,15 @@ int mafat_onnx_constant(const struct mafat_onnx_importer *i, struct mafat_value 
 /* A map: constants become one. *own is the caller's to clear; *in is it, or the input itself. */
 int mafat_onnx_map(const struct mafat_onnx_importer *i, int index, struct mafat_value *own,
                    const struct mafat_value **in);
+
+/* ---- types ---- */
+
+/* But for text: of none that holds fractions. */
+bool mafat_onnx_is_whole_type(int type);
+/* Is input `index` of such a type? Where floats are taken in place of the node's inputs it is none. */
+bool mafat_onnx_is_whole(const struct mafat_onnx_importer *i, int index);
+/* Of the node's outputs, when they are made. */
+void mafat_onnx_note_type(struct mafat_onnx_importer *i);
 
 /* ---- whole numbers ---- */
 

@@ -46,6 +46,20 @@ static int clamp_fused(struct mafat_tflite_importer *i, struct mafat_value *out,
   }
 }
 
+/* Numbers that are known already. */
+static void activate_numbers(struct mafat_value *made, int fused)
+{
+  for (long long k = 0; k < mafat_value_elements(made); k++) {
+    double *x = &made->numbers[k];
+    switch (fused) {
+    case MAFAT_TFLITE_FUSED_RELU: *x = fmax(*x, 0); break;
+    case MAFAT_TFLITE_FUSED_RELU_N1_TO_1: *x = fmin(fmax(*x, -1), 1); break;
+    case MAFAT_TFLITE_FUSED_RELU6: *x = fmin(fmax(*x, 0), 6); break;
+    case MAFAT_TFLITE_FUSED_TANH: *x = tanh(*x); break;
+    }
+  }
+}
+
 int mafat_tflite_finish(struct mafat_tflite_importer *i, int code, struct mafat_value *made, int fused)
 {
   struct mafat_value *out = mafat_tflite_out(i, 0);
@@ -56,6 +70,7 @@ int mafat_tflite_finish(struct mafat_tflite_importer *i, int code, struct mafat_
   else if (code == MAFAT_OK && fused != MAFAT_TFLITE_FUSED_NONE && made->form == MAFAT_VALUE_MAP)
     code = mafat_graph_activate(i->g, out, made, fused_activation(fused));
   else if (code == MAFAT_OK) {
+    if (made->form == MAFAT_VALUE_NUMBERS) activate_numbers(made, fused);
     *out = *made;
     *made = (struct mafat_value){.maker = -1};
   }
@@ -94,6 +109,11 @@ static int read_numbers(void *context, const struct mafat_constant *place, uint6
 {
   const struct mafat_tflite_importer *i = context;
   struct mafat_model_file *file, *own;
+  if (place->file == MAFAT_CONSTANT_VALUES) {
+    const char *values = (const char *)i->g->network->values;
+    for (uint64_t k = 0; k < n; k++) to[k] = mafat_graph_number(values + mafat_constant_at(place, first + k), (enum mafat_dtype)place->type);
+    return MAFAT_OK;
+  }
   int code = mafat_tflite_open(i->model, i->file, (int)place->file, &file, &own, d);
   for (uint64_t k = 0; k < n && code == MAFAT_OK; k++) {
     const char *bytes;
@@ -292,11 +312,38 @@ static void settle(const struct mafat_tflite_importer *i)
   for (int k = 0; k < i->o->n_inputs; k++) release(i, i->o->inputs[k]);
 }
 
+/* Constants of whole numbers that were moved are the same numbers, and mean what the file says of where they are now. */
+static int agree_constant(const struct mafat_tflite_importer *i, int tensor, struct mafat_value *v)
+{
+  enum { MOST = 1 << 24 };
+  const struct mafat_tflite_tensor *t = &i->model->tensors[tensor];
+  struct mafat_value moved = {.form = MAFAT_VALUE_PLACE, .maker = -1, .readers = v->readers};
+  struct mafat_view linear;
+  double *numbers;
+  if (!mafat_tflite_is_quantized(t)) return MAFAT_OK;
+  mafat_view_linear(&linear, v->view.n_dims, v->view.dims, MAFAT_AXIS_NUMBERS);
+  bool placed = v->form == MAFAT_VALUE_PLACE, single = v->scales.list.n == 1 && t->quantization.n_scales == 1;
+  if (placed && v->place.type != mafat_tflite_file_type(t))
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "output %s is of type %s: expected that of its input", t->name,
+                            mafat_tflite_type_name((int)t->type));
+  if (placed && (single || mafat_view_equals(&linear, &v->view))) return mafat_tflite_scales(i, tensor, &v->scales);
+  int code = mafat_value_numbers(i->g, v, MOST, &numbers);
+  if (code) return code;
+  moved.view = linear;
+  code = mafat_graph_keep_whole(i->g, &moved.place, numbers, (size_t)mafat_value_elements(v), mafat_tflite_file_type(t));
+  if (code == MAFAT_OK) code = mafat_tflite_scales(i, tensor, &moved.scales);
+  free(numbers);
+  mafat_value_clear(v);
+  *v = moved;
+  return code;
+}
+
 /* Operators that only move or rename elements may put them out as numbers that mean something else. */
 static int agree(const struct mafat_tflite_importer *i, int tensor)
 {
   struct mafat_value *v = i->slots[tensor].value, other = {.maker = -1};
   struct mafat_meaning said;
+  if (v && mafat_value_is_constant(v)) return agree_constant(i, tensor, v);
   if (!v || v->form != MAFAT_VALUE_MAP) return MAFAT_OK;
   int code = mafat_tflite_meaning(i, tensor, &said);
   struct mafat_meaning is = mafat_value_meaning(i->g, v);

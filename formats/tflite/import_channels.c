@@ -64,6 +64,8 @@ static int import_reduce(struct mafat_tflite_importer *i)
   const struct mafat_value *in;
   bool over[MAFAT_VIEW_DIMS];
   int code = mafat_tflite_map(i, 0, &own, &in);
+  if (code == MAFAT_OK && i->o->code == MAFAT_TFLITE_MEAN && mafat_tflite_is_whole(i, i->o->inputs[0]))
+    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "of whole numbers: expected an input of FLOAT32, INT8 or UINT8");
   if (code == MAFAT_OK) code = take_over(i, in, over);
   if (code == MAFAT_OK)
     code = mafat_graph_reduce(i->g, mafat_tflite_out(i, 0), in, over,

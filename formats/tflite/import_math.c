@@ -106,12 +106,24 @@ static bool has_fused(int code)
   return code == MAFAT_TFLITE_ADD || code == MAFAT_TFLITE_SUB || code == MAFAT_TFLITE_MUL || code == MAFAT_TFLITE_DIV;
 }
 
+/* Quotients of whole numbers, towards 0. */
+static int cut_quotients(struct mafat_tflite_importer *i, struct mafat_value *made)
+{
+  if (made->form != MAFAT_VALUE_NUMBERS)
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "divides whole numbers that are computed in runs, which is not run");
+  for (long long k = 0; k < mafat_value_elements(made); k++) made->numbers[k] = trunc(made->numbers[k]);
+  return MAFAT_OK;
+}
+
 static int import_binary(struct mafat_tflite_importer *i)
 {
   struct mafat_value made = {.maker = -1};
   if (mafat_tflite_out(i, 0)->form != MAFAT_VALUE_NONE) return MAFAT_OK; /* with the LOGISTIC before it */
-  int code = mafat_graph_combine(i->g, &made, (enum mafat_graph_binary)mafat_tflite_variant(i), mafat_tflite_in(i, 0),
-                                 mafat_tflite_in(i, 1));
+  const struct mafat_value *a = mafat_tflite_in(i, 0), *b = mafat_tflite_in(i, 1);
+  if (i->g->makes.type != MAFAT_F32 && mafat_value_is_constant(a) && mafat_value_is_constant(b))
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected what is computed in runs, found two quantized constants");
+  int code = mafat_graph_combine(i->g, &made, (enum mafat_graph_binary)mafat_tflite_variant(i), a, b);
+  if (code == MAFAT_OK && i->o->code == MAFAT_TFLITE_DIV && mafat_tflite_is_whole(i, i->o->inputs[0])) code = cut_quotients(i, &made);
   return mafat_tflite_finish(i, code, &made, has_fused(i->o->code) ? i->o->options.fused : MAFAT_TFLITE_FUSED_NONE);
 }
 

@@ -61,6 +61,13 @@ int mafat_tflite_make(const struct mafat_tflite_importer *i, int tensor);
  * it: where that failed, nothing is done but clearing. */
 int mafat_tflite_finish(struct mafat_tflite_importer *i, int code, struct mafat_value *made, int fused);
 
+/* Of a type of whole numbers that are not quantized: their quotients and means are whole, too. */
+static inline bool mafat_tflite_is_whole(const struct mafat_tflite_importer *i, int tensor)
+{
+  enum mafat_tflite_type type = i->model->tensors[tensor].type;
+  return type == MAFAT_TFLITE_INT32 || type == MAFAT_TFLITE_INT64;
+}
+
 /* ---- quantized tensors (quantized.c) ---- */
 
 static inline bool mafat_tflite_is_quantized(const struct mafat_tflite_tensor *t)

@@ -3,16 +3,36 @@
 
 #include "network/kinds/kinds.h"
 
+/* The least x for which x * step modulo m is in [least, most], of 0 < least <= most < m and step < m; -1: there is none. Between two
+ * multiples of m that x * step lies in once more, it is the same question of m modulo step. */
+static long long first_within(long long step, long long m, long long least, long long most)
+{
+  if (step == 0) return -1;
+  long long x = (least + step - 1) / step;
+  if (x * step <= most) return x;
+  long long turns = first_within(m % step, step, step - most % step, step - least % step);
+  return turns < 0 ? -1 : (least + turns * m + step - 1) / step;
+}
+
+/* Of windows that begin before the map, does one have a tap before it and the next one behind it? There are taps further apart than the
+ * map is wide then. */
+static bool steps_over(struct mafat_taps t, long long outputs, int extent)
+{
+  if (t.before == 0 || t.dilation <= extent) return false;
+  long long begin = (t.before + t.stride - 1LL) / t.stride, n = outputs < begin ? outputs : begin;
+  int place = (t.dilation - t.before % t.dilation) % t.dilation; /* of the first tap of the first one that is not before the map */
+  if (place >= extent) return true;
+  long long found = first_within(t.stride % t.dilation, t.dilation, extent - place, t.dilation - 1 - place);
+  return found >= 0 && found < n;
+}
+
 /* A window wholly in the padding would put out -FLT_MAX, as it does in Darknet, or 0 / 0: no
- * trained network has one, so it is taken for a mistake. */
+ * trained network has one, so it is taken for a mistake. The first and the last one tell, in a time that does not go by
+ * how many there are: a file may have thousands of such layers. */
 static bool sees_map(struct mafat_taps t, long long outputs, int extent)
 {
-  for (int i = 0; i < outputs; i++) {
-    int first = mafat_taps_first(t, i);
-    int outside = first < 0 ? (t.dilation - 1 - first) / t.dilation : 0; /* taps before the map */
-    if (outside >= t.size || first + (long long)outside * t.dilation >= extent) return false;
-  }
-  return true;
+  long long last = (outputs - 1) * t.stride - t.before;
+  return (t.size - 1LL) * t.dilation >= t.before && last < extent && !steps_over(t, outputs, extent);
 }
 
 static int infer(struct mafat_layer *l, const struct mafat_subject *subject)

@@ -167,8 +167,9 @@ static void pieces(struct test_message *m, size_t size, const struct file *f)
 /* No more of them than a network may have, and lines that say nothing. */
 static void layers(struct test_message *m, size_t size, const struct file *f)
 {
-  put(m, NET);
-  repeat(m, f, size < 40000 ? size : 40000);
+  const size_t most = 4000 * f->piece_bytes;
+  put(m, f->head ? f->head : NET);
+  repeat(m, f, size < most ? size : most);
   while (m->n + 2 <= size) put(m, "#\n");
 }
 
@@ -270,6 +271,24 @@ static void folded(struct test_message *m, size_t size, const struct file *f)
     strcpy(name, next);
   }
   test_onnx_add(&graph, "Relu", "x", "y", "");
+  test_onnx_output(&graph, "y", -1, NULL);
+  *m = test_onnx_model(&graph, 13);
+}
+
+/* Windows of the widest maps that there are. */
+static void wide_pools(struct test_message *m, size_t size, const struct file *f)
+{
+  static const int64_t wide[] = {1, 1, 1, 1 << 20};
+  struct test_message graph = {0};
+  char name[16] = "x", next[16];
+  (void)f;
+  test_onnx_input(&graph, "x", 4, wide);
+  for (unsigned i = 0; i < 4000 && graph.n + 128 < size; i++) {
+    snprintf(next, sizeof next, "n%u", i);
+    test_onnx_add(&graph, "MaxPool", name, next, "kernel_shape=[1,3] pads=[0,1,0,1]");
+    strcpy(name, next);
+  }
+  test_onnx_add(&graph, "Relu", name, "y", "");
   test_onnx_output(&graph, "y", -1, NULL);
   *m = test_onnx_model(&graph, 13);
 }
@@ -541,6 +560,8 @@ static const struct file files[] = {
     {"known keys", CFG, pieces, PIECE("anchors=1\n"), .head = NET "[region]\n"},
     {"anchors", CFG, pieces, PIECE(",1"), .head = NET "[region]\nanchors=1"},
     {"layers", CFG, layers, PIECE("[avgpool]\n")},
+    /* Of as many columns as there can be: each layer is looked at in a time that does not go by them. */
+    {"wide pools", CFG, layers, PIECE("[maxpool]\nsize=1\n"), .head = "[net]\nwidth=1048576\nheight=1\nchannels=1\n"},
     {"routes", CFG, routes, PIECE("")},
 
     {"nodes", ONNX, in_graph, PIECE("\x0a\x00")},
@@ -568,6 +589,7 @@ static const struct file files[] = {
     {"folded identities", ONNX, folded, PIECE("Identity"), .number = 1 << 18},
     {"folded signs", ONNX, folded, PIECE("Neg"), .number = 1 << 20},
     {"a huge constant", ONNX, folded, PIECE("Neg"), .number = 1LL << 33},
+    {"wide pools", ONNX, wide_pools, PIECE("")},
     {"joins", ONNX, joins, PIECE("")},
 
     {"tensors", TFLITE, flat_tensors, PIECE("")},

@@ -17,9 +17,11 @@
 
 #include <check.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -239,6 +241,44 @@ static void check_bytes(char *whole, size_t n, size_t from, size_t bytes, size_t
     whole[at] ^= 0x10;
   }
 }
+
+/* Numbers of a byte each that no file has so end within a float: what lies behind them is no part of the network, whatever memory was
+ * there. */
+START_TEST(a_network_has_one_hash)
+{
+  enum { N = 4003 }; /* more than glibc has ready-made */
+  static const int64_t map[] = {1, N}, one[] = {1};
+  static const double reals[N], scale[] = {.5};
+  const struct test_onnx_tensor zero = {.name = "zero", .type = 2, .rank = 1, .dims = one, .values = (const double[]){4}};
+  struct test_message graph = {0};
+  struct mafat_diagnostic d;
+  uint64_t hashes[2];
+  char path[64];
+  test_onnx_add(&graph, "QuantizeLinear", "c scale zero", "q", "");
+  test_onnx_add(&graph, "DequantizeLinear", "q scale zero", "f", "");
+  test_onnx_add(&graph, "Add", "x f", "y", "");
+  test_onnx_floats(&graph, "c", 2, map, reals);
+  test_onnx_floats(&graph, "scale", 1, one, scale);
+  test_onnx_initializer(&graph, &zero);
+  test_onnx_input(&graph, "x", 2, map);
+  test_onnx_output(&graph, "y", -1, NULL);
+  struct test_message model = test_onnx_model(&graph, 13);
+  int fd = memfd_create("model", MFD_CLOEXEC);
+  ck_assert_int_eq(write(fd, model.data, model.n), (ssize_t)model.n);
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  for (int i = 0; i < 2; i++) {
+    struct mafat_network *n;
+    mallopt(M_PERTURB, i ? 0x55 : 0xaa); /* what glibc fills memory with */
+    ck_assert_msg(mafat_onnx_network_read(&n, path, NULL, &d) == MAFAT_OK, "%s", d.text);
+    mallopt(M_PERTURB, 0);
+    hashes[i] = mafat_packed_graph_hash(0, n);
+    mafat_network_close(&n);
+  }
+  ck_assert(hashes[0] == hashes[1]);
+  close(fd);
+  free(model.data);
+}
+END_TEST
 
 START_TEST(no_byte_changes_unseen)
 {
@@ -507,6 +547,7 @@ Suite *packed_graph_suite(void)
   tcase_add_checked_fixture(t, make_folder, remove_folder);
   tcase_add_loop_test(t, it_takes_the_place_of_all_files, 0, 2);
   tcase_add_test(t, what_is_read_otherwise_is_refused);
+  tcase_add_test(t, a_network_has_one_hash);
   tcase_add_loop_test(t, no_byte_changes_unseen, 0, 2);
   tcase_add_loop_test(t, lies_are_seen, 0, sizeof claims / sizeof *claims);
   tcase_add_loop_test(t, every_allocation_may_fail, 0, 2);
