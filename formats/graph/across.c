@@ -180,7 +180,7 @@ static int gather_runs(struct mafat_graph *g, struct mafat_value *out, const str
                        const long long *index, int n, int dim)
 {
   struct mafat_value parts[MAFAT_MAX_OPERANDS];
-  const struct mafat_value *list[MAFAT_MAX_OPERANDS];
+  const struct mafat_value *list[MAFAT_MAX_OPERANDS], again = mafat_value_again(in);
   int n_parts = 0, code = MAFAT_OK;
   for (int k = 0; k < n && code == MAFAT_OK;) {
     long long step;
@@ -190,7 +190,7 @@ static int gather_runs(struct mafat_graph *g, struct mafat_value *out, const str
     if (code) break;
     parts[n_parts] = (struct mafat_value){.maker = -1};
     list[n_parts] = &parts[n_parts];
-    code = mafat_graph_slice(g, &parts[n_parts++], in, dim, index[k], run, step);
+    code = mafat_graph_slice(g, &parts[n_parts++], run < n ? &again : in, dim, index[k], run, step);
     k += run;
   }
   if (code == MAFAT_OK)

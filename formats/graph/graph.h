@@ -160,7 +160,15 @@ int mafat_graph_end_layer(struct mafat_graph *g, struct mafat_layer *l);
 /* What it puts out, with a view of the caller's. */
 int mafat_graph_output(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l,
                        const struct mafat_view *view);
-/* The layer that made the value, where it can still be changed: nobody but the node at hand reads it. NULL: none. */
+/* The same value, not to be cleared, for a node that reads it more than once: what is made of it leaves its maker as it is. */
+static inline struct mafat_value mafat_value_again(const struct mafat_value *v)
+{
+  struct mafat_value again = *v;
+  if (again.readers < 2) again.readers = 2;
+  return again;
+}
+
+/* The layer that made the value, where it can still be changed: nobody but the node at hand reads it, and only once. NULL: none. */
 struct mafat_layer *mafat_graph_maker(struct mafat_graph *g, const struct mafat_value *v);
 
 #endif

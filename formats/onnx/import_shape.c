@@ -165,7 +165,7 @@ static int import_concat(struct mafat_onnx_importer *i)
 
 static int import_split(struct mafat_onnx_importer *i)
 {
-  const struct mafat_value *in = mafat_onnx_in(i, 0);
+  const struct mafat_value *in = mafat_onnx_in(i, 0), again = mafat_value_again(in);
   long long axis, sizes[MAFAT_ONNX_MOST_PARTS], first = 0;
   int dim = 0, n, n_parts = i->node->n_outputs, code = mafat_onnx_int(i, "axis", 0, &axis);
   if (code == MAFAT_OK) code = mafat_onnx_axis(i, axis, in->view.n_dims, &dim);
@@ -179,7 +179,7 @@ static int import_split(struct mafat_onnx_importer *i)
     if (sizes[k] < 1 || sizes[k] > all - first)
       return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "part %d has %lld of %lld elements along axis %d", k, sizes[k],
                               all, dim);
-    if (i->node->outputs[k]) code = mafat_graph_slice(i->g, mafat_onnx_out(i, k), in, dim, first, sizes[k], 1);
+    if (i->node->outputs[k]) code = mafat_graph_slice(i->g, mafat_onnx_out(i, k), &again, dim, first, sizes[k], 1);
   }
   return code;
 }

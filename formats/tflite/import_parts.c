@@ -114,6 +114,7 @@ enum { MOST_PARTS = 256 };
 static int take_parts(struct mafat_tflite_importer *i, const struct mafat_value *in, int dim, const long long *sizes,
                       int n)
 {
+  const struct mafat_value again = mafat_value_again(in);
   long long first = 0, all = in->view.dims[dim];
   int code = MAFAT_OK;
   if (n != i->o->n_outputs)
@@ -123,7 +124,7 @@ static int take_parts(struct mafat_tflite_importer *i, const struct mafat_value 
       return mafat_graph_fail(i->g, MAFAT_EFORMAT, "part %d has %lld of %lld elements along dimension %d", k, sizes[k],
                               all, dim);
     if (i->slots[i->o->outputs[k]].readers)
-      code = mafat_graph_slice(i->g, mafat_tflite_out(i, k), in, dim, first, sizes[k], 1);
+      code = mafat_graph_slice(i->g, mafat_tflite_out(i, k), &again, dim, first, sizes[k], 1);
   }
   if (code == MAFAT_OK && first != all)
     code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "its parts have %lld of %lld elements", first, all);
@@ -170,14 +171,14 @@ static int import_split_v(struct mafat_tflite_importer *i)
 
 static int import_unpack(struct mafat_tflite_importer *i)
 {
-  const struct mafat_value *in = mafat_tflite_in(i, 0);
+  const struct mafat_value *in = mafat_tflite_in(i, 0), again = mafat_value_again(in);
   int dim, n = i->o->n_outputs, code = mafat_tflite_dim(i, "axis", i->o->options.axis.axis, in->view.n_dims, &dim);
   if (code == MAFAT_OK && in->view.dims[dim] != n)
     code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "num: expected %lld outputs, found %d", in->view.dims[dim], n);
   for (int k = 0; k < n && code == MAFAT_OK; k++) {
     struct mafat_value part = {.maker = -1};
     if (!i->slots[i->o->outputs[k]].readers) continue;
-    code = mafat_graph_slice(i->g, &part, in, dim, k, 1, 1);
+    code = mafat_graph_slice(i->g, &part, &again, dim, k, 1, 1);
     if (code == MAFAT_OK) code = remove_dim(i, mafat_tflite_out(i, k), &part, dim);
     mafat_value_clear(&part);
   }

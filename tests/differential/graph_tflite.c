@@ -210,7 +210,7 @@ static void put_surroundings(struct author *a, int node)
   const int32_t pads[8] = {0, 0, o->begin[0], o->end[0], o->begin[1], o->end[1], 0, 0};
   int p = add_ints(a, 8, pads, true);
   if (o->kind == GRAPH_PAD) add(a, node, MAFAT_TFLITE_PAD, PAD, 2, o->a, p, 0);
-  else option(add(a, node, MAFAT_TFLITE_MIRROR_PAD, MIRROR, 2, o->a, p, 0), 0, 1, o->alpha % 2); /* symmetric, too */
+  else option(add(a, node, MAFAT_TFLITE_MIRROR_PAD, MIRROR, 2, o->a, p, 0), 0, 1, o->how);
 }
 
 static void put_resized(struct author *a, int node)

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 char test_darknet_path[64], test_packed_path[64];
@@ -77,6 +78,16 @@ void test_overwrite(const char *path, long offset, const void *data, size_t byte
 {
   int fd = open(path, O_WRONLY);
   ck_assert_int_eq(pwrite(fd, data, bytes, offset), (ssize_t)bytes);
+  close(fd);
+}
+
+void test_damage(const char *path, long offset, const void *data, size_t bytes)
+{
+  struct stat before;
+  int fd = open(path, O_WRONLY);
+  ck_assert_int_eq(fstat(fd, &before), 0);
+  ck_assert_int_eq(pwrite(fd, data, bytes, offset), (ssize_t)bytes);
+  ck_assert_int_eq(futimens(fd, (const struct timespec[]){before.st_atim, before.st_mtim}), 0);
   close(fd);
 }
 

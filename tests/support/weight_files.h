@@ -21,6 +21,8 @@ void test_write_darknet(const struct mafat_network *n, uint64_t seed);
 int test_pack(const struct mafat_network *n, struct mafat_diagnostic *d);
 void test_write_both(const struct mafat_network *n, uint64_t seed);
 void test_overwrite(const char *path, long offset, const void *data, size_t bytes);
+/* The same as a disk does it that is wrong: the file says that nobody wrote to it. */
+void test_damage(const char *path, long offset, const void *data, size_t bytes);
 /* Packs an ONNX or TFLite model, its weights as narrow as that type where they can be (MAFAT_F32: as they are). */
 void test_pack_graph(enum mafat_format format, const char *path, const struct mafat_given *given, enum mafat_dtype type, int fd);
 /* What a packed file says of itself. */

@@ -280,7 +280,12 @@ START_TEST(external_data_is_a_place)
   unlink(data_path); /* the graph alone is enough to read it; not its numbers */
   ck_assert_int_eq(mafat_onnx_tensor_doubles(h.model, t, 0, 6, found, &diagnostic), MAFAT_EIO);
   test_write_file(data_path, floats, 32 + 23);
-  ck_assert_int_eq(mafat_onnx_tensor_doubles(h.model, t, 0, 6, found, &diagnostic), MAFAT_EFORMAT);
+  ck_assert_int_eq(mafat_onnx_tensor_doubles(h.model, t, 0, 6, found, &diagnostic), MAFAT_EIO); /* another file than before */
+  release(&h);
+  h = read_external("./weights.bin", "32", "24");
+  ck_assert_msg(h.code == MAFAT_OK, "%s", diagnostic.text);
+  t = mafat_onnx_value_of(h.model, "t")->initializer;
+  ck_assert_int_eq(mafat_onnx_tensor_doubles(h.model, t, 0, 6, found, &diagnostic), MAFAT_EFORMAT); /* shorter than the graph says */
   release(&h);
 }
 END_TEST

@@ -122,6 +122,15 @@ static const struct model models[] = {
     {.what = "reals between -1 and 0 are 0 as uint8", .opset = 13, .nodes = {{"Cast", "x", "y", "to=2"}},
      .rank = 2, .dims = {1, 6}, .input = {-.9f, -.25f, 0, .9f, 1.5f, 254.75f}, .n = 6, .expected = {0, 0, 0, 0, 1, 254}},
 
+    {.what = "columns of columns, in two parts", .opset = 13,
+     .nodes = {{"Slice", "x starts ends axes", "s", ""}, {"Split", "s sizes", "p q", "axis=3"}, {"Concat", "q p", "y", "axis=3"}},
+     .constants = {{"starts", INT64, 1, {1}, {1}}, {"ends", INT64, 1, {1}, {7}}, {"axes", INT64, 1, {1}, {3}}, {"sizes", INT64, 1, {2}, {2, 4}}},
+     .rank = 4, .dims = {1, 1, 1, 8}, .input = {1, 2, 3, 4, 5, 6, 7, 8}, .n = 6, .expected = {4, 5, 6, 7, 2, 3}},
+    {.what = "columns of columns, in any order", .opset = 13,
+     .nodes = {{"Slice", "x starts ends axes", "s", ""}, {"Gather", "s places", "y", "axis=3"}},
+     .constants = {{"starts", INT64, 1, {1}, {1}}, {"ends", INT64, 1, {1}, {7}}, {"axes", INT64, 1, {1}, {3}}, {"places", INT64, 1, {5}, {3, 0, 0, -1, 2}}},
+     .rank = 4, .dims = {1, 1, 1, 8}, .input = {1, 2, 3, 4, 5, 6, 7, 8}, .n = 5, .expected = {5, 2, 2, 7, 4}},
+
     {.what = "Shape from a dimension on", .opset = 15,
      .nodes = {{"Shape", "x", "s", "start=1"}, {"Cast", "s", "dims", "to=1"}, {"Mul", "x dims", "y", ""}},
      .rank = 2, .dims = {1, 1}, .input = {3}, .n = 1, .expected = {3}},

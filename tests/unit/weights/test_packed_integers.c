@@ -206,7 +206,7 @@ static void check_damage(const struct packed *p, int layer, uint64_t at)
   snprintf(says, sizeof says, "layer %d [%s] is damaged: ", layer, mafat_layer_type_name(p->network->layers[layer].type));
   ck_assert_int_eq(pread(p->fd, &byte, 1, (off_t)at), 1);
   byte ^= 0x10;
-  test_overwrite(p->path, (long)at, &byte, 1);
+  test_damage(p->path, (long)at, &byte, 1);
   for (int i = 0; i < N_RESIDENCES; i++) {
     diagnostic.text[0] = '\0';
     int code = run_residence(p, i, 1);
@@ -216,7 +216,7 @@ static void check_damage(const struct packed *p, int layer, uint64_t at)
   ck_assert_int_eq(mafat_packer_check(p->path, NULL, &diagnostic), MAFAT_EFORMAT);
   ck_assert_msg(strstr(diagnostic.text, "is damaged: "), "%s", diagnostic.text);
   byte ^= 0x10;
-  test_overwrite(p->path, (long)at, &byte, 1);
+  test_damage(p->path, (long)at, &byte, 1);
 }
 
 START_TEST(no_byte_of_weights_changes_unseen)
