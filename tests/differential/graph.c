@@ -352,12 +352,12 @@ static bool reads_two(enum graph_kind kind)
   return (kind >= GRAPH_ADD && kind <= GRAPH_MIN) || kind == GRAPH_CONCAT || kind == GRAPH_MATMUL;
 }
 
-/* Exponents and cubes are of what is between -1 and 1, roots of what is not below 0: others would be infinite, or make much of little. */
+/* Exponents, cubes and waves are of what is between -1 and 1, roots of what is not below 0: others would be infinite, or make much of little. */
 static bool suits(const struct graph *g, enum graph_kind kind, int a)
 {
   enum graph_kind before = g->nodes[a].kind;
   bool small = before == GRAPH_TANH || before == GRAPH_LOGISTIC || before == GRAPH_SOFTSIGN || before == GRAPH_SIN || before == GRAPH_COS;
-  if (kind == GRAPH_EXP || kind == GRAPH_CUBE) return small || before == GRAPH_INPUT;
+  if (kind == GRAPH_EXP || kind == GRAPH_CUBE || kind == GRAPH_SIN || kind == GRAPH_COS) return small || before == GRAPH_INPUT;
   if (kind == GRAPH_SQRT) return before == GRAPH_LOGISTIC;
   return kind != GRAPH_SQUARE || before != GRAPH_SQUARE;
 }
