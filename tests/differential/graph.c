@@ -200,14 +200,18 @@ static bool take(struct graph_node *o, struct graph_map in, struct test_rng *rng
 
 static bool reduce(struct graph_node *o, struct graph_map in, bool tflite, struct test_rng *rng)
 {
-  int extents[GRAPH_AXES];
+  enum { MOST_FACTORS = 16 };
+  int extents[GRAPH_AXES], n = 1;
   graph_extents(in, extents);
   o->how = test_random_int(rng, 0, tflite ? GRAPH_LEAST : GRAPH_REDUCTIONS - 1);
   o->axes = (unsigned)test_random_int(rng, 1, (1 << GRAPH_AXES) - 1);
-  for (int i = 0; i < GRAPH_AXES; i++)
-    if (o->axes >> i & 1) extents[i] = 1;
+  for (int i = 0; i < GRAPH_AXES; i++) {
+    if (!(o->axes >> i & 1)) continue;
+    n *= extents[i];
+    extents[i] = 1;
+  }
   o->out = map_of(extents);
-  return true;
+  return o->how != GRAPH_PRODUCT || n <= MOST_FACTORS; /* more would be infinite */
 }
 
 static bool turn(struct graph_node *o, struct graph_map in, struct test_rng *rng)

@@ -35,8 +35,8 @@ BUILD = os.environ.get("BUILD", "build/fuzz")
 LENGTHS = {"run": 6000, "packed": 6000, "plan": 256, "spec": 256, "api": 256, "heads": 600, "npy": 600, "options": 600, "calibration": 2500, "http": 2500,
            "json": 2500, "image": 20000, "video": 8000}
 KEPT_BYTES = 32 << 10  # in the repository, of each target
-# Small readers come to millions of executions in minutes; those that run networks to a few in a second, and have the more to lose.
-SHARES = {"api": 4, "options": 14, "spec": 14, "names": 5, "npy": 5, "http": 4, "calibration": 3, "run": 2, "import": 2, "packed": 2}
+# Small readers come to millions of executions in minutes; what makes graphs, and runs networks, to a few hundred in a second, and has the more to lose.
+SHARES = {"api": 4, "run": 5, "import": 4, "onnx": 3, "tflite": 4, "packed": 4, "cfg": 3, "plan": 2, "weights": 2}
 # The stack of an allocation is told again when a finding is run by itself; noting it is a third of the time of small readers.
 OPTIONS = {"ASAN_OPTIONS": "malloc_context_size=2:quarantine_size_mb=16"}
 
