@@ -229,17 +229,28 @@ static bool turn(struct graph_node *o, struct graph_map in, struct test_rng *rng
   return true;
 }
 
+/* Is a pixel's place in the input, in numbers, just where the nearest one changes? 2 x 14 / 4 is 7, in floats a little less: whoever cuts it
+ * has another pixel. */
+static bool is_on_the_edge(const struct graph_node *o, int in, int out)
+{
+  enum { ALIGNED = 1, PREFER_CEIL = 1 }; /* ways, and roundings up to there */
+  const bool halves = o->how > ALIGNED;
+  const int times = halves ? 2 * in : o->how == ALIGNED ? in - 1 : in, plus = halves ? in - out : 0, parts = halves ? 2 * out : o->how == ALIGNED ? out - 1 : out;
+  for (int i = 1; i < out; i++) {
+    int twice = 2 * (times * i + plus);
+    if (twice % parts == 0 && (o->rounding <= PREFER_CEIL) == (twice / parts % 2 != 0)) return true;
+  }
+  return false;
+}
+
 /* Twice as large, or of any size. */
 static bool resize(struct graph_node *o, struct graph_map in, bool tflite, struct test_rng *rng)
 {
-  enum { PREFER_CEIL = 1 };
   bool twice = test_random_chance(rng, 40);
   o->how = test_random_int(rng, 0, tflite ? 2 : 3);
   o->rounding = test_random_int(rng, 0, 3);
-  /* 2 x 14 / 4 is 7, and a little less in floats: who cuts it has another pixel. */
-  if (o->kind == GRAPH_NEAREST && o->rounding > PREFER_CEIL) twice = true;
   o->out = (struct graph_map){twice ? 2 * in.h : test_random_int(rng, 1, MOST_SIDE), twice ? 2 * in.w : test_random_int(rng, 1, MOST_SIDE), in.c};
-  return true;
+  return tflite || twice || o->kind != GRAPH_NEAREST || !(is_on_the_edge(o, in.h, o->out.h) || is_on_the_edge(o, in.w, o->out.w));
 }
 
 static bool cut(struct graph_node *o, struct graph_map in, struct test_rng *rng)
