@@ -8,7 +8,7 @@
 A turn is TURN seconds of the processor (60), not by the clock, so that a busy machine takes longer and tries no less. Next is who has had the
 least for its share; api, which calls the whole library, begins. What was tried is added up in BUILD/tally.json, run by run, and the
 corpora in BUILD/corpus grow: a run that is stopped (INT, TERM) goes on where it was. Without a limit it runs until it is stopped.
---table prints what there is, as SECURITY.md has it.
+--table prints what there is.
 
 --keep adds what reaches code that neither the seeds nor the repository's inputs reach, the shortest first, 32 KB of each target at most, so
 that the next run, on whatever machine, begins where this one ended.
