@@ -14,7 +14,7 @@ static const char name[] = "standard input";
 
 /* ---- bytes ---- */
 
-/* Up to n, less at the end or where it is to stop; -1: errno. */
+/* Up to n, less at the end, with errno 0, or where it is to stop; -1: errno. */
 static ssize_t read_bytes(const struct mafat_frames *f, unsigned char *to, size_t n, const volatile int *stop)
 {
   size_t done = 0;
@@ -22,7 +22,10 @@ static ssize_t read_bytes(const struct mafat_frames *f, unsigned char *to, size_
     ssize_t got = read(f->fd, to + done, n - done);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return -1;
-    if (got == 0) break;
+    if (got == 0) {
+      errno = 0;
+      break;
+    }
     done += (size_t)got;
   }
   return (ssize_t)done;
@@ -144,9 +147,12 @@ static int read_frame_header(struct mafat_frames *f, bool *more, const volatile 
   *more = got > 0 && !(stop && *stop);
   if (got < 0) return refuse_read(d);
   if (!*more || ((size_t)got == length && memcmp(line, usual, length) == 0)) return MAFAT_OK;
+  errno = 0;
   bool whole = (size_t)got == length && memcmp(line, usual, length - 1) == 0 && line[length - 1] == ' ' &&
                read_line(f, line, &length, stop) && length < HEADER_MOST;
-  return whole ? MAFAT_OK : mafat_fail(d, MAFAT_EFORMAT, "%s: frame %lld: expected FRAME and a newline (y4m), found something else", name, f->n);
+  *more = !(stop && *stop); /* the rest of the line was not waited for */
+  if (whole || !*more) return MAFAT_OK;
+  return errno ? refuse_read(d) : mafat_fail(d, MAFAT_EFORMAT, "%s: frame %lld: expected FRAME and a newline (y4m), found something else", name, f->n);
 }
 
 /* ---- opening ---- */

@@ -10,9 +10,12 @@
 
 #include <check.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 Suite *frames_suite(void);
 
@@ -292,6 +295,46 @@ START_TEST(damaged_headers_of_y4m)
 }
 END_TEST
 
+static volatile int asked_to_stop;
+
+static void on_alarm(int number)
+{
+  asked_to_stop = number;
+}
+
+/* Frames out of a pipe that nobody writes to any more, and that is kept open; SIGALRM comes again and again until the end. */
+static int frames_until_a_signal(struct mafat_frames *f, const char *written, size_t *n)
+{
+  const struct sigaction action = {.sa_handler = on_alarm}, before = {.sa_handler = SIG_DFL};
+  const struct itimerval soon = {.it_interval = {.tv_usec = 20000}, .it_value = {.tv_usec = 20000}}, never = {0};
+  unsigned char room[6];
+  int ends[2];
+  ck_assert(pipe(ends) == 0 && write(ends[1], written, strlen(written)) == (ssize_t)strlen(written));
+  ck_assert_int_eq(mafat_frames_open(f, ends[0], "y4m", &diagnostic), MAFAT_OK);
+  asked_to_stop = 0;
+  sigaction(SIGALRM, &action, NULL);
+  setitimer(ITIMER_REAL, &soon, NULL);
+  int code = mafat_frames_next(f, room, n, &asked_to_stop, &diagnostic);
+  setitimer(ITIMER_REAL, &never, NULL);
+  sigaction(SIGALRM, &before, NULL);
+  close(ends[0]);
+  close(ends[1]);
+  return code;
+}
+
+/* Nothing of it is damaged: more would have come. */
+START_TEST(a_signal_ends_frames_wherever_one_is)
+{
+  static const char *const written[] = {"", "FRA", "FRAME ", "FRAME Ip", "FRAME\n", "FRAME\nabc", "FRAME Ip\nabc"};
+  static struct mafat_frames f;
+  char text[64];
+  size_t n = 1;
+  snprintf(text, sizeof text, "YUV4MPEG2 W2 H2\n%s", written[_i]);
+  ck_assert_int_eq(frames_until_a_signal(&f, text, &n), MAFAT_OK);
+  ck_assert_uint_eq(n, 0);
+}
+END_TEST
+
 /* ---- where a JPEG ends ---- */
 
 /* A segment that looks like an end, restarts and a filled marker in a scan, a second scan. */
@@ -343,6 +386,7 @@ Suite *frames_suite(void)
   tcase_add_test(t, a_frame_of_another_length_is_refused);
   tcase_add_test(t, headers_of_y4m);
   tcase_add_test(t, damaged_headers_of_y4m);
+  tcase_add_loop_test(t, a_signal_ends_frames_wherever_one_is, 0, 7);
   tcase_add_test(t, a_jpeg_ends_where_it_ends);
   tcase_add_test(t, what_is_no_jpeg_is_seen);
   suite_add_tcase(s, t);
