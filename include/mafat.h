@@ -199,9 +199,9 @@ MAFAT_SIZED int mafat_model_open(struct mafat_model **out, const char *cfg_path,
 MAFAT_API void mafat_model_close(struct mafat_model **model);
 
 /* Decodes a JPEG, PNG or PPM file into the network's input and runs it.
- * MAFAT_ELIMIT when this picture's decoder does not fit into the budget; where
- * weights are read in runs, MAFAT_EIO when the file has changed, MAFAT_EFORMAT when
- * it turns out to be damaged. */
+ * MAFAT_ELIMIT when this picture's decoder does not fit into the budget; MAFAT_EIO
+ * when somebody writes to it meanwhile; where weights are read in runs, MAFAT_EIO when
+ * their file has changed, MAFAT_EFORMAT when it turns out to be damaged. */
 MAFAT_API int mafat_model_run_picture(struct mafat_model *model, const char *path,
                             struct mafat_diagnostic *d);
 /* The same of a picture in memory: w x h pixels of 1 (grey), 3 (red, green, blue) or 4 (the last one
@@ -431,8 +431,9 @@ MAFAT_SIZED int mafat_model_group(const struct mafat_model *model, int group, st
 
 /* mafat_model_run_floats on a file that holds exactly these numbers, little-endian and of the input's type
  * (mafat_port_facts), or as NumPy writes an array of them or of floats (.npy, of its dimensions); it is read ahead of
- * the layers, and past the page cache unless it is there. MAFAT_EIO; MAFAT_EFORMAT: it has another length, or ended
- * while it was read; MAFAT_ELIMIT: what it is read through does not fit into the budget. */
+ * the layers, and past the page cache unless it is there. MAFAT_EIO, also when somebody writes to it meanwhile;
+ * MAFAT_EFORMAT: it has another length, or ended while it was read; MAFAT_ELIMIT: what it is read through does not fit
+ * into the budget. */
 MAFAT_API int mafat_model_run_raw(struct mafat_model *model, const char *path, struct mafat_diagnostic *d);
 
 /* ---- inputs and outputs by name ---- */

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "base/file_state.h"
 #include "runner/kernels/kernels.h"
 
 struct mafat_image; /* image.h */
@@ -25,7 +26,7 @@ enum { MAFAT_IMAGE_MAX_SIDE = 1 << 20, MAFAT_IMAGE_MAX_PIXELS = 1 << 30 };
 struct mafat_image_source {
   int fd;              /* -1: a picture in memory, all of which is in the buffer's place */
   off_t position;      /* in the file, of the first byte behind the buffer */
-  off_t size;          /* of the file; 0 where it has none */
+  struct mafat_file_state opened; /* the file, when its first bytes were read */
   off_t window;        /* of a larger file the page cache is given back behind the reader, where it is ours */
   bool missed;         /* the page cache did not have it all: */
   off_t ours, dropped; /* what it has from here on we have brought there, and up to here given back */
@@ -42,6 +43,9 @@ int mafat_image_source_fill(struct mafat_image_source *source);
  * that is much. From where it was not. */
 off_t mafat_image_source_drop(const struct mafat_image_source *source, off_t from, off_t to);
 void mafat_image_source_close(struct mafat_image_source *source);
+
+/* Has somebody written to the file since its first bytes were read? What was read is of no one picture then. */
+bool mafat_image_source_changed(const struct mafat_image_source *source);
 
 /* Up to n bytes at `offset`, past the buffer: the count read, -1 with errno. */
 ssize_t mafat_image_source_peek(int fd, off_t offset, uint8_t *bytes, size_t n);

@@ -474,6 +474,12 @@ static void fill_around(const struct mafat_image *im, float *out, int n_pixels)
   for (; done < n; done *= 2) memcpy(out + done, out, (done < n - done ? done : n - done) * sizeof *out);
 }
 
+static int check_unchanged(const struct mafat_image *im, struct mafat_diagnostic *d)
+{
+  if (!mafat_image_source_changed(&im->source)) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EIO, "%s: was written to while it was read", im->name);
+}
+
 /* The rest of the file must be there and be sound, though no pixel of the input
  * needs it. What decoding held is given back. */
 static int finish(struct mafat_image *im, struct mafat_diagnostic *d)
@@ -481,6 +487,7 @@ static int finish(struct mafat_image *im, struct mafat_diagnostic *d)
   skip_up_to(im, im->decoder->height);
   int code = decode_up_to(im, im->decoder->height, d);
   if (code == MAFAT_OK) code = im->decoder->ops->finish(im->decoder, d);
+  if (code == MAFAT_OK) code = check_unchanged(im, d);
   release_decoding(im);
   return code;
 }
@@ -492,8 +499,10 @@ static int begin(struct mafat_image *im, struct mafat_diagnostic *d)
   return im->room ? MAFAT_OK : start_decoding(im, d);
 }
 
-static int note_failure(struct mafat_image *im, int code)
+/* Of a file that was written to meanwhile what is damaged is not the picture. */
+static int note_failure(struct mafat_image *im, int code, struct mafat_diagnostic *d)
 {
+  if (code == MAFAT_EFORMAT && check_unchanged(im, d)) code = MAFAT_EIO;
   if (code != MAFAT_OK) {
     im->failed = true;
     release_decoding(im);
@@ -531,7 +540,7 @@ int mafat_image_read_row(struct mafat_image *im, float *row, struct mafat_diagno
                       im->name, im->info.orientation);
   int code = begin(im, d);
   if (code == MAFAT_OK) code = read_row(im, row, d);
-  return note_failure(im, code);
+  return note_failure(im, code, d);
 }
 
 static int read_turned(struct mafat_image *im, const struct mafat_image_target *target,
@@ -564,7 +573,7 @@ int mafat_image_read(struct mafat_image *im, const struct mafat_image_target *ta
   else
     while (code == MAFAT_OK && im->next_row < im->input.h)
       code = read_row(im, target->pixels + (size_t)im->next_row * target->row_stride, d);
-  return note_failure(im, code);
+  return note_failure(im, code, d);
 }
 
 int mafat_image_each_row(struct mafat_image *im, mafat_image_row *row, void *context, struct mafat_diagnostic *d)
@@ -577,13 +586,13 @@ int mafat_image_each_row(struct mafat_image *im, mafat_image_row *row, void *con
   }
   im->next_row = im->input.h;
   if (code == MAFAT_OK) code = finish(im, d);
-  return note_failure(im, code);
+  return note_failure(im, code, d);
 }
 
 size_t mafat_image_file_bytes(const struct mafat_image *im)
 {
   const struct mafat_image_source *source = &im->source;
-  return (size_t)(source->size < source->window ? source->size : source->window);
+  return source->opened.bytes < (uint64_t)source->window ? (size_t)source->opened.bytes : (size_t)source->window;
 }
 
 void mafat_image_close(struct mafat_image **im)

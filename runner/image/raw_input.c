@@ -115,7 +115,7 @@ static int check_size(const struct mafat_raw_input *r, uint64_t bytes, struct ma
                     (unsigned long long)bytes);
 }
 
-static int check_file(struct mafat_raw_input *r, struct mafat_diagnostic *d)
+static int check_file(struct mafat_raw_input *r, struct mafat_file_state *state, struct mafat_diagnostic *d)
 {
   struct stat st;
   char dims[160];
@@ -123,12 +123,21 @@ static int check_file(struct mafat_raw_input *r, struct mafat_diagnostic *d)
   if (!S_ISREG(st.st_mode))
     return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file of %llu bytes (%s %s)", r->path,
                       (unsigned long long)elements_bytes(r), name_dims(r->order, dims, sizeof dims), name_elements(r));
+  *state = mafat_file_state(&st);
   /* Of the size of the elements themselves no array is: whatever it begins with. */
   if ((uint64_t)st.st_size != elements_bytes(r)) {
     int code = mafat_npy_read(r->path, &r->order->view, &r->type, &r->begin, d);
     if (code) return code;
   }
   return check_size(r, (uint64_t)st.st_size, d);
+}
+
+/* Another file may have the name by now, or other elements behind the header that was read. */
+static int check_opened(const struct mafat_raw_input *r, const struct mafat_file_state *looked_at, struct mafat_diagnostic *d)
+{
+  struct mafat_file_state opened = mafat_reads_state(r->reads, 0);
+  if (mafat_file_state_same(&opened, looked_at)) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EIO, "%s: was written to or replaced while it was opened", r->path);
 }
 
 struct mafat_raw_input mafat_raw_input_none(void)
@@ -157,11 +166,11 @@ int mafat_raw_input_open(struct mafat_raw_input *r, const char *path, int input,
   size_t kept = r->memory == MAP_FAILED ? 0 : r->memory_bytes;
   *r = (struct mafat_raw_input){.path = path, .input = input, .order = order, .type = order->type, .memory = r->memory,
                                 .memory_bytes = kept, .keeps_memory = r->keeps_memory};
-  int code = check_file(r, d);
+  struct mafat_file_state state = {.known = false};
+  int code = check_file(r, &state, d);
   cut(r);
   if (code == MAFAT_OK) code = mafat_reads_open_cached(&r->reads, path, d);
-  /* Once more: another file may have the name by now. */
-  if (code == MAFAT_OK) code = check_size(r, mafat_reads_file_bytes(r->reads), d);
+  if (code == MAFAT_OK) code = check_opened(r, &state, d);
   if (code == MAFAT_OK) code = take_memory(r, d);
   if (code) mafat_raw_input_close(r);
   return code;
@@ -292,8 +301,10 @@ static int read_rows(void *context, struct mafat_executor *e, struct mafat_span 
       if (code) return code;
     }
   }
-  if (rows.end == o->shape.h) mafat_raw_input_close(r); /* the layers run without it */
-  return MAFAT_OK;
+  if (rows.end < o->shape.h) return MAFAT_OK;
+  int code = mafat_reads_check_bytes(r->reads, d);
+  mafat_raw_input_close(r); /* the layers run without it */
+  return code;
 }
 
 struct mafat_input_source mafat_raw_input_source(struct mafat_raw_input *r)

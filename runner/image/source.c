@@ -37,7 +37,7 @@ static int fill_from_cache(struct mafat_image_source *source)
 
 static bool is_large(const struct mafat_image_source *source)
 {
-  return source->size > source->window;
+  return source->opened.known && source->opened.bytes > (uint64_t)source->window;
 }
 
 /* What we bring into the page cache is read once: behind the reader it would only fill the memory group, and so would
@@ -79,7 +79,7 @@ int mafat_image_source_fill(struct mafat_image_source *source)
   if (source->fd < 0) return 0;
   if (source->position == 0) {
     posix_fadvise(source->fd, 0, 0, POSIX_FADV_RANDOM); /* no read-ahead but ours */
-    source->size = fstat(source->fd, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : 0;
+    if (fstat(source->fd, &st) == 0) source->opened = mafat_file_state(&st);
     source->window = MAFAT_IMAGE_FILE_WINDOW;
   }
   if (!source->missed) {
@@ -92,6 +92,14 @@ int mafat_image_source_fill(struct mafat_image_source *source)
   if (got < 0) return -1;
   take_bytes(source, got);
   return got > 0;
+}
+
+bool mafat_image_source_changed(const struct mafat_image_source *source)
+{
+  struct stat st;
+  if (source->fd < 0 || fstat(source->fd, &st) != 0) return false;
+  struct mafat_file_state now = mafat_file_state(&st);
+  return !mafat_file_state_same(&now, &source->opened);
 }
 
 /* A TIFF structure read in place, a few bytes at a time: EXIF may be 64 kB

@@ -365,15 +365,22 @@ void mafat_reads_close(struct mafat_reads **reads)
 
 /* ---- what it is ---- */
 
+static int check_bytes(const struct file *f, struct stat *now, struct mafat_diagnostic *d)
+{
+  if (fstat(f->fd, now) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", f->path, strerror(errno));
+  if (now->st_size != f->opened.st_size)
+    return mafat_fail(d, MAFAT_EIO, "%s: had %llu bytes when opened, now %llu", f->path,
+                      (unsigned long long)f->opened.st_size, (unsigned long long)now->st_size);
+  if (now->st_mtim.tv_sec != f->opened.st_mtim.tv_sec || now->st_mtim.tv_nsec != f->opened.st_mtim.tv_nsec)
+    return mafat_fail(d, MAFAT_EIO, "%s: was written to after it was opened", f->path);
+  return MAFAT_OK;
+}
+
 static int check_file(const struct file *f, struct mafat_diagnostic *d)
 {
   struct stat now;
-  if (fstat(f->fd, &now) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", f->path, strerror(errno));
-  if (now.st_size != f->opened.st_size)
-    return mafat_fail(d, MAFAT_EIO, "%s: had %llu bytes when opened, now %llu", f->path,
-                      (unsigned long long)f->opened.st_size, (unsigned long long)now.st_size);
-  if (now.st_mtim.tv_sec != f->opened.st_mtim.tv_sec || now.st_mtim.tv_nsec != f->opened.st_mtim.tv_nsec)
-    return mafat_fail(d, MAFAT_EIO, "%s: was written to after it was opened", f->path);
+  int code = check_bytes(f, &now, d);
+  if (code) return code;
   if (now.st_nlink == 0 && f->opened.st_nlink > 0)
     return mafat_fail(d, MAFAT_EIO, "%s: was removed or replaced after it was opened", f->path);
   return MAFAT_OK;
@@ -383,6 +390,14 @@ int mafat_reads_check(const struct mafat_reads *r, struct mafat_diagnostic *d)
 {
   int code = MAFAT_OK;
   for (unsigned i = 0; i < r->n_files && code == MAFAT_OK; i++) code = check_file(&r->files[i], d);
+  return code;
+}
+
+int mafat_reads_check_bytes(const struct mafat_reads *r, struct mafat_diagnostic *d)
+{
+  struct stat now;
+  int code = MAFAT_OK;
+  for (unsigned i = 0; i < r->n_files && code == MAFAT_OK; i++) code = check_bytes(&r->files[i], &now, d);
   return code;
 }
 

@@ -61,6 +61,8 @@ int mafat_reads_wait(struct mafat_reads *r, unsigned slot, struct mafat_diagnost
 /* MAFAT_EIO when a file is no longer what was opened: its length, its time of
  * modification, or no name leads to it any more. One fstat each. */
 int mafat_reads_check(const struct mafat_reads *r, struct mafat_diagnostic *d);
+/* The same, whatever names lead to it: is all that was read of one file? */
+int mafat_reads_check_bytes(const struct mafat_reads *r, struct mafat_diagnostic *d);
 /* A file's as it was opened; is that what was known of it before? MAFAT_EIO. */
 struct mafat_file_state mafat_reads_state(const struct mafat_reads *r, unsigned file);
 int mafat_reads_compare(const struct mafat_reads *r, unsigned file, const struct mafat_file_state *before, struct mafat_diagnostic *d);

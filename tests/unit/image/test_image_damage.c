@@ -125,6 +125,46 @@ START_TEST(libraries_print_nothing)
 }
 END_TEST
 
+/* ---- Changes. ---- */
+
+enum { CHANGED_SIDE = 200 };
+
+static const struct mafat_image_input changed_input = {CHANGED_SIDE, CHANGED_SIDE, 3, .fit = MAFAT_FIT_STRETCH};
+
+/* Rows of a picture, to the last one, or to what is wrong; some bytes in its middle are others behind the first, or it ends there. */
+static int read_changed(bool cut)
+{
+  struct mafat_image *im;
+  float row[CHANGED_SIDE * 3];
+  struct stat st;
+  int code = mafat_image_open(&im, picture_path, &changed_input, &picture_diagnostic);
+  ck_assert_int_eq(code, MAFAT_OK);
+  for (int y = 0; y < CHANGED_SIDE && code == MAFAT_OK; y++) {
+    code = mafat_image_read_row(im, row, &picture_diagnostic);
+    if (y > 0) continue;
+    int fd = open(picture_path, O_WRONLY);
+    ck_assert(fd >= 0 && fstat(fd, &st) == 0);
+    if (cut) ck_assert_int_eq(ftruncate(fd, st.st_size / 2), 0);
+    else ck_assert_int_eq(pwrite(fd, "\1\2\3\4", 4, st.st_size / 2), 4);
+    close(fd);
+  }
+  mafat_image_close(&im);
+  return code;
+}
+
+/* Whoever takes a picture again in the place of the last one may do so just now. */
+START_TEST(a_picture_that_is_written_to_is_of_no_use)
+{
+  for (int cut = 0; cut < 2; cut++) {
+    if (_i == 0) picture_write_ppm(picture_path, CHANGED_SIDE, CHANGED_SIDE, '6', 255);
+    else if (_i == 1) picture_write_jpeg(picture_path, CHANGED_SIDE, CHANGED_SIDE, &(struct jpeg_style){.colours = JPEG_YCC});
+    else picture_write_png(picture_path, CHANGED_SIDE, CHANGED_SIDE, &(struct png_style){.colour = PNG_COLOR_TYPE_RGB, .depth = 16});
+    ck_assert_int_eq(read_changed(cut), MAFAT_EIO);
+    ck_assert_ptr_nonnull(strstr(picture_diagnostic.text, "was written to"));
+  }
+}
+END_TEST
+
 /* ---- What is not a picture, or too much of one. ---- */
 
 static const struct {
@@ -257,6 +297,7 @@ Suite *image_damage_suite(void)
   tcase_add_test(damage, jpeg_data_may_not_end_early);
   tcase_add_loop_test(damage, damaged_files_are_harmless, 0, N_CASES);
   tcase_add_test(damage, libraries_print_nothing);
+  tcase_add_loop_test(damage, a_picture_that_is_written_to_is_of_no_use, 0, 3);
   tcase_add_loop_test(damage, other_content_is_refused, 0, n_texts);
   tcase_add_test(damage, other_files_are_refused);
   tcase_add_test(damage, other_inputs_are_refused);

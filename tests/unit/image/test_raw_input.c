@@ -369,6 +369,58 @@ START_TEST(a_file_that_is_cut_while_it_is_read)
 }
 END_TEST
 
+/* Of the same length, other floats from the middle on, which are read when the first step is done. */
+static void rewrite_file(void *context, const struct mafat_step_facts *step)
+{
+  struct cut *cut = context;
+  const float other[4] = {1, 2, 3, 4};
+  (void)step;
+  if (cut->done) return;
+  cut->done = true;
+  int fd = open(cut->in->path, O_WRONLY);
+  ck_assert(fd >= 0 && pwrite(fd, other, sizeof other, (off_t)(cut->in->n / 2 * sizeof(float))) == (ssize_t)sizeof other && close(fd) == 0);
+}
+
+START_TEST(a_file_that_is_written_to_while_it_is_read)
+{
+  struct input in = make_input((struct mafat_shape){500, 400, 3}, "/var/tmp");
+  struct mafat_diagnostic d = {""};
+  struct mafat_run_facts f;
+  struct cut cut = {&in, false};
+  struct mafat_model *m = open_model(in.shape, "rows2");
+  mafat_model_set_watch(m, rewrite_file, &cut);
+  ck_assert_int_eq(mafat_model_run_raw(m, in.path, &d), MAFAT_EIO);
+  ck_assert(cut.done && strstr(d.text, "was written to"));
+  mafat_model_last_run(m, &f);
+  ck_assert(f.input_failed);
+  ck_assert_int_eq(mafat_model_run_raw(m, in.path, &d), MAFAT_OK);
+  mafat_model_close(&m);
+  remove_input(&in);
+}
+END_TEST
+
+/* Who writes another file and gives it the name disturbs nobody. */
+static void replace_file(void *context, const struct mafat_step_facts *step)
+{
+  struct cut *cut = context;
+  (void)step;
+  if (!cut->done) ck_assert_int_eq(unlink(cut->in->path), 0);
+  cut->done = true;
+}
+
+START_TEST(a_file_that_is_replaced_while_it_is_read)
+{
+  struct input in = make_input((struct mafat_shape){500, 400, 3}, "/var/tmp");
+  struct mafat_diagnostic d = {""};
+  struct cut cut = {&in, false};
+  struct mafat_model *m = open_model(in.shape, "rows2");
+  mafat_model_set_watch(m, replace_file, &cut);
+  ck_assert_msg(mafat_model_run_raw(m, in.path, &d) == MAFAT_OK && cut.done, "%s", d.text);
+  mafat_model_close(&m);
+  free(in.floats);
+}
+END_TEST
+
 Suite *raw_input_suite(void)
 {
   Suite *s = suite_create("raw_input");
@@ -384,6 +436,8 @@ Suite *raw_input_suite(void)
   tcase_add_test(failures, failed_allocations_are_told);
   tcase_add_test(failures, a_file_that_is_shorter);
   tcase_add_loop_test(failures, a_file_that_is_cut_while_it_is_read, 0, 2);
+  tcase_add_test(failures, a_file_that_is_written_to_while_it_is_read);
+  tcase_add_test(failures, a_file_that_is_replaced_while_it_is_read);
   suite_add_tcase(s, failures);
   return s;
 }
