@@ -14,13 +14,26 @@ static const char name[] = "standard input";
 
 /* ---- bytes ---- */
 
+/* Some of n; 0 at the end, or where it is to stop; -1: errno. A signal that comes just before the wait does not end it: no wait is long. */
+static ssize_t read_some(const struct mafat_frames *f, unsigned char *to, size_t n, const volatile int *stop)
+{
+  enum { SLICE_MS = 250 };
+  struct pollfd one = {.fd = f->fd, .events = POLLIN};
+  while (!(stop && *stop)) {
+    int there = stop ? poll(&one, 1, SLICE_MS) : 1;
+    if (there == 0 || (there < 0 && errno == EINTR)) continue;
+    ssize_t got = read(f->fd, to, n);
+    if (got >= 0 || errno != EINTR) return got;
+  }
+  return 0;
+}
+
 /* Up to n, less at the end, with errno 0, or where it is to stop; -1: errno. */
 static ssize_t read_bytes(const struct mafat_frames *f, unsigned char *to, size_t n, const volatile int *stop)
 {
   size_t done = 0;
-  while (done < n && !(stop && *stop)) {
-    ssize_t got = read(f->fd, to + done, n - done);
-    if (got < 0 && errno == EINTR) continue;
+  while (done < n) {
+    ssize_t got = read_some(f, to + done, n - done, stop);
     if (got < 0) return -1;
     if (got == 0) {
       errno = 0;
@@ -200,13 +213,9 @@ static int read_raw(struct mafat_frames *f, unsigned char *room, size_t *n, cons
 /* More of what comes, where all of it was taken; *end: there is none. */
 static int read_ahead(struct mafat_frames *f, bool *end, const volatile int *stop, struct mafat_diagnostic *d)
 {
-  ssize_t got = -1;
   *end = false;
   if (f->begin < f->end) return MAFAT_OK;
-  do {
-    if (stop && *stop) got = 0;
-    else got = read(f->fd, f->ahead, sizeof f->ahead);
-  } while (got < 0 && errno == EINTR);
+  ssize_t got = read_some(f, f->ahead, sizeof f->ahead, stop);
   if (got < 0) return refuse_read(d);
   f->begin = 0;
   f->end = (size_t)got;

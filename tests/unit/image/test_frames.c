@@ -10,6 +10,7 @@
 
 #include <check.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -335,6 +336,34 @@ START_TEST(a_signal_ends_frames_wherever_one_is)
 }
 END_TEST
 
+static void *ask_soon(void *arg)
+{
+  (void)arg;
+  usleep(20000);
+  asked_to_stop = 1;
+  return NULL;
+}
+
+/* One that came just before the wait leaves it as it is. */
+START_TEST(a_signal_is_not_slept_over)
+{
+  static struct mafat_frames f;
+  unsigned char room[6];
+  size_t n = 1;
+  int ends[2];
+  pthread_t asker;
+  ck_assert(pipe(ends) == 0);
+  ck_assert_int_eq(mafat_frames_open(&f, ends[0], _i ? "2x2" : "2x2:mjpeg", &diagnostic), MAFAT_OK);
+  asked_to_stop = 0;
+  ck_assert_int_eq(pthread_create(&asker, NULL, ask_soon, NULL), 0);
+  ck_assert_int_eq(mafat_frames_next(&f, room, &n, &asked_to_stop, &diagnostic), MAFAT_OK);
+  ck_assert_uint_eq(n, 0);
+  pthread_join(asker, NULL);
+  close(ends[0]);
+  close(ends[1]);
+}
+END_TEST
+
 /* ---- where a JPEG ends ---- */
 
 /* A segment that looks like an end, restarts and a filled marker in a scan, a second scan. */
@@ -387,6 +416,7 @@ Suite *frames_suite(void)
   tcase_add_test(t, headers_of_y4m);
   tcase_add_test(t, damaged_headers_of_y4m);
   tcase_add_loop_test(t, a_signal_ends_frames_wherever_one_is, 0, 7);
+  tcase_add_loop_test(t, a_signal_is_not_slept_over, 0, 2);
   tcase_add_test(t, a_jpeg_ends_where_it_ends);
   tcase_add_test(t, what_is_no_jpeg_is_seen);
   suite_add_tcase(s, t);
