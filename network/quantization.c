@@ -26,6 +26,12 @@ int mafat_quantization_number(const struct mafat_quantization *q, float real)
   return isnan(real) ? q->least : keep_byte(number_of(q, real));
 }
 
+/* Where it is a short fraction many numbers are halves: which way they go the last bit of the factor decides. */
+double mafat_requantizing_factor(const struct mafat_quantization *from, const struct mafat_quantization *to)
+{
+  return to->rounding == MAFAT_REQUANTIZE_SINGLE ? (double)(from->scale / to->scale) : (double)from->scale / (double)to->scale;
+}
+
 struct mafat_multiplier mafat_multiplier(double factor)
 {
   static const struct mafat_multiplier none = {0, 0};

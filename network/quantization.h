@@ -13,6 +13,7 @@
 /* By which rule numbers come to another scale. */
 enum mafat_requantizing {
   MAFAT_REQUANTIZE_FIXED, /* TFLite: by a multiplier of 31 bits and a shift */
+  MAFAT_REQUANTIZE_SINGLE, /* the same, of scales divided as floats: TFLite's bounds (RELU) */
   MAFAT_REQUANTIZE_FLOAT, /* TFLite's joins: number * scale - zero * scale as floats, halves away from zero */
   MAFAT_REQUANTIZE_EVEN   /* ONNX: a product with a float scale, halves to the even number */
 };
@@ -31,6 +32,9 @@ static inline struct mafat_quantization mafat_quantization(float scale, int zero
 {
   return (struct mafat_quantization){.scale = scale, .zero = (unsigned char)zero, .most = 255};
 }
+
+/* Of the first two rules: what numbers of `from` are multiplied by. */
+double mafat_requantizing_factor(const struct mafat_quantization *from, const struct mafat_quantization *to);
 
 /* Do numbers mean the same? */
 static inline bool mafat_quantization_equals(const struct mafat_quantization *a, const struct mafat_quantization *b)

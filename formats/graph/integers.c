@@ -18,7 +18,7 @@ int mafat_graph_quantize(struct mafat_graph *g, struct mafat_value *out, const s
   struct mafat_meaning from = mafat_value_meaning(g, in);
   bool numbers = from.type != MAFAT_F32 && to.type != MAFAT_F32;
   to.numbers.rounding = (unsigned)rounding & 0x7f;
-  if (numbers && !mafat_multiplier_can((double)from.numbers.scale / (double)to.numbers.scale))
+  if (numbers && !mafat_multiplier_can(mafat_requantizing_factor(&from.numbers, &to.numbers)))
     return mafat_graph_fail(g, MAFAT_EFORMAT, "a scale of %g cannot become one of %g: a multiplier of 2^30 or more",
                             (double)from.numbers.scale, (double)to.numbers.scale);
   return end_one(g, out, in, mafat_graph_begin(g, MAFAT_QUANTIZE, in), to);

@@ -68,7 +68,7 @@ static int import_clip(struct mafat_tflite_importer *i, const struct mafat_value
   float least = i->o->code == MAFAT_TFLITE_RELU_N1_TO_1 ? -1 : 0;
   float most = i->o->code == MAFAT_TFLITE_RELU ? INFINITY : i->o->code == MAFAT_TFLITE_RELU6 ? 6 : 1;
   mafat_quantization_clamp(&to.numbers, least, most);
-  return mafat_graph_quantize(i->g, mafat_tflite_out(i, 0), in, to, MAFAT_REQUANTIZE_FIXED);
+  return mafat_graph_quantize(i->g, mafat_tflite_out(i, 0), in, to, MAFAT_REQUANTIZE_SINGLE);
 }
 
 static int import_activation(struct mafat_tflite_importer *i)

@@ -8,10 +8,10 @@
 static const char *numbers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
-  if (l->out_type == MAFAT_F32 || mafat_network_in_type(n, layer) == MAFAT_F32 || l->quantization.rounding != MAFAT_REQUANTIZE_FIXED)
+  if (l->out_type == MAFAT_F32 || mafat_network_in_type(n, layer) == MAFAT_F32 || l->quantization.rounding > MAFAT_REQUANTIZE_SINGLE)
     return NULL;
-  double factor = (double)mafat_network_in_quantization(n, layer, 0).scale / (double)l->quantization.scale;
-  return mafat_multiplier_can(factor) ? NULL : MAFAT_KIND_FAR_SCALES;
+  const struct mafat_quantization in = mafat_network_in_quantization(n, layer, 0);
+  return mafat_multiplier_can(mafat_requantizing_factor(&in, &l->quantization)) ? NULL : MAFAT_KIND_FAR_SCALES;
 }
 
 const struct mafat_kind mafat_kind_quantize = {

@@ -103,15 +103,15 @@ static int size_tensor(struct mafat_layout_maker *m, int tensor)
 {
   struct mafat_tensor_layout *t = &m->layout->tensors[tensor];
   const struct mafat_extent *e = &m->extents[tensor];
+  enum mafat_dtype type = mafat_network_tensor_type(m->network, tensor);
+  t->element_bytes = (unsigned char)mafat_dtype_bytes(type, 1); /* of what nobody reads, too: it may be the first band of what is read */
   if (e->rows == 0) return MAFAT_OK;
   if (t->buffer >= 0) return MAFAT_OK; /* for another one that lies there, too */
   t->external = m->schedule->usage[tensor].external && !t->bricks;
   find_slots(m, tensor);
   t->cols = e->cols;
-  enum mafat_dtype type = mafat_network_tensor_type(m->network, tensor);
   uint64_t row_bytes = mafat_dtype_bytes(type, (uint64_t)e->pixel_width * (uint64_t)t->cols);
   size_t bytes;
-  t->element_bytes = (unsigned char)mafat_dtype_bytes(type, 1);
   t->row_bytes = (size_t)row_bytes;
   if (row_bytes > SIZE_MAX || __builtin_mul_overflow(t->row_bytes, (size_t)t->rows, &bytes) || bytes > SIZE_MAX / 4)
     return MAFAT_ELIMIT;

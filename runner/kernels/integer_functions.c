@@ -77,7 +77,7 @@ static void list_numbers(const struct mafat_integer_kernels *kernels, const floa
 void mafat_integer_table_requantize(const struct mafat_integer_kernels *kernels, uint8_t *table, const struct mafat_quantization *in,
                                     const struct mafat_quantization *out)
 {
-  const struct mafat_multiplier m = mafat_multiplier((double)in->scale / (double)out->scale);
+  const struct mafat_multiplier m = mafat_multiplier(mafat_requantizing_factor(in, out));
   const float inverse = 1.0f / out->scale, factor = in->scale * inverse, from_zero = (float)-in->zero * factor;
   const bool same = in->zero == out->zero && in->scale == out->scale;
   float reals[256];
@@ -87,7 +87,7 @@ void mafat_integer_table_requantize(const struct mafat_integer_kernels *kernels,
     return;
   }
   for (int q = 0; q < 256; q++)
-    if (out->rounding == MAFAT_REQUANTIZE_FIXED) table[q] = put(out, mafat_requantize(q - in->zero, m));
+    if (out->rounding <= MAFAT_REQUANTIZE_SINGLE) table[q] = put(out, mafat_requantize(q - in->zero, m));
     else table[q] = put(out, same ? q - in->zero : (int64_t)fminf(fmaxf(roundf((float)q * factor + from_zero), -65536), 65536));
 }
 

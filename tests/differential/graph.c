@@ -198,12 +198,12 @@ static bool take(struct graph_node *o, struct graph_map in, struct test_rng *rng
   return true;
 }
 
-static bool reduce(struct graph_node *o, struct graph_map in, bool tflite, struct test_rng *rng)
+static bool reduce(struct graph_node *o, struct graph_map in, bool tflite, bool integers, struct test_rng *rng)
 {
   enum { MOST_FACTORS = 16 };
   int extents[GRAPH_AXES], n = 1;
   graph_extents(in, extents);
-  o->how = test_random_int(rng, 0, tflite ? GRAPH_LEAST : GRAPH_REDUCTIONS - 1);
+  o->how = integers ? GRAPH_MEAN : test_random_int(rng, 0, tflite ? GRAPH_LEAST : GRAPH_REDUCTIONS - 1);
   o->axes = (unsigned)test_random_int(rng, 1, (1 << GRAPH_AXES) - 1);
   for (int i = 0; i < GRAPH_AXES; i++) {
     if (!(o->axes >> i & 1)) continue;
@@ -283,8 +283,10 @@ static bool surround(struct graph_node *o, struct graph_map in, bool tflite, str
   return true;
 }
 
-static bool infer(struct graph_node *o, struct graph_map a, struct graph_map b, bool tflite, struct test_rng *rng)
+static bool infer(struct graph_node *o, const struct graph *g, struct test_rng *rng)
 {
+  const struct graph_map a = g->nodes[o->a].out, b = g->nodes[o->b].out;
+  const bool tflite = g->for_tflite;
   o->out = a;
   switch (o->kind) {
   case GRAPH_CONV:
@@ -322,7 +324,7 @@ static bool infer(struct graph_node *o, struct graph_map a, struct graph_map b, 
   case GRAPH_SPLIT:
   case GRAPH_GATHER: return take(o, a, rng);
   case GRAPH_TRANSPOSE: return turn(o, a, rng);
-  case GRAPH_REDUCE: return reduce(o, a, tflite, rng);
+  case GRAPH_REDUCE: return reduce(o, a, tflite, g->integers, rng);
   case GRAPH_SOFTMAX:
   case GRAPH_LOG_SOFTMAX: o->axis = tflite ? GRAPH_CHANNELS : test_random_int(rng, 0, GRAPH_AXES - 1); return true;
   case GRAPH_MATMUL: /* of the last two dimensions */
@@ -340,12 +342,16 @@ static bool infer(struct graph_node *o, struct graph_map a, struct graph_map b, 
 
 /* ---- a graph ---- */
 
-static bool is_formats(enum graph_kind kind, bool tflite)
+static bool is_formats(enum graph_kind kind, const struct graph *g)
 {
+  static const enum graph_kind floats[] = {GRAPH_DIV_CONSTANT, GRAPH_NEG, GRAPH_SQUARE, GRAPH_EXP, GRAPH_SQRT, GRAPH_CLIP, GRAPH_CUBE, GRAPH_MAX, GRAPH_MIN,
+                                           GRAPH_ABS, GRAPH_ELU, GRAPH_LOG_SOFTMAX, GRAPH_MATMUL};
   static const enum graph_kind others[] = {GRAPH_GROUPED, GRAPH_BATCH_NORM, GRAPH_ERF, GRAPH_SOFTPLUS, GRAPH_SELU, GRAPH_CELU, GRAPH_HARD_SIGMOID,
                                            GRAPH_SOFTSIGN, GRAPH_SIN, GRAPH_COS, GRAPH_EDGE, GRAPH_CUBIC, GRAPH_LAYER_NORM};
-  for (size_t i = 0; tflite && i < sizeof others / sizeof *others; i++)
+  for (size_t i = 0; g->for_tflite && i < sizeof others / sizeof *others; i++)
     if (kind == others[i]) return false;
+  for (size_t i = 0; g->integers && i < sizeof floats / sizeof *floats; i++)
+    if (kind == floats[i]) return false;
   return true;
 }
 
@@ -362,7 +368,7 @@ static int draw_map(struct test_rng *rng, int n)
   return test_random_chance(rng, 60) ? n - 1 : test_random_int(rng, 0, n - 1);
 }
 
-static bool reads_two(enum graph_kind kind)
+bool graph_reads_two(enum graph_kind kind)
 {
   return (kind >= GRAPH_ADD && kind <= GRAPH_MIN) || kind == GRAPH_CONCAT || kind == GRAPH_MATMUL;
 }
@@ -381,39 +387,42 @@ static bool add_node(struct graph *g, enum graph_kind kind, struct test_rng *rng
 {
   for (int i = 0; i < TRIES; i++) {
     struct graph_node o = {.kind = kind, .a = draw_map(rng, g->n), .b = draw_map(rng, g->n), .stride = {1, 1}, .dilation = {1, 1}, .kernel = {1, 1}};
-    if (!suits(g, kind, o.a) || !infer(&o, g->nodes[o.a].out, g->nodes[o.b].out, g->for_tflite, rng)) continue;
+    if (!suits(g, kind, o.a) || !infer(&o, g, rng)) continue;
     o.alpha = test_random_int(rng, 1, 128);
     o.beta = test_random_int(rng, 1, 128);
     o.fused = g->for_tflite && test_random_chance(rng, 20) ? test_random_int(rng, 1, 3) : 0;
+    if (g->integers && kind == GRAPH_CONCAT) o.fused = 0; /* TFLite does not take it */
     if (o.out.h * o.out.w * o.out.c > MOST_ELEMENTS || o.out.c > 4 * MOST_CHANNELS || o.out.h < 1 || o.out.w < 1) continue;
     g->nodes[o.a].readers++;
-    if (reads_two(kind)) g->nodes[o.b].readers++;
+    if (graph_reads_two(kind)) g->nodes[o.b].readers++;
     g->nodes[g->n++] = o;
     return true;
   }
   return false;
 }
 
-struct graph graph_make(uint64_t number, bool for_tflite)
+struct graph graph_make(uint64_t number, enum graph_format format)
 {
-  struct graph g = {.number = number, .n = 1, .for_tflite = for_tflite};
+  struct graph g = {.number = number, .n = 1, .for_tflite = format != GRAPH_ONNX, .integers = format == GRAPH_TFLITE_INTEGERS};
   struct test_rng rng = graph_random(0x6a9f000000 + number);
   int n = test_random_int(&rng, 2, GRAPH_NODES - 2);
   g.nodes[0].out = (struct graph_map){test_random_int(&rng, 2, MOST_SIDE), test_random_int(&rng, 2, MOST_SIDE), test_random_int(&rng, 1, 20)};
   while (g.n < n) {
     enum graph_kind kind = draw_kind(&rng);
-    if (is_formats(kind, for_tflite)) add_node(&g, kind, &rng);
+    if (is_formats(kind, &g)) add_node(&g, kind, &rng);
   }
   if (test_random_chance(&rng, 20)) add_node(&g, GRAPH_DENSE, &rng);
+  g.is_signed = g.integers && test_random_chance(&rng, 75);
   return g;
 }
 
 void graph_print(const struct graph *g)
 {
+  if (g->integers) printf("  of %s\n", g->is_signed ? "int8" : "uint8");
   for (int i = 0; i < g->n; i++) {
     const struct graph_node *o = &g->nodes[i];
     printf("  t%d %s of t%d", i, names[o->kind], o->a);
-    if (reads_two(o->kind)) printf(" t%d", o->b);
+    if (graph_reads_two(o->kind)) printf(" t%d", o->b);
     printf(": %d x %d x %d, axis %d, axes %u, way %d, %d, %d/64 %d/64%s%s%s", o->out.h, o->out.w, o->out.c, o->axis, o->axes, o->how, o->rounding, o->alpha,
            o->beta, o->given ? ", padding given" : "", o->ceil ? ", ceil" : "", o->counted ? ", padding counted" : "");
     if (o->fused) printf(", activation %d", o->fused);

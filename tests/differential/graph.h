@@ -1,5 +1,5 @@
-/* Random graphs of floats that ONNX and TFLite can both say, number by number the same on every machine: maps of rows, columns and
- * channels, and nodes that read one or two of them. Written as a file of either format. */
+/* Random graphs that ONNX and TFLite can both say, number by number the same on every machine: maps of rows, columns and channels, and
+ * nodes that read one or two of them. Written as a file of either format; of floats, or as TFLite's of 8-bit numbers. */
 #ifndef MAFAT_TESTS_DIFFERENTIAL_GRAPH_H
 #define MAFAT_TESTS_DIFFERENTIAL_GRAPH_H
 
@@ -53,17 +53,36 @@ struct graph_node {
 
 enum { GRAPH_NODES = 16, GRAPH_PLACES = 200 };
 
+enum graph_format { GRAPH_ONNX, GRAPH_TFLITE, GRAPH_TFLITE_INTEGERS, GRAPH_FORMATS };
+
 struct graph {
   uint64_t number;
   struct graph_node nodes[GRAPH_NODES];
   int n;
   bool for_tflite; /* else ONNX, which has some kinds more */
+  bool integers;   /* of 8 bits, all but what comes in and is put out; */
+  bool is_signed;  /* else as files of 2018 have them */
 };
 
 /* Random numbers that follow from one. */
 struct test_rng graph_random(uint64_t number);
 
-struct graph graph_make(uint64_t number, bool for_tflite);
+struct graph graph_make(uint64_t number, enum graph_format format);
+
+/* Of graphs of integers: what the numbers of a node's map mean, numbers of int8. */
+struct graph_numbers {
+  float scale;
+  int zero;
+};
+void graph_quantize(const struct graph *g, struct graph_numbers numbers[GRAPH_NODES]);
+/* Steps that TFLite's fastest kernels may be off its own rule, which is ours: products of matrices are rounded once where the rule does it
+ * twice, softmax and the like come from tables of floats, pixels between others of uint8 are summed in another order; and what becomes of
+ * that behind them. Of nodes with nothing of it before them: 0. */
+void graph_count_steps(const struct graph *g, const struct graph_numbers numbers[GRAPH_NODES], double steps[GRAPH_NODES]);
+/* Its map has the numbers of the input's: TFLite asks for that. */
+bool graph_keeps_numbers(const struct graph_node *o);
+
+bool graph_reads_two(enum graph_kind kind);
 /* Nodes that nobody reads are outputs. */
 bool graph_is_output(const struct graph *g, int node);
 /* Number i of the constants of a node, between -1 and 1. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_TENSORS = 4 * GRAPH_NODES };
+enum { MOST_TENSORS = 8 * GRAPH_NODES, MOST_OPERATORS = 3 * GRAPH_NODES, LEAST = -128, MOST = 127 };
 /* As the schema numbers options. */
 enum { CONV = 1, DEPTHWISE = 2, POOL = 5, DENSE = 8, SOFTMAX = 9, CONCATENATION = 10, ADD = 11, BILINEAR = 15, SPACE_TO_DEPTH = 19, MUL = 21, PAD = 22, TRANSPOSE = 26,
        REDUCER = 27, SUB = 28, DIV = 29, STRIDED_SLICE = 32, GATHER = 23, LOG_SOFTMAX = 36, SLICE = 48, TRANSPOSE_CONV = 49, NEAREST = 74, LEAKY = 75, MIRROR = 77, SPLIT_V = 79, DEPTH_TO_SPACE = 94, MATMUL = 101 };
@@ -17,9 +17,10 @@ enum { CONV = 1, DEPTHWISE = 2, POOL = 5, DENSE = 8, SOFTMAX = 9, CONCATENATION 
 struct author {
   const struct graph *g;
   struct test_tflite_tensor tensors[MOST_TENSORS]; /* the first are the nodes' maps */
-  struct test_tflite_operator operators[GRAPH_NODES];
+  struct test_tflite_operator operators[MOST_OPERATORS];
   char names[MOST_TENSORS][8];
-  void *owned[MOST_TENSORS];
+  void *owned[3 * MOST_TENSORS];
+  struct graph_numbers numbers[GRAPH_NODES]; /* of integers */
   int n_tensors, n_operators, n_owned;
 };
 
@@ -39,13 +40,90 @@ static void *own(struct author *a, size_t bytes)
   return a->owned[a->n_owned++] = all;
 }
 
-static int add_floats(struct author *a, int rank, const int32_t *dims, struct test_rng *rng, double scale, double shift)
+static size_t count(int rank, const int32_t *dims)
 {
   size_t n = 1;
   for (int i = 0; i < rank; i++) n *= (size_t)dims[i];
+  return n;
+}
+
+static int add_floats(struct author *a, int rank, const int32_t *dims, struct test_rng *rng, double scale, double shift)
+{
+  size_t n = count(rank, dims);
   float *values = own(a, n * sizeof *values);
   for (size_t i = 0; i < n; i++) values[i] = (float)((double)graph_constant(rng) * scale + shift);
   return add_tensor(a, MAFAT_TFLITE_FLOAT32, rank, dims, values, n * sizeof *values);
+}
+
+/* ---- integers ---- */
+
+/* So many of each; of 8 bits zero is int8's. */
+static void set_numbers(struct author *a, int tensor, int n, const float *scales, int zero, int dimension)
+{
+  struct test_tflite_tensor *t = &a->tensors[tensor];
+  float *own_scales = own(a, (size_t)n * sizeof *own_scales);
+  int64_t *zeros = own(a, (size_t)n * sizeof *zeros);
+  for (int i = 0; i < n; i++) {
+    own_scales[i] = scales[i];
+    zeros[i] = zero + (t->type == MAFAT_TFLITE_UINT8 ? -LEAST : 0);
+  }
+  t->scales = own_scales;
+  t->zero_points = zeros;
+  t->n_scales = t->n_zero_points = n;
+  t->dimension = dimension;
+}
+
+static int map_type(const struct author *a)
+{
+  return !a->g->integers ? MAFAT_TFLITE_FLOAT32 : a->g->is_signed ? MAFAT_TFLITE_INT8 : MAFAT_TFLITE_UINT8;
+}
+
+/* A map with the numbers of this node's. */
+static int add_map(struct author *a, int like, const int32_t dims[4])
+{
+  int tensor = add_tensor(a, map_type(a), 4, dims, NULL, 0);
+  if (a->g->integers) set_numbers(a, tensor, 1, &a->numbers[like].scale, a->numbers[like].zero, 0);
+  return tensor;
+}
+
+/* dimension: that of weights whose channels have scales of their own, in int8; -1: none have. */
+static int add_bytes(struct author *a, int rank, const int32_t *dims, struct test_rng *rng, double most, int zero, int dimension)
+{
+  bool each = dimension >= 0 && a->g->is_signed;
+  size_t n = count(rank, dims), n_scales = each ? (size_t)dims[dimension] : 1;
+  int8_t *bytes = own(a, n);
+  float *scales = own(a, n_scales * sizeof *scales);
+  for (size_t i = 0; i < n; i++) {
+    long number = lround((double)graph_constant(rng) * MOST) + zero;
+    bytes[i] = (int8_t)(number < LEAST ? LEAST : number > MOST ? MOST : number);
+    if (!a->g->is_signed) bytes[i] = (int8_t)(bytes[i] ^ LEAST);
+  }
+  for (size_t i = 0; i < n_scales; i++) scales[i] = (float)(most / MOST * (n_scales > 1 ? .6 + .4 * fabs((double)graph_constant(rng)) : 1));
+  int tensor = add_tensor(a, map_type(a), rank, dims, bytes, n);
+  set_numbers(a, tensor, (int)n_scales, scales, zero, each ? dimension : 0);
+  return tensor;
+}
+
+/* Between -most and most. */
+static int add_weights(struct author *a, int rank, const int32_t *dims, struct test_rng *rng, double most, int dimension)
+{
+  if (!a->g->integers) return add_floats(a, rank, dims, rng, most, 0);
+  return add_bytes(a, rank, dims, rng, most, a->g->is_signed ? 0 : test_random_int(rng, -10, 10), dimension);
+}
+
+/* As much as the input and the weights together. */
+static int add_biases(struct author *a, int input, int weights, int32_t n, struct test_rng *rng)
+{
+  const double most = .2;
+  if (!a->g->integers) return add_floats(a, 1, &n, rng, most, 0);
+  int32_t *biases = own(a, (size_t)n * sizeof *biases);
+  int n_scales = a->tensors[weights].n_scales;
+  float *scales = own(a, (size_t)n_scales * sizeof *scales);
+  for (int i = 0; i < n_scales; i++) scales[i] = a->numbers[input].scale * a->tensors[weights].scales[i];
+  for (int i = 0; i < n; i++) biases[i] = (int32_t)lround((double)graph_constant(rng) * most / (double)scales[n_scales > 1 ? i : 0]);
+  int tensor = add_tensor(a, MAFAT_TFLITE_INT32, 1, &n, biases, (size_t)n * sizeof *biases);
+  set_numbers(a, tensor, n_scales, scales, 0, 0);
+  return tensor;
 }
 
 /* A list, or a list of pairs. */
@@ -63,6 +141,18 @@ static struct test_tflite_operator *add(struct author *a, int node, int code, in
   struct test_tflite_operator *o = &a->operators[a->n_operators++];
   *o = (struct test_tflite_operator){.code = code, .options = options, .n_inputs = n, .n_outputs = 1, .inputs = {first, second, third}, .outputs = {node}};
   return o;
+}
+
+/* The second map that a node reads, with the numbers that it puts out, where these have to be the same. */
+static int second(struct author *a, int node)
+{
+  const struct graph_node *o = &a->g->nodes[node];
+  const struct graph_map b = a->g->nodes[o->b].out;
+  const int32_t dims[4] = {1, b.h, b.w, b.c};
+  if (!a->g->integers || !graph_keeps_numbers(o) || memcmp(&a->numbers[o->b], &a->numbers[node], sizeof *a->numbers) == 0) return o->b;
+  int tensor = add_map(a, node, dims);
+  add(a, tensor, MAFAT_TFLITE_QUANTIZE, 0, 1, o->b, 0, 0);
+  return tensor;
 }
 
 static void option(struct test_tflite_operator *o, int number, int bytes, int value)
@@ -89,7 +179,8 @@ static void put_convolution(struct author *a, int node)
   bool depthwise = o->kind == GRAPH_DEPTHWISE;
   int in = a->g->nodes[o->a].out.c;
   const int32_t dims[4] = {depthwise ? 1 : o->out.c, o->kernel[0], o->kernel[1], depthwise ? o->out.c : in}, biases = o->out.c;
-  int w = add_floats(a, 4, dims, &rng, 1.7 / sqrt((double)(o->kernel[0] * o->kernel[1]) * (depthwise ? 1 : in)), 0), b = add_floats(a, 1, &biases, &rng, .2, 0);
+  int w = add_weights(a, 4, dims, &rng, 1.7 / sqrt((double)(o->kernel[0] * o->kernel[1]) * (depthwise ? 1 : in)), depthwise ? 3 : 0);
+  int b = add_biases(a, o->a, w, biases, &rng);
   if (depthwise) {
     option(window(add(a, node, MAFAT_TFLITE_DEPTHWISE_CONV_2D, DEPTHWISE, 3, o->a, w, b), o, 4), 3, 4, o->out.c / in);
     return;
@@ -105,7 +196,7 @@ static void put_transposed(struct author *a, int node)
   struct test_rng rng = graph_constants(a->g, node);
   int in = a->g->nodes[o->a].out.c;
   const int32_t dims[4] = {o->out.c, o->kernel[0], o->kernel[1], in}, shape[4] = {1, o->out.h, o->out.w, o->out.c};
-  int s = add_ints(a, 4, shape, false), w = add_floats(a, 4, dims, &rng, 1.7 / sqrt((double)(o->kernel[0] * o->kernel[1] * in)), 0);
+  int s = add_ints(a, 4, shape, false), w = add_weights(a, 4, dims, &rng, 1.7 / sqrt((double)(o->kernel[0] * o->kernel[1] * in)), 0);
   window(add(a, node, MAFAT_TFLITE_TRANSPOSE_CONV, TRANSPOSE_CONV, 3, s, w, o->a), o, 0);
 }
 
@@ -125,6 +216,7 @@ static int along(struct author *a, int node, unsigned axes, double scale, double
   int32_t dims[GRAPH_AXES];
   graph_extents(a->g->nodes[a->g->nodes[node].a].out, extents);
   for (int i = 0; i < GRAPH_AXES; i++) dims[i] = axes >> i & 1 ? extents[i] : 1;
+  if (a->g->integers) return add_bytes(a, axes ? GRAPH_AXES : 0, dims, &rng, scale, test_random_int(&rng, -40, 40), -1);
   return add_floats(a, axes ? GRAPH_AXES : 0, dims, &rng, scale, shift);
 }
 
@@ -158,7 +250,7 @@ static void put_split(struct author *a, int node)
   graph_extents(a->g->nodes[o->a].out, extents);
   extents[o->axis] = o->size[!o->how];
   for (int i = 0; i < GRAPH_AXES; i++) dims[1 + i] = extents[i];
-  int rest = add_tensor(a, MAFAT_TFLITE_FLOAT32, 4, dims, NULL, 0);
+  int rest = add_map(a, node, dims);
   struct test_tflite_operator *p = add(a, node, MAFAT_TFLITE_SPLIT_V, SPLIT_V, 3, o->a, list, along_axis);
   p->n_outputs = 2;
   p->outputs[o->how] = node;
@@ -187,7 +279,7 @@ static void put_product(struct author *a, int node)
   int extents[GRAPH_AXES];
   graph_extents(a->g->nodes[o->a].out, extents);
   const int32_t dims[2] = {o->out.c, extents[GRAPH_CHANNELS]};
-  option(add(a, node, MAFAT_TFLITE_FULLY_CONNECTED, DENSE, 2, o->a, add_floats(a, 2, dims, &rng, 1.7 / sqrt((double)dims[1]), 0), 0), 2, 1, 1);
+  option(add(a, node, MAFAT_TFLITE_FULLY_CONNECTED, DENSE, 2, o->a, add_weights(a, 2, dims, &rng, 1.7 / sqrt((double)dims[1]), -1), 0), 2, 1, 1);
 }
 
 static void put_cut(struct author *a, int node)
@@ -230,7 +322,7 @@ static void put_dense(struct author *a, int node)
   const struct graph_map in = a->g->nodes[o->a].out;
   struct test_rng rng = graph_constants(a->g, node);
   const int32_t dims[2] = {o->out.c, in.h * in.w * in.c}, biases = o->out.c, out[2] = {1, o->out.c};
-  int w = add_floats(a, 2, dims, &rng, 1.7 / sqrt((double)dims[1]), 0), b = add_floats(a, 1, &biases, &rng, .2, 0);
+  int w = add_weights(a, 2, dims, &rng, 1.7 / sqrt((double)dims[1]), -1), b = add_biases(a, o->a, w, biases, &rng);
   a->tensors[node].rank = 2;
   memcpy(a->tensors[node].shape, out, sizeof out);
   add(a, node, MAFAT_TFLITE_FULLY_CONNECTED, DENSE, 3, o->a, w, b);
@@ -283,7 +375,7 @@ static void put(struct author *a, int node)
     break;
   case GRAPH_LOG_SOFTMAX: add(a, node, MAFAT_TFLITE_LOG_SOFTMAX, LOG_SOFTMAX, 1, o->a, 0, 0); break;
   case GRAPH_CONCAT:
-    p = add(a, node, MAFAT_TFLITE_CONCATENATION, CONCATENATION, 2, o->a, o->b, 0);
+    p = add(a, node, MAFAT_TFLITE_CONCATENATION, CONCATENATION, 2, o->a, second(a, node), 0);
     option(p, 0, 4, 1 + o->axis);
     if (o->fused) option(p, 1, 1, o->fused);
     break;
@@ -303,21 +395,34 @@ static void put(struct author *a, int node)
   case GRAPH_DENSE: put_dense(a, node); break;
   default:
     if (!plain[o->kind].n) abort();
-    add(a, node, plain[o->kind].code, plain[o->kind].options, plain[o->kind].n, o->a, o->b, 0);
+    add(a, node, plain[o->kind].code, plain[o->kind].options, plain[o->kind].n, o->a, plain[o->kind].n > 1 ? second(a, node) : 0, 0);
   }
+}
+
+/* In place of an input or output of integers one of floats; put out behind all else. */
+static int put_floats(struct author *a, int node, bool in)
+{
+  const struct test_tflite_tensor *t = &a->tensors[node];
+  int floats = add_tensor(a, MAFAT_TFLITE_FLOAT32, t->rank, t->shape, NULL, 0);
+  if (in) add(a, node, MAFAT_TFLITE_QUANTIZE, 0, 1, floats, 0, 0);
+  else add(a, floats, MAFAT_TFLITE_DEQUANTIZE, 0, 1, node, 0, 0);
+  return floats;
 }
 
 char *graph_write_tflite(const struct graph *g, size_t *n)
 {
   struct author a = {.g = g};
   struct test_tflite_model m = {.tensors = a.tensors, .operators = a.operators, .n_inputs = 1, .inputs = {0}};
+  if (g->integers) graph_quantize(g, a.numbers);
   for (int i = 0; i < g->n; i++) {
     const struct graph_map s = g->nodes[i].out;
     const int32_t dims[4] = {1, s.h, s.w, s.c};
-    add_tensor(&a, MAFAT_TFLITE_FLOAT32, 4, dims, NULL, 0);
+    add_map(&a, i, dims);
     if (graph_is_output(g, i) && m.n_outputs < TEST_TFLITE_LIST) m.outputs[m.n_outputs++] = i;
   }
+  if (g->integers) m.inputs[0] = put_floats(&a, 0, true);
   for (int i = 1; i < g->n; i++) put(&a, i);
+  for (int i = 0; g->integers && i < m.n_outputs; i++) m.outputs[i] = put_floats(&a, m.outputs[i], false);
   m.n_tensors = a.n_tensors;
   m.n_operators = a.n_operators;
   char *data = test_tflite_write(&m, n);

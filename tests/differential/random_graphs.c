@@ -1,7 +1,8 @@
 /* Random graphs as ONNX or TFLite files, run: number by number by random plans, levels of kernels, algorithms, threads and ways of reading,
  * whose outputs are the same bits as untiled; then the file, its input and these outputs go to standard output, for another program to
  * run and compare (experiments/peers/judge_tflite.c, judge_onnxruntime.js). What is a failure goes to standard error.
- *     random_graphs onnx|tflite FIRST COUNT     or     random_graphs onnx|tflite --print NUMBER [FILE]
+ *     random_graphs onnx|tflite|integers FIRST COUNT     or     random_graphs onnx|tflite|integers --print NUMBER [FILE]
+ * integers: TFLite's, of 8 bits, which are the same at any level, and another program's to the bit.
  * A frame, of 32-bit words of this machine: "MGRF", number, bytes of the file, floats of the input, outputs; these bytes, these floats; then for
  * each output: bytes of its name, floats, these bytes, what a value may be off, and the floats. */
 #include "formats/onnx/import.h"
@@ -30,10 +31,12 @@ static const double TOLERANCE = 2e-5, LARGE_TOLERANCE = 1e-4, TIMES = 8;
 enum { FEW = 100, TIMES_OF_FEW = 5 };
 static const double LEAST = .5;
 
+static const char *const format_names[GRAPH_FORMATS] = {[GRAPH_ONNX] = "onnx", [GRAPH_TFLITE] = "tflite", [GRAPH_TFLITE_INTEGERS] = "integers"};
+
 struct subject {
   struct graph graph;
   struct test_rng rng;
-  bool tflite;
+  enum graph_format format;
   char *file, path[32];
   size_t bytes;
   int fd;
@@ -50,7 +53,7 @@ static void __attribute__((format(printf, 3, 4))) fail(struct counts *c, const s
 {
   va_list args;
   va_start(args, format);
-  fprintf(stderr, "FAIL %s %" PRIu64 ": ", s->tflite ? "tflite" : "onnx", s->graph.number);
+  fprintf(stderr, "FAIL %s %" PRIu64 ": ", format_names[s->format], s->graph.number);
   vfprintf(stderr, format, args);
   va_end(args);
   fputc('\n', stderr);
@@ -68,6 +71,14 @@ static void close_subject(struct subject *s)
   if (s->fd >= 0) close(s->fd);
 }
 
+/* One that 8 bits have: whoever quantizes it has no halves to round. */
+static float draw_number(const struct subject *s, struct test_rng *rng)
+{
+  struct graph_numbers numbers[GRAPH_NODES];
+  graph_quantize(&s->graph, numbers);
+  return numbers[0].scale * (float)(test_random_int(rng, -128, 127) - numbers[0].zero);
+}
+
 static void make_input(struct subject *s)
 {
   const struct mafat_port *port = &s->network->inputs[0];
@@ -76,17 +87,17 @@ static void make_input(struct subject *s)
   s->input = malloc((size_t)s->n_input * sizeof *s->input);
   s->chw = calloc((size_t)mafat_shape_elements(port->shape), sizeof *s->chw);
   if (!s->input || !s->chw) abort();
-  for (long long i = 0; i < s->n_input; i++) s->chw[test_input_place(port, i)] = s->input[i] = graph_constant(&rng);
+  for (long long i = 0; i < s->n_input; i++) s->chw[test_input_place(port, i)] = s->input[i] = s->graph.integers ? draw_number(s, &rng) : graph_constant(&rng);
   for (int i = 0; i < s->network->n_outputs; i++) s->n_output += mafat_view_elements(&s->network->outputs[i].view);
 }
 
 static int open_subject(struct subject *s, struct mafat_diagnostic *d)
 {
-  s->file = s->tflite ? graph_write_tflite(&s->graph, &s->bytes) : graph_write_onnx(&s->graph, &s->bytes);
+  s->file = s->graph.for_tflite ? graph_write_tflite(&s->graph, &s->bytes) : graph_write_onnx(&s->graph, &s->bytes);
   s->fd = memfd_create("model", MFD_CLOEXEC);
   snprintf(s->path, sizeof s->path, "/proc/self/fd/%d", s->fd);
   if (s->fd < 0 || write(s->fd, s->file, s->bytes) != (ssize_t)s->bytes) return mafat_fail(d, MAFAT_EIO, "no file in memory");
-  int code = (s->tflite ? mafat_tflite_network_read : mafat_onnx_network_read)(&s->network, s->path, NULL, d);
+  int code = (s->graph.for_tflite ? mafat_tflite_network_read : mafat_onnx_network_read)(&s->network, s->path, NULL, d);
   if (code == MAFAT_OK) make_input(s);
   return code;
 }
@@ -179,6 +190,32 @@ static bool has_roots(const struct graph *g)
   return false;
 }
 
+/* What output k may be off, whose values begin at `at`. */
+static float may_be_off(const struct subject *s, float *const references[2], int k, long long at, double tolerance)
+{
+  const long long n = mafat_view_elements(&s->network->outputs[k].view);
+  double largest = 0, apart = 0;
+  for (long long i = at; i < at + n; i++) {
+    largest = fmax(largest, fabs((double)references[0][i]));
+    apart = fmax(apart, fabs((double)references[0][i] - (double)references[1][i]));
+  }
+  return (float)fmax(tolerance * fmax(largest, LEAST) * (n < FEW ? TIMES_OF_FEW : 1), TIMES * apart);
+}
+
+/* Of integers a part of a step, or some more: of the scale of the node that is put out. */
+static float may_be_off_by_steps(const struct subject *s, int k)
+{
+  const double part = .01;
+  struct graph_numbers numbers[GRAPH_NODES];
+  double steps[GRAPH_NODES];
+  int node = 0;
+  graph_quantize(&s->graph, numbers);
+  graph_count_steps(&s->graph, numbers, steps);
+  for (int i = 0; i <= k; i++)
+    while (!graph_is_output(&s->graph, ++node)) {}
+  return (float)((floor(steps[node]) + part) * (double)numbers[node].scale);
+}
+
 static void put_frame(const struct subject *s, float *const references[2], double tolerance)
 {
   const struct mafat_network *n = s->network;
@@ -192,12 +229,7 @@ static void put_frame(const struct subject *s, float *const references[2], doubl
   put(s->input, (size_t)s->n_input * sizeof *s->input);
   for (int k = 0; k < n->n_outputs; k++) {
     long long floats = mafat_view_elements(&n->outputs[k].view);
-    double largest = 0, apart = 0;
-    for (long long i = at; i < at + floats; i++) {
-      largest = fmax(largest, fabs((double)references[0][i]));
-      apart = fmax(apart, fabs((double)references[0][i] - (double)references[1][i]));
-    }
-    float off = (float)fmax(tolerance * fmax(largest, LEAST) * (floats < FEW ? TIMES_OF_FEW : 1), TIMES * apart);
+    float off = s->graph.integers ? may_be_off_by_steps(s, k) : may_be_off(s, references, k, at, tolerance);
     put_word(strlen(n->outputs[k].name));
     put_word((size_t)floats);
     put(n->outputs[k].name, strlen(n->outputs[k].name));
@@ -207,14 +239,14 @@ static void put_frame(const struct subject *s, float *const references[2], doubl
   }
 }
 
-static void try_graph(uint64_t number, bool tflite, struct counts *counts)
+static void try_graph(uint64_t number, enum graph_format format, struct counts *counts)
 {
-  struct subject s = {.graph = graph_make(number, tflite), .rng = graph_random(0xd1ff000000 + number), .tflite = tflite, .fd = -1};
+  struct subject s = {.graph = graph_make(number, format), .rng = graph_random(0xd1ff000000 + number), .format = format, .fd = -1};
   struct mafat_diagnostic d = {""};
   int code = open_subject(&s, &d);
   if (code == MAFAT_EUNSUPPORTED) {
     counts->refused++;
-    fprintf(stderr, "refused %s %" PRIu64 ": %s\n", tflite ? "tflite" : "onnx", number, d.text);
+    fprintf(stderr, "refused %s %" PRIu64 ": %s\n", format_names[format], number, d.text);
   } else if (code != MAFAT_OK) fail(counts, &s, "%s", d.text);
   else {
     struct mafat_plan_options untiled;
@@ -222,6 +254,8 @@ static void try_graph(uint64_t number, bool tflite, struct counts *counts)
     untiled.algorithm = (enum mafat_algorithm)test_random_int(&s.rng, MAFAT_DIRECT, MAFAT_N_ALGORITHMS - 1);
     float *references[2] = {compute(&s, counts, "1x1/NoCut", &untiled, mafat_kernels_find("avx2"), true),
                             compute(&s, counts, "1x1/NoCut", &untiled, mafat_kernels_find("portable"), true)};
+    if (s.graph.integers && references[0] && references[1] && memcmp(references[0], references[1], (size_t)s.n_output * sizeof(float)) != 0)
+      fail(counts, &s, "other numbers by avx2 than by portable kernels");
     for (int i = 0; i < PLANS && references[0] && references[1]; i++) compare_plan(&s, counts, references, untiled.algorithm);
     if (references[0] && references[1])
       put_frame(&s, references, untiled.algorithm == MAFAT_WINOGRAD_LARGE || has_roots(&s.graph) ? LARGE_TOLERANCE : TOLERANCE);
@@ -233,11 +267,11 @@ static void try_graph(uint64_t number, bool tflite, struct counts *counts)
 }
 
 /* For whoever looks at a failure. */
-static int print_graph(uint64_t number, bool tflite, const char *path)
+static int print_graph(uint64_t number, enum graph_format format, const char *path)
 {
-  struct graph g = graph_make(number, tflite);
+  struct graph g = graph_make(number, format);
   size_t n;
-  char *data = tflite ? graph_write_tflite(&g, &n) : graph_write_onnx(&g, &n);
+  char *data = g.for_tflite ? graph_write_tflite(&g, &n) : graph_write_onnx(&g, &n);
   FILE *file = path ? fopen(path, "wb") : NULL;
   bool good = !path || (file && fwrite(data, 1, n, file) == n);
   if (file) good &= fclose(file) == 0;
@@ -248,15 +282,16 @@ static int print_graph(uint64_t number, bool tflite, const char *path)
 
 int main(int argc, char **argv)
 {
-  bool tflite = argc > 1 && strcmp(argv[1], "tflite") == 0;
+  enum graph_format format = GRAPH_ONNX;
   struct counts counts = {0};
-  if (argc < 4 || !(tflite || strcmp(argv[1], "onnx") == 0)) {
-    fputs("usage: random_graphs onnx|tflite FIRST COUNT | random_graphs onnx|tflite --print NUMBER [FILE]\n", stderr);
+  while (argc > 3 && format < GRAPH_FORMATS && strcmp(argv[1], format_names[format]) != 0) format++;
+  if (argc < 4 || format == GRAPH_FORMATS) {
+    fputs("usage: random_graphs onnx|tflite|integers FIRST COUNT | random_graphs onnx|tflite|integers --print NUMBER [FILE]\n", stderr);
     return 2;
   }
-  if (strcmp(argv[2], "--print") == 0) return print_graph(strtoull(argv[3], NULL, 10), tflite, argc > 4 ? argv[4] : NULL);
+  if (strcmp(argv[2], "--print") == 0) return print_graph(strtoull(argv[3], NULL, 10), format, argc > 4 ? argv[4] : NULL);
   uint64_t first = strtoull(argv[2], NULL, 10), n = strtoull(argv[3], NULL, 10);
-  for (uint64_t i = first; i < first + n; i++) try_graph(i, tflite, &counts);
+  for (uint64_t i = first; i < first + n; i++) try_graph(i, format, &counts);
   if (fflush(stdout) != 0) return 3;
   fprintf(stderr, "%s %lld graphs: %lld plans of the same bits; %lld refused, %lld failures\n", counts.failures ? "FAIL" : "ok", counts.graphs, counts.plans,
           counts.refused, counts.failures);

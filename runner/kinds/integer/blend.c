@@ -23,8 +23,9 @@ struct mafat_integer_blend_call mafat_integer_blend(const struct mafat_network *
     /* The second less the first is the first less the second by a negative factor: the products are the same. */
     call.scale = mafat_multiplier((l->alpha < 0 ? -twice : twice) / ((1 << SUM_BITS) * out));
   } else {
-    call.x_scale = mafat_multiplier(a / out); /* of what is not negative */
-    call.scale = mafat_multiplier(a * b / out);
+    /* In floats, as TFLite has them: where they are short fractions, many sums are just between two numbers. */
+    call.x_scale = mafat_multiplier((double)(x->scale / l->quantization.scale)); /* of what is not negative */
+    call.scale = mafat_multiplier((double)(x->scale * z.scale / l->quantization.scale));
   }
   return call;
 }

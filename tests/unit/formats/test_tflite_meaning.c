@@ -1,5 +1,5 @@
-/* What .tflite operators make of constants alone, in numbers: fused activations, quotients of whole numbers, quantized weights that are
- * moved before they are weights. Expected is what TFLite 2.9.0 puts out of the same file. */
+/* What .tflite operators make, in numbers: of constants alone, fused activations, quotients of whole numbers, quantized weights that are moved
+ * before they are weights; of maps of 8 bits, which way halves go where scales are short fractions of each other. Expected is what TFLite 2.9.0 puts out of the same file. */
 #include "formats/tflite/tflite.h"
 #include "include/mafat.h"
 #include "tests/support/tflite_writer.h"
@@ -16,7 +16,7 @@ Suite *tflite_meaning_suite(void);
 
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 
-enum { MOST_TENSORS = 7, MOST_OPERATORS = 3, MOST = 6, F32 = MAFAT_TFLITE_FLOAT32, I32 = MAFAT_TFLITE_INT32, I8 = MAFAT_TFLITE_INT8 };
+enum { MOST_TENSORS = 7, MOST_OPERATORS = 3, MOST = 12, F32 = MAFAT_TFLITE_FLOAT32, I32 = MAFAT_TFLITE_INT32, I8 = MAFAT_TFLITE_INT8 };
 enum { NO_OPTIONS, DENSE = 8, CONCATENATION = 10, ADDITION = 11, MULTIPLICATION = 21, GATHERING = 23, REDUCTION = 27, DIVISION = 29, SPLITTING = 35, CASTING = 37, PACKING = 59 };
 
 /* Of tensor 0 and the last one that an operator makes. */
@@ -73,10 +73,15 @@ static const struct {
   float scale;
   int64_t zero;
 } weighted = {.01f, 0}, wider = {.02f, 0}, apart = {.01f, 4}, input = {.05f, 3}, output = {.2f, 0};
+/* Of those divided as floats the first is just above half, of those divided as more than floats just below. */
+static const struct {
+  float scale;
+  int64_t zero;
+} thirds = {.003f, 0}, halves = {.002f, 0}, fortieth = {.025f, 0}, thousandth = {.001f, 0};
 
 static const float low[] = {-1, 2, -3}, half[] = {.5f, .5f, .5f}, high[] = {12, 2, -3};
-static const int32_t sevens[] = {-7, 7}, two[] = {2}, one[] = {1}, none[] = {0}, from[] = {1, 0}, size[] = {2, 3}, places[] = {2, 1};
-static const signed char rows[] = {-100, -63, -26, 11, 48, 85, -78, -41, -4, 33, 70, -93}, first[] = {11, 48, 85}, second[] = {-78, -41, -4};
+static const int32_t sevens[] = {-7, 7}, two[] = {2}, one[] = {1}, none[] = {0}, from[] = {1, 0}, size[] = {2, 3}, places[] = {2, 1}, there_and_back[] = {0, 2, 2, 0, 1}, every_other[] = {2, 4};
+static const signed char rows[] = {-100, -63, -26, 11, 48, 85, -78, -41, -4, 33, 70, -93}, first[] = {11, 48, 85}, second[] = {-78, -41, -4}, ones[] = {1, 1, 1};
 
 #define FLOATS(its_name, n) {.name = (its_name), .type = F32, .rank = 2, .shape = {1, (n)}}
 #define INPUT {.name = "x", .type = I8, .rank = 2, .shape = {1, 3}, SCALE(input)}
@@ -85,6 +90,9 @@ static const signed char rows[] = {-100, -63, -26, 11, 48, 85, -78, -41, -4, 33,
 #define MOVED(h) {.name = "moved", .type = I8, .rank = 2, .shape = {(h), 3}, SCALE(weighted)}
 #define LIST(its_name, list, n) {.name = (its_name), .type = I32, .rank = 1, .shape = {(n)}, DATA(list)}
 #define THREE(its_name, list) {.name = (its_name), .type = F32, .rank = 1, .shape = {3}, DATA(list)}
+
+#define NUMBERS(its_name, of) {.name = (its_name), .type = I8, .rank = 4, .shape = {1, 1, 1, 3}, SCALE(of)}
+#define ROWS_OF_TWO(its_name, h) {.name = (its_name), .type = I8, .rank = 4, .shape = {1, (h), 2, 2}, SCALE(input)}
 
 /* Rows [11, 48, 85] and [-78, -41, -4] of .01 times x - 3 of .05. */
 #define TWO_ROWS .input = {.1f, -1.15f, 4.35f}, .n = 2, .expected = {3.2f, .2f}
@@ -169,9 +177,34 @@ static const struct model models[] = {
                  {.name = "b", .type = I8, .rank = 2, .shape = {1, 3}, DATA(second), SCALE(weighted)}, MOVED(1), OUTPUT},
      .operators = {{.code = MAFAT_TFLITE_ADD, .n_inputs = 2, .n_outputs = 1, .inputs = {1, 2}, .outputs = {3}, .options = ADDITION},
                    {.code = MAFAT_TFLITE_FULLY_CONNECTED, .n_inputs = 3, .n_outputs = 1, .inputs = {0, 3, -1}, .outputs = {4}, .options = DENSE}}},
+
+    {.what = "halves of a bound",
+     .tensors = {NUMBERS("x", thirds), NUMBERS("y", halves)},
+     .operators = {{.code = MAFAT_TFLITE_RELU, .n_inputs = 1, .n_outputs = 1, .inputs = {0}, .outputs = {1}}},
+     .input = {.003f, .009f, .015f}, .n = 3, .expected = {.004f, .010f, .016f}},
+    {.what = "of PRELU",
+     .tensors = {NUMBERS("x", thirds), {.name = "a", .type = I8, .rank = 3, .shape = {1, 1, 3}, DATA(ones), SCALE(weighted)}, NUMBERS("y", halves)},
+     .operators = {{.code = MAFAT_TFLITE_PRELU, .n_inputs = 2, .n_outputs = 1, .inputs = {0, 1}, .outputs = {2}}},
+     .input = {.003f, .009f, .015f}, .n = 3, .expected = {.004f, .010f, .016f}},
+    {.what = "of products",
+     .tensors = {NUMBERS("x", fortieth), {.name = "a", .type = I8, .rank = 4, .shape = {1, 1, 1, 3}, DATA(ones), SCALE(weighted)}, NUMBERS("y", thousandth)},
+     .operators = {{.code = MAFAT_TFLITE_MUL, .n_inputs = 2, .n_outputs = 1, .inputs = {0, 1}, .outputs = {2}, .options = MULTIPLICATION}},
+     .input = {.025f, .125f, .225f}, .n = 3, .expected = {.001f, .002f, .003f}},
+    {.what = "not of another scale alone",
+     .tensors = {NUMBERS("x", thirds), NUMBERS("y", halves)},
+     .operators = {{.code = MAFAT_TFLITE_QUANTIZE, .n_inputs = 1, .n_outputs = 1, .inputs = {0}, .outputs = {1}}},
+     .input = {.003f, .009f, .015f}, .n = 3, .expected = {.002f, .008f, .014f}},
+
+    {.what = "rows of a map whose first ones nobody reads",
+     .tensors = {ROWS_OF_TWO("x", 3), LIST("places", there_and_back, 5), ROWS_OF_TWO("longer", 5), LIST("again", every_other, 2), ROWS_OF_TWO("y", 2)},
+     .operators = {{.code = MAFAT_TFLITE_GATHER, .n_inputs = 2, .n_outputs = 1, .inputs = {0, 1}, .outputs = {2}, .options = GATHERING, .n_fields = 1,
+                    .fields = {{0, 4, 1, 0, 0, {0}}}},
+                   {.code = MAFAT_TFLITE_GATHER, .n_inputs = 2, .n_outputs = 1, .inputs = {2, 3}, .outputs = {4}, .options = GATHERING, .n_fields = 1,
+                    .fields = {{0, 4, 1, 0, 0, {0}}}}},
+     .input = {.05f, .1f, .15f, .2f, .25f, .3f, .35f, .4f, .45f, .5f, .55f, .6f}, .n = 8, .expected = {.45f, .5f, .55f, .6f, .25f, .3f, .35f, .4f}},
 };
 
-START_TEST(constants_mean_what_the_file_says)
+START_TEST(operators_mean_what_the_file_says)
 {
   const struct model *m = &models[_i];
   struct mafat_model *opened;
@@ -192,7 +225,7 @@ Suite *tflite_meaning_suite(void)
 {
   Suite *s = suite_create("tflite_meaning");
   TCase *c = tcase_create("numbers");
-  tcase_add_loop_test(c, constants_mean_what_the_file_says, 0, COUNT(models));
+  tcase_add_loop_test(c, operators_mean_what_the_file_says, 0, COUNT(models));
   suite_add_tcase(s, c);
   return s;
 }
