@@ -346,12 +346,15 @@ static bool is_formats(enum graph_kind kind, const struct graph *g)
 {
   static const enum graph_kind floats[] = {GRAPH_DIV_CONSTANT, GRAPH_NEG, GRAPH_SQUARE, GRAPH_EXP, GRAPH_SQRT, GRAPH_CLIP, GRAPH_CUBE, GRAPH_MAX, GRAPH_MIN,
                                            GRAPH_ABS, GRAPH_ELU, GRAPH_LOG_SOFTMAX, GRAPH_MATMUL};
+  static const enum graph_kind normalized[] = {GRAPH_BATCH_NORM, GRAPH_LAYER_NORM, GRAPH_EXP, GRAPH_CUBE, GRAPH_SQUARE, GRAPH_SQRT, GRAPH_DIV_CONSTANT};
   static const enum graph_kind others[] = {GRAPH_GROUPED, GRAPH_BATCH_NORM, GRAPH_ERF, GRAPH_SOFTPLUS, GRAPH_SELU, GRAPH_CELU, GRAPH_HARD_SIGMOID,
                                            GRAPH_SOFTSIGN, GRAPH_SIN, GRAPH_COS, GRAPH_EDGE, GRAPH_CUBIC, GRAPH_LAYER_NORM};
   for (size_t i = 0; g->for_tflite && i < sizeof others / sizeof *others; i++)
     if (kind == others[i]) return false;
-  for (size_t i = 0; g->integers && i < sizeof floats / sizeof *floats; i++)
+  for (size_t i = 0; g->for_tflite && g->integers && i < sizeof floats / sizeof *floats; i++)
     if (kind == floats[i]) return false;
+  for (size_t i = 0; g->integers && i < sizeof normalized / sizeof *normalized; i++)
+    if (kind == normalized[i]) return false;
   return true;
 }
 
@@ -403,7 +406,10 @@ static bool add_node(struct graph *g, enum graph_kind kind, struct test_rng *rng
 
 struct graph graph_make(uint64_t number, enum graph_format format)
 {
-  struct graph g = {.number = number, .n = 1, .for_tflite = format != GRAPH_ONNX, .integers = format == GRAPH_TFLITE_INTEGERS};
+  struct graph g = {.number = number,
+                    .n = 1,
+                    .for_tflite = format == GRAPH_TFLITE || format == GRAPH_TFLITE_INTEGERS,
+                    .integers = format == GRAPH_ONNX_INTEGERS || format == GRAPH_TFLITE_INTEGERS};
   struct test_rng rng = graph_random(0x6a9f000000 + number);
   int n = test_random_int(&rng, 2, GRAPH_NODES - 2);
   g.nodes[0].out = (struct graph_map){test_random_int(&rng, 2, MOST_SIDE), test_random_int(&rng, 2, MOST_SIDE), test_random_int(&rng, 1, 20)};

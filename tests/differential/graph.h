@@ -1,5 +1,5 @@
 /* Random graphs that ONNX and TFLite can both say, number by number the same on every machine: maps of rows, columns and channels, and
- * nodes that read one or two of them. Written as a file of either format; of floats, or as TFLite's of 8-bit numbers. */
+ * nodes that read one or two of them. Written as a file of either format, of floats or of 8-bit numbers. */
 #ifndef MAFAT_TESTS_DIFFERENTIAL_GRAPH_H
 #define MAFAT_TESTS_DIFFERENTIAL_GRAPH_H
 
@@ -53,7 +53,7 @@ struct graph_node {
 
 enum { GRAPH_NODES = 16, GRAPH_PLACES = 200 };
 
-enum graph_format { GRAPH_ONNX, GRAPH_TFLITE, GRAPH_TFLITE_INTEGERS, GRAPH_FORMATS };
+enum graph_format { GRAPH_ONNX, GRAPH_TFLITE, GRAPH_ONNX_INTEGERS, GRAPH_TFLITE_INTEGERS, GRAPH_FORMATS };
 
 struct graph {
   uint64_t number;

@@ -161,8 +161,10 @@ static double gain(const struct graph *g, const struct graph_numbers *numbers, c
   }
 }
 
+/* Of ONNX all that computes: floats that are summed in any order are on one side of a half or the other. */
 static bool is_rounded_otherwise(const struct graph *g, const struct graph_node *o)
 {
+  if (!g->for_tflite) return !graph_keeps_numbers(o) || o->kind == GRAPH_MEAN_POOL || o->kind == GRAPH_LINEAR;
   switch (o->kind) {
   case GRAPH_LINEAR: return !g->is_signed;
   case GRAPH_SOFTMAX:

@@ -12,20 +12,134 @@ enum { TEXT = 200 };
 struct author {
   const struct graph *g;
   struct test_message graph;
+  struct graph_numbers numbers[GRAPH_NODES]; /* of integers */
+  double *scales; /* of the weights that were put last, and */
+  int n_scales;
 };
+
+static void *take_room(size_t bytes)
+{
+  void *all = malloc(bytes);
+  if (!all) abort();
+  return all;
+}
+
+static size_t count(int rank, const int64_t *dims)
+{
+  size_t n = 1;
+  for (int i = 0; i < rank; i++) n *= (size_t)dims[i];
+  return n;
+}
+
+/* ---- integers: between QuantizeLinear and DequantizeLinear ---- */
+
+enum { FLOAT = 1, UINT8 = 2, INT8 = 3, INT32 = 6 }; /* as files number types */
+
+/* Scales and zero points of what is called so: "S" and "Z" before its name; one, or a list. */
+static void put_meaning(struct author *a, const char *name, int type, int n, const double *scales, int zero)
+{
+  char called[TEXT];
+  const int64_t dims = n;
+  double *zeros = take_room((size_t)n * sizeof *zeros);
+  for (int i = 0; i < n; i++) zeros[i] = zero + (type == UINT8 ? 128 : 0);
+  snprintf(called, sizeof called, "S%s", name);
+  test_onnx_floats(&a->graph, called, n > 1, &dims, scales);
+  snprintf(called, sizeof called, "Z%s", name);
+  test_onnx_initializer(&a->graph, &(struct test_onnx_tensor){.name = called, .type = type, .rank = n > 1, .dims = &dims, .values = zeros});
+  free(zeros);
+}
+
+/* A node's map, which is made as f, is t as numbers have it. */
+static void put_numbers(struct author *a, int node)
+{
+  char name[16], list[TEXT], to[16];
+  const double scale = (double)a->numbers[node].scale;
+  snprintf(name, sizeof name, "q%d", node);
+  put_meaning(a, name, a->g->is_signed ? INT8 : UINT8, 1, &scale, a->numbers[node].zero);
+  snprintf(list, sizeof list, "f%d Sq%d Zq%d", node, node, node);
+  test_onnx_add(&a->graph, "QuantizeLinear", list, name, "");
+  snprintf(list, sizeof list, "q%d Sq%d Zq%d", node, node, node);
+  snprintf(to, sizeof to, "t%d", node);
+  test_onnx_add(&a->graph, "DequantizeLinear", list, to, "");
+}
+
+/* In place of a constant of floats. Each of n_scales is that of one place along a dimension. */
+struct constant {
+  int node, type, rank;
+  char letter;
+  const int64_t *dims;
+  double *values; /* become numbers */
+  int n_scales, dimension, zero;
+  const double *scales;
+};
+
+static void put_quantized(struct author *a, const struct constant *c)
+{
+  char name[16], list[TEXT], to[16], axis[TEXT] = "";
+  const size_t n = count(c->rank, c->dims), run = c->n_scales > 1 ? count(c->rank - c->dimension - 1, c->dims + c->dimension + 1) : n;
+  const double most = c->type == INT32 ? 2147483647.0 : 127, least = -most - 1, shift = c->type == UINT8 ? 128 : 0;
+  for (size_t i = 0; i < n; i++)
+    c->values[i] = fmin(fmax(rint(c->values[i] / c->scales[i / run % (size_t)c->n_scales]) + c->zero, least), most) + shift;
+  snprintf(name, sizeof name, "q%c%d", c->letter, c->node);
+  test_onnx_initializer(&a->graph, &(struct test_onnx_tensor){.name = name, .type = c->type, .rank = c->rank, .dims = c->dims, .values = c->values});
+  put_meaning(a, name, c->type, c->n_scales, c->scales, c->zero);
+  snprintf(list, sizeof list, "%s S%s Z%s", name, name, name);
+  snprintf(to, sizeof to, "%c%d", c->letter, c->node);
+  if (c->n_scales > 1) snprintf(axis, sizeof axis, "axis=%d", c->dimension);
+  test_onnx_add(&a->graph, "DequantizeLinear", list, to, axis);
+}
+
+/* int8 has scales for each filter, which are told apart in this dimension. */
+static void quantize_weights(struct author *a, struct constant *c, struct test_rng *rng, double most)
+{
+  const enum graph_kind kind = a->g->nodes[c->node].kind;
+  const bool each = a->g->is_signed && kind != GRAPH_MATMUL_CONSTANT && kind != GRAPH_DENSE && kind != GRAPH_TRANSPOSED;
+  c->n_scales = each ? (int)c->dims[0] : 1;
+  c->zero = a->g->is_signed ? 0 : test_random_int(rng, -10, 10);
+  free(a->scales);
+  a->scales = take_room((size_t)c->n_scales * sizeof *a->scales);
+  a->n_scales = c->n_scales;
+  for (int i = 0; i < c->n_scales; i++) a->scales[i] = (double)(float)(most / 127 * (each ? .6 + .4 * fabs((double)graph_constant(rng)) : 1));
+  c->scales = a->scales;
+}
+
+/* Letters: w, weights; b, what is added behind them; c, what is beside a map. */
+static void put_as_numbers(struct author *a, struct constant *c, struct test_rng *rng, double most)
+{
+  double *scales = NULL;
+  c->type = c->letter == 'b' ? INT32 : a->g->is_signed ? INT8 : UINT8;
+  if (c->letter == 'w') quantize_weights(a, c, rng, most);
+  else {
+    c->n_scales = c->letter == 'b' ? a->n_scales : 1;
+    c->zero = c->letter == 'b' ? 0 : test_random_int(rng, -40, 40);
+    scales = take_room((size_t)c->n_scales * sizeof *scales);
+    for (int i = 0; i < c->n_scales; i++)
+      scales[i] = c->letter == 'b' ? (double)(a->numbers[a->g->nodes[c->node].a].scale * (float)a->scales[i]) : (double)(float)(most / 127);
+    c->scales = scales;
+  }
+  put_quantized(a, c);
+  free(scales);
+}
+
+/* ---- constants ---- */
 
 /* A constant "c3" of node 3, "d3" ... beside it; floats times `scale`, plus `shift`. */
 static void put_floats(struct author *a, int node, char letter, int rank, const int64_t *dims, struct test_rng *rng, double scale, double shift)
 {
   char name[16];
-  size_t n = 1;
-  for (int i = 0; i < rank; i++) n *= (size_t)dims[i];
-  double *values = malloc(n * sizeof *values);
-  if (!values) abort();
+  size_t n = count(rank, dims);
+  double *values = take_room(n * sizeof *values);
   for (size_t i = 0; i < n; i++) values[i] = (double)(float)((double)graph_constant(rng) * scale + shift);
   snprintf(name, sizeof name, "%c%d", letter, node);
-  test_onnx_floats(&a->graph, name, rank, dims, values);
+  if (a->g->integers) put_as_numbers(a, &(struct constant){.node = node, .rank = rank, .letter = letter, .dims = dims, .values = values}, rng, scale + shift);
+  else test_onnx_floats(&a->graph, name, rank, dims, values);
   free(values);
+}
+
+/* What a node makes, before it is numbers. */
+static char made(const struct author *a)
+{
+  return a->g->integers ? 'f' : 't';
 }
 
 static void put_ints(struct author *a, int node, char letter, int n, const int64_t *values)
@@ -46,7 +160,7 @@ static void put_node(struct author *a, int node, const char *op, const char *inp
     else if (*at == '-') snprintf(list + used, sizeof list - used, "-");
     else snprintf(list + used, sizeof list - used, "%c%d", *at == 'u' ? 't' : *at, *at == 't' ? o->a : *at == 'u' ? o->b : node);
   }
-  snprintf(output, sizeof output, "t%d", node);
+  snprintf(output, sizeof output, "%c%d", made(a), node);
   test_onnx_add(&a->graph, op, list, output, attributes);
 }
 
@@ -176,7 +290,8 @@ static void put_split(struct author *a, int node)
   const int64_t sizes[2] = {o->size[0], o->size[1]};
   char from[TEXT], to[TEXT], axis[TEXT];
   snprintf(from, sizeof from, "t%d s%d", o->a, node);
-  snprintf(to, sizeof to, o->how ? "r%d t%d" : "t%d r%d", node, node);
+  if (o->how) snprintf(to, sizeof to, "r%d %c%d", node, made(a), node);
+  else snprintf(to, sizeof to, "%c%d r%d", made(a), node, node);
   snprintf(axis, sizeof axis, "axis=%d", dimension(o->axis));
   put_ints(a, node, 's', 2, sizes);
   test_onnx_add(&a->graph, "Split", from, to, axis);
@@ -256,9 +371,9 @@ static void put_dense(struct author *a, int node)
   put_floats(a, node, 'w', 2, dims, &rng, 1.7 / sqrt((double)dims[1]), 0);
   put_floats(a, node, 'b', 1, &biases, &rng, .2, 0);
   snprintf(from, sizeof from, "t%d", o->a);
-  snprintf(flat, sizeof flat, "f%d", node);
-  snprintf(list, sizeof list, "f%d w%d b%d", node, node, node);
-  snprintf(to, sizeof to, "t%d", node);
+  snprintf(flat, sizeof flat, "g%d", node);
+  snprintf(list, sizeof list, "g%d w%d b%d", node, node, node);
+  snprintf(to, sizeof to, "%c%d", made(a), node);
   test_onnx_add(&a->graph, "Flatten", from, flat, "");
   test_onnx_add(&a->graph, "Gemm", list, to, "transB=1");
 }
@@ -335,8 +450,13 @@ char *graph_write_onnx(const struct graph *g, size_t *n)
   struct author a = {.g = g};
   const struct graph_map in = g->nodes[0].out;
   const int64_t dims[4] = {1, in.c, in.h, in.w};
-  test_onnx_input(&a.graph, "t0", 4, dims);
-  for (int i = 1; i < g->n; i++) put(&a, i);
+  if (g->integers) graph_quantize(g, a.numbers);
+  test_onnx_input(&a.graph, g->integers ? "f0" : "t0", 4, dims);
+  for (int i = 0; i < g->n; i++) {
+    if (i > 0) put(&a, i);
+    if (g->integers) put_numbers(&a, i);
+  }
+  free(a.scales);
   for (int i = 1; i < g->n; i++) {
     char name[16];
     snprintf(name, sizeof name, "t%d", i);

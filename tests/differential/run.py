@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Random graphs of four kinds beside the programs that have run such files for years, in batches.
+"""Random graphs of three formats beside the programs that have run such files for years, in batches.
 
     run.py [--graphs N] [--batch N] [--only FORMAT] [--first N]
 
-FORMAT is darknet (libdarknet, layer by layer: tests/oracle/oracle_random.c), onnx (onnxruntime), tflite or integers (TFLite's library, of floats
-and of 8-bit numbers; all as experiments/peers/install.sh has them: tests/differential/random_graphs.c makes the files,
+FORMAT is darknet (libdarknet, layer by layer: tests/oracle/oracle_random.c), onnx or onnx-integers (onnxruntime), tflite or tflite-integers
+(TFLite's library), of floats and of 8-bit numbers (all as experiments/peers/install.sh has them: tests/differential/random_graphs.c makes the files,
 experiments/peers/judge_* run them). Each graph is
 also run by three random plans, on one to three threads, at random levels of kernels, by random algorithms and ways of reading, and gives the
 same bits as untiled. A batch that a program does not outlive is run again in halves: what one graph alone does is a failure; what none of them does by itself
@@ -54,8 +54,12 @@ class Onnx:
         return os.path.isdir(os.path.join(PEERS, "node_modules", "onnxruntime-node"))
 
     def run(self, first, n):
-        return pipe([os.path.join(BUILD, "random_graphs"), "onnx", str(first), str(n)], ["node", "experiments/peers/judge_onnxruntime.js"],
+        return pipe([os.path.join(BUILD, "random_graphs"), self.name, str(first), str(n)], ["node", "experiments/peers/judge_onnxruntime.js"],
                     {"NODE_PATH": os.path.join(PEERS, "node_modules")})
+
+
+class OnnxIntegers(Onnx):
+    name = "onnx-integers"
 
 
 class TFLite:
@@ -74,8 +78,8 @@ class TFLite:
         return pipe([os.path.join(BUILD, "random_graphs"), self.name, str(first), str(n)], [os.path.join(PEERS, "judge_tflite")])
 
 
-class Integers(TFLite):
-    name = "integers"
+class TFLiteIntegers(TFLite):
+    name = "tflite-integers"
 
 
 class Count:
@@ -110,10 +114,10 @@ def main():
     parser.add_argument("--graphs", type=int, default=1000)
     parser.add_argument("--batch", type=int, default=1000)
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--only", choices=("darknet", "onnx", "tflite", "integers"), action="append")
+    parser.add_argument("--only", choices=("darknet", "onnx", "tflite", "onnx-integers", "tflite-integers"), action="append")
     o = parser.parse_args()
     os.chdir(ROOT)
-    peers, failed = [p for p in (Darknet(), Onnx(), TFLite(), Integers()) if (not o.only or p.name in o.only)], False
+    peers, failed = [p for p in (Darknet(), Onnx(), TFLite(), OnnxIntegers(), TFLiteIntegers()) if (not o.only or p.name in o.only)], False
     for peer in peers[:]:
         if not peer.is_there():
             print("skip differential %s: its program is not there (experiments/peers/install.sh)" % peer.name)
