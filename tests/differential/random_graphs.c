@@ -1,5 +1,5 @@
 /* Random graphs as ONNX or TFLite files, run: number by number by random plans, levels of kernels, algorithms, threads and ways of reading,
- * whose outputs are the same bits as untiled; then the file, its input and these outputs go to standard output, for another program to
+ * out of the file itself or of one that was packed of it, whose outputs are the same bits as untiled; then the file, its input and these outputs go to standard output, for another program to
  * run and compare (experiments/peers/judge_tflite.c, judge_onnxruntime.js). What is a failure goes to standard error.
  *     random_graphs FORMAT FIRST COUNT     or     random_graphs FORMAT --print NUMBER [FILE]
  * FORMAT: onnx or tflite, or onnx-integers or tflite-integers: of 8 bits, which are another program's but for what that one rounds otherwise;
@@ -7,10 +7,13 @@
  * A frame, of 32-bit words of this machine: "MGRF", number, bytes of the file, floats of the input, outputs; these bytes, these floats; then for
  * each output: bytes of its name, floats, these bytes, what a value may be off, and the floats. */
 #include "formats/onnx/import.h"
+#include "formats/packed/graph.h"
 #include "formats/tflite/import.h"
 #include "network/port.h"
 #include "predictor/planning.h"
 #include "runner/executor.h"
+#include "runner/model_kind.h"
+#include "runner/weights/packer.h"
 #include "tests/differential/graph.h"
 #include "tests/support/support.h"
 
@@ -38,10 +41,13 @@ struct subject {
   struct graph graph;
   struct test_rng rng;
   enum graph_format format;
-  char *file, path[32];
+  char *file;
   size_t bytes;
-  int fd;
-  struct mafat_network *network;
+  struct copy {
+    char path[32];
+    int fd;
+    struct mafat_network *network;
+  } plain, packed; /* the latter of some graphs: else it has no network */
   float *input, *chw; /* in the dimensions' order, and as it is run */
   long long n_input, n_output; /* of the outputs, together */
 };
@@ -65,11 +71,13 @@ static void __attribute__((format(printf, 3, 4))) fail(struct counts *c, const s
 
 static void close_subject(struct subject *s)
 {
-  mafat_network_close(&s->network);
+  mafat_network_close(&s->plain.network);
+  mafat_network_close(&s->packed.network);
   free(s->file);
   free(s->input);
   free(s->chw);
-  if (s->fd >= 0) close(s->fd);
+  if (s->plain.fd >= 0) close(s->plain.fd);
+  if (s->packed.fd >= 0) close(s->packed.fd);
 }
 
 /* One that 8 bits have: whoever quantizes it has no halves to round. */
@@ -82,44 +90,64 @@ static float draw_number(const struct subject *s, struct test_rng *rng)
 
 static void make_input(struct subject *s)
 {
-  const struct mafat_port *port = &s->network->inputs[0];
+  const struct mafat_port *port = &s->plain.network->inputs[0];
   struct test_rng rng = graph_random(0x1a9b000000 + s->graph.number);
   s->n_input = mafat_view_elements(&port->view);
   s->input = malloc((size_t)s->n_input * sizeof *s->input);
   s->chw = calloc((size_t)mafat_shape_elements(port->shape), sizeof *s->chw);
   if (!s->input || !s->chw) abort();
   for (long long i = 0; i < s->n_input; i++) s->chw[test_input_place(port, i)] = s->input[i] = s->graph.integers ? draw_number(s, &rng) : graph_constant(&rng);
-  for (int i = 0; i < s->network->n_outputs; i++) s->n_output += mafat_view_elements(&s->network->outputs[i].view);
+  for (int i = 0; i < s->plain.network->n_outputs; i++) s->n_output += mafat_view_elements(&s->plain.network->outputs[i].view);
+}
+
+static bool make_file(struct copy *c)
+{
+  c->fd = memfd_create("model", MFD_CLOEXEC);
+  snprintf(c->path, sizeof c->path, "/proc/self/fd/%d", c->fd);
+  return c->fd >= 0;
 }
 
 static int open_subject(struct subject *s, struct mafat_diagnostic *d)
 {
   s->file = s->graph.for_tflite ? graph_write_tflite(&s->graph, &s->bytes) : graph_write_onnx(&s->graph, &s->bytes);
-  s->fd = memfd_create("model", MFD_CLOEXEC);
-  snprintf(s->path, sizeof s->path, "/proc/self/fd/%d", s->fd);
-  if (s->fd < 0 || write(s->fd, s->file, s->bytes) != (ssize_t)s->bytes) return mafat_fail(d, MAFAT_EIO, "no file in memory");
-  int code = (s->graph.for_tflite ? mafat_tflite_network_read : mafat_onnx_network_read)(&s->network, s->path, NULL, d);
+  if (!make_file(&s->plain) || write(s->plain.fd, s->file, s->bytes) != (ssize_t)s->bytes) return mafat_fail(d, MAFAT_EIO, "no file in memory");
+  int code = (s->graph.for_tflite ? mafat_tflite_network_read : mafat_onnx_network_read)(&s->plain.network, s->plain.path, NULL, d);
   if (code == MAFAT_OK) make_input(s);
   return code;
+}
+
+/* As pack_weights would. */
+static int pack(struct subject *s, struct mafat_diagnostic *d)
+{
+  struct mafat_network *n = NULL;
+  struct mafat_excerpt *excerpt = NULL;
+  if (!make_file(&s->packed)) return mafat_fail(d, MAFAT_EIO, "no file in memory");
+  int code = mafat_packed_graph_read(&n, &excerpt, s->graph.for_tflite ? MAFAT_FORMAT_TFLITE : MAFAT_FORMAT_ONNX, s->plain.path, NULL, d);
+  if (code == MAFAT_OK) code = mafat_packer_write(s->plain.path, n, &(struct mafat_packed_origin){.excerpt = excerpt}, s->packed.fd, "packed", d);
+  mafat_excerpt_close(&excerpt);
+  mafat_network_close(&n);
+  return code ? code : mafat_model_network(&s->packed.network, s->packed.path, NULL, NULL, NULL, d);
 }
 
 /* ---- runs ---- */
 
 /* All outputs, one after the other, to be freed; NULL: a failure. In an arena full of NaN: whoever reads what nobody wrote shows. */
-static float *compute(struct subject *s, struct counts *counts, const char *text, const struct mafat_plan_options *how, const struct mafat_kernels *kernels,
-                      bool kept)
+static float *compute(struct subject *s, const struct copy *copy, struct counts *counts, const char *text, const struct mafat_plan_options *how,
+                      const struct mafat_kernels *kernels, bool kept)
 {
-  struct mafat_network *n = s->network;
+  struct mafat_network *n = copy->network;
   struct mafat_executor_options options;
   struct mafat_executor *e = NULL;
   struct mafat_weights *w = NULL;
   struct mafat_diagnostic d = {""};
-  struct mafat_plan *plan = test_plan_with(n, text, how);
+  struct mafat_plan_options so = *how; /* of this file */
+  so.packed = copy == &s->packed;
+  struct mafat_plan *plan = test_plan_with(n, text, &so);
   struct mafat_layout *layout = test_layout(n, plan);
   float *outputs = malloc((size_t)s->n_output * sizeof *outputs), *at = outputs;
   mafat_executor_defaults(&options);
   options.kernels = kernels;
-  int code = kept ? mafat_weights_open_kept(&w, s->path, n, n->n_layers, NULL, &d) : mafat_weights_open(&w, s->path, n, plan, layout, NULL, NULL, &d);
+  int code = kept ? mafat_weights_open_kept(&w, copy->path, n, n->n_layers, NULL, &d) : mafat_weights_open(&w, copy->path, n, plan, layout, NULL, NULL, &d);
   if (code == MAFAT_OK) code = mafat_executor_open(&e, n, plan, layout, w, &options, &d);
   if (code == MAFAT_OK) {
     mafat_executor_set_input(e, s->chw);
@@ -128,7 +156,7 @@ static float *compute(struct subject *s, struct counts *counts, const char *text
   }
   for (int k = 0; code == MAFAT_OK && k < n->n_outputs; k++)
     for (long long i = 0; i < mafat_view_elements(&n->outputs[k].view); i++) *at++ = test_output_at(e, &n->outputs[k], i);
-  if (code != MAFAT_OK) fail(counts, s, "%s, %s: %s", text, kernels->name, d.text);
+  if (code != MAFAT_OK) fail(counts, s, "%s, %s%s: %s", text, kernels->name, copy == &s->packed ? ", packed" : "", d.text);
   mafat_executor_close(&e);
   mafat_weights_close(&w);
   mafat_layout_close(&layout);
@@ -141,9 +169,9 @@ static float *compute(struct subject *s, struct counts *counts, const char *text
 static void draw_plan(struct subject *s, const struct mafat_plan_options *options, char *text)
 {
   int dice = test_random_int(&s->rng, 0, 99);
-  if (dice < 25 && test_random_split(&s->rng, s->network, options, text, TEST_PLAN_ROOM)) return;
-  if (dice < 35) test_random_units(&s->rng, s->network, text, TEST_PLAN_ROOM);
-  else test_random_plan(&s->rng, s->network, s->network->n_layers, text, TEST_PLAN_ROOM);
+  if (dice < 25 && test_random_split(&s->rng, s->plain.network, options, text, TEST_PLAN_ROOM)) return;
+  if (dice < 35) test_random_units(&s->rng, s->plain.network, text, TEST_PLAN_ROOM);
+  else test_random_plan(&s->rng, s->plain.network, s->plain.network->n_layers, text, TEST_PLAN_ROOM);
 }
 
 /* references: by fused, and by plain kernels. */
@@ -158,13 +186,15 @@ static void compare_plan(struct subject *s, struct counts *counts, float *const 
   options.keep_all = test_random_chance(&s->rng, 20);
   if (test_random_chance(&s->rng, 50)) options.small_bytes = 0;
   draw_plan(s, &options, text);
-  float *found = compute(s, counts, text, &options, kernels, test_random_chance(&s->rng, 50));
+  const bool kept = test_random_chance(&s->rng, 50);
+  const struct copy *copy = s->packed.network && test_random_chance(&s->rng, 50) ? &s->packed : &s->plain;
+  float *found = compute(s, copy, counts, text, &options, kernels, kept);
   const float *reference = references[!kernels->fused];
   counts->plans++;
   for (long long i = 0; found && i < s->n_output; i++)
     if (memcmp(&found[i], &reference[i], sizeof *found) != 0) {
-      fail(counts, s, "%s, %s, %s, %d threads: output %lld is %.9g, untiled %.9g", text, mafat_algorithm_name(algorithm), kernels->name, options.n_threads, i,
-           (double)found[i], (double)reference[i]);
+      fail(counts, s, "%s, %s, %s%s, %d threads: output %lld is %.9g, untiled %.9g", text, mafat_algorithm_name(algorithm), kernels->name,
+           copy == &s->packed ? ", packed" : "", options.n_threads, i, (double)found[i], (double)reference[i]);
       break;
     }
   free(found);
@@ -194,7 +224,7 @@ static bool has_roots(const struct graph *g)
 /* What output k may be off, whose values begin at `at`. */
 static float may_be_off(const struct subject *s, float *const references[2], int k, long long at, double tolerance)
 {
-  const long long n = mafat_view_elements(&s->network->outputs[k].view);
+  const long long n = mafat_view_elements(&s->plain.network->outputs[k].view);
   double largest = 0, apart = 0;
   for (long long i = at; i < at + n; i++) {
     largest = fmax(largest, fabs((double)references[0][i]));
@@ -219,7 +249,7 @@ static float may_be_off_by_steps(const struct subject *s, int k)
 
 static void put_frame(const struct subject *s, float *const references[2], double tolerance)
 {
-  const struct mafat_network *n = s->network;
+  const struct mafat_network *n = s->plain.network;
   long long at = 0;
   put("MGRF", 4);
   put_word((size_t)s->graph.number);
@@ -242,9 +272,11 @@ static void put_frame(const struct subject *s, float *const references[2], doubl
 
 static void try_graph(uint64_t number, enum graph_format format, struct counts *counts)
 {
-  struct subject s = {.graph = graph_make(number, format), .rng = graph_random(0xd1ff000000 + number), .format = format, .fd = -1};
+  struct subject s = {.graph = graph_make(number, format), .rng = graph_random(0xd1ff000000 + number), .format = format, .plain = {.fd = -1}, .packed = {.fd = -1}};
   struct mafat_diagnostic d = {""};
   int code = open_subject(&s, &d);
+  bool packs = code == MAFAT_OK && number % 2 == 0;
+  if (packs && pack(&s, &d)) fail(counts, &s, "packing: %s", d.text);
   if (code == MAFAT_EUNSUPPORTED) {
     counts->refused++;
     fprintf(stderr, "refused %s %" PRIu64 ": %s\n", format_names[format], number, d.text);
@@ -253,8 +285,8 @@ static void try_graph(uint64_t number, enum graph_format format, struct counts *
     struct mafat_plan_options untiled;
     mafat_plan_defaults(&untiled);
     untiled.algorithm = (enum mafat_algorithm)test_random_int(&s.rng, MAFAT_DIRECT, MAFAT_N_ALGORITHMS - 1);
-    float *references[2] = {compute(&s, counts, "1x1/NoCut", &untiled, mafat_kernels_find("avx2"), true),
-                            compute(&s, counts, "1x1/NoCut", &untiled, mafat_kernels_find("portable"), true)};
+    float *references[2] = {compute(&s, &s.plain, counts, "1x1/NoCut", &untiled, mafat_kernels_find("avx2"), true),
+                            compute(&s, &s.plain, counts, "1x1/NoCut", &untiled, mafat_kernels_find("portable"), true)};
     /* What ONNX has no integers for is computed in floats between. */
     if (s.graph.integers && s.graph.for_tflite && references[0] && references[1] && memcmp(references[0], references[1], (size_t)s.n_output * sizeof(float)) != 0)
       fail(counts, &s, "other numbers by avx2 than by portable kernels");
