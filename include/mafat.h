@@ -684,7 +684,7 @@ MAFAT_SIZED int mafat_answer_layer(const struct mafat_answer *answer, int layer,
 MAFAT_SIZED int mafat_answer_group(const struct mafat_answer *answer, int group, struct mafat_group_facts *facts);
 
 /* Bytes moved between a fast memory of some size and the rest, were tiles copied in and out explicitly: layers in units that
- * are computed together there. */
+ * are computed together there. Closed before the answer, or the model, that it is of. */
 struct mafat_moves;
 
 struct mafat_unit_facts {

@@ -122,6 +122,65 @@ START_TEST(test_every_search_is_listed_and_finds_a_plan)
 }
 END_TEST
 
+/* But for memory_name the options are the caller's again once the query is open. */
+START_TEST(test_texts_of_options_are_read_while_a_query_is_opened)
+{
+  struct mafat_model_options options;
+  struct mafat_diagnostic d;
+  struct mafat_answer *a;
+  char search[] = "motes", cells[] = "1,2", objective[] = "transfers", plan[] = "panels:apart/NoCut";
+  mafat_model_defaults(&options);
+  options.search = search;
+  options.cells = cells;
+  struct mafat_query *q = api_open_query(api_detector, &options), *packed;
+  memset(search, 'x', sizeof search - 1);
+  memset(cells, 'x', sizeof cells - 1);
+  ck_assert_msg(mafat_query_answer(&a, q, 0, &d) == MAFAT_OK, "%s", d.text);
+  mafat_answer_close(&a);
+  ck_assert_msg(mafat_query_pack(&packed, q, "int8", &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_query_answer(&a, packed, 0, &d) == MAFAT_OK, "%s", d.text);
+  mafat_answer_close(&a);
+  mafat_query_close(&packed);
+  mafat_query_close(&q);
+  mafat_model_defaults(&options);
+  options.search = "separable";
+  options.objective = objective;
+  q = api_open_query(api_detector, &options);
+  memset(objective, 'x', sizeof objective - 1);
+  ck_assert_msg(mafat_query_answer(&a, q, 0, &d) == MAFAT_OK, "%s", d.text);
+  mafat_answer_close(&a);
+  mafat_query_close(&q);
+  mafat_model_defaults(&options);
+  options.plan = plan;
+  q = api_open_query(api_detector, &options);
+  memset(plan, 'x', sizeof plan - 1);
+  ck_assert_msg(mafat_query_answer(&a, q, 0, &d) == MAFAT_OK, "%s", d.text);
+  mafat_answer_close(&a);
+  mafat_query_close(&q);
+}
+END_TEST
+
+START_TEST(test_closing_nothing_is_nothing)
+{
+  struct mafat_arena *arena = NULL;
+  struct mafat_model *model = NULL;
+  struct mafat_query *query = NULL;
+  struct mafat_answer *answer = NULL;
+  struct mafat_moves *moves = NULL;
+  struct mafat_ranks_answer *ranks = NULL;
+  struct mafat_detections *detections = NULL;
+  struct mafat_pack *pack = NULL;
+  mafat_arena_close(NULL), mafat_arena_close(&arena);
+  mafat_model_close(NULL), mafat_model_close(&model);
+  mafat_query_close(NULL), mafat_query_close(&query);
+  mafat_answer_close(NULL), mafat_answer_close(&answer);
+  mafat_moves_close(NULL), mafat_moves_close(&moves);
+  mafat_ranks_answer_close(NULL), mafat_ranks_answer_close(&ranks);
+  mafat_detections_close(NULL), mafat_detections_close(&detections);
+  mafat_pack_close(NULL), mafat_pack_close(&pack);
+}
+END_TEST
+
 START_TEST(test_budgets_rise)
 {
   struct mafat_model_options options;
@@ -375,6 +434,8 @@ Suite *api_queries_suite(void)
   tcase_add_test(queries, test_the_front_trades_bytes_for_milliseconds);
   tcase_add_test(queries, test_an_answer_says_whether_it_fits);
   tcase_add_test(queries, test_every_search_is_listed_and_finds_a_plan);
+  tcase_add_test(queries, test_texts_of_options_are_read_while_a_query_is_opened);
+  tcase_add_test(queries, test_closing_nothing_is_nothing);
   tcase_add_test(queries, test_budgets_rise);
   tcase_add_test(queries, test_a_query_of_smaller_weights);
   tcase_add_test(queries, test_the_paper_knows_tiles_only);
