@@ -513,9 +513,9 @@ double mafat_executor_input_ms(const struct mafat_executor *e)
 
 void mafat_executor_make_room(struct mafat_executor *e, size_t bytes)
 {
-  int input = e->layout->tensors[e->layout->picture].buffer;
-  const struct mafat_buffer none = {.bytes = 0}, *b = input < 0 ? &none : &e->layout->buffers[input];
-  mafat_arena_make_room(e->arena, b->offset, b->offset + b->bytes, bytes);
+  size_t begin, end;
+  mafat_layout_first(e->layout, &begin, &end);
+  mafat_arena_make_room(e->arena, begin, end, bytes);
 }
 
 void mafat_executor_rest(struct mafat_executor *e)

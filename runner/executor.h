@@ -92,7 +92,7 @@ bool mafat_executor_source_failed(const struct mafat_executor *e);
 double mafat_executor_input_ms(const struct mafat_executor *e);
 
 /* Gives so many bytes of the arena back to the system until they are touched again, and none of the
- * input's: for decoding a picture as a whole after a run, when nothing in the arena matters. */
+ * input's, nor of a frame's that may wait there: for decoding a picture as a whole after a run, when nothing in the arena matters. */
 void mafat_executor_make_room(struct mafat_executor *e, size_t bytes);
 /* Gives all of it back, unless the output of another who shares the arena lies there. */
 void mafat_executor_rest(struct mafat_executor *e);
