@@ -73,8 +73,8 @@ struct mafat_warning_sink {
 
 /* Memory that several models run in, one after the other: it grows to what the largest of them
  * needs. To run two at once is MAFAT_EINVAL for the second, as is to open one that needs a larger
- * arena meanwhile; whoever runs, or is opened, takes away what could be read of the others. It is
- * closed after its models; closed before them, it goes with the last one. */
+ * arena meanwhile; whoever runs, is opened, or asks for room for a frame, takes away what could be read of
+ * the others. It is closed after its models; closed before them, it goes with the last one. */
 struct mafat_arena;
 
 MAFAT_API int mafat_arena_open(struct mafat_arena **out, struct mafat_diagnostic *d);

@@ -585,10 +585,10 @@ void *mafat_executor_boxes_room(const struct mafat_executor *e)
   return e->tensors.arena + e->layout->boxes_offset;
 }
 
-void *mafat_executor_frame_room(const struct mafat_executor *e)
+void *mafat_executor_frame_room(struct mafat_executor *e)
 {
   int frame = e->layout->frame_buffer;
-  return frame < 0 ? NULL : (char *)mafat_arena_memory(e->arena) + e->layout->buffers[frame].offset;
+  return frame < 0 ? NULL : (char *)mafat_arena_take(e->arena, e) + e->layout->buffers[frame].offset;
 }
 
 size_t mafat_executor_locked_bytes(const struct mafat_executor *e)

@@ -131,7 +131,7 @@ int mafat_executor_pieces(const struct mafat_executor *e, const struct mafat_ste
 const struct mafat_layer_part *mafat_executor_part(const struct mafat_executor *e, const struct mafat_step *step);
 
 /* Where a frame of video lies when a run begins; NULL: the layout has no room for one. */
-void *mafat_executor_frame_room(const struct mafat_executor *e);
+void *mafat_executor_frame_room(struct mafat_executor *e);
 
 /* While the output is held: room for the boxes in it, of the layout's most_boxes. What the last call
  * left there is lost, the output is not. */
