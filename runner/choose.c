@@ -165,11 +165,12 @@ int mafat_choose_network(struct mafat_network **network, int *n_layers, const ch
                          const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
   struct mafat_darknet_wish wish = {.width = o->width, .height = o->height, .n_layers = o->layers};
+  struct mafat_given given = {o->constants, o->n_constants};
   int code = mafat_fork_find(&wish.fork, o->fork, d);
+  if (code == MAFAT_OK) code = mafat_given_check(&given, d);
   if (code) return code;
   enum mafat_model_format format = mafat_model_format_of(cfg);
   mafat_surroundings_begin(format == MAFAT_MODEL_ONNX || format == MAFAT_MODEL_TFLITE || format == MAFAT_MODEL_PACKED_GRAPH);
-  struct mafat_given given = {o->constants, o->n_constants};
   code = mafat_model_network(network, cfg, &wish, &given, &o->warnings, d);
   if (code) return code;
   int all = (*network)->n_layers;

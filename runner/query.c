@@ -31,7 +31,7 @@ static int look_around(struct mafat_query *q, const struct mafat_model_options *
   q->picture_assumed = !o->picture && !o->frames && !q->floats_only;
   struct mafat_frame_format frame;
   if (o->frames && (code = mafat_frame_format_read(&frame, o->frames, d))) return code;
-  struct mafat_surroundings_request request = {q->network, o->picture, false, q->floats_only, q->kernels, o->arena,
+  struct mafat_surroundings_request request = {q->network, o->picture, o->picture_may_fail, q->floats_only, q->kernels, o->arena,
                                                o->reserve_bytes, &q->picture.input, o->frames ? &frame : NULL, o->beside_bytes, o->frames_stay};
   code = mafat_surroundings_measure(&q->around, &request, d);
   q->around.process_bytes += RUNNERS_HEAP;

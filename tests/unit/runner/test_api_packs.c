@@ -267,10 +267,16 @@ START_TEST(test_paths_that_are_missing)
 }
 END_TEST
 
+static const char *const nothing[] = {NULL};
+
 static const struct refused {
   struct mafat_pack_options options;
   const char *says;
 } refused[] = {
+    {{.activations = "int8", .n_calibrate = 1, .keep_above = INFINITY}, "1 of them in no list"},
+    {{.activations = "int8", .calibrate = nothing, .n_calibrate = 1, .keep_above = INFINITY}, "picture 0, found nothing"},
+    {{.n_constants = 2, .keep_above = INFINITY}, "2 of them in no list"},
+    {{.constants = nothing, .n_constants = 1, .keep_above = INFINITY}, "constant 0, found nothing"},
     {{.weights = "int7", .keep_above = INFINITY}, "found 'int7'"},
     {{.activations = "fp16", .keep_above = INFINITY}, "found 'fp16'"},
     {{.activations = "int8", .keep_above = INFINITY}, "pictures to calibrate by"},

@@ -380,6 +380,53 @@ START_TEST(test_a_query_that_cannot_be_asked)
 }
 END_TEST
 
+/* Of constants, as of outputs. */
+START_TEST(test_lists_that_are_missing_are_refused)
+{
+  static const char *const nothing[] = {NULL};
+  static const struct {
+    const char *const *list;
+    int n;
+    const char *says;
+  } cases[] = {{NULL, 1, "1 of them in no list"}, {NULL, -1, "-1 of them in no list"}, {nothing, 1, "constant 0, found nothing"}};
+  struct mafat_model_options options;
+  struct mafat_diagnostic d;
+  struct mafat_query *q;
+  mafat_model_defaults(&options);
+  options.constants = cases[_i].list;
+  options.n_constants = cases[_i].n;
+  ck_assert_int_eq(mafat_query_open(&q, api_cfg(api_detector), NULL, &options, &d), MAFAT_EINVAL);
+  ck_assert_msg(strstr(d.text, cases[_i].says), "%s", d.text);
+}
+END_TEST
+
+/* As a model takes the first of several pictures. */
+START_TEST(test_a_picture_that_may_fail_is_an_ordinary_one)
+{
+  struct mafat_model_options options;
+  struct mafat_diagnostic d;
+  struct mafat_query *q;
+  struct mafat_answer *ordinary, *failed;
+  struct mafat_plan_facts f, g;
+  mafat_model_defaults(&options);
+  options.plan = "1x1/NoCut";
+  q = api_open_query(api_detector, &options);
+  ck_assert_int_eq(mafat_query_answer(&ordinary, q, 0, &d), MAFAT_OK);
+  mafat_answer_describe(ordinary, &f);
+  mafat_answer_close(&ordinary);
+  mafat_query_close(&q);
+  options.picture = "/nonexistent.jpg";
+  ck_assert_int_eq(mafat_query_open(&q, api_cfg(api_detector), NULL, &options, &d), MAFAT_EIO);
+  options.picture_may_fail = true;
+  q = api_open_query(api_detector, &options);
+  ck_assert_int_eq(mafat_query_answer(&failed, q, 0, &d), MAFAT_OK);
+  mafat_answer_describe(failed, &g);
+  ck_assert_uint_eq(f.memory.image, g.memory.image);
+  mafat_answer_close(&failed);
+  mafat_query_close(&q);
+}
+END_TEST
+
 /* ---- measuring the machine ---- */
 
 static void see_share(void *context, double share)
@@ -442,6 +489,8 @@ Suite *api_queries_suite(void)
   tcase_add_loop_test(queries, test_an_arena_buffer_by_buffer, 0, 4);
   tcase_add_test(queries, test_measuring_is_for_a_search_and_weights);
   tcase_add_test(queries, test_a_query_that_cannot_be_asked);
+  tcase_add_loop_test(queries, test_lists_that_are_missing_are_refused, 0, 3);
+  tcase_add_test(queries, test_a_picture_that_may_fail_is_an_ordinary_one);
 
   TCase *calibrating = api_case(suite, "calibrating", 240);
   tcase_add_test(calibrating, test_a_calibration_is_kept_and_used);
