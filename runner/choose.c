@@ -23,16 +23,14 @@ void mafat_choose_add_traces(struct mafat_surroundings *around, const struct maf
   around->opening_bytes += traces->heap_bytes;
 }
 
-/* The plan's canonical text, as a file name is cut short. */
 static int write_text(struct mafat_choice *c, const struct mafat_network *n)
 {
   struct mafat_spec *spec;
   int code = mafat_plan_spec(&spec, c->plan, n);
   if (code) return code;
-  if (mafat_spec_write(spec, c->text, sizeof c->text) >= sizeof c->text)
-    strcpy(c->text + sizeof c->text - 4, "...");
+  c->text = mafat_spec_text(spec);
   mafat_spec_close(&spec);
-  return MAFAT_OK;
+  return c->text ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
 /* Plan and layout of a spec, and what they cost. */
@@ -300,4 +298,6 @@ void mafat_choice_close(struct mafat_choice *c)
 {
   mafat_layout_close(&c->layout);
   mafat_plan_close(&c->plan);
+  free(c->text);
+  c->text = NULL;
 }

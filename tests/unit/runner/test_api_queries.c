@@ -2,6 +2,7 @@
 #include "tests/support/api.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -380,6 +381,38 @@ START_TEST(test_a_query_that_cannot_be_asked)
 }
 END_TEST
 
+/* All of it, however long: whoever gives it back gets the same plan. */
+START_TEST(test_the_text_of_a_plan_is_whole)
+{
+  enum { LAYERS = 700, ROOM = 1 << 16 };
+  static char cfg[ROOM], plan[ROOM];
+  struct mafat_model_options options;
+  struct mafat_diagnostic d;
+  struct mafat_answer *a;
+  struct mafat_plan_facts f;
+  struct mafat_model *m;
+  size_t n = (size_t)snprintf(cfg, ROOM, "[net]\nwidth=8\nheight=8\nchannels=3\n"), at = 0;
+  for (int i = 0; i < LAYERS; i++) {
+    n += (size_t)snprintf(cfg + n, ROOM - n, "[convolutional]\nfilters=1\nsize=1\nactivation=linear\n");
+    if (i) at += (size_t)snprintf(plan + at, ROOM - at, "1x1:loaded/%d/", i);
+  }
+  snprintf(plan + at, ROOM - at, "1x1:loaded");
+  mafat_model_defaults(&options);
+  options.memory_bytes = (size_t)1 << 30;
+  options.plan = plan;
+  struct mafat_query *q = api_open_query(cfg, &options);
+  ck_assert_msg(mafat_query_answer(&a, q, 0, &d) == MAFAT_OK, "%s", d.text);
+  mafat_answer_describe(a, &f);
+  ck_assert(strcmp(f.text, plan) == 0);
+  mafat_answer_close(&a);
+  mafat_query_close(&q);
+  api_cut_weights(2 * LAYERS + 2);
+  ck_assert_msg(mafat_model_open(&m, api_cfg(cfg), api_weights, &options, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert(strcmp(mafat_model_plan(m), plan) == 0);
+  mafat_model_close(&m);
+}
+END_TEST
+
 /* Of constants, as of outputs. */
 START_TEST(test_lists_that_are_missing_are_refused)
 {
@@ -489,6 +522,7 @@ Suite *api_queries_suite(void)
   tcase_add_loop_test(queries, test_an_arena_buffer_by_buffer, 0, 4);
   tcase_add_test(queries, test_measuring_is_for_a_search_and_weights);
   tcase_add_test(queries, test_a_query_that_cannot_be_asked);
+  tcase_add_test(queries, test_the_text_of_a_plan_is_whole);
   tcase_add_loop_test(queries, test_lists_that_are_missing_are_refused, 0, 3);
   tcase_add_test(queries, test_a_picture_that_may_fail_is_an_ordinary_one);
 
