@@ -445,7 +445,7 @@ struct mafat_port_facts {
                               * they are floats: of 8 bits what they mean, which becomes the nearest number */
   int rank;                  /* 0 to 8 */
   int64_t dims[8];           /* (rank) */
-  size_t n;                  /* floats: all dimensions multiplied */
+  size_t n;                  /* floats: all dimensions multiplied; SIZE_MAX: more than can be addressed */
   double scale;              /* of 8-bit numbers in the model: they mean scale * (number - zero); 0: there are none */
   int zero;                  /* as the model's file has it: of int8 from -128 on */
 };

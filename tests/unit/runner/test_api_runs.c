@@ -239,6 +239,33 @@ START_TEST(test_what_failed_is_told)
 }
 END_TEST
 
+/* 2^32 of them, which a plan of rows reads from a file: where sizes have 32 bits these are not 0, nor anybody's array. */
+START_TEST(test_more_floats_than_can_be_addressed_are_nobodys)
+{
+  enum { HALVES = 10, ROOM = 2048 };
+  char cfg[ROOM];
+  struct mafat_model_options options;
+  struct mafat_model *m;
+  struct mafat_diagnostic d;
+  struct mafat_port_facts f;
+  const float one = 0;
+  int n = snprintf(cfg, ROOM, "[net]\nwidth=16384\nheight=16384\nchannels=16\n");
+  for (int i = 0; i < HALVES; i++) n += snprintf(cfg + n, (size_t)(ROOM - n), "[convolutional]\nfilters=2\nsize=1\nstride=2\nactivation=linear\n");
+  mafat_model_defaults(&options);
+  options.best_effort = true;
+  options.plan = "rows1/NoCut";
+  options.floats_only = true;
+  api_cut_weights(2 + 2 * 16 + (HALVES - 1) * (2 + 2 * 2));
+  ck_assert_msg(mafat_model_open(&m, api_cfg(cfg), api_weights, &options, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_int_eq(mafat_model_describe_input(m, 0, &f), MAFAT_OK);
+  ck_assert(f.n == (sizeof(size_t) == 4 ? SIZE_MAX : (size_t)((uint64_t)1 << 32)));
+  ck_assert_int_eq(mafat_model_run_floats(m, &one, 0, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_run_floats(m, &one, SIZE_MAX, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_set_input(m, NULL, &one, 0, &d), MAFAT_EINVAL);
+  mafat_model_close(&m);
+}
+END_TEST
+
 /* No program shall take the boxes of one picture for another's. */
 START_TEST(test_after_a_run_that_failed_there_is_nothing_to_read)
 {
@@ -489,6 +516,7 @@ Suite *api_runs_suite(void)
   tcase_add_loop_test(runs, test_any_picture_in_memory_may_lie_in_the_room, 0, 2);
   tcase_add_test(runs, test_rows_of_a_frame_end_where_they_are_not_wanted);
   tcase_add_test(runs, test_what_failed_is_told);
+  tcase_add_test(runs, test_more_floats_than_can_be_addressed_are_nobodys);
   tcase_add_test(runs, test_after_a_run_that_failed_there_is_nothing_to_read);
   tcase_add_test(runs, test_a_picture_that_is_damaged_where_nothing_is_read_fails_too);
   tcase_add_test(runs, test_what_is_left_out_is_usual_or_refused);
