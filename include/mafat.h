@@ -73,8 +73,8 @@ struct mafat_warning_sink {
 
 /* Memory that several models run in, one after the other: it grows to what the largest of them
  * needs. To run two at once is MAFAT_EINVAL for the second, as is to open one that needs a larger
- * arena meanwhile; whoever runs, or is opened, takes away what could be read of the others. It is
- * closed after its models; closed before them, it goes with the last one. */
+ * arena meanwhile; whoever runs, is opened, or asks for room for a frame, takes away what could be read of
+ * the others. It is closed after its models; closed before them, it goes with the last one. */
 struct mafat_arena;
 
 MAFAT_API int mafat_arena_open(struct mafat_arena **out, struct mafat_diagnostic *d);
@@ -446,7 +446,7 @@ struct mafat_port_facts {
                               * they are floats: of 8 bits what they mean, which becomes the nearest number */
   int rank;                  /* 0 to 8 */
   int64_t dims[8];           /* (rank) */
-  size_t n;                  /* floats: all dimensions multiplied */
+  size_t n;                  /* floats: all dimensions multiplied; SIZE_MAX: more than can be addressed */
   double scale;              /* of 8-bit numbers in the model: they mean scale * (number - zero); 0: there are none */
   int zero;                  /* as the model's file has it: of int8 from -128 on */
 };
@@ -685,7 +685,7 @@ MAFAT_SIZED int mafat_answer_layer(const struct mafat_answer *answer, int layer,
 MAFAT_SIZED int mafat_answer_group(const struct mafat_answer *answer, int group, struct mafat_group_facts *facts);
 
 /* Bytes moved between a fast memory of some size and the rest, were tiles copied in and out explicitly: layers in units that
- * are computed together there. */
+ * are computed together there. Closed before the answer, or the model, that it is of. */
 struct mafat_moves;
 
 struct mafat_unit_facts {

@@ -81,12 +81,13 @@ void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout
   /* Frame behind frame there is no time before boxes, and what they need behind the arena stays. */
   if (layout->frame_buffer >= 0) rest = plus(rest, pages(layout->mapped_bytes - layout->total_bytes));
   /* A whole picture is decoded before the first layer runs, and the decoder only
-   * meets the input; one that comes row by row lives beside the layers. */
-  int input = layout->tensors[layout->picture].buffer;
+   * meets the input, and a frame's room; one that comes row by row lives beside the layers. */
+  size_t first, end;
+  mafat_layout_first(layout, &first, &end);
   if (!mafat_layout_takes_rows(layout)) rest = plus(rest, pages(around->floats_bytes));
   size_t decoding = mafat_layout_takes_rows(layout)
                         ? plus(arena, plus(plus(around->image_bytes, around->floats_bytes), around->turned_bytes))
-                        : plus(input < 0 ? 0 : layout->buffers[input].bytes, around->image_bytes);
+                        : plus(end - first, around->image_bytes);
   decoding = pages(decoding);
   p->resident_bytes = plus(rest, arena);
   p->kernel = plus(kernel_bytes(p->resident_bytes), threads * MAFAT_THREAD_CHARGE);

@@ -23,16 +23,14 @@ void mafat_choose_add_traces(struct mafat_surroundings *around, const struct maf
   around->opening_bytes += traces->heap_bytes;
 }
 
-/* The plan's canonical text, as a file name is cut short. */
 static int write_text(struct mafat_choice *c, const struct mafat_network *n)
 {
   struct mafat_spec *spec;
   int code = mafat_plan_spec(&spec, c->plan, n);
   if (code) return code;
-  if (mafat_spec_write(spec, c->text, sizeof c->text) >= sizeof c->text)
-    strcpy(c->text + sizeof c->text - 4, "...");
+  c->text = mafat_spec_text(spec);
   mafat_spec_close(&spec);
-  return MAFAT_OK;
+  return c->text ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
 /* Plan and layout of a spec, and what they cost. */
@@ -165,11 +163,12 @@ int mafat_choose_network(struct mafat_network **network, int *n_layers, const ch
                          const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
   struct mafat_darknet_wish wish = {.width = o->width, .height = o->height, .n_layers = o->layers};
+  struct mafat_given given = {o->constants, o->n_constants};
   int code = mafat_fork_find(&wish.fork, o->fork, d);
+  if (code == MAFAT_OK) code = mafat_given_check(&given, d);
   if (code) return code;
   enum mafat_model_format format = mafat_model_format_of(cfg);
   mafat_surroundings_begin(format == MAFAT_MODEL_ONNX || format == MAFAT_MODEL_TFLITE || format == MAFAT_MODEL_PACKED_GRAPH);
-  struct mafat_given given = {o->constants, o->n_constants};
   code = mafat_model_network(network, cfg, &wish, &given, &o->warnings, d);
   if (code) return code;
   int all = (*network)->n_layers;
@@ -299,4 +298,6 @@ void mafat_choice_close(struct mafat_choice *c)
 {
   mafat_layout_close(&c->layout);
   mafat_plan_close(&c->plan);
+  free(c->text);
+  c->text = NULL;
 }

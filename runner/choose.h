@@ -9,8 +9,6 @@
 #include "runner/weights/weights.h"
 #include "search/searches.h"
 
-enum { MAFAT_PLAN_TEXT = 8192 };
-
 /* Of a search, in memory. */
 struct mafat_search_traces {
   size_t left_bytes; /* resident when it is over and its front is gone: part of the process from then on */
@@ -38,8 +36,8 @@ struct mafat_choice {
   struct mafat_prediction prediction;
   struct mafat_latency latency;
   enum mafat_algorithm algorithm; /* what the plan was made with */
-  char text[MAFAT_PLAN_TEXT]; /* the plan's canonical text, as a file name is cut short */
-  bool fits;                  /* prediction.charge_bytes within the budget */
+  char *text;                     /* the plan's canonical text; owned */
+  bool fits;                      /* prediction.charge_bytes within the budget */
   struct mafat_search_traces traces; /* of the search for it: part of the prediction */
 };
 

@@ -513,9 +513,9 @@ double mafat_executor_input_ms(const struct mafat_executor *e)
 
 void mafat_executor_make_room(struct mafat_executor *e, size_t bytes)
 {
-  int input = e->layout->tensors[e->layout->picture].buffer;
-  const struct mafat_buffer none = {.bytes = 0}, *b = input < 0 ? &none : &e->layout->buffers[input];
-  mafat_arena_make_room(e->arena, b->offset, b->offset + b->bytes, bytes);
+  size_t begin, end;
+  mafat_layout_first(e->layout, &begin, &end);
+  mafat_arena_make_room(e->arena, begin, end, bytes);
 }
 
 void mafat_executor_rest(struct mafat_executor *e)
@@ -585,10 +585,10 @@ void *mafat_executor_boxes_room(const struct mafat_executor *e)
   return e->tensors.arena + e->layout->boxes_offset;
 }
 
-void *mafat_executor_frame_room(const struct mafat_executor *e)
+void *mafat_executor_frame_room(struct mafat_executor *e)
 {
   int frame = e->layout->frame_buffer;
-  return frame < 0 ? NULL : (char *)mafat_arena_memory(e->arena) + e->layout->buffers[frame].offset;
+  return frame < 0 ? NULL : (char *)mafat_arena_take(e->arena, e) + e->layout->buffers[frame].offset;
 }
 
 size_t mafat_executor_locked_bytes(const struct mafat_executor *e)

@@ -92,7 +92,7 @@ bool mafat_executor_source_failed(const struct mafat_executor *e);
 double mafat_executor_input_ms(const struct mafat_executor *e);
 
 /* Gives so many bytes of the arena back to the system until they are touched again, and none of the
- * input's: for decoding a picture as a whole after a run, when nothing in the arena matters. */
+ * input's, nor of a frame's that may wait there: for decoding a picture as a whole after a run, when nothing in the arena matters. */
 void mafat_executor_make_room(struct mafat_executor *e, size_t bytes);
 /* Gives all of it back, unless the output of another who shares the arena lies there. */
 void mafat_executor_rest(struct mafat_executor *e);
@@ -131,7 +131,7 @@ int mafat_executor_pieces(const struct mafat_executor *e, const struct mafat_ste
 const struct mafat_layer_part *mafat_executor_part(const struct mafat_executor *e, const struct mafat_step *step);
 
 /* Where a frame of video lies when a run begins; NULL: the layout has no room for one. */
-void *mafat_executor_frame_room(const struct mafat_executor *e);
+void *mafat_executor_frame_room(struct mafat_executor *e);
 
 /* While the output is held: room for the boxes in it, of the layout's most_boxes. What the last call
  * left there is lost, the output is not. */

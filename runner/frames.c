@@ -20,11 +20,13 @@ unsigned char *mafat_model_frame_room(struct mafat_model *m)
   return mafat_executor_frame_room(m->executor);
 }
 
-/* A JPEG may need more than those whose chroma is halved: from then on that is there. */
+/* A JPEG may need more than those whose chroma is halved: from then on that is there. No picture's decoder is: the arena has to make
+ * room for none, where outputs may still be read. */
 static int take_decoder(struct mafat_model *m, size_t bytes, struct mafat_diagnostic *d)
 {
   struct mafat_surroundings around = m->around;
   if (bytes <= m->frame_decoder_bytes) return MAFAT_OK;
+  around.image_bytes = 0;
   around.frames_bytes += bytes - m->frame_decoder_bytes;
   int code = mafat_model_take_surroundings(m, &around, "frame", "decoding this frame", d);
   if (code == MAFAT_OK) m->frame_decoder_bytes = bytes;

@@ -4,6 +4,7 @@
 #include "runner/model.h"
 #include "runner/ports.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 
 static size_t input_floats(const struct mafat_model *m, int index)
 {
-  return (size_t)mafat_shape_elements(m->network->layers[m->network->n_layers + index].out);
+  return mafat_ports_floats(mafat_shape_elements(m->network->layers[m->network->n_layers + index].out));
 }
 
 static void forget_input(struct mafat_model_input *in)
@@ -29,7 +30,7 @@ static int find_input(const struct mafat_model *m, const char *name, int *index,
 
 static int check_floats(const struct mafat_model *m, int index, size_t n, struct mafat_diagnostic *d)
 {
-  if (n == input_floats(m, index)) return MAFAT_OK;
+  if (n == input_floats(m, index) && n != SIZE_MAX) return MAFAT_OK;
   if (m->network->n_inputs == 1)
     return mafat_fail(d, MAFAT_EINVAL, "%s: expected %zu floats of input, found %zu", m->network->path,
                       input_floats(m, index), n);

@@ -61,7 +61,7 @@ int mafat_model_moves(struct mafat_moves **out, const struct mafat_model *m, siz
 
 void mafat_moves_close(struct mafat_moves **moves)
 {
-  if (!*moves) return;
+  if (!moves || !*moves) return;
   mafat_transfers_close(&(*moves)->transfers);
   free(*moves);
   *moves = NULL;

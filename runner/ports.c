@@ -4,12 +4,18 @@
 #include "runner/query.h"
 #include "runner/sized.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 static bool has_outputs(const struct mafat_ports *p)
 {
   return p->network->outputs && p->n_layers == p->network->n_layers;
+}
+
+size_t mafat_ports_floats(long long elements)
+{
+  return (unsigned long long)elements > SIZE_MAX / sizeof(float) ? SIZE_MAX : (size_t)elements;
 }
 
 int mafat_ports_count(const struct mafat_ports *p, enum mafat_ports_side side)
@@ -96,7 +102,7 @@ int mafat_ports_describe(const struct mafat_ports *p, enum mafat_ports_side side
   else if (n->inputs) view = n->inputs[index].view;
   else mafat_view_planes(&view, n->layers[n->n_layers + index].out);
   *f = (struct mafat_port_facts){.name = name_of(p, side, index), .type = type_of(n, side, index), .rank = view.n_dims,
-                                 .n = (size_t)mafat_view_elements(&view)};
+                                 .n = mafat_ports_floats(mafat_view_elements(&view))};
   for (int i = 0; i < view.n_dims; i++) f->dims[i] = (int64_t)view.dims[i];
   if (side == MAFAT_PORTS_OUT || n->inputs) describe_numbers(p, side, index, f);
   return MAFAT_OK;
@@ -178,7 +184,7 @@ int mafat_model_read_output_part(const struct mafat_model *m, const char *name, 
   int index, code = mafat_ports_find(&p, MAFAT_PORTS_OUT, name, &index, d);
   if (code) return code;
   mafat_ports_output_view(&p, index, &view);
-  size_t all = (size_t)mafat_view_elements(&view);
+  size_t all = mafat_ports_floats(mafat_view_elements(&view));
   if (first > all || n > all - first)
     return mafat_fail(d, MAFAT_EINVAL, "%s: output '%.100s': expected at most %zu floats, found %zu from number %zu on",
                       m->network->path, name_of(&p, MAFAT_PORTS_OUT, index), all, n, first);
@@ -197,8 +203,8 @@ int mafat_model_read_output_named(const struct mafat_model *m, const char *name,
   int index, code = mafat_ports_find(&p, MAFAT_PORTS_OUT, name, &index, d);
   if (code) return code;
   mafat_ports_output_view(&p, index, &view);
-  size_t all = (size_t)mafat_view_elements(&view);
-  if (n != all)
+  size_t all = mafat_ports_floats(mafat_view_elements(&view));
+  if (n != all || n == SIZE_MAX)
     return mafat_fail(d, MAFAT_EINVAL, "%s: output '%.100s': expected room for %zu floats, found %zu", m->network->path,
                       name_of(&p, MAFAT_PORTS_OUT, index), all, n);
   return mafat_model_read_output_part(m, name, 0, floats, n, d);

@@ -13,6 +13,8 @@ struct mafat_ports {
 
 enum mafat_ports_side { MAFAT_PORTS_IN, MAFAT_PORTS_OUT };
 
+/* Floats of a port. SIZE_MAX: more than can be addressed, so that nobody has as many. */
+size_t mafat_ports_floats(long long elements);
 int mafat_ports_count(const struct mafat_ports *p, enum mafat_ports_side side);
 const char *mafat_ports_input_name(const struct mafat_network *n, int index);
 /* name: NULL is the only one. MAFAT_EINVAL: there is none of that name, or there are several. */

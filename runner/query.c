@@ -31,7 +31,7 @@ static int look_around(struct mafat_query *q, const struct mafat_model_options *
   q->picture_assumed = !o->picture && !o->frames && !q->floats_only;
   struct mafat_frame_format frame;
   if (o->frames && (code = mafat_frame_format_read(&frame, o->frames, d))) return code;
-  struct mafat_surroundings_request request = {q->network, o->picture, false, q->floats_only, q->kernels, o->arena,
+  struct mafat_surroundings_request request = {q->network, o->picture, o->picture_may_fail, q->floats_only, q->kernels, o->arena,
                                                o->reserve_bytes, &q->picture.input, o->frames ? &frame : NULL, o->beside_bytes, o->frames_stay};
   code = mafat_surroundings_measure(&q->around, &request, d);
   q->around.process_bytes += RUNNERS_HEAP;
@@ -114,6 +114,7 @@ static int open_query(struct mafat_query *q, const char *cfg, const char *weight
   if (kind.packed && strcmp(weights, cfg) != 0 && (code = mafat_weights_file_types(q->network, weights, d))) return code;
   if ((code = mafat_choose_prepare(&q->request, &q->basis, o, &kind, q->kernels->name, d))) return code;
   if (o->plan && !(q->request.plan = q->plan = strdup(o->plan))) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg);
+  if (o->cells && !(q->request.search.cells = q->cells = strdup(o->cells))) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg);
   if ((code = prepare_timing(q, graph ? cfg : weights, o, d))) return code;
   q->request.best_effort = true; /* what does not fit is told, not refused */
   return find_front(q, d);
@@ -146,6 +147,7 @@ void mafat_query_close(struct mafat_query **query)
   } else {
     mafat_network_close(&(*query)->network);
     free((*query)->plan);
+    free((*query)->cells);
     free((*query)->weights);
   }
   free(*query);

@@ -5,6 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
+int mafat_given_check(const struct mafat_given *given, struct mafat_diagnostic *d)
+{
+  if (given->n < 0 || (given->n > 0 && !given->list))
+    return mafat_fail(d, MAFAT_EINVAL, "expected a list of constants, found %d of them in no list", given->n);
+  for (int i = 0; i < given->n; i++)
+    if (!given->list[i]) return mafat_fail(d, MAFAT_EINVAL, "expected NAME=FILE for constant %d, found nothing", i);
+  return MAFAT_OK;
+}
+
 const char *mafat_given_path(const char *text, const char *name)
 {
   size_t n = strlen(name);

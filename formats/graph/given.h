@@ -12,6 +12,9 @@ struct mafat_given {
   int n;
 };
 
+/* Are there as many texts as it says? MAFAT_EINVAL. */
+int mafat_given_check(const struct mafat_given *given, struct mafat_diagnostic *d);
+
 /* The file's path, where the text begins with the name and a =; else NULL. */
 const char *mafat_given_path(const char *text, const char *name);
 /* It begins with the name of no input: MAFAT_EINVAL. */

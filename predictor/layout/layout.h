@@ -125,5 +125,18 @@ static inline bool mafat_layout_takes_rows(const struct mafat_layout *layout)
   return layout->n_inputs > 1 || (picture->buffer >= 0 && !picture->external);
 }
 
+/* Of the arena, from *begin to *end: where there is something before the first layer runs. The picture's map, a frame that may lie
+ * there, and what is between them. */
+static inline void mafat_layout_first(const struct mafat_layout *layout, size_t *begin, size_t *end)
+{
+  const int buffers[] = {layout->tensors[layout->picture].buffer, layout->frame_buffer};
+  *begin = *end = 0;
+  for (int i = 0, n = 0; i < 2; i++) {
+    if (buffers[i] < 0) continue;
+    const struct mafat_buffer *b = &layout->buffers[buffers[i]];
+    if (n++ == 0 || b->offset < *begin) *begin = b->offset;
+    if (b->offset + b->bytes > *end) *end = b->offset + b->bytes;
+  }
+}
 
 #endif

@@ -143,6 +143,15 @@ void mafat_arena_drop(struct mafat_arena *a, const void *user)
   pthread_mutex_unlock(&a->mutex);
 }
 
+void *mafat_arena_take(struct mafat_arena *a, const void *user)
+{
+  pthread_mutex_lock(&a->mutex);
+  if (a->holder != user) a->holder = NULL;
+  void *memory = a->memory;
+  pthread_mutex_unlock(&a->mutex);
+  return memory;
+}
+
 bool mafat_arena_hold(struct mafat_arena *a, const void *user, char **memory)
 {
   pthread_mutex_lock(&a->mutex);

@@ -29,6 +29,9 @@ void mafat_arena_populate(struct mafat_arena *a, size_t bytes);
 /* Of the user's, no output lies there any more. */
 void mafat_arena_drop(struct mafat_arena *a, const void *user);
 
+/* Where it is, for a user who is going to write there before his run: no output of another's lies there any more. */
+void *mafat_arena_take(struct mafat_arena *a, const void *user);
+
 /* Around reading: false where no output of the user lies there; else nobody begins to run, and
  * nothing moves, before unhold. */
 bool mafat_arena_hold(struct mafat_arena *a, const void *user, char **memory);

@@ -52,10 +52,14 @@ static int check_options(const struct mafat_pack_options *o, struct mafat_packin
   if (p->whole_numbers != (o->n_calibrate > 0))
     return mafat_fail(d, MAFAT_EINVAL, p->whole_numbers ? "activations of int8: expected pictures to calibrate by, found none"
                                                         : "calibrate: expected activations of int8, found float32");
+  if (o->n_calibrate < 0 || (o->n_calibrate > 0 && !o->calibrate))
+    return mafat_fail(d, MAFAT_EINVAL, "calibrate: expected a list of pictures, found %d of them in no list", o->n_calibrate);
+  for (int i = 0; i < o->n_calibrate; i++)
+    if (!o->calibrate[i]) return mafat_fail(d, MAFAT_EINVAL, "calibrate: expected the path of picture %d, found nothing", i);
   if (!(o->keep_above >= 0)) return mafat_fail(d, MAFAT_EINVAL, "keep_above: expected a number, 0 or more, found %g", o->keep_above);
   if (o->keep_above < INFINITY && !o->measure && !p->whole_numbers)
     return mafat_fail(d, MAFAT_EINVAL, "keep_above: expected a picture to measure by, found none");
-  return MAFAT_OK;
+  return mafat_given_check(&(struct mafat_given){o->constants, o->n_constants}, d);
 }
 
 /* ---- the network ---- */

@@ -5,6 +5,7 @@
 #include "runner/weights/weights_store.h"
 
 #include "predictor/fusion.h"
+#include "predictor/parts/bricks.h"
 #include "predictor/ranks/rank_parts.h"
 
 #include <assert.h>
@@ -43,6 +44,16 @@ static int check_integers(const struct mafat_weights *w, const struct mafat_fetc
                     fetch->layer, layer_name(w, fetch->layer), fault.filter, fault.what, fault.found);
 }
 
+/* The sum of a layer is that of each byte once. Where parts of other pixels read the same, before all channels have been
+ * read, maybe, those of one corner count: they read the whole layer. */
+static bool counts(const struct mafat_weights *w, const struct mafat_fetch *fetch, struct trust *t)
+{
+  const struct corner *at = &w->step.corner;
+  if (fetch->kind != MAFAT_FETCH_SLICE || !w->step.shares) return true;
+  if (t->counted.y < 0) t->counted = *at;
+  return t->counted.y == at->y && t->counted.x == at->x;
+}
+
 /* Everything is looked at once. */
 static int check(struct mafat_weights *w, const struct mafat_fetch *fetch, const char *data,
                  struct mafat_diagnostic *d)
@@ -52,7 +63,7 @@ static int check(struct mafat_weights *w, const struct mafat_fetch *fetch, const
   if (t->checked) return MAFAT_OK;
   if (!w->file->packed) return !floats || is_good(w, fetch, data) ? MAFAT_OK : refuse(w, fetch->layer, d);
   int code = check_integers(w, fetch, data, d);
-  if (code) return code;
+  if (code || !counts(w, fetch, t)) return code;
   t->checksum += mafat_packed_checksum(data, fetch->into, fetch->bytes);
   t->left -= fetch->bytes;
   if (t->left > 0) return MAFAT_OK;
@@ -188,7 +199,7 @@ void mafat_weights_forget_parts(struct mafat_weights *w)
 {
   for (int l = 0; l < w->n_layers; l++)
     if (!w->trust[l].checked)
-      w->trust[l] = (struct trust){.left = mafat_packed_layer_bytes(&w->network->layers[l])};
+      w->trust[l] = (struct trust){.left = mafat_packed_layer_bytes(&w->network->layers[l]), .counted = {-1, -1}};
 }
 
 void mafat_weights_begin(struct mafat_weights *w, char *arena)
@@ -205,6 +216,13 @@ void mafat_weights_begin(struct mafat_weights *w, char *arena)
   mafat_stream_rewind(w->stream, ring_in_arena(w), w->ring_bytes);
 }
 
+/* Is its map cut by pixels, and by channels as well? */
+static bool is_cut_twice(const struct mafat_plan *plan, int layer)
+{
+  const struct mafat_cutting *c = plan->parts ? &plan->parts->cuttings[layer] : NULL;
+  return c && c->n[MAFAT_ALONG_C] > 1 && c->n[MAFAT_ALONG_H] * c->n[MAFAT_ALONG_W] > 1;
+}
+
 /* Where the step's streamed layer, if it has one, will be. */
 static void prepare_step(struct mafat_weights *w, const struct mafat_step *step)
 {
@@ -215,6 +233,8 @@ static void prepare_step(struct mafat_weights *w, const struct mafat_step *step)
     w->step.layer = l;
     w->step.filters = step->filters;
     w->step.channels = step->channels;
+    w->step.shares = is_cut_twice(w->plan, step->layer);
+    w->step.corner = (struct corner){step->out.y.begin, step->out.x.begin};
     if (!w->file->packed)
       w->panels[l] = (struct mafat_packed_panels){in_arena(w, w->layout->panel_buffer),
                                                mafat_packed_offset(&w->network->layers[l], step->filters.begin)};

@@ -150,10 +150,17 @@ static int place_darknet(struct mafat_weights_file *f, const char *beginning, co
 /* ---- a model's own ---- */
 
 /* Is this the file that the network was read from? Places of a graph mean something else in another one. */
-static int check_state(const struct mafat_weights_file *f, const struct mafat_network *n, int file, struct mafat_diagnostic *d)
+static int check_state(const struct mafat_weights_file *f, const struct mafat_network *n, struct mafat_diagnostic *d)
 {
   if (!n->states || strcmp(f->name, n->path) != 0) return MAFAT_OK;
-  return mafat_reads_compare(f->reads, (unsigned)file, &n->states[file], d);
+  return mafat_reads_compare(f->reads, 0, &n->states[0], d);
+}
+
+/* By another name it has to be that file, too. */
+static int check_same(const struct mafat_weights_file *f, const struct mafat_network *n, struct mafat_diagnostic *d)
+{
+  if (!n->states || mafat_reads_compare(f->reads, 0, &n->states[0], NULL) == MAFAT_OK) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: expected %s itself, which holds its weights, or what build/pack_weights made of it", f->name, n->path);
 }
 
 /* Has it as many numbers, and does it end where its file does, or before? */
@@ -177,11 +184,11 @@ static int check_constant(const struct mafat_weights_file *f, const struct mafat
 /* The network says where, and in which files. */
 static int place_own(struct mafat_weights_file *f, const struct mafat_network *n, struct mafat_diagnostic *d)
 {
-  int code = MAFAT_OK;
+  int code = check_same(f, n, d);
   f->constants = n->constants;
   for (int i = 0; i < n->n_files && code == MAFAT_OK; i++) {
     code = mafat_reads_add(f->reads, n->files[i], d);
-    if (code == MAFAT_OK) code = check_state(f, n, i + 1, d);
+    if (code == MAFAT_OK && n->states) code = mafat_reads_compare(f->reads, (unsigned)i + 1, &n->states[i + 1], d);
   }
   for (int l = 0; l < n->n_layers && code == MAFAT_OK; l++) {
     const struct mafat_layer_constants *c = &n->constants->layers[l];
@@ -204,7 +211,7 @@ static int check(struct mafat_weights_file *f, const struct mafat_network *n,
   char beginning[MAFAT_DARKNET_LEAST_HEADER] = {0};
   uint64_t file_bytes = mafat_reads_file_bytes(f->reads);
   size_t there = file_bytes < sizeof beginning ? (size_t)file_bytes : sizeof beginning;
-  int code = check_state(f, n, 0, d);
+  int code = check_state(f, n, d);
   if (code == MAFAT_OK && there) code = read_stretch(f->reads, 0, beginning, there, d);
   if (code) return code;
   bool packed = mafat_packed_begins(beginning);

@@ -232,6 +232,22 @@ done:
   return code;
 }
 
+/* Darknet's file has floats alone: none for a network that was read from a packed one in which layers have other weights, or other
+ * numbers. */
+static int check_wide(const struct mafat_weights *w, struct mafat_diagnostic *d)
+{
+  const struct mafat_network *n = w->network;
+  if (w->file->packed || n->format != MAFAT_FORMAT_DARKNET) return MAFAT_OK;
+  for (int l = 0; l < w->n_layers; l++) {
+    const struct mafat_layer *layer = &n->layers[l];
+    if (layer->weights_type == MAFAT_F32 && layer->out_type == MAFAT_F32) continue;
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: holds floats, and layer %d [%s] of %s has %s: it goes with its own weights alone", w->file->name, l,
+                      mafat_layer_type_name(layer->type), n->path,
+                      mafat_dtype_name(layer->weights_type == MAFAT_F32 ? layer->out_type : layer->weights_type));
+  }
+  return MAFAT_OK;
+}
+
 /* What reading takes is given back where no run needs it. */
 static void end_reading(struct mafat_weights *w)
 {
@@ -254,6 +270,7 @@ static int open_weights(struct mafat_weights **out, const char *path, struct maf
   enum mafat_reads_method method = options ? options->method : MAFAT_READS_AUTO;
   w->lock = options ? options->lock : NULL;
   int code = mafat_weights_file_open(&w->file, path, method, w->network, warnings, d);
+  if (code == MAFAT_OK) code = check_wide(w, d);
   if (code == MAFAT_OK) code = open_store(w, d);
   if (code == MAFAT_OK) end_reading(w);
   if (code == MAFAT_OK) *out = w;

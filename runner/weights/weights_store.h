@@ -7,17 +7,25 @@
 #include "runner/weights/stream.h"
 #include "runner/weights/weights_file.h"
 
+/* Where parts of a map begin. */
+struct corner {
+  int y, x;
+};
+
 /* What is known of a layer's weights in the file. */
 struct trust {
   bool checked;      /* all of them have been read once, and were good */
   uint64_t left;     /* packed: bytes that have not been */
   uint64_t checksum; /* packed: of those that have */
+  struct corner counted; /* packed, of a map that is cut both by pixels and by channels: what parts read that begin here; y -1: none yet */
 };
 
 /* Of a step whose layer is streamed. */
 struct streamed {
   int layer; /* -1: no layer is */
   struct mafat_span filters, channels;
+  bool shares;         /* what it reads is read anew by parts of other pixels, */
+  struct corner corner; /* and it is a part that begins here */
   const char *panels[MAFAT_MAX_THREADS]; /* packed file: the slice of each panel, in the ring */
 };
 

@@ -398,6 +398,36 @@ START_TEST(weights_are_of_the_files_that_the_network_was_read_from)
 }
 END_TEST
 
+/* Whatever file is named for them: what lies at these places of another one is no weights, though it be numbers. */
+START_TEST(weights_of_a_graph_are_in_its_own_file)
+{
+  struct mafat_network *n;
+  struct mafat_weights *w;
+  char other[128];
+  static const char zeros[1 << 16];
+  write_model_with(true);
+  pack_model();
+  const char *path = _i ? packed_path : model_path;
+  int code = _i ? mafat_weights_file_network(&n, path, NULL, NULL, &diagnostic) : mafat_onnx_network_read(&n, path, &given, &diagnostic);
+  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+  snprintf(other, sizeof other, "%s.zeros", model_path);
+  test_write_file(other, zeros, sizeof zeros);
+  ck_assert_int_eq(mafat_weights_open_kept(&w, other, n, n->n_layers, NULL, &diagnostic), MAFAT_EFORMAT);
+  ck_assert_msg(strstr(diagnostic.text, "which holds its weights, or what "), "%s", diagnostic.text);
+  ck_assert_ptr_null(w);
+  unlink(other);
+  ck_assert_int_eq(link(path, other), 0);
+  code = mafat_weights_open_kept(&w, other, n, n->n_layers, NULL, &diagnostic);
+  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+  mafat_weights_close(&w);
+  unlink(other);
+  code = mafat_weights_open_kept(&w, packed_path, n, n->n_layers, NULL, &diagnostic);
+  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+  mafat_weights_close(&w);
+  mafat_network_close(&n);
+}
+END_TEST
+
 /* Nor are pieces of another file what was noted of one. */
 START_TEST(what_is_packed_is_of_the_files_that_were_read)
 {
@@ -552,6 +582,7 @@ Suite *packed_graph_suite(void)
   tcase_add_loop_test(t, lies_are_seen, 0, sizeof claims / sizeof *claims);
   tcase_add_loop_test(t, every_allocation_may_fail, 0, 2);
   tcase_add_loop_test(t, weights_are_of_the_files_that_the_network_was_read_from, 0, sizeof changes / sizeof *changes);
+  tcase_add_loop_test(t, weights_of_a_graph_are_in_its_own_file, 0, 2);
   tcase_add_loop_test(t, what_is_packed_is_of_the_files_that_were_read, 0, sizeof changes / sizeof *changes - 1);
   tcase_add_loop_test(t, an_excerpt_is_what_was_asked_for, 0, 40);
   tcase_add_test(t, files_are_found_by_long_names);

@@ -190,6 +190,36 @@ START_TEST(test_who_runs_or_is_opened_takes_away_what_the_others_put_out)
 }
 END_TEST
 
+/* Who asks for it fills it: another's outputs may lie there. Its own end with that, as it knows; it may have asked long ago. */
+START_TEST(test_who_asks_for_room_for_a_frame_takes_away_what_the_others_put_out)
+{
+  struct subject small = open_subject(small_cfg, "1x1/NoCut", 1);
+  struct mafat_model_options options;
+  struct mafat_arena *arena;
+  struct mafat_diagnostic d;
+  struct mafat_model *b;
+  ck_assert_int_eq(mafat_arena_open(&arena, NULL), MAFAT_OK);
+  mafat_model_defaults(&options);
+  options.plan = small.plan;
+  options.arena = arena;
+  options.frames = "8x8:rgb24";
+  ck_assert_msg(mafat_model_open(&b, small.files.cfg, small.files.weights, &options, &d) == MAFAT_OK, "%s", d.text);
+  struct mafat_model *a = open_model(&small, arena);
+  ck_assert_ptr_null(mafat_model_frame_room(a));
+  run_and_check(a, &small);
+  memset(mafat_model_frame_room(b), 0xff, 8 * 8 * 3);
+  check_nothing_to_read(a, small.output);
+  run_and_check(b, &small);
+  ck_assert_ptr_nonnull(mafat_model_frame_room(b));
+  mafat_model_read_output(b, small.output);
+  ck_assert_mem_eq(small.output, small.alone, small.n_outputs * sizeof *small.output);
+  mafat_model_close(&b);
+  mafat_model_close(&a);
+  mafat_arena_close(&arena);
+  close_subject(&small);
+}
+END_TEST
+
 START_TEST(test_a_model_that_rests_leaves_what_another_put_out)
 {
   struct subject small = open_subject(small_cfg, "1x1/NoCut", 1), large = open_subject(large_cfg, "1x1/NoCut", 2);
@@ -469,6 +499,7 @@ Suite *arena_suite(void)
   tcase_set_timeout(t, 60);
   tcase_add_loop_test(t, test_two_models_in_one_arena_have_the_bits_that_they_have_alone, 0, 3);
   tcase_add_test(t, test_who_runs_or_is_opened_takes_away_what_the_others_put_out);
+  tcase_add_test(t, test_who_asks_for_room_for_a_frame_takes_away_what_the_others_put_out);
   tcase_add_test(t, test_a_model_that_rests_leaves_what_another_put_out);
   tcase_add_test(t, test_while_one_runs_no_other_does);
   tcase_add_test(t, test_an_arena_that_is_closed_too_early_goes_with_its_last_model);

@@ -91,6 +91,30 @@ START_TEST(test_a_packed_file_runs_as_its_model)
 }
 END_TEST
 
+/* Floats of Darknet's beside a packed file of floats are its network with other weights; of narrower ones there is no room for them. */
+START_TEST(test_floats_beside_a_packed_file_need_its_floats)
+{
+  static const char *const types[] = {"float32", "fp16", "int8", "int4", NULL};
+  static float own[14 * 24 * 32], beside[14 * 24 * 32];
+  struct mafat_model *m;
+  begin(three_convolutions);
+  options.weights = types[_i];
+  if (!types[_i]) options.activations = "int8", options.calibrate = pictures, options.n_calibrate = 1;
+  pack_all();
+  int code = mafat_model_open(&m, out, api_weights, NULL, &diagnostic);
+  if (_i == 0) {
+    ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+    mafat_model_close(&m);
+    run(out, NULL, own);
+    run(out, api_weights, beside);
+    ck_assert_mem_eq(own, beside, sizeof own);
+    return;
+  }
+  ck_assert_int_eq(code, MAFAT_EFORMAT);
+  ck_assert_msg(strstr(diagnostic.text, "holds floats, and layer "), "%s", diagnostic.text);
+}
+END_TEST
+
 START_TEST(test_shares_rise_and_the_last_step_names_the_file)
 {
   struct mafat_pack_facts f;
@@ -267,10 +291,16 @@ START_TEST(test_paths_that_are_missing)
 }
 END_TEST
 
+static const char *const nothing[] = {NULL};
+
 static const struct refused {
   struct mafat_pack_options options;
   const char *says;
 } refused[] = {
+    {{.activations = "int8", .n_calibrate = 1, .keep_above = INFINITY}, "1 of them in no list"},
+    {{.activations = "int8", .calibrate = nothing, .n_calibrate = 1, .keep_above = INFINITY}, "picture 0, found nothing"},
+    {{.n_constants = 2, .keep_above = INFINITY}, "2 of them in no list"},
+    {{.constants = nothing, .n_constants = 1, .keep_above = INFINITY}, "constant 0, found nothing"},
     {{.weights = "int7", .keep_above = INFINITY}, "found 'int7'"},
     {{.activations = "fp16", .keep_above = INFINITY}, "found 'fp16'"},
     {{.activations = "int8", .keep_above = INFINITY}, "pictures to calibrate by"},
@@ -347,6 +377,7 @@ Suite *api_packs_suite(void)
   tcase_add_test(packs, test_a_file_that_comes_meanwhile_stays);
   tcase_add_test(packs, test_a_file_that_another_writes_is_not_touched);
   tcase_add_test(packs, test_paths_that_are_missing);
+  tcase_add_loop_test(packs, test_floats_beside_a_packed_file_need_its_floats, 0, 5);
   tcase_add_loop_test(packs, test_options_that_make_no_sense_are_refused, 0, sizeof refused / sizeof *refused);
   TCase *memory = api_case(suite, "memory", 60);
   tcase_add_loop_test(memory, test_refused_memory_leaves_nothing, 0, 2);

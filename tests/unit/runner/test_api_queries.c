@@ -2,6 +2,7 @@
 #include "tests/support/api.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -119,6 +120,65 @@ START_TEST(test_every_search_is_listed_and_finds_a_plan)
   }
   ck_assert_int_ge(n, 3);
   ck_assert_int_eq(mafat_search_describe(-1, &f), MAFAT_EINVAL);
+}
+END_TEST
+
+/* But for memory_name the options are the caller's again once the query is open. */
+START_TEST(test_texts_of_options_are_read_while_a_query_is_opened)
+{
+  struct mafat_model_options options;
+  struct mafat_diagnostic d;
+  struct mafat_answer *a;
+  char search[] = "motes", cells[] = "1,2", objective[] = "transfers", plan[] = "panels:apart/NoCut";
+  mafat_model_defaults(&options);
+  options.search = search;
+  options.cells = cells;
+  struct mafat_query *q = api_open_query(api_detector, &options), *packed;
+  memset(search, 'x', sizeof search - 1);
+  memset(cells, 'x', sizeof cells - 1);
+  ck_assert_msg(mafat_query_answer(&a, q, 0, &d) == MAFAT_OK, "%s", d.text);
+  mafat_answer_close(&a);
+  ck_assert_msg(mafat_query_pack(&packed, q, "int8", &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_query_answer(&a, packed, 0, &d) == MAFAT_OK, "%s", d.text);
+  mafat_answer_close(&a);
+  mafat_query_close(&packed);
+  mafat_query_close(&q);
+  mafat_model_defaults(&options);
+  options.search = "separable";
+  options.objective = objective;
+  q = api_open_query(api_detector, &options);
+  memset(objective, 'x', sizeof objective - 1);
+  ck_assert_msg(mafat_query_answer(&a, q, 0, &d) == MAFAT_OK, "%s", d.text);
+  mafat_answer_close(&a);
+  mafat_query_close(&q);
+  mafat_model_defaults(&options);
+  options.plan = plan;
+  q = api_open_query(api_detector, &options);
+  memset(plan, 'x', sizeof plan - 1);
+  ck_assert_msg(mafat_query_answer(&a, q, 0, &d) == MAFAT_OK, "%s", d.text);
+  mafat_answer_close(&a);
+  mafat_query_close(&q);
+}
+END_TEST
+
+START_TEST(test_closing_nothing_is_nothing)
+{
+  struct mafat_arena *arena = NULL;
+  struct mafat_model *model = NULL;
+  struct mafat_query *query = NULL;
+  struct mafat_answer *answer = NULL;
+  struct mafat_moves *moves = NULL;
+  struct mafat_ranks_answer *ranks = NULL;
+  struct mafat_detections *detections = NULL;
+  struct mafat_pack *pack = NULL;
+  mafat_arena_close(NULL), mafat_arena_close(&arena);
+  mafat_model_close(NULL), mafat_model_close(&model);
+  mafat_query_close(NULL), mafat_query_close(&query);
+  mafat_answer_close(NULL), mafat_answer_close(&answer);
+  mafat_moves_close(NULL), mafat_moves_close(&moves);
+  mafat_ranks_answer_close(NULL), mafat_ranks_answer_close(&ranks);
+  mafat_detections_close(NULL), mafat_detections_close(&detections);
+  mafat_pack_close(NULL), mafat_pack_close(&pack);
 }
 END_TEST
 
@@ -321,6 +381,85 @@ START_TEST(test_a_query_that_cannot_be_asked)
 }
 END_TEST
 
+/* All of it, however long: whoever gives it back gets the same plan. */
+START_TEST(test_the_text_of_a_plan_is_whole)
+{
+  enum { LAYERS = 700, ROOM = 1 << 16 };
+  static char cfg[ROOM], plan[ROOM];
+  struct mafat_model_options options;
+  struct mafat_diagnostic d;
+  struct mafat_answer *a;
+  struct mafat_plan_facts f;
+  struct mafat_model *m;
+  size_t n = (size_t)snprintf(cfg, ROOM, "[net]\nwidth=8\nheight=8\nchannels=3\n"), at = 0;
+  for (int i = 0; i < LAYERS; i++) {
+    n += (size_t)snprintf(cfg + n, ROOM - n, "[convolutional]\nfilters=1\nsize=1\nactivation=linear\n");
+    if (i) at += (size_t)snprintf(plan + at, ROOM - at, "1x1:loaded/%d/", i);
+  }
+  snprintf(plan + at, ROOM - at, "1x1:loaded");
+  mafat_model_defaults(&options);
+  options.memory_bytes = (size_t)1 << 30;
+  options.plan = plan;
+  struct mafat_query *q = api_open_query(cfg, &options);
+  ck_assert_msg(mafat_query_answer(&a, q, 0, &d) == MAFAT_OK, "%s", d.text);
+  mafat_answer_describe(a, &f);
+  ck_assert(strcmp(f.text, plan) == 0);
+  mafat_answer_close(&a);
+  mafat_query_close(&q);
+  api_cut_weights(2 * LAYERS + 2);
+  ck_assert_msg(mafat_model_open(&m, api_cfg(cfg), api_weights, &options, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert(strcmp(mafat_model_plan(m), plan) == 0);
+  mafat_model_close(&m);
+}
+END_TEST
+
+/* Of constants, as of outputs. */
+START_TEST(test_lists_that_are_missing_are_refused)
+{
+  static const char *const nothing[] = {NULL};
+  static const struct {
+    const char *const *list;
+    int n;
+    const char *says;
+  } cases[] = {{NULL, 1, "1 of them in no list"}, {NULL, -1, "-1 of them in no list"}, {nothing, 1, "constant 0, found nothing"}};
+  struct mafat_model_options options;
+  struct mafat_diagnostic d;
+  struct mafat_query *q;
+  mafat_model_defaults(&options);
+  options.constants = cases[_i].list;
+  options.n_constants = cases[_i].n;
+  ck_assert_int_eq(mafat_query_open(&q, api_cfg(api_detector), NULL, &options, &d), MAFAT_EINVAL);
+  ck_assert_msg(strstr(d.text, cases[_i].says), "%s", d.text);
+}
+END_TEST
+
+/* As a model takes the first of several pictures. */
+START_TEST(test_a_picture_that_may_fail_is_an_ordinary_one)
+{
+  struct mafat_model_options options;
+  struct mafat_diagnostic d;
+  struct mafat_query *q;
+  struct mafat_answer *ordinary, *failed;
+  struct mafat_plan_facts f, g;
+  mafat_model_defaults(&options);
+  options.plan = "1x1/NoCut";
+  q = api_open_query(api_detector, &options);
+  ck_assert_int_eq(mafat_query_answer(&ordinary, q, 0, &d), MAFAT_OK);
+  mafat_answer_describe(ordinary, &f);
+  mafat_answer_close(&ordinary);
+  mafat_query_close(&q);
+  options.picture = "/nonexistent.jpg";
+  ck_assert_int_eq(mafat_query_open(&q, api_cfg(api_detector), NULL, &options, &d), MAFAT_EIO);
+  options.picture_may_fail = true;
+  q = api_open_query(api_detector, &options);
+  ck_assert_int_eq(mafat_query_answer(&failed, q, 0, &d), MAFAT_OK);
+  mafat_answer_describe(failed, &g);
+  ck_assert_uint_eq(f.memory.image, g.memory.image);
+  mafat_answer_close(&failed);
+  mafat_query_close(&q);
+}
+END_TEST
+
 /* ---- measuring the machine ---- */
 
 static void see_share(void *context, double share)
@@ -375,12 +514,17 @@ Suite *api_queries_suite(void)
   tcase_add_test(queries, test_the_front_trades_bytes_for_milliseconds);
   tcase_add_test(queries, test_an_answer_says_whether_it_fits);
   tcase_add_test(queries, test_every_search_is_listed_and_finds_a_plan);
+  tcase_add_test(queries, test_texts_of_options_are_read_while_a_query_is_opened);
+  tcase_add_test(queries, test_closing_nothing_is_nothing);
   tcase_add_test(queries, test_budgets_rise);
   tcase_add_test(queries, test_a_query_of_smaller_weights);
   tcase_add_test(queries, test_the_paper_knows_tiles_only);
   tcase_add_loop_test(queries, test_an_arena_buffer_by_buffer, 0, 4);
   tcase_add_test(queries, test_measuring_is_for_a_search_and_weights);
   tcase_add_test(queries, test_a_query_that_cannot_be_asked);
+  tcase_add_test(queries, test_the_text_of_a_plan_is_whole);
+  tcase_add_loop_test(queries, test_lists_that_are_missing_are_refused, 0, 3);
+  tcase_add_test(queries, test_a_picture_that_may_fail_is_an_ordinary_one);
 
   TCase *calibrating = api_case(suite, "calibrating", 240);
   tcase_add_test(calibrating, test_a_calibration_is_kept_and_used);

@@ -1,8 +1,10 @@
 /* Runs, as a program sees them that has the public header alone: times, what failed, who watches, classes, boxes. */
 #include "tests/support/api.h"
+#include "tests/support/picture_writer.h"
 #include "tests/support/tree.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +14,7 @@ Suite *api_runs_suite(void);
 
 enum { FRAME_W = 6, FRAME_H = 4 };
 
-static struct mafat_model *open_for_frames(const char *frames)
+static struct mafat_model *open_for_frames(const char *frames, const char *plan, bool stay)
 {
   struct mafat_model_options options;
   struct mafat_model *m;
@@ -21,7 +23,8 @@ static struct mafat_model *open_for_frames(const char *frames)
   mafat_model_defaults(&options);
   options.memory_bytes = 64 << 20;
   options.frames = frames;
-  options.frames_stay = true;
+  options.plan = plan;
+  options.frames_stay = stay;
   ck_assert_msg(mafat_model_open(&m, api_cfg(api_detector), api_weights, &options, &d) == MAFAT_OK, "%s", d.text);
   return m;
 }
@@ -42,10 +45,16 @@ static int see_row(void *context, unsigned char *rgb, int y, struct mafat_diagno
   return MAFAT_ELIMIT;
 }
 
+static int pass_row(void *context, unsigned char *rgb, int y, struct mafat_diagnostic *d)
+{
+  (void)context, (void)rgb, (void)y, (void)d;
+  return MAFAT_OK;
+}
+
 /* From the top down, as often as they are asked for, and what was found stays. */
 START_TEST(test_rows_of_a_frame_are_its_pixels)
 {
-  struct mafat_model *m = open_for_frames("6x4:rgb24");
+  struct mafat_model *m = open_for_frames("6x4:rgb24", NULL, true);
   struct mafat_detections *before, *after;
   struct mafat_diagnostic d;
   unsigned char *frame = mafat_model_frame_room(m), pixels[FRAME_H * FRAME_W * 3];
@@ -78,7 +87,7 @@ START_TEST(test_a_frame_needs_no_model_of_its_own)
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
     struct mafat_frame_facts facts;
     ck_assert_int_eq(mafat_frame_describe(formats[i], &facts, &d), MAFAT_OK);
-    struct mafat_model *m = open_for_frames(formats[i]), *other = api_open_model(api_detector, NULL);
+    struct mafat_model *m = open_for_frames(formats[i], NULL, true), *other = api_open_model(api_detector, NULL);
     ck_assert_int_eq(mafat_model_run_frame(m, frame, facts.bytes, &d), MAFAT_OK);
     ck_assert_msg(mafat_model_run_frame_of(other, formats[i], frame, facts.bytes, &d) == MAFAT_OK, "%s", d.text);
     mafat_model_last_run(other, &run);
@@ -99,10 +108,76 @@ START_TEST(test_a_frame_needs_no_model_of_its_own)
 }
 END_TEST
 
+/* A picture's decoder was large, and the arena gives pages back for one: not those of the frame that waits in it, and no outputs for rows of
+ * a frame. */
+START_TEST(test_pictures_before_leave_frames_and_outputs_alone)
+{
+  enum { W = 64, H = 48, LAST = API_DETECTOR_LAYERS - 1 };
+  const struct jpeg_style plain = {.colours = JPEG_YCC, .h = 2, .v = 2}, large = {.colours = JPEG_YCC, .progressive = true};
+  char picture[128], jpeg[128];
+  static float before[API_OUT_H * API_OUT_W * API_OUT_C], after[API_OUT_H * API_OUT_W * API_OUT_C];
+  struct mafat_diagnostic d;
+  size_t n;
+  snprintf(picture, sizeof picture, "%s/large.jpg", api_folder);
+  snprintf(jpeg, sizeof jpeg, "%s/frame.jpg", api_folder);
+  picture_write_jpeg(picture, 640, 480, &large);
+  picture_write_jpeg(jpeg, W, H, _i ? &large : &plain);
+  uint8_t *frame = picture_read_bytes(jpeg, &n);
+  struct mafat_model *m = open_for_frames("64x48:mjpeg", "1x1/NoCut", true);
+  memcpy(mafat_model_frame_room(m), frame, n);
+  ck_assert_msg(mafat_model_run_frame(m, mafat_model_frame_room(m), n, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_int_eq(mafat_model_read_layer(m, LAST, before, &d), MAFAT_OK);
+  mafat_model_close(&m);
+
+  m = open_for_frames("64x48:mjpeg", "1x1/NoCut", true);
+  ck_assert_msg(mafat_model_run_picture(m, picture, &d) == MAFAT_OK, "%s", d.text);
+  memcpy(mafat_model_frame_room(m), frame, n);
+  ck_assert_msg(mafat_model_run_frame(m, mafat_model_frame_room(m), n, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_int_eq(mafat_model_read_layer(m, LAST, after, &d), MAFAT_OK);
+  ck_assert_mem_eq(before, after, sizeof before);
+  mafat_model_close(&m);
+
+  m = open_for_frames("64x48:mjpeg", "1x1/NoCut", true);
+  ck_assert_msg(mafat_model_run_picture(m, picture, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_int_eq(mafat_model_read_layer(m, LAST, before, &d), MAFAT_OK);
+  ck_assert_msg(mafat_model_frame_rows(m, frame, n, pass_row, NULL, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_model_read_layer(m, LAST, after, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_mem_eq(before, after, sizeof before);
+  mafat_model_close(&m);
+  free(frame);
+}
+END_TEST
+
+/* In the room, as anywhere else in memory. */
+START_TEST(test_any_picture_in_memory_may_lie_in_the_room)
+{
+  enum { W = 256, H = 288, LAST = API_DETECTOR_LAYERS - 1 };
+  static const char *const plans[] = {"1x1/NoCut", "rows2/NoCut"};
+  static unsigned char frame[W * H * 3];
+  static float elsewhere[API_OUT_H * API_OUT_W * API_OUT_C], here[API_OUT_H * API_OUT_W * API_OUT_C];
+  struct mafat_diagnostic d;
+  for (size_t i = 0; i < sizeof frame; i++) frame[i] = (unsigned char)(i * 37);
+  struct mafat_model *m = open_for_frames("256x288:rgb24", plans[_i], false);
+  for (int i = 0; i < 2; i++) {
+    ck_assert_int_eq(mafat_model_run_frame_of(m, "256x288:rgb24", frame, sizeof frame, &d), MAFAT_OK);
+    ck_assert_int_eq(mafat_model_read_layer(m, LAST, elsewhere, &d), MAFAT_OK);
+    memcpy(mafat_model_frame_room(m), frame, sizeof frame);
+    ck_assert_int_eq(mafat_model_run_frame_of(m, "256x288:rgb24", mafat_model_frame_room(m), sizeof frame, &d), MAFAT_OK);
+    ck_assert_int_eq(mafat_model_read_layer(m, LAST, here, &d), MAFAT_OK);
+    ck_assert_mem_eq(elsewhere, here, sizeof here);
+    memcpy(mafat_model_frame_room(m), frame, sizeof frame);
+    ck_assert_int_eq(mafat_model_run_pixels(m, mafat_model_frame_room(m), W, H, 3, W * 3, &d), MAFAT_OK);
+    ck_assert_int_eq(mafat_model_read_layer(m, LAST, here, &d), MAFAT_OK);
+    ck_assert_mem_eq(elsewhere, here, sizeof here);
+  }
+  mafat_model_close(&m);
+}
+END_TEST
+
 /* Whoever takes them may end it; of another length, or of a model without frames, there are none. */
 START_TEST(test_rows_of_a_frame_end_where_they_are_not_wanted)
 {
-  struct mafat_model *m = open_for_frames("6x4:yuv420p"), *none = api_open_model(api_detector, NULL);
+  struct mafat_model *m = open_for_frames("6x4:yuv420p", NULL, true), *none = api_open_model(api_detector, NULL);
   struct seen_rows seen = {.last = 1};
   struct mafat_diagnostic d;
   const unsigned char frame[FRAME_W * FRAME_H * 3 / 2] = {0};
@@ -160,6 +235,33 @@ START_TEST(test_what_failed_is_told)
   ck_assert_int_eq(mafat_model_run_raw(m, api_raw, &d), MAFAT_OK);
   mafat_model_last_run(m, &f);
   ck_assert(!f.input_failed);
+  mafat_model_close(&m);
+}
+END_TEST
+
+/* 2^32 of them, which a plan of rows reads from a file: where sizes have 32 bits these are not 0, nor anybody's array. */
+START_TEST(test_more_floats_than_can_be_addressed_are_nobodys)
+{
+  enum { HALVES = 10, ROOM = 2048 };
+  char cfg[ROOM];
+  struct mafat_model_options options;
+  struct mafat_model *m;
+  struct mafat_diagnostic d;
+  struct mafat_port_facts f;
+  const float one = 0;
+  int n = snprintf(cfg, ROOM, "[net]\nwidth=16384\nheight=16384\nchannels=16\n");
+  for (int i = 0; i < HALVES; i++) n += snprintf(cfg + n, (size_t)(ROOM - n), "[convolutional]\nfilters=2\nsize=1\nstride=2\nactivation=linear\n");
+  mafat_model_defaults(&options);
+  options.best_effort = true;
+  options.plan = "rows1/NoCut";
+  options.floats_only = true;
+  api_cut_weights(2 + 2 * 16 + (HALVES - 1) * (2 + 2 * 2));
+  ck_assert_msg(mafat_model_open(&m, api_cfg(cfg), api_weights, &options, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_int_eq(mafat_model_describe_input(m, 0, &f), MAFAT_OK);
+  ck_assert(f.n == (sizeof(size_t) == 4 ? SIZE_MAX : (size_t)((uint64_t)1 << 32)));
+  ck_assert_int_eq(mafat_model_run_floats(m, &one, 0, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_run_floats(m, &one, SIZE_MAX, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_set_input(m, NULL, &one, 0, &d), MAFAT_EINVAL);
   mafat_model_close(&m);
 }
 END_TEST
@@ -410,8 +512,11 @@ Suite *api_runs_suite(void)
   tcase_add_test(runs, test_a_run_leaves_its_times);
   tcase_add_test(runs, test_rows_of_a_frame_are_its_pixels);
   tcase_add_test(runs, test_a_frame_needs_no_model_of_its_own);
+  tcase_add_loop_test(runs, test_pictures_before_leave_frames_and_outputs_alone, 0, 2);
+  tcase_add_loop_test(runs, test_any_picture_in_memory_may_lie_in_the_room, 0, 2);
   tcase_add_test(runs, test_rows_of_a_frame_end_where_they_are_not_wanted);
   tcase_add_test(runs, test_what_failed_is_told);
+  tcase_add_test(runs, test_more_floats_than_can_be_addressed_are_nobodys);
   tcase_add_test(runs, test_after_a_run_that_failed_there_is_nothing_to_read);
   tcase_add_test(runs, test_a_picture_that_is_damaged_where_nothing_is_read_fails_too);
   tcase_add_test(runs, test_what_is_left_out_is_usual_or_refused);

@@ -206,6 +206,47 @@ START_TEST(a_damaged_layer_is_found_however_it_is_read)
 }
 END_TEST
 
+/* Rows and channels are both cut, and the order goes on to other rows before all channels are there: what rows share comes
+ * more than once before the rest comes for the first time. Sound files are sound all the same, and others are found out: of
+ * 104 filters the last panel is narrower than what had come again. */
+START_TEST(what_parts_of_a_map_share_counts_once)
+{
+  static const char *const texts[] = {"split(h2:0-2,c2:0-2):streamed/order=postorder", "split(h2:0-2,c[96]:0-2):streamed/order=postorder",
+                                      "split(h3:0-2,c[32]:0-2):streamed/order=best", "split(h2:0-2,w2:0-2,c[64,96]:0-2):streamed/order=best"};
+  char cfg[256];
+  int filters = _i % 2 ? 104 : 128;
+  snprintf(cfg, sizeof cfg, "[net]\nwidth=16\nheight=16\nchannels=3\n"
+                            "[convolutional]\nfilters=%d\nsize=3\npad=1\nbatch_normalize=1\n"
+                            "[convolutional]\nfilters=%d\nsize=3\npad=1\ngroups=%d\n"
+                            "[convolutional]\nfilters=40\nsize=1\n", filters, filters, filters);
+  struct mafat_network *n = test_network(cfg);
+  struct mafat_plan_options o;
+  struct mafat_plan *plan;
+  mafat_plan_defaults(&o);
+  o.packed = true;
+  int code = mafat_plan_read(&plan, texts[_i / 2], n, n->n_layers, &o, &diagnostic);
+  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+  test_write_both(n, 7);
+  struct mafat_weights *kept = test_open_kept(test_packed_path, n, n->n_layers);
+  test_compare_run(n, plan, test_packed_path, MAFAT_READS_AUTO, kept);
+  mafat_weights_close(&kept);
+  for (int layer = 0; layer < n->n_layers; layer++) {
+    float x = 1000;
+    struct mafat_weights *w;
+    struct test_arena a = test_make_arena(n, plan);
+    test_write_both(n, 7);
+    test_damage(test_packed_path, middle_of(test_packed_path, layer), &x, sizeof x);
+    ck_assert_int_eq(mafat_weights_open(&w, test_packed_path, n, plan, &a.layout, NULL, NULL, &diagnostic), MAFAT_OK);
+    ck_assert_msg(test_walk(n, plan, w, a.memory, NULL, &diagnostic) == MAFAT_EFORMAT, "layer %d", layer);
+    ck_assert_ptr_nonnull(strstr(diagnostic.text, "damaged"));
+    mafat_weights_close(&w);
+    test_free_arena(&a);
+  }
+  mafat_plan_close(&plan);
+  mafat_network_close(&n);
+}
+END_TEST
+
 static void cut_short(const char *path)
 {
   ck_assert_int_eq(truncate(path, 100000), 0);
@@ -356,6 +397,7 @@ Suite *streaming_suite(void)
   tcase_add_loop_test(t, each_byte_is_read_once_where_each_layer_runs_once, 0, 3);
   tcase_add_test(t, kept_plans_read_nothing);
   tcase_add_loop_test(t, a_damaged_layer_is_found_however_it_is_read, 0, 5);
+  tcase_add_loop_test(t, what_parts_of_a_map_share_counts_once, 0, 8);
   tcase_add_loop_test(t, a_file_that_changes_while_it_is_used_is_an_error, 0, 3);
   tcase_add_loop_test(t, weights_that_are_no_numbers_are_refused_in_the_first_run, 0, 3);
   tcase_add_test(t, transposed_layers_want_packing);
