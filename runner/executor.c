@@ -563,17 +563,27 @@ static struct mafat_executor_piece piece_of(const struct mafat_executor *e, cons
   return bytes == pixel ? (struct mafat_executor_piece){at, pixel * (size_t)w, 0, 1} : (struct mafat_executor_piece){at, bytes, pixel, w};
 }
 
+/* Panel by panel, as kernels leave them (kinds/integer/conv.c): of all filters; what fills a panel up is nobody's. */
+static int pieces_of_sums(const struct mafat_step *step, int32_t *sums, struct mafat_executor_piece *pieces, int room)
+{
+  const size_t pixels = (size_t)mafat_box_area(step->out);
+  int n = 0;
+  for (int f = 0, end; f < step->filters.end; f = end, n++) {
+    end = mafat_min(f + MAFAT_PANEL, step->filters.end);
+    size_t bytes = (size_t)(end - f) * sizeof *sums, stride = (size_t)mafat_panel_width(end - f) * sizeof *sums;
+    char *at = (char *)(sums + (size_t)f * pixels);
+    if (n < room)
+      pieces[n] = bytes == stride ? (struct mafat_executor_piece){at, bytes * pixels, 0, 1} : (struct mafat_executor_piece){at, bytes, stride, (int)pixels};
+  }
+  return n;
+}
+
 int mafat_executor_pieces(const struct mafat_executor *e, const struct mafat_step *step, struct mafat_executor_piece *pieces,
                           int room)
 {
   int first = step->filters.begin / MAFAT_CHANNEL_BLOCK, end = mafat_n_blocks(step->filters.end), n = 0;
   int32_t *sums = mafat_executor_part(e, step)->sums ? sums_of(e) : NULL;
-  if (sums) {
-    size_t bytes = (size_t)mafat_span_size(step->filters) * sizeof *sums;
-    size_t stride = (size_t)mafat_panel_width(e->network->layers[step->layer].out.c) * sizeof *sums;
-    if (room > 0) pieces[0] = (struct mafat_executor_piece){(char *)sums, bytes, stride, (int)mafat_box_area(step->out)};
-    return 1;
-  }
+  if (sums) return pieces_of_sums(step, sums, pieces, room);
   for (int y = step->out.y.begin; y < step->out.y.end; y++)
     for (int block = first; block < end; block++, n++)
       if (n < room) pieces[n] = piece_of(e, step, block, y);

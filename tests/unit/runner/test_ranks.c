@@ -4,8 +4,10 @@
 #include "predictor/planning.h"
 #include "predictor/ranks/rank_parts.h"
 #include "predictor/ranks/schemes.h"
+#include "formats/tflite/model.h"
 #include "runner/executor.h"
 
+#include "tests/support/imported.h"
 #include "tests/support/support.h"
 
 #include <check.h>
@@ -419,6 +421,56 @@ START_TEST(sums_apart)
 }
 END_TEST
 
+/* Sums of whole numbers lie panel by panel: all of them are to reach the rank that goes on with them, of filters that fill no panel, too. */
+START_TEST(sums_of_whole_numbers_go_on)
+{
+  enum { SIDE = 5, IN = 8, MIDDLE = 64 };
+  static const int filters[] = {8, 12, 32, 33, 36, 44, 60, 68, 96};
+  static const char *const texts[] = {"split(c2:0-1)/NoCut/ranks=2", "split(c4:0-1)/NoCut/ranks=3", "split(h2:0-1,c2:0-1)/NoCut/ranks=2"};
+  static const float scales[] = {.02f, .01f, .05f, .6f};
+  static const int64_t zero = 0, zeros[] = {3, -7};
+  signed char first[MIDDLE * IN], second[100 * MIDDLE];
+  const int n = filters[_i];
+  struct test_rng rng = test_rng(17 + (uint64_t)_i);
+  for (int i = 0; i < MIDDLE * IN; i++) first[i] = (signed char)test_random_int(&rng, -127, 127);
+  for (int i = 0; i < n * MIDDLE; i++) second[i] = (signed char)test_random_int(&rng, -127, 127);
+  const struct test_tflite_tensor tensors[] = {
+      {.name = "in", .type = MAFAT_TFLITE_INT8, .rank = 4, .shape = {1, SIDE, SIDE, IN}, .n_scales = 1, .scales = &scales[0], .n_zero_points = 1, .zero_points = &zeros[0]},
+      {.name = "first", .type = MAFAT_TFLITE_INT8, .rank = 4, .shape = {MIDDLE, 1, 1, IN}, .data = first, .bytes = sizeof first, .n_scales = 1, .scales = &scales[1], .n_zero_points = 1, .zero_points = &zero},
+      {.name = "middle", .type = MAFAT_TFLITE_INT8, .rank = 4, .shape = {1, SIDE, SIDE, MIDDLE}, .n_scales = 1, .scales = &scales[2], .n_zero_points = 1, .zero_points = &zeros[1]},
+      {.name = "second", .type = MAFAT_TFLITE_INT8, .rank = 4, .shape = {n, 1, 1, MIDDLE}, .data = second, .bytes = (size_t)n * MIDDLE, .n_scales = 1, .scales = &scales[1], .n_zero_points = 1, .zero_points = &zero},
+      {.name = "out", .type = MAFAT_TFLITE_INT8, .rank = 4, .shape = {1, SIDE, SIDE, n}, .n_scales = 1, .scales = &scales[3], .n_zero_points = 1, .zero_points = &zeros[0]}};
+  const struct test_tflite_field once[] = {{.number = 1, .bytes = 4, .value = 1}, {.number = 2, .bytes = 4, .value = 1}};
+  struct test_tflite_operator operators[2];
+  for (int i = 0; i < 2; i++)
+    operators[i] = (struct test_tflite_operator){.code = MAFAT_TFLITE_CONV_2D, .n_inputs = 2, .n_outputs = 1, .inputs = {2 * i, 2 * i + 1},
+                                                 .outputs = {2 * i + 2}, .options = 1, .n_fields = 2, .fields = {once[0], once[1]}};
+  const struct test_tflite_model model = {.tensors = tensors, .operators = operators, .n_tensors = 5, .n_operators = 2, .n_inputs = 1,
+                                          .n_outputs = 1, .inputs = {0}, .outputs = {4}};
+  struct mafat_plan_options options;
+  struct mafat_diagnostic d = {""};
+  mafat_plan_defaults(&options);
+  struct test_imported m = test_import_tflite(&model, &d);
+  ck_assert_msg(m.code == MAFAT_OK, "%s", d.text);
+  struct mafat_weights *w = NULL;
+  int code = test_weights_from(&w, m.fd, m.network, m.network->n_layers, NULL, &d);
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  float *input = random_input(m.network), *expected = run_alone(m.network, "1x1/NoCut", &options, w, input);
+  for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
+    for (int own = 0; own < 2; own++) {
+      uint64_t values;
+      float *out = run_ranks(m.network, texts[t], t == 1 ? 3 : 2, &options, w, own ? m.fd : -1, input, &values);
+      for (size_t i = 0; i < output_floats(m.network); i++)
+        ck_assert_msg(out[i] == expected[i], "%s: output %zu is %g, on one device %g", texts[t], i, (double)out[i], (double)expected[i]);
+      free(out);
+    }
+  free(input);
+  free(expected);
+  mafat_weights_close(&w);
+  test_imported_close(&m);
+}
+END_TEST
+
 START_TEST(ranks_that_cannot_be)
 {
   static const struct {
@@ -468,6 +520,7 @@ Suite *ranks_suite(void)
   tcase_add_test(c, whole_layers_hand_on);
   tcase_add_test(c, outputs_of_a_connected_layer);
   tcase_add_loop_test(c, sums_apart, 0, 4);
+  tcase_add_loop_test(c, sums_of_whole_numbers_go_on, 0, 9);
   tcase_add_loop_test(c, ranks_that_cannot_be, 0, 7);
   tcase_add_test(c, ranks_in_a_text);
   suite_add_tcase(s, c);
