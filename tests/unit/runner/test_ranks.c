@@ -8,6 +8,7 @@
 #include "runner/executor.h"
 
 #include "tests/support/imported.h"
+#include "tests/support/integer_graph.h"
 #include "tests/support/support.h"
 
 #include <check.h>
@@ -275,6 +276,45 @@ START_TEST(the_same_bits_on_any_number_of_ranks)
 }
 END_TEST
 
+START_TEST(whole_numbers_on_any_number_of_ranks)
+{
+  static struct test_integer_graph g;
+  char text[TEST_PLAN_ROOM], name[32];
+  struct mafat_diagnostic d = {""};
+  struct mafat_plan_options options;
+  struct mafat_weights *w = NULL;
+  uint64_t values;
+  test_integer_graph_open(&g, 41000 + (uint64_t)_i);
+  struct test_rng rng = test_rng(41000 + (uint64_t)_i);
+  struct test_imported m = test_import_tflite(&g.model, &d);
+  mafat_plan_defaults(&options);
+  options.n_threads = test_random_int(&rng, 1, 2);
+  snprintf(name, sizeof name, "graph %d", _i);
+  if (m.code == MAFAT_OK) {
+    ck_assert_msg(test_weights_from(&w, m.fd, m.network, m.network->n_layers, NULL, &d) == MAFAT_OK, "%s", d.text);
+    float *input = random_input(m.network);
+    struct mafat_quantization in = m.network->layers[mafat_network_picture(m.network)].quantization;
+    for (long long i = 0; i < mafat_shape_elements(mafat_network_picture_shape(m.network)); i++)
+      input[i] = in.scale * (float)((int)(input[i] * 256) - in.zero);
+    float *expected = run_alone(m.network, "1x1/NoCut", &options, w, input);
+    for (int i = 0; i < 4; i++) {
+      int n_ranks = test_random_int(&rng, 2, MOST_RANKS);
+      if (!random_ranks(&rng, m.network, &options, n_ranks, text, sizeof text)) continue;
+      float *out = run_ranks(m.network, text, n_ranks, &options, w, i % 2 ? m.fd : -1, input, &values);
+      for (size_t k = 0; k < output_floats(m.network); k++)
+        if (memcmp(&out[k], &expected[k], sizeof *out) != 0)
+          test_fail_case(name, text, "output %zu is %.9g, on one device %.9g", k, (double)out[k], (double)expected[k]);
+      free(out);
+    }
+    free(input);
+    free(expected);
+    mafat_weights_close(&w);
+  }
+  test_imported_close(&m);
+  test_integer_graph_close(&g);
+}
+END_TEST
+
 /* ---- what crosses ---- */
 
 /* Four convolutions of the same 4 x 6 map: 64, 192, 384, 192, 192 channels. */
@@ -514,6 +554,7 @@ Suite *ranks_suite(void)
   TCase *c = tcase_create("ranks");
   tcase_set_timeout(c, 60);
   tcase_add_loop_test(c, the_same_bits_on_any_number_of_ranks, 0, test_seeds(120));
+  tcase_add_loop_test(c, whole_numbers_on_any_number_of_ranks, 0, test_seeds(300));
   tcase_add_loop_test(c, what_crosses_is_the_formula, 0, 3);
   tcase_add_test(c, neighbours_exchange_rows);
   tcase_add_test(c, neighbours_exchange_borders_of_a_grid);
