@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SIDE = 20, MOST_CHANNELS = 40, MOST_ELEMENTS = 12000, TRIES = 40 };
+enum { MOST_SIDE = 20, MOST_CHANNELS = 40, MANY_CHANNELS = 100, MOST_ELEMENTS = 12000, TRIES = 40 };
 
 static const char *const names[GRAPH_KINDS] = {
     [GRAPH_INPUT] = "input", [GRAPH_CONV] = "conv", [GRAPH_DEPTHWISE] = "depthwise", [GRAPH_GROUPED] = "grouped", [GRAPH_TRANSPOSED] = "transposed",
@@ -16,7 +16,7 @@ static const char *const names[GRAPH_KINDS] = {
     [GRAPH_SOFTPLUS] = "softplus", [GRAPH_SQRT] = "sqrt", [GRAPH_SELU] = "selu", [GRAPH_CELU] = "celu", [GRAPH_HARD_SIGMOID] = "hard sigmoid",
     [GRAPH_SOFTSIGN] = "softsign", [GRAPH_SIN] = "sin", [GRAPH_COS] = "cos", [GRAPH_CLIP] = "clip", [GRAPH_CUBE] = "cube", [GRAPH_CONCAT] = "concat",
     [GRAPH_PAD] = "pad", [GRAPH_MIRROR] = "mirror", [GRAPH_EDGE] = "edge", [GRAPH_NEAREST] = "nearest", [GRAPH_LINEAR] = "linear", [GRAPH_CUBIC] = "cubic",
-    [GRAPH_SLICE] = "slice", [GRAPH_STRIDED] = "strided slice", [GRAPH_SPLIT] = "split", [GRAPH_GATHER] = "gather", [GRAPH_TRANSPOSE] = "transpose",
+    [GRAPH_SLICE] = "slice", [GRAPH_STRIDED] = "strided slice", [GRAPH_SPLIT] = "split", [GRAPH_GATHER] = "gather", [GRAPH_TRANSPOSE] = "transpose", [GRAPH_RESHAPE] = "reshape",
     [GRAPH_SPACE_TO_DEPTH] = "space to depth", [GRAPH_DEPTH_TO_SPACE] = "depth to space", [GRAPH_SOFTMAX] = "softmax", [GRAPH_LOG_SOFTMAX] = "log softmax",
     [GRAPH_LAYER_NORM] = "layer norm", [GRAPH_REDUCE] = "reduce", [GRAPH_MATMUL] = "matmul", [GRAPH_MATMUL_CONSTANT] = "matmul constant",
     [GRAPH_DENSE] = "dense"};
@@ -41,7 +41,7 @@ float graph_constant(struct test_rng *rng)
 
 bool graph_is_output(const struct graph *g, int node)
 {
-  return node > 0 && g->nodes[node].readers == 0;
+  return node > 0 && (g->nodes[node].readers == 0 || g->nodes[node].put_out);
 }
 
 void graph_places(struct test_rng *rng, int extent, int n, int64_t *places, bool from_end)
@@ -93,14 +93,15 @@ static int count_windows(int extent, int before, int behind, int reach, int stri
   return ceil && (n - 1) * stride >= extent + before ? n - 1 : n;
 }
 
-/* Padding of any side, as ONNX has it. */
+/* Padding of any side, as ONNX has it; of sums there may be more than the window has taps. */
 static void draw_padding(struct graph_node *o, struct test_rng *rng)
 {
+  int more = !is_pool(o->kind) && test_random_chance(rng, 20) ? 3 : 0;
   o->same = false;
   o->given = true;
   for (int i = 0; i < 2; i++) {
-    o->begin[i] = test_random_int(rng, 0, o->kernel[i] - 1);
-    o->end[i] = test_random_int(rng, 0, o->kernel[i] - 1);
+    o->begin[i] = test_random_int(rng, 0, o->kernel[i] - 1 + more);
+    o->end[i] = test_random_int(rng, 0, o->kernel[i] - 1 + more);
   }
   o->ceil = is_pool(o->kind) && test_random_chance(rng, 40);
   o->counted = o->kind == GRAPH_MEAN_POOL && test_random_chance(rng, 40);
@@ -114,17 +115,17 @@ static bool slide(struct graph_node *o, struct graph_map in, bool tflite, struct
   o->same = test_random_chance(rng, 60);
   for (int i = 0; i < 2; i++) {
     o->kernel[i] = i && test_random_chance(rng, 75) ? o->kernel[0] : TEST_PICK(rng, kernels);
-    o->stride[i] = i && !uneven ? o->stride[0] : test_random_int(rng, 1, 5) < 4 ? 1 : 2;
+    o->stride[i] = i && !uneven ? o->stride[0] : test_random_chance(rng, 5) ? test_random_int(rng, 3, 4) : test_random_int(rng, 1, 5) < 4 ? 1 : 2;
     o->dilation[i] = i ? o->dilation[0] : 1;
   }
-  if (o->kind == GRAPH_CONV && o->stride[0] == 1 && o->stride[1] == 1 && test_random_chance(rng, 15))
+  if (!is_pool(o->kind) && o->stride[0] == 1 && o->stride[1] == 1 && test_random_chance(rng, 15))
     for (int i = 0; i < 2; i++) o->dilation[i] = i && test_random_chance(rng, 60) ? o->dilation[0] : test_random_int(rng, 1, 3);
   if (is_pool(o->kind))
     for (int i = 0; i < 2; i++) o->stride[i] = i && !uneven ? o->stride[0] : test_random_int(rng, 1, 3);
   if (!tflite && test_random_chance(rng, 35)) draw_padding(o, rng);
   for (int i = 0; i < 2; i++) {
     int reach = (o->kernel[i] - 1) * o->dilation[i] + 1;
-    if (reach > extents[i]) return false;
+    if (reach > extents[i] + (o->given ? o->begin[i] + o->end[i] : 0) && !o->same) return false; /* larger than the map it may be */
     out[i] = o->given  ? count_windows(extents[i], o->begin[i], o->end[i], reach, o->stride[i], o->ceil)
              : o->same ? (extents[i] + o->stride[i] - 1) / o->stride[i]
                        : count_windows(extents[i], 0, 0, reach, o->stride[i], false);
@@ -186,6 +187,7 @@ static bool take(struct graph_node *o, struct graph_map in, struct test_rng *rng
   graph_extents(in, extents);
   o->axis = test_random_int(rng, 0, GRAPH_AXES - 1);
   o->how = test_random_int(rng, 0, 1);
+  if (extents[o->axis] > GRAPH_PLACES - 3) return false;
   if (o->kind == GRAPH_SPLIT) {
     if (extents[o->axis] < 2) return false;
     o->size[0] = test_random_int(rng, 1, extents[o->axis] - 1);
@@ -227,6 +229,23 @@ static bool turn(struct graph_node *o, struct graph_map in, struct test_rng *rng
   for (int i = 0; i < GRAPH_AXES; i++) out[i] = extents[o->order[i]];
   o->out = map_of(out);
   return true;
+}
+
+/* A factor of n, any of them. */
+static int draw_factor(struct test_rng *rng, int n)
+{
+  int factor = 1, found = 0;
+  for (int i = 1; i <= n; i++)
+    if (n % i == 0 && test_random_int(rng, 0, found++) == 0) factor = i;
+  return factor;
+}
+
+/* As many elements, in the file's order. */
+static bool reshape(struct graph_node *o, struct graph_map in, struct test_rng *rng)
+{
+  int n = in.h * in.w * in.c, first = draw_factor(rng, n), second = draw_factor(rng, n / first);
+  o->out = (struct graph_map){first, second, n / first / second};
+  return first <= MANY_CHANNELS && second <= MANY_CHANNELS;
 }
 
 /* Is a pixel's place in the input, in numbers, just where the nearest one changes? 2 x 14 / 4 is 7, in floats a little less: whoever cuts it
@@ -291,11 +310,12 @@ static bool infer(struct graph_node *o, const struct graph *g, struct test_rng *
   switch (o->kind) {
   case GRAPH_CONV:
     if (!slide(o, a, tflite, rng)) return false;
-    o->out.c = test_random_int(rng, 1, MOST_CHANNELS);
+    o->out.c = test_random_int(rng, 1, test_random_chance(rng, 10) ? MANY_CHANNELS : MOST_CHANNELS);
     return true;
   case GRAPH_GROUPED:
-    if (a.c % 2 || a.c < 4 || !slide(o, a, tflite, rng)) return false;
-    o->out.c = 2 * test_random_int(rng, 1, MOST_CHANNELS / 2);
+    o->groups = draw_factor(rng, a.c);
+    if (o->groups < 2 || o->groups > MOST_CHANNELS || !slide(o, a, tflite, rng)) return false;
+    o->out.c = o->groups * test_random_int(rng, 1, MOST_CHANNELS / o->groups);
     return true;
   case GRAPH_DEPTHWISE:
     if (!slide(o, a, tflite, rng)) return false;
@@ -324,6 +344,7 @@ static bool infer(struct graph_node *o, const struct graph *g, struct test_rng *
   case GRAPH_SPLIT:
   case GRAPH_GATHER: return take(o, a, rng);
   case GRAPH_TRANSPOSE: return turn(o, a, rng);
+  case GRAPH_RESHAPE: return reshape(o, a, rng);
   case GRAPH_REDUCE: return reduce(o, a, tflite, g->integers, rng);
   case GRAPH_SOFTMAX:
   case GRAPH_LOG_SOFTMAX: o->axis = tflite ? GRAPH_CHANNELS : test_random_int(rng, 0, GRAPH_AXES - 1); return true;
@@ -412,12 +433,15 @@ struct graph graph_make(uint64_t number, enum graph_format format)
                     .integers = format == GRAPH_ONNX_INTEGERS || format == GRAPH_TFLITE_INTEGERS};
   struct test_rng rng = graph_random(0x6a9f000000 + number);
   int n = test_random_int(&rng, 2, GRAPH_NODES - 2);
-  g.nodes[0].out = (struct graph_map){test_random_int(&rng, 2, MOST_SIDE), test_random_int(&rng, 2, MOST_SIDE), test_random_int(&rng, 1, 20)};
+  int least = test_random_chance(&rng, 25) ? 1 : 2;
+  g.nodes[0].out = (struct graph_map){test_random_int(&rng, least, MOST_SIDE), test_random_int(&rng, least, MOST_SIDE), test_random_int(&rng, 1, 20)};
+  if (test_random_chance(&rng, 5)) *(test_random_chance(&rng, 50) ? &g.nodes[0].out.h : &g.nodes[0].out.w) = 1;
   while (g.n < n) {
     enum graph_kind kind = draw_kind(&rng);
     if (is_formats(kind, &g)) add_node(&g, kind, &rng);
   }
   if (test_random_chance(&rng, 20)) add_node(&g, GRAPH_DENSE, &rng);
+  for (int i = 1; i < g.n; i++) g.nodes[i].put_out = test_random_chance(&rng, 5);
   g.is_signed = g.integers && test_random_chance(&rng, 75);
   return g;
 }
@@ -432,6 +456,8 @@ void graph_print(const struct graph *g)
     printf(": %d x %d x %d, axis %d, axes %u, way %d, %d, %d/64 %d/64%s%s%s", o->out.h, o->out.w, o->out.c, o->axis, o->axes, o->how, o->rounding, o->alpha,
            o->beta, o->given ? ", padding given" : "", o->ceil ? ", ceil" : "", o->counted ? ", padding counted" : "");
     if (o->fused) printf(", activation %d", o->fused);
+    if (o->groups) printf(", %d groups", o->groups);
+    if (o->given) printf(", %d %d before, %d %d behind", o->begin[0], o->begin[1], o->end[0], o->end[1]);
     if (o->kernel[0] > 1 || o->kernel[1] > 1 || o->stride[0] > 1)
       printf(", %d x %d / %d %d, dilated by %d, %s", o->kernel[0], o->kernel[1], o->stride[0], o->stride[1], o->dilation[0], o->same ? "same" : "valid");
     printf("%s\n", graph_is_output(g, i) ? ", put out" : "");

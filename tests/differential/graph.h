@@ -15,7 +15,7 @@ enum graph_kind {
   GRAPH_RELU, GRAPH_RELU6, GRAPH_LOGISTIC, GRAPH_TANH, GRAPH_LEAKY, GRAPH_ELU, GRAPH_HARD_SWISH, GRAPH_ABS, GRAPH_NEG, GRAPH_SQUARE, GRAPH_EXP,
   GRAPH_ERF, GRAPH_SOFTPLUS, GRAPH_SQRT, GRAPH_SELU, GRAPH_CELU, GRAPH_HARD_SIGMOID, GRAPH_SOFTSIGN, GRAPH_SIN, GRAPH_COS, GRAPH_CLIP, GRAPH_CUBE,
   GRAPH_CONCAT, GRAPH_PAD, GRAPH_MIRROR, GRAPH_EDGE, GRAPH_NEAREST, GRAPH_LINEAR, GRAPH_CUBIC, GRAPH_SLICE, GRAPH_STRIDED, GRAPH_SPLIT, GRAPH_GATHER,
-  GRAPH_TRANSPOSE, GRAPH_SPACE_TO_DEPTH, GRAPH_DEPTH_TO_SPACE,
+  GRAPH_TRANSPOSE, GRAPH_RESHAPE, GRAPH_SPACE_TO_DEPTH, GRAPH_DEPTH_TO_SPACE,
   GRAPH_SOFTMAX, GRAPH_LOG_SOFTMAX, GRAPH_LAYER_NORM, GRAPH_REDUCE, GRAPH_MATMUL, GRAPH_MATMUL_CONSTANT,
   GRAPH_DENSE, /* the last one */
   GRAPH_KINDS
@@ -48,7 +48,9 @@ struct graph_node {
   int rounding;                          /* of the nearest pixel, as ONNX lists them */
   int alpha, beta;                       /* 64ths, which are the same in decimals */
   int fused;                             /* of TFLite: the activation behind it, as files number them */
+  int groups;                            /* of channels and filters */
   int readers;
+  bool put_out;                          /* though others read it, too */
 };
 
 enum { GRAPH_NODES = 16, GRAPH_PLACES = 200 };
@@ -83,7 +85,7 @@ void graph_count_steps(const struct graph *g, const struct graph_numbers numbers
 bool graph_keeps_numbers(const struct graph_node *o);
 
 bool graph_reads_two(enum graph_kind kind);
-/* Nodes that nobody reads are outputs. */
+/* Nodes that nobody reads are outputs, and some that others read. */
 bool graph_is_output(const struct graph *g, int node);
 /* Number i of the constants of a node, between -1 and 1. */
 struct test_rng graph_constants(const struct graph *g, int node);

@@ -46,6 +46,7 @@ bool graph_keeps_numbers(const struct graph_node *o)
   case GRAPH_SPLIT:
   case GRAPH_GATHER:
   case GRAPH_TRANSPOSE:
+  case GRAPH_RESHAPE:
   case GRAPH_SPACE_TO_DEPTH:
   case GRAPH_DEPTH_TO_SPACE: return true;
   case GRAPH_REDUCE: return o->how == GRAPH_LARGEST || o->how == GRAPH_LEAST;

@@ -192,9 +192,9 @@ static void put_convolution(struct author *a, int node)
   int in = a->g->nodes[o->a].out.c, out = o->out.c;
   char group[TEXT] = "";
   if (o->kind == GRAPH_DEPTHWISE) snprintf(group, sizeof group, " group=%d", in);
-  if (o->kind == GRAPH_GROUPED) snprintf(group, sizeof group, " group=2");
+  if (o->kind == GRAPH_GROUPED) snprintf(group, sizeof group, " group=%d", o->groups);
   if (o->kind == GRAPH_TRANSPOSED) put_weights(a, node, in, out, out);
-  else put_weights(a, node, out, o->kind == GRAPH_DEPTHWISE ? 1 : o->kind == GRAPH_GROUPED ? in / 2 : in, out);
+  else put_weights(a, node, out, o->kind == GRAPH_DEPTHWISE ? 1 : o->kind == GRAPH_GROUPED ? in / o->groups : in, out);
   put_window(a, node, o->kind == GRAPH_TRANSPOSED ? "ConvTranspose" : "Conv", "t w b", group);
 }
 
@@ -319,6 +319,14 @@ static void put_transposed(struct author *a, int node)
   put_node(a, node, "Transpose", "t", text);
 }
 
+static void put_reshaped(struct author *a, int node)
+{
+  const struct graph_map out = a->g->nodes[node].out;
+  const int64_t dims[4] = {1, out.c, out.h, out.w};
+  put_ints(a, node, 's', 4, dims);
+  put_node(a, node, "Reshape", "t s", "");
+}
+
 static void put_product(struct author *a, int node)
 {
   const struct graph_node *o = &a->g->nodes[node];
@@ -430,6 +438,7 @@ static void put(struct author *a, int node)
   case GRAPH_SPLIT: put_split(a, node); break;
   case GRAPH_GATHER: put_gathered(a, node); break;
   case GRAPH_TRANSPOSE: put_transposed(a, node); break;
+  case GRAPH_RESHAPE: put_reshaped(a, node); break;
   case GRAPH_DEPTH_TO_SPACE: put_node(a, node, "DepthToSpace", "t", o->alpha % 2 ? "blocksize=2 mode=CRD" : "blocksize=2"); break;
   case GRAPH_CONCAT:
   case GRAPH_SOFTMAX:

@@ -11,7 +11,7 @@
 
 enum { MOST_TENSORS = 8 * GRAPH_NODES, MOST_OPERATORS = 3 * GRAPH_NODES, LEAST = -128, MOST = 127 };
 /* As the schema numbers options. */
-enum { CONV = 1, DEPTHWISE = 2, POOL = 5, DENSE = 8, SOFTMAX = 9, CONCATENATION = 10, ADD = 11, BILINEAR = 15, SPACE_TO_DEPTH = 19, MUL = 21, PAD = 22, TRANSPOSE = 26,
+enum { CONV = 1, DEPTHWISE = 2, POOL = 5, DENSE = 8, SOFTMAX = 9, CONCATENATION = 10, ADD = 11, BILINEAR = 15, SPACE_TO_DEPTH = 19, MUL = 21, RESHAPE = 17, PAD = 22, TRANSPOSE = 26,
        REDUCER = 27, SUB = 28, DIV = 29, STRIDED_SLICE = 32, GATHER = 23, LOG_SOFTMAX = 36, SLICE = 48, TRANSPOSE_CONV = 49, NEAREST = 74, LEAKY = 75, MIRROR = 77, SPLIT_V = 79, DEPTH_TO_SPACE = 94, MATMUL = 101 };
 
 struct author {
@@ -182,7 +182,10 @@ static void put_convolution(struct author *a, int node)
   int w = add_weights(a, 4, dims, &rng, 1.7 / sqrt((double)(o->kernel[0] * o->kernel[1]) * (depthwise ? 1 : in)), depthwise ? 3 : 0);
   int b = add_biases(a, o->a, w, biases, &rng);
   if (depthwise) {
-    option(window(add(a, node, MAFAT_TFLITE_DEPTHWISE_CONV_2D, DEPTHWISE, 3, o->a, w, b), o, 4), 3, 4, o->out.c / in);
+    struct test_tflite_operator *each = window(add(a, node, MAFAT_TFLITE_DEPTHWISE_CONV_2D, DEPTHWISE, 3, o->a, w, b), o, 4);
+    option(each, 3, 4, o->out.c / in);
+    option(each, 5, 4, o->dilation[1]);
+    option(each, 6, 4, o->dilation[0]);
     return;
   }
   struct test_tflite_operator *p = window(add(a, node, MAFAT_TFLITE_CONV_2D, CONV, 3, o->a, w, b), o, 3);
@@ -340,7 +343,7 @@ static void put(struct author *a, int node)
       [GRAPH_SQRT] = {MAFAT_TFLITE_SQRT, 0, 1}};
   const struct graph_node *o = &a->g->nodes[node];
   const int32_t order[4] = {0, 1 + o->order[0], 1 + o->order[1], 1 + o->order[2]};
-  const int32_t plane[2] = {1, 2};
+  const int32_t plane[2] = {1, 2}, dims[4] = {1, o->out.h, o->out.w, o->out.c};
   struct test_tflite_operator *p;
   float *three;
   switch (o->kind) {
@@ -390,6 +393,7 @@ static void put(struct author *a, int node)
   case GRAPH_SLICE:
   case GRAPH_STRIDED: put_cut(a, node); break;
   case GRAPH_TRANSPOSE: add(a, node, MAFAT_TFLITE_TRANSPOSE, TRANSPOSE, 2, o->a, add_ints(a, 4, order, false), 0); break;
+  case GRAPH_RESHAPE: add(a, node, MAFAT_TFLITE_RESHAPE, RESHAPE, 2, o->a, add_ints(a, 4, dims, false), 0); break;
   case GRAPH_SPACE_TO_DEPTH: option(add(a, node, MAFAT_TFLITE_SPACE_TO_DEPTH, SPACE_TO_DEPTH, 1, o->a, 0, 0), 0, 4, 2); break;
   case GRAPH_DEPTH_TO_SPACE: option(add(a, node, MAFAT_TFLITE_DEPTH_TO_SPACE, DEPTH_TO_SPACE, 1, o->a, 0, 0), 0, 4, 2); break;
   case GRAPH_DENSE: put_dense(a, node); break;
