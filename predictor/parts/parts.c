@@ -213,6 +213,16 @@ static bool can_read_bricks(const struct finder *f, int layer, int operand, cons
   return true;
 }
 
+/* Of parts of blocks: does a part of what the walk of reads has come to lie in one of the tensor's, and not across two? As many
+ * channels are read at a time, but from where the slice begins. */
+static bool meets_lanes(const struct mafat_reads *r, int lanes)
+{
+  int index = r->next - 1, first = 0;
+  if (!lanes) return true;
+  for (int i = index - index % r->sources->n; i < index; i++) first += r->sources->list[i].n;
+  return (r->source->first - first) % lanes == 0;
+}
+
 /* In parts, or of a whole map in one go. Inputs come with parts only. */
 static bool takes_bricks(const struct finder *f, int layer, int tensor)
 {
@@ -231,7 +241,7 @@ static void find_bricks(struct finder *f, int tensor)
     if (!f->runs[l]) continue;
     for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, l); mafat_reads_next(&r) && *bricks;)
       if (r.source->tensor == tensor) {
-        *bricks = takes_bricks(f, l, tensor) && can_read_bricks(f, l, r.operand, c);
+        *bricks = takes_bricks(f, l, tensor) && can_read_bricks(f, l, r.operand, c) && meets_lanes(&r, c->lanes);
         across = across || (c->n[MAFAT_ALONG_W] > 1 && reads_across(f, l, r.operand, c));
       }
   }

@@ -292,6 +292,28 @@ START_TEST(rows_of_several_maps_are_of_whole_blocks)
 }
 END_TEST
 
+/* A pool over both halves of a convolution's channels, the second first. */
+static struct mafat_network *halves(int filters)
+{
+  char cfg[600];
+  snprintf(cfg, sizeof cfg, "[net]\nheight=9\nwidth=7\nchannels=4\n[convolutional]\nfilters=%d\nsize=1\nstride=1\nactivation=linear\n"
+                            "[route]\nlayers=0\ngroups=2\ngroup_id=1\n[route]\nlayers=0\ngroups=2\ngroup_id=0\n[route]\nlayers=1,2\n"
+                            "[maxpool]\nsize=3\nstride=1\n[convolutional]\nfilters=8\nsize=1\nstride=1\nactivation=linear\n", filters);
+  return test_network(cfg);
+}
+
+static const struct {
+  int filters;
+  struct fan fan;
+} slices[] = {{16, {"split(c2:0-4)/5/1x1", 0, 2, false}}, {16, {"split(c4:0-4)/5/1x1", 0, 4, false}}, {24, {"split(c6:0-4)/5/1x1", 0, 6, false}},
+              {24, {"split(c3:0-4)/5/1x1", 0, 1, false}}}; /* 8 each, of which 4 would be one's and 4 another's */
+
+START_TEST(parts_of_blocks_are_read_from_where_they_begin)
+{
+  check_fan(halves(slices[_i].filters), &slices[_i].fan, _i);
+}
+END_TEST
+
 /* Channels that are reduced to one need all of them. */
 START_TEST(means_over_channels_are_not_cut)
 {
@@ -314,6 +336,7 @@ Suite *fans_suite(void)
   tcase_add_loop_test(t, embedding_mean_and_dense_by_features, 0, (int)(sizeof embeddings / sizeof *embeddings));
   tcase_add_loop_test(t, sums_go_on_by_some_channels_of_a_block, 0, 6);
   tcase_add_loop_test(t, rows_of_several_maps_are_of_whole_blocks, 0, 6);
+  tcase_add_loop_test(t, parts_of_blocks_are_read_from_where_they_begin, 0, (int)(sizeof slices / sizeof *slices));
   tcase_add_test(t, sums_of_taps_go_on_by_whole_blocks);
   tcase_add_loop_test(t, convolutions_and_pools_by_some_filters_of_a_block, 0, (int)(sizeof narrows / sizeof *narrows));
   tcase_add_loop_test(t, other_parts_are_of_whole_blocks, 0, (int)(sizeof coarse / sizeof *coarse));
