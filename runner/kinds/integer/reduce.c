@@ -11,11 +11,13 @@ static void reduce_pixel(const struct mafat_worker *w, const struct mafat_step *
   struct mafat_multiplier scale = mafat_multiplier((double)in.scale / (double)l->quantization.scale);
   struct mafat_span rows = l->reduce->rows ? mafat_span(0, l->in.h) : mafat_span(y, y + 1);
   struct mafat_span cols = l->reduce->cols ? mafat_span(0, l->in.w) : mafat_span(x, x + 1);
-  int32_t sums[MAFAT_CHANNEL_BLOCK] = {0};
-  for (int r = rows.begin; r < rows.end; r++)
+  int64_t sums[MAFAT_CHANNEL_BLOCK] = {0}; /* of a row 32 bits are enough, of a map they are not */
+  for (int r = rows.begin; r < rows.end; r++) {
+    int32_t of_row[MAFAT_CHANNEL_BLOCK] = {0};
     w->integers->add_pixels(mafat_runs_read_bytes(t, mafat_layer_sources(l), run, r, cols.begin),
-                                                       (int)mafat_tensors_pixel_bytes(t, run->tensor, run->block),
-                                                       mafat_span_size(cols), run->n, sums);
+                            (int)mafat_tensors_pixel_bytes(t, run->tensor, run->block), mafat_span_size(cols), run->n, of_row);
+    for (int i = 0; i < run->n; i++) sums[i] += of_row[i];
+  }
   bool even = l->quantization.rounding == MAFAT_REQUANTIZE_EVEN;
   int n = mafat_span_size(rows) * mafat_span_size(cols);
   uint8_t *out = (uint8_t *)mafat_tensors_address(t, step->layer, run->out_block, y, x) + run->out_lane;

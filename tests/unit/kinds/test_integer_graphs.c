@@ -2,6 +2,7 @@
  * rule makes operator by operator. */
 #include "include/mafat.h"
 
+#include "formats/tflite/model.h"
 #include "predictor/cost/latency.h"
 #include "predictor/cost/work.h"
 #include "tests/support/imported.h"
@@ -222,6 +223,41 @@ START_TEST(pixels_are_what_they_mean)
 }
 END_TEST
 
+/* ---- large maps ---- */
+
+/* Of so many pixels the largest number is 2^31 together and more; less a zero point of as much, nothing. */
+START_TEST(means_of_many_numbers)
+{
+  enum { SIDE = 2903 };
+  static const float scale = .5f;
+  static const int64_t zero = 255;
+  static const int32_t axes[] = {1, 2};
+  const struct test_tflite_tensor tensors[] = {
+      {.name = "x", .type = MAFAT_TFLITE_UINT8, .rank = 4, .shape = {1, SIDE, SIDE, 1}, .n_scales = 1, .scales = &scale, .n_zero_points = 1, .zero_points = &zero},
+      {.name = "a", .type = MAFAT_TFLITE_INT32, .rank = 1, .shape = {2}, .data = axes, .bytes = sizeof axes},
+      {.name = "m", .type = MAFAT_TFLITE_UINT8, .rank = 2, .shape = {1, 1}, .n_scales = 1, .scales = &scale, .n_zero_points = 1, .zero_points = &zero}};
+  const struct test_tflite_operator mean = {.code = MAFAT_TFLITE_MEAN, .n_inputs = 2, .inputs = {0, 1}, .n_outputs = 1, .outputs = {2}};
+  const struct test_tflite_model model = {.tensors = tensors, .n_tensors = 3, .operators = &mean, .n_operators = 1, .n_inputs = 1, .inputs = {0},
+                                          .n_outputs = 1, .outputs = {2}};
+  struct mafat_diagnostic d = {""};
+  struct mafat_model_options options;
+  struct mafat_model *loaded;
+  float *zeros = calloc((size_t)SIDE * SIDE, sizeof *zeros), found = 1;
+  struct test_imported m = test_import_tflite(&model, &d);
+  ck_assert_msg(m.code == MAFAT_OK, "%s", d.text);
+  mafat_model_defaults(&options);
+  options.floats_only = true;
+  options.memory_bytes = (size_t)1 << 28;
+  ck_assert_msg(mafat_model_open(&loaded, m.path, NULL, &options, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_model_run_floats(loaded, zeros, (size_t)SIDE * SIDE, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_int_eq(mafat_model_read_output_named(loaded, "m", &found, 1, &d), MAFAT_OK);
+  ck_assert_float_eq(found, 0);
+  mafat_model_close(&loaded);
+  test_imported_close(&m);
+  free(zeros);
+}
+END_TEST
+
 Suite *integer_graphs_suite(void)
 {
   Suite *suite = suite_create("integer_graphs");
@@ -232,6 +268,7 @@ Suite *integer_graphs_suite(void)
   tcase_add_test(t, measured_prices_stay_whatever_kernels_there_are);
   tcase_add_loop_test(t, pixels_are_what_they_mean, 0, 400);
   tcase_add_loop_test(t, inputs_are_numbers_or_what_they_mean, 0, test_seeds(40));
+  tcase_add_test(t, means_of_many_numbers);
   suite_add_tcase(suite, t);
   return suite;
 }
