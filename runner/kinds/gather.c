@@ -29,8 +29,7 @@ static struct table table_of_run(const struct mafat_worker *w, int layer, const 
     int channel = run->block * MAFAT_CHANNEL_BLOCK + run->lane;
     return (struct table){(const char *)(numbers + strides->first + channel), (size_t)strides->columns * sizeof *numbers};
   }
-  return (struct table){mafat_tensors_address(t, s->tensor, run->block, row, 0) +
-                            (size_t)run->lane * t->layout->tensors[s->tensor].element_bytes,
+  return (struct table){mafat_tensors_lane(t, s->tensor, run->block * MAFAT_CHANNEL_BLOCK + run->lane, row, 0),
                         mafat_tensors_pixel_bytes(t, run->tensor, run->block)};
 }
 

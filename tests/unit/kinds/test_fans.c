@@ -192,6 +192,8 @@ static const struct fan embeddings[] = {
     {"split(c80:1-2)", 1, 80, false},                /* one */
     {"split(c80:1-2)/order=postorder", 1, 80, true},
     {"split(c5:1-3):loaded", 1, 5, false},
+    {"split(c10:0-2)/order=postorder", 0, 10, true}, /* the table, too: of 8, */
+    {"split(c20:0-2)", 0, 20, false},                /* 4 */
     {"split(w7:1)", 1, 1, false}, /* the mean reads across tokens */
 };
 
