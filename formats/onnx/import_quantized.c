@@ -95,7 +95,7 @@ static int quantize_constant(struct mafat_onnx_importer *i, const struct mafat_v
   if (code) return code;
   code = mafat_value_numbers(i->g, mafat_onnx_in(i, 1), MOST, &scales);
   long long n = mafat_value_elements(in), inner = 1;
-  for (int k = dim + 1; k < in->view.n_dims; k++) inner *= in->view.dims[k];
+  for (int k = dim + 1; said->n > 1 && k < in->view.n_dims; k++) inner *= in->view.dims[k]; /* of one scale any dimension may be said */
   for (long long k = 0; code == MAFAT_OK && k < n; k++) {
     float scale = (float)scales[said->n > 1 ? k / inner % said->n : 0];
     reals[k] = fmin(fmax((double)rintf((float)reals[k] / scale) + said->zero, least), least + 255);

@@ -300,6 +300,26 @@ START_TEST(scales_too_far_apart_are_refused)
 }
 END_TEST
 
+/* Where a constant has one scale, ONNX does not look at the axis. */
+START_TEST(the_axis_of_one_scale_is_any)
+{
+  static const char *const axes[] = {"axis=0", "axis=3", "axis=7", "axis=-5", "axis=-100000000", "axis=2000000000"};
+  static const int64_t map[] = {1, 4, 6, 6}, beside[] = {1, 4, 1, 1};
+  static const double scale = .25, reals[] = {1, -2, 3.1, .3};
+  struct test_message graph = {0};
+  test_onnx_floats(&graph, "c", 4, beside, reals);
+  test_onnx_floats(&graph, "s", 0, NULL, &scale);
+  test_onnx_add(&graph, "QuantizeLinear", "c s", "q", axes[_i]);
+  test_onnx_add(&graph, "DequantizeLinear", "q s", "d", axes[_i]);
+  test_onnx_add(&graph, "Add", "x d", "y", "");
+  test_onnx_input(&graph, "x", 4, map);
+  test_onnx_output(&graph, "y", -1, NULL);
+  struct test_imported m = import(test_onnx_model(&graph, 17));
+  ck_assert_msg(m.code == MAFAT_OK, "%s: %s", axes[_i], diagnostic.text);
+  test_imported_close(&m);
+}
+END_TEST
+
 Suite *onnx_quantized_suite(void)
 {
   Suite *suite = suite_create("onnx_quantized");
@@ -312,6 +332,7 @@ Suite *onnx_quantized_suite(void)
   tcase_add_loop_test(numbers, windows_take_in_zeros, 0, COUNT(paddings));
   tcase_add_loop_test(numbers, numbers_without_meaning_are_refused, 0, COUNT(refusals));
   tcase_add_test(numbers, scales_too_far_apart_are_refused);
+  tcase_add_loop_test(numbers, the_axis_of_one_scale_is_any, 0, 6);
   suite_add_tcase(suite, numbers);
   return suite;
 }
