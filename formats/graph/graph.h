@@ -100,8 +100,10 @@ static inline bool mafat_value_is_constant(const struct mafat_value *v)
   return v->form == MAFAT_VALUE_PLACE || v->form == MAFAT_VALUE_NUMBERS;
 }
 
+/* Of a map; what is none is floats. */
 static inline struct mafat_meaning mafat_value_meaning(const struct mafat_graph *g, const struct mafat_value *map)
 {
+  if (map->form != MAFAT_VALUE_MAP) return (struct mafat_meaning){.type = MAFAT_F32};
   const struct mafat_layer *l = &g->network->layers[map->sources.list[0].tensor];
   return (struct mafat_meaning){l->out_type, l->quantization};
 }

@@ -15,6 +15,7 @@ static int end_one(struct mafat_graph *g, struct mafat_value *out, const struct 
 int mafat_graph_quantize(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                          struct mafat_meaning to, enum mafat_requantizing rounding)
 {
+  if (in->form != MAFAT_VALUE_MAP) return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected what is computed in runs, found constants alone");
   struct mafat_meaning from = mafat_value_meaning(g, in);
   bool numbers = from.type != MAFAT_F32 && to.type != MAFAT_F32;
   to.numbers.rounding = (unsigned)rounding & 0x7f;

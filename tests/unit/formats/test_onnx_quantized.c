@@ -1,6 +1,7 @@
 /* .onnx models of whole numbers as networks: what their numbers mean, which of them mean nothing, and that what is computed by
  * integers is what ONNX says of floats, but for a step. */
 #include "formats/onnx/import.h"
+#include "formats/onnx/onnx.h"
 #include "runner/executor.h"
 #include "tests/support/imported.h"
 #include "tests/support/onnx_operators.h"
@@ -320,6 +321,33 @@ START_TEST(the_axis_of_one_scale_is_any)
 }
 END_TEST
 
+/* They are computed in each run, or refused. */
+START_TEST(constants_alone_are_no_danger)
+{
+  static const char *const operators[][3] = {
+      {"QLinearMul", "q s z q s z s z", ""}, {"QLinearAdd", "q s z q s z s z", ""}, {"QLinearSigmoid", "q s z s z", ""}, {"QLinearLeakyRelu", "q s z s z", ""},
+      {"QLinearConcat", "s z q s z q s z", "axis=1"}, {"QLinearGlobalAveragePool", "q s z s z", ""}, {"QLinearAveragePool", "q s z s z", "kernel_shape=[1,1]"},
+      {"QLinearSoftmax", "q s z s z", "opset=13"}, {"QLinearConv", "q s z q s z s z", ""}, {"QLinearMatMul", "m s z m s z s z", ""}, {"MatMulInteger", "m m", ""},
+      {"ConvInteger", "q q", ""}, {"DynamicQuantizeLinear", "s", ""}};
+  static const int64_t input[] = {1, 4, 6, 6}, map[] = {1, 1, 2, 2}, matrix[] = {2, 2};
+  static const double numbers[] = {3, -4, 100, 7}, scale = .25, zero = 2;
+  const char *const *o = operators[_i];
+  struct test_message graph = {0};
+  test_onnx_initializer(&graph, &(struct test_onnx_tensor){.name = "q", .type = MAFAT_ONNX_INT8, .rank = 4, .dims = map, .values = numbers});
+  test_onnx_initializer(&graph, &(struct test_onnx_tensor){.name = "m", .type = MAFAT_ONNX_INT8, .rank = 2, .dims = matrix, .values = numbers});
+  test_onnx_initializer(&graph, &(struct test_onnx_tensor){.name = "z", .type = MAFAT_ONNX_INT8, .values = &zero});
+  test_onnx_floats(&graph, "s", 0, NULL, &scale);
+  test_onnx_add(&graph, o[0], o[1], strcmp(o[0], "DynamicQuantizeLinear") == 0 ? "y ys yz" : "y", o[2]);
+  test_onnx_add(&graph, "Relu", "x", "r", "");
+  test_onnx_input(&graph, "x", 4, input);
+  test_onnx_output(&graph, "y", -1, NULL);
+  test_onnx_output(&graph, "r", -1, NULL);
+  struct test_imported m = import(test_onnx_model(&graph, 17));
+  ck_assert_msg(m.code == MAFAT_OK || (m.code == MAFAT_EUNSUPPORTED && strstr(diagnostic.text, "computed in runs")), "%s: %d, %s", o[0], m.code, diagnostic.text);
+  test_imported_close(&m);
+}
+END_TEST
+
 Suite *onnx_quantized_suite(void)
 {
   Suite *suite = suite_create("onnx_quantized");
@@ -327,6 +355,7 @@ Suite *onnx_quantized_suite(void)
   tcase_set_timeout(numbers, 60);
   tcase_add_loop_test(numbers, operators_compute_with_integers, 0, (int)test_onnx_n_operators());
   tcase_add_loop_test(numbers, weights_beside_floats_stay_narrow, 0, 3);
+  tcase_add_loop_test(numbers, constants_alone_are_no_danger, 0, 13);
   tcase_add_test(numbers, a_convolution_has_a_scale_for_each_filter);
   tcase_add_loop_test(numbers, integers_are_within_a_step_of_floats, 0, (int)test_onnx_n_operators());
   tcase_add_loop_test(numbers, windows_take_in_zeros, 0, COUNT(paddings));
