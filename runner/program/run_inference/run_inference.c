@@ -272,19 +272,24 @@ static int run_and_tell(struct mafat_session *s, const char *path)
 {
   int status = run_image(s, path);
   if (status == 0) return 0;
+  if (s->options.marks) mafat_marks_end(&s->marks, NULL); /* what has run has; none of it is the next picture's */
   if (s->options.json) mafat_output_error_json(path, s->d.text, status, &s->out);
   mafat_session_complain(s->d.text);
   return status;
 }
 
-/* The next line of standard input, without its newline; as much of it as there is room for. False at the end. */
-static bool read_line(char *line, size_t room)
+/* The next line of standard input, without its newline; as much of it as there is room for. False at the end. *whole: it is
+ * one; else a byte 0 ends it here, behind which there was more. */
+static bool read_line(char *line, size_t room, bool *whole)
 {
   size_t n = 0;
   int c = getchar();
+  *whole = true;
   if (c == EOF) return false;
-  for (; c != EOF && c != '\n'; c = getchar())
+  for (; c != EOF && c != '\n'; c = getchar()) {
+    if (c == '\0') *whole = false;
     if (n + 1 < room) line[n++] = (char)c;
+  }
   line[n] = '\0';
   return true;
 }
@@ -299,14 +304,26 @@ static void mind_page_cache(off_t *dropped)
   *dropped = at;
 }
 
+/* As of find -print0: all behind the first path would be lost. */
+static int refuse_line(struct mafat_session *s, const char *line)
+{
+  mafat_fail(&s->d, MAFAT_EFORMAT, "standard input: expected a path a line, found a byte 0 behind %.200s", line);
+  if (s->options.json) mafat_output_error_json(line, s->d.text, EXIT_INPUT, &s->out);
+  mafat_session_complain(s->d.text);
+  return EXIT_INPUT;
+}
+
 /* Paths from standard input, one a line. */
 static int run_list(struct mafat_session *s, int status)
 {
   char line[PATH_MAX + 1]; /* a longer one cannot be opened, and says so */
   off_t dropped = 0;
+  bool whole;
   posix_fadvise(STDIN_FILENO, 0, 0, POSIX_FADV_RANDOM);
-  for (; !s->out.error && read_line(line, sizeof line); mind_page_cache(&dropped))
-    if (line[0]) status = merge_status(status, run_and_tell(s, line), false);
+  for (; !s->out.error && read_line(line, sizeof line, &whole); mind_page_cache(&dropped)) {
+    if (!whole) status = merge_status(status, refuse_line(s, line), false);
+    else if (line[0]) status = merge_status(status, run_and_tell(s, line), false);
+  }
   if (ferror(stdin)) {
     fprintf(stderr, "run_inference: standard input: cannot read the list: %s\n", strerror(errno));
     status = merge_status(status, EXIT_INPUT, false);
