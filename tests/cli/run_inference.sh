@@ -740,6 +740,10 @@ check list-order 'not in the order of the list' test "$(value image 1)$(value im
 { head -c 10000000 /dev/zero | tr '\0' x; printf '\nb.ppm\n'; } >"$io/list"
 run --json $model - <"$io/list"
 check list-line "exit status $code, $(wc -lc <"$err")" test "$code" -eq 2 -a "$(wc -l <"$out")" -eq 2 -a "$(wc -c <"$err")" -lt 1000
+run --json --marks /dev/full $model a.ppm b.ppm
+check json-one-line "exit status $code: $(cat "$out")" test "$code" -eq 1 -a "$(wc -l <"$out")" -eq 2 -a "$(grep -c '"error":"cannot write' "$out")" -eq 2
+run --json --dump-output /dev/full $model a.ppm
+check json-one-line-dump "exit status $code: $(cat "$out")" test "$code" -eq 1 -a "$(wc -l <"$out")" -eq 1 -a "$(grep -c '"error":"/dev/full: cannot write' "$out")" -eq 1
 printf 'a.ppm\0b.ppm\0\nb.ppm\n' >"$io/list" # find -print0
 run --json $model - <"$io/list"
 check list-zero "exit status $code: $(cat "$err")" test "$code" -eq 2 -a "$(value image 1)$(value image 2)" = '"a.ppm""b.ppm"' -a \
