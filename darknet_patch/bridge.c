@@ -7,14 +7,24 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 enum { EXIT_RUNNING = 1, EXIT_INPUT = 2, EXIT_DOES_NOT_FIT = 3 };
+
+/* By which a file is known again. */
+struct identity {
+  dev_t device;
+  ino_t number;
+  off_t bytes;
+  struct timespec written;
+};
 
 /* What libmafat knows of a network. The first layer points to it by a field that no
  * layer of Darknet uses. */
 struct bridge {
   struct mafat_model *model; /* NULL until weights are loaded */
   char *cfg, *weights;       /* where they are, also after chdir() */
+  struct identity of_cfg, of_weights; /* what was there: both are read again, by resize_network() too */
   int known;                 /* the first so many layers are run by libmafat */
   int batch;                 /* that outputs have room for */
   int w, h;                  /* of the input, after resize_network(); 0: the cfg's */
@@ -324,6 +334,7 @@ static void strip_network(struct bridge *b, network *net)
   for (int i = 0; i < b->known; i++) {
     layer *l = &net->layers[i];
     bool kept = k < b->n_outputs && b->outputs[k] == i;
+    if (l->type == DROPOUT) l->output = l->delta = NULL; /* the layer's before, which has freed what it does not keep */
     strip_layer(l);
     if (l->type == DROPOUT && i > 0) l->output = net->layers[i - 1].output;
     else make_output(l, kept);
@@ -356,10 +367,36 @@ static char *absolute(const char *path)
   return copy;
 }
 
-static void make_bridge(network *net, const char *cfg, int known)
+/* Of what is no file all is zero: whoever opens it says what is wrong. */
+static struct identity identify(const char *path)
+{
+  struct stat st;
+  if (stat(path, &st) != 0) return (struct identity){0};
+  return (struct identity){st.st_dev, st.st_ino, st.st_size, st.st_mtim};
+}
+
+/* What was read just now must be what the network was made of. */
+static void check_identity(const char *path, const struct identity *was)
+{
+  struct identity is = identify(path);
+  bool same = is.device == was->device && is.number == was->number && is.bytes == was->bytes &&
+              is.written.tv_sec == was->written.tv_sec && is.written.tv_nsec == was->written.tv_nsec;
+  if (!same) stop(EXIT_INPUT, "%s: was changed or replaced since the network was made of it, and had to be read again", path);
+}
+
+/* Three times it is read: by libmafat, by Darknet's parser, and when weights are loaded. */
+static void check_cfg(const char *path)
+{
+  struct stat st;
+  if (stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) return;
+  stop(EXIT_INPUT, "%s: expected a regular file, found a %s: a cfg is read more than once", path, S_ISFIFO(st.st_mode) ? "pipe" : "device");
+}
+
+static void make_bridge(network *net, const char *cfg, const struct identity *of_cfg, int known)
 {
   struct bridge *b = allocate(1, sizeof *b);
   b->cfg = absolute(cfg);
+  b->of_cfg = *of_cfg;
   b->known = known;
   b->temperatures = allocate((size_t)known, sizeof *b->temperatures);
   for (int i = 0; i < known; i++) b->temperatures[i] = net->layers[i].temperature;
@@ -409,6 +446,8 @@ bool mafat_bridge_parse(const struct mafat_bridge_darknet *darknet, char *cfg, n
 {
   if (!settings.on || skeleton.on || left_to_darknet) return false;
   cut_code_mapping();
+  check_cfg(cfg);
+  struct identity of_cfg = identify(cfg);
   int known = layers_to_run(cfg);
   if (!known) return false;
   skeleton.on = true;
@@ -416,7 +455,7 @@ bool mafat_bridge_parse(const struct mafat_bridge_darknet *darknet, char *cfg, n
   skeleton.at = 0;
   network *net = darknet->parse_network_cfg(cfg);
   skeleton.on = false;
-  make_bridge(net, cfg, known < net->n ? known : net->n);
+  make_bridge(net, cfg, &of_cfg, known < net->n ? known : net->n);
   *out = net;
   return true;
 }
@@ -480,6 +519,8 @@ static void open_bridge(struct bridge *b, const network *net)
   mafat_model_close(&b->model);
   int code = open_model(b, net, &d);
   if (code) stop(exit_status(code), "%s", d.text);
+  check_identity(b->cfg, &b->of_cfg);
+  check_identity(b->weights, &b->of_weights);
   check_shapes(b, net);
   const double mb = 1 << 20;
   if (settings.memory_bytes)
@@ -512,6 +553,7 @@ bool mafat_bridge_load(network *net, char *weights, int start, int cutoff)
          b->cfg, net->n, start, cutoff - 1);
   free(b->weights);
   b->weights = absolute(weights);
+  b->of_weights = identify(b->weights);
   open_bridge(b, net);
   if (b->known < net->n) return false; /* Darknet reads its own */
   read_seen(b->weights, net->seen);

@@ -51,6 +51,12 @@ bool file_evict(const char *path, struct why *why)
   return why_not(why, "--evict %s: %ld pages stay in the page cache (on tmpfs, or mapped by another process?)", path, left);
 }
 
+bool file_is(int fd, const char *path)
+{
+  struct stat a, b;
+  return fstat(fd, &a) == 0 && S_ISREG(a.st_mode) && stat(path, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 bool output_open(struct output *output, const char *path, int fd, struct why *why)
 {
   *output = (struct output){.path = path, .fd = fd};

@@ -10,6 +10,9 @@
 /* Writes the file back and drops it from the page cache, which is seen to. */
 bool file_evict(const char *path, struct why *why);
 
+/* Is what was opened the regular file of this name? */
+bool file_is(int fd, const char *path);
+
 /* A file to write to. It keeps what it holds until it is wanted. */
 struct output {
   const char *path; /* NULL: none, or a descriptor of somebody else's */

@@ -124,6 +124,17 @@ static int run_inside(struct session *s, const struct options *o, const char *pa
   return failed ? CANNOT : status_of(&w);
 }
 
+/* Neither is the other, nor a file that is dropped from the page cache to be read: nothing has been emptied yet. */
+static bool outputs_are_apart(const struct options *o, const struct output *report, const struct output *timeline, struct why *why)
+{
+  if (report->path && timeline->path && file_is(report->fd, timeline->path))
+    return why_not(why, "-o and --timeline expect a file each, found %s twice", timeline->path);
+  for (int i = 0; i < o->n_evicts; i++)
+    if ((report->path && file_is(report->fd, o->evicts[i])) || (timeline->path && file_is(timeline->fd, o->evicts[i])))
+      return why_not(why, "-o and --timeline expect files of their own, found %s, which the command reads", o->evicts[i]);
+  return true;
+}
+
 static int run(struct session *s, const struct options *o)
 {
   char path[PATH_ROOM];
@@ -137,7 +148,8 @@ static int run(struct session *s, const struct options *o)
     output_close(&report, false);
     return cannot(&why, NULL);
   }
-  int status = run_inside(s, o, path, &report, &timeline);
+  bool apart = outputs_are_apart(o, &report, &timeline, &why);
+  int status = apart ? run_inside(s, o, path, &report, &timeline) : cannot(&why, NULL);
   output_close(&report, status != CANNOT);
   output_close(&timeline, status != CANNOT);
   return status;

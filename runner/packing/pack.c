@@ -143,6 +143,7 @@ static int open_pack(struct mafat_pack *pack, const char *model_path, const char
       .fd = -1, .path = pack->paths.path, .out = out_path, .weights = weights, .warnings = o->warnings, .type = pack->packing.type,
       .whole_numbers = pack->packing.whole_numbers, .calibrate = {o->calibrate, o->n_calibrate}, .measure = {&o->measure, o->measure != NULL},
       .most_error = o->keep_above, .context = pack};
+  if (code == MAFAT_OK) code = mafat_pack_paths_check_read(&pack->paths, o, d);
   if (code == MAFAT_OK) code = weights_path ? open_darknet(pack, d) : open_model(pack, d);
   return code ? code : mafat_pack_paths_check_network(&pack->paths, pack->packing.network, d);
 }

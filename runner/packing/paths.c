@@ -62,6 +62,26 @@ int mafat_pack_paths_check_network(const struct mafat_pack_paths *p, const struc
   return code ? code : check_constants(n, p->out, d);
 }
 
+static int check_read(const struct mafat_pack_paths *p, const char *read, const char *what, struct mafat_diagnostic *d)
+{
+  const char *written[] = {p->path, p->out};
+  struct stat out;
+  for (int i = 0; read && i < 2; i++)
+    if (lstat(written[i], &out) == 0 && is_file(read, &out)) /* a link gives way itself */
+      return mafat_fail(d, MAFAT_EINVAL, "%s: expected a file of its own for the output, found %s", written[i], what);
+  return MAFAT_OK;
+}
+
+int mafat_pack_paths_check_read(const struct mafat_pack_paths *p, const struct mafat_pack_options *o, struct mafat_diagnostic *d)
+{
+  int code = check_read(p, o->measure, "a picture that is read", d);
+  for (int i = 0; i < o->n_calibrate && code == MAFAT_OK; i++) code = check_read(p, o->calibrate[i], "a picture that is read", d);
+  for (int i = 0; i < o->n_constants && code == MAFAT_OK; i++) { /* names may hold a = */
+    for (const char *at = strchr(o->constants[i], '='); at && code == MAFAT_OK; at = strchr(at + 1, '=')) code = check_read(p, at + 1, "a constant that is read", d);
+  }
+  return code;
+}
+
 /* Is the name another file's, or nobody's? Another process may have renamed this one before it was locked. */
 static bool is_renamed(int fd, const char *path)
 {

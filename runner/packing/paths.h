@@ -2,6 +2,7 @@
 #ifndef MAFAT_RUNNER_PACKING_PATHS_H
 #define MAFAT_RUNNER_PACKING_PATHS_H
 
+#include "include/mafat.h"
 #include "network/network.h"
 
 struct mafat_pack_paths {
@@ -15,6 +16,8 @@ struct mafat_pack_paths {
 int mafat_pack_paths_check(const struct mafat_pack_paths *p, struct mafat_diagnostic *d);
 /* The same of files that the model keeps constants in: they are there, and none of them is written. */
 int mafat_pack_paths_check_network(const struct mafat_pack_paths *p, const struct mafat_network *n, struct mafat_diagnostic *d);
+/* The same of pictures and of "NAME=FILE", which are read while packing. */
+int mafat_pack_paths_check_read(const struct mafat_pack_paths *p, const struct mafat_pack_options *o, struct mafat_diagnostic *d);
 /* The file, empty, open for writing. */
 int mafat_pack_paths_create(const struct mafat_pack_paths *p, int *fd, struct mafat_diagnostic *d);
 /* It gets its name. */

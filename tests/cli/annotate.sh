@@ -417,6 +417,15 @@ run -p self.png -o self.png one.json
 expect picture-itself 2 'self.png: expected an output other than the picture itself'
 if cmp -s plain.png self.png; then ok picture-kept; else fail picture-kept 'the picture was overwritten'; fi
 
+# dog-annotated.png is what dog.png's boxes would be written to, and a picture of the next line.
+mkdir others && cp plain.png others/dog.png && cp squares.pgm dog-annotated.png
+printf '{"image": "%s", "detections": []}\n' others/dog.png dog-annotated.png >others.json
+run -q others.json
+expect other-picture 2 'dog-annotated.png: expected an output other than the picture itself, or another'
+if cmp -s squares.pgm dog-annotated.png; then ok other-picture-kept; else fail other-picture-kept 'the next picture was overwritten'; fi
+if [ -f dog-annotated-annotated.png ]; then ok other-picture-drawn; else fail other-picture-drawn 'the next picture was not drawn'; fi
+rm -r others dog-annotated.png dog-annotated-annotated.png
+
 # ---- Failing to write
 
 run -o no/such/out.png one.json

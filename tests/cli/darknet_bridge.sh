@@ -101,11 +101,38 @@ activation=linear
 [cost]
 type=sse
 CFG
+# Dropouts behind layers whose buffers Darknet makes itself: they share these.
+cat >drop.cfg <<'CFG'
+[net]
+batch=2
+width=32
+height=32
+channels=3
+[convolutional]
+filters=16
+size=3
+stride=2
+pad=1
+activation=leaky
+[reorg]
+stride=2
+[dropout]
+probability=.5
+[avgpool]
+[dropout]
+probability=.5
+[dropout]
+probability=.5
+[connected]
+output=10
+activation=linear
+[softmax]
+CFG
 printf 'a\nb\nc\nd\n' >names
-"$build/make_weights" --quiet net.cfg net.weights && "$build/make_weights" --quiet class.cfg class.weights || exit 1
+for net in net class drop; do "$build/make_weights" --quiet $net.cfg $net.weights || exit 1; done
 printf '\x39\x30\0\0\1\0\0\0' | dd of=net.weights bs=1 seek=12 conv=notrunc status=none # seen: 2^32 + 12345
 
-for net in net class; do
+for net in net class drop; do
   ./network layers $net.cfg $net.weights $net.1 2>/dev/null && with MAFAT_OUTPUTS=all ./network layers $net.cfg $net.weights $net.2 2>"$err"
   check "$net: every layer within 2e-5, by MAFAT_OUTPUTS" "$(tail -n 1 "$err")" compare $net.1 $net.2
   ./network batch $net.cfg $net.weights $net.1 2>/dev/null && with ./network batch $net.cfg $net.weights $net.2 2>"$err"
@@ -164,6 +191,9 @@ ends 'training' 2 'prediction only' "${network[@]}" train net.cfg net.weights
 ends 'saving' 2 'prediction only' "${network[@]}" save net.cfg net.weights
 ends 'running without weights' 2 'no weights have been loaded' "${network[@]}" forget net.cfg net.weights
 ends 'a larger batch than the cfg' 2 'batch of at most 1' "${network[@]}" twice single.cfg net.weights
+"$build/make_weights" --quiet --seed 2 net.cfg other.weights && cp net.weights used.weights
+ends 'resize_network: other weights have taken the name' 2 'used.weights: was changed or replaced' "${network[@]}" replaced net.cfg used.weights other.weights
+ends 'a cfg that can be read only once' 2 'expected a regular file, found a pipe' "${network[@]}" layers <(cat net.cfg) net.weights net.2
 ends 'another temperature' 2 "the cfg's temperature" "${network[@]}" warm class.cfg class.weights
 
 { sed '/avgpool/,$d' class.cfg; printf '[normalization]\n[convolutional]\nfilters=8\nsize=3\nstride=1\npad=1\nactivation=relu\n[route]\nlayers=-1,-4\n[avgpool]\n[softmax]\n'; } >mixed.cfg

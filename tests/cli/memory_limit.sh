@@ -272,6 +272,11 @@ bad no-interpreter 'script cannot be run: No such file' -o made --timeline made2
 bad a-folder '/ is no program that may be run' -o made -- /
 bad output-folder 'no/such/file cannot be written' -o no/such/file -- true
 bad output-a-folder "$folder cannot be written" -o "$folder" -- true
+bad one-file-twice '-o and --timeline expect a file each, found ./twice twice' -o twice --timeline ./twice -- true
+check one-file-twice-left 'it is there' test ! -e twice
+echo read >read
+bad output-over-evicted 'expect files of their own, found read, which the command reads' -o read --evict read -- true
+check output-over-evicted-stays 'it is another' test "$(cat read)" = read
 bad timeline-folder 'no/such/file cannot be written' -o made --timeline no/such/file -- true
 bad output-full '/dev/full cannot be written' -o /dev/full -- true
 bad evict-missing '--evict no-such-file: No such file' -o made --evict no-such-file -- true

@@ -171,6 +171,11 @@ infer like.raw another/b.onnx; expect 'it runs, with its numbers' 0
 run --like elsewhere/b.onnx another/c.onnx; expect 'numbers that are there' 2 'another/numbers.bin: exists'
 run --like elsewhere/b.onnx elsewhere/c.onnx; expect 'in the same folder' 2 'elsewhere/numbers.bin: exists'
 check 'nothing beside numbers that are there' 'something is left' [ ! -e another/c.onnx -a ! -e elsewhere/c.onnx ]
+mkdir one
+run --like elsewhere/b.onnx one/../one/numbers.bin; expect 'a name for two' 2 "that of the model's constants"
+long=$(printf 'x%.0s' {1..250}) # with the ending that it has for the time being there is no such name
+run --like elsewhere/b.onnx "one/$long"; expect 'numbers alone' 1 'File name too long'
+check 'are not left' "$(ls one)" [ -z "$(ls one)" ]
 cp elsewhere/b.onnx c.onnx
 mkdir empty
 run --like c.onnx empty/d.onnx; expect 'numbers that are missing' 2 'numbers.bin: cannot open'

@@ -95,6 +95,12 @@ run --force --activations int8 --calibrate a.ppm --measure b.ppm --keep-above 0 
 [ "$(grep -c ' float32 .*kept wider' out)" -eq 1 ] || fail "nothing left to compute" "$(cat out)"
 "$build/run_inference" x.packed a.ppm >run.out 2>&1 || fail "nothing left to compute: run" "$(cat run.out)"
 rm x.packed
+cp a.ppm own.ppm
+run --force --activations int8 --calibrate own.ppm b.ppm w.cfg w.weights own.ppm; expect "a picture to calibrate by stays" 2 "own.ppm: expected a file of its own for the output, found a picture"
+run --force --measure own.ppm a.cfg a.weights own.ppm; expect "a picture to measure by stays" 2 "own.ppm: expected a file of its own"
+mv own.ppm own.part
+run --activations int8 --calibrate b.ppm own.part w.cfg w.weights own; expect "a picture of the temporary name stays" 2 "own.part: expected a file of its own"
+{ cmp -s a.ppm own.part && ok "pictures as they were"; } || fail "pictures as they were" "$(ls -l own*)"
 run --activations int8 --calibrate a.ppm b.cfg a.weights x.packed; expect "nothing to compute" 2 "no layer can"
 run --activations int4 --calibrate a.ppm w.cfg w.weights x.packed; expect "no type of activations" 2 "found 'int4'"
 run --activations int8 w.cfg w.weights x.packed; expect "activations without pictures" 2 "--calibrate"

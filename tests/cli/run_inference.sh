@@ -722,6 +722,15 @@ run --quiet --marks no/such/folder $model a.ppm
 check marks-no-folder "exit status $code: $(cat "$err")" test "$code" -eq 2 -a "$(grep -c 'no/such/folder: cannot' "$err")" -eq 1
 run --quiet --marks /dev/full $model a.ppm
 check marks-full "exit status $code: $(cat "$err")" test "$code" -eq 1 -a "$(grep -c 'cannot write' "$err")" -eq 1
+# Of a picture that fails while layers run, the marks are told, too, and not as another's.
+head -c $(($(stat -c %s "${jpegs[0]}") / 2)) "${jpegs[0]}" >"$io/half.jpg"
+run --quiet --plan rows2/NoCut --marks "$io/marks" $model a.ppm
+whole=$(wc -l <"$io/marks")
+run --quiet --plan rows2/NoCut --marks "$io/marks" $model a.ppm "$io/half.jpg"
+check marks-failed "exit status $code, $(wc -l <"$io/marks") lines" test "$code" -eq 2 -a "$(wc -l <"$io/marks")" -gt "$whole"
+echo a.ppm >"$io/list"
+run --quiet --marks "$io/list" $model - <"$io/list"
+check marks-over-list "exit status $code: $(cat "$io/list")" test "$code" -eq 2 -a "$(cat "$io/list")" = a.ppm
 bad marks-predict '--marks makes no sense with --predict' --predict --marks "$io/marks" plain.cfg
 
 printf 'a.ppm\n\nno-such.ppm\nb.ppm' >"$io/list"
@@ -731,6 +740,14 @@ check list-order 'not in the order of the list' test "$(value image 1)$(value im
 { head -c 10000000 /dev/zero | tr '\0' x; printf '\nb.ppm\n'; } >"$io/list"
 run --json $model - <"$io/list"
 check list-line "exit status $code, $(wc -lc <"$err")" test "$code" -eq 2 -a "$(wc -l <"$out")" -eq 2 -a "$(wc -c <"$err")" -lt 1000
+run --json --marks /dev/full $model a.ppm b.ppm
+check json-one-line "exit status $code: $(cat "$out")" test "$code" -eq 1 -a "$(wc -l <"$out")" -eq 2 -a "$(grep -c '"error":"cannot write' "$out")" -eq 2
+run --json --dump-output /dev/full $model a.ppm
+check json-one-line-dump "exit status $code: $(cat "$out")" test "$code" -eq 1 -a "$(wc -l <"$out")" -eq 1 -a "$(grep -c '"error":"/dev/full: cannot write' "$out")" -eq 1
+printf 'a.ppm\0b.ppm\0\nb.ppm\n' >"$io/list" # find -print0
+run --json $model - <"$io/list"
+check list-zero "exit status $code: $(cat "$err")" test "$code" -eq 2 -a "$(value image 1)$(value image 2)" = '"a.ppm""b.ppm"' -a \
+  "$(grep -c 'expected a path a line, found a byte 0 behind a.ppm' "$err")" -eq 1 -a "$(grep -c '"error"' "$out")" -eq 1
 run --json $model pixel.ppm - b.ppm <<<a.ppm
 check list-among "exit status $code" test "$code" -eq 0 -a "$(value image 1)$(value image 2)$(value image 3)" = '"pixel.ppm""a.ppm""b.ppm"'
 run --json $model no-such.ppm

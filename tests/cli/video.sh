@@ -126,6 +126,14 @@ check 'overlay of a JPEG that leaves no room: nothing of it is written' 'it is' 
 code=$?
 expect 'a full disk' 1 '/dev/full: cannot write frames: No space left on device'
 
+cp "$dir/frame.y4m" "$dir/own.y4m"
+"$program" --quiet --video y4m --overlay "$dir/own.y4m" "${model[@]}" <"$dir/own.y4m" >"$out" 2>"$err"
+code=$?
+expect 'over the frames that are read' 2 '--overlay expects a file of its own'
+check 'they stay' 'they are others' cmp "$dir/frame.y4m" "$dir/own.y4m"
+"$program" --video y4m --max-boxes 1 --thresh 0 "${model[@]}" <"$dir/frame.y4m" 2>"$err" >"$out"
+check 'boxes that are left out, and of which frame' "$(cat "$err")" grep -q 'warning: frame 0: [0-9]* of [0-9]* boxes' "$err"
+
 # ---- bytes
 
 for _ in $(seq 60); do cat "$dir/frame.yuv420p"; done >"$dir/sixty"

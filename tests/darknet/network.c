@@ -9,6 +9,7 @@
  *   network threads N CFG WEIGHTS CFG WEIGHTS...  each network in a thread of its own, N times; prints sums of outputs
  *   network images CFG WEIGHTS              prints the size of each layer's image
  *   network seen CFG WEIGHTS CLEAR          prints how many pictures the network has seen
+ *   network replaced CFG WEIGHTS OTHER      OTHER takes the name of WEIGHTS, which are in use, before resize_network()
  *   network WHAT CFG WEIGHTS                asks for something that a network without weights cannot do: train, save,
  *                                           forget (runs without weights), twice (a batch of two), warm (a temperature) */
 #include <darknet.h>
@@ -148,6 +149,17 @@ static int print_images(char **a)
   return 0;
 }
 
+static int replace(char **a)
+{
+  network *net = load_network(a[0], a[1], 0);
+  run(net, 1);
+  if (rename(a[2], a[1]) != 0) return 4;
+  resize_network(net, net->w + 32, net->h);
+  run(net, 1);
+  free_network(net);
+  return 0;
+}
+
 static int ask_for(const char *what, char **a)
 {
   network *net = what[0] == 'f' ? parse_network_cfg(a[0]) : load_network(a[0], a[1], 0);
@@ -171,6 +183,7 @@ int main(int argc, char **argv)
   if (strcmp(what, "cycles") == 0) return cycle(atoi(argv[2]), (argc - 3) / 2, argv + 3);
   if (strcmp(what, "threads") == 0) return run_threads(atoi(argv[2]), (argc - 3) / 2, argv + 3);
   if (strcmp(what, "images") == 0) return print_images(argv + 2);
+  if (strcmp(what, "replaced") == 0 && argc > 4) return replace(argv + 2);
   if (strcmp(what, "seen") == 0) {
     printf("%zu\n", *load_network(argv[2], argv[3], atoi(argv[4]))->seen);
     return 0;

@@ -209,10 +209,32 @@ fail:
 
 /* ---- Drawing ---- */
 
-static bool same_file(const char *a, const char *b)
+/* By which a regular file is known, whatever names it has. False: there is none. */
+static bool identify(const char *path, char text[48])
 {
-  struct stat p, q;
-  return stat(a, &p) == 0 && stat(b, &q) == 0 && p.st_dev == q.st_dev && p.st_ino == q.st_ino;
+  struct stat info;
+  if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return false;
+  snprintf(text, 48, "%llx:%llx", (unsigned long long)info.st_dev, (unsigned long long)info.st_ino);
+  return true;
+}
+
+static const char *picture_of(const struct options *options, const struct mafat_annotate_report *report)
+{
+  return options->picture ? options->picture : report->image;
+}
+
+/* The files of all pictures, also of those that are still to be drawn. NULL: no memory. */
+static struct json_object *list_pictures(const struct options *options, const struct mafat_annotate_json *json)
+{
+  struct json_object *pictures = json_object_new_object();
+  char text[48];
+  for (size_t i = 0; pictures && i < json->n; i++) {
+    if (!identify(picture_of(options, &json->reports[i]), text)) continue;
+    if (json_object_object_add(pictures, text, NULL) == 0) continue;
+    json_object_put(pictures);
+    pictures = NULL;
+  }
+  return pictures;
 }
 
 /* A path of a stranger's JSON may name a pipe, which nobody may ever write to. The command line may name one. */
@@ -224,9 +246,11 @@ static bool is_no_file(const char *path)
 
 /* Draws one report's picture and writes it to `output`. */
 static enum status annotate(const struct options *options,
-                            const struct mafat_annotate_report *report, const char *picture,
-                            const char *output)
+                            const struct mafat_annotate_report *report, const char *output,
+                            struct json_object *pictures)
 {
+  const char *picture = picture_of(options, report);
+  char text[48];
   struct mafat_diagnostic d;
   gdImagePtr im;
   size_t n;
@@ -234,8 +258,8 @@ static enum status annotate(const struct options *options,
     say("%s: expected a regular file; --picture takes any", picture);
     return BAD_INPUT;
   }
-  if (same_file(picture, output)) {
-    say("%s: expected an output other than the picture itself", output);
+  if (identify(output, text) && json_object_object_get_ex(pictures, text, NULL)) {
+    say("%s: expected an output other than the picture itself, or another that is drawn on", output);
     return BAD_INPUT;
   }
   if (mafat_annotate_picture_read(&im, picture, &d)) {
@@ -265,8 +289,14 @@ static enum status annotate_all(const struct options *options,
   const char *folder;
   enum status status = resolve_output(options, json->n, &folder);
   if (status != DONE) return status;
-  struct json_object *taken = json_object_new_object();
+  struct json_object *taken = json_object_new_object(), *pictures = list_pictures(options, json);
   size_t n_errors = 0;
+  if (!taken || !pictures) {
+    say("out of memory");
+    json_object_put(taken);
+    json_object_put(pictures);
+    return FAILED;
+  }
   for (size_t i = 0; i < json->n; i++) {
     const struct mafat_annotate_report *report = &json->reports[i];
     if (report->error) {
@@ -275,17 +305,17 @@ static enum status annotate_all(const struct options *options,
       n_errors++;
       continue;
     }
-    const char *picture = options->picture ? options->picture : report->image;
-    char *output = folder ? output_name(folder, picture, taken) : strdup(options->output);
+    char *output = folder ? output_name(folder, picture_of(options, report), taken) : strdup(options->output);
     enum status one = FAILED;
     if (output)
-      one = annotate(options, report, picture, output);
+      one = annotate(options, report, output, pictures);
     else
       say("out of memory");
     status = one > status ? one : status;
     free(output);
   }
   json_object_put(taken);
+  json_object_put(pictures);
   return n_errors == json->n ? FAILED : status;
 }
 

@@ -137,6 +137,23 @@ static int place_beside(char *path, size_t room, const char *file, const struct 
   return n >= 0 && (size_t)n < room ? MAFAT_OK : mafat_fail(d, MAFAT_EIO, "%.60s...: the name is too long", o->out);
 }
 
+static int folder_of(const char *path, struct stat *st)
+{
+  char folder[PATH_ROOM];
+  const char *slash = strrchr(path, '/');
+  snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash + 1 - path) : 1, slash ? path : ".");
+  return stat(folder, st);
+}
+
+/* Would both be one file? There is none yet. */
+static bool is_one_place(const char *a, const char *b)
+{
+  struct stat x, y;
+  const char *of_a = strrchr(a, '/'), *of_b = strrchr(b, '/');
+  if (strcmp(of_a ? of_a + 1 : a, of_b ? of_b + 1 : b) != 0) return false;
+  return folder_of(a, &x) == 0 && folder_of(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 /* The files are there; and nothing that is there goes for what OUT's name does not say. */
 static int check_beside(const struct mafat_network *n, const struct options *o, struct mafat_diagnostic *d)
 {
@@ -149,20 +166,33 @@ static int check_beside(const struct mafat_network *n, const struct options *o, 
     if (stat(path, &st) == 0)
       return mafat_fail(d, MAFAT_EINVAL, "%s: exists; the model's constants in other files are copied beside %s: expected another folder for it",
                         path, o->out);
+    if (is_one_place(path, o->out))
+      return mafat_fail(d, MAFAT_EINVAL, "%s: expected a name of its own for the output, found that of the model's constants", o->out);
   }
   return MAFAT_OK;
 }
 
-/* The model last: where it is, its files are. */
+/* Of those beside it, the first n. */
+static void remove_files(const struct mafat_network *network, int n, const struct options *o)
+{
+  char path[PATH_ROOM];
+  for (int i = 0; i < n; i++)
+    if (place_beside(path, sizeof path, network->files[i], o, NULL) == MAFAT_OK) unlink(path);
+}
+
+/* The model last: where it is, its files are; where it cannot be, they are gone. */
 static int write_files(const struct mafat_network *n, const struct options *o, struct mafat_diagnostic *d)
 {
   char path[PATH_ROOM];
-  int code = MAFAT_OK;
-  for (int i = 1; i <= n->n_files && code == MAFAT_OK; i++) {
-    code = place_beside(path, sizeof path, n->files[i - 1], o, d);
-    if (code == MAFAT_OK) code = write_file(path, i, n, o, d);
+  int code = MAFAT_OK, written = 0;
+  while (written < n->n_files && code == MAFAT_OK) {
+    code = place_beside(path, sizeof path, n->files[written], o, d);
+    if (code == MAFAT_OK) code = write_file(path, written + 1, n, o, d);
+    if (code == MAFAT_OK) written++;
   }
-  return code ? code : write_file(o->out, 0, n, o, d);
+  if (code == MAFAT_OK) code = write_file(o->out, 0, n, o, d);
+  if (code) remove_files(n, written, o);
+  return code;
 }
 
 /* ---- The command line ---- */

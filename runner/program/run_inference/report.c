@@ -119,7 +119,7 @@ void mafat_report_left_out(struct mafat_session *s, const struct mafat_run_repor
   mafat_model_describe(s->model, &model);
   long long n = r->boxes_left_out;
   snprintf(text, sizeof text,
-           "%.120s: %lld of %lld boxes above the threshold %g were left out, the least confident: see --max-boxes", r->image, n,
+           "%.120s: %lld of %lld boxes above the threshold %g were left out, the least confident: see --max-boxes", r->image ? r->image : "input", n,
            n + model.max_boxes, (double)s->options.thresh);
   mafat_session_warn(s, text);
 }

@@ -232,11 +232,16 @@ int mafat_session_tell(struct mafat_session *s, const char *path, const struct m
     return code == MAFAT_ELIMIT ? EXIT_DOES_NOT_FIT : EXIT_RUNNING;
   }
   report.total_ms = mafat_session_now_ms() - s->start_ms;
+  /* Files first: there is one line for each picture, its answer or what failed. */
+  for (int i = 0; code == MAFAT_OK && i < s->options.n_dumps; i++) code = mafat_dump_write(&s->dumps[i], s->model, &s->d);
+  if (code == MAFAT_OK && s->options.marks) code = mafat_marks_end(&s->marks, &s->d);
+  if (code) {
+    mafat_detections_close(&detections);
+    return EXIT_RUNNING;
+  }
   code = s->options.json ? write_json(s, &report) : mafat_output_run_text(&report, &s->out);
   if (code) mafat_fail(&s->d, code, "cannot write to standard output: %s", strerror(s->out.error));
   if (code == MAFAT_OK && s->options.report) code = mafat_report_print_table(s, &report);
-  for (int i = 0; code == MAFAT_OK && i < s->options.n_dumps; i++) code = mafat_dump_write(&s->dumps[i], s->model, &s->d);
-  if (code == MAFAT_OK && s->options.marks) code = mafat_marks_end(&s->marks, &s->d);
   if (code == MAFAT_OK && !s->options.json && !s->options.quiet) mafat_report_print_note(s, &report);
   if (code == MAFAT_OK) mafat_report_left_out(s, &report);
   if (code == MAFAT_OK && !s->link) mafat_report_check(s, &report); /* MPI's own memory was not predicted */
@@ -272,19 +277,24 @@ static int run_and_tell(struct mafat_session *s, const char *path)
 {
   int status = run_image(s, path);
   if (status == 0) return 0;
+  if (s->options.marks) mafat_marks_end(&s->marks, NULL); /* what has run has; none of it is the next picture's */
   if (s->options.json) mafat_output_error_json(path, s->d.text, status, &s->out);
   mafat_session_complain(s->d.text);
   return status;
 }
 
-/* The next line of standard input, without its newline; as much of it as there is room for. False at the end. */
-static bool read_line(char *line, size_t room)
+/* The next line of standard input, without its newline; as much of it as there is room for. False at the end. *whole: it is
+ * one; else a byte 0 ends it here, behind which there was more. */
+static bool read_line(char *line, size_t room, bool *whole)
 {
   size_t n = 0;
   int c = getchar();
+  *whole = true;
   if (c == EOF) return false;
-  for (; c != EOF && c != '\n'; c = getchar())
+  for (; c != EOF && c != '\n'; c = getchar()) {
+    if (c == '\0') *whole = false;
     if (n + 1 < room) line[n++] = (char)c;
+  }
   line[n] = '\0';
   return true;
 }
@@ -299,14 +309,26 @@ static void mind_page_cache(off_t *dropped)
   *dropped = at;
 }
 
+/* As of find -print0: all behind the first path would be lost. */
+static int refuse_line(struct mafat_session *s, const char *line)
+{
+  mafat_fail(&s->d, MAFAT_EFORMAT, "standard input: expected a path a line, found a byte 0 behind %.200s", line);
+  if (s->options.json) mafat_output_error_json(line, s->d.text, EXIT_INPUT, &s->out);
+  mafat_session_complain(s->d.text);
+  return EXIT_INPUT;
+}
+
 /* Paths from standard input, one a line. */
 static int run_list(struct mafat_session *s, int status)
 {
   char line[PATH_MAX + 1]; /* a longer one cannot be opened, and says so */
   off_t dropped = 0;
+  bool whole;
   posix_fadvise(STDIN_FILENO, 0, 0, POSIX_FADV_RANDOM);
-  for (; !s->out.error && read_line(line, sizeof line); mind_page_cache(&dropped))
-    if (line[0]) status = merge_status(status, run_and_tell(s, line), false);
+  for (; !s->out.error && read_line(line, sizeof line, &whole); mind_page_cache(&dropped)) {
+    if (!whole) status = merge_status(status, refuse_line(s, line), false);
+    else if (line[0]) status = merge_status(status, run_and_tell(s, line), false);
+  }
   if (ferror(stdin)) {
     fprintf(stderr, "run_inference: standard input: cannot read the list: %s\n", strerror(errno));
     status = merge_status(status, EXIT_INPUT, false);

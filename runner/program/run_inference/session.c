@@ -150,11 +150,20 @@ static int refuse_read(struct mafat_session *s, const char *option, const char *
   return mafat_fail(&s->d, MAFAT_EINVAL, "--%s expects a file of its own, found %.200s, which is read", option, path);
 }
 
+/* A list of pictures, or frames. */
+static bool reads_stdin(const struct mafat_options *o)
+{
+  for (int i = 0; i < o->n_images; i++)
+    if (strcmp(o->images[i], "-") == 0) return true;
+  return o->video && !o->camera;
+}
+
 int mafat_session_check_output(struct mafat_session *s, const char *option, const char *path)
 {
   const struct mafat_options *o = &s->options;
-  struct stat st;
+  struct stat st, in;
   if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return MAFAT_OK;
+  if (reads_stdin(o) && fstat(STDIN_FILENO, &in) == 0 && in.st_dev == st.st_dev && in.st_ino == st.st_ino) return refuse_read(s, option, path);
   const char *inputs[] = {o->cfg, o->weights, o->names};
   for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
     if (is_same_file(inputs[i], &st))

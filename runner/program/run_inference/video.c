@@ -178,6 +178,9 @@ static int tell_frame(struct mafat_session *s, const struct mafat_overlay_frame 
   if (code == MAFAT_OK && (code = mafat_output_frame_json(&r, f, &s->out)))
     mafat_fail(&s->d, code, "cannot write to standard %s: %s", s->out.fd == STDERR_FILENO ? "error" : "output", strerror(s->out.error));
   if (code == MAFAT_OK && s->options.overlay) code = mafat_overlay_write(&video.overlay, s->model, frame, detections, &s->d);
+  char name[40];
+  snprintf(name, sizeof name, "frame %lld", f->frame);
+  r.image = name;
   if (code == MAFAT_OK) mafat_report_left_out(s, &r);
   mafat_detections_close(&detections);
   return code ? status : 0;
