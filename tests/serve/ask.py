@@ -249,6 +249,16 @@ for i in range(8):  # a reset while it waits or runs
 time.sleep(0.5)
 check("who leaves is counted", metric("mafat_connections_lost_total") > before)
 check("and no matter", json.loads(ask("POST", "/detect", PICTURE)[2])["detections"] == first)
+part = b"P5 40 30 255\n" + pixels[:20]  # what an answer that nobody has taken has left would be the rest of it
+whole = []
+for i in range(300):
+    s = socket.create_connection(("127.0.0.1", PORT))
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    s.sendall(get("/metrics"))
+    s.close()
+    answer = ask("POST", "/detect", part)
+    whole += [answer] if answer[0] != 422 else []
+check("an answer that is lost is in no other's picture", not whole, (len(whole), whole))
 idle = [socket.create_connection(("127.0.0.1", PORT)) for i in range(80)]  # more than are held
 time.sleep(1.5)
 check("idle ones make room", ask("GET", "/healthz")[0] == 200)

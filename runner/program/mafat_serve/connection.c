@@ -31,10 +31,13 @@ static void enter(struct mafat_connection *c, enum mafat_connection_state state,
 
 /* ---- room ---- */
 
-static void leave_room(struct mafat_connection *c, struct mafat_hall *hall)
+/* Nothing is left in the body, not of an answer without room either: the picture of whoever comes next would go on in it. */
+static bool leave_body(struct mafat_connection *c, struct mafat_hall *hall)
 {
-  if (c->room && ftruncate(c->body_fd, 0) == 0) mafat_hall_give(hall, c->room);
+  const bool emptied = ftruncate(c->body_fd, 0) == 0;
+  if (emptied) mafat_hall_give(hall, c->room);
   c->room = 0;
+  return emptied;
 }
 
 /* Of it what n bytes need is kept. */
@@ -309,8 +312,7 @@ static ssize_t next_piece(const struct mafat_connection *c, char piece[PIECE])
 static void finish_answer(struct mafat_connection *c, struct mafat_hall *hall)
 {
   c->n_answered++;
-  if (!c->room && !c->fixed && ftruncate(c->body_fd, 0) != 0) c->closes = true;
-  leave_room(c, hall);
+  if (!c->fixed && !leave_body(c, hall)) c->closes = true;
   if (c->closes) {
     shutdown(c->fd, SHUT_WR);
     enter(c, MAFAT_CONNECTION_DRAINS, drain_ms);
@@ -453,7 +455,7 @@ void mafat_connection_close(struct mafat_connection *c, struct mafat_hall *hall)
   if (c->state == MAFAT_CONNECTION_FREE) return;
   if (c->state == MAFAT_CONNECTION_WAITS) hall->n_queued--;
   close(c->fd);
-  leave_room(c, hall);
+  leave_body(c, hall);
   if (!c->turned) hall->n_held--;
   c->state = MAFAT_CONNECTION_FREE;
 }
