@@ -220,6 +220,23 @@ done
 ends 'ended while many wait'
 wait $clients
 check 'what runs is answered, the others hear of it' "$(cat "$dir/many")" grep -qE '^200:[0-9]+ 503:[0-9]+ ' "$dir/many"
+for second in TERM INT; do
+  listen --memory 16M "${files[@]}"
+  exec 5<>"/dev/tcp/127.0.0.1/$port"
+  for _ in {1..40}; do printf 'GET / HTTP/1.1\r\nHost: a\r\n\r\n' >&5; done # and nothing is read: it waits for that
+  sleep 0.3
+  kill "$pid"
+  sleep 0.3
+  waits=$(kill -0 "$pid" 2>/dev/null && echo yes)
+  kill -$second "$pid"
+  SECONDS=0
+  { wait "$pid"; } 2>/dev/null
+  code=$?
+  pid=
+  exec 5>&-
+  check "TERM and $second end it at once" "exit status $code after $SECONDS s, before it: ${waits:-ended}" \
+    test "$waits" = yes -a "$code" = $((128 + $(kill -l $second))) -a $SECONDS -lt 5
+done
 
 # ---- What it takes
 

@@ -109,13 +109,15 @@ static void tell(const struct serving *s)
 
 /* ---- ending ---- */
 
+/* A second signal ends it at once: the same one by itself, as its action was reset, the other one here. */
 static void end(int signal)
 {
-  (void)signal;
+  static volatile sig_atomic_t ends;
+  if (ends) raise(signal);
+  ends = true;
   mafat_server_end();
 }
 
-/* A second signal ends it at once. */
 static int listen_to_signals(struct mafat_diagnostic *d)
 {
   struct sigaction action = {.sa_handler = end, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
