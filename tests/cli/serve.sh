@@ -96,6 +96,26 @@ refuses 'an address that is taken' 2 "--listen 127.0.0.1:$port: Address already 
 if [ "$(cat /proc/$pid/task/*/status | grep -c '^Seccomp:.2$')" = 2 ]; then ok 'both threads are in the sandbox'
 elif "$program" --predict --sandbox on "${files[@]}" >/dev/null 2>&1; then fail 'both threads are in the sandbox' "$(grep Seccomp /proc/$pid/task/*/status)"
 else skip 'both threads are in the sandbox' 'there is none'; fi
+python3 - "$port" "$picture" "$pid" 2>&1 <<'PYTHON' || failed=1
+import http.client, resource, sys
+port, picture, pid = int(sys.argv[1]), open(sys.argv[2], "rb").read(), int(sys.argv[3])
+def ask(method, path, body=None):
+    c = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    c.request(method, path, body)
+    status = c.getresponse().status
+    c.close()
+    return status
+frame = "/detect?size=320x240&format=rgb24", bytes(320 * 240 * 3)
+found = [ask("POST", "/detect", picture)]
+before = resource.prlimit(pid, resource.RLIMIT_AS)
+resource.prlimit(pid, resource.RLIMIT_AS, (1, before[1]))
+found += [ask("POST", *frame), ask("GET", "/healthz"), ask("POST", "/detect", b"none"), ask("POST", *frame), ask("POST", "/detect", picture), ask("GET", "/healthz")]
+resource.prlimit(pid, resource.RLIMIT_AS, before)
+found += [ask("POST", *frame), ask("POST", "/detect", picture)]
+good = found == [200, 503, 200, 422, 503, 503, 200, 200, 200]
+print("ok serve without memory" if good else "FAIL serve without memory: found %s" % found)
+sys.exit(not good)
+PYTHON
 sockets=$(find "/proc/$pid/fd" -lname 'socket:*' | wc -l)
 check 'no connection is left open' "$sockets sockets" test "$sockets" = 1
 ends 'TERM ends it'

@@ -52,6 +52,7 @@ static void fail(struct mafat_job *job, int status, const char *text)
 
 static int status_of(int code, bool of_input)
 {
+  if (code == MAFAT_ENOMEM) return 503;
   if (!of_input) return 500;
   switch (code) {
   case MAFAT_ELIMIT: return 413;
@@ -72,14 +73,17 @@ static void tell_picture(const char *path, struct mafat_diagnostic *d)
   snprintf(d->text, sizeof d->text, "the picture%.480s", rest);
 }
 
-static int run_body(struct mafat_model *m, const struct mafat_job *job, struct mafat_diagnostic *d)
+/* *began: false where there was no run, whose facts are those of the one before. */
+static int run_body(struct mafat_model *m, const struct mafat_job *job, bool *began, struct mafat_diagnostic *d)
 {
   char path[32], text[40];
   const struct mafat_job_frame *f = &job->frame;
   int code;
+  *began = true;
   if (f->w) {
     unsigned char *pixels = mmap(NULL, job->body_bytes, PROT_READ, MAP_SHARED, job->body_fd, 0);
-    if (pixels == MAP_FAILED) return mafat_fail(d, MAFAT_ENOMEM, "out of memory");
+    *began = pixels != MAP_FAILED;
+    if (!*began) return mafat_fail(d, MAFAT_ENOMEM, "out of memory");
     snprintf(text, sizeof text, "%dx%d:%s", f->w, f->h, f->format ? f->format : "");
     code = f->format ? mafat_model_run_frame_of(m, text, pixels, job->body_bytes, d)
                      : mafat_model_run_pixels(m, pixels, f->w, f->h, f->channels, (size_t)f->w * (size_t)f->channels, d);
@@ -147,15 +151,17 @@ static int find(const struct mafat_work *work, struct mafat_job *job, const stru
   return code;
 }
 
-static void answer_picture(const struct mafat_work *work, struct mafat_job *job, struct mafat_desk_run *ran)
+/* False: there was no run. */
+static bool answer_picture(const struct mafat_work *work, struct mafat_job *job, struct mafat_desk_run *ran)
 {
   struct mafat_diagnostic d = {""};
   struct mafat_run_facts run;
   struct mafat_model *m = work->session->model;
   const double waited_ms = mafat_session_now_ms() - job->asked_ms;
-  int code = run_body(m, job, &d);
+  bool began;
+  int code = run_body(m, job, &began, &d);
   mafat_model_last_run(m, &run);
-  const bool of_input = run.input_failed;
+  const bool of_input = run.input_failed || !began;
   *ran = (struct mafat_desk_run){run.image_ms, run.layers_ms, code && !of_input};
   job->status = 200;
   job->type = json;
@@ -167,6 +173,7 @@ static void answer_picture(const struct mafat_work *work, struct mafat_job *job,
     fail(job, 503, "there is no room for the answer now");
   }
   malloc_trim(0); /* of what decoder and answer left */
+  return began;
 }
 
 /* ---- a plan ---- */
@@ -277,9 +284,10 @@ static void answer_plan(const struct mafat_work *work, struct mafat_job *job)
 void mafat_work_run(const struct mafat_work *work)
 {
   for (struct mafat_job *job; (job = mafat_desk_take(work->desk));) {
-    struct mafat_desk_run ran;
-    if (job->kind == MAFAT_JOB_PICTURE) answer_picture(work, job, &ran);
+    struct mafat_desk_run run;
+    bool began = false;
+    if (job->kind == MAFAT_JOB_PICTURE) began = answer_picture(work, job, &run);
     else answer_plan(work, job);
-    mafat_desk_done(work->desk, job->kind == MAFAT_JOB_PICTURE ? &ran : NULL);
+    mafat_desk_done(work->desk, began ? &run : NULL);
   }
 }
