@@ -288,6 +288,9 @@ class Handle:
         if getattr(self, "_handle", None):
             self.close()
 
+    def __reduce__(self):
+        raise TypeError(f"{type(self).__name__} can be neither copied nor pickled: two would close the same")
+
     def __enter__(self):
         return self
 

@@ -9,7 +9,7 @@ from threading import RLock
 from mafat import _library as c
 from mafat._facts import Box, Facts, Group, Layer, Memory, Picture, Plan, Port, Process, Run, Score
 from mafat._library import EINVAL, Error, ask, library, number_for, path_of, take, text_for, text_of
-from mafat._options import model_options
+from mafat._options import in_use, model_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,8 +51,9 @@ def read_names(names: Path | Sequence[str] | None) -> Sequence[str]:
     """A file of a name a line, as coco.names; or the names."""
     if names is None or not isinstance(names, (str, bytes, os.PathLike)):
         return names or ()
-    with open(names, encoding="utf-8") as file:
-        return file.read().splitlines()
+    with open(names, "rb") as file:  # as the programs read it: only a newline ends a line
+        lines = file.read().decode("utf-8-sig", "replace").split("\n")
+    return [line.rstrip("\r") for line in (lines if lines[-1] else lines[:-1])]
 
 
 # NumPy, which is larger than most networks, comes with the first array: who has files for it needs none.
@@ -90,6 +91,17 @@ def address_of(array: numpy.ndarray | None) -> int | None:
     return None if array is None else array.__array_interface__["data"][0]
 
 
+class Left(c.Handle):
+    """A model that was closed while somebody had its frame_room: what it holds stays as long as these bytes do."""
+
+    _closes = "mafat_model_close"
+
+    def __init__(self, model: Model) -> None:
+        super().__init__()
+        self._needs = model._options, model._arena
+        self._handle, model._handle = model._handle, self._handle
+
+
 class Model(c.Handle):
     """A network, open within a budget of memory: mafat.open makes one.
 
@@ -113,6 +125,9 @@ class Model(c.Handle):
         warned: list[str] = []
         self._options = model_options(dict(options), "open", warned.append)
         self._arena = options.get("arena")
+        self._rooms: list[Any] = self._arena._rooms if self._arena else []
+        if in_use(self._rooms):
+            raise Error(EINVAL, "arena: expected one that may grow, and move, found one of which somebody has a frame_room")
         self._call(library.mafat_model_open_sized, byref(self._handle), path_of(model), None if weights is None else path_of(weights),
                    byref(self._options), sizeof(self._options))
         for text in warned:
@@ -132,7 +147,16 @@ class Model(c.Handle):
         return self._lock
 
     def close(self) -> None:
-        with self._mine():
+        """Gives back all that it holds, if somebody has frame_room as soon as nobody has. Not from within one of its own calls, as by a
+        signal's handler."""
+        mine = self._mine()
+        if mine._is_owned():
+            raise Error(EINVAL, "the model is in use by this thread: it can be closed when that call is over")
+        with mine:
+            rooms = [room for room in in_use(self._rooms) if room._model is self]
+            left = Left(self) if rooms and self._handle else None
+            for room in rooms:
+                room._model = left
             super().close()
 
     # ---- running
@@ -183,14 +207,19 @@ class Model(c.Handle):
 
     @property
     def frame_room(self) -> memoryview:
-        """Where a frame of video is put, so that it is nowhere else: bytes of the arena, which are to be filled anew for each run."""
+        """Where a frame of video is put, so that it is nowhere else: bytes of the arena, which are to be filled anew for each run. They
+        stay as long as somebody has them, and all of the model with them."""
+        import weakref
         facts = c.FrameFacts()
         with self._mine():
             room = library.mafat_model_frame_room(self._alive())
             if not room:
                 raise Error(EINVAL, "the model was opened without frames")
             self._call(library.mafat_frame_describe_sized, self._options.frames, byref(facts), sizeof(facts))
-        return memoryview((c.c_ubyte * facts.bytes).from_address(room)).cast("B")
+            array: Any = (c.c_ubyte * facts.bytes).from_address(room)
+            array._model = self
+            self._rooms[:] = [weak for weak in self._rooms if weak() is not None] + [weakref.ref(array)]
+        return memoryview(array).cast("B")
 
     def run_frame(self, frame: Any) -> None:
         """Runs on a frame as the option frames has it: Model.frame_room, or other bytes that can be written to, which are read where they

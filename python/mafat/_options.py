@@ -61,18 +61,25 @@ if TYPE_CHECKING:
 
 class Arena(Handle):
     """Memory that several models run in, one after the other: it grows to what the largest of them needs. To run two at once is
-    an Error of EINVAL for the second; each run takes away what could be read of the others."""
+    an Error of EINVAL for the second; each run takes away what could be read of the others. While somebody has a model's frame_room
+    no other model is opened in it: to grow it moves."""
 
     _closes = "mafat_arena_close"
 
     def __init__(self) -> None:
         super().__init__()
+        self._rooms: list[Any] = []  # bytes of it that were handed out, as long as somebody has them
         self._call(library.mafat_arena_open, byref(self._handle))
 
 
 SIZES = {"memory": "memory_bytes", "bias": "bias_bytes", "reserve": "reserve_bytes", "fast": "fast_bytes", "beside": "beside_bytes"}
 OTHERS = ("warnings", "link", "memory_name", "replace_name", "n_outputs", "n_constants", "n_calibrate")  # set here
 CONVERT: dict[Any, Callable[[Any], Any]] = {c_char_p: path_of, c_int: lambda value: number_for(c_int, int(value)), c_bool: bool, c_double: float, c_size_t: count_bytes}
+
+
+def in_use(rooms: list[Any]) -> list[Any]:
+    """Those of the bytes handed out (weak references) that somebody still has."""
+    return [room for room in (weak() for weak in rooms) if room is not None]
 
 
 def floats(values: float | Sequence[float]) -> Sequence[float]:

@@ -1,8 +1,10 @@
 """What nobody should hand over: the library never gets what it would read past, or what is gone, and says what is wrong. The random
 rounds are as many as MAFAT_ROUNDS says (300)."""
+import copy
 import gc
 import os
 import random
+import signal
 import tempfile
 import unittest
 
@@ -103,6 +105,73 @@ class Handed(unittest.TestCase):
     def test_a_lists_end_is_not_read(self):
         with self.assertRaises(mafat.Error):
             mafat.pack(*self.small, os.path.join(self.folder.name, "packed"), activations="int8", calibrate=[])
+
+
+class Closing:
+    """An array, once it is asked for what it holds: it closes the model that asks."""
+
+    def __init__(self, model, shape, kind):
+        self.model, self.array = model, numpy.zeros(shape, kind)
+
+    def __array__(self, *_, **__):
+        self.model.close()
+        return self.array
+
+
+class Lives(unittest.TestCase):
+    """Who closes, and what is used afterwards."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.small = write_small(self.folder.name)
+
+    def test_room_for_a_frame_stays_as_long_as_somebody_has_it(self):
+        room = mafat.open(*self.small, frames="640x480:rgb24").frame_room
+        gc.collect()
+        room[:] = b"a" * len(room)
+        with mafat.open(*self.small, frames="640x480:rgb24") as model:
+            array, part = numpy.frombuffer(model.frame_room, numpy.uint8), model.frame_room[100:]
+        array[:] = 1
+        self.assertEqual(bytes(part), b"\1" * len(part))
+        with self.assertRaisesRegex(mafat.Error, "closed"):
+            model.run_frame(part)
+        model.close()
+
+    def test_an_arena_does_not_move_while_somebody_has_room_in_it(self):
+        with mafat.Arena() as arena, mafat.open(*self.small, frames="64x48:rgb24", arena=arena) as model:
+            room = model.frame_room
+            with self.assertRaisesRegex(mafat.Error, "frame_room"):
+                mafat.open(*self.small, width=640, height=480, arena=arena)
+            room[:] = b"a" * len(room)
+            model.run_frame(room)
+            del room
+            with mafat.open(*self.small, width=640, height=480, arena=arena):
+                model.frame_room[0] = 1
+
+    def test_a_model_is_not_closed_from_within_a_call(self):
+        with mafat.open(*self.small) as model:
+            port = model.inputs[0]
+            for call, value in ((model.run, Closing(model, port.dims, numpy.float32)), (model.classify, Closing(model, (5, 5, 3), numpy.uint8))):
+                with self.assertRaisesRegex(mafat.Error, "in use"):
+                    call(value)
+            before = signal.signal(signal.SIGALRM, lambda *_: model.close())
+            try:
+                with self.assertRaisesRegex(mafat.Error, "in use|is closed"):
+                    signal.setitimer(signal.ITIMER_REAL, 0.01)
+                    while True:
+                        model.run(numpy.zeros(port.n, numpy.float32))
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                signal.signal(signal.SIGALRM, before)
+
+    def test_what_is_open_is_not_copied(self):
+        with mafat.Arena() as arena, mafat.open(*self.small, arena=arena) as model:
+            for one in (arena, model):
+                with self.assertRaisesRegex(TypeError, "copied"):
+                    copy.copy(one)
+            gc.collect()
+            model.run(numpy.zeros(model.inputs[0].n, numpy.float32))
 
 
 class Drawn(unittest.TestCase):

@@ -75,6 +75,14 @@ class Boxes(unittest.TestCase):
         self.assertGreater(len(more), len(few))
         self.assertEqual(more[:len(few)], few)
 
+    def test_names_are_read_as_the_programs_do(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "names")
+            with open(path, "wb") as file:
+                file.write(b"\xef\xbb\xbfa\x0cb\nc\xc2\x85d\r\n\ncaf\xe9\nlast")
+            with mafat.open(CFG, WEIGHTS, names=path) as model:
+                self.assertEqual(list(model.names), ["a\x0cb", "c\x85d", "", "caf\ufffd", "last"])
+
     def test_frames_of_video_are_the_pixels_that_they_mean(self):
         pixels = frame()[:, :, ::-1].copy()
         with open_shapes() as model:
