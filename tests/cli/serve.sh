@@ -50,6 +50,10 @@ bad 'weights in a folder' "$dir: expected a regular file, found a directory" "$s
 printf '[net]\nwidth=8\nheight=8\nchannels=3\n[convolutional]\nfilters=8\nsize=1\nactivation=linear\n' >"$dir/other.cfg"
 "$build/make_weights" --quiet "$dir/other.cfg" "$dir/other.weights"
 bad 'a network that finds nothing' 'expected a network that finds boxes or classes' "$dir/other.cfg" "$dir/other.weights"
+files_most=$(ulimit -Sn)
+ulimit -Sn 100
+bad 'too few files' 'cannot keep bodies in memory: Too many open files' "${files[@]}"
+ulimit -Sn "$files_most"
 run --memory 4M "${files[@]}"
 refuses 'what does not fit' 3 'does not fit'
 run --help

@@ -108,7 +108,7 @@ static bool set_up(int fd, const union address *a)
 int mafat_doors_number(int fd, int first)
 {
   if (fd < 0) return -1;
-  int moved = fcntl(fd, F_DUPFD_CLOEXEC, first), error = errno;
+  int moved = fcntl(fd, F_DUPFD_CLOEXEC, first), error = errno == EINVAL ? EMFILE : errno; /* the limit of files is below `first` */
   close(fd);
   errno = error;
   return moved;
