@@ -30,6 +30,10 @@ int main(int argc, char **argv)
   options.memory_bytes = 64 << 20; /* of the whole process */
   options.frames = argv[3];        /* the plan has room for one */
   if (mafat_frame_describe(argv[3], &frames, &d) != MAFAT_OK) return failed(&model, &d);
+  if (frames.varies) {
+    mafat_fail(&d, MAFAT_EINVAL, "expected frames that are all as long, found %s", argv[3]);
+    return failed(&model, &d);
+  }
   if (mafat_model_open(&model, argv[1], argv[2], &options, &d) != MAFAT_OK) return failed(&model, &d);
   unsigned char *room = mafat_model_frame_room(model);
   for (int n = 0; fread(room, 1, frames.bytes, stdin) == frames.bytes; n++) {

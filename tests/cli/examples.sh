@@ -72,6 +72,9 @@ for language in "${languages[@]}"; do
   "$work/camera.$language" $shapes.cfg $shapes.weights 320x320:grey </dev/null >"$out" 2>"$err"
   code=$?
   expect "camera.$language, other frames" 1 'camera: expected frames like'
+  "$work/camera.$language" $shapes.cfg $shapes.weights 320x320:mjpeg <"${pictures[1]}" >"$out" 2>"$err"
+  code=$?
+  expect "camera.$language, frames of any length" 1 'camera: expected frames that are all as long'
 done
 
 # ---- One line, and what goes on goes on
