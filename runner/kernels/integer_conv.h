@@ -322,16 +322,17 @@ static void sum_inputs(struct conv_row *r)
   r->input_sums = to->at;
 }
 
-/* sums -= the weights' zero point times what each window reads; of the columns from `col` on, which may be some rows'. */
+/* sums -= the weights' zero point times what each window reads; of the columns from `col` on, which may be some rows'. Either may be
+ * beyond 32 bits where what is left is not: what is taken off is counted modulo 2^32, as sums are. */
 static void conv_take_zero(const struct conv_row *r, int col, int n_cols, int32_t *sums, size_t pitch)
 {
   int32_t strip[STRIP_PIXELS];
   const int32_t *shares = r->input_sums ? r->input_sums + r->row * r->c->n_cols + col : strip;
   if (!r->input_sums) conv_input_sums(r->c, r->row, col, n_cols, strip);
   for (int p = 0; p < n_cols; p++, sums += pitch) {
-    const ivec share = ivec_all(r->c->weights_zero * shares[p]);
+    const ivec share = ivec_all((int32_t)((uint32_t)r->c->weights_zero * (uint32_t)shares[p]));
     for (int f = 0; f < r->n_filters; f += IVEC_LANES)
-      ivec_store_n(sums + f, ivec_load_n(sums + f, r->n_filters - f) - share, r->n_filters - f);
+      ivec_store_n(sums + f, ivec_less(ivec_load_n(sums + f, r->n_filters - f), share), r->n_filters - f);
   }
 }
 

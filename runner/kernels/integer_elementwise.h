@@ -53,11 +53,27 @@ INLINE void pool_mean_even(const struct mafat_integer_pool_call *c, int col, con
   for (int i = 0; i < n; i++) to[i] = mafat_put_even(&c->to, sums[i] / count / c->to.scale);
 }
 
+enum { MANY = 1 << 14 };
+
+/* Halves are rounded away from 0. Of so few numbers the quotient of floats is cut off where the exact one is. */
+INLINE int32_t mean_of_few(int32_t sum, int32_t count)
+{
+  const int32_t half = count / 2;
+  return (int32_t)((float)(sum > 0 ? sum + half : sum - half) / (float)count);
+}
+
+static int32_t mean_of_many(int64_t sum, int32_t count)
+{
+  const int32_t half = count / 2;
+  return (int32_t)((sum > 0 ? sum + half : sum - half) / count);
+}
+
 INLINE void pool_mean(const struct mafat_integer_pool_call *c, int col, const int n)
 {
   const struct pool_span x = pool_columns(c, col);
   const int from = c->from_signed ? 128 : 0;
-  int32_t sums[MAFAT_CHANNEL_BLOCK] = {0}, count = 0;
+  uint32_t sums[MAFAT_CHANNEL_BLOCK] = {0}; /* of 4096 x 4096 taps, the most that there are, less than 2^32 */
+  int32_t count = 0;
   for (int row = 0; row < c->n_rows; row++)
     for (int at = x.begin; at < x.end; at += x.step, count++) {
       const uint8_t *in = c->rows[row] + (ptrdiff_t)at * c->in_pixel_bytes;
@@ -65,10 +81,8 @@ INLINE void pool_mean(const struct mafat_integer_pool_call *c, int col, const in
     }
   uint8_t *to = c->out + (size_t)col * (size_t)c->out_pixel_bytes;
   for (int i = 0; i < n; i++) {
-    const int32_t sum = sums[i] - from * count, half = count / 2;
-    /* Of so few numbers the quotient of floats is cut off where the exact one is. */
-    const int32_t signed_sum = sum > 0 ? sum + half : sum - half;
-    const int32_t mean = (count <= 1 << 14 ? (int32_t)((float)signed_sum / (float)count) : signed_sum / count) + from;
+    const int32_t mean = (count <= MANY ? mean_of_few((int32_t)sums[i] - from * count, count)
+                                        : mean_of_many(sums[i] - (int64_t)from * count, count)) + from;
     const int32_t y = mean > c->to.least ? mean : c->to.least;
     to[i] = (uint8_t)(y < c->to.most ? y : c->to.most);
   }

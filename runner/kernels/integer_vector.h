@@ -64,6 +64,10 @@
 INLINE fvec fvec_of(ivec v) { return __builtin_convertvector(v, fvec); }
 INLINE fvec fvec_all(float x) { return (fvec){0} + x; }
 
+/* Modulo 2^32, which + and - of signed numbers are by their instructions alone. */
+typedef uint32_t ivec_unsigned __attribute__((vector_size(sizeof(ivec))));
+INLINE ivec ivec_less(ivec a, ivec b) { return (ivec)((ivec_unsigned)a - (ivec_unsigned)b); }
+
 #ifndef IVEC_ANY
 INLINE bool ivec_any(ivec v)
 {

@@ -77,7 +77,9 @@ INLINE iweights iweights_load(const int8_t *p, int n)
 
 INLINE iinput iinput_load(const uint8_t *p) { return (iinput){{p[0], p[1], p[2], p[3]}}; }
 
+/* Modulo 2^32, as processors add: of weights that still have their zero point sums may be beyond. */
 INLINE ivec ivec_dot(ivec sum, iinput x, iweights w)
 {
-  return sum + w.of[0] * x.of[0] + w.of[1] * x.of[1] + w.of[2] * x.of[2] + w.of[3] * x.of[3];
+  typedef uint32_t bits __attribute__((vector_size(16)));
+  return (ivec)((bits)sum + (bits)(w.of[0] * x.of[0] + w.of[1] * x.of[1] + w.of[2] * x.of[2] + w.of[3] * x.of[3]));
 }

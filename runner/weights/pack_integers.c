@@ -251,6 +251,14 @@ static void put_depthwise(const struct filter *filters, const signed char *from,
   for (size_t i = 0; i < p->bytes; i++) p->weights[i] = (int8_t)rint(from[i] * filters[i % p->width].keep);
 }
 
+/* A sloped one's, of negative sums. Bits of 0 would say that it is that of the others: where the product has become 0, -0 is as good. */
+static struct mafat_multiplier multiplier_below(float in_scale, float slope, float scale, float out_scale)
+{
+  struct mafat_multiplier m = mafat_multiplier_even(in_scale * slope, scale, out_scale);
+  if (m.multiplier == 0) m.multiplier = INT32_MIN;
+  return m;
+}
+
 static void finish_real(const struct mafat_network *n, int layer, const struct panel *p, const struct filter *filters)
 {
   const struct mafat_layer *l = &n->layers[layer];
@@ -259,7 +267,7 @@ static void finish_real(const struct mafat_network *n, int layer, const struct p
     double bias = rint(filters[i].bias / ((double)in.scale * filters[i].scale));
     float scale = (float)filters[i].scale;
     struct mafat_multiplier m = mafat_multiplier_even(in.scale, scale, l->quantization.scale), below = {0, 0};
-    if (l->activation.kind == MAFAT_SLOPED) below = mafat_multiplier_even(in.scale * l->activation.a, scale, l->quantization.scale);
+    if (l->activation.kind == MAFAT_SLOPED) below = multiplier_below(in.scale, l->activation.a, scale, l->quantization.scale);
     p->finish[i] = wrap((int64_t)bias - in.zero * sum_lane(l, p, i));
     p->finish[p->width + i] = m.multiplier;
     p->finish[2 * p->width + i] = below.multiplier;

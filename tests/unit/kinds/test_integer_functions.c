@@ -1,4 +1,6 @@
 /* What networks of integers compute number by number, against the written rule: every number of every table, bit for bit. */
+#include "base/blocks.h"
+#include "runner/kernels/integer.h"
 #include "runner/kernels/integer_functions.h"
 #include "runner/kernels/kernels.h"
 #include "tests/kernels/integer_rule.h"
@@ -6,6 +8,8 @@
 
 #include <check.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 Suite *integer_functions_suite(void);
 
@@ -221,10 +225,43 @@ START_TEST(numbers_of_the_finest_scales_are_all_near_0)
 }
 END_TEST
 
+/* A dense layer whose weights, and what its zero point takes, are each beyond 2^31, and little of both together: undefined behaviour if
+ * they are added as signed numbers, which a sanitizer tells. */
+START_TEST(sums_are_modulo_32_bits)
+{
+  enum { INPUTS = 70000, WIDTH = 8, ROOM = 16 };
+  const struct mafat_integer_kernels *levels[ROOM];
+  const int n_levels = mafat_integer_kernels_list(levels, ROOM);
+  uint8_t *in = malloc(INPUTS), out[WIDTH], *to = out;
+  const uint8_t *from = in;
+  int8_t *weights = malloc((size_t)INPUTS * WIDTH);
+  int32_t bias[MAFAT_PANEL] = {0}, multipliers[MAFAT_PANEL], shifts[MAFAT_PANEL];
+  ck_assert(in && weights);
+  memset(in, 255, INPUTS);
+  memset(weights, INT8_MIN, (size_t)INPUTS * WIDTH);
+  weights[0] = INT8_MAX; /* of the first filter 255 more */
+  for (int f = 0; f < MAFAT_PANEL; f++) multipliers[f] = 1 << 30, shifts[f] = -8;
+  const struct mafat_integer_piece piece = {&from, INPUTS, INPUTS};
+  const struct mafat_integer_conv_call call = {
+      .pieces = &piece, .n_pieces = 1, .segments = {{&to, WIDTH, WIDTH}}, .n_segments = 1, .n_rows = 1, .n_cols = 1,
+      .window = mafat_window_square(1, 1, 0), .weights = weights, .width = WIDTH, .weights_zero = INT8_MIN,
+      .to = {bias, multipliers, shifts, mafat_quantization(1, 0)}, .start = true, .finish = true};
+  for (int i = 0; i < n_levels; i++) {
+    memset(out, 1, sizeof out);
+    levels[i]->conv(&call);
+    ck_assert_int_eq(out[0], (255 * 255 + 256) / 512);
+    for (int f = 1; f < WIDTH; f++) ck_assert_int_eq(out[f], 0);
+  }
+  free(weights);
+  free(in);
+}
+END_TEST
+
 Suite *integer_functions_suite(void)
 {
   Suite *suite = suite_create("integer_functions");
   TCase *t = tcase_create("functions");
+  tcase_add_test(t, sums_are_modulo_32_bits);
   tcase_add_test(t, clips_of_crossed_bounds_are_the_most);
   tcase_add_loop_test(t, tables_are_the_rules, 0, test_seeds(SEEDS));
   tcase_add_loop_test(t, softmax_is_the_rules, 0, test_seeds(SEEDS));

@@ -10,6 +10,7 @@
 #include "tests/support/support.h"
 
 #include <check.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,36 +226,63 @@ END_TEST
 
 /* ---- large maps ---- */
 
-/* Of so many pixels the largest number is 2^31 together and more; less a zero point of as much, nothing. */
+enum { LARGE_SIDE = 2903 }; /* of so many pixels the largest number is 2^31 together and more */
+
+/* The one number that a model makes of a map of as many pixels, all of which are `in`. */
+static float run_large(const struct test_tflite_model *model, float in)
+{
+  const size_t pixels = (size_t)LARGE_SIDE * LARGE_SIDE;
+  struct mafat_diagnostic d = {""};
+  struct mafat_model_options options;
+  struct mafat_model *loaded;
+  float *map = calloc(pixels, sizeof *map), found = NAN;
+  struct test_imported m = test_import_tflite(model, &d);
+  ck_assert_msg(m.code == MAFAT_OK, "%s", d.text);
+  for (size_t i = 0; i < pixels; i++) map[i] = in;
+  mafat_model_defaults(&options);
+  options.floats_only = true;
+  options.memory_bytes = (size_t)1 << 28;
+  ck_assert_msg(mafat_model_open(&loaded, m.path, NULL, &options, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_model_run_floats(loaded, map, pixels, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_int_eq(mafat_model_read_output_named(loaded, "m", &found, 1, &d), MAFAT_OK);
+  mafat_model_close(&loaded);
+  test_imported_close(&m);
+  free(map);
+  return found;
+}
+
+/* Less a zero point of as much, nothing. */
 START_TEST(means_of_many_numbers)
 {
-  enum { SIDE = 2903 };
   static const float scale = .5f;
   static const int64_t zero = 255;
   static const int32_t axes[] = {1, 2};
   const struct test_tflite_tensor tensors[] = {
-      {.name = "x", .type = MAFAT_TFLITE_UINT8, .rank = 4, .shape = {1, SIDE, SIDE, 1}, .n_scales = 1, .scales = &scale, .n_zero_points = 1, .zero_points = &zero},
+      {.name = "x", .type = MAFAT_TFLITE_UINT8, .rank = 4, .shape = {1, LARGE_SIDE, LARGE_SIDE, 1}, .n_scales = 1, .scales = &scale, .n_zero_points = 1, .zero_points = &zero},
       {.name = "a", .type = MAFAT_TFLITE_INT32, .rank = 1, .shape = {2}, .data = axes, .bytes = sizeof axes},
       {.name = "m", .type = MAFAT_TFLITE_UINT8, .rank = 2, .shape = {1, 1}, .n_scales = 1, .scales = &scale, .n_zero_points = 1, .zero_points = &zero}};
   const struct test_tflite_operator mean = {.code = MAFAT_TFLITE_MEAN, .n_inputs = 2, .inputs = {0, 1}, .n_outputs = 1, .outputs = {2}};
   const struct test_tflite_model model = {.tensors = tensors, .n_tensors = 3, .operators = &mean, .n_operators = 1, .n_inputs = 1, .inputs = {0},
                                           .n_outputs = 1, .outputs = {2}};
-  struct mafat_diagnostic d = {""};
-  struct mafat_model_options options;
-  struct mafat_model *loaded;
-  float *zeros = calloc((size_t)SIDE * SIDE, sizeof *zeros), found = 1;
-  struct test_imported m = test_import_tflite(&model, &d);
-  ck_assert_msg(m.code == MAFAT_OK, "%s", d.text);
-  mafat_model_defaults(&options);
-  options.floats_only = true;
-  options.memory_bytes = (size_t)1 << 28;
-  ck_assert_msg(mafat_model_open(&loaded, m.path, NULL, &options, &d) == MAFAT_OK, "%s", d.text);
-  ck_assert_msg(mafat_model_run_floats(loaded, zeros, (size_t)SIDE * SIDE, &d) == MAFAT_OK, "%s", d.text);
-  ck_assert_int_eq(mafat_model_read_output_named(loaded, "m", &found, 1, &d), MAFAT_OK);
-  ck_assert_float_eq(found, 0);
-  mafat_model_close(&loaded);
-  test_imported_close(&m);
-  free(zeros);
+  ck_assert_float_eq(run_large(&model, 0), 0);
+}
+END_TEST
+
+/* Signed numbers and unsigned ones, of which the largest is 255 more than the zero point. */
+START_TEST(windows_of_many_numbers)
+{
+  const float scale = .5f;
+  const int64_t zero = _i ? -128 : 0;
+  const int type = _i ? MAFAT_TFLITE_INT8 : MAFAT_TFLITE_UINT8;
+  const struct test_tflite_tensor tensors[] = {
+      {.name = "x", .type = type, .rank = 4, .shape = {1, LARGE_SIDE, LARGE_SIDE, 1}, .n_scales = 1, .scales = &scale, .n_zero_points = 1, .zero_points = &zero},
+      {.name = "m", .type = type, .rank = 4, .shape = {1, 1, 1, 1}, .n_scales = 1, .scales = &scale, .n_zero_points = 1, .zero_points = &zero}};
+  const struct test_tflite_operator pool = {
+      .code = MAFAT_TFLITE_AVERAGE_POOL_2D, .n_inputs = 1, .inputs = {0}, .n_outputs = 1, .outputs = {1}, .options = 5,
+      .n_fields = 5, .fields = {{0, 1, MAFAT_TFLITE_VALID}, {1, 4, 1}, {2, 4, 1}, {3, 4, LARGE_SIDE}, {4, 4, LARGE_SIDE}}};
+  const struct test_tflite_model model = {.tensors = tensors, .n_tensors = 2, .operators = &pool, .n_operators = 1, .n_inputs = 1, .inputs = {0},
+                                          .n_outputs = 1, .outputs = {1}};
+  ck_assert_float_eq(run_large(&model, 255 * scale), 255 * scale);
 }
 END_TEST
 
@@ -269,6 +297,7 @@ Suite *integer_graphs_suite(void)
   tcase_add_loop_test(t, pixels_are_what_they_mean, 0, 400);
   tcase_add_loop_test(t, inputs_are_numbers_or_what_they_mean, 0, test_seeds(40));
   tcase_add_test(t, means_of_many_numbers);
+  tcase_add_loop_test(t, windows_of_many_numbers, 0, 2);
   suite_add_tcase(suite, t);
   return suite;
 }

@@ -5,6 +5,7 @@
 #include "predictor/planning.h"
 #include "runner/executor.h"
 #include "runner/weights/equalize.h"
+#include "runner/weights/pack_integers.h"
 #include "runner/weights/packer.h"
 #include "runner/weights/ranges.h"
 #include "runner/weights/weights_file.h"
@@ -15,6 +16,7 @@
 
 #include <check.h>
 #include <fcntl.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -447,6 +449,36 @@ START_TEST(test_convolutions_are_those_of_floats)
 }
 END_TEST
 
+/* Products of small scales and the least slope have no float but 0, which says that negative sums have the factor of the others. */
+START_TEST(test_slopes_that_have_no_factor_are_none)
+{
+  enum { LAYER = 8, FILTERS = 8, TAPS = 9 };
+  struct mafat_activations *a = small_table();
+  struct mafat_network *n = test_network(small_cfg);
+  struct mafat_diagnostic d = {""};
+  ck_assert_msg(apply(n, a, &d) == MAFAT_OK, "%s", d.text);
+  struct mafat_layer *l = &n->layers[LAYER];
+  l->activation = mafat_activating_sloped(FLT_MIN);
+  ck_assert_int_eq(l->activation.kind, MAFAT_SLOPED);
+  struct { signed char weights[TAPS * FILTERS]; float scale[FILTERS], bias[FILTERS]; } narrow;
+  struct { signed char weights[TAPS * FILTERS]; int32_t bias[FILTERS]; float above[FILTERS], below[FILTERS]; } packed;
+  struct mafat_piece pieces[FILTERS];
+  ck_assert_uint_eq(mafat_packed_layer_bytes(l), sizeof packed);
+  memset(narrow.weights, 1, sizeof narrow.weights);
+  for (int f = 0; f < FILTERS; f++) narrow.scale[f] = 1e-9f, narrow.bias[f] = 0;
+  mafat_pack_integers_narrowed(n, LAYER, 0, (const char *)&narrow, pieces, (char *)&packed);
+  for (int f = 0; f < FILTERS; f++) {
+    int32_t bits;
+    memcpy(&bits, &packed.below[f], sizeof bits);
+    ck_assert_float_gt(packed.above[f], 1e-10f);
+    ck_assert_int_ne(bits, 0);
+    ck_assert_float_lt(fabsf(packed.below[f]), 1e-30f);
+  }
+  free(a);
+  mafat_network_close(&n);
+}
+END_TEST
+
 /* ---- channels that become alike ---- */
 
 static const char mobile_cfg[] = "[net]\nwidth=12\nheight=12\nchannels=3\n"
@@ -675,6 +707,7 @@ Suite *activations_suite(void)
   tcase_add_checked_fixture(files, test_make_weight_files, test_remove_weight_files);
   tcase_add_test(files, test_a_file_holds_its_table);
   tcase_add_loop_test(files, test_convolutions_are_those_of_floats, 0, 4);
+  tcase_add_test(files, test_slopes_that_have_no_factor_are_none);
   tcase_add_loop_test(files, test_any_plan_gives_the_same_bits, 0, test_seeds(120));
   tcase_add_loop_test(files, test_wide_layers_give_the_same_bits, 0, test_seeds(10));
   tcase_add_test(files, test_levels_give_the_same_numbers);
