@@ -462,12 +462,12 @@ static int stretched(const map *m, int y, int x, int c)
 static int combine_two(int code, const map *a, const map *b, const map *out, int x, int z, struct mafat_rule_output to)
 {
   struct mafat_rule_add add = mafat_rule_add_of(a->scale, b->scale, out->scale);
-  double product = (double)a->scale * (double)b->scale / (double)out->scale;
+  double product = (double)(a->scale * b->scale / out->scale);
   add.x_zero = a->zero, add.z_zero = b->zero, add.out = to;
   add.subtract = code == MAFAT_TFLITE_SUB;
   if (code == MAFAT_TFLITE_MUL) return mafat_rule_multiply(x, a->zero, z, b->zero, mafat_rule_scale_of(product), to);
   if (code == MAFAT_TFLITE_PRELU)
-    return mafat_rule_prelu(x, a->zero, z, b->zero, mafat_rule_scale_of((double)a->scale / (double)out->scale), mafat_rule_scale_of(product), to);
+    return mafat_rule_prelu(x, a->zero, z, b->zero, mafat_rule_scale_of((double)(a->scale / out->scale)), mafat_rule_scale_of(product), to);
   return mafat_rule_add(&add, x, z);
 }
 
@@ -548,6 +548,8 @@ static int function_of(const graph *g, enum function f, const map *x, const map 
   case LEAKY:
     return mafat_rule_leaky(q, x->zero, mafat_rule_scale_of((double)(x->scale / out->scale)),
                             mafat_rule_scale_of((double)(x->scale * slope / out->scale)), to);
+  case CLIP:
+  case CLIP_6: return mafat_rule_requantise(q, x->zero, mafat_rule_scale_of((double)(x->scale / out->scale)), to);
   default: return mafat_rule_requantise(q, x->zero, mafat_rule_scale_of((double)x->scale / (double)out->scale), to);
   }
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum side { IN, OUT };
@@ -147,6 +148,12 @@ static bool write_all(const struct mafat_dump *dump, const struct mafat_model *m
   if (fclose(file) == 0 && good) return true;
   if (!good) errno = cause;
   return false;
+}
+
+bool mafat_dump_is_direct(const struct mafat_dump *dump)
+{
+  struct stat st;
+  return lstat(dump->path, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
 int mafat_dump_write(const struct mafat_dump *dump, const struct mafat_model *m, struct mafat_diagnostic *d)

@@ -23,6 +23,8 @@ int mafat_dumps_read(struct mafat_dump *dumps, const struct mafat_model *m, cons
 /* Writes an output beside its place and renames it, so that a failure leaves nothing half-written; devices and
  * links are written directly. Raw, or with the header of a .npy file where the path ends so. */
 int mafat_dump_write(const struct mafat_dump *dump, const struct mafat_model *m, struct mafat_diagnostic *d);
+/* Is it written directly? Then it may be standard output, where the answer stands before it. */
+bool mafat_dump_is_direct(const struct mafat_dump *dump);
 
 /* "inputs": [{"name":"data","type":"float32","dims":[3,416,416]}], "outputs": ... of a model or, where that is NULL, a
  * query. */

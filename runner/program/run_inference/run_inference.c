@@ -217,6 +217,14 @@ static int write_json(struct mafat_session *s, struct mafat_run_report *r)
   return code;
 }
 
+static int write_dumps(struct mafat_session *s, bool direct)
+{
+  int code = MAFAT_OK;
+  for (int i = 0; code == MAFAT_OK && i < s->options.n_dumps; i++)
+    if (mafat_dump_is_direct(&s->dumps[i]) == direct) code = mafat_dump_write(&s->dumps[i], s->model, &s->d);
+  return code;
+}
+
 int mafat_session_tell(struct mafat_session *s, const char *path, const struct mafat_session_times *times,
                        const struct mafat_process_facts *before)
 {
@@ -233,7 +241,7 @@ int mafat_session_tell(struct mafat_session *s, const char *path, const struct m
   }
   report.total_ms = mafat_session_now_ms() - s->start_ms;
   /* Files first: there is one line for each picture, its answer or what failed. */
-  for (int i = 0; code == MAFAT_OK && i < s->options.n_dumps; i++) code = mafat_dump_write(&s->dumps[i], s->model, &s->d);
+  code = write_dumps(s, false);
   if (code == MAFAT_OK && s->options.marks) code = mafat_marks_end(&s->marks, &s->d);
   if (code) {
     mafat_detections_close(&detections);
@@ -242,6 +250,7 @@ int mafat_session_tell(struct mafat_session *s, const char *path, const struct m
   code = s->options.json ? write_json(s, &report) : mafat_output_run_text(&report, &s->out);
   if (code) mafat_fail(&s->d, code, "cannot write to standard output: %s", strerror(s->out.error));
   if (code == MAFAT_OK && s->options.report) code = mafat_report_print_table(s, &report);
+  if (code == MAFAT_OK) code = write_dumps(s, true);
   if (code == MAFAT_OK && !s->options.json && !s->options.quiet) mafat_report_print_note(s, &report);
   if (code == MAFAT_OK) mafat_report_left_out(s, &report);
   if (code == MAFAT_OK && !s->link) mafat_report_check(s, &report); /* MPI's own memory was not predicted */
