@@ -217,11 +217,12 @@ static int write_json(struct mafat_session *s, struct mafat_run_report *r)
   return code;
 }
 
-static int write_dumps(struct mafat_session *s, bool direct)
+/* Behind the answer: those that may stand in standard output; of JSON none, as a picture has one object, its answer or what failed. */
+static int write_dumps(struct mafat_session *s, bool behind)
 {
   int code = MAFAT_OK;
   for (int i = 0; code == MAFAT_OK && i < s->options.n_dumps; i++)
-    if (mafat_dump_is_direct(&s->dumps[i]) == direct) code = mafat_dump_write(&s->dumps[i], s->model, &s->d);
+    if ((!s->options.json && mafat_dump_is_direct(&s->dumps[i])) == behind) code = mafat_dump_write(&s->dumps[i], s->model, &s->d);
   return code;
 }
 
@@ -240,7 +241,6 @@ int mafat_session_tell(struct mafat_session *s, const char *path, const struct m
     return code == MAFAT_ELIMIT ? EXIT_DOES_NOT_FIT : EXIT_RUNNING;
   }
   report.total_ms = mafat_session_now_ms() - s->start_ms;
-  /* Files first: there is one line for each picture, its answer or what failed. */
   code = write_dumps(s, false);
   if (code == MAFAT_OK && s->options.marks) code = mafat_marks_end(&s->marks, &s->d);
   if (code) {
