@@ -11,10 +11,8 @@
 
 enum { EXIT_RUNNING = 1, EXIT_INPUT = 2, EXIT_DOES_NOT_FIT = 3 };
 
-/* By which a file is known again. */
+/* By which a file is known again; not by its inode, which some file systems number anew. */
 struct identity {
-  dev_t device;
-  ino_t number;
   off_t bytes;
   struct timespec written;
 };
@@ -372,15 +370,14 @@ static struct identity identify(const char *path)
 {
   struct stat st;
   if (stat(path, &st) != 0) return (struct identity){0};
-  return (struct identity){st.st_dev, st.st_ino, st.st_size, st.st_mtim};
+  return (struct identity){st.st_size, st.st_mtim};
 }
 
 /* What was read just now must be what the network was made of. */
 static void check_identity(const char *path, const struct identity *was)
 {
   struct identity is = identify(path);
-  bool same = is.device == was->device && is.number == was->number && is.bytes == was->bytes &&
-              is.written.tv_sec == was->written.tv_sec && is.written.tv_nsec == was->written.tv_nsec;
+  bool same = is.bytes == was->bytes && is.written.tv_sec == was->written.tv_sec && is.written.tv_nsec == was->written.tv_nsec;
   if (!same) stop(EXIT_INPUT, "%s: was changed or replaced since the network was made of it, and had to be read again", path);
 }
 

@@ -36,6 +36,12 @@ static inline struct mafat_quantization mafat_quantization(float scale, int zero
 /* Of the first two rules: what numbers of `from` are multiplied by. */
 double mafat_requantizing_factor(const struct mafat_quantization *from, const struct mafat_quantization *to);
 
+/* What products of two numbers are multiplied by, by TFLite's rule, which has it of floats: they may become infinite, or 0. */
+static inline double mafat_product_factor(float a, float b, float out)
+{
+  return (double)(a * b / out);
+}
+
 /* Do numbers mean the same? */
 static inline bool mafat_quantization_equals(const struct mafat_quantization *a, const struct mafat_quantization *b)
 {

@@ -85,9 +85,9 @@ static const char *numbers(const struct mafat_network *n, int layer)
   if (l->n_operands != 2 || !(sum || l->blend == MAFAT_BLEND_MUL || l->blend == MAFAT_BLEND_PRELU)) return "is not run on whole numbers";
   if (l->activation.kind != MAFAT_LINEAR) return "has an activation, which whole numbers have as bounds";
   if (l->quantization.rounding == MAFAT_REQUANTIZE_EVEN) return NULL;
-  double a = (double)mafat_network_in_quantization(n, layer, 0).scale, b = (double)mafat_network_in_quantization(n, layer, 1).scale;
-  double out = (double)l->quantization.scale, product = l->blend == MAFAT_BLEND_ADD ? 2 * (a > b ? a : b) / (1 << FINER) : a * b;
-  return mafat_multiplier_can(product / out) && (l->blend != MAFAT_BLEND_PRELU || mafat_multiplier_can(a / out)) ? NULL : MAFAT_KIND_FAR_SCALES;
+  const float a = mafat_network_in_quantization(n, layer, 0).scale, b = mafat_network_in_quantization(n, layer, 1).scale, out = l->quantization.scale;
+  const double factor = l->blend == MAFAT_BLEND_ADD ? 2 * (double)(a > b ? a : b) / (1 << FINER) / (double)out : mafat_product_factor(a, b, out);
+  return mafat_multiplier_can(factor) && (l->blend != MAFAT_BLEND_PRELU || mafat_multiplier_can((double)(a / out))) ? NULL : MAFAT_KIND_FAR_SCALES;
 }
 
 /* They differ in what their sections say. */

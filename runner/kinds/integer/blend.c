@@ -25,7 +25,7 @@ struct mafat_integer_blend_call mafat_integer_blend(const struct mafat_network *
   } else {
     /* In floats, as TFLite has them: where they are short fractions, many sums are just between two numbers. */
     call.x_scale = mafat_multiplier((double)(x->scale / l->quantization.scale)); /* of what is not negative */
-    call.scale = mafat_multiplier((double)(x->scale * z.scale / l->quantization.scale));
+    call.scale = mafat_multiplier(mafat_product_factor(x->scale, z.scale, l->quantization.scale));
   }
   return call;
 }

@@ -77,7 +77,7 @@ static const struct {
 static const struct {
   float scale;
   int64_t zero;
-} thirds = {.003f, 0}, halves = {.002f, 0}, fortieth = {.025f, 0}, thousandth = {.001f, 0};
+} thirds = {.003f, 0}, halves = {.002f, 0}, fortieth = {.025f, 0}, thousandth = {.001f, 0}, huge = {2e19f, 0}, hugest = {3e38f, 0};
 
 static const float low[] = {-1, 2, -3}, half[] = {.5f, .5f, .5f}, high[] = {12, 2, -3};
 static const int32_t sevens[] = {-7, 7}, two[] = {2}, one[] = {1}, none[] = {0}, from[] = {1, 0}, size[] = {2, 3}, places[] = {2, 1}, there_and_back[] = {0, 2, 2, 0, 1}, every_other[] = {2, 4};
@@ -190,6 +190,9 @@ static const struct model models[] = {
      .tensors = {NUMBERS("x", fortieth), {.name = "a", .type = I8, .rank = 4, .shape = {1, 1, 1, 3}, DATA(ones), SCALE(weighted)}, NUMBERS("y", thousandth)},
      .operators = {{.code = MAFAT_TFLITE_MUL, .n_inputs = 2, .n_outputs = 1, .inputs = {0, 1}, .outputs = {2}, .options = MULTIPLICATION}},
      .input = {.025f, .125f, .225f}, .n = 3, .expected = {.001f, .002f, .003f}},
+    {.what = "a product of scales that is no float", .says = "scales",
+     .tensors = {NUMBERS("x", huge), {.name = "a", .type = I8, .rank = 4, .shape = {1, 1, 1, 3}, DATA(ones), SCALE(huge)}, NUMBERS("y", hugest)},
+     .operators = {{.code = MAFAT_TFLITE_MUL, .n_inputs = 2, .n_outputs = 1, .inputs = {0, 1}, .outputs = {2}, .options = MULTIPLICATION}}},
     {.what = "not of another scale alone",
      .tensors = {NUMBERS("x", thirds), NUMBERS("y", halves)},
      .operators = {{.code = MAFAT_TFLITE_QUANTIZE, .n_inputs = 1, .n_outputs = 1, .inputs = {0}, .outputs = {1}}},
