@@ -26,4 +26,10 @@ static inline bool mafat_file_state_same(const struct mafat_file_state *a, const
   return a->bytes == b->bytes && a->seconds == b->seconds && a->nanoseconds == b->nanoseconds;
 }
 
+/* Are both one file, whatever names it has? Of two that were looked at just now. */
+static inline bool mafat_is_one_file(const struct stat *a, const struct stat *b)
+{
+  return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
 #endif

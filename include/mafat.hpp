@@ -117,6 +117,7 @@ public:
   {
     call(mafat_model_set_input, name.c_str(), floats.data(), floats.size());
   }
+  void set_input(const std::string &, std::vector<float> &&) = delete;
   void run() { call(mafat_model_run_inputs); }
   void rest() noexcept { mafat_model_rest(get()); }
 
@@ -130,7 +131,7 @@ public:
   std::vector<mafat_class_score> classify(int k = 5) const
   {
     diagnostic d;
-    std::vector<mafat_class_score> top(static_cast<std::size_t>(k));
+    std::vector<mafat_class_score> top(static_cast<std::size_t>(k > 0 ? k : 0));
     int n;
     d.check(mafat_model_classify(get(), top.data(), k, &n, d));
     top.resize(static_cast<std::size_t>(n));

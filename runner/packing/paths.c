@@ -1,6 +1,7 @@
 #include "runner/packing/paths.h"
 
 #include "base/error.h"
+#include "base/file_state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +14,7 @@
 static bool is_file(const char *path, const struct stat *other)
 {
   struct stat st;
-  return stat(path, &st) == 0 && st.st_dev == other->st_dev && st.st_ino == other->st_ino;
+  return stat(path, &st) == 0 && mafat_is_one_file(&st, other);
 }
 
 /* Is this path, which will be written, one of those that are read? */
@@ -87,7 +88,7 @@ static bool is_renamed(int fd, const char *path)
 {
   struct stat mine, named;
   if (fstat(fd, &mine) != 0) return false; /* nobody knows */
-  return stat(path, &named) == 0 ? named.st_dev != mine.st_dev || named.st_ino != mine.st_ino : errno == ENOENT;
+  return stat(path, &named) == 0 ? !mafat_is_one_file(&named, &mine) : errno == ENOENT;
 }
 
 /* What somebody who was killed has left is written over; whoever writes holds its lock. File systems without locks go without. */

@@ -365,17 +365,16 @@ static bool infer(struct graph_node *o, const struct graph *g, struct test_rng *
 
 static bool is_formats(enum graph_kind kind, const struct graph *g)
 {
-  static const enum graph_kind floats[] = {GRAPH_DIV_CONSTANT, GRAPH_NEG, GRAPH_SQUARE, GRAPH_EXP, GRAPH_SQRT, GRAPH_CLIP, GRAPH_CUBE, GRAPH_MAX, GRAPH_MIN,
-                                           GRAPH_ABS, GRAPH_ELU, GRAPH_LOG_SOFTMAX, GRAPH_MATMUL};
-  static const enum graph_kind normalized[] = {GRAPH_BATCH_NORM, GRAPH_LAYER_NORM, GRAPH_EXP, GRAPH_CUBE, GRAPH_SQUARE, GRAPH_SQRT, GRAPH_DIV_CONSTANT};
-  static const enum graph_kind others[] = {GRAPH_GROUPED, GRAPH_BATCH_NORM, GRAPH_ERF, GRAPH_SOFTPLUS, GRAPH_SELU, GRAPH_CELU, GRAPH_HARD_SIGMOID,
+  static const enum graph_kind floats[] = {GRAPH_BATCH_NORM, GRAPH_LAYER_NORM, GRAPH_EXP, GRAPH_CUBE, GRAPH_SQUARE, GRAPH_SQRT, GRAPH_DIV_CONSTANT};
+  static const enum graph_kind onnx_integers[] = {GRAPH_NEG, GRAPH_CLIP, GRAPH_MAX, GRAPH_MIN, GRAPH_ABS, GRAPH_ELU, GRAPH_LOG_SOFTMAX, GRAPH_MATMUL};
+  static const enum graph_kind onnx[] = {GRAPH_GROUPED, GRAPH_BATCH_NORM, GRAPH_ERF, GRAPH_SOFTPLUS, GRAPH_SELU, GRAPH_CELU, GRAPH_HARD_SIGMOID,
                                            GRAPH_SOFTSIGN, GRAPH_SIN, GRAPH_COS, GRAPH_EDGE, GRAPH_CUBIC, GRAPH_LAYER_NORM};
-  for (size_t i = 0; g->for_tflite && i < sizeof others / sizeof *others; i++)
-    if (kind == others[i]) return false;
-  for (size_t i = 0; g->for_tflite && g->integers && i < sizeof floats / sizeof *floats; i++)
+  for (size_t i = 0; g->integers && i < sizeof floats / sizeof *floats; i++)
     if (kind == floats[i]) return false;
-  for (size_t i = 0; g->integers && i < sizeof normalized / sizeof *normalized; i++)
-    if (kind == normalized[i]) return false;
+  for (size_t i = 0; g->for_tflite && g->integers && i < sizeof onnx_integers / sizeof *onnx_integers; i++)
+    if (kind == onnx_integers[i]) return false;
+  for (size_t i = 0; g->for_tflite && i < sizeof onnx / sizeof *onnx; i++)
+    if (kind == onnx[i]) return false;
   return true;
 }
 

@@ -140,9 +140,9 @@ static float *compute(struct subject *s, const struct copy *copy, struct counts 
   struct mafat_executor *e = NULL;
   struct mafat_weights *w = NULL;
   struct mafat_diagnostic d = {""};
-  struct mafat_plan_options so = *how; /* of this file */
-  so.packed = copy == &s->packed;
-  struct mafat_plan *plan = test_plan_with(n, text, &so);
+  struct mafat_plan_options of_copy = *how;
+  of_copy.packed = copy == &s->packed;
+  struct mafat_plan *plan = test_plan_with(n, text, &of_copy);
   struct mafat_layout *layout = test_layout(n, plan);
   float *outputs = malloc((size_t)s->n_output * sizeof *outputs), *at = outputs;
   mafat_executor_defaults(&options);

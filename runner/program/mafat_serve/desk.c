@@ -50,8 +50,6 @@ void mafat_desk_ask(struct mafat_desk *desk, struct mafat_job *job)
 
 static void leave_line(struct mafat_desk *desk, int at)
 {
-  struct mafat_job *job = desk->line[at];
-  desk->counts.n_plans -= job->kind != MAFAT_JOB_PICTURE;
   desk->counts.n_waiting--;
   for (int i = at; i < desk->counts.n_waiting; i++) desk->line[i] = desk->line[i + 1];
 }
@@ -63,6 +61,7 @@ bool mafat_desk_drop(struct mafat_desk *desk, struct mafat_job *job)
   for (int i = 0; i < desk->counts.n_waiting; i++) {
     if (desk->line[i] != job) continue;
     leave_line(desk, i);
+    desk->counts.n_plans -= job->kind != MAFAT_JOB_PICTURE;
     job->state = MAFAT_JOB_IDLE;
     dropped = true;
     break;
@@ -137,6 +136,7 @@ void mafat_desk_done(struct mafat_desk *desk, const struct mafat_desk_run *ran)
 {
   pthread_mutex_lock(&desk->lock);
   count(&desk->counts, desk->running, ran);
+  desk->counts.n_plans -= desk->running->kind != MAFAT_JOB_PICTURE;
   desk->running->state = MAFAT_JOB_DONE;
   desk->running = NULL;
   desk->counts.runs = false;

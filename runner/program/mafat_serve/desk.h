@@ -40,7 +40,8 @@ struct mafat_desk_counts {
   uint64_t pictures, refused_pictures, failed_runs, plans;
   double image_ms, layers_ms, waited_ms; /* of pictures, in all */
   double picture_ms;                     /* that one takes, of late; 0: none was run */
-  int n_waiting, n_plans;                /* in line, plans among them */
+  int n_waiting;                         /* in line */
+  int n_plans;                           /* in line, or being found */
   bool runs;                             /* something does */
   bool well;                             /* the last run did not fail for itself */
 };

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_state.h"
 #include "formats/darknet/darknet.h"
 #include "network/constant.h"
 #include "runner/model_kind.h"
@@ -151,7 +152,7 @@ static bool is_one_place(const char *a, const char *b)
   struct stat x, y;
   const char *of_a = strrchr(a, '/'), *of_b = strrchr(b, '/');
   if (strcmp(of_a ? of_a + 1 : a, of_b ? of_b + 1 : b) != 0) return false;
-  return folder_of(a, &x) == 0 && folder_of(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+  return folder_of(a, &x) == 0 && folder_of(b, &y) == 0 && mafat_is_one_file(&x, &y);
 }
 
 /* The files are there; and nothing that is there goes for what OUT's name does not say. */
@@ -242,7 +243,7 @@ static int check_output(const struct options *o, struct mafat_diagnostic *d)
   struct stat in, out;
   if (stat(o->out, &out) != 0) return MAFAT_OK;
   if (!S_ISREG(out.st_mode)) return mafat_fail(d, MAFAT_EINVAL, "%s: exists, and is no regular file: not replaced", o->out);
-  if (stat(o->like ? o->like : o->cfg, &in) != 0 || in.st_dev != out.st_dev || in.st_ino != out.st_ino) return MAFAT_OK;
+  if (stat(o->like ? o->like : o->cfg, &in) != 0 || !mafat_is_one_file(&in, &out)) return MAFAT_OK;
   return mafat_fail(d, MAFAT_EINVAL, "%s: expected a file of its own for the output, found the %s", o->out, o->like ? "model" : "cfg");
 }
 

@@ -120,6 +120,12 @@ static int status_of(int code)
   return code == MAFAT_OK ? DONE : code == MAFAT_EIO || code == MAFAT_ENOMEM ? FAILED : BAD_INPUT;
 }
 
+/* What cannot be read is bad input. */
+static int refusal_of(int code)
+{
+  return code == MAFAT_ENOMEM ? FAILED : BAD_INPUT;
+}
+
 /* It gets its name once all that was measured is told. */
 static int write_file(struct mafat_pack *pack, struct mafat_diagnostic *d)
 {
@@ -138,7 +144,8 @@ static int write_file(struct mafat_pack *pack, struct mafat_diagnostic *d)
 static int pack_model(const struct options *o, struct mafat_diagnostic *d)
 {
   struct mafat_pack *pack;
-  if (mafat_pack_open(&pack, o->model, o->weights, o->out, &o->pack, d) != MAFAT_OK) return BAD_INPUT;
+  int code = mafat_pack_open(&pack, o->model, o->weights, o->out, &o->pack, d);
+  if (code != MAFAT_OK) return refusal_of(code);
   int status = status_of(write_file(pack, d));
   mafat_pack_close(&pack);
   mafat_unfinished_remember("");
@@ -149,7 +156,7 @@ static int check(const struct options *o, struct mafat_diagnostic *d)
 {
   const struct mafat_packer_progress progress = {show_bytes, NULL};
   int code = mafat_packer_check(o->out, &progress, d);
-  return code == MAFAT_OK ? DONE : code == MAFAT_ENOMEM ? FAILED : BAD_INPUT;
+  return code == MAFAT_OK ? DONE : refusal_of(code);
 }
 
 static void warn(void *context, const char *text)
