@@ -43,6 +43,18 @@ code=$?
 check "another's folder" "exit status $code, $(tail -n 1 "$work/said")" test $code != 0 -a "$(cat "$work/beside/mafat/Makefile")" = precious
 check 'the folder that was' 'make failed' at_build old
 
+# What packages and releases are built of: this tree, whatever a folder above it is, and all of it.
+mkdir -p "$work/above/tree" "$work/copy" "$work/tools"
+cp scripts/copy_tree.sh "$work/above/tree"
+if command -v git >/dev/null; then git -C "$work/above" init -q && echo '*' >"$work/above/.gitignore"; fi
+check 'a tree below a git that ignores it' 'copy_tree.sh failed' env -C "$work/above/tree" ./copy_tree.sh "$work/copy"
+check 'a tree below a git that ignores it: all of it' "$(ls "$work/copy")" cmp scripts/copy_tree.sh "$work/copy/copy_tree.sh"
+printf '#!/bin/sh\n%s "$@" && [ "$1" != -c ]\n' "$(command -v tar)" >"$work/tools/tar"
+chmod 755 "$work/tools/tar"
+(cd "$work/above/tree" && PATH=$work/tools:$PATH exec ./copy_tree.sh "$work/copy") 2>"$log"
+code=$?
+check 'a tree of which something is missing' 'copy_tree.sh ended with 0' test $code != 0
+
 # Flags of whoever builds stand beside those that decide bits, not in place of them.
 make --no-print-directory -n -B BUILD="$work/flags" CFLAGS=-Os CPPFLAGS=-DOWN "$work/flags/obj/base/box.o" >"$work/said" 2>&1
 check 'own flags' "$(tail -n 1 "$work/said")" grep -q -e '-DOWN .*-I\. .*-Os .*-std=c11 .*-ffp-contract=off ' "$work/said"
@@ -154,7 +166,7 @@ for prefix in '/opt/a b' '/opt/a&b' '/opt/a%b' "/opt/a'b"; do # files would come
     check "$target PREFIX=$prefix is told" "$(tail -n 1 "$work/said")" grep -q 'PREFIX expects a path without blanks' "$work/said"
   done
 done
-check 'nothing was put anywhere' "$(find "$work/nowhere")" test ! -e "$work/nowhere" -a ! -e b
+check 'nothing was put anywhere' "$(find "$work/nowhere" 2>&1)" test ! -e "$work/nowhere" -a ! -e b
 for gone in "$far:/opt/mafat" "$root:/usr"; do
   check "uninstall ${gone##*:}" 'make uninstall failed' installs uninstall "${gone%:*}" "${gone##*:}"
   left=$(cd "${gone%:*}" && find . ! -type d -o -name mafat -type d -path '*/share/doc/*' -o -path '*/lib/mafat')
