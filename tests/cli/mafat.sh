@@ -216,6 +216,7 @@ offers 'winograd winograd-large' run_inference --algorithm w
 offers 'float32 fp16' pack_weights --weights f
 offers '--json' mafat doctor --j
 offers '' mafat run dog # a file's name: bash's own
+offers '' memory_limit -- cat models/sh # and there, too: a list's words would end at the blanks of a name
 for value in $(. scripts/completion/mafat.bash && _mafat_words run --algorithm && _mafat_words run --decode && _mafat_words run --search); do
   "$build/run_inference" --help | grep -qw -e "$value" || fail 'values are known' "run_inference --help does not have $value"
 done
