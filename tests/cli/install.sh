@@ -55,6 +55,21 @@ chmod 755 "$work/tools/tar"
 code=$?
 check 'a tree of which something is missing' 'copy_tree.sh ended with 0' test $code != 0
 
+# What is installed for two architectures is installed.
+if command -v dpkg >/dev/null; then
+  cat >"$work/tools/dpkg-query" <<STUB
+#!/bin/sh
+for architecture in $(dpkg --print-architecture) other; do
+  printf '%b' "\$(printf '%s' "\$2" | sed "s/^-f=//; s/[\$]{Architecture}/\$architecture/; s/[\$]{db:Status-Status}/installed/")"
+done
+STUB
+  printf '#!/bin/sh\nexit 1\n' | tee "$work/tools/apt-get" "$work/tools/sudo" >"$work/said"
+  chmod 755 "$work/tools"/*
+  PATH=$work/tools:$PATH scripts/packages.sh packages.txt >"$work/said" 2>&1
+  code=$?
+  check 'packages of two architectures' "exit status $code, $(head -n 1 "$work/said")" test "$code" = 0 -a ! -s "$work/said"
+fi
+
 # Flags of whoever builds stand beside those that decide bits, not in place of them.
 make --no-print-directory -n -B BUILD="$work/flags" CFLAGS=-Os CPPFLAGS=-DOWN "$work/flags/obj/base/box.o" >"$work/said" 2>&1
 check 'own flags' "$(tail -n 1 "$work/said")" grep -q -e '-DOWN .*-I\. .*-Os .*-std=c11 .*-ffp-contract=off ' "$work/said"
