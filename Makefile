@@ -9,8 +9,9 @@ V       ?= 0
 
 OPT      ?= -O2
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
-CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DMAFAT_VERSION='"$(VERSION)"' -I.
-CFLAGS   += -std=c11 -pthread $(OPT) -g $(WARNINGS) -ffp-contract=off -fno-asynchronous-unwind-tables -fno-unwind-tables $(SANITIZE)
+# Also where the command line has its own: what these say decides bits.
+override CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DMAFAT_VERSION='"$(VERSION)"' -I.
+override CFLAGS   += -std=c11 -pthread $(OPT) -g $(WARNINGS) -ffp-contract=off -fno-asynchronous-unwind-tables -fno-unwind-tables $(SANITIZE)
 LDFLAGS  += $(SANITIZE)
 LDLIBS   += -lm
 
@@ -193,10 +194,10 @@ $(BUILD)/pack_weights: $(call objects,$(wildcard runner/program/pack_weights/*.c
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
 
-# One front for all of them. The drop-in's folder had this name.
+# One front for all of them. The drop-in's folder had this name: it goes, and no other that BUILD may have, as .. and a home have.
 $(BUILD)/mafat: $(call objects,$(wildcard runner/program/mafat/*.c) runner/program/writer.c runner/program/streams.c) $(LIB)
 	$(call say,LD,$@)
-	$(Q)[ ! -d $@ ] || rm -r $@
+	$(Q)[ ! -d $@ ] || { rm -f $@/libmafat-darknet.so $@/libdarknet.so && rmdir $@; }
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
 
 $(BUILD)/annotate: $(call objects,$(ANNOTATOR))

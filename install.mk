@@ -38,6 +38,15 @@ FOLDERS = $(sort $(dir $(INSTALLED)))
 # Folders of nobody else: removed with the last file.
 OWN_FOLDERS = $(DOCDIR) $(LIBDIR)/mafat $(SHAPESDIR) $(PREFIX)/share/mafat
 
+# Words of lists here, of a sed, and of scripts: one of these characters would put files elsewhere.
+PLACES := PREFIX BINDIR LIBDIR INCLUDEDIR MANDIR DOCDIR SHAPESDIR BASHDIR ZSHDIR
+strange = $(filter-out 0 1,$(words $(1)))$(strip $(foreach c,' " & | \ % ;,$(findstring $(c),$(1))))
+check_places = $(foreach v,$(PLACES),$(if $(call strange,$($(v))),$(error $(v) expects a path without blanks and without any of '"&|\%;, found $($(v)))))\
+               $(if $(findstring ',$(DESTDIR)),$(error DESTDIR expects a path without ', found $(DESTDIR)))
+
+# FILE...: as a shell's words, wherever DESTDIR is
+destined = $(foreach f,$(1),'$(DESTDIR)$(f)')
+
 # A library in the system's own folders is found by name after this.
 tell_loader = [ -n '$(DESTDIR)' ] || [ "$$(id -u)" != 0 ] || PATH=$$PATH:/usr/sbin:/sbin ldconfig
 
@@ -54,7 +63,7 @@ $(BUILD)/memory_limit_dynamic: $(call objects,$(wildcard experiments/memory_limi
 shipped: $(SHARED) $(BUILD)/libmafat.so $(LIB) $(DROPIN) $(foreach p,$(SHIPPED),$(BUILD)/$(call built_name,$(p)))
 
 install: shipped ## install (DESTDIR, PREFIX, BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR, SHAPESDIR, BASHDIR, ZSHDIR)
-	$(Q)$(INSTALL) -d $(FOLDERS:%='$(DESTDIR)%')
+	$(check_places)$(Q)$(INSTALL) -d $(call destined,$(FOLDERS))
 	$(Q)$(foreach p,$(SHIPPED),$(INSTALL) -s -m 755 $(BUILD)/$(call built_name,$(p)) '$(DESTDIR)$(BINDIR)/$(call installed_name,$(p))' &&) true
 	$(Q)$(INSTALL) -s -m 644 $(SHARED) '$(DESTDIR)$(LIBDIR)'
 	$(Q)$(INSTALL) -m 644 $(LIB) '$(DESTDIR)$(LIBDIR)'
@@ -75,8 +84,8 @@ install: shipped ## install (DESTDIR, PREFIX, BINDIR, LIBDIR, INCLUDEDIR, MANDIR
 	$(Q)$(tell_loader)
 
 uninstall: ## remove what `make install` put there (the same variables)
-	$(Q)rm -f $(INSTALLED:%='$(DESTDIR)%')
-	$(Q)rmdir $(OWN_FOLDERS:%='$(DESTDIR)%') 2>/dev/null || true
+	$(check_places)$(Q)rm -f $(call destined,$(INSTALLED))
+	$(Q)rmdir $(call destined,$(OWN_FOLDERS)) 2>/dev/null || true
 	$(Q)$(tell_loader)
 
 deb: ## Debian packages, into BUILD/deb; lintian

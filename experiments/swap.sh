@@ -214,7 +214,7 @@ switch_on() {
 # make KIND: a swap file of $size in $asked, switched on, and its guard
 make() {
   local bytes ready='' system
-  [[ $size =~ ^[0-9]+(\.[0-9]+)?[KMGT]?$ ]] && bytes=$(LC_ALL=C numfmt --from=iec -- "$size" 2>/dev/null) && [ "$bytes" -ge 1048576 ] ||
+  [[ $size =~ ^[0-9]+((\.[0-9]+)?[KMGT])?$ ]] && bytes=$(LC_ALL=C numfmt --from=iec -- "$size" 2>/dev/null) && [ "$bytes" -ge 1048576 ] ||
     misuse "expected a size such as 64M or 2G, at least 1M, found '$size'"
   [ "$(id -u)" = 0 ] || cannot "a swap file needs root: sudo $self ..."
   find_folder
@@ -251,8 +251,13 @@ make() {
 
 mib() { printf '%d.%d MiB' $(($1 >> 20)) $((($1 & 1048575) * 10 >> 20)); }
 json_text() { # TEXT: as a JSON string
-  local text=${1//\\/\\\\}
-  printf '"%s"' "${text//\"/\\\"}"
+  local text=${1//\\/\\\\} code control
+  text=${text//\"/\\\"}
+  [[ $text != *[[:cntrl:]]* ]] || for code in {1..31}; do
+    printf -v control '%b' "\\0$(printf '%03o' "$code")"
+    text=${text//"$control"/$(printf '\\u%04x' "$code")}
+  done
+  printf '"%s"' "$text"
 }
 
 # disk_of DEVICE TYPE: where its bytes are, in $disk, and what it is, in $kind

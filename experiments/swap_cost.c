@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
+
 enum { MAX_DEVICES = 32, UNIT_BYTES = 4096, POOL_PAGES = 64 };
 
 static const char usage[] =
@@ -192,6 +194,14 @@ static int failed(const char *what)
   return 1;
 }
 
+/* What was printed is on standard output, or that is told: only now does a full disk show. */
+static int printed(void)
+{
+  if (fflush(stdout) == 0 && !ferror(stdout)) return 0;
+  perror("swap_cost: standard output");
+  return 1;
+}
+
 /* order and flags have a place for each page, the pool POOL_PAGES of them. */
 static int measure(const struct memory *m, uint32_t *order, unsigned char *flags, double seconds)
 {
@@ -223,14 +233,17 @@ static int measure(const struct memory *m, uint32_t *order, unsigned char *flags
          random_in.major_faults);
   print_name(used ? used->name : "");
   printf(", \"type\": \"%s\"}\n", used ? used->type : "");
-  return 0;
+  return printed();
 }
 
 /* ---- command line ---- */
 
 static int misuse(const char *option, const char *expected, const char *found)
 {
-  fprintf(stderr, "swap_cost: %s expects %s, found '%s'\n", option, expected, found);
+  char text[256];
+  snprintf(text, sizeof text, "%s expects %s, found '%s'", option, expected, found);
+  mafat_utf8_keep_to_one_line(text);
+  fprintf(stderr, "swap_cost: %s\n", text);
   return 2;
 }
 
@@ -257,6 +270,7 @@ int main(int argc, char **argv)
   size_t bytes = 64 << 20;
   double seconds = 15;
   char *end;
+  opterr = 0;
   for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) switch (c) {
     case 's':
       bytes = size_of(optarg);
@@ -268,12 +282,11 @@ int main(int argc, char **argv)
       break;
     case 'v':
       puts("swap_cost " MAFAT_VERSION);
-      return 0;
+      return printed();
     case 'h':
       fputs(usage, stdout);
-      return 0;
-    default:
-      return 2;
+      return printed();
+    default: return misuse("the command line", "the options that --help lists", argv[optind - 1]);
     }
   if (optind < argc) return misuse("the command line", "nothing more", argv[optind]);
 

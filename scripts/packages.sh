@@ -7,10 +7,11 @@ if ! command -v dpkg-query >/dev/null 2>&1; then
   echo "packages.sh: this is no Debian system: please install what $list names by hand" >&2
   exit 0
 fi
+native=$(dpkg --print-architecture)
 missing=
 for package in $(sed 's/#.*//' "$list"); do
-  status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
-  [ "$status" = installed ] || missing="$missing $package"
+  # A line for each architecture that it is known of: others' say nothing.
+  dpkg-query -W -f='${Architecture} ${db:Status-Status}\n' "$package" 2>/dev/null | grep -qxE "($native|all) installed" || missing="$missing $package"
 done
 [ -z "$missing" ] && exit 0
 echo "packages.sh: installing$missing" >&2

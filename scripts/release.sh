@@ -45,7 +45,11 @@ inside() { env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 SOURCE_DATE_
 # The objects of the last time stay: what has not changed is not compiled anew.
 mkdir -p "$room/mafat"
 find "$room/mafat" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
-mkdir "$room/tree" && scripts/copy_tree.sh "$room/tree" "$build" && cp -a "$room/tree/." "$room/mafat" && rm -rf "$room/tree"
+rm -rf "$room/tree"
+mkdir "$room/tree"
+scripts/copy_tree.sh "$room/tree" "$build"
+cp -a "$room/tree/." "$room/mafat"
+rm -rf "$room/tree"
 for machine in "${wanted[@]}"; do
   echo "release.sh: $machine" >&2
   if ! inside make -s -C /mafat -j"$(nproc)" BUILD="build/$machine" CC="${triplet[$machine]}-gcc" released >"$folder/log.$machine" 2>&1; then

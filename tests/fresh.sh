@@ -28,7 +28,10 @@ if ! debian_make "$root" "$log" make,gcc,libc6-dev; then
   exit 0
 fi
 ok debian
-mkdir "$root/mafat" && scripts/copy_tree.sh "$root/mafat" "$build"
+if ! { mkdir "$root/mafat" && scripts/copy_tree.sh "$root/mafat" "$build"; }; then
+  fail tree 'it cannot be copied there'
+  exit 1
+fi
 debian_mount "$root" || exit 1
 
 # ---- In it

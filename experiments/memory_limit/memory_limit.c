@@ -117,11 +117,13 @@ static int run_inside(struct session *s, const struct options *o, const char *pa
   if (samples && ferror(samples)) failed = timeline->path;
   if (samples && fclose(samples) != 0) failed = timeline->path;
   bool gone = session_end(s);
-  if (!gone) fprintf(stderr, "memory_limit: %s cannot be removed\n", s->group.folder);
+  struct why left;
+  if (!gone && !why_not(&left, "%s cannot be removed", s->group.folder)) cannot(&left, NULL);
   if (!ran) return cannot(&why, NULL);
   if (!output_empty(report, &why) || !report_write(report->fd, o, &s->group, &w)) failed = report->path ? report->path : "the report";
-  if (failed) fprintf(stderr, "memory_limit: %s cannot be written\n", failed);
-  return failed ? CANNOT : status_of(&w);
+  if (!failed) return status_of(&w);
+  why_not(&why, "%s cannot be written", failed);
+  return cannot(&why, NULL);
 }
 
 /* Neither is the other, nor a file that is dropped from the page cache to be read: nothing has been emptied yet. */

@@ -41,6 +41,9 @@ const char options_help[] =
     "  memory_limit --limit 16M --swap none -- run_inference a.cfg a.weights dog.jpg\n"
     "  memory_limit --limit 64M --json -o report.json --timeline t.csv -- sleep 1\n";
 
+/* From here on it would be v1's word for none, by the largest pages that there are. */
+#define MOST_BYTES (INT64_MAX / 65536 * 65536)
+
 enum {
   LIMIT = 256, SWAP, CPUS, TIMEOUT, EVICT, JOIN, PARENT, OUTPUT, FORMAT, JSON, CSV, TIMELINE, INTERVAL, CHECK, VERSION, HELP
 };
@@ -80,7 +83,7 @@ static bool read_size(const char *text, int64_t *bytes)
   double share = 0, digit = .1;
   for (; fraction && isdigit((unsigned char)*fraction); fraction++, digit /= 10) share += digit * (*fraction - '0');
   if (__builtin_add_overflow(*bytes, (int64_t)(share * (double)unit), bytes)) return false;
-  return *bytes > 0 && *bytes < NO_LIMIT;
+  return *bytes > 0 && *bytes < MOST_BYTES;
 }
 
 static bool read_number(const char *text, double least, double most, double *value)
@@ -152,7 +155,7 @@ static bool take(struct options *o, int option, const char *value, struct why *w
     o->cpus = value;
     return true;
   case TIMEOUT:
-    if (!read_number(value, 1e-3, 1e9, &o->timeout_s)) return expected(why, "--timeout", "seconds, more than 0", value);
+    if (!read_number(value, 1e-3, 1e9, &o->timeout_s)) return expected(why, "--timeout", "seconds, from 0.001 to a thousand million", value);
     return true;
   case INTERVAL:
     if (!read_number(value, 1, 1e6, &number) || number != floor(number))

@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
+
 #define SCOPE_VARIABLE "MAFAT_MEMORY_LIMIT_SCOPE"
 
 const char *layout_name(enum layout layout)
@@ -177,6 +179,7 @@ __attribute__((format(printf, 2, 3))) static void help_with(struct place *p, con
   va_start(values, format);
   vsnprintf(p->help, sizeof p->help, format, values);
   va_end(values);
+  mafat_utf8_keep_to_one_line(p->help);
 }
 
 /* ---- v2: where controllers can be handed down ---- */

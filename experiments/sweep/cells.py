@@ -24,10 +24,10 @@ def tidy(text):
 def read_size(text, what):
     """10M, 10.5M, 16384K or bytes, in bytes."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMG]?)(?:i?B)?", text.strip(), re.IGNORECASE)
-    size = int(float(match.group(1)) * UNITS[match.group(2).upper()]) if match else 0
-    if not match or size <= 0 or size >= 1 << 60:
+    size = float(match.group(1)) * UNITS[match.group(2).upper()] if match else 0
+    if not 1 <= size < 1 << 60:
         raise Misuse("%s expects a size such as 64M, 16384K or bytes, found '%s'" % (what, text))
-    return size
+    return int(size)
 
 
 def read_limits(text, what="--limits"):

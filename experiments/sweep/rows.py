@@ -116,7 +116,7 @@ def points(rows):
 
 
 class Writer:
-    """Appends whole rows: each is one write, so that a kill leaves no half of one. One sweep at a time has the file."""
+    """Appends whole rows: each is one write, so that a kill leaves no half of one, and a full disk none. One sweep at a time has the file."""
 
     def __init__(self, path, fresh=False):
         self.path, self.rows, self.file = path, [], None
@@ -147,11 +147,21 @@ class Writer:
         whole = 0 if self.fresh else text.rfind(b"\n") + 1
         os.ftruncate(self.file, whole)
         if whole == 0:
-            os.write(self.file, heading().encode())
+            self.put(heading())
+
+    def put(self, text):
+        """All of it or nothing: half a row, and the next one behind it, would be none."""
+        before, data = os.fstat(self.file).st_size, text.encode()
+        try:
+            while data:   # less is written where the disk is nearly full: the next write tells why
+                data = data[os.write(self.file, data):]
+        except OSError as error:
+            os.ftruncate(self.file, before)
+            raise OSError("%s: %s" % (self.path, error.strerror)) from None
 
     def append(self, row):
         line = text_of(row)
-        os.write(self.file, line.encode())
+        self.put(line)
         self.rows.append(read_line(next(csv.reader([line]))))
 
     def close(self):

@@ -1,6 +1,8 @@
 """One process each: samples of its group's memory and swap, and marks of when its layers ran; and both as CSVs."""
 
+import contextlib
 import csv
+import io
 import os
 import re
 
@@ -107,11 +109,12 @@ def measure(session, cell, interval_ms, tick=None):
 # ---- The CSVs: runs.csv is a sweep's
 
 
-def write_table(path, columns, lines):
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(lines)
+def table_text(columns, lines):
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(lines)
+    return out.getvalue()
 
 
 def text(value, form):
@@ -119,13 +122,25 @@ def text(value, form):
 
 
 def write(folder, traces):
-    with open(os.path.join(folder, "runs.csv"), "w", encoding="utf-8") as file:
-        file.write(rows.heading() + "".join(rows.text_of(trace.row) for trace in traces))
-    write_table(os.path.join(folder, "samples.csv"), SAMPLE_COLUMNS,
-                [[trace.label, "%.3f" % sample["ms"]] + [text(sample.get(column), "%.0f") for column in SAMPLE_COLUMNS[2:]]
-                 for trace in traces for sample in trace.samples])
-    write_table(os.path.join(folder, "marks.csv"), MARK_COLUMNS,
-                [[trace.label, mark.layer, mark.kind, "%.3f" % mark.start_ms, "%.3f" % mark.end_ms] for trace in traces for mark in trace.marks])
+    """All three are there before one takes its name: where the disk is full, those of the last time stay together."""
+    texts = {
+        "runs.csv": rows.heading() + "".join(rows.text_of(trace.row) for trace in traces),
+        "samples.csv": table_text(SAMPLE_COLUMNS,
+                                  [[trace.label, "%.3f" % sample["ms"]] + [text(sample.get(column), "%.0f") for column in SAMPLE_COLUMNS[2:]]
+                                   for trace in traces for sample in trace.samples]),
+        "marks.csv": table_text(MARK_COLUMNS, [[trace.label, mark.layer, mark.kind, "%.3f" % mark.start_ms, "%.3f" % mark.end_ms]
+                                               for trace in traces for mark in trace.marks])}
+    paths = {os.path.join(folder, name): content for name, content in texts.items()}
+    try:
+        for path, content in paths.items():
+            with open(path + ".part", "w", encoding="utf-8", newline="") as file:
+                file.write(content)
+        for path in paths:
+            os.replace(path + ".part", path)
+    finally:
+        for path in paths:
+            with contextlib.suppress(OSError):
+                os.unlink(path + ".part")
 
 
 def read_table(path, columns):

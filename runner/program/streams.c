@@ -2,9 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/utf8.h"
 
 /* The lowest number that is free is the one that is missing. */
 void mafat_streams_hold(void)
@@ -46,4 +50,16 @@ int mafat_streams_finish(void)
   if (fflush(stdout) == 0 && !ferror(stdout)) return 0;
   if (errno == 0) errno = EIO; /* of what was printed before, nobody knows any more */
   return -1;
+}
+
+void mafat_streams_complain(const char *program, const char *format, ...)
+{
+  char *text = NULL;
+  va_list values;
+  va_start(values, format);
+  if (vasprintf(&text, format, values) < 0) text = NULL;
+  va_end(values);
+  if (text) mafat_utf8_keep_to_one_line(text);
+  fprintf(stderr, "%s: %s\n", program, text ? text : "out of memory");
+  free(text);
 }

@@ -13,4 +13,7 @@ int mafat_streams_open(const char *path);
 /* All that was printed is on standard output; -1: it is not, errno. Only now does a full disk or a closed pipe show. */
 int mafat_streams_finish(void);
 
+/* One line on standard error, behind the program's name. What a terminal may obey of text from outside, and its ends of lines, become '?'. */
+__attribute__((format(printf, 2, 3))) void mafat_streams_complain(const char *program, const char *format, ...);
+
 #endif

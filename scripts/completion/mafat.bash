@@ -58,10 +58,10 @@ _mafat() {
   memory_limit) name=limit ;;
   esac
   case $name in predict | bench | ranks | serve) name=run ;; esac
-  if [ "$name" = limit ]; then # behind -- a command of its own
+  if [ "$name" = limit ]; then # behind -- a command of its own, and files
     for ((i = 1; i < COMP_CWORD; i++)); do
       [ "${COMP_WORDS[i]}" = -- ] || continue
-      if [ "$i" = $((COMP_CWORD - 1)) ]; then COMPREPLY=($(compgen -c -- "$word")); else COMPREPLY=($(compgen -f -- "$word")); fi
+      [ "$i" != $((COMP_CWORD - 1)) ] || COMPREPLY=($(compgen -c -- "$word"))
       return
     done
   fi

@@ -25,6 +25,55 @@ needed() { # FILE: the shared libraries it names, without their versions, one a 
   readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\.so.*/\1/p' | sort
 }
 
+# ---- A build folder that has a folder of mafat's name: a checkout beside which it is built (BUILD=..), a home
+
+mkdir -p "$work/beside/mafat" "$work/old/mafat"
+echo precious >"$work/beside/mafat/Makefile"
+touch "$work/old/mafat/libdarknet.so" # the drop-in's folder had this name
+for folder in beside old; do
+  ln -s "$(realpath "$build/obj")" "$(realpath "$build/libmafat.a")" "$work/$folder"
+  touch -d 2000-01-01 "$work/$folder/mafat" # older than what it would be linked of
+done
+# shellcheck disable=SC2317 # called by check
+at_build() { # FOLDER
+  MAKEFLAGS='' make --no-print-directory -o Makefile BUILD="$work/$1" "$work/$1/mafat"
+}
+at_build beside >"$work/said" 2>&1
+code=$?
+check "another's folder" "exit status $code, $(tail -n 1 "$work/said")" test $code != 0 -a "$(cat "$work/beside/mafat/Makefile")" = precious
+check 'the folder that was' 'make failed' at_build old
+
+# What packages and releases are built of: this tree, whatever a folder above it is, and all of it.
+mkdir -p "$work/above/tree" "$work/copy" "$work/tools"
+cp scripts/copy_tree.sh "$work/above/tree"
+if command -v git >/dev/null; then git -C "$work/above" init -q && echo '*' >"$work/above/.gitignore"; fi
+check 'a tree below a git that ignores it' 'copy_tree.sh failed' env -C "$work/above/tree" ./copy_tree.sh "$work/copy"
+check 'a tree below a git that ignores it: all of it' "$(ls "$work/copy")" cmp scripts/copy_tree.sh "$work/copy/copy_tree.sh"
+printf '#!/bin/sh\n%s "$@" && [ "$1" != -c ]\n' "$(command -v tar)" >"$work/tools/tar"
+chmod 755 "$work/tools/tar"
+(cd "$work/above/tree" && PATH=$work/tools:$PATH exec ./copy_tree.sh "$work/copy") 2>"$log"
+code=$?
+check 'a tree of which something is missing' 'copy_tree.sh ended with 0' test $code != 0
+
+# What is installed for two architectures is installed.
+if command -v dpkg >/dev/null; then
+  cat >"$work/tools/dpkg-query" <<STUB
+#!/bin/sh
+for architecture in $(dpkg --print-architecture) other; do
+  printf '%b' "\$(printf '%s' "\$2" | sed "s/^-f=//; s/[\$]{Architecture}/\$architecture/; s/[\$]{db:Status-Status}/installed/")"
+done
+STUB
+  printf '#!/bin/sh\nexit 1\n' | tee "$work/tools/apt-get" "$work/tools/sudo" >"$work/said"
+  chmod 755 "$work/tools"/*
+  PATH=$work/tools:$PATH scripts/packages.sh packages.txt >"$work/said" 2>&1
+  code=$?
+  check 'packages of two architectures' "exit status $code, $(head -n 1 "$work/said")" test "$code" = 0 -a ! -s "$work/said"
+fi
+
+# Flags of whoever builds stand beside those that decide bits, not in place of them.
+make --no-print-directory -n -B BUILD="$work/flags" CFLAGS=-Os CPPFLAGS=-DOWN "$work/flags/obj/base/box.o" >"$work/said" 2>&1
+check 'own flags' "$(tail -n 1 "$work/said")" grep -q -e '-DOWN .*-I\. .*-Os .*-std=c11 .*-ffp-contract=off ' "$work/said"
+
 root=$work/root
 check install 'make install failed' installs install "$root" /usr
 [ "$failed" = 0 ] || exit 1
@@ -121,9 +170,18 @@ done
 
 # ---- Other places, with blanks, and back
 
-far="$work/far away"
+far="$work/far % & away"
 check 'other places' 'make install failed' installs install "$far" /opt/mafat
 check 'pkg-config elsewhere' 'mafat.pc does not name /opt/mafat/lib' grep -qx 'libdir=/opt/mafat/lib' "$far/opt/mafat/lib/pkgconfig/mafat.pc"
+for prefix in '/opt/a b' '/opt/a&b' '/opt/a%b' "/opt/a'b"; do # files would come elsewhere, or go there
+  for target in install uninstall; do
+    installs $target "$work/nowhere" "$prefix" >"$work/said" 2>&1
+    code=$?
+    check "$target PREFIX=$prefix" "exit status $code" test $code = 2
+    check "$target PREFIX=$prefix is told" "$(tail -n 1 "$work/said")" grep -q 'PREFIX expects a path without blanks' "$work/said"
+  done
+done
+check 'nothing was put anywhere' "$(find "$work/nowhere" 2>&1)" test ! -e "$work/nowhere" -a ! -e b
 for gone in "$far:/opt/mafat" "$root:/usr"; do
   check "uninstall ${gone##*:}" 'make uninstall failed' installs uninstall "${gone%:*}" "${gone##*:}"
   left=$(cd "${gone%:*}" && find . ! -type d -o -name mafat -type d -path '*/share/doc/*' -o -path '*/lib/mafat')

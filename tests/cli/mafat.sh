@@ -80,6 +80,19 @@ expect 'alone: doctor' 0
 check 'alone: doctor tells' 'memory_limit is not missed' grep -q 'memory_limit is not installed' "$out"
 program=$build/mafat
 
+# What a terminal obeys, and ends of lines, are told as '?', by all programs.
+odd=$'--x\e[31m\ny' told='--x?[31m?y'
+bad 'controls' "no command '$told'" "$odd"
+bad 'controls: doctor' "unknown option '$told'" doctor "$odd"
+bad 'controls: a file' "cannot find 'x?[31m?y'" doctor "${odd#--}"
+for program in make_weights pack_weights swap_cost run_inference annotate mafat_serve memory_limit; do
+  [ -x "$build/$program" ] || continue
+  word=$told
+  [ $program != swap_cost ] || word='the options that --help lists, found '
+  name=$program program=$build/$program bad "controls: $program" "$word" "$odd"
+done
+program=$build/mafat
+
 # ---- doctor
 
 head -c 3000000 /dev/urandom >"$work/weights"
@@ -203,6 +216,7 @@ offers 'winograd winograd-large' run_inference --algorithm w
 offers 'float32 fp16' pack_weights --weights f
 offers '--json' mafat doctor --j
 offers '' mafat run dog # a file's name: bash's own
+offers '' memory_limit -- cat models/sh # and there, too: a list's words would end at the blanks of a name
 for value in $(. scripts/completion/mafat.bash && _mafat_words run --algorithm && _mafat_words run --decode && _mafat_words run --search); do
   "$build/run_inference" --help | grep -qw -e "$value" || fail 'values are known' "run_inference --help does not have $value"
 done

@@ -69,7 +69,7 @@ bad unknown-option 'unknown option --nonsense' --nonsense -- true
 bad unknown-short 'unknown option -x' -x -- true
 bad no-value 'option --limit expects a value, found nothing' --limit
 bad value-unwanted 'option --json=1: no value is expected' --json=1 -- true
-for size in 0 -1 1X 1.5 10.M .5M M 1e6 '' ' 1M' 10Mi 99999999999999999999 9223372036854775807 99999999999G; do
+for size in 0 -1 1X 1.5 10.M .5M M 1e6 '' ' 1M' 10Mi 99999999999999999999 9223372036854775807 9223372036854771712 99999999999G; do
   bad "limit '$size'" "option --limit expects a size such as 10M, or none, found '$size'" --limit "$size" -- true
 done
 for size in 0 -1 1X none1; do
@@ -82,6 +82,7 @@ for seconds in 0 -1 x '' 1s inf nan; do bad "timeout '$seconds'" 'option --timeo
 for ms in 0 -1 1.5 x ''; do bad "interval '$ms'" 'option --interval expects whole milliseconds' --interval "$ms" -- true; done
 bad format 'option --format expects text, json or csv' --format xml -- true
 bad output-empty 'option -o, --output expects a path' -o '' -- true
+bad controls 'no?such?[31m: there is no such program' -- $'no\nsuch\e[31m'
 bad check-command '--check runs no command, found true' --check -- true
 bad check-csv '--check answers in text or JSON' --check --csv
 

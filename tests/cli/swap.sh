@@ -46,7 +46,7 @@ bad 'misuse: on without a size' 'SIZE' on
 bad 'misuse: with without a command' 'COMMAND' with 16M
 bad 'misuse: a word too many' "'16M'" off 16M
 bad 'misuse: --folder without its value' '--folder' on 16M --folder
-for size in 0 16X 1e9 ten 512K 99999999999999999999G '' 16M16; do
+for size in 0 16X 1e9 ten 1.5 512K 99999999999999999999G '' 16M16; do
   bad "a bad size: '$size'" "size" on "$size" --folder "$folder"
 done
 run status --json
@@ -55,6 +55,15 @@ import json, sys
 s = json.load(open(sys.argv[1]))
 assert len(s["swaps"]) == len(open("/proc/swaps").readlines()) - 1
 assert all(set(d) == {"device", "kind", "disk", "size_bytes", "used_bytes", "priority", "ours"} for d in s["swaps"])' "$out"
+
+# A name is a name, whatever is in it: JSON has words for what it has none of as such.
+check 'names in JSON' 'another text came back' python3 -c '
+import json, subprocess, sys
+name = "".join(map(chr, range(1, 127)))
+body = open(sys.argv[1]).read()
+body = body[body.index("json_text()"):]
+said = subprocess.run(["bash", "-c", body[:body.index("\n}\n") + 3] + "json_text \"$1\"", "-", name], capture_output=True, text=True).stdout
+assert json.loads(said) == name, said' "$program"
 
 # ---- Refused
 
@@ -206,6 +215,14 @@ check 'its guard is killed: the command ends as it does' $? test $? = 0
 gone 'its guard is killed: nothing is left'
 
 # ---- What a page costs
+
+if [ -x "$build/swap_cost" ]; then
+  for word in --help --version; do
+    "$build/swap_cost" $word >/dev/full 2>"$err"
+    code=$?
+    check "swap_cost $word to a full disk" "exit status $code, $(head -c 300 "$err")" test "$code $(wc -l <"$err")" = '1 1'
+  done
+fi
 
 if [ ! -x "$build/memory_limit" ]; then
   skip 'cost' "needs $build/memory_limit"

@@ -53,6 +53,7 @@ clean "no arguments" "expected MODEL.cfg"
 clean "unknown option" "--nonsense" --nonsense "${own[@]}"
 clean "unknown limit" "'12X'" --limits 64M,12X "${own[@]}"
 clean "no limit" "''" --limits 64M, "${own[@]}"
+clean "a limit of 400 digits" "expects a size" --limits "$(printf '9%.0s' {1..400})" "${own[@]}"
 clean "repeats" "'0'" --repeats 0 "${own[@]}"
 clean "time-out" "'soon'" --timeout soon "${own[@]}"
 clean "layers" "from 1 to the 2" --layers 3 "${own[@]}"
@@ -73,6 +74,31 @@ BUILD=$folder/empty clean "missing memory_limit" "memory_limit is missing; make"
 echo 'a,b' >other.csv
 clean "no file for the CSV" "regular file" --csv pipe "${own[@]}"
 clean "a CSV of something else" "heading" --csv other.csv "${own[@]}"
+
+# A row that the disk has room for half of is none, and not 0.
+said=$(PYTHONPATH=$experiments python3 -B -S - 2>&1 <<'PYTHON'
+import os, resource
+from sweep import rows
+writer = rows.Writer("short.csv")
+writer.begin()
+row = {column: 1 for column in rows.COLUMNS}
+writer.append(row)
+whole = os.path.getsize("short.csv")
+resource.setrlimit(resource.RLIMIT_FSIZE, (whole + 20, resource.RLIM_INFINITY))
+try:
+    writer.append(row)
+    print("taken for written")
+except OSError as reason:
+    assert str(reason) == "short.csv: File too large", reason
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+assert os.path.getsize("short.csv") == whole, "half of it is there"
+writer.append(row)
+writer.close()
+assert len(rows.read_rows("short.csv")) == 2
+PYTHON
+)
+check "a disk that is full" "$(tail -n 1 <<<"$said")" test -z "$said"
+rm -f short.csv
 
 needs() { [ -x "$build/$1" ] || { skip sweep "needs $build/$1" && exit $failed; }; }
 needs memory_limit
@@ -198,9 +224,9 @@ for strike in "${all[@]}"; do
   status=$?
   strikes+=" $signal:$status"
   [ $status != 0 ] || { wrong="$signal was ignored" && break; }
-  patience=0
-  [ "$signal" != KILL ] || patience=10 # until the guards are done
-  settled $patience || { wrong="after $signal this is left: $(left; true)" && break; }
+  guards_take=0
+  [ "$signal" != KILL ] || guards_take=10 # until they are done
+  settled $guards_take || { wrong="after $signal this is left: $(left; true)" && break; }
   # Before Python has read a line of ours, INT is Python's own affair.
   [ "$signal" != INT ] || grep -q "${program%.sh}" err || : >err
   # Others fill the disk meanwhile: the rest without swap.

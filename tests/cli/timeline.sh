@@ -41,6 +41,33 @@ fi
 { printf 'P6 64 64 255\n' && head -c 12288 /dev/zero | tr '\0' 'Q'; } >"$folder/a.ppm"
 model="$folder/small.cfg $folder/small.weights $folder/a.ppm"
 
+# ---- A disk that is full: the CSVs of the last time stay as they are, together
+
+mkdir "$folder/kept"
+said=$(PYTHONPATH=$PWD/experiments:$PWD/experiments/peers python3 -B -S - "$folder/kept" "$stored" 2>&1 <<'PYTHON'
+import os, resource, sys
+from timeline import traces
+folder, stored = sys.argv[1:]
+def sizes():
+    return {name: os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder)}
+found = traces.read(stored)
+for trace in found:
+    trace.samples = trace.samples[:3]
+traces.write(folder, found)
+before = sizes()
+for trace in found:
+    trace.samples = trace.samples[:2] * 200
+resource.setrlimit(resource.RLIMIT_FSIZE, (max(before.values()) + 1000, resource.RLIM_INFINITY))
+try:
+    traces.write(folder, found)
+    print("taken for written")
+except OSError:
+    pass
+assert sizes() == before, "found %s, before %s" % (sizes(), before)
+PYTHON
+)
+check 'a disk that is full' "$(tail -n 1 <<<"$said")" test -z "$said"
+
 # ---- Misuse
 
 # shellcheck disable=SC2086 # $model is three paths

@@ -400,7 +400,7 @@ static void write_json(struct mafat_writer *w, const struct machine *m, const st
 
 static int misused(const char *what, const char *value)
 {
-  fprintf(stderr, "mafat doctor: %s '%s'; --help lists the options\n", what, value);
+  mafat_streams_complain("mafat doctor", "%s '%s'; --help lists the options", what, value);
   return MISUSE;
 }
 

@@ -125,8 +125,8 @@ static const struct command *nearest(const char *word)
 static int refuse(const char *word)
 {
   const struct command *c = nearest(word);
-  if (c) fprintf(stderr, "mafat: no command '%.60s': is mafat %s meant? --help lists all\n", word, c->word);
-  else fprintf(stderr, "mafat: no command '%.60s'; --help lists all\n", word);
+  if (c) mafat_streams_complain("mafat", "no command '%.60s': is mafat %s meant? --help lists all", word, c->word);
+  else mafat_streams_complain("mafat", "no command '%.60s'; --help lists all", word);
   return MISUSE;
 }
 
@@ -149,8 +149,8 @@ static int become(const struct command *c, int argc, char **argv, const char *bi
   execv(path, words);
   int error = errno;
   free(words);
-  if (error == ENOENT && c->needs) fprintf(stderr, "mafat: %s is not there: `make` builds it where it finds %s\n", path, c->needs);
-  else fprintf(stderr, "mafat: %s: %s\n", path, strerror(error));
+  if (error == ENOENT && c->needs) mafat_streams_complain("mafat", "%s is not there: `make` builds it where it finds %s", path, c->needs);
+  else mafat_streams_complain("mafat", "%s: %s", path, strerror(error));
   return error == ENOENT ? MISUSE : FAILED;
 }
 

@@ -200,8 +200,7 @@ static int write_files(const struct mafat_network *n, const struct options *o, s
 
 static int misused(const char *what, const char *value)
 {
-  fprintf(stderr, "make_weights: %s%s%s%s; --help lists the options\n", what, value ? " '" : "",
-          value ? value : "", value ? "'" : "");
+  mafat_streams_complain("make_weights", "%s%s%s%s; --help lists the options", what, value ? " '" : "", value ? value : "", value ? "'" : "");
   return BAD_INPUT;
 }
 

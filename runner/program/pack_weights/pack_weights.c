@@ -170,8 +170,7 @@ static void warn(void *context, const char *text)
 
 static int misused(const char *what, const char *value)
 {
-  fprintf(stderr, "pack_weights: %s%s%s%s; --help lists the options\n", what, value ? " '" : "",
-          value ? value : "", value ? "'" : "");
+  mafat_streams_complain("pack_weights", "%s%s%s%s; --help lists the options", what, value ? " '" : "", value ? value : "", value ? "'" : "");
   return BAD_INPUT;
 }
 

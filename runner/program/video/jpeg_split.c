@@ -47,7 +47,8 @@ static void take_byte(struct mafat_jpeg_split *s, unsigned char c)
     s->left -= 2;
     s->at = s->left ? MAFAT_JPEG_IN_SEGMENT : s->scans ? MAFAT_JPEG_IN_SCAN : MAFAT_JPEG_AT_MARKER;
     return;
-  case MAFAT_JPEG_IN_SCAN_CODE:
+  case MAFAT_JPEG_IN_SCAN_CODE: /* filled up before a marker, the scan goes on behind a restart as without that */
+    if (c == 0xff) return;
     s->at = MAFAT_JPEG_AT_CODE;
     if (c == 0 || (c >= RST0 && c <= RST7)) s->at = MAFAT_JPEG_IN_SCAN;
     else take_code(s, c);

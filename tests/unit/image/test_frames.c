@@ -366,9 +366,9 @@ END_TEST
 
 /* ---- where a JPEG ends ---- */
 
-/* A segment that looks like an end, restarts and a filled marker in a scan, a second scan. */
+/* A segment that looks like an end, restarts, one filled up before it, and a filled marker in a scan, a second scan. */
 static const unsigned char jpeg[] = {0xff, 0xd8, 0xff, 0xe0, 0, 6, 0xff, 0xd9, 0xff, 0xd8, 0xff, 0xff, 0xda, 0, 2, 1, 2, 0xff, 0, 3, 0xff, 0xd0, 4,
-                                     0xff, 0xff, 0xda, 0, 3, 9, 5, 0xff, 0xd9};
+                                     0xff, 0xff, 0xff, 0xd1, 6, 0xff, 0xff, 0xda, 0, 3, 9, 5, 0xff, 0xd9};
 
 START_TEST(a_jpeg_ends_where_it_ends)
 {
