@@ -6,8 +6,10 @@
 
 #include <check.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 Suite *rank_choice_suite(void);
 
@@ -241,6 +243,33 @@ START_TEST(shares_by_speeds)
 }
 END_TEST
 
+/* Maps of one row, none of which can be cut along rows: neither each pair of them is tried as a run, nor is that asked of each mix. */
+START_TEST(rows_are_not_tried_in_vain)
+{
+  enum { LAYERS = 80 };
+  static char cfg[TEST_CFG_ROOM];
+  size_t at = (size_t)snprintf(cfg, sizeof cfg, "[net]\nwidth=2000\nheight=1\nchannels=4\n");
+  for (int l = 0; l < LAYERS; l++)
+    at += (size_t)snprintf(cfg + at, sizeof cfg - at, "[convolutional]\nfilters=4\nsize=3\npad=1\nactivation=leaky\n");
+  struct mafat_network *n = test_network(cfg);
+  struct mafat_plan_options options;
+  struct mafat_calibration calibration;
+  struct mafat_rank_choice c;
+  struct mafat_diagnostic d = {""};
+  mafat_plan_defaults(&options);
+  mafat_calibration_defaults(&calibration, "portable");
+  const struct mafat_rank_choice_request r = {.network = n, .n_layers = n->n_layers, .n_ranks = 4, .options = &options, .search = "best",
+                                              .memory_bytes = SIZE_MAX, .calibration = &calibration, .wire = {1e9, 1e-4}};
+  clock_t begin = clock();
+  int code = mafat_rank_choose(&c, &r, &d);
+  double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(seconds < test_patience(1.5), "%g s", seconds);
+  mafat_rank_choice_close(&c);
+  mafat_network_close(&n);
+}
+END_TEST
+
 START_TEST(speeds_are_above_0)
 {
   static const double speeds[][2] = {{1, 0}, {1, -1}, {1, NAN}, {1, INFINITY}};
@@ -265,6 +294,7 @@ Suite *rank_choice_suite(void)
   tcase_add_test(c, best_is_a_grid_where_less_crosses);
   tcase_add_test(c, best_takes_what_memory_there_is);
   tcase_add_test(c, a_rank_without_room_is_named);
+  tcase_add_test(c, rows_are_not_tried_in_vain);
   tcase_add_loop_test(c, shares_by_speeds, 0, 9);
   tcase_add_loop_test(c, speeds_are_above_0, 0, 4);
   suite_add_tcase(s, c);
