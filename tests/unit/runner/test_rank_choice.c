@@ -243,6 +243,31 @@ START_TEST(shares_by_speeds)
 }
 END_TEST
 
+/* Two layers, which rank 0 has room for, and a rank that had nothing to do needs nearly nothing: it is not given all of them for ever. */
+START_TEST(idle_ranks_do_not_get_all)
+{
+  static const char two[] = "[net]\nwidth=64\nheight=64\nchannels=3\n"
+                            "[convolutional]\nfilters=16\nsize=3\npad=1\nactivation=leaky\n"
+                            "[convolutional]\nfilters=32\nsize=3\nstride=2\npad=1\nactivation=leaky\n";
+  static const size_t rooms[][4] = {{615 * KB, 323 * KB, 304 * KB, 267 * KB}, {847 * KB, 183 * KB, 312 * KB, 166 * KB}, {657 * KB, 279 * KB, 237 * KB, 158 * KB}};
+  const size_t *budgets = rooms[_i];
+  struct mafat_network *n = test_network(two);
+  struct mafat_plan_options options;
+  struct mafat_calibration calibration;
+  struct mafat_rank_choice c;
+  struct mafat_diagnostic d = {""};
+  mafat_plan_defaults(&options);
+  mafat_calibration_defaults(&calibration, "portable");
+  const struct mafat_rank_choice_request r = {.network = n, .n_layers = n->n_layers, .n_ranks = 4, .options = &options, .search = "layers",
+                                              .budgets = budgets, .calibration = &calibration, .wire = {1e9, 1e-4}};
+  int code = mafat_rank_choose(&c, &r, &d);
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  for (int i = 0; i < 4; i++) ck_assert_uint_le(c.costs[i].arena_bytes + c.costs[i].kept_bytes, budgets[i]);
+  mafat_rank_choice_close(&c);
+  mafat_network_close(&n);
+}
+END_TEST
+
 /* Maps of one row, none of which can be cut along rows: neither each pair of them is tried as a run, nor is that asked of each mix. */
 START_TEST(rows_are_not_tried_in_vain)
 {
@@ -294,6 +319,7 @@ Suite *rank_choice_suite(void)
   tcase_add_test(c, best_is_a_grid_where_less_crosses);
   tcase_add_test(c, best_takes_what_memory_there_is);
   tcase_add_test(c, a_rank_without_room_is_named);
+  tcase_add_loop_test(c, idle_ranks_do_not_get_all, 0, 3);
   tcase_add_test(c, rows_are_not_tried_in_vain);
   tcase_add_loop_test(c, shares_by_speeds, 0, 9);
   tcase_add_loop_test(c, speeds_are_above_0, 0, 4);
