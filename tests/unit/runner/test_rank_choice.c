@@ -2,6 +2,7 @@
 #include "predictor/cost/latency.h"
 #include "predictor/planning.h"
 #include "runner/rank_choice.h"
+#include "tests/support/failing_malloc.h"
 #include "tests/support/support.h"
 
 #include <check.h>
@@ -268,6 +269,36 @@ START_TEST(idle_ranks_do_not_get_all)
 }
 END_TEST
 
+/* Each allocation of a search fails in turn: it is told as that, and nothing is left. What is only noted may fail without a word. */
+START_TEST(a_search_that_is_refused_memory_leaves_nothing)
+{
+  static const char *const searches[] = {"deeperthings", "fdto", "layers", "best"};
+  static const size_t budgets[] = {1200 * KB, 1200 * KB, 1200 * KB};
+  bool failed = true;
+  struct mafat_network *n = test_network(chain);
+  struct mafat_plan_options options;
+  struct mafat_calibration calibration;
+  mafat_plan_defaults(&options);
+  mafat_calibration_defaults(&calibration, "portable");
+  const struct mafat_rank_choice_request r = {.network = n, .n_layers = n->n_layers, .n_ranks = 3, .options = &options, .search = searches[_i],
+                                              .budgets = budgets, .calibration = &calibration, .wire = {1e9, 1e-4}};
+  for (long at = 0; failed; at += 1 + at / 16) {
+    struct mafat_rank_choice c;
+    struct mafat_diagnostic d = {""};
+    long unfreed;
+    failing_malloc_arm(at);
+    int code = mafat_rank_choose(&c, &r, &d);
+    mafat_rank_choice_close(&c);
+    long asked = failing_malloc_disarm(&unfreed);
+    ck_assert_msg(unfreed == 0, "allocation %ld of %ld: %ld are left", at, asked, unfreed);
+    failed = asked > at;
+    ck_assert_msg(code == MAFAT_OK || d.text[0], "allocation %ld: no message", at);
+    ck_assert_msg(code == MAFAT_OK || code == MAFAT_ENOMEM || !failed, "allocation %ld of %ld: %s, %s", at, asked, mafat_error_name(code), d.text);
+  }
+  mafat_network_close(&n);
+}
+END_TEST
+
 /* Maps of one row, none of which can be cut along rows: neither each pair of them is tried as a run, nor is that asked of each mix. */
 START_TEST(rows_are_not_tried_in_vain)
 {
@@ -320,6 +351,7 @@ Suite *rank_choice_suite(void)
   tcase_add_test(c, best_takes_what_memory_there_is);
   tcase_add_test(c, a_rank_without_room_is_named);
   tcase_add_loop_test(c, idle_ranks_do_not_get_all, 0, 3);
+  tcase_add_loop_test(c, a_search_that_is_refused_memory_leaves_nothing, 0, 4);
   tcase_add_test(c, rows_are_not_tried_in_vain);
   tcase_add_loop_test(c, shares_by_speeds, 0, 9);
   tcase_add_loop_test(c, speeds_are_above_0, 0, 4);
