@@ -132,13 +132,14 @@ static int take_shares(struct mafat_rank_choice *c, const struct mafat_rank_choi
   return code ? code : check_memory(c, r, d);
 }
 
-/* What a rank has too little of, it gets less to do for: its share by how much more, or less, it has than it needed. */
+/* What a rank has too little of, it gets less to do for: its share by how much more, or less, it has than it needed. Who had
+ * nothing to do keeps its own: what it needed says nothing. */
 static void move_shares(double *shares, const struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r)
 {
   const double least = .05;
   double sum = 0;
   for (int i = 0; i < r->n_ranks; i++) {
-    shares[i] = fmax(shares[i] * (double)budget_of(r, i) / (double)need_of(c, i), least);
+    if (c->costs[i].compute_ms > 0) shares[i] = fmax(shares[i] * (double)budget_of(r, i) / (double)need_of(c, i), least);
     sum += shares[i];
   }
   for (int i = 0; i < r->n_ranks; i++) shares[i] *= r->n_ranks / sum;

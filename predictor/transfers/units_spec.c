@@ -88,6 +88,7 @@ int mafat_units_spec(struct mafat_spec **out, const struct mafat_network *n, int
     for (int k = 0; k < units[i].n && code == MAFAT_OK; k++) group_of[units[i].layers[k]] = spec->n_groups - 1;
     if (code == MAFAT_OK) code = plain ? add_word(spec, n, &units[i]) : cut_group(spec, n, &units[i]);
   }
+  if (code == MAFAT_OK && n_units == 0 && !mafat_spec_add(spec)) code = MAFAT_ENOMEM; /* all only rename */
   if (code == MAFAT_OK) place_others(n, n_layers, group_of);
   for (int g = 0; code == MAFAT_OK && g < spec->n_groups; g++)
     code = mafat_group_spec_tell(heap, &spec->groups[g], g, group_of, n_layers);

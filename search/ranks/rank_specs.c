@@ -2,12 +2,15 @@
 
 #include "base/blocks.h"
 #include "base/tuning.h"
+#include "predictor/fusion.h"
 #include "predictor/planning.h"
+#include "predictor/usage.h"
 
 struct maker {
   const struct mafat_rank_request *request;
   struct mafat_rank_sharing *sharing;
   struct mafat_plan_options options; /* of plans that are tried */
+  bool *rigid;                       /* [layer]: no word can cut it along rows */
   struct mafat_spec *spec;
 };
 
@@ -136,17 +139,60 @@ static int add_run(struct maker *m, struct mafat_span layers, bool *added)
   return mix && mix->columns > 1 ? add_grid(m, layers, mix->columns, added) : add_word(m, MAFAT_ALONG_H, layers, added);
 }
 
+/* May it be computed inside what reads it, by some plan (predictor/fusion.h)? Then its own rows are not asked for. */
+static bool may_be_inside(const struct mafat_layer *l, const struct mafat_layer *reader)
+{
+  return (mafat_layer_is_ungrouped(l) && (mafat_layer_blends(reader) || mafat_layer_pools(reader))) ||
+         (mafat_layer_is_depthwise(l) && mafat_layer_is_pointwise(reader));
+}
+
+/* Layers that have a step of their own in every plan, whose rows are one unit, or cannot be cut: a word that holds one is refused, whatever
+ * else it holds. So runs end before them, and nothing is tried in vain: of hundreds of maps of one row that would be each pair of layers. */
+static int find_rigid(struct maker *m)
+{
+  const struct mafat_rank_request *r = m->request;
+  struct mafat_plan *plan = NULL;
+  struct mafat_diagnostic why = {""};
+  struct mafat_usage *usage = mafat_heap_calloc(m->options.heap, (size_t)mafat_network_n_operators(r->network), sizeof *usage);
+  m->rigid = mafat_heap_calloc(m->options.heap, (size_t)r->n_layers, sizeof *m->rigid);
+  int code = usage && m->rigid ? mafat_plan_make(&plan, m->spec, r->network, r->n_layers, &m->options, &why) : MAFAT_ENOMEM;
+  if (code == MAFAT_OK) mafat_usage_find(r->network, plan, usage);
+  for (int i = 0; i < r->n_layers && code == MAFAT_OK; i++) {
+    const struct mafat_layer *l = &r->network->layers[i];
+    int unit = plan->inner[i] < 0 ? mafat_fusion_granularity(plan, r->network, i) : 1;
+    bool cut = mafat_layer_along(l) & MAFAT_ALONG_ROWS && mafat_divide_up(l->out.h, unit) > 1;
+    m->rigid[i] = !cut && !mafat_layer_is_alias(l) && usage[i].needed;
+  }
+  mafat_plan_close(&plan);
+  mafat_heap_free(m->options.heap, usage);
+  if (code) return code == MAFAT_EINVAL ? MAFAT_OK : code; /* there is no such plan at all: nothing is known */
+  for (int i = 0; i < r->n_layers; i++)
+    for (struct mafat_reads reads = mafat_layer_reads(&r->network->layers[i]); mafat_reads_next(&reads);) {
+      int tensor = reads.source->tensor;
+      if (tensor < r->n_layers && may_be_inside(&r->network->layers[tensor], &r->network->layers[i])) m->rigid[tensor] = false;
+    }
+  return MAFAT_OK;
+}
+
+/* The first rigid layer from this one on, or the end. */
+static int rigid_from(const struct maker *m, int begin, int end)
+{
+  while (begin < end && !m->rigid[begin]) begin++;
+  return begin;
+}
+
 /* Layers in runs, each as long as it can be: what is computed in one step has to be of one word. */
 static int add_rows(struct maker *m, int end)
 {
-  for (int begin = 0; begin < end;) {
+  int code = m->rigid || end == 0 ? MAFAT_OK : find_rigid(m);
+  for (int begin = 0; begin < end && code == MAFAT_OK;) {
     bool added = false;
-    int stop = end, code = MAFAT_OK;
+    int stop = rigid_from(m, begin, end);
     for (; stop > begin && !added; stop -= added ? 0 : 1)
       if ((code = add_run(m, mafat_span(begin, stop), &added))) return code;
     begin = added ? stop : begin + 1;
   }
-  return MAFAT_OK;
+  return code;
 }
 
 /* ---- weights ---- */
@@ -321,6 +367,7 @@ int mafat_rank_spec(struct mafat_spec **out, struct mafat_rank_sharing *sharing,
   *sharing = (struct mafat_rank_sharing){.schemes = NULL};
   *out = NULL;
   int code = make(&m);
+  mafat_heap_free(m.options.heap, m.rigid);
   if (code == MAFAT_OK) {
     *out = m.spec;
     return MAFAT_OK;

@@ -89,24 +89,31 @@ struct table {
   int *last, n;
 };
 
-static uint64_t has(const struct mafat_rank_layer *list, int begin, int end, const struct mafat_sharing_measure *measure)
+/* What a device has of some layers, which grow to the front. */
+struct load {
+  uint64_t widest, sum;
+};
+
+static uint64_t add(struct load *load, const struct mafat_rank_layer *l, const struct mafat_sharing_measure *measure)
 {
-  uint64_t sum = 0;
-  if (!measure->by_work) return mafat_ranks_hold_whole(list, begin, end);
-  for (int i = begin; i < end; i++) sum += list[i].multiplications;
-  return sum;
+  if (measure->by_work) return load->sum += l->multiplications;
+  if (l->in + l->out > load->widest) load->widest = l->in + l->out;
+  load->sum += l->weights;
+  return load->widest + load->sum;
 }
 
+/* Of several places to begin at the first. */
 static void fill_row(struct table *t, const struct mafat_rank_layer *list, int r, const struct mafat_sharing_measure *measure)
 {
   uint64_t *row = t->least + (size_t)r * (size_t)(t->n + 1), *before = row - (t->n + 1);
   for (int end = 0; end <= t->n; end++) {
+    struct load load = {0, 0};
     row[end] = UINT64_MAX;
-    for (int begin = 0; begin <= end; begin++) {
-      uint64_t own = has(list, begin, end, measure);
+    for (int begin = end; begin >= 0; begin--) {
+      uint64_t own = begin < end ? add(&load, &list[begin], measure) : 0;
       if (measure->shares) own = (uint64_t)((double)own / measure->shares[r - 1]);
       uint64_t most = own > before[begin] ? own : before[begin];
-      if (most >= row[end]) continue;
+      if (most > row[end] || most == UINT64_MAX) continue;
       row[end] = most;
       t->last[r * (t->n + 1) + end] = begin;
     }

@@ -2,12 +2,15 @@
 #include "predictor/cost/latency.h"
 #include "predictor/planning.h"
 #include "runner/rank_choice.h"
+#include "tests/support/failing_malloc.h"
 #include "tests/support/support.h"
 
 #include <check.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 Suite *rank_choice_suite(void);
 
@@ -241,6 +244,88 @@ START_TEST(shares_by_speeds)
 }
 END_TEST
 
+/* Two layers, which rank 0 has room for, and a rank that had nothing to do needs nearly nothing: it is not given all of them for ever. */
+START_TEST(idle_ranks_do_not_get_all)
+{
+  static const char two[] = "[net]\nwidth=64\nheight=64\nchannels=3\n"
+                            "[convolutional]\nfilters=16\nsize=3\npad=1\nactivation=leaky\n"
+                            "[convolutional]\nfilters=32\nsize=3\nstride=2\npad=1\nactivation=leaky\n";
+  static const size_t rooms[][4] = {{615 * KB, 323 * KB, 304 * KB, 267 * KB}, {847 * KB, 183 * KB, 312 * KB, 166 * KB}, {657 * KB, 279 * KB, 237 * KB, 158 * KB}};
+  const size_t *budgets = rooms[_i];
+  struct mafat_network *n = test_network(two);
+  struct mafat_plan_options options;
+  struct mafat_calibration calibration;
+  struct mafat_rank_choice c;
+  struct mafat_diagnostic d = {""};
+  mafat_plan_defaults(&options);
+  mafat_calibration_defaults(&calibration, "portable");
+  const struct mafat_rank_choice_request r = {.network = n, .n_layers = n->n_layers, .n_ranks = 4, .options = &options, .search = "layers",
+                                              .budgets = budgets, .calibration = &calibration, .wire = {1e9, 1e-4}};
+  int code = mafat_rank_choose(&c, &r, &d);
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  for (int i = 0; i < 4; i++) ck_assert_uint_le(c.costs[i].arena_bytes + c.costs[i].kept_bytes, budgets[i]);
+  mafat_rank_choice_close(&c);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* Each allocation of a search fails in turn: it is told as that, and nothing is left. What is only noted may fail without a word. */
+START_TEST(a_search_that_is_refused_memory_leaves_nothing)
+{
+  static const char *const searches[] = {"deeperthings", "fdto", "layers", "best"};
+  static const size_t budgets[] = {1200 * KB, 1200 * KB, 1200 * KB};
+  bool failed = true;
+  struct mafat_network *n = test_network(chain);
+  struct mafat_plan_options options;
+  struct mafat_calibration calibration;
+  mafat_plan_defaults(&options);
+  mafat_calibration_defaults(&calibration, "portable");
+  const struct mafat_rank_choice_request r = {.network = n, .n_layers = n->n_layers, .n_ranks = 3, .options = &options, .search = searches[_i],
+                                              .budgets = budgets, .calibration = &calibration, .wire = {1e9, 1e-4}};
+  for (long at = 0; failed; at += 1 + at / 16) {
+    struct mafat_rank_choice c;
+    struct mafat_diagnostic d = {""};
+    long unfreed;
+    failing_malloc_arm(at);
+    int code = mafat_rank_choose(&c, &r, &d);
+    mafat_rank_choice_close(&c);
+    long asked = failing_malloc_disarm(&unfreed);
+    ck_assert_msg(unfreed == 0, "allocation %ld of %ld: %ld are left", at, asked, unfreed);
+    failed = asked > at;
+    ck_assert_msg(code == MAFAT_OK || d.text[0], "allocation %ld: no message", at);
+    ck_assert_msg(code == MAFAT_OK || code == MAFAT_ENOMEM || !failed, "allocation %ld of %ld: %s, %s", at, asked, mafat_error_name(code), d.text);
+  }
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* Maps of one row, none of which can be cut along rows: neither each pair of them is tried as a run, nor is that asked of each mix. */
+START_TEST(rows_are_not_tried_in_vain)
+{
+  enum { LAYERS = 80 };
+  static char cfg[TEST_CFG_ROOM];
+  size_t at = (size_t)snprintf(cfg, sizeof cfg, "[net]\nwidth=2000\nheight=1\nchannels=4\n");
+  for (int l = 0; l < LAYERS; l++)
+    at += (size_t)snprintf(cfg + at, sizeof cfg - at, "[convolutional]\nfilters=4\nsize=3\npad=1\nactivation=leaky\n");
+  struct mafat_network *n = test_network(cfg);
+  struct mafat_plan_options options;
+  struct mafat_calibration calibration;
+  struct mafat_rank_choice c;
+  struct mafat_diagnostic d = {""};
+  mafat_plan_defaults(&options);
+  mafat_calibration_defaults(&calibration, "portable");
+  const struct mafat_rank_choice_request r = {.network = n, .n_layers = n->n_layers, .n_ranks = 4, .options = &options, .search = "best",
+                                              .memory_bytes = SIZE_MAX, .calibration = &calibration, .wire = {1e9, 1e-4}};
+  clock_t begin = clock();
+  int code = mafat_rank_choose(&c, &r, &d);
+  double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(seconds < test_patience(1.5), "%g s", seconds);
+  mafat_rank_choice_close(&c);
+  mafat_network_close(&n);
+}
+END_TEST
+
 START_TEST(speeds_are_above_0)
 {
   static const double speeds[][2] = {{1, 0}, {1, -1}, {1, NAN}, {1, INFINITY}};
@@ -265,6 +350,9 @@ Suite *rank_choice_suite(void)
   tcase_add_test(c, best_is_a_grid_where_less_crosses);
   tcase_add_test(c, best_takes_what_memory_there_is);
   tcase_add_test(c, a_rank_without_room_is_named);
+  tcase_add_loop_test(c, idle_ranks_do_not_get_all, 0, 3);
+  tcase_add_loop_test(c, a_search_that_is_refused_memory_leaves_nothing, 0, 4);
+  tcase_add_test(c, rows_are_not_tried_in_vain);
   tcase_add_loop_test(c, shares_by_speeds, 0, 9);
   tcase_add_loop_test(c, speeds_are_above_0, 0, 4);
   suite_add_tcase(s, c);

@@ -7,6 +7,7 @@
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
+#include <time.h>
 
 Suite *sharing_suite(void);
 
@@ -406,6 +407,30 @@ START_TEST(runs_cross_least)
 END_TEST
 
 /* Of a network as it is read: the layers with weights, by what their windows multiply. */
+/* Thousands of layers, as many as a network may have, in a time that does not grow with their number's third power. */
+START_TEST(many_layers_are_shared_out_soon)
+{
+  enum { LAYERS = 4000, RANKS = 4 };
+  struct mafat_rank_layer *list = calloc(LAYERS, sizeof *list);
+  struct test_rng rng = test_rng(41);
+  int bounds[RANKS + 1];
+  uint64_t most, fullest = 0;
+  for (int i = 0; i < LAYERS; i++)
+    list[i] = (struct mafat_rank_layer){.layer = i, .in = (uint64_t)test_random_int(&rng, 1, 5000), .out = (uint64_t)test_random_int(&rng, 1, 5000),
+                                        .weights = (uint64_t)test_random_int(&rng, 1, 90000)};
+  clock_t begin = clock();
+  ck_assert_int_eq(mafat_sharing_layers(bounds, &most, list, LAYERS, RANKS, &(struct mafat_sharing_measure){.by_work = false}, NULL), MAFAT_OK);
+  double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+  for (int r = 0; r < RANKS; r++) {
+    uint64_t own = mafat_ranks_hold_whole(list, bounds[r], bounds[r + 1]);
+    if (own > fullest) fullest = own;
+  }
+  ck_assert_uint_eq(fullest, most);
+  ck_assert_msg(seconds < test_patience(1.5), "%g s", seconds);
+  free(list);
+}
+END_TEST
+
 START_TEST(layers_of_a_network)
 {
   struct mafat_network *n = test_network("[net]\nwidth=16\nheight=12\nchannels=3\n"
@@ -444,6 +469,7 @@ Suite *sharing_suite(void)
   tcase_add_loop_test(c, exchange_on_six_ranks, 0, n);
   tcase_add_loop_test(c, no_schemes_exchange_less, 0, test_seeds(200));
   tcase_add_loop_test(c, runs_cross_least, 0, test_seeds(200));
+  tcase_add_test(c, many_layers_are_shared_out_soon);
   tcase_add_test(c, layers_of_a_network);
   suite_add_tcase(s, c);
   return s;

@@ -195,6 +195,25 @@ START_TEST(any_network_has_a_plan)
 }
 END_TEST
 
+/* Nothing is computed where layers only rename: the plan has a group all the same. */
+START_TEST(what_only_renames_has_a_plan)
+{
+  struct mafat_network *n = test_network("[net]\nheight=8\nwidth=8\nchannels=3\n[dropout]\nprobability=.5\n[dropout]\nprobability=.5\n");
+  struct mafat_plan_options options;
+  struct mafat_calibration calibration;
+  struct mafat_diagnostic d = {""};
+  struct mafat_front *f;
+  mafat_plan_defaults(&options);
+  mafat_calibration_defaults(&calibration, "avx2");
+  struct mafat_search_request request = request_of(n, &options, &calibration);
+  request.by_transfers = _i;
+  ck_assert_msg(mafat_search_separable(&f, &request, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_int_eq(f->list[0].spec->n_groups, 1);
+  mafat_front_close(&f);
+  mafat_network_close(&n);
+}
+END_TEST
+
 Suite *together_suite(void)
 {
   Suite *suite = suite_create("together");
@@ -203,6 +222,7 @@ Suite *together_suite(void)
   tcase_add_loop_test(t, the_plan_moves_the_fewest_bytes, 0, 15);
   tcase_add_loop_test(t, no_sequence_of_units_is_faster, 0, 6);
   tcase_add_loop_test(t, any_network_has_a_plan, 0, test_seeds(60));
+  tcase_add_loop_test(t, what_only_renames_has_a_plan, 0, 2);
   suite_add_tcase(suite, t);
   return suite;
 }
