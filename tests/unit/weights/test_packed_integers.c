@@ -1,5 +1,6 @@
 /* Packed files of networks of whole numbers: any plan gives the rule's numbers from them, too, and no byte of their weights changes
  * unseen, wherever these are. */
+#include "formats/packed/identity.h"
 #include "predictor/schedule.h"
 #include "runner/model_kind.h"
 #include "runner/weights/pack_integers.h"
@@ -432,6 +433,66 @@ START_TEST(factors_are_numbers)
 }
 END_TEST
 
+/* ---- whose numbers they are ---- */
+
+static int open_beside(const struct packed *p, const char *path)
+{
+  struct mafat_weights *w = NULL;
+  diagnostic.text[0] = '\0';
+  int code = mafat_weights_open_kept(&w, path, p->network, p->network->n_layers, NULL, &diagnostic);
+  mafat_weights_close(&w);
+  return code;
+}
+
+/* Multipliers and biases are made of what numbers mean: beside a network in which they mean another, all the same but for that, such a
+ * file is refused. */
+START_TEST(numbers_that_mean_another_are_refused)
+{
+  int layer;
+  char other[64];
+  struct packed p = find_graph((uint64_t)_i * 1000, has_panels, 1, &layer);
+  struct mafat_layer *l = &p.network->layers[layer], before = *l;
+  snprintf(other, sizeof other, "/dev/fd/%d", p.fd); /* the same file, by a name that is not the network's */
+  ck_assert_msg(open_beside(&p, other) == MAFAT_OK, "%s", diagnostic.text);
+  for (int i = 0; i < 5; i++) {
+    if (i == 0) l->quantization.scale *= 2;
+    if (i == 1) l->quantization.zero ^= 1;
+    if (i == 2) l->quantization.most ^= 1;
+    if (i == 3) l->weights_zero ^= 1;
+    if (i == 4) l->quantization.rounding ^= 1;
+    ck_assert_int_eq(open_beside(&p, other), MAFAT_EFORMAT);
+    ck_assert_msg(strstr(diagnostic.text, "packed for another network than "), "%s", diagnostic.text);
+    *l = before;
+  }
+  close_packed(&p);
+}
+END_TEST
+
+/* Files of before do not have that in their hash: they are run by themselves, and beside no other network. */
+START_TEST(files_without_it_go_with_their_own_network)
+{
+  enum { NETWORK_HASH_AT = 24 };
+  int layer;
+  size_t bytes;
+  uint64_t end, hash;
+  char other[64];
+  struct packed p = find_graph((uint64_t)_i * 1000, has_panels, 1, &layer);
+  char *whole = map_packed(&p, &bytes, &end);
+  snprintf(other, sizeof other, "/dev/fd/%d", p.fd);
+  memcpy(&hash, whole + NETWORK_HASH_AT, sizeof hash);
+  ck_assert_uint_eq(hash, mafat_packed_network_hash(p.network, MAFAT_PACKED_GRAPH_VERSION));
+  hash = mafat_packed_shapes_hash(p.network, MAFAT_PACKED_GRAPH_VERSION);
+  memcpy(whole + NETWORK_HASH_AT, &hash, sizeof hash);
+  test_seal_packed(whole);
+  mafat_network_close(&p.network);
+  ck_assert_int_eq(mafat_model_network(&p.network, p.path, NULL, NULL, NULL, &diagnostic), MAFAT_OK); /* whose file was written to */
+  ck_assert_msg(open_beside(&p, p.path) == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_int_eq(open_beside(&p, other), MAFAT_EFORMAT);
+  munmap(whole, bytes);
+  close_packed(&p);
+}
+END_TEST
+
 Suite *packed_integers_suite(void)
 {
   Suite *suite = suite_create("packed_integers");
@@ -446,6 +507,8 @@ Suite *packed_integers_suite(void)
   tcase_add_loop_test(t, other_types_are_refused, 0, 8);
   tcase_add_loop_test(t, only_multipliers_and_shifts_that_packing_makes, 0, 8);
   tcase_add_loop_test(t, factors_are_numbers, 0, 4);
+  tcase_add_loop_test(t, numbers_that_mean_another_are_refused, 0, 8);
+  tcase_add_loop_test(t, files_without_it_go_with_their_own_network, 0, 8);
   suite_add_tcase(suite, t);
   return suite;
 }
