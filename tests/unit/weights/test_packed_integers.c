@@ -408,6 +408,49 @@ START_TEST(only_multipliers_and_shifts_that_packing_makes)
 }
 END_TEST
 
+/* Does it read pieces of other than whole quads? */
+static bool has_filled_quads(const struct packed *p, int layer, int filters)
+{
+  const struct mafat_layer *l = &p->network->layers[layer];
+  return has_used_panels(p, layer, filters) && !mafat_layer_is_depthwise(l) && mafat_piece_end(l, 0) % MAFAT_QUAD;
+}
+
+/* Kernels read whole quads: of the bytes behind a pixel's last channel, whatever they are, a weight of another file would make something, by one
+ * plan this, by another that. */
+START_TEST(what_fills_up_quads_is_nothing)
+{
+  int layer;
+  size_t bytes;
+  uint64_t end;
+  struct packed p = find_graph((uint64_t)_i * 1000, has_filled_quads, _i % 2 ? 33 : 1, &layer);
+  const struct mafat_layer *l = &p.network->layers[layer];
+  int filter = _i % 2 ? l->out.c - 1 : 0, first = 0, taps = mafat_layer_matrix(l).taps;
+  while (mafat_panel_end(l, first) <= filter) first = mafat_panel_end(l, first);
+  size_t width = (size_t)mafat_panel_width(mafat_panel_end(l, first) - first), quads = (size_t)mafat_divide_up(mafat_piece_end(l, 0), MAFAT_QUAD);
+  struct mafat_packed *described = test_describe(p.path);
+  char *whole = map_packed(&p, &bytes, &end);
+  for (int tap = 0; tap < taps; tap += mafat_max(taps - 1, 1)) { /* of the first piece: the first tap and the last */
+    size_t quad = ((size_t)(tap + 1) * quads - 1) * width + (size_t)(filter - first);
+    size_t at = mafat_packed_offset(l, first) + quad * MAFAT_QUAD;
+    char before[MAFAT_QUAD], after[MAFAT_QUAD];
+    int32_t number;
+    memcpy(before, whole + described->entries[layer].offset + at, sizeof before);
+    memcpy(after, before, sizeof after);
+    ck_assert_int_eq(before[MAFAT_QUAD - 1], 0);
+    after[MAFAT_QUAD - 1] = -7;
+    memcpy(&number, after, sizeof number);
+    put_number(whole, end, &described->entries[layer], at, number);
+    check_number(&p, "has a weight of no channel of -7, which no packed file has");
+    memcpy(&number, before, sizeof number);
+    put_number(whole, end, &described->entries[layer], at, number);
+    check_number(&p, NULL);
+  }
+  mafat_packed_close(&described);
+  munmap(whole, bytes);
+  close_packed(&p);
+}
+END_TEST
+
 /* Of ONNX's rule both rows are factors: any but NaN, which is told with the filter, and whatever part of the layer is looked at. */
 START_TEST(factors_are_numbers)
 {
@@ -417,9 +460,12 @@ START_TEST(factors_are_numbers)
   l.quantization.rounding = MAFAT_REQUANTIZE_EVEN;
   const int32_t nan = 0x7fc00000;
   size_t bytes = mafat_packed_layer_bytes(&l), last = bytes - sizeof nan; /* of the last panel's last filter, the factor of negative sums */
-  char *data = malloc(bytes);
+  char *data = calloc(bytes, 1);
   ck_assert_ptr_nonnull(data);
-  memset(data, 1, bytes);
+  for (int first = 0; first < l.out.c; first = mafat_panel_end(&l, first)) { /* weights of 0, for some are no channel's */
+    size_t width = (size_t)mafat_panel_width(mafat_panel_end(&l, first) - first);
+    memset(data + mafat_packed_offset(&l, first) + mafat_quads_taps(&l, first) * width, 1, MAFAT_INTEGERS_OF_FILTER * sizeof(int32_t) * width);
+  }
   ck_assert_ptr_null(mafat_pack_integers_find_fault(&l, 0, data, bytes).what);
   memcpy(data + last, &nan, sizeof nan);
   struct mafat_integer_fault whole = mafat_pack_integers_find_fault(&l, 0, data, bytes), end = mafat_pack_integers_find_fault(&l, last, data + last, sizeof nan);
@@ -506,6 +552,7 @@ Suite *packed_integers_suite(void)
   tcase_add_loop_test(t, other_lengths_are_refused, 0, 8);
   tcase_add_loop_test(t, other_types_are_refused, 0, 8);
   tcase_add_loop_test(t, only_multipliers_and_shifts_that_packing_makes, 0, 8);
+  tcase_add_loop_test(t, what_fills_up_quads_is_nothing, 0, 8);
   tcase_add_loop_test(t, factors_are_numbers, 0, 4);
   tcase_add_loop_test(t, numbers_that_mean_another_are_refused, 0, 8);
   tcase_add_loop_test(t, files_without_it_go_with_their_own_network, 0, 8);
