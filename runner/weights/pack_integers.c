@@ -373,8 +373,10 @@ static struct mafat_integer_fault find_filling_fault(struct window w, size_t at,
 {
   for (size_t t = 0; t < taps; t++) {
     at += n_quads * width * MAFAT_QUAD;
+    const size_t last = at - width * MAFAT_QUAD; /* quads */
+    if (at <= w.into || last >= w.into + w.bytes) continue;
     for (size_t i = 0; i < width * MAFAT_QUAD; i++) {
-      size_t byte = at - width * MAFAT_QUAD + i;
+      size_t byte = last + i;
       if (i % MAFAT_QUAD < rest || byte < w.into || byte - w.into >= w.bytes) continue;
       signed char weight = (signed char)w.data[byte - w.into];
       if (weight) return (struct mafat_integer_fault){"weight of no channel", (int)(i / MAFAT_QUAD), weight};
