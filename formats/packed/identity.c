@@ -55,7 +55,7 @@ static uint64_t hash_weights(uint64_t hash, const struct mafat_layer *l)
 /* In the hash of networks whose normalization is folded as AlexeyAB's Darknet does it. */
 #define ALEXEYABS_MARK UINT64_C(0x4178656c41)
 
-uint64_t mafat_packed_network_hash(const struct mafat_network *n, unsigned version)
+uint64_t mafat_packed_shapes_hash(const struct mafat_network *n, unsigned version)
 {
   uint64_t hash = hash_number(MAFAT_HASH_START, (uint64_t)n->n_layers);
   for (int i = 0; i < n->n_layers; i++) {
@@ -65,4 +65,31 @@ uint64_t mafat_packed_network_hash(const struct mafat_network *n, unsigned versi
   }
   if (n->fork == MAFAT_FORK_ALEXEYAB) hash = hash_number(hash, ALEXEYABS_MARK);
   return mafat_packed_has_excerpt(version) ? mafat_packed_graph_hash(hash, n) : hash;
+}
+
+static uint64_t hash_float(uint64_t hash, float x)
+{
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return hash_number(hash, bits);
+}
+
+/* What multipliers, shifts and biases are made of, beside the weights; and whoever reads these numbers goes by it. */
+static uint64_t hash_numbers(uint64_t hash, int operator, const struct mafat_layer *l)
+{
+  const struct mafat_quantization *q = &l->quantization;
+  const bool sloped = l->activation.kind == MAFAT_SLOPED;
+  hash = hash_number(hash, (uint64_t)operator);
+  hash = hash_float(hash, q->scale);
+  hash = hash_number(hash, (uint64_t)q->zero | (uint64_t)q->least << 8 | (uint64_t)q->most << 16 | (uint64_t)q->rounding << 24 |
+                               (uint64_t)q->is_signed << 31 | (uint64_t)(uint8_t)l->weights_zero << 32 | (uint64_t)l->single << 40);
+  return hash_float(hash, sloped ? l->activation.a : 0);
+}
+
+uint64_t mafat_packed_network_hash(const struct mafat_network *n, unsigned version)
+{
+  uint64_t hash = mafat_packed_shapes_hash(n, version);
+  for (int i = 0; i < mafat_network_n_operators(n); i++)
+    if (n->layers[i].out_type != MAFAT_F32) hash = hash_numbers(hash, i, &n->layers[i]);
+  return hash;
 }

@@ -109,6 +109,14 @@ static bool is_of_other_fork(const struct header *h, const struct mafat_network 
   return h->network_hash == mafat_packed_network_hash(&other, h->version);
 }
 
+/* Files that were made before whole numbers were in the hash have the shapes' alone: that is enough where the network is their own. */
+static bool is_of(const struct header *h, const struct mafat_packed_source *from, const struct mafat_network *n)
+{
+  if (h->n_layers != (uint64_t)n->n_layers) return false;
+  if (h->network_hash == mafat_packed_network_hash(n, h->version)) return true;
+  return n->path && strcmp(from->name, n->path) == 0 && h->network_hash == mafat_packed_shapes_hash(n, h->version);
+}
+
 static int read_header(struct header *h, const struct mafat_packed_source *from, const struct mafat_network *n,
                        struct mafat_diagnostic *d)
 {
@@ -116,8 +124,7 @@ static int read_header(struct header *h, const struct mafat_packed_source *from,
   size_t bytes = from->bytes < sizeof *h ? (size_t)from->bytes : sizeof *h;
   int code = bytes ? from->read(from->context, 0, h, bytes, d) : MAFAT_OK;
   if (code || (code = check_header(h, from, d))) return code;
-  if (!n || (h->n_layers == (uint64_t)n->n_layers && h->network_hash == mafat_packed_network_hash(n, h->version)))
-    return MAFAT_OK;
+  if (!n || is_of(h, from, n)) return MAFAT_OK;
   if (mafat_packed_has_excerpt(h->version))
     return mafat_fail(d, MAFAT_EFORMAT,
                       "%s: packed for another network than %s, or by a version that read it otherwise: pack the model "

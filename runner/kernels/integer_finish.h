@@ -1,7 +1,7 @@
 /* What sums become: rescaled, shifted to the zero point, kept in bounds. Included by integer_bodies.h.
  *
  * By TFLite's rule, in two roundings. First y = (x * multiplier + 2^30) >> 31, halves up; then y / 2^e, halves away from zero: with y - 1 for a negative y that is
- * ((y >> (e - 1)) + 1) >> 1, where nothing overflows. Where e is 0 all of it is left out by shifts of nothing.
+ * (z >> 1) + (z & 1) of z = y >> (e - 1), where nothing overflows. Where e is 0 all of it is left out by shifts of nothing.
  *
  * Where every e is 1 ... 22 both roundings and the zero point are one sum of 64 bits, x * multiplier + 2^30 + 2^(30 + e) +
  * zero * 2^(31 + e), less 2^31 for a negative product, of which the bits from 31 + e on are left. Where the least output is the
@@ -20,31 +20,32 @@ enum rescale_way { RESCALE_ANY, RESCALE_SUMS, RESCALE_SUMS_POSITIVE, RESCALE_NEA
 /* The rule's, of as many filters as there are lanes. */
 struct rescale {
   ivec multiplier;
-  ivec left, least, most; /* shifts to the left, and what can be shifted so far */
+  ivec left, least, most; /* shifts to the left, and what can be shifted so far; times -2^31 the least would be 2^31, which the rule makes
+                             one less: so it is one more */
   ivec negative;          /* 31, or 32 where nothing is divided */
   ivec right, one;        /* e - 1 and 1, or 0 and 0 */
-  bool shifts_left;       /* some do */
+  bool has_ends;          /* some sums may be beyond these */
 };
 
 static struct rescale rescale_of(ivec multiplier, ivec shift)
 {
-  const ivec zero = ivec_all(0), one = ivec_all(1);
+  const ivec zero = ivec_all(0), one = ivec_all(1), whole = multiplier == ivec_all(INT32_MIN);
   struct rescale r = {.multiplier = multiplier, .left = ivec_max(shift, zero)};
   r.most = ivec_all(INT32_MAX) >> r.left;
-  r.least = ~r.most;
+  r.least = ~r.most - whole;
   r.one = ivec_min(ivec_max(-shift, zero), one);
   r.right = ivec_max(-shift - one, zero);
   r.negative = ivec_all(32) - r.one;
-  r.shifts_left = ivec_any(r.left);
+  r.has_ends = ivec_any(r.left | whole);
   return r;
 }
 
 INLINE ivec rescale_vector(ivec x, const struct rescale *r)
 {
-  if (r->shifts_left) x = ivec_min(ivec_max(x, r->least), r->most) << r->left;
+  if (r->has_ends) x = ivec_min(ivec_max(x, r->least), r->most) << r->left;
   ivec y = ivec_high(x, r->multiplier);
   y = (y - ivec_logical(y, r->negative)) >> r->right;
-  return (y + r->one) >> r->one;
+  return (y >> r->one) + (y & r->one); /* (y + 1) >> 1, without 2^31 */
 }
 
 /* An output's bounds, the same less its zero point, for a sum of both could overflow, and in every byte. */

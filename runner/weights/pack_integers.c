@@ -361,6 +361,52 @@ static struct mafat_integer_fault find_panel_fault(bool even, size_t at, size_t 
   return (struct mafat_integer_fault){0};
 }
 
+/* Bytes of a panel, of so many packed ones of a layer from byte `into` on. */
+struct window {
+  size_t into, bytes;
+  const char *data;
+};
+
+/* Of the last quads of a piece's taps, n_quads each, from byte `at` on: what fills them up behind `rest` channels is multiplied by whatever lies
+ * behind a pixel. */
+static struct mafat_integer_fault find_filling_fault(struct window w, size_t at, size_t width, size_t taps, size_t n_quads, size_t rest)
+{
+  for (size_t t = 0; t < taps; t++) {
+    at += n_quads * width * MAFAT_QUAD;
+    const size_t last = at - width * MAFAT_QUAD; /* quads */
+    if (at <= w.into || last >= w.into + w.bytes) continue;
+    for (size_t i = 0; i < width * MAFAT_QUAD; i++) {
+      size_t byte = last + i;
+      if (i % MAFAT_QUAD < rest || byte < w.into || byte - w.into >= w.bytes) continue;
+      signed char weight = (signed char)w.data[byte - w.into];
+      if (weight) return (struct mafat_integer_fault){"weight of no channel", (int)(i / MAFAT_QUAD), weight};
+    }
+  }
+  return (struct mafat_integer_fault){0};
+}
+
+/* Of the weights of the panel that begins at filter `first`, and at byte `at`. */
+static struct mafat_integer_fault find_weights_fault(const struct mafat_layer *l, int first, size_t at, size_t width, struct window w)
+{
+  enum { SOME = 64 };
+  struct mafat_piece pieces[SOME];
+  struct mafat_matrix m = mafat_layer_matrix(l);
+  struct mafat_integer_fault fault = {0};
+  const int begin = first / (l->filters / l->groups) * m.inputs;
+  struct mafat_span inputs = {begin, begin + m.inputs};
+  while (!mafat_layer_is_depthwise(l) && !mafat_span_is_empty(inputs) && at < w.into + w.bytes) {
+    int n = mafat_pieces(mafat_layer_sources(l), inputs, pieces, SOME);
+    for (int i = 0; i < n && i < SOME; i++) {
+      size_t channels = (size_t)pieces[i].n, quads = (channels + MAFAT_QUAD - 1) / MAFAT_QUAD, rest = channels % MAFAT_QUAD;
+      if (rest) fault = find_filling_fault(w, at, width, (size_t)m.taps, quads, rest);
+      if (fault.what) return fault;
+      at += (size_t)m.taps * quads * MAFAT_QUAD * width;
+      inputs.begin = pieces[i].position + pieces[i].n;
+    }
+  }
+  return fault;
+}
+
 struct mafat_integer_fault mafat_pack_integers_find_fault(const struct mafat_layer *l, size_t into, const char *data, size_t bytes)
 {
   const bool even = l->quantization.rounding == MAFAT_REQUANTIZE_EVEN;
@@ -368,9 +414,11 @@ struct mafat_integer_fault mafat_pack_integers_find_fault(const struct mafat_lay
   for (int first = 0, end; first < l->out.c && at < into + bytes; first = end) {
     end = mafat_panel_end(l, first);
     size_t width = (size_t)mafat_panel_width(end - first), multipliers = at + mafat_quads_taps(l, first) * width + width * sizeof(int32_t);
+    const size_t begin = at;
     at = multipliers + 2 * width * sizeof(int32_t);
-    if (at <= into || multipliers >= into + bytes) continue;
-    struct mafat_integer_fault fault = find_panel_fault(even, multipliers, width, into, data, bytes);
+    if (at <= into) continue;
+    struct mafat_integer_fault fault = find_weights_fault(l, first, begin, width, (struct window){into, bytes, data});
+    if (!fault.what && multipliers < into + bytes) fault = find_panel_fault(even, multipliers, width, into, data, bytes);
     fault.filter += first;
     if (fault.what) return fault;
   }

@@ -15,8 +15,9 @@ void mafat_pack_integers(const struct mafat_network *n, int layer, const struct 
 void mafat_pack_integers_narrowed(const struct mafat_network *n, int layer, int filter, const char *narrow,
                                   struct mafat_piece *pieces, char *to);
 
-/* Of packed bytes from byte `into` of the layer's on, which begin and end with a word: the first number behind a panel's weights that none of
- * these functions makes. What kernels shift by, and take off inputs, is within the bounds that they count on. */
+/* Of packed bytes from byte `into` of the layer's on, which begin and end with a word: the first number of a panel that none of
+ * these functions makes. What kernels shift by, and take off inputs, is within the bounds that they count on; and what they read behind
+ * a piece's last channel, whatever it is, is multiplied by 0. */
 struct mafat_integer_fault {
   const char *what; /* NULL: there is none. Else what has it: "multiplier", ... */
   int filter;

@@ -99,6 +99,20 @@ static struct mafat_layer layer_in_file(const struct mafat_packer *p, int layer)
   return l;
 }
 
+/* Is its file's panel made another one of, by way of floats? */
+static bool is_converted(const struct mafat_packer *p, int layer)
+{
+  const struct mafat_layer *l = &p->network->layers[layer], in_file = layer_in_file(p, layer);
+  return mafat_layer_has_panels(l) && (l->weights_type != in_file.weights_type || l->out_type != in_file.out_type);
+}
+
+static struct mafat_layer layer_as_floats(const struct mafat_packer *p, int layer)
+{
+  struct mafat_layer l = p->network->layers[layer];
+  l.out_type = l.weights_type = MAFAT_F32;
+  return l;
+}
+
 static bool is_narrow(const struct mafat_packer *p, int layer)
 {
   return mafat_layer_widens(&p->network->layers[layer]);
@@ -146,7 +160,7 @@ static int write_filters(struct mafat_packer *p, int layer, struct mafat_span fi
   const struct mafat_layer *l = &p->network->layers[layer], in_file = layer_in_file(p, layer);
   size_t begin = mafat_packed_offset(&in_file, filters.begin);
   int code = MAFAT_OK;
-  if (l->weights_type == in_file.weights_type && l->out_type == in_file.out_type)
+  if (!is_converted(p, layer))
     return write_panels(p, layer, begin, p->panels, mafat_packed_offset(&in_file, filters.end) - begin);
   for (int f = filters.begin; f < filters.end && code == MAFAT_OK; f = mafat_panel_end(l, f)) {
     int end = mafat_panel_end(l, f), width = mafat_panel_width(end - f);
@@ -422,10 +436,11 @@ static int write_around(struct mafat_packer *p, bool *last)
   return code;
 }
 
-/* Of a layer's widest panel. */
+/* Of a layer's widest panel: no more than of all of it, as floats. */
 static size_t float_panel_bytes(const struct mafat_layer *l)
 {
-  return (size_t)mafat_matrix_row(mafat_layer_matrix(l)) * MAFAT_PANEL * sizeof(float) + mafat_panel_affine_bytes(MAFAT_PANEL);
+  const size_t width = (size_t)mafat_panel_width(mafat_min(l->out.c, MAFAT_PANEL));
+  return (size_t)mafat_matrix_row(mafat_layer_matrix(l)) * width * sizeof(float) + mafat_panel_affine_bytes(width);
 }
 
 /* What all fetches bring, and what the largest needs, its panels beside those it begins and ends within. */
@@ -435,7 +450,7 @@ static void find_sizes(struct mafat_packer *p)
   size_t largest = 0;
   while (mafat_fetches_next(p->fetches, &fetch)) {
     const struct mafat_layer in_file = layer_in_file(p, fetch.layer), *l = &in_file;
-    size_t bytes = 0, panel = mafat_layer_has_panels(l) ? float_panel_bytes(l) : 0;
+    size_t bytes = 0, panel = is_converted(p, fetch.layer) ? float_panel_bytes(l) : 0;
     if (panel > p->panel_bytes) p->panel_bytes = panel;
     if (fetch.bytes > largest) largest = fetch.bytes;
     p->total += fetch.bytes;
@@ -484,8 +499,11 @@ static int lay_out(struct mafat_packer *p)
   uint64_t *bytes = calloc((size_t)n->n_layers, sizeof *bytes);
   int code = bytes ? MAFAT_OK : MAFAT_ENOMEM;
   for (int l = 0; l < n->n_layers && code == MAFAT_OK; l++) {
+    const struct mafat_layer floats = layer_as_floats(p, l);
     size_t packed = mafat_packed_layer_bytes(&n->layers[l]);
-    if (packed == SIZE_MAX) code = MAFAT_ELIMIT;
+    /* What they are made of, panel by panel, is so much more, and six reads of it lie in the ring (predictor/fetches.c has the bound, too). */
+    bool reached = !is_converted(p, l) || mafat_packed_layer_bytes(&floats) <= SIZE_MAX / 4;
+    if (packed == SIZE_MAX || !reached) code = MAFAT_ELIMIT;
     bytes[l] = packed;
   }
   if (code == MAFAT_OK) code = mafat_packed_make(&p->packed, n, p->origin, bytes);

@@ -38,9 +38,10 @@ INLINE ivec ivec_high(ivec a, ivec b) { return (ivec)vqrdmulhq_s32((int32x4_t)a,
 
 #ifdef __aarch64__
 #define IVEC_NEAREST
+/* What is no number, a sum of 0 times an infinite factor, is the least, as elsewhere. */
 INLINE ivec ivec_nearest(fvec y, fvec least, fvec most)
 {
-  return (ivec)vcvtnq_s32_f32(vminq_f32(vmaxq_f32((float32x4_t)y, (float32x4_t)least), (float32x4_t)most));
+  return (ivec)vcvtnq_s32_f32(vminq_f32(vmaxnmq_f32((float32x4_t)y, (float32x4_t)least), (float32x4_t)most));
 }
 #endif
 

@@ -3,6 +3,7 @@
 #include "runner/kernels/integer.h"
 #include "runner/kernels/integer_functions.h"
 #include "runner/kernels/kernels.h"
+#include "runner/kernels/requantize.h"
 #include "tests/kernels/integer_rule.h"
 #include "tests/support/support.h"
 
@@ -257,11 +258,92 @@ START_TEST(sums_are_modulo_32_bits)
 }
 END_TEST
 
+/* ---- the ends of sums and factors ---- */
+
+static int32_t sum_at_an_end(struct test_rng *rng)
+{
+  static const int32_t ends[] = {INT32_MIN, INT32_MIN + 1, INT32_MAX, 0, 1, -1, 1 << 30, -(1 << 30)};
+  if (test_random_chance(rng, 50)) return ends[test_random_int(rng, 0, (int)(sizeof ends / sizeof *ends) - 1)];
+  return (int32_t)((uint32_t)test_random(rng) << 8) >> test_random_int(rng, 0, 30);
+}
+
+static int32_t multiplier_at_an_end(struct test_rng *rng)
+{
+  static const int32_t ends[] = {INT32_MIN, -INT32_MAX, INT32_MAX, 1 << 30, -(1 << 30), 0};
+  if (test_random_chance(rng, 70)) return ends[test_random_int(rng, 0, (int)(sizeof ends / sizeof *ends) - 1)];
+  return test_random_int(rng, 1 << 30, INT32_MAX);
+}
+
+static int32_t factor_at_an_end(struct test_rng *rng)
+{
+  static const float ends[] = {INFINITY, -INFINITY, 0, 3e38f, -1e-42f, 0.49f, 0.5f};
+  float factor = ends[test_random_int(rng, 0, (int)(sizeof ends / sizeof *ends) - 1)];
+  int32_t bits;
+  if (test_random_chance(rng, 30)) factor = random_scale(rng);
+  memcpy(&bits, &factor, sizeof bits);
+  return bits;
+}
+
+/* By the rule. */
+static unsigned char finished(const struct mafat_quantization *q, int32_t sum, int32_t multiplier, int32_t shift)
+{
+  float factor;
+  if (q->rounding != MAFAT_REQUANTIZE_EVEN) return mafat_put_number(q, mafat_requantize(sum, (struct mafat_multiplier){multiplier, shift}));
+  memcpy(&factor, sum < 0 && shift ? &shift : &multiplier, sizeof factor);
+  return mafat_put_even(q, (float)sum * factor);
+}
+
+/* Whatever a file has that is sealed: all levels put out the same of it. */
+static void check_ends(struct test_rng *rng, bool even)
+{
+  enum { COLS = 5, ROOM = 16, BLOCK = MAFAT_CHANNEL_BLOCK };
+  const struct mafat_integer_kernels *levels[ROOM];
+  const int n_levels = mafat_integer_kernels_list(levels, ROOM), n = test_random_int(rng, 1, BLOCK), width = n > 8 ? BLOCK : 8;
+  static const int8_t weights[BLOCK * 4];
+  static const uint8_t in[BLOCK * COLS + 4];
+  uint8_t out[BLOCK * COLS], *to = out;
+  const uint8_t *from = in;
+  int32_t sums[BLOCK], multipliers[BLOCK], shifts[BLOCK];
+  struct mafat_quantization q = random_quantization(rng);
+  q.rounding = even ? MAFAT_REQUANTIZE_EVEN : MAFAT_REQUANTIZE_FIXED;
+  for (int f = 0; f < BLOCK; f++) {
+    sums[f] = sum_at_an_end(rng);
+    multipliers[f] = even ? factor_at_an_end(rng) : multiplier_at_an_end(rng);
+    shifts[f] = even ? factor_at_an_end(rng) : multipliers[f] ? test_random_chance(rng, 20) ? -1 : test_random_int(rng, -31, 30) : 0;
+  }
+  const struct mafat_integer_finish finish = {sums, multipliers, shifts, q};
+  const struct mafat_integer_piece piece = {&from, 4, BLOCK};
+  const struct mafat_integer_conv_call conv = {
+      .pieces = &piece, .n_pieces = 1, .segments = {{&to, n, BLOCK}}, .n_segments = 1, .n_rows = 1, .n_cols = COLS,
+      .window = mafat_window_square(1, 1, 0), .weights = weights, .width = width, .to = finish, .start = true, .finish = true};
+  const struct mafat_integer_depthwise_call depthwise = {
+      .rows = &from, .out = &to, .n_channels = n, .in_pixel_bytes = BLOCK, .out_pixel_bytes = BLOCK, .n_rows = 1, .n_cols = COLS,
+      .window = mafat_window_square(1, 1, 0), .weights = weights, .width = width, .to = finish};
+  for (int i = 0; i < 2 * n_levels; i++) {
+    memset(out, 1, sizeof out);
+    if (i % 2) levels[i / 2]->depthwise(&depthwise);
+    else levels[i / 2]->conv(&conv);
+    for (int k = 0; k < n * COLS; k++) {
+      int f = k % n, expected = finished(&q, sums[f], multipliers[f], shifts[f]), found = out[k / n * BLOCK + f];
+      ck_assert_msg(found == expected, "%s: %d instead of %d: a sum of %d, multiplier %d, shift %d, zero %d, %d to %d", levels[i / 2]->name, found,
+                    expected, sums[f], multipliers[f], shifts[f], q.zero, q.least, q.most);
+    }
+  }
+}
+
+START_TEST(ends_of_sums_and_factors_are_the_rules)
+{
+  struct test_rng rng = test_rng((uint64_t)_i);
+  for (int round = 0; round < 100; round++) check_ends(&rng, round % 2);
+}
+END_TEST
+
 Suite *integer_functions_suite(void)
 {
   Suite *suite = suite_create("integer_functions");
   TCase *t = tcase_create("functions");
   tcase_add_test(t, sums_are_modulo_32_bits);
+  tcase_add_loop_test(t, ends_of_sums_and_factors_are_the_rules, 0, test_seeds(SEEDS));
   tcase_add_test(t, clips_of_crossed_bounds_are_the_most);
   tcase_add_loop_test(t, tables_are_the_rules, 0, test_seeds(SEEDS));
   tcase_add_loop_test(t, softmax_is_the_rules, 0, test_seeds(SEEDS));

@@ -115,6 +115,42 @@ START_TEST(test_floats_beside_a_packed_file_need_its_floats)
 }
 END_TEST
 
+/* Of whole numbers a file goes with those that they mean in it: another, made by other pictures, is another model's. */
+START_TEST(test_whole_numbers_are_not_those_of_another_file)
+{
+  static const char *dark[] = {NULL};
+  static float of_file[14 * 24 * 32], of_copy[14 * 24 * 32];
+  char other[sizeof out], picture[sizeof out];
+  struct mafat_model *m;
+  struct mafat_query *q;
+  begin(three_convolutions);
+  options.activations = "int8";
+  options.calibrate = pictures;
+  options.n_calibrate = 1;
+  pack_all();
+  run(out, NULL, of_file);
+  snprintf(other, sizeof other, "%s/other.packed", api_folder);
+  ck_assert_int_eq(rename(out, other), 0);
+  pack_all(); /* the same once more: a copy */
+  run(out, other, of_copy);
+  ck_assert_mem_eq(of_file, of_copy, sizeof of_file);
+  snprintf(picture, sizeof picture, "%s/dark.ppm", api_folder);
+  FILE *file = fopen(picture, "wb");
+  ck_assert_ptr_nonnull(file);
+  fputs("P6\n1 1\n255\n\1\2\3", file);
+  ck_assert_int_eq(fclose(file), 0);
+  options.calibrate = dark;
+  dark[0] = picture;
+  options.replace = true;
+  pack_all();
+  ck_assert_int_eq(mafat_model_open(&m, out, other, NULL, &diagnostic), MAFAT_EFORMAT);
+  ck_assert_msg(strstr(diagnostic.text, "packed for another network than "), "%s", diagnostic.text);
+  ck_assert_int_eq(mafat_query_open(&q, out, other, NULL, &diagnostic), MAFAT_EFORMAT);
+  unlink(other);
+  unlink(picture);
+}
+END_TEST
+
 START_TEST(test_shares_rise_and_the_last_step_names_the_file)
 {
   struct mafat_pack_facts f;
@@ -377,6 +413,7 @@ Suite *api_packs_suite(void)
   tcase_add_test(packs, test_a_file_that_comes_meanwhile_stays);
   tcase_add_test(packs, test_a_file_that_another_writes_is_not_touched);
   tcase_add_test(packs, test_paths_that_are_missing);
+  tcase_add_test(packs, test_whole_numbers_are_not_those_of_another_file);
   tcase_add_loop_test(packs, test_floats_beside_a_packed_file_need_its_floats, 0, 5);
   tcase_add_loop_test(packs, test_options_that_make_no_sense_are_refused, 0, sizeof refused / sizeof *refused);
   TCase *memory = api_case(suite, "memory", 60);

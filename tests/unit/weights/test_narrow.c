@@ -6,6 +6,7 @@
 #include "runner/executor.h"
 #include "runner/weights/narrow.h"
 #include "runner/weights/packer.h"
+#include "runner/weights/weights.h"
 #include "runner/weights/weights_file.h"
 
 #include "tests/kernels/kernel_reference.h"
@@ -401,6 +402,30 @@ START_TEST(test_other_types_are_refused)
 }
 END_TEST
 
+/* Panels are narrowed by way of floats: on machines of 32 bits these may be more than there are addresses, where what they become, and
+ * the file, are not. */
+START_TEST(test_floats_that_no_address_reaches_are_refused)
+{
+  static const char cfg[] = "[net]\nwidth=8192\nheight=1366\nchannels=3\n[connected]\noutput=1\n"; /* 2^25 inputs, and some */
+  if (SIZE_MAX > UINT32_MAX) return; /* they all have an address */
+  struct mafat_network *n = test_network(cfg);
+  struct mafat_diagnostic d = {""};
+  struct mafat_packer *p = NULL;
+  const int32_t header[5] = {0, 2, 0, 0, 0};
+  const off_t bytes = (off_t)(sizeof header + mafat_weights_payload_bytes(n));
+  n->layers[0].weights_type = types[_i];
+  int weights = open(test_darknet_path, O_WRONLY | O_TRUNC, 0600), out = open(test_packed_path, O_RDWR | O_TRUNC, 0600);
+  ck_assert(write(weights, header, sizeof header) == sizeof header && ftruncate(weights, bytes) == 0);
+  int code = mafat_packer_open(&p, test_darknet_path, n, NULL, out, test_packed_path, NULL, &d);
+  ck_assert_int_eq(code, MAFAT_ELIMIT);
+  ck_assert_ptr_nonnull(strstr(d.text, "has more weights than can be addressed"));
+  mafat_packer_close(&p);
+  close(weights);
+  close(out);
+  mafat_network_close(&n);
+}
+END_TEST
+
 START_TEST(test_damaged_weights_are_seen)
 {
   static const enum mafat_dtype narrow[] = {MAFAT_F16, MAFAT_I8, MAFAT_I4};
@@ -435,6 +460,7 @@ Suite *narrow_suite(void)
   tcase_add_loop_test(files, test_slices_are_those_of_kept_weights, 0, test_seeds(12));
   tcase_add_loop_test(files, test_a_network_takes_the_types_of_its_file, 0, 4);
   tcase_add_test(files, test_other_types_are_refused);
+  tcase_add_loop_test(files, test_floats_that_no_address_reaches_are_refused, 1, N_TYPES);
   tcase_add_loop_test(files, test_damaged_weights_are_seen, 0, 3);
   suite_add_tcase(s, files);
   return s;

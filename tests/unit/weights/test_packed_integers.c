@@ -1,5 +1,6 @@
 /* Packed files of networks of whole numbers: any plan gives the rule's numbers from them, too, and no byte of their weights changes
  * unseen, wherever these are. */
+#include "formats/packed/identity.h"
 #include "predictor/schedule.h"
 #include "runner/model_kind.h"
 #include "runner/weights/pack_integers.h"
@@ -407,6 +408,49 @@ START_TEST(only_multipliers_and_shifts_that_packing_makes)
 }
 END_TEST
 
+/* Does it read pieces of other than whole quads? */
+static bool has_filled_quads(const struct packed *p, int layer, int filters)
+{
+  const struct mafat_layer *l = &p->network->layers[layer];
+  return has_used_panels(p, layer, filters) && !mafat_layer_is_depthwise(l) && mafat_piece_end(l, 0) % MAFAT_QUAD;
+}
+
+/* Kernels read whole quads: of the bytes behind a pixel's last channel, whatever they are, a weight of another file would make something, by one
+ * plan this, by another that. */
+START_TEST(what_fills_up_quads_is_nothing)
+{
+  int layer;
+  size_t bytes;
+  uint64_t end;
+  struct packed p = find_graph((uint64_t)_i * 1000, has_filled_quads, _i % 2 ? 33 : 1, &layer);
+  const struct mafat_layer *l = &p.network->layers[layer];
+  int filter = _i % 2 ? l->out.c - 1 : 0, first = 0, taps = mafat_layer_matrix(l).taps;
+  while (mafat_panel_end(l, first) <= filter) first = mafat_panel_end(l, first);
+  size_t width = (size_t)mafat_panel_width(mafat_panel_end(l, first) - first), quads = (size_t)mafat_divide_up(mafat_piece_end(l, 0), MAFAT_QUAD);
+  struct mafat_packed *described = test_describe(p.path);
+  char *whole = map_packed(&p, &bytes, &end);
+  for (int tap = 0; tap < taps; tap += mafat_max(taps - 1, 1)) { /* of the first piece: the first tap and the last */
+    size_t quad = ((size_t)(tap + 1) * quads - 1) * width + (size_t)(filter - first);
+    size_t at = mafat_packed_offset(l, first) + quad * MAFAT_QUAD;
+    char before[MAFAT_QUAD], after[MAFAT_QUAD];
+    int32_t number;
+    memcpy(before, whole + described->entries[layer].offset + at, sizeof before);
+    memcpy(after, before, sizeof after);
+    ck_assert_int_eq(before[MAFAT_QUAD - 1], 0);
+    after[MAFAT_QUAD - 1] = -7;
+    memcpy(&number, after, sizeof number);
+    put_number(whole, end, &described->entries[layer], at, number);
+    check_number(&p, "has a weight of no channel of -7, which no packed file has");
+    memcpy(&number, before, sizeof number);
+    put_number(whole, end, &described->entries[layer], at, number);
+    check_number(&p, NULL);
+  }
+  mafat_packed_close(&described);
+  munmap(whole, bytes);
+  close_packed(&p);
+}
+END_TEST
+
 /* Of ONNX's rule both rows are factors: any but NaN, which is told with the filter, and whatever part of the layer is looked at. */
 START_TEST(factors_are_numbers)
 {
@@ -416,9 +460,12 @@ START_TEST(factors_are_numbers)
   l.quantization.rounding = MAFAT_REQUANTIZE_EVEN;
   const int32_t nan = 0x7fc00000;
   size_t bytes = mafat_packed_layer_bytes(&l), last = bytes - sizeof nan; /* of the last panel's last filter, the factor of negative sums */
-  char *data = malloc(bytes);
+  char *data = calloc(bytes, 1);
   ck_assert_ptr_nonnull(data);
-  memset(data, 1, bytes);
+  for (int first = 0; first < l.out.c; first = mafat_panel_end(&l, first)) { /* weights of 0, for some are no channel's */
+    size_t width = (size_t)mafat_panel_width(mafat_panel_end(&l, first) - first);
+    memset(data + mafat_packed_offset(&l, first) + mafat_quads_taps(&l, first) * width, 1, MAFAT_INTEGERS_OF_FILTER * sizeof(int32_t) * width);
+  }
   ck_assert_ptr_null(mafat_pack_integers_find_fault(&l, 0, data, bytes).what);
   memcpy(data + last, &nan, sizeof nan);
   struct mafat_integer_fault whole = mafat_pack_integers_find_fault(&l, 0, data, bytes), end = mafat_pack_integers_find_fault(&l, last, data + last, sizeof nan);
@@ -428,6 +475,66 @@ START_TEST(factors_are_numbers)
   ck_assert_int_ge(whole.filter, l.out.c - 1); /* a panel has lanes that are no filter's */
   ck_assert_ptr_null(mafat_pack_integers_find_fault(&l, 0, data, last).what);
   free(data);
+  close_packed(&p);
+}
+END_TEST
+
+/* ---- whose numbers they are ---- */
+
+static int open_beside(const struct packed *p, const char *path)
+{
+  struct mafat_weights *w = NULL;
+  diagnostic.text[0] = '\0';
+  int code = mafat_weights_open_kept(&w, path, p->network, p->network->n_layers, NULL, &diagnostic);
+  mafat_weights_close(&w);
+  return code;
+}
+
+/* Multipliers and biases are made of what numbers mean: beside a network in which they mean another, all the same but for that, such a
+ * file is refused. */
+START_TEST(numbers_that_mean_another_are_refused)
+{
+  int layer;
+  char other[64];
+  struct packed p = find_graph((uint64_t)_i * 1000, has_panels, 1, &layer);
+  struct mafat_layer *l = &p.network->layers[layer], before = *l;
+  snprintf(other, sizeof other, "/dev/fd/%d", p.fd); /* the same file, by a name that is not the network's */
+  ck_assert_msg(open_beside(&p, other) == MAFAT_OK, "%s", diagnostic.text);
+  for (int i = 0; i < 5; i++) {
+    if (i == 0) l->quantization.scale *= 2;
+    if (i == 1) l->quantization.zero ^= 1;
+    if (i == 2) l->quantization.most ^= 1;
+    if (i == 3) l->weights_zero ^= 1;
+    if (i == 4) l->quantization.rounding ^= 1;
+    ck_assert_int_eq(open_beside(&p, other), MAFAT_EFORMAT);
+    ck_assert_msg(strstr(diagnostic.text, "packed for another network than "), "%s", diagnostic.text);
+    *l = before;
+  }
+  close_packed(&p);
+}
+END_TEST
+
+/* Files of before do not have that in their hash: they are run by themselves, and beside no other network. */
+START_TEST(files_without_it_go_with_their_own_network)
+{
+  enum { NETWORK_HASH_AT = 24 };
+  int layer;
+  size_t bytes;
+  uint64_t end, hash;
+  char other[64];
+  struct packed p = find_graph((uint64_t)_i * 1000, has_panels, 1, &layer);
+  char *whole = map_packed(&p, &bytes, &end);
+  snprintf(other, sizeof other, "/dev/fd/%d", p.fd);
+  memcpy(&hash, whole + NETWORK_HASH_AT, sizeof hash);
+  ck_assert_uint_eq(hash, mafat_packed_network_hash(p.network, MAFAT_PACKED_GRAPH_VERSION));
+  hash = mafat_packed_shapes_hash(p.network, MAFAT_PACKED_GRAPH_VERSION);
+  memcpy(whole + NETWORK_HASH_AT, &hash, sizeof hash);
+  test_seal_packed(whole);
+  mafat_network_close(&p.network);
+  ck_assert_int_eq(mafat_model_network(&p.network, p.path, NULL, NULL, NULL, &diagnostic), MAFAT_OK); /* whose file was written to */
+  ck_assert_msg(open_beside(&p, p.path) == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_int_eq(open_beside(&p, other), MAFAT_EFORMAT);
+  munmap(whole, bytes);
   close_packed(&p);
 }
 END_TEST
@@ -445,7 +552,10 @@ Suite *packed_integers_suite(void)
   tcase_add_loop_test(t, other_lengths_are_refused, 0, 8);
   tcase_add_loop_test(t, other_types_are_refused, 0, 8);
   tcase_add_loop_test(t, only_multipliers_and_shifts_that_packing_makes, 0, 8);
+  tcase_add_loop_test(t, what_fills_up_quads_is_nothing, 0, 8);
   tcase_add_loop_test(t, factors_are_numbers, 0, 4);
+  tcase_add_loop_test(t, numbers_that_mean_another_are_refused, 0, 8);
+  tcase_add_loop_test(t, files_without_it_go_with_their_own_network, 0, 8);
   suite_add_tcase(suite, t);
   return suite;
 }
