@@ -352,7 +352,7 @@ predict --memory $((needed + 131072)) --reserve 5M plain.cfg
 expect reserve-fits 0
 says reserve-text '^reserve +5.00$'
 predict --memory $((needed - 131072)) --reserve 5M plain.cfg
-expect reserve-unfit 3 '; no plan needs less; it would without its reserve'
+expect reserve-unfit 3 '; no plan was found that needs less; it would without its reserve'
 predict --json --reserve 0 plain.cfg
 json reserve-none 'a["breakdown"]["reserve"] == 0' "$adds_up"
 rm before
@@ -360,7 +360,7 @@ rm before
 # ---- What does not fit
 
 predict --memory 1 plain.cfg
-expect unfit 3 'the budget (--memory) is 1 bytes; no plan needs less'
+expect unfit 3 'the budget (--memory) is 1 bytes; no plan was found that needs less'
 says unfit-text '^fits +no: needs [0-9.]+ MB, the budget \(--memory\) is 0.00 MB$'
 predict --memory 1 --json plain.cfg
 expect unfit-json 3 'does not fit: plan '
@@ -377,7 +377,7 @@ predict --memory 1 --plan 2x2 --json plain.cfg
 expect unfit-plan 3 'does not fit: plan 2x2/NoCut needs'
 json unfit-plan-least 'a["plan"] == "2x2/NoCut" and not a["fits"] and a["least_charge_bytes"] < a["predicted_charge_bytes"]'
 run --memory 1 $files
-expect run-unfit 3 'the budget (--memory) is 1 bytes; no plan needs less'
+expect run-unfit 3 'the budget (--memory) is 1 bytes; no plan was found that needs less'
 check run-unfit-plan "found: $(cat "$err")" grep -qE 'plan [^ ]+ needs [0-9]+ bytes' "$err"
 enough=$(sed -nE 's/.*; --memory ([0-9]+K) would do(;.*)?$/\1/p' "$err")
 run --memory "${enough:-1}" --quiet $files
