@@ -244,11 +244,19 @@ done
 ends 'ended while many wait'
 wait $clients
 check 'what runs is answered, the others hear of it' "$(cat "$dir/many")" grep -qE '^200:[0-9]+ 503:[0-9]+ ' "$dir/many"
+# What the server has sent and nobody has taken, in hexadecimal.
+unsent() { awk -v port="$(printf ':%04X' "$port")" '$4 == "01" && substr($2, length($2) - 4) == port { print substr($5, 1, 8) }' /proc/net/tcp; }
 for second in TERM INT; do
   listen --memory 16M "${files[@]}"
   exec 5<>"/dev/tcp/127.0.0.1/$port"
-  for _ in {1..40}; do printf 'GET / HTTP/1.1\r\nHost: a\r\n\r\n' >&5; done # and nothing is read: it waits for that
-  sleep 0.3
+  for _ in {1..1000}; do printf 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'; done >&5 # more than any buffer holds, and nothing is read: it waits for that
+  sent=
+  for _ in {1..100}; do
+    sleep 0.2
+    [ "$(unsent)" != "${sent:-none}" ] || break
+    sent=$(unsent)
+    [ "$sent" != 00000000 ] || sent=
+  done
   kill "$pid"
   sleep 0.3
   waits=$(kill -0 "$pid" 2>/dev/null && echo yes)
