@@ -8,10 +8,11 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A frame at work, two that are filled meanwhile. */
-enum { WANTED_BUFFERS = 3, LEAST_BUFFERS = 2, PATIENCE_MS = 10000, PAGE = 4096 };
+enum { WANTED_BUFFERS = 3, LEAST_BUFFERS = 2, PATIENCE_MS = 10000, SLICE_MS = 250, PAUSE_MS = 10, PAGE = 4096 };
 
 /* Formats of the driver's, the ones that cost least first. */
 static const struct {
@@ -173,11 +174,25 @@ int mafat_camera_start(struct mafat_camera *c, struct mafat_diagnostic *d)
   return code;
 }
 
-/* false: no frame is there. */
+static double now_ms(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
+
+/* false: no frame is there. Of a device that is in trouble, or gone, taking one tells more. */
 static bool wait_for_frame(const struct mafat_camera *c, int milliseconds)
 {
   struct pollfd one = {.fd = c->fd, .events = POLLIN};
-  return poll(&one, 1, milliseconds) == 1 && (one.revents & (POLLIN | POLLERR));
+  return poll(&one, 1, milliseconds) == 1;
+}
+
+/* There was none, though something was said to be there: some drivers' errors. It is not asked again at once. */
+static int pause_for_frame(void)
+{
+  poll(NULL, 0, PAUSE_MS);
+  return MAFAT_OK;
 }
 
 /* Takes one that is there into c->held; what the driver calls damaged goes back. */
@@ -185,7 +200,7 @@ static int take_frame(struct mafat_camera *c, size_t *n, long long *lost, struct
 {
   struct v4l2_buffer b = {.type = V4L2_BUF_TYPE_VIDEO_CAPTURE, .memory = V4L2_MEMORY_MMAP};
   *n = 0;
-  if (ask(c, VIDIOC_DQBUF, &b) < 0) return errno == EAGAIN ? MAFAT_OK : refuse(c, "take a frame", d);
+  if (ask(c, VIDIOC_DQBUF, &b) < 0) return errno == EAGAIN ? pause_for_frame() : refuse(c, "take a frame", d);
   if (b.index >= (__u32)c->n_buffers) return mafat_fail(d, MAFAT_EIO, "%s: damaged: the driver's buffer %u is none", c->path, b.index);
   if (c->counted && b.sequence - c->next < 1u << 31) *lost += b.sequence - c->next; /* frames may go back to be counted from 0 */
   c->counted = true;
@@ -204,15 +219,16 @@ static int take_frame(struct mafat_camera *c, size_t *n, long long *lost, struct
 int mafat_camera_next(struct mafat_camera *c, unsigned char **frame, size_t *n, bool newest, long long *lost, const volatile int *stop,
                       struct mafat_diagnostic *d)
 {
-  int code = c->held >= 0 ? give_back(c, c->held, d) : MAFAT_OK, waited = 0;
+  const double ends_ms = now_ms() + PATIENCE_MS;
+  int code = c->held >= 0 ? give_back(c, c->held, d) : MAFAT_OK;
   c->held = -1;
   *lost = 0;
   *n = 0;
   while (code == MAFAT_OK && !*stop && *n == 0) {
-    enum { SLICE_MS = 250 };
+    bool late = now_ms() >= ends_ms; /* before it is looked: this process may have been stopped */
     if (wait_for_frame(c, SLICE_MS)) code = take_frame(c, n, lost, d);
-    else if ((waited += SLICE_MS) >= PATIENCE_MS)
-      code = mafat_fail(d, MAFAT_EIO, "%s: expected a frame, none has come for %d seconds", c->path, PATIENCE_MS / 1000);
+    if (code == MAFAT_OK && *n == 0 && late && !*stop)
+      code = mafat_fail(d, MAFAT_EIO, "%s: expected a frame, none that is whole has come for %d seconds", c->path, PATIENCE_MS / 1000);
   }
   while (code == MAFAT_OK && newest && *n && wait_for_frame(c, 0)) {
     int older = c->held;

@@ -34,7 +34,7 @@ int mafat_camera_open(struct mafat_camera *c, const char *path, const char *wish
 int mafat_camera_start(struct mafat_camera *c, struct mafat_diagnostic *d);
 
 /* The next frame, n bytes, valid until the next call; where `newest`, those before it that have come go back to the driver. *lost: how many
- * came and were not seen. *n is 0 where *stop says so. MAFAT_EIO: the camera is gone, or sends nothing for ten seconds. */
+ * came and were not seen. *n is 0 where *stop says so. MAFAT_EIO: the camera is gone, or sends nothing that is whole for ten seconds. */
 int mafat_camera_next(struct mafat_camera *c, unsigned char **frame, size_t *n, bool newest, long long *lost, const volatile int *stop,
                       struct mafat_diagnostic *d);
 void mafat_camera_close(struct mafat_camera *c);

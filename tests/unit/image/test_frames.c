@@ -4,6 +4,7 @@
 #include "runner/image/image.h"
 #include "runner/kernels/frame_rows.h"
 #include "runner/kernels/kernels.h"
+#include "runner/program/video/camera.h"
 #include "runner/program/video/frames.h"
 #include "runner/program/video/jpeg_split.h"
 #include "tests/support/random.h"
@@ -401,6 +402,24 @@ START_TEST(what_is_no_jpeg_is_seen)
 }
 END_TEST
 
+/* ---- a camera's ---- */
+
+/* A pipe that nobody writes to any more says, like a camera that was pulled out, that it is gone: and takes no call of Video4Linux. */
+START_TEST(a_camera_that_is_gone_is_not_waited_for)
+{
+  int ends[2], stop = 0;
+  unsigned char *frame;
+  size_t n;
+  long long lost;
+  ck_assert_int_eq(pipe(ends), 0);
+  close(ends[1]);
+  struct mafat_camera camera = {.fd = ends[0], .path = "a camera", .held = -1};
+  ck_assert_int_eq(mafat_camera_next(&camera, &frame, &n, false, &lost, &stop, &diagnostic), MAFAT_EIO);
+  ck_assert_msg(strstr(diagnostic.text, "a camera: cannot take a frame: "), "%s", diagnostic.text);
+  mafat_camera_close(&camera);
+}
+END_TEST
+
 Suite *frames_suite(void)
 {
   Suite *s = suite_create("frames");
@@ -419,6 +438,7 @@ Suite *frames_suite(void)
   tcase_add_loop_test(t, a_signal_is_not_slept_over, 0, 2);
   tcase_add_test(t, a_jpeg_ends_where_it_ends);
   tcase_add_test(t, what_is_no_jpeg_is_seen);
+  tcase_add_test(t, a_camera_that_is_gone_is_not_waited_for);
   suite_add_tcase(s, t);
   return s;
 }
