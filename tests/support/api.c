@@ -7,13 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of a process that has the sanitizer's shadow of all memory, too. */
-#ifdef __SANITIZE_THREAD__
-#define MEMORY_BYTES ((size_t)64 << 30)
-#else
-#define MEMORY_BYTES ((size_t)1 << 30)
-#endif
-
 char api_folder[64], api_weights[96], api_picture[96], api_raw[96];
 
 const char api_detector[] =
@@ -88,7 +81,7 @@ struct mafat_model *api_open_model(const char *cfg, const char *plan)
   struct mafat_model *m;
   mafat_model_defaults(&options);
   options.plan = plan;
-  options.memory_bytes = MEMORY_BYTES;
+  options.memory_bytes = API_MEMORY_BYTES;
   api_cut_weights(cfg == api_detector ? 8 + 8 * 27 + 14 + 14 * 8 : 6 + 6 * 27);
   int code = mafat_model_open(&m, api_cfg(cfg), api_weights, &options, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);

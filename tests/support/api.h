@@ -7,6 +7,13 @@
 
 #include <check.h>
 
+/* Of a process that has the sanitizer's shadow of all memory, too. */
+#ifdef __SANITIZE_THREAD__
+#define API_MEMORY_BYTES ((size_t)64 << 30)
+#else
+#define API_MEMORY_BYTES ((size_t)1 << 30)
+#endif
+
 enum { API_INPUTS = 3 * 24 * 32, API_DETECTOR_LAYERS = 4, API_OUT_H = 12, API_OUT_W = 16, API_OUT_C = 14 };
 
 extern const char api_detector[], api_classifier[], api_five_channels[]; /* .cfg texts */

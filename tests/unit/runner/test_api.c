@@ -18,7 +18,7 @@ START_TEST(test_a_model_describes_itself)
   mafat_model_describe(m, &f);
   ck_assert_int_eq(f.kind, MAFAT_MODEL_DETECTOR);
   ck_assert(f.input_h == 24 && f.input_w == 32 && f.input_c == 3);
-  ck_assert_uint_eq(f.budget_bytes, 1 << 30);
+  ck_assert_uint_eq(f.budget_bytes, API_MEMORY_BYTES);
   ck_assert_str_eq(f.budget_source, "memory_bytes");
   ck_assert(!f.packed && f.cpu[0]);
   ck_assert_ptr_nonnull(f.reads_method); /* the convolution of the second group */

@@ -21,7 +21,7 @@ static struct mafat_model *open_for_frames(const char *frames, const char *plan,
   struct mafat_diagnostic d;
   mafat_model_close(&(struct mafat_model *){api_open_model(api_detector, NULL)}); /* its weights are there */
   mafat_model_defaults(&options);
-  options.memory_bytes = 64 << 20;
+  options.memory_bytes = API_MEMORY_BYTES;
   options.frames = frames;
   options.plan = plan;
   options.frames_stay = stay;
