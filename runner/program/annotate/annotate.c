@@ -4,7 +4,6 @@
  * stages: every line of JSON is read and checked; then every output gets its name; then the
  * pictures are drawn and written one by one. A mistake in the JSON is therefore found before
  * anything is written. */
-#include "base/utf8.h"
 #include "runner/program/annotate/draw.h"
 #include "runner/program/annotate/json.h"
 #include "runner/program/annotate/picture.h"
@@ -14,7 +13,6 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,18 +36,7 @@ struct options {
   bool quiet;
 };
 
-/* Prints one line on stderr; control characters from file names and JSON become '?'. */
-__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
-{
-  char *text = NULL;
-  va_list args;
-  va_start(args, format);
-  if (vasprintf(&text, format, args) < 0) text = NULL;
-  va_end(args);
-  if (text) mafat_utf8_keep_to_one_line(text);
-  fprintf(stderr, "annotate: %s\n", text ? text : "out of memory");
-  free(text);
-}
+#define say(...) mafat_streams_complain("annotate", __VA_ARGS__)
 
 /* ---- Command line ---- */
 
