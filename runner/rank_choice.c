@@ -379,7 +379,8 @@ static int take_best(struct mafat_rank_choice *c, const struct mafat_rank_choice
                    .most_bytes = most_needed(c, r->n_ranks), .ends_ms = r->plan_seconds > 0 ? began + 1e3 * r->plan_seconds : INFINITY};
   struct mafat_rank_choice tried = {.text = NULL};
   int failed = MAFAT_OK;
-  /* More memory gives no slower plan: what less would do with is tried, too. Without a bound nothing is read for each picture that need not be. */
+  /* What less memory would do with is tried, too: more of it seldom gives a slower plan. Never is not promised, for the bound on what is exchanged
+   * moves with it. Without a bound nothing is read for each picture that need not be. */
   const int last = is_bounded(r) ? N_RESIDENCES - 1 : residence;
   for (int i = 0; i <= last && failed == MAFAT_OK; i++) failed = try_mixes(&b, &tried, r, c->sharing.from, c->sharing.layers.n, i);
   if (failed) mafat_fail(d, failed, "%s: out of memory", r->network->path); /* what else a mix fails by only passes it over */

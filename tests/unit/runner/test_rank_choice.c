@@ -21,20 +21,35 @@ static const char chain[] = "[net]\nwidth=6\nheight=4\nchannels=64\n"
                             "[convolutional]\nfilters=192\nsize=1\nactivation=leaky\n"
                             "[convolutional]\nfilters=192\nsize=1\nactivation=linear\n";
 
+/* A request, and all that it points to. */
+struct question {
+  struct mafat_network *network;
+  struct mafat_plan_options options;
+  struct mafat_calibration calibration;
+  struct mafat_rank_choice_request request;
+};
+
+static struct mafat_rank_choice_request *begin(struct question *q, const char *cfg, const char *search, int n_ranks)
+{
+  q->network = test_network(cfg);
+  mafat_plan_defaults(&q->options);
+  mafat_calibration_defaults(&q->calibration, "portable");
+  q->request = (struct mafat_rank_choice_request){.network = q->network, .n_layers = q->network->n_layers, .n_ranks = n_ranks, .options = &q->options,
+                                                  .search = search, .memory_bytes = SIZE_MAX, .calibration = &q->calibration, .wire = {1e9, 1e-4}};
+  return &q->request;
+}
+
 static int choose_in_time(struct mafat_rank_choice *c, const char *search, int n_ranks, const size_t *budgets, const double *speeds,
                           double seconds, struct mafat_diagnostic *d)
 {
-  struct mafat_network *n = test_network(chain);
-  struct mafat_plan_options options;
-  struct mafat_calibration calibration;
-  mafat_plan_defaults(&options);
-  options.algorithm = MAFAT_DIRECT;
-  mafat_calibration_defaults(&calibration, "portable");
-  const struct mafat_rank_choice_request r = {.network = n, .n_layers = n->n_layers, .n_ranks = n_ranks, .options = &options,
-                                              .search = search, .memory_bytes = SIZE_MAX, .budgets = budgets, .speeds = speeds, .plan_seconds = seconds,
-                                              .calibration = &calibration, .wire = {1e9, 1e-4}};
-  int code = mafat_rank_choose(c, &r, d);
-  mafat_network_close(&n);
+  struct question q;
+  struct mafat_rank_choice_request *r = begin(&q, chain, search, n_ranks);
+  q.options.algorithm = MAFAT_DIRECT;
+  r->budgets = budgets;
+  r->speeds = speeds;
+  r->plan_seconds = seconds;
+  int code = mafat_rank_choose(c, r, d);
+  mafat_network_close(&q.network);
   return code;
 }
 
@@ -170,24 +185,21 @@ START_TEST(best_is_a_grid_where_less_crosses)
                                "[convolutional]\nfilters=64\nsize=3\npad=1\nactivation=leaky\n"
                                "[convolutional]\nfilters=64\nsize=3\npad=1\nactivation=leaky\n"
                                "[convolutional]\nfilters=64\nsize=3\npad=1\nactivation=leaky\n";
-  struct mafat_network *n = test_network(square);
-  struct mafat_plan_options options;
-  struct mafat_calibration calibration;
+  struct question q;
   struct mafat_rank_choice c;
   struct mafat_diagnostic d = {""};
-  mafat_plan_defaults(&options);
-  mafat_calibration_defaults(&calibration, "portable");
-  const struct mafat_rank_choice_request r = {.network = n, .n_layers = n->n_layers, .n_ranks = 4, .options = &options, .search = "best",
-                                              .memory_bytes = 64 << 20, .calibration = &calibration, .wire = {1e9, 1e-5}};
-  int code = mafat_rank_choose(&c, &r, &d);
+  struct mafat_rank_choice_request *r = begin(&q, square, "best", 4);
+  r->memory_bytes = 64 << 20;
+  r->wire = (struct mafat_rank_wire){1e9, 1e-5};
+  int code = mafat_rank_choose(&c, r, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   ck_assert_str_eq(c.text, "split(h2:0-2,w2:0-2)/NoCut/ranks=4");
   mafat_rank_choice_close(&c);
-  mafat_network_close(&n);
+  mafat_network_close(&q.network);
 }
 END_TEST
 
-/* More memory never gives a slower plan, kept or streamed. */
+/* More memory never gives this chain a slower plan, kept or streamed. */
 START_TEST(best_takes_what_memory_there_is)
 {
   static const size_t room[] = {300 * KB, 500 * KB, 800 * KB, 1200 * KB, 1600 * KB, 2400 * KB, 4800 * KB};
@@ -252,20 +264,16 @@ START_TEST(idle_ranks_do_not_get_all)
                             "[convolutional]\nfilters=32\nsize=3\nstride=2\npad=1\nactivation=leaky\n";
   static const size_t rooms[][4] = {{615 * KB, 323 * KB, 304 * KB, 267 * KB}, {847 * KB, 183 * KB, 312 * KB, 166 * KB}, {657 * KB, 279 * KB, 237 * KB, 158 * KB}};
   const size_t *budgets = rooms[_i];
-  struct mafat_network *n = test_network(two);
-  struct mafat_plan_options options;
-  struct mafat_calibration calibration;
+  struct question q;
   struct mafat_rank_choice c;
   struct mafat_diagnostic d = {""};
-  mafat_plan_defaults(&options);
-  mafat_calibration_defaults(&calibration, "portable");
-  const struct mafat_rank_choice_request r = {.network = n, .n_layers = n->n_layers, .n_ranks = 4, .options = &options, .search = "layers",
-                                              .budgets = budgets, .calibration = &calibration, .wire = {1e9, 1e-4}};
-  int code = mafat_rank_choose(&c, &r, &d);
+  struct mafat_rank_choice_request *r = begin(&q, two, "layers", 4);
+  r->budgets = budgets;
+  int code = mafat_rank_choose(&c, r, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   for (int i = 0; i < 4; i++) ck_assert_uint_le(c.costs[i].arena_bytes + c.costs[i].kept_bytes, budgets[i]);
   mafat_rank_choice_close(&c);
-  mafat_network_close(&n);
+  mafat_network_close(&q.network);
 }
 END_TEST
 
@@ -275,19 +283,15 @@ START_TEST(a_search_that_is_refused_memory_leaves_nothing)
   static const char *const searches[] = {"deeperthings", "fdto", "layers", "best"};
   static const size_t budgets[] = {1200 * KB, 1200 * KB, 1200 * KB};
   bool failed = true;
-  struct mafat_network *n = test_network(chain);
-  struct mafat_plan_options options;
-  struct mafat_calibration calibration;
-  mafat_plan_defaults(&options);
-  mafat_calibration_defaults(&calibration, "portable");
-  const struct mafat_rank_choice_request r = {.network = n, .n_layers = n->n_layers, .n_ranks = 3, .options = &options, .search = searches[_i],
-                                              .budgets = budgets, .calibration = &calibration, .wire = {1e9, 1e-4}};
+  struct question q;
+  struct mafat_rank_choice_request *r = begin(&q, chain, searches[_i], 3);
+  r->budgets = budgets;
   for (long at = 0; failed; at += 1 + at / 16) {
     struct mafat_rank_choice c;
     struct mafat_diagnostic d = {""};
     long unfreed;
     failing_malloc_arm(at);
-    int code = mafat_rank_choose(&c, &r, &d);
+    int code = mafat_rank_choose(&c, r, &d);
     mafat_rank_choice_close(&c);
     long asked = failing_malloc_disarm(&unfreed);
     ck_assert_msg(unfreed == 0, "allocation %ld of %ld: %ld are left", at, asked, unfreed);
@@ -295,7 +299,7 @@ START_TEST(a_search_that_is_refused_memory_leaves_nothing)
     ck_assert_msg(code == MAFAT_OK || d.text[0], "allocation %ld: no message", at);
     ck_assert_msg(code == MAFAT_OK || code == MAFAT_ENOMEM || !failed, "allocation %ld of %ld: %s, %s", at, asked, mafat_error_name(code), d.text);
   }
-  mafat_network_close(&n);
+  mafat_network_close(&q.network);
 }
 END_TEST
 
@@ -307,22 +311,17 @@ START_TEST(rows_are_not_tried_in_vain)
   size_t at = (size_t)snprintf(cfg, sizeof cfg, "[net]\nwidth=2000\nheight=1\nchannels=4\n");
   for (int l = 0; l < LAYERS; l++)
     at += (size_t)snprintf(cfg + at, sizeof cfg - at, "[convolutional]\nfilters=4\nsize=3\npad=1\nactivation=leaky\n");
-  struct mafat_network *n = test_network(cfg);
-  struct mafat_plan_options options;
-  struct mafat_calibration calibration;
+  struct question q;
   struct mafat_rank_choice c;
   struct mafat_diagnostic d = {""};
-  mafat_plan_defaults(&options);
-  mafat_calibration_defaults(&calibration, "portable");
-  const struct mafat_rank_choice_request r = {.network = n, .n_layers = n->n_layers, .n_ranks = 4, .options = &options, .search = "best",
-                                              .memory_bytes = SIZE_MAX, .calibration = &calibration, .wire = {1e9, 1e-4}};
-  clock_t begin = clock();
-  int code = mafat_rank_choose(&c, &r, &d);
-  double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+  const struct mafat_rank_choice_request *r = begin(&q, cfg, "best", 4);
+  clock_t from = clock();
+  int code = mafat_rank_choose(&c, r, &d);
+  double seconds = (double)(clock() - from) / CLOCKS_PER_SEC;
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   ck_assert_msg(seconds < test_patience(1.5), "%g s", seconds);
   mafat_rank_choice_close(&c);
-  mafat_network_close(&n);
+  mafat_network_close(&q.network);
 }
 END_TEST
 
