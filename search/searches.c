@@ -77,7 +77,7 @@ static int find_least(struct mafat_front **out, const struct mafat_search_reques
 }
 
 static const struct mafat_search searches[] = {
-    {.name = "best", .finds = "the best there is", .unfit = "no plan was found that needs less", .timed = true, .find = mafat_search_front},
+    {.name = "best", .finds = "the best that is found", .unfit = "no plan was found that needs less", .timed = true, .find = mafat_search_front},
     {.name = "least", .finds = "the least arena", .unfit = "it is what --search least takes, which keeps all weights", .one_plan = true,
      .timed = true, .find = find_least},
     {.name = "fdt", .finds = "fused depthwise tiling's", .unfit = "it is what --search fdt takes, which keeps all weights",

@@ -6,7 +6,7 @@
 
 struct mafat_search {
   const char *name;  /* "best" */
-  const char *finds; /* what its plan is, for a table: "the best there is" */
+  const char *finds; /* what its plan is, for a table: "the best that is found" */
   const char *unfit; /* said behind a plan that does not fit: why no other is taken */
   bool one_plan;     /* the same for all budgets: there is nothing to list or to sweep */
   bool by_paper;     /* goes by the paper's predictor and a budget: no front (greedy.h) */
