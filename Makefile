@@ -346,7 +346,7 @@ TESTED = all $(BUILD)/storm.so $(BUILD)/random_graphs $(BUILD)/endless $(BUILD)/
 check: ## before every commit: a sample of the unit tests, of kernels and command lines (a minute)
 	@$(MAKE) --no-print-directory $(JOBS) run-check
 
-test: packages ## what decides: install what is missing, build, test (5 minutes)
+test: packages ## what decides: install what is missing, build, test (half an hour on two cores)
 	@$(MAKE) --no-print-directory $(JOBS) run-test
 
 test-full: packages ## everything: test, all cases, sanitizers, fuzzing, control groups v2, all memory limits (root; hours)
