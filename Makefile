@@ -65,8 +65,9 @@ RUNNER    := $(wildcard runner/*.c $(filter-out runner/program/% runner/kernels/
 KERNELS   := $(wildcard runner/kernels/*.c) $(if $(filter x86_64-%,$(MACHINE)),$(wildcard runner/kernels/x86/*.c)) \
              $(if $(filter aarch64-% arm%hf,$(MACHINE)),$(wildcard runner/kernels/arm/*.c))
 LIBRARY   := $(BASE) $(NETWORK) $(FORMATS) $(TRANSFORM) $(PREDICTOR) $(SEARCH) $(RUNNER) $(KERNELS)
-# Of all programs that write files.
-WRITING   := runner/program/streams.c runner/program/unfinished.c
+# Of all programs; of those that write files.
+SPEAKING  := runner/program/streams.c runner/program/refused_option.c
+WRITING   := $(SPEAKING) runner/program/unfinished.c
 # run_inference: on the public header alone, and not of the library.
 PROGRAM   := $(wildcard runner/program/run_inference/*.c runner/program/sandbox/*.c runner/program/video/*.c) runner/program/writer.c runner/program/progress.c runner/program/scanning.c $(WRITING)
 MODULES   := $(filter-out %/main.c,$(PROGRAM))
@@ -195,7 +196,7 @@ $(BUILD)/pack_weights: $(call objects,$(wildcard runner/program/pack_weights/*.c
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
 
 # One front for all of them. The drop-in's folder had this name: it goes, and no other that BUILD may have, as .. and a home have.
-$(BUILD)/mafat: $(call objects,$(wildcard runner/program/mafat/*.c) runner/program/writer.c runner/program/streams.c) $(LIB)
+$(BUILD)/mafat: $(call objects,$(wildcard runner/program/mafat/*.c) runner/program/writer.c $(SPEAKING)) $(LIB)
 	$(call say,LD,$@)
 	$(Q)[ ! -d $@ ] || { rm -f $@/libmafat-darknet.so $@/libdarknet.so && rmdir $@; }
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)

@@ -36,7 +36,7 @@ files() { # FOLDER [FIND-ARGUMENT...]
   check '(include|base|network|transform|predictor|search)/' $(files search)
   check '(include|base|network|formats|transform|predictor|search|runner)/' $(files runner ! -path '*/program/*')
   refuse 'runner/program/' $(files runner ! -path '*/program/*')
-  check '(include/mafat|base/utf8)\.h"|runner/program/(run_inference/|video/|sandbox/sandbox\.h|writer\.h|streams\.h|unfinished\.h|progress\.h|decimal\.h)' $(files runner/program/run_inference)
+  check '(include/mafat|base/utf8)\.h"|runner/program/(run_inference/|video/|sandbox/sandbox\.h|writer\.h|streams\.h|refused_option\.h|unfinished\.h|progress\.h|decimal\.h)' $(files runner/program/run_inference)
   check 'runner/program/sandbox/' $(files runner/program/sandbox)
   check 'include/mafat\.h"|runner/program/video/' $(files runner/program/video)
 }

@@ -52,6 +52,14 @@ int mafat_streams_finish(void)
   return -1;
 }
 
+int mafat_streams_say(const char *program, const char *text)
+{
+  fputs(text, stdout);
+  if (mafat_streams_finish() == 0) return 0;
+  mafat_streams_complain(program, "cannot write to standard output: %s", strerror(errno));
+  return -1;
+}
+
 void mafat_streams_complain(const char *program, const char *format, ...)
 {
   char *text = NULL;

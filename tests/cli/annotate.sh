@@ -91,7 +91,9 @@ for value in abc 1.5 -0.1 nan inf 0.5x 0x0 ' 0.5' ''; do
     expect "thresh '$value'" 2 'option -t, --thresh expects a number from 0 to 1, found'
 done
 run --quiet=3
-expect value-unwanted 2 'option --quiet expects no value'
+expect value-unwanted 2 '--quiet: this option expects no value'
+run --quiet -xy
+expect unknown-letter 2 'unknown option -x;'
 run -o '' one.json
 expect output-empty 2 'option -o expects'
 run -o picture.gif one.json

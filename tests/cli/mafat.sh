@@ -83,7 +83,7 @@ program=$build/mafat
 # What a terminal obeys, and ends of lines, are told as '?', by all programs.
 odd=$'--x\e[31m\ny' told='--x?[31m?y'
 bad 'controls' "no command '$told'" "$odd"
-bad 'controls: doctor' "unknown option '$told'" doctor "$odd"
+bad 'controls: doctor' "unknown option $told" doctor "$odd"
 bad 'controls: a file' "cannot find 'x?[31m?y'" doctor "${odd#--}"
 for program in make_weights pack_weights swap_cost run_inference annotate mafat_serve memory_limit; do
   [ -x "$build/$program" ] || continue
@@ -113,7 +113,9 @@ expect 'doctor of a small file' 0
 check 'a small file says nothing' "$(grep ^disk "$out")" grep -q "^disk  .*not timed: $shapes.cfg has less than 1.2 MB" "$out"
 bad 'doctor of no file' "cannot find '$work/none'" doctor "$work/none"
 bad 'doctor of two' "expected one FILE at most, found 'b'" doctor . b
-bad 'an option that is none' "unknown option '--jsno'" doctor --jsno
+bad 'an option that is none' "unknown option --jsno" doctor --jsno
+bad 'a letter that is none' "unknown option -x;" doctor -xy
+bad 'a value too many' "--json: this option expects no value" doctor --json=3
 run doctor --help
 expect 'doctor --help' 0
 check 'no speed of a calibration is taken' 'doctor does not say whose milliseconds' grep -q 'mafat run --calibrate' <(run doctor "$work/empty"; cat "$out")

@@ -185,7 +185,8 @@ run --like picture.raw x.onnx; expect 'like no model' 2 'expected an ONNX or TFL
 run --like a.packed x.onnx; expect 'like a packed one' 2 'expected an ONNX or TFLite model'
 run --like no.onnx x.onnx; expect 'like none' 2 'no.onnx'
 run --like a.onnx; expect 'like, and no name' 2 'expected one OUT'
-run --like; expect 'like what' 2 'a value is missing after'
+run --like; expect 'like what' 2 '--like expects a value'
+run -lx a.onnx x.onnx; expect 'an unknown letter' 2 'unknown option -l;'
 
 # Nothing that is read gives way to the weights, no device does, and a link stays.
 printf '[net]\nwidth=8\nheight=8\nchannels=64\n[connected]\noutput=60\nactivation=linear\n' >small.cfg

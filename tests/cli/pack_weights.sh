@@ -29,7 +29,10 @@ for option in $(sed -n 's/^  \(--[a-z]*\).*/\1/p' out); do
   grep -qF -e "Fl -${option#--}" "$man" || fail "man page" "$option is missing"
 done
 run; expect "no arguments" 2 "expected MODEL.cfg"
-run --nonsense a.cfg a.weights a.packed; expect "unknown option" 2 "--nonsense"
+run --nonsense a.cfg a.weights a.packed; expect "unknown option" 2 "unknown option --nonsense"
+run --quiet -xy a.cfg a.weights a.packed; expect "unknown letter" 2 "unknown option -x;"
+run --force=3 a.cfg a.weights a.packed; expect "a value too many" 2 "--force: this option expects no value"
+run --version; { [ $code -eq 0 ] && grep -qx 'pack_weights [0-9.]*' out && ok version; } || fail version "status $code"
 run --check; expect "check without a file" 2 "expected one FILE.packed"
 
 run a.cfg a.weights a.packed; expect pack 0
@@ -136,7 +139,7 @@ if [ -c /dev/full ]; then
   code=$?; expect "what is measured cannot be told" 1 "cannot write to standard output"
   [ ! -e lost.packed ] && [ ! -e lost.packed.part ] || fail "what is measured cannot be told" "$(ls lost*)"
   "$program" --help >/dev/full 2>err
-  code=$?; expect "help to a full disk" 1
+  code=$?; expect "help to a full disk" 1 "cannot write to standard output"
 fi
 
 (ulimit -f 1; "$program" a.cfg a.weights large.packed 2>err >out) 2>shell.log
@@ -208,7 +211,7 @@ printf "$net"'[convolutional]\nbatch_normalize=1\nfilters=40\nsize=1\nactivation
 "$build/make_weights" --quiet fork.cfg fork.weights
 run --fork nobody fork.cfg fork.weights fork.packed; expect "fork unknown" 2 "expected a fork of Darknet (auto, darknet, alexeyab), found nobody"
 run --check --fork darknet a.packed; expect "fork with --check" 2 "--fork makes no sense with --check"
-run --fork; expect "fork without a value" 2 "expected a value after"
+run --fork; expect "fork without a value" 2 "--fork expects a value"
 for fork in darknet alexeyab; do
   run --force --fork $fork fork.cfg fork.weights $fork.packed; expect "fork $fork" 0
   for file in fork.weights $fork.packed; do

@@ -8,6 +8,7 @@
 #include "runner/program/annotate/json.h"
 #include "runner/program/annotate/picture.h"
 #include "runner/program/decimal.h"
+#include "runner/program/refused_option.h"
 #include "runner/program/streams.h"
 #include "runner/program/unfinished.h"
 
@@ -81,18 +82,12 @@ static void complain_misuse(int answer, char *const *argv)
       {"t", "option -t, --thresh expects a number from 0 to 1"},
       {"p", "option -p, --picture expects a picture file"},
   };
-  const char *word = argv[optind - 1];
+  char refused[MAFAT_REFUSED_ROOM];
   for (size_t i = 0; answer == ':' && i < sizeof expects / sizeof *expects; i++)
     if (optopt == *expects[i][0]) say("%s, found nothing", expects[i][1]);
-  /* getopt_long leaves optopt at the option's letter for a value that it does not take, at 0 for an
-   * unknown or ambiguous long one. */
-  if (answer == '?' && optopt && strncmp(word, "--", 2) == 0)
-    say("option %.*s expects no value, found %s", (int)strcspn(word, "="), word,
-        word + strcspn(word, "="));
-  else if (answer == '?' && optopt)
-    say("unknown option -%c; --help lists them", optopt);
-  else if (answer == '?')
-    say("unknown option %s; --help lists them", word);
+  if (answer == ':') return;
+  mafat_refused_option(refused, answer, long_options, argv);
+  say("%s; --help lists the options", refused);
 }
 
 /* True: go on; false: *status is the exit code. */
@@ -114,9 +109,9 @@ static bool read_options(int argc, char **argv, struct options *options, enum st
         return false;
       }
       break;
-    case 'h': *status = fputs(usage, stdout) < 0 || fflush(stdout) ? FAILED : DONE; return false;
+    case 'h':
     case 'V':
-      *status = puts("annotate (mafat) " MAFAT_VERSION) < 0 || fflush(stdout) ? FAILED : DONE;
+      *status = mafat_streams_say("annotate", c == 'h' ? usage : "annotate (mafat) " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
       return false;
     default: complain_misuse(c, argv); return false;
     }

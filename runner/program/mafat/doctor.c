@@ -22,6 +22,7 @@
 #include "runner/memory/groups.h"
 #include "runner/memory/lock.h"
 #include "runner/memory/process.h"
+#include "runner/program/refused_option.h"
 #include "runner/program/streams.h"
 #include "runner/program/writer.h"
 
@@ -413,14 +414,19 @@ struct options {
 /* -1: go on; else the exit status. */
 static int read_options(int argc, char **argv, struct options *o)
 {
-  static const struct option names[] = {{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+  enum { JSON = 256, HELP };
+  static const struct option names[] = {{"json", no_argument, NULL, JSON}, {"help", no_argument, NULL, HELP}, {NULL, 0, NULL, 0}};
+  char refused[MAFAT_REFUSED_ROOM];
   struct stat st;
   opterr = 0;
   for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
     switch (c) {
-    case 'j': o->json = true; break;
-    case 'h': fputs(usage, stdout); return mafat_streams_finish() == 0 ? DONE : FAILED;
-    default: return misused("unknown option", argv[optind - 1]);
+    case JSON: o->json = true; break;
+    case HELP: return mafat_streams_say("mafat doctor", usage) == 0 ? DONE : FAILED;
+    default:
+      mafat_refused_option(refused, c, names, argv);
+      mafat_streams_complain("mafat doctor", "%s; --help lists the options", refused);
+      return MISUSE;
     }
   }
   if (argc - optind > 1) return misused("expected one FILE at most, found", argv[optind + 1]);

@@ -73,9 +73,8 @@ static int help(const char *bin)
     const struct command *c = &commands[i];
     printf("\n  %-10s%s%s\n  %10s$ %s\n", c->word, c->what, is_there(bin, c) ? "" : " (not installed)", "", c->try);
   }
-  printf("\nmafat --version. Exit status: the command's; 2: there is no such command.\n"
-         "Begin with: mafat doctor\n");
-  return mafat_streams_finish() == 0 ? DONE : FAILED;
+  return mafat_streams_say("mafat", "\nmafat --version. Exit status: the command's; 2: there is no such command.\n"
+                                    "Begin with: mafat doctor\n") == 0 ? DONE : FAILED;
 }
 
 /* ---- a word that is none ---- */
@@ -168,10 +167,7 @@ int main(int argc, char **argv)
   }
   const char *word = argv[1];
   if (strcmp(word, "--help") == 0 || strcmp(word, "help") == 0) return help(bin);
-  if (strcmp(word, "--version") == 0) {
-    puts("mafat " MAFAT_VERSION);
-    return mafat_streams_finish() == 0 ? DONE : FAILED;
-  }
+  if (strcmp(word, "--version") == 0) return mafat_streams_say("mafat", "mafat " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
   for (int i = 0; i < N_COMMANDS; i++) {
     if (strcmp(word, commands[i].word) != 0) continue;
     if (!commands[i].program) return doctor(argc - 1, argv + 1, bin);

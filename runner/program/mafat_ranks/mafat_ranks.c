@@ -89,7 +89,7 @@ static int say_alone(const char *text, int status)
 {
   if (mafat_guard_rank() != 0) return status;
   if (status) mafat_session_complain(text);
-  else fputs(text, stdout);
+  else if (mafat_streams_say("mafat_ranks", text) != 0) status = EXIT_RUNNING;
   return status;
 }
 

@@ -193,8 +193,8 @@ int main(int argc, char **argv)
     return EXIT_INPUT;
   }
   if (session->options.show_help || session->options.show_version) {
-    fputs(session->options.show_help ? mafat_serve_help : "mafat_serve " MAFAT_VERSION "\n", stdout);
-    return mafat_streams_finish() == 0 ? 0 : EXIT_RUNNING;
+    const char *text = session->options.show_help ? mafat_serve_help : "mafat_serve " MAFAT_VERSION "\n";
+    return mafat_streams_say("mafat_serve", text) == 0 ? 0 : EXIT_RUNNING;
   }
   reserve(s);
   int code = open_doors(s), status = 0;

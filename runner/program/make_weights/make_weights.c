@@ -17,6 +17,7 @@
 #include "runner/program/make_weights/like.h"
 #include "runner/program/make_weights/numbers.h"
 #include "runner/program/make_weights/recipe.h"
+#include "runner/program/refused_option.h"
 #include "runner/program/streams.h"
 #include "runner/program/unfinished.h"
 #include "runner/weights/weights.h"
@@ -45,6 +46,7 @@ static const char usage[] =
     "  --seed N   0 or more (default: 1)\n"
     "  --quiet    no progress bar\n"
     "  --help     this text\n"
+    "  --version  the version\n"
     "\n"
     "Exit status: 0 done, 1 the file could not be written, 2 wrong options or a bad model.\n";
 
@@ -207,26 +209,29 @@ static int misused(const char *what, const char *value)
 /* -1: go on; else the exit status. */
 static int read_options(int argc, char **argv, struct options *o)
 {
-  static const struct option names[] = {{"seed", required_argument, NULL, 's'},
-                                        {"like", required_argument, NULL, 'l'},
-                                        {"quiet", no_argument, NULL, 'q'},
-                                        {"help", no_argument, NULL, 'h'},
+  enum { SEED = 256, LIKE, QUIET, HELP, VERSION };
+  static const struct option names[] = {{"seed", required_argument, NULL, SEED},
+                                        {"like", required_argument, NULL, LIKE},
+                                        {"quiet", no_argument, NULL, QUIET},
+                                        {"help", no_argument, NULL, HELP},
+                                        {"version", no_argument, NULL, VERSION},
                                         {NULL, 0, NULL, 0}};
+  char refused[MAFAT_REFUSED_ROOM];
   char *end;
   opterr = 0;
   for (int c; (c = getopt_long(argc, argv, ":", names, NULL)) != -1;) {
     switch (c) {
-    case 's':
+    case SEED:
       errno = 0;
       o->seed = strtoull(optarg, &end, 10);
       if (optarg[0] < '0' || optarg[0] > '9' || *end || errno)
         return misused("--seed expects a number from 0 to 2^64 - 1, found", optarg);
       break;
-    case 'l': o->like = optarg; break;
-    case 'q': o->quiet = true; break;
-    case 'h': fputs(usage, stdout); return mafat_streams_finish() == 0 ? DONE : FAILED;
-    case ':': return misused("a value is missing after", argv[optind - 1]);
-    default: return misused("unknown option", argv[optind - 1]);
+    case LIKE: o->like = optarg; break;
+    case QUIET: o->quiet = true; break;
+    case HELP:
+    case VERSION: return mafat_streams_say("make_weights", c == HELP ? usage : "make_weights " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
+    default: mafat_refused_option(refused, c, names, argv); return misused(refused, NULL);
     }
   }
   if (o->like && argc - optind != 1) return misused("expected one OUT behind --like MODEL", NULL);

@@ -10,6 +10,7 @@
 #include "runner/model_kind.h"
 #include "runner/program/decimal.h"
 #include "runner/program/progress.h"
+#include "runner/program/refused_option.h"
 #include "runner/program/streams.h"
 #include "runner/program/unfinished.h"
 #include "runner/weights/packer.h"
@@ -62,6 +63,7 @@ static const char usage[] =
     "  --check    read a packed file and compare its checksums; write nothing\n"
     "  --quiet    no progress bar\n"
     "  --help     this text\n"
+    "  --version  the version\n"
     "\n"
     "A cfg beside the file must fit: one whose layers differ in shape is refused. It holds\n"
     "about as many bytes as the weights did; packing takes a few megabytes of memory,\n"
@@ -203,47 +205,50 @@ static int check_activations(const struct mafat_pack_options *o)
 /* -1: go on; else the exit status. */
 static int read_options(int argc, char **argv, struct options *o)
 {
-  static const struct option names[] = {{"force", no_argument, NULL, 'f'},
-                                        {"fork", required_argument, NULL, 'k'},
-                                        {"constant", required_argument, NULL, 'n'},
-                                        {"weights", required_argument, NULL, 'w'},
-                                        {"activations", required_argument, NULL, 'i'},
-                                        {"calibrate", required_argument, NULL, 'b'},
-                                        {"measure", required_argument, NULL, 'm'},
-                                        {"keep-above", required_argument, NULL, 'a'},
-                                        {"check", no_argument, NULL, 'c'},
-                                        {"quiet", no_argument, NULL, 'q'},
-                                        {"help", no_argument, NULL, 'h'},
+  enum { FORCE = 256, FORK, CONSTANT, WEIGHTS, ACTIVATIONS, CALIBRATE, MEASURE, KEEP_ABOVE, CHECK, QUIET, HELP, VERSION };
+  static const struct option names[] = {{"force", no_argument, NULL, FORCE},
+                                        {"fork", required_argument, NULL, FORK},
+                                        {"constant", required_argument, NULL, CONSTANT},
+                                        {"weights", required_argument, NULL, WEIGHTS},
+                                        {"activations", required_argument, NULL, ACTIVATIONS},
+                                        {"calibrate", required_argument, NULL, CALIBRATE},
+                                        {"measure", required_argument, NULL, MEASURE},
+                                        {"keep-above", required_argument, NULL, KEEP_ABOVE},
+                                        {"check", no_argument, NULL, CHECK},
+                                        {"quiet", no_argument, NULL, QUIET},
+                                        {"help", no_argument, NULL, HELP},
+                                        {"version", no_argument, NULL, VERSION},
                                         {NULL, 0, NULL, 0}};
   enum mafat_dtype type = MAFAT_F32;
+  char refused[MAFAT_REFUSED_ROOM];
   opterr = 0;
   for (int c; (c = getopt_long(argc, argv, ":", names, NULL)) != -1;) {
     switch (c) {
-    case 'f': o->pack.replace = true; break;
-    case 'k': o->pack.fork = optarg; break;
-    case 'w':
+    case FORCE: o->pack.replace = true; break;
+    case FORK: o->pack.fork = optarg; break;
+    case WEIGHTS:
       if (!mafat_dtype_find_packing(&type, optarg)) return misused("--weights expects float32, fp16, int8 or int4, found", optarg);
       o->pack.weights = optarg;
       break;
-    case 'i':
+    case ACTIVATIONS:
       o->pack.activations = strcmp(optarg, "int8") == 0 ? optarg : NULL;
       if (!o->pack.activations && strcmp(optarg, "float32") != 0) return misused("--activations expects float32 or int8, found", optarg);
       break;
-    case 'b': o->calibrate[o->pack.n_calibrate++] = optarg; break;
-    case 'm': o->pack.measure = optarg; break;
-    case 'a':
+    case CALIBRATE: o->calibrate[o->pack.n_calibrate++] = optarg; break;
+    case MEASURE: o->pack.measure = optarg; break;
+    case KEEP_ABOVE:
       if (!read_error(&o->pack.keep_above, optarg)) return misused("--keep-above expects a number, 0 or more, found", optarg);
       break;
-    case 'c': o->check = true; break;
-    case 'n':
+    case CHECK: o->check = true; break;
+    case CONSTANT:
       if (!strchr(optarg, '=')) return misused("--constant expects NAME=FILE, found", optarg);
       if (o->pack.n_constants == MOST_CONSTANTS) return misused("--constant is to be given 16 times at most, found", optarg);
       o->constants[o->pack.n_constants++] = optarg;
       break;
-    case 'q': o->quiet = true; break;
-    case 'h': fputs(usage, stdout); return mafat_streams_finish() == 0 ? DONE : FAILED;
-    case ':': return misused("expected a value after", argv[optind - 1]);
-    default: return misused("unknown option", argv[optind - 1]);
+    case QUIET: o->quiet = true; break;
+    case HELP:
+    case VERSION: return mafat_streams_say("pack_weights", c == HELP ? usage : "pack_weights " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
+    default: mafat_refused_option(refused, c, names, argv); return misused(refused, NULL);
     }
   }
   int n = take_pictures(o, argv + optind, argc - optind), status;

@@ -1,6 +1,7 @@
 #include "runner/program/run_inference/options.h"
 
 #include "runner/program/decimal.h"
+#include "runner/program/refused_option.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -555,14 +556,11 @@ int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct ma
   optind = 1;
   while ((option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
     if (option == 'h') option = OPTION_HELP;
-    if (option == ':')
-      return mafat_fail(d, MAFAT_EINVAL, "%.100s expects a value: see --help", argv[optind - 1]);
-    if (option == '?' && optopt > 255)
-      return mafat_fail(d, MAFAT_EINVAL, "%.100s: this option expects no value", argv[optind - 1]);
-    if (option == '?' && optopt)
-      return mafat_fail(d, MAFAT_EINVAL, "unknown option -%c: see --help", optopt);
-    if (option == '?')
-      return mafat_fail(d, MAFAT_EINVAL, "unknown option %.100s: see --help", argv[optind - 1]);
+    if (option == ':' || option == '?') {
+      char refused[MAFAT_REFUSED_ROOM];
+      mafat_refused_option(refused, option, long_options, argv);
+      return mafat_fail(d, MAFAT_EINVAL, "%s: see --help", refused);
+    }
     if (!read_option(o, option))
       return mafat_fail(d, MAFAT_EINVAL, "--%s expects %s, found %.100s", option_name(option), expected(option),
                         optarg);

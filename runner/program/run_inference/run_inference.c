@@ -390,8 +390,8 @@ int mafat_session_main(int argc, char **argv, const struct mafat_session_ranks *
     return EXIT_INPUT;
   }
   if (s.options.show_help || s.options.show_version) {
-    int said = fputs(s.options.show_help ? mafat_options_help : "run_inference " MAFAT_VERSION "\n", stdout);
-    return said >= 0 && fflush(stdout) == 0 && !ferror(stdout) ? 0 : EXIT_RUNNING;
+    const char *text = s.options.show_help ? mafat_options_help : "run_inference " MAFAT_VERSION "\n";
+    return mafat_streams_say("run_inference", text) == 0 ? 0 : EXIT_RUNNING;
   }
   if (s.options.share && !s.options.search && !link && !s.options.ranks) {
     mafat_fail(&s.d, MAFAT_EINVAL, "--search %s shares layers out to several devices: it expects --predict and --ranks, or build/mafat_ranks",
