@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
+#include "runner/program/decimal.h"
 
 enum { MAX_DEVICES = 32, UNIT_BYTES = 4096, POOL_PAGES = 64 };
 
@@ -257,7 +258,7 @@ static size_t size_of(const char *text)
     n *= (double)(1ULL << 10 * (unit - units + 1));
     end++;
   }
-  return end != text && *end == 0 && n >= 1 && n <= 1e12 && n < (double)(SIZE_MAX / 2) ? (size_t)n : 0;
+  return mafat_decimal_begins(text) && *end == 0 && n >= 1 && n <= 1e12 && n < (double)(SIZE_MAX / 2) ? (size_t)n : 0;
 }
 
 int main(int argc, char **argv)
@@ -278,7 +279,7 @@ int main(int argc, char **argv)
       break;
     case 't':
       seconds = strtod(optarg, &end);
-      if (end == optarg || *end || !(seconds > 0)) return misuse("--seconds", "a number above 0", optarg);
+      if (!mafat_decimal_begins(optarg) || *end || !(seconds > 0)) return misuse("--seconds", "a number above 0", optarg);
       break;
     case 'v':
       puts("swap_cost " MAFAT_VERSION);

@@ -78,6 +78,14 @@ bool path_join(char path[PATH_ROOM], const char *mount, const char *group, const
   return false;
 }
 
+/* Does a path leave the folder that it is below, or come back to it? */
+static bool climbs(const char *path)
+{
+  for (size_t n; *path; path += n + (path[n] == '/'))
+    if ((n = strcspn(path, "/")) == 2 && memcmp(path, "..", 2) == 0) return true;
+  return false;
+}
+
 static bool is_writable(const char *path) { return faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0; }
 
 static bool is_folder(const char *path)
@@ -159,7 +167,7 @@ static void find_own(struct place *p)
   }
   without_slashes(p->own);
   /* In containers without a namespace of groups it is a path of the host's. */
-  if (!path_join(path, p->mount, p->own, "") || !is_folder(path) || strstr(p->own, "..")) p->own[0] = '\0';
+  if (!path_join(path, p->mount, p->own, "") || !is_folder(path) || climbs(p->own)) p->own[0] = '\0';
 }
 
 /* Is this process alone in its group? */
@@ -243,7 +251,7 @@ static bool take_parent(struct place *p, const char *option, struct why *why)
   if (strncmp(option, p->mount, n) == 0 && (option[n] == '/' || !option[n])) option += n;
   if (!path_join(parent, "", option, "")) return why_not(why, "--parent %s: too long", option);
   without_slashes(parent);
-  if (strstr(parent, "..")) return why_not(why, "--parent expects a group of %s, found '%s'", p->mount, option);
+  if (climbs(parent)) return why_not(why, "--parent expects a group of %s, found '%s'", p->mount, option);
   p->means = geteuid() == 0 ? MEANS_ROOT : MEANS_DELEGATED;
   if (is_usable(p, parent, why)) return true;
   if (geteuid() == 0) help_with(p, "mkdir -p %s/%s", p->mount, parent);

@@ -28,12 +28,14 @@ def write_small(folder):
     return cfg, weights
 
 
-class Handed(unittest.TestCase):
+class OfASmallNetwork(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.small = write_small(self.folder.name)
 
+
+class Handed(OfASmallNetwork):
     def test_an_input_that_was_refused_is_not_kept(self):
         with mafat.open(*self.small) as model:
             good = numpy.ones(model.inputs[0].dims, numpy.float32)
@@ -118,13 +120,8 @@ class Closing:
         return self.array
 
 
-class Lives(unittest.TestCase):
+class Lives(OfASmallNetwork):
     """Who closes, and what is used afterwards."""
-
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.small = write_small(self.folder.name)
 
     def test_room_for_a_frame_stays_as_long_as_somebody_has_it(self):
         room = mafat.open(*self.small, frames="640x480:rgb24").frame_room

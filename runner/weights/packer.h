@@ -1,5 +1,5 @@
-/* Making and checking packed models (formats/packed/packed.h), in memory that does not
- * grow with the file. */
+/* Making and checking packed models (formats/packed/packed.h), in memory that does not grow with the file. A layer that the weights file
+ * has with its filters last fills all its panels at once, and is there as a whole, unless it is connected and its floats stay floats. */
 #ifndef MAFAT_RUNNER_WEIGHTS_PACKER_H
 #define MAFAT_RUNNER_WEIGHTS_PACKER_H
 

@@ -288,6 +288,8 @@ bad join-no-group "--join expects a group's cgroup.procs file" -o made --join cg
 check join-writes-nothing "found: $(cat cgroup.procs)" test "$(cat cgroup.procs)" = precious
 bad parent-missing 'there is no such group' -o made --parent "no-such-$$" -- true
 bad parent-outside '--parent expects a group' -o made --parent ../.. -- true
+bad parent-returning '--parent expects a group' -o made --parent a/../b -- true
+bad parent-with-dots 'there is no such group' -o made --parent "no..such-$$" -- true
 bad cpus-missing 'not all of them are there' -o made --cpus 1000 -- true
 check nothing-made "made: $(ls)" test ! -e made -a ! -e made2
 if [ -d /dev/shm ] && [ "$(stat -fc %T /dev/shm)" = tmpfs ] && echo memory >"/dev/shm/mafat-$$"; then

@@ -217,6 +217,11 @@ gone 'its guard is killed: nothing is left'
 # ---- What a page costs
 
 if [ -x "$build/swap_cost" ]; then
+  for size in 0x10M ' 64M' inf nan 64MM; do
+    "$build/swap_cost" --size "$size" >"$out" 2>"$err"
+    code=$?
+    expect "swap_cost --size '$size'" 2 "--size expects at least 1M"
+  done
   for word in --help --version; do
     "$build/swap_cost" $word >/dev/full 2>"$err"
     code=$?

@@ -265,7 +265,7 @@ static int write_answer(const struct mafat_work *work, const struct mafat_job *j
 
 static void answer_plan(const struct mafat_work *work, struct mafat_job *job)
 {
-  struct mafat_diagnostic d = {"out of memory"};
+  struct mafat_diagnostic d = {""};
   struct mafat_writer w;
   int code = MAFAT_OK;
   mafat_work_begin(&w, job->body_fd, job->most_bytes);
@@ -274,7 +274,8 @@ static void answer_plan(const struct mafat_work *work, struct mafat_job *job)
   job->status = 200;
   job->type = job->kind == MAFAT_JOB_MAP ? svg : json;
   job->answer_bytes = mafat_work_end(&w);
-  if (code) fail(job, code == MAFAT_ENOMEM ? 503 : 400, d.text);
+  if (code == MAFAT_ENOMEM) fail(job, 503, "out of memory"); /* the library's line names files */
+  else if (code) fail(job, 400, d.text);
   else if (!job->answer_bytes) fail(job, 503, "there is no room for the answer: see --room");
   malloc_trim(0);
 }
