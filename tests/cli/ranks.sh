@@ -234,6 +234,8 @@ ranks 2 --timeout 0x10 "${files[@]}" "$picture"
 check 'no decimal time' "$(cat "$err")" grep -q '^mafat_ranks: --timeout expects seconds' "$err"
 timeout 60 mpirun "${options[@]}" -n 2 "$build/mafat_ranks" --help >"$out" 2>"$err"
 check 'one rank helps' "$(cat "$err")" test "$(grep -c '^usage: mpirun' "$out")" = 1
+timeout 60 mpirun "${options[@]}" -n 2 "$build/mafat_ranks" --version >"$out" 2>"$err"
+check 'one rank says which it is' "$(cat "$err" "$out")" sh -c 'test "$(wc -l <"$1")" = 1 && grep -q "^mafat_ranks [0-9]" "$1"' sh "$out"
 
 # ---- The thesis' tables: computed again, as the page has them, and by a solver where there is one
 

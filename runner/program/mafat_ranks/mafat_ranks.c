@@ -77,11 +77,14 @@ static int lead(struct mafat_mpi *mpi, const struct mafat_rank_link *link, int a
   return status;
 }
 
-static bool asks_for_help(int argc, char **argv)
+/* What is to be told, and nothing else to be done; NULL: nothing. */
+static const char *asked(int argc, char **argv)
 {
-  for (int i = 1; i < argc; i++)
-    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
-  return false;
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return mafat_ranks_help;
+    if (strcmp(argv[i], "--version") == 0) return "mafat_ranks " MAFAT_VERSION "\n";
+  }
+  return NULL;
 }
 
 /* What needs no other rank; each has the same to say, and one says it. */
@@ -101,7 +104,8 @@ int main(int argc, char **argv)
   struct mafat_diagnostic d = {""};
   mafat_streams_hold();
   mafat_session_name_program("mafat_ranks");
-  if (asks_for_help(argc, argv)) return say_alone(mafat_ranks_help, 0);
+  const char *text = asked(argc, argv);
+  if (text) return say_alone(text, 0);
   if (mafat_ranks_options_take(&options, &argc, argv, &d)) return say_alone(d.text, EXIT_INPUT);
   mafat_guard_begin();
   if (mafat_mpi_open(&mpi, &link, options.timeout_seconds, &d)) {
