@@ -33,7 +33,13 @@ static inline struct mafat_quantization mafat_quantization(float scale, int zero
   return (struct mafat_quantization){.scale = scale, .zero = (unsigned char)zero, .most = 255};
 }
 
-/* Of the first two rules: what numbers of `from` are multiplied by. */
+/* Is it one of the first two rules, by a multiplier of whole numbers? */
+static inline bool mafat_requantizes_by_multiplier(const struct mafat_quantization *to)
+{
+  return to->rounding == MAFAT_REQUANTIZE_FIXED || to->rounding == MAFAT_REQUANTIZE_SINGLE;
+}
+
+/* Of these two: what numbers of `from` are multiplied by. */
 double mafat_requantizing_factor(const struct mafat_quantization *from, const struct mafat_quantization *to);
 
 /* What products of two numbers are multiplied by, by TFLite's rule, which has it of floats: they may become infinite, or 0. */

@@ -83,7 +83,7 @@ void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout
   /* A whole picture is decoded before the first layer runs, and the decoder only
    * meets the input, and a frame's room; one that comes row by row lives beside the layers. */
   size_t first, end;
-  mafat_layout_first(layout, &first, &end);
+  mafat_layout_before_layers(layout, &first, &end);
   if (!mafat_layout_takes_rows(layout)) rest = plus(rest, pages(around->floats_bytes));
   size_t decoding = mafat_layout_takes_rows(layout)
                         ? plus(arena, plus(plus(around->image_bytes, around->floats_bytes), around->turned_bytes))

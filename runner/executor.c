@@ -514,7 +514,7 @@ double mafat_executor_input_ms(const struct mafat_executor *e)
 void mafat_executor_make_room(struct mafat_executor *e, size_t bytes)
 {
   size_t begin, end;
-  mafat_layout_first(e->layout, &begin, &end);
+  mafat_layout_before_layers(e->layout, &begin, &end);
   mafat_arena_make_room(e->arena, begin, end, bytes);
 }
 

@@ -127,7 +127,7 @@ static inline bool mafat_layout_takes_rows(const struct mafat_layout *layout)
 
 /* Of the arena, from *begin to *end: where there is something before the first layer runs. The picture's map, a frame that may lie
  * there, and what is between them. */
-static inline void mafat_layout_first(const struct mafat_layout *layout, size_t *begin, size_t *end)
+static inline void mafat_layout_before_layers(const struct mafat_layout *layout, size_t *begin, size_t *end)
 {
   const int buffers[] = {layout->tensors[layout->picture].buffer, layout->frame_buffer};
   *begin = *end = 0;

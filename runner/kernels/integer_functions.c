@@ -87,7 +87,7 @@ void mafat_integer_table_requantize(const struct mafat_integer_kernels *kernels,
     return;
   }
   for (int q = 0; q < 256; q++)
-    if (out->rounding <= MAFAT_REQUANTIZE_SINGLE) table[q] = put(out, mafat_requantize(q - in->zero, m));
+    if (mafat_requantizes_by_multiplier(out)) table[q] = put(out, mafat_requantize(q - in->zero, m));
     else table[q] = put(out, same ? q - in->zero : (int64_t)fminf(fmaxf(roundf((float)q * factor + from_zero), -65536), 65536));
 }
 
