@@ -442,7 +442,7 @@ check-tsan: ## what threads share, under ThreadSanitizer: unit tests of the team
 	TSAN_OPTIONS='halt_on_error=1 exitcode=66 suppressions=tests/tsan.txt' BUILD=$(BUILD)/tsan ./tests/cli/serve.sh
 
 # Other libraries are not instrumented, and left out; what is run has the portable kernels.
-MSAN = $(MAKE) --no-print-directory $(JOBS) BUILD=$(BUILD)/msan CC=clang OPT=-O1 PLAIN='-fno-sanitize=all -O1' KERNEL='-O0 -ffunction-sections $(UNGUIDED)' INTEGERS='-O1 -ffunction-sections $(UNGUIDED)' \
+MSAN = $(MAKE) --no-print-directory $(JOBS) BUILD=$(BUILD)/msan CC=clang OPT='-O1 -DMAFAT_WITHOUT_VECTORS' PLAIN='-fno-sanitize=all -O1' KERNEL='-O0 -ffunction-sections $(UNGUIDED)' INTEGERS='-O1 -ffunction-sections $(UNGUIDED)' \
   JPEG= PNG= URING= STATIC= ANNOTATE= MEMORY_LIMIT= MPICC= missing= SANITIZE='-fsanitize=fuzzer-no-link,memory -fno-sanitize-recover=all -fno-omit-frame-pointer'
 check-msan: ## small networks of all formats, and the fuzz targets, under MemorySanitizer: corpora first, then MSAN_SECONDS each, 20 (clang; without JPEG, PNG, io_uring)
 	@command -v clang >/dev/null || { echo "check-msan: clang is not installed"; exit 77; }
