@@ -20,13 +20,13 @@ static void take_bytes(struct mafat_image_source *source, ssize_t got)
 }
 
 /* Bytes that are in the page cache already cost no more of it: 1; 0 at the end of the file; -1 if they are not there,
- * or nobody says so. */
+ * or nobody says so. Linux 5.9 and 5.10 may give nothing before the end, too (readv(2)). */
 static int fill_from_cache(struct mafat_image_source *source)
 {
 #ifdef RWF_NOWAIT
   struct iovec piece = {source->buffer, sizeof source->buffer};
   ssize_t got = preadv2(source->fd, &piece, 1, source->position, RWF_NOWAIT);
-  if (got < 0) return -1;
+  if (got < 0 || (got == 0 && (uint64_t)source->position < source->opened.bytes)) return -1;
   take_bytes(source, got);
   return got > 0;
 #else

@@ -14,16 +14,17 @@ static const char name[] = "standard input";
 
 /* ---- bytes ---- */
 
-/* Some of n; 0 at the end, or where it is to stop; -1: errno. A signal that comes just before the wait does not end it: no wait is long. */
+/* Some of n; 0 at the end, or where it is to stop; -1: errno. A signal that comes just before the wait does not end it: no wait is long.
+ * Whoever shares the pipe may have made it non-blocking: then, too, it is waited for. */
 static ssize_t read_some(const struct mafat_frames *f, unsigned char *to, size_t n, const volatile int *stop)
 {
   enum { SLICE_MS = 250 };
   struct pollfd one = {.fd = f->fd, .events = POLLIN};
   while (!(stop && *stop)) {
-    int there = stop ? poll(&one, 1, SLICE_MS) : 1;
+    int there = poll(&one, 1, SLICE_MS);
     if (there == 0 || (there < 0 && errno == EINTR)) continue;
     ssize_t got = read(f->fd, to, n);
-    if (got >= 0 || errno != EINTR) return got;
+    if (got >= 0 || (errno != EINTR && errno != EAGAIN)) return got;
   }
   return 0;
 }

@@ -1,6 +1,7 @@
 #include "runner/program/video/overlay.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,7 +18,13 @@ static int write_bytes(const struct mafat_overlay *o, const unsigned char *bytes
   while (n > 0) {
     ssize_t done = write(o->fd, bytes, n);
     if (done < 0 && errno == EINTR) continue;
-    if (done < 0) return refuse(o, d);
+    if (done < 0 && errno == EAGAIN) {
+      /* Whoever shares the pipe may have made it non-blocking. */
+      struct pollfd ready = {.fd = o->fd, .events = POLLOUT};
+      if (poll(&ready, 1, -1) >= 0 || errno == EINTR) continue;
+    }
+    if (done == 0) errno = EIO; /* a device that takes nothing would be asked for ever */
+    if (done <= 0) return refuse(o, d);
     bytes += done;
     n -= (size_t)done;
   }

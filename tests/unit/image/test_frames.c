@@ -7,9 +7,11 @@
 #include "runner/program/video/camera.h"
 #include "runner/program/video/frames.h"
 #include "runner/program/video/jpeg_split.h"
+#include "runner/program/video/overlay.h"
 #include "tests/support/random.h"
 
 #include <check.h>
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -365,6 +367,78 @@ START_TEST(a_signal_is_not_slept_over)
 }
 END_TEST
 
+/* ---- pipes that somebody made non-blocking ---- */
+
+enum { SLOW_SIDE = 64, SLOW_BYTES = SLOW_SIDE * SLOW_SIDE * 3 };
+
+/* Of a pipe that holds less than a frame of SLOW_SIDE. */
+static void open_non_blocking(int ends[2], int which)
+{
+  ck_assert_int_eq(pipe(ends), 0);
+  ck_assert_int_ge(fcntl(ends[1], F_SETPIPE_SZ, 4096), 0);
+  ck_assert_int_eq(fcntl(ends[which], F_SETFL, O_NONBLOCK), 0);
+}
+
+static void *write_slowly(void *arg)
+{
+  static const char bytes[] = "YUV4MPEG2 W2 H2\nFRAME\nabcdef";
+  for (size_t i = 0; i < sizeof bytes - 1; i++) {
+    if (i % 10 == 0) usleep(20000);
+    if (write(*(int *)arg, bytes + i, 1) != 1) break;
+  }
+  close(*(int *)arg);
+  return NULL;
+}
+
+START_TEST(frames_that_are_not_there_yet_are_waited_for)
+{
+  static struct mafat_frames f;
+  unsigned char room[6];
+  size_t n = 0;
+  int ends[2], stop = 0;
+  pthread_t writer;
+  open_non_blocking(ends, 0);
+  ck_assert_int_eq(pthread_create(&writer, NULL, write_slowly, &ends[1]), 0);
+  ck_assert_msg(mafat_frames_open(&f, ends[0], "y4m", &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_msg(mafat_frames_next(&f, room, &n, _i ? &stop : NULL, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_uint_eq(n, sizeof room);
+  ck_assert_int_eq(mafat_frames_next(&f, room, &n, &stop, &diagnostic), MAFAT_OK);
+  ck_assert_uint_eq(n, 0);
+  pthread_join(writer, NULL);
+  close(ends[0]);
+}
+END_TEST
+
+static size_t n_read_slowly;
+
+static void *read_slowly(void *arg)
+{
+  char bytes[1000];
+  ssize_t got;
+  usleep(50000);
+  while ((got = read(*(int *)arg, bytes, sizeof bytes)) > 0) n_read_slowly += (size_t)got;
+  return NULL;
+}
+
+START_TEST(overlays_wait_for_who_reads_them)
+{
+  static struct mafat_overlay o;
+  static unsigned char bytes[SLOW_BYTES];
+  const struct mafat_overlay_frame frame = {bytes, sizeof bytes, sizeof bytes};
+  int ends[2];
+  pthread_t reader;
+  open_non_blocking(ends, 1);
+  n_read_slowly = 0;
+  ck_assert_int_eq(pthread_create(&reader, NULL, read_slowly, &ends[0]), 0);
+  ck_assert_int_eq(mafat_overlay_open(&o, ends[1], "a pipe", "64x64:rgb24", (struct mafat_frame_rate){25, 1}, &diagnostic), MAFAT_OK);
+  ck_assert_msg(mafat_overlay_write(&o, NULL, &frame, NULL, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
+  close(ends[1]);
+  pthread_join(reader, NULL);
+  close(ends[0]);
+  ck_assert_uint_gt(n_read_slowly, sizeof bytes);
+}
+END_TEST
+
 /* ---- where a JPEG ends ---- */
 
 /* A segment that looks like an end, restarts, one filled up before it, and a filled marker in a scan, a second scan. */
@@ -436,6 +510,8 @@ Suite *frames_suite(void)
   tcase_add_test(t, damaged_headers_of_y4m);
   tcase_add_loop_test(t, a_signal_ends_frames_wherever_one_is, 0, 7);
   tcase_add_loop_test(t, a_signal_is_not_slept_over, 0, 2);
+  tcase_add_loop_test(t, frames_that_are_not_there_yet_are_waited_for, 0, 2);
+  tcase_add_test(t, overlays_wait_for_who_reads_them);
   tcase_add_test(t, a_jpeg_ends_where_it_ends);
   tcase_add_test(t, what_is_no_jpeg_is_seen);
   tcase_add_test(t, a_camera_that_is_gone_is_not_waited_for);
