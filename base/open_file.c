@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -33,13 +34,19 @@ const char *mafat_file_kind(mode_t mode)
   return S_ISDIR(mode) ? "a directory" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
 }
 
+bool mafat_read_again(int fd)
+{
+  struct pollfd there = {.fd = fd, .events = POLLIN};
+  return errno == EINTR || (errno == EAGAIN && (poll(&there, 1, -1) >= 0 || errno == EINTR));
+}
+
 ssize_t mafat_read_some(int fd, void *to, size_t n, off_t at)
 {
   size_t done = 0;
   while (done < n) {
     char *next = (char *)to + done;
     ssize_t got = at < 0 ? read(fd, next, n - done) : pread(fd, next, n - done, at + (off_t)done);
-    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && mafat_read_again(fd)) continue;
     if (got < 0) return -1;
     if (got == 0) break;
     done += (size_t)got;

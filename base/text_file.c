@@ -22,7 +22,7 @@ static int read_to_end(int fd, const char *path, const char *what, size_t max_by
       *text = grown;
     }
     ssize_t got = read(fd, *text + *bytes, room - *bytes - 1);
-    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && mafat_read_again(fd)) continue;
     if (got < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", path, strerror(errno));
     *bytes += (size_t)got;
     (*text)[*bytes] = '\0';

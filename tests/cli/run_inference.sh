@@ -763,6 +763,29 @@ printf 'a.ppm\n\nno-such.ppm\nb.ppm' >"$io/list"
 run --json $model - <"$io/list"
 check list "exit status $code, $(wc -l <"$out") lines" test "$code" -eq 2 -a "$(wc -l <"$out")" -eq 3
 check list-order 'not in the order of the list' test "$(value image 1)$(value image 2)$(value image 3)" = '"a.ppm""no-such.ppm""b.ppm"'
+# A pipe that somebody who shares it has made non-blocking is waited for: a list, a cfg.
+slowly() { # FILE ARGUMENT...: FILE comes by such a pipe, which is standard input, in three parts
+  python3 - "$@" >"$out" 2>"$err" <<'PYTHON'
+import os, subprocess, sys, time
+data = open(sys.argv[1], "rb").read()
+ours, theirs = os.pipe()
+os.set_blocking(ours, False)
+process = subprocess.Popen(sys.argv[2:], stdin=ours)
+for part in data[:7], data[7:len(data) // 2 + 7], data[len(data) // 2 + 7:]:
+    time.sleep(0.2)
+    os.write(theirs, part)
+os.close(theirs)
+sys.exit(process.wait())
+PYTHON
+  code=$?
+}
+if command -v python3 >/dev/null; then
+  slowly "$io/list" "$program" --json $model -
+  check list-non-blocking "exit status $code: $(cat "$err")" test "$code" -eq 2 -a "$(value image 1)$(value image 2)$(value image 3)" = '"a.ppm""no-such.ppm""b.ppm"'
+  words=($model)
+  slowly "${words[0]}" "$program" --json /dev/stdin "${words[1]}" a.ppm
+  check cfg-non-blocking "exit status $code: $(cat "$err")" test "$code" -eq 0
+else skip non-blocking 'needs python3'; fi
 { head -c 10000000 /dev/zero | tr '\0' x; printf '\nb.ppm\n'; } >"$io/list"
 run --json $model - <"$io/list"
 check list-line "exit status $code, $(wc -lc <"$err")" test "$code" -eq 2 -a "$(wc -l <"$out")" -eq 2 -a "$(wc -c <"$err")" -lt 1000

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <malloc.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -292,15 +293,28 @@ static int run_and_tell(struct mafat_session *s, const char *path)
   return status;
 }
 
+/* Of standard input, which somebody who shares it may have made non-blocking: then it is waited for, and a path is not cut where there is
+ * no more of it yet. */
+static int next_char(void)
+{
+  int c;
+  while ((c = getchar()) == EOF && ferror(stdin) && errno == EAGAIN) {
+    struct pollfd there = {.fd = STDIN_FILENO, .events = POLLIN};
+    if (poll(&there, 1, -1) < 0 && errno != EINTR) break;
+    clearerr(stdin);
+  }
+  return c;
+}
+
 /* The next line of standard input, without its newline; as much of it as there is room for. False at the end. *whole: it is
  * one; else a byte 0 ends it here, behind which there was more. */
 static bool read_line(char *line, size_t room, bool *whole)
 {
   size_t n = 0;
-  int c = getchar();
+  int c = next_char();
   *whole = true;
   if (c == EOF) return false;
-  for (; c != EOF && c != '\n'; c = getchar()) {
+  for (; c != EOF && c != '\n'; c = next_char()) {
     if (c == '\0') *whole = false;
     if (n + 1 < room) line[n++] = (char)c;
   }
