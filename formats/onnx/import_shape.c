@@ -105,6 +105,7 @@ static int import_squeeze(struct mafat_onnx_importer *i)
   long long axes[MAFAT_VIEW_DIMS], dims[MAFAT_VIEW_DIMS];
   bool gone[MAFAT_VIEW_DIMS] = {false};
   int n, n_dims = 0, axis, code = mafat_onnx_list(i, "axes", 1, MAFAT_VIEW_DIMS, axes, &n);
+  if (code) return code;
   for (int k = 0; k < n && code == MAFAT_OK; k++) {
     if ((code = mafat_onnx_axis(i, axes[k], in->view.n_dims, &axis))) break;
     gone[axis] = true; /* twice, too, as onnxruntime has it */
