@@ -783,6 +783,11 @@ PYTHON
 if command -v python3 >/dev/null; then
   slowly "$io/list" "$program" --json $model -
   check list-non-blocking "exit status $code: $(cat "$err")" test "$code" -eq 2 -a "$(value image 1)$(value image 2)$(value image 3)" = '"a.ppm""no-such.ppm""b.ppm"'
+  shapes=${jpegs[0]%/holdout/*}/shapes # of a process that has no more than is predicted, else it says so
+  if [ $sanitized = 0 ] && [ -e "$shapes.weights" ]; then
+    slowly "$io/list" "$program" --json --memory 16M "$shapes.cfg" "$shapes.weights" -
+    check list-non-blocking-resident "exit status $code: $(cat "$err")" test "$code" -eq 2 -a "$(wc -l <"$err")" -eq 1
+  fi
   words=($model)
   slowly "${words[0]}" "$program" --json /dev/stdin "${words[1]}" a.ppm
   check cfg-non-blocking "exit status $code: $(cat "$err")" test "$code" -eq 0
