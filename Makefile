@@ -355,7 +355,7 @@ test-full: packages ## everything: test, all cases, sanitizers, fuzzing, control
 
 run-check: $(TESTED) check-includes check-kinds
 # With the fuzz targets' objects, so that they go on compiling where nobody fuzzes.
-run-test run-full: $(TESTED) $(ORACLES) $(call objects,$(wildcard tests/fuzz/*.c)) check-includes check-kinds
+run-test run-full: $(TESTED) $(ORACLES) $(call objects,$(wildcard tests/fuzz/*.c)) check-includes check-kinds check-arm-tests
 run-check run-test run-full:
 	@BUILD=$(BUILD) ./tests/run.sh $(@:run-%=%)
 

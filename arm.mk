@@ -13,10 +13,15 @@ $(BUILD)/arm_floats: $(BUILD)/obj/tests/arm/floats.o $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
 
-.PHONY: check-arm run-arm count-arm check-arm-asan run-arm-asan $(ARM_TRIPLETS) $(ARM_TRIPLETS:%=asan-%)
+.PHONY: check-arm check-arm-tests run-arm count-arm check-arm-asan run-arm-asan $(ARM_TRIPLETS) $(ARM_TRIPLETS:%=asan-%)
 
 $(ARM_TRIPLETS):
 	+@$(call arm_make,$@) all $(addprefix $(BUILD)/$@/,run_inference_dynamic $(ARM_CHECKS))
+
+# Where no one cross-builds: a test that asks for a library, or for what tests/arm/check.h has not, is an error.
+check-arm-tests: ## the unit tests compile without libraries, as for Arm (seconds)
+	@$(CC) -fsyntax-only -Werror=implicit-function-declaration -Itests/arm -DMAFAT_TESTS_WITHOUT_LIBRARIES -DMAFAT_WITHOUT_JPEG -DMAFAT_WITHOUT_PNG \
+	  -DMAFAT_WITHOUT_URING $(CPPFLAGS) $(CFLAGS) $(ARM_TESTS)
 
 run-arm: all $(BUILD)/arm_floats $(ARM_TRIPLETS)
 	@BUILD=$(BUILD) ./tests/arm.sh $(ARM_TRIPLETS)

@@ -2,6 +2,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#if defined(__has_feature)
+#if __has_feature(memory_sanitizer)
+#include <sanitizer/msan_interface.h>
+#endif
+#endif
 
 bool mutation_splice(struct mutation *m, size_t at, size_t gone, const void *bytes, size_t n)
 {
@@ -20,6 +25,18 @@ bool mutation_copy(struct mutation *m, size_t to, size_t gone, size_t from, size
   bool fits = mutation_splice(m, to, gone, bytes, n);
   free(bytes);
   return fits;
+}
+
+size_t mutation_scramble(uint8_t *bytes, size_t n, size_t most)
+{
+  n = LLVMFuzzerMutate(bytes, n, most);
+#if defined(__has_feature)
+#if __has_feature(memory_sanitizer)
+  __msan_unpoison(&n, sizeof n); /* which does not watch libFuzzer */
+  __msan_unpoison(bytes, n);
+#endif
+#endif
+  return n;
 }
 
 long long mutation_number(struct mutation *m)

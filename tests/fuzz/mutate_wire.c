@@ -157,11 +157,11 @@ static bool put_word(struct mutation *m, const struct field *f)
 
 static bool put_scramble(struct mutation *m, const struct field *f)
 {
-  uint8_t bytes[512] = {0}; /* MemorySanitizer does not see what libFuzzer writes */
+  uint8_t bytes[512];
   size_t n = f->end - f->payload;
   if (n > sizeof bytes / 2) n = sizeof bytes / 2;
   memcpy(bytes, m->data + f->payload, n);
-  n = LLVMFuzzerMutate(bytes, n, sizeof bytes);
+  n = mutation_scramble(bytes, n, sizeof bytes);
   return put_bytes(m, f, bytes, n);
 }
 

@@ -35,6 +35,8 @@ struct png_style {
 /* 16 bits of channel k at (x, y); the upper 8 are the sample of 8 bits. */
 unsigned picture_sample(int x, int y, int k);
 
+/* Builds without libraries have none of these: who calls them is left out there. */
+#if !defined(MAFAT_WITHOUT_JPEG) && !defined(MAFAT_WITHOUT_PNG)
 void picture_write_jpeg(const char *path, int width, int height, const struct jpeg_style *style);
 void picture_write_png(const char *path, int width, int height, const struct png_style *style);
 
@@ -45,5 +47,6 @@ void picture_write_bytes(const char *path, const void *bytes, size_t n);
 
 /* The whole file, to be freed. */
 uint8_t *picture_read_bytes(const char *path, size_t *n);
+#endif
 
 #endif

@@ -108,6 +108,7 @@ START_TEST(test_a_frame_needs_no_model_of_its_own)
 }
 END_TEST
 
+#ifndef MAFAT_WITHOUT_JPEG
 /* A picture's decoder was large, and the arena gives pages back for one: not those of the frame that waits in it, and no outputs for rows of
  * a frame. */
 START_TEST(test_pictures_before_leave_frames_and_outputs_alone)
@@ -147,6 +148,7 @@ START_TEST(test_pictures_before_leave_frames_and_outputs_alone)
   free(frame);
 }
 END_TEST
+#endif
 
 /* In the room, as anywhere else in memory. */
 START_TEST(test_any_picture_in_memory_may_lie_in_the_room)
@@ -512,7 +514,9 @@ Suite *api_runs_suite(void)
   tcase_add_test(runs, test_a_run_leaves_its_times);
   tcase_add_test(runs, test_rows_of_a_frame_are_its_pixels);
   tcase_add_test(runs, test_a_frame_needs_no_model_of_its_own);
+#ifndef MAFAT_WITHOUT_JPEG
   tcase_add_loop_test(runs, test_pictures_before_leave_frames_and_outputs_alone, 0, 2);
+#endif
   tcase_add_loop_test(runs, test_any_picture_in_memory_may_lie_in_the_room, 0, 2);
   tcase_add_test(runs, test_rows_of_a_frame_end_where_they_are_not_wanted);
   tcase_add_test(runs, test_what_failed_is_told);
