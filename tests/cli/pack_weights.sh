@@ -30,6 +30,7 @@ for option in $(sed -n 's/^  \(--[a-z]*\).*/\1/p' out); do
 done
 run; expect "no arguments" 2 "expected MODEL.cfg"
 run --nonsense a.cfg a.weights a.packed; expect "unknown option" 2 "unknown option --nonsense"
+run --c=3 a.cfg a.weights a.packed; expect "an option cut too short" 2 "--c may be --constant, --calibrate, --check;"
 run --quiet -xy a.cfg a.weights a.packed; expect "unknown letter" 2 "unknown option -x;"
 run --force=3 a.cfg a.weights a.packed; expect "a value too many" 2 "--force: this option expects no value"
 run --version; { [ $code -eq 0 ] && grep -qx 'pack_weights [0-9.]*' out && ok version; } || fail version "status $code"
