@@ -4,7 +4,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=${BUILD:-build/arm-asan}
-export MAFAT_TEST_SIZE=${MAFAT_TEST_SIZE:-check} CK_TIMEOUT_MULTIPLIER=50
+export MAFAT_TEST_SIZE=${MAFAT_TEST_SIZE:-check} CK_TIMEOUT_MULTIPLIER=50 CK_FORK=no
 export ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 # who looks for leaks traces the process, which qemu-user has not
 dir=$(mktemp -d) || exit 1
 # shellcheck source=tests/check.sh
