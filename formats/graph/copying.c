@@ -9,8 +9,8 @@ struct mafat_layer *mafat_graph_begin_copy(struct mafat_graph *g, int n_parts, i
   long long e[MAFAT_N_AXES];
   mafat_view_lay(view, n_dims, dims, axes, e);
   for (int a = 0; a < MAFAT_N_AXES; a++)
-    if (e[a] > INT_MAX / 4) {
-      mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "a map of %lld x %lld x %lld (height, width, channels) is too large",
+    if (e[a] < 1 || e[a] > INT_MAX / 4) {
+      mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "a map cannot have %lld x %lld x %lld elements (height, width, channels)",
                        e[0], e[1], e[2]);
       return NULL;
     }

@@ -245,10 +245,12 @@ int mafat_graph_expand(struct mafat_graph *g, struct mafat_value *out, const str
   struct mafat_view to, from = {.n_dims = in->view.n_dims};
   int axes[MAFAT_VIEW_DIMS], next = 0;
   long long all = 1;
-  for (int i = 0; i < in->view.n_dims; i++)
+  for (int i = 0; i < in->view.n_dims; i++) {
+    if (dims[i] < 1) return mafat_graph_fail(g, MAFAT_EFORMAT, "dimension %d cannot become %lld", i, dims[i]);
     if (__builtin_mul_overflow(all, dims[i], &all) || all > MOST)
       return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "dimension %d of %lld: a map of so many elements is too large", i,
                               dims[i]);
+  }
   mafat_graph_axes(in, axes);
   for (int i = 0; i < in->view.n_dims; i++) {
     from.dims[i] = dims[i];

@@ -200,6 +200,12 @@ static const struct model models[] = {
      .rank = 2, .dims = {1, 2}},
     {.what = "what cannot become that many", .opset = 13, .says = "dimension 1 of 3 cannot become 2", .nodes = {{"Expand", "x dims", "y", ""}},
      .constants = {{"dims", INT64, 1, {2}, {1, 2}}}, .rank = 2, .dims = {1, 3}},
+    {.what = "fewer than none", .opset = 13, .says = "dimension 0 cannot become -2", .nodes = {{"Expand", "x dims", "y", ""}},
+     .constants = {{"dims", INT64, 1, {2}, {-2, 3}}}, .rank = 2, .dims = {1, 3}},
+    {.what = "fewer than can be told", .opset = 13, .says = "dimension 0 cannot become -4", .nodes = {{"Expand", "dim dims", "y", ""}, {"Add", "x y", "z", ""}},
+     .constants = {{"dims", INT64, 1, {1}, {-9e18}}, {"dim", INT64, 1, {1}, {1}}}, .rank = 2, .dims = {1, 3}},
+    {.what = "to none", .opset = 13, .says = "dimension 0 cannot become 0", .nodes = {{"Expand", "x dims", "y", ""}},
+     .constants = {{"dims", INT64, 1, {2}, {0, 3}}}, .rank = 2, .dims = {1, 3}},
 };
 
 START_TEST(models_mean_what_onnx_says)
