@@ -16,7 +16,8 @@ enum { SLOWER = 20, DEFAULT_TIMEOUT = 4, FAILED = 1 };
 /* AddressSanitizer supposes that the last of 4 GB is the kernel's; qemu-user gives it to whoever asks for much. Nobody gets it here. */
 __attribute__((constructor)) static void keep_below_3_gb(void)
 {
-  const unsigned begin = 0xc0000000u, end = 0xffff0000u; /* behind it what the kernel shows every program */
+  /* Of the third a page, so that what ends there is not asked for where it ends; behind it is what the kernel shows every program. */
+  const unsigned begin = 0xbffff000u, end = 0xffff0000u;
   if (syscall(SYS_mmap2, begin, end - begin, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == -1)
     fprintf(stderr, "the fourth GB is not kept\n");
 }
