@@ -1,6 +1,6 @@
 /* What the suites use of Check (https://libcheck.github.io/check), for builds
  * that have no library but libc: same macros, same summary line, every test in a
- * process of its own. Found before the real <check.h> by -Itests/arm; check.c
+ * process of its own (CK_FORK=no: all in one). Found before the real <check.h> by -Itests/arm; check.c
  * implements it. */
 #ifndef MAFAT_TESTS_ARM_CHECK_H
 #define MAFAT_TESTS_ARM_CHECK_H

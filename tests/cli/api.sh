@@ -64,7 +64,7 @@ fi
 old=$work/old_program
 calls() { nm "$1" | sed -n 's/^ *[UT] \(mafat_[a-z0-9_]*\).*/\1/p' | sort -u; } # OBJECT
 if [ ! -e "$build/libmafat.so.0" ]; then skip 'old program' "no $build/libmafat.so.0"
-elif "$cc" -std=c11 -Wall -Wextra -Werror -I. -o "$old" tests/abi/old_program.c "$build/libmafat.so.0" -lm \
+elif "${cc[@]}" -std=c11 -Wall -Wextra -Werror -I. -o "$old" tests/abi/old_program.c "$build/libmafat.so.0" -lm \
     -Wl,-rpath,"$(realpath "$build")" >"$log" 2>&1; then
   sed -n 's/^MAFAT_API .*[ *]\(mafat_[a-z0-9_]*\)(.*/\1/p' tests/abi/mafat-0.1.h | sort >"$work/then"
   check 'old program, all functions' 'it does not call all of its header' cmp "$work/then" <(calls "$old")

@@ -36,7 +36,7 @@ struct png_style {
 unsigned picture_sample(int x, int y, int k);
 
 /* Builds without libraries have none of these: who calls them is left out there. */
-#if !defined(MAFAT_WITHOUT_JPEG) && !defined(MAFAT_WITHOUT_PNG)
+#ifndef MAFAT_TESTS_WITHOUT_LIBRARIES
 void picture_write_jpeg(const char *path, int width, int height, const struct jpeg_style *style);
 void picture_write_png(const char *path, int width, int height, const struct png_style *style);
 

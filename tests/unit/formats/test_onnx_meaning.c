@@ -204,6 +204,10 @@ static const struct model models[] = {
      .constants = {{"dims", INT64, 1, {2}, {-2, 3}}}, .rank = 2, .dims = {1, 3}},
     {.what = "fewer than can be told", .opset = 13, .says = "dimension 0 cannot become -4", .nodes = {{"Expand", "dim dims", "y", ""}, {"Add", "x y", "z", ""}},
      .constants = {{"dims", INT64, 1, {1}, {-9e18}}, {"dim", INT64, 1, {1}, {1}}}, .rank = 2, .dims = {1, 3}},
+    {.what = "resized to fewer rows than none", .opset = 13, .says = "dimension 2 would be -4", .nodes = {{"Resize", "x - - sizes", "y", "mode=nearest"}},
+     .constants = {{"sizes", INT64, 1, {4}, {1, 1, -4, 4}}}, .rank = 4, .dims = {1, 1, 4, 4}},
+    {.what = "resized to none", .opset = 13, .says = "dimension 2 would be 0", .nodes = {{"Resize", "x - - sizes", "y", "mode=nearest"}},
+     .constants = {{"sizes", INT64, 1, {4}, {1, 1, 0, 4}}}, .rank = 4, .dims = {1, 1, 4, 4}},
     {.what = "to none", .opset = 13, .says = "dimension 0 cannot become 0", .nodes = {{"Expand", "x dims", "y", ""}},
      .constants = {{"dims", INT64, 1, {2}, {0, 3}}}, .rank = 2, .dims = {1, 3}},
 };
