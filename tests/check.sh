@@ -3,7 +3,7 @@
 # What tests of command lines say, and count: sourced by all of them, also by a shell that is not bash (v2/inside.sh). $suite, if set,
 # stands before every name; $log, if set, takes what checks print, and its last line is told where one fails.
 failed=0
-[ -n "${XDG_CACHE_HOME-}" ] || export XDG_CACHE_HOME=/nonexistent # as tests/run.sh has it: nothing that --calibrate kept decides
+[ -n "${XDG_CACHE_HOME-}" ] || export XDG_CACHE_HOME=/dev/null # as tests/run.sh has it, nothing that --calibrate kept decides; and nothing can be kept there, not even by root
 
 ok() { printf 'ok %s%s\n' "${suite:+$suite }" "$1"; }
 skip() { printf 'skip %s%s: %s\n' "${suite:+$suite }" "$1" "$2"; }

@@ -221,7 +221,7 @@ run --listen "unix:$dir/file" "${files[@]}"
 refuses 'a file in its place' 2 "--listen unix:$dir/file: Address already in use"
 check 'which stays' "$(cat "$dir/file")" grep -qx text "$dir/file"
 for path in '' @ "$(printf '%0200d' 0)"; do bad "no path: ${path:0:9}" '--listen expects an address and a port' --listen "unix:$path" "${files[@]}"; done
-bad 'no folder' '--listen unix:/nonexistent/socket: No such file' --listen unix:/nonexistent/socket "${files[@]}"
+bad 'no folder' "--listen unix:$dir/nowhere/socket: No such file" --listen "unix:$dir/nowhere/socket" "${files[@]}"
 
 # ---- Those who are slow, and those who are too many
 

@@ -213,7 +213,7 @@ class Bench:
         if case.group:
             os.makedirs(os.path.join(GROUPS, group))
         command = [word.replace("{out}", out).replace("{given}", self.given).replace("{group}", group).replace("{socket}", os.path.basename(out)) for word in case.command]
-        environment = dict(os.environ, XDG_CACHE_HOME=out if case.measures else "/nonexistent", TMPDIR=out, MALLOC_ARENA_MAX="1")
+        environment = dict(os.environ, XDG_CACHE_HOME=out if case.measures else "/dev/null", TMPDIR=out, MALLOC_ARENA_MAX="1")
         with subprocess.Popen(list(wrapper) + command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, stdin=subprocess.DEVNULL,
                               start_new_session=True) as process:
             client = Client(os.path.basename(out), process) if case.serves else None
