@@ -178,6 +178,8 @@ static int weights_kernel(struct mafat_onnx_importer *i, const struct mafat_valu
                             weights->view.n_dims);
   kernel[0] = n_space == 2 ? weights->view.dims[2] : 1;
   kernel[1] = weights->view.dims[n_space + 1];
+  if (kernel[0] < 1 || kernel[1] < 1)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected weights of at least one tap, found %lld x %lld", kernel[0], kernel[1]);
   if (kernel[0] > 4096 || kernel[1] > 4096 || weights->view.dims[0] > MAFAT_MAX_EXTENT ||
       weights->view.dims[1] > MAFAT_MAX_EXTENT)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "weights of %lld x %lld x %lld x %lld are too large",

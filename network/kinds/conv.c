@@ -7,6 +7,7 @@ static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
   if (l->in.c % l->groups || l->filters % l->groups)
     return mafat_kind_refuse(subject, "expects groups that divide both channels and filters");
+  if (mafat_window_area(&l->window) < 1) return mafat_kind_refuse(subject, "has a window of no taps");
   long long h = mafat_taps_outputs(l->window.y, l->in.h), w = mafat_taps_outputs(l->window.x, l->in.w);
   if (h < 1 || w < 1) return mafat_kind_refuse(subject, "has a window larger than its padded input");
   double taps = (double)l->window.y.size * l->window.x.size;

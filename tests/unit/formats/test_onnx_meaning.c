@@ -208,6 +208,12 @@ static const struct model models[] = {
      .constants = {{"sizes", INT64, 1, {4}, {1, 1, -4, 4}}}, .rank = 4, .dims = {1, 1, 4, 4}},
     {.what = "resized to none", .opset = 13, .says = "dimension 2 would be 0", .nodes = {{"Resize", "x - - sizes", "y", "mode=nearest"}},
      .constants = {{"sizes", INT64, 1, {4}, {1, 1, 0, 4}}}, .rank = 4, .dims = {1, 1, 4, 4}},
+    {.what = "weights of no tap", .opset = 13, .says = "weights of at least one tap, found 0 x 1", .nodes = {{"Conv", "x w", "y", ""}},
+     .constants = {{"w", FLOAT, 4, {2, 1, 0, 1}, {0}}}, .rank = 4, .dims = {1, 1, 4, 4}},
+    {.what = "transposed weights of no tap", .opset = 13, .says = "weights of at least one tap, found 3 x 0",
+     .nodes = {{"ConvTranspose", "x w", "y", ""}}, .constants = {{"w", FLOAT, 4, {1, 2, 3, 0}, {0}}}, .rank = 4, .dims = {1, 1, 4, 4}},
+    {.what = "weights of no tap for a row", .opset = 13, .says = "weights of at least one tap, found 1 x 0", .nodes = {{"Conv", "x w", "y", ""}},
+     .constants = {{"w", FLOAT, 3, {2, 1, 0}, {0}}}, .rank = 3, .dims = {1, 1, 4}},
     {.what = "to none", .opset = 13, .says = "dimension 0 cannot become 0", .nodes = {{"Expand", "x dims", "y", ""}},
      .constants = {{"dims", INT64, 1, {2}, {0, 3}}}, .rank = 2, .dims = {1, 3}},
 };
