@@ -177,6 +177,40 @@ static bool change_value(struct mutation *m, const struct field *f)
   }
 }
 
+/* In place of what a field of bytes has, `want` of them: the first ones, and zeros. */
+static bool resize_bytes(struct mutation *m, const struct field *f, size_t want)
+{
+  static const uint8_t zeros[1024];
+  uint8_t length[10];
+  size_t bytes = f->end - f->payload, n = write_varint(length, want);
+  bool done = want <= bytes ? mutation_splice(m, f->payload + want, bytes - want, NULL, 0)
+                            : want - bytes <= sizeof zeros && mutation_splice(m, f->end, 0, zeros, want - bytes);
+  return done && mutation_splice(m, f->length_at, f->payload - f->length_at, length, n);
+}
+
+/* A dimension of the tensor around the field, and its data with it: else it is refused for these, and what comes of it is not seen. */
+static bool change_dimension(struct mutation *m, const struct path *p)
+{
+  enum { DIMS = 1 << 3 | VARINT, RAW_DATA = 9 << 3 | WIRE_BYTES };
+  static const uint8_t few[] = {0, 0, 1, 1, 2, 3, 4, 5, 8, 16};
+  struct field fields[MOST_FIELDS];
+  const struct field *dim = NULL, *raw = NULL;
+  if (p->depth == 0) return false;
+  const struct field *around = &p->around[p->depth - 1];
+  size_t n = list_fields(m->data, around->payload, around->end, fields), dims = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (m->data[fields[i].at] == DIMS && mutation_random(m, ++dims) == 0) dim = &fields[i];
+    if (m->data[fields[i].at] == RAW_DATA) raw = &fields[i];
+  }
+  uint64_t old;
+  if (!dim || !raw || read_varint(m->data + dim->payload, dim->end - dim->payload, &old) == 0) return false;
+  uint8_t value = few[mutation_random(m, sizeof few)];
+  size_t bytes = raw->end - raw->payload, want = old && old <= bytes ? bytes / (size_t)old * value : bytes;
+  bool data_first = raw->at > dim->at; /* what lies before the first change stays where it is */
+  return (!data_first || resize_bytes(m, raw, want)) && mutation_splice(m, dim->payload, dim->end - dim->payload, &value, 1) &&
+         (data_first || resize_bytes(m, raw, want));
+}
+
 static bool change(struct mutation *m)
 {
   struct path p;
@@ -184,7 +218,7 @@ static bool change(struct mutation *m)
   size_t before = m->n;
   const struct field *f = &p.field, *b = &p.beside;
   bool done;
-  switch (mutation_random(m, 9)) {
+  switch (mutation_random(m, 10)) {
   case 0: done = mutation_splice(m, f->at, f->end - f->at, NULL, 0); break;
   case 1: done = mutation_copy(m, b->at, 0, f->at, f->end - f->at); break;
   case 2: done = mutation_copy(m, f->at, f->end - f->at, b->at, b->end - b->at); break;
@@ -195,6 +229,7 @@ static bool change(struct mutation *m)
     m->data[f->at] = (uint8_t)((1 + mutation_random(m, 15)) << 3 | f->type);
     done = f->length_at == f->at + 1;
     break;
+  case 5: done = change_dimension(m, &p); break;
   default: done = change_value(m, f);
   }
   mend(m, &p, (long)m->n - (long)before);
