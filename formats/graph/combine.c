@@ -129,10 +129,9 @@ static int combine_constant(struct mafat_graph *g, struct mafat_value *out, enum
   *done = false;
   if (grows(map, c) || mafat_value_is_integer(g, map)) return MAFAT_OK;
   if (mafat_value_elements(c) == 1 && !is_affine(op, reversed)) {
-    double *number;
-    if ((code = mafat_value_numbers(g, c, 1, &number))) return code;
-    *done = find_activation(op, reversed, (float)*number, &activation);
-    free(number);
+    double number;
+    if ((code = mafat_value_number(g, c, &number))) return code;
+    *done = find_activation(op, reversed, (float)number, &activation);
     return *done ? mafat_graph_activate(g, out, map, activation) : MAFAT_OK;
   }
   mafat_graph_axes(map, axes);

@@ -252,6 +252,16 @@ int mafat_value_numbers(struct mafat_graph *g, const struct mafat_value *v, long
   return code;
 }
 
+int mafat_value_number(struct mafat_graph *g, const struct mafat_value *v, double *number)
+{
+  double *list;
+  int code = mafat_value_numbers(g, v, 1, &list);
+  if (code) return code;
+  *number = *list;
+  free(list);
+  return mafat_value_elements(v) == 1 ? MAFAT_OK : mafat_graph_fail(g, MAFAT_EFORMAT, "expected one number, found none");
+}
+
 int mafat_value_integers(struct mafat_graph *g, const struct mafat_value *v, int most, long long *integers, int *n)
 {
   double *numbers;

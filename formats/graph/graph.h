@@ -139,7 +139,9 @@ static inline long long mafat_value_elements(const struct mafat_value *v)
 int mafat_value_make_numbers(struct mafat_graph *g, struct mafat_value *out, int n_dims, const long long *dims);
 /* All of a constant's numbers, in row-major order; *numbers is the caller's to free. Refuses more than `most`. */
 int mafat_value_numbers(struct mafat_graph *g, const struct mafat_value *v, long long most, double **numbers);
-/* The same as whole numbers: of shapes, axes, pads. */
+/* Of a constant of one number, in however many dimensions: that. */
+int mafat_value_number(struct mafat_graph *g, const struct mafat_value *v, double *number);
+/* All as whole numbers: of shapes, axes, pads. */
 int mafat_value_integers(struct mafat_graph *g, const struct mafat_value *v, int most, long long *integers, int *n);
 
 /* ---- layers ---- */

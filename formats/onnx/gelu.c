@@ -108,15 +108,14 @@ static int check_number(const struct mafat_onnx_importer *i, const struct mafat_
                         int n_dims, bool *is)
 {
   struct mafat_value *value = &i->values[v->index];
-  double *number;
+  double number;
   int code = MAFAT_OK;
   if (value->form == MAFAT_VALUE_NONE && v->initializer) code = mafat_onnx_constant(i, value, v->initializer);
   *is = code == MAFAT_OK && mafat_value_is_constant(value) && mafat_value_elements(value) == 1 &&
         value->view.n_dims <= n_dims;
   if (code || !*is) return code;
-  if ((code = mafat_value_numbers(i->g, value, 1, &number))) return code;
-  *is = fabs(*number - expected) <= 1e-6 * expected;
-  free(number);
+  if ((code = mafat_value_number(i->g, value, &number))) return code;
+  *is = fabs(number - expected) <= 1e-6 * expected;
   return MAFAT_OK;
 }
 

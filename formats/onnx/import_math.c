@@ -170,13 +170,11 @@ static int import_leaky(struct mafat_onnx_importer *i)
 
 static int take_bound(struct mafat_onnx_importer *i, const char *name, int index, float otherwise, float *value)
 {
-  double *number;
+  double number = 0;
   if (!mafat_onnx_has(i, index)) return mafat_onnx_float(i, name, otherwise, value);
-  int code = mafat_value_numbers(i->g, mafat_onnx_in(i, index), 1, &number);
-  if (code) return code;
-  *value = (float)*number;
-  free(number);
-  return MAFAT_OK;
+  int code = mafat_value_number(i->g, mafat_onnx_in(i, index), &number);
+  *value = (float)number;
+  return code;
 }
 
 int mafat_onnx_bounds(struct mafat_onnx_importer *i, float *least, float *most)

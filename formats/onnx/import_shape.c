@@ -13,13 +13,9 @@ static int import_same(struct mafat_onnx_importer *i)
 /* Only in training does it drop anything. */
 static int import_dropout(struct mafat_onnx_importer *i)
 {
-  double *training, drops = 0;
-  if (mafat_onnx_has(i, 2)) {
-    int code = mafat_value_numbers(i->g, mafat_onnx_in(i, 2), 1, &training);
-    if (code) return code;
-    drops = *training;
-    free(training);
-  }
+  double drops = 0;
+  int code = mafat_onnx_has(i, 2) ? mafat_value_number(i->g, mafat_onnx_in(i, 2), &drops) : MAFAT_OK;
+  if (code) return code;
   if (drops != 0 || mafat_onnx_wants(i, 1))
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "is of a network in training");
   return import_same(i);
@@ -262,10 +258,9 @@ static int import_pad(struct mafat_onnx_importer *i)
   if (code == MAFAT_OK) code = mafat_onnx_float(i, "value", 0, &fill);
   if (code) return code;
   if (mafat_onnx_has(i, 2)) {
-    double *number;
-    if ((code = mafat_value_numbers(i->g, mafat_onnx_in(i, 2), 1, &number))) return code;
-    fill = (float)*number;
-    free(number);
+    double number;
+    if ((code = mafat_value_number(i->g, mafat_onnx_in(i, 2), &number))) return code;
+    fill = (float)number;
   }
   if (mafat_onnx_has(i, 3)) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "pads with axes are not run");
   enum mafat_outside outside = strcmp(mode, "reflect") == 0 ? MAFAT_OUTSIDE_REFLECT

@@ -136,12 +136,11 @@ bool mafat_onnx_fill_number(const struct mafat_onnx_importer *i, const struct ma
 static bool can_pad(const struct mafat_onnx_importer *i)
 {
   float fill = 0, number;
-  double *numbers;
+  double said;
   if (mafat_onnx_float(i, "value", 0, &fill)) return false;
   if (mafat_onnx_has(i, 2)) {
-    if (mafat_value_numbers(i->g, mafat_onnx_in(i, 2), 1, &numbers)) return false;
-    fill = (float)*numbers;
-    free(numbers);
+    if (mafat_value_number(i->g, mafat_onnx_in(i, 2), &said)) return false;
+    fill = (float)said;
   }
   return mafat_onnx_fill_number(i, mafat_onnx_in(i, 0), fill, &number);
 }

@@ -154,17 +154,15 @@ static int read_fill(struct mafat_tflite_importer *i, const struct mafat_value *
   const struct mafat_value *said = mafat_tflite_in(i, 2);
   struct mafat_quantization is = mafat_value_meaning(i->g, in).numbers, numbers;
   bool integers = mafat_value_is_integer(i->g, in);
-  double *number;
+  double number = 0;
   if (integers != mafat_value_is_quantized(said))
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "constant_values: expected a number of its input's type");
   if (integers) numbers = mafat_value_quantization(said);
   if (integers && (said->scales.list.n > 1 || !mafat_quantization_equals(&is, &numbers)))
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "constant_values: expected its input's scale and zero point");
-  int code = mafat_value_numbers(i->g, said, 1, &number);
-  if (code) return code;
-  *fill = (float)*number + (integers && said->place.type == MAFAT_I8 ? MAFAT_SIGNED_TO_BYTE : 0);
-  free(number);
-  return MAFAT_OK;
+  int code = mafat_value_number(i->g, said, &number);
+  *fill = (float)number + (integers && said->place.type == MAFAT_I8 ? MAFAT_SIGNED_TO_BYTE : 0);
+  return code;
 }
 
 /* Of whole numbers their zero. */
