@@ -101,6 +101,30 @@ static bool move_vector(struct mutation *m, size_t at)
   return true;
 }
 
+/* A dimension becomes less, and a vector of as many bytes, which may be its tensor's, with it: else it is refused for its bytes, and what
+ * comes of it is not seen. */
+static bool change_shape(struct mutation *m, size_t at)
+{
+  enum { MOST_RANK = 5, MOST_NUMBER_BYTES = 4 };
+  size_t shape = at + word_at(m, at);
+  if (shape < at || shape + 4 > m->n) return false;
+  uint32_t rank = word_at(m, shape);
+  if (rank == 0 || rank > MOST_RANK || shape + 4 + 4 * (size_t)rank > m->n) return false;
+  uint64_t product = 1;
+  for (uint32_t i = 0; i < rank; i++) {
+    product *= word_at(m, shape + 4 + 4 * (size_t)i);
+    if (product == 0 || product > m->n) return false;
+  }
+  size_t dim = shape + 4 + 4 * (size_t)mutation_random(m, rank), data = 0;
+  uint32_t old = word_at(m, dim), value = mutation_random(m, old), found = 0, size = mutation_random(m, 2) ? MOST_NUMBER_BYTES : 1;
+  for (size_t i = 0; i + 4 <= m->n; i += 4)
+    if (i != shape && word_at(m, i) == product * size && product * size <= m->n - i - 4 && mutation_random(m, ++found) == 0) data = i;
+  if (!found) return false;
+  put_word(m, data, (uint32_t)(product / old) * value * size);
+  put_word(m, dim, value);
+  return true;
+}
+
 static bool change(struct mutation *m)
 {
   struct table tables[MOST_TABLES];
@@ -110,7 +134,7 @@ static bool change(struct mutation *m)
   if (t->n_fields == 0) return false;
   bool there = find_field(m, t, mutation_random(m, t->n_fields), &entry, &at);
   find_field(m, t, mutation_random(m, t->n_fields), &other_entry, &other_at);
-  switch (mutation_random(m, 9)) {
+  switch (mutation_random(m, 10)) {
   case 0: put_half(m, entry, 0); return true;
   case 1: put_half(m, entry, half_at(m, other_entry)); return true;
   case 2: put_half(m, entry, (uint16_t)mutation_number(m)); return true;
@@ -118,6 +142,7 @@ static bool change(struct mutation *m)
   case 4: if (there) m->data[at] = (uint8_t)mutation_random(m, mutation_random(m, 2) ? 256 : 8); return there;
   case 5: if (there) put_word(m, at, (uint32_t)mutation_number(m)); return there;
   case 6: return there && move_vector(m, at);
+  case 7: return there && change_shape(m, at);
   default: return there && change_vector(m, at);
   }
 }
