@@ -4,6 +4,7 @@
 # The fused class has the same bits everywhere; plain ones agree within 1e-5 of
 # the largest output. Set MAFAT_MODELS for yolo-fastest as well.
 set -u
+export MAFAT_TEST_SIZE=${MAFAT_TEST_SIZE:-check} CK_TIMEOUT_MULTIPLIER=${CK_TIMEOUT_MULTIPLIER:-20} # emulation is slow
 BUILD=${BUILD:-build}
 dir=$(mktemp -d)
 # shellcheck source=tests/check.sh
@@ -198,15 +199,26 @@ without_neon() { # TRIPLET
 }
 
 # The last line of a test program tells.
-program() { # TRIPLET PROGRAM
-  local triplet=$1 program=$2 out=$dir/$1.$2
-  [ -x "$BUILD/$triplet/$program" ] || { skip "$triplet $program" "not built"; return; }
-  if emulate "$triplet" "$BUILD/$triplet/$program" >"$out" 2>&1; then
-    ok "$triplet $program: $(tail -n 1 "$out")"
+program() { # TRIPLET PROGRAM ARGUMENT...
+  local triplet=$1 name="$1 ${*:2}" out=$dir/$1.program
+  if emulate "$triplet" "$BUILD/$triplet/$2" "${@:3}" >"$out" 2>&1; then
+    ok "$name: $(tail -n 1 "$out")"
   else
     tail -n 20 "$out"
-    fail "$triplet $program" "$(tail -n 1 "$out")"
+    fail "$name" "$(tail -n 1 "$out")"
   fi
+}
+
+# A process for each suite: each has the time that emulate gives, and what ends one leaves the others. A child of qemu-user translates all
+# code anew: in these that takes longer than the tests do.
+unit_tests() { # TRIPLET
+  local suite
+  for suite in $(emulate "$1" "$BUILD/$1/unit_tests" --list); do
+    case $suite in
+    kernels | fusion | joins) CK_FORK=no program "$1" unit_tests "$suite" ;;
+    *) program "$1" unit_tests "$suite" ;;
+    esac
+  done
 }
 
 everything() { # TRIPLET
@@ -220,8 +232,8 @@ everything() { # TRIPLET
   whole_numbers "$1"
   budget "$1"
   [ "${1%%-*}" = arm ] && without_neon "$1"
-  program "$1" kernel_check
-  program "$1" unit_tests
+  if [ -x "$BUILD/$1/kernel_check" ]; then program "$1" kernel_check; else skip "$1 kernel_check" "not built"; fi
+  unit_tests "$1"
   return "$failed"
 }
 

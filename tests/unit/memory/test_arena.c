@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 Suite *arena_suite(void);
 
@@ -468,11 +469,24 @@ START_TEST(test_every_allocation_that_fails_is_reported_and_leaks_nothing)
 }
 END_TEST
 
+/* Linux before 5.14 and qemu-user have no call that makes pages present: there they come as they are touched. */
+static bool kernel_populates(void)
+{
+  enum { POPULATE_WRITE = 23 };
+  void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ck_assert_ptr_ne(page, MAP_FAILED);
+  bool populates = madvise(page, 4096, POPULATE_WRITE) == 0;
+  munmap(page, 4096);
+  if (!populates) printf("skip pages that come in one go: the kernel has no call for it\n");
+  return populates;
+}
+
 /* The pages of a small arena come in one go, and again when they were given back; those of a large one as they are touched. */
 START_TEST(test_pages_come_in_one_go_where_they_are_few)
 {
   static const struct { size_t bytes; bool all; } cases[] = {{100 << 10, true}, {4 << 20, true}, {(4 << 20) + 4096, false}};
   size_t bytes = cases[_i].bytes, resident;
+  bool all = cases[_i].all && kernel_populates();
   struct mafat_arena *a;
   char *memory;
   ck_assert_int_eq(mafat_arena_open(&a, NULL), MAFAT_OK);
@@ -483,7 +497,7 @@ START_TEST(test_pages_come_in_one_go_where_they_are_few)
     ck_assert_uint_eq(resident, 0);
     mafat_arena_populate(a, bytes);
     mafat_arena_bytes(a, &resident);
-    ck_assert_uint_eq(resident, cases[_i].all ? bytes : 0);
+    ck_assert_uint_eq(resident, all ? bytes : 0);
     mafat_arena_end(a, &a, true);
     mafat_arena_forget(a, &a);
   }
