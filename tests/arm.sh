@@ -4,7 +4,7 @@
 # The fused class has the same bits everywhere; plain ones agree within 1e-5 of
 # the largest output. Set MAFAT_MODELS for yolo-fastest as well.
 set -u
-export MAFAT_TEST_SIZE=${MAFAT_TEST_SIZE:-check} CK_TIMEOUT_MULTIPLIER=${CK_TIMEOUT_MULTIPLIER:-20} # emulation is slow
+export MAFAT_TEST_SIZE=${MAFAT_TEST_SIZE:-check} CK_DEFAULT_TIMEOUT=60 CK_TIMEOUT_MULTIPLIER=${CK_TIMEOUT_MULTIPLIER:-20} # emulation is slow
 BUILD=${BUILD:-build}
 dir=$(mktemp -d)
 # shellcheck source=tests/check.sh

@@ -201,6 +201,15 @@ int mafat_graph_slice(struct mafat_graph *g, struct mafat_value *out, const stru
 
 /* ---- pads, and the same again ---- */
 
+/* Does a dimension that is padded lie on an axis with another that has elements, or comes to have some? */
+static bool shares_axis(const struct mafat_view *v, const int *axes, const long long *before, const long long *after)
+{
+  for (int i = 0; i < v->n_dims; i++)
+    for (int k = 0; k < v->n_dims; k++)
+      if (k != i && axes[k] == axes[i] && (before[i] || after[i]) && (v->dims[k] > 1 || before[k] || after[k])) return true;
+  return false;
+}
+
 int mafat_graph_pad(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                     const long long *before, const long long *after, enum mafat_outside outside, float fill)
 {
@@ -209,17 +218,15 @@ int mafat_graph_pad(struct mafat_graph *g, struct mafat_value *out, const struct
   long long dims[MAFAT_VIEW_DIMS], in_first[MAFAT_N_AXES] = {0}, steps[MAFAT_VIEW_DIMS], e[MAFAT_N_AXES] = {1, 1, 1};
   int axes[MAFAT_VIEW_DIMS], n = in->view.n_dims;
   mafat_graph_axes(in, axes);
+  if (shares_axis(&in->view, axes, before, after)) mafat_view_usual_axes(n, axes);
+  bool shares = shares_axis(&in->view, axes, before, after);
   int code = mafat_graph_lay(g, &laid, in, axes);
   if (code) return code;
   for (int i = n; i-- > 0; e[axes[i]] *= laid.view.dims[i]) {
     steps[i] = e[axes[i]];
     dims[i] = laid.view.dims[i] + before[i] + after[i];
-    bool padded = before[i] || after[i],
-         alone = steps[i] * laid.view.dims[i] == (axes[i] == MAFAT_AXIS_H   ? laid.shape.h
-                                                  : axes[i] == MAFAT_AXIS_W ? laid.shape.w
-                                                                            : laid.shape.c);
     if (dims[i] < 1) code = mafat_graph_fail(g, MAFAT_EFORMAT, "nothing of dimension %d would be left", i);
-    if (padded && !(alone && steps[i] == 1))
+    if (shares && (before[i] || after[i]))
       code = mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "pads dimension %d, which shares an axis with others", i);
     in_first[axes[i]] -= before[i] * steps[i];
   }

@@ -36,7 +36,7 @@ static struct mafat_activating fused_activation(int fused)
 }
 
 /* Of whole numbers an activation is a pair of bounds. */
-static int clamp_fused(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *made, int fused)
+static int clamp_numbers(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *made, int fused)
 {
   switch (fused) {
   case MAFAT_TFLITE_FUSED_RELU: return mafat_graph_clamp(i->g, out, made, 0, INFINITY);
@@ -44,6 +44,18 @@ static int clamp_fused(struct mafat_tflite_importer *i, struct mafat_value *out,
   case MAFAT_TFLITE_FUSED_RELU6: return mafat_graph_clamp(i->g, out, made, 0, 6);
   default: return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "fused_activation_function: TANH is not run on quantized tensors");
   }
+}
+
+/* Bounds are of what the output means; pools move their input's numbers as they are. */
+static int clamp_fused(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *made, int fused)
+{
+  struct mafat_meaning is = mafat_value_meaning(i->g, made);
+  struct mafat_value renamed = {.maker = -1};
+  if (mafat_quantization_equals(&is.numbers, &i->g->makes.numbers)) return clamp_numbers(i, out, made, fused);
+  int code = mafat_graph_rename_numbers(i->g, &renamed, made, i->g->makes);
+  if (code == MAFAT_OK) code = clamp_numbers(i, out, &renamed, fused);
+  mafat_value_clear(&renamed);
+  return code;
 }
 
 /* Numbers that are known already. */
@@ -272,6 +284,20 @@ int mafat_tflite_variant(const struct mafat_tflite_importer *i)
   return find_row(i->o->code)->variant;
 }
 
+/* Maps of whole numbers are of one type, but where it is changed. */
+static int check_signs(const struct mafat_tflite_importer *i)
+{
+  const struct mafat_tflite_tensor *out = &i->model->tensors[i->o->outputs[0]];
+  if (i->o->code == MAFAT_TFLITE_QUANTIZE || !mafat_tflite_is_quantized(out)) return MAFAT_OK;
+  for (int k = 0; k < i->o->n_inputs; k++) {
+    const struct mafat_tflite_tensor *in = i->o->inputs[k] < 0 ? NULL : &i->model->tensors[i->o->inputs[k]];
+    if (in && !in->constant && mafat_tflite_is_quantized(in) && in->type != out->type)
+      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "output %s is of type %s: expected that of its input, %s", out->name,
+                              mafat_tflite_type_name((int)out->type), mafat_tflite_type_name((int)in->type));
+  }
+  return MAFAT_OK;
+}
+
 /* Quantized tensors are not computed as if they were floats, nor are their constants beside floats. */
 static int check_types(const struct mafat_tflite_importer *i, const struct mafat_tflite_row *row)
 {
@@ -366,6 +392,7 @@ static int import_operator(struct mafat_tflite_importer *i, int index)
   i->g->node_name = i->o->n_outputs > 0 ? i->model->tensors[i->o->outputs[0]].name : "";
   if (i->o->n_outputs < 1) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "has no output");
   int code = check_types(i, row);
+  if (code == MAFAT_OK) code = check_signs(i);
   if (code == MAFAT_OK && !row) code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "this operator is not run");
   if (code == MAFAT_OK && i->o->n_inputs < row->n_inputs)
     code =

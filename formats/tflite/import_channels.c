@@ -159,6 +159,8 @@ static int import_resize(struct mafat_tflite_importer *i)
   if (code == MAFAT_OK && (in->view.n_dims != 4 || in->view.dims[0] != 1))
     code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
                             "expected an input of 4 dimensions, the first of them 1, found %d", in->view.n_dims);
+  if (code == MAFAT_OK && i->o->options.resize.align_corners && i->o->options.resize.half_pixel_centers)
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "align_corners, half_pixel_centers: expected one of them at most, found both");
   if (code == MAFAT_OK) code = mafat_graph_lay(i->g, &laid, in, axes);
   if (code == MAFAT_OK) code = resize(i, &laid, axes);
   mafat_value_clear(&own);

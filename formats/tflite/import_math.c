@@ -152,6 +152,8 @@ static int import_quantize(struct mafat_tflite_importer *i)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected what is computed in runs, found a constant");
   if ((i->o->code == MAFAT_TFLITE_DEQUANTIZE && !numbers) || (i->o->code == MAFAT_TFLITE_QUANTIZE && i->g->makes.type == MAFAT_F32))
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected INT8 or UINT8, found FLOAT32");
+  if (i->o->code == MAFAT_TFLITE_DEQUANTIZE && i->g->makes.type != MAFAT_F32)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected an output of FLOAT32");
   return mafat_graph_quantize(i->g, mafat_tflite_out(i, 0), in, i->g->makes, MAFAT_REQUANTIZE_FIXED);
 }
 

@@ -254,6 +254,7 @@ static int find_slice(struct mafat_tflite_importer *i, int k, long long all, lon
   long long reach = up ? to - from : from - to, stride = up ? step : -step;
   *s = (struct slice){from, reach > 0 ? (reach - 1) / stride + 1 : 0, step};
   if (!(o->shrink_axis_mask >> k & 1)) return MAFAT_OK;
+  if (!up) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "strides: dimension %d, of which one element is left: expected 1, found %lld", k, step);
   if (from < 0 || from >= all)
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "shrink_axis_mask: place %lld of dimension %d is none of %lld", begin,
                             k, all);

@@ -148,42 +148,43 @@ static int take_pads(struct mafat_tflite_importer *i, int n_dims, long long *bef
   return MAFAT_OK;
 }
 
-/* What a constant says. Of whole numbers it is one of theirs; maps hold them as unsigned bytes. */
+/* What a constant says. Of whole numbers it is one of the output's; maps hold them as unsigned bytes. */
 static int read_fill(struct mafat_tflite_importer *i, const struct mafat_value *in, float *fill)
 {
   const struct mafat_value *said = mafat_tflite_in(i, 2);
-  struct mafat_quantization is = mafat_value_meaning(i->g, in).numbers, numbers;
+  struct mafat_quantization is = i->g->makes.numbers, numbers;
   bool integers = mafat_value_is_integer(i->g, in);
   double number = 0;
   if (integers != mafat_value_is_quantized(said))
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "constant_values: expected a number of its input's type");
   if (integers) numbers = mafat_value_quantization(said);
   if (integers && (said->scales.list.n > 1 || !mafat_quantization_equals(&is, &numbers)))
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "constant_values: expected its input's scale and zero point");
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "constant_values: expected its output's scale and zero point");
   int code = mafat_value_number(i->g, said, &number);
   *fill = (float)number + (integers && said->place.type == MAFAT_I8 ? MAFAT_SIGNED_TO_BYTE : 0);
   return code;
 }
 
-/* Of whole numbers their zero. */
+/* Of whole numbers the output's zero: those of the input are moved as they are, whatever they mean there. */
 static int take_fill(struct mafat_tflite_importer *i, const struct mafat_value *in, float *fill)
 {
-  *fill = mafat_value_is_integer(i->g, in) ? mafat_value_meaning(i->g, in).numbers.zero : 0;
+  *fill = mafat_value_is_integer(i->g, in) ? i->g->makes.numbers.zero : 0;
   return i->o->code == MAFAT_TFLITE_PADV2 ? read_fill(i, in, fill) : MAFAT_OK;
 }
 
-/* A mirror that repeats the edge is, for one row, the edge. */
-static int find_outside(struct mafat_tflite_importer *i, int n, const long long *before, const long long *after,
+/* A mirror that repeats the edge is, for one row, the edge; one that does not has a row less than its input. */
+static int find_outside(struct mafat_tflite_importer *i, const struct mafat_value *in, const long long *before, const long long *after,
                         enum mafat_outside *outside)
 {
-  *outside = i->o->code == MAFAT_TFLITE_MIRROR_PAD ? MAFAT_OUTSIDE_REFLECT : MAFAT_OUTSIDE_FILL;
-  if (i->o->code != MAFAT_TFLITE_MIRROR_PAD || !i->o->options.symmetric) return MAFAT_OK;
-  *outside = MAFAT_OUTSIDE_EDGE;
-  for (int k = 0; k < n; k++)
-    if (before[k] > 1 || after[k] > 1)
-      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                              "mode: SYMMETRIC: expected paddings of at most 1, found %lld and %lld", before[k],
-                              after[k]);
+  bool mirrors = i->o->code == MAFAT_TFLITE_MIRROR_PAD, symmetric = mirrors && i->o->options.symmetric;
+  *outside = symmetric ? MAFAT_OUTSIDE_EDGE : mirrors ? MAFAT_OUTSIDE_REFLECT : MAFAT_OUTSIDE_FILL;
+  for (int k = 0; k < in->view.n_dims && mirrors; k++) {
+    long long most = symmetric ? 1 : in->view.dims[k] - 1;
+    if (before[k] > most || after[k] > most)
+      return mafat_graph_fail(i->g, symmetric ? MAFAT_EUNSUPPORTED : MAFAT_EFORMAT,
+                              "mode: %s: expected paddings of dimension %d of at most %lld, found %lld and %lld",
+                              symmetric ? "SYMMETRIC" : "REFLECT", k, most, before[k], after[k]);
+  }
   return MAFAT_OK;
 }
 
@@ -203,7 +204,7 @@ static int import_pad(struct mafat_tflite_importer *i)
   int code = mafat_tflite_map(i, 0, &own, &in);
   if (code == MAFAT_OK) code = take_pads(i, in->view.n_dims, before, after);
   if (code == MAFAT_OK) code = take_fill(i, in, &fill);
-  if (code == MAFAT_OK) code = find_outside(i, in->view.n_dims, before, after, &outside);
+  if (code == MAFAT_OK) code = find_outside(i, in, before, after, &outside);
   if (code == MAFAT_OK && outside == MAFAT_OUTSIDE_FILL && fill == zero_of(i, in) && is_taken_in(i, in, before, after))
     code = take_in(i, in, before, after);
   else if (code == MAFAT_OK) code = mafat_graph_pad(i->g, mafat_tflite_out(i, 0), in, before, after, outside, fill);

@@ -43,9 +43,9 @@ struct mafat_tflite_row {
 extern const struct mafat_tflite_row mafat_tflite_layer_rows[], mafat_tflite_shape_rows[], mafat_tflite_part_rows[],
     mafat_tflite_math_rows[], mafat_tflite_channel_rows[], mafat_tflite_custom_rows[];
 
-/* Where an input lies: the axis of each of its dimensions. What is only read transposed, as it is or after operators that look at
- * its elements alone, lies so that this is no more than another name for it: channels in front of rows and columns, as other
- * programs have them. */
+/* Where an input lies: the axis of each of its dimensions. What is only read transposed so that channels in front of rows and columns,
+ * as other programs have them, come behind, as it is or after operators that look at its elements alone, lies so that this is no more
+ * than another name for it. By any other transposition it is a picture as TFLite has them. */
 int mafat_tflite_input_axes(const struct mafat_tflite_importer *i, int tensor, int n_dims, int *axes);
 
 int mafat_tflite_variant(const struct mafat_tflite_importer *i);

@@ -29,6 +29,15 @@ static int behind_elements(const struct mafat_tflite_importer *i, int tensor)
   return tensor;
 }
 
+/* Do all but one dimension keep their order, and does that one come last? */
+static bool moves_one_last(const int64_t *perm, int n)
+{
+  int64_t last = n ? perm[n - 1] : 0;
+  for (int k = 0; k < n - 1; k++)
+    if (perm[k] != k + (k >= last)) return false;
+  return n > 0 && last >= 0 && last < n;
+}
+
 int mafat_tflite_input_axes(const struct mafat_tflite_importer *i, int tensor, int n_dims, int *axes)
 {
   int64_t perm[MAFAT_TFLITE_MAX_RANK];
@@ -47,7 +56,7 @@ int mafat_tflite_input_axes(const struct mafat_tflite_importer *i, int tensor, i
       !i->model->tensors[found->inputs[1]].constant)
     return MAFAT_OK;
   code = mafat_tflite_ints(i->model, i->file, found->inputs[1], MAFAT_TFLITE_MAX_RANK, perm, &n, i->g->d);
-  for (int k = 0; k < n && n == n_dims; k++)
-    if (perm[k] >= 0 && perm[k] < n_dims) axes[perm[k]] = usual[k];
+  if (code == MAFAT_OK && n == n_dims && moves_one_last(perm, n))
+    for (int k = 0; k < n; k++) axes[perm[k]] = usual[k];
   return code;
 }

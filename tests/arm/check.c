@@ -72,7 +72,8 @@ void suite_add_tcase(Suite *s, TCase *t)
 TCase *tcase_create(const char *name)
 {
   TCase *t = grow(NULL, 0, sizeof *t);
-  *t = (TCase){.name = name, .timeout = DEFAULT_TIMEOUT};
+  const char *seconds = getenv("CK_DEFAULT_TIMEOUT");
+  *t = (TCase){.name = name, .timeout = seconds ? strtod(seconds, NULL) : DEFAULT_TIMEOUT};
   return t;
 }
 

@@ -43,7 +43,8 @@ static int any_zero(graph *g)
 
 static float any_scale(graph *g)
 {
-  return ldexpf(1 + (float)test_random_int(&g->rng, 0, 1000) / 1001, test_random_int(&g->rng, -8, -3));
+  float fraction = (float)test_random_int(&g->rng, 0, 1000) / 1001; /* first, so that all compilers have the same graphs */
+  return ldexpf(1 + fraction, test_random_int(&g->rng, -8, -3));
 }
 
 static int add_tensor(graph *g, int type, int rank, const int *shape)
@@ -166,7 +167,9 @@ struct axis {
 
 static struct axis any_axis(graph *g, int in, bool same, bool dilated)
 {
-  struct axis a = {test_random_int(&g->rng, 1, 4), test_random_int(&g->rng, 1, 3), dilated ? test_random_int(&g->rng, 1, 2) : 1, 0, 0};
+  struct axis a = {.size = test_random_int(&g->rng, 1, 4)};
+  a.stride = test_random_int(&g->rng, 1, 3);
+  a.dilation = dilated ? test_random_int(&g->rng, 1, 2) : 1;
   while (!same && (a.size - 1) * a.dilation + 1 > in) a.size--;
   int reach = (a.size - 1) * a.dilation + 1;
   a.outputs = same ? (in + a.stride - 1) / a.stride : (in - reach) / a.stride + 1;
@@ -385,7 +388,8 @@ static bool average(graph *g)
   take(o, x->tensor);
   take(o, add_ints(g, n_axes, axes));
   set_field(o, 0, 1, 1);
-  map *out = add_map(g, rows ? 1 : x->h, cols ? 1 : x->w, channels ? 1 : x->c, false, x->scale * any_scale(g) * 16, any_zero(g));
+  float mean = x->scale * any_scale(g) * 16;
+  map *out = add_map(g, rows ? 1 : x->h, cols ? 1 : x->w, channels ? 1 : x->c, false, mean, any_zero(g));
   o->outputs[0] = out->tensor;
   struct mafat_rule_scale scale = mafat_rule_scale_of((double)x->scale / (double)out->scale);
   for (int y = 0; y < out->h; y++)
@@ -445,7 +449,8 @@ static bool stands_for(const map *m, const map *z)
 static map any_constant(graph *g, const map *x)
 {
   int how = test_random_int(&g->rng, 0, 2);
-  map m = {.h = how == 2 ? x->h : 1, .w = how == 2 ? x->w : 1, .c = how ? x->c : 1, .scale = any_scale(g), .zero = any_zero(g)};
+  map m = {.h = how == 2 ? x->h : 1, .w = how == 2 ? x->w : 1, .c = how ? x->c : 1, .scale = any_scale(g)};
+  m.zero = any_zero(g);
   const int shape[] = {1, m.h, m.w, m.c};
   m.at = own(g, (size_t)elements(&m) * sizeof *m.at);
   for (int i = 0; i < elements(&m); i++) m.at[i] = (int16_t)any_number(g);
@@ -650,7 +655,8 @@ static bool resize(graph *g)
   map *x = any_map(g);
   bool nearest = test_random_chance(&g->rng, 50);
   int grid = test_random_int(&g->rng, 0, 2), first = nearest ? 0 : 2;
-  const int size[] = {test_random_int(&g->rng, 1, MOST), test_random_int(&g->rng, 1, MOST)};
+  int size[2];
+  for (int i = 0; i < 2; i++) size[i] = test_random_int(&g->rng, 1, MOST);
   if (x->flat) return false;
   struct test_tflite_operator *o =
       nearest ? add_operator(g, MAFAT_TFLITE_RESIZE_NEAREST_NEIGHBOR, 74) : add_operator(g, MAFAT_TFLITE_RESIZE_BILINEAR, 15);
@@ -690,7 +696,9 @@ void test_integer_graph_open(struct test_integer_graph *g, uint64_t seed)
   *g = (graph){.rng = test_rng(seed)};
   g->is_signed = test_random_chance(&g->rng, 60);
   g->model = (struct test_tflite_model){.tensors = g->tensors, .operators = g->operators, .n_inputs = 1};
-  map *in = add_map(g, test_random_int(&g->rng, 1, 14), test_random_int(&g->rng, 1, 14), test_random_int(&g->rng, 1, 40), false, any_scale(g), any_zero(g));
+  int h = test_random_int(&g->rng, 1, 14), w = test_random_int(&g->rng, 1, 14), c = test_random_int(&g->rng, 1, 40);
+  float scale = any_scale(g);
+  map *in = add_map(g, h, w, c, false, scale, any_zero(g));
   for (int i = 0; i < elements(in); i++) in->at[i] = (int16_t)any_number(g);
   g->model.inputs[0] = in->tensor;
   int wanted = test_random_int(&g->rng, 1, 8);

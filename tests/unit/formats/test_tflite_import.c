@@ -350,6 +350,76 @@ START_TEST(other_models_are_refused)
 }
 END_TEST
 
+/* One operator of a small map, `x`, and lists; each as a file may say, and none with a meaning. */
+static const struct meaningless {
+  struct test_tflite_operator operator;
+  int rank;
+  int32_t shape[4];      /* of x, tensor 0 */
+  int n[3];
+  int32_t lists[3][8];   /* tensors 1 to 3 */
+  int code;
+  const char *text;
+} meaningless[] = {
+    {{.code = MAFAT_TFLITE_MIRROR_PAD}, 2, {3, 4}, {4}, {{3, 0, 0, 0}}, MAFAT_EFORMAT,
+     ": MIRROR_PAD 'y': mode: REFLECT: expected paddings of dimension 0 of at most 2, found 3 and 0"},
+    {{.code = MAFAT_TFLITE_MIRROR_PAD, .options = 77, .n_fields = 1, .fields = {{.number = 0, .bytes = 1, .value = 1}}}, 2, {3, 4}, {4}, {{0, 0, 0, 2}},
+     MAFAT_EUNSUPPORTED, ": MIRROR_PAD 'y': mode: SYMMETRIC: expected paddings of dimension 1 of at most 1, found 0 and 2"},
+    {{.code = MAFAT_TFLITE_PAD}, 4, {1, 1, 4, 2}, {8}, {{2, 0, 1, 0, 0, 0, 0, 0}}, MAFAT_EUNSUPPORTED,
+     ": PAD 'y': pads dimension 0, which shares an axis with others"},
+    {{.code = MAFAT_TFLITE_STRIDED_SLICE, .options = 32, .n_fields = 1, .fields = {{.number = 4, .bytes = 4, .value = 2}}}, 2, {3, 4}, {2, 2, 2},
+     {{0, 1}, {3, 2}, {1, -1}}, MAFAT_EFORMAT, ": STRIDED_SLICE 'y': strides: dimension 1, of which one element is left: expected 1, found -1"},
+    {{.code = MAFAT_TFLITE_RESIZE_NEAREST_NEIGHBOR, .options = 74, .n_fields = 2,
+      .fields = {{.number = 0, .bytes = 1, .value = 1}, {.number = 1, .bytes = 1, .value = 1}}}, 4, {1, 2, 2, 3}, {2}, {{4, 4}}, MAFAT_EFORMAT,
+     ": RESIZE_NEAREST_NEIGHBOR 'y': align_corners, half_pixel_centers: expected one of them at most, found both"},
+};
+
+START_TEST(what_means_nothing_is_refused)
+{
+  static const char *const names[] = {"x", "first", "second", "third", "y"};
+  const struct meaningless *m = &meaningless[_i];
+  struct test_tflite_operator o = m->operator;
+  struct test_tflite_tensor all[5] = {{.name = "x", .rank = m->rank}};
+  memcpy(all[0].shape, m->shape, sizeof m->shape);
+  o.n_inputs = o.n_outputs = 1;
+  for (int k = 1; k < 5; k++) all[k] = (struct test_tflite_tensor){.name = names[k]};
+  for (int k = 0; k < 3 && m->n[k]; k++) {
+    struct test_tflite_tensor list = {.name = names[k + 1], .type = MAFAT_TFLITE_INT32, .rank = 1, .shape = {m->n[k]},
+                                      .data = m->lists[k], .bytes = (size_t)m->n[k] * sizeof(int32_t)};
+    o.inputs[o.n_inputs++] = k + 1;
+    all[k + 1] = list;
+  }
+  o.outputs[0] = 4;
+  const struct test_tflite_model model = {.tensors = all, .n_tensors = 5, .operators = &o, .n_operators = 1, .n_inputs = 1,
+                                          .n_outputs = 1, .outputs = {4}};
+  struct test_imported imported = import(&model);
+  ck_assert_msg(imported.code == m->code && strstr(diagnostic.text, m->text), "%d: %s", imported.code, diagnostic.text);
+  test_imported_close(&imported);
+}
+END_TEST
+
+/* A picture lies as TFLite has them, but where all that is done first is to bring channels, in front, to the end. */
+START_TEST(transposed_pictures_keep_their_sides)
+{
+  static const struct { int32_t shape[4], perm[4]; struct mafat_shape is; } cases[] = {
+      {{1, 3, 5, 7}, {0, 2, 3, 1}, {.c = 3, .h = 5, .w = 7}},
+      {{1, 5, 7, 3}, {0, 2, 1, 3}, {.c = 3, .h = 5, .w = 7}},
+      {{1, 5, 7, 3}, {0, 3, 1, 2}, {.c = 3, .h = 5, .w = 7}},
+      {{1, 5, 7, 3}, {0, 3, 2, 1}, {.c = 3, .h = 5, .w = 7}},
+  };
+  struct test_tflite_tensor all[3] = {{.name = "x", .rank = 4}, {.name = "perm", .type = MAFAT_TFLITE_INT32, .rank = 1, .shape = {4}}, {.name = "y"}};
+  const struct test_tflite_operator o = {.code = MAFAT_TFLITE_TRANSPOSE, .n_inputs = 2, .inputs = {0, 1}, .n_outputs = 1, .outputs = {2}};
+  const struct test_tflite_model model = {.tensors = all, .n_tensors = 3, .operators = &o, .n_operators = 1, .n_inputs = 1,
+                                          .n_outputs = 1, .outputs = {2}};
+  memcpy(all[0].shape, cases[_i].shape, sizeof cases->shape);
+  all[1].data = cases[_i].perm, all[1].bytes = sizeof cases->perm;
+  struct test_imported m = import(&model);
+  ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
+  struct mafat_shape picture = mafat_network_picture_shape(m.network);
+  ck_assert(picture.c == cases[_i].is.c && picture.h == cases[_i].is.h && picture.w == cases[_i].is.w);
+  test_imported_close(&m);
+}
+END_TEST
+
 /* ---- damage ---- */
 
 START_TEST(damaged_models_do_no_harm)
@@ -613,6 +683,8 @@ Suite *tflite_import_suite(void)
   TCase *refusing = tcase_create("refusing");
   tcase_set_timeout(refusing, 60);
   tcase_add_loop_test(refusing, other_models_are_refused, 0, COUNT(refusals));
+  tcase_add_loop_test(refusing, what_means_nothing_is_refused, 0, COUNT(meaningless));
+  tcase_add_loop_test(refusing, transposed_pictures_keep_their_sides, 0, 4);
   tcase_add_test(refusing, scales_are_read_one_behind_the_other);
   tcase_add_test(refusing, casts_by_the_thousand_are_read);
   tcase_add_loop_test(refusing, damaged_models_do_no_harm, 0, COUNT(expected));

@@ -153,6 +153,30 @@ START_TEST(numbers_may_be_renamed)
 }
 END_TEST
 
+/* As pads and pools do: another scale and zero point of the output, whose bounds and whose zero are meant. */
+START_TEST(what_is_moved_means_what_its_output_says)
+{
+  static const int32_t pads[] = {0, 0, 1, 1, 0, 0, 0, 0};
+  begin(MAFAT_TFLITE_INT8);
+  tensors[AXES].rank = 2;
+  memcpy(tensors[AXES].shape, (int32_t[]){4, 2}, sizeof(int32_t[2]));
+  tensors[AXES].data = pads, tensors[AXES].bytes = sizeof pads;
+  operators[0] = (struct test_tflite_operator){.code = MAFAT_TFLITE_PAD, .n_inputs = 2, .inputs = {X, AXES}, .n_outputs = 1, .outputs = {Y}};
+  operators[1] = (struct test_tflite_operator){.code = MAFAT_TFLITE_MAX_POOL_2D, .n_inputs = 1, .inputs = {Y}, .n_outputs = 1, .outputs = {MEAN},
+                                               .options = 5, .n_fields = 6,
+                                               .fields = {{.number = 0, .bytes = 1, .value = MAFAT_TFLITE_VALID}, {.number = 1, .bytes = 4, .value = 1},
+                                                          {.number = 2, .bytes = 4, .value = 1}, {.number = 3, .bytes = 4, .value = 2},
+                                                          {.number = 4, .bytes = 4, .value = 2},
+                                                          {.number = 5, .bytes = 1, .value = MAFAT_TFLITE_FUSED_RELU6}}};
+  struct test_imported m = import();
+  ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_ptr_nonnull(m.network->layers[0].rearrange);
+  ck_assert(m.network->layers[0].rearrange->fill == 133);
+  check_numbers(&m.network->layers[m.network->n_layers - 1], .0625f, 0, 0, 96);
+  test_imported_close(&m);
+}
+END_TEST
+
 static int layers_of(const struct mafat_network *n, const char *kind)
 {
   int count = 0;
@@ -230,6 +254,13 @@ static void three_biases(void)
 }
 
 static void float_bias(void) { tensors[BIAS].type = MAFAT_TFLITE_FLOAT32; }
+
+static void unsigned_output(void) { quantize(MEAN, MAFAT_TFLITE_UINT8, .0625f, 0); }
+
+static void numbers_of_numbers(void)
+{
+  operators[1] = (struct test_tflite_operator){.code = MAFAT_TFLITE_DEQUANTIZE, .n_inputs = 1, .inputs = {Y}, .n_outputs = 1, .outputs = {MEAN}};
+}
 
 static void float_output(void)
 {
@@ -333,6 +364,8 @@ static const struct {
     {dimension_outside, MAFAT_EFORMAT, ": CONV_2D 'y': tensor w: expected 0 scales along dimension 4, found 2"},
     {three_biases, MAFAT_EFORMAT, ": CONV_2D 'y': expected 2 biases, found 3"},
     {float_bias, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': tensor b: expected a bias of INT32 in the file, found one of FLOAT32"},
+    {unsigned_output, MAFAT_EFORMAT, ": MEAN 'm': output m is of type UINT8: expected that of its input, INT8"},
+    {numbers_of_numbers, MAFAT_EFORMAT, ": DEQUANTIZE 'm': expected an output of FLOAT32"},
     {float_output, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': an input of whole numbers and floats as output: not run by this version"},
     {float_input, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': weights of int8, floats as input and whole numbers as output: not run by this version"},
     {wide_activations, MAFAT_EUNSUPPORTED, ": input x is of type INT16: expected FLOAT32, INT8 or UINT8"},
@@ -381,6 +414,7 @@ Suite *tflite_quantized_suite(void)
   tcase_add_test(meaning, unsigned_weights_have_a_zero);
   tcase_add_test(meaning, joins_bring_to_one_scale);
   tcase_add_test(meaning, numbers_may_be_renamed);
+  tcase_add_test(meaning, what_is_moved_means_what_its_output_says);
   tcase_add_test(meaning, floats_become_numbers_and_these_floats);
   tcase_add_loop_test(refusing, others_are_refused, 0, sizeof refusals / sizeof *refusals);
   tcase_add_test(refusing, every_allocation_may_fail);
