@@ -284,16 +284,16 @@ int mafat_tflite_variant(const struct mafat_tflite_importer *i)
   return find_row(i->o->code)->variant;
 }
 
-/* Maps of whole numbers are of one type, but where it is changed. */
+/* Whole numbers of one operator are of one type, but where it is changed. */
 static int check_signs(const struct mafat_tflite_importer *i)
 {
   const struct mafat_tflite_tensor *out = &i->model->tensors[i->o->outputs[0]];
   if (i->o->code == MAFAT_TFLITE_QUANTIZE || !mafat_tflite_is_quantized(out)) return MAFAT_OK;
   for (int k = 0; k < i->o->n_inputs; k++) {
     const struct mafat_tflite_tensor *in = i->o->inputs[k] < 0 ? NULL : &i->model->tensors[i->o->inputs[k]];
-    if (in && !in->constant && mafat_tflite_is_quantized(in) && in->type != out->type)
-      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "output %s is of type %s: expected that of its input, %s", out->name,
-                              mafat_tflite_type_name((int)out->type), mafat_tflite_type_name((int)in->type));
+    if (in && mafat_tflite_is_quantized(in) && in->type != out->type)
+      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "output %s is of type %s: expected that of its input %s, %s", out->name,
+                              mafat_tflite_type_name((int)out->type), in->name, mafat_tflite_type_name((int)in->type));
   }
   return MAFAT_OK;
 }

@@ -159,6 +159,13 @@ static struct mafat_graph_spread spread_of(const struct mafat_tflite_window *w, 
   return (struct mafat_graph_spread){out + kernel - 1, kernel - 1 - (all > 0 ? all / 2 : 0), stride};
 }
 
+/* Whose convolution has the input's rows, or columns: other outputs no program agrees about. */
+static bool is_of_outputs(const struct mafat_tflite_window *w, int in, long long out, long long kernel, int stride)
+{
+  long long windows = w->padding == MAFAT_TFLITE_SAME ? out : out - kernel + 1;
+  return (windows + stride - 1) / stride == in;
+}
+
 static int convolve_transposed(struct mafat_tflite_importer *i, struct mafat_value *made, const struct mafat_value *in)
 {
   const struct mafat_value *weights = mafat_tflite_in(i, 1);
@@ -174,6 +181,9 @@ static int convolve_transposed(struct mafat_tflite_importer *i, struct mafat_val
     code = mafat_graph_fail(i->g, MAFAT_EFORMAT,
                             "weights for %lld filters of %lld channels, an input of %d, and another output_shape", d[0],
                             d[3], in->shape.c);
+  if (code == MAFAT_OK && !(is_of_outputs(w, in->shape.h, shape[1], d[1], w->stride_h) && is_of_outputs(w, in->shape.w, shape[2], d[2], w->stride_w)))
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "output_shape: a convolution of %lld x %lld does not make its input, %d x %d", shape[1], shape[2],
+                            in->shape.h, in->shape.w);
   struct mafat_value own;
   const struct mafat_value *bias;
   if (code == MAFAT_OK) code = find_bias(i, 3, &own, &bias);

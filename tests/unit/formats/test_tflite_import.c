@@ -397,6 +397,25 @@ START_TEST(what_means_nothing_is_refused)
 }
 END_TEST
 
+/* Of 5 columns strides of 2 make 9 or 10, and of 9 or 10 they make 5. */
+START_TEST(transposed_convolutions_make_what_convolutions_take)
+{
+  int number = 0;
+  while (test_tflite_operator_model(number)->operators[0].code != MAFAT_TFLITE_TRANSPOSE_CONV) number++;
+  for (int columns = 8; columns <= 11; columns++) {
+    struct test_tflite_model changed = *test_tflite_operator_model(number);
+    const int32_t shape[] = {1, 7, columns, 6};
+    memcpy(tensors, changed.tensors, (size_t)changed.n_tensors * sizeof *tensors);
+    changed.tensors = tensors;
+    tensors[changed.operators[0].inputs[0]].data = shape;
+    struct test_imported m = import(&changed);
+    if (columns == 9 || columns == 10) ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
+    else ck_assert_msg(m.code == MAFAT_EFORMAT && strstr(diagnostic.text, "does not make its input, 4 x 5"), "%d: %s", m.code, diagnostic.text);
+    test_imported_close(&m);
+  }
+}
+END_TEST
+
 /* A picture lies as TFLite has them, but where all that is done first is to bring channels, in front, to the end. */
 START_TEST(transposed_pictures_keep_their_sides)
 {
@@ -670,6 +689,7 @@ Suite *tflite_import_suite(void)
   tcase_add_loop_test(computing, operators_compute_what_tflite_computes, 0, COUNT(expected));
   suite_add_tcase(suite, computing);
   TCase *importing = tcase_create("importing");
+  tcase_add_loop_test(importing, transposed_pictures_keep_their_sides, 0, 4);
   tcase_add_test(importing, weights_stay_in_the_file);
   tcase_add_test(importing, same_pads_behind);
   tcase_add_test(importing, pads_become_part_of_the_window);
@@ -684,7 +704,7 @@ Suite *tflite_import_suite(void)
   tcase_set_timeout(refusing, 60);
   tcase_add_loop_test(refusing, other_models_are_refused, 0, COUNT(refusals));
   tcase_add_loop_test(refusing, what_means_nothing_is_refused, 0, COUNT(meaningless));
-  tcase_add_loop_test(refusing, transposed_pictures_keep_their_sides, 0, 4);
+  tcase_add_test(refusing, transposed_convolutions_make_what_convolutions_take);
   tcase_add_test(refusing, scales_are_read_one_behind_the_other);
   tcase_add_test(refusing, casts_by_the_thousand_are_read);
   tcase_add_loop_test(refusing, damaged_models_do_no_harm, 0, COUNT(expected));

@@ -257,6 +257,8 @@ static void float_bias(void) { tensors[BIAS].type = MAFAT_TFLITE_FLOAT32; }
 
 static void unsigned_output(void) { quantize(MEAN, MAFAT_TFLITE_UINT8, .0625f, 0); }
 
+static void unsigned_weights(void) { quantize(WEIGHTS, MAFAT_TFLITE_UINT8, .25f, 131); }
+
 static void numbers_of_numbers(void)
 {
   operators[1] = (struct test_tflite_operator){.code = MAFAT_TFLITE_DEQUANTIZE, .n_inputs = 1, .inputs = {Y}, .n_outputs = 1, .outputs = {MEAN}};
@@ -364,7 +366,8 @@ static const struct {
     {dimension_outside, MAFAT_EFORMAT, ": CONV_2D 'y': tensor w: expected 0 scales along dimension 4, found 2"},
     {three_biases, MAFAT_EFORMAT, ": CONV_2D 'y': expected 2 biases, found 3"},
     {float_bias, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': tensor b: expected a bias of INT32 in the file, found one of FLOAT32"},
-    {unsigned_output, MAFAT_EFORMAT, ": MEAN 'm': output m is of type UINT8: expected that of its input, INT8"},
+    {unsigned_output, MAFAT_EFORMAT, ": MEAN 'm': output m is of type UINT8: expected that of its input y, INT8"},
+    {unsigned_weights, MAFAT_EFORMAT, ": CONV_2D 'y': output y is of type INT8: expected that of its input w, UINT8"},
     {numbers_of_numbers, MAFAT_EFORMAT, ": DEQUANTIZE 'm': expected an output of FLOAT32"},
     {float_output, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': an input of whole numbers and floats as output: not run by this version"},
     {float_input, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': weights of int8, floats as input and whole numbers as output: not run by this version"},
