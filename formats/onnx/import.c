@@ -51,6 +51,16 @@ int mafat_onnx_int(const struct mafat_onnx_importer *i, const char *name, long l
   return MAFAT_OK;
 }
 
+int mafat_onnx_flag(const struct mafat_onnx_importer *i, const char *name, bool otherwise, bool *value)
+{
+  long long number;
+  int code = mafat_onnx_int(i, name, otherwise, &number);
+  *value = code == MAFAT_OK && number != 0;
+  if (code == MAFAT_OK && number != 0 && number != 1)
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute %s: expected 0 or 1, found %lld", name, number);
+  return code;
+}
+
 int mafat_onnx_float(const struct mafat_onnx_importer *i, const char *name, float otherwise, float *value)
 {
   const struct mafat_onnx_attribute *a = mafat_onnx_attribute(i->node, name);

@@ -135,12 +135,12 @@ static int import_reduce(struct mafat_onnx_importer *i)
   enum mafat_reduction how = (enum mafat_reduction)mafat_onnx_variant(i);
   struct mafat_value own;
   const struct mafat_value *in;
-  long long list[MAFAT_VIEW_DIMS], keep, nothing;
-  bool over[MAFAT_VIEW_DIMS] = {false};
+  long long list[MAFAT_VIEW_DIMS];
+  bool over[MAFAT_VIEW_DIMS] = {false}, keep, nothing;
   int n = 0, dim, code = mafat_onnx_map(i, 0, &own, &in);
   if (code == MAFAT_OK) code = mafat_onnx_list(i, "axes", 1, MAFAT_VIEW_DIMS, list, &n);
-  if (code == MAFAT_OK) code = mafat_onnx_int(i, "keepdims", 1, &keep);
-  if (code == MAFAT_OK) code = mafat_onnx_int(i, "noop_with_empty_axes", 0, &nothing);
+  if (code == MAFAT_OK) code = mafat_onnx_flag(i, "keepdims", true, &keep);
+  if (code == MAFAT_OK) code = mafat_onnx_flag(i, "noop_with_empty_axes", false, &nothing);
   if (code == MAFAT_OK) code = refuse_fractions(i, how);
   bool none = code == MAFAT_OK && n < 1 && nothing, all = n < 1 && !none; /* each element by itself */
   for (int k = 0; k < n && code == MAFAT_OK; k++) { /* one that is named twice is the same, as onnxruntime has it */
@@ -149,7 +149,7 @@ static int import_reduce(struct mafat_onnx_importer *i)
   }
   for (int k = 0; code == MAFAT_OK && k < in->view.n_dims; k++) over[k] = over[k] || all;
   if (code == MAFAT_OK && none && takes_one_as_it_is(how)) code = mafat_value_copy(i->g, mafat_onnx_out(i, 0), in);
-  else if (code == MAFAT_OK) code = mafat_graph_reduce(i->g, mafat_onnx_out(i, 0), in, over, (struct mafat_reduce){.how = how}, keep != 0);
+  else if (code == MAFAT_OK) code = mafat_graph_reduce(i->g, mafat_onnx_out(i, 0), in, over, (struct mafat_reduce){.how = how}, keep);
   mafat_value_clear(&own);
   return code;
 }
@@ -158,18 +158,18 @@ static int import_arg(struct mafat_onnx_importer *i)
 {
   struct mafat_value own;
   const struct mafat_value *in;
-  long long axis, keep, last;
-  bool over[MAFAT_VIEW_DIMS] = {false};
+  long long axis;
+  bool over[MAFAT_VIEW_DIMS] = {false}, keep, last;
   int dim = 0, code = mafat_onnx_map(i, 0, &own, &in);
   if (code == MAFAT_OK) code = mafat_onnx_int(i, "axis", 0, &axis);
-  if (code == MAFAT_OK) code = mafat_onnx_int(i, "keepdims", 1, &keep);
-  if (code == MAFAT_OK) code = mafat_onnx_int(i, "select_last_index", 0, &last);
+  if (code == MAFAT_OK) code = mafat_onnx_flag(i, "keepdims", true, &keep);
+  if (code == MAFAT_OK) code = mafat_onnx_flag(i, "select_last_index", false, &last);
   if (code == MAFAT_OK) code = mafat_onnx_axis(i, axis, in->view.n_dims, &dim);
   over[dim] = true;
   if (code == MAFAT_OK)
     code = mafat_graph_reduce(
         i->g, mafat_onnx_out(i, 0), in, over,
-        (struct mafat_reduce){.how = (enum mafat_reduction)mafat_onnx_variant(i), .last = last != 0}, keep != 0);
+        (struct mafat_reduce){.how = (enum mafat_reduction)mafat_onnx_variant(i), .last = last}, keep);
   mafat_value_clear(&own);
   return code;
 }
@@ -213,12 +213,12 @@ static bool find_word(const char *word, const char *const *words, int n, int *in
 
 static int take_cubic(struct mafat_onnx_importer *i, struct mafat_resample *r)
 {
-  long long exclude;
+  bool exclude;
   int code = mafat_onnx_float(i, "cubic_coeff_a", -.75f, &r->keys);
-  if (code == MAFAT_OK) code = mafat_onnx_int(i, "exclude_outside", 0, &exclude);
+  if (code == MAFAT_OK) code = mafat_onnx_flag(i, "exclude_outside", false, &exclude);
   if (code) return code;
   if (r->interpolation != MAFAT_INTERPOLATE_CUBIC) r->keys = 0;
-  r->exclude_outside = exclude != 0;
+  r->exclude_outside = exclude;
   return MAFAT_OK;
 }
 

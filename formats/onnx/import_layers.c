@@ -125,7 +125,6 @@ static int take_window(struct mafat_onnx_importer *i, const struct mafat_value *
                        struct window_attributes *w)
 {
   int n_space = in->view.n_dims - 2, code = MAFAT_OK;
-  long long ceil_mode;
   *w = (struct window_attributes){{1, 1}, {1, 1}, {1, 1}, {0}, false};
   if (mafat_onnx_attribute(i->node, "kernel_shape")) code = take_pair(i, "kernel_shape", n_space, 1, w->kernel);
   else if (kernel) memcpy(w->kernel, kernel, sizeof w->kernel);
@@ -141,8 +140,7 @@ static int take_window(struct mafat_onnx_importer *i, const struct mafat_value *
                               w->dilations[k]);
   if (code == MAFAT_OK) code = take_pads(i, &in->shape, n_space, w);
   if (code == MAFAT_OK) mafat_onnx_take_pads(i, w->pads);
-  if (code == MAFAT_OK) code = mafat_onnx_int(i, "ceil_mode", 0, &ceil_mode);
-  if (code == MAFAT_OK) w->ceil = ceil_mode != 0;
+  if (code == MAFAT_OK) code = mafat_onnx_flag(i, "ceil_mode", false, &w->ceil);
   int k = is_of_columns(in);
   bool alone = w->kernel[k] == 1 && w->strides[k] == 1 && w->pads[k] == 0 && w->pads[k + 2] == 0;
   return code == MAFAT_OK && is_batch(in) && !alone ? refuse_map(i, in) : code;
@@ -319,9 +317,9 @@ static int import_conv_transpose(struct mafat_onnx_importer *i)
 static int pool(struct mafat_onnx_importer *i, const struct mafat_value *in, bool mean)
 {
   struct window_attributes w;
-  long long count_padding = 0;
+  bool count_padding = false;
   int code = take_window(i, in, NULL, &w);
-  if (code == MAFAT_OK && mean) code = mafat_onnx_int(i, "count_include_pad", 0, &count_padding);
+  if (code == MAFAT_OK && mean) code = mafat_onnx_flag(i, "count_include_pad", false, &count_padding);
   if (code == MAFAT_OK && mafat_onnx_wants(i, 1))
     code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "where the largest were is not put out");
   struct mafat_layer *l = code ? NULL : mafat_graph_begin(i->g, mean ? MAFAT_LOCAL_AVGPOOL : MAFAT_MAXPOOL, in);
@@ -353,9 +351,9 @@ static int import_batch_norm(struct mafat_onnx_importer *i)
                                  .biases = mafat_onnx_in(i, 2),
                                  .means = mafat_onnx_in(i, 3),
                                  .variances = mafat_onnx_in(i, 4)};
-  long long training;
+  bool training;
   int code = mafat_onnx_float(i, "epsilon", 1e-5f, &a.epsilon);
-  if (code == MAFAT_OK) code = mafat_onnx_int(i, "training_mode", 0, &training);
+  if (code == MAFAT_OK) code = mafat_onnx_flag(i, "training_mode", false, &training);
   if (code == MAFAT_OK && (training || mafat_onnx_wants(i, 1)))
     code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "is of a network in training");
   for (int k = 1; k < 5 && code == MAFAT_OK; k++)

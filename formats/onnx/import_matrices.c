@@ -48,10 +48,10 @@ static int import_gemm(struct mafat_onnx_importer *i)
   static const int turned[2] = {1, 0};
   struct mafat_value a = {.maker = -1}, b = {.maker = -1}, c = {.maker = -1}, product = {.maker = -1};
   const struct mafat_value *in_a = mafat_onnx_in(i, 0), *in_b = mafat_onnx_in(i, 1), *in_c = mafat_onnx_in(i, 2);
-  long long trans_a, trans_b;
+  bool trans_a, trans_b;
   float alpha, beta;
-  int code = mafat_onnx_int(i, "transA", 0, &trans_a);
-  if (code == MAFAT_OK) code = mafat_onnx_int(i, "transB", 0, &trans_b);
+  int code = mafat_onnx_flag(i, "transA", false, &trans_a);
+  if (code == MAFAT_OK) code = mafat_onnx_flag(i, "transB", false, &trans_b);
   if (code == MAFAT_OK) code = mafat_onnx_float(i, "alpha", 1, &alpha);
   if (code == MAFAT_OK) code = mafat_onnx_float(i, "beta", 1, &beta);
   if (code == MAFAT_OK && (in_a->view.n_dims != 2 || in_b->view.n_dims != 2))

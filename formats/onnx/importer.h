@@ -73,6 +73,8 @@ bool mafat_onnx_wants(const struct mafat_onnx_importer *i, int index);
 
 /* Attributes, or what they are where the file has none. */
 int mafat_onnx_int(const struct mafat_onnx_importer *i, const char *name, long long otherwise, long long *value);
+/* 0 or 1, and nothing else. */
+int mafat_onnx_flag(const struct mafat_onnx_importer *i, const char *name, bool otherwise, bool *value);
 int mafat_onnx_float(const struct mafat_onnx_importer *i, const char *name, float otherwise, float *value);
 int mafat_onnx_string(const struct mafat_onnx_importer *i, const char *name, const char *otherwise, const char **value);
 /* At most `most` of a list; *n is -1 where there is none. */

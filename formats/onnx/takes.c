@@ -57,10 +57,10 @@ static bool takes_matmul(const struct mafat_onnx_importer *i, const struct mafat
 
 static bool takes_gemm(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
-  long long trans_a, trans_b;
+  bool trans_a, trans_b;
   float alpha, beta;
-  int code = mafat_onnx_int(i, "transA", 0, &trans_a);
-  if (code == MAFAT_OK) code = mafat_onnx_int(i, "transB", 0, &trans_b);
+  int code = mafat_onnx_flag(i, "transA", false, &trans_a);
+  if (code == MAFAT_OK) code = mafat_onnx_flag(i, "transB", false, &trans_b);
   if (code == MAFAT_OK) code = mafat_onnx_float(i, "alpha", 1, &alpha);
   if (code == MAFAT_OK) code = mafat_onnx_float(i, "beta", 1, &beta);
   return code == MAFAT_OK && !trans_a && alpha == 1 && beta == 1 && are_weights(i, mafat_onnx_in(i, 1), 2, !trans_b, to);
@@ -104,8 +104,8 @@ static bool takes_map(const struct mafat_onnx_importer *i, const struct mafat_me
 /* Means of what lies inside the map. */
 static bool takes_average(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
-  long long count;
-  return mafat_onnx_int(i, "count_include_pad", 0, &count) == MAFAT_OK && !count && takes_map(i, to);
+  bool count;
+  return mafat_onnx_flag(i, "count_include_pad", false, &count) == MAFAT_OK && !count && takes_map(i, to);
 }
 
 /* Do these dimensions lie apart from the others? Some are more than 1. */

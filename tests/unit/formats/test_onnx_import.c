@@ -62,6 +62,8 @@ static const struct test_onnx_refusal refusals[] = {
     {{"ConvTranspose", "x w", "output_padding=[1]", 0, NULL}, MAFAT_EFORMAT, "output_padding: expected 2 numbers, found 1"},
     {{"ConvTranspose", "x w", "output_shape=[-9223372036854775807,1]", 0, NULL}, MAFAT_EFORMAT, "output_shape"},
     {{"Expand", "x large", "", 0, NULL}, MAFAT_EUNSUPPORTED, "a map of so many elements is too large"},
+    {{"MaxPool", "x", "kernel_shape=[2,2] ceil_mode=-2", 0, NULL}, MAFAT_EFORMAT, "attribute ceil_mode: expected 0 or 1, found -2"},
+    {{"ReduceMean", "x", "keepdims=2", 0, NULL}, MAFAT_EFORMAT, "attribute keepdims: expected 0 or 1, found 2"},
     {{"Gather", "x i7", "axis=1", 0, NULL}, MAFAT_EFORMAT, "place 7 is none of 4"},
     {{"Gather", "x s", "axis=1", 0, NULL}, MAFAT_EUNSUPPORTED, "expected 0 where places are computed in runs, found 1"},
     {{"MatMul", "x r", "", 0, NULL}, MAFAT_EFORMAT, "cannot multiply"},
