@@ -284,18 +284,32 @@ int mafat_tflite_variant(const struct mafat_tflite_importer *i)
   return find_row(i->o->code)->variant;
 }
 
-/* Whole numbers of one operator are of one type, but where it is changed. */
-static int check_signs(const struct mafat_tflite_importer *i)
+static bool changes_type(int code)
 {
-  const struct mafat_tflite_tensor *out = &i->model->tensors[i->o->outputs[0]];
-  if (i->o->code == MAFAT_TFLITE_QUANTIZE || !mafat_tflite_is_quantized(out)) return MAFAT_OK;
-  for (int k = 0; k < i->o->n_inputs; k++) {
-    const struct mafat_tflite_tensor *in = i->o->inputs[k] < 0 ? NULL : &i->model->tensors[i->o->inputs[k]];
-    if (in && mafat_tflite_is_quantized(in) && in->type != out->type)
-      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "output %s is of type %s: expected that of its input %s, %s", out->name,
-                              mafat_tflite_type_name((int)out->type), in->name, mafat_tflite_type_name((int)in->type));
-  }
-  return MAFAT_OK;
+  return code == MAFAT_TFLITE_QUANTIZE || code == MAFAT_TFLITE_DEQUANTIZE || code == MAFAT_TFLITE_CAST || code == MAFAT_TFLITE_ARG_MAX ||
+         code == MAFAT_TFLITE_SHAPE || code == MAFAT_TFLITE_CUSTOM;
+}
+
+/* Both are 8-bit numbers, or neither is: whether those may stand beside floats is told elsewhere. */
+static int check_pair(const struct mafat_tflite_importer *i, const struct mafat_tflite_tensor *in, const struct mafat_tflite_tensor *out)
+{
+  if (in->type == out->type || mafat_tflite_is_quantized(in) != mafat_tflite_is_quantized(out)) return MAFAT_OK;
+  return mafat_graph_fail(i->g, MAFAT_EFORMAT, "output %s is of type %s: expected that of its input %s, %s", out->name,
+                          mafat_tflite_type_name((int)out->type), in->name, mafat_tflite_type_name((int)in->type));
+}
+
+/* Outputs are of the type of what is computed with; other inputs, if they are 8-bit numbers, too. */
+static int check_one_type(const struct mafat_tflite_importer *i)
+{
+  const int data = i->o->code == MAFAT_TFLITE_TRANSPOSE_CONV ? 2 : i->o->code == MAFAT_TFLITE_SPLIT ? 1 : 0;
+  const struct mafat_tflite_tensor *all = i->model->tensors, *out = &all[i->o->outputs[0]];
+  int code = MAFAT_OK;
+  if (changes_type(i->o->code)) return MAFAT_OK;
+  for (int k = 0; k < i->o->n_outputs && data < i->o->n_inputs && i->o->inputs[data] >= 0 && code == MAFAT_OK; k++)
+    code = check_pair(i, &all[i->o->inputs[data]], &all[i->o->outputs[k]]);
+  for (int k = 0; k < i->o->n_inputs && code == MAFAT_OK; k++)
+    if (i->o->inputs[k] >= 0 && mafat_tflite_is_quantized(&all[i->o->inputs[k]])) code = check_pair(i, &all[i->o->inputs[k]], out);
+  return code;
 }
 
 /* Quantized tensors are not computed as if they were floats, nor are their constants beside floats. */
@@ -392,7 +406,7 @@ static int import_operator(struct mafat_tflite_importer *i, int index)
   i->g->node_name = i->o->n_outputs > 0 ? i->model->tensors[i->o->outputs[0]].name : "";
   if (i->o->n_outputs < 1) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "has no output");
   int code = check_types(i, row);
-  if (code == MAFAT_OK) code = check_signs(i);
+  if (code == MAFAT_OK) code = check_one_type(i);
   if (code == MAFAT_OK && !row) code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "this operator is not run");
   if (code == MAFAT_OK && i->o->n_inputs < row->n_inputs)
     code =

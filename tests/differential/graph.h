@@ -55,7 +55,7 @@ struct graph_node {
 
 enum { GRAPH_NODES = 16, GRAPH_PLACES = 200 };
 
-enum graph_format { GRAPH_ONNX, GRAPH_TFLITE, GRAPH_ONNX_INTEGERS, GRAPH_TFLITE_INTEGERS, GRAPH_FORMATS };
+enum graph_format { GRAPH_ONNX, GRAPH_TFLITE, GRAPH_ONNX_INTEGERS, GRAPH_TFLITE_INTEGERS, GRAPH_TFLITE_STRANGE, GRAPH_FORMATS };
 
 struct graph {
   uint64_t number;
@@ -102,5 +102,7 @@ void graph_print(const struct graph *g);
 /* The file in memory, to be freed. */
 char *graph_write_onnx(const struct graph *g, size_t *n);
 char *graph_write_tflite(const struct graph *g, size_t *n);
+/* Of no graph: a small TFLite file of operators whose inputs and options belong together but for some (strange_tflite.c). */
+char *graph_write_strange(uint64_t number, size_t *n);
 
 #endif

@@ -3,7 +3,7 @@
  * run and compare (experiments/peers/judge_tflite.c, judge_onnxruntime.js). What is a failure goes to standard error.
  *     random_graphs FORMAT FIRST COUNT     or     random_graphs FORMAT --print NUMBER [FILE]
  * FORMAT: onnx or tflite, or onnx-integers or tflite-integers: of 8 bits, which are another program's but for what that one rounds otherwise;
- * TFLite's are the same at any level.
+ * TFLite's are the same at any level; or tflite-strange: files of operators most of which are refused, and some that no program runs.
  * A frame, of 32-bit words of this machine: "MGRF", number, bytes of the file, floats of the input, outputs; these bytes, these floats; then for
  * each output: bytes of its name, floats, these bytes, what a value may be off, and the floats. */
 #include "formats/onnx/import.h"
@@ -35,7 +35,8 @@ static const double TOLERANCE = 2e-5, LARGE_TOLERANCE = 1e-4, TIMES = 8;
 enum { FEW = 100, TIMES_OF_FEW = 5 };
 static const double LEAST = .5;
 
-static const char *const format_names[GRAPH_FORMATS] = {[GRAPH_ONNX] = "onnx", [GRAPH_TFLITE] = "tflite", [GRAPH_ONNX_INTEGERS] = "onnx-integers", [GRAPH_TFLITE_INTEGERS] = "tflite-integers"};
+static const char *const format_names[GRAPH_FORMATS] = {[GRAPH_ONNX] = "onnx", [GRAPH_TFLITE] = "tflite", [GRAPH_ONNX_INTEGERS] = "onnx-integers", [GRAPH_TFLITE_INTEGERS] = "tflite-integers",
+                                                       [GRAPH_TFLITE_STRANGE] = "tflite-strange"};
 
 struct subject {
   struct graph graph;
@@ -107,9 +108,20 @@ static bool make_file(struct copy *c)
   return c->fd >= 0;
 }
 
+static struct graph draw_graph(uint64_t number, enum graph_format format)
+{
+  return format == GRAPH_TFLITE_STRANGE ? (struct graph){.number = number, .for_tflite = true} : graph_make(number, format);
+}
+
+static char *write_file(const struct graph *g, enum graph_format format, size_t *n)
+{
+  if (format == GRAPH_TFLITE_STRANGE) return graph_write_strange(g->number, n);
+  return g->for_tflite ? graph_write_tflite(g, n) : graph_write_onnx(g, n);
+}
+
 static int open_subject(struct subject *s, struct mafat_diagnostic *d)
 {
-  s->file = s->graph.for_tflite ? graph_write_tflite(&s->graph, &s->bytes) : graph_write_onnx(&s->graph, &s->bytes);
+  s->file = write_file(&s->graph, s->format, &s->bytes);
   if (!make_file(&s->plain) || write(s->plain.fd, s->file, s->bytes) != (ssize_t)s->bytes) return mafat_fail(d, MAFAT_EIO, "no file in memory");
   int code = (s->graph.for_tflite ? mafat_tflite_network_read : mafat_onnx_network_read)(&s->plain.network, s->plain.path, NULL, d);
   if (code == MAFAT_OK) make_input(s);
@@ -233,6 +245,17 @@ static float may_be_off(const struct subject *s, float *const references[2], int
   return (float)fmax(tolerance * fmax(largest, LEAST) * (n < FEW ? TIMES_OF_FEW : 1), TIMES * apart);
 }
 
+/* What is put out as floats may have been whole numbers before: some steps of the last of these. */
+static float may_be_off_strangely(const struct subject *s)
+{
+  const double steps = 3;
+  const struct mafat_network *n = s->plain.network;
+  float scale = 0;
+  for (int l = 0; l < n->n_layers; l++)
+    if (n->layers[l].out_type == MAFAT_U8) scale = n->layers[l].quantization.scale;
+  return (float)steps * scale;
+}
+
 /* Of integers a part of a step, or some more: of the scale of the node that is put out. */
 static float may_be_off_by_steps(const struct subject *s, int k)
 {
@@ -261,6 +284,7 @@ static void put_frame(const struct subject *s, float *const references[2], doubl
   for (int k = 0; k < n->n_outputs; k++) {
     long long floats = mafat_view_elements(&n->outputs[k].view);
     float off = s->graph.integers ? may_be_off_by_steps(s, k) : may_be_off(s, references, k, at, tolerance);
+    if (s->format == GRAPH_TFLITE_STRANGE) off = fmaxf(off, may_be_off_strangely(s));
     put_word(strlen(n->outputs[k].name));
     put_word((size_t)floats);
     put(n->outputs[k].name, strlen(n->outputs[k].name));
@@ -270,16 +294,34 @@ static void put_frame(const struct subject *s, float *const references[2], doubl
   }
 }
 
+/* Larger ones only take longer. */
+static bool is_large(const struct mafat_network *n)
+{
+  const long long most = 1 << 16;
+  long long floats = 0;
+  for (int l = 0; l < n->n_layers && floats <= most; l++) floats += mafat_shape_elements(n->layers[l].out);
+  return floats > most;
+}
+
+static bool is_finite(const struct subject *s, const float *outputs)
+{
+  for (long long i = 0; i < s->n_output; i++)
+    if (!isfinite(outputs[i])) return false;
+  return true;
+}
+
 static void try_graph(uint64_t number, enum graph_format format, struct counts *counts)
 {
-  struct subject s = {.graph = graph_make(number, format), .rng = graph_random(0xd1ff000000 + number), .format = format, .plain = {.fd = -1}, .packed = {.fd = -1}};
+  struct subject s = {.graph = draw_graph(number, format), .rng = graph_random(0xd1ff000000 + number), .format = format, .plain = {.fd = -1}, .packed = {.fd = -1}};
   struct mafat_diagnostic d = {""};
   int code = open_subject(&s, &d);
+  bool strange = format == GRAPH_TFLITE_STRANGE;
+  if (strange && (code == MAFAT_EFORMAT || (code == MAFAT_OK && is_large(s.plain.network)))) code = MAFAT_EUNSUPPORTED;
   bool packs = code == MAFAT_OK && number % 2 == 0;
   if (packs && pack(&s, &d)) fail(counts, &s, "packing: %s", d.text);
   if (code == MAFAT_EUNSUPPORTED) {
     counts->refused++;
-    fprintf(stderr, "refused %s %" PRIu64 ": %s\n", format_names[format], number, d.text);
+    if (!strange) fprintf(stderr, "refused %s %" PRIu64 ": %s\n", format_names[format], number, d.text);
   } else if (code != MAFAT_OK) fail(counts, &s, "%s", d.text);
   else {
     struct mafat_plan_options untiled;
@@ -291,7 +333,7 @@ static void try_graph(uint64_t number, enum graph_format format, struct counts *
     if (s.graph.integers && s.graph.for_tflite && references[0] && references[1] && memcmp(references[0], references[1], (size_t)s.n_output * sizeof(float)) != 0)
       fail(counts, &s, "other numbers by avx2 than by portable kernels");
     for (int i = 0; i < PLANS && references[0] && references[1]; i++) compare_plan(&s, counts, references, untiled.algorithm);
-    if (references[0] && references[1])
+    if (references[0] && references[1] && (!strange || is_finite(&s, references[0])))
       put_frame(&s, references, untiled.algorithm == MAFAT_WINOGRAD_LARGE || has_roots(&s.graph) ? LARGE_TOLERANCE : TOLERANCE);
     free(references[0]);
     free(references[1]);
@@ -303,9 +345,9 @@ static void try_graph(uint64_t number, enum graph_format format, struct counts *
 /* For whoever looks at a failure. */
 static int print_graph(uint64_t number, enum graph_format format, const char *path)
 {
-  struct graph g = graph_make(number, format);
+  struct graph g = draw_graph(number, format);
   size_t n;
-  char *data = g.for_tflite ? graph_write_tflite(&g, &n) : graph_write_onnx(&g, &n);
+  char *data = write_file(&g, format, &n);
   FILE *file = path ? fopen(path, "wb") : NULL;
   bool good = !path || (file && fwrite(data, 1, n, file) == n);
   if (file) good &= fclose(file) == 0;
@@ -320,7 +362,7 @@ int main(int argc, char **argv)
   struct counts counts = {0};
   while (argc > 3 && format < GRAPH_FORMATS && strcmp(argv[1], format_names[format]) != 0) format++;
   if (argc < 4 || format == GRAPH_FORMATS) {
-    fputs("usage: random_graphs onnx|tflite|onnx-integers|tflite-integers FIRST COUNT | random_graphs FORMAT --print NUMBER [FILE]\n", stderr);
+    fputs("usage: random_graphs onnx|tflite|onnx-integers|tflite-integers|tflite-strange FIRST COUNT | random_graphs FORMAT --print NUMBER [FILE]\n", stderr);
     return 2;
   }
   if (strcmp(argv[2], "--print") == 0) return print_graph(strtoull(argv[3], NULL, 10), format, argc > 4 ? argv[4] : NULL);
