@@ -212,11 +212,11 @@ program() { # TRIPLET PROGRAM ARGUMENT...
 # A process for each suite: each has the time that emulate gives, and what ends one leaves the others. A child of qemu-user translates all
 # code anew: in these that takes longer than the tests do.
 unit_tests() { # TRIPLET
-  local suite
-  for suite in $(emulate "$1" "$BUILD/$1/unit_tests" --list); do
-    case $suite in
-    kernels | fusion | joins) CK_FORK=no program "$1" unit_tests "$suite" ;;
-    *) program "$1" unit_tests "$suite" ;;
+  local each
+  for each in $(emulate "$1" "$BUILD/$1/unit_tests" --list); do
+    case $each in
+    kernels | fusion | joins) CK_FORK=no program "$1" unit_tests "$each" ;;
+    *) program "$1" unit_tests "$each" ;;
     esac
   done
 }
