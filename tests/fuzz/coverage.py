@@ -25,8 +25,8 @@ KEPT = os.environ.get("FUZZ_BUILD", "build/fuzz")
 REASONS = "tests/fuzz/unreached.txt"
 BAR = 95
 # Of the unit tests those that read, damage, and fail.
-SUITES = ("cfg packed packed_graph onnx onnx_import onnx_quantized tflite tflite_import tflite_quantized tflite_hybrid spec reads weights constants streaming narrow "
-          "activations packed_integers names calibration allocation api api_packs model heads detect classify raw_input ports http route image image_damage "
+SUITES = ("cfg packed packed_graph onnx onnx_import onnx_meaning onnx_quantized tflite tflite_import tflite_meaning tflite_quantized tflite_hybrid integer_graphs "
+          "spec reads weights constants streaming narrow activations packed_integers names calibration allocation api api_runs api_packs model heads detect classify raw_input ports http route image image_damage "
           "image_memory pictures frames output ranks").split()
 READERS = {
     "cfg": ["formats/darknet/*.c"],

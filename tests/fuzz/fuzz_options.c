@@ -1,5 +1,5 @@
 /* libFuzzer target: lines, as the words of a command line of run_inference. What is accepted is within what the options'
- * descriptions say. No file is opened but to learn whether it holds weights. Build with clang -fsanitize=fuzzer,address,undefined. */
+ * descriptions say; the same words as mafat_serve has them, which names no picture. No file is opened but to learn whether it holds weights. Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -26,7 +26,8 @@ static void check_ports(const char *const *list, int n)
 static void check(const struct mafat_options *o, int argc)
 {
   if (o->show_help || o->show_version || o->calibrate) return;
-  require(o->cfg && o->model && o->n_images >= 0 && o->n_images < argc && (o->predict || o->n_images || o->input || mafat_options_video(o)));
+  require(o->cfg && o->model && o->n_images >= 0 && o->n_images < argc);
+  require(o->predict || o->serves || o->n_images || o->input || mafat_options_video(o));
   require(is_fraction(o->thresh) && is_fraction(o->nms) && o->repeat >= 1 && o->repeat <= 10000);
   require(o->threads >= 0 && o->threads <= MAFAT_MAX_THREADS && o->layers >= 0 && o->layers <= 10000);
   require(o->ranks >= 0 && o->ranks <= 64 && o->link_bits >= 0 && isfinite(o->link_bits) && o->link_seconds >= 0 && isfinite(o->link_seconds));
@@ -40,7 +41,7 @@ static void check(const struct mafat_options *o, int argc)
   check_ports(o->dumps, o->n_dumps);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+static void read_words(const uint8_t *bytes, size_t n, bool serves)
 {
   char *text = malloc(n + 1), *words[MOST_WORDS + 2] = {(char *)"run_inference"}, *rest = text;
   int argc = 1;
@@ -51,9 +52,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   struct mafat_options o;
   struct mafat_diagnostic d = {""};
   mafat_options_defaults(&o);
+  o.serves = serves;
   int code = mafat_options_read(&o, argc, words, &d);
   require(code == MAFAT_OK || (d.text[0] && !strchr(d.text, '\n')));
   if (code == MAFAT_OK) check(&o, argc);
   free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+  read_words(bytes, n, false);
+  read_words(bytes, n, true);
   return 0;
 }

@@ -391,6 +391,23 @@ printf '%s\n' --mean=123.7,116.3,1/2 --scale 1/255 --channels bgr --resize crop 
 printf '%s\n' --predict --ranks 4 --link 100M:0.2ms --search deeperthings --fast-memory 64K --objective transfers a.cfg > "$1/options/ranks"
 printf '%s\n' --input x=a.npy --constant k=b.npy --dump-output y=c --max-boxes 70 --repeat 3 --lock off --sandbox on m.onnx > "$1/options/ports"
 printf '%s\n' --calibrate --memory 1G --cpu avx2 -h > "$1/options/calibrate"
+# Each of these is refused by a line of its own.
+i=0
+while read -r words; do printf '%s\n' $words > "$1/options/refused$((i += 1))"; done <<'OPTIONS'
+--layers 0
+--decode none,
+--predict --layers 3 --ranks 2 --memory 8M,16M,32M a.cfg
+--predict --ranks 2 --plan-time 1 --search deeperthings a.cfg
+--predict --plan-time 1 --search separable a.cfg
+--predict --pareto --search fdt a.cfg
+--predict --sweep 8M --search fdt a.cfg
+--predict --sweep 8M --search separable a.cfg
+--predict --pareto --search separable a.cfg
+--predict a.cfg b.weights c.jpg d.jpg
+--predict --search motes --delta 1.05 --beam 4 --measure a.cfg
+a.cfg b.weights
+a.packed
+OPTIONS
 
 { printf '%s' '{"image":"a.jpg","detections":[{"label":"dog","class":1,"confidence":0.5,"box":{"x":1,"y":-2.5,"width":30,"height":1e3},'
   printf '%s\n' '"keypoints":[{"x":3,"y":4},{"x":1e300,"y":-1e300}]}]}'

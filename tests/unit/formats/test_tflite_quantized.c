@@ -259,6 +259,8 @@ static void unsigned_output(void) { quantize(MEAN, MAFAT_TFLITE_UINT8, .0625f, 0
 
 static void unsigned_weights(void) { quantize(WEIGHTS, MAFAT_TFLITE_UINT8, .25f, 131); }
 
+static void fused_tanh(void) { operators[0].fields[3].value = MAFAT_TFLITE_FUSED_TANH; }
+
 static void numbers_of_numbers(void)
 {
   operators[1] = (struct test_tflite_operator){.code = MAFAT_TFLITE_DEQUANTIZE, .n_inputs = 1, .inputs = {Y}, .n_outputs = 1, .outputs = {MEAN}};
@@ -368,6 +370,7 @@ static const struct {
     {float_bias, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': tensor b: expected a bias of INT32 in the file, found one of FLOAT32"},
     {unsigned_output, MAFAT_EFORMAT, ": MEAN 'm': output m is of type UINT8: expected that of its input y, INT8"},
     {unsigned_weights, MAFAT_EFORMAT, ": CONV_2D 'y': output y is of type INT8: expected that of its input w, UINT8"},
+    {fused_tanh, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': fused_activation_function: TANH is not run on quantized tensors"},
     {numbers_of_numbers, MAFAT_EFORMAT, ": DEQUANTIZE 'm': expected an output of FLOAT32"},
     {float_output, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': an input of whole numbers and floats as output: not run by this version"},
     {float_input, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': weights of int8, floats as input and whole numbers as output: not run by this version"},
