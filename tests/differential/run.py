@@ -4,7 +4,8 @@
     run.py [--graphs N] [--batch N] [--only FORMAT] [--first N]
 
 FORMAT is darknet (libdarknet, layer by layer: tests/oracle/oracle_random.c), onnx or onnx-integers (onnxruntime), tflite or tflite-integers
-(TFLite's library), of floats and of 8-bit numbers; or tflite-strange: files of operators that belong together but for some (all as experiments/peers/install.sh has them: tests/differential/random_graphs.c makes the files,
+(TFLite's library), of floats and of 8-bit numbers; or tflite-strange: files of operators that belong together but for some
+(all as experiments/peers/install.sh has them: tests/differential/random_graphs.c makes the files,
 experiments/peers/judge_* run them). Each graph is
 also run by three random plans, on one to three threads, at random levels of kernels, by random algorithms and ways of reading, and gives the
 same bits as untiled. A batch that a program does not outlive is run again in halves: what one graph alone does is a failure; what none of them does by itself

@@ -1,5 +1,6 @@
 /* libFuzzer target: lines, as the words of a command line of run_inference. What is accepted is within what the options'
- * descriptions say; the same words as mafat_serve has them, which names no picture. No file is opened but to learn whether it holds weights. Build with clang -fsanitize=fuzzer,address,undefined. */
+ * descriptions say; the same words as mafat_serve has them, which names no picture. No file is opened but to learn whether it holds
+ * weights. Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -261,6 +261,14 @@ static void unsigned_weights(void) { quantize(WEIGHTS, MAFAT_TFLITE_UINT8, .25f,
 
 static void fused_tanh(void) { operators[0].fields[3].value = MAFAT_TFLITE_FUSED_TANH; }
 
+static void floats_of_joined(void)
+{
+  tensors[MEAN].type = MAFAT_TFLITE_FLOAT32;
+  tensors[MEAN].n_scales = 0;
+  operators[1] = (struct test_tflite_operator){.code = MAFAT_TFLITE_CONCATENATION, .n_inputs = 1, .inputs = {Y}, .n_outputs = 1, .outputs = {MEAN},
+                                               .options = 10, .n_fields = 1, .fields = {{.number = 0, .bytes = 4, .value = 3}}};
+}
+
 static void numbers_of_numbers(void)
 {
   operators[1] = (struct test_tflite_operator){.code = MAFAT_TFLITE_DEQUANTIZE, .n_inputs = 1, .inputs = {Y}, .n_outputs = 1, .outputs = {MEAN}};
@@ -371,6 +379,7 @@ static const struct {
     {unsigned_output, MAFAT_EFORMAT, ": MEAN 'm': output m is of type UINT8: expected that of its input y, INT8"},
     {unsigned_weights, MAFAT_EFORMAT, ": CONV_2D 'y': output y is of type INT8: expected that of its input w, UINT8"},
     {fused_tanh, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': fused_activation_function: TANH is not run on quantized tensors"},
+    {floats_of_joined, MAFAT_EFORMAT, ": CONCATENATION 'm': joins whole numbers: expected an output of their type, found floats"},
     {numbers_of_numbers, MAFAT_EFORMAT, ": DEQUANTIZE 'm': expected an output of FLOAT32"},
     {float_output, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': an input of whole numbers and floats as output: not run by this version"},
     {float_input, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': weights of int8, floats as input and whole numbers as output: not run by this version"},
