@@ -9,10 +9,18 @@ V       ?= 0
 
 OPT      ?= -O2
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
+# Against what a flaw would be used for: stacks have canaries, copies into what the compiler sees the end of are checked, and what the
+# loader wrote is read-only once it is done (SECURITY.md). Sanitizers look closer; `make HARDENED=` leaves it out.
+HARDENED ?= $(if $(SANITIZE),,1)
+ifneq ($(HARDENED),)
+PROTECTED := -fstack-protector-strong
+CHECKED   := $(if $(filter -O0,$(OPT)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+SEALED    := -Wl,-z,relro,-z,now
+endif
 # Also where the command line has its own: what these say decides bits.
-override CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DMAFAT_VERSION='"$(VERSION)"' -I.
-override CFLAGS   += -std=c11 -pthread $(OPT) -g $(WARNINGS) -ffp-contract=off -fno-asynchronous-unwind-tables -fno-unwind-tables $(SANITIZE)
-LDFLAGS  += $(SANITIZE)
+override CPPFLAGS += $(CHECKED) -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DMAFAT_VERSION='"$(VERSION)"' -I.
+override CFLAGS   += -std=c11 -pthread $(OPT) -g $(WARNINGS) -ffp-contract=off -fno-asynchronous-unwind-tables -fno-unwind-tables $(PROTECTED) $(SANITIZE)
+override LDFLAGS  += $(SEALED) $(SANITIZE)
 LDLIBS   += -lm
 
 Q := $(if $(filter 1,$(V)),,@)
@@ -50,6 +58,13 @@ STRIPPED ?= $(if $(SANITIZE),,-s -Wl,--gc-sections)
 STATIC_LIBS := $(IMAGE_LIBS) $(if $(PNG),-lz) $(URING_LIBS)
 # Where GNU ld does it, the code that runs stands together.
 ORDER := $(if $(filter 1,$(STATIC)),$(if $(findstring GNU ld,$(shell $(CC) $(LDFLAGS) -Wl,--version 2>/dev/null)),runner/program/run_inference/run_inference.ld))
+# Static and nevertheless at an address of chance, where that costs a few pages: with relocations packed, which glibc reads from 2.36 on.
+# Otherwise they are a hundred kilobytes that every start reads.
+pack = -static-pie -Wl,-z,pack-relative-relocs
+STATIC_PIE ?= $(if $(HARDENED),$(if $(ORDER),$(shell said=$$(printf '$(hash)include <stdlib.h>\n$(hash)if !__GLIBC_PREREQ(2, 36)\n$(hash)error\n$(hash)endif\nint main(void) { return 0; }\n' | \
+  $(CC) -fPIE $(pack) -x c - -o /dev/null 2>&1) && [ -z "$$said" ] && echo 1)))
+PLACELESS := $(if $(filter 1,$(STATIC_PIE)),-fPIE)
+ALONE := $(if $(PLACELESS),$(pack),-static)
 pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 
 # --- sources -----------------------------------------------------------------
@@ -93,7 +108,7 @@ help: ## list targets
 $(BUILD)/obj/%.o: %.c Makefile
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(IMAGE_FLAGS) $(URING_FLAGS) $(CFLAGS) $(SHAREABLE) $(EXTRA) $(EXTRA_SECTIONS) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(CPPFLAGS) $(IMAGE_FLAGS) $(URING_FLAGS) $(CFLAGS) $(or $(SHAREABLE),$(PLACELESS)) $(EXTRA) $(EXTRA_SECTIONS) -MMD -MP -c $< -o $@
 
 # The same objects for libmafat.a and libmafat.so: compilers that make executables
 # independent of their place, as Debian's does, make the same code of it. Only what
@@ -117,7 +132,11 @@ $(call objects,$(wildcard runner/program/run_inference/map*.c) runner/program/ru
 $(call objects,$(wildcard runner/heads/*.c)): EXTRA = -Os
 # Loops over lanes: of vectors, not unrolled before.
 $(call objects,$(addprefix runner/kinds/,lanes.c normalize.c quantize.c reduce.c rearrange_lanes.c resample.c integer/matmul.c) runner/image/pixel_rule.c): EXTRA = -O3 $(if $(findstring clang,$(CC)),,--param max-completely-peel-times=8)
-# Kernels are written once and compiled once per level. In sections: run_inference.ld sorts them by which networks and plans need them.
+# Kernels write where sizes say that were checked before, and no call of them has a file's bytes on its stack: without canaries and checks,
+# which would be in every call that a picture waits for. Their code is as it were without any of it.
+$(BUILD)/obj/runner/kernels/%.o: PROTECTED = -fno-stack-protector
+$(BUILD)/obj/runner/kernels/%.o: CHECKED = -U_FORTIFY_SOURCE
+# They are written once and compiled once per level. In sections: run_inference.ld sorts them by which networks and plans need them.
 KERNEL = -O3 -ffunction-sections
 # Those of integers are vectors and unrolled as they are written: what more the compiler would do is half as much code again, which every start reads. In plain C they are for what has nothing better.
 INTEGERS = -O2 -fvect-cost-model=dynamic -ffunction-sections
@@ -163,7 +182,7 @@ $(BUILD)/libmafat.so: $(SHARED)
 # debugging information too.  run_inference_dynamic keeps its own.
 $(BUILD)/run_inference: $(call objects,$(PROGRAM)) $(if $(ORDER),$(PLACED),$(LIB)) $(ORDER)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(STRIPPED) $(if $(filter 1,$(STATIC)),-static) $(addprefix -Wl$(comma)-T$(comma),$(ORDER)) \
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(STRIPPED) $(if $(filter 1,$(STATIC)),$(ALONE)) $(addprefix -Wl$(comma)-T$(comma),$(ORDER)) \
 	  -o $@ $(filter-out %.ld,$^) $(if $(filter 1,$(STATIC)),$(STATIC_LIBS),$(IMAGE_LIBS) $(URING_LIBS)) $(LDLIBS)
 
 # For debuggers, and for valgrind, which sees no heap in a static program; and the proof
@@ -179,7 +198,7 @@ $(call objects,$(SERVE)): EXTRA_SECTIONS = -ffunction-sections
 $(BUILD)/obj/runner/program/mafat_serve/page.o: runner/program/mafat_serve/page.html
 $(BUILD)/mafat_serve: $(call objects,$(SERVE) $(MODULES)) $(if $(ORDER),$(PLACED),$(LIB)) $(ORDER)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(STRIPPED) $(if $(filter 1,$(STATIC)),-static) $(addprefix -Wl$(comma)-T$(comma),$(ORDER)) \
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(STRIPPED) $(if $(filter 1,$(STATIC)),$(ALONE)) $(addprefix -Wl$(comma)-T$(comma),$(ORDER)) \
 	  -o $@ $(filter-out %.ld,$^) $(if $(filter 1,$(STATIC)),$(STATIC_LIBS),$(IMAGE_LIBS) $(URING_LIBS)) $(LDLIBS)
 
 # As run_inference_dynamic: of the library it calls what include/mafat.h declares.
@@ -226,7 +245,7 @@ LD_QUIET := $(if $(shell $(CC) $(LDFLAGS) -Wl,--help 2>/dev/null | grep -e --no-
 
 $(BUILD)/memory_limit: $(call objects,$(wildcard experiments/memory_limit/*.c) runner/program/writer.c) $(LIB)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(if $(filter 1,$(MEMORY_LIMIT_STATIC)),-static $(LD_QUIET)) -o $@ $^ -lcgroup -lproc2 $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(if $(filter 1,$(MEMORY_LIMIT_STATIC)),$(ALONE) $(LD_QUIET)) -o $@ $^ -lcgroup -lproc2 $(LDLIBS)
 
 # A start that costs as little as can be (tests/limits/cold.py); what is resident at most, exactly (tests/cli/run_inference.sh).
 $(BUILD)/launcher $(BUILD)/resident_peak: $(BUILD)/%: tests/limits/%.c

@@ -6,7 +6,7 @@ RELEASED := mafat run_inference pack_weights memory_limit $(if $(wildcard runner
 IMAGED := run_inference $(filter mafat_serve,$(RELEASED))
 RELEASED_PAGES := $(RELEASED:%=%.1) mafat-plan.7
 # The map of a link tells which archives it took from: what is inside is told by that (INSIDE.md of a release).
-ONE_FILE = LDFLAGS='-static -s -Wl,--gc-sections -Wl,-z,common-page-size=4096 -Wl,-T,release.ld -Wl,-Map=$$@.map' IMAGE_LIBS='-ljpeg -lpng -lz' $(SMALL)
+ONE_FILE = LDFLAGS='$(ALONE) -s -Wl,--gc-sections -Wl,-z,common-page-size=4096 -Wl,-T,release.ld -Wl,-Map=$$@.map' IMAGE_LIBS='-ljpeg -lpng -lz' $(SMALL)
 # Of programs over run_inference's modules: no sscanf for libjpeg's sake (runner/program/scanning.c).
 ONE_FILE += STRIPPED='-s -Wl,--gc-sections -Wl,--defsym=__isoc99_sscanf=mafat_scan_nothing$(SMALL_LINK)'
 # Small on Arm: what is no kernel by -Os, code that no library shares, and of 64 bits no kernels in plain C: there NEON is always. Parts of

@@ -17,6 +17,9 @@ check() { # NAME WHY COMMAND...: the command must succeed
   if "$@" >"${log:-/dev/null}" 2>&1; then ok "$name"; else fail "$name" "$why${log:+; $(tail -n 1 "$log")}"; fi
 }
 
+# Would a loader be run with it? Not of what is static, be it independent of its place.
+needs_loader() { readelf -lW "$1" 2>/dev/null | grep -q INTERP; } # PROGRAM
+
 # at_end COMMAND: when this shell ends, by a signal, too. Not when a copy of it does that was to become another program: killed just
 # after its start it still has the traps. (In it a command's status may be that of the wait for it: case, not test.)
 at_end() {

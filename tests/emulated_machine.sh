@@ -42,7 +42,7 @@ find_busybox() {
     return
   fi
   busybox=$(command -v busybox) || cannot 'needs busybox (packages.txt)'
-  if ldd "$busybox" >/dev/null 2>&1; then cannot "$busybox is not static (busybox-static)"; fi
+  if needs_loader "$busybox"; then cannot "$busybox is not static (busybox-static)"; fi
 }
 
 begin_machine() {

@@ -39,6 +39,7 @@ test,full        cpu    tests/packed/run.sh
 check,test,full  cpu    tests/cli/run_inference.sh
 check,test,full  cpu    tests/cli/mafat.sh
 check,test,full  cpu    tests/cli/sandbox.sh
+check,test,full  cpu    tests/cli/hardened.sh
 check,test,full  cpu    tests/cli/ranks.sh
 check,test,full  cpu    tests/cli/ranks_killed.sh
 test,full        cpu    tests/cli/forks.sh

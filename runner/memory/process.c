@@ -126,20 +126,6 @@ void mafat_process_populate(const char *begin, const char *end)
 /* By run_inference.ld: where the program begins, where its code ends. */
 extern const char mafat_program_begin[] __attribute__((weak)), mafat_program_code_end[] __attribute__((weak));
 
-/* Where what can be written begins, of which pages become the process's own. Of mappings that are advised of as
- * below the kernel does not care how recently a page was used, and would swap these first. */
-static uintptr_t program_data(void)
-{
-  const ElfW(Phdr) *headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
-  uintptr_t first = UINTPTR_MAX, data = UINTPTR_MAX;
-  for (unsigned long i = 0; headers && i < getauxval(AT_PHNUM); i++) {
-    if (headers[i].p_type != PT_LOAD) continue;
-    if (headers[i].p_vaddr < first) first = headers[i].p_vaddr;
-    if (headers[i].p_flags & PF_W && headers[i].p_vaddr < data) data = headers[i].p_vaddr;
-  }
-  return data == UINTPTR_MAX ? (uintptr_t)mafat_program_code_end : (uintptr_t)mafat_program_begin + (data - first);
-}
-
 /* The program's own header of a kind, of a segment that can be written where that is asked; NULL where there is none. */
 static const ElfW(Phdr) *find_segment(ElfW(Word) type, ElfW(Word) flags)
 {
@@ -147,6 +133,24 @@ static const ElfW(Phdr) *find_segment(ElfW(Word) type, ElfW(Word) flags)
   for (unsigned long i = 0; headers && i < getauxval(AT_PHNUM); i++)
     if (headers[i].p_type == type && (headers[i].p_flags & flags) == flags) return &headers[i];
   return NULL;
+}
+
+/* How far the program lies from where its headers say: nothing, unless it is independent of its place. */
+static uintptr_t displacement(void)
+{
+  const ElfW(Phdr) *headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+  uintptr_t first = UINTPTR_MAX;
+  for (unsigned long i = 0; headers && i < getauxval(AT_PHNUM); i++)
+    if (headers[i].p_type == PT_LOAD && headers[i].p_vaddr < first) first = headers[i].p_vaddr;
+  return first == UINTPTR_MAX ? 0 : (uintptr_t)mafat_program_begin - first;
+}
+
+/* Where what can be written begins, of which pages become the process's own. Of mappings that are advised of as
+ * below the kernel does not care how recently a page was used, and would swap these first. */
+static uintptr_t program_data(void)
+{
+  const ElfW(Phdr) *data = find_segment(PT_LOAD, PF_W);
+  return data ? displacement() + data->p_vaddr : (uintptr_t)mafat_program_code_end;
 }
 
 /* By run_inference.ld: tables among what can be written that runs do not read. */
@@ -254,7 +258,7 @@ void mafat_process_advise_code(void)
 static bool seal(const ElfW(Phdr) *sealed, int rights)
 {
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-  uintptr_t from = sealed->p_vaddr / page * page, to = (sealed->p_vaddr + sealed->p_memsz) / page * page;
+  uintptr_t begin = displacement() + sealed->p_vaddr, from = begin / page * page, to = (begin + sealed->p_memsz) / page * page;
   return from >= to || mprotect((void *)from, to - from, rights) == 0;
 }
 
@@ -264,7 +268,8 @@ void mafat_process_own_data(void)
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
   struct mafat_process_part t = tables();
   if (!mafat_program_begin || !data || (sealed && !seal(sealed, PROT_READ | PROT_WRITE))) return;
-  for (uintptr_t at = data->p_vaddr; at < data->p_vaddr + data->p_filesz; at = at / page * page + page)
+  uintptr_t begin = program_data();
+  for (uintptr_t at = begin; at < begin + data->p_filesz; at = at / page * page + page)
     if (at < (uintptr_t)t.begin || at >= (uintptr_t)t.end) *(volatile char *)at = *(volatile char *)at;
   if (sealed) seal(sealed, PROT_READ);
 }

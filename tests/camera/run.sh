@@ -16,7 +16,7 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/emulated_machine.sh
 
 [ -x "$build/run_inference" ] || cannot "needs $build/run_inference"
-if ldd "$build/run_inference" >/dev/null 2>&1; then cannot "$build/run_inference is not static"; fi
+if needs_loader "$build/run_inference"; then cannot "$build/run_inference is not static"; fi
 # shellcheck disable=SC2119 # no programs
 begin_machine
 cp "$build/run_inference" models/shapes/shapes.{cfg,weights,names} "$to/files"

@@ -69,10 +69,10 @@ for tool in qemu-system-x86_64 busybox cpio python3; do
   command -v $tool >/dev/null || cannot "needs $tool (packages.txt)"
 done
 busybox=$(command -v busybox)
-if ldd "$busybox" >/dev/null 2>&1; then cannot "$busybox is not static (busybox-static)"; fi
+if needs_loader "$busybox"; then cannot "$busybox is not static (busybox-static)"; fi
 for program in memory_limit swap_cost run_inference ${soak:+launcher}; do
   [ -x "$build/$program" ] || cannot "needs $build/$program"
-  if ldd "$build/$program" >/dev/null 2>&1; then cannot "$build/$program is not static"; fi
+  if needs_loader "$build/$program"; then cannot "$build/$program is not static"; fi
 done
 # Of a run that was killed; a machine ends within three minutes in any case.
 find "$cache" -maxdepth 1 -name 'run.*' -mmin +10 -exec rm -rf {} + 2>/dev/null
