@@ -122,7 +122,7 @@ $(call objects,$(LIBRARY) $(PROGRAM)): EXTRA_SECTIONS = -ffunction-sections
 $(call objects,$(FORMATS) runner/facts.c runner/facts_layers.c runner/image/image.c runner/image/source.c): EXTRA = -Os
 
 # Loops over all of a weights file, while a layer waits for it.
-$(call objects,runner/weights/pack.c formats/packed/hash.c): EXTRA = -O3
+$(call objects,runner/weights/pack.c runner/weights/pack_integers.c formats/packed/hash.c): EXTRA = -O3
 # Resident in every run, and never in a loop of it.
 $(call objects,runner/inputs.c runner/ports.c runner/image/npy.c runner/program/run_inference/ports.c runner/program/run_inference/picture_facts.c): EXTRA = -Os
 # Of video: what waits for frames, or runs once for each.

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""What the sandbox of run_inference costs: the same works with it and without, in turns.
+"""What the sandbox of run_inference costs: the same works with it and without, in turns; or what another build costs, as one that is
+hardened beside one that is not (make BUILD=build/soft HARDENED=).
 
-    sandbox_cost.py [--rounds N] [--only TEXT] [--build FOLDER]
+    sandbox_cost.py [--rounds N] [--only TEXT] [--build FOLDER] [--beside FOLDER]
 
 Works: the project's own network, and real ones of each format where MAFAT_MODELS names their folder; pictures one and several,
 weights kept and streamed, one thread and two. Of each: milliseconds of a process of one run, from its start to its end, of
@@ -9,7 +10,10 @@ which there are STARTS a round; of one run, the least of RUNS of a process; both
 as medians; the most that it ever has resident (BUILD/resident_peak); and, as root and with control groups v1, what the kernel takes
 for itself. What has one thread keeps to one CPU.
 
-Exit status 1 where one is above what is promised: 1.01 times the time of runs, 0.5 ms of the process, 16 KiB resident."""
+With --beside, "off" is that build and "on" is --build's, both with a sandbox where there is one.
+
+Exit status 1 where one is above what is promised: 1.01 times the time of runs, 0.5 ms of the process, 16 KiB resident; 64 KiB of
+another build."""
 
 import argparse
 import json
@@ -24,7 +28,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SHAPES = os.path.join(ROOT, "models", "shapes")
 PICTURES = [os.path.join(SHAPES, "holdout", "%06d.jpg" % i) for i in range(6)]
 GROUPS = "/sys/fs/cgroup/memory" if os.path.isdir("/sys/fs/cgroup/memory") else None
-MOST_RATIO, MOST_MS, MOST_BYTES = 1.01, 0.5, 16 << 10
+MOST_RATIO, MOST_MS, MOST_BYTES, MOST_BYTES_OF_BUILD = 1.01, 0.5, 16 << 10, 64 << 10
 RUNS, STARTS = 10, 5
 
 
@@ -46,36 +50,39 @@ def works():
 
 
 class Bench:
-    def __init__(self, build, folder):
-        self.program, self.folder = os.path.join(build, "run_inference"), folder
+    def __init__(self, build, beside, folder):
+        program, self.folder = os.path.join(build, "run_inference"), folder
+        self.sides = {"off": [program, "--sandbox", "off"], "on": [program, "--sandbox", "on"]}
+        if beside:
+            self.sides = {"off": [os.path.join(beside, "run_inference")], "on": [program]}
         self.launcher, self.peak = os.path.join(build, "launcher"), os.path.join(build, "resident_peak")
 
-    def time(self, sandbox, arguments, runs):
+    def time(self, side, arguments, runs):
         """Milliseconds of the process, and of a run of it at best, of each picture."""
-        command = [self.program, "--json", "--quiet", "--sandbox", sandbox, "--repeat", str(runs), *arguments]
+        command = [*self.sides[side], "--json", "--quiet", "--repeat", str(runs), *arguments]
         path = os.path.join(self.folder, "told")
         actions = [(os.POSIX_SPAWN_OPEN, 1, path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)]
         start = time.perf_counter()
-        status = os.waitpid(os.posix_spawn(self.program, command, os.environ, file_actions=actions), 0)[1]
+        status = os.waitpid(os.posix_spawn(command[0], command, os.environ, file_actions=actions), 0)[1]
         wall = time.perf_counter() - start
         if status:
             sys.exit("sandbox_cost.py: %s: wait status %d" % (" ".join(command), status))
         with open(path, encoding="utf-8") as told:
             answers = [json.loads(line) for line in told]
-        if (answers[0]["sandbox"] == "off") != (sandbox == "off"):
+        if "--sandbox" in command and (answers[0]["sandbox"] == "off") != (side == "off"):
             sys.exit("sandbox_cost.py: this machine has no sandbox: %s" % answers[0]["sandbox"])
         return wall * 1e3, sum(min(a["latencies_ms"]) for a in answers)
 
-    def once(self, sandbox, arguments):
-        return [self.program, "--quiet", "--sandbox", sandbox, *arguments]
+    def once(self, side, arguments):
+        return [*self.sides[side], "--quiet", *arguments]
 
-    def resident(self, sandbox, arguments):
+    def resident(self, side, arguments):
         path = os.path.join(self.folder, "peak")
-        subprocess.run([self.peak, path, *self.once(sandbox, arguments)], stdout=subprocess.DEVNULL, check=True)
+        subprocess.run([self.peak, path, *self.once(side, arguments)], stdout=subprocess.DEVNULL, check=True)
         with open(path, encoding="ascii") as told:
             return int(told.read().split()[0])
 
-    def charge(self, sandbox, arguments):
+    def charge(self, side, arguments):
         """The kernel's own memory for the process, at most; None where it is not counted by itself."""
         group = os.path.join(GROUPS, "mafat-sandbox-cost-%d" % os.getpid()) if GROUPS else ""
         try:
@@ -83,7 +90,7 @@ class Bench:
         except OSError:
             return None
         try:
-            subprocess.run([self.launcher, group, *self.once(sandbox, arguments)], stdout=subprocess.DEVNULL, check=True)
+            subprocess.run([self.launcher, group, *self.once(side, arguments)], stdout=subprocess.DEVNULL, check=True)
             with open(os.path.join(group, "memory.kmem.max_usage_in_bytes"), encoding="ascii") as told:
                 return int(told.read())
         except OSError:
@@ -116,12 +123,14 @@ def main():
     parser.add_argument("--rounds", type=int, default=30, metavar="N")
     parser.add_argument("--only", default="", metavar="TEXT")
     parser.add_argument("--build", default=os.environ.get("BUILD", os.path.join(ROOT, "build")), metavar="FOLDER")
+    parser.add_argument("--beside", metavar="FOLDER")
     o = parser.parse_args()
+    most_bytes = MOST_BYTES_OF_BUILD if o.beside else MOST_BYTES
     above, cpus = 0, os.sched_getaffinity(0)
     print("| work | process, ms, off | on less off | run, ms, off | on / off | resident, KiB, off | on less off | kernel, KiB, off | on less off |")
     print("|---|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(o.build, folder)
+        bench = Bench(o.build, o.beside, folder)
         for name, arguments in works():
             if o.only not in name:
                 continue
@@ -134,9 +143,9 @@ def main():
             kernel = "%.0f | %+.0f" % (median(found["charge"], 0) / 1024, (median(found["charge"], 1) - median(found["charge"], 0)) / 1024) if charged else "- | -"
             print("| %s | %.2f | %+.3f | %.3f | %.4f | %.0f | %+.0f | %s |" % (name, median(found["process"], 0), more_ms, median(found["run"], 0), ratio,
                                                                              median(found["resident"], 0) / 1024, more_bytes / 1024, kernel), flush=True)
-            above += ratio > MOST_RATIO or more_ms > MOST_MS or more_bytes > MOST_BYTES
+            above += ratio > MOST_RATIO or more_ms > MOST_MS or more_bytes > most_bytes
     if above:
-        print("%d above 1.01 of the time of runs, 0.5 ms of the process or 16 KiB resident" % above)
+        print("%d above 1.01 of the time of runs, 0.5 ms of the process or %d KiB resident" % (above, most_bytes >> 10))
     return 1 if above else 0
 
 

@@ -41,6 +41,12 @@ static struct place find_place(const struct mafat_piece *pieces, int n, int inpu
   return p;
 }
 
+/* The same, of inputs that mostly come in order: looked for where it is another. */
+static void move_place(struct place *place, const struct mafat_piece *pieces, int n, int input)
+{
+  if (input < place->first || input >= place->end) *place = find_place(pieces, n, input);
+}
+
 /* Weights of one input of a run of filters: taps apart by `taps`, filters by 4, or, of depthwise ones, by 1. */
 static int8_t *find_input(const struct mafat_layer *l, const struct panel *p, const struct place *place, int input,
                           size_t *between_taps)
@@ -101,8 +107,9 @@ static void pack_filters(const struct mafat_layer *l, const struct mafat_pack_pa
   struct source s = source_of(l, part);
   int n = list_pieces(l, p->first, pieces);
   s.from += (size_t)(filters.begin - part->filters.begin) * s.filter;
+  struct place place = {0};
   for (int i = 0; i < m.inputs; i++) {
-    struct place place = find_place(pieces, n, i);
+    move_place(&place, pieces, n, i);
     size_t between;
     int8_t *to = find_input(l, p, &place, i, &between);
     for (int t = 0; t < m.taps; t++)
@@ -119,10 +126,11 @@ static void pack_rows(const struct mafat_layer *l, const struct mafat_pack_part 
   struct source s = source_of(l, part);
   int n = list_pieces(l, p->first, pieces);
   const unsigned char *from = s.from + p->first;
+  struct place place = {0};
   for (int row = part->rows.begin; row < part->rows.end; row++, from += m.filters) {
     bool by_taps = part->constant->order == MAFAT_ORDER_TAPS;
     int tap = by_taps ? row / m.inputs : row % m.taps, input = by_taps ? row % m.inputs : row / m.taps;
-    struct place place = find_place(pieces, n, input);
+    move_place(&place, pieces, n, input);
     size_t between;
     int8_t *to = find_input(l, p, &place, input, &between);
     put(&s, l, p, from, to + (size_t)(s.flipped ? m.taps - 1 - tap : tap) * between, mafat_span(p->first, p->end));
