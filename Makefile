@@ -84,7 +84,7 @@ LIBRARY   := $(BASE) $(NETWORK) $(FORMATS) $(TRANSFORM) $(PREDICTOR) $(SEARCH) $
 SPEAKING  := runner/program/streams.c runner/program/refused_option.c
 WRITING   := $(SPEAKING) runner/program/unfinished.c
 # run_inference: on the public header alone, and not of the library.
-PROGRAM   := $(wildcard runner/program/run_inference/*.c runner/program/sandbox/*.c runner/program/video/*.c) runner/program/writer.c runner/program/progress.c runner/program/scanning.c $(WRITING)
+PROGRAM   := $(wildcard runner/program/run_inference/*.c runner/program/sandbox/*.c runner/program/video/*.c) runner/program/writer.c runner/program/progress.c runner/program/left_out.c $(WRITING)
 MODULES   := $(filter-out %/main.c,$(PROGRAM))
 ANNOTATOR := $(wildcard runner/program/annotate/*.c) $(WRITING)
 TESTS     := $(wildcard tests/unit/*.c tests/unit/*/*.c tests/support/*.c tests/kernels/*.c) experiments/separable/copying.c
@@ -122,7 +122,9 @@ $(call objects,$(LIBRARY) $(PROGRAM)): EXTRA_SECTIONS = -ffunction-sections
 $(call objects,$(FORMATS) runner/facts.c runner/facts_layers.c runner/image/image.c runner/image/source.c): EXTRA = -Os
 
 # Loops over all of a weights file, while a layer waits for it.
-$(call objects,runner/weights/pack.c runner/weights/pack_integers.c formats/packed/hash.c): EXTRA = -O3
+$(call objects,runner/weights/pack.c formats/packed/hash.c): EXTRA = -O3
+# Of it what becomes vectors, and no more: as much again where every run is.
+$(call objects,runner/weights/pack_integers.c): EXTRA = -O2 -fvect-cost-model=dynamic
 # Resident in every run, and never in a loop of it.
 $(call objects,runner/inputs.c runner/ports.c runner/image/npy.c runner/program/run_inference/ports.c runner/program/run_inference/picture_facts.c): EXTRA = -Os
 # Of video: what waits for frames, or runs once for each.
