@@ -65,6 +65,10 @@ STATIC_PIE ?= $(if $(HARDENED),$(if $(ORDER),$(shell said=$$(printf '$(hash)incl
   $(CC) -fPIE $(pack) -x c - -o /dev/null 2>&1) && [ -z "$$said" ] && echo 1)))
 PLACELESS := $(if $(filter 1,$(STATIC_PIE)),-fPIE)
 ALONE := $(if $(PLACELESS),$(pack),-static)
+# Of what is linked in statically, some is called by nothing here: a twentieth of the program's file, which every start reads.
+LEFT_OUT := -Wl,--defsym=__isoc99_sscanf=mafat_scan_nothing $(addsuffix =mafat_never_called,$(addprefix -Wl$(comma)--defsym=,png_destroy_write_struct png_save_uint_32 png_free_buffer_list))
+TABLES_LEFT_OUT := -Wl,-T,runner/program/left_out.ld
+whole = $(if $(filter 1,$(STATIC)),$(ALONE) $(LEFT_OUT) $(if $(ORDER),$(if $(findstring left_out.ld,$(LDFLAGS)),,$(TABLES_LEFT_OUT))))
 pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 
 # --- sources -----------------------------------------------------------------
@@ -182,9 +186,9 @@ $(BUILD)/libmafat.so: $(SHARED)
 
 # Stripped: what the kernel reads ahead of a program counts in a memory group,
 # debugging information too.  run_inference_dynamic keeps its own.
-$(BUILD)/run_inference: $(call objects,$(PROGRAM)) $(if $(ORDER),$(PLACED),$(LIB)) $(ORDER)
+$(BUILD)/run_inference: $(call objects,$(PROGRAM)) $(if $(ORDER),$(PLACED),$(LIB)) $(ORDER) $(if $(ORDER),runner/program/left_out.ld)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(STRIPPED) $(if $(filter 1,$(STATIC)),$(ALONE)) $(addprefix -Wl$(comma)-T$(comma),$(ORDER)) \
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(STRIPPED) $(whole) $(addprefix -Wl$(comma)-T$(comma),$(ORDER)) \
 	  -o $@ $(filter-out %.ld,$^) $(if $(filter 1,$(STATIC)),$(STATIC_LIBS),$(IMAGE_LIBS) $(URING_LIBS)) $(LDLIBS)
 
 # For debuggers, and for valgrind, which sees no heap in a static program; and the proof
@@ -198,9 +202,9 @@ SERVE := $(wildcard runner/program/mafat_serve/*.c) runner/program/own_options.c
 SERVING := $(filter-out %/mafat_serve.c,$(SERVE))
 $(call objects,$(SERVE)): EXTRA_SECTIONS = -ffunction-sections
 $(BUILD)/obj/runner/program/mafat_serve/page.o: runner/program/mafat_serve/page.html
-$(BUILD)/mafat_serve: $(call objects,$(SERVE) $(MODULES)) $(if $(ORDER),$(PLACED),$(LIB)) $(ORDER)
+$(BUILD)/mafat_serve: $(call objects,$(SERVE) $(MODULES)) $(if $(ORDER),$(PLACED),$(LIB)) $(ORDER) $(if $(ORDER),runner/program/left_out.ld)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(STRIPPED) $(if $(filter 1,$(STATIC)),$(ALONE)) $(addprefix -Wl$(comma)-T$(comma),$(ORDER)) \
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(STRIPPED) $(whole) $(addprefix -Wl$(comma)-T$(comma),$(ORDER)) \
 	  -o $@ $(filter-out %.ld,$^) $(if $(filter 1,$(STATIC)),$(STATIC_LIBS),$(IMAGE_LIBS) $(URING_LIBS)) $(LDLIBS)
 
 # As run_inference_dynamic: of the library it calls what include/mafat.h declares.

@@ -6,10 +6,8 @@ RELEASED := mafat run_inference pack_weights memory_limit $(if $(wildcard runner
 IMAGED := run_inference $(filter mafat_serve,$(RELEASED))
 RELEASED_PAGES := $(RELEASED:%=%.1) mafat-plan.7
 # The map of a link tells which archives it took from: what is inside is told by that (INSIDE.md of a release).
-ONE_FILE = LDFLAGS='$(ALONE) -s -Wl,--gc-sections -Wl,-z,common-page-size=4096 -Wl,-T,release.ld -Wl,-Map=$$@.map' IMAGE_LIBS='-ljpeg -lpng -lz' $(SMALL)
-# Of programs over run_inference's modules: no sscanf for libjpeg's sake, and nothing that writes PNG (runner/program/left_out.c).
-LEFT_OUT = -Wl,--defsym=__isoc99_sscanf=mafat_scan_nothing $(addsuffix =mafat_never_called,$(addprefix -Wl$(comma)--defsym=,png_destroy_write_struct png_save_uint_32 png_free_buffer_list))
-ONE_FILE += STRIPPED='-s -Wl,--gc-sections $(LEFT_OUT)$(SMALL_LINK)'
+ONE_FILE = LDFLAGS='$(ALONE) -s -Wl,--gc-sections -Wl,-z,common-page-size=4096 $(TABLES_LEFT_OUT) -Wl,-Map=$$@.map' IMAGE_LIBS='-ljpeg -lpng -lz' $(SMALL)
+ONE_FILE += STRIPPED='-s -Wl,--gc-sections$(SMALL_LINK)'
 # Small on Arm: what is no kernel by -Os, code that no library shares, and of 64 bits no kernels in plain C: there NEON is always. Parts of
 # the code begin at a page, not at a window of 64 KB, which is up to 60 KB of nothing each (run_inference.ld).
 ON_ARM := $(filter aarch64-% arm%,$(MACHINE))

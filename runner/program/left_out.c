@@ -1,5 +1,5 @@
-/* What libraries take in a release for functions that nothing here needs, and whose code is a large part of the program's file
- * (release.mk: ONE_FILE). */
+/* What libraries take in a static program for functions that nothing here needs, and whose code is a large part of the program's file
+ * (Makefile: LEFT_OUT), which is charged to the memory group of whoever starts it. */
 #include <stdlib.h>
 
 int mafat_scan_nothing(const char *text, const char *format, ...);
