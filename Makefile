@@ -41,14 +41,14 @@ IMAGE_FLAGS := $(if $(JPEG),,-DMAFAT_WITHOUT_JPEG) $(if $(PNG),,-DMAFAT_WITHOUT_
 URING_LIBS := $(if $(URING),$(or $(call has_archive,liburing.a),-luring))
 URING_FLAGS := $(if $(URING),,-DMAFAT_WITHOUT_URING)
 MACHINE := $(shell $(CC) -dumpmachine)
-# Ranks on several devices pass messages by MPI, which nothing else is linked with (packages-ranks.txt).
+# Ranks on several devices pass messages by MPI, which nothing else is linked with (group ranks of packages.txt).
 MPICC ?= $(shell command -v mpicc)
 ANNOTATE := $(shell pkg-config --exists gdlib json-c libexif 2>/dev/null && echo yes)
 MEMORY_LIMIT := $(and $(call has,libcgroup.h),$(call has,libproc2/vmstat.h),yes)
 missing := $(if $(JPEG),,JPEG) $(if $(PNG),,PNG) $(if $(URING),,io_uring) $(if $(ANNOTATE),,annotate) $(if $(MEMORY_LIMIT),,memory_limit)
 ifneq ($(strip $(missing)),)
 ifeq ($(filter clean help packages check test test-full check-fresh demo paper figure uninstall deb,$(MAKECMDGOALS)),)
-$(info building without: $(missing) (scripts/packages.sh installs what they need))
+$(info building without: $(missing) (scripts/packages.sh programs installs what they need))
 endif
 endif
 # run_inference is linked statically where the static libraries are there:
@@ -363,7 +363,7 @@ $(BUILD)/last_mile: $(call objects,experiments/last_mile/last_mile.c) $(LIB)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
 
 packages:
-	@./scripts/packages.sh packages.txt
+	@./scripts/packages.sh test
 
 # Where make was not told how many at once: as many as there are CPUs.
 JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -385,7 +385,7 @@ run-check run-test run-full:
 	@BUILD=$(BUILD) ./tests/run.sh $(@:run-%=%)
 
 check-fresh: ## demo and test in a minimal Debian of their own (root; needs a mirror, 4 GB, a quarter of an hour)
-	@./scripts/packages.sh packages-fresh.txt
+	@./scripts/packages.sh fresh
 	@BUILD=$(BUILD) ./tests/fresh.sh
 
 golden: $(BUILD)/golden ## plans, steps, buffers, reads, costs and output bits of 46 networks, as they were (20 s)
@@ -424,7 +424,7 @@ networks: ## networks of publications as ONNX files with random weights, and of 
 	@BUILD=$(BUILD) ./experiments/networks/write_networks.py --int8 $(NETWORKS)
 
 planners: packages ## published planners of memory beside ours on sixteen networks: BUILD/networks, MAFAT_MODELS (PLANNERS='--only kws', '--help')
-	@./scripts/packages.sh packages-planners.txt
+	@./scripts/packages.sh planners
 	@$(MAKE) --no-print-directory run-planners
 
 planners-check: all $(BUILD)/lay_plans ## plans of all these planners give the same bits in the arenas that are predicted, of four networks under valgrind, too
@@ -438,7 +438,7 @@ separable: $(BUILD)/separable ## bytes between a fast memory of 64 KB and the re
 	@BUILD=$(BUILD) ./experiments/separable/run.py $(SEPARABLE)
 
 ranks: packages ## several devices: network namespaces with limited links, bytes and time beside what is predicted (root; HOSTS='--quick', '--help')
-	@./scripts/packages.sh packages-ranks.txt
+	@./scripts/packages.sh ranks
 	@$(MAKE) --no-print-directory run-ranks
 
 run-ranks: all
@@ -481,7 +481,7 @@ $(BUILD)/libknown.a: $(call objects,tests/fuzz/known.c)
 	$(Q)rm -f $@ && ar qcs $@ $^
 
 analyze: ## gcc -fanalyzer, clang-tidy and cppcheck: no finding without a reason in scripts/analyze_reasons.txt (a quarter of an hour)
-	@./scripts/packages.sh packages-analyze.txt
+	@./scripts/packages.sh analyze
 	@./scripts/analyze.py
 
 check-valgrind: all $(BUILD)/run_inference_dynamic $(BUILD)/unit_tests ## a sample of the programs under valgrind (a minute)
@@ -539,9 +539,9 @@ darknet: $(LIB) $(SHARED) ## Darknet itself from Debian's source package, patche
 	@BUILD=$(BUILD) ./darknet_patch/apply.sh $(DARKNET)
 
 include darknet_patch/dropin.mk
-include install.mk
-include arm.mk
-include release.mk
+include packaging/install.mk
+include packaging/arm.mk
+include packaging/release.mk
 
 clean: ## remove everything that was built
 	rm -rf $(BUILD)

@@ -132,7 +132,7 @@ def main():
     tools = [o.tool] if o.tool else list(TOOLS)
     for tool in tools:
         if not shutil.which("clang-tidy" if tool == "clang-analyzer" else tool):
-            print("skip analyze: %s is not installed (scripts/packages.sh packages-analyze.txt)" % tool)
+            print("skip analyze: %s is not installed (scripts/packages.sh analyze)" % tool)
             return 77
     reasons, used, new = read_reasons(), set(), {}
     files = o.file or sources()

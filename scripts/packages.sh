@@ -1,16 +1,30 @@
 #!/bin/sh
-# Installs the Debian packages of packages.txt that are missing: as root, or by
-# sudo. Says what to do where it can do neither. Nothing to do is silent.
+# usage: packages.sh GROUP...
+# Installs the Debian packages of these groups of packages.txt that are missing, as root or by sudo. Prints nothing when there is
+# nothing to do. Run from the project's root.
 set -eu
-list=${1:-packages.txt}
+packages=$(awk -v groups="$*" '
+  { sub(/#.*/, "") }
+  /^\[/ { gsub(/[^a-z ]/, " "); group = $1; $1 = ""; included[group] = $0; next }
+  NF { listed[group] = listed[group] " " $1 }
+  function add(names,    n, name, i, package, j) {
+    n = split(names, name)
+    for (i = 1; i <= n; i++) {
+      if (!(name[i] in included)) { print "packages.sh: expected a group of packages.txt, found " name[i] >"/dev/stderr"; exit 2 }
+      add(included[name[i]])
+      split(listed[name[i]], package)
+      for (j = 1; j in package; j++) if (!added[package[j]]++) printf " %s", package[j]
+    }
+  }
+  END { add(groups) }' packages.txt)
 if ! command -v dpkg-query >/dev/null 2>&1; then
-  echo "packages.sh: this is no Debian system: please install what $list names by hand" >&2
+  echo "packages.sh: this is no Debian system: please install by hand:$packages" >&2
   exit 0
 fi
 native=$(dpkg --print-architecture)
 missing=
-for package in $(sed 's/#.*//' "$list"); do
-  # A line for each architecture that it is known of: others' say nothing.
+for package in $packages; do
+  # dpkg-query prints a line for each architecture of the package: others do not count.
   dpkg-query -W -f='${Architecture} ${db:Status-Status}\n' "$package" 2>/dev/null | grep -qxE "($native|all) installed" || missing="$missing $package"
 done
 [ -z "$missing" ] && exit 0

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Follows doc/tutorial.md word by word in a minimal Debian that has nothing but apt and the packages of `make deb`: what they need is
-# installed with them, by the page's own command. Run from the project's root, as root; needs mmdebstrap (packages-fresh.txt) and a
+# installed with them, by the page's own command. Run from the project's root, as root; needs mmdebstrap (scripts/packages.sh fresh) and a
 # Debian mirror; some minutes. BUILD names the build folder, MAFAT_MODELS the folder with ONNX files.
 set -u
 build=$(realpath -m "${BUILD:-build}")
@@ -10,11 +10,11 @@ suite='deb, clean'
 . tests/check.sh
 # shellcheck source=tests/page.sh
 . tests/page.sh
-# shellcheck source=scripts/debian.sh
-. scripts/debian.sh
+# shellcheck source=packaging/debian.sh
+. packaging/debian.sh
 
 if [ "$(id -u)" != 0 ]; then skip debian 'needs root'; exit 0; fi
-if ! command -v mmdebstrap >/dev/null; then skip debian 'needs mmdebstrap (packages-fresh.txt)'; exit 0; fi
+if ! command -v mmdebstrap >/dev/null; then skip debian 'needs mmdebstrap (scripts/packages.sh fresh)'; exit 0; fi
 if ! ls "$build"/deb/mafat_*.deb >/dev/null 2>&1; then skip debian 'make deb has not been run'; exit 0; fi
 if [ "${1-}" != inside ]; then
   debian_apart "$build" "$0" inside

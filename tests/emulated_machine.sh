@@ -41,7 +41,7 @@ find_busybox() {
       cannot 'there is no busybox for it'
     return
   fi
-  busybox=$(command -v busybox) || cannot 'needs busybox (packages.txt)'
+  busybox=$(command -v busybox) || cannot 'needs busybox (scripts/packages.sh test)'
   if needs_loader "$busybox"; then cannot "$busybox is not static (busybox-static)"; fi
 }
 
@@ -50,7 +50,7 @@ begin_machine() {
   [ "$(uname -m)" = x86_64 ] || cannot 'its machine is an x86-64'
   PATH=$PATH:/usr/sbin:/sbin
   for tool in "$emulator" cpio "$@"; do
-    command -v "$tool" >/dev/null || cannot "needs $tool (packages.txt${architecture:+, packages-arm.txt})"
+    command -v "$tool" >/dev/null || cannot "needs $tool (scripts/packages.sh test${architecture:+ arm})"
   done
   mkdir -p "$cache" && work=$(mktemp -d "$cache/run.XXXXXX") || exit 1
   find_busybox

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `make demo` and `make test` as somebody has them who has just installed Debian: a minimal system of its own with make, gcc and
 # libc6-dev and nothing else, no git, no models; the tree is copied there. Run from the project's root, as root; needs mmdebstrap
-# (packages-fresh.txt) and a Debian mirror, and takes 4 GB of disk and a quarter of an hour. The host's sources, proxies and
+# (scripts/packages.sh fresh) and a Debian mirror, and takes 4 GB of disk and a quarter of an hour. The host's sources, proxies and
 # resolver are taken over. BUILD names the build folder, in which all of it lies while it runs: in namespaces of its own, with
 # which mounts and processes go, also when this is killed. FRESH='COMMAND...' instead of both: what to run there.
 set -u
@@ -12,9 +12,9 @@ suite=fresh
 . tests/check.sh
 
 if [ "$(id -u)" != 0 ]; then skip debian 'needs root'; exit 0; fi
-if ! command -v mmdebstrap >/dev/null; then skip debian 'needs mmdebstrap (packages-fresh.txt)'; exit 0; fi
-# shellcheck source=scripts/debian.sh
-. scripts/debian.sh
+if ! command -v mmdebstrap >/dev/null; then skip debian 'needs mmdebstrap (scripts/packages.sh fresh)'; exit 0; fi
+# shellcheck source=packaging/debian.sh
+. packaging/debian.sh
 if [ "${1-}" != inside ]; then
   debian_apart "$build" "$0" inside
   exit
@@ -28,7 +28,7 @@ if ! debian_make "$root" "$log" make,gcc,libc6-dev; then
   exit 0
 fi
 ok debian
-if ! { mkdir "$root/mafat" && scripts/copy_tree.sh "$root/mafat" "$build"; }; then
+if ! { mkdir "$root/mafat" && packaging/copy_tree.sh "$root/mafat" "$build"; }; then
   fail tree 'it cannot be copied there'
   exit 1
 fi

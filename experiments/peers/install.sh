@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the peers that run.py and oracle.py compare with: Debian packages as root or by sudo, onnxruntime and TFLite by npm
-# packages into the build folder. They are heavy (0.7 GB), so neither packages.txt nor any other target asks for them.
+# packages into the build folder. They are heavy (0.7 GB), so no target asks for them.
 set -eu
 cd "$(dirname "$0")/../.."
 build=${BUILD:-build}
@@ -9,14 +9,11 @@ tflite=0.0.2   # of the package for node, whose C library is TFLite's 2.9.0
 
 blas() { readlink -f "$(ldconfig -p | sed -n 's/.*libblas\.so\.3 .*=> //p' | head -n 1)" 2>/dev/null || true; }
 
-packages="gcc g++ pkg-config darknet libopencv-dev python3-onnx python3-numpy binutils"
-command -v node >/dev/null 2>&1 || packages="$packages nodejs"
-command -v npm >/dev/null 2>&1 || packages="$packages npm"
-list=$(mktemp)
-trap 'rm -f "$list"' EXIT INT TERM
-echo "$packages" | tr ' ' '\n' >"$list"
+groups=peers
+command -v node >/dev/null 2>&1 && command -v npm >/dev/null 2>&1 || groups="$groups node"
 before=$(blas)
-./scripts/packages.sh "$list"
+# shellcheck disable=SC2086 # words
+./scripts/packages.sh $groups
 # Another BLAS would be found by every program of this machine.
 [ "$before" = "$(blas)" ] ||
   echo "install.sh: libblas.so.3 has changed; to undo: update-alternatives --config libblas.so.3-$(gcc -print-multiarch)" >&2
@@ -34,7 +31,7 @@ fi
 # A photograph of a face, of NASA's: in a package that would bring 300 MB, of which nothing else is wanted.
 if [ ! -e "$build/peers/astronaut.png" ]; then
   folder=$(mktemp -d)
-  trap 'rm -rf "$list" "$folder"' EXIT INT TERM
+  trap 'rm -rf "$folder"' EXIT INT TERM
   (cd "$folder" && apt-get download -qq python3-skimage && dpkg-deb -x python3-skimage_*.deb .)
   cp "$folder/usr/lib/python3/dist-packages/skimage/data/astronaut.png" "$build/peers/"
 fi

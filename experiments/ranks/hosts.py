@@ -29,7 +29,7 @@ class Hosts:
             raise Unavailable("network namespaces need root")
         for tool in ("ip", "tc", "unshare", "mpirun"):
             if not shutil.which(tool):
-                raise Unavailable("%s is missing; scripts/packages.sh packages-ranks.txt, apt-get install iproute2" % tool)
+                raise Unavailable("%s is missing; scripts/packages.sh ranks" % tool)
         if "Open MPI" not in call("mpirun", "--version"):
             raise Unavailable("mpirun is not Open MPI's, whose options these are")
         self.n, self.megabits, self.made = n, megabits, []

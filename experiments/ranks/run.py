@@ -208,7 +208,7 @@ def main():
     folder, bad = os.path.join(build, "ranks"), 0
     os.makedirs(folder, exist_ok=True)
     if not os.path.isdir(CFGS) or not os.path.exists(os.path.join(build, "mafat_ranks")):
-        print("run.py: needs Debian's darknet and build/mafat_ranks (packages-ranks.txt)", file=sys.stderr)
+        print("run.py: needs Debian's darknet and build/mafat_ranks (scripts/packages.sh ranks)", file=sys.stderr)
         return 77
     path = os.path.join(HERE if o.write else folder, "results.csv")
     try:

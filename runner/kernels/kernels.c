@@ -49,7 +49,7 @@ static bool has_neon(void)
 #define ARM(table) NULL
 #endif
 
-/* 180 KB that no processor of 64-bit Arm asks for: a release leaves them out there (release.mk). */
+/* 180 KB that no processor of 64-bit Arm asks for: a release leaves them out there (packaging/release.mk). */
 #if defined(__aarch64__) && defined(MAFAT_WITHOUT_PORTABLE)
 #define PORTABLE(table) NULL
 #else

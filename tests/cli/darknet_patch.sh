@@ -315,7 +315,7 @@ fi
 
 arm='arm-linux-gnueabihf'
 if ! command -v $arm-gcc >/dev/null || ! command -v qemu-arm-static >/dev/null; then
-  skip "32 bits" "needs what packages-arm.txt lists: $arm-gcc, qemu-arm-static"
+  skip "32 bits" "needs $arm-gcc, qemu-arm-static"
 elif ! { cp -r "$root/darknet_patch" without_mafat && sed -i '/^0003-/d' without_mafat/series; } || # which would have to be built for it, too
   ! without_mafat/apply.sh --build "$build/darknet" --source source >"$log" 2>&1; then
   fail "32 bits" "$(tail -n 1 "$log")"

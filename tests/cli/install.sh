@@ -45,10 +45,10 @@ check 'the folder that was' 'make failed' at_build old
 
 # What packages and releases are built of: this tree, whatever a folder above it is, and all of it.
 mkdir -p "$work/above/tree" "$work/copy" "$work/tools"
-cp scripts/copy_tree.sh "$work/above/tree"
+cp packaging/copy_tree.sh "$work/above/tree"
 if command -v git >/dev/null; then git -C "$work/above" init -q && echo '*' >"$work/above/.gitignore"; fi
 check 'a tree below a git that ignores it' 'copy_tree.sh failed' env -C "$work/above/tree" ./copy_tree.sh "$work/copy"
-check 'a tree below a git that ignores it: all of it' "$(ls "$work/copy")" cmp scripts/copy_tree.sh "$work/copy/copy_tree.sh"
+check 'a tree below a git that ignores it: all of it' "$(ls "$work/copy")" cmp packaging/copy_tree.sh "$work/copy/copy_tree.sh"
 printf '#!/bin/sh\n%s "$@" && [ "$1" != -c ]\n' "$(command -v tar)" >"$work/tools/tar"
 chmod 755 "$work/tools/tar"
 (cd "$work/above/tree" && PATH=$work/tools:$PATH exec ./copy_tree.sh "$work/copy") 2>"$log"
@@ -65,7 +65,7 @@ done
 STUB
   printf '#!/bin/sh\nexit 1\n' | tee "$work/tools/apt-get" "$work/tools/sudo" >"$work/said"
   chmod 755 "$work/tools"/*
-  PATH=$work/tools:$PATH scripts/packages.sh packages.txt >"$work/said" 2>&1
+  PATH=$work/tools:$PATH scripts/packages.sh test >"$work/said" 2>&1
   code=$?
   check 'packages of two architectures' "exit status $code, $(head -n 1 "$work/said")" test "$code" = 0 -a ! -s "$work/said"
 fi

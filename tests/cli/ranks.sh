@@ -74,7 +74,7 @@ bad 'a plan for others' 'expected a plan for 3 ranks, found one for 2' --predict
 python3 -c 'import random, sys; random.seed(1); sys.stdout.buffer.write(bytes(random.randrange(256) for _ in range(490)))' >"$dir/numbers"
 
 if [ ! -x "$build/mafat_ranks" ] || ! command -v mpirun >/dev/null; then
-  skip 'two ranks' 'no MPI (packages-ranks.txt)'
+  skip 'two ranks' 'no MPI (scripts/packages.sh ranks)'
   exit "$failed"
 fi
 options=()

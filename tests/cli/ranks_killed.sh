@@ -12,7 +12,7 @@ at_end 'rm -rf "$dir"'
 suite='ranks killed'
 shapes=$PWD/models/shapes
 if [ ! -x "$build/mafat_ranks" ] || ! command -v mpirun >/dev/null; then
-  skip 'a rank that is killed' 'no MPI (packages-ranks.txt)'
+  skip 'a rank that is killed' 'no MPI (scripts/packages.sh ranks)'
   exit 0
 fi
 open_mpi=no

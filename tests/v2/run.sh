@@ -66,7 +66,7 @@ trap 'exit 143' TERM
 
 [ "$(uname -m)" = x86_64 ] || cannot 'its machine is an x86-64'
 for tool in qemu-system-x86_64 busybox cpio python3; do
-  command -v $tool >/dev/null || cannot "needs $tool (packages.txt)"
+  command -v $tool >/dev/null || cannot "needs $tool (scripts/packages.sh test)"
 done
 busybox=$(command -v busybox)
 if needs_loader "$busybox"; then cannot "$busybox is not static (busybox-static)"; fi

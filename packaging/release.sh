@@ -27,8 +27,8 @@ packages=make,gcc,gcc-aarch64-linux-gnu,gcc-arm-linux-gnueabihf
 for architecture in amd64 arm64 armhf; do
   for library in libc6 libjpeg62-turbo libpng liburing libcgroup libproc2; do packages+=,$library-dev:$architecture; done
 done
-# shellcheck source=scripts/debian.sh
-. scripts/debian.sh
+# shellcheck source=packaging/debian.sh
+. packaging/debian.sh
 if [ "$(cat "$room.has" 2>/dev/null)" != "$packages" ]; then
   rm -rf --one-file-system "$room" "$room.has"
   mkdir -p "$folder"
@@ -47,7 +47,7 @@ mkdir -p "$room/mafat"
 find "$room/mafat" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
 rm -rf "$room/tree"
 mkdir "$room/tree"
-scripts/copy_tree.sh "$room/tree" "$build"
+packaging/copy_tree.sh "$room/tree" "$build"
 cp -a "$room/tree/." "$room/mafat"
 rm -rf "$room/tree"
 for machine in "${wanted[@]}"; do
@@ -75,14 +75,14 @@ for machine in "${wanted[@]}"; do
   install -m 644 models/shapes/shapes.{cfg,weights,names} "$to/share/mafat/shapes"
   install -m 644 models/shapes/holdout/000004.jpg "$to/share/mafat/shapes/shapes.jpg"
   # shellcheck disable=SC2086 # words
-  scripts/release_inside.py --room "$room" --machine "$machine" --version "$version" "$to/share/doc/mafat" $programs
+  packaging/release_inside.py --room "$room" --machine "$machine" --version "$version" "$to/share/doc/mafat" $programs
   (cd "$to" && sha256sum bin/* >share/doc/mafat/SHA256SUMS)
   archive_of "$folder" "$name" | gzip -9n >"$folder/$name.tar.gz"
   arguments=()
   for program in $imaged; do arguments+=("bin/$program=$to/bin/$program"); done
   for file in LICENSE INSIDE.md; do arguments+=("usr/share/doc/mafat/$file=$to/share/doc/mafat/$file"); done
   for file in "$to"/share/doc/mafat/licences/*; do arguments+=("usr/share/doc/mafat/licences/${file##*/}=$file"); done
-  scripts/oci_image.py --architecture "$machine" --name mafat --version "$version" --created "$epoch" \
+  packaging/oci_image.py --architecture "$machine" --name mafat --version "$version" --created "$epoch" \
     --entrypoint "/bin/${imaged%% *}" "$folder/mafat-$version-oci-$machine.tar" "${arguments[@]}"
 done
 (cd "$folder" && sha256sum mafat-"$version"-*.tar mafat-"$version"-*.tar.gz >SHA256SUMS && cat SHA256SUMS)

@@ -28,7 +28,7 @@ run-arm: all $(BUILD)/arm_floats $(ARM_TRIPLETS)
 	@BUILD=$(BUILD) ./tests/sandbox/run.sh $(ARM_TRIPLETS)
 
 check-arm: ## cross-build for aarch64 and armv7, test under qemu-user, and the sandbox under a kernel for them in an emulated machine
-	@./scripts/packages.sh packages-arm.txt
+	@./scripts/packages.sh arm
 	@$(MAKE) --no-print-directory run-arm
 
 # Leaks are left to the machine that builds: who looks for them stops the process' threads, which qemu-user cannot.
@@ -42,7 +42,7 @@ run-arm-asan: $(ARM_SANITIZED)
 	@BUILD=$(BUILD)/arm-asan ./tests/arm/sanitized.sh $(ARM_TRIPLETS)
 
 check-arm-asan: ## the cross-builds under AddressSanitizer and UndefinedBehaviorSanitizer, in qemu-user
-	@./scripts/packages.sh packages-arm.txt
+	@./scripts/packages.sh arm
 	@$(MAKE) --no-print-directory run-arm-asan
 
 # A plugin has the machine of qemu, not of what it runs.
@@ -53,6 +53,6 @@ $(BUILD)/count.so: tests/arm/count.c
 
 # FUNCTIONS=1: by function; SHAPE=text: layers whose name has the text in it.
 count-arm: $(BUILD)/count.so ## instructions of the kernels on Arm, by layer, under qemu-user
-	@./scripts/packages.sh packages-arm.txt
+	@./scripts/packages.sh arm
 	@$(MAKE) --no-print-directory ARM_CHECKS=kernel_check $(ARM_TRIPLETS)
 	@for triplet in $(ARM_TRIPLETS); do ./tests/arm/count.sh $(BUILD) $$triplet $(if $(SHAPE),--shape $(SHAPE)) || exit 1; done

@@ -9,7 +9,7 @@ tree=$folder/mafat-$version
 
 rm -rf "$folder"
 mkdir -p "$tree"
-scripts/copy_tree.sh "$tree" "$build"
+packaging/copy_tree.sh "$tree" "$build"
 
 # Tests are `make test`'s.
 log=$folder/log

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes down what the programs of a release hold of other libraries, and under which licences, by the maps of their links:
 FOLDER/INSIDE.md, and the copyright file of each library's Debian package in FOLDER/licences. An archive whose licence is not
-known here is a failure: then there is no release. Run by scripts/release.sh."""
+known here is a failure: then there is no release. Run by packaging/release.sh."""
 
 import argparse
 import os

@@ -70,7 +70,7 @@ install: shipped ## install (DESTDIR, PREFIX, BINDIR, LIBDIR, INCLUDEDIR, MANDIR
 	$(Q)ln -sf $(SONAME) '$(DESTDIR)$(LIBDIR)/libmafat.so'
 	$(Q)$(if $(DROPIN),$(INSTALL) -s -m 644 $(DROPIN) '$(DESTDIR)$(LIBDIR)/mafat')
 	$(Q)sed -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
-	  -e 's|@PRIVATE@|$(strip $(IMAGE_LIBS) $(if $(PNG),-lz) $(if $(URING),-luring)) -pthread $(LDLIBS)|' mafat.pc.in >'$(DESTDIR)$(LIBDIR)/pkgconfig/mafat.pc'
+	  -e 's|@PRIVATE@|$(strip $(IMAGE_LIBS) $(if $(PNG),-lz) $(if $(URING),-luring)) -pthread $(LDLIBS)|' packaging/mafat.pc.in >'$(DESTDIR)$(LIBDIR)/pkgconfig/mafat.pc'
 	$(Q)chmod 644 '$(DESTDIR)$(LIBDIR)/pkgconfig/mafat.pc'
 	$(Q)$(INSTALL) -m 644 include/mafat.h include/mafat.hpp '$(DESTDIR)$(INCLUDEDIR)'
 	$(Q)$(foreach m,$(MAN_PAGES),$(INSTALL) -m 644 doc/man/$(m) '$(DESTDIR)$(MANDIR)/man$(call man_section,$(m))' &&) true
@@ -89,12 +89,11 @@ uninstall: ## remove what `make install` put there (the same variables)
 	$(Q)$(tell_loader)
 
 deb: ## Debian packages, into BUILD/deb; lintian
-	@./scripts/packages.sh packages.txt
-	@./scripts/packages.sh packages-deb.txt
-	@BUILD=$(BUILD) ./scripts/deb.sh
+	@./scripts/packages.sh deb
+	@BUILD=$(BUILD) ./packaging/deb.sh
 
 check-deb: deb ## the packages: installed, run, removed, in a copy of the system; the tutorial in a Debian that has nothing else (root; needs a mirror)
-	@./scripts/packages.sh packages-fresh.txt
+	@./scripts/packages.sh test fresh
 	@BUILD=$(BUILD) ./tests/deb.sh
 	@BUILD=$(BUILD) ./tests/deb_clean.sh
 

@@ -1,5 +1,5 @@
 # `make release`: programs that are one file each, for devices that have neither a package manager nor a compiler.
-# scripts/release.sh makes a Debian with the libraries of every architecture, and in it calls `make released` for each of them.
+# packaging/release.sh makes a Debian with the libraries of every architecture, and in it calls `make released` for each of them.
 
 RELEASED := mafat run_inference pack_weights memory_limit $(if $(wildcard runner/program/mafat_serve/*.c),mafat_serve)
 # What of them an image for containers has, the first of which it runs.
@@ -17,8 +17,8 @@ SMALL_LINK = $(if $(ON_ARM), -Wl$(comma)--defsym=mafat_window=0x1000)
 .PHONY: release released linked-released check-release print-release
 
 release: ## programs of one file each, for x86-64, aarch64 and armv7, and images for containers: BUILD/release (root; needs a mirror, 2 GB; RELEASE='aarch64': some)
-	@./scripts/packages.sh packages-release.txt
-	@BUILD=$(BUILD) ./scripts/release.sh $(RELEASE)
+	@./scripts/packages.sh release
+	@BUILD=$(BUILD) ./packaging/release.sh $(RELEASE)
 
 check-release: ## what make release has made: under qemu-user, and the images unpacked
 	@BUILD=$(BUILD) ./tests/release.sh
@@ -30,5 +30,5 @@ released:
 
 linked-released: $(RELEASED:%=$(BUILD)/%)
 
-print-release: # for scripts/release.sh and tests/release.sh
+print-release: # for packaging/release.sh and tests/release.sh
 	@echo "version='$(VERSION)' programs='$(strip $(RELEASED))' imaged='$(strip $(IMAGED))' pages='$(strip $(RELEASED_PAGES))'"
