@@ -57,7 +57,7 @@ STATIC ?= $(if $(and $(call has_archive,libc.a),$(if $(JPEG),$(call has_archive,
 STRIPPED ?= $(if $(SANITIZE),,-s -Wl,--gc-sections)
 STATIC_LIBS := $(IMAGE_LIBS) $(if $(PNG),-lz) $(URING_LIBS)
 # Where GNU ld does it, the code that runs stands together.
-ORDER := $(if $(filter 1,$(STATIC)),$(if $(findstring GNU ld,$(shell $(CC) $(LDFLAGS) -Wl,--version 2>/dev/null)),runner/program/run_inference/run_inference.ld))
+ORDER := $(if $(filter 1,$(STATIC)),$(if $(findstring GNU ld,$(shell $(CC) $(LDFLAGS) -Wl,--version 2>/dev/null)),programs/run_inference/run_inference.ld))
 # Static and nevertheless at an address of chance, where that costs a few pages: with relocations packed, which glibc reads from 2.36 on.
 # Otherwise they are a hundred kilobytes that every start reads.
 pack = -static-pie -Wl,-z,pack-relative-relocs
@@ -67,7 +67,7 @@ PLACELESS := $(if $(filter 1,$(STATIC_PIE)),-fPIE)
 ALONE := $(if $(PLACELESS),$(pack),-static)
 # Of what is linked in statically, some is called by nothing here: a twentieth of the program's file, which every start reads.
 LEFT_OUT := -Wl,--defsym=__isoc99_sscanf=mafat_scan_nothing $(addsuffix =mafat_never_called,$(addprefix -Wl$(comma)--defsym=,png_destroy_write_struct png_save_uint_32 png_free_buffer_list))
-TABLES_LEFT_OUT := -Wl,-T,runner/program/left_out.ld
+TABLES_LEFT_OUT := -Wl,-T,programs/shared/left_out.ld
 whole = $(if $(filter 1,$(STATIC)),$(ALONE) $(LEFT_OUT) $(if $(ORDER),$(if $(findstring left_out.ld,$(LDFLAGS)),,$(TABLES_LEFT_OUT))))
 pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 
@@ -79,18 +79,19 @@ FORMATS   := $(wildcard formats/*/*.c)
 TRANSFORM := $(wildcard transform/*.c)
 PREDICTOR := $(wildcard predictor/*.c predictor/*/*.c)
 SEARCH    := $(wildcard search/*.c search/*/*.c)
-# Of the library: all rooms of runner/ but the programs, and kernels by this machine's kind.
-RUNNER    := $(wildcard runner/*.c $(filter-out runner/program/% runner/kernels/%,$(wildcard runner/*/*.c)) runner/kinds/integer/*.c)
+# All folders of runner/ but the kernels, which depend on the machine.
+RUNNER    := $(filter-out runner/kernels/%,$(wildcard runner/*/*.c runner/*/*/*.c runner/*/*/*/*.c))
+API       := $(wildcard api/*.c api/*/*.c)
 KERNELS   := $(wildcard runner/kernels/*.c) $(if $(filter x86_64-%,$(MACHINE)),$(wildcard runner/kernels/x86/*.c)) \
              $(if $(filter aarch64-% arm%hf,$(MACHINE)),$(wildcard runner/kernels/arm/*.c))
-LIBRARY   := $(BASE) $(NETWORK) $(FORMATS) $(TRANSFORM) $(PREDICTOR) $(SEARCH) $(RUNNER) $(KERNELS)
+LIBRARY   := $(BASE) $(NETWORK) $(FORMATS) $(TRANSFORM) $(PREDICTOR) $(SEARCH) $(RUNNER) $(KERNELS) $(API)
 # Of all programs; of those that write files.
-SPEAKING  := runner/program/streams.c runner/program/refused_option.c
-WRITING   := $(SPEAKING) runner/program/unfinished.c
+SPEAKING  := programs/shared/streams.c programs/shared/refused_option.c
+WRITING   := $(SPEAKING) programs/shared/unfinished.c
 # run_inference: on the public header alone, and not of the library.
-PROGRAM   := $(wildcard runner/program/run_inference/*.c runner/program/sandbox/*.c runner/program/video/*.c) runner/program/writer.c runner/program/progress.c runner/program/left_out.c $(WRITING)
+PROGRAM   := $(wildcard programs/run_inference/*.c programs/shared/sandbox/*.c programs/shared/video/*.c) programs/shared/writer.c programs/shared/progress.c programs/shared/left_out.c $(WRITING)
 MODULES   := $(filter-out %/main.c,$(PROGRAM))
-ANNOTATOR := $(wildcard runner/program/annotate/*.c) $(WRITING)
+ANNOTATOR := $(wildcard programs/annotate/*.c) $(WRITING)
 TESTS     := $(wildcard tests/unit/*.c tests/unit/*/*.c tests/support/*.c tests/kernels/*.c) experiments/separable/copying.c
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -123,21 +124,21 @@ $(call objects,$(LIBRARY)): SHAREABLE = -fPIC -fvisibility=hidden
 $(call objects,$(LIBRARY) $(PROGRAM)): EXTRA_SECTIONS = -ffunction-sections
 
 # Read once a run, and resident while it lasts: small. Not what a search asks all the time.
-$(call objects,$(FORMATS) runner/facts.c runner/facts_layers.c runner/image/image.c runner/image/source.c): EXTRA = -Os
+$(call objects,$(FORMATS) api/facts.c api/facts_layers.c runner/image/image.c runner/image/source.c): EXTRA = -Os
 
 # Loops over all of a weights file, while a layer waits for it.
 $(call objects,runner/weights/pack.c formats/packed/hash.c): EXTRA = -O3
 # Of it what becomes vectors, and no more: as much again where every run is.
 $(call objects,runner/weights/pack_integers.c): EXTRA = -O2 -fvect-cost-model=dynamic
 # Resident in every run, and never in a loop of it.
-$(call objects,runner/inputs.c runner/ports.c runner/image/npy.c runner/program/run_inference/ports.c runner/program/run_inference/picture_facts.c): EXTRA = -Os
+$(call objects,api/inputs.c api/ports.c runner/image/npy.c programs/run_inference/ports.c programs/run_inference/picture_facts.c): EXTRA = -Os
 # Of video: what waits for frames, or runs once for each.
-$(call objects,runner/frames.c runner/image/frame.c $(wildcard runner/program/video/*.c) runner/program/run_inference/video.c): EXTRA = -Os
+$(call objects,api/frames.c runner/image/frame.c $(wildcard programs/shared/video/*.c) programs/run_inference/video.c): EXTRA = -Os
 # Drawn when asked: as few bytes of the program's file as can be.
-$(call objects,$(wildcard runner/program/run_inference/map*.c) runner/program/run_inference/svg.c): EXTRA = -Os
-$(call objects,$(wildcard runner/heads/*.c)): EXTRA = -Os
+$(call objects,$(wildcard programs/run_inference/map*.c) programs/run_inference/svg.c): EXTRA = -Os
+$(call objects,$(wildcard runner/detect/heads/*.c)): EXTRA = -Os
 # Loops over lanes: of vectors, not unrolled before.
-$(call objects,$(addprefix runner/kinds/,lanes.c normalize.c quantize.c reduce.c rearrange_lanes.c resample.c integer/matmul.c) runner/image/pixel_rule.c): EXTRA = -O3 $(if $(findstring clang,$(CC)),,--param max-completely-peel-times=8)
+$(call objects,$(addprefix runner/engine/kinds/,lanes.c normalize.c quantize.c reduce.c rearrange_lanes.c resample.c integer/matmul.c) runner/image/pixel_rule.c): EXTRA = -O3 $(if $(findstring clang,$(CC)),,--param max-completely-peel-times=8)
 # Kernels write where sizes say that were checked before, and no call of them has a file's bytes on its stack: without canaries and checks,
 # which would be in every call that a picture waits for. Their code is as it were without any of it.
 $(BUILD)/obj/runner/kernels/%.o: PROTECTED = -fno-stack-protector
@@ -186,7 +187,7 @@ $(BUILD)/libmafat.so: $(SHARED)
 
 # Stripped: what the kernel reads ahead of a program counts in a memory group,
 # debugging information too.  run_inference_dynamic keeps its own.
-$(BUILD)/run_inference: $(call objects,$(PROGRAM)) $(if $(ORDER),$(PLACED),$(LIB)) $(ORDER) $(if $(ORDER),runner/program/left_out.ld)
+$(BUILD)/run_inference: $(call objects,$(PROGRAM)) $(if $(ORDER),$(PLACED),$(LIB)) $(ORDER) $(if $(ORDER),programs/shared/left_out.ld)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(STRIPPED) $(whole) $(addprefix -Wl$(comma)-T$(comma),$(ORDER)) \
 	  -o $@ $(filter-out %.ld,$^) $(if $(filter 1,$(STATIC)),$(STATIC_LIBS),$(IMAGE_LIBS) $(URING_LIBS)) $(LDLIBS)
@@ -198,11 +199,11 @@ $(BUILD)/run_inference_dynamic: $(call objects,$(PROGRAM)) $(SHARED)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' -o $@ $^ $(LDLIBS)
 
 # run_inference's own modules, over the library, as it is linked: what it takes is predicted as well.
-SERVE := $(wildcard runner/program/mafat_serve/*.c) runner/program/own_options.c
+SERVE := $(wildcard programs/mafat_serve/*.c) programs/shared/own_options.c
 SERVING := $(filter-out %/mafat_serve.c,$(SERVE))
 $(call objects,$(SERVE)): EXTRA_SECTIONS = -ffunction-sections
-$(BUILD)/obj/runner/program/mafat_serve/page.o: runner/program/mafat_serve/page.html
-$(BUILD)/mafat_serve: $(call objects,$(SERVE) $(MODULES)) $(if $(ORDER),$(PLACED),$(LIB)) $(ORDER) $(if $(ORDER),runner/program/left_out.ld)
+$(BUILD)/obj/programs/mafat_serve/page.o: programs/mafat_serve/page.html
+$(BUILD)/mafat_serve: $(call objects,$(SERVE) $(MODULES)) $(if $(ORDER),$(PLACED),$(LIB)) $(ORDER) $(if $(ORDER),programs/shared/left_out.ld)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(STRIPPED) $(whole) $(addprefix -Wl$(comma)-T$(comma),$(ORDER)) \
 	  -o $@ $(filter-out %.ld,$^) $(if $(filter 1,$(STATIC)),$(STATIC_LIBS),$(IMAGE_LIBS) $(URING_LIBS)) $(LDLIBS)
@@ -212,16 +213,16 @@ $(BUILD)/mafat_serve_dynamic: $(call objects,$(SERVE) $(MODULES)) $(SHARED)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' -o $@ $^ $(LDLIBS)
 
-$(BUILD)/make_weights: $(call objects,$(wildcard runner/program/make_weights/*.c) runner/program/progress.c $(WRITING)) $(LIB)
+$(BUILD)/make_weights: $(call objects,$(wildcard programs/make_weights/*.c) programs/shared/progress.c $(WRITING)) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
 
-$(BUILD)/pack_weights: $(call objects,$(wildcard runner/program/pack_weights/*.c) runner/program/progress.c $(WRITING)) $(LIB)
+$(BUILD)/pack_weights: $(call objects,$(wildcard programs/pack_weights/*.c) programs/shared/progress.c $(WRITING)) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
 
 # One front for all of them. The drop-in's folder had this name: it goes, and no other that BUILD may have, as .. and a home have.
-$(BUILD)/mafat: $(call objects,$(wildcard runner/program/mafat/*.c) runner/program/writer.c $(SPEAKING)) $(LIB)
+$(BUILD)/mafat: $(call objects,$(wildcard programs/mafat/*.c) programs/shared/writer.c $(SPEAKING)) $(LIB)
 	$(call say,LD,$@)
 	$(Q)[ ! -d $@ ] || { rm -f $@/libmafat-darknet.so $@/libdarknet.so && rmdir $@; }
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
@@ -231,9 +232,9 @@ $(BUILD)/annotate: $(call objects,$(ANNOTATOR))
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(call pkg,--libs,gdlib json-c libexif) $(LDLIBS)
 
 # run_inference's own modules, on rank 0; the library on all of them.
-RANKS := $(wildcard runner/program/mafat_ranks/*.c) runner/program/own_options.c
+RANKS := $(wildcard programs/mafat_ranks/*.c) programs/shared/own_options.c
 WITH_MPI = OMPI_CC="$(CC)" MPICH_CC="$(CC)" $(MPICC)
-$(BUILD)/obj/runner/program/mafat_ranks/mpi%.o: runner/program/mafat_ranks/mpi%.c Makefile
+$(BUILD)/obj/programs/mafat_ranks/mpi%.o: programs/mafat_ranks/mpi%.c Makefile
 	$(call say,MPICC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(WITH_MPI) $(CPPFLAGS) $(CFLAGS) $(EXTRA) -MMD -MP -c $< -o $@
@@ -249,7 +250,7 @@ $(BUILD)/mafat_ranks: $(call objects,$(RANKS) $(MODULES)) $(LIB)
 MEMORY_LIMIT_STATIC ?= $(if $(and $(call has_archive,libc.a),$(call has_archive,libcgroup.a),$(call has_archive,libproc2.a)),$(if $(SANITIZE),,1))
 LD_QUIET := $(if $(shell $(CC) $(LDFLAGS) -Wl,--help 2>/dev/null | grep -e --no-warnings),-Wl$(comma)--no-warnings)
 
-$(BUILD)/memory_limit: $(call objects,$(wildcard experiments/memory_limit/*.c) runner/program/writer.c) $(LIB)
+$(BUILD)/memory_limit: $(call objects,$(wildcard programs/memory_limit/*.c) programs/shared/writer.c) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(if $(filter 1,$(MEMORY_LIMIT_STATIC)),$(ALONE) $(LD_QUIET)) -o $@ $^ -lcgroup -lproc2 $(LDLIBS)
 
@@ -338,7 +339,7 @@ $(BUILD)/packed_models: $(call objects,tests/packed/packed_models.c tests/suppor
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
 
 # What a page of swap costs; needs no library.
-$(BUILD)/swap_cost: $(call objects,experiments/swap_cost.c)
+$(BUILD)/swap_cost: $(call objects,programs/swap_cost/swap_cost.c)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(if $(filter 1,$(STATIC)),-static) -o $@ $^
 
@@ -493,17 +494,17 @@ check-avxvnni: $(BUILD)/kernel_check ## the kernels for AVX-VNNI on a processor 
 	  LINK='$(CC) $(CFLAGS) $(LDFLAGS) $(call objects,$(KERNEL_CHECK)) LIBRARY $(if $(DNNL),$(DNNL_LIBS)) $(if $(OPENBLAS),$(OPENBLAS_LIBS)) $(URING_LIBS) $(LDLIBS)' ./tests/avxvnni.sh
 
 check-includes: ## no folder includes what stands above it, no files include each other, no folder is too full
-	@./scripts/check_includes.sh
+	@./scripts/check_includes.py
 
 check-kinds: ## no more files outside kinds/ and formats/ name a kind of layer than scripts/kinds_named.txt lists
 	@./scripts/check_kinds.sh
 
 # A program for each reader of foreign input, over a library that clang has instrumented: $(BUILD) is a folder of their own.
 FUZZERS := $(filter-out $(if $(ANNOTATE),,$(BUILD)/fuzz_json),$(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c)))
-$(BUILD)/fuzz_json: $(call objects,runner/program/annotate/draw.c runner/program/annotate/json.c)
+$(BUILD)/fuzz_json: $(call objects,programs/annotate/draw.c programs/annotate/json.c)
 $(BUILD)/fuzz_json: FUZZ_LIBS = $(call pkg,--libs,gdlib json-c)
 $(BUILD)/obj/tests/fuzz/fuzz_json.o: EXTRA = $(call pkg,--cflags,gdlib json-c)
-$(BUILD)/fuzz_http: $(call objects,$(addprefix runner/program/mafat_serve/,http.c route.c))
+$(BUILD)/fuzz_http: $(call objects,$(addprefix programs/mafat_serve/,http.c route.c))
 $(FUZZERS): $(BUILD)/%: $(BUILD)/obj/tests/fuzz/%.o $(call objects,$(MODULES) $(wildcard tests/fuzz/mutate*.c) tests/fuzz/known.c tests/support/random.c tests/support/onnx_writer.c tests/support/onnx_models.c tests/support/onnx_operators.c tests/support/tflite_writer.c tests/support/tflite_models.c tests/support/tflite_operators.c tests/support/integer_graph.c tests/kernels/integer_rule.c) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(FUZZ_LIBS) $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)

@@ -13,7 +13,7 @@
 enum mafat_order {
   MAFAT_ORDER_FILTERS, /* filter by filter: (filters, inputs, taps) */
   MAFAT_ORDER_INPUTS,  /* input by input: (inputs, taps, filters) */
-  MAFAT_ORDER_READY,   /* as the kernels take them (predictor/packing.h), with scales and biases */
+  MAFAT_ORDER_READY,   /* as the kernels take them (predictor/plan/packing.h), with scales and biases */
   MAFAT_ORDER_FILTERS_TAPS, /* (filters, taps, inputs): filters whose channels lie side by side */
   MAFAT_ORDER_TAPS,         /* (taps, inputs, filters); of depthwise convolutions (taps, filters) */
   MAFAT_ORDER_TRANSPOSED,   /* (inputs of all groups, filters of a group, taps): a transposed convolution's */

@@ -14,7 +14,7 @@ struct mafat_dtype_traits {
   const char *name;  /* unique */
   const char *array; /* as NumPy's files have it: "<f4"; NULL: they do not */
   unsigned bits;     /* of one element */
-  bool scaled;       /* weights: rows of a panel share scales (predictor/packing.h) */
+  bool scaled;       /* weights: rows of a panel share scales (predictor/plan/packing.h) */
   bool narrow;       /* weights: what the kernels widen to floats */
   const char *packing; /* as whoever packs weights calls it; NULL: they are not packed so */
   enum mafat_dtype wider; /* of weights that are packed so: what loses less; of floats themselves */

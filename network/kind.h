@@ -81,7 +81,7 @@ struct mafat_kind {
   bool mergeable;  /* what it puts out follows from its input and what merge.h compares */
   bool within;     /* reads and makes some channels of a block without the others, of floats */
   bool looks_up;   /* copies columns of its second operand, by numbers of the first, from wherever they lie */
-  bool apart;      /* no cfg has it: its code is resident for networks that have (runner/memory/surroundings.c) */
+  bool apart;      /* no cfg has it: its code is resident for networks that have (api/surroundings.c) */
 
   /* Checks the parameters against the shapes of the operands, and fills `out`. */
   int (*infer)(struct mafat_layer *l, const struct mafat_subject *subject);

@@ -27,7 +27,7 @@ enum mafat_fork { MAFAT_FORK_AUTO, MAFAT_FORK_DARKNET, MAFAT_FORK_ALEXEYAB };
 /* Of the file that a network was read from. All but Darknet's hold its constants, too. */
 enum mafat_format { MAFAT_FORMAT_DARKNET, MAFAT_FORMAT_ONNX, MAFAT_FORMAT_TFLITE };
 
-struct mafat_outputs_head; /* runner/heads/head.h */
+struct mafat_outputs_head; /* runner/detect/heads/head.h */
 
 enum { MAFAT_DECODED_OUTPUTS = 12 };
 

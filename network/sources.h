@@ -2,7 +2,7 @@
  *
  * All bands are cut into slices at the same channels, and each slice's channels lie alike in all of
  * them: in the same places of their blocks, or within one block; in blocks that are equally wide. So
- * pieces (predictor/packing.h), and with them the order of summation, packed weights and the floats
+ * pieces (predictor/plan/packing.h), and with them the order of summation, packed weights and the floats
  * between pixels, are those of the first band for the whole map, and whoever reads a row needs to
  * look for nothing but where it begins. */
 #ifndef MAFAT_NETWORK_SOURCES_H

@@ -4,7 +4,7 @@
 # tests on tests/arm/check.h, which notes nothing, without the suites that need libjpeg, libpng, json-c.
 ARM_TRIPLETS := aarch64-linux-gnu arm-linux-gnueabihf
 ARM_TESTS = $(filter-out tests/support/marks.c tests/support/picture_%.c tests/unit/image/test_image%.c \
-              tests/unit/image/test_pictures.c tests/unit/runner/test_output.c,$(TESTS)) tests/arm/check.c
+              tests/unit/image/test_pictures.c tests/unit/programs/test_output.c,$(TESTS)) tests/arm/check.c
 ARM_CHECKS = unit_tests $(if $(wildcard tests/kernel_check),kernel_check)
 arm_make = CPPFLAGS='-Itests/arm -DMAFAT_TESTS_WITHOUT_LIBRARIES' $(MAKE) --no-print-directory $(if $(filter 1,$(V)),,-s) \
            CC=$(1)-gcc BUILD=$(BUILD)/$(1) JPEG= PNG= URING= DNNL= OPENBLAS= ANNOTATE= MEMORY_LIMIT= MPICC= DARKNET_LIBRARY= missing= pkg= TESTS='$(ARM_TESTS)'

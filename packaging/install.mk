@@ -50,11 +50,11 @@ destined = $(foreach f,$(1),'$(DESTDIR)$(f)')
 # A library in the system's own folders is found by name after this.
 tell_loader = [ -n '$(DESTDIR)' ] || [ "$$(id -u)" != 0 ] || PATH=$$PATH:/usr/sbin:/sbin ldconfig
 
-$(BUILD)/swap_cost_dynamic: $(call objects,experiments/swap_cost.c)
+$(BUILD)/swap_cost_dynamic: $(call objects,programs/swap_cost/swap_cost.c)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
 
-$(BUILD)/memory_limit_dynamic: $(call objects,$(wildcard experiments/memory_limit/*.c) runner/program/writer.c) $(LIB)
+$(BUILD)/memory_limit_dynamic: $(call objects,$(wildcard programs/memory_limit/*.c) programs/shared/writer.c) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcgroup -lproc2 $(LDLIBS)
 

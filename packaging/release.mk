@@ -1,7 +1,7 @@
 # `make release`: programs that are one file each, for devices that have neither a package manager nor a compiler.
 # packaging/release.sh makes a Debian with the libraries of every architecture, and in it calls `make released` for each of them.
 
-RELEASED := mafat run_inference pack_weights memory_limit $(if $(wildcard runner/program/mafat_serve/*.c),mafat_serve)
+RELEASED := mafat run_inference pack_weights memory_limit $(if $(wildcard programs/mafat_serve/*.c),mafat_serve)
 # What of them an image for containers has, the first of which it runs.
 IMAGED := run_inference $(filter mafat_serve,$(RELEASED))
 RELEASED_PAGES := $(RELEASED:%=%.1) mafat-plan.7

@@ -40,7 +40,7 @@ FINDING = re.compile(r"^([^\s:]+):(\d+):\d+: (?:warning|error|style|portability|
 def sources():
     """But for other processors' kernels, and what MPI compiles."""
     found = []
-    for folder in ("base", "network", "formats", "transform", "predictor", "search", "runner", os.path.join("experiments", "memory_limit")):
+    for folder in ("base", "network", "formats", "transform", "predictor", "search", "runner", "api", "programs"):
         found += glob.glob(os.path.join(folder, "**", "*.c"), recursive=True)
     return sorted(f for f in found if "/arm/" not in f and "/mafat_ranks/mpi" not in f and "/kernels/x86/" not in f)
 
@@ -74,7 +74,7 @@ def cppcheck(file):
 
 TOOLS = {"gcc": gcc, "clang-tidy": tidy, "clang-analyzer": analyzer, "cppcheck": cppcheck}
 # Paths through functions, seconds for a file: where foreign bytes come in.
-READERS = ("base/", "formats/", "runner/image/", "runner/weights/", "runner/program/annotate/")
+READERS = ("base/", "formats/", "runner/image/", "runner/weights/", "programs/annotate/")
 
 
 def function_at(file, line):

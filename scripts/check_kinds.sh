@@ -8,7 +8,7 @@ list=scripts/kinds_named.txt
 kinds=$(sed -n '/^enum mafat_layer_type {/,/MAFAT_N_/{/MAFAT_N_/d;s/^ *\(MAFAT_[A-Z0-9_]*\).*/\1/p;}' network/layer.h | paste -sd'|' -)
 [ -n "$kinds" ] || { echo "check_kinds: no kinds found in network/layer.h" >&2; exit 1; }
 pattern="(^|[^A-Za-z0-9_])($kinds)([^A-Za-z0-9_]|\$)"
-named=$(find base network transform predictor search runner include experiments -name '*.[ch]' ! -path '*/kinds/*' \
+named=$(find base network transform predictor search runner api programs include experiments -name '*.[ch]' ! -path '*/kinds/*' \
   -exec grep -lE "$pattern" {} + | LC_ALL=C sort)
 bad=0
 for file in $named; do
@@ -20,9 +20,9 @@ while read -r file; do
 done < $list
 # A kind has a file of one name on every floor; those that only rename, and inputs, have no steps to
 # price or run. Larger kinds have more files, of that name and what is in them: conv_winograd.c.
-for file in $(find network/kinds predictor/kinds runner/kinds -name '*.c' -exec basename {} .c \; | sed 's/_.*//' |
+for file in $(find network/kinds predictor/kinds runner/engine/kinds -name '*.c' -exec basename {} .c \; | sed 's/_.*//' |
               LC_ALL=C sort -u | grep -vxE 'alias|input|kinds|lanes|rows|widened'); do
-  for floor in network predictor runner; do
+  for floor in network predictor runner/engine; do
     [ -f $floor/kinds/$file.c ] || { echo "check_kinds: $floor/kinds/$file.c is missing, another floor has it" >&2; bad=1; }
   done
 done

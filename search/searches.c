@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "search/best.h"
+#include "search/best/best.h"
 #include "search/fdt/fdt.h"
 #include "search/motes/motes.h"
-#include "search/separable.h"
+#include "search/separable/separable.h"
 
 /* Of two plans that compute nothing twice the one with the smaller arena; of equal ones the faster. */
 static bool is_less(const struct mafat_candidate *a, const struct mafat_candidate *b)

@@ -2,7 +2,7 @@
 #ifndef MAFAT_SEARCH_SEARCHES_H
 #define MAFAT_SEARCH_SEARCHES_H
 
-#include "search/front.h"
+#include "search/common/front.h"
 
 struct mafat_search {
   const char *name;  /* "best" */

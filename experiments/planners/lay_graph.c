@@ -1,8 +1,8 @@
 /* A network as those see it who put operators in order: each layer that computes, with nothing inside another. */
 #include "experiments/planners/lay_plans.h"
 
-#include "predictor/place/in_place.h"
-#include "predictor/usage.h"
+#include "predictor/planning/in_place.h"
+#include "predictor/plan/usage.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

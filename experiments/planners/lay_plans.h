@@ -2,10 +2,10 @@
 #ifndef MAFAT_EXPERIMENTS_PLANNERS_LAY_PLANS_H
 #define MAFAT_EXPERIMENTS_PLANNERS_LAY_PLANS_H
 
-#include "predictor/planning.h"
+#include "predictor/planning/planning.h"
 #include "predictor/layout/layout.h"
-#include "runner/executor.h"
-#include "runner/model_kind.h"
+#include "runner/engine/executor.h"
+#include "api/model_kind.h"
 
 #include <stdio.h>
 

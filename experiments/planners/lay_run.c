@@ -2,7 +2,7 @@
 #include "experiments/planners/lay_plans.h"
 
 #include "network/kind.h"
-#include "runner/memory/process.h"
+#include "runner/os/process.h"
 #include "runner/weights/weights.h"
 
 #include <inttypes.h>

@@ -10,12 +10,12 @@
  * layer's step. */
 #include "experiments/separable/copying.h"
 #include "experiments/separable/timing.h"
-#include "predictor/planning.h"
+#include "predictor/planning/planning.h"
 #include "predictor/transfers/prices.h"
 #include "predictor/transfers/units_spec.h"
 #include "runner/calibrate/calibrate_file.h"
 #include "runner/kernels/kernels.h"
-#include "runner/model_kind.h"
+#include "api/model_kind.h"
 
 #include <getopt.h>
 #include <math.h>

@@ -1,10 +1,10 @@
 #include "experiments/separable/timing.h"
 
-#include "predictor/planning.h"
-#include "runner/executor.h"
+#include "predictor/planning/planning.h"
+#include "runner/engine/executor.h"
 #include "runner/kernels/kernels.h"
-#include "runner/memory/process.h"
-#include "runner/model_kind.h"
+#include "runner/os/process.h"
+#include "api/model_kind.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 #include "predictor/cost/counting.h"
 
-#include "predictor/packing.h"
+#include "predictor/plan/packing.h"
 
 /* ---- shares ---- */
 

@@ -8,7 +8,7 @@
 
 #include "predictor/cost/calibration.h"
 #include "predictor/layout/layout.h"
-#include "predictor/schedule.h"
+#include "predictor/schedule/schedule.h"
 
 /* What the counts of a plan's steps have in common. */
 struct mafat_work_context {

@@ -2,7 +2,7 @@
  * quads of channels, and sums become outputs a vector at a time. */
 #include "predictor/cost/counting.h"
 
-#include "predictor/packing.h"
+#include "predictor/plan/packing.h"
 
 enum { SUMS = 8 /* vectors: fewer take as long */ };
 

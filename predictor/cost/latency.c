@@ -1,6 +1,6 @@
 #include "predictor/cost/latency.h"
 
-#include "predictor/fetches.h"
+#include "predictor/schedule/fetches.h"
 #include "predictor/cost/work.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "predictor/cost/work.h"
 
-#include "predictor/fusion.h"
-#include "predictor/kinds/kind.h"
+#include "predictor/plan/fusion.h"
+#include "predictor/kind.h"
 
 void mafat_work_open(struct mafat_work_context *c, const struct mafat_network *n, const struct mafat_plan *plan,
                      const struct mafat_layout *layout, const struct mafat_calibration *calibration)

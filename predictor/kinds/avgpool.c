@@ -1,5 +1,5 @@
 #include "predictor/cost/counting.h"
-#include "predictor/kinds/kind.h"
+#include "predictor/kind.h"
 
 static void count_avgpool(struct mafat_counting *c)
 {

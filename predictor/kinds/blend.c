@@ -1,6 +1,6 @@
 #include "predictor/cost/counting.h"
-#include "predictor/fusion.h"
-#include "predictor/kinds/kind.h"
+#include "predictor/plan/fusion.h"
+#include "predictor/kind.h"
 
 /* What the step reads of all operands but the first. */
 static double other_elements(const struct mafat_counting *c)

@@ -1,8 +1,8 @@
 #include "predictor/kinds/boxes.h"
 
 #include "predictor/cost/counting.h"
-#include "predictor/kinds/kind.h"
-#include "predictor/scratch.h"
+#include "predictor/kind.h"
+#include "predictor/schedule/scratch.h"
 
 /* All channels of a pixel, gathered. */
 static bool plan_boxes(const struct mafat_scratch_request *r, struct mafat_scratch *s)

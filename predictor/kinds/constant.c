@@ -1,5 +1,5 @@
 #include "predictor/cost/counting.h"
-#include "predictor/kinds/kind.h"
+#include "predictor/kind.h"
 
 /* Element by element, from numbers that may lie anywhere. */
 static void count_constant(struct mafat_counting *c)

@@ -1,9 +1,9 @@
 #include "predictor/kinds/conv.h"
 
-#include "predictor/fusion.h"
-#include "predictor/kinds/kind.h"
-#include "predictor/residence.h"
-#include "predictor/winograd.h"
+#include "predictor/plan/fusion.h"
+#include "predictor/kind.h"
+#include "predictor/plan/residence.h"
+#include "predictor/plan/winograd.h"
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
 #define MAFAT_PREDICTOR_KINDS_CONV_H
 
 #include "predictor/cost/counting.h"
-#include "predictor/packing.h"
-#include "predictor/scratch.h"
+#include "predictor/plan/packing.h"
+#include "predictor/schedule/scratch.h"
 
 /* A convolution's steps, whose scratch is planned. */
 struct mafat_conv_request {

@@ -1,8 +1,8 @@
 /* Winograd's share of conv.c. */
 #include "predictor/kinds/conv.h"
 
-#include "predictor/residence.h"
-#include "predictor/winograd.h"
+#include "predictor/plan/residence.h"
+#include "predictor/plan/winograd.h"
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 #include "predictor/cost/counting.h"
-#include "predictor/kinds/kind.h"
-#include "predictor/packing.h"
-#include "predictor/scratch.h"
+#include "predictor/kind.h"
+#include "predictor/plan/packing.h"
+#include "predictor/schedule/scratch.h"
 
 /* As a 1x1 convolution of one pixel with one long piece. */
 static bool plan_connected(const struct mafat_scratch_request *r, struct mafat_scratch *s)

@@ -1,5 +1,5 @@
 #include "predictor/cost/counting.h"
-#include "predictor/kinds/kind.h"
+#include "predictor/kind.h"
 
 /* What is read lies anywhere in the table. */
 static void count_gather(struct mafat_counting *c)

@@ -1,4 +1,4 @@
-#include "predictor/kinds/kind.h"
+#include "predictor/kind.h"
 
 static const struct mafat_predictor_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_CONVOLUTIONAL] = &mafat_predictor_convolutional,

@@ -1,7 +1,7 @@
 #include "predictor/cost/counting.h"
-#include "predictor/kinds/kind.h"
-#include "predictor/packing.h"
-#include "predictor/scratch.h"
+#include "predictor/kind.h"
+#include "predictor/plan/packing.h"
+#include "predictor/schedule/scratch.h"
 
 /* Tables for one row of outputs, and a panel of as many of the second map's channels as are summed at a time; of whole numbers of all,
  * each piece's in quads. */

@@ -1,6 +1,6 @@
 #include "predictor/cost/counting.h"
-#include "predictor/kinds/kind.h"
-#include "predictor/scratch.h"
+#include "predictor/kind.h"
+#include "predictor/schedule/scratch.h"
 
 enum {
   PASSES = 3,         /* over a value, to its pixel's others and back: each as if it were gathered */

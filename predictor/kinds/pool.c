@@ -1,9 +1,9 @@
 #include <math.h>
 
 #include "predictor/cost/counting.h"
-#include "predictor/kinds/kind.h"
-#include "predictor/packing.h"
-#include "predictor/scratch.h"
+#include "predictor/kind.h"
+#include "predictor/plan/packing.h"
+#include "predictor/schedule/scratch.h"
 
 /* Pointers to the rows of a window. */
 static bool plan_pool(const struct mafat_scratch_request *r, struct mafat_scratch *s)

@@ -1,6 +1,6 @@
 #include "predictor/cost/counting.h"
-#include "predictor/kinds/kind.h"
-#include "predictor/scratch.h"
+#include "predictor/kind.h"
+#include "predictor/schedule/scratch.h"
 
 enum { CORNERS = 4, KEPT_BYTES = 16 };
 

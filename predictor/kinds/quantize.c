@@ -1,5 +1,5 @@
 #include "predictor/cost/counting.h"
-#include "predictor/kinds/kind.h"
+#include "predictor/kind.h"
 
 static void count_quantize(struct mafat_counting *c)
 {

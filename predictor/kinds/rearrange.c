@@ -1,7 +1,7 @@
 #include "network/rearrange.h"
 
 #include "predictor/cost/counting.h"
-#include "predictor/kinds/kind.h"
+#include "predictor/kind.h"
 
 /* Fewer channels side by side are moved one by one. */
 enum { WHOLE = 4 };

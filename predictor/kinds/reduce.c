@@ -1,6 +1,6 @@
 #include "predictor/cost/counting.h"
-#include "predictor/kinds/kind.h"
-#include "predictor/scratch.h"
+#include "predictor/kind.h"
+#include "predictor/schedule/scratch.h"
 
 /* Over channels, pixels are worked on side by side. */
 static bool plan_reduce(const struct mafat_scratch_request *r, struct mafat_scratch *s)

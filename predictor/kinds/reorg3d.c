@@ -1,4 +1,4 @@
 #include "predictor/cost/counting.h"
-#include "predictor/kinds/kind.h"
+#include "predictor/kind.h"
 
 const struct mafat_predictor_kind mafat_predictor_reorg3d = {.count = mafat_count_moved};

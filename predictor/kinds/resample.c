@@ -1,7 +1,7 @@
 #include "network/resample.h"
 
 #include "predictor/cost/counting.h"
-#include "predictor/kinds/kind.h"
+#include "predictor/kind.h"
 
 /* Three means of two pixels each, by vectors, to a copy's loads and stores. */
 static const double MEANS = 1.5;

@@ -1,6 +1,6 @@
 #include "predictor/cost/counting.h"
-#include "predictor/kinds/kind.h"
-#include "predictor/scratch.h"
+#include "predictor/kind.h"
+#include "predictor/schedule/scratch.h"
 
 static void count_softmax(struct mafat_counting *c)
 {

@@ -2,8 +2,8 @@
 
 #include "base/blocks.h"
 #include "base/error.h"
-#include "predictor/arrange_few.h"
-#include "predictor/place/valleys.h"
+#include "predictor/layout/arrange_few.h"
+#include "predictor/layout/valleys.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #define MAFAT_PREDICTOR_ARRANGE_H
 
 #include "base/heap.h"
-#include "predictor/block.h"
+#include "predictor/layout/block.h"
 
 /* The largest sum of bytes alive at one time: no arrangement can be smaller. */
 size_t mafat_arrange_lower_bound(const struct mafat_block *blocks, int n);

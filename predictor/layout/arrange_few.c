@@ -1,4 +1,4 @@
-#include "predictor/arrange_few.h"
+#include "predictor/layout/arrange_few.h"
 
 #include "base/error.h"
 

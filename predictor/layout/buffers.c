@@ -1,8 +1,8 @@
 #include "predictor/layout/maker.h"
 
-#include "predictor/fetches.h"
-#include "predictor/fusion.h"
-#include "predictor/parts/parts.h"
+#include "predictor/schedule/fetches.h"
+#include "predictor/plan/fusion.h"
+#include "predictor/plan/parts.h"
 #include "predictor/ranks/rank_parts.h"
 
 #include <assert.h>

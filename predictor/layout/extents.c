@@ -1,8 +1,8 @@
 #include "predictor/layout/maker.h"
 
-#include "predictor/fusion.h"
-#include "predictor/order.h"
-#include "predictor/winograd.h"
+#include "predictor/plan/fusion.h"
+#include "predictor/plan/order.h"
+#include "predictor/plan/winograd.h"
 
 /* Padding that the readers of each tensor want beside it. */
 static void find_pads(struct mafat_layout_maker *m)

@@ -1,7 +1,7 @@
 #include "predictor/layout/maker.h"
 
-#include "predictor/parts/parts.h"
-#include "predictor/residence.h"
+#include "predictor/plan/parts.h"
+#include "predictor/plan/residence.h"
 
 #include <limits.h>
 

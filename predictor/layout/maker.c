@@ -1,9 +1,9 @@
 #include "predictor/layout/maker.h"
 
-#include "predictor/boxes_room.h"
+#include "predictor/plan/boxes_room.h"
 #include "predictor/layout/arrange.h"
-#include "predictor/parts/parts.h"
-#include "predictor/winograd.h"
+#include "predictor/plan/parts.h"
+#include "predictor/plan/winograd.h"
 
 #include <limits.h>
 #include <string.h>

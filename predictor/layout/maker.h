@@ -5,8 +5,8 @@
 
 #include "network/network.h"
 #include "predictor/layout/layout.h"
-#include "predictor/plan.h"
-#include "predictor/schedule.h"
+#include "predictor/plan/plan.h"
+#include "predictor/schedule/schedule.h"
 
 /* What the dry walk learns of a tensor and of a layer's steps. */
 struct mafat_extent {
@@ -39,7 +39,7 @@ struct mafat_layout_maker {
 /* lives.c: when each tensor and brick is written for the first time and read for the last. */
 void mafat_layout_find_lives(struct mafat_layout_maker *m);
 struct mafat_times mafat_times_of_group(const struct mafat_group *g);
-/* When a step's own memory is in use: scratch. Not of parts, of which each has its own (parts/parts_scratch.h). */
+/* When a step's own memory is in use: scratch. Not of parts, of which each has its own (schedule/parts_scratch.h). */
 struct mafat_times mafat_times_of_step(const struct mafat_layout_maker *m, int layer);
 /* Loaded weights, and what they are read through: in all tiles the same. */
 struct mafat_times mafat_times_of_weights(const struct mafat_layout_maker *m, int layer);

@@ -2,9 +2,9 @@
 
 #include "base/blocks.h"
 #include "network/constant.h"
-#include "predictor/packing.h"
-#include "predictor/parts/parts.h"
-#include "predictor/usage.h"
+#include "predictor/plan/packing.h"
+#include "predictor/plan/parts.h"
+#include "predictor/plan/usage.h"
 
 #include <string.h>
 

@@ -9,8 +9,8 @@
 #ifndef MAFAT_PREDICTOR_RANKS_RANK_PARTS_H
 #define MAFAT_PREDICTOR_RANKS_RANK_PARTS_H
 
-#include "predictor/parts/bricks.h"
-#include "predictor/plan.h"
+#include "predictor/plan/bricks.h"
+#include "predictor/plan/plan.h"
 
 /* The rank that runs a part of a plan that has ranks. */
 int mafat_rank_parts_of(const struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_layer_part *part);

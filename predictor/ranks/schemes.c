@@ -1,6 +1,6 @@
 #include "predictor/ranks/schemes.h"
 
-#include "predictor/packing.h"
+#include "predictor/plan/packing.h"
 
 /* ---- layers ---- */
 

@@ -6,7 +6,7 @@
 
 #include "base/heap.h"
 #include "network/network.h"
-#include "predictor/spec.h"
+#include "predictor/plan/spec.h"
 
 /* How the weights of a layer are shared out. */
 enum mafat_scheme {

@@ -3,7 +3,7 @@
 #include "predictor/transfers/transfers.h"
 
 #include "base/blocks.h"
-#include "predictor/plan.h"
+#include "predictor/plan/plan.h"
 
 #include <math.h>
 #include <stdlib.h>

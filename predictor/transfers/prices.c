@@ -3,7 +3,7 @@
 #include "base/blocks.h"
 #include "predictor/cost/latency.h"
 #include "predictor/layout/layout.h"
-#include "predictor/planning.h"
+#include "predictor/planning/planning.h"
 #include "predictor/transfers/units_spec.h"
 
 #include <math.h>

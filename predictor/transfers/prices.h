@@ -5,7 +5,7 @@
 #define MAFAT_PREDICTOR_TRANSFERS_PRICES_H
 
 #include "predictor/cost/calibration.h"
-#include "predictor/plan.h"
+#include "predictor/plan/plan.h"
 #include "predictor/transfers/transfers.h"
 
 struct mafat_priced_unit {

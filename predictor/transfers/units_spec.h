@@ -10,7 +10,7 @@
 #ifndef MAFAT_PREDICTOR_TRANSFERS_UNITS_SPEC_H
 #define MAFAT_PREDICTOR_TRANSFERS_UNITS_SPEC_H
 
-#include "predictor/spec.h"
+#include "predictor/plan/spec.h"
 #include "predictor/transfers/transfers.h"
 
 /* Is there a plan that computes the unit so? */

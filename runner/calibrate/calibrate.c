@@ -1,19 +1,19 @@
 #include "runner/calibrate/calibrate.h"
 
 #include "predictor/cost/latency.h"
-#include "predictor/planning.h"
-#include "predictor/predict.h"
+#include "predictor/planning/planning.h"
+#include "predictor/cost/predict.h"
 #include "predictor/cost/work.h"
-#include "runner/memory/budget.h"
+#include "runner/os/budget.h"
 #include "runner/calibrate/calibrate_file.h"
 #include "runner/calibrate/calibrate_fit.h"
 #include "runner/calibrate/calibrate_networks.h"
 #include "runner/calibrate/disk.h"
-#include "runner/executor.h"
+#include "runner/engine/executor.h"
 #include "runner/weights/packer.h"
-#include "runner/memory/process.h"
+#include "runner/os/process.h"
 #include "runner/weights/reads.h"
-#include "runner/sized.h"
+#include "base/sized.h"
 
 #include <errno.h>
 #include <fcntl.h>

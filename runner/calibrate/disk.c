@@ -1,6 +1,6 @@
 #include "runner/calibrate/disk.h"
 
-#include "runner/memory/process.h"
+#include "runner/os/process.h"
 
 #include <time.h>
 

@@ -3,7 +3,7 @@
 #ifndef MAFAT_RUNNER_IMAGE_INPUT_H
 #define MAFAT_RUNNER_IMAGE_INPUT_H
 
-#include "runner/executor.h"
+#include "runner/engine/executor.h"
 #include "runner/image/image.h"
 
 struct mafat_picture_input {

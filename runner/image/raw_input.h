@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "runner/executor.h"
+#include "runner/engine/executor.h"
 #include "runner/weights/reads.h"
 
 /* The reads of a file, one for each plane of each band, in the order in which they are

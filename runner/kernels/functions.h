@@ -1,6 +1,6 @@
 /* Activations and blends that no cfg has and that are no part of a level: plain C, one rounding after the other, so that
  * all levels give the same bits. Kernels leave them to these; their code is resident only for networks that have
- * them (runner/memory/surroundings.c). */
+ * them (api/surroundings.c). */
 #ifndef MAFAT_RUNNER_KERNELS_FUNCTIONS_H
 #define MAFAT_RUNNER_KERNELS_FUNCTIONS_H
 

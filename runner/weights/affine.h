@@ -4,7 +4,7 @@
 #define MAFAT_RUNNER_WEIGHTS_AFFINE_H
 
 #include "network/network.h"
-#include "predictor/fetches.h"
+#include "predictor/schedule/fetches.h"
 
 /* Where what keeps a deviation from being 0 is added. */
 enum mafat_epsilon {

@@ -1,4 +1,4 @@
-/* Panels of floats to panels of narrow weights (predictor/packing.h): pure functions of memory.
+/* Panels of floats to panels of narrow weights (predictor/plan/packing.h): pure functions of memory.
  *
  * Each filter's weights are multiplied by a number of their own, by which its scale, that of y = sum * scale + bias, is
  * divided: what lies in the file is read by the kernels as it is.
@@ -14,7 +14,7 @@
 #ifndef MAFAT_RUNNER_WEIGHTS_NARROW_H
 #define MAFAT_RUNNER_WEIGHTS_NARROW_H
 
-#include "predictor/packing.h"
+#include "predictor/plan/packing.h"
 
 /* A panel of a layer, whose type is narrow: `from` as floats, [piece][ky][kx][channel][width], scales, biases; `to` is
  * zeros. False: a scale, times what weights were divided by, is larger than floats can be. */

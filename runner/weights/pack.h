@@ -4,7 +4,7 @@
 #ifndef MAFAT_RUNNER_WEIGHTS_PACK_H
 #define MAFAT_RUNNER_WEIGHTS_PACK_H
 
-#include "predictor/packing.h"
+#include "predictor/plan/packing.h"
 
 struct mafat_packed_panels {
   char *bytes;

@@ -501,7 +501,7 @@ static int lay_out(struct mafat_packer *p)
   for (int l = 0; l < n->n_layers && code == MAFAT_OK; l++) {
     const struct mafat_layer floats = layer_as_floats(p, l);
     size_t packed = mafat_packed_layer_bytes(&n->layers[l]);
-    /* What they are made of, panel by panel, is so much more, and six reads of it lie in the ring (predictor/fetches.c has the bound, too). */
+    /* What they are made of, panel by panel, is so much more, and six reads of it lie in the ring (predictor/schedule/fetches.c has the bound, too). */
     bool reached = !is_converted(p, l) || mafat_packed_layer_bytes(&floats) <= SIZE_MAX / 4;
     if (packed == SIZE_MAX || !reached) code = MAFAT_ELIMIT;
     bytes[l] = packed;

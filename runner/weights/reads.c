@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/open_file.h"
-#include "runner/memory/process.h"
+#include "runner/os/process.h"
 #include "runner/weights/reads_method.h"
 
 enum {

@@ -5,7 +5,7 @@
 #ifndef MAFAT_RUNNER_WEIGHTS_STREAM_H
 #define MAFAT_RUNNER_WEIGHTS_STREAM_H
 
-#include "predictor/fetches.h"
+#include "predictor/schedule/fetches.h"
 #include "runner/weights/reads.h"
 
 struct mafat_stream;

@@ -4,8 +4,8 @@
 #include "runner/weights/pack_integers.h"
 #include "runner/weights/weights_store.h"
 
-#include "predictor/fusion.h"
-#include "predictor/parts/bricks.h"
+#include "predictor/plan/fusion.h"
+#include "predictor/plan/bricks.h"
 #include "predictor/ranks/rank_parts.h"
 
 #include <assert.h>

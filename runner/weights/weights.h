@@ -6,7 +6,7 @@
  *   loaded    in the arena, read in every run before the layer's first step
  *   streamed  in the arena's ring (packed file), or through it into the panel buffer
  *
- * What a run reads is predictor/fetches.h, walked ahead of the steps: the next reads
+ * What a run reads is predictor/schedule/fetches.h, walked ahead of the steps: the next reads
  * are under way while a step computes. Nothing is allocated between begin and end.
  * NaN and infinite weights, and damaged layers of a packed file, are found the first
  * time that a layer is read: when opened, or in the first run. */
@@ -15,9 +15,9 @@
 
 #include "network/network.h"
 #include "predictor/layout/layout.h"
-#include "predictor/packing.h"
-#include "predictor/schedule.h"
-#include "runner/memory/lock.h"
+#include "predictor/plan/packing.h"
+#include "predictor/schedule/schedule.h"
+#include "runner/os/lock.h"
 #include "runner/weights/reads.h"
 
 struct mafat_weights;

@@ -2,7 +2,7 @@
 
 #include "formats/darknet/constants.h"
 #include "formats/packed/graph.h"
-#include "predictor/packing.h"
+#include "predictor/plan/packing.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "formats/darknet/constants.h"
 #include "runner/weights/weights_store.h"
 
-#include "predictor/fusion.h"
+#include "predictor/plan/fusion.h"
 #include "predictor/ranks/rank_parts.h"
 
 #include <errno.h>

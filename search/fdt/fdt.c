@@ -1,6 +1,6 @@
 #include "search/fdt/fdt.h"
 
-#include "search/effort.h"
+#include "search/common/effort.h"
 #include "search/fdt/flow.h"
 #include "search/fdt/placing.h"
 

@@ -4,7 +4,7 @@
 #ifndef MAFAT_SEARCH_FDT_FDT_H
 #define MAFAT_SEARCH_FDT_FDT_H
 
-#include "search/front.h"
+#include "search/common/front.h"
 
 /* A front of one plan: 1x1 groups, grids of tiles (FFMT) and split groups (FDT). Weights are kept; tiles of maps may compute
  * overlap again. MAFAT_ENOMEM; MAFAT_ELIMIT: no plan has countable bytes. */

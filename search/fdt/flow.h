@@ -5,7 +5,7 @@
 #define MAFAT_SEARCH_FDT_FLOW_H
 
 #include "search/fdt/paths.h"
-#include "search/request.h"
+#include "search/common/request.h"
 
 enum { MAFAT_MOST_APPLIED = 32 }; /* paths at a time */
 

@@ -1,7 +1,7 @@
 #include "search/fdt/placing.h"
 
 #include "predictor/layout/layout.h"
-#include "predictor/planning.h"
+#include "predictor/planning/planning.h"
 
 static int fill(struct mafat_placing *p, const struct mafat_layout *layout, const struct mafat_search_request *r)
 {

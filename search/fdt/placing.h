@@ -3,7 +3,7 @@
 #define MAFAT_SEARCH_FDT_PLACING_H
 
 #include "search/fdt/critical.h"
-#include "search/request.h"
+#include "search/common/request.h"
 
 struct mafat_placing {
   struct mafat_heap *heap;

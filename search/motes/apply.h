@@ -6,7 +6,7 @@
 #ifndef MAFAT_SEARCH_MOTES_APPLY_H
 #define MAFAT_SEARCH_MOTES_APPLY_H
 
-#include "predictor/spec.h"
+#include "predictor/plan/spec.h"
 
 struct mafat_scheme {
   enum mafat_split_axis axis;

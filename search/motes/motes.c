@@ -1,6 +1,6 @@
 #include "search/motes/motes.h"
 
-#include "search/effort.h"
+#include "search/common/effort.h"
 #include "search/motes/cells.h"
 #include "search/motes/schemes.h"
 #include "search/motes/seen.h"

@@ -3,7 +3,7 @@
 #ifndef MAFAT_SEARCH_MOTES_MOTES_H
 #define MAFAT_SEARCH_MOTES_MOTES_H
 
-#include "search/front.h"
+#include "search/common/front.h"
 
 /* A front of one plan: groups of whole maps and split groups, weights kept, nothing computed twice. The same request gives the same
  * plan, but where milliseconds are measured. MAFAT_ENOMEM; MAFAT_ELIMIT: no plan has countable bytes, or there is no room to time whole

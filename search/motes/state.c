@@ -1,8 +1,8 @@
 #include "search/motes/state.h"
 
 #include "predictor/cost/latency.h"
-#include "predictor/planning.h"
-#include "search/effort.h"
+#include "predictor/planning/planning.h"
+#include "search/common/effort.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define MAFAT_SEARCH_MOTES_STATE_H
 
 #include "search/motes/apply.h"
-#include "search/request.h"
+#include "search/common/request.h"
 
 struct mafat_motes_state {
   struct mafat_scheme schemes[MAFAT_MOST_SCHEMES]; /* (n); their layers are others' */

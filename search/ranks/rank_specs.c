@@ -2,9 +2,9 @@
 
 #include "base/blocks.h"
 #include "base/tuning.h"
-#include "predictor/fusion.h"
-#include "predictor/planning.h"
-#include "predictor/usage.h"
+#include "predictor/plan/fusion.h"
+#include "predictor/planning/planning.h"
+#include "predictor/plan/usage.h"
 
 struct maker {
   const struct mafat_rank_request *request;
@@ -139,7 +139,7 @@ static int add_run(struct maker *m, struct mafat_span layers, bool *added)
   return mix && mix->columns > 1 ? add_grid(m, layers, mix->columns, added) : add_word(m, MAFAT_ALONG_H, layers, added);
 }
 
-/* May it be computed inside what reads it, by some plan (predictor/fusion.h)? Then its own rows are not asked for. */
+/* May it be computed inside what reads it, by some plan (predictor/plan/fusion.h)? Then its own rows are not asked for. */
 static bool may_be_inside(const struct mafat_layer *l, const struct mafat_layer *reader)
 {
   return (mafat_layer_is_ungrouped(l) && (mafat_layer_blends(reader) || mafat_layer_pools(reader))) ||

@@ -2,7 +2,7 @@
 #ifndef MAFAT_SEARCH_RANKS_RANK_SPECS_H
 #define MAFAT_SEARCH_RANKS_RANK_SPECS_H
 
-#include "predictor/plan.h"
+#include "predictor/plan/plan.h"
 #include "search/ranks/sharing.h"
 
 enum mafat_rank_way {

@@ -3,7 +3,7 @@
  * the library fills or reads. Arguments: cfg, weights and a picture of models/shapes, and a file of its input in floats. */
 #include "tests/abi/mafat-0.1.h"
 
-#include "runner/unsized.h" /* finds the old header's structs, for its guard is the same */
+#include "api/unsized.h" /* finds the old header's structs, for its guard is the same */
 
 #include <math.h>
 #include <stdio.h>

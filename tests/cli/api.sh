@@ -18,12 +18,12 @@ program=$build/run_inference_dynamic
 
 # ---- Of the project it includes, and is linked with, what others have, too; and a header without a .c file, of what UTF-8 is
 
-mkdir "$work/alone" "$work/alone/include" "$work/alone/base" "$work/alone/runner"
+mkdir "$work/alone" "$work/alone/include" "$work/alone/base"
 cp include/mafat.h "$work/alone/include"
 cp base/utf8.h "$work/alone/base"
-cp -r runner/program "$work/alone/runner"
+cp -r programs "$work/alone"
 check alone 'it does not compile where nothing but the header is' "${cc[@]}" -std=c11 -D_GNU_SOURCE -DMAFAT_VERSION='"0"' -I"$work/alone" \
-  -fsyntax-only "$work"/alone/runner/program/run_inference/*.c "$work"/alone/runner/program/{writer,streams,unfinished}.c
+  -fsyntax-only "$work"/alone/programs/run_inference/*.c "$work"/alone/programs/shared/{writer,streams,unfinished}.c
 if [ ! -x "$program" ]; then
   skip linked "no $program: make BUILD=$build $program"
 else

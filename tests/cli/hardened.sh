@@ -69,10 +69,10 @@ asks() { nm -u "$build/obj/$1.o" 2>/dev/null | grep -qE " $2\$"; } # OBJECT FUNC
 if [ ! -d "$build/obj/formats" ]; then
   skip objects 'there are none'
 else
-  for object in formats/onnx/node formats/darknet/cfg runner/image/image runner/program/run_inference/options; do
+  for object in formats/onnx/node formats/darknet/cfg runner/image/image programs/run_inference/options; do
     check "$object: canaries" 'it has none' asks "$object" __stack_chk_fail
   done
-  if find "$build/obj/base" "$build/obj/formats" "$build/obj/runner" -name '*.o' -exec nm -u {} + 2>/dev/null | grep -qE '__(memcpy|snprintf|vsnprintf|read)_chk$'; then
+  if find "$build/obj/base" "$build/obj/formats" "$build/obj/runner" "$build/obj/api" "$build/obj/programs" -name '*.o' -exec nm -u {} + 2>/dev/null | grep -qE '__(memcpy|snprintf|vsnprintf|read)_chk$'; then
     ok 'copies are checked'
   elif getconf GNU_LIBC_VERSION >/dev/null 2>&1; then
     fail 'copies are checked' 'no object calls what checks them'

@@ -1,8 +1,8 @@
 #include "tests/conformance/run_model.h"
 
 #include "formats/onnx/import.h"
-#include "predictor/planning.h"
-#include "runner/executor.h"
+#include "predictor/planning/planning.h"
+#include "runner/engine/executor.h"
 
 #include <math.h>
 #include <stdlib.h>

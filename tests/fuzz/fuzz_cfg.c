@@ -5,8 +5,8 @@
 
 #include "formats/darknet/darknet.h"
 #include "predictor/layout/layout.h"
-#include "predictor/packing.h"
-#include "predictor/planning.h"
+#include "predictor/plan/packing.h"
+#include "predictor/planning/planning.h"
 #include "tests/fuzz/bounded.h"
 #include "tests/fuzz/mutate.h"
 

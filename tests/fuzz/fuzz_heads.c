@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/boxes_room.h"
-#include "runner/detect.h"
-#include "runner/heads/head.h"
-#include "runner/heads/heads.h"
+#include "predictor/plan/boxes_room.h"
+#include "runner/detect/detect.h"
+#include "runner/detect/heads/head.h"
+#include "runner/detect/heads/heads.h"
 #include "tests/fuzz/networks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "include/mafat.h"
-#include "runner/program/mafat_serve/http.h"
-#include "runner/program/mafat_serve/route.h"
+#include "programs/mafat_serve/http.h"
+#include "programs/mafat_serve/route.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "include/mafat.h"
-#include "runner/program/annotate/draw.h"
-#include "runner/program/annotate/json.h"
+#include "programs/annotate/draw.h"
+#include "programs/annotate/json.h"
 #include "tests/fuzz/bounded.h"
 #include "tests/fuzz/memory_file.h"
 #include "tests/fuzz/networks.h"

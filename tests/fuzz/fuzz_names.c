@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runner/program/run_inference/names.h"
+#include "programs/run_inference/names.h"
 #include "tests/fuzz/bounded.h"
 #include "tests/fuzz/memory_file.h"
 

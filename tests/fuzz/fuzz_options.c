@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runner/program/run_inference/options.h"
+#include "programs/run_inference/options.h"
 #include "tests/fuzz/networks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);

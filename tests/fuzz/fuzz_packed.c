@@ -19,7 +19,7 @@
 
 #include "formats/packed/graph.h"
 #include "formats/packed/identity.h"
-#include "predictor/packing.h"
+#include "predictor/plan/packing.h"
 #include "runner/weights/packer.h"
 #include "runner/weights/weights.h"
 #include "runner/weights/weights_file.h"

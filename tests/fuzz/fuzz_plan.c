@@ -9,7 +9,7 @@
 #include "tests/fuzz/mutate.h"
 
 #include "predictor/layout/layout.h"
-#include "predictor/planning.h"
+#include "predictor/planning/planning.h"
 
 static const char *const cfgs[] = {
     /* a chain that shrinks to 8 x 6 */

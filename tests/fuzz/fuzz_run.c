@@ -13,9 +13,9 @@
 #include "tests/fuzz/mutate.h"
 #include "tests/support/random.h"
 
-#include "predictor/planning.h"
-#include "runner/detect.h"
-#include "runner/executor.h"
+#include "predictor/planning/planning.h"
+#include "runner/detect/detect.h"
+#include "runner/engine/executor.h"
 
 /* Larger ones only take longer. */
 enum { MAX_MACS = 1 << 20, MAX_BYTES = 8 << 20, MAX_FLOATS = 1 << 17, MAX_TAPS = 1 << 21 };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/spec.h"
+#include "predictor/plan/spec.h"
 #include "tests/fuzz/bounded.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/fuzz/networks.h"

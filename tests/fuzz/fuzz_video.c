@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "runner/program/video/frames.h"
+#include "programs/shared/video/frames.h"
 #include "tests/fuzz/bounded.h"
 #include "tests/fuzz/networks.h"
 

@@ -4,9 +4,9 @@
 #define MAFAT_TESTS_FUZZ_IMPORTED_H
 
 #include "network/sources.h"
-#include "predictor/planning.h"
-#include "runner/executor.h"
-#include "runner/heads/heads.h"
+#include "predictor/planning/planning.h"
+#include "runner/engine/executor.h"
+#include "runner/detect/heads/heads.h"
 #include "tests/fuzz/networks.h"
 
 #include <math.h>

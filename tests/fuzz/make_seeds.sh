@@ -279,7 +279,7 @@ cat > "$1/cfg.dict" <<'END'
 "2147483647"
 END
 
-for word in $(sed -n 's/^    {"\([a-z-]*\)", \(no\|required\|optional\)_argument.*/--\1/p' runner/program/run_inference/options.c); do
+for word in $(sed -n 's/^    {"\([a-z-]*\)", \(no\|required\|optional\)_argument.*/--\1/p' programs/run_inference/options.c); do
   printf '"%s"\n' "$word"
 done > "$1/options.dict"
 cat > "$1/json.dict" <<'END'

@@ -1,11 +1,11 @@
 #include "tests/golden/canonical.h"
 
 #include "network/constant.h"
-#include "predictor/fetches.h"
+#include "predictor/schedule/fetches.h"
 #include "predictor/cost/latency.h"
-#include "predictor/planning.h"
-#include "predictor/predict.h"
-#include "predictor/schedule.h"
+#include "predictor/planning/planning.h"
+#include "predictor/cost/predict.h"
+#include "predictor/schedule/schedule.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * each aspect (canonical.h); one for what the searches find, one for the bits that come out.
  * tests/golden/run.sh compares the lines with those in golden.txt. */
 #include "formats/darknet/darknet.h"
-#include "predictor/planning.h"
+#include "predictor/planning/planning.h"
 #include "tests/golden/canonical.h"
 #include "tests/golden/outputs.h"
 #include "tests/golden/plans.h"

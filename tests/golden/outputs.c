@@ -1,8 +1,8 @@
 #include "tests/golden/outputs.h"
 
 #include "formats/darknet/darknet.h"
-#include "predictor/planning.h"
-#include "runner/executor.h"
+#include "predictor/planning/planning.h"
+#include "runner/engine/executor.h"
 #include "runner/weights/packer.h"
 #include "tests/golden/hash.h"
 #include "tests/golden/plans.h"

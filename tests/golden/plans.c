@@ -1,6 +1,6 @@
 #include "tests/golden/plans.h"
 
-#include "search/greedy.h"
+#include "search/greedy/greedy.h"
 
 #include <stdio.h>
 #include <string.h>

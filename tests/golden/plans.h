@@ -3,7 +3,7 @@
 #ifndef MAFAT_TESTS_GOLDEN_PLANS_H
 #define MAFAT_TESTS_GOLDEN_PLANS_H
 
-#include "search/best.h"
+#include "search/best/best.h"
 
 enum { GOLDEN_N_PLANS = 21, GOLDEN_PLAN_ROOM = 8192 };
 

@@ -2,7 +2,7 @@
 
 #include "tests/kernel_check/peak.h"
 
-#include "predictor/packing.h"
+#include "predictor/plan/packing.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 #include "tests/kernel_check/bench.h"
 
 #include "base/blocks.h"
-#include "predictor/packing.h"
+#include "predictor/plan/packing.h"
 #include "runner/kernels/integer.h"
 
 #include <math.h>

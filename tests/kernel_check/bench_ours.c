@@ -1,8 +1,8 @@
-/* The kernels on whole layers, called as runner/kinds/conv_direct.c calls them: rows
+/* The kernels on whole layers, called as runner/engine/kinds/conv_direct.c calls them: rows
  * in bands that a cache holds, panels of 32 filters, channels in pieces. */
 #include "tests/kernel_check/bench.h"
 
-#include "predictor/packing.h"
+#include "predictor/plan/packing.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -79,7 +79,7 @@ static int block_channels(int c, int block)
 
 /* --- direct --- */
 
-/* Panels as predictor/packing.h has them, each followed by scale and bias. */
+/* Panels as predictor/plan/packing.h has them, each followed by scale and bias. */
 static float *pack(const struct bench_shape *s, const struct bench_data *d)
 {
   const int taps = s->size * s->size, padded = mafat_round_up(s->filters, MAFAT_PANEL_STEP);

@@ -1,7 +1,7 @@
 /* Convolution: shapes that networks have and shapes that they do not. */
 #include "tests/kernel_check/check.h"
 
-#include "predictor/packing.h"
+#include "predictor/plan/packing.h"
 
 #include <math.h>
 #include <string.h>

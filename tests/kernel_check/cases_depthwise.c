@@ -1,7 +1,7 @@
 /* Depthwise convolution and pooling: channels by themselves. */
 #include "tests/kernel_check/check.h"
 
-#include "predictor/packing.h"
+#include "predictor/plan/packing.h"
 
 #include <float.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "tests/kernels/integer_rule.h"
 
 #include "base/blocks.h"
-#include "predictor/packing.h"
+#include "predictor/plan/packing.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Winograd: the three transforms, the products, and a convolution put together from them. */
 #include "tests/kernel_check/check.h"
 
-#include "predictor/packing.h"
+#include "predictor/plan/packing.h"
 
 #include <math.h>
 #include <string.h>

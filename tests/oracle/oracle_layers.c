@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "formats/darknet/darknet.h"
-#include "predictor/planning.h"
-#include "runner/executor.h" /* before darknet.h, whose short names it would shadow */
+#include "predictor/planning/planning.h"
+#include "runner/engine/executor.h" /* before darknet.h, whose short names it would shadow */
 #include "tests/oracle/oracle.h"
 
 enum status { AGREES = 0, DIFFERS = 1, CANNOT = 2 };

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "formats/darknet/darknet.h"
-#include "predictor/planning.h"
-#include "runner/executor.h" /* before darknet.h, whose short names it would shadow */
+#include "predictor/planning/planning.h"
+#include "runner/engine/executor.h" /* before darknet.h, whose short names it would shadow */
 #include "tests/differential/graph.h"
 #include "tests/oracle/oracle.h"
 #include "tests/support/support.h"

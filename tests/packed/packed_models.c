@@ -5,7 +5,7 @@
  * A line for each that differs; those that are refused are counted. Exit status 1 where one differs, or fewer than N are
  * the same. */
 #include "formats/packed/graph.h"
-#include "runner/model_kind.h"
+#include "api/model_kind.h"
 #include "runner/weights/packer.h"
 #include "tests/support/tflite_operators.h"
 

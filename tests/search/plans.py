@@ -1,4 +1,4 @@
-"""Plans as texts (predictor/plan.h), for the checks of the search: random ones, and
+"""Plans as texts (predictor/plan/plan.h), for the checks of the search: random ones, and
 those that are one step away from a given one. What a plan costs is asked of
 run_inference --predict; texts that are no plan for the network are passed over."""
 import json

@@ -12,13 +12,13 @@
  *
  *   time_plans [--layers N] [--threads N] [--rounds N] [--cpu LEVEL] [--layers-ms] [--warm] CFG WEIGHTS|MODEL */
 #include "predictor/cost/latency.h"
-#include "predictor/planning.h"
-#include "predictor/predict.h"
+#include "predictor/planning/planning.h"
+#include "predictor/cost/predict.h"
 #include "predictor/cost/work.h"
 #include "runner/calibrate/calibrate_file.h"
-#include "runner/executor.h"
-#include "runner/model_kind.h"
-#include "runner/memory/process.h"
+#include "runner/engine/executor.h"
+#include "api/model_kind.h"
+#include "runner/os/process.h"
 
 #include <getopt.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef MAFAT_TESTS_SUPPORT_CELLS_H
 #define MAFAT_TESTS_SUPPORT_CELLS_H
 
-#include "runner/detect.h"
+#include "runner/detect/detect.h"
 
 enum { CELLS_LAYERS = 4, CELLS_FLOATS = 1024 };
 

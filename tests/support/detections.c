@@ -1,6 +1,6 @@
 #include "tests/support/detections.h"
 
-#include "predictor/boxes_room.h"
+#include "predictor/plan/boxes_room.h"
 
 #include <check.h>
 

@@ -2,7 +2,7 @@
 #ifndef MAFAT_TESTS_SUPPORT_DETECTIONS_H
 #define MAFAT_TESTS_SUPPORT_DETECTIONS_H
 
-#include "runner/detect.h"
+#include "runner/detect/detect.h"
 
 /* Of all the network's layers, with room for all that there can be: the same room each time. What reads numbers is the
  * caller's to set. */

@@ -1,8 +1,8 @@
 #include "tests/support/integer_runs.h"
 
 #include "formats/tflite/model.h"
-#include "runner/executor.h"
-#include "search/best.h"
+#include "runner/engine/executor.h"
+#include "search/best/best.h"
 #include "tests/support/support.h"
 
 #include <check.h>

@@ -1,9 +1,9 @@
 #include "tests/support/support.h"
 
-#include "predictor/parts/parts.h"
-#include "predictor/planning.h"
+#include "predictor/plan/parts.h"
+#include "predictor/planning/planning.h"
 #include "predictor/transfers/units_spec.h"
-#include "predictor/winograd.h"
+#include "predictor/plan/winograd.h"
 
 #include <check.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 #include "tests/support/problem.h"
 
-#include "predictor/planning.h"
-#include "runner/executor.h"
+#include "predictor/planning/planning.h"
+#include "runner/engine/executor.h"
 
 #include <check.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "runner/executor.h"
+#include "runner/engine/executor.h"
 #include "tests/support/support.h"
 
 #include <check.h>

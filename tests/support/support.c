@@ -2,7 +2,7 @@
 
 #include "formats/darknet/constants.h"
 #include "formats/darknet/darknet.h"
-#include "predictor/planning.h"
+#include "predictor/planning/planning.h"
 #include "runner/weights/weights.h"
 
 #include <check.h>

@@ -1,7 +1,7 @@
 #include "tests/support/weight_walks.h"
 
-#include "predictor/fetches.h"
-#include "predictor/planning.h"
+#include "predictor/schedule/fetches.h"
+#include "predictor/planning/planning.h"
 
 #include "tests/support/failing_malloc.h"
 

@@ -2,7 +2,7 @@
  * integers is what ONNX says of floats, but for a step. */
 #include "formats/onnx/import.h"
 #include "formats/onnx/onnx.h"
-#include "runner/executor.h"
+#include "runner/engine/executor.h"
 #include "tests/support/imported.h"
 #include "tests/support/onnx_operators.h"
 #include "tests/support/support.h"

@@ -4,7 +4,7 @@
 #include "formats/onnx/import.h"
 #include "formats/packed/graph.h"
 #include "formats/packed/identity.h"
-#include "runner/model_kind.h"
+#include "api/model_kind.h"
 #include "runner/weights/packer.h"
 #include "runner/weights/weights.h"
 #include "runner/weights/weights_file.h"

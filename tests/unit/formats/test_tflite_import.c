@@ -1,7 +1,7 @@
 /* .tflite models as networks: what their operators compute, and how; and that none of them can do harm. */
 #include "formats/tflite/import.h"
 #include "formats/tflite/tflite.h"
-#include "runner/executor.h"
+#include "runner/engine/executor.h"
 #include "runner/weights/weights.h"
 #include "tests/support/imported.h"
 #include "tests/support/support.h"

@@ -4,10 +4,10 @@
 #include "runner/image/image.h"
 #include "runner/kernels/frame_rows.h"
 #include "runner/kernels/kernels.h"
-#include "runner/program/video/camera.h"
-#include "runner/program/video/frames.h"
-#include "runner/program/video/jpeg_split.h"
-#include "runner/program/video/overlay.h"
+#include "programs/shared/video/camera.h"
+#include "programs/shared/video/frames.h"
+#include "programs/shared/video/jpeg_split.h"
+#include "programs/shared/video/overlay.h"
 #include "tests/support/random.h"
 
 #include <check.h>

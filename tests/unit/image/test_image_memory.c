@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runner/memory/process.h"
+#include "runner/os/process.h"
 #include "tests/support/picture_reader.h"
 #include "tests/support/picture_writer.h"
 #include "tests/support/support.h"

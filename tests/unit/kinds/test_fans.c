@@ -1,8 +1,8 @@
 /* Small graphs of layers that no cfg has, in parts: attention by rows of queries and by heads, so that its scores never
  * exist whole; embeddings, their mean over tokens and a dense layer by features. */
-#include "predictor/parts/parts.h"
-#include "predictor/planning.h"
-#include "runner/executor.h"
+#include "predictor/plan/parts.h"
+#include "predictor/planning/planning.h"
+#include "runner/engine/executor.h"
 #include "tests/support/support.h"
 
 #include <check.h>

@@ -1,6 +1,6 @@
 /* Products of two maps of whole numbers, to the bit by ONNX's rule: exact sums, times a float, rounded once to the even number. */
 #include "formats/onnx/import.h"
-#include "runner/executor.h"
+#include "runner/engine/executor.h"
 #include "tests/support/imported.h"
 #include "tests/support/onnx_writer.h"
 #include "tests/support/support.h"

@@ -1,8 +1,8 @@
 /* Whole numbers in other places, as atoms put them, whether maps lie whole or in bricks: byte by byte what the atoms say. */
 #include "formats/onnx/import.h"
 #include "network/rearrange.h"
-#include "predictor/planning.h"
-#include "runner/executor.h"
+#include "predictor/planning/planning.h"
+#include "runner/engine/executor.h"
 #include "tests/support/imported.h"
 #include "tests/support/onnx_writer.h"
 #include "tests/support/support.h"

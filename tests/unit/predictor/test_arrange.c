@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "predictor/layout/arrange.h"
-#include "predictor/place/valleys.h"
+#include "predictor/layout/valleys.h"
 #include "tests/support/support.h"
 
 Suite *arrange_suite(void);

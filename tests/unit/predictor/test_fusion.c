@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "predictor/fusion.h"
+#include "predictor/plan/fusion.h"
 #include "predictor/layout/layout.h"
-#include "predictor/planning.h"
-#include "predictor/schedule.h"
-#include "predictor/winograd.h"
+#include "predictor/planning/planning.h"
+#include "predictor/schedule/schedule.h"
+#include "predictor/plan/winograd.h"
 #include "tests/support/support.h"
 
 Suite *fusion_suite(void);

@@ -3,15 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/boxes_room.h"
-#include "predictor/fusion.h"
+#include "predictor/plan/boxes_room.h"
+#include "predictor/plan/fusion.h"
 #include "predictor/layout/layout.h"
-#include "predictor/order.h"
-#include "predictor/planning.h"
-#include "predictor/predict.h"
-#include "predictor/residence.h"
-#include "predictor/schedule.h"
-#include "predictor/winograd.h"
+#include "predictor/plan/order.h"
+#include "predictor/planning/planning.h"
+#include "predictor/cost/predict.h"
+#include "predictor/plan/residence.h"
+#include "predictor/schedule/schedule.h"
+#include "predictor/plan/winograd.h"
 #include "tests/support/support.h"
 
 Suite *layout_suite(void);

@@ -1,8 +1,8 @@
 /* In which order layers run, and which of them are fans. */
-#include "predictor/order.h"
+#include "predictor/plan/order.h"
 
-#include "predictor/fusion.h"
-#include "predictor/schedule.h"
+#include "predictor/plan/fusion.h"
+#include "predictor/schedule/schedule.h"
 #include "tests/support/support.h"
 
 #include <check.h>

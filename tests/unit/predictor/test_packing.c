@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "predictor/packing.h"
+#include "predictor/plan/packing.h"
 #include "tests/support/support.h"
 
 Suite *packing_suite(void);

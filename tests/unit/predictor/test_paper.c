@@ -1,6 +1,6 @@
 /* The paper's predictor: its figures, and its formula against tiles that are found
  * pixel by pixel. */
-#include "predictor/paper.h"
+#include "predictor/cost/paper.h"
 
 #include "tests/support/failing_malloc.h"
 #include "tests/support/support.h"

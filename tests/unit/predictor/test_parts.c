@@ -1,7 +1,7 @@
 /* Layers in parts: bricks and scratch of their own, each alive as long as it is needed and no longer. */
-#include "predictor/parts/parts.h"
-#include "predictor/planning.h"
-#include "predictor/schedule.h"
+#include "predictor/plan/parts.h"
+#include "predictor/planning/planning.h"
+#include "predictor/schedule/schedule.h"
 #include "tests/support/support.h"
 
 #include <check.h>

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/planning.h"
-#include "predictor/residence.h"
-#include "predictor/winograd.h"
+#include "predictor/planning/planning.h"
+#include "predictor/plan/residence.h"
+#include "predictor/plan/winograd.h"
 #include "tests/support/support.h"
 
 Suite *plan_suite(void);

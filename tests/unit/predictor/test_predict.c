@@ -1,5 +1,5 @@
 /* Sums of bytes: what counts together at the peak, and that nothing wraps. */
-#include "predictor/predict.h"
+#include "predictor/cost/predict.h"
 
 #include "tests/support/support.h"
 

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/fusion.h"
-#include "predictor/order.h"
-#include "predictor/packing.h"
-#include "predictor/residence.h"
-#include "predictor/schedule.h"
+#include "predictor/plan/fusion.h"
+#include "predictor/plan/order.h"
+#include "predictor/plan/packing.h"
+#include "predictor/plan/residence.h"
+#include "predictor/schedule/schedule.h"
 #include "tests/support/support.h"
 
 Suite *schedule_suite(void);

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/spec.h"
+#include "predictor/plan/spec.h"
 #include "tests/support/support.h"
 
 Suite *spec_suite(void);

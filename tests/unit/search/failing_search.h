@@ -2,7 +2,7 @@
 #ifndef MAFAT_TESTS_UNIT_FAILING_SEARCH_H
 #define MAFAT_TESTS_UNIT_FAILING_SEARCH_H
 
-#include "search/best.h"
+#include "search/best/best.h"
 
 /* Each failed allocation is told as one, with a message, and all that was allocated before is freed. */
 void test_failing_search(const struct mafat_search_request *request);

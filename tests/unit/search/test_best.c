@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "predictor/cost/latency.h"
-#include "predictor/planning.h"
+#include "predictor/planning/planning.h"
 #include "runner/calibrate/calibrate_networks.h"
-#include "search/best.h"
+#include "search/best/best.h"
 #include "tests/support/failing_malloc.h"
 #include "tests/support/support.h"
 #include "tests/unit/search/failing_search.h"

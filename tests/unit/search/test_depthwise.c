@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "predictor/planning.h"
-#include "search/best.h"
-#include "search/depthwise.h"
+#include "predictor/planning/planning.h"
+#include "search/best/best.h"
+#include "search/best/depthwise.h"
 #include "tests/support/support.h"
 
 Suite *depthwise_suite(void);

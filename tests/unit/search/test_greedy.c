@@ -1,7 +1,7 @@
 /* The paper's search: its order, its choices for the budgets of Table 1, and what
  * becomes of other networks. */
-#include "predictor/planning.h"
-#include "search/greedy.h"
+#include "predictor/planning/planning.h"
+#include "search/greedy/greedy.h"
 
 #include "tests/support/support.h"
 

@@ -7,10 +7,10 @@
 
 #include "formats/tflite/import.h"
 #include "predictor/cost/latency.h"
-#include "predictor/planning.h"
-#include "search/best.h"
-#include "search/known_arenas.h"
-#include "search/least.h"
+#include "predictor/planning/planning.h"
+#include "search/best/best.h"
+#include "search/common/known_arenas.h"
+#include "search/least/least.h"
 #include "tests/support/support.h"
 #include "tests/unit/search/failing_search.h"
 

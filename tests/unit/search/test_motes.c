@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "predictor/parts/parts.h"
-#include "predictor/planning.h"
-#include "runner/executor.h"
+#include "predictor/plan/parts.h"
+#include "predictor/planning/planning.h"
+#include "runner/engine/executor.h"
 #include "search/motes/acg.h"
 #include "search/motes/cells.h"
 #include "search/motes/motes.h"

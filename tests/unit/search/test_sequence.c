@@ -2,10 +2,10 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "predictor/planning.h"
-#include "search/least.h"
-#include "search/partition.h"
-#include "search/sequence.h"
+#include "predictor/planning/planning.h"
+#include "search/least/least.h"
+#include "search/least/partition.h"
+#include "search/least/sequence.h"
 #include "tests/support/support.h"
 
 Suite *sequence_suite(void);

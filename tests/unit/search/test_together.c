@@ -1,10 +1,10 @@
 /* The search for what depthwise and 1x1 layers are computed together: its plan does what was chosen, and none that could have been
  * chosen is better. */
-#include "search/separable.h"
+#include "search/separable/separable.h"
 
 #include "predictor/cost/latency.h"
 #include "predictor/layout/layout.h"
-#include "predictor/planning.h"
+#include "predictor/planning/planning.h"
 #include "predictor/transfers/prices.h"
 #include "predictor/transfers/units_spec.h"
 #include "tests/support/support.h"

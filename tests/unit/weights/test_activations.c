@@ -2,8 +2,8 @@
  * that such a network, packed, computes what floats do but for what rounding loses, and the same bits in any plan. */
 #include "formats/packed/activations.h"
 #include "formats/darknet/darknet.h"
-#include "predictor/planning.h"
-#include "runner/executor.h"
+#include "predictor/planning/planning.h"
+#include "runner/engine/executor.h"
 #include "runner/weights/equalize.h"
 #include "runner/weights/pack_integers.h"
 #include "runner/weights/packer.h"

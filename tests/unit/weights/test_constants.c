@@ -2,12 +2,12 @@
  * holds the same bytes as from Darknet's file. And maps that are constants. */
 #include "network/constant.h"
 #include "predictor/cost/latency.h"
-#include "predictor/packing.h"
-#include "predictor/planning.h"
+#include "predictor/plan/packing.h"
+#include "predictor/planning/planning.h"
 #include "runner/kernels/kernels.h"
 #include "runner/weights/affine.h"
 #include "runner/weights/packer.h"
-#include "search/best.h"
+#include "search/best/best.h"
 
 #include "tests/support/tree.h"
 #include "tests/support/weight_files.h"

@@ -2,8 +2,8 @@
  * float weights are the widened ones, in any plan. */
 #include "base/half.h"
 #include "formats/packed/packed.h"
-#include "predictor/planning.h"
-#include "runner/executor.h"
+#include "predictor/planning/planning.h"
+#include "runner/engine/executor.h"
 #include "runner/weights/narrow.h"
 #include "runner/weights/packer.h"
 #include "runner/weights/weights.h"

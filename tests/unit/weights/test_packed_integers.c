@@ -1,8 +1,8 @@
 /* Packed files of networks of whole numbers: any plan gives the rule's numbers from them, too, and no byte of their weights changes
  * unseen, wherever these are. */
 #include "formats/packed/identity.h"
-#include "predictor/schedule.h"
-#include "runner/model_kind.h"
+#include "predictor/schedule/schedule.h"
+#include "api/model_kind.h"
 #include "runner/weights/pack_integers.h"
 #include "runner/weights/packer.h"
 #include "runner/weights/weights.h"

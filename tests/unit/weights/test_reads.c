@@ -23,7 +23,7 @@
 #include <liburing.h>
 #endif
 
-#include "runner/memory/process.h"
+#include "runner/os/process.h"
 #include "runner/weights/reads.h"
 #include "runner/weights/reads_method.h"
 #include "tests/support/failing_malloc.h"

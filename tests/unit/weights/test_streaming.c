@@ -1,8 +1,8 @@
 /* Weights that are read while a plan runs: whatever the residence, the file and the
  * way of reading, a slice holds the same bytes as one of weights that are kept. */
-#include "predictor/fetches.h"
-#include "predictor/fusion.h"
-#include "predictor/planning.h"
+#include "predictor/schedule/fetches.h"
+#include "predictor/plan/fusion.h"
+#include "predictor/planning/planning.h"
 #include "runner/weights/packer.h"
 #include "runner/weights/weights.h"
 #include "runner/weights/weights_file.h"

@@ -1,0 +1,303 @@
+#include "api/choose.h"
+
+#include "formats/darknet/fork.h"
+#include "predictor/planning/planning.h"
+#include "runner/os/budget.h"
+#include "runner/calibrate/calibrate_file.h"
+#include "runner/detect/heads/heads.h"
+#include "runner/os/process.h"
+#include "api/surroundings.h"
+#include "api/model_kind.h"
+#include "search/greedy/greedy.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_BOXES = 1000000 }; /* that may be asked for */
+
+void mafat_choose_add_traces(struct mafat_surroundings *around, const struct mafat_search_traces *traces)
+{
+  around->process_bytes += traces->left_bytes;
+  around->opening_bytes += traces->heap_bytes;
+}
+
+static int write_text(struct mafat_choice *c, const struct mafat_network *n)
+{
+  struct mafat_spec *spec;
+  int code = mafat_plan_spec(&spec, c->plan, n);
+  if (code) return code;
+  c->text = mafat_spec_text(spec);
+  mafat_spec_close(&spec);
+  return c->text ? MAFAT_OK : MAFAT_ENOMEM;
+}
+
+/* Plan and layout of a spec, and what they cost. */
+static int take(struct mafat_choice *c, const struct mafat_choice_request *r, enum mafat_algorithm algorithm,
+                int threads, const struct mafat_spec *spec, struct mafat_diagnostic *d)
+{
+  const struct mafat_search_request *s = &r->search;
+  struct mafat_plan_options options = *s->options;
+  mafat_choice_close(c);
+  c->algorithm = options.algorithm = algorithm;
+  options.n_threads = threads;
+  c->fits = false;
+  int code = mafat_plan_make(&c->plan, spec, s->network, s->n_layers, &options, d);
+  if (code == MAFAT_OK) code = mafat_layout_make(&c->layout, s->network, c->plan, d);
+  if (code) return code;
+  struct mafat_surroundings around = *s->around;
+  mafat_choose_add_traces(&around, &c->traces);
+  mafat_predict(&c->prediction, c->layout, &around);
+  c->fits = c->prediction.charge_bytes <= r->budget_bytes;
+  code = write_text(c, s->network);
+  if (code == MAFAT_OK) code = mafat_latency_predict(&c->latency, s->network, c->plan, c->layout, s->calibration);
+  if (code == MAFAT_OK) return MAFAT_OK;
+  return mafat_fail(d, code, "%s: %s", s->network->path, code == MAFAT_ENOMEM ? "out of memory" : "sizes overflow");
+}
+
+/* Direct convolution needs the least scratch: where a spec does not fit otherwise, it
+ * is taken. */
+static int take_spec(struct mafat_choice *c, const struct mafat_choice_request *r, const struct mafat_spec *spec,
+                     struct mafat_diagnostic *d)
+{
+  enum mafat_algorithm algorithm = r->search.options->algorithm;
+  int threads = r->search.most_threads ? r->search.most_threads : r->search.options->n_threads;
+  int code = take(c, r, algorithm, threads, spec, d);
+  if (algorithm != MAFAT_AUTO || c->fits || r->search.options->only_rank || (code && code != MAFAT_ELIMIT)) return code;
+  size_t bytes = code ? SIZE_MAX : c->prediction.charge_bytes;
+  code = take(c, r, MAFAT_DIRECT, threads, spec, d);
+  if (code || c->prediction.charge_bytes < bytes) return code;
+  return take(c, r, algorithm, threads, spec, d);
+}
+
+static int take_text(struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
+{
+  struct mafat_spec *spec;
+  int code = mafat_spec_read(&spec, r->plan, d);
+  if (code == MAFAT_OK) code = take_spec(c, r, spec, d);
+  mafat_spec_close(&spec);
+  return code;
+}
+
+/* Resident, but for the program's code, of which searching enters what does not stay. */
+static size_t own_bytes(void)
+{
+  size_t all = mafat_process_resident_bytes(), code = mafat_process_code_bytes();
+  return all > code ? all - code : 0;
+}
+
+/* With a timer beside it, which is gone when the search is over. *timer_bytes: that it took. */
+static int find_timed(struct mafat_front **front, const struct mafat_search *by, const struct mafat_search_request *search,
+                      const struct mafat_plan_timer_options *timed, size_t *timer_bytes, struct mafat_diagnostic *d)
+{
+  struct mafat_search_request request = *search;
+  struct mafat_plan_timer_options options = *timed;
+  struct mafat_plan_timer *timer;
+  options.network = search->network;
+  options.n_layers = search->n_layers;
+  options.around = search->around;
+  int code = mafat_plan_timer_open(&timer, &options, d);
+  if (code) return code;
+  request.timer = mafat_plan_timer_for_search(timer);
+  code = by->find(front, &request, d);
+  *timer_bytes = mafat_plan_timer_most_bytes(timer);
+  mafat_plan_timer_close(&timer);
+  return code;
+}
+
+int mafat_choose_search(struct mafat_front **front, const struct mafat_search *by, const struct mafat_search_request *search,
+                        const struct mafat_plan_timer_options *timed, struct mafat_search_traces *traces, struct mafat_diagnostic *d)
+{
+  size_t timer_bytes = 0;
+  size_t before = own_bytes();
+  /* What opening takes is known behind it: until then plans are charged what running them takes. */
+  struct mafat_surroundings running = *search->around;
+  running.opening_bytes = running.program_bytes = 0;
+  struct mafat_search_request request = *search;
+  request.around = &running;
+  int code = timed && timed->weights ? find_timed(front, by, &request, timed, &timer_bytes, d) : by->find(front, &request, d);
+  if (code) return code;
+  mafat_process_trim_heap();
+  /* The front is not there any more when a plan runs. */
+  size_t after = own_bytes(), gone = mafat_heap_bytes((*front)->heap);
+  traces->left_bytes = after > before + gone ? after - before - gone : 0;
+  traces->heap_bytes = mafat_heap_most_bytes((*front)->heap) + timer_bytes;
+  struct mafat_surroundings around = *search->around;
+  mafat_choose_add_traces(&around, traces);
+  size_t opening = mafat_predict_opening(&around);
+  for (int i = 0; i < (*front)->n; i++) {
+    struct mafat_candidate *c = &(*front)->list[i];
+    size_t charge = mafat_predict_charge_with(c->charge_bytes, c->resident_bytes, traces->left_bytes);
+    c->resident_bytes += traces->left_bytes;
+    c->charge_bytes = charge > opening ? charge : opening;
+  }
+  mafat_front_reduce(*front); /* page tables are rounded up: two may have come to the same */
+  return MAFAT_OK;
+}
+
+static int take_found(struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
+{
+  struct mafat_front *made = NULL;
+  c->traces = r->traces;
+  bool known = r->front && r->by == mafat_search_at(0);
+  int code = known ? MAFAT_OK : mafat_choose_search(&made, r->by, &r->search, &r->timed, &c->traces, d);
+  if (code) return code;
+  const struct mafat_front *front = known ? r->front : made;
+  const struct mafat_candidate *found = mafat_front_within(front, r->budget_bytes);
+  if (!found) found = &front->list[0];
+  code = take(c, r, r->search.options->algorithm, found->threads, found->spec, d);
+  mafat_front_close(&made);
+  return code;
+}
+
+static int take_greedy(struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
+{
+  struct mafat_greedy_choice greedy;
+  int code = mafat_search_greedy(&greedy, r->search.network, r->search.n_layers, r->budget_bytes, r->bias_bytes, d);
+  struct mafat_spec spec = mafat_greedy_spec(&greedy);
+  return code ? code : take_spec(c, r, &spec, d);
+}
+
+int mafat_choose_network(struct mafat_network **network, int *n_layers, const char *cfg,
+                         const struct mafat_model_options *o, struct mafat_diagnostic *d)
+{
+  struct mafat_darknet_wish wish = {.width = o->width, .height = o->height, .n_layers = o->layers};
+  struct mafat_given given = {o->constants, o->n_constants};
+  int code = mafat_fork_find(&wish.fork, o->fork, d);
+  if (code == MAFAT_OK) code = mafat_given_check(&given, d);
+  if (code) return code;
+  enum mafat_model_format format = mafat_model_format_of(cfg);
+  mafat_surroundings_begin(format == MAFAT_MODEL_ONNX || format == MAFAT_MODEL_TFLITE || format == MAFAT_MODEL_PACKED_GRAPH);
+  code = mafat_model_network(network, cfg, &wish, &given, &o->warnings, d);
+  if (code) return code;
+  int all = (*network)->n_layers;
+  *n_layers = o->layers ? o->layers : all;
+  if (*n_layers < 1 || *n_layers > all)
+    code = mafat_fail(d, MAFAT_EINVAL, "%s: expected 1 to %d layers (--layers), found %d", cfg, all, *n_layers);
+  if (code == MAFAT_OK) code = mafat_network_ask_for(*network, *n_layers, o->outputs, o->n_outputs, d);
+  if (code == MAFAT_OK) code = mafat_heads_choose(*network, *n_layers, o->decode, d);
+  if (code) mafat_network_close(network);
+  return code;
+}
+
+/* Of n words the one that is asked for, the first where none is; -1: it is none of them. */
+static int find_word(const char *const *words, int n, const char *word)
+{
+  for (int i = 0; word && i < n; i++)
+    if (strcmp(words[i], word) == 0) return i;
+  return word ? -1 : 0;
+}
+
+/* That a plan can be made for. */
+static int processors(void)
+{
+  int n = mafat_process_processors();
+  return n < 1 ? 1 : n > MAFAT_MAX_THREADS ? MAFAT_MAX_THREADS : n;
+}
+
+/* What one search alone goes by. */
+static int take_tiling(struct mafat_choice_request *r, const struct mafat_model_options *o, struct mafat_diagnostic *d)
+{
+  static const char *const tilings[] = {"both", "fdt", "ffmt"}, *const layouts[] = {"ours", "published"};
+  int tiling = find_word(tilings, sizeof tilings / sizeof *tilings, o->tiling);
+  int layout = find_word(layouts, sizeof layouts / sizeof *layouts, o->layout);
+  if ((o->tiling || o->layout) && !o->plan && !r->by->tiles)
+    return mafat_fail(d, MAFAT_EINVAL, "a %s makes no sense with the search %s", o->tiling ? "tiling" : "layout", r->by->name);
+  if (tiling < 0) return mafat_fail(d, MAFAT_EINVAL, "expected a tiling (fdt, ffmt, both), found %.60s", o->tiling);
+  if (layout < 0) return mafat_fail(d, MAFAT_EINVAL, "expected a layout (published, ours), found %.60s", o->layout);
+  r->search.tiling = (enum mafat_fused_tiling)tiling;
+  r->search.hill_climbing = layout == 1;
+  return MAFAT_OK;
+}
+
+static int take_objective(struct mafat_choice_request *r, const struct mafat_model_options *o, struct mafat_diagnostic *d)
+{
+  static const char *const objectives[] = {"latency", "transfers"};
+  int objective = find_word(objectives, sizeof objectives / sizeof *objectives, o->objective);
+  if (o->objective && !o->plan && !r->by->separable)
+    return mafat_fail(d, MAFAT_EINVAL, "an objective makes no sense with the search %s", r->by->name);
+  if (objective < 0) return mafat_fail(d, MAFAT_EINVAL, "expected an objective (latency, transfers), found %.60s", o->objective);
+  r->search.by_transfers = objective == 1;
+  r->search.fast_bytes = o->fast_bytes;
+  return MAFAT_OK;
+}
+
+int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_basis *basis,
+                         const struct mafat_model_options *o, const struct mafat_weights_kind *kind, const char *cpu,
+                         struct mafat_diagnostic *d)
+{
+  struct mafat_budget budget = {o->memory_bytes, o->memory_name ? o->memory_name : "memory_bytes"};
+  mafat_plan_defaults(&basis->options);
+  basis->options.algorithm = MAFAT_AUTO;
+  basis->options.n_threads = o->threads ? o->threads : 1;
+  basis->options.packed = kind->packed;
+  basis->options.transposed = kind->transposed;
+  if (o->max_boxes < 0 || o->max_boxes > MOST_BOXES)
+    return mafat_fail(d, MAFAT_EINVAL, "expected 1 to %d boxes, found %d", MOST_BOXES, o->max_boxes);
+  if (o->max_boxes) basis->options.most_boxes = o->max_boxes;
+  struct mafat_frame_format frame;
+  if (o->frames && mafat_frame_format_read(&frame, o->frames, d)) return MAFAT_EINVAL;
+  if (o->frames && !o->frames_outside) basis->options.frame_bytes = mafat_frame_format_bytes(&frame);
+  basis->options.frame_stays = o->frames_stay;
+  if (o->algorithm && !mafat_algorithm_find(&basis->options.algorithm, o->algorithm))
+    return mafat_fail(d, MAFAT_EINVAL, "expected an algorithm (auto, direct, winograd, winograd-large), found %.60s", o->algorithm);
+  if (!(o->plan_seconds >= 0 && o->plan_seconds <= 1e6)) return mafat_fail(d, MAFAT_EINVAL, "expected 0 to 1000000 seconds to plan");
+  if (!(o->delta == 0 || (o->delta >= 1 && o->delta <= 1000))) return mafat_fail(d, MAFAT_EINVAL, "expected 1 to 1000 times as long (delta)");
+  if (o->beam < 0 || o->beam > MAFAT_MOST_BEAM) return mafat_fail(d, MAFAT_EINVAL, "expected 1 to %d states (beam), found %d", MAFAT_MOST_BEAM, o->beam);
+  mafat_calibration_load(&basis->calibration, cpu, &o->warnings);
+  if (!budget.bytes) mafat_budget_find(&budget, "");
+  *r = (struct mafat_choice_request){
+      .search = {.options = &basis->options, .calibration = &basis->calibration,
+                 .plan_seconds = o->plan_seconds, .delta = o->delta, .beam = o->beam, .cells = o->cells, .most_threads = o->threads ? 0 : processors()},
+      .plan = o->plan, .bias_bytes = o->bias_bytes,
+      .budget_bytes = budget.bytes, .budget_source = budget.source, .budget_given = o->memory_bytes > 0, .best_effort = o->best_effort};
+  int code = mafat_search_named(&r->by, o->search, d);
+  if (code == MAFAT_OK && o->measure && (o->plan || !r->by->beams))
+    return mafat_fail(d, MAFAT_EINVAL, "measuring makes no sense with %s: it expects the search motes", o->plan ? "a plan" : r->by->name);
+  if (code == MAFAT_OK) code = take_tiling(r, o, d);
+  return code ? code : take_objective(r, o, d);
+}
+
+void mafat_choose_time(struct mafat_choice_request *r, const struct mafat_model_options *o, const char *weights,
+                       const struct mafat_kernels *kernels)
+{
+  if (o->measure)
+    r->timed = (struct mafat_plan_timer_options){.weights = weights, .kernels = kernels, .budget_source = r->budget_source,
+                                                 .budget_bytes = r->best_effort ? SIZE_MAX : r->budget_bytes};
+}
+
+int mafat_choose(struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
+{
+  memset(c, 0, sizeof *c);
+  int code = r->plan ? take_text(c, r, d) : r->by->by_paper ? take_greedy(c, r, d) : take_found(c, r, d);
+  return code || c->fits || r->best_effort ? code : mafat_choice_refuse(c, r, d);
+}
+
+/* What would do instead: opening a model anew may take some more, so 64 KB are on top. */
+static const char *describe_enough(char *text, size_t room, const struct mafat_choice_request *r, size_t charge)
+{
+  enum { UNIT = 64 << 10 };
+  text[0] = '\0';
+  if (r->budget_given && charge < SIZE_MAX - 2 * UNIT)
+    snprintf(text, room, "; %.40s %zuK would do", r->budget_source, (charge + 2 * UNIT - 1) / UNIT * UNIT >> 10);
+  return text;
+}
+
+int mafat_choice_refuse(const struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
+{
+  char enough[96];
+  size_t charge = c->prediction.charge_bytes;
+  bool reserved = charge < SIZE_MAX && charge - c->prediction.reserve <= r->budget_bytes;
+  return mafat_fail(d, MAFAT_ELIMIT, "does not fit: plan %.160s needs %zu bytes, the budget (%s) is %zu bytes%s%s%s%s",
+                    c->text, charge, r->budget_source, r->budget_bytes, r->plan ? "" : "; ", r->plan ? "" : r->by->unfit,
+                    reserved ? "; it would without its reserve" : "", describe_enough(enough, sizeof enough, r, charge));
+}
+
+void mafat_choice_close(struct mafat_choice *c)
+{
+  mafat_layout_close(&c->layout);
+  mafat_plan_close(&c->plan);
+  free(c->text);
+  c->text = NULL;
+}

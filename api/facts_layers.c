@@ -1,0 +1,96 @@
+#include "api/facts.h"
+
+#include "predictor/plan/fusion.h"
+#include "predictor/plan/packing.h"
+#include "api/model.h"
+#include "base/sized.h"
+
+#include <string.h>
+
+static size_t buffer_bytes(const struct mafat_layout *l, int buffer)
+{
+  return buffer < 0 ? 0 : l->buffers[buffer].bytes;
+}
+
+/* What is computed inside another layer's step counts there. */
+static uint64_t step_macs(const struct mafat_plan *plan, const struct mafat_layout *layout, int layer)
+{
+  uint64_t sum = 0;
+  if (plan->outer[layer] >= 0) return 0;
+  for (int l = layer; l >= 0; l = mafat_fusion_inside(plan, l)) sum += layout->layer_macs[l];
+  return sum;
+}
+
+static const char *residence_name(enum mafat_residence weights)
+{
+  return weights == MAFAT_KEPT ? "kept" : weights == MAFAT_LOADED ? "loaded" : "streamed";
+}
+
+int mafat_facts_layer(struct mafat_layer_facts *f, const struct mafat_network *n, const struct mafat_choice *c, int layer)
+{
+  if (layer < 0 || layer >= c->plan->n_layers) return MAFAT_EINVAL;
+  const struct mafat_layer *l = &n->layers[layer];
+  const struct mafat_layout *layout = c->layout;
+  bool convolves = mafat_layer_convolves(l);
+  *f = (struct mafat_layer_facts){
+      .type = mafat_layer_type_name(l->type),
+      .in_h = l->in.h, .in_w = l->in.w, .in_c = l->in.c,
+      .out_h = l->out.h, .out_w = l->out.w, .out_c = l->out.c,
+      .size = l->window.y.size, .stride = l->factor ? l->factor : l->window.y.stride, .filters = l->filters,
+      .group = c->plan->group_of[layer],
+      .inside = c->plan->outer[layer],
+      .algorithm = convolves ? mafat_algorithm_name(c->plan->algorithms[layer]) : NULL,
+      .weights_bytes = mafat_packed_layer_bytes(l),
+      .macs = layout->layer_macs[layer],
+      .step_macs = step_macs(c->plan, layout, layer),
+      .arena_bytes = mafat_layout_tensor_bytes(layout, layer) +
+                     buffer_bytes(layout, layout->scratch_buffers[layer]),
+      .position = c->plan->position[layer]};
+  if (f->weights_bytes) f->weights = residence_name(c->plan->residence[layer]);
+  return MAFAT_OK;
+}
+
+/* The text of a cut alone, without what a plan says of weights. */
+static void write_cut(const struct mafat_cut *cut, char *text, size_t room)
+{
+  struct mafat_group_spec only = {.cut = *cut};
+  mafat_spec_write(&(struct mafat_spec){.groups = &only, .n_groups = 1}, text, room);
+  char *end = strstr(text, "/NoCut");
+  if (end) *end = '\0';
+}
+
+int mafat_facts_group(struct mafat_group_facts *f, const struct mafat_choice *c, int group)
+{
+  if (group < 0 || group >= c->plan->n_groups) return MAFAT_EINVAL;
+  const struct mafat_group *g = &c->plan->groups[group];
+  const struct mafat_group_cost *cost = &c->layout->groups[group];
+  enum mafat_cut_kind cut = g->cut.kind;
+  *f = (struct mafat_group_facts){
+      .first = c->plan->members[g->at.begin], .last = c->plan->members[g->at.end - 1],
+      .rows = cut == MAFAT_CUT_ROWS ? g->cut.as.rows.least : 0, .panels = cut == MAFAT_CUT_PANELS,
+      .tile_rows = cut == MAFAT_CUT_GRID ? g->cut.as.grid.n_rows : 1,
+      .tile_cols = cut == MAFAT_CUT_GRID ? g->cut.as.grid.n_cols : 1,
+      .weights = residence_name(g->weights.residence),
+      .peak_bytes = cost->peak_bytes,
+      .macs = cost->macs, .redundant_macs = cost->redundant_macs, .padded_macs = cost->padded_macs};
+  write_cut(&g->cut, f->cut, sizeof f->cut);
+  return MAFAT_OK;
+}
+
+int mafat_model_layer_sized(const struct mafat_model *m, int layer, struct mafat_layer_facts *out, size_t bytes)
+{
+  struct mafat_layer_facts f;
+  int code = mafat_facts_layer(&f, m->network, &m->choice, layer);
+  if (code) return code;
+  f.ms = mafat_executor_layer_ms(m->executor)[layer];
+  mafat_sized_give(out, bytes, &f, sizeof f);
+  return MAFAT_OK;
+}
+
+int mafat_model_group_sized(const struct mafat_model *m, int group, struct mafat_group_facts *out, size_t bytes)
+{
+  struct mafat_group_facts f;
+  int code = mafat_facts_group(&f, &m->choice, group);
+  if (code == MAFAT_OK) mafat_sized_give(out, bytes, &f, sizeof f);
+  return code;
+}

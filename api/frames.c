@@ -1,0 +1,95 @@
+/* Runs on frames of video, which lie in the arena or in memory of the caller's. */
+#include "runner/image/frame.h"
+#include "runner/os/process.h"
+#include "api/surroundings.h"
+#include "api/model.h"
+#include "base/sized.h"
+
+int mafat_frame_describe_sized(const char *frames, struct mafat_frame_facts *facts, size_t bytes, struct mafat_diagnostic *d)
+{
+  struct mafat_frame_format f;
+  int code = frames ? mafat_frame_format_read(&f, frames, d) : mafat_fail(d, MAFAT_EINVAL, "expected frames, found none");
+  if (code) return code;
+  const struct mafat_frame_facts found = {f.width, f.height, f.name, mafat_frame_format_bytes(&f), f.kind == MAFAT_FRAME_MJPEG};
+  mafat_sized_give(facts, bytes, &found, sizeof found);
+  return MAFAT_OK;
+}
+
+unsigned char *mafat_model_frame_room(struct mafat_model *m)
+{
+  return mafat_executor_frame_room(m->executor);
+}
+
+/* A JPEG may need more than those whose chroma is halved: from then on that is there. No picture's decoder is: the arena has to make
+ * room for none, where outputs may still be read. */
+static int take_decoder(struct mafat_model *m, size_t bytes, struct mafat_diagnostic *d)
+{
+  struct mafat_surroundings around = m->around;
+  if (bytes <= m->frame_decoder_bytes) return MAFAT_OK;
+  around.image_bytes = 0;
+  around.frames_bytes += bytes - m->frame_decoder_bytes;
+  int code = mafat_model_take_surroundings(m, &around, "frame", "decoding this frame", d);
+  if (code == MAFAT_OK) m->frame_decoder_bytes = bytes;
+  return code;
+}
+
+/* As pictures in memory have it: what makes rows of it must fit, too. */
+static int take_frame(struct mafat_model *m, const struct mafat_image *image, struct mafat_diagnostic *d)
+{
+  struct mafat_surroundings around = m->around;
+  mafat_surroundings_set_picture(&around, image, m->network);
+  return mafat_model_take_surroundings(m, &around, "frame", "reading this frame", d);
+}
+
+int mafat_model_run_frame_of(struct mafat_model *m, const char *frames, const unsigned char *bytes, size_t n, struct mafat_diagnostic *d)
+{
+  double before = mafat_process_now_ms();
+  struct mafat_frame frame = {.bytes = bytes, .n = n};
+  struct mafat_image *image = NULL;
+  int code = mafat_model_begin_run(m, bytes, "a frame", d);
+  if (code == MAFAT_OK && !frames) code = mafat_fail(d, MAFAT_EINVAL, "expected what frames these are, found nothing");
+  if (code == MAFAT_OK) code = mafat_frame_format_read(&frame.format, frames, d);
+  if (code == MAFAT_OK) code = mafat_surroundings_check_input(&m->picture.input, m->network, d);
+  if (code == MAFAT_OK) code = mafat_image_open_frame(&image, &frame, &m->picture.input, d);
+  if (code == MAFAT_OK) code = take_frame(m, image, d);
+  if (code) {
+    mafat_image_close(&image);
+    return code;
+  }
+  m->placement = *mafat_image_placement(image);
+  return mafat_model_run_image(m, &image, before, d);
+}
+
+int mafat_model_frame_rows(struct mafat_model *m, const unsigned char *bytes, size_t n,
+                           int (*row)(void *context, unsigned char *rgb, int y, struct mafat_diagnostic *d), void *context,
+                           struct mafat_diagnostic *d)
+{
+  const struct mafat_frame frame = {m->frame, bytes, n};
+  const struct mafat_image_input input = {.w = 1, .h = 1, .c = 3, .kernels = m->kernels}; /* nothing becomes of it */
+  struct mafat_image *image;
+  if (!m->frame.width) return mafat_fail(d, MAFAT_EINVAL, "frame: the model was opened without frames");
+  if (!bytes || !row) return mafat_fail(d, MAFAT_EINVAL, "expected a frame and what takes its rows, found none");
+  int code = mafat_image_open_frame(&image, &frame, &input, d);
+  if (code) return code;
+  if (m->frame.kind == MAFAT_FRAME_MJPEG) code = take_decoder(m, mafat_image_bytes(image), d);
+  if (code == MAFAT_OK) code = mafat_image_each_row(image, row, context, d);
+  mafat_image_close(&image);
+  return code;
+}
+
+int mafat_model_run_frame(struct mafat_model *m, const unsigned char *bytes, size_t n, struct mafat_diagnostic *d)
+{
+  double before = mafat_process_now_ms();
+  struct mafat_frame frame = {m->frame, bytes, n};
+  struct mafat_image *image = NULL;
+  int code = mafat_model_begin_run(m, bytes, "a frame", d);
+  if (code == MAFAT_OK && !m->frame.width) code = mafat_fail(d, MAFAT_EINVAL, "frame: the model was opened without frames");
+  if (code == MAFAT_OK) code = mafat_image_open_frame(&image, &frame, &m->picture.input, d);
+  if (code == MAFAT_OK && m->frame.kind == MAFAT_FRAME_MJPEG) code = take_decoder(m, mafat_image_bytes(image), d);
+  if (code) {
+    mafat_image_close(&image);
+    return code;
+  }
+  m->placement = *mafat_image_placement(image);
+  return mafat_model_run_image(m, &image, before, d);
+}

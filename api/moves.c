@@ -1,0 +1,81 @@
+/* Bytes between a fast memory and the rest, for whoever asks. */
+#include "predictor/transfers/prices.h"
+#include "api/model.h"
+#include "api/query.h"
+#include "base/sized.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct mafat_moves {
+  struct mafat_transfers transfers;
+  const struct mafat_network *network;
+  const struct mafat_plan *plan; /* what the executor does together */
+};
+
+/* Without an objective: the plan's. */
+static int choose(struct mafat_moves *m, size_t fast_bytes, const char *objective, const struct mafat_calibration *c,
+                  struct mafat_diagnostic *d)
+{
+  struct mafat_transfers_options o = {.fast_bytes = fast_bytes};
+  struct mafat_unit_latency latency;
+  int n_layers = m->plan->n_layers;
+  if (!objective) return mafat_transfers_of_plan(&m->transfers, m->network, m->plan, &o);
+  if (strcmp(objective, "transfers") == 0) return mafat_transfers_choose(&m->transfers, m->network, n_layers, &o, NULL);
+  if (strcmp(objective, "latency") != 0) return mafat_fail(d, MAFAT_EINVAL, "expected latency or transfers, found %.40s", objective);
+  struct mafat_plan_options options;
+  mafat_plan_defaults(&options);
+  options.algorithm = m->plan->wanted;
+  options.n_threads = m->plan->n_threads;
+  int code = mafat_unit_latency_open(&latency, m->network, n_layers, &options, c, d);
+  if (code) return code;
+  struct mafat_unit_price price = {mafat_unit_ms, &latency};
+  code = mafat_transfers_choose(&m->transfers, m->network, n_layers, &o, &price);
+  mafat_unit_latency_close(&latency);
+  return code;
+}
+
+static int open_moves(struct mafat_moves **out, const struct mafat_network *n, const struct mafat_plan *plan, size_t fast_bytes,
+                      const char *objective, const struct mafat_calibration *c, struct mafat_diagnostic *d)
+{
+  *out = calloc(1, sizeof **out);
+  if (!*out) return mafat_fail(d, MAFAT_ENOMEM, "out of memory");
+  (*out)->network = n;
+  (*out)->plan = plan;
+  int code = choose(*out, fast_bytes, objective, c, d);
+  if (code == MAFAT_ENOMEM) mafat_fail(d, code, "out of memory");
+  if (code) mafat_moves_close(out);
+  return code;
+}
+
+int mafat_answer_moves(struct mafat_moves **out, const struct mafat_answer *a, size_t fast_bytes, const char *objective,
+                       struct mafat_diagnostic *d)
+{
+  return open_moves(out, a->query->network, a->choice.plan, fast_bytes, objective, &a->query->basis.calibration, d);
+}
+
+int mafat_model_moves(struct mafat_moves **out, const struct mafat_model *m, size_t fast_bytes, struct mafat_diagnostic *d)
+{
+  return open_moves(out, m->network, m->choice.plan, fast_bytes, NULL, NULL, d);
+}
+
+void mafat_moves_close(struct mafat_moves **moves)
+{
+  if (!moves || !*moves) return;
+  mafat_transfers_close(&(*moves)->transfers);
+  free(*moves);
+  *moves = NULL;
+}
+
+int mafat_moves_unit_sized(const struct mafat_moves *m, int index, struct mafat_unit_facts *out, size_t bytes)
+{
+  if (index < 0 || index >= m->transfers.n) return MAFAT_EINVAL;
+  const struct mafat_unit *u = &m->transfers.units[index];
+  struct mafat_unit_facts f = {
+      .first = u->layers[0], .last = u->layers[u->n - 1], .n_layers = u->n, .how = mafat_fused_name(u->how), .fits = u->fits,
+      .runs = mafat_transfers_runs(m->plan, u),
+      .extent = u->extent, .row_tiles = u->n_rows, .channel_tiles = u->n_channels, .input_bytes = u->input_bytes,
+      .again_bytes = u->again_bytes, .output_bytes = u->output_bytes, .weights_bytes = u->weight_bytes, .room_bytes = u->room_bytes};
+  mafat_sized_give(out, bytes, &f, sizeof f);
+  return MAFAT_OK;
+}

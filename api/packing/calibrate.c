@@ -1,0 +1,196 @@
+#include "api/packing/calibrate.h"
+
+#include "api/packing/observe.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- which layers ---- */
+
+static bool reads_input(const struct mafat_network *n, int layer)
+{
+  for (struct mafat_reads r = mafat_layer_reads(&n->layers[layer]); mafat_reads_next(&r);)
+    if (r.source->tensor >= n->n_layers) return true;
+  return false;
+}
+
+/* leads[tensor]: is a convolution's, or another matrix's, input made of it? */
+static void find_leads(const struct mafat_network *n, bool *leads)
+{
+  for (int l = n->n_layers - 1; l >= 0; l--) {
+    if (mafat_layer_is_alias(&n->layers[l])) continue;
+    bool on = leads[l] || mafat_layer_has_panels(&n->layers[l]);
+    for (struct mafat_reads r = mafat_layer_reads(&n->layers[l]); on && mafat_reads_next(&r);) leads[r.source->tensor] = true;
+  }
+}
+
+static bool shall_compute(const struct mafat_network *n, int layer, const bool *keep, const bool *leads, const bool *computes)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  if (!mafat_activations_can_compute(n, layer) || keep[layer] || !leads[layer] || reads_input(n, layer)) return false;
+  if (mafat_layer_has_panels(l)) return true;
+  for (struct mafat_reads r = mafat_layer_reads(l); mafat_reads_next(&r);)
+    if (!computes[r.source->tensor]) return false;
+  return true;
+}
+
+/* Those that compute, and what they read. */
+static struct mafat_activations *list(const struct mafat_network *n, const bool *computes, bool *listed)
+{
+  int n_operators = mafat_network_n_operators(n);
+  struct mafat_activations *a = mafat_activations_make(n->n_layers, n_operators);
+  for (int l = 0; l < n->n_layers; l++) {
+    if (!computes[l]) continue;
+    listed[l] = true;
+    for (struct mafat_reads r = mafat_layer_reads(&n->layers[l]); mafat_reads_next(&r);) listed[r.source->tensor] = true;
+  }
+  for (int i = 0; a && i < n_operators; i++)
+    if (listed[i]) a->list[a->n++] = (struct mafat_activation_numbers){.operator = i, .scale = 1, .before_scale = 1, .computes = computes[i]};
+  return a;
+}
+
+struct mafat_activations *mafat_calibrate_choose(const struct mafat_network *n, const bool *keep)
+{
+  size_t room = (size_t)mafat_network_n_operators(n);
+  bool *leads = calloc(3 * room, sizeof *leads);
+  if (!leads) return NULL;
+  bool *computes = leads + room, *listed = computes + room;
+  find_leads(n, leads);
+  for (int l = 0; l < n->n_layers; l++) computes[l] = shall_compute(n, l, keep, leads, computes);
+  struct mafat_activations *a = list(n, computes, listed);
+  free(leads);
+  return a;
+}
+
+int mafat_calibrate_count(const struct mafat_activations *a)
+{
+  int n = 0;
+  for (int i = 0; i < a->n; i++) n += a->list[i].computes;
+  return n;
+}
+
+/* ---- what they put out ---- */
+
+struct watching {
+  struct mafat_calibrated *to;
+  struct mafat_equalized *equalized;
+  float share;
+  const struct mafat_network *wide, *twin;
+  int *put, *before; /* [layer of the twin]: the operator whose output it has, whose sums; -1: nobody asks */
+  float *floats;     /* of the largest */
+  bool counting;     /* in the second pass */
+  bool finite;
+};
+
+static void note(struct watching *w, struct mafat_histogram *h, size_t n)
+{
+  if (w->counting) mafat_histogram_add(h, w->floats, n);
+  else mafat_range_see(&h->seen, w->floats, n);
+  w->finite = w->finite && isfinite(h->seen.least) && isfinite(h->seen.most);
+}
+
+static void note_put(struct watching *w, int operator, struct mafat_shape shape)
+{
+  if (w->counting) mafat_equalized_multiply(w->equalized->factors[operator], shape, w->floats);
+  else mafat_equalized_see(w->equalized, operator, shape, w->floats);
+  note(w, &w->to->put[operator], (size_t)mafat_shape_elements(shape));
+}
+
+static void watch(void *context, struct mafat_executor *e, int layer)
+{
+  struct watching *w = context;
+  if (w->put[layer] < 0 && w->before[layer] < 0) return;
+  mafat_executor_read_output(e, layer, w->floats);
+  struct mafat_shape shape = w->twin->layers[layer].out;
+  if (w->before[layer] >= 0) note(w, &w->to->before[w->before[layer]], (size_t)mafat_shape_elements(shape));
+  if (w->put[layer] >= 0) note_put(w, w->put[layer], shape);
+}
+
+static int open_watching(struct watching *w, const struct mafat_activations *a, const struct mafat_activations_places *places)
+{
+  size_t most = 1, n = (size_t)w->twin->n_layers;
+  w->put = malloc(2 * n * sizeof *w->put);
+  if (!w->put) return MAFAT_ENOMEM;
+  w->before = w->put + n;
+  for (size_t i = 0; i < 2 * n; i++) w->put[i] = -1;
+  for (int i = 0; i < a->n; i++) {
+    const struct mafat_activations_places *p = &places[a->list[i].operator];
+    if (p->put >= w->twin->n_layers) continue;
+    w->put[p->put] = a->list[i].operator;
+    if (p->made != p->put) w->before[p->made] = a->list[i].operator;
+    size_t elements = (size_t)mafat_shape_elements(w->twin->layers[p->put].out);
+    most = elements > most ? elements : most;
+  }
+  w->floats = malloc(most * sizeof *w->floats);
+  return w->floats ? MAFAT_OK : MAFAT_ENOMEM;
+}
+
+/* From here on maps have factors. */
+static void equalize(struct watching *w)
+{
+  mafat_equalized_choose(w->equalized, w->wide, w->share);
+  for (int l = 0; l < w->wide->n_layers; l++)
+    if (w->equalized->factors[l]) w->to->put[l].seen = mafat_equalized_range(w->equalized, l, w->wide->layers[l].out.c);
+}
+
+static int watch_pictures(struct watching *w, const char *weights, const char *const *pictures, int n_pictures, struct mafat_diagnostic *d)
+{
+  struct mafat_observer *o = NULL;
+  int code = mafat_observer_open(&o, w->twin, weights, watch, w, d);
+  for (int pass = 0; pass < 2 && code == MAFAT_OK; pass++) {
+    w->counting = pass == 1;
+    if (w->counting) equalize(w);
+    for (int i = 0; i < n_pictures && code == MAFAT_OK; i++) code = mafat_observer_run(o, pictures[i], d);
+  }
+  mafat_observer_close(&o);
+  if (code || w->finite) return code;
+  return mafat_fail(d, MAFAT_EINVAL, "%s: puts out numbers that are not finite for these pictures", w->twin->path);
+}
+
+int mafat_calibrate_see(struct mafat_calibrated *out, const struct mafat_network *twin, const struct mafat_activations *a,
+                        const struct mafat_activations_places *places, struct mafat_equalized *equalized, float share,
+                        const struct mafat_network *wide, const char *weights, const char *const *pictures, int n_pictures,
+                        struct mafat_diagnostic *d)
+{
+  struct watching w = {.to = out, .equalized = equalized, .share = share, .wide = wide, .twin = twin, .finite = true};
+  int n_operators = mafat_network_n_operators(wide);
+  out->n_operators = n_operators;
+  out->put = calloc(2 * (size_t)n_operators, sizeof *out->put);
+  out->before = out->put ? out->put + n_operators : NULL;
+  int code = out->put && open_watching(&w, a, places) == MAFAT_OK ? MAFAT_OK : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", twin->path);
+  if (code == MAFAT_OK) code = watch_pictures(&w, weights, pictures, n_pictures, d);
+  free(w.put);
+  free(w.floats);
+  return code;
+}
+
+void mafat_calibrated_release(struct mafat_calibrated *c)
+{
+  free(c->put);
+  *c = (struct mafat_calibrated){0};
+}
+
+/* ---- scales ---- */
+
+int mafat_calibrate_scale(struct mafat_activations *a, const struct mafat_network *n, const struct mafat_calibrated *c,
+                          enum mafat_range_method method)
+{
+  size_t room = (size_t)mafat_network_n_operators(n);
+  int *same = malloc(room * sizeof *same);
+  struct mafat_range *ranges = calloc(room, sizeof *ranges);
+  if (same && ranges) {
+    mafat_activations_find_classes(a, n, same);
+    for (int i = 0; i < a->n; i++) {
+      struct mafat_range *r = &ranges[same[a->list[i].operator]];
+      *r = mafat_range_join(*r, mafat_histogram_range(&c->put[a->list[i].operator], method));
+    }
+    for (int i = 0; i < a->n; i++) {
+      struct mafat_activation_numbers *to = &a->list[i];
+      mafat_range_numbers(ranges[same[to->operator]], &to->scale, &to->zero);
+      mafat_range_numbers(mafat_histogram_range(&c->before[to->operator], method), &to->before_scale, &to->before_zero);
+    }
+  }
+  free(ranges);
+  free(same);
+  return same && ranges ? MAFAT_OK : MAFAT_ENOMEM;
+}

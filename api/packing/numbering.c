@@ -1,0 +1,238 @@
+/* With activations as whole numbers: what these mean is chosen in several ways, the file is that of the one that moves outputs least,
+ * and layers that lose more than they may stay floats. */
+#include "predictor/plan/packing.h"
+#include "api/packing/calibrate.h"
+#include "api/packing/measure.h"
+#include "api/packing/packing.h"
+
+#include <stdlib.h>
+
+/* A way of choosing what numbers mean. */
+struct way {
+  float share; /* of how channels differ that goes away (equalize.h) */
+  enum mafat_range_method method;
+};
+
+/* Most of how channels differ: the rest is left to the weights behind, which then differ less. (Yolo-Fastest 1.1 and -xl, outputs off
+ * by, with a share of 0: 0.14, 0.36; 0.5: 0.10, 0.17; 0.75: 0.095, 0.17; 1: 0.11, 0.18.) */
+#define SHARE .75f
+static const struct way ways[MAFAT_PACKING_WAYS] = {
+    {0, MAFAT_RANGE_SQUARES}, {0, MAFAT_RANGE_PERCENTILE}, {SHARE, MAFAT_RANGE_SQUARES}, {SHARE, MAFAT_RANGE_PERCENTILE}};
+
+/* A network with whole numbers, on its way into a file. */
+struct mafat_numbering {
+  const struct mafat_packing *packing;
+  const struct mafat_network *wide; /* as the model has it */
+  struct mafat_calibrated seen;
+  struct mafat_equalized equalized;        /* maps of wide */
+  struct mafat_activations *activations;
+  struct mafat_activations_places *places; /* [operator of wide] */
+  int *place;                              /* [layer of wide]: the layer that puts out the same */
+  bool *keep;                              /* [layer of wide]: stays one of floats */
+  struct mafat_network *network;           /* as it is packed */
+  struct mafat_packed_origin origin;       /* of that */
+  float **factors;                         /* [its layer] */
+  struct mafat_measure *measure;
+  struct mafat_measured *errors, last;     /* [layer of wide] */
+  const struct way *calibrated;            /* by whose share; NULL: by none yet */
+  double moved[MAFAT_PACKING_WAYS];        /* by each way: the outputs */
+  int way, n_ways, best;                   /* that is tried, of how many; the best so far */
+  bool again;                              /* the best one, whose file another was written over */
+};
+
+/* By what layers put out where functions are apart, with factors of such a share. */
+static int calibrate(struct mafat_numbering *q, float share, struct mafat_diagnostic *d)
+{
+  const struct mafat_packing *p = q->packing;
+  struct mafat_network *twin = NULL;
+  mafat_calibrated_release(&q->seen);
+  mafat_equalized_close(&q->equalized);
+  if (mafat_equalized_open(&q->equalized, q->wide, q->activations) != MAFAT_OK) return mafat_packing_no_memory(p, d);
+  int code = p->read(p->context, &twin, d);
+  if (code == MAFAT_OK) code = mafat_activations_apply(twin, q->activations, false, q->places, p->weights, d);
+  if (code == MAFAT_OK)
+    code = mafat_calibrate_see(&q->seen, twin, q->activations, q->places, &q->equalized, share, q->wide, p->weights, p->calibrate.list,
+                               p->calibrate.n, d);
+  mafat_network_close(&twin);
+  return code;
+}
+
+/* Of the layers as they are packed, which are more. */
+static int place_factors(struct mafat_numbering *q, struct mafat_diagnostic *d)
+{
+  free(q->factors);
+  q->factors = calloc((size_t)q->network->n_layers, sizeof *q->factors);
+  if (!q->factors) return mafat_packing_no_memory(q->packing, d);
+  for (int l = 0; l < q->wide->n_layers; l++) q->factors[q->places[l].made] = q->equalized.factors[l];
+  return MAFAT_OK;
+}
+
+static int begin_by(struct mafat_numbering *q, struct mafat_packing_run *run, enum mafat_range_method method, struct mafat_diagnostic *d)
+{
+  const struct mafat_packing *p = q->packing;
+  mafat_network_close(&q->network);
+  if (mafat_calibrate_scale(q->activations, q->wide, &q->seen, method) != MAFAT_OK) return mafat_packing_no_memory(p, d);
+  int code = p->read(p->context, &q->network, d);
+  if (code == MAFAT_OK) code = mafat_activations_apply(q->network, q->activations, true, q->places, p->weights, d);
+  if (code == MAFAT_OK) code = place_factors(q, d);
+  if (code) return code;
+  mafat_packing_choose_types(q->network, p->type);
+  q->origin = p->origin;
+  q->origin.activations = q->activations;
+  q->origin.places = q->places;
+  q->origin.factors = q->factors;
+  return mafat_packing_begin(p, run, q->network, &q->origin, d);
+}
+
+static int measure(struct mafat_numbering *q, struct mafat_diagnostic *d)
+{
+  for (int l = 0; l < q->wide->n_layers; l++) q->place[l] = q->places[l].put;
+  return mafat_measure_run(q->measure, q->network, q->packing->path, q->place, q->equalized.factors, q->errors, &q->last, d);
+}
+
+static bool can_equalize(const struct mafat_numbering *q)
+{
+  for (int l = 0; l < q->wide->n_layers; l++)
+    if (q->equalized.factors[l]) return true;
+  return false;
+}
+
+/* As the one that was tried before, or anew. */
+static int begin_way(struct mafat_numbering *q, struct mafat_packing_run *run, struct mafat_diagnostic *d)
+{
+  const struct way *way = &ways[q->way];
+  int code = q->calibrated && q->calibrated->share == way->share ? MAFAT_OK : calibrate(q, way->share, d);
+  q->calibrated = way;
+  return code ? code : begin_by(q, run, way->method, d);
+}
+
+/* Of all ways, the file is to be that of the one that moves outputs least. Is it? */
+static bool end_way(struct mafat_numbering *q)
+{
+  if (q->again) return true;
+  q->moved[q->way] = q->last.error;
+  if (q->moved[q->way] < q->moved[q->best]) q->best = q->way;
+  if (!can_equalize(q)) q->n_ways = 2; /* the others are the same */
+  if (++q->way < q->n_ways) return false;
+  q->again = q->best != q->n_ways - 1;
+  q->way = q->best;
+  return !q->again;
+}
+
+/* Layers that lose more than they may stay as they are. How many? */
+static int keep_layers(struct mafat_numbering *q)
+{
+  int kept = 0;
+  for (int i = 0; i < q->activations->n; i++) {
+    const struct mafat_activation_numbers *a = &q->activations->list[i];
+    if (!a->computes || !mafat_layer_has_panels(&q->wide->layers[a->operator]) || q->errors[a->operator].error <= q->packing->most_error) continue;
+    q->keep[a->operator] = true;
+    kept++;
+  }
+  return kept;
+}
+
+static int choose(struct mafat_numbering *q, struct mafat_diagnostic *d)
+{
+  free(q->activations);
+  q->activations = mafat_calibrate_choose(q->wide, q->keep);
+  return q->activations ? MAFAT_OK : mafat_packing_no_memory(q->packing, d);
+}
+
+/* ---- what it has come to ---- */
+
+static void tell_ways(const struct mafat_numbering *q, struct mafat_packing_run *run)
+{
+  static const char *const names[MAFAT_N_RANGE_METHODS] = {[MAFAT_RANGE_SQUARES] = "least squares", [MAFAT_RANGE_PERCENTILE] = "percentile"};
+  run->n_ways = q->n_ways;
+  for (int i = 0; i < q->n_ways; i++)
+    run->ways[i] = (struct mafat_pack_way_facts){.ranges = names[ways[i].method], .equalized = ways[i].share > 0, .error = q->moved[i], .taken = i == q->best};
+}
+
+static int tell(const struct mafat_numbering *q, struct mafat_packing_run *run, struct mafat_diagnostic *d)
+{
+  run->error = q->last.error;
+  run->largest = q->last.largest;
+  run->layers = calloc((size_t)q->wide->n_layers, sizeof *run->layers);
+  if (!run->layers) return mafat_packing_no_memory(q->packing, d);
+  tell_ways(q, run);
+  for (int l = 0; l < q->wide->n_layers; l++) {
+    const struct mafat_layer *wide = &q->wide->layers[l], *layer = &q->network->layers[q->places[l].made];
+    bool panels = mafat_layer_has_panels(wide), floats = layer->out_type == MAFAT_F32;
+    if (!panels && !(mafat_layer_blends(wide) && !floats)) continue;
+    run->layers[run->n_layers++] = (struct mafat_pack_layer_facts){
+        .layer = l, .type = mafat_layer_type_name(wide->type), .computes = mafat_dtype_name(floats ? MAFAT_F32 : MAFAT_I8),
+        .weights = panels ? mafat_dtype_name(layer->weights_type) : NULL, .bytes = mafat_packed_layer_bytes(layer),
+        .error = q->errors[l].error, .largest = q->errors[l].largest, .kept = q->keep[l]};
+  }
+  return MAFAT_OK;
+}
+
+/* ---- a step ---- */
+
+/* A list of layers that compute, all ways of which are still to be tried. */
+static int begin_ways(struct mafat_numbering *q, struct mafat_diagnostic *d)
+{
+  q->calibrated = NULL;
+  q->way = q->best = 0;
+  q->n_ways = MAFAT_PACKING_WAYS;
+  q->again = false;
+  return choose(q, d);
+}
+
+int mafat_numbering_step(struct mafat_numbering *q, struct mafat_packing_run *run, bool *done, struct mafat_diagnostic *d)
+{
+  if (!run->packer) return begin_way(q, run, d);
+  bool written;
+  int code = mafat_packing_write(run, &written, d);
+  if (code || !written) return code;
+  code = measure(q, d);
+  if (code) return code;
+  bool taken = end_way(q), more = taken && keep_layers(q) > 0;
+  *done = taken && !more;
+  run->pass += !*done;
+  return *done ? tell(q, run, d) : more ? begin_ways(q, d) : MAFAT_OK;
+}
+
+static int open_numbering(struct mafat_numbering *q, struct mafat_diagnostic *d)
+{
+  const struct mafat_packing *p = q->packing;
+  const struct mafat_pictures *by = p->measure.n ? &p->measure : &p->calibrate;
+  size_t room = (size_t)mafat_network_n_operators(q->wide);
+  q->places = calloc(room, sizeof *q->places);
+  q->place = calloc(room, sizeof *q->place);
+  q->keep = calloc(room, sizeof *q->keep);
+  q->errors = calloc(room, sizeof *q->errors);
+  if (!q->places || !q->place || !q->keep || !q->errors) return mafat_packing_no_memory(p, d);
+  int code = begin_ways(q, d);
+  if (code) return code;
+  if (mafat_calibrate_count(q->activations) == 0) return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: no layer can compute with whole numbers", p->weights);
+  return mafat_measure_open(&q->measure, q->wide, p->weights, by->list, by->n, d);
+}
+
+int mafat_numbering_open(struct mafat_numbering **out, const struct mafat_packing *p, struct mafat_diagnostic *d)
+{
+  struct mafat_numbering *q = *out = calloc(1, sizeof *q);
+  if (!q) return mafat_packing_no_memory(p, d);
+  q->packing = p;
+  q->wide = p->network;
+  return open_numbering(q, d);
+}
+
+void mafat_numbering_close(struct mafat_numbering **numbering)
+{
+  if (!numbering || !*numbering) return;
+  struct mafat_numbering *q = *numbering;
+  mafat_measure_close(&q->measure);
+  mafat_network_close(&q->network);
+  mafat_calibrated_release(&q->seen);
+  mafat_equalized_close(&q->equalized);
+  free(q->activations);
+  free(q->places);
+  free(q->place);
+  free(q->factors);
+  free(q->keep);
+  free(q->errors);
+  free(q);
+  *numbering = NULL;
+}

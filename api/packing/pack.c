@@ -1,0 +1,246 @@
+/* Packing as the public header has it. */
+#include "formats/darknet/fork.h"
+#include "formats/packed/graph.h"
+#include "api/model_kind.h"
+#include "api/packing/packing.h"
+#include "api/packing/paths.h"
+#include "base/sized.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct mafat_pack {
+  struct mafat_pack_options options;
+  struct mafat_pack_paths paths;
+  struct mafat_packing packing;
+  struct mafat_packing_run run;
+  struct mafat_narrowing *narrowing; /* one of both */
+  struct mafat_numbering *numbering;
+  bool created; /* the file, which is to be removed */
+  bool whole;   /* it wants its name */
+  bool done;
+  /* How the network is read: of Darknet's */
+  struct mafat_darknet_wish wish;
+  struct mafat_cfg *cfg;
+  /* and of others. */
+  enum mafat_format format;
+  struct mafat_excerpt *excerpt;
+};
+
+void mafat_pack_defaults_sized(struct mafat_pack_options *options, size_t bytes)
+{
+  const struct mafat_pack_options usual = {.keep_above = INFINITY};
+  mafat_sized_give(options, bytes, &usual, sizeof usual);
+}
+
+/* ---- options ---- */
+
+static int check_options(const struct mafat_pack_options *o, struct mafat_packing *p, struct mafat_diagnostic *d)
+{
+  const char *activations = o->activations ? o->activations : "float32";
+  p->whole_numbers = strcmp(activations, "int8") == 0;
+  p->type = p->whole_numbers ? MAFAT_I8 : MAFAT_F32;
+  if (o->weights && !mafat_dtype_find_packing(&p->type, o->weights))
+    return mafat_fail(d, MAFAT_EINVAL, "weights: expected float32, fp16, int8 or int4, found '%s'", o->weights);
+  if (!p->whole_numbers && strcmp(activations, "float32") != 0)
+    return mafat_fail(d, MAFAT_EINVAL, "activations: expected float32 or int8, found '%s'", activations);
+  if (p->whole_numbers && p->type != MAFAT_I8)
+    return mafat_fail(d, MAFAT_EINVAL, "activations of int8: expected weights of int8, found %s", o->weights);
+  if (p->whole_numbers != (o->n_calibrate > 0))
+    return mafat_fail(d, MAFAT_EINVAL, p->whole_numbers ? "activations of int8: expected pictures to calibrate by, found none"
+                                                        : "calibrate: expected activations of int8, found float32");
+  if (o->n_calibrate < 0 || (o->n_calibrate > 0 && !o->calibrate))
+    return mafat_fail(d, MAFAT_EINVAL, "calibrate: expected a list of pictures, found %d of them in no list", o->n_calibrate);
+  for (int i = 0; i < o->n_calibrate; i++)
+    if (!o->calibrate[i]) return mafat_fail(d, MAFAT_EINVAL, "calibrate: expected the path of picture %d, found nothing", i);
+  if (!(o->keep_above >= 0)) return mafat_fail(d, MAFAT_EINVAL, "keep_above: expected a number, 0 or more, found %g", o->keep_above);
+  if (o->keep_above < INFINITY && !o->measure && !p->whole_numbers)
+    return mafat_fail(d, MAFAT_EINVAL, "keep_above: expected a picture to measure by, found none");
+  return mafat_given_check(&(struct mafat_given){o->constants, o->n_constants}, d);
+}
+
+/* ---- the network ---- */
+
+static int read_darknet(void *context, struct mafat_network **n, struct mafat_diagnostic *d)
+{
+  const struct mafat_pack *pack = context;
+  return mafat_darknet_make(n, pack->cfg, &pack->wish, NULL, d);
+}
+
+static int open_darknet(struct mafat_pack *pack, struct mafat_diagnostic *d)
+{
+  struct mafat_packing *p = &pack->packing;
+  if (pack->options.n_constants) return mafat_fail(d, MAFAT_EINVAL, "%s: constants are of ONNX and TFLite models", pack->paths.cfg);
+  int code = mafat_fork_find(&pack->wish.fork, pack->options.fork, d);
+  if (code == MAFAT_OK) code = mafat_pack_paths_check(&pack->paths, d);
+  if (code == MAFAT_OK) code = mafat_cfg_read(&pack->cfg, pack->paths.cfg, d);
+  p->origin.cfg = pack->cfg;
+  p->read = read_darknet;
+  return code ? code : read_darknet(pack, &p->network, d);
+}
+
+static int find_format(enum mafat_format *format, const char *path, struct mafat_diagnostic *d)
+{
+  switch (mafat_model_format_of(path)) {
+  case MAFAT_MODEL_ONNX: *format = MAFAT_FORMAT_ONNX; return MAFAT_OK;
+  case MAFAT_MODEL_TFLITE: *format = MAFAT_FORMAT_TFLITE; return MAFAT_OK;
+  case MAFAT_MODEL_CFG: return mafat_fail(d, MAFAT_EINVAL, "%s: expected an ONNX or TFLite model, or MODEL.cfg with MODEL.weights", path);
+  default: return mafat_fail(d, MAFAT_EINVAL, "%s: is a packed weights file already", path);
+  }
+}
+
+static int read_model(const struct mafat_pack *pack, struct mafat_network **n, struct mafat_excerpt **excerpt, struct mafat_diagnostic *d)
+{
+  const struct mafat_given given = {pack->options.constants, pack->options.n_constants};
+  return mafat_packed_graph_read(n, excerpt, pack->format, pack->paths.weights, &given, d);
+}
+
+static int read_graph(void *context, struct mafat_network **n, struct mafat_diagnostic *d)
+{
+  struct mafat_excerpt *excerpt = NULL;
+  int code = read_model(context, n, &excerpt, d);
+  mafat_excerpt_close(&excerpt);
+  return code;
+}
+
+static int open_model(struct mafat_pack *pack, struct mafat_diagnostic *d)
+{
+  struct mafat_packing *p = &pack->packing;
+  if (pack->options.fork) return mafat_fail(d, MAFAT_EINVAL, "%s: fork is of Darknet's networks", pack->paths.weights);
+  int code = mafat_pack_paths_check(&pack->paths, d);
+  if (code == MAFAT_OK) code = find_format(&pack->format, pack->paths.weights, d);
+  if (code == MAFAT_OK) code = read_model(pack, &p->network, &pack->excerpt, d);
+  p->origin.excerpt = pack->excerpt;
+  p->read = read_graph;
+  return code;
+}
+
+/* ---- opening, closing ---- */
+
+static int name_file(struct mafat_pack *pack, struct mafat_diagnostic *d)
+{
+  static const char behind[] = ".part";
+  size_t n = strlen(pack->paths.out);
+  pack->paths.path = malloc(n + sizeof behind);
+  if (!pack->paths.path) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", pack->paths.out);
+  memcpy(pack->paths.path, pack->paths.out, n);
+  memcpy(pack->paths.path + n, behind, sizeof behind);
+  return MAFAT_OK;
+}
+
+static int open_pack(struct mafat_pack *pack, const char *model_path, const char *weights_path, const char *out_path, struct mafat_diagnostic *d)
+{
+  const struct mafat_pack_options *o = &pack->options;
+  const char *weights = weights_path ? weights_path : model_path;
+  pack->paths = (struct mafat_pack_paths){.cfg = weights_path ? model_path : NULL, .weights = weights, .out = out_path, .replace = o->replace,
+                                          .replace_name = o->replace_name ? o->replace_name : "replace"};
+  int code = check_options(o, &pack->packing, d);
+  if (code == MAFAT_OK) code = name_file(pack, d);
+  pack->packing = (struct mafat_packing){
+      .fd = -1, .path = pack->paths.path, .out = out_path, .weights = weights, .warnings = o->warnings, .type = pack->packing.type,
+      .whole_numbers = pack->packing.whole_numbers, .calibrate = {o->calibrate, o->n_calibrate}, .measure = {&o->measure, o->measure != NULL},
+      .most_error = o->keep_above, .context = pack};
+  if (code == MAFAT_OK) code = mafat_pack_paths_check_read(&pack->paths, o, d);
+  if (code == MAFAT_OK) code = weights_path ? open_darknet(pack, d) : open_model(pack, d);
+  return code ? code : mafat_pack_paths_check_network(&pack->paths, pack->packing.network, d);
+}
+
+int mafat_pack_open_sized(struct mafat_pack **out, const char *model_path, const char *weights_path, const char *out_path,
+                          const struct mafat_pack_options *options, size_t bytes, struct mafat_diagnostic *d)
+{
+  *out = NULL;
+  if (!model_path || !out_path) return mafat_fail(d, MAFAT_EINVAL, "expected the paths of a model and of the file to be written");
+  struct mafat_pack *pack = calloc(1, sizeof *pack);
+  if (!pack) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", out_path);
+  pack->packing.fd = -1;
+  mafat_pack_defaults_sized(&pack->options, sizeof pack->options);
+  int code = mafat_sized_take(&pack->options, sizeof pack->options, options, bytes, d);
+  if (code == MAFAT_OK) code = open_pack(pack, model_path, weights_path, out_path, d);
+  if (code == MAFAT_OK) *out = pack;
+  else mafat_pack_close(&pack);
+  return code;
+}
+
+void mafat_pack_close(struct mafat_pack **out)
+{
+  if (!out || !*out) return;
+  struct mafat_pack *pack = *out;
+  mafat_packer_close(&pack->run.packer);
+  mafat_narrowing_close(&pack->narrowing);
+  mafat_numbering_close(&pack->numbering);
+  if (pack->created) unlink(pack->paths.path);
+  if (pack->packing.fd >= 0) close(pack->packing.fd);
+  mafat_network_close(&pack->packing.network);
+  mafat_cfg_close(&pack->cfg);
+  mafat_excerpt_close(&pack->excerpt);
+  free(pack->run.layers);
+  free(pack->paths.path);
+  free(pack);
+  *out = NULL;
+}
+
+/* ---- work ---- */
+
+static int create(struct mafat_pack *pack, struct mafat_diagnostic *d)
+{
+  int code = mafat_pack_paths_create(&pack->paths, &pack->packing.fd, d);
+  pack->created = code == MAFAT_OK;
+  return code;
+}
+
+static int work(struct mafat_pack *pack, struct mafat_diagnostic *d)
+{
+  const struct mafat_packing *p = &pack->packing;
+  if (p->whole_numbers)
+    return pack->numbering ? mafat_numbering_step(pack->numbering, &pack->run, &pack->whole, d) : mafat_numbering_open(&pack->numbering, p, d);
+  return pack->narrowing ? mafat_narrowing_step(pack->narrowing, &pack->run, &pack->whole, d) : mafat_narrowing_open(&pack->narrowing, p, d);
+}
+
+static int finish(struct mafat_pack *pack, struct mafat_diagnostic *d)
+{
+  /* On the disk before it has its name, and its own until then: the lock goes with the descriptor. */
+  if (fsync(pack->packing.fd) != 0) return mafat_fail(d, MAFAT_EIO, "%s: %s", pack->paths.out, strerror(errno));
+  int code = mafat_pack_paths_finish(&pack->paths, d);
+  pack->done = code == MAFAT_OK;
+  pack->created = !pack->done;
+  return code;
+}
+
+int mafat_pack_step(struct mafat_pack *pack, bool *done, struct mafat_diagnostic *d)
+{
+  int code = pack->done ? MAFAT_OK : !pack->created ? create(pack, d) : pack->whole ? finish(pack, d) : work(pack, d);
+  *done = pack->done;
+  return code;
+}
+
+/* ---- what is known of it ---- */
+
+void mafat_pack_describe_sized(const struct mafat_pack *pack, struct mafat_pack_facts *out, size_t bytes)
+{
+  const struct mafat_packing_run *run = &pack->run;
+  struct mafat_pack_facts f = {.path = pack->paths.path, .pass = run->pass, .share = run->packer ? mafat_packer_share(run->packer) : pack->whole};
+  if (pack->whole) {
+    f.n_layers = run->n_layers;
+    f.n_ways = run->n_ways;
+    f.error = run->error;
+    f.largest = run->largest;
+  }
+  mafat_sized_give(out, bytes, &f, sizeof f);
+}
+
+int mafat_pack_layer_sized(const struct mafat_pack *pack, int index, struct mafat_pack_layer_facts *out, size_t bytes)
+{
+  if (index < 0 || index >= pack->run.n_layers) return MAFAT_EINVAL;
+  mafat_sized_give(out, bytes, &pack->run.layers[index], sizeof *pack->run.layers);
+  return MAFAT_OK;
+}
+
+int mafat_pack_way_sized(const struct mafat_pack *pack, int index, struct mafat_pack_way_facts *out, size_t bytes)
+{
+  if (index < 0 || index >= pack->run.n_ways) return MAFAT_EINVAL;
+  mafat_sized_give(out, bytes, &pack->run.ways[index], sizeof *pack->run.ways);
+  return MAFAT_OK;
+}

@@ -1,0 +1,94 @@
+/* Pictures that become other numbers than Darknet makes of them, or lie otherwise in the input. In a file of its own:
+ * no run of Darknet's networks enters it. */
+#include "api/picture.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Byte around a letterboxed picture: that of YOLOv5, YOLOv8 and YOLOX. */
+static const float usual_pad = 114;
+
+static int take_numbers(float *to, const float *numbers, int n, const char *what, struct mafat_diagnostic *d)
+{
+  for (int c = 0; c < n; c++) {
+    if (!isfinite(numbers[c]))
+      return mafat_fail(d, MAFAT_EINVAL, "expected a %s of finite numbers, found %g", what, (double)numbers[c]);
+    to[c] = numbers[c];
+  }
+  return MAFAT_OK;
+}
+
+static int take_normalization(struct mafat_picture *p, const struct mafat_picture_said *said,
+                              const struct mafat_model_options *o, struct mafat_diagnostic *d)
+{
+  int n = p->input.c == 1 ? 1 : 3, code = MAFAT_OK;
+  if (said->normalized) {
+    memcpy(p->rule.mean, said->mean, sizeof p->rule.mean);
+    memcpy(p->rule.scale, said->scale, sizeof p->rule.scale);
+    p->source = "file";
+  }
+  if (o->mean || o->scale) p->source = "options";
+  if (o->mean) code = take_numbers(p->rule.mean, o->mean, n, "mean", d);
+  if (code == MAFAT_OK && o->scale) code = take_numbers(p->rule.scale, o->scale, n, "scale", d);
+  for (int c = 0; c < n && code == MAFAT_OK; c++)
+    if (!mafat_picture_is_finite(p->rule.mean[c], p->rule.scale[c]))
+      code = mafat_fail(d, MAFAT_EINVAL, "expected a mean and a scale that make finite numbers of bytes, found %g and %g",
+                        (double)p->rule.mean[c], (double)p->rule.scale[c]);
+  return code;
+}
+
+static int take_channels(struct mafat_picture *p, const struct mafat_network *n, const char *channels,
+                         struct mafat_diagnostic *d)
+{
+  p->rule.swapped = p->input.c == 3 && n->picture.swapped;
+  if (!channels) return MAFAT_OK;
+  bool gray = strcmp(channels, "gray") == 0, bgr = strcmp(channels, "bgr") == 0;
+  if (!gray && !bgr && strcmp(channels, "rgb") != 0)
+    return mafat_fail(d, MAFAT_EINVAL, "expected channels of pictures (rgb, bgr, gray), found %.60s", channels);
+  if (p->input.c != (gray ? 1 : 3))
+    return mafat_fail(d, MAFAT_EINVAL, "%s: expected an input of %d channel%s for channels %s, found %d", n->path,
+                      gray ? 1 : 3, gray ? "" : "s", channels, p->input.c);
+  p->rule.swapped = bgr;
+  return MAFAT_OK;
+}
+
+static int take_fit(struct mafat_picture *p, const char *resize, struct mafat_diagnostic *d)
+{
+  static const struct {
+    const char *name;
+    enum mafat_fit fit;
+  } fits[] = {{"stretch", MAFAT_FIT_STRETCH},
+              {"letterbox", MAFAT_FIT_LETTERBOX},
+              {"corner", MAFAT_FIT_CORNER},
+              {"crop", MAFAT_FIT_CROP}};
+  if (!resize) return MAFAT_OK;
+  for (size_t i = 0; i < sizeof fits / sizeof *fits; i++)
+    if (strcmp(resize, fits[i].name) == 0) {
+      p->input.fit = fits[i].fit;
+      return MAFAT_OK;
+    }
+  return mafat_fail(d, MAFAT_EINVAL,
+                    "expected a way to resize pictures (stretch, letterbox, corner, crop), found %.60s", resize);
+}
+
+static int take_pad(struct mafat_picture *p, const struct mafat_network *n, const float *pad,
+                    struct mafat_diagnostic *d)
+{
+  if (n->format != MAFAT_FORMAT_DARKNET) p->rule.pad = usual_pad;
+  if (!pad) return MAFAT_OK;
+  if (!(*pad >= 0) || !(*pad <= 255))
+    return mafat_fail(d, MAFAT_EINVAL, "expected a pad from 0 to 255, found %g", (double)*pad);
+  p->rule.pad = *pad;
+  return MAFAT_OK;
+}
+
+int mafat_picture_follow(struct mafat_picture *p, const struct mafat_network *n, const struct mafat_model_options *o,
+                         struct mafat_diagnostic *d)
+{
+  int code = take_normalization(p, &n->picture, o, d);
+  if (code == MAFAT_OK) code = take_channels(p, n, o->channels, d);
+  if (code == MAFAT_OK) code = take_fit(p, o->resize, d);
+  if (code == MAFAT_OK) code = take_pad(p, n, o->pad, d);
+  p->input.rule = &p->rule;
+  return code;
+}

@@ -1,0 +1,211 @@
+#include "api/ports.h"
+
+#include "api/model.h"
+#include "api/query.h"
+#include "base/sized.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool has_outputs(const struct mafat_ports *p)
+{
+  return p->network->outputs && p->n_layers == p->network->n_layers;
+}
+
+size_t mafat_ports_floats(long long elements)
+{
+  return (unsigned long long)elements > SIZE_MAX / sizeof(float) ? SIZE_MAX : (size_t)elements;
+}
+
+int mafat_ports_count(const struct mafat_ports *p, enum mafat_ports_side side)
+{
+  if (side == MAFAT_PORTS_IN) return p->network->n_inputs;
+  return has_outputs(p) ? p->network->n_outputs : 1;
+}
+
+const char *mafat_ports_input_name(const struct mafat_network *n, int index)
+{
+  return n->inputs ? n->inputs[index].name : "data";
+}
+
+static const char *name_of(const struct mafat_ports *p, enum mafat_ports_side side, int index)
+{
+  if (side == MAFAT_PORTS_IN) return mafat_ports_input_name(p->network, index);
+  return has_outputs(p) ? p->network->outputs[index].name : "output";
+}
+
+/* "'a', 'b'" */
+static void list_names(const struct mafat_ports *p, enum mafat_ports_side side, char *text, size_t room)
+{
+  size_t n = 0;
+  text[0] = '\0';
+  for (int i = 0; i < mafat_ports_count(p, side) && n < room; i++)
+    n += (size_t)snprintf(text + n, room - n, "%s'%.60s'", i ? ", " : "", name_of(p, side, i));
+}
+
+int mafat_ports_find(const struct mafat_ports *p, enum mafat_ports_side side, const char *name, int *index,
+                     struct mafat_diagnostic *d)
+{
+  int n = mafat_ports_count(p, side);
+  char names[240];
+  *index = 0;
+  if (!name && n == 1) return MAFAT_OK;
+  for (int i = 0; name && i < n; i++)
+    if (strcmp(name, name_of(p, side, i)) == 0) {
+      *index = i;
+      return MAFAT_OK;
+    }
+  const char *what = side == MAFAT_PORTS_IN ? "input" : "output";
+  list_names(p, side, names, sizeof names);
+  if (name)
+    return mafat_fail(d, MAFAT_EINVAL, "%s: no %s is called '%.60s': expected %s", p->network->path, what, name, names);
+  return mafat_fail(d, MAFAT_EINVAL, "%s: expected the name of one of %d %ss: %s", p->network->path, n, what, names);
+}
+
+void mafat_ports_output_view(const struct mafat_ports *p, int index, struct mafat_view *view)
+{
+  if (has_outputs(p)) *view = p->network->outputs[index].view;
+  else mafat_view_planes(view, p->network->layers[p->n_layers - 1].out);
+}
+
+struct mafat_sources mafat_ports_output_sources(const struct mafat_ports *p, int index, struct mafat_source *self)
+{
+  return has_outputs(p) ? p->network->outputs[index].sources
+                        : mafat_network_output_sources(p->network, p->n_layers - 1, self);
+}
+
+/* Outputs are put out as floats, whatever the file calls them. */
+static const char *type_of(const struct mafat_network *n, enum mafat_ports_side side, int index)
+{
+  return mafat_dtype_name(side == MAFAT_PORTS_IN && n->inputs ? n->inputs[index].type : MAFAT_F32);
+}
+
+/* What the numbers of 8 bits mean, as the file has them. */
+static void describe_numbers(const struct mafat_ports *p, enum mafat_ports_side side, int index, struct mafat_port_facts *f)
+{
+  const struct mafat_network *n = p->network;
+  if (side == MAFAT_PORTS_OUT && !has_outputs(p)) return;
+  const struct mafat_port *port = side == MAFAT_PORTS_IN ? &n->inputs[index] : &n->outputs[index];
+  const struct mafat_layer *l = &n->layers[port->sources.list[0].tensor];
+  if (l->out_type == MAFAT_F32) return;
+  f->scale = (double)l->quantization.scale;
+  f->zero = l->quantization.zero - (port->type == MAFAT_I8 ? MAFAT_SIGNED_TO_BYTE : 0);
+}
+
+int mafat_ports_describe(const struct mafat_ports *p, enum mafat_ports_side side, int index, struct mafat_port_facts *f)
+{
+  struct mafat_view view;
+  const struct mafat_network *n = p->network;
+  if (index < 0 || index >= mafat_ports_count(p, side)) return MAFAT_EINVAL;
+  if (side == MAFAT_PORTS_OUT) mafat_ports_output_view(p, index, &view);
+  else if (n->inputs) view = n->inputs[index].view;
+  else mafat_view_planes(&view, n->layers[n->n_layers + index].out);
+  *f = (struct mafat_port_facts){.name = name_of(p, side, index), .type = type_of(n, side, index), .rank = view.n_dims,
+                                 .n = mafat_ports_floats(mafat_view_elements(&view))};
+  for (int i = 0; i < view.n_dims; i++) f->dims[i] = (int64_t)view.dims[i];
+  if (side == MAFAT_PORTS_OUT || n->inputs) describe_numbers(p, side, index, f);
+  return MAFAT_OK;
+}
+
+/* ---- of models and queries ---- */
+
+static struct mafat_ports of_model(const struct mafat_model *m)
+{
+  return (struct mafat_ports){m->network, m->n_layers};
+}
+
+static struct mafat_ports of_query(const struct mafat_query *q)
+{
+  return (struct mafat_ports){q->network, q->n_layers};
+}
+
+static int describe(struct mafat_ports p, enum mafat_ports_side side, int index, struct mafat_port_facts *out,
+                    size_t bytes)
+{
+  struct mafat_port_facts f;
+  int code = mafat_ports_describe(&p, side, index, &f);
+  if (code == MAFAT_OK) mafat_sized_give(out, bytes, &f, sizeof f);
+  return code;
+}
+
+int mafat_model_n_inputs(const struct mafat_model *m)
+{
+  return m->network->n_inputs;
+}
+
+int mafat_model_n_outputs(const struct mafat_model *m)
+{
+  struct mafat_ports p = of_model(m);
+  return mafat_ports_count(&p, MAFAT_PORTS_OUT);
+}
+
+int mafat_model_describe_input_sized(const struct mafat_model *m, int index, struct mafat_port_facts *out, size_t bytes)
+{
+  return describe(of_model(m), MAFAT_PORTS_IN, index, out, bytes);
+}
+
+int mafat_model_describe_output_sized(const struct mafat_model *m, int index, struct mafat_port_facts *out,
+                                      size_t bytes)
+{
+  return describe(of_model(m), MAFAT_PORTS_OUT, index, out, bytes);
+}
+
+int mafat_query_n_inputs(const struct mafat_query *q)
+{
+  return q->network->n_inputs;
+}
+
+int mafat_query_n_outputs(const struct mafat_query *q)
+{
+  struct mafat_ports p = of_query(q);
+  return mafat_ports_count(&p, MAFAT_PORTS_OUT);
+}
+
+int mafat_query_describe_input_sized(const struct mafat_query *q, int index, struct mafat_port_facts *out, size_t bytes)
+{
+  return describe(of_query(q), MAFAT_PORTS_IN, index, out, bytes);
+}
+
+int mafat_query_describe_output_sized(const struct mafat_query *q, int index, struct mafat_port_facts *out,
+                                      size_t bytes)
+{
+  return describe(of_query(q), MAFAT_PORTS_OUT, index, out, bytes);
+}
+
+/* ---- outputs after a run ---- */
+
+int mafat_model_read_output_part(const struct mafat_model *m, const char *name, size_t first, float *floats, size_t n,
+                                 struct mafat_diagnostic *d)
+{
+  struct mafat_ports p = of_model(m);
+  struct mafat_view view;
+  struct mafat_source self;
+  int index, code = mafat_ports_find(&p, MAFAT_PORTS_OUT, name, &index, d);
+  if (code) return code;
+  mafat_ports_output_view(&p, index, &view);
+  size_t all = mafat_ports_floats(mafat_view_elements(&view));
+  if (first > all || n > all - first)
+    return mafat_fail(d, MAFAT_EINVAL, "%s: output '%.100s': expected at most %zu floats, found %zu from number %zu on",
+                      m->network->path, name_of(&p, MAFAT_PORTS_OUT, index), all, n, first);
+  if ((code = mafat_model_hold_output(m, d))) return code;
+  struct mafat_sources sources = mafat_ports_output_sources(&p, index, &self);
+  mafat_executor_read_view(m->executor, &sources, &view, (long long)first, (long long)n, floats);
+  mafat_executor_unhold_output(m->executor);
+  return MAFAT_OK;
+}
+
+int mafat_model_read_output_named(const struct mafat_model *m, const char *name, float *floats, size_t n,
+                                  struct mafat_diagnostic *d)
+{
+  struct mafat_ports p = of_model(m);
+  struct mafat_view view;
+  int index, code = mafat_ports_find(&p, MAFAT_PORTS_OUT, name, &index, d);
+  if (code) return code;
+  mafat_ports_output_view(&p, index, &view);
+  size_t all = mafat_ports_floats(mafat_view_elements(&view));
+  if (n != all || n == SIZE_MAX)
+    return mafat_fail(d, MAFAT_EINVAL, "%s: output '%.100s': expected room for %zu floats, found %zu", m->network->path,
+                      name_of(&p, MAFAT_PORTS_OUT, index), all, n);
+  return mafat_model_read_output_part(m, name, 0, floats, n, d);
+}

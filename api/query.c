@@ -1,0 +1,443 @@
+#include "api/query.h"
+
+#include "formats/darknet/fork.h"
+#include "predictor/plan/bricks.h"
+#include "predictor/planning/planning.h"
+#include "runner/detect/heads/head.h"
+#include "api/facts.h"
+#include "runner/os/budget.h"
+#include "api/surroundings.h"
+#include "api/model_kind.h"
+#include "base/sized.h"
+#include "runner/weights/weights.h"
+#include "runner/weights/weights_file.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What who runs has in the heap and who asks has not: a model, its inputs, places for times, answers and outputs, the names
+ * of some hundred classes; and a page, for these do not lie as close as they could. */
+enum { RUNNERS_HEAP = 20 << 10 };
+
+/* ---- opening ---- */
+
+static int look_around(struct mafat_query *q, const struct mafat_model_options *o, struct mafat_diagnostic *d)
+{
+  int channels = mafat_network_picture_shape(q->network).c;
+  int code = mafat_picture_make(&q->picture, q->network, o, q->kernels, d);
+  if (code) return code;
+  q->floats_only = o->floats_only || (!o->picture && !o->frames && channels != 1 && channels != 3);
+  q->picture_assumed = !o->picture && !o->frames && !q->floats_only;
+  struct mafat_frame_format frame;
+  if (o->frames && (code = mafat_frame_format_read(&frame, o->frames, d))) return code;
+  struct mafat_surroundings_request request = {q->network, o->picture, o->picture_may_fail, q->floats_only, q->kernels, o->arena,
+                                               o->reserve_bytes, &q->picture.input, o->frames ? &frame : NULL, o->beside_bytes, o->frames_stay};
+  code = mafat_surroundings_measure(&q->around, &request, d);
+  q->around.process_bytes += RUNNERS_HEAP;
+  return code;
+}
+
+/* A plan's canonical text, as whoever takes it is told. */
+static int write_text(char **text, const struct mafat_query *q, const struct mafat_candidate *c, struct mafat_diagnostic *d)
+{
+  struct mafat_plan_options options = q->basis.options;
+  struct mafat_plan *plan;
+  struct mafat_spec *spec = NULL;
+  options.n_threads = c->threads;
+  int code = mafat_plan_make(&plan, c->spec, q->network, q->n_layers, &options, d);
+  if (code) return code;
+  code = mafat_plan_spec(&spec, plan, q->network);
+  if (code == MAFAT_OK && !(*text = mafat_spec_text(spec))) code = MAFAT_ENOMEM;
+  mafat_spec_close(&spec);
+  mafat_plan_close(&plan);
+  return code ? mafat_fail(d, code, "%s: out of memory", q->network->path) : MAFAT_OK;
+}
+
+/* The texts of the front's plans, for whoever asks. */
+static int write_front(struct mafat_query *q, struct mafat_diagnostic *d)
+{
+  q->front_texts = calloc((size_t)q->front->n, sizeof *q->front_texts);
+  int code = q->front_texts ? MAFAT_OK : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", q->network->path);
+  for (int i = 0; i < q->front->n && code == MAFAT_OK; i++) code = write_text(&q->front_texts[i], q, &q->front->list[i], d);
+  return code;
+}
+
+/* Of the network as it is, by the request, all of which points into the query from here on. */
+static int find_front(struct mafat_query *q, struct mafat_diagnostic *d)
+{
+  struct mafat_search_request *s = &q->request.search;
+  s->network = q->network;
+  s->n_layers = q->n_layers;
+  s->options = &q->basis.options;
+  s->calibration = &q->basis.calibration;
+  s->around = &q->around;
+  /* By the best: what may be had, whatever is taken. */
+  int code = mafat_choose_search(&q->front, mafat_search_at(0), s, NULL, &q->request.traces, d);
+  if (code) return code;
+  q->request.front = q->front;
+  return write_front(q, d);
+}
+
+/* Plans are timed by the process that asks: with what this machine has, whatever budget it asks for. */
+static int prepare_timing(struct mafat_query *q, const char *weights, const struct mafat_model_options *o, struct mafat_diagnostic *d)
+{
+  struct mafat_budget budget;
+  if (!o->measure) return MAFAT_OK;
+  if (q->weights_assumed) return mafat_fail(d, MAFAT_EINVAL, "measuring expects a file of weights: plans are run");
+  if (!(q->weights = strdup(weights))) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", weights);
+  mafat_budget_find(&budget, "");
+  mafat_choose_time(&q->request, o, q->weights, q->kernels);
+  q->request.timed.budget_bytes = budget.bytes;
+  q->request.timed.budget_source = budget.source;
+  return MAFAT_OK;
+}
+
+static int open_query(struct mafat_query *q, const char *cfg, const char *weights,
+                      const struct mafat_model_options *o, struct mafat_diagnostic *d)
+{
+  int code;
+  struct mafat_weights_kind kind = {0};
+  enum mafat_model_format format = mafat_model_format_of(cfg);
+  /* An ONNX or TFLite file is its graph here: what it is read from may be a pipe, and constants may be elsewhere. */
+  bool graph = !weights && (format == MAFAT_MODEL_ONNX || format == MAFAT_MODEL_TFLITE);
+  if (!weights && !graph && format != MAFAT_MODEL_CFG) weights = cfg;
+  q->weights_assumed = !weights && !graph;
+  q->threads = o->threads;
+  q->memory_bytes = o->memory_bytes;
+  q->kernels = mafat_kernels_find(o->cpu);
+  if (!q->kernels)
+    return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (portable, avx2, avx512, neon), found %.60s", o->cpu);
+  if ((code = mafat_choose_network(&q->network, &q->n_layers, cfg, o, d))) return code;
+  if ((code = look_around(q, o, d))) return code;
+  if (weights && (code = mafat_weights_probe(weights, &kind, d))) return code;
+  if (kind.packed && strcmp(weights, cfg) != 0 && (code = mafat_weights_file_types(q->network, weights, d))) return code;
+  if ((code = mafat_choose_prepare(&q->request, &q->basis, o, &kind, q->kernels->name, d))) return code;
+  if (o->plan && !(q->request.plan = q->plan = strdup(o->plan))) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg);
+  if (o->cells && !(q->request.search.cells = q->cells = strdup(o->cells))) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg);
+  if ((code = prepare_timing(q, graph ? cfg : weights, o, d))) return code;
+  q->request.best_effort = true; /* what does not fit is told, not refused */
+  return find_front(q, d);
+}
+
+int mafat_query_open_sized(struct mafat_query **out, const char *cfg, const char *weights,
+                           const struct mafat_model_options *options, size_t bytes, struct mafat_diagnostic *d)
+{
+  struct mafat_model_options o;
+  *out = NULL;
+  if (!cfg) return mafat_fail(d, MAFAT_EINVAL, "expected the path of a cfg");
+  int code = mafat_sized_take_model_options(&o, options, bytes, d);
+  if (code) return code;
+  struct mafat_query *q = calloc(1, sizeof *q);
+  if (!q) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg);
+  code = open_query(q, cfg, weights, &o, d);
+  if (code == MAFAT_OK) *out = q;
+  else mafat_query_close(&q);
+  return code;
+}
+
+void mafat_query_close(struct mafat_query **query)
+{
+  if (!query || !*query) return;
+  for (int i = 0; (*query)->front_texts && i < (*query)->front->n; i++) free((*query)->front_texts[i]);
+  free((*query)->front_texts);
+  mafat_front_close(&(*query)->front);
+  if ((*query)->borrows) {
+    free((*query)->network);
+  } else {
+    mafat_network_close(&(*query)->network);
+    free((*query)->plan);
+    free((*query)->cells);
+    free((*query)->weights);
+  }
+  free(*query);
+  *query = NULL;
+}
+
+/* ---- as packed ---- */
+
+/* The network's layers side by side with itself: one piece of memory. NULL: out of memory. */
+static struct mafat_network *borrow_network(const struct mafat_network *n)
+{
+  struct with_layers {
+    struct mafat_network network;
+    struct mafat_layer layers[];
+  } *copy;
+  size_t n_layers = (size_t)mafat_network_n_operators(n);
+  copy = malloc(sizeof *copy + n_layers * sizeof *copy->layers);
+  if (!copy) return NULL;
+  copy->network = *n;
+  copy->network.layers = memcpy(copy->layers, n->layers, n_layers * sizeof *copy->layers);
+  return &copy->network;
+}
+
+/* How many layers' weights become less? */
+static int narrow_layers(struct mafat_network *n, enum mafat_dtype type)
+{
+  int changed = 0;
+  for (int l = 0; l < n->n_layers; l++) {
+    enum mafat_dtype narrow = mafat_layer_narrowest(&n->layers[l], type);
+    changed += narrow != n->layers[l].weights_type && mafat_layer_has_panels(&n->layers[l]);
+    n->layers[l].weights_type = narrow;
+  }
+  return changed;
+}
+
+static int pack_query(struct mafat_query *q, const struct mafat_query *of, enum mafat_dtype type, struct mafat_diagnostic *d)
+{
+  *q = *of;
+  q->borrows = true;
+  q->front = NULL;
+  q->front_texts = NULL;
+  q->request.timed.weights = NULL; /* there is no such file yet */
+  q->weights_assumed = false;
+  q->basis.options.packed = true;
+  q->basis.options.transposed = false;
+  q->network = borrow_network(of->network);
+  if (!q->network) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", of->network->path);
+  if (narrow_layers(q->network, type) == 0 && type != MAFAT_F32)
+    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: none of its weights would be less as %s", of->network->path, mafat_dtype_name(type));
+  return find_front(q, d);
+}
+
+int mafat_query_pack(struct mafat_query **out, const struct mafat_query *of, const char *weights, struct mafat_diagnostic *d)
+{
+  enum mafat_dtype type;
+  *out = NULL;
+  if (!weights || !mafat_dtype_find_packing(&type, weights))
+    return mafat_fail(d, MAFAT_EINVAL, "expected a type of weights (float32, fp16, int8, int4), found %.60s", weights ? weights : "none");
+  struct mafat_query *q = malloc(sizeof *q);
+  if (!q) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", of->network->path);
+  int code = pack_query(q, of, type, d);
+  if (code == MAFAT_OK) *out = q;
+  else mafat_query_close(&q);
+  return code;
+}
+
+static uint64_t count_weights(const struct mafat_query *q)
+{
+  uint64_t sum = 0;
+  for (int l = 0; l < q->n_layers; l++) sum += mafat_layer_weight_counts(&q->network->layers[l]).weights;
+  return sum;
+}
+
+void mafat_query_describe_sized(const struct mafat_query *q, struct mafat_query_facts *out, size_t bytes)
+{
+  struct mafat_shape in = mafat_network_picture_shape(q->network);
+  const struct mafat_query_facts f = {
+      .input_h = in.h, .input_w = in.w, .input_c = in.c,
+      .n_layers = q->n_layers,
+      .cpu = q->kernels->name,
+      .budget_bytes = q->request.budget_bytes,
+      .budget_source = q->request.budget_source,
+      .packed = q->basis.options.packed,
+      .weights_assumed = q->weights_assumed,
+      .floats_only = q->floats_only,
+      .picture_assumed = q->picture_assumed,
+      .plan_given = q->plan != NULL,
+      .greedy = q->request.by->by_paper,
+      .threads = q->threads,
+      .bias_bytes = q->request.bias_bytes,
+      .n_front = q->front->n,
+      .fork = mafat_fork_name(q->network->fork),
+      .fork_sign = q->network->fork_sign[0] ? q->network->fork_sign : NULL,
+      .reserve_bytes = q->around.reserve_bytes,
+      .picture = mafat_facts_picture(&q->picture),
+      .decode = mafat_head_name(q->network),
+      .decode_sign = mafat_head_name(q->network) ? q->network->decoded.sign : NULL,
+      .least = strcmp(q->request.by->name, "least") == 0,
+      .n_weights = count_weights(q),
+      .search = q->plan ? NULL : q->request.by->name,
+      .searched = q->plan ? NULL : q->request.by->finds,
+      .one_plan = q->request.by->one_plan};
+  mafat_sized_give(out, bytes, &f, sizeof f);
+}
+
+int mafat_search_describe_sized(int index, struct mafat_search_facts *out, size_t bytes)
+{
+  const struct mafat_search *s = mafat_search_at(index);
+  if (!s) return MAFAT_EINVAL;
+  const struct mafat_search_facts f = {s->name, s->finds, s->one_plan, s->by_paper, s->timed, s->tiles, s->beams, s->separable};
+  mafat_sized_give(out, bytes, &f, sizeof f);
+  return MAFAT_OK;
+}
+
+/* ---- many budgets ---- */
+
+/* Table 1 of the paper, MB. */
+static const int paper_budgets[] = {16, 32, 48, 64, 80, 96, 128, 192, 256};
+
+/* 1, 1.5, 2, 3, 4, 6, 8, 12 ... MB; 0 beyond what can be addressed. */
+static size_t rounder_than(size_t bytes)
+{
+  for (size_t step = (size_t)1 << 20; step <= SIZE_MAX / 4; step *= 2) {
+    if (step > bytes) return step;
+    if (step + step / 2 > bytes) return step + step / 2;
+  }
+  return 0;
+}
+
+/* The next quarter of a MB from here on. */
+static size_t quarter_from(size_t bytes)
+{
+  size_t quarter = (size_t)1 << 18;
+  return bytes > SIZE_MAX - quarter ? bytes : (bytes + quarter - 1) / quarter * quarter;
+}
+
+int mafat_query_budgets(const struct mafat_query *q, size_t *budgets, int room)
+{
+  int n = 0;
+  if (q->request.by->by_paper) {
+    for (; n < room && n < (int)(sizeof paper_budgets / sizeof *paper_budgets); n++)
+      budgets[n] = (size_t)paper_budgets[n] << 20;
+    return n;
+  }
+  size_t least = q->front->list[0].charge_bytes, most = q->front->list[q->front->n - 1].charge_bytes;
+  for (size_t next = quarter_from(least); next && n < room; next = rounder_than(next)) {
+    budgets[n++] = next;
+    if (next >= most) break;
+  }
+  return n;
+}
+
+int mafat_query_front_sized(const struct mafat_query *q, int index, struct mafat_front_facts *out, size_t bytes)
+{
+  if (index < 0 || index >= q->front->n) return MAFAT_EINVAL;
+  const struct mafat_candidate *c = &q->front->list[index];
+  const struct mafat_front_facts f = {q->front_texts[index], c->threads, c->charge_bytes, c->ms};
+  mafat_sized_give(out, bytes, &f, sizeof f);
+  return MAFAT_OK;
+}
+
+/* ---- one budget ---- */
+
+static bool has_tiles_only(const struct mafat_plan *plan)
+{
+  for (int g = 0; g < plan->n_groups; g++)
+    if (plan->groups[g].cut.kind != MAFAT_CUT_GRID) return false;
+  return true;
+}
+
+static int answer(struct mafat_answer *a, const struct mafat_query *q, size_t budget_bytes, struct mafat_diagnostic *d)
+{
+  a->query = q;
+  a->request = q->request;
+  if (budget_bytes) a->request.budget_bytes = budget_bytes;
+  int code = mafat_choose(&a->choice, &a->request, d);
+  if (code || !has_tiles_only(a->choice.plan)) return code;
+  code = mafat_paper_predict(&a->paper, q->network, a->choice.plan, q->request.bias_bytes, d);
+  return code == MAFAT_EUNSUPPORTED ? MAFAT_OK : code;
+}
+
+int mafat_query_answer(struct mafat_answer **out, const struct mafat_query *q, size_t budget_bytes,
+                       struct mafat_diagnostic *d)
+{
+  *out = NULL;
+  struct mafat_answer *a = calloc(1, sizeof *a);
+  if (!a) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", q->network->path);
+  int code = answer(a, q, budget_bytes, d);
+  if (code == MAFAT_OK) *out = a;
+  else mafat_answer_close(&a);
+  return code;
+}
+
+void mafat_answer_close(struct mafat_answer **answer)
+{
+  if (!answer || !*answer) return;
+  mafat_paper_prediction_close(&(*answer)->paper);
+  mafat_choice_close(&(*answer)->choice);
+  free(*answer);
+  *answer = NULL;
+}
+
+void mafat_answer_describe(const struct mafat_answer *a, struct mafat_plan_facts *f)
+{
+  mafat_facts_plan(f, a->query->network, &a->choice, &a->choice.prediction);
+  f->calibrated = a->query->basis.calibration.measured;
+}
+
+int mafat_answer_layer_sized(const struct mafat_answer *a, int layer, struct mafat_layer_facts *out, size_t bytes)
+{
+  struct mafat_layer_facts f;
+  int code = mafat_facts_layer(&f, a->query->network, &a->choice, layer);
+  if (code == MAFAT_OK) mafat_sized_give(out, bytes, &f, sizeof f);
+  return code;
+}
+
+int mafat_answer_group_sized(const struct mafat_answer *a, int group, struct mafat_group_facts *out, size_t bytes)
+{
+  struct mafat_group_facts f;
+  int code = mafat_facts_group(&f, &a->choice, group);
+  if (code) return code;
+  if (a->paper) f.paper_bytes = a->paper->groups[group].peak_bytes;
+  mafat_sized_give(out, bytes, &f, sizeof f);
+  return MAFAT_OK;
+}
+
+/* ---- its arena ---- */
+
+void mafat_answer_arena_sized(const struct mafat_answer *a, struct mafat_arena_facts *out, size_t bytes)
+{
+  const struct mafat_layout *l = a->choice.layout;
+  const struct mafat_arena_facts f = {l->total_bytes, l->bound_bytes, l->n_buffers, 2 * a->choice.plan->n_positions, l->peak_time};
+  mafat_sized_give(out, bytes, &f, sizeof f);
+}
+
+static const char *what_it_holds(const struct mafat_layout *l, int index)
+{
+  switch (l->buffers[index].tag) {
+  case MAFAT_TAG_SCRATCH: return "scratch";
+  case MAFAT_TAG_WEIGHTS: return "weights";
+  case MAFAT_TAG_IO: return index == l->ring_buffer ? "ring" : index == l->panel_buffer ? "panel" : "affine";
+  default: return index == l->frame_buffer ? "frame" : "map";
+  }
+}
+
+int mafat_answer_buffer_sized(const struct mafat_answer *a, int index, struct mafat_buffer_facts *out, size_t bytes)
+{
+  const struct mafat_layout *l = a->choice.layout;
+  const struct mafat_network *n = a->query->network;
+  if (index < 0 || index >= l->n_buffers) return MAFAT_EINVAL;
+  const struct mafat_buffer *b = &l->buffers[index];
+  bool map = b->tag == MAFAT_TAG_INPUT || b->tag == MAFAT_TAG_ACTIVATIONS;
+  const struct mafat_buffer_facts f = {
+      .tag = mafat_tag_name(b->tag), .what = what_it_holds(l, index),
+      .layer = mafat_network_number(n, b->tensor), .input = b->tag == MAFAT_TAG_INPUT ? b->tensor - n->n_layers : -1,
+      .offset = b->offset, .bytes = b->bytes, .first = b->first, .last = b->last,
+      .rows = map && index != l->frame_buffer ? l->tensors[b->tensor].rows : 0};
+  mafat_sized_give(out, bytes, &f, sizeof f);
+  return MAFAT_OK;
+}
+
+int mafat_answer_part(const struct mafat_answer *a, int position)
+{
+  const struct mafat_plan *plan = a->choice.plan;
+  const struct mafat_parts *parts = plan->parts;
+  for (int g = 0; parts && g < plan->n_groups; g++) {
+    const struct mafat_span *at = &plan->groups[g].positions;
+    if (position >= at->begin && position < at->end)
+      return parts->at[g + 1] > parts->at[g]
+                 ? mafat_network_number(a->query->network, parts->list[parts->at[g] + position - at->begin].layer)
+                 : -1;
+  }
+  return -1;
+}
+
+int mafat_answer_check(const struct mafat_answer *a, struct mafat_diagnostic *d)
+{
+  return a->choice.fits ? MAFAT_OK : mafat_choice_refuse(&a->choice, &a->request, d);
+}
+
+int mafat_answer_paper_sized(const struct mafat_answer *a, struct mafat_paper_facts *out, size_t bytes, struct mafat_diagnostic *d)
+{
+  if (!a->paper) {
+    struct mafat_paper_prediction *none;
+    int code = mafat_paper_predict(&none, a->query->network, a->choice.plan, a->request.bias_bytes, d);
+    mafat_paper_prediction_close(&none); /* it knows nothing of this plan: the code says why */
+    return code ? code : MAFAT_EUNSUPPORTED;
+  }
+  const struct mafat_paper_group *peak = &a->paper->groups[a->paper->peak_group];
+  const struct mafat_paper_facts f = {a->paper->bytes, a->paper->peak_group, peak->peak_layer, peak->tile_row, peak->tile_col};
+  mafat_sized_give(out, bytes, &f, sizeof f);
+  return MAFAT_OK;
+}

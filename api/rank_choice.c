@@ -1,0 +1,423 @@
+#include "api/rank_choice.h"
+
+#include "base/blocks.h"
+#include "predictor/planning/planning.h"
+#include "runner/os/process.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Plans and layouts of all ranks. */
+struct ranks {
+  struct mafat_plan *plans[MAFAT_MOST_RANKS];
+  struct mafat_layout *layouts[MAFAT_MOST_RANKS];
+};
+
+static void close_ranks(struct ranks *r)
+{
+  for (int i = 0; i < MAFAT_MOST_RANKS; i++) {
+    mafat_layout_close(&r->layouts[i]);
+    mafat_plan_close(&r->plans[i]);
+  }
+}
+
+static int open_ranks(struct ranks *r, const struct mafat_spec *spec, const struct mafat_rank_choice_request *request,
+                      struct mafat_diagnostic *d)
+{
+  int code = MAFAT_OK;
+  *r = (struct ranks){{NULL}, {NULL}};
+  for (int i = 0; i < request->n_ranks && code == MAFAT_OK; i++) {
+    struct mafat_plan_options options = *request->options;
+    options.only_rank = i + 1;
+    code = mafat_plan_make(&r->plans[i], spec, request->network, request->n_layers, &options, d);
+    if (code == MAFAT_OK) code = mafat_layout_make(&r->layouts[i], request->network, r->plans[i], d);
+  }
+  return code;
+}
+
+/* Behind what rank 0 receives it has nothing to do, and nothing that is put out is its own. */
+static int check_ahead(const struct mafat_rank_choice_request *r, const struct mafat_plan *plan, struct mafat_diagnostic *d)
+{
+  bool received = false, other = r->n_ranks < 2;
+  for (int i = 0; i < plan->parts->n; i++) {
+    const struct mafat_layer_part *p = &plan->parts->list[i];
+    bool computes = p->act == MAFAT_PART_COMPUTE;
+    if (p->act == MAFAT_PART_RECEIVE) received = true;
+    else other = other || received;
+    if (computes && p->layer < r->n_layers && mafat_network_is_output(r->network, r->n_layers, p->layer)) other = true;
+  }
+  return !other && received ? MAFAT_OK : mafat_fail(d, MAFAT_EINVAL, "--pipeline expects a plan in which rank 0 has the first layers, and others "
+                                                    "all that follow");
+}
+
+/* What a spec costs all of them. */
+static int take(struct mafat_rank_choice *c, const struct mafat_spec *spec, const struct mafat_rank_choice_request *r,
+                struct mafat_diagnostic *d)
+{
+  struct ranks ranks;
+  if (spec->ranks.n != r->n_ranks)
+    return mafat_fail(d, MAFAT_EINVAL, "expected a plan for %d ranks, found one for %d", r->n_ranks, spec->ranks.n);
+  int code = open_ranks(&ranks, spec, r, d);
+  if (code == MAFAT_OK && r->ahead) code = check_ahead(r, ranks.plans[0], d);
+  if (code == MAFAT_OK) {
+    code = mafat_rank_latency(c->costs, ranks.plans, ranks.layouts, r->n_ranks, r->network, r->calibration, &r->wire, r->speeds);
+    if (code) mafat_fail(d, code, "%s: out of memory", r->network->path);
+  }
+  close_ranks(&ranks);
+  free(c->text);
+  c->text = mafat_spec_text(spec);
+  if (code == MAFAT_OK && !c->text) code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", r->network->path);
+  c->total_ms = c->costs[0].total_ms;
+  c->exchanged_bytes = 0;
+  for (int i = 0; i < r->n_ranks; i++) c->exchanged_bytes += c->costs[i].sent_bytes;
+  return code;
+}
+
+static size_t budget_of(const struct mafat_rank_choice_request *r, int rank)
+{
+  return r->budgets ? r->budgets[rank] : r->memory_bytes;
+}
+
+static size_t need_of(const struct mafat_rank_choice *c, int rank)
+{
+  return c->costs[rank].arena_bytes + c->costs[rank].kept_bytes;
+}
+
+static int check_memory(const struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, struct mafat_diagnostic *d)
+{
+  for (int i = 0; i < r->n_ranks; i++)
+    if (need_of(c, i) > budget_of(r, i))
+      return mafat_fail(d, MAFAT_ELIMIT, "does not fit: rank %d of %d needs %zu bytes, --memory is %zu bytes", i, r->n_ranks,
+                        need_of(c, i), budget_of(r, i));
+  return MAFAT_OK;
+}
+
+static int find_way(struct mafat_rank_choice *c, const char *name, bool ahead, struct mafat_diagnostic *d)
+{
+  for (int way = 0; way < MAFAT_N_RANK_WAYS; way++) {
+    c->way = (enum mafat_rank_way)way;
+    if (!name && ahead && c->way != MAFAT_RANKS_LAYERS) continue;
+    if (!name || strcmp(name, mafat_rank_way_name(c->way)) == 0) return MAFAT_OK;
+  }
+  return mafat_fail(d, MAFAT_EINVAL, "expected a search for ranks (deeperthings, fdto, layers, best), found %.60s", name);
+}
+
+/* Of each layer to each rank, 1 on the average, as fast as it is. False: all are equal. */
+static bool share_by_speed(double *shares, const struct mafat_rank_choice_request *r)
+{
+  double sum = 0;
+  bool differ = false;
+  for (int i = 0; i < r->n_ranks; i++) {
+    shares[i] = r->speeds ? r->speeds[i] : 1;
+    sum += shares[i];
+    differ = differ || shares[i] != shares[0];
+  }
+  for (int i = 0; i < r->n_ranks; i++) shares[i] *= r->n_ranks / sum;
+  return differ;
+}
+
+/* A plan of these shares, NULL: equal ones; of whole layers by what is to compute, or to hold. MAFAT_ELIMIT: it does not fit. */
+static int take_shares(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, struct mafat_group_weights weights,
+                       const double *shares, bool by_work, struct mafat_diagnostic *d)
+{
+  struct mafat_spec *spec;
+  struct mafat_rank_request request = {.network = r->network, .n_layers = r->n_layers, .n_ranks = r->n_ranks, .options = r->options,
+                                       .way = c->way, .weights = weights, .shares = shares, .by_work = by_work};
+  mafat_rank_sharing_close(&c->sharing);
+  int code = mafat_rank_spec(&spec, &c->sharing, &request, d);
+  if (code) return code;
+  code = take(c, spec, r, d);
+  mafat_spec_close(&spec);
+  return code ? code : check_memory(c, r, d);
+}
+
+/* What a rank has too little of, it gets less to do for: its share by how much more, or less, it has than it needed. Who had
+ * nothing to do keeps its own: what it needed says nothing. */
+static void move_shares(double *shares, const struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r)
+{
+  const double least = .05;
+  double sum = 0;
+  for (int i = 0; i < r->n_ranks; i++) {
+    if (c->costs[i].compute_ms > 0) shares[i] = fmax(shares[i] * (double)budget_of(r, i) / (double)need_of(c, i), least);
+    sum += shares[i];
+  }
+  for (int i = 0; i < r->n_ranks; i++) shares[i] *= r->n_ranks / sum;
+}
+
+enum { N_RESIDENCES = 2 };
+static const struct mafat_group_weights residences[N_RESIDENCES] = {{.residence = MAFAT_KEPT}, {.residence = MAFAT_STREAMED}};
+
+/* *residence: the first one that fits, or else the last. */
+static int take_found(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int *residence, struct mafat_diagnostic *d)
+{
+  enum { TRIES = 8 };
+  int code = find_way(c, r->search, r->ahead, d);
+  if (code) return code;
+  for (int i = 0; i < N_RESIDENCES; i++) {
+    double shares[MAFAT_MOST_RANKS];
+    bool differ = share_by_speed(shares, r);
+    code = take_shares(c, r, residences[i], differ ? shares : NULL, r->ahead || differ, d);
+    for (int k = 0; k < TRIES && code == MAFAT_ELIMIT && r->n_ranks > 1; k++) {
+      move_shares(shares, c, r);
+      code = take_shares(c, r, residences[i], shares, false, d);
+    }
+    *residence = i;
+    if (code != MAFAT_ELIMIT) return code;
+  }
+  return code;
+}
+
+/* ---- best ---- */
+
+/* A plan that has been looked at. Of small networks, and many ranks, nearly all mixes come to one that has been. */
+struct seen {
+  char *text;
+  bool fit;
+};
+
+/* What has been found so far: where the fastest came from, and what it takes. */
+struct best {
+  struct mafat_rank_mix mix;
+  int residence;
+  double total_ms;
+  uint64_t exchanged_bytes, most_bytes; /* neither may be more */
+  bool found;
+  struct seen *seen; /* (n_seen), room for `room` */
+  int n_seen, room;
+  double ends_ms; /* when there is no more time */
+};
+
+static const struct seen *find_seen(const struct best *b, const char *text)
+{
+  for (int i = b->n_seen - 1; i >= 0; i--)
+    if (strcmp(b->seen[i].text, text) == 0) return &b->seen[i];
+  return NULL;
+}
+
+/* The text is then its own. Where there is no memory for it, it is looked at again. */
+static void note_seen(struct best *b, char *text, bool fit)
+{
+  enum { MORE = 64 };
+  if (b->n_seen == b->room) {
+    struct seen *grown = realloc(b->seen, (size_t)(b->room + MORE) * sizeof *grown);
+    if (!grown) {
+      free(text);
+      return;
+    }
+    b->seen = grown;
+    b->room += MORE;
+  }
+  b->seen[b->n_seen++] = (struct seen){text, fit};
+}
+
+static void forget_seen(struct best *b)
+{
+  for (int i = 0; i < b->n_seen; i++) free(b->seen[i].text);
+  free(b->seen);
+}
+
+static int find_mix(struct mafat_spec **spec, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r,
+                    const struct mafat_rank_mix *mix, struct mafat_group_weights weights, struct mafat_diagnostic *d)
+{
+  double shares[MAFAT_MOST_RANKS];
+  const struct mafat_rank_request request = {.network = r->network, .n_layers = r->n_layers, .n_ranks = r->n_ranks, .options = r->options,
+                                             .way = MAFAT_RANKS_BEST, .mix = mix, .weights = weights,
+                                             .shares = share_by_speed(shares, r) ? shares : NULL};
+  mafat_rank_sharing_close(&c->sharing);
+  return mafat_rank_spec(spec, &c->sharing, &request, d);
+}
+
+static int take_mix(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, const struct mafat_rank_mix *mix,
+                    struct mafat_group_weights weights, struct mafat_diagnostic *d)
+{
+  struct mafat_spec *spec;
+  int code = find_mix(&spec, c, r, mix, weights, d);
+  if (code == MAFAT_OK) code = take(c, spec, r, d);
+  mafat_spec_close(&spec);
+  return code;
+}
+
+static size_t most_needed(const struct mafat_rank_choice *c, int n_ranks)
+{
+  size_t most = 0;
+  for (int i = 0; i < n_ranks; i++) most = need_of(c, i) > most ? need_of(c, i) : most;
+  return most;
+}
+
+static bool is_bounded(const struct mafat_rank_choice_request *r)
+{
+  return r->budgets || r->memory_bytes < SIZE_MAX;
+}
+
+static bool fits(const struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, const struct best *b)
+{
+  struct mafat_diagnostic none;
+  return is_bounded(r) ? check_memory(c, r, &none) == MAFAT_OK : most_needed(c, r->n_ranks) <= b->most_bytes;
+}
+
+static bool is_over(const struct best *b)
+{
+  return b->ends_ms < INFINITY && mafat_process_now_ms() > b->ends_ms;
+}
+
+/* A plan that has not been looked at. Not *fit: it is none, or takes more memory. */
+static int try_spec(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, const struct mafat_rank_mix *mix,
+                    int residence, const struct mafat_spec *spec, bool *fit)
+{
+  struct mafat_diagnostic d;
+  int code = take(c, spec, r, &d);
+  if (code) return code == MAFAT_ENOMEM ? code : MAFAT_OK;
+  *fit = fits(c, r, b);
+  bool faster = c->total_ms < b->total_ms || (c->total_ms == b->total_ms && c->exchanged_bytes < b->exchanged_bytes);
+  if (!*fit || !faster || c->exchanged_bytes > b->exchanged_bytes) return MAFAT_OK;
+  b->mix = *mix;
+  b->residence = residence;
+  b->total_ms = c->total_ms;
+  b->found = true;
+  return MAFAT_OK;
+}
+
+/* Tries a mix. Not *fit: it was none, or takes more memory; another of its kind may do with less. */
+static int try_mix(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, const struct mafat_rank_mix *mix,
+                   int residence, bool *fit)
+{
+  struct mafat_spec *spec;
+  struct mafat_diagnostic d;
+  *fit = false;
+  if (is_over(b)) return MAFAT_OK;
+  int code = find_mix(&spec, c, r, mix, residences[residence], &d);
+  if (code) return code == MAFAT_ENOMEM ? code : MAFAT_OK;
+  char *text = mafat_spec_text(spec);
+  const struct seen *seen = text ? find_seen(b, text) : NULL;
+  if (!text) code = MAFAT_ENOMEM;
+  else if (seen) *fit = seen->fit;
+  else code = try_spec(b, c, r, mix, residence, spec, fit);
+  mafat_spec_close(&spec);
+  if (seen || code) free(text);
+  else note_seen(b, text, *fit);
+  return code;
+}
+
+/* Runs of whole layers behind so many by rows, in less and less room until they fit; layers of more weights than a `large`-th of it in
+ * so many parts. */
+static int try_runs(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int rows, int n_parts, int large,
+                    int residence)
+{
+  enum { STEPS = 10 };
+  const uint64_t value_bytes = (uint64_t)mafat_dtype_bytes(mafat_network_tensor_type(r->network, 0), 1);
+  struct mafat_rank_mix mix = {.rows = rows, .runs = true, .n_parts = n_parts};
+  int code = MAFAT_OK;
+  bool fit = false;
+  for (int step = STEPS; step > STEPS / 2 && !fit && code == MAFAT_OK; step--) {
+    mix.large = UINT64_MAX;
+    for (int i = 0; i < r->n_ranks; i++) {
+      mix.room[i] = (is_bounded(r) ? budget_of(r, i) : b->most_bytes) / value_bytes / STEPS * (uint64_t)step;
+      if (mix.room[i] / (uint64_t)large < mix.large) mix.large = mix.room[i] / (uint64_t)large;
+    }
+    code = try_mix(b, c, r, &mix, residence, &fit);
+  }
+  return code;
+}
+
+/* The first layers by rows, so many quarters of as many as DeeperThings takes; from twice as many on, of what is left of all. */
+static int rows_of_quarter(int quarter, int switch_layer, int n_layers)
+{
+  const int twice = mafat_min(2 * switch_layer, n_layers);
+  return quarter <= 8 ? mafat_min(switch_layer * quarter / 4, n_layers) : twice + (n_layers - twice) * (quarter - 8) / 4;
+}
+
+/* The first layers in grids of as many parts as there are ranks, of two columns or more; behind them weights. Shares are equal there. */
+static int try_grids(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int rows, int residence)
+{
+  double shares[MAFAT_MOST_RANKS];
+  int code = MAFAT_OK;
+  if (share_by_speed(shares, r)) return code;
+  for (int columns = 2; columns <= r->n_ranks / 2 && code == MAFAT_OK; columns++) {
+    const struct mafat_rank_mix mix = {.rows = rows, .columns = columns};
+    bool fit;
+    if (r->n_ranks % columns == 0) code = try_mix(b, c, r, &mix, residence, &fit);
+  }
+  return code;
+}
+
+/* Of large layers: all numbers of parts while these are few; of more, those that ranks, or channels, come out even in. */
+static bool is_tried(int n_parts, int n_ranks)
+{
+  enum { FEW = 6 };
+  return n_parts <= FEW || n_ranks % n_parts == 0 || (n_parts & (n_parts - 1)) == 0;
+}
+
+/* Layers by rows, or grids; behind them weights, or runs. */
+static int try_mixes(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int switch_layer, int n_layers,
+                     int residence)
+{
+  int code = MAFAT_OK;
+  for (int quarter = 0, before = -1; quarter <= 12 && code == MAFAT_OK; quarter++) {
+    const struct mafat_rank_mix mix = {.rows = rows_of_quarter(quarter, switch_layer, n_layers)};
+    bool fit;
+    if (mix.rows == before) continue;
+    before = mix.rows;
+    code = try_mix(b, c, r, &mix, residence, &fit);
+    if (code == MAFAT_OK) code = try_grids(b, c, r, mix.rows, residence);
+    for (int n_parts = 1; n_parts <= r->n_ranks && code == MAFAT_OK && !is_over(b); n_parts++)
+      for (int large = 1; large <= (n_parts > 1 ? 16 : 1) && code == MAFAT_OK && is_tried(n_parts, r->n_ranks); large *= 2)
+        code = try_runs(b, c, r, mix.rows, n_parts, large, residence);
+  }
+  return code;
+}
+
+/* No slower than DeeperThings' plan, no more exchanged, and no more memory where no bound is given. */
+static int take_best(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, struct mafat_diagnostic *d)
+{
+  struct mafat_rank_choice_request first = *r;
+  const double began = mafat_process_now_ms();
+  first.search = mafat_rank_way_name(MAFAT_RANKS_DEEPERTHINGS);
+  int residence, code = take_found(c, &first, &residence, d);
+  if (code && code != MAFAT_ELIMIT) return code;
+  struct best b = {.total_ms = code ? INFINITY : c->total_ms, .exchanged_bytes = code ? UINT64_MAX : c->exchanged_bytes,
+                   .most_bytes = most_needed(c, r->n_ranks), .ends_ms = r->plan_seconds > 0 ? began + 1e3 * r->plan_seconds : INFINITY};
+  struct mafat_rank_choice tried = {.text = NULL};
+  int failed = MAFAT_OK;
+  /* What less memory would do with is tried, too: more of it seldom gives a slower plan. Never is not promised, for the bound on what is exchanged
+   * moves with it. Without a bound nothing is read for each picture that need not be. */
+  const int last = is_bounded(r) ? N_RESIDENCES - 1 : residence;
+  for (int i = 0; i <= last && failed == MAFAT_OK; i++) failed = try_mixes(&b, &tried, r, c->sharing.from, c->sharing.layers.n, i);
+  if (failed) mafat_fail(d, failed, "%s: out of memory", r->network->path); /* what else a mix fails by only passes it over */
+  if (failed == MAFAT_OK && b.found) {
+    mafat_rank_choice_close(c);
+    failed = take_mix(&tried, r, &b.mix, residences[b.residence], d);
+    *c = tried;
+    tried = (struct mafat_rank_choice){.text = NULL};
+    code = MAFAT_OK;
+  }
+  mafat_rank_choice_close(&tried);
+  forget_seen(&b);
+  c->way = MAFAT_RANKS_BEST;
+  return failed ? failed : code;
+}
+
+int mafat_rank_choose(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, struct mafat_diagnostic *d)
+{
+  *c = (struct mafat_rank_choice){.given = r->plan != NULL};
+  if (r->n_ranks < 1 || r->n_ranks > MAFAT_MOST_RANKS)
+    return mafat_fail(d, MAFAT_EINVAL, "expected 1 to %d ranks, found %d", MAFAT_MOST_RANKS, r->n_ranks);
+  for (int i = 0; r->speeds && i < r->n_ranks; i++)
+    if (!(r->speeds[i] > 0) || !isfinite(r->speeds[i]))
+      return mafat_fail(d, MAFAT_EINVAL, "expected a speed above 0 of rank %d, found %g", i, r->speeds[i]);
+  if (!r->plan && r->search && strcmp(r->search, mafat_rank_way_name(MAFAT_RANKS_BEST)) == 0) return take_best(c, r, d);
+  int residence;
+  if (!r->plan) return take_found(c, r, &residence, d);
+  struct mafat_spec *spec;
+  int code = mafat_spec_read(&spec, r->plan, d);
+  if (code == MAFAT_OK) code = take(c, spec, r, d);
+  mafat_spec_close(&spec);
+  return code ? code : check_memory(c, r, d);
+}
+
+void mafat_rank_choice_close(struct mafat_rank_choice *c)
+{
+  free(c->text);
+  c->text = NULL;
+  mafat_rank_sharing_close(&c->sharing);
+}

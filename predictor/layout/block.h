@@ -1,0 +1,20 @@
+/* A buffer with a lifetime, that is to be placed into an arena. */
+#ifndef MAFAT_PREDICTOR_LAYOUT_BLOCK_H
+#define MAFAT_PREDICTOR_LAYOUT_BLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct mafat_block {
+  size_t bytes;
+  int first, last; /* inclusive interval of times */
+  int end_hint;    /* 0: anywhere, 1: prefer the bottom, 2: prefer the top */
+  size_t offset;   /* the result */
+};
+
+static inline bool mafat_blocks_meet(const struct mafat_block *a, const struct mafat_block *b)
+{
+  return a->first <= b->last && b->first <= a->last;
+}
+
+#endif

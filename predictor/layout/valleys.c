@@ -1,0 +1,310 @@
+/* What is placed has an outline: a height at each time. Its lowest valley is filled next: with the block that matters most
+ * of those whose lives lie within the valley; where there is none, the valley is filled up to its lower shore, and what is
+ * below is lost. Which blocks matter is learnt: what ends up above the bound matters more the next time. */
+#include "predictor/layout/valleys.h"
+
+#include "base/blocks.h"
+#include "base/error.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { MANY = 512 }; /* blocks */
+
+static const double MORE = 1.3; /* times, that a block matters which ended above the bound */
+
+/* A stretch of time above which nothing is placed yet, by the time at which it begins. Times are counted in those at which blocks
+ * begin. */
+struct valley {
+  int end, before; /* its own end, at which the next one begins; where the one before begins, -1: there is none */
+  size_t height;
+  bool there;
+};
+
+/* A valley that may be the lowest one, unless it is another or gone by then. */
+struct low {
+  size_t height;
+  int begin;
+};
+
+/* A block, by its rank among those that live. */
+struct life {
+  int begin, end; /* in such times, too */
+  int block;
+  size_t bytes;
+};
+
+/* Of a tree over the blocks by rank: of those below a node that are not placed. */
+struct node {
+  double weight; /* the most that one has; negative: there is none */
+  int end;       /* the earliest end of a life */
+};
+
+struct filler {
+  struct life *lives;     /* (n): by their begins */
+  int n;
+  int *firsts;            /* [time] and one more: the first rank that begins then */
+  int n_times;
+  int n_leaves;           /* a power of two */
+  struct node *nodes;     /* (2 * n_leaves); node 1 is the root */
+  struct valley *valleys; /* [time] (n_times) */
+  struct low *lows;       /* (n_lows): a heap, of all valleys but the one that is filled */
+  int n_lows;
+  double *learnt;         /* [rank]: by how many times the block matters more than its shape says */
+  size_t *offsets;        /* [rank] */
+  size_t *best;           /*   of the smallest arena */
+  size_t bound, total;    /* the smallest so far */
+  long left;              /* placements that may still be made */
+};
+
+/* ---- which block ---- */
+
+static void join(struct node *nodes, int i)
+{
+  const struct node *a = &nodes[2 * i], *b = &nodes[2 * i + 1];
+  nodes[i].weight = a->weight > b->weight ? a->weight : b->weight;
+  nodes[i].end = mafat_min(a->end, b->end);
+}
+
+static void take(struct filler *f, int rank)
+{
+  int i = f->n_leaves + rank;
+  for (f->nodes[i] = (struct node){-1, INT_MAX}; i > 1;) join(f->nodes, i /= 2);
+}
+
+/* What is looked for below a node: ranks from `begin` to `end`, lives that are over by `over`. */
+struct want {
+  int begin, end, over;
+  int found; /* a leaf; 0: none yet */
+  double weight;
+};
+
+/* The node has the leaves of `width` ranks from `first` on. */
+static void look(const struct node *nodes, int i, int first, int width, struct want *w)
+{
+  if (first >= w->end || first + width <= w->begin || nodes[i].end > w->over || nodes[i].weight <= w->weight) return;
+  if (width == 1) {
+    w->found = i;
+    w->weight = nodes[i].weight;
+    return;
+  }
+  int half = width / 2;
+  bool right = nodes[2 * i + 1].weight > nodes[2 * i].weight;
+  look(nodes, 2 * i + right, first + right * half, half, w);
+  look(nodes, 2 * i + !right, first + !right * half, half, w);
+}
+
+/* The rank of the block that is put into the valley; -1: none fits. */
+static int choose(const struct filler *f, int begin, int end)
+{
+  struct want w = {f->firsts[begin], f->firsts[end], end, 0, -1};
+  look(f->nodes, 1, 0, f->n_leaves, &w);
+  return w.found ? w.found - f->n_leaves : -1;
+}
+
+/* ---- valleys ---- */
+
+static bool is_lower(const struct low *a, const struct low *b)
+{
+  return a->height != b->height ? a->height < b->height : a->begin < b->begin;
+}
+
+static void offer(struct filler *f, int begin)
+{
+  struct low low = {f->valleys[begin].height, begin};
+  int i = ++f->n_lows;
+  for (; i > 1 && is_lower(&low, &f->lows[i / 2]); i /= 2) f->lows[i] = f->lows[i / 2];
+  f->lows[i] = low;
+}
+
+static struct low take_low(struct filler *f)
+{
+  struct low top = f->lows[1], last = f->lows[f->n_lows--];
+  int i = 1;
+  for (int child; (child = 2 * i) <= f->n_lows; i = child) {
+    if (child < f->n_lows && is_lower(&f->lows[child + 1], &f->lows[child])) child++;
+    if (!is_lower(&f->lows[child], &last)) break;
+    f->lows[i] = f->lows[child];
+  }
+  f->lows[i] = last;
+  return top;
+}
+
+/* The first of those. */
+static int lowest(struct filler *f)
+{
+  for (;;) {
+    struct low low = take_low(f);
+    const struct valley *v = &f->valleys[low.begin];
+    if (v->there && v->height == low.height) return low.begin;
+  }
+}
+
+/* From `begin` on, up to where another one begins. */
+static void dig(struct filler *f, int begin, struct valley v)
+{
+  f->valleys[begin] = v;
+  if (v.end < f->n_times) f->valleys[v.end].before = begin;
+}
+
+/* Up to the lower one of its shores, which it joins. */
+static void fill(struct filler *f, int at)
+{
+  struct valley v = f->valleys[at];
+  const struct valley *left = v.before >= 0 ? &f->valleys[v.before] : NULL, *right = v.end < f->n_times ? &f->valleys[v.end] : NULL;
+  size_t to_left = left ? left->height : SIZE_MAX, to_right = right ? right->height : SIZE_MAX;
+  int begin = at, end = v.end;
+  if (to_right <= to_left) {
+    f->valleys[v.end].there = false;
+    end = right->end;
+  }
+  if (to_left <= to_right) {
+    f->valleys[at].there = false;
+    begin = v.before;
+    dig(f, begin, (struct valley){end, left->before, to_left, true});
+    return;
+  }
+  dig(f, begin, (struct valley){end, v.before, to_right, true});
+  offer(f, begin);
+}
+
+/* Puts a block into the valley, whose floor it becomes. Returns what is left of the valley, which is as low; -1: nothing is. */
+static int put(struct filler *f, int at, const struct life *b)
+{
+  struct valley v = f->valleys[at];
+  int before = b->begin > at ? at : v.before;
+  if (b->begin > at) dig(f, at, (struct valley){b->begin, v.before, v.height, true});
+  if (b->end < v.end) dig(f, b->end, (struct valley){v.end, b->begin, v.height, true});
+  dig(f, b->begin, (struct valley){b->end, before, v.height + b->bytes, true});
+  offer(f, b->begin);
+  if (b->begin == at) return b->end < v.end ? b->end : -1;
+  if (b->end < v.end) offer(f, b->end);
+  return at;
+}
+
+/* Places all; returns the arena. Of many blocks it stops where that becomes no smaller than the smallest so far: then what is placed
+ * is all that is learnt from, and more is tried in the same time. */
+static size_t pile(struct filler *f)
+{
+  size_t total = 0;
+  memset(f->offsets, 0, (size_t)f->n * sizeof *f->offsets);
+  memset(f->valleys, 0, (size_t)f->n_times * sizeof *f->valleys);
+  dig(f, 0, (struct valley){f->n_times, -1, 0, true});
+  f->n_lows = 0;
+  offer(f, 0);
+  for (int left = f->n, at = -1; left > 0 && (total < f->total || f->n < MANY);) {
+    if (at < 0) at = lowest(f);
+    int rank = choose(f, at, f->valleys[at].end);
+    if (rank < 0) {
+      fill(f, at);
+      at = -1;
+      continue;
+    }
+    const struct life *b = &f->lives[rank];
+    f->offsets[rank] = f->valleys[at].height;
+    if (f->offsets[rank] + b->bytes > total) total = f->offsets[rank] + b->bytes;
+    at = put(f, at, b);
+    take(f, rank);
+    left--;
+    f->left--;
+  }
+  return total;
+}
+
+/* ---- how much blocks matter ---- */
+
+enum shape { LONG, HEAVY, LARGE, N_SHAPES };
+
+static double weight_of(const struct life *b, enum shape shape)
+{
+  double life = b->end - b->begin;
+  return shape == LARGE ? (double)b->bytes : shape == HEAVY ? life * (double)b->bytes : life;
+}
+
+static void plant(struct filler *f, enum shape shape)
+{
+  for (int i = 0; i < f->n_leaves; i++) {
+    struct node *leaf = &f->nodes[f->n_leaves + i];
+    *leaf = (struct node){-1, INT_MAX};
+    if (i < f->n) *leaf = (struct node){weight_of(&f->lives[i], shape) * f->learnt[i], f->lives[i].end};
+  }
+  for (int i = f->n_leaves - 1; i > 0; i--) join(f->nodes, i);
+}
+
+static void try_shape(struct filler *f, enum shape shape, long placements)
+{
+  f->left = placements;
+  for (int i = 0; i < f->n; i++) f->learnt[i] = 1;
+  while (f->left > 0 && f->total > f->bound) {
+    plant(f, shape);
+    size_t total = pile(f);
+    if (total < f->total) {
+      f->total = total;
+      memcpy(f->best, f->offsets, (size_t)f->n * sizeof *f->best);
+    }
+    for (int i = 0; i < f->n; i++)
+      if (f->offsets[i] + f->lives[i].bytes > f->bound) f->learnt[i] *= MORE;
+  }
+}
+
+/* ---- lives ---- */
+
+/* Those that live, by the times at which they begin: counted, and put at their ranks. False: out of memory. */
+static bool find_lives(struct filler *f, const struct mafat_block *blocks, int n, struct mafat_heap *heap)
+{
+  int last = 0;
+  for (int i = 0; i < n; i++)
+    if (blocks[i].first <= blocks[i].last && blocks[i].last > last) last = blocks[i].last;
+  int *begins = mafat_heap_calloc(heap, (size_t)last + 2, sizeof *begins); /* [time]: before it, times at which blocks begin */
+  if (!begins) return false;
+  for (int i = 0; i < n; i++)
+    if (blocks[i].first <= blocks[i].last) begins[blocks[i].first + 1] = 1;
+  for (int time = 0; time <= last; time++) begins[time + 1] += begins[time];
+  f->n_times = begins[last + 1];
+  for (int i = 0; i < n; i++)
+    if (blocks[i].first <= blocks[i].last) f->firsts[begins[blocks[i].first] + 1]++;
+  for (int t = 0; t < f->n_times; t++) f->firsts[t + 1] += f->firsts[t];
+  for (int i = 0; i < n; i++) {
+    const struct mafat_block *b = &blocks[i];
+    if (b->first > b->last) continue;
+    int begin = begins[b->first];
+    f->lives[f->firsts[begin]++] = (struct life){begin, begins[b->last + 1], i, b->bytes};
+    f->n++;
+  }
+  for (int t = f->n_times; t > 0; t--) f->firsts[t] = f->firsts[t - 1];
+  f->firsts[0] = 0;
+  mafat_heap_free(heap, begins);
+  return true;
+}
+
+int mafat_arrange_valleys(struct mafat_block *blocks, int n, size_t bound, size_t *total, long placements,
+                          struct mafat_heap *heap)
+{
+  struct filler f = {.n_leaves = 1, .bound = bound, .total = *total};
+  while (f.n_leaves < n) f.n_leaves *= 2;
+  f.lives = mafat_heap_calloc(heap, (size_t)n, sizeof *f.lives);
+  f.firsts = mafat_heap_calloc(heap, (size_t)n + 2, sizeof *f.firsts);
+  f.nodes = mafat_heap_calloc(heap, 2 * (size_t)f.n_leaves, sizeof *f.nodes);
+  f.valleys = mafat_heap_calloc(heap, (size_t)n + 1, sizeof *f.valleys); /* a block begins at each time */
+  f.lows = mafat_heap_calloc(heap, 4 * (size_t)n + 4, sizeof *f.lows);
+  f.learnt = mafat_heap_calloc(heap, (size_t)n, sizeof *f.learnt);
+  f.offsets = mafat_heap_calloc(heap, (size_t)n, sizeof *f.offsets);
+  f.best = mafat_heap_calloc(heap, (size_t)n, sizeof *f.best);
+  bool enough = f.lives && f.firsts && f.nodes && f.valleys && f.lows && f.learnt && f.offsets && f.best && find_lives(&f, blocks, n, heap);
+  if (enough) {
+    for (int s = 0; s < N_SHAPES && f.total > bound; s++) try_shape(&f, (enum shape)s, placements / N_SHAPES);
+    for (int i = 0; i < f.n && f.total < *total; i++) blocks[f.lives[i].block].offset = f.best[i];
+    *total = f.total;
+  }
+  mafat_heap_free(heap, f.lives);
+  mafat_heap_free(heap, f.firsts);
+  mafat_heap_free(heap, f.nodes);
+  mafat_heap_free(heap, f.valleys);
+  mafat_heap_free(heap, f.lows);
+  mafat_heap_free(heap, f.learnt);
+  mafat_heap_free(heap, f.offsets);
+  mafat_heap_free(heap, f.best);
+  return enough ? MAFAT_OK : MAFAT_ENOMEM;
+}

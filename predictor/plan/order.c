@@ -1,0 +1,261 @@
+#include "predictor/plan/order.h"
+
+#include "predictor/plan/fusion.h"
+#include "predictor/plan/packing.h"
+#include "predictor/plan/usage.h"
+
+static bool runs(const struct mafat_plan *plan, const struct mafat_network *n,
+                 const struct mafat_usage *usage, int layer)
+{
+  return usage[layer].needed && !mafat_layer_is_alias(&n->layers[layer]) && plan->outer[layer] < 0;
+}
+
+/* ---- fans ---- */
+
+/* All of the convolution's output, and nothing else, is what the step reads. */
+static bool reads_whole(const struct mafat_plan *plan, const struct mafat_network *n, int layer, int wide)
+{
+  return mafat_network_sole_tensor(n, mafat_plan_sources(plan, n, layer)) == wide;
+}
+
+static bool sums_slices(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+{
+  const struct mafat_layer *reader = &n->layers[mafat_plan_reader(plan, layer)];
+  return !mafat_layer_pools(&n->layers[layer]) && mafat_layer_is_pointwise(reader) && !mafat_layer_sums_integers(reader);
+}
+
+/* Of a map in kernel layout, about. */
+static double map_bytes(const struct mafat_network *n, int tensor)
+{
+  struct mafat_shape s = mafat_network_tensor_shape(n, tensor);
+  return (double)s.h * s.w * s.c * mafat_dtype_size(mafat_network_tensor_type(n, tensor));
+}
+
+/* The readers' weights are there as long as the fan is, if not for good: is that
+ * less than the map that is saved? */
+static bool saves_memory(const struct mafat_plan *plan, const struct mafat_network *n, int wide)
+{
+  const struct mafat_group *g = mafat_plan_group(plan, wide);
+  double weights = 0;
+  for (int i = g->at.begin; i < g->at.end && g->weights.residence != MAFAT_KEPT; i++) {
+    int r = plan->members[i];
+    if (mafat_layer_convolves(&n->layers[r]) && mafat_reads_meet(mafat_layer_reads(&n->layers[r]), wide))
+      weights += (double)mafat_packed_layer_bytes(&n->layers[r]);
+  }
+  return weights < map_bytes(n, wide);
+}
+
+/* Is the tensor there, whatever the order, when the layer begins? */
+static bool comes_before(const struct mafat_network *n, int tensor, int layer)
+{
+  return tensor < layer || mafat_layer_is_input(&n->layers[tensor]);
+}
+
+static bool can_spread(const struct mafat_plan *plan, const struct mafat_network *n,
+                       const struct mafat_usage *usage, int wide)
+{
+  const struct mafat_layer *l = &n->layers[wide];
+  const struct mafat_group *g = mafat_plan_group(plan, wide);
+  if (g->cut.kind != MAFAT_CUT_PANELS || g->cut.as.panels.apart) return false;
+  if (!runs(plan, n, usage, wide) || plan->inner[wide] >= 0) return false;
+  if (!mafat_layer_is_ungrouped(l) || plan->fan[wide] >= 0) return false;
+  if (usage[wide].external || l->out.c <= MAFAT_PANEL * plan->n_threads) return false;
+  bool sums = false;
+  for (int at = g->at.begin; at < g->at.end; at++) {
+    int r = plan->members[at];
+    if (!runs(plan, n, usage, r) || !mafat_reads_meet(mafat_plan_reads(plan, n, r), wide)) continue;
+    bool pools = mafat_layer_pools(&n->layers[r]) && plan->inner[r] < 0;
+    if (!reads_whole(plan, n, r, wide) || !(pools || sums_slices(plan, n, r))) return false;
+    /* What a shortcut adds must be there before the fan begins. */
+    for (struct mafat_reads read = mafat_plan_reads(plan, n, r); mafat_reads_next(&read);)
+      if (read.operand > 0 && !comes_before(n, read.source->tensor, wide)) return false;
+    sums = sums || !pools;
+  }
+  return sums && saves_memory(plan, n, wide);
+}
+
+int mafat_order_find_fans(struct mafat_plan *plan, const struct mafat_network *n, bool spread)
+{
+  int n_operators = mafat_network_n_operators(n);
+  struct mafat_usage *usage = mafat_heap_calloc(plan->heap, (size_t)n_operators, sizeof *usage);
+  plan->fan = mafat_heap_calloc(plan->heap, (size_t)n_operators, sizeof *plan->fan);
+  bool enough = usage && plan->fan;
+  if (enough) {
+    for (int i = 0; i < n_operators; i++) plan->fan[i] = -1;
+    mafat_usage_find(n, plan, usage);
+    for (int l = 0; l < plan->n_layers && spread; l++) {
+      if (!can_spread(plan, n, usage, l)) continue;
+      plan->fan[l] = l;
+      for (int r = l + 1; r < plan->n_layers; r++)
+        if (runs(plan, n, usage, r) && mafat_reads_meet(mafat_plan_reads(plan, n, r), l)) plan->fan[r] = l;
+    }
+  }
+  mafat_heap_free(plan->heap, usage);
+  return enough ? MAFAT_OK : MAFAT_ENOMEM;
+}
+
+/* ---- order ---- */
+
+/* Of a tensor, by a layer that runs. */
+struct reading {
+  int layer, next; /* next: another of the same tensor; -1: none */
+};
+
+struct orderer {
+  struct mafat_plan *plan;
+  const struct mafat_network *network;
+  struct mafat_usage *usage;
+  int *readers; /* [operator]: steps that have yet to read it; many where a later group does */
+  bool *placed; /* [operator]: inputs are from the start */
+  int n_placed;
+  /* So that a layer is looked at again when something has changed for it, and not whenever any layer is placed, which in a network of
+   * thousands that read thousands would be minutes. */
+  struct reading *readings;
+  int *first_reading; /* [operator]: of readings; -1: none */
+  int *lacks;         /* [operator]: of what it reads is not placed, as often as it reads it */
+  bool *refused;      /* [operator]: what it frees was too little, and is what it was */
+};
+
+enum { MANY_READERS = 1 << 20 };
+
+static double tensor_bytes(const struct orderer *o, int tensor)
+{
+  return map_bytes(o->network, tensor);
+}
+
+/* Whoever has yet to read the tensor may free it from now on. */
+static void look_again(struct orderer *o, int tensor)
+{
+  for (int i = o->first_reading[tensor]; i >= 0; i = o->readings[i].next) o->refused[o->readings[i].layer] = false;
+}
+
+/* One reader less of each tensor that the step reads. */
+static void take_from_readers(struct orderer *o, int layer)
+{
+  for (struct mafat_reads r = mafat_plan_reads(o->plan, o->network, layer); mafat_reads_next(&r);)
+    if (--o->readers[r.source->tensor] == 1) look_again(o, r.source->tensor);
+}
+
+static void note_placed(struct orderer *o, int tensor)
+{
+  o->placed[tensor] = true;
+  for (int i = o->first_reading[tensor]; i >= 0; i = o->readings[i].next) o->lacks[o->readings[i].layer]--;
+}
+
+static void place(struct orderer *o, int layer)
+{
+  struct mafat_plan *plan = o->plan;
+  if (o->placed[layer]) return;
+  if (plan->inner[layer] >= 0) place(o, plan->inner[layer]);
+  note_placed(o, layer);
+  plan->position[layer] = o->n_placed;
+  plan->order[o->n_placed++] = layer;
+  if (!runs(plan, o->network, o->usage, layer)) return;
+  take_from_readers(o, layer);
+  for (int r = layer + 1; mafat_order_is_wide(plan, layer) && r < plan->n_layers; r++)
+    if (plan->fan[r] == layer) {
+      place(o, r);
+      plan->position[r] = plan->position[layer];
+    }
+}
+
+/* Sources are there, and more is freed by the layer than its output takes. */
+static bool should_hoist(struct orderer *o, int layer)
+{
+  const struct mafat_plan *plan = o->plan;
+  if (o->lacks[layer] || o->refused[layer] || o->placed[layer] || plan->fan[layer] >= 0 || !runs(plan, o->network, o->usage, layer)) return false;
+  double freed = 0;
+  for (struct mafat_reads r = mafat_plan_reads(plan, o->network, layer); mafat_reads_next(&r);) {
+    int t = r.source->tensor;
+    if (o->readers[t] == 1) freed += tensor_bytes(o, t);
+  }
+  o->refused[layer] = freed <= tensor_bytes(o, layer);
+  return !o->refused[layer];
+}
+
+static void hoist_what_frees(struct orderer *o, const struct mafat_group *g)
+{
+  for (int i = g->at.begin; i < g->at.end; i++)
+    if (should_hoist(o, o->plan->members[i])) {
+      place(o, o->plan->members[i]);
+      i = g->at.begin - 1; /* it may have freed another */
+    }
+}
+
+static size_t count_readings(const struct orderer *o)
+{
+  size_t n = 0;
+  for (int l = 0; l < o->plan->n_layers; l++) {
+    if (!runs(o->plan, o->network, o->usage, l)) continue;
+    for (struct mafat_reads r = mafat_plan_reads(o->plan, o->network, l); mafat_reads_next(&r);) n++;
+  }
+  return n;
+}
+
+static void note_readings(struct orderer *o)
+{
+  const struct mafat_plan *plan = o->plan;
+  int n = 0;
+  for (int t = 0; t < mafat_network_n_operators(o->network); t++) {
+    o->first_reading[t] = -1;
+    if (o->usage[t].external) o->readers[t] += MANY_READERS;
+  }
+  for (int l = 0; l < plan->n_layers; l++) {
+    if (!runs(plan, o->network, o->usage, l)) continue;
+    for (struct mafat_reads r = mafat_plan_reads(plan, o->network, l); mafat_reads_next(&r);) {
+      int t = r.source->tensor;
+      o->readings[n] = (struct reading){l, o->first_reading[t]};
+      o->first_reading[t] = n++;
+      o->lacks[l]++;
+      o->readers[t]++;
+    }
+  }
+}
+
+static void find_order(struct orderer *o)
+{
+  const struct mafat_plan *plan = o->plan;
+  note_readings(o);
+  for (int i = o->network->n_layers; i < mafat_network_n_operators(o->network); i++) note_placed(o, i);
+  for (int i = 0; i < plan->n_groups; i++) {
+    const struct mafat_group *g = &plan->groups[i];
+    bool once = g->cut.kind != MAFAT_CUT_ROWS && g->cut.kind != MAFAT_CUT_SPLIT && !mafat_group_is_tiled(g);
+    for (int at = g->at.begin; at < g->at.end; at++) {
+      int l = plan->members[at];
+      /* An inner layer comes with its outer one. */
+      if (o->placed[l] || plan->outer[l] >= 0) continue;
+      place(o, l);
+      if (once) hoist_what_frees(o, g);
+    }
+  }
+}
+
+int mafat_order_find(struct mafat_plan *plan, const struct mafat_network *n)
+{
+  struct mafat_heap *heap = plan->heap;
+  size_t n_layers = (size_t)plan->n_layers, n_operators = (size_t)mafat_network_n_operators(n);
+  struct orderer o = {.plan = plan, .network = n};
+  o.usage = mafat_heap_calloc(heap, n_operators, sizeof *o.usage);
+  o.readers = mafat_heap_calloc(heap, n_operators, sizeof *o.readers);
+  o.placed = mafat_heap_calloc(heap, n_operators, sizeof *o.placed);
+  o.first_reading = mafat_heap_calloc(heap, n_operators, sizeof *o.first_reading);
+  o.lacks = mafat_heap_calloc(heap, n_operators, sizeof *o.lacks);
+  o.refused = mafat_heap_calloc(heap, n_operators, sizeof *o.refused);
+  plan->order = mafat_heap_calloc(heap, n_layers, sizeof *plan->order);
+  plan->position = mafat_heap_calloc(heap, n_layers, sizeof *plan->position);
+  bool enough = o.usage && o.readers && o.placed && o.first_reading && o.lacks && o.refused && plan->order && plan->position;
+  if (enough) {
+    mafat_usage_find(n, plan, o.usage);
+    o.readings = mafat_heap_calloc(heap, count_readings(&o) + 1, sizeof *o.readings); /* constants read nothing */
+    enough = o.readings;
+  }
+  if (enough) find_order(&o);
+  mafat_heap_free(heap, o.usage);
+  mafat_heap_free(heap, o.readers);
+  mafat_heap_free(heap, o.placed);
+  mafat_heap_free(heap, o.readings);
+  mafat_heap_free(heap, o.first_reading);
+  mafat_heap_free(heap, o.lacks);
+  mafat_heap_free(heap, o.refused);
+  return enough ? MAFAT_OK : MAFAT_ENOMEM;
+}

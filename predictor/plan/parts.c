@@ -1,0 +1,444 @@
+#include "predictor/plan/parts.h"
+
+#include "base/blocks.h"
+#include "predictor/plan/fusion.h"
+#include "predictor/plan/packing.h"
+#include "predictor/plan/usage.h"
+#include "predictor/plan/winograd.h"
+
+/* ---- bricks ---- */
+
+static bool meet(struct mafat_span a, struct mafat_span b)
+{
+  return a.begin < b.end && b.begin < a.end;
+}
+
+/* Channels of operand `operand` that the part reads. */
+static struct mafat_span channels_read(const struct mafat_plan *plan, const struct mafat_network *n,
+                                       const struct mafat_layer_part *part, int operand)
+{
+  const struct mafat_layer *step = &n->layers[part->layer], *reader = &n->layers[mafat_plan_reader(plan, part->layer)];
+  const struct mafat_layer *l = operand ? step : reader;
+  int all = l->operands[operand].shape.c;
+  if (!operand && mafat_parts_sum(plan, part->layer)) return part->channels;
+  if (!mafat_layer_is_lanewise(l) || l != step) return mafat_span(0, all);
+  if (all == 1) return mafat_span(0, 1);
+  return mafat_span_clip(part->filters, all);
+}
+
+struct mafat_brick_walk mafat_parts_reads(const struct mafat_plan *plan, const struct mafat_network *n,
+                                          const struct mafat_layer_part *part)
+{
+  return (struct mafat_brick_walk){.plan = plan, .network = n, .part = part,
+                                   .reads = mafat_plan_reads(plan, n, part->layer)};
+}
+
+/* What the part wants of the source that the walk of reads has come to. */
+static void find_wanted(struct mafat_brick_walk *w)
+{
+  const struct mafat_reads *r = &w->reads;
+  int index = r->next - 1, first = 0;
+  struct mafat_span y = mafat_fusion_in_span(w->plan, w->network, w->part->layer, r->operand, true, w->part->out.y);
+  struct mafat_span channels = channels_read(w->plan, w->network, w->part, r->operand);
+  for (int i = index - index % r->sources->n; i < index; i++) first += r->sources->list[i].n;
+  int begin = mafat_max(channels.begin, first), end = mafat_min(channels.end, first + r->source->n);
+  w->tensor = r->source->tensor;
+  w->wanted.box.y = mafat_reads_rows(r, y);
+  w->wanted.box.x = mafat_fusion_in_span(w->plan, w->network, w->part->layer, r->operand, false, w->part->out.x);
+  w->wanted.channels = mafat_span(begin - first + r->source->first, end - first + r->source->first);
+}
+
+/* Bricks of the tensor that have something of what is wanted. */
+static void find_met(struct mafat_brick_walk *w)
+{
+  const struct mafat_cutting *c = mafat_parts_bricks(w->plan, w->tensor);
+  bool any = !mafat_span_is_empty(w->wanted.box.y) && !mafat_span_is_empty(w->wanted.channels);
+  const struct mafat_span spans[MAFAT_N_SPLIT_AXES] = {w->wanted.box.y, w->wanted.box.x, w->wanted.channels};
+  w->next = 0;
+  w->n = any;
+  for (int axis = 0; axis < MAFAT_N_SPLIT_AXES && any && c; axis++) {
+    w->met[axis] = mafat_bricks_span(c, (enum mafat_split_axis)axis, spans[axis]);
+    w->n *= mafat_span_size(w->met[axis]);
+  }
+}
+
+static bool next_brick(struct mafat_brick_walk *w)
+{
+  const struct mafat_cutting *c = mafat_parts_bricks(w->plan, w->tensor);
+  if (w->next == w->n) return false;
+  int i = w->next++;
+  w->brick = 0;
+  if (!c) return true;
+  int n_channels = mafat_span_size(w->met[MAFAT_ALONG_C]), n_cols = mafat_span_size(w->met[MAFAT_ALONG_W]);
+  int y = w->met[MAFAT_ALONG_H].begin + i / (n_channels * n_cols), x = w->met[MAFAT_ALONG_W].begin + i / n_channels % n_cols;
+  w->brick = (y * c->n[MAFAT_ALONG_W] + x) * (c->sums ? 1 : c->n[MAFAT_ALONG_C]) + w->met[MAFAT_ALONG_C].begin + i % n_channels;
+  return true;
+}
+
+bool mafat_parts_reads_next(struct mafat_brick_walk *w)
+{
+  for (;;) {
+    if (next_brick(w)) return true;
+    if (!mafat_reads_next(&w->reads)) return false;
+    find_wanted(w);
+    find_met(w);
+  }
+}
+
+int mafat_parts_made(const struct mafat_plan *plan, const struct mafat_layer_part *part)
+{
+  const struct mafat_cutting *c = mafat_parts_bricks(plan, part->layer);
+  return c ? mafat_bricks_find(c, part->filters.begin, part->out.y.begin, part->out.x.begin) : 0;
+}
+
+uint64_t mafat_parts_sums_bytes(const struct mafat_layer *l, struct mafat_box box)
+{
+  uint64_t bytes, pixel = (uint64_t)mafat_panel_width(l->out.c) * sizeof(int32_t);
+  return __builtin_mul_overflow((uint64_t)mafat_box_area(box), pixel, &bytes) ? UINT64_MAX : bytes;
+}
+
+/* ---- making ---- */
+
+struct finder {
+  struct mafat_plan *plan;
+  const struct mafat_network *network;
+  struct mafat_usage *usage;
+  bool *runs; /* [operator]: has a tensor */
+  bool *cut;  /* [operator]: is of the group whose layers are cut now, too */
+  int *unit, *channel_unit; /* [layer] */
+  int *done;                /* [layer]: parts of it that have bounds */
+  struct mafat_parts *parts;
+  const struct mafat_layer_part *walked; /* (n_walked): of groups of rows, one group's behind the other's */
+  int n_walked;
+  struct mafat_diagnostic *d;
+};
+
+static bool is_split(const struct mafat_group *g)
+{
+  return mafat_cut_has_parts(&g->cut);
+}
+
+static int find_cuttings(struct finder *f, const struct mafat_group *g)
+{
+  const struct mafat_plan *plan = f->plan;
+  struct mafat_split_ground ground = {.network = f->network, .unit = f->unit, .channel_unit = f->channel_unit, .runs = f->cut, .heap = plan->heap,
+                                      .layers = {plan->members[g->at.begin], plan->members[g->at.end - 1] + 1}};
+  for (int l = 0; l < plan->n_layers; l++) f->cut[l] = f->runs[l] && mafat_plan_group(plan, l) == g;
+  int code = mafat_split_find(&g->cut.as.split, &ground, f->parts->cuttings, f->d);
+  for (int l = ground.layers.begin; l < ground.layers.end && code == MAFAT_OK; l++) {
+    if (!f->cut[l] || !f->parts->cuttings[l].sums || plan->algorithms[l] == MAFAT_DIRECT) continue;
+    if (plan->wanted == MAFAT_AUTO && plan->algorithms[l] == mafat_winograd_fastest(&f->network->layers[l]))
+      plan->algorithms[l] = MAFAT_DIRECT;
+    else
+      code = mafat_fail(f->d, MAFAT_EINVAL, "layer %d [%s] cannot be cut along channels: it is computed by %s, of all of them "
+                        "at once", l, mafat_layer_type_name(f->network->layers[l].type), mafat_algorithm_name(plan->algorithms[l]));
+  }
+  return code;
+}
+
+/* ---- rows ---- */
+
+static void count_rows(struct finder *f, int first, int end)
+{
+  for (int i = first; i < end; i++) f->parts->cuttings[f->walked[i].layer].n[MAFAT_ALONG_H] += f->walked[i].out.y.begin > 0;
+}
+
+/* A part for each step that was walked through, from `first` on. */
+static int bound_rows(struct finder *f, int first, int end)
+{
+  for (int i = first; i < end; i++) {
+    const struct mafat_layer_part *part = &f->walked[i];
+    struct mafat_cutting *c = &f->parts->cuttings[part->layer];
+    int n = c->n[MAFAT_ALONG_H];
+    if (n == 1) continue;
+    if (!c->bounds[MAFAT_ALONG_H]) c->bounds[MAFAT_ALONG_H] = mafat_heap_calloc(f->plan->heap, (size_t)n + 1, sizeof(int));
+    if (!c->bounds[MAFAT_ALONG_H]) return MAFAT_ENOMEM;
+    int k = f->done[part->layer]++;
+    c->bounds[MAFAT_ALONG_H][k] = part->out.y.begin;
+    c->bounds[MAFAT_ALONG_H][k + 1] = part->out.y.end;
+  }
+  return MAFAT_OK;
+}
+
+static int check_walked(struct finder *f, const struct mafat_group *g, int n_steps)
+{
+  int n = 0;
+  for (int i = g->at.begin; i < g->at.end; i++) n = mafat_max(n, f->parts->cuttings[f->plan->members[i]].n[MAFAT_ALONG_H]);
+  if (n <= MAFAT_MOST_SPLIT_PARTS && n_steps <= MAFAT_MOST_GROUP_PARTS) return MAFAT_OK;
+  return mafat_fail(f->d, MAFAT_EINVAL, "the rows%d:bricks group over layers %d..%d has more steps of rows than bricks there can be",
+                    g->cut.as.rows.least, f->plan->members[g->at.begin], f->plan->members[g->at.end - 1]);
+}
+
+/* Parts of a group of rows are its steps, in their order; *next: the first of them that were walked through. */
+static int cut_rows(struct finder *f, int group, int *next)
+{
+  const struct mafat_group *g = &f->plan->groups[group];
+  int first = *next, code;
+  while (*next < f->n_walked && mafat_plan_group(f->plan, f->walked[*next].layer) == g) ++*next;
+  count_rows(f, first, *next);
+  if ((code = check_walked(f, g, *next - first))) return code;
+  return bound_rows(f, first, *next) ? mafat_fail(f->d, MAFAT_ENOMEM, "out of memory") : MAFAT_OK;
+}
+
+/* ---- who reads them ---- */
+
+/* Does a part of the tensor that a layer reads lie beside another part of it, in the same row? */
+static bool reads_across(const struct finder *f, int layer, int operand, const struct mafat_cutting *c)
+{
+  const struct mafat_cutting *own = &f->parts->cuttings[layer];
+  for (int i = 0; i < own->n[MAFAT_ALONG_W]; i++) {
+    struct mafat_span out = mafat_cutting_part(own, MAFAT_ALONG_W, i, f->network->layers[layer].out.w);
+    struct mafat_span in = mafat_fusion_in_span(f->plan, f->network, layer, operand, false, out);
+    int n_met = 0;
+    for (int k = 0; k < c->n[MAFAT_ALONG_W]; k++) n_met += meet(in, mafat_cutting_part(c, MAFAT_ALONG_W, k, 0));
+    if (n_met > 1) return true;
+  }
+  return false;
+}
+
+/* Whoever reads all rows for one of its own may walk through them, and who knows channels by no part, too: they have to lie
+ * in one buffer. */
+static bool can_read_bricks(const struct finder *f, int layer, int operand, const struct mafat_cutting *c)
+{
+  const struct mafat_layer *l = operand ? &f->network->layers[layer] : &f->network->layers[mafat_plan_reader(f->plan, layer)];
+  int h = l->operands[operand].shape.h;
+  if (!(mafat_layer_along(l) & MAFAT_ALONG_ROWS)) return false;
+  if (c->n[MAFAT_ALONG_H] > 1 && h > 1) {
+    struct mafat_span rows = mafat_layer_in_span(l, operand, true, mafat_span(0, 1));
+    if (mafat_span_size(rows) == h && l->out.h > 1) return false;
+  }
+  if (c->n[MAFAT_ALONG_C] > 1 && !c->sums && !(mafat_layer_along(l) & MAFAT_ALONG_FILTERS)) return false;
+  if (c->lanes && (!mafat_layer_goes_within_blocks(l) || f->parts->cuttings[layer].lanes != c->lanes)) return false;
+  if (c->lanes && l->operands[operand].sources.n_bands > 1) return false; /* whose pixels may be as wide as whole blocks */
+  return true;
+}
+
+/* Of parts of blocks: does a part of what the walk of reads has come to lie in one of the tensor's, and not across two? As many
+ * channels are read at a time, but from where the slice begins. */
+static bool meets_lanes(const struct mafat_reads *r, int lanes)
+{
+  int index = r->next - 1, first = 0;
+  if (!lanes) return true;
+  for (int i = index - index % r->sources->n; i < index; i++) first += r->sources->list[i].n;
+  return (r->source->first - first) % lanes == 0;
+}
+
+/* In parts, or of a whole map in one go. Inputs come with parts only. */
+static bool takes_bricks(const struct finder *f, int layer, int tensor)
+{
+  const struct mafat_group *g = mafat_plan_group(f->plan, layer);
+  bool whole = g->cut.kind == MAFAT_CUT_GRID && !mafat_group_is_tiled(g) && tensor < f->network->n_layers;
+  return is_split(g) || whole;
+}
+
+/* What tiles, rolling windows or panels read, and what the network puts out, is whole. */
+static void find_bricks(struct finder *f, int tensor)
+{
+  const struct mafat_cutting *c = &f->parts->cuttings[tensor];
+  bool *bricks = &f->parts->bricks[tensor], across = false;
+  *bricks = f->runs[tensor] && f->usage[tensor].last_use < f->plan->n_layers && mafat_bricks_count(c) > 1;
+  for (int l = 0; l < f->plan->n_layers && *bricks; l++) {
+    if (!f->runs[l]) continue;
+    for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, l); mafat_reads_next(&r) && *bricks;)
+      if (r.source->tensor == tensor) {
+        *bricks = takes_bricks(f, l, tensor) && can_read_bricks(f, l, r.operand, c) && meets_lanes(&r, c->lanes);
+        across = across || (c->n[MAFAT_ALONG_W] > 1 && reads_across(f, l, r.operand, c));
+      }
+  }
+  f->parts->across[tensor] = *bricks && across;
+  *bricks = *bricks && !across;
+}
+
+/* Rows of an input with which parts of a layer that reads it begin, and behind which they end. */
+static void mark_bounds(const struct finder *f, int layer, int input, bool *marks)
+{
+  const struct mafat_cutting *own = &f->parts->cuttings[layer];
+  for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, layer); mafat_reads_next(&r);) {
+    for (int i = 0; r.source->tensor == input && i < own->n[MAFAT_ALONG_H]; i++) {
+      struct mafat_span out = mafat_cutting_part(own, MAFAT_ALONG_H, i, f->network->layers[layer].out.h);
+      struct mafat_span in = mafat_reads_rows(&r, mafat_fusion_in_span(f->plan, f->network, layer, r.operand, true, out));
+      if (!mafat_span_is_empty(in)) marks[in.begin] = marks[in.end] = true;
+    }
+  }
+}
+
+/* The network's inputs are cut where their readers are. */
+static int cut_input(struct finder *f, int input)
+{
+  struct mafat_heap *heap = f->plan->heap;
+  struct mafat_cutting *c = &f->parts->cuttings[input];
+  int h = mafat_network_tensor_shape(f->network, input).h, n = 0;
+  bool *marks = mafat_heap_calloc(heap, (size_t)h + 1, sizeof *marks);
+  int *bounds = mafat_heap_calloc(heap, (size_t)h + 1, sizeof *bounds);
+  if (marks && bounds) {
+    for (int l = 0; l < f->plan->n_layers; l++)
+      if (f->runs[l]) mark_bounds(f, l, input, marks);
+    for (int y = 1; y <= h; y++)
+      if (marks[y] || y == h) bounds[++n] = y;
+  }
+  bool enough = marks && bounds, cut = n > 1 && n <= MAFAT_MOST_SPLIT_PARTS;
+  mafat_heap_free(heap, marks);
+  c->bounds[MAFAT_ALONG_H] = bounds;
+  if (cut) c->n[MAFAT_ALONG_H] = n;
+  else mafat_cutting_free(heap, c);
+  return enough ? MAFAT_OK : MAFAT_ENOMEM;
+}
+
+static int find_all_bricks(struct finder *f)
+{
+  int code = MAFAT_OK;
+  for (int i = f->network->n_layers; i < mafat_network_n_operators(f->network) && code == MAFAT_OK; i++) {
+    if (f->runs[i]) code = cut_input(f, i);
+    if (code == MAFAT_OK) find_bricks(f, i);
+  }
+  for (int l = 0; l < f->plan->n_layers && code == MAFAT_OK; l++)
+    if (is_split(mafat_plan_group(f->plan, l))) find_bricks(f, l);
+  return code;
+}
+
+static void add_parts(struct finder *f, int layer)
+{
+  const struct mafat_cutting *c = &f->parts->cuttings[layer];
+  const struct mafat_layer *l = &f->network->layers[layer];
+  int channels = mafat_layer_channels(&f->network->layers[mafat_plan_reader(f->plan, layer)]);
+  for (int y = 0; y < c->n[MAFAT_ALONG_H]; y++)
+    for (int x = 0; x < c->n[MAFAT_ALONG_W]; x++)
+      for (int k = 0; k < c->n[MAFAT_ALONG_C]; k++) {
+        struct mafat_span part = mafat_cutting_part(c, MAFAT_ALONG_C, k, c->sums ? channels : l->out.c);
+        f->parts->list[f->parts->n++] = (struct mafat_layer_part){
+            .layer = layer,
+            .out.y = mafat_cutting_part(c, MAFAT_ALONG_H, y, l->out.h),
+            .out.x = mafat_cutting_part(c, MAFAT_ALONG_W, x, l->out.w),
+            .filters = c->sums ? mafat_span(0, l->out.c) : part,
+            .channels = c->sums ? part : mafat_span(0, channels)};
+      }
+}
+
+static void add_group(struct finder *f, const struct mafat_group *g, int *walked)
+{
+  if (!is_split(g)) return;
+  if (g->cut.kind == MAFAT_CUT_SPLIT) {
+    for (int i = g->at.begin; i < g->at.end; i++)
+      if (f->runs[f->plan->members[i]]) add_parts(f, f->plan->members[i]);
+    return;
+  }
+  for (; *walked < f->n_walked && mafat_plan_group(f->plan, f->walked[*walked].layer) == g; ++*walked)
+    f->parts->list[f->parts->n++] = f->walked[*walked];
+}
+
+static int make_parts(struct finder *f)
+{
+  int walked = 0;
+  struct mafat_plan *plan = f->plan;
+  struct mafat_parts *parts = f->parts;
+  size_t n = 1;
+  for (int l = 0; l < plan->n_layers; l++) n += (size_t)mafat_cutting_n_parts(&parts->cuttings[l]);
+  parts->list = mafat_heap_calloc(plan->heap, n, sizeof *parts->list);
+  if (!parts->list) return mafat_fail(f->d, MAFAT_ENOMEM, "out of memory");
+  if (find_all_bricks(f)) return mafat_fail(f->d, MAFAT_ENOMEM, "out of memory");
+  for (int g = 0; g < plan->n_groups; g++) {
+    parts->at[g] = parts->n;
+    add_group(f, &plan->groups[g], &walked);
+    parts->at[g + 1] = parts->n;
+  }
+  return MAFAT_OK;
+}
+
+/* Can a direct convolution begin anywhere in a panel? Vectors of weights then reach beyond its end by less than one: something
+ * has to lie there, the weights of another layer. */
+static bool begins_in_panels(const struct finder *f, int layer)
+{
+  const struct mafat_plan *plan = f->plan;
+  const struct mafat_layer *l = &f->network->layers[layer];
+  bool follows = false;
+  for (int k = layer + 1; k < plan->n_layers && !follows; k++)
+    follows = f->usage[k].needed && mafat_layer_has_weights(&f->network->layers[k]) && mafat_plan_group(plan, k)->weights.residence == MAFAT_KEPT;
+  return follows && mafat_layer_convolves(l) && mafat_layer_is_ungrouped(l) && !mafat_layer_is_flat(l) && l->out_type == MAFAT_F32 &&
+         l->weights_type == MAFAT_F32 && plan->algorithms[layer] == MAFAT_DIRECT &&
+         mafat_plan_group(plan, layer)->weights.residence == MAFAT_KEPT;
+}
+
+/* Channels lie in blocks. Filters with weights come in panels: a direct convolution may begin in the middle of one, where all of
+ * it is there; what is read panel by panel would be read twice, Winograd's algorithms transform a panel's weights together, and
+ * connected layers take their weights as they come. */
+static int channel_unit(const struct finder *f, int layer)
+{
+  const struct mafat_layer *l = &f->network->layers[layer];
+  bool shared = f->plan->ranks.n > 0 || f->plan->rank >= 0; /* by devices, which send each other blocks */
+  if (!shared && (mafat_layer_goes_within_blocks(l) || begins_in_panels(f, layer))) return 1;
+  bool within = mafat_layer_is_ungrouped(l) && f->plan->algorithms[layer] == MAFAT_DIRECT &&
+                mafat_plan_group(f->plan, layer)->weights.residence != MAFAT_STREAMED;
+  return mafat_layer_has_panels(l) && !mafat_layer_is_grouped(l) && !within ? MAFAT_PANEL : MAFAT_CHANNEL_BLOCK;
+}
+
+static int open_finder(struct finder *f)
+{
+  struct mafat_heap *heap = f->plan->heap;
+  size_t n = (size_t)mafat_network_n_operators(f->network);
+  struct mafat_parts *parts = f->plan->parts = f->parts = mafat_heap_calloc(heap, 1, sizeof *f->parts);
+  f->usage = mafat_heap_calloc(heap, n, sizeof *f->usage);
+  f->runs = mafat_heap_calloc(heap, n, sizeof *f->runs);
+  f->cut = mafat_heap_calloc(heap, n, sizeof *f->cut);
+  f->unit = mafat_heap_calloc(heap, n, sizeof *f->unit);
+  f->channel_unit = mafat_heap_calloc(heap, n, sizeof *f->channel_unit);
+  f->done = mafat_heap_calloc(heap, n, sizeof *f->done);
+  if (!f->done || !parts || !f->usage || !f->runs || !f->cut || !f->unit || !f->channel_unit) return MAFAT_ENOMEM;
+  parts->cuttings = mafat_heap_calloc(heap, n, sizeof *parts->cuttings);
+  parts->bricks = mafat_heap_calloc(heap, n, sizeof *parts->bricks);
+  parts->across = mafat_heap_calloc(heap, n, sizeof *parts->across);
+  parts->at = mafat_heap_calloc(heap, (size_t)f->plan->n_groups + 1, sizeof *parts->at);
+  if (!parts->cuttings || !parts->bricks || !parts->across || !parts->at) return MAFAT_ENOMEM;
+  parts->n_operators = (int)n;
+  for (size_t i = 0; i < n; i++) parts->cuttings[i] = (struct mafat_cutting){{1, 1, 1}, {NULL}, false, 0};
+  mafat_usage_find(f->network, f->plan, f->usage);
+  for (int l = 0; l < f->plan->n_layers; l++) {
+    f->runs[l] = f->usage[l].needed && !mafat_layer_is_alias(&f->network->layers[l]) && f->plan->outer[l] < 0;
+    f->unit[l] = mafat_fusion_granularity(f->plan, f->network, l);
+    f->channel_unit[l] = channel_unit(f, l);
+  }
+  for (size_t i = (size_t)f->network->n_layers; i < n; i++) f->runs[i] = f->usage[i].needed;
+  return MAFAT_OK;
+}
+
+int mafat_parts_find(struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_walked *walked, struct mafat_diagnostic *d)
+{
+  struct finder f = {.plan = plan, .network = n, .walked = walked->list, .n_walked = walked->n, .d = d};
+  int next = 0;
+  bool any = false;
+  for (int g = 0; g < plan->n_groups; g++) any = any || is_split(&plan->groups[g]);
+  if (!any) return MAFAT_OK;
+  int code = open_finder(&f);
+  if (code) mafat_fail(d, code, "out of memory");
+  for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++) {
+    if (plan->groups[g].cut.kind == MAFAT_CUT_SPLIT) code = find_cuttings(&f, &plan->groups[g]);
+    else if (is_split(&plan->groups[g])) code = cut_rows(&f, g, &next);
+  }
+  if (code == MAFAT_OK) code = make_parts(&f);
+  mafat_heap_free(plan->heap, f.usage);
+  mafat_heap_free(plan->heap, f.runs);
+  mafat_heap_free(plan->heap, f.cut);
+  mafat_heap_free(plan->heap, f.unit);
+  mafat_heap_free(plan->heap, f.channel_unit);
+  mafat_heap_free(plan->heap, f.done);
+  return code;
+}
+
+/* ---- time ---- */
+
+void mafat_parts_number(struct mafat_plan *plan)
+{
+  int at = 0;
+  for (int g = 0; g < plan->n_groups; g++) {
+    struct mafat_group *group = &plan->groups[g];
+    int n = is_split(group) ? plan->parts->at[g + 1] - plan->parts->at[g] : mafat_span_size(group->at);
+    int positions = mafat_max(n, 1); /* layers that only name other maps have no parts; what they name lives at some time */
+    group->positions = mafat_span(at, at + positions);
+    for (int i = group->at.begin; i < group->at.end; i++) plan->position[plan->members[i]] += at - group->at.begin;
+    for (int p = n - 1; is_split(group) && p >= 0; p--) {
+      int layer = plan->parts->list[plan->parts->at[g] + p].layer;
+      if (layer < plan->n_layers) plan->position[layer] = at + p;
+    }
+    at += positions;
+  }
+  plan->n_positions = at;
+}

@@ -1,0 +1,60 @@
+#include "predictor/plan/residence.h"
+
+#include "predictor/plan/order.h"
+#include "predictor/plan/parts.h"
+#include "predictor/plan/packing.h"
+#include "predictor/plan/winograd.h"
+
+/* Can a step of the layer be some of its filters, with nothing but their weights? */
+static bool is_divisible(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+{
+  enum mafat_cut_kind cut = mafat_plan_group(plan, layer)->cut.kind;
+  const struct mafat_layer *l = &n->layers[mafat_plan_reader(plan, layer)];
+  if (mafat_order_takes_panels(plan, layer)) return false;
+  if (!mafat_layer_convolves(l)) return mafat_layer_has_panels(l) && cut == MAFAT_CUT_PANELS;
+  return mafat_layer_is_ungrouped(l) && cut != MAFAT_CUT_GRID;
+}
+
+/* Packed bytes of a layer that is loaded all the same where others are streamed: rows
+ * come back to a layer again and again, so small ones are read once. */
+static size_t small_bytes(const struct mafat_group *g, const struct mafat_plan_options *options)
+{
+  if (g->weights.loaded_kb) return (size_t)g->weights.loaded_kb << 10;
+  return g->cut.kind == MAFAT_CUT_ROWS ? (size_t)options->small_bytes : 0;
+}
+
+/* Can a run of the layer's filters be read by itself? */
+static bool is_read_by_filters(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+{
+  return plan->packed || !n->constants ||
+         mafat_order_has_filters((enum mafat_order)n->constants->layers[layer].weights.order);
+}
+
+int mafat_residence_find(struct mafat_plan *plan, const struct mafat_network *n,
+                         const struct mafat_plan_options *options)
+{
+  plan->residence = mafat_heap_calloc(plan->heap, (size_t)plan->n_layers, sizeof *plan->residence);
+  if (!plan->residence) return MAFAT_ENOMEM;
+  for (int l = 0; l < plan->n_layers; l++) {
+    const struct mafat_group *g = mafat_plan_group(plan, l);
+    int step = mafat_plan_outermost(plan, l);
+    bool divisible = mafat_plan_reader(plan, step) == l && is_divisible(plan, n, step) && is_read_by_filters(plan, n, l);
+    if (!mafat_layer_has_weights(&n->layers[l]) || mafat_plan_must_keep(options, &n->layers[l])) continue;
+    /* Of another file than a packed one come whole filters, which would be read anew for each part of their sums. */
+    if (mafat_parts_sum(plan, l) && !plan->packed) divisible = false;
+    bool loaded = !divisible || mafat_packed_layer_bytes(&n->layers[l]) <= small_bytes(g, options);
+    plan->residence[l] = g->weights.residence == MAFAT_STREAMED && loaded ? MAFAT_LOADED : g->weights.residence;
+  }
+  return MAFAT_OK;
+}
+
+bool mafat_plan_divides(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+{
+  return is_divisible(plan, n, layer) && (mafat_plan_group(plan, layer)->cut.kind == MAFAT_CUT_PANELS ||
+                                          plan->residence[mafat_plan_reader(plan, layer)] == MAFAT_STREAMED);
+}
+
+bool mafat_plan_transforms(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+{
+  return mafat_plan_winograd(plan, layer) && mafat_plan_divides(plan, n, layer);
+}

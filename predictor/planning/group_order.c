@@ -1,0 +1,262 @@
+#include "predictor/planning/group_order.h"
+
+#include "predictor/plan/fusion.h"
+#include "predictor/plan/order.h"
+#include "predictor/plan/packing.h"
+#include "predictor/planning/in_place.h"
+#include "predictor/plan/residence.h"
+#include "predictor/schedule/scratch.h"
+#include "predictor/plan/usage.h"
+
+#include <string.h>
+
+enum { EFFORT = 10 * 1000 * 1000 }; /* looks at operators: some tenths of a second */
+
+/* Columns of padding that readers want beside a tensor. */
+struct pads {
+  int left, right;
+};
+
+/* What is collected. Steps are operators, by their numbers in the group; tensors are buffers. */
+struct collection {
+  const struct mafat_plan *plan;
+  const struct mafat_network *network;
+  const struct mafat_usage *usage;
+  const struct pads *pads; /* [tensor] */
+  int group;
+  bool place; /* outputs in place, where they can */
+  struct mafat_sort_graph graph;
+  struct mafat_sort_use *uses;
+  int *operator_of;       /* [layer]: whose own step it is; or -1 */
+  int *buffer_of;         /* [tensor]: or -1 */
+  int *reader_of;         /* [tensor]: the last operator that was seen to read it */
+  uint64_t *bytes;
+  bool *kept, *in_place;
+  uint64_t *work;
+};
+
+/* ---- tensors ---- */
+
+static bool runs(const struct collection *c, int layer)
+{
+  return c->usage[layer].needed && !mafat_layer_is_alias(&c->network->layers[layer]) && c->plan->outer[layer] < 0;
+}
+
+static bool is_once(const struct collection *c)
+{
+  return !mafat_group_is_tiled(&c->plan->groups[c->group]);
+}
+
+static void find_pads(const struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_usage *usage,
+                      struct pads *pads)
+{
+  for (int l = 0; l < plan->n_layers; l++) {
+    const struct mafat_layer *layer = &n->layers[mafat_plan_reader(plan, l)];
+    if (!usage[l].needed || mafat_layer_is_alias(&n->layers[l])) continue;
+    struct pads own;
+    mafat_layer_pads(layer, &own.left, &own.right);
+    const struct mafat_sources *sources = mafat_layer_sources(layer);
+    for (int i = 0; i < mafat_sources_count(sources); i++) {
+      struct pads *p = &pads[sources->list[i].tensor];
+      *p = (struct pads){mafat_max(p->left, own.left), mafat_max(p->right, own.right)};
+    }
+  }
+}
+
+/* As the layout has them. */
+static uint64_t tensor_bytes(const struct collection *c, int tensor)
+{
+  struct mafat_shape s = mafat_network_tensor_shape(c->network, tensor);
+  uint64_t pixels = (uint64_t)s.h * (uint64_t)(c->pads[tensor].left + s.w + c->pads[tensor].right);
+  /* Tiles take turns in it: it is there all the time. */
+  if (!is_once(c) && c->usage[tensor].external) return 0;
+  int channels = mafat_order_is_wide(c->plan, tensor) ? mafat_min(s.c, MAFAT_PANEL * c->plan->n_threads) : s.c;
+  uint64_t pixel = (uint64_t)mafat_pixel_width_of(s.c, mafat_span(0, channels));
+  uint64_t bytes = mafat_dtype_bytes(mafat_network_tensor_type(c->network, tensor), pixel * pixels);
+  return (bytes + 63) / 64 * 64;
+}
+
+static int find_buffer(struct collection *c, int tensor)
+{
+  if (c->buffer_of[tensor] >= 0) return c->buffer_of[tensor];
+  int b = c->graph.n_buffers++;
+  c->bytes[b] = tensor_bytes(c, tensor);
+  c->kept[b] = c->usage[tensor].last_use == c->plan->n_layers;
+  return c->buffer_of[tensor] = b;
+}
+
+/* What later groups read does not die in this one. */
+static void keep_what_is_read_later(struct collection *c)
+{
+  for (int l = 0; l < c->plan->n_layers; l++) {
+    if (!runs(c, l) || c->plan->group_of[l] <= c->group) continue;
+    for (struct mafat_reads r = mafat_plan_reads(c->plan, c->network, l); mafat_reads_next(&r);)
+      if (c->buffer_of[r.source->tensor] >= 0) c->kept[c->buffer_of[r.source->tensor]] = true;
+  }
+}
+
+/* ---- steps ---- */
+
+static void note_use(struct collection *c, int operator, int tensor, bool makes)
+{
+  c->uses[c->graph.n_uses++] = (struct mafat_sort_use){operator, find_buffer(c, tensor), makes, false};
+}
+
+/* Can the layer's output take the tensor's place? */
+static bool gives(const struct collection *c, int layer, int tensor)
+{
+  bool any = false;
+  for (int k = 0; k < c->network->layers[layer].n_operands && c->place; k++)
+    any = any || mafat_in_place_candidate(c->plan, c->network, c->usage, layer, k) == tensor;
+  return any;
+}
+
+static void note_reads(struct collection *c, int operator, int layer)
+{
+  for (struct mafat_reads r = mafat_plan_reads(c->plan, c->network, layer); mafat_reads_next(&r);) {
+    int t = r.source->tensor;
+    if (c->reader_of[t] == operator || c->operator_of[t] == operator) continue; /* once; not the panels of its fan */
+    c->reader_of[t] = operator;
+    note_use(c, operator, t, false);
+    c->uses[c->graph.n_uses - 1].gives = gives(c, layer, t);
+  }
+}
+
+/* What lives while a step runs, and no longer: scratch, and weights that are read for it. */
+static uint64_t step_bytes(const struct collection *c, int layer)
+{
+  struct mafat_scratch scratch;
+  struct mafat_shape out = c->network->layers[layer].out;
+  uint64_t bytes = 0;
+  if (!is_once(c)) return 0; /* but in tiles all the time */
+  if (mafat_scratch_plan(c->plan, c->network, layer, out.h, out.w, &scratch) == MAFAT_OK)
+    bytes = mafat_scratch_bytes(&scratch, c->plan->n_threads);
+  for (int l = layer; l >= 0; l = mafat_fusion_inside(c->plan, l))
+    if (c->plan->residence[l] == MAFAT_LOADED) bytes += mafat_packed_layer_bytes(&c->network->layers[l]);
+  return bytes;
+}
+
+static void note_step(struct collection *c, int layer)
+{
+  int o = c->graph.n_operators++;
+  struct mafat_span at = c->plan->groups[c->group].at;
+  c->operator_of[layer] = o;
+  note_reads(c, o, layer);
+  note_use(c, o, layer, true);
+  c->work[o] = step_bytes(c, layer);
+  c->in_place[o] = is_once(c) && mafat_plan_transforms(c->plan, c->network, layer);
+  for (int i = at.begin; i < at.end && mafat_order_is_wide(c->plan, layer); i++) {
+    int r = c->plan->members[i];
+    if (r == layer || c->plan->fan[r] != layer || !runs(c, r)) continue;
+    note_reads(c, o, r);
+    note_use(c, o, r, true);
+    c->work[o] += step_bytes(c, r);
+  }
+}
+
+/* ---- collecting ---- */
+
+static int count_reads(const struct collection *c)
+{
+  struct mafat_span at = c->plan->groups[c->group].at;
+  int n = 0;
+  for (int i = at.begin; i < at.end; i++)
+    for (struct mafat_reads r = mafat_plan_reads(c->plan, c->network, c->plan->members[i]); mafat_reads_next(&r);) n++;
+  return n;
+}
+
+static int open_collection(struct collection *c)
+{
+  struct mafat_heap *heap = c->plan->heap;
+  size_t n = (size_t)mafat_network_n_operators(c->network);
+  size_t n_uses = (size_t)(count_reads(c) + mafat_span_size(c->plan->groups[c->group].at));
+  c->uses = mafat_heap_calloc(heap, n_uses, sizeof *c->uses);
+  c->buffer_of = mafat_heap_calloc(heap, 3 * n, sizeof *c->buffer_of);
+  c->bytes = mafat_heap_calloc(heap, 2 * n, sizeof *c->bytes);
+  c->kept = mafat_heap_calloc(heap, 2 * n, sizeof *c->kept);
+  if (!c->uses || !c->buffer_of || !c->bytes || !c->kept) return MAFAT_ENOMEM;
+  c->reader_of = c->buffer_of + n;
+  c->operator_of = c->reader_of + n;
+  c->work = c->bytes + n;
+  c->in_place = c->kept + n;
+  memset(c->buffer_of, -1, 3 * n * sizeof *c->buffer_of);
+  c->graph.uses = c->uses;
+  c->graph.bytes = c->bytes;
+  c->graph.kept = c->kept;
+  c->graph.work = c->work;
+  c->graph.in_place = c->in_place;
+  return MAFAT_OK;
+}
+
+static void close_collection(struct collection *c)
+{
+  mafat_heap_free(c->plan->heap, c->uses);
+  mafat_heap_free(c->plan->heap, c->buffer_of);
+  mafat_heap_free(c->plan->heap, c->bytes);
+  mafat_heap_free(c->plan->heap, c->kept);
+}
+
+static void collect(struct collection *c)
+{
+  struct mafat_span at = c->plan->groups[c->group].at;
+  for (int i = at.begin; i < at.end; i++) {
+    int l = c->plan->members[i];
+    if (runs(c, l) && !mafat_order_takes_panels(c->plan, l)) note_step(c, l);
+  }
+  keep_what_is_read_later(c);
+}
+
+/* ---- sorting ---- */
+
+/* The operator that runs a layer: its own step, the one that it is inside of, or its fan; -1: none does. */
+static int operator_of(const struct collection *c, int layer)
+{
+  int step = mafat_plan_outermost(c->plan, layer);
+  return c->operator_of[c->plan->fan[step] >= 0 ? c->plan->fan[step] : step];
+}
+
+/* Layers of an operator stay in the order in which they are; behind all come those that none runs. */
+static void put_in_order(struct collection *c, struct mafat_plan *plan, const int *order, int *room)
+{
+  struct mafat_span at = plan->groups[c->group].at;
+  int n = 0;
+  for (int i = 0; i <= c->graph.n_operators; i++)
+    for (int k = at.begin; k < at.end; k++)
+      if (operator_of(c, plan->order[k]) == (i < c->graph.n_operators ? order[i] : -1)) room[n++] = plan->order[k];
+  memcpy(plan->order + at.begin, room, (size_t)n * sizeof *room);
+  for (int k = at.begin; k < at.end; k++) plan->position[plan->order[k]] = k;
+  for (int k = at.begin; k < at.end; k++) {
+    int l = plan->order[k];
+    if (plan->fan[l] >= 0 && plan->outer[l] < 0) plan->position[l] = plan->position[plan->fan[l]];
+  }
+}
+
+static int sort_group(struct collection *c, struct mafat_plan *plan, struct mafat_sort_memo *memo)
+{
+  int *order = mafat_heap_calloc(plan->heap, 2 * (size_t)plan->n_layers, sizeof *order);
+  int code = order ? mafat_sort_with_memo(memo, &c->graph, plan->sorting, EFFORT, order, plan->heap) : MAFAT_ENOMEM;
+  if (code == MAFAT_OK) put_in_order(c, plan, order, order + plan->n_layers);
+  mafat_heap_free(plan->heap, order);
+  return code;
+}
+
+int mafat_group_order_sort(struct mafat_plan *plan, const struct mafat_network *n, bool place, struct mafat_sort_memo *memo)
+{
+  size_t n_operators = (size_t)mafat_network_n_operators(n);
+  struct mafat_usage *usage = mafat_heap_calloc(plan->heap, n_operators, sizeof *usage);
+  struct pads *pads = mafat_heap_calloc(plan->heap, n_operators, sizeof *pads);
+  int code = usage && pads ? MAFAT_OK : MAFAT_ENOMEM;
+  if (usage) mafat_usage_find(n, plan, usage);
+  if (usage && pads) find_pads(plan, n, usage, pads);
+  for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++) {
+    struct collection c = {.plan = plan, .network = n, .usage = usage, .pads = pads, .group = g, .place = place};
+    if (plan->groups[g].cut.kind == MAFAT_CUT_ROWS || plan->groups[g].cut.kind == MAFAT_CUT_SPLIT) continue;
+    code = open_collection(&c);
+    if (code == MAFAT_OK) collect(&c);
+    if (code == MAFAT_OK) code = sort_group(&c, plan, memo);
+    close_collection(&c);
+  }
+  mafat_heap_free(plan->heap, usage);
+  mafat_heap_free(plan->heap, pads);
+  return code;
+}

@@ -1,0 +1,147 @@
+#include "predictor/planning/in_place.h"
+
+#include "base/blocks.h"
+#include "predictor/plan/fusion.h"
+#include "predictor/plan/order.h"
+#include "predictor/plan/parts.h"
+#include "predictor/schedule/schedule.h"
+
+static bool runs(const struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_usage *usage, int layer)
+{
+  return usage[layer].needed && !mafat_layer_is_alias(&n->layers[layer]) && plan->outer[layer] < 0;
+}
+
+/* ---- what a layer's kernels can do ---- */
+
+static bool is_same_shape(struct mafat_shape a, struct mafat_shape b)
+{
+  return a.h == b.h && a.w == b.w && a.c == b.c;
+}
+
+/* A depthwise convolution keeps the rows that it still reads behind those that it writes (kinds/conv.c). */
+static bool keeps_rows(const struct mafat_layer *l)
+{
+  return mafat_layer_is_depthwise(l) && l->window.y.stride == 1 && l->window.x.stride == 1;
+}
+
+/* Blends read their first two operands together, element by element, and each other one when some outputs are written; a
+ * second one by itself, where the first must be copied before. */
+static bool reads_before_writing(const struct mafat_layer *l, int operand)
+{
+  if (operand == 0) return mafat_kind_of(l->type)->in_place || keeps_rows(l);
+  return operand == 1 && mafat_layer_blends(l) && mafat_fusion_blends_alike(l);
+}
+
+/* Is what the other operands have of the tensor read together with what is written? */
+static bool others_agree(const struct mafat_network *n, const struct mafat_layer *l, int operand, int tensor)
+{
+  for (int k = 0; k < l->n_operands; k++) {
+    const struct mafat_sources *sources = &l->operands[k].sources;
+    bool meets = false;
+    for (int i = 0; i < mafat_sources_count(sources); i++) meets = meets || sources->list[i].tensor == tensor;
+    if (k != operand && meets && (k > 1 || mafat_network_sole_tensor(n, sources) != tensor)) return false;
+  }
+  return true;
+}
+
+/* ---- what the maps hold ---- */
+
+static int count_readers(const struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_usage *usage,
+                         int tensor)
+{
+  const struct mafat_group *g = mafat_plan_group(plan, tensor);
+  int count = 0;
+  for (int i = g->at.begin; i < g->at.end; i++)
+    count += runs(plan, n, usage, plan->members[i]) && mafat_reads_meet(mafat_plan_reads(plan, n, plan->members[i]), tensor);
+  return count;
+}
+
+/* Does the tensor have the pixels that the output has, all the time? */
+static bool holds_the_same(const struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_usage *usage,
+                           int tensor, int layer)
+{
+  const struct mafat_group *g = mafat_plan_group(plan, layer);
+  if (g->cut.kind == MAFAT_CUT_ROWS || g->cut.kind == MAFAT_CUT_SPLIT) return false;
+  if (!mafat_group_is_tiled(g)) return !mafat_order_is_wide(plan, tensor);
+  return !keeps_rows(&n->layers[layer]) && mafat_plan_makes(plan, plan->group_of[layer], tensor) && !usage[tensor].external && !usage[layer].external &&
+         mafat_fusion_granularity(plan, n, tensor) == 1 && count_readers(plan, n, usage, tensor) == 1;
+}
+
+int mafat_in_place_candidate(const struct mafat_plan *plan, const struct mafat_network *n,
+                             const struct mafat_usage *usage, int layer, int operand)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  if (mafat_fusion_inside(plan, layer) >= 0 || !reads_before_writing(l, operand)) return -1;
+  int tensor = mafat_network_sole_tensor(n, &l->operands[operand].sources);
+  if (tensor < 0 || usage[tensor].last_use == plan->n_layers || mafat_parts_bricks(plan, tensor)) return -1;
+  bool alike = is_same_shape(mafat_network_tensor_shape(n, tensor), l->out) &&
+               mafat_network_tensor_type(n, tensor) == l->out_type;
+  return alike && others_agree(n, l, operand, tensor) && holds_the_same(plan, n, usage, tensor, layer) ? tensor : -1;
+}
+
+/* ---- who takes whose ---- */
+
+/* Positions of the steps that read each tensor last; of those that a fan's layers read, of none that could take them. */
+static void find_last_reads(const struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_usage *usage,
+                            int *last)
+{
+  for (int t = 0; t < mafat_network_n_operators(n); t++) last[t] = -1;
+  for (int l = 0; l < plan->n_layers; l++) {
+    if (!runs(plan, n, usage, l)) continue;
+    for (struct mafat_reads r = mafat_plan_reads(plan, n, l); mafat_reads_next(&r);)
+      last[r.source->tensor] = mafat_max(last[r.source->tensor], plan->position[l]);
+  }
+}
+
+/* Of a map that is made in one go, the last rows may be missing, where no reader wants them. */
+static struct mafat_box held_box(const struct mafat_schedule *s, const struct mafat_box *boxes, int tensor)
+{
+  struct mafat_shape shape = mafat_network_tensor_shape(s->network, tensor);
+  bool whole = s->usage[tensor].external || mafat_plan_group(s->plan, tensor)->cut.kind != MAFAT_CUT_GRID;
+  return whole ? mafat_box_full(shape.h, shape.w) : boxes[tensor];
+}
+
+static bool is_same_box(struct mafat_box a, struct mafat_box b)
+{
+  return a.y.begin == b.y.begin && a.y.end == b.y.end && a.x.begin == b.x.begin && a.x.end == b.x.end;
+}
+
+static void take_place(struct mafat_plan *plan, const struct mafat_schedule *s, const int *last, const struct mafat_box *boxes,
+                       int layer)
+{
+  bool tiled = mafat_group_is_tiled(mafat_plan_group(plan, layer));
+  for (int k = 0; k < s->network->layers[layer].n_operands && plan->place_of[layer] < 0; k++) {
+    int t = mafat_in_place_candidate(plan, s->network, s->usage, layer, k);
+    if (t < 0 || last[t] != plan->position[layer]) continue;
+    if (tiled || is_same_box(held_box(s, boxes, t), held_box(s, boxes, layer))) plan->place_of[layer] = t;
+  }
+}
+
+static void take_places(struct mafat_plan *plan, const struct mafat_schedule *s, int *last, struct mafat_box *boxes)
+{
+  find_last_reads(plan, s->network, s->usage, last);
+  for (int g = 0; g < plan->n_groups; g++)
+    if (plan->groups[g].cut.kind == MAFAT_CUT_GRID && !mafat_group_is_tiled(&plan->groups[g]))
+      mafat_schedule_tile_boxes(s, g, 0, 0, boxes);
+  for (int l = 0; l < plan->n_layers; l++)
+    if (runs(plan, s->network, s->usage, l)) take_place(plan, s, last, boxes, l);
+}
+
+int mafat_in_place_find(struct mafat_plan *plan, const struct mafat_network *n, bool place)
+{
+  size_t n_operators = (size_t)mafat_network_n_operators(n);
+  plan->place_of = mafat_heap_calloc(plan->heap, n_operators, sizeof *plan->place_of);
+  if (!plan->place_of) return MAFAT_ENOMEM;
+  for (size_t t = 0; t < n_operators; t++) plan->place_of[t] = -1;
+  if (!place) return MAFAT_OK;
+  struct mafat_schedule *s;
+  int code = mafat_schedule_open(&s, n, plan);
+  int *last = mafat_heap_calloc(plan->heap, n_operators, sizeof *last);
+  struct mafat_box *boxes = mafat_heap_calloc(plan->heap, n_operators, sizeof *boxes);
+  if (code == MAFAT_OK && last && boxes) take_places(plan, s, last, boxes);
+  else code = MAFAT_ENOMEM;
+  mafat_heap_free(plan->heap, last);
+  mafat_heap_free(plan->heap, boxes);
+  mafat_schedule_close(&s);
+  return code;
+}

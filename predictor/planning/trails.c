@@ -1,0 +1,285 @@
+#include "predictor/planning/trails.h"
+
+#include "base/blocks.h"
+#include "predictor/plan/fusion.h"
+#include "predictor/plan/bricks.h"
+#include "predictor/schedule/schedule.h"
+
+/* That are looked at, of a group: what a plan can ask for is bounded. */
+enum { MOST_TILES = 256, MOST_PAIRS = 256, MOST_TILED_PAIRS = 16 };
+
+/* An output, a map that dies while it is made, and how many rows further the first has come than what is needed of the
+ * other, at most. */
+struct pair {
+  int output, dying, lag;
+  bool clashes;             /* tiles: something of it is read where the output is already */
+};
+
+struct written {
+  int output;
+  struct mafat_box box;
+};
+
+struct finder {
+  struct mafat_plan *plan;
+  const struct mafat_network *network;
+  struct mafat_schedule *schedule;
+  bool *taken;       /* [operator]: another one lies where it did */
+  int *last_group;   /* [operator]: that reads the tensor; n_groups: it is read after the run */
+  int *before;       /* [operator]: of a map that dies, the first row that the step or a later one reads, */
+  int *after;        /*             and that a later one reads */
+  int group;          /* being walked through */
+  struct pair *pairs; /* (n) of it */
+  int n, room;
+  struct mafat_step whole; /* the step that is walked through, or its first part */
+  bool begun;
+  struct written *written; /* (n_written): where outputs of a group of tiles have been */
+  int n_written, written_room;
+};
+
+/* ---- pairs ---- */
+
+static bool is_map(const struct finder *f, int tensor)
+{
+  return f->schedule->usage[tensor].external && !(f->plan->parts && f->plan->parts->bricks[tensor]);
+}
+
+static bool dies_in(const struct finder *f, int tensor, int group)
+{
+  return is_map(f, tensor) && f->last_group[tensor] == group && f->plan->group_of[tensor] < group;
+}
+
+static bool have_equal_rows(const struct finder *f, int a, int b)
+{
+  struct mafat_shape s = mafat_network_tensor_shape(f->network, a), t = mafat_network_tensor_shape(f->network, b);
+  return s.w == t.w && s.c == t.c && mafat_network_tensor_type(f->network, a) == mafat_network_tensor_type(f->network, b);
+}
+
+static int height(const struct finder *f, int tensor)
+{
+  return mafat_network_tensor_shape(f->network, tensor).h;
+}
+
+static bool is_tiled(const struct finder *f)
+{
+  const struct mafat_group *g = &f->plan->groups[f->group];
+  return mafat_group_is_tiled(g) && g->cut.as.grid.n_rows * g->cut.as.grid.n_cols <= MOST_TILES;
+}
+
+static int add_pair(struct finder *f, int output, int dying)
+{
+  if (f->n == (is_tiled(f) ? MOST_TILED_PAIRS : MOST_PAIRS)) return MAFAT_OK;
+  if (f->n == f->room) {
+    int room = 2 * f->room + 16;
+    struct pair *grown = mafat_heap_realloc(f->plan->heap, f->pairs, (size_t)room * sizeof *grown);
+    if (!grown) return MAFAT_ENOMEM;
+    f->pairs = grown;
+    f->room = room;
+  }
+  f->pairs[f->n++] = (struct pair){.output = output, .dying = dying};
+  return MAFAT_OK;
+}
+
+static int list_pairs(struct finder *f)
+{
+  const struct mafat_group *g = &f->plan->groups[f->group];
+  int code = MAFAT_OK;
+  f->n = 0;
+  bool takes_turns = mafat_group_lifetime(g) == MAFAT_LIFE_GROUP || is_tiled(f);
+  for (int i = g->at.begin; i < g->at.end && takes_turns; i++) {
+    int output = f->plan->members[i];
+    if (!is_map(f, output) || !mafat_schedule_runs(f->schedule, output)) continue;
+    for (int t = 0; t < mafat_network_n_operators(f->network) && code == MAFAT_OK; t++)
+      if (dies_in(f, t, f->group) && have_equal_rows(f, output, t) && (!is_tiled(f) || height(f, t) == height(f, output)))
+        code = add_pair(f, output, t);
+  }
+  for (int i = 0; i < f->n; i++) f->before[f->pairs[i].dying] = f->after[f->pairs[i].dying] = 0;
+  return code;
+}
+
+/* ---- the walk through tiles ---- */
+
+static bool meet(struct mafat_box a, struct mafat_box b)
+{
+  return a.y.begin < b.y.end && b.y.begin < a.y.end && a.x.begin < b.x.end && b.x.begin < a.x.end;
+}
+
+static bool is_written(const struct finder *f, int output, struct mafat_box box)
+{
+  for (int i = 0; i < f->n_written; i++)
+    if (f->written[i].output == output && meet(f->written[i].box, box)) return true;
+  return false;
+}
+
+/* A step must not read what an output has written, nor what it writes itself. */
+static void note_tile_reads(struct finder *f, const struct mafat_step *step)
+{
+  for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, step->layer); mafat_reads_next(&r);) {
+    struct mafat_span y = mafat_fusion_in_span(f->plan, f->network, step->layer, r.operand, true, step->out.y);
+    struct mafat_box box = {mafat_reads_rows(&r, y),
+                            mafat_fusion_in_span(f->plan, f->network, step->layer, r.operand, false, step->out.x)};
+    for (int i = 0; i < f->n; i++) {
+      struct pair *p = &f->pairs[i];
+      if (p->dying == r.source->tensor && (p->output == step->layer || is_written(f, p->output, box))) p->clashes = true;
+    }
+  }
+}
+
+static bool is_output(const struct finder *f, int layer)
+{
+  for (int i = 0; i < f->n; i++)
+    if (f->pairs[i].output == layer) return true;
+  return false;
+}
+
+static int note_tile(struct finder *f, const struct mafat_step *step)
+{
+  note_tile_reads(f, step);
+  if (!is_output(f, step->layer)) return MAFAT_OK;
+  if (f->n_written == f->written_room) {
+    int room = 2 * f->written_room + MOST_TILES;
+    struct written *grown = mafat_heap_realloc(f->plan->heap, f->written, (size_t)room * sizeof *grown);
+    if (!grown) return MAFAT_ENOMEM;
+    f->written = grown;
+    f->written_room = room;
+  }
+  f->written[f->n_written++] = (struct written){step->layer, step->out};
+  return MAFAT_OK;
+}
+
+/* ---- the walk through rows ---- */
+
+/* The schedule knows what is needed behind a step as soon as it has given the step, or its first part. */
+static void begin_step(struct finder *f, const struct mafat_step *step)
+{
+  for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, step->layer); mafat_reads_next(&r);) {
+    int t = r.source->tensor;
+    if (dies_in(f, t, step->group)) f->after[t] = mafat_schedule_first_row(f->schedule, t);
+  }
+}
+
+static void end_step(struct finder *f, const struct mafat_step *step)
+{
+  for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, step->layer); mafat_reads_next(&r);)
+    f->before[r.source->tensor] = f->after[r.source->tensor];
+}
+
+static void note_output(struct finder *f, const struct mafat_step *step)
+{
+  for (int i = 0; i < f->n; i++) {
+    struct pair *p = &f->pairs[i];
+    if (p->output != step->layer || f->before[p->dying] >= height(f, p->dying)) continue;
+    p->lag = mafat_max(p->lag, step->out.y.end - f->before[p->dying]);
+  }
+}
+
+static void note_rows(struct finder *f, const struct mafat_step *step)
+{
+  if (f->begun && step->layer == f->whole.layer && step->out.y.begin == f->whole.out.y.begin) return; /* a part of it */
+  if (f->begun) end_step(f, &f->whole);
+  f->begun = true;
+  f->whole = *step;
+  begin_step(f, step);
+  note_output(f, step);
+}
+
+static int note_step(struct finder *f, const struct mafat_step *step)
+{
+  if (is_tiled(f)) return note_tile(f, step);
+  note_rows(f, step);
+  return MAFAT_OK;
+}
+
+/* ---- who trails whom ---- */
+
+/* The pairs with the least lags; a ring of many rows more is no gain. */
+static void choose(struct finder *f)
+{
+  for (;;) {
+    const struct pair *best = NULL;
+    for (int i = 0; i < f->n; i++) {
+      const struct pair *p = &f->pairs[i];
+      if (p->clashes || f->plan->trail_of[p->output] >= 0 || f->plan->place_of[p->output] >= 0 || f->taken[p->dying]) continue;
+      int spared = mafat_min(height(f, p->output), height(f, p->dying));
+      if (2 * p->lag <= spared && (!best || p->lag < best->lag)) best = p;
+    }
+    if (!best) return;
+    f->plan->trail_of[best->output] = best->dying;
+    f->plan->lag[best->output] = best->lag;
+    f->taken[best->dying] = true;
+  }
+}
+
+static void find_last_groups(struct finder *f)
+{
+  const struct mafat_plan *plan = f->plan;
+  for (int t = 0; t < mafat_network_n_operators(f->network); t++)
+    f->last_group[t] = f->schedule->usage[t].last_use == plan->n_layers ? plan->n_groups : -1;
+  for (int l = 0; l < plan->n_layers; l++) {
+    if (!mafat_schedule_runs(f->schedule, l)) continue;
+    for (struct mafat_reads r = mafat_plan_reads(plan, f->network, l); mafat_reads_next(&r);)
+      f->last_group[r.source->tensor] = mafat_max(f->last_group[r.source->tensor], plan->group_of[l]);
+  }
+}
+
+/* Inputs that come as a whole do so ahead of all groups. */
+static bool is_ahead(const struct finder *f, const struct mafat_step *step)
+{
+  return step->kind == MAFAT_STEP_INPUT && f->plan->group_of[step->layer] < 0;
+}
+
+static int begin_group(struct finder *f, int group)
+{
+  choose(f);
+  f->group = group;
+  f->begun = false;
+  f->n_written = 0;
+  return list_pairs(f);
+}
+
+static int find(struct finder *f)
+{
+  struct mafat_step step;
+  int code = MAFAT_OK;
+  f->group = -1;
+  find_last_groups(f);
+  while (code == MAFAT_OK && mafat_schedule_next(f->schedule, &step)) {
+    if (is_ahead(f, &step)) continue;
+    if (step.group != f->group) code = begin_group(f, step.group);
+    if (code == MAFAT_OK && f->n > 0) code = note_step(f, &step);
+  }
+  choose(f);
+  return code;
+}
+
+static bool has_turns(const struct mafat_plan *plan)
+{
+  for (int g = 0; g < plan->n_groups; g++)
+    if (mafat_group_lifetime(&plan->groups[g]) == MAFAT_LIFE_GROUP || mafat_group_is_tiled(&plan->groups[g])) return true;
+  return false;
+}
+
+int mafat_trails_find(struct mafat_plan *plan, const struct mafat_network *n, bool place)
+{
+  size_t n_operators = (size_t)mafat_network_n_operators(n);
+  struct finder f = {.plan = plan, .network = n};
+  plan->trail_of = mafat_heap_calloc(plan->heap, 2 * n_operators, sizeof *plan->trail_of);
+  if (!plan->trail_of) return MAFAT_ENOMEM;
+  plan->lag = plan->trail_of + n_operators;
+  for (size_t t = 0; t < n_operators; t++) plan->trail_of[t] = -1;
+  if (!place || !has_turns(plan)) return MAFAT_OK;
+  int code = mafat_schedule_open(&f.schedule, n, plan);
+  f.last_group = mafat_heap_calloc(plan->heap, 3 * n_operators, sizeof *f.last_group);
+  f.before = f.last_group + n_operators;
+  f.after = f.before + n_operators;
+  f.taken = mafat_heap_calloc(plan->heap, n_operators, sizeof *f.taken);
+  for (int l = 0; l < plan->n_layers && f.taken; l++)
+    if (plan->place_of[l] >= 0) f.taken[plan->place_of[l]] = true;
+  if (code == MAFAT_OK) code = f.last_group && f.taken ? find(&f) : MAFAT_ENOMEM;
+  mafat_heap_free(plan->heap, f.last_group);
+  mafat_heap_free(plan->heap, f.taken);
+  mafat_heap_free(plan->heap, f.pairs);
+  mafat_heap_free(plan->heap, f.written);
+  mafat_schedule_close(&f.schedule);
+  return code;
+}

@@ -1,0 +1,243 @@
+/* Parts of a split group as operators, bricks as buffers: the order in which they run. */
+#include "predictor/plan/parts.h"
+
+#include "predictor/plan/packing.h"
+#include "predictor/schedule/parts_scratch.h"
+#include "predictor/plan/usage.h"
+#include "transform/sort.h"
+
+#include <string.h>
+
+enum { EFFORT = 10 * 1000 * 1000 }; /* looks at operators: some tenths of a second */
+
+struct collection {
+  struct mafat_plan *plan;
+  const struct mafat_network *network;
+  int group;
+  struct mafat_usage *usage;
+  struct mafat_sort_graph graph;
+  struct mafat_sort_use *uses;
+  int room;               /* of uses */
+  int *first_group, *last_group; /* [operator]: of those that read it */
+  int n_inputs;           /* operators that are parts of the network's inputs, ahead of all others */
+  int *first_buffer;      /* [operator]: of its bricks; -1: none yet */
+  int *first_sums;        /* [operator]: of the sums of whole numbers that its parts go on with; -1: none yet */
+  int *reader_of;         /* [buffer]: the last operator that was seen to use it */
+  uint64_t *work;         /* [operator of the graph] */
+  uint64_t *bytes;
+  bool *kept;
+  int most_buffers;
+};
+
+static int count_buffers(const struct collection *c)
+{
+  int n = 0;
+  for (int t = 0; t < mafat_network_n_operators(c->network); t++) {
+    const struct mafat_cutting *bricks = mafat_parts_bricks(c->plan, t);
+    int parts = bricks ? mafat_bricks_count(bricks) : 1;
+    n += t < c->network->n_layers ? parts : 2 * parts; /* of inputs with what keeps them in order */
+    if (mafat_parts_keep_sums(c->plan, c->network, t)) n += mafat_bricks_count(&c->plan->parts->cuttings[t]);
+  }
+  return n;
+}
+
+static void find_groups(struct collection *c)
+{
+  for (int l = 0; l < c->plan->n_layers; l++) {
+    if (!c->usage[l].needed || mafat_layer_is_alias(&c->network->layers[l]) || c->plan->outer[l] >= 0) continue;
+    for (struct mafat_reads r = mafat_plan_reads(c->plan, c->network, l); mafat_reads_next(&r);) {
+      int t = r.source->tensor, group = c->plan->group_of[l];
+      c->last_group[t] = mafat_max(c->last_group[t], group);
+      c->first_group[t] = c->first_group[t] < 0 ? group : mafat_min(c->first_group[t], group);
+    }
+  }
+}
+
+static int open_collection(struct collection *c)
+{
+  struct mafat_heap *heap = c->plan->heap;
+  size_t n = (size_t)mafat_network_n_operators(c->network);
+  c->most_buffers = count_buffers(c);
+  c->usage = mafat_heap_calloc(heap, n, sizeof *c->usage);
+  c->first_buffer = mafat_heap_calloc(heap, 2 * n + (size_t)c->most_buffers, sizeof *c->first_buffer);
+  c->work = mafat_heap_calloc(heap, (size_t)(c->plan->parts->n + c->most_buffers), sizeof *c->work);
+  c->bytes = mafat_heap_calloc(heap, (size_t)c->most_buffers, sizeof *c->bytes);
+  c->kept = mafat_heap_calloc(heap, (size_t)c->most_buffers, sizeof *c->kept);
+  c->first_group = mafat_heap_calloc(heap, 2 * n, sizeof *c->first_group);
+  if (!c->usage || !c->first_buffer || !c->bytes || !c->kept || !c->first_group || !c->work) return MAFAT_ENOMEM;
+  c->last_group = c->first_group + n;
+  c->first_sums = c->first_buffer + n;
+  c->reader_of = c->first_sums + n;
+  memset(c->first_buffer, -1, (2 * n + (size_t)c->most_buffers) * sizeof *c->first_buffer);
+  memset(c->first_group, -1, 2 * n * sizeof *c->first_group);
+  mafat_usage_find(c->network, c->plan, c->usage);
+  find_groups(c);
+  c->graph.bytes = c->bytes;
+  c->graph.kept = c->kept;
+  c->graph.work = c->work;
+  return MAFAT_OK;
+}
+
+static void close_collection(struct collection *c)
+{
+  mafat_heap_free(c->plan->heap, c->usage);
+  mafat_heap_free(c->plan->heap, c->work);
+  mafat_heap_free(c->plan->heap, c->first_group);
+  mafat_heap_free(c->plan->heap, c->first_buffer);
+  mafat_heap_free(c->plan->heap, c->bytes);
+  mafat_heap_free(c->plan->heap, c->kept);
+  mafat_heap_free(c->plan->heap, c->uses);
+}
+
+/* About as the layout has it: without columns of padding. */
+static uint64_t brick_bytes(const struct collection *c, int tensor, struct mafat_brick b)
+{
+  struct mafat_shape s = mafat_network_tensor_shape(c->network, tensor);
+  const struct mafat_cutting *bricks = mafat_parts_bricks(c->plan, tensor);
+  uint64_t pixel = (uint64_t)(bricks ? mafat_bricks_pixel(bricks, s, b.channels) : mafat_pixel_width_of(s.c, b.channels));
+  return mafat_dtype_bytes(mafat_network_tensor_type(c->network, tensor), pixel * (uint64_t)mafat_box_area(b.box));
+}
+
+/* What lives beyond the group is there in any order; what comes into it dies with its last reader here. */
+static bool is_kept(const struct collection *c, int tensor)
+{
+  return c->usage[tensor].last_use == c->plan->n_layers || c->last_group[tensor] > c->group;
+}
+
+static int buffer_of(struct collection *c, int tensor, int brick)
+{
+  const struct mafat_cutting *bricks = mafat_parts_bricks(c->plan, tensor);
+  struct mafat_shape s = mafat_network_tensor_shape(c->network, tensor);
+  int n = bricks ? mafat_bricks_count(bricks) : 1;
+  if (c->first_buffer[tensor] >= 0) return c->first_buffer[tensor] + brick;
+  c->first_buffer[tensor] = c->graph.n_buffers;
+  for (int i = 0; i < n; i++, c->graph.n_buffers++) {
+    struct mafat_brick whole = {mafat_box_full(s.h, s.w), mafat_span(0, s.c)};
+    c->bytes[c->graph.n_buffers] = brick_bytes(c, tensor, bricks ? mafat_bricks_at(bricks, s, i) : whole);
+    c->kept[c->graph.n_buffers] = is_kept(c, tensor);
+  }
+  return c->first_buffer[tensor] + brick;
+}
+
+static int note_buffer(struct collection *c, int operator, int buffer, bool makes)
+{
+  if (c->reader_of[buffer] == operator) return MAFAT_OK;
+  c->reader_of[buffer] = operator;
+  if (c->graph.n_uses == c->room) {
+    int room = 2 * c->room + 64;
+    struct mafat_sort_use *grown = mafat_heap_realloc(c->plan->heap, c->uses, (size_t)room * sizeof *grown);
+    if (!grown) return MAFAT_ENOMEM;
+    c->uses = grown;
+    c->room = room;
+  }
+  c->uses[c->graph.n_uses++] = (struct mafat_sort_use){.operator = operator, .buffer = buffer, .makes = makes};
+  return MAFAT_OK;
+}
+
+static int note_use(struct collection *c, int operator, int tensor, int brick, bool makes)
+{
+  return note_buffer(c, operator, buffer_of(c, tensor, brick), makes);
+}
+
+/* Bricks of an input come one after the other: what keeps them so takes no bytes. */
+static int collect_input(struct collection *c, int input)
+{
+  int n = mafat_bricks_count(mafat_parts_bricks(c->plan, input)), code = MAFAT_OK;
+  for (int i = 0; i < n && code == MAFAT_OK; i++) {
+    int operator = c->graph.n_operators++;
+    code = note_use(c, operator, input, i, true);
+    if (i > 0 && code == MAFAT_OK) code = note_buffer(c, operator, c->graph.n_buffers - 1, false);
+    if (i + 1 < n && code == MAFAT_OK) code = note_buffer(c, operator, c->graph.n_buffers++, true);
+  }
+  return code;
+}
+
+/* Those that no group before this one has read. */
+static int collect_inputs(struct collection *c)
+{
+  int code = MAFAT_OK;
+  for (int i = c->network->n_layers; i < mafat_network_n_operators(c->network) && code == MAFAT_OK; i++)
+    if (mafat_parts_bricks(c->plan, i) && c->first_group[i] == c->group) code = collect_input(c, i);
+  c->n_inputs = c->graph.n_operators;
+  return code;
+}
+
+/* They die with the last part. */
+static int note_sums(struct collection *c, int operator, const struct mafat_layer_part *part)
+{
+  const struct mafat_cutting *cutting = &c->plan->parts->cuttings[part->layer];
+  const struct mafat_layer *l = &c->network->layers[part->layer];
+  int *first = &c->first_sums[part->layer];
+  if (!mafat_parts_keep_sums(c->plan, c->network, part->layer)) return MAFAT_OK;
+  for (int i = 0; *first < 0 && i < mafat_bricks_count(cutting); i++)
+    c->bytes[c->graph.n_buffers + i] = mafat_parts_sums_bytes(l, mafat_bricks_at(cutting, l->out, i).box);
+  if (*first < 0) {
+    *first = c->graph.n_buffers;
+    c->graph.n_buffers += mafat_bricks_count(cutting);
+  }
+  return note_buffer(c, operator, *first + mafat_bricks_find(cutting, 0, part->out.y.begin, part->out.x.begin), true);
+}
+
+static int note_scratch(struct collection *c, int operator, const struct mafat_layer_part *part)
+{
+  struct mafat_scratch scratch;
+  int code = mafat_parts_scratch_plan(c->plan, c->network, part, &scratch);
+  c->work[operator] = mafat_scratch_bytes(&scratch, c->plan->n_threads);
+  return code;
+}
+
+static int collect(struct collection *c)
+{
+  const struct mafat_parts *parts = c->plan->parts;
+  int code = collect_inputs(c);
+  for (int p = parts->at[c->group]; p < parts->at[c->group + 1] && code == MAFAT_OK; p++) {
+    const struct mafat_layer_part *part = &parts->list[p];
+    int operator = c->graph.n_operators++;
+    struct mafat_brick_walk w = mafat_parts_reads(c->plan, c->network, part);
+    /* First what it makes: where others make it before, they come with all that is theirs before what this one reads. */
+    code = note_use(c, operator, part->layer, mafat_parts_made(c->plan, part), true);
+    if (code == MAFAT_OK) code = note_sums(c, operator, part);
+    while (code == MAFAT_OK && mafat_parts_reads_next(&w)) code = note_use(c, operator, w.tensor, w.brick, false);
+    if (code == MAFAT_OK) code = note_scratch(c, operator, part);
+  }
+  c->graph.uses = c->uses;
+  return code;
+}
+
+static int sort_parts(struct collection *c)
+{
+  struct mafat_heap *heap = c->plan->heap;
+  struct mafat_parts *parts = c->plan->parts;
+  struct mafat_layer_part *list = parts->list + parts->at[c->group];
+  struct mafat_sorter *s = NULL;
+  struct mafat_sorted sorted;
+  size_t n = (size_t)c->graph.n_operators;
+  int *order = mafat_heap_calloc(heap, n + 1, sizeof *order);
+  struct mafat_layer_part *room = mafat_heap_calloc(heap, n + 1, sizeof *room);
+  int code = order && room ? mafat_sorter_open(&s, &c->graph, heap) : MAFAT_ENOMEM;
+  if (code == MAFAT_OK) code = mafat_sort(s, c->plan->sorting, EFFORT, order, &sorted);
+  if (code == MAFAT_OK) {
+    memcpy(room, list, (n - (size_t)c->n_inputs) * sizeof *room);
+    for (size_t i = 0; i < n; i++)
+      if (order[i] >= c->n_inputs) *list++ = room[order[i] - c->n_inputs];
+  }
+  mafat_sorter_close(&s);
+  mafat_heap_free(heap, order);
+  mafat_heap_free(heap, room);
+  return code;
+}
+
+int mafat_parts_sort(struct mafat_plan *plan, const struct mafat_network *n)
+{
+  int code = MAFAT_OK;
+  if (plan->sorting == MAFAT_SORT_FILE) return MAFAT_OK;
+  for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++) {
+    struct collection c = {.plan = plan, .network = n, .group = g};
+    if (plan->groups[g].cut.kind != MAFAT_CUT_SPLIT) continue;
+    code = open_collection(&c);
+    if (code == MAFAT_OK) code = collect(&c);
+    if (code == MAFAT_OK) code = sort_parts(&c);
+    close_collection(&c);
+  }
+  return code;
+}

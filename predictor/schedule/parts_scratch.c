@@ -1,0 +1,176 @@
+#include "predictor/schedule/parts_scratch.h"
+
+#include "predictor/plan/parts.h"
+
+#include <stdint.h>
+#include <string.h>
+
+struct maker {
+  const struct mafat_plan *plan;
+  const struct mafat_network *network;
+  struct mafat_parts_scratch *scratch;
+  int *newest;   /* [layer]: its record that was made last; -1: none yet */
+  int *previous; /* [record]: of the same layer; -1: none */
+  int room;      /* for records */
+};
+
+/* ---- records ---- */
+
+int mafat_parts_scratch_plan(const struct mafat_plan *plan, const struct mafat_network *n,
+                             const struct mafat_layer_part *part, struct mafat_scratch *s)
+{
+  struct mafat_scratch_request r = {plan, n, part->layer, mafat_span_size(part->out.y), mafat_span_size(part->out.x), part->channels};
+  return mafat_scratch_plan_step(&r, s);
+}
+
+static int grow(struct maker *m)
+{
+  int room = m->room + 64;
+  struct mafat_parts_scratch *s = m->scratch;
+  struct mafat_scratch *records = mafat_heap_realloc(m->plan->heap, s->records, (size_t)room * sizeof *records);
+  if (records) s->records = records;
+  int *previous = mafat_heap_realloc(m->plan->heap, m->previous, (size_t)room * sizeof *previous);
+  if (previous) m->previous = previous;
+  if (!records || !previous) return MAFAT_ENOMEM;
+  m->room = room;
+  return MAFAT_OK;
+}
+
+/* The number of the layer's record that is the same, which is made if there is none. */
+static int find_record(struct maker *m, int layer, const struct mafat_scratch *s, int *record)
+{
+  struct mafat_parts_scratch *all = m->scratch;
+  for (int i = m->newest[layer]; i >= 0; i = m->previous[i])
+    if (memcmp(&all->records[i], s, sizeof *s) == 0) {
+      *record = i;
+      return MAFAT_OK;
+    }
+  if (all->n_records == m->room && grow(m)) return MAFAT_ENOMEM;
+  memcpy(&all->records[all->n_records], s, sizeof *s);
+  m->previous[all->n_records] = m->newest[layer];
+  m->newest[layer] = *record = all->n_records++;
+  return MAFAT_OK;
+}
+
+static int find_records(struct maker *m)
+{
+  const struct mafat_parts *parts = m->plan->parts;
+  int code = MAFAT_OK;
+  for (int p = 0; p < parts->n && code == MAFAT_OK; p++) {
+    struct mafat_scratch s;
+    m->scratch->record_of[p] = -1;
+    if (mafat_layer_is_input(&m->network->layers[parts->list[p].layer]) || parts->list[p].act) continue;
+    code = mafat_parts_scratch_plan(m->plan, m->network, &parts->list[p], &s);
+    if (code == MAFAT_OK) code = find_record(m, parts->list[p].layer, &s, &m->scratch->record_of[p]);
+  }
+  return code;
+}
+
+/* ---- runs ---- */
+
+static int add_part(struct mafat_parts_scratch *s, int part, int position, int n_workers)
+{
+  struct mafat_scratch_run *last = s->n_runs ? &s->runs[s->n_runs - 1] : NULL;
+  size_t bytes = s->record_of[part] < 0 ? 0 : mafat_scratch_bytes(&s->records[s->record_of[part]], n_workers);
+  if (bytes > SIZE_MAX / 4) return MAFAT_ELIMIT;
+  bytes = (bytes + 63) / 64 * 64;
+  s->run_of[part] = -1;
+  if (bytes == 0) return MAFAT_OK;
+  if (last && last->bytes == bytes && last->last + 1 == position) last->last = position;
+  else s->runs[s->n_runs++] = (struct mafat_scratch_run){bytes, position, position};
+  s->run_of[part] = s->n_runs - 1;
+  return MAFAT_OK;
+}
+
+static int find_runs(struct maker *m)
+{
+  const struct mafat_parts *parts = m->plan->parts;
+  struct mafat_parts_scratch *s = m->scratch;
+  int code = MAFAT_OK;
+  for (int g = 0; g < m->plan->n_groups; g++) {
+    int position = m->plan->groups[g].positions.begin;
+    for (int p = parts->at[g]; p < parts->at[g + 1] && code == MAFAT_OK; p++, position++)
+      code = add_part(s, p, position, m->plan->n_threads);
+  }
+  return code;
+}
+
+static int make(struct maker *m)
+{
+  struct mafat_heap *heap = m->plan->heap;
+  size_t n = (size_t)m->plan->parts->n, n_layers = (size_t)m->plan->n_layers;
+  struct mafat_parts_scratch *s = m->scratch;
+  s->record_of = mafat_heap_calloc(heap, n + 1, sizeof *s->record_of);
+  s->run_of = mafat_heap_calloc(heap, n + 1, sizeof *s->run_of);
+  s->runs = mafat_heap_calloc(heap, n + 1, sizeof *s->runs);
+  m->newest = mafat_heap_calloc(heap, n_layers, sizeof *m->newest);
+  if (!s->record_of || !s->run_of || !s->runs || !m->newest) return MAFAT_ENOMEM;
+  memset(m->newest, -1, n_layers * sizeof *m->newest);
+  int code = find_records(m);
+  if (code) return code;
+  struct mafat_scratch *just = s->n_records ? mafat_heap_calloc(heap, (size_t)s->n_records, sizeof *just) : NULL; /* kept for the run: no room to spare */
+  if (!just && s->n_records) return MAFAT_ENOMEM;
+  if (s->n_records) memcpy(just, s->records, (size_t)s->n_records * sizeof *just);
+  mafat_heap_free(heap, s->records);
+  s->records = just;
+  return find_runs(m);
+}
+
+int mafat_parts_scratch_open(struct mafat_parts_scratch **out, const struct mafat_plan *plan, const struct mafat_network *n)
+{
+  *out = NULL;
+  if (!plan->parts) return MAFAT_OK;
+  struct maker m = {.plan = plan, .network = n};
+  m.scratch = *out = mafat_heap_calloc(plan->heap, 1, sizeof *m.scratch);
+  int code = m.scratch ? make(&m) : MAFAT_ENOMEM;
+  mafat_heap_free(plan->heap, m.newest);
+  mafat_heap_free(plan->heap, m.previous);
+  return code;
+}
+
+/* ---- buffers ---- */
+
+static size_t larger(size_t a, size_t b)
+{
+  return a > b ? a : b;
+}
+
+/* The most that is alive from one time on until another. */
+static size_t most_alive(const size_t *live, int from, int until)
+{
+  size_t most = 0;
+  for (int time = from; time < until; time++) most = larger(most, live[time]);
+  return most;
+}
+
+void mafat_parts_scratch_join(struct mafat_parts_scratch *s, int n_parts, const size_t *live, int n_times)
+{
+  size_t peak = most_alive(live, 0, n_times), beside = 0; /* the run that others join */
+  int n = 0;
+  for (int i = 0; i < s->n_runs; i++)
+    peak = larger(peak, most_alive(live, 2 * s->runs[i].first, 2 * s->runs[i].last + 2) + s->runs[i].bytes);
+  for (int i = 0, p = 0; i < s->n_runs; i++) {
+    struct mafat_scratch_run run = s->runs[i], *to = n ? &s->runs[n - 1] : &run;
+    size_t bytes = larger(to->bytes, run.bytes);
+    size_t beside_both = larger(beside, most_alive(live, n ? 2 * to->last + 2 : 2 * run.first, 2 * run.last + 2));
+    bool joins = n && bytes + beside_both <= peak;
+    if (joins) *to = (struct mafat_scratch_run){bytes, to->first, run.last};
+    else s->runs[n++] = run;
+    beside = joins ? beside_both : most_alive(live, 2 * run.first, 2 * run.last + 2);
+    for (; p < n_parts && s->run_of[p] <= i; p++)
+      if (s->run_of[p] == i) s->run_of[p] = n - 1;
+  }
+  s->n_runs = n;
+}
+
+void mafat_parts_scratch_close(struct mafat_heap *heap, struct mafat_parts_scratch **scratch)
+{
+  struct mafat_parts_scratch *s = *scratch;
+  if (!s) return;
+  mafat_heap_free(heap, s->records);
+  mafat_heap_free(heap, s->record_of);
+  mafat_heap_free(heap, s->run_of);
+  mafat_heap_free(heap, s->runs);
+  mafat_heap_free(heap, s);
+  *scratch = NULL;
+}

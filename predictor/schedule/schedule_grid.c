@@ -1,0 +1,102 @@
+/* Tiles of a group's output, each computed depth-first: what of every layer a tile
+ * needs, and the steps that compute it. */
+#include "predictor/schedule/schedule.h"
+
+#include "predictor/plan/fusion.h"
+
+/* Adds what box `b` of layer l needs of tensors that are made in the group to their boxes. */
+static void need_reads(const struct mafat_schedule *s, int group, int l, struct mafat_box b, struct mafat_box *boxes)
+{
+  struct mafat_box read = {{0, 0}, {0, 0}};
+  int operand = -1;
+  for (struct mafat_reads r = mafat_plan_reads(s->plan, s->network, l); mafat_reads_next(&r);) {
+    int tensor = r.source->tensor;
+    if (r.operand != operand)
+      read = (struct mafat_box){mafat_fusion_in_span(s->plan, s->network, l, r.operand, true, b.y),
+                                mafat_fusion_in_span(s->plan, s->network, l, r.operand, false, b.x)};
+    operand = r.operand;
+    struct mafat_box part = {mafat_reads_rows(&r, read.y), read.x};
+    if (mafat_box_is_empty(part) || !mafat_plan_makes(s->plan, group, tensor)) continue;
+    boxes[tensor].y = mafat_span_hull(boxes[tensor].y, part.y);
+    boxes[tensor].x = mafat_span_hull(boxes[tensor].x, part.x);
+  }
+}
+
+/* The part of layer l's output that tile (ty, tx) wants: what later layers of it read, and
+ * its share of what others do; in whole Winograd tiles. Empty: none. */
+static struct mafat_box tile_box(const struct mafat_schedule *s, const struct mafat_group *g, int l, int ty, int tx,
+                                 struct mafat_box wanted)
+{
+  const struct mafat_layer *layer = &s->network->layers[l];
+  if (s->usage[l].external) {
+    wanted.y = mafat_span_hull(wanted.y, mafat_group_share(g, true, ty, layer->out.h));
+    wanted.x = mafat_span_hull(wanted.x, mafat_group_share(g, false, tx, layer->out.w));
+  }
+  if (mafat_box_is_empty(wanted)) return (struct mafat_box){{0, 0}, {0, 0}};
+  if (!mafat_layer_is_tileable(layer)) wanted = mafat_box_full(layer->out.h, layer->out.w);
+  int granularity = mafat_fusion_granularity(s->plan, s->network, l);
+  return (struct mafat_box){mafat_span_round_out(wanted.y, granularity, layer->out.h),
+                            mafat_span_round_out(wanted.x, granularity, layer->out.w)};
+}
+
+void mafat_schedule_tile_boxes(const struct mafat_schedule *s, int group, int ty, int tx, struct mafat_box *boxes)
+{
+  const struct mafat_group *g = &s->plan->groups[group];
+  const int *members = s->plan->members;
+  for (int i = g->at.begin; i < g->at.end; i++) boxes[members[i]] = (struct mafat_box){{0, 0}, {0, 0}};
+  for (int i = g->at.end - 1; i >= g->at.begin; i--) {
+    int l = members[i];
+    if (!mafat_schedule_runs(s, l)) continue;
+    boxes[l] = tile_box(s, g, l, ty, tx, boxes[l]);
+    if (!mafat_box_is_empty(boxes[l])) need_reads(s, group, l, boxes[l], boxes);
+  }
+}
+
+/* ---- the generator ---- */
+
+struct tiles {
+  int y, x;  /* the tile */
+  int at;    /* in plan->order: the next layer of it */
+  struct mafat_box boxes[]; /* [layer]: of the tile */
+};
+
+static int open_grid(void **state, const struct mafat_schedule *s)
+{
+  size_t boxes_bytes = (size_t)s->plan->n_layers * sizeof(struct mafat_box);
+  *state = mafat_heap_calloc(s->plan->heap, 1, sizeof(struct tiles) + boxes_bytes);
+  return *state ? MAFAT_OK : MAFAT_ENOMEM;
+}
+
+static void begin_tile(struct mafat_schedule *s, int y, int x)
+{
+  struct tiles *t = s->states[MAFAT_CUT_GRID];
+  t->y = y;
+  t->x = x;
+  t->at = s->plan->groups[s->group].at.begin;
+  mafat_schedule_tile_boxes(s, s->group, y, x, t->boxes);
+}
+
+static void grid_begin(struct mafat_schedule *s)
+{
+  begin_tile(s, 0, 0);
+}
+
+static bool grid_next(struct mafat_schedule *s, struct mafat_step *step)
+{
+  const struct mafat_group *g = &s->plan->groups[s->group];
+  struct tiles *t = s->states[MAFAT_CUT_GRID];
+  for (;;) {
+    while (t->at < g->at.end) {
+      int layer = s->plan->order[t->at++];
+      struct mafat_box box = t->boxes[layer];
+      if (mafat_box_is_empty(box)) continue;
+      *step = mafat_schedule_step(s, layer, box, box);
+      return true;
+    }
+    bool row_ends = t->x + 1 == g->cut.as.grid.n_cols;
+    if (row_ends && t->y + 1 == g->cut.as.grid.n_rows) return false;
+    begin_tile(s, row_ends ? t->y + 1 : t->y, row_ends ? 0 : t->x + 1);
+  }
+}
+
+const struct mafat_generator mafat_generator_grid = {open_grid, mafat_heap_free, grid_begin, grid_next};

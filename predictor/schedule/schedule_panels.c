@@ -1,0 +1,91 @@
+/* Whole maps, a panel of filters at a time. The readers of a fan take each panel
+ * as soon as it is there (order.h). */
+#include "predictor/schedule/schedule.h"
+
+#include "predictor/plan/order.h"
+#include "predictor/plan/residence.h"
+
+struct panels {
+  int at;               /* in plan->order */
+  int next_reader;      /* in plan->order: while a fan's readers take a panel, the next of them; 0: none */
+  int first_filter;     /* of the panel that they take */
+};
+
+static int panels_open(void **state, const struct mafat_schedule *s)
+{
+  *state = mafat_heap_calloc(s->plan->heap, 1, sizeof(struct panels));
+  return *state ? MAFAT_OK : MAFAT_ENOMEM;
+}
+
+static void panels_begin(struct mafat_schedule *s)
+{
+  struct panels *p = s->states[MAFAT_CUT_PANELS];
+  *p = (struct panels){.at = s->plan->groups[s->group].at.begin};
+}
+
+static struct mafat_step whole_step(const struct mafat_schedule *s, int layer)
+{
+  struct mafat_shape out = s->network->layers[layer].out;
+  struct mafat_box map = mafat_box_full(out.h, out.w);
+  return mafat_schedule_step(s, layer, map, map);
+}
+
+/* What a reader does with the panel that lies in the wide layer's buffer. */
+static struct mafat_step take_panel(const struct mafat_schedule *s, int reader, struct mafat_span panel)
+{
+  struct mafat_step step = whole_step(s, reader);
+  if (mafat_layer_pools(&s->network->layers[reader])) step.filters = panel;
+  else step.channels = panel;
+  return step;
+}
+
+/* The next reader of the fan's panel that was computed last; false behind the last. */
+static bool next_reader(struct mafat_schedule *s, int wide, struct mafat_step *step)
+{
+  struct panels *p = s->states[MAFAT_CUT_PANELS];
+  while (p->next_reader && p->next_reader < s->plan->groups[s->group].at.end) {
+    int reader = s->plan->order[p->next_reader++];
+    if (s->plan->outer[reader] >= 0) continue; /* inside the next one */
+    if (s->plan->fan[reader] != wide) break;
+    *step = take_panel(s, reader, mafat_span(p->first_filter, s->division.filter));
+    return true;
+  }
+  p->next_reader = 0;
+  return false;
+}
+
+/* The next part of the layer that is divided; false behind the last. */
+static bool next_part(struct mafat_schedule *s, int layer, struct mafat_step *step)
+{
+  struct panels *p = s->states[MAFAT_CUT_PANELS];
+  int filter = s->division.filter;
+  if (!mafat_schedule_next_part(s, step)) return false;
+  if (!mafat_order_is_wide(s->plan, layer)) return true;
+  step->held_channels = step->filters;
+  if (s->division.filter > filter) {
+    p->first_filter = filter;
+    p->next_reader = p->at + 1;
+  }
+  return true;
+}
+
+static bool panels_next(struct mafat_schedule *s, struct mafat_step *step)
+{
+  struct panels *p = s->states[MAFAT_CUT_PANELS];
+  for (; p->at < s->plan->groups[s->group].at.end; p->at++) {
+    int layer = s->plan->order[p->at];
+    if (!s->division.going) {
+      if (!mafat_schedule_runs(s, layer) || mafat_order_takes_panels(s->plan, layer)) continue;
+      if (!mafat_plan_divides(s->plan, s->network, layer)) {
+        *step = whole_step(s, layer);
+        p->at++;
+        return true;
+      }
+      mafat_schedule_divide(s, whole_step(s, layer));
+    }
+    if (next_reader(s, layer, step) || next_part(s, layer, step)) return true;
+  }
+  return false;
+}
+
+const struct mafat_generator mafat_generator_panels = {panels_open, mafat_heap_free, panels_begin, panels_next};

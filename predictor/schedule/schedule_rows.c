@@ -1,0 +1,296 @@
+/* A group as a pipeline of rows. Every layer keeps a rolling window of what its
+ * readers still need. The next step is found by demand: from the first unfinished
+ * output of the group back to a layer whose own sources are ready; who asked for its
+ * rows looks again after each of its steps. In between, where the plan has it so, what puts out less than it reads
+ * runs as soon as its sources are ready: its rows wait in less room than those that it is made from. */
+#include "predictor/schedule/schedule.h"
+
+#include "predictor/plan/fusion.h"
+#include "predictor/plan/packing.h"
+#include "predictor/plan/residence.h"
+#include "predictor/plan/winograd.h"
+
+enum {
+  /* Pixels a step should have for each row that was asked for, lest what a step
+   * costs by itself shows: calls and row pointers; for Winograd, transforming the
+   * weights. So narrow maps come in more rows than wide ones. */
+  STEP_PIXELS = 48,
+  STREAMED_STEP_PIXELS = 144, /* reading the weights anew should not take longer than the step */
+  WINOGRAD_STEP_PIXELS = 192,
+  INTEGER_STEP_PIXELS = 1 /* of bytes, whose memory is counted in kilobytes, as few rows as are asked for */
+};
+
+/* ---- state ---- */
+
+/* A layer that has steps, and as which source of which operand of them it reads a tensor. */
+struct reader {
+  int layer;
+  unsigned short operand, source;
+};
+
+struct rows {
+  int at;                    /* in plan->members: the first output that may not be done */
+  int *done;                 /* [operator]: rows of it */
+  int *waiting, n_waiting;   /* layers that wait for rows of the one behind them in the list */
+  int *fresh, n_fresh;       /* what has new rows: readers that run early have to be looked for */
+  struct reader *readers;    /* by what they read: of tensor t those from */
+  int *readers_at;           /* readers[readers_at[t]] up to readers[readers_at[t + 1]], rising */
+};
+
+static struct rows *state_of(const struct mafat_schedule *s)
+{
+  return s->states[MAFAT_CUT_ROWS];
+}
+
+static struct reader reader_of(int layer, const struct mafat_reads *r)
+{
+  return (struct reader){layer, (unsigned short)r->operand, (unsigned short)(r->next - 1)};
+}
+
+/* Calls `note` with each layer that has steps and each tensor that these read. */
+static void for_readers(const struct mafat_schedule *s, struct rows *rows,
+                        void (*note)(struct rows *rows, struct reader reader, int tensor))
+{
+  for (int l = 0; l < s->plan->n_layers; l++)
+    if (mafat_schedule_runs(s, l))
+      for (struct mafat_reads r = mafat_plan_reads(s->plan, s->network, l); mafat_reads_next(&r);)
+        note(rows, reader_of(l, &r), r.source->tensor);
+}
+
+static void count_reader(struct rows *r, struct reader reader, int tensor)
+{
+  (void)reader;
+  r->readers_at[tensor + 1]++;
+}
+
+static void put_reader(struct rows *r, struct reader reader, int tensor)
+{
+  r->readers[r->readers_at[tensor]++] = reader;
+}
+
+static int list_readers(const struct mafat_schedule *s, struct rows *r)
+{
+  int n = mafat_network_n_operators(s->network);
+  r->readers_at = mafat_heap_calloc(s->plan->heap, (size_t)n + 1, sizeof *r->readers_at);
+  if (!r->readers_at) return MAFAT_ENOMEM;
+  for_readers(s, r, count_reader);
+  for (int t = 0; t < n; t++) r->readers_at[t + 1] += r->readers_at[t];
+  r->readers = mafat_heap_calloc(s->plan->heap, (size_t)r->readers_at[n] + 1, sizeof *r->readers);
+  if (!r->readers) return MAFAT_ENOMEM;
+  for_readers(s, r, put_reader);
+  for (int t = n - 1; t >= 0; t--) r->readers_at[t + 1] = r->readers_at[t];
+  r->readers_at[0] = 0;
+  return MAFAT_OK;
+}
+
+static int rows_open(void **state, const struct mafat_schedule *s)
+{
+  struct rows *r = *state = mafat_heap_calloc(s->plan->heap, 1, sizeof *r);
+  if (!r) return MAFAT_ENOMEM;
+  r->done = mafat_heap_calloc(s->plan->heap, (size_t)mafat_network_n_operators(s->network), sizeof *r->done);
+  r->waiting = mafat_heap_calloc(s->plan->heap, (size_t)s->plan->n_layers, sizeof *r->waiting);
+  r->fresh = mafat_heap_calloc(s->plan->heap, (size_t)s->plan->n_layers + 1, sizeof *r->fresh);
+  return r->done && r->waiting && r->fresh ? list_readers(s, r) : MAFAT_ENOMEM;
+}
+
+static void rows_close(struct mafat_heap *heap, void *state)
+{
+  struct rows *r = state;
+  mafat_heap_free(heap, r->done);
+  mafat_heap_free(heap, r->waiting);
+  mafat_heap_free(heap, r->fresh);
+  mafat_heap_free(heap, r->readers);
+  mafat_heap_free(heap, r->readers_at);
+  mafat_heap_free(heap, r);
+}
+
+static void rows_begin(struct mafat_schedule *s)
+{
+  const struct mafat_group *g = &s->plan->groups[s->group];
+  struct rows *r = state_of(s);
+  r->at = g->at.begin;
+  r->n_waiting = r->n_fresh = 0;
+  for (int i = g->at.begin; i < g->at.end; i++) r->done[s->plan->members[i]] = 0;
+  for (int i = s->network->n_layers; i < mafat_network_n_operators(s->network); i++)
+    r->done[i] = s->usage[i].external ? s->network->layers[i].out.h : 0;
+}
+
+/* ---- steps ---- */
+
+static bool is_done(const struct mafat_schedule *s, int l)
+{
+  return state_of(s)->done[l] >= s->network->layers[l].out.h;
+}
+
+/* Rows of layer l's next step: more than asked for where the map is narrow. */
+static struct mafat_span next_rows(const struct mafat_schedule *s, int l)
+{
+  int least = s->plan->groups[s->group].cut.as.rows.least;
+  const struct mafat_layer *layer = &s->network->layers[l];
+  int reader = mafat_plan_reader(s->plan, l), begin = state_of(s)->done[l];
+  bool winograd = mafat_plan_winograd(s->plan, l) != NULL;
+  int width = s->network->layers[reader].out.w;
+  bool streamed = s->plan->residence && s->plan->residence[reader] == MAFAT_STREAMED; /* not known yet, where bricks are looked for */
+  long long pixels = winograd ? WINOGRAD_STEP_PIXELS : streamed ? STREAMED_STEP_PIXELS : STEP_PIXELS;
+  if (layer->out_type != MAFAT_F32 && !streamed) pixels = INTEGER_STEP_PIXELS;
+  pixels *= least;
+  int rows = (int)((pixels + width - 1) / width);
+  /* Pooled, half as many rows of twice the pixels. */
+  if (mafat_fusion_pools(s->plan, s->network, l)) rows = (rows + 1) / 2;
+  if (rows < least) rows = least;
+  rows = mafat_round_up(rows, mafat_fusion_granularity(s->plan, s->network, l));
+  /* A last step of a few rows costs like a whole one. */
+  int left = layer->out.h - begin;
+  return mafat_span(begin, left < rows + rows / 2 ? layer->out.h : begin + rows);
+}
+
+enum { NONE = -1 };
+
+/* Rows of what it reads that a layer still needs. */
+static struct mafat_span rows_needed(const struct mafat_schedule *s, struct reader reader)
+{
+  int l = reader.layer;
+  const struct mafat_sources *sources = mafat_plan_operand(s->plan, s->network, l, reader.operand);
+  struct mafat_span left = {state_of(s)->done[l], s->network->layers[l].out.h};
+  struct mafat_span in = mafat_fusion_in_span(s->plan, s->network, l, reader.operand, true, left);
+  return mafat_sources_rows(sources, reader.source, in);
+}
+
+int mafat_schedule_first_row(const struct mafat_schedule *s, int t)
+{
+  const struct rows *r = state_of(s);
+  int first = mafat_network_tensor_shape(s->network, t).h;
+  for (int i = r->readers_at[t]; i < r->readers_at[t + 1]; i++) {
+    int l = r->readers[i].layer;
+    if (s->plan->group_of[l] != s->group || is_done(s, l)) continue;
+    struct mafat_span in = rows_needed(s, r->readers[i]);
+    if (!mafat_span_is_empty(in)) first = mafat_min(first, in.begin);
+  }
+  return first;
+}
+
+static bool is_asked_for(const struct mafat_schedule *s, int l)
+{
+  return mafat_schedule_runs(s, l) && s->usage[l].external && !is_done(s, l);
+}
+
+/* Is less of layer a done than of b? */
+static bool is_behind(const struct mafat_schedule *s, int a, int b)
+{
+  const int *done = state_of(s)->done;
+  return (long long)done[a] * s->network->layers[b].out.h < (long long)done[b] * s->network->layers[a].out.h;
+}
+
+/* The group's output of which least is done waits first: were they asked for one behind the other, what several are
+ * made from would have to be kept whole for the later ones. Darknet's have few, of which the first is made from what
+ * the others are: they are asked for one behind the other. False at the group's end. */
+static bool begin_waiting(struct mafat_schedule *s)
+{
+  struct rows *r = state_of(s);
+  bool in_turn = s->network->format != MAFAT_FORMAT_DARKNET;
+  int end = s->plan->groups[s->group].at.end, least = NONE;
+  while (r->at < end && !is_asked_for(s, s->plan->members[r->at])) r->at++;
+  for (int i = r->at; i < end && (in_turn || least == NONE); i++) {
+    int l = s->plan->members[i];
+    if (is_asked_for(s, l) && (least == NONE || is_behind(s, l, least))) least = l;
+  }
+  if (least == NONE) return false;
+  r->waiting[r->n_waiting++] = least;
+  return true;
+}
+
+/* The step of layer or input l, whose sources are there. */
+static struct mafat_step compute_rows(struct mafat_schedule *s, int l, struct mafat_span rows)
+{
+  struct mafat_span x = {0, s->network->layers[l].out.w};
+  state_of(s)->done[l] = rows.end;
+  int keep = mafat_min(mafat_schedule_first_row(s, l), rows.begin);
+  return mafat_schedule_step(s, l, (struct mafat_box){rows, x}, (struct mafat_box){{keep, rows.end}, x});
+}
+
+/* What a step of these rows lacks first, a tensor or NONE; *end: rows of it down to there. */
+static int lacking(const struct mafat_schedule *s, int l, struct mafat_span rows, int *end)
+{
+  int operand = -1;
+  struct mafat_span in = {0, 0};
+  for (struct mafat_reads r = mafat_plan_reads(s->plan, s->network, l); mafat_reads_next(&r);) {
+    if (r.operand != operand) in = mafat_fusion_in_span(s->plan, s->network, l, r.operand, true, rows);
+    operand = r.operand;
+    if (!mafat_plan_makes(s->plan, s->group, r.source->tensor)) continue;
+    *end = mafat_reads_rows(&r, in).end;
+    if (state_of(s)->done[r.source->tensor] < *end) return r.source->tensor;
+  }
+  return NONE;
+}
+
+/* Bytes of a map, about. */
+static double map_bytes(const struct mafat_network *n, int tensor)
+{
+  struct mafat_shape s = mafat_network_tensor_shape(n, tensor);
+  return (double)s.h * s.w * s.c * mafat_dtype_size(mafat_network_tensor_type(n, tensor));
+}
+
+static bool runs_early(const struct mafat_schedule *s, int l)
+{
+  double in = 0;
+  if (!mafat_plan_makes(s->plan, s->group, l) || is_done(s, l)) return false;
+  for (struct mafat_reads r = mafat_plan_reads(s->plan, s->network, l); mafat_reads_next(&r);)
+    in += map_bytes(s->network, r.source->tensor) * r.source->n / mafat_network_tensor_shape(s->network, r.source->tensor).c;
+  return map_bytes(s->network, l) < in;
+}
+
+/* A layer that runs early and has all that its next rows are made from; NONE. */
+static int find_early(const struct mafat_schedule *s)
+{
+  struct rows *r = state_of(s);
+  for (; r->n_fresh > 0; r->n_fresh--) {
+    int t = r->fresh[r->n_fresh - 1], end;
+    for (int i = r->readers_at[t]; i < r->readers_at[t + 1]; i++) {
+      int l = r->readers[i].layer;
+      if (runs_early(s, l) && lacking(s, l, next_rows(s, l), &end) == NONE) return l;
+    }
+  }
+  return NONE;
+}
+
+/* A step of rows. What runs early goes ahead of who waits, all but the first of whom then look again what they lack. */
+static bool give(struct mafat_schedule *s, struct mafat_step *step)
+{
+  struct rows *r = state_of(s);
+  if (s->plan->groups[s->group].cut.as.rows.early && r->n_fresh <= s->plan->n_layers) r->fresh[r->n_fresh++] = step->layer;
+  if (step->kind == MAFAT_STEP_INPUT || !s->plan->residence || !mafat_plan_divides(s->plan, s->network, step->layer)) return true;
+  mafat_schedule_divide(s, *step);
+  return mafat_schedule_next_part(s, step);
+}
+
+static bool rows_next(struct mafat_schedule *s, struct mafat_step *step)
+{
+  struct rows *r = state_of(s);
+  if (s->division.going && mafat_schedule_next_part(s, step)) return true;
+  int early = find_early(s);
+  if (early != NONE) {
+    r->n_waiting = mafat_min(r->n_waiting, 1);
+    *step = compute_rows(s, early, next_rows(s, early));
+    return give(s, step);
+  }
+  if (r->n_waiting == 1 && is_done(s, r->waiting[0])) r->n_waiting = 0;
+  if (r->n_waiting == 0 && !begin_waiting(s)) return false;
+  for (;;) {
+    int l = r->waiting[r->n_waiting - 1], end;
+    struct mafat_span rows = next_rows(s, l);
+    int source = lacking(s, l, rows, &end);
+    if (source != NONE && mafat_layer_is_input(&s->network->layers[source])) { /* which gives what is asked for */
+      *step = compute_rows(s, source, mafat_span(r->done[source], end));
+      return give(s, step);
+    }
+    if (source != NONE) {
+      r->waiting[r->n_waiting++] = source;
+      continue;
+    }
+    r->n_waiting--;
+    *step = compute_rows(s, l, rows);
+    return give(s, step);
+  }
+}
+
+const struct mafat_generator mafat_generator_rows = {rows_open, rows_close, rows_begin, rows_next};

@@ -1,0 +1,335 @@
+/* annotate: draws the detections of `run_inference --json` on their pictures.
+ *
+ * A program of its own, so that run_inference needs no drawing library in its memory budget. Three
+ * stages: every line of JSON is read and checked; then every output gets its name; then the
+ * pictures are drawn and written one by one. A mistake in the JSON is therefore found before
+ * anything is written. */
+#include "programs/annotate/draw.h"
+#include "programs/annotate/json.h"
+#include "programs/annotate/picture.h"
+#include "programs/shared/decimal.h"
+#include "programs/shared/refused_option.h"
+#include "programs/shared/streams.h"
+#include "programs/shared/unfinished.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <json-c/json.h>
+
+#ifndef MAFAT_VERSION
+#define MAFAT_VERSION "(unversioned)"
+#endif
+
+/* Exit codes; BAD_INPUT is also the answer to a misused command line. */
+enum status { DONE = 0, FAILED = 1, BAD_INPUT = 2 };
+
+struct options {
+  const char *output;  /* NULL: a name made from the picture's, in the current folder */
+  const char *picture; /* NULL: the path in the JSON */
+  const char *json;    /* "-": standard input */
+  double thresh;       /* detections below are left out; default 0 */
+  bool quiet;
+};
+
+#define say(...) mafat_streams_complain("annotate", __VA_ARGS__)
+
+/* ---- Command line ---- */
+
+static const char usage[] =
+    "usage: run_inference --json ... PICTURE... | annotate [options] [JSON-FILE|-]\n"
+    "Draws detections on their pictures: a coloured box and a label for each.\n"
+    "\n"
+    "  -o, --output NAME    where to write; NAME ends in .png, .jpg or .jpeg, or is a folder\n"
+    "  -t, --thresh X       leave out detections with a confidence below X, 0 to 1 (default 0)\n"
+    "  -p, --picture FILE   draw on FILE, whatever path the JSON gives; for one picture only\n"
+    "  -q, --quiet          do not report the pictures written\n"
+    "  -h, --help           print this help\n"
+    "  -V, --version        print the version\n"
+    "\n"
+    "The JSON (default: standard input) holds one object per line and picture:\n"
+    "  {\"image\": \"dog.jpg\", \"detections\": [{\"label\": \"dog\", \"class\": 16, \"confidence\": 0.94,\n"
+    "   \"box\": {\"x\": 131, \"y\": 221, \"width\": 183, \"height\": 319}}]}\n"
+    "(on one line), boxes in pixels from the top left of the upright picture. An object with\n"
+    "\"error\" is reported and skipped.\n"
+    "\n"
+    "Without -o, dog.jpg becomes dog-annotated.jpg in the current folder; with -o FOLDER, or with\n"
+    "several objects, FOLDER/dog-annotated.jpg. FOLDER is made if missing. A second dog.jpg becomes\n"
+    "dog-annotated-2.jpg; pictures other than PNG and JPEG become .png.\n"
+    "\n"
+    "Exit status: 0 all was drawn; 1 a picture could not be written, or run_inference had failed on\n"
+    "all of them; 2 misuse, bad JSON (nothing is written then) or a picture that cannot be read.\n";
+
+static const struct option long_options[] = {
+    {"output", required_argument, NULL, 'o'},
+    {"thresh", required_argument, NULL, 't'},
+    {"picture", required_argument, NULL, 'p'},
+    {"quiet", no_argument, NULL, 'q'},
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},
+    {NULL, 0, NULL, 0},
+};
+
+static void complain_misuse(int answer, char *const *argv)
+{
+  static const char *const expects[][2] = {
+      {"o", "option -o, --output expects a name ending in .png, .jpg or .jpeg, or a folder"},
+      {"t", "option -t, --thresh expects a number from 0 to 1"},
+      {"p", "option -p, --picture expects a picture file"},
+  };
+  char refused[MAFAT_REFUSED_ROOM];
+  for (size_t i = 0; answer == ':' && i < sizeof expects / sizeof *expects; i++)
+    if (optopt == *expects[i][0]) say("%s, found nothing", expects[i][1]);
+  if (answer == ':') return;
+  mafat_refused_option(refused, answer, long_options, argv);
+  say("%s; --help lists the options", refused);
+}
+
+/* True: go on; false: *status is the exit code. */
+static bool read_options(int argc, char **argv, struct options *options, enum status *status)
+{
+  int c;
+  char *end;
+  opterr = 0;
+  *status = BAD_INPUT;
+  while ((c = getopt_long(argc, argv, ":o:t:p:qhV", long_options, NULL)) != -1) {
+    switch (c) {
+    case 'o': options->output = optarg; break;
+    case 'p': options->picture = optarg; break;
+    case 'q': options->quiet = true; break;
+    case 't':
+      options->thresh = strtod(optarg, &end);
+      if (!mafat_decimal_begins(optarg) || *end || !(options->thresh >= 0 && options->thresh <= 1)) {
+        say("option -t, --thresh expects a number from 0 to 1, found %s", optarg);
+        return false;
+      }
+      break;
+    case 'h':
+    case 'V':
+      *status = mafat_streams_say("annotate", c == 'h' ? usage : "annotate (mafat) " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
+      return false;
+    default: complain_misuse(c, argv); return false;
+    }
+  }
+  if ((options->output && !*options->output) || (options->picture && !*options->picture)) {
+    say("option %s expects a file name, found an empty one",
+        options->output && !*options->output ? "-o" : "-p");
+    return false;
+  }
+  if (argc - optind > 1) {
+    say("expected one JSON-FILE at most, found also %s", argv[optind + 1]);
+    return false;
+  }
+  options->json = optind < argc ? argv[optind] : "-";
+  return true;
+}
+
+/* ---- Naming the outputs ---- */
+
+static bool is_folder(const char *path)
+{
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* Decides whether -o names a folder (then made, if missing) or a file; *folder is NULL for a file.
+ */
+static enum status resolve_output(const struct options *options, size_t n_reports,
+                                  const char **folder)
+{
+  const char *output = options->output ? options->output : ".";
+  size_t length = strlen(output);
+  *folder = output;
+  if (is_folder(output)) return DONE;
+  bool says_folder = output[length - 1] == '/';
+  if (!says_folder && n_reports == 1) {
+    *folder = NULL;
+    if (mafat_annotate_picture_can_write(output)) return DONE;
+    say("option -o expects a name ending in .png, .jpg or .jpeg, or a folder; found %s", output);
+    return BAD_INPUT;
+  }
+  if (!says_folder && mafat_annotate_picture_can_write(output)) {
+    say("option -o expects a folder, as there are %zu pictures; found %s", n_reports, output);
+    return BAD_INPUT;
+  }
+  if (mkdir(output, 0777) == 0) return DONE;
+  say("%s: cannot make the folder: %s", output, strerror(errno));
+  return FAILED;
+}
+
+/* FOLDER/dog-annotated.jpg for a/dog.jpg, FOLDER/dog-annotated-2.jpg for the second of that name;
+ * `taken` counts names. NULL: no memory. */
+static char *output_name(const char *folder, const char *picture, struct json_object *taken)
+{
+  const char *slash = strrchr(picture, '/'), *base = slash ? slash + 1 : picture;
+  const char *end = mafat_annotate_picture_suffix(picture);
+  int stem = (int)(strlen(base) - strlen(end));
+  char *name = NULL, *key = NULL, number[24] = "";
+  if (!mafat_annotate_picture_can_write(picture)) end = ".png";
+  if (asprintf(&key, "%.*s%s", stem, base, end) < 0) return NULL;
+  struct json_object *count;
+  if (json_object_object_get_ex(taken, key, &count)) {
+    json_object_int_inc(count, 1);
+    snprintf(number, sizeof number, "-%d", json_object_get_int(count));
+  } else {
+    count = json_object_new_int(1);
+    if (!count || json_object_object_add(taken, key, count) < 0) goto fail;
+  }
+  const char *joint = folder[strlen(folder) - 1] == '/' ? "" : "/";
+  if (strcmp(folder, ".") == 0) folder = joint = "";
+  if (asprintf(&name, "%s%s%.*s-annotated%s%s", folder, joint, stem, base, number, end) < 0)
+    name = NULL;
+fail:
+  free(key);
+  return name;
+}
+
+/* ---- Drawing ---- */
+
+/* By which a regular file is known, whatever names it has. False: there is none. */
+static bool identify(const char *path, char text[48])
+{
+  struct stat info;
+  if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return false;
+  snprintf(text, 48, "%llx:%llx", (unsigned long long)info.st_dev, (unsigned long long)info.st_ino);
+  return true;
+}
+
+static const char *picture_of(const struct options *options, const struct mafat_annotate_report *report)
+{
+  return options->picture ? options->picture : report->image;
+}
+
+/* The files of all pictures, also of those that are still to be drawn. NULL: no memory. */
+static struct json_object *list_pictures(const struct options *options, const struct mafat_annotate_json *json)
+{
+  struct json_object *pictures = json_object_new_object();
+  char text[48];
+  for (size_t i = 0; pictures && i < json->n; i++) {
+    if (!identify(picture_of(options, &json->reports[i]), text)) continue;
+    if (json_object_object_add(pictures, text, NULL) == 0) continue;
+    json_object_put(pictures);
+    pictures = NULL;
+  }
+  return pictures;
+}
+
+/* A path of a stranger's JSON may name a pipe, which nobody may ever write to. The command line may name one. */
+static bool is_no_file(const char *path)
+{
+  struct stat info;
+  return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+/* Draws one report's picture and writes it to `output`. */
+static enum status annotate(const struct options *options,
+                            const struct mafat_annotate_report *report, const char *output,
+                            struct json_object *pictures)
+{
+  const char *picture = picture_of(options, report);
+  char text[48];
+  struct mafat_diagnostic d;
+  gdImagePtr im;
+  size_t n;
+  if (!options->picture && is_no_file(picture)) {
+    say("%s: expected a regular file; --picture takes any", picture);
+    return BAD_INPUT;
+  }
+  if (identify(output, text) && json_object_object_get_ex(pictures, text, NULL)) {
+    say("%s: expected an output other than the picture itself, or another that is drawn on", output);
+    return BAD_INPUT;
+  }
+  if (mafat_annotate_picture_read(&im, picture, &d)) {
+    say("%s: %s", picture, d.text);
+    return BAD_INPUT;
+  }
+  if (*d.text) say("%s: warning: %s", picture, d.text);
+
+  enum status status = FAILED;
+  if (mafat_annotate_draw(im, report, options->thresh, &n)) {
+    say("out of memory");
+  } else if (mafat_annotate_picture_write(im, output, &d)) {
+    say("%s: %s", output, d.text);
+  } else {
+    status = DONE;
+    if (!options->quiet)
+      say("%s: %zu of %zu boxes drawn, written to %s", picture, n, report->n_detections, output);
+  }
+  gdImageDestroy(im);
+  return status;
+}
+
+/* Every picture is tried; the gravest status is returned. */
+static enum status annotate_all(const struct options *options,
+                                const struct mafat_annotate_json *json)
+{
+  const char *folder;
+  enum status status = resolve_output(options, json->n, &folder);
+  if (status != DONE) return status;
+  struct json_object *taken = json_object_new_object(), *pictures = list_pictures(options, json);
+  size_t n_errors = 0;
+  if (!taken || !pictures) {
+    say("out of memory");
+    json_object_put(taken);
+    json_object_put(pictures);
+    return FAILED;
+  }
+  for (size_t i = 0; i < json->n; i++) {
+    const struct mafat_annotate_report *report = &json->reports[i];
+    if (report->error) {
+      say("%s: skipped, run_inference reported: %s", *report->image ? report->image : "a picture",
+          report->error);
+      n_errors++;
+      continue;
+    }
+    char *output = folder ? output_name(folder, picture_of(options, report), taken) : strdup(options->output);
+    enum status one = FAILED;
+    if (output)
+      one = annotate(options, report, output, pictures);
+    else
+      say("out of memory");
+    status = one > status ? one : status;
+    free(output);
+  }
+  json_object_put(taken);
+  json_object_put(pictures);
+  return n_errors == json->n ? FAILED : status;
+}
+
+/* On failure, which has been reported, *json may be NULL. */
+static enum status read_json(const struct options *options, struct mafat_annotate_json **json)
+{
+  struct mafat_annotate_mistake mistake;
+  int code = mafat_annotate_json_read(json, options->json, options->picture == NULL, &mistake);
+  if (code && mistake.line > 0)
+    say("%s:%zu: %s", mistake.file, mistake.line, mistake.text);
+  else if (code)
+    say("%s: %s", mistake.file, mistake.text);
+  if (code) return code == MAFAT_ENOMEM ? FAILED : BAD_INPUT;
+  if (options->picture && (*json)->n > 1) {
+    say("option -p, --picture expects JSON for one picture, found %zu objects", (*json)->n);
+    return BAD_INPUT;
+  }
+  return DONE;
+}
+
+int main(int argc, char **argv)
+{
+  struct options options = {0};
+  struct mafat_annotate_json *json = NULL;
+  enum status status;
+  mafat_streams_hold();
+  if (!read_options(argc, argv, &options, &status)) return status;
+  mafat_unfinished_mind_signals();
+
+  status = read_json(&options, &json);
+  if (status == DONE) status = annotate_all(&options, json);
+  mafat_annotate_json_close(&json);
+  mafat_annotate_draw_close();
+  return status;
+}

@@ -1,0 +1,22 @@
+/* Drawing detections on a picture: a coloured box for each, and a label with the
+ * class and the confidence, the surest on top.
+ *
+ * The picture and the report stay the caller's. gd keeps the font that it found
+ * in a cache of the process, which mafat_annotate_draw_close() frees at the end. */
+#ifndef MAFAT_PROGRAMS_ANNOTATE_DRAW_H
+#define MAFAT_PROGRAMS_ANNOTATE_DRAW_H
+
+#include <stddef.h>
+
+#include <gd.h>
+
+#include "programs/annotate/json.h"
+
+/* Draws the detections with a confidence of at least `thresh` that lie at least
+ * partly inside the true-colour picture; *n_drawn is their number. A confidence
+ * above 1 is shown as 100 %. MAFAT_ENOMEM: nothing was drawn. */
+int mafat_annotate_draw(gdImagePtr im, const struct mafat_annotate_report *report, double thresh,
+                        size_t *n_drawn);
+void mafat_annotate_draw_close(void);
+
+#endif

@@ -1,0 +1,469 @@
+#include "programs/mafat/doctor.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runner/calibrate/calibrate_file.h"
+#include "runner/calibrate/disk.h"
+#include "runner/kernels/kernels.h"
+#include "runner/os/budget.h"
+#include "runner/os/groups.h"
+#include "runner/os/lock.h"
+#include "runner/os/process.h"
+#include "programs/shared/refused_option.h"
+#include "programs/shared/streams.h"
+#include "programs/shared/writer.h"
+
+/* As in the project's other programs. */
+enum status { DONE = 0, FAILED = 1, MISUSE = 2 };
+
+enum {
+  MOST_LEVELS = 8,
+  MOST_DISK_BYTES = 64 << 20, /* that are read to time the disk, */
+  MOST_DISK_MS = 1000,        /* and how long */
+  SLOW_DISK_MBS = 200         /* below that most plans with streamed weights wait for it */
+};
+
+static const char usage[] =
+    "usage: mafat doctor [--json] [FILE]\n"
+    "Say what this machine has of what plans, budgets and speed go by, and below it,\n"
+    "where something can be done, what to do. Changes nothing.\n"
+    "\n"
+    "  FILE       time reading it, 64 MiB and a second at most, past the page cache: weights\n"
+    "             on the disk that they are to be read from. Of a folder its largest\n"
+    "             file. Default: the current folder\n"
+    "  --json     one JSON object\n"
+    "  --help     this text\n"
+    "\n"
+    "Exit status: 0, whatever is missing; 2 misuse.\n"
+    "Next: mafat predict MODEL says what a network would take here.\n";
+
+struct disk {
+  char path[PATH_MAX];   /* that was read; "": no file is large enough */
+  struct mafat_diagnostic why_not; /* "": it could be read */
+  const char *method;    /* NULL: not known */
+  bool direct;
+  struct mafat_disk_pass pass;
+};
+
+struct machine {
+  const struct mafat_kernels *levels[MOST_LEVELS]; /* slowest first */
+  int n_levels, n_processors;
+  bool calibrated;
+  uint64_t memory_kb, available_kb, swap_kb, swap_free_kb;
+  struct mafat_budget budget;
+  struct mafat_limited_group group; /* folder "": no limit is in force */
+  bool limited, v1, v2; /* v1: has the memory controller */
+  char groups[4096];    /* what `memory_limit --check` says, "": it is not there */
+  bool lockable;        /* the whole budget */
+  rlim_t memlock;
+  struct disk disk;
+};
+
+/* ---- looking ---- */
+
+/* What a program prints, as far as there is room; "": nothing. */
+static void listen_to(char *said, size_t room, const char *path, const char *option, const char *other)
+{
+  int ends[2];
+  size_t used = 0;
+  said[0] = '\0';
+  if (pipe2(ends, O_CLOEXEC) != 0) return;
+  pid_t child = fork();
+  if (child == 0) {
+    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    dup2(ends[1], STDOUT_FILENO);
+    dup2(null, STDERR_FILENO);
+    execl(path, path, option, other, (char *)NULL);
+    _exit(127);
+  }
+  bool ends_with_child = close(ends[1]) == 0 && child > 0; /* else there would be no end to wait for */
+  for (ssize_t n; ends_with_child && used + 1 < room; used += (size_t)n) {
+    n = read(ends[0], said + used, room - 1 - used);
+    if (n < 0 && errno == EINTR) n = 0;
+    else if (n <= 0) break;
+  }
+  said[used] = '\0';
+  close(ends[0]);
+  if (child > 0)
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {}
+}
+
+/* Of a line of JSON the object, without the line's end; "": it is not whole. */
+static void keep_object(char *line)
+{
+  size_t n = strcspn(line, "\n");
+  bool whole = n > 1 && line[n] == '\n' && line[0] == '{' && line[n - 1] == '}';
+  line[whole ? n : 0] = '\0';
+}
+
+/* Which control groups there are: each line has number, controllers and path; v2's has number 0 and no controllers. */
+static void find_versions(struct machine *m)
+{
+  struct mafat_lines lines;
+  if (!mafat_lines_open(&lines, "", "/proc/self/cgroup")) return;
+  while (mafat_lines_next(&lines)) {
+    char *controllers = strchr(lines.line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
+    if (!path) continue;
+    *path = '\0';
+    m->v2 |= strcmp(lines.line, "0:") == 0;
+    m->v1 |= strstr(controllers, "memory") != NULL;
+  }
+}
+
+static void find_memory(struct machine *m)
+{
+  size_t bytes;
+  mafat_groups_number("", "/proc/meminfo", "MemTotal:", &m->memory_kb);
+  mafat_groups_number("", "/proc/meminfo", "MemAvailable:", &m->available_kb);
+  mafat_groups_number("", "/proc/meminfo", "SwapTotal:", &m->swap_kb);
+  mafat_groups_number("", "/proc/meminfo", "SwapFree:", &m->swap_free_kb);
+  mafat_budget_find(&m->budget, "");
+  m->limited = mafat_budget_of_groups(&bytes, "");
+  mafat_groups_find_limit(&m->group, "");
+}
+
+static void find_locks(struct machine *m)
+{
+  struct mafat_lock lock = {.wish = MAFAT_LOCK_ON};
+  struct rlimit limit = {0};
+  struct mafat_diagnostic d;
+  m->lockable = m->budget.bytes != SIZE_MAX && mafat_lock_decide(&lock, 0, m->budget.bytes, "", &d) == MAFAT_OK;
+  getrlimit(RLIMIT_MEMLOCK, &limit);
+  m->memlock = limit.rlim_cur;
+}
+
+static void find_processor(struct machine *m)
+{
+  struct mafat_calibration calibration;
+  const struct mafat_warning_sink nobody = {0};
+  m->n_levels = mafat_kernels_list(m->levels, MOST_LEVELS);
+  m->n_processors = mafat_process_processors();
+  m->calibrated = mafat_calibration_load(&calibration, m->levels[m->n_levels - 1]->name, &nobody) == MAFAT_OK;
+}
+
+/* The largest file of a folder that says something. */
+static void find_largest(char path[PATH_MAX], const char *folder)
+{
+  off_t most = MAFAT_DISK_LEAST_BYTES - 1;
+  struct stat st;
+  DIR *open_folder = opendir(folder);
+  if (!open_folder) return;
+  for (struct dirent *entry; (entry = readdir(open_folder));) {
+    int fd = dirfd(open_folder);
+    if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode) || st.st_size <= most ||
+        faccessat(fd, entry->d_name, R_OK, 0) != 0)
+      continue;
+    if (snprintf(path, PATH_MAX, "%s/%s", folder, entry->d_name) < PATH_MAX) most = st.st_size;
+    else path[0] = '\0';
+  }
+  closedir(open_folder);
+}
+
+static void time_reads(struct disk *disk, struct mafat_diagnostic *d)
+{
+  struct mafat_reads *reads = NULL;
+  if (mafat_reads_open(&reads, disk->path, MAFAT_READS_AUTO, d) != MAFAT_OK) return;
+  disk->method = mafat_reads_method_name(reads);
+  disk->direct = mafat_reads_direct(reads);
+  char *memory = mmap(NULL, MAFAT_DISK_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) mafat_fail(d, MAFAT_ENOMEM, "out of memory");
+  else if (mafat_reads_file_bytes(reads) >= MAFAT_DISK_LEAST_BYTES)
+    mafat_disk_read_in_a_row(&disk->pass, reads, memory, MOST_DISK_BYTES, MOST_DISK_MS, d);
+  mafat_reads_close(&reads); /* first: it waits for reads into the memory */
+  if (memory != MAP_FAILED) munmap(memory, MAFAT_DISK_ROOM);
+}
+
+static void find_disk(struct disk *disk, const char *file, bool is_folder)
+{
+  if (is_folder) find_largest(disk->path, file);
+  else snprintf(disk->path, sizeof disk->path, "%s", file);
+  if (disk->path[0]) time_reads(disk, &disk->why_not);
+}
+
+/* ---- telling ---- */
+
+/* A line, and one below it where something can be done. */
+struct finding {
+  const char *about;
+  char text[2 * PATH_MAX], advice[512];
+};
+
+enum { MOST_FINDINGS = 10 };
+
+struct findings {
+  struct finding of[MOST_FINDINGS];
+  int n;
+};
+
+static void find(struct findings *f, const char *about, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void advise(struct findings *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void find(struct findings *f, const char *about, const char *format, ...)
+{
+  struct finding *new = &f->of[f->n++];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(new->text, sizeof new->text, format, arguments);
+  va_end(arguments);
+  new->about = about;
+  new->advice[0] = '\0';
+}
+
+/* Of what was found last. */
+static void advise(struct findings *f, const char *format, ...)
+{
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(f->of[f->n - 1].advice, sizeof f->of[f->n - 1].advice, format, arguments);
+  va_end(arguments);
+}
+
+static double mebibytes(uint64_t kb)
+{
+  return (double)kb / 1024;
+}
+
+static void judge_processor(struct findings *f, const struct machine *m)
+{
+  const char *best = m->levels[m->n_levels - 1]->name;
+  find(f, "processor", "%d for this process; kernels: %s", m->n_processors, best);
+  if (strcmp(best, "portable") == 0) advise(f, "without AVX2 or NEON layers take several times as long: choose small networks");
+  else if (m->n_processors > 1) advise(f, "--threads auto uses as many as are predicted to be the fastest");
+  find(f, "prediction", m->calibrated ? "milliseconds are this machine's own" : "milliseconds are of another machine's built-in figures");
+  if (!m->calibrated) advise(f, "mafat run --calibrate measures this one, once, in less than a minute");
+}
+
+static void judge_memory(struct findings *f, const struct machine *m)
+{
+  if (m->memory_kb) find(f, "memory", "%.0f MiB, %.0f available", mebibytes(m->memory_kb), mebibytes(m->available_kb));
+  else find(f, "memory", "not known: /proc/meminfo cannot be read");
+  if (m->budget.bytes == SIZE_MAX) advise(f, "--memory SIZE says what may be used");
+  else advise(f, "without --memory SIZE a run takes up to %.0f MiB (%s)", (double)m->budget.bytes / 1048576, m->budget.source);
+  if (m->limited)
+    find(f, "limit", "%.1f MiB by control group%s%s", (double)m->group.limit / 1048576, m->group.folder[0] ? " " : "", m->group.folder);
+  else {
+    find(f, "limit", "no control group limits this process");
+    advise(f, "mafat limit --limit 32M -- mafat run ... tries one");
+  }
+}
+
+/* The rest of the line of memory_limit's that begins so; length 0: it says no such thing. */
+static int said(const struct machine *m, const char *beginning, const char **rest)
+{
+  size_t n = strlen(beginning);
+  for (const char *line = m->groups; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+    if (strncmp(line, beginning, n) != 0) continue;
+    *rest = line + n;
+    return (int)strcspn(*rest, "\n");
+  }
+  return 0;
+}
+
+static void judge_groups(struct findings *f, const struct machine *m)
+{
+  const char *version = m->v1 ? m->v2 ? "v1 (and v2)" : "v1" : m->v2 ? "v2" : "none", *rest = "";
+  int length;
+  if (!m->groups[0]) {
+    find(f, "cgroups", "%s", version);
+    advise(f, "memory_limit is not installed: it would say whether limits can be set here");
+  } else if (said(m, "possible: ", &rest))
+    find(f, "cgroups", "%s: limits can be set", version);
+  else {
+    length = said(m, "reason: ", &rest);
+    find(f, "cgroups", "%s: limits cannot be set: %.*s", version, length, rest);
+    if ((length = said(m, "this would help: ", &rest)) > 0) advise(f, "%.*s", length, rest);
+  }
+}
+
+static void judge_swap(struct findings *f, const struct machine *m)
+{
+  if (m->swap_kb) find(f, "swap", "%.0f MiB, %.0f in use", mebibytes(m->swap_kb), mebibytes(m->swap_kb - m->swap_free_kb));
+  else find(f, "swap", "none: what exceeds a limit is killed; mafat within its budget needs none");
+  if (m->lockable) find(f, "locking", "as much as the budget (--lock)");
+  else {
+    find(f, "locking", "%.1f MiB at most (RLIMIT_MEMLOCK)", (double)m->memlock / 1048576);
+    if (m->swap_kb) advise(f, "ulimit -l unlimited, LimitMEMLOCK= of a service: else a full group swaps maps and weights");
+  }
+}
+
+static void judge_disk(struct findings *f, const struct disk *disk)
+{
+  double mbs = disk->pass.byte_ns > 0 ? 1e3 / disk->pass.byte_ns : 0;
+  if (!disk->path[0]) {
+    find(f, "disk", "not timed: no file of 1.2 MB or more in the folder");
+    advise(f, "mafat doctor FILE times the disk that holds FILE");
+  } else if (disk->why_not.text[0])
+    find(f, "disk", "%s", disk->why_not.text);
+  else if (disk->pass.bytes == 0) {
+    find(f, "disk", "not timed: %s has less than 1.2 MB", disk->path);
+    advise(f, "name a larger one on that disk");
+  } else {
+    find(f, "disk", "%.0f MB/s by %s, %s; %.0f MB of %s", mbs, disk->method, disk->direct ? "O_DIRECT" : "through the page cache",
+         (double)disk->pass.bytes * 1e-6, disk->path);
+    if (!disk->direct) advise(f, "the file system has no O_DIRECT: this may be the speed of memory, not of a disk");
+    else if (mbs < SLOW_DISK_MBS) advise(f, "streamed weights wait for it: mafat pack --weights int8 makes them a quarter");
+    else if (strcmp(disk->method, "io_uring") != 0) advise(f, "io_uring is refused here (kernel.io_uring_disabled, a container's filter): reads cost more");
+  }
+}
+
+static void write_text(struct mafat_writer *w, const struct findings *f)
+{
+  enum { COLUMN = 12 };
+  for (int i = 0; i < f->n; i++) {
+    mafat_writer_put(w, f->of[i].about);
+    mafat_writer_put_spaces(w, COLUMN - (int)strlen(f->of[i].about));
+    mafat_writer_put_plain(w, f->of[i].text);
+    mafat_writer_put(w, "\n");
+    if (!f->of[i].advice[0]) continue;
+    mafat_writer_put_spaces(w, COLUMN);
+    mafat_writer_put(w, "-> ");
+    mafat_writer_put_plain(w, f->of[i].advice);
+    mafat_writer_put(w, "\n");
+  }
+}
+
+static void write_bool(struct mafat_writer *w, const char *key, bool value)
+{
+  mafat_json_key(w, key);
+  mafat_writer_put(w, value ? "true" : "false");
+}
+
+static int64_t bytes_of(uint64_t kb)
+{
+  return kb ? (int64_t)(kb << 10) : -1;
+}
+
+static void write_disk(struct mafat_writer *w, const struct disk *disk)
+{
+  bool timed = disk->pass.byte_ns > 0 && !disk->why_not.text[0];
+  mafat_json_key(w, "disk");
+  mafat_json_begin(w, "{");
+  mafat_json_string(w, "file", disk->path[0] ? disk->path : NULL);
+  mafat_json_string(w, "method", disk->method);
+  write_bool(w, "direct", disk->direct);
+  mafat_json_count(w, "bytes", timed ? (int64_t)disk->pass.bytes : -1);
+  mafat_json_number(w, "mb_s", timed ? 1e3 / disk->pass.byte_ns : NAN);
+  mafat_json_end(w, "}");
+}
+
+static void write_json(struct mafat_writer *w, const struct machine *m, const struct findings *f)
+{
+  mafat_json_begin(w, "{");
+  mafat_json_string(w, "version", MAFAT_VERSION);
+  mafat_json_count(w, "processors", m->n_processors);
+  mafat_json_key(w, "levels");
+  mafat_json_begin(w, "[");
+  for (int i = 0; i < m->n_levels; i++) mafat_json_string(w, NULL, m->levels[i]->name);
+  mafat_json_end(w, "]");
+  write_bool(w, "calibrated", m->calibrated);
+  mafat_json_count(w, "memory_bytes", bytes_of(m->memory_kb));
+  mafat_json_count(w, "available_bytes", bytes_of(m->available_kb));
+  mafat_json_count(w, "budget_bytes", m->budget.bytes == SIZE_MAX ? -1 : (int64_t)m->budget.bytes);
+  mafat_json_string(w, "budget_source", m->budget.source);
+  mafat_json_count(w, "limit_bytes", m->limited ? (int64_t)m->group.limit : -1);
+  mafat_json_string(w, "limit_folder", m->limited && m->group.folder[0] ? m->group.folder : NULL);
+  mafat_json_string(w, "cgroups", m->v1 ? m->v2 ? "hybrid" : "v1" : m->v2 ? "v2" : NULL);
+  mafat_json_key(w, "memory_limit");
+  mafat_writer_put(w, m->groups[0] ? m->groups : "null");
+  mafat_json_count(w, "swap_bytes", (int64_t)(m->swap_kb << 10));
+  mafat_json_count(w, "swap_free_bytes", (int64_t)(m->swap_free_kb << 10));
+  mafat_json_count(w, "memlock_bytes", m->memlock > INT64_MAX ? -1 : (int64_t)m->memlock);
+  write_bool(w, "budget_lockable", m->lockable);
+  write_disk(w, &m->disk);
+  mafat_json_key(w, "findings");
+  mafat_json_begin(w, "[");
+  for (int i = 0; i < f->n; i++) {
+    mafat_json_separate(w);
+    mafat_json_begin(w, "{");
+    mafat_json_string(w, "about", f->of[i].about);
+    mafat_json_string(w, "text", f->of[i].text);
+    mafat_json_string(w, "advice", f->of[i].advice[0] ? f->of[i].advice : NULL);
+    mafat_json_end(w, "}");
+  }
+  mafat_json_end(w, "]");
+  mafat_json_finish_line(w);
+}
+
+/* ---- the command line ---- */
+
+static int misused(const char *what, const char *value)
+{
+  mafat_streams_complain("mafat doctor", "%s '%s'; --help lists the options", what, value);
+  return MISUSE;
+}
+
+struct options {
+  bool json;
+  const char *file;
+  bool is_folder;
+};
+
+/* -1: go on; else the exit status. */
+static int read_options(int argc, char **argv, struct options *o)
+{
+  enum { JSON = 256, HELP };
+  static const struct option names[] = {{"json", no_argument, NULL, JSON}, {"help", no_argument, NULL, HELP}, {NULL, 0, NULL, 0}};
+  char refused[MAFAT_REFUSED_ROOM];
+  struct stat st;
+  opterr = 0;
+  for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
+    switch (c) {
+    case JSON: o->json = true; break;
+    case HELP: return mafat_streams_say("mafat doctor", usage) == 0 ? DONE : FAILED;
+    default:
+      mafat_refused_option(refused, c, names, argv);
+      mafat_streams_complain("mafat doctor", "%s; --help lists the options", refused);
+      return MISUSE;
+    }
+  }
+  if (argc - optind > 1) return misused("expected one FILE at most, found", argv[optind + 1]);
+  o->file = optind < argc ? argv[optind] : ".";
+  if (stat(o->file, &st) != 0) return misused("cannot find", o->file);
+  o->is_folder = S_ISDIR(st.st_mode);
+  return -1;
+}
+
+int doctor(int argc, char **argv, const char *bin)
+{
+  static struct machine m;
+  static struct findings f;
+  struct options o = {0};
+  struct mafat_writer w;
+  struct mafat_diagnostic d;
+  char memory_limit[PATH_MAX + 32];
+  int status = read_options(argc, argv, &o);
+  if (status >= 0) return status;
+  snprintf(memory_limit, sizeof memory_limit, "%s/memory_limit", bin);
+  listen_to(m.groups, sizeof m.groups, memory_limit, "--check", o.json ? "--json" : NULL);
+  if (o.json) keep_object(m.groups);
+  find_memory(&m);
+  find_versions(&m);
+  find_locks(&m);
+  find_processor(&m);
+  find_disk(&m.disk, o.file, o.is_folder);
+
+  judge_processor(&f, &m);
+  judge_memory(&f, &m);
+  if (!o.json) judge_groups(&f, &m); /* there memory_limit's own object says it */
+  judge_swap(&f, &m);
+  judge_disk(&f, &m.disk);
+  mafat_writer_open(&w, STDOUT_FILENO);
+  if (o.json) write_json(&w, &m, &f);
+  else write_text(&w, &f);
+  if (mafat_writer_flush(&w, &d) == MAFAT_OK) return DONE;
+  fprintf(stderr, "mafat doctor: %s\n", d.text);
+  return FAILED;
+}

@@ -1,0 +1,177 @@
+/* mafat: one front for the programs beside it, which keep their own names: finds the one that a word means, and becomes it. */
+#include <errno.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "programs/mafat/doctor.h"
+#include "programs/shared/streams.h"
+
+/* As in the project's other programs. */
+enum status { DONE = 0, FAILED = 1, MISUSE = 2 };
+
+static const struct command {
+  const char *word, *program; /* program NULL: here */
+  const char *options;        /* that go before the arguments, with a blank between; NULL: none */
+  const char *needs;          /* libraries without which `make` leaves the program out; NULL: none */
+  const char *what, *try;     /* a line each of --help */
+} commands[] = {
+    {"doctor", NULL, NULL, NULL, "what this machine has, and what to do about it", "mafat doctor"},
+    {"predict", "run_inference", "--predict", NULL, "what a network would take: memory, milliseconds; runs nothing",
+     "mafat predict --sweep yolov3-tiny.cfg"},
+    {"run", "run_inference", NULL, NULL, "find what is in pictures, within a memory budget",
+     "mafat run --memory 32M yolov3-tiny.cfg yolov3-tiny.weights dog.jpg"},
+    {"bench", "run_inference", "--repeat 20 --report", NULL, "milliseconds of a model's layers, spread, and its memory",
+     "mafat bench --memory 32M yolov3-tiny.cfg yolov3-tiny.weights dog.jpg"},
+    {"annotate", "annotate", NULL, "libgd, json-c and libexif", "draw what was found",
+     "mafat run --json MODEL.onnx dog.jpg | mafat annotate -o boxes/"},
+    {"serve", "mafat_serve", NULL, NULL, "the same over HTTP, and a page to look at", "mafat serve --memory 32M yolov3-tiny.cfg yolov3-tiny.weights"},
+    {"pack", "pack_weights", NULL, NULL, "weights in the order they are read: smaller budgets, faster",
+     "mafat pack yolov3-tiny.cfg yolov3-tiny.weights tiny.packed"},
+    {"weights", "make_weights", NULL, NULL, "random weights, where none are at hand", "mafat weights yolov3-tiny.cfg random.weights"},
+    {"limit", "memory_limit", NULL, "libcgroup and libproc2", "a command under a memory limit, and what it took",
+     "mafat limit --limit 32M -- mafat run tiny.packed dog.jpg"},
+    {"ranks", "mafat_ranks", NULL, "MPI", "a network on several devices", "mpirun -n 2 mafat ranks yolov3-tiny.cfg yolov3-tiny.weights dog.jpg"},
+};
+
+enum { N_COMMANDS = sizeof commands / sizeof *commands, PROGRAM_ROOM = PATH_MAX + 32, MOST_OPTIONS = 8, OPTIONS_ROOM = 64 };
+
+static void program_path(char path[PROGRAM_ROOM], const char *bin, const struct command *c)
+{
+  snprintf(path, PROGRAM_ROOM, "%s/%s", bin, c->program);
+}
+
+static bool is_there(const char *bin, const struct command *c)
+{
+  char path[PROGRAM_ROOM];
+  if (!c->program) return true;
+  program_path(path, bin, c);
+  return access(path, X_OK) == 0;
+}
+
+/* Where this program lies, by whatever link or name it was started. */
+static int find_bin(char bin[PATH_MAX])
+{
+  ssize_t n = readlink("/proc/self/exe", bin, PATH_MAX - 1);
+  if (n < 0) return -1;
+  bin[n] = '\0';
+  char *end = strrchr(bin, '/');
+  if (!end) return -1;
+  *end = '\0';
+  return 0;
+}
+
+static int help(const char *bin)
+{
+  printf("usage: mafat COMMAND [ARGUMENT]...\n"
+         "Runs neural networks within a memory budget. A command is a program of its own,\n"
+         "and takes its options: mafat COMMAND --help has them.\n");
+  for (int i = 0; i < N_COMMANDS; i++) {
+    const struct command *c = &commands[i];
+    printf("\n  %-10s%s%s\n  %10s$ %s\n", c->word, c->what, is_there(bin, c) ? "" : " (not installed)", "", c->try);
+  }
+  return mafat_streams_say("mafat", "\nmafat --version. Exit status: the command's; 2: there is no such command.\n"
+                                    "Begin with: mafat doctor\n") == 0 ? DONE : FAILED;
+}
+
+/* ---- a word that is none ---- */
+
+enum { WORD_ROOM = 32 };
+
+static size_t least(size_t a, size_t b)
+{
+  return a < b ? a : b;
+}
+
+/* Letters to put in, take out or change until a is b; of words that are too long, all of b's. */
+static size_t distance(const char *a, const char *b)
+{
+  size_t row[WORD_ROOM], n = strlen(b);
+  if (strlen(a) >= WORD_ROOM || n >= WORD_ROOM) return n;
+  for (size_t j = 0; j <= n; j++) row[j] = j;
+  for (size_t i = 0; a[i]; i++) {
+    size_t corner = row[0]; /* of the row before */
+    row[0] = i + 1;
+    for (size_t j = 1; j <= n; j++) {
+      size_t changed = corner + (a[i] != b[j - 1]);
+      corner = row[j];
+      row[j] = least(changed, least(row[j - 1], row[j]) + 1);
+    }
+  }
+  return row[n];
+}
+
+/* The command that is meant, by its word or its program's name; NULL: nothing is near. */
+static const struct command *nearest(const char *word)
+{
+  const struct command *best = NULL;
+  size_t best_distance = SIZE_MAX;
+  for (int i = 0; i < N_COMMANDS; i++) {
+    const char *names[] = {commands[i].word, commands[i].program};
+    for (int k = 0; k < 2 && names[k]; k++) {
+      size_t d = distance(word, names[k]);
+      if (d > (strlen(names[k]) + 1) / 2 || d >= best_distance) continue;
+      best = &commands[i];
+      best_distance = d;
+    }
+  }
+  return best;
+}
+
+static int refuse(const char *word)
+{
+  const struct command *c = nearest(word);
+  if (c) mafat_streams_complain("mafat", "no command '%.60s': is mafat %s meant? --help lists all", word, c->word);
+  else mafat_streams_complain("mafat", "no command '%.60s'; --help lists all", word);
+  return MISUSE;
+}
+
+/* ---- becoming the command ---- */
+
+static int become(const struct command *c, int argc, char **argv, const char *bin)
+{
+  char path[PROGRAM_ROOM], options[OPTIONS_ROOM];
+  char **words = calloc((size_t)argc + MOST_OPTIONS + 2, sizeof *words);
+  if (!words) {
+    fprintf(stderr, "mafat: out of memory\n");
+    return FAILED;
+  }
+  int n = 0;
+  program_path(path, bin, c);
+  words[n++] = path;
+  snprintf(options, sizeof options, "%s", c->options ? c->options : "");
+  for (char *word = strtok(options, " "); word && n <= MOST_OPTIONS; word = strtok(NULL, " ")) words[n++] = word;
+  memcpy(words + n, argv, (size_t)argc * sizeof *words);
+  execv(path, words);
+  int error = errno;
+  free(words);
+  if (error == ENOENT && c->needs) mafat_streams_complain("mafat", "%s is not there: `make` builds it where it finds %s", path, c->needs);
+  else mafat_streams_complain("mafat", "%s: %s", path, strerror(error));
+  return error == ENOENT ? MISUSE : FAILED;
+}
+
+int main(int argc, char **argv)
+{
+  char bin[PATH_MAX];
+  mafat_streams_hold();
+  if (argc < 2) {
+    fprintf(stderr, "mafat: expected a command, such as doctor, predict or run; --help lists all, and what to try\n");
+    return MISUSE;
+  }
+  if (find_bin(bin) != 0) {
+    fprintf(stderr, "mafat: cannot find the programs beside it: /proc/self/exe: %s\n", strerror(errno));
+    return FAILED;
+  }
+  const char *word = argv[1];
+  if (strcmp(word, "--help") == 0 || strcmp(word, "help") == 0) return help(bin);
+  if (strcmp(word, "--version") == 0) return mafat_streams_say("mafat", "mafat " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
+  for (int i = 0; i < N_COMMANDS; i++) {
+    if (strcmp(word, commands[i].word) != 0) continue;
+    if (!commands[i].program) return doctor(argc - 1, argv + 1, bin);
+    return become(&commands[i], argc - 2, argv + 2, bin);
+  }
+  return refuse(word);
+}

@@ -1,0 +1,131 @@
+/* run_inference on several devices: mpirun -n 2 mafat_ranks ARGUMENT..., the arguments of run_inference, all ranks the same. Rank 0
+ * reads pictures and prints; the others have their parts of the plan, and of the weights. */
+#include "runner/os/process.h"
+#include "api/model.h"
+#include "programs/mafat_ranks/guard.h"
+#include "programs/mafat_ranks/mpi_link.h"
+#include "programs/mafat_ranks/pipeline.h"
+#include "programs/mafat_ranks/ranks_options.h"
+#include "programs/run_inference/session.h"
+#include "programs/shared/streams.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What this rank had and sent, with --report. */
+static void report(const struct mafat_mpi *mpi, const struct mafat_model *m)
+{
+  char text[240];
+  snprintf(text, sizeof text, "arena %zu bytes, weights %zu bytes, sent %llu bytes; resident %zu bytes, predicted %zu, %zu before any work",
+           m->choice.layout->total_bytes, mafat_weights_bytes(m->weights), (unsigned long long)mafat_mpi_sent_bytes(mpi),
+           mafat_process_resident_bytes(), m->choice.prediction.resident_bytes, mafat_mpi_own_bytes(mpi));
+  mafat_mpi_say(mpi, text);
+}
+
+/* code: of reading the options. Where they are bad, rank 0 and all others have to hear of it. */
+static int open_model(struct mafat_session *s, int code)
+{
+  struct mafat_rank_identity id;
+  if (code == MAFAT_OK) {
+    struct mafat_model_options o = mafat_session_model_options(s);
+    o.picture = NULL;
+    o.floats_only = true;
+    return mafat_model_open(&s->model, s->options.model, s->options.weights, &o, &s->d);
+  }
+  mafat_rank_identity_find(&id, NULL, NULL, NULL);
+  int differs = s->link->opening(s->link->context, &id, &s->d);
+  return differs ? differs : s->link->opened(s->link->context, code, 0, &s->d);
+}
+
+/* A rank that is not 0: whatever rank 0 does. */
+static int serve(struct mafat_mpi *mpi, const struct mafat_rank_link *link, int argc, char **argv)
+{
+  static struct mafat_session s;
+  enum mafat_mpi_word word;
+  s.link = link;
+  mafat_options_defaults(&s.options);
+  int bad = mafat_options_read(&s.options, argc, argv, &s.d), code = bad; /* rank 0 says so */
+  s.options.quiet = true;
+  while ((word = mafat_mpi_listen(mpi)) != MAFAT_MPI_END) {
+    if (word == MAFAT_MPI_OPEN) code = open_model(&s, bad);
+    else if ((code = mafat_executor_run(s.model->executor, &s.d))) mafat_mpi_abort(mpi, s.d.text, EXIT_RUNNING);
+  }
+  if (s.options.report && s.model) report(mpi, s.model);
+  mafat_model_close(&s.model);
+  return code ? mafat_session_exit_status(code) : 0;
+}
+
+static int run_all(struct mafat_session *s)
+{
+  const char *why = mafat_pipeline_refuses(s);
+  if (!why) return mafat_pipeline_run(s);
+  mafat_session_complain(why);
+  return EXIT_INPUT;
+}
+
+static void report_session(const struct mafat_session *s)
+{
+  report(s->link->context, s->model);
+}
+
+static int lead(struct mafat_mpi *mpi, const struct mafat_rank_link *link, int argc, char **argv)
+{
+  const struct mafat_session_ranks ranks = {link, link->ahead ? run_all : NULL, report_session};
+  if (link->sums_apart) mafat_session_complain("--reduce fast: sums of floats are added in another order than on one device, whose bits these are not");
+  int status = mafat_session_main(argc, argv, &ranks);
+  mafat_mpi_end(mpi);
+  return status;
+}
+
+/* What is to be told, and nothing else to be done; NULL: nothing. */
+static const char *asked(int argc, char **argv)
+{
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return mafat_ranks_help;
+    if (strcmp(argv[i], "--version") == 0) return "mafat_ranks " MAFAT_VERSION "\n";
+  }
+  return NULL;
+}
+
+/* What needs no other rank; each has the same to say, and one says it. */
+static int say_alone(const char *text, int status)
+{
+  if (mafat_guard_rank() != 0) return status;
+  if (status) mafat_session_complain(text);
+  else if (mafat_streams_say("mafat_ranks", text) != 0) status = EXIT_RUNNING;
+  return status;
+}
+
+int main(int argc, char **argv)
+{
+  struct mafat_mpi *mpi;
+  struct mafat_rank_link link;
+  struct mafat_ranks_options options;
+  struct mafat_diagnostic d = {""};
+  mafat_streams_hold();
+  mafat_session_name_program("mafat_ranks");
+  const char *text = asked(argc, argv);
+  if (text) return say_alone(text, 0);
+  if (mafat_ranks_options_take(&options, &argc, argv, &d)) return say_alone(d.text, EXIT_INPUT);
+  mafat_guard_begin();
+  if (mafat_mpi_open(&mpi, &link, options.timeout_seconds, &d)) {
+    mafat_session_complain(d.text);
+    return EXIT_RUNNING;
+  }
+  if (mafat_ranks_options_know(&options, link.n_ranks, &d)) {
+    say_alone(d.text, EXIT_INPUT);
+    mafat_mpi_close(&mpi);
+    mafat_guard_end();
+    return EXIT_INPUT;
+  }
+  if (options.pipeline) mafat_mpi_run_ahead(mpi, &link);
+  link.sums_apart = options.reduce_fast;
+  link.bits_per_second = options.link_bits;
+  link.seconds = options.link_seconds;
+  if (options.n_budgets) link.budgets = options.budgets;
+  if (options.n_speeds) link.speeds = options.speeds;
+  int status = link.rank ? serve(mpi, &link, argc, argv) : lead(mpi, &link, argc, argv);
+  mafat_mpi_close(&mpi);
+  mafat_guard_end();
+  return status;
+}

@@ -1,0 +1,98 @@
+#include "programs/mafat_ranks/pipeline.h"
+
+#include "api/model.h"
+#include "programs/run_inference/output.h"
+#include "programs/run_inference/session.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A picture that has been begun. */
+struct begun {
+  const char *path;
+  double at_ms, image_ms;
+  bool failed; /* at its end: what comes of it is not told */
+  struct mafat_process_facts before;
+};
+
+struct pipeline {
+  struct mafat_session *session;
+  struct begun list[MAFAT_MOST_RANKS]; /* [number % their number] */
+  long long n_begun, n_done;
+  int n_told, status;
+};
+
+static void fail(struct pipeline *p, const char *path, int status)
+{
+  struct mafat_session *s = p->session;
+  if (s->options.json) mafat_output_error_json(path, s->d.text, status, &s->out);
+  mafat_session_complain(s->d.text);
+  p->status = p->status == EXIT_RUNNING || status == EXIT_RUNNING ? EXIT_RUNNING : EXIT_INPUT;
+}
+
+/* Takes and tells what came of the first that is under way. */
+static void finish(struct pipeline *p)
+{
+  struct mafat_session *s = p->session;
+  const struct begun *b = &p->list[p->n_done++ % MAFAT_MOST_RANKS];
+  int status = mafat_model_finish(s->model, &s->d) ? EXIT_RUNNING : 0;
+  struct mafat_session_times times = {.image_ms = b->image_ms, .layers_ms = mafat_session_now_ms() - b->at_ms - b->image_ms};
+  s->latencies_ms[0] = times.image_ms + times.layers_ms;
+  if (b->failed && status == 0) return;
+  if (status == 0) status = mafat_session_tell(s, b->path, &times, &b->before);
+  if (status) fail(p, b->path, status);
+  else p->n_told++;
+}
+
+static void finish_all(struct pipeline *p)
+{
+  while (p->n_done < p->n_begun) finish(p);
+}
+
+/* One that cannot be begun is told in its turn. */
+static void begin(struct pipeline *p, const char *path)
+{
+  struct mafat_session *s = p->session;
+  struct begun *b = &p->list[p->n_begun % MAFAT_MOST_RANKS];
+  struct mafat_run_facts run;
+  *b = (struct begun){.path = path, .at_ms = mafat_session_now_ms()};
+  mafat_process_measure(&b->before);
+  int code = mafat_model_run_picture(s->model, path, &s->d);
+  mafat_model_last_run(s->model, &run);
+  b->image_ms = run.image_ms;
+  b->failed = code != MAFAT_OK;
+  p->n_begun = mafat_model_n_begun(s->model);
+  if (code == MAFAT_OK) return;
+  struct mafat_diagnostic d = s->d;
+  finish_all(p);
+  s->d = d;
+  fail(p, path, run.input_failed ? mafat_session_exit_status(code) : EXIT_RUNNING);
+}
+
+const char *mafat_pipeline_refuses(const struct mafat_session *s)
+{
+  const struct mafat_options *o = &s->options;
+  if (o->n_inputs) return "--pipeline makes no sense with --input: it runs pictures";
+  if (o->repeat > 1) return "--pipeline makes no sense with --repeat: a picture is run as often as it is named";
+  for (int i = 0; i < o->n_images; i++)
+    if (strcmp(o->images[i], "-") == 0) return "--pipeline expects pictures, found a list (-)";
+  return NULL;
+}
+
+int mafat_pipeline_run(struct mafat_session *s)
+{
+  struct pipeline p = {.session = s};
+  const struct mafat_options *o = &s->options;
+  double begun_ms = mafat_session_now_ms();
+  int ahead = s->model->link->ahead;
+  for (int i = 0; i < o->n_images && !s->out.error; i++) {
+    begin(&p, o->images[i]);
+    if (p.n_begun - p.n_done > ahead) finish(&p);
+  }
+  finish_all(&p);
+  double seconds = (mafat_session_now_ms() - begun_ms) * 1e-3;
+  char text[120];
+  snprintf(text, sizeof text, "%d pictures in %.3f s, %.2f a second", p.n_told, seconds, p.n_told / seconds);
+  if (!o->quiet) mafat_session_complain(text);
+  return p.status;
+}

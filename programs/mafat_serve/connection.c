@@ -1,0 +1,461 @@
+#include "programs/mafat_serve/connection.h"
+
+#include "programs/mafat_serve/http.h"
+#include "programs/mafat_serve/page.h"
+#include "programs/mafat_serve/route.h"
+#include "programs/mafat_serve/work.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+  PIECE = 16 << 10,      /* bytes that are moved at once; of a body, four of them, then others have their turn */
+  LEAST_RATE = 16,       /* KB a second, of a body or an answer */
+  PLAN_ROOM = 128 << 10, MAP_ROOM = 512 << 10, SMALL_ROOM = 16 << 10
+};
+static const double drain_ms = 2000, idle_times = 3; /* an idle connection may stay for so many timeouts */
+
+static const char json[] = "application/json", text[] = "text/plain; charset=utf-8", metrics[] = "text/plain; version=0.0.4; charset=utf-8";
+
+static void enter(struct mafat_connection *c, enum mafat_connection_state state, double ms)
+{
+  c->state = state;
+  c->since_ms = mafat_session_now_ms();
+  c->until_ms = c->since_ms + ms;
+}
+
+/* ---- room ---- */
+
+/* Nothing is left in the body, not of an answer without room either: the picture of whoever comes next would go on in it. */
+static bool leave_body(struct mafat_connection *c, struct mafat_hall *hall)
+{
+  const bool emptied = ftruncate(c->body_fd, 0) == 0;
+  if (emptied) mafat_hall_give(hall, c->room);
+  c->room = 0;
+  return emptied;
+}
+
+/* Of it what n bytes need is kept. */
+static void leave_some_room(struct mafat_connection *c, struct mafat_hall *hall, size_t n)
+{
+  const size_t need = mafat_hall_need(n);
+  if (need >= c->room) return;
+  mafat_hall_give(hall, c->room - need);
+  c->room = need;
+}
+
+/* ---- answers ---- */
+
+/* retry: seconds; 0: nothing is said of it. */
+static void put_head(struct mafat_connection *c, int status, const char *type, const char *allow, int retry)
+{
+  char more[96] = "";
+  if (allow) snprintf(more, sizeof more, "Allow: %s\r\n", allow);
+  if (retry) snprintf(more, sizeof more, "Retry-After: %d\r\n", retry);
+  if (status == 401) snprintf(more, sizeof more, "WWW-Authenticate: Bearer\r\n");
+  int n = snprintf(c->head, sizeof c->head,
+                   "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nCache-Control: no-store\r\n"
+                   "X-Content-Type-Options: nosniff\r\n%sConnection: %s\r\n\r\n",
+                   status, mafat_http_reason(status), type, c->answer_bytes, more, c->closes ? "close" : "keep-alive");
+  c->head_bytes = (size_t)n;
+}
+
+/* Where all places are taken, others wait for this one. */
+static void begin_answer(struct mafat_connection *c, struct mafat_hall *hall, int status, const char *type, const char *allow, int retry)
+{
+  if (!c->keeps || hall->ends || hall->n_held >= MAFAT_HALL_HELD || c->turned) c->closes = true;
+  put_head(c, status, type, allow, retry);
+  if (c->only_head) c->answer_bytes = 0; /* as long as it would be, it is told */
+  c->sent = 0;
+  mafat_hall_count(hall, status);
+  enter(c, MAFAT_CONNECTION_SENDS, hall->timeout_ms + (double)(c->answer_bytes >> 10) / LEAST_RATE * 1e3);
+}
+
+static void answer_fixed(struct mafat_connection *c, struct mafat_hall *hall, const char *type, const char *bytes, size_t n)
+{
+  c->fixed = bytes;
+  c->answer_bytes = n;
+  begin_answer(c, hall, 200, type, NULL, 0);
+}
+
+/* It has room of its own that is no part of the hall's: a page of its body. */
+static void answer_error(struct mafat_connection *c, struct mafat_hall *hall, int status, const char *wrong, const char *allow, int retry)
+{
+  c->fixed = NULL;
+  c->answer_bytes = mafat_work_write_error(c->body_fd, SMALL_ROOM, status, wrong);
+  begin_answer(c, hall, status, json, allow, retry);
+}
+
+/* What comes next cannot be told apart from what is not wanted. */
+static void answer_error_and_close(struct mafat_connection *c, struct mafat_hall *hall, int status, const char *wrong, int retry)
+{
+  c->closes = true;
+  answer_error(c, hall, status, wrong, NULL, retry);
+}
+
+static int seconds_of(double ms)
+{
+  return ms < 1000 ? 1 : (int)ceil(ms * 1e-3);
+}
+
+/* ---- a request ---- */
+
+static void consume(struct mafat_connection *c, size_t n)
+{
+  memmove(c->bytes, c->bytes + n, c->have - n);
+  c->have -= n;
+}
+
+static void ask(struct mafat_connection *c, struct mafat_hall *hall)
+{
+  enter(c, MAFAT_CONNECTION_ASKS, INFINITY);
+  mafat_desk_ask(hall->desk, &c->job);
+}
+
+static bool store(struct mafat_connection *c, struct mafat_hall *hall, const char *bytes, size_t n)
+{
+  for (size_t done = 0; done < n;) {
+    ssize_t some = pwrite(c->body_fd, bytes + done, n - done, (off_t)(c->got + done));
+    if (some < 0 && errno == EINTR) continue;
+    if (some <= 0) {
+      answer_error_and_close(c, hall, 503, "out of memory", 1);
+      return false;
+    }
+    done += (size_t)some;
+  }
+  c->got += n;
+  hall->body_bytes += n;
+  return true;
+}
+
+static void invite(struct mafat_connection *c)
+{
+  static const char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
+  if (!c->expects || c->have > 0) return;
+  ssize_t sent = write(c->fd, line, sizeof line - 1); /* there is nothing else on its way: it goes, or the other end does not wait for ever */
+  (void)sent;
+}
+
+/* There is room now: the body, if there is one, may come. */
+static void take_body(struct mafat_connection *c, struct mafat_hall *hall)
+{
+  const size_t here = c->have < c->job.body_bytes ? c->have : c->job.body_bytes;
+  c->got = 0;
+  enter(c, MAFAT_CONNECTION_TAKES, hall->timeout_ms + (double)(c->job.body_bytes >> 10) / LEAST_RATE * 1e3);
+  if (c->job.body_bytes) invite(c);
+  if (!store(c, hall, c->bytes, here)) return;
+  consume(c, here);
+  if (c->got == c->job.body_bytes) ask(c, hall);
+}
+
+static size_t need_of(const struct mafat_job *job, const struct mafat_hall *hall)
+{
+  size_t need = job->kind == MAFAT_JOB_PICTURE ? mafat_hall_need(job->body_bytes) : job->kind == MAFAT_JOB_MAP ? MAP_ROOM : PLAN_ROOM;
+  return need < hall->room_bytes ? need : hall->room_bytes;
+}
+
+static bool try_room(struct mafat_connection *c, struct mafat_hall *hall)
+{
+  const size_t need = need_of(&c->job, hall);
+  if (!mafat_hall_take(hall, need)) return false;
+  c->room = c->job.most_bytes = need;
+  take_body(c, hall);
+  return true;
+}
+
+/* Where others wait it is not its turn. */
+static void queue(struct mafat_connection *c, struct mafat_hall *hall)
+{
+  if (hall->n_queued == 0 && try_room(c, hall)) return;
+  c->ticket = hall->tickets++;
+  hall->n_queued++;
+  enter(c, MAFAT_CONNECTION_WAITS, hall->wait_ms);
+}
+
+static void begin_job(struct mafat_connection *c, struct mafat_hall *hall, const struct mafat_route *route, uint64_t body_bytes)
+{
+  const double wait_ms = mafat_hall_waiting_ms(hall);
+  if (route->job == MAFAT_JOB_PICTURE && wait_ms > hall->wait_ms) {
+    answer_error_and_close(c, hall, 429, "too many pictures wait", seconds_of(wait_ms));
+    return;
+  }
+  if (route->job != MAFAT_JOB_PICTURE && mafat_desk_counts(hall->desk).n_plans > 0) {
+    answer_error(c, hall, 429, "another plan is being found", NULL, 1);
+    return;
+  }
+  c->job = (struct mafat_job){.kind = route->job, .body_fd = c->body_fd, .body_bytes = (size_t)body_bytes, .frame = route->frame,
+                              .thresh = route->thresh, .nms = route->nms, .memory_bytes = route->memory_bytes};
+  queue(c, hall);
+}
+
+static void answer_health(struct mafat_connection *c, struct mafat_hall *hall)
+{
+  static const char well[] = "ok\n";
+  if (hall->ends) answer_error(c, hall, 503, "ending", NULL, 0);
+  else if (!mafat_desk_counts(hall->desk).well) answer_error(c, hall, 503, "the last run failed", NULL, 0);
+  else answer_fixed(c, hall, text, well, sizeof well - 1);
+}
+
+static void answer_metrics(struct mafat_connection *c, struct mafat_hall *hall)
+{
+  c->fixed = NULL;
+  c->answer_bytes = mafat_hall_write_metrics(hall, c->body_fd, SMALL_ROOM);
+  begin_answer(c, hall, 200, metrics, NULL, 0);
+}
+
+/* A body that is refused may be longer than memory can be. */
+static void follow(struct mafat_connection *c, struct mafat_hall *hall, const struct mafat_route *route, uint64_t body_bytes)
+{
+  switch (route->kind) {
+  case MAFAT_ROUTE_PAGE: answer_fixed(c, hall, mafat_page_type, mafat_page, mafat_page_bytes()); break;
+  case MAFAT_ROUTE_HEALTH: answer_health(c, hall); break;
+  case MAFAT_ROUTE_METRICS: answer_metrics(c, hall); break;
+  case MAFAT_ROUTE_JOB: begin_job(c, hall, route, body_bytes); break;
+  case MAFAT_ROUTE_REFUSED:
+    if (body_bytes) c->closes = true; /* it is not read */
+    answer_error(c, hall, route->status, route->wrong, route->allow, 0);
+    break;
+  }
+}
+
+/* What has been read, as far as it goes. */
+static void read_request(struct mafat_connection *c, struct mafat_hall *hall)
+{
+  struct mafat_http_request r;
+  struct mafat_route route;
+  const struct mafat_route_rules rules = {hall->token, hall->room_bytes, hall->thresh, hall->nms};
+  enum mafat_http_progress p = mafat_http_read(&r, c->bytes, c->have);
+  c->only_head = false;
+  if (p == MAFAT_HTTP_PART && c->have == sizeof c->bytes) {
+    answer_error_and_close(c, hall, 431, "the request's head is longer than 4096 bytes", 0);
+  } else if (p == MAFAT_HTTP_BAD) {
+    answer_error_and_close(c, hall, r.status, r.wrong, 0);
+  } else if (p == MAFAT_HTTP_WHOLE) {
+    c->expects = r.expects;
+    c->keeps = r.keeps_alive;
+    c->only_head = r.method == MAFAT_HTTP_HEAD;
+    mafat_route_find(&route, &rules, &r);
+    consume(c, r.head_bytes);
+    follow(c, hall, &route, r.body_bytes);
+  }
+}
+
+/* ---- the socket ---- */
+
+static void lose(struct mafat_connection *c, struct mafat_hall *hall)
+{
+  if (c->state != MAFAT_CONNECTION_DRAINS && !mafat_connection_is_idle(c)) hall->lost++;
+  mafat_connection_close(c, hall);
+}
+
+/* Bytes that came; 0: none now; -1: it has ended, in whatever way. */
+static ssize_t receive(struct mafat_connection *c, char *bytes, size_t n)
+{
+  ssize_t got = read(c->fd, bytes, n);
+  if (got > 0) return got;
+  return got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
+}
+
+static void receive_head(struct mafat_connection *c, struct mafat_hall *hall)
+{
+  ssize_t got = receive(c, c->bytes + c->have, sizeof c->bytes - c->have);
+  if (got < 0) lose(c, hall);
+  if (got <= 0) return;
+  if (c->have == 0) enter(c, MAFAT_CONNECTION_READS, hall->timeout_ms);
+  c->have += (size_t)got;
+  read_request(c, hall);
+}
+
+static void receive_body(struct mafat_connection *c, struct mafat_hall *hall)
+{
+  char piece[PIECE];
+  for (int i = 0; i < 4 && c->state == MAFAT_CONNECTION_TAKES; i++) {
+    const size_t left = c->job.body_bytes - c->got;
+    ssize_t got = receive(c, piece, left < sizeof piece ? left : sizeof piece);
+    if (got < 0) lose(c, hall);
+    if (got <= 0 || !store(c, hall, piece, (size_t)got)) return;
+    if (c->got == c->job.body_bytes) ask(c, hall);
+  }
+}
+
+static void drain(struct mafat_connection *c, struct mafat_hall *hall)
+{
+  char piece[PIECE];
+  for (int i = 0; i < 4; i++) {
+    ssize_t got = receive(c, piece, sizeof piece);
+    if (got < 0) mafat_connection_close(c, hall);
+    if (got <= 0) return;
+  }
+}
+
+/* Of what is to be sent, what comes next: a head with what follows it in one piece. -1: it cannot be read back. */
+static ssize_t next_piece(const struct mafat_connection *c, char piece[PIECE])
+{
+  size_t n = 0;
+  if (c->sent < c->head_bytes) {
+    n = c->head_bytes - c->sent;
+    memcpy(piece, c->head + c->sent, n);
+  }
+  const size_t at = c->sent + n - c->head_bytes, left = c->answer_bytes - at, room = PIECE - n, some = left < room ? left : room;
+  if (some == 0) return (ssize_t)n;
+  if (c->fixed) memcpy(piece + n, c->fixed + at, some);
+  else if (pread(c->body_fd, piece + n, some, (off_t)at) != (ssize_t)some) return -1;
+  return (ssize_t)(n + some);
+}
+
+/* The next request may be there already. */
+static void finish_answer(struct mafat_connection *c, struct mafat_hall *hall)
+{
+  c->n_answered++;
+  if (!c->fixed && !leave_body(c, hall)) c->closes = true;
+  if (c->closes) {
+    shutdown(c->fd, SHUT_WR);
+    enter(c, MAFAT_CONNECTION_DRAINS, drain_ms);
+    return;
+  }
+  enter(c, MAFAT_CONNECTION_READS, c->have ? hall->timeout_ms : idle_times * hall->timeout_ms);
+  if (c->have) read_request(c, hall);
+}
+
+static void send_answer(struct mafat_connection *c, struct mafat_hall *hall)
+{
+  char piece[PIECE];
+  while (c->state == MAFAT_CONNECTION_SENDS && c->sent < c->head_bytes + c->answer_bytes) {
+    ssize_t n = next_piece(c, piece), sent = n > 0 ? write(c->fd, piece, (size_t)n) : -1;
+    if (n > 0 && sent < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (sent <= 0) {
+      lose(c, hall);
+      return;
+    }
+    c->sent += (size_t)sent;
+  }
+  finish_answer(c, hall);
+}
+
+/* ---- from outside ---- */
+
+static void place(struct mafat_connection *c, struct mafat_hall *hall, int fd)
+{
+  c->fd = fd;
+  c->closes = c->gone = c->expects = c->only_head = false;
+  c->keeps = true;
+  c->n_answered = 0;
+  c->have = c->room = 0;
+  c->job.state = MAFAT_JOB_IDLE;
+  hall->accepted++;
+}
+
+void mafat_connection_begin(struct mafat_connection *c, struct mafat_hall *hall, int fd)
+{
+  place(c, hall, fd);
+  hall->n_held++;
+  enter(c, MAFAT_CONNECTION_READS, hall->timeout_ms);
+}
+
+void mafat_connection_turn_away(struct mafat_connection *c, struct mafat_hall *hall, int fd, int seconds)
+{
+  place(c, hall, fd);
+  hall->turned++;
+  answer_error_and_close(c, hall, 429, "too many pictures wait", seconds);
+}
+
+short mafat_connection_events(const struct mafat_connection *c)
+{
+  switch (c->state) {
+  case MAFAT_CONNECTION_READS: case MAFAT_CONNECTION_TAKES: case MAFAT_CONNECTION_DRAINS: return POLLIN;
+  case MAFAT_CONNECTION_SENDS: return POLLOUT;
+  default: return 0;
+  }
+}
+
+static void answer_job(struct mafat_connection *c, struct mafat_hall *hall)
+{
+  if (c->gone) {
+    mafat_connection_close(c, hall);
+    return;
+  }
+  c->job.state = MAFAT_JOB_IDLE;
+  c->fixed = NULL;
+  c->answer_bytes = c->job.answer_bytes;
+  leave_some_room(c, hall, c->answer_bytes);
+  begin_answer(c, hall, c->job.status, c->job.type, NULL, 0);
+}
+
+/* Nobody will read the answer. */
+static void leave_desk(struct mafat_connection *c, struct mafat_hall *hall)
+{
+  if (mafat_desk_drop(hall->desk, &c->job)) lose(c, hall);
+  else c->gone = true;
+}
+
+static void give_up(struct mafat_connection *c, struct mafat_hall *hall)
+{
+  switch (c->state) {
+  case MAFAT_CONNECTION_READS:
+    if (c->have == 0) mafat_connection_close(c, hall);
+    else answer_error_and_close(c, hall, 408, "the request's head did not come in time", 0);
+    break;
+  case MAFAT_CONNECTION_WAITS:
+    hall->n_queued--;
+    answer_error_and_close(c, hall, 429, "there is no room for the request now", seconds_of(hall->wait_ms));
+    break;
+  case MAFAT_CONNECTION_TAKES: answer_error_and_close(c, hall, 408, "the body did not come in time", 0); break;
+  default: lose(c, hall); break;
+  }
+}
+
+void mafat_connection_go_on(struct mafat_connection *c, struct mafat_hall *hall, short events)
+{
+  const bool broken = events & (POLLERR | POLLHUP | POLLNVAL);
+  if (c->state == MAFAT_CONNECTION_ASKS && mafat_desk_state(hall->desk, &c->job) == MAFAT_JOB_DONE) answer_job(c, hall);
+  else if (c->state == MAFAT_CONNECTION_ASKS && broken && !c->gone) leave_desk(c, hall);
+  else if (c->state == MAFAT_CONNECTION_WAITS && broken) lose(c, hall);
+  else if (c->state == MAFAT_CONNECTION_READS && events) receive_head(c, hall);
+  else if (c->state == MAFAT_CONNECTION_TAKES && events) receive_body(c, hall);
+  else if (c->state == MAFAT_CONNECTION_DRAINS && events) drain(c, hall);
+  if (c->state == MAFAT_CONNECTION_SENDS) send_answer(c, hall);
+  if (c->state != MAFAT_CONNECTION_FREE && mafat_session_now_ms() >= c->until_ms) give_up(c, hall);
+}
+
+bool mafat_connection_offer_room(struct mafat_connection *c, struct mafat_hall *hall)
+{
+  if (!try_room(c, hall)) return false;
+  hall->n_queued--;
+  return true;
+}
+
+bool mafat_connection_is_idle(const struct mafat_connection *c)
+{
+  return c->state == MAFAT_CONNECTION_READS && c->have == 0;
+}
+
+void mafat_connection_end(struct mafat_connection *c, struct mafat_hall *hall)
+{
+  static const char ending[] = "ending";
+  c->closes = true;
+  if (mafat_connection_is_idle(c)) {
+    mafat_connection_close(c, hall);
+  } else if (c->state == MAFAT_CONNECTION_READS || c->state == MAFAT_CONNECTION_TAKES) {
+    answer_error_and_close(c, hall, 503, ending, 1);
+  } else if (c->state == MAFAT_CONNECTION_WAITS) {
+    hall->n_queued--;
+    answer_error_and_close(c, hall, 503, ending, 1);
+  } else if (c->state == MAFAT_CONNECTION_ASKS && mafat_desk_drop(hall->desk, &c->job)) {
+    answer_error_and_close(c, hall, 503, ending, 1);
+  }
+}
+
+void mafat_connection_close(struct mafat_connection *c, struct mafat_hall *hall)
+{
+  if (c->state == MAFAT_CONNECTION_FREE) return;
+  if (c->state == MAFAT_CONNECTION_WAITS) hall->n_queued--;
+  close(c->fd);
+  leave_body(c, hall);
+  if (!c->turned) hall->n_held--;
+  c->state = MAFAT_CONNECTION_FREE;
+}

@@ -1,0 +1,117 @@
+#include "programs/mafat_serve/hall.h"
+
+#include "programs/mafat_serve/work.h"
+
+#include <stdio.h>
+
+enum { PAGE = 4096, ANSWER = 16 << 10 }; /* an answer's bytes, about a hundred boxes, at the least */
+
+const int mafat_hall_statuses[MAFAT_HALL_STATUSES] = {200, 400, 401, 403, 404, 405, 408, 411, 413, 415, 417, 422, 429, 431, 500, 503, 505, 0};
+
+size_t mafat_hall_need(size_t bytes)
+{
+  const size_t least = bytes < ANSWER ? ANSWER : bytes;
+  return (least + PAGE - 1) / PAGE * PAGE;
+}
+
+bool mafat_hall_take(struct mafat_hall *hall, size_t bytes)
+{
+  if (bytes > hall->room_bytes - hall->room_used) return false;
+  hall->room_used += bytes;
+  return true;
+}
+
+void mafat_hall_give(struct mafat_hall *hall, size_t bytes)
+{
+  hall->room_used -= bytes;
+}
+
+void mafat_hall_count(struct mafat_hall *hall, int status)
+{
+  int i = 0;
+  while (i < MAFAT_HALL_STATUSES - 1 && mafat_hall_statuses[i] != status) i++;
+  hall->answers[i]++;
+}
+
+double mafat_hall_waiting_ms(struct mafat_hall *hall)
+{
+  const struct mafat_desk_counts c = mafat_desk_counts(hall->desk);
+  return c.picture_ms * (c.n_waiting + c.runs);
+}
+
+/* ---- metrics ---- */
+
+static void put_head(struct mafat_writer *w, const char *name, const char *type, const char *help)
+{
+  const char *const words[] = {"# HELP ", name, " ", help, "\n# TYPE ", name, " ", type, "\n"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) mafat_writer_put(w, words[i]);
+}
+
+static void put_value(struct mafat_writer *w, const char *name, double value)
+{
+  mafat_writer_put(w, name);
+  mafat_writer_put(w, " ");
+  mafat_json_put_number(w, value);
+  mafat_writer_put(w, "\n");
+}
+
+static void put_metric(struct mafat_writer *w, const char *name, const char *type, const char *help, double value)
+{
+  put_head(w, name, type, help);
+  put_value(w, name, value);
+}
+
+static void put_answers(struct mafat_writer *w, const struct mafat_hall *hall)
+{
+  static const char name[] = "mafat_answers_total";
+  char line[64];
+  put_head(w, name, "counter", "Answers, by the status of HTTP.");
+  for (int i = 0; i < MAFAT_HALL_STATUSES; i++) {
+    if (!hall->answers[i] || !mafat_hall_statuses[i]) continue;
+    snprintf(line, sizeof line, "%s{code=\"%d\"}", name, mafat_hall_statuses[i]);
+    put_value(w, line, (double)hall->answers[i]);
+  }
+}
+
+static void put_pictures(struct mafat_writer *w, const struct mafat_desk_counts *c)
+{
+  static const char name[] = "mafat_picture_seconds";
+  char line[64];
+  const struct {
+    const char *part;
+    double ms;
+  } parts[] = {{"decode", c->image_ms}, {"layers", c->layers_ms}, {"wait", c->waited_ms}};
+  put_metric(w, "mafat_pictures_total", "counter", "Pictures that were answered.", (double)c->pictures);
+  put_metric(w, "mafat_pictures_refused_total", "counter", "Pictures that could not be read, or did not fit.", (double)c->refused_pictures);
+  put_metric(w, "mafat_runs_failed_total", "counter", "Runs that failed for another reason than their picture.", (double)c->failed_runs);
+  put_head(w, name, "counter", "Seconds that pictures took, by what was done.");
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    snprintf(line, sizeof line, "%s{part=\"%s\"}", name, parts[i].part);
+    put_value(w, line, parts[i].ms * 1e-3);
+  }
+  put_metric(w, "mafat_pictures_waiting", "gauge", "Requests in line.", c->n_waiting);
+  put_metric(w, "mafat_plans_total", "counter", "Answers about plans, and maps.", (double)c->plans);
+}
+
+size_t mafat_hall_write_metrics(struct mafat_hall *hall, int fd, size_t room)
+{
+  struct mafat_writer w;
+  struct mafat_process_facts process;
+  const struct mafat_desk_counts c = mafat_desk_counts(hall->desk);
+  mafat_process_measure(&process);
+  mafat_work_begin(&w, fd, room);
+  put_answers(&w, hall);
+  put_pictures(&w, &c);
+  put_metric(&w, "mafat_connections", "gauge", "Connections that are held.", hall->n_held);
+  put_metric(&w, "mafat_connections_total", "counter", "Connections that were accepted.", (double)hall->accepted);
+  put_metric(&w, "mafat_connections_turned_total", "counter", "Of them, those that were told to come again at once.", (double)hall->turned);
+  put_metric(&w, "mafat_connections_lost_total", "counter", "Of them, those that ended before their answer.", (double)hall->lost);
+  put_metric(&w, "mafat_body_bytes_total", "counter", "Bytes of bodies that were read.", (double)hall->body_bytes);
+  put_metric(&w, "mafat_room_bytes", "gauge", "Room for requests and answers.", (double)hall->room_bytes);
+  put_metric(&w, "mafat_room_used_bytes", "gauge", "Of it, what is in use.", (double)hall->room_used);
+  if (hall->budget_bytes != SIZE_MAX) put_metric(&w, "mafat_budget_bytes", "gauge", "The memory budget.", (double)hall->budget_bytes);
+  put_metric(&w, "mafat_predicted_charge_bytes", "gauge", "What is predicted to be charged for, at most.", (double)hall->charge_bytes);
+  put_metric(&w, "process_resident_memory_bytes", "gauge", "Resident now.", (double)process.resident_bytes);
+  put_metric(&w, "process_major_faults_total", "counter", "Pages that had to be read.", (double)process.major_faults);
+  return mafat_work_end(&w);
+}

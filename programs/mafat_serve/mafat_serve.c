@@ -1,0 +1,207 @@
+/* mafat_serve: answers pictures over HTTP inside a memory budget. One thread talks (server.h), this one computes (work.h); what
+ * lies between is the desk. Read top to bottom: all that is needed is opened, and made resident, before the first request is. */
+#include "programs/mafat_serve/server.h"
+#include "programs/mafat_serve/serve_options.h"
+#include "programs/mafat_serve/token.h"
+#include "programs/mafat_serve/work.h"
+#include "programs/shared/streams.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct serving {
+  struct mafat_session session;
+  struct mafat_serve_options own;
+  struct mafat_server server;
+  struct mafat_desk desk;
+  struct mafat_query *query;
+  char token[MAFAT_TOKEN_ROOM];
+  size_t reserve_bytes; /* of the session's: a server's */
+} serving; /* large buffers: not on the stack */
+
+/* ---- what it takes ---- */
+
+static size_t choose_room(const struct serving *s)
+{
+  enum { LEAST = 256 << 10, MOST = 8 << 20, USUAL = 4 << 20, SHARE = 8 };
+  const size_t share = s->session.options.memory_bytes / SHARE;
+  if (s->own.room_bytes) return s->own.room_bytes;
+  if (!share) return USUAL;
+  return share < LEAST ? LEAST : share > MOST ? MOST : share;
+}
+
+/* Of the budget, for what is not resident yet when the model is opened: bodies, the kernel's records of connections, a thread's
+ * stack; and what an answer about a plan takes. */
+static void reserve(struct serving *s)
+{
+  s->server.hall.room_bytes = choose_room(s);
+  s->reserve_bytes = mafat_server_bytes(s->server.hall.room_bytes) + MAFAT_WORK_PLAN_BYTES;
+  s->session.options.reserve_bytes += s->reserve_bytes;
+}
+
+/* ---- opening ---- */
+
+static int open_doors(struct serving *s)
+{
+  static const char usual[] = "127.0.0.1:8080";
+  struct mafat_diagnostic *d = &s->session.d;
+  int code = mafat_server_open(&s->server, d);
+  if (s->session.options.predict) return code;
+  if (code == MAFAT_OK && s->own.n_listen == 0) code = mafat_doors_open(&s->server.doors, usual, d);
+  for (int i = 0; code == MAFAT_OK && i < s->own.n_listen; i++) code = mafat_doors_open(&s->server.doors, s->own.listen[i], d);
+  if (code == MAFAT_OK && !mafat_desk_open(&s->desk)) code = mafat_fail(d, MAFAT_EIO, "cannot make an eventfd: %s", strerror(errno));
+  return code;
+}
+
+static int check_kind(const struct serving *s, const struct mafat_model_facts *f, struct mafat_diagnostic *d)
+{
+  if (f->kind != MAFAT_MODEL_OTHER) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EUNSUPPORTED, "%.200s: expected a network that finds boxes or classes: see --decode", s->session.options.cfg);
+}
+
+static int open_model(struct serving *s)
+{
+  struct mafat_session *session = &s->session;
+  const struct mafat_options *o = &session->options;
+  struct mafat_model_facts facts;
+  struct mafat_model_options m = mafat_session_model_options(session);
+  int code = o->names ? mafat_names_read(&session->names, o->names, &session->d) : MAFAT_OK;
+  if (code == MAFAT_OK) code = mafat_query_open(&s->query, o->model, o->weights, &m, &session->d);
+  m.warnings = (struct mafat_warning_sink){NULL, NULL}; /* they were told of the query */
+  if (code == MAFAT_OK) code = mafat_model_open(&session->model, o->model, o->weights, &m, &session->d);
+  if (code) return code;
+  mafat_model_describe(session->model, &facts);
+  s->server.hall.budget_bytes = facts.budget_bytes;
+  s->server.hall.charge_bytes = facts.plan.memory.charge_bytes;
+  mafat_session_tell_fork(session, facts.fork_sign);
+  mafat_session_tell_decode(session, facts.decode, facts.decode_sign);
+  return check_kind(s, &facts, &session->d);
+}
+
+static void prepare_hall(struct serving *s)
+{
+  struct mafat_hall *h = &s->server.hall;
+  h->desk = &s->desk;
+  h->token = s->token[0] ? s->token : NULL;
+  h->thresh = s->session.options.thresh;
+  h->nms = s->session.options.nms;
+  h->timeout_ms = s->own.timeout_ms;
+  h->wait_ms = s->own.wait_ms;
+}
+
+static void tell(const struct serving *s)
+{
+  char line[240];
+  const struct mafat_hall *h = &s->server.hall;
+  if (s->session.options.quiet) return;
+  for (int i = 0; i < s->server.doors.n; i++) {
+    snprintf(line, sizeof line, "listens at %s", s->server.doors.names[i]);
+    mafat_session_complain(line);
+  }
+  snprintf(line, sizeof line, "needs at most %.2f MB, %.2f MB of it for requests and answers", (double)h->charge_bytes / 1048576, (double)h->room_bytes / 1048576);
+  mafat_session_complain(line);
+  if (!s->server.doors.local && !h->token) mafat_session_complain("warning: others can reach it, and no token is asked for: see --token-file");
+}
+
+/* ---- ending ---- */
+
+/* A second signal ends it at once: the same one by itself, as its action was reset, the other one here. */
+static void end(int signal)
+{
+  static volatile sig_atomic_t ends;
+  if (ends) raise(signal);
+  ends = true;
+  mafat_server_end();
+}
+
+static int listen_to_signals(struct mafat_diagnostic *d)
+{
+  struct sigaction action = {.sa_handler = end, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
+  sigemptyset(&action.sa_mask);
+  if (sigaction(SIGTERM, &action, NULL) == 0 && sigaction(SIGINT, &action, NULL) == 0) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EIO, "cannot listen to signals: %s", strerror(errno));
+}
+
+static void close_all(struct serving *s)
+{
+  mafat_model_close(&s->session.model);
+  mafat_query_close(&s->query);
+  mafat_names_close(&s->session.names);
+  mafat_server_close(&s->server);
+  mafat_desk_close(&s->desk);
+}
+
+/* ---- all ---- */
+
+static int serve(struct serving *s)
+{
+  pthread_t thread;
+  struct mafat_session *session = &s->session;
+  const struct mafat_work work = {session, s->query, &s->desk, s->server.hall.room_bytes, s->reserve_bytes};
+  prepare_hall(s);
+  int code = listen_to_signals(&session->d);
+  if (code == MAFAT_OK) code = mafat_server_start(&s->server, &thread, &session->d);
+  if (code) return code;
+  code = mafat_session_confine_run(session);
+  if (code) mafat_desk_end(&s->desk), mafat_server_end();
+  else tell(s);
+  mafat_work_run(&work);
+  pthread_join(thread, NULL);
+  return code;
+}
+
+/* As the model would be opened: with a query open beside it. */
+static int predict(struct serving *s)
+{
+  struct mafat_model_options m = mafat_session_model_options(&s->session);
+  m.warnings = (struct mafat_warning_sink){NULL, NULL};
+  mafat_query_open(&s->query, s->session.options.model, s->session.options.weights, &m, NULL); /* what is wrong with it is told by what follows */
+  return mafat_session_predict(&s->session);
+}
+
+static int read_command_line(struct serving *s, int argc, char **argv)
+{
+  struct mafat_session *session = &s->session;
+  mafat_options_defaults(&session->options);
+  session->options.serves = true;
+  int code = mafat_serve_options_take(&s->own, &argc, argv, &session->d);
+  if (code == MAFAT_OK) code = mafat_options_read(&session->options, argc, argv, &session->d);
+  if (code || session->options.show_help || session->options.show_version) return code;
+  code = mafat_serve_options_check(&session->options, &session->d);
+  return code || session->options.predict ? code : mafat_token_read(s->token, s->own.token_file, &session->d);
+}
+
+int main(int argc, char **argv)
+{
+  struct serving *s = &serving;
+  struct mafat_session *session = &s->session;
+  mafat_streams_hold();
+  mafat_session_name_program("mafat_serve");
+  session->marks_fd = s->desk.wake_fd = -1;
+  session->start_ms = mafat_session_now_ms();
+  signal(SIGPIPE, SIG_IGN);
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 128 << 10); /* as run_inference has it */
+#endif
+  mafat_writer_open(&session->out, STDOUT_FILENO);
+  if (read_command_line(s, argc, argv)) {
+    mafat_session_complain(session->d.text);
+    return EXIT_INPUT;
+  }
+  if (session->options.show_help || session->options.show_version) {
+    const char *text = session->options.show_help ? mafat_serve_help : "mafat_serve " MAFAT_VERSION "\n";
+    return mafat_streams_say("mafat_serve", text) == 0 ? 0 : EXIT_RUNNING;
+  }
+  reserve(s);
+  int code = open_doors(s), status = 0;
+  if (code == MAFAT_OK) code = mafat_session_confine(session);
+  if (code == MAFAT_OK && session->options.predict) status = predict(s);
+  else if (code == MAFAT_OK && (code = open_model(s)) == MAFAT_OK) code = serve(s);
+  if (code) mafat_session_complain(session->d.text);
+  close_all(s);
+  return code ? mafat_session_exit_status(code) : status;
+}

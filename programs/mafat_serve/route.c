@@ -1,0 +1,219 @@
+#include "programs/mafat_serve/route.h"
+
+#include "programs/shared/decimal.h"
+#include "programs/run_inference/options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { SIDE = 1 << 16 }; /* of a frame */
+
+static const struct place {
+  const char *path;
+  bool get, post, open; /* open: no token is asked for */
+  enum mafat_route_kind kind; /* of GET */
+  enum mafat_job_kind job;    /* of it, if that is one */
+} places[] = {{"/", true, true, true, MAFAT_ROUTE_PAGE, MAFAT_JOB_PICTURE},
+              {"/detect", false, true, false, MAFAT_ROUTE_JOB, MAFAT_JOB_PICTURE},
+              {"/plan", true, false, false, MAFAT_ROUTE_JOB, MAFAT_JOB_PLAN},
+              {"/map", true, false, false, MAFAT_ROUTE_JOB, MAFAT_JOB_MAP},
+              {"/metrics", true, false, false, MAFAT_ROUTE_METRICS, MAFAT_JOB_PICTURE},
+              {"/healthz", true, false, true, MAFAT_ROUTE_HEALTH, MAFAT_JOB_PICTURE}};
+
+static void refuse(struct mafat_route *route, int status, const char *wrong)
+{
+  route->kind = MAFAT_ROUTE_REFUSED;
+  route->status = status;
+  route->wrong = wrong;
+}
+
+static const struct place *find_place(const struct mafat_http_request *r)
+{
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+    if (mafat_http_is(r->path, places[i].path)) return &places[i];
+  return NULL;
+}
+
+/* ---- what stands in the query ---- */
+
+static bool read_fraction(const char *text, float *value)
+{
+  char *end;
+  *value = strtof(text, &end);
+  return mafat_decimal_begins(text) && !*end && *value >= 0 && *value <= 1;
+}
+
+/* False: it is no such number. Where it is not given the value stays. */
+static bool take_fraction(const struct mafat_http_request *r, const char *name, float *value)
+{
+  char text[32];
+  int found = mafat_http_parameter(r, name, text, sizeof text);
+  return found == 0 || (found > 0 && read_fraction(text, value));
+}
+
+/* By ffmpeg's name, or GStreamer's. */
+static bool find_format(struct mafat_job_frame *f, const char *name)
+{
+  static const struct {
+    const char *name, *other;
+    int channels; /* 0: Y, U and V */
+  } formats[] = {{"rgb24", "RGB", 3}, {"gray", "GRAY8", 1}, {"rgb0", "RGBx", 4}, {"rgba", "RGBA", 4},
+                 {"yuv420p", "I420", 0}, {"yuvj420p", "yuvj420p", 0}, {"nv12", "NV12", 0}, {"yuyv", "YUY2", 0}};
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+    if (strcmp(name, formats[i].name) != 0 && strcmp(name, formats[i].other) != 0) continue;
+    f->channels = formats[i].channels;
+    f->format = f->channels ? NULL : formats[i].name;
+    return true;
+  }
+  return false;
+}
+
+/* 0: there is no such frame. */
+static uint64_t frame_bytes(const struct mafat_job_frame *f)
+{
+  char text[40];
+  struct mafat_frame_facts facts;
+  struct mafat_diagnostic d;
+  if (!f->format) return (uint64_t)f->w * (uint64_t)f->h * (uint64_t)f->channels;
+  snprintf(text, sizeof text, "%dx%d:%s", f->w, f->h, f->format);
+  return mafat_frame_describe(text, &facts, &d) == MAFAT_OK ? facts.bytes : 0;
+}
+
+/* A parameter of a media type, as they stand behind video/x-raw: "; width=640", or as GStreamer writes its caps: ", format=(string)NV12". As
+ * mafat_http_parameter. */
+static int find_word(struct mafat_http_text type, const char *name, char *value, size_t room)
+{
+  const char *at = type.bytes, *end = type.bytes + type.n;
+  int found = 0;
+  while (at < end) {
+    const char *word = at;
+    while (at < end && *at != ';' && *at != ',') at++;
+    const char *stop = at;
+    if (at < end) at++;
+    while (word < stop && *word == ' ') word++;
+    const char *equals = memchr(word, '=', (size_t)(stop - word));
+    if (!equals || (size_t)(equals - word) != strlen(name) || memcmp(word, name, strlen(name)) != 0) continue;
+    const char *begin = equals + 1, *typed = begin < stop && *begin == '(' ? memchr(begin, ')', (size_t)(stop - begin)) : NULL;
+    if (typed) begin = typed + 1;
+    while (begin < stop && stop[-1] == ' ') stop--;
+    if (begin + 1 < stop && *begin == '"' && stop[-1] == '"') begin++, stop--;
+    const size_t n = (size_t)(stop - begin);
+    if (found || n == 0 || n >= room || memchr(begin, 0, n)) return -1;
+    memcpy(value, begin, n);
+    value[n] = '\0';
+    found = 1;
+  }
+  return found;
+}
+
+/* "640x480" */
+static bool read_sides(const char *text, struct mafat_job_frame *f)
+{
+  char *end;
+  unsigned long w, h;
+  if (*text < '1' || *text > '9') return false;
+  w = strtoul(text, &end, 10);
+  if (*end++ != 'x' || *end < '1' || *end > '9') return false;
+  h = strtoul(end, &end, 10);
+  if (*end || w > SIDE || h > SIDE) return false;
+  f->w = (int)w;
+  f->h = (int)h;
+  return true;
+}
+
+static bool is_type(const struct mafat_http_request *r, const char *type)
+{
+  const size_t n = strlen(type);
+  if (!r->type.bytes || r->type.n < n || strncasecmp(r->type.bytes, type, n) != 0) return false;
+  return r->type.n == n || strchr(" ;,", r->type.bytes[n]);
+}
+
+/* As the type of the body says, where the query does not. False: it is wrong. */
+static bool read_type(const struct mafat_http_request *r, char size[24], char format[16])
+{
+  char width[8], height[8];
+  if (find_word(r->type, "width", width, sizeof width) != 1 || find_word(r->type, "height", height, sizeof height) != 1) return false;
+  snprintf(size, 24, "%sx%s", width, height);
+  return find_word(r->type, "format", format, 16) == 1;
+}
+
+/* NULL: there is none, or it is good; else what is wrong. */
+static const char *take_frame(struct mafat_route *route, const struct mafat_http_request *r)
+{
+  char size[24], format[16];
+  int has_size = mafat_http_parameter(r, "size", size, sizeof size), has_format = mafat_http_parameter(r, "format", format, sizeof format);
+  struct mafat_job_frame f = {0};
+  if (has_size == 0 && has_format == 0) {
+    if (!is_type(r, "video/x-raw")) return NULL;
+    if (!read_type(r, size, format)) return "expected ?size=WIDTHxHEIGHT&format=nv12, or Content-Type: video/x-raw; width=640; height=480; format=NV12";
+    has_size = has_format = 1;
+  }
+  if (has_size <= 0 || !read_sides(size, &f)) return "expected ?size=WIDTHxHEIGHT&format=rgb24: a size, from 1x1 to 65536x65536";
+  if (has_format <= 0 || !find_format(&f, format))
+    return "expected ?size=WIDTHxHEIGHT&format=rgb24: a format, rgb24, gray, rgb0, rgba, yuv420p, yuvj420p, nv12 or yuyv";
+  if (frame_bytes(&f) != r->body_bytes) return "the body has not as many bytes as such a frame";
+  route->frame = f;
+  return NULL;
+}
+
+static void find_picture(struct mafat_route *route, const struct mafat_route_rules *rules, const struct mafat_http_request *r)
+{
+  const char *wrong;
+  route->thresh = rules->thresh;
+  route->nms = rules->nms;
+  if (r->body_bytes > rules->most_bytes) refuse(route, 413, "the body is larger than there is room for: see --room");
+  else if (is_type(r, "multipart/form-data")) refuse(route, 415, "expected the picture itself as the body, not a form: curl --data-binary @FILE");
+  else if (r->body_bytes == 0) refuse(route, 400, "expected a picture as the body, found nothing");
+  else if (!take_fraction(r, "thresh", &route->thresh)) refuse(route, 400, "?thresh expects a number from 0 to 1");
+  else if (!take_fraction(r, "nms", &route->nms)) refuse(route, 400, "?nms expects a number from 0 to 1");
+  else if ((wrong = take_frame(route, r))) refuse(route, 400, wrong);
+}
+
+static void find_plan(struct mafat_route *route, const struct mafat_http_request *r)
+{
+  char text[32];
+  int found = mafat_http_parameter(r, "memory", text, sizeof text);
+  if (found < 0 || (found > 0 && !mafat_words_size(text, &route->memory_bytes))) refuse(route, 400, "?memory expects a size like 64M, 16384K or bytes");
+}
+
+/* ---- all of it ---- */
+
+static bool is_allowed(const struct place *p, const struct mafat_http_request *r)
+{
+  return r->method == MAFAT_HTTP_POST ? p->post : r->method != MAFAT_HTTP_OTHER && p->get;
+}
+
+void mafat_route_find(struct mafat_route *route, const struct mafat_route_rules *rules, const struct mafat_http_request *r)
+{
+  const struct place *p = find_place(r);
+  const bool posts = r->method == MAFAT_HTTP_POST;
+  *route = (struct mafat_route){.kind = MAFAT_ROUTE_JOB};
+  if (!p) {
+    refuse(route, 404, "there is nothing of that name: /, /detect, /plan, /map, /metrics, /healthz");
+    return;
+  }
+  if (!is_allowed(p, r)) {
+    refuse(route, 405, "this method is not for that name");
+    route->allow = p->get ? p->post ? "GET, HEAD, POST" : "GET, HEAD" : "POST";
+    return;
+  }
+  if (!mafat_http_is_own(r)) {
+    refuse(route, 403, "asked for by a page of another host");
+    return;
+  }
+  if (rules->token && (posts || !p->open) && !mafat_http_bears(r, rules->token)) {
+    refuse(route, 401, "expected Authorization: Bearer, with the token");
+    return;
+  }
+  if (posts) {
+    route->job = MAFAT_JOB_PICTURE;
+    find_picture(route, rules, r);
+    return;
+  }
+  route->kind = p->kind;
+  route->job = p->job;
+  if (r->body_bytes > 0) refuse(route, 400, "expected no body");
+  else if (p->kind == MAFAT_ROUTE_JOB) find_plan(route, r);
+}

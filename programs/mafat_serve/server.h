@@ -1,0 +1,31 @@
+/* The thread that talks: accepts connections, and lets each go on when there is something for it. It asks for no memory. */
+#ifndef MAFAT_PROGRAM_SERVE_SERVER_H
+#define MAFAT_PROGRAM_SERVE_SERVER_H
+
+#include <pthread.h>
+
+#include "include/mafat.h"
+#include "programs/mafat_serve/connection.h"
+#include "programs/mafat_serve/doors.h"
+#include "programs/mafat_serve/hall.h"
+
+struct mafat_server {
+  struct mafat_hall hall;
+  struct mafat_doors doors;
+  double pauses_until_ms; /* nobody is accepted before: there were no descriptors */
+  struct mafat_connection places[MAFAT_HALL_PLACES]; /* the first MAFAT_HALL_HELD are read, the others turned away */
+};
+
+/* Makes the files that bodies are kept in. MAFAT_EIO. All of the server's memory is resident behind it. */
+int mafat_server_open(struct mafat_server *server, struct mafat_diagnostic *d);
+void mafat_server_close(struct mafat_server *server);
+
+/* The kernel's and the heap's share that is not resident yet, of so much room. */
+size_t mafat_server_bytes(size_t room_bytes);
+
+int mafat_server_start(struct mafat_server *server, pthread_t *thread, struct mafat_diagnostic *d);
+
+/* By a signal's handler: no more requests are taken. */
+void mafat_server_end(void);
+
+#endif

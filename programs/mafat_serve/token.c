@@ -1,0 +1,56 @@
+#include "programs/mafat_serve/token.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char variable[] = "MAFAT_SERVE_TOKEN";
+
+static int check(char *token, const char *where, struct mafat_diagnostic *d)
+{
+  const size_t n = strcspn(token, "\r\n");
+  token[n] = '\0';
+  if (n < MAFAT_TOKEN_LEAST || n >= MAFAT_TOKEN_ROOM - 1)
+    return mafat_fail(d, MAFAT_EINVAL, "%.200s: expected a token of %d to %d characters in the first line, found %zu", where, MAFAT_TOKEN_LEAST,
+                      MAFAT_TOKEN_ROOM - 2, n);
+  for (size_t i = 0; i < n; i++)
+    if (token[i] <= ' ' || token[i] > '~') return mafat_fail(d, MAFAT_EINVAL, "%.200s: expected a token of printable characters without blanks", where);
+  return MAFAT_OK;
+}
+
+static int read_file(char token[MAFAT_TOKEN_ROOM], const char *path, struct mafat_diagnostic *d)
+{
+  size_t n = 0;
+  ssize_t got = 1;
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  while (fd >= 0 && n < MAFAT_TOKEN_ROOM - 1 && got != 0) {
+    got = read(fd, token + n, MAFAT_TOKEN_ROOM - 1 - n);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) break;
+    n += (size_t)got;
+  }
+  token[n] = '\0';
+  int code = fd < 0 || got < 0 ? mafat_fail(d, MAFAT_EIO, "%.200s: cannot read the token: %s", path, strerror(errno)) : check(token, path, d);
+  if (fd >= 0) close(fd);
+  return code;
+}
+
+/* The environment is for everybody to see who may look at the process. */
+static void wipe(char *value)
+{
+  memset(value, 0, strlen(value));
+  unsetenv(variable);
+}
+
+int mafat_token_read(char token[MAFAT_TOKEN_ROOM], const char *path, struct mafat_diagnostic *d)
+{
+  char *value = getenv(variable);
+  token[0] = '\0';
+  if (path) return read_file(token, path, d);
+  if (!value) return MAFAT_OK;
+  strncat(token, value, MAFAT_TOKEN_ROOM - 1);
+  wipe(value);
+  return check(token, variable, d);
+}

@@ -1,0 +1,29 @@
+/* The thread that computes: takes jobs from the desk, one at a time, and writes what is answered where the request's body was. */
+#ifndef MAFAT_PROGRAM_SERVE_WORK_H
+#define MAFAT_PROGRAM_SERVE_WORK_H
+
+#include "programs/mafat_serve/desk.h"
+#include "programs/run_inference/answer.h"
+#include "programs/run_inference/session.h"
+
+struct mafat_work {
+  struct mafat_session *session;    /* its model is open */
+  const struct mafat_query *query;  /* of the same model */
+  struct mafat_desk *desk;
+  size_t room_bytes, server_bytes;  /* as told: for requests; of the reserve, what a server needs */
+};
+
+/* Until the desk ends. */
+void mafat_work_run(const struct mafat_work *work);
+
+/* Heap, and code that nothing else enters, of an answer about a plan, beside the model. */
+enum { MAFAT_WORK_PLAN_BYTES = 512 << 10 };
+
+/* {"error":TEXT,"status":413} into an emptied fd of at most room bytes; how many they are, 0: there is no room. */
+size_t mafat_work_write_error(int fd, size_t room, int status, const char *text);
+/* Empties a body: the writer begins at its first byte, and has so much room. */
+void mafat_work_begin(struct mafat_writer *w, int fd, size_t room);
+/* Bytes written to it; 0: it had no room for them. */
+size_t mafat_work_end(struct mafat_writer *w);
+
+#endif

@@ -1,0 +1,290 @@
+/* make_weights: deterministic random weights for a .cfg, in Darknet's .weights
+ * format, or an ONNX or TFLite model with others than its own, so that any network can
+ * be run, timed and compared without a trained file. The convolutions in front of
+ * Darknet's detection heads are set so that a picture gives some detections rather than none or all. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file_state.h"
+#include "formats/darknet/darknet.h"
+#include "network/constant.h"
+#include "api/model_kind.h"
+#include "programs/make_weights/like.h"
+#include "programs/make_weights/numbers.h"
+#include "programs/make_weights/recipe.h"
+#include "programs/shared/refused_option.h"
+#include "programs/shared/streams.h"
+#include "programs/shared/unfinished.h"
+#include "runner/weights/weights.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, ".weights files are little-endian");
+
+enum { PATH_ROOM = 4096 };
+
+/* As in the project's other programs: BAD_INPUT is also the answer to misuse. */
+enum status { DONE = 0, FAILED = 1, BAD_INPUT = 2 };
+
+struct options {
+  uint64_t seed;
+  bool quiet;
+  const char *cfg, *like, *out; /* one of the first two */
+};
+
+static const char usage[] =
+    "usage: make_weights [--seed N] [--quiet] MODEL.cfg OUT.weights\n"
+    "       make_weights [--seed N] [--quiet] --like MODEL.onnx|MODEL.tflite OUT\n"
+    "Write random weights for MODEL.cfg in Darknet's format; the same seed gives the same file.\n"
+    "\n"
+    "  --like MODEL  write a copy of this ONNX or TFLite model, its weights random ones: a\n"
+    "             model of the same graph, which runs as that does; files that it\n"
+    "             keeps constants in are written beside OUT\n"
+    "  --seed N   0 or more (default: 1)\n"
+    "  --quiet    no progress bar\n"
+    "  --help     this text\n"
+    "  --version  the version\n"
+    "\n"
+    "Exit status: 0 done, 1 the file could not be written, 2 wrong options or a bad model.\n";
+
+/* ---- The file ---- */
+
+static void put_biases(struct numbers_file *w, const struct mafat_layer *head, uint64_t n, float branch)
+{
+  for (uint64_t i = 0; i < n; i++)
+    numbers_put(w, 1, head ? aim_filter(head, (int)i).bias : 0, .1f * branch);
+}
+
+/* Scales, means, variances. */
+static void put_normalization(struct numbers_file *w, uint64_t filters, float scale)
+{
+  numbers_put(w, filters, scale, .1f * scale);
+  numbers_put(w, filters, 0, .1f);
+  numbers_put(w, filters, 1, .2f);
+}
+
+static void put_weights(struct numbers_file *w, const struct mafat_layer *head, uint64_t n,
+                        uint64_t filters, float limit)
+{
+  for (uint64_t i = 0; i < filters; i++)
+    numbers_put(w, n / filters, 0, limit * (head ? aim_filter(head, (int)i).gain : 1));
+}
+
+/* In the order of the file. The branch's factor is in the scales, or else in the weights. */
+static void put_layer(struct numbers_file *w, const struct mafat_network *n, int index,
+                      const struct recipe *r)
+{
+  const struct mafat_layer_constants *c = &n->constants->layers[index];
+  bool aimed = r->head >= 0 && mafat_layer_has_panels(&n->layers[index]);
+  const struct mafat_layer *head = aimed ? &n->layers[r->head] : NULL;
+  uint64_t normalized = c->normalization.n / 3;
+  bool behind = c->normalization.at > c->weights.at;
+  put_biases(w, head, c->biases.n, r->branch);
+  if (normalized && !behind) put_normalization(w, normalized, r->branch);
+  put_weights(w, head, c->weights.n, c->biases.n, r->limit * (normalized ? 1 : r->branch));
+  if (normalized && behind) put_normalization(w, normalized, r->branch);
+}
+
+static void put_header(FILE *file)
+{
+  static const int32_t version[3] = {0, 2, 0}; /* major, minor, revision */
+  static const uint64_t seen = 0;              /* training pictures */
+  fwrite(version, sizeof version, 1, file);
+  fwrite(&seen, sizeof seen, 1, file);
+}
+
+static int write_weights(FILE *file, const struct mafat_network *n, const struct options *o,
+                         struct mafat_diagnostic *d)
+{
+  struct numbers_file w;
+  struct recipe *recipes = NULL;
+  int code = make_recipes(&recipes, n, d);
+  if (code) return code;
+  if (numbers_open(&w, file, o->seed, mafat_weights_payload_bytes(n) / sizeof(float), o->quiet)) {
+    put_header(file);
+    for (int i = 0; i < n->n_layers; i++) put_layer(&w, n, i, &recipes[i]);
+    numbers_close(&w);
+  } else {
+    code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", o->out);
+  }
+  free(recipes);
+  return code;
+}
+
+/* File `number` of it; under its own name only when it is whole. */
+static int write_file(const char *out, int number, const struct mafat_network *n, const struct options *o,
+                      struct mafat_diagnostic *d)
+{
+  int fd = mafat_unfinished_create(out);
+  if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: %s", out, strerror(errno));
+  FILE *file = fdopen(fd, "wb");
+  int code = MAFAT_OK;
+  if (file) code = o->like ? like_write(file, n, number, o->seed, o->quiet, d) : write_weights(file, n, o, d);
+  bool failed = !file || ferror(file);
+  if (file ? fclose(file) != 0 : close(fd) != 0) failed = true;
+  if (code == MAFAT_OK && (failed || mafat_unfinished_finish() != 0))
+    code = mafat_fail(d, MAFAT_EIO, "%s: %s", out, strerror(errno));
+  if (code != MAFAT_OK) mafat_unfinished_drop();
+  return code;
+}
+
+/* Where the file goes that constants of the model lie in: below OUT's folder as it lies below the model's. */
+static int place_beside(char *path, size_t room, const char *file, const struct options *o, struct mafat_diagnostic *d)
+{
+  const char *from = strrchr(o->like, '/'), *to = strrchr(o->out, '/');
+  size_t folder = from ? (size_t)(from + 1 - o->like) : 0;
+  int n = snprintf(path, room, "%.*s%s", to ? (int)(to + 1 - o->out) : 0, o->out, file + folder);
+  return n >= 0 && (size_t)n < room ? MAFAT_OK : mafat_fail(d, MAFAT_EIO, "%.60s...: the name is too long", o->out);
+}
+
+static int folder_of(const char *path, struct stat *st)
+{
+  char folder[PATH_ROOM];
+  const char *slash = strrchr(path, '/');
+  snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash + 1 - path) : 1, slash ? path : ".");
+  return stat(folder, st);
+}
+
+/* Would both be one file? There is none yet. */
+static bool is_one_place(const char *a, const char *b)
+{
+  struct stat x, y;
+  const char *of_a = strrchr(a, '/'), *of_b = strrchr(b, '/');
+  if (strcmp(of_a ? of_a + 1 : a, of_b ? of_b + 1 : b) != 0) return false;
+  return folder_of(a, &x) == 0 && folder_of(b, &y) == 0 && mafat_is_one_file(&x, &y);
+}
+
+/* The files are there; and nothing that is there goes for what OUT's name does not say. */
+static int check_beside(const struct mafat_network *n, const struct options *o, struct mafat_diagnostic *d)
+{
+  char path[PATH_ROOM];
+  struct stat st;
+  for (int i = 0; i < n->n_files; i++) {
+    int code = place_beside(path, sizeof path, n->files[i], o, d);
+    if (code) return code;
+    if (access(n->files[i], R_OK) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", n->files[i], strerror(errno));
+    if (stat(path, &st) == 0)
+      return mafat_fail(d, MAFAT_EINVAL, "%s: exists; the model's constants in other files are copied beside %s: expected another folder for it",
+                        path, o->out);
+    if (is_one_place(path, o->out))
+      return mafat_fail(d, MAFAT_EINVAL, "%s: expected a name of its own for the output, found that of the model's constants", o->out);
+  }
+  return MAFAT_OK;
+}
+
+/* Of those beside it, the first n. */
+static void remove_files(const struct mafat_network *network, int n, const struct options *o)
+{
+  char path[PATH_ROOM];
+  for (int i = 0; i < n; i++)
+    if (place_beside(path, sizeof path, network->files[i], o, NULL) == MAFAT_OK) unlink(path);
+}
+
+/* The model last: where it is, its files are; where it cannot be, they are gone. */
+static int write_files(const struct mafat_network *n, const struct options *o, struct mafat_diagnostic *d)
+{
+  char path[PATH_ROOM];
+  int code = MAFAT_OK, written = 0;
+  while (written < n->n_files && code == MAFAT_OK) {
+    code = place_beside(path, sizeof path, n->files[written], o, d);
+    if (code == MAFAT_OK) code = write_file(path, written + 1, n, o, d);
+    if (code == MAFAT_OK) written++;
+  }
+  if (code == MAFAT_OK) code = write_file(o->out, 0, n, o, d);
+  if (code) remove_files(n, written, o);
+  return code;
+}
+
+/* ---- The command line ---- */
+
+static int misused(const char *what, const char *value)
+{
+  mafat_streams_complain("make_weights", "%s%s%s%s; --help lists the options", what, value ? " '" : "", value ? value : "", value ? "'" : "");
+  return BAD_INPUT;
+}
+
+/* -1: go on; else the exit status. */
+static int read_options(int argc, char **argv, struct options *o)
+{
+  enum { SEED = 256, LIKE, QUIET, HELP, VERSION };
+  static const struct option names[] = {{"seed", required_argument, NULL, SEED},
+                                        {"like", required_argument, NULL, LIKE},
+                                        {"quiet", no_argument, NULL, QUIET},
+                                        {"help", no_argument, NULL, HELP},
+                                        {"version", no_argument, NULL, VERSION},
+                                        {NULL, 0, NULL, 0}};
+  char refused[MAFAT_REFUSED_ROOM];
+  char *end;
+  opterr = 0;
+  for (int c; (c = getopt_long(argc, argv, ":", names, NULL)) != -1;) {
+    switch (c) {
+    case SEED:
+      errno = 0;
+      o->seed = strtoull(optarg, &end, 10);
+      if (optarg[0] < '0' || optarg[0] > '9' || *end || errno)
+        return misused("--seed expects a number from 0 to 2^64 - 1, found", optarg);
+      break;
+    case LIKE: o->like = optarg; break;
+    case QUIET: o->quiet = true; break;
+    case HELP:
+    case VERSION: return mafat_streams_say("make_weights", c == HELP ? usage : "make_weights " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
+    default: mafat_refused_option(refused, c, names, argv); return misused(refused, NULL);
+    }
+  }
+  if (o->like && argc - optind != 1) return misused("expected one OUT behind --like MODEL", NULL);
+  if (!o->like && argc - optind != 2) return misused("expected MODEL.cfg and OUT.weights", NULL);
+  if (!o->like) o->cfg = argv[optind];
+  o->out = argv[argc - 1];
+  return -1;
+}
+
+/* Neither what is read nor a device gives way to the output. */
+static int check_output(const struct options *o, struct mafat_diagnostic *d)
+{
+  struct stat in, out;
+  if (stat(o->out, &out) != 0) return MAFAT_OK;
+  if (!S_ISREG(out.st_mode)) return mafat_fail(d, MAFAT_EINVAL, "%s: exists, and is no regular file: not replaced", o->out);
+  if (stat(o->like ? o->like : o->cfg, &in) != 0 || !mafat_is_one_file(&in, &out)) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EINVAL, "%s: expected a file of its own for the output, found the %s", o->out, o->like ? "model" : "cfg");
+}
+
+/* Of the cfg, or of the model that is copied. */
+static int read_network(struct mafat_network **n, const struct options *o, struct mafat_diagnostic *d)
+{
+  struct stat in;
+  int code = check_output(o, d);
+  if (code) return code;
+  if (!o->like) return mafat_darknet_read(n, o->cfg, NULL, NULL, d);
+  if (stat(o->like, &in) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", o->like, strerror(errno));
+  if (!S_ISREG(in.st_mode)) return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file", o->like);
+  enum mafat_model_format format = mafat_model_format_of(o->like);
+  if (format != MAFAT_MODEL_ONNX && format != MAFAT_MODEL_TFLITE)
+    return mafat_fail(d, MAFAT_EINVAL, "%s: expected an ONNX or TFLite model", o->like);
+  code = mafat_model_network(n, o->like, NULL, NULL, NULL, d);
+  return code ? code : check_beside(*n, o, d);
+}
+
+int main(int argc, char **argv)
+{
+  struct options o = {.seed = 1};
+  struct mafat_diagnostic d = {""};
+  struct mafat_network *n = NULL;
+  mafat_streams_hold();
+  int status = read_options(argc, argv, &o);
+  if (status >= 0) return status;
+  mafat_unfinished_mind_signals();
+  status = DONE;
+  int code = read_network(&n, &o, &d);
+  if (code != MAFAT_OK) {
+    status = BAD_INPUT;
+  } else {
+    code = write_files(n, &o, &d);
+    if (code != MAFAT_OK) status = code == MAFAT_EUNSUPPORTED || code == MAFAT_EFORMAT ? BAD_INPUT : FAILED;
+  }
+  if (code != MAFAT_OK) fprintf(stderr, "make_weights: %s\n", d.text);
+  mafat_network_close(&n);
+  return status;
+}

@@ -1,0 +1,26 @@
+/* Random numbers, the same for a seed on every machine, into a file, with a progress bar. */
+#ifndef MAFAT_PROGRAMS_MAKE_WEIGHTS_NUMBERS_H
+#define MAFAT_PROGRAMS_MAKE_WEIGHTS_NUMBERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct numbers_file {
+  FILE *file; /* failures stay there, and are looked at once, at the end */
+  uint64_t state; /* of the random numbers */
+  float *buffer;  /* (BUFFER_FLOATS) */
+  size_t n;
+  uint64_t done, total; /* floats */
+};
+
+/* For so many numbers. False: out of memory. */
+bool numbers_open(struct numbers_file *w, FILE *file, uint64_t seed, uint64_t total, bool quiet);
+/* What is buffered goes to the file, but for what has failed. */
+void numbers_close(struct numbers_file *w);
+
+/* n numbers, uniform in [centre - spread, centre + spread]. */
+void numbers_put(struct numbers_file *w, uint64_t n, float centre, float spread);
+void numbers_flush(struct numbers_file *w);
+
+#endif

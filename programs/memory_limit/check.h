@@ -1,0 +1,35 @@
+/* memory_limit --check: what this machine can do. */
+#ifndef MAFAT_MEMORY_LIMIT_CHECK_H
+#define MAFAT_MEMORY_LIMIT_CHECK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "programs/memory_limit/group.h"
+#include "programs/memory_limit/options.h"
+#include "programs/memory_limit/place.h"
+
+enum { MAX_SWAPS = 32, MAX_CONTROLLERS = 32 };
+
+struct swap_area {
+  char device[256], type[32];
+  int64_t size_bytes, used_bytes;
+  int priority;
+};
+
+struct check {
+  bool possible;
+  struct why why; /* if it is not */
+  char controllers[MAX_CONTROLLERS][32];
+  int n_controllers;
+  bool swap_accounting, peak, kill, cpuset;
+  int64_t memory_bytes, available_bytes, swap_bytes, swap_free_bytes; /* of the machine */
+  struct swap_area swaps[MAX_SWAPS];
+  int n_swaps;
+};
+
+/* `g` is NULL, or a group that was made for the trial. */
+void check_machine(struct check *c, const struct group *g);
+bool check_write(int fd, const struct check *c, const struct place *p, enum format format);
+
+#endif

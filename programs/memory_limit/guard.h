@@ -1,0 +1,20 @@
+/* A process that outlives memory_limit if that is killed by SIGKILL, with a session of
+ * its own: it then kills what is in the group, and removes it. */
+#ifndef MAFAT_MEMORY_LIMIT_GUARD_H
+#define MAFAT_MEMORY_LIMIT_GUARD_H
+
+#include <sys/types.h>
+
+#include "programs/memory_limit/group.h"
+
+struct guard {
+  pid_t pid; /* 0: none */
+  int line;  /* as long as this end is open, it waits */
+};
+
+/* Before the group is made; the guard keeps a copy of its name. */
+bool guard_start(struct guard *guard, const struct group *g, struct why *why);
+/* Sends it home; it touches nothing. */
+void guard_end(struct guard *guard);
+
+#endif

@@ -1,0 +1,12 @@
+/* What memory_limit says of a command that has ended. */
+#ifndef MAFAT_MEMORY_LIMIT_REPORT_H
+#define MAFAT_MEMORY_LIMIT_REPORT_H
+
+#include "programs/memory_limit/group.h"
+#include "programs/memory_limit/options.h"
+#include "programs/memory_limit/watch.h"
+
+/* To the descriptor, in o->format. False if that cannot be written. */
+bool report_write(int fd, const struct options *o, const struct group *g, const struct watch *w);
+
+#endif

@@ -1,0 +1,303 @@
+/* pack_weights: the weights of a Darknet network, or of an ONNX or TFLite model, in the order that the
+ * kernels take them, for plans that read weights while they run. */
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/model_kind.h"
+#include "programs/shared/decimal.h"
+#include "programs/shared/progress.h"
+#include "programs/shared/refused_option.h"
+#include "programs/shared/streams.h"
+#include "programs/shared/unfinished.h"
+#include "runner/weights/packer.h"
+
+/* As in the project's other programs: BAD_INPUT is also the answer to misuse. */
+enum status { DONE = 0, FAILED = 1, BAD_INPUT = 2 };
+
+enum { MOST_CONSTANTS = 16 };
+
+struct options {
+  struct mafat_pack_options pack;        /* its lists are those below */
+  bool quiet, check;
+  const char *constants[MOST_CONSTANTS]; /* "NAME=FILE" */
+  const char **calibrate;                /* pictures; owned */
+  const char *model, *weights, *out;     /* weights: NULL where the model is of another format than a cfg */
+};
+
+static const char usage[] =
+    "usage: pack_weights [options] MODEL.cfg MODEL.weights OUT.packed\n"
+    "       pack_weights [options] MODEL.onnx|MODEL.tflite OUT.packed\n"
+    "       pack_weights --activations int8 --calibrate PICTURE... MODEL... OUT.packed\n"
+    "       pack_weights --check [--quiet] FILE.packed\n"
+    "Write a network with its weights in the order that run_inference computes with,\n"
+    "normalization folded in. A packed file takes the place of both .cfg and .weights, of\n"
+    "the model with the files that it keeps constants in. Plans that read weights while\n"
+    "they run read it faster and need less memory: what is read is used as it lies there,\n"
+    "so that a part of a layer is enough.\n"
+    "\n"
+    "  --force    replace OUT.packed if it exists\n"
+    "  --fork NAME  whose Darknet the network was trained by: darknet (pjreddie's),\n"
+    "             alexeyab, or auto (default), as of run_inference, which is then to\n"
+    "             be told the same\n"
+    "  --constant NAME=FILE  an input of an ONNX or TFLite model that is known beforehand, as of\n"
+    "             run_inference, which is not to be told of it again; 16 times at most\n"
+    "  --weights TYPE  how convolutions' and connected layers' weights lie in the file:\n"
+    "             float32 (default), fp16, int8 or int4. Fewer bytes to keep, or to read\n"
+    "             for every picture; computing goes on in floats, and results differ by\n"
+    "             what the type loses. Convolutions in groups have int8 for int4\n"
+    "  --activations TYPE  float32 (default), or int8: convolutions between the first and\n"
+    "             the last ones, and what lies between them, compute with whole numbers,\n"
+    "             and --weights is int8; the rest stays as it is\n"
+    "  --calibrate PICTURE  what these numbers mean is chosen by what layers put out for\n"
+    "             it; as often as wanted, and more pictures may stand before the model.\n"
+    "             Prints how far each layer moves, and which way of choosing moves\n"
+    "             outputs least\n"
+    "  --measure PICTURE  print how far types move what each layer puts out for this\n"
+    "             picture, and the outputs with all of them\n"
+    "  --keep-above ERROR  with either: a layer that is moved by more, such as 0.01, gets\n"
+    "             the next wider type, until none is\n"
+    "  --check    read a packed file and compare its checksums; write nothing\n"
+    "  --quiet    no progress bar\n"
+    "  --help     this text\n"
+    "  --version  the version\n"
+    "\n"
+    "A cfg beside the file must fit: one whose layers differ in shape is refused. It holds\n"
+    "about as many bytes as the weights did; packing takes a few megabytes of memory,\n"
+    "but for --measure and --calibrate, which keep what all layers put out. The\n"
+    "output is written as OUT.packed.part and renamed when it is whole.\n"
+    "\n"
+    "Exit status: 0 done, 1 failed while running, 2 misuse or bad input.\n"
+    "\n"
+    "Examples\n"
+    "  pack_weights yolov2.cfg yolov2.weights yolov2.packed\n"
+    "  pack_weights --weights int8 --measure dog.jpg --keep-above 0.02 yolov2.cfg \\\n"
+    "    yolov2.weights yolov2-int8.packed\n"
+    "  pack_weights --activations int8 --calibrate pictures/*.jpg yolov2.cfg \\\n"
+    "    yolov2.weights yolov2-whole.packed\n"
+    "  run_inference yolov2.packed dog.jpg\n"
+    "  pack_weights yolox_nano.onnx yolox_nano.packed\n";
+
+/* ---- progress ---- */
+
+static void show_bytes(void *context, uint64_t done, uint64_t total)
+{
+  (void)context;
+  mafat_progress_show(total ? (double)done / (double)total : 1);
+}
+
+/* ---- what was measured ---- */
+
+static void print_ways(const struct mafat_pack *pack, const struct mafat_pack_facts *facts)
+{
+  struct mafat_pack_way_facts way;
+  for (int i = 0; i < facts->n_ways && mafat_pack_way(pack, i, &way) == MAFAT_OK; i++)
+    printf("ranges by %s, channels %s: outputs are off by %.2g%s\n", way.ranges, way.equalized ? "equalized" : "as they are", way.error,
+           way.taken ? ", taken" : "");
+}
+
+static int print_measured(const struct mafat_pack *pack, const struct mafat_pack_facts *facts, struct mafat_diagnostic *d)
+{
+  struct mafat_pack_layer_facts l;
+  bool computes = facts->n_ways > 0;
+  mafat_progress_erase();
+  print_ways(pack, facts);
+  printf("layer  kind             %sweights    bytes      error      largest\n", computes ? "computes  " : "");
+  for (int i = 0; i < facts->n_layers && mafat_pack_layer(pack, i, &l) == MAFAT_OK; i++) {
+    printf("%5d  %-15s  ", l.layer, l.type);
+    if (computes) printf("%-8s  ", l.computes);
+    printf("%-8s %10zu  %9.2g  %9.2g%s\n", l.weights ? l.weights : "", l.bytes, l.error, l.largest, l.kept ? "  kept wider" : "");
+  }
+  printf("outputs, with all of them: error %.2g, largest %.2g\n", facts->error, facts->largest);
+  return mafat_streams_finish() == 0 ? MAFAT_OK : mafat_fail(d, MAFAT_EIO, "cannot write to standard output: %s", strerror(errno));
+}
+
+/* ---- the file ---- */
+
+static int status_of(int code)
+{
+  return code == MAFAT_OK ? DONE : code == MAFAT_EIO || code == MAFAT_ENOMEM ? FAILED : BAD_INPUT;
+}
+
+/* What cannot be read is bad input. */
+static int refusal_of(int code)
+{
+  return code == MAFAT_ENOMEM ? FAILED : BAD_INPUT;
+}
+
+/* It gets its name once all that was measured is told. */
+static int write_file(struct mafat_pack *pack, struct mafat_diagnostic *d)
+{
+  struct mafat_pack_facts facts;
+  int code = MAFAT_OK;
+  for (bool done = false; code == MAFAT_OK && !done;) {
+    code = mafat_pack_step(pack, &done, d);
+    mafat_pack_describe(pack, &facts);
+    if (code == MAFAT_OK && !done) mafat_unfinished_remember(facts.path);
+    if (code == MAFAT_OK) mafat_progress_show(facts.share);
+    if (code == MAFAT_OK && !done && facts.n_layers > 0) code = print_measured(pack, &facts, d);
+  }
+  return code;
+}
+
+static int pack_model(const struct options *o, struct mafat_diagnostic *d)
+{
+  struct mafat_pack *pack;
+  int code = mafat_pack_open(&pack, o->model, o->weights, o->out, &o->pack, d);
+  if (code != MAFAT_OK) return refusal_of(code);
+  int status = status_of(write_file(pack, d));
+  mafat_pack_close(&pack);
+  mafat_unfinished_remember("");
+  return status;
+}
+
+static int check(const struct options *o, struct mafat_diagnostic *d)
+{
+  const struct mafat_packer_progress progress = {show_bytes, NULL};
+  int code = mafat_packer_check(o->out, &progress, d);
+  return code == MAFAT_OK ? DONE : refusal_of(code);
+}
+
+static void warn(void *context, const char *text)
+{
+  (void)context;
+  mafat_progress_erase();
+  fprintf(stderr, "pack_weights: %s\n", text);
+}
+
+/* ---- the command line ---- */
+
+static int misused(const char *what, const char *value)
+{
+  mafat_streams_complain("pack_weights", "%s%s%s%s; --help lists the options", what, value ? " '" : "", value ? value : "", value ? "'" : "");
+  return BAD_INPUT;
+}
+
+static bool read_error(double *error, const char *text)
+{
+  char *end;
+  *error = strtod(text, &end);
+  return mafat_decimal_begins(text) && !*end && *error >= 0 && isfinite(*error);
+}
+
+/* Pictures before the model are for calibrating, too: `--calibrate *.jpg`. Returns how many arguments are left at the end. */
+static int take_pictures(struct options *o, char **arguments, int n)
+{
+  if (o->pack.n_calibrate == 0 || n < 3) return n;
+  enum mafat_model_format format = mafat_model_format_of(arguments[n - 2]);
+  int of_model = format == MAFAT_MODEL_ONNX || format == MAFAT_MODEL_TFLITE ? 2 : 3;
+  for (int i = 0; i < n - of_model; i++) o->calibrate[o->pack.n_calibrate++] = arguments[i];
+  return of_model;
+}
+
+/* What activations ask for. -1: go on. */
+static int check_activations(const struct mafat_pack_options *o)
+{
+  if (!o->activations) return o->n_calibrate ? misused("--calibrate expects --activations int8 beside it", NULL) : -1;
+  if (o->n_calibrate == 0) return misused("--activations int8 expects --calibrate PICTURE beside it", NULL);
+  if (o->weights && strcmp(o->weights, "int8") != 0) return misused("--activations int8 expects --weights int8, or none", NULL);
+  return -1;
+}
+
+/* -1: go on; else the exit status. */
+static int read_options(int argc, char **argv, struct options *o)
+{
+  enum { FORCE = 256, FORK, CONSTANT, WEIGHTS, ACTIVATIONS, CALIBRATE, MEASURE, KEEP_ABOVE, CHECK, QUIET, HELP, VERSION };
+  static const struct option names[] = {{"force", no_argument, NULL, FORCE},
+                                        {"fork", required_argument, NULL, FORK},
+                                        {"constant", required_argument, NULL, CONSTANT},
+                                        {"weights", required_argument, NULL, WEIGHTS},
+                                        {"activations", required_argument, NULL, ACTIVATIONS},
+                                        {"calibrate", required_argument, NULL, CALIBRATE},
+                                        {"measure", required_argument, NULL, MEASURE},
+                                        {"keep-above", required_argument, NULL, KEEP_ABOVE},
+                                        {"check", no_argument, NULL, CHECK},
+                                        {"quiet", no_argument, NULL, QUIET},
+                                        {"help", no_argument, NULL, HELP},
+                                        {"version", no_argument, NULL, VERSION},
+                                        {NULL, 0, NULL, 0}};
+  enum mafat_dtype type = MAFAT_F32;
+  char refused[MAFAT_REFUSED_ROOM];
+  opterr = 0;
+  for (int c; (c = getopt_long(argc, argv, ":", names, NULL)) != -1;) {
+    switch (c) {
+    case FORCE: o->pack.replace = true; break;
+    case FORK: o->pack.fork = optarg; break;
+    case WEIGHTS:
+      if (!mafat_dtype_find_packing(&type, optarg)) return misused("--weights expects float32, fp16, int8 or int4, found", optarg);
+      o->pack.weights = optarg;
+      break;
+    case ACTIVATIONS:
+      o->pack.activations = strcmp(optarg, "int8") == 0 ? optarg : NULL;
+      if (!o->pack.activations && strcmp(optarg, "float32") != 0) return misused("--activations expects float32 or int8, found", optarg);
+      break;
+    case CALIBRATE: o->calibrate[o->pack.n_calibrate++] = optarg; break;
+    case MEASURE: o->pack.measure = optarg; break;
+    case KEEP_ABOVE:
+      if (!read_error(&o->pack.keep_above, optarg)) return misused("--keep-above expects a number, 0 or more, found", optarg);
+      break;
+    case CHECK: o->check = true; break;
+    case CONSTANT:
+      if (!strchr(optarg, '=')) return misused("--constant expects NAME=FILE, found", optarg);
+      if (o->pack.n_constants == MOST_CONSTANTS) return misused("--constant is to be given 16 times at most, found", optarg);
+      o->constants[o->pack.n_constants++] = optarg;
+      break;
+    case QUIET: o->quiet = true; break;
+    case HELP:
+    case VERSION: return mafat_streams_say("pack_weights", c == HELP ? usage : "pack_weights " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
+    default: mafat_refused_option(refused, c, names, argv); return misused(refused, NULL);
+    }
+  }
+  int n = take_pictures(o, argv + optind, argc - optind), status;
+  const struct mafat_pack_options *p = &o->pack;
+  if (p->keep_above < INFINITY && !p->measure && !p->activations) return misused("--keep-above expects --measure PICTURE beside it", NULL);
+  if (o->check && (p->activations || p->n_calibrate))
+    return misused("--activations and --calibrate make no sense with --check: nothing is packed", NULL);
+  if ((status = check_activations(p)) >= 0) return status;
+  if (o->check && (type != MAFAT_F32 || p->measure)) return misused("--weights and --measure make no sense with --check: nothing is packed", NULL);
+  if (o->check && p->fork) return misused("--fork makes no sense with --check: nothing is packed", NULL);
+  if (o->check && p->n_constants) return misused("--constant makes no sense with --check: nothing is packed", NULL);
+  if (p->n_constants && n == 3)
+    return misused("--constant is of ONNX and TFLite models: expected one of them and OUT.packed", NULL);
+  if (o->check && n != 1) return misused("expected one FILE.packed after --check", NULL);
+  if (!o->check && n != 2 && n != 3)
+    return misused("expected MODEL.cfg, MODEL.weights and OUT.packed, or MODEL.onnx or MODEL.tflite and OUT.packed", NULL);
+  if (!o->check && n == 2 && p->fork) return misused("--fork is of Darknet's networks: expected MODEL.cfg, MODEL.weights and OUT.packed", NULL);
+  o->out = argv[argc - 1];
+  if (o->check) return -1;
+  o->model = argv[argc - n];
+  if (n == 3) o->weights = argv[argc - 2];
+  return -1;
+}
+
+int main(int argc, char **argv)
+{
+  struct options o = {.quiet = false};
+  struct mafat_diagnostic d = {""};
+  mafat_streams_hold();
+  mafat_pack_defaults(&o.pack);
+  o.calibrate = calloc((size_t)argc, sizeof *o.calibrate);
+  if (!o.calibrate) {
+    fputs("pack_weights: out of memory\n", stderr);
+    return FAILED;
+  }
+  o.pack.calibrate = o.calibrate;
+  o.pack.constants = o.constants;
+  o.pack.replace_name = "--force";
+  o.pack.warnings.warn = warn;
+  int status = read_options(argc, argv, &o);
+  if (status >= 0) {
+    free(o.calibrate);
+    return status;
+  }
+  mafat_unfinished_mind_signals();
+  mafat_progress_begin(o.check ? "checking" : "packing", o.quiet);
+  status = o.check ? check(&o, &d) : pack_model(&o, &d);
+  mafat_progress_end();
+  if (status != DONE) fprintf(stderr, "pack_weights: %s\n", d.text);
+  free(o.calibrate);
+  return status;
+}

@@ -1,0 +1,217 @@
+/* --predict --ranks: what each rank needs, what they exchange, and how long it takes. */
+#include "programs/run_inference/answer.h"
+#include "programs/run_inference/options.h"
+
+enum { MB_WIDTH = 9, MS_WIDTH = 10, RANKS = 64 };
+
+/* One number of ranks. */
+struct row {
+  double ms;
+  size_t most_bytes; /* of a rank */
+  uint64_t exchanged_bytes;
+  bool fits;
+};
+
+static size_t most_bytes(const struct mafat_ranks_facts *f)
+{
+  size_t most = 0;
+  for (int i = 0; i < f->n_ranks; i++) {
+    size_t bytes = f->ranks[i].arena_bytes + f->ranks[i].weights_bytes;
+    if (bytes > most) most = bytes;
+  }
+  return most;
+}
+
+static void put_mb(struct mafat_writer *w, double bytes)
+{
+  char room[MAFAT_NUMBER_ROOM];
+  mafat_writer_put_right(w, mafat_format_fixed(room, bytes / (1 << 20), 2), MB_WIDTH);
+}
+
+static void put_ms(struct mafat_writer *w, double ms)
+{
+  char room[MAFAT_NUMBER_ROOM];
+  mafat_writer_put_right(w, mafat_format_fixed(room, ms, 2), MS_WIDTH);
+}
+
+static void put_count(struct mafat_writer *w, int64_t n, int width)
+{
+  char room[MAFAT_NUMBER_ROOM];
+  mafat_writer_put_right(w, mafat_format_integer(room, n), width);
+}
+
+/* ---- text ---- */
+
+static void put_layers(const struct mafat_ranks_facts *f, struct mafat_writer *w)
+{
+  for (int i = 0; i < f->n_layers; i++) {
+    const struct mafat_shared_layer_facts *l = &f->layers[i];
+    put_count(w, l->layer, 7);
+    mafat_writer_put(w, "  ");
+    mafat_writer_put(w, l->type);
+    mafat_writer_put(w, ": ");
+    mafat_writer_put(w, l->how);
+    mafat_writer_put(w, l->layer == f->switch_layer ? " (shared by weights from here on)\n" : "\n");
+  }
+}
+
+static void put_ranks(const struct mafat_ranks_facts *f, struct mafat_writer *w)
+{
+  mafat_writer_put(w, "plan ");
+  mafat_writer_put_plain(w, f->plan);
+  mafat_writer_put(w, f->search ? ", by --search " : "");
+  mafat_writer_put(w, f->search ? f->search : "");
+  mafat_writer_put(w, "\n");
+  put_layers(f, w);
+  mafat_writer_put(w, "   rank arena, MB  weights     sent received messages   compute   waiting, ms\n");
+  for (int i = 0; i < f->n_ranks; i++) {
+    const struct mafat_rank_facts *r = &f->ranks[i];
+    put_count(w, i, 7);
+    put_mb(w, (double)r->arena_bytes);
+    put_mb(w, (double)r->weights_bytes);
+    put_mb(w, (double)r->sent_bytes);
+    put_mb(w, (double)r->received_bytes);
+    put_count(w, r->messages, 9);
+    put_ms(w, r->compute_ms);
+    put_ms(w, r->waiting_ms);
+    mafat_writer_put(w, "\n");
+  }
+}
+
+static void put_rows(const struct row *rows, int n, struct mafat_writer *w)
+{
+  int fastest = 0, least = 0;
+  for (int i = 1; i < n; i++) {
+    if (rows[i].fits && (!rows[fastest].fits || rows[i].ms < rows[fastest].ms)) fastest = i;
+    if (rows[i].fits && (!rows[least].fits || rows[i].most_bytes < rows[least].most_bytes)) least = i;
+  }
+  mafat_writer_put(w, "  ranks        ms  most, MB exchanged, MB\n");
+  for (int i = 0; i < n; i++) {
+    put_count(w, i + 1, 7);
+    if (rows[i].fits) {
+      put_ms(w, rows[i].ms);
+      put_mb(w, (double)rows[i].most_bytes);
+      put_mb(w, (double)rows[i].exchanged_bytes);
+    }
+    mafat_writer_put(w, !rows[i].fits ? "  does not fit" : i == fastest && i == least ? "  fastest, least memory" :
+                        i == fastest ? "  fastest" : i == least ? "  least memory" : "");
+    mafat_writer_put(w, "\n");
+  }
+}
+
+/* ---- JSON ---- */
+
+static void put_json(const struct mafat_ranks_facts *f, const struct row *rows, int n, struct mafat_writer *w)
+{
+  mafat_json_begin(w, "{");
+  mafat_json_string(w, "plan", f->plan);
+  mafat_json_string(w, "search", f->search);
+  mafat_json_count(w, "switch_layer", f->switch_layer);
+  mafat_json_number(w, "latency_ms", f->latency_ms);
+  mafat_json_count(w, "exchanged_bytes", (int64_t)f->exchanged_bytes);
+  mafat_json_key(w, "ranks");
+  mafat_json_begin(w, "[");
+  for (int i = 0; i < f->n_ranks; i++) {
+    const struct mafat_rank_facts *r = &f->ranks[i];
+    mafat_json_separate(w);
+    mafat_json_begin(w, "{");
+    mafat_json_count(w, "arena_bytes", (int64_t)r->arena_bytes);
+    mafat_json_count(w, "weights_bytes", (int64_t)r->weights_bytes);
+    mafat_json_count(w, "sent_bytes", (int64_t)r->sent_bytes);
+    mafat_json_count(w, "received_bytes", (int64_t)r->received_bytes);
+    mafat_json_count(w, "messages", r->messages);
+    mafat_json_number(w, "compute_ms", r->compute_ms);
+    mafat_json_number(w, "waiting_ms", r->waiting_ms);
+    mafat_json_end(w, "}");
+  }
+  mafat_json_end(w, "]");
+  mafat_json_key(w, "layers");
+  mafat_json_begin(w, "[");
+  for (int i = 0; i < f->n_layers; i++) {
+    mafat_json_separate(w);
+    mafat_json_begin(w, "{");
+    mafat_json_count(w, "layer", f->layers[i].layer);
+    mafat_json_string(w, "type", f->layers[i].type);
+    mafat_json_string(w, "how", f->layers[i].how);
+    mafat_json_end(w, "}");
+  }
+  mafat_json_end(w, "]");
+  mafat_json_key(w, "numbers_of_ranks");
+  mafat_json_begin(w, "[");
+  for (int i = 0; i < n; i++) {
+    mafat_json_separate(w);
+    mafat_json_begin(w, "{");
+    mafat_json_count(w, "ranks", i + 1);
+    mafat_json_number(w, "latency_ms", rows[i].fits ? rows[i].ms : -1);
+    mafat_json_count(w, "most_bytes", rows[i].fits ? (int64_t)rows[i].most_bytes : -1);
+    mafat_json_count(w, "exchanged_bytes", rows[i].fits ? (int64_t)rows[i].exchanged_bytes : -1);
+    mafat_json_end(w, "}");
+  }
+  mafat_json_end(w, "]");
+}
+
+/* ---- both ---- */
+
+/* What is asked about so many of them. Of the time for looking for plans the number that was asked for has half, and all that are less
+ * the other half. */
+static struct mafat_ranks_question question(const struct mafat_options *o, int n_ranks)
+{
+  const double seconds = o->plan_seconds / 2;
+  return (struct mafat_ranks_question){.n_ranks = n_ranks, .search = o->share, .link_bits_per_second = o->link_bits > 0 ? o->link_bits : 1e9,
+                                       .link_seconds = o->link_bits > 0 ? o->link_seconds : 1e-4, .speeds = o->n_speeds ? o->speeds : NULL,
+                                       .memory_bytes = o->n_rank_bytes ? o->rank_bytes : NULL,
+                                       .plan_seconds = n_ranks < o->ranks ? seconds / (o->ranks - 1) : seconds};
+}
+
+static struct row row_of(const struct mafat_ranks_facts *f)
+{
+  return (struct row){f->latency_ms, most_bytes(f), f->exchanged_bytes, true};
+}
+
+/* All numbers of ranks below the one asked for, but of a plan that is given: it is for its own. */
+static int find_rows(const struct mafat_question *q, const struct mafat_options *o, struct row *rows, int n, struct mafat_diagnostic *d)
+{
+  for (int i = 0; i < n - 1; i++) {
+    struct mafat_ranks_answer *a;
+    const struct mafat_ranks_question asked = question(o, i + 1);
+    int code = mafat_query_ranks(&a, q->query, &asked, d);
+    if (code && code != MAFAT_ELIMIT) return code;
+    if (code) continue;
+    rows[i] = row_of(mafat_ranks_answer_facts(a));
+    mafat_ranks_answer_close(&a);
+  }
+  return MAFAT_OK;
+}
+
+int mafat_answer_write_ranks(const struct mafat_question *q, const struct mafat_options *o, struct mafat_writer *w,
+                             struct mafat_diagnostic *d)
+{
+  struct row rows[RANKS] = {{0}};
+  struct mafat_ranks_answer *a;
+  const struct mafat_ranks_question asked = question(o, o->ranks);
+  int n = o->plan ? 0 : o->ranks;
+  int code = mafat_query_ranks(&a, q->query, &asked, d);
+  if (code) return code;
+  const struct mafat_ranks_facts *f = mafat_ranks_answer_facts(a);
+  if (n) rows[n - 1] = row_of(f);
+  code = find_rows(q, o, rows, n, d);
+  if (code) {
+    mafat_ranks_answer_close(&a);
+    return code;
+  }
+  if (o->json) {
+    put_json(f, rows, n, w);
+    code = mafat_json_finish_line(w);
+  } else {
+    put_ranks(f, w);
+    mafat_writer_put(w, "in ");
+    mafat_writer_put_fixed(w, f->latency_ms, 2);
+    mafat_writer_put(w, " ms; ranks exchange ");
+    mafat_writer_put_fixed(w, (double)f->exchanged_bytes / (1 << 20), 2);
+    mafat_writer_put(w, " MB\n");
+    if (n) put_rows(rows, n, w);
+    code = mafat_writer_flush(w, d);
+  }
+  mafat_ranks_answer_close(&a);
+  return code ? mafat_fail(d, code, "cannot write to standard output") : MAFAT_OK;
+}

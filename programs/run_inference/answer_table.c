@@ -1,0 +1,238 @@
+/* --predict --sweep and --pareto: a plan a line, or one array of objects. */
+#include "programs/shared/progress.h"
+#include "programs/run_inference/answer.h"
+
+#include <math.h>
+
+/* A line. */
+struct row {
+  size_t budget_bytes; /* sweep */
+  bool taken;          /* sweep: it fits; front: it is what the query's budget takes */
+  const char *plan;
+  size_t charge_bytes;
+  double ms;
+  int threads;
+  size_t paper_bytes;  /* greedy: what it went by */
+};
+
+struct table {
+  const struct mafat_question *question;
+  bool sweep; /* else the front */
+  bool json;
+  struct mafat_writer *writer;
+};
+
+enum { MB_WIDTH = 10, MS_WIDTH = 10 };
+
+/* ---- weights packed smaller ---- */
+
+const char *mafat_packings_name(int index)
+{
+  static const char *const names[MAFAT_PACKINGS] = {"fp16", "int8", "int4"};
+  return names[index];
+}
+
+int mafat_packings_open(struct mafat_packings *p, const struct mafat_query *query, struct mafat_diagnostic *d)
+{
+  *p = (struct mafat_packings){{NULL}};
+  for (int i = 0; i < MAFAT_PACKINGS; i++) {
+    mafat_progress_count(i + 2, MAFAT_PACKINGS + 1);
+    int code = mafat_query_pack(&p->of[i], query, mafat_packings_name(i), d);
+    if (code && code != MAFAT_EUNSUPPORTED) return code;
+  }
+  return MAFAT_OK;
+}
+
+void mafat_packings_close(struct mafat_packings *p)
+{
+  for (int i = 0; i < MAFAT_PACKINGS; i++) mafat_query_close(&p->of[i]);
+}
+
+static const struct mafat_query *packing_of(const struct table *t, int index)
+{
+  return t->question->packings ? t->question->packings->of[index] : NULL;
+}
+
+/* The fastest plan within the budget; false, and the least one, if there is none. */
+static bool find_within(const struct mafat_query *query, size_t budget, int *index, struct mafat_front_facts *found)
+{
+  struct mafat_front_facts next;
+  mafat_query_front(query, *index = 0, found);
+  if (found->charge_bytes > budget) return false;
+  for (int i = 1; mafat_query_front(query, i, &next) == MAFAT_OK && next.charge_bytes <= budget; i++) {
+    *index = i;
+    *found = next;
+  }
+  return true;
+}
+
+/* ---- rows ---- */
+
+static void put_packing_heads(const struct table *t)
+{
+  for (int i = 0; i < MAFAT_PACKINGS; i++) {
+    if (!packing_of(t, i)) continue;
+    for (int ms = 0; ms < 2; ms++) {
+      mafat_writer_put(t->writer, "   ");
+      mafat_writer_put(t->writer, mafat_packings_name(i));
+      mafat_writer_put(t->writer, ms ? "_ms" : "_MB");
+    }
+  }
+}
+
+static void begin(const struct table *t)
+{
+  if (t->json) {
+    mafat_json_begin(t->writer, "[");
+    return;
+  }
+  if (t->sweep) mafat_writer_put(t->writer, "budget_MB  fits");
+  else mafat_writer_put(t->writer, "taken");
+  mafat_writer_put(t->writer, "  needs_MB        ms");
+  if (t->sweep && t->question->facts.greedy) mafat_writer_put(t->writer, "  paper_MB");
+  if (t->question->facts.threads == 0) mafat_writer_put(t->writer, "  threads");
+  put_packing_heads(t);
+  mafat_writer_put(t->writer, "  plan\n");
+}
+
+static void put_cell(struct mafat_writer *w, double value, int decimals, int width)
+{
+  char room[MAFAT_NUMBER_ROOM];
+  mafat_writer_put(w, " "); /* also where a number is wider */
+  mafat_writer_put_right(w, mafat_format_fixed(room, value, decimals), width - 1);
+}
+
+static void put_packing_cells(const struct table *t, size_t budget)
+{
+  struct mafat_front_facts f;
+  int index;
+  for (int i = 0; i < MAFAT_PACKINGS; i++) {
+    if (!packing_of(t, i)) continue;
+    bool fits = find_within(packing_of(t, i), budget, &index, &f);
+    put_cell(t->writer, (double)f.charge_bytes / 1048576, 2, MB_WIDTH);
+    put_cell(t->writer, fits ? f.latency_ms : INFINITY, 1, MS_WIDTH);
+  }
+}
+
+static void put_line(const struct table *t, const struct row *r)
+{
+  struct mafat_writer *w = t->writer;
+  if (t->sweep) put_cell(w, (double)r->budget_bytes / 1048576, 2, 9);
+  mafat_writer_put_right(w, r->taken ? "yes" : t->sweep ? "no" : "-", t->sweep ? 6 : 5);
+  put_cell(w, (double)r->charge_bytes / 1048576, 2, MB_WIDTH);
+  put_cell(w, r->ms, 1, MS_WIDTH);
+  if (t->sweep && t->question->facts.greedy) put_cell(w, (double)r->paper_bytes / 1048576, 2, MB_WIDTH);
+  if (t->question->facts.threads == 0) put_cell(w, r->threads, 0, 9);
+  put_packing_cells(t, r->budget_bytes);
+  mafat_writer_put(w, "  ");
+  mafat_writer_put(w, r->plan);
+  mafat_writer_put(w, "\n");
+}
+
+static void put_choice(struct mafat_writer *w, const char *taken, const struct row *r)
+{
+  mafat_json_key(w, taken);
+  mafat_writer_put(w, r->taken ? "true" : "false");
+  mafat_json_string(w, "plan", r->plan);
+  mafat_json_count(w, "threads", r->threads);
+  mafat_json_count(w, "predicted_charge_bytes", (int64_t)r->charge_bytes);
+  mafat_json_number(w, "predicted_latency_ms", r->ms);
+}
+
+static void put_packing_objects(const struct table *t, size_t budget)
+{
+  struct mafat_writer *w = t->writer;
+  struct mafat_front_facts f;
+  int index;
+  mafat_json_key(w, "packed");
+  mafat_json_begin(w, "[");
+  for (int i = 0; i < MAFAT_PACKINGS; i++) {
+    if (!packing_of(t, i)) continue;
+    bool fits = find_within(packing_of(t, i), budget, &index, &f);
+    mafat_json_separate(w);
+    mafat_json_begin(w, "{");
+    mafat_json_string(w, "weights", mafat_packings_name(i));
+    put_choice(w, "fits", &(struct row){budget, fits, f.text, f.charge_bytes, f.latency_ms, f.threads, 0});
+    mafat_json_end(w, "}");
+  }
+  mafat_json_end(w, "]");
+}
+
+static void put_object(const struct table *t, const struct row *r)
+{
+  struct mafat_writer *w = t->writer;
+  mafat_json_separate(w);
+  mafat_json_begin(w, "{");
+  if (t->sweep) mafat_json_count(w, "memory_budget_bytes", (int64_t)r->budget_bytes);
+  put_choice(w, t->sweep ? "fits" : "taken", r);
+  if (t->question->packings) put_packing_objects(t, r->budget_bytes);
+  if (t->sweep && t->question->facts.greedy) mafat_json_count(w, "paper_bytes", (int64_t)r->paper_bytes);
+  mafat_json_end(w, "}");
+}
+
+static void put_row(const struct table *t, const struct row *r)
+{
+  if (t->json) put_object(t, r);
+  else put_line(t, r);
+}
+
+static int end(const struct table *t)
+{
+  if (t->json) {
+    mafat_json_end(t->writer, "]");
+    mafat_writer_put(t->writer, "\n");
+    t->writer->comma = false;
+  }
+  return mafat_writer_flush(t->writer, NULL);
+}
+
+static void sweep_best(const struct table *t, size_t budget, bool *any)
+{
+  struct mafat_front_facts f;
+  int index;
+  bool fits = find_within(t->question->query, budget, &index, &f);
+  if (fits) *any = true;
+  put_row(t, &(struct row){budget, fits, f.text, f.charge_bytes, f.latency_ms, f.threads, 0});
+}
+
+static int sweep_greedy(const struct table *t, size_t budget, bool *any, struct mafat_diagnostic *d)
+{
+  struct mafat_answer *a;
+  struct mafat_paper_facts paper;
+  int code = mafat_query_answer(&a, t->question->query, budget, d);
+  if (code == MAFAT_OK) code = mafat_answer_paper(a, &paper, d);
+  if (code == MAFAT_OK) {
+    struct mafat_plan_facts p;
+    mafat_answer_describe(a, &p);
+    if (p.fits) *any = true;
+    put_row(t, &(struct row){budget, p.fits, p.text, p.memory.charge_bytes, p.latency_ms, p.threads, paper.bytes});
+  }
+  mafat_answer_close(&a);
+  return code;
+}
+
+int mafat_answer_write_sweep(const struct mafat_question *q, const size_t *budgets, int n, bool json,
+                             struct mafat_writer *w, bool *any, struct mafat_diagnostic *d)
+{
+  struct table t = {q, true, json, w};
+  int code = MAFAT_OK;
+  *any = false;
+  begin(&t);
+  for (int i = 0; i < n && code == MAFAT_OK; i++) {
+    if (q->facts.greedy) code = sweep_greedy(&t, budgets[i], any, d);
+    else sweep_best(&t, budgets[i], any);
+  }
+  return code ? code : end(&t);
+}
+
+int mafat_answer_write_front(const struct mafat_question *q, bool json, struct mafat_writer *w, bool *any)
+{
+  struct table t = {q, false, json, w};
+  struct mafat_front_facts f;
+  int taken;
+  *any = find_within(q->query, q->facts.budget_bytes, &taken, &f);
+  begin(&t);
+  for (int i = 0; mafat_query_front(q->query, i, &f) == MAFAT_OK; i++)
+    put_row(&t, &(struct row){0, *any && i == taken, f.text, f.charge_bytes, f.latency_ms, f.threads, 0});
+  return end(&t);
+}

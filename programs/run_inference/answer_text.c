@@ -1,0 +1,268 @@
+/* --predict for people. */
+#include "programs/run_inference/answer.h"
+#include "programs/run_inference/moves.h"
+#include "programs/run_inference/output.h"
+#include "programs/run_inference/picture_facts.h"
+#include "programs/run_inference/ports.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LABEL_WIDTH = 10, CUT_WIDTH = 22, WEIGHTS_WIDTH = 9, BAR_WIDTH = 40, MB_WIDTH = 9 };
+
+static void put_label(struct mafat_writer *w, const char *label)
+{
+  mafat_writer_put(w, label);
+  mafat_writer_put_spaces(w, LABEL_WIDTH - (int)strlen(label));
+}
+
+static void put_mb(struct mafat_writer *w, size_t bytes)
+{
+  mafat_writer_put_fixed(w, (double)bytes / 1048576, 2);
+  mafat_writer_put(w, " MB");
+}
+
+static void put_million(struct mafat_writer *w, uint64_t n)
+{
+  mafat_writer_put_fixed(w, (double)n * 1e-6, 1);
+  mafat_writer_put(w, " million");
+}
+
+static void put_mb_cell(struct mafat_writer *w, size_t bytes)
+{
+  char room[MAFAT_NUMBER_ROOM];
+  mafat_writer_put_right(w, mafat_format_fixed(room, (double)bytes / 1048576, 2), MB_WIDTH);
+}
+
+static void put_padded(struct mafat_writer *w, const char *text, int width)
+{
+  mafat_writer_put(w, text);
+  mafat_writer_put_spaces(w, width - (int)strlen(text));
+}
+
+/* ---- what is asked ---- */
+
+static void put_question(const struct mafat_question *q, struct mafat_writer *w)
+{
+  char text[160];
+  mafat_writer_put_plain(w, q->cfg);
+  snprintf(text, sizeof text, ": %d x %d, %d layers; %s%s; ", q->facts.input_w, q->facts.input_h, q->facts.n_layers,
+           q->facts.packed ? "packed weights" : q->own_weights ? "its own weights" : "Darknet's weights",
+           q->facts.weights_assumed ? " (assumed)" : "");
+  mafat_writer_put(w, text);
+  if (q->facts.floats_only) mafat_writer_put(w, "raw floats");
+  else if (q->picture) mafat_writer_put_plain(w, q->picture);
+  else mafat_writer_put(w, "a JPEG of 12 megapixels (assumed)");
+  mafat_writer_put(w, "\n");
+}
+
+/* An arena's bytes are told where they are what was asked for: they may be kilobytes of megabytes. */
+static const char *who_chose(const struct mafat_question *q, const struct mafat_plan_facts *p, char text[64])
+{
+  if (!q->facts.search) return "given";
+  if (!q->facts.one_plan) return q->facts.searched;
+  snprintf(text, 64, "%.32s, %zu bytes", q->facts.searched, p->arena_bytes);
+  return text;
+}
+
+static void put_plan(const struct mafat_question *q, const struct mafat_plan_facts *p, struct mafat_writer *w)
+{
+  char text[192], chosen[64];
+  put_label(w, "plan");
+  mafat_writer_put(w, p->text);
+  snprintf(text, sizeof text, "\n%*s(%s; %s, %d thread%s, kernels %s)\n", LABEL_WIDTH, "", who_chose(q, p, chosen),
+           p->algorithm, p->threads, p->threads == 1 ? "" : "s", q->facts.cpu);
+  mafat_writer_put(w, text);
+}
+
+/* ---- what it costs ---- */
+
+static void put_fits(const struct mafat_question *q, const struct mafat_plan_facts *p, struct mafat_writer *w)
+{
+  put_label(w, "fits");
+  mafat_writer_put(w, p->fits ? "yes: needs " : "no: needs ");
+  put_mb(w, p->memory.charge_bytes);
+  if (q->facts.budget_bytes == SIZE_MAX) {
+    mafat_writer_put(w, ", the budget is not known\n");
+    return;
+  }
+  mafat_writer_put(w, ", the budget (");
+  mafat_writer_put(w, q->facts.budget_source);
+  mafat_writer_put(w, ") is ");
+  put_mb(w, q->facts.budget_bytes);
+  mafat_writer_put(w, "\n");
+}
+
+/* How far the places of buffers are from the best that there could be. */
+static void put_arena(const struct mafat_plan_facts *p, struct mafat_writer *w)
+{
+  char text[160];
+  snprintf(text, sizeof text, "%zu bytes, %zu (", p->arena_bytes, p->arena_bytes - p->arena_bound_bytes);
+  put_label(w, "arena");
+  mafat_writer_put(w, text);
+  mafat_writer_put_fixed(w, mafat_output_arena_excess(p), 2);
+  snprintf(text, sizeof text, " %%) above the most that is alive at one time, %zu\n", p->arena_bound_bytes);
+  mafat_writer_put(w, text);
+}
+
+static void put_least(const struct mafat_question *q, struct mafat_writer *w)
+{
+  struct mafat_front_facts least;
+  mafat_query_front(q->query, 0, &least);
+  put_label(w, "least");
+  put_mb(w, least.charge_bytes);
+  mafat_writer_put(w, ", ");
+  mafat_writer_put_fixed(w, least.latency_ms, 1);
+  mafat_writer_put(w, " ms: plan ");
+  mafat_writer_put(w, least.text);
+  mafat_writer_put(w, "\n");
+}
+
+static void put_time(const struct mafat_plan_facts *p, struct mafat_writer *w)
+{
+  put_label(w, "time");
+  mafat_writer_put_fixed(w, p->latency_ms, 1);
+  mafat_writer_put(w, " ms for the layers");
+  if (p->weights_read_bytes) {
+    mafat_writer_put(w, ", ");
+    mafat_writer_put_fixed(w, p->reading_ms, 1);
+    mafat_writer_put(w, " ms of reading beside them");
+  }
+  mafat_writer_put(w, p->calibrated ? " (by this machine's calibration)\n" : " (by built-in figures)\n");
+}
+
+static void put_work(const struct mafat_plan_facts *p, struct mafat_writer *w)
+{
+  put_label(w, "work");
+  put_million(w, p->macs);
+  mafat_writer_put(w, " multiply-adds, ");
+  put_million(w, p->redundant_macs);
+  mafat_writer_put(w, " of them computed again; ");
+  put_million(w, p->padded_macs);
+  mafat_writer_put(w, " with padding as computed\n");
+  put_label(w, "reads");
+  if (p->weights_read_bytes) {
+    put_mb(w, p->weights_read_bytes);
+    mafat_writer_put(w, " of weights for every picture\n");
+  } else {
+    mafat_writer_put(w, "no weights while it runs: all are kept\n");
+  }
+}
+
+static void put_paper(const struct mafat_question *q, const struct mafat_answer *a, struct mafat_writer *w)
+{
+  struct mafat_paper_facts paper;
+  char text[96];
+  if (mafat_answer_paper(a, &paper, NULL) != MAFAT_OK) return;
+  put_label(w, "paper");
+  mafat_writer_put(w, "Algorithm 1 would say ");
+  put_mb(w, paper.bytes);
+  mafat_writer_put(w, ", of which ");
+  put_mb(w, q->facts.bias_bytes);
+  mafat_writer_put(w, " bias");
+  if (paper.layer >= 0) {
+    snprintf(text, sizeof text, "; layer %d, tile (%d, %d)", paper.layer, paper.tile_row, paper.tile_col);
+    mafat_writer_put(w, text);
+  }
+  mafat_writer_put(w, "\n");
+}
+
+static void put_parts(const struct mafat_question *q, const struct mafat_plan_facts *p, struct mafat_writer *w)
+{
+  struct mafat_part parts[MAFAT_PARTS];
+  int n = mafat_answer_parts(q, &p->memory, parts);
+  mafat_writer_put(w, "\nmemory             MB\n");
+  for (int i = 0; i < n; i++) {
+    if (!parts[i].bytes) continue;
+    put_padded(w, parts[i].name, 12);
+    put_mb_cell(w, parts[i].bytes);
+    mafat_writer_put(w, parts[i].before ? "  before the layers run\n" : "\n");
+  }
+  put_padded(w, "resident", 12);
+  put_mb_cell(w, p->memory.resident_bytes);
+  mafat_writer_put(w, "  while the layers run\n");
+  put_padded(w, "charge", 12);
+  put_mb_cell(w, p->memory.charge_bytes);
+  mafat_writer_put(w, "  what a memory limit counts at most\n");
+}
+
+/* ---- where it costs ---- */
+
+static size_t largest_peak(const struct mafat_answer *a, int n_groups)
+{
+  struct mafat_group_facts group;
+  size_t largest = 1;
+  for (int g = 0; g < n_groups; g++)
+    if (mafat_answer_group(a, g, &group) == MAFAT_OK && group.peak_bytes > largest) largest = group.peak_bytes;
+  return largest;
+}
+
+static void put_bar(struct mafat_writer *w, size_t bytes, size_t largest)
+{
+  int length = (int)((double)bytes / (double)largest * BAR_WIDTH + .5);
+  if (length == 0 && bytes) length = 1;
+  for (int i = 0; i < length; i++) mafat_writer_put(w, "#");
+  if (bytes != largest) return;
+  mafat_writer_put_spaces(w, BAR_WIDTH - length);
+  mafat_writer_put(w, " peak");
+}
+
+static void put_peak(const struct mafat_answer *a, const struct mafat_plan_facts *p, struct mafat_writer *w)
+{
+  struct mafat_layer_facts layer;
+  char text[128];
+  mafat_output_describe_peak(p, mafat_answer_layer(a, p->peak_layer, &layer) == MAFAT_OK ? layer.type : NULL, text, sizeof text);
+  mafat_writer_put(w, "\nlargest at the peak: ");
+  mafat_writer_put(w, text);
+  mafat_writer_put(w, ", ");
+  put_mb(w, p->peak_bytes);
+  mafat_writer_put(w, "\n");
+}
+
+static void put_groups(const struct mafat_answer *a, const struct mafat_plan_facts *p, struct mafat_writer *w)
+{
+  size_t largest = largest_peak(a, p->n_groups);
+  struct mafat_group_facts group;
+  mafat_writer_put(w, "\nlayers    ");
+  put_padded(w, "cut", CUT_WIDTH);
+  put_padded(w, "weights", WEIGHTS_WIDTH);
+  mafat_writer_put(w, " arena MB\n");
+  for (int g = 0; mafat_answer_group(a, g, &group) == MAFAT_OK; g++) {
+    char text[32];
+    snprintf(text, sizeof text, group.last > group.first ? "%d-%d" : "%d", group.first, group.last);
+    put_padded(w, text, LABEL_WIDTH);
+    put_padded(w, group.cut, CUT_WIDTH);
+    put_padded(w, group.weights, WEIGHTS_WIDTH);
+    put_mb_cell(w, group.peak_bytes);
+    mafat_writer_put(w, " ");
+    put_bar(w, group.peak_bytes, largest);
+    mafat_writer_put(w, "\n");
+  }
+}
+
+int mafat_answer_write_text(const struct mafat_question *q, const struct mafat_answer *a, struct mafat_writer *w)
+{
+  struct mafat_plan_facts p;
+  mafat_answer_describe(a, &p);
+  put_question(q, w);
+  put_label(w, "inputs");
+  mafat_ports_inputs_text(q->query, w);
+  if (!q->facts.floats_only && q->facts.picture.channels) {
+    put_label(w, "picture");
+    mafat_picture_text(&q->facts.picture, w);
+  }
+  put_label(w, "outputs");
+  mafat_ports_outputs_text(q->query, w);
+  put_plan(q, &p, w);
+  put_fits(q, &p, w);
+  put_arena(&p, w);
+  put_least(q, w);
+  put_time(&p, w);
+  put_work(&p, w);
+  put_paper(q, a, w);
+  put_parts(q, &p, w);
+  put_groups(a, &p, w);
+  put_peak(a, &p, w);
+  if (q->moves) mafat_moves_write_text(q->moves, q->fast_bytes, q->objective, w);
+  return mafat_writer_flush(w, NULL);
+}

@@ -1,0 +1,6 @@
+#include "programs/run_inference/session.h"
+
+int main(int argc, char **argv)
+{
+  return mafat_session_main(argc, argv, NULL);
+}

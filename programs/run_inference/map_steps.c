@@ -1,0 +1,146 @@
+/* What a map shows: the steps that layers have, buffers, and what is alive at each time. */
+#include "programs/run_inference/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const tags[MAFAT_MAP_TAGS] = {
+    [MAFAT_MAP_ACTIVATIONS] = "activations", [MAFAT_MAP_INPUT] = "input", [MAFAT_MAP_SCRATCH] = "scratch", [MAFAT_MAP_WEIGHTS] = "weights",
+    [MAFAT_MAP_IO] = "io"};
+
+const char *mafat_map_tag_name(int tag)
+{
+  return tags[tag];
+}
+
+int mafat_map_tag_of(const struct mafat_buffer_facts *buffer)
+{
+  int tag = 0;
+  while (tag < MAFAT_MAP_TAGS - 1 && strcmp(buffer->tag, tags[tag]) != 0) tag++;
+  return tag;
+}
+
+/* A layer that is not computed in another's step, and makes something. */
+static bool has_step(const struct mafat_layer_facts *layer)
+{
+  return layer->inside < 0 && layer->arena_bytes > 0;
+}
+
+static int group_of(const struct mafat_map *m, int layer)
+{
+  struct mafat_layer_facts facts;
+  return mafat_answer_layer(m->answer, layer, &facts) == MAFAT_OK ? facts.group : 0;
+}
+
+/* By position, as far as there are any. */
+static void place_steps(struct mafat_map *m, int n_positions)
+{
+  struct mafat_layer_facts layer;
+  for (int i = 0; i < n_positions; i++) {
+    int part = mafat_answer_part(m->answer, i);
+    m->steps[i] = (struct mafat_map_step){part, part < 0 ? 0 : group_of(m, part), i, 0};
+  }
+  for (int l = 0; mafat_answer_layer(m->answer, l, &layer) == MAFAT_OK; l++) {
+    struct mafat_map_step *step = &m->steps[layer.position];
+    if (!has_step(&layer) || mafat_answer_part(m->answer, layer.position) >= 0) continue;
+    if (step->layer >= 0) step->more++;
+    else *step = (struct mafat_map_step){l, layer.group, layer.position, 0};
+  }
+}
+
+/* Then without the empty ones. */
+static void find_steps(struct mafat_map *m)
+{
+  int n = m->arena.n_times / 2;
+  place_steps(m, n);
+  for (int position = 0; position < n; position++) {
+    m->columns[position] = m->n_steps;
+    if (m->steps[position].layer >= 0) m->steps[m->n_steps++] = m->steps[position];
+  }
+  if (m->n_steps == 0) m->steps[m->n_steps++] = (struct mafat_map_step){0, 0, 0, 0}; /* nothing is computed */
+  m->columns[n] = m->n_steps;
+}
+
+/* Sums of what begins and, modulo 2^n, of what ended. */
+static void find_alive(struct mafat_map *m)
+{
+  for (int i = 0; i < m->arena.n_buffers; i++) {
+    const struct mafat_buffer_facts *b = &m->buffers[i];
+    if (b->first > b->last) continue;
+    m->alive[b->first][mafat_map_tag_of(b)] += b->bytes;
+    m->alive[b->last + 1][mafat_map_tag_of(b)] -= b->bytes;
+  }
+  for (int time = 1; time <= m->arena.n_times; time++)
+    for (int tag = 0; tag < MAFAT_MAP_TAGS; tag++) m->alive[time][tag] += m->alive[time - 1][tag];
+}
+
+/* Nothing is born as long as nobody dies: there would be more than at the peak. */
+static void find_peak(struct mafat_map *m)
+{
+  m->peak_begin = 0;
+  m->peak_end = m->arena.n_times;
+  for (int i = 0; i < m->arena.n_buffers; i++) {
+    const struct mafat_buffer_facts *b = &m->buffers[i];
+    if (!mafat_map_is_at_peak(m, b)) continue;
+    if (b->first > m->peak_begin) m->peak_begin = b->first;
+    if (b->last < m->peak_end) m->peak_end = b->last + 1;
+  }
+}
+
+/* Those that live: pieces of maps that nobody reads do not. */
+static void find_buffers(struct mafat_map *m)
+{
+  int n = 0;
+  for (int i = 0; i < m->arena.n_buffers; i++) {
+    mafat_answer_buffer(m->answer, i, &m->buffers[n]);
+    if (m->buffers[n].first <= m->buffers[n].last) n++;
+  }
+  m->arena.n_buffers = n;
+}
+
+int mafat_map_find(struct mafat_map *m, const struct mafat_question *q, const struct mafat_answer *a)
+{
+  m->question = q;
+  m->answer = a;
+  mafat_answer_describe(a, &m->plan);
+  mafat_answer_arena(a, &m->arena);
+  size_t n_times = (size_t)m->arena.n_times, n_positions = n_times / 2, n_buffers = (size_t)m->arena.n_buffers;
+  m->buffers = calloc(n_buffers + 1, sizeof *m->buffers);
+  m->steps = calloc(n_positions + 1, sizeof *m->steps);
+  m->columns = calloc(n_positions + 1, sizeof *m->columns);
+  m->alive = calloc(n_times + 1, sizeof *m->alive);
+  if (!m->buffers || !m->steps || !m->columns || !m->alive) return MAFAT_ENOMEM;
+  find_buffers(m);
+  find_steps(m);
+  find_alive(m);
+  find_peak(m);
+  return MAFAT_OK;
+}
+
+void mafat_map_close(struct mafat_map *m)
+{
+  free(m->buffers);
+  free(m->steps);
+  free(m->columns);
+  free(m->alive);
+}
+
+size_t mafat_map_alive(const struct mafat_map *m, int time)
+{
+  size_t sum = 0;
+  for (int tag = 0; tag < MAFAT_MAP_TAGS; tag++) sum += m->alive[time][tag];
+  return sum;
+}
+
+int mafat_map_step_at(const struct mafat_map *m, int time)
+{
+  int step = m->columns[time / 2];
+  return step < m->n_steps ? step : m->n_steps - 1;
+}
+
+double mafat_map_begin(const struct mafat_map *m, int time)
+{
+  int position = time / 2, column = m->columns[position];
+  bool own = column < m->n_steps && m->steps[column].position == position;
+  return column + (own && time % 2 ? .5 : 0);
+}

@@ -1,0 +1,144 @@
+#include "programs/run_inference/names.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct mafat_names {
+  char *text;       /* of the file, every line ended by a NUL */
+  uint32_t *starts; /* (n): of the lines in the text */
+  int n;
+};
+
+struct text {
+  char *bytes;
+  size_t n;
+};
+
+/* Reads to the end, which may be a pipe's, and a NUL behind it; the buffer grows by doubling. */
+static int read_all(struct text *t, int fd, const char *path, struct mafat_diagnostic *d)
+{
+  size_t room = 0;
+  for (ssize_t got = 1; got != 0;) {
+    if (t->n + 1 >= room) {
+      room = room ? room * 2 : 16384;
+      char *grown = realloc(t->bytes, room);
+      if (!grown) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+      t->bytes = grown;
+    }
+    got = read(fd, t->bytes + t->n, room - t->n - 1);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", path, strerror(errno));
+    t->n += (size_t)got;
+    t->bytes[t->n] = '\0';
+    if (t->n > MAFAT_NAMES_MAX_BYTES)
+      return mafat_fail(d, MAFAT_EFORMAT, "%s: expected labels of at most %zu bytes in all, found more", path,
+                        (size_t)MAFAT_NAMES_MAX_BYTES);
+  }
+  return MAFAT_OK;
+}
+
+static int read_file(struct text *t, const char *path, struct mafat_diagnostic *d)
+{
+  struct stat st;
+  int code, fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0 || fstat(fd, &st) != 0)
+    code = mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", path, strerror(errno));
+  else if (S_ISDIR(st.st_mode))
+    code = mafat_fail(d, MAFAT_EIO, "%s: expected labels, found a directory", path);
+  else
+    code = read_all(t, fd, path, d);
+  if (fd >= 0) posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED); /* no page cache beside them */
+  if (fd >= 0) close(fd);
+  return code;
+}
+
+/* A last line without a newline counts, an empty one behind the last newline
+ * does not. */
+static int count_lines(const struct text *t)
+{
+  int n = 0;
+  for (size_t i = 0; i < t->n; i++) n += t->bytes[i] == '\n';
+  return t->n && t->bytes[t->n - 1] != '\n' ? n + 1 : n;
+}
+
+static void split_lines(struct mafat_names *names, const struct text *t)
+{
+  bool has_mark = strncmp(t->bytes, "\xef\xbb\xbf", 3) == 0;
+  char *line = t->bytes + (has_mark ? 3 : 0), *end = t->bytes + t->n;
+  for (int i = 0; i < names->n; i++) {
+    char *stop = memchr(line, '\n', (size_t)(end - line));
+    if (!stop) stop = end;
+    names->starts[i] = (uint32_t)(line - t->bytes);
+    char *next = stop < end ? stop + 1 : end;
+    while (stop > line && stop[-1] == '\r') stop--;
+    *stop = 0;
+    line = next;
+  }
+}
+
+static int make_names(struct mafat_names *names, struct text *t, const char *path,
+                      struct mafat_diagnostic *d)
+{
+  names->n = count_lines(t);
+  if (names->n > MAFAT_NAMES_MAX_LABELS)
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected at most %d labels, found %d", path,
+                      MAFAT_NAMES_MAX_LABELS, names->n);
+  names->starts = malloc(((size_t)names->n + 1) * sizeof *names->starts);
+  if (!names->starts) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+  split_lines(names, t);
+  names->text = t->bytes;
+  t->bytes = NULL;
+  return MAFAT_OK;
+}
+
+int mafat_names_read(struct mafat_names **out, const char *path, struct mafat_diagnostic *d)
+{
+  struct text text = {NULL, 0};
+  struct mafat_names *names = NULL;
+  *out = NULL;
+  int code = read_file(&text, path, d);
+  if (code) goto done;
+  if (memchr(text.bytes, 0, text.n)) {
+    code = mafat_fail(d, MAFAT_EFORMAT, "%s: expected text, found a NUL byte", path);
+    goto done;
+  }
+  names = calloc(1, sizeof *names);
+  code = names ? make_names(names, &text, path, d)
+               : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+  if (code) mafat_names_close(&names);
+  else *out = names;
+done:
+  free(text.bytes);
+  return code;
+}
+
+void mafat_names_close(struct mafat_names **names)
+{
+  if (!names || !*names) return;
+  free((*names)->starts);
+  free((*names)->text);
+  free(*names);
+  *names = NULL;
+}
+
+int mafat_names_count(const struct mafat_names *names)
+{
+  return names ? names->n : 0;
+}
+
+const char *mafat_names_label(const struct mafat_names *names, int class,
+                              char room[MAFAT_NAMES_ROOM])
+{
+  if (class >= 0 && class < mafat_names_count(names)) {
+    const char *label = names->text + names->starts[class];
+    if (*label) return label;
+  }
+  snprintf(room, MAFAT_NAMES_ROOM, "class %d", class);
+  return room;
+}

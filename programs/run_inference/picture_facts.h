@@ -1,0 +1,14 @@
+/* How pictures become the input, told. */
+#ifndef MAFAT_PROGRAM_PICTURE_FACTS_H
+#define MAFAT_PROGRAM_PICTURE_FACTS_H
+
+#include "include/mafat.h"
+#include "programs/shared/writer.h"
+
+/* "picture":{"channels":"rgb","mean":[0,0,0],"scale":[1,1,1],"source":"options","resize":"corner","pad":114}; facts
+ * NULL, or of nothing: null. */
+void mafat_picture_json(const struct mafat_picture_facts *facts, struct mafat_writer *w);
+/* "rgb, (byte - 0 0 0) * 1 1 1 (options), corner, pad 114" */
+void mafat_picture_text(const struct mafat_picture_facts *facts, struct mafat_writer *w);
+
+#endif

@@ -1,0 +1,230 @@
+#include "programs/run_inference/ports.h"
+
+#include "programs/shared/unfinished.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum side { IN, OUT };
+
+/* Of a model or a query. False: there is no such one. */
+static bool describe(const struct mafat_model *m, const struct mafat_query *q, enum side side, int index, struct mafat_port_facts *f)
+{
+  if (m) return (side == IN ? mafat_model_describe_input(m, index, f) : mafat_model_describe_output(m, index, f)) == MAFAT_OK;
+  return (side == IN ? mafat_query_describe_input(q, index, f) : mafat_query_describe_output(q, index, f)) == MAFAT_OK;
+}
+
+/* ---- which file is whose ---- */
+
+/* The port whose name and a = begin the text, and where the file's name begins; else the only port, if it is the only
+ * one. -1: none. */
+static int find_port(const struct mafat_model *m, const struct mafat_query *q, enum side side, const char *text, const char **path)
+{
+  struct mafat_port_facts f;
+  int found = -1, n = 0;
+  size_t longest = 0;
+  for (; describe(m, q, side, n, &f); n++) {
+    size_t length = strlen(f.name);
+    if (strncmp(text, f.name, length) != 0 || text[length] != '=' || (found >= 0 && length < longest)) continue;
+    found = n;
+    longest = length;
+  }
+  *path = found < 0 ? text : text + longest + 1;
+  return found < 0 && n == 1 ? 0 : found;
+}
+
+/* "a, b" */
+static void list_names(const struct mafat_model *m, const struct mafat_query *q, enum side side, char *text, size_t room)
+{
+  struct mafat_port_facts f;
+  size_t length = 0;
+  text[0] = '\0';
+  for (int i = 0; describe(m, q, side, i, &f) && length < room; i++)
+    length += (size_t)snprintf(text + length, room - length, "%s%.60s", i ? ", " : "", f.name);
+}
+
+static int read_port(const struct mafat_model *m, const struct mafat_query *q, enum side side, const char *text, const char **path,
+                     struct mafat_port_facts *f, int *index, struct mafat_diagnostic *d)
+{
+  char names[200];
+  const char *option = side == IN ? "input" : "dump-output";
+  *index = find_port(m, q, side, text, path);
+  list_names(m, q, side, names, sizeof names);
+  if (*index < 0 || !**path)
+    return mafat_fail(d, MAFAT_EINVAL, "--%s expects NAME=FILE, with one of the names %s, found %.100s", option, names, text);
+  describe(m, q, side, *index, f);
+  return MAFAT_OK;
+}
+
+/* An image is the first input's; the others are in files. */
+static int check_image(const struct mafat_model *m, const struct mafat_query *q, const struct mafat_options *o, int index,
+                       struct mafat_diagnostic *d)
+{
+  struct mafat_port_facts f;
+  if (!o->n_images || index > 0) return MAFAT_OK;
+  if (!describe(m, q, IN, 1, &f)) return mafat_fail(d, MAFAT_EINVAL, MAFAT_INPUT_AND_IMAGE, o->images[0]);
+  describe(m, q, IN, 0, &f);
+  return mafat_fail(d, MAFAT_EINVAL, "--input: input %.100s takes the image, found %.100s too", f.name, o->inputs[0]);
+}
+
+int mafat_inputs_take(struct mafat_model *m, const struct mafat_query *q, const struct mafat_options *o, struct mafat_diagnostic *d)
+{
+  unsigned set = 0; /* a bit for each; more have no files */
+  for (int i = 0; i < o->n_inputs; i++) {
+    struct mafat_port_facts f;
+    const char *path;
+    int index, code = read_port(m, q, IN, o->inputs[i], &path, &f, &index, d);
+    if (code == MAFAT_OK && index < 32 && set >> index & 1) code = mafat_fail(d, MAFAT_EINVAL, "--input: input %.100s has two files", f.name);
+    if (code == MAFAT_OK) code = check_image(m, q, o, index, d);
+    if (code == MAFAT_OK && m) code = mafat_model_set_input_file(m, f.name, path, d);
+    if (code) return code;
+    if (index < 32) set |= 1u << index;
+  }
+  return MAFAT_OK;
+}
+
+int mafat_dumps_read(struct mafat_dump *dumps, const struct mafat_model *m, const struct mafat_query *q, const struct mafat_options *o,
+                     struct mafat_diagnostic *d)
+{
+  struct mafat_dump one;
+  for (int i = 0; i < o->n_dumps; i++) {
+    struct mafat_dump *dump = dumps ? &dumps[i] : &one;
+    int index, code = read_port(m, q, OUT, o->dumps[i], &dump->path, &dump->port, &index, d);
+    if (code) return code;
+  }
+  return MAFAT_OK;
+}
+
+/* ---- writing outputs ---- */
+
+static bool ends_in_npy(const char *path)
+{
+  size_t n = strlen(path);
+  return n > 4 && strcmp(path + n - 4, ".npy") == 0;
+}
+
+/* As NumPy writes it: dimensions in a text, filled up to a multiple of 64 bytes. */
+static bool write_header(const struct mafat_port_facts *f, FILE *file)
+{
+  char header[320] = "\x93NUMPY\1", *text = header + 10;
+  size_t room = sizeof header - 10, n = (size_t)snprintf(text, room, "{'descr': '<f4', 'fortran_order': False, 'shape': (");
+  for (int i = 0; i < f->rank; i++) n += (size_t)snprintf(text + n, room - n, "%lld,%s", (long long)f->dims[i], i < f->rank - 1 ? " " : "");
+  n += (size_t)snprintf(text + n, room - n, "), }");
+  size_t bytes = (10 + n + 1 + 63) / 64 * 64;
+  memset(text + n, ' ', bytes - 10 - n);
+  header[7] = 0;
+  header[8] = (char)((bytes - 10) & 0xff);
+  header[9] = (char)((bytes - 10) >> 8);
+  header[bytes - 1] = '\n';
+  return fwrite(header, 1, bytes, file) == bytes;
+}
+
+/* A part at a time: there may be no room for all. */
+static bool write_floats(const struct mafat_dump *dump, const struct mafat_model *m, FILE *file)
+{
+  enum { PART = 1024 };
+  float part[PART];
+  for (size_t first = 0; first < dump->port.n; first += PART) {
+    size_t n = dump->port.n - first < PART ? dump->port.n - first : PART;
+    if (mafat_model_read_output_part(m, dump->port.name, first, part, n, NULL) != MAFAT_OK || fwrite(part, sizeof *part, n, file) != n)
+      return false;
+  }
+  return true;
+}
+
+static bool write_all(const struct mafat_dump *dump, const struct mafat_model *m, int fd)
+{
+  FILE *file = fdopen(fd, "wb");
+  if (!file) {
+    close(fd);
+    return false;
+  }
+  bool good = (!ends_in_npy(dump->path) || write_header(&dump->port, file)) && write_floats(dump, m, file);
+  int cause = errno;
+  if (fclose(file) == 0 && good) return true;
+  if (!good) errno = cause;
+  return false;
+}
+
+bool mafat_dump_is_direct(const struct mafat_dump *dump)
+{
+  struct stat st;
+  return lstat(dump->path, &st) == 0 && !S_ISREG(st.st_mode);
+}
+
+int mafat_dump_write(const struct mafat_dump *dump, const struct mafat_model *m, struct mafat_diagnostic *d)
+{
+  int fd = mafat_unfinished_open(dump->path);
+  if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot create: %s", dump->path, strerror(errno));
+  if (write_all(dump, m, fd) && mafat_unfinished_finish() == 0) return MAFAT_OK;
+  int code = mafat_fail(d, MAFAT_EIO, "%s: cannot write: %s", dump->path, strerror(errno));
+  mafat_unfinished_drop();
+  return code;
+}
+
+/* ---- telling ---- */
+
+static void put_json(const struct mafat_model *m, const struct mafat_query *q, enum side side, struct mafat_writer *w)
+{
+  struct mafat_port_facts f;
+  mafat_json_key(w, side == IN ? "inputs" : "outputs");
+  mafat_json_begin(w, "[");
+  for (int i = 0; describe(m, q, side, i, &f); i++) {
+    mafat_json_separate(w);
+    mafat_json_begin(w, "{");
+    mafat_json_string(w, "name", f.name);
+    mafat_json_string(w, "type", f.type);
+    mafat_json_key(w, "dims");
+    mafat_json_begin(w, "[");
+    for (int k = 0; k < f.rank; k++) {
+      mafat_json_separate(w);
+      mafat_writer_put_integer(w, f.dims[k]);
+    }
+    mafat_json_end(w, "]");
+    if (f.scale > 0) {
+      mafat_json_number(w, "scale", f.scale);
+      mafat_json_key(w, "zero_point");
+      mafat_writer_put_integer(w, f.zero);
+    }
+    mafat_json_end(w, "}");
+  }
+  mafat_json_end(w, "]");
+}
+
+void mafat_ports_json(const struct mafat_model *m, const struct mafat_query *q, struct mafat_writer *w)
+{
+  put_json(m, q, IN, w);
+  put_json(m, q, OUT, w);
+}
+
+static void put_text(const struct mafat_query *q, enum side side, struct mafat_writer *w)
+{
+  struct mafat_port_facts f;
+  for (int i = 0; describe(NULL, q, side, i, &f); i++) {
+    if (i) mafat_writer_put(w, ", ");
+    mafat_writer_put_plain(w, f.name);
+    mafat_writer_put(w, " ");
+    mafat_writer_put(w, f.type);
+    mafat_writer_put(w, "[");
+    for (int k = 0; k < f.rank; k++) {
+      if (k) mafat_writer_put(w, ", ");
+      mafat_writer_put_integer(w, f.dims[k]);
+    }
+    mafat_writer_put(w, "]");
+  }
+  mafat_writer_put(w, "\n");
+}
+
+void mafat_ports_inputs_text(const struct mafat_query *q, struct mafat_writer *w)
+{
+  put_text(q, IN, w);
+}
+
+void mafat_ports_outputs_text(const struct mafat_query *q, struct mafat_writer *w)
+{
+  put_text(q, OUT, w);
+}

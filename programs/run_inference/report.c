@@ -1,0 +1,161 @@
+#include "programs/run_inference/report.h"
+
+#include "programs/run_inference/moves.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- --report ---- */
+
+/* "convolutional 3x3 winograd", "convolutional 3x3 (in 7)", "maxpool 2x2" */
+static void describe_layer(const struct mafat_layer_facts *layer, char *text, size_t room)
+{
+  bool direct = !layer->algorithm || strcmp(layer->algorithm, "direct") == 0;
+  char size[32] = "", where[32] = "";
+  if (layer->size > 0) snprintf(size, sizeof size, " %dx%d", layer->size, layer->size);
+  if (layer->inside >= 0) snprintf(where, sizeof where, " (in %d)", layer->inside);
+  snprintf(text, room, "%s%s%s%s%s", layer->type, size, direct ? "" : " ", direct ? "" : layer->algorithm, where);
+}
+
+static void describe_group(const struct mafat_group_facts *group, char *text, size_t room)
+{
+  if (group->rows) snprintf(text, room, "rows, at least %d", group->rows);
+  else if (group->panels) snprintf(text, room, "panels of filters");
+  else snprintf(text, room, "%dx%d tiles", group->tile_rows, group->tile_cols);
+}
+
+struct table {
+  struct mafat_report_row *rows;
+  char (*texts)[96]; /* what the rows point at */
+  size_t n;
+};
+
+static char *add_row(struct table *t, struct mafat_report_row row)
+{
+  row.what = t->texts[t->n];
+  t->rows[t->n] = row;
+  return t->texts[t->n++];
+}
+
+static void fill_table(struct table *t, const struct mafat_model *model, const struct mafat_plan_facts *plan)
+{
+  struct mafat_group_facts group;
+  struct mafat_layer_facts layer;
+  double total_ms = 0;
+  for (int g = 0; mafat_model_group(model, g, &group) == MAFAT_OK; g++) {
+    struct mafat_report_row *head = &t->rows[t->n];
+    describe_group(&group, add_row(t, (struct mafat_report_row){MAFAT_ROW_GROUP, group.first, group.last, NULL, 0,
+                                                               (int64_t)group.macs, (int64_t)group.peak_bytes}),
+                   sizeof *t->texts);
+    for (int l = group.first; l <= group.last && mafat_model_layer(model, l, &layer) == MAFAT_OK; l++) {
+      if (layer.group != g) continue; /* of sets, others lie between */
+      describe_layer(&layer, add_row(t, (struct mafat_report_row){MAFAT_ROW_LAYER, l, l, NULL, layer.ms,
+                                                                  (int64_t)layer.step_macs, (int64_t)layer.arena_bytes}),
+                     sizeof *t->texts);
+      head->ms += layer.ms;
+    }
+    total_ms += head->ms;
+  }
+  char *text = add_row(t, (struct mafat_report_row){MAFAT_ROW_TOTAL, 0, plan->n_layers - 1, NULL, total_ms,
+                                                    (int64_t)plan->macs, (int64_t)plan->arena_bytes});
+  snprintf(text, sizeof *t->texts, "arena, +%.1f %% of bound", mafat_output_arena_excess(plan));
+}
+
+static int write_moves(struct mafat_session *s, struct mafat_writer *out)
+{
+  struct mafat_moves *moves;
+  int code = mafat_model_moves(&moves, s->model, s->options.fast_bytes, &s->d);
+  if (code) return code;
+  mafat_moves_write_text(moves, s->options.fast_bytes, s->options.plan ? NULL : s->options.objective, out);
+  mafat_moves_close(&moves);
+  return mafat_writer_flush(out, NULL);
+}
+
+/* Of several runs: how far they lie apart. */
+static void write_latencies(const struct mafat_run_report *r, struct mafat_writer *out)
+{
+  char text[160];
+  double least = r->latency_ms, most = least;
+  for (int i = 0; i < r->n_latencies; i++) {
+    if (r->latencies_ms[i] < least) least = r->latencies_ms[i];
+    if (r->latencies_ms[i] > most) most = r->latencies_ms[i];
+  }
+  snprintf(text, sizeof text, "time: %d runs, median %.2f ms (%.2f of it the layers), least %.2f, most %.2f\n", r->n_latencies, r->latency_ms,
+           r->layers_ms, least, most);
+  mafat_writer_put(out, text);
+}
+
+int mafat_report_print_table(struct mafat_session *s, const struct mafat_run_report *r)
+{
+  struct mafat_model_facts model;
+  mafat_model_describe(s->model, &model);
+  size_t room = (size_t)model.plan.n_layers + (size_t)model.plan.n_groups + 1;
+  struct table t = {calloc(room, sizeof *t.rows), calloc(room, sizeof *t.texts), 0};
+  int code = t.rows && t.texts ? MAFAT_OK : mafat_fail(&s->d, MAFAT_ENOMEM, "out of memory");
+  if (code == MAFAT_OK) {
+    struct mafat_writer out;
+    fill_table(&t, s->model, &model.plan);
+    mafat_writer_open(&out, s->options.json ? STDERR_FILENO : STDOUT_FILENO);
+    code = mafat_output_table(t.rows, t.n, &out);
+    if (r->n_latencies > 1) write_latencies(r, &out);
+    if (code == MAFAT_OK) code = mafat_output_memory(r, &out);
+    if (code == MAFAT_OK && s->options.fast_bytes) code = write_moves(s, &out);
+    if (code) mafat_fail(&s->d, code, "cannot write the report");
+  }
+  free(t.rows);
+  free(t.texts);
+  return code;
+}
+
+/* ---- detections ---- */
+
+void mafat_report_left_out(struct mafat_session *s, const struct mafat_run_report *r)
+{
+  struct mafat_model_facts model;
+  char text[300];
+  if (r->boxes_left_out <= 0) return;
+  mafat_model_describe(s->model, &model);
+  long long n = r->boxes_left_out;
+  snprintf(text, sizeof text,
+           "%.120s: %lld of %lld boxes above the threshold %g were left out, the least confident: see --max-boxes", r->image ? r->image : "input", n,
+           n + model.max_boxes, (double)s->options.thresh);
+  mafat_session_warn(s, text);
+}
+
+/* ---- memory ---- */
+
+void mafat_report_print_note(const struct mafat_session *s, const struct mafat_run_report *r)
+{
+  struct mafat_model_facts model;
+  struct mafat_layer_facts layer;
+  const struct mafat_plan_facts *p = &model.plan;
+  char peak[96];
+  mafat_model_describe(s->model, &model);
+  mafat_output_describe_peak(p, mafat_model_layer(s->model, p->peak_layer, &layer) == MAFAT_OK ? layer.type : NULL, peak,
+                             sizeof peak);
+  fprintf(stderr, "plan %.120s, arena %.2f MB (%.1f %% above the least possible), weights %.2f MB; resident: predicted %.2f MB, measured %.2f MB, of which %s %.2f MB; budget %.2f MB (%s)\n",
+          p->text, (double)p->arena_bytes / 1048576, mafat_output_arena_excess(p), (double)model.kept_weights_bytes / 1048576,
+          (double)r->predicted_resident_bytes / 1048576, (double)r->measured_resident_bytes / 1048576,
+          peak, (double)p->peak_bytes / 1048576, (double)model.budget_bytes / 1048576, model.budget_source);
+  fprintf(stderr, "%s, %d thread%s, kernels %s; multiply-adds: %.1f million as direct convolution, %.1f million with padding as computed\n",
+          p->algorithm, p->threads, p->threads == 1 ? "" : "s", model.cpu, (double)p->macs * 1e-6,
+          (double)p->padded_macs * 1e-6);
+  if (model.reads_method)
+    fprintf(stderr, "%.2f MB of weights read for every picture, by %s, %s\n", (double)p->weights_read_bytes / 1048576,
+            model.reads_method,
+            model.reads_directly ? "past the page cache (O_DIRECT)" : "dropped from the page cache behind");
+}
+
+void mafat_report_check(struct mafat_session *s, const struct mafat_run_report *r)
+{
+  struct mafat_check c;
+  char text[200];
+  mafat_model_check(s->model, (size_t)r->measured_resident_bytes, &c);
+  if (c.holds) return;
+  snprintf(text, sizeof text, "%zu bytes are resident, %zu were predicted: the %s takes %zu bytes %s than predicted",
+           c.measured_bytes, c.predicted_bytes, c.in_arena ? "arena" : "process", c.off_bytes,
+           c.measured_bytes > c.predicted_bytes ? "more" : "less");
+  mafat_session_warn(s, text);
+}

@@ -1,0 +1,451 @@
+/* run_inference: runs a Darknet network on pictures inside a memory budget, or says
+ * what that would cost. Read top to bottom: the model is opened, then run picture by
+ * picture. Of the library it uses nothing but its public header. */
+#include "include/mafat.h"
+#include "programs/shared/progress.h"
+#include "programs/run_inference/output.h"
+#include "programs/run_inference/report.h"
+#include "programs/run_inference/session.h"
+#include "programs/shared/streams.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <malloc.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --marks: into a file that is emptied first. */
+static int open_marks(struct mafat_session *s)
+{
+  const char *path = s->options.marks;
+  if (!path) return MAFAT_OK;
+  s->marks_fd = mafat_streams_open(path);
+  if (s->marks_fd < 0) return mafat_fail(&s->d, MAFAT_EIO, "%s: cannot create: %s", path, strerror(errno));
+  mafat_marks_begin(&s->marks, s->model, s->marks_fd);
+  mafat_model_set_watch(s->model, mafat_marks_step, &s->marks);
+  return MAFAT_OK;
+}
+
+static int open_session(struct mafat_session *s)
+{
+  const struct mafat_options *o = &s->options;
+  struct mafat_model_options m = mafat_session_model_options(s);
+  int code;
+  if ((code = mafat_session_check_output(s, "marks", o->marks))) return code;
+  if ((code = mafat_session_check_output(s, "overlay", o->overlay))) return code;
+  for (int i = 0; i < o->n_dumps; i++)
+    if ((code = mafat_session_check_output(s, "dump-output", o->dumps[i]))) return code;
+  if (o->names && (code = mafat_names_read(&s->names, o->names, &s->d))) return code;
+  s->latencies_ms = calloc((size_t)o->repeat, sizeof *s->latencies_ms);
+  s->layers_ms = calloc((size_t)o->repeat, sizeof *s->layers_ms);
+  s->dumps = o->n_dumps ? calloc((size_t)o->n_dumps, sizeof *s->dumps) : NULL;
+  if (!s->latencies_ms || !s->layers_ms || (o->n_dumps && !s->dumps)) return mafat_fail(&s->d, MAFAT_ENOMEM, "out of memory");
+  if ((code = mafat_model_open(&s->model, o->model, o->weights, &m, &s->d))) return code;
+  if ((o->n_mean == 3 || o->n_scale == 3) && (code = mafat_session_check_picture(s, NULL))) return code;
+  if ((code = mafat_inputs_take(s->model, NULL, o, &s->d))) return code;
+  if ((code = mafat_dumps_read(s->dumps, s->model, NULL, o, &s->d))) return code;
+  for (int i = 0; i < o->n_dumps; i++)
+    if ((code = mafat_session_check_output(s, "dump-output", s->dumps[i].path))) return code;
+  if ((code = mafat_session_check_dumps_apart(s))) return code;
+  return open_marks(s);
+}
+
+static void close_session(struct mafat_session *s)
+{
+  if (s->marks_fd >= 0) close(s->marks_fd);
+  mafat_model_close(&s->model);
+  mafat_session_close_video();
+  mafat_names_close(&s->names);
+  free(s->latencies_ms);
+  free(s->layers_ms);
+  free(s->dumps);
+}
+
+/* ---- one picture ---- */
+
+static int compare_doubles(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* Sorts a copy: the caller's order stays. */
+static double median(const double *values, int n)
+{
+  double *sorted = malloc((size_t)n * sizeof *sorted);
+  if (!sorted) return values[0];
+  memcpy(sorted, values, (size_t)n * sizeof *sorted);
+  qsort(sorted, (size_t)n, sizeof *sorted, compare_doubles);
+  double middle = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+  free(sorted);
+  return middle;
+}
+
+void mafat_session_trim_heap(void)
+{
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
+/* Where the budget is tight, what reading the model left in the heap (80 KB) goes
+ * back before the first run. */
+void mafat_session_make_room(const struct mafat_session *s)
+{
+  struct mafat_model_facts model;
+  enum { PLENTY = 1 << 20 };
+  mafat_model_describe(s->model, &model);
+  size_t budget = model.budget_bytes, charge = model.plan.memory.charge_bytes;
+  if (charge < budget && budget - charge >= PLENTY) return;
+  mafat_session_trim_heap();
+}
+
+/* repeat times. MAFAT_EIO while *running is a failure of running. */
+static int infer(struct mafat_session *s, const char *path, struct mafat_session_times *t, bool *running)
+{
+  struct mafat_run_facts run;
+  mafat_session_make_room(s);
+  for (int i = 0; i < s->options.repeat; i++) {
+    int code = mafat_options_floats_only(&s->options) ? mafat_model_run_inputs(s->model, &s->d)
+                                : mafat_model_run_picture(s->model, path, &s->d);
+    mafat_model_last_run(s->model, &run);
+    *running = code && !run.input_failed;
+    if (code) return code;
+    t->image_ms = run.image_ms;
+    t->stall_some_us += run.stall_some_us;
+    t->stall_full_us += run.stall_full_us;
+    s->layers_ms[i] = run.layers_ms;
+    s->latencies_ms[i] = run.image_ms + run.layers_ms;
+  }
+  t->layers_ms = median(s->layers_ms, s->options.repeat);
+  return MAFAT_OK;
+}
+
+/* What became of memory since `before` was measured. */
+static void fill_memory(const struct mafat_session *s, const struct mafat_session_times *t, const struct mafat_process_facts *before,
+                        struct mafat_run_report *r)
+{
+  struct mafat_model_facts model;
+  struct mafat_process_facts process;
+  struct mafat_run_facts run;
+  mafat_model_describe(s->model, &model);
+  mafat_process_measure(&process);
+  mafat_model_last_run(s->model, &run);
+  r->measured_resident_bytes = (int64_t)process.resident_bytes;
+  r->vm_hwm_bytes = (int64_t)process.peak_bytes;
+  r->swap_in_bytes = (int64_t)(process.swap_in_bytes - before->swap_in_bytes);
+  r->swap_out_bytes = (int64_t)(process.swap_out_bytes - before->swap_out_bytes);
+  r->swap_scope = "system";
+  r->major_faults = (int64_t)(process.major_faults - before->major_faults);
+  r->weights_read_bytes = (int64_t)run.weights_read_bytes;
+  r->lock = model.lock;
+  r->lock_reason = model.lock_reason;
+  r->locked_bytes = (int64_t)model.locked_bytes;
+  r->stall_scope = run.stall_scope;
+  r->stall_some_us = run.stall_scope ? (int64_t)t->stall_some_us : -1;
+  r->stall_full_us = run.stall_scope ? (int64_t)t->stall_full_us : -1;
+}
+
+void mafat_session_fill_report(struct mafat_session *s, const char *path, const struct mafat_session_times *t,
+                               const struct mafat_process_facts *before, struct mafat_run_report *r)
+{
+  struct mafat_model_facts model;
+  mafat_model_describe(s->model, &model);
+  mafat_run_report_defaults(r);
+  fill_memory(s, t, before, r);
+  r->image = path;
+  r->sandbox = mafat_session_sandbox(s);
+  r->network_w = model.input_w;
+  r->network_h = model.input_h;
+  r->fork = model.fork;
+  r->fork_sign = model.fork_sign;
+  r->decode = model.decode;
+  r->decode_sign = model.decode_sign;
+  r->n_layers = model.plan.n_layers;
+  r->plan = model.plan.text;
+  r->algorithm = model.plan.algorithm;
+  r->cpu = model.cpu;
+  r->threads = model.plan.threads;
+  uint64_t budget = model.budget_bytes;
+  r->memory_budget_bytes = budget == SIZE_MAX || budget > INT64_MAX ? -1 : (int64_t)budget;
+  r->arena_bytes = (int64_t)model.plan.arena_bytes;
+  r->predicted_charge_bytes = (int64_t)model.plan.memory.charge_bytes;
+  r->predicted_resident_bytes = (int64_t)model.plan.memory.resident_bytes;
+  r->reserve_bytes = (int64_t)model.reserve_bytes;
+  r->load_ms = model.load_ms;
+  r->image_ms = t->image_ms;
+  r->layers_ms = t->layers_ms;
+  r->latencies_ms = s->latencies_ms;
+  r->n_latencies = s->options.repeat;
+  r->latency_ms = median(s->latencies_ms, s->options.repeat);
+  r->kind = model.kind;
+  r->names = s->names;
+  r->model = s->model;
+  if (!mafat_options_floats_only(&s->options)) r->picture = model.picture;
+}
+
+int mafat_session_find_answers(struct mafat_session *s, struct mafat_run_report *r, struct mafat_detections **detections,
+                               struct mafat_class_score *top)
+{
+  if (r->kind == MAFAT_MODEL_DETECTOR) {
+    int code = mafat_model_detect(s->model, s->options.thresh, s->options.nms, detections, &s->d);
+    r->detections = *detections;
+    r->points = mafat_detections_points(*detections, 0, &r->n_points);
+    r->boxes_left_out = (int64_t)mafat_detections_left_out(*detections);
+    return code;
+  }
+  if (r->kind != MAFAT_MODEL_CLASSIFIER) return MAFAT_OK;
+  r->classes = top;
+  return mafat_model_classify(s->model, top, MAFAT_SESSION_CLASSES, &r->n_classes, &s->d);
+}
+
+static int write_json(struct mafat_session *s, struct mafat_run_report *r)
+{
+  struct mafat_moves *moves = NULL;
+  int code = s->options.fast_bytes ? mafat_model_moves(&moves, s->model, s->options.fast_bytes, &s->d) : MAFAT_OK;
+  if (code) return code;
+  r->moves = moves;
+  r->fast_bytes = s->options.fast_bytes;
+  r->objective = s->options.plan ? NULL : s->options.objective;
+  code = mafat_output_run_json(r, &s->out);
+  r->moves = NULL;
+  mafat_moves_close(&moves);
+  return code;
+}
+
+/* Behind the answer: those that may stand in standard output; of JSON none, as a picture has one object, its answer or what failed. */
+static int write_dumps(struct mafat_session *s, bool behind)
+{
+  int code = MAFAT_OK;
+  for (int i = 0; code == MAFAT_OK && i < s->options.n_dumps; i++)
+    if ((!s->options.json && mafat_dump_is_direct(&s->dumps[i])) == behind) code = mafat_dump_write(&s->dumps[i], s->model, &s->d);
+  return code;
+}
+
+int mafat_session_tell(struct mafat_session *s, const char *path, const struct mafat_session_times *times,
+                       const struct mafat_process_facts *before)
+{
+  struct mafat_detections *detections = NULL;
+  struct mafat_class_score top[MAFAT_SESSION_CLASSES];
+  struct mafat_run_report report;
+  int code;
+  mafat_progress_erase();
+  mafat_session_trim_heap(); /* of what the picture's decoder left */
+  mafat_session_fill_report(s, path, times, before, &report);
+  if ((code = mafat_session_find_answers(s, &report, &detections, top))) {
+    mafat_detections_close(&detections);
+    return code == MAFAT_ELIMIT ? EXIT_DOES_NOT_FIT : EXIT_RUNNING;
+  }
+  report.total_ms = mafat_session_now_ms() - s->start_ms;
+  code = write_dumps(s, false);
+  if (code == MAFAT_OK && s->options.marks) code = mafat_marks_end(&s->marks, &s->d);
+  if (code) {
+    mafat_detections_close(&detections);
+    return EXIT_RUNNING;
+  }
+  code = s->options.json ? write_json(s, &report) : mafat_output_run_text(&report, &s->out);
+  if (code) mafat_fail(&s->d, code, "cannot write to standard output: %s", strerror(s->out.error));
+  if (code == MAFAT_OK && s->options.report) code = mafat_report_print_table(s, &report);
+  if (code == MAFAT_OK) code = write_dumps(s, true);
+  if (code == MAFAT_OK && !s->options.json && !s->options.quiet) mafat_report_print_note(s, &report);
+  if (code == MAFAT_OK) mafat_report_left_out(s, &report);
+  if (code == MAFAT_OK && !s->link) mafat_report_check(s, &report); /* MPI's own memory was not predicted */
+  if (code == MAFAT_OK) mafat_session_tell_fork(s, report.fork_sign);
+  if (code == MAFAT_OK) mafat_session_tell_decode(s, report.decode, report.decode_sign);
+  mafat_detections_close(&detections);
+  return code ? EXIT_RUNNING : 0;
+}
+
+/* Runs and prints one picture; returns an exit status. */
+static int run_image(struct mafat_session *s, const char *path)
+{
+  struct mafat_process_facts before;
+  struct mafat_session_times times = {0};
+  bool running = false;
+  mafat_process_measure(&before);
+  int code = infer(s, path, &times, &running);
+  if (code) return running ? EXIT_RUNNING : mafat_session_exit_status(code);
+  return mafat_session_tell(s, path, &times, &before);
+}
+
+/* ---- all pictures ---- */
+
+/* The worst of several pictures' statuses: a bad picture is bad input. */
+static int merge_status(int all, int one, bool single)
+{
+  if (one == 0) return all;
+  if (single || one == EXIT_RUNNING) return one;
+  return all == EXIT_RUNNING ? all : EXIT_INPUT;
+}
+
+static int run_and_tell(struct mafat_session *s, const char *path)
+{
+  int status = run_image(s, path);
+  if (status == 0) return 0;
+  if (s->options.marks) mafat_marks_end(&s->marks, NULL); /* what has run has; none of it is the next picture's */
+  if (s->options.json) mafat_output_error_json(path, s->d.text, status, &s->out);
+  mafat_session_complain(s->d.text);
+  return status;
+}
+
+/* Of standard input, which somebody who shares it may have made non-blocking: then it is waited for, and a path is not cut where there is
+ * no more of it yet. */
+static int next_char(void)
+{
+  int c;
+  while ((c = getchar()) == EOF && ferror(stdin) && errno == EAGAIN) {
+    struct pollfd there = {.fd = STDIN_FILENO, .events = POLLIN};
+    if (poll(&there, 1, -1) < 0 && errno != EINTR) break;
+    clearerr(stdin);
+  }
+  return c;
+}
+
+/* The next line of standard input, without its newline; as much of it as there is room for. False at the end. *whole: it is
+ * one; else a byte 0 ends it here, behind which there was more. */
+static bool read_line(char *line, size_t room, bool *whole)
+{
+  size_t n = 0;
+  int c = next_char();
+  *whole = true;
+  if (c == EOF) return false;
+  for (; c != EOF && c != '\n'; c = next_char()) {
+    if (c == '\0') *whole = false;
+    if (n + 1 < room) line[n++] = (char)c;
+  }
+  line[n] = '\0';
+  return true;
+}
+
+/* A list in a file is read a page at a time, and given back behind the reader. */
+static void mind_page_cache(off_t *dropped)
+{
+  enum { PIECE = 32 << 10 };
+  off_t at = lseek(STDIN_FILENO, 0, SEEK_CUR);
+  if (at - *dropped < PIECE) return;
+  posix_fadvise(STDIN_FILENO, 0, 0, POSIX_FADV_DONTNEED);
+  *dropped = at;
+}
+
+/* As of find -print0: all behind the first path would be lost. */
+static int refuse_line(struct mafat_session *s, const char *line)
+{
+  mafat_fail(&s->d, MAFAT_EFORMAT, "standard input: expected a path a line, found a byte 0 behind %.200s", line);
+  if (s->options.json) mafat_output_error_json(line, s->d.text, EXIT_INPUT, &s->out);
+  mafat_session_complain(s->d.text);
+  return EXIT_INPUT;
+}
+
+/* Paths from standard input, one a line. */
+static int run_list(struct mafat_session *s, int status)
+{
+  char line[PATH_MAX + 1]; /* a longer one cannot be opened, and says so */
+  off_t dropped = 0;
+  bool whole;
+  posix_fadvise(STDIN_FILENO, 0, 0, POSIX_FADV_RANDOM);
+  for (; !s->out.error && read_line(line, sizeof line, &whole); mind_page_cache(&dropped)) {
+    if (!whole) status = merge_status(status, refuse_line(s, line), false);
+    else if (line[0]) status = merge_status(status, run_and_tell(s, line), false);
+  }
+  if (ferror(stdin)) {
+    fprintf(stderr, "run_inference: standard input: cannot read the list: %s\n", strerror(errno));
+    status = merge_status(status, EXIT_INPUT, false);
+  }
+  return status;
+}
+
+static int run_all(struct mafat_session *s)
+{
+  const struct mafat_options *o = &s->options;
+  if (mafat_options_floats_only(o)) return run_and_tell(s, o->input);
+  if (mafat_options_video(o)) return mafat_session_run_video(s);
+  int status = 0;
+  bool counted = o->n_images > 1 && !o->quiet && isatty(STDERR_FILENO);
+  if (counted) mafat_progress_begin("picture", false);
+  for (int i = 0; i < o->n_images && !s->out.error; i++) {
+    if (counted) mafat_progress_count(i + 1, o->n_images);
+    if (strcmp(o->images[i], "-") == 0) status = run_list(s, status);
+    else status = merge_status(status, run_and_tell(s, o->images[i]), o->n_images == 1);
+  }
+  mafat_progress_erase();
+  return status;
+}
+
+/* Of a model that does not fit: the command that tells more. */
+static void point_on(struct mafat_session *s)
+{
+  size_t n = strlen(s->d.text);
+  if (!s->link && !s->options.plan) snprintf(s->d.text + n, sizeof s->d.text - n, "; --predict --sweep lists budgets");
+}
+
+int mafat_session_main(int argc, char **argv, const struct mafat_session_ranks *ranks)
+{
+  static struct mafat_session s; /* large buffers: not on the stack */
+  const struct mafat_rank_link *link = s.link = ranks ? ranks->link : NULL;
+  if (link) mafat_session_name_program("mafat_ranks");
+  mafat_streams_hold();
+  s.marks_fd = -1;
+  s.start_ms = mafat_session_now_ms();
+  signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write, with a message; */
+  signal(SIGXFSZ, SIG_IGN); /* so is a file larger than is allowed */
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 128 << 10); /* fixed: what a decoder frees goes back at once */
+#endif
+  mafat_options_defaults(&s.options);
+  mafat_writer_open(&s.out, STDOUT_FILENO);
+  int code = mafat_options_read(&s.options, argc, argv, &s.d);
+  if (code) {
+    mafat_session_complain(s.d.text);
+    return EXIT_INPUT;
+  }
+  if (s.options.show_help || s.options.show_version) {
+    const char *text = s.options.show_help ? mafat_options_help : "run_inference " MAFAT_VERSION "\n";
+    return mafat_streams_say("run_inference", text) == 0 ? 0 : EXIT_RUNNING;
+  }
+  if (s.options.share && !s.options.search && !link && !s.options.ranks) {
+    mafat_fail(&s.d, MAFAT_EINVAL, "--search %s shares layers out to several devices: it expects --predict and --ranks, or build/mafat_ranks",
+               s.options.share);
+    mafat_session_complain(s.d.text);
+    return EXIT_INPUT;
+  }
+  if (s.options.search && !s.options.share && (link || s.options.ranks)) {
+    mafat_fail(&s.d, MAFAT_EINVAL, "--search %s makes no sense on several devices: it expects deeperthings, fdto, layers or best", s.options.search);
+    mafat_session_complain(s.d.text);
+    return EXIT_INPUT;
+  }
+  if (s.options.calibrate) return mafat_session_calibrate(&s);
+  if (mafat_options_video(&s.options) && (code = link ? mafat_fail(&s.d, MAFAT_EINVAL, "--%s makes no sense on several devices", s.options.camera ? "camera" : "video")
+                                                      : mafat_session_prepare_video(&s))) {
+    mafat_session_complain(s.d.text);
+    return EXIT_INPUT;
+  }
+  if (mafat_session_confine(&s)) {
+    mafat_session_complain(s.d.text);
+    return EXIT_RUNNING;
+  }
+  if (mafat_options_video(&s.options) && (code = mafat_session_begin_video(&s))) {
+    mafat_session_complain(s.d.text);
+    mafat_session_close_video();
+    return mafat_session_exit_status(code);
+  }
+  if (s.options.predict) return mafat_session_predict(&s);
+  int status;
+  code = open_session(&s);
+  if (code == MAFAT_OK) code = mafat_session_confine_run(&s);
+  if (code) {
+    status = mafat_session_exit_status(code);
+    if (code == MAFAT_ELIMIT) point_on(&s);
+    if (s.options.json) mafat_output_error_json(s.options.n_images ? s.options.images[0] : s.options.input, s.d.text, status, &s.out);
+    mafat_session_complain(s.d.text);
+  } else {
+    status = ranks && ranks->run_all ? ranks->run_all(&s) : run_all(&s);
+    if (ranks && s.options.report) ranks->report(&s);
+  }
+  close_session(&s);
+  return status;
+}

@@ -1,0 +1,269 @@
+#include "programs/run_inference/session.h"
+
+#include "base/utf8.h"
+#include "programs/shared/progress.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+double mafat_session_now_ms(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+int mafat_session_exit_status(int code)
+{
+  switch (code) {
+  case MAFAT_OK: return 0;
+  case MAFAT_ELIMIT: return EXIT_DOES_NOT_FIT;
+  case MAFAT_ENOMEM: return EXIT_RUNNING;
+  default: return EXIT_INPUT;
+  }
+}
+
+static const char *program = "run_inference";
+
+void mafat_session_name_program(const char *name)
+{
+  program = name;
+}
+
+/* Paths may hold anything: control characters do not reach the terminal. At once, and
+ * not through stdio, whose code no other message needs. */
+void mafat_session_complain(const char *text)
+{
+  char line[1200];
+  mafat_progress_erase();
+  int n = snprintf(line, sizeof line, "%s: %s", program, text);
+  size_t length = n < 0 ? 0 : (size_t)n < sizeof line - 1 ? (size_t)n : sizeof line - 2;
+  line[length] = 0;
+  mafat_utf8_keep_to_one_line(line);
+  line[length++] = '\n';
+  for (size_t done = 0; done < length;) {
+    ssize_t got = write(STDERR_FILENO, line + done, length - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return;
+    done += (size_t)got;
+  }
+}
+
+void mafat_session_warn(void *context, const char *text)
+{
+  const struct mafat_session *s = context;
+  char line[600];
+  snprintf(line, sizeof line, "warning: %s", text);
+  if (!s->options.quiet) mafat_session_complain(line);
+}
+
+void mafat_session_tell_fork(struct mafat_session *s, const char *fork_sign)
+{
+  char text[400];
+  if (!fork_sign || s->fork_told) return;
+  s->fork_told = true;
+  snprintf(text, sizeof text, "%.200s: run as by AlexeyAB's Darknet (%s), see --fork", s->options.cfg, fork_sign);
+  mafat_session_warn(s, text);
+}
+
+void mafat_session_tell_decode(struct mafat_session *s, const char *decode, const char *sign)
+{
+  char text[400];
+  bool wished = s->options.decode && strcmp(s->options.decode, "auto") != 0;
+  if (!decode || !sign || wished || s->options.quiet || s->decode_told) return;
+  s->decode_told = true;
+  snprintf(text, sizeof text, "%.200s: decoded as %s, by its dimensions: %s; see --decode", s->options.cfg, decode, sign);
+  mafat_session_complain(text);
+}
+
+/* A list that is still to be read is taken for ordinary JPEGs. */
+const char *mafat_session_picture(const struct mafat_session *s)
+{
+  const struct mafat_options *o = &s->options;
+  return !o->n_images || strcmp(o->images[0], "-") == 0 ? NULL : o->images[0];
+}
+
+struct mafat_model_options mafat_session_model_options(struct mafat_session *s)
+{
+  const struct mafat_options *o = &s->options;
+  struct mafat_model_options m;
+  mafat_model_defaults(&m);
+  m.memory_bytes = o->memory_bytes;
+  m.memory_name = "--memory";
+  m.reserve_bytes = o->reserve_bytes;
+  m.lock = o->lock;
+  m.plan = o->plan;
+  m.search = s->link ? o->share : o->search;
+  m.tiling = o->tiling;
+  m.layout = o->layout;
+  m.plan_seconds = o->plan_seconds;
+  m.delta = o->delta;
+  m.beam = o->beam;
+  m.cells = o->cells;
+  m.measure = o->measure;
+  m.objective = o->objective;
+  m.fast_bytes = o->fast_bytes;
+  m.bias_bytes = o->bias_bytes;
+  m.layers = o->layers;
+  m.fork = o->fork;
+  m.image_scaling = o->image_scaling;
+  m.mean = o->n_mean ? o->mean : NULL;
+  m.scale = o->n_scale ? o->scale : NULL;
+  m.channels = o->channels;
+  m.resize = o->resize;
+  m.pad = o->has_pad ? &o->pad : NULL;
+  m.decode = o->decode;
+  m.constants = o->constants;
+  m.n_constants = o->n_constants;
+  m.algorithm = o->algorithm;
+  m.threads = o->threads;
+  m.cpu = o->cpu;
+  m.best_effort = o->best_effort;
+  m.max_boxes = o->max_boxes;
+  m.picture = mafat_session_picture(s);
+  m.picture_may_fail = o->n_images > 1;
+  m.floats_only = mafat_options_floats_only(o);
+  m.frames = s->frames;
+  m.frames_stay = o->overlay;
+  m.frames_outside = o->camera;
+  m.beside_bytes = s->frames_beside;
+  m.link = s->link;
+  m.warnings = (struct mafat_warning_sink){mafat_session_warn, s};
+  return m;
+}
+
+/* ---- files that are written ---- */
+
+static bool is_same_file(const char *path, const struct stat *st)
+{
+  struct stat other;
+  return path && stat(path, &other) == 0 && other.st_dev == st->st_dev && other.st_ino == st->st_ino;
+}
+
+static int refuse_read(struct mafat_session *s, const char *option, const char *path)
+{
+  return mafat_fail(&s->d, MAFAT_EINVAL, "--%s expects a file of its own, found %.200s, which is read", option, path);
+}
+
+/* A list of pictures, or frames. */
+static bool reads_stdin(const struct mafat_options *o)
+{
+  for (int i = 0; i < o->n_images; i++)
+    if (strcmp(o->images[i], "-") == 0) return true;
+  return o->video && !o->camera;
+}
+
+int mafat_session_check_output(struct mafat_session *s, const char *option, const char *path)
+{
+  const struct mafat_options *o = &s->options;
+  struct stat st, in;
+  if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return MAFAT_OK;
+  if (reads_stdin(o) && fstat(STDIN_FILENO, &in) == 0 && in.st_dev == st.st_dev && in.st_ino == st.st_ino) return refuse_read(s, option, path);
+  const char *inputs[] = {o->cfg, o->weights, o->names};
+  for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+    if (is_same_file(inputs[i], &st))
+      return refuse_read(s, option, inputs[i]);
+  for (int i = 0; i < o->n_images; i++)
+    if (is_same_file(o->images[i], &st)) return refuse_read(s, option, o->images[i]);
+  for (int i = 0; i < o->n_inputs + o->n_constants; i++) {
+    const char *text = i < o->n_inputs ? o->inputs[i] : o->constants[i - o->n_inputs], *file = strchr(text, '=');
+    if (is_same_file(text, &st)) return refuse_read(s, option, text);
+    for (; file; file = strchr(file + 1, '='))
+      if (is_same_file(file + 1, &st)) return refuse_read(s, option, file + 1);
+  }
+  return MAFAT_OK;
+}
+
+/* Of devices it is nobody's loss. */
+static bool is_one_file(const char *a, const char *b)
+{
+  struct stat st;
+  return a && (stat(a, &st) == 0 ? S_ISREG(st.st_mode) && is_same_file(b, &st) : strcmp(a, b) == 0);
+}
+
+int mafat_session_check_dumps_apart(struct mafat_session *s)
+{
+  for (int i = 0; i < s->options.n_dumps; i++) {
+    const char *path = s->dumps[i].path;
+    bool twice = is_one_file(s->options.marks, path);
+    for (int k = 0; k < i; k++) twice = twice || is_one_file(s->dumps[k].path, path);
+    if (twice) return mafat_fail(&s->d, MAFAT_EINVAL, "--dump-output expects a file of its own, found %.200s twice", path);
+  }
+  return MAFAT_OK;
+}
+
+/* ---- what the process may do ---- */
+
+enum { OUTPUTS = 3 + 2 * MAFAT_OPTION_PORTS };
+
+/* Where files are made: of --dump-output NAME=FILE, which names there are is not known yet, so both readings count. */
+static int list_outputs(const struct mafat_options *o, const char *outputs[OUTPUTS])
+{
+  int n = 0;
+  if (o->marks) outputs[n++] = o->marks;
+  if (o->map) outputs[n++] = o->map;
+  if (o->overlay && strcmp(o->overlay, "-") != 0) outputs[n++] = o->overlay;
+  for (int i = 0; i < o->n_dumps; i++) {
+    const char *equals = strchr(o->dumps[i], '=');
+    outputs[n++] = o->dumps[i];
+    if (equals && equals[1]) outputs[n++] = equals + 1;
+  }
+  return n;
+}
+
+/* The library's own choice (base/model_file.c); NULL: the model is no pipe. */
+static const char *copies_folder(const struct mafat_options *o)
+{
+  struct stat st;
+  const char *folder = getenv("TMPDIR");
+  if (!o->model || stat(o->model, &st) != 0 || !S_ISFIFO(st.st_mode)) return NULL;
+  return folder && *folder ? folder : "/tmp";
+}
+
+/* MAFAT_EIO where it has to be and is not. */
+static int check_confined(struct mafat_session *s, bool confined)
+{
+  const char *when = s->options.sandbox;
+  if (confined || !when || strcmp(when, "on") != 0) return MAFAT_OK;
+  return mafat_fail(&s->d, MAFAT_EIO, "--sandbox on: %s", s->sandbox.lacks);
+}
+
+int mafat_session_confine(struct mafat_session *s)
+{
+  const char *outputs[OUTPUTS];
+  const struct mafat_sandbox_wishes wishes = {.outputs = outputs, .n_outputs = list_outputs(&s->options, outputs), .copies = copies_folder(&s->options),
+                                               .serving = s->options.serves && !s->options.predict, .camera = s->options.camera != NULL};
+  if (s->options.sandbox && strcmp(s->options.sandbox, "off") == 0) {
+    s->sandbox.lacks = "off";
+    return MAFAT_OK;
+  }
+  if (s->link) {
+    s->sandbox.lacks = "off where ranks pass messages";
+    return check_confined(s, false);
+  }
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+  if (!s->options.sandbox) { /* their runtimes make processes and code */
+    s->sandbox.lacks = "off under a sanitizer";
+    return MAFAT_OK;
+  }
+#endif
+  return check_confined(s, mafat_sandbox_begin(&s->sandbox, &wishes));
+}
+
+int mafat_session_confine_run(struct mafat_session *s)
+{
+  if (!s->sandbox.filter || s->options.n_inputs > 0) return MAFAT_OK; /* inputs are read by rings and threads of their own, as runs ask for them */
+  return check_confined(s, mafat_sandbox_close(&s->sandbox));
+}
+
+const char *mafat_session_sandbox(struct mafat_session *s)
+{
+  const struct mafat_sandbox *b = &s->sandbox;
+  if (b->landlock) snprintf(s->sandbox_text, sizeof s->sandbox_text, "%sLandlock %d", b->filter ? "seccomp, " : "", b->landlock);
+  return b->landlock ? s->sandbox_text : b->filter ? "seccomp" : b->lacks;
+}

@@ -1,0 +1,112 @@
+/* One call of run_inference: its command line, and what its parts share. */
+#ifndef MAFAT_PROGRAM_SESSION_H
+#define MAFAT_PROGRAM_SESSION_H
+
+#include "include/mafat.h"
+#include "programs/run_inference/marks.h"
+#include "programs/run_inference/names.h"
+#include "programs/run_inference/options.h"
+#include "programs/run_inference/output.h"
+#include "programs/run_inference/ports.h"
+#include "programs/shared/sandbox/sandbox.h"
+#include "programs/shared/writer.h"
+
+enum { EXIT_RUNNING = 1, EXIT_INPUT = 2, EXIT_DOES_NOT_FIT = 3 };
+
+struct mafat_session {
+  struct mafat_options options;
+  struct mafat_model *model;
+  struct mafat_names *names;
+  struct mafat_dump *dumps; /* (options.n_dumps) */
+  double *latencies_ms; /* (repeat) */
+  double *layers_ms;    /* (repeat) */
+  double start_ms;
+  struct mafat_writer out;
+  struct mafat_marks marks;
+  int marks_fd; /* -1: no --marks */
+  struct mafat_sandbox sandbox;
+  char sandbox_text[48];
+  bool fork_told, decode_told;
+  const char *frames;      /* of video, as a model's options have them; NULL: pictures are run */
+  size_t frames_beside;    /* memory that a camera's are in */
+  const struct mafat_rank_link *link; /* of build/mafat_ranks; NULL */
+  struct mafat_diagnostic d;
+};
+
+/* What build/mafat_ranks has on rank 0. run_all: runs all pictures and returns an exit status; NULL: one after the other. */
+struct mafat_session_ranks {
+  const struct mafat_rank_link *link;
+  int (*run_all)(struct mafat_session *s);
+  void (*report)(const struct mafat_session *s); /* once all has run, with --report */
+};
+
+/* All of the program. NULL: there are no ranks. */
+int mafat_session_main(int argc, char **argv, const struct mafat_session_ranks *ranks);
+
+/* Of the inferences of one picture: medians of the repetitions, but for what was waited. */
+struct mafat_session_times {
+  double image_ms, layers_ms;
+  uint64_t stall_some_us, stall_full_us; /* of all */
+};
+
+/* Prints what came of a picture; before: measured before it was run. Returns an exit status. */
+int mafat_session_tell(struct mafat_session *s, const char *path, const struct mafat_session_times *times,
+                       const struct mafat_process_facts *before);
+
+/* Who speaks on standard error; run_inference where nobody says. A name that stays. */
+void mafat_session_name_program(const char *name);
+
+/* Milliseconds of CLOCK_MONOTONIC. */
+double mafat_session_now_ms(void);
+int mafat_session_exit_status(int code);
+/* One line on standard error. */
+void mafat_session_complain(const char *text);
+/* The same, for warning sinks; the context is the session. Nothing with --quiet. */
+void mafat_session_warn(void *context, const char *text);
+/* Tells, once, that a cfg's keys have made it AlexeyAB's. fork_sign: the facts'. */
+void mafat_session_tell_fork(struct mafat_session *s, const char *fork_sign);
+/* Tells, once, which head was taken for the outputs where nobody had named one. decode, sign: the facts'. */
+void mafat_session_tell_decode(struct mafat_session *s, const char *decode, const char *sign);
+/* The picture whose header decides what decoding costs; NULL: none is known yet. */
+const char *mafat_session_picture(const struct mafat_session *s);
+/* The command line's, for a model or a query. */
+struct mafat_model_options mafat_session_model_options(struct mafat_session *s);
+
+/* Are there as many numbers of --mean and --scale as channels? facts: the query's; NULL: it is the model's question. */
+int mafat_session_check_picture(struct mafat_session *s, const struct mafat_query_facts *facts);
+
+/* Before any file of the model is read, and once all are open: what the process may still do, as --sandbox has it. */
+int mafat_session_confine(struct mafat_session *s);
+int mafat_session_confine_run(struct mafat_session *s);
+/* "seccomp, Landlock 7"; why there is none. Until the session is over. */
+const char *mafat_session_sandbox(struct mafat_session *s);
+
+/* Nothing is written over what it is made from. path: NULL where the option is not given. */
+int mafat_session_check_output(struct mafat_session *s, const char *option, const char *path);
+/* Nor over what has just been written. */
+int mafat_session_check_dumps_apart(struct mafat_session *s);
+
+/* What a report says of a run, and of memory: before was measured before it. */
+void mafat_session_fill_report(struct mafat_session *s, const char *path, const struct mafat_session_times *t,
+                               const struct mafat_process_facts *before, struct mafat_run_report *r);
+/* What came of the last run, detections or the likeliest classes, of which there is room for MAFAT_SESSION_CLASSES; the detections are to be closed. */
+enum { MAFAT_SESSION_CLASSES = 5 };
+int mafat_session_find_answers(struct mafat_session *s, struct mafat_run_report *r, struct mafat_detections **detections,
+                               struct mafat_class_score *top);
+/* What is free in the heap goes back to the system. */
+void mafat_session_trim_heap(void);
+/* Makes room before the first run where the budget is tight. */
+void mafat_session_make_room(const struct mafat_session *s);
+
+/* Frames of video (video.c). To prepare, before the process is confined: the camera; then, what the frames are, which the first bytes of
+ * standard input may say; then all of them: an exit status. */
+int mafat_session_prepare_video(struct mafat_session *s);
+int mafat_session_begin_video(struct mafat_session *s);
+int mafat_session_run_video(struct mafat_session *s);
+void mafat_session_close_video(void);
+
+/* Modes in which nothing is run: they return an exit status. */
+int mafat_session_predict(struct mafat_session *s);   /* predict.c */
+int mafat_session_calibrate(struct mafat_session *s); /* calibrate.c */
+
+#endif

@@ -1,0 +1,63 @@
+#include "programs/shared/progress.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+enum { WIDTH = 30 }; /* of the bar */
+
+/* Of the process: it has one standard error. */
+static struct {
+  const char *what; /* NULL: nobody looks */
+  int shown;        /* percent, or count */
+} bar;
+bool mafat_progress_is_shown;
+
+/* Not through stdio: what it writes is there at once, and run_inference needs no more of it. */
+static void put(const char *text, int length)
+{
+  mafat_progress_is_shown = true;
+  if (length > 0 && write(STDERR_FILENO, text, (size_t)length) < 0) bar.what = NULL;
+}
+
+static bool is_known(int now)
+{
+  bool known = !bar.what || (mafat_progress_is_shown && now == bar.shown);
+  bar.shown = now;
+  return known;
+}
+
+void mafat_progress_begin(const char *what, bool quiet)
+{
+  mafat_progress_end();
+  if (!quiet && isatty(STDERR_FILENO)) bar.what = what;
+}
+
+void mafat_progress_show(double share)
+{
+  char filled[WIDTH + 1], text[128];
+  int percent = share >= 1 ? 100 : share > 0 ? (int)(share * 100) : 0;
+  if (is_known(percent)) return;
+  for (int i = 0; i < WIDTH; i++) filled[i] = i < percent * WIDTH / 100 ? '#' : ' ';
+  filled[WIDTH] = '\0';
+  put(text, snprintf(text, sizeof text, "\r%.60s [%s] %3d %%", bar.what, filled, percent));
+}
+
+void mafat_progress_count(int n, int all)
+{
+  char text[128];
+  if (is_known(n)) return;
+  put(text, snprintf(text, sizeof text, "\r%.60s %d of %d", bar.what, n, all));
+}
+
+void mafat_progress_wipe(void)
+{
+  static const char blank[] = "\r\033[K"; /* to the line's end */
+  put(blank, sizeof blank - 1);
+  mafat_progress_is_shown = false;
+}
+
+void mafat_progress_end(void)
+{
+  mafat_progress_erase();
+  bar.what = NULL;
+}

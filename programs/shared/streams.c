@@ -1,0 +1,73 @@
+#include "programs/shared/streams.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/utf8.h"
+
+/* The lowest number that is free is the one that is missing. */
+void mafat_streams_hold(void)
+{
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) return;
+}
+
+/* A descriptor's number, and nothing behind it; -1: it is none. By hand: scanf's code is large, and nothing else needs it while a model is open. */
+static int read_descriptor(const char *text)
+{
+  enum { MOST = 1 << 20 };
+  int fd = 0;
+  if (!*text) return -1;
+  for (; *text >= '0' && *text <= '9' && fd < MOST; text++) fd = fd * 10 + (*text - '0');
+  return *text ? -1 : fd;
+}
+
+/* The number of the descriptor that a path names, or -1. */
+static int find_stream(const char *path)
+{
+  static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+  if (strcmp(path, "/dev/stdout") == 0) return STDOUT_FILENO;
+  if (strcmp(path, "/dev/stderr") == 0) return STDERR_FILENO;
+  for (int i = 0; i < 2; i++)
+    if (strncmp(path, folders[i], strlen(folders[i])) == 0) return read_descriptor(path + strlen(folders[i]));
+  return -1;
+}
+
+int mafat_streams_open(const char *path)
+{
+  int stream = find_stream(path);
+  return stream >= 0 ? fcntl(stream, F_DUPFD_CLOEXEC, 0) : open(path, O_WRONLY | O_TRUNC | O_CREAT | O_CLOEXEC, 0666);
+}
+
+int mafat_streams_finish(void)
+{
+  errno = 0;
+  if (fflush(stdout) == 0 && !ferror(stdout)) return 0;
+  if (errno == 0) errno = EIO; /* of what was printed before, nobody knows any more */
+  return -1;
+}
+
+int mafat_streams_say(const char *program, const char *text)
+{
+  fputs(text, stdout);
+  if (mafat_streams_finish() == 0) return 0;
+  mafat_streams_complain(program, "cannot write to standard output: %s", strerror(errno));
+  return -1;
+}
+
+void mafat_streams_complain(const char *program, const char *format, ...)
+{
+  char *text = NULL;
+  va_list values;
+  va_start(values, format);
+  if (vasprintf(&text, format, values) < 0) text = NULL;
+  va_end(values);
+  if (text) mafat_utf8_keep_to_one_line(text);
+  fprintf(stderr, "%s: %s\n", program, text ? text : "out of memory");
+  free(text);
+}

@@ -1,0 +1,311 @@
+/* swap_cost: what a page of swap costs, out and in.
+ *
+ * To be run in a memory group whose limit is a fraction of --size (swap.sh
+ * cost does). Anonymous memory is written page by page, so that most of it
+ * must go out; then read back in order, then in random order, each page that
+ * comes in taking the place of another. Pages are 4 KiB each (no huge pages)
+ * and their contents do not compress: zram and zswap are not flattered.
+ *
+ * Prints one JSON object: microseconds per 4 KiB, major faults of each phase,
+ * and the swap device that took most of it. Exit status: 0 done, 1 nothing was
+ * swapped or what came back was wrong, 2 misuse. */
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/utf8.h"
+#include "programs/shared/decimal.h"
+
+enum { MAX_DEVICES = 32, UNIT_BYTES = 4096, POOL_PAGES = 64 };
+
+static const char usage[] =
+    "usage: swap_cost [--size SIZE] [--seconds N]\n"
+    "Time what a page of swap costs, inside a memory group with a limit of less than half the size. One JSON object.\n"
+    "\n"
+    "  --size SIZE   anonymous memory: 64M, 16384K, bytes (default: 64M)\n"
+    "  --seconds N   reading stops after that, in each order (default: 15)\n"
+    "  --version\n"
+    "  --help        this text\n"
+    "\n"
+    "Exit status: 0 done, 1 nothing was swapped (no limit, or no swap), 2 misuse.\n";
+
+struct memory {
+  unsigned char *bytes, *pool;
+  size_t page_bytes, n_pages;
+};
+
+/* What a phase took. */
+struct phase {
+  double us;
+  size_t n_pages;
+  long major_faults;
+};
+
+struct device {
+  char name[4096], type[16];
+  long long used; /* KiB */
+};
+
+struct devices {
+  struct device list[MAX_DEVICES];
+  int n;
+};
+
+static double now_us(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
+static long major_faults(void)
+{
+  struct rusage r;
+  getrusage(RUSAGE_SELF, &r);
+  return r.ru_majflt;
+}
+
+static uint64_t next_random(uint64_t *state) /* xorshift64* */
+{
+  *state ^= *state >> 12;
+  *state ^= *state << 25;
+  *state ^= *state >> 27;
+  return *state * 0x2545f4914f6cdd1dULL;
+}
+
+/* ---- /proc/swaps ---- */
+
+static void devices_read(struct devices *d)
+{
+  char line[4352];
+  FILE *f = fopen("/proc/swaps", "r");
+  d->n = 0;
+  while (f && d->n < MAX_DEVICES && fgets(line, sizeof line, f)) {
+    struct device *one = &d->list[d->n];
+    if (sscanf(line, "%4095s %15s %*d %lld", one->name, one->type, &one->used) == 3) d->n++;
+  }
+  if (f) fclose(f);
+}
+
+/* The device that has grown most since, or NULL. */
+static const struct device *device_used(const struct devices *before, const struct devices *after)
+{
+  const struct device *found = NULL;
+  long long most = 0;
+  for (int i = 0; i < after->n; i++) {
+    long long grown = after->list[i].used;
+    for (int k = 0; k < before->n; k++)
+      if (strcmp(before->list[k].name, after->list[i].name) == 0) grown -= before->list[k].used;
+    if (grown > most) {
+      most = grown;
+      found = &after->list[i];
+    }
+  }
+  return found;
+}
+
+/* As a JSON string; /proc/swaps writes blanks and the like as \ooo. */
+static void print_name(const char *name)
+{
+  putchar('"');
+  for (; *name; name++) {
+    unsigned c = (unsigned char)*name;
+    if (c == '\\' && sscanf(name, "\\%3o", &c) == 1) name += 3;
+    if (c < 0x20) printf("\\u%04x", c);
+    else {
+      if (c == '"' || c == '\\') putchar('\\');
+      putchar((int)c);
+    }
+  }
+  putchar('"');
+}
+
+/* ---- phases ---- */
+
+/* Page i is the pool's page i % POOL_PAGES with its own number at the front. */
+static void write_page(const struct memory *m, size_t i)
+{
+  uint64_t number = i;
+  unsigned char *page = m->bytes + i * m->page_bytes;
+  memcpy(page, m->pool + i % POOL_PAGES * m->page_bytes, m->page_bytes);
+  memcpy(page, &number, sizeof number);
+}
+
+static bool page_is_right(const struct memory *m, size_t i)
+{
+  uint64_t number;
+  const unsigned char *page = m->bytes + i * m->page_bytes, *wanted = m->pool + i % POOL_PAGES * m->page_bytes;
+  memcpy(&number, page, sizeof number);
+  return number == i && memcmp(page + 64, wanted + 64, 64) == 0;
+}
+
+static void write_out(const struct memory *m, struct phase *p)
+{
+  long faults = major_faults();
+  double start = now_us();
+  for (size_t i = 0; i < m->n_pages; i++) write_page(m, i);
+  *p = (struct phase){now_us() - start, m->n_pages, major_faults() - faults};
+}
+
+/* Reads pages in the given order (NULL: as they lie) until the time is over;
+ * returns the number of wrong ones. */
+static size_t read_in(const struct memory *m, const uint32_t *order, double seconds, struct phase *p)
+{
+  long faults = major_faults();
+  size_t wrong = 0, i = 0;
+  double start = now_us();
+  while (i < m->n_pages && now_us() < start + seconds * 1e6) {
+    wrong += !page_is_right(m, order ? order[i] : i);
+    i++;
+  }
+  *p = (struct phase){now_us() - start, i, major_faults() - faults};
+  return wrong;
+}
+
+/* Pages that are in memory, by mincore; all of them when it cannot say. */
+static size_t pages_resident(const struct memory *m, unsigned char *flags)
+{
+  size_t n = 0;
+  if (mincore(m->bytes, m->n_pages * m->page_bytes, flags) != 0) return m->n_pages;
+  for (size_t i = 0; i < m->n_pages; i++) n += flags[i] & 1;
+  return n;
+}
+
+static void shuffle(uint32_t *order, size_t n, uint64_t *state)
+{
+  for (size_t i = 0; i < n; i++) order[i] = (uint32_t)i;
+  for (size_t i = n; i > 1; i--) {
+    size_t k = next_random(state) % i;
+    uint32_t t = order[i - 1];
+    order[i - 1] = order[k];
+    order[k] = t;
+  }
+}
+
+static int failed(const char *what)
+{
+  fprintf(stderr, "swap_cost: %s\n", what);
+  return 1;
+}
+
+/* What was printed is on standard output, or that is told: only now does a full disk show. */
+static int printed(void)
+{
+  if (fflush(stdout) == 0 && !ferror(stdout)) return 0;
+  perror("swap_cost: standard output");
+  return 1;
+}
+
+/* order and flags have a place for each page, the pool POOL_PAGES of them. */
+static int measure(const struct memory *m, uint32_t *order, unsigned char *flags, double seconds)
+{
+  static struct devices before, after; /* too large for a stack */
+  struct phase out, in, random_in;
+  uint64_t state = 1;
+  for (size_t i = 0; i < POOL_PAGES * m->page_bytes; i += sizeof state) {
+    uint64_t r = next_random(&state);
+    memcpy(m->pool + i, &r, sizeof r);
+  }
+  shuffle(order, m->n_pages, &state);
+
+  devices_read(&before);
+  write_out(m, &out);
+  devices_read(&after);
+  size_t n_out = m->n_pages - pages_resident(m, flags);
+  if (n_out < m->n_pages / 2)
+    return failed("less than half of the memory was swapped out: is swap on, and is there a limit of a quarter of --size?");
+  size_t wrong = read_in(m, NULL, seconds, &in);
+  wrong += read_in(m, order, seconds, &random_in);
+  if (wrong > 0) return failed("what came back from swap is not what was written");
+
+  const struct device *used = device_used(&before, &after);
+  double units = (double)m->page_bytes / UNIT_BYTES;
+  printf("{\"page_bytes\": %zu, \"n_pages\": %zu, \"out_pages\": %zu, \"out_us\": %.2f, \"in_us\": %.2f, \"in_random_us\": %.2f, "
+         "\"out_major_faults\": %ld, \"in_pages\": %zu, \"in_major_faults\": %ld, \"in_random_pages\": %zu, \"in_random_major_faults\": %ld, \"device\": ",
+         m->page_bytes, m->n_pages, n_out, out.us / (double)n_out / units, in.us / (double)in.n_pages / units,
+         random_in.us / (double)random_in.n_pages / units, out.major_faults, in.n_pages, in.major_faults, random_in.n_pages,
+         random_in.major_faults);
+  print_name(used ? used->name : "");
+  printf(", \"type\": \"%s\"}\n", used ? used->type : "");
+  return printed();
+}
+
+/* ---- command line ---- */
+
+static int misuse(const char *option, const char *expected, const char *found)
+{
+  char text[256];
+  snprintf(text, sizeof text, "%s expects %s, found '%s'", option, expected, found);
+  mafat_utf8_keep_to_one_line(text);
+  fprintf(stderr, "swap_cost: %s\n", text);
+  return 2;
+}
+
+/* Bytes of 64M, 1.5G, 16384K, 4096; 0 for anything else. */
+static size_t size_of(const char *text)
+{
+  char *end;
+  double n = strtod(text, &end);
+  const char *units = "KMG", *unit = *end ? strchr(units, *end) : NULL;
+  if (unit) {
+    n *= (double)(1ULL << 10 * (unit - units + 1));
+    end++;
+  }
+  return mafat_decimal_begins(text) && *end == 0 && n >= 1 && n <= 1e12 && n < (double)(SIZE_MAX / 2) ? (size_t)n : 0;
+}
+
+int main(int argc, char **argv)
+{
+  static const struct option options[] = {{"size", required_argument, NULL, 's'},
+                                          {"seconds", required_argument, NULL, 't'},
+                                          {"version", no_argument, NULL, 'v'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+  size_t bytes = 64 << 20;
+  double seconds = 15;
+  char *end;
+  opterr = 0;
+  for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) switch (c) {
+    case 's':
+      bytes = size_of(optarg);
+      if (bytes < 1 << 20) return misuse("--size", "at least 1M, such as 64M", optarg);
+      break;
+    case 't':
+      seconds = strtod(optarg, &end);
+      if (!mafat_decimal_begins(optarg) || *end || !(seconds > 0)) return misuse("--seconds", "a number above 0", optarg);
+      break;
+    case 'v':
+      puts("swap_cost " MAFAT_VERSION);
+      return printed();
+    case 'h':
+      fputs(usage, stdout);
+      return printed();
+    default: return misuse("the command line", "the options that --help lists", argv[optind - 1]);
+    }
+  if (optind < argc) return misuse("the command line", "nothing more", argv[optind]);
+
+  struct memory m = {.page_bytes = (size_t)sysconf(_SC_PAGESIZE)};
+  m.n_pages = bytes / m.page_bytes;
+  m.bytes = mmap(NULL, m.n_pages * m.page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  m.pool = malloc(POOL_PAGES * m.page_bytes);
+  uint32_t *order = malloc(m.n_pages * sizeof *order);
+  unsigned char *flags = malloc(m.n_pages);
+  int status;
+  if (m.bytes == MAP_FAILED || !m.pool || !order || !flags) status = failed("out of memory");
+  else {
+    madvise(m.bytes, m.n_pages * m.page_bytes, MADV_NOHUGEPAGE); /* a kernel that has none refuses */
+    status = measure(&m, order, flags, seconds);
+  }
+  free(flags);
+  free(order);
+  free(m.pool);
+  if (m.bytes != MAP_FAILED) munmap(m.bytes, m.n_pages * m.page_bytes);
+  return status;
+}

@@ -1,0 +1,299 @@
+#include "runner/detect/detect.h"
+
+#include "runner/detect/best_boxes.h"
+#include "runner/detect/heads/head.h"
+#include "runner/engine/kinds/kind.h"
+#include "runner/detect/suppress.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct mafat_search {
+  const struct mafat_detect_input *in;
+  enum mafat_nms nms_kind;
+  double nms_power;
+  struct mafat_best_boxes best;
+  struct mafat_scored_box next; /* whose classes are being told */
+  uint32_t n_told;
+  bool letterboxed; /* by Darknet, and not because it was asked for: a box of the picture stays as it is */
+};
+
+/* What the caller sees of a list, and what is asked by functions. */
+struct detections {
+  struct mafat_detections seen;
+  size_t n_left_out;
+  float *points; /* (seen.n, n_points, 2) */
+  int n_points;  /* of each */
+};
+
+void mafat_detect_defaults(struct mafat_detect_input *in)
+{
+  *in = (struct mafat_detect_input){.thresh = .5f, .nms = .45f};
+}
+
+/* ---- Boxes ---- */
+
+/* Before the picture, in pixels. Of a letterbox Darknet takes a half one, where it lies at a whole one. */
+static double margin(const struct mafat_placement *p, int at, int in, int size)
+{
+  return p->fit == MAFAT_FIT_LETTERBOX ? (double)(in - size) / 2. : at;
+}
+
+/* From shares of the network's input to shares of the picture in it. The mixture
+ * of float and double is Darknet's: it decides the last bit of an overlap. A side of the picture that vanishes counts
+ * as one pixel, where Darknet divides by zero. */
+static struct mafat_rectangle remove_letterbox(struct mafat_rectangle b, const struct mafat_placement *p)
+{
+  int w = p->w < 1 ? 1 : p->w, h = p->h < 1 ? 1 : p->h;
+  double left = margin(p, p->left, p->in_w, w) / p->in_w;
+  double top = margin(p, p->top, p->in_h, h) / p->in_h;
+  b.x = (float)(((double)b.x - left) / (double)((float)w / (float)p->in_w));
+  b.y = (float)(((double)b.y - top) / (double)((float)h / (float)p->in_h));
+  b.w *= (float)p->in_w / (float)w;
+  b.h *= (float)p->in_h / (float)h;
+  return b;
+}
+
+/* May be infinite, as an untrained network's are: that overlaps nothing. */
+static bool box_is_number(struct mafat_rectangle b)
+{
+  return !isnan(b.x) && !isnan(b.y) && !isnan(b.w) && !isnan(b.h);
+}
+
+/* ---- Heads ---- */
+
+bool mafat_decoding_box(struct mafat_decoding *d, struct mafat_rectangle box, bool of_picture)
+{
+  struct mafat_search *s = d->search;
+  s->next.box = of_picture && s->letterboxed ? box : remove_letterbox(box, &s->in->placement);
+  s->next.number = s->n_told;
+  if (s->n_told < UINT32_MAX) s->n_told++;
+  return box_is_number(s->next.box);
+}
+
+bool mafat_decoding_numbered(struct mafat_decoding *d, uint32_t number, struct mafat_rectangle box)
+{
+  d->search->n_told = number;
+  return mafat_decoding_box(d, box, false);
+}
+
+void mafat_decoding_class(struct mafat_decoding *d, int class, float confidence)
+{
+  struct mafat_search *s = d->search;
+  if (!(confidence > s->in->thresh) || isinf(confidence)) return;
+  s->next.class = class;
+  s->next.confidence = confidence;
+  mafat_best_boxes_add(&s->best, &s->next);
+}
+
+/* As AlexeyAB's programs, which suppress the boxes of all heads at once. */
+static void choose_suppression(struct mafat_search *s, const struct mafat_head *last)
+{
+  s->nms_kind = last->nms;
+  s->nms_power = last->nms == MAFAT_NMS_DIOU ? (double)last->beta_nms : .6;
+}
+
+static struct mafat_decoding decoding_of(struct mafat_search *s, const struct mafat_network *n)
+{
+  return (struct mafat_decoding){.in_w = s->in->placement.in_w, .in_h = s->in->placement.in_h, .thresh = s->in->thresh,
+                                 .at = s->in->at, .context = s->in->context, .search = s, .decoded = &n->decoded,
+                                 .read = s->in->read};
+}
+
+static void read_heads(struct mafat_search *s, const struct mafat_network *n)
+{
+  struct mafat_decoding d = decoding_of(s, n);
+  if (n->decoded.head && n->decoded.head->decode) n->decoded.head->decode(&d);
+  for (int i = 0; i < s->in->n_layers && !n->decoded.nothing; i++) {
+    d.layer = &n->layers[i];
+    d.index = i;
+    if (!mafat_layer_is_head(d.layer)) continue;
+    choose_suppression(s, &d.layer->head);
+    mafat_runner_kind(d.layer->type)->decode(&d);
+  }
+}
+
+/* The cells of the suppression lie behind the boxes (boxes_room.h). */
+static void choose_boxes(struct mafat_search *s)
+{
+  const struct mafat_suppression suppression = {.most = s->in->nms, .kind = s->nms_kind, .power = s->nms_power,
+                                                .cells = (uint32_t *)(s->best.list + s->best.most)};
+  if (s->in->nms > 0) mafat_suppress(&s->best, &suppression);
+  mafat_best_boxes_sort(&s->best, mafat_box_order_results);
+}
+
+/* ---- Results ---- */
+
+/* The far end of what a picture's coordinates can be; NaN cannot come here. */
+static float clamp_pixels(double value)
+{
+  enum { FAR = 1000000000 };
+  return (float)(value < -FAR ? -FAR : value > FAR ? FAR : value);
+}
+
+static struct mafat_detection to_pixels(const struct mafat_search *s, const struct mafat_scored_box *e)
+{
+  struct mafat_rectangle b = e->box;
+  double width = s->in->placement.picture_w, height = s->in->placement.picture_h;
+  struct mafat_detection result = {.class_id = e->class, .confidence = e->confidence};
+  /* A [detection] without sqrt can put out sizes below zero. */
+  result.w = clamp_pixels(b.w > 0 ? (double)b.w * width : 0);
+  result.h = clamp_pixels(b.h > 0 ? (double)b.h * height : 0);
+  /* From the cut size: an infinite one would leave infinity minus infinity. */
+  result.x = clamp_pixels((double)b.x * width - (double)result.w / 2);
+  result.y = clamp_pixels((double)b.y * height - (double)result.h / 2);
+  return result;
+}
+
+/* Read once it is known which boxes are kept: until then a box is its number. */
+static void fill_points(struct detections *made, struct mafat_search *s, const struct mafat_network *n)
+{
+  const struct mafat_decoding d = decoding_of(s, n);
+  float *to = made->points;
+  for (size_t i = 0; i < s->best.n; i++)
+    for (int p = 0; p < made->n_points; p++, to += 2) {
+      float x = 0, y = 0;
+      n->decoded.head->point(&d, s->best.list[i].number, p, &x, &y);
+      to[0] = isnan(x) ? 0 : clamp_pixels(mafat_placement_picture_x(&s->in->placement, (double)x * d.in_w));
+      to[1] = isnan(y) ? 0 : clamp_pixels(mafat_placement_picture_y(&s->in->placement, (double)y * d.in_h));
+    }
+}
+
+static int make_results(struct mafat_detections **out, struct mafat_search *s, const struct mafat_network *n)
+{
+  struct detections *made = calloc(1, sizeof *made);
+  struct mafat_detections *seen = made ? &made->seen : NULL;
+  size_t n_boxes = s->best.n, n_points = n_boxes * (size_t)n->decoded.points;
+  struct mafat_detection *list = n_boxes ? malloc(n_boxes * sizeof *list) : NULL;
+  float *points = n_points ? malloc(n_points * 2 * sizeof *points) : NULL;
+  if (!made || (n_boxes && !list) || (n_points && !points)) {
+    free(points);
+    free(list);
+    mafat_detections_close(&seen);
+    return MAFAT_ENOMEM;
+  }
+  for (size_t i = 0; i < n_boxes; i++) list[i] = to_pixels(s, &s->best.list[i]);
+  *made = (struct detections){{list, n_boxes}, s->best.n_left_out, points, n->decoded.points};
+  if (points) fill_points(made, s, n);
+  *out = seen;
+  return MAFAT_OK;
+}
+
+static int check_input(const struct mafat_network *n, const struct mafat_detect_input *in,
+                       struct mafat_diagnostic *d)
+{
+  if (!(in->thresh >= 0) || !(in->nms >= 0))
+    return mafat_fail(d, MAFAT_EINVAL, "expected thresholds of 0 or more, found %g and %g",
+                      (double)in->thresh, (double)in->nms);
+  if (in->placement.picture_w < 1 || in->placement.picture_h < 1)
+    return mafat_fail(d, MAFAT_EINVAL, "expected a picture with pixels, found %d x %d",
+                      in->placement.picture_w, in->placement.picture_h);
+  if (in->n_layers < 0 || in->n_layers > n->n_layers)
+    return mafat_fail(d, MAFAT_EINVAL, "expected at most %d layers, found %d", n->n_layers,
+                      in->n_layers);
+  return MAFAT_OK;
+}
+
+int mafat_detect(struct mafat_detections **out, const struct mafat_network *n,
+                 const struct mafat_detect_input *in, struct mafat_diagnostic *d)
+{
+  *out = NULL;
+  int code = check_input(n, in, d);
+  if (code) return code;
+  struct mafat_search s = {.in = in, .best = {.list = in->room, .most = in->most_boxes},
+                           .letterboxed = n->letterbox && in->placement.fit == MAFAT_FIT_LETTERBOX};
+  read_heads(&s, n);
+  choose_boxes(&s);
+  code = make_results(out, &s, n);
+  return code ? mafat_fail(d, code, "out of memory for %zu detections", s.best.n) : MAFAT_OK;
+}
+
+size_t mafat_detections_left_out(const struct mafat_detections *detections)
+{
+  return detections ? ((const struct detections *)detections)->n_left_out : 0;
+}
+
+const float *mafat_detections_points(const struct mafat_detections *detections, size_t index, int *n)
+{
+  const struct detections *made = (const struct detections *)detections;
+  bool any = made && made->points && index < made->seen.n;
+  *n = any ? made->n_points : 0;
+  return any ? made->points + index * (size_t)made->n_points * 2 : NULL;
+}
+
+void mafat_detections_close(struct mafat_detections **detections)
+{
+  if (!detections || !*detections) return;
+  free((*detections)->list);
+  free(((struct detections *)*detections)->points);
+  free(*detections); /* the first member of struct detections */
+  *detections = NULL;
+}
+
+bool mafat_detect_has_head(const struct mafat_network *n, int n_layers)
+{
+  if (n->decoded.nothing || n->decoded.boxes) return n->decoded.boxes > 0;
+  for (int i = 0; i < n_layers; i++)
+    if (mafat_layer_is_head(&n->layers[i])) return true;
+  return false;
+}
+
+/* ---- Classification ---- */
+
+int mafat_classify_layer(const struct mafat_network *n, int n_layers)
+{
+  int last = n->decoded.nothing ? -1 : n_layers - 1;
+  /* Not routes: they may name any layer, and the [softmax] above one may be dead. */
+  while (last >= 0 && mafat_layer_is_inert(&n->layers[last])) last--;
+  return last >= 0 && mafat_layer_classifies(&n->layers[last]) ? last : -1;
+}
+
+bool mafat_classify_is_able(const struct mafat_network *n, int n_layers)
+{
+  return (n->decoded.head && n->decoded.head->classify) || mafat_classify_layer(n, n_layers) >= 0;
+}
+
+void mafat_class_scores_insert(struct mafat_class_score *top, int k, int *n_top, struct mafat_class_score score)
+{
+  int at = *n_top;
+  while (at > 0 && score.confidence > top[at - 1].confidence) at--;
+  if (at == k) return;
+  int moved = (*n_top < k ? *n_top : k - 1) - at;
+  memmove(&top[at + 1], &top[at], (size_t)moved * sizeof *top);
+  top[at] = score;
+  if (*n_top < k) ++*n_top;
+}
+
+int mafat_classify(struct mafat_class_score *top, int k, int *n_top, const struct mafat_network *n,
+                   const struct mafat_detect_input *in, struct mafat_diagnostic *d)
+{
+  *n_top = 0;
+  if (in->n_layers > n->n_layers)
+    return mafat_fail(d, MAFAT_EINVAL, "expected at most %d layers, found %d", n->n_layers,
+                      in->n_layers);
+  int layer = mafat_classify_layer(n, in->n_layers);
+  if (!mafat_classify_is_able(n, in->n_layers))
+    return mafat_fail(d, MAFAT_EINVAL,
+                      "expected a network that ends in [softmax], or outputs that are decoded as classes");
+  if (k < 1) return mafat_fail(d, MAFAT_EINVAL, "expected room for 1 class or more, found %d", k);
+  if (n->decoded.head && n->decoded.head->classify) {
+    const struct mafat_decoding decoding = {.decoded = &n->decoded, .read = in->read, .context = in->context};
+    n->decoded.head->classify(&decoding, top, k, n_top);
+    return MAFAT_OK;
+  }
+  struct mafat_shape out = n->layers[layer].out;
+  if ((int64_t)out.c * out.h * out.w > INT_MAX)
+    return mafat_fail(d, MAFAT_ELIMIT, "layer %d [softmax] has too many classes", layer);
+  int class = 0;
+  for (int c = 0; c < out.c; c++)
+    for (int y = 0; y < out.h; y++)
+      for (int x = 0; x < out.w; x++, class++) {
+        float confidence = in->at(in->context, layer, c, y, x);
+        if (isfinite(confidence))
+          mafat_class_scores_insert(top, k, n_top, (struct mafat_class_score){class, confidence});
+      }
+  return MAFAT_OK;
+}

@@ -1,0 +1,71 @@
+/* NanoDet and NanoDet-Plus: of each cell its classes, and for each side of its box how likely it is so many cells
+ * away. */
+#include "runner/detect/heads/head.h"
+
+#include <math.h>
+
+enum { DISTANCES = 8, SIDES = 4, BOX = SIDES * DISTANCES, COCO = 80 };
+
+static const int strides[] = {8, 16, 32, 64};
+
+/* Plus has a fourth grid. */
+static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
+{
+  static const int64_t dims[] = {1, -1, -1};
+  if (s->n != 1 || !mafat_head_has(s, 0, 3, dims) || s->list[0].dims[2] <= BOX)
+    return false;
+  int64_t cells = s->list[0].dims[1];
+  bool plus = cells == mafat_cells_count(s->in_w, s->in_h, strides, 4);
+  if (!plus && cells != mafat_cells_count(s->in_w, s->in_h, strides, 3)) return false;
+  int classes = (int)s->list[0].dims[2] - BOX;
+  *found = (struct mafat_decoded){.boxes = (uint64_t)cells, .classes = classes, .told = plus || classes == COCO};
+  return true;
+}
+
+/* What is to be expected, in cells. */
+static float distance(const float *likely)
+{
+  double sum = 0, weighted = 0, most = (double)likely[0];
+  for (int i = 1; i < DISTANCES; i++) most = (double)likely[i] > most ? (double)likely[i] : most;
+  for (int i = 0; i < DISTANCES; i++) {
+    double e = exp((double)likely[i] - most);
+    sum += e;
+    weighted += i * e;
+  }
+  return (float)(weighted / sum);
+}
+
+static float within(float value, float most)
+{
+  return value < 0 ? 0 : value > most ? most : value;
+}
+
+/* Left, top, right and bottom, no further than the input's edges. */
+static bool tell_box(struct mafat_decoding *d, uint32_t number, long long first)
+{
+  float v[BOX], side[SIDES];
+  struct mafat_cell cell = mafat_cells_at(d->in_w, d->in_h, strides, number);
+  bool plus = d->decoded->boxes == (uint64_t)mafat_cells_count(d->in_w, d->in_h, strides, 4);
+  float stride = (float)cell.stride, within_cell = plus ? 0 : .5f;
+  float x = ((float)cell.x + within_cell) * stride, y = ((float)cell.y + within_cell) * stride;
+  mafat_decoding_read(d, 0, first, BOX, v);
+  for (int i = 0; i < SIDES; i++) side[i] = distance(v + i * DISTANCES) * stride;
+  float w = (float)d->in_w, h = (float)d->in_h;
+  return mafat_head_corners(d, number, within(x - side[0], w) / w, within(y - side[1], h) / h,
+                            within(x + side[2], w) / w, within(y + side[3], h) / h);
+}
+
+static void decode(struct mafat_decoding *d)
+{
+  int per_box = d->decoded->classes + BOX;
+  for (uint32_t number = 0; number < d->decoded->boxes; number++) {
+    float best = 0;
+    long long first = (long long)number * per_box;
+    mafat_head_best(d, 0, first, &best);
+    if (best > d->thresh && tell_box(d, number, first + d->decoded->classes)) mafat_head_classes_of(d, 0, first, 1);
+  }
+}
+
+const struct mafat_outputs_head mafat_head_nanodet = {
+    .name = "nanodet", .fits = fits, .decode = decode,
+    .expects = "one output [1, cells of strides 8, 16, 32 and, of NanoDet-Plus, 64, classes + 32]"};

@@ -1,0 +1,32 @@
+/* Ultra-Light-Fast-Generic-Face-Detector: of each box how likely it is background and how likely a face, and its
+ * corners in shares of the input. */
+#include "runner/detect/heads/head.h"
+
+enum { SCORES, BOXES };
+
+static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
+{
+  if (s->n != 2) return false;
+  for (int i = 0; i < 2; i++) {
+    int64_t n = s->list[i].rank == 3 ? s->list[i].dims[1] : 0;
+    const int64_t scores[] = {1, n, 2}, boxes[] = {1, n, 4};
+    if (n < 1 || !mafat_head_has(s, i, 3, scores) || !mafat_head_has(s, 1 - i, 3, boxes)) continue;
+    *found = (struct mafat_decoded){.boxes = (uint64_t)n, .classes = 1, .told = true, .outputs = {i, 1 - i}};
+    return true;
+  }
+  return false;
+}
+
+static void decode(struct mafat_decoding *d)
+{
+  for (uint32_t number = 0; number < d->decoded->boxes; number++) {
+    float score, v[4];
+    mafat_decoding_read(d, SCORES, 2 * (long long)number + 1, 1, &score);
+    if (!(score > d->thresh)) continue;
+    mafat_decoding_read(d, BOXES, 4 * (long long)number, 4, v);
+    if (mafat_head_corners(d, number, v[0], v[1], v[2], v[3])) mafat_decoding_class(d, 0, score);
+  }
+}
+
+const struct mafat_outputs_head mafat_head_ultraface = {
+    .name = "ultraface", .fits = fits, .decode = decode, .expects = "two outputs [1, boxes, 2] and [1, boxes, 4]"};

@@ -1,0 +1,36 @@
+/* YOLOv5 and v7 as they are exported: boxes in pixels of the input, of each the objectness and the classes, of which it
+ * is told with the best, as their programs do. */
+#include "runner/detect/heads/head.h"
+
+enum { BOX = 5, ANCHORS = 3 };
+
+static const int strides[] = {8, 16, 32, 64};
+
+static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
+{
+  static const int64_t dims[] = {1, -1, -1};
+  if (s->n < 1 || !mafat_head_has(s, 0, 3, dims) || s->list[0].dims[2] <= BOX) return false;
+  int64_t boxes = s->list[0].dims[1];
+  bool told = boxes == ANCHORS * mafat_cells_count(s->in_w, s->in_h, strides, 3) ||
+              boxes == ANCHORS * mafat_cells_count(s->in_w, s->in_h, strides, 4);
+  *found = (struct mafat_decoded){.boxes = (uint64_t)boxes, .classes = (int)s->list[0].dims[2] - BOX, .best = true,
+                                  .shares = s->of_tflite, .told = told};
+  return true;
+}
+
+static void decode(struct mafat_decoding *d)
+{
+  int per_box = d->decoded->classes + BOX;
+  float w = d->decoded->shares ? (float)d->in_w : 1, h = d->decoded->shares ? (float)d->in_h : 1;
+  for (uint32_t number = 0; number < d->decoded->boxes; number++) {
+    float v[BOX], value = 0;
+    long long first = (long long)number * per_box;
+    mafat_decoding_read(d, 0, first, BOX, v);
+    if (!(v[4] > d->thresh)) continue;
+    int class = mafat_head_best(d, 0, first + BOX, &value);
+    if (mafat_head_box(d, number, v[0] * w, v[1] * h, v[2] * w, v[3] * h)) mafat_decoding_class(d, class, v[4] * value);
+  }
+}
+
+const struct mafat_outputs_head mafat_head_yolov5 = {
+    .name = "yolov5", .fits = fits, .decode = decode, .expects = "a first output [1, boxes, 5 + classes]"};

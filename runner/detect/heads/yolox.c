@@ -1,0 +1,38 @@
+/* YOLOX: of each cell of three grids the box's place in it, the logarithm of its size in cells, its objectness, its
+ * classes. */
+#include "runner/detect/heads/head.h"
+
+#include <math.h>
+
+enum { BOX = 5 }; /* numbers in front of the classes */
+
+static const int strides[] = {8, 16, 32};
+
+static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
+{
+  int64_t cells = mafat_cells_count(s->in_w, s->in_h, strides, 3);
+  const int64_t dims[] = {1, cells, -1};
+  if (s->n != 1 || !mafat_head_has(s, 0, 3, dims) || s->list[0].dims[2] <= BOX) return false;
+  *found = (struct mafat_decoded){.boxes = (uint64_t)cells, .classes = (int)s->list[0].dims[2] - BOX, .told = true};
+  return true;
+}
+
+static void decode(struct mafat_decoding *d)
+{
+  int per_box = d->decoded->classes + BOX;
+  for (uint32_t number = 0; number < d->decoded->boxes; number++) {
+    float v[BOX];
+    long long first = (long long)number * per_box;
+    mafat_decoding_read(d, 0, first, BOX, v);
+    if (!(v[4] > d->thresh)) continue;
+    struct mafat_cell cell = mafat_cells_at(d->in_w, d->in_h, strides, number);
+    float stride = (float)cell.stride;
+    if (mafat_head_box(d, number, (v[0] + (float)cell.x) * stride, (v[1] + (float)cell.y) * stride,
+                       (float)exp((double)v[2]) * stride, (float)exp((double)v[3]) * stride))
+      mafat_head_classes_of(d, 0, first + BOX, v[4]);
+  }
+}
+
+const struct mafat_outputs_head mafat_head_yolox = {
+    .name = "yolox", .fits = fits, .decode = decode,
+    .expects = "one output [1, cells of strides 8, 16 and 32, 5 + classes]"};

@@ -1,0 +1,11 @@
+/* What boxes.c and boxes_decode.c share: a head's values and, once a run is done, its boxes. */
+#ifndef MAFAT_RUNNER_ENGINE_KINDS_BOXES_H
+#define MAFAT_RUNNER_ENGINE_KINDS_BOXES_H
+
+#include "runner/engine/decoding.h"
+
+void mafat_boxes_decode_region(struct mafat_decoding *d);
+void mafat_boxes_decode_yolo(struct mafat_decoding *d);
+void mafat_boxes_decode_gaussian_yolo(struct mafat_decoding *d);
+
+#endif

@@ -1,0 +1,118 @@
+/* Boxes of the heads whose cells are pixels: region, yolo, Gaussian_yolo. The mixture of float and
+ * double is Darknet's: it decides the last bit of an overlap. */
+#include "runner/engine/kinds/boxes.h"
+
+#include <math.h>
+
+/* One anchor of one cell. */
+struct anchor {
+  int number, y, x;
+  int channel; /* of its first value */
+};
+
+/* Where the heads differ. */
+struct reading {
+  struct mafat_rectangle (*box)(const struct mafat_decoding *d, const struct anchor *a);
+  double (*certainty)(const struct mafat_decoding *d, const struct anchor *a); /* of the box; NULL: 1 */
+};
+
+static float value_of(const struct mafat_decoding *d, const struct anchor *a, int value)
+{
+  return mafat_decoding_at(d, a->channel + value, a->y, a->x);
+}
+
+/* x, y, w, h as the head put them out; a Gaussian one has a sigma behind each. */
+static struct mafat_rectangle values_of(const struct mafat_decoding *d, const struct anchor *a)
+{
+  int apart = d->layer->head.coords / 4;
+  return (struct mafat_rectangle){value_of(d, a, 0), value_of(d, a, apart), value_of(d, a, 2 * apart),
+                                  value_of(d, a, 3 * apart)};
+}
+
+/* A box whose anchor is so many parts of whole_w x whole_h. */
+static struct mafat_rectangle place_box(const struct mafat_decoding *d, const struct anchor *a, int whole_w, int whole_h)
+{
+  struct mafat_rectangle v = values_of(d, a);
+  const struct mafat_shape cells = d->layer->out;
+  const float *size = &d->layer->head.anchors[2 * a->number];
+  return (struct mafat_rectangle){.x = ((float)a->x + v.x) / (float)cells.w,
+                                  .y = ((float)a->y + v.y) / (float)cells.h,
+                                  .w = (float)(exp((double)v.w) * (double)size[0] / whole_w),
+                                  .h = (float)(exp((double)v.h) * (double)size[1] / whole_h)};
+}
+
+/* Anchors are cells of the map. */
+static struct mafat_rectangle region_box(const struct mafat_decoding *d, const struct anchor *a)
+{
+  return place_box(d, a, d->layer->out.w, d->layer->out.h);
+}
+
+/* Anchors are pixels of the input. */
+static struct mafat_rectangle yolo_box(const struct mafat_decoding *d, const struct anchor *a)
+{
+  struct mafat_rectangle box = place_box(d, a, d->in_w, d->in_h);
+  if (!d->layer->head.new_coords) return box;
+  struct mafat_rectangle v = values_of(d, a);
+  const float *size = &d->layer->head.anchors[2 * a->number];
+  box.w = v.w * v.w * 4 * size[0] / (float)d->in_w;
+  box.h = v.h * v.h * 4 * size[1] / (float)d->in_h;
+  return box;
+}
+
+/* What lies in the cell may be a corner. */
+static struct mafat_rectangle gaussian_box(const struct mafat_decoding *d, const struct anchor *a)
+{
+  struct mafat_rectangle box = place_box(d, a, d->in_w, d->in_h);
+  float w = box.w / 2, h = box.h / 2;
+  switch (d->layer->head.point) {
+  case MAFAT_POINT_CENTER: return box;
+  case MAFAT_POINT_LEFT_TOP: return (struct mafat_rectangle){box.x + w, box.y + h, box.w, box.h};
+  case MAFAT_POINT_RIGHT_BOTTOM: break;
+  }
+  return (struct mafat_rectangle){box.x - w, box.y - h, box.w, box.h};
+}
+
+static double gaussian_certainty(const struct mafat_decoding *d, const struct anchor *a)
+{
+  float sigmas = value_of(d, a, 1) + value_of(d, a, 3) + value_of(d, a, 5) + value_of(d, a, 7);
+  return 1. - (double)(sigmas / 4);
+}
+
+static void decode_anchor(struct mafat_decoding *d, const struct anchor *a, const struct reading *r)
+{
+  const struct mafat_head *h = &d->layer->head;
+  float objectness = h->background ? 1 : value_of(d, a, h->coords);
+  if (!(objectness > d->thresh) || !mafat_decoding_box(d, r->box(d, a), false)) return;
+  double certainty = r->certainty ? r->certainty(d, a) : 1;
+  for (int class = 0; class < h->classes; class++) {
+    float probability = objectness * value_of(d, a, h->coords + 1 + class);
+    mafat_decoding_class(d, class, (float)((double)probability * certainty));
+  }
+}
+
+static void decode_cells(struct mafat_decoding *d, const struct reading *r)
+{
+  const struct mafat_head *h = &d->layer->head;
+  int per_box = h->coords + 1 + h->classes;
+  for (int y = 0; y < d->layer->out.h; y++)
+    for (int x = 0; x < d->layer->out.w; x++)
+      for (int number = 0; number < h->n_anchors; number++) {
+        const struct anchor a = {number, y, x, number * per_box};
+        decode_anchor(d, &a, r);
+      }
+}
+
+void mafat_boxes_decode_region(struct mafat_decoding *d)
+{
+  decode_cells(d, &(struct reading){.box = region_box});
+}
+
+void mafat_boxes_decode_yolo(struct mafat_decoding *d)
+{
+  decode_cells(d, &(struct reading){.box = yolo_box});
+}
+
+void mafat_boxes_decode_gaussian_yolo(struct mafat_decoding *d)
+{
+  decode_cells(d, &(struct reading){.box = gaussian_box, .certainty = gaussian_certainty});
+}

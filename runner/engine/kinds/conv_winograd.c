@@ -1,0 +1,366 @@
+/* Winograd convolution. A step of all filters is done in turns of a few rows of tiles:
+ *
+ *   1. input -> values (all channels)
+ *   2. for each panel of filters: weights -> transformed weights, a few channels
+ *      at a time (or all of them once a step, where they are kept); 36 matrix
+ *      products, values times weights -> sums; sums -> outputs
+ *
+ * A unit of work is a panel of a turn. Where there are more turns than workers, who begins
+ * a turn makes its values: few are made twice. Else all workers make those of all turns, in a round
+ * of their own, and each then takes panels. Transformed weights that are kept are
+ * made in that round, too.
+ *
+ * Where steps are panels and slices of input channels (plan.h:
+ * mafat_plan_transforms), there is one turn: a step of its own makes the values of
+ * all its tiles, the steps behind it share them, and sums that wait for the next
+ * slice lie in shared scratch.
+ *
+ * A product's channels are summed in the order of a direct convolution; splits
+ * between turns of channels store and reload the sums exactly. F(6x6) sums blocks of
+ * channels (base/winograd.h) by themselves and adds them: no turn or slice parts one. */
+#include "runner/engine/kinds/conv.h"
+
+#include "predictor/plan/residence.h"
+#include "predictor/plan/winograd.h"
+#include "runner/engine/kinds/widened.h"
+
+#include <assert.h>
+
+struct winograd {
+  struct mafat_conv c;
+  const struct mafat_winograd *size;
+  const struct mafat_scratch *scratch;
+  int tiles_across, tiles_down; /* of the whole box */
+  struct mafat_span rows;       /* of tiles: the turn */
+  struct mafat_span held;       /* of tiles: whose values there are, the turn's or all */
+  float *values, *kernels, *sums;
+  struct mafat_span block; /* pieces: of the block of values that was asked for last */
+};
+
+/* What a worker has for itself at a time, and what is one for all. */
+static void use_turn(struct winograd *g, int turn)
+{
+  const struct mafat_scratch *s = g->scratch;
+  char *memory = g->c.worker->shared_memory;
+  assert(turn < s->n_turns);
+  g->values = (float *)(memory + s->values_offset) + (s->shared_values ? 0 : (size_t)turn * s->values_floats);
+  g->kernels = (float *)(memory + s->kernel_offset) + (s->keep_weights ? 0 : (size_t)turn * s->kernel_floats);
+  g->sums = (float *)(memory + s->sums_offset) + (size_t)turn * s->sums_floats;
+}
+
+static int tiles_of(const struct winograd *g, struct mafat_span rows)
+{
+  return mafat_span_size(rows) * g->tiles_across;
+}
+
+static void open_winograd(struct winograd *g, const struct mafat_worker *w, const struct mafat_step *step)
+{
+  mafat_conv_open(&g->c, w, step);
+  mafat_conv_list_pieces(&g->c, mafat_span(0, g->c.layer->in.c));
+  g->scratch = w->scratch;
+  g->block = mafat_span(0, 0);
+  g->size = mafat_winograd_of(w->plan->algorithms[g->c.index]);
+  g->tiles_across = mafat_winograd_tiles(g->size, mafat_span_size(g->c.box.x));
+  g->tiles_down = mafat_winograd_tiles(g->size, mafat_span_size(g->c.box.y));
+  g->rows = g->held = mafat_span(0, g->tiles_down);
+  use_turn(g, 0);
+}
+
+static const struct mafat_winograd_kernels *transforms(const struct winograd *g)
+{
+  return &g->c.worker->kernels->winograd[g->size->size];
+}
+
+/* First channel of piece i; behind the last piece, the number of channels. */
+static int piece_position(const struct mafat_conv *c, int i)
+{
+  return i < c->n_pieces ? c->references[i].position : c->layer->in.c;
+}
+
+/* ---- weights ---- */
+
+/* Transforms pieces [first, end) of a panel: [point][channel][width]. */
+static int transform_weights(const struct winograd *g, struct mafat_span filters, int first, int end,
+                             float *values, struct mafat_weights_slice *slice)
+{
+  const struct mafat_conv *c = &g->c;
+  int channel = piece_position(c, first), channel_end = piece_position(c, end);
+  for (int i = first; i < end; i++) {
+    struct mafat_span channels = {piece_position(c, i), piece_position(c, i + 1)};
+    int code = mafat_widened_slice(c->worker, c->index, filters, channels, slice);
+    if (code) return code;
+    size_t width = (size_t)slice->width, point = mafat_scratch_point_floats((size_t)(channel_end - channel) * width);
+    transforms(g)->weights(slice->weights, mafat_span_size(channels), slice->width,
+                           values + (size_t)(channels.begin - channel) * width, point);
+    if (i + 1 < end) mafat_weights_release(c->worker->weights, slice);
+  }
+  return MAFAT_OK;
+}
+
+/* Where a kept panel begins: all before it are full. */
+static float *kept_panel(const struct winograd *g, int panel)
+{
+  return g->kernels + (size_t)panel * (size_t)g->size->points *
+                          mafat_scratch_point_floats((size_t)g->c.layer->in.c * MAFAT_PANEL);
+}
+
+static int keep_panel(const struct winograd *g, int panel)
+{
+  struct mafat_weights_slice slice;
+  int code = transform_weights(g, mafat_conv_panel(&g->c, panel), 0, g->c.n_pieces, kept_panel(g, panel), &slice);
+  if (code == MAFAT_OK) mafat_weights_release(g->c.worker->weights, &slice);
+  return code;
+}
+
+/* ---- input ---- */
+
+/* How many pieces from `first` on are multiplied in one go. */
+static int turn_of_pieces(const struct winograd *g, int first)
+{
+  int channels = 0, i = first;
+  while (i < g->c.n_pieces && channels < g->scratch->turn_channels) channels += g->c.references[i++].n;
+  return i;
+}
+
+/* Values lie in blocks of as many pieces: [block][point][tile][channel], so that a tile's
+ * channels are one run, and runs are not so far apart that they share a few sets of the cache. */
+struct values_block {
+  struct mafat_span pieces;
+  int first_channel, n_channels;
+  size_t point_floats;
+  float *values;
+};
+
+/* The block that piece i lies in. Each piece has the room of the widest. */
+static struct values_block find_block(struct winograd *g, int i)
+{
+  size_t piece_floats = mafat_scratch_point_floats((size_t)tiles_of(g, g->held) * (size_t)g->scratch->piece_channels);
+  size_t room = piece_floats + g->scratch->piece_padding;
+  if (i < g->block.begin) g->block = mafat_span(0, 0);
+  while (i >= g->block.end) g->block = mafat_span(g->block.end, turn_of_pieces(g, g->block.end));
+  struct mafat_span pieces = g->block;
+  int first = piece_position(&g->c, pieces.begin);
+  size_t point_floats = (size_t)mafat_span_size(pieces) * piece_floats;
+  if (g->scratch->piece_padding) point_floats = mafat_scratch_point_floats(point_floats);
+  return (struct values_block){
+      .pieces = pieces, .first_channel = first, .n_channels = piece_position(&g->c, pieces.end) - first,
+      .point_floats = point_floats,
+      .values = g->values + (size_t)pieces.begin * (size_t)g->size->points * room};
+}
+
+/* One row of the tiles that are held, of one piece. */
+static void transform_input(struct winograd *g, int tile_row, int i)
+{
+  const struct mafat_conv *c = &g->c;
+  const struct mafat_piece *p = &c->references[i];
+  struct values_block block = find_block(g, i);
+  size_t first_tile = (size_t)tile_row * (size_t)g->tiles_across;
+  int y = c->box.y.begin + (g->held.begin + tile_row) * g->size->outputs - c->layer->window.y.before;
+  int x = c->box.x.begin - c->layer->window.x.before;
+  struct mafat_span cols = mafat_span_round_out(c->box.x, g->size->outputs, c->layer->out.w);
+  mafat_conv_point_at_rows(c, p, y, g->size->window, x, c->in_rows);
+  struct mafat_winograd_input_call call = {
+      .rows = c->in_rows, .n_cols = mafat_taps_inputs(c->layer->window.x, mafat_span_size(cols)), .n_channels = p->n,
+      .pixel_floats = mafat_tensors_pixel_floats(c->worker->tensors, p->tensor, p->block),
+      .n_tiles = g->tiles_across, .point_floats = block.point_floats, .tile_floats = block.n_channels,
+      .values = block.values + first_tile * (size_t)block.n_channels + (p->position - block.first_channel)};
+  transforms(g)->input(&call);
+}
+
+/* ---- products and output ---- */
+
+/* From one point of the sums to the next: [tile][width]. */
+static size_t sums_point_floats(const struct winograd *g, int width)
+{
+  return mafat_scratch_point_floats((size_t)tiles_of(g, g->rows) * (size_t)width);
+}
+
+/* Pieces [first, end) into the sums; [point][channel][width] are their weights. What lies at `ahead` will be
+ * transformed next; NULL: nothing. */
+static void multiply(struct winograd *g, int first, int end, const float *weights, size_t weights_point, int width,
+                     const float *ahead)
+{
+  const struct mafat_conv *c = &g->c;
+  int first_channel = piece_position(c, first), first_tile = (g->rows.begin - g->held.begin) * g->tiles_across;
+  for (int i = first, next; i < end; i = next) {
+    struct values_block block = find_block(g, i);
+    next = mafat_min(block.pieces.end, end);
+    int channel = piece_position(c, i);
+    struct mafat_product_call call = {
+        .values = block.values + (size_t)first_tile * (size_t)block.n_channels + (channel - block.first_channel),
+        .values_point = block.point_floats,
+        .tile_floats = block.n_channels, .weights = weights + (size_t)(channel - first_channel) * (size_t)width,
+        .weights_point = weights_point, .sums = g->sums, .sums_point = sums_point_floats(g, width),
+        .n_points = g->size->points, .n_tiles = tiles_of(g, g->rows), .n_channels = piece_position(c, next) - channel,
+        .width = width, .start = i == 0,
+        .apart = i > 0 && g->size->block, .ahead = ahead};
+    if (ahead) {
+      call.n_ahead = mafat_window_area(&c->layer->window) * call.n_channels * width;
+      ahead += call.n_ahead;
+    }
+    assert(!call.apart || call.n_channels == block.n_channels);
+    c->worker->kernels->product(&call);
+  }
+}
+
+static void transform_output(struct winograd *g, struct mafat_span filters, const struct mafat_weights_slice *slice)
+{
+  struct mafat_conv *c = &g->c;
+  int side = g->size->outputs, height = c->pool ? side / 2 : side;
+  for (int row = 0; row < mafat_span_size(g->rows); row++) {
+    int begin = (g->rows.begin + row) * side; /* row of sums within the box */
+    int n = mafat_min(side, mafat_span_size(c->box.y) - begin);
+    int y = c->step->out.y.begin + (g->rows.begin + row) * height;
+    struct mafat_conv_segment segments[2];
+    int n_segments = mafat_conv_point_at_output(c, filters, y, c->pool ? (n + 1) / 2 : n, segments);
+    for (int s = 0; s < n_segments; s++) {
+      int filter = s * MAFAT_CHANNEL_BLOCK;
+      struct mafat_winograd_output_call call = {
+          .values = g->sums + (size_t)row * (size_t)g->tiles_across * (size_t)slice->width + filter,
+          .point_floats = sums_point_floats(g, slice->width), .tile_floats = slice->width,
+          .n_tiles = g->tiles_across, .rows = segments[s].rows, .n_rows = n,
+          .n_cols = mafat_span_size(c->box.x), .n_filters = segments[s].n_filters,
+          .pixel_floats = segments[s].pixel_floats, .scale = slice->scale + filter,
+          .bias = slice->bias + filter, .activation = c->layer->activation, .pool = c->pool};
+      transforms(g)->output(&call);
+    }
+    mafat_conv_add(c, filters, y, n);
+  }
+}
+
+/* The panel's weights behind those of a piece's slice; NULL where they are not read as they lie. */
+static const float *behind_piece(const struct mafat_conv *c, int piece, const struct mafat_weights_slice *slice)
+{
+  size_t rows = (size_t)c->references[piece].n * (size_t)mafat_window_area(&c->layer->window);
+  return slice->narrow ? NULL : slice->weights + rows * (size_t)slice->width;
+}
+
+/* Products of pieces [first, end), added to the sums. The slice is that of the
+ * last ones. */
+static int add_pieces(struct winograd *g, struct mafat_span filters, int first, int end,
+                      struct mafat_weights_slice *slice)
+{
+  const struct mafat_conv *c = &g->c;
+  for (int next; first < end; first = next) {
+    next = mafat_min(turn_of_pieces(g, first), end);
+    int code = transform_weights(g, filters, first, next, g->kernels, slice);
+    if (code) return code;
+    int channels = piece_position(c, next) - piece_position(c, first);
+    size_t width = (size_t)slice->width;
+    multiply(g, first, next, g->kernels, mafat_scratch_point_floats((size_t)channels * width), slice->width,
+             behind_piece(c, next - 1, slice));
+    if (next < end) mafat_weights_release(c->worker->weights, slice);
+  }
+  return MAFAT_OK;
+}
+
+/* One panel over the turn, from all input channels. */
+static int run_panel(struct winograd *g, int panel)
+{
+  struct mafat_conv *c = &g->c;
+  struct mafat_weights *weights = c->worker->weights;
+  struct mafat_span filters = mafat_conv_panel(c, panel);
+  struct mafat_weights_slice slice;
+  int code, n = c->n_pieces;
+  if (g->scratch->keep_weights) {
+    code = mafat_weights_slice(weights, c->index, filters, mafat_span(0, c->layer->in.c), &slice);
+    if (code) return code;
+    multiply(g, 0, n, kept_panel(g, panel),
+             mafat_scratch_point_floats((size_t)c->layer->in.c * (size_t)slice.width), slice.width, NULL);
+  } else {
+    code = add_pieces(g, filters, 0, n, &slice);
+    if (code) return code;
+  }
+  transform_output(g, filters, &slice);
+  mafat_weights_release(weights, &slice);
+  return MAFAT_OK;
+}
+
+static void transform_turn(struct winograd *g)
+{
+  g->held = g->rows;
+  for (int i = 0; i < g->c.n_pieces; i++)
+    for (int row = 0; row < mafat_span_size(g->held); row++) transform_input(g, row, i);
+}
+
+/* What all workers need: of n_panels the transformed weights, of n_pieces the values. */
+static int run_preparations(struct winograd *g, int n_panels, int n_pieces)
+{
+  const struct mafat_worker *w = g->c.worker;
+  int code = MAFAT_OK, n_values = n_pieces * g->tiles_down;
+  for (int unit; code == MAFAT_OK && (unit = mafat_team_take(w->team, w->index, n_values + n_panels)) >= 0;)
+    if (unit < n_values) transform_input(g, unit % g->tiles_down, unit / g->tiles_down);
+    else code = keep_panel(g, unit - n_values);
+  return code;
+}
+
+/* ---- steps of panels and slices ---- */
+
+static int find_piece(const struct mafat_conv *c, int channel)
+{
+  int i = 0;
+  while (i < c->n_pieces && c->references[i].position < channel) i++;
+  return i;
+}
+
+static int run_slices(struct winograd *g)
+{
+  struct mafat_conv *c = &g->c;
+  const struct mafat_worker *w = c->worker;
+  struct mafat_span channels = c->step->channels;
+  int first = find_piece(c, channels.begin), end = find_piece(c, channels.end);
+  for (int unit; (unit = mafat_team_take(w->team, w->index, mafat_conv_n_panels(c))) >= 0;) {
+    struct mafat_span filters = mafat_conv_panel(c, unit);
+    struct mafat_weights_slice slice;
+    use_turn(g, unit);
+    int code = add_pieces(g, filters, first, end, &slice);
+    if (code) return code;
+    if (channels.end == c->layer->in.c) transform_output(g, filters, &slice);
+    mafat_weights_release(w->weights, &slice);
+  }
+  return MAFAT_OK;
+}
+
+/* ---- steps of all filters ---- */
+
+/* Panels of a turn follow each other where the turn's values are the worker's own, turns of a panel where it
+ * has all values. */
+static int run_turns(struct winograd *g)
+{
+  const struct mafat_worker *w = g->c.worker;
+  bool shared = g->scratch->shared_values;
+  int n_panels = mafat_conv_n_panels(&g->c), turn = -1, code = MAFAT_OK;
+  int n_turns = mafat_divide_up(g->tiles_down, g->scratch->tile_rows);
+  for (int unit; code == MAFAT_OK && (unit = mafat_team_take(w->team, w->index, n_turns * n_panels)) >= 0;) {
+    /* With fewer units than workers, the first unit of each is nobody else's. */
+    if (turn < 0) use_turn(g, g->scratch->n_turns < mafat_team_size(w->team) ? unit : w->index);
+    int next = shared ? unit % n_turns : unit / n_panels, first_row = next * g->scratch->tile_rows;
+    g->rows = mafat_span(first_row, mafat_min(first_row + g->scratch->tile_rows, g->tiles_down));
+    if (next != turn && !shared) transform_turn(g);
+    turn = next;
+    code = run_panel(g, shared ? unit / n_turns : unit % n_panels);
+  }
+  return code;
+}
+
+static bool is_divided(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  return mafat_plan_transforms(w->plan, w->tensors->network, step->layer);
+}
+
+int mafat_conv_winograd_rounds(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  return !is_divided(w, step) && (w->scratch->shared_values || w->scratch->keep_weights) ? 2 : 1;
+}
+
+int mafat_conv_winograd(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  const struct mafat_scratch *s = w->scratch;
+  struct winograd g;
+  open_winograd(&g, w, step);
+  if (step->kind == MAFAT_STEP_TRANSFORM) return run_preparations(&g, 0, g.c.n_pieces);
+  if (is_divided(w, step)) return run_slices(&g);
+  if (w->round == 0 && mafat_conv_winograd_rounds(w, step) > 1)
+    return run_preparations(&g, s->keep_weights ? mafat_conv_n_panels(&g.c) : 0, s->shared_values ? g.c.n_pieces : 0);
+  return run_turns(&g);
+}

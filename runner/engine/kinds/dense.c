@@ -1,0 +1,56 @@
+/* Every output sums the whole input. */
+#include "runner/engine/kinds/conv.h"
+
+#include "runner/engine/kinds/widened.h"
+
+/* The steps of panels that follow find the input there, in Darknet's CHW order; those of another part may be another device's. */
+static void prepare_connected(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
+  if (!mafat_step_begins(w->plan, step)) return;
+  mafat_tensors_flatten(w->tensors, mafat_layer_sources(l), l->in, (float *)(w->shared_memory + w->scratch->flat_offset));
+}
+
+/* A connected layer is a 1x1 convolution of one pixel whose channels are the
+ * input in Darknet's order: one piece of any length, or of as many as are widened at a time. */
+static int run_panel(struct mafat_conv *c, const float *flat, struct mafat_span filters)
+{
+  const struct mafat_worker *w = c->worker;
+  const struct mafat_step *step = c->step;
+  int inputs = (int)w->scratch->flat_floats;
+  struct mafat_conv_call call = {.n_pieces = 1, .n_rows = 1, .n_cols = 1, .window = mafat_window_square(1, 1, 0),
+                                 .activation = c->layer->activation};
+  call.n_segments = mafat_conv_point_at_output(c, filters, 0, 1, call.segments);
+  for (struct mafat_span part = {step->channels.begin, step->channels.begin}; part.end < step->channels.end;) {
+    part = mafat_span(part.end, mafat_widened_end(c->layer, part.end, step->channels.end));
+    const float *row = flat + part.begin;
+    struct mafat_conv_piece piece = {&row, mafat_span_size(part), 0};
+    struct mafat_weights_slice slice;
+    int code = mafat_widened_slice(w, step->layer, filters, part, &slice);
+    if (code) return code;
+    call.pieces = &piece;
+    call.weights = slice.weights;
+    call.scale = slice.scale;
+    call.bias = slice.bias;
+    call.width = slice.width;
+    call.start = part.begin == 0;
+    call.finish = part.end == inputs;
+    w->kernels->conv(&call);
+    mafat_weights_release(w->weights, &slice);
+  }
+  return MAFAT_OK;
+}
+
+static int run_connected(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  struct mafat_conv c;
+  const float *flat = (const float *)(w->shared_memory + w->scratch->flat_offset);
+  int code = MAFAT_OK;
+  mafat_conv_open(&c, w, step);
+  for (int unit; code == MAFAT_OK && (unit = mafat_team_take(w->team, w->index, mafat_conv_n_panels(&c))) >= 0;)
+    code = run_panel(&c, flat, mafat_conv_panel(&c, unit));
+  return code;
+}
+
+const struct mafat_runner_kind mafat_runner_connected = {
+    .prepare = prepare_connected, .run = run_connected, .sharing = MAFAT_SHARED_BY_UNITS};

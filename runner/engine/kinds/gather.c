@@ -1,0 +1,64 @@
+/* Columns of a table, of floats or whole numbers, by their numbers. */
+#include "runner/engine/kinds/rows.h"
+
+#include <string.h>
+
+/* The column of a table of so many that a number means. NaN: the first. */
+static int column_of(float number, int n)
+{
+  float from_start = number < 0 ? number + (float)n : number;
+  if (!(from_start > 0)) return 0;
+  return from_start >= (float)n ? n - 1 : (int)from_start;
+}
+
+/* Of elements of any type. */
+struct table {
+  const char *first; /* a run's first channel of the first column */
+  size_t column_bytes;
+};
+
+static struct table table_of_run(const struct mafat_worker *w, int layer, const struct mafat_run *run)
+{
+  const struct mafat_tensors *t = w->tensors;
+  const struct mafat_sources *table = &t->network->layers[layer].operands[1].sources;
+  int row = 0, kept = w->plan->table[layer];
+  const struct mafat_source *s = mafat_sources_at(table, run->source, &row); /* the table has one band */
+  if (kept >= 0) {
+    const struct mafat_strides *strides = t->network->layers[kept].strides;
+    const float *numbers = (const float *)(const void *)mafat_weights_numbers(w->weights, kept);
+    int channel = run->block * MAFAT_CHANNEL_BLOCK + run->lane;
+    return (struct table){(const char *)(numbers + strides->first + channel), (size_t)strides->columns * sizeof *numbers};
+  }
+  return (struct table){mafat_tensors_lane(t, s->tensor, run->block * MAFAT_CHANNEL_BLOCK + run->lane, row, 0),
+                        mafat_tensors_pixel_bytes(t, run->tensor, run->block)};
+}
+
+/* One row of a run's channels. */
+static void gather_row(const struct mafat_worker *w, const struct mafat_step *step, const struct mafat_run *run, int y)
+{
+  const struct mafat_tensors *t = w->tensors;
+  const struct mafat_layer *l = &t->network->layers[step->layer];
+  const struct mafat_sources *numbers = mafat_layer_sources(l);
+  struct table table = table_of_run(w, step->layer, run);
+  const struct mafat_source *source = numbers->list;
+  int n = l->operands[1].shape.w;
+  const float *number = mafat_tensors_read(t, numbers, 0, source->first, y, step->out.x.begin);
+  size_t element = t->layout->tensors[step->layer].element_bytes; /* the table's are as many */
+  char *out = mafat_tensors_lane(t, step->layer, run->out_block * MAFAT_CHANNEL_BLOCK + run->out_lane, y, step->out.x.begin);
+  int number_floats = mafat_tensors_pixel_floats(t, source->tensor, source->first / MAFAT_CHANNEL_BLOCK);
+  size_t out_bytes = mafat_tensors_pixel_bytes(t, step->layer, run->out_block);
+  for (int x = step->out.x.begin; x < step->out.x.end; x++, number += number_floats, out += out_bytes)
+    memcpy(out, table.first + (size_t)column_of(*number, n) * table.column_bytes, (size_t)run->n * element);
+}
+
+static int run_gather(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
+  struct mafat_runs runs = mafat_runs_of(&l->operands[1].sources, step->filters);
+  struct mafat_run run;
+  while (mafat_runs_next(&runs, &run))
+    for (int y = step->out.y.begin; y < step->out.y.end; y++) gather_row(w, step, &run, y);
+  return MAFAT_OK;
+}
+
+const struct mafat_runner_kind mafat_runner_gather = {.run = run_gather, .sharing = MAFAT_SHARED_BY_ROWS};

@@ -1,0 +1,435 @@
+/* Convolutions of whole numbers: ordinary, grouped, depthwise, and a depthwise inside the 1x1 that reads it. */
+#include "runner/engine/kinds/conv.h"
+#include "runner/engine/kinds/integer/integer.h"
+
+#include "predictor/plan/fusion.h"
+#include "runner/weights/pack.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* A scratch record holds a kernel piece and a reference. */
+_Static_assert(sizeof(struct mafat_integer_piece) + sizeof(struct mafat_piece) <= MAFAT_SCRATCH_INTEGER_PIECE, "piece record");
+
+enum {
+  NARROW_COLS = 8,
+  SORTED_PIXELS = 32,   /* of a step at least, if its weights are sorted */
+  SORTED_OF_PANEL = 65, /* numbers for a panel, */
+  SORTED_OF_QUAD = 4    /* and for each of its quads */
+};
+
+struct conv {
+  struct mafat_conv common; /* whose step, layer and box; units of work */
+  const struct mafat_integer_kernels *kernels;
+  struct mafat_integer_piece *pieces; /* [n_pieces] */
+  struct mafat_piece *references;     /* [n_pieces] */
+  const uint8_t **in_rows;            /* [piece][scratch.in_rows] */
+  uint8_t **out_rows;                 /* [segment][scratch.rows_per_call] */
+  uint8_t *zeros;                     /* a row of the input's zero point */
+  int n_pieces;
+  struct mafat_span rows;             /* of sums that they are set for; empty: none */
+  struct mafat_integer_conv_call *call; /* the next one: what it has in common with others is set once */
+  size_t quads_taps;                  /* of its panels (packing.h); 0: each has its own */
+  struct mafat_integer_blend_call blend; /* the shortcut's, if there is one */
+  uint16_t *sorted;                   /* room for what kernels find out about the weights of some panels: */
+  int n_sorted, sorted_room;          /* panels, numbers of each */
+  struct mafat_integer_input_sums *input_sums; /* of the rows that are set; NULL: there is no room */
+  struct mafat_integer_runs *runs;    /* of the same; NULL, too */
+};
+
+/* Does the step read rows outside the map? */
+static bool reads_outside(const struct mafat_conv *c)
+{
+  struct mafat_span rows = mafat_taps_span(c->layer->window.y, c->box.y);
+  return rows.begin < c->in_y.begin || rows.end > c->in_y.end;
+}
+
+static void open_conv(struct conv *c, const struct mafat_worker *w, const struct mafat_step *step)
+{
+  const struct mafat_scratch *s = w->scratch;
+  const struct mafat_network *n = w->tensors->network;
+  char *memory = w->slot_memory;
+  mafat_conv_begin(&c->common, w, step);
+  c->kernels = w->integers;
+  c->call = NULL;
+  c->n_pieces = c->n_sorted = c->sorted_room = 0;
+  c->sorted = NULL;
+  c->input_sums = NULL;
+  c->runs = NULL;
+  c->rows = mafat_span(0, 0);
+  c->references = (struct mafat_piece *)(void *)(memory + s->pieces_offset + (size_t)s->n_pieces * sizeof *c->pieces);
+  c->pieces = (struct mafat_integer_piece *)(void *)(memory + s->pieces_offset);
+  c->in_rows = (const uint8_t **)(void *)(memory + s->in_offset);
+  c->out_rows = (uint8_t **)(void *)(memory + s->out_offset);
+  c->zeros = (uint8_t *)(memory + s->zero_offset);
+  if (s->zero_elements && reads_outside(&c->common))
+    memset(c->zeros, mafat_network_in_quantization(n, c->common.index, 0).zero, s->zero_elements);
+  if (!c->common.shortcut) return;
+  int made = c->common.pointwise >= 0 ? c->common.pointwise : c->common.index;
+  c->blend = mafat_integer_blend(n, step->layer, &n->layers[made].quantization);
+}
+
+/* ---- rows ---- */
+
+/* Of n rows of the input from y on, those of its first band: how many. */
+static int point_at_band(const struct mafat_conv *c, const struct mafat_piece *piece, int y, int n, int x, const uint8_t **rows)
+{
+  const struct mafat_sources *sources = mafat_layer_sources(c->layer);
+  const struct mafat_source *s = mafat_sources_at(sources, piece->source, &y);
+  int channel = piece->block * MAFAT_CHANNEL_BLOCK + piece->lane - sources->list[piece->source].first + s->first;
+  struct mafat_tensor_rows band = mafat_tensors_rows(c->worker->tensors, s->tensor, channel, y, x);
+  n = mafat_min(n, s->first_row + s->n_rows - y);
+  for (int r = 0; r < n; r++) rows[r] = mafat_integer_rows_next(&band);
+  return n;
+}
+
+static void point_at_rows(const struct conv *c, const struct mafat_piece *piece, int first, int n, const uint8_t **rows)
+{
+  const struct mafat_conv *common = &c->common;
+  int x = mafat_taps_first(common->layer->window.x, common->box.x.begin);
+  int r = 0, end = mafat_min(n, common->in_y.end - first);
+  for (; r < n && first + r < common->in_y.begin; r++) rows[r] = c->zeros;
+  while (r < end) r += point_at_band(common, piece, first + r, end - r, x, rows + r);
+  for (; r < n; r++) rows[r] = c->zeros;
+}
+
+static void list_pieces(struct conv *c, struct mafat_span channels)
+{
+  const struct mafat_conv *common = &c->common;
+  c->n_pieces = mafat_pieces(mafat_layer_sources(common->layer), channels, c->references, common->worker->scratch->n_pieces);
+  c->rows = mafat_span(0, 0);
+}
+
+/* Of the pieces that are listed. */
+static void point_at_input(struct conv *c, struct mafat_span rows)
+{
+  const struct mafat_conv *common = &c->common;
+  const struct mafat_scratch *s = common->worker->scratch;
+  int first = mafat_taps_first(common->layer->window.y, rows.begin);
+  int n = mafat_taps_inputs(common->layer->window.y, mafat_span_size(rows));
+  if (c->rows.begin == rows.begin && c->rows.end == rows.end) return;
+  c->rows = rows;
+  if (c->runs) c->runs->known = false;
+  if (c->input_sums) c->input_sums->known = false;
+  for (int i = 0; i < c->n_pieces; i++) {
+    const struct mafat_piece *p = &c->references[i];
+    const uint8_t **in = c->in_rows + (size_t)i * (size_t)s->in_rows;
+    ptrdiff_t bytes;
+    if (i > 0 && mafat_conv_pieces_apart(common, p, p - 1, &bytes)) mafat_conv_move_rows(in, in - s->in_rows, n, bytes, c->zeros);
+    else point_at_rows(c, p, first, n, in);
+    c->pieces[i] = (struct mafat_integer_piece){
+        in, p->n, (int)mafat_tensors_pixel_bytes(common->worker->tensors, p->tensor, p->block)};
+  }
+}
+
+static int point_at_output(struct conv *c, struct mafat_span filters, int y0, int n, struct mafat_integer_segment segments[2])
+{
+  struct mafat_conv *common = &c->common;
+  const struct mafat_tensors *t = common->worker->tensors;
+  int layer = common->step->layer, n_segments = 0;
+  for (int f = filters.begin, end; f < filters.end; f = end) {
+    int block = f / MAFAT_CHANNEL_BLOCK;
+    uint8_t **rows = c->out_rows + (size_t)n_segments * (size_t)common->worker->scratch->rows_per_call;
+    end = mafat_min(filters.end, (block + 1) * MAFAT_CHANNEL_BLOCK);
+    mafat_conv_point_at_filter(common, f, mafat_span(y0, y0 + n), c->out_rows, rows);
+    segments[n_segments++] = (struct mafat_integer_segment){rows, end - f, (int)mafat_tensors_pixel_bytes(t, layer, block)};
+  }
+  return n_segments;
+}
+
+/* Adds the shortcut's other map, if there is one, where the sums' outputs lie. */
+static void add(const struct conv *c, struct mafat_span filters, int y0, int n)
+{
+  const struct mafat_conv *common = &c->common;
+  const struct mafat_worker *w = common->worker;
+  if (!common->shortcut) return;
+  struct mafat_integer_blend_call call = c->blend;
+  const struct mafat_sources *z = &common->shortcut->operands[1].sources;
+  call.n_cols = mafat_span_size(common->step->out.x);
+  for (int f = filters.begin, end; f < filters.end; f = end) {
+    int block = f / MAFAT_CHANNEL_BLOCK, lane = f % MAFAT_CHANNEL_BLOCK, x = common->step->out.x.begin;
+    int z_channel = z->list->first + f;
+    end = mafat_min(filters.end, (block + 1) * MAFAT_CHANNEL_BLOCK);
+    call.n_channels = end - f;
+    call.x_pixel_bytes = call.y_pixel_bytes = (int)mafat_tensors_pixel_bytes(w->tensors, common->step->layer, block);
+    call.z_pixel_bytes = (int)mafat_tensors_pixel_bytes(w->tensors, z->list->tensor, z_channel / MAFAT_CHANNEL_BLOCK);
+    for (int y = y0; y < y0 + n; y++) {
+      call.y = (uint8_t *)mafat_tensors_address(w->tensors, common->step->layer, block, y, x) + lane;
+      call.x = call.y;
+      call.z = mafat_integer_read(w->tensors, z, 0, z_channel, y, x);
+      c->kernels->blend(&call);
+    }
+  }
+}
+
+/* ---- panels ---- */
+
+/* Of a step's part of the input's channels: goes on with the sums of the parts before it. */
+static void go_on(const struct conv *c, struct mafat_integer_conv_call *call, struct mafat_span filters, int y0)
+{
+  const struct mafat_step *step = c->common.step;
+  const struct mafat_layer *l = c->common.layer;
+  size_t rows = (size_t)mafat_span_size(step->out.y), cols = (size_t)mafat_span_size(step->out.x);
+  size_t pixel = (size_t)(y0 - step->out.y.begin) * cols;
+  call->sums = c->common.worker->sums + (size_t)filters.begin * rows * cols + pixel * (size_t)call->width;
+  call->weights += (size_t)step->channels.begin * (size_t)mafat_window_area(&l->window) * (size_t)call->width;
+  call->start = step->channels.begin == 0;
+  call->finish = step->channels.end == l->in.c;
+}
+
+/* Kernels keep what they find out about a panel's weights for the step's other rows, of as many panels as there is room for. */
+static void make_sorted_room(struct conv *c, int index, uint16_t *room)
+{
+  const struct mafat_conv *common = &c->common;
+  const struct mafat_layer *l = &common->worker->tensors->network->layers[index];
+  const size_t quads = mafat_quads_taps(l, 0) / MAFAT_QUAD;
+  if (!c->kernels->sorts || l->groups > 1) return;
+  if (mafat_span_size(common->box.y) * mafat_span_size(common->box.x) < SORTED_PIXELS || quads > MAFAT_SORTED_ROOM / 4) return;
+  c->sorted = room;
+  c->sorted_room = SORTED_OF_PANEL + SORTED_OF_QUAD * (int)quads;
+  c->n_sorted = mafat_min(MAFAT_SORTED_ROOM / c->sorted_room, mafat_conv_n_panels(common));
+  for (int p = 0; p < c->n_sorted; p++) room[p * c->sorted_room] = 0;
+}
+
+/* Ahead of the panels of layer `index`. */
+static void begin_panels(struct conv *c, int index, struct mafat_window window)
+{
+  const struct mafat_conv *common = &c->common;
+  const struct mafat_layer *l = &common->worker->tensors->network->layers[index];
+  struct mafat_integer_conv_call *call = c->call;
+  c->quads_taps = mafat_layer_is_grouped(l) ? 0 : mafat_quads_taps(l, 0);
+  call->pieces = c->pieces;
+  call->n_cols = mafat_span_size(common->box.x);
+  call->window = window;
+  call->to.out = l->quantization;
+  call->sums = NULL;
+  call->input_sums = c->input_sums;
+  call->runs = c->runs;
+}
+
+static void set_panel(struct conv *c, const struct mafat_layer *l, int index, struct mafat_span filters)
+{
+  struct mafat_integer_conv_call *call = c->call;
+  const int first = c->quads_taps ? filters.begin / MAFAT_PANEL * MAFAT_PANEL : mafat_pack_panel_begin(l, filters.begin);
+  const int end = mafat_panel_end(l, first), width = mafat_panel_width(end - first);
+  const char *at = mafat_weights_integer_panel(c->common.worker->weights, index, first, c->quads_taps);
+  const struct mafat_integer_panel panel = mafat_integer_panel_at(l, at, c->quads_taps ? c->quads_taps : mafat_quads_taps(l, first), width);
+  call->weights = panel.weights;
+  call->width = width;
+  call->weights_zero = panel.weights_zero;
+  call->to.bias = panel.bias;
+  call->to.multipliers = panel.multipliers;
+  call->to.shifts = panel.shifts;
+  call->first = filters.begin - first;
+  call->end = filters.end < end ? filters.end - first : 0;
+}
+
+/* Of layer `index` over the pieces that are there, into rows from y0 on. */
+static void run_panel(struct conv *c, int index, struct mafat_span filters, int y0, int n)
+{
+  const struct mafat_conv *common = &c->common;
+  struct mafat_integer_conv_call *call = c->call;
+  set_panel(c, &common->worker->tensors->network->layers[index], index, filters);
+  call->n_pieces = c->n_pieces;
+  call->n_rows = n;
+  call->start = call->finish = true;
+  const int panel = filters.begin / MAFAT_PANEL - common->step->filters.begin / MAFAT_PANEL;
+  call->sorted = panel < c->n_sorted ? c->sorted + panel * c->sorted_room : NULL;
+  call->sorted_room = c->sorted_room;
+  call->n_segments = point_at_output(c, filters, y0, n, call->segments);
+  if (common->worker->sums) go_on(c, call, filters, y0);
+  c->kernels->conv(call);
+  if (call->finish) add(c, filters, y0, n);
+}
+
+static void run_ordinary(struct conv *c)
+{
+  struct mafat_conv *common = &c->common;
+  struct mafat_conv_block block;
+  uint16_t room[MAFAT_SORTED_ROOM];
+  struct mafat_integer_input_sums input_sums;
+  struct mafat_integer_runs runs;
+  struct mafat_integer_conv_call call;
+  make_sorted_room(c, common->index, room);
+  c->input_sums = &input_sums;
+  c->runs = &runs;
+  c->call = &call;
+  list_pieces(c, common->step->channels);
+  begin_panels(c, common->index, common->layer->window);
+  mafat_conv_share(common, mafat_conv_n_panels(common));
+  for (int panel; mafat_conv_take(common, &block, &panel);) {
+    point_at_input(c, block.sums);
+    run_panel(c, common->index, mafat_conv_panel(common, panel), block.out_y, mafat_span_size(block.sums));
+  }
+}
+
+/* A unit is a block of rows of one group. */
+static void run_grouped(struct conv *c)
+{
+  struct mafat_conv *common = &c->common;
+  const struct mafat_layer *l = common->layer;
+  int filters = l->filters / l->groups, channels = l->in.c / l->groups;
+  struct mafat_span wanted = common->step->filters;
+  int first = wanted.begin / filters, n_groups = (wanted.end - 1) / filters + 1 - first;
+  struct mafat_conv_block block;
+  struct mafat_integer_conv_call call;
+  c->call = &call;
+  begin_panels(c, common->index, l->window);
+  mafat_conv_share(common, n_groups);
+  for (int index; mafat_conv_take(common, &block, &index);) {
+    int g = first + index, begin = mafat_max(wanted.begin, g * filters), end = mafat_min(wanted.end, (g + 1) * filters);
+    list_pieces(c, mafat_span(g * channels, (g + 1) * channels));
+    point_at_input(c, block.sums);
+    for (int f = begin, next; f < end; f = next) {
+      next = mafat_min(mafat_panel_end(l, f), end);
+      run_panel(c, common->index, mafat_span(f, next), block.out_y, mafat_span_size(block.sums));
+    }
+  }
+}
+
+/* ---- depthwise ---- */
+
+/* last: a run whose rows of the same number these are the rows of now; NULL: none. */
+static void point_at_run(struct conv *c, const struct mafat_run *run, const struct mafat_run *last, struct mafat_span rows)
+{
+  const struct mafat_taps taps = c->common.layer->window.y;
+  const struct mafat_piece piece = mafat_conv_piece_of(run), before = mafat_conv_piece_of(last ? last : run);
+  const int n = mafat_taps_inputs(taps, mafat_span_size(rows));
+  ptrdiff_t bytes;
+  if (last && mafat_conv_pieces_apart(&c->common, &piece, &before, &bytes)) mafat_conv_move_rows(c->in_rows, c->in_rows, n, bytes, c->zeros);
+  else point_at_rows(c, &piece, mafat_taps_first(taps, rows.begin), n, c->in_rows);
+}
+
+static void point_at_run_output(struct conv *c, const struct mafat_run *run, struct mafat_span rows)
+{
+  mafat_conv_point_at_filter(&c->common, run->out_block * MAFAT_CHANNEL_BLOCK + run->out_lane, rows, c->out_rows, c->out_rows);
+}
+
+/* Rows of one run of channels from in_rows into out_rows, which are filled by the caller. */
+static void run_depthwise_rows(struct conv *c, const struct mafat_run *run, struct mafat_span rows, int out_pixel_bytes)
+{
+  const struct mafat_conv *common = &c->common;
+  const struct mafat_layer *l = common->layer;
+  int block = run->out_block * MAFAT_CHANNEL_BLOCK, n = mafat_span_size(rows);
+  const size_t taps = (size_t)mafat_window_area(&l->window);
+  const int width = mafat_panel_width(mafat_panel_end(l, block) - block), lane = run->out_lane;
+  const struct mafat_integer_panel panel =
+      mafat_integer_panel_at(l, mafat_weights_integer_panel(common->worker->weights, common->index, block, taps), taps, width);
+  struct mafat_integer_depthwise_call call = {
+      .rows = c->in_rows, .out = c->out_rows, .n_channels = run->n,
+      .in_pixel_bytes = (int)mafat_tensors_pixel_bytes(common->worker->tensors, run->tensor, run->block),
+      .out_pixel_bytes = out_pixel_bytes, .n_rows = n, .n_cols = mafat_span_size(common->box.x), .window = l->window,
+      .weights = panel.weights + lane, .width = width, .weights_zero = panel.weights_zero,
+      .to = {panel.bias + lane, panel.multipliers + lane, panel.shifts + lane, l->quantization}};
+  c->kernels->depthwise(&call);
+}
+
+static void run_depthwise(struct conv *c)
+{
+  struct mafat_conv *common = &c->common;
+  const struct mafat_tensors *t = common->worker->tensors;
+  struct mafat_conv_block block;
+  mafat_conv_share(common, 1);
+  for (int all; mafat_conv_take(common, &block, &all);) {
+    struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(common->layer), common->step->filters);
+    struct mafat_run run, last;
+    for (bool first = true; mafat_runs_next(&runs, &run); first = false, last = run) {
+      point_at_run(c, &run, first ? NULL : &last, block.sums);
+      point_at_run_output(c, &run, block.sums);
+      run_depthwise_rows(c, &run, block.sums, (int)mafat_tensors_pixel_bytes(t, common->step->layer, run.out_block));
+    }
+  }
+}
+
+static void run_depthwise_in_place(struct conv *c)
+{
+  struct mafat_conv *common = &c->common;
+  for (struct mafat_run run; mafat_conv_take_channels(common, &run);)
+    for (struct mafat_span rows = {0, common->box.y.begin}; rows.end < common->box.y.end;) {
+      rows = mafat_conv_kept_call(common, rows.end);
+      mafat_conv_keep_rows(common, &run, rows);
+      point_at_run(c, &run, NULL, rows);
+      int first = mafat_taps_first(common->layer->window.y, rows.begin);
+      for (int y = mafat_max(first, common->in_y.begin); y < rows.end; y++)
+        c->in_rows[y - first] = (const uint8_t *)mafat_conv_kept_row(common, y);
+      point_at_run_output(c, &run, rows);
+      run_depthwise_rows(c, &run, rows, (int)mafat_tensors_pixel_bytes(common->worker->tensors, common->step->layer, run.out_block));
+    }
+}
+
+/* Where block `b` of the inner layer's row r lies in the slot. Of narrow maps a block's rows follow each other: kernels take them
+ * for one. Of others a row's blocks do: as far apart as a block's rows reach, they would share sets of the first cache. */
+static uint8_t *inner_row(const struct conv *c, int b, int r)
+{
+  const struct mafat_scratch *s = c->common.worker->scratch;
+  const size_t cols = (size_t)s->inner_cols, before = (size_t)b * MAFAT_CHANNEL_BLOCK * cols;
+  uint8_t *slot = (uint8_t *)c->common.worker->slot_memory + s->inner_offset;
+  if (s->inner_cols > NARROW_COLS) return slot + (size_t)r * s->inner_row_elements + before;
+  return slot + before * (size_t)s->rows_per_call + (size_t)r * (size_t)mafat_block_width(c->common.layer->out.c, b) * cols;
+}
+
+static void run_inner_rows(struct conv *c, struct mafat_span rows)
+{
+  const struct mafat_layer *l = c->common.layer;
+  struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(l), mafat_span(0, l->out.c));
+  struct mafat_run run, last;
+  c->common.outputs.rows = mafat_span(0, 0);
+  for (bool first = true; mafat_runs_next(&runs, &run); first = false, last = run) {
+    for (int r = 0; r < mafat_span_size(rows); r++) c->out_rows[r] = inner_row(c, run.out_block, r) + run.out_lane;
+    point_at_run(c, &run, first ? NULL : &last, rows);
+    run_depthwise_rows(c, &run, rows, mafat_block_width(l->out.c, run.out_block));
+  }
+}
+
+/* The 1x1 over rows that lie in the slot. */
+static void run_pointwise_rows(struct conv *c, struct mafat_span rows)
+{
+  const struct mafat_conv *common = &c->common;
+  int channels = common->layer->out.c, n = mafat_span_size(rows);
+  c->n_pieces = mafat_n_blocks(channels);
+  for (int b = 0; b < c->n_pieces; b++) {
+    const uint8_t **in = c->in_rows + (size_t)b * (size_t)common->worker->scratch->in_rows;
+    for (int r = 0; r < n; r++) in[r] = inner_row(c, b, r);
+    c->pieces[b] = (struct mafat_integer_piece){in, mafat_min(MAFAT_CHANNEL_BLOCK, channels - b * MAFAT_CHANNEL_BLOCK),
+                                                mafat_block_width(channels, b)};
+  }
+  c->input_sums->known = false;
+  c->runs->known = false;
+  begin_panels(c, common->pointwise, mafat_window_square(1, 1, 0));
+  for (int p = 0; p < mafat_conv_n_panels(common); p++)
+    run_panel(c, common->pointwise, mafat_conv_panel(common, p), rows.begin, n);
+}
+
+static void run_separable(struct conv *c)
+{
+  struct mafat_conv_block block;
+  uint16_t room[MAFAT_SORTED_ROOM];
+  struct mafat_integer_input_sums input_sums;
+  struct mafat_integer_runs runs;
+  struct mafat_integer_conv_call call;
+  make_sorted_room(c, c->common.pointwise, room);
+  c->input_sums = &input_sums;
+  c->runs = &runs;
+  c->call = &call;
+  mafat_conv_share(&c->common, 1);
+  for (int all; mafat_conv_take(&c->common, &block, &all);) {
+    run_inner_rows(c, block.sums);
+    run_pointwise_rows(c, block.sums);
+  }
+}
+
+/* ---- the kind ---- */
+
+static int run_convolutional(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  struct conv c;
+  open_conv(&c, w, step);
+  if (c.common.pointwise >= 0) run_separable(&c);
+  else if (mafat_plan_is_in_place(w->plan, step->layer)) run_depthwise_in_place(&c);
+  else if (mafat_layer_is_depthwise(c.common.layer)) run_depthwise(&c);
+  else if (c.common.layer->groups > 1) run_grouped(&c);
+  else run_ordinary(&c);
+  return MAFAT_OK;
+}
+
+const struct mafat_runner_kind mafat_integer_convolutional = {.run = run_convolutional, .sharing = MAFAT_SHARED_BY_UNITS};

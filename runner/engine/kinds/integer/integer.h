@@ -1,0 +1,41 @@
+/* Kinds of layers that read whole numbers: files of the same names as those of floats. */
+#ifndef MAFAT_RUNNER_ENGINE_KINDS_INTEGER_INTEGER_H
+#define MAFAT_RUNNER_ENGINE_KINDS_INTEGER_INTEGER_H
+
+#include "runner/kernels/integer.h"
+#include "runner/engine/kinds/rows.h"
+
+extern const struct mafat_runner_kind mafat_integer_quantize, mafat_integer_convolutional, mafat_integer_maxpool,
+    mafat_integer_local_avgpool, mafat_integer_shortcut, mafat_integer_activation, mafat_integer_normalize,
+    mafat_integer_reduce, mafat_integer_rearrange, mafat_integer_constant, mafat_integer_resample, mafat_integer_upsample,
+    mafat_integer_matmul;
+
+/* Channel `channel` of slice `source`, as mafat_tensors_read has it. */
+static inline uint8_t *mafat_integer_read(const struct mafat_tensors *t, const struct mafat_sources *sources, int source,
+                                          int channel, int y, int x)
+{
+  const struct mafat_source *s = mafat_sources_at(sources, source, &y);
+  int at = channel - sources->list[source].first + s->first;
+  return (uint8_t *)mafat_tensors_address(t, s->tensor, at / MAFAT_CHANNEL_BLOCK, y, x) + at % MAFAT_CHANNEL_BLOCK;
+}
+
+static inline uint8_t *mafat_integer_rows_next(struct mafat_tensor_rows *r)
+{
+  return (uint8_t *)mafat_tensor_rows_next_bytes(r);
+}
+
+/* Channel c of what the sources are together; *pixel_bytes: from a pixel to the next. */
+static inline uint8_t *mafat_integer_behind(const struct mafat_tensors *t, const struct mafat_sources *sources, int c, int y,
+                                            int x, int *pixel_bytes)
+{
+  int i = 0;
+  for (; c >= sources->list[i].n; i++) c -= sources->list[i].n;
+  int channel = sources->list[i].first + c;
+  *pixel_bytes = (int)mafat_tensors_pixel_bytes(t, sources->list[i].tensor, channel / MAFAT_CHANNEL_BLOCK);
+  return mafat_integer_read(t, sources, i, channel, y, x);
+}
+
+/* How a blend's operands come together, of which the first has these numbers: all but where they lie. */
+struct mafat_integer_blend_call mafat_integer_blend(const struct mafat_network *n, int layer, const struct mafat_quantization *x);
+
+#endif

@@ -1,0 +1,214 @@
+/* Elements of maps in other places: pixels whole, where their channels stay side by side, else byte by byte, in runs where nothing is read
+ * beside the map. */
+#include "runner/engine/kinds/rearrange.h"
+#include "runner/engine/kinds/integer/integer.h"
+
+#include <string.h>
+
+static void fill(const struct mafat_tensors *t, const struct mafat_layer *l, int layer, struct mafat_box box)
+{
+  for (int block = 0; block < mafat_n_blocks(l->out.c); block++)
+    for (int y = box.y.begin; y < box.y.end; y++)
+      memset(mafat_tensors_address(t, layer, block, y, box.x.begin), (int)l->rearrange->fill,
+             mafat_tensors_pixel_bytes(t, layer, block) * (size_t)mafat_span_size(box.x));
+}
+
+/* Is there something to read? Settles where. */
+static bool settle(const struct mafat_moving *m, struct mafat_place *in)
+{
+  for (int a = 0; a < MAFAT_N_AXES; a++) {
+    in->at[a] = mafat_part_settle(m->part->outside, in->at[a], mafat_moving_extent(m, a));
+    if (in->at[a] < 0) return false;
+  }
+  return true;
+}
+
+static void move_pixel(const struct mafat_moving *m, int y, int x, struct mafat_place pixel)
+{
+  int channels = m->tensors->network->layers[m->layer].out.c, bytes;
+  for (int c = 0; c < channels; c++) {
+    struct mafat_place in = pixel;
+    if (!mafat_moving_locate(m->part, MAFAT_AXIS_C, c, &in) || !settle(m, &in)) continue;
+    mafat_tensors_address(m->tensors, m->layer, c / MAFAT_CHANNEL_BLOCK, y, x)[c % MAFAT_CHANNEL_BLOCK] =
+        (char)*mafat_integer_behind(m->tensors, &m->operand->sources, in.at[MAFAT_AXIS_C], in.at[MAFAT_AXIS_H], in.at[MAFAT_AXIS_W], &bytes);
+  }
+}
+
+/* What may lie beside the map is looked for element by element. */
+static void move_clipped(const struct mafat_moving *m)
+{
+  for (struct mafat_moving_rows rows = mafat_moving_rows(m); mafat_moving_next_row(&rows);)
+    for (int x = m->box.x.begin; x < m->box.x.end; x++) {
+      struct mafat_place in = rows.in;
+      if (mafat_moving_locate(m->part, MAFAT_AXIS_W, x, &in)) move_pixel(m, rows.y - 1, x, in);
+    }
+}
+
+/* ---- elements in rows ---- */
+
+/* Elements that lie equally far apart both where they are and where they go: at most so many. */
+struct run {
+  const char *from;
+  char *to;
+  ptrdiff_t from_step, to_step;
+  int n;
+};
+
+/* In the input, where `in_step` along `in_axis` lies between each and the next: columns or rows one after the other, or channels of a
+ * block; or one element. */
+static void find_from(const struct mafat_moving *m, int in_axis, int in_step, struct mafat_place in, struct run *r)
+{
+  int y = in.at[MAFAT_AXIS_H], x = in.at[MAFAT_AXIS_W], at = in.at[MAFAT_AXIS_C], source = 0;
+  for (; at >= m->operand->sources.list[source].n; source++) at -= m->operand->sources.list[source].n;
+  const struct mafat_source *s = mafat_sources_at(&m->operand->sources, source, &y);
+  const int channel = s->first + at, n = r->n;
+  const struct mafat_seat seat = mafat_tensors_seat(m->tensors, s->tensor, channel, y, x);
+  r->from = seat.at;
+  r->n = 1;
+  if (in_axis == MAFAT_AXIS_W && in_step > 0) {
+    r->from_step = (ptrdiff_t)seat.pixel_bytes * in_step;
+    r->n = mafat_min(n, (seat.box.x.end - 1 - x) / in_step + 1);
+  } else if (in_axis == MAFAT_AXIS_H && in_step > 0) {
+    r->from_step = (ptrdiff_t)seat.row_bytes * in_step;
+    r->n = mafat_min(n, (mafat_min(seat.box.y.end, s->first_row + s->n_rows) - 1 - y) / in_step + 1);
+  } else if (in_axis == MAFAT_AXIS_C && in_step == 1) {
+    r->from_step = 1;
+    r->n = mafat_min(mafat_min(n, m->operand->sources.list[source].n - at),
+                     mafat_min(seat.channels.end - channel, MAFAT_CHANNEL_BLOCK - channel % MAFAT_CHANNEL_BLOCK));
+  }
+}
+
+static int move_run(struct run *r)
+{
+  for (int k = 0; k < r->n; k++, r->from += r->from_step, r->to += r->to_step) *r->to = *r->from;
+  return r->n;
+}
+
+/* Column i and as many behind it as are a run, of a channel that is read where `in` is. */
+static int move_columns_of(const struct mafat_moving *m, const struct mafat_moving_columns *c, int y, int channel, int i, struct mafat_place in)
+{
+  const int x = c->x + i * c->step;
+  const struct mafat_seat seat = mafat_tensors_seat(m->tensors, m->layer, channel, y, x);
+  struct run r = {.to = seat.at, .n = mafat_min(c->n - i, (seat.box.x.end - 1 - x) / c->step + 1), .to_step = (ptrdiff_t)seat.pixel_bytes * c->step};
+  in.at[c->in_axis] += i * c->in_step;
+  find_from(m, c->in_axis, c->in_step, in, &r);
+  return move_run(&r);
+}
+
+/* Of a pixel, the channel and as many of the n from it on as are a run. */
+static int move_channels_of(const struct mafat_moving *m, int y, int x, int channel, int n, struct mafat_place in)
+{
+  const struct mafat_atom *last = &m->part->atoms[mafat_part_atoms(m->part, MAFAT_AXIS_C).end - 1];
+  const struct mafat_seat seat = mafat_tensors_seat(m->tensors, m->layer, channel, y, x);
+  struct run r = {.to = seat.at, .to_step = 1, .n = mafat_min(mafat_min(n, seat.channels.end - channel), MAFAT_CHANNEL_BLOCK - channel % MAFAT_CHANNEL_BLOCK)};
+  find_from(m, last->in_axis, last->in_step, in, &r);
+  return move_run(&r);
+}
+
+/* Whichever there are more of in a run, columns or channels. */
+static void move_elements(const struct mafat_moving *m)
+{
+  const int channels = m->tensors->network->layers[m->layer].out.c;
+  for (struct mafat_moving_rows rows = mafat_moving_rows(m); mafat_moving_next_row(&rows);)
+    for (struct mafat_moving_columns c = mafat_moving_columns(m, rows.in, true); mafat_moving_next_columns(&c);)
+      for (int channel = 0, n; channel < channels; channel += n) {
+        struct mafat_place in = c.in;
+        n = mafat_moving_locate(m->part, MAFAT_AXIS_C, channel, &in);
+        if (n > 1 && c.n == 1) {
+          n = move_channels_of(m, rows.y - 1, c.x, channel, n, in);
+          continue;
+        }
+        for (int i = 0; n > 0 && i < c.n;) i += move_columns_of(m, &c, rows.y - 1, channel, i, in);
+        n = 1;
+      }
+}
+
+/* ---- whole pixels ---- */
+
+/* One run of channels, which the map has; beside its rows and columns nothing is read? */
+static bool is_whole(const struct mafat_moving *m)
+{
+  struct mafat_part channels = *m->part;
+  channels.n_atoms = 0;
+  for (int i = 0; i < m->part->n_atoms; i++)
+    if (m->part->atoms[i].in_axis == MAFAT_AXIS_C) channels.atoms[channels.n_atoms++] = m->part->atoms[i];
+  channels.in_first[MAFAT_AXIS_H] = channels.in_first[MAFAT_AXIS_W] = 0;
+  return mafat_part_run(m->part) > 1 && mafat_span_size(mafat_part_atoms(m->part, MAFAT_AXIS_C)) == 1 &&
+         !mafat_part_leaves(&channels, m->operand->shape) &&
+         (m->part->outside == MAFAT_OUTSIDE_FILL || !mafat_part_leaves(m->part, m->operand->shape));
+}
+
+/* Those of the columns that are read inside the map; false: there are none. */
+static bool clip(const struct mafat_moving *m, struct mafat_moving_columns *c)
+{
+  const struct mafat_shape s = m->operand->shape;
+  int x = c->in.at[MAFAT_AXIS_W], y = c->in.at[MAFAT_AXIS_H];
+  int step = c->in_step, first = 0, end = c->n;
+  if (step > 0) {
+    first = x < 0 ? mafat_divide_up(-x, step) : 0;
+    end = mafat_min(end, x < s.w ? (s.w - 1 - x) / step + 1 : 0);
+  } else if (step < 0) {
+    first = x >= s.w ? mafat_divide_up(x - s.w + 1, -step) : 0;
+    end = mafat_min(end, x >= 0 ? x / -step + 1 : 0);
+  } else if (x < 0 || x >= s.w) {
+    return false;
+  }
+  c->x += first * c->step;
+  c->in.at[MAFAT_AXIS_W] += first * step;
+  c->n = end - first;
+  return c->n > 0 && y >= 0 && y < s.h;
+}
+
+/* Channels from c on that lie side by side both in a block of the output and in one of the operand: at most n. */
+static int channels_beside(const struct mafat_sources *sources, int from, int c, int n)
+{
+  int source = 0;
+  for (; from >= sources->list[source].n; source++) from -= sources->list[source].n;
+  int lane = (sources->list[source].first + from) % MAFAT_CHANNEL_BLOCK;
+  n = mafat_min(n, mafat_min(sources->list[source].n - from, MAFAT_CHANNEL_BLOCK - lane));
+  return mafat_min(n, MAFAT_CHANNEL_BLOCK - c % MAFAT_CHANNEL_BLOCK);
+}
+
+/* The part's channels of some columns of a row. */
+static void move_columns(const struct mafat_moving *m, int y, const struct mafat_moving_columns *columns)
+{
+  const int first = columns->in.at[MAFAT_AXIS_C] - m->part->out_first[MAFAT_AXIS_C];
+  const int begin = m->part->out_first[MAFAT_AXIS_C], end = begin + mafat_part_run(m->part);
+  for (int c = begin, n; c < end; c += n) {
+    int bytes, block = c / MAFAT_CHANNEL_BLOCK;
+    n = channels_beside(&m->operand->sources, first + c, c, end - c);
+    const uint8_t *from = mafat_integer_behind(m->tensors, &m->operand->sources, first + c, columns->in.at[MAFAT_AXIS_H],
+                                               columns->in.at[MAFAT_AXIS_W], &bytes);
+    char *to = mafat_tensors_address(m->tensors, m->layer, block, y, columns->x) + c % MAFAT_CHANNEL_BLOCK;
+    const ptrdiff_t to_step = (ptrdiff_t)mafat_tensors_pixel_bytes(m->tensors, m->layer, block) * columns->step;
+    const ptrdiff_t from_step = (ptrdiff_t)bytes * columns->in_step;
+    if (n == MAFAT_CHANNEL_BLOCK)
+      for (int i = 0; i < columns->n; i++, from += from_step, to += to_step) memcpy(to, from, MAFAT_CHANNEL_BLOCK);
+    else
+      for (int i = 0; i < columns->n; i++, from += from_step, to += to_step) memcpy(to, from, (size_t)n);
+  }
+}
+
+static void move_pixels(const struct mafat_moving *m)
+{
+  for (struct mafat_moving_rows rows = mafat_moving_rows(m); mafat_moving_next_row(&rows);)
+    for (struct mafat_moving_columns c = mafat_moving_columns(m, rows.in, false); mafat_moving_next_columns(&c);) {
+      struct mafat_moving_columns inside = c;
+      if (clip(m, &inside)) move_columns(m, rows.y - 1, &inside);
+    }
+}
+
+static int run_rearrange(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
+  fill(w->tensors, l, step->layer, step->out);
+  for (int k = 0; k < l->n_operands; k++) {
+    struct mafat_moving m = {w->tensors, &l->operands[k], &l->rearrange->parts[k], step->layer, step->out};
+    if (is_whole(&m)) move_pixels(&m);
+    else if (mafat_part_leaves(m.part, m.operand->shape)) move_clipped(&m);
+    else move_elements(&m);
+  }
+  return MAFAT_OK;
+}
+
+const struct mafat_runner_kind mafat_integer_rearrange = {.run = run_rearrange, .sharing = MAFAT_SHARED_BY_ROWS};

@@ -1,0 +1,106 @@
+#include "runner/engine/kinds/kind.h"
+
+#include "predictor/plan/fusion.h"
+
+#include <assert.h>
+
+static const struct mafat_runner_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
+    [MAFAT_CONVOLUTIONAL] = &mafat_runner_convolutional,
+    [MAFAT_MAXPOOL] = &mafat_runner_maxpool,
+    [MAFAT_AVGPOOL] = &mafat_runner_avgpool,
+    [MAFAT_SHORTCUT] = &mafat_runner_shortcut,
+    [MAFAT_UPSAMPLE] = &mafat_runner_upsample,
+    [MAFAT_REORG] = &mafat_runner_reorg,
+    [MAFAT_CONNECTED] = &mafat_runner_connected,
+    [MAFAT_LOCAL] = &mafat_runner_local,
+    [MAFAT_BATCHNORM] = &mafat_runner_batchnorm,
+    [MAFAT_CROP] = &mafat_runner_crop,
+    [MAFAT_ACTIVATION_LAYER] = &mafat_runner_activation,
+    [MAFAT_SOFTMAX] = &mafat_runner_softmax,
+    [MAFAT_REGION] = &mafat_runner_region,
+    [MAFAT_YOLO] = &mafat_runner_yolo,
+    [MAFAT_DETECTION] = &mafat_runner_detection,
+    [MAFAT_LOCAL_AVGPOOL] = &mafat_runner_local_avgpool,
+    [MAFAT_REORG3D] = &mafat_runner_reorg3d,
+    [MAFAT_GAUSSIAN_YOLO] = &mafat_runner_gaussian_yolo,
+    [MAFAT_SCALE_CHANNELS] = &mafat_runner_scale_channels,
+    [MAFAT_SAM] = &mafat_runner_sam,
+    [MAFAT_CONSTANT_LAYER] = &mafat_runner_constant,
+    [MAFAT_REARRANGE] = &mafat_runner_rearrange,
+    [MAFAT_NORMALIZE] = &mafat_runner_normalize,
+    [MAFAT_REDUCE] = &mafat_runner_reduce,
+    [MAFAT_MATMUL] = &mafat_runner_matmul,
+    [MAFAT_GATHER] = &mafat_runner_gather,
+    [MAFAT_RESAMPLE] = &mafat_runner_resample,
+    [MAFAT_POSTPROCESS] = &mafat_runner_postprocess,
+    [MAFAT_QUANTIZE] = &mafat_runner_quantize,
+};
+
+const struct mafat_runner_kind *mafat_runner_kind(enum mafat_layer_type type)
+{
+  return kinds[type];
+}
+
+static const struct mafat_runner_kind *kind_of_layer(const struct mafat_network *n, int layer)
+{
+  enum mafat_layer_type type = n->layers[layer].type;
+  bool floats = mafat_network_in_type(n, layer) == MAFAT_F32;
+  return floats ? mafat_runner_kind(type) : mafat_runner_integer_kind(type);
+}
+
+int mafat_kinds_check(const struct mafat_network *n, int n_layers, struct mafat_diagnostic *d)
+{
+  for (int l = 0; l < n_layers; l++)
+    if (!mafat_layer_is_alias(&n->layers[l]) && !kind_of_layer(n, l))
+      return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: layer %d [%s] is not run on whole numbers", n->path, l,
+                        mafat_layer_type_name(n->layers[l].type));
+  return MAFAT_OK;
+}
+
+static const struct mafat_runner_kind *kind_of(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  const struct mafat_runner_kind *kind = kind_of_layer(w->tensors->network, mafat_plan_reader(w->plan, step->layer));
+  assert(kind);
+  return kind;
+}
+
+enum {
+  SHARES = 4, /* of a step's rows, for each worker */
+  PARTS = 4   /* of the last of them */
+};
+
+static int run_shares_of_rows(const struct mafat_worker *w, const struct mafat_step *step,
+                              const struct mafat_runner_kind *kind)
+{
+  int n_rows = mafat_span_size(step->out.y), n_workers = mafat_team_size(w->team);
+  int shares = n_workers == 1 ? 1 : mafat_min(n_rows, SHARES * n_workers), parts = mafat_min(PARTS, n_rows / shares);
+  for (struct mafat_team_part p; mafat_team_take_part(w->team, w->index, shares, parts, &p);) {
+    struct mafat_step part = *step;
+    struct mafat_span share = mafat_span_share(n_rows, shares, p.unit);
+    struct mafat_span rows = mafat_span_share(mafat_span_size(share), p.n_parts, p.part);
+    int first = step->out.y.begin + share.begin;
+    part.out.y = mafat_span(first + rows.begin, first + rows.end);
+    int code = kind->run(w, &part);
+    if (code) return code;
+  }
+  return MAFAT_OK;
+}
+
+void mafat_kinds_prepare(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  const struct mafat_runner_kind *kind = kind_of(w, step);
+  if (kind->prepare) kind->prepare(w, step);
+}
+
+int mafat_kinds_rounds(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  const struct mafat_runner_kind *kind = kind_of(w, step);
+  return kind->rounds ? kind->rounds(w, step) : 1;
+}
+
+int mafat_kinds_run(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  const struct mafat_runner_kind *kind = kind_of(w, step);
+  if (kind->sharing == MAFAT_SHARED_BY_ROWS) return run_shares_of_rows(w, step, kind);
+  return kind->sharing == MAFAT_SHARED_BY_UNITS || w->index == 0 ? kind->run(w, step) : MAFAT_OK;
+}

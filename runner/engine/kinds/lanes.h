@@ -1,0 +1,65 @@
+/* Pixels side by side: all channels of some pixels of a row, channel by channel, so that what is done
+ * across channels is done for each pixel in a lane of its own. What lanes compute does not depend on how
+ * many there are. */
+#ifndef MAFAT_RUNNER_ENGINE_KINDS_LANES_H
+#define MAFAT_RUNNER_ENGINE_KINDS_LANES_H
+
+#include "runner/engine/kinds/kind.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* Inlined where lanes are 16, and where they are one. */
+#define MAFAT_LANES_INLINE static inline __attribute__((always_inline))
+
+/* A unit of work: columns of a row of the step's output. */
+struct mafat_lanes_unit {
+  int y;
+  struct mafat_span cols;
+};
+
+/* The worker's next; false when none is left. */
+bool mafat_lanes_take(const struct mafat_worker *w, const struct mafat_step *step, struct mafat_lanes_unit *unit);
+
+/* Where the worker has them: channel c of lane i at [c * scratch.lanes + i]. */
+static inline float *mafat_lanes_memory(const struct mafat_worker *w)
+{
+  return (float *)(w->slot_memory + w->scratch->pixel_offset);
+}
+
+/* n pixels of a layer's input from (y, x) on; lanes behind them have the last one. */
+void mafat_lanes_read(const struct mafat_worker *w, const struct mafat_layer *l, int y, int x, int n);
+/* As many to its output. */
+void mafat_lanes_write(const struct mafat_worker *w, int layer, int y, int x, int n);
+
+/* e^x for -87 <= x <= 0, within 2 ulp. As the kernels have it (kernels/activation.h), each operation rounded. */
+static inline float mafat_lanes_exponential(float x)
+{
+  float shifted = x * 1.44269504f + 12582912.0f; /* 1.5 * 2^23: rounds to the nearest integer */
+  float n = shifted - 12582912.0f;
+  float r = x - n * 0.693359375f + n * 2.12194440e-4f;
+  float p = 1.98412698e-4f;
+  p = p * r + 1.38888889e-3f;
+  p = p * r + 8.33333333e-3f;
+  p = p * r + 4.16666667e-2f;
+  p = p * r + 1.66666667e-1f;
+  p = p * r + 0.5f;
+  p = p * r + 1.0f;
+  p = p * r + 1.0f;
+  uint32_t bits;
+  memcpy(&bits, &shifted, sizeof bits);
+  bits = (bits << 23) + (127u << 23);
+  float power;
+  memcpy(&power, &bits, sizeof power);
+  return p * power;
+}
+
+/* e^x for each lane's x <= 0, and 0 from -87 on: by a difference that changes nothing else. Loop by loop: with a branch
+ * none would be of vectors. */
+MAFAT_LANES_INLINE void mafat_lanes_exponentials(const float *x, float *e, int lanes)
+{
+  for (int i = 0; i < lanes; i++) e[i] = x[i] < -87.0f ? -87.0f : x[i];
+  for (int i = 0; i < lanes; i++) e[i] = mafat_lanes_exponential(e[i]) - mafat_lanes_exponential(-87.0f);
+}
+
+#endif

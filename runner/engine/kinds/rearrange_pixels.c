@@ -1,0 +1,127 @@
+/* Channels that stay side by side: pixels are moved whole, or in pieces. */
+#include "runner/engine/kinds/rearrange.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Pixels in a row, and where they go; `pixel` floats from one to the next. */
+struct row {
+  const float *from;
+  float *to;
+  ptrdiff_t from_pixel, to_pixel;
+  int n;
+};
+
+static inline void copy_channels(const struct row *r, int channels)
+{
+  const float *from = r->from;
+  float *to = r->to;
+  for (int i = 0; i < r->n; i++, from += r->from_pixel, to += r->to_pixel)
+    memcpy(to, from, (size_t)channels * sizeof *to);
+}
+
+/* Known numbers make copies of a few instructions. */
+static void copy_row(const struct row *r, int channels)
+{
+  if (r->from_pixel == channels && r->to_pixel == channels) {
+    memcpy(r->to, r->from, (size_t)r->n * (size_t)channels * sizeof *r->to);
+    return;
+  }
+  switch (channels) {
+    case 1: copy_channels(r, 1); break;
+    case 2: copy_channels(r, 2); break;
+    case 3: copy_channels(r, 3); break;
+    case 4: copy_channels(r, 4); break;
+    case 8: copy_channels(r, 8); break;
+    case MAFAT_CHANNEL_BLOCK: copy_channels(r, MAFAT_CHANNEL_BLOCK); break;
+    default: copy_channels(r, channels);
+  }
+}
+
+/* Pixels `step` columns apart, and where they come from. */
+struct pixels {
+  int y, x, step;
+  struct mafat_place in;
+  int in_step, n;
+};
+
+/* Channels [c, c + n) of them, block by block. */
+static void move(const struct mafat_moving *m, struct pixels p, int c, int n)
+{
+  for (int moved; n > 0; n -= moved) {
+    struct mafat_moving_channel in = mafat_moving_find(m, p.in);
+    int block = c / MAFAT_CHANNEL_BLOCK, lane = c % MAFAT_CHANNEL_BLOCK;
+    moved = mafat_min(n, mafat_min(in.after + 1, MAFAT_CHANNEL_BLOCK - lane));
+    const struct row row = {in.at, mafat_tensors_pixel(m->tensors, m->layer, block, p.y, p.x) + lane,
+                            (ptrdiff_t)in.pixel * p.in_step,
+                            (ptrdiff_t)mafat_tensors_pixel_floats(m->tensors, m->layer, block) * p.step, p.n};
+    copy_row(&row, moved);
+    c += moved;
+    p.in.at[MAFAT_AXIS_C] += moved;
+  }
+}
+
+/* Of n places along an axis those up to the first that lies beside the map; or one that does, which becomes what is
+ * read for it, -1 where that is nothing. */
+static int piece(const struct mafat_moving *m, int axis, int *at, int step, int n)
+{
+  int extent = mafat_moving_extent(m, axis);
+  if (*at < 0 || *at >= extent) {
+    *at = mafat_part_settle(m->part->outside, *at, extent);
+    return 1;
+  }
+  if (step == 0) return n;
+  return mafat_min(n, (step > 0 ? extent - 1 - *at : *at) / abs(step) + 1);
+}
+
+/* The same of channels and columns that may lie beside the map. */
+static void move_clipped(const struct mafat_moving *m, struct pixels p, int c, int n)
+{
+  struct mafat_place first = p.in;
+  int columns = p.n, y = first.at[MAFAT_AXIS_H];
+  piece(m, MAFAT_AXIS_H, &y, 0, 1);
+  if (y < 0) return;
+  p.in.at[MAFAT_AXIS_H] = y;
+  for (int i = 0; i < columns; i += p.n, p.x += p.n * p.step) {
+    int x = first.at[MAFAT_AXIS_W] + i * p.in_step;
+    p.n = piece(m, MAFAT_AXIS_W, &x, p.in_step, columns - i);
+    if (x < 0) continue;
+    p.in.at[MAFAT_AXIS_W] = x;
+    for (int k = 0, moved; k < n; k += moved) {
+      int channel = first.at[MAFAT_AXIS_C] + k;
+      moved = piece(m, MAFAT_AXIS_C, &channel, 1, n - k);
+      p.in.at[MAFAT_AXIS_C] = channel;
+      if (channel >= 0) move(m, p, c + k, moved);
+    }
+  }
+}
+
+/* All runs of channels of such pixels. */
+static void move_runs(const struct mafat_moving *m, const struct pixels *pixels)
+{
+  const struct mafat_part *part = m->part;
+  struct mafat_span atoms = mafat_part_atoms(part, MAFAT_AXIS_C);
+  int run = mafat_part_run(part), turns = 1;
+  bool clipped = mafat_part_leaves(part, m->operand->shape);
+  for (int i = atoms.begin; i < atoms.end - 1; i++) turns *= part->atoms[i].size;
+  for (int k = 0; k < turns; k++) {
+    struct pixels p = *pixels;
+    int c = part->out_first[MAFAT_AXIS_C];
+    for (int i = atoms.end - 2, turn = k; i >= atoms.begin; turn /= part->atoms[i--].size) {
+      int index = turn % part->atoms[i].size;
+      c += index * part->atoms[i].out_step;
+      p.in.at[part->atoms[i].in_axis] += index * part->atoms[i].in_step;
+    }
+    if (clipped) move_clipped(m, p, c, run);
+    else move(m, p, c, run);
+  }
+}
+
+void mafat_moving_pixels(const struct mafat_moving *m)
+{
+  for (struct mafat_moving_rows rows = mafat_moving_rows(m); mafat_moving_next_row(&rows);)
+    for (struct mafat_moving_columns c = mafat_moving_columns(m, rows.in, false); mafat_moving_next_columns(&c);) {
+      const struct pixels pixels = {rows.y - 1, c.x, c.step, c.in, c.in_step, c.n};
+      move_runs(m, &pixels);
+    }
+}

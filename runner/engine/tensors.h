@@ -1,0 +1,253 @@
+/* Tensors in the arena, addressed: where pixel (y, x) of a channel block lies.
+ * The one place that turns the layout's numbers into pointers. Internal to the
+ * executor and the kinds of layers. */
+#ifndef MAFAT_RUNNER_ENGINE_TENSORS_H
+#define MAFAT_RUNNER_ENGINE_TENSORS_H
+
+#include "predictor/layout/layout.h"
+#include "predictor/plan/bricks.h"
+
+/* What a buffer holds now. */
+struct mafat_held {
+  struct mafat_box box;
+  int first_block; /* of its channels */
+};
+
+struct mafat_tensors {
+  const struct mafat_network *network;
+  const struct mafat_layout *layout;
+  char *arena;
+  struct mafat_held *held; /* [operator] */
+};
+
+/* Which slot a row of one buffer lies in. */
+static inline int mafat_tensors_slot(const struct mafat_tensor_layout *l, int y)
+{
+  int slot = l->first_slot + y;
+  return slot < l->rows ? slot : slot % l->rows;
+}
+
+/* Where a row begins, and how far behind that the first lane of `block` at column x is. */
+static inline char *mafat_tensors_row(const struct mafat_tensors *t, int tensor, int y)
+{
+  const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
+  return t->arena + t->layout->buffers[l->buffer].offset + (size_t)mafat_tensors_slot(l, y) * l->row_bytes;
+}
+
+static inline size_t mafat_tensors_offset(const struct mafat_tensors *t, int tensor, int block, int x)
+{
+  const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
+  const struct mafat_held *h = &t->held[tensor];
+  struct mafat_span held = h->box.x;
+  int channels = mafat_network_tensor_shape(t->network, tensor).c;
+  size_t column = (size_t)(x - held.begin + (held.begin == 0 ? l->left : 0));
+  size_t elements = (size_t)(block - h->first_block) * MAFAT_CHANNEL_BLOCK * (size_t)l->cols +
+                    column * (size_t)mafat_block_width(channels, block);
+  return elements * l->element_bytes;
+}
+
+/* A channel of a pixel, and what lies around it as far as one buffer holds it: rows and pixels at equal distances, channels of a block
+ * side by side. Rows are those of bricks; of what lies in none, from the one that is asked for on, until the buffer ends. */
+struct mafat_seat {
+  char *at;
+  size_t row_bytes, pixel_bytes;
+  struct mafat_box box;
+  struct mafat_span channels;
+};
+
+struct mafat_seat mafat_tensors_seat(const struct mafat_tensors *t, int tensor, int channel, int y, int x);
+
+/* The brick of whole rows that holds row y: where that begins, *rows of the brick. */
+static inline char *mafat_tensors_row_in_brick(const struct mafat_tensors *t, const struct mafat_tensor_layout *l, int y, struct mafat_span *rows)
+{
+  int part = mafat_bricks_part(l->bricks, MAFAT_ALONG_H, y);
+  *rows = mafat_cutting_part(l->bricks, MAFAT_ALONG_H, part, l->rows);
+  return t->arena + t->layout->buffers[l->buffer + part].offset + (size_t)(y - rows->begin) * l->row_bytes;
+}
+
+/* How far behind the beginning of a row of bricks of whole rows a channel at column x is. */
+static inline size_t mafat_tensors_offset_in_row(const struct mafat_tensors *t, int tensor, const struct mafat_tensor_layout *l, int channel, int x)
+{
+  int block = channel / MAFAT_CHANNEL_BLOCK, width = mafat_block_width(mafat_network_tensor_shape(t->network, tensor).c, block);
+  size_t elements = (size_t)(block * MAFAT_CHANNEL_BLOCK) * (size_t)l->cols + (size_t)((x + l->left) * width + channel % MAFAT_CHANNEL_BLOCK);
+  return elements * l->element_bytes;
+}
+
+/* Where it is, of what lies in bricks. */
+char *mafat_tensors_in_brick(const struct mafat_tensors *t, int tensor, int channel, int y, int x);
+
+/* First lane of `block` at pixel (y, x); x may reach into the zero columns at a
+ * true edge of the map. Pixel and block must be held. */
+static inline char *mafat_tensors_address(const struct mafat_tensors *t, int tensor, int block, int y, int x)
+{
+  if (t->layout->tensors[tensor].bricks) return mafat_tensors_in_brick(t, tensor, block * MAFAT_CHANNEL_BLOCK, y, x);
+  return mafat_tensors_row(t, tensor, y) + mafat_tensors_offset(t, tensor, block, x);
+}
+
+/* From a pixel of a block to the next. */
+static inline size_t mafat_tensors_pixel_bytes(const struct mafat_tensors *t, int tensor, int block)
+{
+  const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
+  int lanes = l->bricks ? l->bricks->lanes : 0; /* a brick of a part of a block */
+  return (size_t)(lanes ? lanes : mafat_block_width(mafat_network_tensor_shape(t->network, tensor).c, block)) * l->element_bytes;
+}
+
+/* How far a channel at column x is behind another one at it, in whichever row; false: in each as far as its brick says. */
+static inline bool mafat_tensors_apart(const struct mafat_tensors *t, int tensor, int channel, int other, int x, ptrdiff_t *bytes)
+{
+  const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
+  if (l->bricks && !l->of_rows) return false;
+  int column = x + l->left - (l->bricks || t->held[tensor].box.x.begin == 0 ? 0 : t->held[tensor].box.x.begin + l->left);
+  int channels = mafat_network_tensor_shape(t->network, tensor).c;
+  int block = channel / MAFAT_CHANNEL_BLOCK, of_other = other / MAFAT_CHANNEL_BLOCK;
+  ptrdiff_t elements = (ptrdiff_t)(block - of_other) * MAFAT_CHANNEL_BLOCK * l->cols + channel % MAFAT_CHANNEL_BLOCK - other % MAFAT_CHANNEL_BLOCK;
+  if (block != of_other) elements += (ptrdiff_t)column * (mafat_block_width(channels, block) - mafat_block_width(channels, of_other));
+  *bytes = elements * l->element_bytes;
+  return true;
+}
+
+/* A channel of a pixel: those of its block that are held with it lie beside it. */
+static inline char *mafat_tensors_lane(const struct mafat_tensors *t, int tensor, int channel, int y, int x)
+{
+  const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
+  if (l->bricks) return mafat_tensors_in_brick(t, tensor, channel, y, x);
+  return mafat_tensors_address(t, tensor, channel / MAFAT_CHANNEL_BLOCK, y, x) + (size_t)(channel % MAFAT_CHANNEL_BLOCK) * l->element_bytes;
+}
+
+/* ---- tensors of floats: all that kernels know ---- */
+
+static inline float *mafat_tensors_pixel(const struct mafat_tensors *t, int tensor, int block, int y, int x)
+{
+  return (float *)mafat_tensors_address(t, tensor, block, y, x);
+}
+
+static inline int mafat_tensors_pixel_floats(const struct mafat_tensors *t, int tensor, int block)
+{
+  const struct mafat_cutting *bricks = t->layout->tensors[tensor].bricks;
+  int lanes = bricks ? bricks->lanes : 0;
+  return lanes ? lanes : mafat_block_width(mafat_network_tensor_shape(t->network, tensor).c, block);
+}
+
+static inline float *mafat_tensors_element(const struct mafat_tensors *t, int tensor, int c, int y,
+                                           int x)
+{
+  return (float *)(void *)mafat_tensors_lane(t, tensor, c, y, x);
+}
+
+/* Rows of a channel, one after the other, each at the same column: without a division for each. */
+struct mafat_tensor_rows {
+  char *row;
+  size_t row_bytes;
+  int slot, n_slots; /* behind the buffer's last row is its first; of bricks, y and where the brick ends */
+  const struct mafat_tensors *tensors; /* of what lies in bricks, of which each is looked for; else NULL */
+  int tensor, channel, x;
+};
+
+/* Of any type. */
+static inline struct mafat_tensor_rows mafat_tensors_rows(const struct mafat_tensors *t, int tensor, int c, int y,
+                                                          int x)
+{
+  const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
+  if (l->bricks) return (struct mafat_tensor_rows){.tensors = t, .tensor = tensor, .channel = c, .slot = y, .n_slots = y, .x = x};
+  char *row = mafat_tensors_address(t, tensor, c / MAFAT_CHANNEL_BLOCK, y, x) + (size_t)(c % MAFAT_CHANNEL_BLOCK) * l->element_bytes;
+  return (struct mafat_tensor_rows){.row = row, .row_bytes = l->row_bytes, .slot = mafat_tensors_slot(l, y), .n_slots = l->rows};
+}
+
+/* From a buffer's end to where the next row is. */
+void mafat_tensor_rows_turn(struct mafat_tensor_rows *r);
+
+static inline char *mafat_tensor_rows_next_bytes(struct mafat_tensor_rows *r)
+{
+  if (r->slot == r->n_slots) mafat_tensor_rows_turn(r);
+  char *row = r->row;
+  r->row += r->row_bytes;
+  r->slot++;
+  return row;
+}
+
+static inline float *mafat_tensor_rows_next(struct mafat_tensor_rows *r)
+{
+  return (float *)(void *)mafat_tensor_rows_next_bytes(r);
+}
+
+/* Channel `channel` of slice `source` of an operand, counted in the tensor that it is of in the first
+ * band, at row y and column x of the operand: what tells pieces and runs apart tells where they are in
+ * any band. */
+static inline float *mafat_tensors_read(const struct mafat_tensors *t, const struct mafat_sources *sources, int source,
+                                        int channel, int y, int x)
+{
+  const struct mafat_source *s = mafat_sources_at(sources, source, &y);
+  return mafat_tensors_element(t, s->tensor, channel - sources->list[source].first + s->first, y, x);
+}
+
+/* Element (c, y, x) of what the sources are together. */
+static inline float *mafat_tensors_behind(const struct mafat_tensors *t, const struct mafat_sources *sources, int c,
+                                          int y, int x)
+{
+  int i = 0;
+  for (; c >= sources->list[i].n; i++) c -= sources->list[i].n;
+  return mafat_tensors_read(t, sources, i, sources->list[i].first + c, y, x);
+}
+
+/* What the element of a tensor of any type means. */
+static inline float mafat_tensors_value(const struct mafat_tensors *t, const struct mafat_sources *sources, int c, int y, int x)
+{
+  int i = 0;
+  for (; c >= sources->list[i].n; i++) c -= sources->list[i].n;
+  const struct mafat_source *s = mafat_sources_at(sources, i, &y);
+  int channel = c + s->first, tensor = s->tensor;
+  const struct mafat_layer *l = &t->network->layers[tensor];
+  const char *pixel = mafat_tensors_address(t, tensor, channel / MAFAT_CHANNEL_BLOCK, y, x);
+  if (l->out_type == MAFAT_F32) return ((const float *)(const void *)pixel)[channel % MAFAT_CHANNEL_BLOCK];
+  int number = ((const unsigned char *)pixel)[channel % MAFAT_CHANNEL_BLOCK];
+  return (float)((double)l->quantization.scale * (number - l->quantization.zero));
+}
+
+/* ---- runs ---- */
+
+/* Channels that lie in one block of a source and in one block of the output:
+ * what a kernel without sums handles in one go. */
+struct mafat_run {
+  int tensor, block, lane;   /* source, where it is in the first band */
+  int out_block, out_lane;
+  int n;
+  int source;                /* of the band */
+};
+
+/* Iterates over the runs of output channels [begin, end). */
+struct mafat_runs {
+  const struct mafat_sources *sources;
+  int source, taken; /* position: source, and channels of it that are done */
+  int channel, end;  /* output channel */
+};
+
+struct mafat_runs mafat_runs_of(const struct mafat_sources *sources, struct mafat_span channels);
+bool mafat_runs_next(struct mafat_runs *runs, struct mafat_run *run);
+
+/* A run's first channel at row y and column x of the operand whose sources these are. */
+static inline float *mafat_runs_read(const struct mafat_tensors *t, const struct mafat_sources *sources,
+                                     const struct mafat_run *run, int y, int x)
+{
+  return mafat_tensors_read(t, sources, run->source, run->block * MAFAT_CHANNEL_BLOCK + run->lane, y, x);
+}
+
+/* The same of bytes. */
+static inline const unsigned char *mafat_runs_read_bytes(const struct mafat_tensors *t, const struct mafat_sources *sources,
+                                                         const struct mafat_run *run, int y, int x)
+{
+  const struct mafat_source *s = mafat_sources_at(sources, run->source, &y);
+  int channel = run->block * MAFAT_CHANNEL_BLOCK + run->lane - sources->list[run->source].first + s->first;
+  const char *pixel = mafat_tensors_address(t, s->tensor, channel / MAFAT_CHANNEL_BLOCK, y, x);
+  return (const unsigned char *)pixel + channel % MAFAT_CHANNEL_BLOCK;
+}
+
+/* Copies whole maps to and from Darknet's CHW order: what a list of sources holds, `shape`
+ * all of it together, and what a tensor shall hold. */
+void mafat_tensors_flatten(const struct mafat_tensors *t, const struct mafat_sources *sources,
+                           struct mafat_shape shape, float *flat);
+/* Elements [first, first + n) of a view of it, in row-major order. */
+void mafat_tensors_read_view(const struct mafat_tensors *t, const struct mafat_sources *sources,
+                             const struct mafat_view *view, long long first, long long n, float *out);
+void mafat_tensors_unflatten(const struct mafat_tensors *t, int tensor, struct mafat_shape shape, const float *flat);
+
+#endif

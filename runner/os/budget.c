@@ -1,0 +1,40 @@
+#include "runner/os/budget.h"
+
+#include "runner/os/groups.h"
+
+static uint64_t without_others(uint64_t available)
+{
+  uint64_t left = available / MAFAT_BUDGET_SHARE;
+  if (left < MAFAT_BUDGET_LEFT) left = MAFAT_BUDGET_LEFT;
+  if (left > available / 2) left = available / 2;
+  return available - left;
+}
+
+/* A 32-bit process may run where there is more memory than it can address. */
+static size_t to_size(uint64_t bytes)
+{
+  return bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX;
+}
+
+bool mafat_budget_of_groups(size_t *bytes, const char *root)
+{
+  struct mafat_limited_group group;
+  uint64_t total_kb = 0;
+  mafat_groups_find_limit(&group, root);
+  mafat_groups_number(root, "/proc/meminfo", "MemTotal:", &total_kb);
+  *bytes = to_size(group.limit);
+  return total_kb ? group.limit < total_kb << 10 : group.limit < (uint64_t)1 << 60;
+}
+
+void mafat_budget_find(struct mafat_budget *budget, const char *root)
+{
+  uint64_t available_kb = 0;
+  size_t limit;
+  mafat_groups_number(root, "/proc/meminfo", "MemAvailable:", &available_kb);
+  if (mafat_budget_of_groups(&limit, root))
+    *budget = (struct mafat_budget){limit, "cgroup limit"};
+  else if (available_kb)
+    *budget = (struct mafat_budget){to_size(without_others(available_kb << 10)), "available memory"};
+  else
+    *budget = (struct mafat_budget){SIZE_MAX, "unknown"};
+}

@@ -1,0 +1,240 @@
+#include "runner/os/groups.h"
+
+#include "runner/os/lines.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool mafat_groups_number(const char *root, const char *path, const char *key, uint64_t *value)
+{
+  struct mafat_lines l;
+  bool found = false;
+  size_t n = strlen(key);
+  if (!mafat_lines_open(&l, root, path)) return false;
+  while (mafat_lines_next(&l)) {
+    const char *at = l.line + n;
+    if (found || strncmp(l.line, key, n) != 0) continue;
+    while (*at == ' ' || *at == '\t') at++;
+    if (*at < '0' || *at > '9') continue;
+    *value = strtoull(at, NULL, 10);
+    found = true;
+  }
+  return found;
+}
+
+/* ---- control groups ---- */
+
+/* One hierarchy: where this process is in it. */
+struct hierarchy {
+  bool v2;
+  char path[MAFAT_PATH_ROOM];
+};
+
+/* A mount of one, from /proc/self/mountinfo. */
+struct mount {
+  char root[MAFAT_PATH_ROOM];  /* the group that is mounted */
+  char point[MAFAT_PATH_ROOM];
+};
+
+static bool has_word(const char *list, const char *word)
+{
+  size_t n = strlen(word);
+  for (const char *at = list; at; at = strchr(at, ','), at = at ? at + 1 : NULL)
+    if (strncmp(at, word, n) == 0 && (at[n] == '\0' || at[n] == ',')) return true;
+  return false;
+}
+
+/* "4:cpu,memory:/a/b" and, of v2, "0::/a/b". */
+static bool read_group(struct hierarchy *h, char *line)
+{
+  char *controllers = strchr(line, ':');
+  char *path = controllers ? strchr(controllers + 1, ':') : NULL;
+  if (!path) return false;
+  *path++ = '\0';
+  h->v2 = *++controllers == '\0';
+  return (h->v2 || has_word(controllers, "memory")) && snprintf(h->path, sizeof h->path, "%s", path) < MAFAT_PATH_ROOM;
+}
+
+/* Paths in mountinfo have \040 for a space. */
+static bool unescape(char *to, const char *from)
+{
+  size_t n = 0;
+  while (*from) {
+    if (n == MAFAT_PATH_ROOM - 1) return false;
+    bool octal = from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] >= '0' && from[2] <= '7' &&
+                 from[3] >= '0' && from[3] <= '7';
+    to[n++] = octal ? (char)((from[1] - '0') * 64 + (from[2] - '0') * 8 + from[3] - '0') : *from;
+    from += octal ? 4 : 1;
+  }
+  to[n] = '\0';
+  return true;
+}
+
+/* The next of fields with spaces between them; NULL behind the last. */
+static char *next_field(char **rest)
+{
+  char *field = *rest, *end = field ? strchr(field, ' ') : NULL;
+  if (end) *end++ = '\0';
+  *rest = end;
+  return field;
+}
+
+/* "36 35 0:31 ROOT POINT rw,noatime master:1 - cgroup cgroup rw,memory" */
+static bool read_mount(struct mount *m, char *line, bool v2)
+{
+  char *fields[5], *rest = line, *field;
+  for (int i = 0; i < 5; i++)
+    if (!(fields[i] = next_field(&rest))) return false;
+  while ((field = next_field(&rest)) && strcmp(field, "-") != 0) {}
+  const char *type = next_field(&rest), *source = next_field(&rest);
+  if (!source || strcmp(type, v2 ? "cgroup2" : "cgroup") != 0) return false;
+  return (v2 || (rest && has_word(rest, "memory"))) && unescape(m->root, fields[3]) && unescape(m->point, fields[4]);
+}
+
+/* Outside of the namespace of groups that this process sees: without a name. */
+static bool leads_out(const char *path)
+{
+  return strncmp(path, "/..", 3) == 0 && (path[3] == '/' || path[3] == '\0');
+}
+
+/* The path below the group that is mounted; NULL if it is not below it. */
+static const char *below(const char *path, const char *root)
+{
+  size_t n = strcmp(root, "/") == 0 ? 0 : strlen(root);
+  if (strncmp(path, root, n) != 0 || (path[n] != '/' && path[n] != '\0')) return NULL;
+  return leads_out(path + n) ? NULL : path + n;
+}
+
+static bool read_number(const char *root, const char *point, const char *path, int length, const char *file,
+                        const char *key, uint64_t *value)
+{
+  char name[MAFAT_PATH_ROOM];
+  int n = snprintf(name, sizeof name, "%s%.*s/%s", point, length, path, file);
+  return n > 0 && (size_t)n < sizeof name && mafat_groups_number(root, name, key, value);
+}
+
+/* Of groups with the same limit the outermost is charged most. */
+static void take_limit(const char *root, const char *point, const char *path, int length, const char *file,
+                       const char *key, struct mafat_limited_group *least)
+{
+  uint64_t limit;
+  if (!read_number(root, point, path, length, file, key, &limit) || limit > least->limit) return;
+  least->limit = limit;
+  int n = snprintf(least->folder, sizeof least->folder, "%s%.*s", point, length, path);
+  if (n < 0 || (size_t)n >= sizeof least->folder) least->folder[0] = '\0';
+}
+
+/* Does a group of v1 count what its descendants use? Old kernels leave the choice. */
+static bool counts_descendants(const char *root, const char *point, const char *path, int length)
+{
+  uint64_t hierarchical;
+  return !read_number(root, point, path, length, "memory.use_hierarchy", "", &hierarchical) || hierarchical != 0;
+}
+
+/* The least limit of the group `path` and of its ancestors, as far as they are mounted. */
+static void take_limits(const char *root, const char *point, const char *path, bool v2, struct mafat_limited_group *least)
+{
+  int whole = (int)strlen(path), length = whole;
+  if (strcmp(point, "/") == 0) point = "";
+  while (length > 0 && path[length - 1] == '/') length--;
+  /* The kernel's own answer knows ancestors beyond the mount, too. */
+  if (!v2) take_limit(root, point, path, length, "memory.stat", "hierarchical_memory_limit ", least);
+  for (bool own = true;; own = false) {
+    if (v2) take_limit(root, point, path, length, "memory.max", "", least);
+    else if (own || counts_descendants(root, point, path, length))
+      take_limit(root, point, path, length, "memory.limit_in_bytes", "", least);
+    if (length == 0) return;
+    while (length > 0 && path[length - 1] != '/') length--;
+    if (length > 0) length--;
+  }
+}
+
+/* Asks the mounts of a hierarchy: those that hold the process's group or, with
+ * `any`, each for the limit of what it mounts. Were there any of them? */
+static bool ask_mounts(const char *root, const struct hierarchy *h, bool any, struct mafat_limited_group *least)
+{
+  struct mafat_lines l;
+  struct mount m;
+  bool asked = false;
+  if (!mafat_lines_open(&l, root, "/proc/self/mountinfo")) return false;
+  while (mafat_lines_next(&l)) {
+    if (!read_mount(&m, l.line, h->v2)) continue;
+    const char *path = any ? "" : below(h->path, m.root);
+    if (!path) continue;
+    take_limits(root, m.point, path, h->v2, least);
+    asked = true;
+  }
+  return asked;
+}
+
+/* In a container its own group may be mounted under another name than the process
+ * knows: then what is mounted is taken for it. Where mounts cannot be read, they are
+ * where they always are. */
+static void ask_hierarchy(const char *root, const struct hierarchy *h, struct mafat_limited_group *least)
+{
+  if (ask_mounts(root, h, false, least) || ask_mounts(root, h, true, least)) return;
+  const char *path = leads_out(h->path) ? "" : h->path;
+  if (h->v2) {
+    take_limits(root, "/sys/fs/cgroup", path, true, least);
+    take_limits(root, "/sys/fs/cgroup/unified", path, true, least);
+  } else {
+    take_limits(root, "/sys/fs/cgroup/memory", path, false, least);
+  }
+}
+
+void mafat_groups_find_limit(struct mafat_limited_group *least, const char *root)
+{
+  struct mafat_lines l;
+  struct hierarchy h;
+  *least = (struct mafat_limited_group){.limit = UINT64_MAX};
+  if (!mafat_lines_open(&l, root, "/proc/self/cgroup")) return;
+  while (mafat_lines_next(&l)) {
+    if (!read_group(&h, l.line)) continue;
+    uint64_t before = least->limit;
+    ask_hierarchy(root, &h, least);
+    if (least->limit < before) least->v2 = h.v2;
+  }
+}
+
+/* ---- what they wait for ---- */
+
+/* The root of the hierarchy is no group: it has no type, and its pressure is the whole system's. */
+static bool is_group(const char *folder)
+{
+  char name[MAFAT_PATH_ROOM];
+  int n = snprintf(name, sizeof name, "%s/cgroup.type", folder);
+  int fd = n > 0 && (size_t)n < sizeof name ? open(name, O_RDONLY | O_CLOEXEC) : -1;
+  if (fd >= 0) close(fd);
+  return fd >= 0;
+}
+
+static bool find_folder(const char *root, const struct hierarchy *h, char folder[MAFAT_PATH_ROOM])
+{
+  struct mafat_lines l;
+  struct mount m;
+  bool found = false;
+  if (!mafat_lines_open(&l, root, "/proc/self/mountinfo")) return false;
+  while (mafat_lines_next(&l)) {
+    const char *path = read_mount(&m, l.line, true) ? below(h->path, m.root) : NULL;
+    if (found || !path) continue;
+    int n = snprintf(folder, MAFAT_PATH_ROOM, "%s%s%s", root, m.point, strcmp(path, "/") == 0 ? "" : path);
+    found = n > 0 && n < MAFAT_PATH_ROOM && is_group(folder);
+  }
+  return found;
+}
+
+int mafat_groups_open_pressure(const char *root)
+{
+  struct mafat_lines l;
+  struct hierarchy h;
+  char folder[MAFAT_PATH_ROOM], path[MAFAT_PATH_ROOM];
+  bool found = false;
+  if (!mafat_lines_open(&l, root, "/proc/self/cgroup")) return -1;
+  while (mafat_lines_next(&l))
+    if (!found && read_group(&h, l.line) && h.v2) found = find_folder(root, &h, folder);
+  int n = found ? snprintf(path, MAFAT_PATH_ROOM, "%s/memory.pressure", folder) : -1;
+  return n > 0 && n < MAFAT_PATH_ROOM ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+}

@@ -1,0 +1,199 @@
+#include "runner/os/headroom.h"
+
+#include "runner/os/groups.h"
+#include "runner/os/lines.h"
+#include "runner/os/own.h"
+#include "runner/os/pages.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ---- what the group has ---- */
+
+/* The group with the least limit. */
+struct group {
+  uint64_t limit;
+  int usage_fd, stat_fd; /* -1: it does not say */
+};
+
+static int open_in(const char *root, const char *folder, const char *file)
+{
+  char name[MAFAT_PATH_ROOM];
+  int n = snprintf(name, sizeof name, "%s%s/%s", root, folder, file);
+  return n > 0 && (size_t)n < sizeof name ? open(name, O_RDONLY | O_CLOEXEC) : -1;
+}
+
+static void open_group(struct group *g, const char *root)
+{
+  struct mafat_limited_group found;
+  mafat_groups_find_limit(&found, root);
+  *g = (struct group){found.limit, -1, -1};
+  if (found.limit == UINT64_MAX || !found.folder[0]) return;
+  g->usage_fd = open_in(root, found.folder, found.v2 ? "memory.current" : "memory.usage_in_bytes");
+  g->stat_fd = open_in(root, found.folder, "memory.stat");
+}
+
+static void close_group(const struct group *g)
+{
+  if (g->usage_fd >= 0) close(g->usage_fd);
+  if (g->stat_fd >= 0) close(g->stat_fd);
+}
+
+static bool read_usage(const struct group *g, uint64_t *bytes)
+{
+  char text[32];
+  if (!mafat_lines_read(g->usage_fd, text, sizeof text)) return false;
+  *bytes = strtoull(text, NULL, 10);
+  return true;
+}
+
+/* 0 where it is not there. */
+static uint64_t number_of(const char *text, const char *key)
+{
+  uint64_t number = 0;
+  mafat_lines_number(text, key, &number);
+  return number;
+}
+
+/* Cached pages of files that nobody has mapped. Old groups say it of themselves alone first, then with their
+ * descendants. */
+static uint64_t droppable_bytes(const struct group *g)
+{
+  char text[8192];
+  if (!mafat_lines_read(g->stat_fd, text, sizeof text)) return 0;
+  bool v1 = strstr(text, "total_inactive_file ") != NULL;
+  uint64_t cached = v1 ? number_of(text, "total_inactive_file ") + number_of(text, "total_active_file ")
+                       : number_of(text, "inactive_file ") + number_of(text, "active_file ");
+  uint64_t mapped = number_of(text, v1 ? "total_mapped_file " : "file_mapped ");
+  return cached > mapped ? cached - mapped : 0;
+}
+
+/* ---- what is ours ---- */
+
+/* In memory, and no file's. The pages that the loader made read-only are among them. */
+static bool is_ours(uint64_t entry)
+{
+  return mafat_page_is_there(entry) && !mafat_page_is_of_file(entry);
+}
+
+/* Reads a byte of every page that can be swapped and is not. */
+static void touch(const struct mafat_own_range *r, int pagemap, size_t page)
+{
+  uint64_t entries[MAFAT_PAGES_AT_ONCE];
+  uintptr_t end = r->end / page;
+  for (uintptr_t at = r->begin / page; at < end;) {
+    size_t n = mafat_pages_read(pagemap, at, end, entries);
+    if (n == 0) return;
+    for (size_t i = 0; i < n; i++, at++)
+      if (is_ours(entries[i])) (void)*(volatile const char *)(at * page);
+  }
+}
+
+/* ---- room ---- */
+
+enum {
+  STEP_PAGES = 8,
+  AHEAD_PAGES = 64 + STEP_PAGES, /* each processor is charged for so many at once */
+  APART_PAGES = 64               /* more than a processor forgets one by one: it forgets all addresses then */
+};
+
+/* Memory that is there for the time being. */
+struct balloon {
+  char *memory; /* APART_PAGES of which only the first and the last are touched, then n_pages */
+  size_t page, n_pages, touched;
+  int pagemap;
+};
+
+/* A processor that remembers where a page is does not tell the kernel that it was used again. It forgets all it
+ * remembers when rights are taken from pages far apart. */
+static void forget_addresses(const struct balloon *b)
+{
+  size_t bytes = APART_PAGES * b->page;
+  b->memory[0] = b->memory[bytes - b->page] = 1;
+  mprotect(b->memory, bytes, PROT_READ);
+  mprotect(b->memory, bytes, PROT_READ | PROT_WRITE);
+}
+
+static void touch_all(const struct balloon *b, const struct mafat_own *ours)
+{
+  forget_addresses(b);
+  for (int i = 0; i < ours->n; i++) touch(&ours->of[i], b->pagemap, b->page);
+}
+
+/* What is touched is given up at once (MADV_FREE): then it lies behind the files' pages that are there already, which the kernel
+ * drops first, and itself is dropped where these are not enough. It is never swapped, and drives nothing of ours there. */
+static void touch_more(struct balloon *b)
+{
+  size_t left = b->n_pages - b->touched, n = left < STEP_PAGES ? left : STEP_PAGES;
+  char *begin = b->memory + (APART_PAGES + b->touched) * b->page;
+  for (size_t i = 0; i < n; i++) begin[i * b->page] = 1;
+  madvise(begin, n * b->page, MADV_FREE);
+  b->touched += n;
+}
+
+static void inflate(const struct group *g, struct balloon *b, const struct mafat_own *ours)
+{
+  uint64_t usage;
+  while (b->touched < b->n_pages) {
+    if (!read_usage(g, &usage) || usage + AHEAD_PAGES * b->page > g->limit) touch_all(b, ours);
+    touch_more(b);
+  }
+}
+
+static void inflate_once(const struct group *g, size_t bytes)
+{
+  struct balloon b = {.page = (size_t)sysconf(_SC_PAGESIZE)};
+  struct mafat_own ours; /* without the balloon */
+  mafat_own_list(&ours);
+  b.n_pages = bytes / b.page;
+  size_t mapped = (APART_PAGES + b.n_pages) * b.page;
+  b.pagemap = mafat_pages_open();
+  if (b.pagemap < 0) return;
+  b.memory = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (b.memory != MAP_FAILED) {
+    madvise(b.memory, mapped, MADV_NOHUGEPAGE);
+    inflate(g, &b, &ours);
+    munmap(b.memory, mapped);
+  }
+  close(b.pagemap);
+}
+
+/* How much has to be touched: no more than can be dropped, for where that is not enough the run, too, takes what it
+ * needs from elsewhere. */
+static size_t balloon_bytes(const struct group *g, uint64_t free_bytes, size_t bytes)
+{
+  uint64_t droppable = droppable_bytes(g), possible = free_bytes + droppable - droppable / 8;
+  return bytes < possible ? bytes : (size_t)possible;
+}
+
+size_t mafat_headroom_left(const char *root)
+{
+  struct group g;
+  uint64_t usage, left = SIZE_MAX;
+  open_group(&g, root);
+  if (read_usage(&g, &usage)) left = usage < g.limit ? g.limit - usage : 0;
+  close_group(&g);
+  return left < SIZE_MAX ? (size_t)left : SIZE_MAX;
+}
+
+size_t mafat_headroom_make(size_t charge_bytes, size_t here_bytes, const char *root)
+{
+  struct group g;
+  uint64_t usage;
+  size_t gone = 0;
+  open_group(&g, root);
+  size_t most = g.limit < charge_bytes ? (size_t)g.limit : charge_bytes;
+  size_t bytes = most > here_bytes ? most - here_bytes : 0;
+  if (read_usage(&g, &usage) && usage <= g.limit && bytes > g.limit - usage) {
+    size_t taken = balloon_bytes(&g, g.limit - usage, bytes);
+    gone = taken > g.limit - usage ? taken - (size_t)(g.limit - usage) : 0;
+    if (gone) inflate_once(&g, taken);
+  }
+  close_group(&g);
+  return gone;
+}

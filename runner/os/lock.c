@@ -1,0 +1,99 @@
+#include "runner/os/lock.h"
+
+#include "runner/os/budget.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef MLOCK_ONFAULT
+#define MLOCK_ONFAULT 1
+#endif
+
+int mafat_lock_find(enum mafat_lock_wish *wish, const char *name, struct mafat_diagnostic *d)
+{
+  static const char *const names[] = {"auto", "on", "off"};
+  *wish = MAFAT_LOCK_AUTO;
+  for (int i = 0; name && i < 3; i++)
+    if (strcmp(name, names[i]) == 0) {
+      *wish = (enum mafat_lock_wish)i;
+      return MAFAT_OK;
+    }
+  return name ? mafat_fail(d, MAFAT_EINVAL, "expected a way to lock memory (auto, on, off), found %.60s", name) : MAFAT_OK;
+}
+
+/* ---- pages ---- */
+
+/* By its number: old C libraries do not know it, and no code of theirs is entered for it. Where there is none (before
+ * Linux 4.4), nothing is locked: all pages would be there at once, and a picture's decoder counts on some that are not. */
+int mafat_lock_pages(void *memory, size_t bytes)
+{
+#ifdef SYS_mlock2
+  return syscall(SYS_mlock2, memory, bytes, MLOCK_ONFAULT) == 0 ? 0 : errno;
+#else
+  (void)memory, (void)bytes;
+  return ENOSYS;
+#endif
+}
+
+void mafat_lock_release(void *memory, size_t bytes)
+{
+  syscall(SYS_munlock, memory, bytes);
+}
+
+/* ---- may it, and should it ---- */
+
+/* Locks as much of what cannot be touched, and therefore has no pages. More than can be mapped is told by who maps it. */
+static int try_to_lock(size_t bytes)
+{
+  void *memory = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_LOCKED, -1, 0);
+  if (memory == MAP_FAILED) return errno == ENOMEM ? 0 : errno;
+  munmap(memory, bytes);
+  return 0;
+}
+
+static bool is_refused(int error)
+{
+  return error == ENOMEM || error == EPERM || error == EAGAIN;
+}
+
+static int fail(size_t bytes, int error, struct mafat_diagnostic *d)
+{
+  struct rlimit limit = {0};
+  getrlimit(RLIMIT_MEMLOCK, &limit);
+  if (is_refused(error) && limit.rlim_cur != RLIM_INFINITY)
+    return mafat_fail(d, MAFAT_ELIMIT, "cannot lock %zu bytes: the process may lock %llu (RLIMIT_MEMLOCK, ulimit -l)", bytes,
+                      (unsigned long long)limit.rlim_cur);
+  return mafat_fail(d, MAFAT_ELIMIT, "cannot lock %zu bytes: %s", bytes, strerror(error));
+}
+
+static int give_up(struct mafat_lock *lock, size_t bytes, int error, struct mafat_diagnostic *d)
+{
+  lock->on = false;
+  lock->reason = is_refused(error) ? "RLIMIT_MEMLOCK" : "not by this system";
+  return lock->wish == MAFAT_LOCK_ON ? fail(bytes, error, d) : MAFAT_OK;
+}
+
+int mafat_lock_decide(struct mafat_lock *lock, size_t charge_bytes, size_t bytes, const char *root,
+                      struct mafat_diagnostic *d)
+{
+  size_t limit;
+  lock->on = false;
+  lock->reason = NULL;
+  if (lock->wish == MAFAT_LOCK_OFF) return MAFAT_OK;
+  if (lock->wish == MAFAT_LOCK_AUTO && !mafat_budget_of_groups(&limit, root)) lock->reason = "no group limits its memory";
+  else if (lock->wish == MAFAT_LOCK_AUTO && limit < charge_bytes) lock->reason = "its group's limit is less than was predicted";
+  if (lock->reason) return MAFAT_OK;
+  lock->on = true;
+  int error = bytes ? try_to_lock(bytes) : 0;
+  return error ? give_up(lock, bytes, error, d) : MAFAT_OK;
+}
+
+int mafat_lock_take(struct mafat_lock *lock, void *memory, size_t bytes, struct mafat_diagnostic *d)
+{
+  int error = lock->on ? mafat_lock_pages(memory, bytes) : 0;
+  return error ? give_up(lock, bytes, error, d) : MAFAT_OK;
+}

@@ -1,6 +1,0 @@
-#include "runner/program/run_inference/session.h"
-
-int main(int argc, char **argv)
-{
-  return mafat_session_main(argc, argv, NULL);
-}

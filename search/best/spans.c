@@ -1,0 +1,267 @@
+#include "search/best/spans.h"
+
+#include <math.h>
+#include <string.h>
+
+static const short thresholds_kb[] = {1200, 600, 300, 150};
+
+enum {
+  N_THRESHOLDS = sizeof thresholds_kb / sizeof *thresholds_kb,
+  N_WEIGHINGS = 3 + N_THRESHOLDS, /* kept, loaded, loaded below each threshold, streamed */
+  MAX_ROWS = 16,
+  MAX_OPTIONS = MAX_ROWS * MAFAT_N_CHOICES * N_WEIGHINGS
+};
+
+/* What one block adds to a group of rows. */
+struct block_cost {
+  float ns, reading_ns, windows, loaded, scratch, kept;
+};
+
+int mafat_spans_way(const struct mafat_costs *c, int rows, bool streamed)
+{
+  for (int w = 0; w < c->n_ways; w++)
+    if (c->ways[w].cut == MAFAT_WAY_ROWS && c->ways[w].rows == rows && c->ways[w].streamed == streamed) return w;
+  return 0;
+}
+
+enum mafat_residence mafat_spans_weighs(const struct mafat_costs *c, const struct mafat_span_option *o, int layer)
+{
+  if (o->weighing == MAFAT_WEIGH_KEPT) return MAFAT_KEPT;
+  if (o->weighing == MAFAT_WEIGH_LOADED) return MAFAT_LOADED;
+  bool loaded = mafat_cost_of(c, mafat_spans_way(c, o->rows, true), MAFAT_DIRECT, layer)->loaded ||
+                (o->weighing == MAFAT_WEIGH_SOME && c->weights_bytes[layer] <= (float)o->loaded_kb * 1024);
+  return loaded ? MAFAT_LOADED : MAFAT_STREAMED;
+}
+
+struct builder {
+  const struct mafat_costs *costs;
+  const struct mafat_search_request *request;
+  struct mafat_spans *spans;
+  int ways[MAX_ROWS], streamed_ways[MAX_ROWS], n_rows; /* of rows, weights there and streamed */
+  struct block_cost *blocks; /* [rows][most - MAFAT_DIRECT][weighing][block] */
+  bool *splits;              /* [block]: holds a layer that cannot be cut by rows */
+  float *whole;              /* [begin][end]: maps made in the span that outlive it */
+  float *before;             /* [begin]: maps made before it that live on */
+  int n_options, room;
+};
+
+static struct block_cost *block_at(const struct builder *b, int rows, int most, int weighing, int block)
+{
+  return &b->blocks[(((size_t)rows * MAFAT_N_CHOICES + (size_t)(most - MAFAT_DIRECT)) * N_WEIGHINGS + (size_t)weighing) * (size_t)b->costs->n_blocks +
+                    (size_t)block];
+}
+
+static void list_ways(struct builder *b)
+{
+  for (int w = 0; w < b->costs->n_ways; w++) {
+    const struct mafat_way *way = &b->costs->ways[w];
+    if (way->cut != MAFAT_WAY_ROWS) continue;
+    if (!way->streamed) b->ways[b->n_rows++] = w;
+    else
+      for (int r = 0; r < b->n_rows; r++)
+        if (b->costs->ways[b->ways[r]].rows == way->rows) b->streamed_ways[r] = w;
+  }
+}
+
+/* ---- blocks ---- */
+
+/* A weighing by its number. */
+static struct mafat_span_option weighing_of(int rows, int number)
+{
+  struct mafat_span_option o = {.rows = (short)rows, .weighing = MAFAT_WEIGH_STREAMED};
+  if (number < 2) o.weighing = (unsigned char)number;
+  else if (number - 2 < N_THRESHOLDS) o.weighing = MAFAT_WEIGH_SOME;
+  if (o.weighing == MAFAT_WEIGH_SOME) o.loaded_kb = thresholds_kb[number - 2];
+  return o;
+}
+
+static void add_layer(const struct builder *b, struct block_cost *block, int rows, enum mafat_algorithm most, int weighing,
+                      int layer)
+{
+  const struct mafat_costs *c = b->costs;
+  const struct mafat_calibration *k = b->request->calibration;
+  bool packed = b->request->options->packed;
+  float weights = c->weights_bytes[layer];
+  struct mafat_span_option option = weighing_of(c->ways[b->ways[rows]].rows, weighing);
+  enum mafat_residence residence = mafat_spans_weighs(c, &option, layer);
+  int way = residence == MAFAT_STREAMED ? b->streamed_ways[rows] : b->ways[rows];
+  const struct mafat_layer_cost *taken = mafat_cost_of(c, way, mafat_cost_fastest(c, way, most, layer), layer);
+  /* Its readers decide the window: Winograd's want more. */
+  block->windows += mafat_cost_of(c, way, most, layer)->held_bytes;
+  float reads = residence == MAFAT_STREAMED ? taken->reads : residence == MAFAT_LOADED ? 1 : 0;
+  float copying = !packed ? (float)k->pack_ns : residence == MAFAT_LOADED ? (float)k->copy_ns : 0;
+  block->ns += taken->ns + reads * weights * copying;
+  block->reading_ns += reads * weights * (float)k->disk_ns;
+  if (residence == MAFAT_LOADED) block->loaded += weights;
+  if (residence == MAFAT_KEPT) block->kept += weights;
+  if (taken->scratch_bytes > block->scratch) block->scratch = taken->scratch_bytes;
+}
+
+static void add_blocks(struct builder *b)
+{
+  const struct mafat_costs *c = b->costs;
+  for (int block = 0; block < c->n_blocks; block++)
+    for (int l = c->cuts[block]; l < c->cuts[block + 1]; l++) {
+      if (c->splits[l]) b->splits[block] = true;
+      if (!c->runs[l]) continue;
+      for (int rows = 0; rows < b->n_rows; rows++)
+        for (int most = MAFAT_DIRECT; most < MAFAT_N_ALGORITHMS; most++)
+          for (int weighing = 0; weighing < N_WEIGHINGS; weighing++)
+            add_layer(b, block_at(b, rows, most, weighing, block), rows, (enum mafat_algorithm)most, weighing, l);
+    }
+}
+
+/* ---- maps that outlive a span ---- */
+
+static int block_of(const struct mafat_costs *c, int layer)
+{
+  int block = 0;
+  while (c->cuts[block + 1] <= layer) block++;
+  return block;
+}
+
+/* Is the map in a group of rows as a whole anyway? Then it is among the windows. */
+static bool is_held_whole(const struct builder *b, int tensor)
+{
+  return mafat_cost_of(b->costs, b->ways[0], MAFAT_DIRECT, tensor)->held_bytes >= 0.99f * b->costs->map_bytes[tensor];
+}
+
+static void add_outliving(struct builder *b)
+{
+  const struct mafat_costs *c = b->costs;
+  int n = c->n_blocks;
+  for (int t = 0; t < mafat_network_n_operators(c->network); t++) {
+    if (c->map_bytes[t] == 0 || c->last_use[t] < 0) continue;
+    int made = mafat_layer_is_input(&c->network->layers[t]) ? -1 : block_of(c, t);
+    int used = c->last_use[t] >= c->n_layers ? n : block_of(c, c->last_use[t]);
+    for (int begin = made + 1; begin <= used && begin < n; begin++) b->before[begin] += c->map_bytes[t];
+    for (int begin = 0; begin <= made && !is_held_whole(b, t); begin++)
+      for (int end = made + 1; end <= (used < n ? used : n); end++)
+        b->whole[begin * (n + 1) + end] += c->map_bytes[t];
+  }
+}
+
+/* ---- options of a span ---- */
+
+/* Not worse in anything that counts: a five-hundredth of the time does not. */
+static bool beats(const struct mafat_span_option *a, const struct mafat_span_option *b)
+{
+  return a->ns <= b->ns * 1.002f && a->bytes <= b->bytes && a->kept_bytes <= b->kept_bytes;
+}
+
+/* Puts an option among those of the span, unless it is beaten; drops what it beats. */
+static int put(struct mafat_span_option *list, int n, const struct mafat_span_option *option)
+{
+  int kept = 0;
+  for (int i = 0; i < n; i++)
+    if (beats(&list[i], option)) return n;
+  for (int i = 0; i < n; i++)
+    if (!beats(option, &list[i])) list[kept++] = list[i];
+  list[kept++] = *option;
+  return kept;
+}
+
+static void add(struct block_cost *sum, const struct block_cost *block)
+{
+  sum->ns += block->ns;
+  sum->reading_ns += block->reading_ns;
+  sum->windows += block->windows;
+  sum->loaded += block->loaded;
+  sum->kept += block->kept;
+  if (block->scratch > sum->scratch) sum->scratch = block->scratch;
+}
+
+static int append(struct builder *b, const struct mafat_span_option *list, int n)
+{
+  if (n == 0) return MAFAT_OK;
+  if (b->n_options + n > b->room) {
+    int room = 2 * b->room + n + 1024;
+    struct mafat_span_option *grown = mafat_heap_realloc(b->spans->heap, b->spans->options, (size_t)room * sizeof *grown);
+    if (!grown) return MAFAT_ENOMEM;
+    b->spans->options = grown;
+    b->room = room;
+  }
+  memcpy(b->spans->options + b->n_options, list, (size_t)n * sizeof *list);
+  b->n_options += n;
+  return MAFAT_OK;
+}
+
+/* All spans that begin at a block: sums grow with the end. */
+static int build_from(struct builder *b, int begin)
+{
+  enum { N = MAX_ROWS * MAFAT_N_CHOICES * N_WEIGHINGS };
+  struct block_cost sums[N];
+  int n = b->costs->n_blocks;
+  memset(sums, 0, sizeof sums);
+  bool open = true;
+  for (int end = begin + 1; end <= n; end++) {
+    struct mafat_span_option list[MAX_OPTIONS];
+    int count = 0, at = 0;
+    b->spans->at[begin * (n + 1) + end] = b->n_options;
+    open = open && !b->splits[end - 1];
+    for (int rows = 0; open && rows < b->n_rows; rows++)
+      for (int most = b->costs->choice ? MAFAT_N_ALGORITHMS - 1 : MAFAT_DIRECT; most >= MAFAT_DIRECT; most--)
+        for (int weighing = 0; weighing < N_WEIGHINGS; weighing++, at++) {
+          struct block_cost *sum = &sums[at];
+          add(sum, block_at(b, rows, most, weighing, end - 1));
+          struct mafat_span_option option = weighing_of(b->costs->ways[b->ways[rows]].rows, weighing);
+          option.bytes = sum->windows + sum->loaded + sum->scratch + b->whole[begin * (n + 1) + end] +
+                         (begin ? b->before[begin] : 0);
+          option.kept_bytes = sum->kept;
+          option.ns = (float)mafat_spans_overlap(sum->ns, sum->reading_ns);
+          option.most = (unsigned char)most;
+          if (isfinite(option.ns)) count = put(list, count, &option);
+        }
+    if (append(b, list, count)) return MAFAT_ENOMEM;
+  }
+  return MAFAT_OK;
+}
+
+static int build(struct builder *b)
+{
+  struct mafat_heap *heap = b->spans->heap;
+  int n = b->costs->n_blocks;
+  list_ways(b);
+  b->blocks = mafat_heap_calloc(heap, (size_t)b->n_rows * MAFAT_N_CHOICES * N_WEIGHINGS * (size_t)n, sizeof *b->blocks);
+  b->splits = mafat_heap_calloc(heap, (size_t)n, sizeof *b->splits);
+  b->whole = mafat_heap_calloc(heap, (size_t)n * (size_t)(n + 1), sizeof *b->whole);
+  b->before = mafat_heap_calloc(heap, (size_t)n + 1, sizeof *b->before);
+  b->spans->at = mafat_heap_calloc(heap, (size_t)n * (size_t)(n + 1) + 1, sizeof *b->spans->at);
+  b->spans->n_blocks = n;
+  if (!b->blocks || !b->splits || !b->whole || !b->before || !b->spans->at) return MAFAT_ENOMEM;
+  add_blocks(b);
+  add_outliving(b);
+  for (int begin = 0; begin < n; begin++) {
+    for (int end = 0; end <= begin; end++) b->spans->at[begin * (n + 1) + end] = b->n_options;
+    if (build_from(b, begin)) return MAFAT_ENOMEM;
+  }
+  b->spans->at[n * (n + 1)] = b->n_options;
+  return MAFAT_OK;
+}
+
+int mafat_spans_make(struct mafat_spans **out, const struct mafat_costs *costs, const struct mafat_search_request *r)
+{
+  struct builder b = {.costs = costs, .request = r};
+  struct mafat_heap *heap = r->options->heap;
+  *out = NULL;
+  b.spans = mafat_heap_calloc(heap, 1, sizeof *b.spans);
+  if (b.spans) b.spans->heap = heap;
+  int code = b.spans ? build(&b) : MAFAT_ENOMEM;
+  mafat_heap_free(heap, b.blocks);
+  mafat_heap_free(heap, b.splits);
+  mafat_heap_free(heap, b.whole);
+  mafat_heap_free(heap, b.before);
+  if (code == MAFAT_OK) *out = b.spans;
+  else mafat_spans_close(&b.spans);
+  return code;
+}
+
+void mafat_spans_close(struct mafat_spans **spans)
+{
+  if (!spans || !*spans) return;
+  struct mafat_heap *heap = (*spans)->heap;
+  mafat_heap_free(heap, (*spans)->options);
+  mafat_heap_free(heap, (*spans)->at);
+  mafat_heap_free(heap, *spans);
+  *spans = NULL;
+}

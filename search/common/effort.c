@@ -1,0 +1,10 @@
+#include "search/common/effort.h"
+
+#include <time.h>
+
+long long mafat_effort_now(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (long long)t.tv_sec * 1000000000 + t.tv_nsec;
+}

@@ -1,0 +1,42 @@
+#include "search/common/known_arenas.h"
+
+/* Numbers that are close become numbers that are not. */
+static uint64_t mix(uint64_t x)
+{
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+uint64_t mafat_known_arenas_hash(const struct mafat_layout *layout, const struct mafat_plan *plan)
+{
+  const int n_times = 2 * plan->n_positions;
+  int *ranks = mafat_heap_calloc(plan->heap, (size_t)n_times + 2, sizeof *ranks); /* [time]: of those that count, up to it */
+  uint64_t sum = 1;
+  if (!ranks) return 0;
+  for (int b = 0; b < layout->n_buffers; b++) {
+    const struct mafat_buffer *buffer = &layout->buffers[b];
+    if (buffer->first <= buffer->last) ranks[buffer->first] = ranks[buffer->last + 1] = 1;
+  }
+  for (int time = 1; time <= n_times; time++) ranks[time] += ranks[time - 1];
+  for (int b = 0; b < layout->n_buffers; b++) {
+    const struct mafat_buffer *buffer = &layout->buffers[b];
+    if (buffer->first > buffer->last) continue; /* nobody reads it */
+    sum += mix(((uint64_t)ranks[buffer->first] << 32 | (unsigned)ranks[buffer->last + 1]) ^ mix(buffer->bytes));
+  }
+  mafat_heap_free(plan->heap, ranks);
+  return sum;
+}
+
+size_t mafat_known_arenas_find(const struct mafat_known_arenas *known, uint64_t lives)
+{
+  const size_t at = lives % MAFAT_KNOWN_ARENAS;
+  return lives && known->of[at].lives == lives ? known->of[at].bytes : 0;
+}
+
+void mafat_known_arenas_note(struct mafat_known_arenas *known, uint64_t lives, size_t bytes)
+{
+  const size_t at = lives % MAFAT_KNOWN_ARENAS;
+  known->of[at].lives = lives;
+  known->of[at].bytes = bytes;
+}

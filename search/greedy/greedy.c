@@ -1,0 +1,80 @@
+#include "search/greedy/greedy.h"
+
+#include "predictor/planning/planning.h"
+
+#include <string.h>
+
+enum {
+  MOST_TILES = 5,
+  BEHIND_TILES = 2, /* of the group behind a cut */
+  PAPER_LAYERS = 16,
+  PAPER_LEAST_CUT = 8, /* of 2, 4, 8 and 12 the paper searches 8 and 12 */
+  NO_MORE = 0
+};
+
+/* The paper's network, by its structure: a chain of 16 convolutions and maxpools, the
+ * maxpools where YOLOv2 (and Darknet-19, whose front it is) has them. */
+static bool is_papers(const struct mafat_network *n, int n_layers)
+{
+  if (n_layers != PAPER_LAYERS) return false;
+  for (int l = 0; l < n_layers; l++) {
+    const struct mafat_layer *layer = &n->layers[l];
+    bool pooled = l == 1 || l == 3 || l == 7 || l == 11;
+    if (layer->type != (pooled ? MAFAT_MAXPOOL : MAFAT_CONVOLUTIONAL)) return false;
+    if (mafat_network_sole_tensor(n, mafat_layer_sources(layer)) != mafat_network_above(n, l)) return false;
+  }
+  return true;
+}
+
+/* From the network's end, which is no cut, to its front. */
+static int next_cut(const struct mafat_network *n, int cut, int least)
+{
+  for (int l = cut - 2; l >= 0 && l + 1 >= least; l--)
+    if (n->layers[l].type == MAFAT_MAXPOOL) return l + 1;
+  return NO_MORE;
+}
+
+/* TxT/NoCut, where the cut is the network's end; else TxT/CUT/2x2. */
+static struct mafat_greedy_choice choice_of(int tiles, int cut, int n_layers)
+{
+  struct mafat_greedy_choice c = {.n_groups = cut == n_layers ? 1 : 2};
+  c.groups[0].cut = mafat_cut_grid(tiles, tiles);
+  c.groups[1].cut = mafat_cut_grid(BEHIND_TILES, BEHIND_TILES);
+  if (c.n_groups > 1) c.groups[0].end = cut;
+  return c;
+}
+
+/* What the paper's predictor says of it. MAFAT_EINVAL: no plan for these maps. */
+static int predict(struct mafat_greedy_choice *c, const struct mafat_network *n, int n_layers, size_t bias_bytes,
+                   struct mafat_diagnostic *d)
+{
+  struct mafat_spec spec = mafat_greedy_spec(c);
+  struct mafat_plan *plan;
+  struct mafat_paper_prediction *p = NULL;
+  int code = mafat_plan_make(&plan, &spec, n, n_layers, NULL, d);
+  if (code) return code;
+  code = mafat_paper_predict(&p, n, plan, bias_bytes, d);
+  if (code == MAFAT_OK) c->bytes = p->bytes;
+  mafat_paper_prediction_close(&p);
+  mafat_plan_close(&plan);
+  return code;
+}
+
+int mafat_search_greedy(struct mafat_greedy_choice *choice, const struct mafat_network *n, int n_layers,
+                        size_t limit_bytes, size_t bias_bytes, struct mafat_diagnostic *d)
+{
+  bool papers = is_papers(n, n_layers);
+  int least = papers ? PAPER_LEAST_CUT : 1;
+  memset(choice, 0, sizeof *choice);
+  for (int cut = n_layers; cut != NO_MORE; cut = next_cut(n, cut, least))
+    for (int tiles = 1; tiles <= MOST_TILES; tiles++) {
+      struct mafat_greedy_choice c = choice_of(tiles, cut, n_layers);
+      int code = predict(&c, n, n_layers, bias_bytes, d);
+      if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT) continue; /* more tiles than pixels; beyond any limit */
+      if (code) return code;
+      c.fits = c.bytes < limit_bytes;
+      if (c.fits || papers || !choice->n_groups || c.bytes < choice->bytes) *choice = c;
+      if (c.fits) return MAFAT_OK;
+    }
+  return choice->n_groups ? MAFAT_OK : mafat_fail(d, MAFAT_ELIMIT, "%s: no plan has countable bytes", n->path);
+}

@@ -1,0 +1,35 @@
+/* MAFAT's own search: Algorithm 2 of Farley and Gerstlauer (2021). */
+#ifndef MAFAT_SEARCH_GREEDY_GREEDY_H
+#define MAFAT_SEARCH_GREEDY_GREEDY_H
+
+#include "predictor/cost/paper.h"
+
+struct mafat_greedy_choice {
+  struct mafat_group_spec groups[2]; /* grids: 5x5/8/2x2 */
+  int n_groups;
+  size_t bytes;   /* what the paper's predictor says of it */
+  bool fits;      /* below the limit, by that predictor; false: the fall-back */
+};
+
+/* For each cut, for 1 to 5 tiles a side: takes the first TxT/CUT/2x2 (TxT/NoCut) that
+ * is predicted below `limit_bytes`. 1 <= n_layers <= n->n_layers.
+ *
+ * The paper's network is known by its structure, whatever its name and its input's
+ * size: a chain of 16 convolutions and maxpools, the maxpools at 1, 3, 7 and 11.
+ * There the cuts are the paper's (none, 12, 8), and if nothing fits the choice is the
+ * last plan, 5x5/8/2x2. For other networks the cuts are none, then after every
+ * maxpool from the back to the front. There the last plan may need far more than
+ * others (5x5/2/2x2 of the whole yolov2: 152 MiB, 5x5/12/2x2: 44), so if nothing fits the
+ * choice is the plan that is predicted to need least, the first of equals. Plans with
+ * more tiles than pixels are passed over.
+ * MAFAT_ENOMEM; MAFAT_ELIMIT: no plan has countable bytes. */
+int mafat_search_greedy(struct mafat_greedy_choice *choice, const struct mafat_network *n, int n_layers,
+                        size_t limit_bytes, size_t bias_bytes, struct mafat_diagnostic *d);
+
+/* The choice as a spec, which points into it. */
+static inline struct mafat_spec mafat_greedy_spec(struct mafat_greedy_choice *choice)
+{
+  return (struct mafat_spec){.groups = choice->groups, .n_groups = choice->n_groups};
+}
+
+#endif

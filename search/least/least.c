@@ -1,0 +1,499 @@
+/* Tables of costs (costs.h) are near, and know few places to cut at. From the plan that they lead to the
+ * search climbs on: the group where the arena is fullest is cut in another way, joined with its neighbour,
+ * parted, or begins and ends elsewhere, what is around its peak is cut in another way, and of all these
+ * changes the best is made. Then groups go the fastest way that the arena has room for. Networks with
+ * branches are climbed from once more where another order of their layers needs less. */
+#include "search/least/least.h"
+
+#include "predictor/layout/layout.h"
+#include "predictor/plan/bricks.h"
+#include "predictor/planning/planning.h"
+#include "search/common/effort.h"
+#include "search/common/fullest.h"
+#include "search/common/known_arenas.h"
+#include "search/least/sequence.h"
+
+#include <stdint.h>
+#include <string.h>
+
+enum {
+  MOST_CHANGES = 200,    /* that are made */
+  MOST_LAYERS = 900000,  /* that are looked at: plans times their layers */
+  MOST_ARRANGED = 450000, /* and where the arena reaches highest */
+  LAID_OUT = 4,          /* for how many looks a plan counts that is laid out and timed, */
+  PARTS_LAID_OUT = 24,   /* and its parts for how many */
+  SORTED = 300,          /* for how many, if the best order of its layers has to be found */
+  FURTHEST = 3,          /* layers that an end is moved by */
+  ENOUGH_PERCENT = 99,   /* of an arena: the search goes on from a plan that needs less at once */
+  MOST_PARTED = 30       /* places that a group is parted at, of more layers the narrowest of each so many */
+};
+
+/* What groups are changed to. Tiles of columns, one row of the map high: where rows are few, as of tokens. */
+enum { WHOLE = 0, PANELS = -1, COLUMNS = -2, EARLY = 1000, BRICKS = 2000 }; /* else rows; COLUMNS - n: n tiles in each row; EARLY + n and BRICKS + n: n rows */
+static const int ways[] = {1, 2, 3, 4, 6, 8, 16, EARLY + 1, EARLY + 2, EARLY + 4, BRICKS + 1, BRICKS + 2, BRICKS + EARLY + 1, WHOLE, PANELS, COLUMNS - 8, COLUMNS - 32};
+enum { N_WAYS = sizeof ways / sizeof *ways, FEW_ROWS = 4 };
+
+struct climb {
+  const struct mafat_search_request *request;
+  struct mafat_front *front;
+  struct mafat_spec *from;         /* what is changed, with all the groups that it is run in */
+  struct mafat_sequence *sequence; /* the layers group by group: groups are runs of it, which their ends are places in */
+  int *ends;                       /* (n_layers): of from's groups */
+  struct mafat_group_spec *groups; /* (n_layers): of a change, by ends of that kind */
+  int *group_of;                   /* [layer] of it */
+  int fullest;                     /* group of from's that is changed: where most lives, or where the arena reaches highest */
+  int peak;                        /* place of the layer that runs then */
+  bool arranged;                   /* the latter */
+  bool crowds;                     /* of equal arenas the less crowded one is better, not the faster one */
+  long long layers;                /* of MOST_LAYERS, left */
+  size_t enough;                   /* bytes: nothing is tried any more until it goes on from where there is a smaller arena */
+  int parts;                       /* as looks, of the plan that was tried last */
+  uint64_t lives;                  /* of its buffers, hashed */
+  struct mafat_known_arenas *known;
+  int code;                        /* of the first failure: then nothing is tried any more */
+  struct mafat_diagnostic *d;
+};
+
+static bool is_better(const struct mafat_candidate *a, const struct mafat_candidate *b, bool crowds)
+{
+  if (a->arena_bytes != b->arena_bytes) return a->arena_bytes < b->arena_bytes;
+  return crowds ? a->crowd < b->crowd * 0.999 : a->ms < b->ms;
+}
+
+static bool is_faster(const struct mafat_candidate *a, const struct mafat_candidate *b)
+{
+  return b->arena_bytes == SIZE_MAX || is_better(a, b, false);
+}
+
+static bool is_less_crowded(const struct mafat_candidate *a, const struct mafat_candidate *b)
+{
+  return b->arena_bytes == SIZE_MAX || is_better(a, b, true);
+}
+
+/* *arena_bytes: what is known of it before, or 0; then what it needs, or so much at least. */
+static int take(struct mafat_front *f, const struct mafat_search_request *r, const struct mafat_spec *spec, bool crowds,
+                size_t *arena_bytes, struct mafat_diagnostic *d)
+{
+  const struct mafat_candidate none = {.arena_bytes = SIZE_MAX}, *than = f->n > 0 ? &f->list[0] : &none;
+  struct mafat_candidate c = {.threads = r->options->n_threads, .arena_bytes = *arena_bytes};
+  bool better;
+  int code = mafat_candidate_measure_better(&c, r, spec, crowds ? is_less_crowded : is_faster, than, &better, d);
+  *arena_bytes = code ? 0 : c.arena_bytes;
+  if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT || (code == MAFAT_OK && (!better || c.charge_bytes == SIZE_MAX))) return MAFAT_OK;
+  if (code || c.redundant_macs) return code;
+  if (!f->list && !(f->list = mafat_heap_calloc(f->heap, 1, sizeof *f->list))) return MAFAT_ENOMEM;
+  if (mafat_spec_copy(&c.spec, spec, f->heap)) return MAFAT_ENOMEM;
+  if (f->n > 0) mafat_spec_close(&f->list[0].spec);
+  f->list[0] = c;
+  f->n = 1;
+  return MAFAT_OK;
+}
+
+int mafat_least_take(struct mafat_front *f, const struct mafat_search_request *r, const struct mafat_spec *spec,
+                     struct mafat_diagnostic *d)
+{
+  size_t arena_bytes = 0;
+  return take(f, r, spec, false, &arena_bytes, d);
+}
+
+/* ---- a change ---- */
+
+static int begin_of(const struct climb *c, int group)
+{
+  return group == 0 ? 0 : c->ends[group - 1];
+}
+
+static int end_of(const struct climb *c, int group)
+{
+  return c->ends[group];
+}
+
+/* Of a group that is changed. Words of its layers' algorithms may be of others now: direct takes least. */
+static struct mafat_group_spec group_of(const struct climb *c, int end, struct mafat_cut cut)
+{
+  struct mafat_group_spec g = {.end = end, .cut = cut};
+  g.algorithms[MAFAT_DIRECT].given = c->request->options->algorithm == MAFAT_AUTO;
+  return g;
+}
+
+/* Of the layer before a place. */
+static struct mafat_shape shape_before(const struct climb *c, int end)
+{
+  return c->request->network->layers[c->sequence->layers[end - 1]].out;
+}
+
+static struct mafat_cut cut_of(const struct climb *c, int way, int end)
+{
+  if (way < COLUMNS) return mafat_cut_grid(shape_before(c, end).h, COLUMNS - way);
+  if (way > BRICKS) return mafat_cut_rows_in_bricks((way - BRICKS) % EARLY, way > BRICKS + EARLY);
+  if (way > EARLY) return mafat_cut_rows_early(way - EARLY);
+  return way == WHOLE ? mafat_cut_grid(1, 1) : way == PANELS ? mafat_cut_panels(false) : mafat_cut_rows(way);
+}
+
+/* May a group that ends there go this way? Tiles are for maps of few rows and many columns. */
+static bool applies(const struct climb *c, int way, int end)
+{
+  struct mafat_shape out = shape_before(c, end);
+  return way >= COLUMNS || (out.h <= FEW_ROWS && out.w >= 2 * (COLUMNS - way));
+}
+
+/* No arrangement of its buffers is smaller than what the plan that stands needs, or none was found before. */
+static bool is_too_large(struct climb *c, const struct mafat_spec *spec)
+{
+  const struct mafat_search_request *r = c->request;
+  struct mafat_plan *plan = NULL;
+  struct mafat_layout *layout = NULL;
+  int code = mafat_plan_make(&plan, spec, r->network, r->n_layers, r->options, c->d);
+  c->parts = code == MAFAT_OK ? mafat_effort_of_parts(plan) : 0;
+  c->layers -= c->parts;
+  if (code == MAFAT_OK) code = mafat_layout_outline(&layout, r->network, plan, c->d);
+  bool large = code || layout->total_bytes > c->front->list[0].arena_bytes;
+  if (!large) {
+    c->lives = mafat_known_arenas_hash(layout, plan);
+    if (!c->lives) c->code = MAFAT_ENOMEM;
+    large = c->code || mafat_known_arenas_find(c->known, c->lives) > c->front->list[0].arena_bytes;
+  }
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+  if (code == MAFAT_ENOMEM) c->code = code;
+  return large;
+}
+
+/* A group of `from` as it is, by its end in the sequence. */
+static struct mafat_group_spec unchanged(const struct climb *c, int group)
+{
+  struct mafat_group_spec g = c->from->groups[group];
+  g.more = NULL;
+  g.n_more = 0;
+  g.end = c->ends[group];
+  return g;
+}
+
+/* Groups by their ends in the sequence become groups of layers. */
+static void tell_layers(struct climb *c, int n_groups)
+{
+  for (int g = 0, at = 0; g < n_groups; g++)
+    for (; at < c->groups[g].end; at++) c->group_of[c->sequence->layers[at]] = g;
+  for (int g = 0; g < n_groups && !c->code; g++) {
+    c->groups[g].end = 0;
+    c->code = mafat_group_spec_tell(c->request->options->heap, &c->groups[g], g, c->group_of, c->request->n_layers);
+  }
+}
+
+/* These groups in place of some from `first` on. */
+static void try(struct climb *c, int first, int n_old, const struct mafat_group_spec *groups, int n)
+{
+  int n_groups = 0, looks = c->from->sorting == MAFAT_SORT_FILE ? 1 : SORTED;
+  if (c->code || c->front->list[0].arena_bytes < c->enough) return;
+  c->layers -= looks * c->request->n_layers;
+  if (!mafat_effort_left(c->request, c->layers) || c->from->n_groups - n_old + n > c->request->n_layers) return;
+  for (int g = 0; g < first; g++) c->groups[n_groups++] = unchanged(c, g);
+  for (int g = 0; g < n; g++) c->groups[n_groups++] = groups[g];
+  for (int g = first + n_old; g < c->from->n_groups; g++) c->groups[n_groups++] = unchanged(c, g);
+  tell_layers(c, n_groups);
+  struct mafat_spec spec = {.groups = c->groups, .n_groups = n_groups, .sorting = c->from->sorting, .in_place = c->from->in_place};
+  if (!c->code && !is_too_large(c, &spec)) {
+    size_t arena_bytes = mafat_known_arenas_find(c->known, c->lives);
+    c->layers -= LAID_OUT * looks * c->request->n_layers + PARTS_LAID_OUT * c->parts;
+    c->code = take(c->front, c->request, &spec, c->crowds, &arena_bytes, c->d);
+    mafat_known_arenas_note(c->known, c->lives, arena_bytes);
+  }
+  for (int g = 0; g < n_groups; g++) mafat_heap_free(c->request->options->heap, c->groups[g].more);
+}
+
+static void recut(struct climb *c, int group)
+{
+  int end = end_of(c, group);
+  for (int w = 0; w < N_WAYS; w++) {
+    if (!applies(c, ways[w], end)) continue;
+    struct mafat_group_spec g = group_of(c, end, cut_of(c, ways[w], end));
+    try(c, group, 1, &g, 1);
+  }
+}
+
+/* So many from this one on. */
+static void join(struct climb *c, int group, int n)
+{
+  if (group < 0 || group + n > c->from->n_groups) return;
+  int end = end_of(c, group + n - 1);
+  for (int w = 0; w < N_WAYS; w++) {
+    if (!applies(c, ways[w], end)) continue;
+    struct mafat_group_spec g = group_of(c, end, cut_of(c, ways[w], end));
+    try(c, group, n, &g, 1);
+  }
+}
+
+/* Two groups of which one is cut as before, the other in every way. */
+static void try_pair(struct climb *c, int group, int n_old, int cut, int end, struct mafat_cut left, struct mafat_cut right)
+{
+  for (int w = 0; w < 2 * N_WAYS; w++) {
+    int changed = w % 2 ? end : cut;
+    if (!applies(c, ways[w / 2], changed)) continue;
+    struct mafat_cut other = cut_of(c, ways[w / 2], changed);
+    struct mafat_group_spec pair[] = {group_of(c, cut, w % 2 ? left : other), group_of(c, end, w % 2 ? other : right)};
+    try(c, group, n_old, pair, 2);
+  }
+}
+
+/* The cut among these that least lies across. */
+static int narrowest(const struct climb *c, int first, int last)
+{
+  int best = first;
+  for (int at = first; at <= last; at++)
+    if (c->sequence->crossing[at] < c->sequence->crossing[best]) best = at;
+  return best;
+}
+
+static void part(struct climb *c, int group)
+{
+  struct mafat_cut cut = c->from->groups[group].cut;
+  int begin = begin_of(c, group), end = end_of(c, group);
+  for (int at = begin + 1, next; at < end; at = next) {
+    next = mafat_min(at + (end - begin) / MOST_PARTED + 1, end);
+    try_pair(c, group, 1, narrowest(c, at, next - 1), end, cut, cut);
+  }
+}
+
+/* ---- islands ---- */
+
+/* Places to cut at, on one side of the layer where most lives: at each of some distances the one that least lies across. */
+enum { MOST_PLACES = 10 };
+
+/* Behind the peak up to the group's end (by = 1), or before it back to its beginning (by = -1). */
+static int find_places(const struct climb *c, int from, int border, int by, int *places)
+{
+  int n = 0;
+  for (int near = 0, far = 2; n < MOST_PLACES - 1; near = far, far *= 2) {
+    int a = from + by * near, b = from + by * (far - 1);
+    if ((border - a) * by <= 0) break;
+    if ((border - b) * by <= 0) b = border - by;
+    places[n++] = by > 0 ? narrowest(c, a, b) : narrowest(c, b, a);
+  }
+  places[n++] = border;
+  return n;
+}
+
+static void try_island(struct climb *c, int group, int first, int last)
+{
+  static const int island[] = {1, BRICKS + 1, BRICKS + EARLY + 1, 2, 4, COLUMNS - 32};
+  int begin = begin_of(c, group), end = end_of(c, group), n;
+  struct mafat_cut cut = c->from->groups[group].cut;
+  for (size_t w = 0; w < sizeof island / sizeof *island; w++) {
+    struct mafat_group_spec groups[3];
+    if (!applies(c, island[w], last)) continue;
+    n = 0;
+    if (first > begin) groups[n++] = group_of(c, first, cut);
+    groups[n++] = group_of(c, last, cut_of(c, island[w], last));
+    if (last < end) groups[n++] = group_of(c, end, cut);
+    try(c, group, 1, groups, n);
+  }
+}
+
+/* Of a group of whole maps what is around the layer where most lives, in another way: cells of a network in rows. */
+static void part_around_peak(struct climb *c, int group)
+{
+  int begin = begin_of(c, group), end = end_of(c, group);
+  int before[MOST_PLACES], behind[MOST_PLACES];
+  if (c->from->groups[group].cut.kind == MAFAT_CUT_ROWS || c->peak < begin || c->peak >= end) return;
+  int n_before = find_places(c, c->peak, begin, -1, before), n_behind = find_places(c, c->peak + 1, end, 1, behind);
+  for (int i = 0; i < n_before; i++)
+    for (int k = 0; k < n_behind; k++)
+      if (before[i] < behind[k]) try_island(c, group, before[i], behind[k]);
+}
+
+/* The cut behind a group. */
+static void move(struct climb *c, int group)
+{
+  if (group < 0 || group + 1 >= c->from->n_groups) return;
+  int begin = begin_of(c, group), cut = end_of(c, group), end = end_of(c, group + 1);
+  for (int at = cut - FURTHEST; at <= cut + FURTHEST; at++)
+    if (at > begin && at < end)
+      try_pair(c, group, 2, at, end, c->from->groups[group].cut, c->from->groups[group + 1].cut);
+}
+
+/* To the narrowest places further away. */
+static void move_far(struct climb *c, int group)
+{
+  if (group < 0 || group + 1 >= c->from->n_groups) return;
+  int begin = begin_of(c, group), cut = end_of(c, group), end = end_of(c, group + 1);
+  struct mafat_cut left = c->from->groups[group].cut, right = c->from->groups[group + 1].cut;
+  for (int near = FURTHEST + 1; near < end - begin; near *= 2) {
+    if (cut + near < end) try_pair(c, group, 2, narrowest(c, cut + near, mafat_min(cut + 2 * near, end) - 1), end, left, right);
+    if (cut - near > begin) try_pair(c, group, 2, narrowest(c, mafat_max(cut - 2 * near, begin) + 1, cut - near), end, left, right);
+  }
+}
+
+/* ---- the climb ---- */
+
+/* Of the layer that runs then, in the sequence; of a step that reads an input, the group's first one. */
+static int place_at(const struct mafat_plan *plan, int position)
+{
+  int g = 0;
+  while (position >= plan->groups[g].positions.end) g++;
+  const struct mafat_group *group = &plan->groups[g];
+  int at = group->at.begin, step = position - group->positions.begin;
+  int layer = mafat_cut_has_parts(&group->cut) ? plan->parts->list[plan->parts->at[g] + step].layer : plan->order[at + step];
+  for (int i = at; i < group->at.end; i++)
+    if (plan->members[i] == layer) return i;
+  return at;
+}
+
+/* From the plan as it stands now: its groups, as it is run, and the fullest of them. */
+static int stand(struct climb *c)
+{
+  const struct mafat_search_request *r = c->request;
+  struct mafat_plan *plan = NULL;
+  struct mafat_layout *layout = NULL;
+  mafat_spec_close(&c->from);
+  mafat_sequence_close(&c->sequence);
+  int code = mafat_plan_make(&plan, c->front->list[0].spec, r->network, r->n_layers, r->options, c->d);
+  if (code == MAFAT_OK) code = (c->arranged ? mafat_layout_make : mafat_layout_outline)(&layout, r->network, plan, c->d);
+  if (code == MAFAT_OK) code = mafat_plan_spec(&c->from, plan, r->network);
+  if (code == MAFAT_OK) code = mafat_sequence_of(&c->sequence, r->network, plan->members, r->n_layers, r->options->heap);
+  for (int g = 0; code == MAFAT_OK && g < plan->n_groups; g++) c->ends[g] = plan->groups[g].at.end;
+  if (code == MAFAT_OK) {
+    struct mafat_fullest f = (c->arranged ? mafat_fullest_arranged : mafat_fullest_alive)(layout, plan);
+    c->fullest = f.group;
+    c->peak = place_at(plan, f.time / 2);
+  }
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+  return code;
+}
+
+/* What costs little is tried first; once there is a smaller arena it is looked at where that is fullest. */
+static void change_fullest(struct climb *c)
+{
+  const size_t before = c->front->list[0].arena_bytes;
+  const int g = c->fullest;
+  for (int kind = 0; kind < 10 && c->front->list[0].arena_bytes == before; kind++)
+    switch (kind) {
+    case 0: recut(c, g); break;
+    case 1: join(c, g - 1, 2); break;
+    case 2: join(c, g, 2); break;
+    case 3: join(c, g - 1, 3); break;
+    case 4: move(c, g - 1); break;
+    case 5: move(c, g); break;
+    case 6: move_far(c, g - 1); break;
+    case 7: move_far(c, g); break;
+    case 8: part_around_peak(c, g); break;
+    default: part(c, g);
+    }
+}
+
+static void change_any(struct climb *c)
+{
+  for (int g = 0; g < c->from->n_groups; g++) {
+    recut(c, g);
+    join(c, g, 2);
+  }
+}
+
+/* As long as changes of this kind make it better. */
+static void climb(struct climb *c, void (*change)(struct climb *c), bool crowds)
+{
+  c->crowds = crowds;
+  for (int i = 0; (i < MOST_CHANGES || c->request->plan_ends) && mafat_effort_left(c->request, c->layers) && c->code == MAFAT_OK; i++) {
+    struct mafat_candidate before = c->front->list[0];
+    if ((c->code = stand(c))) return;
+    c->enough = before.arena_bytes / 100 * ENOUGH_PERCENT;
+    change(c);
+    if (c->code || !is_better(&c->front->list[0], &before, crowds)) return;
+  }
+}
+
+/* The same groups in another order of their layers. Darknet's files have a good one. */
+static void try_sorted(struct climb *c, const struct mafat_spec *spec)
+{
+  struct mafat_spec sorted = *spec;
+  sorted.sorting = MAFAT_SORT_BEST;
+  if (c->code || c->request->network->format == MAFAT_FORMAT_DARKNET) return;
+  c->code = mafat_least_take(c->front, c->request, &sorted, c->d);
+}
+
+/* Whole maps and the plan that the climb began at may be better sorted than where it ended: then it begins there, too. */
+static void climb_sorted(struct climb *c, const struct mafat_spec *start)
+{
+  struct mafat_group_spec group = {.cut = mafat_cut_grid(1, 1)};
+  struct mafat_spec whole = {.groups = &group, .n_groups = 1}, *end = NULL;
+  c->code = c->code ? c->code : mafat_spec_copy(&end, c->front->list[0].spec, c->request->options->heap);
+  if (c->code == MAFAT_OK) try_sorted(c, end);
+  mafat_spec_close(&end);
+  try_sorted(c, start);
+  try_sorted(c, &whole);
+  c->layers = MOST_LAYERS;
+  if (c->code == MAFAT_OK && c->front->list[0].spec->sorting != MAFAT_SORT_FILE) climb(c, change_fullest, true);
+}
+
+/* First by arenas and milliseconds alone; then by crowds too, which is in vain unless a smaller arena comes of it. */
+static void climb_unsorted(struct climb *c)
+{
+  struct mafat_spec *before = NULL;
+  climb(c, change_fullest, false);
+  climb(c, change_any, false);
+  c->code = c->code ? c->code : mafat_spec_copy(&before, c->front->list[0].spec, c->request->options->heap);
+  climb(c, change_fullest, true);
+  if (c->code == MAFAT_OK) c->code = mafat_least_take(c->front, c->request, before, c->d);
+  climb(c, change_any, false);
+  mafat_spec_close(&before);
+}
+
+/* All by rows in bricks, one group: of networks with branches often less than what tables of costs lead to. */
+static void try_bricks(struct climb *c)
+{
+  for (int early = 0; early < 2 && c->code == MAFAT_OK; early++) {
+    struct mafat_group_spec group = {.cut = mafat_cut_rows_in_bricks(1, early)};
+    struct mafat_spec spec = {.groups = &group, .n_groups = 1};
+    c->code = mafat_least_take(c->front, c->request, &spec, c->d);
+  }
+}
+
+static void climb_all(struct climb *c)
+{
+  struct mafat_spec *start = NULL;
+  c->code = mafat_spec_copy(&start, c->front->list[0].spec, c->request->options->heap);
+  if (c->code == MAFAT_OK) try_bricks(c);
+  if (c->code == MAFAT_OK) climb_unsorted(c);
+  if (c->code == MAFAT_OK) climb_sorted(c, start);
+  mafat_spec_close(&start);
+}
+
+/* What is arranged has holes: where it reaches highest may be another group than where most lives, and stand in the way alone. */
+static void climb_arranged(struct climb *c)
+{
+  size_t before;
+  c->layers = MOST_ARRANGED;
+  do {
+    before = c->front->list[0].arena_bytes;
+    c->arranged = !c->arranged;
+    climb(c, change_fullest, false);
+  } while (c->code == MAFAT_OK && c->front->list[0].arena_bytes < before);
+}
+
+static int climb_from(struct mafat_front *f, const struct mafat_search_request *r, void (*all)(struct climb *c), struct mafat_diagnostic *d)
+{
+  struct climb c = {.request = r, .front = f, .layers = MOST_LAYERS, .d = d};
+  if (f->n == 0) return MAFAT_OK;
+  c.groups = mafat_heap_calloc(r->options->heap, (size_t)r->n_layers, sizeof *c.groups);
+  c.ends = mafat_heap_calloc(r->options->heap, 2 * (size_t)r->n_layers, sizeof *c.ends);
+  c.known = mafat_heap_calloc(r->options->heap, 1, sizeof *c.known);
+  c.group_of = c.ends + r->n_layers;
+  c.code = c.groups && c.ends && c.known ? MAFAT_OK : MAFAT_ENOMEM;
+  if (c.code == MAFAT_OK) all(&c);
+  mafat_spec_close(&c.from);
+  mafat_heap_free(r->options->heap, c.groups);
+  mafat_heap_free(r->options->heap, c.known);
+  mafat_sequence_close(&c.sequence);
+  mafat_heap_free(r->options->heap, c.ends);
+  return c.code;
+}
+
+int mafat_least_refine(struct mafat_front *f, const struct mafat_search_request *r, struct mafat_diagnostic *d)
+{
+  return climb_from(f, r, climb_all, d);
+}
+
+int mafat_least_lower(struct mafat_front *f, const struct mafat_search_request *r, struct mafat_diagnostic *d)
+{
+  return climb_from(f, r, climb_arranged, d);
+}

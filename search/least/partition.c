@@ -1,0 +1,306 @@
+#include "search/least/partition.h"
+
+#include "predictor/layout/layout.h"
+#include "predictor/planning/planning.h"
+#include "predictor/schedule/schedule.h"
+#include "search/common/effort.h"
+#include "search/least/least.h"
+
+#include <math.h>
+
+enum {
+  MOST_PLACES = 64,
+  MOST_FLAT_ROWS = 4, /* of maps that tiles are for */
+  MOST_SPAN = 24 /* places that a group reaches over, unless it is the only one */
+};
+
+/* How a group is cut, the faster way first. Rows of which no fewer can be: the rest is left to those who go on with it. */
+static const struct way {
+  enum mafat_cut_kind kind;
+  bool early, bricks;
+  int cols;        /* tiles of columns, where maps are of few rows, as of tokens; */
+  bool each;       /* of each row by itself, as of heads */
+  double slowness; /* of a layer, about: of equal partitions the fastest is taken */
+} ways[] = {{.kind = MAFAT_CUT_GRID},
+            {.kind = MAFAT_CUT_PANELS, .slowness = 0.5},
+            {.kind = MAFAT_CUT_ROWS, .slowness = 4},
+            {.kind = MAFAT_CUT_ROWS, .early = true, .slowness = 4},
+            {.kind = MAFAT_CUT_ROWS, .bricks = true, .slowness = 4.5},
+            {.kind = MAFAT_CUT_ROWS, .early = true, .bricks = true, .slowness = 4.5},
+            {.kind = MAFAT_CUT_GRID, .cols = 8, .slowness = 1},
+            {.kind = MAFAT_CUT_GRID, .cols = 32, .slowness = 3},
+            {.kind = MAFAT_CUT_GRID, .cols = 32, .each = true, .slowness = 4}};
+enum { N_WAYS = sizeof ways / sizeof *ways };
+
+/* How the best partition of all layers before a place ends. */
+struct state {
+  float peak;
+  double slowness;
+  int from, way;
+};
+
+static const float TOO_LARGE = 1e30f; /* for what is not wanted, however small */
+
+struct partition {
+  const struct mafat_search_request *request;
+  const struct mafat_sequence *sequence;
+  struct mafat_heap *heap;          /* of all this, the options' */
+  int places[MOST_PLACES + 2], n;   /* (n + 1): 0 ... n_layers */
+  float *peaks;                     /* [way][from][to]: bytes of that group; INFINITY: not known */
+  struct state *states;             /* (n + 1) */
+  int *group_of;                    /* [layer] */
+  struct mafat_group_spec *groups;  /* (n) */
+  int n_groups;
+  long long looks;                  /* left */
+  int code;
+  struct mafat_diagnostic *d;
+};
+
+static float *peak_at(struct partition *p, int way, int from, int to)
+{
+  return &p->peaks[((size_t)way * (size_t)(p->n + 1) + (size_t)from) * (size_t)(p->n + 1) + (size_t)to];
+}
+
+/* ---- specs ---- */
+
+/* Of a group whose last layer puts out that map. */
+static struct mafat_cut cut_of(int way, struct mafat_shape out)
+{
+  bool tiled = ways[way].cols && out.h <= MOST_FLAT_ROWS && out.w >= 2 * ways[way].cols;
+  if (ways[way].cols) return tiled ? mafat_cut_grid(ways[way].each ? out.h : 1, ways[way].cols) : mafat_cut_grid(1, 1);
+  if (ways[way].bricks) return mafat_cut_rows_in_bricks(1, ways[way].early);
+  if (ways[way].kind == MAFAT_CUT_ROWS) return ways[way].early ? mafat_cut_rows_early(1) : mafat_cut_rows(1);
+  return ways[way].kind == MAFAT_CUT_PANELS ? mafat_cut_panels(false) : mafat_cut_grid(1, 1);
+}
+
+static void begin_spec(struct partition *p)
+{
+  for (int g = 0; g < p->n_groups; g++) mafat_heap_free(p->heap, p->groups[g].more);
+  p->n_groups = 0;
+}
+
+/* The group from one place to another. */
+static void add_group(struct partition *p, int from, int to, int way)
+{
+  int last = 0;
+  for (int i = p->places[from]; i < p->places[to]; i++) {
+    p->group_of[p->sequence->layers[i]] = p->n_groups;
+    last = mafat_max(last, p->sequence->layers[i]);
+  }
+  struct mafat_group_spec g = {.cut = cut_of(way, p->request->network->layers[last].out)};
+  g.algorithms[MAFAT_DIRECT].given = p->request->options->algorithm == MAFAT_AUTO;
+  p->groups[p->n_groups++] = g;
+}
+
+/* Once all groups are there. */
+static struct mafat_spec end_spec(struct partition *p)
+{
+  for (int g = 0; g < p->n_groups && !p->code; g++)
+    p->code = mafat_group_spec_tell(p->heap, &p->groups[g], g, p->group_of, p->sequence->n_layers);
+  return (struct mafat_spec){.groups = p->groups, .n_groups = p->n_groups, .in_place = true};
+}
+
+/* ---- what groups need ---- */
+
+/* Which group of the spec a group of the plan is of: what cannot be tiled has groups of its own. */
+static int spec_group(const struct partition *p, const struct mafat_plan *plan, int group)
+{
+  return p->group_of[plan->members[plan->groups[group].at.begin]];
+}
+
+/* Do tiles of the group have pixels in common, whose multiply-adds would be made twice? */
+static bool overlaps(const struct mafat_plan *plan, struct mafat_schedule *s, int group, double *area, struct mafat_box *boxes)
+{
+  const struct mafat_group *g = &plan->groups[group];
+  bool twice = false;
+  for (int i = g->at.begin; i < g->at.end; i++) area[plan->members[i]] = 0;
+  for (int y = 0; y < g->cut.as.grid.n_rows; y++)
+    for (int x = 0; x < g->cut.as.grid.n_cols; x++) {
+      mafat_schedule_tile_boxes(s, group, y, x, boxes);
+      for (int i = g->at.begin; i < g->at.end; i++) area[plan->members[i]] += (double)mafat_box_area(boxes[plan->members[i]]);
+    }
+  for (int i = g->at.begin; i < g->at.end; i++) {
+    const struct mafat_layer *l = &s->network->layers[plan->members[i]];
+    twice = twice || (mafat_layer_macs(l, 1) > 0 && area[plan->members[i]] > (double)l->out.h * l->out.w);
+  }
+  return twice;
+}
+
+/* Of each group whether that is so. */
+static int find_overlaps(struct partition *p, const struct mafat_plan *plan, bool *twice)
+{
+  size_t n = (size_t)mafat_network_n_operators(p->request->network);
+  struct mafat_schedule *s = NULL;
+  double *area = mafat_heap_calloc(plan->heap, n, sizeof *area);
+  struct mafat_box *boxes = mafat_heap_calloc(plan->heap, n, sizeof *boxes);
+  int code = area && boxes ? mafat_schedule_open(&s, p->request->network, plan) : MAFAT_ENOMEM;
+  for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++)
+    twice[g] = mafat_group_is_tiled(&plan->groups[g]) && overlaps(plan, s, g, area, boxes);
+  mafat_schedule_close(&s);
+  mafat_heap_free(plan->heap, area);
+  mafat_heap_free(plan->heap, boxes);
+  return code;
+}
+
+/* Notes what the groups of the spec that is begun need, which reach from one of these places to the next. */
+static void measure(struct partition *p, const int *ends, int way)
+{
+  const struct mafat_search_request *r = p->request;
+  struct mafat_plan *plan = NULL;
+  struct mafat_layout *layout = NULL;
+  struct mafat_spec spec = end_spec(p);
+  int code = p->code ? p->code : mafat_plan_make(&plan, &spec, r->network, r->n_layers, r->options, p->d);
+  if (code == MAFAT_OK) code = mafat_layout_outline(&layout, r->network, plan, p->d);
+  bool *twice = code == MAFAT_OK ? mafat_heap_calloc(p->heap, (size_t)plan->n_groups, sizeof *twice) : NULL;
+  if (code == MAFAT_OK) code = twice ? find_overlaps(p, plan, twice) : MAFAT_ENOMEM;
+  p->looks -= p->sequence->n_layers + (plan ? mafat_effort_of_parts(plan) : 0);
+  for (int g = 0; code == MAFAT_OK && g < plan->n_groups; g++) {
+    int of = spec_group(p, plan, g);
+    float *peak = peak_at(p, way, of ? ends[of - 1] : 0, ends[of]), bytes = (float)layout->groups[g].peak_bytes;
+    if (twice[g]) bytes = TOO_LARGE;
+    if (isinf(*peak) || *peak < bytes) *peak = bytes;
+  }
+  mafat_heap_free(p->heap, twice);
+  if (code == MAFAT_ENOMEM) p->code = code;
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+}
+
+/* Groups that reach over so many places, the first one to `first`. */
+static void measure_spans(struct partition *p, int first, int span, int way)
+{
+  int ends[MOST_PLACES + 1], n = 0;
+  begin_spec(p);
+  for (int from = 0, to = first; from < p->n; from = to, to = mafat_min(to + span, p->n)) {
+    if (to == from) to = mafat_min(span, p->n);
+    add_group(p, from, to, way);
+    ends[n++] = to;
+  }
+  measure(p, ends, way);
+}
+
+bool mafat_partition_tiles(const struct mafat_network *network)
+{
+  return mafat_network_picture_shape(network).h <= MOST_FLAT_ROWS;
+}
+
+static bool applies(const struct partition *p, int way)
+{
+  bool flat = mafat_partition_tiles(p->request->network);
+  return ways[way].cols ? flat : ways[way].kind != MAFAT_CUT_ROWS || !flat;
+}
+
+/* Is there a group of that many places that is smaller than the plan that there is? */
+static bool has_smaller(struct partition *p, int span, int way, double limit)
+{
+  for (int from = 0; from + span <= p->n; from++)
+    if (*peak_at(p, way, from, from + span) < limit) return true;
+  return false;
+}
+
+static void measure_all(struct partition *p, double limit)
+{
+  bool open[N_WAYS];
+  for (int w = 0; w < N_WAYS; w++) {
+    open[w] = applies(p, w);
+    if (open[w] && !p->code) measure_spans(p, p->n, p->n, w); /* all as one group */
+  }
+  for (int span = 1; span <= mafat_min(MOST_SPAN, p->n); span++)
+    for (int w = 0; w < N_WAYS; w++) {
+      for (int first = 1; first <= span && open[w] && mafat_effort_left(p->request, p->looks) && !p->code; first++) measure_spans(p, first, span, w);
+      open[w] = open[w] && has_smaller(p, span, w, limit);
+    }
+}
+
+/* ---- the best partition ---- */
+
+/* Groups above the limit are left out; of the others, those that make the fullest one least, or, where `limited`, are the
+ * fastest. False: there are none. */
+static bool solve(struct partition *p, double limit, bool limited)
+{
+  p->states[0] = (struct state){0, 0, 0, 0};
+  for (int to = 1; to <= p->n; to++) {
+    struct state best = {.peak = INFINITY};
+    for (int from = 0; from < to; from++)
+      for (int w = 0; w < N_WAYS; w++) {
+        struct state *before = &p->states[from];
+        float peak = fmaxf(before->peak, *peak_at(p, w, from, to));
+        double slowness = before->slowness + ways[w].slowness * (p->places[to] - p->places[from]) + 0.01;
+        if (peak >= TOO_LARGE || peak > limit) continue;
+        bool better = limited && !isinf(best.peak) ? slowness < best.slowness
+                                                   : peak < best.peak || (peak <= best.peak && slowness < best.slowness);
+        if (better) best = (struct state){peak, slowness, from, w};
+      }
+    p->states[to] = best;
+  }
+  return p->states[p->n].peak < TOO_LARGE;
+}
+
+static void write_groups(struct partition *p, int to)
+{
+  if (to == 0) return;
+  write_groups(p, p->states[to].from);
+  add_group(p, p->states[to].from, to, p->states[to].way);
+}
+
+static void take(struct partition *p, struct mafat_front *front)
+{
+  struct mafat_spec spec = end_spec(p);
+  if (!p->code) p->code = mafat_least_take(front, p->request, &spec, p->d);
+}
+
+/* Groups are not quite by themselves, nor is what is arranged as small as what is alive: one for all is tried, too. */
+static void take_all(struct partition *p, struct mafat_front *front)
+{
+  begin_spec(p);
+  write_groups(p, p->n);
+  take(p, front);
+  for (int w = 0; w < N_WAYS; w++) {
+    if (!applies(p, w)) continue;
+    begin_spec(p);
+    add_group(p, 0, p->n, w);
+    take(p, front);
+  }
+}
+
+static int find_places(struct partition *p)
+{
+  p->places[0] = 0;
+  int n = mafat_sequence_places(p->sequence, p->places + 1, MOST_PLACES);
+  p->places[n + 1] = p->sequence->n_layers;
+  return n + 1;
+}
+
+static void search(struct partition *p, struct mafat_front *front)
+{
+  double limit = front->n > 0 ? (double)front->list[0].arena_bytes : INFINITY;
+  size_t n_peaks = N_WAYS * (size_t)(p->n + 1) * (size_t)(p->n + 1);
+  for (size_t i = 0; i < n_peaks; i++) p->peaks[i] = INFINITY;
+  measure_all(p, limit);
+  if (p->code || !solve(p, INFINITY, false)) return;
+  double least = p->states[p->n].peak;
+  if (solve(p, least, true)) take_all(p, front);
+}
+
+int mafat_partition_least(struct mafat_front *front, const struct mafat_search_request *request,
+                          const struct mafat_sequence *sequence, long long looks, struct mafat_diagnostic *d)
+{
+  struct partition p = {.request = request, .sequence = sequence, .heap = request->options->heap, .looks = looks, .d = d};
+  p.n = find_places(&p);
+  size_t n = (size_t)p.n + 1;
+  p.peaks = mafat_heap_calloc(p.heap, N_WAYS * n * n, sizeof *p.peaks);
+  p.states = mafat_heap_calloc(p.heap, n, sizeof *p.states);
+  p.group_of = mafat_heap_calloc(p.heap, (size_t)sequence->n_layers, sizeof *p.group_of);
+  p.groups = mafat_heap_calloc(p.heap, n, sizeof *p.groups);
+  if (p.peaks && p.states && p.group_of && p.groups) {
+    search(&p, front);
+    begin_spec(&p);
+  } else {
+    p.code = MAFAT_ENOMEM;
+  }
+  mafat_heap_free(p.heap, p.peaks);
+  mafat_heap_free(p.heap, p.states);
+  mafat_heap_free(p.heap, p.group_of);
+  mafat_heap_free(p.heap, p.groups);
+  return p.code;
+}
