@@ -509,7 +509,13 @@ $(FUZZERS): $(BUILD)/%: $(BUILD)/obj/tests/fuzz/%.o $(call objects,$(MODULES) $(
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(FUZZ_LIBS) $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
 
-fuzzers: $(FUZZERS) $(BUILD)/onnx_nodes
+# Inputs that the repository keeps for each of them (tests/fuzz/add_inputs.sh).
+FUZZ_INPUTS := $(patsubst tests/fuzz/corpus/%.tar.xz,$(BUILD)/inputs/%,$(wildcard tests/fuzz/corpus/*.tar.xz))
+$(FUZZ_INPUTS): $(BUILD)/inputs/%: tests/fuzz/corpus/%.tar.xz
+	$(call say,UNPACK,$<)
+	$(Q)rm -rf $@ && mkdir -p $@ && tar -xf $< -C $@ && touch $@
+
+fuzzers: $(FUZZERS) $(FUZZ_INPUTS) $(BUILD)/onnx_nodes
 
 FUZZ_SECONDS ?= 60
 CLANG ?= clang

@@ -3,11 +3,12 @@
 
     coverage.py [--verbose] [--keep]          after make (make check-coverage)
 
-The fuzz targets run what is in their corpora (tests/fuzz/corpus, seeds, and what past runs of `make fuzz` kept in build/fuzz/corpus), the unit tests of readers
-fail allocations and calls in turn, damage files byte by byte, and read what is wrong. Of each reader at least 95 % of its lines
-are reached; the rest is in tests/fuzz/unreached.txt, function by function, with a reason: file, function, why, with " | " between. What is in neither is told,
-as is a reason for what is reached: past runs keep other inputs on another machine. --verbose prints all lines; --keep does not run
-anything again. Kernels are not optimised here, and their stack is too large for one test of threads (activations).
+The fuzz targets run what is in their corpora: the inputs of tests/fuzz/corpus (unpacked in BUILD/inputs), seeds, and what past
+runs of `make fuzz` kept in build/fuzz/corpus. The unit tests of readers fail allocations and calls in turn, damage files byte by
+byte, and read what is wrong. Of each reader at least 95 % of its lines are reached; the rest is in tests/fuzz/unreached.txt, function
+by function, with a reason: file, function, why, with " | " between. What is in neither is told, as is a reason for what is reached:
+past runs keep other inputs on another machine. --verbose prints all lines; --keep does not run anything again. Kernels are not
+optimised here, and their stack is too large for one test of threads (activations).
 
 Exit status: 0, 1, or 77 where clang's tools are missing."""
 
@@ -67,7 +68,7 @@ def run_all(profiles):
     subprocess.run(["tests/fuzz/make_seeds.sh", seeds], check=True)
     for program in sorted(glob.glob(os.path.join(BUILD, "fuzz_*"))):
         target = os.path.basename(program)[5:]
-        corpora = [f for f in (os.path.join(seeds, target), os.path.join("tests/fuzz/corpus", target), os.path.join(KEPT, "corpus", target)) if os.path.isdir(f)]
+        corpora = [f for f in (os.path.join(seeds, target), os.path.join(BUILD, "inputs", target), os.path.join(KEPT, "corpus", target)) if os.path.isdir(f)]
         run = subprocess.run([program, "-runs=0", "-timeout=600", "-rss_limit_mb=4000", *corpora], capture_output=True, text=True, check=False,
                              env=dict(os.environ, LLVM_PROFILE_FILE=os.path.join(profiles, "fuzz-%s.profraw" % target)))
         if run.returncode:

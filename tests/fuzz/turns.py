@@ -3,7 +3,7 @@
 
     turns.py [--turn S] [--hours H] [--executions N] [TARGET...]
     turns.py --each S [TARGET...]     each once, for S seconds by the clock, until one finds something (make fuzz)
-    turns.py --keep [TARGET...]       inputs for the repository: tests/fuzz/corpus
+    turns.py --keep [TARGET...]       adds inputs to the repository's, tests/fuzz/corpus/TARGET.tar.xz
 
 A turn is TURN seconds of the processor (60), not by the clock, so that a busy machine takes longer and tries no less. Next is who has had the
 least for its share; api, which calls the whole library, begins. What was tried is added up in BUILD/tally.json, run by run, and the
@@ -91,8 +91,8 @@ def cpu_seconds(pid):
 
 
 def folders(target):
-    """Where inputs come from, beside what runs have found."""
-    return [f for f in (os.path.join(BUILD, "seeds", target), os.path.join("tests/fuzz/corpus", target)) if os.path.isdir(f)]
+    """Where inputs come from, beside what runs have found: the seeds, and the repository's inputs as make has unpacked them."""
+    return [f for f in (os.path.join(BUILD, "seeds", target), os.path.join(BUILD, "inputs", target)) if os.path.isdir(f)]
 
 
 def corpus(target):
@@ -164,8 +164,8 @@ def run_each(names, seconds, timeout):
 
 
 def keep(target, timeout):
-    """Adds to the inputs of the repository, and says how many these are then."""
-    kept = os.path.join("tests/fuzz/corpus", target)
+    """Adds to the inputs of the repository; returns how many there are then."""
+    kept = os.path.join(BUILD, "inputs", target)
     os.makedirs(kept, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         merged, found = os.path.join(folder, "merged"), os.path.join(folder, "found")
@@ -180,11 +180,14 @@ def keep(target, timeout):
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
         new = [os.path.join(merged, name) for name in set(os.listdir(merged)) - before]
         size = sum(os.path.getsize(os.path.join(kept, name)) for name in os.listdir(kept))
+        added = []
         for path in sorted(new, key=lambda path: (os.path.getsize(path), path)):
             size += os.path.getsize(path)
             if size > KEPT_BYTES:
                 break
-            shutil.copy(path, kept)
+            added.append(shutil.copy(path, kept))
+        if added:
+            subprocess.run(["tests/fuzz/add_inputs.sh", target, *added], check=True)
     return len(os.listdir(kept))
 
 
