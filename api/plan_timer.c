@@ -42,6 +42,7 @@ int mafat_plan_timer_open(struct mafat_plan_timer **out, const struct mafat_plan
   if (!t) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", o->network->path);
   t->options = *o;
   if (!t->options.now_ms) t->options.now_ms = mafat_process_now_ms;
+  if (!t->options.input_ms) t->options.input_ms = mafat_executor_input_ms;
   int code = mafat_kinds_check(o->network, o->n_layers, d);
   if (code == MAFAT_OK && make_inputs(t)) code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", o->network->path);
   if (code == MAFAT_OK) *out = t;
@@ -89,7 +90,7 @@ static int run_once(double *ms, const struct mafat_plan_timer *t, struct mafat_e
 {
   double before = t->options.now_ms();
   int code = mafat_executor_run(e, d);
-  *ms = t->options.now_ms() - before - mafat_executor_input_ms(e);
+  *ms = t->options.now_ms() - before - t->options.input_ms(e);
   return code;
 }
 

@@ -7,6 +7,8 @@
 #include "runner/kernels/kernels.h"
 #include "search/common/request.h"
 
+struct mafat_executor;
+
 /* All of it the caller's, until the timer is closed. */
 struct mafat_plan_timer_options {
   const struct mafat_network *network;
@@ -16,7 +18,9 @@ struct mafat_plan_timer_options {
   const struct mafat_surroundings *around; /* what a plan is predicted to need, beside which */
   size_t budget_bytes;       /* that running one may be charged */
   const char *budget_source; /* for messages */
-  double (*now_ms)(void);    /* a clock; NULL: the machine's */
+  /* A clock, and the milliseconds of the last run that reading the input took; NULL: the machine's, the executor's. */
+  double (*now_ms)(void);
+  double (*input_ms)(const struct mafat_executor *e);
 };
 
 struct mafat_plan_timer;

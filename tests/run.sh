@@ -136,6 +136,9 @@ may_start() {
   [ "$1" = waits ] || [ $busy -lt "$at_once" ]
 }
 
+# What failed, a line each: a command-line test's check, a unit test, a kernel's row.
+failure='^FAIL |^[^ :]+:-?[0-9]+:[EFS]:| NO +intact$| BROKEN$'
+
 # section LOG COMMAND...: its lines to the log, its seconds behind them; its exit status becomes a line where it said nothing
 section() {
   local log=$1 name=${*:2} status=0 TIMEFORMAT='%1R s, of CPU %1U + %1S s'
@@ -144,7 +147,7 @@ section() {
   { time "$@" >"$log" 2>&1 </dev/null || status=$?; } 2>"$log.seconds"
   if [ $status = 77 ] || grep -qE '^make.* Error 77$' "$log"; then # it cannot be tried here
     echo "skip $name: $(grep -v '^make' "$log" | tail -n 1)" >>"$log"
-  elif [ $status != 0 ] && ! grep -qE '^FAIL |^[0-9]+%: .*(Failures|Errors): [1-9]' "$log"; then
+  elif [ $status != 0 ] && ! grep -qE "$failure" "$log"; then
     echo "FAIL $name: exit status $status" >>"$log"
   fi
 }
@@ -163,20 +166,22 @@ start_some() { # the first sections that may
   done
 }
 
-# A line for each check: ok, FAIL or skip; kernel_check's; and the summaries of the unit tests.
+# A line for each check: ok, FAIL or skip; kernel_check's; and the unit tests' summaries and failures.
 count() { # LOG: passed, failed, skipped
-  awk '/^ok / || / intact$/ { passed++ } /^FAIL / { failed++ } /^skip / { skipped++ }
-    /^[0-9]+%: Checks: / { failed += $5 + $7; passed += $3 - $5 - $7 }
+  awk -v failure="$failure" '$0 ~ failure { failed++; next } /^ok / || / yes +intact$/ { passed++ } /^skip / { skipped++ }
+    /^[0-9]+%: Checks: / { passed += $3 - $5 - $7 }
     END { print passed + 0, failed + 0, skipped + 0 }' "$1"
 }
 
+failures=() # of all sections, to be printed again at the end: section and line
 report() { # COMMAND
-  local log=$work/${1//[\/ ]/_} p f s
+  local log=$work/${1//[\/ ]/_} p f s line
   echo "== $1: $(cat "$log.seconds")"
   read -r p f s < <(count "$log")
   if [ "$f" != 0 ]; then grep -vE '^(ok |100%: |Running suite)| intact$' "$log" | tail -n 100; else
     grep -E '^skip |^   ' "$log" # and lists, such as what becomes of every cfg
   fi
+  while IFS= read -r line; do failures+=("$1: $line"); done < <(grep -E "$failure" "$log")
   echo "$p checks passed"
   passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 }
@@ -187,5 +192,9 @@ while start_some && [ ${#running[@]} -gt 0 ]; do
   unset "running[$ended]"
   report "$command"
 done
+if [ "$failed" != 0 ]; then
+  echo "== failed"
+  printf '%s\n' "${failures[@]}"
+fi
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]
