@@ -146,7 +146,7 @@ running() { pgrep -fx "sleep $1"; }
 # shellcheck disable=SC2317 # called through check
 until_gone() { # COMMAND...: waits until it prints nothing
   local i
-  for ((i = 0; i < 300; i++)); do
+  for ((i = 0; i < 3000; i++)); do
     [ -n "$("$@")" ] || return 0
     sleep 0.01
   done
@@ -178,29 +178,33 @@ expect signal 1
 json signal-json 'a["outcome"] == "signal" and a["signal"] == 11 and a["exit_status"] is None'
 limited --timeout 0.2 -- sh -c "sleep $word & setsid sleep $word & sleep $word"
 expect timeout 1
-json timeout-json 'a["outcome"] == "timeout" and a["signal"] == 9 and 200 <= a["wall_ms"] < 5000'
+json timeout-json 'a["outcome"] == "timeout" and a["signal"] == 9 and 200 <= a["wall_ms"] < 60000'
 check timeout-rest "running: $(running $word)" until_gone running $word
 limited -- sh -c "setsid sh -c 'sleep $word; sleep $word' & sleep $word & exit 0"
 expect rest 0
 check rest-killed "running: $(running $word)" until_gone running $word
 if [ "$(id -u)" = 0 ]; then # a command that goes to another group, as su and its like do
-  timeout -s KILL 10 "$program" --timeout 0.2 --json -o "$report" -- sh -c "echo \$\$ >'$mount/cgroup.procs' && exec sleep $word"
+  timeout -s KILL 60 "$program" --timeout 0.2 --json -o "$report" -- sh -c "echo \$\$ >'$mount/cgroup.procs' && exec sleep $word"
   check gone-elsewhere "exit status $?" test $? -eq 1
   json gone-elsewhere-json 'a["outcome"] == "timeout" and a["signal"] == 9'
   check gone-elsewhere-killed "running: $(running $word)" until_gone running $word
 fi
 # What the command's children leave becomes memory_limit's, and does not stay as zombies.
 # shellcheck disable=SC2016
-limited -- sh -c 'for k in 1 2 3 4 5 6 7 8 9; do (sleep 0 &); done; sleep 0.3; grep -l "^PPid:.$PPID$" /proc/[0-9]*/status | wc -l'
+limited -- sh -c 'for k in 1 2 3 4 5 6 7 8 9; do (sleep 0 &); done
+  for k in $(seq 300); do n=$(grep -ls "^PPid:.$PPID$" /proc/[0-9]*/status | wc -l); [ $n -gt 2 ] || break; sleep 0.1; done; echo $n'
 check orphans "found: $(cat "$out")" test "$(cat "$out")" -le 2
 # shellcheck disable=SC2016
 limited -- sh -c 'trap "" TERM INT HUP; mkdir -p sub; echo $0 $1' 'a "b"' 'c,d'
 check words "found: $(cat "$out")" grep -qxF 'a "b" c,d' "$out"
 
+# What waits to be sampled counts its own awakenings: on a busy machine both come late.
+wait_often='import time
+for k in range(300): time.sleep(0.001)'
 hog='import sys; b = bytearray(int(sys.argv[1]) << 20)
 for k in range(len(b) // 4096): b[4096 * k] = k % 251 + 1
 if len(sys.argv) > 2: b = b[::-1]
-import time; time.sleep(0.1)' # so that it is sampled
+'$wait_often
 limited --limit 64M -- python3 -c "$hog" 32
 expect inside 0
 json inside-json 'a["outcome"] == "exit" and a["oom_kills"] == 0 and 30 * MIB < a["anon_peak_bytes"] < 60 * MIB' \
@@ -375,7 +379,8 @@ json overwritten 'a["outcome"] == "exit"'
 
 # ---- Timeline
 
-limited --limit 128M --timeline line.csv -- python3 -c "import time; $hog; time.sleep(0.3)" 48
+# shellcheck disable=SC2016 # the command's own
+limited --limit 128M --timeline line.csv -- sh -c 'for k in $(seq 20); do sleep 0.01; done; exec "$@"' - python3 -c "$hog" 48
 cat >timeline.py <<'PYTHON'
 import csv, json, sys, time
 lines = open("line.csv").read().splitlines()
@@ -383,21 +388,21 @@ report = json.load(open(sys.argv[1]))
 start = int(lines[0].split()[2])
 assert lines[0].startswith("# start_ns ") and 0 < time.clock_gettime_ns(time.CLOCK_MONOTONIC) - start < 60e9, lines[0]
 rows = list(csv.DictReader(lines[1:]))
+most = report["wall_ms"] / 10 + 3  # one each interval, the first, and one at the exit
 assert list(rows[0]) == """ms usage_bytes anon_bytes cache_bytes swap_bytes resident_bytes system_swap_in_bytes
                            system_swap_out_bytes""".split(), lines[1]
 times = [float(r["ms"]) for r in rows]
 anon = [int(r["anon_bytes"]) for r in rows]
-assert len(rows) == report["n_samples"] >= 15, (len(rows), report["n_samples"])
-assert all(a < b for a, b in zip(times, times[1:])) and times[0] < 10 and times[-1] <= report["wall_ms"], times
+assert 15 <= len(rows) == report["n_samples"] <= most, (len(rows), report["n_samples"], most)
+assert all(a < b for a, b in zip(times, times[1:])) and times[-1] <= report["wall_ms"], times
 assert max(anon) == report["anon_peak_bytes"] and 46 << 20 <= max(anon) < 80 << 20 and anon[0] < 1 << 20, max(anon)
 assert max(int(r["resident_bytes"]) for r in rows) <= report["vm_hwm_bytes"] + (1 << 20)
 assert max(int(r["usage_bytes"]) for r in rows) <= (report["peak_bytes"] or 128 << 20)
-pauses = sorted(b - a for a, b in zip(times, times[1:]))
-assert 9 < pauses[len(pauses) // 2] < 15, pauses
+assert min(b - a for a, b in zip(times, times[1:])) < 15, times
 PYTHON
 if said=$(python3 timeline.py "$report" 2>&1); then ok timeline; else fail timeline "$(tail -n 1 <<<"$said")"; fi
-limited --interval 50 --timeline line.csv -- sleep 0.3
-json interval '5 <= a["n_samples"] <= 9'
+limited --interval 50 --timeline line.csv -- python3 -c "$wait_often"
+json interval '5 <= a["n_samples"] <= a["wall_ms"] / 50 + 3'
 bad timeline-full '/dev/full cannot be written' -o "$report" --timeline /dev/full -- true
 
 # ---- Several at once
@@ -440,7 +445,7 @@ for k in range(n):
     time.sleep(0.08 * rng.random() ** 2)
     (os.killpg if group else os.kill)(p.pid, by)
     status = p.wait()
-    until = time.monotonic() + 5
+    until = time.monotonic() + 60
     while True:
         left = glob.glob(mount + "/mafat-%d*" % p.pid) + glob.glob("/sys/fs/cgroup/cpuset/mafat-%d*" % p.pid) + running()
         if not left or time.monotonic() > until: break
