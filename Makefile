@@ -35,6 +35,9 @@ has_archive = $(filter /%,$(shell $(CC) -print-file-name=$(1)))
 JPEG ?= $(call has,jpeglib.h)
 PNG  ?= $(call has,png.h)
 URING ?= $(call has,liburing.h)
+# Values of ?= are computed at each use: once is enough.
+once = $(foreach v,$(1),$(eval $(v) := $($(v))))
+$(call once,JPEG PNG URING)
 IMAGE_LIBS := $(if $(JPEG),-ljpeg) $(if $(PNG),-lpng)
 IMAGE_FLAGS := $(if $(JPEG),,-DMAFAT_WITHOUT_JPEG) $(if $(PNG),,-DMAFAT_WITHOUT_PNG)
 # By its archive where that is there: no program needs the shared library for it.
@@ -43,6 +46,7 @@ URING_FLAGS := $(if $(URING),,-DMAFAT_WITHOUT_URING)
 MACHINE := $(shell $(CC) -dumpmachine)
 # Ranks on several devices pass messages by MPI, which nothing else is linked with (group ranks of packages.txt).
 MPICC ?= $(shell command -v mpicc)
+$(call once,MPICC)
 ANNOTATE := $(shell pkg-config --exists gdlib json-c libexif 2>/dev/null && echo yes)
 MEMORY_LIMIT := $(and $(call has,libcgroup.h),$(call has,libproc2/vmstat.h),yes)
 missing := $(if $(JPEG),,JPEG) $(if $(PNG),,PNG) $(if $(URING),,io_uring) $(if $(ANNOTATE),,annotate) $(if $(MEMORY_LIMIT),,memory_limit)
@@ -63,6 +67,7 @@ ORDER := $(if $(filter 1,$(STATIC)),$(if $(findstring GNU ld,$(shell $(CC) $(LDF
 pack = -static-pie -Wl,-z,pack-relative-relocs
 STATIC_PIE ?= $(if $(HARDENED),$(if $(ORDER),$(shell said=$$(printf '$(hash)include <stdlib.h>\n$(hash)if !__GLIBC_PREREQ(2, 36)\n$(hash)error\n$(hash)endif\nint main(void) { return 0; }\n' | \
   $(CC) -fPIE $(pack) -x c - -o /dev/null 2>&1) && [ -z "$$said" ] && echo 1)))
+$(call once,STATIC STATIC_PIE)
 PLACELESS := $(if $(filter 1,$(STATIC_PIE)),-fPIE)
 ALONE := $(if $(PLACELESS),$(pack),-static)
 # Of what is linked in statically, some is called by nothing here: a twentieth of the program's file, which every start reads.
@@ -70,6 +75,10 @@ LEFT_OUT := -Wl,--defsym=__isoc99_sscanf=mafat_scan_nothing $(addsuffix =mafat_n
 TABLES_LEFT_OUT := -Wl,-T,programs/shared/left_out.ld
 whole = $(if $(filter 1,$(STATIC)),$(ALONE) $(LEFT_OUT) $(if $(ORDER),$(if $(findstring left_out.ld,$(LDFLAGS)),,$(TABLES_LEFT_OUT))))
 pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
+# What was found is written down when it changes: libraries, objects that ask what is there and, by the library, all links depend on it.
+FEATURES := $(BUILD)/features
+features = $(strip $(IMAGE_FLAGS) $(URING_FLAGS) $(IMAGE_LIBS) $(URING_LIBS) static=$(STATIC),$(STATIC_PIE),$(MEMORY_LIMIT_STATIC) \
+  annotate=$(ANNOTATE) mpi=$(MPICC) dnnl=$(DNNL) openblas=$(OPENBLAS))
 
 # --- sources -----------------------------------------------------------------
 
@@ -167,20 +176,20 @@ $(BUILD)/obj/tests/%.o: EXTRA = $(call pkg,--cflags,check json-c)
 
 $(LIB): $(call objects,$(LIBRARY))
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar qcs $@ $^
+	$(Q)rm -f $@ && ar qcs $@ $(filter %.o,$^)
 
 # The same objects under their folders' names, which run_inference.ld goes by: an archive otherwise knows files by their names
 # alone, and a kind's have the same on every floor.
 PLACED := $(BUILD)/obj/libmafat.a
 $(PLACED): $(call objects,$(LIBRARY))
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar qcs --thin $@ $^
+	$(Q)rm -f $@ && ar qcs --thin $@ $(filter %.o,$^)
 
 # The decoders' own names stay inside, too, where one comes from an archive.
 $(SHARED): $(call objects,$(LIBRARY))
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--exclude-libs,ALL $(if $(SANITIZE),,-Wl,-z,defs) \
-	  -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
+	  -o $@ $(filter %.o,$^) $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
 
 $(BUILD)/libmafat.so: $(SHARED)
 	$(Q)ln -sf $(SONAME) $@
@@ -362,6 +371,15 @@ $(BUILD)/separable: $(call objects,$(wildcard experiments/separable/*.c)) $(LIB)
 $(BUILD)/last_mile: $(call objects,experiments/last_mile/last_mile.c) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
+
+ASKING := $(shell grep -lE 'MAFAT_WITHOUT_(JPEG|PNG|URING)' $(LIBRARY) $(PROGRAM) $(TESTS)) $(ANNOTATOR) $(wildcard runner/program/mafat_ranks/mpi*.c) $(wildcard tests/kernel_check/bench_*.c)
+$(LIB) $(PLACED) $(SHARED) $(call objects,$(ASKING)): $(FEATURES)
+
+$(FEATURES):
+	@mkdir -p $(@D) && echo '$(features)' >$@
+ifneq ($(features),$(file <$(FEATURES)))
+.PHONY: $(FEATURES)
+endif
 
 packages:
 	@./scripts/packages.sh test
