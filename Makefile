@@ -87,13 +87,13 @@ NETWORK   := $(wildcard network/*.c network/kinds/*.c)
 FORMATS   := $(wildcard formats/*/*.c)
 TRANSFORM := $(wildcard transform/*.c)
 PREDICTOR := $(wildcard predictor/*.c predictor/*/*.c)
-SEARCH    := $(wildcard search/*.c search/*/*.c)
+SEARCHES  := $(wildcard search/*.c search/*/*.c)
 # All folders of runner/ but the kernels, which depend on the machine.
 RUNNER    := $(filter-out runner/kernels/%,$(wildcard runner/*/*.c runner/*/*/*.c runner/*/*/*/*.c))
 API       := $(wildcard api/*.c api/*/*.c)
 KERNELS   := $(wildcard runner/kernels/*.c) $(if $(filter x86_64-%,$(MACHINE)),$(wildcard runner/kernels/x86/*.c)) \
              $(if $(filter aarch64-% arm%hf,$(MACHINE)),$(wildcard runner/kernels/arm/*.c))
-LIBRARY   := $(BASE) $(NETWORK) $(FORMATS) $(TRANSFORM) $(PREDICTOR) $(SEARCH) $(RUNNER) $(KERNELS) $(API)
+LIBRARY   := $(BASE) $(NETWORK) $(FORMATS) $(TRANSFORM) $(PREDICTOR) $(SEARCHES) $(RUNNER) $(KERNELS) $(API)
 # Of all programs; of those that write files.
 SPEAKING  := programs/shared/streams.c programs/shared/refused_option.c
 WRITING   := $(SPEAKING) programs/shared/unfinished.c
@@ -372,7 +372,7 @@ $(BUILD)/last_mile: $(call objects,experiments/last_mile/last_mile.c) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
 
-ASKING := $(shell grep -lE 'MAFAT_WITHOUT_(JPEG|PNG|URING)' $(LIBRARY) $(PROGRAM) $(TESTS)) $(ANNOTATOR) $(wildcard runner/program/mafat_ranks/mpi*.c) $(wildcard tests/kernel_check/bench_*.c)
+ASKING := $(shell grep -lE 'MAFAT_WITHOUT_(JPEG|PNG|URING)' $(LIBRARY) $(PROGRAM) $(TESTS)) $(ANNOTATOR) $(wildcard programs/mafat_ranks/mpi*.c) $(wildcard tests/kernel_check/bench_*.c)
 $(LIB) $(PLACED) $(SHARED) $(call objects,$(ASKING)): $(FEATURES)
 
 $(FEATURES):
@@ -383,6 +383,9 @@ endif
 
 packages:
 	@./scripts/packages.sh test
+
+# OPTIONS of the program that a target runs, and what it takes to run it: --help takes nothing.
+unless_help = $(if $(filter -h --help,$(1)),,$(2))
 
 # Where make was not told how many at once: as many as there are CPUs.
 JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -418,58 +421,60 @@ oracle: all $(ORACLES) ## compare with libdarknet, layer by layer, and of ONNX a
 	BUILD=$(BUILD) ./experiments/peers/oracle.py
 	BUILD=$(BUILD) ./experiments/peers/boxes.py
 
-bench: all ## time and memory beside other programs, end to end, interleaved, medians
+bench: $(call unless_help,$(BENCH),all) ## time and memory beside other programs, end to end, interleaved, medians
 	@BUILD=$(BUILD) ./scripts/bench.sh $(BENCH)
 
-limits: all ## which networks run in which memory limits, in groups of their own (root; LIMITS='--floor NAME', '--help')
+limits: $(call unless_help,$(LIMITS),all) ## which networks run in which memory limits, in groups of their own (root; LIMITS='--floor NAME', '--help')
 	@BUILD=$(BUILD) ./tests/limits/run.sh $(LIMITS)
 
 soak: all $(BUILD)/launcher ## runs at exactly the predicted charge, in all ways that could break it: none may be killed or swap (root; SOAK=minutes, 10)
 	@BUILD=$(BUILD) ./tests/soak/soak.py --minutes $(or $(SOAK),10)
 
-paper: packages ## the paper's figures and table under memory limits, beside Darknet (root; within two hours, PAPER=--quick some minutes; PAPER='--help')
+paper: ## the paper's figures and table under memory limits, beside Darknet (root; within two hours, PAPER=--quick some minutes; PAPER='--help')
+	@$(call unless_help,$(PAPER),./scripts/packages.sh experiments)
 	@$(MAKE) --no-print-directory run-paper
 
-run-paper: all $(BUILD)/memory_limit $(BUILD)/swap_cost
+run-paper: $(call unless_help,$(PAPER),all $(BUILD)/memory_limit $(BUILD)/swap_cost)
 	@BUILD=$(BUILD) ./experiments/paper/run.py $(PAPER)
 
-figure: packages ## latency against the memory limit, beside the other programs that are there (root; three quarters of an hour, FIGURE=--quick five minutes; FIGURE='--help')
+figure: ## latency against the memory limit, beside the other programs that are there (root; three quarters of an hour, FIGURE=--quick five minutes; FIGURE='--help')
+	@$(call unless_help,$(FIGURE),./scripts/packages.sh experiments)
 	@$(MAKE) --no-print-directory run-figure
 
-run-figure: all $(BUILD)/memory_limit $(BUILD)/swap_cost
+run-figure: $(call unless_help,$(FIGURE),all $(BUILD)/memory_limit $(BUILD)/swap_cost)
 	@BUILD=$(BUILD) ./experiments/limits/run.py $(FIGURE)
 
 networks: ## networks of publications as ONNX files with random weights, and of 8 bits where the peers are there: BUILD/networks (NETWORKS='bert_tiny ...')
 	@BUILD=$(BUILD) ./experiments/networks/write_networks.py --int8 $(NETWORKS)
 
-planners: packages ## published planners of memory beside ours on sixteen networks: BUILD/networks, MAFAT_MODELS (PLANNERS='--only kws', '--help')
-	@./scripts/packages.sh planners
+planners: ## published planners of memory beside ours on sixteen networks: BUILD/networks, MAFAT_MODELS (PLANNERS='--only kws', '--help')
+	@$(call unless_help,$(PLANNERS),./scripts/packages.sh planners)
 	@$(MAKE) --no-print-directory run-planners
 
 planners-check: all $(BUILD)/lay_plans ## plans of all these planners give the same bits in the arenas that are predicted, of four networks under valgrind, too
 	@BUILD=$(BUILD) ./experiments/planners/run.py --check
 	@BUILD=$(BUILD) ./experiments/planners/run.py --check 'valgrind -q --error-exitcode=1' --only kws,vww,mobilenet_v2,nasnet_a_cifar
 
-run-planners: all $(BUILD)/lay_plans
+run-planners: $(call unless_help,$(PLANNERS),all $(BUILD)/lay_plans)
 	@BUILD=$(BUILD) ./experiments/planners/run.py $(PLANNERS)
 
-separable: $(BUILD)/separable ## bytes between a fast memory of 64 KB and the rest, beside the published (after make networks; SEPARABLE='--help')
+separable: $(call unless_help,$(SEPARABLE),$(BUILD)/separable) ## bytes between a fast memory of 64 KB and the rest, beside the published (after make networks; SEPARABLE='--help')
 	@BUILD=$(BUILD) ./experiments/separable/run.py $(SEPARABLE)
 
-ranks: packages ## several devices: network namespaces with limited links, bytes and time beside what is predicted (root; HOSTS='--quick', '--help')
-	@./scripts/packages.sh ranks
+ranks: ## several devices: network namespaces with limited links, bytes and time beside what is predicted (root; HOSTS='--quick', '--help')
+	@$(call unless_help,$(HOSTS),./scripts/packages.sh ranks)
 	@$(MAKE) --no-print-directory run-ranks
 
-run-ranks: all
+run-ranks: $(call unless_help,$(HOSTS),all)
 	@BUILD=$(BUILD) ./experiments/ranks/run.py $(HOSTS)
 
-check-latency: all $(BUILD)/time_plans ## how well latency is predicted, on random plans of real networks (LATENCY='--help')
+check-latency: $(call unless_help,$(LATENCY),all $(BUILD)/time_plans) ## how well latency is predicted, on random plans of real networks (LATENCY='--help')
 	@BUILD=$(BUILD) ./tests/search/check_latency.py $(LATENCY)
 
-check-predictor: all ## predicted against measured bytes, a sample (PREDICT=--whole: 200 runs and more; PREDICT=--limits: against the least memory limits, root)
+check-predictor: $(call unless_help,$(PREDICT),all) ## predicted against measured bytes, a sample (PREDICT=--whole: 200 runs and more; PREDICT=--limits: against the least memory limits, root)
 	@BUILD=$(BUILD) ./tests/predictor/run.sh $(PREDICT)
 
-check-search: all $(BUILD)/time_plans ## the plan that the search chooses beside sixty others, timed: half an hour (SEARCH='--only ...', '--help')
+check-search: $(call unless_help,$(SEARCH),all $(BUILD)/time_plans) ## the plan that the search chooses beside sixty others, timed: half an hour (SEARCH='--only ...', '--help')
 	$(Q)tests/search/check_search.py --build $(BUILD) $(SEARCH)
 
 # Kernels are to know their constants when numbers that could overflow are watched: -ftree-vrp; -O3 knows them, too, and takes gcc ten minutes a file.
@@ -560,7 +565,7 @@ demo: packages ## install what is missing, build, show what it does
 run-demo: all
 	@BUILD=$(BUILD) ./scripts/demo.sh
 
-darknet: $(LIB) $(SHARED) ## Darknet itself from Debian's source package, patched: BUILD/darknet/darknet, libdarknet.so (DARKNET=--opencv, '--help')
+darknet: $(call unless_help,$(DARKNET),$(LIB) $(SHARED)) ## Darknet itself from Debian's source package, patched: BUILD/darknet/darknet, libdarknet.so (DARKNET=--opencv, '--help')
 	@BUILD=$(BUILD) ./darknet_patch/apply.sh $(DARKNET)
 
 include darknet_patch/dropin.mk

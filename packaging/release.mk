@@ -17,7 +17,7 @@ SMALL_LINK = $(if $(ON_ARM), -Wl$(comma)--defsym=mafat_window=0x1000)
 .PHONY: release released linked-released check-release print-release
 
 release: ## programs of one file each, for x86-64, aarch64 and armv7, and images for containers: BUILD/release (root; needs a mirror, 2 GB; RELEASE='aarch64': some)
-	@./scripts/packages.sh release
+	@$(call unless_help,$(RELEASE),./scripts/packages.sh release)
 	@BUILD=$(BUILD) ./packaging/release.sh $(RELEASE)
 
 check-release: ## what make release has made: under qemu-user, and the images unpacked

@@ -6,6 +6,7 @@
 set -eu -o pipefail
 build=${BUILD:-build}
 folder=$build/release room=$build/release/room
+[ "${1-}" != --help ] || { sed -n '2,/^# usage/s/^# //p' "$0"; exit 0; }
 complain() { echo "release.sh: $1" >&2; }
 
 declare -A triplet=([x86_64]=x86_64-linux-gnu [aarch64]=aarch64-linux-gnu [armv7]=arm-linux-gnueabihf)

@@ -66,6 +66,7 @@ check,test,full  cpu    tests/cli/api.sh
 check,test,full  cpu    tests/cli/python.sh
 test,full        cpu    tests/cli/examples.sh
 test,full        cpu    tests/cli/install.sh
+test,full        cpu    tests/cli/build.sh
 test,full        alone  tests/cli/memory_limit.sh
 test,full        alone  tests/predictor/run.sh
 test,full        cpu    tests/release.sh
