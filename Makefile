@@ -47,12 +47,17 @@ MACHINE := $(shell $(CC) -dumpmachine)
 # Ranks on several devices pass messages by MPI, which nothing else is linked with (group ranks of packages.txt).
 MPICC ?= $(shell command -v mpicc)
 $(call once,MPICC)
-ANNOTATE := $(shell pkg-config --exists gdlib json-c libexif 2>/dev/null && echo yes)
+pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
+# GD's header may be one that the demo has unpacked, beside a library that is installed (packages.txt).
+UNPACKED := $(BUILD)/unpacked
+GD_LIBS := $(or $(call pkg,--libs,gdlib),$(if $(wildcard $(UNPACKED)/usr/include/gd.h),$(if $(call has_archive,libgd.so.3),-l:libgd.so.3)))
+GD_FLAGS := $(if $(filter -l:%,$(GD_LIBS)),-isystem $(UNPACKED)/usr/include,$(call pkg,--cflags,gdlib))
+ANNOTATE := $(if $(GD_LIBS),$(shell pkg-config --exists json-c libexif 2>/dev/null && echo yes))
 MEMORY_LIMIT := $(and $(call has,libcgroup.h),$(call has,libproc2/vmstat.h),yes)
 missing := $(if $(JPEG),,JPEG) $(if $(PNG),,PNG) $(if $(URING),,io_uring) $(if $(ANNOTATE),,annotate) $(if $(MEMORY_LIMIT),,memory_limit)
 ifneq ($(strip $(missing)),)
-ifeq ($(filter clean help packages check test test-full check-fresh demo paper figure uninstall deb,$(MAKECMDGOALS)),)
-$(info building without: $(missing) (scripts/packages.sh programs installs what they need))
+ifeq ($(filter clean help packages check test test-full check-fresh demo run-demo paper figure uninstall deb,$(MAKECMDGOALS)),)
+$(info building without: $(strip $(missing)) (scripts/packages.sh programs installs what they need))
 endif
 endif
 # run_inference is linked statically where the static libraries are there:
@@ -74,11 +79,10 @@ ALONE := $(if $(PLACELESS),$(pack),-static)
 LEFT_OUT := -Wl,--defsym=__isoc99_sscanf=mafat_scan_nothing $(addsuffix =mafat_never_called,$(addprefix -Wl$(comma)--defsym=,png_destroy_write_struct png_save_uint_32 png_free_buffer_list))
 TABLES_LEFT_OUT := -Wl,-T,programs/shared/left_out.ld
 whole = $(if $(filter 1,$(STATIC)),$(ALONE) $(LEFT_OUT) $(if $(ORDER),$(if $(findstring left_out.ld,$(LDFLAGS)),,$(TABLES_LEFT_OUT))))
-pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 # What was found is written down when it changes: libraries, objects that ask what is there and, by the library, all links depend on it.
 FEATURES := $(BUILD)/features
 features = $(strip $(IMAGE_FLAGS) $(URING_FLAGS) $(IMAGE_LIBS) $(URING_LIBS) static=$(STATIC),$(STATIC_PIE),$(MEMORY_LIMIT_STATIC) \
-  annotate=$(ANNOTATE) mpi=$(MPICC) dnnl=$(DNNL) openblas=$(OPENBLAS))
+  annotate=$(ANNOTATE),$(GD_LIBS) mpi=$(MPICC) dnnl=$(DNNL) openblas=$(OPENBLAS))
 
 # --- sources -----------------------------------------------------------------
 
@@ -171,7 +175,7 @@ $(BUILD)/obj/runner/kernels/x86/frame_rows_avx2.o: EXTRA = -O3 -march=x86-64-v3 
 $(BUILD)/obj/runner/kernels/x86/avx512.o: EXTRA = $(KERNEL) -march=x86-64-v4 -mprefer-vector-width=512 $(PLAIN)
 # Scheduled before registers are given out, the 32 of aarch64 would not do.
 $(BUILD)/obj/runner/kernels/arm/neon.o: EXTRA = $(KERNEL) $(if $(filter arm%,$(MACHINE)),-fno-schedule-insns -march=armv7-a -mfpu=neon,-fno-schedule-insns -Wno-ignored-optimization-argument)
-$(call objects,$(ANNOTATOR)): EXTRA = $(call pkg,--cflags,gdlib json-c libexif)
+$(call objects,$(ANNOTATOR)): EXTRA = $(GD_FLAGS) $(call pkg,--cflags,json-c libexif)
 $(BUILD)/obj/tests/%.o: EXTRA = $(call pkg,--cflags,check json-c)
 
 $(LIB): $(call objects,$(LIBRARY))
@@ -238,7 +242,7 @@ $(BUILD)/mafat: $(call objects,$(wildcard programs/mafat/*.c) programs/shared/wr
 
 $(BUILD)/annotate: $(call objects,$(ANNOTATOR))
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(call pkg,--libs,gdlib json-c libexif) $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(GD_LIBS) $(call pkg,--libs,json-c libexif) $(LDLIBS)
 
 # run_inference's own modules, on rank 0; the library on all of them.
 RANKS := $(wildcard programs/mafat_ranks/*.c) programs/shared/own_options.c
@@ -525,8 +529,8 @@ check-kinds: ## no more files outside kinds/ and formats/ name a kind of layer t
 # A program for each reader of foreign input, over a library that clang has instrumented: $(BUILD) is a folder of their own.
 FUZZERS := $(filter-out $(if $(ANNOTATE),,$(BUILD)/fuzz_json),$(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c)))
 $(BUILD)/fuzz_json: $(call objects,programs/annotate/draw.c programs/annotate/json.c)
-$(BUILD)/fuzz_json: FUZZ_LIBS = $(call pkg,--libs,gdlib json-c)
-$(BUILD)/obj/tests/fuzz/fuzz_json.o: EXTRA = $(call pkg,--cflags,gdlib json-c)
+$(BUILD)/fuzz_json: FUZZ_LIBS = $(GD_LIBS) $(call pkg,--libs,json-c)
+$(BUILD)/obj/tests/fuzz/fuzz_json.o: EXTRA = $(GD_FLAGS) $(call pkg,--cflags,json-c)
 $(BUILD)/fuzz_http: $(call objects,$(addprefix programs/mafat_serve/,http.c route.c))
 $(FUZZERS): $(BUILD)/%: $(BUILD)/obj/tests/fuzz/%.o $(call objects,$(MODULES) $(wildcard tests/fuzz/mutate*.c) tests/fuzz/known.c tests/support/random.c tests/support/onnx_writer.c tests/support/onnx_models.c tests/support/onnx_operators.c tests/support/tflite_writer.c tests/support/tflite_models.c tests/support/tflite_operators.c tests/support/integer_graph.c tests/kernels/integer_rule.c) $(LIB)
 	$(call say,LD,$@)
@@ -559,7 +563,8 @@ check-coverage: ## lines of each reader that fuzzing and faults reach, at least 
 	  STATIC= MEMORY_LIMIT= missing= SANITIZE='-fprofile-instr-generate -fcoverage-mapping' WRAPPED='$(filter-out mmap,$(WRAPPED))' fuzzers $(BUILD)/cover/unit_tests
 	@BUILD=$(BUILD)/cover FUZZ_BUILD=$(BUILD)/fuzz ./tests/fuzz/coverage.py
 
-demo: packages ## install what is missing, build, show what it does
+demo: ## install what the demo needs, build, show what it does
+	@BUILD=$(BUILD) ./scripts/packages.sh demo
 	@$(MAKE) --no-print-directory run-demo
 
 run-demo: all

@@ -30,10 +30,12 @@ if [ -x "$build/annotate" ]; then
   echo "   pictures with boxes: $out/"
 fi
 
-cfg=/usr/share/darknet/cfg/yolov2.cfg
-picture=/usr/share/darknet/data/dog.jpg
+darknet=/usr/share/darknet
+[ -d "$darknet" ] || darknet=$build/unpacked/usr/share/darknet # by scripts/packages.sh demo
+cfg=$darknet/cfg/yolov2.cfg
+picture=$darknet/data/dog.jpg
 if [ ! -f "$cfg" ] || [ ! -f "$picture" ]; then
-  echo "2. skipped: Debian's package darknet (cfg files and pictures) is not installed"
+  echo "2. skipped: Debian's package darknet (cfg files and pictures) is not there"
   exit 0
 fi
 echo

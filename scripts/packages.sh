@@ -1,43 +1,109 @@
-#!/bin/sh
+#!/usr/bin/env bash
 # usage: packages.sh GROUP...
-# Installs the Debian packages of these groups of packages.txt that are missing, as root or by sudo. Prints nothing when there is
-# nothing to do. Run from the project's root.
-set -eu
-packages=$(awk -v groups="$*" '
+# Installs the Debian packages of these groups of packages.txt that are missing, as root or by sudo; says first how many, and their
+# size. What the list marks `unpack` is not installed: its files go into BUILD/unpacked, without the packages it depends on. Prints
+# nothing when there is nothing to do. Run from the project's root; BUILD names the build folder (default: build).
+set -eu -o pipefail
+unpacked=${BUILD:-build}/unpacked
+complain() { echo "packages.sh: $*" >&2; }
+
+# A line for each package: its name, and how it is wanted.
+listed=$(awk -v groups="$*" '
   { sub(/#.*/, "") }
   /^\[/ { gsub(/[^a-z ]/, " "); group = $1; $1 = ""; included[group] = $0; next }
-  NF { listed[group] = listed[group] " " $1 }
+  NF { packages[group] = packages[group] "\n" $0 }
   function add(names,    n, name, i, package, j) {
     n = split(names, name)
     for (i = 1; i <= n; i++) {
       if (!(name[i] in included)) { print "packages.sh: expected a group of packages.txt, found " name[i] >"/dev/stderr"; exit 2 }
       add(included[name[i]])
-      split(listed[name[i]], package)
-      for (j = 1; j in package; j++) if (!added[package[j]]++) printf " %s", package[j]
+      n_packages = split(packages[name[i]], package, "\n")
+      for (j = 2; j <= n_packages; j++) if (!added[package[j]]++) print package[j]
     }
   }
   END { add(groups) }' packages.txt)
-if ! command -v dpkg-query >/dev/null 2>&1; then
-  echo "packages.sh: this is no Debian system: please install by hand:$packages" >&2
+if ! command -v dpkg-query >/dev/null; then
+  complain "this is no Debian system: please install by hand: $(awk '{ printf "%s ", $1 }' <<<"$listed")"
   exit 0
 fi
+
 native=$(dpkg --print-architecture)
-missing=
-for package in $packages; do
-  # dpkg-query prints a line for each architecture of the package: others do not count.
-  dpkg-query -W -f='${Architecture} ${db:Status-Status}\n' "$package" 2>/dev/null | grep -qxE "($native|all) installed" || missing="$missing $package"
-done
-[ -z "$missing" ] && exit 0
-echo "packages.sh: installing$missing" >&2
-if [ "$(id -u)" = 0 ]; then run=; elif command -v sudo >/dev/null 2>&1; then run=sudo; else
-  echo "packages.sh: needs root. Please run: apt-get install$missing" >&2
-  exit 1
+installed() { # PACKAGE: dpkg-query prints a line for each of its architectures, others do not count
+  dpkg-query -W -f='${Architecture} ${db:Status-Status}\n' "$1" 2>/dev/null | grep -xE "($native|all) installed" >/dev/null
+}
+to_install=() to_unpack=()
+while read -r package how; do
+  if installed "$package"; then :
+  elif [ "$how" = unpack ]; then [ -e "$unpacked/.$package" ] || to_unpack+=("$package")
+  else to_install+=("$package"); fi
+done <<<"$listed"
+[ ${#to_install[@]} != 0 ] || [ ${#to_unpack[@]} != 0 ] || exit 0
+
+root=(env LC_ALL=C DEBIAN_FRONTEND=noninteractive)
+if [ "$(id -u)" != 0 ]; then
+  if ! command -v sudo >/dev/null; then
+    complain "needs root. Please run: apt-get install ${to_install[*]} ${to_unpack[*]}"
+    exit 1
+  fi
+  root=(sudo "${root[@]}")
 fi
-export DEBIAN_FRONTEND=noninteractive
-install() { $run apt-get install -y --no-install-recommends -q $missing >"$log" 2>&1; }
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-if ! install; then
-  # Lists may be missing or stale: refresh them once.
-  $run apt-get update -q >"$log" 2>&1 && install || { cat "$log" >&2; exit 1; }
+downloaded=$(mktemp -d)
+trap 'rm -rf "$log" "$downloaded"' EXIT
+trap 'exit 1' HUP INT TERM
+
+# One line: what apt-get says that it will install, with all that these packages depend on, and what it will download. Fails where
+# its lists are missing or name a package no more.
+announce() {
+  local line='' more=
+  if [ ${#to_install[@]} != 0 ]; then
+    "${root[@]}" apt-get install --no-install-recommends --assume-no "${to_install[@]}" >"$log" 2>&1 || true
+    line=$(sed -nE 's/.* ([0-9]+) newly installed.*/installing \1 packages/p; s/^Need to get ([^/]*\/)?(.*) of archives.*/, \2 to download/p
+      s/^After this operation, (.*) of additional.*/, \1 on the disk/p' "$log" | tr -d '\n')
+    [ -n "$line" ] || return 1
+    line="$line: ${to_install[*]}"
+  fi
+  if [ ${#to_unpack[@]} != 0 ]; then
+    more=$(apt-get download --print-uris "${to_unpack[@]}" 2>"$log" | awk '{ sum += $3 } END { printf "%.1f MB", sum / 1e6 }') || return 1
+    line="${line:+$line; }unpacking into $unpacked, $more to download: ${to_unpack[*]}"
+  fi
+  complain "$line"
+}
+
+# apt-get's lines: how far it is to stderr, in place on a terminal, else every ten seconds; the others to the log.
+show_progress() {
+  local line step percent next=10
+  SECONDS=0
+  while IFS= read -r line; do
+    case $line in
+      dlstatus:*) step=downloading ;;
+      pmstatus:*) step=installing ;;
+      *) echo "$line" >>"$log" && continue ;;
+    esac
+    percent=${line#*:*:} percent=${percent%%[.:]*}
+    if [ -t 2 ]; then printf '\rpackages.sh: %s, %s %% ' "$step" "$percent" >&2
+    elif [ $SECONDS -ge $next ]; then complain "$step, $percent %" && next=$((SECONDS + 10)); fi
+  done
+  [ ! -t 2 ] || printf '\r%40s\r' '' >&2
+}
+
+install() {
+  if [ ${#to_install[@]} != 0 ]; then
+    "${root[@]}" apt-get install -y --no-install-recommends -q -o APT::Status-Fd=1 "${to_install[@]}" 2>&1 | show_progress || return 1
+  fi
+  if [ ${#to_unpack[@]} != 0 ]; then
+    (cd "$downloaded" && apt-get download -q "${to_unpack[@]}") >"$log" 2>&1 || return 1
+    for package in "${to_unpack[@]}"; do
+      mkdir -p "$unpacked" && dpkg-deb -x "$downloaded/$package"_*.deb "$unpacked" && touch "$unpacked/.$package" || return 1
+    done
+  fi
+}
+
+update() { # once, where lists are missing or stale
+  complain 'reading the lists of packages'
+  "${root[@]}" apt-get update -q >"$log" 2>&1
+}
+if ! { announce || { update && announce; } && { install || { update && install; }; }; }; then
+  cat "$log" >&2
+  exit 1
 fi

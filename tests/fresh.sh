@@ -41,8 +41,13 @@ inside() { # COMMAND...: with what it says shown
   debian_run "$root" sh -c 'cd /mafat && exec "$@"' - "$@" </dev/null
 }
 tries() { if inside "$@" >&2; then ok "$*"; else fail "$*" "exit status $?"; fi; }
+installed() { inside dpkg-query -W -f '${Installed-Size}\n' | awk '{ kilobytes += $1 } END { print NR, int(kilobytes * 1024 / 1e6) }'; }
 if [ -n "${FRESH-}" ]; then tries sh -c "$FRESH"; else
+  read -r packages megabytes < <(installed)
   tries make demo
+  read -r packages_then megabytes_then < <(installed)
+  packages=$((packages_then - packages)) megabytes=$((megabytes_then - megabytes))
+  check 'make demo installs little' "$packages packages, $megabytes MB; expected at most 60, 150 MB" test $packages -le 60 -a $megabytes -le 150
   tries make test
 fi
 exit "$failed"
