@@ -19,14 +19,9 @@ struct mafat_predictor_kind {
 };
 
 /* In files of the kinds. */
-extern const struct mafat_predictor_kind mafat_predictor_convolutional, mafat_predictor_maxpool,
-    mafat_predictor_avgpool, mafat_predictor_shortcut, mafat_predictor_upsample, mafat_predictor_reorg,
-    mafat_predictor_connected, mafat_predictor_local, mafat_predictor_batchnorm, mafat_predictor_crop,
-    mafat_predictor_activation, mafat_predictor_softmax, mafat_predictor_region, mafat_predictor_yolo,
-    mafat_predictor_detection, mafat_predictor_local_avgpool, mafat_predictor_reorg3d,
-    mafat_predictor_gaussian_yolo, mafat_predictor_scale_channels, mafat_predictor_sam, mafat_predictor_constant, mafat_predictor_rearrange,
-    mafat_predictor_normalize, mafat_predictor_reduce, mafat_predictor_matmul, mafat_predictor_gather,
-    mafat_predictor_resample, mafat_predictor_postprocess, mafat_predictor_quantize;
+#define KIND(CONSTANT, name, integers) extern const struct mafat_predictor_kind mafat_predictor_##name;
+#define STEPLESS(CONSTANT, name)
+#include "network/kinds.def"
 
 /* NULL: nothing of that type is computed: an input, or what renames what it reads. */
 const struct mafat_predictor_kind *mafat_predictor_kind(enum mafat_layer_type type);

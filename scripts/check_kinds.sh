@@ -5,8 +5,8 @@
 # and says where, when another file names one, and when a listed file no longer does.
 set -eu
 list=scripts/kinds_named.txt
-kinds=$(sed -n '/^enum mafat_layer_type {/,/MAFAT_N_/{/MAFAT_N_/d;s/^ *\(MAFAT_[A-Z0-9_]*\).*/\1/p;}' network/layer.h | paste -sd'|' -)
-[ -n "$kinds" ] || { echo "check_kinds: no kinds found in network/layer.h" >&2; exit 1; }
+kinds=$(sed -nE 's/^(KIND|STEPLESS)\(([A-Z0-9_]+),.*/MAFAT_\2/p' network/kinds.def | paste -sd'|' -)
+[ -n "$kinds" ] || { echo "check_kinds: no kinds found in network/kinds.def" >&2; exit 1; }
 pattern="(^|[^A-Za-z0-9_])($kinds)([^A-Za-z0-9_]|\$)"
 named=$(find base network transform predictor search runner api programs include experiments -name '*.[ch]' ! -path '*/kinds/*' \
   -exec grep -lE "$pattern" {} + | LC_ALL=C sort)

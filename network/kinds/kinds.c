@@ -5,39 +5,9 @@
 #include <limits.h>
 
 const struct mafat_kind *const mafat_kinds[MAFAT_N_LAYER_TYPES] = {
-    [MAFAT_CONVOLUTIONAL] = &mafat_kind_convolutional,
-    [MAFAT_MAXPOOL] = &mafat_kind_maxpool,
-    [MAFAT_AVGPOOL] = &mafat_kind_avgpool,
-    [MAFAT_ROUTE] = &mafat_kind_route,
-    [MAFAT_SHORTCUT] = &mafat_kind_shortcut,
-    [MAFAT_UPSAMPLE] = &mafat_kind_upsample,
-    [MAFAT_REORG] = &mafat_kind_reorg,
-    [MAFAT_CONNECTED] = &mafat_kind_connected,
-    [MAFAT_LOCAL] = &mafat_kind_local,
-    [MAFAT_BATCHNORM] = &mafat_kind_batchnorm,
-    [MAFAT_CROP] = &mafat_kind_crop,
-    [MAFAT_ACTIVATION_LAYER] = &mafat_kind_activation,
-    [MAFAT_DROPOUT] = &mafat_kind_dropout,
-    [MAFAT_COST] = &mafat_kind_cost,
-    [MAFAT_SOFTMAX] = &mafat_kind_softmax,
-    [MAFAT_REGION] = &mafat_kind_region,
-    [MAFAT_YOLO] = &mafat_kind_yolo,
-    [MAFAT_DETECTION] = &mafat_kind_detection,
-    [MAFAT_LOCAL_AVGPOOL] = &mafat_kind_local_avgpool,
-    [MAFAT_REORG3D] = &mafat_kind_reorg3d,
-    [MAFAT_GAUSSIAN_YOLO] = &mafat_kind_gaussian_yolo,
-    [MAFAT_INPUT_LAYER] = &mafat_kind_input,
-    [MAFAT_SCALE_CHANNELS] = &mafat_kind_scale_channels,
-    [MAFAT_SAM] = &mafat_kind_sam,
-    [MAFAT_CONSTANT_LAYER] = &mafat_kind_constant,
-    [MAFAT_REARRANGE] = &mafat_kind_rearrange,
-    [MAFAT_NORMALIZE] = &mafat_kind_normalize,
-    [MAFAT_REDUCE] = &mafat_kind_reduce,
-    [MAFAT_MATMUL] = &mafat_kind_matmul,
-    [MAFAT_GATHER] = &mafat_kind_gather,
-    [MAFAT_RESAMPLE] = &mafat_kind_resample,
-    [MAFAT_POSTPROCESS] = &mafat_kind_postprocess,
-    [MAFAT_QUANTIZE] = &mafat_kind_quantize,
+#define KIND(CONSTANT, name, integers) [MAFAT_##CONSTANT] = &mafat_kind_##name,
+#define STEPLESS(CONSTANT, name) [MAFAT_##CONSTANT] = &mafat_kind_##name,
+#include "network/kinds.def"
 };
 
 /* ---- shared ---- */

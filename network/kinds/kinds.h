@@ -1,42 +1,12 @@
-/* The kinds that there are, each in the file named beside it, and what several of them share. */
+/* The kinds (network/kinds.def), each defined in a file of this folder, and functions that several of them share. */
 #ifndef MAFAT_NETWORK_KINDS_KINDS_H
 #define MAFAT_NETWORK_KINDS_KINDS_H
 
 #include "network/kind.h"
 
-extern const struct mafat_kind mafat_kind_convolutional; /* conv.c */
-extern const struct mafat_kind mafat_kind_maxpool;       /* pool.c */
-extern const struct mafat_kind mafat_kind_avgpool;       /* avgpool.c */
-extern const struct mafat_kind mafat_kind_route;         /* alias.c */
-extern const struct mafat_kind mafat_kind_shortcut;      /* blend.c */
-extern const struct mafat_kind mafat_kind_upsample;      /* resize.c */
-extern const struct mafat_kind mafat_kind_reorg;         /* reorg.c */
-extern const struct mafat_kind mafat_kind_connected;     /* dense.c */
-extern const struct mafat_kind mafat_kind_local;         /* local.c */
-extern const struct mafat_kind mafat_kind_batchnorm;     /* norm.c */
-extern const struct mafat_kind mafat_kind_crop;          /* crop.c */
-extern const struct mafat_kind mafat_kind_activation;    /* activation.c */
-extern const struct mafat_kind mafat_kind_dropout;       /* alias.c */
-extern const struct mafat_kind mafat_kind_cost;          /* alias.c */
-extern const struct mafat_kind mafat_kind_softmax;       /* softmax.c */
-extern const struct mafat_kind mafat_kind_region;        /* boxes.c */
-extern const struct mafat_kind mafat_kind_yolo;          /* boxes.c */
-extern const struct mafat_kind mafat_kind_detection;     /* detection.c */
-extern const struct mafat_kind mafat_kind_local_avgpool; /* pool.c */
-extern const struct mafat_kind mafat_kind_reorg3d;       /* reorg3d.c */
-extern const struct mafat_kind mafat_kind_gaussian_yolo; /* boxes.c */
-extern const struct mafat_kind mafat_kind_input;         /* input.c */
-extern const struct mafat_kind mafat_kind_scale_channels; /* blend.c */
-extern const struct mafat_kind mafat_kind_sam;           /* blend.c */
-extern const struct mafat_kind mafat_kind_constant;      /* constant.c */
-extern const struct mafat_kind mafat_kind_rearrange;     /* rearrange.c */
-extern const struct mafat_kind mafat_kind_normalize;     /* normalize.c */
-extern const struct mafat_kind mafat_kind_reduce;        /* reduce.c */
-extern const struct mafat_kind mafat_kind_matmul;        /* matmul.c */
-extern const struct mafat_kind mafat_kind_gather;        /* gather.c */
-extern const struct mafat_kind mafat_kind_resample;      /* resample.c */
-extern const struct mafat_kind mafat_kind_postprocess;   /* postprocess.c */
-extern const struct mafat_kind mafat_kind_quantize;      /* quantize.c */
+#define KIND(CONSTANT, name, integers) extern const struct mafat_kind mafat_kind_##name;
+#define STEPLESS(CONSTANT, name) extern const struct mafat_kind mafat_kind_##name;
+#include "network/kinds.def"
 
 /* The layer cannot be; `what` goes on from "layer [conv] ". */
 int mafat_kind_refuse(const struct mafat_subject *subject, const char *what);

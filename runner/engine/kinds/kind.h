@@ -52,13 +52,9 @@ struct mafat_runner_kind {
 };
 
 /* In files of the kinds. */
-extern const struct mafat_runner_kind mafat_runner_convolutional, mafat_runner_maxpool, mafat_runner_avgpool,
-    mafat_runner_shortcut, mafat_runner_upsample, mafat_runner_reorg, mafat_runner_connected, mafat_runner_local,
-    mafat_runner_batchnorm, mafat_runner_crop, mafat_runner_activation, mafat_runner_softmax, mafat_runner_region,
-    mafat_runner_yolo, mafat_runner_detection, mafat_runner_local_avgpool, mafat_runner_reorg3d,
-    mafat_runner_gaussian_yolo, mafat_runner_scale_channels, mafat_runner_sam, mafat_runner_constant, mafat_runner_rearrange,
-    mafat_runner_normalize, mafat_runner_reduce, mafat_runner_matmul, mafat_runner_gather,
-    mafat_runner_resample, mafat_runner_postprocess, mafat_runner_quantize;
+#define KIND(CONSTANT, name, integers) extern const struct mafat_runner_kind mafat_runner_##name;
+#define STEPLESS(CONSTANT, name)
+#include "network/kinds.def"
 
 /* NULL: nothing of that type is computed: an input, or what renames what it reads. */
 const struct mafat_runner_kind *mafat_runner_kind(enum mafat_layer_type type);

@@ -5,35 +5,9 @@
 #include <assert.h>
 
 static const struct mafat_runner_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
-    [MAFAT_CONVOLUTIONAL] = &mafat_runner_convolutional,
-    [MAFAT_MAXPOOL] = &mafat_runner_maxpool,
-    [MAFAT_AVGPOOL] = &mafat_runner_avgpool,
-    [MAFAT_SHORTCUT] = &mafat_runner_shortcut,
-    [MAFAT_UPSAMPLE] = &mafat_runner_upsample,
-    [MAFAT_REORG] = &mafat_runner_reorg,
-    [MAFAT_CONNECTED] = &mafat_runner_connected,
-    [MAFAT_LOCAL] = &mafat_runner_local,
-    [MAFAT_BATCHNORM] = &mafat_runner_batchnorm,
-    [MAFAT_CROP] = &mafat_runner_crop,
-    [MAFAT_ACTIVATION_LAYER] = &mafat_runner_activation,
-    [MAFAT_SOFTMAX] = &mafat_runner_softmax,
-    [MAFAT_REGION] = &mafat_runner_region,
-    [MAFAT_YOLO] = &mafat_runner_yolo,
-    [MAFAT_DETECTION] = &mafat_runner_detection,
-    [MAFAT_LOCAL_AVGPOOL] = &mafat_runner_local_avgpool,
-    [MAFAT_REORG3D] = &mafat_runner_reorg3d,
-    [MAFAT_GAUSSIAN_YOLO] = &mafat_runner_gaussian_yolo,
-    [MAFAT_SCALE_CHANNELS] = &mafat_runner_scale_channels,
-    [MAFAT_SAM] = &mafat_runner_sam,
-    [MAFAT_CONSTANT_LAYER] = &mafat_runner_constant,
-    [MAFAT_REARRANGE] = &mafat_runner_rearrange,
-    [MAFAT_NORMALIZE] = &mafat_runner_normalize,
-    [MAFAT_REDUCE] = &mafat_runner_reduce,
-    [MAFAT_MATMUL] = &mafat_runner_matmul,
-    [MAFAT_GATHER] = &mafat_runner_gather,
-    [MAFAT_RESAMPLE] = &mafat_runner_resample,
-    [MAFAT_POSTPROCESS] = &mafat_runner_postprocess,
-    [MAFAT_QUANTIZE] = &mafat_runner_quantize,
+#define KIND(CONSTANT, name, integers) [MAFAT_##CONSTANT] = &mafat_runner_##name,
+#define STEPLESS(CONSTANT, name)
+#include "network/kinds.def"
 };
 
 const struct mafat_runner_kind *mafat_runner_kind(enum mafat_layer_type type)

@@ -5,10 +5,11 @@
 #include "runner/kernels/integer.h"
 #include "runner/engine/kinds/rows.h"
 
-extern const struct mafat_runner_kind mafat_integer_quantize, mafat_integer_convolutional, mafat_integer_maxpool,
-    mafat_integer_local_avgpool, mafat_integer_shortcut, mafat_integer_activation, mafat_integer_normalize,
-    mafat_integer_reduce, mafat_integer_rearrange, mafat_integer_constant, mafat_integer_resample, mafat_integer_upsample,
-    mafat_integer_matmul;
+#define INTEGERS(kind) extern const struct mafat_runner_kind kind;
+#define FLOATS_ONLY
+#define KIND(CONSTANT, name, integers) integers
+#define STEPLESS(CONSTANT, name)
+#include "network/kinds.def"
 
 /* Channel `channel` of slice `source`, as mafat_tensors_read has it. */
 static inline uint8_t *mafat_integer_read(const struct mafat_tensors *t, const struct mafat_sources *sources, int source,
