@@ -17,34 +17,22 @@ enum mafat_layer_type {
 };
 
 enum mafat_activation {
-  MAFAT_LINEAR, MAFAT_LEAKY, MAFAT_RELU, MAFAT_RELU6, MAFAT_LOGISTIC,
-  MAFAT_MISH, MAFAT_SWISH, MAFAT_ELU, MAFAT_SELU, MAFAT_TANH, MAFAT_HARDTAN,
-  MAFAT_RAMP, MAFAT_LOGGY, MAFAT_PLSE, MAFAT_STAIR, MAFAT_RELIE, MAFAT_LHTAN, MAFAT_HARD_MISH,
-  MAFAT_N_DARKNET_ACTIVATIONS, /* those so far are Darknet's, by its names and with its constants */
-  MAFAT_CLIP = MAFAT_N_DARKNET_ACTIVATIONS, /* no less than a, then no more than b */
-  MAFAT_SLOPED,       /* x where it is positive, a x else: 0 < a <= 1 */
-  MAFAT_STEEP,        /* the same, any a */
-  MAFAT_HARD_SIGMOID, /* a x + b, kept in [0, 1] */
-  MAFAT_HARD_SWISH,   /* x times x + 3 kept in [0, 6], divided by 6 */
-  MAFAT_N_KERNEL_ACTIVATIONS, /* those so far are part of the kernels of every level */
-  MAFAT_SCALED_ELU = MAFAT_N_KERNEL_ACTIVATIONS, /* b x where it is positive, a b (e^x - 1) else: selu; elu with b = 1 */
-  MAFAT_CELU,         /* x where it is positive, a (e^(x / a) - 1) else */
-  MAFAT_SOFTPLUS, MAFAT_SOFTSIGN,
-  MAFAT_GELU, MAFAT_GELU_TANH,
-  MAFAT_SCALED_SWISH, /* x times the logistic function of a x */
-  MAFAT_EXACT_TANH,   /* Darknet's loses digits near 0 */
-  MAFAT_ERF, MAFAT_ABS, MAFAT_NEG,
-  MAFAT_AFFINE,       /* a x + b */
-  MAFAT_SIN, MAFAT_COS,
-  MAFAT_THRESHOLDED,  /* x where it is more than a, 0 else */
-  MAFAT_EXP, MAFAT_LOG, MAFAT_SQRT, MAFAT_RECIPROCAL,
-  MAFAT_RSQRT,        /* 1 / sqrt(x) */
-  MAFAT_SQUARE,
-  MAFAT_POW,          /* x^a */
-  MAFAT_CEIL, MAFAT_FLOOR,
-  MAFAT_ROUND,        /* to the even one of two */
-  MAFAT_SIGN,
-  MAFAT_N_ACTIVATIONS
+#define DARKNET(CONSTANT, ...) MAFAT_##CONSTANT,
+#define KERNEL DARKNET
+#define FUNCTION DARKNET
+#include "network/activations.def"
+  MAFAT_N_ACTIVATIONS,
+  /* How many are Darknet's, which come first; and how many, from the first on, are part of the kernels of every level. */
+#define DARKNET(...) + 1
+#define KERNEL(...)
+#define FUNCTION(...)
+  MAFAT_N_DARKNET_ACTIVATIONS = 0
+#include "network/activations.def"
+#define DARKNET(...) + 1
+#define KERNEL(...) + 1
+#define FUNCTION(...)
+  , MAFAT_N_KERNEL_ACTIVATIONS = 0
+#include "network/activations.def"
 };
 
 /* An activation with its parameters, of those that have some. */

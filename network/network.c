@@ -7,22 +7,10 @@
 #include <string.h>
 
 static const char *const activation_names[MAFAT_N_ACTIVATIONS] = {
-    [MAFAT_LINEAR] = "linear", [MAFAT_LEAKY] = "leaky",       [MAFAT_RELU] = "relu",
-    [MAFAT_RELU6] = "relu6",   [MAFAT_LOGISTIC] = "logistic", [MAFAT_MISH] = "mish",
-    [MAFAT_SWISH] = "swish",   [MAFAT_ELU] = "elu",           [MAFAT_SELU] = "selu",
-    [MAFAT_TANH] = "tanh",     [MAFAT_HARDTAN] = "hardtan",   [MAFAT_RAMP] = "ramp",
-    [MAFAT_LOGGY] = "loggy",   [MAFAT_PLSE] = "plse",         [MAFAT_STAIR] = "stair",
-    [MAFAT_RELIE] = "relie",   [MAFAT_LHTAN] = "lhtan",
-    [MAFAT_HARD_MISH] = "hard_mish", [MAFAT_CLIP] = "clip", [MAFAT_SLOPED] = "sloped",
-    [MAFAT_STEEP] = "steep",
-    [MAFAT_HARD_SIGMOID] = "hard_sigmoid", [MAFAT_HARD_SWISH] = "hard_swish",
-    [MAFAT_SCALED_ELU] = "scaled_elu", [MAFAT_CELU] = "celu", [MAFAT_SOFTPLUS] = "softplus",
-    [MAFAT_SOFTSIGN] = "softsign", [MAFAT_GELU] = "gelu", [MAFAT_GELU_TANH] = "gelu_tanh",
-    [MAFAT_SCALED_SWISH] = "scaled_swish", [MAFAT_EXACT_TANH] = "exact_tanh", [MAFAT_ERF] = "erf",
-    [MAFAT_ABS] = "abs", [MAFAT_NEG] = "neg", [MAFAT_AFFINE] = "affine", [MAFAT_SIN] = "sin", [MAFAT_COS] = "cos",
-    [MAFAT_THRESHOLDED] = "thresholded", [MAFAT_EXP] = "exp", [MAFAT_LOG] = "log", [MAFAT_SQRT] = "sqrt",
-    [MAFAT_RECIPROCAL] = "reciprocal", [MAFAT_RSQRT] = "rsqrt", [MAFAT_SQUARE] = "square", [MAFAT_POW] = "pow",
-    [MAFAT_CEIL] = "ceil", [MAFAT_FLOOR] = "floor", [MAFAT_ROUND] = "round", [MAFAT_SIGN] = "sign",
+#define DARKNET(CONSTANT, name, ...) [MAFAT_##CONSTANT] = name,
+#define KERNEL DARKNET
+#define FUNCTION DARKNET
+#include "network/activations.def"
 };
 
 const char *mafat_activation_name(enum mafat_activation activation)

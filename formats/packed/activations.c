@@ -21,11 +21,25 @@ bool mafat_activations_is_scale(float scale)
 
 /* ---- which layers can ---- */
 
-/* A slope, of leaky and those like it; 0: none. */
+/* How a layer of integers computes a function (network/activations.def). */
+enum { NEVER, BOUNDS, SLOPE, TABLE };
+
+static int form_of(enum mafat_activation kind)
+{
+  static const unsigned char forms[MAFAT_N_ACTIVATIONS] = {
+#define DARKNET(CONSTANT, name, price, integers, ...) [MAFAT_##CONSTANT] = integers,
+#define KERNEL DARKNET
+#define FUNCTION DARKNET
+#include "network/activations.def"
+  };
+  return forms[kind];
+}
+
+/* Of negative sums; 0: they have no slope of their own. */
 static float slope_of(struct mafat_activating f)
 {
-  if (f.kind == MAFAT_LEAKY) return .1f;
-  return f.kind == MAFAT_SLOPED ? f.a : 0;
+  if (form_of(f.kind) != SLOPE) return 0;
+  return f.kind == MAFAT_LEAKY ? .1f : f.a;
 }
 
 /* Functions that are bounds. False: another. */
@@ -33,19 +47,12 @@ static bool find_bounds(struct mafat_activating f, float *least, float *most)
 {
   *least = f.kind == MAFAT_CLIP ? f.a : f.kind == MAFAT_LINEAR ? -INFINITY : 0;
   *most = f.kind == MAFAT_CLIP ? f.b : f.kind == MAFAT_RELU6 ? 6 : INFINITY;
-  return f.kind == MAFAT_LINEAR || f.kind == MAFAT_RELU || f.kind == MAFAT_RELU6 || f.kind == MAFAT_CLIP;
-}
-
-/* Those that ONNX's rule has a table for. */
-static bool is_tabulated(enum mafat_activation kind)
-{
-  return kind == MAFAT_LOGISTIC || kind == MAFAT_SWISH || kind == MAFAT_MISH || kind == MAFAT_STEEP ||
-         kind == MAFAT_HARD_SIGMOID || kind == MAFAT_HARD_SWISH || kind >= MAFAT_N_KERNEL_ACTIVATIONS;
+  return form_of(f.kind) == BOUNDS;
 }
 
 bool mafat_activations_has_table(const struct mafat_layer *l)
 {
-  return is_tabulated(l->activation.kind);
+  return form_of(l->activation.kind) == TABLE;
 }
 
 static bool can_sum(const struct mafat_network *n, int layer)
@@ -53,7 +60,7 @@ static bool can_sum(const struct mafat_network *n, int layer)
   const struct mafat_layer *l = &n->layers[layer];
   enum mafat_dtype type = n->constants ? (enum mafat_dtype)n->constants->layers[layer].weights.type : MAFAT_F32;
   float least, most;
-  bool function = find_bounds(l->activation, &least, &most) || slope_of(l->activation) > 0 || is_tabulated(l->activation.kind);
+  bool function = find_bounds(l->activation, &least, &most) || slope_of(l->activation) > 0 || form_of(l->activation.kind) == TABLE;
   return function && (type == MAFAT_F32 || type == MAFAT_F16) && mafat_matrix_row(mafat_layer_matrix(l)) <= MAFAT_ACTIVATIONS_MOST_ROW;
 }
 

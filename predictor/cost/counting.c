@@ -11,52 +11,32 @@ void mafat_count_share(struct mafat_counting *c, double units)
   c->threads = units < 1 ? 1 : units / rounds;
 }
 
-/* In logistics, or in what is computed one float at a time where a level has no masks: the terms below. Functions that
- * are no level's are computed a few lanes at a time, or one. */
 double mafat_counting_activation_price(const struct mafat_activating *a)
 {
-  switch (a->kind) {
-  case MAFAT_LINEAR:
-  case MAFAT_LEAKY:
-  case MAFAT_RELU:
-  case MAFAT_RELU6:
-  case MAFAT_RAMP:
-  case MAFAT_HARDTAN:
-  case MAFAT_CLIP:
-  case MAFAT_SLOPED:
-  case MAFAT_STEEP: return 0;
-  case MAFAT_HARD_SIGMOID:
-  case MAFAT_HARD_SWISH: return 0.4;
-  case MAFAT_SCALED_ELU:
-  case MAFAT_CELU:
-  case MAFAT_GELU_TANH:
-  case MAFAT_SCALED_SWISH:
-  case MAFAT_EXACT_TANH:
-  case MAFAT_EXP: return 4;
-  case MAFAT_GELU:
-  case MAFAT_ERF:
-  case MAFAT_SIN:
-  case MAFAT_COS:
-  case MAFAT_LOG: return 12;
-  case MAFAT_SOFTPLUS:
-  case MAFAT_POW: return 30;
-  default: return 1;
-  }
+  static const double prices[MAFAT_N_ACTIVATIONS] = {
+#define DARKNET(CONSTANT, name, price, ...) [MAFAT_##CONSTANT] = price,
+#define KERNEL DARKNET
+#define FUNCTION DARKNET
+#define FREE 0
+#define LOGISTICS(n) n
+#define SCALAR 1
+#include "network/activations.def"
+  };
+  return prices[a->kind];
 }
 
 enum mafat_term mafat_counting_activation_term(const struct mafat_activating *a)
 {
-  switch (a->kind) {
-  case MAFAT_ELU:
-  case MAFAT_SELU:
-  case MAFAT_LOGGY:
-  case MAFAT_PLSE:
-  case MAFAT_STAIR:
-  case MAFAT_RELIE:
-  case MAFAT_LHTAN:
-  case MAFAT_HARD_MISH: return MAFAT_TERM_COSTLY;
-  default: return mafat_counting_activation_price(a) > 0 ? MAFAT_TERM_LOGISTIC : MAFAT_TERM_MOVED;
-  }
+  static const unsigned char terms[MAFAT_N_ACTIVATIONS] = {
+#define DARKNET(CONSTANT, name, price, ...) [MAFAT_##CONSTANT] = price,
+#define KERNEL DARKNET
+#define FUNCTION DARKNET
+#define FREE MAFAT_TERM_MOVED
+#define LOGISTICS(n) MAFAT_TERM_LOGISTIC
+#define SCALAR MAFAT_TERM_COSTLY
+#include "network/activations.def"
+  };
+  return (enum mafat_term)terms[a->kind];
 }
 
 void mafat_count_activation(struct mafat_counting *c, double outputs)

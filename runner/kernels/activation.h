@@ -284,49 +284,27 @@ static __attribute__((cold, noinline, unused)) void activate_few(float *x, size_
 static void activate_array(float *x, size_t n, struct mafat_activating a)
 {
   const size_t done = activate_in_step(x, n, a.kind);
-#define LOOP(A) \
-  for (size_t i = 0; i < n; i++) x[i] = activate_scalar(x[i], (struct mafat_activating){A, a.a, a.b}); \
-  break
-#define CASE(A) \
-  case A: LOOP(A)
-#define STEPPED(A) \
-  case A: \
+#define EACH(KIND) \
+  for (size_t i = 0; i < n; i++) x[i] = activate_scalar(x[i], (struct mafat_activating){KIND, a.a, a.b}); \
+  break;
+  switch (a.kind) {
+#define DARKNET(CONSTANT, name, price, integers, loop) loop(MAFAT_##CONSTANT)
+#define KERNEL DARKNET
+#define FUNCTION(...)
+#define UNCHANGED(KIND) case KIND: break;
+#define LOOPED(KIND) case KIND: EACH(KIND)
+#define STEPPED(KIND) \
+  case KIND: \
     if (HAS_STEPS) { \
       if (done < n) activate_few(x + done, n - done, a); \
       break; \
     } \
-    LOOP(A)
-  switch (a.kind) {
-    CASE(MAFAT_LEAKY);
-    CASE(MAFAT_RELU);
-    CASE(MAFAT_RELU6);
-    STEPPED(MAFAT_LOGISTIC);
-    STEPPED(MAFAT_MISH);
-    STEPPED(MAFAT_SWISH);
-    CASE(MAFAT_ELU);
-    CASE(MAFAT_SELU);
-    STEPPED(MAFAT_TANH);
-    CASE(MAFAT_HARDTAN);
-    CASE(MAFAT_RAMP);
-    CASE(MAFAT_LOGGY);
-    CASE(MAFAT_PLSE);
-    CASE(MAFAT_STAIR);
-    CASE(MAFAT_RELIE);
-    CASE(MAFAT_LHTAN);
-    CASE(MAFAT_HARD_MISH);
-    CASE(MAFAT_CLIP);
-    CASE(MAFAT_SLOPED);
-    CASE(MAFAT_STEEP);
-    CASE(MAFAT_HARD_SIGMOID);
-    STEPPED(MAFAT_HARD_SWISH);
-  case MAFAT_LINEAR:
-    break;
+    EACH(KIND)
+#include "network/activations.def"
   default:
     mafat_functions_activate(x, n, a);
   }
-#undef STEPPED
-#undef CASE
-#undef LOOP
+#undef EACH
 }
 
 #endif

@@ -224,32 +224,10 @@ void mafat_functions_activate(float *x, size_t n, struct mafat_activating f)
     for (size_t i = 0; i < n; i++) x[i] = function_of(x[i], KIND, f.a, f.b); \
     break
   switch (f.kind) {
-    CASE(MAFAT_SCALED_ELU);
-    CASE(MAFAT_CELU);
-    CASE(MAFAT_SOFTPLUS);
-    CASE(MAFAT_SOFTSIGN);
-    CASE(MAFAT_GELU);
-    CASE(MAFAT_GELU_TANH);
-    CASE(MAFAT_SCALED_SWISH);
-    CASE(MAFAT_EXACT_TANH);
-    CASE(MAFAT_ERF);
-    CASE(MAFAT_ABS);
-    CASE(MAFAT_NEG);
-    CASE(MAFAT_AFFINE);
-    CASE(MAFAT_SIN);
-    CASE(MAFAT_COS);
-    CASE(MAFAT_THRESHOLDED);
-    CASE(MAFAT_EXP);
-    CASE(MAFAT_LOG);
-    CASE(MAFAT_SQRT);
-    CASE(MAFAT_RECIPROCAL);
-    CASE(MAFAT_RSQRT);
-    CASE(MAFAT_SQUARE);
-    CASE(MAFAT_POW);
-    CASE(MAFAT_CEIL);
-    CASE(MAFAT_FLOOR);
-    CASE(MAFAT_ROUND);
-    CASE(MAFAT_SIGN);
+#define DARKNET(...)
+#define KERNEL(...)
+#define FUNCTION(CONSTANT, ...) CASE(MAFAT_##CONSTANT);
+#include "network/activations.def"
   default: break;
   }
 #undef CASE
