@@ -205,7 +205,7 @@ int mafat_query_pack(struct mafat_query **out, const struct mafat_query *of, con
   enum mafat_dtype type;
   *out = NULL;
   if (!weights || !mafat_dtype_find_packing(&type, weights))
-    return mafat_fail(d, MAFAT_EINVAL, "expected a type of weights (float32, fp16, int8, int4), found %.60s", weights ? weights : "none");
+    return mafat_fail(d, MAFAT_EINVAL, "expected a type of weights (%s), found %.60s", mafat_dtype_packings, weights ? weights : "none");
   struct mafat_query *q = malloc(sizeof *q);
   if (!q) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", of->network->path);
   int code = pack_query(q, of, type, d);

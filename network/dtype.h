@@ -1,19 +1,22 @@
-/* Types of elements: what tensors and weights consist of. A row of the table for each; whoever
- * needs to know something about a type asks the table, and never which type it is. */
+/* Types of elements: what tensors and weights consist of. Each is a row of dtypes.def; code asks
+ * for a type's properties, and never which type it is. */
 #ifndef MAFAT_NETWORK_DTYPE_H
 #define MAFAT_NETWORK_DTYPE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The numbers are our own: files know types by their names. int4: weights alone, two in a byte, the
- * first one in its lower half. */
-enum mafat_dtype { MAFAT_F32, MAFAT_F16, MAFAT_I8, MAFAT_U8, MAFAT_I16, MAFAT_I32, MAFAT_I64, MAFAT_I4, MAFAT_N_DTYPES };
+enum mafat_dtype {
+#define TYPE(CONSTANT, ...) MAFAT_##CONSTANT,
+#include "network/dtypes.def"
+  MAFAT_N_DTYPES
+};
 
 struct mafat_dtype_traits {
   const char *name;  /* unique */
   const char *array; /* as NumPy's files have it: "<f4"; NULL: they do not */
   unsigned bits;     /* of one element */
+  uint32_t exponent; /* bits that infinities and NaN have all set; 0: integers */
   bool scaled;       /* weights: rows of a panel share scales (predictor/plan/packing.h) */
   bool narrow;       /* weights: what the kernels widen to floats */
   const char *packing; /* as whoever packs weights calls it; NULL: they are not packed so */
@@ -21,6 +24,9 @@ struct mafat_dtype_traits {
 };
 
 extern const struct mafat_dtype_traits mafat_dtypes[MAFAT_N_DTYPES];
+
+/* "float32, fp16, ...": how packing calls its types, for messages. */
+extern const char mafat_dtype_packings[];
 
 /* The type that packing calls so ("fp16"); false: none. */
 bool mafat_dtype_find_packing(enum mafat_dtype *type, const char *packing);

@@ -44,7 +44,7 @@ static int check_options(const struct mafat_pack_options *o, struct mafat_packin
   p->whole_numbers = strcmp(activations, "int8") == 0;
   p->type = p->whole_numbers ? MAFAT_I8 : MAFAT_F32;
   if (o->weights && !mafat_dtype_find_packing(&p->type, o->weights))
-    return mafat_fail(d, MAFAT_EINVAL, "weights: expected float32, fp16, int8 or int4, found '%s'", o->weights);
+    return mafat_fail(d, MAFAT_EINVAL, "weights: expected one of %s, found '%s'", mafat_dtype_packings, o->weights);
   if (!p->whole_numbers && strcmp(activations, "float32") != 0)
     return mafat_fail(d, MAFAT_EINVAL, "activations: expected float32 or int8, found '%s'", activations);
   if (p->whole_numbers && p->type != MAFAT_I8)

@@ -135,7 +135,7 @@ static int read_constant(struct mafat_packed *p, struct index *i, int *next)
     return damaged(i, "weights are not as they should be");
   if (!find_type(&p->types[layer], type) || strcmp(order, mafat_order_name(MAFAT_ORDER_READY)) != 0)
     return mafat_fail(i->d, MAFAT_EUNSUPPORTED,
-                      "%s: expected weights of type float32, float16, int8, uint8 or int4 in order %s, found %.40s, %.40s", i->name,
+                      "%s: expected weights of a type that is packed, in order %s, found %.40s, %.40s", i->name,
                       mafat_order_name(MAFAT_ORDER_READY), type, order);
   p->entries[layer] = e;
   *next = (int)layer + 1;

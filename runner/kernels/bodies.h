@@ -31,5 +31,12 @@ const struct mafat_kernels LEVEL_TABLE = {
     .softmax = softmax,
     .scale_bytes = scale_bytes,
     .resample = resample,
-    .widen = {[MAFAT_F16] = widen_halves, [MAFAT_I8] = widen_bytes, [MAFAT_I4] = widen_nibbles},
+    .widen = {
+#define TYPE(CONSTANT, name, array, bits, exponent, weights) [MAFAT_##CONSTANT] = weights,
+#define FLOATS NULL
+#define NONE NULL
+#define NARROW(packing, WIDER, elements) widen_##elements
+#define SCALED NARROW
+#include "network/dtypes.def"
+    },
 };

@@ -68,8 +68,9 @@ static void pay(struct filter *f, double weight, double paid)
 
 /* ---- types ---- */
 
-static bool narrow_halves(struct filter *f, char *to, float *scale)
+static bool narrow_halves(const struct mafat_layer *l, struct filter *f, char *to, float *scale)
 {
+  (void)l;
   *scale = (float)((double)f->scale / f->lift);
   for (size_t r = 0; r < f->rows; r++) {
     double weight = (double)lifted(f, r);
@@ -80,8 +81,9 @@ static bool narrow_halves(struct filter *f, char *to, float *scale)
   return isfinite(*scale);
 }
 
-static bool narrow_bytes(struct filter *f, char *to, float *scale)
+static bool narrow_bytes(const struct mafat_layer *l, struct filter *f, char *to, float *scale)
 {
+  (void)l;
   double step = f->most > 0 ? (double)f->most / 127 : 1;
   *scale = (float)((double)f->scale * step);
   for (size_t r = 0; r < f->rows; r++) {
@@ -134,7 +136,7 @@ static void narrow_group(const struct filter *f, size_t first, size_t n, char *t
   memcpy(to + n * f->width / 2 + (size_t)f->lane * sizeof half, &half, sizeof half);
 }
 
-static bool narrow_nibbles(const struct mafat_layer *l, const struct filter *f, char *to, float *scale)
+static bool narrow_nibbles(const struct mafat_layer *l, struct filter *f, char *to, float *scale)
 {
   struct mafat_matrix m = mafat_layer_matrix(l);
   *scale = (float)((double)f->scale / f->lift);
@@ -153,19 +155,39 @@ static bool narrow_nibbles(const struct mafat_layer *l, const struct filter *f, 
 
 /* ---- panels ---- */
 
-static float widened(enum mafat_dtype type, const char *from, size_t i)
+static void widen_halves(const char *from, size_t n, float *to)
 {
-  uint16_t half;
-  if (type == MAFAT_I8) return (float)(signed char)from[i];
-  memcpy(&half, from + i * sizeof half, sizeof half);
-  return mafat_half_value(half);
+  for (size_t i = 0; i < n; i++) {
+    uint16_t half;
+    memcpy(&half, from + i * sizeof half, sizeof half);
+    to[i] = mafat_half_value(half);
+  }
 }
+
+static void widen_bytes(const char *from, size_t n, float *to)
+{
+  for (size_t i = 0; i < n; i++) to[i] = (float)(signed char)from[i];
+}
+
+/* Weights to floats, and one filter of a panel to the type: *scale is that of its sums; false: it is too large for a float.
+ * NULL: no panel has or gets this type. */
+static const struct {
+  void (*widen)(const char *from, size_t n, float *to);
+  bool (*narrow)(const struct mafat_layer *l, struct filter *f, char *to, float *scale);
+} types[MAFAT_N_DTYPES] = {
+#define TYPE(CONSTANT, name, array, bits, exponent, weights) [MAFAT_##CONSTANT] = {weights},
+#define FLOATS NULL, NULL
+#define NONE NULL, NULL
+#define NARROW(packing, WIDER, elements) widen_##elements, narrow_##elements
+#define SCALED(packing, WIDER, elements) NULL, narrow_##elements
+#include "network/dtypes.def"
+};
 
 void mafat_widen_panel(const struct mafat_layer *l, int width, const char *from, float *to)
 {
   struct mafat_matrix m = mafat_layer_matrix(l);
   size_t lanes = (size_t)width, n = (size_t)m.inputs * (size_t)m.taps * lanes;
-  for (size_t i = 0; i < n; i++) to[i] = widened(l->weights_type, from, i);
+  types[l->weights_type].widen(from, n, to);
   memcpy(to + n, from + mafat_panel_offset(l, lanes, m.inputs), mafat_panel_affine_bytes(lanes));
 }
 
@@ -181,11 +203,7 @@ bool mafat_narrow_panel(const struct mafat_layer *l, int width, const float *fro
     f.most = largest(&f);
     f.lift = f.most > 0 ? ldexp(1, -ilogbf(f.most)) : 1;
     float scale = 0;
-    switch (l->weights_type) {
-    case MAFAT_F16: good = narrow_halves(&f, to, &scale) && good; break;
-    case MAFAT_I8: good = narrow_bytes(&f, to, &scale) && good; break;
-    default: good = narrow_nibbles(l, &f, to, &scale) && good; break;
-    }
+    good = types[l->weights_type].narrow(l, &f, to, &scale) && good;
     affine[lane] = scale;
   }
   memcpy(affine + lanes, scales + lanes, lanes * sizeof *affine);

@@ -15,21 +15,23 @@ bool mafat_pack_is_finite(const float *x, size_t n)
   return largest != 0x7f800000u;
 }
 
-static bool are_halves_finite(const char *halves, size_t n)
+static bool are_halves_finite(const char *halves, size_t n, uint16_t exponent)
 {
   bool finite = true;
   for (size_t i = 0; i < n; i++) {
     uint16_t half;
     memcpy(&half, halves + i * sizeof half, sizeof half);
-    finite = finite && (half & 0x7c00) != 0x7c00;
+    finite = finite && (half & exponent) != exponent;
   }
   return finite;
 }
 
 bool mafat_pack_weights_are_finite(enum mafat_dtype type, const void *weights, size_t bytes)
 {
-  if (type == MAFAT_F32) return mafat_pack_is_finite(weights, bytes / sizeof(float));
-  return type != MAFAT_F16 || are_halves_finite(weights, bytes / sizeof(uint16_t));
+  const struct mafat_dtype_traits *t = &mafat_dtypes[type];
+  if (!t->exponent) return true;
+  if (t->bits == 32) return mafat_pack_is_finite(weights, bytes / sizeof(float));
+  return are_halves_finite(weights, bytes / sizeof(uint16_t), (uint16_t)t->exponent);
 }
 
 int mafat_pack_panel_begin(const struct mafat_layer *l, int filter)
@@ -61,9 +63,9 @@ int mafat_pack_pieces(const struct mafat_layer *l)
 void mafat_pack(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_piece *pieces,
                 struct mafat_packed_panels panels)
 {
-  switch (part->constant->type) {
-  case MAFAT_F16: mafat_pack_halves(l, part, pieces, panels); break;
-  case MAFAT_I8: mafat_pack_bytes(l, part, pieces, panels); break;
+  switch (mafat_dtypes[part->constant->type].bits) {
+  case 16: mafat_pack_halves(l, part, pieces, panels); break;
+  case 8: mafat_pack_bytes(l, part, pieces, panels); break;
   default: mafat_pack_floats(l, part, pieces, panels); break;
   }
 }
