@@ -16,15 +16,17 @@ page_blocks() {
 }
 
 # page_leave_out FOLDER PATTERN REASON: lines that match (an extended regular expression; what ends in a backslash is one line with
-# the next) are not run, and said to be skipped for that reason
+# the next) are not run, and said to be skipped for that reason. A block that has lost a command promises nothing.
 page_leave_out() {
-  local block out
+  local block out before
   for block in "$1"/*.sh; do
+    before=$(cksum <"$block")
     awk -v pattern="$2" -v first="$(cat "${block%.sh}.line")" -v told="$1/left_out" '
       { line = line $0; lines++; if (/\\$/) { line = line "\n"; next } }
       line ~ pattern { print first + NR - lines ": " line >>told; sub(/^[^<]*/, ": ", line); if (line !~ /<</) line = ":" }
       { print line; line = ""; lines = 0 }' "$block" >"$1/kept"
     cat "$1/kept" >"$block"
+    [ "$(cksum <"$block")" = "$before" ] || rm -f "${block%.sh}.text"
   done
   [ -e "$1/left_out" ] || fail 'left out' "no command is like $2"
   while IFS= read -r out; do skip "line ${out%%:*}" "${out#*: }: $3"; done < <(grep -E '^[0-9]+: ' "$1/left_out" 2>/dev/null)
