@@ -56,7 +56,7 @@ ANNOTATE := $(if $(GD_LIBS),$(shell pkg-config --exists json-c libexif 2>/dev/nu
 MEMORY_LIMIT := $(and $(call has,libcgroup.h),$(call has,libproc2/vmstat.h),yes)
 missing := $(if $(JPEG),,JPEG) $(if $(PNG),,PNG) $(if $(URING),,io_uring) $(if $(ANNOTATE),,annotate) $(if $(MEMORY_LIMIT),,memory_limit)
 ifneq ($(strip $(missing)),)
-ifeq ($(filter clean help packages check test test-full check-fresh demo run-demo paper figure uninstall deb,$(MAKECMDGOALS)),)
+ifeq ($(filter clean help packages check test test-gate test-full check-fresh demo run-demo paper figure uninstall deb,$(MAKECMDGOALS)),)
 $(info building without: $(strip $(missing)) (scripts/packages.sh programs installs what they need))
 endif
 endif
@@ -114,7 +114,7 @@ SONAME := libmafat.so.0
 SHARED := $(BUILD)/$(SONAME)
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo darknet check test test-full golden golden-write run-check run-test run-full check-fresh check-latency check-predictor check-search check-asan check-tsan check-msan check-coverage analyze check-valgrind check-avxvnni check-includes check-kinds oracle networks planners planners-check fuzz fuzzers bench limits soak paper figure clean packages run-planners run-demo run-paper run-figure separable ranks run-ranks
+.PHONY: all help demo darknet check test test-gate test-full golden golden-write run-check run-test run-gate run-full check-fresh check-latency check-predictor check-search check-asan check-tsan check-msan check-coverage analyze check-valgrind check-avxvnni check-includes check-kinds oracle networks planners planners-check fuzz fuzzers bench limits soak paper figure clean packages run-planners run-demo run-paper run-figure separable ranks run-ranks
 
 all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/mafat_serve $(BUILD)/make_weights $(BUILD)/pack_weights $(BUILD)/mafat $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MPICC),$(BUILD)/mafat_ranks) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
 
@@ -398,16 +398,21 @@ TESTED = all $(BUILD)/storm.so $(BUILD)/random_graphs $(BUILD)/endless $(BUILD)/
 check: ## before every commit: a sample of the unit tests, of kernels and command lines (a minute)
 	@$(MAKE) --no-print-directory $(JOBS) run-check
 
-test: packages ## what decides: install what is missing, build, test (half an hour on two cores)
+test: packages ## what decides: install what is missing, build, test (a quarter of an hour on two cores)
 	@$(MAKE) --no-print-directory $(JOBS) run-test
+
+test-gate: packages ## what decides beside make test: Darknet beside us, faults, memory limits, valgrind (half an hour on two cores)
+	@$(MAKE) --no-print-directory $(JOBS) run-gate
 
 test-full: packages ## everything: test, all cases, sanitizers, fuzzing, control groups v2, all memory limits (root; hours)
 	@$(MAKE) --no-print-directory $(JOBS) run-full
 
 run-check: $(TESTED) check-includes check-kinds
 # With the fuzz targets' objects, so that they go on compiling where nobody fuzzes.
-run-test run-full: $(TESTED) $(ORACLES) $(call objects,$(wildcard tests/fuzz/*.c)) check-includes check-kinds check-arm-tests
-run-check run-test run-full:
+run-test run-full: $(TESTED) $(call objects,$(wildcard tests/fuzz/*.c)) check-includes check-kinds check-arm-tests
+run-gate: $(TESTED)
+run-gate run-full: $(ORACLES)
+run-check run-test run-gate run-full:
 	@BUILD=$(BUILD) ./tests/run.sh $(@:run-%=%)
 
 check-fresh: ## demo and test in a minimal Debian of their own (root; needs a mirror, 4 GB, a quarter of an hour)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The tests of the project, in three sizes: run.sh [check|test|full]. check is what to run before every commit, test (the default)
-# decides, full is all there is, and takes hours. Prints what fails and what is skipped, and seconds, section by section, and a
-# summary last; exits 1 when anything failed. BUILD names the build folder. What is run learns its size from MAFAT_TEST_SIZE.
+# The tests of the project, in four sizes: run.sh [check|test|gate|full]. check is what to run before every commit; test (the default)
+# and gate decide, gate with what takes longer; full is all there is, and takes hours. Prints what fails and what is skipped, and
+# seconds, section by section, and at the end every failure once more, and a summary; exits 1 when anything failed. BUILD names the
+# build folder. What is run learns its size from MAFAT_TEST_SIZE. A new section is a line of the table below.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export BUILD=${BUILD:-build} MAFAT_TEST_SIZE=${1:-test}
@@ -15,21 +16,22 @@ unset MAKEFLAGS MFLAGS MAKELEVEL # its jobs are not ours to use
 sections() {
   cat <<END
 check,test,full  alone  tests/unit.sh
-test,full        waits  tests/cli/sweep.sh
+gate,full        waits  tests/cli/sweep.sh
 test,full        waits  tests/cli/swap.sh
-test             cpu    tests/faults/inject.py --sample 12 --jobs 1
-test             cpu    tests/faults/kills.py --times 150 --jobs 1
+gate,full        cpu    tests/cli/arenas.sh
+gate             cpu    tests/faults/inject.py --sample 12 --jobs 1
+gate             cpu    tests/faults/kills.py --times 150 --jobs 1
 test,full        cpu    tests/faults/hostile_files.sh
 test             cpu    tests/soak/endless.py --sample
-test,full        cpu    tests/oracle/run.sh
-test,full        cpu    tests/cli/darknet_bridge.sh
-test,full        cpu    tests/cli/darknet_patch.sh
-test,full        swap   tests/limits/run.sh --sample
-test,full        swap   tests/soak/soak.py --sample
-test,full        swap   tests/limits/least.py --runs 3
-test,full        swap   tests/cli/timeline.sh
-test,full        swap   tests/cli/darknet_group.sh
-test,full        cpu    tests/valgrind.sh
+gate,full        cpu    tests/oracle/run.sh
+gate,full        cpu    tests/cli/darknet_bridge.sh
+gate,full        cpu    tests/cli/darknet_patch.sh
+gate,full        swap   tests/limits/run.sh --sample
+gate,full        swap   tests/soak/soak.py --sample
+gate,full        swap   tests/limits/least.py --runs 3
+gate,full        swap   tests/cli/timeline.sh
+gate,full        swap   tests/cli/darknet_group.sh
+gate,full        cpu    tests/valgrind.sh
 test,full        cpu    tests/cli/predict.sh
 check            cpu    $BUILD/kernel_check --cases 50
 test,full        cpu    $BUILD/kernel_check
@@ -68,7 +70,7 @@ test,full        cpu    tests/cli/examples.sh
 test,full        cpu    tests/cli/install.sh
 test,full        cpu    tests/cli/build.sh
 test,full        alone  tests/cli/memory_limit.sh
-test,full        alone  tests/predictor/run.sh
+gate,full        alone  tests/predictor/run.sh
 test,full        cpu    tests/release.sh
 full             alone  tests/deb_clean.sh
 full             alone  tests/v2/run.sh
@@ -99,7 +101,7 @@ while read -r sizes class command; do
   case ,$sizes, in *,"$MAFAT_TEST_SIZE",*) queue+=("$class $command") ;; esac
 done < <(sections)
 if [ ${#queue[@]} = 0 ]; then
-  echo "run.sh: expected check, test or full, found '$1'" >&2
+  echo "run.sh: expected check, test, gate or full, found '$1'" >&2
   exit 2
 fi
 
@@ -179,7 +181,7 @@ report() { # COMMAND
   local log=$work/${1//[\/ ]/_} p f s line
   echo "== $1: $(cat "$log.seconds")"
   read -r p f s < <(count "$log")
-  if [ "$f" != 0 ]; then grep -vE '^(ok |100%: |Running suite)| intact$' "$log" | tail -n 100; else
+  if [ "$f" != 0 ]; then grep -vE '^(ok |100%: |Running suite)| yes +intact$' "$log" | tail -n 100; else
     grep -E '^skip |^   ' "$log" # and lists, such as what becomes of every cfg
   fi
   while IFS= read -r line; do failures+=("$1: $line"); done < <(grep -E "$failure" "$log")

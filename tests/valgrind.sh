@@ -72,7 +72,7 @@ printf '[net]\nwidth=16\nheight=16\nchannels=3\n[convolutional]\nfilters=6\nsize
 sed 's/width=64/width=32/; s/height=48/height=32/; s/mish/leaky/' "$dir/net.cfg" >"$dir/head.cfg"
 "$BUILD/make_weights" --quiet "$dir/class.cfg" "$dir/class.weights" && "$BUILD/make_weights" --quiet "$dir/head.cfg" "$dir/head.weights"
 cycles=100 # what one leaves behind, ten do, too
-[ "${MAFAT_TEST_SIZE:-}" != test ] || cycles=10
+[ "${MAFAT_TEST_SIZE:-}" != gate ] || cycles=10
 # Libraries of Darknet's begin with instructions that valgrind has only where the processor says that it has them: rdtscp.
 begins() { { valgrind -q "$dir/network"; } >/dev/null 2>&1; echo $?; }
 if [ "$(begins 2>/dev/null)" = 132 ]; then

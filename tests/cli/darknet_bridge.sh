@@ -3,7 +3,7 @@
 # of being found; and the patched Darknet's commands with -memory. Run from the project's root; BUILD names the build folder
 # (default: build). Needs Debian's libdarknet-dev and darknet's cfgs and pictures; the commands need Darknet's source, which
 # darknet_patch/apply.sh fetches. MAFAT_MODELS: a folder with Yolo-Fastest 1.1-xl. MAFAT_BRIDGE=all: whole yolov2 on every picture.
-# Where MAFAT_TEST_SIZE is test, yolov2 has 320 x 320 pixels where boxes are compared: Darknet takes a quarter of the time.
+# Where MAFAT_TEST_SIZE is gate, yolov2 has 320 x 320 pixels where boxes are compared: Darknet takes a quarter of the time.
 set -u
 suite=bridge
 root=$PWD
@@ -263,7 +263,7 @@ else: raise SystemExit(1)'
 sed 's/^batch=.*/batch=1/; s/^subdivisions=.*/subdivisions=1/' $cfgs/yolov2.cfg >yolov2.cfg
 "$build/make_weights" --quiet yolov2.cfg yolov2.weights
 side=608
-[ "${MAFAT_TEST_SIZE:-}" != test ] || side=320
+[ "${MAFAT_TEST_SIZE:-}" != gate ] || side=320
 sed -E "s/^(width|height) *=.*/\1=$side/" yolov2.cfg >yolov2-$side.cfg
 peak='import resource, subprocess, sys
 with open(sys.argv[1], "w") as out, open(sys.argv[2], "w") as err: code = subprocess.run(sys.argv[3:], stdout=out, stderr=err).returncode
@@ -286,7 +286,7 @@ detects() { # NAME THRESHOLD CFG WEIGHTS PICTURE...: in C both ways, in Python b
 }
 some=("$pictures/dog.jpg") all=("$pictures"/*.jpg)
 [ "${MAFAT_BRIDGE:-}" != all ] || some=("${all[@]}")
-[ "${MAFAT_TEST_SIZE:-}" != test ] || all=("$pictures"/{dog,person}.jpg)
+[ "${MAFAT_TEST_SIZE:-}" != gate ] || all=("$pictures"/{dog,person}.jpg)
 detects "yolov2 $side" 0.15 yolov2-$side.cfg yolov2.weights "${some[@]}"
 detects yolov3-tiny 0.02 $cfgs/yolov3-tiny.cfg tiny.weights "${all[@]}"
 xl=${MAFAT_MODELS:-}/yolo-fastest-1.1-xl

@@ -20,27 +20,8 @@ out=$folder/out err=$folder/err
 predict() { run --predict "$@"; }
 says() { check "$1" "found: $(cat "$out")" grep -qE -e "$2" "$out"; } # NAME PATTERN: a line on stdout
 
-# json NAME EXPRESSION...: python's, true of the answer `a` on stdout; b: the one in $folder/before.
-cat >told.py <<'PYTHON'
-import json, sys
-def read(path):
-    try:
-        return [json.loads(line) for line in open(path)]
-    except FileNotFoundError:
-        return None
-lines = read(sys.argv[1])
-assert len(lines) == 1, "%d lines" % len(lines)
-a, before = lines[0], read(sys.argv[2])
-b = before[0] if before else None
-for expression in sys.argv[3:]:
-    assert eval("(" + expression + ")"), "not so: %s in %.900s" % (expression, a)
-PYTHON
-json() {
-  local name=$1 said
-  shift
-  if said=$(python3 told.py "$out" "$folder/before" "$@" 2>&1); then ok "$name"; else fail "$name" "$(tail -n 1 <<<"$said")"; fi
-}
-field() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$out" "$1"; }
+# shellcheck source=tests/answers.sh
+. "$root/tests/answers.sh"
 
 for tool in "$program" "$build/make_weights" "$build/pack_weights"; do
   [ -x "$tool" ] || { fail "$tool" 'is not there: run make first'; exit 1; }
@@ -137,17 +118,6 @@ head -c 64 plain.packed >stub.packed
 predict --json plain.cfg stub.packed
 json weights-unread 'a["fits"] and a["weights_file"] == "packed"'
 
-# What would run is what is told of, by the same bytes but for some pages of the process.
-same() { # NAME ARGUMENT...
-  local name=$1
-  shift
-  predict --json "$@"
-  cp "$out" before
-  run --json "$@"
-  json "$name runs so" 'all(a[k] == b[k] for k in ("plan", "algorithm", "threads", "cpu", "arena_bytes"))' \
-    'abs(a["predicted_charge_bytes"] - b["predicted_charge_bytes"]) <= 131072'
-  rm before
-}
 files='plain.cfg plain.weights a.ppm'
 same default $files
 same tiles --plan 3x3/4/2x2 $files
@@ -166,7 +136,6 @@ json cuts-tiles '[(g["cut"], g["weights"]) for g in a["groups"]] == [("5x5:balan
 # ---- The least arena
 
 # least NAME OPTIONS...: the answer on stdout is of a plan that keeps weights and computes nothing twice
-kib='(a["breakdown"]["activations"] + a["breakdown"]["input"] + a["breakdown"]["scratch"]) / 1024'
 least='a["search"] == "least" and a["redundant_macs"] == 0 and a["weights_read_bytes"] == 0 and a["breakdown"]["io"] == 0'
 predict --json --search least plain.cfg
 json least "$least" 'all(g["weights"] == "kept" for g in a["groups"])'
@@ -264,46 +233,6 @@ check report-sets-once "found: $(cat "$out")" test "$(grep -oE '^  [0-9]+' "$out
 run --quiet --algorithm direct --search least --dump-output least.floats $files
 run --quiet --algorithm direct --dump-output best.floats $files
 check least-bits 'they differ' cmp least.floats best.floats
-# kilobytes KIB INPUTS NAME [TYPE]: a network of whole numbers runs so in an arena of at most so many, as it is told, with the same bits as ever
-kilobytes() {
-  local model=${MAFAT_MODELS:-}/tflite/$3.tflite
-  [ -r "$model" ] || { skip "least $3" 'MAFAT_MODELS names no folder that has it'; return; }
-  python3 -c 'import array, sys; array.array(sys.argv[2], (i * i * 31 // 7 % 256 for i in range(eval(sys.argv[1])))).tofile(open("numbers", "wb"))' \
-    "$2" "${4:-B}"
-  rm -f before ./*.floats
-  predict --json --search least --input numbers "$model"
-  json "least $3" "$least" "$kib <= $1"
-  same "least $3" --search least --input numbers "$model"
-  run --quiet --search least --input numbers --dump-output least.floats "$model"
-  run --quiet --input numbers --dump-output best.floats "$model"
-  check "least $3, bits" 'they differ' cmp least.floats best.floats
-}
-kilobytes 14 49*10 kws_ref_model
-kilobytes 24 96*96*3 vww_96_int8
-kilobytes 24 32*32*3 pretrainedResnet_quant
-kilobytes 40 128*128*3 mobilenet_v1_0.25_128_quant
-kilobytes 112 176*176*3 mcunet-320kb-1mb_imagenet
-kilobytes 220 224*224*3 mobilenet_v2_1.0_224_quant
-kilobytes 330 224*224*3 mcunetv2_large f
-
-# motes INPUTS NAME: the plan of --search motes takes no more than whole maps, read back the same bytes, and gives the same bits.
-motes() {
-  local model=${MAFAT_MODELS:-}/tflite/$2.tflite plan
-  [ -r "$model" ] || { skip "motes $2" 'MAFAT_MODELS names no folder that has it'; return; }
-  python3 -c 'import array, sys; array.array("B", (i * i * 31 // 7 % 256 for i in range(eval(sys.argv[1])))).tofile(open("numbers", "wb"))' "$1"
-  rm -f before ./*.floats
-  predict --json --plan 1x1/order=postorder --input numbers "$model"
-  cp "$out" before
-  predict --json --search motes --delta 1.2 --beam 4 --input numbers "$model"
-  json "motes $2" 'a["arena_bytes"] <= b["arena_bytes"] and a["search"] == "motes"'
-  plan=$(field plan)
-  cp "$out" before
-  predict --json --plan "$plan" --input numbers "$model"
-  json "motes $2, read back" 'a["arena_bytes"] == b["arena_bytes"] and a["plan"] == b["plan"]'
-  run --quiet --search motes --delta 1.2 --beam 4 --input numbers --dump-output motes.floats "$model"
-  run --quiet --plan 1x1 --input numbers --dump-output whole.floats "$model"
-  check "motes $2, bits" 'they differ' cmp motes.floats whole.floats
-}
 # measured MODEL...: by a delta that is more than any plan takes, a plan of no more than whole maps, read back the same bytes; a run by the search
 # gives the same bits, and is no larger than predicted.
 measured() {
@@ -328,17 +257,6 @@ run --search motes --measure --memory 64K --input measured.raw plain.cfg plain.w
 refuses 'measured, no room' 3 'to measure how long a plan takes needs'
 predict --search motes --measure --memory 64K plain.cfg plain.weights
 check 'measured, no room for the plan' "exit status $code: $(cat "$err")" grep -q 'does not fit: plan' "$err"
-motes 49*10 kws_ref_model
-motes 96*96*3 vww_96_int8
-
-# What doc/models.md says of model files: no more than that, nor much less.
-sed -nE 's/^\| ([A-Za-z0-9_.-]+)\.(onnx|tflite)[^|]*\|([^|]*\|)? ([0-9.]+) \|.*/\2 \1.\2 \4/p' "$root/doc/models.md" >told.arenas
-check least-told "found: $(cat told.arenas)" test "$(wc -l <told.arenas)" -ge 16
-while read -r format name told; do
-  [ -r "${MAFAT_MODELS:-}/$format/$name" ] || { skip "least $name, told" 'MAFAT_MODELS names no folder that has it'; continue; }
-  predict --json --search least "$MAFAT_MODELS/$format/$name"
-  json "least $name, told" "0.9 * $told <= round(a[\"arena_bytes\"] / 1024, 1) <= $told"
-done <told.arenas
 
 # ---- The reserve
 

@@ -210,7 +210,7 @@ arguments=(--csv k.csv --limits none,64M,32M,16M,12M,8M,6M,4M --quiet --program 
 set -m # a background job of its own process group
 strikes='' wrong=''
 all=(INT:none KILL:32M TERM:none HUP:32M)
-[ "${MAFAT_TEST_SIZE:-}" = test ] || all+=(KILL:none INT:32M KILL:none TERM:32M KILL:32M KILL:none)
+[ "${MAFAT_TEST_SIZE:-}" = gate ] || all+=(KILL:none INT:32M KILL:none TERM:32M KILL:32M KILL:none)
 for strike in "${all[@]}"; do
   signal=${strike%:*} swap=${strike#*:} seconds=3
   [ "$swap" = none ] || swap=$own_swap

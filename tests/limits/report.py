@@ -1,4 +1,4 @@
-"""One line of run.sh's table, or of make test's output, from limit.sh's verdict; and one of the CSV.
+"""One line of run.sh's table, or of make test-gate's output, from limit.sh's verdict; and one of the CSV.
 
 report.py head
 report.py row|sample VERDICT CASE GOAL CSV     exit status 1: the goal is not reached"""

@@ -18,7 +18,7 @@ usage: run.sh [options] [CASE...]
 
 Runs cases of tests/limits/cases.txt (names or patterns; default: all but the sample). Fails when one that must pass does not.
 
-  --sample          the few quick ones of make test: one line each, times are figures only
+  --sample          the few quick ones of make test-gate: one line each, times are figures only
   --floor CASE      finds by bisection the least limit, in steps of 256 KiB, in which the case passes
   --floors          after the table, the floors of the cases that ask for them
   --command CASE    prints the command that runs the case

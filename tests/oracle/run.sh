@@ -2,7 +2,7 @@
 # Compares this build with Debian's libdarknet: every layer of real architectures on made weights, labels and boxes on real
 # pictures, and what becomes of every cfg in the package. Run from the project's root; BUILD names the build folder (default:
 # build), MAFAT_MODELS a folder with the trained yolo-fastest-1.1[-xl].cfg and .weights. Made weights exist one file at a time. Where
-# MAFAT_TEST_SIZE is test, what another network or test decides is left out: networks whose layers and heads others have, levels of
+# MAFAT_TEST_SIZE is gate, what another network or test decides is left out: networks whose layers and heads others have, levels of
 # kernels with the bits of another (kernel_check), plans whose bits the golden hashes hold; large networks are planned only.
 
 set -u
@@ -13,7 +13,7 @@ library=/usr/lib/darknet/libdarknet.so
 cfgs=/usr/share/darknet/cfg
 pictures=/usr/share/darknet/data
 short='' n_plans=6 levels=() heads=boxes
-if [ "${MAFAT_TEST_SIZE:-}" = test ]; then
+if [ "${MAFAT_TEST_SIZE:-}" = gate ]; then
     short=yes n_plans=3 levels=(--each-class) heads=layers
 fi
 # shellcheck source=tests/check.sh

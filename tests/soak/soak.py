@@ -10,7 +10,7 @@ soak.py [options]
                     these alone, as in --only state=drop,evict --only case='yolov2-*'; may be repeated
   --csv FILE        a line a run (default: BUILD/soak/runs.csv)
   --folder FOLDER   for what is made: inputs, a swap file (default: BUILD/soak); on a disk
-  --sample          what make test does: some twenty runs of the small networks, a line each, times are figures only
+  --sample          what make test-gate does: some twenty runs of the small networks, a line each, times are figures only
   --list            the factors and their values, and what cannot be tried here
 
 Each run is in a group of its own whose limit is the predicted charge, rounded up to a page: of a case of tests/limits/cases.txt, by its
