@@ -58,7 +58,7 @@ announce() {
   local line='' more=
   if [ ${#to_install[@]} != 0 ]; then
     "${root[@]}" apt-get install --no-install-recommends --assume-no "${to_install[@]}" >"$log" 2>&1 || true
-    line=$(sed -nE 's/.* ([0-9]+) newly installed.*/installing \1 packages/p; s/^Need to get ([^/]*\/)?(.*) of archives.*/, \2 to download/p
+    line=$(sed -nE 's/.* ([0-9]+) newly installed.*/installing \1 packages/; s/ 1 packages/ 1 package/; /^installing/p; s/^Need to get ([^/]*\/)?(.*) of archives.*/, \2 to download/p
       s/^After this operation, (.*) of additional.*/, \1 on the disk/p' "$log" | tr -d '\n')
     [ -n "$line" ] || return 1
     line="$line: ${to_install[*]}"
@@ -72,7 +72,7 @@ announce() {
 
 # apt-get's lines: how far it is to stderr, in place on a terminal, else every ten seconds; the others to the log.
 show_progress() {
-  local line step percent next=10
+  local line step percent shown= next=10
   SECONDS=0
   while IFS= read -r line; do
     case $line in
@@ -81,6 +81,8 @@ show_progress() {
       *) echo "$line" >>"$log" && continue ;;
     esac
     percent=${line#*:*:} percent=${percent%%[.:]*}
+    [ "$step$percent" != "$shown" ] || continue
+    shown=$step$percent
     if [ -t 2 ]; then printf '\rpackages.sh: %s, %s %% ' "$step" "$percent" >&2
     elif [ $SECONDS -ge $next ]; then complain "$step, $percent %" && next=$((SECONDS + 10)); fi
   done

@@ -132,9 +132,9 @@ sed -n '/^#include <mafat.h>/,/^\.Ed/{/^\.Ed/q;p}' doc/man/libmafat.3 | sed 's/\
 if ! command -v pkg-config >/dev/null; then
   skip example 'no pkg-config'
 else
-  export PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root
-  read -ra shared <<<"$(pkg-config --cflags --libs mafat)"
-  read -ra static <<<"$(pkg-config --static --cflags --libs mafat)"
+  flags() { PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root pkg-config --cflags --libs "$@" mafat; }
+  read -ra shared <<<"$(flags)"
+  read -ra static <<<"$(flags --static)"
   export LC_ALL=C
   boxes() { # NAME PROGRAM: what it prints is what run_inference finds
     local found wanted
