@@ -66,7 +66,7 @@ STATIC ?= $(if $(and $(call has_archive,libc.a),$(if $(JPEG),$(call has_archive,
 STRIPPED ?= $(if $(SANITIZE),,-s -Wl,--gc-sections)
 STATIC_LIBS := $(IMAGE_LIBS) $(if $(PNG),-lz) $(URING_LIBS)
 # Where GNU ld does it, the code that runs stands together.
-ORDER := $(if $(filter 1,$(STATIC)),$(if $(findstring GNU ld,$(shell $(CC) $(LDFLAGS) -Wl,--version 2>/dev/null)),programs/run_inference/run_inference.ld))
+ORDER := $(if $(filter 1,$(STATIC)),$(if $(findstring GNU ld,$(shell $(CC) $(LDFLAGS) -Wl,--version 2>/dev/null)),$(BUILD)/run_inference.ld))
 # Static and nevertheless at an address of chance, where that costs a few pages: with relocations packed, which glibc reads from 2.36 on.
 # Otherwise they are a hundred kilobytes that every start reads.
 pack = -static-pie -Wl,-z,pack-relative-relocs
@@ -144,7 +144,7 @@ $(call objects,runner/weights/pack.c formats/packed/hash.c): EXTRA = -O3
 # Of it what becomes vectors, and no more: as much again where every run is.
 $(call objects,runner/weights/pack_integers.c): EXTRA = -O2 -fvect-cost-model=dynamic
 # Resident in every run, and never in a loop of it.
-$(call objects,api/inputs.c api/ports.c runner/image/npy.c programs/run_inference/ports.c programs/run_inference/picture_facts.c): EXTRA = -Os
+$(call objects,api/inputs.c api/ports.c api/surroundings.c runner/os/parts.c runner/image/npy.c programs/run_inference/ports.c programs/run_inference/picture_facts.c): EXTRA = -Os
 # Of video: what waits for frames, or runs once for each.
 $(call objects,api/frames.c runner/image/frame.c $(wildcard programs/shared/video/*.c) programs/run_inference/video.c): EXTRA = -Os
 # Drawn when asked: as few bytes of the program's file as can be.
@@ -198,9 +198,15 @@ $(SHARED): $(call objects,$(LIBRARY))
 $(BUILD)/libmafat.so: $(SHARED)
 	$(Q)ln -sf $(SONAME) $@
 
+# Code in parts, by when it is needed.
+$(BUILD)/run_inference.ld: scripts/link_parts.awk runner/os/parts.def programs/run_inference/run_inference.ld
+	@mkdir -p $(@D)
+	$(Q)awk -f $^ >$@.new && mv $@.new $@
+
 # Stripped: what the kernel reads ahead of a program counts in a memory group,
-# debugging information too.  run_inference_dynamic keeps its own.
-$(BUILD)/run_inference: $(call objects,$(PROGRAM)) $(if $(ORDER),$(PLACED),$(LIB)) $(ORDER) $(if $(ORDER),programs/shared/left_out.ld)
+# debugging information too.  run_inference_dynamic keeps its own; run_inference_symbols, the names of functions (make check-parts).
+$(BUILD)/run_inference_symbols: override STRIPPED = -Wl,--strip-debug -Wl,--gc-sections
+$(BUILD)/run_inference $(BUILD)/run_inference_symbols: $(call objects,$(PROGRAM)) $(if $(ORDER),$(PLACED),$(LIB)) $(ORDER) $(if $(ORDER),programs/shared/left_out.ld)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(STRIPPED) $(whole) $(addprefix -Wl$(comma)-T$(comma),$(ORDER)) \
 	  -o $@ $(filter-out %.ld,$^) $(if $(filter 1,$(STATIC)),$(STATIC_LIBS),$(IMAGE_LIBS) $(URING_LIBS)) $(LDLIBS)
@@ -350,6 +356,11 @@ $(BUILD)/onnx_nodes: $(call objects,$(wildcard tests/conformance/*.c) tests/supp
 $(BUILD)/packed_models: $(call objects,tests/packed/packed_models.c tests/support/tflite_operators.c tests/support/tflite_writer.c) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
+
+# Models for make check-parts.
+$(BUILD)/parts_models: $(call objects,tests/parts/models.c tests/support/onnx_writer.c tests/support/tflite_writer.c)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # What a page of swap costs; needs no library.
 $(BUILD)/swap_cost: $(call objects,programs/swap_cost/swap_cost.c)

@@ -1,5 +1,6 @@
 #include "api/choose.h"
 
+#include "base/part.h"
 #include "formats/darknet/fork.h"
 #include "predictor/planning/planning.h"
 #include "runner/os/budget.h"
@@ -294,7 +295,7 @@ int mafat_choice_refuse(const struct mafat_choice *c, const struct mafat_choice_
                     reserved ? "; it would without its reserve" : "", describe_enough(enough, sizeof enough, r, charge));
 }
 
-void mafat_choice_close(struct mafat_choice *c)
+MAFAT_PART(run) void mafat_choice_close(struct mafat_choice *c)
 {
   mafat_layout_close(&c->layout);
   mafat_plan_close(&c->plan);

@@ -1,11 +1,13 @@
 #include "api/surroundings.h"
 
+#include "base/part.h"
 #include "network/constant.h"
 #include "runner/image/input.h"
 #include "runner/image/raw_input.h"
 #include "runner/kernels/integer.h"
 #include "runner/os/headroom.h"
 #include "runner/os/own.h"
+#include "runner/os/parts.h"
 #include "runner/os/process.h"
 
 #include <stdint.h>
@@ -25,63 +27,6 @@ enum {
 };
 
 /* ---- code ---- */
-
-/* By the linker (run_inference.ld), in this order; NULL where it was not asked to. Each level of kernels begins with
- * Winograd's, F(6x6) and F(4x4); then come the depthwise convolution's and the rest. */
-#define PLACE(name) extern const char name[] __attribute__((weak))
-#define LEVEL_PLACES(name) PLACE(name); PLACE(name##_4); PLACE(name##_depthwise); PLACE(name##_rest); PLACE(name##_end)
-PLACE(mafat_program_begin);
-PLACE(mafat_program_jumps_end);
-PLACE(mafat_run_setup);
-PLACE(mafat_run_setup_end);
-PLACE(mafat_run_png);
-PLACE(mafat_run_png_end);
-LEVEL_PLACES(mafat_run_portable);
-LEVEL_PLACES(mafat_run_avx2);
-PLACE(mafat_run_graph);
-PLACE(mafat_run_graph_end);
-#define INTEGER_PLACES(name) PLACE(mafat_run_integer_##name); PLACE(mafat_run_integer_##name##_end)
-PLACE(mafat_run_integer);
-PLACE(mafat_run_integer_end);
-INTEGER_PLACES(portable);
-INTEGER_PLACES(avx2);
-INTEGER_PLACES(avxvnni);
-INTEGER_PLACES(avx512);
-INTEGER_PLACES(best);
-PLACE(mafat_run_video);
-PLACE(mafat_run_video_end);
-PLACE(mafat_run_pixels);
-PLACE(mafat_run_pixels_end);
-PLACE(mafat_run_heads);
-PLACE(mafat_run_heads_end);
-PLACE(mafat_run_jpeg);
-PLACE(mafat_run_jpeg_end);
-PLACE(mafat_run_common);
-PLACE(mafat_run_common_end);
-LEVEL_PLACES(mafat_run_best);
-PLACE(mafat_run_import);
-PLACE(mafat_run_import_end);
-PLACE(mafat_run_ctype);
-PLACE(mafat_run_ctype_end);
-PLACE(mafat_run_powers);
-PLACE(mafat_run_powers_end);
-
-/* The kernels of a level, by what needs them. */
-struct level_code {
-  struct mafat_process_part winograd[MAFAT_N_WINOGRADS], depthwise, rest;
-};
-
-#define LEVEL_CODE(name) \
-  {{[MAFAT_WINOGRAD_6X6] = {name, name##_4}, [MAFAT_WINOGRAD_4X4] = {name##_4, name##_depthwise}}, \
-   {name##_depthwise, name##_rest}, {name##_rest, name##_end}}
-
-static const struct level_code portable_code = LEVEL_CODE(mafat_run_portable), avx2_code = LEVEL_CODE(mafat_run_avx2),
-                               best_code = LEVEL_CODE(mafat_run_best);
-
-static bool code_stands_together(void)
-{
-  return mafat_run_common != NULL;
-}
 
 /* Whole numbers have kernels of their own. */
 static bool reads_floats(const struct mafat_network *n, int layer)
@@ -132,34 +77,6 @@ static bool has_integers(const struct mafat_network *n)
   return false;
 }
 
-/* Kernels of integers, by the names of their levels; neon stands where avx512 does. */
-static const struct {
-  const char *name;
-  struct mafat_process_part code;
-} integer_code[] = {
-#define INTEGER_CODE(place) {mafat_run_integer_##place, mafat_run_integer_##place##_end}
-    {"portable", INTEGER_CODE(portable)}, {"avx2", INTEGER_CODE(avx2)}, {"avxvnni", INTEGER_CODE(avxvnni)},
-    {"avx512", INTEGER_CODE(avx512)}, {"neon", INTEGER_CODE(avx512)}, {"avx512vnni", INTEGER_CODE(best)},
-    {"neondot", INTEGER_CODE(best)}};
-
-/* Parts that runs enter, in order. */
-struct parts {
-  struct mafat_process_part of[19];
-  int n;
-};
-
-static void add_part(struct parts *p, bool entered, const char *begin, const char *end)
-{
-  if (entered) p->of[p->n++] = (struct mafat_process_part){begin, end};
-}
-
-static void add_level(struct parts *p, const struct level_code *level, bool depthwise, unsigned winograds)
-{
-  for (int i = MAFAT_N_WINOGRADS; i-- > 0;) add_part(p, winograds >> i & 1, level->winograd[i].begin, level->winograd[i].end);
-  add_part(p, depthwise, level->depthwise.begin, level->depthwise.end);
-  add_part(p, true, level->rest.begin, level->rest.end);
-}
-
 static const struct mafat_integer_kernels *integer_kernels_of(const struct mafat_kernels *kernels)
 {
   return mafat_integer_kernels_find(kernels ? kernels : mafat_kernels_find(NULL));
@@ -173,41 +90,43 @@ static size_t stack_of_runs(const struct mafat_network *n, const struct mafat_ke
   return INTEGER_STACK + (integer_kernels_of(kernels)->sorts ? MAFAT_SORTED_ROOM * sizeof(uint16_t) : 0);
 }
 
-static void add_integers(struct parts *p, const struct mafat_kernels *kernels)
+/* What decides which parts of the program runs enter. */
+struct run {
+  const struct mafat_network *network;
+  const char *level, *helper, *integer_level; /* of kernels; one that computes what the level leaves to it, or "" */
+  unsigned decoders, winograds;
+  bool depthwise, apart, integers;
+};
+
+static struct run run_of(const struct mafat_network *n, const struct mafat_kernels *kernels, unsigned decoders, unsigned winograds)
 {
-  const char *name = integer_kernels_of(kernels)->name;
-  add_part(p, true, mafat_run_integer, mafat_run_integer_end);
-  for (size_t i = 0; i < sizeof integer_code / sizeof *integer_code; i++)
-    add_part(p, strcmp(integer_code[i].name, name) == 0, integer_code[i].code.begin, integer_code[i].code.end);
+  const char *level = (kernels ? kernels : mafat_kernels_find(NULL))->name;
+  return (struct run){.network = n, .level = level, .helper = strcmp(level, "avx512") == 0 && has_narrow_calls(n) ? "avx2" : "",
+                      .integer_level = integer_kernels_of(kernels)->name, .decoders = decoders, .winograds = winograds,
+                      .depthwise = has_depthwise(n), .apart = has_apart(n), .integers = has_integers(n)};
 }
 
-static const struct level_code *level_code_of(const struct mafat_kernels *kernels)
+/* Parts that runs enter, in the order of their addresses. */
+struct parts {
+  struct mafat_process_part of[MAFAT_N_CODE_PARTS + 1];
+  int n;
+};
+
+static void add_part(struct parts *p, bool entered, enum mafat_code_part part)
 {
-  const char *name = (kernels ? kernels : mafat_kernels_find(NULL))->name;
-  return strcmp(name, "portable") == 0 ? &portable_code : strcmp(name, "avx2") == 0 ? &avx2_code : &best_code;
+  if (entered) p->of[p->n++] = mafat_code_part(part);
 }
 
 /* Winograd's, as far as a plan has them. */
 static struct parts parts_of_runs(const struct mafat_network *n, const struct mafat_kernels *kernels, unsigned decoders, unsigned winograds)
 {
-  const struct level_code *level = level_code_of(kernels);
-  bool depthwise = has_depthwise(n);
-  struct parts p = {.n = 0};
-  add_part(&p, true, mafat_program_begin, mafat_program_jumps_end);
-  add_part(&p, decoders & MAFAT_DECODER_VIDEO, mafat_run_video, mafat_run_video_end);
-  add_part(&p, decoders & MAFAT_DECODER_PNG, mafat_run_png, mafat_run_png_end);
-  if (level == &portable_code) add_level(&p, level, depthwise, winograds);
-  if (level == &avx2_code) add_level(&p, level, depthwise, winograds);
-  if (level == &best_code && avx2_code.rest.end > avx2_code.rest.begin && has_narrow_calls(n)) add_level(&p, &avx2_code, depthwise, 0);
-  add_part(&p, has_apart(n), mafat_run_graph, mafat_run_graph_end);
-  if (has_integers(n)) add_integers(&p, kernels);
-  add_part(&p, decoders & MAFAT_DECODER_RULE, mafat_run_pixels, mafat_run_pixels_end);
-  add_part(&p, n->decoded.head, mafat_run_heads, mafat_run_heads_end);
-  add_part(&p, decoders & MAFAT_DECODER_JPEG, mafat_run_jpeg, mafat_run_jpeg_end);
-  add_part(&p, true, mafat_run_common, mafat_run_common_end);
-  if (level == &best_code) add_level(&p, level, depthwise, winograds);
-  add_part(&p, true, mafat_run_ctype, mafat_run_ctype_end);
-  add_part(&p, true, mafat_run_powers, mafat_run_powers_end);
+  const struct run of = run_of(n, kernels, decoders, winograds), *run = &of;
+  struct parts p = {.of[0] = mafat_code_jumps(), .n = 1};
+#define LEVEL_RUNS(name) (strcmp(run->level, #name) == 0)
+#define LEVEL_HELPS(name) (strcmp(run->helper, #name) == 0)
+#define INTEGERS(name) (run->integers && strcmp(run->integer_level, name) == 0)
+#define PART(name, begins, when) add_part(&p, when, MAFAT_CODE_##name);
+#include "runner/os/parts.def"
   return p;
 }
 
@@ -215,6 +134,21 @@ static size_t part_bytes(const struct mafat_process_part *part)
 {
   size_t from = (uintptr_t)part->begin / MAFAT_PAGE, to = ((uintptr_t)part->end + MAFAT_PAGE - 1) / MAFAT_PAGE;
   return (to - from) * MAFAT_PAGE;
+}
+
+MAFAT_PART(opening)
+static size_t parts_bytes(const struct mafat_surroundings_request *r, unsigned decoders, unsigned winograds)
+{
+  struct parts p = parts_of_runs(r->network, r->kernels, decoders, winograds);
+  size_t bytes = 0;
+  for (int i = 0; i < p.n; i++) bytes += part_bytes(&p.of[i]);
+  return bytes;
+}
+
+static void populate(enum mafat_code_part part)
+{
+  struct mafat_process_part place = mafat_code_part(part);
+  mafat_process_populate(place.begin, place.end);
 }
 
 /* What is cached of the program's file is charged to the group that read it. Where there is room it stays, for whoever
@@ -226,12 +160,12 @@ static void forget_code(size_t coming_bytes)
 }
 
 /* What opening a model enters comes at once and not a window at a time. */
-void mafat_surroundings_begin(bool imports)
+MAFAT_PART(opening) void mafat_surroundings_begin(bool imports)
 {
-  if (!code_stands_together()) return;
-  if (imports) mafat_process_populate(mafat_run_import, mafat_run_import_end);
-  mafat_process_populate(mafat_run_setup, mafat_run_setup_end);
-  mafat_process_populate(mafat_run_common, mafat_run_common_end);
+  if (!mafat_code_is_placed()) return;
+  if (imports) populate(MAFAT_CODE_import);
+  populate(MAFAT_CODE_opening);
+  populate(MAFAT_CODE_run);
   mafat_process_advise_code();
   mafat_process_own_data();
   forget_code(0);
@@ -241,7 +175,7 @@ void mafat_surroundings_settle(const struct mafat_surroundings *around, const st
                                const struct mafat_kernels *kernels, const struct mafat_layout *layout,
                                size_t coming_bytes)
 {
-  if (!code_stands_together()) return;
+  if (!mafat_code_is_placed()) return;
   struct parts p = parts_of_runs(n, kernels, around->decoders, layout->winograds);
   for (int i = 0; i < p.n; i++) mafat_process_populate(p.of[i].begin, p.of[i].end);
   mafat_process_keep_code(p.of, p.n);
@@ -250,13 +184,14 @@ void mafat_surroundings_settle(const struct mafat_surroundings *around, const st
 
 void mafat_surroundings_forget_import(void)
 {
-  if (code_stands_together()) mafat_process_drop(mafat_run_import, mafat_run_import_end);
+  struct mafat_process_part import = mafat_code_part(MAFAT_CODE_import);
+  if (mafat_code_is_placed()) mafat_process_drop(import.begin, import.end);
 }
 
 struct mafat_own_range mafat_surroundings_lock(const struct mafat_surroundings *around, const struct mafat_network *n,
                                                const struct mafat_kernels *kernels, const struct mafat_layout *layout)
 {
-  if (!code_stands_together()) return (struct mafat_own_range){0, 0};
+  if (!mafat_code_is_placed()) return (struct mafat_own_range){0, 0};
   struct parts p = parts_of_runs(n, kernels, around->decoders, layout->winograds);
   for (int i = 0; i < p.n; i++) mafat_process_lock(p.of[i].begin, p.of[i].end);
   return mafat_own_lock();
@@ -277,17 +212,17 @@ static size_t measure_code(size_t *resident_bytes)
 }
 
 /* The process with the parts that runs enter in place of those that are mapped now. */
+MAFAT_PART(opening)
 static void measure_process(struct mafat_surroundings *around, const struct mafat_surroundings_request *r)
 {
   size_t mapped = measure_code(&around->process_bytes);
   around->opening_bytes = around->process_bytes;
-  if (!code_stands_together()) return;
+  if (!mafat_code_is_placed()) return;
   around->program_bytes = mafat_process_file_bytes();
-  struct parts p = parts_of_runs(r->network, r->kernels, around->decoders, 0);
-  const struct level_code *level = level_code_of(r->kernels);
+  size_t bytes = parts_bytes(r, around->decoders, 0);
   around->process_bytes -= mapped < around->process_bytes ? mapped : around->process_bytes;
-  for (int i = 0; i < p.n; i++) around->process_bytes += part_bytes(&p.of[i]);
-  for (int i = 0; i < MAFAT_N_WINOGRADS; i++) around->winograd_bytes[i] = part_bytes(&level->winograd[i]);
+  around->process_bytes += bytes;
+  for (int i = 0; i < MAFAT_N_WINOGRADS; i++) around->winograd_bytes[i] = parts_bytes(r, around->decoders, 1u << i) - bytes;
 }
 
 /* Where parts do not begin windows (run_inference.ld: mafat_window), one that is made resident late brings what shares its windows. */
@@ -305,25 +240,19 @@ static void count_decoder(struct mafat_surroundings *around, const char *format)
 {
   bool jpeg = strcmp(format, "JPEG") == 0, png = strcmp(format, "PNG") == 0;
   unsigned decoder = jpeg ? MAFAT_DECODER_JPEG : png ? MAFAT_DECODER_PNG : strcmp(format, a_frame) == 0 ? MAFAT_DECODER_VIDEO : 0;
-  if (!code_stands_together() || !decoder || around->decoders & decoder) return;
+  if (!mafat_code_is_placed() || !decoder || around->decoders & decoder) return;
   around->decoders |= decoder;
   if (!around->process_bytes) return;
-  struct mafat_process_part part = {mafat_run_png, mafat_run_png_end}, behind = {mafat_run_png_end, mafat_run_portable};
-  if (jpeg) {
-    part = (struct mafat_process_part){mafat_run_jpeg, mafat_run_jpeg_end};
-    behind = (struct mafat_process_part){mafat_run_jpeg_end, mafat_run_common};
-  }
-  if (decoder == MAFAT_DECODER_VIDEO) {
-    part = (struct mafat_process_part){mafat_run_video, mafat_run_video_end};
-    behind = (struct mafat_process_part){mafat_run_video_end, mafat_run_png};
-  }
-  mafat_process_populate(part.begin, part.end);
+  enum mafat_code_part code = jpeg ? MAFAT_CODE_jpeg : png ? MAFAT_CODE_png : MAFAT_CODE_video;
+  struct mafat_process_part part = mafat_code_part(code), behind = mafat_code_gap_behind(code);
+  populate(code);
   mafat_process_drop(behind.begin, behind.end); /* nothing is there; it came with the part's end */
   around->decoder_bytes += late_part_bytes(&part);
 }
 
 /* ---- pictures ---- */
 
+MAFAT_PART(opening)
 struct mafat_image_input mafat_surroundings_usual_input(const struct mafat_network *n)
 {
   struct mafat_shape in = mafat_network_picture_shape(n);
@@ -415,11 +344,11 @@ static void share_arena(struct mafat_surroundings *around, struct mafat_arena *a
   around->process_bytes -= resident < around->process_bytes ? resident : around->process_bytes;
 }
 
-int mafat_surroundings_measure(struct mafat_surroundings *around,
+MAFAT_PART(opening) int mafat_surroundings_measure(struct mafat_surroundings *around,
                                const struct mafat_surroundings_request *r, struct mafat_diagnostic *d)
 {
   *around = (struct mafat_surroundings){.late_bytes = RECORDS_BYTES + (size_t)r->network->n_layers * LAYER_BYTES +
-                                                      (code_stands_together() ? LATE_WINDOW : LATE_ELSEWHERE),
+                                                      (mafat_code_is_placed() ? LATE_WINDOW : LATE_ELSEWHERE),
                                         .stack_bytes = stack_of_runs(r->network, r->kernels),
                                         .reserve_bytes = r->reserve_bytes, .frames_bytes = r->beside_bytes};
   int code = look_at_picture(around, r, d);

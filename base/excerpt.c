@@ -1,5 +1,7 @@
 #include "base/excerpt.h"
 
+#include "base/part.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +12,7 @@ struct mafat_excerpt *mafat_excerpt_make(void)
   return calloc(1, sizeof(struct mafat_excerpt));
 }
 
-void mafat_excerpt_close(struct mafat_excerpt **excerpt)
+MAFAT_PART(run) void mafat_excerpt_close(struct mafat_excerpt **excerpt)
 {
   if (!excerpt || !*excerpt) return;
   struct mafat_excerpt *e = *excerpt;

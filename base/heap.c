@@ -1,6 +1,7 @@
 #include "base/heap.h"
 
 #include "base/error.h"
+#include "base/part.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -72,7 +73,7 @@ static size_t number_of(size_t bytes)
 
 /* ---- mappings ---- */
 
-static struct mapping *map(struct mapping **list, size_t bytes)
+MAFAT_PART(opening) static struct mapping *map(struct mapping **list, size_t bytes)
 {
   struct mapping *m = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (m == MAP_FAILED) return NULL;
@@ -90,7 +91,7 @@ static void unmap(struct mapping **list, struct mapping *m)
   munmap(m, m->bytes);
 }
 
-int mafat_heap_open(struct mafat_heap **out)
+MAFAT_PART(opening) int mafat_heap_open(struct mafat_heap **out)
 {
   *out = NULL;
   if (WATCHED) return MAFAT_OK;
@@ -118,7 +119,7 @@ static size_t pages_of(size_t bytes)
   return (bytes + page - 1) / page * page;
 }
 
-size_t mafat_heap_bytes(const struct mafat_heap *heap)
+MAFAT_PART(opening) size_t mafat_heap_bytes(const struct mafat_heap *heap)
 {
   size_t sum = heap ? heap->in_large : 0;
   for (const struct mapping *m = heap ? heap->chunks : NULL; m; m = m->next) sum += pages_of(m->written);
@@ -132,7 +133,7 @@ static void note_most(struct mafat_heap *heap)
   if (now > heap->most) heap->most = now;
 }
 
-size_t mafat_heap_most_bytes(const struct mafat_heap *heap)
+MAFAT_PART(opening) size_t mafat_heap_most_bytes(const struct mafat_heap *heap)
 {
   size_t now = mafat_heap_bytes(heap);
   return heap && heap->most > now ? heap->most : now;
@@ -177,7 +178,7 @@ void *mafat_heap_calloc(struct mafat_heap *heap, size_t n, size_t bytes)
   return memset(waiting, 0, all);
 }
 
-void *mafat_heap_realloc(struct mafat_heap *heap, void *block, size_t bytes)
+MAFAT_PART(opening) void *mafat_heap_realloc(struct mafat_heap *heap, void *block, size_t bytes)
 {
   if (!heap) return realloc(block, bytes);
   size_t had = block ? ((struct block *)block - 1)->bytes : 0;

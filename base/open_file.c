@@ -1,5 +1,7 @@
 #include "base/open_file.h"
 
+#include "base/part.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +23,7 @@ static int descriptor_of(const char *path)
   return *end || fd > INT_MAX ? -1 : (int)fd;
 }
 
-int mafat_open_file(const char *path)
+MAFAT_PART(opening) int mafat_open_file(const char *path)
 {
   struct stat st;
   int fd = descriptor_of(path);

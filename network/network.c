@@ -1,6 +1,7 @@
 #include "network/network.h"
 
 #include "base/blocks.h"
+#include "base/part.h"
 #include "network/constant.h"
 
 #include <stdlib.h>
@@ -47,7 +48,7 @@ static void free_ports(struct mafat_port *ports, int n)
   free(ports);
 }
 
-void mafat_network_shorten(struct mafat_network *network, int n)
+MAFAT_PART(opening) void mafat_network_shorten(struct mafat_network *network, int n)
 {
   struct mafat_layer *layers = network->layers;
   for (int l = 0; l < n; l++)
@@ -80,6 +81,7 @@ void mafat_network_close(struct mafat_network **network)
   *network = NULL;
 }
 
+MAFAT_PART(opening)
 int mafat_network_ask_for(struct mafat_network *n, int n_layers, const int *layers, int count,
                           struct mafat_diagnostic *d)
 {
@@ -157,6 +159,7 @@ static const char *find_operand_fault(const struct mafat_network *n, int layer, 
   return rows != o->shape.h ? "reads more or fewer rows than it has" : NULL;
 }
 
+MAFAT_PART(opening)
 int mafat_network_check_operand(const struct mafat_network *n, int layer, int operand,
                                 const struct mafat_subject *subject)
 {

@@ -1,19 +1,21 @@
 #include "network/view.h"
 
+#include "base/part.h"
+
 #include <limits.h>
 #include <stddef.h>
 #include <string.h>
 
 #define MOST_STEP ((1LL << 59) - 1)
 
-long long mafat_view_elements(const struct mafat_view *v)
+MAFAT_PART(run) long long mafat_view_elements(const struct mafat_view *v)
 {
   long long n = 1;
   for (int i = 0; i < v->n_dims; i++) n *= v->dims[i];
   return n;
 }
 
-int mafat_view_first_atom(const struct mafat_view *v, int dim)
+MAFAT_PART(run) int mafat_view_first_atom(const struct mafat_view *v, int dim)
 {
   int first = 0;
   for (int i = 0; i < dim; i++) first += v->atoms_of[i];
@@ -86,6 +88,7 @@ static long long common_factor(long long a, long long b)
   return a;
 }
 
+MAFAT_PART(run)
 bool mafat_view_reshape(struct mafat_view *out, const struct mafat_view *v, int n_dims, const long long *dims)
 {
   struct mafat_view r = {.n_dims = n_dims};
@@ -125,7 +128,7 @@ void mafat_view_transpose(struct mafat_view *out, const struct mafat_view *v, co
 }
 
 /* Dimensions whose neighbouring atoms are one stretch have one. */
-static void normalize(struct mafat_view *v)
+MAFAT_PART(run) static void normalize(struct mafat_view *v)
 {
   struct mafat_view r = {.n_dims = v->n_dims};
   for (int i = 0; i < v->n_dims; i++) {
@@ -137,7 +140,7 @@ static void normalize(struct mafat_view *v)
   *v = r;
 }
 
-bool mafat_view_equals(const struct mafat_view *a, const struct mafat_view *b)
+MAFAT_PART(run) bool mafat_view_equals(const struct mafat_view *a, const struct mafat_view *b)
 {
   struct mafat_view x = *a, y = *b;
   normalize(&x);

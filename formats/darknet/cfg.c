@@ -1,6 +1,7 @@
 #include "formats/darknet/cfg.h"
 
 #include "base/number.h"
+#include "base/part.h"
 #include "base/text_file.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int mafat_cfg_read(struct mafat_cfg **out, const char *path,
+MAFAT_PART(opening) int mafat_cfg_read(struct mafat_cfg **out, const char *path,
                    struct mafat_diagnostic *d)
 {
   char *text = NULL;
@@ -115,7 +116,7 @@ static struct room room_for(const char *text, size_t n)
   return room;
 }
 
-int mafat_cfg_parse(struct mafat_cfg **out, const char *name, const char *text,
+MAFAT_PART(opening) int mafat_cfg_parse(struct mafat_cfg **out, const char *name, const char *text,
                     size_t text_bytes, struct mafat_diagnostic *d)
 {
   *out = NULL;
@@ -149,7 +150,7 @@ void mafat_cfg_close(struct mafat_cfg **cfg)
   *cfg = NULL;
 }
 
-const struct mafat_cfg_option *mafat_cfg_find(struct mafat_cfg_section *s,
+MAFAT_PART(opening) const struct mafat_cfg_option *mafat_cfg_find(struct mafat_cfg_section *s,
                                               const char *key)
 {
   for (int i = 0; i < s->n_options; i++)
@@ -165,6 +166,7 @@ static bool ends_number(const char *end)
   return *end == '\0' || *end == ',' || *end == ';';
 }
 
+MAFAT_PART(opening)
 static int read_int(const struct mafat_cfg *cfg, const struct mafat_cfg_option *o,
                     const char *text, int *value, const char **rest,
                     struct mafat_diagnostic *d)
@@ -183,6 +185,7 @@ static int read_int(const struct mafat_cfg *cfg, const struct mafat_cfg_option *
   return MAFAT_OK;
 }
 
+MAFAT_PART(opening)
 static int read_float(const struct mafat_cfg *cfg, const struct mafat_cfg_option *o,
                       const char *text, float *value, const char **rest,
                       struct mafat_diagnostic *d)
@@ -197,7 +200,7 @@ static int read_float(const struct mafat_cfg *cfg, const struct mafat_cfg_option
   return MAFAT_OK;
 }
 
-int mafat_cfg_int(const struct mafat_cfg *cfg, struct mafat_cfg_section *s,
+MAFAT_PART(opening) int mafat_cfg_int(const struct mafat_cfg *cfg, struct mafat_cfg_section *s,
                   const char *key, int least, int most, int *value,
                   struct mafat_diagnostic *d)
 {
@@ -213,7 +216,7 @@ int mafat_cfg_int(const struct mafat_cfg *cfg, struct mafat_cfg_section *s,
   return MAFAT_OK;
 }
 
-int mafat_cfg_float(const struct mafat_cfg *cfg, struct mafat_cfg_section *s,
+MAFAT_PART(opening) int mafat_cfg_float(const struct mafat_cfg *cfg, struct mafat_cfg_section *s,
                     const char *key, float *value, struct mafat_diagnostic *d)
 {
   const struct mafat_cfg_option *o = mafat_cfg_find(s, key);
@@ -223,14 +226,14 @@ int mafat_cfg_float(const struct mafat_cfg *cfg, struct mafat_cfg_section *s,
 }
 
 /* Entries of a list: commas plus one, a trailing comma being harmless. */
-static int count_entries(const char *text)
+MAFAT_PART(opening) static int count_entries(const char *text)
 {
   int n = *text != '\0';
   for (; *text; text++) n += text[0] == ',' && text[1] != '\0';
   return n;
 }
 
-int mafat_cfg_ints(const struct mafat_cfg *cfg, struct mafat_cfg_section *s,
+MAFAT_PART(opening) int mafat_cfg_ints(const struct mafat_cfg *cfg, struct mafat_cfg_section *s,
                    const char *key, int **values, int *n,
                    struct mafat_diagnostic *d)
 {
@@ -255,7 +258,7 @@ int mafat_cfg_ints(const struct mafat_cfg *cfg, struct mafat_cfg_section *s,
   return MAFAT_OK;
 }
 
-int mafat_cfg_floats(const struct mafat_cfg *cfg, struct mafat_cfg_section *s,
+MAFAT_PART(opening) int mafat_cfg_floats(const struct mafat_cfg *cfg, struct mafat_cfg_section *s,
                      const char *key, float **values, int *n,
                      struct mafat_diagnostic *d)
 {

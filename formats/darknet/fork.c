@@ -1,5 +1,7 @@
 #include "formats/darknet/fork.h"
 
+#include "base/part.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -44,7 +46,7 @@ static const struct {
     {"shortcut", shortcut_keys}, {"region", region_keys}, {"detection", detection_keys}, {"yolo", yolo_keys},
 };
 
-static bool is_among(const char *word, const char *const *list)
+MAFAT_PART(opening) static bool is_among(const char *word, const char *const *list)
 {
   while (*list && strcmp(word, *list) != 0) list++;
   return *list != NULL;
@@ -75,6 +77,7 @@ static bool find_sign(const struct mafat_cfg_section *s, char *sign, size_t room
   return false;
 }
 
+MAFAT_PART(opening)
 enum mafat_fork mafat_fork_decide(const struct mafat_cfg *cfg, char *sign, size_t room)
 {
   *sign = '\0';

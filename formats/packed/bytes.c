@@ -1,5 +1,7 @@
 #include "formats/packed/bytes.h"
 
+#include "base/part.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +9,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "packed files are litt
 
 /* ---- writing ---- */
 
-static void put(struct mafat_bytes *b, const void *data, size_t n)
+MAFAT_PART(rare) static void put(struct mafat_bytes *b, const void *data, size_t n)
 {
   enum { LEAST = 4096 };
   if (b->failed) return;
@@ -23,17 +25,17 @@ static void put(struct mafat_bytes *b, const void *data, size_t n)
   b->n += n;
 }
 
-void mafat_bytes_put_u32(struct mafat_bytes *b, uint32_t value)
+MAFAT_PART(rare) void mafat_bytes_put_u32(struct mafat_bytes *b, uint32_t value)
 {
   put(b, &value, sizeof value);
 }
 
-void mafat_bytes_put_u64(struct mafat_bytes *b, uint64_t value)
+MAFAT_PART(rare) void mafat_bytes_put_u64(struct mafat_bytes *b, uint64_t value)
 {
   put(b, &value, sizeof value);
 }
 
-void mafat_bytes_put_word(struct mafat_bytes *b, const char *word)
+MAFAT_PART(rare) void mafat_bytes_put_word(struct mafat_bytes *b, const char *word)
 {
   size_t n = strlen(word) + 1;
   mafat_bytes_put_u32(b, (uint32_t)n);

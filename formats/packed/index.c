@@ -1,5 +1,6 @@
 #include "formats/packed/index.h"
 
+#include "base/part.h"
 #include "formats/darknet/fork.h"
 #include "formats/packed/graph.h"
 #include "network/constant.h"
@@ -255,6 +256,7 @@ int mafat_packed_index_read(struct mafat_packed *p, const char *index, size_t by
   return code;
 }
 
+MAFAT_PART(rare)
 void mafat_packed_index_write(const struct mafat_packed *p, const struct mafat_network *n,
                               const struct mafat_packed_origin *origin, struct mafat_bytes *to)
 {

@@ -1,5 +1,6 @@
 #include "formats/packed/packed.h"
 
+#include "base/part.h"
 #include "base/tuning.h"
 #include "formats/packed/identity.h"
 #include "formats/packed/index.h"
@@ -264,7 +265,7 @@ int mafat_packed_check_layer(const struct mafat_packed *p, const char *name, con
 
 /* ---- writing ---- */
 
-int mafat_packed_make(struct mafat_packed **out, const struct mafat_network *n,
+MAFAT_PART(rare) int mafat_packed_make(struct mafat_packed **out, const struct mafat_network *n,
                       const struct mafat_packed_origin *origin, const uint64_t *layer_bytes)
 {
   struct mafat_packed *p = calloc(1, sizeof *p);
@@ -307,7 +308,7 @@ no_memory:
   return MAFAT_ENOMEM;
 }
 
-int mafat_packed_seal(const struct mafat_packed *p, const struct mafat_network *n,
+MAFAT_PART(rare) int mafat_packed_seal(const struct mafat_packed *p, const struct mafat_network *n,
                       const struct mafat_packed_origin *origin, char **beginning)
 {
   struct mafat_bytes index = {NULL, 0, 0, false};

@@ -1,7 +1,9 @@
 /* The mean of each channel. */
 #include "network/kinds/kinds.h"
 
-static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+#include "base/part.h"
+
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
   return mafat_kind_put_out(l, subject, 1, 1, l->in.c);
 }

@@ -1,6 +1,7 @@
 /* Maps blended element by element: the first two operands, that with the third, and so on. */
 #include "network/network.h"
 
+#include "base/part.h"
 #include "network/kinds/kinds.h"
 
 #include <math.h>
@@ -47,7 +48,7 @@ static int check_operand(const struct mafat_layer *l, const struct mafat_operand
                     l->in.w, l->in.c);
 }
 
-static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
   for (int k = 1; k < l->n_operands; k++) {
     int code = check_operand(l, &l->operands[k], subject);

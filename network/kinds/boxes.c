@@ -1,7 +1,9 @@
 /* Heads whose cells are pixels: some boxes for each, with their classes. */
 #include "network/kinds/kinds.h"
 
-static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+#include "base/part.h"
+
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
   const struct mafat_head *h = &l->head;
   long long channels = (long long)h->n_anchors * (h->classes + h->coords + 1);

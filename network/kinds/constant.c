@@ -1,6 +1,8 @@
 /* A map that is there before any input is: numbers of the model's file, turned as its readers want it. */
 #include "network/kinds/kinds.h"
 
+#include "base/part.h"
+
 /* What the axis adds to the number of an element, at most and at least. */
 static bool add_reach(int extent, int64_t stride, int64_t *least, int64_t *most)
 {
@@ -9,7 +11,7 @@ static bool add_reach(int extent, int64_t stride, int64_t *least, int64_t *most)
   return !__builtin_add_overflow(reach < 0 ? *least : *most, reach, reach < 0 ? least : most);
 }
 
-static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
   const struct mafat_strides *s = l->strides;
   int64_t least = s->first, most = s->first;

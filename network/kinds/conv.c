@@ -1,9 +1,10 @@
 /* A convolution: windows over the channels of a group, with their weights. */
 #include "network/network.h"
 
+#include "base/part.h"
 #include "network/kinds/kinds.h"
 
-static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
   if (l->in.c % l->groups || l->filters % l->groups)
     return mafat_kind_refuse(subject, "expects groups that divide both channels and filters");
@@ -30,7 +31,7 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
   return clip_to_touch(mafat_taps_span(mafat_window_along(&l->window, axis_y), out), axis_y ? l->in.h : l->in.w);
 }
 
-static void find_pads(const struct mafat_layer *l, int *left, int *right)
+MAFAT_PART(opening) static void find_pads(const struct mafat_layer *l, int *left, int *right)
 {
   int beyond = mafat_taps_span(l->window.x, mafat_span(0, l->out.w)).end - l->in.w;
   *left = l->window.x.before;

@@ -1,8 +1,10 @@
 /* The middle of a map. */
 #include "network/kinds/kinds.h"
 
+#include "base/part.h"
+
 /* `out` comes as the size that is wanted. */
-static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
   struct mafat_shape wanted = l->out;
   if (wanted.h > l->in.h || wanted.w > l->in.w) return mafat_kind_refuse(subject, "is larger than its input");

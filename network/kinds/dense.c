@@ -1,9 +1,11 @@
 /* A fully connected layer: a convolution whose window is its whole input. */
 #include "network/kinds/kinds.h"
 
+#include "base/part.h"
+
 #include <limits.h>
 
-static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
   double inputs = (double)mafat_shape_elements(l->in);
   if (inputs > INT_MAX) return mafat_kind_refuse(subject, "has too many inputs");
@@ -17,6 +19,7 @@ static struct mafat_matrix matrix(const struct mafat_layer *l)
   return (struct mafat_matrix){l->out.c, mafat_layer_channels(l), 1};
 }
 
+MAFAT_PART(opening)
 static uint64_t macs(const struct mafat_layer *l, uint64_t pixels, int filters, int channels)
 {
   (void)l, (void)pixels;

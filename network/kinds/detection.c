@@ -1,7 +1,9 @@
 /* The first YOLO's head: a list of numbers for a grid of cells. */
 #include "network/kinds/kinds.h"
 
-static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+#include "base/part.h"
+
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
   const struct mafat_head *h = &l->head;
   long long expected = (long long)h->side * h->side * ((1LL + h->coords) * h->n_anchors + h->classes);

@@ -2,9 +2,10 @@
  * one row, is the output's pixel. Numbers below zero count from the table's end; those outside mean its first or last. */
 #include "network/network.h"
 
+#include "base/part.h"
 #include "network/kinds/kinds.h"
 
-static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
   if (l->n_operands != 2) return mafat_kind_refuse(subject, "expects numbers and a table");
   struct mafat_shape numbers = l->in, table = l->operands[1].shape;

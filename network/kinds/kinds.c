@@ -1,5 +1,6 @@
 #include "network/network.h"
 
+#include "base/part.h"
 #include "network/kinds/kinds.h"
 
 #include <limits.h>
@@ -12,12 +13,13 @@ const struct mafat_kind *const mafat_kinds[MAFAT_N_LAYER_TYPES] = {
 
 /* ---- shared ---- */
 
-int mafat_kind_refuse(const struct mafat_subject *subject, const char *what)
+MAFAT_PART(opening) int mafat_kind_refuse(const struct mafat_subject *subject, const char *what)
 {
   return mafat_fail(subject->d, MAFAT_EFORMAT, "%s:%d: layer [%s] %s", subject->path, subject->line, subject->name, what);
 }
 
 /* Every tensor must be addressable and countable in 63 bits and fit int indices. */
+MAFAT_PART(opening)
 int mafat_kind_put_out(struct mafat_layer *l, const struct mafat_subject *subject, long long h, long long w, long long c)
 {
   if (h < 1 || w < 1 || c < 1 || h > MAFAT_MAX_EXTENT || w > MAFAT_MAX_EXTENT ||
@@ -29,12 +31,14 @@ int mafat_kind_put_out(struct mafat_layer *l, const struct mafat_subject *subjec
   return MAFAT_OK;
 }
 
+MAFAT_PART(opening)
 int mafat_kind_like_input(struct mafat_layer *l, const struct mafat_subject *subject)
 {
   return mafat_kind_put_out(l, subject, l->in.h, l->in.w, l->in.c);
 }
 
 /* No real layer has a terabyte of weights: past that, products would overflow. */
+MAFAT_PART(opening)
 int mafat_kind_check_weights(const struct mafat_subject *subject, double filters, double weights_per_filter)
 {
   if (filters * weights_per_filter > (double)(1LL << 38))
@@ -81,6 +85,7 @@ struct mafat_weight_counts mafat_kind_matrix_counts(const struct mafat_layer *l)
   return (struct mafat_weight_counts){filters, l->batch_normalize ? 3 * filters : 0, filters * mafat_matrix_row(m)};
 }
 
+MAFAT_PART(opening)
 uint64_t mafat_kind_window_macs(const struct mafat_layer *l, uint64_t pixels, int filters, int channels)
 {
   uint64_t taps = (uint64_t)mafat_layer_matrix(l).taps;

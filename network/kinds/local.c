@@ -1,7 +1,9 @@
 /* A convolution with weights of its own for every pixel. */
 #include "network/kinds/kinds.h"
 
-static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+#include "base/part.h"
+
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
   /* Darknet's own rule: any pad counts as one for the size, as itself for the taps. */
   const struct mafat_taps t = l->window.y;

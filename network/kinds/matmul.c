@@ -2,6 +2,7 @@
  * are the columns of the second, or whose columns they are (transposed). A map of one row is that of every row. */
 #include "network/network.h"
 
+#include "base/part.h"
 #include "network/kinds/kinds.h"
 
 static int refuse_shapes(const struct mafat_layer *l, const struct mafat_subject *subject)
@@ -12,7 +13,7 @@ static int refuse_shapes(const struct mafat_layer *l, const struct mafat_subject
                     l->transposed ? " transposed" : "");
 }
 
-static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
   if (l->n_operands != 2) return mafat_kind_refuse(subject, "expects two operands");
   struct mafat_shape a = l->operands[0].shape, b = l->operands[1].shape;
@@ -29,6 +30,7 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
   return operand == 0 ? out : mafat_span(0, shape.w);
 }
 
+MAFAT_PART(opening)
 static uint64_t macs(const struct mafat_layer *l, uint64_t pixels, int filters, int channels)
 {
   (void)l;

@@ -1,10 +1,11 @@
 /* The channels of each pixel normalized among themselves. */
 #include "network/network.h"
 
+#include "base/part.h"
 #include "network/kinds/kinds.h"
 
 /* Behind the map may stand floats for each channel, which normalized whole numbers are multiplied with, and which are added then. */
-static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
   bool scaled = l->normalize && l->normalize->how == MAFAT_NORMALIZE_LAYER && l->out_type != MAFAT_F32;
   if (l->n_operands > (scaled ? 3 : 1)) return mafat_kind_refuse(subject, "expects fewer operands");

@@ -1,6 +1,7 @@
 /* The largest of each window, or the mean. */
 #include "network/network.h"
 
+#include "base/part.h"
 #include "network/kinds/kinds.h"
 
 /* The least x for which x * step modulo m is in [least, most], of 0 < least <= most < m and step < m; -1: there is none. Between two
@@ -35,7 +36,7 @@ static bool sees_map(struct mafat_taps t, long long outputs, int extent)
   return (t.size - 1LL) * t.dilation >= t.before && last < extent && !steps_over(t, outputs, extent);
 }
 
-static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
   long long h = mafat_taps_outputs(l->window.y, l->in.h), w = mafat_taps_outputs(l->window.x, l->in.w);
   if (h < 1 || w < 1) return mafat_kind_refuse(subject, "has a window larger than its padded input");

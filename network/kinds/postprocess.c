@@ -4,11 +4,12 @@
  * how many columns are detections; the others are 0. */
 #include "network/network.h"
 
+#include "base/part.h"
 #include "network/kinds/kinds.h"
 
 enum { CORNERS = 4, VALUES = 7 };
 
-static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
   const struct mafat_postprocess *p = l->postprocess;
   if (l->n_operands != 3) return mafat_kind_refuse(subject, "expects boxes, scores and anchors");

@@ -1,6 +1,7 @@
 /* Elements of maps in other places. */
 #include "network/rearrange.h"
 
+#include "base/part.h"
 #include "network/kinds/kinds.h"
 
 #include <stdlib.h>
@@ -121,7 +122,7 @@ static bool is_injective(const struct mafat_part *p)
   return true;
 }
 
-static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
   struct mafat_rearrange *r = l->rearrange;
   if (!r || r->n_parts != l->n_operands) return mafat_kind_refuse(subject, "does not say where its inputs go");

@@ -1,6 +1,7 @@
 /* Sums, means and the like over rows, columns or channels, or over several of them together. */
 #include "network/network.h"
 
+#include "base/part.h"
 #include "network/kinds/kinds.h"
 
 static bool finds_a_place(const struct mafat_reduce *r)
@@ -8,7 +9,7 @@ static bool finds_a_place(const struct mafat_reduce *r)
   return r->how == MAFAT_REDUCE_ARG_MAX || r->how == MAFAT_REDUCE_ARG_MIN;
 }
 
-static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
   const struct mafat_reduce *r = l->reduce;
   int n_axes = r->rows + r->cols + r->channels;

@@ -1,7 +1,9 @@
 /* Blocks of pixels as channels of one pixel, or back, in Darknet's order. */
 #include "network/kinds/kinds.h"
 
-static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+#include "base/part.h"
+
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
   if (l->extra) return mafat_kind_put_out(l, subject, 1, 1, mafat_shape_elements(l->in) + l->extra);
   int s = l->factor, area = s * s;

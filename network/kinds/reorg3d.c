@@ -1,7 +1,9 @@
 /* Blocks of pixels as channels of one pixel, each channel's pixels where they were: space to depth. */
 #include "network/kinds/kinds.h"
 
-static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+#include "base/part.h"
+
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
   int s = l->factor;
   if (l->in.h % s || l->in.w % s) return mafat_kind_refuse(subject, "expects a map divisible by stride");

@@ -1,6 +1,7 @@
 /* Maps of another size: the nearest pixel's, between two pixels or from four of each axis. */
 #include "network/resample.h"
 
+#include "base/part.h"
 #include "network/kinds/kinds.h"
 #include "network/network.h"
 
@@ -21,7 +22,7 @@ static bool can_round(const struct mafat_resample *r)
   return r->precision == MAFAT_POINTS_EXACT || ((unsigned)r->precision < MAFAT_N_PRECISIONS && plain);
 }
 
-static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
   const struct mafat_resample *r = l->resample;
   if (!r || (unsigned)r->interpolation >= MAFAT_N_INTERPOLATIONS || (unsigned)r->coordinates >= MAFAT_N_COORDINATES ||

@@ -1,9 +1,10 @@
 /* Every pixel several times. */
 #include "network/network.h"
 
+#include "base/part.h"
 #include "network/kinds/kinds.h"
 
-static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
   return mafat_kind_put_out(l, subject, (long long)l->in.h * l->factor, (long long)l->in.w * l->factor, l->in.c);
 }

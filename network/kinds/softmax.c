@@ -1,7 +1,9 @@
 /* Probabilities, of the whole input or of equal parts of it. */
 #include "network/kinds/kinds.h"
 
-static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+#include "base/part.h"
+
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
   if (mafat_shape_elements(l->in) % l->n_softmaxes) return mafat_kind_refuse(subject, "expects groups that divide its inputs");
   return mafat_kind_like_input(l, subject);

@@ -1,5 +1,6 @@
 #include "predictor/kinds/conv.h"
 
+#include "base/part.h"
 #include "predictor/plan/fusion.h"
 #include "predictor/kind.h"
 #include "predictor/plan/residence.h"
@@ -29,7 +30,7 @@ int mafat_conv_share_rows(int rows_per_call, int rows, int units_per_call, int n
   return mafat_min(rows_per_call, mafat_max(mafat_divide_up(rows, calls), 1));
 }
 
-int mafat_conv_blocks(int rows, int lines, int rows_per_call, int n, int n_threads)
+MAFAT_PART(run) int mafat_conv_blocks(int rows, int lines, int rows_per_call, int n, int n_threads)
 {
   int least = mafat_divide_up(rows, rows_per_call), most = mafat_min(least + n_threads - 1, lines);
   for (int blocks = least; blocks <= most; blocks++)

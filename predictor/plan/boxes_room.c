@@ -1,10 +1,12 @@
 #include "predictor/plan/boxes_room.h"
 
+#include "base/part.h"
+
 /* A trained network has some hundred above a confidence of 0.005, and more than it has boxes only
  * above one that nobody asks for. */
 enum { USUAL_LEAST = 2304, USUAL_MOST = 4096 };
 
-size_t mafat_boxes_most(const struct mafat_network *n, int n_layers, int wanted)
+MAFAT_PART(opening) size_t mafat_boxes_most(const struct mafat_network *n, int n_layers, int wanted)
 {
   uint64_t boxes = 0, scored = 0, most = (uint64_t)wanted;
   for (int l = 0; l < n_layers; l++) {
@@ -28,7 +30,7 @@ int mafat_boxes_levels(size_t most)
   return n;
 }
 
-size_t mafat_boxes_room_bytes(size_t most)
+MAFAT_PART(opening) size_t mafat_boxes_room_bytes(size_t most)
 {
   if (most == 0) return 0;
   size_t bytes = most * MAFAT_SCORED_BOX_BYTES + mafat_boxes_cells(mafat_boxes_levels(most)) * sizeof(uint32_t);

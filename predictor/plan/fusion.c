@@ -1,5 +1,6 @@
 #include "predictor/plan/fusion.h"
 
+#include "base/part.h"
 #include "base/tuning.h"
 #include "predictor/plan/usage.h"
 #include "predictor/plan/winograd.h"
@@ -143,6 +144,7 @@ static int find_table(const struct mafat_plan *plan, const struct mafat_network 
 
 enum { BY_ITSELF = -1 }; /* in place of a number of readers: a word has it so */
 
+MAFAT_PART(opening)
 int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bool fuse)
 {
   size_t n_operators = (size_t)mafat_network_n_operators(n);
@@ -183,6 +185,7 @@ int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bo
   return enough ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
+MAFAT_PART(opening)
 int mafat_fusion_links(const struct mafat_plan *plan, const struct mafat_network *n,
                        struct mafat_link links[MAFAT_FUSION_MOST])
 {

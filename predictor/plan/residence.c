@@ -1,5 +1,6 @@
 #include "predictor/plan/residence.h"
 
+#include "base/part.h"
 #include "predictor/plan/order.h"
 #include "predictor/plan/parts.h"
 #include "predictor/plan/packing.h"
@@ -30,7 +31,7 @@ static bool is_read_by_filters(const struct mafat_plan *plan, const struct mafat
          mafat_order_has_filters((enum mafat_order)n->constants->layers[layer].weights.order);
 }
 
-int mafat_residence_find(struct mafat_plan *plan, const struct mafat_network *n,
+MAFAT_PART(opening) int mafat_residence_find(struct mafat_plan *plan, const struct mafat_network *n,
                          const struct mafat_plan_options *options)
 {
   plan->residence = mafat_heap_calloc(plan->heap, (size_t)plan->n_layers, sizeof *plan->residence);

@@ -1,5 +1,6 @@
 #include "predictor/plan/spec.h"
 
+#include "base/part.h"
 #include "base/tuning.h"
 #include "network/network.h"
 
@@ -40,7 +41,7 @@ static int make_room(struct mafat_spec *spec, int n_groups)
   return MAFAT_OK;
 }
 
-struct mafat_group_spec *mafat_spec_add(struct mafat_spec *spec)
+MAFAT_PART(opening) struct mafat_group_spec *mafat_spec_add(struct mafat_spec *spec)
 {
   if (spec->n_groups == spec->room && make_room(spec, spec->room + spec->room / 8 + GROUPS_AT_ONCE)) return NULL;
   struct mafat_group_spec *g = &spec->groups[spec->n_groups++];
@@ -57,6 +58,7 @@ static int add_span(struct mafat_heap *heap, struct mafat_span **list, int *n, s
   return MAFAT_OK;
 }
 
+MAFAT_PART(opening)
 int mafat_algorithm_word_add(struct mafat_heap *heap, struct mafat_algorithm_word *word, struct mafat_span layers)
 {
   return add_span(heap, &word->layers, &word->n, layers);
@@ -104,7 +106,7 @@ static void release_group(struct mafat_heap *heap, struct mafat_group_spec *g)
   mafat_heap_free(heap, g->cut.as.grid.cols);
 }
 
-void mafat_spec_close(struct mafat_spec **spec)
+MAFAT_PART(opening) void mafat_spec_close(struct mafat_spec **spec)
 {
   if (!spec || !*spec) return;
   struct mafat_heap *heap = (*spec)->heap;
@@ -175,12 +177,14 @@ static bool copy_group(struct mafat_heap *heap, struct mafat_group_spec *out, co
   return enough;
 }
 
+MAFAT_PART(opening)
 int mafat_spec_append(struct mafat_spec *spec, const struct mafat_group_spec *group)
 {
   struct mafat_group_spec *g = mafat_spec_add(spec);
   return g && copy_group(spec->heap, g, group) ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
+MAFAT_PART(opening)
 int mafat_spec_copy(struct mafat_spec **out, const struct mafat_spec *spec, struct mafat_heap *heap)
 {
   int code = (*out = mafat_spec_new(heap)) ? make_room(*out, spec->n_groups) : MAFAT_ENOMEM;
@@ -206,7 +210,7 @@ static int out_of_memory(const struct parser *p)
   return mafat_fail(p->d, MAFAT_ENOMEM, "plan %.60s: out of memory", p->text);
 }
 
-static int expected(const struct parser *p, const char *what)
+MAFAT_PART(opening) static int expected(const struct parser *p, const char *what)
 {
   if (*p->at == '\0')
     return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected %s at its end", p->text, what);
@@ -222,7 +226,7 @@ static bool take(struct parser *p, const char *word)
   return true;
 }
 
-static int take_number(struct parser *p, const char *what, int *value)
+MAFAT_PART(opening) static int take_number(struct parser *p, const char *what, int *value)
 {
   if (!isdigit((unsigned char)*p->at)) return expected(p, what);
   char *end;
@@ -235,7 +239,7 @@ static int take_number(struct parser *p, const char *what, int *value)
 }
 
 /* "[100,204]": the inner boundaries. */
-static int take_bounds(struct parser *p, int **bounds, int *n_parts)
+MAFAT_PART(opening) static int take_bounds(struct parser *p, int **bounds, int *n_parts)
 {
   int n = 0, code;
   int *list = NULL;
@@ -267,7 +271,7 @@ fail:
   return code;
 }
 
-static int take_side(struct parser *p, int **bounds, int *n_parts)
+MAFAT_PART(opening) static int take_side(struct parser *p, int **bounds, int *n_parts)
 {
   if (take(p, "[")) return take_bounds(p, bounds, n_parts);
   int code = take_number(p, "a grid like 5x5", n_parts);
@@ -301,7 +305,7 @@ static int expected_layer(const struct parser *p, const char *what)
                     (int)(p->at - p->text) + 1, *p->at ? p->at : "its end");
 }
 
-static int take_layer(struct parser *p, int *layer)
+MAFAT_PART(opening) static int take_layer(struct parser *p, int *layer)
 {
   long value = 0;
   if (!isdigit((unsigned char)*p->at)) return expected_layer(p, "a layer");
@@ -314,7 +318,7 @@ static int take_layer(struct parser *p, int *layer)
 }
 
 /* "12", "12-17" */
-static int take_layer_span(struct parser *p, struct mafat_span *span)
+MAFAT_PART(opening) static int take_layer_span(struct parser *p, struct mafat_span *span)
 {
   int code = take_layer(p, &span->begin);
   if (code) return code;
@@ -575,6 +579,7 @@ static int take_group(struct parser *p, struct mafat_spec *spec, bool *last)
   return take(p, "/") ? MAFAT_OK : expected(p, "/ and a grid after a cut");
 }
 
+MAFAT_PART(opening)
 int mafat_spec_read(struct mafat_spec **out, const char *text, struct mafat_diagnostic *d)
 {
   struct parser p = {text, text, d};
@@ -760,6 +765,7 @@ char *mafat_spec_text(const struct mafat_spec *spec)
   return text;
 }
 
+MAFAT_PART(opening)
 int mafat_spec_compare(const struct mafat_spec *a, const struct mafat_spec *b, bool length)
 {
   char x[COMPARED_TEXT], y[COMPARED_TEXT];
@@ -775,7 +781,7 @@ const char *mafat_algorithm_name(enum mafat_algorithm algorithm)
   return algorithm_names[algorithm];
 }
 
-bool mafat_algorithm_find(enum mafat_algorithm *algorithm, const char *name)
+MAFAT_PART(opening) bool mafat_algorithm_find(enum mafat_algorithm *algorithm, const char *name)
 {
   for (int a = MAFAT_AUTO; a < MAFAT_N_ALGORITHMS; a++)
     if (strcmp(name, algorithm_names[a]) == 0) {

@@ -1,5 +1,7 @@
 #include "predictor/plan/winograd.h"
 
+#include "base/part.h"
+
 const struct mafat_winograd *mafat_winograd_of(enum mafat_algorithm algorithm)
 {
   if (algorithm == MAFAT_WINOGRAD) return mafat_winograd_find(MAFAT_WINOGRAD_4X4);
@@ -19,7 +21,7 @@ const struct mafat_winograd *mafat_winograd_of(enum mafat_algorithm algorithm)
  * filter, 19 x 19 841 of 900, but each kind of tile transforms the weights once more (18 points for 4 x 1 outputs,
  * as many for 1 x 4, beside 36 that on 13 x 13 are 57 % of the layer's time already), and what lies there would
  * change the bits of written plans. */
-bool mafat_winograd_applies(const struct mafat_layer *l)
+MAFAT_PART(opening) bool mafat_winograd_applies(const struct mafat_layer *l)
 {
   return mafat_layer_is_ungrouped(l) && mafat_window_is_plain(&l->window, 3, 1) && !mafat_layer_sums_integers(l);
 }
@@ -37,7 +39,7 @@ static double cost_of(const struct mafat_winograd *g, const struct mafat_layer *
   return g->points * (tiles * in * out + costs[g->size].tile * tiles * (in + out) + costs[g->size].weights * in * out);
 }
 
-enum mafat_algorithm mafat_winograd_fastest(const struct mafat_layer *l)
+MAFAT_PART(opening) enum mafat_algorithm mafat_winograd_fastest(const struct mafat_layer *l)
 {
   enum mafat_algorithm fastest = MAFAT_DIRECT;
   if (!mafat_winograd_applies(l)) return fastest;

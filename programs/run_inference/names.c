@@ -1,5 +1,7 @@
 #include "programs/run_inference/names.h"
 
+#include "base/part.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -97,6 +99,7 @@ static int make_names(struct mafat_names *names, struct text *t, const char *pat
   return MAFAT_OK;
 }
 
+MAFAT_PART(opening)
 int mafat_names_read(struct mafat_names **out, const char *path, struct mafat_diagnostic *d)
 {
   struct text text = {NULL, 0};

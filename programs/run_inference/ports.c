@@ -1,5 +1,6 @@
 #include "programs/run_inference/ports.h"
 
+#include "base/part.h"
 #include "programs/shared/unfinished.h"
 
 #include <errno.h>
@@ -201,6 +202,7 @@ void mafat_ports_json(const struct mafat_model *m, const struct mafat_query *q, 
   put_json(m, q, OUT, w);
 }
 
+MAFAT_PART(opening)
 static void put_text(const struct mafat_query *q, enum side side, struct mafat_writer *w)
 {
   struct mafat_port_facts f;
@@ -219,11 +221,13 @@ static void put_text(const struct mafat_query *q, enum side side, struct mafat_w
   mafat_writer_put(w, "\n");
 }
 
+MAFAT_PART(opening)
 void mafat_ports_inputs_text(const struct mafat_query *q, struct mafat_writer *w)
 {
   put_text(q, IN, w);
 }
 
+MAFAT_PART(opening)
 void mafat_ports_outputs_text(const struct mafat_query *q, struct mafat_writer *w)
 {
   put_text(q, OUT, w);

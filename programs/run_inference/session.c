@@ -1,5 +1,6 @@
 #include "programs/run_inference/session.h"
 
+#include "base/part.h"
 #include "base/utf8.h"
 #include "programs/shared/progress.h"
 
@@ -88,7 +89,7 @@ const char *mafat_session_picture(const struct mafat_session *s)
   return !o->n_images || strcmp(o->images[0], "-") == 0 ? NULL : o->images[0];
 }
 
-struct mafat_model_options mafat_session_model_options(struct mafat_session *s)
+MAFAT_PART(opening) struct mafat_model_options mafat_session_model_options(struct mafat_session *s)
 {
   const struct mafat_options *o = &s->options;
   struct mafat_model_options m;

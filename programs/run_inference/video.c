@@ -1,5 +1,6 @@
 /* --video, --camera: frame by frame, a line of JSON for each. Where a frame comes from and where it goes is in
  * programs/shared/video; it lies in the arena, or in the camera's buffer, and nowhere else. */
+#include "base/part.h"
 #include "programs/run_inference/output.h"
 #include "programs/run_inference/report.h"
 #include "programs/run_inference/session.h"
@@ -113,7 +114,7 @@ static int open_overlay(struct mafat_session *s)
                             s->options.camera ? video.camera.rate : video.frames.rate, &s->d);
 }
 
-void mafat_session_close_video(void)
+MAFAT_PART(run) void mafat_session_close_video(void)
 {
   if (!video.prepared) return;
   mafat_camera_close(&video.camera);

@@ -8,10 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/part.h"
 #include "base/utf8.h"
 
 /* The lowest number that is free is the one that is missing. */
-void mafat_streams_hold(void)
+MAFAT_PART(opening) void mafat_streams_hold(void)
 {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
     if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) return;
@@ -44,7 +45,7 @@ int mafat_streams_open(const char *path)
   return stream >= 0 ? fcntl(stream, F_DUPFD_CLOEXEC, 0) : open(path, O_WRONLY | O_TRUNC | O_CREAT | O_CLOEXEC, 0666);
 }
 
-int mafat_streams_finish(void)
+MAFAT_PART(opening) int mafat_streams_finish(void)
 {
   errno = 0;
   if (fflush(stdout) == 0 && !ferror(stdout)) return 0;

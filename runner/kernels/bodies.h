@@ -5,8 +5,12 @@
 #include "runner/kernels/levels.h"
 #include "runner/kernels/vector.h"
 
+#include "base/part.h"
 #include "runner/kernels/activation.h"
 #include "runner/kernels/finish.h"
+
+/* Before kernels that few networks or plans need: the level's part of that name (runner/os/parts.def: LEVEL). */
+#define LEVEL_PART(name) MAFAT_PART_ON_LINE(LEVEL_NAME "_" name, __LINE__)
 
 #include "runner/kernels/conv.h"
 #include "runner/kernels/depthwise.h"

@@ -108,7 +108,7 @@ INLINE void depthwise_outputs(const struct mafat_depthwise_call *c, int row, int
 
 /* Tiles of the most pixels with which a row of columns takes the fewest tiles, the last of which may begin before the one
  * before it ends. */
-static int widest_tiles(int n_cols)
+LEVEL_PART("depthwise") static int widest_tiles(int n_cols)
 {
   int best = 0, fewest = mafat_divide_up(n_cols, DEPTHWISE_PIXELS);
   for (int most = 1; most * DEPTHWISE_MOST <= n_cols; most++) {
@@ -150,7 +150,7 @@ INLINE void depthwise_row(const struct mafat_depthwise_call *c, int row, int v, 
 }
 
 /* Of a window that is usual, its size; else 0. */
-static int usual_size(const struct mafat_window *w)
+LEVEL_PART("depthwise") static int usual_size(const struct mafat_window *w)
 {
   const struct mafat_taps x = w->x;
   if (x.dilation != 1 || w->y.size != x.size) return 0;
@@ -167,7 +167,7 @@ INLINE void depthwise_vectors(const struct mafat_depthwise_call *c, int row, int
   else if (NV == 1) depthwise_row(c, row, v, n, most, 1, 0, 0);
 }
 
-static void depthwise(const struct mafat_depthwise_call *c)
+LEVEL_PART("depthwise") static void depthwise(const struct mafat_depthwise_call *c)
 {
 #ifdef LEVEL_NARROW
   if (c->n_channels <= MAFAT_NARROW_FILTERS) {

@@ -331,16 +331,16 @@ INLINE void winograd_output(const struct mafat_winograd_output_call *c, const in
 }
 
 #define WINOGRAD(OUT) \
-  static void winograd_weights_##OUT(const float *weights, int n_channels, int width, float *values, \
+  LEVEL_PART("winograd_" #OUT) static void winograd_weights_##OUT(const float *weights, int n_channels, int width, float *values, \
                                      size_t point_floats) \
   { \
     winograd_weights(weights, n_channels, width, values, point_floats, OUT); \
   } \
-  static void winograd_input_##OUT(const struct mafat_winograd_input_call *c) \
+  LEVEL_PART("winograd_" #OUT) static void winograd_input_##OUT(const struct mafat_winograd_input_call *c) \
   { \
     winograd_input(c, OUT); \
   } \
-  static void winograd_output_##OUT(const struct mafat_winograd_output_call *c) \
+  LEVEL_PART("winograd_" #OUT) static void winograd_output_##OUT(const struct mafat_winograd_output_call *c) \
   { \
     winograd_output(c, OUT); \
   }

@@ -1,5 +1,6 @@
 #include "runner/os/lock.h"
 
+#include "base/part.h"
 #include "runner/os/budget.h"
 
 #include <errno.h>
@@ -13,6 +14,7 @@
 #define MLOCK_ONFAULT 1
 #endif
 
+MAFAT_PART(opening)
 int mafat_lock_find(enum mafat_lock_wish *wish, const char *name, struct mafat_diagnostic *d)
 {
   static const char *const names[] = {"auto", "on", "off"};
@@ -60,7 +62,7 @@ static bool is_refused(int error)
   return error == ENOMEM || error == EPERM || error == EAGAIN;
 }
 
-static int fail(size_t bytes, int error, struct mafat_diagnostic *d)
+MAFAT_PART(opening) static int fail(size_t bytes, int error, struct mafat_diagnostic *d)
 {
   struct rlimit limit = {0};
   getrlimit(RLIMIT_MEMLOCK, &limit);
@@ -77,6 +79,7 @@ static int give_up(struct mafat_lock *lock, size_t bytes, int error, struct mafa
   return lock->wish == MAFAT_LOCK_ON ? fail(bytes, error, d) : MAFAT_OK;
 }
 
+MAFAT_PART(opening)
 int mafat_lock_decide(struct mafat_lock *lock, size_t charge_bytes, size_t bytes, const char *root,
                       struct mafat_diagnostic *d)
 {

@@ -1,5 +1,6 @@
 #include "runner/os/process.h"
 
+#include "base/part.h"
 #include "runner/os/lines.h"
 #include "runner/os/lock.h"
 #include "runner/os/pages.h"
@@ -166,7 +167,7 @@ static struct mafat_process_part tables(void)
 }
 
 /* In memory, of the pages from one number to another. */
-static size_t count_pages(int pagemap, uintptr_t at, uintptr_t to)
+MAFAT_PART(opening) static size_t count_pages(int pagemap, uintptr_t at, uintptr_t to)
 {
   uint64_t entries[MAFAT_PAGES_AT_ONCE];
   size_t n = 0;
@@ -178,7 +179,7 @@ static size_t count_pages(int pagemap, uintptr_t at, uintptr_t to)
   return n;
 }
 
-size_t mafat_process_code_bytes(void)
+MAFAT_PART(opening) size_t mafat_process_code_bytes(void)
 {
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
   struct mafat_process_part t = tables();
@@ -190,7 +191,7 @@ size_t mafat_process_code_bytes(void)
   return n * page;
 }
 
-size_t mafat_process_file_bytes(void)
+MAFAT_PART(opening) size_t mafat_process_file_bytes(void)
 {
   struct stat st;
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -210,7 +211,7 @@ void mafat_process_lock(const char *begin, const char *end)
 }
 
 /* Since Linux 6.3 pages of mappings that are advised of as below are taken for unused, however often they are used. */
-static bool advice_hides_use(void)
+MAFAT_PART(opening) static bool advice_hides_use(void)
 {
   struct utsname system;
   if (uname(&system) != 0) return false;
@@ -243,7 +244,7 @@ void mafat_process_keep_code(const struct mafat_process_part *parts, int n_parts
 
 /* From Linux 6.16 on, code that is missing is read ahead up to the end of its mapping, whatever
  * is advised: so mappings are cut short, where two differ in advice that means nothing to code. */
-void mafat_process_advise_code(void)
+MAFAT_PART(opening) void mafat_process_advise_code(void)
 {
   enum { CODE_PIECE = 64 << 10 };
   if (!mafat_program_begin) return;
@@ -255,14 +256,14 @@ void mafat_process_advise_code(void)
 }
 
 /* Constants that hold addresses are written by whoever relocates them, and sealed then. */
-static bool seal(const ElfW(Phdr) *sealed, int rights)
+MAFAT_PART(opening) static bool seal(const ElfW(Phdr) *sealed, int rights)
 {
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
   uintptr_t begin = displacement() + sealed->p_vaddr, from = begin / page * page, to = (begin + sealed->p_memsz) / page * page;
   return from >= to || mprotect((void *)from, to - from, rights) == 0;
 }
 
-void mafat_process_own_data(void)
+MAFAT_PART(opening) void mafat_process_own_data(void)
 {
   const ElfW(Phdr) *data = find_segment(PT_LOAD, PF_W), *sealed = find_segment(PT_GNU_RELRO, 0);
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -300,7 +301,7 @@ static size_t touch_gap(void)
 }
 
 /* Nothing is called from here: that would touch the end of the room. Returns where that is. */
-static __attribute__((noinline)) uintptr_t touch_below(size_t bytes)
+MAFAT_PART(opening) static __attribute__((noinline)) uintptr_t touch_below(size_t bytes)
 {
   volatile char room[MAFAT_PROCESS_STACK + STACK_GAP];
   volatile char *end = room + sizeof room;
@@ -311,7 +312,7 @@ static __attribute__((noinline)) uintptr_t touch_below(size_t bytes)
 
 /* What was deeper, as reading a model file is, ends where chance will have it, too. Only in the program that is linked for
  * that, which opens models on its first stack: below others may lie what is in use. */
-void mafat_process_touch_stack(void)
+MAFAT_PART(opening) void mafat_process_touch_stack(void)
 {
   enum { DEEPEST = 256 << 10 };
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);

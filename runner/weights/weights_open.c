@@ -1,6 +1,7 @@
 #include "runner/weights/weights.h"
 
 #include "base/open_file.h"
+#include "base/part.h"
 #include "formats/darknet/constants.h"
 #include "runner/weights/weights_store.h"
 
@@ -287,6 +288,7 @@ int mafat_weights_open(struct mafat_weights **out, const char *path, const struc
   return open_weights(out, path, model, options, warnings, d);
 }
 
+MAFAT_PART(rare)
 int mafat_weights_open_kept(struct mafat_weights **out, const char *path, const struct mafat_network *n,
                             int n_layers, const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
 {
@@ -317,6 +319,7 @@ bool mafat_is_packed(const char *path)
   return path && stat(path, &st) == 0 && S_ISREG(st.st_mode) && mafat_weights_probe(path, &kind, NULL) == MAFAT_OK && kind.packed;
 }
 
+MAFAT_PART(opening)
 int mafat_weights_probe(const char *path, struct mafat_weights_kind *kind, struct mafat_diagnostic *d)
 {
   char beginning[MAFAT_DARKNET_LEAST_HEADER];

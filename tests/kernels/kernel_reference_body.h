@@ -4,6 +4,7 @@
  * kernel_exact.h judges what they compute. The including file defines
  * REFERENCE_FUSED and REFERENCE_TABLE. */
 #define LEVEL_VECTOR "tests/kernels/kernel_reference_vector.h"
+#define LEVEL_PART(name)
 #include "runner/kernels/vector.h"
 
 #include "tests/kernels/kernel_reference.h"
