@@ -1,6 +1,8 @@
 #include "predictor/layout/layout.h"
 
-size_t mafat_layout_tensor_bytes(const struct mafat_layout *layout, int tensor)
+#include "base/part.h"
+
+MAFAT_PART(run) size_t mafat_layout_tensor_bytes(const struct mafat_layout *layout, int tensor)
 {
   const struct mafat_tensor_layout *t = &layout->tensors[tensor];
   size_t bytes = 0;
@@ -9,7 +11,7 @@ size_t mafat_layout_tensor_bytes(const struct mafat_layout *layout, int tensor)
   return bytes;
 }
 
-void mafat_layout_close(struct mafat_layout **layout)
+MAFAT_PART(run) void mafat_layout_close(struct mafat_layout **layout)
 {
   if (!layout || !*layout) return;
   struct mafat_heap *heap = (*layout)->heap;

@@ -1,6 +1,7 @@
 #include "predictor/ranks/rank_parts.h"
 
 #include "base/blocks.h"
+#include "base/part.h"
 #include "network/constant.h"
 #include "predictor/plan/packing.h"
 #include "predictor/plan/parts.h"
@@ -434,16 +435,18 @@ int mafat_rank_parts_take(struct mafat_plan *plan, const struct mafat_network *n
   return code ? mafat_fail(d, code, "out of memory") : MAFAT_OK;
 }
 
+MAFAT_PART(run)
 static bool has_some(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
   return plan && plan->own_filters && mafat_span_size(plan->own_filters[layer]) < n->layers[layer].out.c;
 }
 
-bool mafat_rank_keeps_channels(const struct mafat_plan *plan, int layer)
+MAFAT_PART(run) bool mafat_rank_keeps_channels(const struct mafat_plan *plan, int layer)
 {
   return plan && plan->own_channels && !mafat_span_is_empty(plan->own_channels[layer]);
 }
 
+MAFAT_PART(run)
 static size_t kept_panel_bytes(const struct mafat_plan *plan, const struct mafat_layer *l, int layer, int filters)
 {
   size_t width = (size_t)mafat_panel_width(filters);
@@ -451,6 +454,7 @@ static size_t kept_panel_bytes(const struct mafat_plan *plan, const struct mafat
   return mafat_panel_offset(l, width, own.end) - mafat_panel_offset(l, width, own.begin) + mafat_panel_affine_bytes(width);
 }
 
+MAFAT_PART(run)
 size_t mafat_rank_kept_panel(const struct mafat_plan *plan, const struct mafat_network *n, int layer, int first_filter)
 {
   const struct mafat_layer *l = &n->layers[layer];
@@ -459,11 +463,13 @@ size_t mafat_rank_kept_panel(const struct mafat_plan *plan, const struct mafat_n
   return rest ? bytes + kept_panel_bytes(plan, l, layer, rest) : bytes;
 }
 
+MAFAT_PART(run)
 size_t mafat_rank_kept_before(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
   return has_some(plan, n, layer) ? mafat_packed_offset(&n->layers[layer], plan->own_filters[layer].begin) : 0;
 }
 
+MAFAT_PART(run)
 size_t mafat_rank_kept_bytes(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
@@ -472,7 +478,7 @@ size_t mafat_rank_kept_bytes(const struct mafat_plan *plan, const struct mafat_n
   return mafat_packed_offset(l, plan->own_filters[layer].end) - mafat_packed_offset(l, plan->own_filters[layer].begin);
 }
 
-uint64_t mafat_rank_part_values(const struct mafat_layer_part *part)
+MAFAT_PART(run) uint64_t mafat_rank_part_values(const struct mafat_layer_part *part)
 {
   return (uint64_t)mafat_box_area(part->out) * (uint64_t)mafat_span_size(part->filters);
 }

@@ -123,6 +123,8 @@ def command_lines(folder, models, pictures):
     yield "JSON, all boxes", ["--json", "--thresh", "0", "--names", f"{SHAPES}.names", *shapes, pictures["jpeg"]]
     yield "a report", ["--report", *shapes, pictures["jpeg"]]
     yield "a report, JSON", ["--report", "--json", *onnx, pictures["jpeg"]]
+    yield "bytes moved", ["--fast-memory", "64K", "--json", *shapes, pictures["jpeg"]]
+    yield "bytes moved, a report", ["--fast-memory", "64K", "--report", "--plan", "3x3/4/2x2", *kinds, pictures["ppm"]]
     yield "repeated", ["--repeat", "3", *shapes, pictures["jpeg"]]
     yield "outputs in a file", ["--dump-output", out, *onnx, pictures["ppm"]]
     yield "outputs as NumPy's", ["--dump-output", f"{folder}/out.npy", *integers, pictures["ppm"]]
