@@ -114,7 +114,7 @@ SONAME := libmafat.so.0
 SHARED := $(BUILD)/$(SONAME)
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo darknet check test test-gate test-full golden golden-write run-check run-test run-gate run-full check-fresh check-latency check-predictor check-search check-asan check-tsan check-msan check-coverage analyze check-valgrind check-avxvnni check-includes check-kinds oracle networks planners planners-check fuzz fuzzers bench limits soak paper figure clean packages run-planners run-demo run-paper run-figure separable ranks run-ranks
+.PHONY: all help demo darknet check test test-gate test-full golden golden-write run-check run-test run-gate run-full check-fresh check-latency check-predictor check-search check-asan check-tsan check-msan check-coverage analyze check-valgrind check-avxvnni check-includes check-kinds check-parts oracle networks planners planners-check fuzz fuzzers bench limits soak paper figure clean packages run-planners run-demo run-paper run-figure separable ranks run-ranks
 
 all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/mafat_serve $(BUILD)/make_weights $(BUILD)/pack_weights $(BUILD)/mafat $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MPICC),$(BUILD)/mafat_ranks) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
 
@@ -404,7 +404,7 @@ unless_help = $(if $(filter -h --help,$(1)),,$(2))
 
 # Where make was not told how many at once: as many as there are CPUs.
 JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
-TESTED = all $(BUILD)/storm.so $(BUILD)/random_graphs $(BUILD)/endless $(BUILD)/failing_library $(BUILD)/lay_plans $(BUILD)/run_inference_dynamic $(BUILD)/mafat_serve_dynamic $(BUILD)/launcher $(BUILD)/resident_peak $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden $(BUILD)/onnx_nodes $(BUILD)/packed_models $(if $(call pkg,--modversion,fuse3),$(BUILD)/hostile_files)
+TESTED = all $(BUILD)/storm.so $(BUILD)/random_graphs $(BUILD)/parts_models $(if $(ORDER),$(BUILD)/run_inference_symbols) $(BUILD)/endless $(BUILD)/failing_library $(BUILD)/lay_plans $(BUILD)/run_inference_dynamic $(BUILD)/mafat_serve_dynamic $(BUILD)/launcher $(BUILD)/resident_peak $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden $(BUILD)/onnx_nodes $(BUILD)/packed_models $(if $(call pkg,--modversion,fuse3),$(BUILD)/hostile_files)
 
 check: ## before every commit: a sample of the unit tests, of kernels and command lines (a minute)
 	@$(MAKE) --no-print-directory $(JOBS) run-check
@@ -535,6 +535,9 @@ check-valgrind: all $(BUILD)/run_inference_dynamic $(BUILD)/unit_tests ## a samp
 check-avxvnni: $(BUILD)/kernel_check ## the kernels for AVX-VNNI on a processor that has AVX-512's VNNI instead
 	@BUILD=$(BUILD) COMPILE='$(CC) $(CPPFLAGS) $(CFLAGS) $(INTEGERS) -march=x86-64-v3 -mavxvnni' \
 	  LINK='$(CC) $(CFLAGS) $(LDFLAGS) $(call objects,$(KERNEL_CHECK)) LIBRARY $(if $(DNNL),$(DNNL_LIBS)) $(if $(OPENBLAS),$(OPENBLAS_LIBS)) $(URING_LIBS) $(LDLIBS)' ./tests/avxvnni.sh
+
+check-parts: $(BUILD)/run_inference $(BUILD)/run_inference_symbols $(addprefix $(BUILD)/,parts_models random_graphs make_weights pack_weights) ## runs enter no code that the program has dropped: all formats, levels and decoders (gdb; two minutes)
+	@BUILD=$(BUILD) ./tests/parts/check.py --all
 
 check-includes: ## no folder includes what stands above it, no files include each other, no folder is too full
 	@./scripts/check_includes.py

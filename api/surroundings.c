@@ -225,7 +225,7 @@ static void measure_process(struct mafat_surroundings *around, const struct mafa
   for (int i = 0; i < MAFAT_N_WINOGRADS; i++) around->winograd_bytes[i] = parts_bytes(r, around->decoders, 1u << i) - bytes;
 }
 
-/* Where parts do not begin windows (run_inference.ld: mafat_window), one that is made resident late brings what shares its windows. */
+/* Where parts do not begin windows (--defsym=mafat_window), one that is made resident late brings what shares its windows. */
 static size_t late_part_bytes(const struct mafat_process_part *part)
 {
   uintptr_t from = (uintptr_t)part->begin / LATE_WINDOW, to = ((uintptr_t)part->end + LATE_WINDOW - 1) / LATE_WINDOW;

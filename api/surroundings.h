@@ -5,7 +5,7 @@
  * The kernel maps a program's code as it is entered, 64 KB around a fault where its
  * cache has them. So that the process can be measured before anything runs, the
  * code that a run will enter is made resident first: it stands together, in parts
- * (programs/run_inference/run_inference.ld). Where it does not, in a program that is not linked that
+ * (runner/os/parts.def). Where it does not, in a program that is not linked that
  * way, what will come is a guess. */
 #ifndef MAFAT_API_SURROUNDINGS_H
 #define MAFAT_API_SURROUNDINGS_H

@@ -9,7 +9,7 @@ RELEASED_PAGES := $(RELEASED:%=%.1) mafat-plan.7
 ONE_FILE = LDFLAGS='$(ALONE) -s -Wl,--gc-sections -Wl,-z,common-page-size=4096 $(TABLES_LEFT_OUT) -Wl,-Map=$$@.map' IMAGE_LIBS='-ljpeg -lpng -lz' $(SMALL)
 ONE_FILE += STRIPPED='-s -Wl,--gc-sections$(SMALL_LINK)'
 # Small on Arm: what is no kernel by -Os, code that no library shares, and of 64 bits no kernels in plain C: there NEON is always. Parts of
-# the code begin at a page, not at a window of 64 KB, which is up to 60 KB of nothing each (run_inference.ld).
+# the code begin at a page, not at a window of 64 KB, which is up to 60 KB of nothing each (runner/os/parts.def).
 ON_ARM := $(filter aarch64-% arm%,$(MACHINE))
 SMALL = $(if $(ON_ARM),SHAREABLE= OPT='-Os$(if $(filter aarch64-%,$(MACHINE)), -DMAFAT_WITHOUT_PORTABLE)')
 SMALL_LINK = $(if $(ON_ARM), -Wl$(comma)--defsym=mafat_window=0x1000)

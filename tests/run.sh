@@ -69,6 +69,8 @@ check,test,full  cpu    tests/cli/python.sh
 test,full        cpu    tests/cli/examples.sh
 test,full        cpu    tests/cli/install.sh
 test,full        cpu    tests/cli/build.sh
+test             cpu    tests/parts/check.py
+full             cpu    tests/parts/check.py --all
 test,full        alone  tests/cli/memory_limit.sh
 gate,full        alone  tests/predictor/run.sh
 test,full        cpu    tests/release.sh

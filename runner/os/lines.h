@@ -1,6 +1,6 @@
 /* Small files of the system, line by line, through the stack. Runs come through here: stack that is touched stays
  * resident, so longer lines are cut short. And of the C library only what runs use anyway is called
- * (programs/run_inference/run_inference.ld): each other function could bring 64 KB. */
+ * (parts.def): each other function could bring 64 KB. */
 #ifndef MAFAT_RUNNER_OS_LINES_H
 #define MAFAT_RUNNER_OS_LINES_H
 

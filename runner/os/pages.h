@@ -1,5 +1,5 @@
 /* Which pages of this process are in memory, and whose they are, as /proc/self/pagemap has it: read some at a time, through a
- * buffer of the caller's. Inline: each of its callers has its place among the code (run_inference.ld). */
+ * buffer of the caller's. Inline: each of its callers has its part (parts.def). */
 #ifndef MAFAT_RUNNER_OS_PAGES_H
 #define MAFAT_RUNNER_OS_PAGES_H
 

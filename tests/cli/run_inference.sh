@@ -544,7 +544,7 @@ else
 fi
 
 # Code that few runs enter is predicted, too: of progressive and arithmetic JPEGs, of heads that activate a few numbers at a time, of
-# a JPEG that is decoded to an eighth. What is missing among the parts (run_inference.ld) comes back with 64 KB around it.
+# a JPEG that is decoded to an eighth. What is missing among the parts (runner/os/parts.def) comes back with 64 KB around it.
 base64 -d >"$io/progressive.jpg" <<'EOF'
 /9j/2wBDAFA3PEY8MlBGQUZaVVBfeMiCeG5uePWvuZHI////////////////////////////////////////////////////wgALCAAQABABAREA/8QAFAABAAAAAAAA
 AAAAAAAAAAAAA//aAAgBAQAAAAE3B//EABUQAQEAAAAAAAAAAAAAAAAAAAAD/9oACAEBAAE/AJJJJP/aAAgBAQAAABCv/9k=
