@@ -87,10 +87,11 @@ static void describe_numbers(const struct mafat_ports *p, enum mafat_ports_side 
   const struct mafat_network *n = p->network;
   if (side == MAFAT_PORTS_OUT && !has_outputs(p)) return;
   const struct mafat_port *port = side == MAFAT_PORTS_IN ? &n->inputs[index] : &n->outputs[index];
-  const struct mafat_layer *l = &n->layers[port->sources.list[0].tensor];
-  if (l->out_type == MAFAT_F32) return;
-  f->scale = (double)l->quantization.scale;
-  f->zero = l->quantization.zero - (port->type == MAFAT_I8 ? MAFAT_SIGNED_TO_BYTE : 0);
+  int tensor = port->sources.list[0].tensor;
+  const struct mafat_quantization *q = mafat_network_tensor_quantization(n, tensor);
+  if (mafat_network_tensor_type(n, tensor) == MAFAT_F32) return;
+  f->scale = (double)q->scale;
+  f->zero = q->zero - (port->type == MAFAT_I8 ? MAFAT_SIGNED_TO_BYTE : 0);
 }
 
 int mafat_ports_describe(const struct mafat_ports *p, enum mafat_ports_side side, int index, struct mafat_port_facts *f)

@@ -402,7 +402,7 @@ int mafat_answer_buffer_sized(const struct mafat_answer *a, int index, struct ma
   bool map = b->tag == MAFAT_TAG_INPUT || b->tag == MAFAT_TAG_ACTIVATIONS;
   const struct mafat_buffer_facts f = {
       .tag = mafat_tag_name(b->tag), .what = what_it_holds(l, index),
-      .layer = mafat_network_number(n, b->tensor), .input = b->tag == MAFAT_TAG_INPUT ? b->tensor - n->n_layers : -1,
+      .layer = mafat_network_number(n, mafat_network_operator(n, b->tensor)), .input = b->tag == MAFAT_TAG_INPUT ? b->tensor - n->n_layers : -1,
       .offset = b->offset, .bytes = b->bytes, .first = b->first, .last = b->last,
       .rows = map && index != l->frame_buffer ? l->tensors[b->tensor].rows : 0};
   mafat_sized_give(out, bytes, &f, sizeof f);

@@ -83,11 +83,12 @@ struct mafat_kind {
   bool looks_up;   /* copies columns of its second operand, by numbers of the first, from wherever they lie */
   bool apart;      /* no cfg has it: its code is resident for networks that have (api/surroundings.c) */
 
-  /* Checks the parameters against the shapes of the operands, and fills `out`. */
+  /* Checks the parameters against the shapes of the operands, and fills `out` and, of several outputs, `more`. */
   int (*infer)(struct mafat_layer *l, const struct mafat_subject *subject);
   /* What the span `out` of rows (axis_y) or columns of the output reads of an operand: inside the
    * map, and all of it along an axis that it cannot be cut along. `out` is not empty. */
   struct mafat_span (*in_span)(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out);
+  unsigned (*not_along)(const struct mafat_layer *l); /* what of `along` the layer's parameters rule out; NULL: nothing */
   /* Zero columns beside the input that windows reach into; NULL: none. */
   void (*pads)(const struct mafat_layer *l, int *left, int *right);
   struct mafat_matrix (*matrix)(const struct mafat_layer *l);        /* NULL: it has none */
@@ -133,6 +134,44 @@ uint64_t mafat_layer_part_macs(const struct mafat_layer *l, uint64_t pixels, int
 
 /* What a head puts out, each with all its classes; 0 of others. */
 uint64_t mafat_layer_boxes(const struct mafat_layer *l);
+
+/* ---- what it makes ---- */
+
+static inline int mafat_layer_n_outputs(const struct mafat_layer *l)
+{
+  return l->more ? 1 + l->more->n : 1;
+}
+
+static inline struct mafat_shape mafat_layer_output_shape(const struct mafat_layer *l, int output)
+{
+  return output ? l->more->list[output - 1].shape : l->out;
+}
+
+/* Steps count rows, columns and channels of the first output. Along what a layer may be cut, all its outputs have the
+ * same extent and are made together; along the others, an output of another extent is made whole. */
+static inline struct mafat_span mafat_span_across(struct mafat_span span, int extent, int other)
+{
+  return extent == other || mafat_span_is_empty(span) ? span : mafat_span(0, other);
+}
+
+/* The part of an output that is made with a part of the first one. */
+static inline struct mafat_box mafat_layer_out_box(const struct mafat_layer *l, int output, struct mafat_box first)
+{
+  struct mafat_shape s = mafat_layer_output_shape(l, output);
+  return (struct mafat_box){mafat_span_across(first.y, l->out.h, s.h), mafat_span_across(first.x, l->out.w, s.w)};
+}
+
+static inline struct mafat_span mafat_layer_out_channels(const struct mafat_layer *l, int output, struct mafat_span first)
+{
+  return mafat_span_across(first, l->out.c, mafat_layer_output_shape(l, output).c);
+}
+
+/* The part of the first output that is made with a part of another. */
+static inline struct mafat_box mafat_layer_first_box(const struct mafat_layer *l, int output, struct mafat_box box)
+{
+  struct mafat_shape s = mafat_layer_output_shape(l, output);
+  return (struct mafat_box){mafat_span_across(box.y, s.h, l->out.h), mafat_span_across(box.x, s.w, l->out.w)};
+}
 
 /* ---- what it reads ---- */
 
@@ -208,11 +247,18 @@ static inline bool mafat_layer_is_head(const struct mafat_layer *l)
   return mafat_kind_of(l->type)->head;
 }
 
-/* Can a box of the output be computed from a box of the input? The others
+/* What a step of it may be a part of. */
+static inline unsigned mafat_layer_along(const struct mafat_layer *l)
+{
+  const struct mafat_kind *kind = mafat_kind_of(l->type);
+  return kind->not_along ? kind->along & ~kind->not_along(l) : kind->along;
+}
+
+/* Can a box of the output be computed from a box of the input, which may be all of its columns? The others
  * (reorg's index order, softmax, connected, heads ...) need whole maps. */
 static inline bool mafat_layer_is_tileable(const struct mafat_layer *l)
 {
-  return (mafat_kind_of(l->type)->along & MAFAT_ALONG_MAP) == MAFAT_ALONG_MAP;
+  return (mafat_kind_of(l->type)->along & MAFAT_ALONG_MAP) == MAFAT_ALONG_MAP && (mafat_layer_along(l) & MAFAT_ALONG_ROWS);
 }
 
 static inline bool mafat_layer_convolves(const struct mafat_layer *l)
@@ -238,29 +284,22 @@ static inline bool mafat_layer_is_depthwise(const struct mafat_layer *l)
   return mafat_layer_is_grouped(l) && l->groups == l->in.c && l->groups == l->filters;
 }
 
+/* Would a channel of its output be made of that channel alone, were it not for its parameters? */
+static inline bool mafat_layer_mixes_channels(const struct mafat_layer *l)
+{
+  return mafat_kind_of(l->type)->lanewise && !(mafat_layer_along(l) & MAFAT_ALONG_FILTERS);
+}
+
 /* Every pixel of all channels by itself: a 1x1 convolution. */
 static inline bool mafat_layer_is_pointwise(const struct mafat_layer *l)
 {
   return mafat_layer_is_ungrouped(l) && mafat_window_is_pixel(&l->window);
 }
 
-/* Are its channels reduced to one? */
-static inline bool mafat_layer_reduces_channels(const struct mafat_layer *l)
-{
-  return l->reduce && l->reduce->channels;
-}
-
 /* Is a channel of its output made of that channel of its operands alone? */
 static inline bool mafat_layer_is_lanewise(const struct mafat_layer *l)
 {
-  return (mafat_kind_of(l->type)->lanewise && !mafat_layer_reduces_channels(l)) || mafat_layer_is_depthwise(l);
-}
-
-/* What a step of it may be a part of. */
-static inline unsigned mafat_layer_along(const struct mafat_layer *l)
-{
-  unsigned along = mafat_kind_of(l->type)->along;
-  return mafat_layer_reduces_channels(l) ? along & ~(unsigned)MAFAT_ALONG_FILTERS : along;
+  return (mafat_kind_of(l->type)->lanewise && !mafat_layer_mixes_channels(l)) || mafat_layer_is_depthwise(l);
 }
 
 static inline bool mafat_layer_pools(const struct mafat_layer *l)

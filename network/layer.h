@@ -71,6 +71,7 @@ enum {
   MAFAT_MAX_LAYERS = 4096,
   MAFAT_MAX_EXTENT = 1 << 20, /* of a map, in pixels a side; of filters and groups */
   MAFAT_MAX_OPERANDS = 64,
+  MAFAT_MAX_OUTPUTS = 256, /* of a layer */
   MAFAT_MAX_SOURCES = 4096, /* of an operand: routes of routes would double them without end */
   MAFAT_MAX_ALL_SOURCES = 1 << 18 /* of all operands: a line of a file makes an operand of so many, and they are kept (5 MB) */
 };
@@ -86,7 +87,7 @@ static inline long long mafat_shape_elements(struct mafat_shape s)
 
 /* Channels [first, first + n) of rows [first_row, first_row + n_rows) of a tensor, of all columns. */
 struct mafat_source {
-  int tensor; /* index of the operator that makes it */
+  int tensor; /* its index (network.h) */
   int first, n;
   int first_row, n_rows;
 };
@@ -188,6 +189,21 @@ struct mafat_postprocess {
   float y_scale, x_scale, h_scale, w_scale; /* of what encodings are multiplied by */
 };
 
+/* One of the tensors that a layer makes. */
+struct mafat_output {
+  struct mafat_shape shape;
+  enum mafat_dtype type;
+  struct mafat_quantization quantization; /* of integers */
+  bool asked; /* can be read after a run because somebody asked for it */
+};
+
+/* The outputs of a layer after its first one. One allocation; the layer owns it. */
+struct mafat_more_outputs {
+  int n;
+  int first; /* number of the first among all such outputs of the network, the others' follow; -1: none yet */
+  struct mafat_output list[];
+};
+
 /* Small, for a network may have thousands of them. */
 struct mafat_layer {
   enum mafat_layer_type type;
@@ -227,6 +243,7 @@ struct mafat_layer {
   struct mafat_reduce *reduce;
   struct mafat_resample *resample;
   struct mafat_postprocess *postprocess;
+  struct mafat_more_outputs *more; /* NULL: out, out_type, quantization and output are all that it makes */
 };
 
 #endif

@@ -71,7 +71,7 @@ static uint64_t hash_of(const struct mafat_layer *l)
 struct merger {
   struct mafat_network *network;
   uint64_t *hashes; /* [layer] */
-  int *same_as;     /* [operator]: itself, or the one that computes the same */
+  int *same_as;     /* [tensor]: itself, or the one that is the same */
 };
 
 static void read_instead(const struct merger *m, struct mafat_sources *s)
@@ -103,7 +103,7 @@ static int find_equal(const struct merger *m, int layer)
 static void merge(const struct merger *m)
 {
   struct mafat_network *n = m->network;
-  for (int t = 0; t < mafat_network_n_operators(n); t++) m->same_as[t] = t;
+  for (int t = 0; t < mafat_network_n_tensors(n); t++) m->same_as[t] = t;
   for (int l = 0; l < n->n_layers; l++) {
     for (int k = 0; k < n->layers[l].n_operands; k++) read_instead(m, &n->layers[l].operands[k].sources);
     m->same_as[l] = find_equal(m, l);
@@ -114,8 +114,8 @@ static void merge(const struct merger *m)
 
 int mafat_network_merge(struct mafat_network *n)
 {
-  size_t n_operators = (size_t)mafat_network_n_operators(n);
-  struct merger m = {n, malloc(n_operators * sizeof *m.hashes), malloc(n_operators * sizeof *m.same_as)};
+  size_t n_tensors = (size_t)mafat_network_n_tensors(n);
+  struct merger m = {n, malloc(n_tensors * sizeof *m.hashes), malloc(n_tensors * sizeof *m.same_as)};
   bool enough = m.hashes && m.same_as;
   if (enough) merge(&m);
   free(m.hashes);

@@ -30,9 +30,10 @@ static void free_layer(struct mafat_layer *l)
   free(l->reduce);
   free(l->resample);
   free(l->postprocess);
+  free(l->more);
 }
 
-/* Sources that are inputs, which lie `by` further to the front. */
+/* Sources that are no layer's first output, which lie `by` further to the front. */
 static void move_sources(struct mafat_sources *sources, int n_layers, int by)
 {
   for (int i = 0; i < mafat_sources_count(sources); i++)
@@ -60,7 +61,20 @@ MAFAT_PART(opening) void mafat_network_shorten(struct mafat_network *network, in
     move_sources(&network->outputs[i].sources, network->n_layers, network->n_layers - n);
   for (int l = n; l < network->n_layers; l++) free_layer(&layers[l]);
   memmove(layers + n, layers + network->n_layers, (size_t)network->n_inputs * sizeof *layers);
+  while (network->n_more > 0 && network->makers[network->n_more - 1].layer >= n) network->n_more--;
   network->n_layers = n;
+}
+
+int mafat_network_add_outputs(struct mafat_network *n, int layer)
+{
+  struct mafat_more_outputs *more = n->layers[layer].more;
+  if (!more) return MAFAT_OK;
+  struct mafat_maker *grown = realloc(n->makers, (size_t)(n->n_more + more->n) * sizeof *grown);
+  if (!grown) return MAFAT_ENOMEM;
+  n->makers = grown;
+  more->first = n->n_more;
+  for (int k = 0; k < more->n; k++) grown[n->n_more++] = (struct mafat_maker){layer, k + 1};
+  return MAFAT_OK;
 }
 
 void mafat_network_close(struct mafat_network **network)
@@ -71,6 +85,7 @@ void mafat_network_close(struct mafat_network **network)
   free_ports(n->inputs, n->n_inputs);
   free_ports(n->outputs, n->n_outputs);
   free(n->layers);
+  free(n->makers);
   mafat_constants_close(&n->constants);
   for (int i = 0; i < n->n_files; i++) free(n->files[i]);
   free(n->files);
@@ -92,6 +107,7 @@ int mafat_network_ask_for(struct mafat_network *n, int n_layers, const int *laye
       return mafat_fail(d, MAFAT_EINVAL, "%s: expected outputs of layers from 0 to %d, found %d", n->path, n_layers - 1,
                         layers[i]);
     n->layers[layers[i]].output = true;
+    for (int k = 1; k < mafat_layer_n_outputs(&n->layers[layers[i]]); k++) n->layers[layers[i]].more->list[k - 1].asked = true;
   }
   return MAFAT_OK;
 }
@@ -101,8 +117,13 @@ struct mafat_sources mafat_network_output_sources(const struct mafat_network *n,
 {
   if (mafat_layer_is_alias(&n->layers[index]))
     return *mafat_layer_sources(&n->layers[index]);
-  struct mafat_shape shape = mafat_network_tensor_shape(n, index);
-  *self = (struct mafat_source){index, 0, shape.c, 0, shape.h};
+  return mafat_network_tensor_sources(n, index, self);
+}
+
+struct mafat_sources mafat_network_tensor_sources(const struct mafat_network *n, int tensor, struct mafat_source *self)
+{
+  struct mafat_shape shape = mafat_network_tensor_shape(n, tensor);
+  *self = (struct mafat_source){tensor, 0, shape.c, 0, shape.h};
   return (struct mafat_sources){self, 1, 1};
 }
 
@@ -111,16 +132,18 @@ struct mafat_sources mafat_network_output_sources(const struct mafat_network *n,
 static const char *find_source_fault(const struct mafat_network *n, int layer, const struct mafat_operand *o,
                                      const struct mafat_source *s)
 {
-  bool input = s->tensor >= n->n_layers && s->tensor < mafat_network_n_operators(n);
-  if (!input && (s->tensor < 0 || s->tensor >= layer)) return "reads what is not made before it";
-  if (mafat_layer_is_alias(&n->layers[s->tensor])) return "reads what only renames";
+  if (s->tensor < 0 || s->tensor >= mafat_network_n_tensors(n)) return "reads what is not made before it";
+  int maker = mafat_network_operator(n, s->tensor);
+  if (!mafat_network_is_input(n, maker) && maker >= layer) return "reads what is not made before it";
+  if (mafat_layer_is_alias(&n->layers[maker])) return "reads what only renames";
   struct mafat_shape shape = mafat_network_tensor_shape(n, s->tensor);
   if (s->n < 1 || s->first < 0 || s->n > shape.c - s->first) return "reads channels that a map has not";
   if (s->n_rows < 1 || s->first_row < 0 || s->n_rows > shape.h - s->first_row) return "reads rows that a map has not";
   if (shape.w != o->shape.w) return "reads maps of another width";
   if (mafat_network_tensor_type(n, s->tensor) != mafat_network_tensor_type(n, o->sources.list[0].tensor))
     return "reads elements of several types";
-  if (!mafat_quantization_equals(&n->layers[s->tensor].quantization, &n->layers[o->sources.list[0].tensor].quantization))
+  if (!mafat_quantization_equals(mafat_network_tensor_quantization(n, s->tensor),
+                                 mafat_network_tensor_quantization(n, o->sources.list[0].tensor)))
     return "reads numbers of several scales";
   return NULL;
 }

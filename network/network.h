@@ -2,15 +2,16 @@
  * changed afterwards, made without weights.
  *
  * A network consists of *operators*: its layers, and its inputs, which read nothing
- * and whose rows a run asks a source for. A *tensor* is the output of an operator, and
- * has its index; arrays of what belongs to a tensor are indexed so. Layers that only
+ * and whose rows a run asks a source for. A *tensor* is one of an operator's outputs, most have
+ * a single one; arrays of what belongs to a tensor are indexed by its index. Layers that only
  * rename (route, dropout, cost) have no tensor of their own: whoever reads them reads
  * the tensors behind them, as a list of sources. A concatenation therefore never exists
  * in memory.
  *
  * Layers come first, so that a layer's index is the number that users know it by: 0 is the
  * first section behind [net]. Inputs lie behind all layers, also where fewer are run; to
- * users they have no number (mafat_network_number). */
+ * users they have no number (mafat_network_number). The first output of an operator has the operator's
+ * index; the other outputs of layers have indexes after the inputs, in the order of their layers. */
 #ifndef MAFAT_NETWORK_NETWORK_H
 #define MAFAT_NETWORK_NETWORK_H
 
@@ -26,6 +27,11 @@ enum mafat_fork { MAFAT_FORK_AUTO, MAFAT_FORK_DARKNET, MAFAT_FORK_ALEXEYAB };
 
 /* Of the file that a network was read from. All but Darknet's hold its constants, too. */
 enum mafat_format { MAFAT_FORMAT_DARKNET, MAFAT_FORMAT_ONNX, MAFAT_FORMAT_TFLITE };
+
+/* Which operator makes a tensor, as which of its outputs. */
+struct mafat_maker {
+  int layer, output;
+};
 
 struct mafat_outputs_head; /* runner/detect/heads/head.h */
 
@@ -52,6 +58,8 @@ struct mafat_network {
   bool letterbox;           /* keep the picture's proportions; else stretch it */
   struct mafat_layer *layers; /* (n_layers), and behind them (n_inputs), at least one */
   int n_layers, n_inputs;
+  struct mafat_maker *makers; /* (n_more) of the tensors after the operators' first ones; owned */
+  int n_more;
   enum mafat_format format;
   struct mafat_constants *constants; /* constant.h: in the file of weights that it usually comes with */
   char **files;             /* (n_files) paths of those that hold constants, beside the model's own; owned, as are they */
@@ -79,17 +87,50 @@ int mafat_network_ask_for(struct mafat_network *n, int n_layers, const int *laye
 
 const char *mafat_activation_name(enum mafat_activation activation);
 
-/* Is it an output of the first n_layers: the last of them, a head, or one that was asked for? */
-static inline bool mafat_network_is_output(const struct mafat_network *n, int n_layers, int layer)
-{
-  return layer == n_layers - 1 || mafat_layer_is_head(&n->layers[layer]) || n->layers[layer].output;
-}
-
-/* Entries of an array that has one for each tensor. */
 static inline int mafat_network_n_operators(const struct mafat_network *n)
 {
   return n->n_layers + n->n_inputs;
 }
+
+/* Entries of an array that has one for each tensor. */
+static inline int mafat_network_n_tensors(const struct mafat_network *n)
+{
+  return mafat_network_n_operators(n) + n->n_more;
+}
+
+/* The tensor that is output `output` of an operator:
+ *     for (int k = 0; k < mafat_layer_n_outputs(l); k++) ... mafat_network_output(n, layer, k) */
+static inline int mafat_network_output(const struct mafat_network *n, int layer, int output)
+{
+  return output ? mafat_network_n_operators(n) + n->layers[layer].more->first + output - 1 : layer;
+}
+
+static inline struct mafat_maker mafat_network_maker(const struct mafat_network *n, int tensor)
+{
+  int more = tensor - mafat_network_n_operators(n);
+  return more < 0 ? (struct mafat_maker){tensor, 0} : n->makers[more];
+}
+
+/* The operator that makes a tensor, and its index. */
+static inline int mafat_network_operator(const struct mafat_network *n, int tensor)
+{
+  return mafat_network_maker(n, tensor).layer;
+}
+
+static inline const struct mafat_layer *mafat_network_made_by(const struct mafat_network *n, int tensor)
+{
+  return &n->layers[mafat_network_operator(n, tensor)];
+}
+
+/* An output after the first of its layer; NULL: it is a first one. */
+static inline struct mafat_output *mafat_network_more(const struct mafat_network *n, int tensor)
+{
+  struct mafat_maker m = mafat_network_maker(n, tensor);
+  return m.output ? &n->layers[m.layer].more->list[m.output - 1] : NULL;
+}
+
+/* Gives the outputs of the layer after its first one their indexes; after infer, once, layer by layer. MAFAT_ENOMEM. */
+int mafat_network_add_outputs(struct mafat_network *n, int layer);
 
 /* The input that pictures are decoded into, which the first layer reads. */
 static inline int mafat_network_picture(const struct mafat_network *n)
@@ -125,13 +166,59 @@ static inline int mafat_network_number(const struct mafat_network *n, int index)
 
 static inline struct mafat_shape mafat_network_tensor_shape(const struct mafat_network *n, int tensor)
 {
-  return n->layers[tensor].out;
+  const struct mafat_output *more = mafat_network_more(n, tensor);
+  return more ? more->shape : n->layers[tensor].out;
 }
 
 /* Type of a tensor's elements. */
 static inline enum mafat_dtype mafat_network_tensor_type(const struct mafat_network *n, int tensor)
 {
-  return n->layers[tensor].out_type;
+  const struct mafat_output *more = mafat_network_more(n, tensor);
+  return more ? more->type : n->layers[tensor].out_type;
+}
+
+/* What the integers of a tensor mean. */
+static inline const struct mafat_quantization *mafat_network_tensor_quantization(const struct mafat_network *n, int tensor)
+{
+  const struct mafat_output *more = mafat_network_more(n, tensor);
+  return more ? &more->quantization : &n->layers[tensor].quantization;
+}
+
+/* Is it one of the network's inputs, which no layer makes? */
+static inline bool mafat_network_is_input(const struct mafat_network *n, int tensor)
+{
+  return tensor >= n->n_layers && tensor < mafat_network_n_operators(n);
+}
+
+/* Is one of the layer's outputs after its first one asked for? */
+static inline bool mafat_layer_has_asked(const struct mafat_layer *l)
+{
+  bool any = false;
+  for (int k = 1; k < mafat_layer_n_outputs(l); k++) any = any || l->more->list[k - 1].asked;
+  return any;
+}
+
+/* Is the tensor an output of the first n_layers: the first one of the last of them, where no other of its outputs is asked
+ * for, a head's, or one that was asked for? Of layers that rename: are those behind it? */
+static inline bool mafat_network_is_output(const struct mafat_network *n, int n_layers, int tensor)
+{
+  struct mafat_maker m = mafat_network_maker(n, tensor);
+  const struct mafat_layer *l = &n->layers[m.layer];
+  if (m.output ? l->more->list[m.output - 1].asked : l->output) return true;
+  return m.output == 0 && (mafat_layer_is_head(l) || (m.layer == n_layers - 1 && !mafat_layer_has_asked(l)));
+}
+
+/* Makes it an output of the network, which can be read after a run. */
+static inline void mafat_network_keep(struct mafat_network *n, int tensor)
+{
+  struct mafat_output *more = mafat_network_more(n, tensor);
+  *(more ? &more->asked : &n->layers[tensor].output) = true;
+}
+
+/* The layer whose only output the tensor is; -1: there is none, or it is an input. */
+static inline int mafat_network_sole_maker(const struct mafat_network *n, int tensor)
+{
+  return tensor >= 0 && tensor < n->n_layers && !n->layers[tensor].more ? tensor : -1;
 }
 
 /* Type of an operand: all its sources have the same. */
@@ -150,7 +237,7 @@ static inline enum mafat_dtype mafat_network_in_type(const struct mafat_network 
 /* What the numbers of an operand mean: all its sources' mean the same. */
 static inline struct mafat_quantization mafat_network_in_quantization(const struct mafat_network *n, int layer, int operand)
 {
-  return n->layers[n->layers[layer].operands[operand].sources.list[0].tensor].quantization;
+  return *mafat_network_tensor_quantization(n, n->layers[layer].operands[operand].sources.list[0].tensor);
 }
 
 /* Can each layer that reads or puts out whole numbers be? MAFAT_EUNSUPPORTED: the diagnostic says which cannot, and why. */
@@ -173,8 +260,10 @@ int mafat_network_check_operand(const struct mafat_network *n, int layer, int op
 /* All of a layer that is read from a file, once. As above; MAFAT_EUNSUPPORTED, too: with the layers before it more than MAFAT_MAX_ALL_SOURCES. */
 int mafat_network_take_operands(struct mafat_network *n, int layer, const struct mafat_subject *subject);
 
-/* What the output of operator `index` consists of: itself, or what it renames. */
+/* What the first output of operator `index` consists of: itself, or what it renames. */
 struct mafat_sources mafat_network_output_sources(const struct mafat_network *n, int index,
                                                   struct mafat_source *self);
+/* All of a tensor. */
+struct mafat_sources mafat_network_tensor_sources(const struct mafat_network *n, int tensor, struct mafat_source *self);
 
 #endif

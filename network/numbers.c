@@ -6,6 +6,7 @@ static bool has_numbers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
   bool some = l->out_type != MAFAT_F32;
+  for (int k = 1; k < mafat_layer_n_outputs(l); k++) some = some || l->more->list[k - 1].type != MAFAT_F32;
   for (struct mafat_reads r = mafat_layer_reads(l); !some && mafat_reads_next(&r);)
     some = mafat_network_tensor_type(n, r.source->tensor) != MAFAT_F32;
   return some;
@@ -15,9 +16,10 @@ static bool has_numbers(const struct mafat_network *n, int layer)
 static const char *find_mixture(const struct mafat_network *n, const struct mafat_sources *sources)
 {
   for (int i = 1; i < mafat_sources_count(sources); i++) {
-    const struct mafat_layer *first = &n->layers[sources->list[0].tensor], *other = &n->layers[sources->list[i].tensor];
-    if (first->out_type != other->out_type) return "reads a map of whole numbers and floats";
-    if (first->out_type != MAFAT_F32 && !mafat_quantization_equals(&first->quantization, &other->quantization))
+    int first = sources->list[0].tensor, other = sources->list[i].tensor;
+    enum mafat_dtype type = mafat_network_tensor_type(n, first);
+    if (type != mafat_network_tensor_type(n, other)) return "reads a map of whole numbers and floats";
+    if (type != MAFAT_F32 && !mafat_quantization_equals(mafat_network_tensor_quantization(n, first), mafat_network_tensor_quantization(n, other)))
       return "reads a map of numbers of several scales or zero points";
   }
   return NULL;

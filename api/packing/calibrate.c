@@ -7,10 +7,11 @@
 
 /* ---- which layers ---- */
 
+/* Or what is one of several outputs: neither is observed. */
 static bool reads_input(const struct mafat_network *n, int layer)
 {
   for (struct mafat_reads r = mafat_layer_reads(&n->layers[layer]); mafat_reads_next(&r);)
-    if (r.source->tensor >= n->n_layers) return true;
+    if (mafat_network_sole_maker(n, r.source->tensor) < 0) return true;
   return false;
 }
 
@@ -19,7 +20,8 @@ static void find_leads(const struct mafat_network *n, bool *leads)
 {
   for (int l = n->n_layers - 1; l >= 0; l--) {
     if (mafat_layer_is_alias(&n->layers[l])) continue;
-    bool on = leads[l] || mafat_layer_has_panels(&n->layers[l]);
+    bool on = mafat_layer_has_panels(&n->layers[l]);
+    for (int k = 0; k < mafat_layer_n_outputs(&n->layers[l]); k++) on = on || leads[mafat_network_output(n, l, k)];
     for (struct mafat_reads r = mafat_layer_reads(&n->layers[l]); on && mafat_reads_next(&r);) leads[r.source->tensor] = true;
   }
 }
@@ -37,7 +39,7 @@ static bool shall_compute(const struct mafat_network *n, int layer, const bool *
 /* Those that compute, and what they read. */
 static struct mafat_activations *list(const struct mafat_network *n, const bool *computes, bool *listed)
 {
-  int n_operators = mafat_network_n_operators(n);
+  int n_operators = mafat_network_n_tensors(n);
   struct mafat_activations *a = mafat_activations_make(n->n_layers, n_operators);
   for (int l = 0; l < n->n_layers; l++) {
     if (!computes[l]) continue;
@@ -45,13 +47,13 @@ static struct mafat_activations *list(const struct mafat_network *n, const bool 
     for (struct mafat_reads r = mafat_layer_reads(&n->layers[l]); mafat_reads_next(&r);) listed[r.source->tensor] = true;
   }
   for (int i = 0; a && i < n_operators; i++)
-    if (listed[i]) a->list[a->n++] = (struct mafat_activation_numbers){.operator = i, .scale = 1, .before_scale = 1, .computes = computes[i]};
+    if (listed[i]) a->list[a->n++] = (struct mafat_activation_numbers){.tensor = i, .scale = 1, .before_scale = 1, .computes = computes[i]};
   return a;
 }
 
 struct mafat_activations *mafat_calibrate_choose(const struct mafat_network *n, const bool *keep)
 {
-  size_t room = (size_t)mafat_network_n_operators(n);
+  size_t room = (size_t)mafat_network_n_tensors(n);
   bool *leads = calloc(3 * room, sizeof *leads);
   if (!leads) return NULL;
   bool *computes = leads + room, *listed = computes + room;
@@ -76,7 +78,7 @@ struct watching {
   struct mafat_equalized *equalized;
   float share;
   const struct mafat_network *wide, *twin;
-  int *put, *before; /* [layer of the twin]: the operator whose output it has, whose sums; -1: nobody asks */
+  int *put, *before; /* [layer of the twin]: the tensor that it has, whose sums; -1: nobody asks */
   float *floats;     /* of the largest */
   bool counting;     /* in the second pass */
   bool finite;
@@ -89,11 +91,11 @@ static void note(struct watching *w, struct mafat_histogram *h, size_t n)
   w->finite = w->finite && isfinite(h->seen.least) && isfinite(h->seen.most);
 }
 
-static void note_put(struct watching *w, int operator, struct mafat_shape shape)
+static void note_put(struct watching *w, int tensor, struct mafat_shape shape)
 {
-  if (w->counting) mafat_equalized_multiply(w->equalized->factors[operator], shape, w->floats);
-  else mafat_equalized_see(w->equalized, operator, shape, w->floats);
-  note(w, &w->to->put[operator], (size_t)mafat_shape_elements(shape));
+  if (w->counting) mafat_equalized_multiply(w->equalized->factors[tensor], shape, w->floats);
+  else mafat_equalized_see(w->equalized, tensor, shape, w->floats);
+  note(w, &w->to->put[tensor], (size_t)mafat_shape_elements(shape));
 }
 
 static void watch(void *context, struct mafat_executor *e, int layer)
@@ -114,10 +116,10 @@ static int open_watching(struct watching *w, const struct mafat_activations *a, 
   w->before = w->put + n;
   for (size_t i = 0; i < 2 * n; i++) w->put[i] = -1;
   for (int i = 0; i < a->n; i++) {
-    const struct mafat_activations_places *p = &places[a->list[i].operator];
+    const struct mafat_activations_places *p = &places[a->list[i].tensor];
     if (p->put >= w->twin->n_layers) continue;
-    w->put[p->put] = a->list[i].operator;
-    if (p->made != p->put) w->before[p->made] = a->list[i].operator;
+    w->put[p->put] = a->list[i].tensor;
+    if (p->made != p->put) w->before[p->made] = a->list[i].tensor;
     size_t elements = (size_t)mafat_shape_elements(w->twin->layers[p->put].out);
     most = elements > most ? elements : most;
   }
@@ -153,7 +155,7 @@ int mafat_calibrate_see(struct mafat_calibrated *out, const struct mafat_network
                         struct mafat_diagnostic *d)
 {
   struct watching w = {.to = out, .equalized = equalized, .share = share, .wide = wide, .twin = twin, .finite = true};
-  int n_operators = mafat_network_n_operators(wide);
+  int n_operators = mafat_network_n_tensors(wide);
   out->n_operators = n_operators;
   out->put = calloc(2 * (size_t)n_operators, sizeof *out->put);
   out->before = out->put ? out->put + n_operators : NULL;
@@ -175,19 +177,19 @@ void mafat_calibrated_release(struct mafat_calibrated *c)
 int mafat_calibrate_scale(struct mafat_activations *a, const struct mafat_network *n, const struct mafat_calibrated *c,
                           enum mafat_range_method method)
 {
-  size_t room = (size_t)mafat_network_n_operators(n);
+  size_t room = (size_t)mafat_network_n_tensors(n);
   int *same = malloc(room * sizeof *same);
   struct mafat_range *ranges = calloc(room, sizeof *ranges);
   if (same && ranges) {
     mafat_activations_find_classes(a, n, same);
     for (int i = 0; i < a->n; i++) {
-      struct mafat_range *r = &ranges[same[a->list[i].operator]];
-      *r = mafat_range_join(*r, mafat_histogram_range(&c->put[a->list[i].operator], method));
+      struct mafat_range *r = &ranges[same[a->list[i].tensor]];
+      *r = mafat_range_join(*r, mafat_histogram_range(&c->put[a->list[i].tensor], method));
     }
     for (int i = 0; i < a->n; i++) {
       struct mafat_activation_numbers *to = &a->list[i];
-      mafat_range_numbers(ranges[same[to->operator]], &to->scale, &to->zero);
-      mafat_range_numbers(mafat_histogram_range(&c->before[to->operator], method), &to->before_scale, &to->before_zero);
+      mafat_range_numbers(ranges[same[to->tensor]], &to->scale, &to->zero);
+      mafat_range_numbers(mafat_histogram_range(&c->before[to->tensor], method), &to->before_scale, &to->before_zero);
     }
   }
   free(ranges);

@@ -125,8 +125,8 @@ static int keep_layers(struct mafat_numbering *q)
   int kept = 0;
   for (int i = 0; i < q->activations->n; i++) {
     const struct mafat_activation_numbers *a = &q->activations->list[i];
-    if (!a->computes || !mafat_layer_has_panels(&q->wide->layers[a->operator]) || q->errors[a->operator].error <= q->packing->most_error) continue;
-    q->keep[a->operator] = true;
+    if (!a->computes || !mafat_layer_has_panels(&q->wide->layers[a->tensor]) || q->errors[a->tensor].error <= q->packing->most_error) continue;
+    q->keep[a->tensor] = true;
     kept++;
   }
   return kept;
@@ -198,7 +198,7 @@ static int open_numbering(struct mafat_numbering *q, struct mafat_diagnostic *d)
 {
   const struct mafat_packing *p = q->packing;
   const struct mafat_pictures *by = p->measure.n ? &p->measure : &p->calibrate;
-  size_t room = (size_t)mafat_network_n_operators(q->wide);
+  size_t room = (size_t)mafat_network_n_tensors(q->wide);
   q->places = calloc(room, sizeof *q->places);
   q->place = calloc(room, sizeof *q->place);
   q->keep = calloc(room, sizeof *q->keep);

@@ -25,7 +25,7 @@ static void put_tensor(const struct mafat_network *n, int tensor, FILE *out)
 static void put_operands(const struct lay_model *m, int layer, FILE *out)
 {
   const struct mafat_layer *l = &m->network->layers[layer];
-  int *seen = calloc((size_t)mafat_network_n_operators(m->network), sizeof *seen);
+  int *seen = calloc((size_t)mafat_network_n_tensors(m->network), sizeof *seen);
   fputs(", \"operands\": [", out);
   for (int k = 0; seen && k < l->n_operands; k++) {
     const struct mafat_sources *sources = &l->operands[k].sources;
@@ -92,7 +92,7 @@ static void put_operators(const struct lay_model *m, const struct lay_plan *p, c
 int lay_graph_write(struct lay_model *m, FILE *out, struct mafat_diagnostic *d)
 {
   struct lay_plan *p = lay_plan_open(m, "1x1/NoCut/order=file", true, d);
-  struct mafat_usage *usage = calloc((size_t)mafat_network_n_operators(m->network), sizeof *usage);
+  struct mafat_usage *usage = calloc((size_t)mafat_network_n_tensors(m->network), sizeof *usage);
   int code = !p ? MAFAT_EINVAL : usage ? MAFAT_OK : mafat_fail(d, MAFAT_ENOMEM, "out of memory");
   if (code == MAFAT_OK) {
     mafat_usage_find(m->network, p->plan, usage);

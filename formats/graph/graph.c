@@ -289,7 +289,7 @@ static int take_tensor(struct mafat_graph *g, struct mafat_value *out, int tenso
   struct mafat_source all = {tensor, 0, s.c, 0, s.h};
   struct mafat_view own = *view; /* may be the value's own */
   mafat_value_clear(out);
-  *out = (struct mafat_value){.form = MAFAT_VALUE_MAP, .view = own, .shape = s, .maker = tensor};
+  *out = (struct mafat_value){.form = MAFAT_VALUE_MAP, .view = own, .shape = s, .maker = mafat_network_sole_maker(g->network, tensor)};
   return copy_sources(g, &out->sources, &(struct mafat_sources){&all, 1, 1});
 }
 
@@ -307,9 +307,7 @@ int mafat_graph_input(struct mafat_graph *g, int index, struct mafat_value *out,
   l->out_type = g->makes.type;
   l->quantization = g->makes.numbers;
   l->out = l->in = (struct mafat_shape){(int)e[0], (int)e[1], (int)e[2]};
-  int code = take_tensor(g, out, g->network->n_layers + index, &view);
-  out->maker = -1;
-  return code;
+  return take_tensor(g, out, g->network->n_layers + index, &view);
 }
 
 struct mafat_layer *mafat_graph_add_layer(struct mafat_graph *g, enum mafat_layer_type type)
@@ -338,12 +336,12 @@ int mafat_graph_add_operand(struct mafat_graph *g, struct mafat_layer *l, const 
 /* Elements that are only moved stay what they are; another operator's bounds are not theirs, for there may be others. */
 static void set_meaning(const struct mafat_graph *g, struct mafat_layer *l)
 {
-  const struct mafat_layer *from = NULL;
   if (mafat_kind_of(l->type)->constant) return;
-  if (mafat_layer_keeps_numbers(l)) from = &g->network->layers[l->operands[l->n_operands - 1].sources.list[0].tensor];
-  l->out_type = from ? from->out_type : g->makes.type;
-  l->quantization = from ? from->quantization : g->makes.numbers;
-  if (from && l->out_type != MAFAT_F32) l->quantization.least = 0, l->quantization.most = 255;
+  bool keeps = mafat_layer_keeps_numbers(l);
+  int from = keeps ? l->operands[l->n_operands - 1].sources.list[0].tensor : -1;
+  l->out_type = keeps ? mafat_network_tensor_type(g->network, from) : g->makes.type;
+  l->quantization = keeps ? *mafat_network_tensor_quantization(g->network, from) : g->makes.numbers;
+  if (keeps && l->out_type != MAFAT_F32) l->quantization.least = 0, l->quantization.most = 255;
 }
 
 int mafat_graph_end_layer(struct mafat_graph *g, struct mafat_layer *l)
@@ -355,13 +353,20 @@ int mafat_graph_end_layer(struct mafat_graph *g, struct mafat_layer *l)
   if (!constant) code = mafat_network_take_operands(g->network, index, &subject);
   if (code == MAFAT_OK && l->n_operands) l->in = l->operands[0].shape;
   if (code == MAFAT_OK) set_meaning(g, l);
-  return code ? code : mafat_layer_infer(l, &subject);
+  if (code == MAFAT_OK) code = mafat_layer_infer(l, &subject);
+  return code == MAFAT_OK && mafat_network_add_outputs(g->network, index) ? mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory") : code;
 }
 
 int mafat_graph_output(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l,
                        const struct mafat_view *view)
 {
-  return take_tensor(g, out, (int)(l - g->network->layers), view);
+  return mafat_graph_output_of(g, out, l, 0, view);
+}
+
+int mafat_graph_output_of(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l, int output,
+                          const struct mafat_view *view)
+{
+  return take_tensor(g, out, mafat_network_output(g->network, (int)(l - g->network->layers), output), view);
 }
 
 /* ---- inputs and outputs by name ---- */
@@ -388,7 +393,7 @@ static int copy_inputs(struct mafat_graph *g, struct mafat_value *v)
 {
   bool has_input = false;
   for (int i = 0; i < mafat_sources_count(&v->sources); i++)
-    has_input = has_input || v->sources.list[i].tensor >= g->network->n_layers;
+    has_input = has_input || mafat_network_is_input(g->network, v->sources.list[i].tensor);
   if (!has_input) return MAFAT_OK;
   struct mafat_layer *l = mafat_graph_add_layer(g, MAFAT_ACTIVATION_LAYER);
   struct mafat_view view = v->view;
@@ -410,7 +415,7 @@ int mafat_graph_name_output(struct mafat_graph *g, const char *name, const struc
   if (code == MAFAT_OK) code = copy_inputs(g, &own);
   if (code == MAFAT_OK) code = set_port(g, &grown[n->n_outputs++], name, &own);
   for (int i = 0; code == MAFAT_OK && i < mafat_sources_count(&own.sources); i++)
-    n->layers[own.sources.list[i].tensor].output = true;
+    mafat_network_keep(n, own.sources.list[i].tensor);
   mafat_value_clear(&own);
   return code;
 }

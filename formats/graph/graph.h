@@ -104,8 +104,8 @@ static inline bool mafat_value_is_constant(const struct mafat_value *v)
 static inline struct mafat_meaning mafat_value_meaning(const struct mafat_graph *g, const struct mafat_value *map)
 {
   if (map->form != MAFAT_VALUE_MAP) return (struct mafat_meaning){.type = MAFAT_F32};
-  const struct mafat_layer *l = &g->network->layers[map->sources.list[0].tensor];
-  return (struct mafat_meaning){l->out_type, l->quantization};
+  int tensor = map->sources.list[0].tensor;
+  return (struct mafat_meaning){mafat_network_tensor_type(g->network, tensor), *mafat_network_tensor_quantization(g->network, tensor)};
 }
 
 static inline bool mafat_value_is_integer(const struct mafat_graph *g, const struct mafat_value *v)
@@ -164,6 +164,9 @@ int mafat_graph_end_layer(struct mafat_graph *g, struct mafat_layer *l);
 /* What it puts out, with a view of the caller's. */
 int mafat_graph_output(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l,
                        const struct mafat_view *view);
+/* The same of output `output` of a layer that has several; 0 is the first. */
+int mafat_graph_output_of(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l, int output,
+                          const struct mafat_view *view);
 /* The same value, not to be cleared, for a node that reads it more than once: what is made of it leaves its maker as it is. */
 static inline struct mafat_value mafat_value_again(const struct mafat_value *v)
 {

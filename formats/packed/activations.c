@@ -90,7 +90,7 @@ static bool can_blend(const struct mafat_layer *l)
 bool mafat_activations_can_compute(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
-  if (l->out_type != MAFAT_F32 || mafat_layer_is_alias(l) || !mafat_kind_of(l->type)->numbers) return false;
+  if (l->out_type != MAFAT_F32 || l->more || mafat_layer_is_alias(l) || !mafat_kind_of(l->type)->numbers) return false;
   if (mafat_layer_convolves(l)) return !mafat_layer_multiplies(l) && mafat_layer_has_panels(l) && can_sum(n, layer);
   if (mafat_layer_blends(l)) return can_blend(l);
   if (l->resample && l->resample->interpolation == MAFAT_INTERPOLATE_CUBIC) return false;
@@ -126,22 +126,22 @@ static void join_reads(int *same, const struct mafat_network *n, int layer)
 
 void mafat_activations_find_classes(const struct mafat_activations *a, const struct mafat_network *n, int *same)
 {
-  int n_operators = mafat_network_n_operators(n);
-  for (int i = 0; i < n_operators; i++) same[i] = i;
+  int n_tensors = mafat_network_n_tensors(n);
+  for (int i = 0; i < n_tensors; i++) same[i] = i;
   for (int i = 0; i < a->n; i++)
-    if (a->list[i].computes) join_reads(same, n, a->list[i].operator);
-  for (int i = 0; i < n_operators; i++) same[i] = first_of(same, i);
+    if (a->list[i].computes) join_reads(same, n, a->list[i].tensor);
+  for (int i = 0; i < n_tensors; i++) same[i] = first_of(same, i);
 }
 
 /* ---- a network in the making ---- */
 
 struct making {
   struct mafat_network *n;
-  const struct mafat_activation_numbers **of; /* [operator]: what is listed, or NULL */
-  struct mafat_activations_places *places;    /* [operator] */
-  bool *for_floats, *for_numbers;             /* [operator]: is it read so? */
+  const struct mafat_activation_numbers **of; /* [tensor]: what is listed, or NULL */
+  struct mafat_activations_places *places;    /* [tensor] */
+  bool *for_floats, *for_numbers;             /* [tensor]: is it read so? */
   struct mafat_layer *layers;                 /* those that will be */
-  int n_layers, n_operators;                  /* will be; were */
+  int n_layers, n_operators, n_tensors;       /* will be; were */
   bool types;
 };
 
@@ -172,10 +172,21 @@ static void note_readers(const struct making *m)
   }
   for (int i = 0; i < n->n_outputs; i++) note_sources(&n->outputs[i].sources, m->for_floats);
   if (mafat_layer_is_alias(&n->layers[last])) note_sources(mafat_layer_sources(&n->layers[last]), m->for_floats);
-  else m->for_floats[last] = true;
+  else
+    for (int k = 0; k < mafat_layer_n_outputs(&n->layers[last]); k++) m->for_floats[mafat_network_output(n, last, k)] = true;
 }
 
-/* Where each operator's layers will be. */
+/* Behind the layer that makes it, of an output after its first one. */
+static int place_more(const struct making *m, int layer, int next)
+{
+  for (int k = 1; k < mafat_layer_n_outputs(&m->n->layers[layer]); k++) {
+    int t = mafat_network_output(m->n, layer, k);
+    m->places[t].numbers = m->types && m->for_numbers[t] ? next++ : -1;
+  }
+  return next;
+}
+
+/* Where the layers of each tensor will be. */
 static int place(struct making *m, const char *name, struct mafat_diagnostic *d)
 {
   int next = 0, n_layers = m->n->n_layers;
@@ -187,8 +198,9 @@ static int place(struct making *m, const char *name, struct mafat_diagnostic *d)
     p->floats = p->numbers = -1;
     if (computes(m, l)) p->numbers = p->put, p->floats = m->for_floats[l] ? next++ : -1;
     else p->floats = p->put, p->numbers = m->types && m->for_numbers[l] ? next++ : -1;
+    next = place_more(m, l, next);
   }
-  for (int i = n_layers; i < m->n_operators; i++) m->places[i].made = m->places[i].put = m->places[i].floats = next + i - n_layers;
+  for (int i = n_layers; i < m->n_tensors; i++) m->places[i].made = m->places[i].put = m->places[i].floats = next + i - n_layers;
   m->n_layers = next;
   if (next <= MAFAT_MAX_LAYERS) return MAFAT_OK;
   return mafat_fail(d, MAFAT_EFORMAT, "%s: would have %d layers, expected at most %d", name, next, MAFAT_MAX_LAYERS);
@@ -205,18 +217,18 @@ static struct mafat_quantization numbers_of(float scale, unsigned char zero)
 /* A layer behind another, of the same elements. */
 static int append(struct making *m, int at, enum mafat_layer_type type, int behind)
 {
-  const struct mafat_layer *from = &m->layers[behind];
+  const struct mafat_shape shape = mafat_network_tensor_shape(m->n, behind);
   struct mafat_layer *l = &m->layers[at];
   struct mafat_source *source = malloc(sizeof *source);
   struct mafat_operand *operand = calloc(1, sizeof *operand);
-  *l = (struct mafat_layer){.type = type, .line = from->line, .operands = operand, .in = from->out, .out = from->out};
+  *l = (struct mafat_layer){.type = type, .line = mafat_network_made_by(m->n, behind)->line, .operands = operand, .in = shape, .out = shape};
   if (!source || !operand) {
     free(source);
     return MAFAT_ENOMEM;
   }
   l->n_operands = 1;
-  *source = (struct mafat_source){behind, 0, from->out.c, 0, from->out.h};
-  *operand = (struct mafat_operand){.sources = {source, 1, 1}, .shape = from->out};
+  *source = (struct mafat_source){behind, 0, shape.c, 0, shape.h};
+  *operand = (struct mafat_operand){.sources = {source, 1, 1}, .shape = shape};
   return MAFAT_OK;
 }
 
@@ -287,6 +299,7 @@ static void move(struct making *m)
   }
   for (int i = 0; n->inputs && i < n->n_inputs; i++) follow(m, &n->inputs[i].sources, false, false);
   for (int i = 0; i < n->n_outputs; i++) follow(m, &n->outputs[i].sources, false, false);
+  for (int i = 0; i < n->n_more; i++) n->makers[i].layer = m->places[n->makers[i].layer].made;
   free(n->layers);
   n->layers = m->layers;
 }
@@ -311,7 +324,7 @@ static int make(struct making *m, struct mafat_constants *constants)
   move(m);
   move_constants(m, constants);
   m->n->n_layers = m->n_layers;
-  for (int i = 0; i < m->n_operators && code == MAFAT_OK; i++) {
+  for (int i = 0; i < m->n_tensors && code == MAFAT_OK; i++) {
     if (i < n_layers && m->places[i].put != m->places[i].made) code = append_function(m, i);
     if (code == MAFAT_OK && m->types && i < n_layers && m->of[i] && m->of[i]->computes) turn(m, i);
     if (code == MAFAT_OK) code = append_other(m, i);
@@ -321,18 +334,18 @@ static int make(struct making *m, struct mafat_constants *constants)
 
 /* ---- the table ---- */
 
-static int refuse(const char *name, int operator, const char *what, struct mafat_diagnostic *d)
+static int refuse(const char *name, int tensor, const char *what, struct mafat_diagnostic *d)
 {
-  return mafat_fail(d, MAFAT_EFORMAT, "%s: the index is damaged: operator %d %s", name, operator, what);
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: the index is damaged: operator %d %s", name, tensor, what);
 }
 
 static const char *find_fault(const struct mafat_network *n, const struct mafat_activation_numbers *a)
 {
-  if (a->operator < 0 || a->operator >= mafat_network_n_operators(n)) return "is none of the network's";
-  const struct mafat_layer *l = &n->layers[a->operator];
-  if (l->out_type != MAFAT_F32 || mafat_layer_is_alias(l)) return "puts out nothing that could become whole numbers";
+  if (a->tensor < 0 || a->tensor >= mafat_network_n_tensors(n)) return "is none of the network's";
+  const struct mafat_layer *l = mafat_network_made_by(n, a->tensor);
+  if (mafat_network_tensor_type(n, a->tensor) != MAFAT_F32 || mafat_layer_is_alias(l)) return "puts out nothing that could become whole numbers";
   if (!mafat_activations_is_scale(a->scale)) return "has a scale that is none";
-  if (a->computes && (a->operator >= n->n_layers || !mafat_activations_can_compute(n, a->operator))) return "does not compute with whole numbers";
+  if (a->computes && (a->tensor >= n->n_layers || !mafat_activations_can_compute(n, a->tensor))) return "does not compute with whole numbers";
   if (a->computes && mafat_activations_has_table(l) && !mafat_activations_is_scale(a->before_scale)) return "has a scale that is none before its function";
   return NULL;
 }
@@ -340,13 +353,13 @@ static const char *find_fault(const struct mafat_network *n, const struct mafat_
 /* Those of a class mean the same. */
 static int check_classes(const struct making *m, const struct mafat_activations *a, const char *name, struct mafat_diagnostic *d)
 {
-  int *same = malloc((size_t)m->n_operators * sizeof *same), code = MAFAT_OK;
+  int *same = malloc((size_t)m->n_tensors * sizeof *same), code = MAFAT_OK;
   if (!same) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
   mafat_activations_find_classes(a, m->n, same);
   for (int i = 0; i < a->n && code == MAFAT_OK; i++) {
-    const struct mafat_activation_numbers *one = &a->list[i], *first = m->of[same[one->operator]];
+    const struct mafat_activation_numbers *one = &a->list[i], *first = m->of[same[one->tensor]];
     if (!first || first->scale != one->scale || first->zero != one->zero)
-      code = refuse(name, one->operator, "has another scale than what is read with it", d);
+      code = refuse(name, one->tensor, "has another scale than what is read with it", d);
   }
   free(same);
   return code;
@@ -358,11 +371,11 @@ static int take_table(struct making *m, const struct mafat_activations *a, const
     return mafat_fail(d, MAFAT_EFORMAT, "%s: the index is damaged: numbers of %d layers, expected %d", name, a->n_layers, m->n->n_layers);
   for (int i = 0; i < a->n; i++) {
     const char *fault = find_fault(m->n, &a->list[i]);
-    if (fault) return refuse(name, a->list[i].operator, fault, d);
-    m->of[a->list[i].operator] = &a->list[i];
+    if (fault) return refuse(name, a->list[i].tensor, fault, d);
+    m->of[a->list[i].tensor] = &a->list[i];
   }
   note_readers(m);
-  for (int i = 0; i < m->n_operators && m->types; i++)
+  for (int i = 0; i < m->n_tensors && m->types; i++)
     if (m->for_numbers[i] && !m->of[i]) return refuse(name, i, "is read as whole numbers, which have no scale", d);
   return m->types ? check_classes(m, a, name, d) : MAFAT_OK;
 }
@@ -382,8 +395,9 @@ static int make_of(struct making *m, const struct mafat_activations *a, const ch
 int mafat_activations_apply(struct mafat_network *n, const struct mafat_activations *a, bool types,
                             struct mafat_activations_places *places, const char *name, struct mafat_diagnostic *d)
 {
-  struct making m = {.n = n, .n_operators = mafat_network_n_operators(n), .places = places, .types = types};
-  size_t room = (size_t)m.n_operators;
+  struct making m = {.n = n, .n_operators = mafat_network_n_operators(n), .n_tensors = mafat_network_n_tensors(n),
+                     .places = places, .types = types};
+  size_t room = (size_t)m.n_tensors;
   m.of = calloc(room, sizeof *m.of);
   m.for_floats = calloc(2 * room, sizeof *m.for_floats);
   m.for_numbers = m.for_floats ? m.for_floats + room : NULL;

@@ -13,18 +13,18 @@
 
 enum { MAFAT_ACTIVATIONS_MOST_ROW = 1 << 15 }; /* weights of a filter: products of bytes stay below 2^30 */
 
-/* Of one operator of the network of floats. */
+/* Of one tensor of the network of floats. */
 struct mafat_activation_numbers {
-  int operator;
-  float scale;                /* of what it puts out: a number means scale * (number - zero) */
+  int tensor;
+  float scale;                /* a number means scale * (number - zero) */
   float before_scale;         /* of sums before a function that is a table; 0: there is none */
   unsigned char zero, before_zero;
   bool computes;              /* else floats, of which numbers are made for layers that compute with them */
 };
 
 struct mafat_activations {
-  int n_layers, n;            /* of the network of floats; how many of its operators are listed */
-  struct mafat_activation_numbers list[]; /* by operator, ascending */
+  int n_layers, n;            /* of the network of floats; how many of its tensors are listed */
+  struct mafat_activation_numbers list[]; /* by tensor, ascending */
 };
 
 /* None yet, of so many at most; NULL: out of memory. The caller's to free. */
@@ -39,17 +39,17 @@ bool mafat_activations_can_compute(const struct mafat_network *n, int layer);
 bool mafat_activations_has_table(const struct mafat_layer *l);
 
 /* Maps that are read as one, and those that a layer reads and puts out unchanged, have the same scale and zero point:
- * same[operator] is the first operator that has the same. */
+ * same[tensor] is the first tensor that has the same. */
 void mafat_activations_find_classes(const struct mafat_activations *a, const struct mafat_network *n, int *same);
 
-/* What becomes of each operator of the network of floats: the layers that put out what it did. */
+/* What becomes of each tensor of the network of floats: those that are what it was. */
 struct mafat_activations_places {
   int made;    /* computes it */
   int put;     /* behind its function */
   int floats, numbers; /* the same as such; -1: nobody takes them so */
 };
 
-/* Makes such a network of n. places: [n_layers + n_inputs], as they were before. `types` false: functions that would be tables
+/* Makes such a network of n. places: [tensor], as they were before. `types` false: functions that would be tables
  * become layers of their own, and all stay floats: to see what sums come to. MAFAT_EFORMAT: no such network can be: name is
  * for messages; then n is to be closed. MAFAT_ENOMEM. */
 int mafat_activations_apply(struct mafat_network *n, const struct mafat_activations *a, bool types,

@@ -75,11 +75,12 @@ static uint64_t hash_float(uint64_t hash, float x)
 }
 
 /* What multipliers, shifts and biases are made of, beside the weights; and whoever reads these numbers goes by it. */
-static uint64_t hash_numbers(uint64_t hash, int operator, const struct mafat_layer *l)
+static uint64_t hash_numbers(uint64_t hash, const struct mafat_network *n, int tensor)
 {
-  const struct mafat_quantization *q = &l->quantization;
+  const struct mafat_layer *l = mafat_network_made_by(n, tensor);
+  const struct mafat_quantization *q = mafat_network_tensor_quantization(n, tensor);
   const bool sloped = l->activation.kind == MAFAT_SLOPED;
-  hash = hash_number(hash, (uint64_t)operator);
+  hash = hash_number(hash, (uint64_t)tensor);
   hash = hash_float(hash, q->scale);
   hash = hash_number(hash, (uint64_t)q->zero | (uint64_t)q->least << 8 | (uint64_t)q->most << 16 | (uint64_t)q->rounding << 24 |
                                (uint64_t)q->is_signed << 31 | (uint64_t)(uint8_t)l->weights_zero << 32 | (uint64_t)l->single << 40);
@@ -89,7 +90,7 @@ static uint64_t hash_numbers(uint64_t hash, int operator, const struct mafat_lay
 uint64_t mafat_packed_network_hash(const struct mafat_network *n, unsigned version)
 {
   uint64_t hash = mafat_packed_shapes_hash(n, version);
-  for (int i = 0; i < mafat_network_n_operators(n); i++)
-    if (n->layers[i].out_type != MAFAT_F32) hash = hash_numbers(hash, i, &n->layers[i]);
+  for (int t = 0; t < mafat_network_n_tensors(n); t++)
+    if (mafat_network_tensor_type(n, t) != MAFAT_F32) hash = hash_numbers(hash, n, t);
   return hash;
 }

@@ -191,7 +191,7 @@ static bool read_numbers(struct mafat_bytes_reader *r, struct mafat_activation_n
   zero = mafat_bytes_u32(r);
   a->before_scale = float_of(mafat_bytes_u32(r));
   before_zero = mafat_bytes_u32(r);
-  a->operator = (int)(operator & INT32_MAX);
+  a->tensor = (int)(operator & INT32_MAX);
   a->computes = computes;
   a->zero = (unsigned char)zero;
   a->before_zero = (unsigned char)before_zero;
@@ -208,7 +208,7 @@ static int read_activations(struct mafat_packed *p, struct index *i, bool wanted
   bool good = true;
   for (a->n = 0; a->n < (int)n && good; a->n++) {
     good = read_numbers(&i->bytes, &a->list[a->n]);
-    if (a->n > 0) good = good && a->list[a->n].operator > a->list[a->n - 1].operator;
+    if (a->n > 0) good = good && a->list[a->n].tensor > a->list[a->n - 1].tensor;
   }
   if (good && wanted) p->activations = a;
   else free(a);
@@ -220,7 +220,7 @@ static void write_activations(const struct mafat_activations *a, struct mafat_by
   mafat_bytes_put_u32(to, (uint32_t)a->n_layers);
   mafat_bytes_put_u32(to, (uint32_t)a->n);
   for (int i = 0; i < a->n; i++) {
-    mafat_bytes_put_u32(to, (uint32_t)a->list[i].operator);
+    mafat_bytes_put_u32(to, (uint32_t)a->list[i].tensor);
     mafat_bytes_put_u32(to, a->list[i].computes);
     mafat_bytes_put_u32(to, bits_of(a->list[i].scale));
     mafat_bytes_put_u32(to, a->list[i].zero);

@@ -25,6 +25,11 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
   return reduced ? mafat_kind_whole_span(l, operand, axis_y, out) : out;
 }
 
+static unsigned not_along(const struct mafat_layer *l)
+{
+  return l->reduce->channels ? MAFAT_ALONG_FILTERS : 0;
+}
+
 /* Places are floats. */
 static const char *numbers(const struct mafat_network *n, int layer)
 {
@@ -39,7 +44,8 @@ static const char *numbers(const struct mafat_network *n, int layer)
 
 const struct mafat_kind mafat_kind_reduce = {
     .name = "reduce",
-    .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS, /* where channels are not reduced */
+    .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
+    .not_along = not_along,
     .lanewise = true,
     .apart = true,
     .within = true,

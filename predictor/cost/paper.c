@@ -114,11 +114,11 @@ static int open_plain(struct plain *p, const struct mafat_network *n, const stru
 {
   *p = (struct plain){.plan = *plan};
   p->plan.algorithms = p->algorithms = malloc((size_t)plan->n_layers * sizeof *p->algorithms);
-  p->plan.inner = p->plan.outer = p->alone = malloc((size_t)mafat_network_n_operators(n) * sizeof *p->alone);
+  p->plan.inner = p->plan.outer = p->alone = malloc((size_t)mafat_network_n_tensors(n) * sizeof *p->alone);
   p->boxes = malloc((size_t)plan->n_layers * sizeof *p->boxes);
   if (!p->algorithms || !p->alone || !p->boxes) return MAFAT_ENOMEM;
   for (int l = 0; l < plan->n_layers; l++) p->algorithms[l] = MAFAT_DIRECT;
-  for (int i = 0; i < mafat_network_n_operators(n); i++) p->alone[i] = -1;
+  for (int i = 0; i < mafat_network_n_tensors(n); i++) p->alone[i] = -1;
   return mafat_schedule_open(&p->schedule, n, &p->plan);
 }
 

@@ -34,7 +34,7 @@ struct mafat_surroundings {
 struct mafat_peak {
   enum mafat_tag tag;
   bool kept;    /* weights that are kept, all of them: no layer */
-  int layer;    /* whose it is, or an input's; of I/O: -1 */
+  int layer;    /* the tensor or layer whose it is; of I/O: -1 */
   size_t bytes;
 };
 

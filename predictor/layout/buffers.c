@@ -19,7 +19,7 @@ static int add_buffer(struct mafat_layout_maker *m, enum mafat_tag tag, int tens
 
 static enum mafat_tag map_tag(const struct mafat_layout_maker *m, int tensor)
 {
-  return mafat_layer_is_input(&m->network->layers[tensor]) ? MAFAT_TAG_INPUT : MAFAT_TAG_ACTIVATIONS;
+  return mafat_network_is_input(m->network, tensor) ? MAFAT_TAG_INPUT : MAFAT_TAG_ACTIVATIONS;
 }
 
 /* A brick has its own part of the padding. */
@@ -122,6 +122,14 @@ static int size_tensor(struct mafat_layout_maker *m, int tensor)
   if (owner_of(m, tensor) != tensor) return (t->buffer = share_place(m, tensor)) < 0 ? MAFAT_ELIMIT : MAFAT_OK;
   t->buffer = add_buffer(m, map_tag(m, tensor), tensor, bytes, m->lives[tensor]);
   return MAFAT_OK;
+}
+
+static int size_outputs(struct mafat_layout_maker *m, int layer)
+{
+  int code = MAFAT_OK;
+  for (int k = 0; k < mafat_layer_n_outputs(&m->network->layers[layer]) && code == MAFAT_OK; k++)
+    code = size_tensor(m, mafat_network_output(m->network, layer, k));
+  return code;
 }
 
 /* No scratch outlives its step: where layers take turns, they share a buffer
@@ -298,7 +306,7 @@ int mafat_layout_list_buffers(struct mafat_layout_maker *m)
   size_rings(m);
   for (int i = m->network->n_layers; i < mafat_network_n_operators(m->network) && code == MAFAT_OK; i++) code = size_tensor(m, i);
   for (int l = 0; l < m->plan->n_layers && code == MAFAT_OK; l++) {
-    code = size_tensor(m, l);
+    code = size_outputs(m, l);
     if (code == MAFAT_OK) code = size_scratch(m, l);
     if (code == MAFAT_OK) code = size_sums(m, l);
     if (code == MAFAT_OK && mafat_schedule_runs(m->schedule, l) && runs_here(m, l)) code = size_weights(m, l);

@@ -107,6 +107,16 @@ static bool is_first_part(const struct mafat_layout_maker *m, const struct mafat
   return mafat_step_begins(m->plan, step) || (step->part < 0 && m->plan->fan[step->layer] >= 0);
 }
 
+static void hold_outputs(struct mafat_layout_maker *m, const struct mafat_step *step)
+{
+  const struct mafat_layer *l = &m->network->layers[step->layer];
+  for (int k = 0; k < mafat_layer_n_outputs(l); k++) {
+    int tensor = mafat_network_output(m->network, step->layer, k);
+    if (mafat_usage_is_read(&m->schedule->usage[tensor]))
+      hold(m, tensor, mafat_schedule_held(m->schedule, step, k), mafat_layer_out_channels(l, k, step->held_channels));
+  }
+}
+
 static void skip_parts(struct mafat_layout_maker *m, const struct mafat_step *step)
 {
   if (mafat_schedule_is_dividing(m->schedule, step->layer) && !mafat_order_is_wide(m->plan, step->layer))
@@ -123,11 +133,11 @@ static void walk(struct mafat_layout_maker *m)
     e->out_rows = mafat_max(e->out_rows, mafat_span_size(step.out.y));
     e->out_cols = mafat_max(e->out_cols, mafat_span_size(step.out.x));
     if (step.kind == MAFAT_STEP_TRANSFORM || step.kind == MAFAT_STEP_SEND || step.kind == MAFAT_STEP_WAIT) continue;
-    if (is_first_part(m, &step)) hold(m, step.layer, step.held, step.held_channels);
+    if (is_first_part(m, &step)) hold_outputs(m, &step);
     if (m->outline) skip_parts(m, &step);
     else if (step.kind == MAFAT_STEP_COMPUTE && !m->sketch) count_step(m, &step);
   }
-  for (int t = 0; t < mafat_network_n_operators(m->network); t++) {
+  for (int t = 0; t < mafat_network_n_tensors(m->network); t++) {
     struct mafat_shape shape = mafat_network_tensor_shape(m->network, t);
     if (m->schedule->usage[t].external && m->extents[t].rows > 0)
       hold(m, t, mafat_box_full(shape.h, shape.w), mafat_span(0, shape.c));
@@ -135,7 +145,7 @@ static void walk(struct mafat_layout_maker *m)
   for (int g = 0; g < m->plan->n_groups; g++) {
     uint64_t once = 0;
     for (int i = m->plan->groups[g].at.begin; i < m->plan->groups[g].at.end; i++)
-      if (m->extents[m->plan->members[i]].rows > 0) once += macs_once(m, m->plan->members[i]);
+      if (m->extents[m->plan->members[i]].out_rows > 0) once += macs_once(m, m->plan->members[i]);
     struct mafat_group_cost *cost = &layout->groups[g];
     cost->redundant_macs = cost->macs > once ? cost->macs - once : 0;
     layout->macs += cost->macs;

@@ -60,7 +60,7 @@ struct mafat_layout {
   int n_inputs;
   struct mafat_buffer *buffers;
   int n_buffers;
-  struct mafat_tensor_layout *tensors; /* [operator] */
+  struct mafat_tensor_layout *tensors; /* [tensor] */
   struct mafat_scratch *scratch;       /* [layer]; of one in parts, of that which works in most */
   int *sums_buffers;                   /* [layer]: of whole numbers that go on from part to part, those of the first part of
                                           the map (plan/bricks.h); -1: none. NULL: none has */

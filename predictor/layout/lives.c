@@ -72,16 +72,16 @@ static void note_step(struct mafat_layout_maker *m, int layer)
   int begin = 2 * m->plan->position[layer], end = begin + 1;
   int wide = m->plan->fan[layer] >= 0 ? m->plan->fan[layer] : layer;
   bool once = life == MAFAT_LIFE_ONCE;
+  struct mafat_times made = {once && mafat_plan_transforms(m->plan, m->network, wide) ? end : begin, end};
   note_reads(m, layer);
-  if (once) {
-    live(m, layer, mafat_plan_transforms(m->plan, m->network, wide) ? end : begin);
-    live(m, layer, end);
-  } else if (life == MAFAT_LIFE_GROUP || m->schedule->usage[layer].external) {
-    live_through(m, layer, mafat_times_of_group(g));
-  } else {
-    live_through(m, layer, (struct mafat_times){begin, end});
+  for (int k = 0; k < mafat_layer_n_outputs(&m->network->layers[layer]); k++) {
+    int tensor = mafat_network_output(m->network, layer, k);
+    const struct mafat_usage *u = &m->schedule->usage[tensor];
+    if (!mafat_usage_is_read(u)) continue;
+    bool through = life == MAFAT_LIFE_GROUP || (!once && u->external);
+    live_through(m, tensor, through ? mafat_times_of_group(g) : made);
+    if (u->last_use == m->plan->n_layers) live(m, tensor, 2 * m->plan->n_positions - 1);
   }
-  if (m->schedule->usage[layer].last_use == m->plan->n_layers) live(m, layer, 2 * m->plan->n_positions - 1);
 }
 
 static void note_sums(struct mafat_layout_maker *m, const struct mafat_layer_part *part, int time)
@@ -103,6 +103,18 @@ static void note_bricks_read(struct mafat_layout_maker *m, const struct mafat_la
   while (mafat_parts_reads_next(&w)) note_brick(m, w.tensor, w.brick, time);
 }
 
+/* What a part makes, while it does. */
+static void note_bricks_made(struct mafat_layout_maker *m, const struct mafat_layer_part *part, int time)
+{
+  for (int k = 0; k < mafat_layer_n_outputs(&m->network->layers[part->layer]); k++) {
+    int tensor = mafat_network_output(m->network, part->layer, k);
+    const struct mafat_usage *u = &m->schedule->usage[tensor];
+    if (!mafat_usage_is_read(u)) continue;
+    note_brick(m, tensor, mafat_parts_made(m->plan, part, tensor), time);
+    if (u->last_use == m->plan->n_layers) live(m, tensor, 2 * m->plan->n_positions - 1);
+  }
+}
+
 /* The parts of a split group: what they read, and what they make. */
 static void note_parts(struct mafat_layout_maker *m, int group)
 {
@@ -111,13 +123,11 @@ static void note_parts(struct mafat_layout_maker *m, int group)
   for (int p = parts->at[group]; p < parts->at[group + 1]; p++, begin += 2) {
     const struct mafat_layer_part *part = &parts->list[p];
     if (part->layer < m->plan->n_layers && part->act == MAFAT_PART_COMPUTE) note_bricks_read(m, part, begin + 1);
-    int made = mafat_parts_made(m->plan, part);
     for (int phase = 0; phase < 2; phase++) {
-      note_brick(m, part->layer, made, begin + phase);
+      note_bricks_made(m, part, begin + phase);
       note_sums(m, part, begin + phase);
       if (part->act == MAFAT_PART_COMPUTE) widen(&m->parts[part->layer], begin + phase);
     }
-    if (m->schedule->usage[part->layer].last_use == m->plan->n_layers) live(m, part->layer, 2 * m->plan->n_positions - 1);
   }
 }
 
@@ -133,7 +143,7 @@ static void note_input(struct mafat_layout_maker *m, int input)
 
 void mafat_layout_find_lives(struct mafat_layout_maker *m)
 {
-  int n_operators = mafat_network_n_operators(m->network);
+  int n_operators = mafat_network_n_tensors(m->network);
   for (int t = 0; t < n_operators; t++) m->lives[t] = (struct mafat_times){INT_MAX, -1};
   for (int l = 0; l < m->plan->n_layers; l++)
     if (mafat_schedule_runs(m->schedule, l) && !mafat_cut_has_parts(&mafat_plan_group(m->plan, l)->cut)) note_step(m, l);

@@ -69,7 +69,7 @@ static int arrange(const struct mafat_layout_maker *m)
 static const struct mafat_buffer *output_buffer(const struct mafat_layout_maker *m, int tensor)
 {
   const struct mafat_layout *l = m->layout;
-  if (tensor == mafat_network_n_operators(m->network))
+  if (tensor == mafat_network_n_tensors(m->network))
     return l->frame_buffer >= 0 && m->plan->frame_stays ? &l->buffers[l->frame_buffer] : NULL;
   int buffer = l->tensors[tensor].buffer;
   return buffer >= 0 && m->schedule->usage[tensor].last_use == m->plan->n_layers ? &l->buffers[buffer] : NULL;
@@ -78,7 +78,7 @@ static const struct mafat_buffer *output_buffer(const struct mafat_layout_maker 
 static size_t outputs_bytes(const struct mafat_layout_maker *m)
 {
   size_t sum = 0;
-  for (int t = 0; t <= mafat_network_n_operators(m->network); t++) {
+  for (int t = 0; t <= mafat_network_n_tensors(m->network); t++) {
     const struct mafat_buffer *b = output_buffer(m, t);
     if (b) sum += b->bytes;
   }
@@ -91,7 +91,7 @@ static size_t lowest_beside_outputs(const struct mafat_layout_maker *m, size_t b
   size_t at = 0;
   for (bool moved = true; moved;) { /* few outputs: a handful of rounds */
     moved = false;
-    for (int t = 0; t <= mafat_network_n_operators(m->network); t++) {
+    for (int t = 0; t <= mafat_network_n_tensors(m->network); t++) {
       const struct mafat_buffer *b = output_buffer(m, t);
       if (!b || b->offset >= at + bytes || b->offset + b->bytes <= at) continue;
       at = b->offset + b->bytes;
@@ -127,7 +127,7 @@ static unsigned list_winograds(const struct mafat_plan *plan)
 /* Are there tensors of bytes? What lies behind the last of them may be read. */
 static bool has_bytes(const struct mafat_layout_maker *m)
 {
-  for (int t = 0; t < mafat_network_n_operators(m->network); t++)
+  for (int t = 0; t < mafat_network_n_tensors(m->network); t++)
     if (m->layout->tensors[t].element_bytes == 1) return true;
   return false;
 }
@@ -136,7 +136,7 @@ static bool has_bytes(const struct mafat_layout_maker *m)
 static int find_bricks(struct mafat_layout_maker *m)
 {
   int n = 0;
-  for (int t = 0; t < mafat_network_n_operators(m->network); t++) {
+  for (int t = 0; t < mafat_network_n_tensors(m->network); t++) {
     m->layout->tensors[t].bricks = mafat_parts_bricks(m->plan, t);
     if (m->layout->tensors[t].bricks) n += mafat_bricks_count(m->layout->tensors[t].bricks);
     if (mafat_parts_keep_sums(m->plan, m->network, t)) n += mafat_bricks_count(&m->plan->parts->cuttings[t]);
@@ -146,7 +146,7 @@ static int find_bricks(struct mafat_layout_maker *m)
 
 static int open_parts(struct mafat_layout_maker *m, size_t n_bricks)
 {
-  int n_operators = mafat_network_n_operators(m->network), n = 0;
+  int n_operators = mafat_network_n_tensors(m->network), n = 0;
   m->bricks = mafat_heap_calloc(m->work, n_bricks + 1, sizeof *m->bricks);
   m->first_brick = mafat_heap_calloc(m->work, (size_t)n_operators, sizeof *m->first_brick);
   m->first_sums = mafat_heap_calloc(m->work, (size_t)n_operators, sizeof *m->first_sums);
@@ -173,14 +173,14 @@ static size_t records_of_parts(const struct mafat_layout_maker *m, size_t n_piec
   enum { BLOCK = 16 }; /* of the C library, beside each of a part's lists: of bricks along an axis, of steps */
   size_t of_a_part = sizeof *parts->list + sizeof *s->record_of + sizeof *s->run_of + sizeof *s->runs + BLOCK;
   return (size_t)parts->n * of_a_part + (size_t)s->n_records * sizeof *s->records +
-         (size_t)parts->n_operators * (sizeof *parts->cuttings + sizeof *m->layout->sums_buffers + BLOCK) +
+         (size_t)parts->n_tensors * (sizeof *parts->cuttings + sizeof *m->layout->sums_buffers + BLOCK) +
          n_pieces * sizeof *m->layout->buffers;
 }
 
 static int make(struct mafat_layout_maker *m)
 {
   struct mafat_layout *layout = m->layout;
-  size_t n = (size_t)m->plan->n_layers, n_operators = (size_t)mafat_network_n_operators(m->network);
+  size_t n = (size_t)m->plan->n_layers, n_operators = (size_t)mafat_network_n_tensors(m->network);
   int code = mafat_schedule_open(&m->schedule, m->network, m->plan);
   layout->heap = m->plan->heap;
   layout->n_layers = m->plan->n_layers;

@@ -25,13 +25,13 @@ struct mafat_layout_maker {
   const struct mafat_plan *plan;
   struct mafat_schedule *schedule;
   struct mafat_layout *layout;
-  struct mafat_extent *extents; /* [operator] */
-  struct mafat_times *lives;    /* [operator]; of one in bricks of all together */
+  struct mafat_extent *extents; /* [tensor] */
+  struct mafat_times *lives;    /* [tensor]; of one in bricks of all together */
   struct mafat_times *bricks;   /* [brick]: of tensors in bricks, one tensor's after the other's; then of sums */
-  int *first_brick;             /* [operator]: in that list */
+  int *first_brick;             /* [tensor]: in that list */
   int *first_sums;              /* [operator]: there, of each part of the map */
   struct mafat_times *parts;    /* [operator]: of the steps of layers that are in parts */
-  int *slots;                   /* [operator]: of the ring that it owns; 0: it owns none */
+  int *slots;                   /* [tensor]: of the ring that it owns; 0: it owns none */
   bool outline, sketch;         /* layout.h */
   struct mafat_heap *work;      /* of what is done with once the layout stands: these lists, and what arranges blocks */
 };

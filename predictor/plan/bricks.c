@@ -6,7 +6,7 @@ void mafat_parts_close(struct mafat_heap *heap, struct mafat_parts **parts)
 {
   struct mafat_parts *p = *parts;
   if (!p) return;
-  for (int i = 0; p->cuttings && i < p->n_operators; i++) mafat_cutting_free(heap, &p->cuttings[i]);
+  for (int i = 0; p->cuttings && i < p->n_tensors; i++) mafat_cutting_free(heap, &p->cuttings[i]);
   mafat_heap_free(heap, p->list);
   mafat_heap_free(heap, p->at);
   mafat_heap_free(heap, p->cuttings);

@@ -27,13 +27,13 @@ struct mafat_layer_part {
 
 /* Of a plan (plan.h), whose heap it lies in. */
 struct mafat_parts {
-  int n_operators;
+  int n_tensors;
   struct mafat_layer_part *list; /* (n) group by group, as they run */
   int n;
   int *at;                 /* [group + 1]: those of a group; none, where it is not split */
-  struct mafat_cutting *cuttings; /* [operator]: all in one of layers that are in no split group */
-  bool *bricks;            /* [operator]: does the tensor lie in bricks, one for each part along each axis? Else it is whole */
-  bool *across;            /* [operator]: it would, but some part reads two that lie in the same rows: they have to lie in one buffer */
+  struct mafat_cutting *cuttings; /* [tensor]: all in one of layers that are in no split group */
+  bool *bricks;            /* [tensor]: does it lie in bricks, one for each part along each axis? Else it is whole */
+  bool *across;            /* [tensor]: it would, but some part reads two that lie in the same rows: they have to lie in one buffer */
 };
 
 /* Steps of groups of rows in bricks, in their order, as they are walked through ahead of all else (rows_parts.h). */

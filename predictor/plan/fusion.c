@@ -134,7 +134,7 @@ static int find_table(const struct mafat_plan *plan, const struct mafat_network 
 {
   const struct mafat_layer *l = &n->layers[layer];
   if (!mafat_layer_looks_up(l)) return -1;
-  int table = mafat_network_sole_tensor(n, &l->operands[1].sources);
+  int table = mafat_network_sole_maker(n, mafat_network_sole_tensor(n, &l->operands[1].sources));
   if (table < 0 || !mafat_kind_of(n->layers[table].type)->constant || readers[table] != 1) return -1;
   const struct mafat_layer *t = &n->layers[table];
   bool apart = t->out_type != MAFAT_F32 || (t->strides->channels != 1 && t->out.c > 1);
@@ -147,7 +147,7 @@ enum { BY_ITSELF = -1 }; /* in place of a number of readers: a word has it so */
 MAFAT_PART(opening)
 int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bool fuse)
 {
-  size_t n_operators = (size_t)mafat_network_n_operators(n);
+  size_t n_operators = (size_t)mafat_network_n_tensors(n);
   struct mafat_usage *usage = mafat_heap_calloc(plan->heap, n_operators, sizeof *usage);
   int *readers = mafat_heap_calloc(plan->heap, n_operators, sizeof *readers);
   plan->inner = mafat_heap_calloc(plan->heap, n_operators, sizeof *plan->inner);
@@ -160,7 +160,7 @@ int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bo
     count_readers(n, plan, usage, readers);
     for (int l = 0; l < plan->n_layers && fuse; l++) {
       const struct mafat_layer *layer = &n->layers[l];
-      int k = usage[l].needed ? mafat_network_sole_tensor(n, mafat_layer_sources(layer)) : -1;
+      int k = usage[l].needed ? mafat_network_sole_maker(n, mafat_network_sole_tensor(n, mafat_layer_sources(layer))) : -1;
       if (k < 0 || readers[k] != 1 || plan->group_of[k] != plan->group_of[l]) continue;
       const struct mafat_layer *inner = &n->layers[k];
       const struct mafat_cut *cut = &mafat_plan_group(plan, l)->cut;

@@ -48,7 +48,8 @@ static bool saves_memory(const struct mafat_plan *plan, const struct mafat_netwo
 /* Is the tensor there, whatever the order, when the layer begins? */
 static bool comes_before(const struct mafat_network *n, int tensor, int layer)
 {
-  return tensor < layer || mafat_layer_is_input(&n->layers[tensor]);
+  int maker = mafat_network_operator(n, tensor);
+  return maker < layer || mafat_network_is_input(n, maker);
 }
 
 static bool can_spread(const struct mafat_plan *plan, const struct mafat_network *n,
@@ -76,7 +77,7 @@ static bool can_spread(const struct mafat_plan *plan, const struct mafat_network
 
 int mafat_order_find_fans(struct mafat_plan *plan, const struct mafat_network *n, bool spread)
 {
-  int n_operators = mafat_network_n_operators(n);
+  int n_operators = mafat_network_n_tensors(n);
   struct mafat_usage *usage = mafat_heap_calloc(plan->heap, (size_t)n_operators, sizeof *usage);
   plan->fan = mafat_heap_calloc(plan->heap, (size_t)n_operators, sizeof *plan->fan);
   bool enough = usage && plan->fan;
@@ -105,13 +106,13 @@ struct orderer {
   struct mafat_plan *plan;
   const struct mafat_network *network;
   struct mafat_usage *usage;
-  int *readers; /* [operator]: steps that have yet to read it; many where a later group does */
+  int *readers; /* [tensor]: steps that have yet to read it; many where a later group does */
   bool *placed; /* [operator]: inputs are from the start */
   int n_placed;
   /* So that a layer is looked at again when something has changed for it, and not whenever any layer is placed, which in a network of
    * thousands that read thousands would be minutes. */
   struct reading *readings;
-  int *first_reading; /* [operator]: of readings; -1: none */
+  int *first_reading; /* [tensor]: of readings; -1: none */
   int *lacks;         /* [operator]: of what it reads is not placed, as often as it reads it */
   bool *refused;      /* [operator]: what it frees was too little, and is what it was */
 };
@@ -136,10 +137,26 @@ static void take_from_readers(struct orderer *o, int layer)
     if (--o->readers[r.source->tensor] == 1) look_again(o, r.source->tensor);
 }
 
-static void note_placed(struct orderer *o, int tensor)
+static void note_made(struct orderer *o, int tensor)
 {
-  o->placed[tensor] = true;
   for (int i = o->first_reading[tensor]; i >= 0; i = o->readings[i].next) o->lacks[o->readings[i].layer]--;
+}
+
+static void note_placed(struct orderer *o, int operator)
+{
+  o->placed[operator] = true;
+  for (int k = 0; k < mafat_layer_n_outputs(&o->network->layers[operator]); k++) note_made(o, mafat_network_output(o->network, operator, k));
+}
+
+/* Of all outputs that are read. */
+static double made_bytes(const struct orderer *o, int layer)
+{
+  double bytes = 0;
+  for (int k = 0; k < mafat_layer_n_outputs(&o->network->layers[layer]); k++) {
+    int tensor = mafat_network_output(o->network, layer, k);
+    if (mafat_usage_is_read(&o->usage[tensor])) bytes += tensor_bytes(o, tensor);
+  }
+  return bytes;
 }
 
 static void place(struct orderer *o, int layer)
@@ -169,7 +186,7 @@ static bool should_hoist(struct orderer *o, int layer)
     int t = r.source->tensor;
     if (o->readers[t] == 1) freed += tensor_bytes(o, t);
   }
-  o->refused[layer] = freed <= tensor_bytes(o, layer);
+  o->refused[layer] = freed <= made_bytes(o, layer);
   return !o->refused[layer];
 }
 
@@ -196,7 +213,7 @@ static void note_readings(struct orderer *o)
 {
   const struct mafat_plan *plan = o->plan;
   int n = 0;
-  for (int t = 0; t < mafat_network_n_operators(o->network); t++) {
+  for (int t = 0; t < mafat_network_n_tensors(o->network); t++) {
     o->first_reading[t] = -1;
     if (o->usage[t].external) o->readers[t] += MANY_READERS;
   }
@@ -233,7 +250,7 @@ static void find_order(struct orderer *o)
 int mafat_order_find(struct mafat_plan *plan, const struct mafat_network *n)
 {
   struct mafat_heap *heap = plan->heap;
-  size_t n_layers = (size_t)plan->n_layers, n_operators = (size_t)mafat_network_n_operators(n);
+  size_t n_layers = (size_t)plan->n_layers, n_operators = (size_t)mafat_network_n_tensors(n);
   struct orderer o = {.plan = plan, .network = n};
   o.usage = mafat_heap_calloc(heap, n_operators, sizeof *o.usage);
   o.readers = mafat_heap_calloc(heap, n_operators, sizeof *o.readers);

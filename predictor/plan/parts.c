@@ -6,6 +6,8 @@
 #include "predictor/plan/usage.h"
 #include "predictor/plan/winograd.h"
 
+#include <string.h>
+
 /* ---- bricks ---- */
 
 static bool meet(struct mafat_span a, struct mafat_span b)
@@ -85,9 +87,9 @@ bool mafat_parts_reads_next(struct mafat_brick_walk *w)
   }
 }
 
-int mafat_parts_made(const struct mafat_plan *plan, const struct mafat_layer_part *part)
+int mafat_parts_made(const struct mafat_plan *plan, const struct mafat_layer_part *part, int tensor)
 {
-  const struct mafat_cutting *c = mafat_parts_bricks(plan, part->layer);
+  const struct mafat_cutting *c = mafat_parts_bricks(plan, tensor);
   return c ? mafat_bricks_find(c, part->filters.begin, part->out.y.begin, part->out.x.begin) : 0;
 }
 
@@ -103,7 +105,7 @@ struct finder {
   struct mafat_plan *plan;
   const struct mafat_network *network;
   struct mafat_usage *usage;
-  bool *runs; /* [operator]: has a tensor */
+  bool *runs; /* [tensor]: is there */
   bool *cut;  /* [operator]: is of the group whose layers are cut now, too */
   int *unit, *channel_unit; /* [layer] */
   int *done;                /* [layer]: parts of it that have bounds */
@@ -227,7 +229,7 @@ static bool meets_lanes(const struct mafat_reads *r, int lanes)
 static bool takes_bricks(const struct finder *f, int layer, int tensor)
 {
   const struct mafat_group *g = mafat_plan_group(f->plan, layer);
-  bool whole = g->cut.kind == MAFAT_CUT_GRID && !mafat_group_is_tiled(g) && tensor < f->network->n_layers;
+  bool whole = g->cut.kind == MAFAT_CUT_GRID && !mafat_group_is_tiled(g) && !mafat_network_is_input(f->network, tensor);
   return is_split(g) || whole;
 }
 
@@ -236,7 +238,8 @@ static void find_bricks(struct finder *f, int tensor)
 {
   const struct mafat_cutting *c = &f->parts->cuttings[tensor];
   bool *bricks = &f->parts->bricks[tensor], across = false;
-  *bricks = f->runs[tensor] && f->usage[tensor].last_use < f->plan->n_layers && mafat_bricks_count(c) > 1;
+  *bricks = f->runs[tensor] && mafat_usage_is_read(&f->usage[tensor]) && f->usage[tensor].last_use < f->plan->n_layers &&
+            mafat_bricks_count(c) > 1;
   for (int l = 0; l < f->plan->n_layers && *bricks; l++) {
     if (!f->runs[l]) continue;
     for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, l); mafat_reads_next(&r) && *bricks;)
@@ -284,6 +287,32 @@ static int cut_input(struct finder *f, int input)
   return enough ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
+/* All outputs of a layer are cut alike. */
+static int copy_cutting(struct finder *f, const struct mafat_cutting *from, struct mafat_cutting *to)
+{
+  *to = *from;
+  for (int axis = 0; axis < MAFAT_N_SPLIT_AXES; axis++) to->bounds[axis] = NULL;
+  for (int axis = 0; axis < MAFAT_N_SPLIT_AXES; axis++) {
+    size_t bytes = ((size_t)from->n[axis] + 1) * sizeof *from->bounds[axis];
+    if (!from->bounds[axis]) continue;
+    if (!(to->bounds[axis] = mafat_heap_calloc(f->plan->heap, 1, bytes))) return MAFAT_ENOMEM;
+    memcpy(to->bounds[axis], from->bounds[axis], bytes);
+  }
+  return MAFAT_OK;
+}
+
+static int find_outputs_bricks(struct finder *f, int layer)
+{
+  int code = MAFAT_OK;
+  find_bricks(f, layer);
+  for (int k = 1; k < mafat_layer_n_outputs(&f->network->layers[layer]) && code == MAFAT_OK; k++) {
+    int tensor = mafat_network_output(f->network, layer, k);
+    code = copy_cutting(f, &f->parts->cuttings[layer], &f->parts->cuttings[tensor]);
+    if (code == MAFAT_OK) find_bricks(f, tensor);
+  }
+  return code;
+}
+
 static int find_all_bricks(struct finder *f)
 {
   int code = MAFAT_OK;
@@ -292,7 +321,7 @@ static int find_all_bricks(struct finder *f)
     if (code == MAFAT_OK) find_bricks(f, i);
   }
   for (int l = 0; l < f->plan->n_layers && code == MAFAT_OK; l++)
-    if (is_split(mafat_plan_group(f->plan, l))) find_bricks(f, l);
+    if (is_split(mafat_plan_group(f->plan, l))) code = find_outputs_bricks(f, l);
   return code;
 }
 
@@ -374,7 +403,7 @@ static int channel_unit(const struct finder *f, int layer)
 static int open_finder(struct finder *f)
 {
   struct mafat_heap *heap = f->plan->heap;
-  size_t n = (size_t)mafat_network_n_operators(f->network);
+  size_t n = (size_t)mafat_network_n_tensors(f->network);
   struct mafat_parts *parts = f->plan->parts = f->parts = mafat_heap_calloc(heap, 1, sizeof *f->parts);
   f->usage = mafat_heap_calloc(heap, n, sizeof *f->usage);
   f->runs = mafat_heap_calloc(heap, n, sizeof *f->runs);
@@ -388,7 +417,7 @@ static int open_finder(struct finder *f)
   parts->across = mafat_heap_calloc(heap, n, sizeof *parts->across);
   parts->at = mafat_heap_calloc(heap, (size_t)f->plan->n_groups + 1, sizeof *parts->at);
   if (!parts->cuttings || !parts->bricks || !parts->across || !parts->at) return MAFAT_ENOMEM;
-  parts->n_operators = (int)n;
+  parts->n_tensors = (int)n;
   for (size_t i = 0; i < n; i++) parts->cuttings[i] = (struct mafat_cutting){{1, 1, 1}, {NULL}, false, 0};
   mafat_usage_find(f->network, f->plan, f->usage);
   for (int l = 0; l < f->plan->n_layers; l++) {
@@ -396,7 +425,7 @@ static int open_finder(struct finder *f)
     f->unit[l] = mafat_fusion_granularity(f->plan, f->network, l);
     f->channel_unit[l] = channel_unit(f, l);
   }
-  for (size_t i = (size_t)f->network->n_layers; i < n; i++) f->runs[i] = f->usage[i].needed;
+  for (size_t i = (size_t)f->network->n_layers; i < n; i++) f->runs[i] = f->usage[i].needed; /* inputs, and further outputs */
   return MAFAT_OK;
 }
 

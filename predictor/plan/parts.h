@@ -42,8 +42,8 @@ struct mafat_brick_walk {
 struct mafat_brick_walk mafat_parts_reads(const struct mafat_plan *plan, const struct mafat_network *n,
                                           const struct mafat_layer_part *part);
 bool mafat_parts_reads_next(struct mafat_brick_walk *w);
-/* The brick that the part makes, or goes on with; 0 of a whole tensor. */
-int mafat_parts_made(const struct mafat_plan *plan, const struct mafat_layer_part *part);
+/* The brick of an output of its layer that the part makes, or goes on with; 0 of a whole tensor. */
+int mafat_parts_made(const struct mafat_plan *plan, const struct mafat_layer_part *part, int tensor);
 
 /* Does the layer sum its input in several parts? */
 static inline bool mafat_parts_sum(const struct mafat_plan *plan, int layer)

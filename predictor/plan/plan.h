@@ -47,8 +47,8 @@ struct mafat_plan {
   int most_boxes; /* the options' */
   size_t frame_bytes; /* the options', and: */
   bool frame_stays;
-  int *group_of; /* [operator]: of an input the first one, where that asks for its rows; else -1: it is there
-                    before all groups */
+  int *group_of; /* [tensor]: that makes it; of an input the first one, where that asks for its rows; else -1: it is
+                    there before all groups */
   int *members;  /* the layers group by group, of each rising */
   enum mafat_sorting sorting; /* how that was found */
   int *order;    /* the layers as they are run, group by group too */
@@ -64,16 +64,16 @@ struct mafat_plan {
   enum mafat_algorithm *algorithms; /* [layer]: MAFAT_DIRECT or one of Winograd's */
   int *depthwise_rows; /* [layer]: of a depthwise one, how many rows are computed at a time inside the 1x1 that reads it, as words of
                           groups say; 0: it is computed by itself; -1: nothing is said of it; NULL: of none */
-  int *inner; /* [operator]: the layer that is computed inside its step (fusion.h), or -1 */
-  int *outer; /* [operator]: the layer in whose step it is computed, or -1: in its own */
-  int *table; /* [operator]: the constant that it looks numbers up in where its weights are kept, so that it is no tensor; or -1 */
+  int *inner; /* [tensor]: the layer that is computed inside its step (fusion.h), or -1 */
+  int *outer; /* [tensor]: the layer in whose step it is computed, or -1: in its own */
+  int *table; /* [tensor]: the constant that it looks numbers up in where its weights are kept, so that it is no tensor; or -1 */
   bool packed;                     /* the weights file is in kernel order */
   enum mafat_residence *residence; /* [layer]: of those that have weights */
   bool in_place;  /* the spec's word */
-  int *place_of;  /* [operator]: the tensor whose place the output takes, or -1 (planning/in_place.h) */
-  int *trail_of;  /* [operator]: the tensor whose rows it takes one after the other, as these die, or -1 (planning/trails.h), */
+  int *place_of;  /* [tensor]: the tensor whose place the output takes, or -1 (planning/in_place.h) */
+  int *trail_of;  /* [tensor]: the tensor whose rows it takes one after the other, as these die, or -1 (planning/trails.h), */
   int *lag;       /*             and how many rows before them it lies */
-  int *fan; /* [operator]: the convolution whose panels this layer takes one after the other, itself
+  int *fan; /* [tensor]: the convolution whose panels this layer takes one after the other, itself
                for that convolution, or -1 (order.h) */
 };
 

@@ -8,19 +8,36 @@ static void note_read(const struct mafat_plan *plan, struct mafat_usage *usage, 
   if (reader == plan->n_layers || plan->group_of[reader] != plan->group_of[tensor]) u->external = true;
 }
 
+/* A layer runs for any of its outputs. */
+static void note_tensor_read(const struct mafat_network *n, const struct mafat_plan *plan, struct mafat_usage *usage, int tensor,
+                             int reader)
+{
+  note_read(plan, usage, tensor, reader);
+  usage[mafat_network_operator(n, tensor)].needed = true;
+}
+
+/* The outputs of the network among a layer's own, or among what it renames. */
+static void note_outputs(const struct mafat_network *n, const struct mafat_plan *plan, struct mafat_usage *usage, int layer)
+{
+  struct mafat_source self;
+  for (int k = 0; k < mafat_layer_n_outputs(&n->layers[layer]); k++) {
+    int tensor = mafat_network_output(n, layer, k);
+    if (!mafat_network_is_output(n, plan->n_layers, tensor)) continue;
+    struct mafat_sources out = k ? mafat_network_tensor_sources(n, tensor, &self) : mafat_network_output_sources(n, layer, &self);
+    for (int i = 0; i < mafat_sources_count(&out); i++) note_tensor_read(n, plan, usage, out.list[i].tensor, plan->n_layers);
+  }
+}
+
 void mafat_usage_find(const struct mafat_network *n, const struct mafat_plan *plan,
                       struct mafat_usage *usage)
 {
-  for (int i = 0; i < mafat_network_n_operators(n); i++) usage[i] = (struct mafat_usage){.last_use = -1};
+  for (int i = 0; i < mafat_network_n_tensors(n); i++) usage[i] = (struct mafat_usage){.last_use = -1};
   for (int l = plan->n_layers - 1; l >= 0; l--) {
     const struct mafat_layer *layer = &n->layers[l];
-    struct mafat_source self;
-    struct mafat_sources out = mafat_network_output_sources(n, l, &self);
-    for (int i = 0; i < mafat_sources_count(&out) && mafat_network_is_output(n, plan->n_layers, l); i++)
-      note_read(plan, usage, out.list[i].tensor, plan->n_layers);
+    note_outputs(n, plan, usage, l);
     /* A renaming layer reads nothing itself: its readers read what is behind it. */
     if (mafat_layer_is_alias(layer) || !usage[l].needed) continue;
     for (struct mafat_reads r = mafat_plan_reads(plan, n, l); mafat_reads_next(&r);)
-      note_read(plan, usage, r.source->tensor, l);
+      note_tensor_read(n, plan, usage, r.source->tensor, l);
   }
 }

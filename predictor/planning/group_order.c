@@ -111,6 +111,15 @@ static bool gives(const struct collection *c, int layer, int tensor)
   return any;
 }
 
+/* Outputs that nobody reads are not there. */
+static void note_makes(struct collection *c, int operator, int layer)
+{
+  for (int k = 0; k < mafat_layer_n_outputs(&c->network->layers[layer]); k++) {
+    int tensor = mafat_network_output(c->network, layer, k);
+    if (mafat_usage_is_read(&c->usage[tensor])) note_use(c, operator, tensor, true);
+  }
+}
+
 static void note_reads(struct collection *c, int operator, int layer)
 {
   for (struct mafat_reads r = mafat_plan_reads(c->plan, c->network, layer); mafat_reads_next(&r);) {
@@ -142,35 +151,36 @@ static void note_step(struct collection *c, int layer)
   struct mafat_span at = c->plan->groups[c->group].at;
   c->operator_of[layer] = o;
   note_reads(c, o, layer);
-  note_use(c, o, layer, true);
+  note_makes(c, o, layer);
   c->work[o] = step_bytes(c, layer);
   c->in_place[o] = is_once(c) && mafat_plan_transforms(c->plan, c->network, layer);
   for (int i = at.begin; i < at.end && mafat_order_is_wide(c->plan, layer); i++) {
     int r = c->plan->members[i];
     if (r == layer || c->plan->fan[r] != layer || !runs(c, r)) continue;
     note_reads(c, o, r);
-    note_use(c, o, r, true);
+    note_makes(c, o, r);
     c->work[o] += step_bytes(c, r);
   }
 }
 
 /* ---- collecting ---- */
 
-static int count_reads(const struct collection *c)
+static int count_uses(const struct collection *c)
 {
   struct mafat_span at = c->plan->groups[c->group].at;
   int n = 0;
-  for (int i = at.begin; i < at.end; i++)
+  for (int i = at.begin; i < at.end; i++) {
+    n += mafat_layer_n_outputs(&c->network->layers[c->plan->members[i]]);
     for (struct mafat_reads r = mafat_plan_reads(c->plan, c->network, c->plan->members[i]); mafat_reads_next(&r);) n++;
+  }
   return n;
 }
 
 static int open_collection(struct collection *c)
 {
   struct mafat_heap *heap = c->plan->heap;
-  size_t n = (size_t)mafat_network_n_operators(c->network);
-  size_t n_uses = (size_t)(count_reads(c) + mafat_span_size(c->plan->groups[c->group].at));
-  c->uses = mafat_heap_calloc(heap, n_uses, sizeof *c->uses);
+  size_t n = (size_t)mafat_network_n_tensors(c->network);
+  c->uses = mafat_heap_calloc(heap, (size_t)count_uses(c), sizeof *c->uses);
   c->buffer_of = mafat_heap_calloc(heap, 3 * n, sizeof *c->buffer_of);
   c->bytes = mafat_heap_calloc(heap, 2 * n, sizeof *c->bytes);
   c->kept = mafat_heap_calloc(heap, 2 * n, sizeof *c->kept);
@@ -242,7 +252,7 @@ static int sort_group(struct collection *c, struct mafat_plan *plan, struct mafa
 
 int mafat_group_order_sort(struct mafat_plan *plan, const struct mafat_network *n, bool place, struct mafat_sort_memo *memo)
 {
-  size_t n_operators = (size_t)mafat_network_n_operators(n);
+  size_t n_operators = (size_t)mafat_network_n_tensors(n);
   struct mafat_usage *usage = mafat_heap_calloc(plan->heap, n_operators, sizeof *usage);
   struct pads *pads = mafat_heap_calloc(plan->heap, n_operators, sizeof *pads);
   int code = usage && pads ? MAFAT_OK : MAFAT_ENOMEM;

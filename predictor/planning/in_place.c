@@ -64,7 +64,7 @@ static bool holds_the_same(const struct mafat_plan *plan, const struct mafat_net
   if (g->cut.kind == MAFAT_CUT_ROWS || g->cut.kind == MAFAT_CUT_SPLIT) return false;
   if (!mafat_group_is_tiled(g)) return !mafat_order_is_wide(plan, tensor);
   return !keeps_rows(&n->layers[layer]) && mafat_plan_makes(plan, plan->group_of[layer], tensor) && !usage[tensor].external && !usage[layer].external &&
-         mafat_fusion_granularity(plan, n, tensor) == 1 && count_readers(plan, n, usage, tensor) == 1;
+         mafat_fusion_granularity(plan, n, mafat_network_operator(n, tensor)) == 1 && count_readers(plan, n, usage, tensor) == 1;
 }
 
 int mafat_in_place_candidate(const struct mafat_plan *plan, const struct mafat_network *n,
@@ -85,7 +85,7 @@ int mafat_in_place_candidate(const struct mafat_plan *plan, const struct mafat_n
 static void find_last_reads(const struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_usage *usage,
                             int *last)
 {
-  for (int t = 0; t < mafat_network_n_operators(n); t++) last[t] = -1;
+  for (int t = 0; t < mafat_network_n_tensors(n); t++) last[t] = -1;
   for (int l = 0; l < plan->n_layers; l++) {
     if (!runs(plan, n, usage, l)) continue;
     for (struct mafat_reads r = mafat_plan_reads(plan, n, l); mafat_reads_next(&r);)
@@ -98,7 +98,8 @@ static struct mafat_box held_box(const struct mafat_schedule *s, const struct ma
 {
   struct mafat_shape shape = mafat_network_tensor_shape(s->network, tensor);
   bool whole = s->usage[tensor].external || mafat_plan_group(s->plan, tensor)->cut.kind != MAFAT_CUT_GRID;
-  return whole ? mafat_box_full(shape.h, shape.w) : boxes[tensor];
+  struct mafat_maker m = mafat_network_maker(s->network, tensor);
+  return whole ? mafat_box_full(shape.h, shape.w) : mafat_layer_out_box(&s->network->layers[m.layer], m.output, boxes[m.layer]);
 }
 
 static bool is_same_box(struct mafat_box a, struct mafat_box b)
@@ -129,7 +130,7 @@ static void take_places(struct mafat_plan *plan, const struct mafat_schedule *s,
 
 int mafat_in_place_find(struct mafat_plan *plan, const struct mafat_network *n, bool place)
 {
-  size_t n_operators = (size_t)mafat_network_n_operators(n);
+  size_t n_operators = (size_t)mafat_network_n_tensors(n);
   plan->place_of = mafat_heap_calloc(plan->heap, n_operators, sizeof *plan->place_of);
   if (!plan->place_of) return MAFAT_ENOMEM;
   for (size_t t = 0; t < n_operators; t++) plan->place_of[t] = -1;

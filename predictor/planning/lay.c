@@ -106,7 +106,7 @@ static long long row_looks(const struct mafat_network *n, int least, struct run 
     int l = layers.layers[i];
     looks += row_steps(n, least, l);
     for (struct mafat_reads r = mafat_layer_reads(&n->layers[l]); mafat_reads_next(&r);)
-      looks += row_steps(n, least, l) + row_steps(n, least, r.source->tensor);
+      looks += row_steps(n, least, l) + row_steps(n, least, mafat_network_operator(n, r.source->tensor));
   }
   return looks;
 }
@@ -255,11 +255,12 @@ static int check_sets(struct laying *l)
   for (int i = 0; i < plan->n_layers; i++) {
     const struct mafat_layer *layer = &l->network->layers[i];
     if (mafat_layer_is_alias(layer)) continue;
-    for (struct mafat_reads r = mafat_layer_reads(layer); mafat_reads_next(&r);)
-      if (r.source->tensor < plan->n_layers && plan->group_of[r.source->tensor] > plan->group_of[i])
+    for (struct mafat_reads r = mafat_layer_reads(layer); mafat_reads_next(&r);) {
+      int maker = mafat_network_operator(l->network, r.source->tensor);
+      if (maker < plan->n_layers && plan->group_of[maker] > plan->group_of[i])
         return mafat_fail(l->d, MAFAT_EINVAL, "layer %d [%s] reads layer %d [%s], which is in a later group", i,
-                          mafat_layer_type_name(layer->type), r.source->tensor,
-                          mafat_layer_type_name(l->network->layers[r.source->tensor].type));
+                          mafat_layer_type_name(layer->type), maker, mafat_layer_type_name(l->network->layers[maker].type));
+    }
   }
   return MAFAT_OK;
 }
@@ -276,8 +277,14 @@ static int lay_groups(struct laying *l)
   return code || !sets ? code : check_sets(l);
 }
 
-static void place_inputs(struct laying *l)
+/* What no layer makes as its first output: inputs, and further outputs, which are made in their layers' groups. */
+static void place_tensors(struct laying *l)
 {
+  const struct mafat_network *n = l->network;
+  for (int t = mafat_network_n_operators(n); t < mafat_network_n_tensors(n); t++) {
+    int maker = mafat_network_operator(n, t);
+    l->plan->group_of[t] = maker < l->plan->n_layers ? l->plan->group_of[maker] : -1;
+  }
   for (int i = l->network->n_layers; i < mafat_network_n_operators(l->network); i++)
     l->plan->group_of[i] = mafat_group_lifetime(&l->plan->groups[0]) == MAFAT_LIFE_GROUP ? 0 : -1;
 }
@@ -310,7 +317,7 @@ static int check_ranks(struct laying *l, const struct mafat_plan_options *option
 /* What groups and shapes decide, once the groups are laid. */
 static int complete(struct laying *l, const struct mafat_plan_options *options)
 {
-  place_inputs(l);
+  place_tensors(l);
   int code = mafat_fusion_find(l->plan, l->network, !options->keep_all);
   if (code == MAFAT_OK) code = mafat_order_find_fans(l->plan, l->network, !options->keep_all);
   if (code == MAFAT_OK) code = mafat_order_find(l->plan, l->network);
@@ -334,7 +341,7 @@ static int complete(struct laying *l, const struct mafat_plan_options *options)
 static int begin(struct laying *l, const struct mafat_ground *ground)
 {
   const struct mafat_plan_options *options = ground->options;
-  size_t n = (size_t)mafat_network_n_operators(l->network);
+  size_t n = (size_t)mafat_network_n_tensors(l->network);
   *l->plan = (struct mafat_plan){.heap = options->heap, .n_layers = ground->n_layers, .n_threads = options->n_threads,
                                  .most_boxes = options->most_boxes, .packed = options->packed,
                                  .frame_bytes = options->frame_bytes, .frame_stays = options->frame_stays,

@@ -24,9 +24,9 @@ struct finder {
   struct mafat_plan *plan;
   const struct mafat_network *network;
   struct mafat_schedule *schedule;
-  bool *taken;       /* [operator]: another one lies where it did */
-  int *last_group;   /* [operator]: that reads the tensor; n_groups: it is read after the run */
-  int *before;       /* [operator]: of a map that dies, the first row that the step or a later one reads, */
+  bool *taken;       /* [tensor]: another one lies where it did */
+  int *last_group;   /* [tensor]: that reads it; n_groups: it is read after the run */
+  int *before;       /* [tensor]: of a map that dies, the first row that the step or a later one reads, */
   int *after;        /*             and that a later one reads */
   int group;          /* being walked through */
   struct pair *pairs; /* (n) of it */
@@ -88,8 +88,8 @@ static int list_pairs(struct finder *f)
   bool takes_turns = mafat_group_lifetime(g) == MAFAT_LIFE_GROUP || is_tiled(f);
   for (int i = g->at.begin; i < g->at.end && takes_turns; i++) {
     int output = f->plan->members[i];
-    if (!is_map(f, output) || !mafat_schedule_runs(f->schedule, output)) continue;
-    for (int t = 0; t < mafat_network_n_operators(f->network) && code == MAFAT_OK; t++)
+    if (!is_map(f, output) || !mafat_schedule_runs(f->schedule, output) || f->network->layers[output].more) continue;
+    for (int t = 0; t < mafat_network_n_tensors(f->network) && code == MAFAT_OK; t++)
       if (dies_in(f, t, f->group) && have_equal_rows(f, output, t) && (!is_tiled(f) || height(f, t) == height(f, output)))
         code = add_pair(f, output, t);
   }
@@ -213,7 +213,7 @@ static void choose(struct finder *f)
 static void find_last_groups(struct finder *f)
 {
   const struct mafat_plan *plan = f->plan;
-  for (int t = 0; t < mafat_network_n_operators(f->network); t++)
+  for (int t = 0; t < mafat_network_n_tensors(f->network); t++)
     f->last_group[t] = f->schedule->usage[t].last_use == plan->n_layers ? plan->n_groups : -1;
   for (int l = 0; l < plan->n_layers; l++) {
     if (!mafat_schedule_runs(f->schedule, l)) continue;
@@ -261,7 +261,7 @@ static bool has_turns(const struct mafat_plan *plan)
 
 int mafat_trails_find(struct mafat_plan *plan, const struct mafat_network *n, bool place)
 {
-  size_t n_operators = (size_t)mafat_network_n_operators(n);
+  size_t n_operators = (size_t)mafat_network_n_tensors(n);
   struct finder f = {.plan = plan, .network = n};
   plan->trail_of = mafat_heap_calloc(plan->heap, 2 * n_operators, sizeof *plan->trail_of);
   if (!plan->trail_of) return MAFAT_ENOMEM;

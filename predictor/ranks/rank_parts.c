@@ -94,7 +94,7 @@ static bool same_box(struct mafat_box a, struct mafat_box b)
 
 static void find_makers(struct taker *t)
 {
-  for (int i = 0; i < mafat_network_n_operators(t->network); i++) t->newest[i] = -1;
+  for (int i = 0; i < mafat_network_n_tensors(t->network); i++) t->newest[i] = -1;
   for (int i = 0; i < t->n; i++) {
     struct mafat_layer_part *p = &t->all[i];
     t->rank[i] = mafat_rank_parts_of(t->plan, t->network, p);
@@ -164,12 +164,26 @@ static void want(struct taker *t, int part, int rank, struct mafat_box box, int 
 static void want_reads(struct taker *t, int reader)
 {
   struct mafat_brick_walk w = mafat_parts_reads(t->plan, t->network, &t->all[reader]);
-  while (mafat_parts_reads_next(&w))
-    for (int i = t->newest[w.tensor]; i >= 0; i = t->before[i]) {
+  while (mafat_parts_reads_next(&w)) {
+    struct mafat_maker m = mafat_network_maker(t->network, w.tensor);
+    const struct mafat_layer *l = &t->network->layers[m.layer];
+    struct mafat_box wanted = mafat_layer_first_box(l, m.output, w.wanted.box);
+    for (int i = t->newest[m.layer]; i >= 0; i = t->before[i]) {
       const struct mafat_layer_part *p = &t->all[i];
-      if (is_last(t, p) && meet(p->out.y, w.wanted.box.y) && meet(p->out.x, w.wanted.box.x) && meet(p->filters, w.wanted.channels))
-        want(t, i, t->rank[reader], (struct mafat_box){clip(p->out.y, w.wanted.box.y), clip(p->out.x, w.wanted.box.x)}, reader);
+      if (is_last(t, p) && meet(p->out.y, wanted.y) && meet(p->out.x, wanted.x) &&
+          meet(mafat_layer_out_channels(l, m.output, p->filters), w.wanted.channels))
+        want(t, i, t->rank[reader], (struct mafat_box){clip(p->out.y, wanted.y), clip(p->out.x, wanted.x)}, reader);
     }
+  }
+}
+
+/* Is any of the layer's outputs one of the network's? */
+static bool is_put_out(const struct taker *t, const struct mafat_usage *usage, int layer)
+{
+  bool any = false;
+  for (int k = 0; k < mafat_layer_n_outputs(&t->network->layers[layer]); k++)
+    any = any || usage[mafat_network_output(t->network, layer, k)].last_use == t->plan->n_layers;
+  return any;
 }
 
 static void find_wants(struct taker *t, const struct mafat_usage *usage)
@@ -179,7 +193,7 @@ static void find_wants(struct taker *t, const struct mafat_usage *usage)
     if (t->going_on[i] >= 0) want(t, i, t->rank[t->going_on[i]], t->all[i].out, t->going_on[i]);
   }
   for (int i = 0; i < t->n; i++)
-    if (usage[t->all[i].layer].last_use == t->plan->n_layers && is_last(t, &t->all[i])) want(t, i, 0, t->all[i].out, t->n);
+    if (is_put_out(t, usage, t->all[i].layer) && is_last(t, &t->all[i])) want(t, i, 0, t->all[i].out, t->n);
 }
 
 /* ---- messages ---- */
@@ -265,27 +279,29 @@ static struct mafat_span along(struct mafat_box box, enum mafat_split_axis axis)
   return axis == MAFAT_ALONG_H ? box.y : box.x;
 }
 
-/* What this rank has of a part: its own, or what it wants; empty: nothing. */
-static struct mafat_box had(const struct taker *t, int part)
+/* What this rank has of a tensor by a part: its own, or what it wants; empty: nothing. */
+static struct mafat_box had(const struct taker *t, int part, struct mafat_maker m)
 {
   const int own = t->plan->rank;
-  return t->rank[part] == own ? t->all[part].out : t->wants[(size_t)part * (size_t)t->n_ranks + (size_t)own].box;
+  struct mafat_box box = t->rank[part] == own ? t->all[part].out : t->wants[(size_t)part * (size_t)t->n_ranks + (size_t)own].box;
+  return mafat_layer_out_box(&t->network->layers[m.layer], m.output, box);
 }
 
 /* Where what this rank has of a tensor's parts begins and ends; together: all of it. False: such a place lies within what it has of
  * another part, which must stay in one brick: where a rank has several parts of a grid. */
 static bool mark_bounds(const struct taker *t, int tensor, enum mafat_split_axis axis, bool together, bool *marks)
 {
+  const struct mafat_maker m = mafat_network_maker(t->network, tensor);
   struct mafat_span all = {0, 0};
-  for (int i = t->newest[tensor]; i >= 0; i = t->before[i]) {
-    struct mafat_span span = along(had(t, i), axis);
-    if (mafat_box_is_empty(had(t, i))) continue;
+  for (int i = t->newest[m.layer]; i >= 0; i = t->before[i]) {
+    struct mafat_span span = along(had(t, i, m), axis);
+    if (mafat_box_is_empty(had(t, i, m))) continue;
     all = mafat_span_is_empty(all) ? span : around(all, span);
     if (!together) marks[span.begin] = marks[span.end] = true;
   }
   if (together) marks[all.begin] = marks[all.end] = true;
-  for (int i = t->newest[tensor]; i >= 0; i = t->before[i]) {
-    struct mafat_span span = along(had(t, i), axis);
+  for (int i = t->newest[m.layer]; i >= 0; i = t->before[i]) {
+    struct mafat_span span = along(had(t, i, m), axis);
     for (int at = span.begin + 1; at < span.end; at++)
       if (marks[at]) return false;
   }
@@ -395,7 +411,7 @@ static int collect(struct taker *t, const struct mafat_usage *usage)
 static int open_taker(struct taker *t)
 {
   struct mafat_heap *heap = t->plan->heap;
-  size_t n = (size_t)t->n + 1, n_operators = (size_t)mafat_network_n_operators(t->network);
+  size_t n = (size_t)t->n + 1, n_operators = (size_t)mafat_network_n_tensors(t->network);
   t->rank = mafat_heap_calloc(heap, n, sizeof *t->rank);
   t->newest = mafat_heap_calloc(heap, n_operators, sizeof *t->newest);
   t->before = mafat_heap_calloc(heap, n, sizeof *t->before);
@@ -415,7 +431,7 @@ static int take(struct taker *t, struct mafat_usage *usage)
   if (t->options->sums_apart) set_apart(t);
   find_wants(t, usage);
   if ((code = find_messages(t)) || (code = make_list(t))) return code;
-  for (int i = 0; i < mafat_network_n_operators(t->network) && code == MAFAT_OK; i++) code = recut(t, i);
+  for (int i = 0; i < mafat_network_n_tensors(t->network) && code == MAFAT_OK; i++) code = recut(t, i);
   if (code) return code;
   struct mafat_layer_part *list = t->plan->parts->list;
   t->plan->parts->list = t->list;
@@ -428,7 +444,7 @@ int mafat_rank_parts_take(struct mafat_plan *plan, const struct mafat_network *n
                           struct mafat_diagnostic *d)
 {
   struct taker t = {.plan = plan, .network = n, .options = options, .n_ranks = plan->ranks.n};
-  struct mafat_usage *usage = mafat_heap_calloc(plan->heap, (size_t)mafat_network_n_operators(n), sizeof *usage);
+  struct mafat_usage *usage = mafat_heap_calloc(plan->heap, (size_t)mafat_network_n_tensors(n), sizeof *usage);
   int code = usage ? take(&t, usage) : MAFAT_ENOMEM;
   void *const rooms[] = {usage, t.all, t.rank, t.newest, t.before, t.going_on, t.wants, t.messages, t.made, t.wanted, t.list};
   for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) mafat_heap_free(plan->heap, rooms[i]);

@@ -12,7 +12,7 @@ struct placer {
 static bool reads_input_bricks(const struct placer *p, int layer)
 {
   for (struct mafat_reads r = mafat_plan_reads(p->plan, p->network, layer); mafat_reads_next(&r);)
-    if (r.source->tensor >= p->network->n_layers && mafat_parts_bricks(p->plan, r.source->tensor)) return true;
+    if (mafat_network_is_input(p->network, r.source->tensor) && mafat_parts_bricks(p->plan, r.source->tensor)) return true;
   return false;
 }
 
@@ -30,7 +30,7 @@ static void place_part(struct placer *p, const struct mafat_layer_part *part)
   if (reads_input_bricks(p, part->layer)) {
     struct mafat_brick_walk w = mafat_parts_reads(p->plan, p->network, part);
     while (mafat_parts_reads_next(&w))
-      if (w.tensor >= p->network->n_layers && mafat_parts_bricks(p->plan, w.tensor)) read_until(p, w.tensor, w.brick);
+      if (mafat_network_is_input(p->network, w.tensor) && mafat_parts_bricks(p->plan, w.tensor)) read_until(p, w.tensor, w.brick);
   }
   p->list[p->n++] = *part;
 }

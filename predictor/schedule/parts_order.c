@@ -18,10 +18,10 @@ struct collection {
   struct mafat_sort_graph graph;
   struct mafat_sort_use *uses;
   int room;               /* of uses */
-  int *first_group, *last_group; /* [operator]: of those that read it */
+  int *first_group, *last_group; /* [tensor]: of those that read it */
   int n_inputs;           /* operators that are parts of the network's inputs, ahead of all others */
-  int *first_buffer;      /* [operator]: of its bricks; -1: none yet */
-  int *first_sums;        /* [operator]: of the sums of whole numbers that its parts go on with; -1: none yet */
+  int *first_buffer;      /* [tensor]: of its bricks; -1: none yet */
+  int *first_sums;        /* [tensor]: of the sums of whole numbers that its parts go on with; -1: none yet */
   int *reader_of;         /* [buffer]: the last operator that was seen to use it */
   uint64_t *work;         /* [operator of the graph] */
   uint64_t *bytes;
@@ -32,10 +32,10 @@ struct collection {
 static int count_buffers(const struct collection *c)
 {
   int n = 0;
-  for (int t = 0; t < mafat_network_n_operators(c->network); t++) {
+  for (int t = 0; t < mafat_network_n_tensors(c->network); t++) {
     const struct mafat_cutting *bricks = mafat_parts_bricks(c->plan, t);
     int parts = bricks ? mafat_bricks_count(bricks) : 1;
-    n += t < c->network->n_layers ? parts : 2 * parts; /* of inputs with what keeps them in order */
+    n += mafat_network_is_input(c->network, t) ? 2 * parts : parts; /* of inputs with what keeps them in order */
     if (mafat_parts_keep_sums(c->plan, c->network, t)) n += mafat_bricks_count(&c->plan->parts->cuttings[t]);
   }
   return n;
@@ -56,7 +56,7 @@ static void find_groups(struct collection *c)
 static int open_collection(struct collection *c)
 {
   struct mafat_heap *heap = c->plan->heap;
-  size_t n = (size_t)mafat_network_n_operators(c->network);
+  size_t n = (size_t)mafat_network_n_tensors(c->network);
   c->most_buffers = count_buffers(c);
   c->usage = mafat_heap_calloc(heap, n, sizeof *c->usage);
   c->first_buffer = mafat_heap_calloc(heap, 2 * n + (size_t)c->most_buffers, sizeof *c->first_buffer);
@@ -186,6 +186,16 @@ static int note_scratch(struct collection *c, int operator, const struct mafat_l
   return code;
 }
 
+static int note_makes(struct collection *c, int operator, const struct mafat_layer_part *part)
+{
+  int code = MAFAT_OK;
+  for (int k = 0; k < mafat_layer_n_outputs(&c->network->layers[part->layer]) && code == MAFAT_OK; k++) {
+    int tensor = mafat_network_output(c->network, part->layer, k);
+    if (mafat_usage_is_read(&c->usage[tensor])) code = note_use(c, operator, tensor, mafat_parts_made(c->plan, part, tensor), true);
+  }
+  return code;
+}
+
 static int collect(struct collection *c)
 {
   const struct mafat_parts *parts = c->plan->parts;
@@ -195,7 +205,7 @@ static int collect(struct collection *c)
     int operator = c->graph.n_operators++;
     struct mafat_brick_walk w = mafat_parts_reads(c->plan, c->network, part);
     /* First what it makes: where others make it before, they come with all that is theirs before what this one reads. */
-    code = note_use(c, operator, part->layer, mafat_parts_made(c->plan, part), true);
+    code = note_makes(c, operator, part);
     if (code == MAFAT_OK) code = note_sums(c, operator, part);
     while (code == MAFAT_OK && mafat_parts_reads_next(&w)) code = note_use(c, operator, w.tensor, w.brick, false);
     if (code == MAFAT_OK) code = note_scratch(c, operator, part);

@@ -42,7 +42,7 @@ int mafat_schedule_open(struct mafat_schedule **out, const struct mafat_network 
   s->heap = plan->heap;
   s->network = n;
   s->plan = plan;
-  s->usage = mafat_heap_calloc(plan->heap, (size_t)mafat_network_n_operators(n), sizeof *s->usage);
+  s->usage = mafat_heap_calloc(plan->heap, (size_t)mafat_network_n_tensors(n), sizeof *s->usage);
   int code = s->usage ? MAFAT_OK : MAFAT_ENOMEM;
   if (code == MAFAT_OK) mafat_usage_find(n, plan, s->usage);
   for (int cut = 0; cut < MAFAT_N_CUTS && code == MAFAT_OK; cut++)
@@ -107,6 +107,25 @@ bool mafat_schedule_next(struct mafat_schedule *s, struct mafat_step *step)
     if (generator->next(s, step)) return true;
   }
   return false;
+}
+
+bool mafat_schedule_is_external(const struct mafat_schedule *s, int layer)
+{
+  bool any = false;
+  for (int k = 0; k < mafat_layer_n_outputs(&s->network->layers[layer]); k++)
+    any = any || s->usage[mafat_network_output(s->network, layer, k)].external;
+  return any;
+}
+
+/* In a group of rows each has a window of its own, for readers of its own. */
+struct mafat_box mafat_schedule_held(const struct mafat_schedule *s, const struct mafat_step *step, int output)
+{
+  const struct mafat_layer *l = &s->network->layers[step->layer];
+  if (output == 0) return step->held;
+  if (step->part >= 0 || s->plan->groups[step->group].cut.kind != MAFAT_CUT_ROWS) return mafat_layer_out_box(l, output, step->held);
+  struct mafat_box box = mafat_layer_out_box(l, output, step->out);
+  box.y.begin = mafat_min(box.y.begin, mafat_schedule_first_row(s, mafat_network_output(s->network, step->layer, output)));
+  return box;
 }
 
 struct mafat_step mafat_schedule_step(const struct mafat_schedule *s, int layer,

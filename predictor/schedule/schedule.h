@@ -24,8 +24,8 @@ struct mafat_step {
   enum mafat_step_kind kind;
   int group, layer;      /* or the input */
   int part;              /* number of it in plan->parts; -1: of no split group */
-  struct mafat_box out;
-  struct mafat_box held; /* pixels of the layer's output its buffer holds after
+  struct mafat_box out;  /* of the first output, as are the following; of others: kind.h, mafat_schedule_held */
+  struct mafat_box held; /* pixels of the output its buffer holds after
                             this step; older rows may be overwritten */
   struct mafat_span held_channels; /* and channels of them, beginning at a block */
   struct mafat_span filters, channels;
@@ -65,7 +65,7 @@ struct mafat_schedule {
   struct mafat_heap *heap; /* the plan's, who may be gone when this is closed */
   const struct mafat_network *network;
   const struct mafat_plan *plan;
-  struct mafat_usage *usage; /* [operator] */
+  struct mafat_usage *usage; /* [tensor] */
   int group;                 /* being run */
   bool begun;                /* its generator has begun it */
   int inputs_done;           /* of the network's: looked at whether they come as a whole, ahead of all groups */
@@ -100,6 +100,12 @@ bool mafat_schedule_next(struct mafat_schedule *s, struct mafat_step *step);
 
 /* In a group of rows: the first row of a tensor that its layers still have to read; as many as there are, where none is. */
 int mafat_schedule_first_row(const struct mafat_schedule *s, int tensor);
+
+/* What the buffer of an output of the step's layer holds after the step: asked for before the next one. */
+struct mafat_box mafat_schedule_held(const struct mafat_schedule *s, const struct mafat_step *step, int output);
+
+/* Is any of the layer's outputs external? */
+bool mafat_schedule_is_external(const struct mafat_schedule *s, int layer);
 
 /* Does the layer compute anything in this plan? */
 static inline bool mafat_schedule_runs(const struct mafat_schedule *s, int layer)

@@ -17,8 +17,10 @@ static void need_reads(const struct mafat_schedule *s, int group, int l, struct 
     operand = r.operand;
     struct mafat_box part = {mafat_reads_rows(&r, read.y), read.x};
     if (mafat_box_is_empty(part) || !mafat_plan_makes(s->plan, group, tensor)) continue;
-    boxes[tensor].y = mafat_span_hull(boxes[tensor].y, part.y);
-    boxes[tensor].x = mafat_span_hull(boxes[tensor].x, part.x);
+    struct mafat_maker m = mafat_network_maker(s->network, tensor);
+    part = mafat_layer_first_box(&s->network->layers[m.layer], m.output, part);
+    boxes[m.layer].y = mafat_span_hull(boxes[m.layer].y, part.y);
+    boxes[m.layer].x = mafat_span_hull(boxes[m.layer].x, part.x);
   }
 }
 
@@ -28,7 +30,7 @@ static struct mafat_box tile_box(const struct mafat_schedule *s, const struct ma
                                  struct mafat_box wanted)
 {
   const struct mafat_layer *layer = &s->network->layers[l];
-  if (s->usage[l].external) {
+  if (mafat_schedule_is_external(s, l)) {
     wanted.y = mafat_span_hull(wanted.y, mafat_group_share(g, true, ty, layer->out.h));
     wanted.x = mafat_span_hull(wanted.x, mafat_group_share(g, false, tx, layer->out.w));
   }

@@ -32,7 +32,7 @@ struct rows {
   int at;                    /* in plan->members: the first output that may not be done */
   int *done;                 /* [operator]: rows of it */
   int *waiting, n_waiting;   /* layers that wait for rows of the one behind them in the list */
-  int *fresh, n_fresh;       /* what has new rows: readers that run early have to be looked for */
+  int *fresh, n_fresh;       /* operators that have new rows: readers that run early have to be looked for */
   struct reader *readers;    /* by what they read: of tensor t those from */
   int *readers_at;           /* readers[readers_at[t]] up to readers[readers_at[t + 1]], rising */
 };
@@ -70,7 +70,7 @@ static void put_reader(struct rows *r, struct reader reader, int tensor)
 
 static int list_readers(const struct mafat_schedule *s, struct rows *r)
 {
-  int n = mafat_network_n_operators(s->network);
+  int n = mafat_network_n_tensors(s->network);
   r->readers_at = mafat_heap_calloc(s->plan->heap, (size_t)n + 1, sizeof *r->readers_at);
   if (!r->readers_at) return MAFAT_ENOMEM;
   for_readers(s, r, count_reader);
@@ -171,7 +171,7 @@ int mafat_schedule_first_row(const struct mafat_schedule *s, int t)
 
 static bool is_asked_for(const struct mafat_schedule *s, int l)
 {
-  return mafat_schedule_runs(s, l) && s->usage[l].external && !is_done(s, l);
+  return mafat_schedule_runs(s, l) && mafat_schedule_is_external(s, l) && !is_done(s, l);
 }
 
 /* Is less of layer a done than of b? */
@@ -208,7 +208,8 @@ static struct mafat_step compute_rows(struct mafat_schedule *s, int l, struct ma
   return mafat_schedule_step(s, l, (struct mafat_box){rows, x}, (struct mafat_box){{keep, rows.end}, x});
 }
 
-/* What a step of these rows lacks first, a tensor or NONE; *end: rows of it down to there. */
+/* Which operator a step of these rows has to wait for first, or NONE; *end: rows of it down to there. Of several outputs the rows
+ * are made together. */
 static int lacking(const struct mafat_schedule *s, int l, struct mafat_span rows, int *end)
 {
   int operand = -1;
@@ -217,8 +218,9 @@ static int lacking(const struct mafat_schedule *s, int l, struct mafat_span rows
     if (r.operand != operand) in = mafat_fusion_in_span(s->plan, s->network, l, r.operand, true, rows);
     operand = r.operand;
     if (!mafat_plan_makes(s->plan, s->group, r.source->tensor)) continue;
+    int maker = mafat_network_operator(s->network, r.source->tensor);
     *end = mafat_reads_rows(&r, in).end;
-    if (state_of(s)->done[r.source->tensor] < *end) return r.source->tensor;
+    if (state_of(s)->done[maker] < *end) return maker;
   }
   return NONE;
 }
@@ -230,24 +232,45 @@ static double map_bytes(const struct mafat_network *n, int tensor)
   return (double)s.h * s.w * s.c * mafat_dtype_size(mafat_network_tensor_type(n, tensor));
 }
 
+/* Of all outputs that are read. */
+static double made_bytes(const struct mafat_schedule *s, int layer)
+{
+  double bytes = 0;
+  for (int k = 0; k < mafat_layer_n_outputs(&s->network->layers[layer]); k++) {
+    int tensor = mafat_network_output(s->network, layer, k);
+    if (mafat_usage_is_read(&s->usage[tensor])) bytes += map_bytes(s->network, tensor);
+  }
+  return bytes;
+}
+
 static bool runs_early(const struct mafat_schedule *s, int l)
 {
   double in = 0;
   if (!mafat_plan_makes(s->plan, s->group, l) || is_done(s, l)) return false;
   for (struct mafat_reads r = mafat_plan_reads(s->plan, s->network, l); mafat_reads_next(&r);)
     in += map_bytes(s->network, r.source->tensor) * r.source->n / mafat_network_tensor_shape(s->network, r.source->tensor).c;
-  return map_bytes(s->network, l) < in;
+  return made_bytes(s, l) < in;
 }
 
-/* A layer that runs early and has all that its next rows are made from; NONE. */
+/* Of those that read the tensor, one that runs early and has all that its next rows are made from; NONE. */
+static int find_early_reader(const struct mafat_schedule *s, int tensor)
+{
+  const struct rows *r = state_of(s);
+  for (int i = r->readers_at[tensor], end; i < r->readers_at[tensor + 1]; i++) {
+    int l = r->readers[i].layer;
+    if (runs_early(s, l) && lacking(s, l, next_rows(s, l), &end) == NONE) return l;
+  }
+  return NONE;
+}
+
 static int find_early(const struct mafat_schedule *s)
 {
   struct rows *r = state_of(s);
   for (; r->n_fresh > 0; r->n_fresh--) {
-    int t = r->fresh[r->n_fresh - 1], end;
-    for (int i = r->readers_at[t]; i < r->readers_at[t + 1]; i++) {
-      int l = r->readers[i].layer;
-      if (runs_early(s, l) && lacking(s, l, next_rows(s, l), &end) == NONE) return l;
+    int maker = r->fresh[r->n_fresh - 1];
+    for (int k = 0; k < mafat_layer_n_outputs(&s->network->layers[maker]); k++) {
+      int l = find_early_reader(s, mafat_network_output(s->network, maker, k));
+      if (l != NONE) return l;
     }
   }
   return NONE;

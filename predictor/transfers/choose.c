@@ -11,7 +11,7 @@
 void mafat_transfers_paths(const struct mafat_network *n, int n_layers, int *next)
 {
   enum { NONE = -1, MANY = -2 };
-  for (int l = 0; l < n_layers; l++) next[l] = mafat_network_is_output(n, n_layers, l) ? MANY : NONE;
+  for (int l = 0; l < n_layers; l++) next[l] = mafat_network_is_output(n, n_layers, l) || n->layers[l].more ? MANY : NONE;
   for (int l = 0; l < n_layers; l++) {
     if (mafat_layer_is_alias(&n->layers[l])) continue;
     for (struct mafat_reads r = mafat_layer_reads(&n->layers[l]); mafat_reads_next(&r);)

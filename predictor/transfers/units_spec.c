@@ -45,8 +45,8 @@ static void place_others(const struct mafat_network *n, int n_layers, int *group
     group_of[l] = 0;
     for (int i = 0; i < layer->n_operands; i++)
       for (int s = 0; s < mafat_sources_count(&layer->operands[i].sources); s++) {
-        int tensor = layer->operands[i].sources.list[s].tensor;
-        if (tensor < l && group_of[tensor] > group_of[l]) group_of[l] = group_of[tensor];
+        int maker = mafat_network_operator(n, layer->operands[i].sources.list[s].tensor);
+        if (maker < l && group_of[maker] > group_of[l]) group_of[l] = group_of[maker];
       }
   }
 }

@@ -60,7 +60,7 @@ static void weigh(const struct mafat_layer *l, float in, struct recipe *r)
 static float factor_energy(const struct mafat_network *n, const struct mafat_operand *o, const struct recipe *recipes)
 {
   int feeder = sole_tensor(&o->sources);
-  bool gate = feeder >= 0 && n->layers[feeder].activation.kind == MAFAT_LOGISTIC;
+  bool gate = feeder >= 0 && mafat_network_made_by(n, feeder)->activation.kind == MAFAT_LOGISTIC;
   return gate ? .3f : mean_energy(&o->sources, recipes);
 }
 
@@ -98,14 +98,14 @@ static void tame_branch(const struct mafat_network *n, int index, struct recipe 
   int end = sole_tensor(mafat_layer_sources(l));
   struct mafat_shape from = l->operands[1].shape;
   bool same = from.h == l->in.h && from.w == l->in.w && from.c == l->in.c;
-  if (!same || end < 0 || !mafat_layer_convolves(&n->layers[end])) return;
+  if (!same || end < 0 || !mafat_layer_convolves(mafat_network_made_by(n, end))) return;
   recipes[end].branch = factor;
   recipes[end].energy = factor * factor;
 }
 
 int make_recipes(struct recipe **out, const struct mafat_network *n, struct mafat_diagnostic *d)
 {
-  struct recipe *recipes = calloc((size_t)mafat_network_n_operators(n), sizeof *recipes);
+  struct recipe *recipes = calloc((size_t)mafat_network_n_tensors(n), sizeof *recipes);
   if (!recipes) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", n->path);
   for (int i = n->n_layers; i < mafat_network_n_operators(n); i++)
     recipes[i].energy = 1.f / 3; /* of values spread over 0 ... 1 */
@@ -113,6 +113,7 @@ int make_recipes(struct recipe **out, const struct mafat_network *n, struct mafa
     const struct mafat_layer *l = &n->layers[i];
     if (mafat_layer_blends(l) && l->n_operands > 1) tame_branch(n, i, recipes);
     cook_layer(n, i, recipes);
+    for (int k = 1; k < mafat_layer_n_outputs(l); k++) recipes[mafat_network_output(n, i, k)] = recipes[i];
     int feeder = sole_tensor(mafat_layer_sources(l));
     if (mafat_layer_is_head(l) && feeder >= 0) recipes[feeder].head = i;
   }

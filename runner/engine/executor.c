@@ -64,7 +64,7 @@ int mafat_executor_open(struct mafat_executor **out, const struct mafat_network 
   e->weights = weights;
   e->options = *options;
   e->tensors = (struct mafat_tensors){.network = n, .layout = layout};
-  e->tensors.held = calloc((size_t)mafat_network_n_operators(n), sizeof *e->tensors.held);
+  e->tensors.held = calloc((size_t)mafat_network_n_tensors(n), sizeof *e->tensors.held);
   e->ms = calloc((size_t)mafat_network_n_operators(n), sizeof *e->ms);
   e->inputs = calloc((size_t)n->n_inputs, sizeof *e->inputs);
   if (mafat_schedule_open(&e->schedule, n, plan) || !e->tensors.held || !e->ms || !e->inputs) {
@@ -76,7 +76,7 @@ int mafat_executor_open(struct mafat_executor **out, const struct mafat_network 
   if (!e->arena && (code = mafat_arena_open(&e->arena, d))) goto done;
   if ((code = mafat_arena_join(e->arena, layout->mapped_bytes, options->lock, n->path, d))) goto done;
   e->joined = true;
-  for (int t = 0; t < mafat_network_n_operators(n); t++) {
+  for (int t = 0; t < mafat_network_n_tensors(n); t++) {
     struct mafat_shape shape = mafat_network_tensor_shape(n, t);
     e->tensors.held[t] = (struct mafat_held){mafat_box_full(shape.h, shape.w), 0};
     if (mafat_network_tensor_type(n, t) == MAFAT_U8 && !e->integers) e->integers = mafat_integer_kernels_find(options->kernels);
@@ -133,7 +133,7 @@ static void zero_pads(const struct mafat_tensors *t, int tensor, struct mafat_bo
   struct mafat_shape shape = mafat_network_tensor_shape(t->network, tensor);
   int left = box.x.begin == 0 ? l->left : 0, right = box.x.end == shape.w ? l->right : 0;
   int first = channels.begin / MAFAT_CHANNEL_BLOCK, end = mafat_n_blocks(channels.end);
-  struct zeros z = {NULL, NULL, t->network->layers[tensor].quantization.zero};
+  struct zeros z = {NULL, NULL, mafat_network_tensor_quantization(t->network, tensor)->zero};
   if (left + right == 0) return;
   for (int y = box.y.begin; y < box.y.end; y++) {
     for (int block = first; block < end; block++) {
@@ -343,7 +343,13 @@ static struct mafat_worker worker_of(struct mafat_executor *e, int index)
 static void zero_output_pads(const struct mafat_executor *e)
 {
   const struct mafat_step *step = &e->step;
-  if (step->channels.begin == mafat_step_first_channel(e->plan, step)) zero_pads(&e->tensors, step->layer, step->out, step->filters);
+  const struct mafat_layer *l = &e->network->layers[step->layer];
+  if (step->channels.begin != mafat_step_first_channel(e->plan, step)) return;
+  for (int k = 0; k < mafat_layer_n_outputs(l); k++) {
+    int tensor = mafat_network_output(e->network, step->layer, k);
+    if (mafat_tensors_has(&e->tensors, tensor))
+      zero_pads(&e->tensors, tensor, mafat_layer_out_box(l, k, step->out), mafat_layer_out_channels(l, k, step->filters));
+  }
 }
 
 /* Where the output takes the place of what was read, its padding lies there, too, as it was read: behind the step, and
@@ -351,8 +357,8 @@ static void zero_output_pads(const struct mafat_executor *e)
 static void turn_pads(const struct mafat_executor *e)
 {
   int layer = e->step.layer, place = e->plan->place_of[layer];
-  const struct mafat_layer *layers = e->network->layers;
-  if (place >= 0 && layers[place].quantization.zero != layers[layer].quantization.zero) zero_output_pads(e);
+  if (place >= 0 && mafat_network_tensor_quantization(e->network, place)->zero != e->network->layers[layer].quantization.zero)
+    zero_output_pads(e);
 }
 
 /* One worker's share of the current step. */
@@ -370,8 +376,13 @@ static void work(void *context, int index)
 static void begin_output(struct mafat_executor *e)
 {
   const struct mafat_step *step = &e->step;
-  if (!e->layout->tensors[step->layer].external)
-    e->tensors.held[step->layer] = (struct mafat_held){step->held, step->held_channels.begin / MAFAT_CHANNEL_BLOCK};
+  const struct mafat_layer *l = &e->network->layers[step->layer];
+  for (int k = 0; k < mafat_layer_n_outputs(l); k++) {
+    int tensor = mafat_network_output(e->network, step->layer, k);
+    if (e->layout->tensors[tensor].external || !mafat_tensors_has(&e->tensors, tensor)) continue;
+    struct mafat_span channels = mafat_layer_out_channels(l, k, step->held_channels);
+    e->tensors.held[tensor] = (struct mafat_held){mafat_schedule_held(e->schedule, step, k), channels.begin / MAFAT_CHANNEL_BLOCK};
+  }
 }
 
 static int compute(struct mafat_executor *e, struct mafat_diagnostic *d)
@@ -553,13 +564,20 @@ const struct mafat_layer_part *mafat_executor_part(const struct mafat_executor *
   return &e->plan->parts->list[step->part];
 }
 
+/* What of an output a step makes. */
+struct made {
+  int tensor;
+  struct mafat_box box;
+  struct mafat_span channels;
+};
+
 /* A row of a block; its lanes beyond the channels are nobody's. */
-static struct mafat_executor_piece piece_of(const struct mafat_executor *e, const struct mafat_step *step, int block, int y)
+static struct mafat_executor_piece piece_of(const struct mafat_executor *e, const struct made *m, int block, int y)
 {
-  size_t pixel = mafat_tensors_pixel_bytes(&e->tensors, step->layer, block);
-  int lanes = mafat_min(step->filters.end - block * MAFAT_CHANNEL_BLOCK, MAFAT_CHANNEL_BLOCK), w = mafat_span_size(step->out.x);
-  size_t bytes = (size_t)lanes * e->layout->tensors[step->layer].element_bytes;
-  char *at = mafat_tensors_address(&e->tensors, step->layer, block, y, step->out.x.begin);
+  size_t pixel = mafat_tensors_pixel_bytes(&e->tensors, m->tensor, block);
+  int lanes = mafat_min(m->channels.end - block * MAFAT_CHANNEL_BLOCK, MAFAT_CHANNEL_BLOCK), w = mafat_span_size(m->box.x);
+  size_t bytes = (size_t)lanes * e->layout->tensors[m->tensor].element_bytes;
+  char *at = mafat_tensors_address(&e->tensors, m->tensor, block, y, m->box.x.begin);
   return bytes == pixel ? (struct mafat_executor_piece){at, pixel * (size_t)w, 0, 1} : (struct mafat_executor_piece){at, bytes, pixel, w};
 }
 
@@ -581,12 +599,18 @@ static int pieces_of_sums(const struct mafat_step *step, int32_t *sums, struct m
 int mafat_executor_pieces(const struct mafat_executor *e, const struct mafat_step *step, struct mafat_executor_piece *pieces,
                           int room)
 {
-  int first = step->filters.begin / MAFAT_CHANNEL_BLOCK, end = mafat_n_blocks(step->filters.end), n = 0;
+  const struct mafat_layer *l = &e->network->layers[step->layer];
   int32_t *sums = mafat_executor_part(e, step)->sums ? sums_of(e) : NULL;
+  int n = 0;
   if (sums) return pieces_of_sums(step, sums, pieces, room);
-  for (int y = step->out.y.begin; y < step->out.y.end; y++)
-    for (int block = first; block < end; block++, n++)
-      if (n < room) pieces[n] = piece_of(e, step, block, y);
+  for (int k = 0; k < mafat_layer_n_outputs(l); k++) {
+    struct made m = {mafat_network_output(e->network, step->layer, k), mafat_layer_out_box(l, k, step->out),
+                     mafat_layer_out_channels(l, k, step->filters)};
+    if (!mafat_tensors_has(&e->tensors, m.tensor)) continue;
+    for (int y = m.box.y.begin; y < m.box.y.end; y++)
+      for (int block = m.channels.begin / MAFAT_CHANNEL_BLOCK; block < mafat_n_blocks(m.channels.end); block++, n++)
+        if (n < room) pieces[n] = piece_of(e, &m, block, y);
+  }
   return n;
 }
 

@@ -145,13 +145,13 @@ void mafat_tensors_read_view(const struct mafat_tensors *t, const struct mafat_s
 
 void mafat_tensors_unflatten(const struct mafat_tensors *t, int tensor, struct mafat_shape shape, const float *flat)
 {
-  const struct mafat_layer *l = &t->network->layers[tensor];
+  const bool floats = mafat_network_tensor_type(t->network, tensor) == MAFAT_F32;
   for (int c = 0; c < shape.c; c++)
     for (int y = 0; y < shape.h; y++)
       for (int x = 0; x < shape.w; x++, flat++)
-        if (l->out_type == MAFAT_F32)
+        if (floats)
           *mafat_tensors_element(t, tensor, c, y, x) = *flat;
         else
           mafat_tensors_address(t, tensor, c / MAFAT_CHANNEL_BLOCK, y, x)[c % MAFAT_CHANNEL_BLOCK] =
-              (char)mafat_quantization_number(&l->quantization, *flat);
+              (char)mafat_quantization_number(mafat_network_tensor_quantization(t->network, tensor), *flat);
 }

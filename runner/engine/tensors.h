@@ -17,8 +17,14 @@ struct mafat_tensors {
   const struct mafat_network *network;
   const struct mafat_layout *layout;
   char *arena;
-  struct mafat_held *held; /* [operator] */
+  struct mafat_held *held; /* [tensor] */
 };
+
+/* Is it there? Outputs that nobody reads are not. */
+static inline bool mafat_tensors_has(const struct mafat_tensors *t, int tensor)
+{
+  return t->layout->tensors[tensor].buffer >= 0;
+}
 
 /* Which slot a row of one buffer lies in. */
 static inline int mafat_tensors_slot(const struct mafat_tensor_layout *l, int y)
@@ -196,11 +202,11 @@ static inline float mafat_tensors_value(const struct mafat_tensors *t, const str
   for (; c >= sources->list[i].n; i++) c -= sources->list[i].n;
   const struct mafat_source *s = mafat_sources_at(sources, i, &y);
   int channel = c + s->first, tensor = s->tensor;
-  const struct mafat_layer *l = &t->network->layers[tensor];
   const char *pixel = mafat_tensors_address(t, tensor, channel / MAFAT_CHANNEL_BLOCK, y, x);
-  if (l->out_type == MAFAT_F32) return ((const float *)(const void *)pixel)[channel % MAFAT_CHANNEL_BLOCK];
+  if (mafat_network_tensor_type(t->network, tensor) == MAFAT_F32) return ((const float *)(const void *)pixel)[channel % MAFAT_CHANNEL_BLOCK];
+  const struct mafat_quantization *q = mafat_network_tensor_quantization(t->network, tensor);
   int number = ((const unsigned char *)pixel)[channel % MAFAT_CHANNEL_BLOCK];
-  return (float)((double)l->quantization.scale * (number - l->quantization.zero));
+  return (float)((double)q->scale * (number - q->zero));
 }
 
 /* ---- runs ---- */

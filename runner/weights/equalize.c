@@ -16,7 +16,7 @@ static bool reads_whole(const struct mafat_network *n, const struct mafat_layer 
 {
   const struct mafat_sources *s = mafat_layer_sources(l);
   return l->n_operands == 1 && mafat_sources_count(s) == 1 && s->list[0].tensor == tensor && s->list[0].first == 0 &&
-         s->list[0].n == n->layers[tensor].out.c && s->list[0].n_rows == n->layers[tensor].out.h;
+         s->list[0].n == mafat_network_tensor_shape(n, tensor).c && s->list[0].n_rows == mafat_network_tensor_shape(n, tensor).h;
 }
 
 /* Weights of one input channel are a filter's, or a column's. */
@@ -67,12 +67,12 @@ static bool add(struct mafat_equalized *e, int layer, int channels)
 
 int mafat_equalized_open(struct mafat_equalized *e, const struct mafat_network *n, const struct mafat_activations *a)
 {
-  size_t room = (size_t)mafat_network_n_operators(n);
+  size_t room = (size_t)mafat_network_n_tensors(n);
   bool *computes = calloc(room, sizeof *computes), complete;
   *e = (struct mafat_equalized){.n_layers = n->n_layers, .factors = calloc(room, sizeof *e->factors),
                                 .ranges = calloc(room, sizeof *e->ranges), .depthwise = calloc(room, sizeof *e->depthwise)};
   complete = computes && e->factors && e->ranges && e->depthwise;
-  for (int i = 0; complete && i < a->n; i++) computes[a->list[i].operator] = a->list[i].computes;
+  for (int i = 0; complete && i < a->n; i++) computes[a->list[i].tensor] = a->list[i].computes;
   for (int l = 0; complete && l < n->n_layers; l++)
     if (can_equalize(n, computes, l, &e->depthwise[l])) complete = add(e, l, n->layers[l].out.c);
   free(computes);

@@ -42,7 +42,7 @@ int mafat_weights_file_describe(struct mafat_packed **out, struct mafat_reads *r
 static int apply_activations(struct mafat_network *n, const struct mafat_packed *packed, const char *path, struct mafat_diagnostic *d)
 {
   if (!packed->activations) return MAFAT_OK;
-  struct mafat_activations_places *places = calloc((size_t)mafat_network_n_operators(n), sizeof *places);
+  struct mafat_activations_places *places = calloc((size_t)mafat_network_n_tensors(n), sizeof *places);
   int code = places ? mafat_activations_apply(n, packed->activations, true, places, path, d)
                     : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
   free(places);

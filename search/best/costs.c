@@ -98,8 +98,11 @@ static void take_sizes(struct walk *w, struct mafat_layer_cost *costs)
   const struct mafat_layout *layout = w->layout;
   int n = w->plan->n_layers;
   for (int l = 0; l < n; l++) {
-    int map = layout->tensors[l].buffer, scratch = layout->scratch_buffers[l];
-    if (map >= 0) costs[l].held_bytes = (float)layout->buffers[map].bytes;
+    int scratch = layout->scratch_buffers[l];
+    for (int k = 0; k < mafat_layer_n_outputs(&w->costs->network->layers[l]); k++) {
+      int map = layout->tensors[mafat_network_output(w->costs->network, l, k)].buffer;
+      if (map >= 0) costs[l].held_bytes += (float)layout->buffers[map].bytes;
+    }
     if (scratch >= 0) costs[l].scratch_bytes = (float)mafat_scratch_bytes(&layout->scratch[l], layout->n_workers);
     costs[l].loaded = w->plan->residence[mafat_plan_reader(w->plan, l)] == MAFAT_LOADED;
   }
@@ -169,7 +172,7 @@ static void describe_layers(struct mafat_costs *c, const struct mafat_plan_optio
     for (int i = l; c->runs[l] && i >= 0; i = mafat_fusion_inside(plan, i))
       c->weights_bytes[l] += (float)mafat_packed_layer_bytes(&n->layers[i]);
   }
-  for (int t = 0; t < mafat_network_n_operators(n); t++) {
+  for (int t = 0; t < mafat_network_n_tensors(n); t++) {
     int buffer = layout->tensors[t].buffer;
     c->map_bytes[t] = buffer < 0 ? 0 : (float)layout->buffers[buffer].bytes;
     c->last_use[t] = usage[t].last_use;
@@ -182,8 +185,8 @@ static void describe_layers(struct mafat_costs *c, const struct mafat_plan_optio
 static double crossing_bytes(const struct mafat_costs *c, int cut)
 {
   double sum = 0;
-  for (int t = 0; t < mafat_network_n_operators(c->network); t++) {
-    bool before = t < cut || mafat_layer_is_input(&c->network->layers[t]);
+  for (int t = 0; t < mafat_network_n_tensors(c->network); t++) {
+    bool before = mafat_network_operator(c->network, t) < cut || mafat_network_is_input(c->network, t);
     if (before && c->last_use[t] >= cut) sum += c->map_bytes[t];
   }
   return sum;
@@ -241,7 +244,7 @@ static int find_cuts(struct mafat_costs *c, const struct mafat_plan *plan, int m
 
 static bool allocate(struct mafat_costs *c)
 {
-  size_t n = (size_t)c->n_layers, n_operators = (size_t)mafat_network_n_operators(c->network);
+  size_t n = (size_t)c->n_layers, n_operators = (size_t)mafat_network_n_tensors(c->network);
   c->table = mafat_heap_calloc(c->heap, (size_t)c->n_ways * MAFAT_N_CHOICES * n, sizeof *c->table);
   c->runs = mafat_heap_calloc(c->heap, n, sizeof *c->runs);
   c->has_choice = mafat_heap_calloc(c->heap, n, sizeof *c->has_choice);
@@ -262,7 +265,7 @@ static int describe(struct mafat_costs *c, const struct mafat_search_request *r,
 {
   struct mafat_plan *plan = NULL;
   struct mafat_layout *layout = NULL;
-  struct mafat_usage *usage = mafat_heap_calloc(c->heap, (size_t)mafat_network_n_operators(c->network), sizeof *usage);
+  struct mafat_usage *usage = mafat_heap_calloc(c->heap, (size_t)mafat_network_n_tensors(c->network), sizeof *usage);
   int code = usage ? mafat_plan_untiled(&plan, c->network, c->n_layers, r->options, d) : MAFAT_ENOMEM;
   if (code == MAFAT_OK) code = mafat_layout_outline(&layout, c->network, plan, d);
   if (code == MAFAT_OK) {

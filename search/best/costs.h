@@ -38,7 +38,7 @@ struct mafat_costs {
   float *weights_bytes;           /* [layer]: packed, with those inside */
   bool *must_keep;                /* [layer]: these are kept in every plan */
   float *map_bytes;               /* [operator]: whole, 0 where it never exists */
-  int *last_use;                  /* [operator] */
+  int *last_use;                  /* [tensor] */
   bool *splits;                   /* [layer]: cannot be cut by rows */
   int *cuts;                      /* (n_blocks + 1): 0 ... n_layers: where groups may begin */
   int n_blocks;

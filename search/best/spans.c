@@ -120,19 +120,23 @@ static int block_of(const struct mafat_costs *c, int layer)
   return block;
 }
 
-/* Is the map in a group of rows as a whole anyway? Then it is among the windows. */
+/* Is the map, and what is made with it, in a group of rows as a whole anyway? Then it is among the windows. */
 static bool is_held_whole(const struct builder *b, int tensor)
 {
-  return mafat_cost_of(b->costs, b->ways[0], MAFAT_DIRECT, tensor)->held_bytes >= 0.99f * b->costs->map_bytes[tensor];
+  const struct mafat_network *n = b->costs->network;
+  int layer = mafat_network_operator(n, tensor);
+  float whole = 0;
+  for (int k = 0; k < mafat_layer_n_outputs(&n->layers[layer]); k++) whole += b->costs->map_bytes[mafat_network_output(n, layer, k)];
+  return mafat_cost_of(b->costs, b->ways[0], MAFAT_DIRECT, layer)->held_bytes >= 0.99f * whole;
 }
 
 static void add_outliving(struct builder *b)
 {
   const struct mafat_costs *c = b->costs;
   int n = c->n_blocks;
-  for (int t = 0; t < mafat_network_n_operators(c->network); t++) {
+  for (int t = 0; t < mafat_network_n_tensors(c->network); t++) {
     if (c->map_bytes[t] == 0 || c->last_use[t] < 0) continue;
-    int made = mafat_layer_is_input(&c->network->layers[t]) ? -1 : block_of(c, t);
+    int made = mafat_network_is_input(c->network, t) ? -1 : block_of(c, mafat_network_operator(c->network, t));
     int used = c->last_use[t] >= c->n_layers ? n : block_of(c, c->last_use[t]);
     for (int begin = made + 1; begin <= used && begin < n; begin++) b->before[begin] += c->map_bytes[t];
     for (int begin = 0; begin <= made && !is_held_whole(b, t); begin++)

@@ -93,7 +93,7 @@ static int find_paths(struct run *r, int tensor)
 {
   const struct mafat_flow *f = r->flow;
   if (tensor < f->lines->n_layers) return mafat_paths_find(r->found, MAFAT_MOST_PATHS, f->lines, tensor);
-  return f->of_inputs && mafat_path_of_input(&r->found[0], f->lines, tensor) ? 1 : 0;
+  return f->of_inputs && mafat_network_is_input(f->lines->network, tensor) && mafat_path_of_input(&r->found[0], f->lines, tensor) ? 1 : 0;
 }
 
 static int try_tensor(struct run *r, int tensor)
@@ -124,11 +124,11 @@ static int try_critical(struct run *r, const int *tensors, int n)
   const struct mafat_flow *f = r->flow;
   const struct mafat_network *network = f->lines->network;
   int code = MAFAT_OK, n_layers = f->lines->n_layers;
-  memset(r->tried, 0, (size_t)mafat_network_n_operators(network) * sizeof *r->tried);
+  memset(r->tried, 0, (size_t)mafat_network_n_tensors(network) * sizeof *r->tried);
   r->best.n = -1;
   for (int i = 0; i < n && code == MAFAT_OK && r->best.n < 0 && f->ways->may_go_on(f->user); i++) {
     int t = tensors[i];
-    if (t < 0 || r->tried[t] || (t < n_layers && mafat_network_is_output(network, n_layers, t))) continue;
+    if (t < 0 || r->tried[t] || (!mafat_network_is_input(network, t) && mafat_network_is_output(network, n_layers, t))) continue;
     r->tried[t] = true;
     code = try_tensor(r, t);
   }
@@ -149,7 +149,7 @@ int mafat_flow_run(struct mafat_flow *f)
   struct run *r = mafat_heap_calloc(f->heap, 1, sizeof *r);
   if (!r) return MAFAT_ENOMEM;
   r->flow = f;
-  r->tried = mafat_heap_calloc(f->heap, (size_t)mafat_network_n_operators(f->lines->network), sizeof *r->tried);
+  r->tried = mafat_heap_calloc(f->heap, (size_t)mafat_network_n_tensors(f->lines->network), sizeof *r->tried);
   int code = r->tried ? MAFAT_OK : MAFAT_ENOMEM;
   for (bool better = true; code == MAFAT_OK && better;) {
     int *tensors = NULL, n = 0;

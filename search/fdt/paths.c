@@ -7,17 +7,19 @@
 
 /* ---- lines ---- */
 
-/* The only map that a layer reads, beside constants and what is one value for all channels of several; -1. */
+/* The only map that a layer reads, beside constants and what is one value for all channels of several; -1: or it is made with
+ * others, as are its own. */
 static int find_above(const struct mafat_lines *l, int layer)
 {
   const struct mafat_layer *it = &l->network->layers[layer];
   int above = -1;
+  if (it->more) return -1;
   for (int o = 0; o < it->n_operands; o++) {
     const struct mafat_sources *sources = &it->operands[o].sources;
     int tensor = mafat_network_sole_tensor(l->network, sources);
     if (mafat_sources_count(sources) == 0) continue;
-    if (tensor >= 0 && mafat_kind_of(l->network->layers[tensor].type)->constant) continue;
-    if (tensor < 0 || above >= 0) return -1;
+    if (tensor >= 0 && mafat_kind_of(mafat_network_made_by(l->network, tensor)->type)->constant) continue;
+    if (tensor < 0 || above >= 0 || mafat_network_made_by(l->network, tensor)->more) return -1;
     above = tensor;
   }
   return above;
@@ -26,7 +28,7 @@ static int find_above(const struct mafat_lines *l, int layer)
 static void find_below(struct mafat_lines *l)
 {
   enum { SEVERAL = -2 };
-  int n_operators = mafat_network_n_operators(l->network);
+  int n_operators = mafat_network_n_tensors(l->network);
   for (int t = 0; t < n_operators; t++) l->below[t] = -1;
   for (int i = 0; i < l->n_layers; i++) {
     const struct mafat_layer *layer = &l->network->layers[i];
@@ -37,12 +39,12 @@ static void find_below(struct mafat_lines *l)
     }
   }
   for (int t = 0; t < n_operators; t++)
-    if (l->below[t] < 0 || (t < l->n_layers && mafat_network_is_output(l->network, l->n_layers, t))) l->below[t] = -1;
+    if (l->below[t] < 0 || (!mafat_network_is_input(l->network, t) && mafat_network_is_output(l->network, l->n_layers, t))) l->below[t] = -1;
 }
 
 int mafat_lines_make(struct mafat_lines **out, const struct mafat_network *n, int n_layers, struct mafat_heap *heap)
 {
-  size_t n_operators = (size_t)mafat_network_n_operators(n);
+  size_t n_operators = (size_t)mafat_network_n_tensors(n);
   struct mafat_lines *l = *out = mafat_heap_calloc(heap, 1, sizeof *l);
   if (!l) return MAFAT_ENOMEM;
   *l = (struct mafat_lines){.heap = heap, .network = n, .n_layers = n_layers};
@@ -68,8 +70,7 @@ void mafat_lines_close(struct mafat_lines **lines)
 
 uint64_t mafat_tensor_bytes(const struct mafat_network *n, int tensor)
 {
-  const struct mafat_layer *l = &n->layers[tensor];
-  return mafat_dtype_bytes(l->out_type, (uint64_t)mafat_shape_elements(l->out));
+  return mafat_dtype_bytes(mafat_network_tensor_type(n, tensor), (uint64_t)mafat_shape_elements(mafat_network_tensor_shape(n, tensor)));
 }
 
 /* ---- blocks ---- */
@@ -252,7 +253,7 @@ bool mafat_path_of_input(struct mafat_path *path, const struct mafat_lines *l, i
 
 int mafat_path_most_parts(const struct mafat_lines *l, const struct mafat_path *p, int tensor)
 {
-  struct mafat_shape s = l->network->layers[tensor].out;
+  struct mafat_shape s = mafat_network_tensor_shape(l->network, tensor);
   if (p->tiling == MAFAT_TILE_DEPTH) return mafat_min(MAFAT_MOST_TILES, s.c);
   struct mafat_shape end = l->network->layers[p->layers[p->length - 1]].out; /* tiles are of its map */
   int rows = mafat_min(s.h, end.h), cols = mafat_min(s.w, end.w);

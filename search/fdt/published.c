@@ -83,14 +83,25 @@ static void free_read(struct account *a, int layer)
   }
 }
 
+/* Of the layer's outputs; nobody reads those that are `unread`. */
+static uint64_t made_bytes(const struct account *a, int layer, bool unread)
+{
+  uint64_t bytes = 0;
+  for (int k = 0; k < mafat_layer_n_outputs(layer_of(a, layer)); k++) {
+    int tensor = mafat_network_output(a->lines->network, layer, k);
+    if (!unread || a->last[tensor] < 0) bytes += mafat_tensor_bytes(a->lines->network, tensor);
+  }
+  return bytes;
+}
+
 static void run_whole(struct account *a, int layer)
 {
   const struct mafat_layer *l = layer_of(a, layer);
   if (mafat_layer_is_alias(l)) return;
-  a->alive += mafat_tensor_bytes(a->lines->network, layer);
+  a->alive += made_bytes(a, layer, false);
   note(a, a->alive);
   a->out->macs += mafat_layer_macs(l, (uint64_t)l->out.h * (uint64_t)l->out.w);
-  if (a->last[layer] < 0) a->alive -= mafat_tensor_bytes(a->lines->network, layer);
+  a->alive -= made_bytes(a, layer, true);
   free_read(a, layer);
 }
 
@@ -119,12 +130,12 @@ static void run_parts(struct account *a)
 static void find_last(struct account *a)
 {
   const struct mafat_network *n = a->lines->network;
-  for (int t = 0; t < mafat_network_n_operators(n); t++) a->last[t] = -1;
+  for (int t = 0; t < mafat_network_n_tensors(n); t++) a->last[t] = -1;
   for (int i = 0; i < a->lines->n_layers; i++)
     if (!mafat_layer_is_alias(&n->layers[i]))
       for (struct mafat_reads r = mafat_layer_reads(&n->layers[i]); mafat_reads_next(&r);) a->last[r.source->tensor] = i;
-  for (int i = 0; i < a->lines->n_layers; i++)
-    if (mafat_network_is_output(n, a->lines->n_layers, i)) a->last[i] = a->lines->n_layers;
+  for (int t = 0; t < mafat_network_n_tensors(n); t++)
+    if (mafat_network_operator(n, t) < a->lines->n_layers && mafat_network_is_output(n, a->lines->n_layers, t)) a->last[t] = a->lines->n_layers;
   for (int t = n->n_layers; t < mafat_network_n_operators(n); t++)
     if (a->last[t] >= 0) a->alive += mafat_tensor_bytes(n, t);
 }
@@ -134,7 +145,7 @@ int mafat_published_find(struct mafat_published *out, const struct mafat_lines *
 {
   struct account a = {.lines = lines, .path = path, .out = out};
   *out = (struct mafat_published){0, 0};
-  a.last = mafat_heap_calloc(lines->heap, (size_t)mafat_network_n_operators(lines->network), sizeof *a.last);
+  a.last = mafat_heap_calloc(lines->heap, (size_t)mafat_network_n_tensors(lines->network), sizeof *a.last);
   if (!a.last) return MAFAT_ENOMEM;
   find_last(&a);
   for (int i = 0, at = 0; i < lines->n_layers; i++) {

@@ -129,7 +129,7 @@ static bool overlaps(const struct mafat_plan *plan, struct mafat_schedule *s, in
 /* Of each group whether that is so. */
 static int find_overlaps(struct partition *p, const struct mafat_plan *plan, bool *twice)
 {
-  size_t n = (size_t)mafat_network_n_operators(p->request->network);
+  size_t n = (size_t)mafat_network_n_tensors(p->request->network);
   struct mafat_schedule *s = NULL;
   double *area = mafat_heap_calloc(plan->heap, n, sizeof *area);
   struct mafat_box *boxes = mafat_heap_calloc(plan->heap, n, sizeof *boxes);

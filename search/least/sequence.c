@@ -19,7 +19,7 @@ struct sequencer {
   struct mafat_sequence *sequence;
   int n;          /* placed */
   bool *placed;   /* [operator] */
-  int *left;      /* [operator]: readers that are not placed; an output of the network has one that never is */
+  int *left;      /* [tensor]: readers that are not placed; an output of the network has one that never is */
   long long *effort; /* left */
   int *readers_at, *readers; /* of tensor t: readers[readers_at[t]] up to readers[readers_at[t + 1]], rising */
 };
@@ -28,6 +28,14 @@ static double bytes_of(const struct sequencer *q, int tensor)
 {
   struct mafat_shape s = mafat_network_tensor_shape(q->network, tensor);
   return (double)s.h * s.w * s.c * mafat_dtype_size(mafat_network_tensor_type(q->network, tensor));
+}
+
+/* Of all that a layer makes. */
+static double made_bytes(const struct sequencer *q, int layer)
+{
+  double bytes = 0;
+  for (int k = 0; k < mafat_layer_n_outputs(&q->network->layers[layer]); k++) bytes += bytes_of(q, mafat_network_output(q->network, layer, k));
+  return bytes;
 }
 
 /* Each tensor that a layer reads, once. */
@@ -50,7 +58,7 @@ static bool is_ready(const struct sequencer *q, int layer)
 {
   int tensors[MOST_READS], n = list_reads(q, layer, tensors, MOST_READS);
   for (int i = 0; i < n; i++)
-    if (!q->placed[tensors[i]]) return false;
+    if (!q->placed[mafat_network_operator(q->network, tensors[i])]) return false;
   return true;
 }
 
@@ -58,7 +66,7 @@ static bool is_ready(const struct sequencer *q, int layer)
 static double put(struct sequencer *q, int layer)
 {
   int tensors[MOST_READS], n = list_reads(q, layer, tensors, MOST_READS);
-  double gain = -bytes_of(q, layer);
+  double gain = -made_bytes(q, layer);
   q->placed[layer] = true;
   q->sequence->layers[q->n++] = layer;
   for (int i = 0; i < n; i++)
@@ -94,7 +102,8 @@ static int find_next(const struct sequencer *q, int first)
   int best = -1;
   for (int i = first; i < q->n; i++) {
     int tensors[MOST_READS], n = list_reads(q, q->sequence->layers[i], tensors, MOST_READS);
-    best = find_reader(q, q->sequence->layers[i], best);
+    for (int k = 0; k < mafat_layer_n_outputs(&q->network->layers[q->sequence->layers[i]]); k++)
+      best = find_reader(q, mafat_network_output(q->network, q->sequence->layers[i], k), best);
     for (int k = 0; k < n; k++) best = find_reader(q, tensors[k], best);
   }
   return best;
@@ -128,10 +137,14 @@ static bool needs_whole(const struct sequencer *q, int layer, int tensor)
   return false;
 }
 
-static bool is_read_whole(const struct sequencer *q, int tensor)
+/* Is one of the layer's outputs? */
+static bool is_read_whole(const struct sequencer *q, int layer)
 {
-  for (int k = q->readers_at[tensor]; k < q->readers_at[tensor + 1]; k++)
-    if (needs_whole(q, q->readers[k], tensor)) return true;
+  for (int i = 0; i < mafat_layer_n_outputs(&q->network->layers[layer]); i++) {
+    int tensor = mafat_network_output(q->network, layer, i);
+    for (int k = q->readers_at[tensor]; k < q->readers_at[tensor + 1]; k++)
+      if (needs_whole(q, q->readers[k], tensor)) return true;
+  }
   return false;
 }
 
@@ -176,7 +189,7 @@ static void note_readers(struct sequencer *q, bool put_down)
 
 static int list_readers(struct sequencer *q)
 {
-  int n = mafat_network_n_operators(q->network);
+  int n = mafat_network_n_tensors(q->network);
   note_readers(q, false);
   for (int t = 0; t < n; t++) {
     q->left[t] = q->readers_at[t + 1];
@@ -200,6 +213,8 @@ static void for_outputs(struct sequencer *q, void (*note)(struct sequencer *q, i
     struct mafat_sources out = mafat_network_output_sources(q->network, l, &self);
     for (int i = 0; i < mafat_sources_count(&out); i++) note(q, out.list[i].tensor);
   }
+  for (int t = mafat_network_n_operators(q->network); t < mafat_network_n_tensors(q->network); t++)
+    if (mafat_network_operator(q->network, t) < n_layers && mafat_network_is_output(q->network, n_layers, t)) note(q, t);
 }
 
 static void keep(struct sequencer *q, int tensor)
@@ -219,11 +234,14 @@ static void put_all(struct sequencer *q)
 
 /* ---- what is run late ---- */
 
-/* Where the tensor is read first; n_layers: nowhere. */
-static int first_read(const struct sequencer *q, const int *place, int tensor)
+/* Where an output of the layer is read first; n_layers: nowhere. */
+static int first_read(const struct sequencer *q, const int *place, int layer)
 {
   int first = q->sequence->n_layers;
-  for (int k = q->readers_at[tensor]; k < q->readers_at[tensor + 1]; k++) first = mafat_min(first, place[q->readers[k]]);
+  for (int i = 0; i < mafat_layer_n_outputs(&q->network->layers[layer]); i++) {
+    int tensor = mafat_network_output(q->network, layer, i);
+    for (int k = q->readers_at[tensor]; k < q->readers_at[tensor + 1]; k++) first = mafat_min(first, place[q->readers[k]]);
+  }
   return first;
 }
 
@@ -257,13 +275,13 @@ static void move(struct mafat_sequence *s, int *place, int from, int to)
 static int sink_all(struct sequencer *q)
 {
   struct mafat_sequence *s = q->sequence;
-  int *place = mafat_heap_calloc(s->heap, (size_t)mafat_network_n_operators(q->network), sizeof *place);
+  int *place = mafat_heap_calloc(s->heap, (size_t)mafat_network_n_tensors(q->network), sizeof *place);
   if (!place) return MAFAT_ENOMEM;
   for (int i = 0; i < s->n_layers; i++) place[s->layers[i]] = i;
   for (int i = s->n_layers - 1; i >= 0 && *q->effort > 0; i--) {
     int l = s->layers[i], to = first_read(q, place, l);
     if (mafat_layer_is_alias(&q->network->layers[l]) || to == s->n_layers || to <= i + 1 || is_read_whole(q, l)) continue;
-    if (bytes_of(q, l) * SLACK >= outlived(q, place, l, to)) move(s, place, i, to);
+    if (made_bytes(q, l) * SLACK >= outlived(q, place, l, to)) move(s, place, i, to);
   }
   mafat_heap_free(s->heap, place);
   return MAFAT_OK;
@@ -278,11 +296,12 @@ static void let_cross(struct sequencer *q, int tensor)
 static int find_crossing(struct sequencer *q)
 {
   const struct mafat_sequence *s = q->sequence;
-  int n_operators = mafat_network_n_operators(q->network), *last = q->left;
+  int n_operators = mafat_network_n_tensors(q->network), *last = q->left;
   int *place = mafat_heap_calloc(s->heap, (size_t)n_operators, sizeof *place);
   if (!place) return MAFAT_ENOMEM;
   for (int t = 0; t < n_operators; t++) place[t] = last[t] = -1;
-  for (int i = 0; i < s->n_layers; i++) place[s->layers[i]] = i;
+  for (int i = 0; i < s->n_layers; i++)
+    for (int k = 0; k < mafat_layer_n_outputs(&q->network->layers[s->layers[i]]); k++) place[mafat_network_output(q->network, s->layers[i], k)] = i;
   for (int t = 0; t < n_operators; t++)
     for (int k = q->readers_at[t]; k < q->readers_at[t + 1]; k++) last[t] = mafat_max(last[t], place[q->readers[k]]);
   for_outputs(q, let_cross);
@@ -294,7 +313,7 @@ static int find_crossing(struct sequencer *q)
 
 static int open_sequencer(struct sequencer *q, int n_layers, struct mafat_heap *heap)
 {
-  size_t n_operators = (size_t)mafat_network_n_operators(q->network);
+  size_t n_operators = (size_t)mafat_network_n_tensors(q->network);
   struct mafat_sequence *s = q->sequence = mafat_heap_calloc(heap, 1, sizeof *s);
   if (!s) return MAFAT_ENOMEM;
   s->heap = heap;

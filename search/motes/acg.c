@@ -23,7 +23,7 @@ static void connect(struct mafat_acg *a, int from, enum mafat_acg_axis i, int to
 /* Does it sum channels of its first operand? */
 static bool sums(const struct mafat_layer *l)
 {
-  if (mafat_layer_multiplies(l) || mafat_layer_reduces_channels(l)) return true;
+  if (mafat_layer_multiplies(l) || mafat_layer_mixes_channels(l)) return true;
   return (mafat_layer_along(l) & MAFAT_ALONG_INPUTS) && !mafat_layer_is_grouped(l);
 }
 
@@ -56,7 +56,7 @@ static void add_vertices(struct mafat_acg *a, const struct mafat_network *n, int
 struct edge {
   struct mafat_acg *acg;
   const struct mafat_network *network;
-  int layer, tensor, operand;
+  int layer, maker, operand;
   const struct mafat_layer *l;
   struct mafat_shape in; /* of the tensor */
   bool all_rows, all_channels; /* of it are read */
@@ -77,8 +77,8 @@ static void connect_map(const struct edge *e, bool axis_y)
 {
   enum mafat_acg_axis axis = axis_y ? MAFAT_ACG_H : MAFAT_ACG_W;
   if (axis_y && !e->all_rows) return;
-  if (follows(e, axis_y)) connect(e->acg, e->tensor, axis, e->layer, axis);
-  else if (takes_all(e->l, axis_y)) connect(e->acg, e->tensor, axis, e->layer, axis_y ? MAFAT_ACG_REDUCED_H : MAFAT_ACG_REDUCED_W);
+  if (follows(e, axis_y)) connect(e->acg, e->maker, axis, e->layer, axis);
+  else if (takes_all(e->l, axis_y)) connect(e->acg, e->maker, axis, e->layer, axis_y ? MAFAT_ACG_REDUCED_H : MAFAT_ACG_REDUCED_W);
 }
 
 /* Rows are pairs of vectors: of the second map those that are summed over lie along its columns, or where it is transposed
@@ -86,8 +86,8 @@ static void connect_map(const struct edge *e, bool axis_y)
 static void connect_factor(const struct edge *e)
 {
   bool sums_channels = e->operand == 0 || e->l->transposed;
-  connect(e->acg, e->tensor, sums_channels ? MAFAT_ACG_C : MAFAT_ACG_W, e->layer, MAFAT_ACG_REDUCED);
-  if (e->operand > 0) connect(e->acg, e->tensor, sums_channels ? MAFAT_ACG_W : MAFAT_ACG_C, e->layer, MAFAT_ACG_C);
+  connect(e->acg, e->maker, sums_channels ? MAFAT_ACG_C : MAFAT_ACG_W, e->layer, MAFAT_ACG_REDUCED);
+  if (e->operand > 0) connect(e->acg, e->maker, sums_channels ? MAFAT_ACG_W : MAFAT_ACG_C, e->layer, MAFAT_ACG_C);
 }
 
 static int length_of(struct mafat_shape s, int axis)
@@ -104,7 +104,7 @@ static void connect_moved(const struct edge *e)
     const struct mafat_atom *atom = &p->atoms[i];
     bool whole = atom->size > 1 && atom->in_step == 1 && atom->out_step == 1 && atom->size == length_of(e->in, atom->in_axis) &&
                  atom->size == length_of(e->l->out, atom->out_axis);
-    if (whole) connect(e->acg, e->tensor, axes[atom->in_axis], e->layer, axes[atom->out_axis]);
+    if (whole) connect(e->acg, e->maker, axes[atom->in_axis], e->layer, axes[atom->out_axis]);
   }
 }
 
@@ -112,9 +112,9 @@ static void connect_channels(const struct edge *e)
 {
   const struct mafat_layer *l = e->l;
   if (!e->all_channels) return;
-  if (e->operand == 0 && sums(l)) connect(e->acg, e->tensor, MAFAT_ACG_C, e->layer, MAFAT_ACG_REDUCED);
+  if (e->operand == 0 && sums(l)) connect(e->acg, e->maker, MAFAT_ACG_C, e->layer, MAFAT_ACG_REDUCED);
   else if (mafat_layer_is_lanewise(l) && e->in.c > 1 && e->in.c == l->out.c)
-    connect(e->acg, e->tensor, MAFAT_ACG_C, e->layer, MAFAT_ACG_C);
+    connect(e->acg, e->maker, MAFAT_ACG_C, e->layer, MAFAT_ACG_C);
 }
 
 static void connect_read(const struct edge *e)

@@ -84,7 +84,7 @@ static void join_scheme(struct applying *a, int scheme)
   for (int i = 0; i < s->n_layers; i++) {
     put(a, s->layers[i], scheme);
     for (struct mafat_reads r = mafat_layer_reads(&a->network->layers[s->layers[i]]); !a->apart && mafat_reads_next(&r);) {
-      int t = r.source->tensor;
+      int t = mafat_network_operator(a->network, r.source->tensor);
       int other = t < a->n_layers && a->scheme_of[t] >= 0 ? cutter_of(a, t, s->axis) : -1;
       if (other >= 0) unite(a, scheme, other);
     }
@@ -98,12 +98,16 @@ static bool close_node(struct applying *a, int node)
   bool any = false;
   for (int l = 0; l < a->n_layers; l++) {
     a->below[l] = a->above[l] = false;
-    for (struct mafat_reads r = mafat_layer_reads(&layers[l]); mafat_reads_next(&r) && !a->below[l];)
-      a->below[l] = r.source->tensor < l && (a->below[r.source->tensor] || node_of(a, r.source->tensor) == node);
+    for (struct mafat_reads r = mafat_layer_reads(&layers[l]); mafat_reads_next(&r) && !a->below[l];) {
+      int maker = mafat_network_operator(a->network, r.source->tensor);
+      a->below[l] = maker < l && (a->below[maker] || node_of(a, maker) == node);
+    }
   }
   for (int l = a->n_layers - 1; l >= 0; l--)
-    for (struct mafat_reads r = mafat_layer_reads(&layers[l]); mafat_reads_next(&r);)
-      if (r.source->tensor < l && (a->above[l] || node_of(a, l) == node)) a->above[r.source->tensor] = true;
+    for (struct mafat_reads r = mafat_layer_reads(&layers[l]); mafat_reads_next(&r);) {
+      int maker = mafat_network_operator(a->network, r.source->tensor);
+      if (maker < l && (a->above[l] || node_of(a, l) == node)) a->above[maker] = true;
+    }
   for (int l = 0; l < a->n_layers; l++) {
     if (!a->below[l] || !a->above[l] || node_of(a, l) == node || mafat_layer_is_alias(&layers[l])) continue;
     put(a, l, node);
@@ -135,7 +139,7 @@ static int emit_sources(struct applying *a, int layer)
 {
   int code = MAFAT_OK, node = node_of(a, layer);
   for (struct mafat_reads r = mafat_layer_reads(&a->network->layers[layer]); code == MAFAT_OK && mafat_reads_next(&r);) {
-    int t = r.source->tensor;
+    int t = mafat_network_operator(a->network, r.source->tensor);
     if (t < a->n_layers && (node < 0 || node_of(a, t) != node)) code = emit(a, t);
   }
   return code;

@@ -75,7 +75,7 @@ static void settle(struct finder *f, int node)
 
 static void lead_sources(struct finder *f, const struct mafat_sources *s, int to)
 {
-  for (int i = 0; i < mafat_sources_count(s); i++) lead(f, s->list[i].tensor, to);
+  for (int i = 0; i < mafat_sources_count(s); i++) lead(f, mafat_network_operator(f->network, s->list[i].tensor), to);
 }
 
 static void find_ways(struct finder *f)
@@ -85,7 +85,8 @@ static void find_ways(struct finder *f)
   for (int l = f->n_layers - 1; l >= 0; l--) {
     const struct mafat_layer *layer = &f->network->layers[l];
     if (mafat_layer_is_alias(layer)) continue;
-    if (mafat_network_is_output(f->network, f->n_layers, l)) lead(f, l, f->end);
+    for (int k = 0; k < mafat_layer_n_outputs(layer); k++)
+      if (mafat_network_is_output(f->network, f->n_layers, mafat_network_output(f->network, l, k))) lead(f, l, f->end);
     settle(f, l);
     for (int k = 0; k < layer->n_operands; k++) {
       int join = join_of(f, &layer->operands[k].sources);
@@ -109,10 +110,18 @@ static uint64_t bytes_of(const struct finder *f, int tensor)
                            (uint64_t)mafat_shape_elements(mafat_network_tensor_shape(f->network, tensor)));
 }
 
+/* Of all that an operator makes. */
+static uint64_t made_bytes(const struct finder *f, int operator)
+{
+  uint64_t sum = 0;
+  for (int k = 0; k < mafat_layer_n_outputs(&f->network->layers[operator]); k++) sum += bytes_of(f, mafat_network_output(f->network, operator, k));
+  return sum;
+}
+
 static uint64_t node_bytes(const struct finder *f, int node)
 {
   uint64_t sum = 0;
-  if (node < f->n_operators) return bytes_of(f, node);
+  if (node < f->n_operators) return made_bytes(f, node);
   const struct mafat_sources *s = f->joins[node - f->n_operators];
   for (int i = 0; i < mafat_sources_count(s); i++) sum += bytes_of(f, s->list[i].tensor);
   return sum;
@@ -165,9 +174,10 @@ static bool follows(const struct finder *f, int layer, int cell)
 {
   bool any = false;
   for (struct mafat_reads r = mafat_layer_reads(&f->network->layers[layer]); mafat_reads_next(&r);) {
-    if (r.source->tensor >= f->n_layers) return false;
-    bool own = f->cells->cell_of[r.source->tensor] == cell;
-    if (!own && !mafat_kind_of(f->network->layers[r.source->tensor].type)->constant) return false;
+    int maker = mafat_network_operator(f->network, r.source->tensor);
+    if (maker >= f->n_layers) return false;
+    bool own = f->cells->cell_of[maker] == cell;
+    if (!own && !mafat_kind_of(f->network->layers[maker].type)->constant) return false;
     any = any || own;
   }
   return any;
@@ -179,10 +189,12 @@ static uint64_t open_bytes(const struct finder *f, int cell, bool *read)
   uint64_t sum = 0;
   for (int l = 0; l < f->n_layers; l++) read[l] = false;
   for (int l = 0; l < f->n_layers; l++)
-    for (struct mafat_reads r = mafat_layer_reads(&f->network->layers[l]); mafat_reads_next(&r);)
-      if (f->cells->cell_of[l] != cell && f->cells->cell_of[l] >= 0 && r.source->tensor < f->n_layers) read[r.source->tensor] = true;
+    for (struct mafat_reads r = mafat_layer_reads(&f->network->layers[l]); mafat_reads_next(&r);) {
+      int maker = mafat_network_operator(f->network, r.source->tensor);
+      if (f->cells->cell_of[l] != cell && f->cells->cell_of[l] >= 0 && maker < f->n_layers) read[maker] = true;
+    }
   for (int l = 0; l < f->n_layers; l++)
-    if (f->cells->cell_of[l] == cell && read[l]) sum += bytes_of(f, l);
+    if (f->cells->cell_of[l] == cell && read[l]) sum += made_bytes(f, l);
   return sum;
 }
 

@@ -162,8 +162,9 @@ static uint64_t cell_bytes(const struct search *s, int cell)
 {
   const struct mafat_network *n = s->request->network;
   uint64_t sum = 0;
-  for (int t = 0; t < mafat_network_n_operators(n); t++) {
-    bool own = s->bottlenecks[t] && t < s->request->n_layers && s->cells->cell_of[t] == cell;
+  for (int t = 0; t < mafat_network_n_tensors(n); t++) {
+    int maker = mafat_network_operator(n, t);
+    bool own = s->bottlenecks[t] && maker < s->request->n_layers && s->cells->cell_of[maker] == cell;
     for (int l = 0; l < s->request->n_layers && s->bottlenecks[t] && !own; l++)
       own = s->cells->cell_of[l] == cell && mafat_reads_meet(mafat_layer_reads(&n->layers[l]), t);
     if (own) sum += tensor_bytes(s, t);
@@ -399,7 +400,7 @@ static int run_in(struct mafat_front *front, const struct mafat_search_request *
   s->families.heap = heap;
   s->beam = mafat_heap_calloc(heap, (size_t)s->most + 1, sizeof *s->beam);
   s->old = mafat_heap_calloc(heap, (size_t)s->most + 1, sizeof *s->old);
-  s->bottlenecks = mafat_heap_calloc(heap, (size_t)mafat_network_n_operators(r->network), sizeof *s->bottlenecks);
+  s->bottlenecks = mafat_heap_calloc(heap, (size_t)mafat_network_n_tensors(r->network), sizeof *s->bottlenecks);
   s->within = mafat_heap_calloc(heap, (size_t)r->n_layers, sizeof *s->within);
   int code = s->beam && s->old && s->bottlenecks && s->within ? run(s, front) : MAFAT_ENOMEM;
   for (int i = 0; i < s->n_kept; i++) mafat_heap_free(heap, s->kept[i]);

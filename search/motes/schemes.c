@@ -127,8 +127,10 @@ static void find_steps(struct finder *f)
   while (any) {
     any = false;
     for (int l = 0; l < f->n_layers; l++)
-      for (struct mafat_reads r = mafat_layer_reads(&f->network->layers[l]); f->steps[l] < INT_MAX && mafat_reads_next(&r);)
-        if (r.source->tensor < f->n_layers && f->steps[r.source->tensor] < INT_MAX) any = step_between(f, l, r.source->tensor) || any;
+      for (struct mafat_reads r = mafat_layer_reads(&f->network->layers[l]); f->steps[l] < INT_MAX && mafat_reads_next(&r);) {
+        int maker = mafat_network_operator(f->network, r.source->tensor);
+        if (maker < f->n_layers && f->steps[maker] < INT_MAX) any = step_between(f, l, maker) || any;
+      }
   }
 }
 
@@ -171,14 +173,19 @@ static int find_on_channels(struct finder *f)
 
 /* ---- all parts ---- */
 
+static int part_of(const struct finder *f, int tensor, enum mafat_acg_axis vertex)
+{
+  return mafat_acg_part(f->acg, mafat_network_operator(f->network, tensor), vertex);
+}
+
 static int find_along(struct finder *f)
 {
   int code = MAFAT_OK;
   enum mafat_acg_axis vertex = vertices[f->axis];
-  for (int t = 0; t < mafat_network_n_operators(f->network) && code == MAFAT_OK; t++) {
-    bool seen = !f->bottlenecks[t] || mafat_acg_part(f->acg, t, vertex) < 0;
-    f->part = mafat_acg_part(f->acg, t, vertex);
-    for (int u = 0; u < t && !seen; u++) seen = f->bottlenecks[u] && mafat_acg_part(f->acg, u, vertex) == f->part;
+  for (int t = 0; t < mafat_network_n_tensors(f->network) && code == MAFAT_OK; t++) {
+    bool seen = !f->bottlenecks[t] || part_of(f, t, vertex) < 0;
+    f->part = part_of(f, t, vertex);
+    for (int u = 0; u < t && !seen; u++) seen = f->bottlenecks[u] && part_of(f, u, vertex) == f->part;
     if (f->axis == MAFAT_ALONG_W && !seen) seen = mafat_network_tensor_shape(f->network, t).h > FEW_ROWS;
     if (!seen) code = f->axis == MAFAT_ALONG_C ? find_on_channels(f) : find_on_maps(f);
   }

@@ -83,7 +83,7 @@ int mafat_motes_bottlenecks(bool *bottlenecks, struct mafat_motes_meter *m, cons
   struct mafat_diagnostic d = {""};
   size_t *live = NULL, most;
   int code = mafat_motes_spec(&spec, m, state);
-  memset(bottlenecks, 0, (size_t)mafat_network_n_operators(r->network) * sizeof *bottlenecks);
+  memset(bottlenecks, 0, (size_t)mafat_network_n_tensors(r->network) * sizeof *bottlenecks);
   if (code == MAFAT_OK) code = mafat_plan_make(&plan, spec, r->network, r->n_layers, r->options, &d);
   if (code == MAFAT_OK) code = mafat_layout_outline(&layout, r->network, plan, &d);
   if (code == MAFAT_OK) code = count_live(&live, &most, layout, times_of(plan), m->heap);

@@ -153,7 +153,7 @@ static int find_rigid(struct maker *m)
   const struct mafat_rank_request *r = m->request;
   struct mafat_plan *plan = NULL;
   struct mafat_diagnostic why = {""};
-  struct mafat_usage *usage = mafat_heap_calloc(m->options.heap, (size_t)mafat_network_n_operators(r->network), sizeof *usage);
+  struct mafat_usage *usage = mafat_heap_calloc(m->options.heap, (size_t)mafat_network_n_tensors(r->network), sizeof *usage);
   m->rigid = mafat_heap_calloc(m->options.heap, (size_t)r->n_layers, sizeof *m->rigid);
   int code = usage && m->rigid ? mafat_plan_make(&plan, m->spec, r->network, r->n_layers, &m->options, &why) : MAFAT_ENOMEM;
   if (code == MAFAT_OK) mafat_usage_find(r->network, plan, usage);

@@ -142,7 +142,7 @@ static char *write_made(unsigned which, size_t *n)
 /* Those that can compute, and what they read, all of one scale. */
 static struct mafat_activations *list_all(const struct mafat_network *n)
 {
-  int n_operators = mafat_network_n_operators(n);
+  int n_operators = mafat_network_n_tensors(n);
   struct mafat_activations *a = mafat_activations_make(n->n_layers, n_operators);
   bool *listed = calloc((size_t)n_operators, sizeof *listed);
   require(a && listed);
@@ -154,7 +154,7 @@ static struct mafat_activations *list_all(const struct mafat_network *n)
   for (int i = 0; i < n_operators; i++)
     if (listed[i])
       a->list[a->n++] = (struct mafat_activation_numbers){
-          .operator = i, .scale = 1, .zero = 128, .before_scale = 1, .computes = i < n->n_layers && mafat_activations_can_compute(n, i)};
+          .tensor = i, .scale = 1, .zero = 128, .before_scale = 1, .computes = i < n->n_layers && mafat_activations_can_compute(n, i)};
   free(listed);
   return a;
 }
@@ -166,7 +166,7 @@ static void try_activations(struct mafat_network *n, const struct mafat_packed_o
   struct mafat_diagnostic d = {""};
   struct mafat_packed_origin with = *origin;
   struct mafat_activations *a = list_all(n);
-  struct mafat_activations_places *places = calloc((size_t)mafat_network_n_operators(n), sizeof *places);
+  struct mafat_activations_places *places = calloc((size_t)mafat_network_n_tensors(n), sizeof *places);
   require(places);
   with.activations = a;
   with.places = places;

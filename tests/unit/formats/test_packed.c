@@ -79,7 +79,7 @@ static void same_networks(const struct mafat_network *a, const struct mafat_netw
 {
   ck_assert(a->n_layers == b->n_layers && a->n_inputs == b->n_inputs);
   ck_assert(a->letterbox == b->letterbox);
-  for (int l = 0; l < mafat_network_n_operators(a); l++) {
+  for (int l = 0; l < mafat_network_n_tensors(a); l++) {
     struct mafat_layer x = a->layers[l], y = b->layers[l];
     ck_assert_int_eq(x.n_operands, y.n_operands);
     for (int k = 0; k < x.n_operands; k++) same_operands(&x.operands[k], &y.operands[k]);

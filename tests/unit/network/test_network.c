@@ -225,7 +225,7 @@ START_TEST(inputs_stay_behind_the_layers)
     if (end < n->n_layers) mafat_network_shorten(n, end);
     int picture = mafat_network_picture(n);
     ck_assert_int_eq(picture, end);
-    ck_assert_int_eq(mafat_network_n_operators(n), end + 1);
+    ck_assert_int_eq(mafat_network_n_tensors(n), end + 1);
     ck_assert(mafat_layer_is_input(&n->layers[picture]) && n->layers[picture].out.c == 24);
     check_source(operand(&n->layers[1], 0), 0, picture, 0, 24);
     check_source(operand(&n->layers[2], 0), 0, 1, 0, 24);

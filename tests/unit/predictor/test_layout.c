@@ -124,7 +124,7 @@ static int root_of(const struct replay *r, int tensor)
 static void find_rings(struct replay *r)
 {
   const struct mafat_plan *plan = r->s->plan;
-  int n = mafat_network_n_operators(r->s->network);
+  int n = mafat_network_n_tensors(r->s->network);
   for (int o = 0; o < n; o++)
     for (int t = 0; plan->trail_of[o] >= 0 && t < n; t++) r->in_ring[t] = r->in_ring[t] || root_of(r, t) == root_of(r, o);
   for (int t = 0; t < n; t++) {
@@ -397,7 +397,7 @@ static void check_outputs(const struct replay *r)
 
 static void replay(const struct subject *s)
 {
-  size_t n = (size_t)mafat_network_n_operators(s->network), units = s->layout->total_bytes / UNIT;
+  size_t n = (size_t)mafat_network_n_tensors(s->network), units = s->layout->total_bytes / UNIT;
   struct replay r = {.s = s, .owners = malloc(units * sizeof(int)), .begun = calloc(n, sizeof(bool)),
                      .loaded = calloc(n, sizeof(bool)), .boxes = calloc(n, sizeof(struct mafat_box)),
                      .in_ring = calloc(n, sizeof(bool)), .rings = calloc((size_t)s->layout->n_buffers + 1, sizeof(struct slot *))};
@@ -503,7 +503,7 @@ START_TEST(kept_weights_lie_outside)
 {
   for (int i = 0; i < NETWORKS_PER_CASE; i++) {
     struct subject s = open_varied(_i * NETWORKS_PER_CASE + i);
-    struct mafat_usage *usage = calloc((size_t)mafat_network_n_operators(s.network), sizeof *usage);
+    struct mafat_usage *usage = calloc((size_t)mafat_network_n_tensors(s.network), sizeof *usage);
     size_t kept = 0, loaded = 0, buffers = 0;
     mafat_usage_find(s.network, s.plan, usage);
     for (int l = 0; l < s.network->n_layers; l++) {

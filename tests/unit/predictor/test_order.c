@@ -213,7 +213,7 @@ static void check_reads(const struct mafat_network *n, const struct mafat_plan *
  * inside a step just before it, and a fan's readers right behind it. */
 static void check_order(const struct mafat_network *n, const struct mafat_plan *plan, const char *cfg, const char *text)
 {
-  size_t n_operators = (size_t)mafat_network_n_operators(n);
+  size_t n_operators = (size_t)mafat_network_n_tensors(n);
   int *at = malloc(n_operators * sizeof *at), last = -1;
   struct mafat_usage *usage = calloc(n_operators, sizeof *usage);
   mafat_usage_find(n, plan, usage);

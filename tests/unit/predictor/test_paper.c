@@ -382,7 +382,7 @@ START_TEST(tiles_are_those_found_pixel_by_pixel)
   for (int repeat = 0; repeat < 30; repeat++) {
     test_random_network(&rng, &style, cfg, sizeof cfg);
     struct mafat_network *n = test_network(cfg);
-    ck_assert_int_le(mafat_network_n_operators(n), MOST_TENSORS);
+    ck_assert_int_le(mafat_network_n_tensors(n), MOST_TENSORS);
     for (int i = 0; i < 4; i++) {
       struct mafat_plan_options options;
       mafat_plan_defaults(&options);

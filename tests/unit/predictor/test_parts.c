@@ -81,7 +81,7 @@ static bool lives(const struct mafat_buffer *b, int position)
 static void check_bricks(const struct subject *s, int p, int position, bool **made)
 {
   const struct mafat_layer_part *part = &s->plan->parts->list[p];
-  int own = mafat_parts_made(s->plan, part);
+  int own = mafat_parts_made(s->plan, part, part->layer);
   if (part->layer < s->plan->n_layers) {
     struct mafat_brick_walk w = mafat_parts_reads(s->plan, s->network, part);
     while (mafat_parts_reads_next(&w)) {
@@ -123,7 +123,7 @@ static size_t live_at(const struct mafat_layout *l, int time)
 static void check_parts(const struct subject *s)
 {
   const struct mafat_parts *parts = s->plan->parts;
-  int n = mafat_network_n_operators(s->network);
+  int n = mafat_network_n_tensors(s->network);
   size_t bound = 0;
   bool **made = calloc((size_t)n, sizeof *made);
   for (int t = 0; t < n; t++) made[t] = calloc((size_t)mafat_cutting_n_parts(&parts->cuttings[t]), sizeof **made);

@@ -103,8 +103,8 @@ static void mark_operand(const struct mafat_layer *l, int operand, struct mafat_
 
 static struct marks *open_marks(const struct mafat_network *n)
 {
-  struct marks *m = calloc((size_t)mafat_network_n_operators(n), sizeof *m);
-  for (int t = 0; t < mafat_network_n_operators(n); t++) {
+  struct marks *m = calloc((size_t)mafat_network_n_tensors(n), sizeof *m);
+  for (int t = 0; t < mafat_network_n_tensors(n); t++) {
     m[t].shape = mafat_network_tensor_shape(n, t);
     m[t].pixels = calloc((size_t)(m[t].shape.h * m[t].shape.w), sizeof(bool));
   }
@@ -520,8 +520,8 @@ static void check_run(const struct subject *s)
 {
   struct mafat_step step;
   struct progress p = {.s = s, .computed = open_marks(s->network), .open = -1, .position = -1};
-  p.states = calloc((size_t)mafat_network_n_operators(s->network), sizeof *p.states);
-  for (int t = 0; t < mafat_network_n_operators(s->network); t++) p.states[t].at_tile = -1;
+  p.states = calloc((size_t)mafat_network_n_tensors(s->network), sizeof *p.states);
+  for (int t = 0; t < mafat_network_n_tensors(s->network); t++) p.states[t].at_tile = -1;
   mafat_schedule_rewind(s->schedule);
   while (mafat_schedule_next(s->schedule, &step)) {
     if (step.kind == MAFAT_STEP_INPUT) take_input(&p, &step);

@@ -24,7 +24,7 @@ struct search {
 /* Of bytes, as far as predictions go. */
 static void make_integers(struct mafat_network *n)
 {
-  for (int l = 0; l < mafat_network_n_operators(n); l++) {
+  for (int l = 0; l < mafat_network_n_tensors(n); l++) {
     n->layers[l].out_type = MAFAT_I8;
     n->layers[l].weights_type = MAFAT_I8;
   }

@@ -343,7 +343,7 @@ struct ground {
 static struct ground find_schemes(struct mafat_network *n)
 {
   struct ground g = {.network = n};
-  size_t operators = (size_t)mafat_network_n_operators(n);
+  size_t operators = (size_t)mafat_network_n_tensors(n);
   g.within = malloc(operators * sizeof *g.within);
   g.bottlenecks = malloc(operators * sizeof *g.bottlenecks);
   for (size_t i = 0; i < operators; i++) g.within[i] = g.bottlenecks[i] = true;

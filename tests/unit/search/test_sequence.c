@@ -19,7 +19,7 @@ static const char cells[] = NET CONV(64, 3) CONV(8, 1) CONV(8, 3) CONV(16, 3) RO
 
 static void check_order(const struct mafat_sequence *s, const struct mafat_network *n)
 {
-  bool *there = calloc((size_t)mafat_network_n_operators(n), sizeof *there);
+  bool *there = calloc((size_t)mafat_network_n_tensors(n), sizeof *there);
   for (int t = n->n_layers; t < mafat_network_n_operators(n); t++) there[t] = true;
   for (int i = 0; i < s->n_layers; i++) {
     int l = s->layers[i];

@@ -117,7 +117,7 @@ static const char small_cfg[] = "[net]\nwidth=12\nheight=12\nchannels=3\n"
 
 static struct mafat_activation_numbers entry(int operator, bool computes)
 {
-  return (struct mafat_activation_numbers){.operator = operator, .scale = .03f, .zero = 40, .before_scale = .05f, .before_zero = 128,
+  return (struct mafat_activation_numbers){.tensor = operator, .scale = .03f, .zero = 40, .before_scale = .05f, .before_zero = 128,
                                            .computes = computes};
 }
 
@@ -131,7 +131,7 @@ static struct mafat_activations *small_table(void)
 
 static int apply(struct mafat_network *n, const struct mafat_activations *a, struct mafat_diagnostic *d)
 {
-  struct mafat_activations_places *places = calloc((size_t)mafat_network_n_operators(n), sizeof *places);
+  struct mafat_activations_places *places = calloc((size_t)mafat_network_n_tensors(n), sizeof *places);
   int code = mafat_activations_apply(n, a, true, places, "x.packed", d);
   free(places);
   return code;
@@ -241,7 +241,7 @@ static struct mafat_network *pack_with(const char *cfg_text, const struct mafat_
   ck_assert_int_eq(mafat_cfg_read(&cfg, files.cfg, &d), MAFAT_OK);
   ck_assert_int_eq(mafat_darknet_make(&n, cfg, NULL, NULL, &d), MAFAT_OK);
   write_weights(n, seed);
-  struct mafat_activations_places *places = calloc((size_t)mafat_network_n_operators(n), sizeof *places);
+  struct mafat_activations_places *places = calloc((size_t)mafat_network_n_tensors(n), sizeof *places);
   int code = mafat_activations_apply(n, a, true, places, "x", &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   int fd = open(test_packed_path, O_RDWR | O_TRUNC, 0600);
@@ -547,7 +547,7 @@ END_TEST
 /* Some of the layers that can, and scales that agree where they have to. */
 static struct mafat_activations *random_table(struct test_rng *rng, const struct mafat_network *n)
 {
-  int n_operators = mafat_network_n_operators(n), *same = calloc((size_t)n_operators, sizeof *same);
+  int n_operators = mafat_network_n_tensors(n), *same = calloc((size_t)n_operators, sizeof *same);
   bool *listed = calloc(2 * (size_t)n_operators, sizeof *listed), *computes = listed + n_operators;
   struct mafat_activations *a = mafat_activations_make(n->n_layers, n_operators);
   for (int l = 0; l < n->n_layers; l++) {
@@ -561,7 +561,7 @@ static struct mafat_activations *random_table(struct test_rng *rng, const struct
   mafat_activations_find_classes(a, n, same);
   struct mafat_activation_numbers *of = calloc((size_t)n_operators, sizeof *of);
   for (int i = 0; i < n_operators; i++) of[i].scale = (float)test_random_int(rng, 1, 100) / 1000, of[i].zero = (unsigned char)test_random_int(rng, 0, 255);
-  for (int i = 0; i < a->n; i++) a->list[i].scale = of[same[a->list[i].operator]].scale, a->list[i].zero = of[same[a->list[i].operator]].zero;
+  for (int i = 0; i < a->n; i++) a->list[i].scale = of[same[a->list[i].tensor]].scale, a->list[i].zero = of[same[a->list[i].tensor]].zero;
   free(of);
   free(listed);
   free(same);
