@@ -19,12 +19,6 @@ const char *mafat_version(void)
   return MAFAT_VERSION;
 }
 
-void mafat_model_defaults_sized(struct mafat_model_options *options, size_t bytes)
-{
-  const struct mafat_model_options usual = {.bias_bytes = MAFAT_PAPER_BIAS, .threads = 1, .reserve_bytes = MAFAT_RESERVE_BYTES};
-  mafat_sized_give(options, bytes, &usual, sizeof usual);
-}
-
 /* ---- opening ---- */
 
 void mafat_model_predict(const struct mafat_model *m, struct mafat_prediction *p)
@@ -166,7 +160,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   if (m->kind.packed && strcmp(weights_path, cfg_path) != 0) mafat_weights_file_types(m->network, weights_path, NULL);
   if (o->frames && (code = mafat_frame_format_read(&m->frame, o->frames, d))) return code;
   struct mafat_surroundings_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels,
-                                               o->arena, o->reserve_bytes, &m->picture.input, o->frames ? &m->frame : NULL,
+                                               o->arena, mafat_choose_reserve(o), &m->picture.input, o->frames ? &m->frame : NULL,
                                                o->beside_bytes, o->frames_stay};
   /* Reading weights needs memory too, and counts on an arena without pages. */
   if (o->arena) mafat_arena_forget(o->arena, NULL);
@@ -197,14 +191,14 @@ static int open_rank(struct mafat_model *m, const char *cfg_path, const char *we
   return o->link->opened(o->link->context, code, m->plan_sum, d);
 }
 
-int mafat_model_open_sized(struct mafat_model **out, const char *cfg_path, const char *weights_path,
-                           const struct mafat_model_options *options, size_t bytes, struct mafat_diagnostic *d)
+int mafat_model_open(struct mafat_model **out, const char *cfg_path, const char *weights_path,
+                     const struct mafat_model_options *options, struct mafat_diagnostic *d)
 {
   struct mafat_model_options o;
   *out = NULL;
   if (!weights_path && cfg_path && mafat_holds_weights(cfg_path)) weights_path = cfg_path;
   if (!cfg_path || !weights_path) return mafat_fail(d, MAFAT_EINVAL, "expected the paths of a cfg and a weights file");
-  int code = mafat_sized_take_model_options(&o, options, bytes, d);
+  int code = mafat_sized_take(&o, sizeof o, options, d);
   if (code) return code;
   struct mafat_model *m = calloc(1, sizeof *m);
   if (!m) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg_path);
@@ -522,13 +516,6 @@ int mafat_model_read_row(const struct mafat_model *m, int layer, int c, int y, f
   for (int x = 0; code == MAFAT_OK && x < s.w; x++) row[x] = mafat_executor_output_at(m->executor, layer, c, y, x);
   mafat_executor_unhold_output(m->executor);
   return code;
-}
-
-void mafat_model_read_output(const struct mafat_model *m, float *chw)
-{
-  struct mafat_shape s = m->network->layers[m->n_layers - 1].out;
-  if (mafat_model_read_layer(m, m->n_layers - 1, chw, NULL) != MAFAT_OK)
-    memset(chw, 0, (size_t)s.h * (size_t)s.w * (size_t)s.c * sizeof *chw);
 }
 
 void mafat_model_rest(struct mafat_model *m)

@@ -3,7 +3,7 @@
 #ifndef MAFAT_API_MODEL_H
 #define MAFAT_API_MODEL_H
 
-#include "include/mafat.h"
+#include "include/mafat_plan.h"
 #include "api/choose.h"
 #include "runner/detect/detect.h"
 #include "runner/engine/executor.h"

@@ -280,7 +280,7 @@ class Errors(unittest.TestCase):
                 open_shapes(**{name: 1})
 
     def test_options_that_make_no_sense(self):
-        for options in ({"cpu": "avx3"}, {"plan": "rows0"}, {"threads": -1}, {"mean": [1, 2]}, {"search": "worst"}):
+        for options in ({"cpu": "avx3"}, {"plan": "rows0"}, {"threads": -2}, {"mean": [1, 2]}, {"search": "worst"}):
             with self.assertRaises(mafat.Error) as caught:
                 open_shapes(**options)
             self.assertEqual(caught.exception.code, mafat.EINVAL, options)
@@ -398,7 +398,7 @@ class Together(unittest.TestCase):
 
         def resident():
             gc.collect()
-            mafat.library.mafat_process_measure_sized(process, mafat._library.sizeof(process))
+            mafat.library.mafat_process_measure(process)
             return process.resident_bytes
         for _ in range(5):
             open_shapes().detect(PICTURE)
