@@ -507,7 +507,7 @@ check-asan: ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer 
 # The vector kernels are instrumented, too: threads divide maps there.
 check-tsan: ## what threads share, under ThreadSanitizer: unit tests of the team, of streams, of the executor, of ranks, of models in threads; mafat_serve (20 minutes)
 	$(MAKE) BUILD=$(BUILD)/tsan OPT=-O1 KERNEL='-O1 -ffunction-sections' INTEGERS='-O1 -ffunction-sections' SANITIZE='-fsanitize=thread -fno-omit-frame-pointer' $(BUILD)/tsan/unit_tests $(addprefix $(BUILD)/tsan/,mafat_serve make_weights)
-	TSAN_OPTIONS='halt_on_error=1 suppressions=tests/tsan.txt' CK_TIMEOUT_MULTIPLIER=10 $(BUILD)/tsan/unit_tests team threads reads streaming executor ranks api_runs
+	TSAN_OPTIONS='halt_on_error=1 suppressions=tests/tsan.txt' CK_TIMEOUT_MULTIPLIER=10 $(BUILD)/tsan/unit_tests team threads reads streaming executor ranks api_runs cancel
 	TSAN_OPTIONS='halt_on_error=1 exitcode=66 suppressions=tests/tsan.txt' BUILD=$(BUILD)/tsan ./tests/cli/serve.sh
 
 # Other libraries are not instrumented, and left out; what is run has the portable kernels.

@@ -127,6 +127,7 @@ static __attribute__((noinline)) int open_plan(struct mafat_model *m, const char
   options.kernels = m->kernels;
   options.arena = o->arena;
   options.lock = &m->lock;
+  options.canceled = &m->canceled;
   if (m->link) options.exchanger = m->link->exchanger;
   mafat_pressure_open(&m->pressure, "");
   mafat_process_trim_heap(); /* of what searching and reading left there */
@@ -148,6 +149,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   if ((code = mafat_choose_network(&m->network, &m->n_layers, cfg_path, o, d))) return code;
   if ((code = mafat_kinds_check(m->network, m->n_layers, d))) return code;
   if ((code = mafat_picture_make(&m->picture, m->network, o, m->kernels, d))) return code;
+  m->picture.input.canceled = &m->canceled;
   m->inputs = calloc((size_t)m->network->n_inputs, sizeof *m->inputs);
   if (!m->inputs) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", m->network->path);
   for (int i = 0; i < m->network->n_inputs; i++) {
@@ -326,7 +328,7 @@ int mafat_model_run_image(struct mafat_model *m, struct mafat_image **image, dou
   if (code == MAFAT_OK) {
     code = run_source(m, mafat_input_picture_source(&input), opened_at, d);
     if (code == MAFAT_OK && (code = mafat_input_picture_finish(&input, d))) {
-      m->input_failed = true;
+      m->input_failed = code != MAFAT_ECANCELED;
       mafat_executor_drop_output(m->executor);
     }
   }
@@ -352,6 +354,7 @@ static int run_picture(struct mafat_model *m, const char *path, const struct maf
 int mafat_model_begin_run(struct mafat_model *m, const void *given, const char *what, struct mafat_diagnostic *d)
 {
   m->input_failed = true;
+  atomic_store(&m->canceled, false);
   begin_stall(m);
   mafat_executor_drop_output(m->executor);
   return given ? MAFAT_OK : mafat_fail(d, MAFAT_EINVAL, "%s: expected %s, found none", m->network->path, what);
@@ -371,6 +374,11 @@ int mafat_model_run_pixels(struct mafat_model *m, const unsigned char *pixels, i
   int code = mafat_model_begin_run(m, pixels, "pixels", d);
   if (code) return code;
   return run_picture(m, NULL, &p, d);
+}
+
+void mafat_model_cancel(struct mafat_model *m)
+{
+  atomic_store(&m->canceled, true);
 }
 
 static void tell_watch(void *context, const struct mafat_step *step, double from_ms, double to_ms)

@@ -58,7 +58,8 @@ enum {
   MAFAT_EFORMAT = -3,      /* a file's content is damaged or inconsistent */
   MAFAT_EUNSUPPORTED = -4, /* well-formed, but not something this build runs */
   MAFAT_ELIMIT = -5,       /* a plan or size exceeds a limit or the budget */
-  MAFAT_EINVAL = -6        /* an argument or option makes no sense */
+  MAFAT_EINVAL = -6,       /* an argument or option makes no sense */
+  MAFAT_ECANCELED = -7     /* mafat_model_cancel ended the run */
 };
 
 /* One line: where, what was expected, what was found. Undefined after success. */
@@ -295,6 +296,12 @@ MAFAT_API int mafat_model_set_input_file(struct mafat_model *model, const char *
 /* Runs on the inputs that were set. MAFAT_EINVAL: one is not. Errors of mafat_model_run_raw. The
  * other runs use these for all inputs but the first. */
 MAFAT_API int mafat_model_run_inputs(struct mafat_model *model, struct mafat_diagnostic *d);
+
+/* From any thread, or a signal handler: ends the run under way, which returns MAFAT_ECANCELED after
+ * the step that it computes, or the row of a picture that it decodes. There is no output to read
+ * then, and the model can run again. Between runs it does nothing. The model must not be closed
+ * meanwhile, and must not be a rank of several. */
+MAFAT_API void mafat_model_cancel(struct mafat_model *model);
 
 /* Returns the arena's pages to the system until the next run, which needs milliseconds to get them
  * again. The outputs are gone; kept weights stay. Does nothing while another model runs in a shared

@@ -142,6 +142,8 @@ public:
   void set_input(const std::string &, std::vector<float> &&) = delete;
   void run() { call(mafat_model_run_inputs); }
   void rest() noexcept { mafat_model_rest(get()); }
+  /* From another thread: the run under way throws an error of MAFAT_ECANCELED. */
+  void cancel() noexcept { mafat_model_cancel(get()); }
 
   detections detect(float thresh = 0.5f, float nms = 0.45f) const
   {

@@ -15,7 +15,7 @@ SONAME = "libmafat.so.0"
 class Error(Exception):
     """What the library refuses, or fails at. Its text is the library's one line.
 
-    code: one of ENOMEM, EIO, EFORMAT, EUNSUPPORTED, ELIMIT, EINVAL; name: what the library calls it."""
+    code: one of ENOMEM, EIO, EFORMAT, EUNSUPPORTED, ELIMIT, EINVAL, ECANCELED; name: what the library calls it."""
 
     code: int
     name: str
@@ -35,6 +35,7 @@ EFORMAT = -3       # a file's content is damaged or inconsistent
 EUNSUPPORTED = -4  # well-formed, but not something this build runs
 ELIMIT = -5        # a plan or size exceeds a limit or the budget
 EINVAL = -6        # an argument or option makes no sense
+ECANCELED = -7     # Model.cancel ended the run
 
 THREADS_AUTO = -1  # as many as are predicted to be the fastest
 
@@ -197,6 +198,7 @@ FUNCTIONS = {
     "mafat_detections_close": (None, POINTER(POINTER(Detections))),
     "mafat_model_classify": (c_int, HANDLE, POINTER(ClassScore), c_int, POINTER(c_int), D),
     "mafat_model_rest": (None, HANDLE),
+    "mafat_model_cancel": (None, HANDLE),
     "mafat_model_n_inputs": (c_int, HANDLE),
     "mafat_model_n_outputs": (c_int, HANDLE),
     "mafat_model_describe": (c_int, HANDLE, POINTER(ModelFacts)),

@@ -121,7 +121,7 @@ class Model(c.Handle):
         checkers). The budget is the whole process's, Python's own bytes among them."""
         super().__init__()
         self.names = read_names(names)
-        self._process, self._lock = os.getpid(), RLock()
+        self._process, self._lock, self._closing = os.getpid(), RLock(), RLock()
         warned: list[str] = []
         self._options = model_options(dict(options), "open", warned.append)
         self._arena = options.get("arena")
@@ -143,7 +143,7 @@ class Model(c.Handle):
     def _mine(self) -> Any:
         """The lock of who uses it. In a child of os.fork() a thread may have had it that is not there: that gets one of its own."""
         if self._process != os.getpid():
-            self._process, self._lock = os.getpid(), RLock()
+            self._process, self._lock, self._closing = os.getpid(), RLock(), RLock()
         return self._lock
 
     def close(self) -> None:
@@ -152,7 +152,7 @@ class Model(c.Handle):
         mine = self._mine()
         if mine._is_owned():
             raise Error(EINVAL, "the model is in use by this thread: it can be closed when that call is over")
-        with mine:
+        with mine, self._closing:
             rooms = [room for room in in_use(self._rooms) if room._model is self]
             left = Left(self) if rooms and self._handle else None
             for room in rooms:
@@ -244,6 +244,13 @@ class Model(c.Handle):
         """Gives the arena's pages back until the next run; outputs are gone, kept weights stay."""
         with self._mine():
             library.mafat_model_rest(self._alive())
+
+    def cancel(self) -> None:
+        """From another thread: the run under way ends after the step that it computes, with an Error of ECANCELED. Between runs it
+        does nothing."""
+        self._mine()
+        with self._closing:
+            library.mafat_model_cancel(self._alive())
 
     def _run(self, inputs: Any, picture: Any, bgr: bool) -> None:
         handle = self._alive()

@@ -20,7 +20,7 @@ program=$build/run_inference_dynamic
 
 mkdir "$work/alone" "$work/alone/include" "$work/alone/base"
 cp include/mafat*.h "$work/alone/include"
-cp base/utf8.h "$work/alone/base"
+cp base/{part,utf8}.h "$work/alone/base"
 cp -r programs "$work/alone"
 check alone 'it does not compile where nothing but the header is' "${cc[@]}" -std=c11 -D_GNU_SOURCE -DMAFAT_VERSION='"0"' -I"$work/alone" \
   -fsyntax-only "$work"/alone/programs/run_inference/*.c "$work"/alone/programs/shared/{writer,streams,unfinished}.c
