@@ -130,7 +130,7 @@ $(BUILD)/obj/%.o: %.c Makefile
 
 # The same objects for libmafat.a and libmafat.so: compilers that make executables
 # independent of their place, as Debian's does, make the same code of it. Only what
-# include/mafat.h declares can be seen from outside.
+# the headers in include/ declare can be seen from outside.
 $(call objects,$(LIBRARY)): SHAREABLE = -fPIC -fvisibility=hidden
 
 # What a program does not call is left out of it, and run_inference.ld sets what only opening a model calls apart from the code of runs.
@@ -212,7 +212,7 @@ $(BUILD)/run_inference $(BUILD)/run_inference_symbols: $(call objects,$(PROGRAM)
 	  -o $@ $(filter-out %.ld,$^) $(if $(filter 1,$(STATIC)),$(STATIC_LIBS),$(IMAGE_LIBS) $(URING_LIBS)) $(LDLIBS)
 
 # For debuggers, and for valgrind, which sees no heap in a static program; and the proof
-# that what include/mafat.h declares is enough: libmafat.so shows nothing else.
+# that what the headers in include/ declare is enough: libmafat.so shows nothing else.
 $(BUILD)/run_inference_dynamic: $(call objects,$(PROGRAM)) $(SHARED)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' -o $@ $^ $(LDLIBS)
@@ -227,7 +227,7 @@ $(BUILD)/mafat_serve: $(call objects,$(SERVE) $(MODULES)) $(if $(ORDER),$(PLACED
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(STRIPPED) $(whole) $(addprefix -Wl$(comma)-T$(comma),$(ORDER)) \
 	  -o $@ $(filter-out %.ld,$^) $(if $(filter 1,$(STATIC)),$(STATIC_LIBS),$(IMAGE_LIBS) $(URING_LIBS)) $(LDLIBS)
 
-# As run_inference_dynamic: of the library it calls what include/mafat.h declares.
+# As run_inference_dynamic: of the library it calls what the headers in include/ declare.
 $(BUILD)/mafat_serve_dynamic: $(call objects,$(SERVE) $(MODULES)) $(SHARED)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' -o $@ $^ $(LDLIBS)
@@ -507,7 +507,7 @@ check-asan: ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer 
 # The vector kernels are instrumented, too: threads divide maps there.
 check-tsan: ## what threads share, under ThreadSanitizer: unit tests of the team, of streams, of the executor, of ranks, of models in threads; mafat_serve (20 minutes)
 	$(MAKE) BUILD=$(BUILD)/tsan OPT=-O1 KERNEL='-O1 -ffunction-sections' INTEGERS='-O1 -ffunction-sections' SANITIZE='-fsanitize=thread -fno-omit-frame-pointer' $(BUILD)/tsan/unit_tests $(addprefix $(BUILD)/tsan/,mafat_serve make_weights)
-	TSAN_OPTIONS='halt_on_error=1 suppressions=tests/tsan.txt' CK_TIMEOUT_MULTIPLIER=10 $(BUILD)/tsan/unit_tests team threads reads streaming executor ranks api_runs
+	TSAN_OPTIONS='halt_on_error=1 suppressions=tests/tsan.txt' CK_TIMEOUT_MULTIPLIER=10 $(BUILD)/tsan/unit_tests team threads reads streaming executor ranks api_runs cancel
 	TSAN_OPTIONS='halt_on_error=1 exitcode=66 suppressions=tests/tsan.txt' BUILD=$(BUILD)/tsan ./tests/cli/serve.sh
 
 # Other libraries are not instrumented, and left out; what is run has the portable kernels.

@@ -160,6 +160,11 @@ static int take_greedy(struct mafat_choice *c, const struct mafat_choice_request
   return code ? code : take_spec(c, r, &spec, d);
 }
 
+size_t mafat_choose_reserve(const struct mafat_model_options *o)
+{
+  return o->reserve_bytes ? *o->reserve_bytes : MAFAT_DEFAULT_RESERVE_BYTES;
+}
+
 int mafat_choose_network(struct mafat_network **network, int *n_layers, const char *cfg,
                          const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
@@ -231,7 +236,7 @@ int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_bas
   struct mafat_budget budget = {o->memory_bytes, o->memory_name ? o->memory_name : "memory_bytes"};
   mafat_plan_defaults(&basis->options);
   basis->options.algorithm = MAFAT_AUTO;
-  basis->options.n_threads = o->threads ? o->threads : 1;
+  basis->options.n_threads = o->threads && o->threads != MAFAT_THREADS_AUTO ? o->threads : 1;
   basis->options.packed = kind->packed;
   basis->options.transposed = kind->transposed;
   if (o->max_boxes < 0 || o->max_boxes > MOST_BOXES)
@@ -250,8 +255,9 @@ int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_bas
   if (!budget.bytes) mafat_budget_find(&budget, "");
   *r = (struct mafat_choice_request){
       .search = {.options = &basis->options, .calibration = &basis->calibration,
-                 .plan_seconds = o->plan_seconds, .delta = o->delta, .beam = o->beam, .cells = o->cells, .most_threads = o->threads ? 0 : processors()},
-      .plan = o->plan, .bias_bytes = o->bias_bytes,
+                 .plan_seconds = o->plan_seconds, .delta = o->delta, .beam = o->beam, .cells = o->cells,
+                 .most_threads = o->threads == MAFAT_THREADS_AUTO ? processors() : 0},
+      .plan = o->plan, .bias_bytes = o->bias_bytes ? *o->bias_bytes : MAFAT_DEFAULT_BIAS_BYTES,
       .budget_bytes = budget.bytes, .budget_source = budget.source, .budget_given = o->memory_bytes > 0, .best_effort = o->best_effort};
   int code = mafat_search_named(&r->by, o->search, d);
   if (code == MAFAT_OK && o->measure && (o->plan || !r->by->beams))

@@ -47,6 +47,9 @@ struct mafat_choice_basis {
   struct mafat_calibration calibration;
 };
 
+/* Of the options, or the default. */
+size_t mafat_choose_reserve(const struct mafat_model_options *o);
+
 /* The network of a cfg or of a packed model, and which of its layers are run and read, as the options of a model have
  * it. MAFAT_EINVAL: no such layers, no such size; what reading the cfg gives. */
 int mafat_choose_network(struct mafat_network **network, int *n_layers, const char *cfg,

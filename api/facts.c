@@ -80,13 +80,13 @@ static enum mafat_model_kind kind_of(const struct mafat_model *m)
   return mafat_classify_is_able(m->network, m->n_layers) ? MAFAT_MODEL_CLASSIFIER : MAFAT_MODEL_OTHER;
 }
 
-void mafat_model_describe_sized(const struct mafat_model *m, struct mafat_model_facts *out, size_t bytes)
+int mafat_model_describe(const struct mafat_model *m, struct mafat_model_facts *out)
 {
   struct mafat_prediction p;
   bool reads = mafat_weights_reads_in_runs(m->weights);
   struct mafat_shape in = mafat_network_picture_shape(m->network);
   mafat_model_predict(m, &p);
-  struct mafat_model_facts f = {
+  const struct mafat_model_facts f = {
       .kind = kind_of(m),
       .input_h = in.h, .input_w = in.w, .input_c = in.c,
       .cpu = m->kernels->name,
@@ -107,31 +107,39 @@ void mafat_model_describe_sized(const struct mafat_model *m, struct mafat_model_
       .picture = mafat_facts_picture(&m->picture),
       .decode = mafat_head_name(m->network),
       .decode_sign = mafat_head_name(m->network) ? m->network->decoded.sign : NULL};
-  mafat_facts_plan(&f.plan, m->network, &m->choice, &p);
-  f.plan.fits = p.charge_bytes <= m->budget_bytes;
-  f.plan.calibrated = m->calibrated;
-  mafat_sized_give(out, bytes, &f, sizeof f);
+  return mafat_sized_give(out, &f, sizeof f);
 }
 
-void mafat_model_last_run_sized(const struct mafat_model *m, struct mafat_run_facts *out, size_t bytes)
+int mafat_model_describe_plan(const struct mafat_model *m, struct mafat_plan_facts *out)
+{
+  struct mafat_prediction p;
+  struct mafat_plan_facts f;
+  mafat_model_predict(m, &p);
+  mafat_facts_plan(&f, m->network, &m->choice, &p);
+  f.fits = p.charge_bytes <= m->budget_bytes;
+  f.calibrated = m->calibrated;
+  return mafat_sized_give(out, &f, sizeof f);
+}
+
+int mafat_model_last_run(const struct mafat_model *m, struct mafat_run_facts *out)
 {
   const struct mafat_run_facts f = {
       .image_ms = m->image_ms, .layers_ms = m->layers_ms, .picture_w = m->placement.picture_w,
       .picture_h = m->placement.picture_h,
       .input_failed = m->input_failed, .weights_read_bytes = mafat_weights_bytes_read(m->weights),
       .stall_scope = m->pressure.scope, .stall_some_us = m->stall.some_us, .stall_full_us = m->stall.full_us};
-  mafat_sized_give(out, bytes, &f, sizeof f);
+  return mafat_sized_give(out, &f, sizeof f);
 }
 
 /* ---- the process ---- */
 
-void mafat_process_measure_sized(struct mafat_process_facts *out, size_t bytes)
+int mafat_process_measure(struct mafat_process_facts *out)
 {
   struct mafat_process_facts f = {.resident_bytes = mafat_process_resident_bytes(),
                                   .peak_bytes = mafat_process_peak_bytes(),
                                   .major_faults = (uint64_t)mafat_process_major_faults()};
   mafat_process_swap_bytes(&f.swap_in_bytes, &f.swap_out_bytes);
-  mafat_sized_give(out, bytes, &f, sizeof f);
+  return mafat_sized_give(out, &f, sizeof f);
 }
 
 /* So near its budget that the kernel may have taken code back. */
@@ -167,9 +175,9 @@ static void check_resident(const struct mafat_model *m, size_t resident_bytes, s
   else c->holds = is_tight(m, p.charge_bytes) || !mafat_process_is_static();
 }
 
-void mafat_model_check_sized(const struct mafat_model *m, size_t resident_bytes, struct mafat_check *out, size_t bytes)
+int mafat_model_check(const struct mafat_model *m, size_t resident_bytes, struct mafat_check *out)
 {
   struct mafat_check c;
   check_resident(m, resident_bytes, &c);
-  mafat_sized_give(out, bytes, &c, sizeof c);
+  return mafat_sized_give(out, &c, sizeof c);
 }

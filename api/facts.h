@@ -4,6 +4,7 @@
 
 #include "api/choose.h"
 #include "api/picture.h"
+#include "include/mafat_plan.h"
 
 /* The prediction is the choice's, or one with another picture. */
 void mafat_facts_plan(struct mafat_plan_facts *facts, const struct mafat_network *n, const struct mafat_choice *choice,

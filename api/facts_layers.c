@@ -36,7 +36,7 @@ int mafat_facts_layer(struct mafat_layer_facts *f, const struct mafat_network *n
       .type = mafat_layer_type_name(l->type),
       .in_h = l->in.h, .in_w = l->in.w, .in_c = l->in.c,
       .out_h = l->out.h, .out_w = l->out.w, .out_c = l->out.c,
-      .size = l->window.y.size, .stride = l->factor ? l->factor : l->window.y.stride, .filters = l->filters,
+      .kernel_size = l->window.y.size, .stride = l->factor ? l->factor : l->window.y.stride, .filters = l->filters,
       .group = c->plan->group_of[layer],
       .inside = c->plan->outer[layer],
       .algorithm = convolves ? mafat_algorithm_name(c->plan->algorithms[layer]) : NULL,
@@ -77,20 +77,18 @@ int mafat_facts_group(struct mafat_group_facts *f, const struct mafat_choice *c,
   return MAFAT_OK;
 }
 
-int mafat_model_layer_sized(const struct mafat_model *m, int layer, struct mafat_layer_facts *out, size_t bytes)
+int mafat_model_layer(const struct mafat_model *m, int layer, struct mafat_layer_facts *out)
 {
   struct mafat_layer_facts f;
   int code = mafat_facts_layer(&f, m->network, &m->choice, layer);
   if (code) return code;
   f.ms = mafat_executor_layer_ms(m->executor)[layer];
-  mafat_sized_give(out, bytes, &f, sizeof f);
-  return MAFAT_OK;
+  return mafat_sized_give(out, &f, sizeof f);
 }
 
-int mafat_model_group_sized(const struct mafat_model *m, int group, struct mafat_group_facts *out, size_t bytes)
+int mafat_model_group(const struct mafat_model *m, int group, struct mafat_group_facts *out)
 {
   struct mafat_group_facts f;
   int code = mafat_facts_group(&f, &m->choice, group);
-  if (code == MAFAT_OK) mafat_sized_give(out, bytes, &f, sizeof f);
-  return code;
+  return code ? code : mafat_sized_give(out, &f, sizeof f);
 }

@@ -1,18 +1,20 @@
 /* Runs on frames of video, which lie in the arena or in memory of the caller's. */
+#include "include/mafat_video.h"
 #include "runner/image/frame.h"
 #include "runner/os/process.h"
 #include "api/surroundings.h"
 #include "api/model.h"
 #include "base/sized.h"
 
-int mafat_frame_describe_sized(const char *frames, struct mafat_frame_facts *facts, size_t bytes, struct mafat_diagnostic *d)
+int mafat_frame_describe(const char *frames, struct mafat_frame_facts *facts, struct mafat_diagnostic *d)
 {
   struct mafat_frame_format f;
   int code = frames ? mafat_frame_format_read(&f, frames, d) : mafat_fail(d, MAFAT_EINVAL, "expected frames, found none");
   if (code) return code;
-  const struct mafat_frame_facts found = {f.width, f.height, f.name, mafat_frame_format_bytes(&f), f.kind == MAFAT_FRAME_MJPEG};
-  mafat_sized_give(facts, bytes, &found, sizeof found);
-  return MAFAT_OK;
+  const struct mafat_frame_facts found = {.width = f.width, .height = f.height, .format = f.name, .bytes = mafat_frame_format_bytes(&f),
+                                          .varies = f.kind == MAFAT_FRAME_MJPEG};
+  code = mafat_sized_give(facts, &found, sizeof found);
+  return code ? mafat_fail(d, code, "facts: expected .size = sizeof of their struct, found %zu", facts->size) : MAFAT_OK;
 }
 
 unsigned char *mafat_model_frame_room(struct mafat_model *m)

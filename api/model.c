@@ -19,12 +19,6 @@ const char *mafat_version(void)
   return MAFAT_VERSION;
 }
 
-void mafat_model_defaults_sized(struct mafat_model_options *options, size_t bytes)
-{
-  const struct mafat_model_options usual = {.bias_bytes = MAFAT_PAPER_BIAS, .threads = 1, .reserve_bytes = MAFAT_RESERVE_BYTES};
-  mafat_sized_give(options, bytes, &usual, sizeof usual);
-}
-
 /* ---- opening ---- */
 
 void mafat_model_predict(const struct mafat_model *m, struct mafat_prediction *p)
@@ -133,6 +127,7 @@ static __attribute__((noinline)) int open_plan(struct mafat_model *m, const char
   options.kernels = m->kernels;
   options.arena = o->arena;
   options.lock = &m->lock;
+  options.canceled = &m->canceled;
   if (m->link) options.exchanger = m->link->exchanger;
   mafat_pressure_open(&m->pressure, "");
   mafat_process_trim_heap(); /* of what searching and reading left there */
@@ -154,6 +149,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   if ((code = mafat_choose_network(&m->network, &m->n_layers, cfg_path, o, d))) return code;
   if ((code = mafat_kinds_check(m->network, m->n_layers, d))) return code;
   if ((code = mafat_picture_make(&m->picture, m->network, o, m->kernels, d))) return code;
+  m->picture.input.canceled = &m->canceled;
   m->inputs = calloc((size_t)m->network->n_inputs, sizeof *m->inputs);
   if (!m->inputs) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", m->network->path);
   for (int i = 0; i < m->network->n_inputs; i++) {
@@ -166,7 +162,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   if (m->kind.packed && strcmp(weights_path, cfg_path) != 0) mafat_weights_file_types(m->network, weights_path, NULL);
   if (o->frames && (code = mafat_frame_format_read(&m->frame, o->frames, d))) return code;
   struct mafat_surroundings_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels,
-                                               o->arena, o->reserve_bytes, &m->picture.input, o->frames ? &m->frame : NULL,
+                                               o->arena, mafat_choose_reserve(o), &m->picture.input, o->frames ? &m->frame : NULL,
                                                o->beside_bytes, o->frames_stay};
   /* Reading weights needs memory too, and counts on an arena without pages. */
   if (o->arena) mafat_arena_forget(o->arena, NULL);
@@ -197,14 +193,14 @@ static int open_rank(struct mafat_model *m, const char *cfg_path, const char *we
   return o->link->opened(o->link->context, code, m->plan_sum, d);
 }
 
-int mafat_model_open_sized(struct mafat_model **out, const char *cfg_path, const char *weights_path,
-                           const struct mafat_model_options *options, size_t bytes, struct mafat_diagnostic *d)
+int mafat_model_open(struct mafat_model **out, const char *cfg_path, const char *weights_path,
+                     const struct mafat_model_options *options, struct mafat_diagnostic *d)
 {
   struct mafat_model_options o;
   *out = NULL;
   if (!weights_path && cfg_path && mafat_holds_weights(cfg_path)) weights_path = cfg_path;
   if (!cfg_path || !weights_path) return mafat_fail(d, MAFAT_EINVAL, "expected the paths of a cfg and a weights file");
-  int code = mafat_sized_take_model_options(&o, options, bytes, d);
+  int code = mafat_sized_take(&o, sizeof o, options, d);
   if (code) return code;
   struct mafat_model *m = calloc(1, sizeof *m);
   if (!m) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg_path);
@@ -332,7 +328,7 @@ int mafat_model_run_image(struct mafat_model *m, struct mafat_image **image, dou
   if (code == MAFAT_OK) {
     code = run_source(m, mafat_input_picture_source(&input), opened_at, d);
     if (code == MAFAT_OK && (code = mafat_input_picture_finish(&input, d))) {
-      m->input_failed = true;
+      m->input_failed = code != MAFAT_ECANCELED;
       mafat_executor_drop_output(m->executor);
     }
   }
@@ -358,6 +354,7 @@ static int run_picture(struct mafat_model *m, const char *path, const struct maf
 int mafat_model_begin_run(struct mafat_model *m, const void *given, const char *what, struct mafat_diagnostic *d)
 {
   m->input_failed = true;
+  atomic_store(&m->canceled, false);
   begin_stall(m);
   mafat_executor_drop_output(m->executor);
   return given ? MAFAT_OK : mafat_fail(d, MAFAT_EINVAL, "%s: expected %s, found none", m->network->path, what);
@@ -377,6 +374,11 @@ int mafat_model_run_pixels(struct mafat_model *m, const unsigned char *pixels, i
   int code = mafat_model_begin_run(m, pixels, "pixels", d);
   if (code) return code;
   return run_picture(m, NULL, &p, d);
+}
+
+void mafat_model_cancel(struct mafat_model *m)
+{
+  atomic_store(&m->canceled, true);
 }
 
 static void tell_watch(void *context, const struct mafat_step *step, double from_ms, double to_ms)
@@ -522,13 +524,6 @@ int mafat_model_read_row(const struct mafat_model *m, int layer, int c, int y, f
   for (int x = 0; code == MAFAT_OK && x < s.w; x++) row[x] = mafat_executor_output_at(m->executor, layer, c, y, x);
   mafat_executor_unhold_output(m->executor);
   return code;
-}
-
-void mafat_model_read_output(const struct mafat_model *m, float *chw)
-{
-  struct mafat_shape s = m->network->layers[m->n_layers - 1].out;
-  if (mafat_model_read_layer(m, m->n_layers - 1, chw, NULL) != MAFAT_OK)
-    memset(chw, 0, (size_t)s.h * (size_t)s.w * (size_t)s.c * sizeof *chw);
 }
 
 void mafat_model_rest(struct mafat_model *m)

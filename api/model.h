@@ -3,7 +3,9 @@
 #ifndef MAFAT_API_MODEL_H
 #define MAFAT_API_MODEL_H
 
-#include "include/mafat.h"
+#include <stdatomic.h>
+
+#include "include/mafat_plan.h"
 #include "api/choose.h"
 #include "runner/detect/detect.h"
 #include "runner/engine/executor.h"
@@ -36,6 +38,7 @@ struct mafat_model {
   struct mafat_own_range heap; /* that is locked, too; end 0: none */
   struct mafat_weights *weights;
   struct mafat_executor *executor;
+  atomic_bool canceled;        /* the run under way; by another thread */
   struct mafat_model_input *inputs; /* of the network; owned */
   const struct mafat_kernels *kernels;
   const struct mafat_rank_link *link; /* the caller's; NULL: it runs alone */

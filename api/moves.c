@@ -67,7 +67,7 @@ void mafat_moves_close(struct mafat_moves **moves)
   *moves = NULL;
 }
 
-int mafat_moves_unit_sized(const struct mafat_moves *m, int index, struct mafat_unit_facts *out, size_t bytes)
+int mafat_moves_unit(const struct mafat_moves *m, int index, struct mafat_unit_facts *out)
 {
   if (index < 0 || index >= m->transfers.n) return MAFAT_EINVAL;
   const struct mafat_unit *u = &m->transfers.units[index];
@@ -76,6 +76,5 @@ int mafat_moves_unit_sized(const struct mafat_moves *m, int index, struct mafat_
       .runs = mafat_transfers_runs(m->plan, u),
       .extent = u->extent, .row_tiles = u->n_rows, .channel_tiles = u->n_channels, .input_bytes = u->input_bytes,
       .again_bytes = u->again_bytes, .output_bytes = u->output_bytes, .weights_bytes = u->weight_bytes, .room_bytes = u->room_bytes};
-  mafat_sized_give(out, bytes, &f, sizeof f);
-  return MAFAT_OK;
+  return mafat_sized_give(out, &f, sizeof f);
 }

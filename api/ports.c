@@ -121,13 +121,11 @@ static struct mafat_ports of_query(const struct mafat_query *q)
   return (struct mafat_ports){q->network, q->n_layers};
 }
 
-static int describe(struct mafat_ports p, enum mafat_ports_side side, int index, struct mafat_port_facts *out,
-                    size_t bytes)
+static int describe(struct mafat_ports p, enum mafat_ports_side side, int index, struct mafat_port_facts *out)
 {
   struct mafat_port_facts f;
   int code = mafat_ports_describe(&p, side, index, &f);
-  if (code == MAFAT_OK) mafat_sized_give(out, bytes, &f, sizeof f);
-  return code;
+  return code ? code : mafat_sized_give(out, &f, sizeof f);
 }
 
 int mafat_model_n_inputs(const struct mafat_model *m)
@@ -141,15 +139,14 @@ int mafat_model_n_outputs(const struct mafat_model *m)
   return mafat_ports_count(&p, MAFAT_PORTS_OUT);
 }
 
-int mafat_model_describe_input_sized(const struct mafat_model *m, int index, struct mafat_port_facts *out, size_t bytes)
+int mafat_model_describe_input(const struct mafat_model *m, int index, struct mafat_port_facts *out)
 {
-  return describe(of_model(m), MAFAT_PORTS_IN, index, out, bytes);
+  return describe(of_model(m), MAFAT_PORTS_IN, index, out);
 }
 
-int mafat_model_describe_output_sized(const struct mafat_model *m, int index, struct mafat_port_facts *out,
-                                      size_t bytes)
+int mafat_model_describe_output(const struct mafat_model *m, int index, struct mafat_port_facts *out)
 {
-  return describe(of_model(m), MAFAT_PORTS_OUT, index, out, bytes);
+  return describe(of_model(m), MAFAT_PORTS_OUT, index, out);
 }
 
 int mafat_query_n_inputs(const struct mafat_query *q)
@@ -163,15 +160,14 @@ int mafat_query_n_outputs(const struct mafat_query *q)
   return mafat_ports_count(&p, MAFAT_PORTS_OUT);
 }
 
-int mafat_query_describe_input_sized(const struct mafat_query *q, int index, struct mafat_port_facts *out, size_t bytes)
+int mafat_query_describe_input(const struct mafat_query *q, int index, struct mafat_port_facts *out)
 {
-  return describe(of_query(q), MAFAT_PORTS_IN, index, out, bytes);
+  return describe(of_query(q), MAFAT_PORTS_IN, index, out);
 }
 
-int mafat_query_describe_output_sized(const struct mafat_query *q, int index, struct mafat_port_facts *out,
-                                      size_t bytes)
+int mafat_query_describe_output(const struct mafat_query *q, int index, struct mafat_port_facts *out)
 {
-  return describe(of_query(q), MAFAT_PORTS_OUT, index, out, bytes);
+  return describe(of_query(q), MAFAT_PORTS_OUT, index, out);
 }
 
 /* ---- outputs after a run ---- */
@@ -196,8 +192,8 @@ int mafat_model_read_output_part(const struct mafat_model *m, const char *name, 
   return MAFAT_OK;
 }
 
-int mafat_model_read_output_named(const struct mafat_model *m, const char *name, float *floats, size_t n,
-                                  struct mafat_diagnostic *d)
+int mafat_model_read_output(const struct mafat_model *m, const char *name, float *floats, size_t n,
+                            struct mafat_diagnostic *d)
 {
   struct mafat_ports p = of_model(m);
   struct mafat_view view;

@@ -32,7 +32,7 @@ static int look_around(struct mafat_query *q, const struct mafat_model_options *
   struct mafat_frame_format frame;
   if (o->frames && (code = mafat_frame_format_read(&frame, o->frames, d))) return code;
   struct mafat_surroundings_request request = {q->network, o->picture, o->picture_may_fail, q->floats_only, q->kernels, o->arena,
-                                               o->reserve_bytes, &q->picture.input, o->frames ? &frame : NULL, o->beside_bytes, o->frames_stay};
+                                               mafat_choose_reserve(o), &q->picture.input, o->frames ? &frame : NULL, o->beside_bytes, o->frames_stay};
   code = mafat_surroundings_measure(&q->around, &request, d);
   q->around.process_bytes += RUNNERS_HEAP;
   return code;
@@ -103,7 +103,7 @@ static int open_query(struct mafat_query *q, const char *cfg, const char *weight
   bool graph = !weights && (format == MAFAT_MODEL_ONNX || format == MAFAT_MODEL_TFLITE);
   if (!weights && !graph && format != MAFAT_MODEL_CFG) weights = cfg;
   q->weights_assumed = !weights && !graph;
-  q->threads = o->threads;
+  q->threads = o->threads ? o->threads : 1;
   q->memory_bytes = o->memory_bytes;
   q->kernels = mafat_kernels_find(o->cpu);
   if (!q->kernels)
@@ -120,13 +120,13 @@ static int open_query(struct mafat_query *q, const char *cfg, const char *weight
   return find_front(q, d);
 }
 
-int mafat_query_open_sized(struct mafat_query **out, const char *cfg, const char *weights,
-                           const struct mafat_model_options *options, size_t bytes, struct mafat_diagnostic *d)
+int mafat_query_open(struct mafat_query **out, const char *cfg, const char *weights,
+                     const struct mafat_model_options *options, struct mafat_diagnostic *d)
 {
   struct mafat_model_options o;
   *out = NULL;
   if (!cfg) return mafat_fail(d, MAFAT_EINVAL, "expected the path of a cfg");
-  int code = mafat_sized_take_model_options(&o, options, bytes, d);
+  int code = mafat_sized_take(&o, sizeof o, options, d);
   if (code) return code;
   struct mafat_query *q = calloc(1, sizeof *q);
   if (!q) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg);
@@ -221,7 +221,7 @@ static uint64_t count_weights(const struct mafat_query *q)
   return sum;
 }
 
-void mafat_query_describe_sized(const struct mafat_query *q, struct mafat_query_facts *out, size_t bytes)
+int mafat_query_describe(const struct mafat_query *q, struct mafat_query_facts *out)
 {
   struct mafat_shape in = mafat_network_picture_shape(q->network);
   const struct mafat_query_facts f = {
@@ -250,16 +250,16 @@ void mafat_query_describe_sized(const struct mafat_query *q, struct mafat_query_
       .search = q->plan ? NULL : q->request.by->name,
       .searched = q->plan ? NULL : q->request.by->finds,
       .one_plan = q->request.by->one_plan};
-  mafat_sized_give(out, bytes, &f, sizeof f);
+  return mafat_sized_give(out, &f, sizeof f);
 }
 
-int mafat_search_describe_sized(int index, struct mafat_search_facts *out, size_t bytes)
+int mafat_search_describe(int index, struct mafat_search_facts *out)
 {
   const struct mafat_search *s = mafat_search_at(index);
   if (!s) return MAFAT_EINVAL;
-  const struct mafat_search_facts f = {s->name, s->finds, s->one_plan, s->by_paper, s->timed, s->tiles, s->beams, s->separable};
-  mafat_sized_give(out, bytes, &f, sizeof f);
-  return MAFAT_OK;
+  const struct mafat_search_facts f = {.name = s->name, .searched = s->finds, .one_plan = s->one_plan, .by_paper = s->by_paper,
+                                       .timed = s->timed, .tiles = s->tiles, .beams = s->beams, .separable = s->separable};
+  return mafat_sized_give(out, &f, sizeof f);
 }
 
 /* ---- many budgets ---- */
@@ -300,13 +300,13 @@ int mafat_query_budgets(const struct mafat_query *q, size_t *budgets, int room)
   return n;
 }
 
-int mafat_query_front_sized(const struct mafat_query *q, int index, struct mafat_front_facts *out, size_t bytes)
+int mafat_query_front(const struct mafat_query *q, int index, struct mafat_front_facts *out)
 {
   if (index < 0 || index >= q->front->n) return MAFAT_EINVAL;
   const struct mafat_candidate *c = &q->front->list[index];
-  const struct mafat_front_facts f = {q->front_texts[index], c->threads, c->charge_bytes, c->ms};
-  mafat_sized_give(out, bytes, &f, sizeof f);
-  return MAFAT_OK;
+  const struct mafat_front_facts f = {.text = q->front_texts[index], .threads = c->threads, .charge_bytes = c->charge_bytes,
+                                      .latency_ms = c->ms};
+  return mafat_sized_give(out, &f, sizeof f);
 }
 
 /* ---- one budget ---- */
@@ -350,37 +350,38 @@ void mafat_answer_close(struct mafat_answer **answer)
   *answer = NULL;
 }
 
-void mafat_answer_describe(const struct mafat_answer *a, struct mafat_plan_facts *f)
+int mafat_answer_describe(const struct mafat_answer *a, struct mafat_plan_facts *out)
 {
-  mafat_facts_plan(f, a->query->network, &a->choice, &a->choice.prediction);
-  f->calibrated = a->query->basis.calibration.measured;
+  struct mafat_plan_facts f;
+  mafat_facts_plan(&f, a->query->network, &a->choice, &a->choice.prediction);
+  f.calibrated = a->query->basis.calibration.measured;
+  return mafat_sized_give(out, &f, sizeof f);
 }
 
-int mafat_answer_layer_sized(const struct mafat_answer *a, int layer, struct mafat_layer_facts *out, size_t bytes)
+int mafat_answer_layer(const struct mafat_answer *a, int layer, struct mafat_layer_facts *out)
 {
   struct mafat_layer_facts f;
   int code = mafat_facts_layer(&f, a->query->network, &a->choice, layer);
-  if (code == MAFAT_OK) mafat_sized_give(out, bytes, &f, sizeof f);
-  return code;
+  return code ? code : mafat_sized_give(out, &f, sizeof f);
 }
 
-int mafat_answer_group_sized(const struct mafat_answer *a, int group, struct mafat_group_facts *out, size_t bytes)
+int mafat_answer_group(const struct mafat_answer *a, int group, struct mafat_group_facts *out)
 {
   struct mafat_group_facts f;
   int code = mafat_facts_group(&f, &a->choice, group);
   if (code) return code;
   if (a->paper) f.paper_bytes = a->paper->groups[group].peak_bytes;
-  mafat_sized_give(out, bytes, &f, sizeof f);
-  return MAFAT_OK;
+  return mafat_sized_give(out, &f, sizeof f);
 }
 
 /* ---- its arena ---- */
 
-void mafat_answer_arena_sized(const struct mafat_answer *a, struct mafat_arena_facts *out, size_t bytes)
+int mafat_answer_arena(const struct mafat_answer *a, struct mafat_arena_facts *out)
 {
   const struct mafat_layout *l = a->choice.layout;
-  const struct mafat_arena_facts f = {l->total_bytes, l->bound_bytes, l->n_buffers, 2 * a->choice.plan->n_positions, l->peak_time};
-  mafat_sized_give(out, bytes, &f, sizeof f);
+  const struct mafat_arena_facts f = {.bytes = l->total_bytes, .bound_bytes = l->bound_bytes, .n_buffers = l->n_buffers,
+                                      .n_times = 2 * a->choice.plan->n_positions, .peak_time = l->peak_time};
+  return mafat_sized_give(out, &f, sizeof f);
 }
 
 static const char *what_it_holds(const struct mafat_layout *l, int index)
@@ -393,7 +394,7 @@ static const char *what_it_holds(const struct mafat_layout *l, int index)
   }
 }
 
-int mafat_answer_buffer_sized(const struct mafat_answer *a, int index, struct mafat_buffer_facts *out, size_t bytes)
+int mafat_answer_buffer(const struct mafat_answer *a, int index, struct mafat_buffer_facts *out)
 {
   const struct mafat_layout *l = a->choice.layout;
   const struct mafat_network *n = a->query->network;
@@ -405,8 +406,7 @@ int mafat_answer_buffer_sized(const struct mafat_answer *a, int index, struct ma
       .layer = mafat_network_number(n, mafat_network_operator(n, b->tensor)), .input = b->tag == MAFAT_TAG_INPUT ? b->tensor - n->n_layers : -1,
       .offset = b->offset, .bytes = b->bytes, .first = b->first, .last = b->last,
       .rows = map && index != l->frame_buffer ? l->tensors[b->tensor].rows : 0};
-  mafat_sized_give(out, bytes, &f, sizeof f);
-  return MAFAT_OK;
+  return mafat_sized_give(out, &f, sizeof f);
 }
 
 int mafat_answer_part(const struct mafat_answer *a, int position)
@@ -428,7 +428,7 @@ int mafat_answer_check(const struct mafat_answer *a, struct mafat_diagnostic *d)
   return a->choice.fits ? MAFAT_OK : mafat_choice_refuse(&a->choice, &a->request, d);
 }
 
-int mafat_answer_paper_sized(const struct mafat_answer *a, struct mafat_paper_facts *out, size_t bytes, struct mafat_diagnostic *d)
+int mafat_answer_paper(const struct mafat_answer *a, struct mafat_paper_facts *out, struct mafat_diagnostic *d)
 {
   if (!a->paper) {
     struct mafat_paper_prediction *none;
@@ -437,7 +437,7 @@ int mafat_answer_paper_sized(const struct mafat_answer *a, struct mafat_paper_fa
     return code ? code : MAFAT_EUNSUPPORTED;
   }
   const struct mafat_paper_group *peak = &a->paper->groups[a->paper->peak_group];
-  const struct mafat_paper_facts f = {a->paper->bytes, a->paper->peak_group, peak->peak_layer, peak->tile_row, peak->tile_col};
-  mafat_sized_give(out, bytes, &f, sizeof f);
-  return MAFAT_OK;
+  const struct mafat_paper_facts f = {.bytes = a->paper->bytes, .group = a->paper->peak_group, .layer = peak->peak_layer,
+                                      .tile_row = peak->tile_row, .tile_col = peak->tile_col};
+  return mafat_sized_give(out, &f, sizeof f);
 }

@@ -3,6 +3,7 @@
 #ifndef MAFAT_API_QUERY_H
 #define MAFAT_API_QUERY_H
 
+#include "include/mafat_plan.h"
 #include "predictor/cost/paper.h"
 #include "api/choose.h"
 #include "runner/kernels/kernels.h"

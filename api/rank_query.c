@@ -1,4 +1,5 @@
 /* What a query says of several ranks. */
+#include "include/mafat_ranks.h"
 #include "predictor/planning/planning.h"
 #include "api/query.h"
 #include "api/rank_choice.h"
@@ -59,12 +60,12 @@ static int answer(struct mafat_ranks_answer *a, const struct mafat_rank_choice_r
   return a->choice.given ? MAFAT_OK : describe_layers(a, q, d);
 }
 
-int mafat_query_ranks_sized(struct mafat_ranks_answer **out, const struct mafat_query *q, const struct mafat_ranks_question *question,
-                            size_t bytes, struct mafat_diagnostic *d)
+int mafat_query_ranks(struct mafat_ranks_answer **out, const struct mafat_query *q, const struct mafat_ranks_question *question,
+                      struct mafat_diagnostic *d)
 {
-  struct mafat_ranks_question asked = {0};
+  struct mafat_ranks_question asked;
   *out = NULL;
-  int code = mafat_sized_take(&asked, sizeof asked, question, bytes, d);
+  int code = mafat_sized_take(&asked, sizeof asked, question, d);
   if (code) return code;
   if (!(asked.link_bits_per_second > 0) || !(asked.link_seconds >= 0)) return mafat_fail(d, MAFAT_EINVAL, "expected a link that takes some time");
   if (!(asked.plan_seconds >= 0 && asked.plan_seconds <= 1e6)) return mafat_fail(d, MAFAT_EINVAL, "expected 0 to 1000000 seconds to plan");
@@ -83,9 +84,9 @@ int mafat_query_ranks_sized(struct mafat_ranks_answer **out, const struct mafat_
   return code;
 }
 
-const struct mafat_ranks_facts *mafat_ranks_answer_facts(const struct mafat_ranks_answer *a)
+int mafat_ranks_answer_describe(const struct mafat_ranks_answer *a, struct mafat_ranks_facts *out)
 {
-  return &a->facts;
+  return mafat_sized_give(out, &a->facts, sizeof a->facts);
 }
 
 void mafat_ranks_answer_close(struct mafat_ranks_answer **answer)

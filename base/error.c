@@ -16,6 +16,7 @@ const char *mafat_error_name(int code)
   case MAFAT_EUNSUPPORTED: return "not supported";
   case MAFAT_ELIMIT: return "does not fit";
   case MAFAT_EINVAL: return "bad argument";
+  case MAFAT_ECANCELED: return "canceled";
   default: return "unknown error";
   }
 }

@@ -2,27 +2,33 @@
 
 #include <string.h>
 
-void mafat_sized_give(void *to, size_t to_bytes, const void *facts, size_t bytes)
+/* 0: it was not set, or holds anything. */
+static size_t size_of(const void *sized)
 {
-  size_t known = to_bytes < bytes ? to_bytes : bytes;
-  memcpy(to, facts, known);
-  memset((char *)to + known, 0, to_bytes - known);
+  const size_t size = *(const size_t *)sized, most = 64 << 10;
+  return size < sizeof size || size > most ? 0 : size;
 }
 
-int mafat_sized_take(void *options, size_t bytes, const void *given, size_t given_bytes, struct mafat_diagnostic *d)
+int mafat_sized_give(void *out, const void *facts, size_t bytes)
 {
-  if (!given) return MAFAT_OK;
-  for (size_t i = bytes; i < given_bytes; i++)
-    if (((const unsigned char *)given)[i])
-      return mafat_fail(d, MAFAT_EINVAL, "expected options that mafat %s knows, found one of a later version (byte %zu of %zu)",
-                        mafat_version(), i, given_bytes);
-  memcpy(options, given, given_bytes < bytes ? given_bytes : bytes);
+  size_t size = size_of(out), known = size < bytes ? size : bytes;
+  if (!size) return MAFAT_EINVAL;
+  memcpy((char *)out + sizeof size, (const char *)facts + sizeof size, known - sizeof size);
+  memset((char *)out + known, 0, size - known);
   return MAFAT_OK;
 }
 
-int mafat_sized_take_model_options(struct mafat_model_options *options, const struct mafat_model_options *given,
-                                   size_t given_bytes, struct mafat_diagnostic *d)
+int mafat_sized_take(void *options, size_t bytes, const void *given, struct mafat_diagnostic *d)
 {
-  mafat_model_defaults(options);
-  return mafat_sized_take(options, sizeof *options, given, given_bytes, d);
+  memset(options, 0, bytes);
+  if (!given) return MAFAT_OK;
+  size_t size = size_of(given);
+  if (!size)
+    return mafat_fail(d, MAFAT_EINVAL, "options: expected .size = sizeof of their struct, found %zu", *(const size_t *)given);
+  for (size_t i = bytes; i < size; i++)
+    if (((const unsigned char *)given)[i])
+      return mafat_fail(d, MAFAT_EINVAL, "expected options that mafat %s knows, found one of a later version (byte %zu of %zu)",
+                        mafat_version(), i, size);
+  memcpy(options, given, size < bytes ? size : bytes);
+  return MAFAT_OK;
 }

@@ -212,7 +212,7 @@ fi
 flags=(OPENCV=0 "CPP=gcc -x c")
 [ -z "$opencv" ] || flags=(OPENCV=1)
 if [ -z "$unpatched" ]; then # links, because make and its shell would take paths with spaces apart
-  mkdir mafat && ln -s "$here/../include/mafat.h" "$mafat/libmafat.a" "$mafat/libmafat.so.0" mafat/ || die 1 "cannot write to $folder"
+  mkdir mafat && ln -s "$here"/../include/mafat*.h "$mafat/libmafat.a" "$mafat/libmafat.so.0" mafat/ || die 1 "cannot write to $folder"
   flags+=(MAFAT_CFLAGS=-Imafat "MAFAT_PROGRAM_LIBS=mafat/libmafat.a ${mafat_libs[*]:1}" "MAFAT_SHARED_LIBS=mafat/libmafat.so.0 '-Wl,-rpath,$mafat'")
 fi
 make=(env -u MAKEFLAGS -u MFLAGS -u MAKEOVERRIDES -u MAKELEVEL -u GNUMAKEFLAGS -u MAKEFILES make "${flags[@]}")
@@ -234,7 +234,7 @@ building=
 mkdir -p "$target/include" && rm -rf "$target/built" "$target/source" || die 1 "cannot write to $target"
 mv darknet libdarknet.so libdarknet.a "$target/" && cp include/darknet.h "$target/include/" || die 1 "cannot write to $target"
 if [ -z "$unpatched" ]; then
-  cp "$here"/*.h "$here/../include/mafat.h" "$target/include/" || die 1 "cannot write to $target"
+  cp "$here"/*.h "$here"/../include/mafat*.h "$target/include/" || die 1 "cannot write to $target"
   for file in examples/*.c; do # for linking it again with another libmafat.a
     object=obj/$(basename "$file" .c).o
     [ ! -f "$object" ] || printf '%s\n' "$object"

@@ -1,6 +1,6 @@
 #include "bridge.h"
 
-#include <mafat.h>
+#include <mafat_plan.h>
 
 #include <ctype.h>
 #include <errno.h>
@@ -124,7 +124,7 @@ static bool read_threads(const char *text, int *threads)
 {
   char *end;
   unsigned long long n;
-  *threads = 0;
+  *threads = MAFAT_THREADS_AUTO;
   if (strcmp(text, "auto") == 0) return true;
   if (!read_number(text, &end, &n) || *end || n > 64) return false;
   *threads = (int)n;
@@ -475,8 +475,7 @@ static size_t room_bytes(const struct bridge *b, const network *net)
 
 static int open_model(struct bridge *b, const network *net, struct mafat_diagnostic *d)
 {
-  struct mafat_model_options o;
-  mafat_model_defaults(&o);
+  struct mafat_model_options o = {.size = sizeof o};
   o.memory_bytes = settings.memory_bytes;
   o.memory_name = settings.memory_name;
   o.fork = "darknet"; /* whatever its keys say: this is pjreddie's program */

@@ -4,7 +4,7 @@
  *         camera MODEL.cfg MODEL.weights 640x480
  *
  *     cc camera.c $(pkg-config --cflags --libs mafat) */
-#include <mafat.h>
+#include <mafat_video.h>
 #include <stdio.h>
 
 static int failed(struct mafat_model **model, const struct mafat_diagnostic *d)
@@ -16,8 +16,8 @@ static int failed(struct mafat_model **model, const struct mafat_diagnostic *d)
 
 int main(int argc, char **argv)
 {
-  struct mafat_model_options options;
-  struct mafat_frame_facts frames;
+  struct mafat_model_options options = {.size = sizeof options};
+  struct mafat_frame_facts frames = {.size = sizeof frames};
   struct mafat_model *model = NULL;
   struct mafat_detections *boxes = NULL;
   struct mafat_diagnostic d;
@@ -26,7 +26,6 @@ int main(int argc, char **argv)
     fputs("usage: camera MODEL.cfg MODEL.weights WIDTHxHEIGHT[:FORMAT]\n", stderr);
     return 2;
   }
-  mafat_model_defaults(&options);
   options.memory_bytes = 64 << 20; /* of the whole process */
   options.frames = argv[3];        /* the plan has room for one */
   if (mafat_frame_describe(argv[3], &frames, &d) != MAFAT_OK) return failed(&model, &d);

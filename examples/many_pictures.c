@@ -20,7 +20,7 @@ static int look_at(struct mafat_model *model, const char *picture, struct mafat_
 
 int main(int argc, char **argv)
 {
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   struct mafat_model *model = NULL;
   struct mafat_diagnostic d;
   int status = 0;
@@ -29,7 +29,6 @@ int main(int argc, char **argv)
     fputs("usage: many_pictures MODEL.cfg MODEL.weights PICTURE...\n", stderr);
     return 2;
   }
-  mafat_model_defaults(&options);
   options.picture = argv[3]; /* decoding one like it is part of what is predicted */
   options.picture_may_fail = true;
   if (mafat_model_open(&model, argv[1], argv[2], &options, &d) != MAFAT_OK) {

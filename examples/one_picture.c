@@ -13,7 +13,7 @@ static int failed(struct mafat_model **model, const struct mafat_diagnostic *d)
 
 int main(int argc, char **argv)
 {
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   struct mafat_model *model = NULL;
   struct mafat_detections *boxes = NULL;
   struct mafat_diagnostic d;
@@ -22,7 +22,6 @@ int main(int argc, char **argv)
     fputs("usage: one_picture MODEL.cfg MODEL.weights PICTURE\n", stderr);
     return 2;
   }
-  mafat_model_defaults(&options);
   options.memory_bytes = 64 << 20; /* of the whole process */
   if (mafat_model_open(&model, argv[1], argv[2], &options, &d) != MAFAT_OK) return failed(&model, &d);
   if (mafat_model_run_picture(model, argv[3], &d) != MAFAT_OK) return failed(&model, &d);

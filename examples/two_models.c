@@ -19,7 +19,7 @@ static int look(struct mafat_model *model, const char *name, const char *picture
 
 int main(int argc, char **argv)
 {
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   struct mafat_arena *arena = NULL;
   struct mafat_model *models[2] = {NULL, NULL};
   struct mafat_diagnostic d;
@@ -28,7 +28,6 @@ int main(int argc, char **argv)
     fputs("usage: two_models FIRST.cfg FIRST.weights SECOND.cfg SECOND.weights PICTURE\n", stderr);
     return 2;
   }
-  mafat_model_defaults(&options);
   int code = mafat_arena_open(&arena, &d);
   options.arena = arena;
   for (int i = 0; i < 2 && code == MAFAT_OK; i++) code = mafat_model_open(&models[i], argv[1 + 2 * i], argv[2 + 2 * i], &options, &d);

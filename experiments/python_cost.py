@@ -38,10 +38,9 @@ static long resident(void)
 int main(int argc, char **argv)
 {
 #ifdef RUNS
-  struct mafat_model_options o;
+  struct mafat_model_options o = {.size = sizeof o};
   struct mafat_model *m;
   struct mafat_detections *boxes;
-  mafat_model_defaults(&o);
   o.memory_bytes = 1 << 30;
   if (argc != 4 || mafat_model_open(&m, argv[1], argv[2], &o, NULL)) return 1;
   for (int i = 0; i < RUNS; i++) {

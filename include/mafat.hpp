@@ -1,11 +1,14 @@
-/* mafat for C++11 and later: include/mafat.h, whose objects close themselves and whose errors are exceptions.
+/* mafat for C++11 and later: objects close themselves, errors are exceptions.
  *
- * Header only, over the C functions, which it leaves where they are: `get()` of each object is the C library's, and what is not here
- * is called with it. Objects are moved, not copied; who may use them, and from which thread, mafat.h says. */
+ * Header only, over the C functions: `get()` of each object is the C library's, for functions that
+ * have no method here. Objects are moved, not copied. mafat.h says which threads may use them. */
 #ifndef MAFAT_HPP
 #define MAFAT_HPP
 
 #include "mafat.h"
+#include "mafat_pack.h"
+#include "mafat_plan.h"
+#include "mafat_video.h"
 
 #include <cstddef>
 #include <memory>
@@ -26,7 +29,7 @@ private:
   int code_;
 };
 
-/* A diagnostic that throws what it was told. */
+/* A diagnostic whose check() throws it. */
 class diagnostic {
 public:
   diagnostic() { d_.text[0] = '\0'; }
@@ -46,17 +49,25 @@ template <class T, void (*close)(T **)> struct closer {
 
 template <class T, void (*close)(T **)> using handle = std::unique_ptr<T, closer<T, close>>;
 
-/* The library's defaults, of which a program changes what it wants. What they point to lives as long as what is opened with them. */
+/* A struct of the C library: all 0, but for its size. */
+template <class T> T sized()
+{
+  T made = T();
+  made.size = sizeof made;
+  return made;
+}
+
+/* Defaults, of which a program changes what it wants. */
 struct options : mafat_model_options {
-  options() { mafat_model_defaults_sized(this, sizeof(mafat_model_options)); }
+  options() : mafat_model_options(sized<mafat_model_options>()) {}
 };
 
-/* What frames of video are, by the text that options.frames takes. */
+/* Describes frames of video, by the text that options.frames takes. */
 inline mafat_frame_facts frame_facts(const char *frames)
 {
   diagnostic d;
-  mafat_frame_facts f;
-  d.check(mafat_frame_describe_sized(frames, &f, sizeof f, d));
+  mafat_frame_facts f = sized<mafat_frame_facts>();
+  d.check(mafat_frame_describe(frames, &f, d));
   return f;
 }
 
@@ -95,19 +106,30 @@ class model {
 public:
   /* weights: none where the file holds its own: ONNX, TFLite, packed. */
   explicit model(const std::string &path, const options &with = options()) { open(path.c_str(), nullptr, with); }
-  model(const std::string &cfg, const std::string &weights, const options &with = options()) { open(cfg.c_str(), weights.c_str(), with); }
+  model(const std::string &cfg, const std::string &weights, const options &with = options())
+  {
+    open(cfg.c_str(), weights.c_str(), with);
+  }
 
   void run_picture(const std::string &path) { call(mafat_model_run_picture, path.c_str()); }
-  /* stride 0: rows lie one behind the other. */
+  /* stride 0: rows are contiguous. */
   void run_pixels(const unsigned char *pixels, int w, int h, int channels, std::size_t stride = 0)
   {
-    call(mafat_model_run_pixels, pixels, w, h, channels, stride ? stride : static_cast<std::size_t>(w) * static_cast<std::size_t>(channels));
+    if (!stride) stride = static_cast<std::size_t>(w) * static_cast<std::size_t>(channels);
+    call(mafat_model_run_pixels, pixels, w, h, channels, stride);
   }
-  /* Of video, as options.frames has them: where a frame is put, so that it is nowhere else; runs on one that is there, or elsewhere. */
+  /* Video: mafat_video.h. */
   unsigned char *frame_room() { return mafat_model_frame_room(get()); }
-  void run_frame(const unsigned char *frame, std::size_t bytes) { call(mafat_model_run_frame, frame, bytes); }
-  void run_frame_of(const std::string &frames, const unsigned char *frame, std::size_t bytes) { call(mafat_model_run_frame_of, frames.c_str(), frame, bytes); }
-  void frame_rows(const unsigned char *frame, std::size_t bytes, int (*row)(void *, unsigned char *, int, struct mafat_diagnostic *), void *context)
+  void run_frame(const unsigned char *frame, std::size_t bytes)
+  {
+    call(mafat_model_run_frame, frame, bytes);
+  }
+  void run_frame_of(const std::string &frames, const unsigned char *frame, std::size_t bytes)
+  {
+    call(mafat_model_run_frame_of, frames.c_str(), frame, bytes);
+  }
+  void frame_rows(const unsigned char *frame, std::size_t bytes,
+                  int (*row)(void *, unsigned char *, int, mafat_diagnostic *), void *context)
   {
     call(mafat_model_frame_rows, frame, bytes, row, context);
   }
@@ -120,6 +142,8 @@ public:
   void set_input(const std::string &, std::vector<float> &&) = delete;
   void run() { call(mafat_model_run_inputs); }
   void rest() noexcept { mafat_model_rest(get()); }
+  /* From another thread: the run under way throws an error of MAFAT_ECANCELED. */
+  void cancel() noexcept { mafat_model_cancel(get()); }
 
   detections detect(float thresh = 0.5f, float nms = 0.45f) const
   {
@@ -142,22 +166,34 @@ public:
   {
     diagnostic d;
     std::vector<float> floats(port.n);
-    d.check(mafat_model_read_output_named(get(), port.name, floats.data(), floats.size(), d));
+    d.check(mafat_model_read_output(get(), port.name, floats.data(), floats.size(), d));
     return floats;
   }
 
-  std::vector<mafat_port_facts> inputs() const { return list(mafat_model_n_inputs(get()), mafat_model_describe_input_sized); }
-  std::vector<mafat_port_facts> outputs() const { return list(mafat_model_n_outputs(get()), mafat_model_describe_output_sized); }
+  std::vector<mafat_port_facts> inputs() const
+  {
+    return list(mafat_model_n_inputs(get()), mafat_model_describe_input);
+  }
+  std::vector<mafat_port_facts> outputs() const
+  {
+    return list(mafat_model_n_outputs(get()), mafat_model_describe_output);
+  }
   mafat_model_facts facts() const
   {
-    mafat_model_facts f;
-    mafat_model_describe_sized(get(), &f, sizeof f);
+    mafat_model_facts f = sized<mafat_model_facts>();
+    mafat_model_describe(get(), &f);
+    return f;
+  }
+  mafat_plan_facts plan_facts() const
+  {
+    mafat_plan_facts f = sized<mafat_plan_facts>();
+    mafat_model_describe_plan(get(), &f);
     return f;
   }
   mafat_run_facts last_run() const
   {
-    mafat_run_facts f;
-    mafat_model_last_run_sized(get(), &f, sizeof f);
+    mafat_run_facts f = sized<mafat_run_facts>();
+    mafat_model_last_run(get(), &f);
     return f;
   }
   const char *plan() const noexcept { return mafat_model_plan(get()); }
@@ -172,7 +208,7 @@ private:
   {
     diagnostic d;
     mafat_model *opened;
-    d.check(mafat_model_open_sized(&opened, cfg, weights, &with, sizeof(mafat_model_options), d));
+    d.check(mafat_model_open(&opened, cfg, weights, &with, d));
     handle_.reset(opened);
   }
   template <class Function, class... Arguments> void call(Function *function, Arguments... arguments)
@@ -182,41 +218,44 @@ private:
   }
   template <class Function> std::vector<mafat_port_facts> list(int n, Function *describe) const
   {
-    std::vector<mafat_port_facts> ports(static_cast<std::size_t>(n));
-    for (int i = 0; i < n; i++) describe(get(), i, &ports[static_cast<std::size_t>(i)], sizeof ports[0]);
+    std::vector<mafat_port_facts> ports(static_cast<std::size_t>(n), sized<mafat_port_facts>());
+    for (int i = 0; i < n; i++) describe(get(), i, &ports[static_cast<std::size_t>(i)]);
     return ports;
   }
 };
 
-/* Which plans there are, and what each would cost, before anything runs. */
+/* Plans and their cost, before anything runs. */
 class query {
 public:
   /* weights: none, Darknet's are assumed. */
   explicit query(const std::string &path, const options &with = options()) { open(path.c_str(), nullptr, with); }
-  query(const std::string &cfg, const std::string &weights, const options &with = options()) { open(cfg.c_str(), weights.c_str(), with); }
+  query(const std::string &cfg, const std::string &weights, const options &with = options())
+  {
+    open(cfg.c_str(), weights.c_str(), with);
+  }
 
-  /* For so many bytes, 0: the options'. use(facts) is told of it, whose texts live until it returns. */
+  /* For a budget, 0: the options'. Calls use(plan facts); their texts live until it returns. */
   template <class Use> void answer(std::size_t budget_bytes, Use use) const
   {
     diagnostic d;
     mafat_answer *found;
     d.check(mafat_query_answer(&found, get(), budget_bytes, d));
     const handle<mafat_answer, mafat_answer_close> closed(found);
-    mafat_plan_facts f;
+    mafat_plan_facts f = sized<mafat_plan_facts>();
     mafat_answer_describe(found, &f);
     use(f);
   }
   mafat_query_facts facts() const
   {
-    mafat_query_facts f;
-    mafat_query_describe_sized(get(), &f, sizeof f);
+    mafat_query_facts f = sized<mafat_query_facts>();
+    mafat_query_describe(get(), &f);
     return f;
   }
   /* By rising bytes and falling milliseconds. */
   std::vector<mafat_front_facts> front() const
   {
-    std::vector<mafat_front_facts> plans(static_cast<std::size_t>(facts().n_front));
-    for (std::size_t i = 0; i < plans.size(); i++) mafat_query_front_sized(get(), static_cast<int>(i), &plans[i], sizeof plans[i]);
+    std::vector<mafat_front_facts> plans(static_cast<std::size_t>(facts().n_front), sized<mafat_front_facts>());
+    for (std::size_t i = 0; i < plans.size(); i++) mafat_query_front(get(), static_cast<int>(i), &plans[i]);
     return plans;
   }
 
@@ -229,16 +268,17 @@ private:
   {
     diagnostic d;
     mafat_query *opened;
-    d.check(mafat_query_open_sized(&opened, cfg, weights, &with, sizeof(mafat_model_options), d));
+    d.check(mafat_query_open(&opened, cfg, weights, &with, d));
     handle_.reset(opened);
   }
 };
 
 struct pack_options : mafat_pack_options {
-  pack_options() { mafat_pack_defaults_sized(this, sizeof(mafat_pack_options)); }
+  pack_options() : mafat_pack_options(sized<mafat_pack_options>()) {}
 };
 
-/* A packed file being written; destroyed before step() was true, nothing is left of it. Paths and options outlive it. */
+/* A packed file being written. Destroyed before step() returned true, it removes the file. Paths and
+ * options outlive it. */
 class pack {
 public:
   /* weights NULL: model is an ONNX or TFLite file. */
@@ -246,7 +286,7 @@ public:
   {
     diagnostic d;
     mafat_pack *opened;
-    d.check(mafat_pack_open_sized(&opened, model, weights, out, &with, sizeof(mafat_pack_options), d));
+    d.check(mafat_pack_open(&opened, model, weights, out, &with, d));
     handle_.reset(opened);
   }
   /* True: done. */
@@ -259,8 +299,8 @@ public:
   }
   mafat_pack_facts facts() const
   {
-    mafat_pack_facts f;
-    mafat_pack_describe_sized(get(), &f, sizeof f);
+    mafat_pack_facts f = sized<mafat_pack_facts>();
+    mafat_pack_describe(get(), &f);
     return f;
   }
 

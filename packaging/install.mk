@@ -23,13 +23,14 @@ MAN_PAGES := $(PROGRAM_NAMES:%=%.1) libmafat.3 mafat-plan.7 $(if $(DROPIN),mafat
 # bash-completion looks for a file of the command's name.
 COMPLETED := $(filter-out mafat,$(PROGRAM_NAMES))
 DOCUMENTS := README.md CHANGELOG.md LICENSE
+HEADERS := mafat.h mafat_plan.h mafat_video.h mafat_pack.h mafat_ranks.h mafat.hpp
 # The network that comes along, with a picture: what the tutorial begins with.
 SHAPES := shapes.cfg shapes.weights shapes.names
 SHAPES_PICTURE := models/shapes/holdout/000004.jpg
 man_section = $(subst .,,$(suffix $(1)))
 
 INSTALLED = $(PROGRAM_NAMES:%=$(BINDIR)/%) $(LIBDIR)/$(SONAME) $(LIBDIR)/libmafat.so $(LIBDIR)/libmafat.a \
-            $(LIBDIR)/pkgconfig/mafat.pc $(INCLUDEDIR)/mafat.h $(INCLUDEDIR)/mafat.hpp $(DOCUMENTS:%=$(DOCDIR)/%) \
+            $(LIBDIR)/pkgconfig/mafat.pc $(HEADERS:%=$(INCLUDEDIR)/%) $(DOCUMENTS:%=$(DOCDIR)/%) \
             $(foreach m,$(MAN_PAGES),$(MANDIR)/man$(call man_section,$(m))/$(m)) \
             $(SHAPES:%=$(SHAPESDIR)/%) $(SHAPESDIR)/shapes.jpg \
             $(BASHDIR)/mafat $(COMPLETED:%=$(BASHDIR)/%) $(ZSHDIR)/_mafat \
@@ -72,7 +73,7 @@ install: shipped ## install (DESTDIR, PREFIX, BINDIR, LIBDIR, INCLUDEDIR, MANDIR
 	$(Q)sed -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
 	  -e 's|@PRIVATE@|$(strip $(IMAGE_LIBS) $(if $(PNG),-lz) $(if $(URING),-luring)) -pthread $(LDLIBS)|' packaging/mafat.pc.in >'$(DESTDIR)$(LIBDIR)/pkgconfig/mafat.pc'
 	$(Q)chmod 644 '$(DESTDIR)$(LIBDIR)/pkgconfig/mafat.pc'
-	$(Q)$(INSTALL) -m 644 include/mafat.h include/mafat.hpp '$(DESTDIR)$(INCLUDEDIR)'
+	$(Q)$(INSTALL) -m 644 $(HEADERS:%=include/%) '$(DESTDIR)$(INCLUDEDIR)'
 	$(Q)$(foreach m,$(MAN_PAGES),$(INSTALL) -m 644 doc/man/$(m) '$(DESTDIR)$(MANDIR)/man$(call man_section,$(m))' &&) true
 	$(Q)$(if $(DROPIN),sed -i 's|/usr/local/lib/|$(LIBDIR)/|' '$(DESTDIR)$(MANDIR)/man7/mafat-darknet.7')
 	$(Q)$(INSTALL) -m 644 scripts/completion/mafat.bash '$(DESTDIR)$(BASHDIR)/mafat'

@@ -52,7 +52,7 @@ tries 'pack_weights runs' 'pack_weights --quiet shapes/shapes.cfg shapes/shapes.
 tries 'run_inference runs' "run_inference --memory 16M --json --names shapes/shapes.names shapes/shapes.cfg packed $picture >found.json"
 tries 'annotate runs' 'annotate -o drawn/ <found.json && test -s drawn/*'
 tries 'LGPL libraries are shared' 'ldd /usr/bin/memory_limit | grep libcgroup && ldd /usr/bin/memory_limit | grep libproc2'
-sed -n '/^#include <mafat.h>/,/^\.Ed/{/^\.Ed/q;p}' doc/man/libmafat.3 | sed 's/\\e/\\/g' >"$root/try/boxes.c"
+sed -n '/^#include <mafat_plan.h>/,/^\.Ed/{/^\.Ed/q;p}' doc/man/libmafat.3 | sed 's/\\e/\\/g' >"$root/try/boxes.c"
 tries 'a program in C' "cc -o boxes boxes.c \$(pkg-config --cflags --libs mafat) && ./boxes shapes/shapes.cfg packed $picture | grep '^class '"
 cat >"$root/try/load.py" <<'PY'
 import ctypes, sys

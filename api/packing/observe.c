@@ -28,10 +28,9 @@ static int open_executor(struct mafat_observer *o, const char *weights, struct m
 {
   const struct mafat_network *n = o->network;
   struct mafat_plan_options plain;
-  struct mafat_model_options usual;
+  const struct mafat_model_options usual = {.size = sizeof usual};
   struct mafat_executor_options options = {.kernels = mafat_kernels_find(NULL), .observe = observe, .observe_context = o};
   mafat_plan_defaults(&plain);
-  mafat_model_defaults(&usual);
   plain.keep_all = true;
   plain.algorithm = MAFAT_DIRECT;
   int code = mafat_picture_make(&o->picture, n, &usual, options.kernels, d);

@@ -30,13 +30,12 @@ struct mafat_pack {
   struct mafat_excerpt *excerpt;
 };
 
-void mafat_pack_defaults_sized(struct mafat_pack_options *options, size_t bytes)
-{
-  const struct mafat_pack_options usual = {.keep_above = INFINITY};
-  mafat_sized_give(options, bytes, &usual, sizeof usual);
-}
-
 /* ---- options ---- */
+
+static double keep_above(const struct mafat_pack_options *o)
+{
+  return o->keep_above ? *o->keep_above : INFINITY;
+}
 
 static int check_options(const struct mafat_pack_options *o, struct mafat_packing *p, struct mafat_diagnostic *d)
 {
@@ -56,8 +55,8 @@ static int check_options(const struct mafat_pack_options *o, struct mafat_packin
     return mafat_fail(d, MAFAT_EINVAL, "calibrate: expected a list of pictures, found %d of them in no list", o->n_calibrate);
   for (int i = 0; i < o->n_calibrate; i++)
     if (!o->calibrate[i]) return mafat_fail(d, MAFAT_EINVAL, "calibrate: expected the path of picture %d, found nothing", i);
-  if (!(o->keep_above >= 0)) return mafat_fail(d, MAFAT_EINVAL, "keep_above: expected a number, 0 or more, found %g", o->keep_above);
-  if (o->keep_above < INFINITY && !o->measure && !p->whole_numbers)
+  if (!(keep_above(o) >= 0)) return mafat_fail(d, MAFAT_EINVAL, "keep_above: expected a number, 0 or more, found %g", keep_above(o));
+  if (keep_above(o) < INFINITY && !o->measure && !p->whole_numbers)
     return mafat_fail(d, MAFAT_EINVAL, "keep_above: expected a picture to measure by, found none");
   return mafat_given_check(&(struct mafat_given){o->constants, o->n_constants}, d);
 }
@@ -142,22 +141,21 @@ static int open_pack(struct mafat_pack *pack, const char *model_path, const char
   pack->packing = (struct mafat_packing){
       .fd = -1, .path = pack->paths.path, .out = out_path, .weights = weights, .warnings = o->warnings, .type = pack->packing.type,
       .whole_numbers = pack->packing.whole_numbers, .calibrate = {o->calibrate, o->n_calibrate}, .measure = {&o->measure, o->measure != NULL},
-      .most_error = o->keep_above, .context = pack};
+      .most_error = keep_above(o), .context = pack};
   if (code == MAFAT_OK) code = mafat_pack_paths_check_read(&pack->paths, o, d);
   if (code == MAFAT_OK) code = weights_path ? open_darknet(pack, d) : open_model(pack, d);
   return code ? code : mafat_pack_paths_check_network(&pack->paths, pack->packing.network, d);
 }
 
-int mafat_pack_open_sized(struct mafat_pack **out, const char *model_path, const char *weights_path, const char *out_path,
-                          const struct mafat_pack_options *options, size_t bytes, struct mafat_diagnostic *d)
+int mafat_pack_open(struct mafat_pack **out, const char *model_path, const char *weights_path, const char *out_path,
+                    const struct mafat_pack_options *options, struct mafat_diagnostic *d)
 {
   *out = NULL;
   if (!model_path || !out_path) return mafat_fail(d, MAFAT_EINVAL, "expected the paths of a model and of the file to be written");
   struct mafat_pack *pack = calloc(1, sizeof *pack);
   if (!pack) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", out_path);
   pack->packing.fd = -1;
-  mafat_pack_defaults_sized(&pack->options, sizeof pack->options);
-  int code = mafat_sized_take(&pack->options, sizeof pack->options, options, bytes, d);
+  int code = mafat_sized_take(&pack->options, sizeof pack->options, options, d);
   if (code == MAFAT_OK) code = open_pack(pack, model_path, weights_path, out_path, d);
   if (code == MAFAT_OK) *out = pack;
   else mafat_pack_close(&pack);
@@ -218,7 +216,7 @@ int mafat_pack_step(struct mafat_pack *pack, bool *done, struct mafat_diagnostic
 
 /* ---- what is known of it ---- */
 
-void mafat_pack_describe_sized(const struct mafat_pack *pack, struct mafat_pack_facts *out, size_t bytes)
+int mafat_pack_describe(const struct mafat_pack *pack, struct mafat_pack_facts *out)
 {
   const struct mafat_packing_run *run = &pack->run;
   struct mafat_pack_facts f = {.path = pack->paths.path, .pass = run->pass, .share = run->packer ? mafat_packer_share(run->packer) : pack->whole};
@@ -228,19 +226,17 @@ void mafat_pack_describe_sized(const struct mafat_pack *pack, struct mafat_pack_
     f.error = run->error;
     f.largest = run->largest;
   }
-  mafat_sized_give(out, bytes, &f, sizeof f);
+  return mafat_sized_give(out, &f, sizeof f);
 }
 
-int mafat_pack_layer_sized(const struct mafat_pack *pack, int index, struct mafat_pack_layer_facts *out, size_t bytes)
+int mafat_pack_layer(const struct mafat_pack *pack, int index, struct mafat_pack_layer_facts *out)
 {
   if (index < 0 || index >= pack->run.n_layers) return MAFAT_EINVAL;
-  mafat_sized_give(out, bytes, &pack->run.layers[index], sizeof *pack->run.layers);
-  return MAFAT_OK;
+  return mafat_sized_give(out, &pack->run.layers[index], sizeof *pack->run.layers);
 }
 
-int mafat_pack_way_sized(const struct mafat_pack *pack, int index, struct mafat_pack_way_facts *out, size_t bytes)
+int mafat_pack_way(const struct mafat_pack *pack, int index, struct mafat_pack_way_facts *out)
 {
   if (index < 0 || index >= pack->run.n_ways) return MAFAT_EINVAL;
-  mafat_sized_give(out, bytes, &pack->run.ways[index], sizeof *pack->run.ways);
-  return MAFAT_OK;
+  return mafat_sized_give(out, &pack->run.ways[index], sizeof *pack->run.ways);
 }

@@ -3,6 +3,7 @@
 #ifndef MAFAT_API_PACKING_PACKING_H
 #define MAFAT_API_PACKING_PACKING_H
 
+#include "include/mafat_pack.h"
 #include "runner/weights/packer.h"
 
 struct mafat_pictures {

@@ -2,7 +2,7 @@
 #ifndef MAFAT_API_PACKING_PATHS_H
 #define MAFAT_API_PACKING_PATHS_H
 
-#include "include/mafat.h"
+#include "include/mafat_pack.h"
 #include "network/network.h"
 
 struct mafat_pack_paths {

@@ -3,7 +3,7 @@
  *   last_mile [--cpu LEVEL] [--plan TEXT] [--repeat N] MODEL [WEIGHTS] PICTURE
  *
  * writes CSV: what, microseconds, steps, millions of multiply-adds. Of each layer, and of each other thing, the least of N runs. */
-#include "include/mafat.h"
+#include "include/mafat_plan.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -59,17 +59,17 @@ static void ran(void *context, const struct mafat_step_facts *step)
 /* "1x1 + depthwise inside + shortcut": by its own layer and those inside. */
 static void name_kind(char *name, size_t room, const struct mafat_model *m, int layer)
 {
-  struct mafat_layer_facts own, inner;
+  struct mafat_layer_facts own = {.size = sizeof own}, inner = {.size = sizeof inner};
   size_t n = 0;
   mafat_model_layer(m, layer, &own);
   name[0] = '\0';
   for (int l = layer; l >= 0; l--) { /* those inside come before it */
     if (mafat_model_layer(m, l, &inner) || (l != layer && inner.inside != layer)) continue;
     bool convolves = strcmp(inner.type, "convolutional") == 0;
-    uint64_t dense = (uint64_t)inner.out_h * (uint64_t)inner.out_w * (uint64_t)inner.out_c * (uint64_t)inner.in_c * (uint64_t)(inner.size * inner.size);
-    const char *kind = convolves && inner.size > 1 && inner.macs * 2 <= dense ? "depthwise" : convolves ? NULL : inner.type;
+    uint64_t dense = (uint64_t)inner.out_h * (uint64_t)inner.out_w * (uint64_t)inner.out_c * (uint64_t)inner.in_c * (uint64_t)(inner.kernel_size * inner.kernel_size);
+    const char *kind = convolves && inner.kernel_size > 1 && inner.macs * 2 <= dense ? "depthwise" : convolves ? NULL : inner.type;
     if (kind) n += (size_t)snprintf(name + n, room - n, "%s%s", n ? " + " : "", kind);
-    else n += (size_t)snprintf(name + n, room - n, "%s%dx%d", n ? " + " : "", inner.size, inner.size);
+    else n += (size_t)snprintf(name + n, room - n, "%s%dx%d", n ? " + " : "", inner.kernel_size, inner.kernel_size);
     if (l != layer) layer = l; /* what lies inside the one inside */
   }
 }
@@ -107,12 +107,12 @@ int main(int argc, char **argv)
   static const struct option options[] = {{"cpu", 1, NULL, 'c'}, {"plan", 1, NULL, 'p'}, {"repeat", 1, NULL, 'n'}, {NULL, 0, NULL, 0}};
   static struct watch w;
   static struct kind kinds[MOST_KINDS];
-  struct mafat_model_options o;
+  struct mafat_model_options o = {.size = sizeof o};
   struct mafat_model *m;
   struct mafat_diagnostic d;
-  struct mafat_model_facts facts;
+  struct mafat_model_facts facts = {.size = sizeof facts};
+  struct mafat_plan_facts plan = {.size = sizeof plan};
   int repeat = 100, n_kinds = 0;
-  mafat_model_defaults(&o);
   for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
     if (c == 'c') o.cpu = optarg;
     else if (c == 'p') o.plan = optarg;
@@ -126,6 +126,7 @@ int main(int argc, char **argv)
   if (mafat_model_open(&m, argv[optind], argc - optind == 3 ? argv[optind + 1] : NULL, &o, &d)) die(d.text);
   if (mafat_model_n_layers(m) > MOST_LAYERS) die("too many layers");
   mafat_model_describe(m, &facts);
+  mafat_model_describe_plan(m, &plan);
 
   long faults = page_faults();
   double began = now_ms();
@@ -162,7 +163,7 @@ int main(int argc, char **argv)
   }
   int steps = 0;
   for (int l = 0; l < mafat_model_n_layers(m); l++) {
-    struct mafat_layer_facts layer;
+    struct mafat_layer_facts layer = {.size = sizeof layer};
     char name[64];
     if (!w.steps[l + 1] || mafat_model_layer(m, l, &layer)) continue;
     name_kind(name, sizeof name, m, l);
@@ -173,12 +174,12 @@ int main(int argc, char **argv)
     steps += w.steps[l + 1];
   }
   printf("what,us,steps,million_macs\n");
-  printf("\"plan %s\",,,\n", facts.plan.text);
+  printf("\"plan %s\",,,\n", plan.text);
   print("rows of the picture", 1e3 * w.least[0], w.steps[0], 0);
   for (int i = 0; i < n_kinds; i++) print(kinds[i].name, kinds[i].us, kinds[i].steps, kinds[i].macs);
   print("between steps", 1e3 * outside, steps + w.steps[0], 0);
   print("boxes and suppression", 1e3 * boxes, 0, 0);
-  print("a picture", 1e3 * (least + boxes), 0, (double)facts.plan.macs);
+  print("a picture", 1e3 * (least + boxes), 0, (double)plan.macs);
   print("the first picture", 1e3 * (first + boxes), 0, 0);
   print("page faults of the first picture", 0, (int)faults, 0);
   print("page faults of a later one", 0, (int)later, 0);

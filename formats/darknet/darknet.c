@@ -3,6 +3,7 @@
 #include "formats/darknet/constants.h"
 #include "formats/darknet/fork.h"
 #include "formats/darknet/sections.h"
+#include "include/mafat_plan.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -26,8 +26,6 @@
 
 #include "predictor/plan/plan.h"
 
-enum { MAFAT_PAPER_BIAS = 31 << 20 }; /* on the authors' Raspberry Pi 3: weights, parameters, system */
-
 /* The largest tile of a group, the first of equals. */
 struct mafat_paper_group {
   size_t peak_bytes;   /* scratch + output + 2 x input, without the bias */

@@ -64,10 +64,9 @@ enum {
   MAFAT_PAGE_TABLES = 8 * MAFAT_PAGE, /* that are begun: code, heap, stack, arena */
   /* A processor takes 64 pages from the group at a time, and gives back late what it does not use. Counted beside the
    * reserve: with 384 KB for both, a waiting shell in the group, 2 of 802 runs at the predicted charge had pages swapped. */
-  MAFAT_CHARGE_AHEAD = 64 * MAFAT_PAGE,
-  /* By default. After drop_caches ext4's records of the files that are opened took 0.16 to 0.25 MiB of page
+  MAFAT_CHARGE_AHEAD = 64 * MAFAT_PAGE
+  /* MAFAT_DEFAULT_RESERVE_BYTES (mafat.h): after drop_caches ext4's records of the files that are opened took 0.16 to 0.25 MiB of page
    * cache and kernel memory, a static launcher's own pages 0.1 to 0.3; what of it is not in use goes again. */
-  MAFAT_RESERVE_BYTES = 256 << 10
 };
 
 /* A prediction may be so much above what is measured: 2 % of that and this. Never below. */

@@ -54,8 +54,8 @@ static void begin(struct pipeline *p, const char *path)
 {
   struct mafat_session *s = p->session;
   struct begun *b = &p->list[p->n_begun % MAFAT_MOST_RANKS];
-  struct mafat_run_facts run;
-  *b = (struct begun){.path = path, .at_ms = mafat_session_now_ms()};
+  struct mafat_run_facts run = {.size = sizeof run};
+  *b = (struct begun){.path = path, .at_ms = mafat_session_now_ms(), .before.size = sizeof b->before};
   mafat_process_measure(&b->before);
   int code = mafat_model_run_picture(s->model, path, &s->d);
   mafat_model_last_run(s->model, &run);

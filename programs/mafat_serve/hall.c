@@ -96,7 +96,7 @@ static void put_pictures(struct mafat_writer *w, const struct mafat_desk_counts 
 size_t mafat_hall_write_metrics(struct mafat_hall *hall, int fd, size_t room)
 {
   struct mafat_writer w;
-  struct mafat_process_facts process;
+  struct mafat_process_facts process = {.size = sizeof process};
   const struct mafat_desk_counts c = mafat_desk_counts(hall->desk);
   mafat_process_measure(&process);
   mafat_work_begin(&w, fd, room);

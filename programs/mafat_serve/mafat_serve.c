@@ -67,7 +67,7 @@ static int open_model(struct serving *s)
 {
   struct mafat_session *session = &s->session;
   const struct mafat_options *o = &session->options;
-  struct mafat_model_facts facts;
+  struct mafat_model_facts facts = {.size = sizeof facts};
   struct mafat_model_options m = mafat_session_model_options(session);
   int code = o->names ? mafat_names_read(&session->names, o->names, &session->d) : MAFAT_OK;
   if (code == MAFAT_OK) code = mafat_query_open(&s->query, o->model, o->weights, &m, &session->d);
@@ -76,7 +76,7 @@ static int open_model(struct serving *s)
   if (code) return code;
   mafat_model_describe(session->model, &facts);
   s->server.hall.budget_bytes = facts.budget_bytes;
-  s->server.hall.charge_bytes = facts.plan.memory.charge_bytes;
+  s->server.hall.charge_bytes = mafat_model_charge_bytes(session->model);
   mafat_session_tell_fork(session, facts.fork_sign);
   mafat_session_tell_decode(session, facts.decode, facts.decode_sign);
   return check_kind(s, &facts, &session->d);

@@ -1,5 +1,6 @@
 #include "programs/mafat_serve/route.h"
 
+#include "include/mafat_video.h"
 #include "programs/shared/decimal.h"
 #include "programs/run_inference/options.h"
 
@@ -74,7 +75,7 @@ static bool find_format(struct mafat_job_frame *f, const char *name)
 static uint64_t frame_bytes(const struct mafat_job_frame *f)
 {
   char text[40];
-  struct mafat_frame_facts facts;
+  struct mafat_frame_facts facts = {.size = sizeof facts};
   struct mafat_diagnostic d;
   if (!f->format) return (uint64_t)f->w * (uint64_t)f->h * (uint64_t)f->channels;
   snprintf(text, sizeof text, "%dx%d:%s", f->w, f->h, f->format);

@@ -1,5 +1,6 @@
 #include "programs/mafat_serve/work.h"
 
+#include "include/mafat_video.h"
 #include "programs/run_inference/map.h"
 #include "programs/run_inference/output.h"
 
@@ -131,7 +132,7 @@ static int find(const struct mafat_work *work, struct mafat_job *job, const stru
   struct mafat_session *s = work->session;
   struct mafat_detections *boxes = NULL;
   struct mafat_class_score top[CLASSES];
-  struct mafat_model_facts facts;
+  struct mafat_model_facts facts = {.size = sizeof facts};
   struct mafat_run_report r;
   int code;
   mafat_model_describe(s->model, &facts);
@@ -155,7 +156,7 @@ static int find(const struct mafat_work *work, struct mafat_job *job, const stru
 static bool answer_picture(const struct mafat_work *work, struct mafat_job *job, struct mafat_desk_run *ran)
 {
   struct mafat_diagnostic d = {""};
-  struct mafat_run_facts run;
+  struct mafat_run_facts run = {.size = sizeof run};
   struct mafat_model *m = work->session->model;
   const double waited_ms = mafat_session_now_ms() - job->asked_ms;
   bool began;
@@ -180,7 +181,7 @@ static bool answer_picture(const struct mafat_work *work, struct mafat_job *job,
 
 static void write_budgets(const struct mafat_work *work, struct mafat_writer *w)
 {
-  struct mafat_front_facts front;
+  struct mafat_front_facts front = {.size = sizeof front};
   mafat_json_key(w, "budgets");
   mafat_json_begin(w, "[");
   for (int i = 0; mafat_query_front(work->query, i, &front) == MAFAT_OK; i++) {
@@ -205,24 +206,26 @@ static const char *last_name(const char *path)
 static void write_running(const struct mafat_work *work, struct mafat_writer *w)
 {
   struct mafat_session *s = work->session;
-  struct mafat_model_facts f;
-  struct mafat_process_facts process;
+  struct mafat_model_facts f = {.size = sizeof f};
+  struct mafat_plan_facts plan = {.size = sizeof plan};
+  struct mafat_process_facts process = {.size = sizeof process};
   mafat_model_describe(s->model, &f);
+  mafat_model_describe_plan(s->model, &plan);
   mafat_process_measure(&process);
   mafat_json_begin(w, "{");
   mafat_json_string(w, "model", last_name(s->options.cfg));
   mafat_json_string(w, "version", mafat_version());
   mafat_json_count(w, "width", f.input_w);
   mafat_json_count(w, "height", f.input_h);
-  mafat_json_count(w, "layers", f.plan.n_layers);
-  mafat_json_string(w, "plan", f.plan.text);
-  mafat_json_string(w, "algorithm", f.plan.algorithm);
+  mafat_json_count(w, "layers", plan.n_layers);
+  mafat_json_string(w, "plan", plan.text);
+  mafat_json_string(w, "algorithm", plan.algorithm);
   mafat_json_string(w, "cpu", f.cpu);
-  mafat_json_count(w, "threads", f.plan.threads);
-  mafat_json_number(w, "predicted_latency_ms", f.plan.latency_ms);
+  mafat_json_count(w, "threads", plan.threads);
+  mafat_json_number(w, "predicted_latency_ms", plan.latency_ms);
   mafat_json_count(w, "memory_budget_bytes", f.budget_bytes == SIZE_MAX ? -1 : (int64_t)f.budget_bytes);
   mafat_json_string(w, "budget_source", f.budget_source);
-  mafat_json_count(w, "predicted_charge_bytes", (int64_t)f.plan.memory.charge_bytes);
+  mafat_json_count(w, "predicted_charge_bytes", (int64_t)plan.memory.charge_bytes);
   mafat_json_count(w, "measured_resident_bytes", (int64_t)process.resident_bytes);
   mafat_json_count(w, "server_bytes", (int64_t)work->server_bytes);
   mafat_json_count(w, "room_bytes", (int64_t)work->room_bytes);
@@ -233,7 +236,7 @@ static void write_running(const struct mafat_work *work, struct mafat_writer *w)
 
 static struct mafat_question make_question(const struct mafat_work *work, size_t budget_bytes)
 {
-  struct mafat_question q = {.query = work->query, .cfg = last_name(work->session->options.cfg)};
+  struct mafat_question q = {.query = work->query, .cfg = last_name(work->session->options.cfg), .facts.size = sizeof q.facts};
   mafat_query_describe(work->query, &q.facts);
   if (budget_bytes) {
     q.facts.budget_bytes = budget_bytes;

@@ -2,6 +2,7 @@
 #ifndef MAFAT_PROGRAM_SERVE_WORK_H
 #define MAFAT_PROGRAM_SERVE_WORK_H
 
+#include "include/mafat_plan.h"
 #include "programs/mafat_serve/desk.h"
 #include "programs/run_inference/answer.h"
 #include "programs/run_inference/session.h"

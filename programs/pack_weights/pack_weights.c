@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/model_kind.h"
+#include "include/mafat_pack.h"
 #include "programs/shared/decimal.h"
 #include "programs/shared/progress.h"
 #include "programs/shared/refused_option.h"
@@ -22,6 +23,7 @@ enum { MOST_CONSTANTS = 16 };
 
 struct options {
   struct mafat_pack_options pack;        /* its lists are those below */
+  double keep_above;
   bool quiet, check;
   const char *constants[MOST_CONSTANTS]; /* "NAME=FILE" */
   const char **calibrate;                /* pictures; owned */
@@ -93,7 +95,7 @@ static void show_bytes(void *context, uint64_t done, uint64_t total)
 
 static void print_ways(const struct mafat_pack *pack, const struct mafat_pack_facts *facts)
 {
-  struct mafat_pack_way_facts way;
+  struct mafat_pack_way_facts way = {.size = sizeof way};
   for (int i = 0; i < facts->n_ways && mafat_pack_way(pack, i, &way) == MAFAT_OK; i++)
     printf("ranges by %s, channels %s: outputs are off by %.2g%s\n", way.ranges, way.equalized ? "equalized" : "as they are", way.error,
            way.taken ? ", taken" : "");
@@ -101,7 +103,7 @@ static void print_ways(const struct mafat_pack *pack, const struct mafat_pack_fa
 
 static int print_measured(const struct mafat_pack *pack, const struct mafat_pack_facts *facts, struct mafat_diagnostic *d)
 {
-  struct mafat_pack_layer_facts l;
+  struct mafat_pack_layer_facts l = {.size = sizeof l};
   bool computes = facts->n_ways > 0;
   mafat_progress_erase();
   print_ways(pack, facts);
@@ -131,7 +133,7 @@ static int refusal_of(int code)
 /* It gets its name once all that was measured is told. */
 static int write_file(struct mafat_pack *pack, struct mafat_diagnostic *d)
 {
-  struct mafat_pack_facts facts;
+  struct mafat_pack_facts facts = {.size = sizeof facts};
   int code = MAFAT_OK;
   for (bool done = false; code == MAFAT_OK && !done;) {
     code = mafat_pack_step(pack, &done, d);
@@ -237,7 +239,8 @@ static int read_options(int argc, char **argv, struct options *o)
     case CALIBRATE: o->calibrate[o->pack.n_calibrate++] = optarg; break;
     case MEASURE: o->pack.measure = optarg; break;
     case KEEP_ABOVE:
-      if (!read_error(&o->pack.keep_above, optarg)) return misused("--keep-above expects a number, 0 or more, found", optarg);
+      if (!read_error(&o->keep_above, optarg)) return misused("--keep-above expects a number, 0 or more, found", optarg);
+      o->pack.keep_above = &o->keep_above;
       break;
     case CHECK: o->check = true; break;
     case CONSTANT:
@@ -253,7 +256,7 @@ static int read_options(int argc, char **argv, struct options *o)
   }
   int n = take_pictures(o, argv + optind, argc - optind), status;
   const struct mafat_pack_options *p = &o->pack;
-  if (p->keep_above < INFINITY && !p->measure && !p->activations) return misused("--keep-above expects --measure PICTURE beside it", NULL);
+  if (p->keep_above && *p->keep_above < INFINITY && !p->measure && !p->activations) return misused("--keep-above expects --measure PICTURE beside it", NULL);
   if (o->check && (p->activations || p->n_calibrate))
     return misused("--activations and --calibrate make no sense with --check: nothing is packed", NULL);
   if ((status = check_activations(p)) >= 0) return status;
@@ -278,7 +281,7 @@ int main(int argc, char **argv)
   struct options o = {.quiet = false};
   struct mafat_diagnostic d = {""};
   mafat_streams_hold();
-  mafat_pack_defaults(&o.pack);
+  o.pack = (struct mafat_pack_options){.size = sizeof o.pack};
   o.calibrate = calloc((size_t)argc, sizeof *o.calibrate);
   if (!o.calibrate) {
     fputs("pack_weights: out of memory\n", stderr);

@@ -2,7 +2,7 @@
 #ifndef MAFAT_PROGRAM_ANSWER_H
 #define MAFAT_PROGRAM_ANSWER_H
 
-#include "include/mafat.h"
+#include "include/mafat_plan.h"
 #include "programs/shared/writer.h"
 
 enum { MAFAT_PACKINGS = 3 };

@@ -55,7 +55,7 @@ static void put_breakdown(const struct mafat_question *q, const struct mafat_pla
 
 static void put_peak(const struct mafat_answer *a, const struct mafat_plan_facts *p, struct mafat_writer *w)
 {
-  struct mafat_layer_facts layer;
+  struct mafat_layer_facts layer = {.size = sizeof layer};
   char text[128];
   mafat_output_describe_peak(p, mafat_answer_layer(a, p->peak_layer, &layer) == MAFAT_OK ? layer.type : NULL, text, sizeof text);
   mafat_json_key(w, "peak_buffer");
@@ -96,10 +96,10 @@ static void put_costs(const struct mafat_plan_facts *p, struct mafat_writer *w)
 
 int mafat_answer_write_json(const struct mafat_question *q, const struct mafat_answer *a, struct mafat_writer *w)
 {
-  struct mafat_plan_facts p;
-  struct mafat_group_facts group;
-  struct mafat_paper_facts paper;
-  struct mafat_front_facts least;
+  struct mafat_plan_facts p = {.size = sizeof p};
+  struct mafat_group_facts group = {.size = sizeof group};
+  struct mafat_paper_facts paper = {.size = sizeof paper};
+  struct mafat_front_facts least = {.size = sizeof least};
   bool has_paper = mafat_answer_paper(a, &paper, NULL) == MAFAT_OK;
   mafat_answer_describe(a, &p);
   mafat_query_front(q->query, 0, &least);

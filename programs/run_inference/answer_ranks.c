@@ -1,4 +1,5 @@
 /* --predict --ranks: what each rank needs, what they exchange, and how long it takes. */
+#include "include/mafat_ranks.h"
 #include "programs/run_inference/answer.h"
 #include "programs/run_inference/options.h"
 
@@ -157,7 +158,8 @@ static void put_json(const struct mafat_ranks_facts *f, const struct row *rows, 
 static struct mafat_ranks_question question(const struct mafat_options *o, int n_ranks)
 {
   const double seconds = o->plan_seconds / 2;
-  return (struct mafat_ranks_question){.n_ranks = n_ranks, .search = o->share, .link_bits_per_second = o->link_bits > 0 ? o->link_bits : 1e9,
+  return (struct mafat_ranks_question){.size = sizeof(struct mafat_ranks_question),
+                                       .n_ranks = n_ranks, .search = o->share, .link_bits_per_second = o->link_bits > 0 ? o->link_bits : 1e9,
                                        .link_seconds = o->link_bits > 0 ? o->link_seconds : 1e-4, .speeds = o->n_speeds ? o->speeds : NULL,
                                        .memory_bytes = o->n_rank_bytes ? o->rank_bytes : NULL,
                                        .plan_seconds = n_ranks < o->ranks ? seconds / (o->ranks - 1) : seconds};
@@ -177,7 +179,9 @@ static int find_rows(const struct mafat_question *q, const struct mafat_options 
     int code = mafat_query_ranks(&a, q->query, &asked, d);
     if (code && code != MAFAT_ELIMIT) return code;
     if (code) continue;
-    rows[i] = row_of(mafat_ranks_answer_facts(a));
+    struct mafat_ranks_facts f = {.size = sizeof f};
+    mafat_ranks_answer_describe(a, &f);
+    rows[i] = row_of(&f);
     mafat_ranks_answer_close(&a);
   }
   return MAFAT_OK;
@@ -192,7 +196,9 @@ int mafat_answer_write_ranks(const struct mafat_question *q, const struct mafat_
   int n = o->plan ? 0 : o->ranks;
   int code = mafat_query_ranks(&a, q->query, &asked, d);
   if (code) return code;
-  const struct mafat_ranks_facts *f = mafat_ranks_answer_facts(a);
+  struct mafat_ranks_facts facts = {.size = sizeof facts};
+  const struct mafat_ranks_facts *f = &facts;
+  mafat_ranks_answer_describe(a, &facts);
   if (n) rows[n - 1] = row_of(f);
   code = find_rows(q, o, rows, n, d);
   if (code) {

@@ -56,7 +56,7 @@ static const struct mafat_query *packing_of(const struct table *t, int index)
 /* The fastest plan within the budget; false, and the least one, if there is none. */
 static bool find_within(const struct mafat_query *query, size_t budget, int *index, struct mafat_front_facts *found)
 {
-  struct mafat_front_facts next;
+  struct mafat_front_facts next = {.size = sizeof next};
   mafat_query_front(query, *index = 0, found);
   if (found->charge_bytes > budget) return false;
   for (int i = 1; mafat_query_front(query, i, &next) == MAFAT_OK && next.charge_bytes <= budget; i++) {
@@ -90,7 +90,7 @@ static void begin(const struct table *t)
   else mafat_writer_put(t->writer, "taken");
   mafat_writer_put(t->writer, "  needs_MB        ms");
   if (t->sweep && t->question->facts.greedy) mafat_writer_put(t->writer, "  paper_MB");
-  if (t->question->facts.threads == 0) mafat_writer_put(t->writer, "  threads");
+  if (t->question->facts.threads == MAFAT_THREADS_AUTO) mafat_writer_put(t->writer, "  threads");
   put_packing_heads(t);
   mafat_writer_put(t->writer, "  plan\n");
 }
@@ -104,7 +104,7 @@ static void put_cell(struct mafat_writer *w, double value, int decimals, int wid
 
 static void put_packing_cells(const struct table *t, size_t budget)
 {
-  struct mafat_front_facts f;
+  struct mafat_front_facts f = {.size = sizeof f};
   int index;
   for (int i = 0; i < MAFAT_PACKINGS; i++) {
     if (!packing_of(t, i)) continue;
@@ -122,7 +122,7 @@ static void put_line(const struct table *t, const struct row *r)
   put_cell(w, (double)r->charge_bytes / 1048576, 2, MB_WIDTH);
   put_cell(w, r->ms, 1, MS_WIDTH);
   if (t->sweep && t->question->facts.greedy) put_cell(w, (double)r->paper_bytes / 1048576, 2, MB_WIDTH);
-  if (t->question->facts.threads == 0) put_cell(w, r->threads, 0, 9);
+  if (t->question->facts.threads == MAFAT_THREADS_AUTO) put_cell(w, r->threads, 0, 9);
   put_packing_cells(t, r->budget_bytes);
   mafat_writer_put(w, "  ");
   mafat_writer_put(w, r->plan);
@@ -142,7 +142,7 @@ static void put_choice(struct mafat_writer *w, const char *taken, const struct r
 static void put_packing_objects(const struct table *t, size_t budget)
 {
   struct mafat_writer *w = t->writer;
-  struct mafat_front_facts f;
+  struct mafat_front_facts f = {.size = sizeof f};
   int index;
   mafat_json_key(w, "packed");
   mafat_json_begin(w, "[");
@@ -188,7 +188,7 @@ static int end(const struct table *t)
 
 static void sweep_best(const struct table *t, size_t budget, bool *any)
 {
-  struct mafat_front_facts f;
+  struct mafat_front_facts f = {.size = sizeof f};
   int index;
   bool fits = find_within(t->question->query, budget, &index, &f);
   if (fits) *any = true;
@@ -198,11 +198,11 @@ static void sweep_best(const struct table *t, size_t budget, bool *any)
 static int sweep_greedy(const struct table *t, size_t budget, bool *any, struct mafat_diagnostic *d)
 {
   struct mafat_answer *a;
-  struct mafat_paper_facts paper;
+  struct mafat_paper_facts paper = {.size = sizeof paper};
   int code = mafat_query_answer(&a, t->question->query, budget, d);
   if (code == MAFAT_OK) code = mafat_answer_paper(a, &paper, d);
   if (code == MAFAT_OK) {
-    struct mafat_plan_facts p;
+    struct mafat_plan_facts p = {.size = sizeof p};
     mafat_answer_describe(a, &p);
     if (p.fits) *any = true;
     put_row(t, &(struct row){budget, p.fits, p.text, p.memory.charge_bytes, p.latency_ms, p.threads, paper.bytes});
@@ -228,7 +228,7 @@ int mafat_answer_write_sweep(const struct mafat_question *q, const size_t *budge
 int mafat_answer_write_front(const struct mafat_question *q, bool json, struct mafat_writer *w, bool *any)
 {
   struct table t = {q, false, json, w};
-  struct mafat_front_facts f;
+  struct mafat_front_facts f = {.size = sizeof f};
   int taken;
   *any = find_within(q->query, q->facts.budget_bytes, &taken, &f);
   begin(&t);

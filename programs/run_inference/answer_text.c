@@ -107,7 +107,7 @@ static void put_arena(const struct mafat_plan_facts *p, struct mafat_writer *w)
 
 static void put_least(const struct mafat_question *q, struct mafat_writer *w)
 {
-  struct mafat_front_facts least;
+  struct mafat_front_facts least = {.size = sizeof least};
   mafat_query_front(q->query, 0, &least);
   put_label(w, "least");
   put_mb(w, least.charge_bytes);
@@ -151,7 +151,7 @@ static void put_work(const struct mafat_plan_facts *p, struct mafat_writer *w)
 
 static void put_paper(const struct mafat_question *q, const struct mafat_answer *a, struct mafat_writer *w)
 {
-  struct mafat_paper_facts paper;
+  struct mafat_paper_facts paper = {.size = sizeof paper};
   char text[96];
   if (mafat_answer_paper(a, &paper, NULL) != MAFAT_OK) return;
   put_label(w, "paper");
@@ -190,7 +190,7 @@ static void put_parts(const struct mafat_question *q, const struct mafat_plan_fa
 
 static size_t largest_peak(const struct mafat_answer *a, int n_groups)
 {
-  struct mafat_group_facts group;
+  struct mafat_group_facts group = {.size = sizeof group};
   size_t largest = 1;
   for (int g = 0; g < n_groups; g++)
     if (mafat_answer_group(a, g, &group) == MAFAT_OK && group.peak_bytes > largest) largest = group.peak_bytes;
@@ -209,7 +209,7 @@ static void put_bar(struct mafat_writer *w, size_t bytes, size_t largest)
 
 static void put_peak(const struct mafat_answer *a, const struct mafat_plan_facts *p, struct mafat_writer *w)
 {
-  struct mafat_layer_facts layer;
+  struct mafat_layer_facts layer = {.size = sizeof layer};
   char text[128];
   mafat_output_describe_peak(p, mafat_answer_layer(a, p->peak_layer, &layer) == MAFAT_OK ? layer.type : NULL, text, sizeof text);
   mafat_writer_put(w, "\nlargest at the peak: ");
@@ -222,7 +222,7 @@ static void put_peak(const struct mafat_answer *a, const struct mafat_plan_facts
 static void put_groups(const struct mafat_answer *a, const struct mafat_plan_facts *p, struct mafat_writer *w)
 {
   size_t largest = largest_peak(a, p->n_groups);
-  struct mafat_group_facts group;
+  struct mafat_group_facts group = {.size = sizeof group};
   mafat_writer_put(w, "\nlayers    ");
   put_padded(w, "cut", CUT_WIDTH);
   put_padded(w, "weights", WEIGHTS_WIDTH);
@@ -242,7 +242,7 @@ static void put_groups(const struct mafat_answer *a, const struct mafat_plan_fac
 
 int mafat_answer_write_text(const struct mafat_question *q, const struct mafat_answer *a, struct mafat_writer *w)
 {
-  struct mafat_plan_facts p;
+  struct mafat_plan_facts p = {.size = sizeof p};
   mafat_answer_describe(a, &p);
   put_question(q, w);
   put_label(w, "inputs");

@@ -36,9 +36,8 @@ static void write_found(const struct mafat_calibration_facts *c, struct mafat_wr
 int mafat_session_calibrate(struct mafat_session *s)
 {
   const struct mafat_options *o = &s->options;
-  struct mafat_calibrate_options c;
-  struct mafat_calibration_facts found;
-  mafat_calibrate_defaults(&c);
+  struct mafat_calibrate_options c = {.size = sizeof c};
+  struct mafat_calibration_facts found = {.size = sizeof found};
   c.cpu = o->cpu;
   c.memory_bytes = o->memory_bytes;
   c.progress = print_progress;

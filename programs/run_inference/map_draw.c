@@ -79,7 +79,7 @@ static double percent(size_t part, size_t all)
 /* "12 convolutional" */
 static void name_layer(const struct drawing *d, int layer, char *text, size_t room)
 {
-  struct mafat_layer_facts f;
+  struct mafat_layer_facts f = {.size = sizeof f};
   bool known = mafat_answer_layer(d->map->answer, layer, &f) == MAFAT_OK;
   snprintf(text, room, "%d %.40s", layer, known ? f.type : "");
 }
@@ -95,7 +95,7 @@ static void name_step(const struct drawing *d, int step, char *text, size_t room
 /* "12 convolutional", "scratch of 12 convolutional", "input data", "ring of reads" */
 static void name_buffer(const struct drawing *d, const struct mafat_buffer_facts *b, char *text, size_t room)
 {
-  struct mafat_port_facts port;
+  struct mafat_port_facts port = {.size = sizeof port};
   size_t n = 0;
   if (strcmp(b->what, "ring") == 0) snprintf(text, room, "ring of reads");
   else if (strcmp(b->what, "panel") == 0) snprintf(text, room, "panel of weights");
@@ -307,7 +307,7 @@ static void put_group(const struct drawing *d, const struct mafat_group_facts *g
 
 static void put_groups(const struct drawing *d)
 {
-  struct mafat_group_facts group;
+  struct mafat_group_facts group = {.size = sizeof group};
   int begin, end;
   for (int g = 0; mafat_answer_group(d->map->answer, g, &group) == MAFAT_OK; g++)
     if (find_group(d->map, g, &begin, &end)) put_group(d, &group, g, begin, end);
@@ -317,7 +317,7 @@ static void put_groups(const struct drawing *d)
 
 static void describe_buffer(const struct drawing *d, const struct mafat_buffer_facts *b, char *text, size_t room)
 {
-  struct mafat_layer_facts layer;
+  struct mafat_layer_facts layer = {.size = sizeof layer};
   int first = mafat_map_step_at(d->map, b->first) + 1, last = mafat_map_step_at(d->map, b->last) + 1;
   name_buffer(d, b, text, room);
   size_t n = strlen(text);

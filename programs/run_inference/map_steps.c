@@ -28,14 +28,14 @@ static bool has_step(const struct mafat_layer_facts *layer)
 
 static int group_of(const struct mafat_map *m, int layer)
 {
-  struct mafat_layer_facts facts;
+  struct mafat_layer_facts facts = {.size = sizeof facts};
   return mafat_answer_layer(m->answer, layer, &facts) == MAFAT_OK ? facts.group : 0;
 }
 
 /* By position, as far as there are any. */
 static void place_steps(struct mafat_map *m, int n_positions)
 {
-  struct mafat_layer_facts layer;
+  struct mafat_layer_facts layer = {.size = sizeof layer};
   for (int i = 0; i < n_positions; i++) {
     int part = mafat_answer_part(m->answer, i);
     m->steps[i] = (struct mafat_map_step){part, part < 0 ? 0 : group_of(m, part), i, 0};
@@ -92,6 +92,7 @@ static void find_buffers(struct mafat_map *m)
 {
   int n = 0;
   for (int i = 0; i < m->arena.n_buffers; i++) {
+    m->buffers[n].size = sizeof m->buffers[n];
     mafat_answer_buffer(m->answer, i, &m->buffers[n]);
     if (m->buffers[n].first <= m->buffers[n].last) n++;
   }
@@ -102,6 +103,8 @@ int mafat_map_find(struct mafat_map *m, const struct mafat_question *q, const st
 {
   m->question = q;
   m->answer = a;
+  m->plan.size = sizeof m->plan;
+  m->arena.size = sizeof m->arena;
   mafat_answer_describe(a, &m->plan);
   mafat_answer_arena(a, &m->arena);
   size_t n_times = (size_t)m->arena.n_times, n_positions = n_times / 2, n_buffers = (size_t)m->arena.n_buffers;

@@ -5,7 +5,7 @@
 #ifndef MAFAT_PROGRAM_MARKS_H
 #define MAFAT_PROGRAM_MARKS_H
 
-#include "include/mafat.h"
+#include "include/mafat_plan.h"
 #include "programs/shared/writer.h"
 
 struct mafat_marks {

@@ -23,7 +23,7 @@ static void put_line(struct mafat_writer *w, const char *layers, const char *how
 
 void mafat_moves_write_text(const struct mafat_moves *m, size_t fast_bytes, const char *objective, struct mafat_writer *w)
 {
-  struct mafat_unit_facts u, sum = {0};
+  struct mafat_unit_facts u = {.size = sizeof u}, sum = {0};
   char text[160], tiles[32];
   snprintf(text, sizeof text, "\nbytes between %zu bytes of fast memory and the rest, %s%s\n", fast_bytes,
            objective ? "chosen by " : "by the plan", objective ? objective : "");
@@ -60,7 +60,7 @@ static void put_bytes(struct mafat_writer *w, const struct mafat_unit_facts *u)
 
 void mafat_moves_write_json(const struct mafat_moves *m, size_t fast_bytes, const char *objective, struct mafat_writer *w)
 {
-  struct mafat_unit_facts u, sum = {0};
+  struct mafat_unit_facts u = {.size = sizeof u}, sum = {0};
   mafat_json_key(w, "fast_memory");
   mafat_json_begin(w, "{");
   put_count(w, "bytes", fast_bytes);

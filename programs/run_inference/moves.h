@@ -2,7 +2,7 @@
 #ifndef MAFAT_PROGRAM_MOVES_H
 #define MAFAT_PROGRAM_MOVES_H
 
-#include "include/mafat.h"
+#include "include/mafat_plan.h"
 #include "programs/shared/writer.h"
 
 /* objective NULL: of the plan. */

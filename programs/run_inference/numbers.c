@@ -35,7 +35,7 @@ int mafat_options_numbers(const char *text, int n, float *values)
 int mafat_session_check_picture(struct mafat_session *s, const struct mafat_query_facts *facts)
 {
   const struct mafat_options *o = &s->options;
-  struct mafat_model_facts model;
+  struct mafat_model_facts model = {.size = sizeof model};
   if (!facts) mafat_model_describe(s->model, &model);
   int channels = facts ? facts->input_c : model.input_c;
   if ((o->n_mean < 3 && o->n_scale < 3) || channels != 1) return MAFAT_OK;

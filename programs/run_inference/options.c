@@ -1,5 +1,7 @@
 #include "programs/run_inference/options.h"
 
+#include "include/mafat_plan.h"
+#include "include/mafat_video.h"
 #include "programs/shared/decimal.h"
 #include "programs/shared/refused_option.h"
 
@@ -17,10 +19,8 @@
 
 void mafat_options_defaults(struct mafat_options *o)
 {
-  struct mafat_model_options m;
-  mafat_model_defaults(&m);
-  *o = (struct mafat_options){.repeat = 1, .threads = m.threads, .bias_bytes = m.bias_bytes,
-                              .reserve_bytes = m.reserve_bytes, .thresh = .5f, .nms = .45f};
+  *o = (struct mafat_options){.repeat = 1, .threads = 1, .bias_bytes = MAFAT_DEFAULT_BIAS_BYTES,
+                              .reserve_bytes = MAFAT_DEFAULT_RESERVE_BYTES, .thresh = .5f, .nms = .45f};
 }
 
 static bool read_number(const char *text, long most, int *value)
@@ -135,7 +135,7 @@ static const char *const predictors[] = {"exact", "paper", NULL},
 static const char *searches_expected(void)
 {
   static char text[192];
-  struct mafat_search_facts f, next;
+  struct mafat_search_facts f = {.size = sizeof f}, next = {.size = sizeof next};
   int n = 0;
   for (int i = 0; mafat_search_describe(i, &f) == MAFAT_OK && n < (int)sizeof text; i++)
     n += snprintf(text + n, sizeof text - (size_t)n, "%s%s", i == 0 ? "" : mafat_search_describe(i + 1, &next) == MAFAT_OK ? ", " : " or ", f.name);
@@ -204,7 +204,7 @@ static bool find_search(const char *name, struct mafat_search_facts *f)
 /* One of one device, or one that shares layers out to several; or either, by the same name. */
 static bool read_search(struct mafat_options *o)
 {
-  struct mafat_search_facts f;
+  struct mafat_search_facts f = {.size = sizeof f};
   if (!read_word(sharings, &o->share)) o->share = NULL;
   o->search = find_search(optarg, &f) ? optarg : NULL;
   return o->share || o->search;
@@ -256,7 +256,7 @@ static bool read_input(struct mafat_options *o)
 
 static bool read_video(struct mafat_options *o)
 {
-  struct mafat_frame_facts facts;
+  struct mafat_frame_facts facts = {.size = sizeof facts};
   o->video = optarg;
   return strcmp(optarg, "y4m") == 0 || mafat_frame_describe(optarg, &facts, NULL) == MAFAT_OK;
 }
@@ -269,7 +269,7 @@ static bool read_pad(struct mafat_options *o)
 
 static bool read_threads(int *threads)
 {
-  *threads = 0;
+  *threads = MAFAT_THREADS_AUTO;
   return strcmp(optarg, "auto") == 0 || read_number(optarg, MAFAT_MAX_THREADS, threads);
 }
 
@@ -412,7 +412,7 @@ static int check_together(const struct mafat_options *o, const bool *given, stru
     return mafat_fail(d, MAFAT_EINVAL, "--camera expects frames like 640x480:yuyv, found --video y4m");
   if ((o->live || o->overlay) && !mafat_options_video(o))
     return mafat_fail(d, MAFAT_EINVAL, "--%s expects --video or --camera", o->live ? "live" : "overlay");
-  struct mafat_search_facts search;
+  struct mafat_search_facts search = {.size = sizeof search};
   find_search(o->search, &search);
   if (o->fast_bytes && !o->predict && !o->report && !o->json && !o->objective)
     return mafat_fail(d, MAFAT_EINVAL, "--fast-memory expects --predict, --report, --json or --objective");

@@ -44,7 +44,7 @@ struct mafat_options {
   const char *map;        /* --map; NULL: no picture of the arena */
   int layers;             /* --layers; 0: all */
   const char *algorithm;  /* --algorithm; NULL: auto */
-  int threads;            /* --threads, default 1; 0: auto */
+  int threads;            /* --threads, default 1; MAFAT_THREADS_AUTO */
   const char *fork;       /* --fork; NULL: auto */
   const char *image_scaling; /* --image-scaling; NULL: exact */
   float mean[3], scale[3], pad;  /* --mean, --scale, --pad, where they are given */

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "include/mafat.h"
+#include "include/mafat_plan.h"
 #include "programs/run_inference/names.h"
 #include "programs/shared/writer.h"
 

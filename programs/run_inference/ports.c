@@ -25,7 +25,7 @@ static bool describe(const struct mafat_model *m, const struct mafat_query *q, e
  * one. -1: none. */
 static int find_port(const struct mafat_model *m, const struct mafat_query *q, enum side side, const char *text, const char **path)
 {
-  struct mafat_port_facts f;
+  struct mafat_port_facts f = {.size = sizeof f};
   int found = -1, n = 0;
   size_t longest = 0;
   for (; describe(m, q, side, n, &f); n++) {
@@ -41,7 +41,7 @@ static int find_port(const struct mafat_model *m, const struct mafat_query *q, e
 /* "a, b" */
 static void list_names(const struct mafat_model *m, const struct mafat_query *q, enum side side, char *text, size_t room)
 {
-  struct mafat_port_facts f;
+  struct mafat_port_facts f = {.size = sizeof f};
   size_t length = 0;
   text[0] = '\0';
   for (int i = 0; describe(m, q, side, i, &f) && length < room; i++)
@@ -65,7 +65,7 @@ static int read_port(const struct mafat_model *m, const struct mafat_query *q, e
 static int check_image(const struct mafat_model *m, const struct mafat_query *q, const struct mafat_options *o, int index,
                        struct mafat_diagnostic *d)
 {
-  struct mafat_port_facts f;
+  struct mafat_port_facts f = {.size = sizeof f};
   if (!o->n_images || index > 0) return MAFAT_OK;
   if (!describe(m, q, IN, 1, &f)) return mafat_fail(d, MAFAT_EINVAL, MAFAT_INPUT_AND_IMAGE, o->images[0]);
   describe(m, q, IN, 0, &f);
@@ -76,7 +76,7 @@ int mafat_inputs_take(struct mafat_model *m, const struct mafat_query *q, const 
 {
   unsigned set = 0; /* a bit for each; more have no files */
   for (int i = 0; i < o->n_inputs; i++) {
-    struct mafat_port_facts f;
+    struct mafat_port_facts f = {.size = sizeof f};
     const char *path;
     int index, code = read_port(m, q, IN, o->inputs[i], &path, &f, &index, d);
     if (code == MAFAT_OK && index < 32 && set >> index & 1) code = mafat_fail(d, MAFAT_EINVAL, "--input: input %.100s has two files", f.name);
@@ -94,6 +94,7 @@ int mafat_dumps_read(struct mafat_dump *dumps, const struct mafat_model *m, cons
   struct mafat_dump one;
   for (int i = 0; i < o->n_dumps; i++) {
     struct mafat_dump *dump = dumps ? &dumps[i] : &one;
+    dump->port.size = sizeof dump->port;
     int index, code = read_port(m, q, OUT, o->dumps[i], &dump->path, &dump->port, &index, d);
     if (code) return code;
   }
@@ -171,7 +172,7 @@ int mafat_dump_write(const struct mafat_dump *dump, const struct mafat_model *m,
 
 static void put_json(const struct mafat_model *m, const struct mafat_query *q, enum side side, struct mafat_writer *w)
 {
-  struct mafat_port_facts f;
+  struct mafat_port_facts f = {.size = sizeof f};
   mafat_json_key(w, side == IN ? "inputs" : "outputs");
   mafat_json_begin(w, "[");
   for (int i = 0; describe(m, q, side, i, &f); i++) {
@@ -205,7 +206,7 @@ void mafat_ports_json(const struct mafat_model *m, const struct mafat_query *q, 
 MAFAT_PART(opening)
 static void put_text(const struct mafat_query *q, enum side side, struct mafat_writer *w)
 {
-  struct mafat_port_facts f;
+  struct mafat_port_facts f = {.size = sizeof f};
   for (int i = 0; describe(NULL, q, side, i, &f); i++) {
     if (i) mafat_writer_put(w, ", ");
     mafat_writer_put_plain(w, f.name);

@@ -2,7 +2,7 @@
 #ifndef MAFAT_PROGRAM_PORTS_H
 #define MAFAT_PROGRAM_PORTS_H
 
-#include "include/mafat.h"
+#include "include/mafat_plan.h"
 #include "programs/run_inference/options.h"
 #include "programs/shared/writer.h"
 

@@ -16,7 +16,8 @@ struct said {
 /* What was asked, beside the query. */
 static struct mafat_question make_question(const struct mafat_session *s, const struct mafat_query *query)
 {
-  struct mafat_question q = {.query = query, .cfg = s->options.cfg, .picture = mafat_session_picture(s)};
+  struct mafat_question q = {.query = query, .cfg = s->options.cfg, .picture = mafat_session_picture(s),
+                             .facts.size = sizeof q.facts};
   mafat_query_describe(query, &q.facts);
   q.own_weights = !s->options.weights && !q.facts.weights_assumed;
   return q;
@@ -26,7 +27,7 @@ static struct mafat_question make_question(const struct mafat_session *s, const 
 static int answer_one(struct mafat_session *s, const struct mafat_question *asked, struct said *said)
 {
   struct mafat_answer *a;
-  struct mafat_paper_facts paper;
+  struct mafat_paper_facts paper = {.size = sizeof paper};
   int code = mafat_query_answer(&a, asked->query, 0, &s->d);
   if (code == MAFAT_OK && s->options.paper) code = mafat_answer_paper(a, &paper, &s->d);
   struct mafat_question q = *asked;
@@ -67,7 +68,7 @@ static int answer_sweep(struct mafat_session *s, const struct mafat_question *qu
 static int answer_table(struct mafat_session *s, const struct mafat_question *q, struct said *said)
 {
   struct mafat_options *o = &s->options;
-  struct mafat_front_facts least;
+  struct mafat_front_facts least = {.size = sizeof least};
   bool any;
   int code = o->sweep ? answer_sweep(s, q, &any) : mafat_answer_write_front(q, o->json, &s->out, &any);
   if (code || any) return code;

@@ -14,7 +14,7 @@ static void describe_layer(const struct mafat_layer_facts *layer, char *text, si
 {
   bool direct = !layer->algorithm || strcmp(layer->algorithm, "direct") == 0;
   char size[32] = "", where[32] = "";
-  if (layer->size > 0) snprintf(size, sizeof size, " %dx%d", layer->size, layer->size);
+  if (layer->kernel_size > 0) snprintf(size, sizeof size, " %dx%d", layer->kernel_size, layer->kernel_size);
   if (layer->inside >= 0) snprintf(where, sizeof where, " (in %d)", layer->inside);
   snprintf(text, room, "%s%s%s%s%s", layer->type, size, direct ? "" : " ", direct ? "" : layer->algorithm, where);
 }
@@ -41,8 +41,8 @@ static char *add_row(struct table *t, struct mafat_report_row row)
 
 static void fill_table(struct table *t, const struct mafat_model *model, const struct mafat_plan_facts *plan)
 {
-  struct mafat_group_facts group;
-  struct mafat_layer_facts layer;
+  struct mafat_group_facts group = {.size = sizeof group};
+  struct mafat_layer_facts layer = {.size = sizeof layer};
   double total_ms = 0;
   for (int g = 0; mafat_model_group(model, g, &group) == MAFAT_OK; g++) {
     struct mafat_report_row *head = &t->rows[t->n];
@@ -89,14 +89,14 @@ static void write_latencies(const struct mafat_run_report *r, struct mafat_write
 
 int mafat_report_print_table(struct mafat_session *s, const struct mafat_run_report *r)
 {
-  struct mafat_model_facts model;
-  mafat_model_describe(s->model, &model);
-  size_t room = (size_t)model.plan.n_layers + (size_t)model.plan.n_groups + 1;
+  struct mafat_plan_facts plan = {.size = sizeof plan};
+  mafat_model_describe_plan(s->model, &plan);
+  size_t room = (size_t)plan.n_layers + (size_t)plan.n_groups + 1;
   struct table t = {calloc(room, sizeof *t.rows), calloc(room, sizeof *t.texts), 0};
   int code = t.rows && t.texts ? MAFAT_OK : mafat_fail(&s->d, MAFAT_ENOMEM, "out of memory");
   if (code == MAFAT_OK) {
     struct mafat_writer out;
-    fill_table(&t, s->model, &model.plan);
+    fill_table(&t, s->model, &plan);
     mafat_writer_open(&out, s->options.json ? STDERR_FILENO : STDOUT_FILENO);
     code = mafat_output_table(t.rows, t.n, &out);
     if (r->n_latencies > 1) write_latencies(r, &out);
@@ -113,7 +113,7 @@ int mafat_report_print_table(struct mafat_session *s, const struct mafat_run_rep
 
 void mafat_report_left_out(struct mafat_session *s, const struct mafat_run_report *r)
 {
-  struct mafat_model_facts model;
+  struct mafat_model_facts model = {.size = sizeof model};
   char text[300];
   if (r->boxes_left_out <= 0) return;
   mafat_model_describe(s->model, &model);
@@ -128,11 +128,13 @@ void mafat_report_left_out(struct mafat_session *s, const struct mafat_run_repor
 
 void mafat_report_print_note(const struct mafat_session *s, const struct mafat_run_report *r)
 {
-  struct mafat_model_facts model;
-  struct mafat_layer_facts layer;
-  const struct mafat_plan_facts *p = &model.plan;
+  struct mafat_model_facts model = {.size = sizeof model};
+  struct mafat_layer_facts layer = {.size = sizeof layer};
+  struct mafat_plan_facts plan = {.size = sizeof plan};
+  const struct mafat_plan_facts *p = &plan;
   char peak[96];
   mafat_model_describe(s->model, &model);
+  mafat_model_describe_plan(s->model, &plan);
   mafat_output_describe_peak(p, mafat_model_layer(s->model, p->peak_layer, &layer) == MAFAT_OK ? layer.type : NULL, peak,
                              sizeof peak);
   fprintf(stderr, "plan %.120s, arena %.2f MB (%.1f %% above the least possible), weights %.2f MB; resident: predicted %.2f MB, measured %.2f MB, of which %s %.2f MB; budget %.2f MB (%s)\n",
@@ -150,7 +152,7 @@ void mafat_report_print_note(const struct mafat_session *s, const struct mafat_r
 
 void mafat_report_check(struct mafat_session *s, const struct mafat_run_report *r)
 {
-  struct mafat_check c;
+  struct mafat_check c = {.size = sizeof c};
   char text[200];
   mafat_model_check(s->model, (size_t)r->measured_resident_bytes, &c);
   if (c.holds) return;

@@ -97,10 +97,10 @@ void mafat_session_trim_heap(void)
  * back before the first run. */
 void mafat_session_make_room(const struct mafat_session *s)
 {
-  struct mafat_model_facts model;
+  struct mafat_model_facts model = {.size = sizeof model};
   enum { PLENTY = 1 << 20 };
   mafat_model_describe(s->model, &model);
-  size_t budget = model.budget_bytes, charge = model.plan.memory.charge_bytes;
+  size_t budget = model.budget_bytes, charge = mafat_model_charge_bytes(s->model);
   if (charge < budget && budget - charge >= PLENTY) return;
   mafat_session_trim_heap();
 }
@@ -108,7 +108,7 @@ void mafat_session_make_room(const struct mafat_session *s)
 /* repeat times. MAFAT_EIO while *running is a failure of running. */
 static int infer(struct mafat_session *s, const char *path, struct mafat_session_times *t, bool *running)
 {
-  struct mafat_run_facts run;
+  struct mafat_run_facts run = {.size = sizeof run};
   mafat_session_make_room(s);
   for (int i = 0; i < s->options.repeat; i++) {
     int code = mafat_options_floats_only(&s->options) ? mafat_model_run_inputs(s->model, &s->d)
@@ -130,9 +130,9 @@ static int infer(struct mafat_session *s, const char *path, struct mafat_session
 static void fill_memory(const struct mafat_session *s, const struct mafat_session_times *t, const struct mafat_process_facts *before,
                         struct mafat_run_report *r)
 {
-  struct mafat_model_facts model;
-  struct mafat_process_facts process;
-  struct mafat_run_facts run;
+  struct mafat_model_facts model = {.size = sizeof model};
+  struct mafat_process_facts process = {.size = sizeof process};
+  struct mafat_run_facts run = {.size = sizeof run};
   mafat_model_describe(s->model, &model);
   mafat_process_measure(&process);
   mafat_model_last_run(s->model, &run);
@@ -154,8 +154,10 @@ static void fill_memory(const struct mafat_session *s, const struct mafat_sessio
 void mafat_session_fill_report(struct mafat_session *s, const char *path, const struct mafat_session_times *t,
                                const struct mafat_process_facts *before, struct mafat_run_report *r)
 {
-  struct mafat_model_facts model;
+  struct mafat_model_facts model = {.size = sizeof model};
+  struct mafat_plan_facts plan = {.size = sizeof plan};
   mafat_model_describe(s->model, &model);
+  mafat_model_describe_plan(s->model, &plan);
   mafat_run_report_defaults(r);
   fill_memory(s, t, before, r);
   r->image = path;
@@ -166,16 +168,16 @@ void mafat_session_fill_report(struct mafat_session *s, const char *path, const 
   r->fork_sign = model.fork_sign;
   r->decode = model.decode;
   r->decode_sign = model.decode_sign;
-  r->n_layers = model.plan.n_layers;
-  r->plan = model.plan.text;
-  r->algorithm = model.plan.algorithm;
+  r->n_layers = plan.n_layers;
+  r->plan = plan.text;
+  r->algorithm = plan.algorithm;
   r->cpu = model.cpu;
-  r->threads = model.plan.threads;
+  r->threads = plan.threads;
   uint64_t budget = model.budget_bytes;
   r->memory_budget_bytes = budget == SIZE_MAX || budget > INT64_MAX ? -1 : (int64_t)budget;
-  r->arena_bytes = (int64_t)model.plan.arena_bytes;
-  r->predicted_charge_bytes = (int64_t)model.plan.memory.charge_bytes;
-  r->predicted_resident_bytes = (int64_t)model.plan.memory.resident_bytes;
+  r->arena_bytes = (int64_t)plan.arena_bytes;
+  r->predicted_charge_bytes = (int64_t)plan.memory.charge_bytes;
+  r->predicted_resident_bytes = (int64_t)plan.memory.resident_bytes;
   r->reserve_bytes = (int64_t)model.reserve_bytes;
   r->load_ms = model.load_ms;
   r->image_ms = t->image_ms;
@@ -264,7 +266,7 @@ int mafat_session_tell(struct mafat_session *s, const char *path, const struct m
 /* Runs and prints one picture; returns an exit status. */
 static int run_image(struct mafat_session *s, const char *path)
 {
-  struct mafat_process_facts before;
+  struct mafat_process_facts before = {.size = sizeof before};
   struct mafat_session_times times = {0};
   bool running = false;
   mafat_process_measure(&before);

@@ -92,11 +92,10 @@ const char *mafat_session_picture(const struct mafat_session *s)
 MAFAT_PART(opening) struct mafat_model_options mafat_session_model_options(struct mafat_session *s)
 {
   const struct mafat_options *o = &s->options;
-  struct mafat_model_options m;
-  mafat_model_defaults(&m);
+  struct mafat_model_options m = {.size = sizeof m};
   m.memory_bytes = o->memory_bytes;
   m.memory_name = "--memory";
-  m.reserve_bytes = o->reserve_bytes;
+  m.reserve_bytes = &o->reserve_bytes;
   m.lock = o->lock;
   m.plan = o->plan;
   m.search = s->link ? o->share : o->search;
@@ -109,7 +108,7 @@ MAFAT_PART(opening) struct mafat_model_options mafat_session_model_options(struc
   m.measure = o->measure;
   m.objective = o->objective;
   m.fast_bytes = o->fast_bytes;
-  m.bias_bytes = o->bias_bytes;
+  m.bias_bytes = &o->bias_bytes;
   m.layers = o->layers;
   m.fork = o->fork;
   m.image_scaling = o->image_scaling;

@@ -1,6 +1,7 @@
 /* --video, --camera: frame by frame, a line of JSON for each. Where a frame comes from and where it goes is in
  * programs/shared/video; it lies in the arena, or in the camera's buffer, and nowhere else. */
 #include "base/part.h"
+#include "include/mafat_video.h"
 #include "programs/run_inference/output.h"
 #include "programs/run_inference/report.h"
 #include "programs/run_inference/session.h"
@@ -62,7 +63,7 @@ static void end_by_signal(void)
 static int open_camera(struct mafat_session *s)
 {
   const struct mafat_options *o = &s->options;
-  struct mafat_process_facts before, now;
+  struct mafat_process_facts before = {.size = sizeof before}, now = {.size = sizeof now};
   mafat_process_measure(&before);
   int code = mafat_camera_open(&video.camera, o->camera, o->video, !o->predict, &s->d);
   mafat_process_measure(&now);
@@ -166,7 +167,7 @@ static int tell_frame(struct mafat_session *s, const struct mafat_overlay_frame 
 {
   struct mafat_detections *detections = NULL;
   struct mafat_class_score top[MAFAT_SESSION_CLASSES];
-  struct mafat_model_facts model;
+  struct mafat_model_facts model = {.size = sizeof model};
   struct mafat_run_report r;
   mafat_model_describe(s->model, &model);
   mafat_run_report_defaults(&r);
@@ -198,7 +199,7 @@ static size_t frame_room(const struct mafat_session *s)
 static int run_frame(struct mafat_session *s, bool *over)
 {
   struct mafat_frame_report f = {.frame = video.all.n};
-  struct mafat_run_facts run;
+  struct mafat_run_facts run = {.size = sizeof run};
   unsigned char *frame;
   size_t n;
   video.at = video.all.n;
@@ -274,7 +275,7 @@ static int report(struct mafat_session *s, const struct mafat_process_facts *bef
 
 int mafat_session_run_video(struct mafat_session *s)
 {
-  struct mafat_process_facts before;
+  struct mafat_process_facts before = {.size = sizeof before};
   int code = open_overlay(s);
   if (code == MAFAT_OK && s->options.camera) code = mafat_camera_start(&video.camera, &s->d);
   if (code) {

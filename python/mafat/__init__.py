@@ -9,7 +9,7 @@
 All of it is libmafat's (libmafat(3)), reached by ctypes: what arrays of NumPy hold is read where it lies, and while the library works
 Python's other threads run. doc/python.md shows the rest."""
 from mafat._facts import Box, Group, Layer, Memory, Packed, PackedLayer, Picture, Plan, Port, Process, Run, Score
-from mafat._library import EFORMAT, EINVAL, EIO, ELIMIT, ENOMEM, EUNSUPPORTED, Error, library, text_of
+from mafat._library import ECANCELED, EFORMAT, EINVAL, EIO, ELIMIT, ENOMEM, EUNSUPPORTED, THREADS_AUTO, Error, library, text_of
 from mafat._model import Model, Report
 from mafat._options import Arena
 from mafat._pack import pack
@@ -19,6 +19,6 @@ open = Model  # pylint: disable=redefined-builtin
 
 __version__: str = text_of(library.mafat_version())
 
-__all__ = ["Arena", "Box", "Budget", "EFORMAT", "EINVAL", "EIO", "ELIMIT", "ENOMEM", "EUNSUPPORTED", "Error", "Group", "Layer", "Memory",
-           "Model", "Packed", "PackedLayer", "Picture", "Plan", "Port", "Process", "Report", "Run", "Score", "open", "pack",
+__all__ = ["Arena", "Box", "Budget", "ECANCELED", "EFORMAT", "EINVAL", "EIO", "ELIMIT", "ENOMEM", "EUNSUPPORTED", "Error", "Group", "Layer", "Memory",
+           "Model", "Packed", "PackedLayer", "Picture", "Plan", "Port", "Process", "Report", "Run", "Score", "THREADS_AUTO", "open", "pack",
            "predict", "sweep"]

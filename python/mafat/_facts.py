@@ -89,7 +89,7 @@ class Layer(Facts):
     out_h: int
     out_w: int
     out_c: int
-    size: int
+    kernel_size: int
     stride: int
     filters: int
     group: int         # that it is run in

@@ -1,7 +1,7 @@
-"""libmafat.so.0 by ctypes: its structs as include/mafat.h has them, its functions, its errors.
+"""libmafat.so.0 by ctypes: its structs as the headers in include/ declare them, its functions, its errors.
 
-Every call of a struct tells how many bytes of it are known here, so that this package and a library of another version go together;
-python/tests/test_layout.py holds the structs to the header."""
+Structs begin with the size that is known here, so that this package works with a library of another version.
+python/tests/test_layout.py compares them with the headers."""
 from __future__ import annotations
 
 import ctypes
@@ -15,7 +15,7 @@ SONAME = "libmafat.so.0"
 class Error(Exception):
     """What the library refuses, or fails at. Its text is the library's one line.
 
-    code: one of ENOMEM, EIO, EFORMAT, EUNSUPPORTED, ELIMIT, EINVAL; name: what the library calls it."""
+    code: one of ENOMEM, EIO, EFORMAT, EUNSUPPORTED, ELIMIT, EINVAL, ECANCELED; name: what the library calls it."""
 
     code: int
     name: str
@@ -35,6 +35,9 @@ EFORMAT = -3       # a file's content is damaged or inconsistent
 EUNSUPPORTED = -4  # well-formed, but not something this build runs
 ELIMIT = -5        # a plan or size exceeds a limit or the budget
 EINVAL = -6        # an argument or option makes no sense
+ECANCELED = -7     # Model.cancel ended the run
+
+THREADS_AUTO = -1  # as many as are predicted to be the fastest
 
 
 class Diagnostic(Structure):
@@ -48,12 +51,21 @@ class WarningSink(Structure):
     _fields_ = [("warn", WARN), ("context", c_void_p)]
 
 
-class ModelOptions(Structure):
+class Sized(Structure):
+    """Options or facts: all 0, but for the size, which comes first."""
+
+    _fields_ = [("size", c_size_t)]
+
+    def __init__(self) -> None:
+        super().__init__(sizeof(self))
+
+
+class ModelOptions(Sized):
     _fields_ = [("memory_bytes", c_size_t), ("memory_name", c_char_p), ("plan", c_char_p), ("search", c_char_p),
-                ("bias_bytes", c_size_t), ("layers", c_int), ("outputs", POINTER(c_int)), ("n_outputs", c_int), ("arena", c_void_p),
+                ("bias_bytes", POINTER(c_size_t)), ("layers", c_int), ("outputs", POINTER(c_int)), ("n_outputs", c_int), ("arena", c_void_p),
                 ("width", c_int), ("height", c_int), ("algorithm", c_char_p), ("threads", c_int), ("cpu", c_char_p),
                 ("best_effort", c_bool), ("picture", c_char_p), ("picture_may_fail", c_bool), ("floats_only", c_bool),
-                ("warnings", WarningSink), ("fork", c_char_p), ("max_boxes", c_int), ("reserve_bytes", c_size_t), ("lock", c_char_p),
+                ("warnings", WarningSink), ("fork", c_char_p), ("max_boxes", c_int), ("reserve_bytes", POINTER(c_size_t)), ("lock", c_char_p),
                 ("image_scaling", c_char_p), ("mean", POINTER(c_float)), ("scale", POINTER(c_float)), ("channels", c_char_p),
                 ("resize", c_char_p), ("pad", POINTER(c_float)), ("decode", c_char_p), ("constants", POINTER(c_char_p)),
                 ("n_constants", c_int), ("plan_seconds", c_double), ("link", c_void_p), ("tiling", c_char_p), ("layout", c_char_p),
@@ -61,7 +73,7 @@ class ModelOptions(Structure):
                 ("measure", c_bool), ("frames", c_char_p), ("frames_stay", c_bool), ("frames_outside", c_bool), ("beside_bytes", c_size_t)]
 
 
-class FrameFacts(Structure):
+class FrameFacts(Sized):
     _fields_ = [("width", c_int), ("height", c_int), ("format", c_char_p), ("bytes", c_size_t), ("varies", c_bool)]
 
 
@@ -71,7 +83,7 @@ class MemoryFacts(Structure):
                 ("rest", c_size_t), ("resident_bytes", c_size_t), ("charge_bytes", c_size_t)]
 
 
-class PlanFacts(Structure):
+class PlanFacts(Sized):
     _fields_ = [("text", c_char_p), ("algorithm", c_char_p), ("threads", c_int), ("n_layers", c_int), ("n_groups", c_int),
                 ("fits", c_bool), ("memory", MemoryFacts), ("arena_bytes", c_size_t), ("arena_bound_bytes", c_size_t),
                 ("peak_name", c_char_p), ("peak_layer", c_int), ("peak_bytes", c_size_t), ("macs", c_uint64),
@@ -79,15 +91,15 @@ class PlanFacts(Structure):
                 ("compute_ms", c_double), ("reading_ms", c_double), ("calibrated", c_bool)]
 
 
-class GroupFacts(Structure):
+class GroupFacts(Sized):
     _fields_ = [("first", c_int), ("last", c_int), ("cut", c_char * 256), ("rows", c_int), ("panels", c_bool), ("tile_rows", c_int),
                 ("tile_cols", c_int), ("weights", c_char_p), ("peak_bytes", c_size_t), ("macs", c_uint64),
                 ("redundant_macs", c_uint64), ("padded_macs", c_uint64), ("paper_bytes", c_size_t)]
 
 
-class LayerFacts(Structure):
+class LayerFacts(Sized):
     _fields_ = [("type", c_char_p), ("in_h", c_int), ("in_w", c_int), ("in_c", c_int), ("out_h", c_int), ("out_w", c_int),
-                ("out_c", c_int), ("size", c_int), ("stride", c_int), ("filters", c_int), ("group", c_int), ("inside", c_int),
+                ("out_c", c_int), ("kernel_size", c_int), ("stride", c_int), ("filters", c_int), ("group", c_int), ("inside", c_int),
                 ("algorithm", c_char_p), ("weights", c_char_p), ("weights_bytes", c_size_t), ("macs", c_uint64),
                 ("step_macs", c_uint64), ("arena_bytes", c_size_t), ("ms", c_double), ("position", c_int)]
 
@@ -97,32 +109,32 @@ class PictureFacts(Structure):
                 ("source", c_char_p)]
 
 
-class ModelFacts(Structure):
+class ModelFacts(Sized):
     _fields_ = [("kind", c_int), ("input_h", c_int), ("input_w", c_int), ("input_c", c_int), ("cpu", c_char_p),
                 ("budget_bytes", c_size_t), ("budget_source", c_char_p), ("packed", c_bool), ("kept_weights_bytes", c_size_t),
-                ("reads_method", c_char_p), ("reads_directly", c_bool), ("load_ms", c_double), ("plan", PlanFacts),
+                ("reads_method", c_char_p), ("reads_directly", c_bool), ("load_ms", c_double),
                 ("fork", c_char_p), ("fork_sign", c_char_p), ("max_boxes", c_int), ("reserve_bytes", c_size_t), ("lock", c_char_p),
                 ("lock_reason", c_char_p), ("locked_bytes", c_size_t), ("picture", PictureFacts), ("decode", c_char_p),
                 ("decode_sign", c_char_p)]
 
 
-class PortFacts(Structure):
+class PortFacts(Sized):
     _fields_ = [("name", c_char_p), ("type", c_char_p), ("rank", c_int), ("dims", c_int64 * 8), ("n", c_size_t), ("scale", c_double),
                 ("zero", c_int)]
 
 
-class RunFacts(Structure):
+class RunFacts(Sized):
     _fields_ = [("image_ms", c_double), ("layers_ms", c_double), ("picture_w", c_int), ("picture_h", c_int),
                 ("input_failed", c_bool), ("weights_read_bytes", c_uint64), ("stall_scope", c_char_p), ("stall_some_us", c_uint64),
                 ("stall_full_us", c_uint64)]
 
 
-class ProcessFacts(Structure):
+class ProcessFacts(Sized):
     _fields_ = [("resident_bytes", c_size_t), ("peak_bytes", c_size_t), ("swap_in_bytes", c_uint64), ("swap_out_bytes", c_uint64),
                 ("major_faults", c_uint64)]
 
 
-class FrontFacts(Structure):
+class FrontFacts(Sized):
     _fields_ = [("text", c_char_p), ("threads", c_int), ("charge_bytes", c_size_t), ("latency_ms", c_double)]
 
 
@@ -138,48 +150,47 @@ class ClassScore(Structure):
     _fields_ = [("class_id", c_int), ("confidence", c_float)]
 
 
-class PackOptions(Structure):
+class PackOptions(Sized):
     _fields_ = [("weights", c_char_p), ("activations", c_char_p), ("calibrate", POINTER(c_char_p)), ("n_calibrate", c_int),
-                ("measure", c_char_p), ("keep_above", c_double), ("fork", c_char_p), ("constants", POINTER(c_char_p)),
+                ("measure", c_char_p), ("keep_above", POINTER(c_double)), ("fork", c_char_p), ("constants", POINTER(c_char_p)),
                 ("n_constants", c_int), ("replace", c_bool), ("replace_name", c_char_p), ("warnings", WarningSink)]
 
 
-class PackFacts(Structure):
+class PackFacts(Sized):
     _fields_ = [("path", c_char_p), ("pass_", c_int), ("share", c_double), ("n_layers", c_int), ("n_ways", c_int), ("error", c_double),
                 ("largest", c_double)]
 
 
-class PackLayerFacts(Structure):
+class PackLayerFacts(Sized):
     _fields_ = [("layer", c_int), ("type", c_char_p), ("computes", c_char_p), ("weights", c_char_p), ("bytes", c_size_t),
                 ("error", c_double), ("largest", c_double), ("kept", c_bool)]
 
 
-class PackWayFacts(Structure):
+class PackWayFacts(Sized):
     _fields_ = [("ranges", c_char_p), ("equalized", c_bool), ("error", c_double), ("taken", c_bool)]
 
 
 TEXT, HANDLE, OUT, D = c_char_p, c_void_p, POINTER(c_void_p), POINTER(Diagnostic)
 FLOATS = c_void_p  # an address: arrays of NumPy are handed over as they lie
 
-# Result, arguments. Functions of sized structs have their plain names here: call() adds "_sized" and sizes.
+# Result, arguments. Functions of sized structs have their plain names here: call() adds "" and sizes.
 FUNCTIONS = {
     "mafat_error_name": (TEXT, c_int),
     "mafat_version": (TEXT,),
     "mafat_holds_weights": (c_bool, TEXT),
     "mafat_arena_open": (c_int, OUT, D),
     "mafat_arena_close": (None, OUT),
-    "mafat_model_defaults_sized": (None, c_void_p, c_size_t),
-    "mafat_model_open_sized": (c_int, OUT, TEXT, TEXT, POINTER(ModelOptions), c_size_t, D),
+    "mafat_model_open": (c_int, OUT, TEXT, TEXT, POINTER(ModelOptions), D),
     "mafat_model_close": (None, OUT),
     "mafat_model_run_picture": (c_int, HANDLE, TEXT, D),
-    "mafat_frame_describe_sized": (c_int, TEXT, POINTER(FrameFacts), c_size_t, D),
+    "mafat_frame_describe": (c_int, TEXT, POINTER(FrameFacts), D),
     "mafat_model_frame_room": (c_void_p, HANDLE),
     "mafat_model_run_frame": (c_int, HANDLE, c_void_p, c_size_t, D),
     "mafat_model_run_pixels": (c_int, HANDLE, c_void_p, c_int, c_int, c_int, c_size_t, D),
     "mafat_model_set_input": (c_int, HANDLE, TEXT, FLOATS, c_size_t, D),
     "mafat_model_set_input_file": (c_int, HANDLE, TEXT, TEXT, D),
     "mafat_model_run_inputs": (c_int, HANDLE, D),
-    "mafat_model_read_output_named": (c_int, HANDLE, TEXT, FLOATS, c_size_t, D),
+    "mafat_model_read_output": (c_int, HANDLE, TEXT, FLOATS, c_size_t, D),
     "mafat_model_layer_shape": (c_int, HANDLE, c_int, POINTER(c_int), POINTER(c_int), POINTER(c_int)),
     "mafat_model_read_layer": (c_int, HANDLE, c_int, FLOATS, D),
     "mafat_model_detect": (c_int, HANDLE, c_float, c_float, POINTER(POINTER(Detections)), D),
@@ -187,28 +198,29 @@ FUNCTIONS = {
     "mafat_detections_close": (None, POINTER(POINTER(Detections))),
     "mafat_model_classify": (c_int, HANDLE, POINTER(ClassScore), c_int, POINTER(c_int), D),
     "mafat_model_rest": (None, HANDLE),
+    "mafat_model_cancel": (None, HANDLE),
     "mafat_model_n_inputs": (c_int, HANDLE),
     "mafat_model_n_outputs": (c_int, HANDLE),
-    "mafat_model_describe_sized": (None, HANDLE, POINTER(ModelFacts), c_size_t),
-    "mafat_model_layer_sized": (c_int, HANDLE, c_int, POINTER(LayerFacts), c_size_t),
-    "mafat_model_group_sized": (c_int, HANDLE, c_int, POINTER(GroupFacts), c_size_t),
-    "mafat_model_last_run_sized": (None, HANDLE, POINTER(RunFacts), c_size_t),
-    "mafat_model_describe_input_sized": (c_int, HANDLE, c_int, POINTER(PortFacts), c_size_t),
-    "mafat_model_describe_output_sized": (c_int, HANDLE, c_int, POINTER(PortFacts), c_size_t),
-    "mafat_process_measure_sized": (None, POINTER(ProcessFacts), c_size_t),
-    "mafat_query_open_sized": (c_int, OUT, TEXT, TEXT, POINTER(ModelOptions), c_size_t, D),
+    "mafat_model_describe": (c_int, HANDLE, POINTER(ModelFacts)),
+    "mafat_model_describe_plan": (c_int, HANDLE, POINTER(PlanFacts)),
+    "mafat_model_layer": (c_int, HANDLE, c_int, POINTER(LayerFacts)),
+    "mafat_model_group": (c_int, HANDLE, c_int, POINTER(GroupFacts)),
+    "mafat_model_last_run": (c_int, HANDLE, POINTER(RunFacts)),
+    "mafat_model_describe_input": (c_int, HANDLE, c_int, POINTER(PortFacts)),
+    "mafat_model_describe_output": (c_int, HANDLE, c_int, POINTER(PortFacts)),
+    "mafat_process_measure": (c_int, POINTER(ProcessFacts)),
+    "mafat_query_open": (c_int, OUT, TEXT, TEXT, POINTER(ModelOptions), D),
     "mafat_query_close": (None, OUT),
     "mafat_query_budgets": (c_int, HANDLE, POINTER(c_size_t), c_int),
     "mafat_query_pack": (c_int, OUT, HANDLE, TEXT, D),
     "mafat_query_answer": (c_int, OUT, HANDLE, c_size_t, D),
     "mafat_answer_close": (None, OUT),
-    "mafat_answer_describe": (None, HANDLE, POINTER(PlanFacts)),
-    "mafat_pack_defaults_sized": (None, POINTER(PackOptions), c_size_t),
-    "mafat_pack_open_sized": (c_int, OUT, TEXT, TEXT, TEXT, POINTER(PackOptions), c_size_t, D),
+    "mafat_answer_describe": (c_int, HANDLE, POINTER(PlanFacts)),
+    "mafat_pack_open": (c_int, OUT, TEXT, TEXT, TEXT, POINTER(PackOptions), D),
     "mafat_pack_step": (c_int, HANDLE, POINTER(c_bool), D),
-    "mafat_pack_describe_sized": (None, HANDLE, POINTER(PackFacts), c_size_t),
-    "mafat_pack_layer_sized": (c_int, HANDLE, c_int, POINTER(PackLayerFacts), c_size_t),
-    "mafat_pack_way_sized": (c_int, HANDLE, c_int, POINTER(PackWayFacts), c_size_t),
+    "mafat_pack_describe": (c_int, HANDLE, POINTER(PackFacts)),
+    "mafat_pack_layer": (c_int, HANDLE, c_int, POINTER(PackLayerFacts)),
+    "mafat_pack_way": (c_int, HANDLE, c_int, POINTER(PackWayFacts)),
     "mafat_pack_close": (None, OUT),
 }
 
@@ -299,9 +311,9 @@ class Handle:
 
 
 def ask(function, handle: c_void_p, kind: type[Structure], index: int | None = None):
-    """Facts of a struct that the function fills: its size is told."""
+    """The facts that a function fills in."""
     facts = kind()
-    function(handle, *([] if index is None else [index]), byref(facts), sizeof(facts))
+    function(handle, *([] if index is None else [index]), byref(facts))
     return facts
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from ctypes import POINTER, byref, c_int, sizeof
+from ctypes import POINTER, byref, c_int
 from threading import RLock
 
 from mafat import _library as c
@@ -121,20 +121,20 @@ class Model(c.Handle):
         checkers). The budget is the whole process's, Python's own bytes among them."""
         super().__init__()
         self.names = read_names(names)
-        self._process, self._lock = os.getpid(), RLock()
+        self._process, self._lock, self._closing = os.getpid(), RLock(), RLock()
         warned: list[str] = []
         self._options = model_options(dict(options), "open", warned.append)
         self._arena = options.get("arena")
         self._rooms: list[Any] = self._arena._rooms if self._arena else []
         if in_use(self._rooms):
             raise Error(EINVAL, "arena: expected one that may grow, and move, found one of which somebody has a frame_room")
-        self._call(library.mafat_model_open_sized, byref(self._handle), path_of(model), None if weights is None else path_of(weights),
-                   byref(self._options), sizeof(self._options))
+        self._call(library.mafat_model_open, byref(self._handle), path_of(model), None if weights is None else path_of(weights),
+                   byref(self._options))
         for text in warned:
             warn(text) if warn else warnings.warn(text, stacklevel=2)
         handle = self._handle
-        self.inputs = self._ports(library.mafat_model_n_inputs(handle), library.mafat_model_describe_input_sized)
-        self.outputs = self._ports(library.mafat_model_n_outputs(handle), library.mafat_model_describe_output_sized)
+        self.inputs = self._ports(library.mafat_model_n_inputs(handle), library.mafat_model_describe_input)
+        self.outputs = self._ports(library.mafat_model_n_outputs(handle), library.mafat_model_describe_output)
 
     def _ports(self, n: int, describe: Any) -> tuple[Port, ...]:
         ports = (ask(describe, self._handle, c.PortFacts, i) for i in range(n))
@@ -143,7 +143,7 @@ class Model(c.Handle):
     def _mine(self) -> Any:
         """The lock of who uses it. In a child of os.fork() a thread may have had it that is not there: that gets one of its own."""
         if self._process != os.getpid():
-            self._process, self._lock = os.getpid(), RLock()
+            self._process, self._lock, self._closing = os.getpid(), RLock(), RLock()
         return self._lock
 
     def close(self) -> None:
@@ -152,7 +152,7 @@ class Model(c.Handle):
         mine = self._mine()
         if mine._is_owned():
             raise Error(EINVAL, "the model is in use by this thread: it can be closed when that call is over")
-        with mine:
+        with mine, self._closing:
             rooms = [room for room in in_use(self._rooms) if room._model is self]
             left = Left(self) if rooms and self._handle else None
             for room in rooms:
@@ -215,7 +215,7 @@ class Model(c.Handle):
             room = library.mafat_model_frame_room(self._alive())
             if not room:
                 raise Error(EINVAL, "the model was opened without frames")
-            self._call(library.mafat_frame_describe_sized, self._options.frames, byref(facts), sizeof(facts))
+            self._call(library.mafat_frame_describe, self._options.frames, byref(facts))
             array: Any = (c.c_ubyte * facts.bytes).from_address(room)
             array._model = self
             self._rooms[:] = [weak for weak in self._rooms if weak() is not None] + [weakref.ref(array)]
@@ -244,6 +244,13 @@ class Model(c.Handle):
         """Gives the arena's pages back until the next run; outputs are gone, kept weights stay."""
         with self._mine():
             library.mafat_model_rest(self._alive())
+
+    def cancel(self) -> None:
+        """From another thread: the run under way ends after the step that it computes, with an Error of ECANCELED. Between runs it
+        does nothing."""
+        self._mine()
+        with self._closing:
+            library.mafat_model_cancel(self._alive())
 
     def _run(self, inputs: Any, picture: Any, bgr: bool) -> None:
         handle = self._alive()
@@ -284,7 +291,7 @@ class Model(c.Handle):
             array = numpy.empty(port.dims, numpy.float32)
         elif not isinstance(array, numpy.ndarray) or array.dtype != numpy.float32 or not array.flags.carray:
             raise Error(EINVAL, f"output '{port.name}': expected an array of float32, contiguous, aligned and writeable")
-        self._call(library.mafat_model_read_output_named, self._alive(), port.name.encode(), address_of(array), array.size)
+        self._call(library.mafat_model_read_output, self._alive(), port.name.encode(), address_of(array), array.size)
         return array
 
     def _label(self, class_id: int) -> str | None:
@@ -300,17 +307,21 @@ class Model(c.Handle):
 
     def _facts(self) -> c.ModelFacts:
         with self._mine():
-            return ask(library.mafat_model_describe_sized, self._alive(), c.ModelFacts)
+            return ask(library.mafat_model_describe, self._alive(), c.ModelFacts)
+
+    def _plan(self) -> c.PlanFacts:
+        with self._mine():
+            return ask(library.mafat_model_describe_plan, self._alive(), c.PlanFacts)
 
     @property
     def plan(self) -> str:
         """The plan in force, as the option plan takes it."""
-        return text_of(self._facts().plan.text)
+        return text_of(self._plan().text)
 
     @property
     def predicted(self) -> Plan:
         """The plan, and what it is predicted to take: bytes by what they are for, milliseconds."""
-        return plan_of(self._facts().plan)
+        return plan_of(self._plan())
 
     @property
     def kind(self) -> str:
@@ -331,17 +342,17 @@ class Model(c.Handle):
     def last_run(self) -> Run:
         """Of the last run: milliseconds, the picture's size. All 0 before the first."""
         with self._mine():
-            return take(Run, ask(library.mafat_model_last_run_sized, self._alive(), c.RunFacts))
+            return take(Run, ask(library.mafat_model_last_run, self._alive(), c.RunFacts))
 
     @property
     def layers(self) -> tuple[Layer, ...]:
         """Each layer: shapes, how it is computed, bytes, milliseconds of the last run."""
-        return self._list(Layer, library.mafat_model_layer_sized, c.LayerFacts, self._facts().plan.n_layers)
+        return self._list(Layer, library.mafat_model_layer, c.LayerFacts, self._plan().n_layers)
 
     @property
     def groups(self) -> tuple[Group, ...]:
         """Layers that are run together, in the order of the plan's text."""
-        return self._list(Group, library.mafat_model_group_sized, c.GroupFacts, self._facts().plan.n_groups)
+        return self._list(Group, library.mafat_model_group, c.GroupFacts, self._plan().n_groups)
 
     def _list(self, kind: Any, function: Any, facts: Any, n: int) -> tuple:
         with self._mine():
@@ -350,7 +361,7 @@ class Model(c.Handle):
     def report(self) -> Report:
         """All of it, beside what the last run and the process took. print() it."""
         process = c.ProcessFacts()
-        library.mafat_process_measure_sized(byref(process), sizeof(process))
+        library.mafat_process_measure(byref(process))
         return Report((self.predicted, self.groups, self.layers, self.last_run, take(Process, process)))
 
 

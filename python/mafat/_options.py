@@ -1,8 +1,8 @@
-"""Options of models and questions, by the names of include/mafat.h, but for sizes: memory, bias, reserve, fast."""
+"""Options of models and queries, by the names of include/mafat.h; sizes drop "_bytes": memory, bias, reserve, fast, beside."""
 from __future__ import annotations
 
 import os
-from ctypes import POINTER, Structure, byref, c_bool, c_char_p, c_double, c_float, c_int, c_size_t, sizeof
+from ctypes import POINTER, Structure, byref, c_bool, c_char_p, c_double, c_float, c_int, c_size_t, pointer
 
 from mafat._library import EINVAL, WARN, Error, Handle, ModelOptions, count_bytes, library, number_for, path_of, text_of
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         width: int               # of the input, in place of the cfg's
         height: int
         algorithm: str           # of convolutions: "direct", "winograd", "winograd-large", "auto"
-        threads: int             # that compute; default 1; 0: as many as are predicted to be the fastest
+        threads: int             # that compute; default 1; or THREADS_AUTO
         cpu: str                 # highest kernel level: "portable", "avx2", "avx512", "neon"
         best_effort: bool        # run the smallest plan even if it does not fit
         picture: Path            # its header says what decoding costs; default: a JPEG of 12 megapixels
@@ -102,6 +102,8 @@ def fill(struct: Structure, options: dict, where: str) -> None:
             continue
         if name == "arena":
             struct.arena = value._alive()
+        elif kind is POINTER(c_size_t) or kind is POINTER(c_double):
+            setattr(struct, field, pointer(kind._type_(CONVERT[kind._type_](value))))
         elif kind is POINTER(c_float):
             setattr(struct, field, (c_float * 3)(*floats(value)))
         elif kind is POINTER(c_int) or kind is POINTER(c_char_p):
@@ -115,7 +117,6 @@ def fill(struct: Structure, options: dict, where: str) -> None:
 
 def model_options(options: dict, where: str, warn: Callable[[str], None]) -> ModelOptions:
     struct = ModelOptions()
-    library.mafat_model_defaults_sized(byref(struct), sizeof(struct))
     struct.memory_name = b"memory"
     struct.warnings.warn = WARN(lambda _, text: warn(text_of(text)))
     fill(struct, options, where)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from ctypes import byref, c_bool, sizeof
+from ctypes import byref, c_bool
 
 from mafat import _library as c
 from mafat._facts import Packed, PackedLayer
@@ -27,10 +27,9 @@ class Pack(c.Handle):
         self._options = c.PackOptions()
         # Texts stay the caller's while it lasts.
         self._paths = [path_of(model), None if weights is None else path_of(weights), path_of(out)]
-        library.mafat_pack_defaults_sized(byref(self._options), sizeof(self._options))
         self._options.warnings.warn = WARN(lambda _, text: warned.append(text_of(text)))
         fill(self._options, options, "pack")
-        self._call(library.mafat_pack_open_sized, byref(self._handle), *self._paths, byref(self._options), sizeof(self._options))
+        self._call(library.mafat_pack_open, byref(self._handle), *self._paths, byref(self._options))
 
     def step(self) -> bool:
         done = c_bool()
@@ -38,10 +37,10 @@ class Pack(c.Handle):
         return done.value
 
     def facts(self) -> c.PackFacts:
-        return ask(library.mafat_pack_describe_sized, self._alive(), c.PackFacts)
+        return ask(library.mafat_pack_describe, self._alive(), c.PackFacts)
 
     def layers(self, n: int) -> tuple[PackedLayer, ...]:
-        return tuple(take(PackedLayer, ask(library.mafat_pack_layer_sized, self._alive(), c.PackLayerFacts, i)) for i in range(n))
+        return tuple(take(PackedLayer, ask(library.mafat_pack_layer, self._alive(), c.PackLayerFacts, i)) for i in range(n))
 
 
 def pack(model: Path, weights: Path | None, out: Path, *, type: str | None = None, activations: str | None = None,

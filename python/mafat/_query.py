@@ -1,7 +1,7 @@
 """Asking without running: no weight is read, milliseconds at most."""
 from __future__ import annotations
 
-from ctypes import byref, c_size_t, c_void_p, sizeof
+from ctypes import byref, c_size_t, c_void_p
 
 from mafat import _library as c
 from mafat._facts import Facts, Plan
@@ -37,8 +37,8 @@ class Query(c.Handle):
         super().__init__()
         self._options = model_options(options, where, lambda text: None)
         self._arena = options.get("arena")
-        self._call(library.mafat_query_open_sized, byref(self._handle), path_of(model), None if weights is None else path_of(weights),
-                   byref(self._options), sizeof(self._options))
+        self._call(library.mafat_query_open, byref(self._handle), path_of(model), None if weights is None else path_of(weights),
+                   byref(self._options))
 
     def answer(self, budget: int, of: c.Handle | None = None) -> Plan:
         """0: the query's own budget. of: the query with packed weights."""

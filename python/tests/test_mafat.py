@@ -280,7 +280,7 @@ class Errors(unittest.TestCase):
                 open_shapes(**{name: 1})
 
     def test_options_that_make_no_sense(self):
-        for options in ({"cpu": "avx3"}, {"plan": "rows0"}, {"threads": -1}, {"mean": [1, 2]}, {"search": "worst"}):
+        for options in ({"cpu": "avx3"}, {"plan": "rows0"}, {"threads": -2}, {"mean": [1, 2]}, {"search": "worst"}):
             with self.assertRaises(mafat.Error) as caught:
                 open_shapes(**options)
             self.assertEqual(caught.exception.code, mafat.EINVAL, options)
@@ -340,6 +340,29 @@ class Together(unittest.TestCase):
                 runs += 1
             self.assertGreater(counted, 20)
 
+    def test_a_run_is_canceled_by_another_thread(self):
+        with open_shapes(width=800, height=800) as model:
+            array = numpy.zeros(model.inputs[0].dims, numpy.float32)
+            model.cancel()  # of no run
+            wanted, codes = model.run(array), []
+
+            def run():
+                try:
+                    model.run(array)
+                except mafat.Error as error:
+                    codes.append(error.code)
+            while not codes:
+                running = threading.Thread(target=run)
+                running.start()
+                while running.is_alive():
+                    model.cancel()
+                    time.sleep(0)
+            self.assertEqual(codes, [mafat.ECANCELED])
+            found = model.run(array)
+            self.assertTrue(all((found[name] == wanted[name]).all() for name in wanted))
+        with self.assertRaises(mafat.Error):
+            model.cancel()  # it is closed
+
     def test_threads_with_models_of_their_own_and_with_one(self):
         wanted = None
         with open_shapes() as model:
@@ -398,7 +421,7 @@ class Together(unittest.TestCase):
 
         def resident():
             gc.collect()
-            mafat.library.mafat_process_measure_sized(process, mafat._library.sizeof(process))
+            mafat.library.mafat_process_measure(process)
             return process.resident_bytes
         for _ in range(5):
             open_shapes().detect(PICTURE)

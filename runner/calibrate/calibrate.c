@@ -42,12 +42,6 @@ _Static_assert(sizeof(((struct mafat_calibration_facts *)0)->path) == MAFAT_CALI
 
 enum { N_PLANS = sizeof plans / sizeof *plans };
 
-void mafat_calibrate_defaults_sized(struct mafat_calibrate_options *options, size_t bytes)
-{
-  const struct mafat_calibrate_options usual = {.seconds = 20};
-  mafat_sized_give(options, bytes, &usual, sizeof usual);
-}
-
 /* ---- files that go away ---- */
 
 enum { DARKNET_FILE, PACKED_FILE, N_FILES };
@@ -657,15 +651,17 @@ void mafat_calibrate_describe(struct mafat_calibration_facts *f, const struct ma
   snprintf(f->cpu, sizeof f->cpu, "%s", c->cpu);
 }
 
-int mafat_calibrate_sized(struct mafat_calibration_facts *out, size_t out_bytes, const struct mafat_calibrate_options *options,
-                          size_t options_bytes, struct mafat_diagnostic *d)
+int mafat_calibrate(struct mafat_calibration_facts *out, const struct mafat_calibrate_options *options, struct mafat_diagnostic *d)
 {
   struct mafat_calibration found;
-  struct mafat_calibration_facts f;
+  struct mafat_calibration_facts f = {.fit_error = 0};
   struct mafat_calibrate_options o;
-  mafat_calibrate_defaults(&o);
-  int code = mafat_sized_take(&o, sizeof o, options, options_bytes, d);
+  int code = mafat_sized_take(&o, sizeof o, options, d);
   if (code) return code;
+  if (mafat_sized_give(out, &f, sizeof f)) /* before all that time */
+    return mafat_fail(d, MAFAT_EINVAL, "facts: expected .size = sizeof of their struct, found %zu", out->size);
+  const double usual_seconds = 20;
+  if (o.seconds == 0) o.seconds = usual_seconds;
   const struct mafat_kernels *kernels = mafat_kernels_find(o.cpu);
   char path[MAFAT_CALIBRATION_PATH];
   if (!kernels)
@@ -675,6 +671,5 @@ int mafat_calibrate_sized(struct mafat_calibration_facts *out, size_t out_bytes,
   if (code) return code;
   mafat_calibrate_describe(&f, &found);
   memcpy(f.path, path, sizeof path);
-  mafat_sized_give(out, out_bytes, &f, sizeof f);
-  return MAFAT_OK;
+  return mafat_sized_give(out, &f, sizeof f);
 }

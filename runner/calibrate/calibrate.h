@@ -6,7 +6,7 @@
 #ifndef MAFAT_RUNNER_CALIBRATE_CALIBRATE_H
 #define MAFAT_RUNNER_CALIBRATE_CALIBRATE_H
 
-#include "include/mafat.h"
+#include "include/mafat_plan.h"
 #include "predictor/cost/calibration.h"
 #include "runner/kernels/kernels.h"
 

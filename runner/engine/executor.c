@@ -311,7 +311,7 @@ static int read_input(struct mafat_executor *e, struct mafat_diagnostic *d)
   int code = source->read_rows ? source->read_rows(source->context, e, e->step.out.y, d)
              : n->n_inputs == 1 ? mafat_fail(d, MAFAT_EINVAL, "%s: no input was set", n->path)
                                 : mafat_fail(d, MAFAT_EINVAL, "%s: input %d was not set", n->path, input);
-  e->source_failed = code != MAFAT_OK;
+  e->source_failed = code != MAFAT_OK && code != MAFAT_ECANCELED;
   return code;
 }
 
@@ -433,6 +433,11 @@ static int run_step(struct mafat_executor *e, long long number, struct mafat_dia
   return code;
 }
 
+bool mafat_executor_is_canceled(const struct mafat_executor *e)
+{
+  return e->options.canceled && atomic_load(e->options.canceled);
+}
+
 static int run_schedule(struct mafat_executor *e, struct mafat_diagnostic *d)
 {
   const struct mafat_step *step = &e->step;
@@ -442,6 +447,7 @@ static int run_schedule(struct mafat_executor *e, struct mafat_diagnostic *d)
   double before = mafat_process_now_ms();
   bool computes = false;
   while (mafat_schedule_next(e->schedule, &e->step)) {
+    if (mafat_executor_is_canceled(e)) return mafat_fail(d, MAFAT_ECANCELED, "%s: the run was canceled", e->network->path);
     if (!computes && step->kind != MAFAT_STEP_INPUT) { /* a whole picture's decoder, which is beside the input alone, is gone by now */
       computes = true;
       mafat_arena_populate(e->arena, e->layout->total_bytes);

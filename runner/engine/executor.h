@@ -4,6 +4,8 @@
 #ifndef MAFAT_RUNNER_ENGINE_EXECUTOR_H
 #define MAFAT_RUNNER_ENGINE_EXECUTOR_H
 
+#include <stdatomic.h>
+
 #include "predictor/layout/layout.h"
 #include "predictor/schedule/schedule.h"
 #include "runner/engine/arena.h"
@@ -27,6 +29,7 @@ struct mafat_executor_options {
   void (*observe)(void *context, struct mafat_executor *e, const struct mafat_step *step);
   void *observe_context;
   struct mafat_exchanger exchanger; /* of a rank's plan; default: none */
+  const atomic_bool *canceled; /* set by another thread: a run ends between two steps. NULL, the default: never */
 };
 
 void mafat_executor_defaults(struct mafat_executor_options *options);
@@ -86,6 +89,8 @@ void mafat_executor_set_watch(struct mafat_executor *e, struct mafat_step_watch 
 int mafat_executor_run(struct mafat_executor *e, struct mafat_diagnostic *d);
 /* Of a rank that makes no output itself: takes what the others have made, which a run has left out. */
 int mafat_executor_receive(struct mafat_executor *e, struct mafat_diagnostic *d);
+/* For sources: shall the run end? Then they fail with MAFAT_ECANCELED. */
+bool mafat_executor_is_canceled(const struct mafat_executor *e);
 /* Did the last run fail because its source did? */
 bool mafat_executor_source_failed(const struct mafat_executor *e);
 /* Milliseconds that the source took in the last run. */

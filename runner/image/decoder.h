@@ -3,6 +3,7 @@
 #ifndef MAFAT_RUNNER_IMAGE_DECODER_H
 #define MAFAT_RUNNER_IMAGE_DECODER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +25,7 @@ enum { MAFAT_IMAGE_MAX_SIDE = 1 << 20, MAFAT_IMAGE_MAX_PIXELS = 1 << 30 };
 /* ---- The file: one small buffer, filled by pread(2). ---- */
 
 struct mafat_image_source {
+  const atomic_bool *canceled; /* as of the input */
   int fd;              /* -1: a picture in memory, all of which is in the buffer's place */
   off_t position;      /* in the file, of the first byte behind the buffer */
   struct mafat_file_state opened; /* the file, when its first bytes were read */
@@ -35,6 +37,9 @@ struct mafat_image_source {
   size_t left;
   uint8_t buffer[16384];
 };
+
+/* Between rows, and while the first one is long in coming. MAFAT_ECANCELED: it was. */
+int mafat_image_source_check(const struct mafat_image_source *source, const char *name, struct mafat_diagnostic *d);
 
 /* Refills an emptied buffer: 1, 0 at the end of the file, -1 with errno. */
 int mafat_image_source_fill(struct mafat_image_source *source);

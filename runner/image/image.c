@@ -164,6 +164,7 @@ static struct mafat_image *make_image(int fd, const char *name, const struct maf
     return NULL;
   }
   im->source.fd = fd;
+  im->source.canceled = input->canceled;
   im->input = *input;
   if (!im->input.kernels) im->input.kernels = mafat_kernels_find(NULL);
   set_rule(im);
@@ -415,7 +416,8 @@ static int start_decoding(struct mafat_image *im, struct mafat_diagnostic *d)
 static int decode_up_to(struct mafat_image *im, int n, struct mafat_diagnostic *d)
 {
   while (im->n_decoded < n) {
-    int code = im->decoder->ops->read_row(im->decoder, im->rows[im->n_decoded % 2], d);
+    int code = mafat_image_source_check(&im->source, im->name, d);
+    if (code == MAFAT_OK) code = im->decoder->ops->read_row(im->decoder, im->rows[im->n_decoded % 2], d);
     if (code != MAFAT_OK) return code;
     im->n_decoded++;
   }

@@ -17,6 +17,7 @@
 #ifndef MAFAT_RUNNER_IMAGE_IMAGE_H
 #define MAFAT_RUNNER_IMAGE_IMAGE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -41,6 +42,7 @@ struct mafat_image_input {
                    numbers than Darknet's */
   const struct mafat_pixel_rule *rule; /* the caller's; NULL: Darknet's, bytes / 255 and 0.5 around */
   const struct mafat_kernels *kernels; /* NULL: the best this CPU has */
+  const atomic_bool *canceled; /* set by another thread: reading fails with MAFAT_ECANCELED; NULL: never */
 };
 
 struct mafat_image_info {

@@ -175,6 +175,8 @@ static void on_progress(j_common_ptr cinfo)
 {
   enum { MAX_SCANS = 500 };
   struct jpeg *jpeg = cinfo->client_data;
+  int code = mafat_image_source_check(jpeg->base.source, jpeg->base.name, jpeg->diagnostic);
+  if (code) give_up(jpeg, code);
   if (jpeg->cinfo.input_scan_number <= MAX_SCANS) return;
   mafat_fail(jpeg->diagnostic, MAFAT_EUNSUPPORTED, "%s: JPEG picture: expected at most %d scans, found more",
              jpeg->base.name, MAX_SCANS);

@@ -96,6 +96,8 @@ static void read_bytes(png_structp p, png_bytep bytes, size_t n)
   struct mafat_image_source *source = png->base.source;
   while (n > 0) {
     if (source->left == 0) {
+      int code = mafat_image_source_check(source, png->base.name, png->diagnostic);
+      if (code) give_up(png, code);
       int filled = mafat_image_source_fill(source);
       if (filled < 0) {
         mafat_fail(png->diagnostic, MAFAT_EIO, "%s: cannot read: %s", png->base.name, strerror(errno));

@@ -294,6 +294,7 @@ static int read_rows(void *context, struct mafat_executor *e, struct mafat_span 
   struct mafat_raw_input *r = context;
   const struct mafat_file_order *o = r->order;
   for (int y = rows.begin, end; y < rows.end; y = end) {
+    if (mafat_executor_is_canceled(e)) return mafat_fail(d, MAFAT_ECANCELED, "%s: reading was canceled", r->path);
     end = o->rows < o->shape.h ? rows.end : (y / r->band_rows + 1) * r->band_rows;
     if (end > rows.end) end = rows.end;
     for (int plane = 0; plane < o->planes; plane++) {

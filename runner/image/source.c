@@ -7,6 +7,12 @@
 #include "runner/image/decoder.h"
 #include "runner/image/image.h"
 
+int mafat_image_source_check(const struct mafat_image_source *source, const char *name, struct mafat_diagnostic *d)
+{
+  if (!source->canceled || !atomic_load(source->canceled)) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_ECANCELED, "%s: reading was canceled", name);
+}
+
 ssize_t mafat_image_source_peek(int fd, off_t offset, uint8_t *bytes, size_t n)
 {
   return mafat_read_some(fd, bytes, n, offset);

@@ -1,3 +1,4 @@
+#include "include/mafat_pack.h"
 #include "runner/weights/weights.h"
 
 #include "base/open_file.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The public header is enough: run_inference is a program of it like others, and the second example of libmafat(3)
+# The public headers are enough: run_inference is a program of it like others, and the second example of libmafat(3)
 # is one. Run from the project's root; BUILD names the build folder (default: build).
 set -u
 build=${BUILD:-build}
@@ -19,17 +19,17 @@ program=$build/run_inference_dynamic
 # ---- Of the project it includes, and is linked with, what others have, too; and a header without a .c file, of what UTF-8 is
 
 mkdir "$work/alone" "$work/alone/include" "$work/alone/base"
-cp include/mafat.h "$work/alone/include"
-cp base/utf8.h "$work/alone/base"
+cp include/mafat*.h "$work/alone/include"
+cp base/{part,utf8}.h "$work/alone/base"
 cp -r programs "$work/alone"
 check alone 'it does not compile where nothing but the header is' "${cc[@]}" -std=c11 -D_GNU_SOURCE -DMAFAT_VERSION='"0"' -I"$work/alone" \
   -fsyntax-only "$work"/alone/programs/run_inference/*.c "$work"/alone/programs/shared/{writer,streams,unfinished}.c
 if [ ! -x "$program" ]; then
   skip linked "no $program: make BUILD=$build $program"
 else
-  sed -n 's/^MAFAT_API .*[ *]\(mafat_[a-z0-9_]*\)(.*/\1/p' include/mafat.h | sort >"$work/declared"
+  sed -n 's/^MAFAT_API .*[ *]\(mafat_[a-z0-9_]*\)(.*/\1/p' include/mafat*.h | sort >"$work/declared"
   foreign=$(nm -D --undefined-only "$program" | sed -n 's/^ *U \(mafat_.*\)/\1/p' | sort | comm -23 - "$work/declared" | tr '\n' ' ')
-  check names "run_inference calls what mafat.h does not declare: $foreign" test -z "$foreign"
+  check names "run_inference calls what no public header declares: $foreign" test -z "$foreign"
   check needs 'it is not linked with libmafat.so.0' grep -q 'NEEDED.*libmafat.so.0' <(readelf -d "$program")
   check decoders 'it needs a decoder' test -z "$(readelf -d "$program" | grep -E 'NEEDED.*(jpeg|png|uring)')"
 
@@ -59,34 +59,25 @@ else
   same predict --predict --plan 3x3/4/1x1 --json $shapes/shapes.cfg
 fi
 
-# ---- A program of version 0.1.0: its header, and the library as it is
+# ---- The headers, each by itself, and the example of libmafat(3) that asks first
 
-old=$work/old_program
-calls() { nm "$1" | sed -n 's/^ *[UT] \(mafat_[a-z0-9_]*\).*/\1/p' | sort -u; } # OBJECT
-if [ ! -e "$build/libmafat.so.0" ]; then skip 'old program' "no $build/libmafat.so.0"
-elif "${cc[@]}" -std=c11 -Wall -Wextra -Werror -I. -o "$old" tests/abi/old_program.c "$build/libmafat.so.0" -lm \
-    -Wl,-rpath,"$(realpath "$build")" >"$log" 2>&1; then
-  sed -n 's/^MAFAT_API .*[ *]\(mafat_[a-z0-9_]*\)(.*/\1/p' tests/abi/mafat-0.1.h | sort >"$work/then"
-  check 'old program, all functions' 'it does not call all of its header' cmp "$work/then" <(calls "$old")
-  head -c $((4 * 3 * 160 * 160)) /dev/zero >"$work/zeros"
-  check 'old program' 'it finds' env XDG_CACHE_HOME="$work/cache" "$old" $shapes/shapes.cfg $shapes/shapes.weights "$picture" "$work/zeros"
-else fail 'old program' "$(head -n 1 "$log")"; fi
-
-# ---- The header by itself, and the example of libmafat(3) that asks first
-
-echo '#include "include/mafat.h"' >"$work/header.c"
-cp "$work/header.c" "$work/header.cc"
-check 'header as C99' 'it does not compile' "${cc[@]}" -std=c99 -Wall -Wextra -Wpedantic -Werror -I. -fsyntax-only "$work/header.c"
+for header in include/mafat*.h; do
+  echo "#include \"$header\"" >"$work/header.c"
+  cp "$work/header.c" "$work/header.cc"
+  check "$header as C99" 'it does not compile' "${cc[@]}" -std=c99 -Wall -Wextra -Wpedantic -Werror -I. -fsyntax-only "$work/header.c"
+  command -v g++ >/dev/null || continue
+  check "$header as C++" 'it does not compile' g++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -I. -fsyntax-only "$work/header.cc"
+done
+check lines 'mafat.h has more than 400 lines' test "$(wc -l <include/mafat.h)" -le 400
 if command -v g++ >/dev/null; then
-  check 'header as C++' 'it does not compile' g++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -I. -fsyntax-only "$work/header.cc"
   echo '#include "include/mafat.hpp"' >"$work/header.cc"
   for standard in 11 17 20; do
     check "mafat.hpp as C++$standard" 'it does not compile' \
       g++ -std=c++$standard -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -I. -fsyntax-only "$work/header.cc"
   done
-else skip 'header as C++' 'no g++'; fi
+else skip 'headers as C++' 'no g++'; fi
 
-awk '/^#include <mafat.h>/ { n++ } /^\.Ed/ { if (n == 2) exit } n == 2' doc/man/libmafat.3 | sed 's/\\e/\\/g' >"$work/budgets.c"
+awk '/^#include <mafat_plan.h>/ { n++ } /^\.Ed/ { if (n == 2) exit } n == 2' doc/man/libmafat.3 | sed 's/\\e/\\/g' >"$work/budgets.c"
 if [ ! -s "$work/budgets.c" ]; then fail example 'libmafat(3) has no second one'
 elif [ ! -e "$build/libmafat.so.0" ]; then skip example "no $build/libmafat.so.0"
 elif "${cc[@]}" -std=c11 -Wall -Wextra -Wpedantic -Werror -Iinclude -o "$work/budgets" "$work/budgets.c" "$build/libmafat.so.0" \

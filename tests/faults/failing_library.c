@@ -2,7 +2,8 @@
  * plans, opens two models in one arena, runs both, by streamed weights and kept ones, and prints what is found. With OUT behind the
  * picture it packs the model into that file, by the picture. A failure must have a code that there is, words, and nothing in what it
  * would have made; then its name is printed, and the exit status is 1. */
-#include "include/mafat.h"
+#include "include/mafat_pack.h"
+#include "include/mafat_plan.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -69,11 +70,10 @@ static int run_both(const char *model, const char *weights, const char *picture,
 /* Of whole numbers: all that packing does. */
 static int pack(const char *model, const char *weights, const char *picture, const char *out)
 {
-  struct mafat_pack_options options;
+  struct mafat_pack_options options = {.size = sizeof options};
   struct mafat_diagnostic d = {""};
   struct mafat_pack *file = NULL;
   bool done = false;
-  mafat_pack_defaults(&options);
   options.activations = "int8";
   options.calibrate = &picture;
   options.n_calibrate = 1;
@@ -86,11 +86,10 @@ static int pack(const char *model, const char *weights, const char *picture, con
 
 int main(int argc, char **argv)
 {
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   if (argc != 4 && argc != 5) return 2;
   fcntl(0, F_GETFD); /* where injecting begins */
   signal(SIGPIPE, SIG_IGN);
-  mafat_model_defaults(&options);
   options.memory_bytes = 64 << 20;
   options.algorithm = "direct";
   int status = argc == 5 ? pack(argv[1], argv[2], argv[3], argv[4]) : ask(argv[1], argv[2], &options);

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "include/mafat.h"
+#include "include/mafat_pack.h"
+#include "include/mafat_ranks.h"
+#include "include/mafat_video.h"
 #include "tests/fuzz/memory_file.h"
 #include "tests/fuzz/networks.h"
 
@@ -101,7 +103,7 @@ static void run_frame(uint8_t a, uint8_t b)
 {
   static const char *const frames[] = {"6x4", "7x3:nv12", "8x2:yuyv", "5x5:rgb24", "9x9:yuvj420p", "4x4:mjpeg", "0x4", "", NULL};
   const char *format = frames[a % (sizeof frames / sizeof *frames)];
-  struct mafat_frame_facts facts = {.bytes = 16};
+  struct mafat_frame_facts facts = {.size = sizeof facts, .bytes = 16};
   struct mafat_diagnostic d = {""};
   int rows = b;
   if (format) mafat_frame_describe(format, &facts, NULL);
@@ -138,7 +140,7 @@ static void read_output(uint8_t a, uint8_t b)
   struct mafat_diagnostic d = {""};
   size_t n = (size_t)number(b), first = (size_t)number(a);
   float *floats = room(n, sizeof *floats);
-  told(mafat_model_read_output_named(model, text(a), floats, floats ? n : 0, &d), &d);
+  told(mafat_model_read_output(model, text(a), floats, floats ? n : 0, &d), &d);
   if (floats) told(mafat_model_read_output_part(model, text(a), first, floats, n, &d), &d);
   free(floats);
 }
@@ -183,20 +185,21 @@ static void classify(uint8_t a, uint8_t b)
 static void describe(uint8_t a, uint8_t b)
 {
   size_t bytes = (size_t)a * 3;
-  char *facts = room(bytes, 1);
+  void *facts = room(bytes < sizeof bytes ? sizeof bytes : bytes, 1);
   int index = whole(b);
+  memcpy(facts, &bytes, sizeof bytes);
   switch (b % 11) {
-  case 0: mafat_model_describe_sized(model, (void *)facts, bytes); break;
-  case 1: mafat_model_layer_sized(model, index, (void *)facts, bytes); break;
-  case 2: mafat_model_group_sized(model, index, (void *)facts, bytes); break;
-  case 3: mafat_model_last_run_sized(model, (void *)facts, bytes); break;
-  case 4: mafat_process_measure_sized((void *)facts, bytes); break;
-  case 5: mafat_model_check_sized(model, (size_t)number(b), (void *)facts, bytes); break;
-  case 6: mafat_model_describe_input_sized(model, index, (void *)facts, bytes); break;
-  case 7: mafat_model_describe_output_sized(model, index, (void *)facts, bytes); break;
-  case 8: mafat_query_describe_sized(query, (void *)facts, bytes); break;
-  case 9: mafat_query_front_sized(query, index, (void *)facts, bytes); break;
-  default: mafat_search_describe_sized(index, (void *)facts, bytes); break;
+  case 0: mafat_model_describe(model, facts); break;
+  case 1: mafat_model_layer(model, index, facts); break;
+  case 2: mafat_model_group(model, index, facts); break;
+  case 3: mafat_model_last_run(model, facts); break;
+  case 4: mafat_process_measure(facts); break;
+  case 5: mafat_model_check(model, (size_t)number(b), facts); break;
+  case 6: mafat_model_describe_input(model, index, facts); break;
+  case 7: mafat_model_describe_output(model, index, facts); break;
+  case 8: mafat_query_describe(query, facts); break;
+  case 9: mafat_query_front(query, index, facts); break;
+  default: mafat_search_describe(index, facts); break;
   }
   free(facts);
 }
@@ -211,16 +214,16 @@ static void ask(uint8_t a, uint8_t b)
   require(mafat_query_budgets(query, budgets, a % 64) <= a % 64);
   require(told(mafat_query_answer(&answer, query, (size_t)number(b), &d), &d) == (answer != NULL));
   for (int i = -1; answer && i < 5; i++) {
-    struct mafat_layer_facts layer;
-    struct mafat_group_facts group;
+    struct mafat_layer_facts layer = {.size = sizeof layer};
+    struct mafat_group_facts group = {.size = sizeof group};
     mafat_answer_layer(answer, i, &layer);
     mafat_answer_group(answer, i, &group);
   }
   mafat_answer_close(&answer);
   if (a & 1) require(told(mafat_query_pack(&packed, query, text(b) ? text(b) : "int4", &d), &d) == (packed != NULL));
   mafat_query_close(&packed);
-  const struct mafat_ranks_question question = {.n_ranks = whole(b), .search = text(a), .link_bits_per_second = (double)number(a), .link_seconds = (double)real(b),
-                                                .plan_seconds = (double)real(a)};
+  const struct mafat_ranks_question question = {.size = sizeof question, .n_ranks = whole(b), .search = text(a), .link_bits_per_second = (double)number(a),
+                                                .link_seconds = (double)real(b), .plan_seconds = (double)real(a)};
   if (a & 2) require(told(mafat_query_ranks(&ranks, query, &question, &d), &d) == (ranks != NULL));
   mafat_ranks_answer_close(&ranks);
 }
@@ -232,8 +235,8 @@ static void open_another(uint8_t a, uint8_t b)
   struct mafat_model_options *o;
   struct mafat_model *other = NULL;
   size_t bytes = b % 5 == 0 ? (size_t)a * 2 / 8 * 8 : sizeof *o; /* a version's end is a field's */
-  struct mafat_model_options usual;
-  mafat_model_defaults(&usual);
+  const size_t bytes_of = (size_t)number(b);
+  struct mafat_model_options usual = {.size = bytes};
   switch (a % 16) {
   case 0: usual.memory_bytes = (size_t)number(b); break;
   case 1: usual.plan = text(b); break;
@@ -244,7 +247,7 @@ static void open_another(uint8_t a, uint8_t b)
   case 6: usual.threads = whole(b) > 2 && whole(b) <= 64 ? 2 : whole(b); break;
   case 7: usual.cpu = text(b); break;
   case 8: usual.max_boxes = whole(b); break;
-  case 9: usual.reserve_bytes = (size_t)number(b); break;
+  case 9: usual.reserve_bytes = &bytes_of; break;
   case 10: usual.n_outputs = whole(b) > 0 ? 0 : whole(b); break;
   case 11: usual.lock = text(b), usual.channels = text(a); break;
   case 12: usual.resize = text(b), usual.decode = text(a); break;
@@ -252,11 +255,11 @@ static void open_another(uint8_t a, uint8_t b)
   case 14: usual.n_constants = whole(b) > 0 ? 0 : whole(b), usual.fork = text(a); break;
   default: usual.beam = whole(b), usual.delta = (double)real(b), usual.search = "motes"; break;
   }
-  o = room(bytes, 1);
+  o = room(bytes < sizeof bytes ? sizeof bytes : bytes, 1);
   memset(o, 0, bytes);
-  memcpy(o, &usual, bytes < sizeof usual ? bytes : sizeof usual);
+  memcpy(o, &usual, bytes < sizeof bytes ? sizeof bytes : bytes < sizeof usual ? bytes : sizeof usual);
   if (bytes > sizeof usual && b & 1) ((char *)o)[bytes - 1] = 1;
-  require(told(mafat_model_open_sized(&other, a == 3 ? NULL : cfg_path, a == 4 ? NULL : weights_path, o, bytes, &d), &d) == (other != NULL));
+  require(told(mafat_model_open(&other, a == 3 ? NULL : cfg_path, a == 4 ? NULL : weights_path, o, &d), &d) == (other != NULL));
   mafat_model_close(&other);
   free(o);
 }
@@ -266,21 +269,21 @@ static void pack(uint8_t a, uint8_t b)
 {
   static const char *const pictures[] = {cfg_path};
   struct mafat_diagnostic d = {""};
-  struct mafat_pack_options o;
+  const double most_error = (double)real(b);
+  struct mafat_pack_options o = {.size = b % 5 == 0 ? (size_t)a % (sizeof o + 1) / 8 * 8 : sizeof o};
   struct mafat_pack *file = NULL;
-  mafat_pack_defaults(&o);
   o.weights = text(a);
   o.activations = a & 1 ? "int8" : text(b);
   o.calibrate = pictures;
   o.n_calibrate = a & 2 ? 1 : whole(b) > 1 ? 0 : whole(b);
-  o.keep_above = a & 4 ? (double)real(b) : INFINITY;
+  o.keep_above = a & 4 ? &most_error : NULL;
   o.measure = a & 8 ? cfg_path : NULL;
   o.n_constants = b == 9 ? -1 : 0;
-  bool good = told(mafat_pack_open_sized(&file, b == 3 ? NULL : cfg_path, a == 5 ? NULL : weights_path, b == 5 ? NULL : "/proc/nowhere/out", &o, b % 5 == 0 ? (size_t)a % (sizeof o + 1) / 8 * 8 : sizeof o, &d), &d);
+  bool good = told(mafat_pack_open(&file, b == 3 ? NULL : cfg_path, a == 5 ? NULL : weights_path, b == 5 ? NULL : "/proc/nowhere/out", &o, &d), &d);
   require(good == (file != NULL));
   bool done = false;
-  struct mafat_pack_facts facts;
-  struct mafat_pack_layer_facts layer;
+  struct mafat_pack_facts facts = {.size = sizeof facts};
+  struct mafat_pack_layer_facts layer = {.size = sizeof layer};
   if (file) {
     mafat_pack_describe(file, &facts);
     require(mafat_pack_layer(file, whole(a), &layer) == MAFAT_EINVAL);
@@ -292,7 +295,7 @@ static void pack(uint8_t a, uint8_t b)
 static void open_all(void)
 {
   struct mafat_diagnostic d;
-  struct mafat_model_options o;
+  struct mafat_model_options o = {.size = sizeof o};
   float weights[5 + WEIGHTS] = {0};
   int32_t version[5] = {0, 2, 0, 0, 0};
   memcpy(weights, version, sizeof version);
@@ -300,7 +303,6 @@ static void open_all(void)
   static struct memory_file cfg, file;
   snprintf(cfg_path, sizeof cfg_path, "%s", memory_file_write(&cfg, cfg_text, sizeof cfg_text - 1));
   snprintf(weights_path, sizeof weights_path, "%s", memory_file_write(&file, weights, sizeof weights));
-  mafat_model_defaults(&o);
   o.memory_bytes = (size_t)1 << 40;
   require(mafat_model_open(&model, cfg_path, weights_path, &o, &d) == MAFAT_OK);
   require(mafat_query_open(&query, cfg_path, weights_path, &o, &d) == MAFAT_OK);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "include/mafat.h"
+#include "include/mafat_video.h"
 #include "programs/mafat_serve/http.h"
 #include "programs/mafat_serve/route.h"
 
@@ -40,7 +40,7 @@ static void check_request(const struct mafat_http_request *r, const char *bytes,
 static void check_frame(const struct mafat_job_frame *f, uint64_t bytes)
 {
   char text[64];
-  struct mafat_frame_facts facts;
+  struct mafat_frame_facts facts = {.size = sizeof facts};
   snprintf(text, sizeof text, "%dx%d:%s", f->w, f->h, f->format);
   require(mafat_frame_describe(text, &facts, NULL) == MAFAT_OK && facts.bytes == bytes && !facts.varies);
 }

@@ -30,7 +30,7 @@ static void check(const struct mafat_options *o, int argc)
   require(o->cfg && o->model && o->n_images >= 0 && o->n_images < argc);
   require(o->predict || o->serves || o->n_images || o->input || mafat_options_video(o));
   require(is_fraction(o->thresh) && is_fraction(o->nms) && o->repeat >= 1 && o->repeat <= 10000);
-  require(o->threads >= 0 && o->threads <= MAFAT_MAX_THREADS && o->layers >= 0 && o->layers <= 10000);
+  require((o->threads == MAFAT_THREADS_AUTO || o->threads > 0) && o->threads <= MAFAT_MAX_THREADS && o->layers >= 0 && o->layers <= 10000);
   require(o->ranks >= 0 && o->ranks <= 64 && o->link_bits >= 0 && isfinite(o->link_bits) && o->link_seconds >= 0 && isfinite(o->link_seconds));
   require(o->plan_seconds >= 0 && o->plan_seconds <= 1e6 && o->max_boxes >= 0 && o->n_sweep >= 0 && o->n_sweep <= MAFAT_SWEEP_SIZES);
   for (int i = 0; i < o->n_sweep; i++) require(o->sweep_bytes[i] > 0 && (i == 0 || o->sweep_bytes[i] >= o->sweep_bytes[i - 1]));

@@ -63,7 +63,7 @@ static void describe(const struct mafat_model *m, char *text, size_t room)
 {
   size_t n = 0;
   for (int i = 0; i < mafat_model_n_inputs(m) + mafat_model_n_outputs(m); i++) {
-    struct mafat_port_facts f;
+    struct mafat_port_facts f = {.size = sizeof f};
     int code = i < mafat_model_n_inputs(m) ? mafat_model_describe_input(m, i, &f)
                                            : mafat_model_describe_output(m, i - mafat_model_n_inputs(m), &f);
     if (code || n >= room) return;
@@ -86,7 +86,7 @@ static float any_value(const struct mafat_port_facts *f, uint32_t *state)
 static bool set_inputs(struct mafat_model *m, struct bits *floats)
 {
   uint32_t state = 1;
-  struct mafat_port_facts f;
+  struct mafat_port_facts f = {.size = sizeof f};
   for (int i = 0; i < mafat_model_n_inputs(m); i++) {
     size_t at = floats->n;
     if (mafat_model_describe_input(m, i, &f) || !put(floats, f.n)) return false;
@@ -100,11 +100,11 @@ static bool set_inputs(struct mafat_model *m, struct bits *floats)
 
 static bool read_outputs(struct mafat_model *m, struct bits *out)
 {
-  struct mafat_port_facts f;
+  struct mafat_port_facts f = {.size = sizeof f};
   for (int i = 0; i < mafat_model_n_outputs(m); i++) {
     size_t at = out->n;
     if (mafat_model_describe_output(m, i, &f) || !put(out, f.n) ||
-        mafat_model_read_output_named(m, f.name, out->floats + at, f.n, &diagnostic))
+        mafat_model_read_output(m, f.name, out->floats + at, f.n, &diagnostic))
       return false;
   }
   return true;
@@ -113,10 +113,9 @@ static bool read_outputs(struct mafat_model *m, struct bits *out)
 /* False, with a diagnostic: it cannot be opened, or run. */
 static bool run(const char *path, const char *plan, char *ports, size_t room, struct bits *out)
 {
-  struct mafat_model_options o;
+  struct mafat_model_options o = {.size = sizeof o};
   struct mafat_model *m;
   struct bits in = {NULL, 0};
-  mafat_model_defaults(&o);
   o.plan = plan;
   o.cpu = cpu;
   o.floats_only = o.best_effort = true;

@@ -2,7 +2,7 @@
  * times, and opens, runs and closes it OPENS times, alone and beside the other one in one arena, by plans that keep, load and stream
  * weights. Every output must have the bits of the first; after a beginning neither mappings, descriptors, threads, the heap nor what
  * is resident may grow. Prints a line of each; exit status 1: something is not so. */
-#include "include/mafat.h"
+#include "include/mafat_plan.h"
 
 #include <dirent.h>
 #include <malloc.h>
@@ -93,8 +93,7 @@ struct subject {
 
 static void open_by(struct mafat_model **model, const struct subject *s, const char *plan, int threads, struct mafat_arena *arena)
 {
-  struct mafat_model_options options;
-  mafat_model_defaults(&options);
+  struct mafat_model_options options = {.size = sizeof options};
   options.plan = plan;
   options.threads = threads;
   options.algorithm = "direct"; /* one order of summation, whatever the plan */
@@ -106,7 +105,7 @@ static void open_by(struct mafat_model **model, const struct subject *s, const c
 static void run(struct subject *s, struct mafat_model *model)
 {
   require(mafat_model_run_floats(model, s->input, s->n_input, &d), "run");
-  mafat_model_read_output(model, s->output);
+  mafat_model_read_layer(model, mafat_model_n_layers(model) - 1, s->output, NULL);
   if (memcmp(s->output, s->expected, s->n_output * sizeof *s->output)) fail("other bits");
 }
 
@@ -126,7 +125,7 @@ static void begin(struct subject *s)
   if (!s->input || !s->output || !s->expected) fail("out of memory");
   for (size_t i = 0; i < s->n_input; i++) s->input[i] = (float)(i * 7 % 255) / 255;
   require(mafat_model_run_floats(model, s->input, s->n_input, &d), "run");
-  mafat_model_read_output(model, s->expected);
+  mafat_model_read_layer(model, mafat_model_n_layers(model) - 1, s->expected, NULL);
   mafat_model_close(&model);
 }
 

@@ -76,10 +76,9 @@ TCase *api_case(Suite *suite, const char *name, double seconds)
 
 struct mafat_model *api_open_model(const char *cfg, const char *plan)
 {
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   struct mafat_diagnostic d;
   struct mafat_model *m;
-  mafat_model_defaults(&options);
   options.plan = plan;
   options.memory_bytes = API_MEMORY_BYTES;
   api_cut_weights(cfg == api_detector ? 8 + 8 * 27 + 14 + 14 * 8 : 6 + 6 * 27);

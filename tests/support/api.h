@@ -3,7 +3,7 @@
 #ifndef MAFAT_TESTS_SUPPORT_API_H
 #define MAFAT_TESTS_SUPPORT_API_H
 
-#include "include/mafat.h"
+#include "include/mafat_plan.h"
 
 #include <check.h>
 

@@ -1,3 +1,4 @@
+#include "include/mafat_video.h"
 #include "programs/shared/video/camera.h"
 
 #include <errno.h>
@@ -73,7 +74,7 @@ static bool set_format(const struct mafat_camera *c, struct v4l2_format *f, __u3
 
 static int choose_format(struct mafat_camera *c, const char *wish, struct v4l2_format *f, struct mafat_diagnostic *d)
 {
-  struct mafat_frame_facts wished;
+  struct mafat_frame_facts wished = {.size = sizeof wished};
   int code = wish ? mafat_frame_describe(wish, &wished, d) : MAFAT_OK;
   if (code) return code;
   *f = (struct v4l2_format){.type = V4L2_BUF_TYPE_VIDEO_CAPTURE};
@@ -92,7 +93,7 @@ static int choose_format(struct mafat_camera *c, const char *wish, struct v4l2_f
 static int take_format(struct mafat_camera *c, const struct v4l2_format *f, struct mafat_diagnostic *d)
 {
   const struct v4l2_pix_format *pix = &f->fmt.pix;
-  struct mafat_frame_facts facts;
+  struct mafat_frame_facts facts = {.size = sizeof facts};
   snprintf(c->text, sizeof c->text, "%ux%u:%s", pix->width, pix->height, name_of(pix->pixelformat));
   int code = mafat_frame_describe(c->text, &facts, d);
   if (code) return code;

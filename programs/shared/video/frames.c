@@ -1,3 +1,4 @@
+#include "include/mafat_video.h"
 #include "programs/shared/video/frames.h"
 
 #include <errno.h>
@@ -173,7 +174,7 @@ static int read_frame_header(struct mafat_frames *f, bool *more, const volatile 
 
 int mafat_frames_open(struct mafat_frames *f, int fd, const char *video, struct mafat_diagnostic *d)
 {
-  struct mafat_frame_facts facts;
+  struct mafat_frame_facts facts = {.size = sizeof facts};
   struct stat st;
   f->fd = fd;
   f->n = 0;

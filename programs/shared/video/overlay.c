@@ -1,3 +1,4 @@
+#include "include/mafat_video.h"
 #include "programs/shared/video/overlay.h"
 
 #include <errno.h>
@@ -37,7 +38,7 @@ int mafat_overlay_open(struct mafat_overlay *o, int fd, const char *path, const 
                                       [MAFAT_OVERLAY_RGB24] = "rgb24", [MAFAT_OVERLAY_JPEG] = "mjpeg"},
                     *const colours[] = {"420jpeg", "420jpeg", "422", "444", "420jpeg"};
   enum { USUAL_RATE = 25 }; /* ffmpeg's, of raw frames */
-  struct mafat_frame_facts facts;
+  struct mafat_frame_facts facts = {.size = sizeof facts};
   char line[128];
   int code = mafat_frame_describe(frames, &facts, d), kind = 0;
   if (code) return code;

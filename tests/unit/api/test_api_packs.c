@@ -1,4 +1,5 @@
 /* Packed files by the public header: what is in them, what is told, and what is left where one does not come to be. */
+#include "include/mafat_pack.h"
 #include "tests/support/api.h"
 #include "tests/support/failing_malloc.h"
 
@@ -21,13 +22,14 @@ static const char three_convolutions[] =
 enum { THREE_FLOATS = 8 + 8 * 27 + 16 + 16 * 72 + 14 + 14 * 16, DETECTOR_FLOATS = 8 + 8 * 27 + 14 + 14 * 8 };
 
 static struct mafat_pack_options options;
+static const double nothing_lost = 0;
 static struct mafat_diagnostic diagnostic;
 static char out[128], part[sizeof out + 5], cfg[96];
 static const char *const pictures[] = {api_picture};
 
 static void begin(const char *cfg_text)
 {
-  mafat_pack_defaults(&options);
+  options = (struct mafat_pack_options){.size = sizeof options};
   snprintf(out, sizeof out, "%s/out.packed", api_folder);
   snprintf(part, sizeof part, "%s.part", out);
   snprintf(cfg, sizeof cfg, "%s", api_cfg(cfg_text));
@@ -57,7 +59,7 @@ static int step(struct mafat_pack *pack, bool *done)
 /* To the last step but one: all is known, and the file is still to get its name. */
 static struct mafat_pack_facts work(struct mafat_pack *pack)
 {
-  struct mafat_pack_facts facts = {0};
+  struct mafat_pack_facts facts = {.size = sizeof facts};
   for (bool done = false; !done && facts.n_layers == 0; mafat_pack_describe(pack, &facts)) step(pack, &done);
   return facts;
 }
@@ -75,7 +77,7 @@ static void run(const char *model, const char *weights, float *output)
   int code = mafat_model_open(&m, model, weights, NULL, &diagnostic);
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
   ck_assert_int_eq(mafat_model_run_floats(m, api_input, API_INPUTS, NULL), MAFAT_OK);
-  mafat_model_read_output(m, output);
+  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, output, NULL), MAFAT_OK);
   mafat_model_close(&m);
 }
 
@@ -153,7 +155,7 @@ END_TEST
 
 START_TEST(test_shares_rise_and_the_last_step_names_the_file)
 {
-  struct mafat_pack_facts f;
+  struct mafat_pack_facts f = {.size = sizeof f};
   double share = 0;
   begin(api_detector);
   struct mafat_pack *pack = open_pack();
@@ -196,7 +198,7 @@ END_TEST
 
 START_TEST(test_what_is_measured_is_told_before_the_file_is_there)
 {
-  struct mafat_pack_layer_facts l;
+  struct mafat_pack_layer_facts l = {.size = sizeof l};
   begin(api_detector);
   options.weights = "int8";
   options.measure = api_picture;
@@ -211,7 +213,7 @@ START_TEST(test_what_is_measured_is_told_before_the_file_is_there)
   ck_assert_int_eq(mafat_pack_layer(pack, 2, &l), MAFAT_EINVAL);
   ck_assert_int_eq(mafat_pack_layer(pack, -1, &l), MAFAT_EINVAL);
   mafat_pack_close(&pack);
-  options.keep_above = 0; /* nothing may be lost: all become wider, pass by pass */
+  options.keep_above = &nothing_lost; /* nothing may be lost: all become wider, pass by pass */
   pack = open_pack();
   f = work(pack);
   ck_assert_int_eq(f.pass, 2);
@@ -225,8 +227,8 @@ END_TEST
 
 START_TEST(test_of_whole_numbers_the_best_way_is_taken)
 {
-  struct mafat_pack_way_facts way;
-  struct mafat_pack_layer_facts l;
+  struct mafat_pack_way_facts way = {.size = sizeof way};
+  struct mafat_pack_layer_facts l = {.size = sizeof l};
   double taken = INFINITY, least = INFINITY;
   begin(three_convolutions);
   options.activations = "int8";
@@ -328,32 +330,35 @@ START_TEST(test_paths_that_are_missing)
 END_TEST
 
 static const char *const nothing[] = {NULL};
+static const double below = -1, no_number = NAN, half = .5;
 
 static const struct refused {
   struct mafat_pack_options options;
   const char *says;
 } refused[] = {
-    {{.activations = "int8", .n_calibrate = 1, .keep_above = INFINITY}, "1 of them in no list"},
-    {{.activations = "int8", .calibrate = nothing, .n_calibrate = 1, .keep_above = INFINITY}, "picture 0, found nothing"},
-    {{.n_constants = 2, .keep_above = INFINITY}, "2 of them in no list"},
-    {{.constants = nothing, .n_constants = 1, .keep_above = INFINITY}, "constant 0, found nothing"},
-    {{.weights = "int7", .keep_above = INFINITY}, "found 'int7'"},
-    {{.activations = "fp16", .keep_above = INFINITY}, "found 'fp16'"},
-    {{.activations = "int8", .keep_above = INFINITY}, "pictures to calibrate by"},
-    {{.activations = "int8", .weights = "fp16", .calibrate = pictures, .n_calibrate = 1, .keep_above = INFINITY}, "expected weights of int8"},
-    {{.calibrate = pictures, .n_calibrate = 1, .keep_above = INFINITY}, "expected activations of int8"},
-    {{.measure = api_picture, .keep_above = -1}, "0 or more"},
-    {{.measure = api_picture, .keep_above = NAN}, "0 or more"},
-    {{.keep_above = .5}, "a picture to measure by"},
-    {{.constants = pictures, .n_constants = 1, .keep_above = INFINITY}, "constants are of ONNX and TFLite models"},
-    {{.fork = "darkent", .keep_above = INFINITY}, "darkent"},
+    {{.activations = "int8", .n_calibrate = 1}, "1 of them in no list"},
+    {{.activations = "int8", .calibrate = nothing, .n_calibrate = 1}, "picture 0, found nothing"},
+    {{.n_constants = 2}, "2 of them in no list"},
+    {{.constants = nothing, .n_constants = 1}, "constant 0, found nothing"},
+    {{.weights = "int7"}, "found 'int7'"},
+    {{.activations = "fp16"}, "found 'fp16'"},
+    {{.activations = "int8"}, "pictures to calibrate by"},
+    {{.activations = "int8", .weights = "fp16", .calibrate = pictures, .n_calibrate = 1}, "expected weights of int8"},
+    {{.calibrate = pictures, .n_calibrate = 1}, "expected activations of int8"},
+    {{.measure = api_picture, .keep_above = &below}, "0 or more"},
+    {{.measure = api_picture, .keep_above = &no_number}, "0 or more"},
+    {{.keep_above = &half}, "a picture to measure by"},
+    {{.constants = pictures, .n_constants = 1}, "constants are of ONNX and TFLite models"},
+    {{.fork = "darkent"}, "darkent"},
 };
 
 START_TEST(test_options_that_make_no_sense_are_refused)
 {
   struct mafat_pack *pack;
   begin(api_detector);
-  int code = mafat_pack_open(&pack, cfg, api_weights, out, &refused[_i].options, &diagnostic);
+  struct mafat_pack_options asked = refused[_i].options;
+  asked.size = sizeof asked;
+  int code = mafat_pack_open(&pack, cfg, api_weights, out, &asked, &diagnostic);
   ck_assert_msg(code == MAFAT_EINVAL && !pack && strstr(diagnostic.text, refused[_i].says), "%s", diagnostic.text);
   ck_assert(!exists(out) && !exists(part));
 }

@@ -1,4 +1,6 @@
 /* What a program learns without running: plans and what they cost, by budget; and of the machine, by measuring it. */
+#include "include/mafat_pack.h"
+#include "include/mafat_ranks.h"
 #include "tests/support/api.h"
 
 #include <check.h>
@@ -13,9 +15,8 @@ Suite *api_queries_suite(void);
 
 START_TEST(test_a_query_knows_what_it_assumed)
 {
-  struct mafat_model_options options;
-  struct mafat_query_facts f;
-  mafat_model_defaults(&options);
+  struct mafat_model_options options = {.size = sizeof options};
+  struct mafat_query_facts f = {.size = sizeof f};
   options.memory_bytes = 12345678;
   struct mafat_query *q = api_open_query(api_detector, &options);
   mafat_query_describe(q, &f);
@@ -36,11 +37,10 @@ END_TEST
 
 START_TEST(test_the_front_trades_bytes_for_milliseconds)
 {
-  struct mafat_model_options options;
-  struct mafat_front_facts last = {0}, f;
-  struct mafat_query_facts facts;
+  struct mafat_model_options options = {.size = sizeof options};
+  struct mafat_front_facts last = {0}, f = {.size = sizeof f};
+  struct mafat_query_facts facts = {.size = sizeof facts};
   int n = 0;
-  mafat_model_defaults(&options);
   options.memory_bytes = 1 << 30;
   struct mafat_query *q = api_open_query(api_detector, &options);
   for (; mafat_query_front(q, n, &f) == MAFAT_OK; n++) {
@@ -53,7 +53,7 @@ START_TEST(test_the_front_trades_bytes_for_milliseconds)
   ck_assert_int_eq(mafat_query_front(q, -1, &f), MAFAT_EINVAL);
   /* with budget enough, a model takes the fastest */
   struct mafat_answer *a;
-  struct mafat_plan_facts plan;
+  struct mafat_plan_facts plan = {.size = sizeof plan};
   ck_assert_int_eq(mafat_query_answer(&a, q, 0, NULL), MAFAT_OK);
   mafat_answer_describe(a, &plan);
   ck_assert_str_eq(plan.text, last.text);
@@ -69,12 +69,11 @@ END_TEST
 
 START_TEST(test_an_answer_says_whether_it_fits)
 {
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   struct mafat_diagnostic d;
-  struct mafat_front_facts least;
-  struct mafat_plan_facts plan;
+  struct mafat_front_facts least = {.size = sizeof least};
+  struct mafat_plan_facts plan = {.size = sizeof plan};
   struct mafat_answer *a;
-  mafat_model_defaults(&options);
   options.memory_bytes = 1 << 30;
   struct mafat_query *q = api_open_query(api_detector, &options);
   mafat_query_front(q, 0, &least);
@@ -97,15 +96,14 @@ END_TEST
 
 START_TEST(test_every_search_is_listed_and_finds_a_plan)
 {
-  struct mafat_search_facts f;
-  struct mafat_query_facts facts;
-  struct mafat_plan_facts plan;
+  struct mafat_search_facts f = {.size = sizeof f};
+  struct mafat_query_facts facts = {.size = sizeof facts};
+  struct mafat_plan_facts plan = {.size = sizeof plan};
   struct mafat_answer *a;
   struct mafat_diagnostic d;
   int n = 0;
   for (; mafat_search_describe(n, &f) == MAFAT_OK; n++) {
-    struct mafat_model_options options;
-    mafat_model_defaults(&options);
+    struct mafat_model_options options = {.size = sizeof options};
     options.search = f.name;
     struct mafat_query *q = api_open_query(api_detector, &options);
     mafat_query_describe(q, &facts);
@@ -126,11 +124,10 @@ END_TEST
 /* But for memory_name the options are the caller's again once the query is open. */
 START_TEST(test_texts_of_options_are_read_while_a_query_is_opened)
 {
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   struct mafat_diagnostic d;
   struct mafat_answer *a;
   char search[] = "motes", cells[] = "1,2", objective[] = "transfers", plan[] = "panels:apart/NoCut";
-  mafat_model_defaults(&options);
   options.search = search;
   options.cells = cells;
   struct mafat_query *q = api_open_query(api_detector, &options), *packed;
@@ -143,7 +140,7 @@ START_TEST(test_texts_of_options_are_read_while_a_query_is_opened)
   mafat_answer_close(&a);
   mafat_query_close(&packed);
   mafat_query_close(&q);
-  mafat_model_defaults(&options);
+  options = (struct mafat_model_options){.size = sizeof options};
   options.search = "separable";
   options.objective = objective;
   q = api_open_query(api_detector, &options);
@@ -151,7 +148,7 @@ START_TEST(test_texts_of_options_are_read_while_a_query_is_opened)
   ck_assert_msg(mafat_query_answer(&a, q, 0, &d) == MAFAT_OK, "%s", d.text);
   mafat_answer_close(&a);
   mafat_query_close(&q);
-  mafat_model_defaults(&options);
+  options = (struct mafat_model_options){.size = sizeof options};
   options.plan = plan;
   q = api_open_query(api_detector, &options);
   memset(plan, 'x', sizeof plan - 1);
@@ -184,9 +181,8 @@ END_TEST
 
 START_TEST(test_budgets_rise)
 {
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   size_t budgets[16];
-  mafat_model_defaults(&options);
   struct mafat_query *q = api_open_query(api_detector, &options);
   int n = mafat_query_budgets(q, budgets, 16);
   ck_assert_int_ge(n, 1);
@@ -205,19 +201,18 @@ END_TEST
 START_TEST(test_a_query_of_smaller_weights)
 {
   static const char *const types[] = {"float32", "fp16", "int8", "int4"};
-  struct mafat_model_options options;
-  struct mafat_query_facts facts;
-  struct mafat_front_facts before, after, f;
+  struct mafat_model_options options = {.size = sizeof options};
+  struct mafat_query_facts facts = {.size = sizeof facts};
+  struct mafat_front_facts before = {.size = sizeof before}, after = {.size = sizeof after}, f = {.size = sizeof f};
   struct mafat_diagnostic d;
   struct mafat_query *packed;
   size_t last = 0;
-  mafat_model_defaults(&options);
   options.plan = "1x1";
   struct mafat_query *q = api_open_query(api_detector, &options);
   mafat_query_front(q, 0, &before);
   for (int t = 0; t < 4; t++) {
     struct mafat_answer *a;
-    struct mafat_plan_facts plan;
+    struct mafat_plan_facts plan = {.size = sizeof plan};
     ck_assert_msg(mafat_query_pack(&packed, q, types[t], &d) == MAFAT_OK, "%s", d.text);
     mafat_query_describe(packed, &facts);
     ck_assert(facts.packed && !facts.weights_assumed && facts.plan_given && facts.n_layers == API_DETECTOR_LAYERS);
@@ -246,14 +241,13 @@ END_TEST
 /* Options are read when the query is opened: nothing of them has to live on. */
 START_TEST(test_the_paper_knows_tiles_only)
 {
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   struct mafat_diagnostic d;
-  struct mafat_paper_facts paper;
-  struct mafat_group_facts g;
-  struct mafat_layer_facts l;
+  struct mafat_paper_facts paper = {.size = sizeof paper};
+  struct mafat_group_facts g = {.size = sizeof g};
+  struct mafat_layer_facts l = {.size = sizeof l};
   struct mafat_answer *a;
   char plan[32] = "3x2/2/1x1";
-  mafat_model_defaults(&options);
   options.plan = plan;
   struct mafat_query *q = api_open_query(api_detector, &options);
   strcpy(plan, "overwritten");
@@ -291,14 +285,13 @@ START_TEST(test_an_arena_buffer_by_buffer)
 {
   static const char *const plans[] = {"1x1/NoCut", "rows2/NoCut", "3x2/2/1x1", "rows4:streamed/2/panels:loaded"};
   static const char *const tags[] = {"input", "activations", "scratch", "weights", "io"};
-  struct mafat_model_options options;
-  struct mafat_plan_facts plan;
-  struct mafat_arena_facts arena;
-  struct mafat_buffer_facts list[64], beyond;
-  struct mafat_layer_facts layer;
+  struct mafat_model_options options = {.size = sizeof options};
+  struct mafat_plan_facts plan = {.size = sizeof plan};
+  struct mafat_arena_facts arena = {.size = sizeof arena};
+  struct mafat_buffer_facts list[64], beyond = {.size = sizeof beyond};
+  struct mafat_layer_facts layer = {.size = sizeof layer};
   struct mafat_answer *a;
   size_t alive[5] = {0}, sum = 0;
-  mafat_model_defaults(&options);
   options.plan = plans[_i];
   struct mafat_query *q = api_open_query(api_detector, &options);
   ck_assert_int_eq(mafat_query_answer(&a, q, 0, NULL), MAFAT_OK);
@@ -308,6 +301,7 @@ START_TEST(test_an_arena_buffer_by_buffer)
   ck_assert(arena.n_buffers > 0 && arena.n_buffers <= 64 && arena.peak_time < arena.n_times);
   for (int i = 0; i < arena.n_buffers; i++) {
     const struct mafat_buffer_facts *b = &list[i];
+    list[i].size = sizeof list[i];
     ck_assert_int_eq(mafat_answer_buffer(a, i, &list[i]), MAFAT_OK);
     ck_assert(b->first >= 0 && b->first <= b->last && b->last < arena.n_times && b->offset + b->bytes <= arena.bytes);
     ck_assert((b->input >= 0) == (strcmp(b->tag, "input") == 0) && (b->rows > 0) == (strcmp(b->what, "map") == 0));
@@ -339,11 +333,10 @@ START_TEST(test_measuring_is_for_a_search_and_weights)
                  {"least", NULL, "measuring makes no sense with least"},
                  {"motes", "1x1", "measuring makes no sense with a plan"},
                  {"motes", NULL, "measuring expects a file of weights"}};
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   struct mafat_diagnostic d;
   struct mafat_query *q, *packed;
   struct mafat_answer *a;
-  mafat_model_defaults(&options);
   options.measure = true;
   for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
     options.search = refused[i].search;
@@ -368,10 +361,9 @@ END_TEST
 
 START_TEST(test_a_query_that_cannot_be_asked)
 {
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   struct mafat_diagnostic d;
   struct mafat_query *q;
-  mafat_model_defaults(&options);
   ck_assert_int_eq(mafat_query_open(&q, "/nonexistent.cfg", NULL, &options, &d), MAFAT_EIO);
   ck_assert_ptr_null(q);
   ck_assert_int_eq(mafat_query_open(&q, api_cfg(api_detector), "/nonexistent.weights", &options, &d), MAFAT_EIO);
@@ -386,10 +378,10 @@ START_TEST(test_the_text_of_a_plan_is_whole)
 {
   enum { LAYERS = 700, ROOM = 1 << 16 };
   static char cfg[ROOM], plan[ROOM];
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   struct mafat_diagnostic d;
   struct mafat_answer *a;
-  struct mafat_plan_facts f;
+  struct mafat_plan_facts f = {.size = sizeof f};
   struct mafat_model *m;
   size_t n = (size_t)snprintf(cfg, ROOM, "[net]\nwidth=8\nheight=8\nchannels=3\n"), at = 0;
   for (int i = 0; i < LAYERS; i++) {
@@ -397,7 +389,6 @@ START_TEST(test_the_text_of_a_plan_is_whole)
     if (i) at += (size_t)snprintf(plan + at, ROOM - at, "1x1:loaded/%d/", i);
   }
   snprintf(plan + at, ROOM - at, "1x1:loaded");
-  mafat_model_defaults(&options);
   options.memory_bytes = (size_t)1 << 30;
   options.plan = plan;
   struct mafat_query *q = api_open_query(cfg, &options);
@@ -422,10 +413,9 @@ START_TEST(test_lists_that_are_missing_are_refused)
     int n;
     const char *says;
   } cases[] = {{NULL, 1, "1 of them in no list"}, {NULL, -1, "-1 of them in no list"}, {nothing, 1, "constant 0, found nothing"}};
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   struct mafat_diagnostic d;
   struct mafat_query *q;
-  mafat_model_defaults(&options);
   options.constants = cases[_i].list;
   options.n_constants = cases[_i].n;
   ck_assert_int_eq(mafat_query_open(&q, api_cfg(api_detector), NULL, &options, &d), MAFAT_EINVAL);
@@ -436,12 +426,11 @@ END_TEST
 /* As a model takes the first of several pictures. */
 START_TEST(test_a_picture_that_may_fail_is_an_ordinary_one)
 {
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   struct mafat_diagnostic d;
   struct mafat_query *q;
   struct mafat_answer *ordinary, *failed;
-  struct mafat_plan_facts f, g;
-  mafat_model_defaults(&options);
+  struct mafat_plan_facts f = {.size = sizeof f}, g = {.size = sizeof g};
   options.plan = "1x1/NoCut";
   q = api_open_query(api_detector, &options);
   ck_assert_int_eq(mafat_query_answer(&ordinary, q, 0, &d), MAFAT_OK);
@@ -471,16 +460,14 @@ static void see_share(void *context, double share)
 
 START_TEST(test_a_calibration_is_kept_and_used)
 {
-  struct mafat_calibrate_options options;
-  struct mafat_calibration_facts found;
-  struct mafat_model_options model;
-  struct mafat_plan_facts plan;
+  struct mafat_calibrate_options options = {.size = sizeof options};
+  struct mafat_calibration_facts found = {.size = sizeof found};
+  struct mafat_model_options model = {.size = sizeof model};
+  struct mafat_plan_facts plan = {.size = sizeof plan};
   struct mafat_diagnostic d;
   struct mafat_answer *a;
   double share = 0;
   setenv("XDG_CACHE_HOME", api_folder, 1);
-  mafat_calibrate_defaults(&options);
-  ck_assert(options.seconds == 20 && !options.cpu && !options.progress);
   options.cpu = "sse";
   ck_assert_int_eq(mafat_calibrate(&found, &options, &d), MAFAT_EINVAL);
   options.cpu = "portable";
@@ -495,7 +482,6 @@ START_TEST(test_a_calibration_is_kept_and_used)
   ck_assert_ptr_eq(strstr(found.path, api_folder), found.path);
   ck_assert_int_eq(access(found.path, R_OK), 0);
   ck_assert(found.conv_gflops > 0 && found.depthwise_gflops > 0 && found.disk_gbs > 0);
-  mafat_model_defaults(&model);
   model.cpu = "portable";
   struct mafat_query *q = api_open_query(api_detector, &model);
   ck_assert_int_eq(mafat_query_answer(&a, q, 0, &d), MAFAT_OK);

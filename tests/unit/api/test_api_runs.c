@@ -1,4 +1,5 @@
 /* Runs, as a program sees them that has the public header alone: times, what failed, who watches, classes, boxes. */
+#include "include/mafat_video.h"
 #include "tests/support/api.h"
 #include "tests/support/picture_writer.h"
 #include "tests/support/tree.h"
@@ -16,11 +17,10 @@ enum { FRAME_W = 6, FRAME_H = 4 };
 
 static struct mafat_model *open_for_frames(const char *frames, const char *plan, bool stay)
 {
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   struct mafat_model *m;
   struct mafat_diagnostic d;
   mafat_model_close(&(struct mafat_model *){api_open_model(api_detector, NULL)}); /* its weights are there */
-  mafat_model_defaults(&options);
   options.memory_bytes = API_MEMORY_BYTES;
   options.frames = frames;
   options.plan = plan;
@@ -84,10 +84,10 @@ START_TEST(test_a_frame_needs_no_model_of_its_own)
   struct mafat_diagnostic d;
   unsigned char frame[FRAME_W * FRAME_H * 3];
   float outputs[2][API_OUT_H * API_OUT_W * API_OUT_C];
-  struct mafat_run_facts run;
+  struct mafat_run_facts run = {.size = sizeof run};
   for (size_t i = 0; i < sizeof frame; i++) frame[i] = (unsigned char)(i * 37);
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-    struct mafat_frame_facts facts;
+    struct mafat_frame_facts facts = {.size = sizeof facts};
     ck_assert_int_eq(mafat_frame_describe(formats[i], &facts, &d), MAFAT_OK);
     struct mafat_model *m = open_for_frames(formats[i], NULL, true), *other = api_open_model(api_detector, NULL);
     ck_assert_int_eq(mafat_model_run_frame(m, frame, facts.bytes, &d), MAFAT_OK);
@@ -205,8 +205,8 @@ END_TEST
 START_TEST(test_a_run_leaves_its_times)
 {
   struct mafat_model *m = api_open_model(api_detector, "1x1/NoCut");
-  struct mafat_run_facts f;
-  struct mafat_layer_facts l;
+  struct mafat_run_facts f = {.size = sizeof f};
+  struct mafat_layer_facts l = {.size = sizeof l};
   double sum = 0;
   mafat_model_last_run(m, &f);
   ck_assert(f.image_ms == 0 && f.layers_ms == 0 && !f.input_failed);
@@ -230,7 +230,7 @@ END_TEST
 START_TEST(test_what_failed_is_told)
 {
   struct mafat_model *m = api_open_model(api_detector, NULL);
-  struct mafat_run_facts f;
+  struct mafat_run_facts f = {.size = sizeof f};
   struct mafat_diagnostic d;
   ck_assert_int_eq(mafat_model_run_picture(m, "/nonexistent.jpg", &d), MAFAT_EIO);
   mafat_model_last_run(m, &f);
@@ -252,14 +252,13 @@ START_TEST(test_more_floats_than_can_be_addressed_are_nobodys)
 {
   enum { HALVES = 10, ROOM = 2048 };
   char cfg[ROOM];
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   struct mafat_model *m;
   struct mafat_diagnostic d;
-  struct mafat_port_facts f;
+  struct mafat_port_facts f = {.size = sizeof f};
   const float one = 0;
   int n = snprintf(cfg, ROOM, "[net]\nwidth=16384\nheight=16384\nchannels=16\n");
   for (int i = 0; i < HALVES; i++) n += snprintf(cfg + n, (size_t)(ROOM - n), "[convolutional]\nfilters=2\nsize=1\nstride=2\nactivation=linear\n");
-  mafat_model_defaults(&options);
   options.best_effort = true;
   options.plan = "rows1/NoCut";
   options.floats_only = true;
@@ -309,7 +308,7 @@ START_TEST(test_a_picture_that_is_damaged_where_nothing_is_read_fails_too)
                                         "[convolutional]\nfilters=6\nsize=3\nstride=5\nactivation=linear\n";
   char picture[13 + 32 * 24 * 3] = "P6\n32 24\n255\n";
   struct mafat_diagnostic d;
-  struct mafat_run_facts run;
+  struct mafat_run_facts run = {.size = sizeof run};
   struct mafat_model *m = api_open_model(every_fifth_row, "rows1/NoCut");
   float *output = malloc(6 * 5 * 6 * sizeof *output);
   ck_assert_ptr_nonnull(output);
@@ -351,9 +350,9 @@ START_TEST(test_a_file_of_floats_is_as_good_as_floats)
   int last = API_DETECTOR_LAYERS - 1;
   ck_assert_int_eq(mafat_model_read_row(m, last, 0, 0, row, NULL), MAFAT_EINVAL); /* nothing has run */
   ck_assert_int_eq(mafat_model_run_floats(m, api_input, API_INPUTS, NULL), MAFAT_OK);
-  mafat_model_read_output(m, from_floats);
+  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, from_floats, NULL), MAFAT_OK);
   ck_assert_int_eq(mafat_model_run_raw(m, api_raw, NULL), MAFAT_OK);
-  mafat_model_read_output(m, from_file);
+  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, from_file, NULL), MAFAT_OK);
   ck_assert_mem_eq(from_floats, from_file, sizeof from_file);
   for (int c = 0; c < API_OUT_C; c++)
     for (int y = 0; y < API_OUT_H; y++) {
@@ -377,7 +376,7 @@ struct seen {
 static void see(void *context, const struct mafat_step_facts *s)
 {
   struct seen *seen = context;
-  struct mafat_layer_facts l;
+  struct mafat_layer_facts l = {.size = sizeof l};
   ck_assert(s->from_ms >= seen->end_ms && s->to_ms >= s->from_ms);
   seen->end_ms = s->to_ms;
   seen->n++;
@@ -399,7 +398,7 @@ START_TEST(test_a_watch_is_told_of_every_step)
   ck_assert_int_eq(mafat_model_run_floats(m, api_input, API_INPUTS, NULL), MAFAT_OK);
   ck_assert_int_eq(seen.rows_of_input, 24);
   for (int i = 0; i < API_DETECTOR_LAYERS; i++) {
-    struct mafat_layer_facts l;
+    struct mafat_layer_facts l = {.size = sizeof l};
     mafat_model_layer(m, i, &l);
     long long all = (long long)l.out_h * l.out_w * l.out_c;
     ck_assert_msg(seen.pixels[i] == (l.inside < 0 ? all : 0), "layer %d: %lld of %lld", i, seen.pixels[i], all);
@@ -448,12 +447,12 @@ START_TEST(test_asking_for_boxes_changes_nothing)
   struct mafat_model *m = api_open_model(api_detector, "rows4/2/1x1:loaded");
   struct mafat_detections *all, *again;
   ck_assert_int_eq(mafat_model_run_picture(m, api_picture, NULL), MAFAT_OK);
-  mafat_model_read_output(m, before);
+  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, before, NULL), MAFAT_OK);
   ck_assert_int_eq(mafat_model_detect(m, 0, 0, &all, NULL), MAFAT_OK);
   ck_assert_uint_eq(all->n, API_OUT_H * API_OUT_W * 2 * 2);
   ck_assert_uint_eq(mafat_detections_left_out(all), 0);
   for (int i = 0; i < 2; i++) {
-    mafat_model_read_output(m, after);
+    ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, after, NULL), MAFAT_OK);
     ck_assert_mem_eq(before, after, sizeof before);
     ck_assert_int_eq(mafat_model_detect(m, 0, 0, &again, NULL), MAFAT_OK);
     ck_assert_uint_eq(again->n, all->n);
@@ -469,8 +468,8 @@ END_TEST
 START_TEST(test_so_many_boxes_are_looked_at)
 {
   static const int bad[] = {-1, 1000001};
-  struct mafat_model_options options;
-  struct mafat_model_facts f;
+  struct mafat_model_options options = {.size = sizeof options};
+  struct mafat_model_facts f = {.size = sizeof f};
   struct mafat_detections *some;
   struct mafat_diagnostic d;
   struct mafat_model *m;
@@ -478,7 +477,6 @@ START_TEST(test_so_many_boxes_are_looked_at)
   mafat_model_describe(m, &f);
   mafat_model_close(&m);
   ck_assert_int_eq(f.max_boxes, API_OUT_H * API_OUT_W * 2 * 2);
-  mafat_model_defaults(&options);
   api_cut_weights(8 + 8 * 27 + 14 + 14 * 8);
   for (int i = 0; i < 2; i++) {
     options.max_boxes = bad[i];
@@ -500,11 +498,10 @@ END_TEST
 
 START_TEST(test_other_scalings_of_pictures_are_refused)
 {
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   struct mafat_diagnostic d;
   struct mafat_model *m;
   struct mafat_query *q;
-  mafat_model_defaults(&options);
   options.image_scaling = "slow";
   ck_assert_int_eq(mafat_model_open(&m, api_cfg(api_detector), api_weights, &options, &d), MAFAT_EINVAL);
   ck_assert_str_eq(d.text, "expected a scaling of pictures (exact, fast), found slow");

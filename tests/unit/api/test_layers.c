@@ -37,8 +37,7 @@ static struct mafat_model *open_model(const struct test_model_files *f, const st
 
 static struct mafat_model_options default_options(void)
 {
-  struct mafat_model_options options;
-  mafat_model_defaults(&options);
+  struct mafat_model_options options = {.size = sizeof options};
   options.floats_only = true;
   return options;
 }
@@ -93,8 +92,8 @@ START_TEST(test_heads_and_the_last_layer_can_be_read)
   run(first);
   ck_assert_int_eq(mafat_model_read_layer(whole, FIRST_HEAD, head, NULL), MAFAT_OK);
   ck_assert_int_eq(mafat_model_read_layer(whole, LAST, last, NULL), MAFAT_OK);
-  mafat_model_read_output(first, cut);
-  mafat_model_read_output(whole, output);
+  ck_assert_int_eq(mafat_model_read_layer(first, mafat_model_n_layers(first) - 1, cut, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_read_layer(whole, mafat_model_n_layers(whole) - 1, output, NULL), MAFAT_OK);
   ck_assert_mem_eq(head, cut, sizeof head);
   ck_assert_mem_eq(last, output, sizeof last);
   mafat_model_close(&whole);
@@ -133,9 +132,10 @@ static void check_nothing_to_read(const struct mafat_model *m)
   ck_assert_int_eq(mafat_model_detect(m, .5f, .45f, &found, &d), MAFAT_EINVAL);
   ck_assert_ptr_nonnull(strstr(d.text, "no output to read"));
   ck_assert_ptr_null(found);
-  memset(room, 1, sizeof room);
-  mafat_model_read_output(m, room);
-  for (int i = 0; i < LAST_FLOATS; i++) ck_assert(room[i] == 0);
+  room[0] = 1;
+  ck_assert_int_eq(mafat_model_read_output(m, NULL, room, LAST_FLOATS, &d), MAFAT_EINVAL);
+  ck_assert_ptr_nonnull(strstr(d.text, "no output to read"));
+  ck_assert(room[0] == 1); /* nothing is written */
 }
 
 START_TEST(test_before_the_first_run_there_is_no_output)
@@ -161,14 +161,14 @@ START_TEST(test_a_model_that_rests_holds_no_page_of_its_arena)
   struct mafat_model_options options = default_options();
   struct mafat_model *m = open_model(&f, &options);
   run(m);
-  mafat_model_read_output(m, first);
+  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, first, NULL), MAFAT_OK);
   ck_assert_uint_gt(arena_pages(m), 0);
   mafat_model_rest(m);
   ck_assert_uint_eq(arena_pages(m), 0);
   check_nothing_to_read(m);
   mafat_model_rest(m); /* twice is not once too often */
   run(m);
-  mafat_model_read_output(m, second);
+  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, second, NULL), MAFAT_OK);
   ck_assert_mem_eq(first, second, sizeof first);
   mafat_model_close(&m);
   test_model_files_close(&f);
@@ -196,7 +196,7 @@ static float *output_of(const char *cfg, const struct test_model_files *weights,
   mafat_model_output_shape(m, &h, &w, &c);
   *n = (size_t)h * (size_t)w * (size_t)c;
   float *out = malloc(*n * sizeof *out);
-  mafat_model_read_output(m, out);
+  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, out, NULL), MAFAT_OK);
   mafat_model_close(&m);
   test_model_files_close(&f);
   return out;
@@ -344,7 +344,7 @@ START_TEST(test_layers_that_are_asked_for_can_be_read)
   struct mafat_model *cut = open_model(&f, &first);
   float *want = malloc(16 * 24 * 40 * sizeof *want), *out = malloc(16 * 24 * 40 * sizeof *out);
   run(cut);
-  mafat_model_read_output(cut, want);
+  ck_assert_int_eq(mafat_model_read_layer(cut, mafat_model_n_layers(cut) - 1, want, NULL), MAFAT_OK);
   options.outputs = outputs;
   options.n_outputs = 3;
   for (int i = 0; i < 5; i++) {
@@ -458,10 +458,10 @@ START_TEST(test_pixels_give_the_bits_that_a_ppm_of_them_gives)
   write_ppm(path, pixels, channels, channels == 4 ? 3 : channels);
   int code = mafat_model_run_picture(m, path, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
-  mafat_model_read_output(m, want);
+  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, want, NULL), MAFAT_OK);
   code = mafat_model_run_pixels(m, pixels, PICTURE_W, PICTURE_H, channels, STRIDE, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
-  mafat_model_read_output(m, got);
+  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, got, NULL), MAFAT_OK);
   ck_assert_mem_eq(got, want, sizeof want);
   ck_assert(m->placement.picture_w == PICTURE_W && m->placement.picture_h == PICTURE_H);
   unlink(path);

@@ -119,10 +119,9 @@ static void write_model(char *path)
 
 static void open_case(struct case_ *k, const char *plan)
 {
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   struct test_rng rng = test_rng(7);
   write_model(k->path);
-  mafat_model_defaults(&options);
   options.plan = plan;
   options.floats_only = true;
   options.memory_bytes = (size_t)1 << 28;
@@ -146,8 +145,8 @@ static float relu(float x)
 static void check_outputs(const struct case_ *k)
 {
   float rows[N_A], flat[N_B];
-  ck_assert_msg(mafat_model_read_output_named(k->model, "rows", rows, N_A, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
-  ck_assert_msg(mafat_model_read_output_named(k->model, "flat", flat, N_B, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_msg(mafat_model_read_output(k->model, "rows", rows, N_A, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_msg(mafat_model_read_output(k->model, "flat", flat, N_B, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
   for (int c = 0; c < C; c++)
     for (int y = 0; y < H; y++)
       for (int x = 0; x < W; x++) ck_assert_float_eq(rows[(y * W + x) * C + c], relu(k->a[(c * H + y) * W + x]));
@@ -209,7 +208,7 @@ END_TEST
 START_TEST(names_shapes_and_mistakes)
 {
   struct case_ k;
-  struct mafat_port_facts f;
+  struct mafat_port_facts f = {.size = sizeof f};
   open_case(&k, NULL);
   ck_assert_int_eq(mafat_model_n_inputs(k.model), 2);
   ck_assert_int_eq(mafat_model_n_outputs(k.model), 2);
@@ -225,8 +224,8 @@ START_TEST(names_shapes_and_mistakes)
   ck_assert_ptr_nonnull(strstr(diagnostic.text, "expected 'a', 'b'"));
   ck_assert_int_eq(mafat_model_set_input(k.model, NULL, k.a, N_A, &diagnostic), MAFAT_EINVAL);
   ck_assert_int_eq(mafat_model_set_input(k.model, "a", k.a, N_B, &diagnostic), MAFAT_EINVAL);
-  ck_assert_int_eq(mafat_model_read_output_named(k.model, "rows", k.a, N_A, &diagnostic), MAFAT_EINVAL); /* no run */
-  ck_assert_int_eq(mafat_model_read_output_named(k.model, "rows", k.a, 3, &diagnostic), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_read_output(k.model, "rows", k.a, N_A, &diagnostic), MAFAT_EINVAL); /* no run */
+  ck_assert_int_eq(mafat_model_read_output(k.model, "rows", k.a, 3, &diagnostic), MAFAT_EINVAL);
   close_case(&k);
 }
 END_TEST

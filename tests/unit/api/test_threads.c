@@ -1,6 +1,6 @@
 /* Separate models in separate threads, all of them opening, running and closing at the same
  * time: the same bits as alone. */
-#include "include/mafat.h"
+#include "include/mafat_plan.h"
 
 #include "tests/support/support.h"
 
@@ -66,7 +66,7 @@ static void open_subject(struct subject *s, int kind)
   struct test_rng rng = test_rng((uint64_t)kind);
   int h, w, c;
   *s = (struct subject){.files = test_model_files(kinds[kind].cfg, (uint64_t)kind)};
-  mafat_model_defaults(&s->options);
+  s->options = (struct mafat_model_options){.size = sizeof s->options};
   s->options.floats_only = true;
   s->options.plan = kinds[kind].plan;
   s->options.threads = kinds[kind].threads;
@@ -82,7 +82,7 @@ static void open_subject(struct subject *s, int kind)
   s->output = malloc(s->n_outputs * sizeof *s->output);
   for (size_t i = 0; i < s->n_inputs; i++) s->input[i] = (float)(test_random(&rng) >> 8) / 16777216.0f;
   ck_assert_int_eq(mafat_model_run_floats(m, s->input, s->n_inputs, NULL), MAFAT_OK);
-  mafat_model_read_output(m, s->alone);
+  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, s->alone, NULL), MAFAT_OK);
   mafat_model_close(&m);
 }
 
@@ -215,7 +215,7 @@ static int live_in_a_child(struct subject *s)
   struct mafat_diagnostic d = {""};
   alarm(20); /* for threads that are not there */
   int code = mafat_model_run_floats(s->model, s->input, s->n_inputs, &d);
-  if (code == MAFAT_OK) mafat_model_read_output(s->model, s->output);
+  if (code == MAFAT_OK) code = mafat_model_read_layer(s->model, mafat_model_n_layers(s->model) - 1, s->output, NULL);
   mafat_model_close(&s->model);
   if (code) return code == MAFAT_EINVAL && strstr(d.text, "fork") ? 2 : 3;
   return memcmp(s->output, s->alone, s->n_outputs * sizeof *s->output) != 0;

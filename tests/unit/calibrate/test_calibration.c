@@ -322,11 +322,10 @@ static void leave_file(void)
 
 START_TEST(test_calibrating_leaves_nothing_behind)
 {
-  struct mafat_calibrate_options options;
+  struct mafat_calibrate_options options = {.size = sizeof options};
   struct mafat_calibration c;
-  struct mafat_calibration_facts facts;
+  struct mafat_calibration_facts facts = {.size = sizeof facts};
   struct mafat_diagnostic d = {""};
-  mafat_calibrate_defaults(&options);
   options.seconds = .1;
   options.memory_bytes = 64 << 20;
   leave_file();

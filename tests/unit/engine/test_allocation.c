@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "formats/darknet/darknet.h"
+#include "include/mafat_ranks.h"
 #include "predictor/layout/layout.h"
 #include "predictor/planning/planning.h"
 #include "api/choose.h"
@@ -158,7 +159,7 @@ static int pack_query(struct bench *b)
 static int ask_ranks(struct bench *b)
 {
   struct mafat_ranks_answer *a = NULL;
-  const struct mafat_ranks_question question = {.n_ranks = 3, .search = b->plan_text, .link_bits_per_second = 1e8, .link_seconds = 1e-4};
+  const struct mafat_ranks_question question = {.size = sizeof question, .n_ranks = 3, .search = b->plan_text, .link_bits_per_second = 1e8, .link_seconds = 1e-4};
   int code = mafat_query_ranks(&a, b->query, &question, &b->d);
   if (code != MAFAT_OK && a) code = 1;
   mafat_ranks_answer_close(&a);
@@ -168,9 +169,8 @@ static int ask_ranks(struct bench *b)
 /* From the cfg on. */
 static int search_for_a_plan(struct bench *b)
 {
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   struct mafat_query *q = NULL;
-  mafat_model_defaults(&options);
   options.search = b->plan_text;
   if (strcmp(b->plan_text, "separable") == 0) options.objective = "transfers";
   int code = mafat_query_open(&q, b->path, NULL, &options, &b->d);
@@ -181,10 +181,9 @@ static int search_for_a_plan(struct bench *b)
 
 static struct mafat_query *open_query(const struct bench *b, bool has_plan)
 {
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   struct mafat_query *q;
   struct mafat_diagnostic d;
-  mafat_model_defaults(&options);
   options.plan = has_plan ? b->plan_text : NULL;
   ck_assert_msg(mafat_query_open(&q, b->path, NULL, &options, &d) == MAFAT_OK, "%s", d.text);
   return q;

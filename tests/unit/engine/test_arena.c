@@ -1,5 +1,6 @@
 /* Several models in one arena: the same bits as alone, the memory of the larger one, and
  * clear errors where two want it at once. And models that come and go leave nothing. */
+#include "include/mafat_video.h"
 #include "runner/engine/arena.h"
 #include "api/model.h"
 #include "runner/os/process.h"
@@ -43,9 +44,8 @@ struct subject {
 
 static struct mafat_model *try_to_open(const struct subject *s, struct mafat_arena *arena, int *code, struct mafat_diagnostic *d)
 {
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   struct mafat_model *m;
-  mafat_model_defaults(&options);
   options.floats_only = true;
   options.plan = s->plan;
   options.arena = arena;
@@ -82,7 +82,7 @@ static struct subject open_subject(const char *cfg, const char *plan, uint64_t s
   s.output = malloc(s.n_outputs * sizeof *s.output);
   for (size_t i = 0; i < s.n_inputs; i++) s.input[i] = (float)(test_random(&rng) >> 8) / 16777216.0f;
   ck_assert_int_eq(mafat_model_run_floats(m, s.input, s.n_inputs, NULL), MAFAT_OK);
-  mafat_model_read_output(m, s.alone);
+  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, s.alone, NULL), MAFAT_OK);
   s.arena_bytes = m->choice.layout->total_bytes;
   mafat_model_close(&m);
   return s;
@@ -181,7 +181,7 @@ START_TEST(test_who_runs_or_is_opened_takes_away_what_the_others_put_out)
   run_and_check(a, &small);
   run_and_check(b, &large);
   check_nothing_to_read(a, small.output);
-  mafat_model_read_output(b, large.output); /* still there */
+  ck_assert_int_eq(mafat_model_read_layer(b, mafat_model_n_layers(b) - 1, large.output, NULL), MAFAT_OK); /* still there */
   ck_assert_mem_eq(large.output, large.alone, large.n_outputs * sizeof *large.output);
   mafat_model_close(&b);
   check_nothing_to_read(a, small.output);
@@ -196,12 +196,11 @@ END_TEST
 START_TEST(test_who_asks_for_room_for_a_frame_takes_away_what_the_others_put_out)
 {
   struct subject small = open_subject(small_cfg, "1x1/NoCut", 1);
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   struct mafat_arena *arena;
   struct mafat_diagnostic d;
   struct mafat_model *b;
   ck_assert_int_eq(mafat_arena_open(&arena, NULL), MAFAT_OK);
-  mafat_model_defaults(&options);
   options.plan = small.plan;
   options.arena = arena;
   options.frames = "8x8:rgb24";
@@ -213,7 +212,7 @@ START_TEST(test_who_asks_for_room_for_a_frame_takes_away_what_the_others_put_out
   check_nothing_to_read(a, small.output);
   run_and_check(b, &small);
   ck_assert_ptr_nonnull(mafat_model_frame_room(b));
-  mafat_model_read_output(b, small.output);
+  ck_assert_int_eq(mafat_model_read_layer(b, mafat_model_n_layers(b) - 1, small.output, NULL), MAFAT_OK);
   ck_assert_mem_eq(small.output, small.alone, small.n_outputs * sizeof *small.output);
   mafat_model_close(&b);
   mafat_model_close(&a);
@@ -231,7 +230,7 @@ START_TEST(test_a_model_that_rests_leaves_what_another_put_out)
   run_and_check(a, &small);
   run_and_check(b, &large);
   mafat_model_rest(a);
-  mafat_model_read_output(b, large.output);
+  ck_assert_int_eq(mafat_model_read_layer(b, mafat_model_n_layers(b) - 1, large.output, NULL), MAFAT_OK);
   ck_assert_mem_eq(large.output, large.alone, large.n_outputs * sizeof *large.output);
   mafat_model_rest(b);
   ck_assert_uint_eq(arena_pages(arena), 0);

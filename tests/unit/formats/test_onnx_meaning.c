@@ -63,11 +63,10 @@ static struct test_message write_model(const struct model *m)
 static int open_model(struct mafat_model **out, struct test_message file, struct mafat_diagnostic *d)
 {
   char path[64];
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   int fd = memfd_create("model", MFD_CLOEXEC);
   ck_assert_int_eq(write(fd, file.data, file.n), (ssize_t)file.n);
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  mafat_model_defaults(&options);
   options.memory_bytes = 1 << 30; /* sanitizers take some */
   options.floats_only = true;
   int code = mafat_model_open(out, path, NULL, &options, d);
@@ -78,7 +77,7 @@ static int open_model(struct mafat_model **out, struct test_message file, struct
 
 static void compare(const struct model *m, struct mafat_model *opened)
 {
-  struct mafat_port_facts port;
+  struct mafat_port_facts port = {.size = sizeof port};
   struct mafat_diagnostic d;
   float found[MOST];
   size_t n = 1;
@@ -86,7 +85,7 @@ static void compare(const struct model *m, struct mafat_model *opened)
   ck_assert_int_eq(mafat_model_describe_output(opened, 0, &port), MAFAT_OK);
   ck_assert_msg(port.n == (size_t)m->n, "%s: %zu numbers, expected %d", m->what, port.n, m->n);
   ck_assert_msg(mafat_model_run_floats(opened, m->input, n, &d) == MAFAT_OK, "%s: %s", m->what, d.text);
-  ck_assert_int_eq(mafat_model_read_output_named(opened, NULL, found, port.n, &d), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_read_output(opened, NULL, found, port.n, &d), MAFAT_OK);
   for (int k = 0; k < m->n; k++)
     ck_assert_msg(fabsf(found[k] - m->expected[k]) <= 1e-5f * fmaxf(1, fabsf(m->expected[k])), "%s: number %d is %g, expected %g", m->what, k,
                   (double)found[k], (double)m->expected[k]);
@@ -258,9 +257,9 @@ START_TEST(parts_may_have_several_readers)
   test_onnx_output(&graph, "z", -1, NULL);
   ck_assert_msg(open_model(&m, test_onnx_model(&graph, 13), &d) == MAFAT_OK, "%s", d.text);
   ck_assert_msg(mafat_model_run_floats(m, input, ALL, &d) == MAFAT_OK, "%s", d.text);
-  ck_assert_int_eq(mafat_model_read_output_named(m, "y", found, 2, &d), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_read_output(m, "y", found, 2, &d), MAFAT_OK);
   for (int k = 0; k < 2; k++) ck_assert_float_eq(found[k], -input[_i * WIDE + 2 * k]);
-  ck_assert_int_eq(mafat_model_read_output_named(m, "z", found, WIDE, &d), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_read_output(m, "z", found, WIDE, &d), MAFAT_OK);
   for (int k = 0; k < WIDE; k++) ck_assert_float_eq(found[k], -input[_i * WIDE + k]);
   mafat_model_close(&m);
 }

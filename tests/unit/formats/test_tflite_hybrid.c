@@ -2,7 +2,7 @@
 #include "base/half.h"
 #include "formats/tflite/import.h"
 #include "formats/tflite/model.h"
-#include "include/mafat.h"
+#include "include/mafat_plan.h"
 #include "runner/weights/narrow.h"
 #include "tests/support/imported.h"
 #include "tests/support/tflite_operators.h"
@@ -175,11 +175,10 @@ static struct file pack(const char *path, enum mafat_dtype type)
 /* The last layer's output; how many numbers. */
 static size_t run(const char *path, const char *plan, int threads, float *out)
 {
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   struct mafat_model *m;
   int h, w, c;
   uint32_t state = 7;
-  mafat_model_defaults(&options);
   options.plan = plan;
   options.threads = threads;
   options.algorithm = "direct";
@@ -195,7 +194,7 @@ static size_t run(const char *path, const char *plan, int threads, float *out)
   mafat_model_output_shape(m, &h, &w, &c);
   n = (size_t)h * (size_t)w * (size_t)c;
   ck_assert_uint_le(n, MOST_OUTPUT);
-  mafat_model_read_output(m, out);
+  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, out, NULL), MAFAT_OK);
   mafat_model_close(&m);
   return n;
 }
@@ -317,12 +316,11 @@ END_TEST
 /* A half that is no number is found when it is read. */
 START_TEST(halves_are_finite)
 {
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   struct mafat_model *m;
   ck_assert(make_twins(find("conv_same"), HALVES_DEQUANTIZED));
   numbers.halves[5] = 0x7c00;
   struct file f = write_model(&narrow);
-  mafat_model_defaults(&options);
   options.floats_only = true;
   ck_assert_int_eq(mafat_model_open(&m, f.path, NULL, &options, &diagnostic), MAFAT_EFORMAT);
   ck_assert_ptr_nonnull(strstr(diagnostic.text, "layer 0 [convolutional] has weights that are not finite numbers"));

@@ -33,7 +33,7 @@ struct model {
 static int open_model(struct mafat_model **out, const struct model *m, struct mafat_diagnostic *d)
 {
   struct test_tflite_model model = {.tensors = m->tensors, .operators = m->operators, .n_inputs = 1, .n_outputs = 1};
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   char path[64];
   while (model.n_tensors < MOST_TENSORS && m->tensors[model.n_tensors].name) model.n_tensors++;
   while (model.n_operators < MOST_OPERATORS && m->operators[model.n_operators].n_outputs) model.n_operators++;
@@ -41,7 +41,6 @@ static int open_model(struct mafat_model **out, const struct model *m, struct ma
   int fd = test_tflite_file(&model);
   ck_assert_int_ge(fd, 0);
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  mafat_model_defaults(&options);
   options.memory_bytes = 1 << 30; /* sanitizers take some */
   options.floats_only = true;
   int code = mafat_model_open(out, path, NULL, &options, d);
@@ -51,14 +50,14 @@ static int open_model(struct mafat_model **out, const struct model *m, struct ma
 
 static void compare(const struct model *m, struct mafat_model *opened)
 {
-  struct mafat_port_facts in, out;
+  struct mafat_port_facts in = {.size = sizeof in}, out = {.size = sizeof out};
   struct mafat_diagnostic d;
   float found[MOST];
   ck_assert_int_eq(mafat_model_describe_input(opened, 0, &in), MAFAT_OK);
   ck_assert_int_eq(mafat_model_describe_output(opened, 0, &out), MAFAT_OK);
   ck_assert_msg(out.n == (size_t)m->n, "%s: %zu numbers, expected %d", m->what, out.n, m->n);
   ck_assert_msg(mafat_model_run_floats(opened, m->input, in.n, &d) == MAFAT_OK, "%s: %s", m->what, d.text);
-  ck_assert_int_eq(mafat_model_read_output_named(opened, NULL, found, out.n, &d), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_read_output(opened, NULL, found, out.n, &d), MAFAT_OK);
   for (int k = 0; k < m->n; k++)
     ck_assert_msg(fabsf(found[k] - m->expected[k]) <= 1e-5f * fmaxf(1, fabsf(m->expected[k])), "%s: number %d is %g, expected %g", m->what, k,
                   (double)found[k], (double)m->expected[k]);

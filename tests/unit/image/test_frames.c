@@ -1,5 +1,5 @@
 /* Frames of video: which texts name them, what their bytes mean, and where they come from: y4m's headers, JPEGs one behind the other. */
-#include "include/mafat.h"
+#include "include/mafat_video.h"
 #include "runner/image/frame.h"
 #include "runner/image/image.h"
 #include "runner/kernels/frame_rows.h"
@@ -29,7 +29,7 @@ static struct mafat_diagnostic diagnostic;
 
 START_TEST(frames_are_told_by_a_text)
 {
-  struct mafat_frame_facts f;
+  struct mafat_frame_facts f = {.size = sizeof f};
   ck_assert_int_eq(mafat_frame_describe("640x480", &f, NULL), MAFAT_OK);
   ck_assert(f.width == 640 && f.height == 480 && f.bytes == 640 * 480 * 3 / 2 && !f.varies && strcmp(f.format, "yuv420p") == 0);
   ck_assert_int_eq(mafat_frame_describe("5x3:nv12", &f, NULL), MAFAT_OK);
@@ -47,7 +47,7 @@ START_TEST(other_texts_are_refused)
 {
   static const char *const texts[] = {"", "640", "640x", "x480", "640x480:", "640x480:rgb", "640x480 ", "0x480", "640x0", "-1x4", "+6x4", "640X480",
                                       "5x3:yuyv", "1048577x1", "99999999999999999999x1", "1048576x1048576", "640x480:yuv420p:"};
-  struct mafat_frame_facts f;
+  struct mafat_frame_facts f = {.size = sizeof f};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     ck_assert_msg(mafat_frame_describe(texts[i], &f, &diagnostic) == MAFAT_EINVAL, "%s", texts[i]);
     ck_assert(diagnostic.text[0] && !strchr(diagnostic.text, '\n'));

@@ -401,6 +401,44 @@ START_TEST(turned_pictures_have_no_rows)
 }
 END_TEST
 
+/* ---- Canceled by another thread. ---- */
+
+static void write_kind(int kind)
+{
+  const struct jpeg_style progressive = {.colours = JPEG_YCC, .progressive = true}, baseline = {.colours = JPEG_YCC};
+  const struct png_style interlaced = {.colour = PNG_COLOR_TYPE_RGB, .depth = 8, .interlaced = true};
+  switch (kind) {
+  case 0: picture_write_jpeg(picture_path, WIDTH, HEIGHT, &baseline); break;
+  case 1: picture_write_jpeg(picture_path, WIDTH, HEIGHT, &progressive); break;
+  case 2: picture_write_png(picture_path, WIDTH, HEIGHT, &interlaced); break;
+  default: picture_write_ppm(picture_path, WIDTH, HEIGHT, '6', 255); break;
+  }
+}
+
+START_TEST(reading_ends_at_the_row_where_it_is_canceled)
+{
+  enum { ROWS = 5 };
+  atomic_bool canceled = false;
+  float row[WIDTH * 3], whole[WIDTH * HEIGHT * 3];
+  const struct mafat_image_input input = {WIDTH, HEIGHT, 3, .fit = MAFAT_FIT_STRETCH, .canceled = &canceled};
+  const struct mafat_image_target target = {whole, WIDTH * 3};
+  struct mafat_image *im;
+  write_kind(_i);
+  for (int n_rows = 0; n_rows <= ROWS; n_rows += ROWS) {
+    canceled = false;
+    ck_assert_int_eq(mafat_image_open(&im, picture_path, &input, NULL), MAFAT_OK);
+    for (int y = 0; y < n_rows; y++) ck_assert_int_eq(mafat_image_read_row(im, row, NULL), MAFAT_OK);
+    canceled = true;
+    ck_assert_int_eq(mafat_image_read_row(im, row, &picture_diagnostic), MAFAT_ECANCELED);
+    ck_assert_ptr_nonnull(strstr(picture_diagnostic.text, "canceled"));
+    mafat_image_close(&im);
+  }
+  ck_assert_int_eq(mafat_image_open(&im, picture_path, &input, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_image_read(im, &target, NULL), MAFAT_ECANCELED);
+  mafat_image_close(&im);
+}
+END_TEST
+
 Suite *image_suite(void)
 {
   static const int n_pngs = sizeof pngs / sizeof *pngs, n_jpegs = sizeof jpegs / sizeof *jpegs;
@@ -419,5 +457,6 @@ Suite *image_suite(void)
   tcase_add_test(pixels, exif_that_does_not_count);
   tcase_add_loop_test(pixels, rows_are_what_read_reads, 0, 3);
   tcase_add_test(pixels, turned_pictures_have_no_rows);
+  tcase_add_loop_test(pixels, reading_ends_at_the_row_where_it_is_canceled, 0, 4);
   return suite;
 }

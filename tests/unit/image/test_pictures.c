@@ -1,6 +1,6 @@
 /* What pictures become on their way into a network: where they come to lie, which numbers their bytes become; by options,
  * by what model files say, and by default. */
-#include "include/mafat.h"
+#include "include/mafat_plan.h"
 #include "runner/image/decoder.h"
 #include "runner/image/image.h"
 #include "tests/support/onnx_writer.h"
@@ -265,8 +265,7 @@ static void write_model(char path[40], enum lies behind, int channels, const cha
 
 static struct mafat_model_options usual_options(void)
 {
-  struct mafat_model_options o;
-  mafat_model_defaults(&o);
+  struct mafat_model_options o = {.size = sizeof o};
   o.memory_bytes = (size_t)1 << 28;
   return o;
 }
@@ -290,7 +289,7 @@ static void check_model(const char *path, const struct mafat_model_options *o, i
   for (size_t i = 0; i < sizeof pixels; i++) pixels[i] = (unsigned char)test_random_int(&rng, 0, 255);
   ck_assert_msg(open_model(&m, path, o) == MAFAT_OK, "%s", diagnostic.text);
   ck_assert_msg(mafat_model_run_pixels(m, pixels, W, H, 3, W * 3, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
-  ck_assert_int_eq(mafat_model_read_output_named(m, NULL, found, (size_t)(channels * IN_W * IN_H), &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_read_output(m, NULL, found, (size_t)(channels * IN_W * IN_H), &diagnostic), MAFAT_OK);
   ck_assert_int_eq(mafat_image_open_pixels(&im, &(struct mafat_image_pixels){pixels, W, H, 3, W * 3}, &input, &diagnostic), MAFAT_OK);
   ck_assert_int_eq(mafat_image_read(im, &(struct mafat_image_target){wanted, (size_t)(IN_W * channels)}, &diagnostic), MAFAT_OK);
   for (int i = 0; i < IN_W * IN_H; i++)
@@ -354,8 +353,8 @@ START_TEST(facts_tell_it)
   char path[40];
   struct mafat_model *m;
   struct mafat_query *q;
-  struct mafat_model_facts f;
-  struct mafat_query_facts of_query;
+  struct mafat_model_facts f = {.size = sizeof f};
+  struct mafat_query_facts of_query = {.size = sizeof of_query};
   struct mafat_model_options o = usual_options();
   const float mean[] = {1, 2, 3};
   write_model(path, IN_FRONT, 3, NULL, "Normalized_1_1");

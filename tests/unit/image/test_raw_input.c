@@ -75,13 +75,12 @@ static size_t cached_bytes(const struct input *in)
 static struct mafat_model *open_model(struct mafat_shape s, const char *plan)
 {
   char cfg[200];
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   struct mafat_diagnostic d = {""};
   struct mafat_model *m;
   snprintf(cfg, sizeof cfg, "[net]\nheight=%d\nwidth=%d\nchannels=%d\n[convolutional]\nfilters=%d\nsize=3\npad=1\nactivation=linear\n",
            s.h, s.w, s.c, FILTERS);
   struct test_model_files files = test_model_files(cfg, 7);
-  mafat_model_defaults(&options);
   options.plan = plan;
   options.floats_only = true;
   options.memory_bytes = (size_t)1 << 30;
@@ -99,9 +98,9 @@ static void compare(struct mafat_model *m, const struct input *in, const char *w
   float *expected = malloc(n * sizeof *expected), *found = malloc(n * sizeof *found);
   struct mafat_diagnostic d = {""};
   ck_assert_msg(mafat_model_run_floats(m, in->floats, in->n, &d) == MAFAT_OK, "%s", d.text);
-  mafat_model_read_output(m, expected);
+  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, expected, NULL), MAFAT_OK);
   ck_assert_msg(mafat_model_run_raw(m, in->path, &d) == MAFAT_OK, "%s", d.text);
-  mafat_model_read_output(m, found);
+  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, found, NULL), MAFAT_OK);
   ck_assert_msg(memcmp(expected, found, n * sizeof *found) == 0, "%d x %d x %d, %s: other outputs", in->shape.c,
                 in->shape.h, in->shape.w, what);
   free(expected);
@@ -199,23 +198,22 @@ START_TEST(any_shape_of_bytes)
 {
   const int type = _i % 2 ? MAFAT_TFLITE_INT8 : MAFAT_TFLITE_UINT8;
   struct input in = make_input(shapes[_i / 2], "/var/tmp");
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   struct mafat_diagnostic d = {""};
   struct mafat_model *m;
   char path[] = "/var/tmp/mafat-bytes-XXXXXX.tflite";
   close(mkstemps(path, (int)strlen(".tflite")));
   write_model_of_bytes(path, in.shape, type);
   write_bytes(&in, type);
-  mafat_model_defaults(&options);
   options.decode = "none";
   options.floats_only = true;
   options.memory_bytes = (size_t)1 << 30;
   ck_assert_msg(mafat_model_open(&m, path, NULL, &options, &d) == MAFAT_OK, "%s", d.text);
   float *expected = malloc(in.n * sizeof *expected), *found = malloc(in.n * sizeof *found);
   ck_assert_msg(mafat_model_run_floats(m, in.floats, in.n, &d) == MAFAT_OK, "%s", d.text);
-  mafat_model_read_output(m, expected);
+  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, expected, NULL), MAFAT_OK);
   ck_assert_msg(mafat_model_run_raw(m, in.path, &d) == MAFAT_OK, "%s", d.text);
-  mafat_model_read_output(m, found);
+  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, found, NULL), MAFAT_OK);
   ck_assert_msg(memcmp(expected, found, in.n * sizeof *found) == 0, "%d x %d x %d: other outputs", in.shape.h, in.shape.w, in.shape.c);
   free(expected);
   free(found);
@@ -352,7 +350,7 @@ START_TEST(a_file_that_is_cut_while_it_is_read)
 {
   struct input in = make_input((struct mafat_shape){500, 400, 3}, "/var/tmp");
   struct mafat_diagnostic d = {""};
-  struct mafat_run_facts f;
+  struct mafat_run_facts f = {.size = sizeof f};
   struct cut cut = {&in, false};
   struct mafat_model *m = open_model(in.shape, "rows2");
   if (_i) evict(&in);
@@ -385,7 +383,7 @@ START_TEST(a_file_that_is_written_to_while_it_is_read)
 {
   struct input in = make_input((struct mafat_shape){500, 400, 3}, "/var/tmp");
   struct mafat_diagnostic d = {""};
-  struct mafat_run_facts f;
+  struct mafat_run_facts f = {.size = sizeof f};
   struct cut cut = {&in, false};
   struct mafat_model *m = open_model(in.shape, "rows2");
   mafat_model_set_watch(m, rewrite_file, &cut);

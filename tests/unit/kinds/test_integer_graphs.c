@@ -123,9 +123,9 @@ static void run_file(struct mafat_model *model, const char *path, float *out, si
 {
   struct mafat_diagnostic d = {""};
   ck_assert_msg(mafat_model_run_raw(model, path, &d) == MAFAT_OK, "%s", d.text);
-  struct mafat_port_facts f;
+  struct mafat_port_facts f = {.size = sizeof f};
   ck_assert_int_eq(mafat_model_describe_output(model, 0, &f), MAFAT_OK);
-  ck_assert_msg(mafat_model_read_output_named(model, f.name, out, n, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_model_read_output(model, f.name, out, n, &d) == MAFAT_OK, "%s", d.text);
 }
 
 /* Numbers as the model has them, raw or in an array, and floats that mean them: one and the same. */
@@ -135,9 +135,9 @@ START_TEST(inputs_are_numbers_or_what_they_mean)
   static signed char numbers[ROOM];
   static float floats[ROOM], expected[ROOM], found[ROOM];
   struct mafat_diagnostic d = {""};
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   struct mafat_model *model;
-  struct mafat_port_facts in, out;
+  struct mafat_port_facts in = {.size = sizeof in}, out = {.size = sizeof out};
   char raw[32], array[32], reals[32], wrong[32];
   test_integer_graph_open(&g, (uint64_t)_i * 0x9e3779b97f4a7c15u);
   int fd = test_tflite_file(&g.model);
@@ -146,7 +146,6 @@ START_TEST(inputs_are_numbers_or_what_they_mean)
   const struct test_integer_map *m = &g.maps[0], *o = test_integer_graph_output(&g, 0);
   size_t n = (size_t)(m->h * m->w * m->c), n_out = (size_t)(o->h * o->w * o->c);
   for (size_t i = 0; i < n; i++) numbers[i] = (signed char)m->at[i], floats[i] = m->scale * (float)(m->at[i] - m->zero);
-  mafat_model_defaults(&options);
   options.floats_only = true;
   options.memory_bytes = (size_t)1 << 28;
   ck_assert_msg(mafat_model_open(&model, path, NULL, &options, &d) == MAFAT_OK, "%s", d.text);
@@ -170,7 +169,7 @@ START_TEST(inputs_are_numbers_or_what_they_mean)
   ck_assert_mem_eq(found, expected, n_out * sizeof *found);
   ck_assert_int_eq(mafat_model_set_input(model, NULL, floats, n, &d), MAFAT_OK);
   ck_assert_msg(mafat_model_run_inputs(model, &d) == MAFAT_OK, "%s", d.text);
-  ck_assert_int_eq(mafat_model_read_output_named(model, out.name, found, n_out, &d), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_read_output(model, out.name, found, n_out, &d), MAFAT_OK);
   ck_assert_mem_eq(found, expected, n_out * sizeof *found);
   ck_assert_int_eq(mafat_model_run_raw(model, wrong, &d), MAFAT_EUNSUPPORTED);
   ck_assert_ptr_nonnull(strstr(d.text, g.is_signed ? "expected a .npy file of int8 ('|i1'), found '|u1'" : "expected a .npy file of uint8 ('|u1'), found '|i1'"));
@@ -189,9 +188,9 @@ START_TEST(pixels_are_what_they_mean)
   static unsigned char pixels[ROOM];
   static float floats[ROOM], expected[ROOM], found[ROOM];
   struct mafat_diagnostic d = {""};
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   struct mafat_model *model;
-  struct mafat_port_facts out;
+  struct mafat_port_facts out = {.size = sizeof out};
   test_integer_graph_open(&g, (uint64_t)_i * 0x9e3779b97f4a7c15u + 5);
   for (uint64_t other = 1; g.maps[0].c != 1 && g.maps[0].c != 3; other++) { /* one in 20 is a picture */
     test_integer_graph_close(&g);
@@ -208,7 +207,6 @@ START_TEST(pixels_are_what_they_mean)
     pixels[i] = (unsigned char)test_random_int(&rng, 0, 255);
     floats[i] = ((float)pixels[i] - mean[0]) * scale[0];
   }
-  mafat_model_defaults(&options);
   options.memory_bytes = (size_t)1 << 28;
   options.mean = mean;
   options.scale = scale;
@@ -216,9 +214,9 @@ START_TEST(pixels_are_what_they_mean)
   ck_assert_int_eq(mafat_model_describe_output(model, 0, &out), MAFAT_OK);
   ck_assert_int_eq(mafat_model_set_input(model, NULL, floats, n, &d), MAFAT_OK);
   ck_assert_msg(mafat_model_run_inputs(model, &d) == MAFAT_OK, "%s", d.text);
-  ck_assert_int_eq(mafat_model_read_output_named(model, out.name, expected, n_out, &d), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_read_output(model, out.name, expected, n_out, &d), MAFAT_OK);
   ck_assert_msg(mafat_model_run_pixels(model, pixels, m->w, m->h, m->c, (size_t)(m->w * m->c), &d) == MAFAT_OK, "%s", d.text);
-  ck_assert_int_eq(mafat_model_read_output_named(model, out.name, found, n_out, &d), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_read_output(model, out.name, found, n_out, &d), MAFAT_OK);
   ck_assert_mem_eq(found, expected, n_out * sizeof *found);
   mafat_model_close(&model);
   close(fd);
@@ -235,18 +233,17 @@ static float run_large(const struct test_tflite_model *model, float in)
 {
   const size_t pixels = (size_t)LARGE_SIDE * LARGE_SIDE;
   struct mafat_diagnostic d = {""};
-  struct mafat_model_options options;
+  struct mafat_model_options options = {.size = sizeof options};
   struct mafat_model *loaded;
   float *map = calloc(pixels, sizeof *map), found = NAN;
   struct test_imported m = test_import_tflite(model, &d);
   ck_assert_msg(m.code == MAFAT_OK, "%s", d.text);
   for (size_t i = 0; i < pixels; i++) map[i] = in;
-  mafat_model_defaults(&options);
   options.floats_only = true;
   options.memory_bytes = (size_t)1 << 28;
   ck_assert_msg(mafat_model_open(&loaded, m.path, NULL, &options, &d) == MAFAT_OK, "%s", d.text);
   ck_assert_msg(mafat_model_run_floats(loaded, map, pixels, &d) == MAFAT_OK, "%s", d.text);
-  ck_assert_int_eq(mafat_model_read_output_named(loaded, "m", &found, 1, &d), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_read_output(loaded, "m", &found, 1, &d), MAFAT_OK);
   mafat_model_close(&loaded);
   test_imported_close(&m);
   free(map);

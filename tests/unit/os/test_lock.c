@@ -245,9 +245,8 @@ static float input[INPUTS], output[OUTPUTS];
 static struct mafat_model *try_to_open(const struct test_model_files *files, const char *lock, struct mafat_arena *arena,
                                        int *code, struct mafat_diagnostic *d)
 {
-  struct mafat_model_options o;
+  struct mafat_model_options o = {.size = sizeof o};
   struct mafat_model *m;
-  mafat_model_defaults(&o);
   o.floats_only = true;
   o.plan = "1x1/NoCut";
   o.memory_bytes = 512 * MIB; /* room for sanitizers, too */
@@ -268,8 +267,15 @@ static struct mafat_model *open_model(const struct test_model_files *files, cons
 
 static struct mafat_model_facts facts_of(const struct mafat_model *m)
 {
-  struct mafat_model_facts f;
+  struct mafat_model_facts f = {.size = sizeof f};
   mafat_model_describe(m, &f);
+  return f;
+}
+
+static struct mafat_plan_facts plan_of(const struct mafat_model *m)
+{
+  struct mafat_plan_facts f = {.size = sizeof f};
+  mafat_model_describe_plan(m, &f);
   return f;
 }
 
@@ -283,7 +289,7 @@ static void run(struct mafat_model *m, bool first)
 {
   static float before[OUTPUTS];
   ck_assert_int_eq(mafat_model_run_floats(m, input, INPUTS, NULL), MAFAT_OK);
-  mafat_model_read_output(m, output);
+  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, output, NULL), MAFAT_OK);
   if (!first) ck_assert_mem_eq(before, output, sizeof output);
   memcpy(before, output, sizeof output);
 }
@@ -302,8 +308,8 @@ START_TEST(test_a_model_locks_its_arena_and_what_it_keeps)
     m = open_model(&files, "on", NULL);
     f = facts_of(m);
     ck_assert(strcmp(f.lock, "on") == 0 && !f.lock_reason);
-    ck_assert_uint_eq(f.locked_bytes, f.kept_weights_bytes + f.plan.arena_bytes);
-    size_t locked = whole_pages(f.kept_weights_bytes) + whole_pages(f.plan.arena_bytes);
+    ck_assert_uint_eq(f.locked_bytes, f.kept_weights_bytes + plan_of(m).arena_bytes);
+    size_t locked = whole_pages(f.kept_weights_bytes) + whole_pages(plan_of(m).arena_bytes);
     ck_assert_uint_eq(locked_bytes() - before, locked);
     run(m, false);
     mafat_model_rest(m); /* gives pages back that are locked, and gets them again */
@@ -326,13 +332,13 @@ START_TEST(test_a_shared_arena_is_locked_for_all)
   ck_assert_uint_eq(facts_of(one).locked_bytes, 0);
   if (may_lock(2 * MIB)) {
     struct mafat_model *other = open_model(&files, "on", arena);
-    ck_assert_uint_eq(facts_of(one).locked_bytes, facts_of(one).plan.arena_bytes);
+    ck_assert_uint_eq(facts_of(one).locked_bytes, plan_of(one).arena_bytes);
     ck_assert_str_eq(facts_of(one).lock, "off");
     mafat_model_rest(one);
     run(one, true);
     run(other, false);
     mafat_model_close(&other);
-    ck_assert_uint_eq(locked_bytes() - before, whole_pages(facts_of(one).plan.arena_bytes));
+    ck_assert_uint_eq(locked_bytes() - before, whole_pages(plan_of(one).arena_bytes));
   }
   mafat_model_close(&one);
   ck_assert_uint_eq(locked_bytes(), before);
@@ -365,9 +371,10 @@ START_TEST(test_the_reserve_is_part_of_the_charge)
   struct test_model_files files = test_model_files(cfg, 1);
   struct mafat_model *m = open_model(&files, "off", NULL);
   struct mafat_model_facts f = facts_of(m);
-  ck_assert_uint_eq(f.reserve_bytes, MAFAT_RESERVE_BYTES);
-  ck_assert_uint_ge(f.plan.memory.rest, f.reserve_bytes);
-  ck_assert_uint_ge(f.plan.memory.charge_bytes, f.plan.memory.resident_bytes + f.reserve_bytes);
+  ck_assert_uint_eq(f.reserve_bytes, MAFAT_DEFAULT_RESERVE_BYTES);
+  struct mafat_memory_facts memory = plan_of(m).memory;
+  ck_assert_uint_ge(memory.rest, f.reserve_bytes);
+  ck_assert_uint_ge(memory.charge_bytes, memory.resident_bytes + f.reserve_bytes);
   mafat_model_close(&m);
   test_model_files_close(&files);
 }
@@ -428,7 +435,7 @@ START_TEST(test_a_run_tells_what_was_waited)
 {
   struct test_model_files files = test_model_files(cfg, 1);
   struct mafat_model *m = open_model(&files, "off", NULL);
-  struct mafat_run_facts f;
+  struct mafat_run_facts f = {.size = sizeof f};
   for (int i = 0; i < 3; i++) {
     run(m, i == 0);
     mafat_model_last_run(m, &f);

@@ -23,7 +23,7 @@ static struct mafat_paper_prediction *predict(const struct mafat_network *n, con
 {
   struct mafat_paper_prediction *p;
   struct mafat_diagnostic d;
-  ck_assert_msg(mafat_paper_predict(&p, n, plan, MAFAT_PAPER_BIAS, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_paper_predict(&p, n, plan, MAFAT_DEFAULT_BIAS_BYTES, &d) == MAFAT_OK, "%s", d.text);
   return p;
 }
 
@@ -65,7 +65,7 @@ START_TEST(yolov2_as_the_formula_has_it)
   const struct mafat_paper_group *g = &p->groups[p->peak_group];
   double mib = (double)p->bytes / MIB;
   ck_assert_msg(g->peak_bytes == f->bytes, "%s: %zu bytes, expected %zu", f->plan, g->peak_bytes, f->bytes);
-  ck_assert_uint_eq(p->bytes, f->bytes + MAFAT_PAPER_BIAS);
+  ck_assert_uint_eq(p->bytes, f->bytes + MAFAT_DEFAULT_BIAS_BYTES);
   ck_assert_msg(mib > f->mib - .05 && mib < f->mib + .05, "%s: %.2f MiB, expected %.1f", f->plan, mib, f->mib);
   ck_assert_msg(g->peak_layer == f->layer, "%s: layer %d, expected %d", f->plan, g->peak_layer, f->layer);
   ck_assert_msg(g->tile_row == f->tile && g->tile_col == f->tile, "%s: tile %d,%d", f->plan, g->tile_row, g->tile_col);
@@ -399,7 +399,7 @@ START_TEST(tiles_are_those_found_pixel_by_pixel)
             test_fail_case(cfg, text, "group %d: %zu bytes, expected %zu", g, p->groups[g].peak_bytes, bytes);
           if (bytes > most) most = bytes;
         }
-        ck_assert_uint_eq(p->bytes, most + MAFAT_PAPER_BIAS);
+        ck_assert_uint_eq(p->bytes, most + MAFAT_DEFAULT_BIAS_BYTES);
         mafat_paper_prediction_close(&p);
         n_grids++;
       }

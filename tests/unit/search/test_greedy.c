@@ -94,9 +94,9 @@ START_TEST(the_table_as_the_printed_algorithms_have_it)
   struct mafat_network *n = test_network(YOLOV2_16);
   for (int u = 0; u < 2; u++) {
     size_t limit = (size_t)r->limit * units[u];
-    struct choice c = search(n, 16, limit, MAFAT_PAPER_BIAS);
+    struct choice c = search(n, 16, limit, MAFAT_DEFAULT_BIAS_BYTES);
     ck_assert_msg(strcmp(c.text, r->choice) == 0, "%d: %s, expected %s", r->limit, c.text, r->choice);
-    ck_assert_uint_eq(c.bytes, bytes_of(n, r->choice, MAFAT_PAPER_BIAS));
+    ck_assert_uint_eq(c.bytes, bytes_of(n, r->choice, MAFAT_DEFAULT_BIAS_BYTES));
     ck_assert_double_eq_tol((double)c.bytes / (double)MIB, r->mib, .05);
     ck_assert(c.fits == (r->limit > 32) && c.fits == (c.bytes < limit));
     if (strcmp(r->paper, r->choice) != 0) ck_assert(comes_before(r->choice, r->paper));
@@ -111,7 +111,7 @@ START_TEST(the_papers_network_is_known_by_its_front)
   struct mafat_network *n = test_darknet_network("yolov2.cfg");
   if (!n) return; /* Debian's darknet package is not installed */
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-    ck_assert_str_eq(search(n, 16, (size_t)table[i].limit * MIB, MAFAT_PAPER_BIAS).text, table[i].choice);
+    ck_assert_str_eq(search(n, 16, (size_t)table[i].limit * MIB, MAFAT_DEFAULT_BIAS_BYTES).text, table[i].choice);
   mafat_network_close(&n);
 }
 END_TEST
