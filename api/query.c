@@ -100,7 +100,7 @@ static int open_query(struct mafat_query *q, const char *cfg, const char *weight
   q->memory_bytes = o->memory_bytes;
   q->kernels = mafat_kernels_find(o->cpu);
   if (!q->kernels)
-    return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (portable, avx2, avx512, neon), found %.60s", o->cpu);
+    return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (%s), found %.60s", mafat_kernels_names(), o->cpu);
   if ((code = mafat_model_files_open(&q->files, cfg, weights, d))) return code;
   /* A file of a graph alone is asked for no weights: it may be a pipe, and its constants may be elsewhere. */
   struct mafat_model_files *files = &q->files;
