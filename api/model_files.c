@@ -1,7 +1,7 @@
 #include "api/model_files.h"
 
 #include "base/part.h"
-#include "include/mafat.h"
+#include "include/mafat_pack.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -4,6 +4,7 @@
 #include "formats/onnx/import.h"
 #include "formats/packed/graph.h"
 #include "formats/packed/identity.h"
+#include "include/mafat_pack.h"
 #include "api/model_files.h"
 #include "runner/weights/packer.h"
 #include "runner/weights/weights.h"
