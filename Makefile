@@ -420,11 +420,9 @@ test-full: packages ## everything: test, all cases, sanitizers, fuzzing, control
 
 # What scripts find in the sources.
 CHECKS := check-includes check-kinds check-covered
-run-check: $(TESTED) $(CHECKS)
+run-check run-test run-gate run-full: $(TESTED) $(CHECKS)
 # With the fuzz targets' objects, so that they go on compiling where nobody fuzzes.
-run-test run-full: $(TESTED) $(call objects,$(wildcard tests/fuzz/*.c)) $(CHECKS) check-arm-tests
-run-gate: $(TESTED)
-run-gate run-full: $(ORACLES)
+run-gate run-full: $(ORACLES) $(call objects,$(wildcard tests/fuzz/*.c)) check-arm-tests
 run-check run-test run-gate run-full:
 	@BUILD=$(BUILD) ./tests/run.sh $(@:run-%=%)
 
