@@ -114,7 +114,7 @@ SONAME := libmafat.so.0
 SHARED := $(BUILD)/$(SONAME)
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo darknet check test test-gate test-full golden golden-write run-check run-test run-gate run-full check-fresh check-latency check-predictor check-search check-asan check-tsan check-msan check-coverage analyze check-valgrind check-avxvnni check-includes check-kinds check-tables check-parts oracle networks planners planners-check fuzz fuzzers bench limits soak paper figure clean packages run-planners run-demo run-paper run-figure separable ranks run-ranks
+.PHONY: all help demo darknet check test test-gate test-full golden golden-write run-check run-test run-gate run-full check-fresh check-latency check-predictor check-search check-asan check-tsan check-msan check-coverage analyze check-valgrind check-avxvnni check-includes check-kinds check-tables check-covered check-parts oracle networks planners planners-check fuzz fuzzers bench limits soak paper figure clean packages run-planners run-demo run-paper run-figure separable ranks run-ranks
 
 all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/mafat_serve $(BUILD)/make_weights $(BUILD)/pack_weights $(BUILD)/mafat $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MPICC),$(BUILD)/mafat_ranks) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
 
@@ -410,11 +410,11 @@ test-gate: packages ## what decides beside make test: Darknet beside us, faults,
 test-full: packages ## everything: test, all cases, sanitizers, fuzzing, control groups v2, all memory limits (root; hours)
 	@$(MAKE) --no-print-directory $(JOBS) run-full
 
-run-check: $(TESTED) check-includes check-kinds check-tables
+# What scripts find in the sources.
+CHECKS := check-includes check-kinds check-tables check-covered
+run-check run-test run-gate run-full: $(TESTED) $(CHECKS)
 # With the fuzz targets' objects, so that they go on compiling where nobody fuzzes.
-run-test run-full: $(TESTED) $(call objects,$(wildcard tests/fuzz/*.c)) check-includes check-kinds check-tables check-arm-tests
-run-gate: $(TESTED)
-run-gate run-full: $(ORACLES)
+run-gate run-full: $(ORACLES) $(call objects,$(wildcard tests/fuzz/*.c)) check-arm-tests
 run-check run-test run-gate run-full:
 	@BUILD=$(BUILD) ./tests/run.sh $(@:run-%=%)
 
@@ -539,6 +539,9 @@ check-kinds: ## no more files outside kinds/ and formats/ name a kind of layer t
 
 check-tables: ## lists of kinds, activations, types and levels stand in their tables alone (.def)
 	@./scripts/check_tables.sh
+
+check-covered: ## each file of unit tests names the sources that it covers, and each of the library's is named
+	@./scripts/check_covered.py
 
 # A program for each reader of foreign input, over a library that clang has instrumented: $(BUILD) is a folder of their own.
 FUZZERS := $(filter-out $(if $(ANNOTATE),,$(BUILD)/fuzz_json),$(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c)))

@@ -15,7 +15,7 @@ unset MAKEFLAGS MFLAGS MAKELEVEL # its jobs are not ours to use
 #   alone  with nothing: it uses all CPUs, or counts what others do to the memory or the time
 sections() {
   cat <<END
-check,test,full  alone  tests/unit.sh
+check,test,gate,full  alone  tests/unit.sh
 gate,full        waits  tests/cli/sweep.sh
 test,full        waits  tests/cli/swap.sh
 gate,full        cpu    tests/cli/arenas.sh

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The public headers are enough: run_inference is a program of it like others, and the second example of libmafat(3)
 # is one. Run from the project's root; BUILD names the build folder (default: build).
+# Covers api/unsized.c: functions of version 0.1.0.
 set -u
 build=${BUILD:-build}
 # shellcheck disable=SC2034 # by tests/check.sh

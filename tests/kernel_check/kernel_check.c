@@ -1,6 +1,9 @@
-/* kernel_check: every kernel of every level on random and nasty shapes, its
- * arrays between pages that fault, against the reference of its class (bits) and
- * double precision (error). --bench: how fast, beside oneDNN and OpenBLAS. */
+/* Covers runner/kernels/{kernels, portable, integer, integer_portable}.c,
+ * runner/kernels/x86/{avx2, avx512, integer_avx2, integer_avx512, integer_avx512vnni,
+ * integer_avxvnni}.c, runner/kernels/arm/{neon, integer_neon, integer_neondot}.c: kernel_check:
+ * every kernel of every level on random and nasty shapes, its arrays between pages that fault,
+ * against the reference of its class (bits) and double precision (error). --bench: how fast,
+ * beside oneDNN and OpenBLAS. */
 #include "tests/kernel_check/bench.h"
 #include "tests/kernel_check/check.h"
 

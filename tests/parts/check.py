@@ -2,7 +2,8 @@
 """check.py [--all]: does a run enter code that the program has dropped? Under gdb all rights are taken from what
 build/run_inference_symbols drops (seal.py); each function that a run enters there is a failure, named with its part and caller:
 it belongs into `run`, or into a part that this run needs (runner/os/parts.def). For every format, level of kernels and decoder,
-and for common command lines. Without --all: a sample. Exit status 77 where gdb is missing or may not trace."""
+and for common command lines. Without --all: a sample. Exit status 77 where gdb is missing or may not trace.
+Covers runner/os/parts.c: where each part of the program is."""
 import base64
 import os
 import re

@@ -205,7 +205,8 @@ static bool size_is(const char *name)
 int test_seeds(int n)
 {
   if (size_is("check")) return (n + 9) / 10;
-  return size_is("test") ? (n + 1) / 2 : n;
+  if (size_is("test")) return (n + 3) / 4;
+  return size_is("gate") ? (n + 1) / 2 : n;
 }
 
 double test_patience(double seconds)

@@ -86,8 +86,8 @@ bool test_comma_locale(void);
 
 /* ---- how many of them ---- */
 
-/* Of so many random cases, how many are run: all; half of them where the variable MAFAT_TEST_SIZE is test, a tenth where it is check
- * (tests/run.sh sets it). At least one. */
+/* Of so many random cases, how many are run: all; half of them where the variable MAFAT_TEST_SIZE is gate, a quarter where it is
+ * test, a tenth where it is check (tests/run.sh sets it). At least one. */
 int test_seeds(int n);
 /* Seconds of the processor for what takes so many at most: tens of times as many where a sanitizer watches, CK_TIMEOUT_MULTIPLIER times
  * where the processor is emulated. */

@@ -1,5 +1,6 @@
-/* What programs ask of the library beyond running it: facts about models and this process, whichever version they were
- * made for. Written as such a program: of the project, only its public headers. */
+/* Covers api/{facts, facts_layers}.c, base/sized.c: what programs ask of the library beyond
+ * running it: facts about models and this process, whichever version they were made for. Written
+ * as such a program: of the project, only its public header. */
 #include "include/mafat_video.h"
 #include "tests/support/api.h"
 

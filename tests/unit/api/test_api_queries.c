@@ -1,4 +1,5 @@
-/* What a program learns without running: plans and what they cost, by budget; and of the machine, by measuring it. */
+/* Covers api/{query, choose}.c, runner/calibrate/{calibrate, disk}.c: what a program learns
+ * without running: plans and what they cost, by budget; and of the machine, by measuring it. */
 #include "include/mafat_pack.h"
 #include "include/mafat_ranks.h"
 #include "tests/support/api.h"

@@ -1,4 +1,6 @@
-/* Runs, as a program sees them that has the public header alone: times, what failed, who watches, classes, boxes. */
+/* Covers api/{model, inputs, picture, frames}.c, runner/engine/kinds/softmax.c: runs, as a
+ * program sees them that has the public header alone: times, what failed, who watches, classes,
+ * boxes. */
 #include "include/mafat_video.h"
 #include "tests/support/api.h"
 #include "tests/support/picture_writer.h"

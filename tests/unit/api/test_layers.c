@@ -1,5 +1,5 @@
-/* What can be asked of a model's layers: shapes; outputs that stay readable after a run,
- * and when there are none. */
+/* Covers api/model.c: what can be asked of a model's layers: shapes; outputs that stay readable
+ * after a run, and when there are none. */
 #include "include/mafat.h"
 
 #include "api/model.h"

@@ -1,5 +1,5 @@
-/* The public header, used as a program outside the project would: opens a model,
- * runs it on floats and on a picture, reads the answers. */
+/* Covers api/model.c: the public header, used as a program outside the project would: opens a
+ * model, runs it on floats and on a picture, reads the answers. */
 #include "include/mafat_plan.h"
 
 #include "tests/support/picture_writer.h"

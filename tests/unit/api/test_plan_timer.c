@@ -1,4 +1,5 @@
-/* How long plans take, by a clock that says what the test wants; what they are timed in. */
+/* Covers api/plan_timer.c: how long plans take, by a clock that says what the test wants; what
+ * they are timed in. */
 #include "base/model_source.h"
 #include "api/plan_timer.h"
 

@@ -1,5 +1,6 @@
-/* Inputs and outputs by name: several, of any rank, as floats and as files, under any plan; the order of their
- * dimensions; files of NumPy. */
+/* Covers api/{ports, inputs}.c, network/{port, view}.c, formats/npy/npy.c, runner/image/npy.c:
+ * inputs and outputs by name: several, of any rank, as floats and as files, under any plan; the
+ * order of their dimensions; files of NumPy. */
 #include "include/mafat.h"
 #include "network/port.h"
 #include "runner/image/npy.h"

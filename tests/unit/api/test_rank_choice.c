@@ -1,4 +1,5 @@
-/* Which plan several ranks run, where each has a budget of its own. */
+/* Covers api/rank_choice.c, predictor/cost/rank_latency.c, search/ranks/rank_specs.c: which plan
+ * several ranks run, where each has a budget of its own. */
 #include "predictor/cost/latency.h"
 #include "predictor/planning/planning.h"
 #include "api/rank_choice.h"

@@ -1,4 +1,5 @@
-/* What ranks have to have in common: version, class of processor, files, and the plan. */
+/* Covers api/rank_identity.c: what ranks have to have in common: version, class of processor,
+ * files, and the plan. */
 #include "predictor/plan/plan.h"
 #include "api/rank_identity.h"
 #include "tests/support/support.h"

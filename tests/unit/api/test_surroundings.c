@@ -1,4 +1,4 @@
-/* What is measured and looked up before a plan is chosen. */
+/* Covers api/surroundings.c: what is measured and looked up before a plan is chosen. */
 #include "api/surroundings.h"
 
 #include "runner/image/raw_input.h"

@@ -1,5 +1,5 @@
-/* Separate models in separate threads, all of them opening, running and closing at the same
- * time: the same bits as alone. */
+/* Covers api/model.c: separate models in separate threads, all of them opening, running and
+ * closing at the same time: the same bits as alone. */
 #include "include/mafat_plan.h"
 
 #include "tests/support/support.h"

@@ -1,3 +1,4 @@
+/* Covers base/box.c: spans and boxes: what they hold, and what is common to two. */
 #include <check.h>
 
 #include "base/box.h"

@@ -1,4 +1,5 @@
-/* Blocks of a heap of its own: zeroed, aligned, apart from each other, and all gone with it. */
+/* Covers base/heap.c: blocks of a heap of its own: zeroed, aligned, apart from each other, and
+ * all gone with it. */
 #include <check.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,6 @@
-/* Calibrations: as files, and how prices are fitted to measurements. */
+/* Covers runner/calibrate/{calibrate, calibrate_file, calibrate_fit, calibrate_networks,
+ * disk}.c, predictor/cost/calibration.c, base/number.c: calibrations: as files, and how prices
+ * are fitted to measurements. */
 #include "runner/calibrate/calibrate.h"
 #include "runner/calibrate/calibrate_file.h"
 #include "runner/calibrate/calibrate_fit.h"

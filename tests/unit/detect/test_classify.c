@@ -1,4 +1,5 @@
-/* Classes: which layer's output they are, and the likeliest of them. */
+/* Covers runner/detect/detect.c: classes: which layer's output they are, and the likeliest of
+ * them. */
 #include <check.h>
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,6 @@
-/* Boxes of Darknet's heads, computed by hand; which are told; and numbers and arguments that make no sense. */
+/* Covers runner/detect/{detect, best_boxes}.c, runner/engine/kinds/{detection, boxes_decode}.c:
+ * boxes of Darknet's heads, computed by hand; which are told; and numbers and arguments that
+ * make no sense. */
 #include <check.h>
 #include <float.h>
 #include <math.h>

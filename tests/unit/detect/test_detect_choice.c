@@ -1,5 +1,5 @@
-/* Which detections stay: suppression, against the definition; in which order; and how many where there is no room for
- * all. */
+/* Covers runner/detect/{best_boxes, suppress}.c: which detections stay: suppression, against the
+ * definition; in which order; and how many where there is no room for all. */
 #include <check.h>
 #include <math.h>
 #include <stdint.h>

@@ -1,4 +1,6 @@
-/* Heads that read outputs: which is taken for which dimensions, and what each makes of its numbers. */
+/* Covers runner/detect/heads/{classes, fastestdet, head, heads, nanodet, ssd, ultraface, yolov5,
+ * yolov8, yolox, yunet}.c: heads that read outputs: which is taken for which dimensions, and
+ * what each makes of its numbers. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Covers runner/detect/suppress.c: boxes that others suppress. */
 #include <check.h>
 #include <float.h>
 #include <math.h>

@@ -1,4 +1,5 @@
-/* Every allocation is failed in turn: always MAFAT_ENOMEM, nothing leaks. */
+/* Covers api/rank_query.c: every allocation is failed in turn: always MAFAT_ENOMEM, nothing
+ * leaks. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

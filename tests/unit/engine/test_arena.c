@@ -1,5 +1,6 @@
-/* Several models in one arena: the same bits as alone, the memory of the larger one, and
- * clear errors where two want it at once. And models that come and go leave nothing. */
+/* Covers runner/engine/arena.c: several models in one arena: the same bits as alone, the memory
+ * of the larger one, and clear errors where two want it at once. And models that come and go
+ * leave nothing. */
 #include "include/mafat_video.h"
 #include "runner/engine/arena.h"
 #include "api/model.h"

@@ -1,6 +1,7 @@
-/* Blends of any kind, against what they mean: sums, products, quotients, powers, largest ones and others of two to five
- * operands, made of slices of tensors in rows and channels, of which some are a value for each channel, pixel, row,
- * column or for all; in double precision, element by element. */
+/* Covers {network, runner/engine}/kinds/blend.c: blends of any kind, against what they mean:
+ * sums, products, quotients, powers, largest ones and others of two to five operands, made of
+ * slices of tensors in rows and channels, of which some are a value for each channel, pixel,
+ * row, column or for all; in double precision, element by element. */
 #include "runner/kernels/kernels.h"
 #include "runner/weights/weights.h"
 #include "tests/kernels/kernel_exact.h"

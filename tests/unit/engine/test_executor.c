@@ -1,5 +1,7 @@
-/* Any plan, the same bits: random networks under random plans, and under two
- * ways of cutting that only the tests know. */
+/* Covers runner/engine/{executor, tensors}.c, transform/split.c, runner/weights/weights.c,
+ * runner/engine/kinds/{avgpool, boxes, conv, conv_direct, crop, dense, kinds, lanes, local,
+ * pool, reorg, reorg3d, resize, rows}.c: any plan, the same bits: random networks under random
+ * plans, and under two ways of cutting that only the tests know. */
 #include "predictor/planning/in_place.h"
 #include "predictor/planning/planning.h"
 #include "predictor/plan/winograd.h"

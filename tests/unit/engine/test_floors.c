@@ -1,3 +1,4 @@
+/* Covers predictor/kinds/kinds.c: a kind has its row on every floor. */
 #include <check.h>
 
 #include "predictor/kind.h"

@@ -1,6 +1,7 @@
-/* Operands of bands of rows: every kind of layer reads such a join as it reads the map that the join is,
- * whatever the plan; cutting what a layer reads into bands changes no bit; and a layer that is split in
- * rows puts out what it did whole, for nothing in memory. */
+/* Covers network/sources.c, runner/engine/kinds/{local, norm, rows}.c: operands of bands of
+ * rows: every kind of layer reads such a join as it reads the map that the join is, whatever the
+ * plan; cutting what a layer reads into bands changes no bit; and a layer that is split in rows
+ * puts out what it did whole, for nothing in memory. */
 #include "predictor/plan/fusion.h"
 #include "predictor/plan/packing.h"
 #include "runner/engine/executor.h"

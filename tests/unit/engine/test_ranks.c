@@ -1,5 +1,6 @@
-/* A plan on several ranks, the same bits: random networks whose parts ranks share that are threads here, and pass each other what
- * they send in memory. */
+/* Covers predictor/ranks/{rank_parts, schemes}.c: a plan on several ranks, the same bits: random
+ * networks whose parts ranks share that are threads here, and pass each other what they send in
+ * memory. */
 #include "predictor/plan/parts.h"
 #include "predictor/planning/planning.h"
 #include "predictor/ranks/rank_parts.h"

@@ -1,4 +1,5 @@
-/* Depthwise and 1x1 layers together: the bits of each by itself, over the shapes of Daghero et al. (2024) and odd ones. */
+/* Covers runner/engine/kinds/conv_depthwise.c: depthwise and 1x1 layers together: the bits of
+ * each by itself, over the shapes of Daghero et al. (2024) and odd ones. */
 #include "predictor/planning/planning.h"
 #include "runner/engine/executor.h"
 #include "runner/weights/packer.h"

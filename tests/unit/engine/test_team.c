@@ -1,5 +1,5 @@
-/* The thread team as a specification: every unit once, a worker's own share first,
- * memory that the next run sees, sleep and wake, refusals. */
+/* Covers runner/engine/team.c: the thread team as a specification: every unit once, a worker's
+ * own share first, memory that the next run sees, sleep and wake, refusals. */
 #include <check.h>
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,6 +1,7 @@
-/* Windows of any kind, against what they mean: convolutions, grouped and depthwise ones, largest
- * values and means whose rows and columns have sizes, strides, dilations and paddings of their own, over the
- * picture or over bands of its rows, in double precision, element by element. */
+/* Covers network/kinds/conv.c, runner/engine/kinds/{conv, conv_direct, pool}.c: windows of any
+ * kind, against what they mean: convolutions, grouped and depthwise ones, largest values and
+ * means whose rows and columns have sizes, strides, dilations and paddings of their own, over
+ * the picture or over bands of its rows, in double precision, element by element. */
 #include "runner/kernels/kernels.h"
 #include "runner/weights/weights.h"
 #include "tests/kernels/kernel_exact.h"

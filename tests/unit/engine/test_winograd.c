@@ -1,5 +1,6 @@
-/* Winograd's convolutions: which layers it is for, and what comes out of an executor
- * against the same layer in double precision. */
+/* Covers base/winograd.c, predictor/plan/winograd.c, {predictor,
+ * runner/engine}/kinds/conv_winograd.c: Winograd's convolutions: which layers it is for, and
+ * what comes out of an executor against the same layer in double precision. */
 #include <check.h>
 #include <float.h>
 #include <math.h>

@@ -1,6 +1,7 @@
-/* What reading a file may take at most, of memory and of the processor: a function of its size for each reader, held
- * against files of two sizes that are made to take much. Whether they are right is not the question here. SECURITY.md
- * has the functions, too; fuzz targets hold what they read against the same (tests/support/reading.h). */
+/* Covers base/chunks.c: what reading a file may take at most, of memory and of the processor: a
+ * function of its size for each reader, held against files of two sizes that are made to take
+ * much. Whether they are right is not the question here. SECURITY.md has the functions, too;
+ * fuzz targets hold what they read against the same (tests/support/reading.h). */
 #include "base/tuning.h"
 #include "formats/darknet/darknet.h"
 #include "formats/graph/given.h"

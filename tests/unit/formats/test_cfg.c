@@ -1,3 +1,5 @@
+/* Covers formats/darknet/cfg.c, base/{error, number, text_file}.c: the text of cfg files:
+ * sections, keys, numbers, and lines that are wrong. */
 #include <check.h>
 #include <locale.h>
 #include <stdio.h>

@@ -1,4 +1,6 @@
-/* ONNX files: what is read of them, in all ways that they can be written; and that none of them can do harm. */
+/* Covers formats/onnx/{model, node, tensor, wire, graph, numbers}.c, formats/graph/given.c: ONNX
+ * files: what is read of them, in all ways that they can be written; and that none of them can
+ * do harm. */
 #include "formats/onnx/onnx.h"
 #include "tests/support/failing_malloc.h"
 #include "tests/support/tree.h"

@@ -1,5 +1,8 @@
-/* .onnx models as networks: how many layers their operators take; and that none of them can do harm. What operators compute is
- * compared by tests/conformance. */
+/* Covers formats/onnx/{bind, gelu, import, import_channels, import_dynamic, import_layers,
+ * import_math, import_matrices, import_shape, names, picture, readers}.c, formats/graph/{across,
+ * combine, compute, copying, matrices, shape}.c: .onnx models as networks: how many layers their
+ * operators take; and that none of them can do harm. What operators compute is compared by
+ * tests/conformance. */
 #include "formats/graph/graph.h"
 #include "formats/onnx/import.h"
 #include "tests/support/network_files.h"

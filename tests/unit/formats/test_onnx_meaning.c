@@ -1,5 +1,7 @@
-/* What attributes, types and versions of .onnx operators mean, in numbers: those that ONNX's own models do not have (tests/conformance).
- * Expected is what ONNX says, and what onnxruntime 1.30.0 puts out of the same file. */
+/* Covers formats/onnx/types.c, formats/graph/combine.c, runner/engine/kinds/norm.c,
+ * predictor/kinds/{reduce, resample}.c: what attributes, types and versions of .onnx operators
+ * mean, in numbers: those that ONNX's own models do not have (tests/conformance). Expected is
+ * what ONNX says, and what onnxruntime 1.30.0 puts out of the same file. */
 #include "include/mafat.h"
 #include "tests/support/onnx_writer.h"
 

@@ -1,5 +1,9 @@
-/* .onnx models of whole numbers as networks: what their numbers mean, which of them mean nothing, and that what is computed by
- * integers is what ONNX says of floats, but for a step. */
+/* Covers formats/onnx/{computing, import_quantized, integers, pads, quantized, takes}.c,
+ * formats/graph/{integers, scaled_weights}.c, network/kinds/normalize.c,
+ * runner/engine/kinds/quantize.c, runner/engine/kinds/integer/{activation, normalize,
+ * resample}.c: .onnx models of whole numbers as networks: what their numbers mean, which of them
+ * mean nothing, and that what is computed by integers is what ONNX says of floats, but for a
+ * step. */
 #include "formats/onnx/import.h"
 #include "formats/onnx/onnx.h"
 #include "runner/engine/executor.h"

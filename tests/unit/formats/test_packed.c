@@ -1,4 +1,6 @@
-/* What a packed model says of itself: its network, whole; and that no byte of it changes unseen. */
+/* Covers formats/packed/{packed, bytes, hash, index}.c, formats/darknet/constants.c,
+ * runner/weights/weights_file.c: what a packed model says of itself: its network, whole; and
+ * that no byte of it changes unseen. */
 #include "formats/darknet/darknet.h"
 #include "runner/weights/packer.h"
 #include "runner/weights/weights.h"

@@ -1,4 +1,5 @@
-/* .tflite files: what is read of them, and that none of them can do harm. */
+/* Covers formats/tflite/{tflite, model, flat, reader, tensors, values, flex, metadata}.c:
+ * .tflite files: what is read of them, and that none of them can do harm. */
 #include "formats/tflite/tflite.h"
 #include "formats/tflite/values.h"
 #include "tests/support/failing_malloc.h"

@@ -1,4 +1,5 @@
-/* .tflite models of floats whose constants are narrower: what comes of them is what comes of the floats that they mean. */
+/* Covers formats/tflite/model.c, runner/weights/narrow.c: .tflite models of floats whose
+ * constants are narrower: what comes of them is what comes of the floats that they mean. */
 #include "base/half.h"
 #include "formats/tflite/import.h"
 #include "formats/tflite/model.h"

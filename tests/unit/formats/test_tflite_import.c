@@ -1,4 +1,7 @@
-/* .tflite models as networks: what their operators compute, and how; and that none of them can do harm. */
+/* Covers formats/tflite/{import, import_channels, import_detection, import_layers, import_math,
+ * import_parts, import_shape, operators, order, give, picture}.c, formats/graph/{compute, graph,
+ * joining, places, shape}.c, network/kinds/pool.c, runner/engine/kinds/activation.c: .tflite
+ * models as networks: what their operators compute, and how; and that none of them can do harm. */
 #include "formats/tflite/import.h"
 #include "formats/tflite/tflite.h"
 #include "runner/engine/executor.h"

@@ -1,5 +1,8 @@
-/* What .tflite operators make, in numbers: of constants alone, fused activations, quotients of whole numbers, quantized weights that are moved
- * before they are weights; of maps of 8 bits, which way halves go where scales are short fractions of each other. Expected is what TFLite 2.9.0 puts out of the same file. */
+/* Covers {network, predictor}/kinds/quantize.c, runner/engine/kinds/integer/constant.c: what
+ * .tflite operators make, in numbers: of constants alone, fused activations, quotients of whole
+ * numbers, quantized weights that are moved before they are weights; of maps of 8 bits, which
+ * way halves go where scales are short fractions of each other. Expected is what TFLite 2.9.0
+ * puts out of the same file. */
 #include "formats/tflite/tflite.h"
 #include "include/mafat.h"
 #include "tests/support/tflite_writer.h"

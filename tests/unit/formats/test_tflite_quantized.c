@@ -1,4 +1,5 @@
-/* Quantized .tflite models as networks: what their numbers mean, and which of them mean nothing. */
+/* Covers formats/tflite/quantized.c, formats/graph/integers.c, network/kinds/activation.c:
+ * quantized .tflite models as networks: what their numbers mean, and which of them mean nothing. */
 #include "formats/tflite/import.h"
 #include "formats/tflite/model.h"
 #include "network/constant.h"

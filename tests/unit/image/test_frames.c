@@ -1,4 +1,6 @@
-/* Frames of video: which texts name them, what their bytes mean, and where they come from: y4m's headers, JPEGs one behind the other. */
+/* Covers runner/image/{frame, resized_lines}.c, runner/kernels/frame_rows{, _portable}.c,
+ * runner/kernels/x86/frame_rows_avx2.c: frames of video: which texts name them, what their bytes
+ * mean, and where they come from: y4m's headers, JPEGs one behind the other. */
 #include "include/mafat_video.h"
 #include "runner/image/frame.h"
 #include "runner/image/image.h"

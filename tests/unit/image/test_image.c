@@ -1,4 +1,5 @@
-/* Pictures as inputs: every kind of file against what was written into it; resized, shrunk, turned, row by row. */
+/* Covers runner/image/{image, jpeg, png, ppm, source, resize}.c: pictures as inputs: every kind
+ * of file against what was written into it; resized, shrunk, turned, row by row. */
 #include <check.h>
 #include <math.h>
 #include <png.h>

@@ -1,4 +1,5 @@
-/* Files that are cut, damaged, no pictures or too large a one: refused, with a word of why, or harmless. */
+/* Covers runner/image/{jpeg, png, ppm}.c: files that are cut, damaged, no pictures or too large
+ * a one: refused, with a word of why, or harmless. */
 #include <check.h>
 #include <fcntl.h>
 #include <linux/filter.h>

@@ -1,4 +1,5 @@
-/* What reading a picture takes: no more of the heap than it says, and little of the page cache. */
+/* Covers runner/image/{image, jpeg, png}.c: what reading a picture takes: no more of the heap
+ * than it says, and little of the page cache. */
 #include <check.h>
 #include <fcntl.h>
 #include <malloc.h>

@@ -1,5 +1,6 @@
-/* What pictures become on their way into a network: where they come to lie, which numbers their bytes become; by options,
- * by what model files say, and by default. */
+/* Covers api/{picture, picture_options}.c, runner/image/{input, pixel_rule, pixels,
+ * placement}.c: what pictures become on their way into a network: where they come to lie, which
+ * numbers their bytes become; by options, by what model files say, and by default. */
 #include "include/mafat_plan.h"
 #include "runner/image/decoder.h"
 #include "runner/image/image.h"

@@ -1,5 +1,5 @@
-/* Files of raw floats: the bits of the same floats in memory, whatever rows a plan asks for; and what
- * they leave in the page cache. */
+/* Covers runner/image/raw_input.c: files of raw floats: the bits of the same floats in memory,
+ * whatever rows a plan asks for; and what they leave in the page cache. */
 #include "runner/image/raw_input.h"
 
 #include "formats/tflite/model.h"

@@ -1,6 +1,6 @@
-/* Every kernel of every level against the reference of its class, which is
- * written as the contract reads (kernel_reference.h). Bits must agree. Bytes beside
- * the outputs must stay as they were. kernel_check does the same at length. */
+/* Covers runner/kernels/{kernels, portable}.c: every kernel of every level against the reference
+ * of its class, which is written as the contract reads (kernel_reference.h). Bits must agree.
+ * Bytes beside the outputs must stay as they were. kernel_check does the same at length. */
 #include "runner/kernels/kernels.h"
 
 #include "predictor/plan/packing.h"

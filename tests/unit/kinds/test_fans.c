@@ -1,5 +1,7 @@
-/* Small graphs of layers that no cfg has, in parts: attention by rows of queries and by heads, so that its scores never
- * exist whole; embeddings, their mean over tokens and a dense layer by features. */
+/* Covers predictor/plan/{bricks, usage}.c, predictor/schedule/{parts_inputs, parts_order}.c:
+ * small graphs of layers that no cfg has, in parts: attention by rows of queries and by heads,
+ * so that its scores never exist whole; embeddings, their mean over tokens and a dense layer by
+ * features. */
 #include "predictor/plan/parts.h"
 #include "predictor/planning/planning.h"
 #include "runner/engine/executor.h"

@@ -1,5 +1,6 @@
-/* Activations that are no level's: what they are called, to 1e-6 of it, in arrays of any length as alone, and what they
- * make of what is no number or has no end. */
+/* Covers runner/kernels/functions.c: activations that are no level's: what they are called, to
+ * 1e-6 of it, in arrays of any length as alone, and what they make of what is no number or has
+ * no end. */
 #include "runner/kernels/functions.h"
 #include "tests/kernels/kernel_exact.h"
 #include "tests/support/support.h"

@@ -1,5 +1,7 @@
-/* Columns of a table by their numbers, against what they mean. */
+/* Covers {network, predictor, runner/engine}/kinds/gather.c: columns of a table by their
+ * numbers, against what they mean. */
 #include "tests/support/problem.h"
+#include "tests/support/work.h"
 
 #include <check.h>
 #include <math.h>
@@ -36,6 +38,26 @@ START_TEST(outputs_are_columns)
 }
 END_TEST
 
+START_TEST(outputs_are_counted_as_moved)
+{
+  struct test_rng rng = test_rng(2);
+  struct test_problem p;
+  struct mafat_calibration calibration;
+  test_problem_open(&p, &rng, MAFAT_GATHER, (struct mafat_shape){3, 4, 1}, (struct mafat_shape){1, 5, 6});
+  test_problem_add(&p, &rng, (struct mafat_shape){3, 4, 1});
+  test_problem_add(&p, &rng, (struct mafat_shape){1, 5, 6});
+  test_problem_infer(&p);
+  mafat_calibration_defaults(&calibration, "avx512");
+  struct mafat_plan *plan = test_plan(p.network, "1x1/NoCut");
+  struct mafat_layout *layout = test_layout(p.network, plan);
+  struct mafat_work work = test_work_of(p.network, plan, layout, &calibration, p.network->n_layers - 1);
+  ck_assert_double_eq(work.n[MAFAT_TERM_MOVED], mafat_shape_elements(p.layer->out));
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+  test_problem_close(&p);
+}
+END_TEST
+
 START_TEST(shapes_are_checked)
 {
   struct test_rng rng = test_rng(1);
@@ -59,6 +81,7 @@ Suite *gather_suite(void)
   TCase *t = tcase_create("gather");
   tcase_set_timeout(t, 60);
   tcase_add_loop_test(t, outputs_are_columns, 0, test_seeds(20));
+  tcase_add_test(t, outputs_are_counted_as_moved);
   tcase_add_test(t, shapes_are_checked);
   suite_add_tcase(s, t);
   return s;

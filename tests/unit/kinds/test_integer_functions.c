@@ -1,4 +1,5 @@
-/* What networks of integers compute number by number, against the written rule: every number of every table, bit for bit. */
+/* Covers runner/kernels/{integer, integer_functions}.c: what networks of integers compute number
+ * by number, against the written rule: every number of every table, bit for bit. */
 #include "base/blocks.h"
 #include "runner/kernels/integer.h"
 #include "runner/kernels/integer_functions.h"

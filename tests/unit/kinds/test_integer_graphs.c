@@ -1,5 +1,7 @@
-/* Whole models of whole numbers: what comes out of any plan, by any number of threads, at every level, is what the written
- * rule makes operator by operator. */
+/* Covers network/numbers.c, runner/engine/kinds/integer/{kinds, conv, pool, blend, quantize,
+ * reduce, resize}.c, predictor/cost/counting_integers.c: whole models of whole numbers: what
+ * comes out of any plan, by any number of threads, at every level, is what the written rule
+ * makes operator by operator. */
 #include "include/mafat.h"
 
 #include "formats/tflite/model.h"

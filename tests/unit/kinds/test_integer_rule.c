@@ -1,5 +1,6 @@
-/* The written rule of integer networks (tests/kernels/integer_rule.h) against numbers that were worked out by hand, and
- * against what each formula stands for in real numbers. */
+/* Covers tests/kernels/integer_rule.c: the written rule of integer networks
+ * (tests/kernels/integer_rule.h) against numbers that were worked out by hand, and against what
+ * each formula stands for in real numbers. */
 #include "tests/kernels/integer_rule.h"
 
 #include <check.h>

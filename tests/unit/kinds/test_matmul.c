@@ -1,4 +1,5 @@
-/* Products of two maps, against what they mean. */
+/* Covers {network, predictor, runner/engine}/kinds/matmul.c: products of two maps, against what
+ * they mean. */
 #include "tests/support/problem.h"
 
 #include <check.h>

@@ -1,4 +1,5 @@
-/* Channels of pixels normalized among themselves, and reductions of any axes, against what they mean. */
+/* Covers network/kinds/reduce.c, runner/engine/kinds/{normalize, reduce}.c: channels of pixels
+ * normalized among themselves, and reductions of any axes, against what they mean. */
 #include "tests/support/problem.h"
 
 #include <check.h>

@@ -1,4 +1,5 @@
-/* Boxes out of what a detector says of its anchors, against what TFLite's text says of them: lists that are sorted whole. */
+/* Covers {network, predictor, runner/engine}/kinds/postprocess.c: boxes out of what a detector
+ * says of its anchors, against what TFLite's text says of them: lists that are sorted whole. */
 #include "tests/support/problem.h"
 
 #include <check.h>

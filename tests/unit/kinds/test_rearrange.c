@@ -1,5 +1,7 @@
-/* Elements in other places: what comes where is what the atoms say, element by element, bit by bit, whatever the plan;
- * rows and columns of the output read what the geometry says, and no more; and what cannot be is refused. */
+/* Covers network/rearrange.c, {network, predictor, runner/engine}/kinds/rearrange.c,
+ * runner/engine/kinds/rearrange_{lanes, pixels}.c: elements in other places: what comes where is
+ * what the atoms say, element by element, bit by bit, whatever the plan; rows and columns of the
+ * output read what the geometry says, and no more; and what cannot be is refused. */
 #include "network/rearrange.h"
 #include "tests/support/problem.h"
 

@@ -1,4 +1,5 @@
-/* Maps of another size, against what file formats say of them: every mode, sizes and scales, whatever the plan; and
+/* Covers network/resample.c, {network, runner/engine}/kinds/resample.c: maps of another size,
+ * against what file formats say of them: every mode, sizes and scales, whatever the plan; and
  * examples by hand. */
 #include "network/resample.h"
 #include "tests/support/problem.h"

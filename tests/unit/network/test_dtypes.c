@@ -1,3 +1,4 @@
+/* Covers network/dtype.c: the table of types of elements. */
 #include <check.h>
 #include <string.h>
 

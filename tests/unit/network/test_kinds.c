@@ -1,3 +1,5 @@
+/* Covers network/kind.c, network/kinds/{avgpool, crop, dense, kinds, local, norm, reorg3d,
+ * resize, softmax}.c: what layers say of themselves by their kinds. */
 #include <check.h>
 #include <string.h>
 

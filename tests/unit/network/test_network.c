@@ -1,3 +1,6 @@
+/* Covers network/{network, merge}.c, network/kinds/{alias, boxes, detection, input, reorg}.c,
+ * formats/darknet/{darknet, fork, sections}.c: networks of cfg files: shapes, sources, both
+ * forks, and what is refused. */
 #include <check.h>
 #include <dirent.h>
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* Covers network/quantization.c: numbers as integers with scales, and back. */
 #include <check.h>
 #include <math.h>
 

@@ -1,4 +1,5 @@
-/* Lists of sources: what parts and joins of lists hold, element by element; and what is no operand. */
+/* Covers network/sources.c: lists of sources: what parts and joins of lists hold, element by
+ * element; and what is no operand. */
 #include "network/network.h"
 #include "base/blocks.h"
 #include "tests/support/support.h"

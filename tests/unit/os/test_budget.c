@@ -1,5 +1,6 @@
-/* Budgets from control groups and available memory, in trees of files like those of
- * real systems: v1, v2, both, containers, names that lead out of a namespace. */
+/* Covers runner/os/{budget, groups, lines}.c: budgets from control groups and available memory,
+ * in trees of files like those of real systems: v1, v2, both, containers, names that lead out of
+ * a namespace. */
 #include "runner/os/budget.h"
 #include "tests/support/tree.h"
 

@@ -1,4 +1,5 @@
-/* Room in a memory group before it is needed: how much has to go, by what the group says of itself. */
+/* Covers runner/os/{headroom, own}.c: room in a memory group before it is needed: how much has
+ * to go, by what the group says of itself. */
 #include "runner/os/headroom.h"
 #include "tests/support/support.h"
 #include "tests/support/tree.h"

@@ -1,4 +1,5 @@
-/* What is locked in memory, when and by what right; what the kernel says that was waited for. */
+/* Covers runner/os/{lock, pressure, process}.c: what is locked in memory, when and by what
+ * right; what the kernel says that was waited for. */
 #include "runner/os/lock.h"
 #include "runner/os/pressure.h"
 #include "runner/os/process.h"

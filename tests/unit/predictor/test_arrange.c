@@ -1,3 +1,5 @@
+/* Covers predictor/layout/{arrange, arrange_few, valleys}.c: buffers with lives, placed in an
+ * arena. */
 #include <check.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Which layers are computed inside their readers, and what that leaves as it was:
- * geometry, sources, multiplications. */
+/* Covers predictor/plan/fusion.c: which layers are computed inside their readers, and what that
+ * leaves as it was: geometry, sources, multiplications. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>

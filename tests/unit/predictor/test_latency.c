@@ -1,10 +1,10 @@
-/* The latency model: what is counted of a layer, what it costs, and when a run waits
- * for its weights. */
+/* Covers predictor/cost/{latency, work, counting, calibration}.c, predictor/kinds/{avgpool,
+ * boxes, crop, dense, detection, local, norm, reorg3d, resize, softmax}.c: the latency model:
+ * what is counted of a layer, what it costs, and when a run waits for its weights. */
 #include "predictor/cost/latency.h"
-#include "predictor/cost/work.h"
 #include "predictor/kinds/conv.h"
 
-#include "tests/support/support.h"
+#include "tests/support/work.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -34,22 +34,9 @@ static void close_case(void)
   mafat_network_close(&network);
 }
 
-enum { ALL = -1 };
-
-/* Of the steps of a layer, or of all there are. */
 static struct mafat_work work_of(int layer)
 {
-  struct mafat_work work = {{0}};
-  struct mafat_work_context context;
-  struct mafat_schedule *s;
-  struct mafat_step step;
-  ck_assert_int_eq(mafat_schedule_open(&s, network, plan), MAFAT_OK);
-  mafat_work_open(&context, network, plan, layout, &calibration);
-  mafat_schedule_rewind(s);
-  while (mafat_schedule_next(s, &step))
-    if (layer == ALL || step.layer == layer) mafat_work_add_step(&context, &step, &work);
-  mafat_schedule_close(&s);
-  return work;
+  return test_work_of(network, plan, layout, &calibration, layer);
 }
 
 static struct mafat_work count(const char *cfg, const char *text, enum mafat_algorithm algorithm)
@@ -99,6 +86,25 @@ START_TEST(test_products_of_winograd)
   ck_assert_double_eq(w.n[MAFAT_TERM_WINOGRAD_KERNELS], 16.0 * 32);
   ck_assert_double_eq(w.n[MAFAT_TERM_WINOGRAD_OUTPUTS], 35.0 * 32);
   ck_assert_double_eq(w.n[MAFAT_TERM_CONV_MACS], 0);
+}
+END_TEST
+
+static const struct {
+  const char *layer;
+  enum mafat_term term;
+  double n;
+} others[] = {
+    {"[crop]\ncrop_height=12\ncrop_width=18\n", MAFAT_TERM_MOVED, 12 * 18 * 16},
+    {"[reorg3d]\nstride=2\n", MAFAT_TERM_MOVED, 20 * 28 * 16},
+    {"[batchnorm]\n", MAFAT_TERM_MOVED, 20 * 28 * 16},
+    {"[local]\nfilters=4\nsize=3\npad=1\n", MAFAT_TERM_DENSE_MACS, 20.0 * 28 * 4 * 9 * 16},
+};
+
+START_TEST(test_work_of_other_kinds)
+{
+  char cfg[256];
+  snprintf(cfg, sizeof cfg, HEAD "%s", others[_i].layer);
+  ck_assert_double_eq(count(cfg, "1x1/NoCut", MAFAT_DIRECT).n[others[_i].term], others[_i].n);
 }
 END_TEST
 
@@ -202,11 +208,11 @@ START_TEST(test_threads_share_a_depthwise_layer)
   char cfg[512];
   snprintf(cfg, sizeof cfg, HEAD "%s%s", depthwise, _i ? point : ""); /* by itself, and inside the 1x1 */
   open_case(cfg, "1x1/NoCut", &options);
-  struct mafat_work alone = work_of(ALL);
+  struct mafat_work alone = work_of(TEST_ALL_LAYERS);
   close_case();
   options.n_threads = 2;
   open_case(cfg, "1x1/NoCut", &options);
-  struct mafat_work shared = work_of(ALL);
+  struct mafat_work shared = work_of(TEST_ALL_LAYERS);
   ck_assert_double_eq(shared.n[MAFAT_TERM_DEPTHWISE_MACS], alone.n[MAFAT_TERM_DEPTHWISE_MACS] / 2);
   ck_assert_double_eq(shared.n[MAFAT_TERM_POINT_MACS], alone.n[MAFAT_TERM_POINT_MACS] / 2);
   close_case();
@@ -238,7 +244,7 @@ START_TEST(test_every_price_that_is_counted_counts)
   test_random_plan(&rng, n, n->n_layers, text, sizeof text);
   mafat_network_close(&n);
   open_case(cfg, text, NULL);
-  struct mafat_work work = work_of(ALL);
+  struct mafat_work work = work_of(TEST_ALL_LAYERS);
   struct mafat_latency before = predict();
   ck_assert_double_ge(before.total_ms, before.compute_ms);
   for (int t = 0; t < MAFAT_N_TERMS; t++) {
@@ -340,6 +346,7 @@ Suite *latency_suite(void)
   tcase_set_timeout(tcase, 60);
   tcase_add_test(tcase, test_products_of_a_direct_convolution);
   tcase_add_test(tcase, test_products_of_winograd);
+  tcase_add_loop_test(tcase, test_work_of_other_kinds, 0, (int)(sizeof others / sizeof *others));
   tcase_add_test(tcase, test_rows_do_the_same_work_in_more_steps);
   tcase_add_test(tcase, test_tiles_compute_their_overlap_again);
   tcase_add_test(tcase, test_a_frame_that_waits_is_not_touched);

@@ -1,3 +1,7 @@
+/* Covers predictor/layout/{layout, buffers, extents, lives, maker}.c,
+ * predictor/planning/trails.c, predictor/schedule/scratch.c, predictor/plan/boxes_room.c:
+ * layouts: every plan's steps are replayed over the offsets, and nothing overlaps in life and
+ * space. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* In which order layers run, and which of them are fans. */
+/* Covers predictor/plan/order.c: in which order layers run, and which of them are fans. */
 #include "predictor/plan/order.h"
 
 #include "predictor/plan/fusion.h"

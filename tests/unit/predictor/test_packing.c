@@ -1,3 +1,4 @@
+/* Covers predictor/plan/packing.c: how weights are packed: panels, blocks and slices. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* The paper's predictor: its figures, and its formula against tiles that are found
- * pixel by pixel. */
+/* Covers predictor/cost/paper.c: the paper's predictor: its figures, and its formula against
+ * tiles that are found pixel by pixel. */
 #include "predictor/cost/paper.h"
 
 #include "tests/support/failing_malloc.h"

@@ -1,4 +1,6 @@
-/* Layers in parts: bricks and scratch of their own, each alive as long as it is needed and no longer. */
+/* Covers predictor/plan/{parts, bricks}.c, predictor/schedule/{schedule_parts, parts_inputs,
+ * parts_order, parts_scratch, rows_parts}.c: layers in parts: bricks and scratch of their own,
+ * each alive as long as it is needed and no longer. */
 #include "predictor/plan/parts.h"
 #include "predictor/planning/planning.h"
 #include "predictor/schedule/schedule.h"

@@ -1,3 +1,6 @@
+/* Covers predictor/plan/{plan, algorithms, residence}.c, predictor/planning/{balance,
+ * group_order, in_place, lay, planning}.c: plans laid over networks: groups, cuts, algorithms,
+ * residence. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Sums of bytes: what counts together at the peak, and that nothing wraps. */
+/* Covers predictor/cost/predict.c: sums of bytes: what counts together at the peak, and that
+ * nothing wraps. */
 #include "predictor/cost/predict.h"
 
 #include "tests/support/support.h"

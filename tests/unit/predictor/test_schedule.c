@@ -1,3 +1,5 @@
+/* Covers predictor/schedule/{schedule, schedule_grid, schedule_panels, schedule_rows}.c,
+ * predictor/plan/usage.c: the steps of plans: every output once, after what it reads. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

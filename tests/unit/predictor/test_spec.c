@@ -1,3 +1,4 @@
+/* Covers predictor/plan/spec.c: plans as text. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Bytes between a fast memory and the rest, beside what Daghero et al. (2024) print of six networks. */
+/* Covers predictor/transfers/{tiles, choose}.c, experiments/separable/copying.c: bytes between a
+ * fast memory and the rest, beside what Daghero et al. (2024) print of six networks. */
 #include "predictor/transfers/transfers.h"
 
 #include "experiments/separable/copying.h"

@@ -1,4 +1,5 @@
-/* The reader of requests: what it takes, what it refuses, and with which status; as it comes byte by byte, too. */
+/* Covers programs/mafat_serve/http.c: the reader of requests: what it takes, what it refuses,
+ * and with which status; as it comes byte by byte, too. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Covers programs/run_inference/names.c: files of labels. */
 #include <check.h>
 #include <limits.h>
 #include <stdio.h>

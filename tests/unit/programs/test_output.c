@@ -1,3 +1,4 @@
+/* Covers programs/run_inference/output.c: answers as text and as JSON. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-/* What requests ask for: names, methods, tokens, and what stands behind the ?. */
+/* Covers programs/mafat_serve/route.c: what requests ask for: names, methods, tokens, and what
+ * stands behind the ?. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>

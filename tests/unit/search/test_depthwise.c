@@ -1,4 +1,5 @@
-/* Depthwise words of plans that are found: what they promise of bytes and milliseconds. */
+/* Covers search/best/depthwise.c: depthwise words of plans that are found: what they promise of
+ * bytes and milliseconds. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>

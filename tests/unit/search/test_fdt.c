@@ -1,4 +1,6 @@
-/* Fused depthwise tiling as published: which buffers are critical, which paths lead around one, and the flow. */
+/* Covers search/fdt/{climb, critical, fdt, flow, paths, placing, published}.c,
+ * search/common/effort.c: fused depthwise tiling as published: which buffers are critical, which
+ * paths lead around one, and the flow. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

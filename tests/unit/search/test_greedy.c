@@ -1,5 +1,5 @@
-/* The paper's search: its order, its choices for the budgets of Table 1, and what
- * becomes of other networks. */
+/* Covers search/greedy/greedy.c: the paper's search: its order, its choices for the budgets of
+ * Table 1, and what becomes of other networks. */
 #include "predictor/planning/planning.h"
 #include "search/greedy/greedy.h"
 

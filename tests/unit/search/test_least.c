@@ -1,5 +1,6 @@
-/* The search for the least arena: what its plan is like, on random networks, and that it is as small as
- * plans of real ones are known to be. That what it finds computes the same is test_integer_graphs.c's. */
+/* Covers search/least/least.c, search/common/{fullest, known_arenas}.c: the search for the least
+ * arena: what its plan is like, on random networks, and that it is as small as plans of real
+ * ones are known to be. That what it finds computes the same is test_integer_graphs.c's. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -255,7 +256,7 @@ Suite *least_suite(void)
   tcase_add_test(t, columns_are_cut_where_there_are_no_rows);
   tcase_add_test(t, peaks_that_are_alike_all_go);
   tcase_add_test(t, arenas_are_known_by_what_lives_beside_what);
-  tcase_add_loop_test(t, networks_of_whole_numbers_run_in_kilobytes, 0, sizeof reals / sizeof *reals);
+  tcase_add_loop_test(t, networks_of_whole_numbers_run_in_kilobytes, 0, test_slow_rows((int)(sizeof reals / sizeof *reals)));
   tcase_add_test(t, every_failed_allocation_is_told);
   suite_add_tcase(suite, t);
   return suite;

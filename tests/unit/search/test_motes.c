@@ -1,5 +1,6 @@
-/* MOTES: which axes can only be cut together, cells and partition schemes, what fine schedules need by counting, and the plans
- * that come of it. */
+/* Covers search/motes/{acg, apply, cells, motes, schemes, seen, state}.c: MOTES: which axes can
+ * only be cut together, cells and partition schemes, what fine schedules need by counting, and
+ * the plans that come of it. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -750,7 +751,7 @@ Suite *motes_suite(void)
   tcase_add_test(t, cells_are_as_given);
   tcase_add_test(t, states_are_seen_once);
   tcase_add_loop_test(t, the_search_finds_a_plan_within_delta, 0, test_seeds(20));
-  tcase_add_loop_test(t, the_timer_decides_what_is_in_time, 0, (int)(sizeof verdicts / sizeof *verdicts));
+  tcase_add_loop_test(t, the_timer_decides_what_is_in_time, 0, test_slow_rows((int)(sizeof verdicts / sizeof *verdicts)));
   tcase_add_test(t, what_the_timer_says_of_failures);
   tcase_add_test(t, of_whole_maps_the_least_of_several_counts);
   tcase_add_test(t, plan_time_bounds_what_is_timed);

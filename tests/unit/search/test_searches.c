@@ -1,5 +1,6 @@
-/* The searches by name, beside each other: the least arena is never more than what a published search finds by as much as it asks for,
- * weights that are kept and nothing that is computed twice. */
+/* Covers search/searches.c: the searches by name, beside each other: the least arena is never
+ * more than what a published search finds by as much as it asks for, weights that are kept and
+ * nothing that is computed twice. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,7 +110,7 @@ Suite *searches_suite(void)
   tcase_set_timeout(t, 300);
   tcase_add_loop_test(t, the_least_is_no_more_than_any_other, 0, test_seeds(100));
   tcase_add_loop_test(t, nor_where_numbers_are_whole, 0, test_seeds(100));
-  tcase_add_loop_test(t, nor_of_networks_that_are_small, 0, (int)(sizeof reals / sizeof *reals));
+  tcase_add_loop_test(t, nor_of_networks_that_are_small, 0, test_slow_rows((int)(sizeof reals / sizeof *reals)));
   suite_add_tcase(suite, t);
   return suite;
 }

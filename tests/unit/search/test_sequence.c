@@ -1,4 +1,5 @@
-/* Orders of layers for partitions, and the partitions: by hand, and on random networks beside plans that are simpler. */
+/* Covers search/least/{partition, sequence}.c, predictor/kinds/pool.c: orders of layers for
+ * partitions, and the partitions: by hand, and on random networks beside plans that are simpler. */
 #include <check.h>
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
-/* DeeperThings' integer programmes (Stahl 2024, chapter 5): the thesis's example by hand, what its Table 5.1 says of four
- * networks, the least exchange beside all combinations of schemes. */
+/* Covers search/ranks/sharing.c: DeeperThings' integer programmes (Stahl 2024, chapter 5): the
+ * thesis's example by hand, what its Table 5.1 says of four networks, the least exchange beside
+ * all combinations of schemes. */
 #include "search/ranks/sharing.h"
 
 #include "tests/support/support.h"

@@ -1,5 +1,7 @@
-/* The search for what depthwise and 1x1 layers are computed together: its plan does what was chosen, and none that could have been
- * chosen is better. */
+/* Covers search/separable/separable.c, predictor/transfers/{prices, units_spec}.c,
+ * predictor/kinds/{activation, blend, normalize}.c: the search for what depthwise and 1x1 layers
+ * are computed together: its plan does what was chosen, and none that could have been chosen is
+ * better. */
 #include "search/separable/separable.h"
 
 #include "predictor/cost/latency.h"

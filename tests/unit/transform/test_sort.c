@@ -1,5 +1,6 @@
-/* Orders of operators: what each way of sorting makes of small graphs that are written down, and of random ones beside
- * all orders that there are. */
+/* Covers transform/{sort, sort_best, sort_memo, sort_parallel, sorter}.c: orders of operators:
+ * what each way of sorting makes of small graphs that are written down, and of random ones
+ * beside all orders that there are. */
 #include "transform/sort.h"
 #include "transform/sort_memo.h"
 

@@ -1,5 +1,7 @@
-/* Activations as whole numbers: what ranges of floats become, which layers a table makes of a network, what no table can be;
- * that such a network, packed, computes what floats do but for what rounding loses, and the same bits in any plan. */
+/* Covers formats/packed/activations.c, runner/weights/{equalize, ranges}.c: activations as whole
+ * numbers: what ranges of floats become, which layers a table makes of a network, what no table
+ * can be; that such a network, packed, computes what floats do but for what rounding loses, and
+ * the same bits in any plan. */
 #include "formats/packed/activations.h"
 #include "formats/darknet/darknet.h"
 #include "predictor/planning/planning.h"

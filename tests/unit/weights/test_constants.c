@@ -1,5 +1,7 @@
-/* Weights that lie anywhere: of a network whose numbers lie scattered over files, in any order, each slice
- * holds the same bytes as from Darknet's file. And maps that are constants. */
+/* Covers network/constant.c, {network, predictor, runner/engine}/kinds/constant.c,
+ * runner/weights/{affine, pack, pack_bytes, pack_floats, pack_halves}.c: weights that lie
+ * anywhere: of a network whose numbers lie scattered over files, in any order, each slice holds
+ * the same bytes as from Darknet's file. And maps that are constants. */
 #include "network/constant.h"
 #include "predictor/cost/latency.h"
 #include "predictor/plan/packing.h"

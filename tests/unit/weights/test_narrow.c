@@ -1,5 +1,6 @@
-/* Narrow weights: what they are made of floats, and that a network with them gives the bits of the same network whose
- * float weights are the widened ones, in any plan. */
+/* Covers runner/weights/{narrow, pack_halves, pack_bytes}.c, runner/engine/kinds/widened.c:
+ * narrow weights: what they are made of floats, and that a network with them gives the bits of
+ * the same network whose float weights are the widened ones, in any plan. */
 #include "base/half.h"
 #include "formats/packed/packed.h"
 #include "predictor/planning/planning.h"

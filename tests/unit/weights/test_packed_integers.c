@@ -1,5 +1,6 @@
-/* Packed files of networks of whole numbers: any plan gives the rule's numbers from them, too, and no byte of their weights changes
- * unseen, wherever these are. */
+/* Covers runner/weights/{pack_integers, packer}.c: packed files of networks of whole numbers:
+ * any plan gives the rule's numbers from them, too, and no byte of their weights changes unseen,
+ * wherever these are. */
 #include "formats/packed/identity.h"
 #include "predictor/schedule/schedule.h"
 #include "api/model_files.h"

@@ -1,6 +1,7 @@
-/* Asynchronous reads as a specification: the bytes of the file by every method, past
- * the page cache, and what is said when the file or the kernel does not go along. The
- * kernel's refusals are made by seccomp filters in a child. */
+/* Covers runner/weights/{reads, reads_aio, reads_now, reads_thread, reads_uring}.c: asynchronous
+ * reads as a specification: the bytes of the file by every method, past the page cache, and what
+ * is said when the file or the kernel does not go along. The kernel's refusals are made by
+ * seccomp filters in a child. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,6 @@
-/* Weights that are read while a plan runs: whatever the residence, the file and the
- * way of reading, a slice holds the same bytes as one of weights that are kept. */
+/* Covers runner/weights/stream.c, predictor/schedule/fetches.c: weights that are read while a
+ * plan runs: whatever the residence, the file and the way of reading, a slice holds the same
+ * bytes as one of weights that are kept. */
 #include "predictor/schedule/fetches.h"
 #include "predictor/plan/fusion.h"
 #include "predictor/planning/planning.h"

@@ -1,4 +1,5 @@
-/* The .weights format: header variants, lengths, orders, and what is refused. */
+/* Covers runner/weights/{weights_open, pack}.c: the .weights format: header variants, lengths,
+ * orders, and what is refused. */
 #include "runner/weights/weights.h"
 
 #include "runner/weights/affine.h"

@@ -1,0 +1,14 @@
+/* What the latency model counts of a plan's steps. */
+#ifndef MAFAT_TESTS_SUPPORT_WORK_H
+#define MAFAT_TESTS_SUPPORT_WORK_H
+
+#include "predictor/cost/work.h"
+#include "tests/support/support.h"
+
+enum { TEST_ALL_LAYERS = -1 };
+
+/* The work of a layer's steps, or of all steps. */
+struct mafat_work test_work_of(const struct mafat_network *n, const struct mafat_plan *plan, const struct mafat_layout *layout,
+                               const struct mafat_calibration *calibration, int layer);
+
+#endif
