@@ -114,7 +114,7 @@ SONAME := libmafat.so.0
 SHARED := $(BUILD)/$(SONAME)
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo darknet check test test-gate test-full golden golden-write run-check run-test run-gate run-full check-fresh check-latency check-predictor check-search check-asan check-tsan check-msan check-coverage analyze check-valgrind check-avxvnni check-includes check-kinds check-parts oracle networks planners planners-check fuzz fuzzers bench limits soak paper figure clean packages run-planners run-demo run-paper run-figure separable ranks run-ranks
+.PHONY: all help demo darknet check test test-gate test-full golden golden-write run-check run-test run-gate run-full check-fresh check-latency check-predictor check-search check-asan check-tsan check-msan check-coverage analyze check-valgrind check-avxvnni check-includes check-kinds check-tables check-parts oracle networks planners planners-check fuzz fuzzers bench limits soak paper figure clean packages run-planners run-demo run-paper run-figure separable ranks run-ranks
 
 all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/mafat_serve $(BUILD)/make_weights $(BUILD)/pack_weights $(BUILD)/mafat $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MPICC),$(BUILD)/mafat_ranks) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
 
@@ -164,17 +164,13 @@ $(BUILD)/obj/runner/kernels/%.o: EXTRA = -O3
 $(BUILD)/obj/runner/kernels/functions.o: EXTRA = -O3 -fno-math-errno -fno-trapping-math
 $(BUILD)/obj/runner/kernels/portable.o: EXTRA = $(KERNEL)
 $(BUILD)/obj/runner/kernels/integer_portable.o: EXTRA = -Os -ffunction-sections
-$(BUILD)/obj/runner/kernels/x86/integer_avx2.o: EXTRA = $(INTEGERS) -march=x86-64-v3 $(PLAIN)
-$(BUILD)/obj/runner/kernels/x86/integer_avxvnni.o: EXTRA = $(INTEGERS) -march=x86-64-v3 -mavxvnni $(PLAIN)
-$(BUILD)/obj/runner/kernels/x86/integer_avx512.o: EXTRA = $(INTEGERS) -march=x86-64-v4 -mprefer-vector-width=512 $(PLAIN)
-$(BUILD)/obj/runner/kernels/x86/integer_avx512vnni.o: EXTRA = $(INTEGERS) -march=x86-64-v4 -mavx512vnni -mprefer-vector-width=512 $(PLAIN)
-$(BUILD)/obj/runner/kernels/arm/integer_neon.o: EXTRA = $(INTEGERS) $(if $(filter arm%,$(MACHINE)),-march=armv7-a -mfpu=neon)
-$(BUILD)/obj/runner/kernels/arm/integer_neondot.o: EXTRA = $(INTEGERS) $(if $(filter aarch64%,$(MACHINE)),-march=armv8.2-a+dotprod)
-$(BUILD)/obj/runner/kernels/x86/avx2.o: EXTRA = $(KERNEL) -march=x86-64-v3 $(PLAIN)
-$(BUILD)/obj/runner/kernels/x86/frame_rows_avx2.o: EXTRA = -O3 -march=x86-64-v3 $(PLAIN)
-$(BUILD)/obj/runner/kernels/x86/avx512.o: EXTRA = $(KERNEL) -march=x86-64-v4 -mprefer-vector-width=512 $(PLAIN)
-# Scheduled before registers are given out, the 32 of aarch64 would not do.
-$(BUILD)/obj/runner/kernels/arm/neon.o: EXTRA = $(KERNEL) $(if $(filter arm%,$(MACHINE)),-fno-schedule-insns -march=armv7-a -mfpu=neon,-fno-schedule-insns -Wno-ignored-optimization-argument)
+# What a level is compiled with stands in its rows in base/levels.def, by the object's name and the architecture.
+ARCHITECTURE := $(firstword $(subst -, ,$(MACHINE)))
+level_flags = $(shell sed -nE 's/^FLAGS\($(basename $(notdir $(1))), $(ARCHITECTURE), (.*)\)$$/\1/p' base/levels.def)
+LEVELS := $(BUILD)/obj/runner/kernels/x86 $(BUILD)/obj/runner/kernels/arm
+$(addsuffix /%.o,$(LEVELS)): EXTRA = $(KERNEL) $(call level_flags,$@) $(PLAIN)
+$(addsuffix /integer_%.o,$(LEVELS)): EXTRA = $(INTEGERS) $(call level_flags,$@) $(PLAIN)
+$(addsuffix /frame_rows_%.o,$(LEVELS)): EXTRA = -O3 $(call level_flags,$@) $(PLAIN)
 $(call objects,$(ANNOTATOR)): EXTRA = $(GD_FLAGS) $(call pkg,--cflags,json-c libexif)
 $(BUILD)/obj/tests/%.o: EXTRA = $(call pkg,--cflags,check json-c)
 
@@ -199,7 +195,7 @@ $(BUILD)/libmafat.so: $(SHARED)
 	$(Q)ln -sf $(SONAME) $@
 
 # Code in parts, by when it is needed.
-$(BUILD)/run_inference.ld: scripts/link_parts.awk runner/os/parts.def programs/run_inference/run_inference.ld
+$(BUILD)/run_inference.ld: scripts/link_parts.awk base/levels.def runner/os/parts.def programs/run_inference/run_inference.ld
 	@mkdir -p $(@D)
 	$(Q)awk -f $^ >$@.new && mv $@.new $@
 
@@ -317,11 +313,7 @@ OPENBLAS ?= $(shell pkg-config --exists openblas 2>/dev/null && echo yes)
 OPENBLAS_CFLAGS ?= $(call pkg,--cflags,openblas)
 OPENBLAS_LIBS ?= $(call pkg,--libs,openblas)
 KERNEL_CHECK := $(wildcard tests/kernel_check/*.c) $(wildcard tests/kernels/*.c)
-X86 := $(filter x86_64-%,$(MACHINE))
-$(BUILD)/obj/tests/kernel_check/peak_%.o: EXTRA = -O3
-$(BUILD)/obj/tests/kernel_check/peak_avx2.o: EXTRA = -O3 $(if $(X86),-march=x86-64-v3)
-$(BUILD)/obj/tests/kernel_check/peak_avx512.o: EXTRA = -O3 $(if $(X86),-march=x86-64-v4 -mprefer-vector-width=512)
-$(BUILD)/obj/tests/kernel_check/peak_neon.o: EXTRA = -O3 $(if $(filter arm%,$(MACHINE)),-march=armv7-a -mfpu=neon)
+$(BUILD)/obj/tests/kernel_check/peak_%.o: EXTRA = -O3 $(call level_flags,$(patsubst peak_%,%,$(basename $(notdir $@))))
 $(BUILD)/obj/tests/kernel_check/bench_dnnl.o: EXTRA = $(if $(DNNL),-DHAVE_DNNL $(DNNL_CFLAGS))
 $(BUILD)/obj/tests/kernel_check/bench_openblas.o: EXTRA = -O3 $(if $(OPENBLAS),-DHAVE_OPENBLAS $(OPENBLAS_CFLAGS))
 
@@ -418,9 +410,9 @@ test-gate: packages ## what decides beside make test: Darknet beside us, faults,
 test-full: packages ## everything: test, all cases, sanitizers, fuzzing, control groups v2, all memory limits (root; hours)
 	@$(MAKE) --no-print-directory $(JOBS) run-full
 
-run-check: $(TESTED) check-includes check-kinds
+run-check: $(TESTED) check-includes check-kinds check-tables
 # With the fuzz targets' objects, so that they go on compiling where nobody fuzzes.
-run-test run-full: $(TESTED) $(call objects,$(wildcard tests/fuzz/*.c)) check-includes check-kinds check-arm-tests
+run-test run-full: $(TESTED) $(call objects,$(wildcard tests/fuzz/*.c)) check-includes check-kinds check-tables check-arm-tests
 run-gate: $(TESTED)
 run-gate run-full: $(ORACLES)
 run-check run-test run-gate run-full:
@@ -533,7 +525,7 @@ check-valgrind: all $(BUILD)/run_inference_dynamic $(BUILD)/unit_tests ## a samp
 
 # Their own flags, and kernel_check's link with another library.
 check-avxvnni: $(BUILD)/kernel_check ## the kernels for AVX-VNNI on a processor that has AVX-512's VNNI instead
-	@BUILD=$(BUILD) COMPILE='$(CC) $(CPPFLAGS) $(CFLAGS) $(INTEGERS) -march=x86-64-v3 -mavxvnni' \
+	@BUILD=$(BUILD) COMPILE='$(CC) $(CPPFLAGS) $(CFLAGS) $(INTEGERS) $(call level_flags,integer_avxvnni)' \
 	  LINK='$(CC) $(CFLAGS) $(LDFLAGS) $(call objects,$(KERNEL_CHECK)) LIBRARY $(if $(DNNL),$(DNNL_LIBS)) $(if $(OPENBLAS),$(OPENBLAS_LIBS)) $(URING_LIBS) $(LDLIBS)' ./tests/avxvnni.sh
 
 check-parts: $(BUILD)/run_inference $(BUILD)/run_inference_symbols $(addprefix $(BUILD)/,parts_models random_graphs make_weights pack_weights) ## runs enter no code that the program has dropped: all formats, levels and decoders (gdb; two minutes)
@@ -544,6 +536,9 @@ check-includes: ## no folder includes what stands above it, no files include eac
 
 check-kinds: ## no more files outside kinds/ and formats/ name a kind of layer than scripts/kinds_named.txt lists
 	@./scripts/check_kinds.sh
+
+check-tables: ## lists of kinds, activations, types and levels stand in their tables alone (.def)
+	@./scripts/check_tables.sh
 
 # A program for each reader of foreign input, over a library that clang has instrumented: $(BUILD) is a folder of their own.
 FUZZERS := $(filter-out $(if $(ANNOTATE),,$(BUILD)/fuzz_json),$(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c)))

@@ -44,7 +44,7 @@ static int choose_for_ranks(struct mafat_rank_choice *found, struct mafat_choice
                             const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
   struct mafat_calibration same; /* on all ranks, whatever each has measured */
-  mafat_calibration_defaults(&same, "avx2");
+  mafat_calibration_defaults(&same, MAFAT_LEVEL_OF_RANKS);
   const struct mafat_rank_choice_request r = {
       .network = m->network, .n_layers = m->n_layers, .n_ranks = m->link->n_ranks, .options = request->search.options,
       .plan = o->plan, .search = o->search, .memory_bytes = o->memory_bytes ? o->memory_bytes : SIZE_MAX,
@@ -149,7 +149,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   m->link = o->link;
   m->kernels = mafat_kernels_find(o->cpu);
   if (!m->kernels)
-    return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (portable, avx2, avx512, neon), found %.60s", o->cpu);
+    return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (%s), found %.60s", mafat_kernels_names(), o->cpu);
   if ((code = mafat_lock_find(&m->lock.wish, o->lock, d))) return code;
   if ((code = mafat_choose_network(&m->network, &m->n_layers, cfg_path, o, d))) return code;
   if ((code = mafat_kinds_check(m->network, m->n_layers, d))) return code;

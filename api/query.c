@@ -107,7 +107,7 @@ static int open_query(struct mafat_query *q, const char *cfg, const char *weight
   q->memory_bytes = o->memory_bytes;
   q->kernels = mafat_kernels_find(o->cpu);
   if (!q->kernels)
-    return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (portable, avx2, avx512, neon), found %.60s", o->cpu);
+    return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (%s), found %.60s", mafat_kernels_names(), o->cpu);
   if ((code = mafat_choose_network(&q->network, &q->n_layers, cfg, o, d))) return code;
   if ((code = look_around(q, o, d))) return code;
   if (weights && (code = mafat_weights_probe(weights, &kind, d))) return code;

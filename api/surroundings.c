@@ -35,7 +35,7 @@ static bool reads_floats(const struct mafat_network *n, int layer)
 }
 
 /* A few filters that are left over from blocks or, where each group is computed by
- * itself, are all there are: avx512 leaves them to avx2 (runner/kernels/conv.h). */
+ * itself, are all there are: a level may leave them to another (runner/kernels/conv.h). */
 static bool has_narrow_calls(const struct mafat_network *n)
 {
   for (int i = 0; i < n->n_layers; i++) {
@@ -98,10 +98,25 @@ struct run {
   bool depthwise, apart, integers;
 };
 
+/* The level that computes panels of few filters for this one; "": itself. */
+static const char *helper_of(const char *level)
+{
+  static const struct { const char *level, *helper; } rows[MAFAT_N_LEVELS] = {
+#define ITSELF ""
+#define FEW(name, NAME) #name
+#define HELPER(name, few) {name, few},
+#define LEVEL(name, NAME, machine, features, few, ...) HELPER(#name, few)
+#include "base/levels.def"
+  };
+  int i = MAFAT_N_LEVELS - 1;
+  while (i > 0 && strcmp(rows[i].level, level) != 0) i--;
+  return rows[i].helper;
+}
+
 static struct run run_of(const struct mafat_network *n, const struct mafat_kernels *kernels, unsigned decoders, unsigned winograds)
 {
   const char *level = (kernels ? kernels : mafat_kernels_find(NULL))->name;
-  return (struct run){.network = n, .level = level, .helper = strcmp(level, "avx512") == 0 && has_narrow_calls(n) ? "avx2" : "",
+  return (struct run){.network = n, .level = level, .helper = has_narrow_calls(n) ? helper_of(level) : "",
                       .integer_level = integer_kernels_of(kernels)->name, .decoders = decoders, .winograds = winograds,
                       .depthwise = has_depthwise(n), .apart = has_apart(n), .integers = has_integers(n)};
 }
@@ -124,7 +139,7 @@ static struct parts parts_of_runs(const struct mafat_network *n, const struct ma
   struct parts p = {.of[0] = mafat_code_jumps(), .n = 1};
 #define LEVEL_RUNS(name) (strcmp(run->level, #name) == 0)
 #define LEVEL_HELPS(name) (strcmp(run->helper, #name) == 0)
-#define INTEGERS(name) (run->integers && strcmp(run->integer_level, name) == 0)
+#define INTEGERS_RUN(name) (run->integers && strcmp(run->integer_level, #name) == 0)
 #define PART(name, begins, when) add_part(&p, when, MAFAT_CODE_##name);
 #include "runner/os/parts.def"
   return p;

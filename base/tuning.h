@@ -54,39 +54,14 @@ enum {
   MAFAT_READS_DEPTH = 64 /* reads that may be under way */
 };
 
-/* ---- kernel levels: floats of a vector; pixels of a tile, and blocks of 16 filters; taps that a
- * tile sums at a time. Their weights lie 32 filters apart, so that tiles of 16 have half of a cache's
- * sets: 8 KB of 16. A tile of 32 filters needs them less often, and pays more for keeping its sums.
- * Macros, which the kernels choose their code by. ---- */
+/* ---- kernel levels ---- */
 
-#define MAFAT_AVX512_LANES 16
-#define MAFAT_AVX512_PIXELS 14
-#define MAFAT_AVX512_SEGMENTS 2
-#define MAFAT_AVX512_TAPS 1024
-#define MAFAT_AVX2_LANES 8
-#define MAFAT_AVX2_PIXELS 6
-#define MAFAT_AVX2_PIXELS_ALONE 10 /* of a tile of one vector: six sums would wait for each other */
-#define MAFAT_AVX2_SEGMENTS 1
-#define MAFAT_AVX2_TAPS 128
-#define MAFAT_NEON_LANES 4
-#ifdef __arm__
-#define MAFAT_NEON_PIXELS 2
-#define MAFAT_NEON_PIXELS_ALONE 4
-#else
-#define MAFAT_NEON_PIXELS 6
-#define MAFAT_NEON_PIXELS_ALONE 10 /* of a tile of two vectors: ten inputs and their sums are 30 registers */
-#endif
-#define MAFAT_NEON_SEGMENTS 1
-#define MAFAT_NEON_TAPS 128
-#define MAFAT_PORTABLE_LANES 4
-#define MAFAT_PORTABLE_PIXELS 2
-#define MAFAT_PORTABLE_SEGMENTS 1
-#define MAFAT_PORTABLE_TAPS 128
+#include "base/levels.def"
 
 /* Behind an arena that holds tensors of bytes: kernels take channels by fours, and may read up to 3 bytes behind the last one's
  * last pixel, whatever they are. The arena's size is a multiple of it. */
 enum { MAFAT_READ_BEHIND = 64 };
 
-enum { MAFAT_NARROW_FILTERS = MAFAT_AVX512_LANES / 2 }; /* avx512 leaves so many at most, a panel's last, to avx2 */
+enum { MAFAT_NARROW_FILTERS = MAFAT_AVX512_LANES / 2 }; /* of a panel, at most, that a level leaves to its FEW */
 
 #endif

@@ -27,8 +27,9 @@ MAY_INCLUDE = {
     "programs": ("include", "base", "network", "formats", "transform", "predictor", "search", "runner", "api"),
 }
 
-# Programs that use the library as any other program does: the public header, and headers of base/ that have no .c file.
-PUBLIC = ("include/", "base/utf8.h", "base/part.h")
+# Programs that use the library as any other program does: the public header, headers of base/ that
+# have no .c file, and tables of names.
+PUBLIC = ("include/", "base/utf8.h", "base/part.h", "base/levels.def", "network/dtypes.def")
 ALONE = {
     "programs/run_inference": PUBLIC + ("programs/run_inference/", "programs/shared/"),
     "programs/shared/video": ("include/", "programs/shared/video/"),

@@ -1,4 +1,5 @@
-# The linker script of a static program: awk -f link_parts.awk parts.def template. Replaces in the template @PARTS@ by a section for
+# The linker script of a static program: awk -f link_parts.awk parts.def template. Where parts.def includes
+# base/levels.def, its rows are read, too. Replaces in the template @PARTS@ by a section for
 # each part, @TABLES@ by the constants that runs read, @OPENING@ by the tables of addresses of parts that no run enters.
 
 function fail(text) { print "link_parts.awk: " text > "/dev/stderr"; failed = 1; exit 1 }
@@ -49,9 +50,6 @@ function row(text,   kind, name, p) {
   split_row(text)
   name = field[1]
   if (kind == "PART") { part(name, field[2]); never[name] = field[3] == "false" }
-  else if (kind == "LEVEL") {
-    part(name "_winograd_6", "PAGE"); part(name "_winograd_4", "PAGE"); part(name "_depthwise", "PAGE"); part(name, "PAGE")
-  }
   else if (kind == "FILES") { p = objects(field[2]); add(name, take(p, OWN " .rodata.*"), p) }
   else if (kind == "CODE") add(name, take(objects(field[2]), OWN " .rodata.cst*"), "")
   else if (kind == "COLD") add(name, "    EXCLUDE_FILE(" objects(field[2]) ") */obj/*.o(.text.unlikely .text.unlikely.*)\n", "")
@@ -72,12 +70,31 @@ function sections(   i, name, out) {
   return out
 }
 
+# A row of base/levels.def, LEVEL(name, NAME, machine, ...) or INTEGERS(name, level, machine, ...):
+# its kernels are parts of its name.
+function level(text,   name, folder) {
+  split(text, field, /[(,] */)
+  name = field[2]
+  folder = field[4] == "X86" ? "x86/" : field[4] ~ /^ARM/ ? "arm/" : ""
+  if (field[1] == "LEVEL") {
+    part(name "_winograd_6", "PAGE"); part(name "_winograd_4", "PAGE"); part(name "_depthwise", "PAGE")
+  } else name = "integer_" name
+  part(name, "PAGE")
+  add(name, take(objects("runner/kernels/" folder name), OWN " .rodata.cst*"), "")
+}
+
 BEGIN {
   RELOCATED = ".data.rel.ro .data.rel.ro.*"
   OWN = ".text .text.[!.]* .rodata"
   WINDOW = "DEFINED(mafat_window) ? mafat_window : 0x10000"
 }
+
 FNR == NR {
+  if (/^#define (LEVEL|INTEGERS)\(/) rows = "^" substr($2, 1, index($2, "(") - 1) "\\("
+  if (/^#include "base\/levels.def"/) {
+    while ((getline line < "base/levels.def") > 0) if (line ~ rows) level(line)
+    close("base/levels.def")
+  }
   if (!pending && $0 !~ /^[A-Z]+\(/) next # comments
   sub(/^[ \t]+/, "")
   pending = pending $0

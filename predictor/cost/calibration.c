@@ -65,55 +65,70 @@ static const double portable_ns[MAFAT_N_TERMS] = {
     [MAFAT_TERM_READ_COLD] = 0.141, [MAFAT_TERM_WRITTEN_FIRST] = 0.112, [MAFAT_TERM_WRITTEN_FAR] = 0.0717,
     [MAFAT_TERM_WRITTEN_COLD] = 0.0127, [MAFAT_TERM_WINOGRAD_FAR] = 0.0182, [MAFAT_TERM_WINOGRAD_COLD] = 0.291};
 
-#define LEVEL(name, level) \
-  name, MAFAT_##level##_LANES, MAFAT_##level##_PIXELS, MAFAT_##level##_SEGMENTS * MAFAT_CHANNEL_BLOCK / MAFAT_##level##_LANES
-
-/* What a kernel level is like. */
-static const struct level {
-  const char *name;
-  int lanes, tile_pixels, tile_vectors;
+/* Of a kernel level, beside its tiles. */
+struct prices {
   double near_bytes, far_bytes;
   const double *ns;
   double slower;          /* than where ns was measured */
   double disk_ns, disk_wait_ns;
-} levels[] = {
-    {LEVEL("avx512", AVX512), 1 << 20, 12 << 20, avx512_ns, 1, 1, 90e3},
-    {LEVEL("avx2", AVX2), 1 << 20, 12 << 20, avx2_ns, 1, 1, 90e3},
-    /* Not measured: what a Cortex-A72 at 1.5 GHz with an SD card would be like if all it does
-     * took four times as long as the portable kernels take here. */
-    {LEVEL("neon", NEON), 512 << 10, 1 << 20, portable_ns, 4, 25, 500e3},
-    {LEVEL("portable", PORTABLE), 1 << 20, 12 << 20, portable_ns, 1, 1, 90e3},
 };
 
-#undef LEVEL
+static const struct prices portable_prices = {1 << 20, 12 << 20, portable_ns, 1, 1, 90e3};
+/* Not measured: what a Cortex-A72 at 1.5 GHz with an SD card would be like if all it does
+ * took four times as long as the portable kernels take here. */
+static const struct prices neon_prices = {512 << 10, 1 << 20, portable_ns, 4, 25, 500e3};
+static const struct prices avx2_prices = {1 << 20, 12 << 20, avx2_ns, 1, 1, 90e3};
+static const struct prices avx512_prices = {1 << 20, 12 << 20, avx512_ns, 1, 1, 90e3};
+
+/* Rows of base/levels.def; the first, the slowest, stands for those that are none. */
+static const struct level {
+  const char *name;
+  int lanes, tile_pixels, tile_vectors, few_filters, few_pixels;
+  const char *integers;
+  const struct prices *prices;
+} levels[] = {
+#define ITSELF 0, 0
+#define FEW(name, NAME) MAFAT_NARROW_FILTERS, MAFAT_##NAME##_PIXELS
+#define LEVEL(name, NAME, machine, features, few, frames, integers) \
+  {#name, MAFAT_##NAME##_LANES, MAFAT_##NAME##_PIXELS, \
+   MAFAT_##NAME##_SEGMENTS * MAFAT_CHANNEL_BLOCK / MAFAT_##NAME##_LANES, few, #integers, &name##_prices},
+#include "base/levels.def"
+};
 
 enum { N_INTEGER_TERMS = MAFAT_N_TERMS - MAFAT_TERM_INTEGER_CALLS };
 
 /* Kernels of whole numbers: their register tiles, and nanoseconds in the order of the terms, fitted to the least processor time
  * of each layer of seven int8 networks under five plans; of avx512 without VNNI products alone, to single layers. A calibration of
  * this machine makes them as much slower as it finds the built-in prices of floats. */
-static const struct integers {
-  const char *name;
+struct integers {
   int lanes, pixels, vectors;
   double ns[N_INTEGER_TERMS];
-} integers[] = {
-    {"avx512vnni", 16, 14, 2, {108, 0.004, 0.0601, 2.61, 26.1, 0.0155, 0.136, 0.381, 4.04}},
-    {"avx512", 16, 12, 2, {108, 0.0103, 0.0601, 2.61, 26.1, 0.0155, 0.136, 0.381, 4.04}},
-    {"avx2", 8, 4, 2, {130, 0.0123, 0.0498, 0.621, 1.97, 0.0218, 0.284, 0.49, 4.12}},
-    {"portable", 4, 2, 2, {179, 0.107, 0.05, 0, 0, 0.498, 8.44, 8.66, 3.29}},
-    /* Not measured: avx2 with products in one instruction; as above, a Cortex-A72, and a core with sdot. */
-    {"avxvnni", 8, 6, 2, {130, 0.008, 0.0498, 0.621, 1.97, 0.0218, 0.284, 0.49, 4.12}},
-    {"neondot", 4, 6, 4, {300, 0.03, 0.2, 3, 8, 0.1, 0.8, 1, 8}},
-    {"neon", 4, 6, 2, {500, 0.17, 0.5, 5, 10, 0.25, 2, 2, 12}},
 };
 
-enum { N_INTEGERS = sizeof integers / sizeof *integers, SLOWEST = 3 };
+static const struct integers portable_integers = {4, 2, 2, {179, 0.107, 0.05, 0, 0, 0.498, 8.44, 8.66, 3.29}};
+static const struct integers avx2_integers = {8, 4, 2, {130, 0.0123, 0.0498, 0.621, 1.97, 0.0218, 0.284, 0.49, 4.12}};
+static const struct integers avx512_integers = {16, 12, 2, {108, 0.0103, 0.0601, 2.61, 26.1, 0.0155, 0.136, 0.381, 4.04}};
+static const struct integers avx512vnni_integers = {16, 14, 2, {108, 0.004, 0.0601, 2.61, 26.1, 0.0155, 0.136, 0.381, 4.04}};
+/* Not measured: avx2 with products in one instruction; as above, a Cortex-A72, and a core with sdot. */
+static const struct integers avxvnni_integers = {8, 6, 2, {130, 0.008, 0.0498, 0.621, 1.97, 0.0218, 0.284, 0.49, 4.12}};
+static const struct integers neondot_integers = {4, 6, 4, {300, 0.03, 0.2, 3, 8, 0.1, 0.8, 1, 8}};
+static const struct integers neon_integers = {4, 6, 2, {500, 0.17, 0.5, 5, 10, 0.25, 2, 2, 12}};
+
+static const struct {
+  const char *name;
+  const struct integers *kernels;
+} integers[] = {
+#define INTEGERS(name, ...) {#name, &name##_integers},
+#include "base/levels.def"
+};
+
+enum { N_INTEGERS = sizeof integers / sizeof *integers };
 
 void mafat_calibration_set_integers(struct mafat_calibration *c, const char *kernels)
 {
-  int i = 0;
-  while (i < N_INTEGERS && strcmp(kernels, integers[i].name) != 0) i++;
-  const struct integers *k = &integers[i < N_INTEGERS ? i : SLOWEST];
+  int i = N_INTEGERS - 1;
+  while (i > 0 && strcmp(kernels, integers[i].name) != 0) i--; /* others: the slowest */
+  const struct integers *k = integers[i].kernels;
   c->integer_lanes = k->lanes;
   c->integer_pixels = k->pixels;
   c->integer_vectors = k->vectors;
@@ -124,15 +139,17 @@ enum { N_LEVELS = sizeof levels / sizeof *levels };
 
 void mafat_calibration_defaults(struct mafat_calibration *c, const char *cpu)
 {
-  int i = 0;
-  while (i + 1 < N_LEVELS && strcmp(cpu, levels[i].name) != 0) i++; /* others: the slowest */
+  int i = N_LEVELS - 1;
+  while (i > 0 && strcmp(cpu, levels[i].name) != 0) i--; /* others: the slowest */
   const struct level *l = &levels[i];
+  const struct prices *p = l->prices;
   *c = (struct mafat_calibration){.lanes = l->lanes, .tile_pixels = l->tile_pixels, .tile_vectors = l->tile_vectors,
-                                  .near_bytes = l->near_bytes, .far_bytes = l->far_bytes,
-                                  .thread_step_ns = 2000 * l->slower, .disk_ns = l->disk_ns,
-                                  .disk_wait_ns = l->disk_wait_ns, .read_ns = 20e3 * l->slower,
-                                  .copy_ns = 0.15 * l->slower, .pack_ns = 0.25 * l->slower};
+                                  .few_filters = l->few_filters, .few_pixels = l->few_pixels,
+                                  .near_bytes = p->near_bytes, .far_bytes = p->far_bytes,
+                                  .thread_step_ns = 2000 * p->slower, .disk_ns = p->disk_ns,
+                                  .disk_wait_ns = p->disk_wait_ns, .read_ns = 20e3 * p->slower,
+                                  .copy_ns = 0.15 * p->slower, .pack_ns = 0.25 * p->slower};
   snprintf(c->cpu, sizeof c->cpu, "%s", cpu);
-  for (int t = 0; t < MAFAT_N_TERMS; t++) c->ns[t] = l->ns[t] * l->slower;
-  mafat_calibration_set_integers(c, strcmp(cpu, "avx512") == 0 ? "avx512vnni" : cpu);
+  for (int t = 0; t < MAFAT_N_TERMS; t++) c->ns[t] = p->ns[t] * p->slower;
+  mafat_calibration_set_integers(c, l->integers);
 }

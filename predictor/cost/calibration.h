@@ -19,7 +19,7 @@ enum mafat_term {
   MAFAT_TERM_TAPS,             /* register tiles times taps, of all three */
   MAFAT_TERM_RUNS,             /* inner loops begun */
   MAFAT_TERM_TILES,            /* register tiles begun and stored */
-  MAFAT_TERM_NARROW_TAPS,      /* the same of panels that half a vector holds (avx512) */
+  MAFAT_TERM_NARROW_TAPS,      /* the same of panels that another level computes (few_filters) */
   MAFAT_TERM_POOLED,           /* sums pooled in the store */
   MAFAT_TERM_COSTLY,           /* outputs through exp, tanh and the like */
   MAFAT_TERM_LOGISTIC,         /* through a logistic function or swish */
@@ -60,10 +60,11 @@ enum mafat_term {
 };
 
 struct mafat_calibration {
-  char cpu[16];  /* kernel level it holds for: "avx512" ... */
+  char cpu[16];  /* kernel level it holds for (base/levels.def) */
   bool measured; /* on this machine; else built-in */
   double fit_error; /* median relative error of what it was made from, layer by layer; 0: not known */
   int lanes, tile_pixels, tile_vectors; /* of the level's kernels: floats of a vector, register tile */
+  int few_filters, few_pixels; /* panels of so many filters at most are another level's, whose tiles have so many pixels; 0: none */
   int integer_lanes, integer_pixels, integer_vectors; /* the same of its kernels of whole numbers: sums of a vector */
   double near_bytes, far_bytes; /* what a core's own caches hold; what the cache before memory does */
   double ns[MAFAT_N_TERMS];     /* nanoseconds of one of each */
@@ -76,7 +77,7 @@ struct mafat_calibration {
 
 /* Built-in figures of a kernel level, and of the best kernels of whole numbers that processors of that level usually have. */
 void mafat_calibration_defaults(struct mafat_calibration *c, const char *cpu);
-/* Those of others: "avx512", "avx512vnni", "avxvnni" ... (runner/kernels/integer.h); prices, too, unless they were measured. */
+/* Those of another row of base/levels.def; prices, too, unless they were measured. */
 void mafat_calibration_set_integers(struct mafat_calibration *c, const char *kernels);
 
 /* "conv_macs" ... */

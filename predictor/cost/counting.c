@@ -57,7 +57,7 @@ struct mafat_width mafat_counting_width(const struct mafat_counting *c)
   struct mafat_width w = {0, 0, 0, 0};
   for (int f = c->filters.begin, end; f < c->filters.end; f = end, w.panels++) {
     end = mafat_min(mafat_panel_end(c->layer, f), c->filters.end);
-    if (k->lanes == MAFAT_AVX512_LANES && end - f <= MAFAT_NARROW_FILTERS) {
+    if (end - f <= k->few_filters) {
       w.narrow++;
       continue;
     }
@@ -90,8 +90,7 @@ void mafat_count_tiles(struct mafat_counting *c, enum mafat_term macs, double ro
   mafat_count(c, MAFAT_TERM_RUNS, tiles * runs);
   mafat_count(c, MAFAT_TERM_TILES, tiles * calls);
   if (w.narrow > 0) {
-    /* In the kernels of the level below: tiles of six pixels. */
-    double narrow = rows * mafat_divide_up(cols, MAFAT_AVX2_PIXELS) * w.narrow;
+    double narrow = rows * mafat_divide_up(cols, k->few_pixels) * w.narrow;
     mafat_count(c, MAFAT_TERM_NARROW_TAPS, narrow * taps);
     mafat_count(c, MAFAT_TERM_TILES, narrow * calls);
     mafat_count(c, MAFAT_TERM_RUNS, narrow * runs);

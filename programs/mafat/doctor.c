@@ -240,7 +240,7 @@ static void judge_processor(struct findings *f, const struct machine *m)
 {
   const char *best = m->levels[m->n_levels - 1]->name;
   find(f, "processor", "%d for this process; kernels: %s", m->n_processors, best);
-  if (strcmp(best, "portable") == 0) advise(f, "without AVX2 or NEON layers take several times as long: choose small networks");
+  if (strcmp(best, MAFAT_LEVEL_WITHOUT_VECTORS) == 0) advise(f, "without AVX2 or NEON layers take several times as long: choose small networks");
   else if (m->n_processors > 1) advise(f, "--threads auto uses as many as are predicted to be the fastest");
   find(f, "prediction", m->calibrated ? "milliseconds are this machine's own" : "milliseconds are of another machine's built-in figures");
   if (!m->calibrated) advise(f, "mafat run --calibrate measures this one, once, in less than a minute");

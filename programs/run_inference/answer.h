@@ -5,7 +5,16 @@
 #include "include/mafat.h"
 #include "programs/shared/writer.h"
 
-enum { MAFAT_PACKINGS = 3 };
+/* Types that weights may be packed smaller in. */
+enum {
+  MAFAT_PACKINGS = 0
+#define TYPE(CONSTANT, name, array, bits, exponent, weights) weights
+#define FLOATS
+#define NONE
+#define NARROW(...) + 1
+#define SCALED NARROW
+#include "network/dtypes.def"
+};
 
 /* What is asked of weights that are packed smaller, beside the query itself. */
 struct mafat_packings {

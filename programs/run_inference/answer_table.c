@@ -28,7 +28,14 @@ enum { MB_WIDTH = 10, MS_WIDTH = 10 };
 
 const char *mafat_packings_name(int index)
 {
-  static const char *const names[MAFAT_PACKINGS] = {"fp16", "int8", "int4"};
+  static const char *const names[MAFAT_PACKINGS] = {
+#define TYPE(CONSTANT, name, array, bits, exponent, weights) weights
+#define FLOATS
+#define NONE
+#define NARROW(packing, ...) packing,
+#define SCALED NARROW
+#include "network/dtypes.def"
+  };
   return names[index];
 }
 

@@ -669,7 +669,7 @@ int mafat_calibrate_sized(struct mafat_calibration_facts *out, size_t out_bytes,
   const struct mafat_kernels *kernels = mafat_kernels_find(o.cpu);
   char path[MAFAT_CALIBRATION_PATH];
   if (!kernels)
-    return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (portable, avx2, avx512, neon), found %.60s", o.cpu);
+    return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (%s), found %.60s", mafat_kernels_names(), o.cpu);
   code = mafat_calibrate_measure(&found, kernels, &o, d);
   if (code == MAFAT_OK) code = mafat_calibration_store(&found, path, d);
   if (code) return code;

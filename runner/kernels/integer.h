@@ -135,7 +135,7 @@ struct mafat_integer_blend_call {
 enum { MAFAT_SORTED_ROOM = 24 << 10 }; /* numbers, of all panels of a step, on the stack */
 
 struct mafat_integer_kernels {
-  const char *name; /* "portable", "avx2", "avxvnni", "avx512", "avx512vnni", "neon", "neondot" */
+  const char *name; /* as base/levels.def has it */
   bool sorts;       /* conv uses the call's room for what it finds out */
   void (*conv)(const struct mafat_integer_conv_call *c);
   void (*depthwise)(const struct mafat_integer_depthwise_call *c);

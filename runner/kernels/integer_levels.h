@@ -4,9 +4,7 @@
 
 struct mafat_integer_kernels; /* integer.h */
 
-extern const struct mafat_integer_kernels mafat_integer_portable;
-extern const struct mafat_integer_kernels mafat_integer_neon, mafat_integer_neondot; /* aarch64 and armv7; aarch64 only */
-extern const struct mafat_integer_kernels mafat_integer_avx2, mafat_integer_avxvnni, mafat_integer_avx512,
-    mafat_integer_avx512vnni; /* x86-64 only */
+#define INTEGERS(name, ...) extern const struct mafat_integer_kernels mafat_integer_##name;
+#include "base/levels.def"
 
 #endif

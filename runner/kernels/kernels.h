@@ -164,7 +164,7 @@ struct mafat_winograd_kernels {
 };
 
 struct mafat_kernels {
-  const char *name; /* "portable", "avx2", "avx512", "neon" */
+  const char *name; /* as base/levels.def has it */
   bool fused;
   void (*conv)(const struct mafat_conv_call *c);
   struct mafat_winograd_kernels winograd[MAFAT_N_WINOGRADS]; /* [enum mafat_winograd_size] */
@@ -189,10 +189,21 @@ struct mafat_kernels {
   void (*widen[MAFAT_N_DTYPES])(const void *from, int n_rows, int width, float *to);
 };
 
-/* The best level of this CPU whose name is at most `highest` ("portable", "avx2",
- * "avx512", "neon"; NULL: the best there is). NULL for an unknown name; a level of another
- * machine means the best that this one has below it. */
+/* Rows of base/levels.def. */
+enum {
+  MAFAT_N_LEVELS = 0
+#define LEVEL(...) + 1
+#include "base/levels.def"
+  , MAFAT_N_INTEGER_LEVELS = 0
+#define INTEGERS(...) + 1
+#include "base/levels.def"
+};
+
+/* The best level of this CPU whose name is at most `highest` (NULL: the best there is). NULL for an
+ * unknown name; a level of another machine means the best that this one has below it. */
 const struct mafat_kernels *mafat_kernels_find(const char *highest);
+/* All names, slowest first, for messages: "portable, neon, ..." */
+const char *mafat_kernels_names(void);
 /* All levels this CPU can run, slowest first; returns how many. */
 int mafat_kernels_list(const struct mafat_kernels **list, int room);
 

@@ -4,9 +4,7 @@
 
 struct mafat_kernels; /* kernels.h */
 
-extern const struct mafat_kernels mafat_kernels_portable;
-extern const struct mafat_kernels mafat_kernels_neon; /* aarch64 and armv7 only */
-extern const struct mafat_kernels mafat_kernels_avx2; /* x86-64 only */
-extern const struct mafat_kernels mafat_kernels_avx512; /* x86-64 only */
+#define LEVEL(name, ...) extern const struct mafat_kernels mafat_kernels_##name;
+#include "base/levels.def"
 
 #endif

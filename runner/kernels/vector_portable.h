@@ -12,7 +12,7 @@
 #define VECTOR_LANES MAFAT_PORTABLE_LANES
 /* Two pixels x four vectors, four weights and a broadcast: 13 of 16 registers. */
 #define VECTOR_PIXELS MAFAT_PORTABLE_PIXELS
-#define VECTOR_PIXELS_ALONE MAFAT_PORTABLE_PIXELS
+#define VECTOR_PIXELS_ALONE MAFAT_PORTABLE_PIXELS_ALONE
 #define VECTOR_SEGMENTS MAFAT_PORTABLE_SEGMENTS
 #define VECTOR_TAPS MAFAT_PORTABLE_TAPS
 typedef float vec __attribute__((vector_size(16)));

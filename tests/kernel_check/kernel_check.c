@@ -21,8 +21,14 @@ static const char usage[] =
     "                 resample, widen; of integers: integer_conv, integer_depthwise,\n"
     "                 integer_maxpool, integer_avgpool, integer_blend, integer_table,\n"
     "                 integer_sums, integer_reals\n"
-    "  --cpu LEVEL    this level only: portable, avx2, avx512, neon; of integers also\n"
-    "                 avxvnni, avx512vnni, neondot\n"
+    "  --cpu LEVEL    this level only:"
+#define LEVEL(name, ...) " " #name
+#include "base/levels.def"
+    ";\n"
+    "                 of integers:"
+#define INTEGERS(name, ...) " " #name
+#include "base/levels.def"
+    "\n"
     "  --seed N       the first case's seed; each case has the next (default: 1)\n"
     "  --cases N      of every kernel and level (default: 200 to 3000)\n"
     "  --bench        time layers of real networks instead\n"

@@ -1,0 +1,54 @@
+/* The words of base/levels.def that say what a row needs: MACHINE(table) is the table, or NULL where
+ * this build has none; features are conditions, each with its &&. EVERYWHERE is the includer's. */
+#ifndef MAFAT_RUNNER_KERNELS_PROCESSOR_H
+#define MAFAT_RUNNER_KERNELS_PROCESSOR_H
+
+#include <stdbool.h>
+
+#define BASIC
+
+/* Without vectors: where a sanitizer does not see what they write (check-msan). */
+#if defined(__x86_64__) && !defined(MAFAT_WITHOUT_VECTORS)
+#include <cpuid.h>
+#define X86(table) (table)
+/* The compiler's library has looked before main(). */
+#define CPU(feature) && __builtin_cpu_supports(#feature)
+#ifndef CPU_7_1 /* tests say otherwise (tests/avxvnni.sh) */
+#define CPU_7_1(bit) && mafat_processor_leaf_7_1(bit)
+#endif
+
+/* Is the bit of eax set in cpuid's leaf 7, sub-leaf 1? */
+static inline bool mafat_processor_leaf_7_1(int bit)
+{
+  unsigned a, b, c, d;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> bit & 1);
+}
+#else
+#define X86(table) NULL
+#define CPU(feature)
+#define CPU_7_1(bit)
+#endif
+
+#if defined(__aarch64__) || defined(__arm__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#define ARM(table) (table)
+#else
+#define ARM(table) NULL
+#endif
+
+#ifdef __arm__
+#define CPU_ARM32(feature) && (getauxval(AT_HWCAP) & HWCAP_##feature)
+#else
+#define CPU_ARM32(feature)
+#endif
+
+#ifdef __aarch64__
+#define ARM64(table) (table)
+#define CPU_ARM64(feature) && (getauxval(AT_HWCAP) & HWCAP_##feature)
+#else
+#define ARM64(table) NULL
+#define CPU_ARM64(feature)
+#endif
+
+#endif

@@ -1,0 +1,116 @@
+#!/bin/sh
+# What there are several of is written down once, as rows of a table (.def); constants, names and
+# dispatch follow from the rows. Prints every list of such names outside its table, and every place
+# that must have all names and lacks one. A section for each table.
+set -eu
+bad=0
+product="base network formats transform predictor search runner api programs"
+
+fail() { # TEXT...
+  echo "check_tables: $*" >&2
+  bad=1
+}
+
+# Lines of code as FILE:LINE:TEXT, without comments.
+code() { # FILE...
+  awk '
+    FNR == 1 { inside = 0 }
+    {
+      text = $0; out = ""
+      while (text != "") {
+        if (inside) {
+          at = index(text, "*/")
+          if (!at) { text = ""; break }
+          text = substr(text, at + 2); inside = 0
+        } else {
+          at = index(text, "/*")
+          if (!at) { out = out text; text = ""; break }
+          out = out substr(text, 1, at - 1); text = substr(text, at + 2); inside = 1
+        }
+      }
+      if (out ~ /[^ \t]/) print FILENAME ":" FNR ":" out
+    }' "$@"
+}
+
+files() { # FIND-ARGUMENT...
+  # shellcheck disable=SC2086 # several folders
+  find $product -name '*.[ch]' "$@" | LC_ALL=C sort
+}
+
+# No line of the files' code that the pattern meets.
+refuse() { # WHY PATTERN FILE...
+  why=$1 pattern=$2
+  shift 2
+  found=$(code "$@" | grep -E "^[^:]*:[0-9]+:.*($pattern)" || true)
+  [ -z "$found" ] || { echo "$found"; fail "$why"; }
+}
+
+# All names, as words.
+needs() { # FILE NAME...
+  file=$1
+  shift
+  for name in "$@"; do
+    grep -qw -- "$name" "$file" || fail "$file: expected $name, which the table has"
+  done
+}
+
+column() { # FILE ROW: first column of such rows
+  sed -nE "s/^($2)\(([A-Za-z0-9_]+).*/\2/p" "$1"
+}
+
+either() { # NAME...: a|b
+  echo "$*" | tr ' ' '|'
+}
+
+# Names in a row: "a, b", "a|b" in a text, or texts in a list.
+listed() { # NAME...
+  either=$(either "$@")
+  echo "\\b($either)(, | or |, or |\\|)($either)\\b|\"($either)\", *\"($either)\""
+}
+
+# shellcheck disable=SC2046,SC2086 # names without spaces
+{
+  # ---- kinds of layers: network/kinds.def. What names a constant is check-kinds' ----
+  kinds=$(sed -nE 's/^(KIND|STEPLESS)\([A-Z0-9_]+, ([a-z0-9_]+).*/\2/p' network/kinds.def)
+  refuse "the rows of kinds are named in the folders kinds/ alone (network/kinds.def)" \
+    "\bmafat_(kind|predictor|runner)_($(either $kinds))\b" $(files ! -path '*/kinds/*')
+
+  # ---- activations: network/activations.def. make_weights has a recipe for each, with a usual one ----
+  activations=$(column network/activations.def 'DARKNET|KERNEL|FUNCTION')
+  refuse "a list of activations outside network/activations.def" \
+    "case MAFAT_($(either $activations)):|\[MAFAT_($(either $activations))\] *=" \
+    $(files ! -path 'runner/kernels/*' ! -path '*/kinds/*' ! -path 'formats/onnx/*' \
+      ! -path 'formats/tflite/*' ! -path 'programs/make_weights/*')
+
+  # ---- types of elements: network/dtypes.def. Readers of models have types of their own ----
+  types=$(column network/dtypes.def TYPE)
+  packings=$(sed -nE 's/.*(NARROW|SCALED)\("([a-z0-9]+)".*/\2/p' network/dtypes.def)
+  refuse "a list of types of weights outside network/dtypes.def" \
+    "case MAFAT_($(either $types)):|\[MAFAT_($(either $types))\] *=|$(listed $packings)" \
+    $(files ! -path 'formats/*' ! -path programs/pack_weights/pack_weights.c \
+      ! -path programs/run_inference/help.c)
+
+  # ---- levels of kernels: base/levels.def ----
+  levels=$(column base/levels.def LEVEL)
+  integers=$(column base/levels.def INTEGERS)
+  both=$(either $levels $integers)
+  refuse "a level of kernels named outside base/levels.def" \
+    "\"($both)\"|$(listed $levels $integers)|\b(mafat_kernels|mafat_integer|MAFAT_CODE|MAFAT_CODE_integer)_($both)\b" \
+    $(files ! -path 'runner/kernels/*' ! -path programs/run_inference/options.c \
+      ! -path programs/run_inference/help.c)
+  for object in $levels $(printf 'integer_%s\n' $integers) $(column base/levels.def FLAGS); do
+    [ -n "$(find runner/kernels -name "$object.c")" ] ||
+      fail "runner/kernels: expected $object.c, which base/levels.def has"
+  done
+
+  # ---- what is written by hand has all names ----
+  for file in programs/run_inference/options.c programs/run_inference/help.c programs/shared/options.def \
+    scripts/completion/mafat.bash doc/man/run_inference.1 doc/man/kernel_check.1; do
+    [ ! -f $file ] || needs $file $levels
+  done
+  for file in programs/shared/options.def programs/pack_weights/pack_weights.c \
+    scripts/completion/mafat.bash doc/man/pack_weights.1; do
+    [ ! -f $file ] || needs $file $packings
+  done
+}
+exit $bad
