@@ -15,17 +15,19 @@ static size_t without(size_t bytes, size_t part)
   return part < bytes ? bytes - part : 0;
 }
 
-static void fill_memory(struct mafat_memory_facts *f, const struct mafat_layout *l, const struct mafat_prediction *p)
+static void fill_memory(struct mafat_memory_facts *m, const struct mafat_layout *l, const struct mafat_prediction *p)
 {
-  *f = (struct mafat_memory_facts){
-      .process = p->process, .threads = p->threads, .weights = p->weights, .activations = p->activations,
-      .input = p->input, .scratch = p->scratch, .io = p->io, .image = p->image, .kernel = p->kernel,
+  *m = (struct mafat_memory_facts){
+#define MEMORY(name, before) .name = p->name,
+#include "base/tags.def"
       .image_before = !mafat_layout_takes_rows(l),
       .resident_bytes = p->resident_bytes, .charge_bytes = p->charge_bytes};
-  const size_t parts[] = {f->process, f->threads, f->weights, f->activations, f->input,
-                          f->scratch, f->io, f->kernel, f->image_before ? 0 : f->image};
-  f->rest = f->charge_bytes;
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) f->rest = without(f->rest, parts[i]);
+  const size_t parts[] = {
+#define MEMORY(name, before) before ? 0 : m->name,
+#include "base/tags.def"
+  };
+  m->rest = m->charge_bytes;
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) m->rest = without(m->rest, parts[i]);
 }
 
 void mafat_facts_plan(struct mafat_plan_facts *f, const struct mafat_network *n, const struct mafat_choice *c,

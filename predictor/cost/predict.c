@@ -6,7 +6,10 @@
 
 const char *mafat_tag_name(enum mafat_tag tag)
 {
-  static const char *const names[MAFAT_N_TAGS] = {"input", "activations", "scratch", "weights", "io"};
+  static const char *const names[MAFAT_N_TAGS] = {
+#define TAG(CONSTANT, name) [MAFAT_TAG_##CONSTANT] = name,
+#include "base/tags.def"
+  };
   return (unsigned)tag < MAFAT_N_TAGS ? names[tag] : "unknown";
 }
 

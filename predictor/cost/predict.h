@@ -43,7 +43,9 @@ const char *mafat_tag_name(enum mafat_tag tag);
 struct mafat_prediction {
   /* At the peak of the arena; process is what the plan does not decide. kernel, and the picture, are
    * charged and not resident. */
-  size_t process, weights, activations, scratch, input, image, io, threads, kernel, reserve;
+#define MEMORY(name, before) size_t name;
+#include "base/tags.def"
+  size_t reserve;
   struct mafat_peak peak;
   size_t resident_bytes; /* compare with Rss while the arena is fully touched, after the layers */
   size_t charge_bytes;   /* compare with a memory cgroup's peak and with budgets; while the plan is chosen, the picture

@@ -18,11 +18,8 @@
 #include "predictor/schedule/scratch.h"
 
 enum mafat_tag {
-  MAFAT_TAG_INPUT,
-  MAFAT_TAG_ACTIVATIONS,
-  MAFAT_TAG_SCRATCH,
-  MAFAT_TAG_WEIGHTS, /* loaded layers; kept ones are not in the arena */
-  MAFAT_TAG_IO,      /* ring, panel and affine buffer of streamed weights */
+#define TAG(CONSTANT, name) MAFAT_TAG_##CONSTANT,
+#include "base/tags.def"
   MAFAT_N_TAGS
 };
 

@@ -138,15 +138,8 @@ int mafat_answer_parts(const struct mafat_question *q, const struct mafat_memory
                        struct mafat_part parts[MAFAT_PARTS])
 {
   const struct mafat_part list[] = {
-      {"process", m->process, false},
-      {"threads", m->threads, false},
-      {"weights", m->weights, false},
-      {"activations", m->activations, false},
-      {"input", m->input, false},
-      {"scratch", m->scratch, false},
-      {"io", m->io, false},
-      {"image", m->image, m->image_before},
-      {"kernel", m->kernel, false},
+#define MEMORY(name, before) {#name, m->name, before},
+#include "base/tags.def"
       {"reserve", q->facts.reserve_bytes, false},
       {"rest", m->rest - q->facts.reserve_bytes, false},
   };

@@ -5,8 +5,9 @@
 #include <string.h>
 
 static const char *const tags[MAFAT_MAP_TAGS] = {
-    [MAFAT_MAP_ACTIVATIONS] = "activations", [MAFAT_MAP_INPUT] = "input", [MAFAT_MAP_SCRATCH] = "scratch", [MAFAT_MAP_WEIGHTS] = "weights",
-    [MAFAT_MAP_IO] = "io"};
+#define TAG(CONSTANT, name) [MAFAT_MAP_##CONSTANT] = name,
+#include "base/tags.def"
+};
 
 const char *mafat_map_tag_name(int tag)
 {

@@ -99,8 +99,9 @@ struct mafat_query *api_open_query(const char *cfg, const struct mafat_model_opt
 
 void api_check_sum(const struct mafat_memory_facts *m)
 {
-  size_t sum = m->process + m->threads + m->weights + m->activations + m->input + m->scratch + m->io + m->kernel +
-               m->rest;
-  ck_assert_uint_eq(m->image_before ? sum : sum + m->image, m->charge_bytes);
+  size_t sum = m->rest;
+#define MEMORY(name, before) sum += before ? 0 : m->name;
+#include "base/tags.def"
+  ck_assert_uint_eq(sum, m->charge_bytes);
   ck_assert_uint_lt(m->resident_bytes, m->charge_bytes);
 }

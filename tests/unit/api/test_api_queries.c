@@ -290,7 +290,10 @@ END_TEST
 START_TEST(test_an_arena_buffer_by_buffer)
 {
   static const char *const plans[] = {"1x1/NoCut", "rows2/NoCut", "3x2/2/1x1", "rows4:streamed/2/panels:loaded"};
-  static const char *const tags[] = {"input", "activations", "scratch", "weights", "io"};
+  static const char *const tags[] = {
+#define TAG(CONSTANT, name) name,
+#include "base/tags.def"
+  };
   struct mafat_model_options options;
   struct mafat_plan_facts plan;
   struct mafat_arena_facts arena;
