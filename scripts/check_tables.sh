@@ -87,8 +87,7 @@ listed() { # NAME...
   packings=$(sed -nE 's/.*(NARROW|SCALED)\("([a-z0-9]+)".*/\2/p' network/dtypes.def)
   refuse "a list of types of weights outside network/dtypes.def" \
     "case MAFAT_($(either $types)):|\[MAFAT_($(either $types))\] *=|$(listed $packings)" \
-    $(files ! -path 'formats/*' ! -path programs/pack_weights/pack_weights.c \
-      ! -path programs/run_inference/help.c)
+    $(files ! -path 'formats/*')
 
   # ---- levels of kernels: base/levels.def ----
   levels=$(column base/levels.def LEVEL)
@@ -96,20 +95,17 @@ listed() { # NAME...
   both=$(either $levels $integers)
   refuse "a level of kernels named outside base/levels.def" \
     "\"($both)\"|$(listed $levels $integers)|\b(mafat_kernels|mafat_integer|MAFAT_CODE|MAFAT_CODE_integer)_($both)\b" \
-    $(files ! -path 'runner/kernels/*' ! -path programs/run_inference/options.c \
-      ! -path programs/run_inference/help.c)
+    $(files ! -path 'runner/kernels/*')
   for object in $levels $(printf 'integer_%s\n' $integers) $(column base/levels.def FLAGS); do
     [ -n "$(find runner/kernels -name "$object.c")" ] ||
       fail "runner/kernels: expected $object.c, which base/levels.def has"
   done
 
   # ---- what is written by hand has all names ----
-  for file in programs/run_inference/options.c programs/run_inference/help.c programs/shared/options.def \
-    scripts/completion/mafat.bash doc/man/run_inference.1 doc/man/kernel_check.1; do
+  for file in programs/shared/options.def scripts/completion/mafat.bash doc/man/run_inference.1; do
     [ ! -f $file ] || needs $file $levels
   done
-  for file in programs/shared/options.def programs/pack_weights/pack_weights.c \
-    scripts/completion/mafat.bash doc/man/pack_weights.1; do
+  for file in programs/shared/options.def scripts/completion/mafat.bash doc/man/pack_weights.1; do
     [ ! -f $file ] || needs $file $packings
   done
 }

@@ -46,7 +46,14 @@ static const char usage[] =
     "  --constant NAME=FILE  an input of an ONNX or TFLite model that is known beforehand, as of\n"
     "             run_inference, which is not to be told of it again; 16 times at most\n"
     "  --weights TYPE  how convolutions' and connected layers' weights lie in the file:\n"
-    "             float32 (default), fp16, int8 or int4. Fewer bytes to keep, or to read\n"
+    "             float32 (default)"
+#define TYPE(CONSTANT, name, array, bits, exponent, weights) weights
+#define FLOATS
+#define NONE
+#define NARROW(packing, ...) ", " packing
+#define SCALED NARROW
+#include "network/dtypes.def"
+    ". Fewer bytes to keep, or to read\n"
     "             for every picture; computing goes on in floats, and results differ by\n"
     "             what the type loses. Convolutions in groups have int8 for int4\n"
     "  --activations TYPE  float32 (default), or int8: convolutions between the first and\n"
@@ -227,7 +234,7 @@ static int read_options(int argc, char **argv, struct options *o)
     case FORCE: o->pack.replace = true; break;
     case FORK: o->pack.fork = optarg; break;
     case WEIGHTS:
-      if (!mafat_dtype_find_packing(&type, optarg)) return misused("--weights expects float32, fp16, int8 or int4, found", optarg);
+      if (!mafat_dtype_find_packing(&type, optarg)) return misused("--weights expects the name of a type (--help), found", optarg);
       o->pack.weights = optarg;
       break;
     case ACTIVATIONS:

@@ -129,7 +129,10 @@ static const char *const predictors[] = {"exact", "paper", NULL},
                                     "ultraface", "yunet", "classes", "none", NULL},
                   *const sharings[] = {"deeperthings", "fdto", "layers", "best", NULL},
                   *const algorithms[] = {"auto", "direct", "winograd", "winograd-large", NULL},
-                  *const levels[] = {"portable", "avx2", "avx512", "neon", NULL};
+                  *const levels[] = {
+#define LEVEL(name, ...) #name,
+#include "base/levels.def"
+                      NULL};
 
 /* "best, least or greedy; on several devices deeperthings, ..." */
 static const char *searches_expected(void)
@@ -173,7 +176,11 @@ static const char *expected(int option)
     return "auto, darknet, yolov5, yolov8, yolox, nanodet, fastestdet, ssd, ultraface, yunet, classes or none";
   case OPTION_ALGORITHM: return "auto, direct, winograd or winograd-large";
   case OPTION_THREADS: return "a number from 1 to 64, or auto";
-  case OPTION_CPU: return "portable, avx2, avx512 or neon";
+  case OPTION_CPU:
+    return "one of"
+#define LEVEL(name, ...) " " #name
+#include "base/levels.def"
+        ;
   case OPTION_PREDICTOR: return "exact or paper";
   case OPTION_BIAS: return "0 or a size like 31M";
   case OPTION_SWEEP: return "up to 64 sizes like 8M,16M,64M";

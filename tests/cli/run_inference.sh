@@ -180,7 +180,7 @@ done
 sed 's/^channels=3/channels=1/' plain.cfg >"$io/gray.cfg"
 bad mean-of-gray '--mean expects one number, for an input of one channel, found three' --predict --mean 1,2,3 "$io/gray.cfg"
 bad channels-other 'expected an input of 1 channel for channels gray, found 3' --channels gray $model a.ppm
-expects --cpu 'portable, avx2, avx512 or neon' sse9 '' AVX2 portable2 avx5120
+expects --cpu 'one of portable neon avx2 avx512' sse9 '' AVX2 portable2 avx5120
 expects --threads 'a number from 1 to 64, or auto' 0 65 -1 x '' 2x 1.5 1e1 99999999999
 expects --algorithm 'auto, direct, winograd or winograd-large' fft '' Direct winograd2 auto,direct
 bad layers-too-many 'found 9' --layers 9 $model a.ppm
