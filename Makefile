@@ -197,7 +197,7 @@ $(BUILD)/libmafat.so: $(SHARED)
 # Code in parts, by when it is needed.
 $(BUILD)/run_inference.ld: scripts/link_parts.awk base/levels.def runner/os/parts.def programs/run_inference/run_inference.ld
 	@mkdir -p $(@D)
-	$(Q)awk -f $^ >$@.new && mv $@.new $@
+	$(Q)awk -f $(filter-out base/levels.def,$^) >$@.new && mv $@.new $@
 
 # Stripped: what the kernel reads ahead of a program counts in a memory group,
 # debugging information too.  run_inference_dynamic keeps its own; run_inference_symbols, the names of functions (make check-parts).
