@@ -220,8 +220,6 @@ struct mafat_layer {
   struct mafat_activating activation;
   int filters, groups;        /* groups: of a convolution's channels and filters */
   struct mafat_window window; /* convolution, maxpool, local_avgpool, local */
-  int counted_y, counted_x;   /* local_avgpool: of so many rows and columns of the padding behind the map, which may be fewer
-                                 than the window's */
   bool count_padding;         /* local_avgpool: the mean is of the taps in the padding, too */
   bool batch_normalize;
   bool transposed;            /* matmul: its second operand has a column, not a channel, for each filter */
@@ -231,11 +229,21 @@ struct mafat_layer {
   enum mafat_blend blend : 8; /* of operands, from the first to the last */
   int factor;                 /* upsample: outputs an input becomes, either way; reorg, reorg3d: side of a block */
   int extra;                  /* reorg: zeros appended to the flattened input */
-  int crop_y, crop_x;
   float alpha, beta;          /* of MAFAT_BLEND_ADD: alpha * input + beta * each other operand; matmul: alpha * product */
   float scale;                /* upsample */
-  int n_softmaxes;            /* softmax: parts that the values are cut into, each by itself */
-  float temperature;          /* softmax */
+  union {                     /* one kind each */
+    struct {
+      int counted_y, counted_x; /* local_avgpool: rows and columns of the padding behind the map that are
+                                   counted, at most the window's */
+    };
+    struct {
+      int crop_y, crop_x;
+    };
+    struct {
+      int n_softmaxes;        /* softmax: parts of the values, each with a sum of its own */
+      float temperature;
+    };
+  };
   struct mafat_head head;
   struct mafat_strides *strides; /* constant; owned */
   struct mafat_rearrange *rearrange;

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # The public headers are enough: run_inference is a program of it like others, and the second example of libmafat(3)
 # is one. Run from the project's root; BUILD names the build folder (default: build).
-# Covers api/unsized.c: functions of version 0.1.0.
 set -u
 build=${BUILD:-build}
 # shellcheck disable=SC2034 # by tests/check.sh
@@ -19,9 +18,10 @@ program=$build/run_inference_dynamic
 
 # ---- Of the project it includes, and is linked with, what others have, too; and a header without a .c file, of what UTF-8 is
 
-mkdir "$work/alone" "$work/alone/include" "$work/alone/base"
+mkdir "$work/alone" "$work/alone/include" "$work/alone/base" "$work/alone/network"
 cp include/mafat*.h "$work/alone/include"
-cp base/{part,utf8}.h "$work/alone/base"
+cp base/{part,utf8}.h base/*.def "$work/alone/base"
+cp network/dtypes.def "$work/alone/network"
 cp -r programs "$work/alone"
 check alone 'it does not compile where nothing but the header is' "${cc[@]}" -std=c11 -D_GNU_SOURCE -DMAFAT_VERSION='"0"' -I"$work/alone" \
   -fsyntax-only "$work"/alone/programs/run_inference/*.c "$work"/alone/programs/shared/{writer,streams,unfinished}.c

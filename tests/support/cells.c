@@ -1,6 +1,6 @@
 #include "tests/support/cells.h"
 
-#include "tests/support/detections.h"
+#include "tests/unit/detect/detections.h"
 
 #include <check.h>
 #include <string.h>

@@ -26,7 +26,7 @@ float *cells_element(int layer, int c, int y, int x);
 /* Of one anchor of one cell: x, y, w, h (Gaussian: each with its sigma), objectness, class probabilities. */
 void cells_set(struct cell at, const float *values);
 
-/* tests/support/detections.h, of these tensors. */
+/* tests/unit/detect/detections.h, of these tensors. */
 struct mafat_detect_input cells_input(int picture_w, int picture_h);
 struct mafat_detections *cells_detect(const struct mafat_detect_input *in, size_t boxes);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tests/support/cells.h"
-#include "tests/support/detections.h"
+#include "tests/unit/detect/detections.h"
 
 Suite *detect_suite(void);
 

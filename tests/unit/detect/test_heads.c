@@ -9,7 +9,7 @@
 #include "predictor/plan/boxes_room.h"
 #include "runner/detect/heads/head.h"
 #include "runner/detect/heads/heads.h"
-#include "tests/support/detections.h"
+#include "tests/unit/detect/detections.h"
 
 Suite *heads_suite(void);
 

@@ -1,5 +1,6 @@
 /* Covers base/{excerpt, model_file, open_file}.c, formats/packed/{graph, identity}.c,
- * api/model_kind.c, runner/weights/packer.c: packed files of ONNX models: that they hold all
+ * api/model_files.c, base/model_source.c, formats/{readers, packed/network}.c,
+ * runner/weights/packer.c: packed files of ONNX models: that they hold all
  * that a model needs, and that no byte of them changes unseen; what an excerpt of a model's
  * files is. */
 #include "base/model_file.h"

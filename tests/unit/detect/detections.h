@@ -1,6 +1,6 @@
 /* Asking for detections, and looking at them; a failure fails the test, with the diagnostic. */
-#ifndef MAFAT_TESTS_SUPPORT_DETECTIONS_H
-#define MAFAT_TESTS_SUPPORT_DETECTIONS_H
+#ifndef MAFAT_TESTS_UNIT_DETECT_DETECTIONS_H
+#define MAFAT_TESTS_UNIT_DETECT_DETECTIONS_H
 
 #include "runner/detect/detect.h"
 

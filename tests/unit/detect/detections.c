@@ -1,4 +1,4 @@
-#include "tests/support/detections.h"
+#include "tests/unit/detect/detections.h"
 
 #include "predictor/plan/boxes_room.h"
 
