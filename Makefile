@@ -88,7 +88,7 @@ features = $(strip $(IMAGE_FLAGS) $(URING_FLAGS) $(IMAGE_LIBS) $(URING_LIBS) sta
 
 BASE      := $(wildcard base/*.c)
 NETWORK   := $(wildcard network/*.c network/kinds/*.c)
-FORMATS   := $(wildcard formats/*/*.c)
+FORMATS   := $(wildcard formats/*.c formats/*/*.c)
 TRANSFORM := $(wildcard transform/*.c)
 PREDICTOR := $(wildcard predictor/*.c predictor/*/*.c)
 SEARCHES  := $(wildcard search/*.c search/*/*.c)

@@ -1,6 +1,7 @@
 #include "api/choose.h"
 
 #include "base/part.h"
+#include "formats/darknet/darknet.h"
 #include "formats/darknet/fork.h"
 #include "predictor/planning/planning.h"
 #include "runner/os/budget.h"
@@ -8,7 +9,6 @@
 #include "runner/detect/heads/heads.h"
 #include "runner/os/process.h"
 #include "api/surroundings.h"
-#include "api/model_kind.h"
 #include "search/greedy/greedy.h"
 
 #include <stdint.h>
@@ -160,7 +160,7 @@ static int take_greedy(struct mafat_choice *c, const struct mafat_choice_request
   return code ? code : take_spec(c, r, &spec, d);
 }
 
-int mafat_choose_network(struct mafat_network **network, int *n_layers, const char *cfg,
+int mafat_choose_network(struct mafat_network **network, int *n_layers, struct mafat_model_source *model,
                          const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
   struct mafat_darknet_wish wish = {.width = o->width, .height = o->height, .n_layers = o->layers};
@@ -168,14 +168,13 @@ int mafat_choose_network(struct mafat_network **network, int *n_layers, const ch
   int code = mafat_fork_find(&wish.fork, o->fork, d);
   if (code == MAFAT_OK) code = mafat_given_check(&given, d);
   if (code) return code;
-  enum mafat_model_format format = mafat_model_format_of(cfg);
-  mafat_surroundings_begin(format == MAFAT_MODEL_ONNX || format == MAFAT_MODEL_TFLITE || format == MAFAT_MODEL_PACKED_GRAPH);
-  code = mafat_model_network(network, cfg, &wish, &given, &o->warnings, d);
+  mafat_surroundings_begin(mafat_reader_of(model)->imports);
+  code = mafat_reader_network(network, model, &(struct mafat_reading){&wish, &given, &o->warnings}, d);
   if (code) return code;
   int all = (*network)->n_layers;
   *n_layers = o->layers ? o->layers : all;
   if (*n_layers < 1 || *n_layers > all)
-    code = mafat_fail(d, MAFAT_EINVAL, "%s: expected 1 to %d layers (--layers), found %d", cfg, all, *n_layers);
+    code = mafat_fail(d, MAFAT_EINVAL, "%s: expected 1 to %d layers (--layers), found %d", model->path, all, *n_layers);
   if (code == MAFAT_OK) code = mafat_network_ask_for(*network, *n_layers, o->outputs, o->n_outputs, d);
   if (code == MAFAT_OK) code = mafat_heads_choose(*network, *n_layers, o->decode, d);
   if (code) mafat_network_close(network);
@@ -260,7 +259,7 @@ int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_bas
   return code ? code : take_objective(r, o, d);
 }
 
-void mafat_choose_time(struct mafat_choice_request *r, const struct mafat_model_options *o, const char *weights,
+void mafat_choose_time(struct mafat_choice_request *r, const struct mafat_model_options *o, struct mafat_model_source *weights,
                        const struct mafat_kernels *kernels)
 {
   if (o->measure)

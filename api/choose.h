@@ -47,9 +47,9 @@ struct mafat_choice_basis {
   struct mafat_calibration calibration;
 };
 
-/* The network of a cfg or of a packed model, and which of its layers are run and read, as the options of a model have
- * it. MAFAT_EINVAL: no such layers, no such size; what reading the cfg gives. */
-int mafat_choose_network(struct mafat_network **network, int *n_layers, const char *cfg,
+/* The network of a model, and which of its layers are run and read, as the options of a model have
+ * it. MAFAT_EINVAL: no such layers, no such size; what reading the model gives. */
+int mafat_choose_network(struct mafat_network **network, int *n_layers, struct mafat_model_source *model,
                          const struct mafat_model_options *o, struct mafat_diagnostic *d);
 
 /* A request as the options of a model have it, budget included; the weights file is
@@ -60,7 +60,7 @@ int mafat_choose_prepare(struct mafat_choice_request *request, struct mafat_choi
                          struct mafat_diagnostic *d);
 
 /* Where the options ask for it: how long a plan takes is measured, with weights of that file, by these kernels. */
-void mafat_choose_time(struct mafat_choice_request *request, const struct mafat_model_options *o, const char *weights,
+void mafat_choose_time(struct mafat_choice_request *request, const struct mafat_model_options *o, struct mafat_model_source *weights,
                        const struct mafat_kernels *kernels);
 
 /* The front of a search, which is not by_paper, with its traces in the charges of all plans: searching leaves holes in the

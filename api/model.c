@@ -8,7 +8,8 @@
 #include "api/surroundings.h"
 #include "api/rank_choice.h"
 #include "base/sized.h"
-#include "runner/weights/weights_file.h"
+#include "api/model_files.h"
+#include "formats/packed/packed.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -57,7 +58,7 @@ static int choose_for_ranks(struct mafat_rank_choice *found, struct mafat_choice
 }
 
 /* The given plan, or the one that the search finds. */
-static int choose_plan(struct mafat_model *m, const char *weights_path, const struct mafat_model_options *o, struct mafat_diagnostic *d)
+static int choose_plan(struct mafat_model *m, struct mafat_model_source *weights, const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
   struct mafat_choice_request request;
   struct mafat_choice_basis basis;
@@ -65,7 +66,7 @@ static int choose_plan(struct mafat_model *m, const char *weights_path, const st
   struct mafat_model_options options = *o;
   if (m->link) options.search = NULL; /* its own are by other names */
   int code = mafat_choose_prepare(&request, &basis, &options, &m->kind, m->kernels->name, d);
-  if (code == MAFAT_OK) mafat_choose_time(&request, o, weights_path, m->kernels);
+  if (code == MAFAT_OK) mafat_choose_time(&request, o, weights, m->kernels);
   if (code == MAFAT_OK && m->link) {
     basis.options.n_threads = request.search.most_threads ? 1 : basis.options.n_threads; /* processors may be other ranks' */
     request.search.most_threads = 0;
@@ -118,13 +119,13 @@ void mafat_model_forget_picture(struct mafat_model *m)
 }
 
 /* Weights and executor of the plan: what they are opened with is off the stack while the process is measured. */
-static __attribute__((noinline)) int open_plan(struct mafat_model *m, const char *weights_path, const struct mafat_model_options *o,
+static __attribute__((noinline)) int open_plan(struct mafat_model *m, struct mafat_model_source *source, const struct mafat_model_options *o,
                                                struct mafat_diagnostic *d)
 {
   int code;
   double before = mafat_process_now_ms();
   struct mafat_weights_options weights = {.lock = &m->lock};
-  if ((code = mafat_weights_open(&m->weights, weights_path, m->network, m->choice.plan, m->choice.layout, &weights, &o->warnings, d)))
+  if ((code = mafat_weights_open_source(&m->weights, source, m->network, m->choice.plan, m->choice.layout, &weights, &o->warnings, d)))
     return code;
   mafat_surroundings_forget_import();
   m->load_ms = mafat_process_now_ms() - before;
@@ -141,7 +142,15 @@ static __attribute__((noinline)) int open_plan(struct mafat_model *m, const char
   return code;
 }
 
-static int open_model(struct mafat_model *m, const char *cfg_path, const char *weights_path,
+/* The files, and what is told of them where they are not there. */
+static int open_files(struct mafat_model_files *files, const char *cfg_path, const char *weights_path, struct mafat_diagnostic *d)
+{
+  int code = files->model ? MAFAT_OK : mafat_model_files_open(files, cfg_path, weights_path, d);
+  if (code || weights_path || files->weights) return code;
+  return mafat_fail(d, MAFAT_EINVAL, "expected the paths of a cfg and a weights file");
+}
+
+static int open_model(struct mafat_model *m, struct mafat_model_files *files, const char *cfg_path, const char *weights_path,
                       const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
   int code;
@@ -151,7 +160,8 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   if (!m->kernels)
     return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (portable, avx2, avx512, neon), found %.60s", o->cpu);
   if ((code = mafat_lock_find(&m->lock.wish, o->lock, d))) return code;
-  if ((code = mafat_choose_network(&m->network, &m->n_layers, cfg_path, o, d))) return code;
+  if ((code = open_files(files, cfg_path, weights_path, d))) return code;
+  if ((code = mafat_choose_network(&m->network, &m->n_layers, files->model, o, d))) return code;
   if ((code = mafat_kinds_check(m->network, m->n_layers, d))) return code;
   if ((code = mafat_picture_make(&m->picture, m->network, o, m->kernels, d))) return code;
   m->inputs = calloc((size_t)m->network->n_inputs, sizeof *m->inputs);
@@ -162,8 +172,9 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   }
   mafat_model_forget_picture(m);
   /* A file that is missing is told once a plan is known to fit. What asking leaves in the heap is measured. */
-  mafat_weights_probe(weights_path, &m->kind, NULL);
-  if (m->kind.packed && strcmp(weights_path, cfg_path) != 0) mafat_weights_file_types(m->network, weights_path, NULL);
+  if (files->weights) mafat_weights_probe(files->weights, &m->kind, NULL);
+  if (m->kind.packed && files->weights != files->model) mafat_packed_types(m->network, files->weights, NULL);
+  if (o->measure && (code = mafat_model_files_open_weights(files, weights_path, d))) return code;
   if (o->frames && (code = mafat_frame_format_read(&m->frame, o->frames, d))) return code;
   struct mafat_surroundings_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels,
                                                o->arena, o->reserve_bytes, &m->picture.input, o->frames ? &m->frame : NULL,
@@ -173,27 +184,29 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   if ((code = mafat_surroundings_measure(&m->around, &request, d))) return code;
   if (o->frames) m->frame_decoder_bytes = mafat_image_frame_bytes(&m->frame, &m->picture.input, o->frames_stay);
   if (m->link) m->around.late_bytes += m->link->late_bytes;
-  code = choose_plan(m, weights_path, o, d);
+  code = choose_plan(m, files->weights, o, d);
   if (code == MAFAT_ELIMIT && o->picture_may_fail && m->around.file_bytes) {
     /* The first of several pictures is no measure of the others: judge the plan
      * by an ordinary one, and refuse this picture when its turn comes. */
     mafat_surroundings_assume_picture(&m->around, m->network, &m->picture.input);
-    code = choose_plan(m, weights_path, o, d);
+    code = choose_plan(m, files->weights, o, d);
   }
   if (code || (code = decide_lock(m, d))) return code;
   make_headroom(m);
-  return open_plan(m, weights_path, o, d);
+  code = mafat_model_files_open_weights(files, weights_path, d);
+  return code ? code : open_plan(m, files->weights, o, d);
 }
 
 /* Nothing is opened where another rank is none of the same. */
-static int open_rank(struct mafat_model *m, const char *cfg_path, const char *weights_path, const struct mafat_model_options *o,
-                     struct mafat_diagnostic *d)
+static int open_rank(struct mafat_model *m, struct mafat_model_files *files, const char *cfg_path, const char *weights_path,
+                     const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
   struct mafat_rank_identity id;
-  mafat_rank_identity_find(&id, cfg_path, weights_path, o->cpu);
+  mafat_model_files_open(files, cfg_path, weights_path, NULL);
+  mafat_rank_identity_find(&id, files->model, files->weights, o->cpu);
   int code = o->link->opening(o->link->context, &id, d);
   if (code) return code;
-  code = open_model(m, cfg_path, weights_path, o, d);
+  code = open_model(m, files, cfg_path, weights_path, o, d);
   return o->link->opened(o->link->context, code, m->plan_sum, d);
 }
 
@@ -202,15 +215,16 @@ int mafat_model_open_sized(struct mafat_model **out, const char *cfg_path, const
 {
   struct mafat_model_options o;
   *out = NULL;
-  if (!weights_path && cfg_path && mafat_holds_weights(cfg_path)) weights_path = cfg_path;
-  if (!cfg_path || !weights_path) return mafat_fail(d, MAFAT_EINVAL, "expected the paths of a cfg and a weights file");
+  if (!cfg_path) return mafat_fail(d, MAFAT_EINVAL, "expected the paths of a cfg and a weights file");
   int code = mafat_sized_take_model_options(&o, options, bytes, d);
   if (code) return code;
   struct mafat_model *m = calloc(1, sizeof *m);
   if (!m) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg_path);
   m->pressure.fd = -1;
   if (o.link && o.link->budgets) o.memory_bytes = o.link->budgets[o.link->rank];
-  code = o.link ? open_rank(m, cfg_path, weights_path, &o, d) : open_model(m, cfg_path, weights_path, &o, d);
+  struct mafat_model_files files = {NULL, NULL};
+  code = o.link ? open_rank(m, &files, cfg_path, weights_path, &o, d) : open_model(m, &files, cfg_path, weights_path, &o, d);
+  mafat_model_files_close(&files);
   if (code == MAFAT_OK) *out = m;
   else mafat_model_close(&m);
   return code;

@@ -6,7 +6,7 @@ static const struct mafat_pixel_rule darknets = {.scale = {1 / 255.f, 1 / 255.f,
 
 static bool is_darknets(const struct mafat_network *n, const struct mafat_model_options *o)
 {
-  return n->format == MAFAT_FORMAT_DARKNET && !o->mean && !o->scale && !o->channels && !o->resize && !o->pad;
+  return !(n->format.pad > 0) && !o->mean && !o->scale && !o->channels && !o->resize && !o->pad;
 }
 
 int mafat_picture_make(struct mafat_picture *p, const struct mafat_network *n, const struct mafat_model_options *o,

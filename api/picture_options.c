@@ -5,9 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Byte around a letterboxed picture: that of YOLOv5, YOLOv8 and YOLOX. */
-static const float usual_pad = 114;
-
 static int take_numbers(float *to, const float *numbers, int n, const char *what, struct mafat_diagnostic *d)
 {
   for (int c = 0; c < n; c++) {
@@ -74,7 +71,7 @@ static int take_fit(struct mafat_picture *p, const char *resize, struct mafat_di
 static int take_pad(struct mafat_picture *p, const struct mafat_network *n, const float *pad,
                     struct mafat_diagnostic *d)
 {
-  if (n->format != MAFAT_FORMAT_DARKNET) p->rule.pad = usual_pad;
+  if (n->format.pad > 0) p->rule.pad = n->format.pad;
   if (!pad) return MAFAT_OK;
   if (!(*pad >= 0) || !(*pad <= 255))
     return mafat_fail(d, MAFAT_EINVAL, "expected a pad from 0 to 255, found %g", (double)*pad);

@@ -81,7 +81,7 @@ static int read_weights(struct mafat_plan_timer *t, struct mafat_diagnostic *d)
 {
   const struct mafat_plan_timer_options *o = &t->options;
   if (t->weights) return MAFAT_OK;
-  int code = mafat_weights_open_kept(&t->weights, o->weights, o->network, o->n_layers, NULL, d);
+  int code = mafat_weights_open_kept_source(&t->weights, o->weights, o->network, o->n_layers, NULL, d);
   if (code == MAFAT_OK) mafat_surroundings_forget_import();
   return code;
 }

@@ -13,7 +13,7 @@ struct mafat_executor;
 struct mafat_plan_timer_options {
   const struct mafat_network *network;
   int n_layers;
-  const char *weights; /* a file of them */
+  struct mafat_model_source *weights;
   const struct mafat_kernels *kernels;
   const struct mafat_surroundings *around; /* what a plan is predicted to need, beside which */
   size_t budget_bytes;       /* that running one may be charged */

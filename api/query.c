@@ -7,10 +7,9 @@
 #include "api/facts.h"
 #include "runner/os/budget.h"
 #include "api/surroundings.h"
-#include "api/model_kind.h"
 #include "base/sized.h"
 #include "runner/weights/weights.h"
-#include "runner/weights/weights_file.h"
+#include "formats/packed/packed.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -80,14 +79,13 @@ static int find_front(struct mafat_query *q, struct mafat_diagnostic *d)
 }
 
 /* Plans are timed by the process that asks: with what this machine has, whatever budget it asks for. */
-static int prepare_timing(struct mafat_query *q, const char *weights, const struct mafat_model_options *o, struct mafat_diagnostic *d)
+static int prepare_timing(struct mafat_query *q, struct mafat_model_source *weights, const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
   struct mafat_budget budget;
   if (!o->measure) return MAFAT_OK;
   if (q->weights_assumed) return mafat_fail(d, MAFAT_EINVAL, "measuring expects a file of weights: plans are run");
-  if (!(q->weights = strdup(weights))) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", weights);
   mafat_budget_find(&budget, "");
-  mafat_choose_time(&q->request, o, q->weights, q->kernels);
+  mafat_choose_time(&q->request, o, weights, q->kernels);
   q->request.timed.budget_bytes = budget.bytes;
   q->request.timed.budget_source = budget.source;
   return MAFAT_OK;
@@ -98,24 +96,25 @@ static int open_query(struct mafat_query *q, const char *cfg, const char *weight
 {
   int code;
   struct mafat_weights_kind kind = {0};
-  enum mafat_model_format format = mafat_model_format_of(cfg);
-  /* An ONNX or TFLite file is its graph here: what it is read from may be a pipe, and constants may be elsewhere. */
-  bool graph = !weights && (format == MAFAT_MODEL_ONNX || format == MAFAT_MODEL_TFLITE);
-  if (!weights && !graph && format != MAFAT_MODEL_CFG) weights = cfg;
-  q->weights_assumed = !weights && !graph;
   q->threads = o->threads;
   q->memory_bytes = o->memory_bytes;
   q->kernels = mafat_kernels_find(o->cpu);
   if (!q->kernels)
     return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (portable, avx2, avx512, neon), found %.60s", o->cpu);
-  if ((code = mafat_choose_network(&q->network, &q->n_layers, cfg, o, d))) return code;
+  if ((code = mafat_model_files_open(&q->files, cfg, weights, d))) return code;
+  /* A file of a graph alone is asked for no weights: it may be a pipe, and its constants may be elsewhere. */
+  struct mafat_model_files *files = &q->files;
+  bool graph = !weights && mafat_reader_of(files->model)->graph;
+  q->weights_assumed = !weights && !files->weights;
+  if ((code = mafat_choose_network(&q->network, &q->n_layers, files->model, o, d))) return code;
   if ((code = look_around(q, o, d))) return code;
-  if (weights && (code = mafat_weights_probe(weights, &kind, d))) return code;
-  if (kind.packed && strcmp(weights, cfg) != 0 && (code = mafat_weights_file_types(q->network, weights, d))) return code;
+  if (weights && (code = mafat_model_files_open_weights(files, weights, d))) return code;
+  if (files->weights && !graph && (code = mafat_weights_probe(files->weights, &kind, d))) return code;
+  if (kind.packed && files->weights != files->model && (code = mafat_packed_types(q->network, files->weights, d))) return code;
   if ((code = mafat_choose_prepare(&q->request, &q->basis, o, &kind, q->kernels->name, d))) return code;
   if (o->plan && !(q->request.plan = q->plan = strdup(o->plan))) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg);
   if (o->cells && !(q->request.search.cells = q->cells = strdup(o->cells))) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg);
-  if ((code = prepare_timing(q, graph ? cfg : weights, o, d))) return code;
+  if ((code = prepare_timing(q, files->weights, o, d))) return code;
   q->request.best_effort = true; /* what does not fit is told, not refused */
   return find_front(q, d);
 }
@@ -131,6 +130,7 @@ int mafat_query_open_sized(struct mafat_query **out, const char *cfg, const char
   struct mafat_query *q = calloc(1, sizeof *q);
   if (!q) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg);
   code = open_query(q, cfg, weights, &o, d);
+  if (!q->request.timed.weights) mafat_model_files_close(&q->files);
   if (code == MAFAT_OK) *out = q;
   else mafat_query_close(&q);
   return code;
@@ -148,7 +148,7 @@ void mafat_query_close(struct mafat_query **query)
     mafat_network_close(&(*query)->network);
     free((*query)->plan);
     free((*query)->cells);
-    free((*query)->weights);
+    mafat_model_files_close(&(*query)->files);
   }
   free(*query);
   *query = NULL;

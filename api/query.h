@@ -5,6 +5,7 @@
 
 #include "predictor/cost/paper.h"
 #include "api/choose.h"
+#include "api/model_files.h"
 #include "runner/kernels/kernels.h"
 #include "api/picture.h"
 
@@ -21,8 +22,8 @@ struct mafat_query {
   char **front_texts;  /* (front->n) */
   char *plan;                          /* the options'; NULL: search */
   char *cells;                         /* the options'; NULL: they are found */
-  char *weights;                       /* the file's that plans are timed with; NULL: none is */
-  bool borrows;                        /* network, plan, cells and weights are another query's */
+  struct mafat_model_files files;      /* once it is opened: those that plans are timed with; NULL: none is */
+  bool borrows;                        /* network, plan, cells and files are another query's */
   int threads;                         /* the options' */
   size_t memory_bytes;                 /* the options'; 0: no budget was given */
   bool weights_assumed;                /* no file was named: Darknet's */

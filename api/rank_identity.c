@@ -1,45 +1,36 @@
 #include "api/rank_identity.h"
 
-#include "base/open_file.h"
 #include "formats/packed/hash.h"
 #include "predictor/plan/plan.h"
 #include "runner/kernels/kernels.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SPOT = 4096, SPOTS = 64 };
 
 /* The pages stay in the page cache: to have them dropped waits for all processors, which can take seconds. */
-static uint64_t hash_spot(int fd, uint64_t hash, off_t at)
+static uint64_t hash_spot(const struct mafat_model_source *source, uint64_t hash, uint64_t at)
 {
   unsigned char bytes[SPOT] = {0};
-  ssize_t n = mafat_read_some(fd, bytes, sizeof bytes, at);
+  ssize_t n = mafat_model_source_read(source, bytes, sizeof bytes, at);
   return n < 0 ? 0 : mafat_hash(hash, bytes, sizeof bytes);
 }
 
-uint64_t mafat_rank_identity_checksum(const char *path)
+uint64_t mafat_rank_identity_checksum(const struct mafat_model_source *source)
 {
-  struct stat st;
-  int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-  uint64_t hash = 0;
-  if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-    uint64_t size = (uint64_t)st.st_size, n = (size + SPOT - 1) / SPOT;
-    posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
-    hash = mafat_hash(MAFAT_HASH_START, &size, sizeof size);
-    for (uint64_t i = 0; i < n && i < SPOTS && hash; i++) {
-      uint64_t spot = n <= SPOTS ? i : i * (n - 1) / (SPOTS - 1);
-      hash = hash_spot(fd, hash, (off_t)(spot * SPOT));
-    }
+  if (!source || !mafat_model_source_is_regular(source)) return 0;
+  uint64_t size = source->bytes, n = (size + SPOT - 1) / SPOT, hash = mafat_hash(MAFAT_HASH_START, &size, sizeof size);
+  for (uint64_t i = 0; i < n && i < SPOTS && hash; i++) {
+    uint64_t spot = n <= SPOTS ? i : i * (n - 1) / (SPOTS - 1);
+    hash = hash_spot(source, hash, spot * SPOT);
   }
-  if (fd >= 0) close(fd);
   return hash;
 }
 
-void mafat_rank_identity_find(struct mafat_rank_identity *id, const char *model, const char *weights, const char *cpu)
+void mafat_rank_identity_find(struct mafat_rank_identity *id, const struct mafat_model_source *model,
+                              const struct mafat_model_source *weights, const char *cpu)
 {
   const struct mafat_kernels *kernels = mafat_kernels_find(cpu);
   memset(id, 0, sizeof *id);

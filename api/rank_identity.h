@@ -3,6 +3,7 @@
 #ifndef MAFAT_API_RANK_IDENTITY_H
 #define MAFAT_API_RANK_IDENTITY_H
 
+#include "base/model_source.h"
 #include "include/mafat.h"
 
 #include <stddef.h>
@@ -16,11 +17,12 @@ struct mafat_rank_identity {
 };
 
 /* cpu: the highest level that is wished; NULL: any. */
-void mafat_rank_identity_find(struct mafat_rank_identity *id, const char *model, const char *weights, const char *cpu);
+void mafat_rank_identity_find(struct mafat_rank_identity *id, const struct mafat_model_source *model,
+                              const struct mafat_model_source *weights, const char *cpu);
 
 /* Of a file its size and what stands at both ends and at places in between, 256 KiB in all, of smaller ones everything: another
- * training is another everywhere, and nobody reads weights that are not his. 0: it cannot be read. */
-uint64_t mafat_rank_identity_checksum(const char *path);
+ * training is another everywhere, and nobody reads weights that are not his. 0: it cannot be read, or is NULL. */
+uint64_t mafat_rank_identity_checksum(const struct mafat_model_source *source);
 
 /* Of how many layers what is computed how: the plan's text, and the algorithms that it leaves open. */
 struct mafat_plan;

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +38,7 @@ static int copy_to(int copy, const char *folder, struct mafat_model_file *f, str
 {
   const uint64_t most = most_copied(copy);
   ssize_t got;
-  while ((got = mafat_read_some(f->fd, f->window, MAFAT_MODEL_WINDOW, -1)) > 0) {
+  while ((got = mafat_read_some(f->source->fd, f->window, MAFAT_MODEL_WINDOW, -1)) > 0) {
     f->bytes += (size_t)got;
     if (f->bytes > most)
       return mafat_fail(d, MAFAT_EIO, "%s: is no regular file: expected at most %llu bytes, copied to %.200s, found more",
@@ -50,7 +49,7 @@ static int copy_to(int copy, const char *folder, struct mafat_model_file *f, str
   return mafat_fail(d, MAFAT_EIO, "%s: cannot %s: %s", f->path, got < 0 ? "read" : "copy it", strerror(errno));
 }
 
-/* A pipe cannot be read here and there: what comes is written where it can, and takes its place. */
+/* A pipe cannot be read by offset: its content is copied to a file without a name, which takes its place. */
 static int spool(struct mafat_model_file *f, struct mafat_diagnostic *d)
 {
   const char *folder = getenv("TMPDIR");
@@ -61,55 +60,64 @@ static int spool(struct mafat_model_file *f, struct mafat_diagnostic *d)
   if (copy < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot make a copy of it: %s: %s", f->path, name, strerror(errno));
   unlink(name);
   int code = copy_to(copy, folder, f, d);
-  close(f->fd);
-  f->fd = copy;
+  if (code == MAFAT_OK) code = mafat_model_source_open_fd(&f->copy, copy, f->path, d);
+  close(copy);
+  if (code == MAFAT_OK) f->source = f->copy;
   return code;
 }
 
-/* regular: nothing else is waited for, nor copied. */
-static int open_file(struct mafat_model_file *f, bool regular, struct mafat_diagnostic *d)
+static int check_kind(struct mafat_model_file *f, bool regular, struct mafat_diagnostic *d)
 {
-  struct stat st;
-  f->fd = regular ? open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : mafat_open_file(f->path);
-  if (f->fd < 0 || fstat(f->fd, &st) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", f->path, strerror(errno));
-  if (S_ISDIR(st.st_mode)) return mafat_fail(d, MAFAT_EIO, "%s: expected a model file, found a directory", f->path);
-  if (!S_ISREG(st.st_mode) && regular) return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file, found %s", f->path, mafat_file_kind(st.st_mode));
-  if (!S_ISREG(st.st_mode)) return spool(f, d);
-  f->bytes = (uint64_t)st.st_size;
-  f->opened = mafat_file_state(&st);
-  posix_fadvise(f->fd, 0, 0, POSIX_FADV_RANDOM); /* not what lies behind, which may be weights */
-  return MAFAT_OK;
+  const struct mafat_model_source *s = f->source;
+  if (S_ISDIR(s->st.st_mode)) return mafat_fail(d, MAFAT_EIO, "%s: expected a model file, found a directory", f->path);
+  if (regular) return mafat_model_source_check_regular(s, "", d);
+  return mafat_model_source_is_regular(s) ? MAFAT_OK : spool(f, d);
 }
 
-static int open_model_file(struct mafat_model_file **out, const char *path, bool regular, struct mafat_diagnostic *d)
+/* `own`: the source is the file's to close, also after a failure. */
+static int open_file(struct mafat_model_file **out, struct mafat_model_source *source, bool own, bool regular,
+                     struct mafat_diagnostic *d)
 {
   *out = NULL;
   struct mafat_model_file *f = calloc(1, sizeof *f);
-  if (!f) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
-  f->fd = -1;
-  f->path = strdup(path);
+  if (!f) {
+    mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", source->path);
+    if (own) mafat_model_source_close(&source);
+    return MAFAT_ENOMEM;
+  }
+  f->source = source;
+  if (own) f->own = source;
+  f->path = source->path;
+  f->bytes = source->bytes;
+  f->opened = source->state;
   f->window = malloc(MAFAT_MODEL_WINDOW);
-  int code = f->path && f->window ? open_file(f, regular, d) : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+  int code = f->window ? check_kind(f, regular, d) : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", f->path);
   if (code == MAFAT_OK) *out = f;
   else mafat_model_file_close(&f);
   return code;
 }
 
+int mafat_model_file_open_source(struct mafat_model_file **out, struct mafat_model_source *source, struct mafat_diagnostic *d)
+{
+  return open_file(out, source, false, false, d);
+}
+
 int mafat_model_file_open(struct mafat_model_file **out, const char *path, struct mafat_diagnostic *d)
 {
-  return open_model_file(out, path, false, d);
+  struct mafat_model_source *source;
+  *out = NULL;
+  int code = mafat_model_source_open(&source, path, d);
+  return code ? code : open_file(out, source, true, false, d);
 }
 
 void mafat_model_file_close(struct mafat_model_file **file)
 {
   if (!file || !*file) return;
   struct mafat_model_file *f = *file;
-  if (f->fd >= 0) {
-    posix_fadvise(f->fd, 0, 0, POSIX_FADV_DONTNEED);
-    close(f->fd);
-  }
+  if (mafat_model_source_is_regular(f->source)) mafat_model_source_drop(f->source, 0);
+  mafat_model_source_close(&f->own);
+  mafat_model_source_close(&f->copy);
   free(f->window);
-  free(f->path);
   free(f);
   *file = NULL;
 }
@@ -154,7 +162,7 @@ static int open_in_excerpt(struct mafat_model_file **out, const struct mafat_mod
   int number = mafat_excerpt_find_file(f->excerpt, path);
   if (number < 0) number = mafat_excerpt_find_file(f->excerpt, name);
   if (number < 0) return mafat_fail(d, MAFAT_EFORMAT, "%s: has nothing of the file \"%.100s\"", f->path, name);
-  int code = mafat_model_file_open(out, f->path, d);
+  int code = open_file(out, f->source, false, false, d);
   if (code) return code;
   mafat_model_file_excerpt(*out, f->excerpt, f->excerpt_at);
   (*out)->number = number;
@@ -167,7 +175,9 @@ int mafat_model_file_open_beside(struct mafat_model_file **out, const struct maf
 {
   *out = NULL;
   if (f->excerpt) return open_in_excerpt(out, f, path, d);
-  int code = open_model_file(out, path, true, d);
+  struct mafat_model_source *source;
+  int code = mafat_model_source_open_regular(&source, path, d);
+  if (code == MAFAT_OK) code = open_file(out, source, true, true, d);
   if (code || !f->notes) return code;
   (*out)->number = mafat_excerpt_add_file(f->notes, name_beside(f, path), (*out)->bytes);
   (*out)->notes = f->notes;
@@ -201,8 +211,12 @@ int mafat_model_file_peek(struct mafat_model_file *f, uint64_t at, size_t n, con
                         (unsigned long long)at);
     at = f->excerpt_at + lies;
   }
+  if (f->source->memory && at <= f->source->bytes && n <= f->source->bytes - at) {
+    *bytes = f->source->memory + at;
+    return MAFAT_OK;
+  }
   if (at < f->at || at + n > f->at + f->held) {
-    ssize_t got = mafat_read_some(f->fd, f->window, MAFAT_MODEL_WINDOW, (off_t)at);
+    ssize_t got = mafat_model_source_read(f->source, f->window, MAFAT_MODEL_WINDOW, at);
     f->at = at;
     f->held = got > 0 ? (size_t)got : 0;
     if (got < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", f->path, strerror(errno));

@@ -4,19 +4,18 @@
 #ifndef MAFAT_BASE_MODEL_FILE_H
 #define MAFAT_BASE_MODEL_FILE_H
 
-#include "base/error.h"
 #include "base/excerpt.h"
-#include "base/file_state.h"
-
-#include <stdint.h>
+#include "base/model_source.h"
 
 enum { MAFAT_MODEL_WINDOW = 16 << 10 };
 
 struct mafat_model_file {
-  char *path; /* for messages */
-  int fd;
+  const char *path; /* for messages */
+  struct mafat_model_source *source; /* that is read */
+  struct mafat_model_source *own;    /* opened for this file alone; NULL: it is the caller's */
+  struct mafat_model_source *copy;   /* of a pipe; NULL: none */
   uint64_t bytes; /* its length */
-  struct mafat_file_state opened; /* as it was then */
+  struct mafat_file_state opened; /* as it was then; of a pipe: not known */
   char *window;   /* MAFAT_MODEL_WINDOW bytes, of which `held` are those from byte `at` on */
   uint64_t at;
   size_t held;
@@ -26,9 +25,11 @@ struct mafat_model_file {
   uint64_t excerpt_at;                 /* where the excerpt begins */
 };
 
-/* Regular files are read where they are; pipes and the like are copied first, to a file that has no name: at most
- * 2 GiB, and what leaves an eighth of the room there.
+/* Reads a source, which has to outlive the file. Pipes are copied first, to a file that has no name: at most 2 GiB, and
+ * at most seven eighths of the space that is free there.
  * MAFAT_EIO, MAFAT_ENOMEM. *out is NULL after a failure. */
+int mafat_model_file_open_source(struct mafat_model_file **out, struct mafat_model_source *source, struct mafat_diagnostic *d);
+/* The same, with a source of its own. */
 int mafat_model_file_open(struct mafat_model_file **out, const char *path, struct mafat_diagnostic *d);
 void mafat_model_file_close(struct mafat_model_file **file);
 /* Another of the model's files, which lies below its folder, a regular one: what a model names is neither waited for nor

@@ -3,16 +3,21 @@
 #include "base/open_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-/* Reads to the end of fd; the buffer grows by doubling. */
-static int read_to_end(int fd, const char *path, const char *what, size_t max_bytes, char **text,
+/* The next bytes: by offset, or of a pipe in a row. -1: errno. */
+static ssize_t read_next(const struct mafat_model_source *s, void *to, size_t n, size_t at)
+{
+  return mafat_model_source_is_regular(s) ? mafat_model_source_read(s, to, n, at) : read(s->fd, to, n);
+}
+
+/* Reads to the end; the buffer grows by doubling. */
+static int read_to_end(const struct mafat_model_source *s, const char *what, size_t max_bytes, char **text,
                        size_t *bytes, struct mafat_diagnostic *d)
 {
+  const char *path = s->path;
   size_t room = 0;
   for (;;) {
     if (*bytes + 1 >= room) { /* one byte for the NUL */
@@ -21,8 +26,8 @@ static int read_to_end(int fd, const char *path, const char *what, size_t max_by
       if (!grown) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
       *text = grown;
     }
-    ssize_t got = read(fd, *text + *bytes, room - *bytes - 1);
-    if (got < 0 && mafat_read_again(fd)) continue;
+    ssize_t got = read_next(s, *text + *bytes, room - *bytes - 1, *bytes);
+    if (got < 0 && mafat_read_again(s->fd)) continue;
     if (got < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", path, strerror(errno));
     *bytes += (size_t)got;
     (*text)[*bytes] = '\0';
@@ -33,25 +38,30 @@ static int read_to_end(int fd, const char *path, const char *what, size_t max_by
   }
 }
 
-int mafat_text_file_read(const char *path, const char *what, size_t max_bytes, char **text,
-                         size_t *bytes, struct mafat_diagnostic *d)
+int mafat_text_source_read(const struct mafat_model_source *s, const char *what, size_t max_bytes, char **text,
+                           size_t *bytes, struct mafat_diagnostic *d)
 {
-  struct stat st;
-  int code, fd = mafat_open_file(path);
   *text = NULL;
   *bytes = 0;
-  if (fd < 0 || fstat(fd, &st) != 0)
-    code = mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", path, strerror(errno));
-  else if (S_ISDIR(st.st_mode))
-    code = mafat_fail(d, MAFAT_EIO, "%s: expected %s, found a directory", path, what);
-  else
-    code = read_to_end(fd, path, what, max_bytes, text, bytes, d);
-  if (fd >= 0) posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED); /* it is in *text now */
-  if (fd >= 0) close(fd);
+  int code = S_ISDIR(s->st.st_mode) ? mafat_fail(d, MAFAT_EIO, "%s: expected %s, found a directory", s->path, what)
+                                    : read_to_end(s, what, max_bytes, text, bytes, d);
+  mafat_model_source_drop(s, 0); /* it is in *text now */
   if (code) {
     free(*text);
     *text = NULL;
     *bytes = 0;
   }
+  return code;
+}
+
+int mafat_text_file_read(const char *path, const char *what, size_t max_bytes, char **text,
+                         size_t *bytes, struct mafat_diagnostic *d)
+{
+  struct mafat_model_source *s;
+  *text = NULL;
+  *bytes = 0;
+  int code = mafat_model_source_open(&s, path, d);
+  if (code == MAFAT_OK) code = mafat_text_source_read(s, what, max_bytes, text, bytes, d);
+  mafat_model_source_close(&s);
   return code;
 }

@@ -2,7 +2,7 @@
 #ifndef MAFAT_BASE_TEXT_FILE_H
 #define MAFAT_BASE_TEXT_FILE_H
 
-#include "base/error.h"
+#include "base/model_source.h"
 
 /* Reads at most max_bytes into *text, which gets a NUL behind its *bytes bytes
  * and is the caller's to free. `what` says in messages what was expected: "a
@@ -10,5 +10,8 @@
  * MAFAT_EFORMAT: longer than max_bytes. *text is NULL after a failure. */
 int mafat_text_file_read(const char *path, const char *what, size_t max_bytes, char **text,
                          size_t *bytes, struct mafat_diagnostic *d);
+/* The same of a source, from its beginning. */
+int mafat_text_source_read(const struct mafat_model_source *source, const char *what, size_t max_bytes, char **text,
+                           size_t *bytes, struct mafat_diagnostic *d);
 
 #endif

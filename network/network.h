@@ -25,8 +25,14 @@
  * and which boxes go (doc/forks.md). */
 enum mafat_fork { MAFAT_FORK_AUTO, MAFAT_FORK_DARKNET, MAFAT_FORK_ALEXEYAB };
 
-/* Of the file that a network was read from. All but Darknet's hold its constants, too. */
-enum mafat_format { MAFAT_FORMAT_DARKNET, MAFAT_FORMAT_ONNX, MAFAT_FORMAT_TFLITE };
+/* What follows from the format of the file that a network was read from; its row in formats/readers.c says so. Zeros are Darknet's. */
+struct mafat_format {
+  const char *name;
+  bool own_weights;     /* constants are in the files that the network was read from; else in a file of weights */
+  bool any_order;       /* files list parallel branches in any order: another order may need less memory */
+  bool relative_boxes;  /* exporters write boxes in shares of the input's sides, not in pixels */
+  float pad;            /* byte around a letterboxed picture; 0: that of Darknet */
+};
 
 /* Which operator makes a tensor, as which of its outputs. */
 struct mafat_maker {
@@ -60,7 +66,7 @@ struct mafat_network {
   int n_layers, n_inputs;
   struct mafat_maker *makers; /* (n_more) of the tensors after the operators' first ones; owned */
   int n_more;
-  enum mafat_format format;
+  struct mafat_format format;
   struct mafat_constants *constants; /* constant.h: in the file of weights that it usually comes with */
   char **files;             /* (n_files) paths of those that hold constants, beside the model's own; owned, as are they */
   int n_files;

@@ -135,7 +135,7 @@ static void equalize(struct watching *w)
     if (w->equalized->factors[l]) w->to->put[l].seen = mafat_equalized_range(w->equalized, l, w->wide->layers[l].out.c);
 }
 
-static int watch_pictures(struct watching *w, const char *weights, const char *const *pictures, int n_pictures, struct mafat_diagnostic *d)
+static int watch_pictures(struct watching *w, struct mafat_model_source *weights, const char *const *pictures, int n_pictures, struct mafat_diagnostic *d)
 {
   struct mafat_observer *o = NULL;
   int code = mafat_observer_open(&o, w->twin, weights, watch, w, d);
@@ -151,7 +151,7 @@ static int watch_pictures(struct watching *w, const char *weights, const char *c
 
 int mafat_calibrate_see(struct mafat_calibrated *out, const struct mafat_network *twin, const struct mafat_activations *a,
                         const struct mafat_activations_places *places, struct mafat_equalized *equalized, float share,
-                        const struct mafat_network *wide, const char *weights, const char *const *pictures, int n_pictures,
+                        const struct mafat_network *wide, struct mafat_model_source *weights, const char *const *pictures, int n_pictures,
                         struct mafat_diagnostic *d)
 {
   struct watching w = {.to = out, .equalized = equalized, .share = share, .wide = wide, .twin = twin, .finite = true};

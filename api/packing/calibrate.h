@@ -4,6 +4,7 @@
 #define MAFAT_API_PACKING_CALIBRATE_H
 
 #include "formats/packed/activations.h"
+#include "base/model_source.h"
 #include "runner/weights/equalize.h"
 
 /* What was seen of each operator's output, and of sums before functions that become tables. */
@@ -22,7 +23,7 @@ int mafat_calibrate_count(const struct mafat_activations *a);
  * first turn the maps of `equalized`, of `wide`, get the factors of such a share (equalize.h); what was seen is what they hold with them. */
 int mafat_calibrate_see(struct mafat_calibrated *out, const struct mafat_network *twin, const struct mafat_activations *a,
                         const struct mafat_activations_places *places, struct mafat_equalized *equalized, float share,
-                        const struct mafat_network *wide, const char *weights, const char *const *pictures, int n_pictures,
+                        const struct mafat_network *wide, struct mafat_model_source *weights, const char *const *pictures, int n_pictures,
                         struct mafat_diagnostic *d);
 void mafat_calibrated_release(struct mafat_calibrated *c);
 

@@ -105,6 +105,7 @@ int mafat_measure_run(struct mafat_measure *m, const struct mafat_network *narro
                       float *const *factors, struct mafat_measured *layers, struct mafat_measured *last, struct mafat_diagnostic *d)
 {
   struct mafat_observer *observer = NULL;
+  struct mafat_model_source *source;
   int n_layers = m->network->n_layers;
   m->factors = factors;
   memset(m->differences, 0, ((size_t)n_layers + 1) * sizeof *m->differences);
@@ -112,9 +113,11 @@ int mafat_measure_run(struct mafat_measure *m, const struct mafat_network *narro
   if (!wide_of) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", packed);
   for (int l = 0; l < narrow->n_layers; l++) wide_of[l] = -1;
   for (int l = 0; l < n_layers; l++) wide_of[place ? place[l] : l] = l;
-  int code = mafat_observer_open(&observer, narrow, packed, look, m, d);
+  int code = mafat_model_source_open_regular(&source, packed, d);
+  if (code == MAFAT_OK) code = mafat_observer_open(&observer, narrow, source, look, m, d);
   if (code == MAFAT_OK) code = run_pictures(m, observer, d);
   mafat_observer_close(&observer);
+  mafat_model_source_close(&source);
   free(wide_of);
   for (int l = 0; l < n_layers; l++) layers[l] = measured(&m->differences[l]);
   *last = measured(&m->differences[n_layers]);
@@ -137,7 +140,7 @@ static int allocate(struct mafat_measure *m)
   return m->wide && m->narrow && m->differences ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-int mafat_measure_open(struct mafat_measure **out, const struct mafat_network *n, const char *weights, const char *const *pictures,
+int mafat_measure_open(struct mafat_measure **out, const struct mafat_network *n, struct mafat_model_source *weights, const char *const *pictures,
                        int n_pictures, struct mafat_diagnostic *d)
 {
   *out = NULL;

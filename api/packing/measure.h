@@ -3,6 +3,7 @@
 #ifndef MAFAT_API_PACKING_MEASURE_H
 #define MAFAT_API_PACKING_MEASURE_H
 
+#include "base/model_source.h"
 #include "network/network.h"
 
 /* Of a layer's output: relative to that of floats. */
@@ -15,7 +16,7 @@ struct mafat_measure;
 
 /* Opens the network with its weights as the model's own file has them. Network and paths stay the caller's. MAFAT_EINVAL: it
  * has not one input, a picture; what opening gives. */
-int mafat_measure_open(struct mafat_measure **out, const struct mafat_network *n, const char *weights, const char *const *pictures,
+int mafat_measure_open(struct mafat_measure **out, const struct mafat_network *n, struct mafat_model_source *weights, const char *const *pictures,
                        int n_pictures, struct mafat_diagnostic *d);
 /* Runs it on the pictures, and beside it a packed file of it, whose network `narrow` is. place: [n's layers], the layer of
  * narrow that puts out the same; NULL: that of the same number. factors: [n's layers], of the channels that it has there

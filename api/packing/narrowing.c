@@ -21,7 +21,7 @@ struct mafat_narrowing {
 
 int mafat_packing_no_memory(const struct mafat_packing *p, struct mafat_diagnostic *d)
 {
-  return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", p->weights);
+  return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", p->weights->path);
 }
 
 int mafat_packing_begin(const struct mafat_packing *p, struct mafat_packing_run *run, const struct mafat_network *n,

@@ -49,7 +49,7 @@ static int calibrate(struct mafat_numbering *q, float share, struct mafat_diagno
   mafat_equalized_close(&q->equalized);
   if (mafat_equalized_open(&q->equalized, q->wide, q->activations) != MAFAT_OK) return mafat_packing_no_memory(p, d);
   int code = p->read(p->context, &twin, d);
-  if (code == MAFAT_OK) code = mafat_activations_apply(twin, q->activations, false, q->places, p->weights, d);
+  if (code == MAFAT_OK) code = mafat_activations_apply(twin, q->activations, false, q->places, p->weights->path, d);
   if (code == MAFAT_OK)
     code = mafat_calibrate_see(&q->seen, twin, q->activations, q->places, &q->equalized, share, q->wide, p->weights, p->calibrate.list,
                                p->calibrate.n, d);
@@ -73,7 +73,7 @@ static int begin_by(struct mafat_numbering *q, struct mafat_packing_run *run, en
   mafat_network_close(&q->network);
   if (mafat_calibrate_scale(q->activations, q->wide, &q->seen, method) != MAFAT_OK) return mafat_packing_no_memory(p, d);
   int code = p->read(p->context, &q->network, d);
-  if (code == MAFAT_OK) code = mafat_activations_apply(q->network, q->activations, true, q->places, p->weights, d);
+  if (code == MAFAT_OK) code = mafat_activations_apply(q->network, q->activations, true, q->places, p->weights->path, d);
   if (code == MAFAT_OK) code = place_factors(q, d);
   if (code) return code;
   mafat_packing_choose_types(q->network, p->type);
@@ -206,7 +206,7 @@ static int open_numbering(struct mafat_numbering *q, struct mafat_diagnostic *d)
   if (!q->places || !q->place || !q->keep || !q->errors) return mafat_packing_no_memory(p, d);
   int code = begin_ways(q, d);
   if (code) return code;
-  if (mafat_calibrate_count(q->activations) == 0) return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: no layer can compute with whole numbers", p->weights);
+  if (mafat_calibrate_count(q->activations) == 0) return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: no layer can compute with whole numbers", p->weights->path);
   return mafat_measure_open(&q->measure, q->wide, p->weights, by->list, by->n, d);
 }
 

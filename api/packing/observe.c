@@ -24,7 +24,7 @@ static void observe(void *context, struct mafat_executor *e, const struct mafat_
 }
 
 /* Convolutions are direct, for Winograd's rounding is none of the weights'. */
-static int open_executor(struct mafat_observer *o, const char *weights, struct mafat_diagnostic *d)
+static int open_executor(struct mafat_observer *o, struct mafat_model_source *weights, struct mafat_diagnostic *d)
 {
   const struct mafat_network *n = o->network;
   struct mafat_plan_options plain;
@@ -37,11 +37,11 @@ static int open_executor(struct mafat_observer *o, const char *weights, struct m
   int code = mafat_picture_make(&o->picture, n, &usual, options.kernels, d);
   if (code == MAFAT_OK) code = mafat_plan_read(&o->plan, "1x1/NoCut", n, n->n_layers, &plain, d);
   if (code == MAFAT_OK) code = mafat_layout_make(&o->layout, n, o->plan, d);
-  if (code == MAFAT_OK) code = mafat_weights_open_kept(&o->weights, weights, n, n->n_layers, NULL, d);
+  if (code == MAFAT_OK) code = mafat_weights_open_kept_source(&o->weights, weights, n, n->n_layers, NULL, d);
   return code ? code : mafat_executor_open(&o->executor, n, o->plan, o->layout, o->weights, &options, d);
 }
 
-int mafat_observer_open(struct mafat_observer **out, const struct mafat_network *n, const char *weights, mafat_told *told,
+int mafat_observer_open(struct mafat_observer **out, const struct mafat_network *n, struct mafat_model_source *weights, mafat_told *told,
                         void *context, struct mafat_diagnostic *d)
 {
   *out = NULL;

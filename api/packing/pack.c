@@ -1,7 +1,8 @@
 /* Packing as the public header has it. */
 #include "formats/darknet/fork.h"
+#include "formats/darknet/darknet.h"
 #include "formats/packed/graph.h"
-#include "api/model_kind.h"
+#include "api/model_files.h"
 #include "api/packing/packing.h"
 #include "api/packing/paths.h"
 #include "base/sized.h"
@@ -17,6 +18,7 @@ struct mafat_pack {
   struct mafat_pack_paths paths;
   struct mafat_packing packing;
   struct mafat_packing_run run;
+  struct mafat_model_files files;
   struct mafat_narrowing *narrowing; /* one of both */
   struct mafat_numbering *numbering;
   bool created; /* the file, which is to be removed */
@@ -26,7 +28,6 @@ struct mafat_pack {
   struct mafat_darknet_wish wish;
   struct mafat_cfg *cfg;
   /* and of others. */
-  enum mafat_format format;
   struct mafat_excerpt *excerpt;
 };
 
@@ -70,32 +71,40 @@ static int read_darknet(void *context, struct mafat_network **n, struct mafat_di
   return mafat_darknet_make(n, pack->cfg, &pack->wish, NULL, d);
 }
 
+static int open_files(struct mafat_pack *pack, const char *model, const char *weights, struct mafat_diagnostic *d)
+{
+  int code = mafat_model_files_open(&pack->files, model, weights, d);
+  if (code == MAFAT_OK) code = mafat_model_files_open_weights(&pack->files, weights, d);
+  pack->packing.weights = pack->files.weights;
+  return code;
+}
+
 static int open_darknet(struct mafat_pack *pack, struct mafat_diagnostic *d)
 {
   struct mafat_packing *p = &pack->packing;
   if (pack->options.n_constants) return mafat_fail(d, MAFAT_EINVAL, "%s: constants are of ONNX and TFLite models", pack->paths.cfg);
   int code = mafat_fork_find(&pack->wish.fork, pack->options.fork, d);
   if (code == MAFAT_OK) code = mafat_pack_paths_check(&pack->paths, d);
-  if (code == MAFAT_OK) code = mafat_cfg_read(&pack->cfg, pack->paths.cfg, d);
+  if (code == MAFAT_OK) code = open_files(pack, pack->paths.cfg, pack->paths.weights, d);
+  if (code == MAFAT_OK) code = mafat_cfg_read_source(&pack->cfg, pack->files.model, d);
   p->origin.cfg = pack->cfg;
   p->read = read_darknet;
   return code ? code : read_darknet(pack, &p->network, d);
 }
 
-static int find_format(enum mafat_format *format, const char *path, struct mafat_diagnostic *d)
+static int check_format(const struct mafat_pack *pack, struct mafat_diagnostic *d)
 {
-  switch (mafat_model_format_of(path)) {
-  case MAFAT_MODEL_ONNX: *format = MAFAT_FORMAT_ONNX; return MAFAT_OK;
-  case MAFAT_MODEL_TFLITE: *format = MAFAT_FORMAT_TFLITE; return MAFAT_OK;
-  case MAFAT_MODEL_CFG: return mafat_fail(d, MAFAT_EINVAL, "%s: expected an ONNX or TFLite model, or MODEL.cfg with MODEL.weights", path);
-  default: return mafat_fail(d, MAFAT_EINVAL, "%s: is a packed weights file already", path);
-  }
+  const struct mafat_reader *reader = mafat_reader_of(pack->files.model);
+  if (reader->graph) return MAFAT_OK;
+  return reader->holds_weights
+             ? mafat_fail(d, MAFAT_EINVAL, "%s: is a packed weights file already", pack->paths.weights)
+             : mafat_fail(d, MAFAT_EINVAL, "%s: expected an ONNX or TFLite model, or MODEL.cfg with MODEL.weights", pack->paths.weights);
 }
 
 static int read_model(const struct mafat_pack *pack, struct mafat_network **n, struct mafat_excerpt **excerpt, struct mafat_diagnostic *d)
 {
   const struct mafat_given given = {pack->options.constants, pack->options.n_constants};
-  return mafat_packed_graph_read(n, excerpt, pack->format, pack->paths.weights, &given, d);
+  return mafat_packed_graph_read(n, excerpt, pack->files.model, &given, d);
 }
 
 static int read_graph(void *context, struct mafat_network **n, struct mafat_diagnostic *d)
@@ -111,7 +120,8 @@ static int open_model(struct mafat_pack *pack, struct mafat_diagnostic *d)
   struct mafat_packing *p = &pack->packing;
   if (pack->options.fork) return mafat_fail(d, MAFAT_EINVAL, "%s: fork is of Darknet's networks", pack->paths.weights);
   int code = mafat_pack_paths_check(&pack->paths, d);
-  if (code == MAFAT_OK) code = find_format(&pack->format, pack->paths.weights, d);
+  if (code == MAFAT_OK) code = open_files(pack, pack->paths.weights, pack->paths.weights, d);
+  if (code == MAFAT_OK) code = check_format(pack, d);
   if (code == MAFAT_OK) code = read_model(pack, &p->network, &pack->excerpt, d);
   p->origin.excerpt = pack->excerpt;
   p->read = read_graph;
@@ -140,7 +150,7 @@ static int open_pack(struct mafat_pack *pack, const char *model_path, const char
   int code = check_options(o, &pack->packing, d);
   if (code == MAFAT_OK) code = name_file(pack, d);
   pack->packing = (struct mafat_packing){
-      .fd = -1, .path = pack->paths.path, .out = out_path, .weights = weights, .warnings = o->warnings, .type = pack->packing.type,
+      .fd = -1, .path = pack->paths.path, .out = out_path, .warnings = o->warnings, .type = pack->packing.type,
       .whole_numbers = pack->packing.whole_numbers, .calibrate = {o->calibrate, o->n_calibrate}, .measure = {&o->measure, o->measure != NULL},
       .most_error = o->keep_above, .context = pack};
   if (code == MAFAT_OK) code = mafat_pack_paths_check_read(&pack->paths, o, d);
@@ -175,6 +185,7 @@ void mafat_pack_close(struct mafat_pack **out)
   if (pack->packing.fd >= 0) close(pack->packing.fd);
   mafat_network_close(&pack->packing.network);
   mafat_cfg_close(&pack->cfg);
+  mafat_model_files_close(&pack->files);
   mafat_excerpt_close(&pack->excerpt);
   free(pack->run.layers);
   free(pack->paths.path);

@@ -14,7 +14,7 @@ struct mafat_packing {
   int fd;           /* that is being written, */
   const char *path; /* under this name for the time being, */
   const char *out;  /* to be called so */
-  const char *weights;
+  struct mafat_model_source *weights;
   struct mafat_packed_origin origin;
   struct mafat_warning_sink warnings;
   enum mafat_dtype type;            /* of weights */

@@ -5,7 +5,7 @@
 #include "predictor/planning/planning.h"
 #include "predictor/layout/layout.h"
 #include "runner/engine/executor.h"
-#include "api/model_kind.h"
+#include "api/model_files.h"
 
 #include <stdio.h>
 

@@ -15,7 +15,7 @@
 #include "predictor/transfers/units_spec.h"
 #include "runner/calibrate/calibrate_file.h"
 #include "runner/kernels/kernels.h"
-#include "api/model_kind.h"
+#include "api/model_files.h"
 
 #include <getopt.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "runner/engine/executor.h"
 #include "runner/kernels/kernels.h"
 #include "runner/os/process.h"
-#include "api/model_kind.h"
+#include "api/model_files.h"
 
 #include <stdlib.h>
 

@@ -10,15 +10,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-MAFAT_PART(opening) int mafat_cfg_read(struct mafat_cfg **out, const char *path,
-                   struct mafat_diagnostic *d)
+MAFAT_PART(opening)
+int mafat_cfg_read_source(struct mafat_cfg **out, const struct mafat_model_source *source, struct mafat_diagnostic *d)
 {
   char *text = NULL;
   size_t bytes = 0;
   *out = NULL;
-  int code = mafat_text_file_read(path, "a cfg file", MAFAT_CFG_MAX_BYTES, &text, &bytes, d);
-  if (code == MAFAT_OK) code = mafat_cfg_parse(out, path, text, bytes, d);
+  int code = mafat_text_source_read(source, "a cfg file", MAFAT_CFG_MAX_BYTES, &text, &bytes, d);
+  if (code == MAFAT_OK) code = mafat_cfg_parse(out, source->path, text, bytes, d);
   free(text);
+  return code;
+}
+
+int mafat_cfg_read(struct mafat_cfg **out, const char *path,
+                   struct mafat_diagnostic *d)
+{
+  struct mafat_model_source *source;
+  *out = NULL;
+  int code = mafat_model_source_open(&source, path, d);
+  if (code == MAFAT_OK) code = mafat_cfg_read_source(out, source, d);
+  mafat_model_source_close(&source);
   return code;
 }
 

@@ -4,7 +4,7 @@
 #ifndef MAFAT_FORMATS_DARKNET_CFG_H
 #define MAFAT_FORMATS_DARKNET_CFG_H
 
-#include "base/error.h"
+#include "base/model_source.h"
 
 struct mafat_cfg_option {
   const char *key, *value;
@@ -33,6 +33,8 @@ enum { MAFAT_CFG_MAX_BYTES = 4 << 20, MAFAT_CFG_MAX_KEYS = 512 };
 
 int mafat_cfg_read(struct mafat_cfg **out, const char *path,
                    struct mafat_diagnostic *d);
+/* The same from a source. */
+int mafat_cfg_read_source(struct mafat_cfg **out, const struct mafat_model_source *source, struct mafat_diagnostic *d);
 /* The same from memory; `name` stands in for the path in messages. */
 int mafat_cfg_parse(struct mafat_cfg **out, const char *name, const char *text,
                     size_t text_bytes, struct mafat_diagnostic *d);

@@ -1,5 +1,6 @@
 #include "formats/darknet/darknet.h"
 
+#include "base/part.h"
 #include "formats/darknet/constants.h"
 #include "formats/darknet/fork.h"
 #include "formats/darknet/sections.h"
@@ -96,3 +97,32 @@ int mafat_cfg_known_layers(const char *path, int *known, int *all, struct mafat_
   mafat_cfg_close(&cfg);
   return code;
 }
+
+/* ---- the format ---- */
+
+static bool begins(const char beginning[MAFAT_SOURCE_BEGINNING])
+{
+  (void)beginning;
+  return true; /* a cfg has no magic number */
+}
+
+static int read_source(struct mafat_network **out, struct mafat_model_source *source, const struct mafat_reading *how,
+                       struct mafat_diagnostic *d)
+{
+  struct mafat_cfg *cfg = NULL;
+  int code = mafat_cfg_read_source(&cfg, source, d);
+  if (code == MAFAT_OK) code = mafat_darknet_make(out, cfg, how->wish, how->warnings, d);
+  mafat_cfg_close(&cfg);
+  return code;
+}
+
+/* Of a file of weights, which comes beside a cfg. */
+MAFAT_PART(run) static void describe(struct mafat_weights_kind *kind, const char beginning[MAFAT_SOURCE_BEGINNING])
+{
+  struct mafat_darknet_header header = {0, false};
+  mafat_darknet_header_read(&header, beginning, MAFAT_SOURCE_BEGINNING, "", NULL);
+  kind->transposed = header.transposed;
+}
+
+const struct mafat_reader mafat_darknet_reader = {
+    .format = {.name = "darknet"}, .begins = begins, .network = read_source, .describe = describe};

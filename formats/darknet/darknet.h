@@ -3,7 +3,7 @@
 #define MAFAT_FORMATS_DARKNET_DARKNET_H
 
 #include "formats/darknet/cfg.h"
-#include "network/network.h"
+#include "formats/readers.h"
 
 /* What somebody wants otherwise than the cfg has it. */
 struct mafat_darknet_wish {

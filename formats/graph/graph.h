@@ -9,6 +9,8 @@
 #include "network/constant.h"
 #include "network/network.h"
 
+enum { MAFAT_GRAPH_PAD = 114 }; /* byte around a letterboxed picture: that of YOLOv5, YOLOv8 and YOLOX */
+
 enum mafat_value_form {
   MAFAT_VALUE_NONE,    /* an input that is left out */
   MAFAT_VALUE_MAP,     /* sources */

@@ -444,7 +444,7 @@ static int copy_paths(struct mafat_onnx_importer *i)
 {
   struct mafat_network *n = i->g->network;
   int count = mafat_onnx_n_files(i->model) - 1;
-  n->format = MAFAT_FORMAT_ONNX;
+  n->format = mafat_onnx_reader.format;
   n->states = calloc((size_t)count + 1, sizeof *n->states);
   if (!n->states) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
   if (count < 1) return MAFAT_OK;
@@ -522,13 +522,6 @@ int mafat_onnx_network_of(struct mafat_network **out, struct mafat_model_file *f
   return code;
 }
 
-int mafat_onnx_network_read(struct mafat_network **out, const char *path, const struct mafat_given *given,
-                            struct mafat_diagnostic *d)
-{
-  struct mafat_model_file *file;
-  *out = NULL;
-  int code = mafat_model_file_open(&file, path, d);
-  if (code == MAFAT_OK) code = mafat_onnx_network_of(out, file, given, d);
-  mafat_model_file_close(&file);
-  return code;
-}
+const struct mafat_reader mafat_onnx_reader = {
+    .format = {.name = "onnx", .own_weights = true, .any_order = true, .pad = MAFAT_GRAPH_PAD},
+    .holds_weights = true, .imports = true, .begins = mafat_onnx_begins, .graph = mafat_onnx_network_of};

@@ -4,16 +4,16 @@
 #define MAFAT_FORMATS_ONNX_IMPORT_H
 
 #include "formats/onnx/onnx.h"
-#include "network/network.h"
+#include "formats/readers.h"
+
+extern const struct mafat_reader mafat_onnx_reader;
 
 /* The model stays its reader's, and is not needed any more afterwards. MAFAT_EUNSUPPORTED: an operator, or what it
  * is asked to do, is not run: the diagnostic names node and operator; MAFAT_EFORMAT: the model contradicts itself. */
 int mafat_onnx_network(struct mafat_network **out, const struct mafat_onnx *model, struct mafat_diagnostic *d);
 
-/* Reads the file first, an open one, or one of that path. given: inputs that are constants; NULL: none. */
+/* Reads the file first. given: inputs that are constants; NULL: none. */
 int mafat_onnx_network_of(struct mafat_network **out, struct mafat_model_file *file, const struct mafat_given *given,
                           struct mafat_diagnostic *d);
-int mafat_onnx_network_read(struct mafat_network **out, const char *path, const struct mafat_given *given,
-                            struct mafat_diagnostic *d);
 
 #endif

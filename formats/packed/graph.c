@@ -1,38 +1,27 @@
 #include "formats/packed/graph.h"
 
-#include "formats/onnx/import.h"
 #include "formats/packed/hash.h"
-#include "formats/tflite/import.h"
 #include "network/constant.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* [were constants given?] */
-static const char *const words[][2] = {
-    [MAFAT_FORMAT_ONNX] = {"onnx", "onnx with constants"}, [MAFAT_FORMAT_TFLITE] = {"tflite", "tflite with constants"}};
+static const char with_constants[] = " with constants"; /* after the name of the format, where inputs were given as constants */
 
 /* ---- networks ---- */
 
-static int import(struct mafat_network **out, enum mafat_format format, struct mafat_model_file *file,
-                  const struct mafat_given *given, struct mafat_diagnostic *d)
-{
-  if (format == MAFAT_FORMAT_ONNX) return mafat_onnx_network_of(out, file, given, d);
-  return mafat_tflite_network_of(out, file, given, d);
-}
-
-int mafat_packed_graph_read(struct mafat_network **out, struct mafat_excerpt **excerpt, enum mafat_format format,
-                            const char *path, const struct mafat_given *given, struct mafat_diagnostic *d)
+int mafat_packed_graph_read(struct mafat_network **out, struct mafat_excerpt **excerpt, struct mafat_model_source *source,
+                            const struct mafat_given *given, struct mafat_diagnostic *d)
 {
   struct mafat_model_file *file = NULL;
   struct mafat_excerpt *e = *excerpt = mafat_excerpt_make();
   *out = NULL;
-  int code = e ? mafat_model_file_open(&file, path, d) : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+  int code = e ? mafat_model_file_open_source(&file, source, d) : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", source->path);
   if (code == MAFAT_OK) code = mafat_model_file_note(file, e, d);
-  if (code == MAFAT_OK) code = import(out, format, file, given, d);
+  if (code == MAFAT_OK) code = mafat_reader_of(source)->graph(out, file, given, d);
   mafat_model_file_close(&file);
-  if (code == MAFAT_OK && e->failed) code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+  if (code == MAFAT_OK && e->failed) code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", source->path);
   if (code == MAFAT_OK) {
     mafat_excerpt_settle(e);
     return MAFAT_OK;
@@ -81,19 +70,19 @@ static int import_excerpt(struct mafat_network **out, const struct mafat_packed 
   bool whole = list != NULL;
   for (int i = 0; i < n && list; i++) whole = whole && list[i];
   const struct mafat_given given = {(const char *const *)list, n};
-  int code = whole ? import(out, p->format, file, &given, d)
+  int code = whole ? mafat_reader_of_graphs(p->format.name)->graph(out, file, &given, d)
                    : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", file->path);
   for (int i = 0; i < n && list; i++) free(list[i]);
   free(list);
   return code;
 }
 
-int mafat_packed_graph_network(struct mafat_network **out, const struct mafat_packed *p, const char *path,
+int mafat_packed_graph_network(struct mafat_network **out, const struct mafat_packed *p, struct mafat_model_source *source,
                                struct mafat_diagnostic *d)
 {
   struct mafat_model_file *file;
   *out = NULL;
-  int code = mafat_model_file_open(&file, path, d);
+  int code = mafat_model_file_open_source(&file, source, d);
   if (code == MAFAT_OK) code = check_excerpt(file, p, d);
   if (code == MAFAT_OK) {
     mafat_model_file_excerpt(file, p->excerpt, p->begin_bytes);
@@ -136,20 +125,22 @@ static const char *read_file(struct mafat_packed *p, struct mafat_bytes_reader *
   return read_pieces(p, from, &e->files[number], e);
 }
 
-static bool find_format(enum mafat_format *format, bool *given, const char *word)
+/* NULL: no reader of graphs has that name. */
+static const struct mafat_reader *find_reader(bool *given, const char *word)
 {
-  for (*format = MAFAT_FORMAT_ONNX; *format <= MAFAT_FORMAT_TFLITE; ++*format)
-    for (int with = 0; with < 2; with++) {
-      *given = with;
-      if (strcmp(words[*format][with], word) == 0) return true;
-    }
-  return false;
+  char name[40];
+  size_t n = strlen(word), end = sizeof with_constants - 1;
+  *given = n > end && strcmp(word + n - end, with_constants) == 0;
+  snprintf(name, sizeof name, "%.*s", (int)(*given ? n - end : n), word);
+  return mafat_reader_of_graphs(name);
 }
 
 const char *mafat_packed_graph_index_read(struct mafat_packed *p, struct mafat_bytes_reader *from, bool wanted)
 {
   bool given;
-  if (!find_format(&p->format, &given, mafat_bytes_word(from))) return "its graph is neither onnx nor tflite";
+  const struct mafat_reader *reader = find_reader(&given, mafat_bytes_word(from));
+  if (!reader) return "its graph is of an unknown format";
+  p->format = reader->format;
   p->excerpt_hash = mafat_bytes_u64(from);
   p->excerpt_bytes = 0;
   uint32_t n = mafat_bytes_u32(from);
@@ -169,7 +160,9 @@ void mafat_packed_graph_index_write(const struct mafat_packed *p, const struct m
 {
   bool given = false;
   for (int i = 0; i < e->n_files; i++) given = given || e->files[i].given;
-  mafat_bytes_put_word(to, words[p->format][given]);
+  char word[64];
+  snprintf(word, sizeof word, "%s%s", p->format.name, given ? with_constants : "");
+  mafat_bytes_put_word(to, word);
   mafat_bytes_put_u64(to, p->excerpt_hash);
   mafat_bytes_put_u32(to, (uint32_t)e->n_files);
   for (int i = 0; i < e->n_files; i++) {

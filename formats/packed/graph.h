@@ -11,18 +11,18 @@
 #ifndef MAFAT_FORMATS_PACKED_GRAPH_H
 #define MAFAT_FORMATS_PACKED_GRAPH_H
 
-#include "formats/graph/given.h"
 #include "formats/packed/bytes.h"
 #include "formats/packed/model.h"
+#include "formats/readers.h"
 
-/* The network of an ONNX or a TFLite file, some of whose inputs may be given as constants, and the excerpt that stands
+/* The network of a file whose reader has graphs, some of whose inputs may be given as constants, and the excerpt that stands
  * for them. Errors of the readers. */
-int mafat_packed_graph_read(struct mafat_network **out, struct mafat_excerpt **excerpt, enum mafat_format format,
-                            const char *path, const struct mafat_given *given, struct mafat_diagnostic *d);
+int mafat_packed_graph_read(struct mafat_network **out, struct mafat_excerpt **excerpt, struct mafat_model_source *source,
+                            const struct mafat_given *given, struct mafat_diagnostic *d);
 
 /* The network of a packed file that was opened with its graph, read from its excerpt. MAFAT_EFORMAT: that is
  * damaged. */
-int mafat_packed_graph_network(struct mafat_network **out, const struct mafat_packed *p, const char *path,
+int mafat_packed_graph_network(struct mafat_network **out, const struct mafat_packed *p, struct mafat_model_source *source,
                                struct mafat_diagnostic *d);
 
 /* Its part of the index: p->format, p->excerpt_hash, p->excerpt_bytes and, where it is wanted, p->excerpt. NULL, or

@@ -54,7 +54,7 @@ struct mafat_packed {
   enum mafat_dtype *types;            /* [layer]: of its weights; float32 where there are none */
   enum mafat_fork fork;               /* whose words the graph is in, and how its weights were folded; version 1: auto */
   struct mafat_cfg *graph;            /* the network, as its reader takes it; NULL: there is none, or nobody asked */
-  enum mafat_format format;           /* whose the network is. Of another than a cfg, behind what comes first: */
+  struct mafat_format format;         /* of the network. Of a graph, after the index: */
   uint64_t excerpt_bytes, excerpt_hash;
   struct mafat_excerpt *excerpt;      /* NULL: nobody asked */
   struct mafat_activations *activations; /* NULL: none, or nobody asked */

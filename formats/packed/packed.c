@@ -5,6 +5,7 @@
 #include "formats/packed/identity.h"
 #include "formats/packed/index.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,14 @@ void mafat_packed_close(struct mafat_packed **packed)
 
 /* ---- the header ---- */
 
+static int read_bytes(const struct mafat_model_source *from, uint64_t at, void *to, size_t bytes, struct mafat_diagnostic *d)
+{
+  ssize_t got = mafat_model_source_read(from, to, bytes, at);
+  if (got < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot read at byte %llu: %s", from->path, (unsigned long long)at, strerror(errno));
+  if ((size_t)got == bytes) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: ended while being read, at byte %llu", from->path, (unsigned long long)at + (uint64_t)got);
+}
+
 /* False on overflow. */
 static bool align(uint64_t *bytes)
 {
@@ -78,26 +87,26 @@ static uint64_t sum_header(struct header *h)
   return mafat_hash(MAFAT_HASH_START, h, (size_t)((char *)checksum_of(h) - (char *)h));
 }
 
-static int check_header(struct header *h, const struct mafat_packed_source *from, struct mafat_diagnostic *d)
+static int check_header(struct header *h, struct mafat_model_source *from, struct mafat_diagnostic *d)
 {
   if (!mafat_packed_begins(h->magic))
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a packed weights file, which begins with \"MAFATPK1\"", from->name);
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a packed weights file, which begins with \"MAFATPK1\"", from->path);
   if (h->byte_order != BYTE_ORDER_MARK)
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: the header is damaged, or of another byte order", from->name);
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: the header is damaged, or of another byte order", from->path);
   if (h->version < 1 || h->version > MAFAT_PACKED_LAST_VERSION)
     return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected version 1 to %d of the format, found %u: pack the .weights again",
-                      from->name, MAFAT_PACKED_LAST_VERSION, h->version);
+                      from->path, MAFAT_PACKED_LAST_VERSION, h->version);
   if (*checksum_of(h) != sum_header(h))
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: the header is damaged: its checksum differs", from->name);
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: the header is damaged: its checksum differs", from->path);
   if (h->n_layers > MAFAT_MAX_LAYERS)
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected at most %d layers, found %llu", from->name, MAFAT_MAX_LAYERS,
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected at most %d layers, found %llu", from->path, MAFAT_MAX_LAYERS,
                       (unsigned long long)h->n_layers);
   if (h->version == 1) return MAFAT_OK;
   if (h->as.v2.channel_block != MAFAT_CHANNEL_BLOCK || h->as.v2.panel != MAFAT_PANEL ||
       h->as.v2.panel_step != MAFAT_PANEL_STEP || h->as.v2.alignment != MAFAT_PACKED_ALIGNMENT)
-    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: packed for other kernels: pack the .weights again", from->name);
+    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: packed for other kernels: pack the .weights again", from->path);
   if (h->as.v2.index_bytes > MAX_INDEX_BYTES)
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected an index of at most %d bytes, found %llu", from->name,
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected an index of at most %d bytes, found %llu", from->path,
                       MAX_INDEX_BYTES, (unsigned long long)h->as.v2.index_bytes);
   return MAFAT_OK;
 }
@@ -111,35 +120,35 @@ static bool is_of_other_fork(const struct header *h, const struct mafat_network 
 }
 
 /* Files that were made before whole numbers were in the hash have the shapes' alone: that is enough where the network is their own. */
-static bool is_of(const struct header *h, const struct mafat_packed_source *from, const struct mafat_network *n)
+static bool is_of(const struct header *h, struct mafat_model_source *from, const struct mafat_network *n)
 {
   if (h->n_layers != (uint64_t)n->n_layers) return false;
   if (h->network_hash == mafat_packed_network_hash(n, h->version)) return true;
-  return n->path && strcmp(from->name, n->path) == 0 && h->network_hash == mafat_packed_shapes_hash(n, h->version);
+  return n->path && strcmp(from->path, n->path) == 0 && h->network_hash == mafat_packed_shapes_hash(n, h->version);
 }
 
-static int read_header(struct header *h, const struct mafat_packed_source *from, const struct mafat_network *n,
+static int read_header(struct header *h, struct mafat_model_source *from, const struct mafat_network *n,
                        struct mafat_diagnostic *d)
 {
   memset(h, 0, sizeof *h);
   size_t bytes = from->bytes < sizeof *h ? (size_t)from->bytes : sizeof *h;
-  int code = bytes ? from->read(from->context, 0, h, bytes, d) : MAFAT_OK;
+  int code = bytes ? read_bytes(from, 0, h, bytes, d) : MAFAT_OK;
   if (code || (code = check_header(h, from, d))) return code;
   if (!n || is_of(h, from, n)) return MAFAT_OK;
   if (mafat_packed_has_excerpt(h->version))
     return mafat_fail(d, MAFAT_EFORMAT,
                       "%s: packed for another network than %s, or by a version that read it otherwise: pack the model "
-                      "again", from->name, n->path);
+                      "again", from->path, n->path);
   if (mafat_packed_has_activations(h->version))
     return mafat_fail(d, MAFAT_EFORMAT, "%s: packed for another network than %s, with activations as whole numbers: it is run by itself, "
-                      "or packed again", from->name, n->path);
+                      "or packed again", from->path, n->path);
   if (is_of_other_fork(h, n))
     return mafat_fail(d, MAFAT_EFORMAT, "%s: packed for %s Darknet, here %s is %s: name the fork, or pack the .weights again",
-                      from->name, n->fork == MAFAT_FORK_ALEXEYAB ? "pjreddie's" : "AlexeyAB's", n->path,
+                      from->path, n->fork == MAFAT_FORK_ALEXEYAB ? "pjreddie's" : "AlexeyAB's", n->path,
                       n->fork == MAFAT_FORK_ALEXEYAB ? "AlexeyAB's" : "pjreddie's");
   return mafat_fail(d, MAFAT_EFORMAT,
                     "%s: packed for another network than %s (%llu layers, here %d; or shapes differ): "
-                    "pack the .weights again", from->name, n->path, (unsigned long long)h->n_layers, n->n_layers);
+                    "pack the .weights again", from->path, n->path, (unsigned long long)h->n_layers, n->n_layers);
 }
 
 /* ---- what follows it ---- */
@@ -150,7 +159,7 @@ static const char *type_name(const struct mafat_network *n, int layer)
 }
 
 /* Layers lie one behind the other, and the file ends with them. */
-static int check_entries(struct mafat_packed *p, const struct mafat_packed_source *from, const struct mafat_network *n,
+static int check_entries(struct mafat_packed *p, struct mafat_model_source *from, const struct mafat_network *n,
                          struct mafat_diagnostic *d)
 {
   uint64_t offset = p->data_at;
@@ -159,53 +168,53 @@ static int check_entries(struct mafat_packed *p, const struct mafat_packed_sourc
     if (p->version > 1 && e->bytes == 0) e->offset = offset; /* it is not in the index */
     if (e->offset != offset || (mafat_dtypes[p->types[l]].bits != 8 && e->bytes % sizeof(uint32_t) != 0))
       return mafat_fail(d, MAFAT_EFORMAT, "%s: the table of layers is damaged: layer %d [%s] is not where it should be",
-                        from->name, l, type_name(n, l));
+                        from->path, l, type_name(n, l));
     if (__builtin_add_overflow(offset, e->bytes, &offset) || !align(&offset) || offset > from->bytes)
-      return mafat_fail(d, MAFAT_EFORMAT, "%s: found %llu bytes: the file ends in layer %d [%s]", from->name,
+      return mafat_fail(d, MAFAT_EFORMAT, "%s: found %llu bytes: the file ends in layer %d [%s]", from->path,
                         (unsigned long long)from->bytes, l, type_name(n, l));
   }
   p->file_bytes = offset;
   if (offset == from->bytes) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EFORMAT, "%s: expected %llu bytes, found %llu", from->name, (unsigned long long)offset,
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: expected %llu bytes, found %llu", from->path, (unsigned long long)offset,
                     (unsigned long long)from->bytes);
 }
 
 /* A table of offsets, lengths and checksums, of all layers. */
-static int read_table(struct mafat_packed *p, const struct header *h, const struct mafat_packed_source *from,
+static int read_table(struct mafat_packed *p, const struct header *h, struct mafat_model_source *from,
                       struct mafat_diagnostic *d)
 {
   size_t bytes = (size_t)p->n_layers * sizeof *p->entries;
-  int code = bytes ? from->read(from->context, MAFAT_PACKED_ALIGNMENT, p->entries, bytes, d) : MAFAT_OK;
+  int code = bytes ? read_bytes(from, MAFAT_PACKED_ALIGNMENT, p->entries, bytes, d) : MAFAT_OK;
   if (code) return code;
   if (h->as.v1.table_checksum == mafat_hash(MAFAT_HASH_START, p->entries, bytes)) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EFORMAT, "%s: the table of layers is damaged: its checksum differs", from->name);
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: the table of layers is damaged: its checksum differs", from->path);
 }
 
-static int read_index(struct mafat_packed *p, const struct header *h, const struct mafat_packed_source *from, bool graph,
+static int read_index(struct mafat_packed *p, const struct header *h, struct mafat_model_source *from, bool graph,
                       struct mafat_diagnostic *d)
 {
   size_t bytes = (size_t)h->as.v2.index_bytes;
   char *index = malloc(bytes + 1);
-  if (!index) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", from->name);
-  int code = bytes ? from->read(from->context, MAFAT_PACKED_ALIGNMENT, index, bytes, d) : MAFAT_OK;
+  if (!index) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", from->path);
+  int code = bytes ? read_bytes(from, MAFAT_PACKED_ALIGNMENT, index, bytes, d) : MAFAT_OK;
   if (code == MAFAT_OK && h->as.v2.index_checksum != mafat_hash(MAFAT_HASH_START, index, bytes))
-    code = mafat_fail(d, MAFAT_EFORMAT, "%s: the index is damaged: its checksum differs", from->name);
-  if (code == MAFAT_OK) code = mafat_packed_index_read(p, index, bytes, from->name, graph, d);
+    code = mafat_fail(d, MAFAT_EFORMAT, "%s: the index is damaged: its checksum differs", from->path);
+  if (code == MAFAT_OK) code = mafat_packed_index_read(p, index, bytes, from->path, graph, d);
   free(index);
   return code;
 }
 
 /* Where the weights begin, behind what comes first, and the excerpt. */
-static int find_data(struct mafat_packed *p, const struct mafat_packed_source *from, struct mafat_diagnostic *d)
+static int find_data(struct mafat_packed *p, struct mafat_model_source *from, struct mafat_diagnostic *d)
 {
   if (!__builtin_add_overflow(p->begin_bytes, p->excerpt_bytes, &p->data_at) && align(&p->data_at) &&
       p->data_at <= from->bytes)
     return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EFORMAT, "%s: found %llu bytes: the file ends in its graph", from->name,
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: found %llu bytes: the file ends in its graph", from->path,
                     (unsigned long long)from->bytes);
 }
 
-static int read_packed(struct mafat_packed *p, const struct mafat_packed_source *from, const struct mafat_network *n,
+static int read_packed(struct mafat_packed *p, struct mafat_model_source *from, const struct mafat_network *n,
                        bool graph, struct mafat_diagnostic *d)
 {
   struct header h;
@@ -221,22 +230,23 @@ static int read_packed(struct mafat_packed *p, const struct mafat_packed_source 
   p->begin_bytes += MAFAT_PACKED_ALIGNMENT;
   if (from->bytes < p->begin_bytes)
     return mafat_fail(d, MAFAT_EFORMAT, "%s: expected at least %llu bytes for the table of layers, found %llu",
-                      from->name, (unsigned long long)p->begin_bytes, (unsigned long long)from->bytes);
+                      from->path, (unsigned long long)p->begin_bytes, (unsigned long long)from->bytes);
   p->entries = calloc((size_t)p->n_layers + 1, sizeof *p->entries);
   p->types = calloc((size_t)p->n_layers + 1, sizeof *p->types);
-  if (!p->entries || !p->types) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", from->name);
+  if (!p->entries || !p->types) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", from->path);
   code = h.version == 1 ? read_table(p, &h, from, d) : read_index(p, &h, from, graph, d);
   if (code == MAFAT_OK) code = find_data(p, from, d);
   return code ? code : check_entries(p, from, n, d);
 }
 
-int mafat_packed_open(struct mafat_packed **out, const struct mafat_packed_source *from, const struct mafat_network *n,
+int mafat_packed_open(struct mafat_packed **out, struct mafat_model_source *from, const struct mafat_network *n,
                       bool graph, struct mafat_diagnostic *d)
 {
   *out = NULL;
   struct mafat_packed *p = calloc(1, sizeof *p);
-  if (!p) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", from->name);
+  if (!p) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", from->path);
   int code = read_packed(p, from, n, graph, d);
+  mafat_model_source_drop(from, p->begin_bytes ? p->begin_bytes : MAFAT_PACKED_ALIGNMENT);
   if (code == MAFAT_OK) *out = p;
   else mafat_packed_close(&p);
   return code;

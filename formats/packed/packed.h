@@ -10,7 +10,7 @@
 
 #include "formats/packed/hash.h"
 #include "formats/packed/model.h"
-#include "network/network.h"
+#include "formats/readers.h"
 
 enum {
   MAFAT_PACKED_ALIGNMENT = 4096, /* of each layer's weights */
@@ -18,6 +18,8 @@ enum {
   MAFAT_PACKED_BEGINNING = 16,
   MAFAT_PACKED_HEADER = 88
 };
+
+extern const struct mafat_reader mafat_packed_reader, mafat_packed_graph_reader;
 
 /* Do these bytes begin a packed file, of whatever version? */
 bool mafat_packed_begins(const char beginning[MAFAT_PACKED_MAGIC_BYTES]);
@@ -28,19 +30,17 @@ void mafat_packed_close(struct mafat_packed **packed);
 
 /* ---- reading ---- */
 
-/* A file that is read a stretch at a time. */
-struct mafat_packed_source {
-  const char *name; /* for messages */
-  uint64_t bytes;   /* its length */
-  int (*read)(void *context, uint64_t at, void *to, size_t bytes, struct mafat_diagnostic *d);
-  void *context;
-};
-
 /* Reads header and index, and checks them: against the network, too, unless it is NULL.
  * `graph`: with the network that is in it. MAFAT_EFORMAT: damaged, or of another network;
  * MAFAT_EUNSUPPORTED: of another version, type or order. MAFAT_ENOMEM; what reading gives. */
-int mafat_packed_open(struct mafat_packed **out, const struct mafat_packed_source *from, const struct mafat_network *n,
+int mafat_packed_open(struct mafat_packed **out, struct mafat_model_source *from, const struct mafat_network *n,
                       bool graph, struct mafat_diagnostic *d);
+/* The network of a packed file. MAFAT_EFORMAT: it holds none, or is damaged; errors of the readers. */
+int mafat_packed_network(struct mafat_network **out, struct mafat_model_source *source, const struct mafat_reading *how,
+                         struct mafat_diagnostic *d);
+/* Gives a network, which the file has to be packed for, the types of its weights: before a plan is made for both. A file that ends with
+ * its header has none to give: it is taken for one of floats. Errors of mafat_packed_open. */
+int mafat_packed_types(struct mafat_network *n, struct mafat_model_source *source, struct mafat_diagnostic *d);
 
 /* The types that its weights have to the network's layers. MAFAT_EFORMAT: one is of a layer that takes no such type. */
 int mafat_packed_give_types(const struct mafat_packed *p, struct mafat_network *n, const char *name, struct mafat_diagnostic *d);

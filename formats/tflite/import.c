@@ -444,7 +444,7 @@ static bool is_given(const struct mafat_tflite *m, int index)
 static int import(struct mafat_tflite_importer *i)
 {
   int code = copy_paths(i), n_inputs = 0;
-  i->g->network->format = MAFAT_FORMAT_TFLITE;
+  i->g->network->format = mafat_tflite_reader.format;
   i->g->network->picture = i->model->picture;
   count_readers(i);
   for (int k = 0; k < i->model->n_inputs && code == MAFAT_OK; k++)
@@ -490,13 +490,6 @@ int mafat_tflite_network_of(struct mafat_network **out, struct mafat_model_file 
   return code;
 }
 
-int mafat_tflite_network_read(struct mafat_network **out, const char *path, const struct mafat_given *given,
-                              struct mafat_diagnostic *d)
-{
-  struct mafat_model_file *file;
-  *out = NULL;
-  int code = mafat_model_file_open(&file, path, d);
-  if (code == MAFAT_OK) code = mafat_tflite_network_of(out, file, given, d);
-  mafat_model_file_close(&file);
-  return code;
-}
+const struct mafat_reader mafat_tflite_reader = {
+    .format = {.name = "tflite", .own_weights = true, .any_order = true, .relative_boxes = true, .pad = MAFAT_GRAPH_PAD},
+    .holds_weights = true, .imports = true, .begins = mafat_tflite_begins, .graph = mafat_tflite_network_of};

@@ -3,9 +3,10 @@
 #ifndef MAFAT_FORMATS_TFLITE_IMPORT_H
 #define MAFAT_FORMATS_TFLITE_IMPORT_H
 
-#include "formats/graph/given.h"
+#include "formats/readers.h"
 #include "formats/tflite/model.h"
-#include "network/network.h"
+
+extern const struct mafat_reader mafat_tflite_reader;
 
 /* Model and file stay their openers', and are not needed any more afterwards. MAFAT_EUNSUPPORTED: an operator, or
  * what it is asked to do, is not run: the diagnostic names it and what it makes; MAFAT_EFORMAT: the model
@@ -13,10 +14,8 @@
 int mafat_tflite_network(struct mafat_network **out, const struct mafat_tflite *model, struct mafat_model_file *file,
                          struct mafat_diagnostic *d);
 
-/* Reads the file first, an open one, or one of that path. given: inputs that are constants; NULL: none. */
+/* Reads the file first. given: inputs that are constants; NULL: none. */
 int mafat_tflite_network_of(struct mafat_network **out, struct mafat_model_file *file, const struct mafat_given *given,
                             struct mafat_diagnostic *d);
-int mafat_tflite_network_read(struct mafat_network **out, const char *path, const struct mafat_given *given,
-                              struct mafat_diagnostic *d);
 
 #endif

@@ -187,7 +187,7 @@ static bool is_behind(const struct mafat_schedule *s, int a, int b)
 static bool begin_waiting(struct mafat_schedule *s)
 {
   struct rows *r = state_of(s);
-  bool in_turn = s->network->format != MAFAT_FORMAT_DARKNET;
+  bool in_turn = s->network->format.any_order;
   int end = s->plan->groups[s->group].at.end, least = NONE;
   while (r->at < end && !is_asked_for(s, s->plan->members[r->at])) r->at++;
   for (int i = r->at; i < end && (in_turn || least == NONE); i++) {

@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/model_files.h"
 #include "base/file_state.h"
 #include "formats/darknet/darknet.h"
 #include "network/constant.h"
-#include "api/model_kind.h"
 #include "programs/make_weights/like.h"
 #include "programs/make_weights/numbers.h"
 #include "programs/make_weights/recipe.h"
@@ -260,8 +260,7 @@ static int read_network(struct mafat_network **n, const struct options *o, struc
   if (!o->like) return mafat_darknet_read(n, o->cfg, NULL, NULL, d);
   if (stat(o->like, &in) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", o->like, strerror(errno));
   if (!S_ISREG(in.st_mode)) return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file", o->like);
-  enum mafat_model_format format = mafat_model_format_of(o->like);
-  if (format != MAFAT_MODEL_ONNX && format != MAFAT_MODEL_TFLITE)
+  if (!mafat_holds_weights(o->like) || mafat_is_packed(o->like))
     return mafat_fail(d, MAFAT_EINVAL, "%s: expected an ONNX or TFLite model", o->like);
   code = mafat_model_network(n, o->like, NULL, NULL, NULL, d);
   return code ? code : check_beside(*n, o, d);

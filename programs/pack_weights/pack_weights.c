@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/model_kind.h"
 #include "programs/shared/decimal.h"
 #include "programs/shared/progress.h"
 #include "programs/shared/refused_option.h"
@@ -187,8 +186,8 @@ static bool read_error(double *error, const char *text)
 static int take_pictures(struct options *o, char **arguments, int n)
 {
   if (o->pack.n_calibrate == 0 || n < 3) return n;
-  enum mafat_model_format format = mafat_model_format_of(arguments[n - 2]);
-  int of_model = format == MAFAT_MODEL_ONNX || format == MAFAT_MODEL_TFLITE ? 2 : 3;
+  const char *last = arguments[n - 2];
+  int of_model = mafat_holds_weights(last) && !mafat_is_packed(last) ? 2 : 3;
   for (int i = 0; i < n - of_model; i++) o->calibrate[o->pack.n_calibrate++] = arguments[i];
   return of_model;
 }

@@ -18,6 +18,7 @@ enum { RING_FETCHES = 6, HASH_BYTES = 1 << 20 };
 struct mafat_packer {
   const struct mafat_network *network;
   const struct mafat_packed_origin *origin; /* of the network, or NULL */
+  struct mafat_model_source *source; /* of the weights */
   struct mafat_weights_file *file;
   struct mafat_fetches *fetches;
   struct mafat_stream *stream;
@@ -393,7 +394,7 @@ static int open_excerpt_file(struct mafat_model_file **file, const struct mafat_
   const int number = number_of(p, name);
   struct mafat_file_state noted = {0};
   if (p->network->states) noted = p->network->states[number];
-  int code = mafat_model_file_open(file, number ? p->network->files[number - 1] : p->file->name, p->d);
+  int code = number ? mafat_model_file_open(file, p->network->files[number - 1], p->d) : mafat_model_file_open_source(file, p->source, p->d);
   if (code == MAFAT_OK) code = mafat_model_file_same(*file, &noted, p->d);
   if (code) mafat_model_file_close(file);
   return code;
@@ -511,28 +512,29 @@ static int lay_out(struct mafat_packer *p)
   return code;
 }
 
-static int open_packer(struct mafat_packer *p, const char *weights_path, const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
+static int open_packer(struct mafat_packer *p, const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
 {
   const struct mafat_network *n = p->network;
-  int code = mafat_weights_file_open(&p->file, weights_path, MAFAT_READS_AUTO, n, warnings, d);
+  int code = mafat_weights_file_open(&p->file, p->source, MAFAT_READS_AUTO, n, warnings, d);
   if (code) return code;
-  if (p->file->packed) return mafat_fail(d, MAFAT_EINVAL, "%s: is a packed weights file already", weights_path);
+  if (p->file->packed) return mafat_fail(d, MAFAT_EINVAL, "%s: is a packed weights file already", p->source->path);
   if ((code = lay_out(p)) == MAFAT_ELIMIT) return mafat_fail(d, code, "%s: has more weights than can be addressed", n->path);
-  if (code || (code = allocate(p))) return mafat_fail(d, code, "%s: out of memory", weights_path);
+  if (code || (code = allocate(p))) return mafat_fail(d, code, "%s: out of memory", p->source->path);
   p->packed->source_hash = MAFAT_HASH_START;
   p->packed->source_bytes = mafat_reads_file_bytes(p->file->reads);
   p->total += p->packed->source_bytes;
   return MAFAT_OK;
 }
 
-int mafat_packer_open(struct mafat_packer **out, const char *weights_path, const struct mafat_network *n, const struct mafat_packed_origin *origin,
-                      int out_fd, const char *out_name, const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
+int mafat_packer_open(struct mafat_packer **out, struct mafat_model_source *source, const struct mafat_network *n,
+                      const struct mafat_packed_origin *origin, int out_fd, const char *out_name,
+                      const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
 {
   *out = NULL;
   struct mafat_packer *p = calloc(1, sizeof *p);
-  if (!p) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", weights_path);
-  *p = (struct mafat_packer){.network = n, .origin = origin, .fd = out_fd, .name = out_name};
-  int code = open_packer(p, weights_path, warnings, d);
+  if (!p) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", source->path);
+  *p = (struct mafat_packer){.network = n, .origin = origin, .source = source, .fd = out_fd, .name = out_name};
+  int code = open_packer(p, warnings, d);
   if (code == MAFAT_OK) *out = p;
   else mafat_packer_close(&p);
   return code;
@@ -577,10 +579,13 @@ void mafat_packer_close(struct mafat_packer **packer)
 int mafat_packer_write(const char *weights_path, const struct mafat_network *n, const struct mafat_packed_origin *origin, int out_fd,
                        const char *out_name, struct mafat_diagnostic *d)
 {
-  struct mafat_packer *p;
-  int code = mafat_packer_open(&p, weights_path, n, origin, out_fd, out_name, NULL, d);
+  struct mafat_packer *p = NULL;
+  struct mafat_model_source *source;
+  int code = mafat_model_source_open_regular(&source, weights_path, d);
+  if (code == MAFAT_OK) code = mafat_packer_open(&p, source, n, origin, out_fd, out_name, NULL, d);
   for (bool done = false; code == MAFAT_OK && !done;) code = mafat_packer_step(p, &done, d);
   mafat_packer_close(&p);
+  mafat_model_source_close(&source);
   return code;
 }
 
@@ -630,16 +635,20 @@ static int check_layers(struct mafat_reads *reads, const struct mafat_packed *pa
 int mafat_packer_check(const char *path, const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
 {
   struct mafat_packed *packed = NULL;
-  struct mafat_reads *reads;
-  int code = mafat_reads_open(&reads, path, MAFAT_READS_AUTO, d);
+  struct mafat_reads *reads = NULL;
+  struct mafat_model_source *source;
+  int code = mafat_model_source_open_regular(&source, path, d);
   if (code) return code;
   char *block = mmap(NULL, HASH_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (block == MAP_FAILED) code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
-  if (code == MAFAT_OK) code = mafat_weights_file_describe(&packed, reads, path, d);
+  if (code == MAFAT_OK) code = mafat_model_source_check_regular(source, ": weights are read here and there", d);
+  if (code == MAFAT_OK) code = mafat_packed_open(&packed, source, NULL, false, d);
+  if (code == MAFAT_OK) code = mafat_reads_open_source(&reads, source, MAFAT_READS_AUTO, d);
   if (code == MAFAT_OK) code = check_excerpt(reads, packed, path, block, d);
   if (code == MAFAT_OK) code = check_layers(reads, packed, path, block, progress, d);
   if (block != MAP_FAILED) munmap(block, HASH_BYTES);
   mafat_packed_close(&packed);
   mafat_reads_close(&reads);
+  mafat_model_source_close(&source);
   return code;
 }

@@ -3,6 +3,7 @@
 #ifndef MAFAT_RUNNER_WEIGHTS_PACKER_H
 #define MAFAT_RUNNER_WEIGHTS_PACKER_H
 
+#include "base/model_source.h"
 #include "formats/packed/model.h"
 #include "network/network.h"
 
@@ -11,7 +12,7 @@ struct mafat_packer;
 /* Packs the weights for n, Darknet's or a model's own, into an empty open file, a step at a time; `out_name` for messages. `origin`: what
  * n was read from, to lie in the file, too; NULL: the file will need its cfg. All stays the caller's, until the packer is closed.
  * MAFAT_EFORMAT: the weights, as when a model is opened; MAFAT_EINVAL: they are packed already; MAFAT_EIO, MAFAT_ENOMEM. */
-int mafat_packer_open(struct mafat_packer **out, const char *weights_path, const struct mafat_network *n,
+int mafat_packer_open(struct mafat_packer **out, struct mafat_model_source *source, const struct mafat_network *n,
                       const struct mafat_packed_origin *origin, int out_fd, const char *out_name,
                       const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
 /* A megabyte, or a part of a layer. *done: the file is whole. After a failure it is closed. */

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,9 +25,12 @@ enum {
 struct file {
   char *path;
   int fd;
+  const char *memory; /* NULL: a file */
   bool direct, cached; /* cached: all of it was in the page cache, where it stays */
   size_t alignment;
-  struct stat opened;
+  uint64_t bytes;
+  struct mafat_file_state state;
+  struct stat opened; /* of a file */
 };
 
 struct slot {
@@ -77,6 +81,16 @@ static bool may_pass(int error, int *waited_ms)
   return true;
 }
 
+/* Memory is there at once. */
+static int copy_memory(struct slot *s, const struct file *f)
+{
+  uint64_t left = f->bytes - s->offset;
+  s->result = (ssize_t)(left < s->bytes ? left : s->bytes);
+  memcpy(s->memory, f->memory + s->offset, (size_t)s->result);
+  s->state = DONE;
+  return MAFAT_OK;
+}
+
 int mafat_reads_submit_of(struct mafat_reads *r, unsigned file, unsigned slot, void *memory, size_t bytes,
                           uint64_t offset, struct mafat_diagnostic *d)
 {
@@ -86,6 +100,7 @@ int mafat_reads_submit_of(struct mafat_reads *r, unsigned file, unsigned slot, v
   assert(((uintptr_t)memory | bytes | offset) % r->alignment == 0);
   struct slot *s = &r->slots[slot];
   *s = (struct slot){.file = file, .memory = memory, .bytes = bytes, .offset = offset};
+  if (r->files[file].memory) return copy_memory(s, &r->files[file]);
   int error, waited_ms = 0;
   while ((error = r->method->start(r->ring, slot, r->files[file].fd, memory, bytes, offset)) != 0)
     if (!may_pass(error, &waited_ms)) return fail_reading(&r->files[file], error, offset, d);
@@ -138,7 +153,7 @@ static void drop_pages(const struct mafat_reads *r, const struct file *f, uint64
 {
   uint64_t begin = offset / r->page_bytes * r->page_bytes;
   uint64_t end = (offset + bytes + r->page_bytes - 1) / r->page_bytes * r->page_bytes;
-  if (!f->direct && !f->cached) posix_fadvise(f->fd, (off_t)begin, (off_t)(end - begin), POSIX_FADV_DONTNEED);
+  if (!f->direct && !f->cached && !f->memory) posix_fadvise(f->fd, (off_t)begin, (off_t)(end - begin), POSIX_FADV_DONTNEED);
 }
 
 int mafat_reads_wait(struct mafat_reads *r, unsigned slot, struct mafat_diagnostic *d)
@@ -159,17 +174,22 @@ int mafat_reads_wait(struct mafat_reads *r, unsigned slot, struct mafat_diagnost
 
 /* ---- opening ---- */
 
-static int open_file(struct file *f, struct mafat_diagnostic *d)
+/* A descriptor of its own: of the same open file, or, where others have that one, too, of another, so that its flags are nobody else's. */
+static int open_file(struct file *f, const struct mafat_model_source *s, struct mafat_diagnostic *d)
 {
-  /* Nobody waits for a pipe's writer. */
-  const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-  f->fd = open(f->path, flags | O_DIRECT);
-  f->direct = f->fd >= 0;
-  if (f->fd < 0) f->fd = open(f->path, flags);
-  if (f->fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", f->path, strerror(errno));
-  if (fstat(f->fd, &f->opened) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", f->path, strerror(errno));
-  if (!S_ISREG(f->opened.st_mode)) return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file, found %s: weights are read here and there", f->path, mafat_file_kind(f->opened.st_mode));
-  return MAFAT_OK;
+  char again[32];
+  int code = mafat_model_source_check_regular(s, ": weights are read here and there", d);
+  if (code) return code;
+  f->bytes = s->bytes;
+  f->state = s->state;
+  f->opened = s->st;
+  f->memory = s->memory;
+  if (f->memory) return MAFAT_OK;
+  snprintf(again, sizeof again, "/proc/self/fd/%d", s->fd);
+  if (s->shared) f->fd = open(again, O_RDONLY | O_CLOEXEC | O_DIRECT);
+  f->direct = !s->shared || f->fd >= 0;
+  if (f->fd < 0) f->fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 0);
+  return f->fd < 0 ? mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", f->path, strerror(errno)) : MAFAT_OK;
 }
 
 /* Is all of it in the page cache? Of files that a process neither owns nor may write to the
@@ -200,14 +220,14 @@ static bool told_alignment(int fd, size_t *alignment)
  * the beginning, if the file is long enough: there every alignment is good. */
 static int try_alignment(const struct file *f, char *probe, size_t alignment)
 {
-  uint64_t offset = (uint64_t)f->opened.st_size > alignment ? alignment : 0;
+  uint64_t offset = f->bytes > alignment ? alignment : 0;
   ssize_t got = read_now(f->fd, probe + alignment, alignment, offset);
   return got < 0 ? (int)-got : 0;
 }
 
 static void read_ordinarily(struct file *f)
 {
-  fcntl(f->fd, F_SETFL, 0);
+  if (f->direct) fcntl(f->fd, F_SETFL, 0);
   f->direct = false;
   f->alignment = ORDINARY_ALIGNMENT;
   posix_fadvise(f->fd, 0, 0, POSIX_FADV_RANDOM); /* nothing is read ahead */
@@ -219,8 +239,8 @@ static int settle_alignment(struct file *f, char *probe, struct mafat_diagnostic
 {
   size_t candidates[] = {512, MOST_ALIGNMENT};
   int n = told_alignment(f->fd, &candidates[0]) ? 1 : 2;
-  /* io_uring would take O_NONBLOCK as a wish to fail rather than wait for the disk. */
-  fcntl(f->fd, F_SETFL, f->direct ? O_DIRECT : 0);
+  /* Without O_NONBLOCK: io_uring would take it as a wish to fail rather than wait for the disk. */
+  f->direct = f->direct && fcntl(f->fd, F_SETFL, O_DIRECT) == 0;
   for (int i = 0; f->direct && i < n; i++) {
     f->alignment = candidates[i];
     if (f->alignment == 0 || f->alignment > MOST_ALIGNMENT || (f->alignment & (f->alignment - 1))) continue;
@@ -263,8 +283,8 @@ static int try_method(struct mafat_reads *r, const struct mafat_reads_how *metho
 {
   int code = open_method(r, method, d);
   if (code) return code;
-  if (r->files->opened.st_size > 0) code = mafat_reads_submit(r, 0, probe, r->alignment, 0, d);
-  if (r->files->opened.st_size > 0 && !code) code = mafat_reads_wait(r, 0, d);
+  if (r->files->bytes > 0) code = mafat_reads_submit(r, 0, probe, r->alignment, 0, d);
+  if (r->files->bytes > 0 && !code) code = mafat_reads_wait(r, 0, d);
   if (code) close_ring(r);
   r->bytes_read = 0;
   return code == MAFAT_EIO ? MAFAT_EUNSUPPORTED : code;
@@ -299,53 +319,74 @@ static int try_reading(struct mafat_reads *r, enum mafat_reads_method method, st
 }
 
 /* The last of the files from now on. */
-static int add_file(struct mafat_reads *r, const char *path, struct mafat_diagnostic *d)
+static int add_file(struct mafat_reads *r, const struct mafat_model_source *source, struct mafat_diagnostic *d)
 {
   struct file *files = realloc(r->files, (r->n_files + 1) * sizeof *files);
   if (files) r->files = files;
-  char *name = files ? strdup(path) : NULL;
-  if (!name) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+  char *name = files ? strdup(source->path) : NULL;
+  if (!name) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", source->path);
   files[r->n_files] = (struct file){.path = name, .fd = -1};
-  return open_file(&files[r->n_files++], d);
+  return open_file(&files[r->n_files++], source, d);
 }
 
-/* Opening one takes as long as a small network: nothing is tried that a read from memory cannot fail in. */
-static int open_cached(struct mafat_reads *r, struct mafat_diagnostic *d)
+/* What is in memory, or in the page cache: nothing is tried that a read from there cannot fail in. Opening takes as long as a small
+ * network. */
+static int open_now(struct mafat_reads *r, struct mafat_diagnostic *d)
 {
-  read_ordinarily(r->files);
+  if (r->files->memory) r->files->alignment = ORDINARY_ALIGNMENT;
+  else read_ordinarily(r->files);
   r->files->cached = true;
   r->alignment = r->files->alignment;
   return open_method(r, &mafat_reads_now, d);
 }
 
-static int open_reads(struct mafat_reads **out, const char *path, enum mafat_reads_method method, bool cached,
+static int open_reads(struct mafat_reads **out, const struct mafat_model_source *source, enum mafat_reads_method method, bool cached,
                       struct mafat_diagnostic *d)
 {
   *out = NULL;
   struct mafat_reads *r = calloc(1, sizeof *r);
-  if (!r) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+  if (!r) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", source->path);
   r->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-  int code = add_file(r, path, d);
-  if (code == MAFAT_OK) code = cached && is_cached(r->files) ? open_cached(r, d) : try_reading(r, method, d);
+  int code = add_file(r, source, d);
+  if (code == MAFAT_OK) code = source->memory || (cached && is_cached(r->files)) ? open_now(r, d) : try_reading(r, method, d);
   if (code == MAFAT_OK) *out = r;
   else mafat_reads_close(&r);
+  return code;
+}
+
+int mafat_reads_open_source(struct mafat_reads **out, const struct mafat_model_source *source, enum mafat_reads_method method,
+                            struct mafat_diagnostic *d)
+{
+  return open_reads(out, source, method, false, d);
+}
+
+static int open_path(struct mafat_reads **out, const char *path, enum mafat_reads_method method, bool cached, struct mafat_diagnostic *d)
+{
+  struct mafat_model_source *source;
+  *out = NULL;
+  int code = mafat_model_source_open_regular(&source, path, d);
+  if (code == MAFAT_OK) code = open_reads(out, source, method, cached, d);
+  mafat_model_source_close(&source);
   return code;
 }
 
 int mafat_reads_open(struct mafat_reads **out, const char *path, enum mafat_reads_method method,
                      struct mafat_diagnostic *d)
 {
-  return open_reads(out, path, method, false, d);
+  return open_path(out, path, method, false, d);
 }
 
 int mafat_reads_open_cached(struct mafat_reads **out, const char *path, struct mafat_diagnostic *d)
 {
-  return open_reads(out, path, MAFAT_READS_AUTO, true, d);
+  return open_path(out, path, MAFAT_READS_AUTO, true, d);
 }
 
 int mafat_reads_add(struct mafat_reads *r, const char *path, struct mafat_diagnostic *d)
 {
-  int code = add_file(r, path, d);
+  struct mafat_model_source *source;
+  int code = mafat_model_source_open_regular(&source, path, d);
+  if (code == MAFAT_OK) code = add_file(r, source, d);
+  mafat_model_source_close(&source);
   return code ? code : try_reading(r, MAFAT_READS_AUTO, d);
 }
 
@@ -367,6 +408,8 @@ void mafat_reads_close(struct mafat_reads **reads)
 
 static int check_bytes(const struct file *f, struct stat *now, struct mafat_diagnostic *d)
 {
+  *now = f->opened;
+  if (f->memory) return MAFAT_OK;
   if (fstat(f->fd, now) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", f->path, strerror(errno));
   if (now->st_size != f->opened.st_size)
     return mafat_fail(d, MAFAT_EIO, "%s: had %llu bytes when opened, now %llu", f->path,
@@ -403,14 +446,12 @@ int mafat_reads_check_bytes(const struct mafat_reads *r, struct mafat_diagnostic
 
 struct mafat_file_state mafat_reads_state(const struct mafat_reads *r, unsigned file)
 {
-  return mafat_file_state(&r->files[file].opened);
+  return r->files[file].state;
 }
 
 int mafat_reads_compare(const struct mafat_reads *r, unsigned file, const struct mafat_file_state *before, struct mafat_diagnostic *d)
 {
-  struct mafat_file_state opened = mafat_reads_state(r, file);
-  if (mafat_file_state_same(&opened, before)) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EIO, "%s: was written to or replaced after its network was read", r->files[file].path);
+  return mafat_model_source_same(&r->files[file].state, before, r->files[file].path, d);
 }
 
 size_t mafat_reads_alignment(const struct mafat_reads *r)
@@ -420,7 +461,7 @@ size_t mafat_reads_alignment(const struct mafat_reads *r)
 
 uint64_t mafat_reads_file_bytes_of(const struct mafat_reads *r, unsigned file)
 {
-  return (uint64_t)r->files[file].opened.st_size;
+  return r->files[file].bytes;
 }
 
 uint64_t mafat_reads_bytes(const struct mafat_reads *r)
@@ -430,7 +471,7 @@ uint64_t mafat_reads_bytes(const struct mafat_reads *r)
 
 const char *mafat_reads_method_name(const struct mafat_reads *r)
 {
-  return r->method->name;
+  return r->files->memory ? "memory" : r->method->name;
 }
 
 bool mafat_reads_direct(const struct mafat_reads *r)

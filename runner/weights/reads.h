@@ -11,17 +11,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
-#include "base/file_state.h"
+#include "base/model_source.h"
 #include "base/tuning.h"
 
 enum mafat_reads_method { MAFAT_READS_AUTO, MAFAT_READS_URING, MAFAT_READS_AIO, MAFAT_READS_THREAD };
 
 struct mafat_reads;
 
-/* Opens a regular file, and reads its beginning to know that reading works.
+/* Reads a regular file, or memory, which may be closed from then on; reads its beginning to know that reading works.
  * MAFAT_EIO; MAFAT_ENOMEM; MAFAT_EUNSUPPORTED when a method other than
  * MAFAT_READS_AUTO is asked for and the kernel, or this build, does without it. */
+int mafat_reads_open_source(struct mafat_reads **out, const struct mafat_model_source *source, enum mafat_reads_method method,
+                            struct mafat_diagnostic *d);
+/* The same of a file that is opened for this. */
 int mafat_reads_open(struct mafat_reads **out, const char *path, enum mafat_reads_method method,
                      struct mafat_diagnostic *d);
 /* The same of a file that may have been written just now: one that lies in the page cache as a

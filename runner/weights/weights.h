@@ -13,7 +13,7 @@
 #ifndef MAFAT_RUNNER_WEIGHTS_WEIGHTS_H
 #define MAFAT_RUNNER_WEIGHTS_WEIGHTS_H
 
-#include "network/network.h"
+#include "formats/readers.h"
 #include "predictor/layout/layout.h"
 #include "predictor/plan/packing.h"
 #include "predictor/schedule/schedule.h"
@@ -37,25 +37,24 @@ struct mafat_weights_options {
   struct mafat_lock *lock;        /* of what is kept; default NULL: it is not locked. Used by opening only */
 };
 
-/* What a plan has to know of a weights file. */
-struct mafat_weights_kind {
-  bool packed;     /* formats/packed; else Darknet's */
-  bool transposed; /* Darknet's: its connected layers are (formats/darknet/constants.h) */
-};
-
-/* By the file's first bytes, before there is a plan. MAFAT_EIO: then it is taken for
- * Darknet's. */
-int mafat_weights_probe(const char *path, struct mafat_weights_kind *kind, struct mafat_diagnostic *d);
+/* By the first bytes of the file, before there is a plan. MAFAT_EIO: it cannot be read by offset. */
+int mafat_weights_probe(struct mafat_model_source *source, struct mafat_weights_kind *kind, struct mafat_diagnostic *d);
 
 /* Opens a file for a plan and its layout, all of which must outlive it, and reads the layers
  * that are kept; layers that no step needs are not read. The file is checked as
  * weights_file.h has it. MAFAT_EUNSUPPORTED: transposed connected layers cannot be
  * loaded or streamed. MAFAT_EINVAL: the plan was made for another kind of file. */
+int mafat_weights_open_source(struct mafat_weights **out, struct mafat_model_source *source, const struct mafat_network *n,
+                              const struct mafat_plan *plan, const struct mafat_layout *layout,
+                              const struct mafat_weights_options *options,
+                              const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
 int mafat_weights_open(struct mafat_weights **out, const char *path, const struct mafat_network *n,
                        const struct mafat_plan *plan, const struct mafat_layout *layout,
                        const struct mafat_weights_options *options,
                        const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
 /* All of the first n_layers kept, for any plan that keeps them. */
+int mafat_weights_open_kept_source(struct mafat_weights **out, struct mafat_model_source *source, const struct mafat_network *n,
+                                   int n_layers, const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
 int mafat_weights_open_kept(struct mafat_weights **out, const char *path, const struct mafat_network *n,
                             int n_layers, const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
 /* Waits for reads that are under way. */

@@ -1,113 +1,12 @@
 #include "runner/weights/weights_file.h"
 
 #include "formats/darknet/constants.h"
-#include "formats/packed/graph.h"
 #include "predictor/plan/packing.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-
-/* A stretch of the file, for which the reads must be free. */
-static int read_stretch(void *context, uint64_t at, void *to, size_t bytes, struct mafat_diagnostic *d)
-{
-  struct mafat_reads *reads = context;
-  size_t skip = (size_t)(at % MAFAT_FETCH_ALIGNMENT);
-  size_t whole = (skip + bytes + MAFAT_FETCH_ALIGNMENT - 1) / MAFAT_FETCH_ALIGNMENT * MAFAT_FETCH_ALIGNMENT;
-  char *memory = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return mafat_fail(d, MAFAT_ENOMEM, "out of memory");
-  int code = mafat_reads_submit(reads, 0, memory, whole, at - skip, d);
-  if (code == MAFAT_OK) code = mafat_reads_wait(reads, 0, d);
-  if (code == MAFAT_OK) memcpy(to, memory + skip, bytes);
-  munmap(memory, whole);
-  return code;
-}
 
 /* ---- packed ---- */
-
-static int open_packed(struct mafat_packed **out, struct mafat_reads *reads, const char *name,
-                       const struct mafat_network *n, bool graph, struct mafat_diagnostic *d)
-{
-  const struct mafat_packed_source from = {name, mafat_reads_file_bytes(reads), read_stretch, reads};
-  return mafat_packed_open(out, &from, n, graph, d);
-}
-
-int mafat_weights_file_describe(struct mafat_packed **out, struct mafat_reads *reads, const char *name,
-                                struct mafat_diagnostic *d)
-{
-  return open_packed(out, reads, name, NULL, false, d);
-}
-
-/* Which layers compute with whole numbers, the file says. */
-static int apply_activations(struct mafat_network *n, const struct mafat_packed *packed, const char *path, struct mafat_diagnostic *d)
-{
-  if (!packed->activations) return MAFAT_OK;
-  struct mafat_activations_places *places = calloc((size_t)mafat_network_n_tensors(n), sizeof *places);
-  int code = places ? mafat_activations_apply(n, packed->activations, true, places, path, d)
-                    : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
-  free(places);
-  return code;
-}
-
-static int keep_state(struct mafat_network *n, const struct mafat_file_state *opened, struct mafat_diagnostic *d)
-{
-  n->states = malloc(sizeof *n->states);
-  if (!n->states) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", n->path);
-  n->states[0] = *opened;
-  return MAFAT_OK;
-}
-
-/* What is left to do once a network has been made, or not. */
-static int give_types(struct mafat_network **n, struct mafat_packed **packed, const char *path, int code,
-                      struct mafat_diagnostic *d)
-{
-  if (code == MAFAT_OK) code = apply_activations(*n, *packed, path, d);
-  if (code == MAFAT_OK) code = mafat_packed_give_types(*packed, *n, path, d);
-  if (code) mafat_network_close(n);
-  mafat_packed_close(packed);
-  return code;
-}
-
-int mafat_weights_file_network(struct mafat_network **out, const char *path, const struct mafat_darknet_wish *wish,
-                               const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
-{
-  struct mafat_reads *reads;
-  struct mafat_packed *packed = NULL;
-  *out = NULL;
-  int code = mafat_reads_open(&reads, path, MAFAT_READS_AUTO, d);
-  if (code) return code;
-  code = open_packed(&packed, reads, path, NULL, true, d);
-  const struct mafat_file_state opened = mafat_reads_state(reads, 0);
-  mafat_reads_close(&reads);
-  if (code == MAFAT_OK && packed->excerpt) {
-    code = mafat_packed_graph_network(out, packed, path, d);
-    if (code == MAFAT_OK) (*out)->states[0] = opened; /* the excerpt has a checksum in what was read first */
-    return give_types(out, &packed, path, code, d);
-  }
-  if (code == MAFAT_OK && !packed->graph)
-    code = mafat_fail(d, MAFAT_EFORMAT, "%s: holds weights without their network: it is run with the cfg that it was made "
-                      "from, or packed again", path);
-  struct mafat_darknet_wish own = wish ? *wish : (struct mafat_darknet_wish){.fork = MAFAT_FORK_AUTO};
-  if (code == MAFAT_OK && own.fork == MAFAT_FORK_AUTO) own.fork = packed->fork;
-  if (code == MAFAT_OK) code = mafat_darknet_make(out, packed->graph, &own, warnings, d);
-  if (code == MAFAT_OK) code = keep_state(*out, &opened, d);
-  return give_types(out, &packed, path, code, d);
-}
-
-int mafat_weights_file_types(struct mafat_network *n, const char *path, struct mafat_diagnostic *d)
-{
-  struct mafat_reads *reads;
-  struct mafat_packed *packed = NULL;
-  int code = mafat_reads_open(&reads, path, MAFAT_READS_AUTO, d);
-  if (code) return code;
-  if (mafat_reads_file_bytes(reads) > MAFAT_PACKED_HEADER) {
-    code = open_packed(&packed, reads, path, n, false, d);
-    if (code == MAFAT_OK) code = mafat_packed_give_types(packed, n, path, d);
-  }
-  mafat_reads_close(&reads);
-  mafat_packed_close(&packed);
-  return code;
-}
 
 /* Each layer's weights are as many as packing makes of them. */
 static int place_packed(struct mafat_weights_file *f, const struct mafat_network *n, struct mafat_diagnostic *d)
@@ -150,10 +49,11 @@ static int place_darknet(struct mafat_weights_file *f, const char *beginning, co
 /* ---- a model's own ---- */
 
 /* Is this the file that the network was read from? Places of a graph mean something else in another one. */
-static int check_state(const struct mafat_weights_file *f, const struct mafat_network *n, struct mafat_diagnostic *d)
+static int check_state(const struct mafat_weights_file *f, const struct mafat_model_source *source, const struct mafat_network *n,
+                       struct mafat_diagnostic *d)
 {
   if (!n->states || strcmp(f->name, n->path) != 0) return MAFAT_OK;
-  return mafat_reads_compare(f->reads, 0, &n->states[0], d);
+  return mafat_model_source_same(&source->state, &n->states[0], f->name, d);
 }
 
 /* By another name it has to be that file, too. */
@@ -205,32 +105,25 @@ static int place_own(struct mafat_weights_file *f, const struct mafat_network *n
 
 /* ---- opening ---- */
 
-static int check(struct mafat_weights_file *f, const struct mafat_network *n,
+/* The weights' places, once it is known whose they are. */
+static int place(struct mafat_weights_file *f, const struct mafat_model_source *source, const struct mafat_network *n,
                  const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
 {
-  char beginning[MAFAT_DARKNET_LEAST_HEADER] = {0};
-  uint64_t file_bytes = mafat_reads_file_bytes(f->reads);
-  size_t there = file_bytes < sizeof beginning ? (size_t)file_bytes : sizeof beginning;
-  int code = check_state(f, n, d);
-  if (code == MAFAT_OK && there) code = read_stretch(f->reads, 0, beginning, there, d);
-  if (code) return code;
-  bool packed = mafat_packed_begins(beginning);
-  if (!packed && n->format != MAFAT_FORMAT_DARKNET) return place_own(f, n, d);
-  if (!packed) return place_darknet(f, beginning, n, warnings, d);
-  code = open_packed(&f->packed, f->reads, f->name, n, false, d);
-  return code ? code : place_packed(f, n, d);
+  if (f->packed) return place_packed(f, n, d);
+  return n->format.own_weights ? place_own(f, n, d) : place_darknet(f, source->beginning, n, warnings, d);
 }
 
-int mafat_weights_file_open(struct mafat_weights_file **out, const char *path, enum mafat_reads_method method,
+int mafat_weights_file_open(struct mafat_weights_file **out, struct mafat_model_source *source, enum mafat_reads_method method,
                             const struct mafat_network *n, const struct mafat_warning_sink *warnings,
                             struct mafat_diagnostic *d)
 {
   *out = NULL;
   struct mafat_weights_file *f = calloc(1, sizeof *f);
-  if (f) f->name = strdup(path);
-  int code = f && f->name ? mafat_reads_open(&f->reads, path, method, d)
-                          : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
-  if (code == MAFAT_OK) code = check(f, n, warnings, d);
+  if (f) f->name = strdup(source->path);
+  int code = f && f->name ? check_state(f, source, n, d) : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", source->path);
+  if (code == MAFAT_OK && mafat_reader_weights_kind(source).packed) code = mafat_packed_open(&f->packed, source, n, false, d);
+  if (code == MAFAT_OK) code = mafat_reads_open_source(&f->reads, source, method, d);
+  if (code == MAFAT_OK) code = place(f, source, n, warnings, d);
   if (code == MAFAT_OK) *out = f;
   else mafat_weights_file_close(&f);
   return code;

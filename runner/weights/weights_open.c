@@ -1,20 +1,15 @@
 #include "runner/weights/weights.h"
 
-#include "base/open_file.h"
 #include "base/part.h"
-#include "formats/darknet/constants.h"
 #include "runner/weights/weights_store.h"
 
 #include "predictor/plan/fusion.h"
 #include "predictor/ranks/rank_parts.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- opening: what is kept ---- */
 
@@ -238,7 +233,7 @@ done:
 static int check_wide(const struct mafat_weights *w, struct mafat_diagnostic *d)
 {
   const struct mafat_network *n = w->network;
-  if (w->file->packed || n->format != MAFAT_FORMAT_DARKNET) return MAFAT_OK;
+  if (w->file->packed || n->format.own_weights) return MAFAT_OK;
   for (int l = 0; l < w->n_layers; l++) {
     const struct mafat_layer *layer = &n->layers[l];
     if (layer->weights_type == MAFAT_F32 && layer->out_type == MAFAT_F32) continue;
@@ -259,18 +254,18 @@ static void end_reading(struct mafat_weights *w)
   if (!w->stream) mafat_reads_close(&w->file->reads);
 }
 
-static int open_weights(struct mafat_weights **out, const char *path, struct mafat_weights model,
+static int open_weights(struct mafat_weights **out, struct mafat_model_source *source, struct mafat_weights model,
                         const struct mafat_weights_options *options, const struct mafat_warning_sink *warnings,
                         struct mafat_diagnostic *d)
 {
   *out = NULL;
   struct mafat_weights *w = malloc(sizeof *w);
-  if (!w) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+  if (!w) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", source->path);
   *w = model;
   w->step.layer = -1;
   enum mafat_reads_method method = options ? options->method : MAFAT_READS_AUTO;
   w->lock = options ? options->lock : NULL;
-  int code = mafat_weights_file_open(&w->file, path, method, w->network, warnings, d);
+  int code = mafat_weights_file_open(&w->file, source, method, w->network, warnings, d);
   if (code == MAFAT_OK) code = check_wide(w, d);
   if (code == MAFAT_OK) code = open_store(w, d);
   if (code == MAFAT_OK) end_reading(w);
@@ -279,21 +274,47 @@ static int open_weights(struct mafat_weights **out, const char *path, struct maf
   return code;
 }
 
+int mafat_weights_open_source(struct mafat_weights **out, struct mafat_model_source *source, const struct mafat_network *n,
+                              const struct mafat_plan *plan, const struct mafat_layout *layout,
+                              const struct mafat_weights_options *options,
+                              const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
+{
+  struct mafat_weights model = {.network = n, .plan = plan, .layout = layout, .n_layers = plan->n_layers};
+  return open_weights(out, source, model, options, warnings, d);
+}
+
+MAFAT_PART(rare)
 int mafat_weights_open(struct mafat_weights **out, const char *path, const struct mafat_network *n,
                        const struct mafat_plan *plan, const struct mafat_layout *layout,
                        const struct mafat_weights_options *options,
                        const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
 {
-  struct mafat_weights model = {.network = n, .plan = plan, .layout = layout, .n_layers = plan->n_layers};
-  return open_weights(out, path, model, options, warnings, d);
+  struct mafat_model_source *source;
+  *out = NULL;
+  int code = mafat_model_source_open_regular(&source, path, d);
+  if (code == MAFAT_OK) code = mafat_weights_open_source(out, source, n, plan, layout, options, warnings, d);
+  mafat_model_source_close(&source);
+  return code;
+}
+
+MAFAT_PART(rare)
+int mafat_weights_open_kept_source(struct mafat_weights **out, struct mafat_model_source *source, const struct mafat_network *n,
+                                   int n_layers, const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
+{
+  struct mafat_weights model = {.network = n, .n_layers = n_layers};
+  return open_weights(out, source, model, NULL, warnings, d);
 }
 
 MAFAT_PART(rare)
 int mafat_weights_open_kept(struct mafat_weights **out, const char *path, const struct mafat_network *n,
                             int n_layers, const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
 {
-  struct mafat_weights model = {.network = n, .n_layers = n_layers};
-  return open_weights(out, path, model, NULL, warnings, d);
+  struct mafat_model_source *source;
+  *out = NULL;
+  int code = mafat_model_source_open_regular(&source, path, d);
+  if (code == MAFAT_OK) code = mafat_weights_open_kept_source(out, source, n, n_layers, warnings, d);
+  mafat_model_source_close(&source);
+  return code;
 }
 
 void mafat_weights_close(struct mafat_weights **weights)
@@ -311,34 +332,11 @@ void mafat_weights_close(struct mafat_weights **weights)
   *weights = NULL;
 }
 
-/* Of other files, a pipe above all, nothing is read before its time. */
-bool mafat_is_packed(const char *path)
-{
-  struct mafat_weights_kind kind;
-  struct stat st;
-  return path && stat(path, &st) == 0 && S_ISREG(st.st_mode) && mafat_weights_probe(path, &kind, NULL) == MAFAT_OK && kind.packed;
-}
-
 MAFAT_PART(opening)
-int mafat_weights_probe(const char *path, struct mafat_weights_kind *kind, struct mafat_diagnostic *d)
+int mafat_weights_probe(struct mafat_model_source *source, struct mafat_weights_kind *kind, struct mafat_diagnostic *d)
 {
-  char beginning[MAFAT_DARKNET_LEAST_HEADER];
-  struct mafat_darknet_header header = {0, false};
-  struct stat st;
   *kind = (struct mafat_weights_kind){0};
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO must not hang us */
-  if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", path, strerror(errno));
-  if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) {
-    close(fd);
-    return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file, found %s: weights are read here and there", path, mafat_file_kind(st.st_mode));
-  }
-  posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); /* one page, not what lies behind it */
-  ssize_t got = mafat_read_some(fd, beginning, sizeof beginning, 0);
-  int code = got < 0 ? mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", path, strerror(errno)) : MAFAT_OK;
-  bool whole = got == (ssize_t)sizeof beginning;
-  kind->packed = whole && mafat_packed_begins(beginning);
-  if (whole && !kind->packed) mafat_darknet_header_read(&header, beginning, sizeof beginning, path, NULL);
-  kind->transposed = header.transposed;
-  close(fd);
+  int code = mafat_model_source_check_regular(source, ": weights are read here and there", d);
+  if (code == MAFAT_OK) *kind = mafat_reader_weights_kind(source);
   return code;
 }

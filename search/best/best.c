@@ -476,7 +476,7 @@ static int partition(const struct search *s, struct mafat_front *f, long long lo
 static int add_partitions(const struct search *s, struct mafat_front *f)
 {
   struct mafat_front *one = NULL;
-  if (s->request->network->format == MAFAT_FORMAT_DARKNET) return MAFAT_OK;
+  if (!s->request->network->format.any_order) return MAFAT_OK;
   int code = mafat_front_open(&one);
   if (code == MAFAT_OK) code = partition(s, one, FEW_LOOKS);
   for (int residence = MAFAT_KEPT; code == MAFAT_OK && one->n > 0 && residence <= MAFAT_LOADED; residence++) {

@@ -162,7 +162,7 @@ static int sort_with(struct mafat_candidate *c, const struct mafat_search_reques
  * it needs less. */
 static int sort(struct mafat_candidate *c, const struct mafat_search_request *r, struct mafat_diagnostic *d)
 {
-  if (r->network->format == MAFAT_FORMAT_DARKNET || c->spec->sorting != MAFAT_SORT_FILE) return MAFAT_OK;
+  if (!r->network->format.any_order || c->spec->sorting != MAFAT_SORT_FILE) return MAFAT_OK;
   int code = c->spec->in_place ? MAFAT_OK : sort_with(c, r, false, d);
   return code ? code : sort_with(c, r, true, d);
 }

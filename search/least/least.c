@@ -407,7 +407,7 @@ static void try_sorted(struct climb *c, const struct mafat_spec *spec)
 {
   struct mafat_spec sorted = *spec;
   sorted.sorting = MAFAT_SORT_BEST;
-  if (c->code || c->request->network->format == MAFAT_FORMAT_DARKNET) return;
+  if (c->code || !c->request->network->format.any_order) return;
   c->code = mafat_least_take(c->front, c->request, &sorted, c->d);
 }
 

@@ -12,8 +12,9 @@
 #include "network/port.h"
 #include "predictor/planning/planning.h"
 #include "runner/engine/executor.h"
-#include "api/model_kind.h"
+#include "api/model_files.h"
 #include "runner/weights/packer.h"
+#include "tests/support/network_files.h"
 #include "tests/differential/graph.h"
 #include "tests/support/support.h"
 
@@ -123,7 +124,7 @@ static int open_subject(struct subject *s, struct mafat_diagnostic *d)
 {
   s->file = write_file(&s->graph, s->format, &s->bytes);
   if (!make_file(&s->plain) || write(s->plain.fd, s->file, s->bytes) != (ssize_t)s->bytes) return mafat_fail(d, MAFAT_EIO, "no file in memory");
-  int code = (s->graph.for_tflite ? mafat_tflite_network_read : mafat_onnx_network_read)(&s->plain.network, s->plain.path, NULL, d);
+  int code = (s->graph.for_tflite ? test_tflite_network_read : test_onnx_network_read)(&s->plain.network, s->plain.path, NULL, d);
   if (code == MAFAT_OK) make_input(s);
   return code;
 }
@@ -134,7 +135,7 @@ static int pack(struct subject *s, struct mafat_diagnostic *d)
   struct mafat_network *n = NULL;
   struct mafat_excerpt *excerpt = NULL;
   if (!make_file(&s->packed)) return mafat_fail(d, MAFAT_EIO, "no file in memory");
-  int code = mafat_packed_graph_read(&n, &excerpt, s->graph.for_tflite ? MAFAT_FORMAT_TFLITE : MAFAT_FORMAT_ONNX, s->plain.path, NULL, d);
+  int code = test_packed_graph_read(&n, &excerpt, NULL, s->plain.path, NULL, d);
   if (code == MAFAT_OK) code = mafat_packer_write(s->plain.path, n, &(struct mafat_packed_origin){.excerpt = excerpt}, s->packed.fd, "packed", d);
   mafat_excerpt_close(&excerpt);
   mafat_network_close(&n);

@@ -101,7 +101,7 @@ static bool make(struct model *m, const uint8_t *bytes, size_t n)
   m->n_numbers = n - (size_t)(m->numbers - bytes);
   m->layers[0] = m->layers[1] = (struct mafat_layer){.type = MAFAT_INPUT_LAYER, .out = {h, w, 3}};
   m->network = (struct mafat_network){.path = (char *)"fuzz", .layers = m->layers, .n_layers = 1, .n_inputs = 1, .inputs = m->inputs,
-                                      .outputs = m->outputs, .format = bytes[ASKED] & 1 ? MAFAT_FORMAT_TFLITE : MAFAT_FORMAT_ONNX};
+                                      .outputs = m->outputs, .format.relative_boxes = bytes[ASKED] & 1};
   add_outputs(m, bytes[FAMILY], w, h, 1 + bytes[CLASSES], 1 + 16 * bytes[BOXES]);
   for (int i = 0; i < bytes[CHANGES]; i++) change(m, bytes + RECIPE + 2 * i);
   return true;

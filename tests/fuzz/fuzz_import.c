@@ -10,6 +10,7 @@
 
 #include "formats/onnx/import.h"
 #include "formats/onnx/onnx.h"
+#include "tests/support/network_files.h"
 #include "tests/fuzz/changes.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/fuzz/bounded.h"
@@ -97,7 +98,7 @@ static void check_file(const char *bytes, size_t n)
   require(fd >= 0 && write(fd, bytes, n) == (ssize_t)n);
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   bounded_begin();
-  int code = mafat_onnx_network_read(&network, path, NULL, &d);
+  int code = test_onnx_network_read(&network, path, NULL, &d);
   bounded_end(TEST_READER_ONNX, n);
   require((code == MAFAT_OK) == (network != NULL) && (network || d.text[0]));
   if (network) check_imported(network, path, (unsigned)n);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/network_files.h"
 #include "tests/fuzz/bounded.h"
 #include "tests/fuzz/networks.h"
 #include "tests/fuzz/mutate.h"
@@ -36,7 +37,7 @@ static void seal_again(char *beginning, const struct mafat_packed *p)
   memcpy(&index_bytes, beginning + INDEX_BYTES_AT, sizeof index_bytes);
   if (mafat_packed_has_excerpt(p->version)) { /* behind the format's word */
     sum = mafat_hash(MAFAT_HASH_START, beginning + p->begin_bytes, (size_t)p->excerpt_bytes);
-    memcpy(beginning + MAFAT_PACKED_ALIGNMENT + (p->format == MAFAT_FORMAT_ONNX ? 9 : 11), &sum, sizeof sum);
+    memcpy(beginning + MAFAT_PACKED_ALIGNMENT + (strcmp(p->format.name, "onnx") == 0 ? 9 : 11), &sum, sizeof sum);
   }
   if (index_bytes <= p->begin_bytes - MAFAT_PACKED_ALIGNMENT) {
     sum = mafat_hash(MAFAT_HASH_START, beginning + MAFAT_PACKED_ALIGNMENT, (size_t)index_bytes);
@@ -68,8 +69,8 @@ static void check_file(const char *path, const struct mafat_network *made, bool 
   d.text[0] = 0;
   require(stat(path, &file) == 0);
   bounded_begin();
-  code = mafat_weights_file_network(&n, path, NULL, NULL, &d);
-  bounded_end(made->format == MAFAT_FORMAT_DARKNET ? TEST_READER_PACKED : TEST_READER_PACKED_GRAPH, (size_t)file.st_size);
+  code = test_packed_network_read(&n, path, NULL, NULL, &d);
+  bounded_end(!made->format.own_weights ? TEST_READER_PACKED : TEST_READER_PACKED_GRAPH, (size_t)file.st_size);
   require((code == MAFAT_OK) == (n != NULL) && (code == MAFAT_OK || (!intact && d.text[0])));
   if (n && intact)
     require(mafat_packed_network_hash(n, MAFAT_PACKED_GRAPH_VERSION) == mafat_packed_network_hash(made, MAFAT_PACKED_GRAPH_VERSION));
@@ -192,8 +193,8 @@ static void try_graph(const uint8_t *bytes, size_t n)
   int fd = memfd_create("model", MFD_CLOEXEC);
   require(fd >= 0 && write(fd, model, n_model) == (ssize_t)n_model);
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  enum mafat_format format = is_made || bytes[0] % 2 ? MAFAT_FORMAT_TFLITE : MAFAT_FORMAT_ONNX;
-  int code = mafat_packed_graph_read(&network, &excerpt, format, path, NULL, &d);
+  const struct mafat_reader *reader = is_made || bytes[0] % 2 ? &mafat_tflite_reader : &mafat_onnx_reader;
+  int code = test_packed_graph_read(&network, &excerpt, reader, path, NULL, &d);
   require((code == MAFAT_OK) == (network && excerpt) && (code == MAFAT_OK || d.text[0]));
   if (network && excerpt->n_files == 1)
   {

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/network_files.h"
 #include "tests/fuzz/bounded.h"
 #include "tests/fuzz/networks.h"
 
@@ -83,7 +84,7 @@ static void try_file(const char *path)
   struct stat file;
   require(stat(path, &file) == 0);
   bounded_begin();
-  code = mafat_weights_file_network(&n, path, NULL, NULL, &d);
+  code = test_packed_network_read(&n, path, NULL, NULL, &d);
   bounded_end(TEST_READER_PACKED, (size_t)file.st_size);
   require((code == MAFAT_OK) == (n != NULL) && (code == MAFAT_OK || d.text[0]));
   mafat_network_close(&n);

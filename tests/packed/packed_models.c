@@ -5,8 +5,9 @@
  * A line for each that differs; those that are refused are counted. Exit status 1 where one differs, or fewer than N are
  * the same. */
 #include "formats/packed/graph.h"
-#include "api/model_kind.h"
+#include "api/model_files.h"
 #include "runner/weights/packer.h"
+#include "tests/support/network_files.h"
 #include "tests/support/tflite_operators.h"
 
 #include "include/mafat.h"
@@ -29,10 +30,8 @@ static const char *pack(const char *path, int fd, enum outcome *outcome)
 {
   struct mafat_network *n = NULL;
   struct mafat_excerpt *excerpt;
-  enum mafat_model_format kind = mafat_model_format_of(path);
-  enum mafat_format format = kind == MAFAT_MODEL_TFLITE ? MAFAT_FORMAT_TFLITE : MAFAT_FORMAT_ONNX;
   *outcome = REFUSED;
-  if (mafat_packed_graph_read(&n, &excerpt, format, path, NULL, &diagnostic) != MAFAT_OK) return diagnostic.text;
+  if (test_packed_graph_read(&n, &excerpt, NULL, path, NULL, &diagnostic) != MAFAT_OK) return diagnostic.text;
   struct mafat_packed_origin origin = {.excerpt = excerpt};
   int code = mafat_packer_write(path, n, &origin, fd, "packed", &diagnostic);
   mafat_network_close(&n);

@@ -17,7 +17,8 @@
 #include "predictor/cost/work.h"
 #include "runner/calibrate/calibrate_file.h"
 #include "runner/engine/executor.h"
-#include "api/model_kind.h"
+#include "tests/support/network_files.h"
+#include "api/model_files.h"
 #include "runner/os/process.h"
 
 #include <getopt.h>
@@ -225,7 +226,7 @@ int main(int argc, char **argv)
   if (argc - optind < 1 || argc - optind > 2 || b.rounds < 0 || b.rounds > MAX_ROUNDS) die("expected CFG WEIGHTS, or an ONNX or TFLite MODEL");
   need(mafat_model_network(&b.network, argv[optind], NULL, NULL, NULL, &b.d), &b);
   b.weights_path = argv[argc - 1];
-  need(mafat_weights_probe(b.weights_path, &b.kind, &b.d), &b);
+  need(test_weights_kind(b.weights_path, &b.kind, &b.d), &b);
   if (!b.n_layers) b.n_layers = b.network->n_layers;
   b.kernels = mafat_kernels_find(cpu);
   if (!b.kernels) die("no such kernel level");

@@ -1,3 +1,4 @@
+#include "tests/support/network_files.h"
 #include "tests/support/imported.h"
 
 #include "formats/onnx/import.h"
@@ -25,7 +26,7 @@ struct test_imported test_import(test_network_reader *read, const char *data, si
 
 struct test_imported test_import_onnx(struct test_message model, struct mafat_diagnostic *d)
 {
-  struct test_imported m = test_import(mafat_onnx_network_read, model.data, model.n, d);
+  struct test_imported m = test_import(test_onnx_network_read, model.data, model.n, d);
   free(model.data);
   return m;
 }
@@ -34,7 +35,7 @@ struct test_imported test_import_tflite(const struct test_tflite_model *model, s
 {
   size_t n;
   char *data = test_tflite_write(model, &n);
-  struct test_imported m = test_import(mafat_tflite_network_read, data, n, d);
+  struct test_imported m = test_import(test_tflite_network_read, data, n, d);
   free(data);
   return m;
 }

@@ -1,3 +1,4 @@
+#include "tests/support/network_files.h"
 #include "tests/support/weight_files.h"
 
 #include "formats/packed/graph.h"
@@ -60,12 +61,12 @@ void test_write_both(const struct mafat_network *n, uint64_t seed)
   ck_assert_msg(test_pack(n, &d) == MAFAT_OK, "%s", d.text);
 }
 
-void test_pack_graph(enum mafat_format format, const char *path, const struct mafat_given *given, enum mafat_dtype type, int fd)
+void test_pack_graph(const struct mafat_reader *reader, const char *path, const struct mafat_given *given, enum mafat_dtype type, int fd)
 {
   struct mafat_network *n;
   struct mafat_excerpt *excerpt;
   struct mafat_diagnostic d;
-  int code = mafat_packed_graph_read(&n, &excerpt, format, path, given, &d);
+  int code = test_packed_graph_read(&n, &excerpt, reader, path, given, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   for (int l = 0; l < n->n_layers; l++) n->layers[l].weights_type = mafat_layer_narrowest(&n->layers[l], type);
   code = mafat_packer_write(path, n, &(struct mafat_packed_origin){.excerpt = excerpt}, fd, "packed", &d);
@@ -94,12 +95,12 @@ void test_damage(const char *path, long offset, const void *data, size_t bytes)
 struct mafat_packed *test_describe(const char *path)
 {
   struct mafat_packed *p;
-  struct mafat_reads *reads;
+  struct mafat_model_source *source;
   struct mafat_diagnostic d;
-  ck_assert_int_eq(mafat_reads_open(&reads, path, MAFAT_READS_AUTO, NULL), MAFAT_OK);
-  int code = mafat_weights_file_describe(&p, reads, path, &d);
+  ck_assert_int_eq(mafat_model_source_open(&source, path, NULL), MAFAT_OK);
+  int code = mafat_packed_open(&p, source, NULL, false, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
-  mafat_reads_close(&reads);
+  mafat_model_source_close(&source);
   return p;
 }
 

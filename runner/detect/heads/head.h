@@ -12,7 +12,7 @@
 struct mafat_head_shapes {
   int in_w, in_h;   /* of the network's first input, pixels */
   size_t in_n;      /* its elements */
-  bool of_tflite;   /* whose exporters write boxes in shares of the input where others write pixels */
+  bool relative_boxes; /* in shares of the input, where exporters to other formats write pixels */
   int n;
   const struct mafat_port_facts *list; /* (n) */
 };

@@ -48,7 +48,7 @@ static int list_shapes(struct mafat_head_shapes *s, struct mafat_port_facts *lis
 {
   struct mafat_shape in = mafat_network_picture_shape(n);
   *s = (struct mafat_head_shapes){.in_w = in.w, .in_h = in.h, .in_n = (size_t)mafat_shape_elements(in),
-                                  .of_tflite = n->format == MAFAT_FORMAT_TFLITE, .n = n->n_outputs, .list = list};
+                                  .relative_boxes = n->format.relative_boxes, .n = n->n_outputs, .list = list};
   for (int i = 0; i < n->n_outputs && i < MAFAT_DECODED_OUTPUTS; i++) describe_output(&list[i], &n->outputs[i]);
   return n->n_outputs <= MAFAT_DECODED_OUTPUTS ? MAFAT_OK : MAFAT_ELIMIT;
 }

@@ -14,7 +14,7 @@ static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
   bool told = boxes == ANCHORS * mafat_cells_count(s->in_w, s->in_h, strides, 3) ||
               boxes == ANCHORS * mafat_cells_count(s->in_w, s->in_h, strides, 4);
   *found = (struct mafat_decoded){.boxes = (uint64_t)boxes, .classes = (int)s->list[0].dims[2] - BOX, .best = true,
-                                  .shares = s->of_tflite, .told = told};
+                                  .shares = s->relative_boxes, .told = told};
   return true;
 }
 

@@ -1,4 +1,5 @@
 /* How long plans take, by a clock that says what the test wants; what they are timed in. */
+#include "base/model_source.h"
 #include "api/plan_timer.h"
 
 #include "tests/support/failing_malloc.h"
@@ -54,6 +55,7 @@ static const struct mafat_surroundings around = {.process_bytes = 900 << 10};
 struct timed {
   struct mafat_network *network;
   struct test_model_files files;
+  struct mafat_model_source *weights;
   struct mafat_plan *plan;
   struct mafat_layout *layout;
   struct mafat_plan_timer_options options;
@@ -62,6 +64,7 @@ struct timed {
 static struct timed prepare(void)
 {
   struct timed t = {.network = test_network(TWO_LAYERS), .files = test_model_files(TWO_LAYERS, 1)};
+  ck_assert_int_eq(mafat_model_source_open_regular(&t.weights, t.files.weights, NULL), MAFAT_OK);
   t.plan = test_plan(t.network, "1x1/NoCut");
   t.layout = test_layout(t.network, t.plan);
   t.options = (struct mafat_plan_timer_options){.network = t.network, .n_layers = t.network->n_layers, .kernels = mafat_kernels_find(NULL),
@@ -74,6 +77,7 @@ static void finish(struct timed *t)
   mafat_layout_close(&t->layout);
   mafat_plan_close(&t->plan);
   mafat_network_close(&t->network);
+  mafat_model_source_close(&t->weights);
   test_model_files_close(&t->files);
 }
 
@@ -109,7 +113,7 @@ START_TEST(the_least_of_several_runs_counts)
   struct mafat_diagnostic d = {""};
   size_t bytes;
   double ms;
-  t.options.weights = t.files.weights;
+  t.options.weights = t.weights;
   set_clock(clocks[_i].takes, 4);
   ck_assert_msg(time_once(&t, &ms, &bytes, &d) == MAFAT_OK, "%s", d.text);
   ck_assert_int_eq(n_asked, 2 * clocks[_i].runs);
@@ -126,7 +130,7 @@ START_TEST(what_it_takes_is_what_is_predicted)
   struct mafat_prediction p;
   size_t bytes;
   double ms;
-  t.options.weights = t.files.weights;
+  t.options.weights = t.weights;
   t.options.now_ms = NULL; /* the machine's clock */
   t.options.input_ms = NULL;
   mafat_predict(&p, t.layout, &around);
@@ -147,7 +151,9 @@ START_TEST(a_budget_may_have_no_room_for_it)
   struct mafat_prediction p;
   size_t bytes;
   double ms;
-  t.options.weights = "/nowhere/none.weights";
+  struct mafat_model_source *none;
+  ck_assert_int_eq(mafat_model_source_open_regular(&none, "/dev/null", NULL), MAFAT_OK);
+  t.options.weights = none;
   mafat_predict(&p, t.layout, &around);
   t.options.budget_bytes = p.charge_bytes - 1;
   ck_assert_int_eq(time_once(&t, &ms, &bytes, &d), MAFAT_ELIMIT);
@@ -155,7 +161,8 @@ START_TEST(a_budget_may_have_no_room_for_it)
   ck_assert_uint_eq(bytes, 0);
   t.options.budget_bytes++;
   ck_assert_int_eq(time_once(&t, &ms, &bytes, &d), MAFAT_EIO);
-  ck_assert_msg(strstr(d.text, "/nowhere/none.weights"), "%s", d.text);
+  ck_assert_msg(strstr(d.text, "/dev/null: expected a regular file"), "%s", d.text);
+  mafat_model_source_close(&none);
   finish(&t);
 }
 END_TEST
@@ -168,7 +175,7 @@ START_TEST(refused_memory_is_told)
   size_t bytes;
   double ms;
   long unfreed, n_mapped;
-  t.options.weights = t.files.weights;
+  t.options.weights = t.weights;
   t.options.now_ms = NULL;
   t.options.input_ms = NULL;
   ck_assert_int_eq(time_once(&t, &ms, &bytes, &d), MAFAT_OK); /* what is kept for good is there */

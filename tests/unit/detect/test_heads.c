@@ -36,7 +36,7 @@ static void start(int w, int h)
   memset(numbers, 0, sizeof numbers);
   layers[0] = layers[1] = (struct mafat_layer){.type = MAFAT_INPUT_LAYER, .out = {h, w, 3}};
   network = (struct mafat_network){.path = (char *)"net.onnx", .layers = layers, .n_layers = 1, .n_inputs = 1, .inputs = inputs,
-                                   .outputs = outputs, .format = MAFAT_FORMAT_ONNX};
+                                   .outputs = outputs};
 }
 
 /* The numbers of an output more. */
@@ -120,7 +120,7 @@ END_TEST
 START_TEST(test_yolov5_of_tflite)
 {
   start(64, 32);
-  network.format = MAFAT_FORMAT_TFLITE;
+  network.format.relative_boxes = true;
   float *v = add(DIMS(1, 5, 6));
   must_choose(NULL, NULL);
   must_choose("yolov5", "yolov5");

@@ -13,6 +13,7 @@
 #include "programs/shared/video/frames.h"
 #include "runner/weights/weights_file.h"
 
+#include "tests/support/network_files.h"
 #include "tests/support/failing_malloc.h"
 #include "tests/support/onnx_writer.h"
 #include "tests/support/reading.h"
@@ -49,7 +50,7 @@ static void read_onnx(const char *path, const char *data, size_t n)
 {
   struct mafat_network *network;
   (void)data, (void)n;
-  mafat_onnx_network_read(&network, path, NULL, NULL);
+  test_onnx_network_read(&network, path, NULL, NULL);
   mafat_network_close(&network);
 }
 
@@ -57,7 +58,7 @@ static void read_tflite(const char *path, const char *data, size_t n)
 {
   struct mafat_network *network;
   (void)data, (void)n;
-  mafat_tflite_network_read(&network, path, NULL, NULL);
+  test_tflite_network_read(&network, path, NULL, NULL);
   mafat_network_close(&network);
 }
 
@@ -65,7 +66,7 @@ static void read_packed(const char *path, const char *data, size_t n)
 {
   struct mafat_network *network;
   (void)data, (void)n;
-  mafat_weights_file_network(&network, path, NULL, NULL, NULL);
+  test_packed_network_read(&network, path, NULL, NULL, NULL);
   mafat_network_close(&network);
 }
 

@@ -2,6 +2,7 @@
  * compared by tests/conformance. */
 #include "formats/graph/graph.h"
 #include "formats/onnx/import.h"
+#include "tests/support/network_files.h"
 #include "tests/support/failing_malloc.h"
 #include "tests/support/imported.h"
 #include "tests/support/onnx_operators.h"
@@ -26,7 +27,7 @@ static struct mafat_diagnostic diagnostic;
 
 static struct test_imported import_bytes(const char *data, size_t n)
 {
-  return test_import(mafat_onnx_network_read, data, n, &diagnostic);
+  return test_import(test_onnx_network_read, data, n, &diagnostic);
 }
 
 static struct test_imported import(struct test_message model)
@@ -352,7 +353,7 @@ START_TEST(every_allocation_may_fail)
 {
   const struct test_onnx_operator *o = test_onnx_operator((unsigned)_i);
   struct test_imported m = import(test_onnx_operator_model(o));
-  test_import_without_memory(mafat_onnx_network_read, m.path, NULL, o->op_type);
+  test_import_without_memory(test_onnx_network_read, m.path, NULL, o->op_type);
   test_imported_close(&m);
 }
 END_TEST
@@ -381,13 +382,13 @@ START_TEST(constants_may_be_given)
   snprintf(list_of[0], sizeof *list_of, "w=%s", path);
   snprintf(list_of[1], sizeof *list_of, "shape=/proc/self/fd/%d", of_shape);
   const struct mafat_given given = {list, 2};
-  ck_assert_msg(mafat_onnx_network_read(&n, m.path, &given, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_msg(test_onnx_network_read(&n, m.path, &given, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
   ck_assert(n->n_inputs == 1 && strcmp(n->inputs[0].name, "x") == 0 && n->n_layers == 1);
   const struct mafat_constant *w = &n->constants->layers[0].weights;
   ck_assert(w->file > 0 && w->at == 0 && w->n == 10 && strcmp(n->files[w->file - 1], path) == 0); /* they stay there */
   ck_assert(n->outputs[0].view.dims[0] == 5 && n->outputs[0].view.dims[1] == 12);
   mafat_network_close(&n);
-  test_import_without_memory(mafat_onnx_network_read, m.path, &given, "given");
+  test_import_without_memory(test_onnx_network_read, m.path, &given, "given");
   close(of_weights);
   close(of_shape);
   test_imported_close(&m);
@@ -411,7 +412,7 @@ START_TEST(importing_takes_less_than_a_megabyte)
   struct mafat_diagnostic d = {""};
   long unfreed;
   failing_malloc_arm(-1);
-  int code = mafat_onnx_network_read(&n, path, NULL, &d);
+  int code = test_onnx_network_read(&n, path, NULL, &d);
   mafat_network_close(&n);
   failing_malloc_disarm(&unfreed);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);

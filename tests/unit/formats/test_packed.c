@@ -4,6 +4,7 @@
 #include "runner/weights/weights.h"
 #include "runner/weights/weights_file.h"
 
+#include "tests/support/network_files.h"
 #include "tests/support/weight_files.h"
 
 #include <check.h>
@@ -104,7 +105,7 @@ START_TEST(a_packed_model_holds_its_network)
   struct mafat_weights *w;
   struct mafat_warning_sink sink = {count_warning, &n_warnings};
   write_small();
-  int code = mafat_weights_file_network(&found, test_packed_path, NULL, &sink, &diagnostic);
+  int code = test_packed_network_read(&found, test_packed_path, NULL, &sink, &diagnostic);
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
   ck_assert_int_eq(n_warnings, 0); /* keys that nobody reads are not in it */
   ck_assert_str_eq(found->path, test_packed_path);
@@ -126,7 +127,7 @@ static bool is_refused(const struct mafat_network *n)
   ck_assert(opened == MAFAT_OK || diagnostic.text[0]);
   mafat_weights_close(&w);
   diagnostic.text[0] = 0;
-  int read = mafat_weights_file_network(&found, test_packed_path, NULL, NULL, &diagnostic);
+  int read = test_packed_network_read(&found, test_packed_path, NULL, NULL, &diagnostic);
   ck_assert(read == MAFAT_OK || diagnostic.text[0]);
   mafat_network_close(&found);
   return opened != MAFAT_OK;

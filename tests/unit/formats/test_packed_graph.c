@@ -4,11 +4,12 @@
 #include "formats/onnx/import.h"
 #include "formats/packed/graph.h"
 #include "formats/packed/identity.h"
-#include "api/model_kind.h"
+#include "api/model_files.h"
 #include "runner/weights/packer.h"
 #include "runner/weights/weights.h"
 #include "runner/weights/weights_file.h"
 
+#include "tests/support/network_files.h"
 #include "tests/support/failing_malloc.h"
 #include "tests/support/tree.h"
 #include "tests/support/onnx_writer.h"
@@ -117,7 +118,7 @@ static void write_model(void)
 static void pack_model(void)
 {
   int fd = open(packed_path, O_RDWR | O_CREAT | O_TRUNC, 0600);
-  test_pack_graph(MAFAT_FORMAT_ONNX, model_path, &given, MAFAT_F32, fd);
+  test_pack_graph(&mafat_onnx_reader, model_path, &given, MAFAT_F32, fd);
   close(fd);
 }
 
@@ -167,14 +168,14 @@ START_TEST(it_takes_the_place_of_all_files)
   struct mafat_weights *of_model, *of_packed;
   write_model_with(_i);
   pack_model();
-  ck_assert_int_eq(mafat_model_format_of(packed_path), MAFAT_MODEL_PACKED_GRAPH);
+  ck_assert(mafat_is_packed(packed_path) && mafat_holds_weights(packed_path));
   ck_assert_int_eq(mafat_packer_check(packed_path, NULL, &diagnostic), MAFAT_OK);
   ck_assert_msg(opens(model_path, &model, &of_model), "%s", diagnostic.text);
   unlink(model_path);
   unlink(weights_path);
   unlink(matrix_path);
   ck_assert_msg(opens(packed_path, &packed, &of_packed), "%s", diagnostic.text);
-  ck_assert_int_eq(packed->format, MAFAT_FORMAT_ONNX);
+  ck_assert_str_eq(packed->format.name, "onnx");
   ck_assert_str_eq(packed->path, packed_path);
   ck_assert_str_eq(packed->inputs[0].name, "x");
   ck_assert_str_eq(packed->outputs[0].name, "y");
@@ -269,7 +270,7 @@ START_TEST(a_network_has_one_hash)
   for (int i = 0; i < 2; i++) {
     struct mafat_network *n;
     mallopt(M_PERTURB, i ? 0x55 : 0xaa); /* what glibc fills memory with */
-    ck_assert_msg(mafat_onnx_network_read(&n, path, NULL, &d) == MAFAT_OK, "%s", d.text);
+    ck_assert_msg(test_onnx_network_read(&n, path, NULL, &d) == MAFAT_OK, "%s", d.text);
     mallopt(M_PERTURB, 0);
     hashes[i] = mafat_packed_graph_hash(0, n);
     mafat_network_close(&n);
@@ -308,8 +309,8 @@ static const struct {
   size_t bytes;
   const char *text;
 } claims[] = {
-    {4, 'x', 1, "neither onnx nor tflite"},
-    {0, 500000, 4, "neither onnx nor tflite"},
+    {4, 'x', 1, "its graph is of an unknown format"},
+    {0, 500000, 4, "its graph is of an unknown format"},
     {9, 1, 8, "the graph is damaged"},
     {17, 0, 4, "no model's files, or too many"},
     {17, 5000, 4, "no model's files, or too many"},
@@ -350,8 +351,8 @@ START_TEST(every_allocation_may_fail)
       struct mafat_network *network = NULL;
       struct mafat_excerpt *excerpt = NULL;
       failing_malloc_arm(i);
-      int code = packed ? mafat_weights_file_network(&network, packed_path, NULL, NULL, &diagnostic)
-                        : mafat_packed_graph_read(&network, &excerpt, MAFAT_FORMAT_ONNX, model_path, &given, &diagnostic);
+      int code = packed ? test_packed_network_read(&network, packed_path, NULL, NULL, &diagnostic)
+                        : test_packed_graph_read(&network, &excerpt, NULL, model_path, &given, &diagnostic);
       bool there = network != NULL;
       mafat_network_close(&network);
       mafat_excerpt_close(&excerpt);
@@ -387,7 +388,7 @@ START_TEST(weights_are_of_the_files_that_the_network_was_read_from)
   write_model_with(true);
   pack_model();
   const char *path = changes[_i].packed ? packed_path : model_path;
-  int code = changes[_i].packed ? mafat_weights_file_network(&n, path, NULL, NULL, &diagnostic) : mafat_onnx_network_read(&n, path, &given, &diagnostic);
+  int code = changes[_i].packed ? test_packed_network_read(&n, path, NULL, NULL, &diagnostic) : test_onnx_network_read(&n, path, &given, &diagnostic);
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
   ck_assert_int_eq(mafat_weights_open_kept(&w, path, n, n->n_layers, NULL, &diagnostic), MAFAT_OK);
   mafat_weights_close(&w);
@@ -408,7 +409,7 @@ START_TEST(weights_of_a_graph_are_in_its_own_file)
   write_model_with(true);
   pack_model();
   const char *path = _i ? packed_path : model_path;
-  int code = _i ? mafat_weights_file_network(&n, path, NULL, NULL, &diagnostic) : mafat_onnx_network_read(&n, path, &given, &diagnostic);
+  int code = _i ? test_packed_network_read(&n, path, NULL, NULL, &diagnostic) : test_onnx_network_read(&n, path, &given, &diagnostic);
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
   snprintf(other, sizeof other, "%s.zeros", model_path);
   test_write_file(other, zeros, sizeof zeros);
@@ -434,7 +435,7 @@ START_TEST(what_is_packed_is_of_the_files_that_were_read)
   struct mafat_network *n;
   struct mafat_excerpt *excerpt;
   write_model_with(true);
-  ck_assert_int_eq(mafat_packed_graph_read(&n, &excerpt, MAFAT_FORMAT_ONNX, model_path, &given, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(test_packed_graph_read(&n, &excerpt, NULL, model_path, &given, &diagnostic), MAFAT_OK);
   touch(changes[_i].changed);
   int fd = open(packed_path, O_RDWR | O_CREAT | O_TRUNC, 0600);
   ck_assert_int_eq(mafat_packer_write(model_path, n, &(struct mafat_packed_origin){.excerpt = excerpt}, fd, "packed", &diagnostic), MAFAT_EIO);

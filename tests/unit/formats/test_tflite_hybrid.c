@@ -167,7 +167,7 @@ static struct file pack(const char *path, enum mafat_dtype type)
 {
   struct file f = {"/tmp/mafat-test-XXXXXX"};
   int fd = mkstemp(f.path);
-  test_pack_graph(MAFAT_FORMAT_TFLITE, path, &(struct mafat_given){NULL, 0}, type, fd);
+  test_pack_graph(&mafat_tflite_reader, path, &(struct mafat_given){NULL, 0}, type, fd);
   close(fd);
   return f;
 }

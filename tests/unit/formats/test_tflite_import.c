@@ -3,6 +3,7 @@
 #include "formats/tflite/tflite.h"
 #include "runner/engine/executor.h"
 #include "runner/weights/weights.h"
+#include "tests/support/network_files.h"
 #include "tests/support/imported.h"
 #include "tests/support/support.h"
 #include "tests/support/tflite_models.h"
@@ -28,7 +29,7 @@ enum { MOST_OUTPUTS = 4 };
 
 static struct test_imported import_bytes(const char *data, size_t n)
 {
-  return test_import(mafat_tflite_network_read, data, n, &diagnostic);
+  return test_import(test_tflite_network_read, data, n, &diagnostic);
 }
 
 static struct test_imported import(const struct test_tflite_model *model)
@@ -176,7 +177,7 @@ START_TEST(weights_stay_in_the_file)
   const struct mafat_layer_constants *c = &m.network->constants->layers[0];
   ck_assert(c->weights.file == 0 && c->weights.at == model->tensors[1].at && c->weights.n == 9 * 3 * 2 * 5);
   ck_assert(c->weights.order == MAFAT_ORDER_FILTERS_TAPS && c->biases.at == model->tensors[2].at && c->biases.n == 9);
-  ck_assert(m.network->format == MAFAT_FORMAT_TFLITE && m.network->n_values == 0);
+  ck_assert(strcmp(m.network->format.name, "tflite") == 0 && m.network->n_values == 0);
   mafat_tflite_close(&model);
   mafat_model_file_close(&file);
   test_imported_close(&m);
@@ -469,7 +470,7 @@ END_TEST
 START_TEST(every_allocation_may_fail)
 {
   struct test_imported m = import(test_tflite_operator_model(_i));
-  test_import_without_memory(mafat_tflite_network_read, m.path, NULL, test_tflite_operator_name(_i));
+  test_import_without_memory(test_tflite_network_read, m.path, NULL, test_tflite_operator_name(_i));
   test_imported_close(&m);
 }
 END_TEST
@@ -525,8 +526,8 @@ static int import_given(const struct test_tflite_model *model, int tensor, const
   free(data);
   snprintf(path, sizeof path, "/proc/self/fd/%d", model_fd);
   struct mafat_given given = {list, 1};
-  int code = mafat_tflite_network_read(n, path, &given, &diagnostic);
-  if (code == MAFAT_OK) test_import_without_memory(mafat_tflite_network_read, path, &given, list_of[tensor].name);
+  int code = test_tflite_network_read(n, path, &given, &diagnostic);
+  if (code == MAFAT_OK) test_import_without_memory(test_tflite_network_read, path, &given, list_of[tensor].name);
   close(model_fd);
   close(fd);
   return code;
@@ -642,7 +643,7 @@ START_TEST(public_models_become_networks)
     printf("test_tflite_import: skipped %s: MAFAT_MODELS names no folder that has it\n", models[_i].name);
     return;
   }
-  int code = mafat_tflite_network_read(&n, path, NULL, &diagnostic);
+  int code = test_tflite_network_read(&n, path, NULL, &diagnostic);
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
   ck_assert_int_eq(n->n_layers, models[_i].layers);
   mafat_network_close(&n);
@@ -671,7 +672,7 @@ START_TEST(weights_are_of_the_files_that_were_read)
   snprintf(path, sizeof path, "/proc/self/fd/%d", fds[0]);
   snprintf(text, sizeof text, "w=/proc/self/fd/%d", fds[1]);
   struct mafat_given given = {(const char *const *)list, 1};
-  int code = mafat_tflite_network_read(&n, path, &given, &diagnostic);
+  int code = test_tflite_network_read(&n, path, &given, &diagnostic);
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
   code = mafat_weights_open_kept(&w, path, n, n->n_layers, NULL, &diagnostic);
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);

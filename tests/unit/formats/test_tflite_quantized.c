@@ -2,6 +2,7 @@
 #include "formats/tflite/import.h"
 #include "formats/tflite/model.h"
 #include "network/constant.h"
+#include "tests/support/network_files.h"
 #include "tests/support/imported.h"
 #include "tests/support/tflite_writer.h"
 
@@ -416,7 +417,7 @@ START_TEST(every_allocation_may_fail)
   begin(MAFAT_TFLITE_INT8);
   scale_each_filter(.5f, 1);
   struct test_imported m = import();
-  test_import_without_memory(mafat_tflite_network_read, m.path, NULL, "quantized");
+  test_import_without_memory(test_tflite_network_read, m.path, NULL, "quantized");
   test_imported_close(&m);
 }
 END_TEST

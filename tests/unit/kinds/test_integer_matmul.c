@@ -1,6 +1,7 @@
 /* Products of two maps of whole numbers, to the bit by ONNX's rule: exact sums, times a float, rounded once to the even number. */
 #include "formats/onnx/import.h"
 #include "runner/engine/executor.h"
+#include "tests/support/network_files.h"
 #include "tests/support/imported.h"
 #include "tests/support/onnx_writer.h"
 #include "tests/support/support.h"
@@ -86,7 +87,7 @@ static struct test_imported import(const struct problem *p)
   test_onnx_input(&graph, "x", 4, dims);
   test_onnx_output(&graph, "y", -1, NULL);
   struct test_message model = test_onnx_model(&graph, 17);
-  struct test_imported m = test_import(mafat_onnx_network_read, model.data, model.n, &diagnostic);
+  struct test_imported m = test_import(test_onnx_network_read, model.data, model.n, &diagnostic);
   free(model.data);
   ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
   return m;

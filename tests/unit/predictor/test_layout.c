@@ -739,7 +739,7 @@ START_TEST(outputs_of_a_group_of_rows_come_in_turn)
                                          "[route]\nlayers=-2\n[convolutional]\nfilters=8\nsize=5\npad=1\n");
   n->layers[1].output = true;
   for (int darknet = 0; darknet < 2; darknet++) {
-    n->format = darknet ? MAFAT_FORMAT_DARKNET : MAFAT_FORMAT_ONNX;
+    n->format.any_order = !darknet;
     struct mafat_plan *plan = test_plan(n, "rows1:direct/NoCut");
     struct mafat_layout *l = test_layout(n, plan);
     if (darknet) ck_assert_int_eq(l->tensors[0].rows, 64);

@@ -118,7 +118,7 @@ START_TEST(a_front_is_what_it_says)
     test_random_network(&rng, &style, cfg, sizeof cfg);
     set_up(&s, test_network(cfg));
     random_options(&s, &rng);
-    if (i % 2) s.network->format = MAFAT_FORMAT_ONNX; /* whose layers may run in another order */
+    if (i % 2) s.network->format.any_order = true; /* whose layers may run in another order */
     struct mafat_front *f = find_front(&s);
     check_front(&s, f, cfg);
     check_budgets(f, cfg);
@@ -141,7 +141,7 @@ START_TEST(layers_of_graphs_run_in_the_best_order)
                           "[route]\nlayers=7\n[maxpool]\nsize=32\nstride=32\n[route]\nlayers=9,11\n"
                           "[avgpool]\n"));
   struct mafat_front *file = find_front(&s);
-  s.network->format = MAFAT_FORMAT_ONNX;
+  s.network->format.any_order = true;
   struct mafat_front *best = find_front(&s);
   int sorted = 0, placed = 0;
   for (int i = 0; i < file->n; i++) {
@@ -168,7 +168,7 @@ START_TEST(outputs_are_in_place_where_they_need_less)
   set_up(&s, test_network("[net]\nheight=1\nwidth=1\nchannels=65536\n[activation]\nactivation=tanh\n"
                           "[activation]\nactivation=relu\n[activation]\nactivation=tanh\n"));
   struct mafat_front *file = find_front(&s);
-  s.network->format = MAFAT_FORMAT_ONNX;
+  s.network->format.any_order = true;
   struct mafat_front *best = find_front(&s);
   ck_assert(!file->list[0].spec->in_place && best->list[0].spec->in_place);
   ck_assert_uint_lt(best->list[0].charge_bytes, file->list[0].charge_bytes);

@@ -13,6 +13,7 @@
 #include "search/fdt/placing.h"
 #include "search/searches.h"
 #include "search/fdt/published.h"
+#include "tests/support/network_files.h"
 #include "tests/support/onnx_writer.h"
 #include "tests/support/support.h"
 #include "tests/support/tree.h"
@@ -216,7 +217,7 @@ static struct mafat_network *running_example(void)
   close(descriptor);
   test_write_file(path, file.data, file.n);
   free(file.data);
-  ck_assert_msg(mafat_onnx_network_read(&n, path, NULL, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(test_onnx_network_read(&n, path, NULL, &d) == MAFAT_OK, "%s", d.text);
   unlink(path);
   return n;
 }
@@ -458,7 +459,7 @@ static struct mafat_network *chain_of(int side, int channels, const struct link 
   close(descriptor);
   test_write_file(path, file.data, file.n);
   free(file.data);
-  ck_assert_msg(mafat_onnx_network_read(&n, path, NULL, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(test_onnx_network_read(&n, path, NULL, &d) == MAFAT_OK, "%s", d.text);
   unlink(path);
   return n;
 }
@@ -599,7 +600,7 @@ static struct mafat_network *wide_network(struct test_rng *rng, int n_branches)
   close(descriptor);
   test_write_file(path, file.data, file.n);
   free(file.data);
-  ck_assert_msg(mafat_onnx_network_read(&n, path, NULL, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(test_onnx_network_read(&n, path, NULL, &d) == MAFAT_OK, "%s", d.text);
   unlink(path);
   return n;
 }

@@ -11,6 +11,7 @@
 #include "search/best/best.h"
 #include "search/common/known_arenas.h"
 #include "search/least/least.h"
+#include "tests/support/network_files.h"
 #include "tests/support/support.h"
 #include "tests/unit/search/failing_search.h"
 
@@ -214,7 +215,7 @@ START_TEST(networks_of_whole_numbers_run_in_kilobytes)
     printf("test_least: skipped %s: MAFAT_MODELS names no folder that has it\n", reals[_i].name);
     return;
   }
-  ck_assert_msg(mafat_tflite_network_read(&n, path, NULL, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(test_tflite_network_read(&n, path, NULL, &d) == MAFAT_OK, "%s", d.text);
   struct search s;
   struct mafat_plan *plan;
   set_up(&s, n);

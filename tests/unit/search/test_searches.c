@@ -7,6 +7,7 @@
 
 #include "formats/tflite/import.h"
 #include "search/searches.h"
+#include "tests/support/network_files.h"
 #include "tests/support/imported.h"
 #include "tests/support/integer_graph.h"
 #include "tests/support/support.h"
@@ -95,7 +96,7 @@ START_TEST(nor_of_networks_that_are_small)
   }
   struct mafat_network *n;
   struct mafat_diagnostic d = {""};
-  ck_assert_msg(mafat_tflite_network_read(&n, path, NULL, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(test_tflite_network_read(&n, path, NULL, &d) == MAFAT_OK, "%s", d.text);
   check_least(n, reals[_i], MAFAT_DIRECT, 1);
   mafat_network_close(&n);
 }

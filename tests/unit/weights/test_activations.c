@@ -10,6 +10,7 @@
 #include "runner/weights/ranges.h"
 #include "runner/weights/weights_file.h"
 
+#include "tests/support/network_files.h"
 #include "tests/support/support.h"
 #include "tests/support/weight_files.h"
 #include "tests/support/weight_walks.h"
@@ -264,7 +265,7 @@ static struct mafat_network *open_packed(void)
 {
   struct mafat_network *n;
   struct mafat_diagnostic d = {""};
-  int code = mafat_weights_file_network(&n, test_packed_path, NULL, NULL, &d);
+  int code = test_packed_network_read(&n, test_packed_path, NULL, NULL, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   return n;
 }
@@ -672,7 +673,7 @@ START_TEST(test_damaged_tables_are_refused_or_harmless)
     struct mafat_network *n;
     struct mafat_weights *w = NULL;
     struct mafat_diagnostic d = {""};
-    int code = mafat_weights_file_network(&n, test_packed_path, NULL, NULL, &d);
+    int code = test_packed_network_read(&n, test_packed_path, NULL, NULL, &d);
     if (code == MAFAT_OK) code = mafat_weights_open_kept(&w, test_packed_path, n, n->n_layers, NULL, &d);
     ck_assert((code == MAFAT_OK) == (w != NULL) && (code == MAFAT_OK || (d.text[0] && !strchr(d.text, '\n'))));
     refused += code != MAFAT_OK;

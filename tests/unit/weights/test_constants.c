@@ -109,7 +109,7 @@ static void finish(struct writer *w, struct mafat_network *n)
   }
   n->n_values = w->values.n / sizeof *n->values;
   n->values = (float *)(void *)w->values.bytes;
-  n->format = MAFAT_FORMAT_ONNX;
+  n->format.own_weights = true;
 }
 
 /* ---- a network's twin ---- */

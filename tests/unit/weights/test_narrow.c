@@ -9,6 +9,7 @@
 #include "runner/weights/weights.h"
 #include "runner/weights/weights_file.h"
 
+#include "tests/support/network_files.h"
 #include "tests/kernels/kernel_reference.h"
 #include "tests/support/support.h"
 #include "tests/support/weight_files.h"
@@ -366,7 +367,7 @@ START_TEST(test_a_network_takes_the_types_of_its_file)
   struct mafat_diagnostic d;
   choose_types(&rng, n);
   write_packed(n, 7);
-  ck_assert_msg(mafat_weights_file_types(other, test_packed_path, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(test_packed_types(other, test_packed_path, &d) == MAFAT_OK, "%s", d.text);
   for (int l = 0; l < n->n_layers; l++)
     if (mafat_layer_has_panels(&n->layers[l])) ck_assert_int_eq(n->layers[l].weights_type, other->layers[l].weights_type);
   mafat_network_close(&n);
@@ -416,10 +417,13 @@ START_TEST(test_floats_that_no_address_reaches_are_refused)
   n->layers[0].weights_type = types[_i];
   int weights = open(test_darknet_path, O_WRONLY | O_TRUNC, 0600), out = open(test_packed_path, O_RDWR | O_TRUNC, 0600);
   ck_assert(write(weights, header, sizeof header) == sizeof header && ftruncate(weights, bytes) == 0);
-  int code = mafat_packer_open(&p, test_darknet_path, n, NULL, out, test_packed_path, NULL, &d);
+  struct mafat_model_source *source;
+  ck_assert_int_eq(mafat_model_source_open(&source, test_darknet_path, NULL), MAFAT_OK);
+  int code = mafat_packer_open(&p, source, n, NULL, out, test_packed_path, NULL, &d);
   ck_assert_int_eq(code, MAFAT_ELIMIT);
   ck_assert_ptr_nonnull(strstr(d.text, "has more weights than can be addressed"));
   mafat_packer_close(&p);
+  mafat_model_source_close(&source);
   close(weights);
   close(out);
   mafat_network_close(&n);

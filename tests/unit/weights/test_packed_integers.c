@@ -2,10 +2,11 @@
  * unseen, wherever these are. */
 #include "formats/packed/identity.h"
 #include "predictor/schedule/schedule.h"
-#include "api/model_kind.h"
+#include "api/model_files.h"
 #include "runner/weights/pack_integers.h"
 #include "runner/weights/packer.h"
 #include "runner/weights/weights.h"
+#include "tests/support/network_files.h"
 #include "tests/support/imported.h"
 #include "tests/support/integer_runs.h"
 #include "tests/support/weight_files.h"
@@ -42,7 +43,7 @@ static struct packed pack_graph(uint64_t seed)
   if (m.code == MAFAT_OK) {
     p.fd = memfd_create("packed", MFD_CLOEXEC);
     snprintf(p.path, sizeof p.path, "/proc/self/fd/%d", p.fd);
-    test_pack_graph(MAFAT_FORMAT_TFLITE, m.path, NULL, MAFAT_F32, p.fd);
+    test_pack_graph(&mafat_tflite_reader, m.path, NULL, MAFAT_F32, p.fd);
     int code = mafat_model_network(&p.network, p.path, NULL, NULL, NULL, &diagnostic);
     ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
   }

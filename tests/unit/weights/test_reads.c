@@ -143,8 +143,14 @@ static char *map_memory(size_t bytes)
 struct refusals {
   long calls[4]; /* ended by 0 */
   int error;
-  bool direct;   /* opening with O_DIRECT */
+  bool direct;   /* reading with O_DIRECT */
 };
+
+#ifdef SYS_fcntl64
+enum { FCNTL = SYS_fcntl64 };
+#else
+enum { FCNTL = SYS_fcntl };
+#endif
 
 /* Irrevocable. False where the system knows no filters (an emulator). */
 static bool refuse(const struct refusals *r)
@@ -159,6 +165,12 @@ static bool refuse(const struct refusals *r)
   }
   if (r->direct) {
     ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 3));
+    ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                 offsetof(struct seccomp_data, args[2]) + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0)));
+    ADD(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_DIRECT, 0, 1));
+    ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL));
+    ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
+    ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FCNTL, 0, 3)); /* F_SETFL alone has such flags */
     ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
                  offsetof(struct seccomp_data, args[2]) + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0)));
     ADD(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_DIRECT, 0, 1));

@@ -7,6 +7,7 @@
 #include "runner/weights/weights.h"
 #include "runner/weights/weights_file.h"
 
+#include "tests/support/network_files.h"
 #include "tests/support/failing_malloc.h"
 #include "tests/support/weight_files.h"
 #include "tests/support/weight_walks.h"
@@ -324,9 +325,9 @@ START_TEST(transposed_layers_want_packing)
     test_free_arena(&a);
     mafat_plan_close(&plan);
   }
-  ck_assert_int_eq(mafat_weights_probe(test_packed_path, &kind, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(test_weights_kind(test_packed_path, &kind, &diagnostic), MAFAT_OK);
   ck_assert(kind.packed && !kind.transposed);
-  ck_assert_int_eq(mafat_weights_probe(test_darknet_path, &kind, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(test_weights_kind(test_darknet_path, &kind, &diagnostic), MAFAT_OK);
   ck_assert(!kind.packed && kind.transposed);
   mafat_plan_defaults(&o);
   o.transposed = true;
@@ -346,11 +347,11 @@ START_TEST(files_are_told_apart)
 {
   struct mafat_weights_kind kind;
   test_write_wide();
-  ck_assert_int_eq(mafat_weights_probe(test_darknet_path, &kind, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(test_weights_kind(test_darknet_path, &kind, &diagnostic), MAFAT_OK);
   ck_assert(!kind.packed && !kind.transposed);
-  ck_assert_int_eq(mafat_weights_probe(test_packed_path, &kind, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(test_weights_kind(test_packed_path, &kind, &diagnostic), MAFAT_OK);
   ck_assert(kind.packed && !kind.transposed);
-  ck_assert_int_eq(mafat_weights_probe("/no/such/file", &kind, &diagnostic), MAFAT_EIO);
+  ck_assert_int_eq(test_weights_kind("/no/such/file", &kind, &diagnostic), MAFAT_EIO);
   ck_assert_int_eq(run_wide(test_packed_path, 0, false, NULL), MAFAT_EINVAL);
   ck_assert_int_eq(run_wide(test_darknet_path, 0, true, NULL), MAFAT_EINVAL);
 }

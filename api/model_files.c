@@ -1,0 +1,69 @@
+#include "api/model_files.h"
+
+#include "base/part.h"
+#include "include/mafat.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+MAFAT_PART(run)
+int mafat_model_files_open_weights(struct mafat_model_files *files, const char *weights, struct mafat_diagnostic *d)
+{
+  if (files->weights) return MAFAT_OK;
+  if (!weights ? mafat_reader_of(files->model)->holds_weights : strcmp(weights, files->model->path) == 0) files->weights = files->model;
+  return files->weights || !weights ? MAFAT_OK : mafat_model_source_open_regular(&files->weights, weights, d);
+}
+
+int mafat_model_files_open(struct mafat_model_files *files, const char *model, const char *weights, struct mafat_diagnostic *d)
+{
+  *files = (struct mafat_model_files){NULL, NULL};
+  int code = mafat_model_source_open(&files->model, model, d);
+  if (code == MAFAT_OK) code = mafat_model_files_open_weights(files, weights, d);
+  return files->model && code == MAFAT_EIO ? MAFAT_OK : code;
+}
+
+MAFAT_PART(run) void mafat_model_files_close(struct mafat_model_files *files)
+{
+  if (files->weights != files->model) mafat_model_source_close(&files->weights);
+  mafat_model_source_close(&files->model);
+  files->weights = NULL;
+}
+
+/* ---- by paths alone ---- */
+
+/* A pipe that the process holds open: whoever opens a named one takes it from its reader. */
+static bool is_pipe_held(const char *path, const struct stat *st)
+{
+  return S_ISFIFO(st->st_mode) && (strcmp(path, "/dev/stdin") == 0 || strncmp(path, "/dev/fd/", 8) == 0);
+}
+
+bool mafat_holds_weights(const char *path)
+{
+  struct mafat_model_source *s;
+  struct stat st;
+  if (!path || stat(path, &st) != 0 || !(S_ISREG(st.st_mode) || is_pipe_held(path, &st))) return false;
+  bool holds = mafat_model_source_open(&s, path, NULL) == MAFAT_OK && mafat_reader_of(s)->holds_weights;
+  mafat_model_source_close(&s);
+  return holds;
+}
+
+bool mafat_is_packed(const char *path)
+{
+  struct mafat_model_source *s;
+  struct stat st;
+  if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode) || mafat_model_source_open_regular(&s, path, NULL) != MAFAT_OK) return false;
+  bool packed = mafat_reader_weights_kind(s).packed;
+  mafat_model_source_close(&s);
+  return packed;
+}
+
+int mafat_model_network(struct mafat_network **out, const char *path, const struct mafat_darknet_wish *wish,
+                        const struct mafat_given *given, const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
+{
+  struct mafat_model_source *s;
+  *out = NULL;
+  int code = mafat_model_source_open(&s, path, d);
+  if (code == MAFAT_OK) code = mafat_reader_network(out, s, &(struct mafat_reading){wish, given, warnings}, d);
+  mafat_model_source_close(&s);
+  return code;
+}

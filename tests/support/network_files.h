@@ -1,0 +1,76 @@
+/* Networks of model files at a path, by the reader of one format. */
+#ifndef MAFAT_TESTS_SUPPORT_NETWORK_FILES_H
+#define MAFAT_TESTS_SUPPORT_NETWORK_FILES_H
+
+#include "formats/onnx/import.h"
+#include "formats/packed/graph.h"
+#include "formats/packed/packed.h"
+#include "formats/tflite/import.h"
+
+static inline int test_network_read(struct mafat_network **out, const struct mafat_reader *reader, const char *path,
+                                    const struct mafat_given *given, struct mafat_diagnostic *d)
+{
+  struct mafat_model_file *file;
+  *out = NULL;
+  int code = mafat_model_file_open(&file, path, d);
+  if (code == MAFAT_OK) code = reader->graph(out, file, given, d);
+  mafat_model_file_close(&file);
+  return code;
+}
+
+static inline int test_onnx_network_read(struct mafat_network **out, const char *path, const struct mafat_given *given,
+                                         struct mafat_diagnostic *d)
+{
+  return test_network_read(out, &mafat_onnx_reader, path, given, d);
+}
+
+static inline int test_tflite_network_read(struct mafat_network **out, const char *path, const struct mafat_given *given,
+                                           struct mafat_diagnostic *d)
+{
+  return test_network_read(out, &mafat_tflite_reader, path, given, d);
+}
+
+static inline int test_packed_network_read(struct mafat_network **out, const char *path, const struct mafat_darknet_wish *wish,
+                                           const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
+{
+  struct mafat_model_source *source;
+  *out = NULL;
+  int code = mafat_model_source_open(&source, path, d);
+  if (code == MAFAT_OK) code = mafat_packed_network(out, source, &(struct mafat_reading){.wish = wish, .warnings = warnings}, d);
+  mafat_model_source_close(&source);
+  return code;
+}
+
+/* reader: NULL: by the first bytes. */
+static inline int test_packed_graph_read(struct mafat_network **out, struct mafat_excerpt **excerpt, const struct mafat_reader *reader,
+                                         const char *path, const struct mafat_given *given, struct mafat_diagnostic *d)
+{
+  struct mafat_model_source *source;
+  *out = NULL;
+  *excerpt = NULL;
+  int code = mafat_model_source_open(&source, path, d);
+  if (code == MAFAT_OK && reader) source->reader = reader;
+  if (code == MAFAT_OK) code = mafat_packed_graph_read(out, excerpt, source, given, d);
+  mafat_model_source_close(&source);
+  return code;
+}
+
+static inline int test_packed_types(struct mafat_network *n, const char *path, struct mafat_diagnostic *d)
+{
+  struct mafat_model_source *source;
+  int code = mafat_model_source_open(&source, path, d);
+  if (code == MAFAT_OK) code = mafat_packed_types(n, source, d);
+  mafat_model_source_close(&source);
+  return code;
+}
+
+static inline int test_weights_kind(const char *path, struct mafat_weights_kind *kind, struct mafat_diagnostic *d)
+{
+  struct mafat_model_source *source;
+  int code = mafat_model_source_open_regular(&source, path, d);
+  if (code == MAFAT_OK) *kind = mafat_reader_weights_kind(source);
+  mafat_model_source_close(&source);
+  return code;
+}
+
+#endif
