@@ -3,6 +3,7 @@
 #include "runner/os/lines.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +34,9 @@ struct hierarchy {
   char path[MAFAT_PATH_ROOM];
 };
 
-/* A mount of one, from /proc/self/mountinfo. */
+/* A mount of one that counts memory, from /proc/self/mountinfo. */
 struct mount {
+  bool v2;
   char root[MAFAT_PATH_ROOM];  /* the group that is mounted */
   char point[MAFAT_PATH_ROOM];
 };
@@ -83,16 +85,84 @@ static char *next_field(char **rest)
 }
 
 /* "36 35 0:31 ROOT POINT rw,noatime master:1 - cgroup cgroup rw,memory" */
-static bool read_mount(struct mount *m, char *line, bool v2)
+static bool read_mount(struct mount *m, char *line)
 {
   char *fields[5], *rest = line, *field;
   for (int i = 0; i < 5; i++)
     if (!(fields[i] = next_field(&rest))) return false;
   while ((field = next_field(&rest)) && strcmp(field, "-") != 0) {}
   const char *type = next_field(&rest), *source = next_field(&rest);
-  if (!source || strcmp(type, v2 ? "cgroup2" : "cgroup") != 0) return false;
-  return (v2 || (rest && has_word(rest, "memory"))) && unescape(m->root, fields[3]) && unescape(m->point, fields[4]);
+  m->v2 = source && strcmp(type, "cgroup2") == 0;
+  if (!m->v2 && !(source && strcmp(type, "cgroup") == 0 && rest && has_word(rest, "memory"))) return false;
+  return unescape(m->root, fields[3]) && unescape(m->point, fields[4]);
 }
+
+/* ---- their mounts ---- */
+
+enum { UNREAD, BEING_READ, READ, TOO_LONG };
+
+/* Those of this system, read once in a process. */
+static struct {
+  atomic_int state;
+  size_t bytes;
+  char texts[1 << 10]; /* of each mount: '1' or '2' for its version, root, NUL, point, NUL */
+} known;
+
+/* Mounts, one after the other. */
+struct mounts {
+  bool is_known;
+  size_t next;          /* in known.texts */
+  struct mafat_lines l; /* where they are not known */
+};
+
+static void keep(const struct mount *m)
+{
+  size_t root = strlen(m->root) + 1, point = strlen(m->point) + 1, left = sizeof known.texts - known.bytes;
+  if (1 + root + point > left) {
+    known.bytes = SIZE_MAX;
+    return;
+  }
+  char *to = known.texts + known.bytes;
+  *to = m->v2 ? '2' : '1';
+  memcpy(to + 1, m->root, root);
+  memcpy(to + 1 + root, m->point, point);
+  known.bytes += 1 + root + point;
+}
+
+static void read_known(struct mafat_lines *l)
+{
+  struct mount m;
+  bool opened = mafat_lines_open(l, "", "/proc/self/mountinfo");
+  while (opened && mafat_lines_next(l))
+    if (known.bytes != SIZE_MAX && read_mount(&m, l->line)) keep(&m);
+  known.state = known.bytes == SIZE_MAX ? TOO_LONG : opened ? READ : UNREAD;
+}
+
+/* False: they cannot be read. */
+static bool open_mounts(struct mounts *all, const char *root)
+{
+  int unread = UNREAD;
+  if (!*root && atomic_compare_exchange_strong(&known.state, &unread, BEING_READ)) read_known(&all->l);
+  all->is_known = !*root && known.state == READ;
+  all->next = 0;
+  return all->is_known || mafat_lines_open(&all->l, root, "/proc/self/mountinfo");
+}
+
+static bool next_mount(struct mounts *all, struct mount *m)
+{
+  while (!all->is_known && mafat_lines_next(&all->l))
+    if (read_mount(m, all->l.line)) return true;
+  if (!all->is_known || all->next >= known.bytes) return false;
+  const char *at = known.texts + all->next;
+  m->v2 = *at++ == '2';
+  size_t root = strlen(at) + 1, point = strlen(at + root) + 1;
+  memcpy(m->root, at, root);
+  memcpy(m->point, at + root, point);
+  all->next += 1 + root + point;
+  return true;
+}
+
+/* ---- limits ---- */
 
 /* Outside of the namespace of groups that this process sees: without a name. */
 static bool leads_out(const char *path)
@@ -156,12 +226,12 @@ static void take_limits(const char *root, const char *point, const char *path, b
  * `any`, each for the limit of what it mounts. Were there any of them? */
 static bool ask_mounts(const char *root, const struct hierarchy *h, bool any, struct mafat_limited_group *least)
 {
-  struct mafat_lines l;
+  struct mounts all;
   struct mount m;
   bool asked = false;
-  if (!mafat_lines_open(&l, root, "/proc/self/mountinfo")) return false;
-  while (mafat_lines_next(&l)) {
-    if (!read_mount(&m, l.line, h->v2)) continue;
+  if (!open_mounts(&all, root)) return false;
+  while (next_mount(&all, &m)) {
+    if (m.v2 != h->v2) continue;
     const char *path = any ? "" : below(h->path, m.root);
     if (!path) continue;
     take_limits(root, m.point, path, h->v2, least);
@@ -213,12 +283,12 @@ static bool is_group(const char *folder)
 
 static bool find_folder(const char *root, const struct hierarchy *h, char folder[MAFAT_PATH_ROOM])
 {
-  struct mafat_lines l;
+  struct mounts all;
   struct mount m;
   bool found = false;
-  if (!mafat_lines_open(&l, root, "/proc/self/mountinfo")) return false;
-  while (mafat_lines_next(&l)) {
-    const char *path = read_mount(&m, l.line, true) ? below(h->path, m.root) : NULL;
+  if (!open_mounts(&all, root)) return false;
+  while (next_mount(&all, &m)) {
+    const char *path = m.v2 ? below(h->path, m.root) : NULL;
     if (found || !path) continue;
     int n = snprintf(folder, MAFAT_PATH_ROOM, "%s%s%s", root, m.point, strcmp(path, "/") == 0 ? "" : path);
     found = n > 0 && n < MAFAT_PATH_ROOM && is_group(folder);
