@@ -11,7 +11,7 @@ complain() { echo "packages.sh: $*" >&2; }
 listed=$(awk -v groups="$*" '
   { sub(/#.*/, "") }
   /^\[/ { gsub(/[^a-z ]/, " "); group = $1; $1 = ""; included[group] = $0; next }
-  NF { packages[group] = packages[group] "\n" $0 }
+  NF { $1 = $1; packages[group] = packages[group] "\n" $0 }
   function add(names,    n, name, i, package, j) {
     n = split(names, name)
     for (i = 1; i <= n; i++) {
