@@ -21,6 +21,14 @@ static uint64_t step_macs(const struct mafat_plan *plan, const struct mafat_layo
   return sum;
 }
 
+static size_t outputs_bytes(const struct mafat_network *n, const struct mafat_layout *layout, int layer)
+{
+  size_t bytes = 0;
+  for (int k = 0; k < mafat_layer_n_outputs(&n->layers[layer]); k++)
+    bytes += mafat_layout_tensor_bytes(layout, mafat_network_output(n, layer, k));
+  return bytes;
+}
+
 static const char *residence_name(enum mafat_residence weights)
 {
   return weights == MAFAT_KEPT ? "kept" : weights == MAFAT_LOADED ? "loaded" : "streamed";
@@ -43,7 +51,7 @@ int mafat_facts_layer(struct mafat_layer_facts *f, const struct mafat_network *n
       .weights_bytes = mafat_packed_layer_bytes(l),
       .macs = layout->layer_macs[layer],
       .step_macs = step_macs(c->plan, layout, layer),
-      .arena_bytes = mafat_layout_tensor_bytes(layout, layer) +
+      .arena_bytes = outputs_bytes(n, layout, layer) +
                      buffer_bytes(layout, layout->scratch_buffers[layer]),
       .position = c->plan->position[layer]};
   if (f->weights_bytes) f->weights = residence_name(c->plan->residence[layer]);

@@ -82,7 +82,7 @@ struct mafat_layer_facts {
   size_t weights_bytes;  /* packed */
   uint64_t macs;         /* its own, redundant ones included */
   uint64_t step_macs;    /* of its step, layers inside it included; 0 for these */
-  size_t arena_bytes;    /* of its output and its scratch */
+  size_t arena_bytes;    /* of its outputs and its scratch */
   double ms;             /* of its step in the last run; 0: no run, or an answer */
   int position;          /* of its step in the run, from 0 on: its times are 2 * position, for a
                             Winograd transform of its input, and the next. In parts: the first's */

@@ -180,6 +180,13 @@ struct mafat_reduce {
   bool last; /* of several that are largest or smallest the last */
 };
 
+/* Parameters of topk: k elements along an axis (rearrange.h), the smallest or the largest first. */
+struct mafat_topk {
+  int k;
+  signed char axis;
+  bool smallest;
+};
+
 /* Parameters of postprocess: boxes out of what a detector says of its anchors. */
 struct mafat_postprocess {
   int detections, classes_per_detection; /* that are put out at most; classes of each */
@@ -239,6 +246,7 @@ struct mafat_layer {
     struct {
       int crop_y, crop_x;
     };
+    struct mafat_topk topk;
     struct {
       int n_softmaxes;        /* softmax: parts of the values, each with a sum of its own */
       float temperature;
@@ -246,7 +254,7 @@ struct mafat_layer {
   };
   struct mafat_head head;
   struct mafat_strides *strides; /* constant; owned */
-  struct mafat_rearrange *rearrange;
+  struct mafat_rearrange *rearrange; /* of split, too */
   struct mafat_normalize *normalize; /* its layer's own, as are the following; NULL: of another kind */
   struct mafat_reduce *reduce;
   struct mafat_resample *resample;

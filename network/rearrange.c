@@ -1,7 +1,5 @@
 #include "network/rearrange.h"
 
-#include "base/box.h"
-
 struct mafat_span mafat_part_atoms(const struct mafat_part *part, int out_axis)
 {
   struct mafat_span s = {0, 0};

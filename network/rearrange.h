@@ -10,6 +10,7 @@
 #ifndef MAFAT_NETWORK_REARRANGE_H
 #define MAFAT_NETWORK_REARRANGE_H
 
+#include "base/box.h"
 #include "network/layer.h"
 
 enum { MAFAT_AXIS_H, MAFAT_AXIS_W, MAFAT_AXIS_C, MAFAT_N_AXES };
@@ -43,16 +44,23 @@ struct mafat_part {
 
 /* One allocation; the layer owns it. Parts put no two elements in one place. */
 struct mafat_rearrange {
-  struct mafat_shape shape; /* of the output */
+  struct mafat_shape shape; /* of the output; of split, each output's is that of its part */
   float fill;               /* where no part puts anything */
-  int n_parts;              /* as many as operands */
+  int n_parts;              /* as many as operands; of split, as outputs */
   struct mafat_part parts[];
 };
+
+/* Makes a part what infer leaves of it, for an output of that shape. NULL, or what is wrong with it. */
+const char *mafat_part_settle_atoms(struct mafat_part *part, struct mafat_shape out);
+/* The smallest output that a part fits into; extents beyond 2^30 become that. */
+struct mafat_shape mafat_part_shape(const struct mafat_part *part);
 
 /* ---- of parts that infer has been at ---- */
 
 /* Atoms of an out_axis are [begin, end) of the list. */
 struct mafat_span mafat_part_atoms(const struct mafat_part *part, int out_axis);
+/* Rows (axis_y) or columns of an operand of that shape that the span `out` of the output reads. */
+struct mafat_span mafat_part_in_span(const struct mafat_part *part, struct mafat_shape operand, bool axis_y, struct mafat_span out);
 /* Channels that are put side by side as they lie: 0 where pixels are taken apart. */
 int mafat_part_run(const struct mafat_part *part);
 long long mafat_part_elements(const struct mafat_part *part);

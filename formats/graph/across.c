@@ -138,15 +138,21 @@ static void free_an_axis(const struct mafat_value *in, const bool *over, int *ax
   for (int k = 0; k < n; k++) axes[k] = k == n - 1 ? MAFAT_AXIS_C : MAFAT_AXIS_W;
 }
 
+/* On axes where those that are asked for meet no others. */
+static int lay_apart(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const bool *over, int *axes)
+{
+  mafat_graph_axes(in, axes);
+  if (!stands_apart(in, over, axes)) set_apart(in, over, axes);
+  free_an_axis(in, over, axes);
+  return mafat_graph_lay(g, out, in, axes);
+}
+
 int mafat_graph_reduce(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const bool *over,
                        struct mafat_reduce how, bool keep)
 {
   struct mafat_value laid = {.maker = -1};
   int axes[MAFAT_VIEW_DIMS];
-  mafat_graph_axes(in, axes);
-  if (!stands_apart(in, over, axes)) set_apart(in, over, axes);
-  free_an_axis(in, over, axes);
-  int code = mafat_graph_lay(g, &laid, in, axes);
+  int code = lay_apart(g, &laid, in, over, axes);
   if (code == MAFAT_OK) choose_axes(&laid, over, axes, &how);
   struct mafat_layer *l = code ? NULL : mafat_graph_begin(g, MAFAT_REDUCE, &laid);
   if (!l && code == MAFAT_OK) code = MAFAT_EUNSUPPORTED;
@@ -157,6 +163,44 @@ int mafat_graph_reduce(struct mafat_graph *g, struct mafat_value *out, const str
     code = mafat_graph_end_layer(g, l);
   }
   if (code == MAFAT_OK) code = end_reduce(g, out, l, &laid, over, axes, keep);
+  mafat_value_clear(&laid);
+  return code;
+}
+
+/* ---- the best ---- */
+
+static int end_topk(struct mafat_graph *g, struct mafat_value *values, struct mafat_value *places, const struct mafat_layer *l,
+                    const struct mafat_value *laid, int dim, const int *axes)
+{
+  long long e[MAFAT_N_AXES], dims[MAFAT_VIEW_DIMS];
+  struct mafat_view view;
+  memcpy(dims, laid->view.dims, sizeof dims);
+  dims[dim] = l->topk.k;
+  mafat_view_lay(&view, laid->view.n_dims, dims, axes, e);
+  int code = mafat_graph_output_of(g, values, l, 0, &view);
+  return code ? code : mafat_graph_output_of(g, places, l, 1, &view);
+}
+
+int mafat_graph_topk(struct mafat_graph *g, struct mafat_value *values, struct mafat_value *places, const struct mafat_value *in,
+                     int dim, long long k, bool smallest)
+{
+  struct mafat_value laid = {.maker = -1};
+  struct mafat_reduce which = {.how = MAFAT_REDUCE_MAX};
+  bool over[MAFAT_VIEW_DIMS] = {false};
+  int axes[MAFAT_VIEW_DIMS];
+  if (k < 1 || k > in->view.dims[dim])
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "K: expected 1 to %lld, found %lld", in->view.dims[dim], k);
+  over[dim] = true;
+  int code = lay_apart(g, &laid, in, over, axes);
+  struct mafat_layer *l = code ? NULL : mafat_graph_begin(g, MAFAT_TOPK, &laid);
+  if (code == MAFAT_OK && !l) code = MAFAT_EUNSUPPORTED;
+  if (code == MAFAT_OK) {
+    choose_axes(&laid, over, axes, &which);
+    int axis = which.rows ? MAFAT_AXIS_H : which.cols ? MAFAT_AXIS_W : MAFAT_AXIS_C;
+    l->topk = (struct mafat_topk){.k = (int)k, .axis = (signed char)axis, .smallest = smallest};
+    code = mafat_graph_end_layer(g, l);
+  }
+  if (code == MAFAT_OK) code = end_topk(g, values, places, l, &laid, dim, axes);
   mafat_value_clear(&laid);
   return code;
 }

@@ -16,6 +16,9 @@ int mafat_graph_normalize_scaled(struct mafat_graph *g, struct mafat_value *out,
 /* These dimensions become 1, or, without `keep`, go. how: which of the map's axes they lie on is found out here. */
 int mafat_graph_reduce(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const bool *over,
                        struct mafat_reduce how, bool keep);
+/* The k largest, or smallest, along a dimension, best first, and their places along it. */
+int mafat_graph_topk(struct mafat_graph *g, struct mafat_value *values, struct mafat_value *places, const struct mafat_value *in,
+                     int dim, long long k, bool smallest);
 /* Of one dimension the elements at these places, whose dimensions stand where that one was. Places that are computed in
  * runs: of dimension 0 of a constant of two dimensions. */
 int mafat_graph_gather(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,

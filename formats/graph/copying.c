@@ -25,8 +25,8 @@ struct mafat_layer *mafat_graph_begin_copy(struct mafat_graph *g, int n_parts, i
   return l;
 }
 
-static int set_part(struct mafat_graph *g, struct mafat_part *p, struct mafat_view from, struct mafat_view to,
-                    const long long in_first[MAFAT_N_AXES], const long long out_first[MAFAT_N_AXES])
+int mafat_graph_set_copy(struct mafat_graph *g, struct mafat_part *p, struct mafat_view from, struct mafat_view to,
+                         const long long in_first[MAFAT_N_AXES], const long long out_first[MAFAT_N_AXES])
 {
   if (!mafat_view_refine(&from, &to) || from.n_atoms > MAFAT_MAX_ATOMS)
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "its elements would be moved along more than %d axes",
@@ -43,7 +43,7 @@ int mafat_graph_add_copy(struct mafat_graph *g, struct mafat_layer *l, const str
                          struct mafat_view from, struct mafat_view to, const long long in_first[MAFAT_N_AXES],
                          const long long out_first[MAFAT_N_AXES])
 {
-  int code = set_part(g, &l->rearrange->parts[l->rearrange->n_parts++], from, to, in_first, out_first);
+  int code = mafat_graph_set_copy(g, &l->rearrange->parts[l->rearrange->n_parts++], from, to, in_first, out_first);
   return code ? code : mafat_graph_add_operand(g, l, v);
 }
 
@@ -93,5 +93,5 @@ int mafat_graph_copy_again(struct mafat_graph *g, struct mafat_layer **layer, co
   mafat_view_lay(&view, to->n_dims, to->dims, axes, e);
   l->rearrange->shape = (struct mafat_shape){(int)e[MAFAT_AXIS_H], (int)e[MAFAT_AXIS_W], (int)e[MAFAT_AXIS_C]};
   *layer = l;
-  return set_part(g, &l->rearrange->parts[0], from, *to, at, mafat_graph_origin);
+  return mafat_graph_set_copy(g, &l->rearrange->parts[0], from, *to, at, mafat_graph_origin);
 }

@@ -7,6 +7,10 @@
 /* A layer that makes a map of these dimensions on these axes, of so many parts; its view. NULL: told. */
 struct mafat_layer *mafat_graph_begin_copy(struct mafat_graph *g, int n_parts, int n_dims, const long long *dims,
                                            const int *axes, struct mafat_view *view);
+/* A part that is such a copy: from where `from` has its elements to where `to` has them, both of the same dimensions,
+ * counted from these places. */
+int mafat_graph_set_copy(struct mafat_graph *g, struct mafat_part *part, struct mafat_view from, struct mafat_view to,
+                         const long long in_first[MAFAT_N_AXES], const long long out_first[MAFAT_N_AXES]);
 /* One operand more: from where `from` has its elements to where `to` has them, both of the same dimensions, counted
  * from these places. */
 int mafat_graph_add_copy(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_value *v,

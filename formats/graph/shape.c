@@ -1,5 +1,6 @@
 #include "formats/graph/shape.h"
 
+#include "formats/graph/compute.h"
 #include "formats/graph/copying.h"
 #include "network/sources.h"
 
@@ -196,6 +197,66 @@ int mafat_graph_slice(struct mafat_graph *g, struct mafat_value *out, const stru
   code = mafat_graph_lay(g, &laid, in, axes);
   if (code == MAFAT_OK) code = mafat_graph_slice(g, out, &laid, dim, first, n, step);
   mafat_value_clear(&laid);
+  return code;
+}
+
+/* ---- several slices ---- */
+
+/* Can a slice along the dimension be a view? */
+static bool is_view(const struct mafat_value *in, int dim)
+{
+  struct mafat_value v = *in;
+  return mafat_value_outermost(&v, dim) != NULL;
+}
+
+/* A slice as a part of a layer that makes several, and its view. */
+static int set_output(struct mafat_graph *g, struct mafat_part *part, const struct mafat_value *in, int dim, long long first,
+                      long long n, const int *axes, struct mafat_view *to)
+{
+  struct mafat_view from = in->view;
+  long long dims[MAFAT_VIEW_DIMS], extents[MAFAT_N_AXES], in_first[MAFAT_N_AXES] = {0};
+  memcpy(dims, in->view.dims, sizeof dims);
+  dims[dim] = n;
+  mafat_view_add(&from, dim, first, in_first);
+  mafat_view_set_size(&from, dim, n);
+  mafat_view_lay(to, from.n_dims, dims, axes, extents);
+  return mafat_graph_set_copy(g, part, from, *to, in_first, mafat_graph_origin);
+}
+
+static int split_copy(struct mafat_graph *g, struct mafat_value *const *outs, const struct mafat_value *in, int dim,
+                      const long long *sizes, int n, int n_wanted)
+{
+  int axes[MAFAT_VIEW_DIMS], code = MAFAT_OK;
+  struct mafat_layer *l = mafat_graph_begin(g, MAFAT_SPLIT, in);
+  struct mafat_view *views = calloc((size_t)n_wanted, sizeof *views);
+  if (l && views) l->rearrange = calloc(1, sizeof *l->rearrange + (size_t)n_wanted * sizeof *l->rearrange->parts);
+  if (!l || !views || !l->rearrange) code = mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  mafat_graph_axes(in, axes);
+  long long first = 0;
+  for (int k = 0; k < n && code == MAFAT_OK; first += sizes[k++]) {
+    int at = l->rearrange->n_parts;
+    if (!outs[k]) continue;
+    code = set_output(g, &l->rearrange->parts[at], in, dim, first, sizes[k], axes, &views[at]);
+    l->rearrange->n_parts++;
+  }
+  if (code == MAFAT_OK) code = mafat_graph_end_layer(g, l);
+  for (int k = 0, made = 0; k < n && code == MAFAT_OK; k++)
+    if (outs[k]) code = mafat_graph_output_of(g, outs[k], l, made, &views[made]), made++;
+  free(views);
+  return code;
+}
+
+int mafat_graph_split(struct mafat_graph *g, struct mafat_value *const *outs, const struct mafat_value *in, int dim,
+                      const long long *sizes, int n)
+{
+  const struct mafat_value again = mafat_value_again(in);
+  int n_wanted = 0, code = MAFAT_OK;
+  for (int k = 0; k < n; k++) n_wanted += outs[k] != NULL;
+  bool copied = in->form == MAFAT_VALUE_MAP && n_wanted > 1 && in->view.atoms_of[dim] == 1 && !is_view(in, dim);
+  if (copied) return split_copy(g, outs, in, dim, sizes, n, n_wanted);
+  long long first = 0;
+  for (int k = 0; k < n && code == MAFAT_OK; first += sizes[k++])
+    if (outs[k]) code = mafat_graph_slice(g, outs[k], &again, dim, first, sizes[k], 1);
   return code;
 }
 

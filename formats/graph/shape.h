@@ -23,6 +23,10 @@ void mafat_graph_axes(const struct mafat_value *v, int *axes);
 /* Along one dimension: n elements, `step` apart, from `first` on; all of these are inside. */
 int mafat_graph_slice(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, int dim,
                       long long first, long long n, long long step);
+/* Slices of these sizes, one after the other along a dimension; outs: NULL of those that nobody wants. What no view can
+ * show is one layer with an output for each that is wanted. */
+int mafat_graph_split(struct mafat_graph *g, struct mafat_value *const *outs, const struct mafat_value *in, int dim,
+                      const long long *sizes, int n);
 /* Behind each other along one dimension. */
 int mafat_graph_concat(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *const *in, int n,
                        int dim);

@@ -174,6 +174,27 @@ static int import_arg(struct mafat_onnx_importer *i)
   return code;
 }
 
+static int import_topk(struct mafat_onnx_importer *i)
+{
+  struct mafat_value own, unwanted = {.maker = -1};
+  const struct mafat_value *in;
+  long long axis, k;
+  bool largest;
+  int n, dim = 0, code = mafat_onnx_map(i, 0, &own, &in);
+  if (code == MAFAT_OK) code = mafat_onnx_int(i, "axis", -1, &axis);
+  if (code == MAFAT_OK) code = mafat_onnx_flag(i, "largest", true, &largest);
+  if (code == MAFAT_OK) code = mafat_onnx_axis(i, axis, in->view.n_dims, &dim);
+  if (code == MAFAT_OK) code = i->opset < 10 ? mafat_onnx_int(i, "k", -1, &k) : mafat_onnx_list(i, "k", 1, 1, &k, &n);
+  if (code == MAFAT_OK && i->opset >= 10 && n != 1) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "K: expected one number, found %d", n);
+  if (code == MAFAT_OK) {
+    struct mafat_value *values = mafat_onnx_wants(i, 0) ? mafat_onnx_out(i, 0) : &unwanted;
+    code = mafat_graph_topk(i->g, values, mafat_onnx_wants(i, 1) ? mafat_onnx_out(i, 1) : &unwanted, in, dim, k, !largest);
+  }
+  mafat_value_clear(&unwanted);
+  mafat_value_clear(&own);
+  return code;
+}
+
 /* The mean, or the largest, of each map of a picture. */
 static int import_global_pool(struct mafat_onnx_importer *i)
 {
@@ -364,6 +385,6 @@ const struct mafat_onnx_operator mafat_onnx_channel_operators[] = {
     {"ReduceSumSquare", import_reduce, MAFAT_REDUCE_SUM_OF_SQUARES},
     {"ReduceLogSum", import_reduce, MAFAT_REDUCE_LOG_SUM},
     {"ReduceLogSumExp", import_reduce, MAFAT_REDUCE_LOG_SUM_EXP}, {"ArgMax", import_arg, MAFAT_REDUCE_ARG_MAX},
-    {"ArgMin", import_arg, MAFAT_REDUCE_ARG_MIN}, {"Gather", import_gather, 0}, {"Resize", import_resize, 0},
+    {"ArgMin", import_arg, MAFAT_REDUCE_ARG_MIN}, {"TopK", import_topk, 0}, {"Gather", import_gather, 0}, {"Resize", import_resize, 0},
     {"Upsample", import_resize, 0}, {"GlobalAveragePool", import_global_pool, MAFAT_REDUCE_MEAN},
     {"GlobalMaxPool", import_global_pool, MAFAT_REDUCE_MAX}, {NULL, NULL, 0}};

@@ -162,7 +162,8 @@ static int import_concat(struct mafat_onnx_importer *i)
 
 static int import_split(struct mafat_onnx_importer *i)
 {
-  const struct mafat_value *in = mafat_onnx_in(i, 0), again = mafat_value_again(in);
+  const struct mafat_value *in = mafat_onnx_in(i, 0);
+  struct mafat_value *outs[MAFAT_ONNX_MOST_PARTS];
   long long axis, sizes[MAFAT_ONNX_MOST_PARTS], first = 0;
   int dim = 0, n, n_parts = i->node->n_outputs, code = mafat_onnx_int(i, "axis", 0, &axis);
   if (code == MAFAT_OK) code = mafat_onnx_axis(i, axis, in->view.n_dims, &dim);
@@ -172,13 +173,13 @@ static int import_split(struct mafat_onnx_importer *i)
   for (int k = 0; n < 0 && k < n_parts; k++) sizes[k] = k < n_parts - 1 ? each : all - each * (n_parts - 1);
   if (n >= 0 && n != n_parts)
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %d sizes, one for each output, found %d", n_parts, n);
-  for (int k = 0; k < n_parts && code == MAFAT_OK; first += sizes[k++]) {
+  for (int k = 0; k < n_parts; first += sizes[k++]) {
     if (sizes[k] < 1 || sizes[k] > all - first)
       return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "part %d has %lld of %lld elements along axis %d", k, sizes[k],
                               all, dim);
-    if (i->node->outputs[k]) code = mafat_graph_slice(i->g, mafat_onnx_out(i, k), &again, dim, first, sizes[k], 1);
+    outs[k] = mafat_onnx_wants(i, k) ? mafat_onnx_out(i, k) : NULL;
   }
-  return code;
+  return mafat_graph_split(i->g, outs, in, dim, sizes, n_parts);
 }
 
 struct slice {

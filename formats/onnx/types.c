@@ -39,7 +39,7 @@ static bool makes_whole(const struct mafat_onnx_importer *i)
 
 void mafat_onnx_note_type(struct mafat_onnx_importer *i)
 {
-  bool whole = makes_whole(i);
+  bool whole = makes_whole(i), places = strcmp(i->node->op_type, "TopK") == 0;
   for (int k = 0; k < i->node->n_outputs; k++)
-    if (i->node->outputs[k]) i->whole[i->node->outputs[k]->index] = whole;
+    if (i->node->outputs[k]) i->whole[i->node->outputs[k]->index] = whole || (places && k == 1);
 }

@@ -303,9 +303,10 @@ static int check_one_type(const struct mafat_tflite_importer *i)
 {
   const int data = i->o->code == MAFAT_TFLITE_TRANSPOSE_CONV ? 2 : i->o->code == MAFAT_TFLITE_SPLIT ? 1 : 0;
   const struct mafat_tflite_tensor *all = i->model->tensors, *out = &all[i->o->outputs[0]];
+  const int n_outputs = i->o->code == MAFAT_TFLITE_TOPK_V2 ? 1 : i->o->n_outputs; /* places are of another type */
   int code = MAFAT_OK;
   if (changes_type(i->o->code)) return MAFAT_OK;
-  for (int k = 0; k < i->o->n_outputs && data < i->o->n_inputs && i->o->inputs[data] >= 0 && code == MAFAT_OK; k++)
+  for (int k = 0; k < n_outputs && data < i->o->n_inputs && i->o->inputs[data] >= 0 && code == MAFAT_OK; k++)
     code = check_pair(i, &all[i->o->inputs[data]], &all[i->o->outputs[k]]);
   for (int k = 0; k < i->o->n_inputs && code == MAFAT_OK; k++)
     if (i->o->inputs[k] >= 0 && mafat_tflite_is_quantized(&all[i->o->inputs[k]])) code = check_pair(i, &all[i->o->inputs[k]], out);

@@ -94,6 +94,28 @@ static int import_arg(struct mafat_tflite_importer *i)
   return code;
 }
 
+/* Of the last dimension. */
+static int import_topk(struct mafat_tflite_importer *i)
+{
+  struct mafat_value own, unwanted = {.maker = -1};
+  const struct mafat_value *in;
+  long long k;
+  int n, code = mafat_tflite_map(i, 0, &own, &in);
+  if (code == MAFAT_OK) code = mafat_tflite_list(i, 1, 1, &k, &n);
+  if (code == MAFAT_OK && n != 1) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "k: expected one number, found %d", n);
+  if (code == MAFAT_OK && (i->o->n_outputs != 2 || in->view.n_dims < 1))
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected 2 outputs of at least one dimension, found %d", i->o->n_outputs);
+  if (code == MAFAT_OK) {
+    struct mafat_value *outs[] = {&unwanted, &unwanted};
+    for (int o = 0; o < 2; o++)
+      if (i->slots[i->o->outputs[o]].readers) outs[o] = mafat_tflite_out(i, o);
+    code = mafat_graph_topk(i->g, outs[0], outs[1], in, in->view.n_dims - 1, k, false);
+  }
+  mafat_value_clear(&unwanted);
+  mafat_value_clear(&own);
+  return code;
+}
+
 /* ---- gather ---- */
 
 static int import_gather(struct mafat_tflite_importer *i)
@@ -177,6 +199,7 @@ const struct mafat_tflite_row mafat_tflite_channel_rows[] = {
     {MAFAT_TFLITE_REDUCE_MAX, import_reduce, 2, MAFAT_REDUCE_MAX, false},
     {MAFAT_TFLITE_REDUCE_MIN, import_reduce, 2, MAFAT_REDUCE_MIN, false},
     {MAFAT_TFLITE_ARG_MAX, import_arg, 2, 0, true},
+    {MAFAT_TFLITE_TOPK_V2, import_topk, 2, 0, true},
     {MAFAT_TFLITE_GATHER, import_gather, 2, 0, true},
     {MAFAT_TFLITE_RESIZE_BILINEAR, import_resize, 2, 0, true},
     {MAFAT_TFLITE_RESIZE_NEAREST_NEIGHBOR, import_resize, 2, 1, true},

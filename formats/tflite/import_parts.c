@@ -115,21 +115,18 @@ enum { MOST_PARTS = 256 };
 static int take_parts(struct mafat_tflite_importer *i, const struct mafat_value *in, int dim, const long long *sizes,
                       int n)
 {
-  const struct mafat_value again = mafat_value_again(in);
+  struct mafat_value *outs[MOST_PARTS];
   long long first = 0, all = in->view.dims[dim];
-  int code = MAFAT_OK;
   if (n != i->o->n_outputs)
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %d outputs, found %d", n, i->o->n_outputs);
-  for (int k = 0; k < n && code == MAFAT_OK; first += sizes[k++]) {
+  for (int k = 0; k < n; first += sizes[k++]) {
     if (sizes[k] < 1 || sizes[k] > all - first)
       return mafat_graph_fail(i->g, MAFAT_EFORMAT, "part %d has %lld of %lld elements along dimension %d", k, sizes[k],
                               all, dim);
-    if (i->slots[i->o->outputs[k]].readers)
-      code = mafat_graph_slice(i->g, mafat_tflite_out(i, k), &again, dim, first, sizes[k], 1);
+    outs[k] = i->slots[i->o->outputs[k]].readers ? mafat_tflite_out(i, k) : NULL;
   }
-  if (code == MAFAT_OK && first != all)
-    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "its parts have %lld of %lld elements", first, all);
-  return code;
+  if (first != all) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "its parts have %lld of %lld elements", first, all);
+  return mafat_graph_split(i->g, outs, in, dim, sizes, n);
 }
 
 static int take_axis(struct mafat_tflite_importer *i, int index, int n_dims, int *dim)

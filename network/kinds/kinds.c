@@ -4,6 +4,7 @@
 #include "network/kinds/kinds.h"
 
 #include <limits.h>
+#include <stdlib.h>
 
 const struct mafat_kind *const mafat_kinds[MAFAT_N_LAYER_TYPES] = {
 #define KIND(CONSTANT, name, integers) [MAFAT_##CONSTANT] = &mafat_kind_##name,
@@ -29,6 +30,28 @@ int mafat_kind_put_out(struct mafat_layer *l, const struct mafat_subject *subjec
                       subject->path, subject->line, subject->layer, subject->name, h, w, c);
   l->out = (struct mafat_shape){(int)h, (int)w, (int)c};
   return MAFAT_OK;
+}
+
+MAFAT_PART(opening)
+int mafat_kind_add_outputs(struct mafat_layer *l, const struct mafat_subject *subject, int n)
+{
+  if (n > MAFAT_MAX_OUTPUTS - 1) return mafat_kind_refuse(subject, "has too many outputs");
+  free(l->more);
+  l->more = calloc(1, sizeof *l->more + (size_t)n * sizeof *l->more->list);
+  if (!l->more) return mafat_fail(subject->d, MAFAT_ENOMEM, "%s: out of memory", subject->path);
+  l->more->n = n;
+  l->more->first = -1;
+  return MAFAT_OK;
+}
+
+MAFAT_PART(opening)
+int mafat_kind_put_out_more(struct mafat_layer *l, const struct mafat_subject *subject, int output, struct mafat_output is)
+{
+  struct mafat_shape first = l->out;
+  int code = mafat_kind_put_out(l, subject, is.shape.h, is.shape.w, is.shape.c);
+  l->out = first;
+  l->more->list[output - 1] = is;
+  return code;
 }
 
 MAFAT_PART(opening)

@@ -12,6 +12,10 @@
 int mafat_kind_refuse(const struct mafat_subject *subject, const char *what);
 /* Sets the output's shape, where a map can have it. */
 int mafat_kind_put_out(struct mafat_layer *l, const struct mafat_subject *subject, long long h, long long w, long long c);
+/* Gives the layer `n` outputs after its first one, of nothing yet. MAFAT_ENOMEM. */
+int mafat_kind_add_outputs(struct mafat_layer *l, const struct mafat_subject *subject, int n);
+/* Sets the shape, type and meaning of an output after the first, where a map can have that shape. */
+int mafat_kind_put_out_more(struct mafat_layer *l, const struct mafat_subject *subject, int output, struct mafat_output is);
 /* infer of kinds whose output has their input's shape. */
 int mafat_kind_like_input(struct mafat_layer *l, const struct mafat_subject *subject);
 int mafat_kind_check_weights(const struct mafat_subject *subject, double filters, double weights_per_filter);

@@ -122,19 +122,38 @@ static bool is_injective(const struct mafat_part *p)
   return true;
 }
 
+MAFAT_PART(opening) const char *mafat_part_settle_atoms(struct mafat_part *p, struct mafat_shape out)
+{
+  const char *fault = find_fault(p, out);
+  if (fault) return fault;
+  turn_atoms(p);
+  sort_atoms(p);
+  merge_atoms(p);
+  return is_injective(p) ? NULL : "puts two elements in one place";
+}
+
+/* Indices of an axis that it puts something at, from 0 on. */
+MAFAT_PART(opening) static int extent_of(const struct mafat_part *p, int axis)
+{
+  struct reach out = {p->out_first[axis], p->out_first[axis]};
+  for (int i = 0; i < p->n_atoms; i++)
+    if (is_sound(&p->atoms[i]) && p->atoms[i].out_axis == axis) extend(&out, (p->atoms[i].size - 1LL) * p->atoms[i].out_step);
+  return out.most < FARTHEST ? (int)out.most + 1 : FARTHEST;
+}
+
+MAFAT_PART(opening) struct mafat_shape mafat_part_shape(const struct mafat_part *p)
+{
+  return (struct mafat_shape){extent_of(p, MAFAT_AXIS_H), extent_of(p, MAFAT_AXIS_W), extent_of(p, MAFAT_AXIS_C)};
+}
+
 MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
   struct mafat_rearrange *r = l->rearrange;
   if (!r || r->n_parts != l->n_operands) return mafat_kind_refuse(subject, "does not say where its inputs go");
   int code = mafat_kind_put_out(l, subject, r->shape.h, r->shape.w, r->shape.c);
   for (int k = 0; k < r->n_parts && code == MAFAT_OK; k++) {
-    struct mafat_part *p = &r->parts[k];
-    const char *fault = find_fault(p, l->out);
+    const char *fault = mafat_part_settle_atoms(&r->parts[k], l->out);
     if (fault) return mafat_kind_refuse(subject, fault);
-    turn_atoms(p);
-    sort_atoms(p);
-    merge_atoms(p);
-    if (!is_injective(p)) return mafat_kind_refuse(subject, "puts two elements in one place");
   }
   return code;
 }
@@ -210,10 +229,8 @@ static struct mafat_span settle(enum mafat_outside outside, struct reach r, int 
   return s;
 }
 
-static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+struct mafat_span mafat_part_in_span(const struct mafat_part *p, struct mafat_shape shape, bool axis_y, struct mafat_span out)
 {
-  const struct mafat_part *p = &l->rearrange->parts[operand];
-  struct mafat_shape shape = l->operands[operand].shape;
   int axis = axis_y ? MAFAT_AXIS_H : MAFAT_AXIS_W;
   struct mafat_span atoms = mafat_part_atoms(p, axis);
   struct walk w = {p, axis, atoms.end, {FARTHEST, -FARTHEST}};
@@ -224,6 +241,11 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
     if (p->atoms[i].out_axis != axis && p->atoms[i].in_axis == axis)
       extend(&w.found, (p->atoms[i].size - 1LL) * p->atoms[i].in_step);
   return settle(p->outside, w.found, axis_y ? shape.h : shape.w);
+}
+
+static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+{
+  return mafat_part_in_span(&l->rearrange->parts[operand], l->operands[operand].shape, axis_y, out);
 }
 
 const struct mafat_kind mafat_kind_rearrange = {

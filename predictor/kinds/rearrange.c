@@ -1,7 +1,4 @@
-#include "network/rearrange.h"
-
-#include "predictor/cost/counting.h"
-#include "predictor/kind.h"
+#include "predictor/kinds/rearrange.h"
 
 /* Fewer channels side by side are moved one by one. */
 enum { WHOLE = 4 };
@@ -28,11 +25,9 @@ static double picks_of(const struct mafat_part *p)
   return (double)mafat_part_elements(p) * (0.5 + (others ? 12.0 : 19.0) / columns_of(p));
 }
 
-/* Pixels that are moved whole cost as a map that is copied; others are picked element by element. */
-static void count_rearrange(struct mafat_counting *c)
+void mafat_count_rearranged(struct mafat_counting *c, const struct mafat_rearrange *r, double times)
 {
-  const struct mafat_rearrange *r = c->layer->rearrange;
-  double elements = 0, picked = 0, picks = 0, outputs = mafat_counting_outputs(c), bytes = mafat_counting_out_bytes(c);
+  double elements = 0, picked = 0, picks = 0, outputs = mafat_counting_outputs(c) * times, bytes = mafat_counting_out_bytes(c) * times;
   for (int k = 0; k < r->n_parts; k++) {
     double n = (double)mafat_part_elements(&r->parts[k]);
     elements += n;
@@ -43,6 +38,11 @@ static void count_rearrange(struct mafat_counting *c)
   if (elements == 0) elements = 1;
   mafat_count_rows(c, MAFAT_TERM_MOVED, outputs * (1 - picked / elements), bytes, bytes);
   mafat_count(c, MAFAT_TERM_GATHERED, outputs * (picks / elements));
+}
+
+static void count_rearrange(struct mafat_counting *c)
+{
+  mafat_count_rearranged(c, c->layer->rearrange, 1);
 }
 
 const struct mafat_predictor_kind mafat_predictor_rearrange = {.count = count_rearrange};

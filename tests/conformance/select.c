@@ -19,7 +19,7 @@ static const struct {
     {"ReduceL1", 2}, {"ReduceL2", 2}, {"ReduceLogSum", 2}, {"ReduceLogSumExp", 2}, {"ReduceProd", 2},
     {"ReduceSumSquare", 2}, {"Relu", 0}, {"Reshape", 2}, {"Resize", 2 | 4 | 8}, {"Round", 0}, {"Selu", 0},
     {"Sigmoid", 0}, {"Slice", 2 | 4 | 8 | 16}, {"Softmax", 0}, {"Softplus", 0}, {"Softsign", 0}, {"SpaceToDepth", 0},
-    {"Split", 2}, {"Sqrt", 0}, {"Squeeze", 2}, {"Sub", 0}, {"Sum", 0}, {"Tanh", 0}, {"ThresholdedRelu", 0},
+    {"Split", 2}, {"Sqrt", 0}, {"Squeeze", 2}, {"Sub", 0}, {"Sum", 0}, {"Tanh", 0}, {"ThresholdedRelu", 0}, {"TopK", 2},
     {"Transpose", 0}, {"Unsqueeze", 2}, {"Upsample", 2},
     /* of whole numbers */
     {"ConvInteger", 2 | 4 | 8}, {"DequantizeLinear", 2 | 4}, {"DynamicQuantizeLinear", 0}, {"MatMulInteger", 2 | 4 | 8},

@@ -105,7 +105,7 @@ static bool can_take(const struct planner *p, int layer, int end)
   const struct mafat_layer *l = &p->network->layers[layer];
   if (mafat_layer_is_alias(l)) return true;
   for (struct mafat_reads r = mafat_layer_reads(l); mafat_reads_next(&r);) {
-    int t = r.source->tensor;
+    int t = mafat_network_operator(p->network, r.source->tensor);
     if (t >= end && t < p->network->n_layers && !p->taken[t]) return false;
   }
   return true;

@@ -29,6 +29,7 @@ void test_problem_open(struct test_problem *p, struct test_rng *rng, enum mafat_
   p->layer = &p->network->layers[LAST];
   p->layer->type = type;
   p->tolerance = 2e-6;
+  p->output = 0;
   free(p->layer->operands[0].sources.list);
   p->layer->n_operands = 0;
   p->input = malloc((size_t)h * (size_t)w * (size_t)c * sizeof *p->input);
@@ -75,7 +76,16 @@ void test_problem_infer(struct test_problem *p)
   for (int k = 0; k < p->layer->n_operands; k++)
     ck_assert_msg(mafat_network_check_operand(p->network, LAST, k, &subject) == MAFAT_OK, "%s", d.text);
   ck_assert_msg(mafat_layer_infer(p->layer, &subject) == MAFAT_OK, "%s", d.text);
+  p->network->n_more = 0;
+  p->layer->output = false;
+  ck_assert_int_eq(mafat_network_add_outputs(p->network, LAST), MAFAT_OK);
+  mafat_network_keep(p->network, mafat_network_output(p->network, LAST, p->output));
   test_constants(p->network);
+}
+
+static struct mafat_shape shape_of(const struct test_problem *p)
+{
+  return mafat_layer_output_shape(p->layer, p->output);
 }
 
 /* ---- what it reads ---- */
@@ -124,8 +134,12 @@ static float *run(const struct test_problem *p, const char *plan_text, int threa
   memset((void *)(uintptr_t)mafat_executor_arena(e), 0xff, layout->total_bytes);
   mafat_executor_set_input(e, p->input);
   ck_assert_int_eq(mafat_executor_run(e, NULL), MAFAT_OK);
-  float *out = malloc((size_t)mafat_shape_elements(p->layer->out) * sizeof *out);
-  mafat_executor_read_output(e, LAST, out);
+  struct mafat_view view;
+  struct mafat_source self;
+  struct mafat_sources all = mafat_network_tensor_sources(p->network, mafat_network_output(p->network, LAST, p->output), &self);
+  float *out = malloc((size_t)mafat_shape_elements(shape_of(p)) * sizeof *out);
+  mafat_view_planes(&view, shape_of(p));
+  mafat_executor_read_view(e, &all, &view, 0, mafat_shape_elements(shape_of(p)), out);
   mafat_executor_close(&e);
   mafat_layout_close(&layout);
   mafat_plan_close(&plan);
@@ -135,7 +149,7 @@ static float *run(const struct test_problem *p, const char *plan_text, int threa
 
 static void compare(const struct test_problem *p, const float *found, const struct test_meaning *meaning, const char *level)
 {
-  struct mafat_shape s = p->layer->out;
+  struct mafat_shape s = shape_of(p);
   for (int c = 0; c < s.c; c++)
     for (int y = 0; y < s.h; y++)
       for (int x = 0; x < s.w; x++, found++) {
@@ -150,7 +164,7 @@ static void check_plan(const struct test_problem *p, const char *plan, const flo
                        const struct mafat_kernels *level)
 {
   float *found = run(p, plan, threads, level);
-  ck_assert_msg(memcmp(found, expected, (size_t)mafat_shape_elements(p->layer->out) * sizeof *found) == 0,
+  ck_assert_msg(memcmp(found, expected, (size_t)mafat_shape_elements(shape_of(p)) * sizeof *found) == 0,
                 "case %d, plan %s, %d threads: other bits than 1x1's", number, plan, threads);
   free(found);
 }

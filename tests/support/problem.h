@@ -10,6 +10,7 @@ struct test_problem {
   struct mafat_layer *layer; /* the last */
   float *input;              /* [c][h][w] */
   double tolerance;          /* of the larger of an output and 1: 2e-6 */
+  int output;                /* which of its outputs is asked for: the first */
 };
 
 /* Two middles of those sizes, of a picture that is as large as they need and has about so many channels; values
@@ -19,7 +20,7 @@ void test_problem_open(struct test_problem *p, struct test_rng *rng, enum mafat_
 void test_problem_close(struct test_problem *p);
 /* An operand of exactly that shape, whose height and width are one of the middles'. */
 void test_problem_add(struct test_problem *p, struct test_rng *rng, struct mafat_shape shape);
-/* Once it has all operands and parameters. */
+/* Once it has all operands and parameters; again for another output. */
 void test_problem_infer(struct test_problem *p);
 /* What an operand holds. */
 double test_problem_at(const struct test_problem *p, int operand, int c, int y, int x);

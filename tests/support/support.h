@@ -15,6 +15,9 @@ void test_constants(struct mafat_network *n);
  * broadcast otherwise, or made of rows of several tensors, activations with parameters; some become of kinds that no cfg
  * has. */
 void test_vary(struct mafat_network *n, uint64_t seed);
+/* Makes so many percent of the layers that can be it layers with several outputs, which those behind read, too; some can be read
+ * after a run. Returns how many. */
+int test_several_outputs(struct mafat_network *n, uint64_t seed, int percent);
 /* Gives a layer an operand more, a copy; its kind is not asked. */
 void test_add_operand(struct mafat_layer *l, const struct mafat_operand *operand);
 /* Makes the operand of rows of any tensors before the layer, one to four bands of them; false: not all can be

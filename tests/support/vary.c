@@ -1,3 +1,4 @@
+#include "network/rearrange.h"
 #include "tests/support/support.h"
 
 #include <check.h>
@@ -226,4 +227,93 @@ void test_vary(struct mafat_network *n, uint64_t seed)
   vary_activations(n, seed);
   vary_kinds(n, seed);
   test_constants(n);
+}
+
+/* ---- several outputs ---- */
+
+/* Does its output have the rows and columns of its only operand, and no more channels? */
+static bool can_have_several(const struct mafat_network *n, int layer)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  const struct mafat_kind *kind = mafat_kind_of(l->type);
+  if (kind->alias || kind->head || kind->constant || kind->keeps || l->n_operands != 1 || l->out_type != MAFAT_F32 || l->more) return false;
+  return l->out.h == l->in.h && l->out.w == l->in.w && l->out.c <= l->in.c;
+}
+
+static void set_topk(struct test_rng *rng, struct mafat_layer *l)
+{
+  int axis = l->out.c == l->in.c ? test_random_int(rng, 0, MAFAT_N_AXES - 1) : MAFAT_AXIS_C;
+  const int extents[MAFAT_N_AXES] = {l->out.h, l->out.w, l->out.c};
+  l->topk = (struct mafat_topk){.k = extents[axis], .axis = (signed char)axis, .smallest = test_random_chance(rng, 50)};
+}
+
+static void add_run(struct mafat_part *p, int axis, int size, int first, int step)
+{
+  p->in_first[axis] = step < 0 ? first + size - 1 : first;
+  p->atoms[p->n_atoms++] = (struct mafat_atom){.size = size, .out_axis = (signed char)axis, .out_step = 1, .in_axis = (signed char)axis, .in_step = step};
+}
+
+/* A box of the input, along some axes turned around. */
+static void set_slice(struct test_rng *rng, struct mafat_part *p, struct mafat_shape in, struct mafat_shape out)
+{
+  const int from[MAFAT_N_AXES] = {in.h, in.w, in.c}, to[MAFAT_N_AXES] = {out.h, out.w, out.c};
+  for (int axis = 0; axis < MAFAT_N_AXES; axis++)
+    add_run(p, axis, to[axis], test_random_int(rng, 0, from[axis] - to[axis]), axis != MAFAT_AXIS_H && test_random_chance(rng, 30) ? -1 : 1);
+}
+
+/* The first part is what the layer put out; others are alike, or any box. */
+static void set_split(struct test_rng *rng, struct mafat_layer *l)
+{
+  int n = test_random_int(rng, 2, 4);
+  l->rearrange = calloc(1, sizeof *l->rearrange + (size_t)n * sizeof *l->rearrange->parts);
+  l->rearrange->n_parts = n;
+  for (int k = 0; k < n; k++) {
+    struct mafat_shape s = l->out;
+    if (k && test_random_chance(rng, 60)) {
+      if (test_random_chance(rng, 30)) s.h = test_random_int(rng, 1, l->in.h);
+      if (test_random_chance(rng, 50)) s.w = test_random_int(rng, 1, l->in.w);
+      if (test_random_chance(rng, 60)) s.c = test_random_int(rng, 1, l->in.c);
+    }
+    set_slice(rng, &l->rearrange->parts[k], l->in, s);
+  }
+}
+
+/* Those that read the layer read any of its outputs of the same shape. */
+static void lead_readers(struct test_rng *rng, struct mafat_network *n, int layer)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  for (int r = layer + 1; r < n->n_layers; r++)
+    for (int o = 0; o < n->layers[r].n_operands; o++) {
+      struct mafat_sources *sources = &n->layers[r].operands[o].sources;
+      for (int i = 0; i < mafat_sources_count(sources); i++) {
+        int k = test_random_int(rng, 0, mafat_layer_n_outputs(l) - 1);
+        struct mafat_shape s = mafat_layer_output_shape(l, k);
+        if (sources->list[i].tensor == layer && s.h == l->out.h && s.w == l->out.w && s.c == l->out.c)
+          sources->list[i].tensor = mafat_network_output(n, layer, k);
+      }
+    }
+}
+
+int test_several_outputs(struct mafat_network *n, uint64_t seed, int percent)
+{
+  struct test_rng rng = test_rng(seed);
+  int count = 0;
+  for (int i = 0; i < n->n_layers; i++) {
+    struct mafat_layer *l = &n->layers[i];
+    struct mafat_diagnostic d = {""};
+    if (!can_have_several(n, i) || !test_random_chance(&rng, percent)) continue;
+    const struct mafat_layer was = *l;
+    *l = (struct mafat_layer){.type = test_random_chance(&rng, 50) ? MAFAT_TOPK : MAFAT_SPLIT, .line = was.line, .operands = was.operands,
+                              .n_operands = 1, .in = was.in, .out = was.out, .output = was.output, .groups = 1};
+    if (l->type == MAFAT_TOPK) set_topk(&rng, l);
+    else set_split(&rng, l);
+    int code = mafat_layer_infer(l, &(struct mafat_subject){"test.cfg", l->line, i, mafat_layer_type_name(l->type), &d});
+    ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+    ck_assert_int_eq(mafat_network_add_outputs(n, i), MAFAT_OK);
+    for (int k = 1; k < mafat_layer_n_outputs(l); k++) l->more->list[k - 1].asked = test_random_chance(&rng, 25);
+    lead_readers(&rng, n, i);
+    count++;
+  }
+  test_constants(n);
+  return count;
 }

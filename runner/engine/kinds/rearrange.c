@@ -141,14 +141,19 @@ static void fill(const struct mafat_worker *w, int layer, struct mafat_box box)
   }
 }
 
+void mafat_moving_floats(const struct mafat_moving *m)
+{
+  if (mafat_part_run(m->part) > 1) mafat_moving_pixels(m);
+  else mafat_moving_lanes(m);
+}
+
 static void rearrange(const struct mafat_worker *w, int layer, struct mafat_box box)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[layer];
   if (!covers_all(l)) fill(w, layer, box);
   for (int k = 0; k < l->n_operands; k++) {
     struct mafat_moving moving = {w->tensors, &l->operands[k], &l->rearrange->parts[k], layer, box};
-    if (mafat_part_run(moving.part) > 1) mafat_moving_pixels(&moving);
-    else mafat_moving_lanes(&moving);
+    mafat_moving_floats(&moving);
   }
 }
 

@@ -14,7 +14,7 @@ struct mafat_moving {
   const struct mafat_tensors *tensors;
   const struct mafat_operand *operand;
   const struct mafat_part *part;
-  int layer;
+  int tensor;           /* that it puts them in */
   struct mafat_box box; /* of all channels */
 };
 
@@ -79,5 +79,8 @@ struct mafat_moving_channel mafat_moving_find(const struct mafat_moving *m, stru
 void mafat_moving_pixels(const struct mafat_moving *m);
 /* For all. */
 void mafat_moving_lanes(const struct mafat_moving *m);
+/* All of the box, by whichever of these suits the part: of floats, and of bytes (integer/rearrange.c). */
+void mafat_moving_floats(const struct mafat_moving *m);
+void mafat_moving_bytes(const struct mafat_moving *m);
 
 #endif

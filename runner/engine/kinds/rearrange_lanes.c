@@ -40,7 +40,7 @@ static void find_lanes(struct lanes *l, const struct mafat_moving *m, int block)
 {
   struct mafat_span atoms = mafat_part_atoms(m->part, MAFAT_AXIS_C);
   const struct mafat_atom *last = mafat_span_is_empty(atoms) ? NULL : &m->part->atoms[atoms.end - 1];
-  int first = block * MAFAT_CHANNEL_BLOCK, channels = mafat_network_tensor_shape(m->tensors->network, m->layer).c;
+  int first = block * MAFAT_CHANNEL_BLOCK, channels = mafat_network_tensor_shape(m->tensors->network, m->tensor).c;
   l->moving = m;
   l->block = block;
   l->n_groups = 0;
@@ -84,7 +84,7 @@ static void pick(const struct lanes *l, int y, const struct mafat_moving_columns
   const struct mafat_tensors *t = l->moving->tensors;
   struct mafat_place in = c->in;
   for (int i = 0; i < c->n; i++, in.at[c->in_axis] += c->in_step) {
-    float *to = mafat_tensors_pixel(t, l->moving->layer, l->block, y, c->x + i * c->step);
+    float *to = mafat_tensors_pixel(t, l->moving->tensor, l->block, y, c->x + i * c->step);
     for (const struct group *g = l->groups; g < l->groups + l->n_groups; g++)
       for (int k = 0; k < g->n; k++) {
         struct mafat_place from = place_of(l, g, k, &in);
@@ -242,8 +242,8 @@ static int copy_columns(struct lanes *l, int y, const struct mafat_moving_column
                f->in.at[MAFAT_AXIS_C] == in.at[MAFAT_AXIS_C];
   if (alike) follow_row(l, in.at[MAFAT_AXIS_H]);
   else find_squares(l, c, i, in);
-  float *to = mafat_tensors_pixel(t, l->moving->layer, l->block, y, f->x);
-  ptrdiff_t to_column = (ptrdiff_t)mafat_tensors_pixel_floats(t, l->moving->layer, l->block) * c->step;
+  float *to = mafat_tensors_pixel(t, l->moving->tensor, l->block, y, f->x);
+  ptrdiff_t to_column = (ptrdiff_t)mafat_tensors_pixel_floats(t, l->moving->tensor, l->block) * c->step;
   if (is_turned(f)) copy_turned(f, to, to_column);
   else
     for (int k = 0; k < f->n; k++) copy_square(&f->squares[k], to, to_column, f->columns);
@@ -263,7 +263,7 @@ enum { BLOCKS = 4 }; /* at a time: they often read the same pixels */
 void mafat_moving_lanes(const struct mafat_moving *m)
 {
   bool clipped = mafat_part_leaves(m->part, m->operand->shape);
-  int n_blocks = mafat_n_blocks(mafat_network_tensor_shape(m->tensors->network, m->layer).c);
+  int n_blocks = mafat_n_blocks(mafat_network_tensor_shape(m->tensors->network, m->tensor).c);
   struct lanes lanes[BLOCKS];
   for (int block = 0; block < n_blocks; block += BLOCKS) {
     int n = mafat_min(n_blocks - block, BLOCKS);

@@ -52,9 +52,9 @@ static void move(const struct mafat_moving *m, struct pixels p, int c, int n)
     struct mafat_moving_channel in = mafat_moving_find(m, p.in);
     int block = c / MAFAT_CHANNEL_BLOCK, lane = c % MAFAT_CHANNEL_BLOCK;
     moved = mafat_min(n, mafat_min(in.after + 1, MAFAT_CHANNEL_BLOCK - lane));
-    const struct row row = {in.at, mafat_tensors_pixel(m->tensors, m->layer, block, p.y, p.x) + lane,
+    const struct row row = {in.at, mafat_tensors_pixel(m->tensors, m->tensor, block, p.y, p.x) + lane,
                             (ptrdiff_t)in.pixel * p.in_step,
-                            (ptrdiff_t)mafat_tensors_pixel_floats(m->tensors, m->layer, block) * p.step, p.n};
+                            (ptrdiff_t)mafat_tensors_pixel_floats(m->tensors, m->tensor, block) * p.step, p.n};
     copy_row(&row, moved);
     c += moved;
     p.in.at[MAFAT_AXIS_C] += moved;

@@ -79,6 +79,8 @@ static size_t output_floats(const struct mafat_network *n)
   for (int l = 0; l < n->n_layers; l++)
     if (mafat_network_is_output(n, n->n_layers, l))
       floats += (size_t)n->layers[l].out.h * (size_t)n->layers[l].out.w * (size_t)n->layers[l].out.c;
+  for (int t = mafat_network_n_operators(n); t < mafat_network_n_tensors(n); t++)
+    if (mafat_network_is_output(n, n->n_layers, t)) floats += (size_t)mafat_shape_elements(mafat_network_tensor_shape(n, t));
   return floats;
 }
 
@@ -89,6 +91,16 @@ static void read_outputs(const struct mafat_executor *e, const struct mafat_netw
       mafat_executor_read_output(e, l, to);
       to += (size_t)n->layers[l].out.h * (size_t)n->layers[l].out.w * (size_t)n->layers[l].out.c;
     }
+  for (int t = mafat_network_n_operators(n); t < mafat_network_n_tensors(n); t++) {
+    struct mafat_shape s = mafat_network_tensor_shape(n, t);
+    struct mafat_source self;
+    struct mafat_sources all = mafat_network_tensor_sources(n, t, &self);
+    struct mafat_view view;
+    if (!mafat_network_is_output(n, n->n_layers, t)) continue;
+    mafat_view_planes(&view, s);
+    mafat_executor_read_view(e, &all, &view, 0, mafat_shape_elements(s), to);
+    to += mafat_shape_elements(s);
+  }
 }
 
 static float *random_input(const struct mafat_network *n)
@@ -181,12 +193,14 @@ static void mix_algorithms(struct mafat_plan *plan, const struct mafat_network *
   ck_assert_int_eq(mafat_in_place_find(plan, n, plan->in_place && !keep_all), MAFAT_OK);
 }
 
-/* One network: reference, then random plans, with kept weights and from files. */
+/* One network: reference, then random plans, with kept weights and from files. outputs: percent of its layers that come to have
+ * several. */
 static void check_network(const char *cfg, struct test_rng *rng, const struct mafat_kernels *kernels,
-                          int n_plans)
+                          int n_plans, int outputs)
 {
   char text[TEST_PLAN_ROOM];
   struct mafat_network *n = test_network(cfg);
+  if (outputs) test_several_outputs(n, test_random(rng), outputs);
   uint64_t seed = test_random(rng);
   struct mafat_weights *w = test_weights(n, seed);
   struct weights_files files = make_files(n, seed);
@@ -229,7 +243,17 @@ START_TEST(test_any_plan_gives_the_same_bits)
   struct test_rng rng = test_rng(1000 + (uint64_t)_i);
   struct test_network_style style = test_small_style();
   test_random_network(&rng, &style, cfg, sizeof cfg);
-  check_network(cfg, &rng, test_level(_i), 14); /* the last ones split */
+  check_network(cfg, &rng, test_level(_i), 14, 0); /* the last ones split */
+}
+END_TEST
+
+START_TEST(test_layers_with_several_outputs)
+{
+  char cfg[TEST_CFG_ROOM];
+  struct test_rng rng = test_rng(70000 + (uint64_t)_i);
+  struct test_network_style style = test_small_style();
+  test_random_network(&rng, &style, cfg, sizeof cfg);
+  check_network(cfg, &rng, test_level(_i), 12, 50);
 }
 END_TEST
 
@@ -699,6 +723,7 @@ Suite *executor_suite(void)
   TCase *t = tcase_create("executor");
   tcase_set_timeout(t, 60);
   tcase_add_loop_test(t, test_any_plan_gives_the_same_bits, 0, test_seeds(500));
+  tcase_add_loop_test(t, test_layers_with_several_outputs, 0, test_seeds(500));
   tcase_add_loop_test(t, test_inner_layers_that_are_asked_for_have_the_same_bits, 0, test_seeds(200));
   tcase_add_loop_test(t, test_a_pool_that_leaves_out_a_row_changes_no_bit, 0, 12);
   tcase_add_loop_test(t, test_blocks_of_channels_are_not_parted, 0, 3);

@@ -68,6 +68,8 @@ static const struct test_onnx_refusal refusals[] = {
     {{"Expand", "x large", "", 0, NULL}, MAFAT_EUNSUPPORTED, "a map of so many elements is too large"},
     {{"MaxPool", "x", "kernel_shape=[2,2] ceil_mode=-2", 0, NULL}, MAFAT_EFORMAT, "attribute ceil_mode: expected 0 or 1, found -2"},
     {{"ReduceMean", "x", "keepdims=2", 0, NULL}, MAFAT_EFORMAT, "attribute keepdims: expected 0 or 1, found 2"},
+    {{"TopK", "x i7", "axis=1", 0, "y z"}, MAFAT_EUNSUPPORTED, "K: expected 1 to 4, found 7"},
+    {{"TopK", "x s", "axis=1", 0, "y z"}, MAFAT_EUNSUPPORTED, "expected a constant, found what is computed in runs"},
     {{"Gather", "x i7", "axis=1", 0, NULL}, MAFAT_EFORMAT, "place 7 is none of 4"},
     {{"Gather", "x s", "axis=1", 0, NULL}, MAFAT_EUNSUPPORTED, "expected 0 where places are computed in runs, found 1"},
     {{"MatMul", "x r", "", 0, NULL}, MAFAT_EFORMAT, "cannot multiply"},

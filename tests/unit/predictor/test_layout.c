@@ -38,6 +38,7 @@ static struct subject open_with(int seed, bool chain, const struct mafat_plan_op
   style.edges = !chain;
   test_random_network(&rng, &style, s.cfg, sizeof s.cfg);
   s.network = test_network(s.cfg);
+  if (!chain && seed % 3 == 2) test_several_outputs(s.network, (uint64_t)seed, 40);
   /* Sometimes inner layers can be read, too; a chain has nothing but its end. */
   for (int l = 0; !chain && seed % 7 == 3 && l < s.network->n_layers; l++) s.network->layers[l].output = l * 11 % 3 == seed % 3;
   test_random_plan(&rng, s.network, s.network->n_layers, s.text, sizeof s.text);
@@ -207,29 +208,55 @@ static void check_operands(const struct replay *r, const struct mafat_step *step
                        mafat_fusion_in_span(r->s->plan, n, step->layer, read.operand, false, step->out.x)});
 }
 
+/* An output of a step. */
+struct made {
+  int tensor;
+  struct mafat_box out, held;
+};
+
 /* Rows, panels or sums of earlier steps stay in the buffer that this one writes. */
-static bool goes_on(const struct replay *r, const struct mafat_step *step)
+static bool goes_on(const struct replay *r, const struct mafat_step *step, const struct made *m)
 {
-  if (!r->begun[step->layer]) return false;
-  if (r->s->layout->tensors[step->layer].external) return true;
+  if (!r->begun[m->tensor]) return false;
+  if (r->s->layout->tensors[m->tensor].external) return true;
   bool input = step->kind == MAFAT_STEP_INPUT, wide = !input && mafat_order_is_wide(r->s->plan, step->layer);
   bool transformed = !input && mafat_plan_transforms(r->s->plan, r->s->network, step->layer);
-  return step->held.y.begin < step->out.y.begin || (step->filters.begin > 0 && !wide) ||
+  return m->held.y.begin < m->out.y.begin || (step->filters.begin > 0 && !wide) ||
          (step->channels.begin > 0 && !transformed);
 }
 
-static void write_tensor(struct replay *r, const struct mafat_step *step)
+static void write_tensor(struct replay *r, const struct mafat_step *step, const struct made *m, struct mafat_span channels)
 {
-  const struct mafat_tensor_layout *out = &r->s->layout->tensors[step->layer];
-  struct mafat_shape shape = mafat_network_tensor_shape(r->s->network, step->layer);
-  require(out->buffer >= 0, r->s, "layer %d has no buffer", step->layer);
-  check_size(r, step->layer, out->external ? mafat_box_full(shape.h, shape.w) : step->held, step->held_channels);
-  if (goes_on(r, step)) check_owned(r, out->buffer, owner_of(r, step->layer), step->layer);
-  claim(r, out->buffer, owner_of(r, step->layer));
-  for (int y = step->out.y.begin; y < step->out.y.end && r->in_ring[step->layer]; y++)
-    for (int x = step->out.x.begin; x < step->out.x.end; x++) slot_of(r, step->layer, y)[x] = (struct slot){step->layer, y};
-  r->begun[step->layer] = true;
-  r->boxes[step->layer] = step->held;
+  const struct mafat_tensor_layout *out = &r->s->layout->tensors[m->tensor];
+  struct mafat_shape shape = mafat_network_tensor_shape(r->s->network, m->tensor);
+  require(out->buffer >= 0, r->s, "tensor %d of layer %d has no buffer", m->tensor, step->layer);
+  check_size(r, m->tensor, out->external ? mafat_box_full(shape.h, shape.w) : m->held, channels);
+  if (goes_on(r, step, m)) check_owned(r, out->buffer, owner_of(r, m->tensor), step->layer);
+  claim(r, out->buffer, owner_of(r, m->tensor));
+  for (int y = m->out.y.begin; y < m->out.y.end && r->in_ring[m->tensor]; y++)
+    for (int x = m->out.x.begin; x < m->out.x.end; x++) slot_of(r, m->tensor, y)[x] = (struct slot){m->tensor, y};
+  r->begun[m->tensor] = true;
+  r->boxes[m->tensor] = m->held;
+}
+
+/* Those that somebody reads: the others have no buffer. */
+static void write_outputs(struct replay *r, const struct mafat_schedule *schedule, const struct mafat_step *step)
+{
+  const struct mafat_layer *l = &r->s->network->layers[step->layer];
+  for (int k = 0; k < mafat_layer_n_outputs(l); k++) {
+    struct made m = {mafat_network_output(r->s->network, step->layer, k), mafat_layer_out_box(l, k, step->out),
+                     mafat_schedule_held(schedule, step, k)};
+    if (mafat_usage_is_read(&schedule->usage[m.tensor])) write_tensor(r, step, &m, mafat_layer_out_channels(l, k, step->held_channels));
+    else require(r->s->layout->tensors[m.tensor].buffer < 0, r->s, "nobody reads tensor %d, which has a buffer", m.tensor);
+  }
+}
+
+static void check_written(const struct replay *r, const struct mafat_step *step)
+{
+  for (int k = 0; k < mafat_layer_n_outputs(&r->s->network->layers[step->layer]); k++) {
+    int tensor = mafat_network_output(r->s->network, step->layer, k), buffer = r->s->layout->tensors[tensor].buffer;
+    if (buffer >= 0) check_owned(r, buffer, owner_of(r, tensor), step->layer);
+  }
 }
 
 /* What the output takes the place of is there, in the same buffer: the same pixels in the same places. */
@@ -362,23 +389,23 @@ static void use_scratch(struct replay *r, const struct mafat_step *step)
 }
 
 /* Values of a transformed input stay in scratch; the input is not read again. */
-static void run_step(struct replay *r, const struct mafat_step *step)
+static void run_step(struct replay *r, const struct mafat_schedule *schedule, const struct mafat_step *step)
 {
   const struct mafat_layout *layout = r->s->layout;
   bool transform = step->kind == MAFAT_STEP_TRANSFORM;
   if (step->kind == MAFAT_STEP_INPUT) {
-    write_tensor(r, step);
+    write_outputs(r, schedule, step);
     if (layout->frame_buffer >= 0) check_owned(r, layout->frame_buffer, FRAME, step->layer); /* its rows are made of it */
     return;
   }
-  int scratch = layout->scratch_buffers[step->layer], out = layout->tensors[step->layer].buffer;
+  int scratch = layout->scratch_buffers[step->layer];
   use_scratch(r, step);
   take_weights(r, step);
   check_place(r, step);
-  if (!transform) write_tensor(r, step);
+  if (!transform) write_outputs(r, schedule, step);
   if (transform || !mafat_plan_transforms(r->s->plan, r->s->network, step->layer)) check_operands(r, step, true);
   if (!transform) check_operands(r, step, false);
-  if (!transform) check_owned(r, out, owner_of(r, step->layer), step->layer);
+  if (!transform) check_written(r, step);
   if (scratch >= 0) check_owned(r, scratch, SCRATCH + step->layer, step->layer);
   check_weights(r, step);
 }
@@ -397,6 +424,8 @@ static void check_outputs(const struct replay *r)
       check_box_owned(r, t, mafat_box_full(shape.h, shape.w), n->n_layers);
     }
   }
+  for (int t = mafat_network_n_operators(n); t < mafat_network_n_tensors(n); t++)
+    if (mafat_network_is_output(n, n->n_layers, t)) check_owned(r, r->s->layout->tensors[t].buffer, owner_of(r, t), n->n_layers);
 }
 
 static void replay(const struct subject *s)
@@ -411,7 +440,7 @@ static void replay(const struct subject *s)
   for (size_t i = 0; i < units; i++) r.owners[i] = NOBODY;
   find_rings(&r);
   if (s->layout->frame_buffer >= 0) claim(&r, s->layout->frame_buffer, FRAME);
-  while (mafat_schedule_next(schedule, &step)) run_step(&r, &step);
+  while (mafat_schedule_next(schedule, &step)) run_step(&r, schedule, &step);
   check_outputs(&r);
   if (s->layout->frame_buffer >= 0 && s->plan->frame_stays) check_owned(&r, s->layout->frame_buffer, FRAME, s->network->n_layers);
   mafat_schedule_close(&schedule);

@@ -25,11 +25,11 @@ static bool settle(const struct mafat_moving *m, struct mafat_place *in)
 
 static void move_pixel(const struct mafat_moving *m, int y, int x, struct mafat_place pixel)
 {
-  int channels = m->tensors->network->layers[m->layer].out.c, bytes;
+  int channels = mafat_network_tensor_shape(m->tensors->network, m->tensor).c, bytes;
   for (int c = 0; c < channels; c++) {
     struct mafat_place in = pixel;
     if (!mafat_moving_locate(m->part, MAFAT_AXIS_C, c, &in) || !settle(m, &in)) continue;
-    mafat_tensors_address(m->tensors, m->layer, c / MAFAT_CHANNEL_BLOCK, y, x)[c % MAFAT_CHANNEL_BLOCK] =
+    mafat_tensors_address(m->tensors, m->tensor, c / MAFAT_CHANNEL_BLOCK, y, x)[c % MAFAT_CHANNEL_BLOCK] =
         (char)*mafat_integer_behind(m->tensors, &m->operand->sources, in.at[MAFAT_AXIS_C], in.at[MAFAT_AXIS_H], in.at[MAFAT_AXIS_W], &bytes);
   }
 }
@@ -88,7 +88,7 @@ static int move_run(struct run *r)
 static int move_columns_of(const struct mafat_moving *m, const struct mafat_moving_columns *c, int y, int channel, int i, struct mafat_place in)
 {
   const int x = c->x + i * c->step;
-  const struct mafat_seat seat = mafat_tensors_seat(m->tensors, m->layer, channel, y, x);
+  const struct mafat_seat seat = mafat_tensors_seat(m->tensors, m->tensor, channel, y, x);
   struct run r = {.to = seat.at, .n = mafat_min(c->n - i, (seat.box.x.end - 1 - x) / c->step + 1), .to_step = (ptrdiff_t)seat.pixel_bytes * c->step};
   in.at[c->in_axis] += i * c->in_step;
   find_from(m, c->in_axis, c->in_step, in, &r);
@@ -99,7 +99,7 @@ static int move_columns_of(const struct mafat_moving *m, const struct mafat_movi
 static int move_channels_of(const struct mafat_moving *m, int y, int x, int channel, int n, struct mafat_place in)
 {
   const struct mafat_atom *last = &m->part->atoms[mafat_part_atoms(m->part, MAFAT_AXIS_C).end - 1];
-  const struct mafat_seat seat = mafat_tensors_seat(m->tensors, m->layer, channel, y, x);
+  const struct mafat_seat seat = mafat_tensors_seat(m->tensors, m->tensor, channel, y, x);
   struct run r = {.to = seat.at, .to_step = 1, .n = mafat_min(mafat_min(n, seat.channels.end - channel), MAFAT_CHANNEL_BLOCK - channel % MAFAT_CHANNEL_BLOCK)};
   find_from(m, last->in_axis, last->in_step, in, &r);
   return move_run(&r);
@@ -108,7 +108,7 @@ static int move_channels_of(const struct mafat_moving *m, int y, int x, int chan
 /* Whichever there are more of in a run, columns or channels. */
 static void move_elements(const struct mafat_moving *m)
 {
-  const int channels = m->tensors->network->layers[m->layer].out.c;
+  const int channels = mafat_network_tensor_shape(m->tensors->network, m->tensor).c;
   for (struct mafat_moving_rows rows = mafat_moving_rows(m); mafat_moving_next_row(&rows);)
     for (struct mafat_moving_columns c = mafat_moving_columns(m, rows.in, true); mafat_moving_next_columns(&c);)
       for (int channel = 0, n; channel < channels; channel += n) {
@@ -179,8 +179,8 @@ static void move_columns(const struct mafat_moving *m, int y, const struct mafat
     n = channels_beside(&m->operand->sources, first + c, c, end - c);
     const uint8_t *from = mafat_integer_behind(m->tensors, &m->operand->sources, first + c, columns->in.at[MAFAT_AXIS_H],
                                                columns->in.at[MAFAT_AXIS_W], &bytes);
-    char *to = mafat_tensors_address(m->tensors, m->layer, block, y, columns->x) + c % MAFAT_CHANNEL_BLOCK;
-    const ptrdiff_t to_step = (ptrdiff_t)mafat_tensors_pixel_bytes(m->tensors, m->layer, block) * columns->step;
+    char *to = mafat_tensors_address(m->tensors, m->tensor, block, y, columns->x) + c % MAFAT_CHANNEL_BLOCK;
+    const ptrdiff_t to_step = (ptrdiff_t)mafat_tensors_pixel_bytes(m->tensors, m->tensor, block) * columns->step;
     const ptrdiff_t from_step = (ptrdiff_t)bytes * columns->in_step;
     if (n == MAFAT_CHANNEL_BLOCK)
       for (int i = 0; i < columns->n; i++, from += from_step, to += to_step) memcpy(to, from, MAFAT_CHANNEL_BLOCK);
@@ -198,15 +198,20 @@ static void move_pixels(const struct mafat_moving *m)
     }
 }
 
+void mafat_moving_bytes(const struct mafat_moving *m)
+{
+  if (is_whole(m)) move_pixels(m);
+  else if (mafat_part_leaves(m->part, m->operand->shape)) move_clipped(m);
+  else move_elements(m);
+}
+
 static int run_rearrange(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
   fill(w->tensors, l, step->layer, step->out);
   for (int k = 0; k < l->n_operands; k++) {
     struct mafat_moving m = {w->tensors, &l->operands[k], &l->rearrange->parts[k], step->layer, step->out};
-    if (is_whole(&m)) move_pixels(&m);
-    else if (mafat_part_leaves(m.part, m.operand->shape)) move_clipped(&m);
-    else move_elements(&m);
+    mafat_moving_bytes(&m);
   }
   return MAFAT_OK;
 }

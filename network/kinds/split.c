@@ -1,0 +1,69 @@
+/* Parts of a map as maps of their own: each output is a copy of some elements of the input, as rearrange makes them. */
+#include "network/network.h"
+
+#include "base/part.h"
+#include "network/kinds/kinds.h"
+#include "network/rearrange.h"
+
+/* What an output is, all of which its part puts. */
+MAFAT_PART(opening)
+static int take_part(struct mafat_layer *l, const struct mafat_subject *subject, int output)
+{
+  struct mafat_part *p = &l->rearrange->parts[output];
+  struct mafat_output is = {.shape = mafat_part_shape(p), .type = l->out_type, .quantization = l->quantization};
+  int code = output ? mafat_kind_put_out_more(l, subject, output, is)
+                    : mafat_kind_put_out(l, subject, is.shape.h, is.shape.w, is.shape.c);
+  const char *fault = code ? NULL : mafat_part_settle_atoms(p, is.shape);
+  if (code == MAFAT_OK && !fault && mafat_part_leaves(p, l->in)) fault = "reads beside its input";
+  if (code == MAFAT_OK && !fault && mafat_part_elements(p) != mafat_shape_elements(is.shape)) fault = "leaves places of an output empty";
+  return fault ? mafat_kind_refuse(subject, fault) : code;
+}
+
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+{
+  const struct mafat_rearrange *r = l->rearrange;
+  if (!r || l->n_operands != 1 || r->n_parts < 2) return mafat_kind_refuse(subject, "expects one input and several outputs");
+  int code = mafat_kind_add_outputs(l, subject, r->n_parts - 1);
+  for (int k = 0; k < r->n_parts && code == MAFAT_OK; k++) code = take_part(l, subject, k);
+  return code;
+}
+
+static int extent_of(struct mafat_shape s, bool axis_y)
+{
+  return axis_y ? s.h : s.w;
+}
+
+/* Is an output less or more than the first along an axis? */
+static bool differs(const struct mafat_layer *l, bool axis_y)
+{
+  bool any = false;
+  for (int k = 1; k < mafat_layer_n_outputs(l); k++)
+    any = any || extent_of(mafat_layer_output_shape(l, k), axis_y) != extent_of(l->out, axis_y);
+  return any;
+}
+
+/* What all outputs read, each for what is made of it. */
+static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+{
+  struct mafat_span in = {0, 0};
+  if (differs(l, axis_y)) return mafat_kind_whole_span(l, operand, axis_y, out);
+  for (int k = 0; k < l->rearrange->n_parts; k++)
+    in = mafat_span_hull(in, mafat_part_in_span(&l->rearrange->parts[k], l->in, axis_y, out));
+  return in;
+}
+
+static unsigned not_along(const struct mafat_layer *l)
+{
+  return (differs(l, true) ? MAFAT_ALONG_ROWS : 0) | (differs(l, false) ? MAFAT_ALONG_COLS : 0);
+}
+
+const struct mafat_kind mafat_kind_split = {
+    .name = "split",
+    .keeps = true,
+    .along = MAFAT_ALONG_MAP,
+    .not_along = not_along,
+    .apart = true,
+    .infer = infer,
+    .in_span = in_span,
+    .numbers = mafat_kind_numbers_kept,
+};

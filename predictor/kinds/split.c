@@ -1,0 +1,12 @@
+#include "predictor/kinds/rearrange.h"
+
+/* As many rearrangements, of what belongs to the first output's pixels. */
+static void count_split(struct mafat_counting *c)
+{
+  const struct mafat_layer *l = c->layer;
+  double all = 0, first = (double)mafat_shape_elements(l->out);
+  for (int k = 0; k < mafat_layer_n_outputs(l); k++) all += (double)mafat_shape_elements(mafat_layer_output_shape(l, k));
+  mafat_count_rearranged(c, l->rearrange, all / first);
+}
+
+const struct mafat_predictor_kind mafat_predictor_split = {.count = count_split};
