@@ -537,7 +537,7 @@ check-includes: ## no folder includes what stands above it, no files include eac
 check-kinds: ## no more files outside kinds/ and formats/ name a kind of layer than scripts/kinds_named.txt lists
 	@./scripts/check_kinds.sh
 
-check-tables: ## lists of kinds, activations, types and levels stand in their tables alone (.def)
+check-tables: ## lists of kinds, activations, types, levels and formats stand in their tables alone
 	@./scripts/check_tables.sh
 
 check-covered: ## each file of unit tests names the sources that it covers, and each of the library's is named

@@ -101,6 +101,19 @@ listed() { # NAME...
       fail "runner/kernels: expected $object.c, which base/levels.def has"
   done
 
+  # ---- formats of models: formats/readers.c. Packed weights, cfg files and their forks have uses of their own ----
+  readers=$(sed -n 's/^#define READERS(ROW) //p' formats/readers.c | grep -oE 'ROW\([a-z0-9_]+\)' | sed 's/ROW(\(.*\))/\1/')
+  graphs=
+  for name in $readers; do # the row is in the file that has the reader
+    row=$(grep -lE "^const struct mafat_reader mafat_${name}_reader = " formats/*/*.c || true)
+    [ "$(echo "$row" | wc -w)" = 1 ] || fail "formats: expected one mafat_${name}_reader, which formats/readers.c has"
+    ! grep -A 3 "^const struct mafat_reader mafat_${name}_reader = " $row | grep -q '\.graph = ' || graphs="$graphs $name"
+  done
+  [ -n "$readers" ] && [ -n "$graphs" ] || fail "formats/readers.c: found no rows"
+  refuse "a format of models named outside formats/: ask for a property of its row (formats/readers.h)" \
+    "\bmafat_($(either $readers))_reader\b|\bmafat_($(either $graphs))_|\"formats/($(either $graphs))/|\"($(either $graphs))\"|(n|network)->format\.name" \
+    $(files ! -path 'formats/*')
+
   # ---- what is written by hand has all names ----
   for file in programs/shared/options.def scripts/completion/mafat.bash doc/man/run_inference.1; do
     [ ! -f $file ] || needs $file $levels
