@@ -1,11 +1,11 @@
-/* MAFAT_PART(name) before a function's definition names the part of a static program that it belongs to (runner/os/parts.def):
- * whatever the function is called, and whatever its file does otherwise. Without it a function goes with its file. Where code is
- * not placed in parts, as in libmafat.so, this changes nothing. */
+/* MAFAT_PART(name), before the definition of a function, places it in a part of a static program
+ * (runner/os/parts.def), whatever its name and its file are. A function without it goes with its
+ * file. It changes nothing in programs without parts, as those over libmafat.so. */
 #ifndef MAFAT_BASE_PART_H
 #define MAFAT_BASE_PART_H
 
-/* A section of its own for each line, so that the linker leaves out what nothing calls. No function's own section
- * (-ffunction-sections) begins with two dots. */
+/* One section a line, so that the linker can drop each function that nothing calls. Two dots:
+ * -ffunction-sections names no section so. */
 #define MAFAT_PART(name) MAFAT_PART_ON_LINE(#name, __LINE__)
 #define MAFAT_PART_ON_LINE(name, line) MAFAT_PART_SECTION(name, line)
 #define MAFAT_PART_SECTION(name, line) __attribute__((section(".text.." name "." #line)))

@@ -1,4 +1,4 @@
-/* Where the parts of this program's code are, by parts.def: of programs that are linked by run_inference.ld. */
+/* Addresses of the parts of this program (parts.def), if it is linked by run_inference.ld. */
 #ifndef MAFAT_RUNNER_OS_PARTS_H
 #define MAFAT_RUNNER_OS_PARTS_H
 
@@ -12,12 +12,12 @@ enum mafat_code_part {
   MAFAT_N_CODE_PARTS
 };
 
-/* Is this program's code in parts? Otherwise all of them are empty. */
+/* false: all parts are empty */
 bool mafat_code_is_placed(void);
 struct mafat_process_part mafat_code_part(enum mafat_code_part part);
-/* From the end of a part to the next one. */
+/* from the end of a part to the next one */
 struct mafat_process_part mafat_code_gap_behind(enum mafat_code_part part);
-/* The program's headers, and its jumps to functions of the C library that are chosen at the start. */
+/* The program's headers, and its jumps to C library functions that are chosen at the start. */
 struct mafat_process_part mafat_code_jumps(void);
 
 #endif

@@ -1,5 +1,6 @@
-/* Small models of pictures for check.py, in the folder that is named: picture.onnx, picture.tflite; integers.tflite, whose layers
- * compute with integers; boxes.onnx, whose output is a head's. */
+/* Small models of pictures for check.py, in the folder that is named: picture.onnx,
+ * picture.tflite; integers.tflite, whose layers compute with integers; boxes.onnx, whose output is
+ * a head's. */
 #include "tests/support/onnx_writer.h"
 #include "tests/support/tflite_writer.h"
 

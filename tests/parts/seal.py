@@ -1,18 +1,29 @@
-"""Runs in gdb, for check.py: takes all rights from the code that a static program drops while a model runs, and prints a line for
-each page of it that is entered nevertheless: the part, the function, its caller. The page is opened then, so that the run goes on.
+"""Runs in gdb, for check.py: takes all rights from the code that a static program drops while a
+model runs, and prints a line for each page of it that is entered nevertheless: the part, the
+function, its caller. Then it opens the page, so that the run goes on.
 
-The program says itself what it drops and makes resident: by mafat_process_keep_code, mafat_process_drop and
-mafat_process_populate. Readers of model files (`import`) are sealed only when they are dropped by name: opening the weights of a
-packed model enters them once more."""
+The program itself says what it drops and what it makes resident: by mafat_process_keep_code,
+mafat_process_drop and mafat_process_populate. Readers of model files (`import`) are sealed when
+they are dropped by name: opening the weights of a packed model enters them once more."""
 import re
 import struct
 
 import gdb
 
 PAGE, READ, EXECUTE = 4096, 1, 4
-# By architecture: a system call's instruction, its number of mprotect, registers.
-CALLS = {"i386:x86-64": (b"\x0f\x05", 10, "rip", "rax", ("rdi", "rsi", "rdx"), ("rcx", "r11")),
-         "aarch64": (b"\x01\x00\x00\xd4", 226, "pc", "x8", ("x0", "x1", "x2"), ())}
+# For each architecture: the instruction of a system call, the number of mprotect, the registers of
+# program counter, number and arguments, and those that a call overwrites.
+CALLS = {
+    "i386:x86-64": (b"\x0f\x05", 10, "rip", "rax", ("rdi", "rsi", "rdx"), ("rcx", "r11")),
+    "aarch64": (b"\x01\x00\x00\xd4", 226, "pc", "x8", ("x0", "x1", "x2"), ()),
+}
+SETTINGS = (
+    "set pagination off",
+    "set confirm off",
+    "set print thread-events off",
+    "handle SIGSEGV stop nopass print",
+    "handle SIGPIPE SIGALRM SIGUSR1 SIGUSR2 SIGCHLD nostop noprint pass",
+)
 
 
 def number(expression):
@@ -25,21 +36,26 @@ def name_of(address):
 
 
 class Program:
+    """The process, its file's segments and parts, and the pages that are sealed."""
+
     def __init__(self):
         process = gdb.selected_inferior()
-        head = bytes(process.read_memory(number("&__ehdr_start"), PAGE))
-        offset, size, count = struct.unpack_from("<Q", head, 32)[0], *struct.unpack_from("<HH", head, 54)
+        self.begin = number("&__ehdr_start")
+        head = bytes(process.read_memory(self.begin, PAGE))
+        offset, (size, count) = struct.unpack_from("<Q", head, 32)[0], struct.unpack_from("<HH", head, 54)
         headers = [struct.unpack_from("<IIQQQQQQ", head, offset + size * i) for i in range(count)]
         loads = [header for header in headers if header[0] == 1]
-        self.begin = number("&__ehdr_start")
         moved = self.begin - min(header[3] for header in loads)
-        self.segments = [(moved + header[3], moved + header[3] + header[6], header[1]) for header in loads]
+        self.segments = [(moved + at, moved + at + bytes_, flags) for _, flags, _, at, _, _, bytes_, _ in loads]
         self.end = min(begin for begin, _, flags in self.segments if flags & 2) // PAGE * PAGE
-        self.instruction, self.mprotect, self.pc, self.call, self.arguments, self.lost = CALLS[gdb.selected_frame().architecture().name()]
+        architecture = gdb.selected_frame().architecture().name()
+        instruction, self.mprotect, self.pc, self.call, self.arguments, self.lost = CALLS[architecture]
         gate = number("&mprotect")
-        self.gate = gate + bytes(process.read_memory(gate, 64)).index(self.instruction)
-        symbols = "".join(gdb.execute(f"info {kind} ^mafat_linked_", to_string=True) for kind in ("functions", "variables"))
-        self.parts = sorted((int(at, 16), part) for at, part in re.findall(r"^(0x\w+) +mafat_linked_(\w+)$", symbols, re.M))
+        self.gate = gate + bytes(process.read_memory(gate, 64)).index(instruction)
+        kinds = ("functions", "variables")
+        symbols = "".join(gdb.execute(f"info {kind} ^mafat_linked_", to_string=True) for kind in kinds)
+        found = re.findall(r"^(0x\w+) +mafat_linked_(\w+)$", symbols, re.M)
+        self.parts = sorted((int(at, 16), part) for at, part in found)
         self.sealed = set()
         self.most = 0
 
@@ -48,6 +64,7 @@ class Program:
         return last[0] if last and not last[0].endswith("_end") else "no part"
 
     def protect(self, begin, end, rights):
+        """The system call, made by the process between two of its instructions."""
         registers = (self.pc, self.call, *self.arguments)
         before = {name: number(f"${name}") for name in (*registers, *self.lost)}
         for name, value in zip(registers, (self.gate, self.mprotect, begin, end - begin, rights)):
@@ -57,7 +74,8 @@ class Program:
             gdb.execute(f"set ${name} = {value}")
 
     def seal(self, begin, end):
-        begin, end = (max(begin, self.begin) + PAGE - 1) // PAGE * PAGE, min(end, self.end) // PAGE * PAGE
+        begin = (max(begin, self.begin) + PAGE - 1) // PAGE * PAGE
+        end = min(end, self.end) // PAGE * PAGE
         if begin < end:
             self.protect(begin, end, 0)
             self.sealed.update(range(begin, end, PAGE))
@@ -74,23 +92,23 @@ class Program:
         return number(f"${self.arguments[index]}")
 
     def keep(self):
-        """mafat_process_keep_code(parts, n): all that lies between the parts is dropped."""
-        kept = struct.iter_unpack("<QQ", bytes(gdb.selected_inferior().read_memory(self.argument(0), 16 * self.argument(1))))
-        names = {part: at for at, part in self.parts}
-        at = self.begin
+        """mafat_process_keep_code(parts, n): all that is between the parts is dropped."""
+        memory = gdb.selected_inferior().read_memory(self.argument(0), 16 * self.argument(1))
+        kept = list(struct.iter_unpack("<QQ", bytes(memory)))
+        places = {part: at for at, part in self.parts}
         gdb.execute("finish", to_string=True)
         self.open(self.begin, self.end)
+        at = self.begin
         for begin, end in [*kept, (self.end, self.end)]:
-            self.seal(at, min(begin, names["import"]))
-            self.seal(max(at, names["import_end"]), begin)
+            self.seal(at, min(begin, places["import"]))
+            self.seal(max(at, places["import_end"]), begin)
             at = end
 
     def fault(self):
-        address = number("$_siginfo._sifields._sigfault.si_addr")
+        address, here = number("$_siginfo._sifields._sigfault.si_addr"), number(f"${self.pc}")
         if address // PAGE * PAGE not in self.sealed:
-            print(f"seal: failed: a fault at {address:#x}, from {name_of(number(f'${self.pc}'))}")
+            print(f"seal: failed: a fault at {address:#x}, from {name_of(here)}")
             return False
-        here = number(f"${self.pc}")
         if here == address:
             try:
                 here = gdb.selected_frame().older().pc()
@@ -98,12 +116,11 @@ class Program:
                 here = 0
         print(f"seal: entered {self.part_at(address)}: {name_of(address)} from {name_of(here)}")
         self.open(address, address + 1)
-        return address // PAGE * PAGE not in self.sealed
+        return True
 
 
 def main():
-    for line in ("set pagination off", "set confirm off", "set print thread-events off", "handle SIGSEGV stop nopass print",
-                 "handle SIGPIPE SIGALRM SIGUSR1 SIGUSR2 SIGCHLD nostop noprint pass", "tbreak mafat_process_keep_code", "run"):
+    for line in (*SETTINGS, "tbreak mafat_process_keep_code", "run"):
         gdb.execute(line)
     if not gdb.selected_thread():
         return
