@@ -345,7 +345,7 @@ check plan-chosen-near 'the chosen algorithms differ from direct by more than 2e
 # ---- Levels, algorithms, threads
 
 check cpu-tolerance 'portable and the default differ by more than 1e-5 of the largest value' near "$io/whole" "$io/wholeportable" 1e-5
-levels=$(sed -n 's/^LEVEL(\([a-z0-9]*\),.*/\1/p' base/levels.def) # slowest first
+levels='portable neon avx2 avx512' # slowest first
 place() { set -- "$1" ${levels%%"$1"*}; echo $#; }
 for cpu in $levels; do # each is accepted everywhere, and means the best that there is up to it
   run --quiet --json --cpu $cpu --dump-output "$io/level-$cpu" $model a.ppm
