@@ -124,8 +124,8 @@ struct mafat_model_options {
   const char *algorithm; /* of convolutions: "direct", "winograd", "winograd-large" (3x3, stride 1);
                            default "auto": the faster one that fits, for each layer */
   int threads;          /* that compute, the caller's included; default 1; or MAFAT_THREADS_AUTO */
-  const char *cpu;      /* highest kernel level: "portable", "avx2", "avx512", "neon"; default: the
-                           best of this CPU */
+  const char *cpu;      /* highest kernel level, such as "avx2" (run_inference --help lists all);
+                           default: the best of this CPU */
   bool best_effort;     /* run the smallest plan even if it does not fit */
   const char *picture;  /* its header predicts the decoder's memory; default: an upright baseline
                            JPEG of 12 megapixels */

@@ -16,7 +16,7 @@ MAFAT_API bool mafat_is_packed(const char *path);
 /* What it points to must stay until the file is closed. */
 struct mafat_pack_options {
   size_t size;
-  const char *weights;     /* type: default "float32"; "fp16", "int8", "int4" */
+  const char *weights;     /* type, such as "int8" (pack_weights --help); default "float32" */
   const char *activations; /* default "float32"; "int8": convolutions between the first and the last
                               compute with integers, and weights are int8 */
   const char *const *calibrate; /* (n_calibrate) for int8 activations: pictures that choose the

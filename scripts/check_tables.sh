@@ -115,6 +115,10 @@ listed() { # NAME...
     "\bmafat_($(either $readers))_reader\b|\bmafat_($(either $graphs))_|\"formats/($(either $graphs))/|\"($(either $graphs))\"|(n|network)->format\.name" \
     $(files ! -path 'formats/*')
 
+  # ---- the library's headers and Python name examples, not all ----
+  ! grep -nE "$(listed $levels)|$(listed $packings)" include/*.h* python/mafat/*.py ||
+    fail "a list of levels or types of weights in a comment: name one, and who lists all"
+
   # ---- what lists some by hand lists all ----
   for file in programs/shared/options.def scripts/completion/mafat.bash doc/man/run_inference.1; do
     needs $file $levels

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         height: int
         algorithm: str           # of convolutions: "direct", "winograd", "winograd-large", "auto"
         threads: int             # that compute; default 1; or THREADS_AUTO
-        cpu: str                 # highest kernel level: "portable", "avx2", "avx512", "neon"
+        cpu: str                 # highest kernel level, such as "avx2"
         best_effort: bool        # run the smallest plan even if it does not fit
         picture: Path            # its header says what decoding costs; default: a JPEG of 12 megapixels
         picture_may_fail: bool

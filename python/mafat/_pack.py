@@ -50,7 +50,7 @@ def pack(model: Path, weights: Path | None, out: Path, *, type: str | None = Non
     that fails or is interrupted.
 
     model, weights: a cfg and its weights; or an ONNX or TFLite file, and None.
-    type: of the weights in the file: "float32", "fp16", "int8", "int4".
+    type: of the weights in the file, such as "int8"; pack_weights --help lists all.
     activations: "int8": convolutions compute with whole numbers; calibrate: pictures by which it is chosen what these mean.
     measure: a picture by which is measured how far each layer moves; keep_above: a layer that moves by more gets a wider type.
     replace: the file, if there is one.

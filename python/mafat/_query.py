@@ -74,7 +74,7 @@ def sweep(model: Path, weights: Path | None = None, *, budgets: Sequence[int | s
     """A plan for each budget, rising.
 
     budgets: sizes; None: those that tell something about this network, from the least that fits to the most that is of use.
-    packed: "float32", "fp16", "int8", "int4": of the model with its weights as mafat.pack would have them."""
+    packed: a type such as "int8": of the model with its weights as mafat.pack would have them."""
     with Query(model, weights, dict(options), "sweep") as query:
         sizes = query.budgets() if budgets is None else sorted(count_bytes(size) for size in budgets)
         if packed is None:
