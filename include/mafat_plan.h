@@ -252,9 +252,10 @@ MAFAT_API int mafat_query_front(const struct mafat_query *query, int index,
  * greedy search the paper's. Writes at most `room` and returns how many. */
 MAFAT_API int mafat_query_budgets(const struct mafat_query *query, size_t *budgets, int room);
 
-/* The same query with weights packed as a type, such as "int8" (pack_weights --help lists all), wider
- * for layers that do not support it. Closed before the query that it is made from. MAFAT_EINVAL: no
- * such type. MAFAT_EUNSUPPORTED: no layer's weights become smaller. *out is NULL after a failure. */
+/* The same query with weights packed as a type, such as "int8" (pack_weights --help lists all), or
+ * wider where a layer does not support it. Closed before the query that it is made from.
+ * MAFAT_EINVAL: no such type. MAFAT_EUNSUPPORTED: no layer's weights become smaller. *out is NULL
+ * after a failure. */
 MAFAT_API int mafat_query_pack(struct mafat_query **out, const struct mafat_query *query,
                                const char *weights, struct mafat_diagnostic *d);
 
