@@ -34,18 +34,18 @@ struct subject {
   size_t n_outputs;
   int n_steps;        /* of a run */
   int at;             /* step after which the run is canceled by itself; -1: by the other thread */
+  int waits_at;       /* step after which the run waits for the other thread; -1: it does not */
+  atomic_bool canceled; /* by the other thread */
   atomic_int n_ran;   /* steps, of this run */
-  int held;           /* step that lasts until the other thread has canceled; -1: none */
-  atomic_bool canceled;
 };
 
 static void ran(void *context, const struct mafat_step_facts *step)
 {
   struct subject *s = context;
   (void)step;
-  int at = atomic_fetch_add(&s->n_ran, 1);
-  if (at == s->at) mafat_model_cancel(s->model);
-  while (at == s->held && !atomic_load(&s->canceled)) sched_yield();
+  int number = atomic_fetch_add(&s->n_ran, 1);
+  if (number == s->at) mafat_model_cancel(s->model);
+  while (number == s->waits_at && !atomic_load(&s->canceled)) sched_yield();
 }
 
 static int run(struct subject *s, struct mafat_diagnostic *d)
@@ -66,7 +66,7 @@ static void open_subject(struct subject *s, int kind)
   struct mafat_port_facts port = {.size = sizeof port};
   struct mafat_diagnostic d;
   s->files = test_model_files(cfg, 1);
-  s->at = s->held = -1;
+  s->at = s->waits_at = -1;
   for (int i = 0; i < INPUTS; i++) s->input[i] = (float)(i % 101) / 101;
   ck_assert_msg(mafat_model_open(&s->model, s->files.cfg, s->files.weights, &options, &d) == MAFAT_OK, "%s", d.text);
   ck_assert_int_eq(mafat_model_describe_output(s->model, 0, &port), MAFAT_OK);
@@ -101,7 +101,7 @@ static void check_nothing(const struct subject *s)
 static void check_whole_run(struct subject *s)
 {
   struct mafat_diagnostic d;
-  s->at = -1;
+  s->at = s->waits_at = -1;
   ck_assert_msg(run(s, &d) == MAFAT_OK, "%s", d.text);
   ck_assert_int_eq(read(s, s->output), MAFAT_OK);
   ck_assert_int_eq(memcmp(s->output, s->alone, s->n_outputs * sizeof *s->output), 0);
@@ -139,11 +139,12 @@ static void *cancel(void *argument)
   struct canceler *c = argument;
   while (atomic_load(&c->subject->n_ran) < c->at) sched_yield();
   mafat_model_cancel(c->subject->model);
-  atomic_store(&c->subject->canceled, true);
   c->n_before = atomic_load(&c->subject->n_ran);
+  atomic_store(&c->subject->canceled, true);
   return NULL;
 }
 
+/* Half of the runs wait for it at a random step, so that a busy machine does not let all of them end before. */
 START_TEST(test_another_thread_cancels_at_random_moments)
 {
   static struct subject s;
@@ -152,25 +153,24 @@ START_TEST(test_another_thread_cancels_at_random_moments)
   int n_canceled = 0;
   open_subject(&s, _i);
   for (int i = 0; i < RUNS; i++) {
-    struct canceler c = {.subject = &s, .at = test_random_int(&rng, 0, s.n_steps)};
+    struct canceler c = {.subject = &s, .at = test_random_int(&rng, 1, s.n_steps - 1)};
     pthread_t thread;
-    atomic_store(&s.n_ran, 0);
+    s.waits_at = i % 2 ? c.at - 1 : -1;
     atomic_store(&s.canceled, false);
-    s.held = i % 2 ? c.at - 1 : -1; /* every other run meets its cancellation for sure */
+    atomic_store(&s.n_ran, 0);
     ck_assert_int_eq(pthread_create(&thread, NULL, cancel, &c), 0);
     int code = run(&s, &d);
     int n_ran = atomic_load(&s.n_ran);
     atomic_store(&s.n_ran, s.n_steps); /* it may not have come to it */
     pthread_join(thread, NULL);
-    s.held = -1;
-    ck_assert_msg(code == MAFAT_OK || code == MAFAT_ECANCELED, "%s", d.text);
+    ck_assert_msg(code == MAFAT_ECANCELED || (code == MAFAT_OK && i % 2 == 0), "%d: %s", code, d.text);
     if (code == MAFAT_OK) continue;
-    ck_assert_int_le(n_ran, c.n_before + 1);
+    ck_assert_int_le(n_ran, i % 2 ? c.at : c.n_before + 1);
     check_nothing(&s);
     n_canceled++;
     if (i % 10 == 0) check_whole_run(&s);
   }
-  ck_assert_int_gt(n_canceled, 0);
+  ck_assert_int_ge(n_canceled, RUNS / 2);
   check_whole_run(&s);
   close_subject(&s);
 }
