@@ -138,14 +138,14 @@ static __attribute__((noinline)) int open_plan(struct mafat_model *m, struct maf
 }
 
 /* The files, and what is told of them where they are not there. */
-static int open_files(struct mafat_model_files *files, const char *cfg_path, const char *weights_path, struct mafat_diagnostic *d)
+static int open_files(struct mafat_model_files *files, const struct mafat_files_taken *t, struct mafat_diagnostic *d)
 {
-  int code = files->model ? MAFAT_OK : mafat_model_files_open(files, cfg_path, weights_path, d);
-  if (code || weights_path || files->weights) return code;
+  int code = files->model ? MAFAT_OK : mafat_model_files_open(files, &t->model, t->own_weights, d);
+  if (code || t->own_weights || files->weights) return code;
   return mafat_fail(d, MAFAT_EINVAL, "expected the paths of a cfg and a weights file");
 }
 
-static int open_model(struct mafat_model *m, struct mafat_model_files *files, const char *cfg_path, const char *weights_path,
+static int open_model(struct mafat_model *m, struct mafat_model_files *files, const struct mafat_files_taken *t,
                       const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
   int code;
@@ -155,7 +155,7 @@ static int open_model(struct mafat_model *m, struct mafat_model_files *files, co
   if (!m->kernels)
     return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (%s), found %.60s", mafat_kernels_names(), o->cpu);
   if ((code = mafat_lock_find(&m->lock.wish, o->lock, d))) return code;
-  if ((code = open_files(files, cfg_path, weights_path, d))) return code;
+  if ((code = open_files(files, t, d))) return code;
   if ((code = mafat_choose_network(&m->network, &m->n_layers, files->model, o, d))) return code;
   if ((code = mafat_kinds_check(m->network, m->n_layers, d))) return code;
   if ((code = mafat_picture_make(&m->picture, m->network, o, m->kernels, d))) return code;
@@ -169,12 +169,13 @@ static int open_model(struct mafat_model *m, struct mafat_model_files *files, co
   mafat_model_forget_picture(m);
   /* A file that is missing is told once a plan is known to fit. What asking leaves in the heap is measured. */
   if (files->weights) mafat_weights_probe(files->weights, &m->kind, NULL);
-  if (m->kind.packed && files->weights != files->model) mafat_packed_types(m->network, files->weights, NULL);
-  if (o->measure && (code = mafat_model_files_open_weights(files, weights_path, d))) return code;
+  if (m->kind.packed && files->weights != files->model) code = mafat_packed_types(m->network, files->weights, d);
+  if (code == MAFAT_ENOMEM) return code;
+  if (o->measure && (code = mafat_model_files_open_weights(files, t->own_weights, d))) return code;
   if (o->frames && (code = mafat_frame_format_read(&m->frame, o->frames, d))) return code;
   struct mafat_surroundings_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels,
                                                o->arena, mafat_choose_reserve(o), &m->picture.input, o->frames ? &m->frame : NULL,
-                                               o->beside_bytes, o->frames_stay};
+                                               o->beside_bytes, o->frames_stay, mafat_model_files_absent_bytes(files)};
   /* Reading weights needs memory too, and counts on an arena without pages. */
   if (o->arena) mafat_arena_forget(o->arena, NULL);
   if ((code = mafat_surroundings_measure(&m->around, &request, d))) return code;
@@ -189,41 +190,50 @@ static int open_model(struct mafat_model *m, struct mafat_model_files *files, co
   }
   if (code || (code = decide_lock(m, d))) return code;
   make_headroom(m);
-  code = mafat_model_files_open_weights(files, weights_path, d);
+  code = mafat_model_files_open_weights(files, t->own_weights, d);
   return code ? code : open_plan(m, files->weights, o, d);
 }
 
 /* Nothing is opened where another rank is none of the same. */
-static int open_rank(struct mafat_model *m, struct mafat_model_files *files, const char *cfg_path, const char *weights_path,
+static int open_rank(struct mafat_model *m, struct mafat_model_files *files, const struct mafat_files_taken *t,
                      const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
   struct mafat_rank_identity id;
-  mafat_model_files_open(files, cfg_path, weights_path, NULL);
+  mafat_model_files_open(files, &t->model, t->own_weights, NULL);
   mafat_rank_identity_find(&id, files->model, files->weights, o->cpu);
   int code = o->link->opening(o->link->context, &id, d);
   if (code) return code;
-  code = open_model(m, files, cfg_path, weights_path, o, d);
+  code = open_model(m, files, t, o, d);
   return o->link->opened(o->link->context, code, m->plan_sum, d);
+}
+
+int mafat_model_open_files(struct mafat_model **out, const struct mafat_file *model, const struct mafat_file *weights,
+                           const struct mafat_model_options *options, struct mafat_diagnostic *d)
+{
+  struct mafat_model_options o;
+  struct mafat_files_taken taken;
+  *out = NULL;
+  if (!model) return mafat_fail(d, MAFAT_EINVAL, "expected the paths of a cfg and a weights file");
+  int code = mafat_sized_take(&o, sizeof o, options, d);
+  if (code == MAFAT_OK) code = mafat_model_files_take(&taken, model, weights, d);
+  if (code) return code;
+  struct mafat_model *m = calloc(1, sizeof *m);
+  if (!m) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", mafat_model_files_name(&taken.model));
+  m->pressure.fd = -1;
+  if (o.link && o.link->budgets) o.memory_bytes = o.link->budgets[o.link->rank];
+  struct mafat_model_files files = {NULL, NULL};
+  code = o.link ? open_rank(m, &files, &taken, &o, d) : open_model(m, &files, &taken, &o, d);
+  mafat_model_files_close(&files);
+  if (code == MAFAT_OK) *out = m;
+  else mafat_model_close(&m);
+  return code;
 }
 
 int mafat_model_open(struct mafat_model **out, const char *cfg_path, const char *weights_path,
                      const struct mafat_model_options *options, struct mafat_diagnostic *d)
 {
-  struct mafat_model_options o;
-  *out = NULL;
-  if (!cfg_path) return mafat_fail(d, MAFAT_EINVAL, "expected the paths of a cfg and a weights file");
-  int code = mafat_sized_take(&o, sizeof o, options, d);
-  if (code) return code;
-  struct mafat_model *m = calloc(1, sizeof *m);
-  if (!m) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg_path);
-  m->pressure.fd = -1;
-  if (o.link && o.link->budgets) o.memory_bytes = o.link->budgets[o.link->rank];
-  struct mafat_model_files files = {NULL, NULL};
-  code = o.link ? open_rank(m, &files, cfg_path, weights_path, &o, d) : open_model(m, &files, cfg_path, weights_path, &o, d);
-  mafat_model_files_close(&files);
-  if (code == MAFAT_OK) *out = m;
-  else mafat_model_close(&m);
-  return code;
+  const struct mafat_file model = {.size = sizeof model, .path = cfg_path}, weights = {.size = sizeof weights, .path = weights_path};
+  return mafat_model_open_files(out, cfg_path ? &model : NULL, weights_path ? &weights : NULL, options, d);
 }
 
 void mafat_model_close(struct mafat_model **model)

@@ -1,25 +1,77 @@
 #include "api/model_files.h"
 
 #include "base/part.h"
-#include "include/mafat_pack.h"
+#include "base/sized.h"
+#include "predictor/cost/predict.h"
+#include "runner/os/pages.h"
 
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
-MAFAT_PART(run)
-int mafat_model_files_open_weights(struct mafat_model_files *files, const char *weights, struct mafat_diagnostic *d)
+MAFAT_PART(run) const char *mafat_model_files_name(const struct mafat_file *file)
 {
-  if (files->weights) return MAFAT_OK;
-  if (!weights ? mafat_reader_of(files->model)->holds_weights : strcmp(weights, files->model->path) == 0) files->weights = files->model;
-  return files->weights || !weights ? MAFAT_OK : mafat_model_source_open_regular(&files->weights, weights, d);
+  return file->path ? file->path : file->data ? "model in memory" : "open file";
 }
 
-int mafat_model_files_open(struct mafat_model_files *files, const char *model, const char *weights, struct mafat_diagnostic *d)
+MAFAT_PART(run)
+static int open_file(struct mafat_model_source **out, const struct mafat_file *f, bool regular, struct mafat_diagnostic *d)
+{
+  const char *name = mafat_model_files_name(f);
+  if (f->data) return mafat_model_source_open_memory(out, f->data, f->bytes, name, d);
+  if (f->has_fd) return mafat_model_source_open_fd(out, f->fd, name, d);
+  if (!f->path) return mafat_fail(d, MAFAT_EINVAL, "expected a file with a path, a descriptor or data");
+  return regular ? mafat_model_source_open_regular(out, f->path, d) : mafat_model_source_open(out, f->path, d);
+}
+
+/* Does the path lead to the model, which is open already? */
+MAFAT_PART(run) static bool is_model(const struct mafat_file *weights, const struct mafat_model_source *model)
+{
+  return weights->path && !weights->data && !weights->has_fd && !model->memory && strcmp(weights->path, model->path) == 0;
+}
+
+MAFAT_PART(run)
+int mafat_model_files_open_weights(struct mafat_model_files *files, const struct mafat_file *weights, struct mafat_diagnostic *d)
+{
+  if (files->weights) return MAFAT_OK;
+  if (weights ? is_model(weights, files->model) : mafat_reader_of(files->model)->holds_weights) files->weights = files->model;
+  return files->weights || !weights ? MAFAT_OK : open_file(&files->weights, weights, true, d);
+}
+
+int mafat_model_files_open(struct mafat_model_files *files, const struct mafat_file *model, const struct mafat_file *weights,
+                           struct mafat_diagnostic *d)
 {
   *files = (struct mafat_model_files){NULL, NULL};
-  int code = mafat_model_source_open(&files->model, model, d);
+  int code = open_file(&files->model, model, false, d);
   if (code == MAFAT_OK) code = mafat_model_files_open_weights(files, weights, d);
   return files->model && code == MAFAT_EIO ? MAFAT_OK : code;
+}
+
+int mafat_model_files_take(struct mafat_files_taken *taken, const struct mafat_file *model, const struct mafat_file *weights,
+                           struct mafat_diagnostic *d)
+{
+  taken->own_weights = weights ? &taken->weights : NULL;
+  int code = mafat_sized_take(&taken->model, sizeof taken->model, model, d);
+  return code ? code : mafat_sized_take(&taken->weights, sizeof taken->weights, weights, d);
+}
+
+static size_t absent_bytes(const struct mafat_model_source *s)
+{
+  uint64_t entries[MAFAT_PAGES_AT_ONCE];
+  uintptr_t from = (uintptr_t)s->memory / MAFAT_PAGE, to = ((uintptr_t)s->memory + s->bytes + MAFAT_PAGE - 1) / MAFAT_PAGE;
+  size_t absent = 0, n = 1;
+  int fd = mafat_pages_open();
+  for (; fd >= 0 && from < to && n > 0; from += n) {
+    n = mafat_pages_read(fd, from, to, entries);
+    for (size_t i = 0; i < n; i++) absent += !mafat_page_is_there(entries[i]);
+  }
+  if (fd >= 0) close(fd);
+  return absent * MAFAT_PAGE;
+}
+
+size_t mafat_model_files_absent_bytes(const struct mafat_model_files *files)
+{
+  const struct mafat_model_source *weights = files->weights == files->model ? NULL : files->weights;
+  return (files->model->memory ? absent_bytes(files->model) : 0) + (weights && weights->memory ? absent_bytes(weights) : 0);
 }
 
 MAFAT_PART(run) void mafat_model_files_close(struct mafat_model_files *files)
@@ -29,41 +81,13 @@ MAFAT_PART(run) void mafat_model_files_close(struct mafat_model_files *files)
   files->weights = NULL;
 }
 
-/* ---- by paths alone ---- */
-
-/* A pipe that the process holds open: whoever opens a named one takes it from its reader. */
-static bool is_pipe_held(const char *path, const struct stat *st)
+bool mafat_file_holds_weights(const struct mafat_file *file)
 {
-  return S_ISFIFO(st->st_mode) && (strcmp(path, "/dev/stdin") == 0 || strncmp(path, "/dev/fd/", 8) == 0);
-}
-
-bool mafat_holds_weights(const char *path)
-{
+  struct mafat_files_taken taken;
   struct mafat_model_source *s;
-  struct stat st;
-  if (!path || stat(path, &st) != 0 || !(S_ISREG(st.st_mode) || is_pipe_held(path, &st))) return false;
-  bool holds = mafat_model_source_open(&s, path, NULL) == MAFAT_OK && mafat_reader_of(s)->holds_weights;
+  if (!file || mafat_model_files_take(&taken, file, NULL, NULL) != MAFAT_OK) return false;
+  if (!taken.model.data && !taken.model.has_fd) return mafat_holds_weights(taken.model.path);
+  bool holds = open_file(&s, &taken.model, false, NULL) == MAFAT_OK && mafat_reader_of(s)->holds_weights;
   mafat_model_source_close(&s);
   return holds;
-}
-
-bool mafat_is_packed(const char *path)
-{
-  struct mafat_model_source *s;
-  struct stat st;
-  if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode) || mafat_model_source_open_regular(&s, path, NULL) != MAFAT_OK) return false;
-  bool packed = mafat_reader_weights_kind(s).packed;
-  mafat_model_source_close(&s);
-  return packed;
-}
-
-int mafat_model_network(struct mafat_network **out, const char *path, const struct mafat_darknet_wish *wish,
-                        const struct mafat_given *given, const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
-{
-  struct mafat_model_source *s;
-  *out = NULL;
-  int code = mafat_model_source_open(&s, path, d);
-  if (code == MAFAT_OK) code = mafat_reader_network(out, s, &(struct mafat_reading){wish, given, warnings}, d);
-  mafat_model_source_close(&s);
-  return code;
 }

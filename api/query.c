@@ -31,7 +31,7 @@ static int look_around(struct mafat_query *q, const struct mafat_model_options *
   struct mafat_frame_format frame;
   if (o->frames && (code = mafat_frame_format_read(&frame, o->frames, d))) return code;
   struct mafat_surroundings_request request = {q->network, o->picture, o->picture_may_fail, q->floats_only, q->kernels, o->arena,
-                                               mafat_choose_reserve(o), &q->picture.input, o->frames ? &frame : NULL, o->beside_bytes, o->frames_stay};
+                                               mafat_choose_reserve(o), &q->picture.input, o->frames ? &frame : NULL, o->beside_bytes, o->frames_stay, mafat_model_files_absent_bytes(&q->files)};
   code = mafat_surroundings_measure(&q->around, &request, d);
   q->around.process_bytes += RUNNERS_HEAP;
   return code;
@@ -91,7 +91,7 @@ static int prepare_timing(struct mafat_query *q, struct mafat_model_source *weig
   return MAFAT_OK;
 }
 
-static int open_query(struct mafat_query *q, const char *cfg, const char *weights,
+static int open_query(struct mafat_query *q, const struct mafat_file *model, const struct mafat_file *weights,
                       const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
   int code;
@@ -101,7 +101,7 @@ static int open_query(struct mafat_query *q, const char *cfg, const char *weight
   q->kernels = mafat_kernels_find(o->cpu);
   if (!q->kernels)
     return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (%s), found %.60s", mafat_kernels_names(), o->cpu);
-  if ((code = mafat_model_files_open(&q->files, cfg, weights, d))) return code;
+  if ((code = mafat_model_files_open(&q->files, model, weights, d))) return code;
   /* A file of a graph alone is asked for no weights: it may be a pipe, and its constants may be elsewhere. */
   struct mafat_model_files *files = &q->files;
   bool graph = !weights && mafat_reader_of(files->model)->graph;
@@ -112,28 +112,37 @@ static int open_query(struct mafat_query *q, const char *cfg, const char *weight
   if (files->weights && !graph && (code = mafat_weights_probe(files->weights, &kind, d))) return code;
   if (kind.packed && files->weights != files->model && (code = mafat_packed_types(q->network, files->weights, d))) return code;
   if ((code = mafat_choose_prepare(&q->request, &q->basis, o, &kind, q->kernels->name, d))) return code;
-  if (o->plan && !(q->request.plan = q->plan = strdup(o->plan))) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg);
-  if (o->cells && !(q->request.search.cells = q->cells = strdup(o->cells))) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg);
+  if (o->plan && !(q->request.plan = q->plan = strdup(o->plan))) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", q->network->path);
+  if (o->cells && !(q->request.search.cells = q->cells = strdup(o->cells))) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", q->network->path);
   if ((code = prepare_timing(q, files->weights, o, d))) return code;
   q->request.best_effort = true; /* what does not fit is told, not refused */
   return find_front(q, d);
 }
 
-int mafat_query_open(struct mafat_query **out, const char *cfg, const char *weights,
-                     const struct mafat_model_options *options, struct mafat_diagnostic *d)
+int mafat_query_open_files(struct mafat_query **out, const struct mafat_file *model, const struct mafat_file *weights,
+                           const struct mafat_model_options *options, struct mafat_diagnostic *d)
 {
   struct mafat_model_options o;
+  struct mafat_files_taken taken;
   *out = NULL;
-  if (!cfg) return mafat_fail(d, MAFAT_EINVAL, "expected the path of a cfg");
+  if (!model) return mafat_fail(d, MAFAT_EINVAL, "expected the path of a cfg");
   int code = mafat_sized_take(&o, sizeof o, options, d);
+  if (code == MAFAT_OK) code = mafat_model_files_take(&taken, model, weights, d);
   if (code) return code;
   struct mafat_query *q = calloc(1, sizeof *q);
-  if (!q) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg);
-  code = open_query(q, cfg, weights, &o, d);
+  if (!q) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", mafat_model_files_name(&taken.model));
+  code = open_query(q, &taken.model, taken.own_weights, &o, d);
   if (!q->request.timed.weights) mafat_model_files_close(&q->files);
   if (code == MAFAT_OK) *out = q;
   else mafat_query_close(&q);
   return code;
+}
+
+int mafat_query_open(struct mafat_query **out, const char *cfg, const char *weights_path,
+                     const struct mafat_model_options *options, struct mafat_diagnostic *d)
+{
+  const struct mafat_file model = {.size = sizeof model, .path = cfg}, weights = {.size = sizeof weights, .path = weights_path};
+  return mafat_query_open_files(out, cfg ? &model : NULL, weights_path ? &weights : NULL, options, d);
 }
 
 void mafat_query_close(struct mafat_query **query)

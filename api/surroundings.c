@@ -231,6 +231,7 @@ MAFAT_PART(opening)
 static void measure_process(struct mafat_surroundings *around, const struct mafat_surroundings_request *r)
 {
   size_t mapped = measure_code(&around->process_bytes);
+  around->process_bytes += r->absent_bytes;
   around->opening_bytes = around->process_bytes;
   if (!mafat_code_is_placed()) return;
   around->program_bytes = mafat_process_file_bytes();

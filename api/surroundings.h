@@ -28,6 +28,7 @@ struct mafat_surroundings_request {
   const struct mafat_frame_format *frame; /* frames of video come, and no pictures; NULL: none do */
   size_t beside_bytes;   /* that the caller holds beside the model */
   bool frame_stays;      /* and its rows are asked for once more */
+  size_t absent_bytes;   /* of the model's files in memory: of pages that become resident when they are read */
 };
 
 /* Before anything of a model is read: its opening's code is made resident, that of ONNX and TFLite files where it

@@ -23,7 +23,7 @@ MAN_PAGES := $(PROGRAM_NAMES:%=%.1) libmafat.3 mafat-plan.7 $(if $(DROPIN),mafat
 # bash-completion looks for a file of the command's name.
 COMPLETED := $(filter-out mafat,$(PROGRAM_NAMES))
 DOCUMENTS := README.md CHANGELOG.md LICENSE
-HEADERS := mafat.h mafat_plan.h mafat_video.h mafat_pack.h mafat_ranks.h mafat.hpp
+HEADERS := mafat.h mafat_plan.h mafat_video.h mafat_pack.h mafat_ranks.h mafat_file.h mafat.hpp
 # The network that comes along, with a picture: what the tutorial begins with.
 SHAPES := shapes.cfg shapes.weights shapes.names
 SHAPES_PICTURE := models/shapes/holdout/000004.jpg

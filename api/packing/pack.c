@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct mafat_pack {
@@ -18,6 +19,7 @@ struct mafat_pack {
   struct mafat_pack_paths paths;
   struct mafat_packing packing;
   struct mafat_packing_run run;
+  struct mafat_files_taken taken;
   struct mafat_model_files files;
   struct mafat_narrowing *narrowing; /* one of both */
   struct mafat_numbering *numbering;
@@ -70,10 +72,23 @@ static int read_darknet(void *context, struct mafat_network **n, struct mafat_di
   return mafat_darknet_make(n, pack->cfg, &pack->wish, NULL, d);
 }
 
-static int open_files(struct mafat_pack *pack, const char *model, const char *weights, struct mafat_diagnostic *d)
+/* Is it the file that will be written? Of a descriptor no path says so. */
+static int check_given(const struct mafat_pack *pack, const struct mafat_model_source *s, struct mafat_diagnostic *d)
 {
-  int code = mafat_model_files_open(&pack->files, model, weights, d);
-  if (code == MAFAT_OK) code = mafat_model_files_open_weights(&pack->files, weights, d);
+  const char *written[] = {pack->paths.path, pack->paths.out};
+  struct stat out;
+  for (int i = 0; s && s->shared && i < 2; i++)
+    if (stat(written[i], &out) == 0 && mafat_is_one_file(&s->st, &out))
+      return mafat_fail(d, MAFAT_EINVAL, "%s: expected a file of its own for the output, found the model", written[i]);
+  return MAFAT_OK;
+}
+
+static int open_files(struct mafat_pack *pack, struct mafat_diagnostic *d)
+{
+  int code = mafat_model_files_open(&pack->files, &pack->taken.model, pack->taken.own_weights, d);
+  if (code == MAFAT_OK) code = mafat_model_files_open_weights(&pack->files, pack->taken.own_weights, d);
+  if (code == MAFAT_OK) code = check_given(pack, pack->files.model, d);
+  if (code == MAFAT_OK) code = check_given(pack, pack->files.weights, d);
   pack->packing.weights = pack->files.weights;
   return code;
 }
@@ -84,7 +99,7 @@ static int open_darknet(struct mafat_pack *pack, struct mafat_diagnostic *d)
   if (pack->options.n_constants) return mafat_fail(d, MAFAT_EINVAL, "%s: constants are of ONNX and TFLite models", pack->paths.cfg);
   int code = mafat_fork_find(&pack->wish.fork, pack->options.fork, d);
   if (code == MAFAT_OK) code = mafat_pack_paths_check(&pack->paths, d);
-  if (code == MAFAT_OK) code = open_files(pack, pack->paths.cfg, pack->paths.weights, d);
+  if (code == MAFAT_OK) code = open_files(pack, d);
   if (code == MAFAT_OK) code = mafat_cfg_read_source(&pack->cfg, pack->files.model, d);
   p->origin.cfg = pack->cfg;
   p->read = read_darknet;
@@ -119,7 +134,7 @@ static int open_model(struct mafat_pack *pack, struct mafat_diagnostic *d)
   struct mafat_packing *p = &pack->packing;
   if (pack->options.fork) return mafat_fail(d, MAFAT_EINVAL, "%s: fork is of Darknet's networks", pack->paths.weights);
   int code = mafat_pack_paths_check(&pack->paths, d);
-  if (code == MAFAT_OK) code = open_files(pack, pack->paths.weights, pack->paths.weights, d);
+  if (code == MAFAT_OK) code = open_files(pack, d);
   if (code == MAFAT_OK) code = check_format(pack, d);
   if (code == MAFAT_OK) code = read_model(pack, &p->network, &pack->excerpt, d);
   p->origin.excerpt = pack->excerpt;
@@ -140,11 +155,13 @@ static int name_file(struct mafat_pack *pack, struct mafat_diagnostic *d)
   return MAFAT_OK;
 }
 
-static int open_pack(struct mafat_pack *pack, const char *model_path, const char *weights_path, const char *out_path, struct mafat_diagnostic *d)
+static int open_pack(struct mafat_pack *pack, const char *out_path, struct mafat_diagnostic *d)
 {
   const struct mafat_pack_options *o = &pack->options;
-  const char *weights = weights_path ? weights_path : model_path;
-  pack->paths = (struct mafat_pack_paths){.cfg = weights_path ? model_path : NULL, .weights = weights, .out = out_path, .replace = o->replace,
+  const struct mafat_file *darknets = pack->taken.own_weights, *weights = darknets ? darknets : &pack->taken.model;
+  pack->paths = (struct mafat_pack_paths){.cfg = darknets ? mafat_model_files_name(&pack->taken.model) : NULL,
+                                          .weights = mafat_model_files_name(weights), .given = weights->data || weights->has_fd,
+                                          .out = out_path, .replace = o->replace,
                                           .replace_name = o->replace_name ? o->replace_name : "replace"};
   int code = check_options(o, &pack->packing, d);
   if (code == MAFAT_OK) code = name_file(pack, d);
@@ -153,23 +170,31 @@ static int open_pack(struct mafat_pack *pack, const char *model_path, const char
       .whole_numbers = pack->packing.whole_numbers, .calibrate = {o->calibrate, o->n_calibrate}, .measure = {&o->measure, o->measure != NULL},
       .most_error = keep_above(o), .context = pack};
   if (code == MAFAT_OK) code = mafat_pack_paths_check_read(&pack->paths, o, d);
-  if (code == MAFAT_OK) code = weights_path ? open_darknet(pack, d) : open_model(pack, d);
+  if (code == MAFAT_OK) code = darknets ? open_darknet(pack, d) : open_model(pack, d);
   return code ? code : mafat_pack_paths_check_network(&pack->paths, pack->packing.network, d);
+}
+
+int mafat_pack_open_files(struct mafat_pack **out, const struct mafat_file *model, const struct mafat_file *weights, const char *out_path,
+                          const struct mafat_pack_options *options, struct mafat_diagnostic *d)
+{
+  *out = NULL;
+  if (!model || !out_path) return mafat_fail(d, MAFAT_EINVAL, "expected the paths of a model and of the file to be written");
+  struct mafat_pack *pack = calloc(1, sizeof *pack);
+  if (!pack) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", out_path);
+  pack->packing.fd = -1;
+  int code = mafat_sized_take(&pack->options, sizeof pack->options, options, d);
+  if (code == MAFAT_OK) code = mafat_model_files_take(&pack->taken, model, weights, d);
+  if (code == MAFAT_OK) code = open_pack(pack, out_path, d);
+  if (code == MAFAT_OK) *out = pack;
+  else mafat_pack_close(&pack);
+  return code;
 }
 
 int mafat_pack_open(struct mafat_pack **out, const char *model_path, const char *weights_path, const char *out_path,
                     const struct mafat_pack_options *options, struct mafat_diagnostic *d)
 {
-  *out = NULL;
-  if (!model_path || !out_path) return mafat_fail(d, MAFAT_EINVAL, "expected the paths of a model and of the file to be written");
-  struct mafat_pack *pack = calloc(1, sizeof *pack);
-  if (!pack) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", out_path);
-  pack->packing.fd = -1;
-  int code = mafat_sized_take(&pack->options, sizeof pack->options, options, d);
-  if (code == MAFAT_OK) code = open_pack(pack, model_path, weights_path, out_path, d);
-  if (code == MAFAT_OK) *out = pack;
-  else mafat_pack_close(&pack);
-  return code;
+  const struct mafat_file model = {.size = sizeof model, .path = model_path}, weights = {.size = sizeof weights, .path = weights_path};
+  return mafat_pack_open_files(out, model_path ? &model : NULL, weights_path ? &weights : NULL, out_path, options, d);
 }
 
 void mafat_pack_close(struct mafat_pack **out)

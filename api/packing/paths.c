@@ -36,6 +36,7 @@ int mafat_pack_paths_check(const struct mafat_pack_paths *p, struct mafat_diagno
   if (exists && !p->replace) return mafat_fail(d, MAFAT_EINVAL, "%s: exists; %s replaces it", p->out, p->replace_name);
   if (exists && !S_ISREG(out.st_mode) && !S_ISLNK(out.st_mode))
     return mafat_fail(d, MAFAT_EINVAL, "%s: exists, and is no regular file: not replaced", p->out);
+  if (p->given) return check_apart(p, p->path, d);
   if (stat(p->weights, &in) != 0 || access(p->weights, R_OK) != 0)
     return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", p->weights, strerror(errno));
   if (!S_ISREG(in.st_mode)) return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file", p->weights);

@@ -8,6 +8,7 @@
 struct mafat_pack_paths {
   const char *cfg, *weights, *out; /* cfg: NULL where the weights are a model of another format */
   char *path;                      /* that is written for the time being; owned */
+  bool given;                      /* the weights are open already, or in memory: their path is but a name */
   bool replace;
   const char *replace_name;        /* what messages call it */
 };

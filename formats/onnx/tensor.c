@@ -203,6 +203,9 @@ static int place_external(struct mafat_onnx_reader *r, struct mafat_wire *w, con
   char path[MAX_PATH];
   uint64_t end;
   if (!data->path) return mafat_wire_fail(w, MAFAT_EFORMAT, "expected the location of external data, found none");
+  if (r->source.file->source->memory && !r->source.file->excerpt)
+    return mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "expected a model in memory to hold all its constants, found external data in \"%.100s\"",
+                           data->path);
   if (!is_inside(data->path))
     return mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "expected external data inside the model's folder, found \"%.100s\"",
                            data->path);

@@ -30,7 +30,7 @@ static int open_model(struct mafat_session *s, int code)
     struct mafat_model_options o = mafat_session_model_options(s);
     o.picture = NULL;
     o.floats_only = true;
-    return mafat_model_open(&s->model, s->options.model, s->options.weights, &o, &s->d);
+    return mafat_session_open_model(s, &o);
   }
   mafat_rank_identity_find(&id, NULL, NULL, NULL);
   int differs = s->link->opening(s->link->context, &id, &s->d);

@@ -70,9 +70,9 @@ static int open_model(struct serving *s)
   struct mafat_model_facts facts = {.size = sizeof facts};
   struct mafat_model_options m = mafat_session_model_options(session);
   int code = o->names ? mafat_names_read(&session->names, o->names, &session->d) : MAFAT_OK;
-  if (code == MAFAT_OK) code = mafat_query_open(&s->query, o->model, o->weights, &m, &session->d);
+  if (code == MAFAT_OK) code = mafat_session_open_query(session, &s->query, &m, &session->d);
   m.warnings = (struct mafat_warning_sink){NULL, NULL}; /* they were told of the query */
-  if (code == MAFAT_OK) code = mafat_model_open(&session->model, o->model, o->weights, &m, &session->d);
+  if (code == MAFAT_OK) code = mafat_session_open_model(session, &m);
   if (code) return code;
   mafat_model_describe(session->model, &facts);
   s->server.hall.budget_bytes = facts.budget_bytes;
@@ -159,7 +159,7 @@ static int predict(struct serving *s)
 {
   struct mafat_model_options m = mafat_session_model_options(&s->session);
   m.warnings = (struct mafat_warning_sink){NULL, NULL};
-  mafat_query_open(&s->query, s->session.options.model, s->session.options.weights, &m, NULL); /* what is wrong with it is told by what follows */
+  mafat_session_open_query(&s->session, &s->query, &m, NULL); /* what is wrong with it is told by what follows */
   return mafat_session_predict(&s->session);
 }
 

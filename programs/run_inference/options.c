@@ -488,24 +488,25 @@ static int check_calibrate(const bool *given, int n, char **rest, struct mafat_d
 
 /* ---- the command line ---- */
 
-/* The model, where there is one. A named pipe is opened once, and then held: so its kind can be seen before it is read. */
+/* The model, where there is one: opened here, once, since its first bytes say what the arguments after it are. A pipe that the process
+ * holds is not opened: the library reads that end. Whoever reads a file that cannot be opened reports it. */
 static int take_model(struct mafat_options *o, int n, char **rest, struct mafat_diagnostic *d)
 {
   struct stat st;
-  o->cfg = o->model = n > 0 ? rest[0] : NULL;
-  if (!o->cfg || stat(o->cfg, &st) != 0 || !S_ISFIFO(st.st_mode)) return MAFAT_OK;
-  if (strcmp(o->cfg, "/dev/stdin") == 0 || strncmp(o->cfg, "/dev/fd/", 8) == 0) return MAFAT_OK; /* held already */
-  int fd = open(o->cfg, O_RDONLY | O_CLOEXEC); /* waits for who writes it */
-  if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", o->cfg, strerror(errno));
-  snprintf(o->pipe, sizeof o->pipe, "/dev/fd/%d", fd);
-  o->model = o->pipe;
-  return MAFAT_OK;
+  o->cfg = n > 0 ? rest[0] : NULL;
+  o->model = (struct mafat_file){.size = sizeof o->model, .path = o->cfg};
+  if (!o->cfg || stat(o->cfg, &st) != 0 || !(S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode))) return MAFAT_OK;
+  if (S_ISFIFO(st.st_mode) && (strcmp(o->cfg, "/dev/stdin") == 0 || strncmp(o->cfg, "/dev/fd/", 8) == 0)) return MAFAT_OK;
+  o->model.fd = open(o->cfg, O_RDONLY | O_CLOEXEC); /* waits for a pipe's writer */
+  o->model.has_fd = o->model.fd >= 0;
+  if (o->model.has_fd || S_ISREG(st.st_mode)) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", o->cfg, strerror(errno));
 }
 
 /* What stands behind the options, when nothing is to be run. */
 static int read_question(struct mafat_options *o, int n, char **rest, struct mafat_diagnostic *d)
 {
-  bool alone = n > 0 && mafat_holds_weights(o->model); /* it is cfg and weights */
+  bool alone = n > 0 && mafat_file_holds_weights(&o->model); /* it is cfg and weights */
   if (alone && n > 2)
     return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.packed [IMAGE] with --predict, found %d arguments: see --help",
                       n);
@@ -543,7 +544,7 @@ static int read_served(struct mafat_options *o, int n, char **rest, bool alone, 
 
 static int read_run(struct mafat_options *o, int n, char **rest, struct mafat_diagnostic *d)
 {
-  bool alone = n > 0 && mafat_holds_weights(o->model); /* it is cfg and weights */
+  bool alone = n > 0 && mafat_file_holds_weights(&o->model); /* it is cfg and weights */
   if (o->serves) return read_served(o, n, rest, alone, d);
   if (n < 2 && !alone) return refuse_few(n, rest, alone, d);
   o->weights = alone ? NULL : rest[1];
@@ -583,7 +584,7 @@ int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct ma
   if ((code = check_together(o, given, d))) return code;
   if ((code = take_model(o, n, argv + optind, d))) return code;
   code = o->predict ? read_question(o, n, argv + optind, d) : read_run(o, n, argv + optind, d);
-  if (code == MAFAT_OK && o->input && o->n_images && !mafat_holds_weights(o->model))
+  if (code == MAFAT_OK && o->input && o->n_images && !mafat_file_holds_weights(&o->model))
     code = mafat_fail(d, MAFAT_EINVAL, MAFAT_INPUT_AND_IMAGE, o->images[0]); /* Darknet's have one input */
   if (code == MAFAT_OK && mafat_options_video(o) && o->n_images)
     code = mafat_fail(d, MAFAT_EINVAL, "--%s takes the place of images, found %.100s too", o->camera ? "camera" : "video", o->images[0]);

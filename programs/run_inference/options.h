@@ -2,15 +2,14 @@
 #ifndef MAFAT_PROGRAM_OPTIONS_H
 #define MAFAT_PROGRAM_OPTIONS_H
 
-#include "include/mafat.h"
+#include "include/mafat_file.h"
 #include "programs/run_inference/words.h"
 
 enum { MAFAT_SWEEP_SIZES = 64, MAFAT_OPTION_PORTS = 16 };
 
 struct mafat_options {
   const char *cfg, *weights; /* NULL: left out, with --predict */
-  const char *model;      /* what is opened as cfg: it, or, of a named pipe, the end that the process holds: */
-  char pipe[24];          /* "/dev/fd/3" */
+  struct mafat_file model; /* the file that is given as cfg */
   char **images;          /* the rest of the command line; "-" reads a list from stdin */
   int n_images;
   size_t memory_bytes;    /* --memory; 0: find out */

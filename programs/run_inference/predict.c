@@ -90,7 +90,7 @@ int mafat_session_predict(struct mafat_session *s)
     mafat_progress_begin("looking for plans", o->quiet);
     mafat_progress_count(1, MAFAT_PACKINGS + 1); /* and these weights packed smaller */
   }
-  if (code == MAFAT_OK) code = mafat_query_open(&query, o->model, o->weights, &m, &s->d);
+  if (code == MAFAT_OK) code = mafat_session_open_query(s, &query, &m, &s->d);
   if (code == MAFAT_OK) {
     struct mafat_question q = make_question(s, query);
     code = mafat_session_check_picture(s, &q.facts);

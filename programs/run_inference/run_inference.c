@@ -45,7 +45,7 @@ static int open_session(struct mafat_session *s)
   s->layers_ms = calloc((size_t)o->repeat, sizeof *s->layers_ms);
   s->dumps = o->n_dumps ? calloc((size_t)o->n_dumps, sizeof *s->dumps) : NULL;
   if (!s->latencies_ms || !s->layers_ms || (o->n_dumps && !s->dumps)) return mafat_fail(&s->d, MAFAT_ENOMEM, "out of memory");
-  if ((code = mafat_model_open(&s->model, o->model, o->weights, &m, &s->d))) return code;
+  if ((code = mafat_session_open_model(s, &m))) return code;
   if ((o->n_mean == 3 || o->n_scale == 3) && (code = mafat_session_check_picture(s, NULL))) return code;
   if ((code = mafat_inputs_take(s->model, NULL, o, &s->d))) return code;
   if ((code = mafat_dumps_read(s->dumps, s->model, NULL, o, &s->d))) return code;

@@ -137,6 +137,23 @@ MAFAT_PART(opening) struct mafat_model_options mafat_session_model_options(struc
   return m;
 }
 
+/* ---- files that are opened ---- */
+
+int mafat_session_open_model(struct mafat_session *s, const struct mafat_model_options *m)
+{
+  const struct mafat_options *o = &s->options;
+  const struct mafat_file weights = {.size = sizeof weights, .path = o->weights};
+  return mafat_model_open_files(&s->model, &o->model, o->weights ? &weights : NULL, m, &s->d);
+}
+
+int mafat_session_open_query(const struct mafat_session *s, struct mafat_query **query, const struct mafat_model_options *m,
+                             struct mafat_diagnostic *d)
+{
+  const struct mafat_options *o = &s->options;
+  const struct mafat_file weights = {.size = sizeof weights, .path = o->weights};
+  return mafat_query_open_files(query, &o->model, o->weights ? &weights : NULL, m, d);
+}
+
 /* ---- files that are written ---- */
 
 static bool is_same_file(const char *path, const struct stat *st)
@@ -221,7 +238,7 @@ static const char *copies_folder(const struct mafat_options *o)
 {
   struct stat st;
   const char *folder = getenv("TMPDIR");
-  if (!o->model || stat(o->model, &st) != 0 || !S_ISFIFO(st.st_mode)) return NULL;
+  if (!o->cfg || stat(o->cfg, &st) != 0 || !S_ISFIFO(st.st_mode)) return NULL;
   return folder && *folder ? folder : "/tmp";
 }
 

@@ -71,6 +71,10 @@ void mafat_session_tell_decode(struct mafat_session *s, const char *decode, cons
 const char *mafat_session_picture(const struct mafat_session *s);
 /* The command line's, for a model or a query. */
 struct mafat_model_options mafat_session_model_options(struct mafat_session *s);
+/* The model of the command line, or the query of it, with such options. */
+int mafat_session_open_model(struct mafat_session *s, const struct mafat_model_options *m);
+int mafat_session_open_query(const struct mafat_session *s, struct mafat_query **query, const struct mafat_model_options *m,
+                             struct mafat_diagnostic *d);
 
 /* Are there as many numbers of --mean and --scale as channels? facts: the query's; NULL: it is the model's question. */
 int mafat_session_check_picture(struct mafat_session *s, const struct mafat_query_facts *facts);

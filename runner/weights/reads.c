@@ -454,6 +454,12 @@ int mafat_reads_compare(const struct mafat_reads *r, unsigned file, const struct
   return mafat_model_source_same(&r->files[file].state, before, r->files[file].path, d);
 }
 
+const char *mafat_reads_memory(const struct mafat_reads *r, unsigned file)
+{
+  const char *memory = r->files[file].memory;
+  return (uintptr_t)memory % ORDINARY_ALIGNMENT == 0 ? memory : NULL;
+}
+
 size_t mafat_reads_alignment(const struct mafat_reads *r)
 {
   return r->alignment;

@@ -69,6 +69,9 @@ int mafat_reads_check_bytes(const struct mafat_reads *r, struct mafat_diagnostic
 struct mafat_file_state mafat_reads_state(const struct mafat_reads *r, unsigned file);
 int mafat_reads_compare(const struct mafat_reads *r, unsigned file, const struct mafat_file_state *before, struct mafat_diagnostic *d);
 
+/* The bytes of a file that is in memory, aligned for kernels: they need not be read. NULL: they need. */
+const char *mafat_reads_memory(const struct mafat_reads *r, unsigned file);
+
 uint64_t mafat_reads_bytes(const struct mafat_reads *r); /* read so far */
 const char *mafat_reads_method_name(const struct mafat_reads *r); /* "io_uring", "aio", "thread" */
 bool mafat_reads_direct(const struct mafat_reads *r); /* O_DIRECT, of the first file */

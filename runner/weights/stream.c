@@ -69,10 +69,17 @@ static bool is_read(const struct mafat_fetch *fetch)
   return fetch->file < MAFAT_CONSTANT_VALUES;
 }
 
+/* Where it is in memory, in place of the ring; NULL: it is read, or made. */
+static const char *in_memory(const struct mafat_stream *s, const struct mafat_fetch *fetch)
+{
+  const char *memory = is_read(fetch) ? mafat_reads_memory(s->reads, fetch->file) : NULL;
+  return memory && fetch->position % sizeof(float) == 0 ? memory + fetch->position : NULL;
+}
+
 void mafat_stream_stop(struct mafat_stream *s)
 {
   for (unsigned i = s->n_taken; i < s->n; i++)
-    if (is_read(&entry_at(s, i)->fetch)) mafat_reads_wait(s->reads, slot_of(s, i), NULL);
+    if (is_read(&entry_at(s, i)->fetch) && !in_memory(s, &entry_at(s, i)->fetch)) mafat_reads_wait(s->reads, slot_of(s, i), NULL);
   s->n = s->n_taken = 0;
   s->has_next = false;
 }
@@ -121,7 +128,7 @@ static bool submit_next(struct mafat_stream *s, int *code, struct mafat_diagnost
   e->skip = skip;
   e->end = e->begin + round_up(bytes, MAFAT_FETCH_ALIGNMENT);
   if (!is_read(&s->next)) make(s, &s->next, s->ring + e->begin);
-  else *code = mafat_reads_submit_of(s->reads, s->next.file, slot_of(s, s->n), s->ring + e->begin, bytes,
+  else if (!in_memory(s, &s->next)) *code = mafat_reads_submit_of(s->reads, s->next.file, slot_of(s, s->n), s->ring + e->begin, bytes,
                                      s->next.position - skip, d);
   if (*code) return false;
   s->n++;
@@ -153,6 +160,8 @@ int mafat_stream_take(struct mafat_stream *s, struct mafat_fetch *fetch, const c
   size_t odd = e->skip % sizeof(float);
   char *from = s->ring + e->begin + e->skip;
   *fetch = e->fetch;
+  *data = in_memory(s, fetch);
+  if (*data) return MAFAT_OK;
   *data = from - odd;
   code = is_read(fetch) ? mafat_reads_wait(s->reads, slot, d) : MAFAT_OK;
   if (odd && code == MAFAT_OK) memmove(from - odd, from, fetch->bytes);

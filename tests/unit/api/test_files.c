@@ -1,0 +1,268 @@
+/* Covers api/{model_files, model_paths}.c, base/{model_source, model_file}.c, formats/readers.c: models from paths, descriptors and memory: the same
+ * bits of every format; what memory costs; files that are cut short. */
+#include "include/mafat_file.h"
+#include "include/mafat_pack.h"
+
+#include "tests/support/api.h"
+#include "tests/support/failing_malloc.h"
+#include "tests/support/onnx_operators.h"
+#include "tests/support/support.h"
+#include "tests/support/tflite_writer.h"
+#include "tests/support/tree.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+Suite *files_suite(void);
+
+enum { DETECTOR_FLOATS = 8 + 8 * 27 + 14 + 14 * 8 };
+enum { CFG, CFG_AND_PACKED, PACKED, ONNX, TFLITE, N_MODELS, MOST = 1 << 14 };
+enum way { PATH, DESCRIPTOR, MEMORY, N_WAYS };
+
+static struct mafat_diagnostic diagnostic;
+static char path[128], weights_path[128];
+static bool has_weights;
+
+/* ---- the files ---- */
+
+static void write_tflite(void)
+{
+  static const float numbers[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+  static const struct test_tflite_tensor list[] = {{.name = "x", .rank = 4, .shape = {1, 4, 4, 1}},
+                                                   {.name = "w", .rank = 4, .shape = {1, 4, 4, 1}, .data = numbers, .bytes = sizeof numbers},
+                                                   {.name = "y", .rank = 4, .shape = {1, 4, 4, 1}}};
+  static const struct test_tflite_operator add = {.code = 0, .n_inputs = 2, .n_outputs = 1, .inputs = {0, 1}, .outputs = {2}};
+  const struct test_tflite_model model = {.tensors = list, .operators = &add, .n_tensors = 3, .n_operators = 1,
+                                          .n_inputs = 1, .n_outputs = 1, .inputs = {0}, .outputs = {2}};
+  size_t n;
+  char *data = test_tflite_write(&model, &n);
+  test_write_file(path, data, n);
+  free(data);
+}
+
+static void write_onnx(void)
+{
+  struct test_message m = test_onnx_operator_model(&(struct test_onnx_operator){"Conv", "x w", "pads=[1,1,1,1]", 0, NULL});
+  test_write_file(path, m.data, m.n);
+  free(m.data);
+}
+
+static void pack(const char *to)
+{
+  struct mafat_pack *p;
+  bool done = false;
+  const struct mafat_pack_options o = {.size = sizeof o, .replace = true};
+  int code = mafat_pack_open(&p, api_cfg(api_detector), api_weights, to, &o, &diagnostic);
+  while (code == MAFAT_OK && !done) code = mafat_pack_step(p, &done, &diagnostic);
+  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+  mafat_pack_close(&p);
+}
+
+static void make(int model)
+{
+  api_cut_weights(DETECTOR_FLOATS);
+  has_weights = model == CFG || model == CFG_AND_PACKED;
+  snprintf(path, sizeof path, "%s/model", api_folder);
+  snprintf(weights_path, sizeof weights_path, "%s", api_weights);
+  if (has_weights) snprintf(path, sizeof path, "%s", api_cfg(api_detector));
+  if (model == CFG_AND_PACKED) snprintf(weights_path, sizeof weights_path, "%s/packed", api_folder);
+  if (model == CFG_AND_PACKED) pack(weights_path);
+  if (model == PACKED) pack(path);
+  if (model == ONNX) write_onnx();
+  if (model == TFLITE) write_tflite();
+}
+
+static void clear(void)
+{
+  char packed[128];
+  snprintf(packed, sizeof packed, "%s/packed", api_folder);
+  unlink(packed);
+  snprintf(packed, sizeof packed, "%s/model", api_folder);
+  unlink(packed);
+}
+
+/* One file in one of the ways. */
+struct given {
+  struct mafat_file file;
+  char *data;
+};
+
+static struct given give(const char *at, enum way way)
+{
+  struct given g = {.file = {.size = sizeof g.file, .path = at}};
+  if (way == PATH) return g;
+  int fd = open(at, O_RDONLY | O_CLOEXEC);
+  ck_assert_int_ge(fd, 0);
+  off_t n = lseek(fd, 0, SEEK_END); /* where it is, is nobody's business */
+  if (way == DESCRIPTOR) {
+    g.file.has_fd = true;
+    g.file.fd = fd;
+    return g;
+  }
+  g.data = aligned_alloc(64, ((size_t)n + 64) / 64 * 64);
+  ck_assert_int_eq(pread(fd, g.data, (size_t)n, 0), n);
+  close(fd);
+  g.file = (struct mafat_file){.size = sizeof g.file, .data = g.data, .bytes = (size_t)n};
+  return g;
+}
+
+static void take_back(struct given *g)
+{
+  if (g->file.has_fd) {
+    ck_assert_int_eq(fcntl(g->file.fd, F_GETFL) & O_DIRECT, 0);
+    close(g->file.fd);
+  }
+  free(g->data);
+}
+
+static struct mafat_model_options plan_options(const char *plan)
+{
+  return (struct mafat_model_options){.size = sizeof(struct mafat_model_options), .memory_bytes = API_MEMORY_BYTES, .plan = plan, .floats_only = true};
+}
+
+static int open_by(struct mafat_model **m, const struct given *model, const struct given *weights, const struct mafat_model_options *o)
+{
+  return mafat_model_open_files(m, &model->file, has_weights ? &weights->file : NULL, o, &diagnostic);
+}
+
+static size_t run_by(enum way way, const char *plan, float *out)
+{
+  struct given model = give(path, way), weights = give(has_weights ? weights_path : path, way);
+  struct mafat_model_options o = plan_options(plan);
+  struct mafat_port_facts in = {.size = sizeof in}, port = {.size = sizeof port};
+  struct mafat_model *m;
+  ck_assert_msg(mafat_file_holds_weights(&model.file) == !has_weights, "%s", path);
+  ck_assert_msg(open_by(&m, &model, &weights, &o) == MAFAT_OK, "%s", diagnostic.text);
+  static float floats[MOST];
+  for (int i = 0; i < MOST; i++) floats[i] = (float)(i % 17) / 17;
+  mafat_model_describe_input(m, 0, &in);
+  mafat_model_describe_output(m, 0, &port);
+  ck_assert(in.n <= MOST && port.n <= MOST);
+  ck_assert_msg(mafat_model_run_floats(m, floats, in.n, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_int_eq(mafat_model_run_floats(m, floats, in.n, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_read_output(m, NULL, out, port.n, &diagnostic), MAFAT_OK);
+  mafat_model_close(&m);
+  take_back(&model);
+  take_back(&weights);
+  return port.n;
+}
+
+/* ---- tests ---- */
+
+static const char *const plans[] = {"1x1/NoCut", "rows1:streamed/NoCut", "1x1:loaded/NoCut"};
+
+START_TEST(all_ways_give_the_same_bits)
+{
+  static float by_path[MOST], others[MOST];
+  make(_i % N_MODELS);
+  const char *plan = plans[_i / N_MODELS];
+  size_t n = run_by(PATH, plan, by_path);
+  for (enum way way = DESCRIPTOR; way < N_WAYS; way++) {
+    ck_assert_uint_eq(run_by(way, plan, others), n);
+    ck_assert_msg(memcmp(by_path, others, n * sizeof *others) == 0, "way %d of model %d, plan %s", way, _i % N_MODELS, plan);
+  }
+  clear();
+}
+END_TEST
+
+/* Pages that nobody has touched are counted before they are read. */
+START_TEST(memory_is_counted_in_the_budget)
+{
+  enum { BYTES = 32 << 20 };
+  make(PACKED);
+  int fd = open(path, O_RDWR | O_CLOEXEC);
+  off_t n = lseek(fd, 0, SEEK_END);
+  char *map = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ck_assert(map != MAP_FAILED && pread(fd, map, (size_t)n, 0) == n);
+  struct mafat_model_options o = plan_options("1x1/NoCut");
+  struct mafat_file whole = {.size = sizeof whole, .data = map, .bytes = (size_t)n};
+  struct mafat_model *m;
+  ck_assert_int_eq(mafat_model_open_files(&m, &whole, NULL, &o, &diagnostic), MAFAT_OK);
+  size_t resident = mafat_model_charge_bytes(m);
+  mafat_model_close(&m);
+  ck_assert_int_eq(ftruncate(fd, n), 0);
+  char *mapped = mmap(NULL, (size_t)n, PROT_READ, MAP_PRIVATE, fd, 0);
+  ck_assert(mapped != MAP_FAILED);
+  whole.data = mapped;
+  ck_assert_int_eq(mafat_model_open_files(&m, &whole, NULL, &o, &diagnostic), MAFAT_OK);
+  size_t absent = mafat_model_charge_bytes(m);
+  mafat_model_close(&m);
+  ck_assert_msg(absent + (64 << 10) > resident && absent < resident + (size_t)n + (512 << 10), "%zu bytes, then %zu", resident, absent);
+  munmap(mapped, (size_t)n);
+  munmap(map, BYTES);
+  close(fd);
+  clear();
+}
+END_TEST
+
+START_TEST(memory_that_is_cut_short_is_refused)
+{
+  make(_i);
+  struct given whole = give(path, MEMORY), weights = give(has_weights ? weights_path : path, MEMORY);
+  struct given *cut = has_weights ? &weights : &whole;
+  struct mafat_model_options o = plan_options("1x1/NoCut");
+  for (size_t bytes = cut->file.bytes; bytes-- > 0; bytes -= bytes / 7) {
+    struct mafat_model *m;
+    cut->file.bytes = bytes;
+    diagnostic.text[0] = '\0';
+    int code = open_by(&m, &whole, &weights, &o);
+    ck_assert_msg(code != MAFAT_OK && !m && diagnostic.text[0], "model %d cut to %zu bytes", _i, bytes);
+  }
+  take_back(&whole);
+  take_back(&weights);
+  clear();
+}
+END_TEST
+
+START_TEST(every_allocation_may_fail)
+{
+  make(_i % N_MODELS);
+  struct given model = give(path, (enum way)(_i / N_MODELS + 1)), weights = give(has_weights ? weights_path : path, (enum way)(_i / N_MODELS + 1));
+  struct mafat_model_options o = plan_options("1x1/NoCut");
+  struct mafat_model *m;
+  long unfreed;
+  ck_assert_int_eq(open_by(&m, &model, &weights, &o), MAFAT_OK);
+  mafat_model_close(&m);
+  failing_malloc_arm(-1);
+  ck_assert_int_eq(open_by(&m, &model, &weights, &o), MAFAT_OK);
+  mafat_model_close(&m);
+  long n = failing_malloc_disarm(&unfreed);
+  for (long i = 0; i < n; i += n / 150 + 1) {
+    failing_malloc_arm(i);
+    int code = open_by(&m, &model, &weights, &o);
+    mafat_model_close(&m);
+    if (failing_malloc_disarm(&unfreed) <= i) continue; /* what is remembered is not asked for again */
+    ck_assert_msg(code == MAFAT_ENOMEM && unfreed == 0, "allocation %ld of %ld: %s, %ld left", i, n, mafat_error_name(code), unfreed);
+  }
+  take_back(&model);
+  take_back(&weights);
+  clear();
+}
+END_TEST
+
+START_TEST(a_file_says_where_it_is)
+{
+  struct mafat_file none = {.size = sizeof none}, unsized = {.path = "x"};
+  struct mafat_model *m;
+  ck_assert_int_eq(mafat_model_open_files(&m, &none, NULL, NULL, &diagnostic), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_open_files(&m, &unsized, NULL, NULL, &diagnostic), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_open_files(&m, NULL, NULL, NULL, &diagnostic), MAFAT_EINVAL);
+  ck_assert(!mafat_file_holds_weights(&none) && !mafat_file_holds_weights(NULL));
+}
+END_TEST
+
+Suite *files_suite(void)
+{
+  Suite *s = suite_create("files");
+  TCase *t = api_case(s, "files", 120);
+  tcase_add_loop_test(t, all_ways_give_the_same_bits, 0, N_MODELS * (int)(sizeof plans / sizeof *plans));
+  tcase_add_test(t, memory_is_counted_in_the_budget);
+  tcase_add_loop_test(t, memory_that_is_cut_short_is_refused, 0, N_MODELS);
+  tcase_add_loop_test(t, every_allocation_may_fail, 0, 2 * N_MODELS);
+  tcase_add_test(t, a_file_says_where_it_is);
+  return s;
+}
