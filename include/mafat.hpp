@@ -6,6 +6,7 @@
 #define MAFAT_HPP
 
 #include "mafat.h"
+#include "mafat_file.h"
 #include "mafat_pack.h"
 #include "mafat_plan.h"
 #include "mafat_video.h"
@@ -102,6 +103,23 @@ private:
   handle<mafat_detections, mafat_detections_close> handle_;
 };
 
+/* A file of a model that is open already, or in memory (mafat_file.h). Both stay the caller's. */
+inline mafat_file open_file(int fd, const char *name = nullptr) noexcept
+{
+  mafat_file f = sized<mafat_file>();
+  f.path = name;
+  f.has_fd = true;
+  f.fd = fd;
+  return f;
+}
+inline mafat_file memory_file(const void *data, std::size_t bytes) noexcept
+{
+  mafat_file f = sized<mafat_file>();
+  f.data = data;
+  f.bytes = bytes;
+  return f;
+}
+
 class model {
 public:
   /* weights: none where the file holds its own: ONNX, TFLite, packed. */
@@ -110,6 +128,8 @@ public:
   {
     open(cfg.c_str(), weights.c_str(), with);
   }
+  explicit model(const mafat_file &file, const options &with = options()) { open(file, nullptr, with); }
+  model(const mafat_file &cfg, const mafat_file &weights, const options &with = options()) { open(cfg, &weights, with); }
 
   void run_picture(const std::string &path) { call(mafat_model_run_picture, path.c_str()); }
   /* stride 0: rows are contiguous. */
@@ -211,6 +231,13 @@ private:
     d.check(mafat_model_open(&opened, cfg, weights, &with, d));
     handle_.reset(opened);
   }
+  void open(const mafat_file &file, const mafat_file *weights, const options &with)
+  {
+    diagnostic d;
+    mafat_model *opened;
+    d.check(mafat_model_open_files(&opened, &file, weights, &with, d));
+    handle_.reset(opened);
+  }
   template <class Function, class... Arguments> void call(Function *function, Arguments... arguments)
   {
     diagnostic d;
@@ -233,6 +260,8 @@ public:
   {
     open(cfg.c_str(), weights.c_str(), with);
   }
+  explicit query(const mafat_file &file, const options &with = options()) { open(file, nullptr, with); }
+  query(const mafat_file &cfg, const mafat_file &weights, const options &with = options()) { open(cfg, &weights, with); }
 
   /* For a budget, 0: the options'. Calls use(plan facts); their texts live until it returns. */
   template <class Use> void answer(std::size_t budget_bytes, Use use) const
@@ -269,6 +298,13 @@ private:
     diagnostic d;
     mafat_query *opened;
     d.check(mafat_query_open(&opened, cfg, weights, &with, d));
+    handle_.reset(opened);
+  }
+  void open(const mafat_file &file, const mafat_file *weights, const options &with)
+  {
+    diagnostic d;
+    mafat_query *opened;
+    d.check(mafat_query_open_files(&opened, &file, weights, &with, d));
     handle_.reset(opened);
   }
 };

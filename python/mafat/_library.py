@@ -150,6 +150,10 @@ class ClassScore(Structure):
     _fields_ = [("class_id", c_int), ("confidence", c_float)]
 
 
+class File(Sized):
+    _fields_ = [("path", c_char_p), ("has_fd", c_bool), ("fd", c_int), ("data", c_void_p), ("bytes", c_size_t)]
+
+
 class PackOptions(Sized):
     _fields_ = [("weights", c_char_p), ("activations", c_char_p), ("calibrate", POINTER(c_char_p)), ("n_calibrate", c_int),
                 ("measure", c_char_p), ("keep_above", POINTER(c_double)), ("fork", c_char_p), ("constants", POINTER(c_char_p)),
@@ -180,7 +184,7 @@ FUNCTIONS = {
     "mafat_holds_weights": (c_bool, TEXT),
     "mafat_arena_open": (c_int, OUT, D),
     "mafat_arena_close": (None, OUT),
-    "mafat_model_open": (c_int, OUT, TEXT, TEXT, POINTER(ModelOptions), D),
+    "mafat_model_open_files": (c_int, OUT, POINTER(File), POINTER(File), POINTER(ModelOptions), D),
     "mafat_model_close": (None, OUT),
     "mafat_model_run_picture": (c_int, HANDLE, TEXT, D),
     "mafat_frame_describe": (c_int, TEXT, POINTER(FrameFacts), D),
@@ -209,14 +213,14 @@ FUNCTIONS = {
     "mafat_model_describe_input": (c_int, HANDLE, c_int, POINTER(PortFacts)),
     "mafat_model_describe_output": (c_int, HANDLE, c_int, POINTER(PortFacts)),
     "mafat_process_measure": (c_int, POINTER(ProcessFacts)),
-    "mafat_query_open": (c_int, OUT, TEXT, TEXT, POINTER(ModelOptions), D),
+    "mafat_query_open_files": (c_int, OUT, POINTER(File), POINTER(File), POINTER(ModelOptions), D),
     "mafat_query_close": (None, OUT),
     "mafat_query_budgets": (c_int, HANDLE, POINTER(c_size_t), c_int),
     "mafat_query_pack": (c_int, OUT, HANDLE, TEXT, D),
     "mafat_query_answer": (c_int, OUT, HANDLE, c_size_t, D),
     "mafat_answer_close": (None, OUT),
     "mafat_answer_describe": (c_int, HANDLE, POINTER(PlanFacts)),
-    "mafat_pack_open": (c_int, OUT, TEXT, TEXT, TEXT, POINTER(PackOptions), D),
+    "mafat_pack_open_files": (c_int, OUT, POINTER(File), POINTER(File), TEXT, POINTER(PackOptions), D),
     "mafat_pack_step": (c_int, HANDLE, POINTER(c_bool), D),
     "mafat_pack_describe": (c_int, HANDLE, POINTER(PackFacts)),
     "mafat_pack_layer": (c_int, HANDLE, c_int, POINTER(PackLayerFacts)),
@@ -245,6 +249,27 @@ def text_of(text: bytes) -> str:
 def path_of(path: str | bytes | os.PathLike) -> bytes:
     """As the library has it, which would not see what is behind a 0."""
     return text_for(os.fsencode(path))
+
+
+def file_of(source) -> File | None:
+    """A path; an open file, which has a fileno(); or bytes in memory: memoryview, bytearray, mmap. It keeps what it points to."""
+    if source is None:
+        return None
+    file = File()
+    if isinstance(source, (str, bytes, os.PathLike)):
+        file.path = path_of(source)
+    elif hasattr(source, "fileno"):
+        file.has_fd, file.fd = True, source.fileno()
+        name = getattr(source, "name", None)
+        file.path = path_of(name) if isinstance(name, (str, bytes)) else None
+    else:
+        import numpy  # pylint: disable=import-outside-toplevel
+
+        array = numpy.frombuffer(source, numpy.uint8)
+        file.data, file.bytes = array.ctypes.data, array.nbytes
+        source = array
+    file.source = source
+    return file
 
 
 def text_for(text: str | bytes) -> bytes:

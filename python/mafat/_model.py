@@ -8,7 +8,7 @@ from threading import RLock
 
 from mafat import _library as c
 from mafat._facts import Box, Facts, Group, Layer, Memory, Picture, Plan, Port, Process, Run, Score
-from mafat._library import EINVAL, Error, ask, library, number_for, path_of, take, text_for, text_of
+from mafat._library import EINVAL, Error, ask, file_of, library, number_for, path_of, take, text_for, text_of
 from mafat._options import in_use, model_options
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import numpy
 
-    from mafat._options import Options, Path
+    from mafat._options import Options, Path, Source
 
     Input = Union[numpy.ndarray, Sequence, Path]
 
@@ -112,9 +112,10 @@ class Model(c.Handle):
 
     _closes = "mafat_model_close"
 
-    def __init__(self, model: Path, weights: Path | None = None, *, names: Path | Sequence[str] | None = None,
+    def __init__(self, model: Source, weights: Source | None = None, *, names: Path | Sequence[str] | None = None,
                  warn: Callable[[str], None] | None = None, **options: Unpack[Options]) -> None:
-        """model, weights: a cfg and its weights; or a file that holds both, ONNX, TFLite or packed, alone.
+        """model, weights: a cfg and its weights; or a file that holds both, ONNX, TFLite or packed, alone. Each is a path, an open
+        file, or bytes in memory that stay as they are: memoryview, bytearray or mmap; bytes are a path.
 
         names: of classes: a file of one a line, or a sequence. warn: is told the library's warnings; None: they are Python's.
         options: memory="16M", plan, threads, ...: as struct mafat_model_options of mafat.h has them (mafat._options.Options, for type
@@ -128,8 +129,8 @@ class Model(c.Handle):
         self._rooms: list[Any] = self._arena._rooms if self._arena else []
         if in_use(self._rooms):
             raise Error(EINVAL, "arena: expected one that may grow, and move, found one of which somebody has a frame_room")
-        self._call(library.mafat_model_open, byref(self._handle), path_of(model), None if weights is None else path_of(weights),
-                   byref(self._options))
+        self._files = file_of(model), file_of(weights)
+        self._call(library.mafat_model_open_files, byref(self._handle), *self._files, byref(self._options))
         for text in warned:
             warn(text) if warn else warnings.warn(text, stacklevel=2)
         handle = self._handle

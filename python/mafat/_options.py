@@ -8,10 +8,12 @@ from mafat._library import EINVAL, WARN, Error, Handle, ModelOptions, count_byte
 
 TYPE_CHECKING = False  # as type checkers do not think: at run time typing would take more memory than all of this
 if TYPE_CHECKING:
+    import mmap
     from collections.abc import Callable, Sequence
-    from typing import Any, TypedDict, Union
+    from typing import IO, Any, TypedDict, Union
 
     Path = Union[str, bytes, os.PathLike]
+    Source = Union[Path, IO[bytes], memoryview, bytearray, mmap.mmap]  # a file, open or in memory, too
 
     class Options(TypedDict, total=False):
         """What mafat.open, predict and sweep take by keyword. None is the default everywhere."""

@@ -7,29 +7,29 @@ from ctypes import byref, c_bool
 
 from mafat import _library as c
 from mafat._facts import Packed, PackedLayer
-from mafat._library import WARN, ask, library, path_of, take, text_of
+from mafat._library import WARN, ask, file_of, library, path_of, take, text_of
 from mafat._options import fill
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mafat._options import Path
+    from mafat._options import Path, Source
 
 
 class Pack(c.Handle):
     _closes = "mafat_pack_close"
 
-    def __init__(self, model: Path, weights: Path | None, out: Path, options: dict) -> None:
+    def __init__(self, model: Source, weights: Source | None, out: Path, options: dict) -> None:
         super().__init__()
         warned: list[str] = []
         self.warned = warned
         self._options = c.PackOptions()
         # Texts stay the caller's while it lasts.
-        self._paths = [path_of(model), None if weights is None else path_of(weights), path_of(out)]
+        self._files = [file_of(model), file_of(weights), path_of(out)]
         self._options.warnings.warn = WARN(lambda _, text: warned.append(text_of(text)))
         fill(self._options, options, "pack")
-        self._call(library.mafat_pack_open, byref(self._handle), *self._paths, byref(self._options))
+        self._call(library.mafat_pack_open_files, byref(self._handle), *self._files, byref(self._options))
 
     def step(self) -> bool:
         done = c_bool()
@@ -43,7 +43,7 @@ class Pack(c.Handle):
         return tuple(take(PackedLayer, ask(library.mafat_pack_layer, self._alive(), c.PackLayerFacts, i)) for i in range(n))
 
 
-def pack(model: Path, weights: Path | None, out: Path, *, type: str | None = None, activations: str | None = None,
+def pack(model: Source, weights: Source | None, out: Path, *, type: str | None = None, activations: str | None = None,
          calibrate: Sequence[Path] | None = None, measure: Path | None = None, keep_above: float | None = None, fork: str | None = None,
          constants: Sequence[str] | None = None, replace: bool = False, progress: Callable[[float, int], None] | None = None) -> Packed:
     """Writes a network and its weights as one packed file (pack_weights(1)), which open() takes alone; nothing is left of it where

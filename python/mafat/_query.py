@@ -5,7 +5,7 @@ from ctypes import byref, c_size_t, c_void_p
 
 from mafat import _library as c
 from mafat._facts import Facts, Plan
-from mafat._library import count_bytes, library, path_of, text_for
+from mafat._library import count_bytes, file_of, library, text_for
 from mafat._model import plan_of
 from mafat._options import model_options
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Unpack
 
-    from mafat._options import Options, Path
+    from mafat._options import Options, Source
 
 
 class Budget(Facts):
@@ -33,12 +33,12 @@ class Packing(c.Handle):
 class Query(c.Handle):
     _closes = "mafat_query_close"
 
-    def __init__(self, model: Path, weights: Path | None, options: dict, where: str) -> None:
+    def __init__(self, model: Source, weights: Source | None, options: dict, where: str) -> None:
         super().__init__()
         self._options = model_options(options, where, lambda text: None)
         self._arena = options.get("arena")
-        self._call(library.mafat_query_open, byref(self._handle), path_of(model), None if weights is None else path_of(weights),
-                   byref(self._options))
+        self._files = file_of(model), file_of(weights)
+        self._call(library.mafat_query_open_files, byref(self._handle), *self._files, byref(self._options))
 
     def answer(self, budget: int, of: c.Handle | None = None) -> Plan:
         """0: the query's own budget. of: the query with packed weights."""
@@ -60,7 +60,7 @@ class Query(c.Handle):
         return packing
 
 
-def predict(model: Path, weights: Path | None = None, **options: Unpack[Options]) -> Plan:
+def predict(model: Source, weights: Source | None = None, **options: Unpack[Options]) -> Plan:
     """The plan that open() with the same options would take, and its bytes and milliseconds, before a weight is read.
 
     weights may be missing: Darknet's are assumed. What does not fit is no Error: plan.fits says so, and the plan is the one that
@@ -69,7 +69,7 @@ def predict(model: Path, weights: Path | None = None, **options: Unpack[Options]
         return query.answer(0)
 
 
-def sweep(model: Path, weights: Path | None = None, *, budgets: Sequence[int | str] | None = None, packed: str | None = None,
+def sweep(model: Source, weights: Source | None = None, *, budgets: Sequence[int | str] | None = None, packed: str | None = None,
           **options: Unpack[Options]) -> list[Budget]:
     """A plan for each budget, rising.
 

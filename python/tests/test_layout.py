@@ -12,7 +12,7 @@ import unittest
 from mafat import _library
 
 INCLUDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "include")
-HEADERS = [os.path.join(INCLUDE, f"mafat{name}.h") for name in ("", "_plan", "_video", "_pack", "_ranks")]
+HEADERS = [os.path.join(INCLUDE, f"mafat{name}.h") for name in ("", "_plan", "_video", "_pack", "_ranks", "_file")]
 COMPILER = shlex.split(os.environ.get("CC", "cc"))
 STRUCTS = {"mafat_" + re.sub("(?<!^)([A-Z])", r"_\1", name).lower(): kind for name, kind in vars(_library).items()
            if isinstance(kind, type) and issubclass(kind, ctypes.Structure) and kind not in (ctypes.Structure, _library.Sized)}

@@ -139,6 +139,25 @@ class Boxes(unittest.TestCase):
                 self.assertEqual(caught.exception.code, mafat.EINVAL)
 
 
+class OpenFiles(unittest.TestCase):
+    """The same boxes of a model whose files are open already, or in memory."""
+
+    def test_files_and_memory(self):
+        with open_shapes() as model:
+            expected = model.detect(PICTURE)
+        with open(CFG, "rb") as cfg, open(WEIGHTS, "rb") as weights:
+            with mafat.open(cfg, weights, names=NAMES) as model:
+                self.assertEqual(model.detect(PICTURE), expected)
+            with mafat.open(memoryview(cfg.read()), bytearray(weights.read()), names=NAMES) as model:
+                self.assertEqual(model.detect(PICTURE), expected)
+
+    def test_memory_that_is_cut_short(self):
+        with open(WEIGHTS, "rb") as weights:
+            with self.assertRaises(mafat.Error) as caught:
+                mafat.open(CFG, memoryview(weights.read(1000)))
+        self.assertEqual(caught.exception.code, mafat.EFORMAT)
+
+
 class Numbers(unittest.TestCase):
     def test_arrays_go_in_and_come_out_as_they_lie(self):
         with open_shapes() as model:
