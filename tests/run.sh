@@ -8,11 +8,11 @@ cd "$(dirname "$0")/.." || exit 1
 export BUILD=${BUILD:-build} MAFAT_TEST_SIZE=${1:-test}
 unset MAKEFLAGS MFLAGS MAKELEVEL # its jobs are not ours to use
 
-# Of every section: the sizes that it belongs to, the command, and with what it may run at once; those that take longest come first:
-#   cpu    with anything; as many as there are CPUs, at most two
-#   swap   one at a time, as it switches swap files on; takes a CPU as the above do
-#   waits  the same, but most of its time it waits: takes no CPU's place
-#   alone  with nothing: it uses all CPUs, or counts what others do to the memory or the time
+# The sections: sizes, class and command, the longest first. The class says what may run beside it:
+#   cpu    anything; as many as there are CPUs, at most two
+#   swap   one at a time, because it switches swap files on; counts as a CPU
+#   waits  the same, but it mostly waits: does not count as a CPU
+#   alone  nothing: it uses all CPUs, or measures memory or time that others would change
 sections() {
   cat <<END
 check,test,gate,full  alone  tests/unit.sh
@@ -131,7 +131,7 @@ at_once=$(nproc)
 [ "$at_once" -le 2 ] || at_once=2
 passed=0 failed=0 skipped=0
 
-# may_start CLASS: beside those that run?
+# may_start CLASS: may a section of this class start now?
 may_start() {
   local other busy=0
   for other in "${running[@]}"; do
@@ -144,7 +144,7 @@ may_start() {
 # What failed, a line each: a command-line test's check, a unit test, a kernel's row.
 failure='^FAIL |^[^ :]+:-?[0-9]+:[EFS]:| NO +intact$| BROKEN$'
 
-# section LOG COMMAND...: its lines to the log, its seconds behind them; its exit status becomes a line where it said nothing
+# section LOG COMMAND...: runs it; output to the log, seconds to LOG.seconds. A failing exit status without a failure's line adds one.
 section() {
   local log=$1 name=${*:2} status=0 TIMEFORMAT='%1R s, of CPU %1U + %1S s'
   shift
@@ -157,7 +157,7 @@ section() {
   fi
 }
 
-start_some() { # the first sections that may
+start_some() { # the first sections that may start
   local i class command
   for i in "${!queue[@]}"; do
     read -r class command <<<"${queue[i]}"
