@@ -16,7 +16,7 @@ models() {
   shift 2
   if "$program" --least "$least" "$@"; then ok "$name"; else failed=1; fi
 }
-models "ONNX's operators" 388 $data/node
+models "ONNX's operators" 391 $data/node
 models "PyTorch's models" 59 $data/pytorch-converted $data/pytorch-operator
 # Either of two maps may be known before the run.
 add=$data/node/test_add_bcast

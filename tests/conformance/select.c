@@ -148,7 +148,7 @@ const char *trial_excluded(const struct trial *t, char *room, size_t bytes)
   int n_maps = 0;
   for (int i = 0; i < t->model->n_nodes; i++)
     if (find_operator(t->model->nodes[i].op_type) < 0) return "an operator that is not to be run";
-  bool indices = strncmp(trial_operator(t), "Arg", 3) == 0;
+  bool indices = strncmp(trial_operator(t), "Arg", 3) == 0 || strcmp(trial_operator(t), "TopK") == 0;
   for (int i = 0; i < t->n_outputs && !why; i++) {
     bool index = indices && t->outputs[i].type == MAFAT_ONNX_INT64;
     why = refuse_map(&t->outputs[i], "output", index || is_element(t, t->outputs[i].type), room, bytes);
