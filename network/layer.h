@@ -246,7 +246,6 @@ struct mafat_layer {
     struct {
       int crop_y, crop_x;
     };
-    struct mafat_topk topk;
     struct {
       int n_softmaxes;        /* softmax: parts of the values, each with a sum of its own */
       float temperature;
@@ -260,6 +259,7 @@ struct mafat_layer {
   struct mafat_resample *resample;
   struct mafat_postprocess *postprocess;
   struct mafat_more_outputs *more; /* NULL: out, out_type, quantization and output are all that it makes */
+  struct mafat_topk topk;     /* 256 bytes in all: where a layer is in a list needs no multiplication */
 };
 
 #endif

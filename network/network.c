@@ -115,8 +115,7 @@ int mafat_network_ask_for(struct mafat_network *n, int n_layers, const int *laye
 struct mafat_sources mafat_network_output_sources(const struct mafat_network *n, int index,
                                                   struct mafat_source *self)
 {
-  if (mafat_layer_is_alias(&n->layers[index]))
-    return *mafat_layer_sources(&n->layers[index]);
+  if (index < n->n_layers && mafat_layer_is_alias(&n->layers[index])) return *mafat_layer_sources(&n->layers[index]);
   return mafat_network_tensor_sources(n, index, self);
 }
 

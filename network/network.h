@@ -113,6 +113,7 @@ static inline int mafat_network_output(const struct mafat_network *n, int layer,
 
 static inline struct mafat_maker mafat_network_maker(const struct mafat_network *n, int tensor)
 {
+  if (tensor < n->n_layers) return (struct mafat_maker){tensor, 0}; /* most are, and this is asked for often */
   int more = tensor - mafat_network_n_operators(n);
   return more < 0 ? (struct mafat_maker){tensor, 0} : n->makers[more];
 }
@@ -131,6 +132,7 @@ static inline const struct mafat_layer *mafat_network_made_by(const struct mafat
 /* An output after the first of its layer; NULL: it is a first one. */
 static inline struct mafat_output *mafat_network_more(const struct mafat_network *n, int tensor)
 {
+  if (tensor < n->n_layers) return NULL;
   struct mafat_maker m = mafat_network_maker(n, tensor);
   return m.output ? &n->layers[m.layer].more->list[m.output - 1] : NULL;
 }
@@ -266,7 +268,7 @@ int mafat_network_check_operand(const struct mafat_network *n, int layer, int op
 /* All of a layer that is read from a file, once. As above; MAFAT_EUNSUPPORTED, too: with the layers before it more than MAFAT_MAX_ALL_SOURCES. */
 int mafat_network_take_operands(struct mafat_network *n, int layer, const struct mafat_subject *subject);
 
-/* What the first output of operator `index` consists of: itself, or what it renames. */
+/* What a tensor, or the output of a layer that only renames, consists of: itself, or what is renamed. */
 struct mafat_sources mafat_network_output_sources(const struct mafat_network *n, int index,
                                                   struct mafat_source *self);
 /* All of a tensor. */

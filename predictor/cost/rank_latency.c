@@ -29,8 +29,11 @@ struct walk {
 uint64_t mafat_rank_part_bytes(const struct mafat_network *n, const struct mafat_layer_part *part)
 {
   bool integers = part->sums && mafat_layer_sums_integers(&n->layers[part->layer]);
-  uint64_t element = integers ? sizeof(int32_t) : (uint64_t)mafat_dtype_bytes(mafat_network_tensor_type(n, part->layer), 1);
-  return mafat_rank_part_values(part) * element;
+  uint64_t bytes = 0;
+  if (integers) return mafat_rank_part_values(n, part, 0) * sizeof(int32_t);
+  for (int k = 0; k < mafat_layer_n_outputs(&n->layers[part->layer]); k++)
+    bytes += mafat_dtype_bytes(mafat_network_tensor_type(n, mafat_network_output(n, part->layer, k)), mafat_rank_part_values(n, part, k));
+  return bytes;
 }
 
 static void send(struct walk *w, struct runner *r, const struct mafat_layer_part *part)

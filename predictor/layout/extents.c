@@ -110,7 +110,8 @@ static bool is_first_part(const struct mafat_layout_maker *m, const struct mafat
 static void hold_outputs(struct mafat_layout_maker *m, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &m->network->layers[step->layer];
-  for (int k = 0; k < mafat_layer_n_outputs(l); k++) {
+  if (!l->more) hold(m, step->layer, step->held, step->held_channels);
+  for (int k = 0; l->more && k < mafat_layer_n_outputs(l); k++) {
     int tensor = mafat_network_output(m->network, step->layer, k);
     if (mafat_usage_is_read(&m->schedule->usage[tensor]))
       hold(m, tensor, mafat_schedule_held(m->schedule, step, k), mafat_layer_out_channels(l, k, step->held_channels));

@@ -494,7 +494,9 @@ size_t mafat_rank_kept_bytes(const struct mafat_plan *plan, const struct mafat_n
   return mafat_packed_offset(l, plan->own_filters[layer].end) - mafat_packed_offset(l, plan->own_filters[layer].begin);
 }
 
-MAFAT_PART(run) uint64_t mafat_rank_part_values(const struct mafat_layer_part *part)
+MAFAT_PART(run) uint64_t mafat_rank_part_values(const struct mafat_network *n, const struct mafat_layer_part *part, int output)
 {
-  return (uint64_t)mafat_box_area(part->out) * (uint64_t)mafat_span_size(part->filters);
+  const struct mafat_layer *l = &n->layers[part->layer];
+  uint64_t pixels = (uint64_t)mafat_box_area(mafat_layer_out_box(l, output, part->out));
+  return pixels * (uint64_t)mafat_span_size(mafat_layer_out_channels(l, output, part->filters));
 }

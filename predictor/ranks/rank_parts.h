@@ -28,7 +28,7 @@ size_t mafat_rank_kept_bytes(const struct mafat_plan *plan, const struct mafat_n
 bool mafat_rank_keeps_channels(const struct mafat_plan *plan, int layer);
 size_t mafat_rank_kept_panel(const struct mafat_plan *plan, const struct mafat_network *n, int layer, int first_filter);
 
-/* Values that a part is: what is sent of it. */
-uint64_t mafat_rank_part_values(const struct mafat_layer_part *part);
+/* Values that a part is of an output of its layer: what is sent of it. */
+uint64_t mafat_rank_part_values(const struct mafat_network *n, const struct mafat_layer_part *part, int output);
 
 #endif

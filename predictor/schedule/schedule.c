@@ -111,8 +111,8 @@ bool mafat_schedule_next(struct mafat_schedule *s, struct mafat_step *step)
 
 bool mafat_schedule_is_external(const struct mafat_schedule *s, int layer)
 {
-  bool any = false;
-  for (int k = 0; k < mafat_layer_n_outputs(&s->network->layers[layer]); k++)
+  bool any = s->usage[layer].external;
+  for (int k = 1; k < mafat_layer_n_outputs(&s->network->layers[layer]); k++)
     any = any || s->usage[mafat_network_output(s->network, layer, k)].external;
   return any;
 }

@@ -18,6 +18,29 @@ size_t test_input_place(const struct mafat_port *port, long long index)
   return ((size_t)c * (size_t)port->shape.h + (size_t)y) * (size_t)port->shape.w + (size_t)x;
 }
 
+size_t test_outputs_floats(const struct mafat_network *n)
+{
+  size_t floats = 0;
+  for (int t = 0; t < mafat_network_n_tensors(n); t++)
+    if (!mafat_network_is_input(n, t) && mafat_network_is_output(n, n->n_layers, t))
+      floats += (size_t)mafat_shape_elements(mafat_network_tensor_shape(n, t));
+  return floats;
+}
+
+void test_read_outputs(const struct mafat_executor *e, const struct mafat_network *n, float *to)
+{
+  for (int t = 0; t < mafat_network_n_tensors(n); t++) {
+    struct mafat_shape s = mafat_network_tensor_shape(n, t);
+    struct mafat_source self;
+    struct mafat_sources all = mafat_network_output_sources(n, t, &self);
+    struct mafat_view view;
+    if (mafat_network_is_input(n, t) || !mafat_network_is_output(n, n->n_layers, t)) continue;
+    mafat_view_planes(&view, s);
+    mafat_executor_read_view(e, &all, &view, 0, mafat_shape_elements(s), to);
+    to += mafat_shape_elements(s);
+  }
+}
+
 float test_output_at(const struct mafat_executor *e, const struct mafat_port *port, long long index)
 {
   const struct mafat_operand o = {.sources = port->sources, .shape = port->shape};

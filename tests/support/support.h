@@ -45,6 +45,9 @@ int test_weights_from(struct mafat_weights **w, int fd, const struct mafat_netwo
 /* Element `index` of an input, in its dimensions' order: where it is in Darknet's CHW order; of an output after a run: what it is. */
 size_t test_input_place(const struct mafat_port *port, long long index);
 struct mafat_executor;
+/* All outputs of the network, one after the other, each in Darknet's CHW order: how many floats, and what they are after a run. */
+size_t test_outputs_floats(const struct mafat_network *n);
+void test_read_outputs(const struct mafat_executor *e, const struct mafat_network *n, float *to);
 float test_output_at(const struct mafat_executor *e, const struct mafat_port *port, long long index);
 /* The levels that this processor has, in turn. */
 const struct mafat_kernels *test_level(int i);

@@ -72,37 +72,6 @@ static void remove_files(const struct weights_files *f)
 
 /* ---- running ---- */
 
-/* The network's outputs: the last layer, every head, and what was asked for, one after the other. */
-static size_t output_floats(const struct mafat_network *n)
-{
-  size_t floats = 0;
-  for (int l = 0; l < n->n_layers; l++)
-    if (mafat_network_is_output(n, n->n_layers, l))
-      floats += (size_t)n->layers[l].out.h * (size_t)n->layers[l].out.w * (size_t)n->layers[l].out.c;
-  for (int t = mafat_network_n_operators(n); t < mafat_network_n_tensors(n); t++)
-    if (mafat_network_is_output(n, n->n_layers, t)) floats += (size_t)mafat_shape_elements(mafat_network_tensor_shape(n, t));
-  return floats;
-}
-
-static void read_outputs(const struct mafat_executor *e, const struct mafat_network *n, float *to)
-{
-  for (int l = 0; l < n->n_layers; l++)
-    if (mafat_network_is_output(n, n->n_layers, l)) {
-      mafat_executor_read_output(e, l, to);
-      to += (size_t)n->layers[l].out.h * (size_t)n->layers[l].out.w * (size_t)n->layers[l].out.c;
-    }
-  for (int t = mafat_network_n_operators(n); t < mafat_network_n_tensors(n); t++) {
-    struct mafat_shape s = mafat_network_tensor_shape(n, t);
-    struct mafat_source self;
-    struct mafat_sources all = mafat_network_tensor_sources(n, t, &self);
-    struct mafat_view view;
-    if (!mafat_network_is_output(n, n->n_layers, t)) continue;
-    mafat_view_planes(&view, s);
-    mafat_executor_read_view(e, &all, &view, 0, mafat_shape_elements(s), to);
-    to += mafat_shape_elements(s);
-  }
-}
-
 static float *random_input(const struct mafat_network *n)
 {
   size_t inputs = (size_t)mafat_shape_elements(mafat_network_picture_shape(n));
@@ -132,8 +101,8 @@ static float *run_often(const struct mafat_network *n, const struct mafat_plan *
     ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   }
   free(input);
-  float *out = malloc(output_floats(n) * sizeof *out);
-  read_outputs(e, n, out);
+  float *out = malloc(test_outputs_floats(n) * sizeof *out);
+  test_read_outputs(e, n, out);
   mafat_executor_close(&e);
   return out;
 }
@@ -209,7 +178,7 @@ static void check_network(const char *cfg, struct test_rng *rng, const struct ma
   struct mafat_plan *plan = test_plan_with(n, "1x1/NoCut", &options);
   uint64_t bits = test_random_chance(rng, 40) ? test_random(rng) : 0;
   mix_algorithms(plan, n, bits, options.keep_all);
-  size_t floats = output_floats(n);
+  size_t floats = test_outputs_floats(n);
   float *reference = run_plan(n, plan, w, kernels);
   mafat_plan_close(&plan);
   if (!all_finite(reference, floats)) test_fail_case(cfg, "1x1/NoCut", "an output is not finite");
@@ -359,7 +328,7 @@ START_TEST(test_a_pool_that_leaves_out_a_row_changes_no_bit)
     struct mafat_plan *plan = test_plan_with(n, texts[i], &options);
     float *out = run_plan(n, plan, w, mafat_kernels_find(NULL));
     if (!reference) reference = out;
-    else if (memcmp(out, reference, output_floats(n) * sizeof *out) != 0) test_fail_case(cfg, texts[i], "other bits than cut");
+    else if (memcmp(out, reference, test_outputs_floats(n) * sizeof *out) != 0) test_fail_case(cfg, texts[i], "other bits than cut");
     if (out != reference) free(out);
     mafat_plan_close(&plan);
   }
@@ -393,7 +362,7 @@ START_TEST(test_blocks_of_channels_are_not_parted)
     struct mafat_plan *plan = test_plan_with(n, texts[i % 8], &options);
     float *out = i ? run_from_file(n, plan, &files, mafat_kernels_find(NULL)) : run_plan(n, plan, w, mafat_kernels_find(NULL));
     if (!reference) reference = out;
-    else if (memcmp(out, reference, output_floats(n) * sizeof *out) != 0)
+    else if (memcmp(out, reference, test_outputs_floats(n) * sizeof *out) != 0)
       test_fail_case(cfg, texts[i % 8], "other bits with %d threads", options.n_threads);
     if (out != reference) free(out);
     mafat_plan_close(&plan);
@@ -423,7 +392,7 @@ START_TEST(test_one_group_gives_the_same_bits)
     mafat_plan_close(&plan);
     plan = test_plan(n, texts[i]);
     float *out = run_plan(n, plan, w, mafat_kernels_find(NULL));
-    if (memcmp(out, reference, output_floats(n) * sizeof *out) != 0)
+    if (memcmp(out, reference, test_outputs_floats(n) * sizeof *out) != 0)
       test_fail_case(cfg, texts[i], "other bits than untiled");
     free(out);
   }
@@ -466,7 +435,7 @@ static void check_placed(const struct placed *p, const char *text, int threads, 
   for (int l = 0; l < p->n; l++)
     if (plan->place_of[l] != p->place_of[l]) test_fail_case(p->cfg, text, "layer %d takes the place of %d", l, plan->place_of[l]);
   float *out = run_plan(n, plan, w, kernels);
-  if (memcmp(out, expected, output_floats(n) * sizeof *out) != 0)
+  if (memcmp(out, expected, test_outputs_floats(n) * sizeof *out) != 0)
     test_fail_case(p->cfg, text, "other bits by %s, %d threads", kernels->name, threads);
   free(out);
   options.keep_all = true;
@@ -539,7 +508,7 @@ START_TEST(test_fused_panels_never_hold_the_wide_tensor)
   int n_levels = mafat_kernels_list(levels, 8);
   for (int l = 0; l < n_levels; l++) {
     float *reference = run_plan(n, plan, w, levels[l]), *out = run_plan(n, fan, w, levels[l]);
-    ck_assert_mem_eq(out, reference, output_floats(n) * sizeof *out);
+    ck_assert_mem_eq(out, reference, test_outputs_floats(n) * sizeof *out);
     free(out);
     free(reference);
   }
@@ -568,7 +537,7 @@ START_TEST(test_levels_agree)
   struct mafat_network *n = test_network(cfg);
   struct mafat_weights *w = test_weights(n, 5);
   struct mafat_plan *plan = test_plan(n, "1x1/NoCut");
-  size_t floats = output_floats(n);
+  size_t floats = test_outputs_floats(n);
   float *first = run_plan(n, plan, w, levels[0]);
   float largest = 0;
   for (size_t i = 0; i < floats; i++) largest = fmaxf(largest, fabsf(first[i]));

@@ -68,7 +68,8 @@ static int exchange(void *context, struct mafat_executor *e, const struct mafat_
   if (step->kind == MAFAT_STEP_SEND) {
     size_t n = move(e, step, NULL, true, false);
     ck_assert_ptr_null(mail->bytes);
-    *mail = (struct mail){malloc(n), n, *rank, part->peer, mafat_rank_part_values(part)};
+    *mail = (struct mail){malloc(n), n, *rank, part->peer, 
+                          (uint64_t)mafat_box_area(part->out) * (uint64_t)mafat_span_size(part->filters)};
     move(e, step, mail->bytes, true, false);
     pthread_cond_broadcast(&post.came);
   } else if (step->kind == MAFAT_STEP_RECEIVE) {
@@ -142,22 +143,10 @@ static void close_rank(struct rank *r)
   mafat_plan_close(&r->plan);
 }
 
-static size_t output_floats(const struct mafat_network *n)
-{
-  size_t floats = 0;
-  for (int l = 0; l < n->n_layers; l++)
-    if (mafat_network_is_output(n, n->n_layers, l)) floats += (size_t)mafat_shape_elements(n->layers[l].out);
-  return floats;
-}
-
 static float *read_outputs(const struct mafat_executor *e, const struct mafat_network *n)
 {
-  float *out = calloc(output_floats(n) + 1, sizeof *out), *to = out;
-  for (int l = 0; l < n->n_layers; l++)
-    if (mafat_network_is_output(n, n->n_layers, l)) {
-      mafat_executor_read_output(e, l, to);
-      to += mafat_shape_elements(n->layers[l].out);
-    }
+  float *out = calloc(test_outputs_floats(n) + 1, sizeof *out);
+  test_read_outputs(e, n, out);
   return out;
 }
 
@@ -220,7 +209,7 @@ static void check_plan(const char *cfg, const struct mafat_network *n, const cha
   int fd = test_weights_file(n, 7);
   for (int own = 0; own < 2; own++) {
     float *out = run_ranks(n, text, n_ranks, options, w, own ? fd : -1, input, values);
-    for (size_t i = 0; i < output_floats(n); i++)
+    for (size_t i = 0; i < test_outputs_floats(n); i++)
       if (memcmp(&out[i], &expected[i], sizeof *out) != 0)
         test_fail_case(cfg, text, "output %zu is %.9g, on one device %.9g", i, (double)out[i], (double)expected[i]);
     free(out);
@@ -264,6 +253,7 @@ START_TEST(the_same_bits_on_any_number_of_ranks)
   struct test_network_style style = test_small_style();
   test_random_network(&rng, &style, cfg, sizeof cfg);
   struct mafat_network *n = test_network(cfg);
+  if (_i % 3 == 2) test_several_outputs(n, (uint64_t)_i, 50);
   struct mafat_plan_options options;
   uint64_t values;
   mafat_plan_defaults(&options);
@@ -302,7 +292,7 @@ START_TEST(whole_numbers_on_any_number_of_ranks)
       int n_ranks = test_random_int(&rng, 2, MOST_RANKS);
       if (!random_ranks(&rng, m.network, &options, n_ranks, text, sizeof text)) continue;
       float *out = run_ranks(m.network, text, n_ranks, &options, w, i % 2 ? m.fd : -1, input, &values);
-      for (size_t k = 0; k < output_floats(m.network); k++)
+      for (size_t k = 0; k < test_outputs_floats(m.network); k++)
         if (memcmp(&out[k], &expected[k], sizeof *out) != 0)
           test_fail_case(name, text, "output %zu is %.9g, on one device %.9g", k, (double)out[k], (double)expected[k]);
       free(out);
@@ -447,7 +437,7 @@ START_TEST(sums_apart)
   close(fd);
   ck_assert_uint_eq(values, in_order);
   bool same = true;
-  for (size_t i = 0; i < output_floats(n); i++) {
+  for (size_t i = 0; i < test_outputs_floats(n); i++) {
     ck_assert_float_eq(exact[i], expected[i]);
     ck_assert_float_eq_tol(out[i], expected[i], 1e-4f * fmaxf(1, fabsf(expected[i])));
     same = same && out[i] == expected[i];
@@ -501,7 +491,7 @@ START_TEST(sums_of_whole_numbers_go_on)
     for (int own = 0; own < 2; own++) {
       uint64_t values;
       float *out = run_ranks(m.network, texts[t], t == 1 ? 3 : 2, &options, w, own ? m.fd : -1, input, &values);
-      for (size_t i = 0; i < output_floats(m.network); i++)
+      for (size_t i = 0; i < test_outputs_floats(m.network); i++)
         ck_assert_msg(out[i] == expected[i], "%s: output %zu is %g, on one device %g", texts[t], i, (double)out[i], (double)expected[i]);
       free(out);
     }
