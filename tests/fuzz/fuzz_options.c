@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "programs/run_inference/options.h"
 #include "tests/fuzz/networks.h"
@@ -27,7 +28,7 @@ static void check_ports(const char *const *list, int n)
 static void check(const struct mafat_options *o, int argc)
 {
   if (o->show_help || o->show_version || o->calibrate) return;
-  require(o->cfg && o->model && o->n_images >= 0 && o->n_images < argc);
+  require(o->cfg && o->model.path == o->cfg && o->n_images >= 0 && o->n_images < argc);
   require(o->predict || o->serves || o->n_images || o->input || mafat_options_video(o));
   require(is_fraction(o->thresh) && is_fraction(o->nms) && o->repeat >= 1 && o->repeat <= 10000);
   require((o->threads == MAFAT_THREADS_AUTO || o->threads > 0) && o->threads <= MAFAT_MAX_THREADS && o->layers >= 0 && o->layers <= 10000);
@@ -57,6 +58,7 @@ static void read_words(const uint8_t *bytes, size_t n, bool serves)
   int code = mafat_options_read(&o, argc, words, &d);
   require(code == MAFAT_OK || (d.text[0] && !strchr(d.text, '\n')));
   if (code == MAFAT_OK) check(&o, argc);
+  if (o.model.has_fd) close(o.model.fd);
   free(text);
 }
 

@@ -225,16 +225,21 @@ END_TEST
 
 /* ---- damage ---- */
 
-static char *read_packed(size_t *n)
+static char *read_file(const char *path, size_t *n)
 {
   struct stat st;
-  int fd = open(packed_path, O_RDONLY);
+  int fd = open(path, O_RDONLY);
   ck_assert_int_eq(fstat(fd, &st), 0);
   char *bytes = malloc((size_t)st.st_size);
   ck_assert_int_eq(read(fd, bytes, (size_t)st.st_size), st.st_size);
   close(fd);
   *n = (size_t)st.st_size;
   return bytes;
+}
+
+static char *read_packed(size_t *n)
+{
+  return read_file(packed_path, n);
 }
 
 static void check_bytes(char *whole, size_t n, size_t from, size_t bytes, size_t step)
@@ -574,6 +579,26 @@ START_TEST(a_file_beside_is_regular)
 }
 END_TEST
 
+/* What is in memory has no folder; packed it holds all that it needs. */
+START_TEST(a_model_in_memory_holds_its_constants)
+{
+  struct mafat_model *m;
+  write_model_with(false);
+  pack_model();
+  for (int packed = 0; packed < 2; packed++) {
+    size_t n;
+    char *data = read_file(packed ? packed_path : model_path, &n);
+    const struct mafat_file file = {.size = sizeof file, .data = data, .bytes = n};
+    const struct mafat_model_options o = {.size = sizeof o, .memory_bytes = (size_t)1 << 30, .floats_only = true};
+    int code = mafat_model_open_files(&m, &file, NULL, &o, &diagnostic);
+    ck_assert_int_eq(code, packed ? MAFAT_OK : MAFAT_EUNSUPPORTED);
+    if (!packed) ck_assert_msg(strstr(diagnostic.text, "expected a model in memory to hold all its constants, found external data"), "%s", diagnostic.text);
+    mafat_model_close(&m);
+    free(data);
+  }
+}
+END_TEST
+
 Suite *packed_graph_suite(void)
 {
   Suite *s = suite_create("packed_graph");
@@ -593,6 +618,7 @@ Suite *packed_graph_suite(void)
   tcase_add_test(t, files_are_found_by_long_names);
   tcase_add_test(t, an_excerpt_stands_for_its_file);
   tcase_add_test(t, a_file_beside_is_regular);
+  tcase_add_test(t, a_model_in_memory_holds_its_constants);
   suite_add_tcase(s, t);
   return s;
 }
