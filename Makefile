@@ -99,7 +99,7 @@ KERNELS   := $(wildcard runner/kernels/*.c) $(if $(filter x86_64-%,$(MACHINE)),$
              $(if $(filter aarch64-% arm%hf,$(MACHINE)),$(wildcard runner/kernels/arm/*.c))
 LIBRARY   := $(BASE) $(NETWORK) $(FORMATS) $(TRANSFORM) $(PREDICTOR) $(SEARCHES) $(RUNNER) $(KERNELS) $(API)
 # Of all programs; of those that write files.
-SPEAKING  := programs/shared/streams.c programs/shared/refused_option.c
+SPEAKING  := $(addprefix programs/shared/,streams.c refused_option.c option.c words.c)
 WRITING   := $(SPEAKING) programs/shared/unfinished.c
 # run_inference: on the public header alone, and not of the library.
 PROGRAM   := $(wildcard programs/run_inference/*.c programs/shared/sandbox/*.c programs/shared/video/*.c) programs/shared/writer.c programs/shared/progress.c programs/shared/left_out.c $(WRITING)
@@ -148,7 +148,7 @@ $(call objects,api/inputs.c api/ports.c api/surroundings.c runner/os/parts.c run
 # Of video: what waits for frames, or runs once for each.
 $(call objects,api/frames.c runner/image/frame.c $(wildcard programs/shared/video/*.c) programs/run_inference/video.c): EXTRA = -Os
 # Drawn when asked: as few bytes of the program's file as can be.
-$(call objects,$(wildcard programs/run_inference/map*.c) programs/run_inference/svg.c): EXTRA = -Os
+$(call objects,$(wildcard programs/run_inference/map*.c) programs/run_inference/svg.c programs/run_inference/help.c): EXTRA = -Os
 $(call objects,$(wildcard runner/detect/heads/*.c)): EXTRA = -Os
 # Loops over lanes: of vectors, not unrolled before.
 $(call objects,$(addprefix runner/engine/kinds/,lanes.c normalize.c quantize.c reduce.c rearrange_lanes.c resample.c integer/matmul.c) runner/image/pixel_rule.c): EXTRA = -O3 $(if $(findstring clang,$(CC)),,--param max-completely-peel-times=8)
@@ -173,6 +173,13 @@ $(addsuffix /integer_%.o,$(LEVELS)): EXTRA = $(INTEGERS) $(call level_flags,$@) 
 $(addsuffix /frame_rows_%.o,$(LEVELS)): EXTRA = -O3 $(call level_flags,$@) $(PLAIN)
 $(call objects,$(ANNOTATOR)): EXTRA = $(GD_FLAGS) $(call pkg,--cflags,json-c libexif)
 $(BUILD)/obj/tests/%.o: EXTRA = $(call pkg,--cflags,check json-c)
+
+# The struct of options as text: Python makes its own by it.
+$(BUILD)/generated/model_options_fields.h: include/mafat.h scripts/struct_fields.awk
+	@mkdir -p $(@D)
+	$(Q)awk -f scripts/struct_fields.awk $< >$@
+$(BUILD)/obj/api/option_fields.o: $(BUILD)/generated/model_options_fields.h
+$(BUILD)/obj/api/option_fields.o: EXTRA = -I$(BUILD)/generated
 
 $(LIB): $(call objects,$(LIBRARY))
 	$(call say,AR,$@)
@@ -214,7 +221,7 @@ $(BUILD)/run_inference_dynamic: $(call objects,$(PROGRAM)) $(SHARED)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' -o $@ $^ $(LDLIBS)
 
 # run_inference's own modules, over the library, as it is linked: what it takes is predicted as well.
-SERVE := $(wildcard programs/mafat_serve/*.c) programs/shared/own_options.c
+SERVE := $(wildcard programs/mafat_serve/*.c)
 SERVING := $(filter-out %/mafat_serve.c,$(SERVE))
 $(call objects,$(SERVE)): EXTRA_SECTIONS = -ffunction-sections
 $(BUILD)/obj/programs/mafat_serve/page.o: programs/mafat_serve/page.html
@@ -247,7 +254,7 @@ $(BUILD)/annotate: $(call objects,$(ANNOTATOR))
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(GD_LIBS) $(call pkg,--libs,json-c libexif) $(LDLIBS)
 
 # run_inference's own modules, on rank 0; the library on all of them.
-RANKS := $(wildcard programs/mafat_ranks/*.c) programs/shared/own_options.c
+RANKS := $(wildcard programs/mafat_ranks/*.c)
 WITH_MPI = OMPI_CC="$(CC)" MPICH_CC="$(CC)" $(MPICC)
 $(BUILD)/obj/programs/mafat_ranks/mpi%.o: programs/mafat_ranks/mpi%.c Makefile
 	$(call say,MPICC,$<)
@@ -537,8 +544,9 @@ check-includes: ## no folder includes what stands above it, no files include eac
 check-kinds: ## no more files outside kinds/ and formats/ name a kind of layer than scripts/kinds_named.txt lists
 	@./scripts/check_kinds.sh
 
-check-tables: ## lists of kinds, activations, types, levels and formats stand in their tables alone
+check-tables: ## lists of kinds, activations, types, levels, formats, options and searches stand in their tables alone
 	@./scripts/check_tables.sh
+	@./scripts/check_options.sh
 
 check-covered: ## each file of unit tests names the sources that it covers, and each of the library's is named
 	@./scripts/check_covered.py

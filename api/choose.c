@@ -152,12 +152,13 @@ static int take_found(struct mafat_choice *c, const struct mafat_choice_request 
   return code;
 }
 
-static int take_greedy(struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
+static int take_picked(struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
 {
-  struct mafat_greedy_choice greedy;
-  int code = mafat_search_greedy(&greedy, r->search.network, r->search.n_layers, r->budget_bytes, r->bias_bytes, d);
-  struct mafat_spec spec = mafat_greedy_spec(&greedy);
-  return code ? code : take_spec(c, r, &spec, d);
+  struct mafat_spec *spec = NULL;
+  int code = r->by->pick(&spec, &r->search, r->budget_bytes, d);
+  if (code == MAFAT_OK) code = take_spec(c, r, spec, d);
+  mafat_spec_close(&spec);
+  return code;
 }
 
 size_t mafat_choose_reserve(const struct mafat_model_options *o)
@@ -186,14 +187,6 @@ int mafat_choose_network(struct mafat_network **network, int *n_layers, struct m
   return code;
 }
 
-/* Of n words the one that is asked for, the first where none is; -1: it is none of them. */
-static int find_word(const char *const *words, int n, const char *word)
-{
-  for (int i = 0; word && i < n; i++)
-    if (strcmp(words[i], word) == 0) return i;
-  return word ? -1 : 0;
-}
-
 /* That a plan can be made for. */
 static int processors(void)
 {
@@ -201,31 +194,23 @@ static int processors(void)
   return n < 1 ? 1 : n > MAFAT_MAX_THREADS ? MAFAT_MAX_THREADS : n;
 }
 
-/* What one search alone goes by. */
-static int take_tiling(struct mafat_choice_request *r, const struct mafat_model_options *o, struct mafat_diagnostic *d)
+/* The search by its name, and its words. A plan that is given needs none of it, but what the paper's
+ * predictor adds to it. */
+static int take_search(struct mafat_choice_request *r, const char *text, struct mafat_diagnostic *d)
 {
-  static const char *const tilings[] = {"both", "fdt", "ffmt"}, *const layouts[] = {"ours", "published"};
-  int tiling = find_word(tilings, sizeof tilings / sizeof *tilings, o->tiling);
-  int layout = find_word(layouts, sizeof layouts / sizeof *layouts, o->layout);
-  if ((o->tiling || o->layout) && !o->plan && !r->by->tiles)
-    return mafat_fail(d, MAFAT_EINVAL, "a %s makes no sense with the search %s", o->tiling ? "tiling" : "layout", r->by->name);
-  if (tiling < 0) return mafat_fail(d, MAFAT_EINVAL, "expected a tiling (fdt, ffmt, both), found %.60s", o->tiling);
-  if (layout < 0) return mafat_fail(d, MAFAT_EINVAL, "expected a layout (published, ours), found %.60s", o->layout);
-  r->search.tiling = (enum mafat_fused_tiling)tiling;
-  r->search.hill_climbing = layout == 1;
+  int code = mafat_search_find(&r->by, &r->search.words, text, d);
+  if (code) return code;
+  r->bias_bytes = mafat_greedy_bias(r->by->pick ? r->search.words : NULL);
+  r->is_timed = !r->plan && mafat_search_is_timed(r->by, r->search.words);
   return MAFAT_OK;
 }
 
-static int take_objective(struct mafat_choice_request *r, const struct mafat_model_options *o, struct mafat_diagnostic *d)
+bool mafat_choose_is_timed(const struct mafat_model_options *o)
 {
-  static const char *const objectives[] = {"latency", "transfers"};
-  int objective = find_word(objectives, sizeof objectives / sizeof *objectives, o->objective);
-  if (o->objective && !o->plan && !r->by->separable)
-    return mafat_fail(d, MAFAT_EINVAL, "an objective makes no sense with the search %s", r->by->name);
-  if (objective < 0) return mafat_fail(d, MAFAT_EINVAL, "expected an objective (latency, transfers), found %.60s", o->objective);
-  r->search.by_transfers = objective == 1;
-  r->search.fast_bytes = o->fast_bytes;
-  return MAFAT_OK;
+  const struct mafat_search *by;
+  const char *words;
+  if (o->plan || o->link || mafat_search_find(&by, &words, o->search, NULL)) return false;
+  return mafat_search_is_timed(by, words);
 }
 
 int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_basis *basis,
@@ -248,27 +233,20 @@ int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_bas
   if (o->algorithm && !mafat_algorithm_find(&basis->options.algorithm, o->algorithm))
     return mafat_fail(d, MAFAT_EINVAL, "expected an algorithm (auto, direct, winograd, winograd-large), found %.60s", o->algorithm);
   if (!(o->plan_seconds >= 0 && o->plan_seconds <= 1e6)) return mafat_fail(d, MAFAT_EINVAL, "expected 0 to 1000000 seconds to plan");
-  if (!(o->delta == 0 || (o->delta >= 1 && o->delta <= 1000))) return mafat_fail(d, MAFAT_EINVAL, "expected 1 to 1000 times as long (delta)");
-  if (o->beam < 0 || o->beam > MAFAT_MOST_BEAM) return mafat_fail(d, MAFAT_EINVAL, "expected 1 to %d states (beam), found %d", MAFAT_MOST_BEAM, o->beam);
   mafat_calibration_load(&basis->calibration, cpu, &o->warnings);
   if (!budget.bytes) mafat_budget_find(&budget, "");
   *r = (struct mafat_choice_request){
       .search = {.options = &basis->options, .calibration = &basis->calibration,
-                 .plan_seconds = o->plan_seconds, .delta = o->delta, .beam = o->beam, .cells = o->cells,
+                 .plan_seconds = o->plan_seconds,
                  .most_threads = o->threads == MAFAT_THREADS_AUTO ? processors() : 0},
-      .plan = o->plan, .bias_bytes = o->bias_bytes ? *o->bias_bytes : MAFAT_DEFAULT_BIAS_BYTES,
+      .plan = o->plan,
       .budget_bytes = budget.bytes, .budget_source = budget.source, .budget_given = o->memory_bytes > 0, .best_effort = o->best_effort};
-  int code = mafat_search_named(&r->by, o->search, d);
-  if (code == MAFAT_OK && o->measure && (o->plan || !r->by->beams))
-    return mafat_fail(d, MAFAT_EINVAL, "measuring makes no sense with %s: it expects the search motes", o->plan ? "a plan" : r->by->name);
-  if (code == MAFAT_OK) code = take_tiling(r, o, d);
-  return code ? code : take_objective(r, o, d);
+  return take_search(r, o->search, d);
 }
 
-void mafat_choose_time(struct mafat_choice_request *r, const struct mafat_model_options *o, struct mafat_model_source *weights,
-                       const struct mafat_kernels *kernels)
+void mafat_choose_time(struct mafat_choice_request *r, struct mafat_model_source *weights, const struct mafat_kernels *kernels)
 {
-  if (o->measure)
+  if (r->is_timed)
     r->timed = (struct mafat_plan_timer_options){.weights = weights, .kernels = kernels, .budget_source = r->budget_source,
                                                  .budget_bytes = r->best_effort ? SIZE_MAX : r->budget_bytes};
 }
@@ -276,7 +254,7 @@ void mafat_choose_time(struct mafat_choice_request *r, const struct mafat_model_
 int mafat_choose(struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
 {
   memset(c, 0, sizeof *c);
-  int code = r->plan ? take_text(c, r, d) : r->by->by_paper ? take_greedy(c, r, d) : take_found(c, r, d);
+  int code = r->plan ? take_text(c, r, d) : r->by->pick ? take_picked(c, r, d) : take_found(c, r, d);
   return code || c->fits || r->best_effort ? code : mafat_choice_refuse(c, r, d);
 }
 

@@ -19,8 +19,9 @@ struct mafat_choice_request {
   struct mafat_search_request search;
   const char *plan;       /* NULL: search */
   const struct mafat_search *by; /* the search, where there is no plan */
-  struct mafat_plan_timer_options timed; /* by->beams: plans are timed; weights NULL: predicted. Of the network what `search` has */
-  size_t bias_bytes;      /* by_paper: of the paper's predictor */
+  bool is_timed;          /* plans are to be timed, see mafat_choose_time */
+  struct mafat_plan_timer_options timed; /* is_timed: how; weights NULL: predicted. Of the network what `search` has */
+  size_t bias_bytes;      /* of the paper's predictor */
   const struct mafat_front *front; /* of mafat_choose_search by the best, where that is known; NULL: it is searched */
   struct mafat_search_traces traces; /* of that search */
   size_t budget_bytes;
@@ -62,11 +63,12 @@ int mafat_choose_prepare(struct mafat_choice_request *request, struct mafat_choi
                          const struct mafat_model_options *o, const struct mafat_weights_kind *kind, const char *cpu,
                          struct mafat_diagnostic *d);
 
+/* Do the options ask for a search that times plans by running them? Then it has to have weights. */
+bool mafat_choose_is_timed(const struct mafat_model_options *o);
 /* Where the options ask for it: how long a plan takes is measured, with weights of that file, by these kernels. */
-void mafat_choose_time(struct mafat_choice_request *request, const struct mafat_model_options *o, struct mafat_model_source *weights,
-                       const struct mafat_kernels *kernels);
+void mafat_choose_time(struct mafat_choice_request *request, struct mafat_model_source *weights, const struct mafat_kernels *kernels);
 
-/* The front of a search, which is not by_paper, with its traces in the charges of all plans: searching leaves holes in the
+/* The front of a search that has any, with its traces in the charges of all plans: searching leaves holes in the
  * heap, and no plan costs less than its own search. timed: as in a choice's request; NULL: nothing is. Errors: best.h; plan_timer.h. */
 int mafat_choose_search(struct mafat_front **front, const struct mafat_search *by, const struct mafat_search_request *search,
                         const struct mafat_plan_timer_options *timed, struct mafat_search_traces *traces, struct mafat_diagnostic *d);

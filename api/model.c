@@ -60,7 +60,7 @@ static int choose_plan(struct mafat_model *m, struct mafat_model_source *weights
   struct mafat_model_options options = *o;
   if (m->link) options.search = NULL; /* its own are by other names */
   int code = mafat_choose_prepare(&request, &basis, &options, &m->kind, m->kernels->name, d);
-  if (code == MAFAT_OK) mafat_choose_time(&request, o, weights, m->kernels);
+  if (code == MAFAT_OK) mafat_choose_time(&request, weights, m->kernels);
   if (code == MAFAT_OK && m->link) {
     basis.options.n_threads = request.search.most_threads ? 1 : basis.options.n_threads; /* processors may be other ranks' */
     request.search.most_threads = 0;
@@ -171,7 +171,7 @@ static int open_model(struct mafat_model *m, struct mafat_model_files *files, co
   if (files->weights) mafat_weights_probe(files->weights, &m->kind, NULL);
   if (m->kind.packed && files->weights != files->model) code = mafat_packed_types(m->network, files->weights, d);
   if (code == MAFAT_ENOMEM) return code;
-  if (o->measure && (code = mafat_model_files_open_weights(files, t->own_weights, d))) return code;
+  if (mafat_choose_is_timed(o) && (code = mafat_model_files_open_weights(files, t->own_weights, d))) return code;
   if (o->frames && (code = mafat_frame_format_read(&m->frame, o->frames, d))) return code;
   struct mafat_surroundings_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels,
                                                o->arena, mafat_choose_reserve(o), &m->picture.input, o->frames ? &m->frame : NULL,

@@ -79,13 +79,13 @@ static int find_front(struct mafat_query *q, struct mafat_diagnostic *d)
 }
 
 /* Plans are timed by the process that asks: with what this machine has, whatever budget it asks for. */
-static int prepare_timing(struct mafat_query *q, struct mafat_model_source *weights, const struct mafat_model_options *o, struct mafat_diagnostic *d)
+static int prepare_timing(struct mafat_query *q, struct mafat_model_source *weights, struct mafat_diagnostic *d)
 {
   struct mafat_budget budget;
-  if (!o->measure) return MAFAT_OK;
+  if (!q->request.is_timed) return MAFAT_OK;
   if (q->weights_assumed) return mafat_fail(d, MAFAT_EINVAL, "measuring expects a file of weights: plans are run");
   mafat_budget_find(&budget, "");
-  mafat_choose_time(&q->request, o, weights, q->kernels);
+  mafat_choose_time(&q->request, weights, q->kernels);
   q->request.timed.budget_bytes = budget.bytes;
   q->request.timed.budget_source = budget.source;
   return MAFAT_OK;
@@ -113,8 +113,11 @@ static int open_query(struct mafat_query *q, const struct mafat_file *model, con
   if (kind.packed && files->weights != files->model && (code = mafat_packed_types(q->network, files->weights, d))) return code;
   if ((code = mafat_choose_prepare(&q->request, &q->basis, o, &kind, q->kernels->name, d))) return code;
   if (o->plan && !(q->request.plan = q->plan = strdup(o->plan))) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", q->network->path);
-  if (o->cells && !(q->request.search.cells = q->cells = strdup(o->cells))) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", q->network->path);
-  if ((code = prepare_timing(q, files->weights, o, d))) return code;
+  const char *words = q->request.search.words;
+  q->request.search.words = NULL;
+  if (*words && !(q->request.search.words = q->words = strdup(words)))
+    return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", q->network->path);
+  if ((code = prepare_timing(q, files->weights, d))) return code;
   q->request.best_effort = true; /* what does not fit is told, not refused */
   return find_front(q, d);
 }
@@ -156,7 +159,7 @@ void mafat_query_close(struct mafat_query **query)
   } else {
     mafat_network_close(&(*query)->network);
     free((*query)->plan);
-    free((*query)->cells);
+    free((*query)->words);
     mafat_model_files_close(&(*query)->files);
   }
   free(*query);
@@ -244,7 +247,7 @@ int mafat_query_describe(const struct mafat_query *q, struct mafat_query_facts *
       .floats_only = q->floats_only,
       .picture_assumed = q->picture_assumed,
       .plan_given = q->plan != NULL,
-      .greedy = q->request.by->by_paper,
+      .greedy = q->request.by->pick != NULL,
       .threads = q->threads,
       .bias_bytes = q->request.bias_bytes,
       .n_front = q->front->n,
@@ -266,9 +269,16 @@ int mafat_search_describe(int index, struct mafat_search_facts *out)
 {
   const struct mafat_search *s = mafat_search_at(index);
   if (!s) return MAFAT_EINVAL;
-  const struct mafat_search_facts f = {.name = s->name, .searched = s->finds, .one_plan = s->one_plan, .by_paper = s->by_paper,
-                                       .timed = s->timed, .tiles = s->tiles, .beams = s->beams, .separable = s->separable};
+  const struct mafat_search_facts f = {.name = s->name, .searched = s->finds, .one_plan = s->one_plan, .by_paper = s->pick != NULL,
+                                       .timed = s->timed, .help = s->help, .words = s->words, .n_words = s->n_words};
   return mafat_sized_give(out, &f, sizeof f);
+}
+
+int mafat_search_check(const char *search, struct mafat_diagnostic *d)
+{
+  const struct mafat_search *found;
+  const char *words;
+  return mafat_search_find(&found, &words, search, d);
 }
 
 /* ---- many budgets ---- */
@@ -296,7 +306,7 @@ static size_t quarter_from(size_t bytes)
 int mafat_query_budgets(const struct mafat_query *q, size_t *budgets, int room)
 {
   int n = 0;
-  if (q->request.by->by_paper) {
+  if (q->request.by->pick) {
     for (; n < room && n < (int)(sizeof paper_budgets / sizeof *paper_budgets); n++)
       budgets[n] = (size_t)paper_budgets[n] << 20;
     return n;

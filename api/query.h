@@ -22,9 +22,9 @@ struct mafat_query {
   struct mafat_front *front;
   char **front_texts;  /* (front->n) */
   char *plan;                          /* the options'; NULL: search */
-  char *cells;                         /* the options'; NULL: they are found */
+  char *words;                         /* of the search; NULL: none */
   struct mafat_model_files files;      /* once it is opened: those that plans are timed with; NULL: none is */
-  bool borrows;                        /* network, plan, cells and files are another query's */
+  bool borrows;                        /* network, plan, words and files are another query's */
   int threads;                         /* the options' */
   size_t memory_bytes;                 /* the options'; 0: no budget was given */
   bool weights_assumed;                /* no file was named: Darknet's */

@@ -1,10 +1,12 @@
 #include "api/rank_choice.h"
 
+#include "include/mafat_ranks.h"
 #include "base/blocks.h"
 #include "predictor/planning/planning.h"
 #include "runner/os/process.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,6 +95,11 @@ static int check_memory(const struct mafat_rank_choice *c, const struct mafat_ra
   return MAFAT_OK;
 }
 
+const char *mafat_ranks_search(int index)
+{
+  return index >= 0 && index < MAFAT_N_RANK_WAYS ? mafat_rank_way_name((enum mafat_rank_way)index) : NULL;
+}
+
 static int find_way(struct mafat_rank_choice *c, const char *name, bool ahead, struct mafat_diagnostic *d)
 {
   for (int way = 0; way < MAFAT_N_RANK_WAYS; way++) {
@@ -100,7 +107,10 @@ static int find_way(struct mafat_rank_choice *c, const char *name, bool ahead, s
     if (!name && ahead && c->way != MAFAT_RANKS_LAYERS) continue;
     if (!name || strcmp(name, mafat_rank_way_name(c->way)) == 0) return MAFAT_OK;
   }
-  return mafat_fail(d, MAFAT_EINVAL, "expected a search for ranks (deeperthings, fdto, layers, best), found %.60s", name);
+  char names[128] = "";
+  for (int way = 0, n = 0; way < MAFAT_N_RANK_WAYS && n < (int)sizeof names; way++)
+    n += snprintf(names + n, sizeof names - (size_t)n, "%s%s", way ? ", " : "", mafat_ranks_search(way));
+  return mafat_fail(d, MAFAT_EINVAL, "expected a search for ranks (%s), found %.60s", names, name);
 }
 
 /* Of each layer to each rank, 1 on the average, as fast as it is. False: all are equal. */

@@ -98,7 +98,7 @@ struct mafat_rank_link; /* internal to the program mafat_ranks */
 enum {
   MAFAT_MAX_THREADS = 64,
   MAFAT_THREADS_AUTO = -1,                 /* as many as are predicted to be the fastest */
-  MAFAT_DEFAULT_BIAS_BYTES = 31 << 20,     /* of the paper: weights, parameters, system */
+  MAFAT_DEFAULT_BIAS_BYTES = 31 << 20,     /* of the MAFAT paper's authors */
   MAFAT_DEFAULT_RESERVE_BYTES = 256 << 10  /* as measured */
 };
 
@@ -109,12 +109,9 @@ struct mafat_model_options {
   const char *memory_name; /* what messages call it; default "memory_bytes". Lives as long as the
                            model or query */
   const char *plan;     /* mafat-plan(7); default: the search finds one */
-  const char *search;   /* default "best": the plan predicted to be the fastest within the budget.
-                           "greedy": MAFAT's own search and predictor. "least": all weights kept,
-                           nothing computed twice, the fewest bytes of maps and scratch. "fdt":
-                           fused depthwise tiling. "motes": MOTES' beam search. "separable": pairs
-                           of depthwise and 1x1 layers, and bottlenecks, by `objective` */
-  const size_t *bias_bytes; /* greedy: added to predicted tiles; default MAFAT_DEFAULT_BIAS_BYTES */
+  const char *search;   /* its name, and words that it takes: "motes:beam=8,delta=1.1"; default
+                           "best": the plan predicted to be the fastest within the budget.
+                           mafat_search_describe (mafat_plan.h) lists searches and words */
   int layers;           /* run the first so many layers; default all. Later layers may be unknown */
   const int *outputs;   /* (n_outputs) layers that can be read after a run, beside the last one and
                            the heads. Each stays whole until the end, which costs memory */
@@ -164,14 +161,6 @@ struct mafat_model_options {
   double plan_seconds;  /* time limit of the search, whose plan may then vary from time to time;
                            default: a limit on candidates, the same on every machine */
   const struct mafat_rank_link *link;
-  const char *tiling;   /* fdt: "fdt" (channels), "ffmt" (rows and columns); default "both" */
-  const char *layout;   /* fdt, while it searches: default "ours"; "published": hill climbing */
-  double delta;         /* motes: longest latency, in multiples of whole maps; default 1.05 */
-  int beam;             /* motes: states kept, 1 to 64; default 8 */
-  const char *objective; /* separable: default "latency"; "transfers": bytes moved */
-  size_t fast_bytes;    /* separable: size of the fast memory (mafat_answer_moves); default 64 KB */
-  const char *cells;    /* motes: first layers of its cells, "2,43,92"; default: by dominance */
-  bool measure;         /* motes: time candidates on zeros. MAFAT_ELIMIT: they do not fit */
   const char *frames;   /* of video (mafat_video.h): "640x480:yuv420p", yuvj420p, nv12, yuyv, rgb24,
                            mjpeg. The arena has room for one; default: no video */
   bool frames_stay;     /* a frame stays in the arena until detections are made; else the run may
@@ -179,6 +168,9 @@ struct mafat_model_options {
   bool frames_outside;  /* frames are in the caller's memory; no room in the arena */
   size_t beside_bytes;  /* part of the budget held by the caller, such as a camera's buffers */
 };
+
+/* Its fields in order, "size:size_t memory_bytes:size_t plan:char* ...", for other languages. */
+MAFAT_API const char *mafat_model_options_fields(void);
 
 /* Does the file hold its own weights: ONNX, TFLite, or packed? By its first bytes; a path of
  * /dev/stdin or /dev/fd/3 keeps them to be read again. */

@@ -218,21 +218,42 @@ MAFAT_API int mafat_query_describe_input(const struct mafat_query *query, int in
 MAFAT_API int mafat_query_describe_output(const struct mafat_query *query, int index,
                                           struct mafat_port_facts *facts);
 
+enum mafat_search_word_type {
+  MAFAT_WORD_FLAG,   /* the word alone */
+  MAFAT_WORD_CHOICE, /* one of those in `value` */
+  MAFAT_WORD_COUNT,  /* an integer, least to most */
+  MAFAT_WORD_NUMBER, /* a number, least to most */
+  MAFAT_WORD_SIZE,   /* bytes, such as 64K or 31M, from least on */
+  MAFAT_WORD_TEXT    /* integers with commas between: 2,43,92 */
+};
+
+/* A parameter of a search. */
+struct mafat_search_word {
+  const char *name;  /* "beam" */
+  enum mafat_search_word_type type;
+  const char *value; /* "N", "fdt|ffmt|both"; NULL: of a flag */
+  const char *usual; /* default: "8"; NULL: none */
+  double least, most;
+  const char *help;  /* lines of text */
+};
+
 /* A search (mafat_model_options.search). */
 struct mafat_search_facts {
   size_t size;
   const char *name;      /* "best" */
   const char *searched;  /* its goal: "the best there is" */
   bool one_plan;         /* the same plan for every budget */
-  bool by_paper;         /* uses the paper's predictor, and bias_bytes */
+  bool by_paper;         /* uses the paper's predictor */
   bool timed;            /* uses plan_seconds */
-  bool tiles;            /* uses tiling and layout */
-  bool beams;            /* uses delta, beam, cells and measure */
-  bool separable;        /* uses objective and fast_bytes */
+  const char *help;      /* lines of text */
+  const struct mafat_search_word *words; /* (n_words) that it takes */
+  int n_words;
 };
 
 /* Search 0 is the default. MAFAT_EINVAL: out of range. */
 MAFAT_API int mafat_search_describe(int index, struct mafat_search_facts *facts);
+/* Is it a search with words that it takes? MAFAT_EINVAL: the diagnostic lists searches, or words. */
+MAFAT_API int mafat_search_check(const char *search, struct mafat_diagnostic *d);
 
 /* A plan of the Pareto front: no other needs both fewer bytes and fewer milliseconds. */
 struct mafat_front_facts {

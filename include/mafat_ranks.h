@@ -50,6 +50,9 @@ struct mafat_ranks_facts {
 
 struct mafat_ranks_answer;
 
+/* Names of searches for several devices, the default first; NULL: out of range. */
+MAFAT_API const char *mafat_ranks_search(int index);
+
 /* MAFAT_ELIMIT: a rank needs more than its memory. MAFAT_EINVAL: the question. *out is NULL after a
  * failure. */
 MAFAT_API int mafat_query_ranks(struct mafat_ranks_answer **out, const struct mafat_query *query,

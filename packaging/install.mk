@@ -59,9 +59,24 @@ $(BUILD)/memory_limit_dynamic: $(call objects,$(wildcard programs/memory_limit/*
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcgroup -lproc2 $(LDLIBS)
 
+# Pages with what they lack of the tables of options and searches; the completion with the words of these.
+TABLES := programs/shared/options.def $(wildcard search/*/*.c)
+BUILT_PAGES = $(MAN_PAGES:%=$(BUILD)/man/%)
+COMPLETION := $(BUILD)/completion/mafat.bash
+
+$(BUILD)/man/%: doc/man/% $(TABLES) scripts/options.awk
+	@mkdir -p $(@D)
+	$(Q)awk -v mode=page -f scripts/options.awk $(TABLES) $< >$@
+
+$(COMPLETION): scripts/completion/mafat.bash $(TABLES) scripts/options.awk
+	@mkdir -p $(@D)
+	$(Q)awk -v mode=complete -f scripts/options.awk $(TABLES) $< >$@
+
 .PHONY: shipped install uninstall deb check-deb print-dropin
 
-shipped: $(SHARED) $(BUILD)/libmafat.so $(LIB) $(DROPIN) $(foreach p,$(SHIPPED),$(BUILD)/$(call built_name,$(p)))
+all: $(COMPLETION) $(BUILT_PAGES)
+
+shipped: $(COMPLETION) $(BUILT_PAGES) $(SHARED) $(BUILD)/libmafat.so $(LIB) $(DROPIN) $(foreach p,$(SHIPPED),$(BUILD)/$(call built_name,$(p)))
 
 install: shipped ## install (DESTDIR, PREFIX, BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR, SHAPESDIR, BASHDIR, ZSHDIR)
 	$(check_places)$(Q)$(INSTALL) -d $(call destined,$(FOLDERS))
@@ -74,9 +89,9 @@ install: shipped ## install (DESTDIR, PREFIX, BINDIR, LIBDIR, INCLUDEDIR, MANDIR
 	  -e 's|@PRIVATE@|$(strip $(IMAGE_LIBS) $(if $(PNG),-lz) $(if $(URING),-luring)) -pthread $(LDLIBS)|' packaging/mafat.pc.in >'$(DESTDIR)$(LIBDIR)/pkgconfig/mafat.pc'
 	$(Q)chmod 644 '$(DESTDIR)$(LIBDIR)/pkgconfig/mafat.pc'
 	$(Q)$(INSTALL) -m 644 $(HEADERS:%=include/%) '$(DESTDIR)$(INCLUDEDIR)'
-	$(Q)$(foreach m,$(MAN_PAGES),$(INSTALL) -m 644 doc/man/$(m) '$(DESTDIR)$(MANDIR)/man$(call man_section,$(m))' &&) true
+	$(Q)$(foreach m,$(MAN_PAGES),$(INSTALL) -m 644 $(BUILD)/man/$(m) '$(DESTDIR)$(MANDIR)/man$(call man_section,$(m))' &&) true
 	$(Q)$(if $(DROPIN),sed -i 's|/usr/local/lib/|$(LIBDIR)/|' '$(DESTDIR)$(MANDIR)/man7/mafat-darknet.7')
-	$(Q)$(INSTALL) -m 644 scripts/completion/mafat.bash '$(DESTDIR)$(BASHDIR)/mafat'
+	$(Q)$(INSTALL) -m 644 $(COMPLETION) '$(DESTDIR)$(BASHDIR)/mafat'
 	$(Q)$(foreach p,$(COMPLETED),ln -sf mafat '$(DESTDIR)$(BASHDIR)/$(p)' &&) true
 	$(Q)$(INSTALL) -m 644 scripts/completion/_mafat '$(DESTDIR)$(ZSHDIR)'
 	$(Q)$(INSTALL) -m 644 $(DOCUMENTS) '$(DESTDIR)$(DOCDIR)'

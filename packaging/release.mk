@@ -28,7 +28,7 @@ released:
 	$(Q)[ -z '$(filter-out annotate,$(missing))' ] || { echo 'released: without $(missing): no release' >&2; exit 1; }
 	+$(Q)$(MAKE) --no-print-directory $(ONE_FILE) linked-released
 
-linked-released: $(RELEASED:%=$(BUILD)/%)
+linked-released: $(RELEASED:%=$(BUILD)/%) $(RELEASED_PAGES:%=$(BUILD)/man/%)
 
 print-release: # for packaging/release.sh and tests/release.sh
 	@echo "version='$(VERSION)' programs='$(strip $(RELEASED))' imaged='$(strip $(IMAGED))' pages='$(strip $(RELEASED_PAGES))'"

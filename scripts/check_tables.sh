@@ -120,10 +120,10 @@ listed() { # NAME...
     fail "a list of levels or types of weights in a comment: name one, and who lists all"
 
   # ---- what lists some by hand lists all ----
-  for file in programs/shared/options.def scripts/completion/mafat.bash doc/man/run_inference.1; do
+  for file in programs/shared/options.def doc/man/run_inference.1; do
     needs $file $levels
   done
-  for file in programs/shared/options.def scripts/completion/mafat.bash doc/man/pack_weights.1; do
+  for file in programs/shared/options.def doc/man/pack_weights.1; do
     needs $file $packings
   done
 }

@@ -280,8 +280,8 @@ def darknet_buffers(session, files):
 
 
 def predict(session, plan, files):
-    text = output_of(session, [os.path.join(session.options.build, "run_inference"), "--predict", "--json", "--quiet", "--predictor", "paper",
-                               "--bias", "%dM" % plans.BIAS, "--algorithm", "direct", "--plan", plan, files.cfg, files.weights, files.jpg], "run_inference")
+    text = output_of(session, [os.path.join(session.options.build, "run_inference"), "--predict", "--json", "--quiet", "--predictor", "paper:bias=%dM" % plans.BIAS,
+                               "--algorithm", "direct", "--plan", plan, files.cfg, files.weights, files.jpg], "run_inference")
     found = json.loads(text)
     return {name: found[name] for name in ("paper_bytes", "predicted_charge_bytes")}
 

@@ -32,8 +32,8 @@ figure is typed by hand. Models of TFLite come from the folder that `MAFAT_MODEL
 | Serenity | dynamic programming over sets of operators under an adaptive budget; nothing in place |
 | HMCOS | cells as groups, opened where the peak is; element by element in place by its count, by its plan whatever the kernels can (`/inplace`). Reimplemented from its publication and public code |
 | TinyEngine | the leading layers in n x n patches (2 to 7) of the map that ends them, overlap computed again; then operator by operator, depthwise in place. The least arena of all n and ends |
-| FFMT, FDT, both | `--search fdt --tiling ffmt`, `fdt`, `both`: tiles with overlap, channels, or either, by the published flow |
-| MOTES | `--search motes --delta 1.05`: axes cut in equal parts, beam search |
+| FFMT, FDT, both | `--search fdt:tiling=ffmt`, `fdt`, `both`: tiles with overlap, channels, or either, by the published flow |
+| MOTES | `--search motes:delta=1.05`: axes cut in equal parts, beam search |
 | ours | `--search least`: weights kept, nothing computed twice, the least arena |
 | ours, in time | of ours, of the program's plans for every budget (`--pareto`) that keep their weights, of these with some groups cut more coarsely, of groups between any two places where one of all these plans cuts (timed.py), and of all that the methods above found: the least arena of those that take no longer than 1.05 x whole maps, as measured |
 

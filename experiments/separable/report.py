@@ -53,7 +53,7 @@ def times(published, choices):
         columns = [own["baseline"]["today_ms"], own["latency"]["ms"], own["transfers"]["ms"], own["baseline"]["rows4_ms"]]
         rows.append([p["name"], p["base_ms"], p["latency_ms"], p["transfers_ms"], "%.3f" % apart] +
                     ["%.3f, %s" % (float(ms), percent(float(ms) / apart)) for ms in columns])
-    return lines(["network", "published baseline", "lowest latency", "lowest transfers", "here: nothing inside another", "plan `1x1`", "`--objective latency`", "`--objective transfers`", "plan `rows4`"], rows)
+    return lines(["network", "published baseline", "lowest latency", "lowest transfers", "here: nothing inside another", "plan `1x1`", "`objective=latency`", "`objective=transfers`", "plan `rows4`"], rows)
 
 
 def bounds(published, choices):
@@ -175,7 +175,7 @@ def write():
             "    make networks NETWORKS='%s'" % " ".join(p["network"] for p in published), "    make separable", "",
             "## Transfers", "",
             "Activation bytes moved between a fast memory and the rest, both ways; weights are apart. `latency`: the fastest by the latency model; where FD that is the fastest has no room, bytes are those of the",
-            "best that has. `transfers`: the least bytes. Both are plans that run: `run_inference --objective`.", ""]
+            "best that has. `transfers`: the least bytes. Both are plans that run: `run_inference --search separable:objective=`.", ""]
     text += table_2(published, choices)
     text += ["![activations moved](transfers.svg)", "",
              "`copied as many`: [copying.c](copying.c) takes the same tiles through an arena of that size and counts; its loops know nothing of the formula.",

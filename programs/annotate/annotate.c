@@ -7,8 +7,7 @@
 #include "programs/annotate/draw.h"
 #include "programs/annotate/json.h"
 #include "programs/annotate/picture.h"
-#include "programs/shared/decimal.h"
-#include "programs/shared/refused_option.h"
+#include "programs/shared/option.h"
 #include "programs/shared/streams.h"
 #include "programs/shared/unfinished.h"
 
@@ -29,13 +28,17 @@
 /* Exit codes; BAD_INPUT is also the answer to a misused command line. */
 enum status { DONE = 0, FAILED = 1, BAD_INPUT = 2 };
 
+#define OPTIONS_OF_ANNOTATE
+#define OPTIONS_STRUCT struct options
+
 struct options {
-  const char *output;  /* NULL: a name made from the picture's, in the current folder */
-  const char *picture; /* NULL: the path in the JSON */
-  const char *json;    /* "-": standard input */
-  double thresh;       /* detections below are left out; default 0 */
-  bool quiet;
+#include "programs/shared/option_members.h"
+  const char *json; /* "-": standard input */
 };
+
+#include "programs/shared/option_rows.h"
+
+#include "programs/shared/option_help.h"
 
 #define say(...) mafat_streams_complain("annotate", __VA_ARGS__)
 
@@ -44,13 +47,9 @@ struct options {
 static const char usage[] =
     "usage: run_inference --json ... PICTURE... | annotate [options] [JSON-FILE|-]\n"
     "Draws detections on their pictures: a coloured box and a label for each.\n"
-    "\n"
-    "  -o, --output NAME    where to write; NAME ends in .png, .jpg or .jpeg, or is a folder\n"
-    "  -t, --thresh X       leave out detections with a confidence below X, 0 to 1 (default 0)\n"
-    "  -p, --picture FILE   draw on FILE, whatever path the JSON gives; for one picture only\n"
-    "  -q, --quiet          do not report the pictures written\n"
-    "  -h, --help           print this help\n"
-    "  -V, --version        print the version\n"
+    "\n";
+
+static const char usage_end[] =
     "\n"
     "The JSON (default: standard input) holds one object per line and picture:\n"
     "  {\"image\": \"dog.jpg\", \"detections\": [{\"label\": \"dog\", \"class\": 16, \"confidence\": 0.94,\n"
@@ -65,56 +64,47 @@ static const char usage[] =
     "Exit status: 0 all was drawn; 1 a picture could not be written, or run_inference had failed on\n"
     "all of them; 2 misuse, bad JSON (nothing is written then) or a picture that cannot be read.\n";
 
-static const struct option long_options[] = {
-    {"output", required_argument, NULL, 'o'},
-    {"thresh", required_argument, NULL, 't'},
-    {"picture", required_argument, NULL, 'p'},
-    {"quiet", no_argument, NULL, 'q'},
-    {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, 'V'},
-    {NULL, 0, NULL, 0},
-};
-
-static void complain_misuse(int answer, char *const *argv)
+static void print_entry(struct option_walk *w)
 {
-  static const char *const expects[][2] = {
-      {"o", "option -o, --output expects a name ending in .png, .jpg or .jpeg, or a folder"},
-      {"t", "option -t, --thresh expects a number from 0 to 1"},
-      {"p", "option -p, --picture expects a picture file"},
-  };
-  char refused[MAFAT_REFUSED_ROOM];
-  for (size_t i = 0; answer == ':' && i < sizeof expects / sizeof *expects; i++)
-    if (optopt == *expects[i][0]) say("%s, found nothing", expects[i][1]);
-  if (answer == ':') return;
-  mafat_refused_option(refused, answer, long_options, argv);
-  say("%s; --help lists the options", refused);
+  enum { COLUMN = 23 };
+  option_help_print(&w->entry, COLUMN);
+}
+
+static enum status print_help(void)
+{
+  struct option_walk w = {.program = ANY, .emit = print_entry};
+  fputs(usage, stdout);
+  option_walk(&w);
+  return mafat_streams_say("annotate", usage_end) == 0 ? DONE : FAILED;
+}
+
+static void complain_misuse(const struct mafat_option_reader *r, enum mafat_option_answer answer)
+{
+  char expected[MAFAT_OPTION_TEXT_ROOM];
+  if (answer == MAFAT_OPTION_REFUSED) {
+    say("%s; --help lists the options", r->refused);
+    return;
+  }
+  say("option -%c, --%s expects %s, found %s", r->table->rows[r->row].letter, mafat_option_name(r->table, r->row),
+      mafat_option_expects(r->table, r->row, expected), answer == MAFAT_OPTION_BAD_VALUE ? r->value : "nothing");
 }
 
 /* True: go on; false: *status is the exit code. */
 static bool read_options(int argc, char **argv, struct options *options, enum status *status)
 {
-  int c;
-  char *end;
-  opterr = 0;
+  struct mafat_option_reader r;
+  enum mafat_option_answer answer;
   *status = BAD_INPUT;
-  while ((c = getopt_long(argc, argv, ":o:t:p:qhV", long_options, NULL)) != -1) {
-    switch (c) {
-    case 'o': options->output = optarg; break;
-    case 'p': options->picture = optarg; break;
-    case 'q': options->quiet = true; break;
-    case 't':
-      options->thresh = strtod(optarg, &end);
-      if (!mafat_decimal_begins(optarg) || *end || !(options->thresh >= 0 && options->thresh <= 1)) {
-        say("option -t, --thresh expects a number from 0 to 1, found %s", optarg);
-        return false;
-      }
-      break;
-    case 'h':
-    case 'V':
-      *status = mafat_streams_say("annotate", c == 'h' ? usage : "annotate (mafat) " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
-      return false;
-    default: complain_misuse(c, argv); return false;
-    }
+  mafat_option_begin(&r, &options_table, ANY, argc, argv);
+  while ((answer = mafat_option_next(&r, options)) == MAFAT_OPTION_READ) {
+    if (!options->show_help && !options->show_version) continue;
+    if (options->show_help) *status = print_help();
+    else *status = mafat_streams_say("annotate", "annotate (mafat) " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
+    return false;
+  }
+  if (answer != MAFAT_OPTION_END) {
+    complain_misuse(&r, answer);
+    return false;
   }
   if ((options->output && !*options->output) || (options->picture && !*options->picture)) {
     say("option %s expects a file name, found an empty one",

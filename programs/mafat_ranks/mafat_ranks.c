@@ -5,7 +5,6 @@
 #include "programs/mafat_ranks/guard.h"
 #include "programs/mafat_ranks/mpi_link.h"
 #include "programs/mafat_ranks/pipeline.h"
-#include "programs/mafat_ranks/ranks_options.h"
 #include "programs/run_inference/session.h"
 #include "programs/shared/streams.h"
 
@@ -43,7 +42,7 @@ static int serve(struct mafat_mpi *mpi, const struct mafat_rank_link *link, int 
   static struct mafat_session s;
   enum mafat_mpi_word word;
   s.link = link;
-  mafat_options_defaults(&s.options);
+  mafat_options_defaults(&s.options, MAFAT_RANKS);
   int bad = mafat_options_read(&s.options, argc, argv, &s.d), code = bad; /* rank 0 says so */
   s.options.quiet = true;
   while ((word = mafat_mpi_listen(mpi)) != MAFAT_MPI_END) {
@@ -77,11 +76,13 @@ static int lead(struct mafat_mpi *mpi, const struct mafat_rank_link *link, int a
   return status;
 }
 
-/* What is to be told, and nothing else to be done; NULL: nothing. */
+/* Text that is asked for instead of a run, by one rank; NULL: none. */
 static const char *asked(int argc, char **argv)
 {
   for (int i = 1; i < argc; i++) {
-    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return mafat_ranks_help;
+    bool help = strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
+    if (help && mafat_guard_rank() == 0) mafat_options_print_help(MAFAT_RANKS);
+    if (help) return "";
     if (strcmp(argv[i], "--version") == 0) return "mafat_ranks " MAFAT_VERSION "\n";
   }
   return NULL;
@@ -96,34 +97,47 @@ static int say_alone(const char *text, int status)
   return status;
 }
 
+/* Once it is known how many ranks there are: each has its budget. */
+static int spread(struct mafat_options *own, int n_ranks, struct mafat_diagnostic *d)
+{
+  struct mafat_option_sizes *budgets = &own->budgets;
+  for (int i = 1; i < n_ranks && budgets->n == 1; i++) budgets->list[i] = budgets->list[0];
+  if (own->rank_speed.n && own->rank_speed.n != n_ranks)
+    return mafat_fail(d, MAFAT_EINVAL, "--speed expects one number for each of %d ranks, found %d", n_ranks, own->rank_speed.n);
+  if (budgets->n <= 1 || budgets->n == n_ranks) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EINVAL, "--memory expects one size, or %d for as many ranks, found %d", n_ranks, budgets->n);
+}
+
 int main(int argc, char **argv)
 {
   struct mafat_mpi *mpi;
   struct mafat_rank_link link;
-  struct mafat_ranks_options options;
+  static struct mafat_options own; /* of this program alone */
   struct mafat_diagnostic d = {""};
   mafat_streams_hold();
   mafat_session_name_program("mafat_ranks");
   const char *text = asked(argc, argv);
   if (text) return say_alone(text, 0);
-  if (mafat_ranks_options_take(&options, &argc, argv, &d)) return say_alone(d.text, EXIT_INPUT);
+  mafat_options_defaults(&own, MAFAT_RANKS);
+  if (mafat_options_take_own(&own, &argc, argv, &d)) return say_alone(d.text, EXIT_INPUT);
   mafat_guard_begin();
-  if (mafat_mpi_open(&mpi, &link, options.timeout_seconds, &d)) {
+  if (mafat_mpi_open(&mpi, &link, own.ranks_seconds, &d)) {
     mafat_session_complain(d.text);
     return EXIT_RUNNING;
   }
-  if (mafat_ranks_options_know(&options, link.n_ranks, &d)) {
+  if (spread(&own, link.n_ranks, &d)) {
     say_alone(d.text, EXIT_INPUT);
     mafat_mpi_close(&mpi);
     mafat_guard_end();
     return EXIT_INPUT;
   }
-  if (options.pipeline) mafat_mpi_run_ahead(mpi, &link);
-  link.sums_apart = options.reduce_fast;
-  link.bits_per_second = options.link_bits;
-  link.seconds = options.link_seconds;
-  if (options.n_budgets) link.budgets = options.budgets;
-  if (options.n_speeds) link.speeds = options.speeds;
+  if (own.pipeline) mafat_mpi_run_ahead(mpi, &link);
+  link.sums_apart = own.reduce && strcmp(own.reduce, "fast") == 0;
+  const bool linked = own.rank_link.bits > 0;
+  link.bits_per_second = linked ? own.rank_link.bits : 1e9;
+  link.seconds = linked ? own.rank_link.seconds : 1e-4;
+  if (own.budgets.n) link.budgets = own.budgets.list;
+  if (own.rank_speed.n) link.speeds = own.rank_speed.list;
   int status = link.rank ? serve(mpi, &link, argc, argv) : lead(mpi, &link, argc, argv);
   mafat_mpi_close(&mpi);
   mafat_guard_end();

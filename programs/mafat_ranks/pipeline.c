@@ -72,7 +72,7 @@ static void begin(struct pipeline *p, const char *path)
 const char *mafat_pipeline_refuses(const struct mafat_session *s)
 {
   const struct mafat_options *o = &s->options;
-  if (o->n_inputs) return "--pipeline makes no sense with --input: it runs pictures";
+  if (o->inputs.n) return "--pipeline makes no sense with --input: it runs pictures";
   if (o->repeat > 1) return "--pipeline makes no sense with --repeat: a picture is run as often as it is named";
   for (int i = 0; i < o->n_images; i++)
     if (strcmp(o->images[i], "-") == 0) return "--pipeline expects pictures, found a list (-)";

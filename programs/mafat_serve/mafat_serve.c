@@ -1,7 +1,6 @@
 /* mafat_serve: answers pictures over HTTP inside a memory budget. One thread talks (server.h), this one computes (work.h); what
  * lies between is the desk. Read top to bottom: all that is needed is opened, and made resident, before the first request is. */
 #include "programs/mafat_serve/server.h"
-#include "programs/mafat_serve/serve_options.h"
 #include "programs/mafat_serve/token.h"
 #include "programs/mafat_serve/work.h"
 #include "programs/shared/streams.h"
@@ -15,7 +14,6 @@
 
 static struct serving {
   struct mafat_session session;
-  struct mafat_serve_options own;
   struct mafat_server server;
   struct mafat_desk desk;
   struct mafat_query *query;
@@ -28,8 +26,8 @@ static struct serving {
 static size_t choose_room(const struct serving *s)
 {
   enum { LEAST = 256 << 10, MOST = 8 << 20, USUAL = 4 << 20, SHARE = 8 };
-  const size_t share = s->session.options.memory_bytes / SHARE;
-  if (s->own.room_bytes) return s->own.room_bytes;
+  const size_t share = s->session.options.memory.list[0] / SHARE;
+  if (s->session.options.room) return s->session.options.room;
   if (!share) return USUAL;
   return share < LEAST ? LEAST : share > MOST ? MOST : share;
 }
@@ -40,7 +38,7 @@ static void reserve(struct serving *s)
 {
   s->server.hall.room_bytes = choose_room(s);
   s->reserve_bytes = mafat_server_bytes(s->server.hall.room_bytes) + MAFAT_WORK_PLAN_BYTES;
-  s->session.options.reserve_bytes += s->reserve_bytes;
+  s->session.options.reserve += s->reserve_bytes;
 }
 
 /* ---- opening ---- */
@@ -51,8 +49,8 @@ static int open_doors(struct serving *s)
   struct mafat_diagnostic *d = &s->session.d;
   int code = mafat_server_open(&s->server, d);
   if (s->session.options.predict) return code;
-  if (code == MAFAT_OK && s->own.n_listen == 0) code = mafat_doors_open(&s->server.doors, usual, d);
-  for (int i = 0; code == MAFAT_OK && i < s->own.n_listen; i++) code = mafat_doors_open(&s->server.doors, s->own.listen[i], d);
+  if (code == MAFAT_OK && s->session.options.listen.n == 0) code = mafat_doors_open(&s->server.doors, usual, d);
+  for (int i = 0; code == MAFAT_OK && i < s->session.options.listen.n; i++) code = mafat_doors_open(&s->server.doors, s->session.options.listen.list[i], d);
   if (code == MAFAT_OK && !mafat_desk_open(&s->desk)) code = mafat_fail(d, MAFAT_EIO, "cannot make an eventfd: %s", strerror(errno));
   return code;
 }
@@ -89,8 +87,8 @@ static void prepare_hall(struct serving *s)
   h->token = s->token[0] ? s->token : NULL;
   h->thresh = s->session.options.thresh;
   h->nms = s->session.options.nms;
-  h->timeout_ms = s->own.timeout_ms;
-  h->wait_ms = s->own.wait_ms;
+  h->timeout_ms = s->session.options.request_seconds * 1e3;
+  h->wait_ms = s->session.options.wait_seconds * 1e3;
 }
 
 static void tell(const struct serving *s)
@@ -166,13 +164,12 @@ static int predict(struct serving *s)
 static int read_command_line(struct serving *s, int argc, char **argv)
 {
   struct mafat_session *session = &s->session;
-  mafat_options_defaults(&session->options);
-  session->options.serves = true;
-  int code = mafat_serve_options_take(&s->own, &argc, argv, &session->d);
-  if (code == MAFAT_OK) code = mafat_options_read(&session->options, argc, argv, &session->d);
+  mafat_options_defaults(&session->options, MAFAT_SERVE);
+  int code = mafat_options_read(&session->options, argc, argv, &session->d);
   if (code || session->options.show_help || session->options.show_version) return code;
-  code = mafat_serve_options_check(&session->options, &session->d);
-  return code || session->options.predict ? code : mafat_token_read(s->token, s->own.token_file, &session->d);
+  if (session->options.json && !session->options.predict)
+    return mafat_fail(&session->d, MAFAT_EINVAL, "--json makes no sense with mafat_serve: see --help");
+  return session->options.predict ? MAFAT_OK : mafat_token_read(s->token, session->options.token_file, &session->d);
 }
 
 int main(int argc, char **argv)
@@ -192,10 +189,10 @@ int main(int argc, char **argv)
     mafat_session_complain(session->d.text);
     return EXIT_INPUT;
   }
-  if (session->options.show_help || session->options.show_version) {
-    const char *text = session->options.show_help ? mafat_serve_help : "mafat_serve " MAFAT_VERSION "\n";
-    return mafat_streams_say("mafat_serve", text) == 0 ? 0 : EXIT_RUNNING;
-  }
+  if (session->options.show_help) mafat_options_print_help(MAFAT_SERVE);
+  if (session->options.show_help || session->options.show_version)
+    return mafat_streams_say("mafat_serve", session->options.show_help ? "" : "mafat_serve " MAFAT_VERSION "\n") == 0 ? 0 : EXIT_RUNNING;
+  mafat_session_note_renamed(session);
   reserve(s);
   int code = open_doors(s), status = 0;
   if (code == MAFAT_OK) code = mafat_session_confine(session);

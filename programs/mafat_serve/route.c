@@ -1,8 +1,9 @@
 #include "programs/mafat_serve/route.h"
 
 #include "include/mafat_video.h"
-#include "programs/shared/decimal.h"
 #include "programs/run_inference/options.h"
+#include "programs/shared/decimal.h"
+#include "programs/shared/words.h"
 
 #include <stdio.h>
 #include <stdlib.h>

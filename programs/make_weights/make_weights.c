@@ -18,7 +18,7 @@
 #include "programs/make_weights/like.h"
 #include "programs/make_weights/numbers.h"
 #include "programs/make_weights/recipe.h"
-#include "programs/shared/refused_option.h"
+#include "programs/shared/option.h"
 #include "programs/shared/streams.h"
 #include "programs/shared/unfinished.h"
 #include "runner/weights/weights.h"
@@ -30,24 +30,26 @@ enum { PATH_ROOM = 4096 };
 /* As in the project's other programs: BAD_INPUT is also the answer to misuse. */
 enum status { DONE = 0, FAILED = 1, BAD_INPUT = 2 };
 
+#define OPTIONS_OF_MAKE
+#define OPTIONS_STRUCT struct options
+
 struct options {
-  uint64_t seed;
-  bool quiet;
-  const char *cfg, *like, *out; /* one of the first two */
+#include "programs/shared/option_members.h"
+  uint64_t chance;       /* of --seed */
+  const char *cfg, *out; /* cfg: or `like` */
 };
+
+#include "programs/shared/option_rows.h"
+
+#include "programs/shared/option_help.h"
 
 static const char usage[] =
     "usage: make_weights [--seed N] [--quiet] MODEL.cfg OUT.weights\n"
     "       make_weights [--seed N] [--quiet] --like MODEL.onnx|MODEL.tflite OUT\n"
     "Write random weights for MODEL.cfg in Darknet's format; the same seed gives the same file.\n"
-    "\n"
-    "  --like MODEL  write a copy of this ONNX or TFLite model, its weights random ones: a\n"
-    "             model of the same graph, which runs as that does; files that it\n"
-    "             keeps constants in are written beside OUT\n"
-    "  --seed N   0 or more (default: 1)\n"
-    "  --quiet    no progress bar\n"
-    "  --help     this text\n"
-    "  --version  the version\n"
+    "\n";
+
+static const char usage_end[] =
     "\n"
     "Exit status: 0 done, 1 the file could not be written, 2 wrong options or a bad model.\n";
 
@@ -104,7 +106,7 @@ static int write_weights(FILE *file, const struct mafat_network *n, const struct
   struct recipe *recipes = NULL;
   int code = make_recipes(&recipes, n, d);
   if (code) return code;
-  if (numbers_open(&w, file, o->seed, mafat_weights_payload_bytes(n) / sizeof(float), o->quiet)) {
+  if (numbers_open(&w, file, o->chance, mafat_weights_payload_bytes(n) / sizeof(float), o->quiet)) {
     put_header(file);
     for (int i = 0; i < n->n_layers; i++) put_layer(&w, n, i, &recipes[i]);
     numbers_close(&w);
@@ -123,7 +125,7 @@ static int write_file(const char *out, int number, const struct mafat_network *n
   if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: %s", out, strerror(errno));
   FILE *file = fdopen(fd, "wb");
   int code = MAFAT_OK;
-  if (file) code = o->like ? like_write(file, n, number, o->seed, o->quiet, d) : write_weights(file, n, o, d);
+  if (file) code = o->like ? like_write(file, n, number, o->chance, o->quiet, d) : write_weights(file, n, o, d);
   bool failed = !file || ferror(file);
   if (file ? fclose(file) != 0 : close(fd) != 0) failed = true;
   if (code == MAFAT_OK && (failed || mafat_unfinished_finish() != 0))
@@ -207,34 +209,40 @@ static int misused(const char *what, const char *value)
   return BAD_INPUT;
 }
 
+static void print_entry(struct option_walk *w)
+{
+  enum { COLUMN = 13 };
+  option_help_print(&w->entry, COLUMN);
+}
+
+static int print_help(void)
+{
+  struct option_walk w = {.program = ANY, .emit = print_entry};
+  fputs(usage, stdout);
+  option_walk(&w);
+  return mafat_streams_say("make_weights", usage_end) == 0 ? DONE : FAILED;
+}
+
+static bool read_seed(struct options *o)
+{
+  char *end;
+  errno = 0;
+  o->chance = o->seed ? strtoull(o->seed, &end, 10) : 1;
+  return !o->seed || (*o->seed >= '0' && *o->seed <= '9' && !*end && !errno);
+}
+
 /* -1: go on; else the exit status. */
 static int read_options(int argc, char **argv, struct options *o)
 {
-  enum { SEED = 256, LIKE, QUIET, HELP, VERSION };
-  static const struct option names[] = {{"seed", required_argument, NULL, SEED},
-                                        {"like", required_argument, NULL, LIKE},
-                                        {"quiet", no_argument, NULL, QUIET},
-                                        {"help", no_argument, NULL, HELP},
-                                        {"version", no_argument, NULL, VERSION},
-                                        {NULL, 0, NULL, 0}};
-  char refused[MAFAT_REFUSED_ROOM];
-  char *end;
-  opterr = 0;
-  for (int c; (c = getopt_long(argc, argv, ":", names, NULL)) != -1;) {
-    switch (c) {
-    case SEED:
-      errno = 0;
-      o->seed = strtoull(optarg, &end, 10);
-      if (optarg[0] < '0' || optarg[0] > '9' || *end || errno)
-        return misused("--seed expects a number from 0 to 2^64 - 1, found", optarg);
-      break;
-    case LIKE: o->like = optarg; break;
-    case QUIET: o->quiet = true; break;
-    case HELP:
-    case VERSION: return mafat_streams_say("make_weights", c == HELP ? usage : "make_weights " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
-    default: mafat_refused_option(refused, c, names, argv); return misused(refused, NULL);
-    }
+  struct mafat_option_reader r;
+  enum mafat_option_answer answer;
+  mafat_option_begin(&r, &options_table, ANY, argc, argv);
+  while ((answer = mafat_option_next(&r, o)) == MAFAT_OPTION_READ) {
+    if (o->show_help) return print_help();
+    if (o->show_version) return mafat_streams_say("make_weights", "make_weights " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
+    if (!read_seed(o)) return misused("--seed expects a number from 0 to 2^64 - 1, found", o->seed);
   }
+  if (answer != MAFAT_OPTION_END) return misused(r.refused, NULL);
   if (o->like && argc - optind != 1) return misused("expected one OUT behind --like MODEL", NULL);
   if (!o->like && argc - optind != 2) return misused("expected MODEL.cfg and OUT.weights", NULL);
   if (!o->like) o->cfg = argv[optind];
@@ -269,7 +277,7 @@ static int read_network(struct mafat_network **n, const struct options *o, struc
 
 int main(int argc, char **argv)
 {
-  struct options o = {.seed = 1};
+  struct options o = {.chance = 1};
   struct mafat_diagnostic d = {""};
   struct mafat_network *n = NULL;
   mafat_streams_hold();

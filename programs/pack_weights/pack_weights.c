@@ -2,15 +2,13 @@
  * kernels take them, for plans that read weights while they run. */
 #include <errno.h>
 #include <getopt.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "include/mafat_pack.h"
-#include "programs/shared/decimal.h"
+#include "programs/shared/option.h"
 #include "programs/shared/progress.h"
-#include "programs/shared/refused_option.h"
 #include "programs/shared/streams.h"
 #include "programs/shared/unfinished.h"
 #include "runner/weights/packer.h"
@@ -18,16 +16,19 @@
 /* As in the project's other programs: BAD_INPUT is also the answer to misuse. */
 enum status { DONE = 0, FAILED = 1, BAD_INPUT = 2 };
 
-enum { MOST_CONSTANTS = 16 };
+#define OPTIONS_OF_PACK
+#define OPTIONS_STRUCT struct options
 
 struct options {
-  struct mafat_pack_options pack;        /* its lists are those below */
-  double keep_above;
-  bool quiet, check;
-  const char *constants[MOST_CONSTANTS]; /* "NAME=FILE" */
-  const char **calibrate;                /* pictures; owned */
-  const char *model, *weights, *out;     /* weights: NULL where the model is of another format than a cfg */
+#include "programs/shared/option_members.h"
+  struct mafat_pack_options pack;    /* its lists are those here */
+  const char **pictures;             /* to calibrate by; owned */
+  const char *model, *weights, *out; /* weights: NULL where the model is of another format than a cfg */
 };
+
+#include "programs/shared/option_rows.h"
+
+#include "programs/shared/option_help.h"
 
 static const char usage[] =
     "usage: pack_weights [options] MODEL.cfg MODEL.weights OUT.packed\n"
@@ -39,39 +40,9 @@ static const char usage[] =
     "the model with the files that it keeps constants in. Plans that read weights while\n"
     "they run read it faster and need less memory: what is read is used as it lies there,\n"
     "so that a part of a layer is enough.\n"
-    "\n"
-    "  --force    replace OUT.packed if it exists\n"
-    "  --fork NAME  whose Darknet the network was trained by: darknet (pjreddie's),\n"
-    "             alexeyab, or auto (default), as of run_inference, which is then to\n"
-    "             be told the same\n"
-    "  --constant NAME=FILE  an input of an ONNX or TFLite model that is known beforehand, as of\n"
-    "             run_inference, which is not to be told of it again; 16 times at most\n"
-    "  --weights TYPE  how convolutions' and connected layers' weights lie in the file:\n"
-    "             float32 (default)"
-#define TYPE(CONSTANT, name, array, bits, exponent, weights) weights
-#define FLOATS
-#define NONE
-#define NARROW(packing, ...) ", " packing
-#define SCALED NARROW
-#include "network/dtypes.def"
-    ". Fewer bytes to keep, or to read\n"
-    "             for every picture; computing goes on in floats, and results differ by\n"
-    "             what the type loses. Convolutions in groups have int8 for int4\n"
-    "  --activations TYPE  float32 (default), or int8: convolutions between the first and\n"
-    "             the last ones, and what lies between them, compute with whole numbers,\n"
-    "             and --weights is int8; the rest stays as it is\n"
-    "  --calibrate PICTURE  what these numbers mean is chosen by what layers put out for\n"
-    "             it; as often as wanted, and more pictures may stand before the model.\n"
-    "             Prints how far each layer moves, and which way of choosing moves\n"
-    "             outputs least\n"
-    "  --measure PICTURE  print how far types move what each layer puts out for this\n"
-    "             picture, and the outputs with all of them\n"
-    "  --keep-above ERROR  with either: a layer that is moved by more, such as 0.01, gets\n"
-    "             the next wider type, until none is\n"
-    "  --check    read a packed file and compare its checksums; write nothing\n"
-    "  --quiet    no progress bar\n"
-    "  --help     this text\n"
-    "  --version  the version\n"
+    "\n";
+
+static const char usage_end[] =
     "\n"
     "A cfg beside the file must fit: one whose layers differ in shape is refused. It holds\n"
     "about as many bytes as the weights did; packing takes a few megabytes of memory,\n"
@@ -184,20 +155,13 @@ static int misused(const char *what, const char *value)
   return BAD_INPUT;
 }
 
-static bool read_error(double *error, const char *text)
-{
-  char *end;
-  *error = strtod(text, &end);
-  return mafat_decimal_begins(text) && !*end && *error >= 0 && isfinite(*error);
-}
-
 /* Pictures before the model are for calibrating, too: `--calibrate *.jpg`. Returns how many arguments are left at the end. */
 static int take_pictures(struct options *o, char **arguments, int n)
 {
   if (o->pack.n_calibrate == 0 || n < 3) return n;
   const char *last = arguments[n - 2];
   int of_model = mafat_holds_weights(last) && !mafat_is_packed(last) ? 2 : 3;
-  for (int i = 0; i < n - of_model; i++) o->calibrate[o->pack.n_calibrate++] = arguments[i];
+  for (int i = 0; i < n - of_model; i++) o->pictures[o->pack.n_calibrate++] = arguments[i];
   return of_model;
 }
 
@@ -211,62 +175,15 @@ static int check_activations(const struct mafat_pack_options *o)
 }
 
 /* -1: go on; else the exit status. */
-static int read_options(int argc, char **argv, struct options *o)
+static int check_options(struct options *o, int argc, char **argv)
 {
-  enum { FORCE = 256, FORK, CONSTANT, WEIGHTS, ACTIVATIONS, CALIBRATE, MEASURE, KEEP_ABOVE, CHECK, QUIET, HELP, VERSION };
-  static const struct option names[] = {{"force", no_argument, NULL, FORCE},
-                                        {"fork", required_argument, NULL, FORK},
-                                        {"constant", required_argument, NULL, CONSTANT},
-                                        {"weights", required_argument, NULL, WEIGHTS},
-                                        {"activations", required_argument, NULL, ACTIVATIONS},
-                                        {"calibrate", required_argument, NULL, CALIBRATE},
-                                        {"measure", required_argument, NULL, MEASURE},
-                                        {"keep-above", required_argument, NULL, KEEP_ABOVE},
-                                        {"check", no_argument, NULL, CHECK},
-                                        {"quiet", no_argument, NULL, QUIET},
-                                        {"help", no_argument, NULL, HELP},
-                                        {"version", no_argument, NULL, VERSION},
-                                        {NULL, 0, NULL, 0}};
-  enum mafat_dtype type = MAFAT_F32;
-  char refused[MAFAT_REFUSED_ROOM];
-  opterr = 0;
-  for (int c; (c = getopt_long(argc, argv, ":", names, NULL)) != -1;) {
-    switch (c) {
-    case FORCE: o->pack.replace = true; break;
-    case FORK: o->pack.fork = optarg; break;
-    case WEIGHTS:
-      if (!mafat_dtype_find_packing(&type, optarg)) return misused("--weights expects the name of a type (--help), found", optarg);
-      o->pack.weights = optarg;
-      break;
-    case ACTIVATIONS:
-      o->pack.activations = strcmp(optarg, "int8") == 0 ? optarg : NULL;
-      if (!o->pack.activations && strcmp(optarg, "float32") != 0) return misused("--activations expects float32 or int8, found", optarg);
-      break;
-    case CALIBRATE: o->calibrate[o->pack.n_calibrate++] = optarg; break;
-    case MEASURE: o->pack.measure = optarg; break;
-    case KEEP_ABOVE:
-      if (!read_error(&o->keep_above, optarg)) return misused("--keep-above expects a number, 0 or more, found", optarg);
-      o->pack.keep_above = &o->keep_above;
-      break;
-    case CHECK: o->check = true; break;
-    case CONSTANT:
-      if (!strchr(optarg, '=')) return misused("--constant expects NAME=FILE, found", optarg);
-      if (o->pack.n_constants == MOST_CONSTANTS) return misused("--constant is to be given 16 times at most, found", optarg);
-      o->constants[o->pack.n_constants++] = optarg;
-      break;
-    case QUIET: o->quiet = true; break;
-    case HELP:
-    case VERSION: return mafat_streams_say("pack_weights", c == HELP ? usage : "pack_weights " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
-    default: mafat_refused_option(refused, c, names, argv); return misused(refused, NULL);
-    }
-  }
   int n = take_pictures(o, argv + optind, argc - optind), status;
   const struct mafat_pack_options *p = &o->pack;
-  if (p->keep_above && *p->keep_above < INFINITY && !p->measure && !p->activations) return misused("--keep-above expects --measure PICTURE beside it", NULL);
+  if (p->keep_above && !p->measure && !p->activations) return misused("--keep-above expects --measure PICTURE beside it", NULL);
   if (o->check && (p->activations || p->n_calibrate))
     return misused("--activations and --calibrate make no sense with --check: nothing is packed", NULL);
   if ((status = check_activations(p)) >= 0) return status;
-  if (o->check && (type != MAFAT_F32 || p->measure)) return misused("--weights and --measure make no sense with --check: nothing is packed", NULL);
+  if (o->check && ((o->type && strcmp(o->type, "float32") != 0) || p->measure)) return misused("--weights and --measure make no sense with --check: nothing is packed", NULL);
   if (o->check && p->fork) return misused("--fork makes no sense with --check: nothing is packed", NULL);
   if (o->check && p->n_constants) return misused("--constant makes no sense with --check: nothing is packed", NULL);
   if (p->n_constants && n == 3)
@@ -282,24 +199,68 @@ static int read_options(int argc, char **argv, struct options *o)
   return -1;
 }
 
+static void print_entry(struct option_walk *w)
+{
+  enum { COLUMN = 13 };
+  option_help_print(&w->entry, COLUMN);
+}
+
+static int print_help(void)
+{
+  struct option_walk w = {.program = ANY, .emit = print_entry};
+  fputs(usage, stdout);
+  option_walk(&w);
+  return mafat_streams_say("pack_weights", usage_end) == 0 ? DONE : FAILED;
+}
+
+static int refuse(const struct mafat_option_reader *r, enum mafat_option_answer answer)
+{
+  char text[MAFAT_OPTION_TEXT_ROOM], expected[MAFAT_OPTION_TEXT_ROOM];
+  if (answer != MAFAT_OPTION_BAD_VALUE) return misused(r->refused, NULL);
+  snprintf(text, sizeof text, "--%s expects %s, found", mafat_option_name(r->table, r->row),
+           mafat_option_expects(r->table, r->row, expected));
+  return misused(text, r->value);
+}
+
+/* -1: go on; else the exit status. */
+static int read_options(int argc, char **argv, struct options *o)
+{
+  struct mafat_option_reader r;
+  enum mafat_option_answer answer;
+  mafat_option_begin(&r, &options_table, ANY, argc, argv);
+  while ((answer = mafat_option_next(&r, o)) == MAFAT_OPTION_READ) {
+    if (o->show_help) return print_help();
+    if (o->show_version) return mafat_streams_say("pack_weights", "pack_weights " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
+    if (r.row == OPTION_calibrate) o->pictures[o->pack.n_calibrate++] = r.value;
+  }
+  if (answer != MAFAT_OPTION_END) return refuse(&r, answer);
+  o->pack.replace = o->force;
+  o->pack.fork = o->fork;
+  o->pack.weights = o->type;
+  o->pack.activations = o->activations && strcmp(o->activations, "int8") == 0 ? o->activations : NULL;
+  o->pack.measure = o->measure;
+  o->pack.keep_above = o->keep_above >= 0 ? &o->keep_above : NULL;
+  o->pack.n_constants = o->constants.n;
+  return check_options(o, argc, argv);
+}
 int main(int argc, char **argv)
 {
-  struct options o = {.quiet = false};
+  struct options o = {.keep_above = -1};
   struct mafat_diagnostic d = {""};
   mafat_streams_hold();
   o.pack = (struct mafat_pack_options){.size = sizeof o.pack};
-  o.calibrate = calloc((size_t)argc, sizeof *o.calibrate);
-  if (!o.calibrate) {
+  o.pictures = calloc((size_t)argc, sizeof *o.pictures);
+  if (!o.pictures) {
     fputs("pack_weights: out of memory\n", stderr);
     return FAILED;
   }
-  o.pack.calibrate = o.calibrate;
-  o.pack.constants = o.constants;
+  o.pack.calibrate = o.pictures;
+  o.pack.constants = o.constants.list;
   o.pack.replace_name = "--force";
   o.pack.warnings.warn = warn;
   int status = read_options(argc, argv, &o);
   if (status >= 0) {
-    free(o.calibrate);
+    free(o.pictures);
     return status;
   }
   mafat_unfinished_mind_signals();
@@ -307,6 +268,6 @@ int main(int argc, char **argv)
   status = o.check ? check(&o, &d) : pack_model(&o, &d);
   mafat_progress_end();
   if (status != DONE) fprintf(stderr, "pack_weights: %s\n", d.text);
-  free(o.calibrate);
+  free(o.pictures);
   return status;
 }

@@ -158,10 +158,9 @@ static void put_json(const struct mafat_ranks_facts *f, const struct row *rows, 
 static struct mafat_ranks_question question(const struct mafat_options *o, int n_ranks)
 {
   const double seconds = o->plan_seconds / 2;
-  return (struct mafat_ranks_question){.size = sizeof(struct mafat_ranks_question),
-                                       .n_ranks = n_ranks, .search = o->share, .link_bits_per_second = o->link_bits > 0 ? o->link_bits : 1e9,
-                                       .link_seconds = o->link_bits > 0 ? o->link_seconds : 1e-4, .speeds = o->n_speeds ? o->speeds : NULL,
-                                       .memory_bytes = o->n_rank_bytes ? o->rank_bytes : NULL,
+  return (struct mafat_ranks_question){.size = sizeof(struct mafat_ranks_question), .n_ranks = n_ranks, .search = o->share, .link_bits_per_second = o->link.bits > 0 ? o->link.bits : 1e9,
+                                       .link_seconds = o->link.bits > 0 ? o->link.seconds : 1e-4, .speeds = o->speed.n ? o->speed.list : NULL,
+                                       .memory_bytes = o->memory.n > 1 ? o->memory.list : NULL,
                                        .plan_seconds = n_ranks < o->ranks ? seconds / (o->ranks - 1) : seconds};
 }
 

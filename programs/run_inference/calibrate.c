@@ -39,7 +39,7 @@ int mafat_session_calibrate(struct mafat_session *s)
   struct mafat_calibrate_options c = {.size = sizeof c};
   struct mafat_calibration_facts found = {.size = sizeof found};
   c.cpu = o->cpu;
-  c.memory_bytes = o->memory_bytes;
+  c.memory_bytes = o->memory.list[0];
   c.progress = print_progress;
   c.warnings = (struct mafat_warning_sink){mafat_session_warn, s};
   mafat_progress_begin("measuring this machine", o->quiet);

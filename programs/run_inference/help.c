@@ -1,7 +1,17 @@
-/* What --help says. In a file of its own: no run touches it. */
+/* --help of run_inference, mafat_serve and mafat_ranks. In a file of its own: no run touches it. */
 #include "programs/run_inference/options.h"
 
-const char mafat_options_help[] =
+#include "include/mafat_plan.h"
+
+#define RUN MAFAT_RUN_INFERENCE
+#define SERVE MAFAT_SERVE
+#define RANKS MAFAT_RANKS
+#include "programs/shared/option_help.h"
+
+enum { COLUMN = 23 };
+
+/* What stands around the options. */
+static const char run_usage[] =
     "Usage: run_inference [options] MODEL.cfg MODEL.weights IMAGE...\n"
     "       run_inference [options] MODEL IMAGE...\n"
     "       run_inference --video FRAMES [options] MODEL.cfg MODEL.weights < FRAMES\n"
@@ -12,182 +22,9 @@ const char mafat_options_help[] =
     "MODEL: .onnx, .tflite or .packed, each by itself. MODEL.weights: Darknet's file, or\n"
     "one made of it by pack_weights, which plans with streamed weights need less\n"
     "memory for, and which is a MODEL, too, for it holds the cfg. IMAGE: JPEG, PNG or\n"
-    "PPM; \"-\" reads a list of paths from standard input.\n"
-    "\n"
-    "What to run\n"
-    "  --layers N           run the first N layers only (the paper's experiments: 16)\n"
-    "  --input FILE         raw little-endian float32 input, channel by channel (CHW),\n"
-    "                       instead of an image; or an array of NumPy (.npy). Of an\n"
-    "                       ONNX or TFLite file: in the order of its dimensions, and of\n"
-    "                       its type (float32, int32, int64, int8, uint8)\n"
-    "  --input NAME=FILE    the same by the input's name, once for each; --predict\n"
-    "                       tells names and dimensions. Where the first input is left\n"
-    "                       out, IMAGE is that\n"
-    "  --constant NAME=FILE an input of an ONNX or TFLite file that is known beforehand,\n"
-    "                       as operators need shapes, axes and weights: raw numbers, as\n"
-    "                       the model has the input, .npy, or a tensor of ONNX (.pb)\n"
-    "  --video FRAMES       frames of video from standard input: y4m, or raw ones, as in\n"
-    "                       640x480:yuv420p (or yuvj420p, nv12, yuyv, rgb24, mjpeg); a\n"
-    "                       line of JSON for each, with --report one more at the end\n"
-    "  --camera DEVICE      frames of a camera (Video4Linux), such as /dev/video0, as it\n"
-    "                       stands or as --video asks for\n"
-    "  --live               of frames that came meanwhile only the newest is run\n"
-    "  --overlay FILE       frames with boxes on them, as y4m, for a player or ffmpeg; -\n"
-    "                       is standard output: JSON goes to standard error then\n"
-    "  --fork NAME          whose Darknet the network was trained by: darknet\n"
-    "                       (pjreddie's), alexeyab, or auto (default): AlexeyAB's where\n"
-    "                       the cfg has something that only his reads. They differ in\n"
-    "                       batch normalization, in how pictures are fitted and in\n"
-    "                       which boxes are suppressed: doc/forks.md\n"
-    "  --image-scaling HOW  exact (default), as Darknet does; or fast: a JPEG that is twice\n"
-    "                       as large as its picture in the input, or more, is decoded\n"
-    "                       to a half, a quarter or an eighth of its sides first. Less\n"
-    "                       time and memory, and slightly other boxes\n"
-    "  --mean X|X,X,X       what becomes of a picture's bytes: (byte - mean) * scale of\n"
-    "  --scale X|X,X,X      each channel, in the order of --channels. Default: what an\n"
-    "                       ONNX or TFLite file says, else 0 and 1/255. 1/127.5 is a\n"
-    "                       number, too\n"
-    "  --channels ORDER     of an input of three: rgb (default) or bgr; gray: of one\n"
-    "  --resize HOW         stretch (default; Darknet's as the cfg has it): the picture\n"
-    "                       fills the input. Keeping its proportions: letterbox, in the\n"
-    "                       middle; corner, at the left and top, as YOLOX has it; crop:\n"
-    "                       its middle fills the input\n"
-    "  --pad X              byte where the picture leaves the input empty, default 114;\n"
-    "                       127.5 of Darknet's networks\n"
-    "  --decode HEAD        what the outputs of an ONNX or TFLite file hold. Boxes: yolov5,\n"
-    "                       yolov8, yolox, nanodet, fastestdet, ssd, ultraface, yunet\n"
-    "                       (with keypoints); classes; none; darknet: what its layers\n"
-    "                       say; or auto (default): one of these, where the outputs'\n"
-    "                       dimensions are no other's; it is told: doc/models.md\n"
-    "  --repeat N           run N times in one process; latencies are reported\n"
-    "\n"
-    "How to run it\n"
-    "  --memory SIZE        budget for the whole process: 64M, 16384K, bytes. Default:\n"
-    "                       the smallest limit of its cgroups, else available memory\n"
-    "                       less an eighth (16M at least) that is left to others\n"
-    "  --reserve SIZE       of the budget, left to what is charged to the process's\n"
-    "                       cgroup and is not its own: the file system's records,\n"
-    "                       pages of whoever started it. Part of what is predicted;\n"
-    "                       default 256K, 0 for none\n"
-    "  --lock WHEN          feature maps and kept weights in memory, so that a full\n"
-    "                       cgroup drops pages of files and swaps none of them: auto\n"
-    "                       (default), where a cgroup's limit holds what is predicted\n"
-    "                       and RLIMIT_MEMLOCK allows it; on, or exit 3; off\n"
-    "  --ranks N            with --predict: on N devices (build/mafat_ranks), and on fewer:\n"
-    "                       what each of them holds, sends and waits for, by --search\n"
-    "                       deeperthings (default), fdto, layers, best, or --plan with /ranks=N\n"
-    "  --link RATE[:DELAY]  of any two of them: 100M:0.2ms, bits a second and what a\n"
-    "                       message takes; default 1G:0.1ms\n"
-    "  --speed X,...        of each, beside this machine: 1,0.5,0.5; each gets as much\n"
-    "                       to do. --memory may have a size for each, too: 64M,16M,16M\n"
-    "  --sandbox WHEN       before foreign files are read, give up all rights but to read\n"
-    "                       files and to write the outputs that were asked for: auto\n"
-    "                       (default), as far as the kernel can; on, or exit 1; off\n"
-    "  --plan SPEC          use this plan: groups of layers and the cuts between them, as\n"
-    "                       in 5x5/8/2x2, rows4/12/1x1 or 2x2/NoCut. A group is\n"
-    "                         rows4     a pipeline of rolling windows, 4 rows or more\n"
-    "                         panels    whole maps, 32 filters at a time\n"
-    "                         1x1       whole maps\n"
-    "                         5x5       tiles; 5x5:balanced evens out their bytes;\n"
-    "                                   [9,19]x[12] cuts at given rows and columns\n"
-    "                       Its weights are kept, or read anew for every picture:\n"
-    "                         :loaded   in memory while the group runs\n"
-    "                         :streamed a part at a time, just before it is needed\n"
-    "                       Its convolutions, where --algorithm auto is to be told:\n"
-    "                         :direct, :winograd, :winograd-large   all of them;\n"
-    "                         :direct22,26-28   some\n"
-    "                       Depthwise layers inside 1x1s, how many rows: :dw4; :dw0: none\n"
-    "                       Example: rows2:streamed/12/panels:streamed:direct29;\n"
-    "                       mafat-plan(7) has all of it\n"
-    "  --search NAME        without --plan: best (default), of the plans within the\n"
-    "                       budget the one that is predicted to be the fastest;\n"
-    "                       least, of those that keep all weights and compute nothing\n"
-    "                       twice the one whose maps and scratch are the fewest\n"
-    "                       bytes, however little the whole process gains; fdt,\n"
-    "                       what fused depthwise tiling's flow finds; motes, what\n"
-    "                       MOTES' beam search finds; separable, see --objective; or\n"
-    "                       greedy,\n"
-    "                       MAFAT's Algorithm 2 by its own predictor. Whether a plan\n"
-    "                       may run is decided by its exact bytes\n"
-    "  --tiling NAME        of --search fdt: fdt, layers in parts along channels; ffmt,\n"
-    "                       along rows and columns; both (default)\n"
-    "  --layout NAME        of --search fdt: what it compares plans by, arenas as they\n"
-    "                       are (ours, default), or placed by hill climbing (published)\n"
-    "  --plan-time SECONDS  that looking for a plan may take: what is found by then\n"
-    "                       is taken. Default: some tenths of a second to ten, the\n"
-    "                       same plan every time\n"
-    "  --delta X            with --search motes: times as long as whole maps its plan\n"
-    "                       may take, default 1.05: as predicted, or\n"
-    "  --measure            with it: as measured, by running plans on zeros, whole maps\n"
-    "                       first, with --predict, too; takes longer, see --plan-time,\n"
-    "                       and memory, which is predicted\n"
-    "  --beam N             with it: states that it keeps, 1 to 64, default 8\n"
-    "  --cells N,N,...      with it: layers that the network's cells begin with; default:\n"
-    "                       by dominance\n"
-    "  --fast-memory SIZE   --predict, --report, --json: bytes moved between a fast\n"
-    "                       memory of that size and the rest, were tiles copied in and out\n"
-    "  --objective NAME     which depthwise and 1x1 layers run together (--search\n"
-    "                       separable): the plan that is predicted to be the fastest\n"
-    "                       (latency), or moves fewest bytes of --fast-memory, 64K if\n"
-    "                       not given (transfers)\n"
-    "  --algorithm NAME     convolutions: direct, winograd or winograd-large (3x3 layers\n"
-    "                       of stride 1), or auto (default): for each the fastest that\n"
-    "                       fits; of a given plan by shapes, direct everywhere where\n"
-    "                       only that fits. They differ by rounding; direct needs\n"
-    "                       the least memory\n"
-    "  --threads N          compute with N threads, 1 to 64, default 1; changes no bit\n"
-    "                       of a plan; auto: up to the processors, as many as are\n"
-    "                       predicted to be the fastest within the budget\n"
-    "  --best-effort        run the smallest plan even if it does not fit\n"
-    "  --cpu LEVEL          highest kernel level to use, of"
-#define LEVEL(name, ...) " " #name
-#include "base/levels.def"
-    ";\n"
-    "                       default: the best of this CPU\n"
-    "\n"
-    "Only to ask\n"
-    "  --predict            run nothing, read no weights: the plan, its bytes and where\n"
-    "                       they go, milliseconds, the least it could run in. Without\n"
-    "                       MODEL.weights Darknet's file is assumed, without IMAGE a\n"
-    "                       JPEG of 12 megapixels\n"
-    "  --sweep [SIZES]      with it: a table over budgets, as in --sweep 8M,16M,64M;\n"
-    "                       default: from the least that fits to the most of use. Also\n"
-    "                       of the model with weights of all narrow types, as\n"
-    "                       pack_weights --weights would have them\n"
-    "  --pareto             with it: all plans that no other beats in both bytes and\n"
-    "                       milliseconds\n"
-    "  --map FILE.svg       with it: the plan's arena as a picture: buffers over steps and\n"
-    "                       bytes, what is alive, who is at the peak\n"
-    "  --predictor NAME     exact (default), or paper: MAFAT's Algorithm 1, which knows\n"
-    "                       tiles only; stands beside the exact bytes\n"
-    "  --bias SIZE          what Algorithm 1 adds to its tiles, default 31M\n"
-    "  --calibrate          measure this machine for predicted milliseconds, in less than\n"
-    "                       a minute; kept in the user's cache folder, for each --cpu\n"
-    "                       LEVEL. Without it built-in figures are used\n"
-    "\n"
-    "Detections\n"
-    "  --names FILE         labels, one a line\n"
-    "  --thresh X           least confidence, default 0.5\n"
-    "  --nms X              overlap above which the weaker box goes, default 0.45;\n"
-    "                       0 keeps all\n"
-    "  --max-boxes N        of the boxes above --thresh look at the N most confident; their\n"
-    "                       memory is part of the prediction. Default: as many as the\n"
-    "                       network has boxes, but 2304 to 4096; where that leaves\n"
-    "                       some out, it is told\n"
-    "\n"
-    "Output\n"
-    "  --json               one JSON object per image on standard output; with\n"
-    "                       --predict one, or one array of plans\n"
-    "  --report             a table per group and layer: milliseconds, MACs, bytes\n"
-    "                       (with --json on standard error)\n"
-    "  --marks FILE         when each layer ran: index, type, start and end in\n"
-    "                       nanoseconds of CLOCK_MONOTONIC\n"
-    "  --dump-output FILE   raw float32 output (CHW) of the last layer run, or of the\n"
-    "                       only output of an ONNX or TFLite file, in the order of its\n"
-    "                       dimensions. FILE.npy: as an array of NumPy\n"
-    "  --dump-output NAME=FILE  the same of the output of that name\n"
-    "  --quiet              no warnings, no notes\n"
-    "  --version, --help\n"
+    "PPM; \"-\" reads a list of paths from standard input.\n";
+
+static const char run_end[] =
     "\n"
     "Exit status: 0 done, 1 failed while running, 2 misuse or bad input,\n"
     "3 does not fit (the message names the bytes needed, and the plan that needs them;\n"
@@ -203,3 +40,101 @@ const char mafat_options_help[] =
     "  run_inference --predict --memory 16M yolov2.cfg\n"
     "  run_inference --predict --sweep yolov2.packed dog.jpg\n"
     "  run_inference --predict --memory 16M --map arena.svg yolov2.cfg\n";
+
+static const char serve_usage[] =
+    "Usage: mafat_serve [options] MODEL.cfg MODEL.weights\n"
+    "       mafat_serve [options] MODEL\n"
+    "       mafat_serve --predict [options] MODEL [MODEL.weights]\n"
+    "Answers pictures over HTTP with what is found in them, as JSON, inside a memory\n"
+    "budget that holds the requests, too. MODEL as of run_inference.\n"
+    "\n"
+    "  curl --data-binary @dog.jpg http://127.0.0.1:8080/detect\n";
+
+static const char serve_end[] =
+    "\n"
+    "What is answered\n"
+    "  POST / or /detect    a JPEG, PNG or PPM as the body: what is in it. With\n"
+    "                       ?size=WIDTHxHEIGHT&format=nv12 (yuv420p, yuyv, rgb24, gray,\n"
+    "                       rgb0) a frame as it is, or by its type, video/x-raw; width=640;\n"
+    "                       height=480; format=NV12; ?thresh=X and ?nms=X for this one\n"
+    "  GET /                a page: drop a picture, see boxes; plans by budget\n"
+    "  GET /plan            what runs, and what other budgets would give; with ?memory=8M\n"
+    "                       what run_inference --predict --json says of it\n"
+    "  GET /map             its memory as SVG, as of --predict --map; ?memory=8M\n"
+    "  GET /metrics         for Prometheus\n"
+    "  GET /healthz         200 while pictures are answered\n"
+    "\n"
+    "INT or TERM: what runs is finished, and answered. Exit status: 0; as of\n"
+    "run_inference 1, 2 or 3 where it does not come so far.\n";
+
+static const char ranks_usage[] =
+    "usage: mpirun -n N mafat_ranks [OPTIONS] MODEL.cfg MODEL.weights IMAGE...\n"
+    "\n"
+    "Runs a network on N devices that pass messages by MPI: what run_inference prints,\n"
+    "and its bits. All ranks get the same arguments: the options of run_inference that\n"
+    "run something (run_inference --help), and\n"
+    "\n";
+
+static void print_searches(void)
+{
+  struct mafat_search_facts f = {.size = sizeof f};
+  for (int i = 0; mafat_search_describe(i, &f) == MAFAT_OK; i++) {
+    printf("%*s%s%s\n", COLUMN, "", f.name, i == 0 ? " (default)" : "");
+    option_help_wrap(f.help, COLUMN + 2);
+    for (int k = 0; k < f.n_words; k++) {
+      const struct mafat_search_word *w = &f.words[k];
+      printf("%*s:%s%s%s", COLUMN + 2, "", w->name, w->value ? "=" : "", w->value ? w->value : "");
+      if (w->type == MAFAT_WORD_COUNT) printf(", %.0f to %.0f", w->least, w->most);
+      printf("%s%s\n", w->usual ? ", default " : "", w->usual ? w->usual : "");
+      option_help_wrap(w->help, COLUMN + 4);
+    }
+  }
+}
+
+/* ---- options of mafat_serve that are as of run_inference: their names, in lines ---- */
+
+static int column; /* where the next one stands; 0: at the beginning */
+
+static bool is_shared(const struct option_walk *w)
+{
+  return w->program != MAFAT_RUN_INFERENCE && w->entry.programs & MAFAT_RUN_INFERENCE && !w->entry.own;
+}
+
+static void print_name(struct option_walk *w)
+{
+  const struct option_entry *e = &w->entry;
+  int n = (int)(strlen(e->name) + strlen(e->argument)) + (*e->argument ? 3 : 2);
+  if (!is_shared(w)) return;
+  if (column && column + 2 + n >= OPTION_HELP_WIDTH) {
+    printf(",\n");
+    column = 0;
+  }
+  column += printf("%s--%s%s%s", column ? ", " : "  ", e->name, *e->argument ? " " : "", e->argument);
+}
+
+/* ---- all ---- */
+
+static void print_entry(struct option_walk *w)
+{
+  if (is_shared(w)) return;
+  if (w->title && w->program != MAFAT_RANKS) printf("\n%s\n", w->title);
+  w->title = NULL;
+  option_help_print(&w->entry, COLUMN);
+  if (w->program == MAFAT_RUN_INFERENCE && strcmp(w->entry.name, "search") == 0) print_searches();
+}
+
+void mafat_options_print_help(enum mafat_program program)
+{
+  static char all[1 << 15]; /* written at once: who reads a pipe of it may stop at what it looked for */
+  struct option_walk w = {.program = program, .emit = print_entry};
+  setvbuf(stdout, all, _IOFBF, sizeof all);
+  fputs(program == MAFAT_SERVE ? serve_usage : program == MAFAT_RANKS ? ranks_usage : run_usage, stdout);
+  option_walk(&w);
+  if (program == MAFAT_SERVE) {
+    putchar('\n');
+    w.emit = print_name;
+    option_walk(&w);
+    printf(":\n%*sas of run_inference (run_inference --help)\n", COLUMN, "");
+  }
+  if (program != MAFAT_RANKS) fputs(program == MAFAT_SERVE ? serve_end : run_end, stdout);
+}

@@ -69,16 +69,16 @@ static int check_image(const struct mafat_model *m, const struct mafat_query *q,
   if (!o->n_images || index > 0) return MAFAT_OK;
   if (!describe(m, q, IN, 1, &f)) return mafat_fail(d, MAFAT_EINVAL, MAFAT_INPUT_AND_IMAGE, o->images[0]);
   describe(m, q, IN, 0, &f);
-  return mafat_fail(d, MAFAT_EINVAL, "--input: input %.100s takes the image, found %.100s too", f.name, o->inputs[0]);
+  return mafat_fail(d, MAFAT_EINVAL, "--input: input %.100s takes the image, found %.100s too", f.name, o->inputs.list[0]);
 }
 
 int mafat_inputs_take(struct mafat_model *m, const struct mafat_query *q, const struct mafat_options *o, struct mafat_diagnostic *d)
 {
   unsigned set = 0; /* a bit for each; more have no files */
-  for (int i = 0; i < o->n_inputs; i++) {
+  for (int i = 0; i < o->inputs.n; i++) {
     struct mafat_port_facts f = {.size = sizeof f};
     const char *path;
-    int index, code = read_port(m, q, IN, o->inputs[i], &path, &f, &index, d);
+    int index, code = read_port(m, q, IN, o->inputs.list[i], &path, &f, &index, d);
     if (code == MAFAT_OK && index < 32 && set >> index & 1) code = mafat_fail(d, MAFAT_EINVAL, "--input: input %.100s has two files", f.name);
     if (code == MAFAT_OK) code = check_image(m, q, o, index, d);
     if (code == MAFAT_OK && m) code = mafat_model_set_input_file(m, f.name, path, d);
@@ -92,10 +92,10 @@ int mafat_dumps_read(struct mafat_dump *dumps, const struct mafat_model *m, cons
                      struct mafat_diagnostic *d)
 {
   struct mafat_dump one;
-  for (int i = 0; i < o->n_dumps; i++) {
+  for (int i = 0; i < o->dumps.n; i++) {
     struct mafat_dump *dump = dumps ? &dumps[i] : &one;
     dump->port.size = sizeof dump->port;
-    int index, code = read_port(m, q, OUT, o->dumps[i], &dump->path, &dump->port, &index, d);
+    int index, code = read_port(m, q, OUT, o->dumps.list[i], &dump->path, &dump->port, &index, d);
     if (code) return code;
   }
   return MAFAT_OK;

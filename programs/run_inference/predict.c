@@ -32,7 +32,7 @@ static int answer_one(struct mafat_session *s, const struct mafat_question *aske
   if (code == MAFAT_OK && s->options.paper) code = mafat_answer_paper(a, &paper, &s->d);
   struct mafat_question q = *asked;
   struct mafat_moves *moves = NULL;
-  q.fast_bytes = s->options.fast_bytes;
+  q.fast_bytes = s->options.fast_memory;
   q.objective = s->options.objective;
   if (code == MAFAT_OK && q.fast_bytes) code = mafat_answer_moves(&moves, a, q.fast_bytes, s->options.plan ? q.objective : NULL, &s->d);
   q.moves = moves;
@@ -56,11 +56,11 @@ static int answer_sweep(struct mafat_session *s, const struct mafat_question *qu
   struct mafat_options *o = &s->options;
   struct mafat_question q = *question;
   struct mafat_packings packings = {{NULL}};
-  if (!o->n_sweep) o->n_sweep = mafat_query_budgets(q.query, o->sweep_bytes, MAFAT_SWEEP_SIZES);
+  if (!o->sweep.n) o->sweep.n = mafat_query_budgets(q.query, o->sweep.list, MAFAT_OPTION_SIZES_ROOM);
   int code = q.facts.greedy ? MAFAT_OK : mafat_packings_open(&packings, q.query, &s->d);
   mafat_progress_end();
   if (!q.facts.greedy) q.packings = &packings;
-  if (code == MAFAT_OK) code = mafat_answer_write_sweep(&q, o->sweep_bytes, o->n_sweep, o->json, &s->out, any, &s->d);
+  if (code == MAFAT_OK) code = mafat_answer_write_sweep(&q, o->sweep.list, o->sweep.n, o->json, &s->out, any, &s->d);
   mafat_packings_close(&packings);
   return code;
 }
@@ -70,13 +70,13 @@ static int answer_table(struct mafat_session *s, const struct mafat_question *q,
   struct mafat_options *o = &s->options;
   struct mafat_front_facts least = {.size = sizeof least};
   bool any;
-  int code = o->sweep ? answer_sweep(s, q, &any) : mafat_answer_write_front(q, o->json, &s->out, &any);
+  int code = o->sweep.given ? answer_sweep(s, q, &any) : mafat_answer_write_front(q, o->json, &s->out, &any);
   if (code || any) return code;
   said->answer = true;
   mafat_query_front(q->query, 0, &least);
-  size_t budget = o->sweep ? o->sweep_bytes[o->n_sweep - 1] : q->facts.budget_bytes;
+  size_t budget = o->sweep.given ? o->sweep.list[o->sweep.n - 1] : q->facts.budget_bytes;
   return mafat_fail(&s->d, MAFAT_ELIMIT, "does not fit: plan %.160s needs %zu bytes, the %s is %zu bytes", least.text,
-                    least.charge_bytes, o->sweep ? "largest budget" : "budget", budget);
+                    least.charge_bytes, o->sweep.given ? "largest budget" : "budget", budget);
 }
 
 int mafat_session_predict(struct mafat_session *s)
@@ -86,7 +86,7 @@ int mafat_session_predict(struct mafat_session *s)
   struct mafat_query *query = NULL;
   struct said said = {0};
   int code = mafat_session_check_output(s, "map", o->map);
-  if (o->sweep) {
+  if (o->sweep.given) {
     mafat_progress_begin("looking for plans", o->quiet);
     mafat_progress_count(1, MAFAT_PACKINGS + 1); /* and these weights packed smaller */
   }
@@ -96,7 +96,7 @@ int mafat_session_predict(struct mafat_session *s)
     code = mafat_session_check_picture(s, &q.facts);
     if (code == MAFAT_OK) code = mafat_inputs_take(NULL, query, o, &s->d);
     if (code == MAFAT_OK) code = mafat_dumps_read(NULL, NULL, query, o, &s->d);
-    if (code == MAFAT_OK) code = o->ranks ? mafat_answer_write_ranks(&q, o, &s->out, &s->d) : o->sweep || o->pareto ? answer_table(s, &q, &said) : answer_one(s, &q, &said);
+    if (code == MAFAT_OK) code = o->ranks ? mafat_answer_write_ranks(&q, o, &s->out, &s->d) : o->sweep.given || o->pareto ? answer_table(s, &q, &said) : answer_one(s, &q, &said);
     if (code == MAFAT_OK) mafat_session_tell_fork(s, q.facts.fork_sign);
     if (code == MAFAT_OK) mafat_session_tell_decode(s, q.facts.decode, q.facts.decode_sign);
   }

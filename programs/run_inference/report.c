@@ -66,9 +66,9 @@ static void fill_table(struct table *t, const struct mafat_model *model, const s
 static int write_moves(struct mafat_session *s, struct mafat_writer *out)
 {
   struct mafat_moves *moves;
-  int code = mafat_model_moves(&moves, s->model, s->options.fast_bytes, &s->d);
+  int code = mafat_model_moves(&moves, s->model, s->options.fast_memory, &s->d);
   if (code) return code;
-  mafat_moves_write_text(moves, s->options.fast_bytes, s->options.plan ? NULL : s->options.objective, out);
+  mafat_moves_write_text(moves, s->options.fast_memory, s->options.plan ? NULL : s->options.objective, out);
   mafat_moves_close(&moves);
   return mafat_writer_flush(out, NULL);
 }
@@ -101,7 +101,7 @@ int mafat_report_print_table(struct mafat_session *s, const struct mafat_run_rep
     code = mafat_output_table(t.rows, t.n, &out);
     if (r->n_latencies > 1) write_latencies(r, &out);
     if (code == MAFAT_OK) code = mafat_output_memory(r, &out);
-    if (code == MAFAT_OK && s->options.fast_bytes) code = write_moves(s, &out);
+    if (code == MAFAT_OK && s->options.fast_memory) code = write_moves(s, &out);
     if (code) mafat_fail(&s->d, code, "cannot write the report");
   }
   free(t.rows);

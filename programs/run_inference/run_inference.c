@@ -38,18 +38,18 @@ static int open_session(struct mafat_session *s)
   int code;
   if ((code = mafat_session_check_output(s, "marks", o->marks))) return code;
   if ((code = mafat_session_check_output(s, "overlay", o->overlay))) return code;
-  for (int i = 0; i < o->n_dumps; i++)
-    if ((code = mafat_session_check_output(s, "dump-output", o->dumps[i]))) return code;
+  for (int i = 0; i < o->dumps.n; i++)
+    if ((code = mafat_session_check_output(s, "dump-output", o->dumps.list[i]))) return code;
   if (o->names && (code = mafat_names_read(&s->names, o->names, &s->d))) return code;
   s->latencies_ms = calloc((size_t)o->repeat, sizeof *s->latencies_ms);
   s->layers_ms = calloc((size_t)o->repeat, sizeof *s->layers_ms);
-  s->dumps = o->n_dumps ? calloc((size_t)o->n_dumps, sizeof *s->dumps) : NULL;
-  if (!s->latencies_ms || !s->layers_ms || (o->n_dumps && !s->dumps)) return mafat_fail(&s->d, MAFAT_ENOMEM, "out of memory");
+  s->dumps = o->dumps.n ? calloc((size_t)o->dumps.n, sizeof *s->dumps) : NULL;
+  if (!s->latencies_ms || !s->layers_ms || (o->dumps.n && !s->dumps)) return mafat_fail(&s->d, MAFAT_ENOMEM, "out of memory");
   if ((code = mafat_session_open_model(s, &m))) return code;
-  if ((o->n_mean == 3 || o->n_scale == 3) && (code = mafat_session_check_picture(s, NULL))) return code;
+  if ((o->mean.n == 3 || o->scale.n == 3) && (code = mafat_session_check_picture(s, NULL))) return code;
   if ((code = mafat_inputs_take(s->model, NULL, o, &s->d))) return code;
   if ((code = mafat_dumps_read(s->dumps, s->model, NULL, o, &s->d))) return code;
-  for (int i = 0; i < o->n_dumps; i++)
+  for (int i = 0; i < o->dumps.n; i++)
     if ((code = mafat_session_check_output(s, "dump-output", s->dumps[i].path))) return code;
   if ((code = mafat_session_check_dumps_apart(s))) return code;
   return open_marks(s);
@@ -209,10 +209,10 @@ int mafat_session_find_answers(struct mafat_session *s, struct mafat_run_report 
 static int write_json(struct mafat_session *s, struct mafat_run_report *r)
 {
   struct mafat_moves *moves = NULL;
-  int code = s->options.fast_bytes ? mafat_model_moves(&moves, s->model, s->options.fast_bytes, &s->d) : MAFAT_OK;
+  int code = s->options.fast_memory ? mafat_model_moves(&moves, s->model, s->options.fast_memory, &s->d) : MAFAT_OK;
   if (code) return code;
   r->moves = moves;
-  r->fast_bytes = s->options.fast_bytes;
+  r->fast_bytes = s->options.fast_memory;
   r->objective = s->options.plan ? NULL : s->options.objective;
   code = mafat_output_run_json(r, &s->out);
   r->moves = NULL;
@@ -224,7 +224,7 @@ static int write_json(struct mafat_session *s, struct mafat_run_report *r)
 static int write_dumps(struct mafat_session *s, bool behind)
 {
   int code = MAFAT_OK;
-  for (int i = 0; code == MAFAT_OK && i < s->options.n_dumps; i++)
+  for (int i = 0; code == MAFAT_OK && i < s->options.dumps.n; i++)
     if ((!s->options.json && mafat_dump_is_direct(&s->dumps[i])) == behind) code = mafat_dump_write(&s->dumps[i], s->model, &s->d);
   return code;
 }
@@ -364,7 +364,7 @@ static int run_list(struct mafat_session *s, int status)
 static int run_all(struct mafat_session *s)
 {
   const struct mafat_options *o = &s->options;
-  if (mafat_options_floats_only(o)) return run_and_tell(s, o->input);
+  if (mafat_options_floats_only(o)) return run_and_tell(s, o->inputs.list[0]);
   if (mafat_options_video(o)) return mafat_session_run_video(s);
   int status = 0;
   bool counted = o->n_images > 1 && !o->quiet && isatty(STDERR_FILENO);
@@ -398,17 +398,17 @@ int mafat_session_main(int argc, char **argv, const struct mafat_session_ranks *
 #ifdef __GLIBC__
   mallopt(M_MMAP_THRESHOLD, 128 << 10); /* fixed: what a decoder frees goes back at once */
 #endif
-  mafat_options_defaults(&s.options);
+  mafat_options_defaults(&s.options, link ? MAFAT_RANKS : MAFAT_RUN_INFERENCE);
   mafat_writer_open(&s.out, STDOUT_FILENO);
   int code = mafat_options_read(&s.options, argc, argv, &s.d);
   if (code) {
     mafat_session_complain(s.d.text);
     return EXIT_INPUT;
   }
-  if (s.options.show_help || s.options.show_version) {
-    const char *text = s.options.show_help ? mafat_options_help : "run_inference " MAFAT_VERSION "\n";
-    return mafat_streams_say("run_inference", text) == 0 ? 0 : EXIT_RUNNING;
-  }
+  if (s.options.show_help) mafat_options_print_help(MAFAT_RUN_INFERENCE);
+  if (s.options.show_help || s.options.show_version)
+    return mafat_streams_say("run_inference", s.options.show_help ? "" : "run_inference " MAFAT_VERSION "\n") == 0 ? 0 : EXIT_RUNNING;
+  mafat_session_note_renamed(&s);
   if (s.options.share && !s.options.search && !link && !s.options.ranks) {
     mafat_fail(&s.d, MAFAT_EINVAL, "--search %s shares layers out to several devices: it expects --predict and --ranks, or build/mafat_ranks",
                s.options.share);
@@ -442,7 +442,7 @@ int mafat_session_main(int argc, char **argv, const struct mafat_session_ranks *
   if (code) {
     status = mafat_session_exit_status(code);
     if (code == MAFAT_ELIMIT) point_on(&s);
-    if (s.options.json) mafat_output_error_json(s.options.n_images ? s.options.images[0] : s.options.input, s.d.text, status, &s.out);
+    if (s.options.json) mafat_output_error_json(s.options.n_images ? s.options.images[0] : s.options.inputs.list[0], s.d.text, status, &s.out);
     mafat_session_complain(s.d.text);
   } else {
     status = ranks && ranks->run_all ? ranks->run_all(&s) : run_all(&s);

@@ -63,6 +63,11 @@ void mafat_session_warn(void *context, const char *text)
   if (!s->options.quiet) mafat_session_complain(line);
 }
 
+void mafat_session_note_renamed(struct mafat_session *s)
+{
+  if (*s->options.note && !s->options.quiet) mafat_session_complain(s->options.note);
+}
+
 void mafat_session_tell_fork(struct mafat_session *s, const char *fork_sign)
 {
   char text[400];
@@ -93,38 +98,9 @@ MAFAT_PART(opening) struct mafat_model_options mafat_session_model_options(struc
 {
   const struct mafat_options *o = &s->options;
   struct mafat_model_options m = {.size = sizeof m};
-  m.memory_bytes = o->memory_bytes;
+  mafat_options_set(o, &m);
   m.memory_name = "--memory";
-  m.reserve_bytes = &o->reserve_bytes;
-  m.lock = o->lock;
-  m.plan = o->plan;
   m.search = s->link ? o->share : o->search;
-  m.tiling = o->tiling;
-  m.layout = o->layout;
-  m.plan_seconds = o->plan_seconds;
-  m.delta = o->delta;
-  m.beam = o->beam;
-  m.cells = o->cells;
-  m.measure = o->measure;
-  m.objective = o->objective;
-  m.fast_bytes = o->fast_bytes;
-  m.bias_bytes = &o->bias_bytes;
-  m.layers = o->layers;
-  m.fork = o->fork;
-  m.image_scaling = o->image_scaling;
-  m.mean = o->n_mean ? o->mean : NULL;
-  m.scale = o->n_scale ? o->scale : NULL;
-  m.channels = o->channels;
-  m.resize = o->resize;
-  m.pad = o->has_pad ? &o->pad : NULL;
-  m.decode = o->decode;
-  m.constants = o->constants;
-  m.n_constants = o->n_constants;
-  m.algorithm = o->algorithm;
-  m.threads = o->threads;
-  m.cpu = o->cpu;
-  m.best_effort = o->best_effort;
-  m.max_boxes = o->max_boxes;
   m.picture = mafat_session_picture(s);
   m.picture_may_fail = o->n_images > 1;
   m.floats_only = mafat_options_floats_only(o);
@@ -187,8 +163,8 @@ int mafat_session_check_output(struct mafat_session *s, const char *option, cons
       return refuse_read(s, option, inputs[i]);
   for (int i = 0; i < o->n_images; i++)
     if (is_same_file(o->images[i], &st)) return refuse_read(s, option, o->images[i]);
-  for (int i = 0; i < o->n_inputs + o->n_constants; i++) {
-    const char *text = i < o->n_inputs ? o->inputs[i] : o->constants[i - o->n_inputs], *file = strchr(text, '=');
+  for (int i = 0; i < o->inputs.n + o->constants.n; i++) {
+    const char *text = i < o->inputs.n ? o->inputs.list[i] : o->constants.list[i - o->inputs.n], *file = strchr(text, '=');
     if (is_same_file(text, &st)) return refuse_read(s, option, text);
     for (; file; file = strchr(file + 1, '='))
       if (is_same_file(file + 1, &st)) return refuse_read(s, option, file + 1);
@@ -205,7 +181,7 @@ static bool is_one_file(const char *a, const char *b)
 
 int mafat_session_check_dumps_apart(struct mafat_session *s)
 {
-  for (int i = 0; i < s->options.n_dumps; i++) {
+  for (int i = 0; i < s->options.dumps.n; i++) {
     const char *path = s->dumps[i].path;
     bool twice = is_one_file(s->options.marks, path);
     for (int k = 0; k < i; k++) twice = twice || is_one_file(s->dumps[k].path, path);
@@ -216,7 +192,7 @@ int mafat_session_check_dumps_apart(struct mafat_session *s)
 
 /* ---- what the process may do ---- */
 
-enum { OUTPUTS = 3 + 2 * MAFAT_OPTION_PORTS };
+enum { OUTPUTS = 3 + 2 * MAFAT_OPTION_LIST_ROOM };
 
 /* Where files are made: of --dump-output NAME=FILE, which names there are is not known yet, so both readings count. */
 static int list_outputs(const struct mafat_options *o, const char *outputs[OUTPUTS])
@@ -225,9 +201,9 @@ static int list_outputs(const struct mafat_options *o, const char *outputs[OUTPU
   if (o->marks) outputs[n++] = o->marks;
   if (o->map) outputs[n++] = o->map;
   if (o->overlay && strcmp(o->overlay, "-") != 0) outputs[n++] = o->overlay;
-  for (int i = 0; i < o->n_dumps; i++) {
-    const char *equals = strchr(o->dumps[i], '=');
-    outputs[n++] = o->dumps[i];
+  for (int i = 0; i < o->dumps.n; i++) {
+    const char *equals = strchr(o->dumps.list[i], '=');
+    outputs[n++] = o->dumps.list[i];
     if (equals && equals[1]) outputs[n++] = equals + 1;
   }
   return n;
@@ -254,7 +230,7 @@ int mafat_session_confine(struct mafat_session *s)
 {
   const char *outputs[OUTPUTS];
   const struct mafat_sandbox_wishes wishes = {.outputs = outputs, .n_outputs = list_outputs(&s->options, outputs), .copies = copies_folder(&s->options),
-                                               .serving = s->options.serves && !s->options.predict, .camera = s->options.camera != NULL};
+                                               .serving = (s->options.program == MAFAT_SERVE) && !s->options.predict, .camera = s->options.camera != NULL};
   if (s->options.sandbox && strcmp(s->options.sandbox, "off") == 0) {
     s->sandbox.lacks = "off";
     return MAFAT_OK;
@@ -274,7 +250,7 @@ int mafat_session_confine(struct mafat_session *s)
 
 int mafat_session_confine_run(struct mafat_session *s)
 {
-  if (!s->sandbox.filter || s->options.n_inputs > 0) return MAFAT_OK; /* inputs are read by rings and threads of their own, as runs ask for them */
+  if (!s->sandbox.filter || s->options.inputs.n > 0) return MAFAT_OK; /* inputs are read by rings and threads of their own, as runs ask for them */
   return check_confined(s, mafat_sandbox_close(&s->sandbox));
 }
 

@@ -63,6 +63,8 @@ int mafat_session_exit_status(int code);
 void mafat_session_complain(const char *text);
 /* The same, for warning sinks; the context is the session. Nothing with --quiet. */
 void mafat_session_warn(void *context, const char *text);
+/* How options that have become words of --search are written now, where there are any. Nothing with --quiet. */
+void mafat_session_note_renamed(struct mafat_session *s);
 /* Tells, once, that a cfg's keys have made it AlexeyAB's. fork_sign: the facts'. */
 void mafat_session_tell_fork(struct mafat_session *s, const char *fork_sign);
 /* Tells, once, which head was taken for the outputs where nobody had named one. decode, sign: the facts'. */

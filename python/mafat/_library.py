@@ -60,17 +60,26 @@ class Sized(Structure):
         super().__init__(sizeof(self))
 
 
+def open_library() -> ctypes.CDLL:
+    """The library that MAFAT_LIBRARY names, else the system's. CDLL lets go of the interpreter's lock while a call lasts."""
+    return ctypes.CDLL(os.environ.get("MAFAT_LIBRARY") or SONAME)
+
+
+library = open_library()
+
+TYPES = {"size_t": c_size_t, "int": c_int, "bool": c_bool, "double": c_double, "char*": c_char_p, "size_t*": POINTER(c_size_t),
+         "int*": POINTER(c_int), "float*": POINTER(c_float), "char**": POINTER(c_char_p), "mafat_warning_sink": WarningSink}
+
+
+def options_of(loaded: ctypes.CDLL) -> list:
+    """The fields of the library's own struct, but for the size."""
+    loaded.mafat_model_options_fields.restype = c_char_p
+    words = loaded.mafat_model_options_fields().decode().split()
+    return [(name, TYPES.get(kind, c_void_p)) for name, kind in (word.split(":") for word in words[1:])]
+
+
 class ModelOptions(Sized):
-    _fields_ = [("memory_bytes", c_size_t), ("memory_name", c_char_p), ("plan", c_char_p), ("search", c_char_p),
-                ("bias_bytes", POINTER(c_size_t)), ("layers", c_int), ("outputs", POINTER(c_int)), ("n_outputs", c_int), ("arena", c_void_p),
-                ("width", c_int), ("height", c_int), ("algorithm", c_char_p), ("threads", c_int), ("cpu", c_char_p),
-                ("best_effort", c_bool), ("picture", c_char_p), ("picture_may_fail", c_bool), ("floats_only", c_bool),
-                ("warnings", WarningSink), ("fork", c_char_p), ("max_boxes", c_int), ("reserve_bytes", POINTER(c_size_t)), ("lock", c_char_p),
-                ("image_scaling", c_char_p), ("mean", POINTER(c_float)), ("scale", POINTER(c_float)), ("channels", c_char_p),
-                ("resize", c_char_p), ("pad", POINTER(c_float)), ("decode", c_char_p), ("constants", POINTER(c_char_p)),
-                ("n_constants", c_int), ("plan_seconds", c_double), ("link", c_void_p), ("tiling", c_char_p), ("layout", c_char_p),
-                ("delta", c_double), ("beam", c_int), ("objective", c_char_p), ("fast_bytes", c_size_t), ("cells", c_char_p),
-                ("measure", c_bool), ("frames", c_char_p), ("frames_stay", c_bool), ("frames_outside", c_bool), ("beside_bytes", c_size_t)]
+    _fields_ = options_of(library)
 
 
 class FrameFacts(Sized):
@@ -182,6 +191,7 @@ FUNCTIONS = {
     "mafat_error_name": (TEXT, c_int),
     "mafat_version": (TEXT,),
     "mafat_holds_weights": (c_bool, TEXT),
+    "mafat_model_options_fields": (TEXT,),
     "mafat_arena_open": (c_int, OUT, D),
     "mafat_arena_close": (None, OUT),
     "mafat_model_open_files": (c_int, OUT, POINTER(File), POINTER(File), POINTER(ModelOptions), D),
@@ -229,17 +239,10 @@ FUNCTIONS = {
 }
 
 
-def load() -> ctypes.CDLL:
-    """The library that MAFAT_LIBRARY names, else the system's. CDLL lets go of the interpreter's lock while a call lasts."""
-    loaded = ctypes.CDLL(os.environ.get("MAFAT_LIBRARY") or SONAME)
-    for name, (result, *arguments) in FUNCTIONS.items():
-        function = getattr(loaded, name)
-        function.restype = result
-        function.argtypes = arguments
-    return loaded
-
-
-library = load()
+for function_name, (result, *arguments) in FUNCTIONS.items():
+    function = getattr(library, function_name)
+    function.restype = result
+    function.argtypes = arguments
 
 
 def text_of(text: bytes) -> str:

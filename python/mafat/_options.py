@@ -1,4 +1,4 @@
-"""Options of models and queries, by the names of include/mafat.h; sizes drop "_bytes": memory, bias, reserve, fast, beside."""
+"""Options of models and queries, by the names of include/mafat.h; sizes drop "_bytes": memory, reserve, beside."""
 from __future__ import annotations
 
 import os
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
         memory: int | str        # budget for the whole process: bytes, or "16M"; default: its cgroups' limit, else what is available
         plan: str                # mafat-plan(7); default: search for one
-        search: str              # "best", "greedy", "least", "fdt", "motes", "separable"
+        search: str              # "best", "greedy", "least", "fdt", "motes", "separable"; with words: "motes:beam=8,delta=1.1"
         layers: int              # run the first so many layers
         outputs: Sequence[int]   # layers that Model.read_layer shall read, beside the last one and heads
         arena: Arena             # shared with other models
@@ -50,15 +50,6 @@ if TYPE_CHECKING:
         decode: str              # what outputs of ONNX and TFLite files hold: "yolov8", ..., "classes", "auto", "none"
         constants: Sequence[str]  # "NAME=FILE": inputs of such files that are known beforehand
         plan_seconds: float      # that looking for a plan may take
-        bias: int | str          # search "greedy": what MAFAT's predictor adds
-        tiling: str              # search "fdt"
-        layout: str
-        delta: float             # search "motes"
-        beam: int
-        cells: str
-        measure: bool
-        objective: str           # search "separable"
-        fast: int | str          # bytes of its fast memory
 
 
 class Arena(Handle):
@@ -74,7 +65,7 @@ class Arena(Handle):
         self._call(library.mafat_arena_open, byref(self._handle))
 
 
-SIZES = {"memory": "memory_bytes", "bias": "bias_bytes", "reserve": "reserve_bytes", "fast": "fast_bytes", "beside": "beside_bytes"}
+SIZES = {"memory": "memory_bytes", "reserve": "reserve_bytes", "beside": "beside_bytes"}
 OTHERS = ("warnings", "link", "memory_name", "replace_name", "n_outputs", "n_constants", "n_calibrate")  # set here
 CONVERT: dict[Any, Callable[[Any], Any]] = {c_char_p: path_of, c_int: lambda value: number_for(c_int, int(value)), c_bool: bool, c_double: float, c_size_t: count_bytes}
 

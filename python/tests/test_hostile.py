@@ -81,7 +81,7 @@ class Handed(OfASmallNetwork):
                 model.run({model.inputs[0].name + "\0more": numpy.zeros(model.inputs[0].n, numpy.float32)})
 
     def test_numbers_that_c_has_not(self):
-        for options in ({"memory": 1 << 64}, {"memory": (1 << 64) + (64 << 20)}, {"threads": 1 << 32 | 1}, {"beam": -(1 << 40)}, {"layers": 1 << 33}):
+        for options in ({"memory": 1 << 64}, {"memory": (1 << 64) + (64 << 20)}, {"threads": 1 << 32 | 1}, {"max_boxes": -(1 << 40)}, {"layers": 1 << 33}):
             with self.assertRaises(mafat.Error):
                 mafat.predict(CFG, **options)
         with self.assertRaises(TypeError):

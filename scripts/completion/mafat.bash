@@ -19,21 +19,15 @@ _mafat_listed() {
   { _mafat_options "$@" && case $* in *ranks) _mafat_passed "$@" ;; esac; } | sort -u
 }
 
-# _mafat_words NAME WORD: the words that an option's value is one of
+# _mafat_words NAME WORD: the words that an option's value is one of. Those of the tables of options and searches are put in
+# as this file is built (scripts/options.awk).
 _mafat_words() {
   case $1:$2 in
-  *:--cpu) echo portable neon avx2 avx512 ;;
-  *:--fork) echo darknet alexeyab auto ;;
+  # WORDS
   *:--threads) echo auto 1 2 4 ;;
   *:--memory | *:--limit) echo 8M 16M 32M 64M 128M ;;
-  run:--algorithm) echo direct winograd winograd-large auto ;;
-  run:--lock | run:--sandbox) echo auto on off ;;
-  run:--search) echo best least fdt motes separable greedy ;;
-  run:--image-scaling) echo exact fast ;;
-  run:--channels) echo rgb bgr gray ;;
-  run:--resize) echo stretch letterbox corner crop ;;
   run:--predictor) echo exact paper ;;
-  run:--decode) echo yolov5 yolov8 yolox nanodet fastestdet ssd ultraface yunet classes none darknet auto ;;
+  pack:--fork) echo auto darknet alexeyab ;;
   pack:--weights) echo float32 fp16 int8 int4 ;;
   pack:--activations) echo float32 int8 ;;
   limit:--format) echo text json csv ;;
@@ -52,12 +46,13 @@ _mafat() {
     fi
     name=${COMP_WORDS[1]} program+=("$name")
     ;;
-  run_inference | mafat_ranks) name=run ;;
+  run_inference) name=run ;;
+  mafat_ranks) name=ranks ;;
   mafat_serve) name=serve ;;
   pack_weights) name=pack ;;
   memory_limit) name=limit ;;
   esac
-  case $name in predict | bench | ranks | serve) name=run ;; esac
+  case $name in predict | bench) name=run ;; esac
   if [ "$name" = limit ]; then # behind -- a command of its own, and files
     for ((i = 1; i < COMP_CWORD; i++)); do
       [ "${COMP_WORDS[i]}" = -- ] || continue

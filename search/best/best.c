@@ -628,3 +628,12 @@ int mafat_search_front(struct mafat_front **out, const struct mafat_search_reque
   mafat_heap_close(&options.heap);
   return code == MAFAT_ENOMEM ? mafat_fail(d, code, "%s: out of memory", request->network->path) : code;
 }
+
+const struct mafat_search mafat_searching_best = {
+    .name = "best",
+    .finds = "the best that is found",
+    .unfit = "no plan was found that needs less",
+    .help = "of the plans within the budget the one that is predicted to\n"
+            "be the fastest\n",
+    .timed = true,
+    .find = mafat_search_front};

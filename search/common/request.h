@@ -6,11 +6,6 @@
 #include "predictor/plan/plan.h"
 #include "predictor/cost/predict.h"
 
-/* Fused tiling along channels (depthwise), along rows and columns (of feature maps), or along any. */
-enum mafat_fused_tiling { MAFAT_FUSED_BOTH, MAFAT_FUSED_FDT, MAFAT_FUSED_FFMT };
-
-enum { MAFAT_MOST_BEAM = 64 };
-
 /* How long a plan takes, found by running it. */
 struct mafat_search_timer {
   /* MAFAT_ELIMIT: there is no room to run it in, and the plan is passed over; what else fails ends the search. */
@@ -26,16 +21,10 @@ struct mafat_search_request {
   const struct mafat_calibration *calibration;
   int most_threads; /* 0: as many as the options have; else up to so many, as the search finds best */
   double plan_seconds; /* that the search may take; 0: until it has looked at as much as is usual */
-  double delta; /* motes: times whole maps', that its plan may take; 0: as usual */
-  int beam;     /* and states that it keeps; 0: as usual */
-  struct mafat_search_timer timer; /* and what milliseconds are measured by; a function of NULL: they are predicted */
-  long long looks; /* and plans times their layers, where there is no plan_ends; 0: as usual */
-  const char *cells; /* and layers that its cells begin with, "2,43,92"; NULL: cells are found */
+  const char *words; /* of the search (search.h); NULL: as usual */
+  struct mafat_search_timer timer; /* what milliseconds are measured by; a function of NULL: they are predicted */
+  long long looks; /* plans times their layers, where there is no plan_ends; 0: as usual */
   long long plan_ends; /* by mafat_effort_now, from when the search began; 0: never (effort.h) */
-  enum mafat_fused_tiling tiling; /* of fused depthwise tiling alone (fdt/fdt.h); */
-  bool hill_climbing; /* so is this: plans are compared by the published way to place buffers, not by ours */
-  bool by_transfers; /* separable: the plan moves fewest bytes; else it is predicted to be the fastest */
-  size_t fast_bytes; /* transfers: of the fast memory; 0: as usual */
   bool least; /* one plan, that of the least arena (least.h), for one thread if the search is to find how many */
 };
 

@@ -6,6 +6,20 @@
 
 #include <string.h>
 
+enum { TILING, LAYOUT, N_WORDS };
+enum { PUBLISHED, OURS }; /* layouts, in the order of their words */
+static const enum mafat_fused_tiling tilings[] = {MAFAT_FUSED_FDT, MAFAT_FUSED_FFMT, MAFAT_FUSED_BOTH};
+
+#define WORD MAFAT_SEARCH_WORD
+static const struct mafat_search_word words[N_WORDS] = {
+    WORD(TILING, "tiling", CHOICE, "fdt|ffmt|both", "both", 0, 0,
+         "fdt, layers in parts along channels; ffmt, along rows and\n"
+         "columns\n"),
+    WORD(LAYOUT, "layout", CHOICE, "published|ours", "ours", 0, 0,
+         "what it compares plans by, arenas as they are (ours), or\n"
+         "placed by hill climbing (published)\n")};
+#undef WORD
+
 enum {
   MOST_LOOKS = 1000000,     /* plans times their layers and parts */
   MOST_SORTING = 1000000000 /* nanoseconds that the best order of a group is looked for */
@@ -25,6 +39,7 @@ struct flow {
   struct mafat_front *front; /* of the plan that stands, once there is one */
   bool apart;       /* layers outside of paths have groups of their own, so that none is computed inside another one */
   bool stands_apart;
+  bool climbing;    /* plans are compared as the published way places their buffers */
   struct made made, kept; /* measured last; the best so far */
   long long looks;  /* of MOST_LOOKS, left */
   struct mafat_diagnostic *d;
@@ -123,8 +138,8 @@ static bool may_go_on(const void *user)
 static int climb(size_t *bytes, const struct flow *f, const struct mafat_spec *spec)
 {
   struct mafat_placing p;
-  if (!f->request->hill_climbing) return MAFAT_OK;
-  int code = mafat_placing_make(&p, f->request, spec, f->d);
+  if (!f->climbing) return MAFAT_OK;
+  int code = mafat_placing_make(&p, f->request, spec, f->climbing, f->d);
   if (code) return code;
   *bytes = p.total;
   mafat_placing_free(&p);
@@ -195,7 +210,7 @@ static int find_critical(void *user, int **tensors, int *n)
 {
   struct flow *f = user;
   struct mafat_placing p;
-  int code = mafat_placing_make(&p, f->request, f->front->list[0].spec, f->d);
+  int code = mafat_placing_make(&p, f->request, f->front->list[0].spec, f->climbing, f->d);
   if (code) return code;
   *tensors = mafat_heap_calloc(f->heap, (size_t)p.n + 1, sizeof **tensors);
   code = *tensors ? mafat_critical_find(*tensors, n, p.extents, p.n, p.total, MAFAT_CRITICAL_CHAIN, f->heap) : MAFAT_ENOMEM;
@@ -260,10 +275,14 @@ static int run_in(struct mafat_front *front, const struct mafat_search_request *
   struct mafat_lines *lines = NULL;
   struct flow f = {.request = request, .heap = heap, .front = front, .made.bytes = SIZE_MAX, .kept.bytes = SIZE_MAX,
                    .looks = MOST_LOOKS, .d = d};
+  struct mafat_search_value values[N_WORDS];
+  int code = mafat_search_words_read(values, &mafat_searching_fdt, request->words, d);
+  if (code) return code;
+  f.climbing = values[LAYOUT].choice == PUBLISHED;
   struct mafat_flow *flow = mafat_heap_calloc(heap, 1, sizeof *flow);
-  int code = flow ? mafat_lines_make(&lines, request->network, request->n_layers, heap) : MAFAT_ENOMEM;
+  code = flow ? mafat_lines_make(&lines, request->network, request->n_layers, heap) : MAFAT_ENOMEM;
   if (code == MAFAT_OK) {
-    *flow = (struct mafat_flow){.heap = heap, .lines = lines, .ways = &ways, .user = &f, .tiling = request->tiling, .of_inputs = true,
+    *flow = (struct mafat_flow){.heap = heap, .lines = lines, .ways = &ways, .user = &f, .tiling = tilings[values[TILING].choice], .of_inputs = true,
                                 .bytes = SIZE_MAX};
     code = run(&f, flow);
   }
@@ -278,3 +297,14 @@ int mafat_search_fdt(struct mafat_front **out, const struct mafat_search_request
 {
   return mafat_front_find(out, request, run_in, d);
 }
+
+const struct mafat_search mafat_searching_fdt = {
+    .name = "fdt",
+    .finds = "fused depthwise tiling's",
+    .unfit = "it is what --search fdt takes, which keeps all weights",
+    .help = "what fused depthwise tiling's flow finds\n",
+    .one_plan = true,
+    .timed = true,
+    .words = words,
+    .n_words = N_WORDS,
+    .find = mafat_search_fdt};

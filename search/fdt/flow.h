@@ -9,6 +9,9 @@
 
 enum { MAFAT_MOST_APPLIED = 32 }; /* paths at a time */
 
+/* Fused tiling along channels (depthwise), along rows and columns (of feature maps), or along any. */
+enum mafat_fused_tiling { MAFAT_FUSED_BOTH, MAFAT_FUSED_FDT, MAFAT_FUSED_FFMT };
+
 /* What it is about. Paths are in the order of layers, and none meets another one. Errors end it. */
 struct mafat_flow_ways {
   /* What these paths need together; SIZE_MAX: they cannot be had. n_looks: in so many layers, by their parts. */

@@ -3,7 +3,7 @@
 #include "predictor/layout/layout.h"
 #include "predictor/planning/planning.h"
 
-static int fill(struct mafat_placing *p, const struct mafat_layout *layout, const struct mafat_search_request *r)
+static int fill(struct mafat_placing *p, const struct mafat_layout *layout, bool climbing)
 {
   p->n = layout->n_buffers;
   p->extents = mafat_heap_calloc(p->heap, (size_t)p->n + 1, sizeof *p->extents);
@@ -14,19 +14,19 @@ static int fill(struct mafat_placing *p, const struct mafat_layout *layout, cons
     p->extents[i] = (struct mafat_extent){b->offset, b->offset + b->bytes, b->first, b->last};
     p->tensors[i] = b->tag == MAFAT_TAG_ACTIVATIONS || b->tag == MAFAT_TAG_INPUT ? b->tensor : -1;
   }
-  if (r->hill_climbing) return mafat_extents_climb(&p->total, p->extents, p->n, p->heap);
+  if (climbing) return mafat_extents_climb(&p->total, p->extents, p->n, p->heap);
   return mafat_extents_settle(&p->total, p->extents, p->n, p->heap);
 }
 
 int mafat_placing_make(struct mafat_placing *out, const struct mafat_search_request *r, const struct mafat_spec *spec,
-                       struct mafat_diagnostic *d)
+                       bool climbing, struct mafat_diagnostic *d)
 {
   struct mafat_plan *plan = NULL;
   struct mafat_layout *layout = NULL;
   *out = (struct mafat_placing){.heap = r->options->heap};
   int code = mafat_plan_make(&plan, spec, r->network, r->n_layers, r->options, d);
   if (code == MAFAT_OK) code = mafat_layout_make(&layout, r->network, plan, d);
-  if (code == MAFAT_OK) code = fill(out, layout, r);
+  if (code == MAFAT_OK) code = fill(out, layout, climbing);
   mafat_layout_close(&layout);
   mafat_plan_close(&plan);
   if (code) mafat_placing_free(out);

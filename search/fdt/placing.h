@@ -13,10 +13,10 @@ struct mafat_placing {
   size_t total;
 };
 
-/* As the plan's arena has them, each as low as it can fall; or by hill climbing, as request->hill_climbing says. Errors as of
+/* As the plan's arena has them, each as low as it can fall; or by hill climbing, as `climbing` says. Errors as of
  * plans and layouts. */
 int mafat_placing_make(struct mafat_placing *out, const struct mafat_search_request *request, const struct mafat_spec *spec,
-                       struct mafat_diagnostic *d);
+                       bool climbing, struct mafat_diagnostic *d);
 void mafat_placing_free(struct mafat_placing *p);
 
 /* Hill climbing with simulated annealing, as TVM's: buffers are placed in an order, the largest first, each where it finds room

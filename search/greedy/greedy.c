@@ -78,3 +78,42 @@ int mafat_search_greedy(struct mafat_greedy_choice *choice, const struct mafat_n
     }
   return choice->n_groups ? MAFAT_OK : mafat_fail(d, MAFAT_ELIMIT, "%s: no plan has countable bytes", n->path);
 }
+
+/* ---- the row ---- */
+
+enum { BIAS, N_WORDS };
+
+#define WORD MAFAT_SEARCH_WORD
+static const struct mafat_search_word words[N_WORDS] = {
+    WORD(BIAS, "bias", SIZE, "SIZE", "31M", 0, 0,
+         "bytes that the paper's predictor adds to its tiles\n")};
+#undef WORD
+
+static int pick(struct mafat_spec **out, const struct mafat_search_request *r, size_t budget_bytes,
+                struct mafat_diagnostic *d)
+{
+  struct mafat_search_value values[N_WORDS];
+  struct mafat_greedy_choice choice;
+  int code = mafat_search_words_read(values, &mafat_searching_greedy, r->words, d);
+  if (code == MAFAT_OK)
+    code = mafat_search_greedy(&choice, r->network, r->n_layers, budget_bytes, values[BIAS].bytes, d);
+  if (code) return code;
+  struct mafat_spec spec = mafat_greedy_spec(&choice);
+  return mafat_spec_copy(out, &spec, NULL);
+}
+
+size_t mafat_greedy_bias(const char *text)
+{
+  struct mafat_search_value values[N_WORDS];
+  mafat_search_words_read(values, &mafat_searching_greedy, text, NULL);
+  return values[BIAS].bytes;
+}
+
+const struct mafat_search mafat_searching_greedy = {
+    .name = "greedy",
+    .finds = "the paper's greedy search",
+    .unfit = "it is what --search greedy takes",
+    .help = "MAFAT's Algorithm 2 by its own predictor\n",
+    .words = words,
+    .n_words = N_WORDS,
+    .pick = pick};

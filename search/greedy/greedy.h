@@ -3,6 +3,7 @@
 #define MAFAT_SEARCH_GREEDY_GREEDY_H
 
 #include "predictor/cost/paper.h"
+#include "search/common/search.h"
 
 struct mafat_greedy_choice {
   struct mafat_group_spec groups[2]; /* grids: 5x5/8/2x2 */
@@ -31,5 +32,10 @@ static inline struct mafat_spec mafat_greedy_spec(struct mafat_greedy_choice *ch
 {
   return (struct mafat_spec){.groups = choice->groups, .n_groups = choice->n_groups};
 }
+
+extern const struct mafat_search mafat_searching_greedy;
+
+/* What the paper's predictor adds, by the search's words, which are good. */
+size_t mafat_greedy_bias(const char *words);
 
 #endif

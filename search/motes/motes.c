@@ -8,10 +8,24 @@
 
 #include <string.h>
 
-static const double usual_delta = 1.05;
+enum { DELTA, MEASURE, BEAM, CELLS, N_WORDS };
+
+#define WORD MAFAT_SEARCH_WORD
+static const struct mafat_search_word words[N_WORDS] = {
+    WORD(DELTA, "delta", NUMBER, "X", "1.05", 1, 1000,
+         "how long its plan may take, in multiples of whole maps\n"),
+    WORD(MEASURE, "measure", FLAG, NULL, NULL, 0, 0,
+         "as measured by running plans on zeros, not as predicted; whole\n"
+         "maps first, with --predict, too; takes longer, see --plan-time,\n"
+         "and memory, which is predicted\n"),
+    WORD(BEAM, "beam", COUNT, "N", "8", 1, 64,
+         "states that it keeps\n"),
+    WORD(CELLS, "cells", TEXT, "N,N,...", NULL, 0, 0,
+         "layers that the network's cells begin with; default: by\n"
+         "dominance\n")};
+#undef WORD
 
 enum {
-  USUAL_BEAM = 8,
   MOST_LOOKS = 12000000, /* plans times their layers and parts */
   MOST_PASSES = 6       /* over all cells */
 };
@@ -20,6 +34,7 @@ struct search {
   const struct mafat_search_request *request;
   struct mafat_heap *heap;
   struct mafat_motes_meter meter;
+  struct mafat_search_value words[N_WORDS];
   int most, width;                       /* states of the beam, at most and now */
   struct mafat_motes_state *beam, *old;  /* (width + 1), by is_less */
   int n_beam, n_old;
@@ -372,37 +387,57 @@ static int measure_whole(struct search *s, struct mafat_motes_state *whole)
   return code;
 }
 
+/* Given, or by dominance. */
+static int find_cells(struct search *s)
+{
+  const struct mafat_search_request *r = s->request;
+  const struct mafat_search_value *v = &s->words[CELLS];
+  if (!v->given) return mafat_cells_find(&s->cells, r->network, r->n_layers, s->heap);
+  char *text = mafat_heap_calloc(s->heap, v->length + 1, 1);
+  if (!text) return MAFAT_ENOMEM;
+  memcpy(text, v->text, v->length);
+  int code = mafat_cells_read(&s->cells, text, r->network, r->n_layers, s->heap, s->d);
+  mafat_heap_free(s->heap, text);
+  return code;
+}
+
 static int run(struct search *s, struct mafat_front *front)
 {
   struct mafat_motes_state whole = {.n = 0};
   const struct mafat_search_request *r = s->request;
-  int code = r->cells ? mafat_cells_read(&s->cells, r->cells, r->network, r->n_layers, s->heap, s->d)
-                      : mafat_cells_find(&s->cells, r->network, r->n_layers, s->heap);
+  int code = find_cells(s);
   if (code) return code;
   s->meter.cell_of = s->cells->cell_of;
   code = mafat_motes_outline(&s->meter, &whole, true);
   if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT)
     return mafat_fail(s->d, MAFAT_ELIMIT, "%s: no plan has countable bytes", r->network->path);
   if (code == MAFAT_OK) code = measure_whole(s, &whole);
-  s->limit_ms = whole.ms * (r->delta > 0 ? r->delta : usual_delta);
+  s->limit_ms = whole.ms * s->words[DELTA].number;
   if (code == MAFAT_OK && !(s->opened = mafat_heap_calloc(s->heap, (size_t)s->cells->n + 1, sizeof *s->opened))) code = MAFAT_ENOMEM;
   if (code == MAFAT_OK) code = search_widths(s, &whole);
   return code ? code : make_front(front, s);
 }
 
-static int run_in(struct mafat_front *front, const struct mafat_search_request *r, struct mafat_diagnostic *d)
+static int run_in(struct mafat_front *front, const struct mafat_search_request *r,
+                  struct mafat_diagnostic *d)
 {
   struct mafat_heap *heap = r->options->heap;
   struct search *s = mafat_heap_calloc(heap, 1, sizeof *s);
   if (!s) return MAFAT_ENOMEM;
-  *s = (struct search){.request = r, .heap = heap, .most = r->beam ? r->beam : USUAL_BEAM, .d = d,
+  *s = (struct search){.request = r, .heap = heap, .d = d,
                        .meter = {.request = r, .heap = heap, .looks = r->looks ? r->looks : MOST_LOOKS, .d = d}};
+  int code = mafat_search_words_read(s->words, &mafat_searching_motes, r->words, d);
+  if (code) {
+    mafat_heap_free(heap, s);
+    return code;
+  }
+  s->most = (int)s->words[BEAM].number;
   s->families.heap = heap;
   s->beam = mafat_heap_calloc(heap, (size_t)s->most + 1, sizeof *s->beam);
   s->old = mafat_heap_calloc(heap, (size_t)s->most + 1, sizeof *s->old);
   s->bottlenecks = mafat_heap_calloc(heap, (size_t)mafat_network_n_tensors(r->network), sizeof *s->bottlenecks);
   s->within = mafat_heap_calloc(heap, (size_t)r->n_layers, sizeof *s->within);
-  int code = s->beam && s->old && s->bottlenecks && s->within ? run(s, front) : MAFAT_ENOMEM;
+  code = s->beam && s->old && s->bottlenecks && s->within ? run(s, front) : MAFAT_ENOMEM;
   for (int i = 0; i < s->n_kept; i++) mafat_heap_free(heap, s->kept[i]);
   mafat_heap_free(heap, s->kept);
   mafat_motes_forget(&s->seen, heap);
@@ -420,3 +455,15 @@ int mafat_search_motes(struct mafat_front **out, const struct mafat_search_reque
 {
   return mafat_front_find(out, request, run_in, d);
 }
+
+const struct mafat_search mafat_searching_motes = {
+    .name = "motes",
+    .finds = "MOTES'",
+    .unfit = "it is what --search motes takes, which keeps all weights",
+    .help = "what MOTES' beam search finds\n",
+    .one_plan = true,
+    .timed = true,
+    .timed_by = "measure",
+    .words = words,
+    .n_words = N_WORDS,
+    .find = mafat_search_motes};

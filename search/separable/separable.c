@@ -3,6 +3,18 @@
 #include "predictor/transfers/prices.h"
 #include "predictor/transfers/units_spec.h"
 
+enum { OBJECTIVE, FAST, N_WORDS };
+enum { LATENCY, TRANSFERS }; /* objectives, in the order of their words */
+
+#define WORD MAFAT_SEARCH_WORD
+static const struct mafat_search_word words[N_WORDS] = {
+    WORD(OBJECTIVE, "objective", CHOICE, "latency|transfers", "latency", 0, 0,
+         "the plan that is predicted to be the fastest, or that moves\n"
+         "fewest bytes between a fast memory and the rest\n"),
+    WORD(FAST, "fast", SIZE, "SIZE", "64K", 1, 0,
+         "size of the fast memory\n")};
+#undef WORD
+
 static int choose_by_bytes(struct mafat_transfers *t, const struct mafat_search_request *r, const struct mafat_transfers_options *o)
 {
   return mafat_transfers_choose(t, r->network, r->n_layers, o, &(struct mafat_unit_price){mafat_unit_bytes, r->network});
@@ -22,10 +34,13 @@ static int choose_by_ms(struct mafat_transfers *t, const struct mafat_search_req
 
 static int find(struct mafat_front *front, const struct mafat_search_request *r, struct mafat_diagnostic *d)
 {
-  struct mafat_transfers_options o = {.fast_bytes = r->fast_bytes ? r->fast_bytes : MAFAT_USUAL_FAST_BYTES};
+  struct mafat_search_value values[N_WORDS];
+  int code = mafat_search_words_read(values, &mafat_searching_separable, r->words, d);
+  if (code) return code;
+  struct mafat_transfers_options o = {.fast_bytes = values[FAST].bytes};
   struct mafat_transfers t;
   struct mafat_spec *spec = NULL;
-  int code = r->by_transfers ? choose_by_bytes(&t, r, &o) : choose_by_ms(&t, r, &o, d);
+  code = values[OBJECTIVE].choice == TRANSFERS ? choose_by_bytes(&t, r, &o) : choose_by_ms(&t, r, &o, d);
   if (code) return code;
   code = mafat_units_spec(&spec, r->network, r->n_layers, t.units, t.n, r->options->heap);
   if (code == MAFAT_OK) code = mafat_front_add(front, r, spec, d);
@@ -40,3 +55,13 @@ int mafat_search_separable(struct mafat_front **out, const struct mafat_search_r
 {
   return mafat_front_find(out, request, find, d);
 }
+
+const struct mafat_search mafat_searching_separable = {
+    .name = "separable",
+    .finds = "layers that are computed together",
+    .unfit = "it is what --search separable takes, which keeps all weights",
+    .help = "which depthwise and 1x1 layers run together\n",
+    .one_plan = true,
+    .words = words,
+    .n_words = N_WORDS,
+    .find = mafat_search_separable};

@@ -4,9 +4,11 @@
 #ifndef MAFAT_SEARCH_SEPARABLE_SEPARABLE_H
 #define MAFAT_SEARCH_SEPARABLE_SEPARABLE_H
 
-#include "search/common/front.h"
+#include "search/common/search.h"
 
 /* A front of one plan, with weights kept. MAFAT_ENOMEM; MAFAT_ELIMIT: it has no countable bytes. */
 int mafat_search_separable(struct mafat_front **out, const struct mafat_search_request *request, struct mafat_diagnostic *d);
+
+extern const struct mafat_search mafat_searching_separable;
 
 #endif

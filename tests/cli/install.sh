@@ -160,7 +160,7 @@ else skip 'from C++' 'no g++'; fi
 
 # ---- Manual pages, of everything
 
-for page in doc/man/*; do
+for page in doc/man/* "$build"/man/*; do
   if command -v mandoc >/dev/null; then check "page ${page##*/}" 'mandoc' mandoc -T lint -W warning "$page"
   elif command -v man >/dev/null; then check "page ${page##*/}" 'man' test -z "$(man --warnings -E UTF-8 -l "$page" 2>&1 >/dev/null)"
   else skip "page ${page##*/}" 'neither mandoc nor man'; fi

@@ -168,7 +168,7 @@ fi
 # complete_bash WORD...: what bash would offer for the last word, one a line
 complete_bash() {
   # shellcheck disable=SC2016 # in that shell
-  PATH=$build:$PATH bash -c '. scripts/completion/mafat.bash
+  PATH=$build:$PATH BUILD=$build bash -c '. "$BUILD/completion/mafat.bash"
     COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
     _mafat "$1"
     printf "%s\n" "${COMPREPLY[@]}"' bash "$@"
@@ -182,7 +182,7 @@ has_all() { # NAME OFFERED WANTED
   check "$1" "offered are not: ${lacks:-(nothing was wanted)}" test -z "$lacks" -a -s "$3"
 }
 options_of "$build/run_inference" >"$work/wanted"
-check 'options were found' "$(wc -l <"$work/wanted") of run_inference" test "$(wc -l <"$work/wanted")" -ge 50
+check 'options were found' "$(wc -l <"$work/wanted") of run_inference" test "$(wc -l <"$work/wanted")" -ge 45
 for words in "run_inference --" "mafat run --" "mafat predict --"; do
   # shellcheck disable=SC2086 # words
   complete_bash $words | sort >"$work/offered"
@@ -219,7 +219,7 @@ offers 'float32 fp16' pack_weights --weights f
 offers '--json' mafat doctor --j
 offers '' mafat run dog # a file's name: bash's own
 offers '' memory_limit -- cat models/sh # and there, too: a list's words would end at the blanks of a name
-for value in $(. scripts/completion/mafat.bash && _mafat_words run --algorithm && _mafat_words run --decode && _mafat_words run --search); do
+for value in $(. "$build/completion/mafat.bash" && _mafat_words run --algorithm && _mafat_words run --decode && _mafat_words run --search); do
   "$build/run_inference" --help | grep -qw -e "$value" || fail 'values are known' "run_inference --help does not have $value"
 done
 

@@ -200,7 +200,7 @@ predict --fast-memory 64K plain.cfg
 says 'fast memory, text' '^layers    together '
 predict --fast-memory 64K --objective bytes plain.cfg
 expect objective 2 '--objective expects latency or transfers'
-predict --objective latency plain.cfg
+predict --search separable:objective=latency plain.cfg
 expect objective-alone 0
 predict --objective latency --plan 1x1 plain.cfg
 expect objective-plan 2 '--objective expects --predict and --fast-memory where the plan is given'
@@ -225,6 +225,30 @@ predict --json --fast-memory 64K --objective transfers bottleneck.cfg
 json 'objective transfers, its plan' 'a["plan"].startswith("rows")'
 run --quiet --report --fast-memory 64K $files
 says 'fast memory, report' '^bytes between 65536 bytes of fast memory and the rest, by the plan$'
+# Options that have become words of their search still run; a line has the new form.
+found() { # of the last answer, what a search decides
+  python3 -c 'import json, sys
+a = json.load(open(sys.argv[1]))
+print(*[a.get(key) for key in ("plan", "search", "arena_bytes", "fast_memory", "paper_bytes")])' "$out"
+}
+renamed() { # NOTE OLD NEW: options; the answers are the same
+  local one
+  # shellcheck disable=SC2086 # options
+  predict --json $3 bottleneck.cfg
+  expect "$3" 0
+  one=$(found)
+  # shellcheck disable=SC2086
+  predict --json $2 bottleneck.cfg
+  check "$2 is told" "$(cat "$err")" test "$(cat "$err")" = "run_inference: note: $1"
+  check "$2 is $3" "$one, $(found)" test "$one" = "$(found)"
+}
+renamed '--beam, --delta: now --search motes:beam=4,delta=1.2' '--beam 4 --search motes --delta 1.2' '--search motes:beam=4,delta=1.2'
+renamed '--tiling, --layout: now --search fdt:tiling=ffmt,layout=published' '--search fdt --tiling ffmt --layout published' '--search fdt:layout=published,tiling=ffmt'
+renamed '--objective: now --search separable:objective=transfers' '--objective transfers --fast-memory 32K' '--search separable:objective=transfers,fast=32K --fast-memory 32K'
+renamed '--bias: now --search greedy:bias=0' '--search greedy --bias 0' '--search greedy:bias=0'
+renamed '--bias: now --predictor paper:bias=0' '--predictor paper --plan 2x2/NoCut --bias 0' '--predictor paper:bias=0 --plan 2x2/NoCut'
+predict --quiet --search motes --cells 1 bottleneck.cfg
+expect 'renamed, quietly' 0
 # A group that is a set has its own layers in the report, each once.
 { net 32 32 8; conv 8 3; conv 8 3; printf '[route]\nlayers=-2\n'; conv 8 3; printf '[route]\nlayers=-1,-3\n'; conv 8 1; } >branches.cfg
 "$build/make_weights" --quiet branches.cfg branches.weights
@@ -254,7 +278,7 @@ measured() {
 head -c $((96 * 64 * 3 * 4)) /dev/zero >measured.raw
 measured plain.cfg plain.weights
 measured plain.cfg plain.packed
-run --search motes --measure --memory 64K --input measured.raw plain.cfg plain.weights
+run --search motes:measure --memory 64K --input measured.raw plain.cfg plain.weights
 refuses 'measured, no room' 3 'to measure how long a plan takes needs'
 predict --search motes --measure --memory 64K plain.cfg plain.weights
 check 'measured, no room for the plan' "exit status $code: $(cat "$err")" grep -q 'does not fit: plan' "$err"
@@ -402,15 +426,18 @@ expects() { # OPTION WHAT VALUE...
 expects --search 'best, least, fdt, motes, separable or greedy; on several devices deeperthings, fdto, layers or best' '' fast Best
 expects --delta 'a number from 1 to 1000, such as 1.05' '' 0.9 nan 1.05x
 expects --beam 'a number from 1 to 64' '' 0 65 8x
-bad 'delta without motes' '--delta expects --search motes' --predict --delta 1.1 plain.cfg
-bad 'cells that do not rise' 'expected a layer between 1 and ' --predict --search motes --cells 0,0 plain.cfg
-bad 'cells without motes' '--cells expects --search motes' --predict --cells 1 plain.cfg
-bad 'beam without motes' '--beam expects --search motes' --predict --search fdt --beam 4 plain.cfg
-bad 'measure without motes' '--measure expects --search motes' --predict --measure $files
-bad 'measure and least' '--measure expects --search motes' --predict --search least --measure $files
+bad 'delta without motes' '--delta makes no sense with --search best: it expects --search motes' --predict --delta 1.1 plain.cfg
+bad 'cells that do not rise' 'expected a layer between 1 and ' --predict --search motes:cells=0,0 plain.cfg
+bad 'a word that is none' '--search motes expects words of its own (delta, measure, beam, cells), found beem' --predict --search motes:beem=4 plain.cfg
+bad 'a word of another search' '--search best expects no words, found beam' --predict --search best:beam=4 plain.cfg
+bad 'a word out of range' '--search motes: beam expects a number from 1 to 64, found 65' --predict --search motes:beam=65 plain.cfg
+bad 'cells without motes' '--cells makes no sense with --search best: it expects --search motes' --predict --cells 1 plain.cfg
+bad 'beam without motes' '--beam makes no sense with --search fdt: it expects --search motes' --predict --search fdt --beam 4 plain.cfg
+bad 'measure without motes' '--measure makes no sense with --search best: it expects --search motes' --predict --measure $files
+bad 'measure and least' '--measure makes no sense with --search least: it expects --search motes' --predict --search least --measure $files
 bad 'measure and plan' '--measure makes no sense with --plan: the plan is given' --predict --measure --plan 1x1 $files
 bad 'measure without weights' '--measure expects MODEL.weights beside plain.cfg: it runs plans' --predict --search motes --measure plain.cfg
-bad 'measure on ranks' '--measure expects --search motes' --predict --ranks 2 --measure $files
+bad 'measure on ranks' '--measure makes no sense with --search best: it expects --search motes' --predict --ranks 2 --measure $files
 expects --predictor 'exact or paper' '' papers
 expects --bias '0 or a size like 31M' '' -1 x 00x
 expects --sweep 'up to 64 sizes like 8M,16M,64M' '' , 8M, ,8M 0 8M,,9M 8M,x "8M 9M"

@@ -111,7 +111,7 @@ printf 'cat\ndog\n' >two.names
 
 # ---- Help, version, misuse
 
-options='memory plan search layers algorithm threads cpu predict predictor bias sweep pareto calibrate input dump-output marks repeat names thresh nms
+options='memory plan search layers algorithm threads cpu predict predictor sweep pareto calibrate input dump-output marks repeat names thresh nms
   mean scale channels resize pad json report best-effort quiet version help'
 run --help
 check help "exit status $code, or not on stdout" test "$code" -eq 0 -a -s "$out" -a ! -s "$err"

@@ -251,9 +251,9 @@ static void open_another(uint8_t a, uint8_t b)
   case 10: usual.n_outputs = whole(b) > 0 ? 0 : whole(b); break;
   case 11: usual.lock = text(b), usual.channels = text(a); break;
   case 12: usual.resize = text(b), usual.decode = text(a); break;
-  case 13: usual.plan_seconds = whole(b) > 0 ? -1 : (double)real(b), usual.search = "fdt", usual.tiling = text(a); break;
+  case 13: usual.plan_seconds = whole(b) > 0 ? -1 : (double)real(b), usual.search = text(a); break;
   case 14: usual.n_constants = whole(b) > 0 ? 0 : whole(b), usual.fork = text(a); break;
-  default: usual.beam = whole(b), usual.delta = (double)real(b), usual.search = "motes"; break;
+  default: usual.search = b & 1 ? "motes:beam=1,delta=1" : "fdt:tiling=ffmt"; break;
   }
   o = room(bytes < sizeof bytes ? sizeof bytes : bytes, 1);
   memset(o, 0, bytes);

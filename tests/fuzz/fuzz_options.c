@@ -19,31 +19,31 @@ static bool is_fraction(float x)
   return x >= 0 && x <= 1;
 }
 
-static void check_ports(const char *const *list, int n)
+static void check_ports(const struct mafat_option_list *l)
 {
-  require(n >= 0 && n <= MAFAT_OPTION_PORTS);
-  for (int i = 0; i < n; i++) require(list[i] != NULL);
+  require(l->n >= 0 && l->n <= MAFAT_OPTION_LIST_ROOM);
+  for (int i = 0; i < l->n; i++) require(l->list[i] != NULL);
 }
 
 static void check(const struct mafat_options *o, int argc)
 {
   if (o->show_help || o->show_version || o->calibrate) return;
   require(o->cfg && o->model.path == o->cfg && o->n_images >= 0 && o->n_images < argc);
-  require(o->predict || o->serves || o->n_images || o->input || mafat_options_video(o));
+  require(o->predict || o->program == MAFAT_SERVE || o->n_images || o->inputs.n || mafat_options_video(o));
   require(is_fraction(o->thresh) && is_fraction(o->nms) && o->repeat >= 1 && o->repeat <= 10000);
   require((o->threads == MAFAT_THREADS_AUTO || o->threads > 0) && o->threads <= MAFAT_MAX_THREADS && o->layers >= 0 && o->layers <= 10000);
-  require(o->ranks >= 0 && o->ranks <= 64 && o->link_bits >= 0 && isfinite(o->link_bits) && o->link_seconds >= 0 && isfinite(o->link_seconds));
-  require(o->plan_seconds >= 0 && o->plan_seconds <= 1e6 && o->max_boxes >= 0 && o->n_sweep >= 0 && o->n_sweep <= MAFAT_SWEEP_SIZES);
-  for (int i = 0; i < o->n_sweep; i++) require(o->sweep_bytes[i] > 0 && (i == 0 || o->sweep_bytes[i] >= o->sweep_bytes[i - 1]));
-  for (int i = 0; i < o->n_mean; i++) require(isfinite(o->mean[i]));
-  for (int i = 0; i < o->n_scale; i++) require(isfinite(o->scale[i]));
-  require(!o->has_pad || (o->pad >= 0 && o->pad <= 255));
-  check_ports(o->inputs, o->n_inputs);
-  check_ports(o->constants, o->n_constants);
-  check_ports(o->dumps, o->n_dumps);
+  require(o->ranks >= 0 && o->ranks <= 64 && o->link.bits >= 0 && isfinite(o->link.bits) && o->link.seconds >= 0 && isfinite(o->link.seconds));
+  require(o->plan_seconds >= 0 && o->plan_seconds <= 1e6 && o->max_boxes >= 0 && o->sweep.n >= 0 && o->sweep.n <= MAFAT_OPTION_SIZES_ROOM);
+  for (int i = 0; i < o->sweep.n; i++) require(o->sweep.list[i] > 0 && (i == 0 || o->sweep.list[i] >= o->sweep.list[i - 1]));
+  for (int i = 0; i < o->mean.n; i++) require(isfinite(o->mean.x[i]));
+  for (int i = 0; i < o->scale.n; i++) require(isfinite(o->scale.x[i]));
+  require(!o->pad.n || (o->pad.x[0] >= 0 && o->pad.x[0] <= 255));
+  check_ports(&o->inputs);
+  check_ports(&o->constants);
+  check_ports(&o->dumps);
 }
 
-static void read_words(const uint8_t *bytes, size_t n, bool serves)
+static void read_words(const uint8_t *bytes, size_t n, enum mafat_program program)
 {
   char *text = malloc(n + 1), *words[MOST_WORDS + 2] = {(char *)"run_inference"}, *rest = text;
   int argc = 1;
@@ -53,8 +53,7 @@ static void read_words(const uint8_t *bytes, size_t n, bool serves)
   for (char *word; argc <= MOST_WORDS && (word = strsep(&rest, "\n"));) words[argc++] = word;
   struct mafat_options o;
   struct mafat_diagnostic d = {""};
-  mafat_options_defaults(&o);
-  o.serves = serves;
+  mafat_options_defaults(&o, program);
   int code = mafat_options_read(&o, argc, words, &d);
   require(code == MAFAT_OK || (d.text[0] && !strchr(d.text, '\n')));
   if (code == MAFAT_OK) check(&o, argc);
@@ -64,7 +63,7 @@ static void read_words(const uint8_t *bytes, size_t n, bool serves)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
-  read_words(bytes, n, false);
-  read_words(bytes, n, true);
+  read_words(bytes, n, MAFAT_RUN_INFERENCE);
+  read_words(bytes, n, MAFAT_SERVE);
   return 0;
 }

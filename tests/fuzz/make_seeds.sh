@@ -404,7 +404,7 @@ while read -r words; do printf '%s\n' $words > "$1/options/refused$((i += 1))"; 
 --predict --sweep 8M --search separable a.cfg
 --predict --pareto --search separable a.cfg
 --predict a.cfg b.weights c.jpg d.jpg
---predict --search motes --delta 1.05 --beam 4 --measure a.cfg
+--predict --search motes:delta=1.05,beam=4,measure a.cfg
 a.cfg b.weights
 a.packed
 OPTIONS

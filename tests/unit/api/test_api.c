@@ -212,7 +212,8 @@ START_TEST(test_zero_means_the_default_and_a_pointer_means_its_value)
   mafat_query_describe(q, &f);
   ck_assert(f.reserve_bytes == MAFAT_DEFAULT_RESERVE_BYTES && f.bias_bytes == MAFAT_DEFAULT_BIAS_BYTES && f.threads == 1);
   mafat_query_close(&q);
-  options.reserve_bytes = options.bias_bytes = &none;
+  options.reserve_bytes = &none;
+  options.search = "greedy:bias=0";
   options.threads = MAFAT_THREADS_AUTO;
   q = api_open_query(api_detector, &options);
   mafat_query_describe(q, &f);

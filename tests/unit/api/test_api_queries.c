@@ -1,4 +1,4 @@
-/* Covers api/{query, choose}.c, runner/calibrate/{calibrate, disk}.c: what a program learns
+/* Covers api/{query, choose, option_fields}.c, runner/calibrate/{calibrate, disk}.c: what a program learns
  * without running: plans and what they cost, by budget; and of the machine, by measuring it. */
 #include "include/mafat_pack.h"
 #include "include/mafat_ranks.h"
@@ -128,12 +128,10 @@ START_TEST(test_texts_of_options_are_read_while_a_query_is_opened)
   struct mafat_model_options options = {.size = sizeof options};
   struct mafat_diagnostic d;
   struct mafat_answer *a;
-  char search[] = "motes", cells[] = "1,2", objective[] = "transfers", plan[] = "panels:apart/NoCut";
-  options.search = search;
-  options.cells = cells;
+  char motes[] = "motes:cells=1,2", separable[] = "separable:objective=transfers", plan[] = "panels:apart/NoCut";
+  options.search = motes;
   struct mafat_query *q = api_open_query(api_detector, &options), *packed;
-  memset(search, 'x', sizeof search - 1);
-  memset(cells, 'x', sizeof cells - 1);
+  memset(motes, 'x', sizeof motes - 1);
   ck_assert_msg(mafat_query_answer(&a, q, 0, &d) == MAFAT_OK, "%s", d.text);
   mafat_answer_close(&a);
   ck_assert_msg(mafat_query_pack(&packed, q, "int8", &d) == MAFAT_OK, "%s", d.text);
@@ -142,10 +140,9 @@ START_TEST(test_texts_of_options_are_read_while_a_query_is_opened)
   mafat_query_close(&packed);
   mafat_query_close(&q);
   options = (struct mafat_model_options){.size = sizeof options};
-  options.search = "separable";
-  options.objective = objective;
+  options.search = separable;
   q = api_open_query(api_detector, &options);
-  memset(objective, 'x', sizeof objective - 1);
+  memset(separable, 'x', sizeof separable - 1);
   ck_assert_msg(mafat_query_answer(&a, q, 0, &d) == MAFAT_OK, "%s", d.text);
   mafat_answer_close(&a);
   mafat_query_close(&q);
@@ -332,19 +329,16 @@ END_TEST
 START_TEST(test_measuring_is_for_a_search_and_weights)
 {
   static const struct {
-    const char *search, *plan, *why;
-  } refused[] = {{NULL, NULL, "measuring makes no sense with best: it expects the search motes"},
-                 {"least", NULL, "measuring makes no sense with least"},
-                 {"motes", "1x1", "measuring makes no sense with a plan"},
-                 {"motes", NULL, "measuring expects a file of weights"}};
+    const char *search, *why;
+  } refused[] = {{"best:measure", "--search best expects no words, found measure"},
+                 {"least:measure", "--search least expects no words"},
+                 {"motes:measure", "measuring expects a file of weights"}};
   struct mafat_model_options options = {.size = sizeof options};
   struct mafat_diagnostic d;
   struct mafat_query *q, *packed;
   struct mafat_answer *a;
-  options.measure = true;
   for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
     options.search = refused[i].search;
-    options.plan = refused[i].plan;
     ck_assert_int_eq(mafat_query_open(&q, api_cfg(api_detector), NULL, &options, &d), MAFAT_EINVAL);
     ck_assert_msg(strstr(d.text, refused[i].why), "%s", d.text);
   }

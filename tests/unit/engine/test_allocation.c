@@ -173,7 +173,7 @@ static int search_for_a_plan(struct bench *b)
   struct mafat_model_options options = {.size = sizeof options};
   struct mafat_query *q = NULL;
   options.search = b->plan_text;
-  if (strcmp(b->plan_text, "separable") == 0) options.objective = "transfers";
+  if (strcmp(b->plan_text, "separable") == 0) options.search = "separable:objective=transfers";
   int code = mafat_query_open(&q, b->path, NULL, &options, &b->d);
   if (code != MAFAT_OK && q) code = 1;
   mafat_query_close(&q);

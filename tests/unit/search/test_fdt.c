@@ -473,9 +473,10 @@ struct found {
 };
 
 /* By a search of that name. */
-static struct found search_by(const char *name, const struct mafat_network *n, enum mafat_fused_tiling tiling, bool hill_climbing, double seconds)
+static struct found search_by(const char *name, const struct mafat_network *n, const char *words, double seconds)
 {
   const struct mafat_search *by;
+  const char *none;
   static const struct mafat_surroundings around = {.process_bytes = 3 << 20, .program_bytes = 4 << 20};
   struct mafat_plan_options options;
   struct mafat_calibration calibration;
@@ -486,8 +487,8 @@ static struct found search_by(const char *name, const struct mafat_network *n, e
   options.algorithm = MAFAT_DIRECT;
   mafat_calibration_defaults(&calibration, "avx2");
   struct mafat_search_request r = {.network = n, .n_layers = n->n_layers, .options = &options, .around = &around,
-                                   .calibration = &calibration, .tiling = tiling, .hill_climbing = hill_climbing, .plan_seconds = seconds};
-  ck_assert_int_eq(mafat_search_named(&by, name, &d), MAFAT_OK);
+                                   .calibration = &calibration, .words = words, .plan_seconds = seconds};
+  ck_assert_int_eq(mafat_search_find(&by, &none, name, &d), MAFAT_OK);
   ck_assert_msg(by->find(&front, &r, &d) == MAFAT_OK, "%s", d.text);
   ck_assert_int_eq(front->n, 1);
   f.bytes = front->list[0].arena_bytes;
@@ -497,15 +498,15 @@ static struct found search_by(const char *name, const struct mafat_network *n, e
   return f;
 }
 
-static struct found search_in(const struct mafat_network *n, enum mafat_fused_tiling tiling, bool hill_climbing, double seconds)
+static struct found search_in(const struct mafat_network *n, const char *words, double seconds)
 {
-  return search_by("fdt", n, tiling, hill_climbing, seconds);
+  return search_by("fdt", n, words, seconds);
 }
 
 /* What fused tiling finds is among what the search for the least looks at, where nothing is computed twice. */
 static size_t search_least(const struct mafat_network *n)
 {
-  struct found f = search_by("least", n, MAFAT_FUSED_BOTH, false, 0);
+  struct found f = search_by("least", n, NULL, 0);
   ck_assert_uint_eq(f.redundant_macs, 0);
   return f.bytes;
 }
@@ -520,8 +521,8 @@ static bool has_tiles(const char *text)
 /* FDT, FFMT, both: which of them need less than whole maps. */
 static void check_winner(struct mafat_network *n, bool fdt_wins, bool ffmt_wins)
 {
-  struct found fdt = search_in(n, MAFAT_FUSED_FDT, false, 0), ffmt = search_in(n, MAFAT_FUSED_FFMT, false, 0);
-  struct found both = search_in(n, MAFAT_FUSED_BOTH, false, 0), climbed = search_in(n, MAFAT_FUSED_BOTH, true, 0);
+  struct found fdt = search_in(n, "tiling=fdt", 0), ffmt = search_in(n, "tiling=ffmt", 0);
+  struct found both = search_in(n, NULL, 0), climbed = search_in(n, "tiling=both,layout=published", 0);
   bool fdt_cuts = strstr(fdt.text, "split(c"), ffmt_cuts = has_tiles(ffmt.text);
   ck_assert_msg(fdt_cuts == fdt_wins, "fdt: %s", fdt.text);
   ck_assert_msg(ffmt_cuts == ffmt_wins, "ffmt: %s", ffmt.text);
@@ -611,7 +612,7 @@ static struct mafat_network *wide_network(struct test_rng *rng, int n_branches)
 static double seconds_of(const struct mafat_network *n, double seconds, struct found *found)
 {
   clock_t begin = clock();
-  *found = search_in(n, MAFAT_FUSED_BOTH, false, seconds);
+  *found = search_in(n, NULL, seconds);
   return (double)(clock() - begin) / CLOCKS_PER_SEC;
 }
 

@@ -568,8 +568,10 @@ START_TEST(the_search_finds_a_plan_within_delta)
   test_random_network(&rng, &style, cfg, sizeof cfg);
   struct mafat_network *n = test_network(cfg);
   mafat_calibration_defaults(&calibration, "avx2");
+  char words[32];
+  snprintf(words, sizeof words, "delta=1.2,beam=%d", test_random_int(&rng, 1, 8));
   struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .around = &around,
-                                         .calibration = &calibration, .delta = 1.2, .beam = test_random_int(&rng, 1, 8)};
+                                         .calibration = &calibration, .words = words};
   ck_assert_msg(mafat_search_motes(&f, &request, &d) == MAFAT_OK, "%s", d.text);
   ck_assert_int_eq(f->n, 1);
   struct mafat_candidate whole = {.threads = 1};
@@ -622,6 +624,8 @@ struct found {
 static struct found search_with(struct mafat_search_timer timer, double delta, double plan_seconds)
 {
   struct found f = {.d = {""}};
+  char words[32] = "";
+  if (delta > 0) snprintf(words, sizeof words, "delta=%g", delta);
   struct mafat_plan_options options = test_plain_options();
   struct mafat_calibration calibration;
   struct mafat_network *n = test_network("[net]\nheight=32\nwidth=32\nchannels=16\n[convolutional]\nfilters=96\nsize=1\nactivation=relu\n"
@@ -629,7 +633,7 @@ static struct found search_with(struct mafat_search_timer timer, double delta, d
                                          "[convolutional]\nfilters=16\nsize=1\nactivation=linear\n");
   mafat_calibration_defaults(&calibration, "avx2");
   struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .around = &around,
-                                         .calibration = &calibration, .delta = delta, .plan_seconds = plan_seconds, .timer = timer};
+                                         .calibration = &calibration, .words = words, .plan_seconds = plan_seconds, .timer = timer};
   struct mafat_front *front;
   f.code = mafat_search_motes(&front, &request, &f.d);
   if (f.code == MAFAT_OK) {

@@ -1,9 +1,10 @@
-/* Covers search/searches.c: the searches by name, beside each other: the least arena is never
+/* Covers search/{searches, common/words, smallest/smallest}.c: the searches by name, beside each other: the least arena is never
  * more than what a published search finds by as much as it asks for, weights that are kept and
  * nothing that is computed twice. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "formats/tflite/import.h"
@@ -20,15 +21,16 @@ static const struct mafat_surroundings around = {.process_bytes = 3 << 20, .prog
 /* The published ones. Tiles of feature maps may compute overlap again, which ours do not: these are not compared. */
 static const struct {
   const char *search;
-  enum mafat_fused_tiling tiling;
-} rivals[] = {{"motes", 0}, {"fdt", MAFAT_FUSED_FDT}, {"fdt", MAFAT_FUSED_FFMT}, {"fdt", MAFAT_FUSED_BOTH}};
+  const char *words;
+} rivals[] = {{"motes", NULL}, {"fdt", "tiling=fdt"}, {"fdt", "tiling=ffmt"}, {"fdt", "tiling=both"}};
 
 static struct mafat_candidate find(const char *name, const struct mafat_search_request *request, char *plan)
 {
   const struct mafat_search *search;
+  const char *words;
   struct mafat_front *front;
   struct mafat_diagnostic d = {""};
-  ck_assert_int_eq(mafat_search_named(&search, name, &d), MAFAT_OK);
+  ck_assert_int_eq(mafat_search_find(&search, &words, name, &d), MAFAT_OK);
   ck_assert_msg(search->find(&front, request, &d) == MAFAT_OK, "%s: %s", name, d.text);
   ck_assert_int_eq(front->n, 1);
   struct mafat_candidate found = front->list[0];
@@ -50,7 +52,7 @@ static void check_least(const struct mafat_network *n, const char *name, enum ma
   const struct mafat_candidate least = find("least", &request, plan);
   if (least.redundant_macs) test_fail_case(name, plan, "computes something twice");
   for (size_t i = 0; i < sizeof rivals / sizeof *rivals; i++) {
-    request.tiling = rivals[i].tiling;
+    request.words = rivals[i].words;
     const struct mafat_candidate c = find(rivals[i].search, &request, other);
     if (!c.redundant_macs && c.arena_bytes < least.arena_bytes)
       test_fail_case(name, plan, "%zu bytes, %s needs %zu: %s", least.arena_bytes, rivals[i].search, c.arena_bytes, other);
@@ -103,6 +105,66 @@ START_TEST(nor_of_networks_that_are_small)
 }
 END_TEST
 
+/* ---- words ---- */
+
+static const struct {
+  const char *text, *why; /* why NULL: it is good */
+} spelled[] = {
+    {"best", NULL},
+    {"motes:", NULL},
+    {"motes:beam=4,delta=1.1", NULL},
+    {"motes:measure,cells=2,43,92,beam=64", NULL},
+    {"fdt:tiling=ffmt,layout=published", NULL},
+    {"separable:objective=transfers,fast=64K", NULL},
+    {"greedy:bias=0", NULL},
+    {"greedy:bias=31MiB", NULL},
+    {"mote", "expected a search (best, least, fdt, motes, separable, greedy), found mote"},
+    {"motes:beem=4", "--search motes expects words of its own (delta, measure, beam, cells), found beem"},
+    {"best:beam=4", "--search best expects no words, found beam"},
+    {"motes:beam=65", "--search motes: beam expects a number from 1 to 64, found 65"},
+    {"motes:beam=4.5", "beam expects a number from 1 to 64, found 4.5"},
+    {"motes:beam", "beam expects a number from 1 to 64, found nothing"},
+    {"motes:beam=4,", "beam expects a number from 1 to 64, found 4,"},
+    {"motes:delta=.9", "delta expects a number from 1 to 1000, such as 1.05, found .9"},
+    {"motes:delta=", "delta expects a number from 1 to 1000, such as 1.05, found "},
+    {"motes:measure=1", "measure expects no value, found 1"},
+    {"fdt:tiling=rows", "tiling expects fdt, ffmt or both, found rows"},
+    {"separable:fast=0", "fast expects a size like 64K, found 0"},
+    {"separable:fast=64X", "fast expects a size like 64K, found 64X"},
+    {"greedy:bias=99999999999G", "bias expects 0 or a size like 31M, found 99999999999G"},
+};
+
+START_TEST(words_are_those_of_their_search)
+{
+  const struct mafat_search *search;
+  const char *words;
+  struct mafat_diagnostic d = {""};
+  int code = mafat_search_find(&search, &words, spelled[_i].text, &d);
+  if (!spelled[_i].why) ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  else ck_assert_msg(code == MAFAT_EINVAL && strstr(d.text, spelled[_i].why), "%s: %s", spelled[_i].text, d.text);
+}
+END_TEST
+
+/* Every word's usual value is one that it takes, and 1.05 is the nearest double. */
+START_TEST(words_have_values)
+{
+  struct mafat_search_value values[MAFAT_MOST_SEARCH_WORDS];
+  const struct mafat_search *search, *motes;
+  const char *words;
+  for (int i = 0; (search = mafat_search_at(i)); i++) {
+    ck_assert_int_le(search->n_words, MAFAT_MOST_SEARCH_WORDS);
+    ck_assert_int_eq(mafat_search_words_read(values, search, NULL, NULL), MAFAT_OK);
+    ck_assert(search->help && !search->find != !search->pick);
+    for (int k = 0; k < search->n_words; k++) ck_assert(search->words[k].help && !values[k].given);
+  }
+  ck_assert_int_eq(mafat_search_find(&motes, &words, "motes:beam=4,cells=2,43,delta=1.05,beam=5", NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_search_words_read(values, motes, words, NULL), MAFAT_OK);
+  ck_assert(values[0].given && values[0].number == 1.05 && !values[1].given);
+  ck_assert(values[2].number == 5 && values[3].length == 4 && memcmp(values[3].text, "2,43", 4) == 0);
+  ck_assert(mafat_search_is_timed(motes, "beam=4,measure") && !mafat_search_is_timed(motes, words));
+}
+END_TEST
+
 Suite *searches_suite(void)
 {
   Suite *suite = suite_create("searches");
@@ -111,6 +173,8 @@ Suite *searches_suite(void)
   tcase_add_loop_test(t, the_least_is_no_more_than_any_other, 0, test_seeds(100));
   tcase_add_loop_test(t, nor_where_numbers_are_whole, 0, test_seeds(100));
   tcase_add_loop_test(t, nor_of_networks_that_are_small, 0, test_slow_rows((int)(sizeof reals / sizeof *reals)));
+  tcase_add_loop_test(t, words_are_those_of_their_search, 0, (int)(sizeof spelled / sizeof *spelled));
+  tcase_add_test(t, words_have_values);
   suite_add_tcase(suite, t);
   return suite;
 }

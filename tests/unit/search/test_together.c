@@ -75,8 +75,9 @@ START_TEST(the_plan_moves_the_fewest_bytes)
   options.keep_all = false;
   mafat_calibration_defaults(&calibration, "avx2");
   struct mafat_search_request request = request_of(n, &options, &calibration);
-  request.by_transfers = true;
-  request.fast_bytes = o.fast_bytes;
+  char words[64];
+  snprintf(words, sizeof words, "objective=transfers,fast=%zu", o.fast_bytes);
+  request.words = words;
   ck_assert_msg(mafat_search_separable(&f, &request, &d) == MAFAT_OK, "%s", d.text);
   struct mafat_plan *plan = test_plan_with(n, test_spec_text(f->list[0].spec), &options);
   ck_assert_int_eq(mafat_transfers_choose(&chosen, n, n->n_layers, &o, NULL), MAFAT_OK);
@@ -188,7 +189,7 @@ START_TEST(any_network_has_a_plan)
   mafat_calibration_defaults(&calibration, "avx2");
   struct mafat_search_request request = request_of(n, &options, &calibration);
   for (int i = 0; i < 2; i++) {
-    request.by_transfers = i;
+    request.words = i ? "objective=transfers" : NULL;
     ck_assert_msg(mafat_search_separable(&f, &request, &d) == MAFAT_OK, "%s\n%s", d.text, text);
     ck_assert_int_ge(f->n, 1);
     mafat_front_close(&f);
@@ -208,7 +209,7 @@ START_TEST(what_only_renames_has_a_plan)
   mafat_plan_defaults(&options);
   mafat_calibration_defaults(&calibration, "avx2");
   struct mafat_search_request request = request_of(n, &options, &calibration);
-  request.by_transfers = _i;
+  request.words = _i ? "objective=transfers" : NULL;
   ck_assert_msg(mafat_search_separable(&f, &request, &d) == MAFAT_OK, "%s", d.text);
   ck_assert_int_eq(f->list[0].spec->n_groups, 1);
   mafat_front_close(&f);

@@ -1,4 +1,4 @@
-#include "programs/run_inference/words.h"
+#include "programs/shared/words.h"
 
 #include "programs/shared/decimal.h"
 

@@ -1,0 +1,103 @@
+/* --help from the rows of options.def. Its includer has defined the section, and includes it in an object of its own: no run touches
+ * it. */
+#ifndef MAFAT_PROGRAMS_OPTION_HELP_H
+#define MAFAT_PROGRAMS_OPTION_HELP_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#ifndef ANY
+#define ANY 7
+#endif
+
+enum { OPTION_HELP_WIDTH = 80 };
+
+/* A row, or a second form of it, as --help has it. */
+struct option_entry {
+  const char *name, *argument, *help;
+  char letter;
+  unsigned programs;
+  bool own;          /* the help is of this program, not of all that have the row */
+};
+
+/* "  --name ARGUMENT     text", the lines of the text below each other from that column on. */
+static inline void option_help_print(const struct option_entry *e, int column)
+{
+  const char *help = e->help;
+  int n = e->letter ? printf("  -%c,", e->letter) : printf(" ");
+  n += printf(" --%s%s%s", e->name, *e->argument ? " " : "", e->argument);
+  if (!*help) putchar('\n');
+  for (; *help; n = 0) {
+    int length = (int)strcspn(help, "\n");
+    printf("%*s%.*s\n", n < column ? column - n : 2, "", length, help);
+    help += length + (help[length] == '\n');
+  }
+}
+
+/* Words of a text from this column on, in as many lines as they need. */
+static inline void option_help_wrap(const char *text, int column)
+{
+  int at = 0;
+  for (text += strspn(text, " \n"); *text; text += strspn(text, " \n")) {
+    int n = (int)strcspn(text, " \n");
+    if (at && at + 1 + n > OPTION_HELP_WIDTH) {
+      putchar('\n');
+      at = 0;
+    }
+    at += at ? printf(" %.*s", n, text) : printf("%*s%.*s", column, "", n, text);
+    text += n;
+  }
+  putchar('\n');
+}
+
+/* A walk through the rows of a program: the entry that is being put together, and what takes it. */
+struct option_walk {
+  unsigned program;
+  void (*emit)(struct option_walk *w);
+  struct option_entry entry;
+  const char *title; /* of the group; NULL once it has been printed */
+};
+
+static __attribute__((noinline, unused)) void option_walk_end_entry(struct option_walk *w)
+{
+  if (w->entry.name) w->emit(w);
+  w->entry.name = NULL;
+}
+
+static __attribute__((noinline, unused)) void option_walk_begin(struct option_walk *w, char letter, unsigned programs,
+                                                        const char *name, const char *argument, const char *help)
+{
+  option_walk_end_entry(w);
+  if (programs & w->program) w->entry = (struct option_entry){name, argument, help, letter, programs, false};
+}
+
+static __attribute__((noinline, unused)) void option_walk_again(struct option_walk *w, unsigned programs, const char *argument, const char *help)
+{
+  if (!(programs & w->program)) return;
+  w->emit(w);
+  w->entry.argument = argument;
+  w->entry.help = help;
+}
+
+static __attribute__((noinline, unused)) void option_walk_says(struct option_walk *w, unsigned programs, const char *help)
+{
+  if (!(programs & w->program)) return;
+  w->entry.help = help;
+  w->entry.own = true;
+}
+
+/* Calls w->emit for each row of the section that w->program has. */
+static void option_walk(struct option_walk *w)
+{
+  w->entry.name = NULL;
+#define GROUP(id, text) option_walk_end_entry(w), w->title = text;
+#define OPTION(id, text, key, type, usual, value, values, expects, sets, who, lines) \
+  option_walk_begin(w, key, who, text, value, lines);
+#define ALSO(id, value, who, lines) option_walk_again(w, who, value, lines);
+#define SAYS(id, who, lines) option_walk_says(w, who, lines);
+#include "programs/shared/options.def"
+  option_walk_end_entry(w);
+}
+
+#endif

@@ -1,0 +1,69 @@
+#!/bin/sh
+# Options and searches stand in their tables alone (programs/shared/options.def, the rows of search/), and what is written by hand
+# beside them knows no others. Part of `make check-tables`. Prints each place, and what is wrong there.
+set -eu
+bad=0
+tables="programs/shared/options.def $(grep -l '^const struct mafat_search mafat_searching_' search/*/*.c)"
+# shellcheck disable=SC2086 # several files
+rows=$(awk -v mode=list -f scripts/options.awk $tables)
+
+fail() { # TEXT...
+  echo "check_options: $*" >&2
+  bad=1
+}
+
+refuse() { # WHY PATTERN FILE...
+  why=$1 pattern=$2
+  shift 2
+  found=$(grep -nE "$pattern" "$@" /dev/null | grep -vE '^[^:]*:[0-9]+: *(/\*|\*)' || true)
+  [ -z "$found" ] || { echo "$found"; fail "$why"; }
+}
+
+named() { # KIND: names in rows of that kind
+  echo "$rows" | awk -F'\t' -v kind="$1" '$1 == kind { print $(kind == "word" ? 3 : 2) }' | LC_ALL=C sort -u
+}
+either() { tr '\n' '|' | sed 's/|$//'; }
+
+# ---- no switch and no list over options outside the table. What has no row there has a parser of its own ----
+programs=$(find programs -name '*.[ch]' ! -path 'programs/shared/option*' ! -path 'programs/memory_limit/*' \
+  ! -path 'programs/swap_cost/*' ! -path programs/mafat/doctor.c | LC_ALL=C sort)
+# shellcheck disable=SC2086
+refuse 'a switch over options outside programs/shared/options.def' 'case OPTION_' $programs
+# shellcheck disable=SC2086
+refuse 'a table of options outside programs/shared/options.def' '(required|no|optional)_argument' $programs
+
+# ---- nor over searches and their words: the library and the programs ask for them (mafat_search_describe) ----
+searches=$(named search | either)
+words=$(named word | either)
+library=$(find search api programs -name '*.c' ! -path 'search/*/*' | LC_ALL=C sort)
+# shellcheck disable=SC2086
+refuse 'a list of searches outside search/' "\"($searches)\", *\"($searches)\"|strcmp\\([^)]*\"(fdt|motes|separable|greedy)\"" $library
+# shellcheck disable=SC2086
+refuse "a list of searches' words outside search/" "\"($words)\", *\"($words)\"" $library
+
+# ---- each search is in the table of searches ----
+for file in $(find search -path 'search/*/*.c' | LC_ALL=C sort); do
+  for name in $(sed -n 's/^const struct mafat_search mafat_searching_\([a-z_]*\) = .*/\1/p' "$file"); do
+    grep -q "^ *SEARCH($name)" search/searches.c || fail "search/searches.c: expected SEARCH($name), whose row is in $file"
+  done
+done
+
+# ---- pages know no option that is none; entries that they lack are made as they are built (scripts/options.awk) ----
+for pair in run_inference:run mafat_serve:serve; do
+  page=doc/man/${pair%:*}.1
+  known=$(echo "$rows" | awk -F'\t' -v program="${pair#*:}" '$1 == program { print $2 }')
+  for option in $(sed -nE 's/^\.It (Fl -.*)/\1/p' "$page" | grep -oE -- '(Fl|, )[ ]*-[a-z][a-z-]*' | sed -E 's/^(Fl|, ) *-//' | LC_ALL=C sort -u); do
+    echo "$known" | grep -qx -e "$option" || fail "$page: has --$option, which programs/shared/options.def has not"
+  done
+done
+for variable in $(sed -nE 's/^ENVIRONMENT\([a-z_]+, "([A-Z_]+)"\)$/\1/p' programs/shared/options.def); do
+  grep -q "$variable" doc/man/*.1 || fail "doc/man: expected the variable $variable, which programs/shared/options.def has"
+  grep -rq "\"$variable\"" programs --include='*.c' || fail "programs: expected $variable to be read, which programs/shared/options.def has"
+done
+
+# ---- the library has the fields that options set; Python takes them from the library ----
+for field in $(grep -oE 'SETS(_AT)?\([a-z_]+\)' programs/shared/options.def | sed -E 's/.*\(([a-z_]+)\)/\1/' | grep -v '^field$' | LC_ALL=C sort -u); do
+  awk -f scripts/struct_fields.awk include/mafat.h | grep -q "[ \"]$field:" ||
+    fail "include/mafat.h: expected struct mafat_model_options to have $field, which an option sets"
+done
+exit $bad
