@@ -75,12 +75,16 @@ function row(text,   kind, name, except) {
   } else fail("expected a row, found " text)
 }
 
-function sections(   i, name, align, out) {
+function sections(   i, name, align, next_align, out) {
+  next_align = "0x1000"
   for (i = 1; i <= n_parts; i++) {
     name = names[i]
-    align = at[name] == "WINDOW" || at[names[i - 1]] == "WINDOW" ? WINDOW : "0x1000"
+    align = next_align
+    next_align = i < n_parts && (at[name] == "WINDOW" || at[names[i + 1]] == "WINDOW") ? WINDOW : "0x1000"
+    if (i == n_parts) body[name] = body[name] "    KEEP(*(SORT_NONE(.fini)))\n" # ends each run
+    # filled to the next part: no hole, at which mprotect and munlock would stop
     out = out "  .text." name " : ALIGN(" align ")\n  {\n" body[name] \
-          "    mafat_linked_" name "_end = .;\n  }\n"
+          "    mafat_linked_" name "_end = .;\n    . = ALIGN(" next_align ");\n  }\n"
   }
   return out
 }

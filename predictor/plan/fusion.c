@@ -66,6 +66,7 @@ static int apply_word(struct mafat_plan *plan, const struct mafat_network *n, co
   return MAFAT_OK;
 }
 
+MAFAT_PART(opening)
 int mafat_fusion_apply(struct mafat_plan *plan, const struct mafat_network *n, const int *layers, int n_layers,
                        const struct mafat_group_spec *group, struct mafat_diagnostic *d)
 {
@@ -99,6 +100,7 @@ static int run_end(const struct mafat_plan *plan, const struct mafat_network *n,
 }
 
 /* A word for each run, or one for all of the group where that is the same. */
+MAFAT_PART(opening)
 int mafat_fusion_words(const struct mafat_plan *plan, const struct mafat_network *n, const int *layers, int n_layers,
                        struct mafat_heap *heap, struct mafat_group_spec *group)
 {

@@ -1,5 +1,6 @@
 #include "predictor/schedule/parts_scratch.h"
 
+#include "base/part.h"
 #include "predictor/plan/parts.h"
 
 #include <stdint.h>
@@ -163,6 +164,7 @@ void mafat_parts_scratch_join(struct mafat_parts_scratch *s, int n_parts, const 
   s->n_runs = n;
 }
 
+MAFAT_PART(run)
 void mafat_parts_scratch_close(struct mafat_heap *heap, struct mafat_parts_scratch **scratch)
 {
   struct mafat_parts_scratch *s = *scratch;

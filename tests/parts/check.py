@@ -58,6 +58,9 @@ COMMAND_LINES = """
 --memory 3M --best-effort {cfg} {jpeg}
 --plan 3x3/4/2x2 {kinds} {jpeg}
 --plan panels/NoCut {kinds} {ppm}
+--search fdt {onnx} {jpeg}
+--search fdt --threads 2 {kinds} {jpeg}
+--search separable {tflite} {ppm}
 --algorithm winograd {cfg} {jpeg}
 --algorithm winograd-large {cfg} {jpeg}
 --json --thresh 0 --names models/shapes/shapes.names {cfg} {jpeg}

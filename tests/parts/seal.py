@@ -1,6 +1,6 @@
 """Runs in gdb, for check.py: takes all rights from the code that a static program drops while a
-model runs, and prints a line for each page of it that is entered nevertheless: the part, the
-function, its caller. Then it opens the page, so that the run goes on.
+model runs. Each page of it that is entered nevertheless is opened, so that the run goes on; at the
+end it prints a line for each: the part, the function, its caller.
 
 The program itself says what it drops and what it makes resident: by mafat_process_keep_code,
 mafat_process_drop and mafat_process_populate. Readers of model files (`import`) are sealed when
@@ -56,7 +56,9 @@ class Program:
         symbols = "".join(gdb.execute(f"info {kind} ^mafat_linked_", to_string=True) for kind in kinds)
         found = re.findall(r"^(0x\w+) +mafat_linked_(\w+)$", symbols, re.M)
         self.parts = sorted((int(at, 16), part) for at, part in found)
+        self.result = "x0" if self.pc == "pc" else "rax"
         self.sealed = set()
+        self.entries = []
         self.most = 0
 
     def part_at(self, address):
@@ -70,8 +72,11 @@ class Program:
         for name, value in zip(registers, (self.gate, self.mprotect, begin, end - begin, rights)):
             gdb.execute(f"set ${name} = {value}")
         gdb.execute("stepi", to_string=True)
+        result = number(f"${self.result}")
         for name, value in before.items():
             gdb.execute(f"set ${name} = {value}")
+        if result and rights == 0:
+            raise gdb.error(f"mprotect of {begin:#x} to {end:#x} fails: {2 ** 64 - result}")
 
     def seal(self, begin, end):
         begin = (max(begin, self.begin) + PAGE - 1) // PAGE * PAGE
@@ -114,7 +119,8 @@ class Program:
                 here = gdb.selected_frame().older().pc()
             except (gdb.error, AttributeError):
                 here = 0
-        print(f"seal: entered {self.part_at(address)}: {name_of(address)} from {name_of(here)}")
+        text = f"{self.part_at(address)}: {name_of(address)} from {name_of(here)}"
+        self.entries.append((address, text))
         self.open(address, address + 1)
         return True
 
@@ -137,10 +143,15 @@ def main():
             gdb.execute("finish", to_string=True)
             if program.begin <= begin < program.end:
                 (program.seal if stop == "drop" else program.open)(begin, end)
+            if stop == "populate": # a decoder: opening its first picture enters it, then it is counted
+                program.entries = [entry for entry in program.entries if not begin <= entry[0] < end]
         elif not program.fault():
-            return
+            break
         gdb.execute("continue", to_string=True)
-    print(f"seal: {program.most} pages were sealed")
+    for _, text in program.entries:
+        print(f"seal: entered {text}")
+    if not gdb.selected_thread():
+        print(f"seal: {program.most} pages were sealed")
 
 
 try:
