@@ -229,7 +229,7 @@ done
 refuses_model packed 'constants of a packed model' 'constants are given to ONNX and TFLite files, found w=' --constant "w=$dir/w.raw" --input "$dir/x.raw"
 pack() { "$build/pack_weights" --quiet "$@" "$dir/constants.onnx" "$dir/more.packed" >"$dir/out" 2>"$dir/err"; }
 refuses_model pack 'a packed constant of no input' 'expected NAME=FILE with an input.s name for a constant, found c=' --constant "c=$dir/w.raw"
-refuses_model pack 'no packed constant' 'constant expects NAME=FILE, found' --constant "$dir/w.raw"
+refuses_model pack 'no packed constant' 'constant expects NAME=FILE, 16 times at most, found' --constant "$dir/w.raw"
 check 'constants, asked' "$(head -c 200 "$dir/err")" run --predict --constant "w=$dir/w.npy" --constant "w=shape=$dir/shape.npy"
 check 'what is asked' 'other inputs' grep -q '^inputs *x float32\[1, 2, 2, 2\]$' "$dir/out"
 constants() { refuses "$1" "$2" --input "$dir/x.raw" --constant "w=shape=$dir/shape.raw" "${@:3}"; }

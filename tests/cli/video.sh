@@ -93,7 +93,8 @@ check 'the ones beside it are run' 'they are not' test "$(grep -c '"detections":
 printf 'P6\n64 48\n255\n' >"$dir/small.ppm" && head -c 9216 "$dir/frame.rgb24" >>"$dir/small.ppm"
 mkfifo "$dir/frames.rgb24"
 exec 5<>"$dir/frames.rgb24"
-for _ in 1 2 3 4 5 6; do head -c 9216 "$dir/frame.rgb24"; done >&5 # a pipe holds them
+for _ in 1 2 3 4 5 6; do head -c 9216 "$dir/frame.rgb24"; done >"$dir/six"
+cat "$dir/six" >&5 # by one write: a pipe holds 16 pages, and each end of a write may leave one of them half empty
 "$program" --quiet --live --video 64x48:rgb24 "${model[@]}" <"$dir/frames.rgb24" >"$dir/live.json" 5>&- &
 for _ in {1..600}; do [ ! -s "$dir/live.json" ] || break; sleep 0.1; done
 exec 5>&-
