@@ -266,7 +266,7 @@ static void follow(struct watch *w, struct sampler *s, const struct child *c, co
       interrupt(w, signal);
       killed = true;
     }
-    if (signal == SIGCHLD) reap_others(c->pid);
+    reap_others(c->pid); /* at each sample, too: one signal may stand for several that have ended */
     if (killed) kill_all(s->group, c->pid); /* again: what forks is quick */
   }
 }
