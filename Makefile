@@ -79,7 +79,7 @@ ALONE := $(if $(PLACELESS),$(pack),-static)
 LEFT_OUT := -Wl,--defsym=__isoc99_sscanf=mafat_scan_nothing $(addsuffix =mafat_never_called,$(addprefix -Wl$(comma)--defsym=,png_destroy_write_struct png_save_uint_32 png_free_buffer_list))
 TABLES_LEFT_OUT := -Wl,-T,programs/shared/left_out.ld
 whole = $(if $(filter 1,$(STATIC)),$(ALONE) $(LEFT_OUT) $(if $(ORDER),$(if $(findstring left_out.ld,$(LDFLAGS)),,$(TABLES_LEFT_OUT))))
-# What was found is written down when it changes: libraries, objects that ask what is there and, by the library, all links depend on it.
+# A stamp of the features that were found changes only with them: objects that use a feature, and all links, depend on it.
 FEATURES := $(BUILD)/features
 features = $(strip $(IMAGE_FLAGS) $(URING_FLAGS) $(IMAGE_LIBS) $(URING_LIBS) static=$(STATIC),$(STATIC_PIE),$(MEMORY_LIMIT_STATIC) \
   annotate=$(ANNOTATE),$(GD_LIBS) mpi=$(MPICC) dnnl=$(DNNL) openblas=$(OPENBLAS))
@@ -164,7 +164,7 @@ $(BUILD)/obj/runner/kernels/%.o: EXTRA = -O3
 $(BUILD)/obj/runner/kernels/functions.o: EXTRA = -O3 -fno-math-errno -fno-trapping-math
 $(BUILD)/obj/runner/kernels/portable.o: EXTRA = $(KERNEL)
 $(BUILD)/obj/runner/kernels/integer_portable.o: EXTRA = -Os -ffunction-sections
-# What a level is compiled with stands in its rows in base/levels.def, by the object's name and the architecture.
+# base/levels.def has each level's compiler flags, by the object's name and the architecture.
 ARCHITECTURE := $(firstword $(subst -, ,$(MACHINE)))
 level_flags = $(shell sed -nE 's/^FLAGS\($(basename $(notdir $(1))), $(ARCHITECTURE), (.*)\)$$/\1/p' base/levels.def)
 LEVELS := $(BUILD)/obj/runner/kernels/x86 $(BUILD)/obj/runner/kernels/arm
@@ -230,7 +230,7 @@ $(BUILD)/mafat_serve: $(call objects,$(SERVE) $(MODULES)) $(if $(ORDER),$(PLACED
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(STRIPPED) $(whole) $(addprefix -Wl$(comma)-T$(comma),$(ORDER)) \
 	  -o $@ $(filter-out %.ld,$^) $(if $(filter 1,$(STATIC)),$(STATIC_LIBS),$(IMAGE_LIBS) $(URING_LIBS)) $(LDLIBS)
 
-# As run_inference_dynamic: of the library it calls what the headers in include/ declare.
+# Like run_inference_dynamic, it calls only functions that the headers in include/ declare.
 $(BUILD)/mafat_serve_dynamic: $(call objects,$(SERVE) $(MODULES)) $(SHARED)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' -o $@ $^ $(LDLIBS)
@@ -417,7 +417,7 @@ test-gate: packages ## what decides beside make test: Darknet beside us, faults,
 test-full: packages ## everything: test, all cases, sanitizers, fuzzing, control groups v2, all memory limits (root; hours)
 	@$(MAKE) --no-print-directory $(JOBS) run-full
 
-# What scripts find in the sources.
+# Checks of the sources by scripts.
 CHECKS := check-includes check-kinds check-tables check-covered
 run-check run-test run-gate run-full: $(TESTED) $(CHECKS)
 # With the fuzz targets' objects, so that they go on compiling where nobody fuzzes.

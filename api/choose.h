@@ -48,7 +48,7 @@ struct mafat_choice_basis {
   struct mafat_calibration calibration;
 };
 
-/* Of the options, or the default. */
+/* The reserve that the options ask for, or the default. */
 size_t mafat_choose_reserve(const struct mafat_model_options *o);
 
 /* The network of a model, and which of its layers are run and read, as the options of a model have

@@ -27,7 +27,7 @@ struct mafat_files_taken {
 };
 int mafat_model_files_take(struct mafat_files_taken *taken, const struct mafat_file *model, const struct mafat_file *weights,
                            struct mafat_diagnostic *d);
-/* What messages call it. */
+/* The source's name in messages. */
 const char *mafat_model_files_name(const struct mafat_file *file);
 
 /* The network of the file at that path. wish: for a cfg; given: inputs of a graph that are constants; NULL: none. Errors of the readers. */
