@@ -31,7 +31,8 @@ mkdir -p "$work/beside/mafat" "$work/old/mafat"
 echo precious >"$work/beside/mafat/Makefile"
 touch "$work/old/mafat/libdarknet.so" # the drop-in's folder had this name
 for folder in beside old; do
-  ln -s "$(realpath "$build/obj")" "$(realpath "$build/libmafat.a")" "$(realpath "$build/features")" "$work/$folder"
+  # With every file that make would write anew: a link to build/obj would pass the new object on to the other tests.
+  ln -s "$(realpath "$build/obj")" "$(realpath "$build/generated")" "$(realpath "$build/libmafat.a")" "$(realpath "$build/features")" "$work/$folder"
   touch -d 2000-01-01 "$work/$folder/mafat" # older than what it would be linked of
 done
 # shellcheck disable=SC2317 # called by check
