@@ -103,14 +103,16 @@ static void note_bricks_read(struct mafat_layout_maker *m, const struct mafat_la
   while (mafat_parts_reads_next(&w)) note_brick(m, w.tensor, w.brick, time);
 }
 
-/* What a part makes, while it does. */
-static void note_bricks_made(struct mafat_layout_maker *m, const struct mafat_layer_part *part, int time)
+/* The outputs of a part live in both phases of its step. */
+static void note_bricks_made(struct mafat_layout_maker *m, const struct mafat_layer_part *part, int begin)
 {
   for (int k = 0; k < mafat_layer_n_outputs(&m->network->layers[part->layer]); k++) {
     int tensor = mafat_network_output(m->network, part->layer, k);
     const struct mafat_usage *u = &m->schedule->usage[tensor];
     if (!mafat_usage_is_read(u)) continue;
-    note_brick(m, tensor, mafat_parts_made(m->plan, part, tensor), time);
+    int brick = mafat_parts_made(m->plan, part, tensor);
+    note_brick(m, tensor, brick, begin);
+    note_brick(m, tensor, brick, begin + 1);
     if (u->last_use == m->plan->n_layers) live(m, tensor, 2 * m->plan->n_positions - 1);
   }
 }
@@ -123,8 +125,8 @@ static void note_parts(struct mafat_layout_maker *m, int group)
   for (int p = parts->at[group]; p < parts->at[group + 1]; p++, begin += 2) {
     const struct mafat_layer_part *part = &parts->list[p];
     if (part->layer < m->plan->n_layers && part->act == MAFAT_PART_COMPUTE) note_bricks_read(m, part, begin + 1);
+    note_bricks_made(m, part, begin);
     for (int phase = 0; phase < 2; phase++) {
-      note_bricks_made(m, part, begin + phase);
       note_sums(m, part, begin + phase);
       if (part->act == MAFAT_PART_COMPUTE) widen(&m->parts[part->layer], begin + phase);
     }

@@ -1,19 +1,12 @@
 #include "predictor/plan/usage.h"
 
-static void note_read(const struct mafat_plan *plan, struct mafat_usage *usage, int tensor, int reader)
-{
-  struct mafat_usage *u = &usage[tensor];
-  u->needed = true;
-  if (reader > u->last_use) u->last_use = reader;
-  if (reader == plan->n_layers || plan->group_of[reader] != plan->group_of[tensor]) u->external = true;
-}
-
 /* A layer runs for any of its outputs. */
-static void note_tensor_read(const struct mafat_network *n, const struct mafat_plan *plan, struct mafat_usage *usage, int tensor,
-                             int reader)
+static void note_read(const struct mafat_network *n, const struct mafat_plan *plan, struct mafat_usage *usage, int tensor, int reader)
 {
-  note_read(plan, usage, tensor, reader);
-  usage[mafat_network_operator(n, tensor)].needed = true;
+  struct mafat_usage *u = &usage[tensor], *first = &usage[mafat_network_operator(n, tensor)];
+  u->needed = first->needed = true;
+  if (reader > u->last_use) u->last_use = reader;
+  if (reader == plan->n_layers || plan->group_of[reader] != plan->group_of[tensor]) u->external = first->any_external = true;
 }
 
 /* The outputs of the network among a layer's own, or among what it renames. */
@@ -24,7 +17,7 @@ static void note_outputs(const struct mafat_network *n, const struct mafat_plan 
     int tensor = mafat_network_output(n, layer, k);
     if (!mafat_network_is_output(n, plan->n_layers, tensor)) continue;
     struct mafat_sources out = k ? mafat_network_tensor_sources(n, tensor, &self) : mafat_network_output_sources(n, layer, &self);
-    for (int i = 0; i < mafat_sources_count(&out); i++) note_tensor_read(n, plan, usage, out.list[i].tensor, plan->n_layers);
+    for (int i = 0; i < mafat_sources_count(&out); i++) note_read(n, plan, usage, out.list[i].tensor, plan->n_layers);
   }
 }
 
@@ -38,6 +31,6 @@ void mafat_usage_find(const struct mafat_network *n, const struct mafat_plan *pl
     /* A renaming layer reads nothing itself: its readers read what is behind it. */
     if (mafat_layer_is_alias(layer) || !usage[l].needed) continue;
     for (struct mafat_reads r = mafat_plan_reads(plan, n, l); mafat_reads_next(&r);)
-      note_tensor_read(n, plan, usage, r.source->tensor, l);
+      note_read(n, plan, usage, r.source->tensor, l);
   }
 }

@@ -8,6 +8,7 @@
 struct mafat_usage {
   bool needed;   /* some output of the network depends on it; of a layer's first output: on any of its outputs */
   bool external; /* read by a later group, or an output of the network: must exist as a whole map */
+  bool any_external; /* of a layer's first output: one of its outputs is external */
   int last_use;  /* last layer that reads it; plan->n_layers when it is an output; -1: nobody reads it */
 };
 

@@ -109,14 +109,6 @@ bool mafat_schedule_next(struct mafat_schedule *s, struct mafat_step *step)
   return false;
 }
 
-bool mafat_schedule_is_external(const struct mafat_schedule *s, int layer)
-{
-  bool any = s->usage[layer].external;
-  for (int k = 1; k < mafat_layer_n_outputs(&s->network->layers[layer]); k++)
-    any = any || s->usage[mafat_network_output(s->network, layer, k)].external;
-  return any;
-}
-
 /* In a group of rows each has a window of its own, for readers of its own. */
 struct mafat_box mafat_schedule_held(const struct mafat_schedule *s, const struct mafat_step *step, int output)
 {

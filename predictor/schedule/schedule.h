@@ -104,9 +104,6 @@ int mafat_schedule_first_row(const struct mafat_schedule *s, int tensor);
 /* What the buffer of an output of the step's layer holds after the step: asked for before the next one. */
 struct mafat_box mafat_schedule_held(const struct mafat_schedule *s, const struct mafat_step *step, int output);
 
-/* Is any of the layer's outputs external? */
-bool mafat_schedule_is_external(const struct mafat_schedule *s, int layer);
-
 /* Does the layer compute anything in this plan? */
 static inline bool mafat_schedule_runs(const struct mafat_schedule *s, int layer)
 {

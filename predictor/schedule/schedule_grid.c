@@ -30,7 +30,7 @@ static struct mafat_box tile_box(const struct mafat_schedule *s, const struct ma
                                  struct mafat_box wanted)
 {
   const struct mafat_layer *layer = &s->network->layers[l];
-  if (mafat_schedule_is_external(s, l)) {
+  if (s->usage[l].any_external) {
     wanted.y = mafat_span_hull(wanted.y, mafat_group_share(g, true, ty, layer->out.h));
     wanted.x = mafat_span_hull(wanted.x, mafat_group_share(g, false, tx, layer->out.w));
   }

@@ -33,6 +33,7 @@ struct rows {
   int *done;                 /* [operator]: rows of it */
   int *waiting, n_waiting;   /* layers that wait for rows of the one behind them in the list */
   int *fresh, n_fresh;       /* operators that have new rows: readers that run early have to be looked for */
+  signed char *change;       /* [layer]: of bytes, below 0 if its outputs are fewer than its inputs; 0: not computed yet */
   struct reader *readers;    /* by what they read: of tensor t those from */
   int *readers_at;           /* readers[readers_at[t]] up to readers[readers_at[t + 1]], rising */
 };
@@ -90,7 +91,8 @@ static int rows_open(void **state, const struct mafat_schedule *s)
   r->done = mafat_heap_calloc(s->plan->heap, (size_t)mafat_network_n_operators(s->network), sizeof *r->done);
   r->waiting = mafat_heap_calloc(s->plan->heap, (size_t)s->plan->n_layers, sizeof *r->waiting);
   r->fresh = mafat_heap_calloc(s->plan->heap, (size_t)s->plan->n_layers + 1, sizeof *r->fresh);
-  return r->done && r->waiting && r->fresh ? list_readers(s, r) : MAFAT_ENOMEM;
+  r->change = mafat_heap_calloc(s->plan->heap, (size_t)s->plan->n_layers, sizeof *r->change);
+  return r->done && r->waiting && r->fresh && r->change ? list_readers(s, r) : MAFAT_ENOMEM;
 }
 
 static void rows_close(struct mafat_heap *heap, void *state)
@@ -99,6 +101,7 @@ static void rows_close(struct mafat_heap *heap, void *state)
   mafat_heap_free(heap, r->done);
   mafat_heap_free(heap, r->waiting);
   mafat_heap_free(heap, r->fresh);
+  mafat_heap_free(heap, r->change);
   mafat_heap_free(heap, r->readers);
   mafat_heap_free(heap, r->readers_at);
   mafat_heap_free(heap, r);
@@ -171,7 +174,7 @@ int mafat_schedule_first_row(const struct mafat_schedule *s, int t)
 
 static bool is_asked_for(const struct mafat_schedule *s, int l)
 {
-  return mafat_schedule_runs(s, l) && mafat_schedule_is_external(s, l) && !is_done(s, l);
+  return s->usage[l].any_external && !is_done(s, l) && mafat_schedule_runs(s, l);
 }
 
 /* Is less of layer a done than of b? */
@@ -232,7 +235,7 @@ static double map_bytes(const struct mafat_network *n, int tensor)
   return (double)s.h * s.w * s.c * mafat_dtype_size(mafat_network_tensor_type(n, tensor));
 }
 
-/* Of all outputs that are read. */
+/* Sums all outputs that are read. */
 static double made_bytes(const struct mafat_schedule *s, int layer)
 {
   double bytes = 0;
@@ -243,13 +246,20 @@ static double made_bytes(const struct mafat_schedule *s, int layer)
   return bytes;
 }
 
+static bool shrinks(const struct mafat_schedule *s, int layer)
+{
+  signed char *change = &state_of(s)->change[layer];
+  if (*change) return *change < 0;
+  double in = 0;
+  for (struct mafat_reads r = mafat_plan_reads(s->plan, s->network, layer); mafat_reads_next(&r);)
+    in += map_bytes(s->network, r.source->tensor) * r.source->n / mafat_network_tensor_shape(s->network, r.source->tensor).c;
+  *change = made_bytes(s, layer) < in ? -1 : 1;
+  return *change < 0;
+}
+
 static bool runs_early(const struct mafat_schedule *s, int l)
 {
-  double in = 0;
-  if (!mafat_plan_makes(s->plan, s->group, l) || is_done(s, l)) return false;
-  for (struct mafat_reads r = mafat_plan_reads(s->plan, s->network, l); mafat_reads_next(&r);)
-    in += map_bytes(s->network, r.source->tensor) * r.source->n / mafat_network_tensor_shape(s->network, r.source->tensor).c;
-  return made_bytes(s, l) < in;
+  return mafat_plan_makes(s->plan, s->group, l) && !is_done(s, l) && shrinks(s, l);
 }
 
 /* Of those that read the tensor, one that runs early and has all that its next rows are made from; NONE. */
