@@ -133,6 +133,9 @@ $(BUILD)/obj/%.o: %.c Makefile
 # the headers in include/ declare can be seen from outside.
 $(call objects,$(LIBRARY)): SHAREABLE = -fPIC -fvisibility=hidden
 
+# Flags that gcc knows and clang rejects.
+of_gcc = $(if $(findstring clang,$(CC)),,$(1))
+
 # What a program does not call is left out of it, and run_inference.ld sets what only opening a model calls apart from the code of runs.
 $(call objects,$(LIBRARY) $(PROGRAM)): EXTRA_SECTIONS = -ffunction-sections
 
@@ -142,7 +145,7 @@ $(call objects,$(FORMATS) api/facts.c api/facts_layers.c runner/image/image.c ru
 # Loops over all of a weights file, while a layer waits for it.
 $(call objects,runner/weights/pack.c formats/packed/hash.c): EXTRA = -O3
 # Of it what becomes vectors, and no more: as much again where every run is.
-$(call objects,runner/weights/pack_integers.c): EXTRA = -O2 -fvect-cost-model=dynamic
+$(call objects,runner/weights/pack_integers.c): EXTRA = -O2 $(call of_gcc,-fvect-cost-model=dynamic)
 # Resident in every run, and never in a loop of it.
 $(call objects,api/inputs.c api/ports.c api/surroundings.c runner/os/parts.c runner/image/npy.c programs/run_inference/ports.c programs/run_inference/picture_facts.c): EXTRA = -Os
 # Of video: what waits for frames, or runs once for each.
@@ -151,7 +154,7 @@ $(call objects,api/frames.c runner/image/frame.c $(wildcard programs/shared/vide
 $(call objects,$(wildcard programs/run_inference/map*.c) programs/run_inference/svg.c programs/run_inference/help.c): EXTRA = -Os
 $(call objects,$(wildcard runner/detect/heads/*.c)): EXTRA = -Os
 # Loops over lanes: of vectors, not unrolled before.
-$(call objects,$(addprefix runner/engine/kinds/,lanes.c normalize.c quantize.c reduce.c rearrange_lanes.c resample.c integer/matmul.c) runner/image/pixel_rule.c): EXTRA = -O3 $(if $(findstring clang,$(CC)),,--param max-completely-peel-times=8)
+$(call objects,$(addprefix runner/engine/kinds/,lanes.c normalize.c quantize.c reduce.c rearrange_lanes.c resample.c integer/matmul.c) runner/image/pixel_rule.c): EXTRA = -O3 $(call of_gcc,--param max-completely-peel-times=8)
 # Kernels write where sizes say that were checked before, and no call of them has a file's bytes on its stack: without canaries and checks,
 # which would be in every call that a picture waits for. Their code is as it were without any of it.
 $(BUILD)/obj/runner/kernels/%.o: PROTECTED = -fno-stack-protector
@@ -159,7 +162,7 @@ $(BUILD)/obj/runner/kernels/%.o: CHECKED = -U_FORTIFY_SOURCE
 # They are written once and compiled once per level. In sections: run_inference.ld sorts them by which networks and plans need them.
 KERNEL = -O3 -ffunction-sections
 # Those of integers are vectors and unrolled as they are written: what more the compiler would do is half as much code again, which every start reads. In plain C they are for what has nothing better.
-INTEGERS = -O2 -fvect-cost-model=dynamic -ffunction-sections
+INTEGERS = -O2 $(call of_gcc,-fvect-cost-model=dynamic) -ffunction-sections
 $(BUILD)/obj/runner/kernels/%.o: EXTRA = -O3
 $(BUILD)/obj/runner/kernels/functions.o: EXTRA = -O3 -fno-math-errno -fno-trapping-math
 $(BUILD)/obj/runner/kernels/portable.o: EXTRA = $(KERNEL)

@@ -186,7 +186,7 @@ int mafat_transfers_candidates(struct mafat_unit **units, int *n_units, const st
 void mafat_transfers_close(struct mafat_transfers *t)
 {
   free(t->units);
-  *t = (struct mafat_transfers){NULL};
+  *t = (struct mafat_transfers){0};
 }
 
 static double price_unfused(const void *context, const struct mafat_unit *u)

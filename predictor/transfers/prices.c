@@ -175,7 +175,7 @@ void mafat_unit_latency_close(struct mafat_unit_latency *l)
   free(l->apart);
   free(l->next);
   free(l->list);
-  *l = (struct mafat_unit_latency){NULL};
+  *l = (struct mafat_unit_latency){0};
 }
 
 static const struct mafat_priced_unit *find(const struct mafat_unit_latency *l, const struct mafat_unit *u)

@@ -130,7 +130,8 @@ static int choose_given(struct bench *b)
   struct mafat_choice choice;
   mafat_calibration_defaults(&calibration, "portable");
   struct mafat_choice_request request = {
-      .search = {b->network, b->network->n_layers, &options, &around, &calibration},
+      .search = {.network = b->network, .n_layers = b->network->n_layers, .options = &options,
+                 .around = &around, .calibration = &calibration},
       .plan = b->plan_text, .budget_bytes = 1, .budget_source = "a test", .best_effort = true};
   int code = mafat_choose(&choice, &request, &b->d);
   if (code == MAFAT_OK && (!choice.layout || choice.fits)) code = 1;

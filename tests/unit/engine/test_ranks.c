@@ -88,7 +88,7 @@ static uint64_t empty_post(void)
   for (int i = 0; i < MOST_MESSAGES; i++) {
     values += post.mails[i].values;
     free(post.mails[i].bytes);
-    post.mails[i] = (struct mail){NULL};
+    post.mails[i] = (struct mail){0};
   }
   return values;
 }

@@ -280,7 +280,9 @@ START_TEST(windows_of_many_numbers)
       {.name = "m", .type = type, .rank = 4, .shape = {1, 1, 1, 1}, .n_scales = 1, .scales = &scale, .n_zero_points = 1, .zero_points = &zero}};
   const struct test_tflite_operator pool = {
       .code = MAFAT_TFLITE_AVERAGE_POOL_2D, .n_inputs = 1, .inputs = {0}, .n_outputs = 1, .outputs = {1}, .options = 5,
-      .n_fields = 5, .fields = {{0, 1, MAFAT_TFLITE_VALID}, {1, 4, 1}, {2, 4, 1}, {3, 4, LARGE_SIDE}, {4, 4, LARGE_SIDE}}};
+      .n_fields = 5, .fields = {{.number = 0, .bytes = 1, .value = MAFAT_TFLITE_VALID},
+                                {.number = 1, .bytes = 4, .value = 1}, {.number = 2, .bytes = 4, .value = 1},
+                                {.number = 3, .bytes = 4, .value = LARGE_SIDE}, {.number = 4, .bytes = 4, .value = LARGE_SIDE}}};
   const struct test_tflite_model model = {.tensors = tensors, .n_tensors = 2, .operators = &pool, .n_operators = 1, .n_inputs = 1, .inputs = {0},
                                           .n_outputs = 1, .outputs = {1}};
   ck_assert_float_eq(run_large(&model, 255 * scale), 255 * scale);

@@ -109,8 +109,11 @@ static void expect_regular(struct expected *e, struct candidate *list)
   int all = 0;
   for (int c = 0; c < o->classes; c++) {
     int n = 0;
-    for (int a = 0; a < p->layer->in.w; a++)
-      if (score_of(p, a, c) >= o->least_score) list[all + n++] = (struct candidate){score_of(p, a, c), a, c, all + n};
+    for (int a = 0; a < p->layer->in.w; a++) {
+      if (score_of(p, a, c) < o->least_score) continue;
+      list[all + n] = (struct candidate){score_of(p, a, c), a, c, all + n};
+      n++;
+    }
     all += suppress(e, list + all, n, o->detections_per_class);
     for (int i = 0; i < all; i++) list[i].number = i;
   }
