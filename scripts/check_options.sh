@@ -32,6 +32,9 @@ refuse 'a switch over options outside programs/shared/options.def' 'case OPTION_
 # shellcheck disable=SC2086
 refuse 'a table of options outside programs/shared/options.def' '(required|no|optional)_argument' $programs
 
+# shellcheck disable=SC2086
+refuse 'an environment variable read outside its row in programs/shared/options.def' 'getenv\("MAFAT_' $programs
+
 # ---- nor over searches and their words: the library and the programs ask for them (mafat_search_describe) ----
 searches=$(named search | either)
 words=$(named word | either)
@@ -55,10 +58,6 @@ for pair in run_inference:run mafat_serve:serve; do
   for option in $(sed -nE 's/^\.It (Fl -.*)/\1/p' "$page" | grep -oE -- '(Fl|, )[ ]*-[a-z][a-z-]*' | sed -E 's/^(Fl|, ) *-//' | LC_ALL=C sort -u); do
     echo "$known" | grep -qx -e "$option" || fail "$page: has --$option, which programs/shared/options.def has not"
   done
-done
-for variable in $(sed -nE 's/^ENVIRONMENT\([a-z_]+, "([A-Z_]+)"\)$/\1/p' programs/shared/options.def); do
-  grep -q "$variable" doc/man/*.1 || fail "doc/man: expected the variable $variable, which programs/shared/options.def has"
-  grep -rq "\"$variable\"" programs --include='*.c' || fail "programs: expected $variable to be read, which programs/shared/options.def has"
 done
 
 # ---- the library has the fields that options set; Python takes them from the library ----

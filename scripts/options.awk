@@ -33,6 +33,8 @@ function has_program(who, one) {
 }
 
 function add_option(name, argument, values, who, help, i, all, n) {
+  n_before = n_options
+  if (name == "") return
   n = split("run serve ranks pack make annotate limit", all, " ")
   for (i = 1; i <= n; i++) {
     if (!has_program(who, all[i])) continue
@@ -43,12 +45,18 @@ function add_option(name, argument, values, who, help, i, all, n) {
   }
 }
 
+# The variable of the option above.
+function add_variable(variable, i) {
+  for (i = n_before + 1; i <= n_options; i++) option_help[i] = option_help[i] "Default: the environment\047s " variable ".\n"
+}
+
 # A row of options.def, whole.
 function take_row(row, kind, texts, n, who) {
   kind = row; sub(/\(.*/, "", kind)
   n = take_literals(row, texts)
   who = row; gsub(/"([^"\\]|\\.)*"/, "", who); gsub(/[^A-Z_]+/, " ", who)
   if (kind == "GROUP") group = texts[1]
+  else if (kind == "ENVIRONMENT") add_variable(texts[1])
   else if (kind == "OPTION") add_option(texts[1], texts[2], texts[3], who, texts[5])
 }
 
@@ -58,7 +66,7 @@ FILENAME ~ /options\.def$/ {
     if (row != "") take_row(row)
     row = ""
   }
-  if (/^(GROUP|OPTION)\(/) row = $0
+  if (/^(GROUP|OPTION|ENVIRONMENT)\(/) row = $0
   else if (row != "") row = row "\n" $0
   next
 }

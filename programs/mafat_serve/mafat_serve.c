@@ -169,7 +169,7 @@ static int read_command_line(struct serving *s, int argc, char **argv)
   if (code || session->options.show_help || session->options.show_version) return code;
   if (session->options.json && !session->options.predict)
     return mafat_fail(&session->d, MAFAT_EINVAL, "--json makes no sense with mafat_serve: see --help");
-  return session->options.predict ? MAFAT_OK : mafat_token_read(s->token, session->options.token_file, &session->d);
+  return session->options.predict ? MAFAT_OK : mafat_token_read(s->token, &session->options, &session->d);
 }
 
 int main(int argc, char **argv)

@@ -6,8 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char variable[] = "MAFAT_SERVE_TOKEN";
-
 static int check(char *token, const char *where, struct mafat_diagnostic *d)
 {
   const size_t n = strcspn(token, "\r\n");
@@ -38,19 +36,18 @@ static int read_file(char token[MAFAT_TOKEN_ROOM], const char *path, struct mafa
 }
 
 /* The environment is for everybody to see who may look at the process. */
-static void wipe(char *value)
+static void wipe(char *value, const char *variable)
 {
   memset(value, 0, strlen(value));
   unsetenv(variable);
 }
 
-int mafat_token_read(char token[MAFAT_TOKEN_ROOM], const char *path, struct mafat_diagnostic *d)
+int mafat_token_read(char token[MAFAT_TOKEN_ROOM], const struct mafat_options *o, struct mafat_diagnostic *d)
 {
-  char *value = getenv(variable);
   token[0] = '\0';
-  if (path) return read_file(token, path, d);
-  if (!value) return MAFAT_OK;
-  strncat(token, value, MAFAT_TOKEN_ROOM - 1);
-  wipe(value);
-  return check(token, variable, d);
+  if (o->token_file) return read_file(token, o->token_file, d);
+  if (!o->token) return MAFAT_OK;
+  strncat(token, o->token, MAFAT_TOKEN_ROOM - 1);
+  wipe((char *)o->token, mafat_variable_token); /* the environment's own text */
+  return check(token, mafat_variable_token, d);
 }

@@ -15,6 +15,9 @@
 #define OPTIONS_STRUCT struct mafat_options
 #include "programs/shared/option_rows.h"
 
+#define ENVIRONMENT(id, variable) const char mafat_variable_##id[] = variable;
+#include "programs/shared/options.def"
+
 void mafat_options_defaults(struct mafat_options *o, enum mafat_program program)
 {
   *o = (struct mafat_options){
@@ -457,21 +460,20 @@ static int note_option(struct mafat_options *o, const struct mafat_option_reader
 
 int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct mafat_diagnostic *d)
 {
-  bool given[N_OPTIONS] = {false};
   struct mafat_option_reader r;
   enum mafat_option_answer answer;
-  mafat_option_begin(&r, &options_table, o->program | (o->program == MAFAT_SERVE ? RUN : 0), argc, argv);
+  mafat_option_begin(&r, &options_table, o->program, argc, argv);
+  r.others = o->program == MAFAT_SERVE ? RUN : 0;
   while ((answer = mafat_option_next(&r, o)) == MAFAT_OPTION_READ) {
     int code = note_option(o, &r, d);
     if (code || o->show_help || o->show_version) return code;
-    given[r.row] = true;
   }
   if (answer == MAFAT_OPTION_BAD_VALUE) return mafat_fail(d, MAFAT_EINVAL, "%s", r.refused);
   if (answer != MAFAT_OPTION_END) return mafat_fail(d, MAFAT_EINVAL, "%s: see --help", r.refused);
   int n = argc - optind, code;
-  if (o->calibrate) return check_calibrate(given, n, argv + optind, d);
-  if ((code = settle(o, given, d))) return code;
-  return take_arguments(o, given, n, argv + optind, d);
+  if (o->calibrate) return check_calibrate(r.given, n, argv + optind, d);
+  if ((code = settle(o, r.given, d))) return code;
+  return take_arguments(o, r.given, n, argv + optind, d);
 }
 
 int mafat_options_take_own(struct mafat_options *o, int *argc, char **argv, struct mafat_diagnostic *d)

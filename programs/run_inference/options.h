@@ -32,6 +32,10 @@ struct mafat_options {
   char note[MAFAT_SEARCH_ROOM + 200]; /* how they are written; "": there are none */
 };
 
+/* Names of environment variables. */
+#define ENVIRONMENT(id, variable) extern const char mafat_variable_##id[sizeof variable];
+#include "programs/shared/options.def"
+
 void mafat_options_defaults(struct mafat_options *o, enum mafat_program program);
 /* MAFAT_EINVAL with the option and what it expects. Points into argv. */
 int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct mafat_diagnostic *d);

@@ -203,7 +203,7 @@ static bool takes_value(const struct mafat_option_table *t, int row)
 
 void mafat_option_begin(struct mafat_option_reader *r, const struct mafat_option_table *table, unsigned programs, int argc, char **argv)
 {
-  *r = (struct mafat_option_reader){.table = table, .programs = programs, .argc = argc, .argv = argv, .row = -1};
+  *r = (struct mafat_option_reader){.table = table, .programs = programs, .argc = argc, .argv = argv, .row = -1, .next_variable = -1};
   opterr = 0; /* the message is ours */
   optind = 1;
 }
@@ -213,7 +213,7 @@ static int list_long(const struct mafat_option_reader *r, struct option list[MAF
   int n = 0;
   for (int i = 0; i < r->table->n && n < MAFAT_OPTIONS_MOST; i++) {
     const struct mafat_option *o = &r->table->rows[i];
-    if (!(o->programs & r->programs)) continue;
+    if (!(o->programs & (r->programs | r->others)) || !*mafat_option_name(r->table, i)) continue;
     int has = !takes_value(r->table, i) ? no_argument : o->type == MAFAT_OPTION_OPTIONAL_SIZES ? optional_argument : required_argument;
     list[n++] = (struct option){mafat_option_name(r->table, i), has, NULL, FIRST + i};
   }
@@ -227,7 +227,7 @@ static void list_short(const struct mafat_option_reader *r, char *text)
   *text++ = ':';
   for (int i = 0; i < r->table->n; i++) {
     const struct mafat_option *o = &r->table->rows[i];
-    if (!o->letter || !(o->programs & r->programs)) continue;
+    if (!o->letter || !(o->programs & (r->programs | r->others))) continue;
     *text++ = (char)o->letter;
     if (takes_value(r->table, i)) *text++ = ':';
   }
@@ -238,26 +238,42 @@ static int row_of(const struct mafat_option_reader *r, int value)
 {
   if (value >= FIRST) return value - FIRST;
   for (int i = 0; i < r->table->n; i++)
-    if (value && r->table->rows[i].letter == value && (r->table->rows[i].programs & r->programs)) return i;
+    if (value && r->table->rows[i].letter == value && (r->table->rows[i].programs & (r->programs | r->others))) return i;
   return -1;
 }
 
-static enum mafat_option_answer refuse_value(struct mafat_option_reader *r)
+/* name: of the option, or of its variable. */
+static enum mafat_option_answer refuse_value(struct mafat_option_reader *r, const char *dashes, const char *name)
 {
   char text[MAFAT_OPTION_TEXT_ROOM];
-  snprintf(r->refused, sizeof r->refused, "--%s expects %s, found %.100s", mafat_option_name(r->table, r->row),
-           mafat_option_expects(r->table, r->row, text), r->value ? r->value : "nothing");
+  snprintf(r->refused, sizeof r->refused, "%s%s expects %s, found %.100s", dashes, name, mafat_option_expects(r->table, r->row, text),
+           r->value ? r->value : "nothing");
   return MAFAT_OPTION_BAD_VALUE;
+}
+
+static enum mafat_option_answer read_variables(struct mafat_option_reader *r, void *options)
+{
+  while (r->next_variable < r->table->n_variables) {
+    const struct mafat_option_variable *v = &r->table->variables[r->next_variable++];
+    const char *value = getenv(v->name);
+    if (!value || r->given[v->row] || !(r->table->rows[v->row].programs & r->programs)) continue;
+    r->row = v->row;
+    r->value = value;
+    r->given[v->row] = true;
+    return mafat_option_convert(r->table, v->row, value, options) ? MAFAT_OPTION_READ : refuse_value(r, "", v->name);
+  }
+  return MAFAT_OPTION_END;
 }
 
 enum mafat_option_answer mafat_option_next(struct mafat_option_reader *r, void *options)
 {
   struct option list[MAFAT_OPTIONS_MOST + 1];
   char letters[2 * MAFAT_OPTIONS_MOST];
+  if (r->next_variable >= 0) return read_variables(r, options);
   list_long(r, list);
   list_short(r, letters);
   int found = getopt_long(r->argc, r->argv, letters, list, NULL);
-  if (found == -1) return MAFAT_OPTION_END;
+  if (found == -1) return r->next_variable = 0, read_variables(r, options);
   if (found == ':' || found == '?') {
     r->row = row_of(r, optopt);
     mafat_refused_option(r->refused, found, list, r->argv);
@@ -265,7 +281,8 @@ enum mafat_option_answer mafat_option_next(struct mafat_option_reader *r, void *
   }
   r->row = row_of(r, found);
   r->value = optarg;
-  if (!mafat_option_convert(r->table, r->row, r->value, options)) return refuse_value(r);
+  if (!mafat_option_convert(r->table, r->row, r->value, options)) return refuse_value(r, "--", mafat_option_name(r->table, r->row));
+  r->given[r->row] = true;
   /* "--sweep 8M,16M": getopt takes a value that may be left out behind = only. What is no such value is an argument. */
   if (r->table->rows[r->row].type == MAFAT_OPTION_OPTIONAL_SIZES && !r->value && optind < r->argc) {
     if (mafat_option_convert(r->table, r->row, r->argv[optind], options)) r->value = r->argv[optind++];
@@ -279,6 +296,7 @@ static int find_own(const struct mafat_option_reader *r, const char *argument, c
 {
   if (strncmp(argument, "--", 2) != 0) return -1;
   size_t length = strcspn(argument + 2, "=");
+  if (!length) return -1;
   for (int i = 0; i < r->table->n; i++) {
     const char *name = mafat_option_name(r->table, i);
     if (r->table->rows[i].programs != r->programs || strlen(name) != length || memcmp(name, argument + 2, length) != 0) continue;
@@ -307,7 +325,7 @@ enum mafat_option_answer mafat_option_take(struct mafat_option_reader *r, void *
                mafat_option_name(r->table, row));
       answer = MAFAT_OPTION_REFUSED;
     } else if (!mafat_option_convert(r->table, row, value, options)) {
-      answer = refuse_value(r);
+      answer = refuse_value(r, "--", mafat_option_name(r->table, row));
     }
   }
   *argc = n;

@@ -44,28 +44,40 @@ struct mafat_option {
   bool renamed; /* an option of before: read, and in no --help */
 };
 
+/* The environment variable of an option that is not given. */
+struct mafat_option_variable {
+  uint8_t row;
+  char name[31];
+};
+
 struct mafat_option_table {
   const struct mafat_option *rows;
   int n;
   const char *texts;
+  const struct mafat_option_variable *variables;
+  int n_variables;
 };
 
 /* A command line as it is read. */
 struct mafat_option_reader {
   const struct mafat_option_table *table;
   unsigned programs;  /* whose rows are read */
+  unsigned others;    /* whose options are read, too, for the caller to refuse them; no variables */
   bool in_order;      /* what is no option ends them: a command's words follow */
   int argc;
   char **argv;
   int row;            /* of the option that was read, or refused; -1: there is none */
   const char *value;  /* NULL: none */
+  bool given[MAFAT_OPTIONS_MOST]; /* [row] */
+  int next_variable;  /* -1: the command line is not read to its end */
   char refused[MAFAT_OPTION_TEXT_ROOM]; /* "--beam expects a number from 1 to 64, found 0" */
 };
 
 enum mafat_option_answer { MAFAT_OPTION_READ, MAFAT_OPTION_END, MAFAT_OPTION_LACKS_VALUE, MAFAT_OPTION_BAD_VALUE, MAFAT_OPTION_REFUSED };
 
 void mafat_option_begin(struct mafat_option_reader *r, const struct mafat_option_table *table, unsigned programs, int argc, char **argv);
-/* The next option into the program's struct. END: optind is the first argument. Else `refused` says what is wrong. */
+/* Reads the next option into the program's struct; after the last one, the variables of options that are not given. END: optind is
+ * the first argument. Otherwise `refused` says what is wrong. */
 enum mafat_option_answer mafat_option_next(struct mafat_option_reader *r, void *options);
 
 /* Rows of `programs` alone are taken out of the arguments, and the rest is another's: *argc and argv are without them then. */

@@ -15,7 +15,7 @@ enum { OPTION_HELP_WIDTH = 80 };
 
 /* A row, or a second form of it, as --help has it. */
 struct option_entry {
-  const char *name, *argument, *help;
+  const char *name, *argument, *help, *variable;
   char letter;
   unsigned programs;
   bool own;          /* the help is of this program, not of all that have the row */
@@ -33,6 +33,7 @@ static inline void option_help_print(const struct option_entry *e, int column)
     printf("%*s%.*s\n", n < column ? column - n : 2, "", length, help);
     help += length + (help[length] == '\n');
   }
+  if (e->variable) printf("%*sdefault: the environment's %s\n", column, "", e->variable);
 }
 
 /* Words of a text from this column on, in as many lines as they need. */
@@ -69,7 +70,7 @@ static __attribute__((noinline, unused)) void option_walk_begin(struct option_wa
                                                         const char *name, const char *argument, const char *help)
 {
   option_walk_end_entry(w);
-  if (programs & w->program) w->entry = (struct option_entry){name, argument, help, letter, programs, false};
+  if (programs & w->program && *name) w->entry = (struct option_entry){name, argument, help, NULL, letter, programs, false};
 }
 
 static __attribute__((noinline, unused)) void option_walk_again(struct option_walk *w, unsigned programs, const char *argument, const char *help)
@@ -87,6 +88,11 @@ static __attribute__((noinline, unused)) void option_walk_says(struct option_wal
   w->entry.own = true;
 }
 
+static __attribute__((noinline, unused)) void option_walk_variable(struct option_walk *w, const char *variable)
+{
+  w->entry.variable = variable;
+}
+
 /* Calls w->emit for each row of the section that w->program has. */
 static void option_walk(struct option_walk *w)
 {
@@ -96,6 +102,7 @@ static void option_walk(struct option_walk *w)
   option_walk_begin(w, key, who, text, value, lines);
 #define ALSO(id, value, who, lines) option_walk_again(w, who, value, lines);
 #define SAYS(id, who, lines) option_walk_says(w, who, lines);
+#define ENVIRONMENT(id, name) option_walk_variable(w, name);
 #include "programs/shared/options.def"
   option_walk_end_entry(w);
 }

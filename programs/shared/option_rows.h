@@ -41,4 +41,10 @@ enum {
   N_OPTIONS
 };
 
-static const struct mafat_option_table options_table = {options_rows, N_OPTIONS, (const char *)&options_texts};
+static const struct mafat_option_variable options_variables[] = {
+#define ENVIRONMENT(id, variable) {OPTION_##id, variable},
+#include "programs/shared/options.def"
+  {0, ""}};
+
+static const struct mafat_option_table options_table = {
+    options_rows, N_OPTIONS, (const char *)&options_texts, options_variables, sizeof options_variables / sizeof *options_variables - 1};
