@@ -571,9 +571,9 @@ def try_refusals(tally, folder):
         whys = [f"{key}: {why}" for key in keys.split()
                 for why in [refused(section_cfg(section, key), {"from": "from=", "dilation": "dilation", "activation": key.split("=")[1]}
                                     .get(key.split("=")[0], key.split("=")[0]))] if why]
-        tally.say(f"refused keys of {section}", "; ".join(whys) or None)
+        tally.say(f"rejected keys of {section}", "; ".join(whys) or None)
     whys = [f"{s}: {why}" for s in REFUSED_SECTIONS for why in [refused(section_cfg(s, None), f"[{s}]")] if why]
-    tally.say("refused sections", "; ".join(whys) or None)
+    tally.say("rejected sections", "; ".join(whys) or None)
 
 
 def try_warnings(tally, folder):
@@ -583,19 +583,19 @@ def try_warnings(tally, folder):
             done = run("--predict", write(folder, "a.cfg", section_cfg(section, key)))
             if done.returncode or f"unknown key {key.split('=')[0]} in [{section}] is ignored" not in done.stderr:
                 whys.append(f"{section} {key}: exit status {done.returncode}: {done.stderr.strip()[:200]}")
-    tally.say("keys that nothing reads are told", "; ".join(whys) or None)
+    tally.say("keys that nothing reads are reported", "; ".join(whys) or None)
     told = run("--predict", write(folder, "a.cfg", section_cfg("yolo", "nms_kind=greedynms")))
     good = told.returncode == 0 and "AlexeyAB's Darknet (line 9: nms_kind=greedynms in [yolo]), see --fork" in told.stderr
-    tally.say("AlexeyAB's fork is told", None if good else told.stderr.strip()[:200] or "not told")
+    tally.say("AlexeyAB's fork is reported", None if good else told.stderr.strip()[:200] or "not reported")
     told = run("--predict", "--fork", "darknet", os.path.join(folder, "a.cfg"))
     good = told.returncode == 0 and "unknown key nms_kind in [yolo] is ignored" in told.stderr
-    tally.say("nms_kind of --fork darknet is told", None if good else told.stderr.strip()[:200] or "not told")
+    tally.say("nms_kind of --fork darknet is reported", None if good else told.stderr.strip()[:200] or "not reported")
     head = NET.replace("=4", "=3") + "letter_box={}\n[connected]\noutput=275\n" \
         "[detection]\nclasses=1\nnum=2\nside=5\ncoords=4\n"
     told = [run("--predict", write(folder, "a.cfg", cfg)).stderr for cfg in
             (head.replace("letter_box={}\n", ""), head.format(0), head.format(1))]
     whys = [text for text, expected in zip(told, (True, False, False)) if ("letter_box=0 in [net]" in text) != expected]
-    tally.say("letterbox with [detection] is told", whys[0].strip()[:200] or "not told" if whys else None)
+    tally.say("letterbox with [detection] is reported", whys[0].strip()[:200] or "not reported" if whys else None)
 
 
 def try_batchnorm_of_alexeyab(tally, folder):
@@ -609,7 +609,7 @@ def try_batchnorm_of_alexeyab(tally, folder):
 
 
 def try_variances(tally, folder):
-    """What no epsilon makes positive is damage."""
+    """A variance that stays negative with epsilon is invalid."""
     cfg = write(folder, "a.cfg", NET + "[convolutional]\nbatch_normalize=1\nfilters=1\nactivation=linear\n")
     given, whys = write(folder, "in", floats([0.0] * 256)), []
     for fork, variance, status in (("darknet", -7e-44, 2), ("alexeyab", -7e-44, 0), ("alexeyab", -2e-5, 2)):
@@ -617,7 +617,7 @@ def try_variances(tally, folder):
         done = run("--quiet", "--fork", fork, cfg, weights, "--input", given)
         if done.returncode != status or (status and "not finite" not in done.stderr):
             whys.append(f"{fork}, {variance}: exit status {done.returncode}: {done.stderr.strip()}")
-    tally.say("variances that are damage", "; ".join(whys) or None)
+    tally.say("variances that are invalid", "; ".join(whys) or None)
 
 
 def try_recorded(tally, models):
