@@ -17,6 +17,7 @@ import tempfile
 sys.dont_write_bytecode = True   # nothing but results is written into the tree
 
 import programs
+import readme_table
 import report
 from machine import ROOT, describe_machine, drop_from_page_cache, find_levels, read_into_page_cache
 from model_works import MODEL_WORKLOADS, ModelFiles
@@ -45,8 +46,8 @@ def read_options():
     parser.add_argument("--build", default=os.environ.get("BUILD", os.path.join(ROOT, "build")), metavar="FOLDER",
                         help="where run_inference is (default: build, or the variable BUILD)")
     parser.add_argument("--output", metavar="FOLDER",
-                        help="for results.md and results.csv (default: beside this file; of a part or a quick run: the "
-                             "build folder's peers/)")
+                        help="for results.md and results.csv (default: beside this file, and the table in "
+                             "README.md is written from them; of a part or a quick run: the build folder's peers/)")
     options = parser.parse_args()
     if options.runs < 1:
         parser.error("--runs expects a number from 1 on")
@@ -396,6 +397,8 @@ class Bench:
         self.progress("")
         if self.results:
             print(self.write(), end="")
+            if self.options.output == HERE:
+                readme_table.update()
         return 1 if self.failed else 0
 
 
