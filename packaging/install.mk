@@ -22,7 +22,9 @@ PROGRAM_NAMES := $(foreach p,$(SHIPPED),$(call installed_name,$(p)))
 MAN_PAGES := $(PROGRAM_NAMES:%=%.1) libmafat.3 mafat-plan.7 $(if $(DROPIN),mafat-darknet.7)
 # bash-completion looks for a file of the command's name.
 COMPLETED := $(filter-out mafat,$(PROGRAM_NAMES))
-DOCUMENTS := README.md CHANGELOG.md LICENSE
+# Pages for users, in the folders that they have here; links to other files become text. Pictures that they show.
+PAGES := README.md CHANGELOG.md SECURITY.md $(filter-out $(addprefix doc/,architecture.md testing.md attacks.md),$(wildcard doc/*.md))
+DOCUMENTS := LICENSE $(addprefix doc/,dog.jpg python.jpg)
 HEADERS := mafat.h mafat_plan.h mafat_video.h mafat_pack.h mafat_ranks.h mafat_file.h mafat.hpp
 # The network that comes along, with a picture: what the tutorial begins with.
 SHAPES := shapes.cfg shapes.weights shapes.names
@@ -30,14 +32,14 @@ SHAPES_PICTURE := models/shapes/holdout/000004.jpg
 man_section = $(subst .,,$(suffix $(1)))
 
 INSTALLED = $(PROGRAM_NAMES:%=$(BINDIR)/%) $(LIBDIR)/$(SONAME) $(LIBDIR)/libmafat.so $(LIBDIR)/libmafat.a \
-            $(LIBDIR)/pkgconfig/mafat.pc $(HEADERS:%=$(INCLUDEDIR)/%) $(DOCUMENTS:%=$(DOCDIR)/%) \
+            $(LIBDIR)/pkgconfig/mafat.pc $(HEADERS:%=$(INCLUDEDIR)/%) $(PAGES:%=$(DOCDIR)/%) $(DOCUMENTS:%=$(DOCDIR)/%) \
             $(foreach m,$(MAN_PAGES),$(MANDIR)/man$(call man_section,$(m))/$(m)) \
             $(SHAPES:%=$(SHAPESDIR)/%) $(SHAPESDIR)/shapes.jpg \
             $(BASHDIR)/mafat $(COMPLETED:%=$(BASHDIR)/%) $(ZSHDIR)/_mafat \
             $(if $(DROPIN),$(LIBDIR)/mafat/libmafat-darknet.so $(LIBDIR)/mafat/libdarknet.so)
 FOLDERS = $(sort $(dir $(INSTALLED)))
 # Folders of nobody else: removed with the last file.
-OWN_FOLDERS = $(DOCDIR) $(LIBDIR)/mafat $(SHAPESDIR) $(PREFIX)/share/mafat
+OWN_FOLDERS = $(DOCDIR)/doc $(DOCDIR) $(LIBDIR)/mafat $(SHAPESDIR) $(PREFIX)/share/mafat
 
 # Words of lists here, of a sed, and of scripts: one of these characters would put files elsewhere.
 PLACES := PREFIX BINDIR LIBDIR INCLUDEDIR MANDIR DOCDIR SHAPESDIR BASHDIR ZSHDIR
@@ -72,11 +74,15 @@ $(COMPLETION): scripts/completion/mafat.bash $(TABLES) scripts/options.awk
 	@mkdir -p $(@D)
 	$(Q)awk -v mode=complete -f scripts/options.awk $(TABLES) $< >$@
 
+$(BUILD)/pages/%: % scripts/installed_page.awk packaging/install.mk
+	@mkdir -p $(@D)
+	$(Q)awk -v page=$* -v installed='$(PAGES) $(DOCUMENTS)' -f scripts/installed_page.awk $< >$@
+
 .PHONY: shipped install uninstall deb check-deb print-dropin
 
 all: $(COMPLETION) $(BUILT_PAGES)
 
-shipped: $(COMPLETION) $(BUILT_PAGES) $(SHARED) $(BUILD)/libmafat.so $(LIB) $(DROPIN) $(foreach p,$(SHIPPED),$(BUILD)/$(call built_name,$(p)))
+shipped: $(COMPLETION) $(BUILT_PAGES) $(PAGES:%=$(BUILD)/pages/%) $(SHARED) $(BUILD)/libmafat.so $(LIB) $(DROPIN) $(foreach p,$(SHIPPED),$(BUILD)/$(call built_name,$(p)))
 
 install: shipped ## install (DESTDIR, PREFIX, BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR, SHAPESDIR, BASHDIR, ZSHDIR)
 	$(check_places)$(Q)$(INSTALL) -d $(call destined,$(FOLDERS))
@@ -94,7 +100,8 @@ install: shipped ## install (DESTDIR, PREFIX, BINDIR, LIBDIR, INCLUDEDIR, MANDIR
 	$(Q)$(INSTALL) -m 644 $(COMPLETION) '$(DESTDIR)$(BASHDIR)/mafat'
 	$(Q)$(foreach p,$(COMPLETED),ln -sf mafat '$(DESTDIR)$(BASHDIR)/$(p)' &&) true
 	$(Q)$(INSTALL) -m 644 scripts/completion/_mafat '$(DESTDIR)$(ZSHDIR)'
-	$(Q)$(INSTALL) -m 644 $(DOCUMENTS) '$(DESTDIR)$(DOCDIR)'
+	$(Q)$(foreach p,$(PAGES),$(INSTALL) -m 644 $(BUILD)/pages/$(p) '$(DESTDIR)$(DOCDIR)/$(p)' &&) true
+	$(Q)$(foreach d,$(DOCUMENTS),$(INSTALL) -m 644 $(d) '$(DESTDIR)$(DOCDIR)/$(d)' &&) true
 	$(Q)$(INSTALL) -m 644 $(SHAPES:%=models/shapes/%) '$(DESTDIR)$(SHAPESDIR)'
 	$(Q)$(INSTALL) -m 644 $(SHAPES_PICTURE) '$(DESTDIR)$(SHAPESDIR)/shapes.jpg'
 	$(Q)$(tell_loader)

@@ -87,11 +87,13 @@ for name in mafat run_inference mafat_serve make_weights pack_weights swap_cost;
 [ -x "$build/annotate" ] && has bin/annotate
 [ -x "$build/memory_limit" ] && has bin/memory_limit
 [ -x "$build/mafat_ranks" ] && has bin/mafat_ranks
-for name in lib/libmafat.a lib/libmafat.so lib/libmafat.so.0 lib/pkgconfig/mafat.pc include/mafat{,_plan,_video,_pack,_ranks,_file}.h include/mafat.hpp share/man/man3/libmafat.3 share/man/man7/mafat-plan.7 share/doc/mafat/README.md share/bash-completion/completions/mafat share/zsh/site-functions/_mafat share/mafat/shapes/shapes.weights share/mafat/shapes/shapes.jpg; do
+for name in lib/libmafat.a lib/libmafat.so lib/libmafat.so.0 lib/pkgconfig/mafat.pc include/mafat{,_plan,_video,_pack,_ranks,_file}.h include/mafat.hpp share/man/man3/libmafat.3 share/man/man7/mafat-plan.7 share/doc/mafat/README.md share/doc/mafat/doc/{serve.md,dog.jpg} share/bash-completion/completions/mafat share/zsh/site-functions/_mafat share/mafat/shapes/shapes.weights share/mafat/shapes/shapes.jpg; do
   has "$name"
 done
 for program in "$root"/usr/bin/*; do has "share/man/man1/${program##*/}.1"; has "share/bash-completion/completions/${program##*/}"; done
 [ "$failed" = 0 ] && ok there
+said=$(scripts/check_links.py "$root/usr/share/doc/mafat")
+check 'links of the installed pages' "$said" test -z "$said"
 check modes 'a file that others may write to' test -z "$(find "$root" -type f -perm /022)"
 check paths 'the place where it was put together is in what was installed' test -z "$(grep -rl "$work" "$root")"
 
