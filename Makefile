@@ -114,7 +114,7 @@ SONAME := libmafat.so.0
 SHARED := $(BUILD)/$(SONAME)
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo darknet check test test-gate test-full golden golden-write run-check run-test run-gate run-full check-fresh check-latency check-predictor check-search check-asan check-tsan check-msan check-coverage analyze check-valgrind check-avxvnni check-includes check-kinds check-tables check-covered check-parts oracle networks planners planners-check fuzz fuzzers bench limits soak paper figure clean packages run-planners run-demo run-paper run-figure separable ranks run-ranks
+.PHONY: all help demo darknet check test test-gate test-full golden golden-write run-check run-test run-gate run-full check-fresh check-latency check-predictor check-search check-asan check-tsan check-msan check-coverage analyze check-valgrind check-avxvnni check-includes check-kinds check-tables check-covered check-links check-parts oracle networks planners planners-check fuzz fuzzers bench limits soak paper figure clean files packages run-planners run-demo run-paper run-figure separable ranks run-ranks
 
 all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/mafat_serve $(BUILD)/make_weights $(BUILD)/pack_weights $(BUILD)/mafat $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MPICC),$(BUILD)/mafat_ranks) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
 
@@ -421,7 +421,7 @@ test-full: packages ## everything: test, all cases, sanitizers, fuzzing, control
 	@$(MAKE) --no-print-directory $(JOBS) run-full
 
 # Checks of the sources by scripts.
-CHECKS := check-includes check-kinds check-tables check-covered
+CHECKS := check-includes check-kinds check-tables check-covered check-links
 run-check run-test run-gate run-full: $(TESTED) $(CHECKS)
 # With the fuzz targets' objects, so that they go on compiling where nobody fuzzes.
 run-gate run-full: $(ORACLES) $(call objects,$(wildcard tests/fuzz/*.c)) check-arm-tests
@@ -553,6 +553,14 @@ check-tables: ## lists of kinds, activations, types, levels, formats, options an
 
 check-covered: ## each file of unit tests names the sources that it covers, and each of the library's is named
 	@./scripts/check_covered.py
+
+check-links: ## links of all pages lead to files and headings that exist
+	@./scripts/check_links.py
+
+files: ## what each source file is for, by its first comment: BUILD/files.md
+	@mkdir -p $(BUILD)
+	$(Q)./scripts/list_files.py >$(BUILD)/files.md
+	@echo $(BUILD)/files.md
 
 # A program for each reader of foreign input, over a library that clang has instrumented: $(BUILD) is a folder of their own.
 FUZZERS := $(filter-out $(if $(ANNOTATE),,$(BUILD)/fuzz_json),$(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c)))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The house rules that a script can check (CONTRIBUTING.md, "The house").
+"""The rules for includes and folders (doc/architecture.md, "Folders").
 
 Rooms are layered: a file includes its own room and the rooms below it. Folders inside the rooms
 form no include cycle, and neither do files (x.c and x.h count as one). No folder holds more than
@@ -185,7 +185,7 @@ def main():
     for problem in problems:
         print(problem)
     if problems:
-        print("check_includes: see above; CONTRIBUTING.md, The house, has the rules", file=sys.stderr)
+        print("check_includes: see above; the rules are in doc/architecture.md, Folders", file=sys.stderr)
     return 1 if problems else 0
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The README is short, names what is there, and its first example finds what it says. Run from the project's root; BUILD names
-# the build folder (default: build).
+# Checks README.md and the other front pages: length, width, links, the generated table, and that the first example prints what
+# the page shows. Run from the project's root; BUILD names the build folder (default: build).
 set -u
-build=${BUILD:-build}
+build=$(realpath "${BUILD:-build}")
 # shellcheck disable=SC2034 # by tests/check.sh
 suite=readme
 work=$(mktemp -d)
@@ -11,39 +11,50 @@ work=$(mktemp -d)
 at_end 'rm -rf "$work"'
 log=$work/log
 
-lines=$(wc -l <README.md)
-check length "$lines lines, 130 are allowed" test "$lines" -le 130
-wide=$(awk 'length > 120 { printf "%s%d", n++ ? ", " : "", FNR }' README.md)
-check width "more than 120 characters in line $wide" test -z "$wide"
+# ---- Size
 
-# ---- What it names
-
-missing=
-for path in $(grep -o '](\([^)]*\))' README.md | sed 's/^](//; s/)$//' | grep -v '^https:'); do
-  [ -e "$path" ] || missing="$missing $path"
+at_most() { # NAME FOUND MOST
+  check "$1" "$2, at most $3 are allowed" test "$2" -le "$3"
+}
+at_most 'lines of README' "$(wc -l <README.md)" 120
+at_most 'bytes of CONTRIBUTING' "$(wc -c <CONTRIBUTING.md)" 8192
+at_most 'lines of 0.1.0 in CHANGELOG' "$(awk '/^## /{ on = $2 == "0.1.0" } on' CHANGELOG.md | wc -l)" 80
+at_most 'entries of the glossary' "$(grep -c '^| ' doc/glossary.md)" 46 # with the heading
+wide=
+for page in README.md CHANGELOG.md CONTRIBUTING.md doc/{architecture,testing,glossary}.md; do
+  wide+=$(awk -v page="$page" 'length > 100 && !/^(\||    )/ && !/https?:/ { printf " %s:%d", page, FNR }' "$page")
 done
-check links "not there:$missing" test -z "$missing"
+check width "more than 100 characters:$wide" test -z "$wide"
+
+# ---- What the pages name
+
+said=$(scripts/check_links.py)
+check links "$said" test -z "$said"
 missing=
-for page in $(grep -oE '[a-z_-]+\([137]\)' README.md | sed 's/(/./; s/)//' | sort -u); do
+for page in $(grep -ohE '[a-z_-]+\([137]\)' README.md CHANGELOG.md CONTRIBUTING.md doc/{architecture,testing,glossary}.md | sed 's/(/./; s/)//' | sort -u); do
   [ -e "doc/man/$page" ] || missing="$missing $page"
 done
-check pages "no man page:$missing" test -z "$missing"
+check 'manual pages' "not there:$missing" test -z "$missing"
+missing=
+for target in $(grep -ohE '\bmake [a-z][a-z-]+\b[^/]' README.md CHANGELOG.md CONTRIBUTING.md doc/{architecture,testing}.md | cut -d' ' -f2 | grep -oE '^[a-z-]+' | sort -u); do
+  grep -qE "^([a-z-]+ )*$target( [a-z-]+)*:" Makefile ./*/*.mk || missing="$missing $target"
+done
+check 'make targets' "not there:$missing" test -z "$missing"
+missing=
+for path in $(grep -ohE '\b(base|network|formats|transform|predictor|search|runner|api|programs|tests|scripts|packaging|experiments)/[a-z0-9_/.*-]*[a-z0-9_/]' CONTRIBUTING.md doc/{architecture,testing}.md | sort -u); do
+  compgen -G "$path" >/dev/null || missing="$missing $path"
+done
+check 'files and folders' "not there:$missing" test -z "$missing"
+check 'table of speed and memory' 'see above' experiments/peers/readme_table.py --check
 
-# ---- The five lines, the first of which has been run, and what the last one prints
+# ---- The first example: its commands, and the block below them, which is what they print
 
-block() { # PATTERN: the indented lines from the first that matches it to the end of its block
-  awk -v pattern="^    $1" '$0 ~ pattern { on = 1 } on && !/^    / { exit } on { print substr($0, 5) }' README.md
-}
-block 'make  +# needs' >"$work/five"
-check 'five lines' "$(wc -l <"$work/five") were found" test "$(wc -l <"$work/five")" = 5
-sed "1d; s,^build/,\"\$build\"/," "$work/five" >"$work/four"
-export build
-bash -eu "$work/four" >"$work/said" 2>"$log"
-check 'five lines run' "exit status $?" test $? = 0
+awk '/^    shapes=/ { on = 1 } on && !/^    / { exit } on { print substr($0, 5) }' README.md >"$work/commands"
+awk '/^    [a-z/0-9.]*: [0-9]+ detections/ { on = 1 } on && !/^    / { exit } on { print substr($0, 5) }' README.md >"$work/promised"
+PATH=$build:$PATH bash -eu "$work/commands" >"$work/printed" 2>"$log"
+check 'first example' "exit status $?" test $? = 0
 without_time() { sed 's/ in [0-9.]* ms$//' "$1"; }
-block 'models/shapes/holdout/' >"$work/promised"
-tail -n "$(wc -l <"$work/promised")" "$work/said" >"$work/last"
-if [ -s "$work/promised" ] && diff <(without_time "$work/promised") <(without_time "$work/last") >"$log"; then ok 'finds what it says'; else
-  fail 'finds what it says' "$(head -c 300 "$log")"
+if [ -s "$work/promised" ] && diff <(without_time "$work/promised") <(without_time "$work/printed") >"$log"; then ok 'first example prints what the page shows'; else
+  fail 'first example prints what the page shows' "$(head -c 300 "$log")"
 fi
 exit "$failed"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs every command of README.md, in a folder with the files that they name; those that cannot be run here have a reason below, and a
-# command without either fails. Run from the project's root; BUILD names the build folder (default: build), MAFAT_MODELS the
-# folder with ONNX files.
+# Runs every command of README.md, in a folder with the files that they name. Commands that cannot be run here have a reason below;
+# a command without a reason must succeed. Run from the project's root; BUILD names the build folder (default: build), MAFAT_MODELS
+# the folder with trained networks.
 set -u
 build=$(realpath "${BUILD:-build}")
 root=$PWD
@@ -10,74 +10,83 @@ suite='readme commands'
 work=$(mktemp -d) || exit 1
 # shellcheck source=tests/check.sh
 . tests/check.sh
-at_end 'rm -rf "$work"'
+server= # its process, while it answers
+at_end 'rm -rf "$work"; [ -z "$server" ] || kill "$server"'
 log=$work/log
 
-# Lines of indented blocks, and what stands between `` and begins as a command does; a comment behind a command is left out.
+# Lines of indented blocks, and `code` that begins as a command does; comments are removed.
 commands() {
   {
-    awk '/^    [a-z]+(=| |$|\/)/ && !/: [0-9]+ detections/ { print substr($0, 5) }' README.md
-    tr '\n' ' ' <README.md | grep -oE '`(make|build/|cc|wget|man|sudo|cd|pip|python3|mafat|[A-Z_]+=)[^`]* [^`]*`' | tr -d '`' | grep -vx 'cc -static'
+    awk '/^    [a-z-]+(=| |$|\/)/ && !/: [0-9]+ detections/ { print substr($0, 5) }' README.md
+    tr '\n' ' ' <README.md | grep -oE '`(make|build/|cc|wget|man|sudo|cd|pip|python3|mafat|scripts/|[A-Z_]+=)[^`]* [^`]*`' | tr -d '`'
   } | sed 's/  *#.*//' | awk '!seen[$0]++'
 }
 
 # ---- The files that they name
 
 cd "$work" || exit 1
-ln -s "$build" build
-ln -s "$root/models" models
-ln -s "$root/doc" doc
-darknet=/usr/share/darknet
-shapes=$root/models/shapes/shapes
-cp "$shapes.cfg" MODEL.cfg
-if [ -e $darknet/cfg/yolov2.cfg ]; then
-  cp $darknet/cfg/yolov2.cfg $darknet/cfg/yolov3-tiny.cfg $darknet/data/coco.names $darknet/data/dog.jpg .
-  for name in yolov2 yolov3-tiny; do build/make_weights --quiet $name.cfg $name.weights || exit 1; done
+for folder in build models scripts; do ln -s "$root/$folder" .; done
+rm build && ln -s "$build" build
+darknet_files=/usr/share/darknet
+if [ -e $darknet_files/cfg/yolov2.cfg ]; then
+  cp $darknet_files/cfg/yolov2.cfg $darknet_files/data/coco.names $darknet_files/data/dog.jpg .
+  build/mafat weights --quiet yolov2.cfg yolov2.weights || exit 1
 fi
-onnx=${MAFAT_MODELS:-/nonexistent}/onnx/yolox_nano.onnx
-if [ -e "$onnx" ]; then
-  cp "$onnx" . && ln -s yolox_nano.onnx MODEL.onnx
-  # an array of NumPy: its header, of 128 bytes, and zeros
-  printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3, 416, 416), }" >dog.npy
-  head -c $((4 * 3 * 416 * 416)) /dev/zero >>dog.npy
-fi
+models=${MAFAT_MODELS:-/nonexistent}
+for file in yolo-fastest-1.1-xl.{cfg,weights} onnx/yolox_nano.onnx; do [ ! -e "$models/$file" ] || cp "$models/$file" .; done
+
+# A camera module: three black frames.
+mkdir tools
+printf '#!/bin/sh\nexec head -c %d /dev/zero\n' $((640 * 480 * 3 / 2 * 3)) >tools/rpicam-vid
+chmod 755 tools/rpicam-vid
+PATH=$work/tools:$PATH
 
 # ---- Each of them
 
 reason() { # COMMAND: why it is not run here; nothing: it is
   case $1 in
-    'make demo' | 'make test') echo 'minutes, and packages are installed: make check-fresh runs both in a Debian of its own' ;;
-    make) echo 'what is tested was made by it' ;;
-    'make deb') echo 'minutes: make check-deb' ;;
-    'make bench') echo 'an hour, and needs other programs' ;;
-    'make release') echo 'half an hour, as root, with a mirror: make check-release looks at what it has made' ;;
-    'make darknet') echo "needs Debian's source package: tests/cli/darknet_patch.sh" ;;
-    'make && sudo make install' | 'make uninstall') echo 'changes the system: tests/cli/install.sh does so in a folder' ;;
-    'cc a.c '*) echo 'needs what was installed: tests/cli/install.sh' ;;
-    ffmpeg*) echo 'needs a film and a player: tests/cli/video.sh' ;;
+    scripts/packages.sh*) echo 'installs packages: make check-fresh runs it in a Debian of its own' ;;
+    make | 'make deb' | 'make release') echo 'minutes: what is tested was made by make; make check-deb, check-release' ;;
+    'sudo make install') echo 'changes the system: tests/cli/install.sh does so in a folder' ;;
+    'make bench' | 'make paper'*) echo 'an hour, and needs other programs: tests/cli/paper.sh' ;;
     wget*) echo 'needs a network' ;;
-    LD_PRELOAD=*) echo "needs a program of Darknet's: tests/cli/darknet_bridge.sh" ;;
-    *yolo*.cfg* | *yolov2.packed*) [ -e yolov2.cfg ] || echo 'needs the package darknet' ;;
-    *.onnx*) [ -e "$onnx" ] || echo 'MAFAT_MODELS names no folder with onnx/yolox_nano.onnx' ;;
+    *--camera*) echo 'needs a camera: tests/camera/run.sh' ;;
+    mafat\ limit*) "$build/memory_limit" --check 2>/dev/null | grep -q ^possible || echo 'no control group can be made here' ;;
+  esac
+  case $1 in
+    *dog.jpg* | *yolov2.*) [ -e dog.jpg ] || echo 'needs the package darknet' ;;
+  esac
+  case $1 in
+    *'$yolo'*) [ -e yolo-fastest-1.1-xl.weights ] || echo 'MAFAT_MODELS names no folder with yolo-fastest-1.1-xl.weights' ;;
+    *.onnx*) [ -e yolox_nano.onnx ] || echo 'MAFAT_MODELS names no folder with onnx/yolox_nano.onnx' ;;
   esac
 }
 as_it_stands() { (cd "$work" && timeout 300 bash -eu -o pipefail -c "$1" </dev/null); } # COMMAND
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 
 n=0
 while IFS= read -r command; do
   n=$((n + 1))
-  case $command in
-    [a-z]*=*) case ${command%%=*} in *[!a-z]*) ;; *) export "${command?}" && continue ;; esac ;; # shapes=...
+  case ${command#export } in
+    [a-zA-Z]*=*) case ${command#export } in *' '*=*) ;; *) eval "export ${command#export }" && continue ;; esac ;; # of the commands below
   esac
-  why=$(reason "$command")
+  why=$(reason "$command" | head -n 1)
   if [ -n "$why" ]; then skip "$command" "$why"; continue; fi
   case $command in
     make*) run="cd '$root' && MAKEFLAGS= $command" ;;
-    build/mafat_serve*) run="timeout --preserve-status 3 ${command/mafat_serve/mafat_serve --listen 127.0.0.1:0}" ;; # serves until it is told to end
+    mafat\ serve*)
+      # shellcheck disable=SC2086 # words
+      $command --listen "127.0.0.1:$port" >"$log" 2>&1 &
+      server=$!
+      run="until curl -sf http://127.0.0.1:$port/healthz; do kill -0 $server && sleep 0.1; done"
+      ;;
+    curl*) run="${command/8080/$port} | grep -q detections" ;;
+    mafat\ *\ *) run=$command ;;
+    mafat\ [a-ce-z]*) run="$command --help" ;; # its name alone
     *) run=$command ;;
   esac
   check "$command" 'failed' as_it_stands "$run"
 done < <(cd "$root" && commands)
 check 'commands were found' "$n" test "$n" -ge 20
-check 'boxes were drawn' 'boxes/ is empty' test ! -e yolov2.cfg -o -d boxes
+check 'boxes were drawn' 'boxes/ is empty' test ! -e yolo-fastest-1.1-xl.weights -o ! -e dog.jpg -o -s boxes/dog-annotated.jpg
 exit "$failed"
