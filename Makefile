@@ -1,4 +1,4 @@
-# mafat: Darknet networks inside a memory budget.  `make help` lists targets.
+# mafat: neural networks inside a memory budget. `make help` lists the targets.
 
 VERSION := 0.1.0
 BUILD   ?= build

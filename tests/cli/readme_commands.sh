@@ -46,7 +46,7 @@ PATH=$work/tools:$PATH
 reason() { # COMMAND: why it is not run here; nothing: it is
   case $1 in
     scripts/packages.sh*) echo 'installs packages: make check-fresh runs it in a Debian of its own' ;;
-    make | 'make deb' | 'make release') echo 'minutes: what is tested was made by make; make check-deb, check-release' ;;
+    'make -j'* | 'make deb' | 'make release') echo 'minutes: what is tested was made by make; make check-deb, check-release' ;;
     'sudo make install') echo 'changes the system: tests/cli/install.sh does so in a folder' ;;
     'make bench' | 'make paper'*) echo 'an hour, and needs other programs: tests/cli/paper.sh' ;;
     wget*) echo 'needs a network' ;;
