@@ -1,19 +1,25 @@
 #!/usr/bin/env python3
-"""Where the time of a picture goes in small networks: writes last_mile.csv and README.md.
+"""Measures where the time of a picture goes in small networks; writes last_mile.csv and README.md.
 
   run.py [--report] [--cpu LEVEL] [--repeat N] [--timed COMMAND]
 
-Networks: those of MAFAT_MODELS and of BUILD/networks (make networks) that are there. The picture has the network's size, and is in the page cache. --timed: what timed runs
-are started by, such as "taskset -c 1". --report: only writes README.md."""
+Networks: those of MAFAT_MODELS and of BUILD/networks (make networks) that are present. The picture has
+the network's size and is in the page cache. --timed: a command that starts the timed runs, such as
+"taskset -c 1". --report: only writes README.md."""
 
 import argparse
 import csv
 import os
 import random
 import subprocess
+import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+
+from pages import wrapped   # noqa: E402
+
 BUILD = os.environ.get("BUILD", "build")
 MODELS = os.environ.get("MAFAT_MODELS", "")
 GENERATED = os.path.join(BUILD, "networks")
@@ -66,10 +72,10 @@ def section(name, rows):
                            "%.1f" % (macs / us * 1e3) if macs else ""]))
     table.sort(key=lambda entry: -entry[0])
     text = ["## %s, %s" % (name, found["a picture"]["cpu"]), "",
-            "Plan `%s`: %.0f us a picture, %.0f the first one, of which %s page faults (%s of a later one)." % (
+            "Plan `%s`: %.0f us a picture; the first one takes %.0f us and has %s page faults (a later one %s)." % (
                 plan, whole, float(found["the first picture"]["us"]), found["page faults of the first picture"]["steps"], found["page faults of a later one"]["steps"]), ""]
-    text += lines(["what", "us", "of a picture", "steps", "million multiply-adds", "GMAC/s"], [row for _, row in table])
-    text += ["By other plans: whole maps; the same with depthwise layers by themselves; rows as few as can be.", ""]
+    text += lines(["work", "us", "of a picture", "steps", "million multiply-adds", "GMAC/s"], [row for _, row in table])
+    text += ["Other plans: whole maps; whole maps with depthwise layers as steps of their own; as few rows as possible.", ""]
     others = []
     for key in PLANS[1:]:
         own = asked[key]
@@ -78,7 +84,7 @@ def section(name, rows):
     text += lines(["plan", "us a picture", "steps", "us between them"], others)
     steps = [sum(int(r["steps"]) for w, r in asked[key].items() if r["steps"] and not w.startswith(("page", "between"))) for key in ("1x1", "rows1")]
     more = float(asked["rows1"]["a picture"]["us"]) - float(asked["1x1"]["a picture"]["us"])
-    text += ["What `rows1` takes more is %.2f us for each step that it has more: what a step costs by itself, and tiles that end with its few rows." % (more / (steps[1] - steps[0])), ""]
+    text += ["`rows1` takes %.2f us more for each additional step: the overhead of a step, and of tiles with few rows." % (more / (steps[1] - steps[0])), ""]
     return text
 
 
@@ -86,12 +92,13 @@ def report():
     with open(os.path.join(HERE, "last_mile.csv"), newline="") as f:
         rows = list(csv.DictReader(f))
     text = ["# Where the time of a picture goes", "",
-            "Written by [run.py](run.py), which runs [last_mile.c](last_mile.c) (`make build/last_mile`), a program over the public library: one thread, a picture of the network's size that is in the page cache.",
-            "Of each layer, and of all else, the least of many runs, so that the rows' sum is a little less than the least of whole pictures.", ""]
+            "This page shows the time of each layer and of all other work for one picture, in small networks. To measure it again:", "",
+            "    make build/last_mile && experiments/last_mile/run.py", "",
+            "[run.py](run.py) runs [last_mile.c](last_mile.c), a program over the public library, on one thread with a picture of the network's size in the page cache. Each row is the least of many runs, so the sum of the rows is a little less than the least of whole pictures.", ""]
     for name in dict.fromkeys(row["network"] for row in rows):
         text += section(name, [row for row in rows if row["network"] == name])
     with open(os.path.join(HERE, "README.md"), "w") as f:
-        f.write("\n".join(text))
+        f.write(wrapped("\n".join(text)))
 
 
 def main():

@@ -3,6 +3,7 @@
 import math
 
 import figure
+from pages import wrapped
 from sweep import rows
 
 MB = figure.MB
@@ -21,7 +22,7 @@ def megabytes(value):
 
 
 def table(heads, lines, right=1):
-    """The first `right` columns are text, the others are set to the right."""
+    """The first `right` columns are text, the others are aligned right."""
     texts = ["| " + " | ".join(heads) + " |", "|" + "---|" * right + "---:|" * (len(heads) - right)]
     return "\n".join(texts + ["| " + " | ".join(line) + " |" for line in lines]) + "\n"
 
@@ -31,7 +32,7 @@ def swap_in(point):
 
 
 def cell(point):
-    """A latency, bold without swapping; what went wrong, and how often."""
+    """A latency, bold without swapping; failures and their number."""
     if point is None:
         return ""
     n_bad = len(point.rows) - len(point.good)
@@ -59,7 +60,7 @@ def latency_table(labels, order):
 
 
 def swap_table(labels, order):
-    """MB swapped in, by the groups' counters, where some program did."""
+    """MB swapped in, by the groups' counters, at limits where some program swapped."""
     shown = [label for label in order if any(figure.swapped(point) for point in labels.get(label, []))]
     limits = [limit for limit in by_size({point.limit for points in labels.values() for point in points})
               if any(figure.swapped(point) for label in shown for point in [figure.at(labels[label], limit)] if point and point.good)]
@@ -68,11 +69,11 @@ def swap_table(labels, order):
         points = [figure.at(labels[label], limit) for label in shown]
         lines.append([limit_mb(limit)] +
                      [megabytes(swap_in(point)) if point and point.good else "" for point in points])
-    return table(["limit, MB"] + shown, lines) if lines else "Nobody swapped.\n"
+    return table(["limit, MB"] + shown, lines) if lines else "No program swapped.\n"
 
 
 def beside_table(labels, order, limit):
-    """Everything at one limit, against the faster of ours."""
+    """All programs at one limit, relative to the faster of mafat's."""
     points = {label: figure.at(labels[label], limit) for label in order if label in labels and figure.at(labels[label], limit)}
     ours = [points[label] for label in figure.OURS if label in points and points[label].good]
     best = min((point.latency_ms for point in ours), default=None)
@@ -88,24 +89,24 @@ def beside_table(labels, order, limit):
         else:
             line += [cell(point)] + [""] * 8
         lines.append(line)
-    return table(["program", "runs that ended well", "latency", "times ours", "resident, MB", "opening the network", "whole process", "times ours",
+    return table(["program", "successful runs", "latency", "times mafat's", "resident, MB", "opening the network", "whole process", "times mafat's",
                   "swapped in, MB", "out, whole machine, MB", "major faults"], lines)
 
 
 def swap_words(points):
-    """What these runs had in swap at most, in pages; nothing where this machine does not count it."""
+    """Peak swap of these runs, in pages; empty if this machine does not count it."""
     counted = [row[column] for point in points for row in point.rows for column in ("swap_in_bytes", "swap_peak_bytes") if row[column] is not None]
     return " and swaps %d pages" % math.ceil(max(counted) / 4096) if counted else ""
 
 
 def failure_words(label, point):
-    """How a program failed, in a sentence."""
-    words = {"timeout": "time-out after %s" % time_text(point.timeout_ms or 0), "given-up": "timed out with more memory already", "oom": "killed: out of memory"}
+    """Why a program failed."""
+    words = {"timeout": "time-out after %s" % time_text(point.timeout_ms or 0), "given-up": "timed out at a larger limit", "oom": "killed: out of memory"}
     return "%s: %s" % (label, words.get(point.mark, point.mark))
 
 
 def lead_text(labels):
-    """The sentence that counts."""
+    """The main result."""
     limit = figure.SHOWN_LIMIT
     here = {label: point for label, points in labels.items() for point in [figure.at(points, limit)] if point}
     mine = {label: here[label] for label in figure.OURS if label in here and here[label].good}
@@ -119,9 +120,9 @@ def lead_text(labels):
         text += "%s, the fastest other program that survives, takes %s: **%s times** as long. " % (
             counted[2], time_text(counted[1]), figure.times(counted[1] / counted[0]))
     elif failed:
-        text += "**No other program that was run gives an answer** (%s). " % ", ".join(failed)
+        text += "**No other program that was run finishes** (%s). " % ", ".join(failed)
     if free and free[2] in figure.FREE:
-        text += "With its libraries for nothing, in memory that nobody counts, %s takes %s, **%s times** as long, and has %s MB resident." % (
+        text += "Even when the memory of its shared libraries is not counted, %s takes %s, **%s times** as long, and has %s MB resident." % (
             figure.FREE[free[2]], time_text(free[1]), figure.times(free[1] / free[0]), megabytes(here[free[2]].median("resident_bytes")))
     return text.strip()
 
@@ -134,7 +135,7 @@ def least_text(labels):
         if ran and refused:
             least = min(ran, key=lambda point: point.limit)
             texts.append("%s in %s MB, %s" % (label, limit_mb(least.limit), time_text(least.latency_ms)))
-    return "Least: %s. Anything less it refuses before it reads weights (exit status 3), and says so much." % "; ".join(texts) if texts else ""
+    return "Least: %s. mafat rejects smaller limits before it reads weights (exit status 3), and prints the least that would do." % "; ".join(texts) if texts else ""
 
 
 def section(key, labels, order):
@@ -143,7 +144,7 @@ def section(key, labels, order):
              "Swapped in, MB, by each group's own counter:\n", swap_table(labels, order)]
     limit = figure.SHOWN_LIMIT
     if any(figure.at(points, limit) for points in labels.values()):
-        parts += ["Everything at %s MB:\n" % limit_mb(limit), beside_table(labels, order, limit)]
+        parts += ["All programs at %s MB:\n" % limit_mb(limit), beside_table(labels, order, limit)]
     return "\n".join(part for part in parts if part.strip())
 
 
@@ -154,33 +155,23 @@ def said(found, column):
 
 PROTOCOL = """## Protocol
 
-A run is one process in a fresh memory group of its own (`build/memory_limit`), on one CPU, from files that are in no page cache, with swap at hand: that of
-[experiments/sweep](../sweep/README.md), which says it in full. What matters here:
+A run is one process in a fresh control group (`build/memory_limit`), on one CPU, from files that are not in the page cache, with swap available. [experiments/sweep](../sweep/README.md) describes the protocol. In short:
 
-- **Latency** is that of the first picture, taken inside the process, from before the picture is opened to after the last layer; opening the network is
-  apart, and so is what it swaps. Medians of up to %(repeats)s runs; what is slow is run once at that limit.
-- **mafat** is given nothing but the network and the picture: it finds its group's limit, and the plan for it. *packed weights* are the same weights, packed once by
-  `pack_weights`; they are no file that another program made.
-- **Peers** are those of [experiments/peers](../peers/README.md), as Debian and npm ship them, with copies of their libraries that no other process has: a group pays for all that its
-  program uses, as a device does that has no more memory than the limit. What does not fit is read again and again, which is no swapping: it shows in major faults and in
-  the time of the whole process. *libraries free*: they are in the page cache already,
-  outside the group, which does not count them; then a program has several times the limit in memory. (Debian's OpenCV and Darknet are linked with hundreds of libraries
-  for pictures and windows; one built for a device would lie between the two.)
-- A **time-out** comes after %(timeout)s; what timed out is not tried at smaller limits (-). **killed** is the kernel's OOM killer, which comes although swap is free where
-  too much is wanted at once. **refused** is mafat's own answer.
+- **Latency** is that of the first picture, taken inside the process, from before the picture is opened to after the last layer. Opening the network is separate, and so is its swapping. Medians of up to %(repeats)s runs; a slow program runs once at that limit.
+- **mafat** gets only the network and the picture: it detects its group's limit and plans for it. *packed weights* are the same weights, packed once by `pack_weights`.
+- **Peers** are those of [experiments/peers](../peers/README.md), as Debian and npm ship them, with private copies of their libraries: the group is charged for everything that its program uses, as on a device with no more memory than the limit. Pages that do not fit are read again, which is not swapping: it shows in major faults and in the time of the whole process.
+- *libraries free*: the libraries are in the page cache already, outside the group, which does not count them. A program then has several times the limit in memory. (Debian's OpenCV and Darknet link hundreds of libraries for pictures and windows; a build for a device would lie between the two.)
+- A **time-out** comes after %(timeout)s; the program is not tried at smaller limits (-). **killed** is the kernel's OOM killer, which acts even with free swap if too much is needed at once. **refused**: mafat rejects the limit.
 - **Bold**: none of the runs swapped, by the counters of their groups.
 - MB are 1048576 bytes, of limits, memory and swap alike.
 
-    make figure                      # all of it, about three quarters of an hour, as root; FIGURE=--quick: five minutes; FIGURE=--help
-    experiments/limits/run.py --draw # only figure and this file, from runs.csv
-
-## Where
+## Machine
 
 """
 
 
 def timeouts_text(found):
-    """As they were; what --timeout was is not in the rows."""
+    """The time-outs that occurred; --timeout is not in the rows."""
     seconds = sorted({round(row["wall_ms"] / 1e3) for row in found if row["outcome"] == "timeout"})
     return "some minutes" if not seconds else "%d s" % seconds[-1] if len(seconds) == 1 else "%d to %d s" % (seconds[0], seconds[-1])
 
@@ -190,7 +181,7 @@ def listed(names):
 
 
 def beside_whom(found, order):
-    """Who was run, and who was not."""
+    """The programs that ran, and those that did not."""
     names = [figure.FREE.get(label, label) for label in order if label not in figure.OURS]
     run = {figure.FREE.get(row["label"], row["label"]) for row in found}
     here, missing = ([name for name in dict.fromkeys(names) if (name in run) == there] for there in (True, False))
@@ -201,10 +192,13 @@ def markdown(found, order):
     networks = rows.points(found)
     keys = sorted(networks, key=lambda key: key[1])
     about = {"repeats": max(row["repeat"] for row in found), "timeout": timeouts_text(found)}
-    parts = ["# Latency against the memory limit\n", "![Latency of YOLOv2 against the memory limit](limits.png)\n",
-             "YOLOv2 at 608 x 608 with random weights, on one thread%s. Written by `run.py` from `runs.csv`.\n" % beside_whom(found, order)]
+    parts = ["# Latency against the memory limit\n",
+             "This page shows the time of a picture under each memory limit: YOLOv2 at 608 x 608 with random weights, on one thread%s. `run.py` writes it from `runs.csv`:\n" % beside_whom(found, order),
+             "    make figure                      # all of it, about three quarters of an hour, as root; FIGURE=--quick: five minutes; FIGURE=--help\n"
+             "    experiments/limits/run.py --draw # only figure and this file, from runs.csv\n",
+             "![Latency of YOLOv2 against the memory limit](limits.png)\n"]
     parts += [section(key, networks[key], order) for key in keys]
     parts.append(PROTOCOL % about + "".join("- %s: %s\n" % (name, said(found, column)) for name, column in (
         ("machine", "machine"), ("Linux", "kernel"), ("groups", "cgroup"), ("CPU", "cpus"), ("swap", "swap"), ("commit", "commit"))) +
         "- date: %s\n" % min(row["date"] for row in found)[:10])
-    return "\n".join(parts)
+    return wrapped("\n".join(parts))

@@ -1,4 +1,4 @@
-"""experiments/paper/README.md, written from the CSV files: every number in it is taken from them, every claim is asked of them first."""
+"""experiments/paper/README.md, from the CSV files: all figures come from them, and each claim is checked against them."""
 
 import os
 import statistics
@@ -7,34 +7,30 @@ import plans
 import words
 from figures import cut_plans
 from measured import MEGABYTE, megabytes
+from pages import wrapped
 from words import mb, ms, paragraph, parts, table
 
 UNTILED = plans.plan_text(1)
 
 INTRODUCTION = """# The paper again
 
-J. Farley, A. Gerstlauer, *MAFAT: Memory-Aware Fusing and Tiling of Neural Networks for Accelerated Edge Inference* (2021), Figures 1 to 4
-and Table 1, repeated with mafat beside Debian's Darknet; then the same with everything mafat has. `make paper` runs it (as root; within two
-hours, `PAPER=--quick` in minutes; `PAPER=--help`) and writes this page from [runs.csv](runs.csv), [limits.csv](limits.csv) and
-[darknet.csv](darknet.csv); `make paper PAPER=--report-only` writes it anew from them without running anything.
+This page repeats Figures 1 to 4 and Table 1 of J. Farley, A. Gerstlauer, *MAFAT: Memory-Aware Fusing and Tiling of Neural Networks for Accelerated Edge Inference* (2021), with mafat and Debian's Darknet; then the same with all of mafat's features. To run it:
+
+    make paper                         # as root, within two hours; PAPER=--quick: minutes; PAPER=--help
+    make paper PAPER=--report-only     # only this page, from runs.csv, limits.csv and darknet.csv
 """
 
-PROTOCOL = """The first %d layers of `yolov2.cfg` at 608 x 608 with random weights, on dog.jpg, on one CPU. Every run is a process of its own in
-a fresh memory group (`build/memory_limit`), swap at hand, its files evicted from the page cache before it starts. Latency is taken by the
-process itself, from before the picture is opened to after the last layer; of several runs the median; a process that takes more than 20 s is
-run once at its limit. MB are 1048576 bytes, as the groups
-count them.
+PROTOCOL = """The first %d layers of `yolov2.cfg` at 608 x 608 with random weights, on dog.jpg, on one CPU. Every run is a process in a fresh control group (`build/memory_limit`), with swap available and its files evicted from the page cache. The process takes the latency, from before the picture is opened to after the last layer; several runs give the median. A process that takes more than 20 s runs once at its limit. MB are 1048576 bytes.
 """
 
-BUFFERS = (("output", "outputs, each layer's own"), ("delta", "a second map of every layer, for gradients: set to zero before every layer"),
-           ("x", "a third one where there is batch norm: the values before it, copied"), ("x_norm", "a fourth, which only training writes"),
-           ("workspace", "one im2col matrix, the largest layer's (layer 2)"), ("indexes", "where each maximum of a maxpool was"),
+BUFFERS = (("output", "outputs, each layer's own"), ("delta", "a second map of every layer, for gradients, zeroed before every layer"),
+           ("x", "a third one with batch norm: a copy of the values before it"), ("x_norm", "a fourth, written only in training"),
+           ("workspace", "one im2col matrix, the largest layer's (layer 2)"), ("indexes", "the position of each maximum of a maxpool"),
            ("weights", "weights"), ("weight_updates", "their gradients"), ("input", "a second input, unused"),
            ("picture", "the decoded picture, as floats"), ("letterbox", "the same at the network's size"),
-           ("rest", "the program, libdarknet and what it links"), ("process", "**the process**"))
+           ("rest", "the program, libdarknet and its libraries"), ("process", "**the process**"))
 
-EVERYTHING = """The paper's plans keep all weights and cut tiles only. mafat's own search has rows and panels, weights read while it runs, and
-(without `--algorithm direct`) Winograd's algorithm where it pays; *packed* reads its weights from a file of `pack_weights`."""
+EVERYTHING = """The paper's plans keep all weights and use only tiles. mafat's own search adds rows and panels, weights read during the run, and (without `--algorithm direct`) Winograd's algorithm where it is faster. *packed* reads its weights from a file of `pack_weights`."""
 
 
 class Report:
@@ -59,7 +55,7 @@ class Report:
                 "given-up": "not tried: failed in more"}[self.runs.mark(label, limit)]
 
     def cell(self, label, limit):
-        """Milliseconds, or what became of it."""
+        """Milliseconds, or the failure."""
         value = self.runs.median(label, limit)
         return ms(value) if value is not None else self.failure(label, limit)
 
@@ -89,19 +85,19 @@ class Report:
                  self.run_line("Algorithm 2", [plans.SEARCH], "`%s`" % plans.SEARCH_PROGRAM)]
         lines += [self.run_line(label, [label], "`%s`" % plans.OURS[label]) for label in self.ours]
         minutes = sum(row["wall_ms"] or 0 for row in runs.rows) / 60e3
-        least = "; and %d runs in search of %d least limits" % (sum(line["runs"] or 0 for line in limits.values()), len(limits)) if limits else ""
+        least = "; and %d runs to find %d least limits" % (sum(line["runs"] or 0 for line in limits.values()), len(limits)) if limits else ""
         about = ["Machine: %s; Linux %s; memory groups %s; CPU %s." % tuple(
                      words.listed(self.all(column)) for column in ("machine", "kernel", "cgroup", "cpus")),
                  "Swap: %s." % " / ".join(self.all("swap")),
                  "mafat at commit %s, measured on %s: %d runs of %.0f minutes together%s." % (
                      words.listed(self.all("commit")), self.days(), len(runs.rows), minutes, least)]
         return parts("## What was run\n", PROTOCOL % plans.LAYERS, "".join("- %s\n" % line for line in about),
-                     table(["program", "what runs", "limits, MB", "runs of each"], [line for line in lines if line]))
+                     table(["program", "command", "limits, MB", "runs of each"], [line for line in lines if line]))
 
     # ---- figure 1
 
     def darknet_swaps(self):
-        """(the least limit from which on it swaps nothing, the greatest in which it does), as far as tried."""
+        """(the least limit from which on it swaps nothing, the greatest in which it swaps), of those tried."""
         known = [limit for limit in self.runs.limits([plans.DARKNET]) if limit is not None and self.runs.good(plans.DARKNET, limit)]
         dry = [limit for limit in known if self.runs.is_dry(plans.DARKNET, limit)]
         wet = max(set(known) - set(dry), default=None)
@@ -118,7 +114,7 @@ class Report:
             yield "Debian's Darknet swaps at %s MB and below%s; the authors' began below %d MB." % (
                 words.limit(wet), ", at %s MB it does not" % words.limit(dry) if dry is not None else "", plans.PAPER_DARKNET_SWAPS)
         if found and found["least_bytes"]:
-            yield "The least limit in which it swaps nothing is %s MB (to %s MB, by bisection)." % (
+            yield "The least limit without swap is %s MB (to %s MB, by bisection)." % (
                 mb(found["least_bytes"], 0), mb(found["step_bytes"], 0))
 
     def slowness_sentences(self):
@@ -134,7 +130,7 @@ class Report:
             yield "It did not end well at %s." % words.listed(bad)
 
     def observers_sentence(self):
-        """Does what the paper saw, system-wide once a second, say what the group's own counters say? (A v1 group counts what comes in.)"""
+        """Compares system-wide swap, sampled once a second as in the paper, with the group's counters. (A v1 group counts swap-in.)"""
         worst, at, what = 0, None, ""
         for limit in self.runs.limits([plans.DARKNET]):
             for name, verb in (("swap_in_bytes", "read from"), ("swap_out_bytes", "wrote to")):
@@ -143,10 +139,10 @@ class Report:
                     worst, at, what = abs(system / own - 1), limit, verb
         if at is None:
             return ""
-        start = "What the whole system %s swap, taken once a second as in the paper, " % what
+        start = "The bytes that the whole system %s swap, sampled once a second as in the paper, " % what
         if worst <= 0.1:
-            return start + "is within %.1f %% of the group's own counter at every limit where it is more than 10 MB." % max(0.1, 100 * worst)
-        return start + ("differs from the group's own counter by up to %.0f %% (at %s MB): others may swap as well, and what is read ahead is"
+            return start + "are within %.1f %% of the group's own counter at every limit with more than 10 MB." % max(0.1, 100 * worst)
+        return start + ("differ from the group's own counter by up to %.0f %% (at %s MB): other processes may swap, and read-ahead is"
                         " counted differently." % (100 * worst, words.limit(at)))
 
     def figure_1(self):
@@ -159,10 +155,10 @@ class Report:
         return parts("## Figure 1: Darknet\n", self.picture("fig1", "Darknet: latency and swapped bytes against the memory limit"),
                      paragraph(*self.swap_sentences(), *self.slowness_sentences(), self.observers_sentence()),
                      table(["limit MB", "ms", "swapped out MB, system-wide", "in MB, system-wide", "in MB, its group",
-                            "most in swap at once MB, its group"], lines), self.darknet_buffers())
+                            "peak in swap MB, its group"], lines), self.darknet_buffers())
 
     def darknet_buffers(self):
-        """Which of Darknet's buffers a run touches: why its curve begins where it does."""
+        """Darknet's buffers that a run touches: they explain where its curve begins."""
         if not self.buffers:
             return ""
         allocated, touched, layers = {}, {}, {}
@@ -180,7 +176,7 @@ class Report:
             first = next(iter(found.values()))
             by_layer.append(["%d" % number, first["type"], "%d x %d x %d" % (first["width"], first["height"], first["channels"])] +
                             [mb(found[name]["resident_bytes"]) if name in found else "" for name in shown])
-        return parts("What it holds (`darknet_memory.c` counts the pages of each buffer that one inference has touched):\n",
+        return parts("Its memory (`darknet_memory.c` counts the pages of each buffer that one inference touches):\n",
                      table(["buffers", "allocated MB", "touched MB"], totals), paragraph(*buffer_sentences(touched)),
                      "Touched, layer by layer, MB:\n", table(["layer", "", "output map", *shown], by_layer))
 
@@ -205,13 +201,12 @@ class Report:
             return ""
         found = [self.limits[label] for label in labels]
         confirmed = min(line["dry_runs"] or 1 for line in found)
-        sentences = ["Measured is the least limit in which nothing is swapped, to %s MB%s; *one step below* is what was swapped when the limit was"
-                     " lower by that." % (mb(found[0]["step_bytes"], 2), ", in %d runs of %d" % (confirmed, confirmed) if confirmed > 1 else ""),
-                     "The exact prediction is %s; Algorithm 1 as printed, its bias of %d MB included, %s: it counts an im2col matrix that our kernels"
-                     " do not have." % (self.deviation(labels, "predicted_charge_bytes"), plans.BIAS, self.deviation(labels, "paper_bytes"))]
+        sentences = ["Measured is the least limit without swap, to %s MB%s; *one step below* is the swap at a limit lower by that step." % (mb(found[0]["step_bytes"], 2), ", in %d runs of %d" % (confirmed, confirmed) if confirmed > 1 else ""),
+                     "The exact prediction is %s; Algorithm 1 as printed, its bias of %d MB included, %s: it counts an im2col matrix that mafat's kernels"
+                     " do not need." % (self.deviation(labels, "predicted_charge_bytes"), plans.BIAS, self.deviation(labels, "paper_bytes"))]
         finest = self.limits.get("5x5/8/2x2")
         if finest and finest["least_bytes"]:
-            sentences.append("5x5/8/2x2 runs without swap in %s MB here, the authors' in %d MB; Algorithm 1 says %s." % (
+            sentences.append("5x5/8/2x2 runs without swap in %s MB here, the authors' in %d MB; Algorithm 1 predicts %s." % (
                 mb(finest["least_bytes"], 2), plans.PAPER_FLOOR, mb(finest["paper_bytes"])))
         lines = [[line["label"], mb(line["paper_bytes"]), mb(line["predicted_charge_bytes"], 2), mb(line["least_bytes"], 2), line["below"]]
                  for line in found]
@@ -233,11 +228,11 @@ class Report:
         counts = [len(rows) for (label, limit), rows in self.runs.cells.items() if label in self.tiles and limit]
         if counts.count(1) * 2 <= len(counts) or max(counts) == 1:
             return ""
-        return ("%d of %d times are those of a single run (the best plans at a limit ran %d times): differences of some per cent and outliers"
-                " say nothing." % (counts.count(1), len(counts), max(counts)))
+        return ("%d of %d times are of a single run (the best plans at a limit ran %d times): differences of a few per cent and outliers"
+                " are not significant." % (counts.count(1), len(counts), max(counts)))
 
     def tilings_sentence(self, tilings, limits):
-        """Where memory is short; elsewhere chance decides."""
+        """Only limits where some plan swaps; elsewhere differences are noise."""
         if len(tilings) < 2:
             return ""
         groups, roomy = {}, self.roomy(limits)
@@ -245,11 +240,11 @@ class Report:
             plan = self.runs.best(limit, tilings)[0]
             if plan and limit not in roomy:
                 groups.setdefault(plan, []).append(words.limit(limit))
-        return "Where some plan swaps, the quickest of the tilings cut at 8: %s." % "; ".join(
+        return "At limits where some plan swaps, the fastest of the tilings cut at 8 is: %s." % "; ".join(
             "%s at %s MB" % (plan, words.listed(found)) for plan, found in groups.items()) if groups else ""
 
     def room_sentence(self, limits):
-        """Where no plan swaps: all runs of a plan together."""
+        """Limits where no plan swaps: all runs of a plan together."""
         roomy = self.roomy(limits)
         medians = {}
         for label in self.tiles:
@@ -259,8 +254,8 @@ class Report:
         if len(medians) < 2:
             return ""
         quickest, slowest = min(medians, key=medians.get), max(medians, key=medians.get)
-        return ("From %s MB on no plan swaps, and they differ by what they compute again: over all runs there,"
-                " the median of the quickest, %s, is %s ms, of the slowest, %s, %s ms: %s times as long." % (
+        return ("From %s MB on no plan swaps, and the plans differ by the overlap that they compute again. Over all runs there,"
+                " the median of the fastest, %s, is %s ms, of the slowest, %s, %s ms: %s times as long." % (
                     words.limit(min(roomy)), quickest, ms(medians[quickest]), slowest, ms(medians[slowest]),
                     words.times(medians[slowest] / medians[quickest])))
 
@@ -292,14 +287,14 @@ class Report:
                     limit, words.duration(search), self.failure(plans.DARKNET, limit), paper)
 
     def kernels_sentence(self):
-        """How much of a speed-up is there before anything is swapped."""
+        """The speed-up without swap."""
         dry = {label: next((limit for limit in reversed(self.runs.limits([label])) if self.runs.is_dry(label, limit)), 0)
                for label in (plans.DARKNET, UNTILED)}
         if 0 in dry.values():
             return ""
         darknet, untiled = (self.runs.median(label, limit) for label, limit in dry.items())
-        return ("Where nothing is swapped Darknet takes %s times as long as %s: that much of every speed-up here is the kernels', the rest is"
-                " memory's." % (words.times(darknet / untiled), UNTILED))
+        return ("Without swap Darknet takes %s times as long as %s: that part of every speed-up here comes from the kernels, the rest from"
+                " memory." % (words.times(darknet / untiled), UNTILED))
 
     def search_sentences(self, limits):
         excess = {}
@@ -316,7 +311,7 @@ class Report:
         if (excess[worst] > 0.06 and plans.is_plan(chosen) and plans.cut_of(chosen) is None and plans.top_of(chosen) > 1 and
                 self.runs.is_dry(best, worst)):
             yield ("There it chooses %s: all 16 layers in one group, whose tiles overlap most and compute most again. By Algorithm 1 it is the first"
-                   " that fits; in what our kernels need, %s fits as well." % (chosen, best))
+                   " that fits; with the memory of mafat's kernels, %s fits, too." % (chosen, best))
 
     def same_choice_sentence(self, limits):
         rows = [limit for limit in limits if limit in plans.TABLE_1 and self.runs.plan(plans.SEARCH, limit)]
@@ -324,8 +319,8 @@ class Report:
         if not rows:
             return ""
         if len(same) == len(rows):
-            return "It chooses what the paper's Table 1 says in all %d rows." % len(rows)
-        return ("It chooses what the paper's Table 1 says in %d of %d rows: the listing does not give the table"
+            return "Its choice is that of the paper's Table 1 in all %d rows." % len(rows)
+        return ("Its choice is that of the paper's Table 1 in %d of %d rows: the listing does not reproduce the table"
                 " ([doc/paper.md](../../doc/paper.md))." % (len(same), len(rows)))
 
     def table_1_line(self, limit):
@@ -354,18 +349,18 @@ class Report:
         return parts("## Figure 4 and Table 1: Darknet, the search, the best measured\n",
                      self.picture("fig4", "Darknet, Algorithm 2's choice and the best measured plan"),
                      paragraph(*self.speed_up_sentences(), self.kernels_sentence(), *self.search_sentences(limits), self.same_choice_sentence(limits)),
-                     "Milliseconds; the paper's on a Raspberry Pi 3. *over best*: how much longer Algorithm 2's choice takes than the best measured"
-                     " plan; *within 5 %*: how many of the measured plans are that near to the best.\n",
+                     "Milliseconds; the paper's on a Raspberry Pi 3. *over best*: additional time of Algorithm 2's choice over the best measured"
+                     " plan; *within 5 %*: number of measured plans within 5 % of the best.\n",
                      table(["limit MB", "paper: best measured", "Algorithm 2", "over best", "here: best measured", "within 5 %", "Algorithm 2",
                             "over best"], [self.table_1_line(limit) for limit in limits]),
-                     "Beside Darknet; *speed-up* is Darknet's time over the other's:\n" if beside else "",
+                     "Relative to Darknet; *speed-up* is Darknet's time over the other's:\n" if beside else "",
                      table(["limit MB", "Darknet ms", "swapped in MB", "Algorithm 2 ms", "swapped in MB", "its speed-up", "the best plan's",
                             "the paper's"], beside) if beside else "")
 
     # ---- everything we have
 
     def least_dry(self, label):
-        """The least limit from which on upwards nothing was swapped; None where there is none."""
+        """The least limit from which on nothing was swapped; None if there is none."""
         least = None
         for limit in sorted((limit for limit in self.runs.limits([label]) if limit), reverse=True):
             if not self.runs.is_dry(label, limit):
@@ -382,10 +377,10 @@ class Report:
             label, value = self.runs.best(limit, self.ours)
             darknet = self.darknet(limit)
             if value and darknet:
-                yield "At %d MB the quickest of ours (%s) takes %s, Darknet %s: %s times as long." % (
+                yield "At %d MB mafat's fastest (%s) takes %s, Darknet %s: %s times as long." % (
                     limit, label, words.duration(value), words.duration(darknet), words.times(darknet / value))
             elif value and self.runs.mark(plans.DARKNET, limit):
-                yield "At %d MB the quickest of ours (%s) takes %s; Darknet: %s." % (
+                yield "At %d MB mafat's fastest (%s) takes %s; Darknet: %s." % (
                     limit, label, words.duration(value), self.failure(plans.DARKNET, limit))
 
     def chosen_lines(self):
@@ -404,20 +399,20 @@ class Report:
             darknet, best = self.darknet(limit), self.runs.best(limit, self.ours)[1]
             lines.append([words.limit(limit), self.cell(plans.DARKNET, limit), ms(self.runs.best(limit, self.tiles)[1])] +
                          [self.cell(label, limit) for label in self.ours] + [words.times(darknet / best) if darknet and best else ""])
-        return parts("## Everything mafat has\n", self.picture("fig5", "Darknet, the paper's plans, and mafat's own"),
+        return parts("## All of mafat's features\n", self.picture("fig5", "Darknet, the paper's plans, and mafat's own"),
                      paragraph(EVERYTHING, *self.everything_sentences()),
-                     "Milliseconds; the last column is Darknet's time over that of our quickest:\n",
+                     "Milliseconds; the last column is Darknet's time over that of mafat's fastest:\n",
                      table(["limit MB", "Darknet", "best plan of tiles"] + self.ours + ["x Darknet"], lines),
-                     "What its search chose:\n", table(["", "limit MB", "plan"], self.chosen_lines()))
+                     "The search's choices:\n", table(["", "limit MB", "plan"], self.chosen_lines()))
 
     # ---- where it differs
 
     def no_scratch(self):
         shares = [line["paper_bytes"] / line["least_bytes"] for line in self.limits.values() if line["paper_bytes"] and line["least_bytes"]]
-        text = "**No im2col scratch.** Algorithm 1 counts the im2col matrix of every tile; our kernels read the map itself."
+        text = "**No im2col scratch.** Algorithm 1 counts the im2col matrix of every tile; mafat's kernels read the map itself."
         if shares and min(shares) > 1:
-            text += (" The plans of Figure 2 need %s to %s times less than the paper's predictor says, so swap begins further left: for this the"
-                     " limits below 32 MB were added." % (words.times(min(shares)), words.times(max(shares))))
+            text += (" The plans of Figure 2 need %s to %s times less than the paper's predictor says, so swap begins at smaller limits; the"
+                     " limits below 32 MB were added for this." % (words.times(min(shares)), words.times(max(shares))))
         return text
 
     def no_reuse(self):
@@ -426,9 +421,9 @@ class Report:
         if two and five and two["paper_bytes"] and five["paper_bytes"]:
             text += ("Algorithm 1 as printed predicts %s MB for 2x2/NoCut, where Table 1 implies more than 96, and %s MB for 5x5/8/2x2, where the"
                      " paper says %d. " % (mb(two["paper_bytes"]), mb(five["paper_bytes"]), plans.PAPER_FLOOR))
-        return text + ("The printed listing does not count the buffers in which DeepThings, whose code the authors built on, keeps overlaps for reuse;"
-                       " counting them in one of many conceivable ways gives all nine rows of Table 1. That variant is analysed in"
-                       " [doc/paper.md](../../doc/paper.md); it is neither in the program nor run here. Our tiles compute their overlaps again.")
+        return text + ("The printed listing does not count the buffers in which DeepThings, whose code the authors built on, keeps overlaps for reuse."
+                       " One of many possible ways to count them gives all nine rows of Table 1 ([doc/paper.md](../../doc/paper.md));"
+                       " it is neither in the program nor run here. mafat's tiles compute their overlaps again.")
 
     def other_darknet(self):
         wet = self.darknet_swaps()[1]
@@ -439,30 +434,29 @@ class Report:
         slower = self.darknet_slow_down(16)
         text = "**Another processor.** One core of a Cortex-A53 there, one of this machine here: %s." % words.listed(self.all("machine"))
         if slower and slower > plans.PAPER_SLOWER:
-            text += (" At 16 MB Darknet takes %s times as long as without a limit, there more than %.1f times: swapping has become quicker by less than"
-                     " computing has, and Debian's Darknet has more to swap." % (words.times(slower), plans.PAPER_SLOWER))
+            text += (" At 16 MB Darknet takes %s times as long as without a limit, there more than %.1f times: swapping has become faster by less than"
+                     " computing, and Debian's Darknet has more to swap." % (words.times(slower), plans.PAPER_SLOWER))
         return text
 
     def differences(self):
         points = [self.no_scratch(), self.no_reuse(), self.other_darknet(),
                   "**Another swap.** A Raspberry Pi's there; here: %s." % " / ".join(self.all("swap")), self.other_processor(),
-                  "**Swap is counted by the group**, not by the system once a second; the system's figures stand beside it in"
-                  " Figure 1."]
-        return parts("## Where and why our numbers differ from the paper's\n", "".join("- %s\n" % point for point in points))
+                  "**The group counts swap**, not the system once a second; Figure 1 has the system's figures, too."]
+        return parts("## Differences from the paper's figures\n", "".join("- %s\n" % point for point in points))
 
 
 def buffer_sentences(touched):
     copies, kept = touched.get("delta", 0) + touched.get("x", 0), touched.get("output", 0) + touched.get("workspace", 0)
     if touched.get("delta") and touched.get("x"):
-        yield "Two of the three copies beside the outputs are written in inference, too: %s MB that no later layer reads." % mb(copies)
+        yield "Two of the three copies beside the outputs are also written in inference: %s MB that no later layer reads." % mb(copies)
     if kept > plans.PAPER_DARKNET_SWAPS * MEGABYTE:
         yield ("The outputs and the workspace alone are %s MB, more than the %d MB where the authors' Darknet began to swap: theirs must have kept"
-               " less, and is not what Debian ships." % (mb(kept), plans.PAPER_DARKNET_SWAPS))
+               " less, and is not the one that Debian ships." % (mb(kept), plans.PAPER_DARKNET_SWAPS))
 
 
 def write(folder, runs, limits, buffers, drawn):
     path = os.path.join(folder, "README.md")
     with open(path + ".part", "w", encoding="utf-8") as file:
-        file.write(Report(runs, limits, buffers, drawn).text())
+        file.write(wrapped(Report(runs, limits, buffers, drawn).text()))
     os.replace(path + ".part", path)
     return path

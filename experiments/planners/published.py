@@ -43,19 +43,19 @@ TINYENGINE_MOST = {"mobilenet_v2": 320, "mcunet_v2_se_large": 320}
 
 # How the networks here differ from those that were measured.
 DIFFERENCES = {
-    "kws": "The published bytes are those of maps of 4-byte elements, as the fused graph of the compiler has them; here maps are of one byte, and the "
-           "wide sums of a convolution exist in scratch only. All maps of the trunk have 8000 values, so that splitting channels can save but a part of one of "
-           "the two that live at a time, and the last of them ends in maps of 1 x 1, where rows end. What the flow begins with here is every layer apart.",
-    "text_class": "The same file. Its 16 channels are cut inside a block, and its table of words is read where weights are kept. Published are sections of a binary, input, output and 1.1 kB for all else among them; here the arena alone.",
-    "magic_wand": "The same file. Its 8 channels are cut inside a block. Published is a padded copy of the input as a buffer of its own; here padding is part of the map. The paper has no more "
-                  "multiply-adds by FFMT, the thesis 32.5 %: 60.9 % saved are not what its own bytes give (60.0 %).",
-    "cifar10": "The file is that of the thesis; the paper's, of 5.52 million multiply-adds, was not found. 148 kB by FDT are what two thirds of the "
-               "second map beside the whole first one need: the flow's own steps give less.",
-    "posenet": "The file is of 8 bits, and its maps a quarter of the float network's that was measured; its input is of floats all the same, and so weighs four times as much beside them as it did there. FFMT here lets it come in rows, which is no step of the published flow.",
-    "ssd": "Not measured in either publication: a file of SSD with MobileNetV1, at hand beside the reconstruction of SSDLite.",
-    "ssdlite": "Reconstructed: 750 million multiply-adds at 300 x 300, where 313 were published, which no layer list explains.",
+    "kws": "The published bytes are of maps of 4-byte elements, as in the compiler's fused graph; here elements have one byte, and a convolution's "
+           "wide sums exist only in scratch. All maps of the trunk have 8000 values, so splitting channels saves at most a part of one of "
+           "the two live maps, and the last one ends in maps of 1 x 1, where rows end. The flow starts here with every layer apart.",
+    "text_class": "The same file. Its 16 channels are cut inside a block, and its embedding table is read from the weights. The published bytes are sections of a binary, including input, output and 1.1 kB of others; here the arena alone.",
+    "magic_wand": "The same file. Its 8 channels are cut inside a block. The publication has a padded copy of the input as a buffer of its own; here padding is part of the map. The paper has no additional "
+                  "multiply-adds with FFMT, the thesis 32.5 %; its saving of 60.9 % does not match its own bytes (60.0 %).",
+    "cifar10": "The file is that of the thesis; the paper's, of 5.52 million multiply-adds, was not found. FDT's 148 kB are two thirds of the "
+               "second map plus the whole first one; the flow's own steps give less.",
+    "posenet": "The file has 8 bits, so its maps are a quarter of those of the measured float network; its input is of floats and weighs four times as much relative to them. FFMT here reads it by rows, which is no step of the published flow.",
+    "ssd": "Not measured in either publication: an available file of SSD with MobileNetV1, in addition to the reconstruction of SSDLite.",
+    "ssdlite": "Reconstructed: 750 million multiply-adds at 300 x 300. 313 were published, which no layer list explains.",
     "radar": "Reconstructed: the layers were never published, only 0.09 million multiply-adds and the bytes.",
-    "nasnet_a_cifar": "From the generator that papers on orders use; MOTES' own file is not public.",
+    "nasnet_a_cifar": "From the generator that papers on operator scheduling use; MOTES' own file is not public.",
     "darts_cifar": "From the same generator.",
     "nasnet_a_imagenet": "From the same generator, whose stem and reductions read maps of 112 x 112 with windows of up to 7 rows.",
     "darts_imagenet": "From the same generator.",

@@ -1,9 +1,14 @@
-"""README.md and the figure, of the CSV files beside this one."""
+"""README.md and the figure, from the CSV files of this folder."""
 
 import csv
 import os
+import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+
+from pages import wrapped   # noqa: E402
+
 FAST = "65536"
 KERNELS = ("dw_pw_rows", "pw_dw_channels", "pw_dw_rows", "bottleneck_rows")
 
@@ -53,7 +58,7 @@ def times(published, choices):
         columns = [own["baseline"]["today_ms"], own["latency"]["ms"], own["transfers"]["ms"], own["baseline"]["rows4_ms"]]
         rows.append([p["name"], p["base_ms"], p["latency_ms"], p["transfers_ms"], "%.3f" % apart] +
                     ["%.3f, %s" % (float(ms), percent(float(ms) / apart)) for ms in columns])
-    return lines(["network", "published baseline", "lowest latency", "lowest transfers", "here: nothing inside another", "plan `1x1`", "`objective=latency`", "`objective=transfers`", "plan `rows4`"], rows)
+    return lines(["network", "published baseline", "lowest latency", "lowest transfers", "here: nothing fused", "plan `1x1`", "`objective=latency`", "`objective=transfers`", "plan `rows4`"], rows)
 
 
 def bounds(published, choices):
@@ -62,7 +67,7 @@ def bounds(published, choices):
         r = of(choices, p["network"], FAST, "transfers")
         rows.append([p["name"], thousands(p["one_pass"]), thousands(p["best_pairs"]), thousands(r["activations"]),
                      "%+.1f %%" % (100 * (int(r["activations"]) / int(p["best_pairs"]) - 1))])
-    return lines(["network", "one pass", "best pairs, no limit", "least at 64 KB", "beside best pairs"], rows)
+    return lines(["network", "one pass", "best pairs, no limit", "least at 64 KB", "relative to best pairs"], rows)
 
 
 def median(values):
@@ -88,7 +93,7 @@ def shape_rows(shapes):
         rows.append([key[0], key[1], str(len(found)), ", ".join("%d x %s" % (sum(h == how for h, _, _ in found), how) for how in hows),
                      "%d to %d" % (min(e for h, e, _ in found if h != "alone"), max(e for h, e, _ in found if h != "alone")) if any(h != "alone" for h, _, _ in found) else "",
                      "%+.1f %%" % (100 * median([s for _, _, s in found]))])
-    return lines(["order", "side", "shapes", "chosen", "FD", "median activations beside unfused"], rows)
+    return lines(["order", "side", "shapes", "chosen", "FD", "median activations relative to unfused"], rows)
 
 
 PUBLISHED = {("dw-pw rows", "16"): "+5.13 %", ("dw-pw rows", "4"): "+11 %", ("pw-dw rows", "20"): "+7.15 %", ("pw-dw channels", "8"): "+19.27 %"}
@@ -124,7 +129,7 @@ def kernel_summary(kernels):
         rows.append([kind, order, side, "%d of %d" % (sum(r < 0.99 for r in ratios), len(cases)), percent(median(ratios)), percent(min(ratios)), percent(max(ratios)),
                      ", ".join("%d x %s" % (sum(how == h for h, _ in together), how) for how in hows),
                      "%d" % median(sorted(extent for _, extent in together))])
-    return lines(["type", "order", "side", "together is faster", "median", "best", "worst", "fastest way", "median FD"], rows)
+    return lines(["type", "order", "side", "fused is faster", "median", "best", "worst", "fastest variant", "median FD"], rows)
 
 
 def kernel_extents(kernels):
@@ -140,7 +145,7 @@ def kernel_extents(kernels):
         if len(ratios["int8"]) < 6:
             continue
         rows.append([how, str(extent), str(len(ratios["int8"]))] + [percent(median(ratios[kind])) for kind in ("int8", "float")] + [PUBLISHED.get((how, str(extent)), "")])
-    return lines(["way", "FD", "shapes", "int8", "float", "published, int8 on GAP8"], rows)
+    return lines(["variant", "FD", "shapes", "int8", "float", "published, int8 on GAP8"], rows)
 
 
 def cache(cached):
@@ -153,7 +158,7 @@ def figure(published, choices):
     width, row, left, scale = 900, 60, 110, 640
     out = ['<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="13">' % (width, 40 + row * len(published)),
            '<rect width="100%" height="100%" fill="white"/>',
-           '<text x="10" y="20">Activations moved at 64 KB, beside the published baseline: grey published, blue here; dark: lowest transfers</text>']
+           '<text x="10" y="20">Activations moved at 64 KB, relative to the published baseline: grey published, blue here; dark: lowest transfers</text>']
     for i, p in enumerate(published):
         y, base = 34 + row * i, int(p["base_amt"])
         values = [(base, "#cccccc"), (int(of(choices, p["network"], FAST, "baseline")["activations"]), "#9ecae1"),
@@ -170,34 +175,37 @@ def write():
     published, choices, shapes, cached, kernels = (read(n) for n in ("published.csv", "choices.csv", "shapes.csv", "cachegrind.csv", "kernels.csv"))
     figure(published, choices)
     text = ["# Depthwise and 1x1 layers together: bytes", "",
-            "Written by `make separable` ([run.py](run.py), [report.py](report.py)) from the CSV files here: `--report` writes it anew. The published rows are those of",
-            "Daghero et al. (2024), of another machine: GAP8, 100 MHz. Networks are `make networks`' of 8 bits; the last layer's sums count 4 bytes each, as there.", "",
-            "    make networks NETWORKS='%s'" % " ".join(p["network"] for p in published), "    make separable", "",
+            "This page compares fused depthwise and 1x1 layers with Daghero et al. (2024): bytes moved between a fast memory and the rest, and milliseconds. To measure it again:", "",
+            "    make networks NETWORKS='%s'" % " ".join(p["network"] for p in published), "    make separable             # --report: only this page, from the CSV files here", "",
+            "The published rows are of another machine, a GAP8 at 100 MHz. Networks are the 8-bit ones of `make networks`. The last layer's sums count 4 bytes each, as in the publication.", "",
             "## Transfers", "",
-            "Activation bytes moved between a fast memory and the rest, both ways; weights are apart. `latency`: the fastest by the latency model; where FD that is the fastest has no room, bytes are those of the",
-            "best that has. `transfers`: the least bytes. Both are plans that run: `run_inference --search separable:objective=`.", ""]
+            "Activation bytes moved between a fast memory and the rest, both ways; weights are separate. Both choices are plans that run: `run_inference --search separable:objective=`.", "",
+            "- `latency`: the fastest by the latency model. If the fastest FD does not fit the memory, the bytes are those of the best that fits.",
+            "- `transfers`: the least bytes.",
+            "- `copied as many`: [copying.c](copying.c) moves the same tiles through an arena of that size and counts, independently of the formula.", ""]
     text += table_2(published, choices)
     text += ["![activations moved](transfers.svg)", "",
-             "`copied as many`: [copying.c](copying.c) takes the same tiles through an arena of that size and counts; its loops know nothing of the formula.",
-             "The published tiles leave room for buffers of a library that copies columns; here kernels take pointers to rows, so tiles may be larger: hence 36,700 bytes, too.", "",
-             "Three layers are computed together where they are 1x1, depthwise, 1x1, which is no pair, so less may be moved than by the best of pairs:", ""]
+             "The published tiles leave space for buffers of a library that copies columns. Kernels here take pointers to rows, so tiles may be larger; the column of 36,700 bytes shows the memory without these buffers.", "",
+             "A sequence 1x1, depthwise, 1x1 is computed as one unit of three layers, so it may move less than the best pairs:", ""]
     text += bounds(published, choices)
     text += ["## Milliseconds", "",
-             "Published: GAP8. Here: int8, one thread, least of runs of all plans side by side. Nothing inside another: of whole maps, shortcuts apart, too. `1x1`: depthwise layers inside 1x1s, as many rows as usual.",
-             "The plans of both objectives, found at 64 KB, as they run; `rows4`: pairs and bottlenecks by rows through the whole network.", ""]
+             "Published: GAP8. Here: int8, one thread, least of alternating runs of all plans.", "",
+             "- *nothing fused*: whole maps, shortcuts as steps of their own.",
+             "- `1x1`: depthwise layers inside 1x1s, with the default number of rows.",
+             "- `objective=`: the plans of both objectives, found at 64 KB.",
+             "- `rows4`: pairs and bottlenecks by rows through the whole network.", ""]
     text += times(published, choices)
-    text += ["## The 36 shapes, at 64 KB", "", "int8; the choice of least bytes, with weights.", ""]
+    text += ["## The 36 shapes, at 64 KB", "", "int8; the choice with the least bytes, weights included.", ""]
     text += shape_rows(shapes)
     text += ["## The 36 shapes, milliseconds", "",
-             "Both layers, int8 and float, one thread: each FD beside the same two layers apart (`1x1:dw0`), least of runs side by side; kernels.csv has all. `dw-pw rows` is `1x1:dwN`, `pw-dw rows` `rowsN`,",
-             "`pw-dw channels` `split(cN)`. Of each shape the fastest way and FD:", ""]
+             "Both layers, int8 and float, one thread: each FD relative to the same two layers unfused (`1x1:dw0`), least of alternating runs; kernels.csv has all. `dw-pw rows` is `1x1:dwN`, `pw-dw rows` `rowsN`, `pw-dw channels` `split(cN)`. The fastest variant and FD of each shape:", ""]
     text += kernel_summary(kernels)
-    text += ["Medians by FD, over the shapes that have so many rows (FD of `pw-dw rows`: rows of the 1x1 in a window; of `channels`: channels):", ""]
+    text += ["Medians by FD, over the shapes with so many rows (FD of `pw-dw rows`: rows of the 1x1 in a window; of `channels`: channels):", ""]
     text += kernel_extents(kernels)
     if cached:
         text += ["## Caches", "",
-                 "Lines that Cachegrind fills (D1 64 KB, last level 512 KB; AVX2 kernels) in one run, times 64 bytes: weights, activations, scratch; no write-backs.", ""]
+                 "Cache lines filled in one run by Cachegrind (D1 64 KB, last level 512 KB; AVX2 kernels), times 64 bytes: weights, activations, scratch; no write-backs.", ""]
         text += cache(cached)
-    text += ["What each unit is: units.csv.", ""]
+    text += ["units.csv lists each unit.", ""]
     with open(os.path.join(HERE, "README.md"), "w") as f:
-        f.write("\n".join(text))
+        f.write(wrapped("\n".join(text)))

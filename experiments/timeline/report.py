@@ -1,5 +1,6 @@
-"""README.md of a timeline's folder, from its CSVs alone; and the same in few words."""
+"""README.md of a timeline's folder, from its CSVs alone; and a summary."""
 
+from pages import wrapped
 from sweep.cells import limit_text
 from timeline import figure
 from timeline.figure import duration, named, size
@@ -17,46 +18,41 @@ def line(trace):
 
 
 def table(traces):
-    heads = ["program", "plan", "latency", "opening the network", "memory, most", "in swap, most", "read back", "swapped out by the whole machine", "major faults"]
+    heads = ["program", "plan", "latency", "opening the network", "peak memory", "peak in swap", "read back", "swapped out by the whole machine", "major faults"]
     lines = ["| " + " | ".join(heads) + " |", "|---|---|" + "---:|" * (len(heads) - 2)]
     return "\n".join(lines + ["| " + " | ".join(line(trace)) + " |" for trace in traces]) + "\n"
 
 
 def slowest_layers(trace):
-    """Where the time went, for programs that run a layer at a time."""
+    """The slowest layers, of programs that run a layer at a time."""
     turns = sorted(((end - start, low) for low, high, cut, start, end in trace.groups() if not cut), reverse=True)[:3]
-    return "%s takes longest for layers %s." % (named(trace), ", ".join("%d (%s)" % (layer, duration(ms)) for ms, layer in turns)) if len(turns) == 3 else ""
+    return "The slowest layers of %s are %s." % (named(trace), ", ".join("%d (%s)" % (layer, duration(ms)) for ms, layer in turns)) if len(turns) == 3 else ""
 
 
 HOW = """## How to read it
 
-- Each panel has its own time, from the start of the process; memory and swap have the same axes in all. **Memory** is what the group is charged: anonymous memory, page
-  cache and the kernel's share. **In swap** is what the group has there.
-- Below, **which layer runs**. -1 is the picture: decoding it. Darknet runs a layer at a time. In tiles and rows layers take turns, and layers that are computed inside
-  another one's step (a convolution before its maxpool) stand together with it. Above, layers or the groups of the plan are shaded in turn.
-- Before the first layer the program opens the network: Darknet reads all weights then. Its first layers touch memory that it had never used, and the kernel makes room.
+- Each panel has its own time axis, from the start of the process; memory and swap have the same axes in all panels. **Memory** is the charge of the group: anonymous memory, page cache and the kernel's share. **In swap** is the group's memory in swap.
+- The lower part shows **which layer runs**; -1 is decoding the picture. Darknet runs a layer at a time. With tiles and rows, layers alternate, and layers computed in another layer's step (a convolution before its maxpool) are shown with it. In the upper part, layers or groups of the plan are shaded alternately.
+- Before the first layer the program opens the network; Darknet then reads all weights. Its first layers touch new memory, and the kernel swaps other pages out.
 
-Every program has a fresh memory group and one CPU, its files are in no page cache, and swap is at hand: the protocol is that of [experiments/sweep](%(sweep)s).
-The group is sampled from outside (`build/memory_limit --timeline`), if not told otherwise every millisecond for ours, every 10 for others; `samples.csv` has 1000 of a
-program at most. MB are 1048576 bytes. Marks are
-the programs' own (`run_inference --marks`, `peer_darknet --marks`), on the same clock.
-
-    experiments/timeline.sh --limit %(limit)s                   # --help: other limits, networks, programs
-    experiments/timeline.sh --draw --folder FOLDER       # figure and this file again, from the CSVs
+Every program has a fresh control group and one CPU, its files are not in the page cache, and swap is available: the protocol of [experiments/sweep](%(sweep)s). The group is sampled from outside (`build/memory_limit --timeline`), by default every millisecond for mafat, every 10 for others; `samples.csv` has at most 1000 samples of a program. MB are 1048576 bytes. The programs write the marks (`run_inference --marks`, `peer_darknet --marks`) on the same clock.
 
 """
 
 
 def markdown(traces):
     row = traces[0].row
-    parts = ["# Memory and swap over one inference\n", "![Memory and swap over time](timeline.png)\n",
+    parts = ["# Memory and swap over one inference\n",
+             "This page shows the memory and swap of each program over the time of one inference. To repeat it, or for another network:\n",
+             "    experiments/timeline.sh --limit %s                   # --help: other limits, networks, programs\n"
+             "    experiments/timeline.sh --draw --folder FOLDER       # figure and this file again, from the CSVs\n" % limit_text(row["limit_bytes"]), "![Memory and swap over time](timeline.png)\n",
              "%s, %d layers, in %s. Written by `experiments/timeline.sh` from the CSVs beside it.\n" % (
                  row["network"], row["layers"], "a memory limit of %s" % limit_text(row["limit_bytes"]) if row["limit_bytes"] else "a group without a limit"),
              table(traces)]
     parts += [text + "\n" for text in map(slowest_layers, traces) if text]
-    parts.append(HOW % {"sweep": "../sweep/README.md", "limit": limit_text(row["limit_bytes"])} +
+    parts.append(HOW % {"sweep": "../sweep/README.md"} +
                  "Machine: %s; Linux %s; %s; swap: %s; commit %s, %s." % (row["machine"], row["kernel"], row["cgroup"], row["swap"], row["commit"], row["date"][:10]) + "\n")
-    return "\n".join(parts)
+    return wrapped("\n".join(parts))
 
 
 def summary(traces):

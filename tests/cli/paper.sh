@@ -18,7 +18,10 @@ if ! command -v python3 >/dev/null; then
 fi
 
 out=$folder/out err=$folder/err
-report() { run --report-only --output "$@"; }
+report() { # FOLDER [OPTION...]: writes README.md there, and its text in one line, as page
+  run --report-only --output "$@"
+  [ ! -e "$1/README.md" ] || tr '\n' ' ' <"$1/README.md" >"$1/page"
+}
 new() { # NAME: a copy of the sample; its name in $new
   new=$folder/$1
   mkdir "$new" && cp "$sample"/*.csv "$new"
@@ -84,16 +87,16 @@ check 'report is the same again' 'two reports of the same rows differ' cmp "$fol
 
 # ---- claims follow the rows
 
-check 'Darknet swaps, says the sample' 'the sample says something else' grep -q 'Darknet swaps at 128 MB and below' "$folder/first"
+check 'Darknet swaps, says the sample' 'the sample says something else' grep -q 'Darknet swaps at 128 MB and below' "$new/page"
 new timeout
 awk -F, -v OFS=, '$3 == "darknet" && $6 == 67108864 { $8 = "timeout"; $9 = $10 = "" } { print }' "$sample/runs.csv" >"$new/runs.csv"
 report "$new" --no-figures
-check 'a time-out is told' 'not in the report' grep -q 'did not end well at 64 MB (time-out)' "$new/README.md"
-check 'no speed-up is claimed over a time-out' 'it is' sh -c "! grep -q 'At 64 MB Algorithm 2.s choice is .* times as fast as Darknet' '$new/README.md'"
+check 'a time-out is reported' 'not in the report' grep -q 'did not end well at 64 MB (time-out)' "$new/page"
+check 'no speed-up is claimed over a time-out' 'it is' sh -c "! grep -q 'At 64 MB Algorithm 2.s choice is .* times as fast as Darknet' '$new/page'"
 new dry
 awk -F, -v OFS=, '$3 == "darknet" { $20 = $21 = $22 = $23 = $24 = 0 } { print }' "$sample/runs.csv" >"$new/runs.csv"
 report "$new" --no-figures
-check 'a Darknet that does not swap' 'the report says that it swaps' sh -c "! grep -q 'Darknet swaps at' '$new/README.md'"
+check 'a Darknet that does not swap' 'the report says that it swaps' sh -c "! grep -q 'Darknet swaps at' '$new/page'"
 new part
 sed -i '/,darknet,/d' "$new/runs.csv"
 rm "$new/limits.csv" "$new/darknet.csv"

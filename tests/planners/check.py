@@ -272,8 +272,8 @@ def check_page(folder):
           "on 1; at most 0.8 x and in time on 0." in text, True)
     check("page: in time, and too large", "- ours, in time: at most 1.05 x the time of whole maps on 1 of 1; not more than the better of FDT and MOTES on 1 of 1, at most "
           "0.8 x of it on 0; at most 0.8 x and in time on 0." in text, True)
-    check("page: other bits are told", "**other bits than by whole maps**: kws, MOTES" in report.used_text(runs), True)
-    check("page: bytes that are not written are told", "ours, in time: 700 bytes predicted" in report.used_text(runs), True)
+    check("page: other bits are reported", "**bits other than those of whole maps**: kws, MOTES" in report.used_text(runs), True)
+    check("page: bytes that are not written are reported", "ours, in time: 700 bytes predicted" in report.used_text(runs), True)
 
 
 def main():
