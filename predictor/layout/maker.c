@@ -1,7 +1,7 @@
 #include "predictor/layout/maker.h"
 
 #include "predictor/plan/boxes_room.h"
-#include "predictor/layout/arrange.h"
+#include "predictor/layout/offsets.h"
 #include "predictor/plan/parts.h"
 #include "predictor/plan/winograd.h"
 
@@ -39,7 +39,7 @@ static int find_peaks(struct mafat_layout_maker *m)
   return MAFAT_OK;
 }
 
-static int arrange(const struct mafat_layout_maker *m)
+static int assign_offsets(const struct mafat_layout_maker *m)
 {
   struct mafat_layout *layout = m->layout;
   struct mafat_block *blocks = mafat_heap_calloc(m->work, (size_t)layout->n_buffers + 1, sizeof *blocks);
@@ -55,7 +55,7 @@ static int arrange(const struct mafat_layout_maker *m)
                                      .end_hint = map ? hint : 0};
   }
   if (code == MAFAT_OK) {
-    layout->total_bytes = mafat_arrange(blocks, layout->n_buffers, m->work);
+    layout->total_bytes = mafat_offsets_assign(blocks, layout->n_buffers, m->work);
     if (layout->total_bytes == SIZE_MAX) code = MAFAT_ENOMEM;
     for (int b = 0; b < layout->n_buffers; b++) layout->buffers[b].offset = blocks[b].offset;
   }
@@ -216,7 +216,7 @@ static int make(struct mafat_layout_maker *m)
   mafat_layout_find_lives(m);
   mafat_layout_find_extents(m);
   code = mafat_layout_list_buffers(m);
-  if (code == MAFAT_OK && !m->outline && !m->sketch) code = arrange(m);
+  if (code == MAFAT_OK && !m->outline && !m->sketch) code = assign_offsets(m);
   if (code == MAFAT_OK) code = find_peaks(m);
   if (m->outline || m->sketch) layout->total_bytes = layout->bound_bytes;
   if (layout->total_bytes == 0) layout->total_bytes = IDLE_BYTES;

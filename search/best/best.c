@@ -621,7 +621,7 @@ int mafat_search_front(struct mafat_front **out, const struct mafat_search_reque
   if (code == MAFAT_OK && !r.least) code = add_depthwise(f, &r, d);
   if (code == MAFAT_OK && f->n == 0)
     code = mafat_fail(d, MAFAT_ELIMIT, "%s: no plan has countable bytes", request->network->path);
-  if (code == MAFAT_OK) code = mafat_front_arrange(f, &r, d);
+  if (code == MAFAT_OK) code = mafat_front_assign_offsets(f, &r, d);
   if (code == MAFAT_OK) *out = f;
   else mafat_front_close(&f);
   mafat_sort_memo_close(&options.orders);

@@ -167,7 +167,7 @@ static int sort(struct mafat_candidate *c, const struct mafat_search_request *r,
   return code ? code : sort_with(c, r, true, d);
 }
 
-int mafat_front_arrange(struct mafat_front *f, const struct mafat_search_request *r, struct mafat_diagnostic *d)
+int mafat_front_assign_offsets(struct mafat_front *f, const struct mafat_search_request *r, struct mafat_diagnostic *d)
 {
   int code = MAFAT_OK;
   for (int i = 0; i < f->n && code == MAFAT_OK; i++)

@@ -23,7 +23,7 @@ int mafat_candidate_measure(struct mafat_candidate *c, const struct mafat_search
 /* Is a candidate better than another one? Of two that differ in bytes alone the smaller one is no worse. */
 typedef bool (*mafat_candidate_better)(const struct mafat_candidate *c, const struct mafat_candidate *than);
 
-/* The same, where it is better; its buffers are arranged only where they may be few enough. c->arena_bytes before: so few are
+/* The same, where it is better; its offsets are assigned only where they may be few enough. c->arena_bytes before: so few are
  * known not to be; 0: nothing is known. */
 int mafat_candidate_measure_better(struct mafat_candidate *c, const struct mafat_search_request *request,
                                    const struct mafat_spec *spec, mafat_candidate_better is_better,
@@ -49,7 +49,7 @@ int mafat_front_add(struct mafat_front *front, const struct mafat_search_request
 void mafat_front_reduce(struct mafat_front *front);
 
 /* Of each plan the arena as it is: what others beat then goes. */
-int mafat_front_arrange(struct mafat_front *front, const struct mafat_search_request *request,
+int mafat_front_assign_offsets(struct mafat_front *front, const struct mafat_search_request *request,
                         struct mafat_diagnostic *d);
 
 /* What a search that knows one number of threads finds: `find` adds it to an empty front, with a heap for what is made on the way, and

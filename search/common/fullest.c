@@ -16,7 +16,7 @@ static int group_at(const struct mafat_plan *plan, int time)
   return g;
 }
 
-struct mafat_fullest mafat_fullest_arranged(const struct mafat_layout *layout, const struct mafat_plan *plan)
+struct mafat_fullest mafat_fullest_assigned(const struct mafat_layout *layout, const struct mafat_plan *plan)
 {
   struct mafat_fullest alive = mafat_fullest_alive(layout, plan), found = alive;
   size_t top = 0;

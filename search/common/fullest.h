@@ -14,6 +14,6 @@ struct mafat_fullest mafat_fullest_alive(const struct mafat_layout *layout, cons
 
 /* Where what is arranged reaches highest, and of such groups the one in which most lives: holes may lie below it, so that it need
  * not be where most is alive. Of a layout that has offsets. */
-struct mafat_fullest mafat_fullest_arranged(const struct mafat_layout *layout, const struct mafat_plan *plan);
+struct mafat_fullest mafat_fullest_assigned(const struct mafat_layout *layout, const struct mafat_plan *plan);
 
 #endif

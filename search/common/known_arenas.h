@@ -1,5 +1,5 @@
-/* What buffers with the same sizes and lives needed when they were arranged before: plans that differ where little lives have the same,
- * and to arrange many buffers takes longer than all else that is found out about a plan. */
+/* What buffers with the same sizes and lives needed when their offsets were assigned before: plans that differ where little lives have the same,
+ * and assigning many offsets takes longer than all else that is found out about a plan. */
 #ifndef MAFAT_SEARCH_COMMON_KNOWN_ARENAS_H
 #define MAFAT_SEARCH_COMMON_KNOWN_ARENAS_H
 

@@ -19,7 +19,7 @@
 enum {
   MOST_CHANGES = 200,    /* that are made */
   MOST_LAYERS = 900000,  /* that are looked at: plans times their layers */
-  MOST_ARRANGED = 450000, /* and where the arena reaches highest */
+  MOST_ASSIGNED = 450000, /* and where the arena reaches highest */
   LAID_OUT = 4,          /* for how many looks a plan counts that is laid out and timed, */
   PARTS_LAID_OUT = 24,   /* and its parts for how many */
   SORTED = 300,          /* for how many, if the best order of its layers has to be found */
@@ -43,7 +43,7 @@ struct climb {
   int *group_of;                   /* [layer] of it */
   int fullest;                     /* group of from's that is changed: where most lives, or where the arena reaches highest */
   int peak;                        /* place of the layer that runs then */
-  bool arranged;                   /* the latter */
+  bool assigned;                   /* the latter */
   bool crowds;                     /* of equal arenas the less crowded one is better, not the faster one */
   long long layers;                /* of MOST_LAYERS, left */
   size_t enough;                   /* bytes: nothing is tried any more until it goes on from where there is a smaller arena */
@@ -347,12 +347,12 @@ static int stand(struct climb *c)
   mafat_spec_close(&c->from);
   mafat_sequence_close(&c->sequence);
   int code = mafat_plan_make(&plan, c->front->list[0].spec, r->network, r->n_layers, r->options, c->d);
-  if (code == MAFAT_OK) code = (c->arranged ? mafat_layout_make : mafat_layout_outline)(&layout, r->network, plan, c->d);
+  if (code == MAFAT_OK) code = (c->assigned ? mafat_layout_make : mafat_layout_outline)(&layout, r->network, plan, c->d);
   if (code == MAFAT_OK) code = mafat_plan_spec(&c->from, plan, r->network);
   if (code == MAFAT_OK) code = mafat_sequence_of(&c->sequence, r->network, plan->members, r->n_layers, r->options->heap);
   for (int g = 0; code == MAFAT_OK && g < plan->n_groups; g++) c->ends[g] = plan->groups[g].at.end;
   if (code == MAFAT_OK) {
-    struct mafat_fullest f = (c->arranged ? mafat_fullest_arranged : mafat_fullest_alive)(layout, plan);
+    struct mafat_fullest f = (c->assigned ? mafat_fullest_assigned : mafat_fullest_alive)(layout, plan);
     c->fullest = f.group;
     c->peak = place_at(plan, f.time / 2);
   }
@@ -459,13 +459,13 @@ static void climb_all(struct climb *c)
 }
 
 /* What is arranged has holes: where it reaches highest may be another group than where most lives, and stand in the way alone. */
-static void climb_arranged(struct climb *c)
+static void climb_assigned(struct climb *c)
 {
   size_t before;
-  c->layers = MOST_ARRANGED;
+  c->layers = MOST_ASSIGNED;
   do {
     before = c->front->list[0].arena_bytes;
-    c->arranged = !c->arranged;
+    c->assigned = !c->assigned;
     climb(c, change_fullest, false);
   } while (c->code == MAFAT_OK && c->front->list[0].arena_bytes < before);
 }
@@ -495,5 +495,5 @@ int mafat_least_refine(struct mafat_front *f, const struct mafat_search_request 
 
 int mafat_least_lower(struct mafat_front *f, const struct mafat_search_request *r, struct mafat_diagnostic *d)
 {
-  return climb_from(f, r, climb_arranged, d);
+  return climb_from(f, r, climb_assigned, d);
 }

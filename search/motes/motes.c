@@ -289,15 +289,15 @@ static int spread(struct search *s, int cell)
   return code;
 }
 
-enum { ARRANGED = 3 }; /* states of the beam, whenever all cells have been opened */
+enum { ASSIGNED = 3 }; /* states of the beam, whenever all cells have been opened */
 
 /* The beam goes by bytes that live in simple orders, which take no time to find; the first state is put in the best order, too. */
-static int arrange_first(struct search *s)
+static int assign_first(struct search *s)
 {
   int code = MAFAT_OK;
-  for (int i = 0; i < ARRANGED && i < s->n_beam && code == MAFAT_OK && (may_go_on(s) || s->best.ms <= 0); i++) {
+  for (int i = 0; i < ASSIGNED && i < s->n_beam && code == MAFAT_OK && (may_go_on(s) || s->best.ms <= 0); i++) {
     struct mafat_motes_state state = s->beam[i];
-    code = mafat_motes_arrange(&s->meter, &state, s->limit_ms, i == 0);
+    code = mafat_motes_assign_offsets(&s->meter, &state, s->limit_ms, i == 0);
     if (code == MAFAT_OK && (s->best.ms <= 0 || is_less(s, &state, &s->best))) s->best = state;
   }
   return code == MAFAT_ELIMIT ? MAFAT_OK : code;
@@ -337,7 +337,7 @@ static int search_cells(struct search *s)
     size_t before = s->beam[0].bytes;
     code = open_cells(s);
     if (code == MAFAT_OK) code = simplify(s);
-    if (code == MAFAT_OK) code = arrange_first(s);
+    if (code == MAFAT_OK) code = assign_first(s);
     if (s->beam[0].bytes >= before) break;
   }
   return code;

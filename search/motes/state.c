@@ -244,7 +244,7 @@ static int try_best_order(struct mafat_motes_meter *m, struct mafat_motes_state 
   return code;
 }
 
-int mafat_motes_arrange(struct mafat_motes_meter *m, struct mafat_motes_state *state, double limit_ms, bool best_order)
+int mafat_motes_assign_offsets(struct mafat_motes_meter *m, struct mafat_motes_state *state, double limit_ms, bool best_order)
 {
   struct mafat_motes_state best = *state, other = *state;
   best.bytes = SIZE_MAX;

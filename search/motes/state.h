@@ -36,7 +36,7 @@ int mafat_motes_outline(struct mafat_motes_meter *m, struct mafat_motes_state *s
 int mafat_motes_time(struct mafat_motes_meter *m, struct mafat_motes_state *state);
 /* The arena's bytes, which has holes, and milliseconds: in a simple order, or the best there is, whichever needs least of those that
  * take no longer than the limit, or than the state. MAFAT_ELIMIT: none is a plan. */
-int mafat_motes_arrange(struct mafat_motes_meter *m, struct mafat_motes_state *state, double limit_ms, bool best_order);
+int mafat_motes_assign_offsets(struct mafat_motes_meter *m, struct mafat_motes_state *state, double limit_ms, bool best_order);
 
 /* Sets bottlenecks[operator] of tensors that live when most does. */
 int mafat_motes_bottlenecks(bool *bottlenecks, struct mafat_motes_meter *m, const struct mafat_motes_state *state);

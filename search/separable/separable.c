@@ -45,7 +45,7 @@ static int find(struct mafat_front *front, const struct mafat_search_request *r,
   code = mafat_units_spec(&spec, r->network, r->n_layers, t.units, t.n, r->options->heap);
   if (code == MAFAT_OK) code = mafat_front_add(front, r, spec, d);
   if (code == MAFAT_OK && front->n == 0) code = mafat_fail(d, MAFAT_ELIMIT, "%s: its bytes cannot be counted", r->network->path);
-  if (code == MAFAT_OK) code = mafat_front_arrange(front, r, d);
+  if (code == MAFAT_OK) code = mafat_front_assign_offsets(front, r, d);
   mafat_spec_close(&spec);
   mafat_transfers_close(&t);
   return code;

@@ -18,7 +18,7 @@
   X(cfg) X(packed) X(packed_graph) X(onnx) X(onnx_import) X(onnx_meaning) X(onnx_quantized) \
   X(tflite) X(tflite_import) X(tflite_meaning) X(tflite_quantized) X(tflite_hybrid) X(bounds) \
   X(sort) \
-  X(packing) X(spec) X(plan) X(fusion) X(order) X(schedule) X(arrange) X(layout) X(parts) X(predict) X(latency) X(paper) X(transfers) \
+  X(packing) X(spec) X(plan) X(fusion) X(order) X(schedule) X(offsets) X(layout) X(parts) X(predict) X(latency) X(paper) X(transfers) \
   X(greedy) X(best) X(sequence) X(least) X(sharing) X(fdt) X(motes) X(searches) X(together) X(depthwise) \
   X(reads) X(weights) X(constants) X(streaming) X(narrow) X(activations) X(packed_integers) \
   X(functions) X(rearrange) X(resample) X(normalize) X(matmul) X(gather) X(topk) X(split) X(postprocess) X(fans) \

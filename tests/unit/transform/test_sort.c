@@ -4,7 +4,7 @@
 #include "transform/sort.h"
 #include "transform/sort_memo.h"
 
-#include "predictor/layout/arrange.h"
+#include "predictor/layout/offsets.h"
 #include "tests/support/failing_malloc.h"
 #include "tests/support/support.h"
 
@@ -457,7 +457,7 @@ static size_t arena_of(const struct graph *graph, const int *order)
     if (last >= 0 && graph->bytes[b])
       blocks[n++] = (struct mafat_block){.bytes = graph->bytes[b], .first = first, .last = last};
   }
-  return mafat_arrange(blocks, n, NULL);
+  return mafat_offsets_assign(blocks, n, NULL);
 }
 
 static void try_arenas(struct exhaustion *e, unsigned ran, int *order, int n)

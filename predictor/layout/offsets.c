@@ -1,9 +1,9 @@
-#include "predictor/layout/arrange.h"
+#include "predictor/layout/offsets.h"
 
 #include "base/blocks.h"
 #include "base/error.h"
-#include "predictor/layout/arrange_few.h"
-#include "predictor/layout/valleys.h"
+#include "predictor/layout/offsets_exact.h"
+#include "predictor/layout/offsets_skyline.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static size_t *live_bytes(const struct mafat_block *blocks, int n, struct mafat_
   return live;
 }
 
-size_t mafat_arrange_lower_bound(const struct mafat_block *blocks, int n)
+size_t mafat_offsets_lower_bound(const struct mafat_block *blocks, int n)
 {
   size_t most = 0;
   for (int i = 0; i < n; i++) { /* the sum is largest at some buffer's first time */
@@ -64,7 +64,7 @@ struct pile {
 
 /* Working state: `order` is a priority list of the blocks that are arranged by trial:
  * those alive where it is tight; the others find room afterwards. */
-struct arranger {
+struct assignment {
   struct mafat_heap *heap;
   struct mafat_block *blocks;
   int n, n_tight;
@@ -84,12 +84,12 @@ struct arranger {
 };
 
 /* The stretches that a block lives in. */
-static int first_stretch(const struct arranger *a, const struct mafat_block *b)
+static int first_stretch(const struct assignment *a, const struct mafat_block *b)
 {
   return b->first / a->stretch_times;
 }
 
-static int end_stretch(const struct arranger *a, const struct mafat_block *b)
+static int end_stretch(const struct assignment *a, const struct mafat_block *b)
 {
   return b->first > b->last ? first_stretch(a, b) : b->last / a->stretch_times + 1;
 }
@@ -106,7 +106,7 @@ static size_t rise(const struct pile *pile, int *next, const struct mafat_block 
   return at;
 }
 
-static size_t lowest_fit(const struct arranger *a, const struct mafat_block *b)
+static size_t lowest_fit(const struct assignment *a, const struct mafat_block *b)
 {
   int first = first_stretch(a, b), n = end_stretch(a, b) - first, next[FEW_STRETCHES] = {0};
   bool all = n > FEW_STRETCHES || b->first > b->last; /* what never lives may begin behind all stretches */
@@ -121,7 +121,7 @@ static size_t lowest_fit(const struct arranger *a, const struct mafat_block *b)
 }
 
 /* The highest offset under `top` where b fits; falls back to the lowest fit. */
-static size_t highest_fit(const struct arranger *a, const struct mafat_block *b, size_t top)
+static size_t highest_fit(const struct assignment *a, const struct mafat_block *b, size_t top)
 {
   const struct pile *all = &a->piles[N_STRETCHES];
   size_t end = top;
@@ -144,7 +144,7 @@ static void insert(struct pile *pile, const struct placed *p)
   pile->list[low] = *p;
 }
 
-static void place(struct arranger *a, int index, size_t offset)
+static void place(struct assignment *a, int index, size_t offset)
 {
   struct mafat_block *b = &a->blocks[index];
   struct placed p = {offset, offset + b->bytes, b->first, b->last};
@@ -153,13 +153,13 @@ static void place(struct arranger *a, int index, size_t offset)
   for (int s = first_stretch(a, b); s < end_stretch(a, b); s++) insert(&a->piles[s], &p);
 }
 
-static void begin(struct arranger *a)
+static void begin(struct assignment *a)
 {
   for (int s = 0; s <= N_STRETCHES; s++) a->piles[s].n = 0;
 }
 
 /* About as long as a life: few blocks are in many of them. */
-static int find_stretch_times(const struct arranger *a)
+static int find_stretch_times(const struct assignment *a)
 {
   long long sum = 0;
   for (int i = 0; i < a->n; i++)
@@ -168,7 +168,7 @@ static int find_stretch_times(const struct arranger *a)
 }
 
 /* Room for as many in each stretch as live in it. */
-static bool open_piles(struct arranger *a)
+static bool open_piles(struct assignment *a)
 {
   size_t n = (size_t)a->n;
   a->stretch_times = find_stretch_times(a);
@@ -184,7 +184,7 @@ static bool open_piles(struct arranger *a)
 
 /* Places everything in `order`; with a top, buffers that prefer it hang from it. The last time it stops where that becomes no
  * better: nobody looks at where it was. */
-static size_t place_all(struct arranger *a, size_t top)
+static size_t place_all(struct assignment *a, size_t top)
 {
   size_t total = 0;
   begin(a);
@@ -226,7 +226,7 @@ static bool heavier(const struct mafat_block *x, const struct mafat_block *y)
 }
 
 /* Merges neighbouring runs: stable, so that equal buffers keep their order. */
-static void merge(const struct arranger *a, before is_before, int from, int middle, int end)
+static void merge(const struct assignment *a, before is_before, int from, int middle, int end)
 {
   int left = from, right = middle;
   for (int i = from; i < end; i++) {
@@ -236,7 +236,7 @@ static void merge(const struct arranger *a, before is_before, int from, int midd
   memcpy(a->order + from, a->sorting + from, (size_t)(end - from) * sizeof *a->order);
 }
 
-static void sort_order(struct arranger *a, before is_before)
+static void sort_order(struct assignment *a, before is_before)
 {
   int n = 0;
   for (int i = 0; i < a->n; i++)
@@ -247,7 +247,7 @@ static void sort_order(struct arranger *a, before is_before)
 }
 
 /* Moves the buffer that sticks out highest to the front of the order. */
-static bool promote_highest(struct arranger *a, size_t total)
+static bool promote_highest(struct assignment *a, size_t total)
 {
   for (int i = 0; i < a->n_tight; i++) {
     const struct mafat_block *b = &a->blocks[a->order[i]];
@@ -262,7 +262,7 @@ static bool promote_highest(struct arranger *a, size_t total)
 }
 
 /* Fisher and Yates, from a fixed seed: the same arena every time. */
-static void shuffle(struct arranger *a, uint32_t *seed)
+static void shuffle(struct assignment *a, uint32_t *seed)
 {
   for (int i = a->n_tight - 1; i > 0; i--) {
     *seed = *seed * 1664525u + 1013904223u;
@@ -273,7 +273,7 @@ static void shuffle(struct arranger *a, uint32_t *seed)
 }
 
 /* Tries one order, then others with what sticks out moved to the front. */
-static void try_order(struct arranger *a, size_t bound, int promotions)
+static void try_order(struct assignment *a, size_t bound, int promotions)
 {
   size_t total = place_all(a, 0);
   for (int i = 0; i < promotions && a->left > 0 && a->best_total > bound && promote_highest(a, total); i++)
@@ -281,7 +281,7 @@ static void try_order(struct arranger *a, size_t bound, int promotions)
 }
 
 /* Which blocks are alive at a time when more than so many eighths of the bound are: the sum grows only where one begins. */
-static void find_tight(struct arranger *a, size_t bound, size_t eighths)
+static void find_tight(struct assignment *a, size_t bound, size_t eighths)
 {
   memset(a->firsts, 0, ((size_t)a->n_times + 1) * sizeof *a->firsts);
   for (int i = 0; i < a->n; i++)
@@ -296,21 +296,21 @@ static void find_tight(struct arranger *a, size_t bound, size_t eighths)
 }
 
 /* Few blocks exactly, as long as that does not take too long. */
-static int arrange_few(struct arranger *a, size_t bound)
+static int assign_exact(struct assignment *a, size_t bound)
 {
   enum { EFFORT = 10000000 }; /* a placement costs less than n^2 */
   struct mafat_block few[MAFAT_FEW_BLOCKS];
   size_t total = a->best_total;
   sort_order(a, larger);
   for (int i = 0; i < a->n_tight; i++) few[i] = a->blocks[a->order[i]];
-  int code = mafat_arrange_few(few, a->n_tight, bound, &total, EFFORT / (a->n_tight * a->n_tight), a->heap);
+  int code = mafat_offsets_assign_exact(few, a->n_tight, bound, &total, EFFORT / (a->n_tight * a->n_tight), a->heap);
   for (int i = 0; i < a->n_tight && total < a->best_total; i++) a->best[a->order[i]] = few[i].offset;
   a->best_total = total;
   return code;
 }
 
 /* Tries orders of the tight blocks until one reaches the bound or the effort is spent; none that is no smaller than `most` counts. */
-static int try_orders(struct arranger *a, size_t bound, size_t most)
+static int try_orders(struct assignment *a, size_t bound, size_t most)
 {
   static const before orders[] = {larger, earlier, longer, heavier};
   enum { PROMOTIONS = 40, SHUFFLES = 60, EFFORT = 4000000 }; /* a placement costs about n^2 */
@@ -329,11 +329,11 @@ static int try_orders(struct arranger *a, size_t bound, size_t most)
     shuffle(a, &seed);
     try_order(a, bound, PROMOTIONS / 4);
   }
-  return a->best_total > bound && a->n_tight <= MAFAT_FEW_BLOCKS ? arrange_few(a, bound) : MAFAT_OK;
+  return a->best_total > bound && a->n_tight <= MAFAT_FEW_BLOCKS ? assign_exact(a, bound) : MAFAT_OK;
 }
 
 /* The best order's offsets, and room for all other blocks. Returns the arena. */
-static size_t place_rest(struct arranger *a)
+static size_t place_rest(struct assignment *a)
 {
   size_t total = a->best_total;
   begin(a);
@@ -349,14 +349,14 @@ static size_t place_rest(struct arranger *a)
 }
 
 /* Remembers the offsets of all blocks. */
-static size_t keep_offsets(struct arranger *a, size_t total)
+static size_t keep_offsets(struct assignment *a, size_t total)
 {
   for (int i = 0; i < a->n; i++) a->kept[i] = a->blocks[i].offset;
   return total;
 }
 
 /* What is alive where most of the bound is; if the rest then sticks out, all. */
-static int arrange_tight(struct arranger *a, size_t bound, size_t *total)
+static int assign_tight(struct assignment *a, size_t bound, size_t *total)
 {
   for (int eighths = 6; eighths >= 0 && *total > bound; eighths -= 6) {
     find_tight(a, bound, (size_t)eighths);
@@ -371,13 +371,13 @@ static int arrange_tight(struct arranger *a, size_t bound, size_t *total)
 }
 
 /* Other arrangements of what is tight may leave room for the rest. */
-static int arrange_others(struct arranger *a, size_t bound, size_t *total)
+static int assign_others(struct assignment *a, size_t bound, size_t *total)
 {
   for (size_t eighths = 7; eighths >= 4 && *total > bound; eighths--) {
     find_tight(a, bound, eighths);
     if (a->n_tight == 0 || a->n_tight > MAFAT_FEW_BLOCKS) continue;
     a->best_total = *total;
-    int code = arrange_few(a, bound);
+    int code = assign_exact(a, bound);
     if (code) return code;
     size_t found = a->best_total < *total ? place_rest(a) : *total;
     if (found < *total) *total = keep_offsets(a, found);
@@ -385,29 +385,29 @@ static int arrange_others(struct arranger *a, size_t bound, size_t *total)
   return MAFAT_OK;
 }
 
-static int arrange_valleys(struct arranger *a, size_t bound, size_t *total)
+static int assign_skyline(struct assignment *a, size_t bound, size_t *total)
 {
   enum { EFFORT = 20000 };
   size_t found = *total;
   if (*total <= bound) return MAFAT_OK;
-  int code = mafat_arrange_valleys(a->blocks, a->n, bound, &found, EFFORT, a->heap);
+  int code = mafat_offsets_assign_skyline(a->blocks, a->n, bound, &found, EFFORT, a->heap);
   if (code == MAFAT_OK && found < *total) *total = keep_offsets(a, found);
   return code;
 }
 
 /* Of many blocks each order takes long, and few can be tried. */
-static int arrange_all(struct arranger *a, size_t bound, size_t *total)
+static int assign_all(struct assignment *a, size_t bound, size_t *total)
 {
-  int code = a->n > MANY ? arrange_valleys(a, bound, total) : MAFAT_OK;
-  if (code == MAFAT_OK) code = arrange_tight(a, bound, total);
-  if (code == MAFAT_OK) code = arrange_others(a, bound, total);
-  return code || a->n > MANY ? code : arrange_valleys(a, bound, total);
+  int code = a->n > MANY ? assign_skyline(a, bound, total) : MAFAT_OK;
+  if (code == MAFAT_OK) code = assign_tight(a, bound, total);
+  if (code == MAFAT_OK) code = assign_others(a, bound, total);
+  return code || a->n > MANY ? code : assign_skyline(a, bound, total);
 }
 
-size_t mafat_arrange(struct mafat_block *blocks, int n, struct mafat_heap *heap)
+size_t mafat_offsets_assign(struct mafat_block *blocks, int n, struct mafat_heap *heap)
 {
   if (n == 0) return 0;
-  struct arranger a = {.heap = heap, .blocks = blocks, .n = n, .n_times = last_time(blocks, n) + 1};
+  struct assignment a = {.heap = heap, .blocks = blocks, .n = n, .n_times = last_time(blocks, n) + 1};
   size_t bound = 0, total = SIZE_MAX;
   a.live = live_bytes(blocks, n, heap);
   a.firsts = mafat_heap_calloc(heap, (size_t)a.n_times + 1, sizeof *a.firsts);
@@ -419,7 +419,7 @@ size_t mafat_arrange(struct mafat_block *blocks, int n, struct mafat_heap *heap)
   if (open_piles(&a) && a.live && a.firsts && a.sorting && a.order && a.best && a.tight && a.kept) {
     for (int time = 0; time < a.n_times; time++)
       if (a.live[time] > bound) bound = a.live[time];
-    int code = arrange_all(&a, bound, &total);
+    int code = assign_all(&a, bound, &total);
     for (int i = 0; i < n; i++) blocks[i].offset = a.kept[i];
     if (code) total = SIZE_MAX;
   }

@@ -1,7 +1,7 @@
-/* What is placed has an outline: a height at each time. Its lowest valley is filled next: with the block that matters most
- * of those whose lives lie within the valley; where there is none, the valley is filled up to its lower shore, and what is
+/* What is placed has an outline: a height at each time. Its lowest segment is filled next: with the block that matters most
+ * of those whose lives lie within the segment; where there is none, the segment is filled up to its lower shore, and what is
  * below is lost. Which blocks matter is learnt: what ends up above the bound matters more the next time. */
-#include "predictor/layout/valleys.h"
+#include "predictor/layout/offsets_skyline.h"
 
 #include "base/blocks.h"
 #include "base/error.h"
@@ -17,13 +17,13 @@ static const double MORE = 1.3; /* times, that a block matters which ended above
 
 /* A stretch of time above which nothing is placed yet, by the time at which it begins. Times are counted in those at which blocks
  * begin. */
-struct valley {
+struct segment {
   int end, before; /* its own end, at which the next one begins; where the one before begins, -1: there is none */
   size_t height;
   bool there;
 };
 
-/* A valley that may be the lowest one, unless it is another or gone by then. */
+/* A segment that may be the lowest one, unless it is another or gone by then. */
 struct low {
   size_t height;
   int begin;
@@ -49,8 +49,8 @@ struct filler {
   int n_times;
   int n_leaves;           /* a power of two */
   struct node *nodes;     /* (2 * n_leaves); node 1 is the root */
-  struct valley *valleys; /* [time] (n_times) */
-  struct low *lows;       /* (n_lows): a heap, of all valleys but the one that is filled */
+  struct segment *segments; /* [time] (n_times) */
+  struct low *lows;       /* (n_lows): a heap, of all segments but the one that is filled */
   int n_lows;
   double *learnt;         /* [rank]: by how many times the block matters more than its shape says */
   size_t *offsets;        /* [rank] */
@@ -96,7 +96,7 @@ static void look(const struct node *nodes, int i, int first, int width, struct w
   look(nodes, 2 * i + !right, first + !right * half, half, w);
 }
 
-/* The rank of the block that is put into the valley; -1: none fits. */
+/* The rank of the block that is put into the segment; -1: none fits. */
 static int choose(const struct filler *f, int begin, int end)
 {
   struct want w = {f->firsts[begin], f->firsts[end], end, 0, -1};
@@ -104,7 +104,7 @@ static int choose(const struct filler *f, int begin, int end)
   return w.found ? w.found - f->n_leaves : -1;
 }
 
-/* ---- valleys ---- */
+/* ---- segments ---- */
 
 static bool is_lower(const struct low *a, const struct low *b)
 {
@@ -113,7 +113,7 @@ static bool is_lower(const struct low *a, const struct low *b)
 
 static void offer(struct filler *f, int begin)
 {
-  struct low low = {f->valleys[begin].height, begin};
+  struct low low = {f->segments[begin].height, begin};
   int i = ++f->n_lows;
   for (; i > 1 && is_lower(&low, &f->lows[i / 2]); i /= 2) f->lows[i] = f->lows[i / 2];
   f->lows[i] = low;
@@ -137,47 +137,47 @@ static int lowest(struct filler *f)
 {
   for (;;) {
     struct low low = take_low(f);
-    const struct valley *v = &f->valleys[low.begin];
+    const struct segment *v = &f->segments[low.begin];
     if (v->there && v->height == low.height) return low.begin;
   }
 }
 
 /* From `begin` on, up to where another one begins. */
-static void dig(struct filler *f, int begin, struct valley v)
+static void dig(struct filler *f, int begin, struct segment v)
 {
-  f->valleys[begin] = v;
-  if (v.end < f->n_times) f->valleys[v.end].before = begin;
+  f->segments[begin] = v;
+  if (v.end < f->n_times) f->segments[v.end].before = begin;
 }
 
 /* Up to the lower one of its shores, which it joins. */
 static void fill(struct filler *f, int at)
 {
-  struct valley v = f->valleys[at];
-  const struct valley *left = v.before >= 0 ? &f->valleys[v.before] : NULL, *right = v.end < f->n_times ? &f->valleys[v.end] : NULL;
+  struct segment v = f->segments[at];
+  const struct segment *left = v.before >= 0 ? &f->segments[v.before] : NULL, *right = v.end < f->n_times ? &f->segments[v.end] : NULL;
   size_t to_left = left ? left->height : SIZE_MAX, to_right = right ? right->height : SIZE_MAX;
   int begin = at, end = v.end;
   if (to_right <= to_left) {
-    f->valleys[v.end].there = false;
+    f->segments[v.end].there = false;
     end = right->end;
   }
   if (to_left <= to_right) {
-    f->valleys[at].there = false;
+    f->segments[at].there = false;
     begin = v.before;
-    dig(f, begin, (struct valley){end, left->before, to_left, true});
+    dig(f, begin, (struct segment){end, left->before, to_left, true});
     return;
   }
-  dig(f, begin, (struct valley){end, v.before, to_right, true});
+  dig(f, begin, (struct segment){end, v.before, to_right, true});
   offer(f, begin);
 }
 
-/* Puts a block into the valley, whose floor it becomes. Returns what is left of the valley, which is as low; -1: nothing is. */
+/* Puts a block into the segment, whose floor it becomes. Returns what is left of the segment, which is as low; -1: nothing is. */
 static int put(struct filler *f, int at, const struct life *b)
 {
-  struct valley v = f->valleys[at];
+  struct segment v = f->segments[at];
   int before = b->begin > at ? at : v.before;
-  if (b->begin > at) dig(f, at, (struct valley){b->begin, v.before, v.height, true});
-  if (b->end < v.end) dig(f, b->end, (struct valley){v.end, b->begin, v.height, true});
-  dig(f, b->begin, (struct valley){b->end, before, v.height + b->bytes, true});
+  if (b->begin > at) dig(f, at, (struct segment){b->begin, v.before, v.height, true});
+  if (b->end < v.end) dig(f, b->end, (struct segment){v.end, b->begin, v.height, true});
+  dig(f, b->begin, (struct segment){b->end, before, v.height + b->bytes, true});
   offer(f, b->begin);
   if (b->begin == at) return b->end < v.end ? b->end : -1;
   if (b->end < v.end) offer(f, b->end);
@@ -190,20 +190,20 @@ static size_t pile(struct filler *f)
 {
   size_t total = 0;
   memset(f->offsets, 0, (size_t)f->n * sizeof *f->offsets);
-  memset(f->valleys, 0, (size_t)f->n_times * sizeof *f->valleys);
-  dig(f, 0, (struct valley){f->n_times, -1, 0, true});
+  memset(f->segments, 0, (size_t)f->n_times * sizeof *f->segments);
+  dig(f, 0, (struct segment){f->n_times, -1, 0, true});
   f->n_lows = 0;
   offer(f, 0);
   for (int left = f->n, at = -1; left > 0 && (total < f->total || f->n < MANY);) {
     if (at < 0) at = lowest(f);
-    int rank = choose(f, at, f->valleys[at].end);
+    int rank = choose(f, at, f->segments[at].end);
     if (rank < 0) {
       fill(f, at);
       at = -1;
       continue;
     }
     const struct life *b = &f->lives[rank];
-    f->offsets[rank] = f->valleys[at].height;
+    f->offsets[rank] = f->segments[at].height;
     if (f->offsets[rank] + b->bytes > total) total = f->offsets[rank] + b->bytes;
     at = put(f, at, b);
     take(f, rank);
@@ -279,7 +279,7 @@ static bool find_lives(struct filler *f, const struct mafat_block *blocks, int n
   return true;
 }
 
-int mafat_arrange_valleys(struct mafat_block *blocks, int n, size_t bound, size_t *total, long placements,
+int mafat_offsets_assign_skyline(struct mafat_block *blocks, int n, size_t bound, size_t *total, long placements,
                           struct mafat_heap *heap)
 {
   struct filler f = {.n_leaves = 1, .bound = bound, .total = *total};
@@ -287,12 +287,12 @@ int mafat_arrange_valleys(struct mafat_block *blocks, int n, size_t bound, size_
   f.lives = mafat_heap_calloc(heap, (size_t)n, sizeof *f.lives);
   f.firsts = mafat_heap_calloc(heap, (size_t)n + 2, sizeof *f.firsts);
   f.nodes = mafat_heap_calloc(heap, 2 * (size_t)f.n_leaves, sizeof *f.nodes);
-  f.valleys = mafat_heap_calloc(heap, (size_t)n + 1, sizeof *f.valleys); /* a block begins at each time */
+  f.segments = mafat_heap_calloc(heap, (size_t)n + 1, sizeof *f.segments); /* a block begins at each time */
   f.lows = mafat_heap_calloc(heap, 4 * (size_t)n + 4, sizeof *f.lows);
   f.learnt = mafat_heap_calloc(heap, (size_t)n, sizeof *f.learnt);
   f.offsets = mafat_heap_calloc(heap, (size_t)n, sizeof *f.offsets);
   f.best = mafat_heap_calloc(heap, (size_t)n, sizeof *f.best);
-  bool enough = f.lives && f.firsts && f.nodes && f.valleys && f.lows && f.learnt && f.offsets && f.best && find_lives(&f, blocks, n, heap);
+  bool enough = f.lives && f.firsts && f.nodes && f.segments && f.lows && f.learnt && f.offsets && f.best && find_lives(&f, blocks, n, heap);
   if (enough) {
     for (int s = 0; s < N_SHAPES && f.total > bound; s++) try_shape(&f, (enum shape)s, placements / N_SHAPES);
     for (int i = 0; i < f.n && f.total < *total; i++) blocks[f.lives[i].block].offset = f.best[i];
@@ -301,7 +301,7 @@ int mafat_arrange_valleys(struct mafat_block *blocks, int n, size_t bound, size_
   mafat_heap_free(heap, f.lives);
   mafat_heap_free(heap, f.firsts);
   mafat_heap_free(heap, f.nodes);
-  mafat_heap_free(heap, f.valleys);
+  mafat_heap_free(heap, f.segments);
   mafat_heap_free(heap, f.lows);
   mafat_heap_free(heap, f.learnt);
   mafat_heap_free(heap, f.offsets);

@@ -1,15 +1,15 @@
-/* Covers predictor/layout/{arrange, arrange_few, valleys}.c: buffers with lives, placed in an
+/* Covers predictor/layout/{offsets, offsets_exact, offsets_skyline}.c: buffers with lives, placed in an
  * arena. */
 #include <check.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/layout/arrange.h"
-#include "predictor/layout/valleys.h"
+#include "predictor/layout/offsets.h"
+#include "predictor/layout/offsets_skyline.h"
 #include "tests/support/support.h"
 
-Suite *arrange_suite(void);
+Suite *offsets_suite(void);
 
 enum { MOST = 64 };
 
@@ -18,7 +18,7 @@ static bool live_together(const struct mafat_block *a, const struct mafat_block 
   return a->first <= b->last && b->first <= a->last;
 }
 
-static void check_arrangement(const struct mafat_block *blocks, int n, size_t total)
+static void check_offsets(const struct mafat_block *blocks, int n, size_t total)
 {
   size_t end = 0;
   for (int i = 0; i < n; i++) {
@@ -31,7 +31,7 @@ static void check_arrangement(const struct mafat_block *blocks, int n, size_t to
     }
   }
   ck_assert_uint_eq(total, end);
-  ck_assert_uint_ge(total, mafat_arrange_lower_bound(blocks, n));
+  ck_assert_uint_ge(total, mafat_offsets_lower_bound(blocks, n));
 }
 
 static int random_blocks(struct test_rng *rng, struct mafat_block *blocks, int most, int times, int most_units)
@@ -101,8 +101,8 @@ START_TEST(tiny_cases_are_the_optimum)
     s.n = random_blocks(&rng, s.blocks, 6, 5, 9);
     struct mafat_block blocks[8];
     memcpy(blocks, s.blocks, sizeof blocks);
-    size_t total = mafat_arrange(blocks, s.n, NULL);
-    check_arrangement(blocks, s.n, total);
+    size_t total = mafat_offsets_assign(blocks, s.n, NULL);
+    check_offsets(blocks, s.n, total);
     try_orders(&s, 0);
     ck_assert_msg(total == s.best, "%zu bytes, the optimum is %zu", total, s.best);
   }
@@ -115,8 +115,8 @@ START_TEST(a_chain_that_sizes_do_not_order)
   static const size_t bytes[] = {5, 3, 2, 4};
   struct mafat_block blocks[4];
   for (int i = 0; i < 4; i++) blocks[i] = (struct mafat_block){.bytes = bytes[i], .first = i, .last = i + 1};
-  ck_assert_uint_eq(mafat_arrange(blocks, 4, NULL), 8);
-  check_arrangement(blocks, 4, 8);
+  ck_assert_uint_eq(mafat_offsets_assign(blocks, 4, NULL), 8);
+  check_offsets(blocks, 4, 8);
 }
 END_TEST
 
@@ -126,7 +126,7 @@ START_TEST(blocks_do_not_overlap)
   for (int trial = 0; trial < 300; trial++) {
     struct mafat_block blocks[MOST];
     int n = random_blocks(&rng, blocks, MOST, 40, 1000);
-    check_arrangement(blocks, n, mafat_arrange(blocks, n, NULL));
+    check_offsets(blocks, n, mafat_offsets_assign(blocks, n, NULL));
   }
 }
 END_TEST
@@ -144,7 +144,7 @@ START_TEST(lower_bound_is_the_most_alive_at_one_time)
         if (blocks[i].first <= time && time <= blocks[i].last) sum += blocks[i].bytes;
       if (sum > most) most = sum;
     }
-    ck_assert_uint_eq(mafat_arrange_lower_bound(blocks, n), most);
+    ck_assert_uint_eq(mafat_offsets_lower_bound(blocks, n), most);
   }
 }
 END_TEST
@@ -159,9 +159,9 @@ START_TEST(chains_reach_the_lower_bound)
     for (int i = 0; i < n; i++)
       blocks[i] = (struct mafat_block){.bytes = 64 * (size_t)test_random_int(&rng, 1, 1000), .first = i, .last = i + 1,
                                        .end_hint = 1 + i % 2};
-    size_t total = mafat_arrange(blocks, n, NULL);
-    check_arrangement(blocks, n, total);
-    ck_assert_uint_eq(total, mafat_arrange_lower_bound(blocks, n));
+    size_t total = mafat_offsets_assign(blocks, n, NULL);
+    check_offsets(blocks, n, total);
+    ck_assert_uint_eq(total, mafat_offsets_lower_bound(blocks, n));
   }
 }
 END_TEST
@@ -191,25 +191,25 @@ START_TEST(many_blocks_find_room_in_a_quarter_more)
   struct test_rng rng = test_rng((uint64_t)_i);
   struct mafat_block *blocks = calloc(MANY, sizeof *blocks);
   int n = cut_arena(&rng, blocks, test_random_int(&rng, 600, MANY), 2000, 64 * 10000);
-  size_t total = mafat_arrange(blocks, n, NULL);
-  check_arrangement(blocks, n, total);
+  size_t total = mafat_offsets_assign(blocks, n, NULL);
+  check_offsets(blocks, n, total);
   ck_assert_msg(total <= 64 * 12500, "%zu bytes", total);
   free(blocks);
 }
 END_TEST
 
-START_TEST(valleys_are_filled_as_well_as_said)
+START_TEST(skylines_are_filled_as_well_as_said)
 {
   struct test_rng rng = test_rng((uint64_t)_i);
   for (int trial = 0; trial < 50; trial++) {
     struct mafat_block blocks[MOST];
     int n = random_blocks(&rng, blocks, MOST, 40, 1000);
-    size_t bound = mafat_arrange_lower_bound(blocks, n), total = SIZE_MAX, less = bound;
-    ck_assert_int_eq(mafat_arrange_valleys(blocks, n, bound, &total, 1000, NULL), 0);
-    check_arrangement(blocks, n, total);
-    ck_assert_int_eq(mafat_arrange_valleys(blocks, n, bound, &less, 1000, NULL), 0); /* none is smaller: it stays */
+    size_t bound = mafat_offsets_lower_bound(blocks, n), total = SIZE_MAX, less = bound;
+    ck_assert_int_eq(mafat_offsets_assign_skyline(blocks, n, bound, &total, 1000, NULL), 0);
+    check_offsets(blocks, n, total);
+    ck_assert_int_eq(mafat_offsets_assign_skyline(blocks, n, bound, &less, 1000, NULL), 0); /* none is smaller: it stays */
     ck_assert_uint_eq(less, bound);
-    check_arrangement(blocks, n, total);
+    check_offsets(blocks, n, total);
   }
 }
 END_TEST
@@ -220,21 +220,21 @@ START_TEST(the_same_blocks_get_the_same_offsets)
   struct mafat_block a[MOST], b[MOST];
   int n = random_blocks(&rng, a, MOST, 20, 1000);
   memcpy(b, a, sizeof b);
-  ck_assert_uint_eq(mafat_arrange(a, n, NULL), mafat_arrange(b, n, NULL));
+  ck_assert_uint_eq(mafat_offsets_assign(a, n, NULL), mafat_offsets_assign(b, n, NULL));
   for (int i = 0; i < n; i++) ck_assert_uint_eq(a[i].offset, b[i].offset);
 }
 END_TEST
 
 START_TEST(nothing_takes_no_room)
 {
-  ck_assert_uint_eq(mafat_arrange(NULL, 0, NULL), 0);
-  ck_assert_uint_eq(mafat_arrange_lower_bound(NULL, 0), 0);
+  ck_assert_uint_eq(mafat_offsets_assign(NULL, 0, NULL), 0);
+  ck_assert_uint_eq(mafat_offsets_lower_bound(NULL, 0), 0);
 }
 END_TEST
 
-Suite *arrange_suite(void)
+Suite *offsets_suite(void)
 {
-  Suite *suite = suite_create("arrange");
+  Suite *suite = suite_create("offsets");
   TCase *blocks = tcase_create("blocks");
   tcase_set_timeout(blocks, 30);
   tcase_add_loop_test(blocks, tiny_cases_are_the_optimum, 0, test_seeds(10));
@@ -243,7 +243,7 @@ Suite *arrange_suite(void)
   tcase_add_test(blocks, lower_bound_is_the_most_alive_at_one_time);
   tcase_add_test(blocks, chains_reach_the_lower_bound);
   tcase_add_loop_test(blocks, many_blocks_find_room_in_a_quarter_more, 0, test_seeds(10));
-  tcase_add_loop_test(blocks, valleys_are_filled_as_well_as_said, 0, test_seeds(5));
+  tcase_add_loop_test(blocks, skylines_are_filled_as_well_as_said, 0, test_seeds(5));
   tcase_add_test(blocks, the_same_blocks_get_the_same_offsets);
   tcase_add_test(blocks, nothing_takes_no_room);
   suite_add_tcase(suite, blocks);

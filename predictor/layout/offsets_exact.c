@@ -1,4 +1,4 @@
-#include "predictor/layout/arrange_few.h"
+#include "predictor/layout/offsets_exact.h"
 
 #include "base/error.h"
 
@@ -146,7 +146,7 @@ static void place_next(struct few *f, const struct tower *t, int last)
   }
 }
 
-int mafat_arrange_few(struct mafat_block *blocks, int n, size_t bound, size_t *total, long placements,
+int mafat_offsets_assign_exact(struct mafat_block *blocks, int n, size_t bound, size_t *total, long placements,
                       struct mafat_heap *heap)
 {
   struct few *f = mafat_heap_calloc(heap, 1, sizeof *f + ((size_t)n + 1) * sizeof *f->towers);
