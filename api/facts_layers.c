@@ -29,7 +29,7 @@ static size_t outputs_bytes(const struct mafat_network *n, const struct mafat_la
   return bytes;
 }
 
-static const char *residence_name(enum mafat_residence weights)
+static const char *placement_name(enum mafat_weight_placement weights)
 {
   return weights == MAFAT_KEPT ? "kept" : weights == MAFAT_LOADED ? "loaded" : "streamed";
 }
@@ -54,7 +54,7 @@ int mafat_facts_layer(struct mafat_layer_facts *f, const struct mafat_network *n
       .arena_bytes = outputs_bytes(n, layout, layer) +
                      buffer_bytes(layout, layout->scratch_buffers[layer]),
       .position = c->plan->position[layer]};
-  if (f->weights_bytes) f->weights = residence_name(c->plan->residence[layer]);
+  if (f->weights_bytes) f->weights = placement_name(c->plan->placement[layer]);
   return MAFAT_OK;
 }
 
@@ -78,7 +78,7 @@ int mafat_facts_group(struct mafat_group_facts *f, const struct mafat_choice *c,
       .rows = cut == MAFAT_CUT_ROWS ? g->cut.as.rows.least : 0, .panels = cut == MAFAT_CUT_PANELS,
       .tile_rows = cut == MAFAT_CUT_GRID ? g->cut.as.grid.n_rows : 1,
       .tile_cols = cut == MAFAT_CUT_GRID ? g->cut.as.grid.n_cols : 1,
-      .weights = residence_name(g->weights.residence),
+      .weights = placement_name(g->weights.placement),
       .peak_bytes = cost->peak_bytes,
       .macs = cost->macs, .redundant_macs = cost->redundant_macs, .padded_macs = cost->padded_macs};
   write_cut(&g->cut, f->cut, sizeof f->cut);

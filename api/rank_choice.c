@@ -155,24 +155,24 @@ static void move_shares(double *shares, const struct mafat_rank_choice *c, const
   for (int i = 0; i < r->n_ranks; i++) shares[i] *= r->n_ranks / sum;
 }
 
-enum { N_RESIDENCES = 2 };
-static const struct mafat_group_weights residences[N_RESIDENCES] = {{.residence = MAFAT_KEPT}, {.residence = MAFAT_STREAMED}};
+enum { N_PLACEMENTS = 2 };
+static const struct mafat_group_weights placements[N_PLACEMENTS] = {{.placement = MAFAT_KEPT}, {.placement = MAFAT_STREAMED}};
 
-/* *residence: the first one that fits, or else the last. */
-static int take_found(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int *residence, struct mafat_diagnostic *d)
+/* *weight placement: the first one that fits, or else the last. */
+static int take_found(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int *placement, struct mafat_diagnostic *d)
 {
   enum { TRIES = 8 };
   int code = find_way(c, r->search, r->ahead, d);
   if (code) return code;
-  for (int i = 0; i < N_RESIDENCES; i++) {
+  for (int i = 0; i < N_PLACEMENTS; i++) {
     double shares[MAFAT_MOST_RANKS];
     bool differ = share_by_speed(shares, r);
-    code = take_shares(c, r, residences[i], differ ? shares : NULL, r->ahead || differ, d);
+    code = take_shares(c, r, placements[i], differ ? shares : NULL, r->ahead || differ, d);
     for (int k = 0; k < TRIES && code == MAFAT_ELIMIT && r->n_ranks > 1; k++) {
       move_shares(shares, c, r);
-      code = take_shares(c, r, residences[i], shares, false, d);
+      code = take_shares(c, r, placements[i], shares, false, d);
     }
-    *residence = i;
+    *placement = i;
     if (code != MAFAT_ELIMIT) return code;
   }
   return code;
@@ -189,7 +189,7 @@ struct seen {
 /* What has been found so far: where the fastest came from, and what it takes. */
 struct best {
   struct mafat_rank_mix mix;
-  int residence;
+  int placement;
   double total_ms;
   uint64_t exchanged_bytes, most_bytes; /* neither may be more */
   bool found;
@@ -273,7 +273,7 @@ static bool is_over(const struct best *b)
 
 /* A plan that has not been looked at. Not *fit: it is none, or takes more memory. */
 static int try_spec(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, const struct mafat_rank_mix *mix,
-                    int residence, const struct mafat_spec *spec, bool *fit)
+                    int placement, const struct mafat_spec *spec, bool *fit)
 {
   struct mafat_diagnostic d;
   int code = take(c, spec, r, &d);
@@ -282,7 +282,7 @@ static int try_spec(struct best *b, struct mafat_rank_choice *c, const struct ma
   bool faster = c->total_ms < b->total_ms || (c->total_ms == b->total_ms && c->exchanged_bytes < b->exchanged_bytes);
   if (!*fit || !faster || c->exchanged_bytes > b->exchanged_bytes) return MAFAT_OK;
   b->mix = *mix;
-  b->residence = residence;
+  b->placement = placement;
   b->total_ms = c->total_ms;
   b->found = true;
   return MAFAT_OK;
@@ -290,19 +290,19 @@ static int try_spec(struct best *b, struct mafat_rank_choice *c, const struct ma
 
 /* Tries a mix. Not *fit: it was none, or takes more memory; another of its kind may do with less. */
 static int try_mix(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, const struct mafat_rank_mix *mix,
-                   int residence, bool *fit)
+                   int placement, bool *fit)
 {
   struct mafat_spec *spec;
   struct mafat_diagnostic d;
   *fit = false;
   if (is_over(b)) return MAFAT_OK;
-  int code = find_mix(&spec, c, r, mix, residences[residence], &d);
+  int code = find_mix(&spec, c, r, mix, placements[placement], &d);
   if (code) return code == MAFAT_ENOMEM ? code : MAFAT_OK;
   char *text = mafat_spec_text(spec);
   const struct seen *seen = text ? find_seen(b, text) : NULL;
   if (!text) code = MAFAT_ENOMEM;
   else if (seen) *fit = seen->fit;
-  else code = try_spec(b, c, r, mix, residence, spec, fit);
+  else code = try_spec(b, c, r, mix, placement, spec, fit);
   mafat_spec_close(&spec);
   if (seen || code) free(text);
   else note_seen(b, text, *fit);
@@ -312,7 +312,7 @@ static int try_mix(struct best *b, struct mafat_rank_choice *c, const struct maf
 /* Runs of whole layers behind so many by rows, in less and less room until they fit; layers of more weights than a `large`-th of it in
  * so many parts. */
 static int try_runs(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int rows, int n_parts, int large,
-                    int residence)
+                    int placement)
 {
   enum { STEPS = 10 };
   const uint64_t value_bytes = (uint64_t)mafat_dtype_bytes(mafat_network_tensor_type(r->network, 0), 1);
@@ -325,7 +325,7 @@ static int try_runs(struct best *b, struct mafat_rank_choice *c, const struct ma
       mix.room[i] = (is_bounded(r) ? budget_of(r, i) : b->most_bytes) / value_bytes / STEPS * (uint64_t)step;
       if (mix.room[i] / (uint64_t)large < mix.large) mix.large = mix.room[i] / (uint64_t)large;
     }
-    code = try_mix(b, c, r, &mix, residence, &fit);
+    code = try_mix(b, c, r, &mix, placement, &fit);
   }
   return code;
 }
@@ -338,7 +338,7 @@ static int rows_of_quarter(int quarter, int switch_layer, int n_layers)
 }
 
 /* The first layers in grids of as many parts as there are ranks, of two columns or more; behind them weights. Shares are equal there. */
-static int try_grids(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int rows, int residence)
+static int try_grids(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int rows, int placement)
 {
   double shares[MAFAT_MOST_RANKS];
   int code = MAFAT_OK;
@@ -346,7 +346,7 @@ static int try_grids(struct best *b, struct mafat_rank_choice *c, const struct m
   for (int columns = 2; columns <= r->n_ranks / 2 && code == MAFAT_OK; columns++) {
     const struct mafat_rank_mix mix = {.rows = rows, .columns = columns};
     bool fit;
-    if (r->n_ranks % columns == 0) code = try_mix(b, c, r, &mix, residence, &fit);
+    if (r->n_ranks % columns == 0) code = try_mix(b, c, r, &mix, placement, &fit);
   }
   return code;
 }
@@ -360,7 +360,7 @@ static bool is_tried(int n_parts, int n_ranks)
 
 /* Layers by rows, or grids; behind them weights, or runs. */
 static int try_mixes(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int switch_layer, int n_layers,
-                     int residence)
+                     int placement)
 {
   int code = MAFAT_OK;
   for (int quarter = 0, before = -1; quarter <= 12 && code == MAFAT_OK; quarter++) {
@@ -368,11 +368,11 @@ static int try_mixes(struct best *b, struct mafat_rank_choice *c, const struct m
     bool fit;
     if (mix.rows == before) continue;
     before = mix.rows;
-    code = try_mix(b, c, r, &mix, residence, &fit);
-    if (code == MAFAT_OK) code = try_grids(b, c, r, mix.rows, residence);
+    code = try_mix(b, c, r, &mix, placement, &fit);
+    if (code == MAFAT_OK) code = try_grids(b, c, r, mix.rows, placement);
     for (int n_parts = 1; n_parts <= r->n_ranks && code == MAFAT_OK && !is_over(b); n_parts++)
       for (int large = 1; large <= (n_parts > 1 ? 16 : 1) && code == MAFAT_OK && is_tried(n_parts, r->n_ranks); large *= 2)
-        code = try_runs(b, c, r, mix.rows, n_parts, large, residence);
+        code = try_runs(b, c, r, mix.rows, n_parts, large, placement);
   }
   return code;
 }
@@ -383,7 +383,7 @@ static int take_best(struct mafat_rank_choice *c, const struct mafat_rank_choice
   struct mafat_rank_choice_request first = *r;
   const double began = mafat_process_now_ms();
   first.search = mafat_rank_way_name(MAFAT_RANKS_DEEPERTHINGS);
-  int residence, code = take_found(c, &first, &residence, d);
+  int placement, code = take_found(c, &first, &placement, d);
   if (code && code != MAFAT_ELIMIT) return code;
   struct best b = {.total_ms = code ? INFINITY : c->total_ms, .exchanged_bytes = code ? UINT64_MAX : c->exchanged_bytes,
                    .most_bytes = most_needed(c, r->n_ranks), .ends_ms = r->plan_seconds > 0 ? began + 1e3 * r->plan_seconds : INFINITY};
@@ -391,12 +391,12 @@ static int take_best(struct mafat_rank_choice *c, const struct mafat_rank_choice
   int failed = MAFAT_OK;
   /* What less memory would do with is tried, too: more of it seldom gives a slower plan. Never is not promised, for the bound on what is exchanged
    * moves with it. Without a bound nothing is read for each picture that need not be. */
-  const int last = is_bounded(r) ? N_RESIDENCES - 1 : residence;
+  const int last = is_bounded(r) ? N_PLACEMENTS - 1 : placement;
   for (int i = 0; i <= last && failed == MAFAT_OK; i++) failed = try_mixes(&b, &tried, r, c->sharing.from, c->sharing.layers.n, i);
   if (failed) mafat_fail(d, failed, "%s: out of memory", r->network->path); /* what else a mix fails by only passes it over */
   if (failed == MAFAT_OK && b.found) {
     mafat_rank_choice_close(c);
-    failed = take_mix(&tried, r, &b.mix, residences[b.residence], d);
+    failed = take_mix(&tried, r, &b.mix, placements[b.placement], d);
     *c = tried;
     tried = (struct mafat_rank_choice){.text = NULL};
     code = MAFAT_OK;
@@ -416,8 +416,8 @@ int mafat_rank_choose(struct mafat_rank_choice *c, const struct mafat_rank_choic
     if (!(r->speeds[i] > 0) || !isfinite(r->speeds[i]))
       return mafat_fail(d, MAFAT_EINVAL, "expected a speed above 0 of rank %d, found %g", i, r->speeds[i]);
   if (!r->plan && r->search && strcmp(r->search, mafat_rank_way_name(MAFAT_RANKS_BEST)) == 0) return take_best(c, r, d);
-  int residence;
-  if (!r->plan) return take_found(c, r, &residence, d);
+  int placement;
+  if (!r->plan) return take_found(c, r, &placement, d);
   struct mafat_spec *spec;
   int code = mafat_spec_read(&spec, r->plan, d);
   if (code == MAFAT_OK) code = take(c, spec, r, d);

@@ -32,7 +32,7 @@ static int open_executor(struct lay_model *m, struct lay_plan *p, struct mafat_d
   struct mafat_executor_options options;
   int code = MAFAT_OK;
   for (int l = 0; l < p->plan->n_layers; l++)
-    if (p->plan->residence[l] != MAFAT_KEPT) return mafat_fail(d, MAFAT_EINVAL, "expected plans that keep their weights");
+    if (p->plan->placement[l] != MAFAT_KEPT) return mafat_fail(d, MAFAT_EINVAL, "expected plans that keep their weights");
   if (!m->weights) code = mafat_weights_open_kept(&m->weights, m->path, m->network, m->network->n_layers, NULL, d);
   mafat_executor_defaults(&options);
   options.kernels = m->kernels;

@@ -138,7 +138,7 @@ static double turn_bytes(const struct mafat_counting *c)
     double kept = 0;
     for (int i = g->at.begin; i < g->at.end; i++) {
       int l = context->plan->members[i];
-      if (context->plan->residence[l] == MAFAT_KEPT) kept += (double)mafat_packed_layer_bytes(&context->network->layers[l]);
+      if (context->plan->placement[l] == MAFAT_KEPT) kept += (double)mafat_packed_layer_bytes(&context->network->layers[l]);
     }
     context->turn_group = c->step->group;
     context->turn_bytes = (double)context->layout->groups[c->step->group].peak_bytes - idle_bytes(c) + kept;
@@ -164,7 +164,7 @@ void mafat_count_weights(struct mafat_counting *c, double bytes, double passes)
 {
   if (mafat_layer_widens(c->layer))
     mafat_count(c, MAFAT_TERM_MOVED, widened_share * passes * bytes / mafat_counting_weight_bytes(c));
-  bool streamed = c->context->plan->residence[c->index] == MAFAT_STREAMED;
+  bool streamed = c->context->plan->placement[c->index] == MAFAT_STREAMED;
   double distance = !streamed && mafat_counting_takes_turns(c) && !is_first_visit(c) ? turn_bytes(c) : c->context->run_bytes;
   mafat_count_bytes(c, MAFAT_TERM_WEIGHTS_FAR, MAFAT_TERM_WEIGHTS_COLD, bytes, distance);
   if (passes > 1)

@@ -3,7 +3,7 @@
 #include "base/part.h"
 #include "predictor/plan/fusion.h"
 #include "predictor/kind.h"
-#include "predictor/plan/residence.h"
+#include "predictor/plan/weight_placement.h"
 #include "predictor/plan/winograd.h"
 
 #include <stdint.h>

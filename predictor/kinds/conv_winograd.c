@@ -1,7 +1,7 @@
 /* Winograd's share of conv.c. */
 #include "predictor/kinds/conv.h"
 
-#include "predictor/plan/residence.h"
+#include "predictor/plan/weight_placement.h"
 #include "predictor/plan/winograd.h"
 
 #include <stdint.h>

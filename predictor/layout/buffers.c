@@ -208,11 +208,11 @@ static int size_weights(struct mafat_layout_maker *m, int layer)
   struct mafat_layout *layout = m->layout;
   for (int l = layer; l >= 0; l = mafat_fusion_inside(m->plan, l)) {
     size_t bytes = mafat_packed_layer_bytes(&m->network->layers[l]);
-    if (bytes == 0 || m->plan->residence[l] == MAFAT_STREAMED) continue;
+    if (bytes == 0 || m->plan->placement[l] == MAFAT_STREAMED) continue;
     if (bytes > SIZE_MAX / 4) return MAFAT_ELIMIT;
-    if (m->plan->residence[l] == MAFAT_KEPT) bytes = mafat_rank_kept_bytes(m->plan, m->network, l);
+    if (m->plan->placement[l] == MAFAT_KEPT) bytes = mafat_rank_kept_bytes(m->plan, m->network, l);
     bytes = (bytes + 63) / 64 * 64;
-    if (m->plan->residence[l] == MAFAT_LOADED)
+    if (m->plan->placement[l] == MAFAT_LOADED)
       layout->weights_buffers[l] = add_buffer(m, MAFAT_TAG_WEIGHTS, l, bytes, mafat_times_of_weights(m, layer));
     else if (__builtin_add_overflow(layout->kept_bytes, bytes, &layout->kept_bytes))
       return MAFAT_ELIMIT;
@@ -234,7 +234,7 @@ static int size_io(struct mafat_layout_maker *m)
     if (!mafat_schedule_runs(m->schedule, layer)) continue;
     struct mafat_times step = mafat_times_of_weights(m, layer);
     for (int l = layer; l >= 0; l = mafat_fusion_inside(m->plan, l)) {
-      if (m->plan->residence[l] == MAFAT_KEPT) continue;
+      if (m->plan->placement[l] == MAFAT_KEPT) continue;
       if (step.first < times.first) times.first = step.first;
       if (step.last > times.last) times.last = step.last;
     }

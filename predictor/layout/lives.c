@@ -1,7 +1,7 @@
 #include "predictor/layout/maker.h"
 
 #include "predictor/plan/parts.h"
-#include "predictor/plan/residence.h"
+#include "predictor/plan/weight_placement.h"
 
 #include <limits.h>
 

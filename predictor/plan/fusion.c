@@ -140,7 +140,7 @@ static int find_table(const struct mafat_plan *plan, const struct mafat_network 
   if (table < 0 || !mafat_kind_of(n->layers[table].type)->constant || readers[table] != 1) return -1;
   const struct mafat_layer *t = &n->layers[table];
   bool apart = t->out_type != MAFAT_F32 || (t->strides->channels != 1 && t->out.c > 1);
-  bool kept = mafat_plan_group(plan, table)->weights.residence == MAFAT_KEPT;
+  bool kept = mafat_plan_group(plan, table)->weights.placement == MAFAT_KEPT;
   return apart || !kept ? -1 : table;
 }
 

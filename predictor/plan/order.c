@@ -37,7 +37,7 @@ static bool saves_memory(const struct mafat_plan *plan, const struct mafat_netwo
 {
   const struct mafat_group *g = mafat_plan_group(plan, wide);
   double weights = 0;
-  for (int i = g->at.begin; i < g->at.end && g->weights.residence != MAFAT_KEPT; i++) {
+  for (int i = g->at.begin; i < g->at.end && g->weights.placement != MAFAT_KEPT; i++) {
     int r = plan->members[i];
     if (mafat_layer_convolves(&n->layers[r]) && mafat_reads_meet(mafat_layer_reads(&n->layers[r]), wide))
       weights += (double)mafat_packed_layer_bytes(&n->layers[r]);

@@ -381,10 +381,10 @@ static bool begins_in_panels(const struct finder *f, int layer)
   const struct mafat_layer *l = &f->network->layers[layer];
   bool follows = false;
   for (int k = layer + 1; k < plan->n_layers && !follows; k++)
-    follows = f->usage[k].needed && mafat_layer_has_weights(&f->network->layers[k]) && mafat_plan_group(plan, k)->weights.residence == MAFAT_KEPT;
+    follows = f->usage[k].needed && mafat_layer_has_weights(&f->network->layers[k]) && mafat_plan_group(plan, k)->weights.placement == MAFAT_KEPT;
   return follows && mafat_layer_convolves(l) && mafat_layer_is_ungrouped(l) && !mafat_layer_is_flat(l) && l->out_type == MAFAT_F32 &&
          l->weights_type == MAFAT_F32 && plan->algorithms[layer] == MAFAT_DIRECT &&
-         mafat_plan_group(plan, layer)->weights.residence == MAFAT_KEPT;
+         mafat_plan_group(plan, layer)->weights.placement == MAFAT_KEPT;
 }
 
 /* Channels lie in blocks. Filters with weights come in panels: a direct convolution may begin in the middle of one, where all of
@@ -396,7 +396,7 @@ static int channel_unit(const struct finder *f, int layer)
   bool shared = f->plan->ranks.n > 0 || f->plan->rank >= 0; /* by devices, which send each other blocks */
   if (!shared && (mafat_layer_goes_within_blocks(l) || begins_in_panels(f, layer))) return 1;
   bool within = mafat_layer_is_ungrouped(l) && f->plan->algorithms[layer] == MAFAT_DIRECT &&
-                mafat_plan_group(f->plan, layer)->weights.residence != MAFAT_STREAMED;
+                mafat_plan_group(f->plan, layer)->weights.placement != MAFAT_STREAMED;
   return mafat_layer_has_panels(l) && !mafat_layer_is_grouped(l) && !within ? MAFAT_PANEL : MAFAT_CHANNEL_BLOCK;
 }
 

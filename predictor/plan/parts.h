@@ -5,7 +5,7 @@
 #include "predictor/plan/bricks.h"
 #include "predictor/plan/plan.h"
 
-/* Fills plan->parts, where a group is split. After fusions, before residence. MAFAT_EINVAL: the diagnostic says which
+/* Fills plan->parts, where a group is split. After fusions, before weight placement. MAFAT_EINVAL: the diagnostic says which
  * layer cannot be cut so, and why; MAFAT_ENOMEM. */
 int mafat_parts_find(struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_walked *walked, struct mafat_diagnostic *d);
 

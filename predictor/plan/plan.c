@@ -32,7 +32,7 @@ void mafat_plan_close(struct mafat_plan **plan)
   mafat_heap_free(heap, (*plan)->inner);
   mafat_heap_free(heap, (*plan)->outer);
   mafat_heap_free(heap, (*plan)->table);
-  mafat_heap_free(heap, (*plan)->residence);
+  mafat_heap_free(heap, (*plan)->placement);
   mafat_heap_free(heap, (*plan)->place_of);
   mafat_heap_free(heap, (*plan)->trail_of);
   mafat_heap_free(heap, (*plan)->fan);

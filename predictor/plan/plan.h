@@ -32,7 +32,7 @@ struct mafat_group {
   struct mafat_cut cut;     /* inner boundaries of a grid that is not even point into these: */
   int *row_bounds;          /* (n_rows + 1) on the output map's rows: 0 ... h; NULL where it is no grid */
   int *col_bounds;          /* (n_cols + 1) */
-  struct mafat_group_weights weights; /* as the spec has it; what of it applies to a layer: plan->residence */
+  struct mafat_group_weights weights; /* as the spec has it; what of it applies to a layer: plan->placement */
   struct mafat_span positions; /* of its steps in time: as many as layers, or as parts of them */
 };
 
@@ -68,7 +68,7 @@ struct mafat_plan {
   int *outer; /* [tensor]: the layer in whose step it is computed, or -1: in its own */
   int *table; /* [tensor]: the constant that it looks numbers up in where its weights are kept, so that it is no tensor; or -1 */
   bool packed;                     /* the weights file is in kernel order */
-  enum mafat_residence *residence; /* [layer]: of those that have weights */
+  enum mafat_weight_placement *placement; /* [layer]: of those that have weights */
   bool in_place;  /* the spec's word */
   int *place_of;  /* [tensor]: the tensor whose place the output takes, or -1 (planning/in_place.h) */
   int *trail_of;  /* [tensor]: the tensor whose rows it takes one after the other, as these die, or -1 (planning/trails.h), */

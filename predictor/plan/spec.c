@@ -384,7 +384,7 @@ static int take_cut(struct parser *p, struct mafat_cut *cut)
 /* "streamed", "streamed4" */
 static int take_ring(struct parser *p, struct mafat_group_weights *w)
 {
-  w->residence = MAFAT_STREAMED;
+  w->placement = MAFAT_STREAMED;
   if (!isdigit((unsigned char)*p->at)) return MAFAT_OK;
   int code = take_number(p, "reads in the ring", &w->ring);
   if (code || (w->ring >= MAFAT_RING_READS && w->ring <= MOST_RING)) return code;
@@ -395,11 +395,11 @@ static int take_ring(struct parser *p, struct mafat_group_weights *w)
 /* "loaded", "loaded300" */
 static int take_loaded(struct parser *p, struct mafat_group_weights *w)
 {
-  w->residence = MAFAT_LOADED;
+  w->placement = MAFAT_LOADED;
   if (!isdigit((unsigned char)*p->at)) return MAFAT_OK;
   int code = take_number(p, "kilobytes", &w->loaded_kb);
   if (code) return code;
-  w->residence = MAFAT_STREAMED;
+  w->placement = MAFAT_STREAMED;
   if (w->loaded_kb >= 1 && w->loaded_kb <= MOST_LOADED_KB) return MAFAT_OK;
   return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected 1 to %d kilobytes of a layer, found %d", p->text,
                     MOST_LOADED_KB, w->loaded_kb);
@@ -453,7 +453,7 @@ static int take_word(struct parser *p, struct mafat_group_spec *g, bool *again)
   }
   bool loaded = take(p, "loaded");
   if (loaded || take(p, "streamed")) {
-    *again = *again || g->weights.residence != MAFAT_KEPT;
+    *again = *again || g->weights.placement != MAFAT_KEPT;
     return loaded ? take_loaded(p, &g->weights) : take_ring(p, &g->weights);
   }
   if (take(p, "dw")) {
@@ -693,8 +693,8 @@ static void write_cut(struct writer *w, const struct mafat_cut *cut)
 
 static void write_weights(struct writer *w, const struct mafat_group_weights *weights)
 {
-  if (weights->residence == MAFAT_KEPT) return;
-  put(w, weights->residence == MAFAT_LOADED || weights->loaded_kb ? ":loaded" : ":streamed");
+  if (weights->placement == MAFAT_KEPT) return;
+  put(w, weights->placement == MAFAT_LOADED || weights->loaded_kb ? ":loaded" : ":streamed");
   if (weights->loaded_kb) put_number(w, weights->loaded_kb);
   else if (weights->ring) put_number(w, weights->ring);
 }

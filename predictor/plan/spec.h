@@ -70,7 +70,7 @@ enum mafat_algorithm {
 };
 
 /* Where a layer's weights are while the plan runs. */
-enum mafat_residence {
+enum mafat_weight_placement {
   MAFAT_KEPT,    /* in memory of their own, read when the model is opened */
   MAFAT_LOADED,  /* in the arena, read anew in every run, while the layer's group runs */
   MAFAT_STREAMED /* in the arena's ring, a panel at a time, just before a step needs them */
@@ -113,7 +113,7 @@ struct mafat_cut {
 };
 
 struct mafat_group_weights {
-  enum mafat_residence residence;
+  enum mafat_weight_placement placement;
   int ring;      /* streamed: reads that the ring holds; 0: as many as usual */
   int loaded_kb; /* streamed: but loaded, where a layer has at most so many kilobytes; 0: not given */
 };

@@ -4,7 +4,7 @@
 #include "predictor/plan/order.h"
 #include "predictor/plan/packing.h"
 #include "predictor/planning/in_place.h"
-#include "predictor/plan/residence.h"
+#include "predictor/plan/weight_placement.h"
 #include "predictor/schedule/scratch.h"
 #include "predictor/plan/usage.h"
 
@@ -141,7 +141,7 @@ static uint64_t step_bytes(const struct collection *c, int layer)
   if (mafat_scratch_plan(c->plan, c->network, layer, out.h, out.w, &scratch) == MAFAT_OK)
     bytes = mafat_scratch_bytes(&scratch, c->plan->n_threads);
   for (int l = layer; l >= 0; l = mafat_fusion_inside(c->plan, l))
-    if (c->plan->residence[l] == MAFAT_LOADED) bytes += mafat_packed_layer_bytes(&c->network->layers[l]);
+    if (c->plan->placement[l] == MAFAT_LOADED) bytes += mafat_packed_layer_bytes(&c->network->layers[l]);
   return bytes;
 }
 

@@ -7,7 +7,7 @@
 
 /* Puts plan->order and plan->position in the order plan->sorting, group by group, but those by rows, whose layers take
  * turns. Layers that run together stay together. `place`: outputs will take the place of what dies (planning/in_place.h).
- * `memo`: of orders, or NULL. After the order and residence are found. MAFAT_ENOMEM. */
+ * `memo`: of orders, or NULL. After the order and weight placement are found. MAFAT_ENOMEM. */
 int mafat_group_order_sort(struct mafat_plan *plan, const struct mafat_network *n, bool place, struct mafat_sort_memo *memo);
 
 #endif

@@ -10,7 +10,7 @@
 #include "predictor/planning/in_place.h"
 #include "predictor/planning/trails.h"
 #include "predictor/ranks/rank_parts.h"
-#include "predictor/plan/residence.h"
+#include "predictor/plan/weight_placement.h"
 #include "predictor/schedule/schedule.h"
 
 enum {
@@ -81,7 +81,7 @@ static bool make_grid(struct mafat_heap *heap, struct mafat_group *g, const stru
 
 static struct mafat_group_weights usual_weights(struct mafat_group_weights w)
 {
-  if (w.residence == MAFAT_STREAMED && !w.loaded_kb && !w.ring) w.ring = MAFAT_USUAL_RING;
+  if (w.placement == MAFAT_STREAMED && !w.loaded_kb && !w.ring) w.ring = MAFAT_USUAL_RING;
   return w;
 }
 
@@ -160,7 +160,7 @@ static int lay_group(struct laying *l, const struct mafat_cut *cut, struct mafat
  * what cannot be cut by rows is by panels. */
 static struct mafat_cut whole_cut(const struct mafat_group_spec *g)
 {
-  if (g->cut.kind == MAFAT_CUT_ROWS && g->weights.residence == MAFAT_STREAMED)
+  if (g->cut.kind == MAFAT_CUT_ROWS && g->weights.placement == MAFAT_STREAMED)
     return mafat_cut_panels(false);
   return mafat_cut_grid(1, 1);
 }
@@ -326,7 +326,7 @@ static int complete(struct laying *l, const struct mafat_plan_options *options)
   int refused = code ? MAFAT_OK : mafat_parts_find(l->plan, l->network, &walked, l->d);
   mafat_heap_free(l->plan->heap, walked.list);
   if (refused) return refused;
-  if (code == MAFAT_OK) code = mafat_residence_find(l->plan, l->network, options);
+  if (code == MAFAT_OK) code = mafat_weight_placement_find(l->plan, l->network, options);
   bool place = l->plan->in_place && !options->keep_all;
   if (code == MAFAT_OK && l->plan->sorting != MAFAT_SORT_FILE) code = mafat_group_order_sort(l->plan, l->network, place, options->orders);
   if (code == MAFAT_OK) code = mafat_parts_sort(l->plan, l->network);

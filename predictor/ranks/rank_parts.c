@@ -363,7 +363,7 @@ static void add_channels(struct taker *t, const struct mafat_layer_part *p)
 {
   const struct mafat_layer *l = &t->network->layers[p->layer];
   struct mafat_span *own = &t->plan->own_channels[p->layer];
-  if (!t->plan->parts->cuttings[p->layer].sums || t->plan->residence[p->layer] != MAFAT_KEPT || l->weights_type != MAFAT_F32) return;
+  if (!t->plan->parts->cuttings[p->layer].sums || t->plan->placement[p->layer] != MAFAT_KEPT || l->weights_type != MAFAT_F32) return;
   if (mafat_span_is_empty(*own)) *own = p->channels;
   *own = mafat_span(mafat_min(own->begin, p->channels.begin), mafat_max(own->end, p->channels.end));
 }

@@ -164,15 +164,15 @@ void mafat_fetches_rewind(struct mafat_fetches *f)
 static void begin_layer(struct mafat_fetches *f)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
-  enum mafat_residence residence = f->plan ? f->plan->residence[f->layer] : MAFAT_LOADED;
-  f->streamed = residence == MAFAT_STREAMED;
+  enum mafat_weight_placement placement = f->plan ? f->plan->placement[f->layer] : MAFAT_LOADED;
+  f->streamed = placement == MAFAT_STREAMED;
   f->stage = STAGE_DONE;
   f->parts = (1u << MAFAT_N_PARTS) - 1;
   f->done = mafat_rank_kept_before(f->keeper, f->network, f->layer);
   f->filter = f->streamed ? f->step.filters.begin : mafat_plan_own_filters(f->keeper, f->network, f->layer).begin;
   f->row = 0;
-  if (residence == MAFAT_KEPT || mafat_packed_layer_bytes(l) == 0) return;
-  if (residence == MAFAT_LOADED && f->loaded[f->layer]) return;
+  if (placement == MAFAT_KEPT || mafat_packed_layer_bytes(l) == 0) return;
+  if (placement == MAFAT_LOADED && f->loaded[f->layer]) return;
   f->loaded[f->layer] = true;
   if (is_ready(f) || mafat_layer_copies_weights(l)) {
     f->stage = STAGE_WEIGHTS;

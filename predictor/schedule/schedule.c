@@ -3,7 +3,7 @@
 #include "predictor/plan/fusion.h"
 #include "predictor/plan/packing.h"
 #include "predictor/plan/parts.h"
-#include "predictor/plan/residence.h"
+#include "predictor/plan/weight_placement.h"
 #include "predictor/plan/winograd.h"
 
 static const struct mafat_generator *const generators[MAFAT_N_CUTS] = {
@@ -154,7 +154,7 @@ static int slice_end(const struct mafat_schedule *s)
   int reader = mafat_plan_reader(s->plan, d->whole.layer), all = d->whole.channels.end;
   const struct mafat_layer *l = &s->network->layers[reader];
   bool pooled = mafat_fusion_pools(s->plan, s->network, d->whole.layer);
-  if (s->plan->residence[reader] != MAFAT_STREAMED || (pooled && s->plan->algorithms[reader] == MAFAT_DIRECT) ||
+  if (s->plan->placement[reader] != MAFAT_STREAMED || (pooled && s->plan->algorithms[reader] == MAFAT_DIRECT) ||
       mafat_layer_sums_integers(l))
     return all;
   const struct mafat_winograd *winograd = mafat_plan_winograd(s->plan, d->whole.layer);

@@ -3,7 +3,7 @@
 #include "predictor/schedule/schedule.h"
 
 #include "predictor/plan/order.h"
-#include "predictor/plan/residence.h"
+#include "predictor/plan/weight_placement.h"
 
 struct panels {
   int at;               /* in plan->order */

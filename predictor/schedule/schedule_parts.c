@@ -1,6 +1,6 @@
 /* A split group: its parts, in the order in which the plan has them. */
 #include "predictor/plan/parts.h"
-#include "predictor/plan/residence.h"
+#include "predictor/plan/weight_placement.h"
 #include "predictor/schedule/schedule.h"
 
 struct state {

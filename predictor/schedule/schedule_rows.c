@@ -7,7 +7,7 @@
 
 #include "predictor/plan/fusion.h"
 #include "predictor/plan/packing.h"
-#include "predictor/plan/residence.h"
+#include "predictor/plan/weight_placement.h"
 #include "predictor/plan/winograd.h"
 
 enum {
@@ -133,7 +133,7 @@ static struct mafat_span next_rows(const struct mafat_schedule *s, int l)
   int reader = mafat_plan_reader(s->plan, l), begin = state_of(s)->done[l];
   bool winograd = mafat_plan_winograd(s->plan, l) != NULL;
   int width = s->network->layers[reader].out.w;
-  bool streamed = s->plan->residence && s->plan->residence[reader] == MAFAT_STREAMED; /* not known yet, where bricks are looked for */
+  bool streamed = s->plan->placement && s->plan->placement[reader] == MAFAT_STREAMED; /* not known yet, where bricks are looked for */
   long long pixels = winograd ? WINOGRAD_STEP_PIXELS : streamed ? STREAMED_STEP_PIXELS : STEP_PIXELS;
   if (layer->out_type != MAFAT_F32 && !streamed) pixels = INTEGER_STEP_PIXELS;
   pixels *= least;
@@ -291,7 +291,7 @@ static bool give(struct mafat_schedule *s, struct mafat_step *step)
 {
   struct rows *r = state_of(s);
   if (s->plan->groups[s->group].cut.as.rows.early && r->n_fresh <= s->plan->n_layers) r->fresh[r->n_fresh++] = step->layer;
-  if (step->kind == MAFAT_STEP_INPUT || !s->plan->residence || !mafat_plan_divides(s->plan, s->network, step->layer)) return true;
+  if (step->kind == MAFAT_STEP_INPUT || !s->plan->placement || !mafat_plan_divides(s->plan, s->network, step->layer)) return true;
   mafat_schedule_divide(s, *step);
   return mafat_schedule_next_part(s, step);
 }

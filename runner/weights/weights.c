@@ -229,7 +229,7 @@ static void prepare_step(struct mafat_weights *w, const struct mafat_step *step)
   w->step.layer = -1;
   if (!mafat_fetches_step_has_weights(step)) return;
   for (int l = step->layer; l >= 0; l = mafat_fusion_inside(w->plan, l)) {
-    if (w->plan->residence[l] != MAFAT_STREAMED) continue;
+    if (w->plan->placement[l] != MAFAT_STREAMED) continue;
     w->step.layer = l;
     w->step.filters = step->filters;
     w->step.channels = step->channels;
@@ -311,7 +311,7 @@ const char *mafat_weights_integer_panel(const struct mafat_weights *w, int layer
 {
   const struct mafat_layer *l = &w->network->layers[layer];
   struct mafat_packed_panels panels = w->panels[layer];
-  if (w->plan && w->plan->residence[layer] == MAFAT_STREAMED && w->file->packed)
+  if (w->plan && w->plan->placement[layer] == MAFAT_STREAMED && w->file->packed)
     return w->step.panels[(first - w->step.filters.begin) / MAFAT_PANEL];
   return panels.bytes + ((quads_taps ? mafat_integer_panels_before(first, quads_taps) : mafat_packed_offset(l, first)) - panels.before);
 }
@@ -353,7 +353,7 @@ int mafat_weights_slice(const struct mafat_weights *w, int layer, struct mafat_s
   int first = mafat_pack_panel_begin(l, filters.begin);
   slice->width = mafat_panel_width(mafat_panel_end(l, first) - first);
   slice->lane = filters.begin - first;
-  if (w->plan && w->plan->residence[layer] == MAFAT_STREAMED && w->file->packed) {
+  if (w->plan && w->plan->placement[layer] == MAFAT_STREAMED && w->file->packed) {
     assert(layer == w->step.layer);
     slice_in_ring(w, l, filters, channels, slice);
     return MAFAT_OK;

@@ -1,6 +1,6 @@
 /* The weights of a plan as packed slices for the kernels, from Darknet's own file or
  * a packed one. The executor sees nothing but slices; where they are is this module's
- * affair, by the plan's residence of each layer:
+ * affair, by the plan's weight placement of each layer:
  *
  *   kept      in a mapping of their own, read when opened
  *   loaded    in the arena, read in every run before the layer's first step

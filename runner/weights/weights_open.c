@@ -27,7 +27,7 @@ static int find_kept(const struct mafat_weights *w, bool *kept, bool *used)
     for (int l = mafat_fetches_step_has_weights(&step) ? step.layer : -1; l >= 0; l = mafat_fusion_inside(w->plan, l))
       used[l] = true;
   mafat_schedule_close(&s);
-  for (int l = 0; l < w->n_layers; l++) kept[l] = used[l] && w->plan->residence[l] == MAFAT_KEPT;
+  for (int l = 0; l < w->n_layers; l++) kept[l] = used[l] && w->plan->placement[l] == MAFAT_KEPT;
   return MAFAT_OK;
 }
 
@@ -176,7 +176,7 @@ static int prepare_runs(struct mafat_weights *w, const bool *used, struct mafat_
   bool any = false;
   for (int l = 0; l < w->n_layers && w->plan; l++) {
     const struct mafat_layer *layer = &w->network->layers[l];
-    if (!used[l] || w->plan->residence[l] == MAFAT_KEPT || mafat_packed_layer_bytes(layer) == 0) continue;
+    if (!used[l] || w->plan->placement[l] == MAFAT_KEPT || mafat_packed_layer_bytes(layer) == 0) continue;
     any = true;
     if (lies_otherwise(w, l))
       return mafat_fail(d, MAFAT_EUNSUPPORTED,

@@ -185,7 +185,7 @@ static void extend_by_rows(const struct search *s, int from, int from_state)
     int at = from * (n + 1) + to;
     for (int o = s->spans->at[at]; o < s->spans->at[at + 1]; o++) {
       const struct mafat_span_option *option = &s->spans->options[o];
-      if (option->bytes > s->arena || (!s->reads && option->weighing != MAFAT_WEIGH_KEPT)) continue;
+      if (option->bytes > s->arena || (!s->reads && option->placement_rule != MAFAT_PLACE_KEPT)) continue;
       struct once_cost add = {option->ns, option->bytes, option->kept_bytes};
       extend(s, from, from_state, to, ROWS, &add, option);
     }
@@ -220,19 +220,19 @@ static int solve(const struct search *s)
 
 static void describe_rows(const struct search *s, const struct mafat_span_option *o, struct mafat_group_spec *g)
 {
-  static const enum mafat_residence residences[] = {[MAFAT_WEIGH_KEPT] = MAFAT_KEPT, [MAFAT_WEIGH_LOADED] = MAFAT_LOADED,
-                                                    [MAFAT_WEIGH_SOME] = MAFAT_STREAMED,
-                                                    [MAFAT_WEIGH_STREAMED] = MAFAT_STREAMED};
+  static const enum mafat_weight_placement placements[] = {[MAFAT_PLACE_KEPT] = MAFAT_KEPT, [MAFAT_PLACE_LOADED] = MAFAT_LOADED,
+                                                    [MAFAT_PLACE_SMALL_LOADED] = MAFAT_STREAMED,
+                                                    [MAFAT_PLACE_STREAMED] = MAFAT_STREAMED};
   g->cut = mafat_cut_rows(o->rows);
-  g->weights.residence = residences[o->weighing];
-  if (o->weighing == MAFAT_WEIGH_SOME) g->weights.loaded_kb = o->loaded_kb;
-  if (o->weighing == MAFAT_WEIGH_STREAMED) g->weights.ring = s->ring;
+  g->weights.placement = placements[o->placement_rule];
+  if (o->placement_rule == MAFAT_PLACE_SMALL_LOADED) g->weights.loaded_kb = o->loaded_kb;
+  if (o->placement_rule == MAFAT_PLACE_STREAMED) g->weights.ring = s->ring;
 }
 
 static void describe_once(const struct search *s, enum once once, struct mafat_group_spec *g)
 {
   if (once == ONCE_PANELS || once == ONCE_PANELS_STREAMED) g->cut = mafat_cut_panels(false);
-  if (once == ONCE_WHOLE_LOADED) g->weights.residence = MAFAT_LOADED;
+  if (once == ONCE_WHOLE_LOADED) g->weights.placement = MAFAT_LOADED;
   if (once == ONCE_PANELS_STREAMED) g->weights = (struct mafat_group_weights){MAFAT_STREAMED, s->ring, 0};
 }
 
@@ -240,7 +240,7 @@ static void describe_once(const struct search *s, enum once once, struct mafat_g
 static enum mafat_algorithm choose_in_rows(const struct search *s, const struct mafat_span_option *o, int layer)
 {
   const struct mafat_costs *c = s->costs;
-  int way = mafat_spans_way(c, o->rows, mafat_spans_weighs(c, o, layer) == MAFAT_STREAMED);
+  int way = mafat_spans_way(c, o->rows, mafat_spans_weight_placement(c, o, layer) == MAFAT_STREAMED);
   return mafat_cost_fastest(c, way, (enum mafat_algorithm)o->most, layer);
 }
 
@@ -421,7 +421,7 @@ static const struct mafat_group_weights least_ring = {MAFAT_STREAMED, MAFAT_RING
  * need less and compute nothing twice, so tables of tiles would be made for nothing. */
 static int add_seeds(struct search *s, struct mafat_front *f)
 {
-  const struct mafat_group_weights streamed = {.residence = MAFAT_STREAMED};
+  const struct mafat_group_weights streamed = {.placement = MAFAT_STREAMED};
   struct mafat_group_spec seeds[] = {{.cut = mafat_cut_grid(1, 1)},
                                      {.cut = mafat_cut_rows(0)},
                                      {.cut = mafat_cut_grid(2, 2)},
@@ -479,9 +479,9 @@ static int add_partitions(const struct search *s, struct mafat_front *f)
   if (!s->request->network->format.any_order) return MAFAT_OK;
   int code = mafat_front_open(&one);
   if (code == MAFAT_OK) code = partition(s, one, FEW_LOOKS);
-  for (int residence = MAFAT_KEPT; code == MAFAT_OK && one->n > 0 && residence <= MAFAT_LOADED; residence++) {
+  for (int placement = MAFAT_KEPT; code == MAFAT_OK && one->n > 0 && placement <= MAFAT_LOADED; placement++) {
     struct mafat_spec *spec = one->list[0].spec;
-    for (int g = 0; g < spec->n_groups; g++) spec->groups[g].weights.residence = (enum mafat_residence)residence;
+    for (int g = 0; g < spec->n_groups; g++) spec->groups[g].weights.placement = (enum mafat_weight_placement)placement;
     code = mafat_front_add(f, s->request, spec, s->d);
   }
   mafat_front_close(&one);

@@ -30,7 +30,7 @@ static struct mafat_group_spec group_of(const struct mafat_way *w)
   struct mafat_group_spec g = {.cut = mafat_cut_grid(1, 1)};
   if (w->cut == MAFAT_WAY_ROWS) g.cut = mafat_cut_rows(w->rows);
   if (w->cut == MAFAT_WAY_PANELS) g.cut = mafat_cut_panels(false);
-  if (w->streamed) g.weights.residence = MAFAT_STREAMED;
+  if (w->streamed) g.weights.placement = MAFAT_STREAMED;
   return g;
 }
 
@@ -104,7 +104,7 @@ static void take_sizes(struct walk *w, struct mafat_layer_cost *costs)
       if (map >= 0) costs[l].held_bytes += (float)layout->buffers[map].bytes;
     }
     if (scratch >= 0) costs[l].scratch_bytes = (float)mafat_scratch_bytes(&layout->scratch[l], layout->n_workers);
-    costs[l].loaded = w->plan->residence[mafat_plan_reader(w->plan, l)] == MAFAT_LOADED;
+    costs[l].loaded = w->plan->placement[mafat_plan_reader(w->plan, l)] == MAFAT_LOADED;
   }
   for (int b = 0; b < layout->n_buffers; b++) {
     const struct mafat_buffer *buffer = &layout->buffers[b];

@@ -7,9 +7,9 @@ static const short thresholds_kb[] = {1200, 600, 300, 150};
 
 enum {
   N_THRESHOLDS = sizeof thresholds_kb / sizeof *thresholds_kb,
-  N_WEIGHINGS = 3 + N_THRESHOLDS, /* kept, loaded, loaded below each threshold, streamed */
+  N_PLACEMENT_RULES = 3 + N_THRESHOLDS, /* kept, loaded, loaded below each threshold, streamed */
   MAX_ROWS = 16,
-  MAX_OPTIONS = MAX_ROWS * MAFAT_N_CHOICES * N_WEIGHINGS
+  MAX_OPTIONS = MAX_ROWS * MAFAT_N_CHOICES * N_PLACEMENT_RULES
 };
 
 /* What one block adds to a group of rows. */
@@ -24,12 +24,12 @@ int mafat_spans_way(const struct mafat_costs *c, int rows, bool streamed)
   return 0;
 }
 
-enum mafat_residence mafat_spans_weighs(const struct mafat_costs *c, const struct mafat_span_option *o, int layer)
+enum mafat_weight_placement mafat_spans_weight_placement(const struct mafat_costs *c, const struct mafat_span_option *o, int layer)
 {
-  if (o->weighing == MAFAT_WEIGH_KEPT) return MAFAT_KEPT;
-  if (o->weighing == MAFAT_WEIGH_LOADED) return MAFAT_LOADED;
+  if (o->placement_rule == MAFAT_PLACE_KEPT) return MAFAT_KEPT;
+  if (o->placement_rule == MAFAT_PLACE_LOADED) return MAFAT_LOADED;
   bool loaded = mafat_cost_of(c, mafat_spans_way(c, o->rows, true), MAFAT_DIRECT, layer)->loaded ||
-                (o->weighing == MAFAT_WEIGH_SOME && c->weights_bytes[layer] <= (float)o->loaded_kb * 1024);
+                (o->placement_rule == MAFAT_PLACE_SMALL_LOADED && c->weights_bytes[layer] <= (float)o->loaded_kb * 1024);
   return loaded ? MAFAT_LOADED : MAFAT_STREAMED;
 }
 
@@ -38,16 +38,16 @@ struct builder {
   const struct mafat_search_request *request;
   struct mafat_spans *spans;
   int ways[MAX_ROWS], streamed_ways[MAX_ROWS], n_rows; /* of rows, weights there and streamed */
-  struct block_cost *blocks; /* [rows][most - MAFAT_DIRECT][weighing][block] */
+  struct block_cost *blocks; /* [rows][most - MAFAT_DIRECT][placement rule][block] */
   bool *splits;              /* [block]: holds a layer that cannot be cut by rows */
   float *whole;              /* [begin][end]: maps made in the span that outlive it */
   float *before;             /* [begin]: maps made before it that live on */
   int n_options, room;
 };
 
-static struct block_cost *block_at(const struct builder *b, int rows, int most, int weighing, int block)
+static struct block_cost *block_at(const struct builder *b, int rows, int most, int placement_rule, int block)
 {
-  return &b->blocks[(((size_t)rows * MAFAT_N_CHOICES + (size_t)(most - MAFAT_DIRECT)) * N_WEIGHINGS + (size_t)weighing) * (size_t)b->costs->n_blocks +
+  return &b->blocks[(((size_t)rows * MAFAT_N_CHOICES + (size_t)(most - MAFAT_DIRECT)) * N_PLACEMENT_RULES + (size_t)placement_rule) * (size_t)b->costs->n_blocks +
                     (size_t)block];
 }
 
@@ -65,35 +65,35 @@ static void list_ways(struct builder *b)
 
 /* ---- blocks ---- */
 
-/* A weighing by its number. */
-static struct mafat_span_option weighing_of(int rows, int number)
+/* A placement rule by its number. */
+static struct mafat_span_option placement_rule_of(int rows, int number)
 {
-  struct mafat_span_option o = {.rows = (short)rows, .weighing = MAFAT_WEIGH_STREAMED};
-  if (number < 2) o.weighing = (unsigned char)number;
-  else if (number - 2 < N_THRESHOLDS) o.weighing = MAFAT_WEIGH_SOME;
-  if (o.weighing == MAFAT_WEIGH_SOME) o.loaded_kb = thresholds_kb[number - 2];
+  struct mafat_span_option o = {.rows = (short)rows, .placement_rule = MAFAT_PLACE_STREAMED};
+  if (number < 2) o.placement_rule = (unsigned char)number;
+  else if (number - 2 < N_THRESHOLDS) o.placement_rule = MAFAT_PLACE_SMALL_LOADED;
+  if (o.placement_rule == MAFAT_PLACE_SMALL_LOADED) o.loaded_kb = thresholds_kb[number - 2];
   return o;
 }
 
-static void add_layer(const struct builder *b, struct block_cost *block, int rows, enum mafat_algorithm most, int weighing,
+static void add_layer(const struct builder *b, struct block_cost *block, int rows, enum mafat_algorithm most, int placement_rule,
                       int layer)
 {
   const struct mafat_costs *c = b->costs;
   const struct mafat_calibration *k = b->request->calibration;
   bool packed = b->request->options->packed;
   float weights = c->weights_bytes[layer];
-  struct mafat_span_option option = weighing_of(c->ways[b->ways[rows]].rows, weighing);
-  enum mafat_residence residence = mafat_spans_weighs(c, &option, layer);
-  int way = residence == MAFAT_STREAMED ? b->streamed_ways[rows] : b->ways[rows];
+  struct mafat_span_option option = placement_rule_of(c->ways[b->ways[rows]].rows, placement_rule);
+  enum mafat_weight_placement placement = mafat_spans_weight_placement(c, &option, layer);
+  int way = placement == MAFAT_STREAMED ? b->streamed_ways[rows] : b->ways[rows];
   const struct mafat_layer_cost *taken = mafat_cost_of(c, way, mafat_cost_fastest(c, way, most, layer), layer);
   /* Its readers decide the window: Winograd's want more. */
   block->windows += mafat_cost_of(c, way, most, layer)->held_bytes;
-  float reads = residence == MAFAT_STREAMED ? taken->reads : residence == MAFAT_LOADED ? 1 : 0;
-  float copying = !packed ? (float)k->pack_ns : residence == MAFAT_LOADED ? (float)k->copy_ns : 0;
+  float reads = placement == MAFAT_STREAMED ? taken->reads : placement == MAFAT_LOADED ? 1 : 0;
+  float copying = !packed ? (float)k->pack_ns : placement == MAFAT_LOADED ? (float)k->copy_ns : 0;
   block->ns += taken->ns + reads * weights * copying;
   block->reading_ns += reads * weights * (float)k->disk_ns;
-  if (residence == MAFAT_LOADED) block->loaded += weights;
-  if (residence == MAFAT_KEPT) block->kept += weights;
+  if (placement == MAFAT_LOADED) block->loaded += weights;
+  if (placement == MAFAT_KEPT) block->kept += weights;
   if (taken->scratch_bytes > block->scratch) block->scratch = taken->scratch_bytes;
 }
 
@@ -106,8 +106,8 @@ static void add_blocks(struct builder *b)
       if (!c->runs[l]) continue;
       for (int rows = 0; rows < b->n_rows; rows++)
         for (int most = MAFAT_DIRECT; most < MAFAT_N_ALGORITHMS; most++)
-          for (int weighing = 0; weighing < N_WEIGHINGS; weighing++)
-            add_layer(b, block_at(b, rows, most, weighing, block), rows, (enum mafat_algorithm)most, weighing, l);
+          for (int placement_rule = 0; placement_rule < N_PLACEMENT_RULES; placement_rule++)
+            add_layer(b, block_at(b, rows, most, placement_rule, block), rows, (enum mafat_algorithm)most, placement_rule, l);
     }
 }
 
@@ -193,7 +193,7 @@ static int append(struct builder *b, const struct mafat_span_option *list, int n
 /* All spans that begin at a block: sums grow with the end. */
 static int build_from(struct builder *b, int begin)
 {
-  enum { N = MAX_ROWS * MAFAT_N_CHOICES * N_WEIGHINGS };
+  enum { N = MAX_ROWS * MAFAT_N_CHOICES * N_PLACEMENT_RULES };
   struct block_cost sums[N];
   int n = b->costs->n_blocks;
   memset(sums, 0, sizeof sums);
@@ -205,10 +205,10 @@ static int build_from(struct builder *b, int begin)
     open = open && !b->splits[end - 1];
     for (int rows = 0; open && rows < b->n_rows; rows++)
       for (int most = b->costs->choice ? MAFAT_N_ALGORITHMS - 1 : MAFAT_DIRECT; most >= MAFAT_DIRECT; most--)
-        for (int weighing = 0; weighing < N_WEIGHINGS; weighing++, at++) {
+        for (int placement_rule = 0; placement_rule < N_PLACEMENT_RULES; placement_rule++, at++) {
           struct block_cost *sum = &sums[at];
-          add(sum, block_at(b, rows, most, weighing, end - 1));
-          struct mafat_span_option option = weighing_of(b->costs->ways[b->ways[rows]].rows, weighing);
+          add(sum, block_at(b, rows, most, placement_rule, end - 1));
+          struct mafat_span_option option = placement_rule_of(b->costs->ways[b->ways[rows]].rows, placement_rule);
           option.bytes = sum->windows + sum->loaded + sum->scratch + b->whole[begin * (n + 1) + end] +
                          (begin ? b->before[begin] : 0);
           option.kept_bytes = sum->kept;
@@ -226,7 +226,7 @@ static int build(struct builder *b)
   struct mafat_heap *heap = b->spans->heap;
   int n = b->costs->n_blocks;
   list_ways(b);
-  b->blocks = mafat_heap_calloc(heap, (size_t)b->n_rows * MAFAT_N_CHOICES * N_WEIGHINGS * (size_t)n, sizeof *b->blocks);
+  b->blocks = mafat_heap_calloc(heap, (size_t)b->n_rows * MAFAT_N_CHOICES * N_PLACEMENT_RULES * (size_t)n, sizeof *b->blocks);
   b->splits = mafat_heap_calloc(heap, (size_t)n, sizeof *b->splits);
   b->whole = mafat_heap_calloc(heap, (size_t)n * (size_t)(n + 1), sizeof *b->whole);
   b->before = mafat_heap_calloc(heap, (size_t)n + 1, sizeof *b->before);

@@ -5,11 +5,11 @@
 
 #include "search/best/costs.h"
 
-enum mafat_weighing {
-  MAFAT_WEIGH_KEPT,
-  MAFAT_WEIGH_LOADED,
-  MAFAT_WEIGH_SOME, /* loaded, where a layer has at most loaded_kb; else streamed */
-  MAFAT_WEIGH_STREAMED
+enum mafat_placement_rule {
+  MAFAT_PLACE_KEPT,
+  MAFAT_PLACE_LOADED,
+  MAFAT_PLACE_SMALL_LOADED, /* loaded, where a layer has at most loaded_kb; else streamed */
+  MAFAT_PLACE_STREAMED
 };
 
 struct mafat_span_option {
@@ -18,7 +18,7 @@ struct mafat_span_option {
   float ns;
   short rows;
   short loaded_kb;
-  unsigned char weighing;
+  unsigned char placement_rule;
   unsigned char most; /* enum mafat_algorithm: each layer by the fastest of those up to it */
 };
 
@@ -36,7 +36,7 @@ void mafat_spans_close(struct mafat_spans **spans);
 /* The way of rows (costs.h) with so many rows. */
 int mafat_spans_way(const struct mafat_costs *costs, int rows, bool streamed);
 /* Where a layer's weights are in a group of rows: as plan.h has it. */
-enum mafat_residence mafat_spans_weighs(const struct mafat_costs *costs, const struct mafat_span_option *option,
+enum mafat_weight_placement mafat_spans_weight_placement(const struct mafat_costs *costs, const struct mafat_span_option *option,
                                         int layer);
 
 /* Processor and disk side by side: about as long as the longer of both. */

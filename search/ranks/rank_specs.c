@@ -353,7 +353,7 @@ static int make(struct maker *m)
   group->cut = (struct mafat_cut){.kind = MAFAT_CUT_SPLIT};
   group->weights = r->weights;
   /* Where weights are read anew for each picture there is no room for what transforms them. */
-  group->algorithms[MAFAT_DIRECT].given = r->weights.residence != MAFAT_KEPT && r->options->algorithm == MAFAT_AUTO;
+  group->algorithms[MAFAT_DIRECT].given = r->weights.placement != MAFAT_KEPT && r->options->algorithm == MAFAT_AUTO;
   m->spec->ranks.n = r->n_ranks;
   if (r->way == MAFAT_RANKS_BEST) return share_mix(m);
   return r->way == MAFAT_RANKS_LAYERS ? share_layers(m) : share_weights(m);

@@ -75,13 +75,13 @@ static void check_same(const struct mafat_plan *plan, const struct mafat_plan *a
   for (int i = 0; i < plan->n_groups; i++) {
     const struct mafat_group *a = &plan->groups[i], *b = &again->groups[i];
     require(a->at.begin == b->at.begin && a->at.end == b->at.end);
-    require(a->weights.residence == b->weights.residence);
+    require(a->weights.placement == b->weights.placement);
     require(a->weights.ring == b->weights.ring && a->weights.loaded_kb == b->weights.loaded_kb);
     check_cuts(a, b);
   }
   require(!memcmp(plan->members, again->members, (size_t)plan->n_layers * sizeof *plan->members));
   require(!memcmp(plan->algorithms, again->algorithms, (size_t)plan->n_layers * sizeof *plan->algorithms));
-  require(!memcmp(plan->residence, again->residence, (size_t)plan->n_layers * sizeof *plan->residence));
+  require(!memcmp(plan->placement, again->placement, (size_t)plan->n_layers * sizeof *plan->placement));
 }
 
 /* A plan's spec is written; that, and reading back what is written, give the same

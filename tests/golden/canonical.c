@@ -83,10 +83,10 @@ static void tell_groups(struct golden_text *t, const struct mafat_plan *plan)
   }
 }
 
-static const char *residence_name(enum mafat_residence residence)
+static const char *placement_name(enum mafat_weight_placement placement)
 {
   static const char *const names[] = {"kept", "loaded", "streamed"};
-  return names[residence];
+  return names[placement];
 }
 
 static void tell_layer(struct golden_text *t, const struct golden_case *c, int layer)
@@ -96,7 +96,7 @@ static void tell_layer(struct golden_text *t, const struct golden_case *c, int l
   golden_say(t, "layer %d %s", layer, mafat_layer_type_name(l->type));
   if (l->type == MAFAT_CONVOLUTIONAL) golden_say(t, ", %s", mafat_algorithm_name(c->plan->algorithms[layer]));
   if (counts.biases + counts.normalization + counts.weights > 0)
-    golden_say(t, ", %s", residence_name(c->plan->residence[layer]));
+    golden_say(t, ", %s", placement_name(c->plan->placement[layer]));
   if (c->plan->inner[layer] >= 0) golden_say(t, ", computes %d", c->plan->inner[layer]);
   if (c->plan->outer[layer] >= 0) golden_say(t, ", within %d", c->plan->outer[layer]);
   if (c->plan->fan[layer] >= 0) golden_say(t, ", panels of %d", c->plan->fan[layer]);

@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 enum golden_aspect {
-  GOLDEN_PLAN,  /* its canonical text, groups with their members and bounds, order; of layers: algorithm, residence */
+  GOLDEN_PLAN,  /* its canonical text, groups with their members and bounds, order; of layers: algorithm, weight placement */
   GOLDEN_STEPS, /* of the schedule, in order */
   GOLDEN_ARENA, /* buffers with bytes, offsets and lives; maps as they lie in them */
   GOLDEN_READS, /* of the weights file, in order; the ring */

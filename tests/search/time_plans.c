@@ -69,7 +69,7 @@ static void need(int code, const struct bench *b)
 static bool keeps_all(const struct entry *e)
 {
   for (int l = 0; l < e->plan->n_layers; l++)
-    if (e->plan->residence[l] != MAFAT_KEPT) return false;
+    if (e->plan->placement[l] != MAFAT_KEPT) return false;
   return true;
 }
 

@@ -40,7 +40,7 @@ struct test_arena test_make_arena(const struct mafat_network *n, const struct ma
   a.buffers = calloc((size_t)plan->n_layers + 3, sizeof *a.buffers);
   a.weights_buffers = calloc((size_t)plan->n_layers, sizeof *a.weights_buffers);
   for (int l = 0; l < plan->n_layers; l++)
-    a.weights_buffers[l] = plan->residence[l] == MAFAT_LOADED
+    a.weights_buffers[l] = plan->placement[l] == MAFAT_LOADED
                                ? add_buffer(&a, mafat_packed_layer_bytes(&n->layers[l])) : -1;
   a.layout.ring_buffer = add_buffer(&a, sizes.ring_bytes ? sizes.ring_bytes + MAFAT_FETCH_ALIGNMENT : 0);
   a.layout.panel_buffer = add_buffer(&a, sizes.panel_bytes);
@@ -127,7 +127,7 @@ static void compare_step(const struct mafat_network *n, const struct mafat_plan 
   for (int l = step->layer; l >= 0; l = plan->inner[l]) {
     const struct mafat_layer *layer = &n->layers[l];
     if (mafat_packed_layer_bytes(layer) == 0) continue;
-    bool streamed = plan->residence[l] == MAFAT_STREAMED;
+    bool streamed = plan->placement[l] == MAFAT_STREAMED;
     test_compare_layer(n, l, w, kept, streamed ? step->filters : mafat_span(0, layer->out.c),
                   streamed ? step->channels : mafat_span(0, test_inputs_of(layer)));
   }
@@ -160,9 +160,9 @@ int test_walk(const struct mafat_network *n, const struct mafat_plan *plan, stru
 
 static const char *const plan_texts[] = {"panels:streamed", "rows4:streamed", "rows4:loaded/%d/panels:streamed",
                                          "2x2:loaded/%d/panels:loaded", "panels:apart:streamed", "1x1:loaded"};
-_Static_assert(sizeof plan_texts / sizeof *plan_texts == TEST_N_RESIDENCES, "a text for each");
+_Static_assert(sizeof plan_texts / sizeof *plan_texts == TEST_N_PLACEMENTS, "a text for each");
 
-struct mafat_plan *test_residence_plan_with(const struct mafat_network *n, int text, const struct mafat_plan_options *o)
+struct mafat_plan *test_placement_plan_with(const struct mafat_network *n, int text, const struct mafat_plan_options *o)
 {
   char plan_text[64];
   struct mafat_plan *plan;
@@ -171,13 +171,13 @@ struct mafat_plan *test_residence_plan_with(const struct mafat_network *n, int t
   return code == MAFAT_OK ? plan : NULL; /* not every text is a plan of every network */
 }
 
-struct mafat_plan *test_residence_plan(const struct mafat_network *n, int text, int n_threads, bool packed)
+struct mafat_plan *test_placement_plan(const struct mafat_network *n, int text, int n_threads, bool packed)
 {
   struct mafat_plan_options o;
   mafat_plan_defaults(&o);
   o.n_threads = n_threads;
   o.packed = packed;
-  return test_residence_plan_with(n, text, &o);
+  return test_placement_plan_with(n, text, &o);
 }
 
 void test_compare_run(const struct mafat_network *n, const struct mafat_plan *plan, const char *path,

@@ -36,8 +36,8 @@ void test_compare_run(const struct mafat_network *n, const struct mafat_plan *pl
                       enum mafat_reads_method method, const struct mafat_weights *kept);
 
 /* Plans with weights anywhere; NULL: the text is none of this network. */
-enum { TEST_N_RESIDENCES = 6 };
-struct mafat_plan *test_residence_plan_with(const struct mafat_network *n, int text, const struct mafat_plan_options *o);
-struct mafat_plan *test_residence_plan(const struct mafat_network *n, int text, int n_threads, bool packed);
+enum { TEST_N_PLACEMENTS = 6 };
+struct mafat_plan *test_placement_plan_with(const struct mafat_network *n, int text, const struct mafat_plan_options *o);
+struct mafat_plan *test_placement_plan(const struct mafat_network *n, int text, int n_threads, bool packed);
 
 #endif

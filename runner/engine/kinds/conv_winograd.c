@@ -20,7 +20,7 @@
  * channels (base/winograd.h) by themselves and adds them: no turn or slice parts one. */
 #include "runner/engine/kinds/conv.h"
 
-#include "predictor/plan/residence.h"
+#include "predictor/plan/weight_placement.h"
 #include "predictor/plan/winograd.h"
 #include "runner/engine/kinds/widened.h"
 

@@ -13,7 +13,7 @@
 #include "predictor/plan/order.h"
 #include "predictor/planning/planning.h"
 #include "predictor/cost/predict.h"
-#include "predictor/plan/residence.h"
+#include "predictor/plan/weight_placement.h"
 #include "predictor/schedule/schedule.h"
 #include "predictor/plan/winograd.h"
 #include "tests/support/support.h"
@@ -303,9 +303,9 @@ static void take_weights(struct replay *r, const struct mafat_step *step)
   for (int l = step->layer; l >= 0; l = r->s->plan->inner[l]) {
     size_t bytes = mafat_packed_layer_bytes(&r->s->network->layers[l]);
     int buffer = layout->weights_buffers[l];
-    bool loaded = bytes > 0 && r->s->plan->residence[l] == MAFAT_LOADED;
+    bool loaded = bytes > 0 && r->s->plan->placement[l] == MAFAT_LOADED;
     require((buffer >= 0) == loaded, r->s, "layer %d's weights", l);
-    if (bytes == 0 || r->s->plan->residence[l] == MAFAT_KEPT) continue;
+    if (bytes == 0 || r->s->plan->placement[l] == MAFAT_KEPT) continue;
     if (!loaded || !r->loaded[l]) read_weights(r, step->layer);
     if (!loaded) continue;
     require(layout->buffers[buffer].bytes >= bytes && layout->buffers[buffer].tag == MAFAT_TAG_WEIGHTS, r->s,
@@ -320,7 +320,7 @@ static void check_weights(const struct replay *r, const struct mafat_step *step)
   for (int l = step->layer; l >= 0; l = r->s->plan->inner[l]) {
     if (r->s->layout->weights_buffers[l] >= 0)
       check_owned(r, r->s->layout->weights_buffers[l], WEIGHTS + l, step->layer);
-    if (r->s->plan->residence[l] != MAFAT_STREAMED) continue;
+    if (r->s->plan->placement[l] != MAFAT_STREAMED) continue;
     for (int i = 0; i < N_IO; i++)
       if (io_buffer(r->s->layout, i) >= 0) check_owned(r, io_buffer(r->s->layout, i), IO + i, step->layer);
   }
@@ -544,8 +544,8 @@ START_TEST(kept_weights_lie_outside)
       while (s.plan->outer[outer] >= 0) outer = s.plan->outer[outer];
       if (!usage[outer].needed) continue;
       size_t bytes = (mafat_packed_layer_bytes(&s.network->layers[l]) + UNIT - 1) / UNIT * UNIT;
-      if (s.plan->residence[l] == MAFAT_KEPT) kept += bytes;
-      if (s.plan->residence[l] == MAFAT_LOADED) loaded += bytes;
+      if (s.plan->placement[l] == MAFAT_KEPT) kept += bytes;
+      if (s.plan->placement[l] == MAFAT_LOADED) loaded += bytes;
     }
     for (int b = 0; b < s.layout->n_buffers; b++)
       if (s.layout->buffers[b].tag == MAFAT_TAG_WEIGHTS) buffers += s.layout->buffers[b].bytes;

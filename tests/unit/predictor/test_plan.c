@@ -1,13 +1,13 @@
-/* Covers predictor/plan/{plan, algorithms, residence}.c, predictor/planning/{balance,
+/* Covers predictor/plan/{plan, algorithms, weight_placement}.c, predictor/planning/{balance,
  * group_order, in_place, lay, planning}.c: plans laid over networks: groups, cuts, algorithms,
- * residence. */
+ * weight placement. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "predictor/planning/planning.h"
-#include "predictor/plan/residence.h"
+#include "predictor/plan/weight_placement.h"
 #include "predictor/plan/winograd.h"
 #include "tests/support/support.h"
 
@@ -170,7 +170,7 @@ static bool same_plans(const struct mafat_plan *a, const struct mafat_plan *b)
   for (int i = 0; i < a->n_groups; i++) {
     const struct mafat_group *g = &a->groups[i], *h = &b->groups[i];
     if (g->at.begin != h->at.begin || g->at.end != h->at.end || !same_cuts(g, h) ||
-        g->weights.residence != h->weights.residence || g->weights.ring != h->weights.ring ||
+        g->weights.placement != h->weights.placement || g->weights.ring != h->weights.ring ||
         g->weights.loaded_kb != h->weights.loaded_kb)
       return false;
   }
@@ -180,7 +180,7 @@ static bool same_plans(const struct mafat_plan *a, const struct mafat_plan *b)
   return !memcmp(a->fan, b->fan, bytes) && !memcmp(a->inner, b->inner, bytes) && !memcmp(a->order, b->order, bytes) &&
          !memcmp(a->position, b->position, bytes) &&
          !memcmp(a->algorithms, b->algorithms, (size_t)a->n_layers * sizeof *a->algorithms) &&
-         !memcmp(a->residence, b->residence, (size_t)a->n_layers * sizeof *a->residence);
+         !memcmp(a->placement, b->placement, (size_t)a->n_layers * sizeof *a->placement);
 }
 
 /* A plan's spec has all of it, boundaries that were found included. */
@@ -585,15 +585,15 @@ static const char weighty[] =
     "[local]\nfilters=5\nsize=3\npad=1\n[convolutional]\nfilters=9\nsize=3\npad=1\n"
     "[connected]\noutput=40\n[connected]\noutput=7\n";
 
-struct residence_row {
+struct placement_row {
   const char *plan;
   int n_threads;
   bool keep_all;
-  const char *residence; /* of each layer: kept, loaded, streamed, or without weights */
+  const char *placement; /* of each layer: kept, loaded, streamed, or without weights */
   const char *divided;   /* the steps of which are panels */
 };
 
-static const struct residence_row residence_rows[] = {
+static const struct placement_row placement_rows[] = {
     {"1x1", 1, false, "kkkkkkkk-k-kkkk", "..............."},
     {"1x1:loaded", 1, false, "llllllll-l-llll", "..............."},
     {"1x1:streamed", 1, false, "llllllll-l-llll", "..............."},
@@ -616,23 +616,23 @@ static const struct residence_row residence_rows[] = {
 
 START_TEST(weights_are_where_they_can_be)
 {
-  const struct residence_row *r = &residence_rows[_i];
+  const struct placement_row *r = &placement_rows[_i];
   struct mafat_network *n = test_network(weighty);
   for (int a = MAFAT_AUTO; a < MAFAT_N_ALGORITHMS; a++) {
     struct mafat_plan_options options = {
         .algorithm = (enum mafat_algorithm)a, .n_threads = r->n_threads, .keep_all = r->keep_all};
     struct mafat_plan *plan = test_plan_with(n, r->plan, &options);
-    char residence[16] = "", divided[16] = "";
+    char placement[16] = "", divided[16] = "";
     for (int l = 0; l < n->n_layers; l++) {
-      bool weighs = mafat_packed_layer_bytes(&n->layers[l]) > 0;
+      bool has_weights = mafat_packed_layer_bytes(&n->layers[l]) > 0;
       bool divides = plan->outer[l] < 0 && mafat_plan_divides(plan, n, l);
-      residence[l] = weighs ? "kls"[plan->residence[l]] : '-';
+      placement[l] = has_weights ? "kls"[plan->placement[l]] : '-';
       divided[l] = divides ? 'd' : '.';
       bool winograd = mafat_plan_winograd(plan, l) != NULL;
       if (plan->outer[l] < 0) ck_assert_int_eq(mafat_plan_transforms(plan, n, l), divides && winograd);
     }
-    ck_assert_msg(strcmp(residence, r->residence) == 0 && strcmp(divided, r->divided) == 0,
-                  "%s: %s, expected %s; divided %s, expected %s", r->plan, residence, r->residence, divided, r->divided);
+    ck_assert_msg(strcmp(placement, r->placement) == 0 && strcmp(divided, r->divided) == 0,
+                  "%s: %s, expected %s; divided %s, expected %s", r->plan, placement, r->placement, divided, r->divided);
     mafat_plan_close(&plan);
   }
   mafat_network_close(&n);
@@ -712,7 +712,7 @@ Suite *plan_suite(void)
   tcase_add_test(options, options_leave_the_text_alone);
   suite_add_tcase(suite, options);
   TCase *weights = tcase_create("weights");
-  tcase_add_loop_test(weights, weights_are_where_they_can_be, 0, sizeof residence_rows / sizeof *residence_rows);
+  tcase_add_loop_test(weights, weights_are_where_they_can_be, 0, sizeof placement_rows / sizeof *placement_rows);
   suite_add_tcase(suite, weights);
   TCase *balancing = tcase_create("balancing");
   tcase_set_timeout(balancing, 20);

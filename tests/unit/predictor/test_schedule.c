@@ -8,7 +8,7 @@
 #include "predictor/plan/fusion.h"
 #include "predictor/plan/order.h"
 #include "predictor/plan/packing.h"
-#include "predictor/plan/residence.h"
+#include "predictor/plan/weight_placement.h"
 #include "predictor/schedule/schedule.h"
 #include "tests/support/support.h"
 
@@ -404,7 +404,7 @@ static void check_slice(const struct subject *s, const struct mafat_step *step, 
   const struct mafat_layer *l = &s->network->layers[reader];
   struct mafat_piece pieces[256];
   if (mafat_span_size(step->channels) == all) return;
-  require(s->plan->residence[reader] == MAFAT_STREAMED, s, "layer %d is kept, yet sliced", step->layer);
+  require(s->plan->placement[reader] == MAFAT_STREAMED, s, "layer %d is kept, yet sliced", step->layer);
   require(reader == step->layer || s->network->layers[step->layer].type != MAFAT_MAXPOOL ||
               s->plan->algorithms[reader] == MAFAT_WINOGRAD, s, "layer %d pools slices", step->layer);
   if (l->type == MAFAT_CONNECTED || step->channels.end == all) return;

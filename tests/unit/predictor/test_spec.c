@@ -90,10 +90,10 @@ START_TEST(what_is_read_is_in_the_struct)
   ck_assert(g[0].end == 4 && g[1].end == 6 && g[2].end == 9 && g[3].end == 0);
   ck_assert(g[0].cut.kind == MAFAT_CUT_GRID && g[0].cut.as.grid.n_rows == 3 && g[0].cut.as.grid.n_cols == 3);
   ck_assert(g[0].cut.as.grid.rows[0] == 2 && g[0].cut.as.grid.rows[1] == 5 && !g[0].cut.as.grid.cols);
-  ck_assert(g[0].weights.residence == MAFAT_LOADED && !g[0].cut.as.grid.balanced && mafat_cut_is_tiled(&g[0].cut));
+  ck_assert(g[0].weights.placement == MAFAT_LOADED && !g[0].cut.as.grid.balanced && mafat_cut_is_tiled(&g[0].cut));
   ck_assert(g[1].cut.kind == MAFAT_CUT_ROWS && g[1].cut.as.rows.least == 2);
-  ck_assert(g[1].weights.residence == MAFAT_STREAMED && g[1].weights.loaded_kb == 300);
-  ck_assert(g[2].cut.as.rows.least == 0 && g[2].weights.residence == MAFAT_STREAMED && g[2].weights.ring == 0);
+  ck_assert(g[1].weights.placement == MAFAT_STREAMED && g[1].weights.loaded_kb == 300);
+  ck_assert(g[2].cut.as.rows.least == 0 && g[2].weights.placement == MAFAT_STREAMED && g[2].weights.ring == 0);
   ck_assert(g[3].cut.kind == MAFAT_CUT_PANELS && g[3].cut.as.panels.apart && g[3].weights.ring == 4);
   ck_assert(g[3].algorithms[MAFAT_DIRECT].given && g[3].algorithms[MAFAT_DIRECT].n == 1 &&
             g[3].algorithms[MAFAT_DIRECT].layers[0].begin == 7 && g[3].algorithms[MAFAT_DIRECT].layers[0].end == 9);
@@ -181,7 +181,7 @@ START_TEST(a_spec_is_made_group_by_group)
   ck_assert_int_eq(mafat_spec_append(spec, &rolling), MAFAT_OK);
   struct mafat_group_spec *g = mafat_spec_add(spec);
   ck_assert_str_eq(test_spec_text(spec), "rows3/5/1x1"); /* what is usual */
-  g->weights.residence = MAFAT_STREAMED;
+  g->weights.placement = MAFAT_STREAMED;
   g->algorithms[MAFAT_WINOGRAD].given = true;
   ck_assert_int_eq(mafat_algorithm_word_add(NULL, &g->algorithms[MAFAT_WINOGRAD], mafat_span(6, 9)), MAFAT_OK);
   ck_assert_int_eq(mafat_algorithm_word_add(NULL, &g->algorithms[MAFAT_WINOGRAD], mafat_span(11, 12)), MAFAT_OK);

@@ -295,9 +295,9 @@ END_TEST
 START_TEST(scattered_weights_are_loaded_and_streamed_as_darknets_are)
 {
   struct pair p = make_pair(_i);
-  for (int text = 0; text < test_slow_rows(TEST_N_RESIDENCES); text++)
+  for (int text = 0; text < test_slow_rows(TEST_N_PLACEMENTS); text++)
     for (int n_threads = 1; n_threads <= 3; n_threads += 2) {
-      struct mafat_plan *plan = test_residence_plan(p.twin, text, n_threads, false);
+      struct mafat_plan *plan = test_placement_plan(p.twin, text, n_threads, false);
       if (plan) test_compare_run(p.twin, plan, paths[0], MAFAT_READS_AUTO, p.kept);
       mafat_plan_close(&plan);
     }
@@ -308,7 +308,7 @@ END_TEST
 START_TEST(any_way_of_reading_reads_several_files)
 {
   struct pair p = make_pair(0);
-  struct mafat_plan *plan = test_residence_plan(p.twin, 0, 2, false);
+  struct mafat_plan *plan = test_placement_plan(p.twin, 0, 2, false);
   test_compare_run(p.twin, plan, paths[0], (enum mafat_reads_method)_i, p.kept);
   mafat_plan_close(&plan);
   close_pair(&p);
@@ -323,7 +323,7 @@ START_TEST(only_runs_of_filters_are_streamed)
   for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
     n->constants->layers[0].weights.order = orders[i];
     struct mafat_plan *plan = test_plan(n, "panels:streamed");
-    ck_assert_int_eq(plan->residence[0], mafat_order_has_filters(orders[i]) ? MAFAT_STREAMED : MAFAT_LOADED);
+    ck_assert_int_eq(plan->placement[0], mafat_order_has_filters(orders[i]) ? MAFAT_STREAMED : MAFAT_LOADED);
     mafat_plan_close(&plan);
   }
   mafat_network_close(&n);

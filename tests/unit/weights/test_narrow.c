@@ -351,8 +351,8 @@ START_TEST(test_slices_are_those_of_kept_weights)
   choose_types(&rng, n);
   write_packed(n, 7);
   struct mafat_weights *kept = test_open_kept(test_packed_path, n, n->n_layers);
-  for (int text = 0; text < TEST_N_RESIDENCES; text++) {
-    struct mafat_plan *plan = test_residence_plan(n, text, 1 + _i % 3, true);
+  for (int text = 0; text < TEST_N_PLACEMENTS; text++) {
+    struct mafat_plan *plan = test_placement_plan(n, text, 1 + _i % 3, true);
     if (plan) test_compare_run(n, plan, test_packed_path, MAFAT_READS_AUTO, kept);
     mafat_plan_close(&plan);
   }

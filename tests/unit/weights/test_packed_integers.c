@@ -98,21 +98,21 @@ START_TEST(any_plan_gives_the_rules_numbers)
 END_TEST
 
 /* Weights that are kept; loaded, for a group; and read for each step, as many times as it has rows or panels. */
-static const char *const residences[] = {"1x1", "1x1:loaded", "1x1:streamed", "rows2:loaded", "rows1:streamed", "panels:streamed", "panels:streamed4"};
-enum { N_RESIDENCES = sizeof residences / sizeof *residences };
+static const char *const placements[] = {"1x1", "1x1:loaded", "1x1:streamed", "rows2:loaded", "rows1:streamed", "panels:streamed", "panels:streamed4"};
+enum { N_PLACEMENTS = sizeof placements / sizeof *placements };
 
-static int run_residence(const struct packed *p, int which, int threads)
+static int run_placement(const struct packed *p, int which, int threads)
 {
   const struct test_integer_run run = {
-      .path = p->path, .plan = residences[which], .packed = true, .keeps_all = threads % 2 == 0, .threads = threads};
+      .path = p->path, .plan = placements[which], .packed = true, .keeps_all = threads % 2 == 0, .threads = threads};
   return test_integer_run(&graph, p->network, &run, &diagnostic);
 }
 
-static void check_residences(const struct packed *p)
+static void check_placements(const struct packed *p)
 {
-  for (int i = 0; i < N_RESIDENCES; i++)
+  for (int i = 0; i < N_PLACEMENTS; i++)
     for (int threads = 1; threads <= 3; threads++)
-      ck_assert_msg(run_residence(p, i, threads) == MAFAT_OK, "%s: %s", residences[i], diagnostic.text);
+      ck_assert_msg(run_placement(p, i, threads) == MAFAT_OK, "%s: %s", placements[i], diagnostic.text);
 }
 
 /* Filters whose panels are not all of the same width, as many inputs as several quads, or fewer than one. */
@@ -126,7 +126,7 @@ START_TEST(weights_may_be_anywhere)
 {
   int layer;
   struct packed p = find_graph((uint64_t)_i * 1000, has_panels, _i % 2 ? 33 : 1, &layer);
-  check_residences(&p);
+  check_placements(&p);
   close_packed(&p);
 }
 END_TEST
@@ -165,7 +165,7 @@ START_TEST(tables_are_as_long_as_they_are)
   ck_assert_uint_eq(described->entries[layer].bytes, weights_of(&p, layer));
   ck_assert_int_eq(described->types[layer], p.network->layers[layer].weights_type);
   mafat_packed_close(&described);
-  check_residences(&p);
+  check_placements(&p);
   close_packed(&p);
 }
 END_TEST
@@ -210,10 +210,10 @@ static void check_damage(const struct packed *p, int layer, uint64_t at)
   ck_assert_int_eq(pread(p->fd, &byte, 1, (off_t)at), 1);
   byte ^= 0x10;
   test_damage(p->path, (long)at, &byte, 1);
-  for (int i = 0; i < N_RESIDENCES; i++) {
+  for (int i = 0; i < N_PLACEMENTS; i++) {
     diagnostic.text[0] = '\0';
-    int code = run_residence(p, i, 1);
-    ck_assert_msg(code == MAFAT_EFORMAT && strstr(diagnostic.text, says), "%s: expected %s, found %d, %s", residences[i], says, code,
+    int code = run_placement(p, i, 1);
+    ck_assert_msg(code == MAFAT_EFORMAT && strstr(diagnostic.text, says), "%s: expected %s, found %d, %s", placements[i], says, code,
                   diagnostic.text);
   }
   ck_assert_int_eq(mafat_packer_check(p->path, NULL, &diagnostic), MAFAT_EFORMAT);
@@ -298,7 +298,7 @@ START_TEST(other_lengths_are_refused)
   }
   memcpy(whole + end - LENGTH_BEFORE_END, &length, sizeof length);
   test_seal_packed(whole);
-  ck_assert_int_eq(run_residence(&p, 0, 1), MAFAT_OK);
+  ck_assert_int_eq(run_placement(&p, 0, 1), MAFAT_OK);
   munmap(whole, bytes);
   close_packed(&p);
 }
@@ -357,11 +357,11 @@ static void check_number(const struct packed *p, const char *says)
     ck_assert_msg(mafat_weights_open_kept(&w, p->path, p->network, p->network->n_layers, NULL, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
     mafat_weights_close(&w);
   }
-  for (int i = 0; says && i < N_RESIDENCES; i++) {
+  for (int i = 0; says && i < N_PLACEMENTS; i++) {
     diagnostic.text[0] = '\0';
-    int code = run_residence(p, i, 1);
+    int code = run_placement(p, i, 1);
     ck_assert_msg(code == MAFAT_EFORMAT && strstr(diagnostic.text, says) && !strchr(diagnostic.text, '\n'), "%s: expected %s, found %d, %s",
-                  residences[i], says, code, diagnostic.text);
+                  placements[i], says, code, diagnostic.text);
   }
 }
 

@@ -1,5 +1,5 @@
 /* Covers runner/weights/stream.c, predictor/schedule/fetches.c: weights that are read while a
- * plan runs: whatever the residence, the file and the way of reading, a slice holds the same
+ * plan runs: whatever the weight placement, the file and the way of reading, a slice holds the same
  * bytes as one of weights that are kept. */
 #include "predictor/schedule/fetches.h"
 #include "predictor/plan/fusion.h"
@@ -42,10 +42,10 @@ static struct mafat_network *random_network(uint64_t seed, bool whole_maps)
 static void compare_plans(const struct mafat_network *n, enum mafat_reads_method method)
 {
   struct mafat_weights *kept = test_open_kept(test_darknet_path, n, n->n_layers);
-  for (int text = 0; text < test_slow_rows(TEST_N_RESIDENCES); text++)
+  for (int text = 0; text < test_slow_rows(TEST_N_PLACEMENTS); text++)
     for (int n_threads = 1; n_threads <= 3; n_threads += 2)
       for (int packed = 0; packed < 2; packed++) {
-        struct mafat_plan *plan = test_residence_plan(n, text, n_threads, packed);
+        struct mafat_plan *plan = test_placement_plan(n, text, n_threads, packed);
         if (plan) test_compare_run(n, plan, packed ? test_packed_path : test_darknet_path, method, kept);
         mafat_plan_close(&plan);
       }
@@ -69,7 +69,7 @@ START_TEST(packed_files_hold_what_is_kept)
 }
 END_TEST
 
-START_TEST(any_residence_gives_the_same_slices)
+START_TEST(any_placement_gives_the_same_slices)
 {
   struct mafat_network *n = random_network((uint64_t)_i + 100, true);
   test_write_both(n, (uint64_t)_i);
@@ -92,9 +92,9 @@ END_TEST
 START_TEST(fetches_are_counted_and_come_in_order)
 {
   struct mafat_network *n = _i ? random_network((uint64_t)_i, true) : test_network(test_wide_cfg);
-  for (int text = 0; text < TEST_N_RESIDENCES; text++)
+  for (int text = 0; text < TEST_N_PLACEMENTS; text++)
     for (int packed = 0; packed < 2; packed++) {
-      struct mafat_plan *plan = test_residence_plan(n, text, 2, packed);
+      struct mafat_plan *plan = test_placement_plan(n, text, 2, packed);
       struct mafat_fetches *fetches;
       struct mafat_fetch_sizes sizes;
       struct mafat_fetch f;
@@ -106,9 +106,9 @@ START_TEST(fetches_are_counted_and_come_in_order)
       ck_assert_int_eq(mafat_fetches_open(&fetches, n, plan, NULL), MAFAT_OK);
       while (mafat_fetches_next(fetches, &f)) {
         ck_assert_int_ge(f.step, step);
-        ck_assert_int_ne(plan->residence[f.layer], MAFAT_KEPT);
+        ck_assert_int_ne(plan->placement[f.layer], MAFAT_KEPT);
         ck_assert_uint_gt(f.bytes, 0);
-        ck_assert_int_eq(f.kind == MAFAT_FETCH_SLICE, packed && plan->residence[f.layer] == MAFAT_STREAMED);
+        ck_assert_int_eq(f.kind == MAFAT_FETCH_SLICE, packed && plan->placement[f.layer] == MAFAT_STREAMED);
         of_step = f.step == step && f.kind == MAFAT_FETCH_SLICE ? of_step + mafat_fetch_window(f.bytes)
                                                                : mafat_fetch_window(f.bytes);
         most_of_step = of_step > most_of_step ? of_step : most_of_step;
@@ -134,7 +134,7 @@ START_TEST(each_byte_is_read_once_where_each_layer_runs_once)
   uint64_t image = 0;
   for (int l = 0; l < n->n_layers; l++) image += mafat_packed_layer_bytes(&n->layers[l]);
   for (int packed = 0; packed < 2; packed++) {
-    struct mafat_plan *plan = test_residence_plan(n, 0, 1 + _i, packed);
+    struct mafat_plan *plan = test_placement_plan(n, 0, 1 + _i, packed);
     ck_assert_int_eq(mafat_fetches_size(n, plan, &sizes), MAFAT_OK);
     ck_assert_uint_eq(sizes.bytes_read, packed ? image : mafat_weights_payload_bytes(n));
     mafat_plan_close(&plan);
@@ -162,7 +162,7 @@ END_TEST
 static int run_wide(const char *path, int text, bool packed, void (*meddle)(const char *path))
 {
   struct mafat_network *n = test_network(test_wide_cfg);
-  struct mafat_plan *plan = test_residence_plan(n, text, 1, packed);
+  struct mafat_plan *plan = test_placement_plan(n, text, 1, packed);
   struct test_arena a = test_make_arena(n, plan);
   struct mafat_weights *w;
   int code = mafat_weights_open(&w, path, n, plan, &a.layout, NULL, NULL, &diagnostic);
@@ -195,7 +195,7 @@ START_TEST(a_damaged_layer_is_found_however_it_is_read)
   int layer = damaged[_i];
   test_overwrite(test_packed_path, middle_of(test_packed_path, layer), &x, sizeof x);
   snprintf(expected, sizeof expected, "layer %d [", layer);
-  for (int text = -1; text < TEST_N_RESIDENCES; text++) {
+  for (int text = -1; text < TEST_N_PLACEMENTS; text++) {
     struct mafat_weights *w = NULL;
     diagnostic.text[0] = 0;
     int code = text < 0 ? mafat_weights_open_kept(&w, test_packed_path, n, n->n_layers, NULL, &diagnostic)
@@ -285,7 +285,7 @@ START_TEST(weights_that_are_no_numbers_are_refused_in_the_first_run)
 {
   float nan = __builtin_nanf("");
   struct mafat_network *n = test_network(test_wide_cfg);
-  for (int text = 0; text < TEST_N_RESIDENCES; text++) {
+  for (int text = 0; text < TEST_N_PLACEMENTS; text++) {
     test_write_darknet(n, 3);
     long places[] = {20, (long)(mafat_weights_payload_bytes(n) / 8 * 4), (long)mafat_weights_payload_bytes(n) + 16};
     test_overwrite(test_darknet_path, places[_i], &nan, sizeof nan);
@@ -314,7 +314,7 @@ START_TEST(transposed_layers_want_packing)
   ck_assert_msg(test_pack(n, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
   struct mafat_weights *kept = test_open_kept(test_darknet_path, n, n->n_layers), *w;
   for (int packed = 0; packed < 2; packed++) {
-    struct mafat_plan *plan = test_residence_plan(n, 0, 1, packed);
+    struct mafat_plan *plan = test_placement_plan(n, 0, 1, packed);
     struct test_arena a = test_make_arena(n, plan);
     if (packed) {
       test_compare_run(n, plan, test_packed_path, MAFAT_READS_AUTO, kept);
@@ -332,10 +332,10 @@ START_TEST(transposed_layers_want_packing)
   ck_assert(!kind.packed && kind.transposed);
   mafat_plan_defaults(&o);
   o.transposed = true;
-  for (int text = 0; text < TEST_N_RESIDENCES; text++) {
-    struct mafat_plan *plan = test_residence_plan_with(n, text, &o);
+  for (int text = 0; text < TEST_N_PLACEMENTS; text++) {
+    struct mafat_plan *plan = test_placement_plan_with(n, text, &o);
     if (!plan) continue;
-    ck_assert_int_eq(plan->residence[1], MAFAT_KEPT);
+    ck_assert_int_eq(plan->placement[1], MAFAT_KEPT);
     test_compare_run(n, plan, test_darknet_path, MAFAT_READS_AUTO, kept);
     mafat_plan_close(&plan);
   }
@@ -363,7 +363,7 @@ START_TEST(every_failed_allocation_is_reported)
   struct mafat_network *n = test_network(test_wide_cfg);
   test_write_both(n, 5);
   for (int packed = 0; packed < 2; packed++) {
-    struct mafat_plan *plan = test_residence_plan(n, 2, 2, packed);
+    struct mafat_plan *plan = test_placement_plan(n, 2, 2, packed);
     struct test_arena a = test_make_arena(n, plan);
     int code = MAFAT_ENOMEM;
     for (long fail_at = 0; code != MAFAT_OK; fail_at++) {
@@ -393,7 +393,7 @@ Suite *streaming_suite(void)
   tcase_set_timeout(t, 60);
   tcase_add_checked_fixture(t, test_make_weight_files, test_remove_weight_files);
   tcase_add_loop_test(t, packed_files_hold_what_is_kept, 0, test_seeds(12));
-  tcase_add_loop_test(t, any_residence_gives_the_same_slices, 0, test_seeds(4));
+  tcase_add_loop_test(t, any_placement_gives_the_same_slices, 0, test_seeds(4));
   tcase_add_loop_test(t, any_way_of_reading_gives_the_same_slices, MAFAT_READS_AUTO, MAFAT_READS_THREAD + 1);
   tcase_add_loop_test(t, fetches_are_counted_and_come_in_order, 0, test_seeds(20));
   tcase_add_loop_test(t, each_byte_is_read_once_where_each_layer_runs_once, 0, 3);

@@ -1,4 +1,4 @@
-#include "predictor/plan/residence.h"
+#include "predictor/plan/weight_placement.h"
 
 #include "base/part.h"
 #include "predictor/plan/order.h"
@@ -31,11 +31,11 @@ static bool is_read_by_filters(const struct mafat_plan *plan, const struct mafat
          mafat_order_has_filters((enum mafat_order)n->constants->layers[layer].weights.order);
 }
 
-MAFAT_PART(opening) int mafat_residence_find(struct mafat_plan *plan, const struct mafat_network *n,
+MAFAT_PART(opening) int mafat_weight_placement_find(struct mafat_plan *plan, const struct mafat_network *n,
                          const struct mafat_plan_options *options)
 {
-  plan->residence = mafat_heap_calloc(plan->heap, (size_t)plan->n_layers, sizeof *plan->residence);
-  if (!plan->residence) return MAFAT_ENOMEM;
+  plan->placement = mafat_heap_calloc(plan->heap, (size_t)plan->n_layers, sizeof *plan->placement);
+  if (!plan->placement) return MAFAT_ENOMEM;
   for (int l = 0; l < plan->n_layers; l++) {
     const struct mafat_group *g = mafat_plan_group(plan, l);
     int step = mafat_plan_outermost(plan, l);
@@ -44,7 +44,7 @@ MAFAT_PART(opening) int mafat_residence_find(struct mafat_plan *plan, const stru
     /* Of another file than a packed one come whole filters, which would be read anew for each part of their sums. */
     if (mafat_parts_sum(plan, l) && !plan->packed) divisible = false;
     bool loaded = !divisible || mafat_packed_layer_bytes(&n->layers[l]) <= small_bytes(g, options);
-    plan->residence[l] = g->weights.residence == MAFAT_STREAMED && loaded ? MAFAT_LOADED : g->weights.residence;
+    plan->placement[l] = g->weights.placement == MAFAT_STREAMED && loaded ? MAFAT_LOADED : g->weights.placement;
   }
   return MAFAT_OK;
 }
@@ -52,7 +52,7 @@ MAFAT_PART(opening) int mafat_residence_find(struct mafat_plan *plan, const stru
 bool mafat_plan_divides(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
   return is_divisible(plan, n, layer) && (mafat_plan_group(plan, layer)->cut.kind == MAFAT_CUT_PANELS ||
-                                          plan->residence[mafat_plan_reader(plan, layer)] == MAFAT_STREAMED);
+                                          plan->placement[mafat_plan_reader(plan, layer)] == MAFAT_STREAMED);
 }
 
 bool mafat_plan_transforms(const struct mafat_plan *plan, const struct mafat_network *n, int layer)

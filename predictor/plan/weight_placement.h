@@ -1,12 +1,12 @@
 /* Where each layer's weights are while a plan runs, and which layers' steps come in
  * parts for it: panels of filters and slices of input channels. */
-#ifndef MAFAT_PREDICTOR_PLAN_RESIDENCE_H
-#define MAFAT_PREDICTOR_PLAN_RESIDENCE_H
+#ifndef MAFAT_PREDICTOR_PLAN_WEIGHT_PLACEMENT_H
+#define MAFAT_PREDICTOR_PLAN_WEIGHT_PLACEMENT_H
 
 #include "predictor/plan/plan.h"
 
-/* Fills plan->residence. After the order and its fans. MAFAT_ENOMEM. */
-int mafat_residence_find(struct mafat_plan *plan, const struct mafat_network *n,
+/* Fills plan->placement. After the order and its fans. MAFAT_ENOMEM. */
+int mafat_weight_placement_find(struct mafat_plan *plan, const struct mafat_network *n,
                          const struct mafat_plan_options *options);
 
 /* Are the layer's steps panels of filters, MAFAT_PANEL for each thread? `layer` as
