@@ -1,11 +1,11 @@
-/* Covers search/least/{partition, sequence}.c, predictor/kinds/pool.c: orders of layers for
- * partitions, and the partitions: by hand, and on random networks beside plans that are simpler. */
+/* Covers search/least/{grouping, sequence}.c, predictor/kinds/pool.c: orders of layers for
+ * groupings, and the groupings: by hand, and on random networks beside plans that are simpler. */
 #include <check.h>
 #include <stdlib.h>
 
 #include "predictor/planning/planning.h"
 #include "search/least/least.h"
-#include "search/least/partition.h"
+#include "search/least/grouping.h"
 #include "search/least/sequence.h"
 #include "tests/support/support.h"
 
@@ -70,7 +70,7 @@ START_TEST(every_layer_comes_behind_what_it_reads)
 }
 END_TEST
 
-/* ---- partitions ---- */
+/* ---- groupings ---- */
 
 static size_t arena_of(const struct mafat_network *n, const char *text)
 {
@@ -82,7 +82,7 @@ static size_t arena_of(const struct mafat_network *n, const char *text)
   return bytes;
 }
 
-static size_t partition(struct mafat_network *n)
+static size_t grouping(struct mafat_network *n)
 {
   static const struct mafat_surroundings around = {.process_bytes = 3 << 20, .program_bytes = 4 << 20};
   struct mafat_plan_options options;
@@ -96,7 +96,7 @@ static size_t partition(struct mafat_network *n)
                                          .calibration = &calibration, .least = true};
   ck_assert_int_eq(mafat_front_open(&front), MAFAT_OK);
   ck_assert_int_eq(mafat_sequence_make(&s, n, n->n_layers, false, NULL), MAFAT_OK);
-  ck_assert_msg(mafat_partition_least(front, &request, s, 1000000, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_grouping_least(front, &request, s, 1000000, &d) == MAFAT_OK, "%s", d.text);
   ck_assert_int_eq(front->n, 1);
   size_t bytes = arena_of(n, test_spec_text(front->list[0].spec));
   mafat_sequence_close(&s);
@@ -104,19 +104,19 @@ static size_t partition(struct mafat_network *n)
   return bytes;
 }
 
-START_TEST(a_partition_needs_less_than_whole_maps)
+START_TEST(a_grouping_needs_less_than_whole_maps)
 {
   struct mafat_network *n = test_network(cells);
-  ck_assert_uint_lt(partition(n), arena_of(n, "1x1:direct/NoCut"));
+  ck_assert_uint_lt(grouping(n), arena_of(n, "1x1:direct/NoCut"));
   mafat_network_close(&n);
   n = test_network(NET CONV(64, 3) CONV(8, 1) CONV(64, 3) CONV(8, 1));
-  ck_assert_uint_lt(3 * partition(n), arena_of(n, "1x1:direct/NoCut"));
+  ck_assert_uint_lt(3 * grouping(n), arena_of(n, "1x1:direct/NoCut"));
   mafat_network_close(&n);
 }
 END_TEST
 
-/* One group of whole maps, and one of rows, are partitions, too. */
-START_TEST(no_partition_needs_more_than_one_group)
+/* One group of whole maps, and one of rows, are groupings, too. */
+START_TEST(no_grouping_needs_more_than_one_group)
 {
   for (int i = 0; i < 8; i++) {
     struct test_rng rng = test_rng((uint64_t)(7000 + _i * 8 + i));
@@ -124,9 +124,9 @@ START_TEST(no_partition_needs_more_than_one_group)
     char cfg[TEST_CFG_ROOM];
     test_random_network(&rng, &style, cfg, sizeof cfg);
     struct mafat_network *n = test_network(cfg);
-    size_t bytes = partition(n);
+    size_t bytes = grouping(n);
     if (bytes > arena_of(n, "1x1:direct/NoCut/inplace") || bytes > arena_of(n, "rows1:direct/NoCut/inplace"))
-      test_fail_case(cfg, "partition", "needs %zu bytes", bytes);
+      test_fail_case(cfg, "grouping", "needs %zu bytes", bytes);
     mafat_network_close(&n);
   }
 }
@@ -140,10 +140,10 @@ Suite *sequence_suite(void)
   tcase_add_test(t, what_frees_more_than_it_takes_comes_early);
   tcase_add_loop_test(t, every_layer_comes_behind_what_it_reads, 0, test_seeds(10));
   suite_add_tcase(suite, t);
-  TCase *partitions = tcase_create("partitions");
-  tcase_set_timeout(partitions, 60);
-  tcase_add_test(partitions, a_partition_needs_less_than_whole_maps);
-  tcase_add_loop_test(partitions, no_partition_needs_more_than_one_group, 0, test_seeds(10));
-  suite_add_tcase(suite, partitions);
+  TCase *groupings = tcase_create("groupings");
+  tcase_set_timeout(groupings, 60);
+  tcase_add_test(groupings, a_grouping_needs_less_than_whole_maps);
+  tcase_add_loop_test(groupings, no_grouping_needs_more_than_one_group, 0, test_seeds(10));
+  suite_add_tcase(suite, groupings);
   return suite;
 }

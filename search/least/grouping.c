@@ -1,4 +1,4 @@
-#include "search/least/partition.h"
+#include "search/least/grouping.h"
 
 #include "predictor/layout/layout.h"
 #include "predictor/planning/planning.h"
@@ -20,7 +20,7 @@ static const struct way {
   bool early, bricks;
   int cols;        /* tiles of columns, where maps are of few rows, as of tokens; */
   bool each;       /* of each row by itself, as of heads */
-  double slowness; /* of a layer, about: of equal partitions the fastest is taken */
+  double slowness; /* of a layer, about: of equal groupings the fastest is taken */
 } ways[] = {{.kind = MAFAT_CUT_GRID},
             {.kind = MAFAT_CUT_PANELS, .slowness = 0.5},
             {.kind = MAFAT_CUT_ROWS, .slowness = 4},
@@ -32,7 +32,7 @@ static const struct way {
             {.kind = MAFAT_CUT_GRID, .cols = 32, .each = true, .slowness = 4}};
 enum { N_WAYS = sizeof ways / sizeof *ways };
 
-/* How the best partition of all layers before a place ends. */
+/* How the best grouping of all layers before a place ends. */
 struct state {
   float peak;
   double slowness;
@@ -41,7 +41,7 @@ struct state {
 
 static const float TOO_LARGE = 1e30f; /* for what is not wanted, however small */
 
-struct partition {
+struct grouping {
   const struct mafat_search_request *request;
   const struct mafat_sequence *sequence;
   struct mafat_heap *heap;          /* of all this, the options' */
@@ -56,7 +56,7 @@ struct partition {
   struct mafat_diagnostic *d;
 };
 
-static float *peak_at(struct partition *p, int way, int from, int to)
+static float *peak_at(struct grouping *p, int way, int from, int to)
 {
   return &p->peaks[((size_t)way * (size_t)(p->n + 1) + (size_t)from) * (size_t)(p->n + 1) + (size_t)to];
 }
@@ -73,14 +73,14 @@ static struct mafat_cut cut_of(int way, struct mafat_shape out)
   return ways[way].kind == MAFAT_CUT_PANELS ? mafat_cut_panels(false) : mafat_cut_grid(1, 1);
 }
 
-static void begin_spec(struct partition *p)
+static void begin_spec(struct grouping *p)
 {
   for (int g = 0; g < p->n_groups; g++) mafat_heap_free(p->heap, p->groups[g].more);
   p->n_groups = 0;
 }
 
 /* The group from one place to another. */
-static void add_group(struct partition *p, int from, int to, int way)
+static void add_group(struct grouping *p, int from, int to, int way)
 {
   int last = 0;
   for (int i = p->places[from]; i < p->places[to]; i++) {
@@ -93,7 +93,7 @@ static void add_group(struct partition *p, int from, int to, int way)
 }
 
 /* Once all groups are there. */
-static struct mafat_spec end_spec(struct partition *p)
+static struct mafat_spec end_spec(struct grouping *p)
 {
   for (int g = 0; g < p->n_groups && !p->code; g++)
     p->code = mafat_group_spec_tell(p->heap, &p->groups[g], g, p->group_of, p->sequence->n_layers);
@@ -103,7 +103,7 @@ static struct mafat_spec end_spec(struct partition *p)
 /* ---- what groups need ---- */
 
 /* Which group of the spec a group of the plan is of: what cannot be tiled has groups of its own. */
-static int spec_group(const struct partition *p, const struct mafat_plan *plan, int group)
+static int spec_group(const struct grouping *p, const struct mafat_plan *plan, int group)
 {
   return p->group_of[plan->members[plan->groups[group].at.begin]];
 }
@@ -127,7 +127,7 @@ static bool overlaps(const struct mafat_plan *plan, struct mafat_schedule *s, in
 }
 
 /* Of each group whether that is so. */
-static int find_overlaps(struct partition *p, const struct mafat_plan *plan, bool *twice)
+static int find_overlaps(struct grouping *p, const struct mafat_plan *plan, bool *twice)
 {
   size_t n = (size_t)mafat_network_n_tensors(p->request->network);
   struct mafat_schedule *s = NULL;
@@ -143,7 +143,7 @@ static int find_overlaps(struct partition *p, const struct mafat_plan *plan, boo
 }
 
 /* Notes what the groups of the spec that is begun need, which reach from one of these places to the next. */
-static void measure(struct partition *p, const int *ends, int way)
+static void measure(struct grouping *p, const int *ends, int way)
 {
   const struct mafat_search_request *r = p->request;
   struct mafat_plan *plan = NULL;
@@ -167,7 +167,7 @@ static void measure(struct partition *p, const int *ends, int way)
 }
 
 /* Groups that reach over so many places, the first one to `first`. */
-static void measure_spans(struct partition *p, int first, int span, int way)
+static void measure_spans(struct grouping *p, int first, int span, int way)
 {
   int ends[MOST_PLACES + 1], n = 0;
   begin_spec(p);
@@ -179,26 +179,26 @@ static void measure_spans(struct partition *p, int first, int span, int way)
   measure(p, ends, way);
 }
 
-bool mafat_partition_tiles(const struct mafat_network *network)
+bool mafat_grouping_tiles(const struct mafat_network *network)
 {
   return mafat_network_picture_shape(network).h <= MOST_FLAT_ROWS;
 }
 
-static bool applies(const struct partition *p, int way)
+static bool applies(const struct grouping *p, int way)
 {
-  bool flat = mafat_partition_tiles(p->request->network);
+  bool flat = mafat_grouping_tiles(p->request->network);
   return ways[way].cols ? flat : ways[way].kind != MAFAT_CUT_ROWS || !flat;
 }
 
 /* Is there a group of that many places that is smaller than the plan that there is? */
-static bool has_smaller(struct partition *p, int span, int way, double limit)
+static bool has_smaller(struct grouping *p, int span, int way, double limit)
 {
   for (int from = 0; from + span <= p->n; from++)
     if (*peak_at(p, way, from, from + span) < limit) return true;
   return false;
 }
 
-static void measure_all(struct partition *p, double limit)
+static void measure_all(struct grouping *p, double limit)
 {
   bool open[N_WAYS];
   for (int w = 0; w < N_WAYS; w++) {
@@ -212,11 +212,11 @@ static void measure_all(struct partition *p, double limit)
     }
 }
 
-/* ---- the best partition ---- */
+/* ---- the best grouping ---- */
 
 /* Groups above the limit are left out; of the others, those that make the fullest one least, or, where `limited`, are the
  * fastest. False: there are none. */
-static bool solve(struct partition *p, double limit, bool limited)
+static bool solve(struct grouping *p, double limit, bool limited)
 {
   p->states[0] = (struct state){0, 0, 0, 0};
   for (int to = 1; to <= p->n; to++) {
@@ -236,21 +236,21 @@ static bool solve(struct partition *p, double limit, bool limited)
   return p->states[p->n].peak < TOO_LARGE;
 }
 
-static void write_groups(struct partition *p, int to)
+static void write_groups(struct grouping *p, int to)
 {
   if (to == 0) return;
   write_groups(p, p->states[to].from);
   add_group(p, p->states[to].from, to, p->states[to].way);
 }
 
-static void take(struct partition *p, struct mafat_front *front)
+static void take(struct grouping *p, struct mafat_front *front)
 {
   struct mafat_spec spec = end_spec(p);
   if (!p->code) p->code = mafat_least_take(front, p->request, &spec, p->d);
 }
 
 /* Groups are not quite by themselves, nor is what is arranged as small as what is alive: one for all is tried, too. */
-static void take_all(struct partition *p, struct mafat_front *front)
+static void take_all(struct grouping *p, struct mafat_front *front)
 {
   begin_spec(p);
   write_groups(p, p->n);
@@ -263,7 +263,7 @@ static void take_all(struct partition *p, struct mafat_front *front)
   }
 }
 
-static int find_places(struct partition *p)
+static int find_places(struct grouping *p)
 {
   p->places[0] = 0;
   int n = mafat_sequence_places(p->sequence, p->places + 1, MOST_PLACES);
@@ -271,7 +271,7 @@ static int find_places(struct partition *p)
   return n + 1;
 }
 
-static void search(struct partition *p, struct mafat_front *front)
+static void search(struct grouping *p, struct mafat_front *front)
 {
   double limit = front->n > 0 ? (double)front->list[0].arena_bytes : INFINITY;
   size_t n_peaks = N_WAYS * (size_t)(p->n + 1) * (size_t)(p->n + 1);
@@ -282,10 +282,10 @@ static void search(struct partition *p, struct mafat_front *front)
   if (solve(p, least, true)) take_all(p, front);
 }
 
-int mafat_partition_least(struct mafat_front *front, const struct mafat_search_request *request,
+int mafat_grouping_least(struct mafat_front *front, const struct mafat_search_request *request,
                           const struct mafat_sequence *sequence, long long looks, struct mafat_diagnostic *d)
 {
-  struct partition p = {.request = request, .sequence = sequence, .heap = request->options->heap, .looks = looks, .d = d};
+  struct grouping p = {.request = request, .sequence = sequence, .heap = request->options->heap, .looks = looks, .d = d};
   p.n = find_places(&p);
   size_t n = (size_t)p.n + 1;
   p.peaks = mafat_heap_calloc(p.heap, N_WAYS * n * n, sizeof *p.peaks);
