@@ -1,7 +1,7 @@
 #include "api/query.h"
 
 #include "formats/darknet/fork.h"
-#include "predictor/plan/bricks.h"
+#include "predictor/plan/partition.h"
 #include "predictor/planning/planning.h"
 #include "runner/detect/heads/head.h"
 #include "api/facts.h"

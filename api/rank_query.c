@@ -36,7 +36,7 @@ static int describe_layers(struct mafat_ranks_answer *a, const struct mafat_quer
   a->layers = calloc((size_t)s->layers.n + 1, sizeof *a->layers);
   for (int i = 0; i < s->layers.n && a->layers; i++) {
     int layer = s->layers.list[i].layer;
-    bool cut = mafat_cutting_n_parts(&plan->parts->cuttings[mafat_plan_outermost(plan, layer)]) > 1;
+    bool cut = mafat_partition_n_parts(&plan->parts->partitions[mafat_plan_outermost(plan, layer)]) > 1;
     a->layers[i] = (struct mafat_shared_layer_facts){
         .layer = mafat_network_number(q->network, layer), .type = mafat_layer_type_name(q->network->layers[layer].type),
         .how = !cut ? "whole" : i < s->from ? "rows" : mafat_scheme_name(s->schemes[i])};

@@ -25,10 +25,10 @@ bool mafat_splits_part(const struct mafat_splits *splits, int a, int b)
   return false;
 }
 
-void mafat_cutting_free(struct mafat_heap *heap, struct mafat_cutting *cutting)
+void mafat_partition_free(struct mafat_heap *heap, struct mafat_partition *partition)
 {
-  for (int axis = 0; axis < MAFAT_N_SPLIT_AXES; axis++) mafat_heap_free(heap, cutting->bounds[axis]);
-  *cutting = (struct mafat_cutting){{1, 1, 1}, {NULL}, false, 0};
+  for (int axis = 0; axis < MAFAT_N_SPLIT_AXES; axis++) mafat_heap_free(heap, partition->bounds[axis]);
+  *partition = (struct mafat_partition){{1, 1, 1}, {NULL}, false, 0};
 }
 
 /* ---- one split of one layer ---- */
@@ -37,7 +37,7 @@ struct cutter {
   const struct mafat_splits *splits;
   const struct mafat_split *split;
   const struct mafat_split_ground *ground;
-  struct mafat_cutting *cuttings;
+  struct mafat_partition *partitions;
   int channel_unit; /* of the split's layers */
   struct mafat_diagnostic *d;
 };
@@ -65,7 +65,7 @@ static int summed_tensor(const struct cutter *c, int layer)
   if (!(mafat_layer_along(l) & MAFAT_ALONG_INPUTS) || mafat_layer_is_grouped(l)) return -1;
   for (struct mafat_reads r = mafat_layer_reads(l); mafat_reads_next(&r);)
     if (r.operand == 0 && r.source->tensor < layer && holds(c->split, r.source->tensor) && c->ground->runs[r.source->tensor] &&
-        c->cuttings[r.source->tensor].n[MAFAT_ALONG_C] > 1)
+        c->partitions[r.source->tensor].n[MAFAT_ALONG_C] > 1)
       return r.source->tensor;
   return -1;
 }
@@ -84,11 +84,11 @@ static int inner_bound(const struct cutter *c, int i, int extent, int unit)
 static int cut_at_bounds(struct cutter *c, int layer, int extent, int unit)
 {
   const struct mafat_split *s = c->split;
-  struct mafat_cutting *cutting = &c->cuttings[layer];
+  struct mafat_partition *partition = &c->partitions[layer];
   int *bounds = mafat_heap_calloc(c->ground->heap, (size_t)s->n + 1, sizeof *bounds);
   if (!bounds) return mafat_fail(c->d, MAFAT_ENOMEM, "out of memory");
-  cutting->bounds[s->axis] = bounds;
-  cutting->n[s->axis] = s->n;
+  partition->bounds[s->axis] = bounds;
+  partition->n[s->axis] = s->n;
   bounds[s->n] = extent;
   for (int i = 1; i < s->n; i++) bounds[i] = inner_bound(c, i, extent, unit);
   for (int i = 0; i < s->n; i++)
@@ -96,7 +96,7 @@ static int cut_at_bounds(struct cutter *c, int layer, int extent, int unit)
       return mafat_fail(c->d, MAFAT_EINVAL, "layer %d [%s] has %d %s, in units of %d, which are too few for %d parts%s", layer,
                         mafat_layer_type_name(layer_of(c, layer)->type), extent, names[s->axis], unit, s->n,
                         s->bounds ? " at these bounds" : "");
-  if (mafat_cutting_n_parts(cutting) > MAFAT_MOST_SPLIT_PARTS)
+  if (mafat_partition_n_parts(partition) > MAFAT_MOST_SPLIT_PARTS)
     return mafat_fail(c->d, MAFAT_EINVAL, "layer %d [%s] is cut into more than %d parts", layer,
                       mafat_layer_type_name(layer_of(c, layer)->type), MAFAT_MOST_SPLIT_PARTS);
   return MAFAT_OK;
@@ -106,7 +106,7 @@ static int cut_at_bounds(struct cutter *c, int layer, int extent, int unit)
 static int cut_inputs(struct cutter *c, int layer, int tensor)
 {
   const struct mafat_layer *l = layer_of(c, layer);
-  struct mafat_cutting *cutting = &c->cuttings[layer], *from = &c->cuttings[tensor];
+  struct mafat_partition *partition = &c->partitions[layer], *from = &c->partitions[tensor];
   if (layer + 1 != c->split->layers.end) return refuse(c, layer, "sums the channels that are cut, which only the last layer may");
   if (mafat_network_sole_tensor(c->ground->network, mafat_layer_sources(l)) != tensor)
     return refuse(c, layer, "sums the channels of several maps");
@@ -115,9 +115,9 @@ static int cut_inputs(struct cutter *c, int layer, int tensor)
   int *bounds = mafat_heap_calloc(c->ground->heap, (size_t)n + 1, sizeof *bounds);
   if (!bounds) return mafat_fail(c->d, MAFAT_ENOMEM, "out of memory");
   for (int i = 0; i <= n; i++) bounds[i] = from->bounds[MAFAT_ALONG_C][i];
-  cutting->bounds[MAFAT_ALONG_C] = bounds;
-  cutting->n[MAFAT_ALONG_C] = n;
-  cutting->sums = true;
+  partition->bounds[MAFAT_ALONG_C] = bounds;
+  partition->n[MAFAT_ALONG_C] = n;
+  partition->sums = true;
   return MAFAT_OK;
 }
 
@@ -125,14 +125,14 @@ static int cut_layer(struct cutter *c, int layer)
 {
   const struct mafat_layer *l = layer_of(c, layer);
   enum mafat_split_axis axis = c->split->axis;
-  if (c->cuttings[layer].bounds[axis]) return refuse(c, layer, "is cut so twice");
+  if (c->partitions[layer].bounds[axis]) return refuse(c, layer, "is cut so twice");
   if (!(mafat_layer_along(l) & along[axis])) return refuse(c, layer, "puts out none without all of them");
   if (axis != MAFAT_ALONG_C) return cut_at_bounds(c, layer, extent_of(l, axis), c->ground->unit[layer]);
   int summed = summed_tensor(c, layer);
   if (summed >= 0) return cut_inputs(c, layer, summed);
   if (mafat_layer_is_grouped(l) && !mafat_layer_is_depthwise(l)) return refuse(c, layer, "has groups of channels");
   bool within = c->channel_unit < MAFAT_CHANNEL_BLOCK;
-  c->cuttings[layer].lanes = within ? c->channel_unit : 0;
+  c->partitions[layer].lanes = within ? c->channel_unit : 0;
   return cut_at_bounds(c, layer, l->out.c, within ? c->channel_unit : mafat_max(c->ground->channel_unit[layer], c->channel_unit));
 }
 
@@ -197,16 +197,16 @@ static int apply(struct cutter *c)
 }
 
 int mafat_split_find(const struct mafat_splits *splits, const struct mafat_split_ground *ground,
-                     struct mafat_cutting *cuttings, struct mafat_diagnostic *d)
+                     struct mafat_partition *partitions, struct mafat_diagnostic *d)
 {
-  struct cutter c = {.splits = splits, .ground = ground, .cuttings = cuttings, .d = d};
+  struct cutter c = {.splits = splits, .ground = ground, .partitions = partitions, .d = d};
   long long n_parts = 0;
   for (int i = 0; i < splits->n; i++) {
     c.split = &splits->list[i];
     int code = apply(&c);
     if (code) return code;
   }
-  for (int l = ground->layers.begin; l < ground->layers.end; l++) n_parts += ground->runs[l] ? mafat_cutting_n_parts(&cuttings[l]) : 0;
+  for (int l = ground->layers.begin; l < ground->layers.end; l++) n_parts += ground->runs[l] ? mafat_partition_n_parts(&partitions[l]) : 0;
   if (n_parts <= MAFAT_MOST_GROUP_PARTS) return MAFAT_OK;
   return mafat_fail(d, MAFAT_EINVAL, "layers %d to %d are cut into more than %d parts", ground->layers.begin,
                     ground->layers.end - 1, MAFAT_MOST_GROUP_PARTS);

@@ -33,7 +33,7 @@ struct mafat_splits {
 };
 
 /* How the output of an operator is cut. */
-struct mafat_cutting {
+struct mafat_partition {
   int n[MAFAT_N_SPLIT_AXES];       /* parts; 1: it is not cut that way, and has no bounds */
   int *bounds[MAFAT_N_SPLIT_AXES]; /* (n + 1): from 0 on */
   bool sums;                       /* channels are those of the input, which are summed part by part */
@@ -51,19 +51,19 @@ struct mafat_split_ground {
   struct mafat_heap *heap;
 };
 
-/* Fills cuttings[layer] of the ground's layers, which are all in one. MAFAT_EINVAL: the diagnostic says which layer cannot be cut so, and why;
- * MAFAT_ENOMEM. What was filled is freed by mafat_cutting_free, either way. */
+/* Fills partitions[layer] of the ground's layers, which are all in one. MAFAT_EINVAL: the diagnostic says which layer cannot be cut so, and why;
+ * MAFAT_ENOMEM. What was filled is freed by mafat_partition_free, either way. */
 int mafat_split_find(const struct mafat_splits *splits, const struct mafat_split_ground *ground,
-                     struct mafat_cutting *cuttings, struct mafat_diagnostic *d);
-void mafat_cutting_free(struct mafat_heap *heap, struct mafat_cutting *cutting);
+                     struct mafat_partition *partitions, struct mafat_diagnostic *d);
+void mafat_partition_free(struct mafat_heap *heap, struct mafat_partition *partition);
 
 /* Part number i along an axis of so much extent. */
-static inline struct mafat_span mafat_cutting_part(const struct mafat_cutting *c, enum mafat_split_axis axis, int i, int extent)
+static inline struct mafat_span mafat_partition_part(const struct mafat_partition *c, enum mafat_split_axis axis, int i, int extent)
 {
   return c->bounds[axis] ? mafat_span(c->bounds[axis][i], c->bounds[axis][i + 1]) : mafat_span(0, extent);
 }
 
-static inline int mafat_cutting_n_parts(const struct mafat_cutting *c)
+static inline int mafat_partition_n_parts(const struct mafat_partition *c)
 {
   return c->n[MAFAT_ALONG_H] * c->n[MAFAT_ALONG_W] * c->n[MAFAT_ALONG_C];
 }

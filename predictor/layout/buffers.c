@@ -22,22 +22,22 @@ static enum mafat_tag map_tag(const struct mafat_layout_maker *m, int tensor)
   return mafat_network_is_input(m->network, tensor) ? MAFAT_TAG_INPUT : MAFAT_TAG_ACTIVATIONS;
 }
 
-/* A brick has its own part of the padding. */
-static size_t brick_bytes(const struct mafat_layout_maker *m, int tensor, struct mafat_brick b)
+/* A partition buffer has its own part of the padding. */
+static size_t partition_buffer_bytes(const struct mafat_layout_maker *m, int tensor, struct mafat_partition_buffer b)
 {
   const struct mafat_tensor_layout *t = &m->layout->tensors[tensor];
   struct mafat_shape shape = mafat_network_tensor_shape(m->network, tensor);
   int cols = mafat_span_size(b.box.x) + (b.box.x.begin == 0 ? t->left : 0) + (b.box.x.end == shape.w ? t->right : 0);
   uint64_t pixels = (uint64_t)cols * (uint64_t)mafat_span_size(b.box.y);
   return (size_t)mafat_dtype_bytes(mafat_network_tensor_type(m->network, tensor),
-                                   pixels * (uint64_t)mafat_bricks_pixel(m->layout->tensors[tensor].bricks, shape, b.channels));
+                                   pixels * (uint64_t)mafat_partition_pixel(m->layout->tensors[tensor].partition, shape, b.channels));
 }
 
-static void size_bricks(struct mafat_layout_maker *m, int tensor)
+static void size_partition_buffers(struct mafat_layout_maker *m, int tensor)
 {
   struct mafat_tensor_layout *t = &m->layout->tensors[tensor];
-  const struct mafat_cutting *c = t->bricks;
-  int n = mafat_bricks_count(c);
+  const struct mafat_partition *c = t->partition;
+  int n = mafat_partition_n_buffers(c);
   t->of_rows = c->n[MAFAT_ALONG_W] == 1 && (c->sums || c->n[MAFAT_ALONG_C] == 1) && !c->lanes;
   if (t->of_rows) {
     struct mafat_shape shape = mafat_network_tensor_shape(m->network, tensor);
@@ -46,10 +46,10 @@ static void size_bricks(struct mafat_layout_maker *m, int tensor)
     t->row_bytes = (size_t)mafat_pixel_width(shape.c) * (size_t)t->cols * t->element_bytes;
   }
   for (int i = 0; i < n; i++) {
-    struct mafat_brick b = mafat_bricks_at(t->bricks, mafat_network_tensor_shape(m->network, tensor), i);
-    struct mafat_times times = m->bricks[m->first_brick[tensor] + i];
+    struct mafat_partition_buffer b = mafat_partition_buffer_at(t->partition, mafat_network_tensor_shape(m->network, tensor), i);
+    struct mafat_times times = m->partition_buffers[m->first_partition_buffer[tensor] + i];
     bool read = times.first <= times.last; /* rows of an input may be nobody's */
-    int buffer = add_buffer(m, map_tag(m, tensor), tensor, read ? brick_bytes(m, tensor, b) : 0, times);
+    int buffer = add_buffer(m, map_tag(m, tensor), tensor, read ? partition_buffer_bytes(m, tensor, b) : 0, times);
     if (i == 0) t->buffer = buffer;
   }
 }
@@ -107,7 +107,7 @@ static int size_tensor(struct mafat_layout_maker *m, int tensor)
   t->element_bytes = (unsigned char)mafat_dtype_bytes(type, 1); /* of what nobody reads, too: it may be the first band of what is read */
   if (e->rows == 0) return MAFAT_OK;
   if (t->buffer >= 0) return MAFAT_OK; /* for another one that lies there, too */
-  t->external = m->schedule->usage[tensor].external && !t->bricks;
+  t->external = m->schedule->usage[tensor].external && !t->partition;
   find_slots(m, tensor);
   t->cols = e->cols;
   uint64_t row_bytes = mafat_dtype_bytes(type, (uint64_t)e->pixel_width * (uint64_t)t->cols);
@@ -115,8 +115,8 @@ static int size_tensor(struct mafat_layout_maker *m, int tensor)
   t->row_bytes = (size_t)row_bytes;
   if (row_bytes > SIZE_MAX || __builtin_mul_overflow(t->row_bytes, (size_t)t->rows, &bytes) || bytes > SIZE_MAX / 4)
     return MAFAT_ELIMIT;
-  if (t->bricks) {
-    size_bricks(m, tensor);
+  if (t->partition) {
+    size_partition_buffers(m, tensor);
     return MAFAT_OK;
   }
   if (owner_of(m, tensor) != tensor) return (t->buffer = share_place(m, tensor)) < 0 ? MAFAT_ELIMIT : MAFAT_OK;
@@ -170,12 +170,12 @@ static int size_sums(struct mafat_layout_maker *m, int layer)
 {
   const struct mafat_layer *l = &m->network->layers[layer];
   if (!mafat_parts_keep_sums(m->plan, m->network, layer)) return MAFAT_OK;
-  const struct mafat_cutting *c = &m->plan->parts->cuttings[layer];
+  const struct mafat_partition *c = &m->plan->parts->partitions[layer];
   m->layout->sums_buffers[layer] = m->layout->n_buffers;
-  for (int i = 0; i < mafat_bricks_count(c); i++) {
-    uint64_t bytes = mafat_parts_sums_bytes(l, mafat_bricks_at(c, l->out, i).box);
+  for (int i = 0; i < mafat_partition_n_buffers(c); i++) {
+    uint64_t bytes = mafat_parts_sums_bytes(l, mafat_partition_buffer_at(c, l->out, i).box);
     if (bytes > SIZE_MAX / 4) return MAFAT_ELIMIT;
-    add_buffer(m, MAFAT_TAG_SCRATCH, layer, (size_t)bytes, m->bricks[m->first_sums[layer] + i]);
+    add_buffer(m, MAFAT_TAG_SCRATCH, layer, (size_t)bytes, m->partition_buffers[m->first_sums[layer] + i]);
   }
   return MAFAT_OK;
 }
@@ -192,7 +192,7 @@ static int size_frame(struct mafat_layout_maker *m)
 {
   int picture = m->layout->picture;
   const struct mafat_times *input = &m->lives[picture];
-  bool by_rows = m->plan->group_of[picture] >= 0 || m->layout->tensors[picture].bricks;
+  bool by_rows = m->plan->group_of[picture] >= 0 || m->layout->tensors[picture].partition;
   struct mafat_times times = {0, by_rows && input->last > 0 ? input->last : 0};
   if (m->plan->frame_bytes == 0) return MAFAT_OK;
   if (m->plan->frame_bytes > SIZE_MAX / 4) return MAFAT_ELIMIT;

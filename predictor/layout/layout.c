@@ -6,7 +6,7 @@ MAFAT_PART(run) size_t mafat_layout_tensor_bytes(const struct mafat_layout *layo
 {
   const struct mafat_tensor_layout *t = &layout->tensors[tensor];
   size_t bytes = 0;
-  int n = t->buffer < 0 ? 0 : t->bricks ? mafat_bricks_count(t->bricks) : 1;
+  int n = t->buffer < 0 ? 0 : t->partition ? mafat_partition_n_buffers(t->partition) : 1;
   for (int i = 0; i < n; i++) bytes += layout->buffers[t->buffer + i].bytes;
   return bytes;
 }

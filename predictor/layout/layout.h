@@ -35,9 +35,9 @@ struct mafat_buffer {
 struct mafat_tensor_layout {
   int buffer;        /* index, -1: the tensor does not exist in this plan */
   bool external;     /* holds the whole map */
-  const struct mafat_cutting *bricks; /* NULL: one buffer; else one for each brick (plan/parts.h), from `buffer` on */
+  const struct mafat_partition *partition; /* NULL: one buffer; else one for each partition buffer (plan/parts.h), from `buffer` on */
   unsigned char element_bytes; /* of the tensor's type */
-  bool of_rows;      /* bricks are whole rows: of `cols` and `row_bytes`, as those of one buffer */
+  bool of_rows;      /* partition buffers are whole rows: of `cols` and `row_bytes`, as those of one buffer */
   int rows;          /* row slots */
   int first_slot;    /* of row 0; 0 but where maps trail each other in a ring (planning/trails.h) */
   int cols;          /* columns of a row, padding included */
@@ -60,7 +60,7 @@ struct mafat_layout {
   struct mafat_tensor_layout *tensors; /* [tensor] */
   struct mafat_scratch *scratch;       /* [layer]; of one in parts, of that which works in most */
   int *sums_buffers;                   /* [layer]: of whole numbers that go on from part to part, those of the first part of
-                                          the map (plan/bricks.h); -1: none. NULL: none has */
+                                          the map (plan/partition.h); -1: none. NULL: none has */
   int *scratch_buffers;                /* [layer]: index or -1; layers that take turns share one */
   struct mafat_parts_scratch *part_scratch; /* of split groups; NULL: there are none */
   size_t parts_bytes;                  /* of records that are there for them: of the process, beside the arena */

@@ -36,12 +36,12 @@ static void live(struct mafat_layout_maker *m, int tensor, int time)
   widen(&m->lives[tensor], time);
 }
 
-/* All of its bricks, too. */
+/* All of its partition buffers, too. */
 static void live_whole(struct mafat_layout_maker *m, int tensor, int time)
 {
-  const struct mafat_cutting *c = m->layout->tensors[tensor].bricks;
+  const struct mafat_partition *c = m->layout->tensors[tensor].partition;
   live(m, tensor, time);
-  for (int b = 0; c && b < mafat_bricks_count(c); b++) widen(&m->bricks[m->first_brick[tensor] + b], time);
+  for (int b = 0; c && b < mafat_partition_n_buffers(c); b++) widen(&m->partition_buffers[m->first_partition_buffer[tensor] + b], time);
 }
 
 static void live_through(struct mafat_layout_maker *m, int tensor, struct mafat_times times)
@@ -86,33 +86,33 @@ static void note_step(struct mafat_layout_maker *m, int layer)
 
 static void note_sums(struct mafat_layout_maker *m, const struct mafat_layer_part *part, int time)
 {
-  const struct mafat_cutting *c = &m->plan->parts->cuttings[part->layer];
+  const struct mafat_partition *c = &m->plan->parts->partitions[part->layer];
   if (!mafat_parts_keep_sums(m->plan, m->network, part->layer) || (part->act && !part->sums)) return;
-  widen(&m->bricks[m->first_sums[part->layer] + mafat_bricks_find(c, 0, part->out.y.begin, part->out.x.begin)], time);
+  widen(&m->partition_buffers[m->first_sums[part->layer] + mafat_partition_find_buffer(c, 0, part->out.y.begin, part->out.x.begin)], time);
 }
 
-static void note_brick(struct mafat_layout_maker *m, int tensor, int brick, int time)
+static void note_partition_buffer(struct mafat_layout_maker *m, int tensor, int buffer_index, int time)
 {
   live(m, tensor, time);
-  if (m->layout->tensors[tensor].bricks) widen(&m->bricks[m->first_brick[tensor] + brick], time);
+  if (m->layout->tensors[tensor].partition) widen(&m->partition_buffers[m->first_partition_buffer[tensor] + buffer_index], time);
 }
 
-static void note_bricks_read(struct mafat_layout_maker *m, const struct mafat_layer_part *part, int time)
+static void note_buffers_read(struct mafat_layout_maker *m, const struct mafat_layer_part *part, int time)
 {
-  struct mafat_brick_walk w = mafat_parts_reads(m->plan, m->network, part);
-  while (mafat_parts_reads_next(&w)) note_brick(m, w.tensor, w.brick, time);
+  struct mafat_buffer_walk w = mafat_parts_reads(m->plan, m->network, part);
+  while (mafat_parts_reads_next(&w)) note_partition_buffer(m, w.tensor, w.buffer_index, time);
 }
 
 /* The outputs of a part live in both phases of its step. */
-static void note_bricks_made(struct mafat_layout_maker *m, const struct mafat_layer_part *part, int begin)
+static void note_buffers_made(struct mafat_layout_maker *m, const struct mafat_layer_part *part, int begin)
 {
   for (int k = 0; k < mafat_layer_n_outputs(&m->network->layers[part->layer]); k++) {
     int tensor = mafat_network_output(m->network, part->layer, k);
     const struct mafat_usage *u = &m->schedule->usage[tensor];
     if (!mafat_usage_is_read(u)) continue;
-    int brick = mafat_parts_made(m->plan, part, tensor);
-    note_brick(m, tensor, brick, begin);
-    note_brick(m, tensor, brick, begin + 1);
+    int buffer_index = mafat_parts_made(m->plan, part, tensor);
+    note_partition_buffer(m, tensor, buffer_index, begin);
+    note_partition_buffer(m, tensor, buffer_index, begin + 1);
     if (u->last_use == m->plan->n_layers) live(m, tensor, 2 * m->plan->n_positions - 1);
   }
 }
@@ -124,8 +124,8 @@ static void note_parts(struct mafat_layout_maker *m, int group)
   int begin = 2 * m->plan->groups[group].positions.begin;
   for (int p = parts->at[group]; p < parts->at[group + 1]; p++, begin += 2) {
     const struct mafat_layer_part *part = &parts->list[p];
-    if (part->layer < m->plan->n_layers && part->act == MAFAT_PART_COMPUTE) note_bricks_read(m, part, begin + 1);
-    note_bricks_made(m, part, begin);
+    if (part->layer < m->plan->n_layers && part->act == MAFAT_PART_COMPUTE) note_buffers_read(m, part, begin + 1);
+    note_buffers_made(m, part, begin);
     for (int phase = 0; phase < 2; phase++) {
       note_sums(m, part, begin + phase);
       if (part->act == MAFAT_PART_COMPUTE) widen(&m->parts[part->layer], begin + phase);
@@ -137,7 +137,7 @@ static void note_parts(struct mafat_layout_maker *m, int group)
 static void note_input(struct mafat_layout_maker *m, int input)
 {
   const struct mafat_usage *u = &m->schedule->usage[input];
-  if (!u->needed || mafat_parts_bricks(m->plan, input) || m->plan->rank >= 0) return;
+  if (!u->needed || mafat_parts_partition(m->plan, input) || m->plan->rank >= 0) return;
   live(m, input, 0);
   if (u->last_use == m->plan->n_layers) live(m, input, 2 * m->plan->n_positions - 1); /* a renaming layer puts it out */
   if (!u->external) live_through(m, input, mafat_times_of_group(mafat_plan_group(m->plan, input)));

@@ -132,35 +132,35 @@ static bool has_bytes(const struct mafat_layout_maker *m)
   return false;
 }
 
-/* Which tensors lie in bricks; how many bricks there are, and parts of maps that have sums. */
-static int find_bricks(struct mafat_layout_maker *m)
+/* Which tensors lie in partition buffers; how many partition buffers there are, and parts of maps that have sums. */
+static int find_partition_buffers(struct mafat_layout_maker *m)
 {
   int n = 0;
   for (int t = 0; t < mafat_network_n_tensors(m->network); t++) {
-    m->layout->tensors[t].bricks = mafat_parts_bricks(m->plan, t);
-    if (m->layout->tensors[t].bricks) n += mafat_bricks_count(m->layout->tensors[t].bricks);
-    if (mafat_parts_keep_sums(m->plan, m->network, t)) n += mafat_bricks_count(&m->plan->parts->cuttings[t]);
+    m->layout->tensors[t].partition = mafat_parts_partition(m->plan, t);
+    if (m->layout->tensors[t].partition) n += mafat_partition_n_buffers(m->layout->tensors[t].partition);
+    if (mafat_parts_keep_sums(m->plan, m->network, t)) n += mafat_partition_n_buffers(&m->plan->parts->partitions[t]);
   }
   return n;
 }
 
-static int open_parts(struct mafat_layout_maker *m, size_t n_bricks)
+static int open_parts(struct mafat_layout_maker *m, size_t n_partition_buffers)
 {
   int n_operators = mafat_network_n_tensors(m->network), n = 0;
-  m->bricks = mafat_heap_calloc(m->work, n_bricks + 1, sizeof *m->bricks);
-  m->first_brick = mafat_heap_calloc(m->work, (size_t)n_operators, sizeof *m->first_brick);
+  m->partition_buffers = mafat_heap_calloc(m->work, n_partition_buffers + 1, sizeof *m->partition_buffers);
+  m->first_partition_buffer = mafat_heap_calloc(m->work, (size_t)n_operators, sizeof *m->first_partition_buffer);
   m->first_sums = mafat_heap_calloc(m->work, (size_t)n_operators, sizeof *m->first_sums);
   m->parts = mafat_heap_calloc(m->work, (size_t)n_operators, sizeof *m->parts);
   m->layout->sums_buffers = mafat_heap_calloc(m->layout->heap, (size_t)n_operators, sizeof *m->layout->sums_buffers);
-  if (!m->bricks || !m->first_brick || !m->first_sums || !m->parts || !m->layout->sums_buffers) return MAFAT_ENOMEM;
+  if (!m->partition_buffers || !m->first_partition_buffer || !m->first_sums || !m->parts || !m->layout->sums_buffers) return MAFAT_ENOMEM;
   memset(m->layout->sums_buffers, -1, (size_t)n_operators * sizeof *m->layout->sums_buffers);
-  for (size_t b = 0; b < n_bricks; b++) m->bricks[b] = (struct mafat_times){INT_MAX, -1};
+  for (size_t b = 0; b < n_partition_buffers; b++) m->partition_buffers[b] = (struct mafat_times){INT_MAX, -1};
   for (int t = 0; t < n_operators; t++) {
     m->parts[t] = (struct mafat_times){INT_MAX, -1};
-    m->first_brick[t] = n;
-    if (m->layout->tensors[t].bricks) n += mafat_bricks_count(m->layout->tensors[t].bricks);
+    m->first_partition_buffer[t] = n;
+    if (m->layout->tensors[t].partition) n += mafat_partition_n_buffers(m->layout->tensors[t].partition);
     m->first_sums[t] = n;
-    if (mafat_parts_keep_sums(m->plan, m->network, t)) n += mafat_bricks_count(&m->plan->parts->cuttings[t]);
+    if (mafat_parts_keep_sums(m->plan, m->network, t)) n += mafat_partition_n_buffers(&m->plan->parts->partitions[t]);
   }
   return MAFAT_OK;
 }
@@ -170,10 +170,10 @@ static size_t records_of_parts(const struct mafat_layout_maker *m, size_t n_piec
 {
   const struct mafat_parts *parts = m->plan->parts;
   const struct mafat_parts_scratch *s = m->layout->part_scratch;
-  enum { BLOCK = 16 }; /* of the C library, beside each of a part's lists: of bricks along an axis, of steps */
+  enum { BLOCK = 16 }; /* of the C library, beside each of a part's lists: of partition buffers along an axis, of steps */
   size_t of_a_part = sizeof *parts->list + sizeof *s->record_of + sizeof *s->run_of + sizeof *s->runs + BLOCK;
   return (size_t)parts->n * of_a_part + (size_t)s->n_records * sizeof *s->records +
-         (size_t)parts->n_tensors * (sizeof *parts->cuttings + sizeof *m->layout->sums_buffers + BLOCK) +
+         (size_t)parts->n_tensors * (sizeof *parts->partitions + sizeof *m->layout->sums_buffers + BLOCK) +
          n_pieces * sizeof *m->layout->buffers;
 }
 
@@ -194,8 +194,8 @@ static int make(struct mafat_layout_maker *m)
   if (!layout->tensors) return MAFAT_ENOMEM;
   if (code == MAFAT_OK) code = mafat_parts_scratch_open(&layout->part_scratch, m->plan, m->network);
   if (code) return code;
-  size_t n_bricks = (size_t)find_bricks(m), n_runs = layout->part_scratch ? (size_t)layout->part_scratch->n_runs : 0;
-  layout->buffers = mafat_heap_calloc(layout->heap, 2 * n + n_operators + n_bricks + n_runs + 4, sizeof *layout->buffers);
+  size_t n_partition_buffers = (size_t)find_partition_buffers(m), n_runs = layout->part_scratch ? (size_t)layout->part_scratch->n_runs : 0;
+  layout->buffers = mafat_heap_calloc(layout->heap, 2 * n + n_operators + n_partition_buffers + n_runs + 4, sizeof *layout->buffers);
   layout->scratch = mafat_heap_calloc(layout->heap, n, sizeof *layout->scratch);
   layout->scratch_buffers = mafat_heap_calloc(layout->heap, n, sizeof *layout->scratch_buffers);
   layout->weights_buffers = mafat_heap_calloc(layout->heap, n, sizeof *layout->weights_buffers);
@@ -205,8 +205,8 @@ static int make(struct mafat_layout_maker *m)
   m->lives = mafat_heap_calloc(m->work, n_operators, sizeof *m->lives);
   m->slots = mafat_heap_calloc(m->work, n_operators, sizeof *m->slots);
   if (m->plan->parts && code == MAFAT_OK) {
-    layout->parts_bytes = records_of_parts(m, n_bricks + n_runs);
-    code = open_parts(m, n_bricks);
+    layout->parts_bytes = records_of_parts(m, n_partition_buffers + n_runs);
+    code = open_parts(m, n_partition_buffers);
   }
   if (code || !layout->weights_buffers || !m->lives || !layout->buffers || !layout->scratch ||
       !layout->scratch_buffers || !layout->layer_macs || !layout->groups || !m->extents || !m->slots)
@@ -237,8 +237,8 @@ static int make_layout(struct mafat_layout **out, struct mafat_layout_maker m, s
   mafat_schedule_close(&m.schedule);
   mafat_heap_free(m.work, m.extents);
   mafat_heap_free(m.work, m.lives);
-  mafat_heap_free(m.work, m.bricks);
-  mafat_heap_free(m.work, m.first_brick);
+  mafat_heap_free(m.work, m.partition_buffers);
+  mafat_heap_free(m.work, m.first_partition_buffer);
   mafat_heap_free(m.work, m.first_sums);
   mafat_heap_free(m.work, m.parts);
   mafat_heap_free(m.work, m.slots);

@@ -26,9 +26,9 @@ struct mafat_layout_maker {
   struct mafat_schedule *schedule;
   struct mafat_layout *layout;
   struct mafat_extent *extents; /* [tensor] */
-  struct mafat_times *lives;    /* [tensor]; of one in bricks of all together */
-  struct mafat_times *bricks;   /* [brick]: of tensors in bricks, one tensor's after the other's; then of sums */
-  int *first_brick;             /* [tensor]: in that list */
+  struct mafat_times *lives;    /* [tensor]; of one in partition buffers of all together */
+  struct mafat_times *partition_buffers;   /* [partition buffer]: of tensors in partition buffers, one tensor's after the other's; then of sums */
+  int *first_partition_buffer;             /* [tensor]: in that list */
   int *first_sums;              /* [operator]: there, of each part of the map */
   struct mafat_times *parts;    /* [operator]: of the steps of layers that are in parts */
   int *slots;                   /* [tensor]: of the ring that it owns; 0: it owns none */
@@ -36,7 +36,7 @@ struct mafat_layout_maker {
   struct mafat_heap *work;      /* of what is done with once the layout stands: these lists, and what arranges blocks */
 };
 
-/* lives.c: when each tensor and brick is written for the first time and read for the last. */
+/* lives.c: when each tensor and partition buffer is written for the first time and read for the last. */
 void mafat_layout_find_lives(struct mafat_layout_maker *m);
 struct mafat_times mafat_times_of_group(const struct mafat_group *g);
 /* When a step's own memory is in use: scratch. Not of parts, of which each has its own (schedule/parts_scratch.h). */

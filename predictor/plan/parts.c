@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* ---- bricks ---- */
+/* ---- partition buffers ---- */
 
 static bool meet(struct mafat_span a, struct mafat_span b)
 {
@@ -28,15 +28,15 @@ static struct mafat_span channels_read(const struct mafat_plan *plan, const stru
   return mafat_span_clip(part->filters, all);
 }
 
-struct mafat_brick_walk mafat_parts_reads(const struct mafat_plan *plan, const struct mafat_network *n,
+struct mafat_buffer_walk mafat_parts_reads(const struct mafat_plan *plan, const struct mafat_network *n,
                                           const struct mafat_layer_part *part)
 {
-  return (struct mafat_brick_walk){.plan = plan, .network = n, .part = part,
+  return (struct mafat_buffer_walk){.plan = plan, .network = n, .part = part,
                                    .reads = mafat_plan_reads(plan, n, part->layer)};
 }
 
 /* What the part wants of the source that the walk of reads has come to. */
-static void find_wanted(struct mafat_brick_walk *w)
+static void find_wanted(struct mafat_buffer_walk *w)
 {
   const struct mafat_reads *r = &w->reads;
   int index = r->next - 1, first = 0;
@@ -51,36 +51,36 @@ static void find_wanted(struct mafat_brick_walk *w)
 }
 
 /* Bricks of the tensor that have something of what is wanted. */
-static void find_met(struct mafat_brick_walk *w)
+static void find_met(struct mafat_buffer_walk *w)
 {
-  const struct mafat_cutting *c = mafat_parts_bricks(w->plan, w->tensor);
+  const struct mafat_partition *c = mafat_parts_partition(w->plan, w->tensor);
   bool any = !mafat_span_is_empty(w->wanted.box.y) && !mafat_span_is_empty(w->wanted.channels);
   const struct mafat_span spans[MAFAT_N_SPLIT_AXES] = {w->wanted.box.y, w->wanted.box.x, w->wanted.channels};
   w->next = 0;
   w->n = any;
   for (int axis = 0; axis < MAFAT_N_SPLIT_AXES && any && c; axis++) {
-    w->met[axis] = mafat_bricks_span(c, (enum mafat_split_axis)axis, spans[axis]);
+    w->met[axis] = mafat_partition_span(c, (enum mafat_split_axis)axis, spans[axis]);
     w->n *= mafat_span_size(w->met[axis]);
   }
 }
 
-static bool next_brick(struct mafat_brick_walk *w)
+static bool next_buffer(struct mafat_buffer_walk *w)
 {
-  const struct mafat_cutting *c = mafat_parts_bricks(w->plan, w->tensor);
+  const struct mafat_partition *c = mafat_parts_partition(w->plan, w->tensor);
   if (w->next == w->n) return false;
   int i = w->next++;
-  w->brick = 0;
+  w->buffer_index = 0;
   if (!c) return true;
   int n_channels = mafat_span_size(w->met[MAFAT_ALONG_C]), n_cols = mafat_span_size(w->met[MAFAT_ALONG_W]);
   int y = w->met[MAFAT_ALONG_H].begin + i / (n_channels * n_cols), x = w->met[MAFAT_ALONG_W].begin + i / n_channels % n_cols;
-  w->brick = (y * c->n[MAFAT_ALONG_W] + x) * (c->sums ? 1 : c->n[MAFAT_ALONG_C]) + w->met[MAFAT_ALONG_C].begin + i % n_channels;
+  w->buffer_index = (y * c->n[MAFAT_ALONG_W] + x) * (c->sums ? 1 : c->n[MAFAT_ALONG_C]) + w->met[MAFAT_ALONG_C].begin + i % n_channels;
   return true;
 }
 
-bool mafat_parts_reads_next(struct mafat_brick_walk *w)
+bool mafat_parts_reads_next(struct mafat_buffer_walk *w)
 {
   for (;;) {
-    if (next_brick(w)) return true;
+    if (next_buffer(w)) return true;
     if (!mafat_reads_next(&w->reads)) return false;
     find_wanted(w);
     find_met(w);
@@ -89,8 +89,8 @@ bool mafat_parts_reads_next(struct mafat_brick_walk *w)
 
 int mafat_parts_made(const struct mafat_plan *plan, const struct mafat_layer_part *part, int tensor)
 {
-  const struct mafat_cutting *c = mafat_parts_bricks(plan, tensor);
-  return c ? mafat_bricks_find(c, part->filters.begin, part->out.y.begin, part->out.x.begin) : 0;
+  const struct mafat_partition *c = mafat_parts_partition(plan, tensor);
+  return c ? mafat_partition_find_buffer(c, part->filters.begin, part->out.y.begin, part->out.x.begin) : 0;
 }
 
 uint64_t mafat_parts_sums_bytes(const struct mafat_layer *l, struct mafat_box box)
@@ -120,15 +120,15 @@ static bool is_split(const struct mafat_group *g)
   return mafat_cut_has_parts(&g->cut);
 }
 
-static int find_cuttings(struct finder *f, const struct mafat_group *g)
+static int find_partitions(struct finder *f, const struct mafat_group *g)
 {
   const struct mafat_plan *plan = f->plan;
   struct mafat_split_ground ground = {.network = f->network, .unit = f->unit, .channel_unit = f->channel_unit, .runs = f->cut, .heap = plan->heap,
                                       .layers = {plan->members[g->at.begin], plan->members[g->at.end - 1] + 1}};
   for (int l = 0; l < plan->n_layers; l++) f->cut[l] = f->runs[l] && mafat_plan_group(plan, l) == g;
-  int code = mafat_split_find(&g->cut.as.split, &ground, f->parts->cuttings, f->d);
+  int code = mafat_split_find(&g->cut.as.split, &ground, f->parts->partitions, f->d);
   for (int l = ground.layers.begin; l < ground.layers.end && code == MAFAT_OK; l++) {
-    if (!f->cut[l] || !f->parts->cuttings[l].sums || plan->algorithms[l] == MAFAT_DIRECT) continue;
+    if (!f->cut[l] || !f->parts->partitions[l].sums || plan->algorithms[l] == MAFAT_DIRECT) continue;
     if (plan->wanted == MAFAT_AUTO && plan->algorithms[l] == mafat_winograd_fastest(&f->network->layers[l]))
       plan->algorithms[l] = MAFAT_DIRECT;
     else
@@ -142,7 +142,7 @@ static int find_cuttings(struct finder *f, const struct mafat_group *g)
 
 static void count_rows(struct finder *f, int first, int end)
 {
-  for (int i = first; i < end; i++) f->parts->cuttings[f->walked[i].layer].n[MAFAT_ALONG_H] += f->walked[i].out.y.begin > 0;
+  for (int i = first; i < end; i++) f->parts->partitions[f->walked[i].layer].n[MAFAT_ALONG_H] += f->walked[i].out.y.begin > 0;
 }
 
 /* A part for each step that was walked through, from `first` on. */
@@ -150,7 +150,7 @@ static int bound_rows(struct finder *f, int first, int end)
 {
   for (int i = first; i < end; i++) {
     const struct mafat_layer_part *part = &f->walked[i];
-    struct mafat_cutting *c = &f->parts->cuttings[part->layer];
+    struct mafat_partition *c = &f->parts->partitions[part->layer];
     int n = c->n[MAFAT_ALONG_H];
     if (n == 1) continue;
     if (!c->bounds[MAFAT_ALONG_H]) c->bounds[MAFAT_ALONG_H] = mafat_heap_calloc(f->plan->heap, (size_t)n + 1, sizeof(int));
@@ -165,9 +165,9 @@ static int bound_rows(struct finder *f, int first, int end)
 static int check_walked(struct finder *f, const struct mafat_group *g, int n_steps)
 {
   int n = 0;
-  for (int i = g->at.begin; i < g->at.end; i++) n = mafat_max(n, f->parts->cuttings[f->plan->members[i]].n[MAFAT_ALONG_H]);
+  for (int i = g->at.begin; i < g->at.end; i++) n = mafat_max(n, f->parts->partitions[f->plan->members[i]].n[MAFAT_ALONG_H]);
   if (n <= MAFAT_MOST_SPLIT_PARTS && n_steps <= MAFAT_MOST_GROUP_PARTS) return MAFAT_OK;
-  return mafat_fail(f->d, MAFAT_EINVAL, "the rows%d:bricks group over layers %d..%d has more steps of rows than bricks there can be",
+  return mafat_fail(f->d, MAFAT_EINVAL, "the rows%d:bricks group over layers %d..%d has more steps of rows than there can be partition buffers",
                     g->cut.as.rows.least, f->plan->members[g->at.begin], f->plan->members[g->at.end - 1]);
 }
 
@@ -185,14 +185,14 @@ static int cut_rows(struct finder *f, int group, int *next)
 /* ---- who reads them ---- */
 
 /* Does a part of the tensor that a layer reads lie beside another part of it, in the same row? */
-static bool reads_across(const struct finder *f, int layer, int operand, const struct mafat_cutting *c)
+static bool reads_across(const struct finder *f, int layer, int operand, const struct mafat_partition *c)
 {
-  const struct mafat_cutting *own = &f->parts->cuttings[layer];
+  const struct mafat_partition *own = &f->parts->partitions[layer];
   for (int i = 0; i < own->n[MAFAT_ALONG_W]; i++) {
-    struct mafat_span out = mafat_cutting_part(own, MAFAT_ALONG_W, i, f->network->layers[layer].out.w);
+    struct mafat_span out = mafat_partition_part(own, MAFAT_ALONG_W, i, f->network->layers[layer].out.w);
     struct mafat_span in = mafat_fusion_in_span(f->plan, f->network, layer, operand, false, out);
     int n_met = 0;
-    for (int k = 0; k < c->n[MAFAT_ALONG_W]; k++) n_met += meet(in, mafat_cutting_part(c, MAFAT_ALONG_W, k, 0));
+    for (int k = 0; k < c->n[MAFAT_ALONG_W]; k++) n_met += meet(in, mafat_partition_part(c, MAFAT_ALONG_W, k, 0));
     if (n_met > 1) return true;
   }
   return false;
@@ -200,7 +200,7 @@ static bool reads_across(const struct finder *f, int layer, int operand, const s
 
 /* Whoever reads all rows for one of its own may walk through them, and who knows channels by no part, too: they have to lie
  * in one buffer. */
-static bool can_read_bricks(const struct finder *f, int layer, int operand, const struct mafat_cutting *c)
+static bool can_read_partition(const struct finder *f, int layer, int operand, const struct mafat_partition *c)
 {
   const struct mafat_layer *l = operand ? &f->network->layers[layer] : &f->network->layers[mafat_plan_reader(f->plan, layer)];
   int h = l->operands[operand].shape.h;
@@ -210,7 +210,7 @@ static bool can_read_bricks(const struct finder *f, int layer, int operand, cons
     if (mafat_span_size(rows) == h && l->out.h > 1) return false;
   }
   if (c->n[MAFAT_ALONG_C] > 1 && !c->sums && !(mafat_layer_along(l) & MAFAT_ALONG_FILTERS)) return false;
-  if (c->lanes && (!mafat_layer_goes_within_blocks(l) || f->parts->cuttings[layer].lanes != c->lanes)) return false;
+  if (c->lanes && (!mafat_layer_goes_within_blocks(l) || f->parts->partitions[layer].lanes != c->lanes)) return false;
   if (c->lanes && l->operands[operand].sources.n_bands > 1) return false; /* whose pixels may be as wide as whole blocks */
   return true;
 }
@@ -226,7 +226,7 @@ static bool meets_lanes(const struct mafat_reads *r, int lanes)
 }
 
 /* In parts, or of a whole map in one go. Inputs come with parts only. */
-static bool takes_bricks(const struct finder *f, int layer, int tensor)
+static bool takes_partition(const struct finder *f, int layer, int tensor)
 {
   const struct mafat_group *g = mafat_plan_group(f->plan, layer);
   bool whole = g->cut.kind == MAFAT_CUT_GRID && !mafat_group_is_tiled(g) && !mafat_network_is_input(f->network, tensor);
@@ -234,31 +234,31 @@ static bool takes_bricks(const struct finder *f, int layer, int tensor)
 }
 
 /* What tiles, rolling windows or panels read, and what the network puts out, is whole. */
-static void find_bricks(struct finder *f, int tensor)
+static void find_partition_buffers(struct finder *f, int tensor)
 {
-  const struct mafat_cutting *c = &f->parts->cuttings[tensor];
-  bool *bricks = &f->parts->bricks[tensor], across = false;
-  *bricks = f->runs[tensor] && mafat_usage_is_read(&f->usage[tensor]) && f->usage[tensor].last_use < f->plan->n_layers &&
-            mafat_bricks_count(c) > 1;
-  for (int l = 0; l < f->plan->n_layers && *bricks; l++) {
+  const struct mafat_partition *c = &f->parts->partitions[tensor];
+  bool *partitioned = &f->parts->partitioned[tensor], across = false;
+  *partitioned = f->runs[tensor] && mafat_usage_is_read(&f->usage[tensor]) && f->usage[tensor].last_use < f->plan->n_layers &&
+            mafat_partition_n_buffers(c) > 1;
+  for (int l = 0; l < f->plan->n_layers && *partitioned; l++) {
     if (!f->runs[l]) continue;
-    for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, l); mafat_reads_next(&r) && *bricks;)
+    for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, l); mafat_reads_next(&r) && *partitioned;)
       if (r.source->tensor == tensor) {
-        *bricks = takes_bricks(f, l, tensor) && can_read_bricks(f, l, r.operand, c) && meets_lanes(&r, c->lanes);
+        *partitioned = takes_partition(f, l, tensor) && can_read_partition(f, l, r.operand, c) && meets_lanes(&r, c->lanes);
         across = across || (c->n[MAFAT_ALONG_W] > 1 && reads_across(f, l, r.operand, c));
       }
   }
-  f->parts->across[tensor] = *bricks && across;
-  *bricks = *bricks && !across;
+  f->parts->across[tensor] = *partitioned && across;
+  *partitioned = *partitioned && !across;
 }
 
 /* Rows of an input with which parts of a layer that reads it begin, and behind which they end. */
 static void mark_bounds(const struct finder *f, int layer, int input, bool *marks)
 {
-  const struct mafat_cutting *own = &f->parts->cuttings[layer];
+  const struct mafat_partition *own = &f->parts->partitions[layer];
   for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, layer); mafat_reads_next(&r);) {
     for (int i = 0; r.source->tensor == input && i < own->n[MAFAT_ALONG_H]; i++) {
-      struct mafat_span out = mafat_cutting_part(own, MAFAT_ALONG_H, i, f->network->layers[layer].out.h);
+      struct mafat_span out = mafat_partition_part(own, MAFAT_ALONG_H, i, f->network->layers[layer].out.h);
       struct mafat_span in = mafat_reads_rows(&r, mafat_fusion_in_span(f->plan, f->network, layer, r.operand, true, out));
       if (!mafat_span_is_empty(in)) marks[in.begin] = marks[in.end] = true;
     }
@@ -269,7 +269,7 @@ static void mark_bounds(const struct finder *f, int layer, int input, bool *mark
 static int cut_input(struct finder *f, int input)
 {
   struct mafat_heap *heap = f->plan->heap;
-  struct mafat_cutting *c = &f->parts->cuttings[input];
+  struct mafat_partition *c = &f->parts->partitions[input];
   int h = mafat_network_tensor_shape(f->network, input).h, n = 0;
   bool *marks = mafat_heap_calloc(heap, (size_t)h + 1, sizeof *marks);
   int *bounds = mafat_heap_calloc(heap, (size_t)h + 1, sizeof *bounds);
@@ -283,12 +283,12 @@ static int cut_input(struct finder *f, int input)
   mafat_heap_free(heap, marks);
   c->bounds[MAFAT_ALONG_H] = bounds;
   if (cut) c->n[MAFAT_ALONG_H] = n;
-  else mafat_cutting_free(heap, c);
+  else mafat_partition_free(heap, c);
   return enough ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
 /* All outputs of a layer are cut alike. */
-static int copy_cutting(struct finder *f, const struct mafat_cutting *from, struct mafat_cutting *to)
+static int copy_partition(struct finder *f, const struct mafat_partition *from, struct mafat_partition *to)
 {
   *to = *from;
   for (int axis = 0; axis < MAFAT_N_SPLIT_AXES; axis++) to->bounds[axis] = NULL;
@@ -301,43 +301,43 @@ static int copy_cutting(struct finder *f, const struct mafat_cutting *from, stru
   return MAFAT_OK;
 }
 
-static int find_outputs_bricks(struct finder *f, int layer)
+static int find_output_partitions(struct finder *f, int layer)
 {
   int code = MAFAT_OK;
-  find_bricks(f, layer);
+  find_partition_buffers(f, layer);
   for (int k = 1; k < mafat_layer_n_outputs(&f->network->layers[layer]) && code == MAFAT_OK; k++) {
     int tensor = mafat_network_output(f->network, layer, k);
-    code = copy_cutting(f, &f->parts->cuttings[layer], &f->parts->cuttings[tensor]);
-    if (code == MAFAT_OK) find_bricks(f, tensor);
+    code = copy_partition(f, &f->parts->partitions[layer], &f->parts->partitions[tensor]);
+    if (code == MAFAT_OK) find_partition_buffers(f, tensor);
   }
   return code;
 }
 
-static int find_all_bricks(struct finder *f)
+static int find_all_partitions(struct finder *f)
 {
   int code = MAFAT_OK;
   for (int i = f->network->n_layers; i < mafat_network_n_operators(f->network) && code == MAFAT_OK; i++) {
     if (f->runs[i]) code = cut_input(f, i);
-    if (code == MAFAT_OK) find_bricks(f, i);
+    if (code == MAFAT_OK) find_partition_buffers(f, i);
   }
   for (int l = 0; l < f->plan->n_layers && code == MAFAT_OK; l++)
-    if (is_split(mafat_plan_group(f->plan, l))) code = find_outputs_bricks(f, l);
+    if (is_split(mafat_plan_group(f->plan, l))) code = find_output_partitions(f, l);
   return code;
 }
 
 static void add_parts(struct finder *f, int layer)
 {
-  const struct mafat_cutting *c = &f->parts->cuttings[layer];
+  const struct mafat_partition *c = &f->parts->partitions[layer];
   const struct mafat_layer *l = &f->network->layers[layer];
   int channels = mafat_layer_channels(&f->network->layers[mafat_plan_reader(f->plan, layer)]);
   for (int y = 0; y < c->n[MAFAT_ALONG_H]; y++)
     for (int x = 0; x < c->n[MAFAT_ALONG_W]; x++)
       for (int k = 0; k < c->n[MAFAT_ALONG_C]; k++) {
-        struct mafat_span part = mafat_cutting_part(c, MAFAT_ALONG_C, k, c->sums ? channels : l->out.c);
+        struct mafat_span part = mafat_partition_part(c, MAFAT_ALONG_C, k, c->sums ? channels : l->out.c);
         f->parts->list[f->parts->n++] = (struct mafat_layer_part){
             .layer = layer,
-            .out.y = mafat_cutting_part(c, MAFAT_ALONG_H, y, l->out.h),
-            .out.x = mafat_cutting_part(c, MAFAT_ALONG_W, x, l->out.w),
+            .out.y = mafat_partition_part(c, MAFAT_ALONG_H, y, l->out.h),
+            .out.x = mafat_partition_part(c, MAFAT_ALONG_W, x, l->out.w),
             .filters = c->sums ? mafat_span(0, l->out.c) : part,
             .channels = c->sums ? part : mafat_span(0, channels)};
       }
@@ -361,10 +361,10 @@ static int make_parts(struct finder *f)
   struct mafat_plan *plan = f->plan;
   struct mafat_parts *parts = f->parts;
   size_t n = 1;
-  for (int l = 0; l < plan->n_layers; l++) n += (size_t)mafat_cutting_n_parts(&parts->cuttings[l]);
+  for (int l = 0; l < plan->n_layers; l++) n += (size_t)mafat_partition_n_parts(&parts->partitions[l]);
   parts->list = mafat_heap_calloc(plan->heap, n, sizeof *parts->list);
   if (!parts->list) return mafat_fail(f->d, MAFAT_ENOMEM, "out of memory");
-  if (find_all_bricks(f)) return mafat_fail(f->d, MAFAT_ENOMEM, "out of memory");
+  if (find_all_partitions(f)) return mafat_fail(f->d, MAFAT_ENOMEM, "out of memory");
   for (int g = 0; g < plan->n_groups; g++) {
     parts->at[g] = parts->n;
     add_group(f, &plan->groups[g], &walked);
@@ -412,13 +412,13 @@ static int open_finder(struct finder *f)
   f->channel_unit = mafat_heap_calloc(heap, n, sizeof *f->channel_unit);
   f->done = mafat_heap_calloc(heap, n, sizeof *f->done);
   if (!f->done || !parts || !f->usage || !f->runs || !f->cut || !f->unit || !f->channel_unit) return MAFAT_ENOMEM;
-  parts->cuttings = mafat_heap_calloc(heap, n, sizeof *parts->cuttings);
-  parts->bricks = mafat_heap_calloc(heap, n, sizeof *parts->bricks);
+  parts->partitions = mafat_heap_calloc(heap, n, sizeof *parts->partitions);
+  parts->partitioned = mafat_heap_calloc(heap, n, sizeof *parts->partitioned);
   parts->across = mafat_heap_calloc(heap, n, sizeof *parts->across);
   parts->at = mafat_heap_calloc(heap, (size_t)f->plan->n_groups + 1, sizeof *parts->at);
-  if (!parts->cuttings || !parts->bricks || !parts->across || !parts->at) return MAFAT_ENOMEM;
+  if (!parts->partitions || !parts->partitioned || !parts->across || !parts->at) return MAFAT_ENOMEM;
   parts->n_tensors = (int)n;
-  for (size_t i = 0; i < n; i++) parts->cuttings[i] = (struct mafat_cutting){{1, 1, 1}, {NULL}, false, 0};
+  for (size_t i = 0; i < n; i++) parts->partitions[i] = (struct mafat_partition){{1, 1, 1}, {NULL}, false, 0};
   mafat_usage_find(f->network, f->plan, f->usage);
   for (int l = 0; l < f->plan->n_layers; l++) {
     f->runs[l] = f->usage[l].needed && !mafat_layer_is_alias(&f->network->layers[l]) && f->plan->outer[l] < 0;
@@ -439,7 +439,7 @@ int mafat_parts_find(struct mafat_plan *plan, const struct mafat_network *n, con
   int code = open_finder(&f);
   if (code) mafat_fail(d, code, "out of memory");
   for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++) {
-    if (plan->groups[g].cut.kind == MAFAT_CUT_SPLIT) code = find_cuttings(&f, &plan->groups[g]);
+    if (plan->groups[g].cut.kind == MAFAT_CUT_SPLIT) code = find_partitions(&f, &plan->groups[g]);
     else if (is_split(&plan->groups[g])) code = cut_rows(&f, g, &next);
   }
   if (code == MAFAT_OK) code = make_parts(&f);

@@ -1,6 +1,6 @@
 #include "predictor/plan/plan.h"
 
-#include "predictor/plan/bricks.h"
+#include "predictor/plan/partition.h"
 
 enum { SMALL_BYTES = 80 << 10 };
 

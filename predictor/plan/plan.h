@@ -36,7 +36,7 @@ struct mafat_group {
   struct mafat_span positions; /* of its steps in time: as many as layers, or as parts of them */
 };
 
-struct mafat_parts; /* plan/bricks.h */
+struct mafat_parts; /* plan/partition.h */
 
 struct mafat_plan {
   struct mafat_heap *heap; /* the options' */

@@ -445,7 +445,7 @@ static int take_word(struct parser *p, struct mafat_group_spec *g, bool *again)
   if (g->cut.kind == MAFAT_CUT_GRID && take(p, "balanced")) once = &g->cut.as.grid.balanced;
   else if (g->cut.kind == MAFAT_CUT_PANELS && take(p, "apart")) once = &g->cut.as.panels.apart;
   else if (g->cut.kind == MAFAT_CUT_ROWS && take(p, "early")) once = &g->cut.as.rows.early;
-  else if (g->cut.kind == MAFAT_CUT_ROWS && take(p, "bricks")) once = &g->cut.as.rows.bricks;
+  else if (g->cut.kind == MAFAT_CUT_ROWS && take(p, "bricks")) once = &g->cut.as.rows.partitioned;
   if (once) {
     *again = *again || *once;
     *once = true;
@@ -684,7 +684,7 @@ static void write_cut(struct writer *w, const struct mafat_cut *cut)
     put(w, "rows");
     if (cut->as.rows.least) put_number(w, cut->as.rows.least);
     if (cut->as.rows.early) put(w, ":early");
-    if (cut->as.rows.bricks) put(w, ":bricks");
+    if (cut->as.rows.partitioned) put(w, ":bricks");
     break;
   case MAFAT_CUT_PANELS: put(w, cut->as.panels.apart ? "panels:apart" : "panels"); break;
   case MAFAT_CUT_SPLIT: write_splits(w, &cut->as.split); break;

@@ -105,7 +105,7 @@ struct mafat_cut {
     struct {
       int least;                    /* in a step; 0: as many as usual */
       bool early;                   /* what puts out less than it reads runs as soon as it can */
-      bool bricks;                  /* what a step makes is a buffer with a life of its own (plan/bricks.h) */
+      bool partitioned;                  /* what a step makes is a buffer with a life of its own (plan/partition.h) */
     } rows;
     struct { bool apart; } panels;  /* no layer is computed panel by panel with its readers */
     struct mafat_splits split;
@@ -217,15 +217,15 @@ static inline struct mafat_cut mafat_cut_rows_early(int least)
   return (struct mafat_cut){.kind = MAFAT_CUT_ROWS, .as.rows = {.least = least, .early = true}};
 }
 
-static inline struct mafat_cut mafat_cut_rows_in_bricks(int least, bool early)
+static inline struct mafat_cut mafat_cut_rows_partitioned(int least, bool early)
 {
   return (struct mafat_cut){.kind = MAFAT_CUT_ROWS, .as.rows = {least, early, true}};
 }
 
-/* Are there lists of what its layers are made in, and bricks? */
+/* Are there lists of what its layers are made in, and partition buffers? */
 static inline bool mafat_cut_has_parts(const struct mafat_cut *cut)
 {
-  return cut->kind == MAFAT_CUT_SPLIT || (cut->kind == MAFAT_CUT_ROWS && cut->as.rows.bricks);
+  return cut->kind == MAFAT_CUT_SPLIT || (cut->kind == MAFAT_CUT_ROWS && cut->as.rows.partitioned);
 }
 
 static inline struct mafat_cut mafat_cut_panels(bool apart)

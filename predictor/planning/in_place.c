@@ -74,7 +74,7 @@ int mafat_in_place_candidate(const struct mafat_plan *plan, const struct mafat_n
   const struct mafat_layer *l = &n->layers[layer];
   if (mafat_fusion_inside(plan, layer) >= 0 || !reads_before_writing(l, operand)) return -1;
   int tensor = mafat_network_sole_tensor(n, &l->operands[operand].sources);
-  if (tensor < 0 || usage[tensor].last_use == plan->n_layers || mafat_parts_bricks(plan, tensor)) return -1;
+  if (tensor < 0 || usage[tensor].last_use == plan->n_layers || mafat_parts_partition(plan, tensor)) return -1;
   bool alike = is_same_shape(mafat_network_tensor_shape(n, tensor), l->out) &&
                mafat_network_tensor_type(n, tensor) == l->out_type;
   return alike && others_agree(n, l, operand, tensor) && holds_the_same(plan, n, usage, tensor, layer) ? tensor : -1;

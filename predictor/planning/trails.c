@@ -2,7 +2,7 @@
 
 #include "base/blocks.h"
 #include "predictor/plan/fusion.h"
-#include "predictor/plan/bricks.h"
+#include "predictor/plan/partition.h"
 #include "predictor/schedule/schedule.h"
 
 /* That are looked at, of a group: what a plan can ask for is bounded. */
@@ -41,7 +41,7 @@ struct finder {
 
 static bool is_map(const struct finder *f, int tensor)
 {
-  return f->schedule->usage[tensor].external && !(f->plan->parts && f->plan->parts->bricks[tensor]);
+  return f->schedule->usage[tensor].external && !(f->plan->parts && f->plan->parts->partitioned[tensor]);
 }
 
 static bool dies_in(const struct finder *f, int tensor, int group)

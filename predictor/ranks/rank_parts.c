@@ -43,7 +43,7 @@ struct taker {
 /* ---- ranks ---- */
 
 /* Which of a layer's parts it is; rows outermost, channels innermost. */
-static int ordinal(const struct mafat_cutting *c, const struct mafat_layer_part *p)
+static int ordinal(const struct mafat_partition *c, const struct mafat_layer_part *p)
 {
   const int at[MAFAT_N_SPLIT_AXES] = {p->out.y.begin, p->out.x.begin, c->sums ? p->channels.begin : p->filters.begin};
   int number = 0;
@@ -67,8 +67,8 @@ static int rank_of_whole(const struct mafat_plan *plan, int layer)
 
 int mafat_rank_parts_of(const struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_layer_part *part)
 {
-  const struct mafat_cutting *c = &plan->parts->cuttings[part->layer];
-  int n_parts = mafat_cutting_n_parts(c), n_used = mafat_min(n_parts, plan->ranks.n);
+  const struct mafat_partition *c = &plan->parts->partitions[part->layer];
+  int n_parts = mafat_partition_n_parts(c), n_used = mafat_min(n_parts, plan->ranks.n);
   if (mafat_layer_is_input(&n->layers[part->layer])) return 0;
   if (n_parts == 1) return rank_of_whole(plan, part->layer);
   return ((int)((long long)ordinal(c, part) * n_used / n_parts) + 1) % n_used;
@@ -84,7 +84,7 @@ static int channels_of(const struct taker *t, int layer)
 /* Sums are a tensor once their last part is done. */
 static bool is_last(const struct taker *t, const struct mafat_layer_part *p)
 {
-  return !t->plan->parts->cuttings[p->layer].sums || p->channels.end == channels_of(t, p->layer);
+  return !t->plan->parts->partitions[p->layer].sums || p->channels.end == channels_of(t, p->layer);
 }
 
 static bool same_box(struct mafat_box a, struct mafat_box b)
@@ -101,7 +101,7 @@ static void find_makers(struct taker *t)
     t->before[i] = t->newest[p->layer];
     t->newest[p->layer] = i;
     t->going_on[i] = -1;
-    for (int k = t->before[i]; k >= 0 && t->plan->parts->cuttings[p->layer].sums; k = t->before[k])
+    for (int k = t->before[i]; k >= 0 && t->plan->parts->partitions[p->layer].sums; k = t->before[k])
       if (same_box(t->all[k].out, p->out) && t->all[k].channels.end == p->channels.begin) t->going_on[k] = i;
   }
 }
@@ -124,7 +124,7 @@ static void set_apart(struct taker *t)
 {
   for (int i = t->n - 1; i >= 0; i--) {
     struct mafat_layer_part *p = &t->all[i];
-    if (!t->plan->parts->cuttings[p->layer].sums || mafat_layer_sums_integers(&t->network->layers[p->layer]) || p->channels.begin > 0) continue;
+    if (!t->plan->parts->partitions[p->layer].sums || mafat_layer_sums_integers(&t->network->layers[p->layer]) || p->channels.begin > 0) continue;
     int target = last_stretch(t, i);
     for (int k = i, next; k != target && k >= 0; k = next) {
       next = t->going_on[k];
@@ -163,7 +163,7 @@ static void want(struct taker *t, int part, int rank, struct mafat_box box, int 
 /* What a part reads, of whoever makes it. */
 static void want_reads(struct taker *t, int reader)
 {
-  struct mafat_brick_walk w = mafat_parts_reads(t->plan, t->network, &t->all[reader]);
+  struct mafat_buffer_walk w = mafat_parts_reads(t->plan, t->network, &t->all[reader]);
   while (mafat_parts_reads_next(&w)) {
     struct mafat_maker m = mafat_network_maker(t->network, w.tensor);
     const struct mafat_layer *l = &t->network->layers[m.layer];
@@ -288,7 +288,7 @@ static struct mafat_box had(const struct taker *t, int part, struct mafat_maker 
 }
 
 /* Where what this rank has of a tensor's parts begins and ends; together: all of it. False: such a place lies within what it has of
- * another part, which must stay in one brick: where a rank has several parts of a grid. */
+ * another part, which must stay in one partition buffer: where a rank has several parts of a grid. */
 static bool mark_bounds(const struct taker *t, int tensor, enum mafat_split_axis axis, bool together, bool *marks)
 {
   const struct mafat_maker m = mafat_network_maker(t->network, tensor);
@@ -312,7 +312,7 @@ static bool mark_bounds(const struct taker *t, int tensor, enum mafat_split_axis
 static int recut_axis(struct taker *t, int tensor, enum mafat_split_axis axis, int size)
 {
   const bool together = t->plan->parts->across[tensor];
-  struct mafat_cutting *c = &t->plan->parts->cuttings[tensor];
+  struct mafat_partition *c = &t->plan->parts->partitions[tensor];
   int n = 0;
   bool *marks = mafat_heap_calloc(t->plan->heap, (size_t)size + 1, sizeof *marks);
   int *bounds = mafat_heap_calloc(t->plan->heap, (size_t)size + 1, sizeof *bounds);
@@ -332,18 +332,18 @@ static int recut_axis(struct taker *t, int tensor, enum mafat_split_axis axis, i
   return there ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-/* Of a tensor that is cut along rows and columns, a rank has room for what it wants of others, and no more: it has bricks of its
+/* Of a tensor that is cut along rows and columns, a rank has room for what it wants of others, and no more: it has partition buffers of its
  * own there, or, where it reads across them, one around all that it has. */
 static int recut(struct taker *t, int tensor)
 {
   struct mafat_parts *parts = t->plan->parts;
-  const struct mafat_cutting *c = &parts->cuttings[tensor];
+  const struct mafat_partition *c = &parts->partitions[tensor];
   struct mafat_shape s = mafat_network_tensor_shape(t->network, tensor);
   bool columns = c->n[MAFAT_ALONG_W] > 1;
-  if ((!parts->bricks[tensor] && !parts->across[tensor]) || c->sums || c->n[MAFAT_ALONG_C] > 1) return MAFAT_OK;
+  if ((!parts->partitioned[tensor] && !parts->across[tensor]) || c->sums || c->n[MAFAT_ALONG_C] > 1) return MAFAT_OK;
   int code = recut_axis(t, tensor, MAFAT_ALONG_H, s.h);
   if (code == MAFAT_OK && columns) code = recut_axis(t, tensor, MAFAT_ALONG_W, s.w);
-  parts->bricks[tensor] = true;
+  parts->partitioned[tensor] = true;
   return code;
 }
 
@@ -363,7 +363,7 @@ static void add_channels(struct taker *t, const struct mafat_layer_part *p)
 {
   const struct mafat_layer *l = &t->network->layers[p->layer];
   struct mafat_span *own = &t->plan->own_channels[p->layer];
-  if (!t->plan->parts->cuttings[p->layer].sums || t->plan->placement[p->layer] != MAFAT_KEPT || l->weights_type != MAFAT_F32) return;
+  if (!t->plan->parts->partitions[p->layer].sums || t->plan->placement[p->layer] != MAFAT_KEPT || l->weights_type != MAFAT_F32) return;
   if (mafat_span_is_empty(*own)) *own = p->channels;
   *own = mafat_span(mafat_min(own->begin, p->channels.begin), mafat_max(own->end, p->channels.end));
 }
@@ -400,7 +400,7 @@ static int collect(struct taker *t, const struct mafat_usage *usage)
   if (!t->all) return MAFAT_ENOMEM;
   for (int i = t->network->n_layers; i < mafat_network_n_operators(t->network); i++) {
     struct mafat_shape s = mafat_network_tensor_shape(t->network, i);
-    if (!usage[i].needed || mafat_parts_bricks(t->plan, i)) continue;
+    if (!usage[i].needed || mafat_parts_partition(t->plan, i)) continue;
     t->all[t->n++] = (struct mafat_layer_part){.layer = i, .out = mafat_box_full(s.h, s.w), .filters = {0, s.c}, .channels = {0, s.c}};
   }
   memcpy(t->all + t->n, parts->list, (size_t)parts->n * sizeof *t->all);

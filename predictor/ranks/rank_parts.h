@@ -9,7 +9,7 @@
 #ifndef MAFAT_PREDICTOR_RANKS_RANK_PARTS_H
 #define MAFAT_PREDICTOR_RANKS_RANK_PARTS_H
 
-#include "predictor/plan/bricks.h"
+#include "predictor/plan/partition.h"
 #include "predictor/plan/plan.h"
 
 /* The rank that runs a part of a plan that has ranks. */

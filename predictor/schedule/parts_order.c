@@ -1,4 +1,4 @@
-/* Parts of a split group as operators, bricks as buffers: the order in which they run. */
+/* Parts of a split group as operators, partition buffers as buffers: the order in which they run. */
 #include "predictor/plan/parts.h"
 
 #include "predictor/plan/packing.h"
@@ -20,7 +20,7 @@ struct collection {
   int room;               /* of uses */
   int *first_group, *last_group; /* [tensor]: of those that read it */
   int n_inputs;           /* operators that are parts of the network's inputs, ahead of all others */
-  int *first_buffer;      /* [tensor]: of its bricks; -1: none yet */
+  int *first_buffer;      /* [tensor]: of its partition buffers; -1: none yet */
   int *first_sums;        /* [tensor]: of the sums of whole numbers that its parts go on with; -1: none yet */
   int *reader_of;         /* [buffer]: the last operator that was seen to use it */
   uint64_t *work;         /* [operator of the graph] */
@@ -33,10 +33,10 @@ static int count_buffers(const struct collection *c)
 {
   int n = 0;
   for (int t = 0; t < mafat_network_n_tensors(c->network); t++) {
-    const struct mafat_cutting *bricks = mafat_parts_bricks(c->plan, t);
-    int parts = bricks ? mafat_bricks_count(bricks) : 1;
+    const struct mafat_partition *partition = mafat_parts_partition(c->plan, t);
+    int parts = partition ? mafat_partition_n_buffers(partition) : 1;
     n += mafat_network_is_input(c->network, t) ? 2 * parts : parts; /* of inputs with what keeps them in order */
-    if (mafat_parts_keep_sums(c->plan, c->network, t)) n += mafat_bricks_count(&c->plan->parts->cuttings[t]);
+    if (mafat_parts_keep_sums(c->plan, c->network, t)) n += mafat_partition_n_buffers(&c->plan->parts->partitions[t]);
   }
   return n;
 }
@@ -90,11 +90,11 @@ static void close_collection(struct collection *c)
 }
 
 /* About as the layout has it: without columns of padding. */
-static uint64_t brick_bytes(const struct collection *c, int tensor, struct mafat_brick b)
+static uint64_t partition_buffer_bytes(const struct collection *c, int tensor, struct mafat_partition_buffer b)
 {
   struct mafat_shape s = mafat_network_tensor_shape(c->network, tensor);
-  const struct mafat_cutting *bricks = mafat_parts_bricks(c->plan, tensor);
-  uint64_t pixel = (uint64_t)(bricks ? mafat_bricks_pixel(bricks, s, b.channels) : mafat_pixel_width_of(s.c, b.channels));
+  const struct mafat_partition *partition = mafat_parts_partition(c->plan, tensor);
+  uint64_t pixel = (uint64_t)(partition ? mafat_partition_pixel(partition, s, b.channels) : mafat_pixel_width_of(s.c, b.channels));
   return mafat_dtype_bytes(mafat_network_tensor_type(c->network, tensor), pixel * (uint64_t)mafat_box_area(b.box));
 }
 
@@ -104,19 +104,19 @@ static bool is_kept(const struct collection *c, int tensor)
   return c->usage[tensor].last_use == c->plan->n_layers || c->last_group[tensor] > c->group;
 }
 
-static int buffer_of(struct collection *c, int tensor, int brick)
+static int buffer_of(struct collection *c, int tensor, int buffer_index)
 {
-  const struct mafat_cutting *bricks = mafat_parts_bricks(c->plan, tensor);
+  const struct mafat_partition *partition = mafat_parts_partition(c->plan, tensor);
   struct mafat_shape s = mafat_network_tensor_shape(c->network, tensor);
-  int n = bricks ? mafat_bricks_count(bricks) : 1;
-  if (c->first_buffer[tensor] >= 0) return c->first_buffer[tensor] + brick;
+  int n = partition ? mafat_partition_n_buffers(partition) : 1;
+  if (c->first_buffer[tensor] >= 0) return c->first_buffer[tensor] + buffer_index;
   c->first_buffer[tensor] = c->graph.n_buffers;
   for (int i = 0; i < n; i++, c->graph.n_buffers++) {
-    struct mafat_brick whole = {mafat_box_full(s.h, s.w), mafat_span(0, s.c)};
-    c->bytes[c->graph.n_buffers] = brick_bytes(c, tensor, bricks ? mafat_bricks_at(bricks, s, i) : whole);
+    struct mafat_partition_buffer whole = {mafat_box_full(s.h, s.w), mafat_span(0, s.c)};
+    c->bytes[c->graph.n_buffers] = partition_buffer_bytes(c, tensor, partition ? mafat_partition_buffer_at(partition, s, i) : whole);
     c->kept[c->graph.n_buffers] = is_kept(c, tensor);
   }
-  return c->first_buffer[tensor] + brick;
+  return c->first_buffer[tensor] + buffer_index;
 }
 
 static int note_buffer(struct collection *c, int operator, int buffer, bool makes)
@@ -134,15 +134,15 @@ static int note_buffer(struct collection *c, int operator, int buffer, bool make
   return MAFAT_OK;
 }
 
-static int note_use(struct collection *c, int operator, int tensor, int brick, bool makes)
+static int note_use(struct collection *c, int operator, int tensor, int buffer_index, bool makes)
 {
-  return note_buffer(c, operator, buffer_of(c, tensor, brick), makes);
+  return note_buffer(c, operator, buffer_of(c, tensor, buffer_index), makes);
 }
 
 /* Bricks of an input come one after the other: what keeps them so takes no bytes. */
 static int collect_input(struct collection *c, int input)
 {
-  int n = mafat_bricks_count(mafat_parts_bricks(c->plan, input)), code = MAFAT_OK;
+  int n = mafat_partition_n_buffers(mafat_parts_partition(c->plan, input)), code = MAFAT_OK;
   for (int i = 0; i < n && code == MAFAT_OK; i++) {
     int operator = c->graph.n_operators++;
     code = note_use(c, operator, input, i, true);
@@ -157,7 +157,7 @@ static int collect_inputs(struct collection *c)
 {
   int code = MAFAT_OK;
   for (int i = c->network->n_layers; i < mafat_network_n_operators(c->network) && code == MAFAT_OK; i++)
-    if (mafat_parts_bricks(c->plan, i) && c->first_group[i] == c->group) code = collect_input(c, i);
+    if (mafat_parts_partition(c->plan, i) && c->first_group[i] == c->group) code = collect_input(c, i);
   c->n_inputs = c->graph.n_operators;
   return code;
 }
@@ -165,17 +165,17 @@ static int collect_inputs(struct collection *c)
 /* They die with the last part. */
 static int note_sums(struct collection *c, int operator, const struct mafat_layer_part *part)
 {
-  const struct mafat_cutting *cutting = &c->plan->parts->cuttings[part->layer];
+  const struct mafat_partition *partition = &c->plan->parts->partitions[part->layer];
   const struct mafat_layer *l = &c->network->layers[part->layer];
   int *first = &c->first_sums[part->layer];
   if (!mafat_parts_keep_sums(c->plan, c->network, part->layer)) return MAFAT_OK;
-  for (int i = 0; *first < 0 && i < mafat_bricks_count(cutting); i++)
-    c->bytes[c->graph.n_buffers + i] = mafat_parts_sums_bytes(l, mafat_bricks_at(cutting, l->out, i).box);
+  for (int i = 0; *first < 0 && i < mafat_partition_n_buffers(partition); i++)
+    c->bytes[c->graph.n_buffers + i] = mafat_parts_sums_bytes(l, mafat_partition_buffer_at(partition, l->out, i).box);
   if (*first < 0) {
     *first = c->graph.n_buffers;
-    c->graph.n_buffers += mafat_bricks_count(cutting);
+    c->graph.n_buffers += mafat_partition_n_buffers(partition);
   }
-  return note_buffer(c, operator, *first + mafat_bricks_find(cutting, 0, part->out.y.begin, part->out.x.begin), true);
+  return note_buffer(c, operator, *first + mafat_partition_find_buffer(partition, 0, part->out.y.begin, part->out.x.begin), true);
 }
 
 static int note_scratch(struct collection *c, int operator, const struct mafat_layer_part *part)
@@ -203,11 +203,11 @@ static int collect(struct collection *c)
   for (int p = parts->at[c->group]; p < parts->at[c->group + 1] && code == MAFAT_OK; p++) {
     const struct mafat_layer_part *part = &parts->list[p];
     int operator = c->graph.n_operators++;
-    struct mafat_brick_walk w = mafat_parts_reads(c->plan, c->network, part);
+    struct mafat_buffer_walk w = mafat_parts_reads(c->plan, c->network, part);
     /* First what it makes: where others make it before, they come with all that is theirs before what this one reads. */
     code = note_makes(c, operator, part);
     if (code == MAFAT_OK) code = note_sums(c, operator, part);
-    while (code == MAFAT_OK && mafat_parts_reads_next(&w)) code = note_use(c, operator, w.tensor, w.brick, false);
+    while (code == MAFAT_OK && mafat_parts_reads_next(&w)) code = note_use(c, operator, w.tensor, w.buffer_index, false);
     if (code == MAFAT_OK) code = note_scratch(c, operator, part);
   }
   c->graph.uses = c->uses;

@@ -3,7 +3,7 @@
 #ifndef MAFAT_PREDICTOR_PARTS_SCRATCH_H
 #define MAFAT_PREDICTOR_PARTS_SCRATCH_H
 
-#include "predictor/plan/bricks.h"
+#include "predictor/plan/partition.h"
 #include "predictor/plan/plan.h"
 #include "predictor/schedule/scratch.h"
 

@@ -1,8 +1,8 @@
-/* The steps of groups of rows in bricks, which become their parts. */
+/* The steps of groups of rows in partition buffers, which become their parts. */
 #ifndef MAFAT_PREDICTOR_ROWS_PARTS_H
 #define MAFAT_PREDICTOR_ROWS_PARTS_H
 
-#include "predictor/plan/bricks.h"
+#include "predictor/plan/partition.h"
 #include "predictor/plan/plan.h"
 
 /* After the order, before parts. The list lies in the plan's heap. MAFAT_ENOMEM. */

@@ -19,7 +19,7 @@ enum mafat_lifetime mafat_group_lifetime(const struct mafat_group *g)
   return mafat_group_is_tiled(g) ? MAFAT_LIFE_PER_TILE : MAFAT_LIFE_ONCE;
 }
 
-/* Rows in bricks have been walked through before, to find their parts. */
+/* Rows in partition buffers have been walked through before, to find their parts. */
 static int generator_of(const struct mafat_plan *plan, int group)
 {
   const struct mafat_cut *cut = &plan->groups[group].cut;
@@ -90,7 +90,7 @@ static bool next_whole_input(struct mafat_schedule *s, struct mafat_step *step)
     int input = s->network->n_layers + s->inputs_done++;
     struct mafat_shape shape = mafat_network_tensor_shape(s->network, input);
     struct mafat_box map = mafat_box_full(shape.h, shape.w);
-    if (!s->usage[input].external || mafat_parts_bricks(s->plan, input) || s->plan->rank >= 0) continue;
+    if (!s->usage[input].external || mafat_parts_partition(s->plan, input) || s->plan->rank >= 0) continue;
     *step = mafat_schedule_step(s, input, map, map);
     return true;
   }

@@ -47,7 +47,7 @@ int mafat_step_first_channel(const struct mafat_plan *plan, const struct mafat_s
 enum mafat_lifetime {
   MAFAT_LIFE_ONCE,     /* each layer runs once: from its step to its last reader */
   MAFAT_LIFE_PER_TILE, /* the same within a tile; inputs and outputs live through all tiles */
-  MAFAT_LIFE_PARTS,    /* from the step that makes a brick to the last that reads it */
+  MAFAT_LIFE_PARTS,    /* from the step that makes a partition buffer to the last that reads it */
   MAFAT_LIFE_GROUP     /* layers take turns: everything lives through the group */
 };
 

@@ -133,7 +133,7 @@ static struct mafat_span next_rows(const struct mafat_schedule *s, int l)
   int reader = mafat_plan_reader(s->plan, l), begin = state_of(s)->done[l];
   bool winograd = mafat_plan_winograd(s->plan, l) != NULL;
   int width = s->network->layers[reader].out.w;
-  bool streamed = s->plan->placement && s->plan->placement[reader] == MAFAT_STREAMED; /* not known yet, where bricks are looked for */
+  bool streamed = s->plan->placement && s->plan->placement[reader] == MAFAT_STREAMED; /* not known yet, where partition buffers are looked for */
   long long pixels = winograd ? WINOGRAD_STEP_PIXELS : streamed ? STREAMED_STEP_PIXELS : STEP_PIXELS;
   if (layer->out_type != MAFAT_F32 && !streamed) pixels = INTEGER_STEP_PIXELS;
   pixels *= least;

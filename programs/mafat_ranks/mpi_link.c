@@ -1,6 +1,6 @@
 #include "programs/mafat_ranks/mpi_link.h"
 
-#include "predictor/plan/bricks.h"
+#include "predictor/plan/partition.h"
 #include "runner/os/process.h"
 #include "programs/mafat_ranks/guard.h"
 #include "programs/mafat_ranks/mpi_watch.h"

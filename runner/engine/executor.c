@@ -1,6 +1,6 @@
 #include "runner/engine/executor.h"
 
-#include "predictor/plan/bricks.h"
+#include "predictor/plan/partition.h"
 #include "runner/kernels/integer.h"
 #include "runner/engine/kinds/kind.h"
 #include "runner/os/process.h"
@@ -323,7 +323,7 @@ static int32_t *sums_of(const struct mafat_executor *e)
   const struct mafat_step *step = &e->step;
   int sums = e->layout->sums_buffers ? e->layout->sums_buffers[step->layer] : -1;
   if (sums < 0) return NULL;
-  sums += mafat_bricks_find(&e->plan->parts->cuttings[step->layer], 0, step->out.y.begin, step->out.x.begin);
+  sums += mafat_partition_find_buffer(&e->plan->parts->partitions[step->layer], 0, step->out.y.begin, step->out.x.begin);
   return (int32_t *)(void *)(e->tensors.arena + e->layout->buffers[sums].offset);
 }
 

@@ -5,23 +5,23 @@ static struct mafat_seat seat_in_rows(const struct mafat_tensors *t, int tensor,
 {
   struct mafat_shape shape = mafat_network_tensor_shape(t->network, tensor);
   struct mafat_span rows;
-  char *row = mafat_tensors_row_in_brick(t, l, y, &rows);
+  char *row = mafat_tensors_row_in_partition(t, l, y, &rows);
   size_t pixel = (size_t)mafat_block_width(shape.c, channel / MAFAT_CHANNEL_BLOCK) * l->element_bytes;
   return (struct mafat_seat){.at = row + mafat_tensors_offset_in_row(t, tensor, l, channel, x), .row_bytes = l->row_bytes, .pixel_bytes = pixel,
                              .box = {rows, mafat_span(0, shape.w)}, .channels = mafat_span(0, shape.c)};
 }
 
-static struct mafat_seat seat_in_brick(const struct mafat_tensors *t, int tensor, int channel, int y, int x)
+static struct mafat_seat seat_in_partition(const struct mafat_tensors *t, int tensor, int channel, int y, int x)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
   if (l->of_rows) return seat_in_rows(t, tensor, l, channel, y, x);
-  const struct mafat_cutting *c = l->bricks;
+  const struct mafat_partition *c = l->partition;
   struct mafat_shape shape = mafat_network_tensor_shape(t->network, tensor);
   int index, block = channel / MAFAT_CHANNEL_BLOCK;
-  struct mafat_brick b = mafat_bricks_holding(c, shape, channel, y, x, &index);
+  struct mafat_partition_buffer b = mafat_partition_buffer_holding(c, shape, channel, y, x, &index);
   int left = b.box.x.begin == 0 ? l->left : 0, right = b.box.x.end == shape.w ? l->right : 0;
   size_t cols = (size_t)left + (size_t)mafat_span_size(b.box.x) + (size_t)right;
-  size_t row = (size_t)mafat_bricks_pixel(c, shape, b.channels) * cols;
+  size_t row = (size_t)mafat_partition_pixel(c, shape, b.channels) * cols;
   size_t elements = (size_t)(y - b.box.y.begin) * row, column = (size_t)(x - b.box.x.begin + left);
   size_t pixel = (size_t)(c->lanes ? c->lanes : mafat_block_width(shape.c, block));
   elements += column * pixel;
@@ -33,19 +33,19 @@ static struct mafat_seat seat_in_brick(const struct mafat_tensors *t, int tensor
                              .row_bytes = row * l->element_bytes, .pixel_bytes = pixel * l->element_bytes, .box = b.box, .channels = b.channels};
 }
 
-char *mafat_tensors_in_brick(const struct mafat_tensors *t, int tensor, int channel, int y, int x)
+char *mafat_tensors_in_partition(const struct mafat_tensors *t, int tensor, int channel, int y, int x)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
   struct mafat_span rows;
-  if (l->of_rows) return mafat_tensors_row_in_brick(t, l, y, &rows) + mafat_tensors_offset_in_row(t, tensor, l, channel, x);
-  return seat_in_brick(t, tensor, channel, y, x).at;
+  if (l->of_rows) return mafat_tensors_row_in_partition(t, l, y, &rows) + mafat_tensors_offset_in_row(t, tensor, l, channel, x);
+  return seat_in_partition(t, tensor, channel, y, x).at;
 }
 
 struct mafat_seat mafat_tensors_seat(const struct mafat_tensors *t, int tensor, int channel, int y, int x)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
   struct mafat_shape s = mafat_network_tensor_shape(t->network, tensor);
-  if (l->bricks) return seat_in_brick(t, tensor, channel, y, x);
+  if (l->partition) return seat_in_partition(t, tensor, channel, y, x);
   int left = l->rows - mafat_tensors_slot(l, y);
   return (struct mafat_seat){.at = mafat_tensors_lane(t, tensor, channel, y, x), .row_bytes = l->row_bytes,
                              .pixel_bytes = mafat_tensors_pixel_bytes(t, tensor, channel / MAFAT_CHANNEL_BLOCK),
@@ -57,11 +57,11 @@ void mafat_tensor_rows_turn(struct mafat_tensor_rows *r)
   const struct mafat_tensor_layout *l = r->tensors ? &r->tensors->layout->tensors[r->tensor] : NULL;
   struct mafat_span rows;
   if (l && l->of_rows) {
-    r->row = mafat_tensors_row_in_brick(r->tensors, l, r->slot, &rows) + mafat_tensors_offset_in_row(r->tensors, r->tensor, l, r->channel, r->x);
+    r->row = mafat_tensors_row_in_partition(r->tensors, l, r->slot, &rows) + mafat_tensors_offset_in_row(r->tensors, r->tensor, l, r->channel, r->x);
     r->row_bytes = l->row_bytes;
     r->n_slots = rows.end;
   } else if (l) {
-    struct mafat_seat seat = seat_in_brick(r->tensors, r->tensor, r->channel, r->slot, r->x);
+    struct mafat_seat seat = seat_in_partition(r->tensors, r->tensor, r->channel, r->slot, r->x);
     r->row = seat.at;
     r->row_bytes = seat.row_bytes;
     r->n_slots = seat.box.y.end;

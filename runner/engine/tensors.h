@@ -5,7 +5,7 @@
 #define MAFAT_RUNNER_ENGINE_TENSORS_H
 
 #include "predictor/layout/layout.h"
-#include "predictor/plan/bricks.h"
+#include "predictor/plan/partition.h"
 
 /* What a buffer holds now. */
 struct mafat_held {
@@ -53,7 +53,7 @@ static inline size_t mafat_tensors_offset(const struct mafat_tensors *t, int ten
 }
 
 /* A channel of a pixel, and what lies around it as far as one buffer holds it: rows and pixels at equal distances, channels of a block
- * side by side. Rows are those of bricks; of what lies in none, from the one that is asked for on, until the buffer ends. */
+ * side by side. Rows are those of partition buffers; of what lies in none, from the one that is asked for on, until the buffer ends. */
 struct mafat_seat {
   char *at;
   size_t row_bytes, pixel_bytes;
@@ -63,15 +63,15 @@ struct mafat_seat {
 
 struct mafat_seat mafat_tensors_seat(const struct mafat_tensors *t, int tensor, int channel, int y, int x);
 
-/* The brick of whole rows that holds row y: where that begins, *rows of the brick. */
-static inline char *mafat_tensors_row_in_brick(const struct mafat_tensors *t, const struct mafat_tensor_layout *l, int y, struct mafat_span *rows)
+/* The partition buffer of whole rows that holds row y: where that begins, *rows of the partition buffer. */
+static inline char *mafat_tensors_row_in_partition(const struct mafat_tensors *t, const struct mafat_tensor_layout *l, int y, struct mafat_span *rows)
 {
-  int part = mafat_bricks_part(l->bricks, MAFAT_ALONG_H, y);
-  *rows = mafat_cutting_part(l->bricks, MAFAT_ALONG_H, part, l->rows);
+  int part = mafat_partition_index(l->partition, MAFAT_ALONG_H, y);
+  *rows = mafat_partition_part(l->partition, MAFAT_ALONG_H, part, l->rows);
   return t->arena + t->layout->buffers[l->buffer + part].offset + (size_t)(y - rows->begin) * l->row_bytes;
 }
 
-/* How far behind the beginning of a row of bricks of whole rows a channel at column x is. */
+/* How far behind the beginning of a row of partition buffers of whole rows a channel at column x is. */
 static inline size_t mafat_tensors_offset_in_row(const struct mafat_tensors *t, int tensor, const struct mafat_tensor_layout *l, int channel, int x)
 {
   int block = channel / MAFAT_CHANNEL_BLOCK, width = mafat_block_width(mafat_network_tensor_shape(t->network, tensor).c, block);
@@ -79,14 +79,14 @@ static inline size_t mafat_tensors_offset_in_row(const struct mafat_tensors *t, 
   return elements * l->element_bytes;
 }
 
-/* Where it is, of what lies in bricks. */
-char *mafat_tensors_in_brick(const struct mafat_tensors *t, int tensor, int channel, int y, int x);
+/* Where it is, of what lies in partition buffers. */
+char *mafat_tensors_in_partition(const struct mafat_tensors *t, int tensor, int channel, int y, int x);
 
 /* First lane of `block` at pixel (y, x); x may reach into the zero columns at a
  * true edge of the map. Pixel and block must be held. */
 static inline char *mafat_tensors_address(const struct mafat_tensors *t, int tensor, int block, int y, int x)
 {
-  if (t->layout->tensors[tensor].bricks) return mafat_tensors_in_brick(t, tensor, block * MAFAT_CHANNEL_BLOCK, y, x);
+  if (t->layout->tensors[tensor].partition) return mafat_tensors_in_partition(t, tensor, block * MAFAT_CHANNEL_BLOCK, y, x);
   return mafat_tensors_row(t, tensor, y) + mafat_tensors_offset(t, tensor, block, x);
 }
 
@@ -94,16 +94,16 @@ static inline char *mafat_tensors_address(const struct mafat_tensors *t, int ten
 static inline size_t mafat_tensors_pixel_bytes(const struct mafat_tensors *t, int tensor, int block)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
-  int lanes = l->bricks ? l->bricks->lanes : 0; /* a brick of a part of a block */
+  int lanes = l->partition ? l->partition->lanes : 0; /* a partition buffer of a part of a block */
   return (size_t)(lanes ? lanes : mafat_block_width(mafat_network_tensor_shape(t->network, tensor).c, block)) * l->element_bytes;
 }
 
-/* How far a channel at column x is behind another one at it, in whichever row; false: in each as far as its brick says. */
+/* How far a channel at column x is behind another one at it, in whichever row; false: in each as far as its partition buffer says. */
 static inline bool mafat_tensors_apart(const struct mafat_tensors *t, int tensor, int channel, int other, int x, ptrdiff_t *bytes)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
-  if (l->bricks && !l->of_rows) return false;
-  int column = x + l->left - (l->bricks || t->held[tensor].box.x.begin == 0 ? 0 : t->held[tensor].box.x.begin + l->left);
+  if (l->partition && !l->of_rows) return false;
+  int column = x + l->left - (l->partition || t->held[tensor].box.x.begin == 0 ? 0 : t->held[tensor].box.x.begin + l->left);
   int channels = mafat_network_tensor_shape(t->network, tensor).c;
   int block = channel / MAFAT_CHANNEL_BLOCK, of_other = other / MAFAT_CHANNEL_BLOCK;
   ptrdiff_t elements = (ptrdiff_t)(block - of_other) * MAFAT_CHANNEL_BLOCK * l->cols + channel % MAFAT_CHANNEL_BLOCK - other % MAFAT_CHANNEL_BLOCK;
@@ -116,7 +116,7 @@ static inline bool mafat_tensors_apart(const struct mafat_tensors *t, int tensor
 static inline char *mafat_tensors_lane(const struct mafat_tensors *t, int tensor, int channel, int y, int x)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
-  if (l->bricks) return mafat_tensors_in_brick(t, tensor, channel, y, x);
+  if (l->partition) return mafat_tensors_in_partition(t, tensor, channel, y, x);
   return mafat_tensors_address(t, tensor, channel / MAFAT_CHANNEL_BLOCK, y, x) + (size_t)(channel % MAFAT_CHANNEL_BLOCK) * l->element_bytes;
 }
 
@@ -129,8 +129,8 @@ static inline float *mafat_tensors_pixel(const struct mafat_tensors *t, int tens
 
 static inline int mafat_tensors_pixel_floats(const struct mafat_tensors *t, int tensor, int block)
 {
-  const struct mafat_cutting *bricks = t->layout->tensors[tensor].bricks;
-  int lanes = bricks ? bricks->lanes : 0;
+  const struct mafat_partition *partition = t->layout->tensors[tensor].partition;
+  int lanes = partition ? partition->lanes : 0;
   return lanes ? lanes : mafat_block_width(mafat_network_tensor_shape(t->network, tensor).c, block);
 }
 
@@ -144,8 +144,8 @@ static inline float *mafat_tensors_element(const struct mafat_tensors *t, int te
 struct mafat_tensor_rows {
   char *row;
   size_t row_bytes;
-  int slot, n_slots; /* behind the buffer's last row is its first; of bricks, y and where the brick ends */
-  const struct mafat_tensors *tensors; /* of what lies in bricks, of which each is looked for; else NULL */
+  int slot, n_slots; /* behind the buffer's last row is its first; of partition buffers, y and where the partition buffer ends */
+  const struct mafat_tensors *tensors; /* of what lies in partition buffers, of which each is looked for; else NULL */
   int tensor, channel, x;
 };
 
@@ -154,7 +154,7 @@ static inline struct mafat_tensor_rows mafat_tensors_rows(const struct mafat_ten
                                                           int x)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
-  if (l->bricks) return (struct mafat_tensor_rows){.tensors = t, .tensor = tensor, .channel = c, .slot = y, .n_slots = y, .x = x};
+  if (l->partition) return (struct mafat_tensor_rows){.tensors = t, .tensor = tensor, .channel = c, .slot = y, .n_slots = y, .x = x};
   char *row = mafat_tensors_address(t, tensor, c / MAFAT_CHANNEL_BLOCK, y, x) + (size_t)(c % MAFAT_CHANNEL_BLOCK) * l->element_bytes;
   return (struct mafat_tensor_rows){.row = row, .row_bytes = l->row_bytes, .slot = mafat_tensors_slot(l, y), .n_slots = l->rows};
 }

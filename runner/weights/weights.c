@@ -5,7 +5,7 @@
 #include "runner/weights/weights_store.h"
 
 #include "predictor/plan/fusion.h"
-#include "predictor/plan/bricks.h"
+#include "predictor/plan/partition.h"
 #include "predictor/ranks/rank_parts.h"
 
 #include <assert.h>
@@ -219,7 +219,7 @@ void mafat_weights_begin(struct mafat_weights *w, char *arena)
 /* Is its map cut by pixels, and by channels as well? */
 static bool is_cut_twice(const struct mafat_plan *plan, int layer)
 {
-  const struct mafat_cutting *c = plan->parts ? &plan->parts->cuttings[layer] : NULL;
+  const struct mafat_partition *c = plan->parts ? &plan->parts->partitions[layer] : NULL;
   return c && c->n[MAFAT_ALONG_C] > 1 && c->n[MAFAT_ALONG_H] * c->n[MAFAT_ALONG_W] > 1;
 }
 

@@ -3,7 +3,7 @@
 #ifndef MAFAT_SEARCH_COMMON_EFFORT_H
 #define MAFAT_SEARCH_COMMON_EFFORT_H
 
-#include "predictor/plan/bricks.h"
+#include "predictor/plan/partition.h"
 #include "search/common/request.h"
 
 enum { MAFAT_EFFORT_PARTS = 16 }; /* so many parts of a plan are as much work as one of its layers */

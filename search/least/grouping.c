@@ -17,7 +17,7 @@ enum {
 /* How a group is cut, the faster way first. Rows of which no fewer can be: the rest is left to those who go on with it. */
 static const struct way {
   enum mafat_cut_kind kind;
-  bool early, bricks;
+  bool early, partitioned;
   int cols;        /* tiles of columns, where maps are of few rows, as of tokens; */
   bool each;       /* of each row by itself, as of heads */
   double slowness; /* of a layer, about: of equal groupings the fastest is taken */
@@ -25,8 +25,8 @@ static const struct way {
             {.kind = MAFAT_CUT_PANELS, .slowness = 0.5},
             {.kind = MAFAT_CUT_ROWS, .slowness = 4},
             {.kind = MAFAT_CUT_ROWS, .early = true, .slowness = 4},
-            {.kind = MAFAT_CUT_ROWS, .bricks = true, .slowness = 4.5},
-            {.kind = MAFAT_CUT_ROWS, .early = true, .bricks = true, .slowness = 4.5},
+            {.kind = MAFAT_CUT_ROWS, .partitioned = true, .slowness = 4.5},
+            {.kind = MAFAT_CUT_ROWS, .early = true, .partitioned = true, .slowness = 4.5},
             {.kind = MAFAT_CUT_GRID, .cols = 8, .slowness = 1},
             {.kind = MAFAT_CUT_GRID, .cols = 32, .slowness = 3},
             {.kind = MAFAT_CUT_GRID, .cols = 32, .each = true, .slowness = 4}};
@@ -68,7 +68,7 @@ static struct mafat_cut cut_of(int way, struct mafat_shape out)
 {
   bool tiled = ways[way].cols && out.h <= MOST_FLAT_ROWS && out.w >= 2 * ways[way].cols;
   if (ways[way].cols) return tiled ? mafat_cut_grid(ways[way].each ? out.h : 1, ways[way].cols) : mafat_cut_grid(1, 1);
-  if (ways[way].bricks) return mafat_cut_rows_in_bricks(1, ways[way].early);
+  if (ways[way].partitioned) return mafat_cut_rows_partitioned(1, ways[way].early);
   if (ways[way].kind == MAFAT_CUT_ROWS) return ways[way].early ? mafat_cut_rows_early(1) : mafat_cut_rows(1);
   return ways[way].kind == MAFAT_CUT_PANELS ? mafat_cut_panels(false) : mafat_cut_grid(1, 1);
 }

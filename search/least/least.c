@@ -6,7 +6,7 @@
 #include "search/least/least.h"
 
 #include "predictor/layout/layout.h"
-#include "predictor/plan/bricks.h"
+#include "predictor/plan/partition.h"
 #include "predictor/planning/planning.h"
 #include "search/common/effort.h"
 #include "search/common/fullest.h"
@@ -29,8 +29,8 @@ enum {
 };
 
 /* What groups are changed to. Tiles of columns, one row of the map high: where rows are few, as of tokens. */
-enum { WHOLE = 0, PANELS = -1, COLUMNS = -2, EARLY = 1000, BRICKS = 2000 }; /* else rows; COLUMNS - n: n tiles in each row; EARLY + n and BRICKS + n: n rows */
-static const int ways[] = {1, 2, 3, 4, 6, 8, 16, EARLY + 1, EARLY + 2, EARLY + 4, BRICKS + 1, BRICKS + 2, BRICKS + EARLY + 1, WHOLE, PANELS, COLUMNS - 8, COLUMNS - 32};
+enum { WHOLE = 0, PANELS = -1, COLUMNS = -2, EARLY = 1000, PARTITIONED = 2000 }; /* else rows; COLUMNS - n: n tiles in each row; EARLY + n and PARTITIONED + n: n rows */
+static const int ways[] = {1, 2, 3, 4, 6, 8, 16, EARLY + 1, EARLY + 2, EARLY + 4, PARTITIONED + 1, PARTITIONED + 2, PARTITIONED + EARLY + 1, WHOLE, PANELS, COLUMNS - 8, COLUMNS - 32};
 enum { N_WAYS = sizeof ways / sizeof *ways, FEW_ROWS = 4 };
 
 struct climb {
@@ -125,7 +125,7 @@ static struct mafat_shape shape_before(const struct climb *c, int end)
 static struct mafat_cut cut_of(const struct climb *c, int way, int end)
 {
   if (way < COLUMNS) return mafat_cut_grid(shape_before(c, end).h, COLUMNS - way);
-  if (way > BRICKS) return mafat_cut_rows_in_bricks((way - BRICKS) % EARLY, way > BRICKS + EARLY);
+  if (way > PARTITIONED) return mafat_cut_rows_partitioned((way - PARTITIONED) % EARLY, way > PARTITIONED + EARLY);
   if (way > EARLY) return mafat_cut_rows_early(way - EARLY);
   return way == WHOLE ? mafat_cut_grid(1, 1) : way == PANELS ? mafat_cut_panels(false) : mafat_cut_rows(way);
 }
@@ -275,7 +275,7 @@ static int find_places(const struct climb *c, int from, int border, int by, int 
 
 static void try_island(struct climb *c, int group, int first, int last)
 {
-  static const int island[] = {1, BRICKS + 1, BRICKS + EARLY + 1, 2, 4, COLUMNS - 32};
+  static const int island[] = {1, PARTITIONED + 1, PARTITIONED + EARLY + 1, 2, 4, COLUMNS - 32};
   int begin = begin_of(c, group), end = end_of(c, group), n;
   struct mafat_cut cut = c->from->groups[group].cut;
   for (size_t w = 0; w < sizeof island / sizeof *island; w++) {
@@ -438,11 +438,11 @@ static void climb_unsorted(struct climb *c)
   mafat_spec_close(&before);
 }
 
-/* All by rows in bricks, one group: of networks with branches often less than what tables of costs lead to. */
-static void try_bricks(struct climb *c)
+/* All by rows in partition buffers, one group: of networks with branches often less than what tables of costs lead to. */
+static void try_partitioned_rows(struct climb *c)
 {
   for (int early = 0; early < 2 && c->code == MAFAT_OK; early++) {
-    struct mafat_group_spec group = {.cut = mafat_cut_rows_in_bricks(1, early)};
+    struct mafat_group_spec group = {.cut = mafat_cut_rows_partitioned(1, early)};
     struct mafat_spec spec = {.groups = &group, .n_groups = 1};
     c->code = mafat_least_take(c->front, c->request, &spec, c->d);
   }
@@ -452,7 +452,7 @@ static void climb_all(struct climb *c)
 {
   struct mafat_spec *start = NULL;
   c->code = mafat_spec_copy(&start, c->front->list[0].spec, c->request->options->heap);
-  if (c->code == MAFAT_OK) try_bricks(c);
+  if (c->code == MAFAT_OK) try_partitioned_rows(c);
   if (c->code == MAFAT_OK) climb_unsorted(c);
   if (c->code == MAFAT_OK) climb_sorted(c, start);
   mafat_spec_close(&start);

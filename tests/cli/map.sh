@@ -161,7 +161,7 @@ left 'larger than is allowed'
 run --predict --memory 1 --map unfit.svg "$small"
 expect 'what does not fit is drawn' 3 'does not fit'
 check 'what does not fit is whole' 'it is not' grep -q '</svg>' unfit.svg
-# Pools leave out the last of 13 rows, for which the last of the rows before them are not needed: a brick that never lives.
+# Pools leave out the last of 13 rows, for which the last of the rows before them are not needed: a partition buffer that never lives.
 conv='[convolutional]\nfilters=16\nsize=3\nstride=1\npad=0\nactivation=relu\n' pool='[maxpool]\nsize=2\nstride=2\npadding=0\n'
 printf '%b' "[net]\nheight=32\nwidth=32\nchannels=3\n$conv$pool$conv$pool$conv" >"$folder/odd.cfg"
 run --predict --algorithm direct --plan rows1:bricks/4/1x1 --map odd.svg "$folder/odd.cfg"

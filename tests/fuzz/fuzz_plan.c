@@ -60,7 +60,7 @@ static void check_cuts(const struct mafat_group *a, const struct mafat_group *b)
 {
   const struct mafat_grid *x = &a->cut.as.grid, *y = &b->cut.as.grid;
   require(a->cut.kind == b->cut.kind);
-  if (a->cut.kind == MAFAT_CUT_ROWS) require(a->cut.as.rows.least == b->cut.as.rows.least && a->cut.as.rows.early == b->cut.as.rows.early && a->cut.as.rows.bricks == b->cut.as.rows.bricks);
+  if (a->cut.kind == MAFAT_CUT_ROWS) require(a->cut.as.rows.least == b->cut.as.rows.least && a->cut.as.rows.early == b->cut.as.rows.early && a->cut.as.rows.partitioned == b->cut.as.rows.partitioned);
   if (a->cut.kind == MAFAT_CUT_SPLIT) require(a->cut.as.split.n == b->cut.as.split.n);
   if (a->cut.kind == MAFAT_CUT_PANELS) require(a->cut.as.panels.apart == b->cut.as.panels.apart);
   if (a->cut.kind != MAFAT_CUT_GRID) return;

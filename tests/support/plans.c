@@ -198,7 +198,7 @@ static size_t write_item(struct test_rng *rng, struct mafat_span group, char *te
   return (size_t)snprintf(text, room, "%c%s:%d-%d", axis, parts, first, last);
 }
 
-/* Or rows in bricks. */
+/* Or rows in partition buffers. */
 static size_t write_split_group(struct test_rng *rng, struct mafat_span group, char *text, size_t room)
 {
   static const char *const words[] = {"", "", ":loaded", ":streamed"};
@@ -253,7 +253,7 @@ bool test_random_split(struct test_rng *rng, const struct mafat_network *n, cons
     ck_assert_msg(code == MAFAT_OK || (code == MAFAT_EINVAL && d.text[0]), "%s: %s", text, mafat_error_name(code));
     found = code == MAFAT_OK && plan->parts; /* rows of layers that cannot be cut have none */
     for (int l = 0; l < n->n_layers && found; l++) /* sums in parts are direct: other bits than Winograd's */
-      found = !plan->parts->cuttings[l].sums || options->algorithm != MAFAT_AUTO ||
+      found = !plan->parts->partitions[l].sums || options->algorithm != MAFAT_AUTO ||
               mafat_winograd_fastest(&n->layers[l]) == MAFAT_DIRECT;
     if (code == MAFAT_OK) mafat_plan_close(&plan);
     mafat_spec_close(&spec);

@@ -139,7 +139,7 @@ void test_random_plan(struct test_rng *rng, const struct mafat_network *n, int n
 void test_random_units(struct test_rng *rng, const struct mafat_network *n, char *plan_text, size_t room);
 /* What such plans of a packed file are made with: one to four threads, small layers' weights streamed or not. */
 struct mafat_plan_options test_random_packed_options(struct test_rng *rng, enum mafat_algorithm algorithm);
-/* A plan with a split group, of layers in parts by rows, columns and channels, nested or not, in any order, or rows in bricks; by any algorithm
+/* A plan with a split group, of layers in parts by rows, columns and channels, nested or not, in any order, or rows in partition buffers; by any algorithm
  * as the same layers are whole. False: none was found that the network can have. */
 bool test_random_split(struct test_rng *rng, const struct mafat_network *n, const struct mafat_plan_options *options,
                        char *text, size_t room);

@@ -1,4 +1,4 @@
-/* Covers predictor/plan/{bricks, usage}.c, predictor/schedule/{parts_inputs, parts_order}.c:
+/* Covers predictor/plan/{partition, usage}.c, predictor/schedule/{parts_inputs, parts_order}.c:
  * small graphs of layers that no cfg has, in parts: attention by rows of queries and by heads,
  * so that its scores never exist whole; embeddings, their mean over tokens and a dense layer by
  * features. */
@@ -103,7 +103,7 @@ static struct mafat_network *embedding(void)
 struct answer {
   float *out;
   size_t bytes, bound;
-  int bricks[8]; /* of the layers */
+  int n_buffers[8]; /* of the layers */
 };
 
 static struct answer run(const struct mafat_network *n, const char *text, int threads, const struct mafat_kernels *kernels)
@@ -133,7 +133,7 @@ static struct answer run(const struct mafat_network *n, const char *text, int th
   ck_assert_int_eq(mafat_executor_run(e, NULL), MAFAT_OK);
   struct answer a = {malloc((size_t)mafat_shape_elements(out) * sizeof *a.out), layout->total_bytes, layout->bound_bytes, {0}};
   mafat_executor_read_output(e, n->n_layers - 1, a.out);
-  for (int l = 0; l < n->n_layers; l++) a.bricks[l] = layout->tensors[l].bricks ? mafat_bricks_count(layout->tensors[l].bricks) : 1;
+  for (int l = 0; l < n->n_layers; l++) a.n_buffers[l] = layout->tensors[l].partition ? mafat_partition_n_buffers(layout->tensors[l].partition) : 1;
   free(input);
   mafat_executor_close(&e);
   mafat_layout_close(&layout);
@@ -144,7 +144,7 @@ static struct answer run(const struct mafat_network *n, const char *text, int th
 
 struct fan {
   const char *plan;
-  int layer, bricks; /* of what it puts out */
+  int layer, n_buffers; /* of what it puts out */
   bool less;         /* memory than whole */
 };
 
@@ -154,8 +154,8 @@ static void check_fan(struct mafat_network *n, const struct fan *f, int number)
   struct answer whole = run(n, "1x1", 1, level), split = run(n, f->plan, 1 + number % 3, level);
   size_t bytes = (size_t)mafat_shape_elements(n->layers[n->n_layers - 1].out) * sizeof(float);
   ck_assert_msg(memcmp(whole.out, split.out, bytes) == 0, "%s: other bits than 1x1's", f->plan);
-  ck_assert_msg(split.bricks[f->layer] == f->bricks, "%s: layer %d lies in %d bricks, not %d", f->plan, f->layer,
-                split.bricks[f->layer], f->bricks);
+  ck_assert_msg(split.n_buffers[f->layer] == f->n_buffers, "%s: layer %d lies in %d partition buffers, not %d", f->plan, f->layer,
+                split.n_buffers[f->layer], f->n_buffers);
   ck_assert_msg(!f->less || number % 3 || split.bytes < whole.bytes, "%s: %zu bytes, whole %zu", f->plan, split.bytes, whole.bytes);
   free(whole.out);
   free(split.out);

@@ -1,5 +1,5 @@
 /* Covers runner/engine/kinds/integer/rearrange.c: whole numbers in other places, as atoms put
- * them, whether maps lie whole or in bricks: byte by byte what the atoms say. */
+ * them, whether maps lie whole or in partition buffers: byte by byte what the atoms say. */
 #include "formats/onnx/import.h"
 #include "network/rearrange.h"
 #include "predictor/planning/planning.h"

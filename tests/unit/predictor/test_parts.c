@@ -1,5 +1,5 @@
-/* Covers predictor/plan/{parts, bricks}.c, predictor/schedule/{schedule_parts, parts_inputs,
- * parts_order, parts_scratch, rows_parts}.c: layers in parts: bricks and scratch of their own,
+/* Covers predictor/plan/{parts, partition}.c, predictor/schedule/{schedule_parts, parts_inputs,
+ * parts_order, parts_scratch, rows_parts}.c: layers in parts: partition buffers and scratch of their own,
  * each alive as long as it is needed and no longer. */
 #include "predictor/plan/parts.h"
 #include "predictor/planning/planning.h"
@@ -69,9 +69,9 @@ static void check_places(const struct subject *s)
 
 /* ---- parts ---- */
 
-static const struct mafat_buffer *buffer_of(const struct subject *s, int tensor, int brick)
+static const struct mafat_buffer *buffer_of(const struct subject *s, int tensor, int buffer_index)
 {
-  return &s->layout->buffers[s->layout->tensors[tensor].buffer + brick];
+  return &s->layout->buffers[s->layout->tensors[tensor].buffer + buffer_index];
 }
 
 static bool lives(const struct mafat_buffer *b, int position)
@@ -80,17 +80,17 @@ static bool lives(const struct mafat_buffer *b, int position)
 }
 
 /* What it reads was made, and is there; what it makes is there as long as somebody reads it. */
-static void check_bricks(const struct subject *s, int p, int position, bool **made)
+static void check_buffers(const struct subject *s, int p, int position, bool **made)
 {
   const struct mafat_layer_part *part = &s->plan->parts->list[p];
   int own = mafat_parts_made(s->plan, part, part->layer);
   if (part->layer < s->plan->n_layers) {
-    struct mafat_brick_walk w = mafat_parts_reads(s->plan, s->network, part);
+    struct mafat_buffer_walk w = mafat_parts_reads(s->plan, s->network, part);
     while (mafat_parts_reads_next(&w)) {
-      const struct mafat_buffer *b = buffer_of(s, w.tensor, w.brick);
-      require(b->last >= 2 * position + 1 && b->first <= 2 * position, s, "part %d of layer %d reads tensor %d's brick %d, which is not there",
-              p, part->layer, w.tensor, w.brick);
-      require(!s->layout->tensors[w.tensor].bricks || made[w.tensor][w.brick], s, "nobody made tensor %d's brick %d", w.tensor, w.brick);
+      const struct mafat_buffer *b = buffer_of(s, w.tensor, w.buffer_index);
+      require(b->last >= 2 * position + 1 && b->first <= 2 * position, s, "part %d of layer %d reads tensor %d's buffer %d, which is not there",
+              p, part->layer, w.tensor, w.buffer_index);
+      require(!s->layout->tensors[w.tensor].partition || made[w.tensor][w.buffer_index], s, "nobody made tensor %d's buffer %d", w.tensor, w.buffer_index);
     }
   }
   require(lives(buffer_of(s, part->layer, own), position), s, "part %d of layer %d makes what is not there", p, part->layer);
@@ -128,11 +128,11 @@ static void check_parts(const struct subject *s)
   int n = mafat_network_n_tensors(s->network);
   size_t bound = 0;
   bool **made = calloc((size_t)n, sizeof *made);
-  for (int t = 0; t < n; t++) made[t] = calloc((size_t)mafat_cutting_n_parts(&parts->cuttings[t]), sizeof **made);
+  for (int t = 0; t < n; t++) made[t] = calloc((size_t)mafat_partition_n_parts(&parts->partitions[t]), sizeof **made);
   for (int g = 0; g < s->plan->n_groups; g++) {
     int position = s->plan->groups[g].positions.begin;
     for (int p = parts->at[g]; p < parts->at[g + 1]; p++, position++) {
-      check_bricks(s, p, position, made);
+      check_buffers(s, p, position, made);
       size_t scratch = check_scratch(s, p, position);
       for (int time = 2 * position; time < 2 * position + 2; time++)
         if (live_at(s->layout, time) + scratch > bound) bound = live_at(s->layout, time) + scratch;
@@ -151,7 +151,7 @@ static void check_members(const struct subject *s)
 {
   for (int l = 0; l < s->plan->n_layers; l++) {
     bool split = mafat_cut_has_parts(&mafat_plan_group(s->plan, l)->cut);
-    require(split || mafat_cutting_n_parts(&s->plan->parts->cuttings[l]) == 1, s, "layer %d is cut, but not its group", l);
+    require(split || mafat_partition_n_parts(&s->plan->parts->partitions[l]) == 1, s, "layer %d is cut, but not its group", l);
   }
 }
 
@@ -183,25 +183,25 @@ START_TEST(each_part_finds_what_it_needs_and_no_more_is_alive)
 }
 END_TEST
 
-/* ---- which tensors lie in bricks ---- */
+/* ---- which tensors lie in partition buffers ---- */
 
 #define NET "[net]\nwidth=16\nheight=24\nchannels=3\n"
 #define CONV(filters) "[convolutional]\nfilters=" #filters "\nsize=3\nstride=1\npad=1\nactivation=leaky\n"
 
 static const struct {
   const char *plan;
-  int input, first, second; /* bricks of the input, and of what layers 0 and 1 put out */
+  int input, first, second; /* partition buffers of the input, and of what layers 0 and 1 put out */
 } lying[] = {
     {"split(h4:0-3)", 7, 4, 4},              /* rows of one part, of two */
     {"split(h2:0-3)", 3, 2, 2},
     {"split(h[10]:0-3)", 3, 2, 2},
-    {"split(h2:0-1)/2/split(h3:2-3)", 3, 2, 2}, /* a later group reads bricks, too */
+    {"split(h2:0-1)/2/split(h3:2-3)", 3, 2, 2}, /* a later group reads partition buffers, too */
     {"split(h2:0)/1/split(h3:1-3)", 3, 2, 3},
     {"split(h2:0-1)/2/1x1", 3, 2, 2},        /* and one of whole maps, */
     {"split(h2:0-1)/2/rows1", 3, 2, 1},      /* but none whose layers take turns, */
     {"split(h2:0-1)/2/panels", 3, 2, 1},     /* nor any other */
     {"split(h2:0-1)/2/2x2", 3, 2, 1},
-    {"rows2:bricks:direct/NoCut", 7, 4, 4},  /* a brick for each step */
+    {"rows2:bricks:direct/NoCut", 7, 4, 4},  /* a partition buffer for each step */
     {"rows4:early:bricks:direct/NoCut", 3, 2, 2},
     {"rows2:bricks:direct/2/rows4:bricks:direct", 7, 4, 4},
     {"rows2:bricks:direct/2/1x1", 7, 4, 4},
@@ -214,35 +214,35 @@ static const struct {
     {"split(h3:1-2)", 1, 1, 3},              /* whoever reads it first does it whole */
 };
 
-static int bricks_of(const struct mafat_layout *l, int tensor)
+static int buffers_of(const struct mafat_layout *l, int tensor)
 {
-  return l->tensors[tensor].bricks ? mafat_bricks_count(l->tensors[tensor].bricks) : 1;
+  return l->tensors[tensor].partition ? mafat_partition_n_buffers(l->tensors[tensor].partition) : 1;
 }
 
-START_TEST(what_parts_read_and_make_lies_in_bricks)
+START_TEST(what_parts_read_and_make_lies_in_buffers)
 {
   struct mafat_network *n = test_network(NET CONV(64) CONV(64) CONV(32) CONV(16));
   struct mafat_plan *plan = test_plan(n, lying[_i].plan);
   struct mafat_layout *l = test_layout(n, plan);
-  ck_assert_int_eq(bricks_of(l, 4), lying[_i].input);
-  ck_assert_int_eq(bricks_of(l, 0), lying[_i].first);
-  ck_assert_int_eq(bricks_of(l, 1), lying[_i].second);
-  ck_assert_int_eq(bricks_of(l, 3), 1); /* an output is whole */
+  ck_assert_int_eq(buffers_of(l, 4), lying[_i].input);
+  ck_assert_int_eq(buffers_of(l, 0), lying[_i].first);
+  ck_assert_int_eq(buffers_of(l, 1), lying[_i].second);
+  ck_assert_int_eq(buffers_of(l, 3), 1); /* an output is whole */
   mafat_layout_close(&l);
   mafat_plan_close(&plan);
   mafat_network_close(&n);
 }
 END_TEST
 
-/* Each brick of the input and of what a later group reads dies with its last reader. */
-START_TEST(bricks_die_one_by_one_across_groups)
+/* Each partition buffer of the input and of what a later group reads dies with its last reader. */
+START_TEST(buffers_die_one_by_one_across_groups)
 {
   struct mafat_network *n = test_network(NET CONV(32) CONV(32) CONV(32));
   struct mafat_plan *plan = test_plan(n, "split(h3:0)/1/split(h3:1-2)/order=postorder");
   struct mafat_layout *l = test_layout(n, plan);
   /* 5 parts of the input among 3 of layer 0, then 3 of layer 1, between which those of layer 2 run */
   ck_assert_int_eq(plan->n_positions, 14);
-  ck_assert_int_eq(bricks_of(l, 3), 5);
+  ck_assert_int_eq(buffers_of(l, 3), 5);
   const struct mafat_buffer *input = &l->buffers[l->tensors[3].buffer], *crossing = &l->buffers[l->tensors[0].buffer];
   for (int i = 0; i < 5; i++) {
     ck_assert_int_eq(input[i].tag, MAFAT_TAG_INPUT);
@@ -292,8 +292,8 @@ Suite *parts_suite(void)
   TCase *t = tcase_create("parts");
   tcase_set_timeout(t, 60);
   tcase_add_loop_test(t, each_part_finds_what_it_needs_and_no_more_is_alive, 0, test_seeds(400));
-  tcase_add_loop_test(t, what_parts_read_and_make_lies_in_bricks, 0, (int)(sizeof lying / sizeof *lying));
-  tcase_add_test(t, bricks_die_one_by_one_across_groups);
+  tcase_add_loop_test(t, what_parts_read_and_make_lies_in_buffers, 0, (int)(sizeof lying / sizeof *lying));
+  tcase_add_test(t, buffers_die_one_by_one_across_groups);
   tcase_add_test(t, scratch_counts_where_it_is_used);
   suite_add_tcase(suite, t);
   return suite;

@@ -157,7 +157,7 @@ static bool same_cuts(const struct mafat_group *g, const struct mafat_group *h)
 {
   if (g->cut.kind != h->cut.kind) return false;
   switch (g->cut.kind) {
-  case MAFAT_CUT_ROWS: return g->cut.as.rows.least == h->cut.as.rows.least && g->cut.as.rows.early == h->cut.as.rows.early && g->cut.as.rows.bricks == h->cut.as.rows.bricks;
+  case MAFAT_CUT_ROWS: return g->cut.as.rows.least == h->cut.as.rows.least && g->cut.as.rows.early == h->cut.as.rows.early && g->cut.as.rows.partitioned == h->cut.as.rows.partitioned;
   case MAFAT_CUT_PANELS: return g->cut.as.panels.apart == h->cut.as.panels.apart;
   case MAFAT_CUT_SPLIT: return g->cut.as.split.n == h->cut.as.split.n;
   default: return same_grids(g, h);

@@ -345,7 +345,7 @@ START_TEST(better_candidates_are_those_that_are_better)
   test_random_network(&rng, &style, cfg, sizeof cfg);
   set_up(&s, test_network(cfg));
   for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
-    struct mafat_cut cut = cuts[i].rows ? mafat_cut_grid(cuts[i].rows, cuts[i].rows) : mafat_cut_rows_in_bricks(cuts[i].least, false);
+    struct mafat_cut cut = cuts[i].rows ? mafat_cut_grid(cuts[i].rows, cuts[i].rows) : mafat_cut_rows_partitioned(cuts[i].least, false);
     struct mafat_group_spec group = {.cut = cut};
     struct mafat_spec spec = {.groups = &group, .n_groups = 1};
     struct mafat_candidate all = {.threads = 1}, found = {.threads = 1};

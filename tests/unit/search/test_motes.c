@@ -279,13 +279,13 @@ START_TEST(windows_of_blocks)
                                          "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=linear\n"
                                          "[convolutional]\nfilters=8\nsize=5\npad=1\nstride=2\nactivation=linear\n");
   struct mafat_plan *plan = test_plan(n, "split(h4:0-1,w4:0-1)/2/1x1");
-  const struct mafat_cutting *c = &plan->parts->cuttings[0];
+  const struct mafat_partition *c = &plan->parts->partitions[0];
   for (int i = 0; i < 4; i++) {
     struct mafat_span wide = mafat_layer_in_span(&n->layers[2], 0, true, mafat_span(4 * i, 4 * i + 4));
     ck_assert_int_eq(mafat_span_size(wide), 3 * 2 + 5 - (i == 0 || i == 3 ? i == 0 ? 2 : 1 : 0));
-    struct mafat_span in = mafat_layer_in_span(&n->layers[1], 0, true, mafat_cutting_part(c, MAFAT_ALONG_H, i, 32));
+    struct mafat_span in = mafat_layer_in_span(&n->layers[1], 0, true, mafat_partition_part(c, MAFAT_ALONG_H, i, 32));
     ck_assert_int_eq(mafat_span_size(in), 10 - (i == 0) - (i == 3));
-    struct mafat_span met = mafat_bricks_span(c, MAFAT_ALONG_H, in), beside = mafat_bricks_span(c, MAFAT_ALONG_W, in);
+    struct mafat_span met = mafat_partition_span(c, MAFAT_ALONG_H, in), beside = mafat_partition_span(c, MAFAT_ALONG_W, in);
     ck_assert_int_eq(met.begin, i == 0 ? 0 : i - 1);
     ck_assert_int_eq(met.end, i == 3 ? 4 : i + 2);
     ck_assert_int_eq(mafat_span_size(met) * mafat_span_size(beside), i == 0 || i == 3 ? 4 : 9);
