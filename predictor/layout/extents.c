@@ -100,11 +100,11 @@ static uint64_t macs_once(const struct mafat_layout_maker *m, int layer)
   return macs;
 }
 
-/* The other parts of a step hold what its first one does; but a fan's panels, which take
+/* The other parts of a step hold what its first one does; but a panel fusion's panels, which take
  * turns in a buffer. */
 static bool is_first_part(const struct mafat_layout_maker *m, const struct mafat_step *step)
 {
-  return mafat_step_begins(m->plan, step) || (step->part < 0 && m->plan->fan[step->layer] >= 0);
+  return mafat_step_begins(m->plan, step) || (step->part < 0 && m->plan->panel_producer[step->layer] >= 0);
 }
 
 static void hold_outputs(struct mafat_layout_maker *m, const struct mafat_step *step)
@@ -120,7 +120,7 @@ static void hold_outputs(struct mafat_layout_maker *m, const struct mafat_step *
 
 static void skip_parts(struct mafat_layout_maker *m, const struct mafat_step *step)
 {
-  if (mafat_schedule_is_dividing(m->schedule, step->layer) && !mafat_order_is_wide(m->plan, step->layer))
+  if (mafat_schedule_is_dividing(m->schedule, step->layer) && !mafat_order_is_panel_producer(m->plan, step->layer))
     mafat_schedule_skip_parts(m->schedule);
 }
 

@@ -70,9 +70,9 @@ static void note_step(struct mafat_layout_maker *m, int layer)
   const struct mafat_group *g = mafat_plan_group(m->plan, layer);
   enum mafat_lifetime life = mafat_group_lifetime(g);
   int begin = 2 * m->plan->position[layer], end = begin + 1;
-  int wide = m->plan->fan[layer] >= 0 ? m->plan->fan[layer] : layer;
+  int producer = m->plan->panel_producer[layer] >= 0 ? m->plan->panel_producer[layer] : layer;
   bool once = life == MAFAT_LIFE_ONCE;
-  struct mafat_times made = {once && mafat_plan_transforms(m->plan, m->network, wide) ? end : begin, end};
+  struct mafat_times made = {once && mafat_plan_transforms(m->plan, m->network, producer) ? end : begin, end};
   note_reads(m, layer);
   for (int k = 0; k < mafat_layer_n_outputs(&m->network->layers[layer]); k++) {
     int tensor = mafat_network_output(m->network, layer, k);

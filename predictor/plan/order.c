@@ -10,12 +10,12 @@ static bool runs(const struct mafat_plan *plan, const struct mafat_network *n,
   return usage[layer].needed && !mafat_layer_is_alias(&n->layers[layer]) && plan->outer[layer] < 0;
 }
 
-/* ---- fans ---- */
+/* ---- panel fusions ---- */
 
 /* All of the convolution's output, and nothing else, is what the step reads. */
-static bool reads_whole(const struct mafat_plan *plan, const struct mafat_network *n, int layer, int wide)
+static bool reads_whole(const struct mafat_plan *plan, const struct mafat_network *n, int layer, int producer)
 {
-  return mafat_network_sole_tensor(n, mafat_plan_sources(plan, n, layer)) == wide;
+  return mafat_network_sole_tensor(n, mafat_plan_sources(plan, n, layer)) == producer;
 }
 
 static bool sums_slices(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
@@ -31,18 +31,18 @@ static double map_bytes(const struct mafat_network *n, int tensor)
   return (double)s.h * s.w * s.c * mafat_dtype_size(mafat_network_tensor_type(n, tensor));
 }
 
-/* The readers' weights are there as long as the fan is, if not for good: is that
+/* The readers' weights are there as long as the panel fusion is, if not for good: is that
  * less than the map that is saved? */
-static bool saves_memory(const struct mafat_plan *plan, const struct mafat_network *n, int wide)
+static bool saves_memory(const struct mafat_plan *plan, const struct mafat_network *n, int producer)
 {
-  const struct mafat_group *g = mafat_plan_group(plan, wide);
+  const struct mafat_group *g = mafat_plan_group(plan, producer);
   double weights = 0;
   for (int i = g->at.begin; i < g->at.end && g->weights.placement != MAFAT_KEPT; i++) {
     int r = plan->members[i];
-    if (mafat_layer_convolves(&n->layers[r]) && mafat_reads_meet(mafat_layer_reads(&n->layers[r]), wide))
+    if (mafat_layer_convolves(&n->layers[r]) && mafat_reads_meet(mafat_layer_reads(&n->layers[r]), producer))
       weights += (double)mafat_packed_layer_bytes(&n->layers[r]);
   }
-  return weights < map_bytes(n, wide);
+  return weights < map_bytes(n, producer);
 }
 
 /* Is the tensor there, whatever the order, when the layer begins? */
@@ -53,42 +53,42 @@ static bool comes_before(const struct mafat_network *n, int tensor, int layer)
 }
 
 static bool can_spread(const struct mafat_plan *plan, const struct mafat_network *n,
-                       const struct mafat_usage *usage, int wide)
+                       const struct mafat_usage *usage, int producer)
 {
-  const struct mafat_layer *l = &n->layers[wide];
-  const struct mafat_group *g = mafat_plan_group(plan, wide);
+  const struct mafat_layer *l = &n->layers[producer];
+  const struct mafat_group *g = mafat_plan_group(plan, producer);
   if (g->cut.kind != MAFAT_CUT_PANELS || g->cut.as.panels.apart) return false;
-  if (!runs(plan, n, usage, wide) || plan->inner[wide] >= 0) return false;
-  if (!mafat_layer_is_ungrouped(l) || plan->fan[wide] >= 0) return false;
-  if (usage[wide].external || l->out.c <= MAFAT_PANEL * plan->n_threads) return false;
+  if (!runs(plan, n, usage, producer) || plan->inner[producer] >= 0) return false;
+  if (!mafat_layer_is_ungrouped(l) || plan->panel_producer[producer] >= 0) return false;
+  if (usage[producer].external || l->out.c <= MAFAT_PANEL * plan->n_threads) return false;
   bool sums = false;
   for (int at = g->at.begin; at < g->at.end; at++) {
     int r = plan->members[at];
-    if (!runs(plan, n, usage, r) || !mafat_reads_meet(mafat_plan_reads(plan, n, r), wide)) continue;
+    if (!runs(plan, n, usage, r) || !mafat_reads_meet(mafat_plan_reads(plan, n, r), producer)) continue;
     bool pools = mafat_layer_pools(&n->layers[r]) && plan->inner[r] < 0;
-    if (!reads_whole(plan, n, r, wide) || !(pools || sums_slices(plan, n, r))) return false;
-    /* What a shortcut adds must be there before the fan begins. */
+    if (!reads_whole(plan, n, r, producer) || !(pools || sums_slices(plan, n, r))) return false;
+    /* What a shortcut adds must be there before the panel fusion begins. */
     for (struct mafat_reads read = mafat_plan_reads(plan, n, r); mafat_reads_next(&read);)
-      if (read.operand > 0 && !comes_before(n, read.source->tensor, wide)) return false;
+      if (read.operand > 0 && !comes_before(n, read.source->tensor, producer)) return false;
     sums = sums || !pools;
   }
-  return sums && saves_memory(plan, n, wide);
+  return sums && saves_memory(plan, n, producer);
 }
 
-int mafat_order_find_fans(struct mafat_plan *plan, const struct mafat_network *n, bool spread)
+int mafat_order_find_panel_fusions(struct mafat_plan *plan, const struct mafat_network *n, bool spread)
 {
   int n_operators = mafat_network_n_tensors(n);
   struct mafat_usage *usage = mafat_heap_calloc(plan->heap, (size_t)n_operators, sizeof *usage);
-  plan->fan = mafat_heap_calloc(plan->heap, (size_t)n_operators, sizeof *plan->fan);
-  bool enough = usage && plan->fan;
+  plan->panel_producer = mafat_heap_calloc(plan->heap, (size_t)n_operators, sizeof *plan->panel_producer);
+  bool enough = usage && plan->panel_producer;
   if (enough) {
-    for (int i = 0; i < n_operators; i++) plan->fan[i] = -1;
+    for (int i = 0; i < n_operators; i++) plan->panel_producer[i] = -1;
     mafat_usage_find(n, plan, usage);
     for (int l = 0; l < plan->n_layers && spread; l++) {
       if (!can_spread(plan, n, usage, l)) continue;
-      plan->fan[l] = l;
+      plan->panel_producer[l] = l;
       for (int r = l + 1; r < plan->n_layers; r++)
-        if (runs(plan, n, usage, r) && mafat_reads_meet(mafat_plan_reads(plan, n, r), l)) plan->fan[r] = l;
+        if (runs(plan, n, usage, r) && mafat_reads_meet(mafat_plan_reads(plan, n, r), l)) plan->panel_producer[r] = l;
     }
   }
   mafat_heap_free(plan->heap, usage);
@@ -169,8 +169,8 @@ static void place(struct orderer *o, int layer)
   plan->order[o->n_placed++] = layer;
   if (!runs(plan, o->network, o->usage, layer)) return;
   take_from_readers(o, layer);
-  for (int r = layer + 1; mafat_order_is_wide(plan, layer) && r < plan->n_layers; r++)
-    if (plan->fan[r] == layer) {
+  for (int r = layer + 1; mafat_order_is_panel_producer(plan, layer) && r < plan->n_layers; r++)
+    if (plan->panel_producer[r] == layer) {
       place(o, r);
       plan->position[r] = plan->position[layer];
     }
@@ -180,7 +180,7 @@ static void place(struct orderer *o, int layer)
 static bool should_hoist(struct orderer *o, int layer)
 {
   const struct mafat_plan *plan = o->plan;
-  if (o->lacks[layer] || o->refused[layer] || o->placed[layer] || plan->fan[layer] >= 0 || !runs(plan, o->network, o->usage, layer)) return false;
+  if (o->lacks[layer] || o->refused[layer] || o->placed[layer] || plan->panel_producer[layer] >= 0 || !runs(plan, o->network, o->usage, layer)) return false;
   double freed = 0;
   for (struct mafat_reads r = mafat_plan_reads(plan, o->network, layer); mafat_reads_next(&r);) {
     int t = r.source->tensor;

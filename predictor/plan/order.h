@@ -5,7 +5,7 @@
  * map need not keep that map through the deepest layers. A spec may say how else
  * the layers of a group are put in order, where it is not by rows (group_order.h).
  *
- * A *fan* (FDT: fan-out, fan-in): a convolution all of whose readers are 1x1
+ * A *panel fusion* (FDT: fan-out, fan-in): a convolution all of whose readers are 1x1
  * convolutions and maxpools is computed a panel of filters at a time, and its
  * readers take every panel as it comes: a 1x1 as a slice of its input channels,
  * continuing sums that lie in its output. Of the wide map only a panel exists. */
@@ -14,21 +14,21 @@
 
 #include "predictor/plan/plan.h"
 
-/* Fills plan->fan; with `spread` false, with nothing. After mafat_fusion_find. */
-int mafat_order_find_fans(struct mafat_plan *plan, const struct mafat_network *n, bool spread);
-/* Fills plan->order and plan->position. After the fans. */
+/* Fills plan->panel_producer; with `spread` false, with nothing. After mafat_fusion_find. */
+int mafat_order_find_panel_fusions(struct mafat_plan *plan, const struct mafat_network *n, bool spread);
+/* Fills plan->order and plan->position. After the panel fusions. */
 int mafat_order_find(struct mafat_plan *plan, const struct mafat_network *n);
 
-/* Is `layer` the convolution of a fan? */
-static inline bool mafat_order_is_wide(const struct mafat_plan *plan, int layer)
+/* Is `layer` the convolution of a panel fusion? */
+static inline bool mafat_order_is_panel_producer(const struct mafat_plan *plan, int layer)
 {
-  return plan->fan[layer] == layer;
+  return plan->panel_producer[layer] == layer;
 }
 
 /* Does it take the panels of one? */
-static inline bool mafat_order_takes_panels(const struct mafat_plan *plan, int layer)
+static inline bool mafat_order_is_panel_consumer(const struct mafat_plan *plan, int layer)
 {
-  return plan->fan[layer] >= 0 && plan->fan[layer] != layer;
+  return plan->panel_producer[layer] >= 0 && plan->panel_producer[layer] != layer;
 }
 
 #endif

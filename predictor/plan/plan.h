@@ -52,7 +52,7 @@ struct mafat_plan {
   int *members;  /* the layers group by group, of each rising */
   enum mafat_sorting sorting; /* how that was found */
   int *order;    /* the layers as they are run, group by group too */
-  int *position; /* [layer]: of its step in time; the members of a fan have that of its convolution, of a layer in parts
+  int *position; /* [layer]: of its step in time; the members of a panel fusion have that of its convolution, of a layer in parts
                     it is the first one's */
   int n_positions;
   struct mafat_ranks ranks; /* the spec's words */
@@ -73,7 +73,7 @@ struct mafat_plan {
   int *place_of;  /* [tensor]: the tensor whose place the output takes, or -1 (planning/in_place.h) */
   int *trail_of;  /* [tensor]: the tensor whose rows it takes one after the other, as these die, or -1 (planning/trails.h), */
   int *lag;       /*             and how many rows before them it lies */
-  int *fan; /* [tensor]: the convolution whose panels this layer takes one after the other, itself
+  int *panel_producer; /* [tensor]: the convolution whose panels this layer takes one after the other, itself
                for that convolution, or -1 (order.h) */
 };
 

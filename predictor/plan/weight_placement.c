@@ -11,7 +11,7 @@ static bool is_divisible(const struct mafat_plan *plan, const struct mafat_netwo
 {
   enum mafat_cut_kind cut = mafat_plan_group(plan, layer)->cut.kind;
   const struct mafat_layer *l = &n->layers[mafat_plan_reader(plan, layer)];
-  if (mafat_order_takes_panels(plan, layer)) return false;
+  if (mafat_order_is_panel_consumer(plan, layer)) return false;
   if (!mafat_layer_convolves(l)) return mafat_layer_has_panels(l) && cut == MAFAT_CUT_PANELS;
   return mafat_layer_is_ungrouped(l) && cut != MAFAT_CUT_GRID;
 }

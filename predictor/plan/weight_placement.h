@@ -5,7 +5,7 @@
 
 #include "predictor/plan/plan.h"
 
-/* Fills plan->placement. After the order and its fans. MAFAT_ENOMEM. */
+/* Fills plan->placement. After the order and its panel fusions. MAFAT_ENOMEM. */
 int mafat_weight_placement_find(struct mafat_plan *plan, const struct mafat_network *n,
                          const struct mafat_plan_options *options);
 

@@ -70,7 +70,7 @@ static uint64_t tensor_bytes(const struct collection *c, int tensor)
   uint64_t pixels = (uint64_t)s.h * (uint64_t)(c->pads[tensor].left + s.w + c->pads[tensor].right);
   /* Tiles take turns in it: it is there all the time. */
   if (!is_once(c) && c->usage[tensor].external) return 0;
-  int channels = mafat_order_is_wide(c->plan, tensor) ? mafat_min(s.c, MAFAT_PANEL * c->plan->n_threads) : s.c;
+  int channels = mafat_order_is_panel_producer(c->plan, tensor) ? mafat_min(s.c, MAFAT_PANEL * c->plan->n_threads) : s.c;
   uint64_t pixel = (uint64_t)mafat_pixel_width_of(s.c, mafat_span(0, channels));
   uint64_t bytes = mafat_dtype_bytes(mafat_network_tensor_type(c->network, tensor), pixel * pixels);
   return (bytes + 63) / 64 * 64;
@@ -124,7 +124,7 @@ static void note_reads(struct collection *c, int operator, int layer)
 {
   for (struct mafat_reads r = mafat_plan_reads(c->plan, c->network, layer); mafat_reads_next(&r);) {
     int t = r.source->tensor;
-    if (c->reader_of[t] == operator || c->operator_of[t] == operator) continue; /* once; not the panels of its fan */
+    if (c->reader_of[t] == operator || c->operator_of[t] == operator) continue; /* once; not the panels of its panel fusion */
     c->reader_of[t] = operator;
     note_use(c, operator, t, false);
     c->uses[c->graph.n_uses - 1].gives = gives(c, layer, t);
@@ -154,9 +154,9 @@ static void note_step(struct collection *c, int layer)
   note_makes(c, o, layer);
   c->work[o] = step_bytes(c, layer);
   c->in_place[o] = is_once(c) && mafat_plan_transforms(c->plan, c->network, layer);
-  for (int i = at.begin; i < at.end && mafat_order_is_wide(c->plan, layer); i++) {
+  for (int i = at.begin; i < at.end && mafat_order_is_panel_producer(c->plan, layer); i++) {
     int r = c->plan->members[i];
-    if (r == layer || c->plan->fan[r] != layer || !runs(c, r)) continue;
+    if (r == layer || c->plan->panel_producer[r] != layer || !runs(c, r)) continue;
     note_reads(c, o, r);
     note_makes(c, o, r);
     c->work[o] += step_bytes(c, r);
@@ -211,18 +211,18 @@ static void collect(struct collection *c)
   struct mafat_span at = c->plan->groups[c->group].at;
   for (int i = at.begin; i < at.end; i++) {
     int l = c->plan->members[i];
-    if (runs(c, l) && !mafat_order_takes_panels(c->plan, l)) note_step(c, l);
+    if (runs(c, l) && !mafat_order_is_panel_consumer(c->plan, l)) note_step(c, l);
   }
   keep_what_is_read_later(c);
 }
 
 /* ---- sorting ---- */
 
-/* The operator that runs a layer: its own step, the one that it is inside of, or its fan; -1: none does. */
+/* The operator that runs a layer: its own step, the one that it is inside of, or its panel fusion; -1: none does. */
 static int operator_of(const struct collection *c, int layer)
 {
   int step = mafat_plan_outermost(c->plan, layer);
-  return c->operator_of[c->plan->fan[step] >= 0 ? c->plan->fan[step] : step];
+  return c->operator_of[c->plan->panel_producer[step] >= 0 ? c->plan->panel_producer[step] : step];
 }
 
 /* Layers of an operator stay in the order in which they are; behind all come those that none runs. */
@@ -237,7 +237,7 @@ static void put_in_order(struct collection *c, struct mafat_plan *plan, const in
   for (int k = at.begin; k < at.end; k++) plan->position[plan->order[k]] = k;
   for (int k = at.begin; k < at.end; k++) {
     int l = plan->order[k];
-    if (plan->fan[l] >= 0 && plan->outer[l] < 0) plan->position[l] = plan->position[plan->fan[l]];
+    if (plan->panel_producer[l] >= 0 && plan->outer[l] < 0) plan->position[l] = plan->position[plan->panel_producer[l]];
   }
 }
 

@@ -62,7 +62,7 @@ static bool holds_the_same(const struct mafat_plan *plan, const struct mafat_net
 {
   const struct mafat_group *g = mafat_plan_group(plan, layer);
   if (g->cut.kind == MAFAT_CUT_ROWS || g->cut.kind == MAFAT_CUT_SPLIT) return false;
-  if (!mafat_group_is_tiled(g)) return !mafat_order_is_wide(plan, tensor);
+  if (!mafat_group_is_tiled(g)) return !mafat_order_is_panel_producer(plan, tensor);
   /* Of several outputs a tile is as large as the readers of all of them want it. */
   return !keeps_rows(&n->layers[layer]) && mafat_plan_makes(plan, plan->group_of[layer], tensor) && !usage[tensor].external && !usage[layer].external &&
          mafat_network_sole_maker(n, tensor) >= 0 && mafat_fusion_granularity(plan, n, tensor) == 1 && count_readers(plan, n, usage, tensor) == 1;
@@ -82,7 +82,7 @@ int mafat_in_place_candidate(const struct mafat_plan *plan, const struct mafat_n
 
 /* ---- who takes whose ---- */
 
-/* Positions of the steps that read each tensor last; of those that a fan's layers read, of none that could take them. */
+/* Positions of the steps that read each tensor last; of those that a panel fusion's layers read, of none that could take them. */
 static void find_last_reads(const struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_usage *usage,
                             int *last)
 {

@@ -10,7 +10,7 @@
 #include "predictor/plan/usage.h"
 
 /* The tensor that an operand of the layer is, if the output can take its place where nobody reads it afterwards; else -1.
- * For layers with a step of their own, once fans are found. */
+ * For layers with a step of their own, once panel fusions are found. */
 int mafat_in_place_candidate(const struct mafat_plan *plan, const struct mafat_network *n,
                              const struct mafat_usage *usage, int layer, int operand);
 

@@ -319,7 +319,7 @@ static int complete(struct laying *l, const struct mafat_plan_options *options)
 {
   place_tensors(l);
   int code = mafat_fusion_find(l->plan, l->network, !options->keep_all);
-  if (code == MAFAT_OK) code = mafat_order_find_fans(l->plan, l->network, !options->keep_all);
+  if (code == MAFAT_OK) code = mafat_order_find_panel_fusions(l->plan, l->network, !options->keep_all);
   if (code == MAFAT_OK) code = mafat_order_find(l->plan, l->network);
   struct mafat_walked walked = {NULL, 0, 0};
   if (code == MAFAT_OK) code = mafat_rows_parts_walk(&walked, l->plan, l->network);

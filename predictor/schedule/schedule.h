@@ -124,7 +124,7 @@ static inline bool mafat_schedule_is_dividing(const struct mafat_schedule *s, in
   return s->division.going && s->division.whole.layer == layer;
 }
 /* Behind the first part of a divided step: goes on behind the last. For walks that
- * know what the parts are; not of a fan, whose readers take part in it. */
+ * know what the parts are; not of a panel fusion, whose readers take part in it. */
 void mafat_schedule_skip_parts(struct mafat_schedule *s);
 
 /* Grows back through group number `group`, a grid: boxes[l] for every layer of it, given what

@@ -1,4 +1,4 @@
-/* Whole maps, a panel of filters at a time. The readers of a fan take each panel
+/* Whole maps, a panel of filters at a time. The readers of a panel fusion take each panel
  * as soon as it is there (order.h). */
 #include "predictor/schedule/schedule.h"
 
@@ -7,7 +7,7 @@
 
 struct panels {
   int at;               /* in plan->order */
-  int next_reader;      /* in plan->order: while a fan's readers take a panel, the next of them; 0: none */
+  int next_reader;      /* in plan->order: while a panel fusion's readers take a panel, the next of them; 0: none */
   int first_filter;     /* of the panel that they take */
 };
 
@@ -39,14 +39,14 @@ static struct mafat_step take_panel(const struct mafat_schedule *s, int reader, 
   return step;
 }
 
-/* The next reader of the fan's panel that was computed last; false behind the last. */
-static bool next_reader(struct mafat_schedule *s, int wide, struct mafat_step *step)
+/* The next reader of the panel fusion's panel that was computed last; false behind the last. */
+static bool next_reader(struct mafat_schedule *s, int producer, struct mafat_step *step)
 {
   struct panels *p = s->states[MAFAT_CUT_PANELS];
   while (p->next_reader && p->next_reader < s->plan->groups[s->group].at.end) {
     int reader = s->plan->order[p->next_reader++];
     if (s->plan->outer[reader] >= 0) continue; /* inside the next one */
-    if (s->plan->fan[reader] != wide) break;
+    if (s->plan->panel_producer[reader] != producer) break;
     *step = take_panel(s, reader, mafat_span(p->first_filter, s->division.filter));
     return true;
   }
@@ -60,7 +60,7 @@ static bool next_part(struct mafat_schedule *s, int layer, struct mafat_step *st
   struct panels *p = s->states[MAFAT_CUT_PANELS];
   int filter = s->division.filter;
   if (!mafat_schedule_next_part(s, step)) return false;
-  if (!mafat_order_is_wide(s->plan, layer)) return true;
+  if (!mafat_order_is_panel_producer(s->plan, layer)) return true;
   step->held_channels = step->filters;
   if (s->division.filter > filter) {
     p->first_filter = filter;
@@ -75,7 +75,7 @@ static bool panels_next(struct mafat_schedule *s, struct mafat_step *step)
   for (; p->at < s->plan->groups[s->group].at.end; p->at++) {
     int layer = s->plan->order[p->at];
     if (!s->division.going) {
-      if (!mafat_schedule_runs(s, layer) || mafat_order_takes_panels(s->plan, layer)) continue;
+      if (!mafat_schedule_runs(s, layer) || mafat_order_is_panel_consumer(s->plan, layer)) continue;
       if (!mafat_plan_divides(s->plan, s->network, layer)) {
         *step = whole_step(s, layer);
         p->at++;

@@ -14,7 +14,7 @@ int mafat_map_write(const char *path, const struct mafat_question *q, const stru
 /* Tags in the order in which they are told and stacked. */
 enum mafat_map_tag { MAFAT_MAP_ACTIVATIONS, MAFAT_MAP_INPUT, MAFAT_MAP_SCRATCH, MAFAT_MAP_WEIGHTS, MAFAT_MAP_IO, MAFAT_MAP_TAGS };
 
-/* A step: a layer's, or a fan's, with those that are computed inside. A time of which no layer has its step is none. */
+/* A step: a layer's, or a panel fusion's, with those that are computed inside. A time of which no layer has its step is none. */
 struct mafat_map_step {
   int layer;    /* the first of those whose step, or part, it is */
   int group;    /* that it is run in */

@@ -75,7 +75,7 @@ static double price_step(struct walk *w, struct mafat_step *step)
 {
   int rows = mafat_span_size(step->out.y), first = step->out.y.begin == 0;
   bool divided = mafat_schedule_is_dividing(w->schedule, step->layer);
-  if (mafat_order_is_wide(w->plan, step->layer)) return price(w, step); /* readers come between its parts */
+  if (mafat_order_is_panel_producer(w->plan, step->layer)) return price(w, step); /* readers come between its parts */
   if (w->plan->groups[step->group].cut.kind == MAFAT_CUT_ROWS) {
     struct memo *m = &w->memos[2 * step->layer + first];
     if (m->rows == rows) {

@@ -99,7 +99,7 @@ static void tell_layer(struct golden_text *t, const struct golden_case *c, int l
     golden_say(t, ", %s", placement_name(c->plan->placement[layer]));
   if (c->plan->inner[layer] >= 0) golden_say(t, ", computes %d", c->plan->inner[layer]);
   if (c->plan->outer[layer] >= 0) golden_say(t, ", within %d", c->plan->outer[layer]);
-  if (c->plan->fan[layer] >= 0) golden_say(t, ", panels of %d", c->plan->fan[layer]);
+  if (c->plan->panel_producer[layer] >= 0) golden_say(t, ", panels of %d", c->plan->panel_producer[layer]);
   golden_say(t, "\n");
 }
 

@@ -32,7 +32,7 @@ struct mafat_packed *test_describe(const char *path);
 enum { TEST_INDEX_BYTES_AT = 64, TEST_INDEX_CHECKSUM_AT = 72, TEST_HEADER_CHECKSUM_AT = 80, TEST_HEADER_BYTES = 88 };
 void test_seal_packed(char *whole);
 
-/* Wide enough for several slices and fetches of a layer, with a fan and a connected layer; and both its files. */
+/* Wide enough for several slices and fetches of a layer, with a panel fusion and a connected layer; and both its files. */
 extern const char test_wide_cfg[];
 void test_write_wide(void);
 

@@ -502,12 +502,12 @@ START_TEST(test_fused_panels_never_hold_the_wide_tensor)
                                          "[convolutional]\nfilters=19\nsize=1\nactivation=leaky\n"
                                          "[maxpool]\nsize=2\nstride=2\n");
   struct mafat_weights *w = test_weights(n, 4);
-  struct mafat_plan *plan = test_plan(n, "1x1/1/1x1/3/1x1"), *fan = test_plan(n, "1x1/1/panels/3/1x1");
-  struct mafat_layout *whole = test_layout(n, plan), *fused = test_layout(n, fan);
+  struct mafat_plan *plan = test_plan(n, "1x1/1/1x1/3/1x1"), *panels = test_plan(n, "1x1/1/panels/3/1x1");
+  struct mafat_layout *whole = test_layout(n, plan), *fused = test_layout(n, panels);
   const struct mafat_kernels *levels[8];
   int n_levels = mafat_kernels_list(levels, 8);
   for (int l = 0; l < n_levels; l++) {
-    float *reference = run_plan(n, plan, w, levels[l]), *out = run_plan(n, fan, w, levels[l]);
+    float *reference = run_plan(n, plan, w, levels[l]), *out = run_plan(n, panels, w, levels[l]);
     ck_assert_mem_eq(out, reference, test_outputs_floats(n) * sizeof *out);
     free(out);
     free(reference);
@@ -518,7 +518,7 @@ START_TEST(test_fused_panels_never_hold_the_wide_tensor)
   mafat_layout_close(&fused);
   mafat_layout_close(&whole);
   mafat_plan_close(&plan);
-  mafat_plan_close(&fan);
+  mafat_plan_close(&panels);
   mafat_weights_close(&w);
   mafat_network_close(&n);
 }

@@ -397,7 +397,7 @@ START_TEST(readers_of_some_rows_are_not_fused)
   for (int banded = 0; banded < 2; banded++) {
     if (banded) cut_rows(&rng, n->layers[1].operands);
     struct mafat_plan *plan = test_plan_with(n, "panels", &options);
-    bool fused = plan->inner[1] == 0 || plan->fan[1] == 0;
+    bool fused = plan->inner[1] == 0 || plan->panel_producer[1] == 0;
     ck_assert_msg(fused == !banded, "%s", cfgs[_i]);
     mafat_plan_close(&plan);
   }

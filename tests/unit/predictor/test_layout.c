@@ -176,7 +176,7 @@ static void check_size(const struct replay *r, int tensor, struct mafat_box held
   require(t->element_bytes == element && t->row_bytes >= (size_t)t->cols * pixel && t->row_bytes <= most &&
               t->row_bytes * (size_t)t->rows <= r->s->layout->buffers[t->buffer].bytes,
           r->s, "tensor %d's rows exceed its buffer", tensor);
-  if (mafat_order_is_wide(r->s->plan, tensor))
+  if (mafat_order_is_panel_producer(r->s->plan, tensor))
     require(t->row_bytes <= (size_t)t->cols * (size_t)(MAFAT_PANEL * r->s->plan->n_threads) * element, r->s,
             "tensor %d is more than a panel", tensor);
   else
@@ -219,7 +219,7 @@ static bool goes_on(const struct replay *r, const struct mafat_step *step, const
 {
   if (!r->begun[m->tensor]) return false;
   if (r->s->layout->tensors[m->tensor].external) return true;
-  bool input = step->kind == MAFAT_STEP_INPUT, wide = !input && mafat_order_is_wide(r->s->plan, step->layer);
+  bool input = step->kind == MAFAT_STEP_INPUT, wide = !input && mafat_order_is_panel_producer(r->s->plan, step->layer);
   bool transformed = !input && mafat_plan_transforms(r->s->plan, r->s->network, step->layer);
   return m->held.y.begin < m->out.y.begin || (step->filters.begin > 0 && !wide) ||
          (step->channels.begin > 0 && !transformed);
@@ -371,7 +371,7 @@ static void check_winograd(const struct replay *r, const struct mafat_step *step
     require(turns > plan->n_threads, r->s, "layer %d's values are made by each thread", step->layer);
 }
 
-/* Of a fan's convolution, its scratch outlives the steps of the readers. */
+/* Of a panel fusion's convolution, its scratch outlives the steps of the readers. */
 static void use_scratch(struct replay *r, const struct mafat_step *step)
 {
   const struct mafat_layout *layout = r->s->layout;
@@ -637,7 +637,7 @@ static uint64_t count_macs(const struct subject *s, int group)
   while (mafat_schedule_next(schedule, &step)) {
     if (step.group != group || step.kind != MAFAT_STEP_COMPUTE) continue;
     struct mafat_box box = step.out;
-    bool whole = !mafat_plan_divides(s->plan, s->network, step.layer) && !mafat_order_takes_panels(s->plan, step.layer);
+    bool whole = !mafat_plan_divides(s->plan, s->network, step.layer) && !mafat_order_is_panel_consumer(s->plan, step.layer);
     for (int l = step.layer; l >= 0; l = s->plan->inner[l]) {
       const struct mafat_layer *layer = &s->network->layers[l];
       macs += whole ? layer_macs(layer, box) : part_of(s, &step, layer_macs(layer, box));

@@ -1,4 +1,4 @@
-/* Covers predictor/plan/order.c: in which order layers run, and which of them are fans. */
+/* Covers predictor/plan/order.c: in which order layers run, and which of them are panel fusions. */
 #include "predictor/plan/order.h"
 
 #include "predictor/plan/fusion.h"
@@ -21,7 +21,7 @@ Suite *order_suite(void);
 #define HEAD \
   "[convolutional]\nfilters=18\nsize=1\n[yolo]\nclasses=1\nnum=3\nmask=0,1,2\nanchors=1,2,3,4,5,6\n"
 
-/* The layers in order, or the fans they are of. */
+/* The layers in order, or the panel fusions they are of. */
 static void write_numbers(const int *numbers, int n, char *text, size_t room)
 {
   size_t used = 0;
@@ -33,16 +33,16 @@ static void write_numbers(const int *numbers, int n, char *text, size_t room)
   }
 }
 
-/* ---- fans ---- */
+/* ---- panel fusions ---- */
 
-struct fan_row {
+struct panel_fusion_row {
   const char *what, *cfg, *plan;
   int n_threads;
   bool keep_all;
-  const char *fan; /* for every layer the convolution whose panels it takes, or - */
+  const char *fused; /* for every layer the convolution whose panels it takes, or - */
 };
 
-static const struct fan_row fan_rows[] = {
+static const struct panel_fusion_row panel_fusion_rows[] = {
     {"a 1x1", NET WIDE NARROW, "panels", 1, false, "0 0"},
     {"wide by a 1x1", NET "[convolutional]\nfilters=80\nsize=1\n" NARROW, "panels", 1, false, "0 0"},
     {"in the second group", NET CONV WIDE NARROW, "1x1/1/panels", 1, false, "- 1 1"},
@@ -56,8 +56,8 @@ static const struct fan_row fan_rows[] = {
     {"a 1x1 inside a shortcut", NET CONV WIDE NARROW "[shortcut]\nfrom=0\n", "panels", 1, false, "- 1 - 1"},
     {"a shortcut that adds what an earlier group made", NET CONV WIDE NARROW "[shortcut]\nfrom=0\n", "2x2/1/panels", 1,
      false, "- 1 - 1"},
-    {"two fans", NET WIDE NARROW WIDE NARROW, "panels", 1, false, "0 0 2 2"},
-    {"a fan's reader begins none", NET WIDE "[convolutional]\nfilters=80\nsize=1\n" NARROW, "panels", 1, false, "0 0 -"},
+    {"two panel fusions", NET WIDE NARROW WIDE NARROW, "panels", 1, false, "0 0 2 2"},
+    {"a panel fusion's reader begins none", NET WIDE "[convolutional]\nfilters=80\nsize=1\n" NARROW, "panels", 1, false, "0 0 -"},
     {"nobody needs the other reader", NET WIDE NARROW "[route]\nlayers=0\n" CONV "[route]\nlayers=1\n", "panels", 1,
      false, "0 0 - - -"},
     {"more filters than a panel", NET "[convolutional]\nfilters=33\nsize=3\npad=1\n" NARROW, "panels", 1, false, "0 0"},
@@ -99,21 +99,21 @@ static const struct fan_row fan_rows[] = {
      NET WIDE NARROW "[route]\nlayers=0\n" NARROW "[shortcut]\nfrom=1\n", "panels", 1, false, "- - - - -"},
 };
 
-START_TEST(fans_are_these)
+START_TEST(panel_fusions_are_these)
 {
-  const struct fan_row *r = &fan_rows[_i];
+  const struct panel_fusion_row *r = &panel_fusion_rows[_i];
   struct mafat_network *n = test_network(r->cfg);
   for (int a = MAFAT_AUTO; a <= MAFAT_WINOGRAD; a++) {
     struct mafat_plan_options options = {
         .algorithm = (enum mafat_algorithm)a, .n_threads = r->n_threads, .keep_all = r->keep_all};
     struct mafat_plan *plan = test_plan_with(n, r->plan, &options);
-    char fan[256];
-    write_numbers(plan->fan, plan->n_layers, fan, sizeof fan);
-    ck_assert_msg(strcmp(fan, r->fan) == 0, "%s: %s, expected %s", r->what, fan, r->fan);
+    char fused[256];
+    write_numbers(plan->panel_producer, plan->n_layers, fused, sizeof fused);
+    ck_assert_msg(strcmp(fused, r->fused) == 0, "%s: %s, expected %s", r->what, fused, r->fused);
     for (int l = 0; l < plan->n_layers; l++) {
-      ck_assert_int_eq(mafat_order_is_wide(plan, l), plan->fan[l] == l);
-      ck_assert_int_eq(mafat_order_takes_panels(plan, l), plan->fan[l] >= 0 && plan->fan[l] < l);
-      ck_assert_msg(plan->fan[l] < 0 || plan->position[l] == plan->position[plan->fan[l]], "%s: layer %d", r->what, l);
+      ck_assert_int_eq(mafat_order_is_panel_producer(plan, l), plan->panel_producer[l] == l);
+      ck_assert_int_eq(mafat_order_is_panel_consumer(plan, l), plan->panel_producer[l] >= 0 && plan->panel_producer[l] < l);
+      ck_assert_msg(plan->panel_producer[l] < 0 || plan->position[l] == plan->position[plan->panel_producer[l]], "%s: layer %d", r->what, l);
     }
     mafat_plan_close(&plan);
   }
@@ -122,12 +122,12 @@ START_TEST(fans_are_these)
 END_TEST
 
 /* Of the wide map only a panel exists. */
-START_TEST(a_fan_saves_the_wide_map)
+START_TEST(a_panel_fusion_saves_the_wide_map)
 {
   struct mafat_network *n = test_network("[net]\nheight=32\nwidth=32\nchannels=8\n"
                                          "[convolutional]\nfilters=256\nsize=3\npad=1\n" NARROW);
-  struct mafat_plan *fan = test_plan(n, "panels"), *apart = test_plan(n, "panels:apart");
-  struct mafat_layout *a = test_layout(n, fan), *b = test_layout(n, apart);
+  struct mafat_plan *fused = test_plan(n, "panels"), *apart = test_plan(n, "panels:apart");
+  struct mafat_layout *a = test_layout(n, fused), *b = test_layout(n, apart);
   size_t pixels = 32 * 32 * sizeof(float);
   ck_assert_uint_eq(a->buffers[a->tensors[0].buffer].bytes, pixels * 32);
   ck_assert_uint_eq(b->buffers[b->tensors[0].buffer].bytes, pixels * 256);
@@ -135,7 +135,7 @@ START_TEST(a_fan_saves_the_wide_map)
   ck_assert_uint_eq(a->macs, b->macs);
   mafat_layout_close(&a);
   mafat_layout_close(&b);
-  mafat_plan_close(&fan);
+  mafat_plan_close(&fused);
   mafat_plan_close(&apart);
   mafat_network_close(&n);
 }
@@ -154,7 +154,7 @@ static const struct order_row order_rows[] = {
      NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n", "1x1", "0 1 4 2 3 5"},
     {"the same in panels, apart",
      NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n", "panels:apart", "0 1 4 2 3 5"},
-    {"as a fan", NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n", "panels", "0 1 4 2 3 5"},
+    {"as a panel fusion", NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n", "panels", "0 1 4 2 3 5"},
     {"not in tiles", NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n", "2x2", "0 1 2 3 4 5"},
     {"not in rows", NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n", "rows", "0 1 2 3 4 5"},
     {"not across a cut", NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n", "1x1/3/1x1",
@@ -171,7 +171,7 @@ static const struct order_row order_rows[] = {
      "0 1 4 5 2 3 6"},
     {"inner layers come with their outer ones", NET CONV "[route]\nlayers=0\n" POOL CONV, "1x1", "1 0 2 3"},
     {"in rows, too", NET CONV "[route]\nlayers=0\n" POOL CONV, "rows", "1 0 2 3"},
-    {"a fan's 1x1 inside a shortcut", NET CONV WIDE NARROW "[shortcut]\nfrom=0\n" CONV, "panels", "0 1 2 3 4"},
+    {"a panel fusion's 1x1 inside a shortcut", NET CONV WIDE NARROW "[shortcut]\nfrom=0\n" CONV, "panels", "0 1 2 3 4"},
     {"two branches, each from its widest map down: what was numbered",
      NET CONV WIDE NARROW "[route]\nlayers=0\n" WIDE CONV "[route]\nlayers=2,5\n", "1x1/order=file", "0 1 2 3 4 5 6"},
     {"in post-order, as operands come: renaming layers stand behind all",
@@ -182,7 +182,7 @@ static const struct order_row order_rows[] = {
      "0 1 2 4 5 7 3 6"},
     {"but in rows", NET CONV WIDE NARROW "[route]\nlayers=0\n" WIDE CONV "[route]\nlayers=5,2\n" CONV,
      "rows/7/1x1/order=postorder", "0 1 2 3 4 5 6 7"},
-    {"a fan stays together", NET CONV WIDE NARROW "[route]\nlayers=0\n" WIDE CONV "[route]\nlayers=5,2\n" CONV,
+    {"a panel fusion stays together", NET CONV WIDE NARROW "[route]\nlayers=0\n" WIDE CONV "[route]\nlayers=5,2\n" CONV,
      "panels/order=postorder", "0 4 5 1 2 7 3 6"},
     {"nobody needs the reader", NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2\n", "1x1",
      "0 1 2 3 4 5"},
@@ -210,7 +210,7 @@ static void check_reads(const struct mafat_network *n, const struct mafat_plan *
 }
 
 /* Whatever the network: each group's layers once, sources first, what is computed
- * inside a step just before it, and a fan's readers right behind it. */
+ * inside a step just before it, and a panel fusion's readers right behind it. */
 static void check_order(const struct mafat_network *n, const struct mafat_plan *plan, const char *cfg, const char *text)
 {
   size_t n_operators = (size_t)mafat_network_n_tensors(n);
@@ -231,14 +231,14 @@ static void check_order(const struct mafat_network *n, const struct mafat_plan *
     }
   }
   for (int l = 0; l < n->n_layers; l++) {
-    int wide = plan->fan[l], outer = plan->outer[l];
-    int place = mafat_order_takes_panels(plan, l) ? at[wide] : at[l];
+    int wide = plan->panel_producer[l], outer = plan->outer[l];
+    int place = mafat_order_is_panel_consumer(plan, l) ? at[wide] : at[l];
     if (plan->position[l] != place) test_fail_case(cfg, text, "layer %d has position %d", l, plan->position[l]);
     if (outer >= 0 && at[outer] != at[l] + 1) test_fail_case(cfg, text, "layer %d is not beside layer %d", l, outer);
-    for (int i = place + 1; i < at[l]; i++) { /* all between are of the fan */
+    for (int i = place + 1; i < at[l]; i++) { /* all between are of the panel fusion */
       int between = plan->order[i];
       while (plan->outer[between] >= 0) between = plan->outer[between];
-      if (plan->fan[between] != wide) test_fail_case(cfg, text, "layer %d parts a fan", between);
+      if (plan->panel_producer[between] != wide) test_fail_case(cfg, text, "layer %d parts a panel fusion", between);
     }
     if (outer >= 0 || !usage[l].needed || mafat_layer_is_alias(&n->layers[l])) continue;
     check_reads(n, plan, at, l, cfg, text);
@@ -316,10 +316,10 @@ START_TEST(yolov2_lets_go_of_its_wide_map)
   while (order[i] != 16) i++;
   ck_assert_msg(order[i + 1] == 17 && order[i + 2] == 26 && order[i + 3] == 18, "%s: 16 %d %d %d", texts[_i], order[i + 1],
                 order[i + 2], order[i + 3]);
-  bool fan = _i == 2 || _i == 3;
-  ck_assert_int_eq(plan->fan[16], fan ? 16 : -1);
-  ck_assert_int_eq(plan->fan[17], fan ? 16 : -1);
-  ck_assert_int_eq(plan->fan[26], fan ? 16 : -1);
+  bool fused = _i == 2 || _i == 3;
+  ck_assert_int_eq(plan->panel_producer[16], fused ? 16 : -1);
+  ck_assert_int_eq(plan->panel_producer[17], fused ? 16 : -1);
+  ck_assert_int_eq(plan->panel_producer[26], fused ? 16 : -1);
   const struct mafat_buffer *wide = &layout->buffers[layout->tensors[16].buffer];
   ck_assert_int_lt(wide->last, 2 * plan->position[18]);
   ck_assert_uint_eq(wide->bytes, layout->tensors[16].row_bytes * 38);
@@ -332,10 +332,10 @@ END_TEST
 Suite *order_suite(void)
 {
   Suite *suite = suite_create("order");
-  TCase *fans = tcase_create("fans");
-  tcase_add_loop_test(fans, fans_are_these, 0, sizeof fan_rows / sizeof *fan_rows);
-  tcase_add_test(fans, a_fan_saves_the_wide_map);
-  suite_add_tcase(suite, fans);
+  TCase *panel_fusions = tcase_create("panel_fusions");
+  tcase_add_loop_test(panel_fusions, panel_fusions_are_these, 0, sizeof panel_fusion_rows / sizeof *panel_fusion_rows);
+  tcase_add_test(panel_fusions, a_panel_fusion_saves_the_wide_map);
+  suite_add_tcase(suite, panel_fusions);
   TCase *order = tcase_create("order");
   tcase_set_timeout(order, 20);
   tcase_add_loop_test(order, layers_run_in_this_order, 0, sizeof order_rows / sizeof *order_rows);

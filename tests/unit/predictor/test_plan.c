@@ -177,7 +177,7 @@ static bool same_plans(const struct mafat_plan *a, const struct mafat_plan *b)
   size_t bytes = (size_t)a->n_layers * sizeof(int);
   for (int l = 0; l < a->n_layers; l++)
     if (mafat_plan_depthwise_rows(a, l) != mafat_plan_depthwise_rows(b, l)) return false;
-  return !memcmp(a->fan, b->fan, bytes) && !memcmp(a->inner, b->inner, bytes) && !memcmp(a->order, b->order, bytes) &&
+  return !memcmp(a->panel_producer, b->panel_producer, bytes) && !memcmp(a->inner, b->inner, bytes) && !memcmp(a->order, b->order, bytes) &&
          !memcmp(a->position, b->position, bytes) &&
          !memcmp(a->algorithms, b->algorithms, (size_t)a->n_layers * sizeof *a->algorithms) &&
          !memcmp(a->placement, b->placement, (size_t)a->n_layers * sizeof *a->placement);

@@ -252,7 +252,7 @@ struct state {
   bool begun;            /* some parts of `out` have come, others have not */
   struct mafat_box out;  /* that the parts make */
   int filter, channel;   /* of the next part */
-  struct mafat_span panel; /* of filters, complete: what a fan's readers may take */
+  struct mafat_span panel; /* of filters, complete: what a panel fusion's readers may take */
   bool transformed;
 };
 
@@ -301,11 +301,11 @@ static void check_read(struct progress *p, const struct mafat_step *step, int te
     p->input_rows_read = read.y.end > p->input_rows_read ? read.y.end : p->input_rows_read;
     require(contains(t->held, read), s, "layer %d reads rows %d..%d of the picture, %d..%d are there", step->layer,
             read.y.begin, read.y.end, t->held.y.begin, t->held.y.end);
-  } else if (mafat_order_takes_panels(s->plan, step->layer) && s->plan->fan[step->layer] == tensor) {
+  } else if (mafat_order_is_panel_consumer(s->plan, step->layer) && s->plan->panel_producer[step->layer] == tensor) {
     require(p->open == tensor || p->states[tensor].at_tile == p->tile, s, "layer %d takes a panel of layer %d",
             step->layer, tensor);
   } else if (s->plan->group_of[tensor] == step->group) {
-    require(!mafat_order_is_wide(s->plan, tensor), s, "layer %d reads all of layer %d, which is a panel", step->layer,
+    require(!mafat_order_is_panel_producer(s->plan, tensor), s, "layer %d reads all of layer %d, which is a panel", step->layer,
             tensor);
     require(t->at_tile == p->tile && !t->begun && contains(t->held, read), s,
             "layer %d reads what its tile has not computed of layer %d", step->layer, tensor);
@@ -357,7 +357,7 @@ static void begin_box(struct progress *p, const struct mafat_step *step)
   const struct subject *s = p->s;
   struct state *t = &p->states[step->layer];
   const struct mafat_group *g = &s->plan->groups[step->group];
-  require(p->open < 0 || s->plan->fan[step->layer] == p->open, s, "layer %d begins between the parts of layer %d",
+  require(p->open < 0 || s->plan->panel_producer[step->layer] == p->open, s, "layer %d begins between the parts of layer %d",
           step->layer, p->open);
   require(!t->done, s, "layer %d is run twice", step->layer);
   require(g->cut.kind != MAFAT_CUT_ROWS || step->out.y.begin == t->rows, s, "layer %d computes row %d after row %d", step->layer,
@@ -366,26 +366,26 @@ static void begin_box(struct progress *p, const struct mafat_step *step)
   t->transformed = false;
   t->out = step->out;
   t->filter = t->channel = 0;
-  if (!mafat_order_takes_panels(s->plan, step->layer)) p->open = step->layer;
+  if (!mafat_order_is_panel_consumer(s->plan, step->layer)) p->open = step->layer;
 }
 
 static void check_readers_took(const struct progress *p, int wide)
 {
   for (int r = 0; r < p->s->plan->n_layers; r++) {
     const struct state *t = &p->states[r];
-    if (p->s->plan->fan[r] != wide || r == wide) continue;
+    if (p->s->plan->panel_producer[r] != wide || r == wide) continue;
     require(most(t->filter, t->channel) == p->states[wide].panel.end || t->done, p->s,
             "layer %d has not taken the last panel of layer %d", r, wide);
   }
 }
 
-/* A fan's reader takes the panel that is there: a maxpool as filters, a 1x1 as
+/* A panel fusion's reader takes the panel that is there: a maxpool as filters, a 1x1 as
  * channels; once. */
 static void take_panel(struct progress *p, const struct mafat_step *step)
 {
   const struct subject *s = p->s;
   struct state *t = &p->states[step->layer];
-  struct mafat_span panel = p->states[s->plan->fan[step->layer]].panel;
+  struct mafat_span panel = p->states[s->plan->panel_producer[step->layer]].panel;
   bool pools = s->network->layers[step->layer].type == MAFAT_MAXPOOL;
   struct mafat_span part = pools ? step->filters : step->channels, rest = pools ? step->channels : step->filters;
   int all = pools ? all_channels(s, step->layer) : s->network->layers[step->layer].out.c;
@@ -393,7 +393,7 @@ static void take_panel(struct progress *p, const struct mafat_step *step)
           "layer %d takes [%d, %d) where the panel is [%d, %d)", step->layer, part.begin, part.end, panel.begin, panel.end);
   require((pools ? t->filter : t->channel) == part.begin, s, "layer %d takes a panel twice, or leaves one out", step->layer);
   *(pools ? &t->filter : &t->channel) = part.end;
-  t->begun = part.end < s->network->layers[s->plan->fan[step->layer]].out.c;
+  t->begun = part.end < s->network->layers[s->plan->panel_producer[step->layer]].out.c;
 }
 
 /* Slices of input channels end where pieces end; only what is streamed has them,
@@ -422,7 +422,7 @@ static void take_part(struct progress *p, const struct mafat_step *step)
   struct state *t = &p->states[step->layer];
   int filters = s->network->layers[step->layer].out.c, channels = all_channels(s, step->layer);
   int panel = MAFAT_PANEL * s->plan->n_threads;
-  bool wide = mafat_order_is_wide(s->plan, step->layer);
+  bool wide = mafat_order_is_panel_producer(s->plan, step->layer);
   if (!mafat_plan_divides(s->plan, s->network, step->layer)) panel = filters;
   require(step->filters.begin == t->filter && step->filters.end == mafat_min(t->filter + panel, filters), s,
           "layer %d: filters [%d, %d) after %d", step->layer, step->filters.begin, step->filters.end, t->filter);
@@ -485,7 +485,7 @@ static void take_step(struct progress *p, const struct mafat_step *step)
   if (!t->begun) begin_box(p, step);
   require(contains(t->out, step->out) && contains(step->out, t->out), s, "parts of layer %d are of two boxes",
           step->layer);
-  require(p->open < 0 || p->open == step->layer || s->plan->fan[step->layer] == p->open, s,
+  require(p->open < 0 || p->open == step->layer || s->plan->panel_producer[step->layer] == p->open, s,
           "layer %d runs between the parts of layer %d", step->layer, p->open);
   check_reads(p, step);
   if (step->kind == MAFAT_STEP_TRANSFORM) {
@@ -494,7 +494,7 @@ static void take_step(struct progress *p, const struct mafat_step *step)
     t->transformed = true;
     return;
   }
-  if (mafat_order_takes_panels(s->plan, step->layer)) take_panel(p, step);
+  if (mafat_order_is_panel_consumer(s->plan, step->layer)) take_panel(p, step);
   else take_part(p, step);
   if (!t->begun) finish_box(p, step);
 }
@@ -505,7 +505,7 @@ static void check_end(const struct progress *p)
   require(p->open < 0, s, "layer %d is not finished", p->open);
   for (int t = 0; t < s->plan->n_layers; t++) {
     const struct marks *m = &p->computed[t];
-    if (mafat_order_is_wide(s->plan, t)) check_readers_took(p, t);
+    if (mafat_order_is_panel_producer(s->plan, t)) check_readers_took(p, t);
     if (!mafat_schedule_runs(s->schedule, t)) continue;
     bool panels = mafat_plan_group(s->plan, t)->cut.kind == MAFAT_CUT_PANELS;
     if (panels) require(p->states[t].done, s, "layer %d is not run", t);
@@ -547,7 +547,7 @@ END_TEST
 /* The random cases are worth something: every kind of step and of part is among them. */
 START_TEST(every_kind_of_step_is_met)
 {
-  int fans = 0, pooled_panels = 0, slices = 0, connected_slices = 0, transforms = 0, row_transforms = 0, input_rows = 0;
+  int panel_fusions = 0, pooled_panels = 0, slices = 0, connected_slices = 0, transforms = 0, row_transforms = 0, input_rows = 0;
   for (int seed = 0; seed < CASES * NETWORKS_PER_CASE; seed++) {
     struct subject s = open_subject(seed);
     struct mafat_step step;
@@ -558,8 +558,8 @@ START_TEST(every_kind_of_step_is_met)
       }
       input_rows += step.kind == MAFAT_STEP_INPUT && step.out.y.begin > 0;
       if (step.kind != MAFAT_STEP_COMPUTE) continue;
-      bool taken = mafat_order_takes_panels(s.plan, step.layer);
-      fans += taken && step.channels.begin > 0;
+      bool taken = mafat_order_is_panel_consumer(s.plan, step.layer);
+      panel_fusions += taken && step.channels.begin > 0;
       pooled_panels += taken && step.filters.begin > 0;
       bool slice = !taken && step.channels.begin > 0;
       slices += slice;
@@ -567,9 +567,9 @@ START_TEST(every_kind_of_step_is_met)
     }
     close_subject(&s);
   }
-  ck_assert_msg(fans > 20 && pooled_panels > 0 && slices > 20 && connected_slices > 0 && transforms > 20 &&
+  ck_assert_msg(panel_fusions > 20 && pooled_panels > 0 && slices > 20 && connected_slices > 0 && transforms > 20 &&
                     row_transforms > 20 && input_rows > 20,
-                "fans %d, pooled %d, slices %d, connected %d, transforms %d, in rows %d, rows of the picture %d", fans,
+                "panel fusions %d, pooled %d, slices %d, connected %d, transforms %d, in rows %d, rows of the picture %d", panel_fusions,
                 pooled_panels, slices, connected_slices, transforms, row_transforms, input_rows);
 }
 END_TEST

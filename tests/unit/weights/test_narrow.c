@@ -334,7 +334,7 @@ START_TEST(test_any_plan_gives_the_bits_of_widened_weights)
 }
 END_TEST
 
-/* Wide layers: several slices of a panel, fans, connected layers of several groups of rows. */
+/* Wide layers: several slices of a panel, panel fusions, connected layers of several groups of rows. */
 START_TEST(test_wide_layers_give_the_bits_of_widened_weights)
 {
   struct test_rng rng = test_rng(700 + (uint64_t)_i);
