@@ -15,7 +15,7 @@ at_end 'rm -rf "$dir"'
 
 # What is written for kernels, arrays and files of others. Suites of processes, time and searches say the same of any machine.
 suites='box quantization cfg packed packed_graph onnx tflite plan layout parts reads weights streaming narrow activations packed_integers
-  functions rearrange resample normalize matmul gather postprocess fans integer_rule integer_functions integer_matmul integer_rearrange kernels
+  functions rearrange resample normalize matmul gather postprocess fan_out integer_rule integer_functions integer_matmul integer_rearrange kernels
   winograd windows blends joins floors executor separable api arena route'
 
 works() { # NAME COMMAND...: and says nothing of a sanitizer

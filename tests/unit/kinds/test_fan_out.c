@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-Suite *fans_suite(void);
+Suite *fan_out_suite(void);
 
 /* ---- graphs ---- */
 
@@ -142,13 +142,13 @@ static struct answer run(const struct mafat_network *n, const char *text, int th
   return a;
 }
 
-struct fan {
+struct fan_out {
   const char *plan;
   int layer, n_buffers; /* of what it puts out */
   bool less;         /* memory than whole */
 };
 
-static void check_fan(struct mafat_network *n, const struct fan *f, int number)
+static void check_fan_out(struct mafat_network *n, const struct fan_out *f, int number)
 {
   const struct mafat_kernels *level = test_level(number);
   struct answer whole = run(n, "1x1", 1, level), split = run(n, f->plan, 1 + number % 3, level);
@@ -163,7 +163,7 @@ static void check_fan(struct mafat_network *n, const struct fan *f, int number)
 }
 
 /* Scores are 3 x 37 x 37: of layer 3. */
-static const struct fan attentions[] = {
+static const struct fan_out attentions[] = {
     {"split(w4:3-5)/order=postorder", 3, 4, false},
     {"split(w4:3-5)/order=best", 4, 4, true},
     {"split(h3:3-5)/order=postorder", 3, 3, true},
@@ -179,11 +179,11 @@ static const struct fan attentions[] = {
 
 START_TEST(attention_by_queries_and_heads)
 {
-  check_fan(attention(), &attentions[_i], _i);
+  check_fan_out(attention(), &attentions[_i], _i);
 }
 END_TEST
 
-static const struct fan embeddings[] = {
+static const struct fan_out embeddings[] = {
     {"split(c5:1-2)/order=postorder", 1, 5, true}, /* 80 features: 16 each */
     {"split(c2:0-2)/order=best", 0, 2, true},
     {"split(c[32,64]:0-3)/order=postorder", 2, 3, true}, /* fan-out, gather, mean, fan-in */
@@ -201,7 +201,7 @@ static const struct fan embeddings[] = {
 
 START_TEST(embedding_mean_and_dense_by_features)
 {
-  check_fan(embedding(), &embeddings[_i], _i);
+  check_fan_out(embedding(), &embeddings[_i], _i);
 }
 END_TEST
 
@@ -214,7 +214,7 @@ static struct mafat_network *narrow(void)
                       "[convolutional]\nfilters=8\nsize=1\nstride=1\nactivation=linear\n");
 }
 
-static const struct fan narrows[] = {
+static const struct fan_out narrows[] = {
     {"split(c2:0-1)/order=postorder", 0, 2, true},  {"split(c4:0-1)/order=best", 0, 4, true},
     {"split(c8:0-1)/order=postorder", 0, 8, true},  {"split(c8:0-1)", 1, 1, false}, /* a convolution reads it */
     {"split(c3:2-3)/order=postorder", 2, 3, false}, {"split(c6:2-3)/order=postorder", 2, 6, false},
@@ -224,7 +224,7 @@ static const struct fan narrows[] = {
 
 START_TEST(convolutions_and_pools_by_some_filters_of_a_block)
 {
-  check_fan(narrow(), &narrows[_i], _i);
+  check_fan_out(narrow(), &narrows[_i], _i);
 }
 END_TEST
 
@@ -255,8 +255,8 @@ static struct mafat_network *chained(int size)
 
 START_TEST(sums_go_on_by_some_channels_of_a_block)
 {
-  static const struct fan pixels = {"split(c4:0-1)/2/1x1", 0, 1, false};
-  check_fan(chained(1), &pixels, _i);
+  static const struct fan_out pixels = {"split(c4:0-1)/2/1x1", 0, 1, false};
+  check_fan_out(chained(1), &pixels, _i);
 }
 END_TEST
 
@@ -291,8 +291,8 @@ static struct mafat_network *joined(void)
 
 START_TEST(rows_of_several_maps_are_of_whole_blocks)
 {
-  static const struct fan pool = {"split(c2:0-1)/2/1x1", 0, 1, false};
-  check_fan(joined(), &pool, _i);
+  static const struct fan_out pool = {"split(c2:0-1)/2/1x1", 0, 1, false};
+  check_fan_out(joined(), &pool, _i);
 }
 END_TEST
 
@@ -308,13 +308,13 @@ static struct mafat_network *halves(int filters)
 
 static const struct {
   int filters;
-  struct fan fan;
+  struct fan_out fan_out;
 } slices[] = {{16, {"split(c2:0-4)/5/1x1", 0, 2, false}}, {16, {"split(c4:0-4)/5/1x1", 0, 4, false}}, {24, {"split(c6:0-4)/5/1x1", 0, 6, false}},
               {24, {"split(c3:0-4)/5/1x1", 0, 1, false}}}; /* 8 each, of which 4 would be one's and 4 another's */
 
 START_TEST(parts_of_blocks_are_read_from_where_they_begin)
 {
-  check_fan(halves(slices[_i].filters), &slices[_i].fan, _i);
+  check_fan_out(halves(slices[_i].filters), &slices[_i].fan_out, _i);
 }
 END_TEST
 
@@ -331,10 +331,10 @@ START_TEST(means_over_channels_are_not_cut)
 }
 END_TEST
 
-Suite *fans_suite(void)
+Suite *fan_out_suite(void)
 {
-  Suite *s = suite_create("fans");
-  TCase *t = tcase_create("fans");
+  Suite *s = suite_create("fan_out");
+  TCase *t = tcase_create("fan_out");
   tcase_set_timeout(t, 60);
   tcase_add_loop_test(t, attention_by_queries_and_heads, 0, (int)(sizeof attentions / sizeof *attentions));
   tcase_add_loop_test(t, embedding_mean_and_dense_by_features, 0, (int)(sizeof embeddings / sizeof *embeddings));
