@@ -61,14 +61,14 @@ static int owner_of(const struct mafat_layout_maker *m, int tensor)
   return tensor;
 }
 
-/* Maps that trail others lie in a ring of as many slots as the largest of them has rows and is ahead. */
+/* Maps that overlap others lie in a ring of as many slots as the largest of them has rows and is ahead. */
 static void size_rings(struct mafat_layout_maker *m)
 {
-  const int *trail_of = m->plan->trail_of, *lag = m->plan->lag;
+  const int *ring_shared_with = m->plan->ring_shared_with, *overlap_distance = m->plan->overlap_distance;
   for (int l = 0; l < m->plan->n_layers; l++) {
-    if (trail_of[l] < 0) continue;
+    if (ring_shared_with[l] < 0) continue;
     int *slots = &m->slots[owner_of(m, l)];
-    *slots = mafat_max(*slots, mafat_max(m->extents[l].rows, m->extents[trail_of[l]].rows + lag[l]));
+    *slots = mafat_max(*slots, mafat_max(m->extents[l].rows, m->extents[ring_shared_with[l]].rows + overlap_distance[l]));
   }
 }
 
@@ -80,7 +80,7 @@ static void find_slots(struct mafat_layout_maker *m, int tensor)
   t->rows = mafat_max(m->extents[tensor].rows, m->slots[owner]);
   for (int other; tensor != owner; tensor = other) {
     other = mafat_plan_shares_with(m->plan, tensor);
-    t->first_slot = (t->first_slot + t->rows - m->plan->lag[tensor]) % t->rows;
+    t->first_slot = (t->first_slot + t->rows - m->plan->overlap_distance[tensor]) % t->rows;
   }
 }
 

@@ -39,7 +39,7 @@ struct mafat_tensor_layout {
   unsigned char element_bytes; /* of the tensor's type */
   bool of_rows;      /* partition buffers are whole rows: of `cols` and `row_bytes`, as those of one buffer */
   int rows;          /* row slots */
-  int first_slot;    /* of row 0; 0 but where maps trail each other in a ring (planning/trails.h) */
+  int first_slot;    /* of row 0; 0 but where maps overlap in a ring (planning/in_place_rings.h) */
   int cols;          /* columns of a row, padding included */
   int left, right;   /* zero columns at the map's true edges */
   size_t row_bytes;  /* from one row slot to the next */

@@ -34,7 +34,7 @@ void mafat_plan_close(struct mafat_plan **plan)
   mafat_heap_free(heap, (*plan)->table);
   mafat_heap_free(heap, (*plan)->placement);
   mafat_heap_free(heap, (*plan)->place_of);
-  mafat_heap_free(heap, (*plan)->trail_of);
+  mafat_heap_free(heap, (*plan)->ring_shared_with);
   mafat_heap_free(heap, (*plan)->panel_producer);
   mafat_heap_free(heap, *plan);
   *plan = NULL;

@@ -71,8 +71,8 @@ struct mafat_plan {
   enum mafat_weight_placement *placement; /* [layer]: of those that have weights */
   bool in_place;  /* the spec's word */
   int *place_of;  /* [tensor]: the tensor whose place the output takes, or -1 (planning/in_place.h) */
-  int *trail_of;  /* [tensor]: the tensor whose rows it takes one after the other, as these die, or -1 (planning/trails.h), */
-  int *lag;       /*             and how many rows before them it lies */
+  int *ring_shared_with;  /* [tensor]: the tensor whose rows it takes one after the other, as these die, or -1 (planning/in_place_rings.h), */
+  int *overlap_distance;       /*             and how many rows before them it lies */
   int *panel_producer; /* [tensor]: the convolution whose panels this layer takes one after the other, itself
                for that convolution, or -1 (order.h) */
 };
@@ -107,7 +107,7 @@ static inline int mafat_plan_depthwise_rows(const struct mafat_plan *plan, int l
 /* The tensor whose buffer is this one's, too; -1: it has its own. */
 static inline int mafat_plan_shares_with(const struct mafat_plan *plan, int tensor)
 {
-  return plan->trail_of && plan->trail_of[tensor] >= 0 ? plan->trail_of[tensor] : plan->place_of[tensor];
+  return plan->ring_shared_with && plan->ring_shared_with[tensor] >= 0 ? plan->ring_shared_with[tensor] : plan->place_of[tensor];
 }
 
 /* The group that runs a layer. */

@@ -8,7 +8,7 @@
 #include "predictor/plan/parts.h"
 #include "predictor/schedule/rows_parts.h"
 #include "predictor/planning/in_place.h"
-#include "predictor/planning/trails.h"
+#include "predictor/planning/in_place_rings.h"
 #include "predictor/ranks/rank_parts.h"
 #include "predictor/plan/weight_placement.h"
 #include "predictor/schedule/schedule.h"
@@ -334,7 +334,7 @@ static int complete(struct laying *l, const struct mafat_plan_options *options)
   if (code == MAFAT_OK && options->only_rank && (code = mafat_rank_parts_take(l->plan, l->network, options, l->d))) return code;
   if (code == MAFAT_OK) mafat_parts_number(l->plan);
   if (code == MAFAT_OK) code = mafat_in_place_find(l->plan, l->network, place);
-  if (code == MAFAT_OK) code = mafat_trails_find(l->plan, l->network, place);
+  if (code == MAFAT_OK) code = mafat_in_place_rings_find(l->plan, l->network, place);
   return code ? mafat_fail(l->d, code, "out of memory") : MAFAT_OK;
 }
 

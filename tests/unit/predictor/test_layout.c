@@ -1,5 +1,5 @@
 /* Covers predictor/layout/{layout, buffers, extents, lives, maker}.c,
- * predictor/planning/trails.c, predictor/schedule/scratch.c, predictor/plan/boxes_room.c:
+ * predictor/planning/in_place_rings.c, predictor/schedule/scratch.c, predictor/plan/boxes_room.c:
  * layouts: every plan's steps are replayed over the offsets, and nothing overlaps in life and
  * space. */
 #include <check.h>
@@ -85,7 +85,7 @@ static void close_subject(struct subject *s)
 /* Owners: a tensor, or one of these + layer; the buffers of streamed weights are IO + 0, 1, 2. */
 enum { NOBODY = -2, SCRATCH = 1 << 20, WEIGHTS = 2 << 20, IO = 3 << 20, RING = 4 << 20, N_IO = 3, FRAME = 5 << 20 };
 
-/* What lies at a column of a slot of a ring, in which maps as wide as each other trail each other. */
+/* What lies at a column of a slot of a ring, in which maps as wide as each other overlap. */
 struct slot {
   int tensor, row;
 };
@@ -131,7 +131,7 @@ static void find_rings(struct replay *r)
   const struct mafat_plan *plan = r->s->plan;
   int n = mafat_network_n_tensors(r->s->network);
   for (int o = 0; o < n; o++)
-    for (int t = 0; plan->trail_of[o] >= 0 && t < n; t++) r->in_ring[t] = r->in_ring[t] || root_of(r, t) == root_of(r, o);
+    for (int t = 0; plan->ring_shared_with[o] >= 0 && t < n; t++) r->in_ring[t] = r->in_ring[t] || root_of(r, t) == root_of(r, o);
   for (int t = 0; t < n; t++) {
     const struct mafat_tensor_layout *l = &r->s->layout->tensors[t];
     if (!r->in_ring[t] || l->buffer < 0 || r->rings[l->buffer]) continue;

@@ -1,4 +1,4 @@
-#include "predictor/planning/trails.h"
+#include "predictor/planning/in_place_rings.h"
 
 #include "base/blocks.h"
 #include "predictor/plan/fusion.h"
@@ -11,7 +11,7 @@ enum { MOST_TILES = 256, MOST_PAIRS = 256, MOST_TILED_PAIRS = 16 };
 /* An output, a map that dies while it is made, and how many rows further the first has come than what is needed of the
  * other, at most. */
 struct pair {
-  int output, dying, lag;
+  int output, dying, overlap_distance;
   bool clashes;             /* tiles: something of it is read where the output is already */
 };
 
@@ -169,7 +169,7 @@ static void note_output(struct finder *f, const struct mafat_step *step)
   for (int i = 0; i < f->n; i++) {
     struct pair *p = &f->pairs[i];
     if (p->output != step->layer || f->before[p->dying] >= height(f, p->dying)) continue;
-    p->lag = mafat_max(p->lag, step->out.y.end - f->before[p->dying]);
+    p->overlap_distance = mafat_max(p->overlap_distance, step->out.y.end - f->before[p->dying]);
   }
 }
 
@@ -190,22 +190,22 @@ static int note_step(struct finder *f, const struct mafat_step *step)
   return MAFAT_OK;
 }
 
-/* ---- who trails whom ---- */
+/* ---- which outputs overlap which maps ---- */
 
-/* The pairs with the least lags; a ring of many rows more is no gain. */
+/* The pairs with the least overlap distances; a ring of many rows more is no gain. */
 static void choose(struct finder *f)
 {
   for (;;) {
     const struct pair *best = NULL;
     for (int i = 0; i < f->n; i++) {
       const struct pair *p = &f->pairs[i];
-      if (p->clashes || f->plan->trail_of[p->output] >= 0 || f->plan->place_of[p->output] >= 0 || f->taken[p->dying]) continue;
+      if (p->clashes || f->plan->ring_shared_with[p->output] >= 0 || f->plan->place_of[p->output] >= 0 || f->taken[p->dying]) continue;
       int spared = mafat_min(height(f, p->output), height(f, p->dying));
-      if (2 * p->lag <= spared && (!best || p->lag < best->lag)) best = p;
+      if (2 * p->overlap_distance <= spared && (!best || p->overlap_distance < best->overlap_distance)) best = p;
     }
     if (!best) return;
-    f->plan->trail_of[best->output] = best->dying;
-    f->plan->lag[best->output] = best->lag;
+    f->plan->ring_shared_with[best->output] = best->dying;
+    f->plan->overlap_distance[best->output] = best->overlap_distance;
     f->taken[best->dying] = true;
   }
 }
@@ -259,14 +259,14 @@ static bool has_turns(const struct mafat_plan *plan)
   return false;
 }
 
-int mafat_trails_find(struct mafat_plan *plan, const struct mafat_network *n, bool place)
+int mafat_in_place_rings_find(struct mafat_plan *plan, const struct mafat_network *n, bool place)
 {
   size_t n_operators = (size_t)mafat_network_n_tensors(n);
   struct finder f = {.plan = plan, .network = n};
-  plan->trail_of = mafat_heap_calloc(plan->heap, 2 * n_operators, sizeof *plan->trail_of);
-  if (!plan->trail_of) return MAFAT_ENOMEM;
-  plan->lag = plan->trail_of + n_operators;
-  for (size_t t = 0; t < n_operators; t++) plan->trail_of[t] = -1;
+  plan->ring_shared_with = mafat_heap_calloc(plan->heap, 2 * n_operators, sizeof *plan->ring_shared_with);
+  if (!plan->ring_shared_with) return MAFAT_ENOMEM;
+  plan->overlap_distance = plan->ring_shared_with + n_operators;
+  for (size_t t = 0; t < n_operators; t++) plan->ring_shared_with[t] = -1;
   if (!place || !has_turns(plan)) return MAFAT_OK;
   int code = mafat_schedule_open(&f.schedule, n, plan);
   f.last_group = mafat_heap_calloc(plan->heap, 3 * n_operators, sizeof *f.last_group);
