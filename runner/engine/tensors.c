@@ -1,20 +1,20 @@
 #include "runner/engine/tensors.h"
 
 /* Of one of whole rows. */
-static struct mafat_seat seat_in_rows(const struct mafat_tensors *t, int tensor, const struct mafat_tensor_layout *l, int channel, int y, int x)
+static struct mafat_row_view view_in_rows(const struct mafat_tensors *t, int tensor, const struct mafat_tensor_layout *l, int channel, int y, int x)
 {
   struct mafat_shape shape = mafat_network_tensor_shape(t->network, tensor);
   struct mafat_span rows;
   char *row = mafat_tensors_row_in_partition(t, l, y, &rows);
   size_t pixel = (size_t)mafat_block_width(shape.c, channel / MAFAT_CHANNEL_BLOCK) * l->element_bytes;
-  return (struct mafat_seat){.at = row + mafat_tensors_offset_in_row(t, tensor, l, channel, x), .row_bytes = l->row_bytes, .pixel_bytes = pixel,
+  return (struct mafat_row_view){.at = row + mafat_tensors_offset_in_row(t, tensor, l, channel, x), .row_bytes = l->row_bytes, .pixel_bytes = pixel,
                              .box = {rows, mafat_span(0, shape.w)}, .channels = mafat_span(0, shape.c)};
 }
 
-static struct mafat_seat seat_in_partition(const struct mafat_tensors *t, int tensor, int channel, int y, int x)
+static struct mafat_row_view view_in_partition(const struct mafat_tensors *t, int tensor, int channel, int y, int x)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
-  if (l->of_rows) return seat_in_rows(t, tensor, l, channel, y, x);
+  if (l->of_rows) return view_in_rows(t, tensor, l, channel, y, x);
   const struct mafat_partition *c = l->partition;
   struct mafat_shape shape = mafat_network_tensor_shape(t->network, tensor);
   int index, block = channel / MAFAT_CHANNEL_BLOCK;
@@ -29,7 +29,7 @@ static struct mafat_seat seat_in_partition(const struct mafat_tensors *t, int te
     elements += (size_t)(channel - b.channels.begin);
   else
     elements += (size_t)(block - b.channels.begin / MAFAT_CHANNEL_BLOCK) * MAFAT_CHANNEL_BLOCK * cols + (size_t)(channel % MAFAT_CHANNEL_BLOCK);
-  return (struct mafat_seat){.at = t->arena + t->layout->buffers[l->buffer + index].offset + elements * l->element_bytes,
+  return (struct mafat_row_view){.at = t->arena + t->layout->buffers[l->buffer + index].offset + elements * l->element_bytes,
                              .row_bytes = row * l->element_bytes, .pixel_bytes = pixel * l->element_bytes, .box = b.box, .channels = b.channels};
 }
 
@@ -38,16 +38,16 @@ char *mafat_tensors_in_partition(const struct mafat_tensors *t, int tensor, int 
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
   struct mafat_span rows;
   if (l->of_rows) return mafat_tensors_row_in_partition(t, l, y, &rows) + mafat_tensors_offset_in_row(t, tensor, l, channel, x);
-  return seat_in_partition(t, tensor, channel, y, x).at;
+  return view_in_partition(t, tensor, channel, y, x).at;
 }
 
-struct mafat_seat mafat_tensors_seat(const struct mafat_tensors *t, int tensor, int channel, int y, int x)
+struct mafat_row_view mafat_tensors_row_view(const struct mafat_tensors *t, int tensor, int channel, int y, int x)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
   struct mafat_shape s = mafat_network_tensor_shape(t->network, tensor);
-  if (l->partition) return seat_in_partition(t, tensor, channel, y, x);
+  if (l->partition) return view_in_partition(t, tensor, channel, y, x);
   int left = l->rows - mafat_tensors_slot(l, y);
-  return (struct mafat_seat){.at = mafat_tensors_lane(t, tensor, channel, y, x), .row_bytes = l->row_bytes,
+  return (struct mafat_row_view){.at = mafat_tensors_lane(t, tensor, channel, y, x), .row_bytes = l->row_bytes,
                              .pixel_bytes = mafat_tensors_pixel_bytes(t, tensor, channel / MAFAT_CHANNEL_BLOCK),
                              .box = {mafat_span(y, mafat_min(y + left, s.h)), mafat_span(0, s.w)}, .channels = mafat_span(0, s.c)};
 }
@@ -61,10 +61,10 @@ void mafat_tensor_rows_turn(struct mafat_tensor_rows *r)
     r->row_bytes = l->row_bytes;
     r->n_slots = rows.end;
   } else if (l) {
-    struct mafat_seat seat = seat_in_partition(r->tensors, r->tensor, r->channel, r->slot, r->x);
-    r->row = seat.at;
-    r->row_bytes = seat.row_bytes;
-    r->n_slots = seat.box.y.end;
+    struct mafat_row_view view = view_in_partition(r->tensors, r->tensor, r->channel, r->slot, r->x);
+    r->row = view.at;
+    r->row_bytes = view.row_bytes;
+    r->n_slots = view.box.y.end;
   } else {
     r->slot = 0;
     r->row -= (size_t)r->n_slots * r->row_bytes;

@@ -54,14 +54,14 @@ static inline size_t mafat_tensors_offset(const struct mafat_tensors *t, int ten
 
 /* A channel of a pixel, and what lies around it as far as one buffer holds it: rows and pixels at equal distances, channels of a block
  * side by side. Rows are those of partition buffers; of what lies in none, from the one that is asked for on, until the buffer ends. */
-struct mafat_seat {
+struct mafat_row_view {
   char *at;
   size_t row_bytes, pixel_bytes;
   struct mafat_box box;
   struct mafat_span channels;
 };
 
-struct mafat_seat mafat_tensors_seat(const struct mafat_tensors *t, int tensor, int channel, int y, int x);
+struct mafat_row_view mafat_tensors_row_view(const struct mafat_tensors *t, int tensor, int channel, int y, int x);
 
 /* The partition buffer of whole rows that holds row y: where that begins, *rows of the partition buffer. */
 static inline char *mafat_tensors_row_in_partition(const struct mafat_tensors *t, const struct mafat_tensor_layout *l, int y, struct mafat_span *rows)

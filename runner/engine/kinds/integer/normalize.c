@@ -31,12 +31,12 @@ static int list_runs(struct pixels *p, int first, int y, int x)
     int row = y;
     const struct mafat_source *s = mafat_sources_at(p->sources, run.source, &row);
     int channel = run.block * MAFAT_CHANNEL_BLOCK + run.lane - p->sources->list[run.source].first + s->first;
-    const struct mafat_seat seat = mafat_tensors_seat(p->tensors, s->tensor, channel, row, x);
-    p->at[p->n] = seat.at;
-    p->step[p->n] = (int)seat.pixel_bytes;
+    const struct mafat_row_view view = mafat_tensors_row_view(p->tensors, s->tensor, channel, row, x);
+    p->at[p->n] = view.at;
+    p->step[p->n] = (int)view.pixel_bytes;
     p->first[p->n] = c;
     p->count[p->n] = run.n;
-    end = mafat_min(end, seat.box.x.end);
+    end = mafat_min(end, view.box.x.end);
   }
   p->known = mafat_span(x, first == 0 && c == p->channels ? end : x);
   return c;

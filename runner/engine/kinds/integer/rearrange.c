@@ -62,19 +62,19 @@ static void find_from(const struct mafat_moving *m, int in_axis, int in_step, st
   for (; at >= m->operand->sources.list[source].n; source++) at -= m->operand->sources.list[source].n;
   const struct mafat_source *s = mafat_sources_at(&m->operand->sources, source, &y);
   const int channel = s->first + at, n = r->n;
-  const struct mafat_seat seat = mafat_tensors_seat(m->tensors, s->tensor, channel, y, x);
-  r->from = seat.at;
+  const struct mafat_row_view view = mafat_tensors_row_view(m->tensors, s->tensor, channel, y, x);
+  r->from = view.at;
   r->n = 1;
   if (in_axis == MAFAT_AXIS_W && in_step > 0) {
-    r->from_step = (ptrdiff_t)seat.pixel_bytes * in_step;
-    r->n = mafat_min(n, (seat.box.x.end - 1 - x) / in_step + 1);
+    r->from_step = (ptrdiff_t)view.pixel_bytes * in_step;
+    r->n = mafat_min(n, (view.box.x.end - 1 - x) / in_step + 1);
   } else if (in_axis == MAFAT_AXIS_H && in_step > 0) {
-    r->from_step = (ptrdiff_t)seat.row_bytes * in_step;
-    r->n = mafat_min(n, (mafat_min(seat.box.y.end, s->first_row + s->n_rows) - 1 - y) / in_step + 1);
+    r->from_step = (ptrdiff_t)view.row_bytes * in_step;
+    r->n = mafat_min(n, (mafat_min(view.box.y.end, s->first_row + s->n_rows) - 1 - y) / in_step + 1);
   } else if (in_axis == MAFAT_AXIS_C && in_step == 1) {
     r->from_step = 1;
     r->n = mafat_min(mafat_min(n, m->operand->sources.list[source].n - at),
-                     mafat_min(seat.channels.end - channel, MAFAT_CHANNEL_BLOCK - channel % MAFAT_CHANNEL_BLOCK));
+                     mafat_min(view.channels.end - channel, MAFAT_CHANNEL_BLOCK - channel % MAFAT_CHANNEL_BLOCK));
   }
 }
 
@@ -88,8 +88,8 @@ static int move_run(struct run *r)
 static int move_columns_of(const struct mafat_moving *m, const struct mafat_moving_columns *c, int y, int channel, int i, struct mafat_place in)
 {
   const int x = c->x + i * c->step;
-  const struct mafat_seat seat = mafat_tensors_seat(m->tensors, m->tensor, channel, y, x);
-  struct run r = {.to = seat.at, .n = mafat_min(c->n - i, (seat.box.x.end - 1 - x) / c->step + 1), .to_step = (ptrdiff_t)seat.pixel_bytes * c->step};
+  const struct mafat_row_view view = mafat_tensors_row_view(m->tensors, m->tensor, channel, y, x);
+  struct run r = {.to = view.at, .n = mafat_min(c->n - i, (view.box.x.end - 1 - x) / c->step + 1), .to_step = (ptrdiff_t)view.pixel_bytes * c->step};
   in.at[c->in_axis] += i * c->in_step;
   find_from(m, c->in_axis, c->in_step, in, &r);
   return move_run(&r);
@@ -99,8 +99,8 @@ static int move_columns_of(const struct mafat_moving *m, const struct mafat_movi
 static int move_channels_of(const struct mafat_moving *m, int y, int x, int channel, int n, struct mafat_place in)
 {
   const struct mafat_atom *last = &m->part->atoms[mafat_part_atoms(m->part, MAFAT_AXIS_C).end - 1];
-  const struct mafat_seat seat = mafat_tensors_seat(m->tensors, m->tensor, channel, y, x);
-  struct run r = {.to = seat.at, .to_step = 1, .n = mafat_min(mafat_min(n, seat.channels.end - channel), MAFAT_CHANNEL_BLOCK - channel % MAFAT_CHANNEL_BLOCK)};
+  const struct mafat_row_view view = mafat_tensors_row_view(m->tensors, m->tensor, channel, y, x);
+  struct run r = {.to = view.at, .to_step = 1, .n = mafat_min(mafat_min(n, view.channels.end - channel), MAFAT_CHANNEL_BLOCK - channel % MAFAT_CHANNEL_BLOCK)};
   find_from(m, last->in_axis, last->in_step, in, &r);
   return move_run(&r);
 }
