@@ -72,7 +72,8 @@ for machine in "${wanted[@]}"; do
   mkdir -p "$to"/bin "$to"/share/{doc/mafat,mafat/shapes}
   for program in $programs; do install -m 755 "$room/mafat/build/$machine/$program" "$to/bin"; done
   for page in $pages; do install -D -m 644 "$room/mafat/build/$machine/man/$page" "$to/share/man/man${page##*.}/$page"; done
-  install -m 644 CHANGELOG.md LICENSE "$to/share/doc/mafat"
+  install -m 644 LICENSE "$to/share/doc/mafat"
+  awk -v page=CHANGELOG.md -v installed=LICENSE -f scripts/installed_page.awk CHANGELOG.md >"$to/share/doc/mafat/CHANGELOG.md"
   install -m 644 models/shapes/shapes.{cfg,weights,names} "$to/share/mafat/shapes"
   install -m 644 models/shapes/holdout/000004.jpg "$to/share/mafat/shapes/shapes.jpg"
   # shellcheck disable=SC2086 # words

@@ -45,6 +45,7 @@ for path in $(grep -ohE '\b(base|network|formats|transform|predictor|search|runn
   compgen -G "$path" >/dev/null || missing="$missing $path"
 done
 check 'files and folders' "not there:$missing" test -z "$missing"
+check 'tables of files' 'fewer than 300 rows' test "$(scripts/list_files.py | grep -c '^| ')" -ge 300
 check 'table of speed and memory' 'see above' experiments/peers/readme_table.py --check
 
 # ---- The first example: its commands, and the block below them, which is what they print
