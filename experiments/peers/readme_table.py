@@ -45,8 +45,8 @@ def number(value):
 def cell(values, workload, row):
     warm = values.get((workload, *row, "warm_ms"))
     resident = values.get((workload, *row, "resident_bytes"))
-    if warm is None or resident is None:
-        return "not supported"
+    if warm is None or resident is None:   # a program that ran nothing was not installed
+        return "not supported" if any(key[1] == row[0] and key[0] for key in values) else "not measured"
     return "%s ms, %s MiB" % (number(warm), number(resident / MIB))
 
 
@@ -56,7 +56,7 @@ def generated(path=os.path.join(HERE, "results.csv")):
              "|---" * (1 + len(PROGRAMS)) + "|"]
     for workload, title in NETWORKS:
         cells = [cell(values, workload, row) for _, row in PROGRAMS]
-        if cells[-1] != "not supported":
+        if cells[-1].endswith("MiB"):
             lines.append("| %s | %s |" % (title, " | ".join(cells)))
     lines += ["", "Measured by `make bench` on %s, %s (commit %s)." % (about["machine"], about["date"], about["commit"])]
     return BEGIN + "\n".join(lines) + "\n" + END
