@@ -1,5 +1,6 @@
-/* Channels lie in blocks of 16; the last block of a tensor is as wide as it needs to be, rounded up
- * to 4 (1 to 3 channels are not rounded), so that the 3-channel image costs 3 elements a pixel. */
+/* Sizes of channel blocks. A tensor is stored in blocks of 16 channels. Its last block is only as
+ * wide as needed, rounded up to 4; 1 to 3 channels are not rounded, so that an image of 3 channels
+ * costs 3 elements per pixel. */
 #ifndef MAFAT_BASE_BLOCKS_H
 #define MAFAT_BASE_BLOCKS_H
 
@@ -30,7 +31,7 @@ static inline int mafat_n_blocks(int channels)
   return (channels + MAFAT_CHANNEL_BLOCK - 1) / MAFAT_CHANNEL_BLOCK;
 }
 
-/* Elements a pixel occupies in block `block` of a tensor, whatever their type. */
+/* Elements per pixel in block `block` of a tensor of any element type. */
 static inline int mafat_block_width(int channels, int block)
 {
   int n = mafat_min(channels - block * MAFAT_CHANNEL_BLOCK, MAFAT_CHANNEL_BLOCK);

@@ -1,6 +1,6 @@
-/* Half-open boxes [y0,y1) x [x0,x1) of a feature map, and one-dimensional spans
- * of rows or columns. Everything the planner knows of geometry is in spans: a
- * layer's receptive field is the product of its row span and its column span. */
+/* Half-open boxes [y0,y1) x [x0,x1) of a feature map, and one-dimensional spans of rows or columns.
+ * The planner computes with spans only: a layer's receptive field is the product of its row span
+ * and its column span. */
 #ifndef MAFAT_BASE_BOX_H
 #define MAFAT_BASE_BOX_H
 
@@ -29,23 +29,23 @@ static inline bool mafat_span_is_empty(struct mafat_span s)
   return s.end <= s.begin;
 }
 
-/* The smallest span that holds both; an empty one adds nothing. */
+/* Returns the smallest span that contains both. An empty span adds nothing. */
 struct mafat_span mafat_span_hull(struct mafat_span a, struct mafat_span b);
 
-/* The part of s inside [0, limit). */
+/* Returns the part of s inside [0, limit). */
 struct mafat_span mafat_span_clip(struct mafat_span s, int limit);
 
-/* s grown outwards to multiples of granularity, within [0, limit). Winograd
- * computes whole 4x4 or 6x6 outputs on a grid aligned to the map's origin. */
+/* Grows s outwards to multiples of granularity, within [0, limit). Winograd needs this: it computes
+ * tiles of 4x4 or 6x6 outputs on a grid aligned to the map's origin. */
 struct mafat_span mafat_span_round_out(struct mafat_span s, int granularity,
                                        int limit);
 
-/* Inputs that a window of `size` taps, `stride` apart, first tap at -pad,
- * reads for the outputs `out`. Not clipped: may reach outside the map. */
+/* Returns the inputs that a window reads for the outputs `out`. The window has `size` taps,
+ * `stride` apart, the first at -pad. Not clipped: the span may reach outside the map. */
 struct mafat_span mafat_span_window(struct mafat_span out, int size, int stride,
                                     int pad);
 
-/* Part i of [0, extent) cut into n parts whose sizes differ by one at most. */
+/* Returns share i of [0, extent) divided into n shares whose sizes differ by at most one. */
 struct mafat_span mafat_span_share(int extent, int n, int i);
 
 static inline struct mafat_box mafat_box_full(int h, int w)

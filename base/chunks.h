@@ -1,5 +1,5 @@
-/* Memory for what a reader makes of a file: pieces cut from chunks, all freed at once. There is a most that may be
- * taken, so that no file makes its reader take all there is. */
+/* Memory for the result of reading a file: allocated from chunks, freed all at once. A maximum
+ * keeps a hostile file from exhausting memory. */
 #ifndef MAFAT_BASE_CHUNKS_H
 #define MAFAT_BASE_CHUNKS_H
 
@@ -7,13 +7,14 @@
 
 struct mafat_chunk;
 
-/* Begins as {.most_bytes = ...}. */
+/* Initialized as {.most_bytes = ...}. */
 struct mafat_chunks {
   struct mafat_chunk *newest;
-  size_t bytes, most_bytes; /* of all chunks */
+  size_t bytes, most_bytes; /* of all chunks: allocated now, and the maximum */
 };
 
-/* n times so many bytes, all 0, aligned for anything; NULL: the system has no more, or it is more than the most. */
+/* Returns n * bytes zeroed bytes, aligned for any type. NULL: out of memory, or above the
+ * maximum. */
 void *mafat_chunks_take(struct mafat_chunks *c, size_t n, size_t bytes);
 void mafat_chunks_free(struct mafat_chunks *c);
 

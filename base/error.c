@@ -1,3 +1,5 @@
+/* Formats error messages into diagnostics, and warnings for a sink. Called by every reader and by
+ * the library for all failures. Allocates nothing and prints nothing. */
 #include "base/error.h"
 
 #include "base/utf8.h"
@@ -25,7 +27,8 @@ int mafat_fail(struct mafat_diagnostic *d, int code, const char *format, ...)
 {
   if (d) {
     va_list args;
-    char whole[8192]; /* paths may be long, and what matters stands behind them */
+    /* larger than a diagnostic: paths may be long, and the end of a message says most */
+    char whole[8192];
     enum { HEAD = 150, TAIL = sizeof d->text - HEAD - sizeof "..." };
     va_start(args, format);
     vsnprintf(whole, sizeof whole, format, args);
@@ -33,7 +36,8 @@ int mafat_fail(struct mafat_diagnostic *d, int code, const char *format, ...)
     size_t length = strlen(whole);
     if (length < sizeof d->text) memcpy(d->text, whole, length + 1);
     else snprintf(d->text, sizeof d->text, "%.*s...%s", HEAD, whole, whole + length - TAIL);
-    mafat_utf8_keep_to_one_line(d->text); /* paths, plans and labels may hold anything */
+    /* paths, plans and labels may contain control characters */
+    mafat_utf8_keep_to_one_line(d->text);
   }
   return code;
 }

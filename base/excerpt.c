@@ -1,3 +1,6 @@
+/* Records byte ranges of model files and maps them to offsets in the embedded graph. Called by
+ * base/model_file.c while a model is read, and by formats/packed/graph.c, which writes and reads
+ * packed files. Allocates; opens no file. */
 #include "base/excerpt.h"
 
 #include "base/part.h"
@@ -5,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NEAR = 32 }; /* bytes: a piece more costs as many */
+enum { NEAR = 32 }; /* bytes between two ranges that are merged: another range costs as much */
 
 struct mafat_excerpt *mafat_excerpt_make(void)
 {
@@ -26,7 +29,7 @@ MAFAT_PART(run) void mafat_excerpt_close(struct mafat_excerpt **excerpt)
   *excerpt = NULL;
 }
 
-/* How many files have names in front of that one. */
+/* Returns the number of files whose names sort before `name`. */
 static int count_before(const struct mafat_excerpt *e, const char *name)
 {
   int begin = 0, end = e->n_files;
@@ -38,7 +41,8 @@ static int count_before(const struct mafat_excerpt *e, const char *name)
   return begin;
 }
 
-/* Looked for at every constant that is read, among names that a file chooses: long ones may differ in their last bytes alone. */
+/* Binary search: a model names files for every constant, and long names may differ in their last
+ * bytes only. */
 int mafat_excerpt_find_file(const struct mafat_excerpt *e, const char *name)
 {
   int place = count_before(e, name), file = place < e->n_files ? e->files[place].by_name : -1;
@@ -67,7 +71,7 @@ void mafat_excerpt_give(struct mafat_excerpt *e, int file, const char *input)
   if (!e->files[file].given) e->failed = true;
 }
 
-/* ---- pieces ---- */
+/* ---- ranges ---- */
 
 static int compare(const void *a, const void *b)
 {
@@ -75,7 +79,8 @@ static int compare(const void *a, const void *b)
   return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Does the piece reach as far as byte `at`, or nearly? It does not begin behind it. */
+/* True if the range ends at byte `at` or at most NEAR bytes before it. It must not begin after
+ * `at`. */
 static bool reaches(const struct mafat_excerpt_piece *p, uint64_t at)
 {
   return at <= p->at + p->bytes || at - (p->at + p->bytes) <= NEAR;
@@ -98,7 +103,7 @@ static void settle_file(struct mafat_excerpt_file *f)
   f->n = n;
 }
 
-/* Of pieces that have become many, most are of bytes that were asked for before. */
+/* Grows the array. It merges ranges first, because most of many ranges repeat earlier ones. */
 static bool make_room(struct mafat_excerpt_file *f)
 {
   enum { LEAST = 256 };
@@ -118,7 +123,7 @@ void mafat_excerpt_add(struct mafat_excerpt *e, int file, uint64_t at, uint64_t 
   struct mafat_excerpt_file *f = &e->files[file];
   if (n == 0 || e->failed) return;
   struct mafat_excerpt_piece *last = f->n > 0 ? &f->pieces[f->n - 1] : NULL;
-  if (last && at >= last->at && reaches(last, at)) { /* as files are read, nearly always */
+  if (last && at >= last->at && reaches(last, at)) { /* files are mostly read in ascending order */
     extend(last, at + n);
     return;
   }
@@ -134,14 +139,15 @@ void mafat_excerpt_settle(struct mafat_excerpt *e)
     settle_file(f);
     for (size_t k = 0; k < f->n; k++) {
       f->pieces[k].lies = e->bytes;
-      e->bytes += f->pieces[k].bytes; /* no overflow: of files */
+      e->bytes += f->pieces[k].bytes; /* no overflow: the sum is at most that of the files' sizes */
     }
   }
 }
 
 bool mafat_excerpt_locate(const struct mafat_excerpt_file *f, uint64_t at, uint64_t n, uint64_t *lies)
 {
-  size_t begin = 0, end = f->n; /* the last piece that begins at `at` or before is among [begin, end) */
+  /* invariant: [begin, end) has the last range that begins at or before `at` */
+  size_t begin = 0, end = f->n;
   if (n == 0) {
     *lies = 0;
     return true;

@@ -1,3 +1,5 @@
+/* A heap whose pages are returned to the system together. Called by the search, the planner and the
+ * cost model (search/, predictor/, api/choose.c). Maps memory with mmap; takes no lock. */
 #include "base/heap.h"
 
 #include "base/error.h"
@@ -10,37 +12,37 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Blocks are cut from chunks, one behind the other; freed ones wait in a list for each of
- * a few sizes. Large blocks are mappings of their own. */
+/* Blocks are carved from chunks in ascending order. Freed blocks go to one free list per size
+ * class. Large blocks are mappings of their own. */
 enum {
-  UNIT = 16,               /* of sizes and addresses */
-  STEPS = 4,               /* sizes to a doubling: at most a fifth of a block is waste */
-  N_SIZES = 44,            /* from UNIT to LARGE */
+  UNIT = 16,               /* granularity of sizes and addresses */
+  STEPS = 4,               /* size classes per doubling: at most a fifth of a block is wasted */
+  N_SIZES = 44,            /* size classes from UNIT to LARGE */
   LARGE = 64 << 10,
-  CHUNK = 256 << 10        /* its pages come as they are written to */
+  CHUNK = 256 << 10        /* a page becomes resident when it is first written */
 };
 
 struct block {
-  _Alignas(UNIT) size_t size; /* number of a size; N_SIZES: a large one */
-  size_t bytes;               /* behind this header, that may be used */
+  _Alignas(UNIT) size_t size; /* size class; N_SIZES: a large block */
+  size_t bytes;               /* usable bytes after this header */
 };
 
 struct freed {
   struct freed *next;
 };
 
-/* A chunk, or a large block: a mapping. */
+/* A mapping: a chunk, or one large block. */
 struct mapping {
   _Alignas(UNIT) struct mapping *before;
   struct mapping *next;
   size_t bytes;
-  size_t written; /* of a chunk, as far as blocks were cut; a multiple of UNIT */
+  size_t written; /* bytes of a chunk that blocks were carved from; a multiple of UNIT */
 };
 
 struct mafat_heap {
-  struct mapping *chunks, *large; /* the first chunk is the one that blocks are cut from */
+  struct mapping *chunks, *large; /* new blocks come from the first chunk */
   struct freed *freed[N_SIZES];
-  size_t in_large, most; /* bytes of large blocks; of all pages, the most there were */
+  size_t in_large, most; /* bytes of large blocks; peak of all pages */
 };
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -55,9 +57,9 @@ enum { WATCHED = false };
 enum { WATCHED = false };
 #endif
 
-/* ---- sizes ---- */
+/* ---- size classes ---- */
 
-/* Of number 0, 1 ...: 16, 32, 48, 64; 80, 96, 112, 128; 160 ... */
+/* Sizes of classes 0, 1, ...: 16, 32, 48, 64; 80, 96, 112, 128; 160, ... */
 static size_t size_of(size_t number)
 {
   size_t doubling = number / STEPS, step = number % STEPS + 1;
@@ -107,7 +109,8 @@ MAFAT_PART(opening) int mafat_heap_open(struct mafat_heap **out)
 void mafat_heap_close(struct mafat_heap **heap)
 {
   if (!heap || !*heap) return;
-  struct mapping *lists[] = {(*heap)->large, (*heap)->chunks}; /* the last chunk holds the heap */
+  /* the last chunk contains the heap itself */
+  struct mapping *lists[] = {(*heap)->large, (*heap)->chunks};
   *heap = NULL;
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     while (lists[i]) unmap(&lists[i], lists[i]);
@@ -126,7 +129,8 @@ MAFAT_PART(opening) size_t mafat_heap_bytes(const struct mafat_heap *heap)
   return sum;
 }
 
-/* Asked before large blocks go and when somebody wants to know: in between there is only more. */
+/* Updates the peak. Called before a large block is freed and when the peak is read: between those,
+ * usage only grows. */
 static void note_most(struct mafat_heap *heap)
 {
   size_t now = mafat_heap_bytes(heap);
@@ -152,7 +156,7 @@ static void *take_large(struct mafat_heap *heap, size_t bytes)
   return b + 1;
 }
 
-/* From the first chunk, or from a new one: what is left of the old one is lost. */
+/* Carves a block from the first chunk, or from a new one. The rest of the old chunk is wasted. */
 static void *cut(struct mafat_heap *heap, size_t number)
 {
   size_t bytes = size_of(number), all = sizeof(struct block) + bytes;

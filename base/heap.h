@@ -1,8 +1,8 @@
-/* A heap that goes back to the system as a whole. What a search makes and frees would else
- * leave pieces among what stays, and their pages would stay with it.
+/* A heap that is returned to the system as a whole. Without it, the search's many short-lived
+ * blocks would fragment the C library's heap and keep its pages resident.
  *
- * NULL is the C library's heap: who is given a heap need not know which. Used by one thread
- * at a time. */
+ * NULL stands for the C library's heap, so a callee need not know which one it uses. One thread at
+ * a time. */
 #ifndef MAFAT_BASE_HEAP_H
 #define MAFAT_BASE_HEAP_H
 
@@ -10,20 +10,21 @@
 
 struct mafat_heap;
 
-/* MAFAT_ENOMEM. Under AddressSanitizer *out is NULL, so that it sees every block. */
+/* Returns MAFAT_ENOMEM on failure. Under AddressSanitizer *out is NULL, so that it checks every
+ * block. */
 int mafat_heap_open(struct mafat_heap **out);
-/* With all that lies in it. */
+/* Frees all blocks, too. */
 void mafat_heap_close(struct mafat_heap **heap);
 
-/* As calloc, realloc and free, of blocks of the same heap. */
+/* Like calloc, realloc and free, for blocks of the same heap. */
 void *mafat_heap_calloc(struct mafat_heap *heap, size_t n, size_t bytes);
 void *mafat_heap_realloc(struct mafat_heap *heap, void *block, size_t bytes);
 void mafat_heap_free(struct mafat_heap *heap, void *block);
 
-/* Pages that were written to and are not back: what closing it gives back, at most; of the
- * C library's heap 0. */
+/* Returns the bytes of pages that were written and not unmapped: the most that closing the heap
+ * frees. 0 for the C library's heap. */
 size_t mafat_heap_bytes(const struct mafat_heap *heap);
-/* The most that there were at a time; of the C library's heap 0. */
+/* Returns the peak of mafat_heap_bytes. 0 for the C library's heap. */
 size_t mafat_heap_most_bytes(const struct mafat_heap *heap);
 
 #endif

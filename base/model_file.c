@@ -1,3 +1,6 @@
+/* Reads a model file at random offsets through a 16 KiB window. Called by the ONNX, TFLite and
+ * packed readers (formats/), by packing (runner/weights/packer.c), and by programs/make_weights.
+ * Opens and reads files; copies a pipe to an unnamed temporary file. Allocates. */
 #include "base/model_file.h"
 
 #include "base/open_file.h"
@@ -23,8 +26,8 @@ static bool write_all(int fd, const char *from, size_t n)
   return true;
 }
 
-/* Of a pipe, which may have no end: no more than a protocol buffer or a flatbuffer holds, and than leaves others an
- * eighth of what is free where it is copied to. */
+/* Returns the most bytes to copy from a pipe, which may never end: at most the limit of protocol
+ * buffers and flatbuffers (2 GiB), and at most 7/8 of the free space of the copy's file system. */
 static uint64_t most_copied(int copy)
 {
   const uint64_t most = INT32_MAX;
@@ -49,7 +52,7 @@ static int copy_to(int copy, const char *folder, struct mafat_model_file *f, str
   return mafat_fail(d, MAFAT_EIO, "%s: cannot %s: %s", f->path, got < 0 ? "read" : "copy it", strerror(errno));
 }
 
-/* A pipe cannot be read by offset: its content is copied to a file without a name, which takes its place. */
+/* Copies a pipe to an unnamed file, which replaces it: a pipe cannot be read by offset. */
 static int spool(struct mafat_model_file *f, struct mafat_diagnostic *d)
 {
   const char *folder = getenv("TMPDIR");
@@ -74,7 +77,7 @@ static int check_kind(struct mafat_model_file *f, bool regular, struct mafat_dia
   return mafat_model_source_is_regular(s) ? MAFAT_OK : spool(f, d);
 }
 
-/* `own`: the source is the file's to close, also after a failure. */
+/* `own`: the file closes the source, also after a failure. */
 static int open_file(struct mafat_model_file **out, struct mafat_model_source *source, bool own, bool regular,
                      struct mafat_diagnostic *d)
 {
@@ -129,7 +132,7 @@ int mafat_model_file_same(const struct mafat_model_file *f, struct mafat_file_st
   return mafat_fail(d, MAFAT_EIO, "%s: was written to or replaced while the model was read", f->path);
 }
 
-/* ---- notes and excerpts ---- */
+/* ---- recording and embedded graphs ---- */
 
 int mafat_model_file_note(struct mafat_model_file *f, struct mafat_excerpt *notes, struct mafat_diagnostic *d)
 {
@@ -146,7 +149,7 @@ void mafat_model_file_excerpt(struct mafat_model_file *f, const struct mafat_exc
   f->bytes = excerpt->files[0].bytes;
 }
 
-/* The path without the folder that the model lies in. */
+/* Returns the path relative to the model's folder. */
 static const char *name_beside(const struct mafat_model_file *f, const char *path)
 {
   const char *slash = strrchr(f->path, '/');
@@ -154,7 +157,7 @@ static const char *name_beside(const struct mafat_model_file *f, const char *pat
   return strncmp(path, f->path, folder) == 0 ? path + folder : path;
 }
 
-/* Constants that were given are called by their whole path. */
+/* Constants given by the user are recorded by their full path, so that is tried first. */
 static int open_in_excerpt(struct mafat_model_file **out, const struct mafat_model_file *f, const char *path,
                            struct mafat_diagnostic *d)
 {

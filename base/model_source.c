@@ -1,3 +1,6 @@
+/* Opens, identifies and reads one file of a model. Called by api/model_files.c and
+ * api/model_paths.c, which open it, and by all readers and weight loaders. Opens file descriptors
+ * and allocates; drops pages from the page cache. */
 #include "base/model_source.h"
 
 #include "base/open_file.h"
@@ -9,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Copies the first bytes of a pipe, which stay there; waits for them. */
+/* Copies the first bytes of a pipe without consuming them (tee). Blocks until there are some. */
 MAFAT_PART(opening) static void look_into_pipe(struct mafat_model_source *s)
 {
   int ends[2];
@@ -32,7 +35,7 @@ static int identify(struct mafat_model_source *s, struct mafat_diagnostic *d)
   if (!S_ISREG(s->st.st_mode)) return MAFAT_OK;
   s->bytes = (uint64_t)s->st.st_size;
   s->state = mafat_file_state(&s->st);
-  posix_fadvise(s->fd, 0, 0, POSIX_FADV_RANDOM); /* do not read ahead: weights may follow */
+  posix_fadvise(s->fd, 0, 0, POSIX_FADV_RANDOM); /* no read-ahead: weights may follow */
   return MAFAT_OK;
 }
 
@@ -50,7 +53,8 @@ static int open_path(struct mafat_model_source **out, const char *path, bool wai
   int code = make(out, path, d);
   if (code) return code;
   (*out)->fd = waits ? mafat_open_file(path) : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (!waits && (*out)->fd >= 0) fcntl((*out)->fd, F_SETFL, 0); /* of O_NONBLOCK, for a FIFO must not hang us, nothing stays */
+  /* O_NONBLOCK keeps open() from waiting at a FIFO; reads must block again */
+  if (!waits && (*out)->fd >= 0) fcntl((*out)->fd, F_SETFL, 0);
   code = identify(*out, d);
   if (code) mafat_model_source_close(out);
   return code;
@@ -110,7 +114,8 @@ int mafat_model_source_same(const struct mafat_file_state *now, const struct maf
   return mafat_fail(d, MAFAT_EIO, "%s: was written to or replaced after its network was read", path);
 }
 
-/* Where somebody reads the file past the page cache (O_DIRECT), everybody does so, in whole blocks. */
+/* Reads whole aligned blocks. Needed if another reader has set O_DIRECT on the shared
+ * descriptor. */
 static ssize_t read_blocks(int fd, char *to, size_t n, uint64_t at)
 {
   enum { BLOCK = 4096 };

@@ -1,10 +1,13 @@
+/* Reads and writes decimal numbers independently of the locale. Called by the cfg reader
+ * (formats/darknet/cfg.c) and the calibration file (runner/calibrate/calibrate_file.c). Touches
+ * nothing global. */
 #include "base/number.h"
 
 #include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* "." as a rule; "," in many languages, and in a few more than one byte. */
+/* Returns the locale's decimal point: mostly ".", often ",", sometimes longer than one byte. */
 static const char *locale_point(void)
 {
   const char *point = nl_langinfo(RADIXCHAR);
@@ -22,11 +25,11 @@ float mafat_number_read(const char *text, const char **end)
   }
   size_t n = strcspn(text, ",;"), before = strcspn(text, "."), length = strlen(point);
   *end = text;
-  if (n + length >= sizeof copy) return 0; /* no number */
+  if (n + length >= sizeof copy) return 0; /* too long for a number */
   if (before > n) before = n;
   memcpy(copy, text, before);
   copy[before] = '\0';
-  /* The locale's own point is none here. */
+  /* The text is in the C locale: the locale's own point ends the number. */
   char *foreign = strstr(copy, point);
   if (foreign) *foreign = '\0';
   else if (before < n) {
@@ -36,7 +39,7 @@ float mafat_number_read(const char *text, const char **end)
   }
   float v = strtof(copy, &stop);
   size_t used = (size_t)(stop - copy);
-  /* Behind a point that was read, the copy is length - 1 bytes ahead. */
+  /* After a replaced point, the copy is length - 1 bytes longer than the text. */
   *end = text + (!foreign && used >= before + length ? used - length + 1 : used);
   return v;
 }

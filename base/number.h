@@ -1,10 +1,10 @@
-/* Numbers as text, with a point whatever locale the program that uses the library has set. */
+/* Numbers as text with a decimal point, in any locale that the calling program has set. */
 #ifndef MAFAT_BASE_NUMBER_H
 #define MAFAT_BASE_NUMBER_H
 
-/* As strtof in the C locale, of text that a comma or a semicolon ends. */
+/* Like strtof in the C locale. A comma or a semicolon ends the text. */
 float mafat_number_read(const char *text, const char **end);
-/* Makes a point of the locale's, in what printf wrote. */
+/* Replaces the locale's decimal point in printf's output by '.'. */
 void mafat_number_point(char *text);
 
 #endif

@@ -1,3 +1,6 @@
+/* Opens a path for reading, and reads with retries. Called by base/model_source.c,
+ * base/model_file.c, base/text_file.c and the readers of pictures (runner/image). Opens file
+ * descriptors. */
 #include "base/open_file.h"
 
 #include "base/part.h"
@@ -12,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of "/dev/fd/3"; -1: it is another path. */
+/* Returns 3 for "/dev/fd/3"; -1 for other paths. */
 static int descriptor_of(const char *path)
 {
   static const char folder[] = "/dev/fd/";

@@ -1,23 +1,23 @@
-/* Opening files, and reading parts of them. */
+/* Opens files and reads parts of them, retrying after signals and short reads. */
 #ifndef MAFAT_BASE_OPEN_FILE_H
 #define MAFAT_BASE_OPEN_FILE_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* As open(), closed on exec; -1: errno. Of a pipe that the process holds open (/dev/fd/3) this is that end: a named one
- * that has been written would otherwise wait for another writer. */
+/* Like open() for reading, with close-on-exec. -1: errno is set. For /dev/fd/N of an open pipe it
+ * duplicates the descriptor: opening a named pipe anew would wait for another writer. */
 int mafat_open_file(const char *path);
 
-/* What is no regular file, for a line that tells so: "a pipe". */
+/* Returns a name for a file that is not regular, such as "a pipe", for messages. */
 const char *mafat_file_kind(mode_t mode);
 
-/* Is what read() has just refused, by errno, to be asked for again? After a signal; and of a pipe that somebody who shares it has made
- * non-blocking, once there is something, or its end. */
+/* True if a failed read() should be repeated, judged by errno. After EAGAIN it waits for data:
+ * another process may have made a shared pipe non-blocking. */
 bool mafat_read_again(int fd);
 
-/* n bytes from `at` on (-1: from where it stands, of what can only be read in a row); fewer only where the file ends: network and user
- * file systems, pipes and signals give less at a time. -1: errno. */
+/* Reads n bytes from offset `at` (-1: from the current position, for pipes). Returns fewer only at
+ * the end of the file, although one read() may return less. -1: errno is set. */
 ssize_t mafat_read_some(int fd, void *to, size_t n, off_t at);
 
 #endif

@@ -1,11 +1,11 @@
-/* MAFAT_PART(name), before the definition of a function, places it in a part of a static program
- * (runner/os/parts.def), whatever its name and its file are. A function without it goes with its
- * file. It changes nothing in programs without parts, as those over libmafat.so. */
+/* MAFAT_PART(name), before a function's definition, places it in a part of a static program
+ * (runner/os/parts.def), whatever its name and file. A function without it goes with its file. It
+ * has no effect in programs without parts, such as those over libmafat.so. */
 #ifndef MAFAT_BASE_PART_H
 #define MAFAT_BASE_PART_H
 
-/* One section a line, so that the linker can drop each function that nothing calls. Two dots:
- * -ffunction-sections names no section so. */
+/* A section per line, so that the linker can drop each unused function. The two dots keep the name
+ * apart from those of -ffunction-sections. */
 #define MAFAT_PART(name) MAFAT_PART_ON_LINE(#name, __LINE__)
 #define MAFAT_PART_ON_LINE(name, line) MAFAT_PART_SECTION(name, line)
 #define MAFAT_PART_SECTION(name, line) __attribute__((section(".text.." name "." #line)))

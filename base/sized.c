@@ -1,8 +1,10 @@
+/* Copies structs whose caller may be built for another version of the library. Called by api/ for
+ * every struct of include/mafat.h that begins with its size. Pure functions. */
 #include "base/sized.h"
 
 #include <string.h>
 
-/* 0: it was not set, or holds anything. */
+/* Returns the size that the caller set; 0 if it is unset or implausible. */
 static size_t size_of(const void *sized)
 {
   const size_t size = *(const size_t *)sized, most = 64 << 10;

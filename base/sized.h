@@ -1,16 +1,16 @@
-/* Structs of the public headers that begin with their size, a size_t, which the caller sets: its version may know fewer
- * fields than this one, or more. */
+/* Structs of the public headers that begin with their size. The caller sets this size_t; its
+ * version may know fewer or more fields than this one. */
 #ifndef MAFAT_BASE_SIZED_H
 #define MAFAT_BASE_SIZED_H
 
 #include "include/mafat.h"
 
-/* Copies the fields of facts that both know, and zeroes those that only the caller knows; out->size stays. MAFAT_EINVAL: it was
- * not set. */
+/* Copies the fields of `facts` that both versions know, and zeroes those that only the caller
+ * knows. out->size stays. MAFAT_EINVAL: the size was not set. */
 int mafat_sized_give(void *out, const void *facts, size_t bytes);
 
-/* Copies the options that both know to `options`, whose other fields become 0; given may be NULL. MAFAT_EINVAL: its size was not
- * set, or an option that only the caller knows is not 0. */
+/* Copies the options that both versions know into `options` and zeroes the rest; `given` may be
+ * NULL. MAFAT_EINVAL: the size was not set, or an option that only the caller knows is not 0. */
 int mafat_sized_take(void *options, size_t bytes, const void *given, struct mafat_diagnostic *d);
 
 #endif

@@ -1,3 +1,5 @@
+/* Reads a whole text file, or a pipe to its end, into memory. Called by the cfg reader
+ * (formats/darknet/cfg.c). Allocates the text; drops the file from the page cache. */
 #include "base/text_file.h"
 
 #include "base/open_file.h"
@@ -7,13 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The next bytes: by offset, or of a pipe in a row. -1: errno. */
+/* Reads the next bytes: by offset, or in sequence from a pipe. -1: errno is set. */
 static ssize_t read_next(const struct mafat_model_source *s, void *to, size_t n, size_t at)
 {
   return mafat_model_source_is_regular(s) ? mafat_model_source_read(s, to, n, at) : read(s->fd, to, n);
 }
 
-/* Reads to the end; the buffer grows by doubling. */
+/* The buffer doubles as needed. */
 static int read_to_end(const struct mafat_model_source *s, const char *what, size_t max_bytes, char **text,
                        size_t *bytes, struct mafat_diagnostic *d)
 {
@@ -45,7 +47,7 @@ int mafat_text_source_read(const struct mafat_model_source *s, const char *what,
   *bytes = 0;
   int code = S_ISDIR(s->st.st_mode) ? mafat_fail(d, MAFAT_EIO, "%s: expected %s, found a directory", s->path, what)
                                     : read_to_end(s, what, max_bytes, text, bytes, d);
-  mafat_model_source_drop(s, 0); /* it is in *text now */
+  mafat_model_source_drop(s, 0); /* the text is in memory now */
   if (code) {
     free(*text);
     *text = NULL;

@@ -1,12 +1,14 @@
-/* Characters of text from outside, of UTF-8 (RFC 3629). Programs have these, too, without the library: no .c file. */
+/* UTF-8 characters (RFC 3629) of untrusted text. Inline, because programs use it without the
+ * library. */
 #ifndef MAFAT_BASE_UTF8_H
 #define MAFAT_BASE_UTF8_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes of the character that the text begins with, a NUL's is one; 0: it begins with none. Nothing overlong, no
- * surrogates, nothing above U+10FFFF; no byte behind a NUL is looked at. */
+/* Returns the length of the character at the start of the text; a NUL has length 1. Returns 0 if
+ * there is no valid character: overlong forms, surrogates and values above U+10FFFF are invalid.
+ * Never reads past a NUL. */
 static inline size_t mafat_utf8_character(const char *text)
 {
   const unsigned char *u = (const unsigned char *)text;
@@ -17,12 +19,12 @@ static inline size_t mafat_utf8_character(const char *text)
   unsigned char most = u[0] == 0xed ? 0x9f : u[0] == 0xf4 ? 0x8f : 0xbf;
   if (u[1] < least || u[1] > most) return 0;
   for (size_t i = 2; i < length; i++)
-    if ((u[i] & 0xc0) != 0x80) return 0; /* a NUL, too, ends here */
+    if ((u[i] & 0xc0) != 0x80) return 0; /* a NUL ends here, too */
   return length;
 }
 
-/* Is that character, of so many bytes, one that a terminal may obey? ASCII's controls, and those from U+0080 to
- * U+009F, which are as good as ESC to some. */
+/* True if that character of `bytes` bytes is a control character: ASCII's, and U+0080 to U+009F,
+ * which some terminals obey like ESC. */
 static inline bool mafat_utf8_is_control(const char *text, size_t bytes)
 {
   unsigned char first = (unsigned char)text[0];
@@ -30,8 +32,8 @@ static inline bool mafat_utf8_is_control(const char *text, size_t bytes)
   return bytes == 2 && first == 0xc2 && (unsigned char)text[1] < 0xa0;
 }
 
-/* Makes '?' of each byte of what a terminal may obey, and of each that begins no character, which is as good as a
- * control to some: text stays one line, and does nothing. */
+/* Replaces each byte of control characters and of invalid characters by '?', so that the text stays
+ * on one line and cannot control a terminal. */
 static inline void mafat_utf8_keep_to_one_line(char *text)
 {
   for (size_t n; *text; text += n ? n : 1) {

@@ -1,3 +1,5 @@
+/* Table of the two Winograd tile sizes. Called by predictor/plan/winograd.c, which passes the rows
+ * to predictions and kernels. Constant data. */
 #include "base/winograd.h"
 
 static const struct mafat_winograd sizes[MAFAT_N_WINOGRADS] = {

@@ -1,6 +1,6 @@
-/* Winograd's convolutions F(n x n, 3x3) (Lavin and Gray, 2016), in the sizes that there are: what kernels,
- * predictions and executors go by together. A tile of n x n outputs is made from window x window inputs, with as many
- * products a channel. Tiles lie on a grid that begins at the map's origin. */
+/* Winograd convolutions F(n x n, 3x3) (Lavin and Gray, 2016): the tile sizes that kernels,
+ * predictions and the executor share. A tile of n x n outputs needs window x window inputs, and as
+ * many products per channel. Tiles form a grid that begins at the map's origin. */
 #ifndef MAFAT_BASE_WINOGRAD_H
 #define MAFAT_BASE_WINOGRAD_H
 
@@ -8,15 +8,18 @@ enum mafat_winograd_size { MAFAT_WINOGRAD_4X4, MAFAT_WINOGRAD_6X6, MAFAT_N_WINOG
 
 struct mafat_winograd {
   enum mafat_winograd_size size;
-  int outputs; /* pixels of a tile's side */
-  int window;  /* inputs of a side: two more */
-  int points;  /* products per tile, channel and filter: window * window; direct: 9 * outputs * outputs */
-  int block;   /* channels that are summed by themselves, as many pieces as have so many; 0: one sum of all */
+  int outputs; /* pixels along a tile's side */
+  int window;  /* inputs along a tile's side: outputs + 2 */
+  /* products per tile, channel and filter: window * window; direct convolution has 9 * outputs *
+   * outputs */
+  int points;
+  /* channels summed separately, for as many such blocks as are full; 0: one sum over all */
+  int block;
 };
 
 const struct mafat_winograd *mafat_winograd_find(enum mafat_winograd_size size);
 
-/* Tiles that cover n pixels of a side. */
+/* Returns the number of tiles that cover n pixels along a side. */
 static inline int mafat_winograd_tiles(const struct mafat_winograd *g, int n)
 {
   return (n + g->outputs - 1) / g->outputs;

@@ -1,3 +1,6 @@
+/* Determines the memory budget from cgroup limits or available memory. Called by api/choose.c and
+ * api/query.c if no budget was given, by calibration (runner/calibrate/calibrate.c) and by `mafat
+ * doctor`. Reads /proc and /sys; allocates nothing. */
 #include "runner/os/budget.h"
 
 #include "runner/os/groups.h"
@@ -10,7 +13,7 @@ static uint64_t without_others(uint64_t available)
   return available - left;
 }
 
-/* A 32-bit process may run where there is more memory than it can address. */
+/* Saturates: a 32-bit process may run on a machine with more memory than it can address. */
 static size_t to_size(uint64_t bytes)
 {
   return bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX;

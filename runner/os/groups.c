@@ -1,3 +1,6 @@
+/* Finds this process's cgroups, their memory limit and their pressure file. Called by
+ * runner/os/budget.c, headroom.c and pressure.c, and by `mafat doctor`. Reads /proc and /sys
+ * through the stack; caches the mounts of this system once per process. */
 #include "runner/os/groups.h"
 
 #include "runner/os/lines.h"
@@ -26,18 +29,18 @@ bool mafat_groups_number(const char *root, const char *path, const char *key, ui
   return found;
 }
 
-/* ---- control groups ---- */
+/* ---- cgroups ---- */
 
-/* One hierarchy: where this process is in it. */
+/* A cgroup hierarchy, and this process's path in it. */
 struct hierarchy {
   bool v2;
   char path[MAFAT_PATH_ROOM];
 };
 
-/* A mount of one that counts memory, from /proc/self/mountinfo. */
+/* A mount of a hierarchy that counts memory, from /proc/self/mountinfo. */
 struct mount {
   bool v2;
-  char root[MAFAT_PATH_ROOM];  /* the group that is mounted */
+  char root[MAFAT_PATH_ROOM];  /* cgroup that is mounted */
   char point[MAFAT_PATH_ROOM];
 };
 
@@ -49,7 +52,7 @@ static bool has_word(const char *list, const char *word)
   return false;
 }
 
-/* "4:cpu,memory:/a/b" and, of v2, "0::/a/b". */
+/* Parses "4:cpu,memory:/a/b", or "0::/a/b" for v2. */
 static bool read_group(struct hierarchy *h, char *line)
 {
   char *controllers = strchr(line, ':');
@@ -60,7 +63,7 @@ static bool read_group(struct hierarchy *h, char *line)
   return (h->v2 || has_word(controllers, "memory")) && snprintf(h->path, sizeof h->path, "%s", path) < MAFAT_PATH_ROOM;
 }
 
-/* Paths in mountinfo have \040 for a space. */
+/* Decodes octal escapes of mountinfo paths, such as \040 for a space. */
 static bool unescape(char *to, const char *from)
 {
   size_t n = 0;
@@ -75,7 +78,7 @@ static bool unescape(char *to, const char *from)
   return true;
 }
 
-/* The next of fields with spaces between them; NULL behind the last. */
+/* Returns the next field of a line separated by spaces; NULL after the last. */
 static char *next_field(char **rest)
 {
   char *field = *rest, *end = field ? strchr(field, ' ') : NULL;
@@ -84,7 +87,7 @@ static char *next_field(char **rest)
   return field;
 }
 
-/* "36 35 0:31 ROOT POINT rw,noatime master:1 - cgroup cgroup rw,memory" */
+/* Parses "36 35 0:31 ROOT POINT rw,noatime master:1 - cgroup cgroup rw,memory". */
 static bool read_mount(struct mount *m, char *line)
 {
   char *fields[5], *rest = line, *field;
@@ -97,22 +100,22 @@ static bool read_mount(struct mount *m, char *line)
   return unescape(m->root, fields[3]) && unescape(m->point, fields[4]);
 }
 
-/* ---- their mounts ---- */
+/* ---- mounts ---- */
 
 enum { UNREAD, BEING_READ, READ, TOO_LONG };
 
-/* Those of this system, read once in a process. */
+/* Mounts of this system, read once per process. */
 static struct {
   atomic_int state;
   size_t bytes;
-  char texts[1 << 10]; /* of each mount: '1' or '2' for its version, root, NUL, point, NUL */
+  char texts[1 << 10]; /* per mount: version as '1' or '2', root, NUL, point, NUL */
 } known;
 
-/* Mounts, one after the other. */
+/* Iterator over mounts. */
 struct mounts {
   bool is_known;
-  size_t next;          /* in known.texts */
-  struct mafat_lines l; /* where they are not known */
+  size_t next;          /* offset in known.texts */
+  struct mafat_lines l; /* open if the mounts are not cached */
 };
 
 static void keep(const struct mount *m)
@@ -138,7 +141,7 @@ static void read_known(struct mafat_lines *l)
   known.state = known.bytes == SIZE_MAX ? TOO_LONG : opened ? READ : UNREAD;
 }
 
-/* False: they cannot be read. */
+/* Returns false if the mounts cannot be read. */
 static bool open_mounts(struct mounts *all, const char *root)
 {
   int unread = UNREAD;
@@ -164,13 +167,13 @@ static bool next_mount(struct mounts *all, struct mount *m)
 
 /* ---- limits ---- */
 
-/* Outside of the namespace of groups that this process sees: without a name. */
+/* True if the path leaves the visible cgroup namespace, so that it has no name. */
 static bool leads_out(const char *path)
 {
   return strncmp(path, "/..", 3) == 0 && (path[3] == '/' || path[3] == '\0');
 }
 
-/* The path below the group that is mounted; NULL if it is not below it. */
+/* Returns the path relative to the mounted cgroup; NULL if it is not below it. */
 static const char *below(const char *path, const char *root)
 {
   size_t n = strcmp(root, "/") == 0 ? 0 : strlen(root);
@@ -186,7 +189,8 @@ static bool read_number(const char *root, const char *point, const char *path, i
   return n > 0 && (size_t)n < sizeof name && mafat_groups_number(root, name, key, value);
 }
 
-/* Of groups with the same limit the outermost is charged most. */
+/* Lowers the limit in *least. Of cgroups with the same limit, the outermost wins: it is charged
+ * most. */
 static void take_limit(const char *root, const char *point, const char *path, int length, const char *file,
                        const char *key, struct mafat_limited_group *least)
 {
@@ -197,20 +201,20 @@ static void take_limit(const char *root, const char *point, const char *path, in
   if (n < 0 || (size_t)n >= sizeof least->folder) least->folder[0] = '\0';
 }
 
-/* Does a group of v1 count what its descendants use? Old kernels leave the choice. */
+/* True if a v1 cgroup counts its descendants' memory. Old kernels make this optional. */
 static bool counts_descendants(const char *root, const char *point, const char *path, int length)
 {
   uint64_t hierarchical;
   return !read_number(root, point, path, length, "memory.use_hierarchy", "", &hierarchical) || hierarchical != 0;
 }
 
-/* The least limit of the group `path` and of its ancestors, as far as they are mounted. */
+/* Finds the least limit of cgroup `path` and its mounted ancestors. */
 static void take_limits(const char *root, const char *point, const char *path, bool v2, struct mafat_limited_group *least)
 {
   int whole = (int)strlen(path), length = whole;
   if (strcmp(point, "/") == 0) point = "";
   while (length > 0 && path[length - 1] == '/') length--;
-  /* The kernel's own answer knows ancestors beyond the mount, too. */
+  /* The kernel's own figure includes ancestors beyond the mount. */
   if (!v2) take_limit(root, point, path, length, "memory.stat", "hierarchical_memory_limit ", least);
   for (bool own = true;; own = false) {
     if (v2) take_limit(root, point, path, length, "memory.max", "", least);
@@ -222,8 +226,8 @@ static void take_limits(const char *root, const char *point, const char *path, b
   }
 }
 
-/* Asks the mounts of a hierarchy: those that hold the process's group or, with
- * `any`, each for the limit of what it mounts. Were there any of them? */
+/* Applies the limits of a hierarchy's mounts: of those that contain the process's cgroup or, with
+ * `any`, of every mount. True if there was such a mount. */
 static bool ask_mounts(const char *root, const struct hierarchy *h, bool any, struct mafat_limited_group *least)
 {
   struct mounts all;
@@ -240,9 +244,8 @@ static bool ask_mounts(const char *root, const struct hierarchy *h, bool any, st
   return asked;
 }
 
-/* In a container its own group may be mounted under another name than the process
- * knows: then what is mounted is taken for it. Where mounts cannot be read, they are
- * where they always are. */
+/* In a container, its own cgroup may be mounted under another name than the process sees: then
+ * every mount counts. If mounts cannot be read, tries the usual folders. */
 static void ask_hierarchy(const char *root, const struct hierarchy *h, struct mafat_limited_group *least)
 {
   if (ask_mounts(root, h, false, least) || ask_mounts(root, h, true, least)) return;
@@ -269,9 +272,10 @@ void mafat_groups_find_limit(struct mafat_limited_group *least, const char *root
   }
 }
 
-/* ---- what they wait for ---- */
+/* ---- pressure ---- */
 
-/* The root of the hierarchy is no group: it has no type, and its pressure is the whole system's. */
+/* The hierarchy's root is no cgroup: it has no type file, and its pressure is the whole
+ * system's. */
 static bool is_group(const char *folder)
 {
   char name[MAFAT_PATH_ROOM];

@@ -1,6 +1,6 @@
-/* The control groups that this process is in, v1, v2 or both: what they allow it, and where they say what it
- * had to wait for. `root` stands before every path that is read: "" for this system; tests have folders with
- * a proc and a sys of their own. Allocates nothing. */
+/* Cgroups of this process (v1, v2 or both): memory limit and pressure file. `root` is prepended to
+ * every path: "" for this system; tests pass folders with their own proc and sys. Allocates
+ * nothing. */
 #ifndef MAFAT_RUNNER_OS_GROUPS_H
 #define MAFAT_RUNNER_OS_GROUPS_H
 
@@ -12,18 +12,20 @@
 
 struct mafat_limited_group {
   uint64_t limit;               /* UINT64_MAX: none */
-  char folder[MAFAT_PATH_ROOM]; /* of what is charged against it, as far as that can be seen; "": not known */
+  /* folder of the cgroup that is charged against the limit; "": not visible */
+  char folder[MAFAT_PATH_ROOM];
   bool v2;
 };
 
-/* The least limit of memory among the groups and their ancestors, as far as they can be seen. */
+/* Finds the least memory limit among the cgroups and their visible ancestors. */
 void mafat_groups_find_limit(struct mafat_limited_group *least, const char *root);
 
-/* What tells how long the tasks of the process's v2 group wait for memory: a descriptor. -1: it is in none, or the
- * kernel does not count. */
+/* Opens memory.pressure of the process's v2 cgroup, which counts how long its tasks wait for
+ * memory. -1: there is no such cgroup, or the kernel does not count. */
 int mafat_groups_open_pressure(const char *root);
 
-/* Of a file: the number behind `key` at the start of a line; key "": the first line is it. "max" is no number. */
+/* Reads the number after `key` at the start of a line of a file; key "": a line that begins with a
+ * number. "max" is not a number: false. */
 bool mafat_groups_number(const char *root, const char *path, const char *key, uint64_t *value);
 
 #endif

@@ -1,3 +1,6 @@
+/* Makes the kernel reclaim unused pages of the cgroup before the first run. Called by api/model.c
+ * (once per model) and api/surroundings.c (free memory). Maps and touches memory temporarily; reads
+ * /proc/self/pagemap and the cgroup's files. */
 #include "runner/os/headroom.h"
 
 #include "runner/os/groups.h"
@@ -13,12 +16,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* ---- what the group has ---- */
+/* ---- usage of the cgroup ---- */
 
-/* The group with the least limit. */
+/* The cgroup with the least limit. */
 struct group {
   uint64_t limit;
-  int usage_fd, stat_fd; /* -1: it does not say */
+  int usage_fd, stat_fd; /* -1: not readable */
 };
 
 static int open_in(const char *root, const char *folder, const char *file)
@@ -52,7 +55,7 @@ static bool read_usage(const struct group *g, uint64_t *bytes)
   return true;
 }
 
-/* 0 where it is not there. */
+/* Returns 0 if the key is absent. */
 static uint64_t number_of(const char *text, const char *key)
 {
   uint64_t number = 0;
@@ -60,8 +63,8 @@ static uint64_t number_of(const char *text, const char *key)
   return number;
 }
 
-/* Cached pages of files that nobody has mapped. Old groups say it of themselves alone first, then with their
- * descendants. */
+/* Returns the bytes of cached file pages that no process maps. v1 reports a cgroup's own figures
+ * first, then totals with its descendants. */
 static uint64_t droppable_bytes(const struct group *g)
 {
   char text[8192];
@@ -73,15 +76,16 @@ static uint64_t droppable_bytes(const struct group *g)
   return cached > mapped ? cached - mapped : 0;
 }
 
-/* ---- what is ours ---- */
+/* ---- pages of this process ---- */
 
-/* In memory, and no file's. The pages that the loader made read-only are among them. */
+/* True for a resident page that is not a file's. Pages that the loader made read-only are
+ * included. */
 static bool is_ours(uint64_t entry)
 {
   return mafat_page_is_there(entry) && !mafat_page_is_of_file(entry);
 }
 
-/* Reads a byte of every page that can be swapped and is not. */
+/* Reads a byte of every resident page of the range that could be swapped. */
 static void touch(const struct mafat_own_range *r, int pagemap, size_t page)
 {
   uint64_t entries[MAFAT_PAGES_AT_ONCE];
@@ -94,23 +98,25 @@ static void touch(const struct mafat_own_range *r, int pagemap, size_t page)
   }
 }
 
-/* ---- room ---- */
+/* ---- balloon ---- */
 
 enum {
   STEP_PAGES = 8,
-  AHEAD_PAGES = 64 + STEP_PAGES, /* each processor is charged for so many at once */
-  APART_PAGES = 64               /* more than a processor forgets one by one: it forgets all addresses then */
+  AHEAD_PAGES = 64 + STEP_PAGES, /* each processor charges up to 64 pages ahead */
+  /* above the pages that a processor flushes from its TLB one by one; beyond, it flushes
+   * everything */
+  APART_PAGES = 64
 };
 
-/* Memory that is there for the time being. */
+/* Memory that is mapped temporarily. */
 struct balloon {
-  char *memory; /* APART_PAGES of which only the first and the last are touched, then n_pages */
+  char *memory; /* APART_PAGES, of which only the first and the last are touched, then n_pages */
   size_t page, n_pages, touched;
   int pagemap;
 };
 
-/* A processor that remembers where a page is does not tell the kernel that it was used again. It forgets all it
- * remembers when rights are taken from pages far apart. */
+/* Flushes the TLB by revoking rights of pages far apart. Otherwise a cached translation hides from
+ * the kernel that a page was used again. */
 static void forget_addresses(const struct balloon *b)
 {
   size_t bytes = APART_PAGES * b->page;
@@ -125,8 +131,8 @@ static void touch_all(const struct balloon *b, const struct mafat_own *ours)
   for (int i = 0; i < ours->n; i++) touch(&ours->of[i], b->pagemap, b->page);
 }
 
-/* What is touched is given up at once (MADV_FREE): then it lies behind the files' pages that are there already, which the kernel
- * drops first, and itself is dropped where these are not enough. It is never swapped, and drives nothing of ours there. */
+/* Frees the touched pages at once (MADV_FREE). The kernel then drops file pages first, which are
+ * older, and these pages next. They are never swapped and push none of ours into swap. */
 static void touch_more(struct balloon *b)
 {
   size_t left = b->n_pages - b->touched, n = left < STEP_PAGES ? left : STEP_PAGES;
@@ -148,7 +154,7 @@ static void inflate(const struct group *g, struct balloon *b, const struct mafat
 static void inflate_once(const struct group *g, size_t bytes)
 {
   struct balloon b = {.page = (size_t)sysconf(_SC_PAGESIZE)};
-  struct mafat_own ours; /* without the balloon */
+  struct mafat_own ours; /* listed before the balloon is mapped */
   mafat_own_list(&ours);
   b.n_pages = bytes / b.page;
   size_t mapped = (APART_PAGES + b.n_pages) * b.page;
@@ -163,8 +169,8 @@ static void inflate_once(const struct group *g, size_t bytes)
   close(b.pagemap);
 }
 
-/* How much has to be touched: no more than can be dropped, for where that is not enough the run, too, takes what it
- * needs from elsewhere. */
+/* Returns the bytes to touch: at most what can be dropped. Beyond that, the run itself must
+ * reclaim, too. */
 static size_t balloon_bytes(const struct group *g, uint64_t free_bytes, size_t bytes)
 {
   uint64_t droppable = droppable_bytes(g), possible = free_bytes + droppable - droppable / 8;

@@ -1,6 +1,6 @@
-/* Small files of the system, line by line, through the stack. Runs come through here: stack that is touched stays
- * resident, so longer lines are cut short. And of the C library only what runs use anyway is called
- * (parts.def): each other function could bring 64 KB. */
+/* Reads small system files line by line through a stack buffer. Runs use it: touched stack stays
+ * resident, so long lines are truncated. It calls only C library functions that runs need anyway
+ * (runner/os/parts.def), because each other one could make 64 KB resident. */
 #ifndef MAFAT_RUNNER_OS_LINES_H
 #define MAFAT_RUNNER_OS_LINES_H
 
@@ -12,20 +12,20 @@ enum { MAFAT_PATH_ROOM = 1024, MAFAT_LINE_ROOM = 2048 };
 
 struct mafat_lines {
   int fd;
-  size_t used, next; /* of the buffer */
+  size_t used, next; /* bytes in the buffer; next byte to return */
   char buffer[512];
-  char line[MAFAT_LINE_ROOM]; /* without its end */
+  char line[MAFAT_LINE_ROOM]; /* without the newline */
 };
 
-/* root: runner/os/groups.h. False: it cannot be opened. */
+/* root: runner/os/groups.h. False: the file cannot be opened. */
 bool mafat_lines_open(struct mafat_lines *l, const char *root, const char *path);
-/* Closes at the end. */
+/* Reads the next line into l->line. False at the end, where it closes the file. */
 bool mafat_lines_next(struct mafat_lines *l);
 
-/* Of a file that is open, from its beginning: as much as one reading gives and the room holds, and NUL. False: nothing;
- * fd -1: there is none. */
+/* Reads an open file from its beginning: as much as one read gives and fits, and a NUL. False:
+ * nothing was read, or fd is -1. */
 bool mafat_lines_read(int fd, char *text, size_t room);
-/* The number behind `key` at the start of one of a text's lines; it stays what it was where there is none. */
+/* Reads the number after `key` at the start of a line. Leaves *value unchanged if there is none. */
 bool mafat_lines_number(const char *text, const char *key, uint64_t *value);
 
 #endif

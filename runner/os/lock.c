@@ -1,3 +1,6 @@
+/* Locks memory against swapping, and decides whether to. Called by api/model.c (decision),
+ * runner/engine/arena.c and runner/weights/weights_open.c (mappings), and runner/os/own.c. Uses
+ * mlock2 and temporary mappings. */
 #include "runner/os/lock.h"
 
 #include "base/part.h"
@@ -29,8 +32,9 @@ int mafat_lock_find(enum mafat_lock_wish *wish, const char *name, struct mafat_d
 
 /* ---- pages ---- */
 
-/* By its number: old C libraries do not know it, and no code of theirs is entered for it. Where there is none (before
- * Linux 4.4), nothing is locked: all pages would be there at once, and a picture's decoder counts on some that are not. */
+/* Uses the system call: old C libraries lack mlock2, and none of their code becomes resident.
+ * Before Linux 4.4 nothing is locked: plain mlock would make all pages resident, also those that a
+ * decoder never touches. */
 int mafat_lock_pages(void *memory, size_t bytes)
 {
 #ifdef SYS_mlock2
@@ -46,9 +50,10 @@ void mafat_lock_release(void *memory, size_t bytes)
   syscall(SYS_munlock, memory, bytes);
 }
 
-/* ---- may it, and should it ---- */
+/* ---- permission and decision ---- */
 
-/* Locks as much of what cannot be touched, and therefore has no pages. More than can be mapped is told by who maps it. */
+/* Tries to lock as many bytes of PROT_NONE memory, which has no pages. Failure to map is reported
+ * later by the mapping itself. */
 static int try_to_lock(size_t bytes)
 {
   void *memory = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_LOCKED, -1, 0);

@@ -1,6 +1,7 @@
-/* Memory that the kernel may not swap out (mlock2): where its group is full, it drops pages of files instead, which
- * are on the disk anyway. Locked as they are touched, so that nothing becomes resident for it. A process may lock
- * RLIMIT_MEMLOCK, without end by CAP_IPC_LOCK; what it may is found by trying. Locks are not inherited by fork(). */
+/* Locks memory so that the kernel cannot swap it out (mlock2). In a full cgroup the kernel then
+ * drops file pages instead, which are on the disk anyway. Pages are locked when touched, so locking
+ * makes nothing resident. A process may lock RLIMIT_MEMLOCK bytes, or any number with CAP_IPC_LOCK;
+ * the limit is found by trying. fork() does not inherit locks. */
 #ifndef MAFAT_RUNNER_OS_LOCK_H
 #define MAFAT_RUNNER_OS_LOCK_H
 
@@ -12,22 +13,25 @@ enum mafat_lock_wish { MAFAT_LOCK_AUTO, MAFAT_LOCK_ON, MAFAT_LOCK_OFF };
 
 struct mafat_lock {
   enum mafat_lock_wish wish;
-  bool on;            /* what is mapped from here on is locked */
-  const char *reason; /* why nothing is; NULL: it is, or nobody has asked for it */
+  bool on;            /* later mappings are locked */
+  const char *reason; /* why nothing is locked; NULL: locked, or not asked for */
 };
 
-/* "auto" (NULL), "on", "off". MAFAT_EINVAL. */
+/* Parses "auto" (NULL), "on" or "off". MAFAT_EINVAL. */
 int mafat_lock_find(enum mafat_lock_wish *wish, const char *name, struct mafat_diagnostic *d);
 
-/* Decides, for a process that is predicted to be charged so much, and is to lock so many bytes: with `auto` only
- * where a group limits it to no less. root: runner/os/groups.h. MAFAT_ELIMIT: `on`, and the process may not. */
+/* Decides whether a process locks `bytes` bytes, given its predicted charge. `auto` locks only if a
+ * cgroup limit is at least that charge. root: runner/os/groups.h. MAFAT_ELIMIT: `on`, but the
+ * process may not. */
 int mafat_lock_decide(struct mafat_lock *lock, size_t charge_bytes, size_t bytes, const char *root,
                       struct mafat_diagnostic *d);
 
-/* A mapping, if locks are on. Where it fails after all, `auto` gives up: lock->on says so. MAFAT_ELIMIT of `on`. */
+/* Locks a mapping if lock->on. If that fails, `auto` clears lock->on, and `on` returns
+ * MAFAT_ELIMIT. */
 int mafat_lock_take(struct mafat_lock *lock, void *memory, size_t bytes, struct mafat_diagnostic *d);
 
-/* Of whoever has decided: 0 or errno. Pages of a locked mapping can be given back only while it is not. */
+/* Lock and unlock unconditionally; 0 or errno. Pages of a locked mapping must be unlocked before
+ * they can be dropped. */
 int mafat_lock_pages(void *memory, size_t bytes);
 void mafat_lock_release(void *memory, size_t bytes);
 

@@ -1,3 +1,6 @@
+/* Lists and locks this process's private writable mappings. Called by api/surroundings.c and
+ * api/model.c for locking, and by runner/os/headroom.c. Reads /proc/self/maps; mlocks; trims the
+ * heap. */
 #include "runner/os/own.h"
 
 #include "runner/os/lines.h"
@@ -9,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* "7f00-7fff rw-p ..." */
+/* Parses lines such as "7f00-7fff rw-p ...". */
 void mafat_own_list(struct mafat_own *own)
 {
   struct mafat_lines l;

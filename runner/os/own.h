@@ -1,4 +1,4 @@
-/* What of this process is nobody else's: the memory that is swapped, where there is swap, when its group is full. */
+/* Private memory of this process: the pages that the kernel swaps out if the cgroup is full. */
 #ifndef MAFAT_RUNNER_OS_OWN_H
 #define MAFAT_RUNNER_OS_OWN_H
 
@@ -8,22 +8,25 @@ struct mafat_own_range {
   uintptr_t begin, end;
 };
 
-/* A process has some twenty; of one that has more, those at the lowest addresses. */
+/* A process has about twenty ranges. If it has more than fit, those at the lowest addresses are
+ * listed. */
 struct mafat_own {
   struct mafat_own_range of[128];
   int n;
 };
 
-/* Private mappings that can be written, or could when they were made: data, heap, stacks, arenas. None where /proc is
- * absent. */
+/* Lists private mappings that are or were writable: data, heap, stacks, arenas. Empty without
+ * /proc. */
 void mafat_own_list(struct mafat_own *own);
 
-/* Locks all of them that are there by now, pages as they are touched (lock.h), as far as the process may. Which of them the
- * heap is; end 0: it is none that can be told. */
+/* Locks all present ranges, pages as they are touched (runner/os/lock.h), as far as permitted.
+ * Returns the heap's range; end is 0 if it is not found. */
 struct mafat_own_range mafat_own_lock(void);
-/* Locks what such a heap has grown by; end says how far it is locked. Nothing is asked of the system where it has not. */
+/* Locks what the heap has grown by since, and updates its end. No system call if it has not
+ * grown. */
 void mafat_own_lock_more(struct mafat_own_range *heap);
-/* What is free of a heap that is locked goes back to the system, which refuses to take locked pages. */
+/* Returns free heap memory to the system. Unlocks the heap meanwhile: locked pages cannot be
+ * dropped. */
 void mafat_own_trim(struct mafat_own_range *heap);
 
 #endif

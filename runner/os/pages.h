@@ -1,5 +1,6 @@
-/* Which pages of this process are in memory, and whose they are, as /proc/self/pagemap has it: read some at a time, through a
- * buffer of the caller's. Inline: each of its callers has its part (parts.def). */
+/* Reads /proc/self/pagemap: which pages of this process are in memory, and which belong to files.
+ * Reads in batches into a buffer of the caller's. Inline, because each caller is in a part of its
+ * own (runner/os/parts.def). */
 #ifndef MAFAT_RUNNER_OS_PAGES_H
 #define MAFAT_RUNNER_OS_PAGES_H
 
@@ -11,13 +12,14 @@
 
 enum { MAFAT_PAGES_AT_ONCE = 256 };
 
-/* A descriptor; -1: the system does not say. */
+/* Returns a descriptor; -1: the system has no pagemap. */
 static inline int mafat_pages_open(void)
 {
   return open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
 }
 
-/* Of pages from number `at` on up to `to`: how many were read, 0 where the system does not say. */
+/* Reads the entries of pages [at, to), at most a buffer full. Returns their number; 0 on
+ * failure. */
 static inline size_t mafat_pages_read(int fd, uintptr_t at, uintptr_t to, uint64_t entries[MAFAT_PAGES_AT_ONCE])
 {
   size_t wanted = to - at < MAFAT_PAGES_AT_ONCE ? to - at : MAFAT_PAGES_AT_ONCE;
@@ -30,7 +32,7 @@ static inline bool mafat_page_is_there(uint64_t entry)
   return entry >> 63;
 }
 
-/* Of a file, or shared; else the process's own. */
+/* True for pages of files and shared memory; false for private ones. */
 static inline bool mafat_page_is_of_file(uint64_t entry)
 {
   return entry >> 61 & 1;

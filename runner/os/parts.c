@@ -1,6 +1,8 @@
+/* Table of the address ranges of program parts, from symbols that the linker script defines. Called
+ * by api/surroundings.c, which keeps the parts of a run resident. Constant data. */
 #include "runner/os/parts.h"
 
-/* Defined by the linker (run_inference.ld). */
+/* Defined by the linker script run_inference.ld; NULL in other programs. */
 #define PLACE(name) extern const char name[] __attribute__((weak))
 PLACE(mafat_program_begin);
 PLACE(mafat_program_jumps_end);

@@ -1,4 +1,5 @@
-/* Addresses of the parts of this program (parts.def), if it is linked by run_inference.ld. */
+/* Addresses of this program's parts (runner/os/parts.def), if it was linked with
+ * run_inference.ld. */
 #ifndef MAFAT_RUNNER_OS_PARTS_H
 #define MAFAT_RUNNER_OS_PARTS_H
 
@@ -12,12 +13,13 @@ enum mafat_code_part {
   MAFAT_N_CODE_PARTS
 };
 
-/* false: all parts are empty */
+/* False: the program has no parts, and all ranges are empty. */
 bool mafat_code_is_placed(void);
 struct mafat_process_part mafat_code_part(enum mafat_code_part part);
-/* from the end of a part to the next one */
+/* Returns the range from the end of a part to the beginning of the next. */
 struct mafat_process_part mafat_code_gap_behind(enum mafat_code_part part);
-/* The program's headers, and its jumps to C library functions that are chosen at the start. */
+/* Returns the ELF headers and the jump table of C library functions that are chosen at program
+ * start. */
 struct mafat_process_part mafat_code_jumps(void);
 
 #endif

@@ -1,3 +1,5 @@
+/* Reads pressure stall information (PSI) of the cgroup or the system. Called by api/model.c to
+ * report how long runs waited for memory. Keeps one file descriptor open. */
 #include "runner/os/pressure.h"
 
 #include "runner/os/groups.h"
@@ -18,10 +20,11 @@ void mafat_pressure_open(struct mafat_pressure *p, const char *root)
     snprintf(path, sizeof path, "%s/proc/pressure/memory", root);
     *p = (struct mafat_pressure){open(path, O_RDONLY | O_CLOEXEC), "system"};
   }
-  if (!mafat_pressure_read(p, &now)) mafat_pressure_close(p); /* "psi=0": it can be opened all the same */
+  /* with psi=0 the file opens, but cannot be read */
+  if (!mafat_pressure_read(p, &now)) mafat_pressure_close(p);
 }
 
-/* "some avg10=0.00 avg60=0.00 avg300=0.00 total=0" */
+/* Parses "some avg10=0.00 avg60=0.00 avg300=0.00 total=0". */
 static bool find_total(const char *text, const char *key, uint64_t *total_us)
 {
   const char *line = strstr(text, key), *total = line ? strstr(line, "total=") : NULL;

@@ -1,3 +1,6 @@
+/* Measures this process (resident bytes, faults, swap) and controls which of its code pages are
+ * resident. Called by api/surroundings.c, api/facts.c and api/model.c. Reads /proc; uses madvise,
+ * mlock and mprotect on the program's own mappings. */
 #include "runner/os/process.h"
 
 #include "base/part.h"
@@ -27,7 +30,7 @@
 
 enum { SMALL_FILE = 8192 };
 
-/* Reads at most room - 1 bytes and ends them with NUL; false if unreadable. */
+/* Reads at most room - 1 bytes and appends a NUL; false if unreadable. */
 static bool read_small(const char *path, char *text, size_t room)
 {
   int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -49,7 +52,7 @@ size_t mafat_process_resident_bytes(void)
   uint64_t kb = 0;
   if (read_small("/proc/self/smaps_rollup", text, sizeof text) && mafat_lines_number(text, "Rss:", &kb))
     return (size_t)(kb << 10);
-  char *end = text; /* its second number is of pages */
+  char *end = text; /* the second number of statm is resident pages */
   if (!read_small("/proc/self/statm", text, sizeof text)) return 0;
   strtoul(text, &end, 10);
   return strtoul(end, &end, 10) * (size_t)sysconf(_SC_PAGESIZE);
@@ -67,11 +70,11 @@ size_t mafat_process_resident_bytes_of(const void *begin, size_t bytes)
   return sum;
 }
 
-/* cachestat (Linux 6.5), which the C library's headers may not know. */
+/* Counts cached pages with cachestat (Linux 6.5), which C library headers may lack. */
 static bool ask_cached_pages(int fd, uint64_t *n_pages)
 {
   enum { CACHESTAT = 451 };
-  uint64_t all[2] = {0, 0}, counts[5]; /* cached; dirty, being written, evicted, evicted lately */
+  uint64_t all[2] = {0, 0}, counts[5]; /* cached, dirty, in writeback, evicted, recently evicted */
   if (syscall(CACHESTAT, fd, all, counts, 0) != 0) return false;
   *n_pages = counts[0];
   return true;
@@ -119,15 +122,15 @@ void mafat_process_populate(const char *begin, const char *end)
   enum { POPULATE_READ = 22 }; /* Linux 5.14 */
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
   uintptr_t from = (uintptr_t)begin / page * page, to = ((uintptr_t)end + page - 1) / page * page;
-  madvise((void *)from, to - from, MADV_WILLNEED); /* these pages, and none ahead of them */
+  madvise((void *)from, to - from, MADV_WILLNEED); /* no read-ahead beyond these pages */
   if (madvise((void *)from, to - from, POPULATE_READ) == 0) return;
   for (; from < to; from += page) (void)*(volatile const char *)from;
 }
 
-/* By run_inference.ld: where the program begins, where its code ends. */
+/* Start of the program and end of its code, from run_inference.ld. */
 extern const char mafat_program_begin[] __attribute__((weak)), mafat_program_code_end[] __attribute__((weak));
 
-/* The program's own header of a kind, of a segment that can be written where that is asked; NULL where there is none. */
+/* Finds the program header of a type and flags; NULL if there is none. */
 static const ElfW(Phdr) *find_segment(ElfW(Word) type, ElfW(Word) flags)
 {
   const ElfW(Phdr) *headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
@@ -136,7 +139,8 @@ static const ElfW(Phdr) *find_segment(ElfW(Word) type, ElfW(Word) flags)
   return NULL;
 }
 
-/* How far the program lies from where its headers say: nothing, unless it is independent of its place. */
+/* Returns the load address relative to the ELF headers; 0 unless the program is
+ * position-independent. */
 static uintptr_t displacement(void)
 {
   const ElfW(Phdr) *headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
@@ -146,18 +150,19 @@ static uintptr_t displacement(void)
   return first == UINTPTR_MAX ? 0 : (uintptr_t)mafat_program_begin - first;
 }
 
-/* Where what can be written begins, of which pages become the process's own. Of mappings that are advised of as
- * below the kernel does not care how recently a page was used, and would swap these first. */
+/* Returns the start of writable data, whose pages become private. They must not get the code's
+ * advice: the kernel then ignores recent use and swaps them first. */
 static uintptr_t program_data(void)
 {
   const ElfW(Phdr) *data = find_segment(PT_LOAD, PF_W);
   return data ? displacement() + data->p_vaddr : (uintptr_t)mafat_program_code_end;
 }
 
-/* By run_inference.ld: tables among what can be written that runs do not read. */
+/* Tables in writable data that runs do not read, from run_inference.ld. */
 extern const char mafat_program_tables[] __attribute__((weak)), mafat_program_tables_end[] __attribute__((weak));
 
-/* Their whole pages, which go the way of code; none where somebody relocates them, so that they are not as the file has them. */
+/* Returns their whole pages, which are dropped like code. Empty if a loader relocates them: they
+ * then differ from the file. */
 static struct mafat_process_part tables(void)
 {
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -166,7 +171,7 @@ static struct mafat_process_part tables(void)
   return (struct mafat_process_part){(const char *)from, (const char *)to};
 }
 
-/* In memory, of the pages from one number to another. */
+/* Counts the resident pages in [at, to). */
 MAFAT_PART(opening) static size_t count_pages(int pagemap, uintptr_t at, uintptr_t to)
 {
   uint64_t entries[MAFAT_PAGES_AT_ONCE];
@@ -210,7 +215,7 @@ void mafat_process_lock(const char *begin, const char *end)
   mafat_lock_pages((void *)begin, (size_t)(end - begin));
 }
 
-/* Since Linux 6.3 pages of mappings that are advised of as below are taken for unused, however often they are used. */
+/* True since Linux 6.3: pages under MADV_RANDOM count as unused, however often they are used. */
 MAFAT_PART(opening) static bool advice_hides_use(void)
 {
   struct utsname system;
@@ -220,7 +225,7 @@ MAFAT_PART(opening) static bool advice_hides_use(void)
   return major > 6 || (major == 6 && minor >= 3);
 }
 
-/* Code alone: of constants that were missing the kernel would read ahead again. */
+/* Restores normal advice for code only: for missing constants the kernel would read ahead again. */
 static void show_use(const struct mafat_process_part *part)
 {
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), code_end = (uintptr_t)mafat_program_code_end / page * page;
@@ -233,7 +238,7 @@ void mafat_process_keep_code(const struct mafat_process_part *parts, int n_parts
 {
   const char *at = mafat_program_begin;
   if (!at) return;
-  bool hidden = advice_hides_use(); /* while what it enters is there */
+  bool hidden = advice_hides_use(); /* called first, while its code is resident */
   mafat_lock_release((void *)at, program_data() - (uintptr_t)at);
   for (int i = 0; i < n_parts; at = parts[i++].end) mafat_process_drop(at, parts[i].begin);
   mafat_process_drop(at, (const char *)program_data());
@@ -242,20 +247,21 @@ void mafat_process_keep_code(const struct mafat_process_part *parts, int n_parts
   for (int i = 0; hidden && i < n_parts; i++) show_use(&parts[i]);
 }
 
-/* From Linux 6.16 on, code that is missing is read ahead up to the end of its mapping, whatever
- * is advised: so mappings are cut short, where two differ in advice that means nothing to code. */
+/* Since Linux 6.16, missing code is read ahead to the end of its mapping, whatever the advice.
+ * MADV_DONTDUMP on alternate 64 KB splits the mapping; it means nothing for code. */
 MAFAT_PART(opening) void mafat_process_advise_code(void)
 {
   enum { CODE_PIECE = 64 << 10 };
   if (!mafat_program_begin) return;
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
   uintptr_t from = (uintptr_t)mafat_program_begin / page * page, to = program_data() / page * page;
-  madvise((void *)from, to - from, MADV_RANDOM); /* advice: failing does no harm */
+  madvise((void *)from, to - from, MADV_RANDOM); /* only advice: failure is harmless */
   from = from / CODE_PIECE * CODE_PIECE + CODE_PIECE;
   for (; from + CODE_PIECE < (uintptr_t)mafat_program_code_end; from += 2 * CODE_PIECE) madvise((void *)from, CODE_PIECE, MADV_DONTDUMP);
 }
 
-/* Constants that hold addresses are written by whoever relocates them, and sealed then. */
+/* Changes the protection of constants with addresses (RELRO), which the loader sealed after
+ * relocating them. */
 MAFAT_PART(opening) static bool seal(const ElfW(Phdr) *sealed, int rights)
 {
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -279,20 +285,19 @@ void mafat_process_forget_code(void)
 {
   int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
-  posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED); /* does not drop what is mapped */
+  posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED); /* does not drop mapped pages */
   close(fd);
 }
 
-/* Between the arguments and the stack the kernel leaves up to 8 KiB, as chance will have it. They are
- * touched, and so much below the stack as they are less than that: every process of a command has as
- * many pages. */
+/* The kernel leaves a random gap of up to 8 KiB between arguments and stack. The gap is touched,
+ * plus as many bytes below the stack as it is smaller: every process then has as many pages. */
 enum { STACK_GAP = (8 << 10) + 256 };
 
 static size_t touch_gap(void)
 {
   uintptr_t above = (uintptr_t)program_invocation_name, below = (uintptr_t)getauxval(AT_RANDOM);
   if (!below || above <= below || above - below > STACK_GAP) return STACK_GAP;
-  /* What is written is what is there, in one go: another thread may do the same. */
+  /* Rewrites the same value atomically: another thread may write there. */
   for (uintptr_t at = below; at < above; at += 1024) {
     char there = __atomic_load_n((char *)at, __ATOMIC_RELAXED);
     __atomic_compare_exchange_n((char *)at, &there, there, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -300,7 +305,7 @@ static size_t touch_gap(void)
   return above - below;
 }
 
-/* Nothing is called from here: that would touch the end of the room. Returns where that is. */
+/* Returns the end of the touched memory. Calls nothing: a call would touch more stack. */
 MAFAT_PART(opening) static __attribute__((noinline)) uintptr_t touch_below(size_t bytes)
 {
   volatile char room[MAFAT_PROCESS_STACK + STACK_GAP];
@@ -310,8 +315,9 @@ MAFAT_PART(opening) static __attribute__((noinline)) uintptr_t touch_below(size_
   return (uintptr_t)end - bytes;
 }
 
-/* What was deeper, as reading a model file is, ends where chance will have it, too. Only in the program that is linked for
- * that, which opens models on its first stack: below others may lie what is in use. */
+/* Deeper stack, used while a model file was read, also ends at a random address, so it is dropped.
+ * Only in the program linked for that, which opens models on its first stack: below other stacks
+ * may be memory in use. */
 MAFAT_PART(opening) void mafat_process_touch_stack(void)
 {
   enum { DEEPEST = 256 << 10 };

@@ -1,5 +1,5 @@
-/* What the system says of this process: resident bytes, faults, swap. Reads /proc
- * through a small stack buffer. */
+/* Measures this process (resident bytes, faults, swap), and controls residence of its code. Reads
+ * /proc through a small stack buffer. */
 #ifndef MAFAT_RUNNER_OS_PROCESS_H
 #define MAFAT_RUNNER_OS_PROCESS_H
 
@@ -9,55 +9,56 @@
 
 enum { MAFAT_PROCESS_STACK = 20 << 10 };
 
-/* Rss of /proc/self/smaps_rollup (exact, unlike the batched VmRSS), bytes; falls
- * back to /proc/self/statm. 0 where /proc is absent. */
+/* Returns Rss of /proc/self/smaps_rollup in bytes: exact, unlike the batched VmRSS. Falls back to
+ * /proc/self/statm; 0 without /proc. */
 size_t mafat_process_resident_bytes(void);
-/* Those of `bytes` of a mapping, as far as they are in memory; `bytes` where the system does not say. */
+/* Returns the resident bytes of a mapping; `bytes` if the system does not report them. */
 size_t mafat_process_resident_bytes_of(const void *begin, size_t bytes);
-/* Of a file of so many bytes the pages that lie in the page cache; all where the system does not say. */
+/* Returns the bytes of a file in the page cache; all `bytes` if the system does not report them. */
 size_t mafat_process_cached_bytes_of(int fd, size_t bytes);
-/* VmHWM, bytes. Reported, never judged: the kernel batches it. */
+/* Returns VmHWM in bytes. For reports only: the kernel updates it in batches. */
 size_t mafat_process_peak_bytes(void);
 long mafat_process_major_faults(void);
-/* Pages swapped in and out so far, system-wide, as bytes. */
+/* Returns bytes swapped in and out since boot, system-wide. */
 void mafat_process_swap_bytes(uint64_t *in, uint64_t *out);
 
-/* Of this program's file: code and constants, from one address to another. */
+/* Address range of code and constants in the program's file. */
 struct mafat_process_part {
   const char *begin, *end;
 };
 
-/* Makes pages of this program's file resident that would be when they are entered. */
+/* Makes the range's pages resident, as if they had been entered. */
 void mafat_process_populate(const char *begin, const char *end);
-/* Pages of this program's file that are mapped now and can be dropped; 0 where the program does not say where they
- * are (run_inference.ld), or the system which. */
+/* Returns the mapped, droppable bytes of the program's file; 0 if the program was not linked with
+ * run_inference.ld, or without pagemap. */
 size_t mafat_process_code_bytes(void);
-/* Of this program's file, in whole pages; 0 where /proc is absent. */
+/* Returns the size of the program's file in whole pages; 0 without /proc. */
 size_t mafat_process_file_bytes(void);
-/* Locks pages of it, as they are entered (lock.h), as far as the process may. */
+/* Locks the range's pages as they are entered (runner/os/lock.h), as far as permitted. */
 void mafat_process_lock(const char *begin, const char *end);
-/* Drops those that lie wholly between two addresses; locked ones stay. */
+/* Drops the pages entirely inside the range; locked ones stay. */
 void mafat_process_drop(const char *begin, const char *end);
-/* Drops all of them, locked ones too, but those of `parts`, which are in order. What is entered nevertheless comes back.
- * Code of `parts` that is used is kept by the kernel before files that nobody has mapped. */
+/* Drops all pages of the program, also locked ones, except those of `parts`, in ascending order.
+ * Dropped pages come back when entered. The kernel keeps used code of `parts` longer than unmapped
+ * file pages. */
 void mafat_process_keep_code(const struct mafat_process_part *parts, int n_parts);
-/* From here on a page of this program's file that is missing is read alone. */
+/* Disables read-ahead for missing pages of the program's file. */
 void mafat_process_advise_code(void);
-/* Makes pages of data that the program's file gives the process's own. They could be dropped else, and what then comes
- * back comes with all that the disk reads ahead: megabytes, where it is told so. */
+/* Makes the program's initialized data private. Otherwise it could be dropped, and would come back
+ * with the disk's whole read-ahead: up to megabytes. */
 void mafat_process_own_data(void);
-/* Drops what is cached of this program's file and not mapped: whoever starts it next has to read it again. */
+/* Drops cached, unmapped pages of the program's file. The next start reads them again. */
 void mafat_process_forget_code(void);
-/* Touches so much of the stack below the caller's as anything here takes; as many pages in every process of
- * a command, whatever addresses the kernel chose. */
+/* Touches as much stack below the caller as the library ever uses. Every process of a command then
+ * has as many stack pages, whatever addresses the kernel chose. */
 void mafat_process_touch_stack(void);
-/* Gives freed pages of the heap back to the system. */
+/* Returns freed heap pages to the system. */
 void mafat_process_trim_heap(void);
 
-/* Processors that this process may use; 1 where the system does not say. */
+/* Returns the processors that this process may use; 1 if unknown. */
 int mafat_process_processors(void);
 
-/* Was this program linked statically, without a loader? */
+/* True if the program is linked statically, without a loader. */
 bool mafat_process_is_static(void);
 
 /* Milliseconds of CLOCK_MONOTONIC. */
