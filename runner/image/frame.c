@@ -1,3 +1,6 @@
+/* Parses frame formats and decodes video frames (YUV, RGB, MJPEG) into RGB rows. Called by the
+ * picture reader (runner/image/image.c) and by api/frames.c. Allocates one small struct; reads the
+ * caller's bytes in place. */
 #include "runner/image/frame.h"
 
 #include <ctype.h>
@@ -7,7 +10,7 @@
 #include "runner/image/decoder.h"
 #include "runner/kernels/frame_rows.h"
 
-/* ---- what a frame is ---- */
+/* ---- formats ---- */
 
 static const struct {
   const char *name;
@@ -16,7 +19,7 @@ static const struct {
 } formats[] = {{"yuv420p", MAFAT_FRAME_YUV420P, false}, {"yuvj420p", MAFAT_FRAME_YUV420P, true}, {"nv12", MAFAT_FRAME_NV12, false},
                {"yuyv", MAFAT_FRAME_YUYV, false},       {"rgb24", MAFAT_FRAME_RGB24, false},     {"mjpeg", MAFAT_FRAME_MJPEG, true}};
 
-/* A number of pixels to a side, and what stands behind it. */
+/* Parses pixels per side; returns the rest of the text, or NULL if out of range. */
 static const char *read_side(const char *text, int *side)
 {
   int n = 0, digits = 0;
@@ -41,7 +44,7 @@ int mafat_frame_format_read(struct mafat_frame_format *f, const char *text, stru
   }
   if (!known)
     return mafat_fail(d, MAFAT_EINVAL, "expected frames like 640x480:yuv420p (yuvj420p, nv12, yuyv, rgb24, mjpeg), found %.60s", text);
-  if ((int64_t)f->width * f->height > MAFAT_IMAGE_MAX_PIXELS / 8) /* all sizes are an int's */
+  if ((int64_t)f->width * f->height > MAFAT_IMAGE_MAX_PIXELS / 8) /* keeps all sizes within int */
     return mafat_fail(d, MAFAT_EINVAL, "expected frames of at most %d pixels, found %.60s", MAFAT_IMAGE_MAX_PIXELS / 8, text);
   if (f->kind == MAFAT_FRAME_YUYV && f->width % 2)
     return mafat_fail(d, MAFAT_EINVAL, "expected yuyv frames of an even width, found %.60s", text);
@@ -63,7 +66,7 @@ size_t mafat_frame_format_bytes(const struct mafat_frame_format *f)
   }
 }
 
-/* ---- its rows ---- */
+/* ---- rows ---- */
 
 struct frame {
   struct mafat_image_decoder base;
@@ -72,7 +75,8 @@ struct frame {
   int next_row;
 };
 
-/* Of 2^-13: 255 / 219, and BT.601's weights in units of 255 / 224, or of 1. */
+/* Fixed point, 13 fraction bits: luma 255 / 219 (limited) or 1 (full); chroma BT.601's weights
+ * times 255 / 224, or 1. */
 static const struct mafat_colour_rule limited = {9539, 13075, -3209, -6660, 16525, 16}, full = {8192, 11485, -2819, -5850, 14516, 0};
 
 static struct mafat_colour_call colours_of_row(const struct frame *f, int y)
@@ -146,7 +150,7 @@ static int open_rows(struct mafat_image_decoder **out, const struct mafat_frame 
   return MAFAT_OK;
 }
 
-/* As a file of these bytes, which ends with them. */
+/* Decodes the frame's bytes as a JPEG file that ends with them. */
 static int open_jpeg(struct mafat_image_decoder **out, struct mafat_image_source *source, const struct mafat_frame *from,
                      const char *name, int channels, struct mafat_diagnostic *d)
 {

@@ -1,3 +1,6 @@
+/* Decodes and resizes pictures into a network's input, row by row. Called by api/model.c,
+ * api/frames.c and runner/image/input.c; api/surroundings.c asks for its memory. Reads the file,
+ * allocates row buffers, and trims the heap after large decoders. */
 #include "runner/image/image.h"
 
 #include <errno.h>
@@ -13,38 +16,36 @@
 #include "runner/image/decoder.h"
 #include "runner/kernels/frame_rows.h"
 
-/* The stored rows are either the upright picture's rows or its columns, first
- * to last or last to first. In the order of decoding, each pair of neighbouring
- * stored rows yields lines of the input: its rows, or its columns when the
- * picture lies on its side. `along` resizes from stored row to stored row,
- * `across` within one. */
+/* Stored rows are rows or columns of the upright picture, in ascending or descending order. In
+ * decoding order, each pair of neighbouring stored rows yields lines of the input: rows, or columns
+ * for a sideways picture. `along` resizes across stored rows, `across` within one. */
 struct mafat_image {
   char *name;
   struct mafat_image_input input;
   struct mafat_image_info info;
   struct mafat_image_decoder *decoder;
 
-  bool sideways;      /* stored rows are upright columns */
-  bool along_reverse; /* the last of them is stored first */
+  bool sideways;      /* stored rows are columns of the upright picture */
+  bool along_reverse; /* stored in descending order */
   bool across_reverse;
   struct mafat_placement place;
   struct mafat_image_axis along;
   struct mafat_image_across across;
 
-  int stored_width; /* that is decoded */
+  int stored_width; /* width of decoded rows */
   uint8_t *rows[2]; /* stored row y is in rows[y % 2] */
-  uint8_t *room;    /* for both */
-  float *lines[2];  /* of frames: the same resized, in it, too; */
-  int line_of[2];   /* of which stored row; -1: none yet */
+  uint8_t *room;    /* memory of both */
+  float *lines[2];  /* resized rows of frames, in the same memory */
+  int line_of[2];   /* stored row of each line; -1: none yet */
   int n_decoded;    /* stored rows so far */
-  int next_row;     /* of the input */
+  int next_row;     /* next row of the input */
   bool failed;
-  const struct mafat_pixel_rule *rule; /* NULL: rows are as the kernels make them */
-  float around[3]; /* a pixel that the picture leaves over */
+  const struct mafat_pixel_rule *rule; /* NULL: Darknet's rule, which the kernels apply */
+  float around[3]; /* padding pixel */
   struct mafat_image_source source;
 };
 
-/* ---- Opening. ---- */
+/* ---- opening ---- */
 
 static int check_file(int fd, const char *name, struct mafat_diagnostic *d)
 {
@@ -108,8 +109,7 @@ static int check_size(const struct mafat_image_decoder *decoder, struct mafat_di
   return MAFAT_OK;
 }
 
-/* EXIF orientations, as (stored rows are columns, along reversed, across
- * reversed). */
+/* Maps an EXIF orientation to (sideways, reversed along, reversed across). */
 static void set_geometry(struct mafat_image *im)
 {
   struct mafat_image_decoder *decoder = im->decoder;
@@ -155,7 +155,7 @@ static void set_rule(struct mafat_image *im)
   if (!mafat_pixel_rule_is_plain(rule)) im->rule = rule;
 }
 
-/* A picture of nothing yet; fd is the caller's if it fails. */
+/* Allocates a picture that is not opened yet. On failure the caller keeps fd. */
 static struct mafat_image *make_image(int fd, const char *name, const struct mafat_image_input *input)
 {
   struct mafat_image *im = calloc(1, sizeof *im);
@@ -216,7 +216,7 @@ static int check_pixels(const struct mafat_image_pixels *p, struct mafat_diagnos
   return MAFAT_OK;
 }
 
-/* A picture in memory: of pixels, or of a frame. */
+/* Opens a picture in memory: pixels or a frame. */
 static int open_memory(struct mafat_image **out, const char *name, const struct mafat_image_pixels *pixels,
                        const struct mafat_frame *frame, const struct mafat_image_input *input, struct mafat_diagnostic *d)
 {
@@ -261,7 +261,7 @@ int mafat_image_open(struct mafat_image **out, const char *path,
                      struct mafat_diagnostic *d)
 {
   *out = NULL;
-  /* Opening a pipe without a writer would wait for one. */
+  /* non-blocking: opening a pipe would wait for its writer */
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0)
     return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", path, strerror(errno));
@@ -278,13 +278,13 @@ const struct mafat_placement *mafat_image_placement(const struct mafat_image *im
   return &im->place;
 }
 
-/* ---- Memory. ---- */
+/* ---- memory ---- */
 
-/* libjpeg-turbo writes pixels past the caches where a row is as aligned as its vectors are, and we read them at once:
- * no row is. */
+/* Rows are deliberately misaligned. libjpeg-turbo writes aligned rows past the caches, but we read
+ * them at once. */
 enum { ROW_ALIGNMENT = 32, ROW_OFFSET = 8 };
 
-/* Decoders deliver fewer channels in place, from up to three. */
+/* Three channels always: decoders that deliver fewer convert in place. */
 static size_t row_bytes(int stored_width)
 {
   return ((size_t)stored_width * 3 + ROW_ALIGNMENT - 1) / ROW_ALIGNMENT * ROW_ALIGNMENT;
@@ -305,7 +305,7 @@ static size_t line_floats(int n_taps, int channels)
   return eights_of(n_taps) * MAFAT_PLANE_PIXELS * (size_t)channels;
 }
 
-/* Of both lines of a frame, and of taps where they are in planes. */
+/* Returns the bytes of both resized lines of a frame, and of taps for planes. */
 static size_t lines_bytes(int n_taps, int channels)
 {
   return 2 * line_floats(n_taps, channels) * sizeof(float) + eights_of(n_taps) * sizeof(struct mafat_plane_taps) + ROW_ALIGNMENT;
@@ -345,8 +345,8 @@ size_t mafat_image_frame_bytes(const struct mafat_frame_format *format, const st
 
 enum { LARGE_DECODER = 128 << 10 };
 
-/* The layers run beside what stays of it: the heap keeps what it may use again, up to
- * a quarter of a megabyte of a progressive JPEG's coefficients, unless told. */
+/* Trims the heap: otherwise it keeps up to 256 KB of a progressive JPEG's coefficients while the
+ * layers run. */
 static void release_decoding(struct mafat_image *im)
 {
   bool large = im->decoder && im->info.decoder_bytes > LARGE_DECODER;
@@ -363,7 +363,7 @@ static void release_decoding(struct mafat_image *im)
 #endif
 }
 
-/* Taps within a stored row, from upright pixels to its bytes. */
+/* Converts taps from upright pixels to bytes of a stored row. */
 static void set_taps(struct mafat_image *im)
 {
   const struct mafat_image_axis *axis = &im->across.axis;
@@ -380,7 +380,8 @@ static void set_taps(struct mafat_image *im)
   }
 }
 
-/* Where that is less work. Kernels read up to 15 bytes behind the last row, in the lines. */
+/* Selects planes where that is less work. Kernels read up to 15 bytes past the last row, which is
+ * inside the lines. */
 static void set_planes(struct mafat_image *im)
 {
   struct mafat_image_across *across = &im->across;
@@ -411,7 +412,7 @@ static int start_decoding(struct mafat_image *im, struct mafat_diagnostic *d)
   return MAFAT_OK;
 }
 
-/* ---- Lines. ---- */
+/* ---- lines ---- */
 
 static int decode_up_to(struct mafat_image *im, int n, struct mafat_diagnostic *d)
 {
@@ -431,7 +432,7 @@ static void skip_up_to(struct mafat_image *im, int n)
   im->n_decoded = n;
 }
 
-/* A stored row, resized once for the lines that are made of it. */
+/* Returns stored row y resized; each is resized once for all its lines. */
 static const float *find_line(struct mafat_image *im, int y)
 {
   if (im->line_of[y % 2] != y) mafat_image_resample_across(&im->across, im->rows[y % 2], im->lines[y % 2]);
@@ -439,8 +440,8 @@ static const float *find_line(struct mafat_image *im, int y)
   return im->lines[y % 2];
 }
 
-/* Line i of what is seen of the resized picture: a row, or a column with `stride` between its
- * pixels. Lines come in the order in which their stored rows do. */
+/* Makes line i of the visible part of the resized picture: a row, or a column with `stride` floats
+ * between pixels. Lines are read in the order of their stored rows. */
 static int read_line(struct mafat_image *im, int i, float *out, size_t stride,
                      struct mafat_diagnostic *d)
 {
@@ -482,8 +483,8 @@ static int check_unchanged(const struct mafat_image *im, struct mafat_diagnostic
   return mafat_fail(d, MAFAT_EIO, "%s: was written to while it was read", im->name);
 }
 
-/* The rest of the file must be there and be sound, though no pixel of the input
- * needs it. What decoding held is given back. */
+/* Checks the rest of the file, although no pixel of the input needs it. Frees the decoder's
+ * memory. */
 static int finish(struct mafat_image *im, struct mafat_diagnostic *d)
 {
   skip_up_to(im, im->decoder->height);
@@ -501,7 +502,7 @@ static int begin(struct mafat_image *im, struct mafat_diagnostic *d)
   return im->room ? MAFAT_OK : start_decoding(im, d);
 }
 
-/* Of a file that was written to meanwhile what is damaged is not the picture. */
+/* Damage is reported as a change if the file was written to meanwhile. */
 static int note_failure(struct mafat_image *im, int code, struct mafat_diagnostic *d)
 {
   if (code == MAFAT_EFORMAT && check_unchanged(im, d)) code = MAFAT_EIO;
@@ -512,7 +513,7 @@ static int note_failure(struct mafat_image *im, int code, struct mafat_diagnosti
   return code;
 }
 
-/* What is cropped begins before the input does. */
+/* A cropped picture begins before the input. */
 static int begin_in_input(int at)
 {
   return at < 0 ? 0 : at;
@@ -580,7 +581,7 @@ int mafat_image_read(struct mafat_image *im, const struct mafat_image_target *ta
 
 int mafat_image_each_row(struct mafat_image *im, mafat_image_row *row, void *context, struct mafat_diagnostic *d)
 {
-  im->across.lines = NULL; /* nothing is resized */
+  im->across.lines = NULL; /* rows are delivered as stored */
   int code = begin(im, d);
   for (int y = 0; y < im->decoder->height && code == MAFAT_OK; y++) {
     code = decode_up_to(im, y + 1, d);

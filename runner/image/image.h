@@ -1,19 +1,15 @@
-/* Pictures -> the network's input: JPEG, PNG, PPM and PGM files, recognised by
- * their content, decoded row by row into the resized or letterboxed input.
+/* Reads pictures (JPEG, PNG, PPM, PGM; detected by content) into a network's input. They are
+ * decoded row by row, and resized or letterboxed on the way.
  *
- * The numbers are those of Debian's Darknet (load_image_color(), then
- * letterbox_image() or resize_image()): the picture is turned by its EXIF
- * orientation, alpha is dropped, 16 bits become the upper 8, the range is
- * [0, 1]. What Darknet reads with a warning, a damaged or truncated file, is an
- * error here.
+ * The values equal those of Debian's Darknet (load_image_color(), then letterbox_image() or
+ * resize_image()): EXIF orientation is applied, alpha is dropped, 16 bits are cut to the upper 8,
+ * and the range is [0, 1]. A damaged or truncated file is an error; Darknet only warns.
  *
- * An opened picture has read its header and knows what decoding will cost; it
- * belongs to its opener, who closes it. The pixels of a whole picture are never
- * held, except where the file's format leaves no choice: a progressive or
- * multi-scan JPEG (its coefficients) and an interlaced PNG (its pixels).
- * mafat_image_bytes() says so before anything is decoded, and the caller
- * decides whether that fits; nothing here bounds it but the sizes of a file's
- * format. */
+ * Opening reads the header and determines the memory for decoding; the opener closes the picture.
+ * Pixels of a whole picture are held only if the file format requires it: a progressive or
+ * multi-scan JPEG (coefficients) and an interlaced PNG (pixels). mafat_image_bytes() reports this
+ * before decoding, and the caller decides whether it fits. Nothing here limits it but the format's
+ * own sizes. */
 #ifndef MAFAT_RUNNER_IMAGE_IMAGE_H
 #define MAFAT_RUNNER_IMAGE_IMAGE_H
 
@@ -26,110 +22,112 @@
 #include "runner/image/pixel_rule.h"
 #include "runner/image/placement.h"
 
-/* Page cache that a picture's file takes at most, however long it is: what lies
- * behind the reader is dropped. Pixels as they are come faster than those that
- * have to be decoded: more of them is read ahead. */
+/* Most page cache that a picture's file takes, however long it is: pages already read are dropped.
+ * Uncompressed pixels are consumed faster, so more is read ahead. */
 enum { MAFAT_IMAGE_FILE_WINDOW = 64 << 10, MAFAT_IMAGE_PIXELS_WINDOW = 256 << 10 };
 
 struct mafat_image;
 struct mafat_kernels;
 
-/* What the network wants. */
+/* Input that the network expects. */
 struct mafat_image_input {
-  int w, h, c; /* c is 1 (grey) or 3 (red, green, blue) */
+  int w, h, c; /* c: 1 (grey) or 3 (red, green, blue) */
   enum mafat_fit fit;
-  bool shrinks; /* a JPEG may be decoded to fewer pixels by its DCT, no fewer than those that become of it: other
-                   numbers than Darknet's */
-  const struct mafat_pixel_rule *rule; /* the caller's; NULL: Darknet's, bytes / 255 and 0.5 around */
-  const struct mafat_kernels *kernels; /* NULL: the best this CPU has */
-  const atomic_bool *canceled; /* set by another thread: reading fails with MAFAT_ECANCELED; NULL: never */
+  /* JPEG may be decoded at 1/2, 1/4 or 1/8 size, but no smaller than its place in the input; values
+   * then differ from Darknet's */
+  bool shrinks;
+  /* the caller's; NULL: Darknet's rule, bytes / 255 with padding 0.5 */
+  const struct mafat_pixel_rule *rule;
+  const struct mafat_kernels *kernels; /* NULL: the best for this processor */
+  /* set by another thread: reading fails with MAFAT_ECANCELED; NULL: never */
+  const atomic_bool *canceled;
 };
 
 struct mafat_image_info {
-  int width, height;    /* as seen, after EXIF turning */
-  int source_channels;  /* as stored, alpha included; a palette counts as 3 */
-  int orientation;      /* EXIF, 1 to 8; 1 is as stored */
-  bool turned;          /* upside down or sideways: rows cannot be pulled */
-  bool frame;           /* of video, no JPEG: its code is apart (surroundings.c) */
-  bool whole;           /* progressive or interlaced: decoded before row 0 */
-  const char *format;   /* "JPEG", "PNG", "PPM", "PGM", "pixels"; a frame's name */
+  int width, height;    /* after EXIF orientation */
+  int source_channels;  /* as stored, with alpha; a palette counts as 3 */
+  int orientation;      /* EXIF, 1 to 8; 1 is upright */
+  bool turned;          /* upside down or sideways: cannot be read by rows */
+  /* video frame other than MJPEG, with code in a part of its own (api/surroundings.c) */
+  bool frame;
+  bool whole;           /* progressive or interlaced: decoded completely before row 0 */
+  const char *format;   /* "JPEG", "PNG", "PPM", "PGM", "pixels", or a frame format */
   size_t decoder_bytes; /* the decoder's share of mafat_image_bytes() */
 };
 
 struct mafat_image_target {
   float *pixels;     /* (h, w, c) of the input, channels interleaved */
-  size_t row_stride; /* floats from one row to the next, >= w * c */
+  size_t row_stride; /* floats between rows, >= w * c */
 };
 
-/* "exact" (NULL): as Darknet does; "fast": where a decoder can, it shrinks. False for any other. */
+/* Parses "exact" (or NULL): Darknet's values; "fast": a JPEG may shrink. False for anything
+ * else. */
 bool mafat_image_find_scaling(bool *shrinks, const char *name);
 
-/* Opens the regular file `path` and reads its header.
- * MAFAT_EIO: missing, unreadable, a directory, a pipe or a device.
- * MAFAT_EFORMAT: empty, damaged, not a picture of a known format.
- * MAFAT_EUNSUPPORTED: a format or a coding that this build cannot read; more
- * than 2^20 pixels to a side or 2^30 in all.
+/* Opens the regular file `path` and reads its header. MAFAT_EIO: missing, unreadable, a directory,
+ * a pipe or a device. MAFAT_EFORMAT: empty, damaged, or not a known format. MAFAT_EUNSUPPORTED: a
+ * coding that this build cannot read; more than 2^20 pixels per side or 2^30 in total.
  * MAFAT_ENOMEM, MAFAT_EINVAL (the input). *out is NULL after a failure. */
 int mafat_image_open(struct mafat_image **out, const char *path,
                      const struct mafat_image_input *input,
                      struct mafat_diagnostic *d);
 
-/* A picture that is in memory: rows from the top down, of width * channels interleaved bytes, as
- * in a PPM or PGM, or with a fourth channel that is dropped. They stay the caller's, and where
- * they are. */
+/* A picture in memory: rows top down, with width * channels interleaved bytes, as in PPM or PGM; a
+ * fourth channel is ignored. The caller keeps the bytes unchanged while the picture is open. */
 struct mafat_image_pixels {
   const unsigned char *bytes;
-  int width, height, channels; /* 1 (grey), 3 (red, green, blue) or 4 (and alpha) */
-  size_t stride;               /* bytes from one row to the next, >= width * channels */
+  int width, height, channels; /* 1 (grey), 3 (red, green, blue) or 4 (with alpha) */
+  size_t stride;               /* bytes between rows, >= width * channels */
 };
 
-/* MAFAT_EINVAL: no such picture. MAFAT_EUNSUPPORTED, MAFAT_ENOMEM. */
+/* MAFAT_EINVAL: invalid sizes. MAFAT_EUNSUPPORTED, MAFAT_ENOMEM. */
 int mafat_image_open_pixels(struct mafat_image **out, const struct mafat_image_pixels *pixels,
                             const struct mafat_image_input *input, struct mafat_diagnostic *d);
 
-/* A frame of video, of as many bytes as its format has; of a JPEG no more. MAFAT_EINVAL: it has others. MAFAT_EFORMAT,
- * MAFAT_EUNSUPPORTED: a JPEG, as of a file, also one of another size. MAFAT_ENOMEM. */
+/* Opens a video frame. Its size must be that of its format; for a JPEG, at most. MAFAT_EINVAL:
+ * wrong size. MAFAT_EFORMAT, MAFAT_EUNSUPPORTED: a bad JPEG, or one of other dimensions.
+ * MAFAT_ENOMEM. */
 int mafat_image_open_frame(struct mafat_image **out, const struct mafat_frame *frame,
                            const struct mafat_image_input *input, struct mafat_diagnostic *d);
-/* mafat_image_bytes() of such frames, JPEGs' chroma being halved; `rows`: also where all its rows are asked for, which never shrinks. */
+/* Returns mafat_image_bytes() of such frames, assuming subsampled chroma for JPEG. `rows`: also if
+ * all stored rows are read, which never shrinks. */
 size_t mafat_image_frame_bytes(const struct mafat_frame_format *format, const struct mafat_image_input *input, bool rows);
 
 /* Valid until the picture is closed. */
 const struct mafat_image_info *mafat_image_describe(const struct mafat_image *im);
-/* Where it comes to lie in the input. */
+/* Returns the picture's placement in the input. */
 const struct mafat_placement *mafat_image_placement(const struct mafat_image *im);
 
-/* The most heap this picture holds at any time beside the network's input:
- * decoder, row buffers, and coefficients or pixels where info.whole. Known from
- * the header, never less than what is used, at most about 110 kB more. */
+/* Returns the most heap that this picture uses beside the network's input: decoder, row buffers,
+ * and coefficients or pixels if info.whole. Known from the header; an upper bound, at most about
+ * 110 kB too high. */
 size_t mafat_image_bytes(const struct mafat_image *im);
-/* Page cache that reading its file takes. */
+/* Returns the page cache that reading the file takes. */
 size_t mafat_image_file_bytes(const struct mafat_image *im);
 
-/* The same for a picture not yet known: an upright baseline JPEG of
- * 12 megapixels (4000x3000, chroma halved both ways). */
+/* Returns the same for an unknown picture: an upright baseline JPEG of 12 megapixels (4000x3000,
+ * chroma subsampled 2x2). */
 size_t mafat_image_bytes_assumed(const struct mafat_image_input *input);
 
-/* In place of reading it: its rows as they are stored, from the top down, each to the callee, who may change it: pixels of input.c bytes. What is
- * not MAFAT_OK ends this, and is returned. */
+/* Passes each stored row, top down, to `row`, which may change its input.c bytes per pixel.
+ * Replaces reading the picture. Stops at the first result other than MAFAT_OK and returns it. */
 typedef int mafat_image_row(void *context, unsigned char *row, int y, struct mafat_diagnostic *d);
 int mafat_image_each_row(struct mafat_image *im, mafat_image_row *row, void *context, struct mafat_diagnostic *d);
 
-/* Decodes the whole picture into the target, whatever its orientation, without
- * a buffer for turning it. Once per picture, and not after
- * mafat_image_read_row(): MAFAT_EINVAL. The target's content after a failure is
- * undefined. Errors as for mafat_image_open(). */
+/* Decodes the whole picture into the target in any orientation, without a buffer for turning. Once
+ * per picture, and not after mafat_image_read_row(): MAFAT_EINVAL. The target is undefined after a
+ * failure. Errors as for mafat_image_open(). */
 int mafat_image_read(struct mafat_image *im,
                      const struct mafat_image_target *target,
                      struct mafat_diagnostic *d);
 
-/* The next row of the input, w * c floats: row 0 first, h rows in all. The last
- * one reads the file to its end, and fails if the end is missing or damaged.
- * MAFAT_EINVAL when info.turned, after the last row and after a failure. */
+/* Reads the next of h rows of the input, w * c floats, from row 0. The last one reads the file to
+ * its end, and fails if the end is missing or damaged. MAFAT_EINVAL if info.turned, after the last
+ * row, and after a failure. */
 int mafat_image_read_row(struct mafat_image *im, float *row,
                          struct mafat_diagnostic *d);
 
-/* Accepts NULL and a picture at any stage. */
+/* Accepts NULL and a picture in any state. */
 void mafat_image_close(struct mafat_image **im);
 
 #endif

@@ -1,3 +1,6 @@
+/* Delivers a picture's rows to a run, as floats or as quantized values. Called by api/model.c and
+ * api/packing/observe.c; the executor pulls rows through struct mafat_input_source. Allocates a row
+ * or a whole turned picture. */
 #include "runner/image/input.h"
 
 #include <stdlib.h>
@@ -25,7 +28,7 @@ int mafat_input_picture_open(struct mafat_picture_input *p, struct mafat_image *
   return p->whole ? MAFAT_OK : mafat_fail(d, MAFAT_ENOMEM, "out of memory for a turned picture");
 }
 
-/* All of it into the arena, or beside it. */
+/* Decodes all rows at once, into the arena or into p->whole. */
 static int read_whole(struct mafat_picture_input *p, float *pixels, size_t stride, struct mafat_diagnostic *d)
 {
   struct mafat_image_target target = {pixels, stride};
@@ -33,7 +36,7 @@ static int read_whole(struct mafat_picture_input *p, float *pixels, size_t strid
   return mafat_image_read(p->image, &target, d);
 }
 
-/* Row by row as floats, which become whole numbers. */
+/* Decodes rows as floats, which the executor quantizes. */
 static int read_numbers(struct mafat_picture_input *p, struct mafat_executor *e, struct mafat_span rows, struct mafat_diagnostic *d)
 {
   int code = p->whole && p->next_row == 0 ? read_whole(p, p->whole, row_floats(p->shape), d) : MAFAT_OK;

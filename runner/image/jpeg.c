@@ -1,16 +1,17 @@
-/* JPEG by libjpeg-turbo. The library reports errors by a callback that must not
- * return: every call into it that can fail goes through guarded(). */
+/* Decodes JPEG with libjpeg-turbo. Called by runner/image/image.c and frame.c through struct
+ * mafat_image_decoder_ops. libjpeg reports errors by a callback that must not return (longjmp), so
+ * every call that can fail goes through guarded(). */
 #include <stdlib.h>
 
 #include "runner/image/decoder.h"
 
 enum { MAX_COMPONENTS = 4 };
 
-/* What libjpeg's memory depends on. */
+/* Parameters of libjpeg's memory use. */
 struct frame {
   int width, height, n_components;
   int h[MAX_COMPONENTS], v[MAX_COMPONENTS]; /* sampling factors */
-  int shrunk; /* decoded to one pixel of so many by so many: 1, 2, 4 or 8 */
+  int shrunk; /* scale denominator: 1, 2, 4 or 8 */
   bool whole;
 };
 
@@ -19,8 +20,8 @@ static size_t round_up(size_t n, size_t unit)
   return (n + unit - 1) / unit * unit;
 }
 
-/* The most that leaves either side no shorter than asked for. Of the scales that libjpeg knows, the others save
- * nothing. */
+/* Returns the largest denominator that keeps both sides at least as long as asked. Only powers of
+ * two save work in libjpeg. */
 static int most_shrunk(int width, int height, int least_width, int least_height)
 {
   for (int n = 8; n > 1; n /= 2)
@@ -28,7 +29,8 @@ static int most_shrunk(int width, int height, int least_width, int least_height)
   return 1;
 }
 
-/* Pixels to a side that component i makes of a block: where the others are shrunk, it need not be enlarged. */
+/* Returns the pixels per side that component i makes of a block. If the others are shrunk, it may
+ * not need upsampling. */
 static size_t block_side(const struct frame *f, int i, size_t h_max, size_t v_max)
 {
   enum { BLOCK = 8 };
@@ -39,14 +41,14 @@ static size_t block_side(const struct frame *f, int i, size_t h_max, size_t v_ma
   return side;
 }
 
-/* An upper bound of libjpeg's heap. The sizes stay below 2^42: 65535 blocks'
- * sides of at most 8192 + 4, 128 bytes each, four components. */
+/* Returns an upper bound of libjpeg's heap. Below 2^42: at most 65535 blocks per side, 8192 + 4
+ * wide, 128 bytes each, four components. */
 static uint64_t frame_bytes(const struct frame *f)
 {
-  /* Huffman, colour and range tables and the pools' slack: 27 kB at most, as
-   * measured over 2000 pictures of all kinds. */
+  /* Huffman, colour and range tables, and slack of the pools: at most 27 kB, measured over 2000
+   * pictures of all kinds. */
   enum { TABLES = 48 * 1024, BLOCK = 8, BLOCK_BYTES = 128, ALIGN = 64 };
-  /* Enlarging chroma smoothly keeps two row groups of context. */
+  /* Smooth upsampling of chroma keeps two row groups of context. */
   enum { CONTEXT = 2 };
 
   size_t h_max = 1, v_max = 1;
@@ -68,7 +70,7 @@ static uint64_t frame_bytes(const struct frame *f)
     size_t samples = round_up(blocks * side, 2 * ALIGN);
     bytes += samples * ((size_t)f->v[i] * side / least) * (least + CONTEXT);
     if ((size_t)f->h[i] < h_max || (size_t)f->v[i] < v_max)
-      bytes += full_row * v_max; /* enlarged */
+      bytes += full_row * v_max; /* upsampled */
     if (f->whole)
       bytes += (uint64_t)(blocks * BLOCK_BYTES + sizeof(void *)) * rows;
   }
@@ -108,17 +110,17 @@ struct jpeg {
   struct jpeg_error_mgr errors;
   struct jpeg_source_mgr bytes;
   struct jpeg_progress_mgr progress;
-  int shrunk;    /* 1: not */
+  int shrunk;    /* scale denominator; 1: full size */
   bool created, started, found_app1;
-  uint8_t *cmyk; /* (width, 4), of libjpeg's pool */
-  uint8_t *row;  /* where the step at work puts a row */
+  uint8_t *cmyk; /* (width, 4), in libjpeg's pool */
+  uint8_t *row;  /* destination row of the current step */
 
   jmp_buf escape;
   int code;
   struct mafat_diagnostic *diagnostic;
 };
 
-/* ---- Errors. ---- */
+/* ---- errors ---- */
 
 static void give_up(struct jpeg *jpeg, int code) __attribute__((noreturn));
 static void give_up(struct jpeg *jpeg, int code)
@@ -154,9 +156,8 @@ static void on_error(j_common_ptr cinfo)
   give_up(jpeg, code);
 }
 
-/* libjpeg goes on, with invented pixels, where the coded data ends early or
- * makes no sense; it calls that a warning. Other warnings are about oddities
- * that cost no pixels, such as bytes between two markers. */
+/* After data that ends early or is invalid, libjpeg continues with invented pixels and a warning.
+ * Those warnings are errors here. Other warnings cost no pixels, such as bytes between markers. */
 static void on_message(j_common_ptr cinfo, int level)
 {
   if (level >= 0) return;
@@ -169,7 +170,7 @@ static void on_message(j_common_ptr cinfo, int level)
   }
 }
 
-/* A few bytes of a progressive file are a scan, and every scan passes over the
+/* Limits scans: a few bytes of a progressive file can be a scan, and every scan passes over the
  * whole picture. Encoders write about ten. */
 static void on_progress(j_common_ptr cinfo)
 {
@@ -183,8 +184,8 @@ static void on_progress(j_common_ptr cinfo)
   give_up(jpeg, MAFAT_EUNSUPPORTED);
 }
 
-/* Runs a step that calls libjpeg. A step owns nothing: all it acquires is
- * libjpeg's or hangs on *jpeg. */
+/* Runs a step that calls libjpeg. A step owns nothing: everything it allocates belongs to libjpeg
+ * or to *jpeg. */
 static int guarded(struct jpeg *jpeg, void (*step)(struct jpeg *),
                    struct mafat_diagnostic *d)
 {
@@ -194,7 +195,7 @@ static int guarded(struct jpeg *jpeg, void (*step)(struct jpeg *),
   return jpeg->code;
 }
 
-/* ---- The file's bytes. ---- */
+/* ---- input bytes ---- */
 
 static void init_source(j_decompress_ptr cinfo)
 {
@@ -241,7 +242,7 @@ static unsigned take_byte(j_decompress_ptr cinfo)
   return *cinfo->src->next_input_byte++;
 }
 
-/* Only the first APP1 counts, whatever it is: so OpenCV, so Darknet. */
+/* Only the first APP1 segment counts, whatever it contains, as in OpenCV and so in Darknet. */
 static boolean on_app1(j_decompress_ptr cinfo)
 {
   enum { LENGTH_BYTES = 2, EXIF_NAME_BYTES = 6 };
@@ -260,7 +261,7 @@ static boolean on_app1(j_decompress_ptr cinfo)
   return TRUE;
 }
 
-/* ---- Steps. ---- */
+/* ---- steps ---- */
 
 static void read_header(struct jpeg *jpeg)
 {
@@ -310,8 +311,7 @@ static void finish(struct jpeg *jpeg)
   jpeg_finish_decompress(&jpeg->cinfo);
 }
 
-/* CMYK is taken as Adobe writes it, inverted, and by OpenCV's arithmetic: ink on
- * a black that is full at 255. */
+/* Converts CMYK as Adobe stores it, inverted, with OpenCV's arithmetic. */
 static void cmyk_to_rgb(const uint8_t *cmyk, uint8_t *rgb, int n)
 {
   for (int i = 0; i < n; i++, cmyk += 4, rgb += 3) {
@@ -321,7 +321,7 @@ static void cmyk_to_rgb(const uint8_t *cmyk, uint8_t *rgb, int n)
   }
 }
 
-/* ---- The decoder. ---- */
+/* ---- decoder ---- */
 
 static int jpeg_read_row(struct mafat_image_decoder *base, uint8_t *row,
                          struct mafat_diagnostic *d)

@@ -1,3 +1,5 @@
+/* Checks the header of a .npy file against a network input. Called by runner/image/raw_input.c.
+ * Opens the file and reads its first bytes through the stack. */
 #include "runner/image/npy.h"
 
 #include "base/open_file.h"
@@ -9,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* As much as there is. */
+/* Reads up to MAFAT_NPY_ROOM bytes. */
 static int read_beginning(const char *path, char *bytes, size_t *n, struct mafat_diagnostic *d)
 {
   int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -21,7 +23,7 @@ static int read_beginning(const char *path, char *bytes, size_t *n, struct mafat
   return MAFAT_OK;
 }
 
-/* But for ones in front. */
+/* Compares shapes, ignoring leading dimensions of 1. */
 static bool is_of_view(const struct mafat_view *view, const struct mafat_npy *npy)
 {
   int first = 0, found = 0;

@@ -1,4 +1,4 @@
-/* Files of arrays as NumPy writes them: a header of text, and the elements behind it. */
+/* NumPy array files (.npy) as inputs: a text header, followed by the elements. */
 #ifndef MAFAT_RUNNER_IMAGE_NPY_H
 #define MAFAT_RUNNER_IMAGE_NPY_H
 
@@ -8,9 +8,10 @@
 #include "network/dtype.h"
 #include "network/view.h"
 
-/* Is it one, little-endian, in C order, of elements of *type or of 32-bit floats, whose dimensions are the view's, but for
- * ones in front? Then *begin is where they begin, and *type theirs. No such file at all: 0. MAFAT_EFORMAT, MAFAT_EUNSUPPORTED;
- * MAFAT_EIO. */
+/* Checks whether `path` is a .npy file that fits the view: little-endian, C order, elements of
+ * *type or float32, with the view's dimensions after leading ones. Sets *begin to the offset of the
+ * elements and *type to theirs. Not a .npy file: returns MAFAT_OK with *begin = 0. MAFAT_EFORMAT,
+ * MAFAT_EUNSUPPORTED, MAFAT_EIO. */
 int mafat_npy_read(const char *path, const struct mafat_view *view, enum mafat_dtype *type, uint64_t *begin,
                    struct mafat_diagnostic *d);
 

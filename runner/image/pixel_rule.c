@@ -1,7 +1,9 @@
+/* Applies mean and scale to rows of pixels. Called by runner/image/image.c for each decoded line.
+ * Works in place; allocates nothing. */
 #include "runner/image/pixel_rule.h"
 
-/* 1 / 255 as a float is what nobody can tell from dividing by 255 in the last bit but one: those who write it mean
- * that. */
+/* A scale of 1 / 255 as a float is treated as division by 255. They differ at most in the last bit,
+ * and users who write it mean that. */
 bool mafat_pixel_rule_is_plain(const struct mafat_pixel_rule *r)
 {
   if (r->swapped) return false;
@@ -10,7 +12,7 @@ bool mafat_pixel_rule_is_plain(const struct mafat_pixel_rule *r)
   return true;
 }
 
-/* Any byte / 255, rounded, is that byte again here. */
+/* of_255 * 255 gives back the exact byte. */
 static float normal(float of_255, float mean, float scale)
 {
   return (of_255 * 255 - mean) * scale;
@@ -31,7 +33,7 @@ static void swap(float *pixels, int n, size_t stride)
   }
 }
 
-/* As many floats as are whole pixels and whole vectors. */
+/* Floats per step: a multiple of whole pixels and of vectors. */
 enum { RUN = 12 };
 
 static void apply_run(const struct mafat_pixel_rule *r, float *restrict pixels, size_t n, int channels)

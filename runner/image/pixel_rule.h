@@ -1,5 +1,5 @@
-/* What becomes of a picture's pixels on their way into a network: (byte - mean) * scale, channel by channel, in rows as
- * they are made, where they lie. */
+/* Pixel normalization on the way into a network: (byte - mean) * scale per channel, applied in
+ * place to each row. */
 #ifndef MAFAT_RUNNER_IMAGE_PIXEL_RULE_H
 #define MAFAT_RUNNER_IMAGE_PIXEL_RULE_H
 
@@ -7,20 +7,21 @@
 #include <stddef.h>
 
 struct mafat_pixel_rule {
-  bool swapped;   /* blue, green, red */
-  float mean[3];  /* of bytes, in the order of the input's channels; of grey the first */
+  bool swapped;   /* channel order is blue, green, red */
+  /* subtracted from bytes, in the order of the input's channels; grey uses the first */
+  float mean[3];
   float scale[3];
-  float pad;      /* byte that is taken for pixels which a picture leaves over */
+  float pad;      /* byte value of padding pixels */
 };
 
-/* Does nothing more have to be done to bytes / 255? Then the kernels have done it. */
+/* True if the rule equals bytes / 255, which the kernels already apply. */
 bool mafat_pixel_rule_is_plain(const struct mafat_pixel_rule *r);
 
-/* Of a pixel of `channels` bytes of r->pad. */
+/* Computes the padding pixel: r->pad in every channel, normalized. */
 void mafat_pixel_rule_pad(const struct mafat_pixel_rule *r, int channels, float *pixel);
 
-/* n pixels of byte / 255 each, `stride` floats apart, red first. Of what is no byte, but between two of them,
- * likewise. */
+/* Normalizes n pixels that hold byte / 255, red first, `stride` floats apart. Interpolated values
+ * between bytes are treated alike. */
 void mafat_pixel_rule_apply(const struct mafat_pixel_rule *r, float *pixels, int n, int channels, size_t stride);
 
 #endif

@@ -1,5 +1,6 @@
-/* A picture that is in memory already: rows of interleaved bytes. Told apart from a PPM or PGM of
- * the same bytes by nothing that comes of it. */
+/* Decodes a picture that is already in memory as rows of interleaved bytes. Called by
+ * runner/image/image.c through struct mafat_image_decoder_ops. Gives the same input as a PPM or PGM
+ * file of the same bytes. */
 #include <stdlib.h>
 #include <string.h>
 

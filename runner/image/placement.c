@@ -1,15 +1,18 @@
+/* Computes a picture's placement in a network's input. Called by runner/image/image.c and
+ * api/model.c. Pure functions. */
 #include "runner/image/placement.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The comparison is Darknet's, in float; only its products, int there, are wide enough here for every picture. */
+/* Compares in float like Darknet. Darknet's products are int; here they need 64 bits for large
+ * pictures. */
 static bool is_wider(const struct mafat_placement *p)
 {
   return (float)p->in_w / (float)p->picture_w < (float)p->in_h / (float)p->picture_h;
 }
 
-/* The side that is not the input's; rounding of the comparison must not push the picture over the edge. */
+/* Computes the other side. Rounding in the comparison must not push it past the input's edge. */
 static void fit_inside(struct mafat_placement *p)
 {
   if (is_wider(p)) p->h = (int)((int64_t)p->picture_h * p->in_w / p->picture_w);
@@ -18,7 +21,7 @@ static void fit_inside(struct mafat_placement *p)
   if (p->h > p->in_h) p->h = p->in_h;
 }
 
-/* No wider or higher than an int, however long the picture is. */
+/* Clamps the side so that it fits an int for extreme proportions. */
 static int side_outside(int picture, int in, int picture_other, int in_other)
 {
   enum { MOST = 1 << 30 };

@@ -1,5 +1,6 @@
-/* PNG by libpng. The library reports errors by a callback that must not return:
- * every call into it that can fail goes through guarded(). */
+/* Decodes PNG with libpng. Called by runner/image/image.c through struct mafat_image_decoder_ops.
+ * libpng reports errors by a callback that must not return (longjmp), so every call that can fail
+ * goes through guarded(). */
 #include <stdlib.h>
 
 #include "runner/image/decoder.h"
@@ -29,16 +30,16 @@ struct png {
   png_structp png;
   png_infop info;
   bool started, out_of_memory;
-  uint8_t *pixels; /* (height, width, channels) of an interlaced picture */
+  uint8_t *pixels; /* (height, width, channels) of an interlaced picture; else NULL */
   int next_row;
-  uint8_t *row; /* where the step at work puts a row */
+  uint8_t *row; /* destination row of the current step */
 
   jmp_buf escape;
   int code;
   struct mafat_diagnostic *diagnostic;
 };
 
-/* ---- Errors. ---- */
+/* ---- errors ---- */
 
 static void give_up(struct png *png, int code) __attribute__((noreturn));
 static void give_up(struct png *png, int code)
@@ -62,7 +63,7 @@ static void on_warning(png_structp p, png_const_charp reason)
   (void)p, (void)reason;
 }
 
-/* libpng has no error number that says why it failed. */
+/* Records a failed allocation: libpng reports no error code. */
 static png_voidp allocate(png_structp p, png_alloc_size_t bytes)
 {
   struct png *png = png_get_mem_ptr(p);
@@ -77,8 +78,8 @@ static void release(png_structp p, png_voidp block)
   free(block);
 }
 
-/* Runs a step that calls libpng. A step owns nothing: all it acquires is
- * libpng's or hangs on *png. */
+/* Runs a step that calls libpng. A step owns nothing: everything it allocates belongs to libpng or
+ * to *png. */
 static int guarded(struct png *png, void (*step)(struct png *),
                    struct mafat_diagnostic *d)
 {
@@ -88,7 +89,7 @@ static int guarded(struct png *png, void (*step)(struct png *),
   return png->code;
 }
 
-/* ---- The file's bytes. ---- */
+/* ---- input bytes ---- */
 
 static void read_bytes(png_structp p, png_bytep bytes, size_t n)
 {
@@ -119,12 +120,13 @@ static void read_bytes(png_structp p, png_bytep bytes, size_t n)
   }
 }
 
-/* An eXIf chunk may stand behind the pixels, too late for a reader of rows. So
- * the chunks are stepped over once before: a read of 8 bytes for each. */
+/* Finds the orientation before decoding: an eXIf chunk may follow the pixels, too late for a reader
+ * of rows. Steps over all chunks, with a read of 8 bytes each. */
 static int find_orientation(const struct mafat_image_source *source)
 {
   enum { SIGNATURE_BYTES = 8, HEAD_BYTES = 8, CRC_BYTES = 4 };
-  off_t at = SIGNATURE_BYTES, kept = MAFAT_IMAGE_FILE_WINDOW / 2; /* was read ahead: it comes next */
+  /* already read ahead, and needed next */
+  off_t at = SIGNATURE_BYTES, kept = MAFAT_IMAGE_FILE_WINDOW / 2;
   uint8_t head[HEAD_BYTES];
   int orientation = 1;
   while (mafat_image_source_peek(source->fd, at, head, sizeof head) == HEAD_BYTES) {
@@ -140,11 +142,11 @@ static int find_orientation(const struct mafat_image_source *source)
   return orientation;
 }
 
-/* ---- Steps. ---- */
+/* ---- steps ---- */
 
 static void read_header(struct png *png)
 {
-  /* What libpng would keep, or inflate, for nobody. */
+  /* Chunks that libpng would store or inflate needlessly. */
   static const png_byte ignored[] = "bKGD\0eXIf\0hIST\0iCCP\0iTXt\0oFFs\0pCAL\0sCAL\0"
                                     "sPLT\0tEXt\0tIME\0zTXt";
   png->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, png, on_error, on_warning,
@@ -160,7 +162,7 @@ static void read_header(struct png *png)
   png_read_info(png->png, png->info);
 }
 
-/* The same transformations, in number and in order, as OpenCV asks for. */
+/* Same transformations in the same order as OpenCV. */
 static void start(struct png *png)
 {
   png_structp p = png->png;
@@ -205,7 +207,7 @@ static void finish(struct png *png)
   png_read_end(png->png, NULL);
 }
 
-/* ---- The decoder. ---- */
+/* ---- decoder ---- */
 
 static int png_read_next(struct mafat_image_decoder *base, uint8_t *row,
                          struct mafat_diagnostic *d)
@@ -238,10 +240,10 @@ static void png_close(struct mafat_image_decoder *base)
 
 static int describe(struct png *png, struct mafat_diagnostic *d)
 {
-  /* zlib's window and state, libpng's structs and input, gamma tables: 63 kB at
-   * most, as measured over 1000 pictures of all kinds. */
+  /* zlib's window and state, libpng's structs and input, gamma tables: at most 63 kB, measured over
+   * 1000 pictures of all kinds. */
   enum { TABLES = 80 * 1024 };
-  /* libpng holds two rows, in the widest format on the way: 16-bit RGBA. */
+  /* libpng holds two rows in the widest intermediate format: 16-bit RGBA. */
   enum { ROWS = 2, PIXEL_BYTES = 8, ROW_SLACK = 128 };
   struct mafat_image_decoder *base = &png->base;
   int colour = png_get_color_type(png->png, png->info);

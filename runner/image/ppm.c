@@ -1,5 +1,6 @@
-/* PPM and PGM, plain (P2, P3) and raw (P5, P6), read as OpenCV 4.6 reads them:
- * only plain samples of up to 8 bits are scaled by the file's maxval. */
+/* Decodes PPM and PGM, plain (P2, P3) and raw (P5, P6), like OpenCV 4.6: only plain samples of up
+ * to 8 bits are scaled by maxval. Called by runner/image/image.c through struct
+ * mafat_image_decoder_ops. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -36,7 +37,7 @@ static bool is_digit(int c)
   return c >= '0' && c <= '9';
 }
 
-/* c is what was found where a sample or a number of the header was expected. */
+/* Reports byte c, which was found where a number was expected. */
 static int fail_at(const struct mafat_image_decoder *base, int c,
                    struct mafat_diagnostic *d)
 {
@@ -52,8 +53,8 @@ static int fail_at(const struct mafat_image_decoder *base, int c,
                     base->name, base->format, (unsigned)c, at - 1);
 }
 
-/* A decimal number after white space and comments, and the one byte behind it.
- * Negative error codes; numbers above INT_MAX are read as INT_MAX. */
+/* Reads a decimal number after white space and comments, and the one byte after it. Returns an
+ * error code; numbers above INT_MAX become INT_MAX. */
 static int read_number(const struct mafat_image_decoder *base, int *value,
                        struct mafat_diagnostic *d)
 {
@@ -130,7 +131,7 @@ static int ppm_read_row(struct mafat_image_decoder *base, uint8_t *row,
   return MAFAT_OK;
 }
 
-/* Further pictures may follow in the file; they are not looked at. */
+/* Further pictures in the file are ignored. */
 static int ppm_finish(struct mafat_image_decoder *base, struct mafat_diagnostic *d)
 {
   (void)base, (void)d;

@@ -1,3 +1,6 @@
+/* Reads a file of raw elements or a .npy file as the input of a run. Called by api/inputs.c and
+ * api/model.c; the executor pulls rows through struct mafat_input_source. Maps buffers, and reads
+ * ahead asynchronously (runner/weights/reads.h). */
 #include "runner/image/raw_input.h"
 
 #include "runner/image/npy.h"
@@ -10,11 +13,13 @@
 #include <sys/stat.h>
 
 enum {
-  /* Of memory, where a band's rows leave a choice: two bands of 608 x 608 x 3 have 16 rows
-   * each then, and a read 40 KB. */
+  /* Buffer bytes if the band's rows can be chosen: two bands of 608 x 608 x 3 then have 16 rows
+   * each, and a read has 40 KB. */
   ROOM = 256 << 10,
-  NUMBERS_ROOM = 64 << 10, /* of floats for an input of bytes: it is rare, and all runs on files would be predicted by it */
-  READS_BYTES = 32 << 10 /* records of the reads, and the kernel's */
+  /* for a file of floats into an 8-bit input: rare, but all predictions for files would include
+   * it */
+  NUMBERS_ROOM = 64 << 10,
+  READS_BYTES = 32 << 10 /* records of the reads, in this process and in the kernel */
 };
 
 /* ---- bands ---- */
@@ -24,7 +29,7 @@ static size_t row_bytes(const struct mafat_raw_input *r)
   return (size_t)mafat_dtype_bytes(r->type, r->order->row_elements);
 }
 
-/* Numbers of 8 bits go into the map as they are. */
+/* True for 8-bit types, which are copied to the map unchanged. */
 static bool is_number(enum mafat_dtype type)
 {
   return type == MAFAT_I8 || type == MAFAT_U8;
@@ -35,15 +40,15 @@ static size_t room_of(const struct mafat_raw_input *r)
   return r->type == MAFAT_F32 && is_number(r->order->type) ? NUMBERS_ROOM : ROOM;
 }
 
-/* A read of so many rows may begin and end anywhere between what direct reads are aligned to. */
+/* Returns the bytes of a read of that many rows at any alignment. */
 static size_t read_bytes(const struct mafat_raw_input *r, int rows)
 {
   const size_t a = MAFAT_FETCH_ALIGNMENT;
   return ((size_t)rows * row_bytes(r) + 2 * a - 2) / a * a;
 }
 
-/* Two bands where they fit, all reads of each; else single rows, as many as fit, which need
- * not be there together. */
+/* Chooses bands. If two bands fit, each is read completely, with one read per plane. Otherwise
+ * single rows are read, as many as fit. */
 static void cut(struct mafat_raw_input *r)
 {
   const struct mafat_file_order *o = r->order;
@@ -62,7 +67,8 @@ static size_t places_bytes(const struct mafat_raw_input *r)
   return (size_t)r->n_places * r->read_bytes;
 }
 
-/* The places, and behind them a row as floats where the file has none. */
+/* Returns the bytes of the read buffers, plus a row of floats if the file's elements need
+ * conversion. */
 static size_t memory_bytes(const struct mafat_raw_input *r)
 {
   return places_bytes(r) + (r->type == MAFAT_F32 || is_number(r->type) ? 0 : r->order->row_elements * sizeof(float));
@@ -75,7 +81,7 @@ static size_t bytes_of_type(const struct mafat_file_order *order, enum mafat_dty
   return memory_bytes(&r) + READS_BYTES;
 }
 
-/* A .npy file may have floats for whole numbers. */
+/* A .npy file may have floats for a quantized input, so the larger need counts. */
 size_t mafat_raw_input_bytes(const struct mafat_file_order *order)
 {
   size_t own = bytes_of_type(order, order->type), floats = bytes_of_type(order, MAFAT_F32);
@@ -84,7 +90,7 @@ size_t mafat_raw_input_bytes(const struct mafat_file_order *order)
 
 /* ---- opening ---- */
 
-/* More, maybe, than a 32-bit process can address: a plan of rows reads it all the same. */
+/* 64 bits: may exceed the address space of a 32-bit process, which still reads it by rows. */
 static uint64_t elements_bytes(const struct mafat_raw_input *r)
 {
   return (uint64_t)row_bytes(r) * (uint64_t)r->order->rows * (uint64_t)r->order->planes;
@@ -95,7 +101,7 @@ static const char *name_elements(const struct mafat_raw_input *r)
   return r->type == MAFAT_F32 ? "floats" : mafat_dtype_name(r->type);
 }
 
-/* "3 x 416 x 416" */
+/* Formats "3 x 416 x 416". */
 static const char *name_dims(const struct mafat_file_order *o, char *text, size_t room)
 {
   size_t n = 0;
@@ -124,7 +130,7 @@ static int check_file(struct mafat_raw_input *r, struct mafat_file_state *state,
     return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file of %llu bytes (%s %s)", r->path,
                       (unsigned long long)elements_bytes(r), name_dims(r->order, dims, sizeof dims), name_elements(r));
   *state = mafat_file_state(&st);
-  /* Of the size of the elements themselves no array is: whatever it begins with. */
+  /* A file of exactly the elements' size is raw, whatever its first bytes are. */
   if ((uint64_t)st.st_size != elements_bytes(r)) {
     int code = mafat_npy_read(r->path, &r->order->view, &r->type, &r->begin, d);
     if (code) return code;
@@ -132,7 +138,7 @@ static int check_file(struct mafat_raw_input *r, struct mafat_file_state *state,
   return check_size(r, (uint64_t)st.st_size, d);
 }
 
-/* Another file may have the name by now, or other elements behind the header that was read. */
+/* Detects that the file was replaced or changed after its header was read. */
 static int check_opened(const struct mafat_raw_input *r, const struct mafat_file_state *looked_at, struct mafat_diagnostic *d)
 {
   struct mafat_file_state opened = mafat_reads_state(r->reads, 0);
@@ -153,7 +159,8 @@ static void give_memory_back(struct mafat_raw_input *r)
 
 static int take_memory(struct mafat_raw_input *r, struct mafat_diagnostic *d)
 {
-  if (r->memory != MAP_FAILED && r->memory_bytes != memory_bytes(r)) give_memory_back(r); /* it was of another type */
+  /* the last file had another type */
+  if (r->memory != MAP_FAILED && r->memory_bytes != memory_bytes(r)) give_memory_back(r);
   r->memory_bytes = memory_bytes(r);
   if (r->memory == MAP_FAILED)
     r->memory = mmap(NULL, r->memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -178,7 +185,7 @@ int mafat_raw_input_open(struct mafat_raw_input *r, const char *path, int input,
 
 void mafat_raw_input_release(struct mafat_raw_input *r)
 {
-  mafat_reads_close(&r->reads); /* waits for what is under way to the memory */
+  mafat_reads_close(&r->reads); /* waits for pending reads into the memory */
   give_memory_back(r);
 }
 
@@ -190,7 +197,7 @@ void mafat_raw_input_close(struct mafat_raw_input *r)
 
 /* ---- reading ---- */
 
-/* Where the floats of a read begin in the file. */
+/* Returns the file offset of a read. */
 static uint64_t offset_of(const struct mafat_raw_input *r, long long number)
 {
   const struct mafat_file_order *o = r->order;
@@ -217,7 +224,7 @@ static int submit(struct mafat_raw_input *r, struct mafat_diagnostic *d)
   return code;
 }
 
-/* Has as many reads under way as there is room for, and waits for this one, the next at most. */
+/* Submits as many reads as there are buffers, then waits for this one. */
 static int await(struct mafat_raw_input *r, long long number, struct mafat_diagnostic *d)
 {
   long long n = (long long)((r->order->rows + r->band_rows - 1) / r->band_rows) * r->order->planes;
@@ -229,7 +236,7 @@ static int await(struct mafat_raw_input *r, long long number, struct mafat_diagn
   return code;
 }
 
-/* The elements of a file may begin anywhere. */
+/* The row may be unaligned. */
 static float whole_number(const char *row, size_t i, enum mafat_dtype type)
 {
   int32_t narrow;
@@ -239,7 +246,7 @@ static float whole_number(const char *row, size_t i, enum mafat_dtype type)
   return type == MAFAT_I64 ? (float)wide : (float)narrow;
 }
 
-/* A row of a plane as floats: whole numbers are rounded to them where they have more than 24 bits. */
+/* Converts a row of a plane to floats. Integers of more than 24 bits are rounded. */
 static const float *row_of_floats(const struct mafat_raw_input *r, const char *row)
 {
   float *floats = (float *)(r->memory + places_bytes(r));
@@ -248,7 +255,8 @@ static const float *row_of_floats(const struct mafat_raw_input *r, const char *r
   return floats;
 }
 
-/* Rows of the map out of a band that begins with row `first`, or of a file's one row that has them all. */
+/* Copies rows of the map from a band that begins with row `first`, or from the file's only row if
+ * that holds all. */
 static void take_floats(const struct mafat_raw_input *r, struct mafat_executor *e, int plane, struct mafat_span rows, const char *bytes,
                         int first)
 {
@@ -272,12 +280,12 @@ static void take_numbers(const struct mafat_raw_input *r, struct mafat_executor 
                                      bytes + (o->rows < o->shape.h ? 0 : (size_t)(y - first) * row_bytes(r)));
 }
 
-/* Rows of the map that lie in one band of the file, of one plane: of its channels. */
+/* Copies rows of the map from one band of one plane. */
 static int take_rows(struct mafat_raw_input *r, struct mafat_executor *e, int plane, struct mafat_span rows,
                      struct mafat_diagnostic *d)
 {
   const struct mafat_file_order *o = r->order;
-  bool whole = o->rows < o->shape.h; /* one row of the file has them all */
+  bool whole = o->rows < o->shape.h; /* one row of the file holds all */
   int band = whole ? 0 : rows.begin / r->band_rows, first = band * r->band_rows;
   long long number = (long long)band * o->planes + plane;
   int code = await(r, number, d);
@@ -304,7 +312,7 @@ static int read_rows(void *context, struct mafat_executor *e, struct mafat_span 
   }
   if (rows.end < o->shape.h) return MAFAT_OK;
   int code = mafat_reads_check_bytes(r->reads, d);
-  mafat_raw_input_close(r); /* the layers run without it */
+  mafat_raw_input_close(r); /* frees the buffers before the layers run */
   return code;
 }
 

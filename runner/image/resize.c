@@ -1,9 +1,11 @@
+/* Computes resampling taps along an axis, and grey rows. Called by runner/image/image.c; the grey
+ * conversion also by the decoders. Pure functions. */
 #include "runner/image/decoder.h"
 #include "runner/image/image.h"
 
-/* The scale of an axis that becomes one pixel long is never used: that pixel is
- * the axis' last, as it is for Darknet's columns. Darknet's rows divide by zero
- * there. An axis that becomes 0 long has no pixels; the input stays grey. */
+/* An axis with one output pixel takes the last input pixel, so its scale is unused; Darknet does so
+ * for columns, but divides by zero for rows. An axis with no output pixels leaves the input
+ * grey. */
 struct mafat_image_axis mafat_image_axis_make(int from, int to, int at, int in)
 {
   struct mafat_image_axis axis = {from, to, at < 0 ? -at : 0, to < in ? to : in, 0};
@@ -32,10 +34,9 @@ struct mafat_resample_tap mafat_image_column_tap(const struct mafat_image_axis *
   return tap_between(axis, i);
 }
 
-/* Darknet gives the last output row no second input row. Where rounding puts
- * that row a little above the last input row, it comes out almost black:
- * weights of 0.0001 and nothing. The networks were trained and are compared on
- * such inputs, so this is kept. */
+/* Darknet gives the last output row no second input row. If rounding places it slightly above the
+ * last input row, it is almost black: weights 0.0001 and 0. Networks were trained and are compared
+ * on such inputs, so this is kept. */
 struct mafat_resample_tap mafat_image_row_tap(const struct mafat_image_axis *axis, int i)
 {
   if (axis->to == 1) return tap_at_last(axis);
@@ -49,7 +50,7 @@ struct mafat_resample_tap mafat_image_row_tap(const struct mafat_image_axis *axi
 
 void mafat_image_grey_row(const uint8_t *rgb, uint8_t *grey, int n)
 {
-  /* 0.299, 0.587 and the rest, of 2^14 */
+  /* 0.299, 0.587 and 0.114 as fixed point with 14 fraction bits */
   enum { SHIFT = 14, RED = 4899, GREEN = 9617, BLUE = (1 << SHIFT) - RED - GREEN };
   for (int i = 0; i < n; i++, rgb += 3)
     grey[i] = (uint8_t)((rgb[0] * RED + rgb[1] * GREEN + rgb[2] * BLUE +

@@ -1,4 +1,5 @@
-/* Lines of the resized picture in pieces, each of as many pixels as are made of what a kernel takes at a time. */
+/* Resamples lines of a picture in segments, each of as many pixels as fit a kernel's buffer. Called
+ * by runner/image/image.c. Allocates nothing; calls the kernels of runner/kernels. */
 #include "runner/image/decoder.h"
 #include "runner/kernels/frame_rows.h"
 
@@ -12,8 +13,8 @@ static int pixels_at_once(const struct mafat_image_across *across)
   return axis->scale * (float)axis->n <= most ? axis->n : 1 + (int)(most / axis->scale);
 }
 
-/* What of the stored rows taps reach; they go one way along it, but for the last, which may reach less than the one
- * before (mafat_image_row_tap). */
+/* Finds the range of stored bytes that the taps read. Taps are monotonic, except that the last may
+ * reach less far than the one before (mafat_image_row_tap). */
 static void find_bytes(struct mafat_resample_call *c)
 {
   const struct mafat_resample_tap *head = c->taps, *tail = c->taps + c->n_pixels - 1,
@@ -77,7 +78,7 @@ bool mafat_image_plane_taps(struct mafat_plane_taps *planes, const struct mafat_
     struct mafat_plane_taps *p = &planes[x / MAFAT_PLANE_PIXELS];
     const int half = x / FOUR % 2, least = least_of(taps + x, n - x < FOUR ? n - x : FOUR);
     p->at[half] = least / channels;
-    if (half == 0) p->at[1] = p->at[0]; /* where there are no more */
+    if (half == 0) p->at[1] = p->at[0]; /* default for a group without a second half */
     for (int i = half * FOUR; i < MAFAT_PLANE_PIXELS; i++) {
       const int at = x / MAFAT_PLANE_PIXELS * MAFAT_PLANE_PIXELS + i;
       const struct mafat_resample_tap *tap = &taps[at < n && at < x + FOUR ? at : x];
@@ -94,7 +95,7 @@ bool mafat_image_plane_taps(struct mafat_plane_taps *planes, const struct mafat_
   return true;
 }
 
-/* Pixels in a plane's line: whole eights. */
+/* Returns groups of MAFAT_PLANE_PIXELS pixels in a plane's line. */
 static int eights(int n)
 {
   return (n + MAFAT_PLANE_PIXELS - 1) / MAFAT_PLANE_PIXELS;

@@ -1,3 +1,6 @@
+/* Reads a picture's file through one small buffer and limits its page cache. Called by the decoders
+ * of runner/image. Reads with pread and preadv2, and advises the kernel with posix_fadvise; closes
+ * the descriptor. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -25,8 +28,9 @@ static void take_bytes(struct mafat_image_source *source, ssize_t got)
   source->left = (size_t)got;
 }
 
-/* Bytes that are in the page cache already cost no more of it: 1; 0 at the end of the file; -1 if they are not there,
- * or nobody says so. Linux 5.9 and 5.10 may give nothing before the end, too (readv(2)). */
+/* Reads bytes that are already in the page cache, so that it does not grow: 1; 0 at the end of the
+ * file; -1 if they are not cached, or unknown. Linux 5.9 and 5.10 may return 0 before the end
+ * (readv(2)). */
 static int fill_from_cache(struct mafat_image_source *source)
 {
 #ifdef RWF_NOWAIT
@@ -46,11 +50,11 @@ static bool is_large(const struct mafat_image_source *source)
   return source->opened.known && source->opened.bytes > (uint64_t)source->window;
 }
 
-/* What we bring into the page cache is read once: behind the reader it would only fill the memory group, and so would
- * the megabytes that the kernel reads ahead. Small files stay, they may be read again soon. */
+/* Reads ahead in small steps and drops pages after use. Otherwise the pages that we bring in, and
+ * the kernel's read-ahead of megabytes, would fill the cgroup. Small files stay cached. */
 static void mind_page_cache(struct mafat_image_source *source)
 {
-  off_t piece = source->window / 4; /* two are read ahead, one is behind the reader */
+  off_t piece = source->window / 4; /* two quarters are ahead of the reader, one is after it */
   if (!source->missed) source->ours = source->dropped = source->asked = source->position;
   source->missed = true;
   if (source->position + piece >= source->asked) {
@@ -58,7 +62,8 @@ static void mind_page_cache(struct mafat_image_source *source)
     posix_fadvise(source->fd, source->asked, end - source->asked, POSIX_FADV_WILLNEED);
     source->asked = end;
   }
-  /* Oftener than a piece is read: what somebody else holds just then, or is larger than what is dropped, stays until the next time. */
+  /* More often than once per quarter: pages held by others, or in larger folios, stay until the
+   * next time. */
   if (!is_large(source) || source->position - source->dropped < piece / 2) return;
   posix_fadvise(source->fd, source->ours, source->position - source->ours, POSIX_FADV_DONTNEED);
   source->dropped = source->position;
@@ -67,7 +72,8 @@ static void mind_page_cache(struct mafat_image_source *source)
 off_t mafat_image_source_drop(const struct mafat_image_source *source, off_t from, off_t to)
 {
   if (!is_large(source) || to - from < source->window / 2) return from;
-  off_t page = (off_t)sysconf(_SC_PAGESIZE), whole = to / page * page; /* part of a page is not dropped, and is next */
+  /* a partial page is not dropped; it is needed next */
+  off_t page = (off_t)sysconf(_SC_PAGESIZE), whole = to / page * page;
   posix_fadvise(source->fd, from, whole - from, POSIX_FADV_DONTNEED);
   return whole;
 }
@@ -108,8 +114,8 @@ bool mafat_image_source_changed(const struct mafat_image_source *source)
   return !mafat_file_state_same(&now, &source->opened);
 }
 
-/* A TIFF structure read in place, a few bytes at a time: EXIF may be 64 kB
- * long, and one number of it is wanted. */
+/* A TIFF structure, read in place a few bytes at a time: EXIF may have 64 kB, and only one number
+ * is needed. */
 struct tiff {
   int fd;
   off_t offset;
