@@ -1,3 +1,7 @@
+/* Measures this machine: runs small networks under all kinds of plans, fits prices to the times,
+ * and measures threads, disk and loading. Called by `run_inference --calibrate`
+ * (programs/run_inference/calibrate.c) through include/mafat.h. Writes temporary files into the
+ * cache folder; catches ending signals meanwhile to remove them. */
 #include "runner/calibrate/calibrate.h"
 
 #include "predictor/cost/latency.h"
@@ -28,9 +32,10 @@
 #include <unistd.h>
 
 enum { MOST_ROUNDS = 15, LEAST_ROUNDS = 3 };
-static const double BUSY = 1.1; /* runs of the same that differ more say that something else runs */
+/* ratio of repeated runs that indicates other load on the machine */
+static const double BUSY = 1.1;
 
-/* What each network is run under: every kind of group, both algorithms. */
+/* Plans of each network: every kind of group, both algorithms. */
 static const struct {
   enum mafat_algorithm algorithm;
   const char *plan;
@@ -42,11 +47,11 @@ _Static_assert(sizeof(((struct mafat_calibration_facts *)0)->path) == MAFAT_CALI
 
 enum { N_PLANS = sizeof plans / sizeof *plans };
 
-/* ---- files that go away ---- */
+/* ---- temporary files ---- */
 
 enum { DARKNET_FILE, PACKED_FILE, N_FILES };
 
-/* Their names, for the signal handler; "" where there is no such file. */
+/* Names for the signal handler; "": no such file. */
 static char temporary[N_FILES][MAFAT_CALIBRATION_PATH + 32];
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
 enum { N_SIGNALS = sizeof ending_signals / sizeof *ending_signals };
@@ -63,12 +68,12 @@ static void give_up(int signal_number)
   _exit(128 + signal_number);
 }
 
-/* Made, empty, and open. */
+/* Creates an empty file and opens it. */
 static int open_file(int which, const char *folder, int *fd, struct mafat_diagnostic *d)
 {
   char *name = temporary[which];
   snprintf(name, sizeof temporary[which], "%s/calibrating-%ld-%d", folder, (long)getpid(), which);
-  unlink(name); /* left by a process of this number that was killed */
+  unlink(name); /* left by a killed process with the same id */
   *fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (*fd >= 0) return MAFAT_OK;
   int code = mafat_fail(d, MAFAT_EIO, "%s: cannot write: %s", name, strerror(errno));
@@ -82,7 +87,7 @@ static void remove_file(int which)
   temporary[which][0] = '\0';
 }
 
-/* ---- a network under its plans ---- */
+/* ---- networks and their plans ---- */
 
 struct run {
   struct mafat_plan *plan;
@@ -104,7 +109,7 @@ struct bench {
   struct mafat_calibration *calibration;
   struct mafat_calibrate_scale scale;
   struct subject subjects[MAFAT_CALIBRATE_NETWORKS];
-  float *input; /* enough for the largest */
+  float *input; /* for the largest network */
   int n_rounds;
   char folder[MAFAT_CALIBRATION_PATH];
 };
@@ -131,7 +136,7 @@ static void close_subject(struct subject *s)
   *s = (struct subject){0};
 }
 
-/* Its plan and its layout. */
+/* Makes the plan and its layout. */
 static int plan_run(struct run *r, const struct mafat_network *n, const char *text,
                     const struct mafat_plan_options *options, struct mafat_diagnostic *d)
 {
@@ -166,7 +171,7 @@ static int plan_subject(struct bench *b, struct subject *s, int number, struct m
   return code;
 }
 
-/* All of them at once, for they take turns: bytes. */
+/* Returns the bytes of all networks together, because they run in turn. */
 static size_t bytes_of(const struct bench *b)
 {
   size_t bytes = 0, input = 0;
@@ -192,7 +197,7 @@ static int plan_subjects(struct bench *b, struct mafat_diagnostic *d)
   return code;
 }
 
-/* The largest networks that leave half of the memory alone. */
+/* Chooses the largest networks that leave half of the memory free. */
 static int choose_scale(struct bench *b, int least_extent, struct mafat_diagnostic *d)
 {
   static const struct mafat_calibrate_scale scales[] = {{1, 1}, {2, 1}, {2, 2}, {4, 2}, {4, 4}};
@@ -257,7 +262,7 @@ static int open_subjects(struct bench *b, struct mafat_diagnostic *d)
 
 /* ---- kernels ---- */
 
-/* Every network under every plan, once; what `round` -1 takes is not noted. */
+/* Runs every network under every plan once. Round -1 is a warm-up that is not recorded. */
 static int run_round(struct bench *b, int round, struct mafat_diagnostic *d)
 {
   for (int i = 0; i < MAFAT_CALIBRATE_NETWORKS; i++) {
@@ -279,7 +284,7 @@ static int compare(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* As many rounds as there is time for. */
+/* Runs as many rounds as time allows. */
 static int run_rounds(struct bench *b, struct mafat_diagnostic *d)
 {
   double begin = mafat_process_now_ms(), end = begin + b->options->seconds * 1e3, longest;
@@ -294,7 +299,7 @@ static int run_rounds(struct bench *b, struct mafat_diagnostic *d)
   return code;
 }
 
-/* The median. */
+/* Returns the median. */
 static double typical(const double *values, int n)
 {
   double sorted[MOST_ROUNDS];
@@ -303,8 +308,8 @@ static double typical(const double *values, int n)
   return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
-/* The rounds in which a run was fastest, a third of them: whatever else the machine does
- * only makes runs longer, and often for a while. *busy: by how much, as a rule. */
+/* Chooses the fastest third of the rounds: other load only makes runs longer, often for a while.
+ * *busy: median over fastest. */
 static int choose_rounds(const struct run *r, int n_rounds, size_t n_layers, int *chosen, double *busy)
 {
   double sums[MOST_ROUNDS], sorted[MOST_ROUNDS];
@@ -324,11 +329,11 @@ static int choose_rounds(const struct run *r, int n_rounds, size_t n_layers, int
 struct samples {
   double *counts, *ns;
   size_t n;
-  double busy[MAFAT_CALIBRATE_NETWORKS * N_PLANS]; /* how much longer runs of the same took, as a rule */
+  double busy[MAFAT_CALIBRATE_NETWORKS * N_PLANS]; /* median over fastest, per run */
   int n_runs;
 };
 
-/* What the layers of a run were asked to do, and how long they took. */
+/* Adds the work of a run's layers and their times to the samples. */
 static int add_samples(struct samples *samples, const struct bench *b, const struct subject *s, const struct run *r)
 {
   size_t n_layers = (size_t)s->network->n_layers;
@@ -389,7 +394,8 @@ static int usable_processors(void)
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-/* What a shared step costs more: small steps of two threads, beside what the prices say. */
+/* Measures the overhead of a shared step: small steps with two threads, minus the predicted
+ * time. */
 static int measure_threads(struct bench *b, struct mafat_diagnostic *d)
 {
   enum { NETWORK = 3 };
@@ -429,7 +435,7 @@ static int measure_threads(struct bench *b, struct mafat_diagnostic *d)
 
 enum { READ_BYTES = MAFAT_DISK_READ_BYTES, LONE_READS = 24, DISK_PASSES = 4 };
 
-/* One by one, each a step farther; nanoseconds of a read. */
+/* Measures the nanoseconds of single reads at scattered offsets. */
 static int read_alone(struct mafat_reads *reads, char *memory, double *ns, struct mafat_diagnostic *d)
 {
   uint64_t n = mafat_reads_file_bytes(reads) / READ_BYTES;
@@ -468,13 +474,13 @@ static int measure_disk(struct bench *b, const char *path, struct mafat_diagnost
     c->read_ns = typical(read_ns, DISK_PASSES);
     c->disk_wait_ns = alone > READ_BYTES * c->disk_ns ? alone - READ_BYTES * c->disk_ns : 0;
   }
-  mafat_reads_close(&reads); /* first: it waits for reads into the memory */
+  mafat_reads_close(&reads); /* first: it waits for pending reads into the memory */
   if (memory != MAP_FAILED) munmap(memory, MAFAT_DISK_ROOM);
   return code;
 }
 
-/* What taking weights in costs the processor for a byte: a run that loads them all, less
- * one that has them. */
+/* Measures processor time per byte of loading weights: a run that loads them all, minus one that
+ * keeps them. */
 static int measure_loading(struct bench *b, struct subject *s, const char *path, bool packed, double *ns,
                            struct mafat_diagnostic *d)
 {
@@ -507,7 +513,7 @@ static int measure_loading(struct bench *b, struct subject *s, const char *path,
   return code;
 }
 
-/* Where the disk is too full for the files, the built-in figures stay. */
+/* If the disk is too full for the files, the built-in figures stay. */
 static int measure_files(struct bench *b, struct mafat_diagnostic *d)
 {
   struct subject *s = &b->subjects[0];
@@ -526,9 +532,9 @@ static int measure_files(struct bench *b, struct mafat_diagnostic *d)
   return code;
 }
 
-/* ---- all of it ---- */
+/* ---- complete calibration ---- */
 
-/* By what the processor says of itself; where it says nothing, the built-in sizes. */
+/* Reads cache sizes from the processor; keeps the built-in sizes if it reports none. */
 static void find_caches(struct mafat_calibration *c)
 {
   long near = 0, far = 0;
@@ -537,14 +543,14 @@ static void find_caches(struct mafat_calibration *c)
   far = sysconf(_SC_LEVEL3_CACHE_SIZE);
 #endif
   if (near >= 128 << 10 && near <= 4 << 20) c->near_bytes = (double)near;
-  /* Others use it too. */
+  /* shared with other processes */
   if (far >= 1 << 20) c->far_bytes = (double)far * 3 / 8;
   if (c->far_bytes > 12 << 20) c->far_bytes = 12 << 20;
   if (c->far_bytes < c->near_bytes) c->far_bytes = c->near_bytes;
 }
 
-/* Smaller pictures where the processor is slow: what is on an ordinary machine 2 ms is
- * tried first. */
+/* Chooses smaller pictures for a slow processor, by a trial run that takes 2 ms on an ordinary
+ * machine. */
 static int find_speed(struct bench *b, int *least_extent, struct mafat_diagnostic *d)
 {
   enum { NETWORK = 3 };
@@ -613,15 +619,15 @@ int mafat_calibrate_measure(struct mafat_calibration *out, const struct mafat_ke
   return code;
 }
 
-/* ---- what is told ---- */
+/* ---- report ---- */
 
 static double per(double ns, double n)
 {
   return ns > 0 ? n / ns : 0;
 }
 
-/* Nanoseconds of a product in a large layer: full register tiles, `taps` in a sum, `run` in an
- * inner loop. */
+/* Returns the nanoseconds of a multiply-add in a large layer: full register tiles, `taps` per sum,
+ * `run` per inner loop. */
 static double product_ns(const struct mafat_calibration *c, enum mafat_term macs, double taps, double run)
 {
   double sums = (double)c->tile_pixels * c->tile_vectors * c->lanes;
@@ -658,7 +664,7 @@ int mafat_calibrate(struct mafat_calibration_facts *out, const struct mafat_cali
   struct mafat_calibrate_options o;
   int code = mafat_sized_take(&o, sizeof o, options, d);
   if (code) return code;
-  if (mafat_sized_give(out, &f, sizeof f)) /* before all that time */
+  if (mafat_sized_give(out, &f, sizeof f)) /* fail before the long measurement */
     return mafat_fail(d, MAFAT_EINVAL, "facts: expected .size = sizeof of their struct, found %zu", out->size);
   const double usual_seconds = 20;
   if (o.seconds == 0) o.seconds = usual_seconds;

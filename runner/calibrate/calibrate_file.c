@@ -1,3 +1,6 @@
+/* Reads and writes a machine's calibration as a text file. Called by api/choose.c when a model is
+ * opened, by `mafat doctor`, and by calibrate.c, which stores a new one. Reads /proc for the file's
+ * name; creates the cache folder. */
 #include "runner/calibrate/calibrate_file.h"
 
 #include "base/number.h"
@@ -19,7 +22,7 @@ static const char first_line[] = "mafat calibration 3\n";
 
 /* ---- text ---- */
 
-/* Numbers beside the terms. */
+/* Fields stored beside the terms. */
 static const struct {
   const char *name;
   size_t offset;
@@ -33,7 +36,7 @@ static const struct {
 };
 
 enum { N_FIELDS = sizeof fields / sizeof *fields };
-static const double MOST_NS = 1e9; /* of one of anything */
+static const double MOST_NS = 1e9; /* most nanoseconds of one unit of any term */
 
 static double *field_of(struct mafat_calibration *c, int i)
 {
@@ -46,7 +49,7 @@ struct reader {
   struct mafat_diagnostic *d;
 };
 
-/* The line, cut out of the text, that begins with a word and a space; what follows. */
+/* Consumes a line that begins with `word` and a space; copies the rest to `value`. */
 static int read_line(struct reader *r, const char *word, char *value, size_t room)
 {
   size_t n = strlen(word), left = (size_t)(r->end - r->at);
@@ -92,7 +95,7 @@ static int read_all(struct mafat_calibration *c, const char *cpu, struct reader 
     if ((code = read_number(r, fields[i].name, fields[i].least, fields[i].most, field_of(c, i)))) return code;
   for (int t = 0; t < MAFAT_N_TERMS; t++)
     if ((code = read_number(r, mafat_term_name((enum mafat_term)t), 0, MOST_NS, &c->ns[t]))) return code;
-  /* The last line says that none is missing, and none is one too many. */
+  /* the last line proves that the file is complete and has nothing extra */
   if (r->end - r->at != 4 || memcmp(r->at, "end\n", 4) != 0)
     return mafat_fail(r->d, MAFAT_EFORMAT, "%s:%d: expected \"end\"", r->name, r->line + 1);
   return MAFAT_OK;
@@ -143,12 +146,12 @@ size_t mafat_calibration_write(const struct mafat_calibration *c, char *text, si
   return w.length;
 }
 
-/* ---- where it is ---- */
+/* ---- file ---- */
 
-/* At most `room` bytes; how many there were, or 0. */
+/* Reads at most `room` bytes; returns the count, 0 on failure. */
 static size_t read_file(const char *path, char *text, size_t room)
 {
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hang us */
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* do not wait for a FIFO's writer */
   size_t n = 0;
   if (fd < 0) return 0;
   for (ssize_t got; n < room && (got = read(fd, text + n, room - n)) > 0;) n += (size_t)got;
@@ -156,14 +159,14 @@ static size_t read_file(const char *path, char *text, size_t room)
   return n;
 }
 
-/* FNV-1a. */
+/* FNV-1a hash. */
 static uint64_t hash(uint64_t h, const char *text, size_t n)
 {
   for (size_t i = 0; i < n; i++) h = (h ^ (unsigned char)text[i]) * 0x100000001b3u;
   return h;
 }
 
-/* The first line of /proc/cpuinfo that begins with a word. */
+/* Hashes the first line of /proc/cpuinfo that begins with `word`. */
 static uint64_t hash_line(uint64_t h, const char *text, const char *word)
 {
   size_t n = strlen(word);
@@ -194,7 +197,8 @@ static int fail_folder(const char *path, struct mafat_diagnostic *d)
 int mafat_calibration_folder(char *path, size_t room, bool make, struct mafat_diagnostic *d)
 {
   const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-  bool own = cache && cache[0] == '/'; /* others are to be passed over */
+  /* relative paths are ignored, as the XDG specification requires */
+  bool own = cache && cache[0] == '/';
   if (!own && (!home || home[0] != '/'))
     return mafat_fail(d, MAFAT_EIO, "no cache folder: neither XDG_CACHE_HOME nor HOME names one");
   int n = snprintf(path, room, "%s%s", own ? cache : home, own ? "" : "/.cache");
@@ -237,7 +241,7 @@ int mafat_calibration_load(struct mafat_calibration *c, const char *cpu, const s
   return code;
 }
 
-/* All of it on the disk, or an error. */
+/* Returns 0 once all bytes are on the disk; else -1. */
 static int write_file(const char *path, const char *text, size_t bytes)
 {
   int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);

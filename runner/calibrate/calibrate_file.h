@@ -1,7 +1,6 @@
-/* A machine's calibration as a file: text, a line for each number, in the user's cache
- * folder ($XDG_CACHE_HOME/mafat, else ~/.cache/mafat). There is one for each kernel level
- * and machine: the file's name ends with a hash of host name and processor, for a home
- * folder may be shared. */
+/* Stores a machine's calibration as text, a number per line, in the user's cache folder
+ * ($XDG_CACHE_HOME/mafat, else ~/.cache/mafat). There is a file for each kernel level and machine.
+ * Its name ends with a hash of host name and processor, because home folders may be shared. */
 #ifndef MAFAT_RUNNER_CALIBRATE_CALIBRATE_FILE_H
 #define MAFAT_RUNNER_CALIBRATE_CALIBRATE_FILE_H
 
@@ -9,24 +8,25 @@
 
 enum { MAFAT_CALIBRATION_PATH = 1024 };
 
-/* This machine's, of a kernel level ("avx512"), or the built-in one where there is none
- * (MAFAT_EIO) or where the file is damaged or of another version (MAFAT_EFORMAT, and a
- * warning). *c is always good. Allocates nothing. */
+/* Loads this machine's calibration of a kernel level ("avx512"). Falls back to the built-in one if
+ * there is no file (MAFAT_EIO), or if it is damaged or of another version (MAFAT_EFORMAT and a
+ * warning). *c is always valid. Allocates nothing. */
 int mafat_calibration_load(struct mafat_calibration *c, const char *cpu, const struct mafat_warning_sink *warnings);
-/* Of what the file, or the built-in one, has for a level: this processor's kernels of whole numbers. */
+/* Adjusts the prices of integer layers to this processor's integer kernels. */
 void mafat_calibration_choose_integers(struct mafat_calibration *c);
-/* Writes it in place of what was there; `path` (NULL: not wanted), of MAFAT_CALIBRATION_PATH
- * bytes, gets its name. MAFAT_EIO. */
+/* Replaces the stored calibration. `path`, of MAFAT_CALIBRATION_PATH bytes or NULL, receives the
+ * file's name. MAFAT_EIO. */
 int mafat_calibration_store(const struct mafat_calibration *c, char *path, struct mafat_diagnostic *d);
 
-/* The cache folder itself; with `make`, made. MAFAT_EIO: none is known, or it cannot be made. */
+/* Returns the cache folder; creates it with `make`. MAFAT_EIO: it is unknown or cannot be
+ * created. */
 int mafat_calibration_folder(char *path, size_t room, bool make, struct mafat_diagnostic *d);
 
-/* Text, which need not end with NUL, into the calibration of level `cpu`; `name` for
- * messages. MAFAT_EFORMAT: then *c is the built-in one. */
+/* Parses text, not necessarily NUL-terminated, as the calibration of level `cpu`; `name` is for
+ * messages. MAFAT_EFORMAT: *c is then the built-in calibration. */
 int mafat_calibration_parse(struct mafat_calibration *c, const char *cpu, const char *name, const char *text,
                             size_t bytes, struct mafat_diagnostic *d);
-/* At most `room` bytes with the NUL; returns the length it needs without the NUL. */
+/* Writes at most `room` bytes including the NUL. Returns the full length without the NUL. */
 size_t mafat_calibration_write(const struct mafat_calibration *c, char *text, size_t room);
 
 #endif

@@ -1,3 +1,5 @@
+/* Fits prices of work to measured times by weighted non-negative least squares. Called by
+ * runner/calibrate/calibrate.c. Pure arithmetic; allocates its matrices. */
 #include "runner/calibrate/calibrate_fit.h"
 
 #include "base/error.h"
@@ -8,10 +10,10 @@
 
 enum { SWEEPS = 4000, ROUNDS = 14 };
 
-/* What a measurement weighs: relative errors, where FLOOR_NS are nothing; a long one more
- * than a short one, for a plan's total is what counts. */
+/* Weights of measurements: relative errors, with FLOOR_NS of tolerance. Long ones weigh more,
+ * because a plan's total matters. */
 static const double FLOOR_NS = 5e3, SHORT_NS = 30e3, LONG_NS = 5e6;
-/* The prices given weigh like so many measurements which they fit to a factor. */
+/* weight of the given prices, relative to all measurements */
 static const double PRIOR = 0.02;
 
 void mafat_fit_solve(int n, const double *gram, const double *moment, double *x)
@@ -49,7 +51,7 @@ static double product(const double *row, const double *prices, int n_terms)
   return sum;
 }
 
-/* How much slower than by the prices: the median. */
+/* Returns the median ratio of measured time to predicted time. */
 static double pace(size_t n, int n_terms, const double *counts, const double *ns, const double *prices, double *room)
 {
   size_t m = 0;

@@ -1,3 +1,5 @@
+/* Generates the networks of a calibration as cfg text, and random weights for them. Called by
+ * runner/calibrate/calibrate.c. Allocates the network; writes weights to the given descriptor. */
 #include "runner/calibrate/calibrate_networks.h"
 #include "formats/darknet/darknet.h"
 
@@ -13,11 +15,11 @@
 
 enum { CFG_ROOM = 16384 };
 
-/* Words: cF,K[,S] convolution of F filters, KxK, stride S, leaky; with a letter behind:
- * L logistic, E elu, - linear. dC,K[,S] depthwise of C channels. mK,S maxpool.
- * sN shortcut from N layers before. uS upsample. oS reorg. gF connected, F outputs.
- * x softmax. y yolo of 3 boxes and (filters / 3 - 5) classes. r region of
- * 5 boxes. Scaled are the filters of the first two networks only. */
+/* Layers: cF,K[,S] convolution with F filters, KxK, stride S, leaky; a suffix selects L logistic, E
+ * elu, - linear. dC,K[,S] depthwise with C channels. mK,S maxpool. sN shortcut from N layers
+ * before. uS upsample. oS reorg. gF connected with F outputs. x softmax. y yolo with 3 boxes and
+ * (filters / 3 - 5) classes. r region with 5 boxes. Only the first two networks' filters are
+ * scaled. */
 static const struct {
   int extent;
   bool scaled;
@@ -34,7 +36,7 @@ static const struct {
      "c48,1 d48,3,2 c16,1- c96,1 d96,3 c16,1- s4 c96,1 d96,3 c16,1- s4 c96,1 d96,3 c16,1- c96,1 d96,3,2 "
      "c48,1- c224,1 d224,3 c48,1- s4 c224,1 d224,3 c48,1- s4 m5,1 m9,1 c96,1 d96,5 c96,1- u2 d96,5 c75,1- y"},
     {160, false, "c8,3 m2,2 c16,3 m2,2 c32,3 m2,2 c48,3 m2,2 c72,3 c48,1 c80,3 c33,1- y"},
-    {128, false, /* what is rare */
+    {128, false, /* rare kinds */
      "c24,3E m3,2 c64,1L m2,1 c32,3,2 c64,1 m3,2 c64,3 o2 c125,1- r"},
     {48, false, "c32,3 m2,2 c64,3 g512 g1000- x"},
 };
@@ -65,7 +67,7 @@ static const char *activation_of(const char *word)
   }
 }
 
-/* "16,3,1": as many as there are. */
+/* Parses up to three numbers such as "16,3,1". */
 static void read_numbers(const char *text, int *const numbers[3])
 {
   for (int i = 0; i < 3 && isdigit((unsigned char)*text); i++) {
@@ -147,7 +149,7 @@ static bool flush(struct weights *w)
   return true;
 }
 
-/* `count` numbers spread over [-limit, limit]. */
+/* Writes `count` pseudo-random numbers from [-limit, limit]. */
 static bool put_floats(struct weights *w, size_t count, float limit)
 {
   for (size_t i = 0; i < count; i++) {

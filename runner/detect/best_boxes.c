@@ -1,3 +1,5 @@
+/* Keeps the most confident boxes in a heap and sorts them. Called by runner/detect/detect.c and
+ * suppress.c. Works in the caller's memory. */
 #include "runner/detect/best_boxes.h"
 
 static int compare_confidences(const struct mafat_scored_box *a, const struct mafat_scored_box *b)
@@ -29,9 +31,9 @@ int mafat_box_order_classes(const struct mafat_scored_box *a, const struct mafat
   return order ? order : compare_numbers(a, b);
 }
 
-/* ---- a heap whose first is the last in order ---- */
+/* ---- heap with the worst box first ---- */
 
-/* Puts `box` at `at` or below, where those below are a heap. */
+/* Inserts `box` at index `at` or below; the subtrees below are heaps already. */
 static void sift_down(struct mafat_scored_box *list, size_t n, size_t at, struct mafat_scored_box box,
                       mafat_box_order *order)
 {
@@ -48,7 +50,7 @@ static void make_heap(struct mafat_best_boxes *b, mafat_box_order *order)
   for (size_t i = b->n / 2; i-- > 0;) sift_down(b->list, b->n, i, b->list[i], order);
 }
 
-/* A heap from when it is full: few pictures fill it. */
+/* The list becomes a heap only once it is full: few pictures fill it. */
 void mafat_best_boxes_add(struct mafat_best_boxes *b, const struct mafat_scored_box *box)
 {
   if (b->n < b->most) {
@@ -60,7 +62,7 @@ void mafat_best_boxes_add(struct mafat_best_boxes *b, const struct mafat_scored_
   if (b->most && order(box, &b->list[0]) < 0) sift_down(b->list, b->n, 0, *box, order);
 }
 
-/* Heapsort: qsort of some systems takes memory, as much as the list. */
+/* Heapsort: some systems' qsort allocates as much memory as the list. */
 void mafat_best_boxes_sort(struct mafat_best_boxes *b, mafat_box_order *order)
 {
   make_heap(b, order);

@@ -1,3 +1,6 @@
+/* Decodes the outputs of a network into boxes or classes. Called by api/model.c after a run; the
+ * kinds of heads (runner/engine/kinds, runner/detect/heads) report boxes through mafat_decoding_*.
+ * Allocates the result; boxes are collected in the caller's memory. */
 #include "runner/detect/detect.h"
 
 #include "runner/detect/best_boxes.h"
@@ -16,17 +19,18 @@ struct mafat_search {
   enum mafat_nms nms_kind;
   double nms_power;
   struct mafat_best_boxes best;
-  struct mafat_scored_box next; /* whose classes are being told */
+  struct mafat_scored_box next; /* box whose classes are being reported */
   uint32_t n_told;
-  bool letterboxed; /* by Darknet, and not because it was asked for: a box of the picture stays as it is */
+  /* the cfg requests a letterbox: boxes of [detection] are relative to the picture already */
+  bool letterboxed;
 };
 
-/* What the caller sees of a list, and what is asked by functions. */
+/* A detection list: the public part first, then what only functions return. */
 struct detections {
   struct mafat_detections seen;
   size_t n_left_out;
   float *points; /* (seen.n, n_points, 2) */
-  int n_points;  /* of each */
+  int n_points;  /* points per box */
 };
 
 void mafat_detect_defaults(struct mafat_detect_input *in)
@@ -34,17 +38,18 @@ void mafat_detect_defaults(struct mafat_detect_input *in)
   *in = (struct mafat_detect_input){.thresh = .5f, .nms = .45f};
 }
 
-/* ---- Boxes ---- */
+/* ---- boxes ---- */
 
-/* Before the picture, in pixels. Of a letterbox Darknet takes a half one, where it lies at a whole one. */
+/* Returns the padding before the picture in pixels. For a letterbox it is Darknet's fractional
+ * value, although the placement is integer. */
 static double margin(const struct mafat_placement *p, int at, int in, int size)
 {
   return p->fit == MAFAT_FIT_LETTERBOX ? (double)(in - size) / 2. : at;
 }
 
-/* From shares of the network's input to shares of the picture in it. The mixture
- * of float and double is Darknet's: it decides the last bit of an overlap. A side of the picture that vanishes counts
- * as one pixel, where Darknet divides by zero. */
+/* Converts a box from fractions of the network's input to fractions of the picture. The mixture of
+ * float and double is Darknet's: it decides the last bit of an overlap. A picture side of 0 pixels
+ * counts as 1, where Darknet divides by zero. */
 static struct mafat_rectangle remove_letterbox(struct mafat_rectangle b, const struct mafat_placement *p)
 {
   int w = p->w < 1 ? 1 : p->w, h = p->h < 1 ? 1 : p->h;
@@ -57,13 +62,14 @@ static struct mafat_rectangle remove_letterbox(struct mafat_rectangle b, const s
   return b;
 }
 
-/* May be infinite, as an untrained network's are: that overlaps nothing. */
+/* True unless a value is NaN. Infinite boxes of untrained networks are allowed: they overlap
+ * nothing. */
 static bool box_is_number(struct mafat_rectangle b)
 {
   return !isnan(b.x) && !isnan(b.y) && !isnan(b.w) && !isnan(b.h);
 }
 
-/* ---- Heads ---- */
+/* ---- heads ---- */
 
 bool mafat_decoding_box(struct mafat_decoding *d, struct mafat_rectangle box, bool of_picture)
 {
@@ -89,7 +95,7 @@ void mafat_decoding_class(struct mafat_decoding *d, int class, float confidence)
   mafat_best_boxes_add(&s->best, &s->next);
 }
 
-/* As AlexeyAB's programs, which suppress the boxes of all heads at once. */
+/* Uses the last head's suppression for all, as AlexeyAB's programs do. */
 static void choose_suppression(struct mafat_search *s, const struct mafat_head *last)
 {
   s->nms_kind = last->nms;
@@ -116,7 +122,7 @@ static void read_heads(struct mafat_search *s, const struct mafat_network *n)
   }
 }
 
-/* The cells of the suppression lie behind the boxes (boxes_room.h). */
+/* The suppression's cells are stored after the boxes (boxes_room.h). */
 static void choose_boxes(struct mafat_search *s)
 {
   const struct mafat_suppression suppression = {.most = s->in->nms, .kind = s->nms_kind, .power = s->nms_power,
@@ -125,9 +131,9 @@ static void choose_boxes(struct mafat_search *s)
   mafat_best_boxes_sort(&s->best, mafat_box_order_results);
 }
 
-/* ---- Results ---- */
+/* ---- results ---- */
 
-/* The far end of what a picture's coordinates can be; NaN cannot come here. */
+/* Clamps to the range of picture coordinates; the value is never NaN. */
 static float clamp_pixels(double value)
 {
   enum { FAR = 1000000000 };
@@ -139,16 +145,16 @@ static struct mafat_detection to_pixels(const struct mafat_search *s, const stru
   struct mafat_rectangle b = e->box;
   double width = s->in->placement.picture_w, height = s->in->placement.picture_h;
   struct mafat_detection result = {.class_id = e->class, .confidence = e->confidence};
-  /* A [detection] without sqrt can put out sizes below zero. */
+  /* A [detection] layer without sqrt can give negative sizes. */
   result.w = clamp_pixels(b.w > 0 ? (double)b.w * width : 0);
   result.h = clamp_pixels(b.h > 0 ? (double)b.h * height : 0);
-  /* From the cut size: an infinite one would leave infinity minus infinity. */
+  /* Uses the clamped size: an infinite one would give infinity minus infinity. */
   result.x = clamp_pixels((double)b.x * width - (double)result.w / 2);
   result.y = clamp_pixels((double)b.y * height - (double)result.h / 2);
   return result;
 }
 
-/* Read once it is known which boxes are kept: until then a box is its number. */
+/* Reads the points of the kept boxes only: until then a box is known by its number. */
 static void fill_points(struct detections *made, struct mafat_search *s, const struct mafat_network *n)
 {
   const struct mafat_decoding d = decoding_of(s, n);
@@ -229,7 +235,7 @@ void mafat_detections_close(struct mafat_detections **detections)
   if (!detections || !*detections) return;
   free((*detections)->list);
   free(((struct detections *)*detections)->points);
-  free(*detections); /* the first member of struct detections */
+  free(*detections); /* also the address of struct detections */
   *detections = NULL;
 }
 
@@ -241,12 +247,12 @@ bool mafat_detect_has_head(const struct mafat_network *n, int n_layers)
   return false;
 }
 
-/* ---- Classification ---- */
+/* ---- classification ---- */
 
 int mafat_classify_layer(const struct mafat_network *n, int n_layers)
 {
   int last = n->decoded.nothing ? -1 : n_layers - 1;
-  /* Not routes: they may name any layer, and the [softmax] above one may be dead. */
+  /* Routes are not skipped: they may name any layer, and the [softmax] above one may be unused. */
   while (last >= 0 && mafat_layer_is_inert(&n->layers[last])) last--;
   return last >= 0 && mafat_layer_classifies(&n->layers[last]) ? last : -1;
 }

@@ -1,9 +1,12 @@
+/* Non-maximum suppression: drops boxes that overlap a more confident box of their class. Called by
+ * runner/detect/detect.c. Works in the caller's memory; time is nearly linear because only boxes in
+ * nearby cells are compared. */
 #include "runner/detect/suppress.h"
 
 #include <math.h>
 #include <string.h>
 
-/* ---- a pair ---- */
+/* ---- a pair of boxes ---- */
 
 static float overlap(float x1, float w1, float x2, float w2)
 {
@@ -12,7 +15,7 @@ static float overlap(float x1, float w1, float x2, float w2)
   return (right1 < right2 ? right1 : right2) - (left1 > left2 ? left1 : left2);
 }
 
-/* The smallest interval that holds both. */
+/* Returns the length of the smallest interval that contains both. */
 static float extent(float x1, float w1, float x2, float w2)
 {
   float left1 = x1 - w1 / 2, left2 = x2 - w2 / 2;
@@ -20,7 +23,7 @@ static float extent(float x1, float w1, float x2, float w2)
   return (right1 > right2 ? right1 : right2) - (left1 < left2 ? left1 : left2);
 }
 
-/* The square of the centres' distance beside that of the diagonal around both, to a power. */
+/* Returns the DIoU penalty: (squared distance of centres / squared diagonal of the union)^power. */
 static float distance(struct mafat_rectangle a, struct mafat_rectangle b, double power)
 {
   float w = extent(a.x, a.w, b.x, b.w), h = extent(a.y, a.h, b.y, b.h);
@@ -30,7 +33,7 @@ static float distance(struct mafat_rectangle a, struct mafat_rectangle b, double
   return (float)pow((double)(between / diagonal), power);
 }
 
-/* Two boxes of no area overlap by 0 / 0, which is above no threshold. */
+/* Two boxes without area overlap by 0 / 0, a NaN, which exceeds no threshold. */
 bool mafat_suppression_overlaps(const struct mafat_suppression *s, struct mafat_rectangle a, struct mafat_rectangle b)
 {
   float w = overlap(a.x, a.w, b.x, b.w);
@@ -43,33 +46,32 @@ bool mafat_suppression_overlaps(const struct mafat_suppression *s, struct mafat_
   return share - distance(a, b, s->power) > s->most;
 }
 
-/* ---- near each other ---- */
+/* ---- nearby boxes ---- */
 
-/* Kept boxes of a class, in the cells of grids over the picture: one of 1 x 1 cell, of 2 x 2, of
- * 4 x 4 and so on. A box lies in the finest grid whose cells are wider and higher than it, in the
- * cell that its left upper corner is in, or is nearest to; what is too large for all, in the first.
+/* Kept boxes of a class, in grids of 1 x 1, 2 x 2, 4 x 4 ... cells over the picture. A box is
+ * stored in the finest grid whose cells are wider and higher than it, in the cell of its upper left
+ * corner, or the nearest cell. Boxes larger than all cells are in the first grid.
  *
- * Who overlaps another has its left edge before the other's right one, and no further before the
- * other's left one than a cell is wide. Edges are computed as for the overlap; their
- * differences may be rounded, but in rounding nothing overtakes anything, and cells' sides are
- * powers of two. So no pair that overlaps is missed, however the numbers lie. Where an edge is no
- * number, a side is infinite, and the share that is overlapped is 0 or no number. */
+ * If two boxes overlap, the left edge of one is before the other's right edge, and at most one cell
+ * width before its left edge. Edges are computed as for the overlap. Their differences may be
+ * rounded, but rounding is monotonic and cell sizes are powers of two. So no overlapping pair is
+ * missed, for any values. If an edge is NaN, a side is infinite, and the overlap is 0 or NaN. */
 struct grids {
   const struct mafat_suppression *s;
   struct mafat_scored_box *list;
-  size_t first, n; /* kept of the class: list[first ... n) */
+  size_t first, n; /* kept boxes of the class: list[first ... n) */
   int n_levels;
   size_t n_in_level[MAFAT_BOXES_LEVELS];
 };
 
-static const uint32_t NONE = UINT32_MAX; /* of a cell: nothing lies in it */
+static const uint32_t NONE = UINT32_MAX; /* empty cell */
 
 static float cell_side(int level)
 {
   return 1.f / (float)(1 << level);
 }
 
-/* Which of a level's cells along an axis. */
+/* Returns the cell index along an axis. */
 static int cell_at(float edge, int level)
 {
   int n = 1 << level;
@@ -95,7 +97,7 @@ static uint32_t *cell_of(const struct grids *g, int level, struct mafat_rectangl
   return cell(g, level, cell_at(b.y - b.h / 2, level), cell_at(b.x - b.w / 2, level));
 }
 
-/* Puts list[number], which is kept, into its cell. */
+/* Adds the kept box list[number] to its cell. */
 static void enter(struct grids *g, size_t number)
 {
   struct mafat_scored_box *e = &g->list[number];
@@ -106,18 +108,19 @@ static void enter(struct grids *g, size_t number)
   g->n_in_level[level]++;
 }
 
-/* Empties the cells of all that is kept, for the next class. */
+/* Empties the cells of all kept boxes, for the next class. */
 static void leave(struct grids *g)
 {
   for (size_t i = g->first; i < g->n; i++) *cell_of(g, level_of(g, g->list[i].box), g->list[i].box) = NONE;
   memset(g->n_in_level, 0, sizeof g->n_in_level);
 }
 
-/* Columns or rows of a level that what overlaps the interval around `centre` may lie in. */
+/* Returns the columns or rows of a level that may contain boxes overlapping the interval around
+ * `centre`. */
 static struct mafat_span cells_near(float centre, float size, int level)
 {
   int begin = cell_at(centre - size / 2 - cell_side(level), level), end = cell_at(centre + size / 2, level) + 1;
-  return mafat_span(begin, end > begin ? end : begin); /* a size below 0 overlaps nothing */
+  return mafat_span(begin, end > begin ? end : begin); /* a negative size overlaps nothing */
 }
 
 static bool is_covered_in_level(const struct grids *g, struct mafat_rectangle b, int level)
@@ -130,7 +133,7 @@ static bool is_covered_in_level(const struct grids *g, struct mafat_rectangle b,
   return false;
 }
 
-/* One beside each other. */
+/* Compares with every kept box. */
 static bool is_covered_plainly(const struct grids *g, struct mafat_rectangle b)
 {
   for (size_t i = g->first; i < g->n; i++)
@@ -138,7 +141,7 @@ static bool is_covered_plainly(const struct grids *g, struct mafat_rectangle b)
   return false;
 }
 
-/* Where more cells are near than boxes are kept, these are looked at one by one. */
+/* Compares with every kept box if there are fewer than nearby cells. */
 static bool is_covered(const struct grids *g, struct mafat_rectangle b)
 {
   size_t n_cells = 0;
@@ -155,9 +158,9 @@ static bool is_covered(const struct grids *g, struct mafat_rectangle b)
 
 /* ---- classes ---- */
 
-enum { FEW = 64 }; /* boxes of a class: cells would not pay */
+enum { FEW = 64 }; /* classes with fewer boxes are compared directly: cells would not pay */
 
-/* The boxes list[begin ... end), all of a class; what is kept goes to list[g->n]. */
+/* Suppresses boxes list[begin ... end), all of one class. Kept ones move to list[g->n]. */
 static void suppress_class(struct grids *g, size_t begin, size_t end)
 {
   bool few = end - begin < FEW;

@@ -1,21 +1,21 @@
-/* Which boxes go because a better one of their class covers them: Darknet's NMS, and AlexeyAB's. */
+/* Non-maximum suppression as in Darknet (IoU) and AlexeyAB's fork (DIoU). */
 #ifndef MAFAT_RUNNER_DETECT_SUPPRESS_H
 #define MAFAT_RUNNER_DETECT_SUPPRESS_H
 
 #include "runner/detect/best_boxes.h"
 
 struct mafat_suppression {
-  float most; /* overlap that a pair may have; above 0 */
+  float most; /* maximum overlap of a pair; above 0 */
   enum mafat_nms kind;
-  double power;    /* of the distance's square */
-  uint32_t *cells; /* room for those of mafat_boxes_levels(b->most) grids */
+  double power;    /* of the squared distance */
+  uint32_t *cells; /* capacity for mafat_boxes_levels(b->most) grids */
 };
 
-/* Do two boxes overlap by more? */
+/* True if two boxes overlap by more than the maximum. */
 bool mafat_suppression_overlaps(const struct mafat_suppression *s, struct mafat_rectangle a, struct mafat_rectangle b);
 
-/* Keeps of every class what overlaps no more confident box that is kept; class by class. Only
- * boxes that are near each other are compared: what is kept is the same to the bit. */
+/* Keeps, per class, the boxes that overlap no more confident kept box. Only nearby boxes are
+ * compared; the result is the same to the bit. */
 void mafat_suppress(struct mafat_best_boxes *b, const struct mafat_suppression *s);
 
 #endif

@@ -1,4 +1,5 @@
-/* One number for each class of the whole picture: how likely it is, or what a softmax makes that of. */
+/* Decodes one score per class of the whole picture: probabilities, or logits that get a softmax.
+ * Called by runner/detect/detect.c through its row in heads.c. */
 #include "runner/detect/heads/head.h"
 
 #include <limits.h>
@@ -6,7 +7,7 @@
 
 enum { PART = 64 };
 
-/* As many numbers as the input has are no classes, but the input once more. */
+/* An output of the input's size is not taken for classes, but for a picture. */
 static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
 {
   if (s->n != 1 || s->list[0].n < 2 || s->list[0].n > INT_MAX) return false;
@@ -17,7 +18,7 @@ static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
 }
 
 struct numbers {
-  double sum, largest, exponentials; /* of these: of what is less the largest */
+  double sum, largest, exponentials; /* sum of exp(value - largest) */
   bool shares;
 };
 
@@ -36,10 +37,10 @@ static void add_up(struct numbers *all, const float *part, int n)
   }
 }
 
-/* Numbers that are shares of 1 are likelihoods, and all others are what a softmax is made of. */
+/* Values that sum to 1 are probabilities; all others are logits. */
 static void classify(const struct mafat_decoding *d, struct mafat_class_score *top, int k, int *n_top)
 {
-  enum { OFF = 100 }; /* of 1, at most: what rounding does to a sum */
+  enum { OFF = 100 }; /* tolerance of a sum: 1 / OFF, for rounding */
   struct numbers all = {.largest = -HUGE_VAL, .shares = true};
   float part[PART];
   for (int c = 0, n, classes = d->decoded->classes; c < classes; c += n) {

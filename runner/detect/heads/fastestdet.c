@@ -1,5 +1,5 @@
-/* FastestDet: one grid, of each cell the objectness, the box and the classes, as maps. A box is told with its best
- * class. */
+/* Decodes FastestDet: one grid, with objectness, box and classes of each cell as separate maps.
+ * Each box has its best class only. Called by runner/detect/detect.c through its row in heads.c. */
 #include "runner/detect/heads/head.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ static double logistic(float x)
   return 1 / (1 + exp(-(double)x));
 }
 
-/* Of twice as much: the hyperbolic tangent. */
+/* Hyperbolic tangent. */
 static double tangent(float x)
 {
   return 2 * logistic(2 * x) - 1;
@@ -48,7 +48,7 @@ static void decode(struct mafat_decoding *d)
     float v[BOX], best = 0, value;
     int class = 0;
     mafat_decoding_read(d, 0, number, 1, &v[0]);
-    /* No class is likelier than 1. */
+    /* a class probability is at most 1, so this bounds the score */
     if (!(pow((double)v[0], .6) > (double)d->thresh)) continue;
     for (int i = 1; i < BOX; i++) mafat_decoding_read(d, 0, i * cells + number, 1, &v[i]);
     for (int c = 0; c < d->decoded->classes; c++) {

@@ -1,6 +1,8 @@
+/* Helpers of output heads: grids of cells, boxes, classes. Called by the heads in
+ * runner/detect/heads. Reads outputs through struct mafat_decoding; allocates nothing. */
 #include "runner/detect/heads/head.h"
 
-enum { PART = 64 }; /* numbers that are read in one go */
+enum { PART = 64 }; /* elements read at a time */
 
 bool mafat_head_has(const struct mafat_head_shapes *s, int index, int rank, const int64_t *dims)
 {
@@ -35,7 +37,7 @@ struct mafat_cell mafat_cells_at(int in_w, int in_h, const int *strides, long lo
   }
 }
 
-/* ---- telling ---- */
+/* ---- boxes and classes ---- */
 
 bool mafat_head_box(struct mafat_decoding *d, uint32_t number, float x, float y, float w, float h)
 {

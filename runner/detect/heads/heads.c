@@ -1,3 +1,5 @@
+/* Table of output heads, and their choice by name or by output dimensions. Called by api/choose.c
+ * when a model is opened. Sets n->decoded; allocates nothing. */
 #include "runner/detect/heads/heads.h"
 
 #include "runner/detect/detect.h"
@@ -6,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* In the order in which dimensions are looked at. */
+/* In the order in which dimensions are compared. */
 static const struct mafat_outputs_head *const heads[] = {
     &mafat_head_classes, &mafat_head_yunet,  &mafat_head_ssd,    &mafat_head_ultraface, &mafat_head_nanodet,
     &mafat_head_yolox,   &mafat_head_yolov5, &mafat_head_yolov8, &mafat_head_fastestdet};
@@ -20,7 +22,7 @@ static const struct mafat_outputs_head *find_head(const char *name)
   return NULL;
 }
 
-/* "scores [1, 4420, 2], boxes [1, 4420, 4]", or how many there are. */
+/* Formats "scores [1, 4420, 2], boxes [1, 4420, 4]", or the number of outputs. */
 static void describe(const struct mafat_head_shapes *s, char *text, size_t room)
 {
   enum { FEW = 4 };
@@ -74,7 +76,7 @@ static int refuse(const struct mafat_network *n, const struct mafat_head_shapes 
                     head->name, head->expects, found);
 }
 
-/* Of a file whose outputs have names. */
+/* Chooses for a file with named outputs. */
 static int choose(struct mafat_network *n, const struct mafat_outputs_head *head, struct mafat_diagnostic *d)
 {
   struct mafat_port_facts list[MAFAT_DECODED_OUTPUTS];

@@ -1,5 +1,5 @@
-/* NanoDet and NanoDet-Plus: of each cell its classes, and for each side of its box how likely it is so many cells
- * away. */
+/* Decodes NanoDet and NanoDet-Plus: per cell the classes, and per side of the box a distribution of
+ * its distance in cells. Called by runner/detect/detect.c through its row in heads.c. */
 #include "runner/detect/heads/head.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@ enum { DISTANCES = 8, SIDES = 4, BOX = SIDES * DISTANCES, COCO = 80 };
 
 static const int strides[] = {8, 16, 32, 64};
 
-/* Plus has a fourth grid. */
+/* NanoDet-Plus has a fourth grid. */
 static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
 {
   static const int64_t dims[] = {1, -1, -1};
@@ -22,7 +22,7 @@ static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
   return true;
 }
 
-/* What is to be expected, in cells. */
+/* Returns the expected distance in cells. */
 static float distance(const float *likely)
 {
   double sum = 0, weighted = 0, most = (double)likely[0];
@@ -40,7 +40,7 @@ static float within(float value, float most)
   return value < 0 ? 0 : value > most ? most : value;
 }
 
-/* Left, top, right and bottom, no further than the input's edges. */
+/* Reports left, top, right and bottom, clamped to the input. */
 static bool tell_box(struct mafat_decoding *d, uint32_t number, long long first)
 {
   float v[BOX], side[SIDES];

@@ -1,5 +1,6 @@
-/* What TFLite_Detection_PostProcess puts out, and its like: corners in shares of the input, top first; classes; scores,
- * in falling order; how many of them there are. Its own threshold and suppression have been at work. */
+/* Decodes outputs of TFLite_Detection_PostProcess and alike: corners as fractions of the input, top
+ * first; classes; scores in descending order; count. The operator has applied its own threshold and
+ * suppression already. Called by runner/detect/detect.c through its row in heads.c. */
 #include "runner/detect/heads/head.h"
 
 enum { BOXES, CLASSES, SCORES, COUNT };

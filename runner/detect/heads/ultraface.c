@@ -1,5 +1,6 @@
-/* Ultra-Light-Fast-Generic-Face-Detector: of each box how likely it is background and how likely a face, and its
- * corners in shares of the input. */
+/* Decodes Ultra-Light-Fast-Generic-Face-Detector: per box the probabilities of background and face,
+ * and corners as fractions of the input. Called by runner/detect/detect.c through its row in
+ * heads.c. */
 #include "runner/detect/heads/head.h"
 
 enum { SCORES, BOXES };

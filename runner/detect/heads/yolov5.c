@@ -1,5 +1,6 @@
-/* YOLOv5 and v7 as they are exported: boxes in pixels of the input, of each the objectness and the classes, of which it
- * is told with the best, as their programs do. */
+/* Decodes exported YOLOv5 and v7: boxes in pixels of the input, with objectness and classes. Each
+ * box has its best class only, as in their programs. Called by runner/detect/detect.c through its
+ * row in heads.c. */
 #include "runner/detect/heads/head.h"
 
 enum { BOX = 5, ANCHORS = 3 };

@@ -1,5 +1,6 @@
-/* YOLOv8, v9 and v11 as they are exported: boxes in pixels of the input side by side, their classes below them; a box
- * is told with the best, as their programs do. */
+/* Decodes exported YOLOv8, v9 and v11: a row per coordinate and class, a column per box, in pixels
+ * of the input. Each box has its best class only, as in their programs. Called by
+ * runner/detect/detect.c through its row in heads.c. */
 #include "runner/detect/heads/head.h"
 
 enum { BOX = 4, PART = 64 };
@@ -18,7 +19,7 @@ static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
   return true;
 }
 
-/* Boxes side by side, and what is known of them. */
+/* Consecutive boxes and their best classes. */
 struct boxes {
   long long first;
   int n;
@@ -26,7 +27,7 @@ struct boxes {
   float best[PART], values[BOX][PART];
 };
 
-/* The best classes: row by row, as they lie. */
+/* Finds the best classes row by row, in memory order. */
 static void read_best(const struct mafat_decoding *d, struct boxes *b)
 {
   float row[PART];

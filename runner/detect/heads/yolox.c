@@ -1,10 +1,10 @@
-/* YOLOX: of each cell of three grids the box's place in it, the logarithm of its size in cells, its objectness, its
- * classes. */
+/* Decodes YOLOX: per cell of three grids the box's offset in it, the logarithm of its size in
+ * cells, objectness and classes. Called by runner/detect/detect.c through its row in heads.c. */
 #include "runner/detect/heads/head.h"
 
 #include <math.h>
 
-enum { BOX = 5 }; /* numbers in front of the classes */
+enum { BOX = 5 }; /* values before the classes */
 
 static const int strides[] = {8, 16, 32};
 

@@ -1,5 +1,7 @@
-/* YuNet, faces with five points each: right eye, left eye, nose, right and left corner of the mouth, as in the
- * picture's person. Four outputs for each of three grids: two scores, whose mean counts, a box, and points. */
+/* Decodes YuNet: faces with five points each (the person's right eye, left eye, nose, right and
+ * left corner of the mouth). Each of three grids has four outputs: two scores, of which the
+ * geometric mean counts, a box, and points. Called by runner/detect/detect.c through its row in
+ * heads.c. */
 #include "runner/detect/heads/head.h"
 
 #include <math.h>
@@ -8,7 +10,7 @@ enum { GRIDS = 3, CLASS = 0, OBJECT = 3, BOXES = 6, POINTS = 9, N_POINTS = 5, N_
 
 static const int strides[] = {8, 16, 32};
 
-/* An output of a grid with so many numbers to a cell, the `nth` of such; -1: there is none. */
+/* Returns the nth output of a grid that has that many values per cell; -1: there is none. */
 static int find(const struct mafat_head_shapes *s, int grid, int numbers, int nth)
 {
   const int64_t dims[] = {1, mafat_cells_count(s->in_w, s->in_h, &strides[grid], 1), numbers};
@@ -17,7 +19,7 @@ static int find(const struct mafat_head_shapes *s, int grid, int numbers, int nt
   return -1;
 }
 
-/* Both scores count alike: which is which does not matter. */
+/* The two scores are interchangeable, so their order does not matter. */
 static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
 {
   if (s->n != N_OUTPUTS) return false;
@@ -35,10 +37,10 @@ static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
   return true;
 }
 
-/* Where the numbers of a box are. */
+/* Position of a box's values. */
 struct place {
   int grid;
-  long long index; /* of its cell in the grid */
+  long long index; /* index of its cell in the grid */
   struct mafat_cell cell;
 };
 
