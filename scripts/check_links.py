@@ -21,9 +21,13 @@ def pages_below(folder):
 
 
 def pages_of_project():
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.md"], capture_output=True, text=True, check=False)
-    names = listed.stdout.split("\n")[:-1] if listed.returncode == 0 else []
-    return [n for n in names if os.path.exists(n)] or [p for p in pages_below(".") if not p.startswith("./build")]
+    """What git lists; all pages where there is no git, or the tree is a copy in a folder that it ignores."""
+    try:
+        listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.md"], capture_output=True, text=True, check=True)
+        names = [name for name in listed.stdout.splitlines() if os.path.exists(name)]
+    except (OSError, subprocess.CalledProcessError):
+        names = []
+    return names or [page for page in pages_below(".") if not page.startswith("./build")]
 
 
 def read(path):
