@@ -1,7 +1,7 @@
-/* Activations of one class, scalar: the compiler may vectorise them, the bits
- * stay, for every operation is IEEE and nothing is contracted. Formulas are
- * Darknet's (relu6, mish, hard_mish, swish: AlexeyAB's fork), evaluated in single
- * precision. Included by kernel sources only, after vector.h. */
+/* Activation functions in single precision, scalar and vectorized, with identical bits. Every
+ * operation is IEEE and nothing is contracted, so the compiler may vectorize them. Formulas are
+ * Darknet's (relu6, mish, hard_mish, swish: AlexeyAB's fork). Included by the kernels of each level
+ * after vector.h. */
 #ifndef MAFAT_RUNNER_KERNELS_ACTIVATION_H
 #define MAFAT_RUNNER_KERNELS_ACTIVATION_H
 
@@ -10,16 +10,17 @@
 
 #include <stdint.h>
 
-/* e^x within 2 ulp for |x| <= 87; clamped beyond, so that no infinity arises.
- * 2^n * p(r) with x = n ln 2 + r, |r| <= ln 2 / 2: p is the Taylor polynomial
- * of degree 7 (its first omitted term is below 6e-9). */
+/* e^x within 2 ulp for |x| <= 87; clamped beyond, so that no infinity arises. Computed as 2^n *
+ * p(r) with x = n ln 2 + r, |r| <= ln 2 / 2. p is the Taylor polynomial of degree 7; its first
+ * omitted term is below 6e-9. */
 static inline float exponential(float x)
 {
   x = x < 87.0f ? x : 87.0f;
   x = x > -87.0f ? x : -87.0f;
-  /* Adding 1.5 * 2^23 rounds to the nearest integer. */
+  /* adding 1.5 * 2^23 rounds to the nearest integer */
   float n = scalar_madd(x, 1.44269504f, 12582912.0f) - 12582912.0f;
-  float r = scalar_madd(n, -0.693359375f, x); /* ln 2 in two parts: the first is exact in 10 bits */
+  /* ln 2 in two parts, of which the first is exact in 10 bits */
+  float r = scalar_madd(n, -0.693359375f, x);
   r = scalar_madd(n, 2.12194440e-4f, r);
   float p = 1.98412698e-4f;
   p = scalar_madd(p, r, 1.38888889e-3f);
@@ -43,7 +44,7 @@ static inline float logistic(float x)
 /* tanh(ln(1 + e^x)) = (e^2x + 2 e^x) / (e^2x + 2 e^x + 2) */
 static inline float mish(float x)
 {
-  float e = exponential(x < 20.0f ? x : 20.0f); /* from there on the quotient is 1 in single precision */
+  float e = exponential(x < 20.0f ? x : 20.0f); /* beyond, the quotient is 1 in single precision */
   float n = e * (e + 2.0f);
   return x * (n / (n + 2.0f));
 }
@@ -83,7 +84,8 @@ static inline float clip(float x, float least, float most)
 static inline float activate_scalar(float x, struct mafat_activating a)
 {
   switch (a.kind) {
-  /* Products outside the choice: inside, where they might trap, loops stay scalar. */
+  /* Products are computed before the choice: inside it they might trap, and loops would stay
+   * scalar. */
   case MAFAT_LEAKY: {
     float low = 0.1f * x;
     return x > 0.0f ? x : low;
@@ -123,19 +125,19 @@ static inline float activate_scalar(float x, struct mafat_activating a)
   }
 }
 
-/* ---- several vectors in step ---- */
+/* ---- interleaved vectors ---- */
 
-/* Not of one lane, as the reference's are; and not on armv7, whose vectors take denormals for zero and floats do
+/* Not for the one-lane reference level. Not on armv7, where vectors flush denormals but scalars do
  * not. */
 #if VECTOR_LANES > 1 && !defined __arm__
 
-/* A vector's operations all wait for each other, and only so many that follow them are seen by the processor: so that
- * it has others to do, so many vectors go on together, or fewer where no more are left. The same operations, and bits, as above. */
+/* Interleaves up to IN_STEP vectors. The operations of one vector depend on each other, and the
+ * processor looks only so far ahead. Operations and bits are the same as above. */
 enum { IN_STEP = 4, HAS_STEPS = 1 };
 
 typedef int32_t vec_integers __attribute__((vector_size(sizeof(vec))));
 
-/* x * 2^n where both are normal numbers: the product is exact, and so is its exponent's sum. */
+/* x * 2^n for normal numbers: exact, by adding to the exponent. */
 INLINE vec vec_scale(vec x, vec n)
 {
   return (vec)((vec_integers)x + (__builtin_convertvector(n, vec_integers) << 23));
@@ -177,7 +179,7 @@ INLINE void logistics(vec *y, const int N)
   for (int i = 0; i < N; i++) y[i] = vec_div(one, vec_add(one, y[i]));
 }
 
-/* Of n / (n + 2), where e^y is in y. */
+/* Computes n / (n + 2) of mish, with n from e^y. */
 INLINE void mish_quotients(vec *y, const int N)
 {
   const vec two = vec_all(2.0f);
@@ -209,7 +211,7 @@ INLINE void hard_sigmoids(vec *y, const int N)
   for (int i = 0; i < N; i++) y[i] = vec_mul(y[i], sixth);
 }
 
-/* One step of N vectors, which are the factors of the three that are x times something. */
+/* Activates N vectors. For the three products x * f(x), y holds the factor f(x). */
 INLINE void activate_step(float *x, const enum mafat_activation KIND, const int N)
 {
   const bool product = KIND == MAFAT_SWISH || KIND == MAFAT_MISH || KIND == MAFAT_HARD_SWISH;
@@ -229,7 +231,8 @@ INLINE void activate_step(float *x, const enum mafat_activation KIND, const int 
   }
 }
 
-/* The rest of an array's, or a tile's: five vectors are three and two, for a step that is not full would take as long as one that is. */
+/* Processes the rest of an array or a tile in balanced steps: five vectors are three and two,
+ * because a partial step takes as long as a full one. */
 INLINE size_t activate_steps(float *x, size_t n, const enum mafat_activation KIND)
 {
   size_t left = n / VECTOR_LANES;
@@ -249,7 +252,7 @@ INLINE size_t activate_steps(float *x, size_t n, const enum mafat_activation KIN
   return n;
 }
 
-/* As many of the floats as steps take; returns how many. */
+/* Activates the floats that fit steps; returns their number. */
 static inline size_t activate_in_step(float *x, size_t n, enum mafat_activation kind)
 {
   switch (kind) {
@@ -274,13 +277,13 @@ static inline size_t activate_in_step(float *x, size_t n, enum mafat_activation 
 
 #endif
 
-/* What steps leave is no vector: cold, so that it does not become one. */
+/* Cold, so that this short remainder is not vectorized. */
 static __attribute__((cold, noinline, unused)) void activate_few(float *x, size_t n, struct mafat_activating a)
 {
   for (size_t i = 0; i < n; i++) x[i] = activate_scalar(x[i], a);
 }
 
-/* The activation as a constant inside the loop, so that it vectorises. */
+/* The activation is a constant inside each loop, so that it vectorizes. */
 static void activate_array(float *x, size_t n, struct mafat_activating a)
 {
   const size_t done = activate_in_step(x, n, a.kind);

@@ -1,6 +1,6 @@
-/* The kernels, written once on vector.h and compiled once per level. The
- * including file defines LEVEL_NAME, LEVEL_TABLE and LEVEL_VECTOR, and may name a
- * level of the same class for calls of few filters, LEVEL_NARROW. */
+/* All float kernels of one level: written once on vector.h, compiled per level. The including file
+ * defines LEVEL_NAME, LEVEL_TABLE and LEVEL_VECTOR. It may define LEVEL_NARROW, a level of the same
+ * class for calls with few filters. */
 #include "runner/kernels/kernels.h"
 #include "runner/kernels/levels.h"
 #include "runner/kernels/vector.h"
@@ -9,7 +9,8 @@
 #include "runner/kernels/activation.h"
 #include "runner/kernels/finish.h"
 
-/* Before kernels that few networks or plans need: the level's part of that name (runner/os/parts.def: LEVEL). */
+/* Places kernels that few networks need in the level's part of that name (runner/os/parts.def:
+ * LEVEL). */
 #define LEVEL_PART(name) MAFAT_PART_ON_LINE(LEVEL_NAME "_" name, __LINE__)
 
 #include "runner/kernels/conv.h"

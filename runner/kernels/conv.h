@@ -1,34 +1,36 @@
-/* Direct convolution: no im2col, no packing of inputs. A tile of outputs stays in registers while it
- * sums a slice of the taps: no more than leave their weights in the first-level cache, where tile
- * after tile finds them. Between slices the sums lie where the outputs will. Included by bodies.h. */
+/* Direct convolution without im2col and without packed inputs. A tile of outputs stays in registers
+ * while it sums a slice of the taps. A slice is so short that its weights stay in the first-level
+ * cache for all tiles. Between slices, partial sums are stored where the outputs will be. Included
+ * by bodies.h. */
 #include "base/blocks.h"
 
 enum {
   SEGMENT_VECTORS = MAFAT_CHANNEL_BLOCK / VECTOR_LANES, /* vectors of 16 filters */
   TILE_VECTORS = VECTOR_SEGMENTS * SEGMENT_VECTORS,
-  STORED_VECTORS = VECTOR_MANY_REGISTERS ? SEGMENT_VECTORS : 1, /* at a time: with few registers pairs gain nothing */
+  /* stored together; with few registers pairs gain nothing */
+  STORED_VECTORS = VECTOR_MANY_REGISTERS ? SEGMENT_VECTORS : 1,
   TILE_PIXELS = VECTOR_PIXELS,
   ALONE_VECTORS = TILE_VECTORS / 2,
-  ALONE_PIXELS = VECTOR_PIXELS_ALONE, /* of a tile of so many vectors at most */
+  ALONE_PIXELS = VECTOR_PIXELS_ALONE, /* pixels of a tile of at most ALONE_VECTORS */
   MOST_PIXELS = TILE_PIXELS > ALONE_PIXELS ? TILE_PIXELS : ALONE_PIXELS,
-  SLICE_RUNS = 64, /* at most */
+  SLICE_RUNS = 64, /* most runs */
   SLICE_KINDS = 3,
-  AHEAD_TILES = 4,    /* at least: fewer would fetch as much as they read */
-  AHEAD_PIXELS = 512, /* at most: more of them outweigh weights that come from afar */
-  POOLED_BYTES = 3584, /* of sums on the stack: little of it is accounted for */
+  AHEAD_TILES = 4,    /* least tiles for prefetching: fewer would prefetch as much as they read */
+  AHEAD_PIXELS = 512, /* most pixels: with more, arithmetic outweighs waiting for weights */
+  POOLED_BYTES = 3584, /* sums on the stack; the stack's allowance is small */
   POOLED_PIXEL = 2 * VECTOR_SEGMENTS * MAFAT_CHANNEL_BLOCK * (int)sizeof(float),
   POOLED_COLS = POOLED_BYTES / POOLED_PIXEL / TILE_PIXELS * TILE_PIXELS
 };
 
 _Static_assert(TILE_PIXELS % 2 == 0, "pooled pairs lie in one tile");
 
-/* Runs are taps that lie side by side. So many of them are alike: */
+/* A run is a sequence of contiguous taps. Several runs of one kind: */
 struct conv_runs {
-  int n, n_taps; /* runs; taps of each */
-  size_t step;   /* bytes between the pixels of neighbouring outputs */
+  int n, n_taps; /* runs; taps per run */
+  size_t step;   /* bytes between the inputs of neighbouring outputs */
 };
 
-/* How far a sum has come: the next run, and the taps before it. */
+/* Position in a sum: the next run, and the taps before it. */
 struct conv_place {
   int piece, ky, kx;
   size_t taps;
@@ -37,7 +39,7 @@ struct conv_place {
 struct conv_slice;
 typedef void (*tile_function)(struct conv_slice *c, int n);
 
-/* One slice of the sums of a panel's filters, or of as many as a tile takes. */
+/* One slice of the sums of a tile's filters. */
 struct conv_slice {
   struct conv_place begin, end;
   struct {
@@ -49,24 +51,24 @@ struct conv_slice {
   bool start, finish, is_short, is_paired;
   const float *scale, *bias;
   struct mafat_activating activation;
-  /* Of a row: n_wide tiles of wide_pixels, then n_narrow of one pixel less. */
+  /* tiles of a row: n_wide of wide_pixels, then n_narrow with one pixel less */
   int n_wide, wide_pixels, n_narrow;
   tile_function wide, narrow;
-  /* Of the row that is computed: */
-  const char *in[SLICE_RUNS];     /* of each run: at column 0 */
+  /* current row: */
+  const char *in[SLICE_RUNS];     /* per run, at column 0 */
   const float *weights;          /* of the first run */
   float *out[VECTOR_SEGMENTS];   /* at column `col` */
   size_t pixel[VECTOR_SEGMENTS]; /* floats between pixels */
   int col;
-  /* Weights that follow the slice's, which its tiles fetch: n_ahead lines for each run. */
+  /* weights of the next slice, prefetched by the tiles: n_ahead cache lines per run */
   const char *ahead, *ahead_end;
   int n_ahead;
 };
 
 #ifdef VECTOR_BY_LANE
-/* Adds n taps that lie side by side, a multiple of the lanes; pixels are `step` bytes apart. As many taps of
- * a pixel are one load, every multiply-add picks its lane, and a weight is
- * loaded while the one before is in use: in-order cores wait for loads. */
+/* Adds n contiguous taps, a multiple of the lanes; pixels are `step` bytes apart. VECTOR_LANES taps
+ * of a pixel are one load, and each multiply-add selects a lane. Weights are loaded one ahead,
+ * because in-order cores wait for loads. */
 INLINE const float *conv_lanes(vec sum[MOST_PIXELS][TILE_VECTORS], const char *in, size_t step, const float *w,
                                const int width, int n, const int P, const int NV)
 {
@@ -90,18 +92,18 @@ INLINE const float *conv_lanes(vec sum[MOST_PIXELS][TILE_VECTORS], const char *i
   return w;
 }
 
-/* Adds n taps that lie side by side. */
+/* Adds n contiguous taps. */
 INLINE const float *conv_run(vec sum[MOST_PIXELS][TILE_VECTORS], const char *in, size_t step,
                              const float *w, int width, int n, int n_filters, const int P,
                              const int NV)
 {
   const int whole = n & -VECTOR_LANES;
-  (void)n_filters; /* a panel's end is a vector's end */
+  (void)n_filters; /* a panel ends with a whole vector */
 #ifdef VECTOR_BY_TAPS
   if (P == 2 && NV == 4) w = whole ? vec_accumulate_taps(sum[0], sum[1], in, in + step, w, width, whole) : w;
   else
 #endif
-  /* A width that is known needs one step for all lanes. */
+  /* a constant width needs one address update for all lanes */
   if (P * NV >= 16 && width == MAFAT_PANEL) w = conv_lanes(sum, in, step, w, MAFAT_PANEL, whole, P, NV);
   else w = conv_lanes(sum, in, step, w, width, whole, P, NV);
   in += (size_t)whole * sizeof(float);
@@ -127,7 +129,7 @@ INLINE void vec_accumulate_broadcast(vec *sums, const vec *weights, const int n,
 }
 #endif
 
-/* Adds one of the taps that `base` points at, whose weights are at w. */
+/* Adds one tap of the inputs at `base`, with the weights at w. */
 INLINE void conv_tap(vec sum[MOST_PIXELS][TILE_VECTORS], const char *const *base, size_t step, size_t step3,
                      const float *w, int n_filters, const int tap, const int P, const int NV)
 {
@@ -139,14 +141,14 @@ INLINE void conv_tap(vec sum[MOST_PIXELS][TILE_VECTORS], const char *const *base
   for (int p = 0; p < P; p++) vec_accumulate_broadcast(sum[p], weights, NV, base[p / 5], step, step3, p % 5, tap);
 }
 
-/* Adds n taps that lie side by side: per tap P broadcasts, NV weights, P * NV
- * multiply-adds. Pixels are `step` bytes apart: five of them are reached from
- * one base with the scaled addresses of x86 (0, 1, 2, 4 times step, 1 times 3
- * step), so that any step costs three or four registers.
- * Of 1x1s a run is 16 taps, and narrow tiles are slower than wide ones: avx2 reaches 90 % of the peak with 6 pixels x 2
- * vectors, 84 % with 4 x 2 (8 sums, just as many as a latency of 4 at two a cycle asks for); slices of 64 to 256 taps are
- * alike. A run unrolled as a whole took 0.96 of the time with 5 x 2 by itself, and gained nothing in whole
- * networks (resnet50, darknet19: 1.01 to 1.03). */
+/* Adds n contiguous taps. A tap needs P broadcasts, NV weights and P * NV multiply-adds. Pixels are
+ * `step` bytes apart. Five of them are reached from one base register with x86's scaled addresses
+ * (0, 1, 2, 4 times step, and 1 times 3 * step), so any step takes three or four registers.
+ *
+ * For 1x1 convolutions a run has 16 taps, and narrow tiles are slower than wide ones: avx2 reaches
+ * 90 % of peak with 6 pixels x 2 vectors, and 84 % with 4 x 2 (8 sums just cover a latency of 4 at
+ * two per cycle). Slices of 64 to 256 taps are equally fast. A completely unrolled run took 0.96 of
+ * the time alone, but gained nothing in whole networks (resnet50, darknet19: 1.01 to 1.03). */
 INLINE const float *conv_run(vec sum[MOST_PIXELS][TILE_VECTORS], const char *in, size_t step,
                              const float *w, int width, int n, int n_filters, const int P,
                              const int NV)
@@ -178,19 +180,20 @@ INLINE const float *conv_run(vec sum[MOST_PIXELS][TILE_VECTORS], const char *in,
 #ifndef VECTOR_SHORT_RUNS
 #define VECTOR_SHORT_RUNS 0
 #endif
-/* Sums of a tile that short runs have code of their own for, at least: rows of 10, 20, 40 ... pixels are of such tiles, and that of
- * others would but be resident. */
+/* Least P * NV with code for short runs. Rows of 10, 20, 40 ... pixels use such tiles; code for
+ * others would only be resident. */
 enum { SHORT_TILE = 10 };
 #ifndef VECTOR_PAIRS
 #define VECTOR_PAIRS 0
 #endif
-/* The last of a tile's vectors may lack lanes: loads and stores of a part are slow, and only there. */
+/* True if vector v is complete. Only a tile's last vector may lack lanes; partial loads and stores
+ * are slow. */
 INLINE bool is_whole(const struct conv_slice *c, const int v, const int NV)
 {
   return v + 1 < NV || c->n_filters >= NV * VECTOR_LANES;
 }
 
-/* Sums that begin at zero, or that the last slice left. */
+/* Loads sums: zero, or those left by the last slice. */
 INLINE void conv_load(vec sum[MOST_PIXELS][TILE_VECTORS], const struct conv_slice *c, float *const *out, const int P,
                       const int NV)
 {
@@ -207,7 +210,7 @@ INLINE void conv_load(vec sum[MOST_PIXELS][TILE_VECTORS], const struct conv_slic
   }
 }
 
-/* Ends the sums of vectors [begin, end). */
+/* Scales, adds bias and activates vectors [begin, end). */
 INLINE void conv_finish(vec sum[MOST_PIXELS][TILE_VECTORS], const struct conv_slice *c, const int begin, const int end,
                         const int P, const int NV)
 {
@@ -225,7 +228,7 @@ INLINE void conv_finish(vec sum[MOST_PIXELS][TILE_VECTORS], const struct conv_sl
   }
 }
 
-/* Stores vectors [begin, end), which are of one segment. */
+/* Stores vectors [begin, end), which are in one segment. */
 INLINE void conv_store(vec sum[MOST_PIXELS][TILE_VECTORS], const struct conv_slice *c, float *const *out, const int begin,
                        const int end, const int P, const int NV)
 {
@@ -235,7 +238,8 @@ INLINE void conv_store(vec sum[MOST_PIXELS][TILE_VECTORS], const struct conv_sli
   float *to = out[s] + begin % SEGMENT_VECTORS * VECTOR_LANES;
 #pragma GCC unroll 16
   for (int p = 0; p < P; p++, to += pixel) {
-    if (end - begin > 1) OPAQUE(to); /* two vectors are one store where their address is a register's */
+    /* two vectors become one store if the address is in a register */
+    if (end - begin > 1) OPAQUE(to);
 #pragma GCC unroll 4
     for (int v = begin; v < end; v++)
       if (v + 1 < NV || whole) vec_store(to + (v - begin) * VECTOR_LANES, sum[p][v]);
@@ -243,8 +247,8 @@ INLINE void conv_store(vec sum[MOST_PIXELS][TILE_VECTORS], const struct conv_sli
   }
 }
 
-/* n tiles side by side, of P pixels x NV vectors of filters. ONE: all runs are of one kind, whose steps are known
- * before the first tile. */
+/* Computes n neighbouring tiles of P pixels x NV vectors of filters. ONE: all runs are of one kind,
+ * so steps are known before the first tile. */
 INLINE void conv_tiles(struct conv_slice *c, int n, const int P, const int NV, const bool ONE)
 {
   const int width = c->width, n_filters = c->n_filters, n_ahead = c->n_ahead, n_kinds = ONE ? 1 : c->n_kinds;
@@ -277,9 +281,9 @@ INLINE void conv_tiles(struct conv_slice *c, int n, const int P, const int NV, c
 }
 
 #if VECTOR_SHORT_RUNS
-/* The same of short sums, which begin and end here and are of runs of TAPS taps. Of few taps, counting them and asking what is to be
- * done takes as long as they do. */
-#define SHORT_TAP(TAP) /* one by one: a compiler that does not unroll a loop of them has no number for an address that must be one */ \
+/* Like conv_tiles for short sums that start and finish here, with runs of TAPS taps. With few taps,
+ * loop counting and case distinctions would take as long as the sums. */
+#define SHORT_TAP(TAP) /* unrolled by hand: compilers that do not unroll the loop have no constant for an address that must be one */ \
   if (TAP < TAPS) conv_tap(sum, base, step, step3, w, NV * VECTOR_LANES, TAP, P, NV), w += width
 INLINE void conv_short_tiles(struct conv_slice *c, int n, const int P, const int NV, const int TAPS)
 {
@@ -343,7 +347,8 @@ INLINE void conv_short(struct conv_slice *c, int n, const int P, const int NV) {
 #endif
 
 #if VECTOR_PAIRS
-/* Two pixels a vector, of four filters: P pairs of them. The last may be one pixel twice. */
+/* P pairs of pixels, two per vector, with four filters each. `alone`: the last pair is one pixel
+ * twice. */
 INLINE void conv_pair_tile(const struct conv_slice *c, int col, bool alone, const int P)
 {
   const size_t step = c->kinds[0].step, pixel = c->pixel[0], next = alone ? 0 : 1;
@@ -386,7 +391,7 @@ static void conv_paired_row(const struct conv_slice *c, int n_cols)
 static void conv_paired_row(const struct conv_slice *c, int n_cols) { (void)c, (void)n_cols; }
 #endif
 
-/* Sums that begin and end here, of runs of one kind. */
+/* True for sums that start and finish here, with runs of one kind. */
 static bool is_simple(const struct conv_slice *c)
 {
   return c->start && c->finish && c->n_kinds == 1 && c->n_ahead == 0 && is_usual(&c->activation);
@@ -411,7 +416,7 @@ static bool is_short(const struct conv_slice *c)
     else conv_tiles(c, n, P, NV, false); \
   }
 
-/* Tables of tiles: [vectors - 1][pixels - 1]. */
+/* Tables of tile functions: [vectors - 1][pixels - 1]. */
 #define TILES_2(NV) TILE(1, NV) TILE(2, NV)
 #define TILES_6(NV) TILES_2(NV) TILE(3, NV) TILE(4, NV) TILE(5, NV) TILE(6, NV)
 #define TILES_10(NV) TILES_6(NV) TILE(7, NV) TILE(8, NV) TILE(9, NV) TILE(10, NV)
@@ -439,7 +444,7 @@ TILES(VECTOR_PIXELS, 2)
 static const tile_function tiles[TILE_VECTORS][MOST_PIXELS] = {ROW(VECTOR_PIXELS_ALONE, 1), ROW(VECTOR_PIXELS, 2)};
 #endif
 
-/* One or two rows of finished outputs -> the largest of each 2 x 2. */
+/* Stores the maximum of each 2 x 2 outputs of one or two finished rows. */
 static void pool_pairs(const float *rows[2], int n_rows, int n_pixels, int n_filters, float *out,
                       size_t out_pixel)
 {
@@ -464,20 +469,21 @@ static struct conv_place run_behind(struct conv_place at, const struct mafat_win
   return at;
 }
 
-/* Of one pixel: weights are used once, and time is what they take to come. */
+/* True for one output pixel: each weight is used once, so loading weights dominates. */
 static bool is_connected(const struct mafat_conv_call *c)
 {
   return c->n_rows * c->n_cols == 1 && !c->pool;
 }
 
-/* How long a slice is. Pooled, few tiles share what it costs: it is twice as long. */
+/* Returns the taps of a slice. With pooling it is twice as long, because fewer tiles share its
+ * overhead. */
 static size_t slice_taps(const struct mafat_conv_call *c)
 {
   if (is_connected(c)) return (size_t)SLICE_RUNS * MAFAT_CHANNEL_BLOCK;
   return c->pool ? 2 * VECTOR_TAPS : VECTOR_TAPS;
 }
 
-/* The runs from `at` on that make up a slice. */
+/* Chooses the runs of the slice that begins at `at`. */
 static void choose_runs(struct conv_slice *s, const struct mafat_conv_call *c, struct conv_place at)
 {
   const struct mafat_taps x = c->window.x;
@@ -488,7 +494,7 @@ static void choose_runs(struct conv_slice *s, const struct mafat_conv_call *c, s
   while (at.piece < c->n_pieces && at.taps < end && s->n_runs < SLICE_RUNS) {
     const struct mafat_conv_piece *p = &c->pieces[at.piece];
     const size_t pixel = (size_t)p->pixel_floats * sizeof(float), step = pixel * (size_t)x.stride;
-    /* Where nothing lies between taps, a row of them is one run. */
+    /* contiguous taps of a window row are one run */
     const bool joined = p->pixel_floats == p->n_channels && x.dilation == 1;
     const int n_taps = joined ? p->n_channels * x.size : p->n_channels;
     if (!last || last->n_taps != n_taps || last->step != step) {
@@ -504,12 +510,12 @@ static void choose_runs(struct conv_slice *s, const struct mafat_conv_call *c, s
   s->end = at;
 }
 
-/* Columns [col, col + n_cols) of n_rows rows of sums from `row` on. */
+/* Columns [col, col + n_cols) of n_rows rows from `row` on. */
 struct conv_area {
   int row, n_rows, col, n_cols;
 };
 
-/* Filters of one tile's width, from `first` of the panel on. */
+/* Selects the filters of one tile, from filter `first` of the panel on. */
 static void choose_filters(struct conv_slice *s, const struct mafat_conv_call *c,
                            const struct mafat_conv_segment *segments, int n_segments, int first)
 {
@@ -525,7 +531,7 @@ static void choose_filters(struct conv_slice *s, const struct mafat_conv_call *c
   s->bias = c->finish ? c->bias + first : NULL;
 }
 
-/* Tiles of nearly equal width: 19 columns are 10 + 9, not 14 + 5. */
+/* Chooses tiles of nearly equal width: 19 columns are 10 + 9, not 14 + 5. */
 static void choose_tiles(struct conv_slice *s, int n_cols)
 {
   const int vectors = mafat_divide_up(s->n_filters, VECTOR_LANES);
@@ -537,9 +543,10 @@ static void choose_tiles(struct conv_slice *s, int n_cols)
   s->wide = s->n_wide ? tiles[vectors - 1][pixels] : NULL;
 }
 
-/* Late layers' weights come from memory, and the first tiles of a slice would wait for them: a few lines at a
- * time, while the slice before is summed, they come unnoticed. One pixel's are all that is waited for, and tiles that
- * leave out every other line keep the processor from fetching them by itself. */
+/* Chooses how much of the next slice's weights to prefetch. In late layers, weights come from
+ * memory and the first tiles of a slice would wait for them; a few lines at a time arrive during
+ * the slice before. With one output pixel, weights are all that is awaited: tiles that skip every
+ * other line keep the processor from prefetching by itself. */
 static void choose_ahead(struct conv_slice *s, const struct mafat_conv_call *c, const struct conv_area *area,
                          int n_parts)
 {
@@ -569,8 +576,8 @@ static void run_row(struct conv_slice *s, int col, int n_cols)
   s->narrow(s, s->n_narrow);
 }
 
-/* The slice's part of the sums of n segments, one part of n_parts, which have the area's rows; the first's first is
- * filter `first` of the panel. */
+/* Adds the slice to the sums of n segments in all rows of the area. `first` is the first segment's
+ * filter in the panel; the call has n_parts such parts. */
 static void conv_filters(struct conv_slice *s, const struct mafat_conv_call *c, const struct conv_area *area,
                          const struct mafat_conv_segment *segments, int n, int first, int n_parts)
 {
@@ -589,8 +596,8 @@ static void conv_filters(struct conv_slice *s, const struct mafat_conv_call *c, 
   }
 }
 
-/* An area's sums, slice after slice: a slice's input serves all filters. `s` is kept from area to area of a call,
- * for where one slice is all, its runs stay. */
+/* Computes an area's sums slice by slice, so that a slice's input serves all filters. `s` keeps its
+ * runs from area to area if one slice covers all taps. */
 static void conv_area(struct conv_slice *s, const struct mafat_conv_call *c, const struct conv_area *area,
                       const struct mafat_conv_segment *segments, int n_segments, int first)
 {
@@ -607,7 +614,8 @@ static void conv_area(struct conv_slice *s, const struct mafat_conv_call *c, con
   } while (at.piece < c->n_pieces);
 }
 
-/* Filters of one tile's width in all rows, pooled: two rows at a time, and as many columns as there is room for. */
+/* Computes and pools one tile's filters in all rows: two rows at a time, in strips that fit the
+ * stack. */
 static void conv_pooled(struct conv_slice *slice, const struct mafat_conv_call *c,
                         const struct mafat_conv_segment *segments, int n_segments, int first)
 {
@@ -618,7 +626,7 @@ static void conv_pooled(struct conv_slice *slice, const struct mafat_conv_call *
     for (int r = 0; r < 2; r++) rows[s][r] = sums[s][r];
     unpooled[s] = (struct mafat_conv_segment){rows[s], segments[s].n_filters, MAFAT_CHANNEL_BLOCK};
   }
-  /* Of nearly equal width, in whole tiles. */
+  /* strips of nearly equal width, in whole tiles */
   const int n_strips = mafat_divide_up(c->n_cols, POOLED_COLS);
   const int strip = mafat_round_up(mafat_divide_up(c->n_cols, n_strips), TILE_PIXELS);
   struct conv_area area = {0, 0, 0, 0};
@@ -654,7 +662,7 @@ static void conv_panel(const struct mafat_conv_call *c)
 }
 
 #ifdef LEVEL_NARROW
-/* The last few filters are another level's. */
+/* The last segment uses the narrow level if it has few filters. */
 static void conv(const struct mafat_conv_call *c)
 {
   const int last = c->n_segments - 1;

@@ -1,16 +1,18 @@
-/* Depthwise convolution: each channel by itself, vectors of channels. Included by
+/* Depthwise convolution of floats: each channel separately, in vectors of channels. Included by
  * bodies.h. */
 
 enum {
-  /* Outputs in a tile: as many sums as hide the latency of a multiply-add, beside five weights
-   * and an input in the registers. Of 10, 20, 26 columns a few wider tiles leave no rest. */
+  /* Outputs in a tile: enough sums to hide the latency of a multiply-add, with registers left for
+   * five weights and an input. DEPTHWISE_MOST is for 10, 20, 26 ... columns, where a few wider
+   * tiles leave no rest. */
   DEPTHWISE_PIXELS = 8,
   DEPTHWISE_MOST = 10,
-  DEPTHWISE_SIZE = 5, /* of the usual windows, at most */
-  DEPTHWISE_VECTORS = VECTOR_MANY_REGISTERS ? 2 : 1 /* of a usual window's tile: they share its addresses */
+  DEPTHWISE_SIZE = 5, /* largest usual window */
+  /* vectors in a tile of a usual window; they share addresses */
+  DEPTHWISE_VECTORS = VECTOR_MANY_REGISTERS ? 2 : 1
 };
 
-/* Ends P sums of NV vectors and stores them; n: lanes of each. */
+/* Finishes and stores P sums of NV vectors; n: lanes of each. */
 INLINE void finish_outputs(const struct mafat_depthwise_call *c, int row, int col, int v, const int n,
                            const int P, const int NV, vec *sum)
 {
@@ -31,7 +33,7 @@ INLINE void finish_outputs(const struct mafat_depthwise_call *c, int row, int co
   }
 }
 
-/* P outputs of a row for one vector of channels, any window and stride. */
+/* Computes P outputs of a row for one vector of channels, with any window and stride. */
 INLINE void depthwise_tile(const struct mafat_depthwise_call *c, int row, int col, int v, const int n,
                            const int P)
 {
@@ -53,15 +55,15 @@ INLINE void depthwise_tile(const struct mafat_depthwise_call *c, int row, int co
   finish_outputs(c, row, col, v, n, P, 1, sum);
 }
 
-/* Adds a row of the usual windows, SIZE taps side by side, to P sums: each of its columns is loaded once for
- * all outputs that see it. Columns are `pixel` bytes apart. */
+/* Adds one window row of SIZE contiguous taps to P sums. Each input column is loaded once for all
+ * outputs that use it. Columns are `pixel` bytes apart. */
 INLINE void depthwise_taps(vec *sum, const char *in, size_t pixel, const float *w, size_t width, const int n,
                            const int P, const int NV, const int SIZE, const int STRIDE)
 {
   vec weights[DEPTHWISE_SIZE * DEPTHWISE_VECTORS], x[DEPTHWISE_VECTORS];
 #pragma GCC unroll 5
   for (int kx = 0; kx < SIZE; kx++, w += width) {
-    if (NV > 1) OPAQUE(w); /* two vectors are one load where their address is a register's */
+    if (NV > 1) OPAQUE(w); /* two vectors become one load if the address is in a register */
 #pragma GCC unroll 2
     for (int v = 0; v < NV; v++) weights[kx * NV + v] = vec_load_n(w + v * VECTOR_LANES, n);
   }
@@ -70,7 +72,7 @@ INLINE void depthwise_taps(vec *sum, const char *in, size_t pixel, const float *
     if (NV > 1) OPAQUE(in);
 #pragma GCC unroll 2
     for (int v = 0; v < NV; v++) x[v] = vec_load_n((const float *)in + v * VECTOR_LANES, n);
-    if (NV == 1) OPAQUE(in); /* or it would be loaded for each sum */
+    if (NV == 1) OPAQUE(in); /* otherwise it would be loaded for each sum */
 #pragma GCC unroll 5
     for (int kx = 0; kx < SIZE; kx++) {
       const int p = (i - kx) / STRIDE;
@@ -81,7 +83,7 @@ INLINE void depthwise_taps(vec *sum, const char *in, size_t pixel, const float *
   }
 }
 
-/* P outputs of SIZE x SIZE windows, NV vectors of them. */
+/* Computes P outputs of SIZE x SIZE windows for NV vectors. */
 INLINE void depthwise_tile_usual(const struct mafat_depthwise_call *c, int row, int col, int v, const int n,
                                  const int P, const int NV, const int SIZE, const int STRIDE)
 {
@@ -98,7 +100,7 @@ INLINE void depthwise_tile_usual(const struct mafat_depthwise_call *c, int row, 
   finish_outputs(c, row, col, v, n, P, NV, sum);
 }
 
-/* P outputs from column `col` on; SIZE, STRIDE: of a usual window, SIZE 0 for any other. */
+/* Computes P outputs from column `col` on; SIZE and STRIDE of a usual window, or SIZE 0. */
 INLINE void depthwise_outputs(const struct mafat_depthwise_call *c, int row, int col, int v, const int n,
                               const int P, const int NV, const int SIZE, const int STRIDE)
 {
@@ -106,8 +108,8 @@ INLINE void depthwise_outputs(const struct mafat_depthwise_call *c, int row, int
   else depthwise_tile(c, row, col, v, n, P);
 }
 
-/* Tiles of the most pixels with which a row of columns takes the fewest tiles, the last of which may begin before the one
- * before it ends. */
+/* Returns the number of tiles with DEPTHWISE_MOST pixels that minimizes all tiles of a row. The
+ * last tile may overlap the one before. */
 LEVEL_PART("depthwise") static int widest_tiles(int n_cols)
 {
   int best = 0, fewest = mafat_divide_up(n_cols, DEPTHWISE_PIXELS);
@@ -120,8 +122,8 @@ LEVEL_PART("depthwise") static int widest_tiles(int n_cols)
   return best;
 }
 
-/* Outputs from column `col` on in tiles of P, the last of which may compute some again: sums of one or two would wait for
- * each other for as long. Returns where it came to. */
+/* Computes outputs from column `col` on in tiles of P. The last tile may recompute some outputs:
+ * one or two sums alone would take as long. Returns the next column. */
 INLINE int depthwise_tiles(const struct mafat_depthwise_call *c, int row, int col, int v, const int n, const int P,
                            const int NV, const int SIZE, const int STRIDE)
 {
@@ -132,12 +134,12 @@ INLINE int depthwise_tiles(const struct mafat_depthwise_call *c, int row, int co
   return c->n_cols;
 }
 
-/* A row for NV vectors of n channels each, of which `most` tiles are of the most pixels. */
+/* Computes a row for NV vectors of n channels, with `most` tiles of DEPTHWISE_MOST pixels. */
 INLINE void depthwise_row(const struct mafat_depthwise_call *c, int row, int v, const int n, int most, const int NV,
                           const int SIZE, const int STRIDE)
 {
   int col = 0;
-  /* Parts of a vector are rare: less code for them. */
+  /* partial vectors are rare, so they have less code */
   if (n == VECTOR_LANES) {
     if (SIZE)
       for (; most > 0; most--, col += DEPTHWISE_MOST)
@@ -149,7 +151,7 @@ INLINE void depthwise_row(const struct mafat_depthwise_call *c, int row, int v, 
   depthwise_tiles(c, row, col, v, n, 1, NV, SIZE, STRIDE);
 }
 
-/* Of a window that is usual, its size; else 0. */
+/* Returns the size of a usual window; else 0. */
 LEVEL_PART("depthwise") static int usual_size(const struct mafat_window *w)
 {
   const struct mafat_taps x = w->x;
@@ -178,9 +180,9 @@ LEVEL_PART("depthwise") static void depthwise(const struct mafat_depthwise_call 
   struct mafat_depthwise_call call = *c;
   call.activation = general_activation(c->activation);
   c = &call;
-  OPAQUE(c); /* or the compiler makes every loop once for each activation */
+  OPAQUE(c); /* or the compiler specializes every loop for each activation */
   const int usual = usual_size(&c->window), most = usual ? widest_tiles(c->n_cols) : 0;
-  /* Row by row: the next vector finds the row's input in the first-level cache. */
+  /* row by row, so that the next vector finds the input row in the first-level cache */
   for (int row = 0; row < c->n_rows; row++)
     for (int v = 0, n; v < c->n_channels; v += n) {
       const int left = c->n_channels - v, vectors = usual ? mafat_min(DEPTHWISE_VECTORS, left / VECTOR_LANES) : 1;

@@ -1,13 +1,13 @@
-/* Kernels without sums over channels: bound by memory, not arithmetic.
- * Included by bodies.h. */
+/* Float kernels without sums over channels: pooling, blends, scaling, softmax. They are bound by
+ * memory. Included by bodies.h. */
 
-/* Columns of a window that exist, and the kernel's rows. */
+/* Existing columns of a window, and its rows. */
 struct pool_window {
   const float *const *rows;
   int n_rows, x0, x1, apart;
 };
 
-/* A window's largest, or its sum, in COUNT vectors, the last of n lanes. */
+/* Pools a window in COUNT vectors, the last of n lanes. */
 INLINE void pool_lanes(const struct pool_window *w, size_t in_pixel, int v, float *out, const int COUNT, const int n,
                        const bool MEAN)
 {
@@ -27,7 +27,7 @@ INLINE void pool_lanes(const struct pool_window *w, size_t in_pixel, int v, floa
   for (int i = 0; i < COUNT; i++) vec_store_n(out + v + i * VECTOR_LANES, pooled[i], i + 1 < COUNT ? VECTOR_LANES : n);
 }
 
-/* Of a window, those that its mean is of. */
+/* Returns the taps that a mean divides by, including counted padding. */
 INLINE int counted_taps(const struct mafat_pool_call *c, int first)
 {
   const int begin = c->in_begin - c->padded_before, apart = c->taps.dilation;
@@ -38,7 +38,7 @@ INLINE int counted_taps(const struct mafat_pool_call *c, int first)
 
 INLINE void pool(const struct mafat_pool_call *call, const bool MEAN)
 {
-  const struct mafat_pool_call c = *call; /* which the stores cannot reach */
+  const struct mafat_pool_call c = *call; /* a copy that stores cannot alias */
   const size_t in_pixel = (size_t)c.in_pixel_floats;
   struct pool_window w = {.rows = c.rows, .n_rows = c.n_rows, .apart = c.taps.dilation};
   for (int col = 0; col < c.n_cols; col++) {
@@ -67,7 +67,7 @@ static void avgpool(const struct mafat_pool_call *c)
   pool(c, true);
 }
 
-/* What has a loop of its own. */
+/* Cases with loops of their own. */
 enum blend_loop { BLEND_COPY, BLEND_ADD, BLEND_OTHER };
 
 INLINE vec blend_vector(const struct mafat_blend_call *c, const float *x, const float *z, int n, const enum blend_loop LOOP)
@@ -86,7 +86,7 @@ INLINE vec blend_vector(const struct mafat_blend_call *c, const float *x, const 
   }
 }
 
-/* COUNT vectors, the last of n lanes. */
+/* Blends COUNT vectors, the last of n lanes. */
 INLINE void blend_vectors(const struct mafat_blend_call *c, const float *x, const float *z, float *y, int n,
                           const int COUNT, const enum blend_loop LOOP, const struct mafat_activating *activation)
 {
@@ -101,10 +101,10 @@ INLINE void blend_vectors(const struct mafat_blend_call *c, const float *x, cons
   for (int i = 0; i < COUNT; i++) vec_store_n(y + i * VECTOR_LANES, v[i], i + 1 < COUNT ? VECTOR_LANES : n);
 }
 
-/* Pixels of n floats, which lie as the call says. */
+/* Blends pixels of n floats with the call's distances. */
 INLINE void blend_pixels(const struct mafat_blend_call *c, int n_pixels, int n, const enum blend_loop LOOP)
 {
-  /* A copy, which the stores cannot reach. */
+  /* a copy that stores cannot alias */
   struct mafat_blend_call call = *c;
   call.activation = general_activation(c->activation);
   const struct mafat_activating linear = {.kind = MAFAT_LINEAR}, *usual = is_usual(&call.activation) ? &call.activation : &linear;
@@ -134,7 +134,7 @@ static void blend(const struct mafat_blend_call *c)
     c = &activated;
   }
   int n = c->n_channels, n_pixels = c->n_cols;
-  /* Where nothing lies between pixels, a row is one. */
+  /* contiguous pixels of a row are one pixel */
   if (c->x_pixel_floats == n && c->y_pixel_floats == n && (!c->z || (c->z_pixel_floats == n && !c->z_single))) {
     n *= n_pixels;
     n_pixels = 1;
@@ -172,7 +172,7 @@ static void scale_channels(const float *x, int x_pixel_floats, float *y, int y_p
 static void softmax(const float *in, float *out, size_t n, float temperature)
 {
   float largest = -FLT_MAX;
-  double sum = 0; /* a float loses a digit over a thousand classes */
+  double sum = 0; /* a float would lose a digit over a thousand classes */
   for (size_t i = 0; i < n; i++)
     if (in[i] > largest) largest = in[i];
   for (size_t i = 0; i < n; i++) out[i] = exponential(in[i] / temperature - largest / temperature);

@@ -1,5 +1,5 @@
-/* The end of a sum: y = activation(sum * scale + bias), for one vector of
- * filters. Included by kernel sources only. */
+/* Epilogue of a sum: y = activation(sum * scale + bias) for vectors of filters. Included by kernel
+ * sources only. */
 #ifndef MAFAT_RUNNER_KERNELS_FINISH_H
 #define MAFAT_RUNNER_KERNELS_FINISH_H
 
@@ -8,14 +8,14 @@
 
 #include <float.h>
 
-/* Activates n vectors: the usual ones in registers, the others through memory
- * and out of line, for seventeen of them in every tile would be 300 KB of code. */
+/* Activates n floats in memory, out of line: seventeen activations inlined in every tile would be
+ * 300 KB of code. */
 static __attribute__((noinline)) void activate_floats(float *x, int n, const struct mafat_activating *a)
 {
   activate_array(x, (size_t)n, *a);
 }
 
-/* Those with constants as those with parameters, so that tiles need to know few. */
+/* Maps activations with constants to those with parameters, so that tiles handle few kinds. */
 static __attribute__((noinline)) struct mafat_activating general_activation(struct mafat_activating a)
 {
   switch (a.kind) {
@@ -26,7 +26,7 @@ static __attribute__((noinline)) struct mafat_activating general_activation(stru
   }
 }
 
-/* `a` as above. */
+/* True for activations that tiles compute in registers; `a` as returned above. */
 INLINE bool is_usual(const struct mafat_activating *a)
 {
   return a->kind == MAFAT_LINEAR || a->kind == MAFAT_SLOPED || a->kind == MAFAT_CLIP;
@@ -59,8 +59,7 @@ INLINE void activate_vectors(vec *y, const int n, const struct mafat_activating 
   for (int i = 0; i < n; i++) y[i] = vec_load(floats + i * VECTOR_LANES);
 }
 
-/* The largest of up to 2 x 2 outputs, in the order of maxpool: row by row, from
- * -FLT_MAX. */
+/* Returns the maximum in maxpool's order: row by row, from -FLT_MAX. */
 INLINE vec pool_vector(vec most, vec next)
 {
   return vec_max(next, most);

@@ -1,3 +1,5 @@
+/* Selects the video kernels of a kernel level. Called by runner/image/frame.c and image.c. Constant
+ * tables. */
 #include "runner/kernels/frame_rows.h"
 #include "runner/kernels/processor.h"
 

@@ -1,18 +1,20 @@
-/* Rows of video: as red, green and blue, of whole numbers alone, so that all levels give the same bytes; and lines of the resized
- * picture, each stored row resized once, to the bits of kernels.h' resample. In tables of their own, for no run of pictures enters them. */
+/* Video kernels: YUV rows to RGB in integer arithmetic, so that all levels give the same bytes, and
+ * resizing of lines with the same bits as `resample` in kernels.h. Each stored row is resized once.
+ * They have tables of their own because runs on pictures never enter them. */
 #ifndef MAFAT_RUNNER_KERNELS_FRAME_ROWS_H
 #define MAFAT_RUNNER_KERNELS_FRAME_ROWS_H
 
 #include "runner/kernels/kernels.h"
 
-/* What luma and chroma become: of each 2^-13 of a unit, for so much luma above black, and chroma above 128. Green's are below 0. */
+/* Coefficients of YUV to RGB, in units of 2^-13. `luma` scales luma above `black`, the others
+ * chroma above 128. Green's are negative. */
 struct mafat_colour_rule {
   int16_t luma, v_red, u_green, v_green, u_blue;
   int16_t black;
 };
 
-/* A row of video, n pixels, as red, green and blue: two pixels have one u and one v. Steps are bytes from one to the
- * next: 1 and 1 (planes), 1 and 2 (u and v in turns), 2 and 4 (all in turns). */
+/* A row of n pixels to convert; two pixels share u and v. Steps are bytes between samples of luma
+ * and chroma: 1 and 1 (planes), 1 and 2 (u and v interleaved), 2 and 4 (all interleaved). */
 struct mafat_colour_call {
   const struct mafat_colour_rule *rule;
   const uint8_t *luma, *u, *v;
@@ -21,36 +23,39 @@ struct mafat_colour_call {
   int n;
 };
 
-/* What eight pixels of the resized line are made of, in a plane: each of two bytes out of 16 that four of them have in common. The first one's place
- * in these, and three bytes of PLANE_NONE: shuffled so, they are numbers of 32 bits. */
+/* Sources of eight pixels of a resized line in one plane. Each pixel mixes two of 16 bytes that a
+ * group of four pixels shares. A shuffle index is the byte's position and three times
+ * MAFAT_PLANE_NONE, which gives a 32-bit integer. */
 enum { MAFAT_PLANE_PIXELS = 8, MAFAT_PLANE_NONE = 0x80 };
 
 struct mafat_plane_taps {
   float first_weight[MAFAT_PLANE_PIXELS], second_weight[MAFAT_PLANE_PIXELS];
   uint8_t first[4 * MAFAT_PLANE_PIXELS], second[4 * MAFAT_PLANE_PIXELS];
-  int at[2]; /* where these 16 bytes begin, which all may be read, of the first four pixels and the others */
+  /* offsets of the 16 bytes for the first and the last four pixels; all 16 must be readable */
+  int at[2];
 };
 
 struct mafat_frame_kernels {
-  /* To the nearest byte, or the one beside it: sums of sixteenths, each of which was rounded down. */
+  /* Converts to the nearest byte, or one beside it: sums of sixteenths that were each rounded
+   * down. */
   void (*colour)(const struct mafat_colour_call *c);
-  /* Part of the first line alone, resized: first * a + second * b, of bytes / 255. */
+  /* Resizes the first line alone: first * a + second * b of bytes / 255. */
   void (*across)(const struct mafat_resample_call *c);
-  /* out = weights[0] * first + weights[1] * second, of n floats. */
+  /* out = weights[0] * first + weights[1] * second, n floats. */
   void (*between)(const float *first, const float *second, const float weights[2], float *out, int n);
-  /* The same with colours apart until the end, to the same bits; all three or, where a level has nothing better than these above, none. Planes of
-   * red, green and blue, of n bytes each, in c->rgb; */
+  /* The same in planes, with identical bits. A level has all three or, if they gain nothing, none.
+   * Converts to planes of red, green and blue, n bytes each, in c->rgb. */
   void (*colour_planes)(const struct mafat_colour_call *c);
-  /* of them lines of eight times n pixels, a plane behind the other; */
+  /* Resizes them to lines of 8 * n pixels, plane after plane. */
   void (*across_planes)(const struct mafat_plane_taps *taps, int n, const uint8_t *planes, int width, float *out);
-  /* of two such lines n pixels, of three floats each. */
+  /* Mixes two such lines to n pixels of three floats. */
   void (*between_planes)(const float *first, const float *second, const float weights[2], float *out, int n);
 };
 
-/* Of a level of kernels, by its name. */
+/* Returns the video kernels of a kernel level, by name. */
 const struct mafat_frame_kernels *mafat_frame_kernels_find(const char *level);
 
-/* The levels' own; the first is plain C. */
+/* tables of the levels; portable is plain C */
 extern const struct mafat_frame_kernels mafat_frame_kernels_portable, mafat_frame_kernels_avx2;
 
 #endif

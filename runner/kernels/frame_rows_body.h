@@ -1,6 +1,6 @@
-/* The kernels of frame_rows.h, written once and compiled for each level: the including file defines FRAME_ROWS_TABLE, and FRAME_ROWS_PLANES
- * where it has those of planes. Plain C, in runs
- * that compilers make vectors of. No product is fused with a sum. */
+/* Video kernels of frame_rows.h, written once and compiled per level. The including file defines
+ * FRAME_ROWS_TABLE, and FRAME_ROWS_PLANES if the level has kernels for planes. Plain C in loops
+ * that compilers vectorize. Products and sums are never fused. */
 #include "runner/kernels/frame_rows.h"
 
 #include <string.h>
@@ -9,10 +9,11 @@
 
 /* ---- resizing ---- */
 
-static void resample(const struct mafat_resample_call *c) __attribute__((unused)); /* a level's */
+/* some levels leave it unused */
+static void resample(const struct mafat_resample_call *c) __attribute__((unused));
 #include "runner/kernels/resample.h"
 
-/* Lanes to spare fall on the next pixels, which come next; at the end there are none. */
+/* Surplus lanes are overwritten by the next pixels; the last pixels are stored exactly. */
 INLINE void across_channels(const struct mafat_resample_call *c, const float *line, const int n_channels)
 {
   const struct mafat_resample_tap *restrict tap = c->taps;
@@ -45,9 +46,9 @@ static void between(const float *restrict first, const float *restrict second, c
 
 /* ---- colours ---- */
 
-enum { COLOUR_RUN = 64 /* pixels at a time, an even number */ };
+enum { COLOUR_RUN = 64 /* pixels at a time; even */ };
 
-/* The upper half of a product, rounded down. */
+/* Returns the upper 16 bits of a product, rounded down. */
 INLINE int16_t colour_share(int16_t value, int16_t share)
 {
   return (int16_t)((int32_t)value * share >> 16);
@@ -60,7 +61,7 @@ INLINE uint8_t colour_byte(int16_t sixteenths)
   return (uint8_t)(value >> 4);
 }
 
-/* Red, green and blue side by side. */
+/* Interleaves red, green and blue. */
 INLINE void colour_weave(const uint8_t *restrict red, const uint8_t *restrict green, const uint8_t *restrict blue, uint8_t *restrict rgb)
 {
   for (int i = 0; i < COLOUR_RUN; i++) {
@@ -70,7 +71,8 @@ INLINE void colour_weave(const uint8_t *restrict red, const uint8_t *restrict gr
   }
 }
 
-/* A run of pixels, two of which have their chroma in common. The rounding makes up for three products that are rounded down. */
+/* Converts a run of pixels, where two share chroma. The constant compensates three products that
+ * are rounded down. */
 static __attribute__((noinline)) void colour_run(const struct mafat_colour_rule *rule, const uint8_t *restrict luma, const uint8_t *restrict u,
                        const uint8_t *restrict v, uint8_t *restrict rgb)
 {
@@ -92,7 +94,7 @@ static __attribute__((noinline)) void colour_run(const struct mafat_colour_rule 
   colour_weave(planes[0], planes[1], planes[2], rgb);
 }
 
-/* Every step-th byte, n of them. */
+/* Gathers n bytes, each step-th. */
 INLINE const uint8_t *colour_gather(const uint8_t *restrict from, int step, uint8_t *restrict to, int n)
 {
   if (step == 1) return from;
@@ -109,7 +111,7 @@ INLINE void colour_row(const struct mafat_colour_call *c, const int luma_step, c
                colour_gather(c->u + x / 2 * chroma_step, chroma_step, u, COLOUR_RUN / 2),
                colour_gather(c->v + x / 2 * chroma_step, chroma_step, v, COLOUR_RUN / 2), c->rgb + 3 * x);
   if (x == c->n) return;
-  for (int i = 0; i < COLOUR_RUN; i++) { /* the last pixel again and again */
+  for (int i = 0; i < COLOUR_RUN; i++) { /* the last pixel is repeated */
     const int from = x + i < c->n ? x + i : c->n - 1;
     luma[i] = c->luma[from * luma_step];
     u[i / 2] = c->u[from / 2 * chroma_step];

@@ -1,12 +1,14 @@
+/* Activations and blends for graph models in plain C. Called by the kernels (activation.h,
+ * elementwise.h) and by integer_functions.c. Pure arithmetic; the loops vectorize. */
 #include "runner/kernels/functions.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-/* ---- e^x and its kin: loops over these vectorise ---- */
+/* ---- e^x and related functions: loops over these vectorize ---- */
 
-/* 1.5 * 2^23: adding it rounds to the nearest integer, which the lowest bits then are. */
+/* 1.5 * 2^23: adding it rounds to the nearest integer, which is then in the lowest bits. */
 #define ROUNDER 12582912.0f
 
 static inline float float_of(uint32_t bits)
@@ -23,20 +25,20 @@ static inline uint32_t bits_of(float x)
   return bits;
 }
 
-/* One where the condition holds, else the other: both are there, so that loops stay loops. */
+/* Selects without a branch, so that loops vectorize; both values are computed. */
 static inline float choose(int condition, float one, float other)
 {
   uint32_t mask = -(uint32_t)condition;
   return float_of((bits_of(one) & mask) | (bits_of(other) & ~mask));
 }
 
-/* x as r + n ln 2, |r| <= ln 2 / 2; n in two forms. */
+/* x = r + n ln 2, |r| <= ln 2 / 2; n as float and as integer. */
 struct reduced {
   float r, n;
   int32_t exponent;
 };
 
-/* Of a sum, whose first term the parts of ln 2 can be taken from without rounding. */
+/* Reduces the sum x + rest. The parts of ln 2 are subtracted from x without rounding. */
 static inline struct reduced reduce(float x, float rest)
 {
   float shifted = (x + rest) * 1.44269504f + ROUNDER, n = shifted - ROUNDER;
@@ -61,7 +63,7 @@ static inline float grown(float r)
   return p * r + 1.0f;
 }
 
-/* e^(x + rest) within 2 ulp, also where it is denormal; 0 or infinite beyond. */
+/* e^(x + rest) within 2 ulp, also for denormal results; 0 or infinity beyond. */
 static inline float exponential_of(float x, float rest)
 {
   struct reduced a = reduce(x, rest);
@@ -91,7 +93,7 @@ static inline float tangent(float x)
   return copysignf(-t / (2.0f + t), x);
 }
 
-/* The error function near 0: Taylor's polynomial. */
+/* Error function near 0: Taylor polynomial. */
 static inline float near_error(float x)
 {
   float s = x * x, p = 1.20553333e-4f;
@@ -103,8 +105,8 @@ static inline float near_error(float x)
   return x * (p * s + 1.12837917f);
 }
 
-/* 1 - erf(z) of z >= 0, whose square is the sum of two: t e^(-z^2 + P(t)), t = 1 / (1 + z / 2) (Numerical Recipes,
- * erfcc), within 1.2e-7 of it but for rounding. */
+/* 1 - erf(z) for z >= 0, where z^2 = square + rest: t e^(-z^2 + P(t)), t = 1 / (1 + z / 2)
+ * (Numerical Recipes, erfcc). Within 1.2e-7, plus rounding. */
 static inline float far_error(float z, float square, float rest)
 {
   float t = 1.0f / (1.0f + 0.5f * z), p = 0.17087277f;
@@ -120,7 +122,7 @@ static inline float far_error(float z, float square, float rest)
   return t * exponential_of(-square, p - rest);
 }
 
-/* x^2 as the sum of two: the first without rounding. */
+/* x^2 as a sum of two, of which the first is exact. */
 static inline float split_square(float x, float *rest)
 {
   float high = float_of(bits_of(x) & 0xfffff000u);
@@ -157,7 +159,7 @@ static inline float gelu_by_tangent(float x)
 
 /* ---- integers ---- */
 
-/* To the nearest, the even one of two; what has no fraction stays. */
+/* Rounds to the nearest integer, ties to even. Values without a fraction stay. */
 static inline float rounded(float x)
 {
   float near = copysignf((fabsf(x) + 8388608.0f) - 8388608.0f, x);
@@ -176,7 +178,7 @@ static inline float ceiling_of(float x)
   return copysignf(near + choose(near < x, 1.0f, 0.0f), x);
 }
 
-/* ---- those by the library ---- */
+/* ---- functions that use the C library ---- */
 
 static float softplus(float x)
 {

@@ -1,3 +1,6 @@
+/* Lists the integer kernels and selects the best for the processor. Called by the executor
+ * (runner/engine/executor.c), calibration and api/surroundings.c. Queries processor features;
+ * constant tables. */
 #include "runner/kernels/integer.h"
 
 #include "runner/kernels/integer_levels.h"
@@ -12,7 +15,7 @@
   static bool has_##name(void) { return true features; }
 #include "base/levels.def"
 
-/* By the level of floats that the processor has, and what it has beside: of each level the best last. */
+/* Each row belongs to a float level; the last supported row of a level is the best. */
 static const struct {
   const char *level;
   const struct mafat_integer_kernels *table;

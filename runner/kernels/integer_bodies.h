@@ -1,5 +1,5 @@
-/* The integer kernels, written once on integer_vector.h and compiled once per level. The including file defines
- * INTEGER_NAME, INTEGER_TABLE and INTEGER_VECTOR. */
+/* All integer kernels of one level: written once on integer_vector.h, compiled per level. The
+ * including file defines INTEGER_NAME, INTEGER_TABLE and INTEGER_VECTOR. */
 #include "runner/kernels/integer.h"
 #include "runner/kernels/integer_levels.h"
 #include "runner/kernels/integer_vector.h"

@@ -1,5 +1,6 @@
-/* Direct convolution: a tile of sums stays in registers over all taps of the call; its weights, a fourth of floats', stay in
- * the first cache or come from the second in order. Then its sums become outputs. Included by integer_bodies.h. */
+/* Direct convolution of integers. A tile of sums stays in registers over all taps of the call.
+ * Weights, a quarter of the size of floats, stay in the first-level cache or stream from the
+ * second. Sums are then requantized. Included by integer_bodies.h. */
 
 enum {
   TILE_PIXELS = IVEC_PIXELS,
@@ -7,19 +8,20 @@ enum {
   TILE_LANES = IVEC_VECTORS * IVEC_LANES,
   SEGMENT_VECTORS = MAFAT_CHANNEL_BLOCK / IVEC_LANES,
   PANEL_VECTORS = MAFAT_PANEL / IVEC_LANES,
-  STRIP_PIXELS = 32 /* at most, whose sums become outputs together: little of the first cache */
+  /* most pixels whose sums are requantized together: a small part of the first-level cache */
+  STRIP_PIXELS = 32
 };
 
-/* Keeps a value in a register: the compiler may not recompute it from others. */
+/* Keeps a value in a register: the compiler may not recompute it. */
 #define OPAQUE(x) __asm__("" : "+r"(x))
 
-/* Runs are quads that lie side by side. So many of them are alike: */
+/* A run is a sequence of contiguous quads (four channels). Several runs of one kind: */
 struct conv_runs {
-  int n, n_quads; /* runs; quads of each */
-  size_t step;    /* bytes between the pixels of neighbouring outputs */
+  int n, n_quads; /* runs; quads per run */
+  size_t step;    /* bytes between the inputs of neighbouring outputs */
 };
 
-/* How far sums have come: the next run, and the quads before it. */
+/* Position in the sums: the next run, and the quads before it. */
 struct conv_place {
   int piece, ky, kx;
   size_t quads;
@@ -28,57 +30,60 @@ struct conv_place {
 enum { SOME_RUNS = 128, SOME_KINDS = 4 };
 
 #ifdef IVEC_FITS
-/* Quads that are sorted, and pixels at least that they are sorted for (integer_sorted.h). */
+/* Limits for sorting weights (integer_sorted.h): least quads, and least pixels. */
 enum {
   SORTED_LEAST = 16,
-  SORTED_QUADS = 1024, /* at most */
+  SORTED_QUADS = 1024, /* most quads */
   SORTED_PIXELS = 16,
-  SORTED_PERCENT = 75, /* of a panel's vectors of weights that fit, at least */
-  SORTED_HOPELESS = 60, /* of its first ones */
+  SORTED_PERCENT = 75, /* least percentage of a panel's weight vectors that fit */
+  SORTED_HOPELESS = 60, /* least percentage among its first vectors */
   SORTED_TILE = 10,    /* pixels of a tile, which has one vector of filters */
   SORTED_COUNTS = 4 * SOME_KINDS
 };
 #endif
 
-/* As many runs as there is room for: nearly always all. */
+/* Runs of the call, as many as fit: nearly always all. */
 struct conv_list {
   struct conv_place begin, end;
   struct conv_runs kinds[SOME_KINDS];
   int n_kinds, n_runs;
-  int row;                            /* that `in` is of */
-  const uint8_t *const *rows[SOME_RUNS]; /* of each run: of its first row's, */
-  size_t offsets[SOME_RUNS];          /* how far behind them it begins, */
-  const uint8_t *in[SOME_RUNS];       /* and where that is in this row, at column 0 */
+  int row;                            /* row that `in` is for */
+  const uint8_t *const *rows[SOME_RUNS]; /* per run: its row pointers, */
+  size_t offsets[SOME_RUNS];          /* its offset from them, */
+  const uint8_t *in[SOME_RUNS];       /* and its address in this row, at column 0 */
 };
 
 _Static_assert(sizeof(struct conv_list) <= MAFAT_INTEGER_RUNS_ROOM * sizeof(void *), "room for a list of runs");
 
-/* A row of tiles, of some filters of the panel. */
+/* State of a row of tiles, for some filters of the panel. */
 struct conv_row {
   const struct mafat_integer_conv_call *c;
   struct conv_list *list;
   int row, first, n_filters;          /* filters of the tile, from `first` of the panel on */
-  bool start; /* from the bias */
-  const int32_t *weight_sums;         /* IVEC_SIGNED: 128 times the weights' sums, by filter of the panel */
-  const int32_t *input_sums;          /* [row][column]: of what windows read; NULL: a strip's at a time, or none are needed */
-  struct finish finish[PANEL_VECTORS]; /* of the panel, where the call finishes */
+  bool start; /* sums begin with the bias */
+  /* IVEC_SIGNED: 128 times the sum of weights, per filter of the panel */
+  const int32_t *weight_sums;
+  /* [row][column]: sums of windows' inputs; NULL: computed per strip, or not needed */
+  const int32_t *input_sums;
+  struct finish finish[PANEL_VECTORS]; /* of the panel, if the call finishes */
   struct bounds bounds;
 #ifdef IVEC_FITS
-  bool is_sorted, follows;            /* the quads of each tile; and lie where `places` says? */
-  ptrdiff_t distances[SOME_RUNS];     /* of runs from the first, */
+  bool is_sorted, follows; /* each tile's quads are sorted; `places` holds for this row */
+  ptrdiff_t distances[SOME_RUNS];     /* of runs from the first one, */
   int32_t places[SORTED_QUADS];       /* of quads */
-  uint16_t *sorted;                   /* of vectors of filters: counts [kind][fit], quads */
-  uint16_t own[PANEL_VECTORS * (SORTED_COUNTS + SORTED_QUADS)]; /* where the call brings no room for them */
+  uint16_t *sorted;                   /* per vector of filters: counts [kind][fit], quads */
+  /* used if the call brings no memory */
+  uint16_t own[PANEL_VECTORS * (SORTED_COUNTS + SORTED_QUADS)];
 #endif
 };
 
 #ifdef IVEC_FITS
-static void sort_runs(struct conv_row *r);     /* integer_sorted.h */
-static void sorted_follow(struct conv_row *r); /* to where this row's runs are */
+static void sort_runs(struct conv_row *r);     /* in integer_sorted.h */
+static void sorted_follow(struct conv_row *r); /* updates `places` for the current row */
 #endif
 
-/* Adds n quads that lie side by side; pixels are `step` bytes apart: five of them are reached from one base by the scaled
- * addresses of x86, 0, 1, 2 and 4 times step and 1 times 3 steps. */
+/* Adds n contiguous quads; pixels are `step` bytes apart. Five pixels are reached from one base
+ * register with x86's scaled addresses: 0, 1, 2 and 4 times step, and 1 times 3 * step. */
 INLINE const int8_t *conv_quads(ivec sum[TILE_PIXELS][TILE_VECTORS], const uint8_t *in, size_t step, const int8_t *w,
                                 size_t pitch, int n, int n_filters, const int P, const int NV)
 {
@@ -107,7 +112,7 @@ INLINE const int8_t *conv_quads(ivec sum[TILE_PIXELS][TILE_VECTORS], const uint8
   return w;
 }
 
-/* The row's runs for the tile that begins at column `col`. */
+/* Adds the row's runs for the tile at column `col`. */
 INLINE void conv_sum(const struct conv_row *r, ivec sum[TILE_PIXELS][TILE_VECTORS], int col, const int P, const int NV)
 {
   const size_t pitch = 4 * (size_t)r->c->width;
@@ -132,7 +137,7 @@ static struct conv_place run_behind(struct conv_place at, const struct mafat_win
   return at;
 }
 
-/* Where the runs are in the row. */
+/* Computes the addresses of the runs in the current row. */
 static void point_at_runs(struct conv_row *r)
 {
   struct conv_list *list = r->list;
@@ -144,7 +149,7 @@ static void point_at_runs(struct conv_row *r)
 #endif
 }
 
-/* The runs from `at` on. */
+/* Lists the runs from `at` on. */
 static void choose_runs(struct conv_row *r, struct conv_place at)
 {
   const struct mafat_integer_conv_call *c = r->c;
@@ -157,7 +162,7 @@ static void choose_runs(struct conv_row *r, struct conv_place at)
   while (at.piece < c->n_pieces && n < SOME_RUNS) {
     const struct mafat_integer_piece *p = &c->pieces[at.piece];
     const size_t pixel = (size_t)p->pixel_bytes, step = pixel * (size_t)x.stride;
-    /* Where nothing lies between taps, a row of them is one run. */
+    /* contiguous taps of a window row are one run */
     const bool joined = p->pixel_bytes == p->n_channels && p->n_channels % 4 == 0 && x.dilation == 1;
     const int n_quads = (p->n_channels + 3) / 4 * (joined ? x.size : 1);
     if (!last || last->n_quads != n_quads || last->step != step) {
@@ -177,7 +182,8 @@ static void choose_runs(struct conv_row *r, struct conv_place at)
   point_at_runs(r);
 }
 
-/* The call's first runs, which another one may have listed; where these are all, and serve enough pixels, sorted. */
+/* Lists the call's first runs, or takes the list of an earlier call. Sorts the weights if the list
+ * is complete and serves enough pixels. */
 static void begin_runs(struct conv_row *r)
 {
   const struct mafat_integer_conv_call *c = r->c;
@@ -196,18 +202,19 @@ static void begin_runs(struct conv_row *r)
 #endif
 }
 
-/* ---- weights whose zero point is not 0: sums of what windows read ---- */
+/* ---- sums of windows' inputs, for weights with a nonzero zero point ---- */
 
 enum { SUM_PIXELS = IVEC_LANES / 4, STRIP_SUMS = STRIP_PIXELS / SUM_PIXELS, DENSE_BYTES = 512, DENSE_TAPS = 257 };
 
-/* Of some columns that a tap reads of a piece, `step` bytes apart. */
+/* Adds the inputs that one tap reads of a block, `step` bytes apart. */
 INLINE void add_columns(int32_t *sums, const uint8_t *in, size_t step, int n_cols, int n_channels)
 {
   for (int p = 0; p < n_cols; p++, in += step)
     for (int ch = 0; ch < n_channels; ch++) sums[p] += in[ch];
 }
 
-/* Of 16 channels, without anything in between: pixels share vectors, a lane for four channels. */
+/* Adds inputs of contiguous blocks of 16 channels: pixels share vectors, with a lane per four
+ * channels. */
 INLINE void add_blocks(ivec *quads, int32_t *sums, const uint8_t *in, int n_cols)
 {
   enum { BLOCK = MAFAT_CHANNEL_BLOCK };
@@ -226,8 +233,8 @@ INLINE void add_words(uint16_t *restrict sums, const uint16_t *restrict in, int 
   for (int i = 0; i < n; i++) sums[i] = (uint16_t)(sums[i] + in[i]);
 }
 
-/* Of fewer channels, as pictures have, without anything in between: down the window, then across it, of all bytes side by side.
- * False: it is not such a piece. */
+/* Adds inputs of contiguous pixels with fewer channels, such as pictures: first down the window,
+ * then across it, for all bytes at once. False: not applicable. */
 static bool add_dense(const struct mafat_integer_conv_call *c, const struct mafat_integer_piece *p, int row, int col, int n_cols,
                       int32_t *sums)
 {
@@ -243,7 +250,7 @@ static bool add_dense(const struct mafat_integer_conv_call *c, const struct mafa
   return true;
 }
 
-/* sums: of all that the windows of outputs from column `col` on read, at most a strip's. */
+/* Computes the sums of the windows of outputs from column `col` on, at most a strip's. */
 static void conv_input_sums(const struct mafat_integer_conv_call *c, int row, int col, int n_cols, int32_t *sums)
 {
   const struct mafat_taps x = c->window.x, y = c->window.y;
@@ -264,7 +271,7 @@ static void conv_input_sums(const struct mafat_integer_conv_call *c, int row, in
   for (int p = 0; p < n_cols; p++, lanes += 4) sums[p] += lanes[0] + lanes[1] + lanes[2] + lanes[3];
 }
 
-/* A tile's sums so far: `from`, or the bias. */
+/* Initializes a tile's sums from `from` or from the bias. */
 INLINE void conv_begin(const struct conv_row *r, ivec sum[TILE_PIXELS][TILE_VECTORS], const int32_t *from, size_t pitch, const int P,
                        const int NV)
 {
@@ -289,14 +296,15 @@ INLINE void conv_begin(const struct conv_row *r, ivec sum[TILE_PIXELS][TILE_VECT
   }
 }
 
-/* n tiles side by side, their sums from the bias, or from `from`, to `to`: pixels are `pitch` apart. */
+/* Computes n neighbouring tiles: sums start from the bias or `from`, and go to `to`; pixels are
+ * `pitch` apart. */
 INLINE void conv_tiles(const struct conv_row *r, int col, int n, const int32_t *from, int32_t *to, size_t pitch, const int P,
                        const int NV)
 {
-  /* Between these pixels there is room for all lanes. */
+  /* with this pitch all lanes fit between pixels */
   const int last = pitch == TILE_LANES ? IVEC_LANES : r->n_filters - (NV - 1) * IVEC_LANES;
   for (; n > 0; n--, col += P, to += (size_t)P * pitch) {
-    ivec sum[TILE_PIXELS][TILE_VECTORS] = {0}; /* so that no compiler asks */
+    ivec sum[TILE_PIXELS][TILE_VECTORS] = {0}; /* initialized to silence compilers */
     conv_begin(r, sum, from, pitch, P, NV);
     conv_sum(r, sum, col, P, NV);
 #pragma GCC unroll 16
@@ -308,7 +316,8 @@ INLINE void conv_tiles(const struct conv_row *r, int col, int n, const int32_t *
   }
 }
 
-/* Of all that the call's windows read, once for all its filters, and for other calls that read the same; where these have room. */
+/* Computes the input sums once for all filters, and for other calls on the same inputs, if they
+ * fit. */
 static void sum_inputs(struct conv_row *r)
 {
   const struct mafat_integer_conv_call *c = r->c;
@@ -322,8 +331,9 @@ static void sum_inputs(struct conv_row *r)
   r->input_sums = to->at;
 }
 
-/* sums -= the weights' zero point times what each window reads; of the columns from `col` on, which may be some rows'. Either may be
- * beyond 32 bits where what is left is not: what is taken off is counted modulo 2^32, as sums are. */
+/* Subtracts the weights' zero point times each window's input sum, for columns from `col` on,
+ * possibly of several rows. Both may exceed 32 bits although the result does not: arithmetic is
+ * modulo 2^32. */
 static void conv_take_zero(const struct conv_row *r, int col, int n_cols, int32_t *sums, size_t pitch)
 {
   int32_t strip[STRIP_PIXELS];
@@ -336,7 +346,7 @@ static void conv_take_zero(const struct conv_row *r, int col, int n_cols, int32_
   }
 }
 
-/* Columns of a strip: tiles that are one pixel wider than others, and these. */
+/* Columns of a strip: n_wide tiles with one pixel more, then n tiles. */
 struct conv_tiling {
   int n_wide, n, pixels;
 };
@@ -346,7 +356,7 @@ static int tiling_columns(struct conv_tiling t)
   return t.n_wide * (t.pixels + 1) + t.n * t.pixels;
 }
 
-/* Tiles of nearly equal width: 19 columns are 10 + 9, not 14 + 5. */
+/* Returns tiles of nearly equal width: 19 columns are 10 + 9, not 14 + 5. */
 static struct conv_tiling tiling_by(int n_cols, int most)
 {
   const int n = mafat_divide_up(n_cols, most), pixels = n_cols / n;
@@ -370,7 +380,7 @@ typedef void (*tile_function)(const struct conv_row *r, int col, int n, const in
     conv_tiles(r, col, n, from, to, pitch, P, NV); \
   }
 
-/* Tables of tiles: [vectors - 1][pixels - 1]. */
+/* Tables of tile functions: [vectors - 1][pixels - 1]. */
 #define TILES_2(NV) TILE(1, NV) TILE(2, NV)
 #define TILES_4(NV) TILES_2(NV) TILE(3, NV) TILE(4, NV)
 #define TILES_6(NV) TILES_4(NV) TILE(5, NV) TILE(6, NV)
@@ -402,7 +412,7 @@ static const tile_function tiles[TILE_VECTORS][TILE_PIXELS] = {
 #include "runner/kernels/integer_sorted.h"
 #endif
 
-/* Filter `first` of the panel is the vector's first one. */
+/* Requantizes and stores one vector, which begins with filter `first` of the panel. */
 static void conv_put(const struct conv_row *r, int first, int col, int n, const int32_t *sums, size_t pitch)
 {
   const int segment = (first - r->c->first) / MAFAT_CHANNEL_BLOCK;
@@ -413,7 +423,7 @@ static void conv_put(const struct conv_row *r, int first, int col, int n, const 
   finish_pixels(&r->finish[first / IVEC_LANES], sums, pitch, s->rows[r->row] + (size_t)col * pixel + lane, pixel, n, lanes);
 }
 
-/* The runs that are chosen, for all tiles from `col` on. */
+/* Adds the listed runs to the sums of all tiles from `col` on. */
 static void conv_tile_columns(const struct conv_row *r, struct conv_tiling t, int col, const int32_t *from, int32_t *to, size_t pitch)
 {
 #ifdef IVEC_FITS
@@ -428,7 +438,7 @@ static void conv_tile_columns(const struct conv_row *r, struct conv_tiling t, in
   if (t.n) of[t.pixels - 1](r, col + wide, t.n, from ? from + (size_t)wide * pitch : NULL, to + (size_t)wide * pitch, pitch);
 }
 
-/* Columns from `col` on: at most a strip's. */
+/* Computes columns from `col` on: at most a strip. */
 static void conv_strip(struct conv_row *r, struct conv_tiling t, int col)
 {
   const struct mafat_integer_conv_call *c = r->c;
@@ -450,7 +460,7 @@ static void conv_strip(struct conv_row *r, struct conv_tiling t, int col)
   for (int f = 0; f < r->n_filters; f += IVEC_LANES) conv_put(r, r->first + f, col, n_cols, sums + f, pitch);
 }
 
-/* As many tiles as there is room for become outputs together. */
+/* Computes a row in strips. */
 static void conv_columns(struct conv_row *r)
 {
   const int n_cols = r->c->n_cols;
@@ -466,9 +476,9 @@ static void conv_columns(struct conv_row *r)
   }
 }
 
-/* ---- narrow maps: rows that become outputs together ---- */
+/* ---- narrow maps: several rows are requantized together ---- */
 
-/* Does each of these rows begin where the one before it ends? */
+/* True if each input row begins where the one before ends. */
 static bool rows_follow(const struct mafat_integer_conv_call *c)
 {
   if (c->window.x.size != 1 || c->window.y.size != 1 || c->window.x.stride != 1 || c->window.y.stride != 1) return false;
@@ -478,7 +488,7 @@ static bool rows_follow(const struct mafat_integer_conv_call *c)
   return true;
 }
 
-/* Outputs of n rows from r->row on, of 16 filters at most, the panel's from `first` on. */
+/* Stores outputs of n rows from r->row on, for at most 16 filters from `first` of the panel on. */
 static void conv_put_rows(const struct conv_row *r, int first, int n, const int32_t *sums)
 {
   enum { BLOCK = MAFAT_CHANNEL_BLOCK };
@@ -494,7 +504,7 @@ static void conv_put_rows(const struct conv_row *r, int first, int n, const int3
     copy_pixels(s->rows[r->row + row] + lane, (size_t)s->pixel_bytes, bytes + (size_t)(row * n_cols) * BLOCK, BLOCK, n_cols, lanes);
 }
 
-/* n rows from r->row on, of the tile's filters. */
+/* Computes n rows from r->row on for the tile's filters. */
 static void conv_rows(struct conv_row *r, int n, bool follow)
 {
   const int n_cols = r->c->n_cols, first_row = r->row;
@@ -513,7 +523,7 @@ static void conv_rows(struct conv_row *r, int n, bool follow)
   for (int f = 0; f < r->n_filters; f += MAFAT_CHANNEL_BLOCK) conv_put_rows(r, r->first + f, n, sums + f);
 }
 
-/* Whole sums of whole rows; so many of these at a time. False: it is not such a call. */
+/* Computes complete sums of several whole rows at a time. False: not applicable to this call. */
 static bool conv_narrow(struct conv_row *r, int end)
 {
   const struct mafat_integer_conv_call *c = r->c;
@@ -535,7 +545,7 @@ static bool conv_narrow(struct conv_row *r, int end)
 }
 
 #ifdef IVEC_SIGNED
-/* 128 times the sum of each filter's weights of this call. */
+/* 128 times the sum of each filter's weights in this call. */
 static void conv_weight_sums(const struct mafat_integer_conv_call *c, int32_t *sums)
 {
   int quads = 0;

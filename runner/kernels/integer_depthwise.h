@@ -1,19 +1,20 @@
-/* Depthwise convolution: taps of two rows are multiplied together, as pairs of 16 bits, or of four, as quads of bytes. What a
- * column of the input has of such rows serves all outputs that see it. A strip's sums take one pass for each such rows of the
- * window. Included by integer_bodies.h. */
+/* Depthwise convolution of integers. Taps of two rows are multiplied together as pairs of 16 bits,
+ * or of four rows as quads of bytes. An input column of such rows serves all outputs that use it.
+ * Each group of rows of the window is one pass over a strip's sums. Included by
+ * integer_bodies.h. */
 
 enum {
-  DEPTHWISE_STRIP = 32, /* columns at most */
-  DEPTHWISE_TAPS = 48   /* vectors of weights that are kept, at most */
+  DEPTHWISE_STRIP = 32, /* most columns */
+  DEPTHWISE_TAPS = 48   /* most vectors of weights held */
 };
 
-/* Rows of the window from ky on, and their weights side by side: [kx]. */
+/* Window rows from ky on, and their combined weights: [kx]. */
 struct depthwise_pass {
   int ky, n_rows;
   const ivec *weights;
 };
 
-/* Some channels of a call. */
+/* A group of a call's channels. */
 struct depthwise_part {
   const struct mafat_integer_depthwise_call *c;
   int first, n;    /* channels */
@@ -24,10 +25,11 @@ struct depthwise_part {
   struct bounds bounds;
 };
 
-/* What a pass adds to the sums of n columns. */
+/* A pass over the sums of n columns. */
 struct depthwise_strip {
-  const uint8_t *rows[IVEC_ROWS]; /* at the first tap of the first column; where there are fewer, the last one again, of weights 0 */
-  size_t step, tap;               /* bytes from an output's first tap to the next output's, and to the next tap */
+  /* at the first tap of the first column; missing rows repeat the last one, with weights 0 */
+  const uint8_t *rows[IVEC_ROWS];
+  size_t step, tap; /* bytes between the first taps of neighbouring outputs; bytes between taps */
   const ivec *weights;
   int n_rows, n_taps, n, lanes;
   const int32_t *from;            /* sums, `pitch` apart */
@@ -45,7 +47,8 @@ INLINE ivec depthwise_weight(const struct depthwise_part *d, int ky, int kx)
   return (bytes << 24 >> 24) - c->weights_zero;
 }
 
-/* One row's beside the other's, where each has room for what it is without its zero point; of whole fours, as rows are read. */
+/* Combines the weights of the rows, if the values minus zero point fit. Loads whole quads, like
+ * rows. */
 INLINE ivec depthwise_whole(const struct depthwise_part *d, const struct depthwise_pass *p, int kx)
 {
 #if IVEC_ROWS > 2
@@ -61,7 +64,8 @@ INLINE ivec depthwise_whole(const struct depthwise_part *d, const struct depthwi
 #endif
 }
 
-/* Else they may be up to three bytes: the share of one of these. */
+/* Splits weights that do not fit into up to three bytes; returns one of these shares, combined over
+ * the rows. */
 static ivec depthwise_share(const struct depthwise_part *d, const struct depthwise_pass *p, int kx, int share)
 {
   enum { BITS = 32 / IVEC_ROWS, LARGEST = (1 << (BITS - 1)) - 1 };
@@ -74,7 +78,7 @@ static ivec depthwise_share(const struct depthwise_part *d, const struct depthwi
   return side_by_side;
 }
 
-/* Of the part's channels: what lies behind them may not be there. */
+/* Loads values of the group's channels; memory past them may not be readable. */
 INLINE ivec depthwise_lanes(const struct depthwise_part *d, const int32_t *row)
 {
   if (d->n >= IVEC_LANES) return ivec_load(row + d->first);
@@ -83,7 +87,7 @@ INLINE ivec depthwise_lanes(const struct depthwise_part *d, const int32_t *row)
   return ivec_load(lanes);
 }
 
-/* False: there is no room for its weights. */
+/* Prepares weights and requantization. False: the weights do not fit. */
 static bool depthwise_prepare(struct depthwise_part *d)
 {
   const struct mafat_integer_depthwise_call *c = d->c;
@@ -109,7 +113,7 @@ static bool depthwise_prepare(struct depthwise_part *d)
 
 /* ---- a pass over a strip ---- */
 
-/* P outputs from column `col` on, of whatever taps. */
+/* Adds any number of taps to P outputs from column `col` on. */
 INLINE void depthwise_taps(const struct depthwise_strip *s, int col, int lanes, const int P, const int ROWS)
 {
   ivec sum[4] = {0};
@@ -135,7 +139,7 @@ INLINE void depthwise_any(const struct depthwise_strip *s, int lanes)
     for (int col = 0; col < s->n; col += 4) depthwise_taps(s, mafat_min(col, s->n - 4), lanes, 4, IVEC_ROWS);
 }
 
-/* P outputs of three taps side by side. */
+/* Adds three contiguous taps to P outputs. */
 INLINE void depthwise_three(const struct depthwise_strip *s, int col, int lanes, const int P, const int STRIDE)
 {
   enum { ROWS = IVEC_ROWS > 3 ? 3 : IVEC_ROWS };
@@ -155,7 +159,8 @@ INLINE void depthwise_three(const struct depthwise_strip *s, int col, int lanes,
   for (int p = 0; p < P; p++) ivec_store(s->to + (col + p) * IVEC_LANES, sum[p]);
 }
 
-/* Of four columns at least: the last four again where three are left, fewer by themselves. */
+/* For at least four columns. If three are left, the last four are recomputed; fewer are computed
+ * singly. */
 INLINE void depthwise_threes(const struct depthwise_strip *s, int lanes, const int STRIDE)
 {
   int col = 0;
@@ -181,8 +186,8 @@ static void depthwise_narrow(const struct depthwise_strip *s, int stride)
 
 /* ---- rows ---- */
 
-/* Sums of columns [col, col + n) of a row, in one of two places; returns which. Where the window has no weights it is the bias,
- * 0 apart. */
+/* Computes the sums of columns [col, col + n) of a row in one of two buffers; returns its index. If
+ * all weights are zero, the sum is the bias with pitch 0. */
 static int depthwise_sums(const struct depthwise_part *d, int row, int col, int n, int32_t *places[2])
 {
   const struct mafat_integer_depthwise_call *c = d->c;
@@ -203,7 +208,7 @@ static int depthwise_sums(const struct depthwise_part *d, int row, int col, int 
   return (d->n_passes - 1) % 2;
 }
 
-/* Columns [col, col + n) of n_rows rows, of which there are all where these are more than one. */
+/* Computes columns [col, col + n) of n_rows rows; several rows only if n is the whole row. */
 static void depthwise_columns(const struct depthwise_part *d, int row, int n_rows, int col, int n)
 {
   const struct mafat_integer_depthwise_call *c = d->c;
@@ -211,7 +216,7 @@ static void depthwise_columns(const struct depthwise_part *d, int row, int n_row
   const int lanes = mafat_min(d->n, IVEC_LANES);
   int32_t sums[2][DEPTHWISE_STRIP * IVEC_LANES];
   uint8_t bytes[DEPTHWISE_STRIP * IVEC_LANES], *to = c->out[row] + (size_t)col * pixel + d->first;
-  bool follow = true; /* one row the other */
+  bool follow = true; /* each output row begins where the one before ends */
   int place = 0;
   for (int r = 0; r < n_rows; r++) {
     int32_t *places[2] = {sums[0] + r * n * IVEC_LANES, sums[1] + r * n * IVEC_LANES};
@@ -228,12 +233,12 @@ static void depthwise_columns(const struct depthwise_part *d, int row, int n_row
 }
 
 #ifdef IVEC_QUARTERS
-/* ---- three rows and columns of whole pixels ---- */
+/* ---- 3 x 3 windows on contiguous pixels ---- */
 
-/* Four pixels lie in a vector, of a fourth of the channels in each of four vectors: quads are made for all of them in a few
- * instructions, and sums become outputs where they are. */
+/* Each of four vectors holds four pixels with a quarter of the channels. A few instructions then
+ * make all quads, and sums are requantized in place. */
 struct depthwise_quarters {
-  ivec weights[3][4], bias[4]; /* [kx][fourth] */
+  ivec weights[3][4], bias[4]; /* [kx][quarter] */
   struct finish finish[4];
 };
 
@@ -274,7 +279,7 @@ INLINE void quarters_row(const struct depthwise_quarters *q, const uint8_t *cons
   ivec left[4], right[4], y[4];
   ivec_quarters(rows, 0, WHOLE, left);
   for (int col = 0;; col += 4) {
-    const int after = n - col - 4; /* columns */
+    const int after = n - col - 4; /* columns left */
     const size_t at = (size_t)(col + 4) * PIXEL;
     if (after >= 4) ivec_quarters(rows, at, WHOLE, right);
     else ivec_quarters(rows, at, HALF, right);
@@ -289,7 +294,7 @@ INLINE void quarters_row(const struct depthwise_quarters *q, const uint8_t *cons
     if (after == 0) return;
     if (after >= 4) {
       memcpy(left, right, sizeof left);
-    } else { /* the last four, some of them again */
+    } else { /* recompute the last four */
       col -= 4 - after;
       ivec_quarters(rows, (size_t)(col + 4) * PIXEL, WHOLE, left);
     }
@@ -317,7 +322,7 @@ static void depthwise_quarters(const struct depthwise_part *d)
 }
 #endif
 
-/* Windows of more weights than are kept: one column, tap by tap. */
+/* Windows with more weights than are held: one column, tap by tap. */
 static void depthwise_large(const struct depthwise_part *d, int row, int col)
 {
   const struct mafat_integer_depthwise_call *c = d->c;
@@ -333,7 +338,7 @@ static void depthwise_large(const struct depthwise_part *d, int row, int col)
                 0, 1, mafat_min(d->n, IVEC_LANES));
 }
 
-/* Of narrow maps some rows at a time. */
+/* Narrow maps are computed several rows at a time. */
 static void depthwise(const struct mafat_integer_depthwise_call *c)
 {
   struct depthwise_part d;

@@ -1,4 +1,6 @@
-/* Integer kernels for NEON with sums of four products, which 64-bit Arm has from v8.2 on, most of the time. */
+/* Integer kernels for NEON with dot products of four bytes, which most 64-bit Arm processors since
+ * v8.2 have. Compiles integer_bodies.h; listed in base/levels.def and selected by
+ * runner/kernels/integer.c. */
 #ifdef __aarch64__
 #define INTEGER_NAME "neondot"
 #define INTEGER_TABLE mafat_integer_neondot

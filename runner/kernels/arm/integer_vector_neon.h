@@ -1,5 +1,6 @@
-/* Four lanes of NEON. See ../integer_vector.h. With INTEGER_DOT quads of bytes are multiplied, signed by signed: inputs have
- * 128 taken off, and sums begin with 128 times the weights' own. Without, 16 bits of a channel at a time. */
+/* Integer vectors of four NEON lanes; interface in ../integer_vector.h. With INTEGER_DOT, quads of
+ * signed bytes are multiplied: 128 is subtracted from inputs, and sums begin with 128 times the sum
+ * of weights. Otherwise 16-bit values are multiplied per channel. */
 #include <arm_neon.h>
 
 #define IVEC_LANES 4
@@ -38,7 +39,7 @@ INLINE ivec ivec_high(ivec a, ivec b) { return (ivec)vqrdmulhq_s32((int32x4_t)a,
 
 #ifdef __aarch64__
 #define IVEC_NEAREST
-/* What is no number, a sum of 0 times an infinite factor, is the least, as elsewhere. */
+/* A NaN, from a sum of 0 times an infinite factor, becomes the minimum, as on other levels. */
 INLINE ivec ivec_nearest(fvec y, fvec least, fvec most)
 {
   return (ivec)vcvtnq_s32_f32(vminq_f32(vmaxnmq_f32((float32x4_t)y, (float32x4_t)least), (float32x4_t)most));
@@ -62,7 +63,7 @@ INLINE ivec ivec_add_quads(ivec sum, const uint8_t *p)
 
 #ifdef INTEGER_DOT
 #define IVEC_SIGNED
-#define IVEC_PIXELS 6 /* twenty-four sums, four weights, an input: 29 of 32 registers */
+#define IVEC_PIXELS 6 /* 24 sums, four weights, an input: 29 of 32 registers */
 #define IVEC_VECTORS 4
 typedef int8x16_t iweights, iinput;
 

@@ -1,5 +1,6 @@
-/* The kernels for NEON: fused on aarch64, plain on armv7. Compiled with
- * -march=armv7-a -mfpu=neon there; called only where the kernel says so. */
+/* Float kernels for NEON: fused multiply-add on aarch64, separate on armv7. Compiles bodies.h with
+ * the flags in base/levels.def; selected by runner/kernels/kernels.c only on processors with
+ * NEON. */
 #define LEVEL_NAME "neon"
 #define LEVEL_TABLE mafat_kernels_neon
 #define LEVEL_VECTOR "runner/kernels/arm/vector_neon.h"

@@ -1,6 +1,6 @@
-/* Four lanes of NEON. aarch64: 32 registers, fused multiply-add. armv7 (VFPv4 is
- * not assumed): 16 registers, products are rounded, denormals are zero. See
- * ../vector.h. */
+/* Float vectors of four NEON lanes; interface in ../vector.h. aarch64 has 32 registers and fused
+ * multiply-add. armv7 has 16 registers, rounds products, and flushes denormals; VFPv4 is not
+ * assumed. */
 #ifndef MAFAT_RUNNER_KERNELS_ARM_VECTOR_NEON_H
 #define MAFAT_RUNNER_KERNELS_ARM_VECTOR_NEON_H
 
@@ -13,7 +13,7 @@
 #define VECTOR_LANES MAFAT_NEON_LANES
 #define VECTOR_SEGMENTS MAFAT_NEON_SEGMENTS
 #define VECTOR_TAPS MAFAT_NEON_TAPS
-/* vec_accumulate_lane(&sum, a, b, lane): sum += a * b[lane] in the level's class */
+/* vec_accumulate_lane(&sum, a, b, lane): sum += a * b[lane], with the level's rounding */
 #define VECTOR_BY_LANE
 typedef float32x4_t vec;
 
@@ -23,15 +23,15 @@ static inline vec vec_all(float x) { return vdupq_n_f32(x); }
 static inline vec vec_add(vec a, vec b) { return vaddq_f32(a, b); }
 static inline vec vec_sub(vec a, vec b) { return vsubq_f32(a, b); }
 static inline vec vec_mul(vec a, vec b) { return vmulq_f32(a, b); }
-static inline vec vec_div(vec a, vec b) { return a / b; } /* on armv7 lane by lane */
+static inline vec vec_div(vec a, vec b) { return a / b; } /* lane by lane on armv7 */
 
-/* Multiply-adds by lane are written out, for the compiler would otherwise overwrite
- * a factor instead of the sum here and there, and then run out of registers. */
+/* Multiply-adds by lane are inline assembly: compilers sometimes overwrite a factor instead of the
+ * sum and then spill registers. */
 #ifdef __aarch64__
 
 #define VECTOR_FUSED 1
 #define VECTOR_MANY_REGISTERS 1
-/* Six pixels x four vectors, six inputs, two weights: all 32 registers. */
+/* six pixels x four vectors, six inputs, two weights: all 32 registers */
 #define VECTOR_PIXELS MAFAT_NEON_PIXELS
 #define VECTOR_PIXELS_ALONE MAFAT_NEON_PIXELS_ALONE
 static inline vec vec_madd(vec a, vec b, vec c) { return vfmaq_f32(c, a, b); }
@@ -45,21 +45,23 @@ static inline float scalar_madd(float a, float b, float c) { return __builtin_fm
 #else
 
 #define VECTOR_FUSED 0
-/* Two pixels x four vectors, two inputs, two weights: 12 of 16 registers. */
+/* two pixels x four vectors, two inputs, two weights: 12 of 16 registers */
 #define VECTOR_PIXELS MAFAT_NEON_PIXELS
 #define VECTOR_PIXELS_ALONE MAFAT_NEON_PIXELS_ALONE
-static inline vec vec_madd(vec a, vec b, vec c) { return vmlaq_f32(c, a, b); } /* rounds the product, too */
+/* rounds the product */
+static inline vec vec_madd(vec a, vec b, vec c) { return vmlaq_f32(c, a, b); }
 static inline float scalar_madd(float a, float b, float c) { return a * b + c; }
-/* vmla rounds the product; lanes are of d0 ... d15 only: the constraint t. */
+/* vmla rounds the product. Lanes exist only for d0 ... d15: constraint t. */
 #define ADD_PRODUCT(LANE) __asm__("vmla.f32 %q0, %q1, " LANE : "+w"(*sum) : "w"(a), "t"(b))
 #define LANE_0 "%e2[0]"
 #define LANE_1 "%e2[1]"
 #define LANE_2 "%f2[0]"
 #define LANE_3 "%f2[1]"
 
-/* vec_accumulate_taps(a, b, x, y, w, width, n): n taps, a multiple of four, of the pixels at x and y, four vectors of
- * sums each; returns where the weights go on. Written out, for the compiler leaves inputs in registers that
- * have no lanes, and copies them for every product. Weights are loaded four products before they are used. */
+/* vec_accumulate_taps(a, b, x, y, w, width, n): adds n taps, a multiple of four, of the pixels at x
+ * and y, with four vectors of sums each. Returns the address of the next weights. Inline assembly,
+ * because compilers keep inputs in registers without lanes and copy them for every product. Weights
+ * are loaded four products ahead. */
 #define VECTOR_BY_TAPS
 #define TAP(X, Y, LOAD_FIRST, LOAD_SECOND) \
   "vmla.f32 %q[a0], q8, " X "\n\tvmla.f32 %q[b0], q8, " Y "\n\t" \
@@ -101,7 +103,8 @@ static inline __attribute__((always_inline)) void vec_accumulate_lane(vec *sum, 
   }
 }
 
-/* Where a > b. On armv7 the compiler would compare lane by lane, for denormals' sake. */
+/* Mask of a > b. Inline assembly on armv7: the compiler would compare lane by lane to respect
+ * denormals. */
 static inline uint32x4_t vec_exceeds(vec a, vec b)
 {
 #ifdef __aarch64__
@@ -113,7 +116,7 @@ static inline uint32x4_t vec_exceeds(vec a, vec b)
 #endif
 }
 
-/* Not vmaxq_f32 and vminq_f32, which answer NaN where either is. */
+/* vmaxq_f32 and vminq_f32 are unsuitable: they return NaN if either operand is NaN. */
 static inline vec vec_max(vec a, vec b) { return vbslq_f32(vec_exceeds(a, b), a, b); }
 static inline vec vec_min(vec a, vec b) { return vbslq_f32(vec_exceeds(b, a), a, b); }
 #define vec_larger vmaxq_f32
@@ -154,7 +157,7 @@ static inline vec vec_load_bytes(const int8_t *p)
   return vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_u32(vdup_n_u32(four))))));
 }
 
-/* Each lane has all four, and moves its own to the top and down again. */
+/* Each lane gets all four nibbles, shifts its own to the top, and back down with sign. */
 static inline vec vec_load_nibbles(const uint8_t *p)
 {
   const int32x4_t up = {28, 24, 20, 16};
