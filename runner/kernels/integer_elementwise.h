@@ -1,11 +1,12 @@
-/* Pooling, blends, tables, sums of pixels. Loops over the 16 channels of a block are the compiler's to make vectors of.
- * Included by integer_bodies.h. */
+/* Integer kernels without sums over channels: pooling, blends, tables, sums of pixels, quantizing
+ * floats. Compilers vectorize the loops over the 16 channels of a block. Included by
+ * integer_bodies.h. */
 
 /* ---- pooling ---- */
 
-/* Taps of an output's columns that exist. */
+/* Existing columns of an output's window. */
 struct pool_span {
-  int begin, end, step; /* columns, from the row pointers on */
+  int begin, end, step; /* columns, relative to the row pointers */
 };
 
 INLINE struct pool_span pool_columns(const struct mafat_integer_pool_call *c, int col)
@@ -39,7 +40,7 @@ static void maxpool(const struct mafat_integer_pool_call *c)
     for (int col = 0; col < c->n_cols; col++) pool_largest(c, col, c->n_channels);
 }
 
-/* ONNX's. */
+/* ONNX's rule. */
 INLINE void pool_mean_even(const struct mafat_integer_pool_call *c, int col, const int n)
 {
   const struct pool_span x = pool_columns(c, col);
@@ -55,7 +56,8 @@ INLINE void pool_mean_even(const struct mafat_integer_pool_call *c, int col, con
 
 enum { MANY = 1 << 14 };
 
-/* Halves are rounded away from 0. Of so few numbers the quotient of floats is cut off where the exact one is. */
+/* Ties are rounded away from 0. For so few taps, the truncated float quotient equals the exact
+ * one. */
 INLINE int32_t mean_of_few(int32_t sum, int32_t count)
 {
   const int32_t half = count / 2;
@@ -72,7 +74,7 @@ INLINE void pool_mean(const struct mafat_integer_pool_call *c, int col, const in
 {
   const struct pool_span x = pool_columns(c, col);
   const int from = c->from_signed ? 128 : 0;
-  uint32_t sums[MAFAT_CHANNEL_BLOCK] = {0}; /* of 4096 x 4096 taps, the most that there are, less than 2^32 */
+  uint32_t sums[MAFAT_CHANNEL_BLOCK] = {0}; /* below 2^32 even for 4096 x 4096 taps, the maximum */
   int32_t count = 0;
   for (int row = 0; row < c->n_rows; row++)
     for (int at = x.begin; at < x.end; at += x.step, count++) {
@@ -109,7 +111,7 @@ struct blend {
   struct bounds bounds;
 };
 
-/* Of the two rules what is asked for. */
+/* Prepares the factors of one of the two rules. */
 static void blend_prepare(struct blend *b, const struct mafat_integer_blend_call *c, bool even)
 {
   b->x_zero = ivec_all(c->x_zero);
@@ -126,7 +128,7 @@ static void blend_prepare(struct blend *b, const struct mafat_integer_blend_call
   }
 }
 
-/* ONNX's rule, of numbers without their zero points. */
+/* ONNX's rule, for values without their zero points. */
 INLINE ivec blend_even(const struct blend *b, ivec x, ivec z, const enum mafat_blend kind)
 {
   fvec y;
@@ -142,7 +144,7 @@ INLINE ivec blend_even(const struct blend *b, ivec x, ivec z, const enum mafat_b
 
 INLINE ivec blend_vector(const struct blend *b, ivec x, ivec z, const enum mafat_blend kind, bool subtract, bool even)
 {
-  enum { FINER = 20 }; /* bits that sums have more than their inputs */
+  enum { FINER = 20 }; /* fraction bits that sums have beyond their inputs */
   x -= b->x_zero;
   z -= b->z_zero;
   if (even) return blend_even(b, x, z, kind);
@@ -159,7 +161,7 @@ INLINE ivec blend_vector(const struct blend *b, ivec x, ivec z, const enum mafat
   return bounds_put(x, &b->bounds);
 }
 
-/* n bytes of each; of a single z one. */
+/* Blends n bytes; a single z is one byte. */
 INLINE void blend_run(const struct blend *b, const struct mafat_integer_blend_call *c, const uint8_t *x, const uint8_t *z,
                       uint8_t *y, int n, const enum mafat_blend kind, bool subtract, bool even)
 {
@@ -176,7 +178,7 @@ INLINE void blend_pixels(const struct blend *b, const struct mafat_integer_blend
                          bool subtract, bool even)
 {
   const int n = c->n_channels;
-  /* Where nothing lies between pixels, a row is one run. */
+  /* contiguous pixels of a row are one run */
   if (c->x_pixel_bytes == n && c->z_pixel_bytes == n && c->y_pixel_bytes == n && !c->z_single) {
     blend_run(b, c, c->x, c->z, c->y, n * c->n_cols, kind, subtract, even);
     return;
@@ -187,7 +189,7 @@ INLINE void blend_pixels(const struct blend *b, const struct mafat_integer_blend
     blend_run(b, c, x, z, y, n, kind, subtract, even);
 }
 
-/* By ONNX's rule what is subtracted has a negative factor, and `subtract` does not matter. */
+/* By ONNX's rule a subtracted input has a negative factor, and `subtract` is ignored. */
 static void blend(const struct mafat_integer_blend_call *c)
 {
   struct blend b = {0};
@@ -239,10 +241,11 @@ static void add_pixels(const uint8_t *x, int pixel_bytes, int n_cols, int n_chan
       for (int i = 0; i < n_channels; i++) sums[i] += x[i];
 }
 
-/* As mafat_quantization_number has each: what lies beyond 512 steps is out of bytes whatever the zero point. */
+/* Quantizes like mafat_quantization_number. Values beyond 512 steps are out of the byte range for
+ * any zero point. */
 INLINE ivec reals_vector(fvec x, const struct mafat_quantization *q, bool even)
 {
-  const fvec magic = fvec_all(0x1.8p23f); /* more leaves no place for fractions */
+  const fvec magic = fvec_all(0x1.8p23f); /* adding it rounds to an integer */
   const fvec most = fvec_all(512);
   fvec steps = x / q->scale;
   ivec inside = steps > -most;

@@ -1,30 +1,34 @@
-/* What sums become: rescaled, shifted to the zero point, kept in bounds. Included by integer_bodies.h.
+/* Requantization of sums: rescaling, zero point, bounds. Included by integer_bodies.h.
  *
- * By TFLite's rule, in two roundings. First y = (x * multiplier + 2^30) >> 31, halves up; then y / 2^e, halves away from zero: with y - 1 for a negative y that is
- * (z >> 1) + (z & 1) of z = y >> (e - 1), where nothing overflows. Where e is 0 all of it is left out by shifts of nothing.
+ * TFLite's rule rounds twice. First y = (x * multiplier + 2^30) >> 31, ties up. Then y / 2^e, ties
+ * away from zero: this equals (z >> 1) + (z & 1) with z = y >> (e - 1), where y - 1 replaces a
+ * negative y, and nothing overflows. For e = 0, all shifts are 0.
  *
- * Where every e is 1 ... 22 both roundings and the zero point are one sum of 64 bits, x * multiplier + 2^30 + 2^(30 + e) +
- * zero * 2^(31 + e), less 2^31 for a negative product, of which the bits from 31 + e on are left. Where the least output is the
- * zero point, negative ones come to it whatever is taken off.
+ * If every e is in 1 ... 22, both roundings and the zero point are one 64-bit sum: x * multiplier +
+ * 2^30 + 2^(30 + e) + zero * 2^(31 + e), minus 2^31 for a negative product. The result is its bits
+ * from 31 + e on. If the output's minimum is the zero point, negative sums reach it without that
+ * subtraction.
  *
- * Where vectors have no room for such sums, or some e is another, both roundings are nearly one: of x * factor, and where e is more than 0 2^-(e + 1) more, away from zero. As floats that is
- * off by less than 2^-14 where it is less than 256, as what is not kept in bounds is: only what lies so near to a half has to be
- * rescaled by the rule. Again negative ones may have anything added where the least output is the zero point.
+ * Otherwise both roundings are approximated by one, of x * factor, plus 2^-(e + 1) away from zero
+ * if e > 0. In floats the error is below 2^-14 for values below 256, and larger values are clamped.
+ * Only values that close to a tie are rescaled by the exact rule. Again, any amount may be added to
+ * negative values if the minimum is the zero point.
  *
- * By ONNX's, MAFAT_REQUANTIZE_EVEN, in one: the sum as a float times a float, whose bits stand for the multiplier; negative sums
- * have one of their own, whose bits stand for the shift. Where both are the same and less than a half, no product is beyond 2^30, and is
- * kept in bounds as a byte. */
+ * ONNX's rule, MAFAT_REQUANTIZE_EVEN, rounds once: the sum as a float times a float whose bits are
+ * stored as the multiplier. Negative sums have their own factor, stored as the shift. If both are
+ * equal and below 1/2, no product exceeds 2^30, and clamping is done on bytes. */
 
 enum rescale_way { RESCALE_ANY, RESCALE_SUMS, RESCALE_SUMS_POSITIVE, RESCALE_NEAR, RESCALE_POSITIVE, RESCALE_EVEN, RESCALE_EVEN_SMALL };
 
-/* The rule's, of as many filters as there are lanes. */
+/* TFLite's rule for a vector of filters. */
 struct rescale {
   ivec multiplier;
-  ivec left, least, most; /* shifts to the left, and what can be shifted so far; times -2^31 the least would be 2^31, which the rule makes
-                             one less: so it is one more */
-  ivec negative;          /* 31, or 32 where nothing is divided */
+  /* left shifts, and the range that can be shifted. If the multiplier is -2^31, the least input
+   * would give 2^31, which the rule saturates: `least` is then one higher */
+  ivec left, least, most;
+  ivec negative;          /* 31, or 32 without division */
   ivec right, one;        /* e - 1 and 1, or 0 and 0 */
-  bool has_ends;          /* some sums may be beyond these */
+  bool has_ends;          /* some sums may be outside least ... most */
 };
 
 static struct rescale rescale_of(ivec multiplier, ivec shift)
@@ -45,10 +49,11 @@ INLINE ivec rescale_vector(ivec x, const struct rescale *r)
   if (r->has_ends) x = ivec_min(ivec_max(x, r->least), r->most) << r->left;
   ivec y = ivec_high(x, r->multiplier);
   y = (y - ivec_logical(y, r->negative)) >> r->right;
-  return (y >> r->one) + (y & r->one); /* (y + 1) >> 1, without 2^31 */
+  return (y >> r->one) + (y & r->one); /* (y + 1) >> 1 without overflow at 2^31 */
 }
 
-/* An output's bounds, the same less its zero point, for a sum of both could overflow, and in every byte. */
+/* Bounds of an output; the same minus the zero point, where adding it first could overflow; and
+ * replicated in every byte. */
 struct bounds {
   ivec least, most, zero, lowest, highest, least_bytes, most_bytes;
 };
@@ -64,23 +69,25 @@ INLINE ivec bounds_put(ivec y, const struct bounds *b)
   return ivec_min(ivec_max(y, b->least), b->most) + b->zero;
 }
 
-/* Of what is left to be rounded. */
+/* Clamps, rounds, and adds the zero point. */
 INLINE ivec bounds_nearest(fvec y, const struct bounds *b)
 {
   return ivec_nearest(y, fvec_of(b->least), fvec_of(b->most)) + b->zero;
 }
 
-/* ---- sums of some pixels ---- */
+/* ---- sums of several pixels ---- */
 
-/* Of as many filters as there are lanes. */
+/* Requantization of a vector of filters. */
 struct finish {
-  ivec multiplier, shift; /* RESCALE_EVEN: floats, the latter of negative sums */
+  ivec multiplier, shift; /* RESCALE_EVEN: bits of floats; shift is for negative sums */
   union {
     struct {
-      fvec factor, more; /* RESCALE_NEAR: of the factor's sign; _POSITIVE: with the zero point */
+      /* RESCALE_NEAR: `more` has the factor's sign; RESCALE_POSITIVE: `more` includes the zero
+       * point */
+      fvec factor, more;
     };
     struct {
-      ivec even, odd, right; /* RESCALE_SUMS: what is added to products, of 64 bits each; e - 1 */
+      ivec even, odd, right; /* RESCALE_SUMS: 64-bit summands for even and odd lanes; e - 1 */
     };
   };
   const struct bounds *bounds; /* of the call */
@@ -93,7 +100,8 @@ typedef int64_t lvec __attribute__((vector_size(sizeof(ivec))));
 static void finish_sums(struct finish *f, const struct mafat_quantization *q)
 {
   enum { MOST_SHIFT = 22 };
-  const ivec none = f->multiplier == 0, e = (-f->shift & ~none) | (none & 1); /* 0 in any case */
+  /* the product is 0 anyway */
+  const ivec none = f->multiplier == 0, e = (-f->shift & ~none) | (none & 1);
   if (ivec_any((e < 1) | (e > MOST_SHIFT))) return;
   const lvec unit = (lvec){0} + ((INT64_C(1) << 30) + ((int64_t)q->zero << 31)), half = (lvec){0} + (INT64_C(1) << 30);
   f->even = (ivec)((unit << ((lvec)e & 63)) + half);
@@ -118,7 +126,8 @@ static void finish_near(struct finish *f, const struct mafat_quantization *q)
 #ifdef IVEC_NEAR
 static bool is_small(const struct finish *f)
 {
-  const ivec half = (ivec)fvec_all(0.5f); /* bits of floats of 0 and more are in their order, those below 0 are negative */
+  /* bits of non-negative floats are ordered like integers; negative floats are negative integers */
+  const ivec half = (ivec)fvec_all(0.5f);
   return !ivec_any((f->multiplier != f->shift) | (f->multiplier < 0) | (f->multiplier >= half));
 }
 #endif
@@ -145,7 +154,7 @@ INLINE ivec finish_even(ivec x, const struct finish *f)
   return bounds_nearest(fvec_of(x) * (fvec)((f->shift & negative) | (f->multiplier & ~negative)), f->bounds);
 }
 
-/* By the rule, of some pixels. */
+/* Requantizes some pixels by the exact rule. */
 static void finish_any(const struct finish *f, const int32_t *sums, size_t pitch, uint8_t *to, size_t pixel, int n, int lanes)
 {
   const struct rescale rescale = rescale_of(f->multiplier, f->shift);
@@ -157,13 +166,13 @@ static void finish_any(const struct finish *f, const int32_t *sums, size_t pitch
   }
 }
 
-/* Ways in which each vector goes by itself. */
+/* True for methods that need no check across vectors. */
 INLINE bool finishes_alone(enum rescale_way way)
 {
   return way == RESCALE_EVEN || way == RESCALE_EVEN_SMALL || way == RESCALE_SUMS || way == RESCALE_SUMS_POSITIVE;
 }
 
-/* What of it lies outside of a byte is kept in bounds later. */
+/* Requantizes one vector; values outside a byte are clamped later. */
 INLINE ivec finish_alone(ivec x, const struct finish *f, const enum rescale_way way)
 {
 #ifdef IVEC_SUMS
@@ -183,7 +192,8 @@ INLINE void finish_four_alone(const struct finish *f, const int32_t *sums, size_
   for (int i = 0; i < 4; i++) y[i] = finish_alone(ivec_load(sums + (size_t)i * pitch), f, way);
 }
 
-/* Of four pixels; what of it lies outside of a byte is kept in bounds later. False: by the rule alone. */
+/* Requantizes four pixels; values outside a byte are clamped later. False: the exact rule is
+ * needed. */
 INLINE bool finish_four(const struct finish *f, const int32_t *sums, size_t pitch, ivec y[4])
 {
   if (f->way == RESCALE_EVEN) finish_four_alone(f, sums, pitch, y, RESCALE_EVEN);
@@ -215,10 +225,10 @@ INLINE bool finish_four(const struct finish *f, const int32_t *sums, size_t pitc
 #endif
 }
 
-/* Of four pixels at least: the last ones again, where there are no more. */
+/* Requantizes at least four pixels; the last step may repeat some. */
 INLINE void finish_fours(const struct finish *of, const int32_t *sums, size_t pitch, uint8_t *to, size_t pixel, int n, int lanes)
 {
-  const struct bounds bounds = *of->bounds; /* what is written to may not be it */
+  const struct bounds bounds = *of->bounds; /* a local copy, which stores cannot alias */
   struct finish local = *of, *f = &local;
   local.bounds = &bounds;
   for (int step;; n -= step, sums += (size_t)step * pitch, to += (size_t)step * pixel) {
@@ -237,7 +247,7 @@ INLINE void finish_fours(const struct finish *of, const int32_t *sums, size_t pi
   }
 }
 
-/* Of fewer. */
+/* Requantizes fewer than four pixels. */
 static void finish_few(const struct finish *f, const int32_t *sums, size_t pitch, uint8_t *to, size_t pixel, int n, int lanes)
 {
   int32_t four[4 * IVEC_LANES];
@@ -248,7 +258,7 @@ static void finish_few(const struct finish *f, const int32_t *sums, size_t pitch
     for (int i = 0; i < n; i++, to += pixel) ivec_narrow(to, ivec_min(ivec_max(y[i], f->bounds->lowest), f->bounds->highest), lanes);
 }
 
-/* Outputs of n pixels, whose sums are `pitch` apart, of so many lanes. */
+/* Requantizes n pixels of that many lanes; sums are `pitch` apart. */
 static void finish_pixels(const struct finish *f, const int32_t *sums, size_t pitch, uint8_t *to, size_t pixel, int n, int lanes)
 {
   if (n < 4) finish_few(f, sums, pitch, to, pixel, n, lanes);
@@ -256,7 +266,7 @@ static void finish_pixels(const struct finish *f, const int32_t *sums, size_t pi
   else finish_fours(f, sums, pitch, to, pixel, n, lanes);
 }
 
-/* n pixels of so many bytes, 1 ... 16, to where pixels are as far apart, or farther. */
+/* Copies n pixels of 1 ... 16 bytes to the same or a larger pixel distance. */
 static void copy_pixels(uint8_t *to, size_t to_pixel, const uint8_t *from, size_t from_pixel, int n, int lanes)
 {
   if (to_pixel == from_pixel && lanes == (int)from_pixel) {

@@ -1,3 +1,6 @@
+/* Integer functions in plain C: tables, softmax, means, resizing, by TFLite's and ONNX's rules.
+ * Called by the integer layers (runner/engine/kinds/integer/). Pure arithmetic; allocates
+ * nothing. */
 #include "runner/kernels/integer_functions.h"
 
 #include "runner/kernels/functions.h"
@@ -13,7 +16,7 @@ static uint8_t put(const struct mafat_quantization *q, int64_t x)
   return (uint8_t)(y < q->least ? q->least : y > q->most ? q->most : y);
 }
 
-/* ---- fixed point: Qn has n integer bits, 31 - n behind the point; a product's bits add up ---- */
+/* ---- fixed point: Qn has n integer bits and 31 - n fraction bits; bits of factors add up ---- */
 
 enum { FUNCTION_BITS = 4, SOFTMAX_BITS = 5, SUM_BITS = 12 };
 
@@ -22,13 +25,13 @@ static int32_t saturate(int64_t x)
   return x > INT32_MAX ? INT32_MAX : x < INT32_MIN ? INT32_MIN : (int32_t)x;
 }
 
-/* To a format of n integer bits less. */
+/* Converts to a format with n fewer integer bits, saturating. */
 static int32_t widen_fraction(int32_t x, int n)
 {
   return saturate((int64_t)x * (INT64_C(1) << n));
 }
 
-/* e^x of Q0 in [-1/4, 0): Taylor's polynomial about -1/8, to the fourth power. */
+/* e^x for Q0 x in [-1/4, 0): Taylor polynomial of degree four about -1/8. */
 static int32_t exp_of_quarter(int32_t x)
 {
   enum { AT_EIGHTH = 1895147668, THIRD = 715827883 }; /* e^(-1/8), 1/3 */
@@ -37,7 +40,7 @@ static int32_t exp_of_quarter(int32_t x)
   return AT_EIGHTH + mafat_high_product(AT_EIGHTH, d + mafat_divide_by_power(third + d2, 1));
 }
 
-/* e^x in Q0 of x <= 0 in Qn: its last quarter by the polynomial, each bit of the rest by a factor. */
+/* e^x in Q0 for x <= 0 in Qn: the last quarter by the polynomial, each other bit by a factor. */
 static int32_t exp_of(int32_t x, int n)
 {
   static const int32_t factors[] = {1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242}; /* e^-1/4, e^-1/2 ... e^-16 */
@@ -49,7 +52,7 @@ static int32_t exp_of(int32_t x, int n)
   return y;
 }
 
-/* 2 / (1 + x) in Q2 of x in Q0 from 0 to 1, by three steps of Newton's from 48/17 - 32/17 d. */
+/* 2 / (1 + x) in Q2 for Q0 x from 0 to 1: three Newton steps from 48/17 - 32/17 d. */
 static int32_t twice_reciprocal(int32_t x)
 {
   enum { FROM = 1515870810, SLOPE = -1010580540, ONE = 1 << 29 };
@@ -61,13 +64,13 @@ static int32_t twice_reciprocal(int32_t x)
 
 /* ---- tables ---- */
 
-/* What numbers mean. */
+/* Dequantizes all 256 values. */
 static void list_reals(const struct mafat_quantization *in, float reals[256])
 {
   for (int q = 0; q < 256; q++) reals[q] = (float)(q - in->zero) * in->scale;
 }
 
-/* Numbers of reals, between out's bounds. */
+/* Quantizes floats, clamped to out's bounds. */
 static void list_numbers(const struct mafat_integer_kernels *kernels, const float reals[256], const struct mafat_quantization *out, uint8_t *table)
 {
   kernels->reals(out, reals, table, 256);
@@ -91,8 +94,8 @@ void mafat_integer_table_requantize(const struct mafat_integer_kernels *kernels,
     else table[q] = put(out, same ? q - in->zero : (int64_t)fminf(fmaxf(roundf((float)q * factor + from_zero), -65536), 65536));
 }
 
-/* How many steps of an input, which its scale shifts so far to the left, have room in n integer bits. Of fine scales they are more than any
- * number is away from another, and than an int counts. */
+/* Returns how many input steps fit n integer bits after the left shift. Clamped: with fine scales
+ * they exceed any difference of bytes, and an int. */
 static int radius_of(int n, int shift)
 {
   enum { ANY = 1 << 8 };
@@ -100,7 +103,7 @@ static int radius_of(int n, int shift)
   return steps < ANY ? (int)steps : ANY;
 }
 
-/* x in Q4, saturated beyond what has room there: how many steps of the input those are. */
+/* Converts input steps to Q4; beyond the radius the function saturates. */
 struct function_input {
   struct mafat_multiplier scale;
   int radius;
@@ -120,7 +123,7 @@ static int32_t logistic(int32_t x)
 
 static int32_t tangent(int32_t x)
 {
-  const int32_t magnitude = x < 0 ? -x : x; /* twice as large in Q5 */
+  const int32_t magnitude = x < 0 ? -x : x; /* doubled, in Q5 */
   const int32_t y = widen_fraction(twice_reciprocal(exp_of(-magnitude, FUNCTION_BITS + 1)) - (1 << 29), 2);
   return x == 0 ? 0 : x < 0 ? -y : y;
 }
@@ -147,7 +150,7 @@ void mafat_integer_table_tanh(uint8_t *table, const struct mafat_quantization *i
   table_of(table, in, tangent, 7, 128);
 }
 
-/* ---- x times what is between 0 and 1, in 16 bits ---- */
+/* ---- x times a factor between 0 and 1, in 16 bits ---- */
 
 static int16_t saturate_16(int32_t x)
 {
@@ -164,7 +167,7 @@ static int16_t upper_half(int32_t multiplier)
   return multiplier >= INT32_MAX - (1 << 15) ? INT16_MAX : (int16_t)((multiplier + (1 << 15)) >> 16);
 }
 
-/* Inputs are taken 128 times as fine. */
+/* Inputs have 7 more fraction bits. */
 static struct mafat_multiplier hard_swish_scale(const struct mafat_quantization *in, float of)
 {
   return mafat_multiplier((double)((1.0f / 128.0f) * in->scale / of));
@@ -176,13 +179,14 @@ void mafat_integer_table_hard_swish(uint8_t *table, const struct mafat_quantizat
   const int left = third.shift > 0 ? third.shift - 1 : 0;
   for (int q = 0; q < 256; q++) {
     const int16_t x = (int16_t)((q - in->zero) * 128), scaled = high_product_16(x, upper_half(output.multiplier));
-    /* x / 3, within -1 and 1, as a number of 0 ... 1 */
+    /* x / 3, clamped to -1 ... 1, mapped to 0 ... 1 */
     int16_t slope = saturate_16((int32_t)fmin(fmax(ldexp(x, left), INT16_MIN), INT16_MAX));
     slope = high_product_16(slope, upper_half(third.multiplier));
     if (third.shift > 0) slope = saturate_16(2 * slope);
     if (third.shift < 0) slope = (int16_t)mafat_divide_by_power(slope, -third.shift);
     slope = (int16_t)((slope + (1 << 15)) >> 1);
-    table[q] = put(out, mafat_divide_by_power(saturate_16(slope * scaled / (1 << 15)), -output.shift)); /* cut off, not rounded */
+    /* truncated, not rounded */
+    table[q] = put(out, mafat_divide_by_power(saturate_16(slope * scaled / (1 << 15)), -output.shift));
   }
 }
 
@@ -199,14 +203,15 @@ void mafat_integer_table_leaky(uint8_t *table, const struct mafat_quantization *
   }
 }
 
-/* ---- by ONNX's rule ---- */
+/* ---- ONNX's rule ---- */
 
 static double between(double x, double least, double most)
 {
   return fmin(fmax(x, least), most);
 }
 
-/* Of those that kernels of floats have for each level; others are alike in all. */
+/* Functions whose float kernels differ by level are computed in double here; the others are equal
+ * on all levels. */
 static bool apply(struct mafat_activating f, double x, double *y)
 {
   switch (f.kind) {
@@ -224,7 +229,8 @@ static bool apply(struct mafat_activating f, double x, double *y)
   }
 }
 
-/* Functions whose floats are what doubles come to: of all numbers at once, for plans ask for a table for each row. */
+/* Functions for which float and double agree, applied to all 256 values: plans need a table for
+ * each row. */
 static bool apply_to_all(struct mafat_activating f, float x[256])
 {
   const float least = f.kind == MAFAT_CLIP ? f.a : 0, most = f.kind == MAFAT_CLIP ? f.b : f.kind == MAFAT_RELU6 ? 6 : INFINITY;
@@ -232,7 +238,8 @@ static bool apply_to_all(struct mafat_activating f, float x[256])
     for (int q = 0; q < 256; q++) x[q] = x[q] < 0 ? f.a * x[q] : x[q];
   else if (f.kind == MAFAT_RELU || f.kind == MAFAT_RELU6 || f.kind == MAFAT_CLIP)
     for (int q = 0; q < 256; q++) {
-      x[q] = x[q] < least ? least : x[q]; /* a file may have the least above the most, which then counts */
+      /* in a file, the minimum may exceed the maximum, which then wins */
+      x[q] = x[q] < least ? least : x[q];
       x[q] = x[q] > most ? most : x[q];
     }
   else
@@ -297,7 +304,7 @@ void mafat_integer_softmax(const int32_t *exponentials, const uint8_t *in, uint8
   const int shift = SUM_BITS - headroom + 31 - 8;
   for (int i = 0; i < n; i++) {
     const int32_t e = exponentials[most - in[i]];
-    /* From 2^31 on everything is divided away. */
+    /* shifts above 31 leave nothing */
     out[i] = e < 0 || shift > 31 ? 0 : put(&all, mafat_divide_by_power(mafat_high_product(reciprocal, e), shift));
   }
 }
@@ -317,7 +324,8 @@ uint8_t mafat_integer_mean(int64_t sum, int n, int zero, struct mafat_multiplier
 
 enum { TAP_BITS = 10, TAP_ONE = 1 << TAP_BITS, BLOCK = MAFAT_CHANNEL_BLOCK };
 
-/* What an output column lies between: above and below on the left, then on the right; as many channels as a block has. */
+/* Input pixels around an output column: above and below on the left, then on the right; up to a
+ * block of channels. */
 struct corners {
   uint8_t at[4][BLOCK];
 };
@@ -342,7 +350,7 @@ static inline int keep(int number, int least, int most)
   return number < least ? least : number > most ? most : number;
 }
 
-/* Products with weights of 11 bits: of bytes in 16 bits by 16, of their sums by 32. */
+/* Products with 11-bit weights: bytes in 16 bits x 16 bits, their sums in 32 bits. */
 static inline void fix_row(const struct mafat_integer_resize_call *c, int n)
 {
   enum { HALF = 1 << (2 * TAP_BITS - 1) };
@@ -371,7 +379,7 @@ void mafat_integer_resize_fixed(const struct mafat_integer_resize_call *c)
   else fix_row(c, c->n_channels);
 }
 
-/* Numbers less `from`, by floats: products and sums in TFLite's order. */
+/* Interpolates values minus `from` in floats, in TFLite's order of operations. */
 static inline float between_four(const struct corners *in, int i, int from, float down, float across)
 {
   return (((float)(in->at[0][i] - from) * (1 - down) * (1 - across) + (float)(in->at[1][i] - from) * down * (1 - across)) +

@@ -1,4 +1,4 @@
-/* The tables that integer.c chooses from, one per compiled level. */
+/* Declares the integer kernel table of each compiled level, for runner/kernels/integer.c. */
 #ifndef MAFAT_RUNNER_KERNELS_INTEGER_LEVELS_H
 #define MAFAT_RUNNER_KERNELS_INTEGER_LEVELS_H
 

@@ -1,26 +1,30 @@
-/* Quads sorted by how many of them are summed in 16 bits. Where all pairs of a vector's weights fit (integer_vector.h: ibytes_fit),
- * products of bytes are summed in pairs, which takes half the instructions of widened ones; where those of two quads, or of four,
- * fit together, too, they become 32 bits together. What fits is found out once for many pixels, and of each vector of filters
- * the quads that fit alike are taken one after the other: no loop has a branch on it, and sums are the same in any order.
- * Included by integer_conv.h, where there is IVEC_FITS.
+/* Convolution with quads sorted by how many can be summed in 16 bits.
  *
- * A tile is one vector of filters and up to ten pixels. */
+ * If all pairs of a vector's weights fit (integer_vector.h: ibytes_fit), byte products are summed
+ * in pairs, with half the instructions of widened products. If two or four quads fit together, they
+ * are widened to 32 bits together. This is determined once for many pixels. The quads of each
+ * vector of filters are grouped by it, so inner loops have no branches; the order does not change
+ * integer sums.
+ *
+ * A tile is one vector of filters and up to ten pixels. Included by integer_conv.h if IVEC_FITS is
+ * defined. */
 
 enum sorted_way { SORTED_FOURS, SORTED_TWOS, SORTED_ONES, SORTED_WIDE, SORTED_WAYS };
 
-/* A vector of filters, and how its quads are sorted: of each kind of runs counts of ways, and the quads in this order. */
+/* A vector of filters with sorted quads: counts per way for each kind of runs, and the quads in
+ * that order. */
 struct sorted_vector {
   const struct conv_runs *kinds;
   int n_kinds;
   const uint16_t *counts, *quads;
-  const uint8_t *in;      /* the first run at column 0 */
-  const int32_t *places;  /* of quads behind it */
+  const uint8_t *in;      /* first run at column 0 */
+  const int32_t *places;  /* offsets of quads from it */
   const int8_t *weights;
   size_t pitch;           /* bytes between weights of quads */
   const int32_t *bias;
 };
 
-/* Sums of P pixels, n of whose lanes there are, from `from` or the bias. */
+/* Initializes the sums of P pixels, n lanes each, from `from` or the bias. */
 INLINE void sorted_begin(ivec sum[SORTED_TILE], const int32_t *bias, const int32_t *from, size_t pitch, int n, const int P)
 {
   const ivec all = ivec_load_n(bias, n);
@@ -52,7 +56,7 @@ INLINE const uint16_t *sorted_add(const struct sorted_vector *v, const uint16_t 
   return quads;
 }
 
-/* Those that do not fit. */
+/* Adds quads that do not fit. */
 INLINE const uint16_t *sorted_add_wide(const struct sorted_vector *v, const uint16_t *quads, int n, const uint8_t *in, size_t step,
                                        ivec sum[SORTED_TILE], const int P)
 {
@@ -69,7 +73,7 @@ INLINE const uint16_t *sorted_add_wide(const struct sorted_vector *v, const uint
   return quads;
 }
 
-/* All quads. */
+/* Adds all quads. */
 INLINE void sorted_sum(const struct sorted_vector *v, ivec sum[SORTED_TILE], size_t col, const int P)
 {
   const ibytes ones = ibytes_ones();
@@ -83,7 +87,8 @@ INLINE void sorted_sum(const struct sorted_vector *v, ivec sum[SORTED_TILE], siz
   }
 }
 
-/* Sums of n tiles side by side, of so many lanes: from `from`, or the bias, to `to`. */
+/* Computes the sums of n neighbouring tiles with that many lanes: from `from` or the bias, to
+ * `to`. */
 INLINE void sorted_tiles(const struct sorted_vector *v, int col, int n, const int32_t *from, int32_t *to, size_t pitch, int lanes,
                          const int P)
 {
@@ -110,13 +115,13 @@ SORTED(1) SORTED(2) SORTED(3) SORTED(4) SORTED(5) SORTED(6) SORTED(7) SORTED(8) 
 static const sorted_function sorted_functions[SORTED_TILE] = {sorted_1, sorted_2, sorted_3, sorted_4, sorted_5,
                                                               sorted_6, sorted_7, sorted_8, sorted_9, sorted_10};
 
-/* Of the vector of filters that begins at filter `first` of the panel. */
+/* Returns the sorted quads of the vector that begins with filter `first` of the panel. */
 INLINE const uint16_t *sorted_counts(const struct conv_row *r, int first)
 {
   return r->sorted + (size_t)((first - r->c->first) / IVEC_LANES) * (SORTED_COUNTS + r->list->end.quads);
 }
 
-/* The tiles from `col` on: filters [first, first + lanes) of the panel. */
+/* Computes the tiles from `col` on for filters [first, first + lanes) of the panel. */
 static void sorted_columns_of(const struct conv_row *r, struct conv_tiling t, int col, int first, int lanes, const int32_t *from,
                               int32_t *to, size_t pitch)
 {
@@ -132,13 +137,13 @@ static void sorted_columns_of(const struct conv_row *r, struct conv_tiling t, in
 static void sorted_columns(const struct conv_row *r, struct conv_tiling t, int col, const int32_t *from, int32_t *to, size_t pitch)
 {
   for (int f = 0; f < r->n_filters; f += IVEC_LANES) {
-    /* Between sums that lie a tile apart there is room for all lanes. */
+    /* between sums of that pitch, all lanes fit */
     const int lanes = pitch == TILE_LANES ? IVEC_LANES : mafat_min(r->n_filters - f, IVEC_LANES);
     sorted_columns_of(r, t, col, r->first + f, lanes, from ? from + f : NULL, to + f, pitch);
   }
 }
 
-/* Where the quads of this row are. */
+/* Updates the quads' offsets for this row, if they changed. */
 static void sorted_follow(struct conv_row *r)
 {
   bool far = false, moved = false;
@@ -157,10 +162,10 @@ static void sorted_follow(struct conv_row *r)
       for (int q = 0; q < k->n_quads; q++) *to++ = (int32_t)*distance + 4 * q;
 }
 
-/* Quads of one kind of runs as they are sorted. */
+/* Quads of one kind of runs while they are sorted. */
 struct sorting {
-  uint16_t *fours; /* from the front of the room that they all have, */
-  uint16_t *wide;  /* and before its end */
+  uint16_t *fours; /* grows from the front of the shared array, */
+  uint16_t *wide;  /* grows downwards from its end */
   uint16_t twos[SORTED_QUADS], ones[SORTED_QUADS];
   int n_twos, n_ones;
 };
@@ -182,7 +187,7 @@ static void sort_two(struct sorting *s, ibytes first, ibytes second, int quad)
   s->twos[s->n_twos++] = (uint16_t)(quad + 1);
 }
 
-/* Neighbours [quad, end), whose weights begin at w and are `pitch` apart. */
+/* Sorts quads [quad, end), whose weights begin at w and are `pitch` apart. */
 static void sort_neighbours(struct sorting *s, const int8_t *w, size_t pitch, int quad, int end)
 {
   for (; quad + 4 <= end; quad += 4, w += 4 * pitch) {
@@ -198,8 +203,7 @@ static void sort_neighbours(struct sorting *s, const int8_t *w, size_t pitch, in
   for (; quad < end; quad++, w += pitch) sort_one(s, ibytes_reach(ibytes_load(w)), quad);
 }
 
-/* Sorts the quads of a vector of filters, whose weights begin at w: of each kind of runs by how they are summed. Returns how many
- * fit. */
+/* Sorts the quads of a vector of filters by kind of runs and way. Returns how many fit. */
 static int sort_vector(const struct conv_row *r, uint16_t *counts, const int8_t *weights)
 {
   const size_t pitch = 4 * (size_t)r->c->width;
@@ -226,7 +230,8 @@ static int sort_vector(const struct conv_row *r, uint16_t *counts, const int8_t 
   return n_fit;
 }
 
-/* Sorts the quads of all vectors. False: too few fit to make up for taking them by themselves; the first vector may tell. */
+/* Sorts the quads of all vectors. False: too few fit to pay for separate loops; the first vector
+ * may decide. */
 static bool sort_vectors(struct conv_row *r, int end)
 {
   size_t n_fit = 0, n = 0;
@@ -238,7 +243,7 @@ static bool sort_vectors(struct conv_row *r, int end)
   return n_fit * 100 >= n * SORTED_PERCENT;
 }
 
-/* In room that the call brings and another call may have filled, or in the row's own. */
+/* Uses the call's memory, which an earlier call may have filled, or the row's own. */
 static void sort_runs(struct conv_row *r)
 {
   enum { UNKNOWN, WORTH, USELESS };
@@ -256,6 +261,6 @@ static void sort_runs(struct conv_row *r)
   if (*known == UNKNOWN) *known = sort_vectors(r, end) ? WORTH : USELESS;
   if (*known == USELESS) return;
   r->is_sorted = true;
-  r->distances[0] = -1; /* of no row */
+  r->distances[0] = -1; /* matches no row */
   sorted_follow(r);
 }

@@ -1,50 +1,57 @@
-/* The vector operations that the integer kernels are written on. A level's header (integer_vector_portable.h, x86/, arm/)
- * defines the compiler's vector type `ivec` of IVEC_LANES int32_t, which has + - * & | and shifts, and:
+/* Vector operations of the integer kernels. A level's header (integer_vector_portable.h, x86/,
+ * arm/) defines the vector type `ivec` of IVEC_LANES int32_t, with + - * & | and shifts, and:
  *
- * ivec_load(p), ivec_store(p, v)      all lanes
- * ivec_load_n(p, n), ivec_store_n     the first n lanes, a multiple of 4; others are 0, or left alone
- * ivec_widen(p, n)                    n bytes, 1 ... IVEC_LANES, as lanes; others are anything
- * ivec_narrow(p, v, n)                the first n lanes, 0 ... 255, as bytes
- * ivec_max, ivec_min, ivec_all(x)
- * ivec_any(v)                         is one of them not 0? Here, where no level has its own: IVEC_ANY
- * ivec_high(a, b)                     (a * b + 2^30) >> 31, b not negative
- * fvec                                as many floats; ivec_nearest(y, least, most): kept between these, which are whole numbers of
- *                                     less than 2^21, rounded to the nearest, halves to the even number
- * ivec_sums(a, b, even, odd, sign)    (a * b + even or odd) >> 32, of lanes in turn, whose sums are vectors of 64 bits; with sign
- *                                     2^31 less for a negative product. Where there is one: IVEC_SUMS
- * fvec_fma(a, b, c), fvec_less(y, limit), the smaller, fvec_round(y), to the nearest, fvec_rest(rest, y): the larger of rest and what y is rounded by,
- *                                     fvec_beyond(y, limit): is one larger? Where there are these: IVEC_NEAR
- * ivec_narrow_4(p, pixel, v, l, m)    four pixels of all lanes, kept within bytes and between those of l and m
- * ivec_quarters(rows, at, n, of)      of three rows of four pixels, or two, of 16 bytes each, quads of these and a 0: of[i]: of a fourth of
- *                                     the channels, [pixel][channel]. Where there are these: IVEC_QUARTERS
- * ivec_shift(a, b, n)                 of pixels a, then b: four from the n-th on
- * ivec_repeat(v, i)                   a fourth of v's lanes, for each pixel
- * ivec_narrow_quarters(p, pixel, v, l, m)  as ivec_narrow_4, of fourths of the channels
- * ivec_logical(v, n)                  shifted right by 0 ... 32, lane by lane, zeros coming in
+ *   ivec_load(p), ivec_store(p, v)    all lanes
+ *   ivec_load_n(p, n), ivec_store_n   the first n lanes, a multiple of 4; others are 0, or unchanged
+ *   ivec_widen(p, n)                  n bytes, 1 ... IVEC_LANES, as lanes; others undefined
+ *   ivec_narrow(p, v, n)              the first n lanes, 0 ... 255, as bytes
+ *   ivec_max, ivec_min, ivec_all(x)
+ *   ivec_any(v)                       true if a lane is not 0; defined here unless IVEC_ANY
+ *   ivec_high(a, b)                   (a * b + 2^30) >> 31, b not negative
+ *   fvec                              as many floats
+ *   ivec_nearest(y, least, most)      clamped to these integers below 2^21, rounded, ties to even
+ *   ivec_sums(a, b, even, odd, sign)  (a * b + even or odd) >> 32 for even or odd lanes, where even and
+ *                                     odd are 64-bit vectors; sign: minus 2^31 for a negative product.
+ *                                     If IVEC_SUMS
+ *   fvec_fma(a, b, c), fvec_less(y, limit) (the smaller), fvec_round(y) (to nearest),
+ *   fvec_rest(rest, y)                the larger of rest and the rounding error of y,
+ *   fvec_beyond(y, limit)             true if a lane is larger. If IVEC_NEAR
+ *   ivec_narrow_4(p, pixel, v, l, m)  four pixels of all lanes, clamped to bytes between l and m
+ *   ivec_quarters(rows, at, n, of)    quads of three rows and a 0, from n (4 or 2) pixels of 16 bytes:
+ *                                     of[i] has a quarter of the channels, [pixel][channel].
+ *                                     If IVEC_QUARTERS
+ *   ivec_shift(a, b, n)               pixels a, then b: four from the n-th on
+ *   ivec_repeat(v, i)                 quarter i of v's lanes, for each pixel
+ *   ivec_narrow_quarters(p, pixel, v, l, m)   like ivec_narrow_4, for quarters of the channels
+ *   ivec_logical(v, n)                logical right shift by 0 ... 32, per lane
  *
- * IVEC_ROWS                           of a depthwise window, whose taps are multiplied together: 2 or 4
- * ivec_column(rows, at, r, n)         what lies there in the first r rows, n lanes, or all where these are fewer, side by side
- * ivec_taps(sum, x, w)                sum + such numbers times weights, which are bytes side by side, or halves
+ *   IVEC_ROWS                         rows of a depthwise window multiplied together: 2 or 4
+ *   ivec_column(rows, at, r, n)       bytes of the first r rows combined per lane, n lanes or all
+ *   ivec_taps(sum, x, w)              sum + such inputs times weights, combined bytes or halves
  *
- * ivec_table(x, y, table)             IVEC_TABLE bytes: y = table[x], of 256. Where there is one
- * ivec_tables(x, y, n, table, lanes)  n bytes, of each 64 those of whose lanes the bits are set, if ivec_has_tables(). Where there may be: IVEC_TABLES
+ *   ivec_table(x, y, table)           IVEC_TABLE bytes y = table[x], table of 256. If defined
+ *   ivec_tables(x, y, n, table, lanes)   n bytes; of each 64, those whose bits are set in `lanes`.
+ *                                     If IVEC_TABLES and ivec_has_tables()
  *
- * ivec_add_quads(sum, p)              each lane has the sum of the next four bytes added
+ *   ivec_add_quads(sum, p)            adds the sum of four consecutive bytes to each lane
  *
- * Quads: four channels of an input, and of as many filters as there are lanes.
- * iweights, iweights_load(p, n)       [filter][4] signed bytes of n lanes, a multiple of 8 or all
- * iinput, iinput_load(p)              four unsigned bytes
- * ivec_dot(sum, x, w)                 sum + the sum of the four products
- * IVEC_PIXELS, IVEC_VECTORS           of a tile: pixels at most, vectors of filters at most
- * IVEC_SIGNED                         ivec_dot takes x - 128 for x
+ * Quads are four channels of an input and of each filter in a vector:
  *
- * Quads whose products are summed in pairs of 16 bits where these have room (integer_sorted.h). Where there are: IVEC_FITS
- * ibytes_load(p), ibytes_input(p)     all lanes of weights; an input for all of them
- * ibytes_reach(w), ibytes_both(a, b)  how far their products reach, and those of two quads together
- * ibytes_fit(reach)                   do all pairs?
- * ibytes_products(x, w), ibytes_add(a, b)      of what fits; sums of pairs, and of these, which fit together
- * ibytes_ones(), ibytes_sum(sum, p, ones)      sum + those of both pairs of a quad
- * ibytes_weights_half(w, odd), ibytes_input_half(x, odd), ibytes_dot_half(sum, x, w)   of others: channels 1 and 3, or 0 and 2 */
+ *   iweights, iweights_load(p, n)     [filter][4] signed bytes, n lanes, a multiple of 8 or all
+ *   iinput, iinput_load(p)            four unsigned bytes
+ *   ivec_dot(sum, x, w)               sum + the four products
+ *   IVEC_PIXELS, IVEC_VECTORS         most pixels and vectors of filters of a tile
+ *   IVEC_SIGNED                       ivec_dot uses x - 128
+ *
+ * If IVEC_FITS, products of quads are summed in pairs of 16 bits where they fit (integer_sorted.h):
+ *
+ *   ibytes_load(p), ibytes_input(p)   weights of all lanes; one input for all lanes
+ *   ibytes_reach(w), ibytes_both(a, b)   range of products, and of two quads' together
+ *   ibytes_fit(reach)                 true if all pairs fit
+ *   ibytes_products(x, w), ibytes_add(a, b)   pair sums of products that fit; their sums
+ *   ibytes_ones(), ibytes_sum(sum, p, ones)   sum + both pairs of each quad
+ *   ibytes_weights_half(w, odd), ibytes_input_half(x, odd), ibytes_dot_half(sum, x, w)
+ *                                     for others: channels 1 and 3, or 0 and 2 */
 #ifndef MAFAT_RUNNER_KERNELS_INTEGER_VECTOR_H
 #define MAFAT_RUNNER_KERNELS_INTEGER_VECTOR_H
 
@@ -52,7 +59,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Vectors of plain C are no quicker for being inlined, and large. */
+/* Inlining plain C vectors makes code large and no faster. */
 #ifdef INTEGER_SMALL
 #define INLINE static inline
 #else
@@ -64,7 +71,7 @@
 INLINE fvec fvec_of(ivec v) { return __builtin_convertvector(v, fvec); }
 INLINE fvec fvec_all(float x) { return (fvec){0} + x; }
 
-/* Modulo 2^32, which + and - of signed numbers are by their instructions alone. */
+/* Modulo 2^32. Signed + and - have undefined overflow in C, although the instructions wrap. */
 typedef uint32_t ivec_unsigned __attribute__((vector_size(sizeof(ivec))));
 INLINE ivec ivec_less(ivec a, ivec b) { return (ivec)((ivec_unsigned)a - (ivec_unsigned)b); }
 
@@ -79,7 +86,7 @@ INLINE bool ivec_any(ivec v)
 #endif
 
 #ifndef IVEC_NEAREST
-/* 1.5 * 2^23 more leaves no place for fractions. */
+/* adding 1.5 * 2^23 rounds to an integer */
 INLINE ivec ivec_nearest(fvec y, fvec least, fvec most)
 {
   const fvec magic = fvec_all(0x1.8p23f);

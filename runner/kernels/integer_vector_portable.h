@@ -1,4 +1,5 @@
-/* Four lanes of the compiler's own vectors. See integer_vector.h. */
+/* Integer vectors of four lanes by the compiler's vector extension; interface in
+ * integer_vector.h. */
 #define IVEC_LANES 4
 #define IVEC_PIXELS 2
 #define IVEC_VECTORS 2
@@ -77,7 +78,7 @@ INLINE iweights iweights_load(const int8_t *p, int n)
 
 INLINE iinput iinput_load(const uint8_t *p) { return (iinput){{p[0], p[1], p[2], p[3]}}; }
 
-/* Modulo 2^32, as processors add: of weights that still have their zero point sums may be beyond. */
+/* Modulo 2^32, as processors add: sums that still include the zero point may overflow. */
 INLINE ivec ivec_dot(ivec sum, iinput x, iweights w)
 {
   typedef uint32_t bits __attribute__((vector_size(16)));

@@ -1,3 +1,5 @@
+/* Lists the float kernels of all levels and selects the best for the processor. Called by api/,
+ * calibration and the executor. Queries processor features; constant tables. */
 #include "runner/kernels/kernels.h"
 
 #include "runner/kernels/levels.h"
@@ -5,7 +7,7 @@
 
 #include <string.h>
 
-/* 180 KB that no 64-bit Arm asks for: a release leaves them out there (packaging/release.mk). */
+/* 180 KB that no 64-bit Arm uses: releases leave them out (packaging/release.mk). */
 #if defined(__aarch64__) && defined(MAFAT_WITHOUT_PORTABLE)
 #define EVERYWHERE(table) NULL
 #else
@@ -16,7 +18,7 @@
   static bool has_##name(void) { return true features; }
 #include "base/levels.def"
 
-/* Every level there is, slowest first; those of other machines have no table. */
+/* All levels, slowest first; those of other machines have no table. */
 static const struct {
   const char *name;
   const struct mafat_kernels *table;

@@ -1,4 +1,4 @@
-/* The tables that kernels.c chooses from, one per compiled level. */
+/* Declares the float kernel table of each compiled level, for runner/kernels/kernels.c. */
 #ifndef MAFAT_RUNNER_KERNELS_LEVELS_H
 #define MAFAT_RUNNER_KERNELS_LEVELS_H
 

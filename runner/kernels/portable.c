@@ -1,4 +1,5 @@
-/* Portable level: plain C on 4-lane vectors. Plain class: products are rounded. */
+/* Float kernels in plain C on 4-lane vectors, of the plain class (products are rounded). Compiles
+ * bodies.h; selected by runner/kernels/kernels.c. */
 #define LEVEL_NAME "portable"
 #define LEVEL_TABLE mafat_kernels_portable
 #define LEVEL_VECTOR "runner/kernels/vector_portable.h"

@@ -1,5 +1,6 @@
-/* The words of base/levels.def that say what a row needs: MACHINE(table) is the table, or NULL where
- * this build has none; features are conditions, each with its &&. EVERYWHERE is the includer's. */
+/* Column macros of base/levels.def for the requirements of a row. MACHINE(table) is the table, or
+ * NULL if this build lacks it. Features are conditions, each with a leading &&. The includer
+ * defines EVERYWHERE. */
 #ifndef MAFAT_RUNNER_KERNELS_PROCESSOR_H
 #define MAFAT_RUNNER_KERNELS_PROCESSOR_H
 
@@ -7,17 +8,17 @@
 
 #define BASIC
 
-/* Without vectors: where a sanitizer does not see what they write (check-msan). */
+/* MAFAT_WITHOUT_VECTORS: memory sanitizers do not see vector stores (check-msan). */
 #if defined(__x86_64__) && !defined(MAFAT_WITHOUT_VECTORS)
 #include <cpuid.h>
 #define X86(table) (table)
-/* The compiler's library has looked before main(). */
+/* the compiler's runtime has run cpuid before main() */
 #define CPU(feature) && __builtin_cpu_supports(#feature)
-#ifndef CPU_7_1 /* tests say otherwise (tests/avxvnni.sh) */
+#ifndef CPU_7_1 /* tests override it (tests/avxvnni.sh) */
 #define CPU_7_1(bit) && mafat_processor_leaf_7_1(bit)
 #endif
 
-/* Is the bit of eax set in cpuid's leaf 7, sub-leaf 1? */
+/* True if that bit of eax is set in cpuid leaf 7, sub-leaf 1. */
 static inline bool mafat_processor_leaf_7_1(int bit)
 {
   unsigned a, b, c, d;

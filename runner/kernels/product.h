@@ -1,34 +1,38 @@
-/* Matrix products, one for each of Winograd's points: tiles x channels times
- * channels x filters. A tile of sums stays in registers over all channels of the
- * call, which are one run of conv.h: no rows, no pieces. Included by bodies.h.
+/* Matrix products for Winograd, one per point: tiles x channels times channels x filters. A tile of
+ * sums stays in registers over all channels of the call, which are one run of conv.h. Included by
+ * bodies.h.
  *
- * Filters are innermost, so that a few tiles' values are read from afar once for
- * all of a panel, while a point's weights stay in the first-level cache.
+ * Filters are the inner loop: values of a few tiles are read from far caches once for the whole
+ * panel, while a point's weights stay in the first-level cache.
  *
- * The next weights are fetched meanwhile, and not transformed meanwhile. A transform is bound by its stores, so it was
- * tried between tiles, into the other half of the room, a few channels at a time: avx512 (Zen 4, least of 5 in turn)
- * 28.1 to 31.7 ms of darknet19, 24.7 to 26.8 of yolov3-tiny; from the same halves, but transformed at once, 30.2 and
- * 25.8. What the stores wait for seems to be the second-level cache, which the products read, too. */
+ * The next weights are prefetched, not transformed, meanwhile. Interleaving the transform was
+ * tried, because it is bound by stores: between tiles, into the other half of the buffer, a few
+ * channels at a time. With avx512 (Zen 4, least of 5 alternating runs) darknet19 took 28.1 to 31.7
+ * ms and yolov3-tiny 24.7 to 26.8 ms; with the same halves, transformed at once, 30.2 and 25.8 ms.
+ * The stores seem to wait for the second-level cache, which the products read, too. */
 
 enum { TILE_FILTERS = TILE_VECTORS * VECTOR_LANES };
 
-/* Channels between two turns of fetching ahead: few lines at a time, as far as so short runs cost nothing. */
+/* Channels between two rounds of prefetching: few lines at a time, if short runs cost nothing. */
 enum { PRODUCT_CHANNELS = VECTOR_LANES == 16 ? 4 : 32 };
 
-/* What is needed soon, and fetched meanwhile. */
+/* Addresses to prefetch. */
 struct product_ahead {
-  const char *values;  /* of the next tiles: to the first-level cache, as many as a tile reads, over all that read them */
-  const char *weights; /* the caller's: to the second-level cache, so many lines for PRODUCT_CHANNELS */
+  /* values of the next tiles, to the first-level cache, spread over all tiles that read them */
+  const char *values;
+  /* the caller's, to the second-level cache: n_weights lines per PRODUCT_CHANNELS */
+  const char *weights;
   int n_weights;
 };
 
-/* Lanes of a tile's vector v. A vector that is no wider than MAFAT_PANEL_STEP lies in the panel whole. */
+/* Returns the lanes of a tile's vector v. Vectors up to MAFAT_PANEL_STEP wide are always
+ * complete. */
 INLINE int product_lanes(int lanes, const int v, const int NV)
 {
   return VECTOR_LANES <= MAFAT_PANEL_STEP || v + 1 < NV ? VECTOR_LANES : lanes - v * VECTOR_LANES;
 }
 
-/* P tiles x NV vectors of filters; `lanes`: filters of the panel from here on. */
+/* Computes P tiles x NV vectors of filters; `lanes`: filters of the panel from here on. */
 INLINE void product_tile(const struct mafat_product_call *c, const float *values, const float *weights, float *out,
                          int lanes, struct product_ahead *ahead, const int P, const int NV)
 {
@@ -112,8 +116,10 @@ static int product_turns(const struct mafat_product_call *c)
 static void product_point(const struct mafat_product_call *c, const float *values, const float *weights, float *sums,
                           struct product_ahead *ahead)
 {
-  const int n_turns = product_turns(c), least = c->n_tiles / n_turns, n_wide = c->n_tiles % n_turns; /* nearly equal */
-  const size_t fetched = (size_t)c->tile_floats * sizeof(float) * TILE_FILTERS / (size_t)c->width; /* of a tile's values */
+  /* nearly equal widths */
+  const int n_turns = product_turns(c), least = c->n_tiles / n_turns, n_wide = c->n_tiles % n_turns;
+  /* bytes of a tile's values */
+  const size_t fetched = (size_t)c->tile_floats * sizeof(float) * TILE_FILTERS / (size_t)c->width;
   for (int turn = 0, tile = 0, n; turn < n_turns; turn++, tile += n) {
     n = turn < n_wide ? least + 1 : least;
     const size_t at = (size_t)tile * (size_t)c->tile_floats, next = (size_t)(tile + n) * (size_t)c->tile_floats;

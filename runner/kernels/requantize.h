@@ -1,10 +1,11 @@
-/* Whole numbers at another scale, one by one: TFLite's rule and ONNX's in plain C, for kinds that are not worth vectors. */
+/* Scalar requantization by TFLite's and ONNX's rules, in plain C, for layers that do not need
+ * vectors. */
 #ifndef MAFAT_RUNNER_KERNELS_REQUANTIZE_H
 #define MAFAT_RUNNER_KERNELS_REQUANTIZE_H
 
 #include "network/quantization.h"
 
-/* The upper half of twice a product, rounded to nearest, halves away from zero by the rule's own measure. */
+/* Returns the upper half of twice the product, rounded to nearest; ties as in TFLite's rule. */
 static inline int32_t mafat_high_product(int32_t a, int32_t b)
 {
   if (a == INT32_MIN && b == INT32_MIN) return INT32_MAX;
@@ -12,14 +13,14 @@ static inline int32_t mafat_high_product(int32_t a, int32_t b)
   return (int32_t)((product + (product >= 0 ? (1 << 30) : 1 - (1 << 30))) / ((int64_t)1 << 31));
 }
 
-/* Divided by 2^n, rounded to nearest, halves away from zero. */
+/* Divides by 2^n, rounded to nearest, ties away from zero. */
 static inline int32_t mafat_divide_by_power(int32_t x, int n)
 {
   int32_t mask = (int32_t)(((int64_t)1 << n) - 1), rest = x & mask, half = (mask >> 1) + (x < 0);
   return (x >> n) + (rest > half);
 }
 
-/* Shifted to the left, it saturates. */
+/* A left shift saturates. */
 static inline int32_t mafat_requantize(int32_t x, struct mafat_multiplier m)
 {
   int64_t wide = (int64_t)x * ((int64_t)1 << (m.shift > 0 ? m.shift : 0));
@@ -27,17 +28,17 @@ static inline int32_t mafat_requantize(int32_t x, struct mafat_multiplier m)
   return mafat_divide_by_power(mafat_high_product(shifted, m.multiplier), m.shift > 0 ? 0 : -m.shift);
 }
 
-/* A number put out: its zero point added, kept between its bounds. */
+/* Adds the zero point and clamps to the bounds. */
 static inline unsigned char mafat_put_number(const struct mafat_quantization *q, int32_t x)
 {
   int64_t number = (int64_t)x + q->zero;
   return (unsigned char)(number < q->least ? q->least : number > q->most ? q->most : number);
 }
 
-/* ONNX's: the number nearest to a float, halves to the even one, its zero point added, kept between its bounds. */
+/* ONNX's rule: rounds to nearest, ties to even, adds the zero point and clamps. */
 static inline unsigned char mafat_put_even(const struct mafat_quantization *q, float y)
 {
-  static const float magic = 0x1.8p23f; /* more leaves no place for fractions */
+  static const float magic = 0x1.8p23f; /* adding it rounds to an integer */
   const float least = (float)(q->least - q->zero), most = (float)(q->most - q->zero);
   y = y > least ? y : least;
   y = (y < most ? y : most) + magic;

@@ -1,8 +1,8 @@
-/* Bytes of a picture to floats, and between two of its lines. No product is fused with a sum: all levels give the
- * same bits, Darknet's. Included by bodies.h. */
+/* Converts a picture's bytes to floats, and interpolates between two lines. Products and sums are
+ * never fused, so all levels give Darknet's bits. Included by bodies.h. */
 
-/* The first product is exact, the second one is off by 2^-40 of the sum, and no quotient is as near as 2^-33 of
- * itself to the middle between two floats. */
+/* byte / 255, correctly rounded. The first product is exact; the second has an error of 2^-40 of
+ * the sum; and no quotient is within 2^-33 (relative) of a midpoint between floats. */
 INLINE void scale_run(const uint8_t *restrict bytes, float *restrict out, const int n)
 {
   const float high = 257.0f / 65536, low = (float)(1 / 255. - 257. / 65536);
@@ -17,10 +17,10 @@ static void scale_bytes(const uint8_t *bytes, float *out, int n)
     return;
   }
   for (int i = 0; i < n - RUN; i += RUN) scale_run(bytes + i, out + i, RUN);
-  scale_run(bytes + n - RUN, out + n - RUN, RUN); /* some of them again */
+  scale_run(bytes + n - RUN, out + n - RUN, RUN); /* the last run may repeat some bytes */
 }
 
-/* A pixel's channels, and lanes to spare. */
+/* channels of a pixel, padded to a vector */
 enum { RESAMPLE_LANES = 4, RESAMPLE_ROOM = MAFAT_RESAMPLE_BYTES + RESAMPLE_LANES };
 typedef float quad __attribute__((vector_size(RESAMPLE_LANES * sizeof(float))));
 
@@ -36,7 +36,7 @@ INLINE quad quad_all(float x)
   return (quad){x, x, x, x};
 }
 
-/* Along a line that begins with byte `begin`. */
+/* Interpolates along a line that begins with byte `begin`. */
 INLINE quad pixel_between(const struct mafat_resample_tap *tap, const float *line, int begin)
 {
   return quad_all(tap->first_weight) * quad_load(line + (tap->first - begin)) +
@@ -49,7 +49,7 @@ INLINE quad pixel_of_row(const struct mafat_resample_tap *tap, const float *firs
   return above * pixel_between(tap, first, begin) + below * pixel_between(tap, second, begin);
 }
 
-/* Lanes to spare fall on the next pixels, which come next; at the end there are none. */
+/* Surplus lanes are overwritten by the next pixels; the last pixels are stored exactly. */
 INLINE void resample_row(const struct mafat_resample_call *c, const float *first, const float *second)
 {
   const struct mafat_resample_tap *restrict tap = c->taps;

@@ -1,5 +1,5 @@
-/* Four halves as floats, where no instruction does that. Neither factor nor result is a denormal, which
- * 32-bit Arm would take for zero. See vector.h. */
+/* Converts four half-precision floats without a conversion instruction. No operand or result is
+ * denormal: 32-bit Arm would flush it. See runner/kernels/vector.h. */
 #ifndef MAFAT_RUNNER_KERNELS_VECTOR_HALVES_H
 #define MAFAT_RUNNER_KERNELS_VECTOR_HALVES_H
 
@@ -12,9 +12,9 @@ static inline vec vec_load_halves(const uint16_t *p)
   typedef uint32_t bits __attribute__((vector_size(16)));
   const bits h = {p[0], p[1], p[2], p[3]}, sign = (h & 0x8000u) << 16, rest = (h & 0x7fffu) << 13;
   const bits infinite = (bits)(rest >= 0x0f800000u), no_number = (bits)(rest > 0x0f800000u), small = (bits)(rest < 0x00800000u);
-  /* Exponents are 112 apart; of what is not finite twice as much, and a NaN is quiet. */
+  /* Exponent biases differ by 112. Infinities and NaNs get twice that, and NaNs become quiet. */
   const bits usual = (rest + (112u << 23) + (infinite & (112u << 23))) | (no_number & 0x00400000u);
-  /* m 2^-24 as 2^-14 (1 + m / 1024) - 2^-14 */
+  /* denormals: m 2^-24 = 2^-14 (1 + m / 1024) - 2^-14 */
   const bits lifted = rest + (113u << 23);
   four x;
   memcpy(&x, &lifted, sizeof x);

@@ -1,5 +1,5 @@
-/* Four lanes by the compiler's vector extension: SSE2, NEON or scalars,
- * whatever the target has. Plain class. See vector.h. */
+/* Four lanes by the compiler's vector extension: SSE2, NEON or scalars, depending on the target.
+ * Plain class. Interface in runner/kernels/vector.h. */
 #ifndef MAFAT_RUNNER_KERNELS_VECTOR_PORTABLE_H
 #define MAFAT_RUNNER_KERNELS_VECTOR_PORTABLE_H
 
@@ -10,7 +10,7 @@
 
 #define VECTOR_FUSED 0
 #define VECTOR_LANES MAFAT_PORTABLE_LANES
-/* Two pixels x four vectors, four weights and a broadcast: 13 of 16 registers. */
+/* two pixels x four vectors, four weights and a broadcast: 13 of 16 registers */
 #define VECTOR_PIXELS MAFAT_PORTABLE_PIXELS
 #define VECTOR_PIXELS_ALONE MAFAT_PORTABLE_PIXELS_ALONE
 #define VECTOR_SEGMENTS MAFAT_PORTABLE_SEGMENTS

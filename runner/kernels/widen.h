@@ -1,8 +1,9 @@
-/* Weights of narrow types to floats, exactly: the same bits at every level. Included by bodies.h. */
+/* Widens narrow weights to floats exactly, with the same bits on every level. Included by
+ * bodies.h. */
 #include "base/tuning.h"
 #include "network/dtype.h"
 
-/* Widths that are no whole vectors are another level's. */
+/* Delegates widths that are not whole vectors to the narrow level. */
 #ifdef LEVEL_NARROW
 #define WIDEN_NARROW(TYPE) \
   if (width % VECTOR_LANES != 0) { \

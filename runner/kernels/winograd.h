@@ -1,17 +1,15 @@
-/* Winograd's transforms. One-dimensional transforms of a window's (or three) vectors,
- * applied to the columns, then to the rows; OUT, the outputs of a tile's side, is a
- * constant wherever it is passed. Included by bodies.h.
+/* Winograd transforms. One-dimensional transforms of vectors are applied to columns, then to rows.
+ * OUT, the outputs along a tile's side, is a constant everywhere. Included by bodies.h.
  *
- * F(4x4, 3x3): the six points of interpolation are 0, +-sqrt(1/2), +-sqrt(2) and infinity, not
- * the usual 0, +-1, +-2: powers of these stay nearer to 1, and the error is a
- * quarter (1280 channels, of max |y|: 4.9e-6 instead of 2.4e-5; summed directly
- * 4.0e-6).
+ * F(4x4, 3x3) interpolates at 0, +-sqrt(1/2), +-sqrt(2) and infinity instead of the usual 0, +-1,
+ * +-2. Their powers stay closer to 1, and the error is a quarter (1280 channels, relative to max
+ * |y|: 4.9e-6 instead of 2.4e-5; direct summation 4.0e-6).
  *
- * F(6x6, 3x3): 0, +-1, +-2, +-1/2 and infinity. Others, with roots or without, are no
- * better (128 channels, root mean square of the error over that of y: 4.7e-6, at most
- * 4.5e-6 elsewhere; F(4x4) 1.0e-6), and with these B and A are exact. What grows is the
- * error of long sums, so channels are summed in blocks of 64: 1024 channels, of
- * max |y|, 6e-6 instead of 2.0e-5. */
+ * F(6x6, 3x3) interpolates at 0, +-1, +-2, +-1/2 and infinity. Other points, with or without roots,
+ * are no better (128 channels, RMS error relative to RMS of y: 4.7e-6, at best 4.5e-6 elsewhere;
+ * F(4x4) 1.0e-6), and with these B and A are exact. The error grows with the length of sums, so
+ * channels are summed in blocks of 64: 1024 channels, relative to max |y|, 6e-6 instead of
+ * 2.0e-5. */
 
 enum { MOST_OUTPUTS = 6, MOST_WINDOW = MOST_OUTPUTS + 2 };
 
@@ -134,9 +132,9 @@ INLINE void transform_weights(const vec *g, vec *out, const int OUT)
   else weights_6(g, out);
 }
 
-/* Where a window's values lie from the first on, in bytes: `floats` apart. Registers for each where there are many,
- * else for the odd ones, whose doubles need none on x86; the compiler would make one for every point, and not know
- * where to keep it. */
+/* Computes byte offsets of a window's values, `floats` apart. With many registers each has one;
+ * else only the odd ones, because x86 addresses can double them. Compilers would use a register per
+ * point and spill. */
 INLINE void window_offsets(size_t *offsets, size_t floats, const int OUT)
 {
   offsets[0] = 0;
@@ -152,7 +150,7 @@ INLINE float *offset(const float *p, size_t bytes)
   return (float *)((uintptr_t)p + bytes);
 }
 
-/* One vector of channels x filters, n of it; taps are `tap` floats apart. */
+/* Transforms one vector of channels x filters, n lanes; taps are `tap` floats apart. */
 INLINE void weights_tile(const float *g, size_t tap, float *out, size_t point_floats, const int n, const int OUT)
 {
   const int WINDOW = OUT + 2;
@@ -177,15 +175,16 @@ INLINE void weights_tile(const float *g, size_t tap, float *out, size_t point_fl
   }
 }
 
-/* A piece's [tap][channel][width] to [point][channel][width]: vectors know neither channel nor filter. */
+/* Transforms a block's [tap][channel][width] to [point][channel][width], in vectors across channels
+ * and filters. */
 INLINE void winograd_weights(const float *weights, int n_channels, int width, float *values,
                              size_t point_floats, const int OUT)
 {
   const size_t tap = (size_t)n_channels * (size_t)width, whole = tap / VECTOR_LANES * VECTOR_LANES;
-  const float *next = weights + 9 * tap; /* what follows in the panel, or nothing of ours */
+  const float *next = weights + 9 * tap; /* next block in the panel, or memory that is not ours */
   for (size_t i = 0; i < whole; i += VECTOR_LANES) {
-    /* Late layers' weights come from memory: fetch the next piece line by line. Not to the first-level
-     * cache, which as many points' lines go through. */
+    /* Weights of late layers come from memory: prefetch the next block line by line, to the
+     * second-level cache. The first is busy with the lines of all points. */
     if (i % 16 == 0)
       for (size_t line = 0; line < 9; line++) __builtin_prefetch(next + 9 * i + 16 * line, 0, 2);
     weights_tile(weights + i, tap, values + i, point_floats, VECTOR_LANES, OUT);
@@ -193,7 +192,7 @@ INLINE void winograd_weights(const float *weights, int n_channels, int width, fl
   if (whole < tap) weights_tile(weights + whole, tap, values + whole, point_floats, (int)(tap - whole), OUT);
 }
 
-/* One tile, one vector of n channels; `inside`: all columns of the window exist. */
+/* Transforms one tile for one vector of n channels; `inside`: all columns of the window exist. */
 INLINE void input_tile(const struct mafat_winograd_input_call *c, int tile, int v, const int n,
                        const bool inside, const int OUT)
 {
@@ -205,7 +204,7 @@ INLINE void input_tile(const struct mafat_winograd_input_call *c, int tile, int 
 #pragma GCC unroll 8
   for (int x = 0; x < WINDOW; x++, at += pixel * sizeof(float)) {
     vec d[MOST_WINDOW];
-    OPAQUE(at); /* one place in all rows */
+    OPAQUE(at); /* same offset in all rows */
 #pragma GCC unroll 8
     for (int y = 0; y < WINDOW; y++)
       d[y] = inside || first + x < c->n_cols ? vec_load_n(offset(c->rows[y], at), n) : vec_all(0.0f);
@@ -235,7 +234,7 @@ INLINE void winograd_input(const struct mafat_winograd_input_call *c, const int 
         input_tile(c, tile, v, c->n_channels - v, false, OUT);
 }
 
-/* Stores two finished rows of a tile, from `row` on, as far as rows and columns exist. */
+/* Stores two finished rows of a tile, from `row` on, limited to existing rows and columns. */
 INLINE void store_rows(const struct mafat_winograd_output_call *c, int row, int first, int n_cols, int v, const int n,
                        const vec *y, const int OUT)
 {
@@ -252,7 +251,7 @@ INLINE void store_rows(const struct mafat_winograd_output_call *c, int row, int 
   }
 }
 
-/* Stores the largest of each 2 x 2 of them. */
+/* Stores the maximum of each 2 x 2 outputs. */
 INLINE void store_pooled(const struct mafat_winograd_output_call *c, int row, int first, int n_cols, int v,
                          const int n, const vec *y, const int OUT)
 {
@@ -271,7 +270,7 @@ INLINE void store_pooled(const struct mafat_winograd_output_call *c, int row, in
   }
 }
 
-/* The lines that a tile's outputs will go to: none of them was written before. */
+/* Prefetches the lines that a tile's outputs go to: they were not written before. */
 INLINE void fetch_outputs(const struct mafat_winograd_output_call *c, int tile, int v, const int OUT)
 {
   const int side = c->pool ? OUT / 2 : OUT, n_rows = c->pool ? (c->n_rows + 1) / 2 : c->n_rows;
@@ -281,7 +280,7 @@ INLINE void fetch_outputs(const struct mafat_winograd_output_call *c, int tile, 
   }
 }
 
-/* One tile, one vector of n filters. */
+/* Transforms one tile for one vector of n filters. */
 INLINE void output_tile(const struct mafat_winograd_output_call *c, int tile, int v, const int n, const int OUT)
 {
   const int WINDOW = OUT + 2, first = tile * OUT, n_cols = c->n_cols - first < OUT ? c->n_cols - first : OUT;
@@ -298,7 +297,8 @@ INLINE void output_tile(const struct mafat_winograd_output_call *c, int tile, in
     transform_output(m, columns[x], OUT);
   }
   const vec scale = vec_load_panel(c->scale + v, n), bias = vec_load_panel(c->bias + v, n);
-  /* By pairs, which are what pooling wants, and chooses the activation for many at once. */
+  /* Two rows at a time: pooling needs pairs, and the activation is selected once for many
+   * vectors. */
 #pragma GCC unroll 4
   for (int row = 0; row < OUT; row += 2) {
     vec m[MOST_WINDOW], y[2 * MOST_OUTPUTS];
@@ -321,7 +321,7 @@ INLINE void winograd_output(const struct mafat_winograd_output_call *c, const in
 {
   struct mafat_winograd_output_call call = *c;
   call.activation = general_activation(c->activation);
-  /* Filters are innermost: a point's vectors of them share a line of the cache. */
+  /* Filters are the inner loop: a point's vectors share a cache line. */
   for (int tile = 0; tile < c->n_tiles; tile++)
     for (int v = 0; v < c->n_filters; v += VECTOR_LANES) {
       if (v % 16 == 0) fetch_outputs(c, tile, v, OUT);

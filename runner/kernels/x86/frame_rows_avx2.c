@@ -1,4 +1,6 @@
-/* The same, and rows as planes: 32 pixels, or eight of a line, at a time, without a shuffle where nobody asks for one. */
+/* Video kernels for AVX2: compiles frame_rows_body.h and adds kernels for planes, with 32 pixels,
+ * or eight of a line, at a time and no unneeded shuffles. Selected by
+ * runner/kernels/frame_rows.c. */
 #include <immintrin.h>
 
 #include "runner/kernels/frame_rows.h"
@@ -12,14 +14,14 @@ enum { PIXELS = 32, EIGHT = MAFAT_PLANE_PIXELS };
 INLINE __m256i load(const void *p) { return _mm256_loadu_si256(p); }
 INLINE void store(void *p, __m256i v) { _mm256_storeu_si256(p, v); }
 
-/* Of 2^-7 of what is above `black`. */
+/* (words - black) * 2^7. */
 INLINE __m256i above(__m256i words, __m256i black) { return _mm256_slli_epi16(_mm256_sub_epi16(words, black), 7); }
 
 struct rule_words {
   __m256i luma, v_red, u_green, v_green, u_blue, black;
 };
 
-/* Luma of 32 pixels, u and v of 16 pairs of them, each in 16 bits. */
+/* Converts luma of 32 pixels with u and v of 16 pairs, each in 16 bits. */
 INLINE void colour_planes_run(const struct rule_words *k, __m256i luma, __m256i u, __m256i v, uint8_t *red, uint8_t *green, uint8_t *blue)
 {
   const __m256i zero = _mm256_setzero_si256(), half = _mm256_set1_epi16(128), rounding = _mm256_set1_epi16(8 + 1);
@@ -36,7 +38,7 @@ INLINE void colour_planes_run(const struct rule_words *k, __m256i luma, __m256i 
   }
 }
 
-/* The even and the odd bytes of 64, each 32 of them one behind the other. */
+/* Separates the even and odd bytes of 64. */
 INLINE void part_bytes(__m256i first, __m256i second, __m256i *even, __m256i *odd)
 {
   const __m256i mask = _mm256_set1_epi16(0xff);
@@ -72,7 +74,7 @@ INLINE void colour_planes_row(const struct mafat_colour_call *c, const int luma_
     take_run(&k, c->luma + x * luma_step, c->u + x / 2 * chroma_step, c->v + x / 2 * chroma_step, luma_step, chroma_step, red + x, green + x, blue + x);
   if (x == c->n) return;
   uint8_t luma[PIXELS], u[PIXELS / 2], v[PIXELS / 2], planes[3][PIXELS];
-  for (int i = 0; i < PIXELS; i++) { /* the last pixel again and again */
+  for (int i = 0; i < PIXELS; i++) { /* the last pixel is repeated */
     const int from = x + i < c->n ? x + i : c->n - 1;
     luma[i] = c->luma[from * luma_step];
     u[i / 2] = c->u[from / 2 * chroma_step];
@@ -92,7 +94,8 @@ static void colour_planes(const struct mafat_colour_call *c)
 
 /* ---- resizing: the arithmetic of resample.h ---- */
 
-/* A number / 255, rounded once: the first product is exact, so that one rounding fewer changes nothing. */
+/* value / 255, correctly rounded: the first product is exact, so the fused operation gives the same
+ * result. */
 INLINE __m256 scaled(__m256i numbers)
 {
   const __m256 high = _mm256_set1_ps(257.0f / 65536), low = _mm256_set1_ps((float)(1 / 255. - 257. / 65536)), x = _mm256_cvtepi32_ps(numbers);
@@ -119,7 +122,7 @@ static void across_planes(const struct mafat_plane_taps *taps, int n, const uint
     for (int k = 0; k < 3; k++) across_plane(&taps[i], planes + k * width, out + k * stride + i * EIGHT);
 }
 
-/* Red, green and blue of eight pixels, side by side. */
+/* Interleaves red, green and blue of eight pixels. */
 INLINE void weave(__m256 r, __m256 g, __m256 b, float *out)
 {
   const __m256 rg = _mm256_shuffle_ps(r, g, _MM_SHUFFLE(2, 0, 2, 0)), gb = _mm256_shuffle_ps(g, b, _MM_SHUFFLE(3, 1, 3, 1)),

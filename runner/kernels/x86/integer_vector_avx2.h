@@ -1,4 +1,5 @@
-/* Eight lanes; pairs of 16 bits are multiplied. See ../integer_vector.h. With INTEGER_VNNI quads of bytes are. */
+/* Integer vectors of eight lanes; interface in ../integer_vector.h. Multiplies pairs of 16 bits, or
+ * quads of bytes with INTEGER_VNNI. */
 #include <immintrin.h>
 
 #define IVEC_LANES 8
@@ -105,7 +106,7 @@ INLINE ivec ivec_nearest(fvec y, fvec least, fvec most)
 
 INLINE ivec ivec_logical(ivec v, ivec n) { return (ivec)_mm256_srlv_epi32((__m256i)v, (__m256i)n); }
 
-/* Where there are 5 to 7 bytes, 3 more may be read. */
+/* For 5 to 7 bytes, it may read up to 3 more. */
 INLINE __m128i ivec_bytes(const uint8_t *p, int n)
 {
   int32_t four;
@@ -125,7 +126,8 @@ INLINE ivec ivec_taps(ivec sum, ivec x, ivec w)
   return (ivec)_mm256_add_epi32((__m256i)sum, _mm256_madd_epi16((__m256i)x, (__m256i)w));
 }
 
-/* Sixteen entries at a time: of bytes that are beyond them, or before, the highest bit is set, for which there is 0. */
+/* Looks up sixteen entries at a time. Indices outside them get the highest bit set, and the shuffle
+ * then gives 0. */
 #define IVEC_TABLE 32
 INLINE void ivec_table(const uint8_t *x, uint8_t *y, const uint8_t *table)
 {
@@ -139,7 +141,7 @@ INLINE void ivec_table(const uint8_t *x, uint8_t *y, const uint8_t *table)
   _mm256_storeu_si256((__m256i *)(void *)y, found);
 }
 
-/* Two quads' sum is in the lane of the first. */
+/* The sum of two quads is in the lane of the first. */
 INLINE ivec ivec_add_quads(ivec sum, const uint8_t *p)
 {
   const __m256i eights = _mm256_sad_epu8(_mm256_loadu_si256((const __m256i *)(const void *)p), _mm256_setzero_si256());
@@ -160,7 +162,7 @@ INLINE iinput iinput_load(const uint8_t *p)
 INLINE ivec ivec_dot(ivec sum, iinput x, iweights w) { return (ivec)_mm256_dpbusd_avx_epi32((__m256i)sum, x, w); }
 #else
 #define IVEC_PIXELS 4 /* eight sums, four weights, two inputs and a product */
-/* Channels 0 and 2, 1 and 3 of each quad, as 16 bits. */
+/* Channels 0 and 2, and 1 and 3 of each quad, as 16 bits. */
 typedef struct {
   __m256i even, odd;
 } iweights, iinput;
@@ -184,8 +186,8 @@ INLINE ivec ivec_dot(ivec sum, iinput x, iweights w)
   return (ivec)_mm256_add_epi32(even, _mm256_madd_epi16(x.odd, w.odd));
 }
 
-/* As quads of bytes, where neighbouring products fit 16 bits together: 255 times weights of one sign whose sum is at most 128. What
- * has different signs fits in any case. */
+/* Quads of bytes whose neighbouring products fit 16 bits together: 255 times weights of one sign
+ * that sum to at most 128. Weights of different signs always fit. */
 #define IVEC_FITS
 typedef __m256i ibytes;
 INLINE ibytes ibytes_load(const int8_t *p) { return _mm256_loadu_si256((const __m256i *)(const void *)p); }
@@ -195,7 +197,7 @@ INLINE ibytes ibytes_input(const uint8_t *p)
   memcpy(&quad, p, 4);
   return _mm256_set1_epi32(quad);
 }
-/* How far products reach: of each pair the sum of what is not negative, and of what is. */
+/* Range of products: per pair the sum of non-negative weights, and of negative ones. */
 INLINE ibytes ibytes_reach(ibytes w)
 {
   const __m256i above = _mm256_max_epi8(w, _mm256_setzero_si256()), below = _mm256_sub_epi8(above, w), ones = _mm256_set1_epi8(1);
@@ -207,7 +209,7 @@ INLINE bool ibytes_fit(ibytes reach)
   const __m256i beyond = _mm256_subs_epu8(reach, _mm256_set1_epi8((char)128));
   return _mm256_testz_si256(beyond, beyond);
 }
-/* The constant of a loop of these: kept in a register there, and nowhere else. */
+/* Constant of the inner loop, kept in a register only there. */
 INLINE ibytes ibytes_ones(void)
 {
   __m256i ones = _mm256_set1_epi16(1);
@@ -220,7 +222,7 @@ INLINE ivec ibytes_sum(ivec sum, ibytes products, ibytes ones)
 {
   return (ivec)_mm256_add_epi32((__m256i)sum, _mm256_madd_epi16(products, ones));
 }
-/* The even channels of a quad, or the odd ones, as 16 bits: weights, inputs, and the sum of their products. */
+/* Even or odd channels of a quad as 16 bits: weights, inputs, and the sum of products. */
 INLINE ibytes ibytes_weights_half(ibytes w, const int odd) { return _mm256_srai_epi16(odd ? w : _mm256_slli_epi16(w, 8), 8); }
 INLINE ibytes ibytes_input_half(ibytes x, const int odd)
 {

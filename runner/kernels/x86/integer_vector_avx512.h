@@ -1,4 +1,5 @@
-/* Sixteen lanes with masks. See ../integer_vector.h. With INTEGER_VNNI quads of bytes are multiplied, else pairs of 16 bits. */
+/* Integer vectors of sixteen lanes with masks; interface in ../integer_vector.h. Multiplies quads
+ * of bytes with INTEGER_VNNI, else pairs of 16 bits. */
 #include <immintrin.h>
 
 #define IVEC_LANES 16
@@ -101,7 +102,7 @@ INLINE ivec ivec_nearest(fvec y, fvec least, fvec most)
 
 INLINE ivec ivec_logical(ivec v, ivec n) { return (ivec)_mm512_srlv_epi32((__m512i)v, (__m512i)n); }
 
-/* Of the panel's last quad half a vector may be all that there is. */
+/* The panel's last quad may have only half a vector. */
 INLINE __m512i ivec_quads(const int8_t *p, int n)
 {
   return n >= 16 ? _mm512_loadu_si512(p) : _mm512_maskz_loadu_epi32(ivec_mask(n), p);
@@ -113,7 +114,7 @@ INLINE __m512i ivec_quad(const uint8_t *p)
   return _mm512_set1_epi32(quad);
 }
 
-/* Sixteen entries at a time, of the bytes that are among them. */
+/* Looks up sixteen entries at a time, for the bytes that index them. */
 #define IVEC_TABLE 64
 INLINE void ivec_table(const uint8_t *x, uint8_t *y, const uint8_t *table)
 {
@@ -128,7 +129,7 @@ INLINE void ivec_table(const uint8_t *x, uint8_t *y, const uint8_t *table)
 }
 
 #ifdef INTEGER_VNNI
-/* Most of these processors find bytes in 128 others by one instruction. */
+/* Most of these processors look up bytes among 128 with one instruction. */
 #define IVEC_TABLES
 static inline bool ivec_has_tables(void) { return __builtin_cpu_supports("avx512vbmi"); }
 __attribute__((target("avx512vbmi"))) static void ivec_tables(const uint8_t *x, uint8_t *y, int n, const uint8_t *table, uint64_t lanes)
@@ -152,7 +153,7 @@ INLINE ivec ivec_add_quads(ivec sum, const uint8_t *p)
   return (ivec)_mm512_add_epi32((__m512i)sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
 }
 
-/* Sixteen bytes, or fewer, fours of them, each in the byte of its lane that a row has. */
+/* Loads up to sixteen bytes in groups of four, each shifted to its row's byte of the lane. */
 INLINE __m512i ivec_bytes(const uint8_t *p, int n, const int byte)
 {
   const __mmask8 fours = (__mmask8)((1u << ((n + 3) / 4)) - 1);
@@ -222,14 +223,14 @@ INLINE ivec ivec_taps(ivec sum, ivec x, ivec w)
 #endif
 
 #ifdef INTEGER_VNNI
-#define IVEC_PIXELS 14 /* twenty-eight sums, two weights, an input: 31 of 32 registers */
+#define IVEC_PIXELS 14 /* 28 sums, two weights, an input: 31 of 32 registers */
 typedef __m512i iweights, iinput;
 INLINE iweights iweights_load(const int8_t *p, int n) { return ivec_quads(p, n); }
 INLINE iinput iinput_load(const uint8_t *p) { return ivec_quad(p); }
 INLINE ivec ivec_dot(ivec sum, iinput x, iweights w) { return (ivec)_mm512_dpbusd_epi32((__m512i)sum, x, w); }
 #else
-#define IVEC_PIXELS 12 /* twenty-four sums, four weights, two inputs and a product */
-/* Channels 0 and 2, 1 and 3 of each quad, as 16 bits. */
+#define IVEC_PIXELS 12 /* 24 sums, four weights, two inputs and a product */
+/* Channels 0 and 2, and 1 and 3 of each quad, as 16 bits. */
 typedef struct {
   __m512i even, odd;
 } iweights, iinput;

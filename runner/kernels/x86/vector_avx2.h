@@ -1,4 +1,4 @@
-/* Eight lanes with fused multiply-add. See ../vector.h. */
+/* Float vectors of eight lanes with fused multiply-add; interface in ../vector.h. */
 #ifndef MAFAT_RUNNER_KERNELS_X86_VECTOR_AVX2_H
 #define MAFAT_RUNNER_KERNELS_X86_VECTOR_AVX2_H
 
@@ -10,7 +10,7 @@
 
 #define VECTOR_FUSED 1
 #define VECTOR_LANES MAFAT_AVX2_LANES
-/* Six pixels x two vectors, two weights and a broadcast: 15 of 16 registers. */
+/* six pixels x two vectors, two weights and a broadcast: 15 of 16 registers */
 #define VECTOR_PIXELS MAFAT_AVX2_PIXELS
 #define VECTOR_PIXELS_ALONE MAFAT_AVX2_PIXELS_ALONE
 #define VECTOR_SEGMENTS MAFAT_AVX2_SEGMENTS
@@ -25,16 +25,16 @@ static inline vec vec_sub(vec a, vec b) { return _mm256_sub_ps(a, b); }
 static inline vec vec_mul(vec a, vec b) { return _mm256_mul_ps(a, b); }
 static inline vec vec_div(vec a, vec b) { return _mm256_div_ps(a, b); }
 static inline vec vec_madd(vec a, vec b, vec c) { return _mm256_fmadd_ps(a, b, c); }
-/* Written out, for the compiler would otherwise overwrite the weight instead of
- * the sum here and there, and then run out of registers. */
+/* Inline assembly: compilers sometimes overwrite the weight instead of the sum and then spill
+ * registers. */
 static inline void vec_accumulate(vec *sum, vec a, vec b)
 {
   __asm__("vfmadd231ps %2, %1, %0" : "+x"(*sum) : "x"(a), "x"(b));
 }
 
-/* sums[v] += weights[v] * x in all lanes, for n vectors, 1 or 2: x is the float at in + times * step + tap
- * floats, times 0 ... 4. Written out for the same reason, and because the compiler would otherwise keep a pointer
- * for every pixel. */
+/* sums[v] += weights[v] * x in all lanes, for n vectors, 1 or 2. x is the float at in + times *
+ * step + tap floats, times 0 ... 4. Inline assembly for the same reason, and because compilers
+ * would keep a pointer per pixel. */
 #define VECTOR_BROADCASTS
 #define VECTOR_SHORT_RUNS 1
 #define ACCUMULATE(ADDRESS) \
@@ -79,7 +79,7 @@ static inline vec vec_load_n(const float *p, int n)
   return n >= 8 ? _mm256_loadu_ps(p) : _mm256_maskload_ps(p, vec_mask(n));
 }
 
-/* In halves: masked stores take some twenty cycles on several processors. */
+/* By halves: masked stores take about twenty cycles on several processors. */
 static inline void vec_store_n(float *p, vec v, int n)
 {
   if (n >= 8) {
@@ -100,7 +100,8 @@ static inline void vec_store_n(float *p, vec v, int n)
   if (n & 1) _mm_store_ss(p, rest);
 }
 
-/* Four of `low`, four of `high`; one of each four in all of its lanes. */
+/* Two groups of four floats, from `low` and `high`; vec_pair_lane replicates one float of each
+ * group in its lanes. */
 #define VECTOR_PAIRS 1
 static inline vec vec_load_pair(const float *low, const float *high)
 {
@@ -131,7 +132,7 @@ static inline vec vec_load_bytes(const int8_t *p)
   return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p)));
 }
 
-/* Each lane has all eight, and moves its own to the top and down again. */
+/* Each lane gets all eight nibbles, shifts its own to the top, and back down with sign. */
 static inline vec vec_load_nibbles(const uint8_t *p)
 {
   int eight;

@@ -1,4 +1,4 @@
-/* Sixteen lanes with masks and fused multiply-add. See ../vector.h. */
+/* Float vectors of sixteen lanes with masks and fused multiply-add; interface in ../vector.h. */
 #ifndef MAFAT_RUNNER_KERNELS_X86_VECTOR_AVX512_H
 #define MAFAT_RUNNER_KERNELS_X86_VECTOR_AVX512_H
 
@@ -10,7 +10,7 @@
 
 #define VECTOR_FUSED 1
 #define VECTOR_LANES MAFAT_AVX512_LANES
-/* Fourteen pixels x two vectors, two weights and a broadcast: 31 of 32 registers. */
+/* fourteen pixels x two vectors, two weights and a broadcast: 31 of 32 registers */
 #define VECTOR_PIXELS MAFAT_AVX512_PIXELS
 #define VECTOR_PIXELS_ALONE MAFAT_AVX512_PIXELS_ALONE
 #define VECTOR_SEGMENTS MAFAT_AVX512_SEGMENTS
@@ -53,7 +53,7 @@ static inline vec vec_load_bytes(const int8_t *p)
   return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)p)));
 }
 
-/* Each lane has eight of them, and moves its own to the top and down again. */
+/* Each lane gets eight nibbles, shifts its own to the top, and back down with sign. */
 static inline vec vec_load_nibbles(const uint8_t *p)
 {
   long long sixteen;
