@@ -1,3 +1,6 @@
+/* Folds biases and batch normalization into a scale and a bias per filter. Called by
+ * runner/weights/weights.c and packer.c when weights are read. Pure functions on the caller's
+ * memory. */
 #include "runner/weights/affine.h"
 
 #include "runner/weights/pack.h"
@@ -15,7 +18,7 @@ static double deviation(double variance, enum mafat_epsilon epsilon)
   return __builtin_sqrt(variance) + .000001;
 }
 
-/* In double precision: a small deviation makes large factors. */
+/* In double precision: a small deviation gives large factors. */
 struct mafat_affine mafat_affine_fold(const struct mafat_normalization *from, enum mafat_epsilon epsilon)
 {
   double factor = (double)from->scale / deviation((double)from->variance, epsilon);
@@ -40,9 +43,10 @@ bool mafat_affine_take(enum mafat_fetch_kind kind, const float *values, size_t n
   return mafat_pack_is_finite(scale, n) && mafat_pack_is_finite(bias, n);
 }
 
-/* ---- in parts ---- */
+/* ---- constants in parts ---- */
 
-/* Its row: scales' and biases' are always there. */
+/* Returns a part's row. Scales and biases always have one; other parts only if the layer has
+ * them. */
 static float *row_of(const struct mafat_layer_constants *c, enum mafat_constant_part part, size_t n, float *rows)
 {
   size_t row = part == MAFAT_PART_SCALES ? 0 : 1;
@@ -62,7 +66,7 @@ static double value(const struct mafat_layer_constants *c, enum mafat_constant_p
   return (double)row_of(c, part, n, rows)[i];
 }
 
-/* In double precision, as Darknet's: a small deviation makes large factors. */
+/* In double precision, like Darknet's: a small deviation gives large factors. */
 static void fold_parts(const struct mafat_layer_constants *c, size_t n, float *rows)
 {
   bool normalized = mafat_constants_part(c, MAFAT_PART_VARIANCES)->n > 0;

@@ -1,4 +1,4 @@
-/* Per-filter values, y = sum * scale + bias, folded from what a file has of them: biases,
+/* Per-filter scale and bias (y = sum * scale + bias), folded from the constants of a file: biases,
  * and batch normalization's scales, means and variances. */
 #ifndef MAFAT_RUNNER_WEIGHTS_AFFINE_H
 #define MAFAT_RUNNER_WEIGHTS_AFFINE_H
@@ -6,15 +6,15 @@
 #include "network/network.h"
 #include "predictor/schedule/fetches.h"
 
-/* Where what keeps a deviation from being 0 is added. */
+/* Position of the constant that keeps a deviation above 0. */
 enum mafat_epsilon {
   MAFAT_EPSILON_BESIDE_ROOT, /* sqrt(variance) + 1e-6: pjreddie's Darknet */
-  MAFAT_EPSILON_IN_ROOT      /* sqrt(variance + 1e-5): AlexeyAB's */
+  MAFAT_EPSILON_IN_ROOT      /* sqrt(variance + 1e-5): AlexeyAB's fork */
 };
 
 enum mafat_epsilon mafat_affine_epsilon(const struct mafat_network *n);
 
-/* A filter's values as files have them. */
+/* A filter's constants in a file. */
 struct mafat_normalization {
   float bias, scale, mean, variance;
 };
@@ -25,18 +25,20 @@ struct mafat_affine {
 
 struct mafat_affine mafat_affine_fold(const struct mafat_normalization *from, enum mafat_epsilon epsilon);
 
-/* What a fetch of per-filter values brings of n filters: biases, their normalization (scales,
- * means, variances), or both; a normalization alone is folded into the biases that are there.
- * False: not all of them are finite. */
+/* Stores the values of a fetch for n filters: biases, their normalization (scales, means,
+ * variances), or both. A normalization alone is folded into the present biases. False: some are not
+ * finite. */
 bool mafat_affine_take(enum mafat_fetch_kind kind, const float *values, size_t n, enum mafat_epsilon epsilon,
                        float *scale, float *bias);
 
-/* Parts into their rows, as they lie in the file: scales in the first, biases in the second, zeros where there are none. */
+/* Copies parts of a fetch into their rows: scales into the first, biases into the second (zeros if
+ * there are none). */
 void mafat_affine_spread_parts(const struct mafat_fetch *fetch, const struct mafat_layer_constants *c, const char *data,
                                size_t n, float *rows);
 
-/* The same of a fetch of parts of the layer's constants. `rows` has room for each (fetches.h: affine_rows)
- * of n floats; with the last of them the scales are in the first of them and the biases in the second. */
+/* Copies parts likewise, and folds them with the last part. `rows` has n floats for each part
+ * (fetches.h: affine_rows). Scales are then in the first row, biases in the second. False: some are
+ * not finite. */
 bool mafat_affine_take_parts(const struct mafat_fetch *fetch, const struct mafat_layer_constants *c, const char *data,
                              size_t n, float *rows);
 

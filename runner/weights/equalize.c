@@ -1,11 +1,13 @@
+/* Chooses and applies factors that equalize the channels of maps before quantization. Called by
+ * api/packing (calibrate.c, measure.c, numbering.c). Allocates factors and ranges per layer. */
 #include "runner/weights/equalize.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- which maps ---- */
+/* ---- maps that can be equalized ---- */
 
-/* f(a x) = a f(x) for any a > 0. */
+/* True if f(a x) = a f(x) for any a > 0. */
 static bool lets_factors_through(const struct mafat_layer *l)
 {
   enum mafat_activation f = l->activation.kind;
@@ -19,7 +21,8 @@ static bool reads_whole(const struct mafat_network *n, const struct mafat_layer 
          s->list[0].n == mafat_network_tensor_shape(n, tensor).c && s->list[0].n_rows == mafat_network_tensor_shape(n, tensor).h;
 }
 
-/* Weights of one input channel are a filter's, or a column's. */
+/* True if the weights of one input channel belong to one filter or one column, so that they can be
+ * divided. */
 static bool can_divide(const struct mafat_layer *l)
 {
   return mafat_layer_convolves(l) && mafat_layer_has_panels(l) && !mafat_layer_is_flat(l) &&
@@ -91,7 +94,7 @@ void mafat_equalized_close(struct mafat_equalized *e)
   *e = (struct mafat_equalized){0};
 }
 
-/* ---- by how much ---- */
+/* ---- factors ---- */
 
 void mafat_equalized_see(struct mafat_equalized *e, int layer, struct mafat_shape shape, const float *chw)
 {
@@ -106,7 +109,8 @@ static float magnitude(struct mafat_range r)
 
 static void choose(float *factors, const struct mafat_range *ranges, int channels, float share)
 {
-  const float least = 0x1p-12f; /* of the largest: what is nearly nothing is not worth more */
+  /* relative to the largest channel: nearly empty channels get no more */
+  const float least = 0x1p-12f;
   float most = 0;
   for (int c = 0; c < channels; c++) most = fmaxf(most, magnitude(ranges[c]));
   for (int c = 0; c < channels; c++) factors[c] = most > 0 ? powf(1 / fmaxf(magnitude(ranges[c]) / most, least), share) : 1;

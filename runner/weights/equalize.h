@@ -1,6 +1,7 @@
-/* Maps whose channels differ in size, as depthwise convolutions leave them, have one scale together as whole numbers. So filters of
- * the layer that makes such a map are multiplied, each by a factor, and its readers' weights divided: the same network of floats
- * but for rounding, of channels that are more alike. */
+/* Equalizes the channels of a map before quantization. Depthwise convolutions produce maps whose
+ * channels differ in magnitude, but a quantized map has one scale. So the filters of the layer that
+ * makes the map are multiplied by a factor each, and its readers' weights are divided. The float
+ * network is the same except for rounding, with channels of similar magnitude. */
 #ifndef MAFAT_RUNNER_WEIGHTS_EQUALIZE_H
 #define MAFAT_RUNNER_WEIGHTS_EQUALIZE_H
 
@@ -9,25 +10,27 @@
 
 struct mafat_equalized {
   int n_layers;
-  float **factors;              /* [layer]: of each channel that it puts out; NULL: of none, it cannot have any */
-  struct mafat_range **ranges;  /* beside them: what was seen of each channel, before factors */
-  bool *depthwise;              /* only depthwise convolutions read it */
+  float **factors; /* [layer]: per output channel; NULL: the layer cannot have factors */
+  struct mafat_range **ranges;  /* [layer]: observed range per channel, before factors */
+  bool *depthwise;              /* [layer]: only depthwise convolutions read its map */
 };
 
-/* Factors of 1 for all maps that can have others: convolutions that compute with whole numbers make them, by a function that lets
- * factors through (none, a rectifier, a sloped one), and nothing but such convolutions reads them, whole. MAFAT_ENOMEM. */
+/* Sets factors of 1 for all maps that can be equalized. Such a map is made by a quantized
+ * convolution whose activation is none, a rectifier or a sloped one, and read, whole, only by such
+ * convolutions. MAFAT_ENOMEM. */
 int mafat_equalized_open(struct mafat_equalized *e, const struct mafat_network *n, const struct mafat_activations *a);
 void mafat_equalized_close(struct mafat_equalized *e);
 
-/* What the layer put out; nothing where it can have no factors. */
+/* Records the range of a layer's output; ignored if the layer has no factors. */
 void mafat_equalized_see(struct mafat_equalized *e, int layer, struct mafat_shape shape, const float *chw);
-/* So much of how far channels reach, 0 to 1, goes away: ratio^share. All of it where only depthwise convolutions read the map,
- * of which each filter has a scale of its own, and loses nothing. 0: all factors are 1. */
+/* Chooses factors (ratio of magnitudes)^share, share 0 to 1; with 0 all factors are 1. If only
+ * depthwise convolutions read the map, any share above 0 counts as 1: their filters have scales of
+ * their own, so nothing is lost. */
 void mafat_equalized_choose(struct mafat_equalized *e, const struct mafat_network *n, float share);
-/* What was seen, with the factors, of all channels together. */
+/* Returns the observed range over all channels, with factors. */
 struct mafat_range mafat_equalized_range(const struct mafat_equalized *e, int layer, int channels);
 
-/* A map with its factors, and without them. NULL: as it is. */
+/* Multiply or divide a map by its factors. NULL: unchanged. */
 void mafat_equalized_multiply(const float *factors, struct mafat_shape shape, float *chw);
 void mafat_equalized_divide(const float *factors, struct mafat_shape shape, float *chw);
 

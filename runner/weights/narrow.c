@@ -1,3 +1,5 @@
+/* Converts panels of float weights to float16, int8 or int4, and back. Called by
+ * runner/weights/packer.c. Pure functions on the caller's memory. */
 #include "runner/weights/narrow.h"
 
 #include "base/half.h"
@@ -5,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- halves ---- */
+/* ---- float16 ---- */
 
 static uint32_t bits_of(float x)
 {
@@ -18,24 +20,25 @@ uint16_t mafat_narrow_half(float x)
 {
   uint32_t bits = bits_of(x), sign = bits >> 16 & 0x8000u;
   bits &= 0x7fffffffu;
-  if (bits >= 0x38800000u) /* 2^-14: exponents are 112 apart */
+  if (bits >= 0x38800000u) /* 2^-14: the exponent biases differ by 112 */
     return (uint16_t)(sign | (bits - (112u << 23) + 0xfffu + (bits >> 13 & 1u)) >> 13);
   float size;
   memcpy(&size, &bits, sizeof size);
-  return (uint16_t)(sign | (bits_of(size + 0.5f) - bits_of(0.5f))); /* steps of 2^-24, as those from 1/2 on */
+  /* floats from 1/2 on have the same steps of 2^-24 */
+  return (uint16_t)(sign | (bits_of(size + 0.5f) - bits_of(0.5f)));
 }
 
-/* ---- a filter ---- */
+/* ---- one filter ---- */
 
-/* One filter's share of a panel: rows are `width` apart. */
+/* A filter's column in a panel; rows are `width` apart. */
 struct filter {
   const float *from;
   size_t width, rows;
   int lane;
-  float most;  /* the largest magnitude */
-  float scale; /* of the sums, as it was */
-  double carry; /* what weights so far have lost together */
-  double lift; /* a power of two: the largest magnitude times that is in [1, 2) */
+  float most;  /* largest magnitude */
+  float scale; /* original scale of the sums */
+  double carry; /* accumulated rounding error of the weights so far */
+  double lift; /* power of two that brings the largest magnitude into [1, 2) */
 };
 
 static float weight_at(const struct filter *f, size_t row)
@@ -55,7 +58,7 @@ static float lifted(const struct filter *f, size_t row)
   return (float)((double)weight_at(f, row) * f->lift);
 }
 
-/* What stands for a weight: itself and what those before it have lost, but zeros stay. */
+/* Returns the value to round: the weight plus the accumulated error; zeros stay zero. */
 static double due(const struct filter *f, double weight)
 {
   return weight == 0 ? 0 : weight + f->carry;
@@ -101,7 +104,8 @@ static int nibble_of(float weight, float step)
   return (int)fmaxf(-7, fminf(7, rintf(weight / step)));
 }
 
-/* Of the steps that are tried for a group of rows, the best: the largest magnitude may be beyond seven of them. */
+/* Chooses the step of a group of rows by least squared error. The largest magnitude may exceed
+ * seven steps. */
 static uint16_t choose_step(const struct filter *f, size_t first, size_t n)
 {
   enum { TRIED = 12 };
@@ -123,7 +127,7 @@ static uint16_t choose_step(const struct filter *f, size_t first, size_t n)
   return best;
 }
 
-/* Rows [first, first + n), which share a step, at `to`; their steps are behind them. */
+/* Converts rows [first, first + n), which share a step, to `to`; the steps of all lanes follow. */
 static void narrow_group(const struct filter *f, size_t first, size_t n, char *to)
 {
   uint16_t half = choose_step(f, first, n);
@@ -169,8 +173,8 @@ static void widen_bytes(const char *from, size_t n, float *to)
   for (size_t i = 0; i < n; i++) to[i] = (float)(signed char)from[i];
 }
 
-/* Weights to floats, and one filter of a panel to the type: *scale is that of its sums; false: it is too large for a float.
- * NULL: no panel has or gets this type. */
+/* Widens weights, and narrows one filter of a panel; *scale is the scale of its sums. False: the
+ * scale is too large for a float. NULL: the type is not used in panels. */
 static const struct {
   void (*widen)(const char *from, size_t n, float *to);
   bool (*narrow)(const struct mafat_layer *l, struct filter *f, char *to, float *scale);

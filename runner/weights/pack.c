@@ -1,3 +1,5 @@
+/* Helpers of packing: panels, channel blocks, finiteness, dispatch by type. Called by
+ * runner/weights/weights.c, weights_open.c and packer.c. Pure functions on the caller's memory. */
 #include "runner/weights/pack.h"
 
 #include <string.h>
@@ -37,7 +39,7 @@ bool mafat_pack_weights_are_finite(enum mafat_dtype type, const void *weights, s
 int mafat_pack_panel_begin(const struct mafat_layer *l, int filter)
 {
   if (!mafat_layer_is_grouped(l)) return filter / MAFAT_PANEL * MAFAT_PANEL;
-  /* They begin with blocks or groups. */
+  /* panels of grouped layers begin with channel blocks or groups */
   int per_group = l->filters / l->groups, block = filter / MAFAT_CHANNEL_BLOCK * MAFAT_CHANNEL_BLOCK;
   int group = filter / per_group * per_group;
   return mafat_layer_is_depthwise(l) || block > group ? block : group;

@@ -1,16 +1,16 @@
-/* From the orders of files into packed panels, of one type: included by one file for each, which defines ELEMENT, what a
- * weight is in both, and PACK, the function's name (pack.h). */
+/* Packs weights of one element type from a file's order into panels. Included by one source per
+ * type, which defines ELEMENT (the type in both) and PACK (the function's name, see pack.h). */
 #include "runner/weights/pack.h"
 
 #include <string.h>
 
-/* A panel, and what of it is being filled. */
+/* A panel, and the part that is being filled. */
 struct panel {
   ELEMENT *weights;
-  float *affine; /* behind them: scales, then biases */
+  float *affine; /* after the weights: scales, then biases */
   size_t width, taps, channels;
   int lane, n; /* filters */
-  bool ends;   /* with the panel's last filter */
+  bool ends;   /* the part includes the panel's last filter */
 };
 
 static struct panel find_panel(const struct mafat_layer *l, struct mafat_packed_panels panels, int filter, int end)
@@ -30,13 +30,13 @@ static struct panel find_panel(const struct mafat_layer *l, struct mafat_packed_
                         .ends = end >= panel_end};
 }
 
-/* From a weight to that of the next filter, input and tap. */
+/* Distances from a weight to the next filter, input and tap. */
 struct steps {
   ptrdiff_t filter, input, tap;
 };
 
-/* n filters of one piece side by side, taps apart as the panel has them. `from` and
- * `to` are the piece's first weights of the first of these filters. */
+/* Packs n neighbouring filters of one channel block; taps are as far apart as in the panel. `from`
+ * and `to` are the block's first weights of the first of these filters. */
 static inline void pack_lanes(const ELEMENT *restrict from, struct steps s, ELEMENT *restrict to, const struct panel *p,
                               size_t channels, int n)
 {
@@ -48,8 +48,8 @@ static inline void pack_lanes(const ELEMENT *restrict from, struct steps s, ELEM
   }
 }
 
-/* All lanes of one piece before the next: what they fill stays in the cache. Whole
- * vectors are stored, and few streams are read at a time. */
+/* Packs all lanes of one block before the next, so that the panel stays in the cache. Stores whole
+ * vectors and reads few streams at a time. */
 static void pack_piece(const ELEMENT *from, struct steps s, const struct panel *p, const struct mafat_piece *piece,
                        size_t before)
 {
@@ -62,7 +62,7 @@ static void pack_piece(const ELEMENT *from, struct steps s, const struct panel *
   for (; i < p->n; i++) pack_lanes(from + i * s.filter, s, to + i, p, channels, 1);
 }
 
-/* Zeros behind the last filter of a panel that is not full. */
+/* Pads a panel with zeros after its last filter. */
 static void fill_up(const struct panel *p)
 {
   size_t n = (size_t)(p->lane + p->n), rows = p->channels * p->taps;
@@ -79,9 +79,9 @@ static void put_affine(const struct panel *p, const float *scale, const float *b
   memcpy(to + p->width, bias, (size_t)p->n * sizeof *to);
 }
 
-/* ---- filter by filter ---- */
+/* ---- order: filter by filter ---- */
 
-/* The steps, and where the first tap of the first input lies. */
+/* Returns the distances, and the offset of the first input's first tap. */
 static struct steps filter_steps(const struct mafat_constant *c, const struct panel *p, ptrdiff_t *first)
 {
   ptrdiff_t inputs = (ptrdiff_t)p->channels, taps = (ptrdiff_t)p->taps;
@@ -110,15 +110,16 @@ static void pack_filters(const struct mafat_layer *l, const struct mafat_pack_pa
   }
 }
 
-/* ---- row by row ---- */
+/* ---- order: row by row ---- */
 
-/* The pieces of a group, walked along its inputs. */
+/* Channel blocks of a group, and the position in them. */
 struct inputs {
   const struct mafat_piece *pieces;
-  int at; /* the piece of the last one */
+  int at; /* block of the last input */
 };
 
-/* An input's weights in the panel, of the first lane, and how far apart its taps lie there. */
+/* Returns the address of an input's weights in the panel for the first lane, and the distance
+ * between taps. */
 static ELEMENT *find_input(struct inputs *in, const struct panel *p, int input, size_t *between_taps)
 {
   int first = in->pieces[0].position;
@@ -130,7 +131,7 @@ static ELEMENT *find_input(struct inputs *in, const struct panel *p, int input, 
   return p->weights + (before * p->taps + (size_t)input - before) * p->width + p->lane;
 }
 
-/* Rows of all filters, each of an input and a tap: what one panel has of them. */
+/* Packs rows of all filters, one per input and tap: one panel's part of them. */
 static void pack_rows(const struct mafat_pack_part *part, int filter, size_t filters, const struct panel *p,
                       struct inputs in)
 {
@@ -146,7 +147,7 @@ static void pack_rows(const struct mafat_pack_part *part, int filter, size_t fil
   }
 }
 
-/* Rows of inputs of all groups, each of its group's filters with their taps. */
+/* Packs rows of inputs of all groups, each with its group's filters and taps. */
 static void pack_transposed(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_piece *pieces,
                             struct mafat_packed_panels panels)
 {

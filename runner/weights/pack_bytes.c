@@ -1,4 +1,4 @@
-/* Weights of int8. */
+/* Packs int8 weights: compiles pack_body.h. Called by mafat_pack() in runner/weights/pack.c. */
 #include <stdint.h>
 
 #define ELEMENT int8_t

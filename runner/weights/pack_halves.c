@@ -1,4 +1,5 @@
-/* Weights of float16, whose bits are moved. */
+/* Packs float16 weights as 16-bit patterns: compiles pack_body.h. Called by mafat_pack() in
+ * runner/weights/pack.c. */
 #include <stdint.h>
 
 #define ELEMENT uint16_t

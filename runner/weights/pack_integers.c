@@ -1,4 +1,6 @@
-/* Weights of whole numbers into panels of quads, and what their sums become (packing.h). */
+/* Packs integer weights into panels of quads, with biases, multipliers and shifts
+ * (predictor/plan/packing.h), and checks packed panels. Called by runner/weights/weights.c and
+ * packer.c. Pure functions on the caller's memory. */
 #include "runner/weights/pack_integers.h"
 
 #include "runner/weights/pack.h"
@@ -6,10 +8,10 @@
 #include <math.h>
 #include <string.h>
 
-/* A panel, and where things lie in it. */
+/* A panel and the offsets in it. */
 struct panel {
   int8_t *weights;
-  int32_t *finish; /* biases, multipliers, shifts: rows of the width */
+  int32_t *finish; /* biases, multipliers, shifts: one row each */
   size_t width, bytes;
   int first, end;  /* filters */
 };
@@ -22,11 +24,11 @@ static struct panel find_panel(const struct mafat_layer *l, struct mafat_packed_
   return (struct panel){(int8_t *)at, (int32_t *)(void *)(at + weights), width, weights, first, end};
 }
 
-/* ---- where a weight lies ---- */
+/* ---- positions of weights ---- */
 
-/* A run of channels of a group, and where their quads begin. */
+/* A channel block of a group, and the offset of its quads. */
 struct place {
-  size_t before, channels; /* of the pieces before, and of this one, rounded up to quads */
+  size_t before, channels; /* of the blocks before, and of this one, rounded up to quads */
   int first, end;          /* inputs of the group */
 };
 
@@ -41,13 +43,14 @@ static struct place find_place(const struct mafat_piece *pieces, int n, int inpu
   return p;
 }
 
-/* The same, of inputs that mostly come in order: looked for where it is another. */
+/* Updates the block if the input is outside it; inputs mostly come in order. */
 static void move_place(struct place *place, const struct mafat_piece *pieces, int n, int input)
 {
   if (input < place->first || input >= place->end) *place = find_place(pieces, n, input);
 }
 
-/* Weights of one input of a run of filters: taps apart by `taps`, filters by 4, or, of depthwise ones, by 1. */
+/* Returns the weights of one input. Taps are *between_taps apart; filters 4, or 1 in depthwise
+ * layers. */
 static int8_t *find_input(const struct mafat_layer *l, const struct panel *p, const struct place *place, int input,
                           size_t *between_taps)
 {
@@ -57,13 +60,13 @@ static int8_t *find_input(const struct mafat_layer *l, const struct panel *p, co
   return p->weights + (place->before * taps + in / MAFAT_QUAD * MAFAT_QUAD) * p->width + in % MAFAT_QUAD;
 }
 
-/* ---- taking them ---- */
+/* ---- copying ---- */
 
-/* Of a file, as its constant has them. */
+/* Weights of a file in their order. */
 struct source {
   const unsigned char *from;
-  unsigned char turn;             /* unsigned ones become signed */
-  size_t filter, input, tap;      /* from a weight to that of the next */
+  unsigned char turn;             /* sign bit that converts unsigned to signed */
+  size_t filter, input, tap;      /* distances from a weight to the next */
   bool flipped;
 };
 
@@ -90,7 +93,7 @@ static int list_pieces(const struct mafat_layer *l, int filter, struct mafat_pie
   return mafat_pieces(mafat_layer_sources(l), mafat_span(begin, begin + m.inputs), pieces, mafat_pack_pieces(l));
 }
 
-/* One input and tap of filters [filters) of a panel. */
+/* Copies one input and tap of some filters of a panel. */
 static void put(const struct source *s, const struct mafat_layer *l, const struct panel *p, const unsigned char *from,
                 int8_t *to, struct mafat_span filters)
 {
@@ -99,7 +102,7 @@ static void put(const struct source *s, const struct mafat_layer *l, const struc
   for (int f = filters.begin; f < filters.end; f++, from += s->filter, to += step) *to = (int8_t)(*from ^ s->turn);
 }
 
-/* Filter by filter. */
+/* Packs order filter by filter. */
 static void pack_filters(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_piece *pieces,
                          const struct panel *p, struct mafat_span filters)
 {
@@ -118,7 +121,7 @@ static void pack_filters(const struct mafat_layer *l, const struct mafat_pack_pa
   }
 }
 
-/* Rows of all filters, each of an input and a tap. */
+/* Packs rows of all filters, one per input and tap. */
 static void pack_rows(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_piece *pieces,
                       const struct panel *p)
 {
@@ -137,9 +140,9 @@ static void pack_rows(const struct mafat_layer *l, const struct mafat_pack_part 
   }
 }
 
-/* ---- what sums become ---- */
+/* ---- requantization ---- */
 
-/* Of all weights of a lane, as they lie in the panel: those that fill it up are 0. */
+/* Returns the sum of all weights of a lane; padding is 0. */
 static int64_t sum_lane(const struct mafat_layer *l, const struct panel *p, size_t lane)
 {
   size_t step = mafat_layer_is_depthwise(l) ? 1 : MAFAT_QUAD;
@@ -163,7 +166,7 @@ static struct mafat_multiplier multiplier_of(const struct mafat_layer *l, float 
   return mafat_multiplier(mafat_quantization_factor(in_scale, scale, l->quantization.scale, l->single));
 }
 
-/* What fills up the quads of pieces is 0, whatever is read beside it. */
+/* Zeroes the padding of the blocks' quads, which is multiplied by arbitrary bytes. */
 static void clear_behind(const struct mafat_layer *l, const struct panel *p, const struct mafat_piece *pieces, int n)
 {
   size_t taps = (size_t)mafat_layer_matrix(l).taps;
@@ -177,8 +180,8 @@ static void clear_behind(const struct mafat_layer *l, const struct panel *p, con
   }
 }
 
-/* Takes the weights' zero point off a panel whose weights stay bytes without it, as nearly all do: so products need no sum
- * of their inputs. Returns what is left of it. */
+/* Subtracts the weights' zero point from a panel if the weights still fit in bytes, as they nearly
+ * always do; products then need no sums of inputs. Returns the zero point that remains. */
 static int take_zero(const struct mafat_layer *l, const struct panel *p, struct mafat_piece *pieces)
 {
   int least = 0, most = 0, zero = l->weights_zero;
@@ -215,21 +218,22 @@ static void finish(const struct mafat_network *n, int layer, const struct mafat_
   }
 }
 
-/* ---- of floats ---- */
+/* ---- from floats ---- */
 
-enum { MOST_BIAS = 1 << 30 }; /* that sums of products of bytes can be added to */
+enum { MOST_BIAS = 1 << 30 }; /* largest bias to which sums of byte products can be added */
 
-/* A filter's weights and what its sums become, of weights that were narrowed: real = scale * number. */
+/* A filter's dequantization: weight = scale * quantized weight. */
 struct filter {
   double scale, bias;
-  double keep; /* of each number, where the bias asks for a coarser scale */
+  double keep; /* factor of each quantized weight, if the bias requires a coarser scale */
 };
 
-/* Scales become positive, so that a sum is negative where what it means is. Weights that are all 0 leave it to the bias. */
+/* Makes the scale positive, so that a sum has the sign of its real value. Weights that are all 0
+ * leave the scale to the bias. */
 static struct filter filter_of(double scale, double bias, double in_scale, bool zeros)
 {
   struct filter f = {zeros ? 0 : fabs(scale), bias, scale < 0 ? -1 : 1};
-  double least = fabs(bias) / in_scale / MOST_BIAS; /* of a scale, for the bias */
+  double least = fabs(bias) / in_scale / MOST_BIAS; /* least scale for the bias */
   if (least < 0x1p-100) least = 0x1p-100;
   if (f.scale >= least) return f;
   f.keep *= f.scale / least;
@@ -244,7 +248,7 @@ static bool is_zero(const signed char *from, size_t rows, size_t width, size_t l
   return true;
 }
 
-/* Quads of one piece of rows of the width, each number multiplied by its filter's `keep`. */
+/* Packs one channel block into quads, each value times its filter's `keep`. */
 static void put_quads(const struct filter *filters, const signed char *from, int n_channels, int taps, size_t width, int8_t *to)
 {
   for (int t = 0; t < taps; t++)
@@ -259,7 +263,8 @@ static void put_depthwise(const struct filter *filters, const signed char *from,
   for (size_t i = 0; i < p->bytes; i++) p->weights[i] = (int8_t)rint(from[i] * filters[i % p->width].keep);
 }
 
-/* A sloped one's, of negative sums. Bits of 0 would say that it is that of the others: where the product has become 0, -0 is as good. */
+/* Returns the factor of negative sums for a sloped rectifier. Zero bits would mean the same factor
+ * as for positive sums, so a product of 0 becomes -0. */
 static struct mafat_multiplier multiplier_below(float in_scale, float slope, float scale, float out_scale)
 {
   struct mafat_multiplier m = mafat_multiplier_even(in_scale * slope, scale, out_scale);
@@ -323,9 +328,10 @@ void mafat_pack_integers(const struct mafat_network *n, int layer, const struct 
   }
 }
 
-/* ---- what packing makes ---- */
+/* ---- checks of packed panels ---- */
 
-enum { LEAST_SHIFT = -31, MOST_SHIFT = 30, LEAST_MULTIPLIER = 1 << 30 }; /* network/quantization.h */
+/* bounds of network/quantization.h */
+enum { LEAST_SHIFT = -31, MOST_SHIFT = 30, LEAST_MULTIPLIER = 1 << 30 };
 
 static float float_of(int32_t bits)
 {
@@ -334,7 +340,7 @@ static float float_of(int32_t bits)
   return x;
 }
 
-/* A number of the second row or the third, of ONNX's rule: factors. */
+/* Checks a factor of ONNX's rule, in the second or third row. */
 static struct mafat_integer_fault find_factor_fault(int32_t bits)
 {
   const struct mafat_integer_fault none = {0}, fault = {"factor", 0, (double)float_of(bits)};
@@ -355,7 +361,8 @@ static struct mafat_integer_fault find_shift_fault(int32_t both)
   return (struct mafat_integer_fault){0};
 }
 
-/* Of the multipliers and shifts of a panel, those that lie there; `at`: byte of the layer's at which the former begin. */
+/* Checks the multipliers and shifts of a panel that are in the window; `at`: offset of the
+ * multipliers in the layer. */
 static struct mafat_integer_fault find_panel_fault(bool even, size_t at, size_t width, size_t into, const char *data, size_t bytes)
 {
   for (size_t i = 0; i < 2 * width; i++, at += sizeof(int32_t)) {
@@ -369,19 +376,19 @@ static struct mafat_integer_fault find_panel_fault(bool even, size_t at, size_t 
   return (struct mafat_integer_fault){0};
 }
 
-/* Bytes of a panel, of so many packed ones of a layer from byte `into` on. */
+/* A window of a layer's packed bytes, from offset `into` on. */
 struct window {
   size_t into, bytes;
   const char *data;
 };
 
-/* Of the last quads of a piece's taps, n_quads each, from byte `at` on: what fills them up behind `rest` channels is multiplied by whatever lies
- * behind a pixel. */
+/* Checks the padding of a block's last quads: n_quads per tap, from offset `at` on. Padding after
+ * `rest` channels is multiplied by arbitrary bytes. */
 static struct mafat_integer_fault find_filling_fault(struct window w, size_t at, size_t width, size_t taps, size_t n_quads, size_t rest)
 {
   for (size_t t = 0; t < taps; t++) {
     at += n_quads * width * MAFAT_QUAD;
-    const size_t last = at - width * MAFAT_QUAD; /* quads */
+    const size_t last = at - width * MAFAT_QUAD; /* last quads of the tap */
     if (at <= w.into || last >= w.into + w.bytes) continue;
     for (size_t i = 0; i < width * MAFAT_QUAD; i++) {
       size_t byte = last + i;
@@ -393,7 +400,7 @@ static struct mafat_integer_fault find_filling_fault(struct window w, size_t at,
   return (struct mafat_integer_fault){0};
 }
 
-/* Of the weights of the panel that begins at filter `first`, and at byte `at`. */
+/* Checks the padding in the panel that begins with filter `first` at offset `at`. */
 static struct mafat_integer_fault find_weights_fault(const struct mafat_layer *l, int first, size_t at, size_t width, struct window w)
 {
   enum { SOME = 64 };

@@ -1,3 +1,6 @@
+/* Writes packed model files and verifies them. Called by api/packing (pack.c, narrowing.c), by
+ * calibration, and by programs/pack_weights. Reads the weights through a ring, writes the output
+ * file; memory is bounded by the largest panel or transposed layer. */
 #include "runner/weights/packer.h"
 
 #include "base/model_file.h"
@@ -17,26 +20,26 @@ enum { RING_FETCHES = 6, HASH_BYTES = 1 << 20 };
 
 struct mafat_packer {
   const struct mafat_network *network;
-  const struct mafat_packed_origin *origin; /* of the network, or NULL */
-  struct mafat_model_source *source; /* of the weights */
+  const struct mafat_packed_origin *origin; /* of the network; may be NULL */
+  struct mafat_model_source *source; /* source of the weights */
   struct mafat_weights_file *file;
   struct mafat_fetches *fetches;
   struct mafat_stream *stream;
   int fd;
-  const char *name; /* of what is written */
-  struct mafat_packed *packed; /* what is written */
+  const char *name; /* output's name */
+  struct mafat_packed *packed; /* index of the output file */
   struct mafat_piece *pieces;
   float *affine;        /* of the layer: scales, then biases */
-  char *panels;         /* packed, to be written, as the file has them */
-  char *narrow;         /* one of them in the type of its layer */
-  char *narrowed;       /* the same before it sums whole numbers */
-  float *wide;          /* one of them as floats, where the file's are narrow */
+  char *panels;         /* packed panels in the file's type, to be written */
+  char *narrow;         /* one panel in the layer's type */
+  char *narrowed;       /* the same panel before its sums become integers */
+  float *wide;          /* one panel as floats, if the file's weights are narrow */
   char *ring;
-  size_t ring_bytes, panels_bytes, panel_bytes; /* panel: of the largest, as floats */
-  int first_filter;     /* of the panels that are being filled */
-  int stage;            /* of the work that comes next */
-  uint64_t hashed;      /* bytes of the weights file */
-  uint64_t done, total; /* bytes: of the weights file, hashed, and of what is packed */
+  size_t ring_bytes, panels_bytes, panel_bytes; /* panel_bytes: the largest panel as floats */
+  int first_filter;     /* first filter in `panels` */
+  int stage;            /* index of the next stage */
+  uint64_t hashed;      /* bytes hashed of the weights file */
+  uint64_t done, total; /* bytes hashed, and bytes packed */
   struct mafat_diagnostic *d;
 };
 
@@ -56,7 +59,7 @@ static int write_at(const struct mafat_packer *p, uint64_t offset, const void *d
   return MAFAT_OK;
 }
 
-/* Of a layer's packed weights, from byte `first` on. */
+/* Writes packed bytes of a layer from offset `first` on, and adds them to its checksum. */
 static int write_panels(struct mafat_packer *p, int layer, size_t first, const void *panels, size_t bytes)
 {
   struct mafat_packed_entry *e = &p->packed->entries[layer];
@@ -64,7 +67,7 @@ static int write_panels(struct mafat_packer *p, int layer, size_t first, const v
   return write_at(p, e->offset + first, panels, bytes);
 }
 
-/* ---- packing what was read ---- */
+/* ---- packing of fetched data ---- */
 
 static int refuse(const struct mafat_packer *p, int layer)
 {
@@ -82,15 +85,15 @@ static enum mafat_dtype type_in_file(const struct mafat_packer *p, int layer)
   return (enum mafat_dtype)constants_of(p, layer)->weights.type;
 }
 
-/* Are its weights whole numbers in the weights file, too, with what its sums become? */
+/* True if the weights file has the layer quantized, too. */
 static bool has_integers(const struct mafat_packer *p, int layer)
 {
   enum mafat_dtype type = type_in_file(p, layer);
   return mafat_layer_sums_integers(&p->network->layers[layer]) && (type == MAFAT_I8 || type == MAFAT_U8);
 }
 
-/* The layer as the weights file has it: its weights are floats more often than not. Those of whole numbers, signed or
- * not, become the same panels. */
+/* Returns the layer with the types of the weights file, mostly floats. Signed and unsigned integers
+ * give the same panels. */
 static struct mafat_layer layer_in_file(const struct mafat_packer *p, int layer)
 {
   struct mafat_layer l = p->network->layers[layer];
@@ -100,7 +103,7 @@ static struct mafat_layer layer_in_file(const struct mafat_packer *p, int layer)
   return l;
 }
 
-/* Is its file's panel made another one of, by way of floats? */
+/* True if panels are converted by way of floats. */
 static bool is_converted(const struct mafat_packer *p, int layer)
 {
   const struct mafat_layer *l = &p->network->layers[layer], in_file = layer_in_file(p, layer);
@@ -119,25 +122,26 @@ static bool is_narrow(const struct mafat_packer *p, int layer)
   return mafat_layer_widens(&p->network->layers[layer]);
 }
 
-/* A panel of floats as the layer has it, in p->narrow. False: a scale is too large. */
+/* Converts a panel of floats to the layer's type in p->narrow. False: a scale is too large. */
 static bool narrow_panel(struct mafat_packer *p, int layer, int filter, int width, const float *from)
 {
   struct mafat_layer l = p->network->layers[layer];
   bool integers = mafat_layer_sums_integers(&l);
-  if (integers) l.out_type = MAFAT_F32; /* narrowed first: so much is the same */
+  if (integers) l.out_type = MAFAT_F32; /* narrowed like a float layer first */
   if (!mafat_narrow_panel(&l, width, from, integers ? p->narrowed : p->narrow)) return false;
   if (integers) mafat_pack_integers_narrowed(p->network, layer, filter, p->narrowed, p->pieces, p->narrow);
   return true;
 }
 
-/* What the channels of all that a layer reads were multiplied by; NULL: nothing. */
+/* Returns the factors of the channels that a layer reads; NULL: none. */
 static const float *factors_read(const struct mafat_packer *p, int layer)
 {
   int tensor = mafat_layer_sources(&p->network->layers[layer])->list[0].tensor;
   return tensor < p->network->n_layers ? p->origin->factors[tensor] : NULL;
 }
 
-/* A panel of floats of filters [filter, filter + n) for maps whose channels are multiplied: those it reads and those it puts out. */
+/* Applies the factors of equalized maps to a panel of floats: those of the input and of the
+ * output. */
 static void equalize(struct mafat_packer *p, const struct mafat_layer *l, int layer, struct mafat_span filters, float *panel)
 {
   const float *in = factors_read(p, layer), *out = p->origin->factors[layer];
@@ -155,7 +159,7 @@ static void equalize(struct mafat_packer *p, const struct mafat_layer *l, int la
       for (size_t k = 0; k < width; k++) *panel++ /= in[p->pieces[i].position + row % p->pieces[i].n];
 }
 
-/* Writes the panels of filters [filters), whole, which are there from p->panels on. */
+/* Writes the complete panels of some filters from p->panels. */
 static int write_filters(struct mafat_packer *p, int layer, struct mafat_span filters)
 {
   const struct mafat_layer *l = &p->network->layers[layer], in_file = layer_in_file(p, layer);
@@ -225,8 +229,7 @@ static void pack(struct mafat_packer *p, const struct mafat_layer *in_file, cons
   else mafat_pack(in_file, &part, p->pieces, panels);
 }
 
-/* Packs behind what is left of the fetch before, and writes the panels that are
- * complete. */
+/* Packs a fetch after the incomplete panel of the last one, and writes the complete panels. */
 static int take_filters(struct mafat_packer *p, const struct mafat_fetch *fetch, const void *values)
 {
   const struct mafat_layer in_file = layer_in_file(p, fetch->layer), *l = &in_file;
@@ -237,7 +240,7 @@ static int take_filters(struct mafat_packer *p, const struct mafat_fetch *fetch,
   size_t complete = mafat_packed_offset(l, end) - before;
   if (complete == 0) return MAFAT_OK;
   int code = write_filters(p, fetch->layer, mafat_span(p->first_filter, end));
-  if (fetch->filters.end > end) { /* one more has begun */
+  if (fetch->filters.end > end) { /* the next panel has begun */
     size_t begun = mafat_packed_offset(l, mafat_panel_end(l, end)) - mafat_packed_offset(l, end);
     memmove(p->panels, p->panels + complete, begun);
   }
@@ -245,7 +248,7 @@ static int take_filters(struct mafat_packer *p, const struct mafat_fetch *fetch,
   return code;
 }
 
-/* Do rows lie one behind the other in every panel? A narrow one is made of all its rows. */
+/* True if each row is a contiguous part of every panel. Narrow panels need all their rows. */
 static bool rows_are_inputs(const struct mafat_packer *p, int layer)
 {
   const struct mafat_layer *l = &p->network->layers[layer];
@@ -253,7 +256,7 @@ static bool rows_are_inputs(const struct mafat_packer *p, int layer)
          !mafat_layer_is_grouped(l);
 }
 
-/* Rows that are scattered all over the panels: these are filled first. */
+/* Packs rows that are scattered over all panels; writes them after the last row. */
 static int take_rows(struct mafat_packer *p, const struct mafat_fetch *fetch, const void *values)
 {
   const struct mafat_layer in_file = layer_in_file(p, fetch->layer);
@@ -261,13 +264,13 @@ static int take_rows(struct mafat_packer *p, const struct mafat_fetch *fetch, co
   return fetch->last ? write_filters(p, fetch->layer, mafat_span(0, in_file.out.c)) : MAFAT_OK;
 }
 
-/* Of some inputs' weights in a panel, and its scales and biases. */
+/* Returns the bytes of some inputs' weights in a panel, with scales and biases. */
 static size_t inputs_bytes(size_t width, size_t n_inputs)
 {
   return n_inputs * width * sizeof(float) + mafat_panel_affine_bytes(width);
 }
 
-/* Some inputs of all outputs: a part of every panel. */
+/* Writes some inputs of all outputs: a part of every panel. */
 static int take_inputs(struct mafat_packer *p, const struct mafat_fetch *fetch, const float *values)
 {
   const struct mafat_layer *l = &p->network->layers[fetch->layer];
@@ -296,7 +299,7 @@ static int take_in(struct mafat_packer *p, const struct mafat_fetch *fetch, cons
   switch (fetch->kind) {
   case MAFAT_FETCH_BIASES:
   case MAFAT_FETCH_NORMALIZATION:
-  case MAFAT_FETCH_AFFINE: return take_affine(p, fetch, values); /* finite once they are folded */
+  case MAFAT_FETCH_AFFINE: return take_affine(p, fetch, values); /* checked after folding */
   case MAFAT_FETCH_PARTS: return take_parts(p, fetch, data);
   default: break;
   }
@@ -322,9 +325,9 @@ static int pack_some(struct mafat_packer *p, bool *last)
   return MAFAT_OK;
 }
 
-/* ---- the file around the layers ---- */
+/* ---- rest of the file ---- */
 
-/* Reads a file from one end to the other: what hashing and checking need. */
+/* Reads one aligned block, for hashing and checking. */
 static int read_in_order(struct mafat_reads *reads, char *block, uint64_t offset, size_t bytes, struct mafat_diagnostic *d)
 {
   size_t whole = (bytes + MAFAT_FETCH_ALIGNMENT - 1) / MAFAT_FETCH_ALIGNMENT * MAFAT_FETCH_ALIGNMENT;
@@ -346,11 +349,11 @@ static int hash_some(struct mafat_packer *p, bool *last)
   return MAFAT_OK;
 }
 
-/* The excerpt's bytes, as they come: full blocks are hashed and written. */
+/* Buffer for the embedded graph: full blocks are hashed and written. */
 struct block {
   char *bytes;
   size_t n;
-  uint64_t at; /* in the excerpt */
+  uint64_t at; /* offset in the embedded graph */
 };
 
 static int end_block(struct mafat_packer *p, struct block *b)
@@ -376,7 +379,8 @@ static int copy_piece(struct mafat_packer *p, struct mafat_model_file *file, con
   return code;
 }
 
-/* A file's number, as constants have it. The model's own, those below its folder, by what they are called there, and others. */
+/* Returns the file number in constants; 0: the model itself. Names are paths, or relative to the
+ * model's folder. */
 static int number_of(const struct mafat_packer *p, const char *name)
 {
   const char *slash = strrchr(p->file->name, '/');
@@ -388,7 +392,7 @@ static int number_of(const struct mafat_packer *p, const char *name)
   return 0;
 }
 
-/* One that an excerpt has pieces of: as it was when these were noted. */
+/* Opens a file of the embedded graph, and checks that it is unchanged since it was recorded. */
 static int open_excerpt_file(struct mafat_model_file **file, const struct mafat_packer *p, const char *name)
 {
   const int number = number_of(p, name);
@@ -415,7 +419,7 @@ static int write_excerpt(struct mafat_packer *p)
   return code ? code : end_block(p, &b);
 }
 
-/* Between hashing and packing, for all three use the ring. */
+/* Runs between hashing and packing, because all three use the ring. */
 static int begin_layers(struct mafat_packer *p, bool *last)
 {
   int code = p->origin && p->origin->excerpt ? write_excerpt(p) : MAFAT_OK;
@@ -437,14 +441,14 @@ static int write_around(struct mafat_packer *p, bool *last)
   return code;
 }
 
-/* Of a layer's widest panel: no more than of all of it, as floats. */
+/* Returns the bytes of a layer's widest panel as floats. */
 static size_t float_panel_bytes(const struct mafat_layer *l)
 {
   const size_t width = (size_t)mafat_panel_width(mafat_min(l->out.c, MAFAT_PANEL));
   return (size_t)mafat_matrix_row(mafat_layer_matrix(l)) * width * sizeof(float) + mafat_panel_affine_bytes(width);
 }
 
-/* What all fetches bring, and what the largest needs, its panels beside those it begins and ends within. */
+/* Sums all fetches, and finds the largest buffer: a fetch's panels, including partial ones. */
 static void find_sizes(struct mafat_packer *p)
 {
   struct mafat_fetch fetch;
@@ -485,7 +489,8 @@ static int allocate(struct mafat_packer *p)
   p->pieces = calloc(room, sizeof *p->pieces);
   p->affine = calloc(affine, sizeof *p->affine);
   p->panels = calloc(p->panels_bytes + 1, 1);
-  p->narrow = calloc(p->panel_bytes + MAFAT_PANEL * sizeof(int32_t), 1); /* none is longer than as floats, but for its shifts */
+  /* no type is larger than floats, except for shifts */
+  p->narrow = calloc(p->panel_bytes + MAFAT_PANEL * sizeof(int32_t), 1);
   p->narrowed = calloc(p->panel_bytes + 1, 1);
   p->wide = calloc(p->panel_bytes + 1, 1);
   void *ring = mmap(NULL, p->ring_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -493,7 +498,7 @@ static int allocate(struct mafat_packer *p)
   return p->pieces && p->affine && p->panels && p->narrow && p->narrowed && p->wide && p->ring ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-/* The file as it will be, empty. */
+/* Lays out the output file, without data. */
 static int lay_out(struct mafat_packer *p)
 {
   const struct mafat_network *n = p->network;
@@ -502,7 +507,8 @@ static int lay_out(struct mafat_packer *p)
   for (int l = 0; l < n->n_layers && code == MAFAT_OK; l++) {
     const struct mafat_layer floats = layer_as_floats(p, l);
     size_t packed = mafat_packed_layer_bytes(&n->layers[l]);
-    /* What they are made of, panel by panel, is so much more, and six reads of it lie in the ring (predictor/schedule/fetches.c has the bound, too). */
+    /* panels as floats are larger, and the ring holds six reads (predictor/schedule/fetches.c has
+     * the bound, too) */
     bool reached = !is_converted(p, l) || mafat_packed_layer_bytes(&floats) <= SIZE_MAX / 4;
     if (packed == SIZE_MAX || !reached) code = MAFAT_ELIMIT;
     bytes[l] = packed;
@@ -589,7 +595,7 @@ int mafat_packer_write(const char *weights_path, const struct mafat_network *n, 
   return code;
 }
 
-/* ---- checking ---- */
+/* ---- verification ---- */
 
 static void show(const struct mafat_packer_progress *p, uint64_t done, uint64_t total)
 {

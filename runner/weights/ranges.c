@@ -1,8 +1,10 @@
+/* Chooses quantization ranges from observed values. Called by api/packing/calibrate.c and
+ * runner/weights/equalize.c. Pure functions on the caller's histograms. */
 #include "runner/weights/ranges.h"
 
 #include <math.h>
 
-enum { STEPS = 255 }; /* between the numbers of a byte */
+enum { STEPS = 255 }; /* steps between the 256 values of a byte */
 
 void mafat_range_see(struct mafat_range *seen, const float *x, size_t n)
 {
@@ -47,7 +49,7 @@ double mafat_histogram_error(const struct mafat_histogram *h, struct mafat_range
   return h->n > 0 ? error / h->n : 0;
 }
 
-enum { TRIED = 128 }; /* shares of an end */
+enum { TRIED = 128 }; /* fractions of an end that are tried */
 
 static double best_most(const struct mafat_histogram *h, double least)
 {
@@ -71,7 +73,7 @@ static double best_least(const struct mafat_histogram *h, double most)
   return best;
 }
 
-/* One end after the other. */
+/* Optimizes one end after the other, twice. */
 static struct mafat_range by_squares(const struct mafat_histogram *h)
 {
   struct mafat_range r = h->seen;
@@ -82,7 +84,7 @@ static struct mafat_range by_squares(const struct mafat_histogram *h)
   return r;
 }
 
-/* As much of what was seen lies beyond, from that end of it inwards. */
+/* Returns the bound that cuts off that share of the values, starting from bin `first`. */
 static double cut(const struct mafat_histogram *h, double share, int first, int step)
 {
   double left = h->n * share, width = bin_width(h);
@@ -106,7 +108,7 @@ struct mafat_range mafat_histogram_range(const struct mafat_histogram *h, enum m
 
 void mafat_range_numbers(struct mafat_range r, float *scale, unsigned char *zero)
 {
-  const double least = 0x1p-30; /* of what is 0 everywhere, too */
+  const double least = 0x1p-30; /* also for tensors that are 0 everywhere */
   *scale = (float)fmin(fmax((r.most - r.least) / STEPS, least), 1 / least);
   *zero = (unsigned char)fmin(fmax(rint(-r.least / (double)*scale), 0), STEPS);
 }

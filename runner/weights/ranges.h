@@ -1,4 +1,5 @@
-/* Which reals the 256 numbers of a byte shall stand for, by what a tensor was seen to hold. */
+/* Chooses the range of reals that the 256 values of a byte represent, from observed values of a
+ * tensor. */
 #ifndef MAFAT_RUNNER_WEIGHTS_RANGES_H
 #define MAFAT_RUNNER_WEIGHTS_RANGES_H
 
@@ -6,36 +7,38 @@
 
 enum { MAFAT_HISTOGRAM_BINS = 4096 };
 
-/* From one real to another, 0 always among them. */
+/* Always includes 0. */
 struct mafat_range {
   double least, most;
 };
 
-/* What was seen, in two passes: first how far it reaches, then how much of it lies where; but 0, which every range has exactly. */
+/* Observed values, in two passes: first the range, then the distribution. Zeros are not counted:
+ * every range represents them exactly. */
 struct mafat_histogram {
   struct mafat_range seen;
   double bins[MAFAT_HISTOGRAM_BINS]; /* of equal width */
   double n;
 };
 
-/* Extends what is seen. */
+/* Extends the range. */
 void mafat_range_see(struct mafat_range *seen, const float *x, size_t n);
-/* Counts them in bins; all have been seen. */
+/* Adds values to the bins; all must be in the range. */
 void mafat_histogram_add(struct mafat_histogram *h, const float *x, size_t n);
 
 enum mafat_range_method {
-  MAFAT_RANGE_SQUARES,    /* the least sum of squared errors: of rounding inside, of what is cut off outside */
-  MAFAT_RANGE_PERCENTILE, /* all but one of 10,000, as many cut off on either side */
+  MAFAT_RANGE_SQUARES,    /* least sum of squared errors: rounding inside, clamping outside */
+  MAFAT_RANGE_PERCENTILE, /* all but one of 10,000 values, half of them clamped on either side */
   MAFAT_N_RANGE_METHODS
 };
 
 struct mafat_range mafat_histogram_range(const struct mafat_histogram *h, enum mafat_range_method method);
-/* Mean of squared errors of numbers of that range. */
+/* Returns the mean squared error of quantization to that range. */
 double mafat_histogram_error(const struct mafat_histogram *h, struct mafat_range r);
 
-/* Both. */
+/* Returns the smallest range that contains both. */
 struct mafat_range mafat_range_join(struct mafat_range a, struct mafat_range b);
-/* A number means scale * (number - zero): 0 exactly, and all of the range but half a step. */
+/* Converts to quantization parameters: real = scale * (value - zero). 0 is exact, and the range is
+ * covered to within half a step. */
 void mafat_range_numbers(struct mafat_range r, float *scale, unsigned char *zero);
 
 #endif

@@ -1,3 +1,6 @@
+/* Asynchronous reads of files past the page cache. Called by runner/weights (stream.c,
+ * weights_file.c, packer.c), runner/image/raw_input.c, calibration and `mafat doctor`. Opens
+ * descriptors with O_DIRECT if possible; may start a thread. */
 #include "runner/weights/reads.h"
 
 #include <assert.h>
@@ -17,20 +20,21 @@
 
 enum {
   MOST_ALIGNMENT = 4096,
-  ORDINARY_ALIGNMENT = 64, /* of reads through the page cache, which need none: a line of the caches */
+  /* alignment of reads through the page cache: a cache line, although none is required */
+  ORDINARY_ALIGNMENT = 64,
   PROBE_BYTES = 2 * MOST_ALIGNMENT,
-  PATIENCE_MS = 1000       /* with a kernel that is short of memory for another read */
+  PATIENCE_MS = 1000       /* longest wait if the kernel lacks memory for another read */
 };
 
 struct file {
   char *path;
   int fd;
   const char *memory; /* NULL: a file */
-  bool direct, cached; /* cached: all of it was in the page cache, where it stays */
+  bool direct, cached; /* cached: the whole file was in the page cache, and stays there */
   size_t alignment;
   uint64_t bytes;
   struct mafat_file_state state;
-  struct stat opened; /* of a file */
+  struct stat opened; /* result of fstat at opening */
 };
 
 struct slot {
@@ -45,11 +49,11 @@ struct slot {
 struct mafat_reads {
   struct file *files; /* (n_files) */
   unsigned n_files;
-  size_t alignment, page_bytes; /* alignment: the largest of a file */
+  size_t alignment, page_bytes; /* alignment: largest of all files */
   const struct mafat_reads_how *method;
-  void *ring; /* the method's */
+  void *ring; /* the method's state */
   unsigned n_under_way;
-  int broken; /* the error number with which waiting failed: what is under way, nobody knows; 0 */
+  int broken; /* error with which waiting failed, so that pending reads are unknown; 0: none */
   uint64_t bytes_read;
   struct slot slots[MAFAT_READS_DEPTH];
 };
@@ -62,7 +66,7 @@ static int fail_reading(const struct file *f, int error, uint64_t offset, struct
                     strerror(error));
 }
 
-/* At once, by the caller. */
+/* Reads synchronously. */
 static ssize_t read_now(int fd, void *to, size_t bytes, uint64_t offset)
 {
   ssize_t got;
@@ -71,7 +75,7 @@ static ssize_t read_now(int fd, void *to, size_t bytes, uint64_t offset)
   return got < 0 ? -errno : got;
 }
 
-/* What the kernel refuses now it may do in a moment. */
+/* True if a refused request should be retried; waits a moment if needed. */
 static bool may_pass(int error, int *waited_ms)
 {
   const struct timespec moment = {.tv_nsec = 1000000};
@@ -81,7 +85,7 @@ static bool may_pass(int error, int *waited_ms)
   return true;
 }
 
-/* Memory is there at once. */
+/* Completes a read of memory at once. */
 static int copy_memory(struct slot *s, const struct file *f)
 {
   uint64_t left = f->bytes - s->offset;
@@ -109,7 +113,7 @@ int mafat_reads_submit_of(struct mafat_reads *r, unsigned file, unsigned slot, v
   return MAFAT_OK;
 }
 
-/* Until one more read is done, whichever. 0 or an error number. */
+/* Waits until any pending read is done. Returns 0 or an error number. */
 static int await_one(struct mafat_reads *r)
 {
   unsigned slot;
@@ -124,8 +128,8 @@ static int await_one(struct mafat_reads *r)
   return 0;
 }
 
-/* Reads what a read that was interrupted or came short has left, which is rare. In
- * *done what there is then, at least as far as the file went when it was opened. */
+/* Completes a short or interrupted read, which is rare. *done: bytes read, at least up to the
+ * file's size at opening. */
 static int complete(struct mafat_reads *r, const struct slot *s, size_t *done, struct mafat_diagnostic *d)
 {
   const struct file *f = &r->files[s->file];
@@ -138,7 +142,7 @@ static int complete(struct mafat_reads *r, const struct slot *s, size_t *done, s
     if (got < 0) return fail_reading(f, (int)-got, s->offset + from, d);
     *done = from + (size_t)got;
     if (*done >= needed) return MAFAT_OK;
-    /* A direct read ends within a granule only where the file does. */
+    /* a direct read ends within a block only at the end of the file */
     size_t next = *done / granule * granule;
     if (next == from)
       return mafat_fail(d, MAFAT_EFORMAT, "%s: ended while being read, at byte %llu", f->path,
@@ -147,8 +151,8 @@ static int complete(struct mafat_reads *r, const struct slot *s, size_t *done, s
   }
 }
 
-/* The kernel keeps pages that are dropped in part, so that a page which this read
- * shares with a neighbour goes with the later of them. */
+/* Drops the pages of a read. The kernel keeps partially dropped pages, so a page shared by two
+ * reads goes with the later one. */
 static void drop_pages(const struct mafat_reads *r, const struct file *f, uint64_t offset, size_t bytes)
 {
   uint64_t begin = offset / r->page_bytes * r->page_bytes;
@@ -174,7 +178,8 @@ int mafat_reads_wait(struct mafat_reads *r, unsigned slot, struct mafat_diagnost
 
 /* ---- opening ---- */
 
-/* A descriptor of its own: of the same open file, or, where others have that one, too, of another, so that its flags are nobody else's. */
+/* Opens a descriptor of its own. If the source's open file is shared, opens the file anew, so that
+ * O_DIRECT affects nobody else. */
 static int open_file(struct file *f, const struct mafat_model_source *s, struct mafat_diagnostic *d)
 {
   char again[32];
@@ -192,8 +197,8 @@ static int open_file(struct file *f, const struct mafat_model_source *s, struct 
   return f->fd < 0 ? mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", f->path, strerror(errno)) : MAFAT_OK;
 }
 
-/* Is all of it in the page cache? Of files that a process neither owns nor may write to the
- * kernel says so whatever is the case. */
+/* True if the whole file is in the page cache. For files that the process neither owns nor may
+ * write, the kernel always reports so; these count as not cached. */
 static bool is_cached(const struct file *f)
 {
   size_t bytes = (size_t)f->opened.st_size;
@@ -202,7 +207,7 @@ static bool is_cached(const struct file *f)
   return mafat_process_cached_bytes_of(f->fd, bytes) >= bytes;
 }
 
-/* False where neither kernel nor file system tells. 0: no direct reads of this file. */
+/* Queries the alignment of direct reads. False: unknown. 0: the file has no direct reads. */
 static bool told_alignment(int fd, size_t *alignment)
 {
 #ifdef STATX_DIOALIGN
@@ -216,8 +221,8 @@ static bool told_alignment(int fd, size_t *alignment)
 #endif
 }
 
-/* Whether a direct read of that alignment is accepted: 0 or the error number. Beside
- * the beginning, if the file is long enough: there every alignment is good. */
+/* Tries a direct read with that alignment: 0 or the error number. Not at offset 0, if the file is
+ * long enough: there every alignment works. */
 static int try_alignment(const struct file *f, char *probe, size_t alignment)
 {
   uint64_t offset = f->bytes > alignment ? alignment : 0;
@@ -230,16 +235,16 @@ static void read_ordinarily(struct file *f)
   if (f->direct) fcntl(f->fd, F_SETFL, 0);
   f->direct = false;
   f->alignment = ORDINARY_ALIGNMENT;
-  posix_fadvise(f->fd, 0, 0, POSIX_FADV_RANDOM); /* nothing is read ahead */
+  posix_fadvise(f->fd, 0, 0, POSIX_FADV_RANDOM); /* no read-ahead */
 }
 
-/* The smallest alignment of direct reads, or ordinary reads. A file system may accept
- * O_DIRECT and then not read. */
+/* Finds the smallest alignment of direct reads, or falls back to ordinary reads. A file system may
+ * accept O_DIRECT and then fail to read. */
 static int settle_alignment(struct file *f, char *probe, struct mafat_diagnostic *d)
 {
   size_t candidates[] = {512, MOST_ALIGNMENT};
   int n = told_alignment(f->fd, &candidates[0]) ? 1 : 2;
-  /* Without O_NONBLOCK: io_uring would take it as a wish to fail rather than wait for the disk. */
+  /* clears O_NONBLOCK: io_uring would fail rather than wait for the disk */
   f->direct = f->direct && fcntl(f->fd, F_SETFL, O_DIRECT) == 0;
   for (int i = 0; f->direct && i < n; i++) {
     f->alignment = candidates[i];
@@ -258,7 +263,8 @@ static void close_ring(struct mafat_reads *r)
   if (r->ring) r->method->close(r->ring);
   free(r->ring);
   r->ring = NULL;
-  for (unsigned i = 0; i < MAFAT_READS_DEPTH; i++) r->slots[i].state = FREE; /* whoever waited for them went without */
+  /* pending waits got errors */
+  for (unsigned i = 0; i < MAFAT_READS_DEPTH; i++) r->slots[i].state = FREE;
   r->n_under_way = 0;
   r->broken = 0;
 }
@@ -276,8 +282,7 @@ static int open_method(struct mafat_reads *r, const struct mafat_reads_how *meth
                     strerror(error));
 }
 
-/* Opens the method and reads the file's beginning by it: what a kernel lets open, it
- * may still not let be used. */
+/* Opens a method and reads the file's beginning with it: a kernel may allow opening but not use. */
 static int try_method(struct mafat_reads *r, const struct mafat_reads_how *method, char *probe,
                       struct mafat_diagnostic *d)
 {
@@ -290,7 +295,7 @@ static int try_method(struct mafat_reads *r, const struct mafat_reads_how *metho
   return code == MAFAT_EIO ? MAFAT_EUNSUPPORTED : code;
 }
 
-/* AIO reads in the background only past the page cache. */
+/* AIO is asynchronous only for direct reads, so it comes last for ordinary ones. */
 static int choose_method(struct mafat_reads *r, enum mafat_reads_method wanted, char *probe,
                          struct mafat_diagnostic *d)
 {
@@ -305,7 +310,8 @@ static int choose_method(struct mafat_reads *r, enum mafat_reads_method wanted, 
   return code == MAFAT_EUNSUPPORTED ? MAFAT_EIO : code;
 }
 
-/* The last of the files, and the first one's method, by reading of it to memory that is there for this alone. */
+/* Prepares the last file, and chooses the method with the first one, by reading into temporary
+ * memory. */
 static int try_reading(struct mafat_reads *r, enum mafat_reads_method method, struct mafat_diagnostic *d)
 {
   struct file *f = &r->files[r->n_files - 1];
@@ -318,7 +324,7 @@ static int try_reading(struct mafat_reads *r, enum mafat_reads_method method, st
   return code;
 }
 
-/* The last of the files from now on. */
+/* Appends a file. */
 static int add_file(struct mafat_reads *r, const struct mafat_model_source *source, struct mafat_diagnostic *d)
 {
   struct file *files = realloc(r->files, (r->n_files + 1) * sizeof *files);
@@ -329,8 +335,8 @@ static int add_file(struct mafat_reads *r, const struct mafat_model_source *sour
   return open_file(&files[r->n_files++], source, d);
 }
 
-/* What is in memory, or in the page cache: nothing is tried that a read from there cannot fail in. Opening takes as long as a small
- * network. */
+/* Opens memory or a cached file for synchronous reads. Skips trial reads: opening would take as
+ * long as a small network. */
 static int open_now(struct mafat_reads *r, struct mafat_diagnostic *d)
 {
   if (r->files->memory) r->files->alignment = ORDINARY_ALIGNMENT;
@@ -404,7 +410,7 @@ void mafat_reads_close(struct mafat_reads **reads)
   *reads = NULL;
 }
 
-/* ---- what it is ---- */
+/* ---- checks and properties ---- */
 
 static int check_bytes(const struct file *f, struct stat *now, struct mafat_diagnostic *d)
 {

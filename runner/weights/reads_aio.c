@@ -1,4 +1,5 @@
-/* Linux AIO by its system calls; libaio adds nothing to them. */
+/* Reads with Linux AIO by system calls; libaio would add nothing. Used by runner/weights/reads.c
+ * through struct mafat_reads_how. */
 #include "runner/weights/reads.h"
 #include "runner/weights/reads_method.h"
 
@@ -6,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Newer architectures of 32 bits have no io_getevents. */
+/* Newer 32-bit architectures lack io_getevents. */
 #if !defined SYS_io_setup || !defined SYS_io_getevents
 
 static int open_ring(void *memory)
@@ -23,7 +24,8 @@ const struct mafat_reads_how mafat_reads_aio = {.name = "aio", .ring_bytes = 1, 
 
 struct ring {
   aio_context_t context;
-  struct iocb blocks[MAFAT_READS_DEPTH]; /* [slot]; the kernel copies them, valgrind looks again at the end */
+  /* [slot]; the kernel copies them, but valgrind reads them again at the end */
+  struct iocb blocks[MAFAT_READS_DEPTH];
 };
 
 static int open_ring(void *memory)

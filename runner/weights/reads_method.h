@@ -1,6 +1,6 @@
-/* A way of having reads done in the background (internal to reads*.c). It moves
- * bytes and reports what the kernel said, short reads and all; reads.c makes
- * whole reads of that. One thread calls it. */
+/* Interface of a method for background reads (internal to reads*.c). A method moves bytes and
+ * reports the kernel's results, including short reads; reads.c completes them. One thread at a
+ * time. */
 #ifndef MAFAT_RUNNER_WEIGHTS_READS_METHOD_H
 #define MAFAT_RUNNER_WEIGHTS_READS_METHOD_H
 
@@ -10,15 +10,16 @@
 
 struct mafat_reads_how {
   const char *name;
-  size_t ring_bytes; /* of the memory that the others are given: zeros before open */
-  /* 0, or the error number why it cannot be; then it needs no close. */
+  size_t ring_bytes; /* size of the state passed to the others; zeroed before open */
+  /* Returns 0, or an error number; then close is not called. */
   int (*open)(void *ring);
-  /* Nothing is under way. */
+  /* Called with no pending reads. */
   void (*close)(void *ring);
-  /* Begins a read whose slot has none under way. 0 or an error number; EAGAIN: later. */
+  /* Starts a read in a slot without a pending one. Returns 0 or an error number; EAGAIN: retry
+   * later. */
   int (*start)(void *ring, unsigned slot, int fd, void *memory, size_t bytes, uint64_t offset);
-  /* Sleeps until one of the reads under way is done, whichever: its slot, and the
-   * bytes that it read or the negated error number. 0 or an error number; EINTR: again. */
+  /* Sleeps until any pending read is done. *result: bytes read, or a negative error number. Returns
+   * 0 or an error number; EINTR: retry. */
   int (*next)(void *ring, unsigned *slot, ssize_t *result);
 };
 

@@ -1,5 +1,6 @@
-/* Reads of a file that lies in the page cache: done where they begin, as there is nothing to wait for. Of a small
- * input a ring would cost more than the read. */
+/* Synchronous reads of a file in the page cache, where there is nothing to wait for. For a small
+ * input, an io_uring would cost more than the read. Used by runner/weights/reads.c through struct
+ * mafat_reads_how. */
 #include "runner/weights/reads.h"
 #include "runner/weights/reads_method.h"
 
@@ -13,7 +14,7 @@ struct done {
 
 struct ring {
   unsigned n;
-  struct done done[MAFAT_READS_DEPTH]; /* nobody asks in which order */
+  struct done done[MAFAT_READS_DEPTH]; /* in any order */
 };
 
 static int now_open(void *ring)

@@ -1,3 +1,6 @@
+/* Reads with a helper thread and pread. Used by runner/weights/reads.c through struct
+ * mafat_reads_how if the kernel offers no asynchronous reads. Starts one thread per open file set;
+ * a mutex protects the queues. */
 #include "runner/weights/reads.h"
 #include "runner/weights/reads_method.h"
 
@@ -8,7 +11,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-enum { STACK_BYTES = 64 << 10 }; /* mapped; a page or two are touched */
+enum { STACK_BYTES = 64 << 10 }; /* mapped; one or two pages are touched */
 
 struct job {
   int fd;
@@ -18,16 +21,16 @@ struct job {
   ssize_t result;
 };
 
-/* Slots in the order in which they came; no more than there are slots. */
+/* Slots in order of arrival; cannot overflow. */
 struct queue {
   unsigned first, n;
   unsigned slots[MAFAT_READS_DEPTH];
 };
 
 struct ring {
-  pid_t process; /* that has the thread: a child of fork() has it not */
+  pid_t process; /* process of the thread: a child of fork() has no such thread */
   pthread_t thread;
-  pthread_mutex_t mutex; /* of all that follows */
+  pthread_mutex_t mutex; /* protects everything below */
   pthread_cond_t work, results;
   bool quit;
   struct queue asked, done;
@@ -67,7 +70,7 @@ static void *read_jobs(void *memory)
   return NULL;
 }
 
-/* With all signals blocked: they are for the program's threads, and the stack is small. */
+/* Blocks all signals in the thread: they are for the program's threads, and the stack is small. */
 static int start_thread(struct ring *r)
 {
   size_t least = (size_t)PTHREAD_STACK_MIN, stack = STACK_BYTES > least ? STACK_BYTES : least;

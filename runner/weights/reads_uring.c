@@ -1,3 +1,5 @@
+/* Reads with io_uring, restricted to reading. Used by runner/weights/reads.c through struct
+ * mafat_reads_how. Creates a ring in the kernel; uses liburing. */
 #include "runner/weights/reads.h"
 #include "runner/weights/reads_method.h"
 
@@ -21,19 +23,21 @@ const struct mafat_reads_how mafat_reads_uring = {.name = "io_uring", .ring_byte
 
 struct ring {
   struct io_uring uring;
-  struct io_uring_sqe *refused; /* an entry that the kernel has not taken: the next read's */
-  struct iovec vectors[MAFAT_READS_DEPTH]; /* [slot]; kernels before 5.5 look until the read is done */
+  struct io_uring_sqe *refused; /* entry that the kernel refused, reused by the next read */
+  /* [slot]; kernels before 5.5 read them until the read is done */
+  struct iovec vectors[MAFAT_READS_DEPTH];
 };
 
-/* A ring opens, writes and connects past any filter of system calls: this one can do nothing but read, before it does
- * anything. Kernels before 5.10 cannot restrict one; other ways of reading are taken there. */
+/* An io_uring can open, write and connect past any system call filter, so this one is restricted to
+ * reads before first use. Kernels before 5.10 cannot restrict one; other methods are used there. */
 static int open_ring(void *memory)
 {
   struct ring *r = memory;
   struct io_uring_restriction readv = {.opcode = IORING_RESTRICTION_SQE_OP, .sqe_op = IORING_OP_READV};
   int error = -io_uring_queue_init(MAFAT_READS_DEPTH, &r->uring, IORING_SETUP_R_DISABLED);
   if (error) return error;
-  /* By the calls themselves: liburing has theirs among code that nobody else enters, 64 KB of which would be resident. */
+  /* direct system calls: liburing's wrappers are in code that nothing else enters, which would make
+   * 64 KB resident */
   int fd = r->uring.ring_fd;
   if (syscall(SYS_io_uring_register, fd, IORING_REGISTER_RESTRICTIONS, &readv, 1) != 0 ||
       syscall(SYS_io_uring_register, fd, IORING_REGISTER_ENABLE_RINGS, NULL, 0) != 0)
@@ -48,8 +52,8 @@ static void close_ring(void *memory)
   io_uring_queue_exit(&r->uring);
 }
 
-/* Every read is submitted alone, so that there is always an entry. readv, for
- * read came with 5.6. */
+/* Submits every read alone, so an entry is always free. Uses readv, because read came with Linux
+ * 5.6. */
 static int start(void *memory, unsigned slot, int fd, void *to, size_t bytes, uint64_t offset)
 {
   struct ring *r = memory;

@@ -1,14 +1,16 @@
+/* Streams the fetches of a run through a ring in memory. Called by runner/weights/weights.c (runs),
+ * weights_open.c (opening) and packer.c. Allocates only when opened; submits asynchronous reads. */
 #include "runner/weights/stream.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A fetch in the ring: its number in the queue is its slot. */
+/* A fetch in the ring; its index in the queue is its slot. */
 struct entry {
   struct mafat_fetch fetch;
-  size_t begin, end; /* bytes of the ring */
-  size_t skip;       /* of them before the fetch's own: reads begin aligned */
+  size_t begin, end; /* range of the ring */
+  size_t skip;       /* bytes before the fetch's own data: reads begin aligned */
 };
 
 struct mafat_stream {
@@ -17,9 +19,9 @@ struct mafat_stream {
   const float *values;
   char *ring;
   size_t ring_bytes;
-  struct mafat_fetch next; /* to be submitted */
+  struct mafat_fetch next; /* next fetch to submit */
   bool has_next;
-  /* The queue: `n` entries from `first` on, round; the first n_taken have been taken. */
+  /* Circular queue of n entries from `first` on; the first n_taken have been taken. */
   struct entry entries[MAFAT_READS_DEPTH];
   unsigned first, n, n_taken;
 };
@@ -69,7 +71,7 @@ static bool is_read(const struct mafat_fetch *fetch)
   return fetch->file < MAFAT_CONSTANT_VALUES;
 }
 
-/* Where it is in memory, in place of the ring; NULL: it is read, or made. */
+/* Returns the fetch's data if it is in memory already; NULL: it is read or generated. */
 static const char *in_memory(const struct mafat_stream *s, const struct mafat_fetch *fetch)
 {
   const char *memory = is_read(fetch) ? mafat_reads_memory(s->reads, fetch->file) : NULL;
@@ -84,13 +86,13 @@ void mafat_stream_stop(struct mafat_stream *s)
   s->has_next = false;
 }
 
-/* A place of so many bytes behind the newest entry, or else at the beginning. */
+/* Finds contiguous space after the newest entry, or at the beginning of the ring. */
 static bool find_place(const struct mafat_stream *s, size_t bytes, size_t *begin)
 {
   *begin = 0;
   if (s->n == 0) return bytes <= s->ring_bytes;
   size_t oldest = s->entries[s->first].begin, newest_end = s->entries[slot_of(s, s->n - 1)].end;
-  if (newest_end > oldest) { /* free: behind the newest, and before the oldest */
+  if (newest_end > oldest) { /* free: after the newest entry, and before the oldest */
     if (s->ring_bytes - newest_end >= bytes) {
       *begin = newest_end;
       return true;
@@ -106,7 +108,7 @@ static size_t round_up(size_t bytes, size_t unit)
   return (bytes + unit - 1) / unit * unit;
 }
 
-/* What lies in no file, as if it had been read. */
+/* Generates a fetch that is in no file. */
 static void make(const struct mafat_stream *s, const struct mafat_fetch *fetch, char *to)
 {
   if (fetch->file == MAFAT_CONSTANT_VALUES) {
@@ -117,7 +119,7 @@ static void make(const struct mafat_stream *s, const struct mafat_fetch *fetch, 
   for (size_t at = 0; at < fetch->bytes; at += sizeof bits) memcpy(to + at, &bits, sizeof bits);
 }
 
-/* False when there is no room for it now. */
+/* False: the ring or the queue is full, or an error occurred. */
 static bool submit_next(struct mafat_stream *s, int *code, struct mafat_diagnostic *d)
 {
   struct entry *e = entry_at(s, s->n);
@@ -154,7 +156,7 @@ int mafat_stream_take(struct mafat_stream *s, struct mafat_fetch *fetch, const c
 {
   int code = mafat_stream_submit(s, d);
   if (code) return code;
-  assert(s->n_taken < s->n); /* the ring holds what a step needs together */
+  assert(s->n_taken < s->n); /* the ring's size guarantees it */
   unsigned slot = slot_of(s, s->n_taken++);
   const struct entry *e = &s->entries[slot];
   size_t odd = e->skip % sizeof(float);

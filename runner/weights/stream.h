@@ -1,7 +1,6 @@
-/* The fetches of a run (fetches.h) through a ring in memory: reads are under way
- * ahead of whoever takes them, as far as the ring has room. First in, first out: each
- * fetch has one aligned piece of the ring until it is freed. Used by one thread; only
- * opening allocates. */
+/* Streams the fetches of a run (predictor/schedule/fetches.h) through a ring in memory. Reads are
+ * submitted ahead of use, as far as the ring has capacity. First in, first out: each fetch occupies
+ * one aligned range of the ring until it is freed. One thread at a time; only opening allocates. */
 #ifndef MAFAT_RUNNER_WEIGHTS_STREAM_H
 #define MAFAT_RUNNER_WEIGHTS_STREAM_H
 
@@ -10,29 +9,29 @@
 
 struct mafat_stream;
 
-/* `reads` and `fetches` stay the caller's, who touches neither from now on. `values`: what fetches that
- * lie in no file are made of (network/constant.h); may be NULL where there are none. */
+/* The caller keeps `reads` and `fetches`, but must not use them until the stream is closed.
+ * `values`: data of fetches that are in no file (network/constant.h); may be NULL if there are
+ * none. */
 int mafat_stream_open(struct mafat_stream **out, struct mafat_reads *reads, struct mafat_fetches *fetches,
                       const float *values);
 /* Stops first. */
 void mafat_stream_close(struct mafat_stream **stream);
 
-/* To the first fetch. `ring`, of so many bytes, at a multiple of MAFAT_FETCH_ALIGNMENT, is not
- * touched until something is submitted. What was under way must have been taken and
- * freed, or stopped. */
+/* Returns to the first fetch. `ring` is aligned to MAFAT_FETCH_ALIGNMENT and not touched until a
+ * fetch is submitted. All earlier fetches must have been freed or stopped. */
 void mafat_stream_rewind(struct mafat_stream *s, char *ring, size_t ring_bytes);
-/* Waits for reads under way, and forgets all. */
+/* Waits for pending reads and forgets all fetches. */
 void mafat_stream_stop(struct mafat_stream *s);
 
-/* Starts as many reads as there is room for. */
+/* Submits as many reads as fit. */
 int mafat_stream_submit(struct mafat_stream *s, struct mafat_diagnostic *d);
-/* The step that the next fetch to be taken is for; -1: there is none. */
+/* Returns the step that the next fetch is for; -1: there is none. */
 long long mafat_stream_next_step(const struct mafat_stream *s);
-/* Waits for the next fetch, which there must be: its bytes are at *data until freed. Its first float is
- * aligned, wherever it lay in the file. */
+/* Waits for the next fetch, which must exist. Its data is at *data, aligned to a float, until
+ * freed. */
 int mafat_stream_take(struct mafat_stream *s, struct mafat_fetch *fetch, const char **data,
                       struct mafat_diagnostic *d);
-/* Frees all that was taken. */
+/* Frees all taken fetches. */
 void mafat_stream_free(struct mafat_stream *s);
 
 #endif

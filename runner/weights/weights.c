@@ -1,3 +1,6 @@
+/* Loads the weights of each step during a run and returns slices of them to the kernels. Called by
+ * the executor (runner/engine/executor.c) and the kinds in runner/engine/kinds. Reads files through
+ * the stream; allocates nothing. */
 #include "runner/weights/weights.h"
 
 #include "runner/weights/affine.h"
@@ -16,7 +19,7 @@ static const char *layer_name(const struct mafat_weights *w, int layer)
   return mafat_layer_type_name(w->network->layers[layer].type);
 }
 
-/* ---- taking in what was read ---- */
+/* ---- fetched data ---- */
 
 static int refuse(const struct mafat_weights *w, int layer, struct mafat_diagnostic *d)
 {
@@ -24,7 +27,7 @@ static int refuse(const struct mafat_weights *w, int layer, struct mafat_diagnos
                     w->file->name, layer, layer_name(w, layer));
 }
 
-/* Finite, as files have it; normalization: once it is folded. */
+/* True if the values are finite, as stored. Normalization is checked after folding. */
 static bool is_good(const struct mafat_weights *w, const struct mafat_fetch *fetch, const char *data)
 {
   bool weights = fetch->kind == MAFAT_FETCH_FILTERS || fetch->kind == MAFAT_FETCH_TRANSPOSED;
@@ -33,7 +36,8 @@ static bool is_good(const struct mafat_weights *w, const struct mafat_fetch *fet
          mafat_pack_weights_are_finite(weights ? type : MAFAT_F32, data, fetch->bytes);
 }
 
-/* A file that is sealed with other numbers than packing makes is found out by them: shifts that kernels cannot do. */
+/* Detects values that packing never writes, such as shifts that kernels cannot do, even if the
+ * checksum matches. */
 static int check_integers(const struct mafat_weights *w, const struct mafat_fetch *fetch, const char *data, struct mafat_diagnostic *d)
 {
   const struct mafat_layer *l = &w->network->layers[fetch->layer];
@@ -44,8 +48,9 @@ static int check_integers(const struct mafat_weights *w, const struct mafat_fetc
                     fetch->layer, layer_name(w, fetch->layer), fault.filter, fault.what, fault.found);
 }
 
-/* The sum of a layer is that of each byte once. Where parts of other pixels read the same, before all channels have been
- * read, maybe, those of one corner count: they read the whole layer. */
+/* True if this fetch counts for the layer's checksum, which includes each byte once. If parts at
+ * other pixels read the same data, only those at one corner count: together they read the whole
+ * layer. */
 static bool counts(const struct mafat_weights *w, const struct mafat_fetch *fetch, struct trust *t)
 {
   const struct corner *at = &w->step.corner;
@@ -54,7 +59,7 @@ static bool counts(const struct mafat_weights *w, const struct mafat_fetch *fetc
   return t->counted.y == at->y && t->counted.x == at->x;
 }
 
-/* Everything is looked at once. */
+/* Verifies every byte the first time it is read. */
 static int check(struct mafat_weights *w, const struct mafat_fetch *fetch, const char *data,
                  struct mafat_diagnostic *d)
 {
@@ -72,13 +77,13 @@ static int check(struct mafat_weights *w, const struct mafat_fetch *fetch, const
   return code;
 }
 
-/* What scales and biases are, and weights that the kernels take as floats. */
+/* Returns the panels as floats: scales, biases, and float weights. */
 static float *floats_of(struct mafat_packed_panels panels)
 {
   return (float *)(void *)panels.bytes;
 }
 
-/* Per-filter values: to the affine buffer; of batchnorm layers to their panels. */
+/* Stores per-filter values in the affine buffer; for batchnorm layers in their panels. */
 static int take_affine(struct mafat_weights *w, const struct mafat_fetch *fetch, const float *values,
                        struct mafat_diagnostic *d)
 {
@@ -91,8 +96,8 @@ static int take_affine(struct mafat_weights *w, const struct mafat_fetch *fetch,
   return good || w->trust[fetch->layer].checked ? MAFAT_OK : refuse(w, fetch->layer, d);
 }
 
-/* What scales and biases are made of: in the affine buffer; with the last of them, of batchnorm
- * layers, to their panels. */
+/* Stores parts of scales and biases in the affine buffer; after the last part, batchnorm layers
+ * copy them to their panels. */
 static int take_parts(struct mafat_weights *w, const struct mafat_fetch *fetch, const char *data,
                       struct mafat_diagnostic *d)
 {
@@ -126,7 +131,8 @@ static void copy_common(char *to, size_t at, size_t n, size_t from, size_t bytes
   if (begin < end) memcpy(to + (begin - at), data + (begin - from), end - begin);
 }
 
-/* Of some packed bytes of a layer, from one of them on, what a rank keeps: its channels of each panel, with scales and biases. */
+/* Copies the channels that a rank keeps, with scales and biases, from packed bytes of a layer that
+ * begin at offset `from`. */
 static void take_channels(struct mafat_weights *w, int layer, size_t from, const char *data, size_t bytes)
 {
   const struct mafat_layer *l = &w->network->layers[layer];
@@ -141,7 +147,7 @@ static void take_channels(struct mafat_weights *w, int layer, size_t from, const
   }
 }
 
-/* Filters of a file, packed beside: a panel is whole with the last of them. */
+/* Packs filters of a file in a temporary buffer; a panel is complete with its last filter. */
 static void pack_channels(struct mafat_weights *w, const struct mafat_fetch *fetch, const struct mafat_pack_part *part)
 {
   const struct mafat_layer *l = &w->network->layers[fetch->layer];
@@ -157,7 +163,8 @@ int mafat_weights_take_in(struct mafat_weights *w, const struct mafat_fetch *fet
 {
   const struct mafat_layer *l = &w->network->layers[fetch->layer];
   const float *values = (const float *)(const void *)data;
-  const float *scale = w->affine, *bias = scale ? scale + l->out.c : NULL; /* NULL: no fetch of the plan folds any */
+  /* NULL: the plan folds no affine values */
+  const float *scale = w->affine, *bias = scale ? scale + l->out.c : NULL;
   const struct mafat_pack_part part = {&w->file->constants->layers[fetch->layer].weights, fetch->filters,
                                        fetch->channels, values, scale, bias};
   struct mafat_packed_panels panels = w->panels[fetch->layer];
@@ -212,18 +219,18 @@ void mafat_weights_begin(struct mafat_weights *w, char *arena)
   for (int l = 0; l < w->n_layers; l++)
     if (w->layout->weights_buffers[l] >= 0)
       w->panels[l] = (struct mafat_packed_panels){in_arena(w, w->layout->weights_buffers[l]), 0};
-  mafat_weights_forget_parts(w); /* of a first run that failed */
+  mafat_weights_forget_parts(w); /* discards the parts that a failed first run read */
   mafat_stream_rewind(w->stream, ring_in_arena(w), w->ring_bytes);
 }
 
-/* Is its map cut by pixels, and by channels as well? */
+/* True if the layer's map is partitioned both by pixels and by channels. */
 static bool is_cut_twice(const struct mafat_plan *plan, int layer)
 {
   const struct mafat_partition *c = plan->parts ? &plan->parts->partitions[layer] : NULL;
   return c && c->n[MAFAT_ALONG_C] > 1 && c->n[MAFAT_ALONG_H] * c->n[MAFAT_ALONG_W] > 1;
 }
 
-/* Where the step's streamed layer, if it has one, will be. */
+/* Sets up the step's streamed layer, if any. */
 static void prepare_step(struct mafat_weights *w, const struct mafat_step *step)
 {
   w->step.layer = -1;
@@ -264,7 +271,7 @@ void mafat_weights_release_step(struct mafat_weights *w, const struct mafat_step
   (void)step;
   if (!w->stream || !w->begun) return;
   mafat_stream_free(w->stream);
-  mafat_stream_submit(w->stream, NULL); /* what fails is tried again, and told, by acquire */
+  mafat_stream_submit(w->stream, NULL); /* a failure is retried and reported by acquire */
   w->step.layer = -1;
 }
 
@@ -285,7 +292,7 @@ void mafat_weights_stop(struct mafat_weights *w)
 
 /* ---- slices ---- */
 
-/* Weights of the layer's type, narrow or not. */
+/* Points the slice at weights of the layer's type, narrow or not. */
 static void point_at(const struct mafat_layer *l, const char *weights, struct mafat_weights_slice *slice)
 {
   bool narrow = mafat_layer_widens(l);
@@ -293,7 +300,7 @@ static void point_at(const struct mafat_layer *l, const char *weights, struct ma
   slice->weights = narrow ? NULL : (const float *)(const void *)weights;
 }
 
-/* Of a panel whose slice of the step's channels lies in the ring. */
+/* Makes a slice of a panel in the ring. */
 static void slice_in_ring(const struct mafat_weights *w, const struct mafat_layer *l, struct mafat_span filters,
                           struct mafat_span channels, struct mafat_weights_slice *slice)
 {
@@ -321,7 +328,7 @@ const char *mafat_weights_numbers(const struct mafat_weights *w, int layer)
   return w->panels[layer].bytes;
 }
 
-/* Of a rank that keeps some channels of every panel. */
+/* Makes a slice for a rank that keeps some channels of every panel. */
 static void slice_of_channels(const struct mafat_weights *w, int layer, int first, struct mafat_span channels,
                               struct mafat_weights_slice *slice)
 {
@@ -377,7 +384,7 @@ void mafat_weights_release(const struct mafat_weights *w, struct mafat_weights_s
   memset(slice, 0, sizeof *slice);
 }
 
-/* ---- for a report ---- */
+/* ---- figures for reports ---- */
 
 size_t mafat_weights_bytes(const struct mafat_weights *w)
 {
@@ -416,5 +423,5 @@ uint64_t mafat_weights_payload_bytes(const struct mafat_network *n)
     struct mafat_weight_counts c = mafat_layer_weight_counts(&n->layers[l]);
     floats += c.biases + c.normalization + c.weights;
   }
-  return mafat_dtype_bytes(MAFAT_F32, floats); /* Darknet knows no other */
+  return mafat_dtype_bytes(MAFAT_F32, floats); /* Darknet has only floats */
 }

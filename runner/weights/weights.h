@@ -23,27 +23,30 @@
 struct mafat_weights;
 
 struct mafat_weights_slice {
-  const float *weights; /* packing.h: panels; batchnorm: NULL; local: Darknet's order; NULL where they are narrow: */
-  const char *narrow;   /* of the layer's type */
-  const float *scale;   /* one per filter: y = sum * scale + bias; NULL for a streamed slice that is */
-  const float *bias;    /* not the last of its panel */
+  /* panels (packing.h); batchnorm: NULL; local: Darknet's order; NULL for narrow weights */
+  const float *weights;
+  const char *narrow;   /* weights of the layer's narrow type */
+  const float *scale;   /* one per filter: y = sum * scale + bias; NULL for a streamed slice */
+  const float *bias;    /* that is not the last of its panel */
   int width;            /* floats between taps; filters beyond the panel are zero */
-  int lane;             /* of the panel, where the filters begin; narrow weights are from its first one on */
+  int lane; /* lane of the panel where the filters begin; narrow weights always begin at lane 0 */
 };
 
-/* NULL: the defaults. */
+/* NULL selects the defaults. */
 struct mafat_weights_options {
   enum mafat_reads_method method; /* default MAFAT_READS_AUTO */
-  struct mafat_lock *lock;        /* of what is kept; default NULL: it is not locked. Used by opening only */
+  /* locks kept weights; default NULL: not locked. Used only while opening */
+  struct mafat_lock *lock;
 };
 
-/* By the first bytes of the file, before there is a plan. MAFAT_EIO: it cannot be read by offset. */
+/* Detects the kind of a weights file from its first bytes, before there is a plan. MAFAT_EIO: it
+ * cannot be read by offset. */
 int mafat_weights_probe(struct mafat_model_source *source, struct mafat_weights_kind *kind, struct mafat_diagnostic *d);
 
-/* Opens a file for a plan and its layout, all of which must outlive it, and reads the layers
- * that are kept; layers that no step needs are not read. The file is checked as
- * weights_file.h has it. MAFAT_EUNSUPPORTED: transposed connected layers cannot be
- * loaded or streamed. MAFAT_EINVAL: the plan was made for another kind of file. */
+/* Opens a file for a plan and its layout, all of which must outlive it, and reads the kept layers.
+ * Layers that no step needs are not read. Checks the file as described in weights_file.h.
+ * MAFAT_EUNSUPPORTED: transposed connected layers cannot be loaded or streamed. MAFAT_EINVAL: the
+ * plan was made for another kind of file. */
 int mafat_weights_open_source(struct mafat_weights **out, struct mafat_model_source *source, const struct mafat_network *n,
                               const struct mafat_plan *plan, const struct mafat_layout *layout,
                               const struct mafat_weights_options *options,
@@ -52,42 +55,45 @@ int mafat_weights_open(struct mafat_weights **out, const char *path, const struc
                        const struct mafat_plan *plan, const struct mafat_layout *layout,
                        const struct mafat_weights_options *options,
                        const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
-/* All of the first n_layers kept, for any plan that keeps them. */
+/* Keeps all of the first n_layers, for any plan that keeps them. */
 int mafat_weights_open_kept_source(struct mafat_weights **out, struct mafat_model_source *source, const struct mafat_network *n,
                                    int n_layers, const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
 int mafat_weights_open_kept(struct mafat_weights **out, const char *path, const struct mafat_network *n,
                             int n_layers, const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
-/* Waits for reads that are under way. */
+/* Waits for pending reads. */
 void mafat_weights_close(struct mafat_weights **weights);
 
 /* ---- a run, by the caller's thread ---- */
 
 void mafat_weights_begin(struct mafat_weights *w, char *arena);
-/* Before each step, in the schedule's order, number 0 first: until its weights are
- * there. MAFAT_EIO, MAFAT_EFORMAT: then stop. */
+/* Called before each step in the schedule's order, from number 0 on; waits for its weights. After
+ * MAFAT_EIO or MAFAT_EFORMAT, call stop. */
 int mafat_weights_acquire(struct mafat_weights *w, long long step_number, const struct mafat_step *step,
                           struct mafat_diagnostic *d);
-/* Behind each step: its slices are no longer needed. */
+/* Called after each step: its slices are no longer needed. */
 void mafat_weights_release_step(struct mafat_weights *w, const struct mafat_step *step);
-/* Behind the last step. MAFAT_EIO when the file was written to, cut short or replaced meanwhile. */
+/* Called after the last step. MAFAT_EIO: the file was written to, truncated or replaced
+ * meanwhile. */
 int mafat_weights_end(struct mafat_weights *w, struct mafat_diagnostic *d);
-/* Instead of end, where a run failed: nothing is read into the arena any more. */
+/* Replaces end after a failed run: nothing is read into the arena afterwards. */
 void mafat_weights_stop(struct mafat_weights *w);
 
 /* ---- by any thread, between a step's acquire and release ---- */
 
-/* Filters [filters) (within one panel: see mafat_panel_end; of what is streamed, and of Winograd's, that they begin) with input channels
- * [channels) of the filters' group, beginning and ending at pieces; of a streamed
- * layer within those of the step. Valid until released. */
+/* Returns the slice of some filters and input channels. The filters are within one panel
+ * (mafat_panel_end), and begin it for streamed and Winograd layers. Channels are relative to the
+ * filters' group, and begin and end at channel blocks; for a streamed layer they are within those
+ * of the step. Valid until released. */
 int mafat_weights_slice(const struct mafat_weights *w, int layer, struct mafat_span filters,
                         struct mafat_span channels, struct mafat_weights_slice *slice);
 void mafat_weights_release(const struct mafat_weights *w, struct mafat_weights_slice *slice);
 
-/* The panel of whole numbers (packing.h) that begins at filter `first`, valid as above. quads_taps: of the layer's panels, where these are alike,
- * as those of layers are that are not grouped, or depthwise; else 0. */
+/* Returns the integer panel (packing.h) that begins at filter `first`; valid like a slice.
+ * quads_taps: quads x taps of a panel if all panels are alike (not grouped, not depthwise); else
+ * 0. */
 const char *mafat_weights_integer_panel(const struct mafat_weights *w, int layer, int first, size_t quads_taps);
 
-/* What one has: rows of its width. */
+/* Content of an integer panel: rows of its width. */
 struct mafat_integer_panel {
   const int8_t *weights;
   const int32_t *bias, *multipliers, *shifts;
@@ -102,19 +108,20 @@ static inline struct mafat_integer_panel mafat_integer_panel_at(const struct maf
   return (struct mafat_integer_panel){(const int8_t *)panel, bias, multipliers, shifts,
                                       even ? l->weights_zero : mafat_zero_beside_shift(shifts[0])};
 }
-/* Numbers without a matrix, as the file has them. */
+/* Returns constants without a matrix, as in the file. */
 const char *mafat_weights_numbers(const struct mafat_weights *w, int layer);
 
-/* ---- for a report ---- */
+/* ---- figures for reports ---- */
 
-size_t mafat_weights_bytes(const struct mafat_weights *w);     /* kept, packed: without those in the arena */
-size_t mafat_weights_locked_bytes(const struct mafat_weights *w); /* of them: all or none */
+/* kept weights, packed; without those in the arena */
+size_t mafat_weights_bytes(const struct mafat_weights *w);
+size_t mafat_weights_locked_bytes(const struct mafat_weights *w); /* all of them or none */
 uint64_t mafat_weights_bytes_read(const struct mafat_weights *w); /* from the file, so far */
-bool mafat_weights_reads_in_runs(const struct mafat_weights *w); /* not all are kept */
-const char *mafat_weights_reads_method(const struct mafat_weights *w); /* reads.h */
+bool mafat_weights_reads_in_runs(const struct mafat_weights *w); /* true unless all are kept */
+const char *mafat_weights_reads_method(const struct mafat_weights *w); /* see reads.h */
 bool mafat_weights_reads_directly(const struct mafat_weights *w);      /* past the page cache */
 
-/* Length of Darknet's file that a cfg asks for, bytes after the header. */
+/* Returns the bytes after the header of Darknet's file for a cfg. */
 uint64_t mafat_weights_payload_bytes(const struct mafat_network *n);
 
 #endif

@@ -1,3 +1,6 @@
+/* Opens a weights file and determines where each layer's weights are in it. Called by
+ * runner/weights/weights_open.c and packer.c. Opens the file, and a model's external data files;
+ * allocates its tables. */
 #include "runner/weights/weights_file.h"
 
 #include "formats/darknet/constants.h"
@@ -6,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- packed ---- */
+/* ---- packed files ---- */
 
-/* Each layer's weights are as many as packing makes of them. */
+/* Checks each layer's bytes and type against the network, and sets its position. */
 static int place_packed(struct mafat_weights_file *f, const struct mafat_network *n, struct mafat_diagnostic *d)
 {
   struct mafat_constants *c = f->own_constants = mafat_constants_make(n->n_layers);
@@ -31,7 +34,7 @@ static int place_packed(struct mafat_weights_file *f, const struct mafat_network
   return MAFAT_OK;
 }
 
-/* ---- Darknet's ---- */
+/* ---- Darknet files ---- */
 
 static int place_darknet(struct mafat_weights_file *f, const char *beginning, const struct mafat_network *n,
                          const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
@@ -46,9 +49,9 @@ static int place_darknet(struct mafat_weights_file *f, const char *beginning, co
   return mafat_darknet_check_length(f->constants, n, file_bytes, f->name, warnings, d);
 }
 
-/* ---- a model's own ---- */
+/* ---- a model's own file ---- */
 
-/* Is this the file that the network was read from? Places of a graph mean something else in another one. */
+/* Checks that the network's own file is unchanged since the network was read. */
 static int check_state(const struct mafat_weights_file *f, const struct mafat_model_source *source, const struct mafat_network *n,
                        struct mafat_diagnostic *d)
 {
@@ -56,14 +59,14 @@ static int check_state(const struct mafat_weights_file *f, const struct mafat_mo
   return mafat_model_source_same(&source->state, &n->states[0], f->name, d);
 }
 
-/* By another name it has to be that file, too. */
+/* A file of another name must be that file, too: offsets of a graph hold for it alone. */
 static int check_same(const struct mafat_weights_file *f, const struct mafat_network *n, struct mafat_diagnostic *d)
 {
   if (!n->states || mafat_reads_compare(f->reads, 0, &n->states[0], NULL) == MAFAT_OK) return MAFAT_OK;
   return mafat_fail(d, MAFAT_EFORMAT, "%s: expected %s itself, which holds its weights, or what build/pack_weights made of it", f->name, n->path);
 }
 
-/* Has it as many numbers, and does it end where its file does, or before? */
+/* Checks a constant's number of elements, and that it ends within its file. */
 static int check_constant(const struct mafat_weights_file *f, const struct mafat_network *n, int layer,
                           const struct mafat_constant *c, uint64_t expected, struct mafat_diagnostic *d)
 {
@@ -81,7 +84,7 @@ static int check_constant(const struct mafat_weights_file *f, const struct mafat
                     (unsigned long long)c->at, (unsigned long long)file_bytes);
 }
 
-/* The network says where, and in which files. */
+/* Uses the positions and files that the network names. */
 static int place_own(struct mafat_weights_file *f, const struct mafat_network *n, struct mafat_diagnostic *d)
 {
   int code = check_same(f, n, d);
@@ -105,7 +108,7 @@ static int place_own(struct mafat_weights_file *f, const struct mafat_network *n
 
 /* ---- opening ---- */
 
-/* The weights' places, once it is known whose they are. */
+/* Sets the positions of the weights by the kind of file. */
 static int place(struct mafat_weights_file *f, const struct mafat_model_source *source, const struct mafat_network *n,
                  const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
 {

@@ -1,6 +1,6 @@
-/* An open weights file, Darknet's own (formats/darknet/constants.h) or a packed one
- * (formats/packed/packed.h), checked against its network as far as that goes without
- * reading the weights. */
+/* An open weights file: Darknet's (formats/darknet/constants.h), a packed one
+ * (formats/packed/packed.h), or the ONNX or TFLite model itself. It is checked against its network
+ * without reading the weights. */
 #ifndef MAFAT_RUNNER_WEIGHTS_WEIGHTS_FILE_H
 #define MAFAT_RUNNER_WEIGHTS_WEIGHTS_FILE_H
 
@@ -9,16 +9,18 @@
 #include "runner/weights/reads.h"
 
 struct mafat_weights_file {
-  char *name; /* its path, for messages */
+  char *name; /* path, for messages */
   struct mafat_reads *reads;
-  const struct mafat_constants *constants; /* the network's, where the file is as usual */
-  struct mafat_constants *own_constants;   /* else */
-  struct mafat_packed *packed; /* NULL: Darknet's */
+  /* positions of the weights: the network's, or own_constants */
+  const struct mafat_constants *constants;
+  /* if the file differs from what the network expects; else NULL */
+  struct mafat_constants *own_constants;
+  struct mafat_packed *packed; /* index of a packed file; else NULL */
 };
 
-/* The file's length is checked against the whole cfg. Too short is MAFAT_EFORMAT
- * naming bytes and layer; a surplus is an error with a detection head, a warning
- * without. */
+/* Opens and checks a file. For Darknet, its length must match the whole cfg: too short is
+ * MAFAT_EFORMAT, naming bytes and layer. A surplus is an error if the network has a detection head,
+ * otherwise a warning. */
 int mafat_weights_file_open(struct mafat_weights_file **out, struct mafat_model_source *source, enum mafat_reads_method method,
                             const struct mafat_network *n, const struct mafat_warning_sink *warnings,
                             struct mafat_diagnostic *d);

@@ -1,3 +1,6 @@
+/* Opens the weights of a model: checks the file, maps and reads kept layers, prepares reads of
+ * runs. Called by api/model.c, api/packing/observe.c, api/plan_timer.c and calibration. Allocates,
+ * maps, and may lock memory. */
 #include "include/mafat_pack.h"
 #include "runner/weights/weights.h"
 
@@ -12,9 +15,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* ---- opening: what is kept ---- */
+/* ---- opening: kept layers ---- */
 
-/* Layers that are read now: all, or those that steps need and the plan keeps. */
+/* Finds the layers to read now: all, or those that steps need and the plan keeps. */
 static int find_kept(const struct mafat_weights *w, bool *kept, bool *used)
 {
   for (int l = 0; l < w->n_layers; l++) kept[l] = !w->plan;
@@ -59,7 +62,7 @@ static int map_kept(struct mafat_weights *w, const bool *kept, struct mafat_diag
   return MAFAT_OK;
 }
 
-/* Of all layers that will be packed. */
+/* Returns the floats of the largest affine buffer over all layers. */
 static size_t largest_affine(const struct mafat_weights *w)
 {
   size_t most = 0;
@@ -73,7 +76,7 @@ static size_t largest_affine(const struct mafat_weights *w)
 
 enum {
   MOST_KEPT_READS = 6,
-  LEAST_KEPT_READ = 48 << 10 /* a disk's time goes by bytes, not by reads, from there on */
+  LEAST_KEPT_READ = 48 << 10 /* a disk's time is proportional to bytes from here on */
 };
 
 static size_t arena_bytes(const struct mafat_weights *w)
@@ -81,15 +84,15 @@ static size_t arena_bytes(const struct mafat_weights *w)
   return w->layout ? w->layout->total_bytes / MAFAT_FETCH_ALIGNMENT * MAFAT_FETCH_ALIGNMENT : SIZE_MAX;
 }
 
-/* Of a read's own bytes: so that two take the arena's place, where it is not too small for that. */
+/* Returns the size of a read, so that two fit the arena's memory if it is large enough. */
 static size_t kept_read_bytes(const struct mafat_weights *w)
 {
   size_t half = arena_bytes(w) / 2, ends = mafat_fetch_window(MAFAT_FETCH_ALIGNMENT) - MAFAT_FETCH_ALIGNMENT;
   return half > LEAST_KEPT_READ + ends ? half - ends : LEAST_KEPT_READ;
 }
 
-/* The arena has no pages yet: what a run will take of memory, a ring may take now. At
- * least two of the largest reads, and never more than all that is read. */
+/* Returns the bytes of the temporary ring. The arena has no pages yet, so the ring may use as much
+ * memory. At least two of the largest reads, at most all data. */
 static size_t size_kept_ring(const struct mafat_weights *w, size_t largest, size_t sum)
 {
   size_t least = 2 * mafat_fetch_window(largest), most = MOST_KEPT_READS * mafat_fetch_window(largest);
@@ -98,7 +101,7 @@ static size_t size_kept_ring(const struct mafat_weights *w, size_t largest, size
   return sum < bytes ? sum : bytes;
 }
 
-/* Reads all the fetches in one go, packing what has come while the rest comes. */
+/* Reads all fetches, and packs each while the next are read. */
 static int take_all(struct mafat_weights *w, struct mafat_fetches *fetches, char *ring, size_t ring_bytes,
                     struct mafat_diagnostic *d)
 {
@@ -117,7 +120,7 @@ static int take_all(struct mafat_weights *w, struct mafat_fetches *fetches, char
   return code;
 }
 
-/* In an order that the plan, which goes by the network's own constants, has not foreseen? */
+/* True if the file's order differs from what the plan expects from the network's constants. */
 static bool lies_otherwise(const struct mafat_weights *w, int layer)
 {
   enum mafat_order order = (enum mafat_order)w->file->constants->layers[layer].weights.order;
@@ -126,7 +129,7 @@ static bool lies_otherwise(const struct mafat_weights *w, int layer)
          !(foreseen && foreseen->layers[layer].weights.order == order);
 }
 
-/* A rank's panels alone cannot be read of what lies by inputs. */
+/* Refuses a rank's part of layers stored by inputs: its panels cannot be read alone. */
 static int check_own(const struct mafat_weights *w, const bool *kept, struct mafat_diagnostic *d)
 {
   for (int l = 0; l < w->n_layers; l++)
@@ -168,7 +171,7 @@ static int read_kept(struct mafat_weights *w, const bool *kept, struct mafat_dia
   return code;
 }
 
-/* ---- opening: what is read in runs ---- */
+/* ---- opening: reads of runs ---- */
 
 static int prepare_runs(struct mafat_weights *w, const bool *used, struct mafat_diagnostic *d)
 {
@@ -229,8 +232,8 @@ done:
   return code;
 }
 
-/* Darknet's file has floats alone: none for a network that was read from a packed one in which layers have other weights, or other
- * numbers. */
+/* Darknet's file has only floats. It does not fit a network from a packed file in which layers have
+ * narrow weights or quantized values. */
 static int check_wide(const struct mafat_weights *w, struct mafat_diagnostic *d)
 {
   const struct mafat_network *n = w->network;
@@ -245,7 +248,7 @@ static int check_wide(const struct mafat_weights *w, struct mafat_diagnostic *d)
   return MAFAT_OK;
 }
 
-/* What reading takes is given back where no run needs it. */
+/* Closes the file if no run needs it. */
 static void end_reading(struct mafat_weights *w)
 {
   w->bytes_read = mafat_reads_bytes(w->file->reads);

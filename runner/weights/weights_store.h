@@ -1,4 +1,4 @@
-/* Inside of weights.c and weights_open.c: what an open store consists of. */
+/* Internal state of open weights, shared by weights.c and weights_open.c. */
 #ifndef MAFAT_RUNNER_WEIGHTS_WEIGHTS_STORE_H
 #define MAFAT_RUNNER_WEIGHTS_WEIGHTS_STORE_H
 
@@ -7,59 +7,60 @@
 #include "runner/weights/stream.h"
 #include "runner/weights/weights_file.h"
 
-/* Where parts of a map begin. */
+/* Origin of a part of a map. */
 struct corner {
   int y, x;
 };
 
-/* What is known of a layer's weights in the file. */
+/* Verification state of a layer's weights. */
 struct trust {
-  bool checked;      /* all of them have been read once, and were good */
-  uint64_t left;     /* packed: bytes that have not been */
-  uint64_t checksum; /* packed: of those that have */
-  struct corner counted; /* packed, of a map that is cut both by pixels and by channels: what parts read that begin here; y -1: none yet */
+  bool checked;      /* all bytes have been read once and verified */
+  uint64_t left;     /* packed: bytes not read yet */
+  uint64_t checksum; /* packed: sum over the bytes read */
+  /* packed, map partitioned by pixels and channels: the corner whose parts count; y -1: none yet */
+  struct corner counted;
 };
 
-/* Of a step whose layer is streamed. */
+/* State of a step whose layer is streamed. */
 struct streamed {
-  int layer; /* -1: no layer is */
+  int layer; /* -1: none */
   struct mafat_span filters, channels;
-  bool shares;         /* what it reads is read anew by parts of other pixels, */
-  struct corner corner; /* and it is a part that begins here */
-  const char *panels[MAFAT_MAX_THREADS]; /* packed file: the slice of each panel, in the ring */
+  bool shares;         /* parts at other pixels read the same data again */
+  struct corner corner; /* origin of this part */
+  const char *panels[MAFAT_MAX_THREADS]; /* packed file: the slice of each panel in the ring */
 };
 
 struct mafat_weights {
   const struct mafat_network *network;
-  const struct mafat_plan *plan;     /* NULL: all is kept */
+  const struct mafat_plan *plan;     /* NULL: all weights are kept */
   const struct mafat_layout *layout;
   int n_layers;
   struct mafat_weights_file *file;
   char *kept;                        /* one mapping */
   size_t kept_bytes;
-  struct mafat_lock *lock;           /* while it is opened; NULL: none */
-  bool locked;                       /* the mapping */
-  struct mafat_packed_panels *panels; /* [layer]: kept, loaded, or the panels that a step needs */
+  struct mafat_lock *lock;           /* set while opening; NULL: no locking */
+  bool locked;                       /* true if `kept` is locked */
+  struct mafat_packed_panels *panels; /* [layer]: kept, loaded, or the panels of the step */
   struct trust *trust;               /* [layer] */
-  struct mafat_piece *pieces;        /* room for packing */
-  char *whole;                       /* panels of which a rank keeps some channels, while they are packed; NULL: of none */
-  float *affine;                     /* of the layer that is being packed: scales, then biases */
-  struct mafat_fetches *fetches;     /* of a run: NULL where it reads nothing */
+  struct mafat_piece *pieces;        /* buffer for packing */
+  char *whole; /* panels of which a rank keeps some channels, while packing; else NULL */
+  float *affine;                     /* scales, then biases, of the layer that is packed */
+  struct mafat_fetches *fetches;     /* of a run; NULL if runs read nothing */
   struct mafat_stream *stream;
   size_t ring_bytes;
   struct streamed step;
   char *arena;
-  bool begun;                        /* a run has something in the ring, or has had */
-  /* Of reads that are over, where runs read nothing. */
+  bool begun;                        /* the run has used the ring */
+  /* figures of finished reads, if runs read nothing */
   uint64_t bytes_read;
   const char *method;
   bool direct;
 };
 
-/* Checks what was read, and copies or packs it to its place. */
+/* Verifies fetched data, and copies or packs it to its destination. */
 int mafat_weights_take_in(struct mafat_weights *w, const struct mafat_fetch *fetch, const char *data,
                           struct mafat_diagnostic *d);
-/* Of layers that have not been read once as a whole: the parts that have do not count. */
+/* Discards the verification state of layers that were not read completely. */
 void mafat_weights_forget_parts(struct mafat_weights *w);
 
 #endif
