@@ -1,5 +1,5 @@
 /* Allocates zeroed memory from chunks that are freed together. Called by the ONNX reader
- * (formats/onnx/model.c). Memory comes from calloc. */
+ * (formats/onnx/model.c). Takes memory from calloc. */
 #include "base/chunks.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* Copies structs whose caller may be built for another version of the library. Called by api/ for
- * every struct of include/mafat.h that begins with its size. Pure functions. */
+/* Copies structs whose caller may be built for another version of the library. Called by api/ and
+ * runner/calibrate/calibrate.c for structs of include/mafat.h that begin with their size. Pure
+ * functions. */
 #include "base/sized.h"
 
 #include <string.h>

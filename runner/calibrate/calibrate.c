@@ -68,7 +68,6 @@ static void give_up(int signal_number)
   _exit(128 + signal_number);
 }
 
-/* Creates an empty file and opens it. */
 static int open_file(int which, const char *folder, int *fd, struct mafat_diagnostic *d)
 {
   char *name = temporary[which];
@@ -136,7 +135,6 @@ static void close_subject(struct subject *s)
   *s = (struct subject){0};
 }
 
-/* Makes the plan and its layout. */
 static int plan_run(struct run *r, const struct mafat_network *n, const char *text,
                     const struct mafat_plan_options *options, struct mafat_diagnostic *d)
 {

@@ -64,10 +64,13 @@ struct mafat_image_target {
  * else. */
 bool mafat_image_find_scaling(bool *shrinks, const char *name);
 
-/* Opens the regular file `path` and reads its header. MAFAT_EIO: missing, unreadable, a directory,
- * a pipe or a device. MAFAT_EFORMAT: empty, damaged, or not a known format. MAFAT_EUNSUPPORTED: a
- * coding that this build cannot read; more than 2^20 pixels per side or 2^30 in total.
- * MAFAT_ENOMEM, MAFAT_EINVAL (the input). *out is NULL after a failure. */
+/* Opens the regular file `path` and reads its header.
+ *   MAFAT_EIO           missing, unreadable, a directory, a pipe or a device
+ *   MAFAT_EFORMAT       empty, damaged, or not a known format
+ *   MAFAT_EUNSUPPORTED  a coding that this build cannot read; more than 2^20 pixels per side or
+ *                       2^30 in total
+ *   MAFAT_ENOMEM, MAFAT_EINVAL (the input)
+ * *out is NULL after a failure. */
 int mafat_image_open(struct mafat_image **out, const char *path,
                      const struct mafat_image_input *input,
                      struct mafat_diagnostic *d);

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Reads up to MAFAT_NPY_ROOM bytes. */
 static int read_beginning(const char *path, char *bytes, size_t *n, struct mafat_diagnostic *d)
 {
   int fd = open(path, O_RDONLY | O_CLOEXEC);

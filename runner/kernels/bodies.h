@@ -1,6 +1,7 @@
 /* All float kernels of one level: written once on vector.h, compiled per level. The including file
  * defines LEVEL_NAME, LEVEL_TABLE and LEVEL_VECTOR. It may define LEVEL_NARROW, a level of the same
- * class for calls with few filters. */
+ * class for calls with few filters. The executor's kinds (runner/engine/kinds) call them through
+ * struct mafat_kernels (runner/kernels/kernels.h). */
 #include "runner/kernels/kernels.h"
 #include "runner/kernels/levels.h"
 #include "runner/kernels/vector.h"

@@ -1,7 +1,10 @@
-/* Direct convolution without im2col and without packed inputs. A tile of outputs stays in registers
- * while it sums a slice of the taps. A slice is so short that its weights stay in the first-level
- * cache for all tiles. Between slices, partial sums are stored where the outputs will be. Included
- * by bodies.h. */
+/* Direct convolution without im2col and without packed inputs. Included by bodies.h; called for
+ * each step of a layer (runner/engine/kinds/conv_direct.c, dense.c, matmul.c). Reads rows and
+ * writes the rows of outputs; allocates nothing.
+ *
+ * A tile of outputs stays in registers while it sums a slice of the taps. A slice is so short that
+ * its weights stay in the first-level cache for all tiles. Between slices, partial sums are stored
+ * where the outputs will be. */
 #include "base/blocks.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* Depthwise convolution of floats: each channel separately, in vectors of channels. Included by
- * bodies.h. */
+ * bodies.h; called by runner/engine/kinds/conv_depthwise.c. */
 
 enum {
   /* Outputs in a tile: enough sums to hide the latency of a multiply-add, with registers left for

@@ -1,5 +1,6 @@
 /* Float kernels without sums over channels: pooling, blends, scaling, softmax. They are bound by
- * memory. Included by bodies.h. */
+ * memory. Included by bodies.h; called by several kinds in runner/engine/kinds, such as pool.c and
+ * blend.c. */
 
 /* Existing columns of a window, and its rows. */
 struct pool_window {

@@ -1,6 +1,7 @@
 /* Direct convolution of integers. A tile of sums stays in registers over all taps of the call.
  * Weights, a quarter of the size of floats, stay in the first-level cache or stream from the
- * second. Sums are then requantized. Included by integer_bodies.h. */
+ * second. Sums are then requantized (integer_finish.h). Included by integer_bodies.h; called by
+ * runner/engine/kinds/integer/conv.c. */
 
 enum {
   TILE_PIXELS = IVEC_PIXELS,

@@ -1,7 +1,7 @@
 /* Depthwise convolution of integers. Taps of two rows are multiplied together as pairs of 16 bits,
  * or of four rows as quads of bytes. An input column of such rows serves all outputs that use it.
- * Each group of rows of the window is one pass over a strip's sums. Included by
- * integer_bodies.h. */
+ * Each group of rows of the window is one pass over a strip's sums. Included by integer_bodies.h;
+ * called by runner/engine/kinds/integer/conv.c. */
 
 enum {
   DEPTHWISE_STRIP = 32, /* most columns */

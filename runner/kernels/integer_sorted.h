@@ -73,7 +73,6 @@ INLINE const uint16_t *sorted_add_wide(const struct sorted_vector *v, const uint
   return quads;
 }
 
-/* Adds all quads. */
 INLINE void sorted_sum(const struct sorted_vector *v, ivec sum[SORTED_TILE], size_t col, const int P)
 {
   const ibytes ones = ibytes_ones();

@@ -2,7 +2,7 @@
  * arm/) defines the vector type `ivec` of IVEC_LANES int32_t, with + - * & | and shifts, and:
  *
  *   ivec_load(p), ivec_store(p, v)    all lanes
- *   ivec_load_n(p, n), ivec_store_n   the first n lanes, a multiple of 4; others are 0, or unchanged
+ *   ivec_load_n(p, n), ivec_store_n   the first n lanes, a multiple of 4; others are 0 or unchanged
  *   ivec_widen(p, n)                  n bytes, 1 ... IVEC_LANES, as lanes; others undefined
  *   ivec_narrow(p, v, n)              the first n lanes, 0 ... 255, as bytes
  *   ivec_max, ivec_min, ivec_all(x)
@@ -10,15 +10,15 @@
  *   ivec_high(a, b)                   (a * b + 2^30) >> 31, b not negative
  *   fvec                              as many floats
  *   ivec_nearest(y, least, most)      clamped to these integers below 2^21, rounded, ties to even
- *   ivec_sums(a, b, even, odd, sign)  (a * b + even or odd) >> 32 for even or odd lanes, where even and
- *                                     odd are 64-bit vectors; sign: minus 2^31 for a negative product.
- *                                     If IVEC_SUMS
+ *   ivec_sums(a, b, even, odd, sign)  (a * b + even or odd) >> 32 for even or odd lanes, where even
+ *                                     and odd are 64-bit vectors; sign: minus 2^31 for a negative
+ *                                     product. If IVEC_SUMS
  *   fvec_fma(a, b, c), fvec_less(y, limit) (the smaller), fvec_round(y) (to nearest),
  *   fvec_rest(rest, y)                the larger of rest and the rounding error of y,
  *   fvec_beyond(y, limit)             true if a lane is larger. If IVEC_NEAR
  *   ivec_narrow_4(p, pixel, v, l, m)  four pixels of all lanes, clamped to bytes between l and m
- *   ivec_quarters(rows, at, n, of)    quads of three rows and a 0, from n (4 or 2) pixels of 16 bytes:
- *                                     of[i] has a quarter of the channels, [pixel][channel].
+ *   ivec_quarters(rows, at, n, of)    quads of three rows and a 0, from n (4 or 2) pixels of 16
+ *                                     bytes: of[i] has a quarter of the channels, [pixel][channel].
  *                                     If IVEC_QUARTERS
  *   ivec_shift(a, b, n)               pixels a, then b: four from the n-th on
  *   ivec_repeat(v, i)                 quarter i of v's lanes, for each pixel

@@ -1,6 +1,6 @@
-/* Matrix products for Winograd, one per point: tiles x channels times channels x filters. A tile of
- * sums stays in registers over all channels of the call, which are one run of conv.h. Included by
- * bodies.h.
+/* Matrix products for Winograd, one per point: tiles x channels times channels x filters. Included
+ * by bodies.h; called by runner/engine/kinds/conv_winograd.c between the transforms. A tile of sums
+ * stays in registers over all channels of the call, which are one run of conv.h.
  *
  * Filters are the inner loop: values of a few tiles are read from far caches once for the whole
  * panel, while a point's weights stay in the first-level cache.

@@ -1,5 +1,6 @@
 /* Converts a picture's bytes to floats, and interpolates between two lines. Products and sums are
- * never fused, so all levels give Darknet's bits. Included by bodies.h. */
+ * never fused, so all levels give Darknet's bits. Included by bodies.h and frame_rows_body.h;
+ * called by runner/image/resized_lines.c. */
 
 /* byte / 255, correctly rounded. The first product is exact; the second has an error of 2^-40 of
  * the sum; and no quotient is within 2^-33 (relative) of a midpoint between floats. */

@@ -1,5 +1,5 @@
-/* Widens narrow weights to floats exactly, with the same bits on every level. Included by
- * bodies.h. */
+/* Widens narrow weights to floats exactly, with the same bits on every level. Included by bodies.h;
+ * called by runner/engine/kinds/widened.c. */
 #include "base/tuning.h"
 #include "network/dtype.h"
 

@@ -1,5 +1,6 @@
 /* Winograd transforms. One-dimensional transforms of vectors are applied to columns, then to rows.
- * OUT, the outputs along a tile's side, is a constant everywhere. Included by bodies.h.
+ * OUT, the outputs along a tile's side, is a constant everywhere. Included by bodies.h; called by
+ * runner/engine/kinds/conv_winograd.c.
  *
  * F(4x4, 3x3) interpolates at 0, +-sqrt(1/2), +-sqrt(2) and infinity instead of the usual 0, +-1,
  * +-2. Their powers stay closer to 1, and the error is a quarter (1280 channels, relative to max

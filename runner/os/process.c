@@ -139,8 +139,8 @@ static const ElfW(Phdr) *find_segment(ElfW(Word) type, ElfW(Word) flags)
   return NULL;
 }
 
-/* Returns the load address relative to the ELF headers; 0 unless the program is
- * position-independent. */
+/* Returns the difference between the load address and the ELF headers' addresses; 0 unless the
+ * program is position-independent. */
 static uintptr_t displacement(void)
 {
   const ElfW(Phdr) *headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
@@ -171,7 +171,6 @@ static struct mafat_process_part tables(void)
   return (struct mafat_process_part){(const char *)from, (const char *)to};
 }
 
-/* Counts the resident pages in [at, to). */
 MAFAT_PART(opening) static size_t count_pages(int pagemap, uintptr_t at, uintptr_t to)
 {
   uint64_t entries[MAFAT_PAGES_AT_ONCE];

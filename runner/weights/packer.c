@@ -1,6 +1,7 @@
-/* Writes packed model files and verifies them. Called by api/packing (pack.c, narrowing.c), by
- * calibration, and by programs/pack_weights. Reads the weights through a ring, writes the output
- * file; memory is bounded by the largest panel or transposed layer. */
+/* Writes packed model files and verifies them. Called by api/packing/pack.c and
+ * api/packing/narrowing.c, by calibration (runner/calibrate/calibrate.c), and by
+ * programs/pack_weights, which verifies. Reads the weights through a ring and writes the output
+ * file. Memory is bounded by the largest panel or transposed layer. */
 #include "runner/weights/packer.h"
 
 #include "base/model_file.h"

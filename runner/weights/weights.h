@@ -1,15 +1,14 @@
-/* The weights of a plan as packed slices for the kernels, from Darknet's own file or
- * a packed one. The executor sees nothing but slices; where they are is this module's
- * affair, by the plan's weight placement of each layer:
+/* Weights of a plan as packed slices for the kernels, from Darknet's file, a model's own file, or a
+ * packed file. The executor sees only slices; the plan places each layer's weights:
  *
  *   kept      in a mapping of their own, read when opened
  *   loaded    in the arena, read in every run before the layer's first step
  *   streamed  in the arena's ring (packed file), or through it into the panel buffer
  *
- * What a run reads is predictor/schedule/fetches.h, walked ahead of the steps: the next reads
- * are under way while a step computes. Nothing is allocated between begin and end.
- * NaN and infinite weights, and damaged layers of a packed file, are found the first
- * time that a layer is read: when opened, or in the first run. */
+ * The reads of a run (predictor/schedule/fetches.h) are submitted ahead of the steps, so that data
+ * arrives while a step computes. Nothing is allocated between begin and end. NaN and infinite
+ * weights, and damaged layers of a packed file, are detected the first time that a layer is read:
+ * when opened, or in the first run. */
 #ifndef MAFAT_RUNNER_WEIGHTS_WEIGHTS_H
 #define MAFAT_RUNNER_WEIGHTS_WEIGHTS_H
 

@@ -25,7 +25,6 @@ static double logistic(float x)
   return 1 / (1 + exp(-(double)x));
 }
 
-/* Hyperbolic tangent. */
 static double tangent(float x)
 {
   return 2 * logistic(2 * x) - 1;
