@@ -1,4 +1,5 @@
-/* Converts IEEE 754 half precision (16 bits) to float. */
+/* Converts IEEE 754 half precision (16 bits) to float. Used by formats/graph/places.c and
+ * runner/weights/narrow.c. */
 #ifndef MAFAT_BASE_HALF_H
 #define MAFAT_BASE_HALF_H
 

@@ -1,5 +1,5 @@
 /* UTF-8 characters (RFC 3629) of untrusted text. Inline, because programs use it without the
- * library. */
+ * library. Used by base/error.c for messages, and by programs/. */
 #ifndef MAFAT_BASE_UTF8_H
 #define MAFAT_BASE_UTF8_H
 

@@ -1,5 +1,5 @@
-/* Integer vectors of four lanes by the compiler's vector extension; interface in
- * integer_vector.h. */
+/* Integer vectors of four lanes by the compiler's vector extension; interface in integer_vector.h.
+ * Included by runner/kernels/integer_portable.c. */
 #define IVEC_LANES 4
 #define IVEC_PIXELS 2
 #define IVEC_VECTORS 2

@@ -1,6 +1,7 @@
 /* Column macros of base/levels.def for the requirements of a row. MACHINE(table) is the table, or
  * NULL if this build lacks it. Features are conditions, each with a leading &&. The includer
- * defines EVERYWHERE. */
+ * defines EVERYWHERE. Included by the sources that select kernels (kernels.c, integer.c,
+ * frame_rows.c). */
 #ifndef MAFAT_RUNNER_KERNELS_PROCESSOR_H
 #define MAFAT_RUNNER_KERNELS_PROCESSOR_H
 

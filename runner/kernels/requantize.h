@@ -1,5 +1,5 @@
 /* Scalar requantization by TFLite's and ONNX's rules, in plain C, for layers that do not need
- * vectors. */
+ * vectors. Used by the integer kernels and runner/engine/kinds/integer/normalize.c. */
 #ifndef MAFAT_RUNNER_KERNELS_REQUANTIZE_H
 #define MAFAT_RUNNER_KERNELS_REQUANTIZE_H
 

@@ -1,5 +1,6 @@
 /* Converts four half-precision floats without a conversion instruction. No operand or result is
- * denormal: 32-bit Arm would flush it. See runner/kernels/vector.h. */
+ * denormal: 32-bit Arm would flush it. See runner/kernels/vector.h. Included by the vector headers
+ * of portable and 32-bit Arm. */
 #ifndef MAFAT_RUNNER_KERNELS_VECTOR_HALVES_H
 #define MAFAT_RUNNER_KERNELS_VECTOR_HALVES_H
 

@@ -1,5 +1,5 @@
 /* Integer vectors of eight lanes; interface in ../integer_vector.h. Multiplies pairs of 16 bits, or
- * quads of bytes with INTEGER_VNNI. */
+ * quads of bytes with INTEGER_VNNI. Included by integer_avx2.c and integer_avxvnni.c. */
 #include <immintrin.h>
 
 #define IVEC_LANES 8

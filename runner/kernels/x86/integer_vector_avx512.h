@@ -1,5 +1,6 @@
 /* Integer vectors of sixteen lanes with masks; interface in ../integer_vector.h. Multiplies quads
- * of bytes with INTEGER_VNNI, else pairs of 16 bits. */
+ * of bytes with INTEGER_VNNI, else pairs of 16 bits. Included by integer_avx512.c and
+ * integer_avx512vnni.c. */
 #include <immintrin.h>
 
 #define IVEC_LANES 16

@@ -1,4 +1,5 @@
-/* Float vectors of eight lanes with fused multiply-add; interface in ../vector.h. */
+/* Float vectors of eight lanes with fused multiply-add; interface in ../vector.h. Included by
+ * avx2.c. */
 #ifndef MAFAT_RUNNER_KERNELS_X86_VECTOR_AVX2_H
 #define MAFAT_RUNNER_KERNELS_X86_VECTOR_AVX2_H
 

@@ -1,4 +1,5 @@
-/* Float vectors of sixteen lanes with masks and fused multiply-add; interface in ../vector.h. */
+/* Float vectors of sixteen lanes with masks and fused multiply-add; interface in ../vector.h.
+ * Included by avx512.c. */
 #ifndef MAFAT_RUNNER_KERNELS_X86_VECTOR_AVX512_H
 #define MAFAT_RUNNER_KERNELS_X86_VECTOR_AVX512_H
 
