@@ -1,5 +1,5 @@
-/* Where a network's numbers lie in the user's file, and how. The reader of a format fills this
- * in; it reads none of them. */
+/* Location and storage order of a network's constants (weights, biases, normalization) in the
+ * user's files. The reader of a format fills these structs in; it reads no constants itself. */
 #ifndef MAFAT_NETWORK_CONSTANT_H
 #define MAFAT_NETWORK_CONSTANT_H
 
@@ -8,49 +8,53 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* How a layer's numbers follow each other: in a filter's group, its inputs, and the window's taps, row by row; a
- * connected layer has one tap. Known to files by name. */
+/* Storage order of a layer's weights. The dimensions are filters, inputs of the filter's group, and
+ * taps of the window, row by row; a connected layer has one tap. Packed files store an order by its
+ * name. */
 enum mafat_order {
-  MAFAT_ORDER_FILTERS, /* filter by filter: (filters, inputs, taps) */
-  MAFAT_ORDER_INPUTS,  /* input by input: (inputs, taps, filters) */
-  MAFAT_ORDER_READY,   /* as the kernels take them (predictor/plan/packing.h), with scales and biases */
-  MAFAT_ORDER_FILTERS_TAPS, /* (filters, taps, inputs): filters whose channels lie side by side */
-  MAFAT_ORDER_TAPS,         /* (taps, inputs, filters); of depthwise convolutions (taps, filters) */
-  MAFAT_ORDER_TRANSPOSED,   /* (inputs of all groups, filters of a group, taps): a transposed convolution's */
+  MAFAT_ORDER_FILTERS, /* (filters, inputs, taps) */
+  MAFAT_ORDER_INPUTS,  /* (inputs, taps, filters) */
+  MAFAT_ORDER_READY,   /* the kernels' layout (predictor/plan/packing.h), with scales and biases */
+  MAFAT_ORDER_FILTERS_TAPS, /* (filters, taps, inputs): the channels of a tap are contiguous */
+  MAFAT_ORDER_TAPS,         /* (taps, inputs, filters); depthwise convolutions: (taps, filters) */
+  /* transposed convolution: (inputs of all groups, filters of a group, taps) */
+  MAFAT_ORDER_TRANSPOSED,
   MAFAT_N_ORDERS
 };
 
-/* Instead of a file: */
+/* special values of mafat_constant.file */
 enum {
-  MAFAT_CONSTANT_VALUES = 0xffe, /* among the network's values: byte `at` of them */
-  MAFAT_CONSTANT_FILL = 0xfff    /* n times the same float: `at` has its bits */
+  MAFAT_CONSTANT_VALUES = 0xffe, /* offset `at`, in bytes, in the network's own values */
+  MAFAT_CONSTANT_FILL = 0xfff    /* one float repeated n times; `at` holds its bits */
 };
 
-/* Small, for a network has hundreds of them. */
+/* Bit fields, because a network has hundreds of constants. */
 struct mafat_constant {
-  uint64_t at;          /* byte of the file, anywhere */
-  uint64_t n : 40;      /* numbers; 0: there is none */
-  uint64_t file : 12;   /* 0: the model's one; f: the network's files[f - 1]; or one of the above */
+  uint64_t at;          /* byte offset in the file, not necessarily aligned */
+  uint64_t n : 40;      /* number of elements; 0: no constant */
+  /* 0: the model's own file; f: the network's files[f - 1]; or a special value above */
+  uint64_t file : 12;
   uint64_t type : 5;    /* enum mafat_dtype, little-endian */
   uint64_t order : 6;   /* enum mafat_order */
-  uint64_t flipped : 1; /* the last tap comes first */
+  uint64_t flipped : 1; /* the taps are stored in reverse order */
 };
 
-/* A normalization whose numbers lie apart: for each filter
- *     y = (sum + offset - mean) / sqrt(variance + epsilon) * scale + bias.
- * There are as many as filters, or one for all of them; what there is none of is 0, or, of variances
- * (with their epsilon) and scales, 1. */
+/* A normalization whose constants are stored apart. For each filter
+ *   y = (sum + offset - mean) / sqrt(variance + epsilon) * scale + bias.
+ * Each constant has one value per filter or one for all. Absent offsets, means and biases are 0;
+ * absent variances (with their epsilon) and scales are 1. */
 struct mafat_normalization_parts {
   struct mafat_constant offsets, means, variances, scales;
   double epsilon;
 };
 
-/* What a layer has. */
+/* The constants of one layer. */
 struct mafat_layer_constants {
-  struct mafat_constant biases; /* as many as filters, one for all of them, or none */
-  struct mafat_constant normalization; /* all scales, then all means, then all variances: then there are no parts */
+  struct mafat_constant biases; /* one per filter, one for all, or none */
+  /* one block of all scales, all means, all variances; excludes `parts` */
+  struct mafat_constant normalization;
   struct mafat_constant weights;
-  struct mafat_normalization_parts *parts; /* NULL: there are none. Owned */
+  struct mafat_normalization_parts *parts; /* owned; NULL: none */
 };
 
 struct mafat_constants {
@@ -58,11 +62,11 @@ struct mafat_constants {
   struct mafat_layer_constants layers[];
 };
 
-/* None of any layer yet; NULL: out of memory. */
+/* Allocates empty constants for n_layers layers. NULL: out of memory. */
 struct mafat_constants *mafat_constants_make(int n_layers);
 void mafat_constants_close(struct mafat_constants **constants);
 
-/* Such a constant, of n floats, or of none. */
+/* Returns a constant of n equal floats; n 0: no constant. */
 static inline struct mafat_constant mafat_constant_fill(float value, uint64_t n)
 {
   uint32_t bits;
@@ -70,7 +74,7 @@ static inline struct mafat_constant mafat_constant_fill(float value, uint64_t n)
   return (struct mafat_constant){.at = bits, .n = n, .file = MAFAT_CONSTANT_FILL, .type = MAFAT_F32};
 }
 
-/* Does it lie in a file? */
+/* True if the constant must be read from a file. */
 static inline bool mafat_constant_is_read(const struct mafat_constant *c)
 {
   return c->file < MAFAT_CONSTANT_VALUES;
@@ -78,7 +82,7 @@ static inline bool mafat_constant_is_read(const struct mafat_constant *c)
 
 const char *mafat_order_name(enum mafat_order order);
 
-/* ---- what a filter's scale and bias are made of ---- */
+/* ---- parts of a filter's scale and bias ---- */
 
 enum mafat_constant_part {
   MAFAT_PART_BIASES,
@@ -89,30 +93,33 @@ enum mafat_constant_part {
   MAFAT_N_PARTS
 };
 
-/* Of a layer whose normalization is no block; n is 0: there is none. */
+/* Returns a part; its n is 0 if the layer has none. The normalization must not be a block. */
 const struct mafat_constant *mafat_constants_part(const struct mafat_layer_constants *c, enum mafat_constant_part part);
-/* Is the layer's scale and bias made of these, rather than of a bias for each filter, or of a block? */
+/* True if scale and bias are folded from these parts, rather than from one bias per filter or a
+ * block. */
 bool mafat_constants_in_parts(const struct mafat_layer_constants *c, uint64_t filters);
 
-/* Parts that are read together, as bits (1 << part), and where they lie. */
+/* A contiguous range of a file that holds several parts, which are read together as bits (1 <<
+ * part). */
 struct mafat_stretch {
   unsigned parts;
   uint64_t at, bytes;
   unsigned file;
 };
 
-/* The first of the wanted parts that there is, and those that lie near it; `parts` is 0: there is none. */
+/* Returns the first of the wanted parts, together with the parts stored near it. `parts` is 0 if
+ * there is none. */
 struct mafat_stretch mafat_constants_stretch(const struct mafat_layer_constants *c, unsigned wanted);
 
 /* ---- bytes ---- */
 
-/* Of n of its numbers. */
+/* Bytes of n elements of the constant. */
 static inline uint64_t mafat_constant_bytes(const struct mafat_constant *c, uint64_t n)
 {
   return mafat_dtype_bytes((enum mafat_dtype)c->type, n);
 }
 
-/* Where number `i` lies. */
+/* Byte offset of element `i`. */
 static inline uint64_t mafat_constant_at(const struct mafat_constant *c, uint64_t i)
 {
   return c->file == MAFAT_CONSTANT_FILL ? c->at : c->at + mafat_constant_bytes(c, i);

@@ -1,5 +1,5 @@
-/* Types of elements: what tensors and weights consist of. Each is a row of dtypes.def; code asks
- * for a type's properties, and never which type it is. */
+/* Element types of tensors and weights. Each type is a row of dtypes.def. Code asks for a property
+ * of a type and never compares types by name. */
 #ifndef MAFAT_NETWORK_DTYPE_H
 #define MAFAT_NETWORK_DTYPE_H
 
@@ -14,21 +14,21 @@ enum mafat_dtype {
 
 struct mafat_dtype_traits {
   const char *name;  /* unique */
-  const char *array; /* as NumPy's files have it: "<f4"; NULL: they do not */
-  unsigned bits;     /* of one element */
-  uint32_t exponent; /* bits that infinities and NaN have all set; 0: integers */
+  const char *array; /* NumPy's name: "<f4"; NULL: none */
+  unsigned bits;     /* per element */
+  uint32_t exponent; /* exponent bits, which are all set in infinities and NaN; 0: integers */
   bool scaled;       /* weights: rows of a panel share scales (predictor/plan/packing.h) */
-  bool narrow;       /* weights: what the kernels widen to floats */
-  const char *packing; /* as whoever packs weights calls it; NULL: they are not packed so */
-  enum mafat_dtype wider; /* of weights that are packed so: what loses less; of floats themselves */
+  bool narrow;       /* weights: the kernels widen them to floats */
+  const char *packing; /* name for packing weights; NULL: weights are not packed in this type */
+  enum mafat_dtype wider; /* weights: next wider packed type; float32's is itself */
 };
 
 extern const struct mafat_dtype_traits mafat_dtypes[MAFAT_N_DTYPES];
 
-/* "float32, fp16, ...": how packing calls its types, for messages. */
+/* "float32, fp16, ...": all packing names, for messages. */
 extern const char mafat_dtype_packings[];
 
-/* The type that packing calls so ("fp16"); false: none. */
+/* Finds the type with a packing name such as "fp16". False: none. */
 bool mafat_dtype_find_packing(enum mafat_dtype *type, const char *packing);
 
 static inline const char *mafat_dtype_name(enum mafat_dtype type)
@@ -36,7 +36,7 @@ static inline const char *mafat_dtype_name(enum mafat_dtype type)
   return mafat_dtypes[type].name;
 }
 
-/* Of n elements that lie side by side; UINT64_MAX on overflow. */
+/* Bytes of n contiguous elements; UINT64_MAX on overflow. */
 static inline uint64_t mafat_dtype_bytes(enum mafat_dtype type, uint64_t n)
 {
   uint64_t bits = mafat_dtypes[type].bits, bytes;
@@ -44,7 +44,7 @@ static inline uint64_t mafat_dtype_bytes(enum mafat_dtype type, uint64_t n)
              ? UINT64_MAX : bytes;
 }
 
-/* Bytes of an element, among many: half a one of int4. */
+/* Average bytes of an element: 0.5 for int4. */
 static inline double mafat_dtype_size(enum mafat_dtype type)
 {
   return mafat_dtypes[type].bits / 8.0;

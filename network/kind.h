@@ -1,7 +1,6 @@
-/* Kinds of layers: what follows for a layer from what it is. One row for each kind, filled by the
- * file of that name in network/kinds, which knows its shapes, its geometry and its weights; how
- * steps of it are priced and run is in files of the same names on the floors above. Whoever needs
- * to know something about a layer asks for the property here, not for the kind. */
+/* Kinds of layers and their properties. Each kind is a row that a file in network/kinds/ fills in:
+ * its shapes, geometry and weights. Files of the same names in predictor/ and runner/ predict and
+ * compute its steps. Other code asks for a property here and never compares kinds. */
 #ifndef MAFAT_NETWORK_KIND_H
 #define MAFAT_NETWORK_KIND_H
 
@@ -12,42 +11,42 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a step may be a part of. */
+/* Dimensions along which a layer can be split into steps. */
 enum {
-  MAFAT_ALONG_ROWS = 1,    /* rows of the output, from some rows of the input */
-  MAFAT_ALONG_COLS = 2,    /* the same of columns */
+  MAFAT_ALONG_ROWS = 1,    /* rows of the output, from a range of rows of the input */
+  MAFAT_ALONG_COLS = 2,    /* columns of the output, likewise */
   MAFAT_ALONG_MAP = MAFAT_ALONG_ROWS | MAFAT_ALONG_COLS,
-  MAFAT_ALONG_FILTERS = 4, /* channels of the output, from what weights or channels belong to them */
-  MAFAT_ALONG_INPUTS = 8   /* channels of the input, summed one part after the other */
+  MAFAT_ALONG_FILTERS = 4, /* channels of the output, from their weights or their channels */
+  MAFAT_ALONG_INPUTS = 8   /* channels of the input, summed part by part */
 };
 
-/* How a layer's weights lie once they are ready for the kernels. */
+/* Layout of a layer's weights in memory, as the kernels read them. */
 enum mafat_weights_form {
   MAFAT_WEIGHTS_NONE,
   MAFAT_WEIGHTS_PANELS, /* a matrix, in panels of filters with their scales and biases */
-  MAFAT_WEIGHTS_PIXELS, /* a matrix of its own for every pixel of the output, as the file has them */
-  MAFAT_WEIGHTS_NUMBERS, /* no matrix: numbers, as the file has them */
-  MAFAT_WEIGHTS_AFFINE   /* a scale and a bias for each channel, nothing else */
+  MAFAT_WEIGHTS_PIXELS, /* one matrix per output pixel, in the file's order */
+  MAFAT_WEIGHTS_NUMBERS, /* values without a matrix, in the file's order */
+  MAFAT_WEIGHTS_AFFINE   /* one scale and one bias per channel */
 };
 
-/* What a layer multiplies its input with: a row of inputs x taps weights for each filter. Taps are
- * the pixels of a window; a filter of a grouped convolution has its group's inputs alone. */
+/* A layer's weight matrix: one row of inputs x taps weights per filter. Taps are the pixels of a
+ * window. A filter of a grouped convolution has the inputs of its group only. */
 struct mafat_matrix {
-  int filters, inputs, taps; /* all 0: none */
+  int filters, inputs, taps; /* all 0: no matrix */
 };
 
-/* Weights of one filter. */
+/* Weights per filter. */
 static inline uint64_t mafat_matrix_row(struct mafat_matrix m)
 {
   return (uint64_t)m.inputs * (uint64_t)m.taps;
 }
 
-/* Floats that a layer has in a .weights file, and how they are divided. */
+/* Number of floats that a layer reads from a .weights file. */
 struct mafat_weight_counts {
   uint64_t biases, normalization, weights; /* normalization: scales, means and variances together */
 };
 
-/* Whom a message is about, in its file's words: "yolo.cfg:41: layer [conv] ...". */
+/* Context of a message about a layer: "yolo.cfg:41: layer [conv] ...". */
 struct mafat_subject {
   const char *path;
   int line, layer;
@@ -57,48 +56,59 @@ struct mafat_subject {
 
 struct mafat_network;
 
-/* The layer puts out what is its first operand, and only renames it. */
+/* Turns the layer into an alias of its first operand: it renames that tensor and computes
+ * nothing. */
 void mafat_layer_become_alias(struct mafat_layer *l);
 
 struct mafat_kind {
   const char *name;                /* unique; the cfg's word: "convolutional" */
-  unsigned along;                  /* MAFAT_ALONG_* */
+  unsigned along;                  /* MAFAT_ALONG_* bits */
   enum mafat_weights_form weights;
-  bool input;      /* reads nothing: a run asks a source for its rows */
-  bool alias;      /* only renames what it reads: no tensor and no step of its own */
-  bool inert;      /* an alias of all that the layer above puts out */
-  bool head;       /* puts out boxes; how many, `boxes` says */
-  bool convolves;  /* sums windows over channels, in groups, by the convolution kernels */
-  bool pools;      /* the largest of each window */
-  bool blends;     /* its other operands with its input, element by element */
-  bool flat;       /* its input's height, width and channels are one list of channels to it */
+  bool input;      /* network input: reads no tensor; a run reads its rows from a source */
+  bool alias;      /* renames its input: no tensor and no step of its own */
+  bool inert;      /* alias of the whole output of the layer above */
+  bool head;       /* puts out boxes, counted by `boxes` */
+  bool convolves;  /* sums windows over the channels of each group, by the convolution kernels */
+  bool pools;      /* takes the maximum of each window */
+  bool blends;     /* combines operands element by element */
+  bool flat;       /* treats its input's height, width and channels as one list of channels */
   bool classifies; /* puts out a probability for each class */
-  bool constant;   /* reads no map: its only operand has no sources, and the output's shape */
-  bool lanewise;   /* a channel of the output is made of the same one of each operand alone, or of an operand's only one */
-  bool keeps;      /* puts out elements of its last operand, the largest of some, or what lies between: numbers mean the same */
-  bool in_place;   /* its output may lie where the first operand does, of the same shape and type: no element is read once it is written */
-  bool multiplies; /* its first operand by its second, by the convolution kernels */
-  bool mergeable;  /* what it puts out follows from its input and what merge.h compares */
-  bool within;     /* reads and makes some channels of a block without the others, of floats */
-  bool looks_up;   /* copies columns of its second operand, by numbers of the first, from wherever they lie */
-  bool apart;      /* no cfg has it: its code is resident for networks that have (api/surroundings.c) */
+  bool constant;   /* reads no tensor: its only operand has no sources and the output's shape */
+  /* output channel c depends only on channel c of each operand (or on the operand's only
+   * channel) */
+  bool lanewise;
+  /* output elements are elements of the last operand, their maxima or values between: the
+   * quantization parameters stay the same */
+  bool keeps;
+  /* the output may overwrite the first operand, of the same shape and type: no element is read
+   * after it is written */
+  bool in_place;
+  bool multiplies; /* multiplies its first operand by its second, by the convolution kernels */
+  bool mergeable;  /* output is determined by the input and the fields that merge.c compares */
+  bool within;     /* can read and write part of a channel block (floats only) */
+  bool looks_up; /* copies columns of its second operand, from anywhere, by indices in the first */
+  /* not in any cfg: its code is resident only for networks that use it (api/surroundings.c) */
+  bool apart;
 
-  /* Checks the parameters against the shapes of the operands, and fills `out` and, of several outputs, `more`. */
+  /* Checks the parameters against the shapes of the operands. Fills in `out` and, for several
+   * outputs, `more`. */
   int (*infer)(struct mafat_layer *l, const struct mafat_subject *subject);
-  /* What the span `out` of rows (axis_y) or columns of the output reads of an operand: inside the
-   * map, and all of it along an axis that it cannot be cut along. `out` is not empty. */
+  /* Returns the rows (axis_y) or columns of an operand that output span `out` needs: clipped to the
+   * map, and all of it along an axis that cannot be cut. `out` is not empty. */
   struct mafat_span (*in_span)(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out);
-  unsigned (*not_along)(const struct mafat_layer *l); /* what of `along` the layer's parameters rule out; NULL: nothing */
-  /* Zero columns beside the input that windows reach into; NULL: none. */
+  /* bits of `along` that the layer's parameters exclude; NULL: none */
+  unsigned (*not_along)(const struct mafat_layer *l);
+  /* Columns of zero padding beside the input that windows reach into; NULL: none. */
   void (*pads)(const struct mafat_layer *l, int *left, int *right);
-  struct mafat_matrix (*matrix)(const struct mafat_layer *l);        /* NULL: it has none */
-  struct mafat_weight_counts (*counts)(const struct mafat_layer *l); /* NULL: without weights */
-  /* Multiply-accumulates of so many pixels and filters of the output, from so many channels
+  struct mafat_matrix (*matrix)(const struct mafat_layer *l);        /* NULL: no matrix */
+  struct mafat_weight_counts (*counts)(const struct mafat_layer *l); /* NULL: no weights */
+  /* Multiply-accumulates for this many pixels and filters of the output and channels of the input
    * (mafat_layer_channels); NULL: none. */
   uint64_t (*macs)(const struct mafat_layer *l, uint64_t pixels, int filters, int channels);
-  uint64_t (*boxes)(const struct mafat_layer *l); /* that a head puts out, each for all classes; NULL: no head */
-  /* Why such a layer of whole numbers, or of some and of floats, cannot be, in words that go on from "layer [conv] ";
-   * NULL: it can. Of kinds without: none can. */
+  /* number of boxes of a head, each with all classes; NULL: not a head */
+  uint64_t (*boxes)(const struct mafat_layer *l);
+  /* Explains why a layer of integers, or of integers and floats, is unsupported; the text follows
+   * "layer [conv] ". NULL result: supported. NULL function: the kind supports no integers. */
   const char *(*numbers)(const struct mafat_network *n, int layer);
 };
 
@@ -109,33 +119,32 @@ static inline const struct mafat_kind *mafat_kind_of(enum mafat_layer_type type)
   return mafat_kinds[type];
 }
 
-/* The kind's name; "unknown" of what is none. */
+/* The kind's name; "unknown" for an invalid type. */
 const char *mafat_layer_type_name(enum mafat_layer_type type);
 
-/* Makes a layer of what its reader knows: kind, parameters, operands and their shapes. Where no
- * such layer can be, the diagnostic says why. */
+/* Derives the rest of a layer from what its reader set: kind, parameters, operands and their
+ * shapes. If such a layer is invalid, the diagnostic says why. */
 int mafat_layer_infer(struct mafat_layer *l, const struct mafat_subject *subject);
 
-/* Span of rows (axis_y) or columns of an operand that the span `out` of a
- * layer's output reads, inside the map; where it reads padding only, the pixel
- * beside it. */
+/* Returns the rows (axis_y) or columns of an operand that output span `out` needs, clipped to the
+ * map. If it needs padding only, returns the pixel beside the padding. */
 struct mafat_span mafat_layer_in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out);
 
-/* Zero columns that a convolution reads beside its input map's true edges. */
+/* Columns of zero padding that a convolution reads beside its input map's edges. */
 void mafat_layer_pads(const struct mafat_layer *l, int *left, int *right);
 
 struct mafat_matrix mafat_layer_matrix(const struct mafat_layer *l);
 struct mafat_weight_counts mafat_layer_weight_counts(const struct mafat_layer *l);
 
-/* Multiply-accumulates for `pixels` of the output map: for all its filters, or for some of them
- * over some of the input's channels. */
+/* Multiply-accumulates for `pixels` of the output map: for all its filters, or for some filters
+ * over some input channels. */
 uint64_t mafat_layer_macs(const struct mafat_layer *l, uint64_t pixels);
 uint64_t mafat_layer_part_macs(const struct mafat_layer *l, uint64_t pixels, int filters, int channels);
 
-/* What a head puts out, each with all its classes; 0 of others. */
+/* Boxes that a head puts out, each with all its classes; 0 for other kinds. */
 uint64_t mafat_layer_boxes(const struct mafat_layer *l);
 
-/* ---- what it makes ---- */
+/* ---- outputs ---- */
 
 static inline int mafat_layer_n_outputs(const struct mafat_layer *l)
 {
@@ -147,14 +156,15 @@ static inline struct mafat_shape mafat_layer_output_shape(const struct mafat_lay
   return output ? l->more->list[output - 1].shape : l->out;
 }
 
-/* Steps count rows, columns and channels of the first output. Along what a layer may be cut, all its outputs have the
- * same extent and are made together; along the others, an output of another extent is made whole. */
+/* Steps count rows, columns and channels of the first output. Along an axis that can be cut, all
+ * outputs have the same extent and are computed together. Along the others, an output of a
+ * different extent is computed whole. */
 static inline struct mafat_span mafat_span_across(struct mafat_span span, int extent, int other)
 {
   return extent == other || mafat_span_is_empty(span) ? span : mafat_span(0, other);
 }
 
-/* The part of an output that is made with a part of the first one. */
+/* Part of an output that is computed together with part `first` of the first output. */
 static inline struct mafat_box mafat_layer_out_box(const struct mafat_layer *l, int output, struct mafat_box first)
 {
   struct mafat_shape s = mafat_layer_output_shape(l, output);
@@ -166,30 +176,30 @@ static inline struct mafat_span mafat_layer_out_channels(const struct mafat_laye
   return mafat_span_across(first, l->out.c, mafat_layer_output_shape(l, output).c);
 }
 
-/* The part of the first output that is made with a part of another. */
+/* Part of the first output that is computed together with part `box` of another output. */
 static inline struct mafat_box mafat_layer_first_box(const struct mafat_layer *l, int output, struct mafat_box box)
 {
   struct mafat_shape s = mafat_layer_output_shape(l, output);
   return (struct mafat_box){mafat_span_across(box.y, s.h, l->out.h), mafat_span_across(box.x, s.w, l->out.w)};
 }
 
-/* ---- what it reads ---- */
+/* ---- operands ---- */
 
-/* What the input consists of. */
+/* Sources of the input, that is, of the first operand. */
 static inline const struct mafat_sources *mafat_layer_sources(const struct mafat_layer *l)
 {
   return &l->operands[0].sources;
 }
 
-/* A walk over all that a layer reads, slice by slice:
- *     for (struct mafat_reads r = mafat_layer_reads(l); mafat_reads_next(&r);) ... r.source->tensor */
+/* Iterates over all slices that a layer reads:
+ *   for (struct mafat_reads r = mafat_layer_reads(l); mafat_reads_next(&r);) ... r.source */
 struct mafat_reads {
-  const struct mafat_source *source; /* this one */
-  int operand;                       /* that it is part of */
+  const struct mafat_source *source; /* current slice */
+  int operand;                       /* index of its operand */
   const struct mafat_layer *layer;
-  const struct mafat_sources *sources; /* of the operand */
-  int next, end;                       /* in their list */
-  bool first_alone;                    /* operands behind the first one are no tensors */
+  const struct mafat_sources *sources; /* sources of that operand */
+  int next, end;                       /* position in their list, and its length */
+  bool first_alone;                    /* skip operands after the first: they are not tensors */
 };
 
 static inline struct mafat_reads mafat_layer_reads(const struct mafat_layer *l)
@@ -210,13 +220,13 @@ static inline bool mafat_reads_next(struct mafat_reads *r)
   return true;
 }
 
-/* Rows of the source's tensor among rows `in` of the operand. */
+/* Rows of the source's tensor that correspond to rows `in` of the operand. */
 static inline struct mafat_span mafat_reads_rows(const struct mafat_reads *r, struct mafat_span in)
 {
   return mafat_sources_rows(r->sources, r->next - 1, in);
 }
 
-/* Is something of the tensor among what such a walk has before it? */
+/* True if the rest of the iteration reads `tensor`. */
 static inline bool mafat_reads_meet(struct mafat_reads r, int tensor)
 {
   while (mafat_reads_next(&r))
@@ -224,9 +234,9 @@ static inline bool mafat_reads_meet(struct mafat_reads r, int tensor)
   return false;
 }
 
-/* ---- what others ask ---- */
+/* ---- properties ---- */
 
-/* Does it compute a tensor of its own, or only rename what it reads? */
+/* True if the layer only renames its input and computes no tensor. */
 static inline bool mafat_layer_is_alias(const struct mafat_layer *l)
 {
   return mafat_kind_of(l->type)->alias;
@@ -247,15 +257,15 @@ static inline bool mafat_layer_is_head(const struct mafat_layer *l)
   return mafat_kind_of(l->type)->head;
 }
 
-/* What a step of it may be a part of. */
+/* Dimensions along which this layer can be split into steps. */
 static inline unsigned mafat_layer_along(const struct mafat_layer *l)
 {
   const struct mafat_kind *kind = mafat_kind_of(l->type);
   return kind->not_along ? kind->along & ~kind->not_along(l) : kind->along;
 }
 
-/* Can a box of the output be computed from a box of the input, which may be all of its columns? The others
- * (reorg's index order, softmax, connected, heads ...) need whole maps. */
+/* True if a box of the output can be computed from a box of the input, possibly over all its
+ * columns. Other kinds (reorg, softmax, connected, heads ...) need whole maps. */
 static inline bool mafat_layer_is_tileable(const struct mafat_layer *l)
 {
   return (mafat_kind_of(l->type)->along & MAFAT_ALONG_MAP) == MAFAT_ALONG_MAP && (mafat_layer_along(l) & MAFAT_ALONG_ROWS);
@@ -266,13 +276,13 @@ static inline bool mafat_layer_convolves(const struct mafat_layer *l)
   return mafat_kind_of(l->type)->convolves;
 }
 
-/* A convolution whose filters read their own group's channels only. */
+/* A convolution whose filters read only the channels of their group. */
 static inline bool mafat_layer_is_grouped(const struct mafat_layer *l)
 {
   return mafat_layer_convolves(l) && l->groups > 1;
 }
 
-/* A convolution whose every filter reads all channels. */
+/* A convolution whose filters all read all channels. */
 static inline bool mafat_layer_is_ungrouped(const struct mafat_layer *l)
 {
   return mafat_layer_convolves(l) && l->groups == 1;
@@ -284,19 +294,19 @@ static inline bool mafat_layer_is_depthwise(const struct mafat_layer *l)
   return mafat_layer_is_grouped(l) && l->groups == l->in.c && l->groups == l->filters;
 }
 
-/* Would a channel of its output be made of that channel alone, were it not for its parameters? */
+/* True if only the layer's parameters make output channels depend on several input channels. */
 static inline bool mafat_layer_mixes_channels(const struct mafat_layer *l)
 {
   return mafat_kind_of(l->type)->lanewise && !(mafat_layer_along(l) & MAFAT_ALONG_FILTERS);
 }
 
-/* Every pixel of all channels by itself: a 1x1 convolution. */
+/* A 1x1 convolution: each pixel by itself, over all channels. */
 static inline bool mafat_layer_is_pointwise(const struct mafat_layer *l)
 {
   return mafat_layer_is_ungrouped(l) && mafat_window_is_pixel(&l->window);
 }
 
-/* Is a channel of its output made of that channel of its operands alone? */
+/* True if output channel c depends only on channel c of the operands. */
 static inline bool mafat_layer_is_lanewise(const struct mafat_layer *l)
 {
   return (mafat_kind_of(l->type)->lanewise && !mafat_layer_mixes_channels(l)) || mafat_layer_is_depthwise(l);
@@ -348,7 +358,7 @@ static inline bool mafat_layer_is_flat(const struct mafat_layer *l)
   return mafat_kind_of(l->type)->flat;
 }
 
-/* Channels of the input as steps count them. */
+/* Channels of the input, as steps count them. */
 static inline int mafat_layer_channels(const struct mafat_layer *l)
 {
   return mafat_layer_is_flat(l) ? l->in.h * l->in.w * l->in.c : l->in.c;
@@ -364,7 +374,7 @@ static inline bool mafat_layer_has_weights(const struct mafat_layer *l)
   return mafat_layer_weights_form(l) != MAFAT_WEIGHTS_NONE;
 }
 
-/* Do they lie as the file has them, whoever takes them? */
+/* True if the weights stay in the file's order and are copied unchanged. */
 static inline bool mafat_layer_copies_weights(const struct mafat_layer *l)
 {
   enum mafat_weights_form form = mafat_layer_weights_form(l);
@@ -376,13 +386,14 @@ static inline bool mafat_layer_has_panels(const struct mafat_layer *l)
   return mafat_layer_weights_form(l) == MAFAT_WEIGHTS_PANELS;
 }
 
-/* A matrix whose sums are whole numbers: of bytes and int8. */
+/* True for a matrix with int8 weights and 8-bit output, summed in integers. */
 static inline bool mafat_layer_sums_integers(const struct mafat_layer *l)
 {
   return l->weights_type == MAFAT_I8 && l->out_type == MAFAT_U8 && mafat_layer_has_panels(l);
 }
 
-/* May its weights be of that type? Where sums are of floats, of narrow ones, in panels; of scaled ones, not of groups. */
+/* True if the weights may have this type. Integer layers: only the type that they have. Float
+ * layers: narrow types need panels; types with shared scales also need a single group. */
 static inline bool mafat_layer_takes_weights(const struct mafat_layer *l, enum mafat_dtype type)
 {
   if (l->out_type != MAFAT_F32) return type == l->weights_type;
@@ -390,7 +401,8 @@ static inline bool mafat_layer_takes_weights(const struct mafat_layer *l, enum m
   return mafat_layer_has_panels(l) && (!mafat_dtypes[type].scaled || l->groups <= 1);
 }
 
-/* As narrow as it takes them, at most as wanted, and no wider than they are. */
+/* The narrowest type that the layer supports: at least as wide as `wanted`, and not wider than its
+ * weights are now. */
 static inline enum mafat_dtype mafat_layer_narrowest(const struct mafat_layer *l, enum mafat_dtype wanted)
 {
   while (wanted != MAFAT_F32 && !mafat_layer_takes_weights(l, wanted)) wanted = mafat_dtypes[wanted].wider;
@@ -398,7 +410,7 @@ static inline enum mafat_dtype mafat_layer_narrowest(const struct mafat_layer *l
   return less && mafat_layer_takes_weights(l, wanted) ? wanted : l->weights_type;
 }
 
-/* Are its weights made floats for the kernels? */
+/* True if the kernels widen the weights to floats. */
 static inline bool mafat_layer_widens(const struct mafat_layer *l)
 {
   return mafat_dtypes[l->weights_type].narrow && l->out_type == MAFAT_F32;

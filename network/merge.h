@@ -1,11 +1,12 @@
-/* Layers that compute what an earlier one does: files have a ReLU, or a pool, for each reader of the same map. */
+/* Common subexpression elimination: merges layers that compute the same output. Exporters often
+ * write one ReLU or pool per reader of a map. */
 #ifndef MAFAT_NETWORK_MERGE_H
 #define MAFAT_NETWORK_MERGE_H
 
 #include "network/network.h"
 
-/* Each layer without constants that puts out what an earlier one does, number for number, becomes a route to that one, which its
- * readers read. Layers keep their numbers. MAFAT_ENOMEM. */
+/* Turns each layer without constants whose output equals an earlier layer's, bit for bit, into a
+ * route to that layer, and redirects its readers. Layers keep their indices. MAFAT_ENOMEM. */
 int mafat_network_merge(struct mafat_network *network);
 
 #endif

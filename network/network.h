@@ -1,17 +1,16 @@
-/* A model as plain data: layers, shapes, edges. Made by a reader in formats/, never
- * changed afterwards, made without weights.
+/* A network as plain data: layers, shapes, edges. A reader in formats/ creates it without reading
+ * weights; it does not change afterwards.
  *
- * A network consists of *operators*: its layers, and its inputs, which read nothing
- * and whose rows a run asks a source for. A *tensor* is one of an operator's outputs, most have
- * a single one; arrays of what belongs to a tensor are indexed by its index. Layers that only
- * rename (route, dropout, cost) have no tensor of their own: whoever reads them reads
- * the tensors behind them, as a list of sources. A concatenation therefore never exists
- * in memory.
+ * A network consists of *operators*: its layers and its inputs. Inputs read no tensor; a run reads
+ * their rows from a source. A *tensor* is one of an operator's outputs; most operators have one.
+ * Arrays with one entry per tensor are indexed by the tensor's index. Layers that only rename
+ * (route, dropout, cost) have no tensor: their readers read the renamed tensors, as a list of
+ * sources. A concatenation therefore never exists in memory.
  *
- * Layers come first, so that a layer's index is the number that users know it by: 0 is the
- * first section behind [net]. Inputs lie behind all layers, also where fewer are run; to
- * users they have no number (mafat_network_number). The first output of an operator has the operator's
- * index; the other outputs of layers have indexes after the inputs, in the order of their layers. */
+ * Layers come first, so that a layer's index is the number that users see: 0 is the first section
+ * after [net]. Inputs follow all layers, even if fewer layers are run; they have no number
+ * (mafat_network_number). The first output of an operator has the operator's index. Other outputs
+ * have indices after the inputs, in the order of their layers. */
 #ifndef MAFAT_NETWORK_NETWORK_H
 #define MAFAT_NETWORK_NETWORK_H
 
@@ -21,20 +20,22 @@
 #include "network/picture.h"
 #include "network/port.h"
 
-/* Which Darknet a network was trained by: what a batch normalization is, how a picture becomes the input,
- * and which boxes go (doc/forks.md). */
+/* The Darknet fork that trained a network. It determines batch normalization, the conversion of
+ * pictures, and non-maximum suppression (doc/forks.md). */
 enum mafat_fork { MAFAT_FORK_AUTO, MAFAT_FORK_DARKNET, MAFAT_FORK_ALEXEYAB };
 
-/* What follows from the format of the file that a network was read from; its row in formats/readers.c says so. Zeros are Darknet's. */
+/* Properties of the file format that a network was read from, set by its row in formats/readers.c.
+ * Zeros are Darknet's. */
 struct mafat_format {
   const char *name;
-  bool own_weights;     /* constants are in the files that the network was read from; else in a file of weights */
-  bool any_order;       /* files list parallel branches in any order: another order may need less memory */
-  bool relative_boxes;  /* exporters write boxes in shares of the input's sides, not in pixels */
-  float pad;            /* byte around a letterboxed picture; 0: that of Darknet */
+  bool own_weights; /* constants are in the network's own files; else in a separate weights file */
+  /* the order of parallel branches is arbitrary: another execution order may need less memory */
+  bool any_order;
+  bool relative_boxes;  /* exporters write boxes relative to the input's size, not in pixels */
+  float pad;            /* pixel value around a letterboxed picture; 0: Darknet's */
 };
 
-/* Which operator makes a tensor, as which of its outputs. */
+/* The operator that makes a tensor, and which of its outputs the tensor is. */
 struct mafat_maker {
   int layer, output;
 };
@@ -43,51 +44,54 @@ struct mafat_outputs_head; /* runner/detect/heads/head.h */
 
 enum { MAFAT_DECODED_OUTPUTS = 12 };
 
-/* What the outputs of a file that has no layers for it hold, boxes or classes: as its reader was told, or by their
- * dimensions. */
+/* How the outputs of a file without detection layers are decoded to boxes or classes. The choice
+ * comes from the user, the file or the outputs' shapes. */
 struct mafat_decoded {
-  const struct mafat_outputs_head *head; /* NULL: none reads them */
-  bool nothing;              /* nor shall layers that are heads be read */
-  bool told;                 /* no guess */
-  int outputs[MAFAT_DECODED_OUTPUTS]; /* those that are read, in the head's order */
+  const struct mafat_outputs_head *head; /* NULL: outputs are not decoded */
+  bool nothing;              /* ignore detection layers, too */
+  bool told;                 /* chosen by the user or the file, not guessed */
+  int outputs[MAFAT_DECODED_OUTPUTS]; /* outputs that the head reads, in its order */
   uint64_t boxes;            /* 0: classes of the whole picture */
-  int classes, points;       /* of each box */
-  bool best;                 /* a box is told with its best class alone */
-  bool shares;               /* boxes are of an input whose sides are 1, and not of its pixels */
-  char sign[120];            /* by what it was recognized: "output [1, 3549, 85]" */
+  int classes, points;       /* per box */
+  bool best;                 /* a box has its best class only */
+  bool shares;               /* box coordinates are relative to the input's size, not in pixels */
+  char sign[120];            /* reason for the choice: "output [1, 3549, 85]" */
 };
 
 struct mafat_network {
-  char *path;               /* of the cfg, for messages */
-  enum mafat_fork fork;     /* never MAFAT_FORK_AUTO once it has been read */
-  char fork_sign[120];      /* by what it was decided: "line 7: mosaic=1 in [net]"; "": nothing, or a wish */
-  bool letterbox;           /* keep the picture's proportions; else stretch it */
-  struct mafat_layer *layers; /* (n_layers), and behind them (n_inputs), at least one */
+  char *path;               /* of the cfg or model, for messages */
+  enum mafat_fork fork;     /* not MAFAT_FORK_AUTO after reading */
+  /* reason for the choice: "line 7: mosaic=1 in [net]"; "": default or requested */
+  char fork_sign[120];
+  bool letterbox;           /* keep the picture's aspect ratio; else stretch it */
+  struct mafat_layer *layers; /* (n_layers), followed by (n_inputs), at least one */
   int n_layers, n_inputs;
-  struct mafat_maker *makers; /* (n_more) of the tensors after the operators' first ones; owned */
+  /* (n_more) makers of the tensors after the operators' first outputs; owned */
+  struct mafat_maker *makers;
   int n_more;
   struct mafat_format format;
-  struct mafat_constants *constants; /* constant.h: in the file of weights that it usually comes with */
-  char **files;             /* (n_files) paths of those that hold constants, beside the model's own; owned, as are they */
+  struct mafat_constants *constants; /* constant.h; Darknet: offsets in the weights file */
+  char **files; /* (n_files) paths of other files that hold constants; owned, with the list */
   int n_files;
-  struct mafat_file_state *states; /* [0: at path; f: files[f - 1]] as they were when the network was read; NULL: nobody knows */
-  float *values;            /* (n_values) constants that no file has; owned */
+  /* [0: path; f: files[f - 1]] the files' state when the network was read; NULL: unknown */
+  struct mafat_file_state *states;
+  float *values;            /* (n_values) constants that are in no file; owned */
   size_t n_values;
   struct mafat_picture_said picture;
-  int n_sources;            /* of all operands, of those that were taken */
-  bool cut;                 /* the cfg goes on, with layers that cannot be read */
-  struct mafat_port *inputs, *outputs; /* (n_inputs), (n_outputs) by name, owned; NULL, 0: Darknet's, which have none */
+  int n_sources;            /* over all operands that were accepted */
+  bool cut;                 /* the cfg continues with unsupported layers */
+  /* (n_inputs), (n_outputs) with names, owned; NULL, 0: Darknet's, without names */
+  struct mafat_port *inputs, *outputs;
   int n_outputs;
   struct mafat_decoded decoded;
 };
 
 void mafat_network_close(struct mafat_network **network);
-/* Leaves the first n layers, and the inputs. */
+/* Keeps the first n layers, and the inputs. */
 void mafat_network_shorten(struct mafat_network *network, int n);
 
-/* Asks for layers that shall be outputs beside the last of the first n_layers and the heads:
- * their maps exist whole and live to the end of a run, in any plan that is made from here on.
- * MAFAT_EINVAL: no such layer. */
+/* Requests more layers as outputs, besides the last of the first n_layers and the heads. Their maps
+ * exist whole and live to the end of a run in every later plan. MAFAT_EINVAL: no such layer. */
 int mafat_network_ask_for(struct mafat_network *n, int n_layers, const int *layers, int count,
                           struct mafat_diagnostic *d);
 
@@ -98,14 +102,14 @@ static inline int mafat_network_n_operators(const struct mafat_network *n)
   return n->n_layers + n->n_inputs;
 }
 
-/* Entries of an array that has one for each tensor. */
+/* Length of an array with one entry per tensor. */
 static inline int mafat_network_n_tensors(const struct mafat_network *n)
 {
   return mafat_network_n_operators(n) + n->n_more;
 }
 
-/* The tensor that is output `output` of an operator:
- *     for (int k = 0; k < mafat_layer_n_outputs(l); k++) ... mafat_network_output(n, layer, k) */
+/* Index of the tensor that is output `output` of an operator:
+ *   for (int k = 0; k < mafat_layer_n_outputs(l); k++) ... mafat_network_output(n, layer, k) */
 static inline int mafat_network_output(const struct mafat_network *n, int layer, int output)
 {
   return output ? mafat_network_n_operators(n) + n->layers[layer].more->first + output - 1 : layer;
@@ -113,12 +117,13 @@ static inline int mafat_network_output(const struct mafat_network *n, int layer,
 
 static inline struct mafat_maker mafat_network_maker(const struct mafat_network *n, int tensor)
 {
-  if (tensor < n->n_layers) return (struct mafat_maker){tensor, 0}; /* most are, and this is asked for often */
+  /* fast path: most tensors, called often */
+  if (tensor < n->n_layers) return (struct mafat_maker){tensor, 0};
   int more = tensor - mafat_network_n_operators(n);
   return more < 0 ? (struct mafat_maker){tensor, 0} : n->makers[more];
 }
 
-/* The operator that makes a tensor, and its index. */
+/* Index of the operator that makes a tensor. */
 static inline int mafat_network_operator(const struct mafat_network *n, int tensor)
 {
   return mafat_network_maker(n, tensor).layer;
@@ -129,7 +134,7 @@ static inline const struct mafat_layer *mafat_network_made_by(const struct mafat
   return &n->layers[mafat_network_operator(n, tensor)];
 }
 
-/* An output after the first of its layer; NULL: it is a first one. */
+/* An output after the first of its layer; NULL: the tensor is a first output. */
 static inline struct mafat_output *mafat_network_more(const struct mafat_network *n, int tensor)
 {
   if (tensor < n->n_layers) return NULL;
@@ -137,10 +142,11 @@ static inline struct mafat_output *mafat_network_more(const struct mafat_network
   return m.output ? &n->layers[m.layer].more->list[m.output - 1] : NULL;
 }
 
-/* Gives the outputs of the layer after its first one their indexes; after infer, once, layer by layer. MAFAT_ENOMEM. */
+/* Assigns indices to the layer's outputs after its first. Called once per layer, in order, after
+ * infer. MAFAT_ENOMEM. */
 int mafat_network_add_outputs(struct mafat_network *n, int layer);
 
-/* The input that pictures are decoded into, which the first layer reads. */
+/* The input for decoded pictures, which the first layer reads. */
 static inline int mafat_network_picture(const struct mafat_network *n)
 {
   return n->n_layers;
@@ -151,7 +157,8 @@ static inline struct mafat_shape mafat_network_picture_shape(const struct mafat_
   return n->layers[mafat_network_picture(n)].out;
 }
 
-/* How input `index` lies in a file: in the order of its dimensions, or, of Darknet's, channel by channel. */
+/* Storage order of input `index` in a file: row-major by its dimensions, or channel by channel
+ * (Darknet). */
 static inline void mafat_network_input_order(const struct mafat_network *n, int index, struct mafat_file_order *order)
 {
   struct mafat_shape shape = n->layers[n->n_layers + index].out;
@@ -160,13 +167,13 @@ static inline void mafat_network_input_order(const struct mafat_network *n, int 
   order->type = n->inputs ? n->inputs[index].type : MAFAT_F32;
 }
 
-/* What comes before layer `layer` where nothing else is said: the layer above, or the picture. */
+/* Default predecessor of layer `layer`: the layer above, or the picture. */
 static inline int mafat_network_above(const struct mafat_network *n, int layer)
 {
   return layer > 0 ? layer - 1 : mafat_network_picture(n);
 }
 
-/* The number that users know the operator by: a layer's own, -1 of an input or of none. */
+/* The operator's number for users: a layer's index; -1 for an input or none. */
 static inline int mafat_network_number(const struct mafat_network *n, int index)
 {
   return index < n->n_layers ? index : -1;
@@ -185,20 +192,20 @@ static inline enum mafat_dtype mafat_network_tensor_type(const struct mafat_netw
   return more ? more->type : n->layers[tensor].out_type;
 }
 
-/* What the integers of a tensor mean. */
+/* Quantization parameters of a tensor. */
 static inline const struct mafat_quantization *mafat_network_tensor_quantization(const struct mafat_network *n, int tensor)
 {
   const struct mafat_output *more = mafat_network_more(n, tensor);
   return more ? &more->quantization : &n->layers[tensor].quantization;
 }
 
-/* Is it one of the network's inputs, which no layer makes? */
+/* True for an input of the network, which no layer makes. */
 static inline bool mafat_network_is_input(const struct mafat_network *n, int tensor)
 {
   return tensor >= n->n_layers && tensor < mafat_network_n_operators(n);
 }
 
-/* Is one of the layer's outputs after its first one asked for? */
+/* True if one of the layer's outputs after its first is requested. */
 static inline bool mafat_layer_has_asked(const struct mafat_layer *l)
 {
   bool any = false;
@@ -206,8 +213,9 @@ static inline bool mafat_layer_has_asked(const struct mafat_layer *l)
   return any;
 }
 
-/* Is the tensor an output of the first n_layers: the first one of the last of them, where no other of its outputs is asked
- * for, a head's, or one that was asked for? Of layers that rename: are those behind it? */
+/* True if the tensor is an output of the first n_layers: a requested tensor, a head's, or the first
+ * output of the last layer unless another one of it is requested. For layers that rename, ask for
+ * the renamed tensors. */
 static inline bool mafat_network_is_output(const struct mafat_network *n, int n_layers, int tensor)
 {
   struct mafat_maker m = mafat_network_maker(n, tensor);
@@ -216,42 +224,43 @@ static inline bool mafat_network_is_output(const struct mafat_network *n, int n_
   return m.output == 0 && (mafat_layer_is_head(l) || (m.layer == n_layers - 1 && !mafat_layer_has_asked(l)));
 }
 
-/* Makes it an output of the network, which can be read after a run. */
+/* Makes the tensor an output of the network, readable after a run. */
 static inline void mafat_network_keep(struct mafat_network *n, int tensor)
 {
   struct mafat_output *more = mafat_network_more(n, tensor);
   *(more ? &more->asked : &n->layers[tensor].output) = true;
 }
 
-/* The layer whose only output the tensor is; -1: there is none, or it is an input. */
+/* Index of the layer whose only output is this tensor; -1: none, or an input. */
 static inline int mafat_network_sole_maker(const struct mafat_network *n, int tensor)
 {
   return tensor >= 0 && tensor < n->n_layers && !n->layers[tensor].more ? tensor : -1;
 }
 
-/* Type of an operand: all its sources have the same. */
+/* Type of an operand; all its sources have the same. */
 static inline enum mafat_dtype mafat_network_operand_type(const struct mafat_network *n, int layer, int operand)
 {
   return mafat_network_tensor_type(n, n->layers[layer].operands[operand].sources.list[0].tensor);
 }
 
-/* Of the first operand; of what reads nothing, as what it puts out. */
+/* Type of the first operand, or of the output if the layer reads nothing. */
 static inline enum mafat_dtype mafat_network_in_type(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
   return l->n_operands && l->operands[0].sources.list ? mafat_network_operand_type(n, layer, 0) : l->out_type;
 }
 
-/* What the numbers of an operand mean: all its sources' mean the same. */
+/* Quantization parameters of an operand; all its sources have the same. */
 static inline struct mafat_quantization mafat_network_in_quantization(const struct mafat_network *n, int layer, int operand)
 {
   return *mafat_network_tensor_quantization(n, n->layers[layer].operands[operand].sources.list[0].tensor);
 }
 
-/* Can each layer that reads or puts out whole numbers be? MAFAT_EUNSUPPORTED: the diagnostic says which cannot, and why. */
+/* Checks that all layers with integers are supported. MAFAT_EUNSUPPORTED: the diagnostic names the
+ * layer and the reason. */
 int mafat_network_check_numbers(const struct mafat_network *n, struct mafat_diagnostic *d);
 
-/* The tensor all of which, and nothing else, the sources are; -1: none is. */
+/* The tensor that the sources cover completely and alone; -1: none. */
 static inline int mafat_network_sole_tensor(const struct mafat_network *n, const struct mafat_sources *sources)
 {
   if (mafat_sources_count(sources) != 1) return -1;
@@ -260,18 +269,20 @@ static inline int mafat_network_sole_tensor(const struct mafat_network *n, const
   return s->n == shape.c && s->n_rows == shape.h ? s->tensor : -1;
 }
 
-/* Are the sources of an operand of layer `layer` parts of tensors that are made before it, and do they
- * make up its shape, as network/sources.h has it? MAFAT_EFORMAT, MAFAT_EUNSUPPORTED: the diagnostic says
- * what is wrong. For readers of files: nobody behind them asks again. */
+/* Checks that an operand's sources are parts of tensors made before `layer` and make up its shape
+ * as network/sources.h requires. Readers of files must call this: nothing later checks it.
+ * MAFAT_EFORMAT, MAFAT_EUNSUPPORTED. */
 int mafat_network_check_operand(const struct mafat_network *n, int layer, int operand,
                                 const struct mafat_subject *subject);
-/* All of a layer that is read from a file, once. As above; MAFAT_EUNSUPPORTED, too: with the layers before it more than MAFAT_MAX_ALL_SOURCES. */
+/* Checks all operands of a layer, likewise, and counts their sources; once per layer read from a
+ * file. MAFAT_EUNSUPPORTED also if all layers so far have more than MAFAT_MAX_ALL_SOURCES. */
 int mafat_network_take_operands(struct mafat_network *n, int layer, const struct mafat_subject *subject);
 
-/* What a tensor, or the output of a layer that only renames, consists of: itself, or what is renamed. */
+/* Sources of a tensor, or of a renaming layer's output: `self`, filled in, or the renamed
+ * tensors. */
 struct mafat_sources mafat_network_output_sources(const struct mafat_network *n, int index,
                                                   struct mafat_source *self);
-/* All of a tensor. */
+/* Sources that cover all of a tensor; `self` is filled in. */
 struct mafat_sources mafat_network_tensor_sources(const struct mafat_network *n, int tensor, struct mafat_source *self);
 
 #endif

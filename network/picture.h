@@ -1,4 +1,4 @@
-/* What a model's file says of the pictures that it takes, where it says anything. All zeros: nothing. */
+/* Preprocessing of pictures as declared by a model's file. All zeros: not declared. */
 #ifndef MAFAT_NETWORK_PICTURE_H
 #define MAFAT_NETWORK_PICTURE_H
 
@@ -6,12 +6,12 @@
 #include <stdbool.h>
 
 struct mafat_picture_said {
-  bool normalized;          /* (byte - mean) * scale, in the order of the input's channels */
+  bool normalized; /* input = (byte - mean) * scale, in the order of the input's channels */
   float mean[3], scale[3];
-  bool swapped;             /* blue, green, red */
+  bool swapped;             /* channel order blue, green, red */
 };
 
-/* Does it make a finite number of any byte? */
+/* True if every byte gives a finite value. */
 static inline bool mafat_picture_is_finite(float mean, float scale)
 {
   return isfinite((0 - mean) * scale) && isfinite((255 - mean) * scale);

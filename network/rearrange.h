@@ -1,12 +1,12 @@
-/* Elements of maps that come to lie in other places, as plain data: transposes, reshapes across axes, shuffles of
- * channels, strided slices, pads, blocks of pixels as channels and back, joins along columns.
+/* Parameters of rearrange, a strided copy between maps: transposes, reshapes across axes, channel
+ * shuffles, strided slices, pads, space to depth and back, joins along columns.
  *
- * Each operand has a *part*: a space of indices, one for each *atom*, and where its elements are read and put.
- * Element (i0, i1, ...) of it, each i below its atom's size, comes from
- *     in[axis] = in_first[axis] + the sum of i_k * in_step of the atoms of that in_axis
- * of the operand, and goes to
- *     out[axis] = out_first[axis] + the sum of i_k * out_step of the atoms of that out_axis.
- * What atoms do to different axes is independent of each other, so all of it is known axis by axis. */
+ * Each operand has a *part*: an index space with one index per *atom*. Element (i0, i1, ...), each
+ * i below its atom's size, is read from
+ *   in[axis] = in_first[axis] + sum of i_k * in_step over the atoms with that in_axis
+ * of the operand and written to
+ *   out[axis] = out_first[axis] + sum of i_k * out_step over the atoms with that out_axis.
+ * Atoms of different axes are independent, so each axis can be computed by itself. */
 #ifndef MAFAT_NETWORK_REARRANGE_H
 #define MAFAT_NETWORK_REARRANGE_H
 
@@ -17,7 +17,7 @@ enum { MAFAT_AXIS_H, MAFAT_AXIS_W, MAFAT_AXIS_C, MAFAT_N_AXES };
 
 enum { MAFAT_MAX_ATOMS = 8 };
 
-/* Steps may be negative; an in_step may be 0: the same element again. */
+/* Steps may be negative. An in_step of 0 repeats an element. */
 struct mafat_atom {
   int size;
   signed char out_axis;
@@ -26,15 +26,15 @@ struct mafat_atom {
   int in_step;
 };
 
-/* What is read beside an operand's map. */
+/* How elements outside the operand's map are read. */
 enum mafat_outside {
-  MAFAT_OUTSIDE_FILL,    /* nothing: the element is as what no part puts */
-  MAFAT_OUTSIDE_REFLECT, /* what lies as far inside of the edge, which is not repeated */
-  MAFAT_OUTSIDE_EDGE     /* the nearest there is */
+  MAFAT_OUTSIDE_FILL,    /* not at all: the element is `fill` */
+  MAFAT_OUTSIDE_REFLECT, /* mirrored at the edge, without repeating it */
+  MAFAT_OUTSIDE_EDGE     /* the nearest element of the map */
 };
 
-/* In no particular order, and how they are given need not be how they are kept: infer makes the same of them with as
- * few atoms as can be, of positive out_steps, larger ones first. */
+/* Atoms may be given in any order. infer normalizes them: as few as possible, with positive
+ * out_steps, larger ones first. */
 struct mafat_part {
   struct mafat_atom atoms[MAFAT_MAX_ATOMS];
   int n_atoms;
@@ -42,31 +42,31 @@ struct mafat_part {
   enum mafat_outside outside;
 };
 
-/* One allocation; the layer owns it. Parts put no two elements in one place. */
+/* One allocation, owned by the layer. No two parts write the same element. */
 struct mafat_rearrange {
-  struct mafat_shape shape; /* of the output; of split, each output's is that of its part */
-  float fill;               /* where no part puts anything */
-  int n_parts;              /* as many as operands; of split, as outputs */
+  struct mafat_shape shape; /* of the output; split: each part has its own */
+  float fill;               /* value of elements that no part writes */
+  int n_parts;              /* one per operand; split: one per output */
   struct mafat_part parts[];
 };
 
-/* Makes a part what infer leaves of it, for an output of that shape. NULL, or what is wrong with it. */
+/* Normalizes a part for an output of that shape. Returns NULL, or the error. */
 const char *mafat_part_settle_atoms(struct mafat_part *part, struct mafat_shape out);
-/* The smallest output that a part fits into; extents beyond 2^30 become that. */
+/* The smallest output that contains the part; extents are limited to 2^30. */
 struct mafat_shape mafat_part_shape(const struct mafat_part *part);
 
-/* ---- of parts that infer has been at ---- */
+/* ---- functions of normalized parts ---- */
 
-/* Atoms of an out_axis are [begin, end) of the list. */
+/* Range [begin, end) of the atoms with that out_axis. */
 struct mafat_span mafat_part_atoms(const struct mafat_part *part, int out_axis);
-/* Rows (axis_y) or columns of an operand of that shape that the span `out` of the output reads. */
+/* Rows (axis_y) or columns of an operand of that shape that output span `out` needs. */
 struct mafat_span mafat_part_in_span(const struct mafat_part *part, struct mafat_shape operand, bool axis_y, struct mafat_span out);
-/* Channels that are put side by side as they lie: 0 where pixels are taken apart. */
+/* Channels that are copied contiguously; 0: pixels are not kept together. */
 int mafat_part_run(const struct mafat_part *part);
 long long mafat_part_elements(const struct mafat_part *part);
-/* Does it read beside the operand's map? */
+/* True if it reads outside the operand's map. */
 bool mafat_part_leaves(const struct mafat_part *part, struct mafat_shape operand);
-/* Index `at` along an axis of so many, or what is read for it; -1: nothing. */
+/* Index that is read for index `at` of an axis of that extent; -1: none. */
 int mafat_part_settle(enum mafat_outside outside, int at, int extent);
 
 #endif

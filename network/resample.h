@@ -1,6 +1,6 @@
-/* Maps of another size, as plain data: each output is made of the input's pixels around a point, by which file formats mean
- * different ones. What output x reads along an axis, and with which weight, is a *tap*; rows and columns go by
- * themselves. */
+/* Parameters of resample, which resizes a map by interpolation, and the *taps* along an axis: the
+ * inputs and weights of an output. Rows and columns are independent. File formats differ in the
+ * coordinates and rounding. */
 #ifndef MAFAT_NETWORK_RESAMPLE_H
 #define MAFAT_NETWORK_RESAMPLE_H
 
@@ -8,57 +8,62 @@
 
 enum mafat_interpolation {
   MAFAT_INTERPOLATE_NEAREST,
-  MAFAT_INTERPOLATE_LINEAR, /* between two pixels of each axis */
-  MAFAT_INTERPOLATE_CUBIC,  /* from four of each axis, by the polynomials of R. Keys (1981) */
+  MAFAT_INTERPOLATE_LINEAR, /* between two pixels per axis */
+  MAFAT_INTERPOLATE_CUBIC,  /* from four pixels per axis, by the polynomials of R. Keys (1981) */
   MAFAT_N_INTERPOLATIONS
 };
 
-/* Where the point of output x lies, in pixels of the input from the first one's: ONNX' names (Resize). */
+/* Coordinate of output x in input pixels, counted from the first pixel's. The names are those of
+ * ONNX's Resize. */
 enum mafat_coordinates {
   MAFAT_COORDINATES_HALF_PIXEL,           /* (x + 0.5) / scale - 0.5; TFLite: half_pixel_centers */
-  MAFAT_COORDINATES_HALF_PIXEL_SYMMETRIC, /* the same, around the middle of what in * scale outputs would be */
-  MAFAT_COORDINATES_PYTORCH_HALF_PIXEL,   /* the same as half_pixel; 0 for a single output */
+  /* the same, centred on the middle of in * scale outputs */
+  MAFAT_COORDINATES_HALF_PIXEL_SYMMETRIC,
+  MAFAT_COORDINATES_PYTORCH_HALF_PIXEL,   /* half_pixel, but 0 for a single output */
   MAFAT_COORDINATES_ALIGN_CORNERS,        /* x * (in - 1) / (in * scale - 1) */
-  MAFAT_COORDINATES_ASYMMETRIC,           /* x / scale; TFLite where it says nothing */
-  MAFAT_COORDINATES_TF_HALF_PIXEL_FOR_NN, /* (x + 0.5) / scale; TFLite: half_pixel_centers of the nearest */
+  MAFAT_COORDINATES_ASYMMETRIC,           /* x / scale; TFLite's default */
+  /* (x + 0.5) / scale; TFLite: nearest with half_pixel_centers */
+  MAFAT_COORDINATES_TF_HALF_PIXEL_FOR_NN,
   MAFAT_N_COORDINATES
 };
 
-/* How exactly points are known. */
+/* Precision of coordinates. */
 enum mafat_precision {
   MAFAT_POINTS_EXACT,
-  MAFAT_POINTS_SINGLE, /* TFLite's: floats */
-  MAFAT_POINTS_FIXED,  /* TFLite's between pixels of int8: whole 1/1024 of one, and steps so, too */
+  MAFAT_POINTS_SINGLE, /* TFLite: floats */
+  /* TFLite, int8 interpolation: coordinates and steps are multiples of 1/1024 pixel */
+  MAFAT_POINTS_FIXED,
   MAFAT_N_PRECISIONS
 };
 
-/* Which pixel is the nearest to a point. */
+/* Rounding of a coordinate to the nearest pixel. */
 enum mafat_rounding {
-  MAFAT_ROUND_PREFER_FLOOR, /* of two that are as near, the first */
+  MAFAT_ROUND_PREFER_FLOOR, /* halves down */
   MAFAT_ROUND_PREFER_CEIL,
-  MAFAT_ROUND_FLOOR,        /* the one before it */
+  MAFAT_ROUND_FLOOR,        /* always down */
   MAFAT_ROUND_CEIL,
   MAFAT_N_ROUNDINGS
 };
 
 struct mafat_resample_axis {
   int size;     /* of the output */
-  double scale; /* where the file says it, which need not be the sizes' ratio; 0: that */
+  /* scale declared by the file, possibly different from the sizes' ratio; 0: the ratio */
+  double scale;
 };
 
-/* The layer owns it. */
+/* Owned by the layer. */
 struct mafat_resample {
   enum mafat_interpolation interpolation;
   enum mafat_coordinates coordinates;
-  enum mafat_rounding rounding; /* of the nearest */
+  enum mafat_rounding rounding; /* for MAFAT_INTERPOLATE_NEAREST */
   struct mafat_resample_axis y, x;
-  float keys;            /* of cubic: the slope that the polynomials have at distance 1, -0.5 or -0.75 */
-  bool exclude_outside;  /* of cubic: what lies outside has no weight; else it is the edge */
+  float keys;            /* cubic: slope of the polynomials at distance 1, -0.5 or -0.75 */
+  bool exclude_outside;  /* cubic: pixels outside have weight 0; else they equal the edge */
   enum mafat_precision precision;
 };
 
-/* An axis of `in` inputs: the point of output x lies at (x + shift) * up / down + offset. Where sizes or a scale say so
- * it is on a pixel exactly. */
+/* An axis with `in` inputs: the coordinate of output x is (x + shift) * up / down + offset. Exact
+ * whenever sizes or scale put it on a pixel. */
 struct mafat_points {
   double shift, up, down, offset;
   int in;
@@ -71,28 +76,29 @@ struct mafat_points {
 
 struct mafat_points mafat_resample_points(const struct mafat_resample *r, bool axis_y, int in);
 
-/* Output = (1 - weight) * input[at] + weight * input[next]; `next` is `at` where weight is 0, and at the edges. */
+/* output = (1 - weight) * input[at] + weight * input[next]. `next` equals `at` if weight is 0 and
+ * at the edges. */
 struct mafat_tap {
   int at, next;
   float weight;
 };
 
-/* Output = the sum of weights[k] * input[at[k]], in that order. */
+/* output = sum of weights[k] * input[at[k]], in that order. */
 struct mafat_cubic_tap {
   int at[4];
   float weights[4];
 };
 
-/* Of output `out` along the axis, whose points are cubic's. All its inputs rise with it. */
+/* Taps of output `out` by cubic interpolation. All indices rise with `out`. */
 struct mafat_cubic_tap mafat_points_cubic_tap(const struct mafat_points *p, int out);
 
-/* Of output `out` along an axis whose points are not exact. */
+/* Taps of output `out` with inexact coordinates. */
 struct mafat_tap mafat_points_rounded_tap(const struct mafat_points *p, int out);
 
-/* The number of the pixel that is the nearest to a point. */
+/* Index of the pixel nearest to a coordinate. */
 double mafat_points_nearest(const struct mafat_points *p, double point);
 
-/* Of output `out` along the axis. Both of its inputs rise with it. */
+/* Taps of output `out`. Both indices rise with `out`. */
 static inline struct mafat_tap mafat_points_tap(const struct mafat_points *p, int out)
 {
   if (p->precision != MAFAT_POINTS_EXACT) return mafat_points_rounded_tap(p, out);

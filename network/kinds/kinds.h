@@ -1,4 +1,5 @@
-/* The kinds (network/kinds.def), each defined in a file of this folder, and functions that several of them share. */
+/* The kinds of layers (network/kinds.def), each defined in a file of this folder, and functions
+ * that several kinds share. */
 #ifndef MAFAT_NETWORK_KINDS_KINDS_H
 #define MAFAT_NETWORK_KINDS_KINDS_H
 
@@ -8,32 +9,34 @@
 #define STEPLESS(CONSTANT, name) extern const struct mafat_kind mafat_kind_##name;
 #include "network/kinds.def"
 
-/* The layer cannot be; `what` goes on from "layer [conv] ". */
+/* Rejects the layer; `what` follows "layer [conv] " in the message. */
 int mafat_kind_refuse(const struct mafat_subject *subject, const char *what);
-/* Sets the output's shape, where a map can have it. */
+/* Sets the output's shape, if it is a valid map. */
 int mafat_kind_put_out(struct mafat_layer *l, const struct mafat_subject *subject, long long h, long long w, long long c);
-/* Gives the layer `n` outputs after its first one, of nothing yet. MAFAT_ENOMEM. */
+/* Adds `n` empty outputs after the layer's first. MAFAT_ENOMEM. */
 int mafat_kind_add_outputs(struct mafat_layer *l, const struct mafat_subject *subject, int n);
-/* Sets the shape, type and meaning of an output after the first, where a map can have that shape. */
+/* Sets shape, type and quantization parameters of an output after the first, if the shape is a
+ * valid map. */
 int mafat_kind_put_out_more(struct mafat_layer *l, const struct mafat_subject *subject, int output, struct mafat_output is);
-/* infer of kinds whose output has their input's shape. */
+/* infer for kinds whose output has the input's shape. */
 int mafat_kind_like_input(struct mafat_layer *l, const struct mafat_subject *subject);
 int mafat_kind_check_weights(const struct mafat_subject *subject, double filters, double weights_per_filter);
 
-/* in_span of kinds that read the pixel they write, and of those that read whole maps. */
+/* in_span for kinds that read only the pixel they write, and for kinds that read whole maps. */
 struct mafat_span mafat_kind_same_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out);
 struct mafat_span mafat_kind_whole_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out);
 
-/* Of operands and the output, where no multiplier of 31 bits and shift brings one to the other. */
+/* Error text: no 31-bit multiplier and shift converts the operands' scale to the output's. */
 #define MAFAT_KIND_FAR_SCALES "has scales that lie too far apart"
 
-/* numbers of kinds whose operands and output are whole numbers, and of those that put them out as they read them. */
+/* numbers for kinds with integer operands and output, and for kinds that also keep the quantization
+ * parameters. */
 const char *mafat_kind_numbers_alone(const struct mafat_network *n, int layer);
 const char *mafat_kind_numbers_kept(const struct mafat_network *n, int layer);
 
-/* Counts of one matrix with a bias for each filter, normalized or not. */
+/* Counts of one matrix with a bias per filter, with or without normalization. */
 struct mafat_weight_counts mafat_kind_matrix_counts(const struct mafat_layer *l);
-/* Of windows over the channels of a group. */
+/* Multiply-accumulates of windows over the channels of a group. */
 uint64_t mafat_kind_window_macs(const struct mafat_layer *l, uint64_t pixels, int filters, int channels);
 
 #endif
