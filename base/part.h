@@ -1,6 +1,6 @@
-/* MAFAT_PART(name), before a function's definition, places it in a part of a static program
- * (runner/os/parts.def), whatever its name and file. A function without it goes with its file. It
- * has no effect in programs without parts, such as those over libmafat.so. */
+/* Assigns functions to parts of a static program (runner/os/parts.def). MAFAT_PART(name), before a
+ * function's definition, decides its part. A function without it goes with its file. It has no
+ * effect in programs without parts, such as those over libmafat.so. */
 #ifndef MAFAT_BASE_PART_H
 #define MAFAT_BASE_PART_H
 

@@ -1,6 +1,7 @@
-/* Video kernels: YUV rows to RGB in integer arithmetic, so that all levels give the same bytes, and
- * resizing of lines with the same bits as `resample` in kernels.h. Each stored row is resized once.
- * They have tables of their own because runs on pictures never enter them. */
+/* Video kernels: conversion of YUV rows to RGB, and resizing of lines. The conversion uses integer
+ * arithmetic, so all levels give the same bytes. Resizing gives the same bits as `resample` in
+ * runner/kernels/kernels.h; each stored row is resized once. These kernels have tables of their own
+ * because runs on pictures never enter them. */
 #ifndef MAFAT_RUNNER_KERNELS_FRAME_ROWS_H
 #define MAFAT_RUNNER_KERNELS_FRAME_ROWS_H
 

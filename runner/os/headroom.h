@@ -1,11 +1,11 @@
 /* Makes room in a memory cgroup before it is needed.
  *
- * When a cgroup reaches its limit, the kernel reclaims pages: cached ones that nobody needs (such
- * as the file system's metadata on a cold machine), code that the next call brings back, or our
- * data, into swap. It scans a few pages of each list and keeps those used since the last scan. So
- * before the first run this module once touches as much memory as the run will need. Meanwhile it
- * touches all other pages of the process repeatedly: the kernel then finds only foreign pages
- * unused. Nothing is done if everything fits. */
+ * When a cgroup reaches its limit, the kernel reclaims pages: cached ones that nobody needs, code
+ * that the next call brings back, or our data, into swap. It scans a few pages of each list and
+ * keeps those used since the last scan. So before the first run this module once touches as much
+ * memory as the run will need. Meanwhile it touches all other pages of the process repeatedly: the
+ * kernel then finds only foreign pages unused, such as the file system's metadata. Nothing is done
+ * if everything fits. */
 #ifndef MAFAT_RUNNER_OS_HEADROOM_H
 #define MAFAT_RUNNER_OS_HEADROOM_H
 

@@ -1,7 +1,7 @@
 /* Float kernels for x86-64-v4: 16-lane vectors, masks, 32 registers. Compiles bodies.h with the
  * flags in base/levels.def; selected by runner/kernels/kernels.c if cpuid reports the features.
  *
- * Half a vector costs as much as a whole one, so the last eight or fewer filters of a panel use the
+ * Half a vector costs as much as a whole one. So the last eight or fewer filters of a panel use the
  * 8-lane level, which gives the same bits. */
 #define LEVEL_NAME "avx512"
 #define LEVEL_TABLE mafat_kernels_avx512
