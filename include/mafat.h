@@ -169,18 +169,11 @@ struct mafat_model_options {
   size_t beside_bytes;  /* part of the budget held by the caller, such as a camera's buffers */
 };
 
-/* Its fields in order, "size:size_t memory_bytes:size_t plan:char* ...", for other languages. */
-MAFAT_API const char *mafat_model_options_fields(void);
-
-/* Does the file hold its own weights: ONNX, TFLite, or packed? By its first bytes; a path of
- * /dev/stdin or /dev/fd/3 keeps them to be read again. */
-MAFAT_API bool mafat_holds_weights(const char *path);
-
 struct mafat_model;
 
 /* Reads the network, chooses a plan, compares it with the budget, reads the weights that the plan
  * keeps, and maps the arena. weights_path: Darknet's file, or a packed one; NULL if cfg_path holds
- * weights (mafat_holds_weights). If the plan reads weights during runs, the file stays open and
+ * weights (mafat_file.h). If the plan reads weights during runs, the file stays open and
  * must not change until the model is closed. *out is NULL after a failure. MAFAT_ELIMIT: it does
  * not fit; the diagnostic names the bytes. MAFAT_EIO, MAFAT_EFORMAT, MAFAT_EUNSUPPORTED: the files.
  * MAFAT_EINVAL: the options. */
@@ -226,6 +219,7 @@ struct mafat_model_facts {
   struct mafat_picture_facts picture;
   const char *decode;        /* as in the options; NULL: by Darknet's layers, or not at all */
   const char *decode_sign;   /* the output that decided it: "output [1, 3549, 85]"; or NULL */
+  int n_inputs, n_outputs;   /* of mafat_model_describe_input, mafat_model_describe_output */
 };
 
 MAFAT_API int mafat_model_describe(const struct mafat_model *model,
@@ -245,8 +239,6 @@ struct mafat_port_facts {
   int zero;              /* as the file stores it */
 };
 
-MAFAT_API int mafat_model_n_inputs(const struct mafat_model *model);
-MAFAT_API int mafat_model_n_outputs(const struct mafat_model *model);
 /* index: from 0 on. MAFAT_EINVAL: out of range. */
 MAFAT_API int mafat_model_describe_input(const struct mafat_model *model, int index,
                                          struct mafat_port_facts *facts);
@@ -337,8 +329,13 @@ struct mafat_detection {
 
 /* Most confident first; equals by class, then head, row, column and anchor. */
 struct mafat_detections {
-  struct mafat_detection *list;
+  struct mafat_detection *list; /* (n) */
   size_t n;
+  size_t left_out; /* candidates above the threshold beyond max_boxes, all less confident */
+  float *points;   /* (n, n_points, 2) keypoints of each box, x and y in the same pixels; NULL:
+                      none. Faces (yunet): right eye, left eye, nose, right and left corner of the
+                      mouth */
+  int n_points;    /* 0: the head has none */
 };
 
 /* Boxes of the last run; none for a network without heads. thresh: confidence that a box exceeds
@@ -346,13 +343,6 @@ struct mafat_detections {
  * confident of two boxes is suppressed (0.45). MAFAT_EINVAL: below 0. */
 MAFAT_API int mafat_model_detect(const struct mafat_model *model, float thresh, float nms,
                                  struct mafat_detections **out, struct mafat_diagnostic *d);
-/* Candidates above the threshold that exceeded max_boxes, all less confident than those kept. */
-MAFAT_API size_t mafat_detections_left_out(const struct mafat_detections *detections);
-/* Keypoints of box `index`: *n pairs of x and y, in the box's pixels. For faces (yunet): right eye,
- * left eye, nose, right and left corner of the mouth. They live as long as the list. NULL and 0:
- * the head has none. */
-MAFAT_API const float *mafat_detections_points(const struct mafat_detections *detections,
-                                               size_t index, int *n);
 MAFAT_API void mafat_detections_close(struct mafat_detections **detections);
 
 struct mafat_class_score {

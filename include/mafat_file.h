@@ -19,7 +19,10 @@ struct mafat_file {
   size_t bytes;
 };
 
-/* As mafat_holds_weights, whose bytes stay in a pipe. */
+/* Does the file hold its own weights: ONNX, TFLite, or packed? By its first bytes; a path of
+ * /dev/stdin or /dev/fd/3 keeps them to be read again. */
+MAFAT_API bool mafat_holds_weights(const char *path);
+/* The same; a pipe keeps the bytes. */
 MAFAT_API bool mafat_file_holds_weights(const struct mafat_file *file);
 
 struct mafat_query;
@@ -39,6 +42,10 @@ MAFAT_API int mafat_pack_open_files(struct mafat_pack **out, const struct mafat_
                                     const struct mafat_file *weights, const char *out_path,
                                     const struct mafat_pack_options *options,
                                     struct mafat_diagnostic *d);
+
+/* Fields of struct mafat_model_options in order: "size:size_t memory_bytes:size_t plan:char* ...".
+ * A binding of another language builds the struct from them. */
+MAFAT_API const char *mafat_model_options_fields(void);
 
 #ifdef __cplusplus
 }

@@ -198,6 +198,7 @@ struct mafat_query_facts {
   const char *search;    /* its name; NULL: the plan is given */
   const char *searched;  /* its goal: "the best there is"; NULL likewise */
   bool one_plan;         /* the search finds the same plan for every budget */
+  int n_inputs, n_outputs;
 };
 
 /* weights_path: only its kind is read; NULL: Darknet's, or cfg_path holds weights. Without a
@@ -211,8 +212,6 @@ MAFAT_API void mafat_query_close(struct mafat_query **query);
 MAFAT_API int mafat_query_describe(const struct mafat_query *query,
                                    struct mafat_query_facts *facts);
 /* As for a model. */
-MAFAT_API int mafat_query_n_inputs(const struct mafat_query *query);
-MAFAT_API int mafat_query_n_outputs(const struct mafat_query *query);
 MAFAT_API int mafat_query_describe_input(const struct mafat_query *query, int index,
                                          struct mafat_port_facts *facts);
 MAFAT_API int mafat_query_describe_output(const struct mafat_query *query, int index,

@@ -161,13 +161,10 @@ static void detect(uint8_t a, uint8_t b)
 {
   struct mafat_diagnostic d = {""};
   struct mafat_detections *boxes = NULL;
-  int n;
   bool good = told(mafat_model_detect(model, real(a), real(b), &boxes, &d), &d);
   require(good == (boxes != NULL));
   for (size_t i = 0; boxes && i < boxes->n; i++)
     require(isfinite(boxes->list[i].x) && isfinite(boxes->list[i].y) && boxes->list[i].class_id >= 0 && boxes->list[i].class_id < 2);
-  if (boxes) mafat_detections_points(boxes, (size_t)number(b), &n);
-  mafat_detections_left_out(boxes);
   mafat_detections_close(&boxes);
 }
 
