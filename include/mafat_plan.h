@@ -245,13 +245,13 @@ struct mafat_search_facts {
   bool by_paper;         /* uses the paper's predictor */
   bool timed;            /* uses plan_seconds */
   const char *help;      /* lines of text */
-  const struct mafat_search_word *words; /* (n_words) that it takes */
+  const struct mafat_search_word *words; /* (n_words) its parameters */
   int n_words;
 };
 
 /* Search 0 is the default. MAFAT_EINVAL: out of range. */
 MAFAT_API int mafat_search_describe(int index, struct mafat_search_facts *facts);
-/* Is it a search with words that it takes? MAFAT_EINVAL: the diagnostic lists searches, or words. */
+/* Checks a search and its parameters. MAFAT_EINVAL: the diagnostic lists those that exist. */
 MAFAT_API int mafat_search_check(const char *search, struct mafat_diagnostic *d);
 
 /* A plan of the Pareto front: no other needs both fewer bytes and fewer milliseconds. */
