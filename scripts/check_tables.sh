@@ -120,6 +120,10 @@ listed() { # NAME...
     "\bmafat_($(either $readers))_reader\b|\bmafat_($(either $graphs))_|\"formats/($(either $graphs))/|\"\.?($(either $graphs))\"|\"\.($(either $readers))\"|case [A-Za-z0-9_]*($(either $graphs | tr a-z A-Z))\b|(cmp|switch ?)\([^;]*format\.name|(n|network)->format\.name" \
     $(files ! -path 'formats/*')
 
+  # ---- static programs are linked without it (Makefile: LEFT_OUT): it would find nothing, and say nothing ----
+  refuse "sscanf, which is left out of run_inference (programs/shared/left_out.c): use strtol" "\bsscanf ?\(" \
+    $(files ! -path 'programs/memory_limit/*' ! -path 'programs/swap_cost/*')
+
   # ---- the library's headers and Python name examples, not all ----
   ! grep -nE "$(listed $levels)|$(listed $packings)" include/*.h* python/mafat/*.py ||
     fail "a list of levels or types of weights in a comment: name one, and who lists all"
