@@ -3,6 +3,7 @@
 #include "formats/darknet/fork.h"
 #include "runner/detect/heads/head.h"
 #include "api/model.h"
+#include "api/ports.h"
 #include "runner/os/process.h"
 #include "base/sized.h"
 
@@ -87,6 +88,7 @@ int mafat_model_describe(const struct mafat_model *m, struct mafat_model_facts *
   struct mafat_prediction p;
   bool reads = mafat_weights_reads_in_runs(m->weights);
   struct mafat_shape in = mafat_network_picture_shape(m->network);
+  const struct mafat_ports ports = {m->network, m->n_layers};
   mafat_model_predict(m, &p);
   const struct mafat_model_facts f = {
       .kind = kind_of(m),
@@ -108,7 +110,9 @@ int mafat_model_describe(const struct mafat_model *m, struct mafat_model_facts *
       .locked_bytes = mafat_weights_locked_bytes(m->weights) + mafat_executor_locked_bytes(m->executor),
       .picture = mafat_facts_picture(&m->picture),
       .decode = mafat_head_name(m->network),
-      .decode_sign = mafat_head_name(m->network) ? m->network->decoded.sign : NULL};
+      .decode_sign = mafat_head_name(m->network) ? m->network->decoded.sign : NULL,
+      .n_inputs = mafat_ports_count(&ports, MAFAT_PORTS_IN),
+      .n_outputs = mafat_ports_count(&ports, MAFAT_PORTS_OUT)};
   return mafat_sized_give(out, &f, sizeof f);
 }
 

@@ -1,5 +1,5 @@
 /* The fields of struct mafat_model_options as text, for languages that cannot include its header. */
-#include "include/mafat.h"
+#include "include/mafat_file.h"
 
 #include "model_options_fields.h" /* made from include/mafat.h by scripts/struct_fields.awk */
 

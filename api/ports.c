@@ -1,7 +1,6 @@
 #include "api/ports.h"
 
 #include "api/model.h"
-#include "api/query.h"
 #include "base/sized.h"
 
 #include <stdint.h>
@@ -94,7 +93,7 @@ static void describe_numbers(const struct mafat_ports *p, enum mafat_ports_side 
   f->zero = q->zero - (port->type == MAFAT_I8 ? MAFAT_SIGNED_TO_BYTE : 0);
 }
 
-int mafat_ports_describe(const struct mafat_ports *p, enum mafat_ports_side side, int index, struct mafat_port_facts *f)
+int mafat_ports_describe(const struct mafat_ports *p, enum mafat_ports_side side, int index, struct mafat_port_facts *out)
 {
   struct mafat_view view;
   const struct mafat_network *n = p->network;
@@ -102,72 +101,30 @@ int mafat_ports_describe(const struct mafat_ports *p, enum mafat_ports_side side
   if (side == MAFAT_PORTS_OUT) mafat_ports_output_view(p, index, &view);
   else if (n->inputs) view = n->inputs[index].view;
   else mafat_view_planes(&view, n->layers[n->n_layers + index].out);
-  *f = (struct mafat_port_facts){.name = name_of(p, side, index), .type = type_of(n, side, index), .rank = view.n_dims,
-                                 .n = mafat_ports_floats(mafat_view_elements(&view))};
-  for (int i = 0; i < view.n_dims; i++) f->dims[i] = (int64_t)view.dims[i];
-  if (side == MAFAT_PORTS_OUT || n->inputs) describe_numbers(p, side, index, f);
-  return MAFAT_OK;
+  struct mafat_port_facts f = {.name = name_of(p, side, index), .type = type_of(n, side, index), .rank = view.n_dims,
+                               .n = mafat_ports_floats(mafat_view_elements(&view))};
+  for (int i = 0; i < view.n_dims; i++) f.dims[i] = (int64_t)view.dims[i];
+  if (side == MAFAT_PORTS_OUT || n->inputs) describe_numbers(p, side, index, &f);
+  return mafat_sized_give(out, &f, sizeof f);
 }
 
-/* ---- of models and queries ---- */
+/* ---- of models ---- */
 
 static struct mafat_ports of_model(const struct mafat_model *m)
 {
   return (struct mafat_ports){m->network, m->n_layers};
 }
 
-static struct mafat_ports of_query(const struct mafat_query *q)
-{
-  return (struct mafat_ports){q->network, q->n_layers};
-}
-
-static int describe(struct mafat_ports p, enum mafat_ports_side side, int index, struct mafat_port_facts *out)
-{
-  struct mafat_port_facts f;
-  int code = mafat_ports_describe(&p, side, index, &f);
-  return code ? code : mafat_sized_give(out, &f, sizeof f);
-}
-
-int mafat_model_n_inputs(const struct mafat_model *m)
-{
-  return m->network->n_inputs;
-}
-
-int mafat_model_n_outputs(const struct mafat_model *m)
-{
-  struct mafat_ports p = of_model(m);
-  return mafat_ports_count(&p, MAFAT_PORTS_OUT);
-}
-
 int mafat_model_describe_input(const struct mafat_model *m, int index, struct mafat_port_facts *out)
 {
-  return describe(of_model(m), MAFAT_PORTS_IN, index, out);
+  const struct mafat_ports p = of_model(m);
+  return mafat_ports_describe(&p, MAFAT_PORTS_IN, index, out);
 }
 
 int mafat_model_describe_output(const struct mafat_model *m, int index, struct mafat_port_facts *out)
 {
-  return describe(of_model(m), MAFAT_PORTS_OUT, index, out);
-}
-
-int mafat_query_n_inputs(const struct mafat_query *q)
-{
-  return q->network->n_inputs;
-}
-
-int mafat_query_n_outputs(const struct mafat_query *q)
-{
-  struct mafat_ports p = of_query(q);
-  return mafat_ports_count(&p, MAFAT_PORTS_OUT);
-}
-
-int mafat_query_describe_input(const struct mafat_query *q, int index, struct mafat_port_facts *out)
-{
-  return describe(of_query(q), MAFAT_PORTS_IN, index, out);
-}
-
-int mafat_query_describe_output(const struct mafat_query *q, int index, struct mafat_port_facts *out)
-{
-  return describe(of_query(q), MAFAT_PORTS_OUT, index, out);
+  const struct mafat_ports p = of_model(m);
+  return mafat_ports_describe(&p, MAFAT_PORTS_OUT, index, out);
 }
 
 /* ---- outputs after a run ---- */

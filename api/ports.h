@@ -20,7 +20,7 @@ const char *mafat_ports_input_name(const struct mafat_network *n, int index);
 /* name: NULL is the only one. MAFAT_EINVAL: there is none of that name, or there are several. */
 int mafat_ports_find(const struct mafat_ports *p, enum mafat_ports_side side, const char *name, int *index,
                      struct mafat_diagnostic *d);
-/* MAFAT_EINVAL: no such one. */
+/* MAFAT_EINVAL: no such port, or the size of facts was not set. */
 int mafat_ports_describe(const struct mafat_ports *p, enum mafat_ports_side side, int index,
                          struct mafat_port_facts *facts);
 void mafat_ports_output_view(const struct mafat_ports *p, int index, struct mafat_view *view);

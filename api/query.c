@@ -5,6 +5,7 @@
 #include "predictor/planning/planning.h"
 #include "runner/detect/heads/head.h"
 #include "api/facts.h"
+#include "api/ports.h"
 #include "runner/os/budget.h"
 #include "api/surroundings.h"
 #include "base/sized.h"
@@ -233,9 +234,15 @@ static uint64_t count_weights(const struct mafat_query *q)
   return sum;
 }
 
+static struct mafat_ports ports_of(const struct mafat_query *q)
+{
+  return (struct mafat_ports){q->network, q->n_layers};
+}
+
 int mafat_query_describe(const struct mafat_query *q, struct mafat_query_facts *out)
 {
   struct mafat_shape in = mafat_network_picture_shape(q->network);
+  const struct mafat_ports ports = ports_of(q);
   const struct mafat_query_facts f = {
       .input_h = in.h, .input_w = in.w, .input_c = in.c,
       .n_layers = q->n_layers,
@@ -261,8 +268,22 @@ int mafat_query_describe(const struct mafat_query *q, struct mafat_query_facts *
       .n_weights = count_weights(q),
       .search = q->plan ? NULL : q->request.by->name,
       .searched = q->plan ? NULL : q->request.by->finds,
-      .one_plan = q->request.by->one_plan};
+      .one_plan = q->request.by->one_plan,
+      .n_inputs = mafat_ports_count(&ports, MAFAT_PORTS_IN),
+      .n_outputs = mafat_ports_count(&ports, MAFAT_PORTS_OUT)};
   return mafat_sized_give(out, &f, sizeof f);
+}
+
+int mafat_query_describe_input(const struct mafat_query *q, int index, struct mafat_port_facts *out)
+{
+  const struct mafat_ports p = ports_of(q);
+  return mafat_ports_describe(&p, MAFAT_PORTS_IN, index, out);
+}
+
+int mafat_query_describe_output(const struct mafat_query *q, int index, struct mafat_port_facts *out)
+{
+  const struct mafat_ports p = ports_of(q);
+  return mafat_ports_describe(&p, MAFAT_PORTS_OUT, index, out);
 }
 
 int mafat_search_describe(int index, struct mafat_search_facts *out)

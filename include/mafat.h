@@ -2,35 +2,36 @@
  *
  * This header opens a model, runs it, and reads outputs and boxes. mafat_plan.h predicts and
  * compares plans, mafat_video.h runs on frames of video, mafat_pack.h writes packed files,
- * mafat_ranks.h plans for several devices, mafat.hpp is the interface for C++.
+ * mafat_file.h opens models from descriptors and from memory, mafat_ranks.h plans for several
+ * devices, mafat.hpp is the interface for C++.
  *
- * Sizes: structs of options and of facts begin with their size, which the caller sets:
+ * Sizes: structs of options and facts begin with their size, which the caller sets:
  *
  *     struct mafat_model_options options = {.size = sizeof options, .memory_bytes = 16 << 20};
  *     struct mafat_model_facts facts = {.size = sizeof facts};
  *
- * A program and its library may be of different versions, for such structs only grow, at their
- * ends. The library takes the default of an option that the program does not know, and fills the
- * facts that both know, the others with 0. MAFAT_EINVAL: the size was not set, or an option that
- * the library does not know is not 0. Structs without a size do not change.
+ * A program and its library may be of different versions: these structs only grow, at their ends.
+ * Options unknown to the program have their defaults; facts unknown to the library are 0.
+ * MAFAT_EINVAL: the size was not set, or an option unknown to the library is not 0. Structs without
+ * a size do not change.
  *
- * Defaults: in options, 0 and NULL mean the default, and options of NULL are all defaults. A field
- * for which 0 is a value of its own is a pointer. Unless a field says otherwise, opening reads what
- * options point to and does not keep it.
+ * Defaults: 0 and NULL mean the default of an option, and NULL in place of the struct means all
+ * defaults. An option for which 0 is a value is a pointer. What options point to may be freed after
+ * opening, unless a field's comment says otherwise.
  *
- * Errors: functions return MAFAT_OK or a negative code, and write one line to a diagnostic, which
- * may be NULL. MAFAT_ENOMEM is possible wherever something is opened.
+ * Errors: a function that fails returns a negative code and writes one line to its diagnostic,
+ * which may be NULL. Functions that open something may return MAFAT_ENOMEM.
  *
- * Ownership: what was opened is closed by its opener; closing accepts NULL. Texts in facts live as
- * long as the object that was asked.
+ * Ownership: the caller closes what it opened; closing accepts NULL. Texts in facts live as long as
+ * the object that the facts describe.
  *
- * Threads: separate models may be used by separate threads; one model is used by one thread at a
- * time, mafat_model_cancel excepted. After fork() the child may close what its parent opened, and
- * run models of one thread whose weights are kept; MAFAT_EINVAL: it runs another one.
+ * Threads: separate threads may use separate models at the same time. One thread at a time uses a
+ * model; only mafat_model_cancel may be called from another. After fork() the child may close its
+ * parent's models, and run those of one thread whose weights are kept; others return MAFAT_EINVAL.
  *
- * The library does not print or exit, and does not change signal handlers, locale or the
- * allocator's settings. Opening returns free memory of the heap to the system (malloc_trim),
- * because resident memory is part of the prediction. */
+ * The library does not print, exit, or change signal handlers, locale or the allocator's settings.
+ * Opening returns free memory of the heap to the system (malloc_trim), because resident memory is
+ * part of the prediction. */
 #ifndef MAFAT_H
 #define MAFAT_H
 
@@ -38,7 +39,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Visible in the shared library; nothing else is. */
+/* The shared library exports the functions marked so, and no others. */
 #ifdef __GNUC__
 #define MAFAT_API __attribute__((visibility("default")))
 #define MAFAT_PRINTF(format, first) __attribute__((__format__(__printf__, format, first)))
@@ -76,7 +77,7 @@ MAFAT_API const char *mafat_error_name(int code);
 MAFAT_API int mafat_fail(struct mafat_diagnostic *d, int code, const char *format, ...)
     MAFAT_PRINTF(3, 4);
 
-/* Receives warnings, each one line without a newline. A warn of NULL: nobody does. */
+/* Receives warnings, each one line without a newline. warn NULL: discards them. */
 struct mafat_warning_sink {
   void (*warn)(void *context, const char *text);
   void *context;
@@ -84,10 +85,10 @@ struct mafat_warning_sink {
 
 /* ---- opening ---- */
 
-/* Memory that several models share. It grows to what the largest of them needs. One of them runs at
- * a time: MAFAT_EINVAL for a second run, and for opening a model that needs a larger arena during a
- * run. Running or opening a model discards the outputs of the others. Closed before its models, an
- * arena lives until the last of them is closed. */
+/* Memory that several models share. It is as large as the largest of them needs. They run one at a
+ * time. MAFAT_EINVAL: a second run, or opening a model that needs a larger arena, during a run.
+ * Running or opening a model discards the outputs of the others. An arena that is closed before its
+ * models lives until the last of them is closed. */
 struct mafat_arena;
 
 MAFAT_API int mafat_arena_open(struct mafat_arena **out, struct mafat_diagnostic *d);
@@ -97,100 +98,97 @@ struct mafat_rank_link; /* internal to the program mafat_ranks */
 
 enum {
   MAFAT_MAX_THREADS = 64,
-  MAFAT_THREADS_AUTO = -1,                 /* as many as are predicted to be the fastest */
-  MAFAT_DEFAULT_BIAS_BYTES = 31 << 20,     /* of the MAFAT paper's authors */
-  MAFAT_DEFAULT_RESERVE_BYTES = 256 << 10  /* as measured */
+  MAFAT_THREADS_AUTO = -1,                 /* the number that is predicted to be the fastest */
+  MAFAT_DEFAULT_BIAS_BYTES = 31 << 20,     /* as in the MAFAT paper */
+  MAFAT_DEFAULT_RESERVE_BYTES = 256 << 10  /* measured */
 };
 
 struct mafat_model_options {
   size_t size;
   size_t memory_bytes;  /* budget for the whole process; default: the smallest limit of its cgroups,
                            else the available memory */
-  const char *memory_name; /* what messages call it; default "memory_bytes". Lives as long as the
-                           model or query */
+  const char *memory_name; /* its name in messages; default "memory_bytes". Must stay until the
+                           model or query is closed */
   const char *plan;     /* mafat-plan(7); default: the search finds one */
-  const char *search;   /* its name, and words that it takes: "motes:beam=8,delta=1.1"; default
-                           "best": the plan predicted to be the fastest within the budget.
-                           mafat_search_describe (mafat_plan.h) lists searches and words */
-  int layers;           /* run the first so many layers; default all. Later layers may be unknown */
-  const int *outputs;   /* (n_outputs) layers that can be read after a run, beside the last one and
-                           the heads. Each stays whole until the end, which costs memory */
+  const char *search;   /* its name and parameters: "motes:beam=8,delta=1.1"; default "best": the
+                           plan predicted to be the fastest within the budget.
+                           mafat_search_describe (mafat_plan.h) lists searches and parameters */
+  int layers;           /* number of layers to run, from the first; default all. The types of later
+                           ones may be unknown */
+  const int *outputs;   /* (n_outputs) layers that stay readable after a run, besides the last one
+                           and the heads. Each is kept whole, which costs memory */
   int n_outputs;
-  struct mafat_arena *arena; /* shared with other models; default: one of its own */
+  struct mafat_arena *arena; /* shared with other models; default: the model's own */
   int width, height;    /* of the input; default: the cfg's */
   const char *algorithm; /* of convolutions: "direct", "winograd", "winograd-large" (3x3, stride 1);
                            default "auto": the faster one that fits, for each layer */
-  int threads;          /* that compute, the caller's included; default 1; or MAFAT_THREADS_AUTO */
+  int threads;          /* computing threads, the caller's included; default 1; or
+                           MAFAT_THREADS_AUTO */
   const char *cpu;      /* highest kernel level, such as "avx2" (run_inference --help lists all);
-                           default: the best of this CPU */
+                           default: the highest that this CPU supports */
   bool best_effort;     /* run the smallest plan even if it does not fit */
-  const char *picture;  /* its header predicts the decoder's memory; default: an upright baseline
-                           JPEG of 12 megapixels */
-  bool picture_may_fail; /* assume such a JPEG if the picture cannot be opened */
-  bool floats_only;     /* no pictures will be read, at most files of floats */
+  const char *picture;  /* a file, whose header predicts the decoder's memory; default: an upright
+                           baseline JPEG of 12 megapixels is assumed */
+  bool picture_may_fail; /* assume that JPEG if the picture cannot be opened */
+  bool floats_only;     /* the model will not run on pictures, only on floats and files of floats */
   struct mafat_warning_sink warnings;
   const char *fork;     /* the Darknet fork of a cfg: "darknet" (pjreddie's), "alexeyab"; default
                            "auto": by the cfg's keys. It decides batch normalization, resizing and
                            suppression */
   int max_boxes;        /* candidates above the threshold that detection keeps, the most confident
-                           first, 1 to 1000000; default: the heads' boxes, but 2304 to 4096. A box
-                           of two classes counts twice. Part of the prediction */
-  const size_t *reserve_bytes; /* part of the budget left to charges that no process can predict,
-                           such as the file system's; default MAFAT_DEFAULT_RESERVE_BYTES */
-  const char *lock;     /* arena and kept weights in memory: "on" (MAFAT_ELIMIT: RLIMIT_MEMLOCK),
-                           "off"; default "auto": if allowed, and if a memory cgroup's limit holds
-                           the prediction */
+                           ones, 1 to 1000000; default: the number of the heads' boxes, at least
+                           2304, at most 4096. A box of two classes counts twice. Part of the
+                           prediction */
+  const size_t *reserve_bytes; /* part of the budget for charges that cannot be predicted, such as
+                           the file system's; default MAFAT_DEFAULT_RESERVE_BYTES */
+  const char *lock;     /* locks arena and kept weights in memory: "on" (MAFAT_ELIMIT:
+                           RLIMIT_MEMLOCK is too low), "off"; default "auto": if that limit allows
+                           it, and a memory cgroup's limit is no less than the prediction */
   const char *image_scaling; /* default "exact", as Darknet scales; "fast": a large JPEG is decoded
-                           to 1/2, 1/4 or 1/8 of its sides: other pixels, so other boxes */
-  /* A picture becomes (byte - mean) * scale of each channel. Default: the model file's values. */
-  const float *mean, *scale; /* (3) in the order of the input's channels, (1) if it is grey; without
-                           values in the file 0 and 1 / 255 */
-  const char *channels; /* of an input of three: "rgb", "bgr"; of one: "gray" */
+                           at 1/2, 1/4 or 1/8 of its size, which changes pixels and boxes */
+  /* Each byte of a picture becomes (byte - mean) * scale. Default: the model file's values. */
+  const float *mean, *scale; /* (3) in the order of the input's channels, (1) if it is grey; 0 and
+                           1 / 255 if the file has no values */
+  const char *channels; /* order of three: "rgb", "bgr"; of one: "gray" */
   const char *resize;   /* "stretch"; with the proportions kept: "letterbox" (centered), "corner"
                            (top left), "crop" (the middle fills the input) */
-  const float *pad;     /* byte beside a letterbox, 0 to 255; default 114, of Darknet's networks
-                           127.5 */
-  const char *decode;   /* of ONNX and TFLite outputs: boxes by "yolov5", "yolov8", "yolox",
-                           "nanodet", "fastestdet", "ssd", "ultraface", "yunet"; "classes";
-                           "darknet": by its layers; "none"; default "auto": by the outputs' shapes
-                           when exactly one matches. MAFAT_EINVAL: the shapes do not match */
-  const char *const *constants; /* (n_constants) "NAME=FILE": inputs of an ONNX or TFLite file that
-                           are known beforehand. FILE: raw values, .npy, or, for ONNX, a tensor
-                           (.pb). Weights stay in it */
+  const float *pad;     /* pixel value around a letterbox, 0 to 255; default 114, for Darknet's
+                           networks 127.5 */
+  const char *decode;   /* head that decodes the outputs of ONNX and TFLite files. Boxes: "yolov5",
+                           "yolov8", "yolox", "nanodet", "fastestdet", "ssd", "ultraface", "yunet";
+                           "classes"; "darknet": by the layers that are Darknet's heads; "none";
+                           default "auto": the only head that the outputs' shapes match.
+                           MAFAT_EINVAL: the shapes do not match */
+  const char *const *constants; /* (n_constants) "NAME=FILE": inputs of an ONNX or TFLite file whose
+                           values are known before the run. FILE: raw values, .npy, or, for ONNX, a
+                           tensor (.pb). Plans may read weights from it during runs */
   int n_constants;
-  double plan_seconds;  /* time limit of the search, whose plan may then vary from time to time;
+  double plan_seconds;  /* time limit of the search, which may then find other plans at other times;
                            default: a limit on candidates, the same on every machine */
   const struct mafat_rank_link *link;
-  const char *frames;   /* of video (mafat_video.h): "640x480:yuv420p", yuvj420p, nv12, yuyv, rgb24,
-                           mjpeg. The arena has room for one; default: no video */
+  const char *frames;   /* format of video frames (mafat_video.h): "640x480:yuv420p", yuvj420p,
+                           nv12, yuyv, rgb24, mjpeg. The arena holds one; default: no video */
   bool frames_stay;     /* a frame stays in the arena until detections are made; else the run may
-                           overwrite what it has read */
-  bool frames_outside;  /* frames are in the caller's memory; no room in the arena */
-  size_t beside_bytes;  /* part of the budget held by the caller, such as a camera's buffers */
+                           overwrite rows that it has read */
+  bool frames_outside;  /* frames are in the caller's memory, without room in the arena */
+  size_t beside_bytes;  /* part of the budget that the caller uses, such as a camera's buffers */
 };
-
-/* Its fields in order, "size:size_t memory_bytes:size_t plan:char* ...", for other languages. */
-MAFAT_API const char *mafat_model_options_fields(void);
-
-/* Does the file hold its own weights: ONNX, TFLite, or packed? By its first bytes; a path of
- * /dev/stdin or /dev/fd/3 keeps them to be read again. */
-MAFAT_API bool mafat_holds_weights(const char *path);
 
 struct mafat_model;
 
 /* Reads the network, chooses a plan, compares it with the budget, reads the weights that the plan
- * keeps, and maps the arena. weights_path: Darknet's file, or a packed one; NULL if cfg_path holds
- * weights (mafat_holds_weights). If the plan reads weights during runs, the file stays open and
- * must not change until the model is closed. *out is NULL after a failure. MAFAT_ELIMIT: it does
- * not fit; the diagnostic names the bytes. MAFAT_EIO, MAFAT_EFORMAT, MAFAT_EUNSUPPORTED: the files.
- * MAFAT_EINVAL: the options. */
+ * keeps, and maps the arena. weights_path: Darknet's file, or a packed one; NULL if cfg_path is an
+ * ONNX, TFLite or packed file, which holds its own (mafat_holds_weights in mafat_file.h). If the
+ * plan reads weights during runs, the file stays open and must not change until the model is
+ * closed. *out is NULL after a failure. MAFAT_ELIMIT: the plan does not fit; the diagnostic names
+ * the bytes. MAFAT_EIO, MAFAT_EFORMAT, MAFAT_EUNSUPPORTED: the files. MAFAT_EINVAL: the options. */
 MAFAT_API int mafat_model_open(struct mafat_model **out, const char *cfg_path,
                                const char *weights_path, const struct mafat_model_options *options,
                                struct mafat_diagnostic *d);
 MAFAT_API void mafat_model_close(struct mafat_model **model);
 
 enum mafat_model_kind {
-  MAFAT_MODEL_OTHER,     /* mafat_model_read_output */
+  MAFAT_MODEL_OTHER,     /* read by mafat_model_read_output */
   MAFAT_MODEL_DETECTOR,  /* has detection heads: mafat_model_detect */
   MAFAT_MODEL_CLASSIFIER /* ends in [softmax] or is decoded as classes: mafat_model_classify */
 };
@@ -199,7 +197,7 @@ enum mafat_model_kind {
 struct mafat_picture_facts {
   const char *channels;  /* NULL: the input takes no pictures */
   const char *resize;
-  float mean[3], scale[3]; /* of a grey input the first */
+  float mean[3], scale[3]; /* a grey input uses the first */
   float pad;
   const char *source;    /* of mean and scale: "options", "file", "default" */
 };
@@ -215,9 +213,9 @@ struct mafat_model_facts {
   size_t kept_weights_bytes; /* in memory from run to run */
   const char *reads_method;  /* of weights during runs: "io_uring", "aio", "thread"; NULL: none */
   bool reads_directly;       /* past the page cache */
-  double load_ms;            /* of reading the kept weights */
+  double load_ms;            /* time to read the kept weights */
   const char *fork;          /* "darknet" or "alexeyab" */
-  const char *fork_sign;     /* what decided it: "line 7: mosaic=1 in [net]"; or NULL */
+  const char *fork_sign;     /* cfg line that decided it: "line 7: mosaic=1 in [net]"; or NULL */
   int max_boxes;             /* 0: no heads */
   size_t reserve_bytes;
   const char *lock;          /* "on" or "off" */
@@ -225,19 +223,20 @@ struct mafat_model_facts {
   size_t locked_bytes;       /* arena and kept weights; a shared arena counts whole */
   struct mafat_picture_facts picture;
   const char *decode;        /* as in the options; NULL: by Darknet's layers, or not at all */
-  const char *decode_sign;   /* the output that decided it: "output [1, 3549, 85]"; or NULL */
+  const char *decode_sign;   /* output that decided it: "output [1, 3549, 85]"; or NULL */
+  int n_inputs, n_outputs;   /* of mafat_model_describe_input, mafat_model_describe_output */
 };
 
 MAFAT_API int mafat_model_describe(const struct mafat_model *model,
                                    struct mafat_model_facts *facts);
 
-/* An input or output. Darknet's networks have one input, "data", and one output, "output", of the
- * last layer that is run, both (channels, rows, columns). Other files name their own. */
+/* An input or output. Darknet's networks have one input, "data", and one output, "output", that of
+ * the last layer that runs; both are (channels, rows, columns). Other files name their own. */
 struct mafat_port_facts {
   size_t size;
   const char *name;
   const char *type;      /* of its elements in files: "float32", "int32", "int64", "int8", "uint8".
-                            In memory they are floats, dequantized */
+                            In memory they are floats; quantized ones are dequantized */
   int rank;              /* 0 to 8 */
   int64_t dims[8];       /* (rank) */
   size_t n;              /* floats: the product of dims; SIZE_MAX: too many to address */
@@ -245,9 +244,7 @@ struct mafat_port_facts {
   int zero;              /* as the file stores it */
 };
 
-MAFAT_API int mafat_model_n_inputs(const struct mafat_model *model);
-MAFAT_API int mafat_model_n_outputs(const struct mafat_model *model);
-/* index: from 0 on. MAFAT_EINVAL: out of range. */
+/* index: 0 to n_inputs - 1 or n_outputs - 1. MAFAT_EINVAL: out of range. */
 MAFAT_API int mafat_model_describe_input(const struct mafat_model *model, int index,
                                          struct mafat_port_facts *facts);
 MAFAT_API int mafat_model_describe_output(const struct mafat_model *model, int index,
@@ -255,16 +252,16 @@ MAFAT_API int mafat_model_describe_output(const struct mafat_model *model, int i
 
 /* ---- running ----
  *
- * A run discards the outputs of the run before. If the plan reads weights during runs, each run may
- * return MAFAT_EIO (the weights file changed) or MAFAT_EFORMAT (it is damaged). */
+ * A run discards the outputs of the previous one. If the plan reads weights during runs, each may
+ * return MAFAT_EIO (the weights file changed) or MAFAT_EFORMAT (the weights file is damaged). */
 
 /* Decodes a JPEG, PNG or PPM file into the first input and runs. MAFAT_ELIMIT: this picture's
  * decoder exceeds the budget. MAFAT_EIO, MAFAT_EFORMAT, MAFAT_EUNSUPPORTED: the file. */
 MAFAT_API int mafat_model_run_picture(struct mafat_model *model, const char *path,
                                       struct mafat_diagnostic *d);
 /* The same for a picture in memory, bit for bit: h rows of w pixels of 1 (grey), 3 (red, green,
- * blue) or 4 (the last is ignored) bytes; rows from the top down, `stride` bytes apart. The pixels
- * are outside the budget. MAFAT_EINVAL: not such a picture. */
+ * blue) or 4 (the last is ignored) bytes; rows from the top down, `stride` bytes apart. The budget
+ * does not count the pixels. MAFAT_EINVAL: not such a picture. */
 MAFAT_API int mafat_model_run_pixels(struct mafat_model *model, const unsigned char *pixels, int w,
                                      int h, int channels, size_t stride,
                                      struct mafat_diagnostic *d);
@@ -273,53 +270,53 @@ MAFAT_API int mafat_model_run_pixels(struct mafat_model *model, const unsigned c
 MAFAT_API int mafat_model_run_floats(struct mafat_model *model, const float *floats, size_t n,
                                      struct mafat_diagnostic *d);
 /* The same from a file of raw elements, little-endian and of the input's type, or from a NumPy file
- * (.npy) of these or of floats. It is read past the page cache unless cached. MAFAT_EIO,
- * MAFAT_EFORMAT: the file, or its length. MAFAT_ELIMIT: its read buffer exceeds the budget. */
+ * (.npy) of these or of floats. Reads bypass the page cache, unless the file is cached. MAFAT_EIO,
+ * MAFAT_EFORMAT: the file, or its length. MAFAT_ELIMIT: the read buffer exceeds the budget. */
 MAFAT_API int mafat_model_run_raw(struct mafat_model *model, const char *path,
                                   struct mafat_diagnostic *d);
 
 /* Sets an input for the runs that follow: floats in the row-major order of its dimensions, which
- * must stay until then; or a file, as for mafat_model_run_raw. name NULL: the only input. floats or
- * path NULL: unset. MAFAT_EINVAL: no such input, or n is not its size. */
+ * must stay until those runs end; or a file, as for mafat_model_run_raw. name NULL: the only input.
+ * floats or path NULL: unsets it. MAFAT_EINVAL: no such input, or n is not its size. */
 MAFAT_API int mafat_model_set_input(struct mafat_model *model, const char *name,
                                     const float *floats, size_t n, struct mafat_diagnostic *d);
 MAFAT_API int mafat_model_set_input_file(struct mafat_model *model, const char *name,
                                          const char *path, struct mafat_diagnostic *d);
-/* Runs on the inputs that were set. MAFAT_EINVAL: one is not. Errors of mafat_model_run_raw. The
- * other runs use these for all inputs but the first. */
+/* Runs on the inputs that were set. MAFAT_EINVAL: one is not set. Errors of mafat_model_run_raw.
+ * Other runs use these for all inputs except the first. */
 MAFAT_API int mafat_model_run_inputs(struct mafat_model *model, struct mafat_diagnostic *d);
 
-/* From any thread, or a signal handler: ends the run under way, which returns MAFAT_ECANCELED after
- * the step that it computes, or the row of a picture that it decodes. There is no output to read
- * then, and the model can run again. Between runs it does nothing. The model must not be closed
- * meanwhile, and must not be a rank of several. */
+/* Ends the run in progress, from any thread or a signal handler. The run returns MAFAT_ECANCELED
+ * after its current step, or the current row of a picture. It leaves no output to read; the model
+ * can run again. Between runs this does nothing. The model must not be closed meanwhile, and must
+ * not run on several devices. */
 MAFAT_API void mafat_model_cancel(struct mafat_model *model);
 
-/* Returns the arena's pages to the system until the next run, which needs milliseconds to get them
- * again. The outputs are gone; kept weights stay. Does nothing while another model runs in a shared
- * arena, or has outputs there. */
+/* Returns the arena's pages to the system until the next run, which takes milliseconds longer. The
+ * outputs are lost; kept weights stay. Does nothing while another model runs in a shared arena, or
+ * has outputs there. */
 MAFAT_API void mafat_model_rest(struct mafat_model *model);
 
 struct mafat_run_facts {
   size_t size;
   double image_ms;           /* opening, decoding and scaling the picture, or reading floats */
-  double layers_ms;          /* the rest of the run's latency */
+  double layers_ms;          /* rest of the run's latency */
   int picture_w, picture_h;  /* upright; boxes are relative to it */
   bool input_failed;         /* the run failed because of its input */
   uint64_t weights_read_bytes; /* from the file, since the model was opened */
-  const char *stall_scope;   /* who waited for memory (PSI): "cgroup", "system"; NULL: unknown */
-  uint64_t stall_some_us, stall_full_us; /* for how long some, or all, of its tasks waited */
+  const char *stall_scope;   /* of the stalls on memory (PSI): "cgroup", "system"; NULL: unknown */
+  uint64_t stall_some_us, stall_full_us; /* time that some, or all, tasks of that scope waited */
 };
 
-/* All 0 before the first run. */
+/* All facts are 0 before the first run. */
 MAFAT_API int mafat_model_last_run(const struct mafat_model *model, struct mafat_run_facts *facts);
 
 /* ---- reading ----
  *
- * MAFAT_EINVAL: there is no output to read, because there was no run, the last one failed, the
- * model has rested since, or another model used the arena. */
+ * MAFAT_EINVAL: there is no output to read. There was no run, the last run failed, the model has
+ * rested since, or another model has used the arena. */
 
-/* Copies an output, all n floats of it, in the row-major order of its dimensions; or n floats from
+/* Copies all n floats of an output, in the row-major order of its dimensions; or n floats from
  * offset `first` on. name NULL: the only output. MAFAT_EINVAL: no such output, or wrong n. */
 MAFAT_API int mafat_model_read_output(const struct mafat_model *model, const char *name,
                                       float *floats, size_t n, struct mafat_diagnostic *d);
@@ -327,32 +324,30 @@ MAFAT_API int mafat_model_read_output_part(const struct mafat_model *model, cons
                                            size_t first, float *floats, size_t n,
                                            struct mafat_diagnostic *d);
 
-/* x, y: top left corner, in pixels of the last picture (of the input, after floats). Finite; may be
- * outside the picture. */
+/* x, y: top left corner. Pixels are the last picture's; after a run on floats, the input's. Finite;
+ * may be outside the picture. */
 struct mafat_detection {
   int class_id;
   float confidence; /* above the threshold */
   float x, y, w, h;
 };
 
-/* Most confident first; equals by class, then head, row, column and anchor. */
+/* Most confident first; ties by class, then head, row, column and anchor. */
 struct mafat_detections {
-  struct mafat_detection *list;
+  struct mafat_detection *list; /* (n) */
   size_t n;
+  size_t left_out; /* candidates above the threshold beyond max_boxes, all less confident */
+  float *points;   /* (n, n_points, 2) keypoints of each box, x and y in the same pixels; NULL:
+                      none. Faces (yunet): right eye, left eye, nose, right and left corner of the
+                      mouth */
+  int n_points;    /* 0: the head has none */
 };
 
-/* Boxes of the last run; none for a network without heads. thresh: confidence that a box exceeds
- * (0.5 in Darknet's programs); nms: overlap, as intersection over union, above which the less
+/* Boxes of the last run; none for a network without heads. thresh: boxes have a higher confidence
+ * (0.5 in Darknet's programs). nms: overlap, as intersection over union, above which the less
  * confident of two boxes is suppressed (0.45). MAFAT_EINVAL: below 0. */
 MAFAT_API int mafat_model_detect(const struct mafat_model *model, float thresh, float nms,
                                  struct mafat_detections **out, struct mafat_diagnostic *d);
-/* Candidates above the threshold that exceeded max_boxes, all less confident than those kept. */
-MAFAT_API size_t mafat_detections_left_out(const struct mafat_detections *detections);
-/* Keypoints of box `index`: *n pairs of x and y, in the box's pixels. For faces (yunet): right eye,
- * left eye, nose, right and left corner of the mouth. They live as long as the list. NULL and 0:
- * the head has none. */
-MAFAT_API const float *mafat_detections_points(const struct mafat_detections *detections,
-                                               size_t index, int *n);
 MAFAT_API void mafat_detections_close(struct mafat_detections **detections);
 
 struct mafat_class_score {
@@ -360,8 +355,8 @@ struct mafat_class_score {
   float confidence;
 };
 
-/* The likeliest classes of the last run: *n <= k of them to top (k), likeliest first, equals by
- * class. MAFAT_EINVAL: not a classifier. MAFAT_ELIMIT: more classes than an int counts. */
+/* Writes the likeliest classes of the last run to top (k) and their number to *n, likeliest first,
+ * ties by class. MAFAT_EINVAL: not a classifier. MAFAT_ELIMIT: more classes than an int counts. */
 MAFAT_API int mafat_model_classify(const struct mafat_model *model, struct mafat_class_score *top,
                                    int k, int *n, struct mafat_diagnostic *d);
 

@@ -192,11 +192,11 @@ public:
 
   std::vector<mafat_port_facts> inputs() const
   {
-    return list(mafat_model_n_inputs(get()), mafat_model_describe_input);
+    return list(facts().n_inputs, mafat_model_describe_input);
   }
   std::vector<mafat_port_facts> outputs() const
   {
-    return list(mafat_model_n_outputs(get()), mafat_model_describe_output);
+    return list(facts().n_outputs, mafat_model_describe_output);
   }
   mafat_model_facts facts() const
   {

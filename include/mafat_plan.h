@@ -198,6 +198,7 @@ struct mafat_query_facts {
   const char *search;    /* its name; NULL: the plan is given */
   const char *searched;  /* its goal: "the best there is"; NULL likewise */
   bool one_plan;         /* the search finds the same plan for every budget */
+  int n_inputs, n_outputs;
 };
 
 /* weights_path: only its kind is read; NULL: Darknet's, or cfg_path holds weights. Without a
@@ -211,8 +212,6 @@ MAFAT_API void mafat_query_close(struct mafat_query **query);
 MAFAT_API int mafat_query_describe(const struct mafat_query *query,
                                    struct mafat_query_facts *facts);
 /* As for a model. */
-MAFAT_API int mafat_query_n_inputs(const struct mafat_query *query);
-MAFAT_API int mafat_query_n_outputs(const struct mafat_query *query);
 MAFAT_API int mafat_query_describe_input(const struct mafat_query *query, int index,
                                          struct mafat_port_facts *facts);
 MAFAT_API int mafat_query_describe_output(const struct mafat_query *query, int index,
@@ -246,13 +245,13 @@ struct mafat_search_facts {
   bool by_paper;         /* uses the paper's predictor */
   bool timed;            /* uses plan_seconds */
   const char *help;      /* lines of text */
-  const struct mafat_search_word *words; /* (n_words) that it takes */
+  const struct mafat_search_word *words; /* (n_words) its parameters */
   int n_words;
 };
 
 /* Search 0 is the default. MAFAT_EINVAL: out of range. */
 MAFAT_API int mafat_search_describe(int index, struct mafat_search_facts *facts);
-/* Is it a search with words that it takes? MAFAT_EINVAL: the diagnostic lists searches, or words. */
+/* Checks a search and its parameters. MAFAT_EINVAL: the diagnostic lists those that exist. */
 MAFAT_API int mafat_search_check(const char *search, struct mafat_diagnostic *d);
 
 /* A plan of the Pareto front: no other needs both fewer bytes and fewer milliseconds. */

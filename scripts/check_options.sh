@@ -26,11 +26,18 @@ either() { tr '\n' '|' | sed 's/|$//'; }
 
 # ---- no switch and no list over options outside the table. What has no row there has a parser of its own ----
 programs=$(find programs -name '*.[ch]' ! -path 'programs/shared/option*' ! -path 'programs/memory_limit/*' \
-  ! -path 'programs/swap_cost/*' ! -path programs/mafat/doctor.c | LC_ALL=C sort)
+  ! -path 'programs/swap_cost/*' | LC_ALL=C sort)
+by_table=$(echo "$programs" | grep -vxE 'programs/mafat/doctor.c|programs/shared/refused_option.[ch]')
 # shellcheck disable=SC2086
 refuse 'a switch over options outside programs/shared/options.def' 'case OPTION_' $programs
 # shellcheck disable=SC2086
-refuse 'a table of options outside programs/shared/options.def' '(required|no|optional)_argument' $programs
+refuse 'a parser of options outside programs/shared/option.c' '(required|no|optional)_argument|struct option\b|getopt(_long)? ?\(' $by_table
+# --help lists searches below --search; the figure of an arena has buffers of a map
+options=$(echo "$rows" | awk -F'\t' '$1 != "search" && $1 != "word" && $2 != "help" && $2 != "version" { print $2 }' | LC_ALL=C sort -u | either)
+# shellcheck disable=SC2046
+refuse 'an option named outside programs/shared/options.def: ask for the member of its row' \
+  "cmp\([^;]*\"(--)?($options)\"|\"(--)?($options)\", *\"(--)?($options)\"" \
+  $(echo "$programs" | grep -vxE 'programs/run_inference/(help|map_draw).c')
 
 # shellcheck disable=SC2086
 refuse 'an environment variable read outside its row in programs/shared/options.def' 'getenv\("MAFAT_' $programs
@@ -60,9 +67,14 @@ for pair in run_inference:run mafat_serve:serve; do
   done
 done
 
-# ---- the library has the fields that options set; Python takes them from the library ----
+# ---- the library has the fields that options set, and those that Python describes to type checkers; at run time it takes them from the
+# library ----
+fields=$(awk -f scripts/struct_fields.awk include/mafat.h)
+for field in $(sed -n '/^    class Options(/,/^class /s/^        \([a-z_]*\): .*/\1/p' python/mafat/_options.py); do
+  echo "$fields" | grep -qE "[ \"]${field}(_bytes)?:" || fail "python/mafat/_options.py: has $field, which struct mafat_model_options has not"
+done
 for field in $(grep -oE 'SETS(_AT)?\([a-z_]+\)' programs/shared/options.def | sed -E 's/.*\(([a-z_]+)\)/\1/' | grep -v '^field$' | LC_ALL=C sort -u); do
-  awk -f scripts/struct_fields.awk include/mafat.h | grep -q "[ \"]$field:" ||
+  echo "$fields" | grep -q "[ \"]$field:" ||
     fail "include/mafat.h: expected struct mafat_model_options to have $field, which an option sets"
 done
 exit $bad

@@ -63,6 +63,11 @@ either() { # NAME...: a|b
   echo "$*" | tr ' ' '|'
 }
 
+# The first three letters of each name, and more: a|b.
+beginnings() { # NAME...
+  echo "$*" | tr ' ' '\n' | awk '{ for (n = 3; n <= length($0); n++) if (!seen[substr($0, 1, n)]++) printf "%s%s", k++ ? "|" : "", substr($0, 1, n) }'
+}
+
 # Names in a row: "a, b", "a|b" in a text, or texts in a list.
 listed() { # NAME...
   either=$(either "$@")
@@ -95,7 +100,7 @@ listed() { # NAME...
   integers=$(column base/levels.def INTEGERS)
   both=$(either $levels $integers)
   refuse "a level of kernels named outside base/levels.def" \
-    "\"($both)\"|$(listed $levels $integers)|\b(mafat_kernels|mafat_integer|MAFAT_CODE|MAFAT_CODE_integer)_($both)\b" \
+    "\"($both)\"|cmp\([^;]*\"($(beginnings $levels $integers))\"|$(listed $levels $integers)|\b(mafat_kernels|mafat_integer|MAFAT_CODE|MAFAT_CODE_integer)_($both)\b" \
     $(files ! -path 'runner/kernels/*')
   for object in $levels $(printf 'integer_%s\n' $integers) $(column base/levels.def FLAGS); do
     [ -n "$(find runner/kernels -name "$object.c")" ] ||
@@ -112,8 +117,12 @@ listed() { # NAME...
   done
   [ -n "$readers" ] && [ -n "$graphs" ] || fail "formats/readers.c: found no rows"
   refuse "a format of models named outside formats/: ask for a property of its row (formats/readers.h)" \
-    "\bmafat_($(either $readers))_reader\b|\bmafat_($(either $graphs))_|\"formats/($(either $graphs))/|\"($(either $graphs))\"|(n|network)->format\.name" \
+    "\bmafat_($(either $readers))_reader\b|\bmafat_($(either $graphs))_|\"formats/($(either $graphs))/|\"\.?($(either $graphs))\"|\"\.($(either $readers))\"|case [A-Za-z0-9_]*($(either $graphs | tr a-z A-Z))\b|(cmp|switch ?)\([^;]*format\.name|(n|network)->format\.name" \
     $(files ! -path 'formats/*')
+
+  # ---- static programs are linked without it (Makefile: LEFT_OUT): it would find nothing, and say nothing ----
+  refuse "sscanf, which is left out of run_inference (programs/shared/left_out.c): use strtol" "\bsscanf ?\(" \
+    $(files ! -path 'programs/memory_limit/*' ! -path 'programs/swap_cost/*')
 
   # ---- the library's headers and Python name examples, not all ----
   ! grep -nE "$(listed $levels)|$(listed $packings)" include/*.h* python/mafat/*.py ||

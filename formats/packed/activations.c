@@ -318,6 +318,15 @@ static void move_constants(const struct making *m, struct mafat_constants *to)
   m->n->constants = to;
 }
 
+/* Who reads a layer after a run reads floats. */
+static void move_output(struct making *m, int layer)
+{
+  const struct mafat_activations_places *p = &m->places[layer];
+  if (p->floats < 0 || p->floats == p->made || !m->layers[p->made].output) return;
+  m->layers[p->made].output = false;
+  m->layers[p->floats].output = true;
+}
+
 static int make(struct making *m, struct mafat_constants *constants)
 {
   int n_layers = m->n->n_layers, code = MAFAT_OK;
@@ -328,6 +337,7 @@ static int make(struct making *m, struct mafat_constants *constants)
     if (i < n_layers && m->places[i].put != m->places[i].made) code = append_function(m, i);
     if (code == MAFAT_OK && m->types && i < n_layers && m->of[i] && m->of[i]->computes) turn(m, i);
     if (code == MAFAT_OK) code = append_other(m, i);
+    if (code == MAFAT_OK && i < n_layers) move_output(m, i);
   }
   return code;
 }

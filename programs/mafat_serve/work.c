@@ -116,14 +116,12 @@ static void write_found(struct mafat_job *job, const struct mafat_run_report *r,
 /* As many of the boxes as there is room for, the surest first. */
 static void write_boxes(struct mafat_job *job, struct mafat_run_report *r, struct mafat_detections *boxes, const struct mafat_run_facts *run, double waited_ms)
 {
-  const size_t all = boxes ? boxes->n : 0;
   for (;;) {
     write_found(job, r, run, waited_ms);
     if (job->answer_bytes || !boxes || boxes->n == 0) break;
-    r->boxes_left_out += (int64_t)(boxes->n - boxes->n / 2);
+    boxes->left_out += boxes->n - boxes->n / 2;
     boxes->n /= 2;
   }
-  if (boxes) boxes->n = all;
 }
 
 static int find(const struct mafat_work *work, struct mafat_job *job, const struct mafat_run_facts *run, double waited_ms,
@@ -144,8 +142,6 @@ static int find(const struct mafat_work *work, struct mafat_job *job, const stru
                                             : mafat_model_classify(s->model, top, CLASSES, &r.n_classes, d);
   if (code == MAFAT_OK) {
     r.detections = boxes;
-    r.points = boxes ? mafat_detections_points(boxes, 0, &r.n_points) : NULL;
-    r.boxes_left_out = (int64_t)mafat_detections_left_out(boxes);
     write_boxes(job, &r, boxes, run, waited_ms);
   }
   mafat_detections_close(&boxes);

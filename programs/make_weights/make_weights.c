@@ -13,6 +13,7 @@
 #include "api/model_files.h"
 #include "base/file_state.h"
 #include "formats/darknet/darknet.h"
+#include "include/mafat_file.h"
 #include "include/mafat_pack.h"
 #include "network/constant.h"
 #include "programs/make_weights/like.h"

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "include/mafat_file.h"
 #include "include/mafat_pack.h"
 #include "programs/shared/option.h"
 #include "programs/shared/progress.h"

@@ -110,8 +110,8 @@ const char *mafat_options_search_word(const struct mafat_options *o, const char 
 {
   const char *at = o->search ? strchr(o->search, ':') : NULL;
   size_t length = strlen(word);
-  while (at++) {
-    size_t n = strcspn(at, ",");
+  while (at) {
+    size_t n = strcspn(++at, ",");
     if (strncmp(at, word, length) == 0 && (n == length || at[length] == '=')) {
       snprintf(text, MAFAT_SEARCH_ROOM, "%.*s", n > length ? (int)(n - length - 1) : 0, at + (n > length ? length + 1 : n));
       return text;
@@ -189,7 +189,8 @@ static int take_predictor(struct mafat_options *o, struct mafat_diagnostic *d)
   struct mafat_search_facts f = {.size = sizeof f};
   for (int i = 0; mafat_search_describe(i, &f) == MAFAT_OK && !f.by_paper; i++) continue;
   if (o->search) return mafat_fail(d, MAFAT_EINVAL, "--predictor paper expects its words in --search %s", o->search);
-  snprintf(o->search_text, sizeof o->search_text, "%s%s", f.name, words);
+  if (snprintf(o->search_text, sizeof o->search_text, "%s%s", f.name, words) >= (int)sizeof o->search_text)
+    return mafat_fail(d, MAFAT_EINVAL, "--predictor: its words are too long");
   o->search = o->search_text;
   return mafat_search_check(o->search, d);
 }

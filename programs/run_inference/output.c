@@ -40,10 +40,10 @@ static void json_class(struct mafat_writer *w, const struct mafat_names *names, 
   mafat_json_number(w, "confidence", (double)confidence);
 }
 
-/* Of a detection. */
-static const float *points_of(const struct mafat_run_report *r, size_t index)
+/* Keypoints of a box; NULL: none. */
+static const float *points_of(const struct mafat_detections *d, size_t index)
 {
-  return r->points ? r->points + index * 2 * (size_t)r->n_points : NULL;
+  return d->points ? d->points + index * 2 * (size_t)d->n_points : NULL;
 }
 
 static void json_points(struct mafat_writer *w, const float *points, int n)
@@ -63,7 +63,7 @@ static void json_points(struct mafat_writer *w, const float *points, int n)
 static void json_detection(struct mafat_writer *w, const struct mafat_run_report *r, size_t index)
 {
   const struct mafat_detection *d = &r->detections->list[index];
-  const float *points = points_of(r, index);
+  const float *points = points_of(r->detections, index);
   mafat_json_separate(w);
   mafat_json_begin(w, "{");
   json_class(w, r->names, d->class_id, d->confidence);
@@ -74,7 +74,7 @@ static void json_detection(struct mafat_writer *w, const struct mafat_run_report
   mafat_json_number(w, "width", (double)d->w);
   mafat_json_number(w, "height", (double)d->h);
   mafat_json_end(w, "}");
-  if (points) json_points(w, points, r->n_points);
+  if (points) json_points(w, points, r->detections->n_points);
   mafat_json_end(w, "}");
 }
 
@@ -110,14 +110,13 @@ void mafat_run_report_defaults(struct mafat_run_report *r)
       .predicted_resident_bytes = -1, .reserve_bytes = -1, .measured_resident_bytes = -1, .vm_hwm_bytes = -1,
       .load_ms = NAN, .image_ms = NAN, .layers_ms = NAN, .latency_ms = NAN, .total_ms = NAN,
       .swap_in_bytes = -1, .swap_out_bytes = -1, .major_faults = -1, .weights_read_bytes = -1,
-      .boxes_left_out = -1,
       .locked_bytes = -1, .stall_some_us = -1, .stall_full_us = -1};
 }
 
 void mafat_output_found_json(const struct mafat_run_report *r, struct mafat_writer *w)
 {
   json_detections(w, r);
-  if (r->kind == MAFAT_MODEL_DETECTOR) mafat_json_count(w, "boxes_left_out", r->boxes_left_out);
+  if (r->kind == MAFAT_MODEL_DETECTOR) mafat_json_count(w, "boxes_left_out", r->detections ? (int64_t)r->detections->left_out : -1);
   if (r->kind == MAFAT_MODEL_CLASSIFIER) json_classes(w, r);
 }
 
@@ -268,7 +267,7 @@ static void text_point(struct mafat_writer *w, float x, float y)
 static void text_detection(struct mafat_writer *w, const struct mafat_run_report *r, size_t index)
 {
   const struct mafat_detection *d = &r->detections->list[index];
-  const float *points = points_of(r, index);
+  const float *points = points_of(r->detections, index);
   text_label(w, r->names, d->class_id, d->confidence, 0);
   mafat_writer_put(w, "  ");
   text_point(w, d->x, d->y);
@@ -276,7 +275,7 @@ static void text_detection(struct mafat_writer *w, const struct mafat_run_report
   text_pixels(w, d->w);
   mafat_writer_put(w, " x ");
   text_pixels(w, d->h);
-  for (int i = 0; points && i < r->n_points; i++) {
+  for (int i = 0; points && i < r->detections->n_points; i++) {
     mafat_writer_put(w, i ? " " : "  ");
     text_point(w, points[2 * i], points[2 * i + 1]);
   }

@@ -49,9 +49,6 @@ struct mafat_run_report {
   const struct mafat_model *model; /* whose inputs and outputs are told; NULL: nobody's */
   enum mafat_model_kind kind;
   const struct mafat_detections *detections; /* NULL: none */
-  const float *points;       /* (detections->n, n_points, 2) x and y of what belongs to them; NULL: nothing */
-  int n_points;
-  int64_t boxes_left_out;    /* above the threshold, but not looked at */
   const struct mafat_class_score *classes;   /* (n_classes), of a classifier */
   int n_classes;
   const struct mafat_names *names;           /* NULL: "class 17" */

@@ -115,9 +115,9 @@ void mafat_report_left_out(struct mafat_session *s, const struct mafat_run_repor
 {
   struct mafat_model_facts model = {.size = sizeof model};
   char text[300];
-  if (r->boxes_left_out <= 0) return;
+  if (!r->detections || !r->detections->left_out) return;
   mafat_model_describe(s->model, &model);
-  long long n = r->boxes_left_out;
+  long long n = (long long)r->detections->left_out;
   snprintf(text, sizeof text,
            "%.120s: %lld of %lld boxes above the threshold %g were left out, the least confident: see --max-boxes", r->image ? r->image : "input", n,
            n + model.max_boxes, (double)s->options.thresh);

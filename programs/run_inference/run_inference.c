@@ -197,8 +197,6 @@ int mafat_session_find_answers(struct mafat_session *s, struct mafat_run_report 
   if (r->kind == MAFAT_MODEL_DETECTOR) {
     int code = mafat_model_detect(s->model, s->options.thresh, s->options.nms, detections, &s->d);
     r->detections = *detections;
-    r->points = mafat_detections_points(*detections, 0, &r->n_points);
-    r->boxes_left_out = (int64_t)mafat_detections_left_out(*detections);
     return code;
   }
   if (r->kind != MAFAT_MODEL_CLASSIFIER) return MAFAT_OK;

@@ -124,7 +124,7 @@ class ModelFacts(Sized):
                 ("reads_method", c_char_p), ("reads_directly", c_bool), ("load_ms", c_double),
                 ("fork", c_char_p), ("fork_sign", c_char_p), ("max_boxes", c_int), ("reserve_bytes", c_size_t), ("lock", c_char_p),
                 ("lock_reason", c_char_p), ("locked_bytes", c_size_t), ("picture", PictureFacts), ("decode", c_char_p),
-                ("decode_sign", c_char_p)]
+                ("decode_sign", c_char_p), ("n_inputs", c_int), ("n_outputs", c_int)]
 
 
 class PortFacts(Sized):
@@ -152,7 +152,7 @@ class Detection(Structure):
 
 
 class Detections(Structure):
-    _fields_ = [("list", POINTER(Detection)), ("n", c_size_t)]
+    _fields_ = [("list", POINTER(Detection)), ("n", c_size_t), ("left_out", c_size_t), ("points", POINTER(c_float)), ("n_points", c_int)]
 
 
 class ClassScore(Structure):
@@ -208,13 +208,10 @@ FUNCTIONS = {
     "mafat_model_layer_shape": (c_int, HANDLE, c_int, POINTER(c_int), POINTER(c_int), POINTER(c_int)),
     "mafat_model_read_layer": (c_int, HANDLE, c_int, FLOATS, D),
     "mafat_model_detect": (c_int, HANDLE, c_float, c_float, POINTER(POINTER(Detections)), D),
-    "mafat_detections_points": (POINTER(c_float), POINTER(Detections), c_size_t, POINTER(c_int)),
     "mafat_detections_close": (None, POINTER(POINTER(Detections))),
     "mafat_model_classify": (c_int, HANDLE, POINTER(ClassScore), c_int, POINTER(c_int), D),
     "mafat_model_rest": (None, HANDLE),
     "mafat_model_cancel": (None, HANDLE),
-    "mafat_model_n_inputs": (c_int, HANDLE),
-    "mafat_model_n_outputs": (c_int, HANDLE),
     "mafat_model_describe": (c_int, HANDLE, POINTER(ModelFacts)),
     "mafat_model_describe_plan": (c_int, HANDLE, POINTER(PlanFacts)),
     "mafat_model_layer": (c_int, HANDLE, c_int, POINTER(LayerFacts)),

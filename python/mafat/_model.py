@@ -133,9 +133,9 @@ class Model(c.Handle):
         self._call(library.mafat_model_open_files, byref(self._handle), *self._files, byref(self._options))
         for text in warned:
             warn(text) if warn else warnings.warn(text, stacklevel=2)
-        handle = self._handle
-        self.inputs = self._ports(library.mafat_model_n_inputs(handle), library.mafat_model_describe_input)
-        self.outputs = self._ports(library.mafat_model_n_outputs(handle), library.mafat_model_describe_output)
+        facts = self._facts()
+        self.inputs = self._ports(facts.n_inputs, library.mafat_model_describe_input)
+        self.outputs = self._ports(facts.n_outputs, library.mafat_model_describe_output)
 
     def _ports(self, n: int, describe: Any) -> tuple[Port, ...]:
         ports = (ask(describe, self._handle, c.PortFacts, i) for i in range(n))
@@ -299,10 +299,9 @@ class Model(c.Handle):
         return self.names[class_id] if class_id < len(self.names) else None
 
     def _box(self, found: Any, index: int) -> Box:
-        d, n = found.contents.list[index], c_int()
-        points = library.mafat_detections_points(found, index, byref(n))
+        d, points, n = found.contents.list[index], found.contents.points, found.contents.n_points
         return Box((d.x, d.y, d.w, d.h, d.confidence, d.class_id, self._label(d.class_id),
-                    tuple((points[2 * i], points[2 * i + 1]) for i in range(n.value))))
+                    tuple((points[2 * i], points[2 * i + 1]) for i in range(index * n, (index + 1) * n))))
 
     # ---- what is known of it
 

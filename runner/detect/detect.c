@@ -25,14 +25,6 @@ struct mafat_search {
   bool letterboxed;
 };
 
-/* A detection list: the public part first, then what only functions return. */
-struct detections {
-  struct mafat_detections seen;
-  size_t n_left_out;
-  float *points; /* (seen.n, n_points, 2) */
-  int n_points;  /* points per box */
-};
-
 void mafat_detect_defaults(struct mafat_detect_input *in)
 {
   *in = (struct mafat_detect_input){.thresh = .5f, .nms = .45f};
@@ -155,7 +147,7 @@ static struct mafat_detection to_pixels(const struct mafat_search *s, const stru
 }
 
 /* Reads the points of the kept boxes only: until then a box is known by its number. */
-static void fill_points(struct detections *made, struct mafat_search *s, const struct mafat_network *n)
+static void fill_points(struct mafat_detections *made, struct mafat_search *s, const struct mafat_network *n)
 {
   const struct mafat_decoding d = decoding_of(s, n);
   float *to = made->points;
@@ -170,21 +162,20 @@ static void fill_points(struct detections *made, struct mafat_search *s, const s
 
 static int make_results(struct mafat_detections **out, struct mafat_search *s, const struct mafat_network *n)
 {
-  struct detections *made = calloc(1, sizeof *made);
-  struct mafat_detections *seen = made ? &made->seen : NULL;
+  struct mafat_detections *made = malloc(sizeof *made);
   size_t n_boxes = s->best.n, n_points = n_boxes * (size_t)n->decoded.points;
   struct mafat_detection *list = n_boxes ? malloc(n_boxes * sizeof *list) : NULL;
   float *points = n_points ? malloc(n_points * 2 * sizeof *points) : NULL;
   if (!made || (n_boxes && !list) || (n_points && !points)) {
     free(points);
     free(list);
-    mafat_detections_close(&seen);
+    free(made);
     return MAFAT_ENOMEM;
   }
   for (size_t i = 0; i < n_boxes; i++) list[i] = to_pixels(s, &s->best.list[i]);
-  *made = (struct detections){{list, n_boxes}, s->best.n_left_out, points, n->decoded.points};
+  *made = (struct mafat_detections){list, n_boxes, s->best.n_left_out, points, n->decoded.points};
   if (points) fill_points(made, s, n);
-  *out = seen;
+  *out = made;
   return MAFAT_OK;
 }
 
@@ -217,25 +208,12 @@ int mafat_detect(struct mafat_detections **out, const struct mafat_network *n,
   return code ? mafat_fail(d, code, "out of memory for %zu detections", s.best.n) : MAFAT_OK;
 }
 
-size_t mafat_detections_left_out(const struct mafat_detections *detections)
-{
-  return detections ? ((const struct detections *)detections)->n_left_out : 0;
-}
-
-const float *mafat_detections_points(const struct mafat_detections *detections, size_t index, int *n)
-{
-  const struct detections *made = (const struct detections *)detections;
-  bool any = made && made->points && index < made->seen.n;
-  *n = any ? made->n_points : 0;
-  return any ? made->points + index * (size_t)made->n_points * 2 : NULL;
-}
-
 void mafat_detections_close(struct mafat_detections **detections)
 {
   if (!detections || !*detections) return;
   free((*detections)->list);
-  free(((struct detections *)*detections)->points);
-  free(*detections); /* also the address of struct detections */
+  free((*detections)->points);
+  free(*detections);
   *detections = NULL;
 }
 

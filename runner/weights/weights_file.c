@@ -124,6 +124,7 @@ int mafat_weights_file_open(struct mafat_weights_file **out, struct mafat_model_
   struct mafat_weights_file *f = calloc(1, sizeof *f);
   if (f) f->name = strdup(source->path);
   int code = f && f->name ? check_state(f, source, n, d) : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", source->path);
+  if (code == MAFAT_OK) code = mafat_model_source_check_regular(source, ": weights are read here and there", d);
   if (code == MAFAT_OK && mafat_reader_weights_kind(source).packed) code = mafat_packed_open(&f->packed, source, n, false, d);
   if (code == MAFAT_OK) code = mafat_reads_open_source(&f->reads, source, method, d);
   if (code == MAFAT_OK) code = place(f, source, n, warnings, d);

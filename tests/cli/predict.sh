@@ -455,6 +455,8 @@ bad 'pareto and best effort' '--pareto makes no sense with --best-effort' --pred
 bad 'pareto and greedy' '--pareto makes no sense with --search greedy' --predict --pareto --search greedy plain.cfg
 bad 'sweep alone' '--sweep expects --predict' --sweep $files
 bad 'pareto alone' '--pareto expects --predict' --pareto $files
+bad 'many words of a search' '--search: its words are too long' --predict --search "greedy:$(printf 'bias=31M,%.0s' {1..60})bias=31M" plain.cfg
+bad 'many words of a predictor' '--predictor: its words are too long' --predict --plan 2x2 --predictor "paper:$(printf 'bias=31M,%.0s' {1..60})bias=31M" plain.cfg
 bad 'predictor alone' '--predictor paper knows tiles only' --predict --predictor paper plain.cfg
 bad 'predictor running' '--predictor paper knows tiles only' --predictor paper --plan 2x2 $files
 bad 'bias alone' '--bias expects --predictor paper or --search greedy' --predict --bias 1M plain.cfg

@@ -19,7 +19,7 @@ static const char *const names[GRAPH_KINDS] = {
     [GRAPH_SLICE] = "slice", [GRAPH_STRIDED] = "strided slice", [GRAPH_SPLIT] = "split", [GRAPH_GATHER] = "gather", [GRAPH_TRANSPOSE] = "transpose", [GRAPH_RESHAPE] = "reshape",
     [GRAPH_SPACE_TO_DEPTH] = "space to depth", [GRAPH_DEPTH_TO_SPACE] = "depth to space", [GRAPH_SOFTMAX] = "softmax", [GRAPH_LOG_SOFTMAX] = "log softmax",
     [GRAPH_LAYER_NORM] = "layer norm", [GRAPH_REDUCE] = "reduce", [GRAPH_MATMUL] = "matmul", [GRAPH_MATMUL_CONSTANT] = "matmul constant",
-    [GRAPH_DENSE] = "dense"};
+    [GRAPH_DENSE] = "dense", [GRAPH_TOPK] = "topk", [GRAPH_SPLIT_REST] = "rest", [GRAPH_TOPK_PLACES] = "places"};
 
 /* Of seeds that follow each other a generator gives the same numbers, one place on: other seeds are as far apart as can be. */
 struct test_rng graph_random(uint64_t number)
@@ -42,6 +42,13 @@ float graph_constant(struct test_rng *rng)
 bool graph_is_output(const struct graph *g, int node)
 {
   return node > 0 && (g->nodes[node].readers == 0 || g->nodes[node].put_out);
+}
+
+int graph_second_output(const struct graph *g, int node)
+{
+  for (int i = node + 1; i < g->n; i++)
+    if (g->nodes[i].kind >= GRAPH_SPLIT_REST && g->nodes[i].a == node) return i;
+  return 0;
 }
 
 void graph_places(struct test_rng *rng, int extent, int n, int64_t *places, bool from_end)
@@ -200,6 +207,20 @@ static bool take(struct graph_node *o, struct graph_map in, struct test_rng *rng
   return true;
 }
 
+/* The best elements along an axis: of TFLite the largest channels. */
+static bool rank(struct graph_node *o, struct graph_map in, bool tflite, struct test_rng *rng)
+{
+  enum { MOST_BEST = 20 };
+  int extents[GRAPH_AXES];
+  graph_extents(in, extents);
+  o->axis = tflite ? GRAPH_CHANNELS : test_random_int(rng, 0, GRAPH_AXES - 1);
+  o->how = !tflite && test_random_chance(rng, 40); /* the smallest */
+  const int most = extents[o->axis] < MOST_BEST ? extents[o->axis] : MOST_BEST;
+  extents[o->axis] = o->size[0] = test_random_int(rng, 1, most);
+  o->out = map_of(extents);
+  return true;
+}
+
 static bool reduce(struct graph_node *o, struct graph_map in, bool tflite, bool integers, struct test_rng *rng)
 {
   enum { MOST_FACTORS = 16 };
@@ -343,6 +364,7 @@ static bool infer(struct graph_node *o, const struct graph *g, struct test_rng *
   case GRAPH_LINEAR: return resize(o, a, tflite, rng);
   case GRAPH_SPLIT:
   case GRAPH_GATHER: return take(o, a, rng);
+  case GRAPH_TOPK: return rank(o, a, tflite, rng);
   case GRAPH_TRANSPOSE: return turn(o, a, rng);
   case GRAPH_RESHAPE: return reshape(o, a, rng);
   case GRAPH_REDUCE: return reduce(o, a, tflite, g->integers, rng);
@@ -378,9 +400,10 @@ static bool is_formats(enum graph_kind kind, const struct graph *g)
   return true;
 }
 
-/* Windows with weights are a third of all. */
+/* Windows with weights are a third of all, layers with two outputs a tenth. */
 static enum graph_kind draw_kind(struct test_rng *rng)
 {
+  if (test_random_chance(rng, 10)) return test_random_chance(rng, 50) ? GRAPH_TOPK : GRAPH_SPLIT;
   if (test_random_chance(rng, 33)) return (enum graph_kind)test_random_int(rng, GRAPH_CONV, GRAPH_TRANSPOSED);
   return (enum graph_kind)test_random_int(rng, GRAPH_MAX_POOL, GRAPH_DENSE - 1);
 }
@@ -396,6 +419,38 @@ bool graph_reads_two(enum graph_kind kind)
   return (kind >= GRAPH_ADD && kind <= GRAPH_MIN) || kind == GRAPH_CONCAT || kind == GRAPH_MATMUL;
 }
 
+/* Has every program the same bits there? Then the best have the same places, too. */
+static bool is_exact(const struct graph *g, int node)
+{
+  const struct graph_node *o = &g->nodes[node];
+  switch (o->kind) {
+  case GRAPH_INPUT: return true;
+  case GRAPH_PAD:
+  case GRAPH_MIRROR:
+  case GRAPH_EDGE:
+  case GRAPH_SLICE:
+  case GRAPH_STRIDED:
+  case GRAPH_SPLIT:
+  case GRAPH_SPLIT_REST:
+  case GRAPH_GATHER:
+  case GRAPH_TOPK:
+  case GRAPH_TRANSPOSE:
+  case GRAPH_RESHAPE:
+  case GRAPH_SPACE_TO_DEPTH:
+  case GRAPH_DEPTH_TO_SPACE: return is_exact(g, o->a);
+  case GRAPH_MAX_POOL:
+  case GRAPH_RELU:
+  case GRAPH_RELU6:
+  case GRAPH_ABS:
+  case GRAPH_NEG:
+  case GRAPH_TOPK_PLACES: return !g->integers && is_exact(g, o->a);
+  case GRAPH_MAX:
+  case GRAPH_MIN:
+  case GRAPH_CONCAT: return !g->integers && is_exact(g, o->a) && is_exact(g, o->b);
+  default: return false;
+  }
+}
+
 /* Exponents, cubes and waves are of what is between -1 and 1, roots of what is not below 0: others would be infinite, or make much of little. */
 static bool suits(const struct graph *g, enum graph_kind kind, int a)
 {
@@ -403,6 +458,7 @@ static bool suits(const struct graph *g, enum graph_kind kind, int a)
   bool small = before == GRAPH_TANH || before == GRAPH_LOGISTIC || before == GRAPH_SOFTSIGN || before == GRAPH_SIN || before == GRAPH_COS;
   if (kind == GRAPH_EXP || kind == GRAPH_CUBE || kind == GRAPH_SIN || kind == GRAPH_COS) return small || before == GRAPH_INPUT;
   if (kind == GRAPH_SQRT) return before == GRAPH_LOGISTIC;
+  if (kind == GRAPH_TOPK) return is_exact(g, a);
   return kind != GRAPH_SQUARE || before != GRAPH_SQUARE;
 }
 
@@ -424,6 +480,21 @@ static bool add_node(struct graph *g, enum graph_kind kind, struct test_rng *rng
   return false;
 }
 
+/* Most of those that have a second output are asked for it. Places are no 8-bit numbers. */
+static void add_second_output(struct graph *g, struct test_rng *rng)
+{
+  const struct graph_node *first = &g->nodes[g->n - 1];
+  const bool splits = first->kind == GRAPH_SPLIT, ranks = first->kind == GRAPH_TOPK && !g->integers;
+  struct graph_node o = {.kind = splits ? GRAPH_SPLIT_REST : GRAPH_TOPK_PLACES, .a = g->n - 1,
+                         .stride = {1, 1}, .dilation = {1, 1}, .kernel = {1, 1}};
+  int extents[GRAPH_AXES];
+  if ((!splits && !ranks) || !test_random_chance(rng, 80)) return;
+  graph_extents(first->out, extents);
+  if (splits) extents[first->axis] = first->size[!first->how];
+  o.out = map_of(extents);
+  g->nodes[g->n++] = o;
+}
+
 struct graph graph_make(uint64_t number, enum graph_format format)
 {
   struct graph g = {.number = number,
@@ -437,7 +508,7 @@ struct graph graph_make(uint64_t number, enum graph_format format)
   if (test_random_chance(&rng, 5)) *(test_random_chance(&rng, 50) ? &g.nodes[0].out.h : &g.nodes[0].out.w) = 1;
   while (g.n < n) {
     enum graph_kind kind = draw_kind(&rng);
-    if (is_formats(kind, &g)) add_node(&g, kind, &rng);
+    if (is_formats(kind, &g) && add_node(&g, kind, &rng)) add_second_output(&g, &rng);
   }
   if (test_random_chance(&rng, 20)) add_node(&g, GRAPH_DENSE, &rng);
   for (int i = 1; i < g.n; i++) g.nodes[i].put_out = test_random_chance(&rng, 5);

@@ -15,9 +15,10 @@ enum graph_kind {
   GRAPH_RELU, GRAPH_RELU6, GRAPH_LOGISTIC, GRAPH_TANH, GRAPH_LEAKY, GRAPH_ELU, GRAPH_HARD_SWISH, GRAPH_ABS, GRAPH_NEG, GRAPH_SQUARE, GRAPH_EXP,
   GRAPH_ERF, GRAPH_SOFTPLUS, GRAPH_SQRT, GRAPH_SELU, GRAPH_CELU, GRAPH_HARD_SIGMOID, GRAPH_SOFTSIGN, GRAPH_SIN, GRAPH_COS, GRAPH_CLIP, GRAPH_CUBE,
   GRAPH_CONCAT, GRAPH_PAD, GRAPH_MIRROR, GRAPH_EDGE, GRAPH_NEAREST, GRAPH_LINEAR, GRAPH_CUBIC, GRAPH_SLICE, GRAPH_STRIDED, GRAPH_SPLIT, GRAPH_GATHER,
-  GRAPH_TRANSPOSE, GRAPH_RESHAPE, GRAPH_SPACE_TO_DEPTH, GRAPH_DEPTH_TO_SPACE,
+  GRAPH_TOPK, GRAPH_TRANSPOSE, GRAPH_RESHAPE, GRAPH_SPACE_TO_DEPTH, GRAPH_DEPTH_TO_SPACE,
   GRAPH_SOFTMAX, GRAPH_LOG_SOFTMAX, GRAPH_LAYER_NORM, GRAPH_REDUCE, GRAPH_MATMUL, GRAPH_MATMUL_CONSTANT,
   GRAPH_DENSE, /* the last one */
+  GRAPH_SPLIT_REST, GRAPH_TOPK_PLACES, /* the second output of the node that they read */
   GRAPH_KINDS
 };
 
@@ -89,6 +90,8 @@ bool graph_reads_two(enum graph_kind kind);
 bool graph_is_output(const struct graph *g, int node);
 /* Number i of the constants of a node, between -1 and 1. */
 struct test_rng graph_constants(const struct graph *g, int node);
+/* The node that is the second output of this one; 0: nobody has asked for it. */
+int graph_second_output(const struct graph *g, int node);
 /* Extents along the axes. */
 void graph_extents(struct graph_map map, int extents[GRAPH_AXES]);
 float graph_constant(struct test_rng *rng);

@@ -44,6 +44,8 @@ bool graph_keeps_numbers(const struct graph_node *o)
   case GRAPH_SLICE:
   case GRAPH_STRIDED:
   case GRAPH_SPLIT:
+  case GRAPH_SPLIT_REST:
+  case GRAPH_TOPK:
   case GRAPH_GATHER:
   case GRAPH_TRANSPOSE:
   case GRAPH_RESHAPE:

@@ -289,12 +289,35 @@ static void put_split(struct author *a, int node)
   const struct graph_node *o = &a->g->nodes[node];
   const int64_t sizes[2] = {o->size[0], o->size[1]};
   char from[TEXT], to[TEXT], axis[TEXT];
+  const int second = graph_second_output(a->g, node);
+  const char rest = second ? made(a) : 'r';
   snprintf(from, sizeof from, "t%d s%d", o->a, node);
-  if (o->how) snprintf(to, sizeof to, "r%d %c%d", node, made(a), node);
-  else snprintf(to, sizeof to, "%c%d r%d", made(a), node, node);
+  if (o->how) snprintf(to, sizeof to, "%c%d %c%d", rest, second ? second : node, made(a), node);
+  else snprintf(to, sizeof to, "%c%d %c%d", made(a), node, rest, second ? second : node);
   snprintf(axis, sizeof axis, "axis=%d", dimension(o->axis));
   put_ints(a, node, 's', 2, sizes);
   test_onnx_add(&a->graph, "Split", from, to, axis);
+}
+
+static void put_best(struct author *a, int node)
+{
+  const struct graph_node *o = &a->g->nodes[node];
+  const int64_t k = o->size[0];
+  char from[TEXT], to[TEXT], axis[TEXT];
+  snprintf(from, sizeof from, "t%d k%d", o->a, node);
+  snprintf(to, sizeof to, "%c%d p%d", made(a), node, node);
+  snprintf(axis, sizeof axis, "axis=%d largest=%d", dimension(o->axis), !o->how);
+  put_ints(a, node, 'k', 1, &k);
+  test_onnx_add(&a->graph, "TopK", from, to, axis);
+}
+
+/* As floats. */
+static void put_places(struct author *a, int node)
+{
+  char from[16], to[16];
+  snprintf(from, sizeof from, "p%d", a->g->nodes[node].a);
+  snprintf(to, sizeof to, "t%d", node);
+  test_onnx_add(&a->graph, "Cast", from, to, "to=1");
 }
 
 static void put_gathered(struct author *a, int node)
@@ -437,6 +460,9 @@ static void put(struct author *a, int node)
   case GRAPH_STRIDED: put_cut(a, node); break;
   case GRAPH_SPLIT: put_split(a, node); break;
   case GRAPH_GATHER: put_gathered(a, node); break;
+  case GRAPH_TOPK: put_best(a, node); break;
+  case GRAPH_TOPK_PLACES: put_places(a, node); break;
+  case GRAPH_SPLIT_REST: break; /* an output of the node before */
   case GRAPH_TRANSPOSE: put_transposed(a, node); break;
   case GRAPH_RESHAPE: put_reshaped(a, node); break;
   case GRAPH_DEPTH_TO_SPACE: put_node(a, node, "DepthToSpace", "t", o->alpha % 2 ? "blocksize=2 mode=CRD" : "blocksize=2"); break;

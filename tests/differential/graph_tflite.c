@@ -12,7 +12,7 @@
 enum { MOST_TENSORS = 8 * GRAPH_NODES, MOST_OPERATORS = 3 * GRAPH_NODES, LEAST = -128, MOST = 127 };
 /* As the schema numbers options. */
 enum { CONV = 1, DEPTHWISE = 2, POOL = 5, DENSE = 8, SOFTMAX = 9, CONCATENATION = 10, ADD = 11, BILINEAR = 15, SPACE_TO_DEPTH = 19, MUL = 21, RESHAPE = 17, PAD = 22, TRANSPOSE = 26,
-       REDUCER = 27, SUB = 28, DIV = 29, STRIDED_SLICE = 32, GATHER = 23, LOG_SOFTMAX = 36, SLICE = 48, TRANSPOSE_CONV = 49, NEAREST = 74, LEAKY = 75, MIRROR = 77, SPLIT_V = 79, DEPTH_TO_SPACE = 94, MATMUL = 101 };
+       REDUCER = 27, SUB = 28, DIV = 29, STRIDED_SLICE = 32, GATHER = 23, LOG_SOFTMAX = 36, SLICE = 48, TRANSPOSE_CONV = 49, NEAREST = 74, LEAKY = 75, MIRROR = 77, SPLIT_V = 79, DEPTH_TO_SPACE = 94, MATMUL = 101, TOPK = 34, CAST = 37 };
 
 struct author {
   const struct graph *g;
@@ -253,12 +253,31 @@ static void put_split(struct author *a, int node)
   graph_extents(a->g->nodes[o->a].out, extents);
   extents[o->axis] = o->size[!o->how];
   for (int i = 0; i < GRAPH_AXES; i++) dims[1 + i] = extents[i];
-  int rest = add_map(a, node, dims);
+  int second = graph_second_output(a->g, node), rest = second ? second : add_map(a, node, dims);
   struct test_tflite_operator *p = add(a, node, MAFAT_TFLITE_SPLIT_V, SPLIT_V, 3, o->a, list, along_axis);
   p->n_outputs = 2;
   p->outputs[o->how] = node;
   p->outputs[!o->how] = rest;
   option(p, 0, 4, 2);
+}
+
+/* The places are cast to floats, if they are asked for. */
+static void put_best(struct author *a, int node)
+{
+  const struct graph_node *o = &a->g->nodes[node];
+  const int32_t dims[4] = {1, o->out.h, o->out.w, o->out.c};
+  int32_t *k = own(a, sizeof *k);
+  *k = o->size[0];
+  int best = add_tensor(a, MAFAT_TFLITE_INT32, 0, NULL, k, sizeof *k);
+  int places = add_tensor(a, MAFAT_TFLITE_INT32, 4, dims, NULL, 0);
+  struct test_tflite_operator *p = add(a, node, MAFAT_TFLITE_TOPK_V2, TOPK, 2, o->a, best, 0);
+  p->n_outputs = 2;
+  p->outputs[1] = places;
+  int second = graph_second_output(a->g, node);
+  if (!second) return;
+  p = add(a, second, MAFAT_TFLITE_CAST, CAST, 1, places, 0, 0);
+  option(p, 0, 1, MAFAT_TFLITE_INT32);
+  option(p, 1, 1, MAFAT_TFLITE_FLOAT32);
 }
 
 static void put_gathered(struct author *a, int node)
@@ -384,6 +403,9 @@ static void put(struct author *a, int node)
     break;
   case GRAPH_SPLIT: put_split(a, node); break;
   case GRAPH_GATHER: put_gathered(a, node); break;
+  case GRAPH_TOPK: put_best(a, node); break;
+  case GRAPH_SPLIT_REST:
+  case GRAPH_TOPK_PLACES: break; /* made with the node before */
   case GRAPH_MATMUL: add(a, node, MAFAT_TFLITE_BATCH_MATMUL, MATMUL, 2, o->a, o->b, 0); break;
   case GRAPH_MATMUL_CONSTANT: put_product(a, node); break;
   case GRAPH_PAD:

@@ -56,6 +56,7 @@ struct subject {
 
 struct counts {
   long long graphs, plans, failures, refused;
+  long long several; /* graphs that have layers of several outputs */
 };
 
 static void __attribute__((format(printf, 3, 4))) fail(struct counts *c, const struct subject *s, const char *format, ...)
@@ -312,6 +313,13 @@ static bool is_finite(const struct subject *s, const float *outputs)
   return true;
 }
 
+static bool has_several_outputs(const struct mafat_network *n)
+{
+  for (int l = 0; l < n->n_layers; l++)
+    if (mafat_layer_n_outputs(&n->layers[l]) > 1) return true;
+  return false;
+}
+
 static void try_graph(uint64_t number, enum graph_format format, struct counts *counts)
 {
   struct subject s = {.graph = draw_graph(number, format), .rng = graph_random(0xd1ff000000 + number), .format = format, .plain = {.fd = -1}, .packed = {.fd = -1}};
@@ -340,6 +348,7 @@ static void try_graph(uint64_t number, enum graph_format format, struct counts *
     free(references[0]);
     free(references[1]);
     counts->graphs++;
+    counts->several += has_several_outputs(s.plain.network);
   }
   close_subject(&s);
 }
@@ -371,7 +380,8 @@ int main(int argc, char **argv)
   uint64_t first = strtoull(argv[2], NULL, 10), n = strtoull(argv[3], NULL, 10);
   for (uint64_t i = first; i < first + n; i++) try_graph(i, format, &counts);
   if (fflush(stdout) != 0) return 3;
-  fprintf(stderr, "%s %lld graphs: %lld plans of the same bits; %lld refused, %lld failures\n", counts.failures ? "FAIL" : "ok", counts.graphs, counts.plans,
-          counts.refused, counts.failures);
+  fprintf(stderr,
+          "%s %lld graphs: %lld plans of the same bits; %lld refused, %lld failures; %lld have layers of several outputs\n",
+          counts.failures ? "FAIL" : "ok", counts.graphs, counts.plans, counts.refused, counts.failures, counts.several);
   return counts.failures != 0;
 }

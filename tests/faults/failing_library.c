@@ -27,7 +27,9 @@ static int ask(const char *model, const char *weights, const struct mafat_model_
   struct mafat_query *query = NULL;
   int code = mafat_query_open(&query, model, weights, options, &d);
   if (code) return failed(code, query != NULL, &d);
-  printf("a plan at most: %d\n", mafat_query_n_inputs(query));
+  struct mafat_query_facts facts = {.size = sizeof facts};
+  mafat_query_describe(query, &facts);
+  printf("a plan at most: %d\n", facts.n_inputs);
   mafat_query_close(&query);
   return 0;
 }

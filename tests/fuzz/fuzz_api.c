@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "include/mafat_file.h"
 #include "include/mafat_pack.h"
 #include "include/mafat_ranks.h"
 #include "include/mafat_video.h"
@@ -22,7 +23,9 @@ enum { WEIGHTS = 4 + 4 * 27 + 14 + 14 * 4, INPUTS = 3 * 6 * 5, MOST_CALLS = 24 }
 
 static struct mafat_model *model;
 static struct mafat_query *query;
-static char cfg_path[64], weights_path[64];
+static struct memory_file cfg_file, weights_file;
+static const char *cfg_path, *weights_path;
+static float weights[5 + WEIGHTS];
 
 /* ---- what is called with ---- */
 
@@ -161,13 +164,10 @@ static void detect(uint8_t a, uint8_t b)
 {
   struct mafat_diagnostic d = {""};
   struct mafat_detections *boxes = NULL;
-  int n;
   bool good = told(mafat_model_detect(model, real(a), real(b), &boxes, &d), &d);
   require(good == (boxes != NULL));
   for (size_t i = 0; boxes && i < boxes->n; i++)
     require(isfinite(boxes->list[i].x) && isfinite(boxes->list[i].y) && boxes->list[i].class_id >= 0 && boxes->list[i].class_id < 2);
-  if (boxes) mafat_detections_points(boxes, (size_t)number(b), &n);
-  mafat_detections_left_out(boxes);
   mafat_detections_close(&boxes);
 }
 
@@ -264,10 +264,91 @@ static void open_another(uint8_t a, uint8_t b)
   free(o);
 }
 
+/* One of the model's two files, and its bytes. */
+struct source {
+  const struct memory_file *file;
+  const void *bytes;
+  size_t n;
+};
+
+/* As it is, cut short, or nothing that could be opened. Returns the block of what is in memory. */
+static char *give(struct mafat_file *f, const struct source *s, uint8_t how)
+{
+  const size_t n = s->n;
+  size_t part = how / 8 % 4 ? n : n * (how / 32) / 8;
+  char *block = malloc(part + 1);
+  require(block != NULL);
+  memcpy(block + 1, s->bytes, part); /* at an odd address */
+  *f = (struct mafat_file){.size = sizeof *f};
+  switch (how % 8) {
+  case 0: f->path = s->file->path; break;
+  case 1: f->has_fd = true, f->fd = s->file->fd; break;
+  case 2: f->has_fd = true, f->fd = how & 8 ? INT_MAX : -1; break; /* nobody's */
+  case 3: f->data = block + 1, f->bytes = part, f->has_fd = true, f->fd = -1; break;
+  case 4: f->size = part % (sizeof *f + 16), f->path = s->file->path; break;
+  case 5: f->bytes = n; break;
+  default: f->data = block + 1, f->bytes = part; break;
+  }
+  return block;
+}
+
+static bool is_whole(const struct mafat_file *f, const struct source *s)
+{
+  if (f->size != sizeof *f) return false;
+  return f->data ? f->bytes == s->n : f->has_fd ? f->fd == s->file->fd : f->path != NULL;
+}
+
+enum { OUTPUTS = 3 * 3 * 14 };
+
+static void run_once(struct mafat_model *m, float outputs[OUTPUTS])
+{
+  float floats[INPUTS];
+  for (int i = 0; i < INPUTS; i++) floats[i] = (float)(i % 7) / 7;
+  require(mafat_model_run_floats(m, floats, INPUTS, NULL) == MAFAT_OK);
+  require(mafat_model_read_output(m, NULL, outputs, OUTPUTS, NULL) == MAFAT_OK);
+}
+
+/* The bits of the model that was opened by path. */
+static void compare_outputs(struct mafat_model *other)
+{
+  float a[OUTPUTS], b[OUTPUTS];
+  run_once(model, a);
+  run_once(other, b);
+  require(memcmp(a, b, sizeof a) == 0);
+}
+
+/* Both files whole: all of it opens. */
+static void open_files(uint8_t a, uint8_t b)
+{
+  static const struct source sources[2] = {{&cfg_file, cfg_text, sizeof cfg_text - 1},
+                                           {&weights_file, weights, sizeof weights}};
+  const struct mafat_model_options o = {.size = sizeof o, .memory_bytes = (size_t)1 << 40,
+                                        .plan = "1x1/NoCut"};
+  const struct mafat_pack_options p = {.size = sizeof p};
+  struct mafat_diagnostic d = {""};
+  struct mafat_model *other = NULL;
+  struct mafat_query *asked = NULL;
+  struct mafat_pack *packed = NULL;
+  struct mafat_file f[2];
+  char *blocks[] = {give(&f[0], &sources[0], a), give(&f[1], &sources[1], b)};
+  bool good = is_whole(&f[0], &sources[0]), both = good && is_whole(&f[1], &sources[1]);
+  require(!good || !mafat_file_holds_weights(&f[0]));
+  require(told(mafat_model_open_files(&other, &f[0], &f[1], &o, &d), &d) == (other != NULL));
+  int code = mafat_query_open_files(&asked, &f[0], b & 1 ? &f[1] : NULL, &o, &d);
+  require(told(code, &d) == (asked != NULL));
+  code = mafat_pack_open_files(&packed, &f[0], &f[1], "/proc/nowhere/out", &p, &d);
+  require(told(code, &d) == (packed != NULL) && (!both || (other && asked && packed)));
+  if (both) compare_outputs(other);
+  mafat_pack_close(&packed);
+  mafat_query_close(&asked);
+  mafat_model_close(&other);
+  for (int i = 0; i < 2; i++) free(blocks[i]);
+}
+
 /* The first step would make the file, where there is no such folder. */
 static void pack(uint8_t a, uint8_t b)
 {
-  static const char *const pictures[] = {cfg_path};
+  const char *const pictures[] = {cfg_path};
   struct mafat_diagnostic d = {""};
   const double most_error = (double)real(b);
   struct mafat_pack_options o = {.size = b % 5 == 0 ? (size_t)a % (sizeof o + 1) / 8 * 8 : sizeof o};
@@ -296,13 +377,11 @@ static void open_all(void)
 {
   struct mafat_diagnostic d;
   struct mafat_model_options o = {.size = sizeof o};
-  float weights[5 + WEIGHTS] = {0};
   int32_t version[5] = {0, 2, 0, 0, 0};
   memcpy(weights, version, sizeof version);
   for (int i = 5; i < 5 + WEIGHTS; i++) weights[i] = (float)(i % 13 - 6) / 8;
-  static struct memory_file cfg, file;
-  snprintf(cfg_path, sizeof cfg_path, "%s", memory_file_write(&cfg, cfg_text, sizeof cfg_text - 1));
-  snprintf(weights_path, sizeof weights_path, "%s", memory_file_write(&file, weights, sizeof weights));
+  cfg_path = memory_file_write(&cfg_file, cfg_text, sizeof cfg_text - 1);
+  weights_path = memory_file_write(&weights_file, weights, sizeof weights);
   o.memory_bytes = (size_t)1 << 40;
   require(mafat_model_open(&model, cfg_path, weights_path, &o, &d) == MAFAT_OK);
   require(mafat_query_open(&query, cfg_path, weights_path, &o, &d) == MAFAT_OK);
@@ -311,7 +390,7 @@ static void open_all(void)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
   static void (*const calls[])(uint8_t, uint8_t) = {run_floats, run_pixels, run_frame, set_input, set_file, run_inputs, read_output, read_layer, detect, classify, describe, ask,
-                                                   open_another, pack};
+                                                   open_another, pack, open_files};
   if (!model) open_all();
   for (size_t i = 0; i + 2 < n && i < 3 * MOST_CALLS; i += 3) calls[bytes[i] % (sizeof calls / sizeof *calls)](bytes[i + 1], bytes[i + 2]);
   mafat_model_set_input(model, NULL, NULL, 0, NULL); /* as it was */

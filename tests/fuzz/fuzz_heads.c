@@ -133,12 +133,11 @@ static bool is_finite_pixel(float x)
   return fabsf(x) <= 1e9f; /* no NaN is */
 }
 
-static void check_points(const struct model *m, const struct mafat_detections *found, size_t i)
+static void check_points(const struct model *m, const struct mafat_detections *found)
 {
-  int n;
-  const float *points = mafat_detections_points(found, i, &n);
-  require(n == m->network.decoded.points && (n == 0) == (points == NULL));
-  for (int p = 0; p < 2 * n; p++) require(is_finite_pixel(points[p]));
+  size_t n = found->n * (size_t)found->n_points * 2;
+  require(found->n_points == m->network.decoded.points && (n == 0) == (found->points == NULL));
+  for (size_t p = 0; p < n; p++) require(is_finite_pixel(found->points[p]));
 }
 
 static void check_detections(const struct model *m, const struct mafat_detect_input *in, const struct mafat_detections *found)
@@ -151,8 +150,8 @@ static void check_detections(const struct model *m, const struct mafat_detect_in
     require(d->confidence > in->thresh && isfinite(d->confidence) && (i == 0 || d[-1].confidence >= d->confidence));
     require(d->class_id >= 0 && (numbered || d->class_id < decoded->classes));
     require(is_finite_pixel(d->x) && is_finite_pixel(d->y) && is_finite_pixel(d->w) && is_finite_pixel(d->h) && d->w >= 0 && d->h >= 0);
-    check_points(m, found, i);
   }
+  check_points(m, found);
 }
 
 static void detect(const struct model *m, uint8_t asked)

@@ -101,7 +101,10 @@ static void check_file(const char *bytes, size_t n)
   int code = test_onnx_network_read(&network, path, NULL, &d);
   bounded_end(TEST_READER_ONNX, n);
   require((code == MAFAT_OK) == (network != NULL) && (network || d.text[0]));
-  if (network) check_imported(network, path, (unsigned)n);
+  struct way_file f = way_file_make(path, fd);
+  if (network) check_imported(network, &f);
+  if (way_is_in_turn(n)) check_ways(&f, network, "1x1/NoCut");
+  way_file_free(&f);
   mafat_network_close(&network);
   close(fd);
 }

@@ -1,6 +1,7 @@
-/* libFuzzer target: lines, as the words of a command line of run_inference. What is accepted is within what the options'
- * descriptions say; the same words as mafat_serve has them, which names no picture. No file is opened but to learn whether it holds
- * weights. Build with clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: lines, as the words of a command line of run_inference, and each as a search with its
+ * words. What is accepted is within what the options' and the words' descriptions say; the same words as
+ * mafat_serve has them, which names no picture. No file is opened but to learn whether it holds weights.
+ * Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "programs/run_inference/options.h"
+#include "search/searches.h"
 #include "tests/fuzz/networks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
@@ -25,9 +27,49 @@ static void check_ports(const struct mafat_option_list *l)
   for (int i = 0; i < l->n; i++) require(l->list[i] != NULL);
 }
 
+/* ---- searches ---- */
+
+static bool is_within(const char *part, size_t n, const char *text)
+{
+  return part > text && part + n <= text + strlen(text);
+}
+
+static void check_value(const struct mafat_search_value *v, const struct mafat_search_word *w,
+                        const char *text)
+{
+  if (!v->given && !w->usual) return;
+  bool counted = w->type == MAFAT_WORD_COUNT || w->type == MAFAT_WORD_NUMBER;
+  require(!counted || (v->number >= w->least && v->number <= w->most));
+  require(w->type != MAFAT_WORD_SIZE || (v->number >= w->least && (double)v->bytes == v->number));
+  require(w->type != MAFAT_WORD_CHOICE || (v->choice >= 0 && w->value[0]));
+  if (v->given && w->type != MAFAT_WORD_FLAG)
+    require(is_within(v->text, v->length, text) && v->text[-1] == '=');
+}
+
+/* "motes:beam=8", or anything else. */
+static void check_search(const char *text)
+{
+  struct mafat_search_value values[MAFAT_MOST_SEARCH_WORDS];
+  struct mafat_diagnostic d = {""};
+  const struct mafat_search *search;
+  const char *words;
+  int code = mafat_search_check(text, &d);
+  require(code == MAFAT_OK || (code == MAFAT_EINVAL && d.text[0] && !strchr(d.text, '\n')));
+  require(mafat_search_find(&search, &words, text, NULL) == code);
+  if (code != MAFAT_OK) return;
+  require(strncmp(text, search->name, strlen(search->name)) == 0);
+  require(mafat_search_words_read(values, search, words, NULL) == MAFAT_OK);
+  for (int i = 0; i < search->n_words; i++) check_value(&values[i], &search->words[i], text);
+  mafat_search_is_timed(search, words);
+}
+
+/* ---- command lines ---- */
+
 static void check(const struct mafat_options *o, int argc)
 {
   if (o->show_help || o->show_version || o->calibrate) return;
+  if (o->search) check_search(o->search);
+  require(!o->search || mafat_search_check(o->search, NULL) == MAFAT_OK);
   require(o->cfg && o->model.path == o->cfg && o->n_images >= 0 && o->n_images < argc);
   require(o->predict || o->program == MAFAT_SERVE || o->n_images || o->inputs.n || mafat_options_video(o));
   require(is_fraction(o->thresh) && is_fraction(o->nms) && o->repeat >= 1 && o->repeat <= 10000);
@@ -41,6 +83,16 @@ static void check(const struct mafat_options *o, int argc)
   check_ports(&o->inputs);
   check_ports(&o->constants);
   check_ports(&o->dumps);
+}
+
+static void check_lines(const uint8_t *bytes, size_t n)
+{
+  char *text = malloc(n + 1), *rest = text;
+  require(text != NULL);
+  if (n) memcpy(text, bytes, n);
+  text[n] = '\0';
+  for (char *line; (line = strsep(&rest, "\n"));) check_search(line);
+  free(text);
 }
 
 static void read_words(const uint8_t *bytes, size_t n, enum mafat_program program)
@@ -63,6 +115,7 @@ static void read_words(const uint8_t *bytes, size_t n, enum mafat_program progra
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
+  check_lines(bytes, n);
   read_words(bytes, n, MAFAT_RUN_INFERENCE);
   read_words(bytes, n, MAFAT_SERVE);
   return 0;

@@ -13,7 +13,7 @@
 
 #include "tests/support/network_files.h"
 #include "tests/fuzz/bounded.h"
-#include "tests/fuzz/networks.h"
+#include "tests/fuzz/imported.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/support/integer_graph.h"
 #include "tests/support/tflite_operators.h"
@@ -27,6 +27,8 @@
 
 /* Larger ones only take longer. */
 static const uint64_t MAX_FILE_BYTES = 1 << 20;
+
+static bool in_turn; /* to be opened in every way (ways.h) */
 
 /* Places in a header (doc/packed.md). */
 enum { INDEX_BYTES_AT = 64, INDEX_CHECKSUM_AT = 72, HEADER_CHECKSUM_AT = 80 };
@@ -58,7 +60,7 @@ static void change(char *beginning, const struct mafat_packed *p, const uint8_t 
   seal_again(beginning, p);
 }
 
-static void check_file(const char *path, const struct mafat_network *made, bool intact)
+static void check_file(const char *path, int fd, const struct mafat_network *made, bool intact)
 {
   struct mafat_diagnostic d = {""};
   struct mafat_network *n;
@@ -80,6 +82,11 @@ static void check_file(const char *path, const struct mafat_network *made, bool 
     require((code == MAFAT_OK) == (w != NULL) && (code == MAFAT_OK || (!intact && d.text[0])));
   }
   mafat_weights_close(&w);
+  if (in_turn) {
+    struct way_file f = way_file_make(path, fd);
+    check_ways(&f, n, "1x1:streamed/NoCut");
+    way_file_free(&f);
+  }
   mafat_network_close(&n);
 }
 
@@ -126,7 +133,7 @@ static void try_file(const struct mafat_network *n, const struct mafat_packed_or
     beginning = begin_file(p, n, origin, model);
     if (n_changes >= 3) change(beginning, p, changes, n_changes);
     write_file(fd, beginning, p);
-    check_file(path, n, n_changes < 3);
+    check_file(path, fd, n, n_changes < 3);
     free(beginning);
   }
   mafat_packed_close(&p);
@@ -211,6 +218,7 @@ static void try_graph(const uint8_t *bytes, size_t n)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
+  in_turn = way_is_in_turn(n);
   if (n > 0 && bytes[0] == 255) {
     try_graph(bytes + 1, n - 1);
     return 0;

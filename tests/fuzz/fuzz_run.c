@@ -1,7 +1,8 @@
 /* libFuzzer target: a plan, a newline, a cfg. A small network that comes of them is run with the portable
  * kernels, which are instrumented, and random weights: as the plan says, and as one whole map after the other,
  * whose bits must be the same. A plan behind an exclamation mark gets an input of numbers that no picture
- * has, and what comes out is only taken for boxes. Build with clang -fsanitize=fuzzer,address,undefined. */
+ * has, and what comes out is only taken for boxes. A third of the models are opened by descriptor and in memory, too
+ * (ways.h). Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -9,8 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/fuzz/networks.h"
+#include "tests/fuzz/memory_file.h"
 #include "tests/fuzz/mutate.h"
+#include "tests/fuzz/ways.h"
 #include "tests/support/random.h"
 
 #include "predictor/planning/planning.h"
@@ -146,7 +148,27 @@ static void check_same(const struct run *a, const struct run *b)
     require(!memcmp(&a->output[i], &b->output[i], sizeof(float)) || (isnan(a->output[i]) && isnan(b->output[i])));
 }
 
-static void compare_plans(const struct mafat_network *n, const char *plan)
+struct cfg_text {
+  const char *text;
+  size_t n;
+};
+
+static void check_ways(const struct cfg_text *cfg, int weights, const char *weights_path,
+                       const char *plan)
+{
+  static struct memory_file file;
+  memory_file_write(&file, cfg->text, cfg->n);
+  struct way_file model = way_file_make(file.path, file.fd);
+  struct way_file other = way_file_make(weights_path, weights);
+  way_check_networks(&model);
+  way_check_queries(&model, &other);
+  way_check_runs(&model, &other, plan);
+  way_file_free(&model);
+  way_file_free(&other);
+}
+
+static void compare_plans(const struct mafat_network *n, const char *plan,
+                          const struct cfg_text *cfg)
 {
   struct run whole, other;
   bool hostile = plan[0] == '!';
@@ -160,6 +182,7 @@ static void compare_plans(const struct mafat_network *n, const char *plan)
     run(&whole, path, input);
     run(&other, path, input);
     if (!hostile) check_same(&whole, &other);
+    if (!hostile && way_is_in_turn(cfg->n)) check_ways(cfg, fd, path, plan);
     free(input);
     close(fd);
     close_run(&whole);
@@ -177,9 +200,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   if (!end || (size_t)(end - bytes) >= sizeof plan) return 0;
   memcpy(plan, bytes, (size_t)(end - bytes));
   plan[end - bytes] = '\0';
-  if (mafat_cfg_parse(&cfg, "fuzz", (const char *)end + 1, n - (size_t)(end + 1 - bytes), NULL) == MAFAT_OK &&
+  const struct cfg_text text = {(const char *)end + 1, n - (size_t)(end + 1 - bytes)};
+  if (mafat_cfg_parse(&cfg, "fuzz", text.text, text.n, NULL) == MAFAT_OK &&
       mafat_darknet_make(&network, cfg, NULL, NULL, NULL) == MAFAT_OK && is_small(network))
-    compare_plans(network, plan);
+    compare_plans(network, plan, &text);
   mafat_network_close(&network);
   mafat_cfg_close(&cfg);
   return 0;

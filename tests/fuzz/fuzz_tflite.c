@@ -45,7 +45,8 @@ static void check_operator(const struct mafat_tflite *m, struct mafat_model_file
 }
 
 /* The network of the file there. */
-static void check_model(const struct mafat_tflite *m, struct mafat_model_file *file, const char *path)
+static void check_model(const struct mafat_tflite *m, struct mafat_model_file *file,
+                        const struct way_file *f)
 {
   struct mafat_diagnostic d = {""};
   struct mafat_network *n;
@@ -53,7 +54,8 @@ static void check_model(const struct mafat_tflite *m, struct mafat_model_file *f
   int code = mafat_tflite_network(&n, m, file, &d);
   bounded_end(TEST_READER_TFLITE, (size_t)file->bytes);
   require((code == MAFAT_OK) == (n != NULL) && (code == MAFAT_OK || d.text[0]));
-  if (n) check_imported(n, path, (unsigned)file->bytes);
+  if (n) check_imported(n, f);
+  if (way_is_in_turn(f->n)) check_ways(f, n, "1x1/NoCut");
   mafat_network_close(&n);
 }
 
@@ -71,7 +73,10 @@ static void check_file(const char *data, size_t n)
   int code = mafat_tflite_read(&m, file, &d);
   bounded_end(TEST_READER_TFLITE, n);
   require((code == MAFAT_OK) == (m != NULL) && (code == MAFAT_OK || d.text[0]));
-  if (m) check_model(m, file, path);
+  struct way_file f = way_file_make(path, fd);
+  if (m) check_model(m, file, &f);
+  else if (way_is_in_turn(n)) way_check_networks(&f);
+  way_file_free(&f);
   for (int i = 0; m && i < m->n_tensors; i++) check_tensor(m, file, i);
   for (int i = 0; m && i < m->n_operators; i++) check_operator(m, file, &m->operators[i]);
   mafat_tflite_close(&m);

@@ -11,7 +11,7 @@
 
 #include "tests/support/network_files.h"
 #include "tests/fuzz/bounded.h"
-#include "tests/fuzz/networks.h"
+#include "tests/fuzz/ways.h"
 
 #include "formats/packed/identity.h"
 #include "predictor/plan/packing.h"
@@ -45,10 +45,10 @@ static void narrow(struct mafat_network *n)
     if (mafat_layer_takes_weights(&n->layers[l], types[l % 3])) n->layers[l].weights_type = types[l % 3];
 }
 
-/* Reads the ends of every slice, so that the sanitizers see each access. */
-static void touch_slices(struct mafat_weights *w, const struct mafat_network *n)
+/* Reads the ends of every slice, so that the sanitizers see each access. Their hash. */
+static uint64_t touch_slices(struct mafat_weights *w, const struct mafat_network *n)
 {
-  volatile float value; /* a load that no compiler drops */
+  uint64_t hash = MAFAT_HASH_START;
   for (int i = 0; i < n->n_layers; i++) {
     const struct mafat_layer *l = &n->layers[i];
     for (int f = 0; mafat_layer_has_panels(l) && f < l->out.c; f = mafat_panel_end(l, f)) {
@@ -56,26 +56,45 @@ static void touch_slices(struct mafat_weights *w, const struct mafat_network *n)
       struct mafat_span filters = {f, mafat_panel_end(l, f)};
       require(mafat_weights_slice(w, i, filters, mafat_span(0, l->in.c), &slice) == MAFAT_OK);
       size_t bytes = mafat_panel_offset(l, (size_t)slice.width, mafat_layer_matrix(l).inputs);
-      if (slice.narrow) value = slice.narrow[0] + slice.narrow[bytes - 1];
-      for (int k = 0; k < slice.width; k++) value = slice.scale[k] + slice.bias[k] + (slice.narrow ? 0 : slice.weights[k]);
-      (void)value;
+      const size_t row = (size_t)slice.width * sizeof *slice.scale;
+      if (slice.narrow) {
+        hash = mafat_hash(hash, slice.narrow, 1);
+        hash = mafat_hash(hash, slice.narrow + bytes - 1, 1);
+      } else {
+        hash = mafat_hash(hash, slice.weights, row);
+      }
+      hash = mafat_hash(hash, slice.scale, row);
+      hash = mafat_hash(hash, slice.bias, row);
       mafat_weights_release(w, &slice);
     }
+  }
+  return hash;
+}
+
+/* What the file holds for a network: the same in every way. */
+static void try_network(const struct way_file *f, const struct mafat_network *n)
+{
+  struct way_result results[N_WAYS] = {{.code = 0}};
+  uint64_t hashes[N_WAYS] = {0};
+  for (enum way way = WAY_PATH; way < N_WAYS; way++) {
+    struct way_result *r = &results[way];
+    struct mafat_model_source *s = way_source(f, way);
+    struct mafat_weights *w = NULL;
+    r->code = mafat_weights_open_kept_source(&w, s, n, n->n_layers, NULL, &r->said);
+    require((r->code == MAFAT_OK) == (w != NULL) && (w || r->said.text[0]));
+    if (w) hashes[way] = touch_slices(w, n);
+    mafat_weights_close(&w);
+    mafat_model_source_close(&s);
+    require(way_is_same(r, &results[WAY_PATH]) && hashes[way] == hashes[WAY_PATH]);
   }
 }
 
 /* Opens what the file holds now, for every network. */
-static void try_file(const char *path)
+static void try_file(const char *path, int fd)
 {
-  for (int i = 0; i < N_NETWORKS; i++) {
-    struct mafat_diagnostic d = {""};
-    struct mafat_weights *w = NULL;
-    int code = mafat_weights_open_kept(&w, path, networks[i], networks[i]->n_layers, NULL, &d);
-    require((code == MAFAT_OK) == (w != NULL));
-    require(code == MAFAT_OK || d.text[0]);
-    if (w) touch_slices(w, networks[i]);
-    mafat_weights_close(&w);
-  }
+  struct way_file f = way_file_make(path, fd);
+  for (int i = 0; i < N_NETWORKS; i++) try_network(&f, networks[i]);
+  way_file_free(&f);
   struct mafat_diagnostic d = {""};
   int code = mafat_packer_check(path, NULL, &d);
   require(code == MAFAT_OK || d.text[0]);
@@ -137,7 +156,7 @@ static void try_version_2(int fd, const char *path, const struct mafat_network *
   begin_file(fd, beginning, (size_t)p->data_at, p->file_bytes);
   if (!as_index) write_at(fd, bytes, n, (long)p->data_at);
   free(beginning);
-  try_file(path);
+  try_file(path, fd);
   mafat_packed_close(&p);
 }
 
@@ -162,7 +181,7 @@ static void try_version_1(int fd, const char *path, const struct mafat_network *
   put_number(beginning, HEADER_CHECKSUM_1_AT, mafat_hash(MAFAT_HASH_START, beginning, HEADER_CHECKSUM_1_AT));
   begin_file(fd, beginning, sizeof beginning, p->file_bytes);
   write_at(fd, bytes, n, (long)p->data_at);
-  try_file(path);
+  try_file(path, fd);
   mafat_packed_close(&p);
 }
 
@@ -189,7 +208,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   int fd = memfd_create("fuzz", MFD_CLOEXEC);
   if (fd < 0 || write(fd, bytes, n) != (ssize_t)n) abort();
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  try_file(path);
+  try_file(path, fd);
   try_packed(fd, path, bytes, n);
   close(fd);
   return 0;

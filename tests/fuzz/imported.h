@@ -1,5 +1,6 @@
 /* What fuzz targets share that import foreign models: a network that came of one is checked; a small one of one input is run with
- * the portable kernels, which are instrumented, by two plans, whose bits must be the same. */
+ * the portable kernels, which are instrumented, by two plans, whose bits must be the same. A third of the files
+ * are opened by descriptor and in memory, too (ways.h). */
 #ifndef MAFAT_TESTS_FUZZ_IMPORTED_H
 #define MAFAT_TESTS_FUZZ_IMPORTED_H
 
@@ -8,6 +9,7 @@
 #include "runner/engine/executor.h"
 #include "runner/detect/heads/heads.h"
 #include "tests/fuzz/networks.h"
+#include "tests/fuzz/ways.h"
 
 #include <math.h>
 
@@ -119,15 +121,15 @@ static inline bool is_small(const struct mafat_network *n)
   return floats <= MAX_FLOATS && n->n_layers <= MAX_LAYERS && n->n_inputs == 1;
 }
 
-static inline void run_plans(const struct mafat_network *n, const char *path, unsigned number)
+static inline void run_plans(const struct mafat_network *n, const struct way_file *f)
 {
   static const char *const plans[] = {"rows1/NoCut", "2x2/NoCut", "panels/NoCut"};
   struct import_run whole, other;
   struct mafat_weights *w;
   struct mafat_diagnostic d = {""};
-  bool ready = open_run(&whole, n, "1x1/NoCut"), there = open_run(&other, n, plans[number % 3]);
+  bool ready = open_run(&whole, n, "1x1/NoCut"), there = open_run(&other, n, plans[f->n / 3 % 3]);
   if (ready && there) {
-    int code = mafat_weights_open_kept(&w, path, n, n->n_layers, NULL, &d);
+    int code = mafat_weights_open_kept(&w, f->path, n, n->n_layers, NULL, &d);
     require((code == MAFAT_OK) == (w != NULL) && (w || d.text[0]));
     if (w) compare(n, w, &whole, &other);
     mafat_weights_close(&w);
@@ -136,12 +138,25 @@ static inline void run_plans(const struct mafat_network *n, const char *path, un
   close_run(&other);
 }
 
-/* The network of the file there; number: by which plan. */
-static inline void check_imported(struct mafat_network *n, const char *path, unsigned number)
+/* In every way, of what is not stored in several files. */
+static inline void check_ways(const struct way_file *f, const struct mafat_network *n,
+                              const char *plan)
+{
+  struct import_run run;
+  way_check_networks(f);
+  if (!n || n->n_files > 0) return;
+  if (!is_small(n)) return;
+  way_check_queries(f, NULL);
+  if (open_run(&run, n, "1x1/NoCut")) way_check_runs(f, NULL, plan);
+  close_run(&run);
+}
+
+/* The network of the file. */
+static inline void check_imported(struct mafat_network *n, const struct way_file *f)
 {
   check_network(n);
   require(mafat_heads_choose(n, n->n_layers, NULL, NULL) == MAFAT_OK);
-  if (is_small(n)) run_plans(n, path, number);
+  if (is_small(n)) run_plans(n, f);
 }
 
 #endif

@@ -279,9 +279,13 @@ cat > "$1/cfg.dict" <<'END'
 "2147483647"
 END
 
-for word in $(sed -n 's/^    {"\([a-z-]*\)", \(no\|required\|optional\)_argument.*/--\1/p' programs/run_inference/options.c); do
-  printf '"%s"\n' "$word"
-done > "$1/options.dict"
+# Names of options, of searches and of their words, as their tables have them.
+{
+  sed -n 's/^\(OPTION\|RENAMED\)([a-z_]*, "\([a-z-]*\)".*/"--\2"/p' programs/shared/options.def
+  sed -n 's/^  SEARCH(\([a-z]*\)).*/"\1:"/p' search/searches.c
+  sed -n 's/^ *WORD([A-Z]*, "\([a-z]*\)".*/"\1="/p' search/*/*.c
+  printf '"%s"\n' 1.05 31M 64KiB both published transfers 2,43,measure
+} | sort -u > "$1/options.dict"
 cat > "$1/json.dict" <<'END'
 "\"image\""
 "\"error\""
@@ -354,7 +358,7 @@ cat > "$1/http.dict" <<'END'
 "memory="
 END
 # Calls of each kind, of likely numbers and of others (fuzz_api.c).
-for call in 0 1 2 3 4 5 6 7 8 9 10 11 12; do
+for call in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14; do
   printf "\\0\\1\\0\\$(printf %o $call)\\7\\3\\$(printf %o $call)\\1\\376\\7\\0\\170" > "$1/api/$call"
 done
 printf 'person\nbicycle\r\n\n\357\273\277last' > "$1/names/list"
@@ -391,6 +395,10 @@ printf '%s\n' --mean=123.7,116.3,1/2 --scale 1/255 --channels bgr --resize crop 
 printf '%s\n' --predict --ranks 4 --link 100M:0.2ms --search deeperthings --fast-memory 64K --objective transfers a.cfg > "$1/options/ranks"
 printf '%s\n' --input x=a.npy --constant k=b.npy --dump-output y=c --max-boxes 70 --repeat 3 --lock off --sandbox on m.onnx > "$1/options/ports"
 printf '%s\n' --calibrate --memory 1G --cpu avx2 -h > "$1/options/calibrate"
+printf '%s\n' --predict --search motes:beam=8,delta=1.05,cells=2,43,measure --predictor exact a.cfg > "$1/options/motes"
+printf '%s\n' --search fdt:tiling=ffmt,layout=published separable:objective=transfers,fast=64KiB greedy:bias=31M best: m.onnx a.png > "$1/options/words"
+printf '%s\n' --predict --predictor paper:bias=12M --memory 64M a.cfg > "$1/options/paper"
+printf '%s\n' --predict --delta=1.1 --beam 4 --measure --search motes a.cfg > "$1/options/renamed"
 # Each of these is refused by a line of its own.
 i=0
 while read -r words; do printf '%s\n' $words > "$1/options/refused$((i += 1))"; done <<'OPTIONS'

@@ -57,14 +57,22 @@ static bool put(struct bits *b, size_t n)
   return true;
 }
 
-/* Of inputs and outputs: what they are called, and their dimensions. */
+static struct mafat_model_facts facts_of(const struct mafat_model *m)
+{
+  struct mafat_model_facts facts = {.size = sizeof facts};
+  mafat_model_describe(m, &facts);
+  return facts;
+}
+
+/* Names, types and dimensions of inputs and outputs. */
 static void describe(const struct mafat_model *m, char *text, size_t room)
 {
   size_t n = 0;
-  for (int i = 0; i < mafat_model_n_inputs(m) + mafat_model_n_outputs(m); i++) {
+  const struct mafat_model_facts facts = facts_of(m);
+  for (int i = 0; i < facts.n_inputs + facts.n_outputs; i++) {
     struct mafat_port_facts f = {.size = sizeof f};
-    int code = i < mafat_model_n_inputs(m) ? mafat_model_describe_input(m, i, &f)
-                                           : mafat_model_describe_output(m, i - mafat_model_n_inputs(m), &f);
+    int code = i < facts.n_inputs ? mafat_model_describe_input(m, i, &f)
+                                  : mafat_model_describe_output(m, i - facts.n_inputs, &f);
     if (code || n >= room) return;
     n += (size_t)snprintf(text + n, room - n, "%s %s", f.name, f.type);
     for (int k = 0; k < f.rank && n < room; k++) n += (size_t)snprintf(text + n, room - n, " %lld", (long long)f.dims[k]);
@@ -85,22 +93,24 @@ static float any_value(const struct mafat_port_facts *f, uint32_t *state)
 static bool set_inputs(struct mafat_model *m, struct bits *floats)
 {
   uint32_t state = 1;
+  const int n_inputs = facts_of(m).n_inputs;
   struct mafat_port_facts f = {.size = sizeof f};
-  for (int i = 0; i < mafat_model_n_inputs(m); i++) {
+  for (int i = 0; i < n_inputs; i++) {
     size_t at = floats->n;
     if (mafat_model_describe_input(m, i, &f) || !put(floats, f.n)) return false;
     for (; at < floats->n; at++) floats->floats[at] = any_value(&f, &state);
   }
   size_t at = 0;
-  for (int i = 0; i < mafat_model_n_inputs(m); i++, at += f.n)
+  for (int i = 0; i < n_inputs; i++, at += f.n)
     if (mafat_model_describe_input(m, i, &f) || mafat_model_set_input(m, f.name, floats->floats + at, f.n, &diagnostic)) return false;
   return true;
 }
 
 static bool read_outputs(struct mafat_model *m, struct bits *out)
 {
+  const int n_outputs = facts_of(m).n_outputs;
   struct mafat_port_facts f = {.size = sizeof f};
-  for (int i = 0; i < mafat_model_n_outputs(m); i++) {
+  for (int i = 0; i < n_outputs; i++) {
     size_t at = out->n;
     if (mafat_model_describe_output(m, i, &f) || !put(out, f.n) ||
         mafat_model_read_output(m, f.name, out->floats + at, f.n, &diagnostic))

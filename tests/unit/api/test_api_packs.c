@@ -1,6 +1,7 @@
 /* Covers api/packing/{calibrate, measure, narrowing, numbering, observe, pack, paths}.c: packed
  * files by the public header: what is in them, what is told, and what is left where one does not
  * come to be. */
+#include "include/mafat_file.h"
 #include "include/mafat_pack.h"
 #include "tests/support/api.h"
 #include "tests/support/failing_malloc.h"

@@ -23,6 +23,7 @@ START_TEST(test_a_query_knows_what_it_assumed)
   mafat_query_describe(q, &f);
   ck_assert(f.input_h == 24 && f.input_w == 32 && f.input_c == 3 && f.n_layers == API_DETECTOR_LAYERS);
   ck_assert(f.budget_bytes == 12345678 && strcmp(f.budget_source, "memory_bytes") == 0);
+  ck_assert(f.n_inputs == 1 && f.n_outputs == 1);
   ck_assert(f.weights_assumed && f.picture_assumed && !f.floats_only && !f.packed && !f.plan_given && !f.greedy);
   ck_assert(f.threads == 1 && f.bias_bytes == 31 << 20 && f.n_front >= 1);
   ck_assert_uint_eq(f.n_weights, 8 * 27 + 14 * 8);

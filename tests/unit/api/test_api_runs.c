@@ -452,7 +452,7 @@ START_TEST(test_asking_for_boxes_changes_nothing)
   ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, before, NULL), MAFAT_OK);
   ck_assert_int_eq(mafat_model_detect(m, 0, 0, &all, NULL), MAFAT_OK);
   ck_assert_uint_eq(all->n, API_OUT_H * API_OUT_W * 2 * 2);
-  ck_assert_uint_eq(mafat_detections_left_out(all), 0);
+  ck_assert_uint_eq(all->left_out, 0);
   for (int i = 0; i < 2; i++) {
     ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, after, NULL), MAFAT_OK);
     ck_assert_mem_eq(before, after, sizeof before);
@@ -492,7 +492,7 @@ START_TEST(test_so_many_boxes_are_looked_at)
   ck_assert_int_eq(mafat_model_run_floats(m, api_input, API_INPUTS, NULL), MAFAT_OK);
   ck_assert_int_eq(mafat_model_detect(m, 0, 0, &some, &d), MAFAT_OK);
   ck_assert_uint_eq(some->n, 100);
-  ck_assert_uint_eq(mafat_detections_left_out(some), API_OUT_H * API_OUT_W * 2 * 2 - 100);
+  ck_assert_uint_eq(some->left_out, API_OUT_H * API_OUT_W * 2 * 2 - 100);
   mafat_detections_close(&some);
   mafat_model_close(&m);
 }

@@ -21,6 +21,7 @@ Suite *files_suite(void);
 
 enum { DETECTOR_FLOATS = 8 + 8 * 27 + 14 + 14 * 8 };
 enum { CFG, CFG_AND_PACKED, PACKED, ONNX, TFLITE, N_MODELS, MOST = 1 << 14 };
+enum { SIDE = 1024, LARGE_BYTES = SIDE * SIDE * 4 };
 enum way { PATH, DESCRIPTOR, MEMORY, N_WAYS };
 
 static struct mafat_diagnostic diagnostic;
@@ -28,6 +29,63 @@ static char path[128], weights_path[128];
 static bool has_weights;
 
 /* ---- the files ---- */
+
+static const char large_cfg[] = "[net]\ninputs=1024\n[connected]\noutput=1024\nactivation=linear\n";
+static bool is_large; /* the model is one matrix of LARGE_BYTES */
+
+static float *make_matrix(size_t header)
+{
+  float *all = calloc(header + SIDE * SIDE, sizeof *all);
+  ck_assert_ptr_nonnull(all);
+  for (size_t i = header; i < header + SIDE * SIDE; i++) all[i] = (float)(i % 103) / 103;
+  return all;
+}
+
+static void write_large_weights(void)
+{
+  static const int version[5] = {0, 2, 0, 0, 0};
+  float *all = make_matrix(5 + SIDE);
+  memcpy(all, version, sizeof version);
+  test_write_file(api_weights, all, (5 + SIDE + SIDE * SIDE) * sizeof *all);
+  free(all);
+}
+
+static void write_large_tflite(void)
+{
+  float *matrix = make_matrix(0);
+  const struct test_tflite_tensor list[] = {
+      {.name = "x", .rank = 2, .shape = {1, SIDE}},
+      {.name = "w", .rank = 2, .shape = {SIDE, SIDE}, .data = matrix, .bytes = LARGE_BYTES},
+      {.name = "y", .rank = 2, .shape = {1, SIDE}}};
+  static const struct test_tflite_operator dense = {
+      .code = 9, .options = 8, .n_inputs = 2, .n_outputs = 1, .inputs = {0, 1}, .outputs = {2}};
+  const struct test_tflite_model model = {
+      .tensors = list, .operators = &dense, .n_tensors = 3, .n_operators = 1,
+      .n_inputs = 1, .n_outputs = 1, .inputs = {0}, .outputs = {2}};
+  size_t n;
+  char *data = test_tflite_write(&model, &n);
+  test_write_file(path, data, n);
+  free(data);
+  free(matrix);
+}
+
+static void write_large_onnx(void)
+{
+  static const int64_t dims[] = {SIDE, SIDE}, in[] = {1, SIDE};
+  float *matrix = make_matrix(0);
+  double *numbers = malloc((size_t)SIDE * SIDE * sizeof *numbers);
+  struct test_message graph = {0};
+  for (int i = 0; i < SIDE * SIDE; i++) numbers[i] = (double)matrix[i];
+  test_onnx_add(&graph, "MatMul", "x w", "y", "");
+  test_onnx_floats(&graph, "w", 2, dims, numbers);
+  test_onnx_input(&graph, "x", 2, in);
+  test_onnx_output(&graph, "y", -1, NULL);
+  struct test_message m = test_onnx_model(&graph, 13);
+  test_write_file(path, m.data, m.n);
+  free(m.data);
+  free(numbers);
+  free(matrix);
+}
 
 static void write_tflite(void)
 {
@@ -56,7 +114,8 @@ static void pack(const char *to)
   struct mafat_pack *p;
   bool done = false;
   const struct mafat_pack_options o = {.size = sizeof o, .replace = true};
-  int code = mafat_pack_open(&p, api_cfg(api_detector), api_weights, to, &o, &diagnostic);
+  const char *cfg = api_cfg(is_large ? large_cfg : api_detector);
+  int code = mafat_pack_open(&p, cfg, api_weights, to, &o, &diagnostic);
   while (code == MAFAT_OK && !done) code = mafat_pack_step(p, &done, &diagnostic);
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
   mafat_pack_close(&p);
@@ -64,16 +123,17 @@ static void pack(const char *to)
 
 static void make(int model)
 {
-  api_cut_weights(DETECTOR_FLOATS);
+  if (is_large) write_large_weights();
+  else api_cut_weights(DETECTOR_FLOATS);
   has_weights = model == CFG || model == CFG_AND_PACKED;
   snprintf(path, sizeof path, "%s/model", api_folder);
   snprintf(weights_path, sizeof weights_path, "%s", api_weights);
-  if (has_weights) snprintf(path, sizeof path, "%s", api_cfg(api_detector));
+  if (has_weights) snprintf(path, sizeof path, "%s", api_cfg(is_large ? large_cfg : api_detector));
   if (model == CFG_AND_PACKED) snprintf(weights_path, sizeof weights_path, "%s/packed", api_folder);
   if (model == CFG_AND_PACKED) pack(weights_path);
   if (model == PACKED) pack(path);
-  if (model == ONNX) write_onnx();
-  if (model == TFLITE) write_tflite();
+  if (model == ONNX) (is_large ? write_large_onnx : write_onnx)();
+  if (model == TFLITE) (is_large ? write_large_tflite : write_tflite)();
 }
 
 static void clear(void)
@@ -129,15 +189,11 @@ static int open_by(struct mafat_model **m, const struct given *model, const stru
   return mafat_model_open_files(m, &model->file, has_weights ? &weights->file : NULL, o, &diagnostic);
 }
 
-static size_t run_by(enum way way, const char *plan, float *out)
+/* Twice; returns how many floats are put out. */
+static size_t run_model(struct mafat_model *m, float *out)
 {
-  struct given model = give(path, way), weights = give(has_weights ? weights_path : path, way);
-  struct mafat_model_options o = plan_options(plan);
-  struct mafat_port_facts in = {.size = sizeof in}, port = {.size = sizeof port};
-  struct mafat_model *m;
-  ck_assert_msg(mafat_file_holds_weights(&model.file) == !has_weights, "%s", path);
-  ck_assert_msg(open_by(&m, &model, &weights, &o) == MAFAT_OK, "%s", diagnostic.text);
   static float floats[MOST];
+  struct mafat_port_facts in = {.size = sizeof in}, port = {.size = sizeof port};
   for (int i = 0; i < MOST; i++) floats[i] = (float)(i % 17) / 17;
   mafat_model_describe_input(m, 0, &in);
   mafat_model_describe_output(m, 0, &port);
@@ -145,10 +201,21 @@ static size_t run_by(enum way way, const char *plan, float *out)
   ck_assert_msg(mafat_model_run_floats(m, floats, in.n, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
   ck_assert_int_eq(mafat_model_run_floats(m, floats, in.n, &diagnostic), MAFAT_OK);
   ck_assert_int_eq(mafat_model_read_output(m, NULL, out, port.n, &diagnostic), MAFAT_OK);
+  return port.n;
+}
+
+static size_t run_by(enum way way, const char *plan, float *out)
+{
+  struct given model = give(path, way), weights = give(has_weights ? weights_path : path, way);
+  struct mafat_model_options o = plan_options(plan);
+  struct mafat_model *m;
+  ck_assert_msg(mafat_file_holds_weights(&model.file) == !has_weights, "%s", path);
+  ck_assert_msg(open_by(&m, &model, &weights, &o) == MAFAT_OK, "%s", diagnostic.text);
+  size_t n = run_model(m, out);
   mafat_model_close(&m);
   take_back(&model);
   take_back(&weights);
-  return port.n;
+  return n;
 }
 
 /* ---- tests ---- */
@@ -169,32 +236,102 @@ START_TEST(all_ways_give_the_same_bits)
 }
 END_TEST
 
+/* The file that holds the weights, and all of it as memory: touched, or pages that nobody has read. */
+static struct mafat_file map_weights(bool touched)
+{
+  struct mafat_file f = {.size = sizeof f};
+  int fd = open(has_weights ? weights_path : path, O_RDONLY | O_CLOEXEC);
+  f.bytes = (size_t)lseek(fd, 0, SEEK_END);
+  ck_assert_uint_ge(f.bytes, LARGE_BYTES);
+  char *all = mmap(NULL, f.bytes, PROT_READ, MAP_PRIVATE | (touched ? MAP_POPULATE : 0), fd, 0);
+  ck_assert(all != MAP_FAILED);
+  close(fd);
+  f.data = all;
+  return f;
+}
+
+/* The predicted charge; 0: it does not fit. */
+static size_t charge_of(const struct mafat_file *weights, size_t memory_bytes)
+{
+  struct mafat_model_options o = plan_options("1x1:streamed/NoCut");
+  const struct mafat_file cfg = {.size = sizeof cfg, .path = path};
+  struct mafat_model *m;
+  if (memory_bytes) o.memory_bytes = memory_bytes;
+  const struct mafat_file *model = has_weights ? &cfg : weights, *apart = has_weights ? weights : NULL;
+  int code = mafat_model_open_files(&m, model, apart, &o, &diagnostic);
+  ck_assert_msg(code == MAFAT_OK || (memory_bytes && code == MAFAT_ELIMIT), "%s", diagnostic.text);
+  size_t charge = m ? mafat_model_charge_bytes(m) : 0;
+  mafat_model_close(&m);
+  return charge;
+}
+
 /* Pages that nobody has touched are counted before they are read. */
 START_TEST(memory_is_counted_in_the_budget)
 {
-  enum { BYTES = 32 << 20 };
-  make(PACKED);
-  int fd = open(path, O_RDWR | O_CLOEXEC);
-  off_t n = lseek(fd, 0, SEEK_END);
-  char *map = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  ck_assert(map != MAP_FAILED && pread(fd, map, (size_t)n, 0) == n);
-  struct mafat_model_options o = plan_options("1x1/NoCut");
-  struct mafat_file whole = {.size = sizeof whole, .data = map, .bytes = (size_t)n};
-  struct mafat_model *m;
-  ck_assert_int_eq(mafat_model_open_files(&m, &whole, NULL, &o, &diagnostic), MAFAT_OK);
-  size_t resident = mafat_model_charge_bytes(m);
-  mafat_model_close(&m);
-  ck_assert_int_eq(ftruncate(fd, n), 0);
-  char *mapped = mmap(NULL, (size_t)n, PROT_READ, MAP_PRIVATE, fd, 0);
-  ck_assert(mapped != MAP_FAILED);
-  whole.data = mapped;
-  ck_assert_int_eq(mafat_model_open_files(&m, &whole, NULL, &o, &diagnostic), MAFAT_OK);
-  size_t absent = mafat_model_charge_bytes(m);
-  mafat_model_close(&m);
-  ck_assert_msg(absent + (64 << 10) > resident && absent < resident + (size_t)n + (512 << 10), "%zu bytes, then %zu", resident, absent);
-  munmap(mapped, (size_t)n);
-  munmap(map, BYTES);
+  enum { SLACK = 512 << 10 };
+  is_large = true;
+  make(_i);
+  struct mafat_file touched = map_weights(true), absent;
+  charge_of(&touched, 0); /* what the heap keeps is there from now on */
+  size_t resident = charge_of(&touched, 0);
+  munmap((void *)(uintptr_t)touched.data, touched.bytes);
+  absent = map_weights(false);
+  size_t counted = charge_of(&absent, 0);
+  ck_assert_msg(resident > absent.bytes, "%zu bytes of %zu in memory", resident, absent.bytes);
+  ck_assert_msg(counted + SLACK > resident && counted < resident + SLACK,
+                "%zu bytes, %zu before they are read", resident, counted);
+  munmap((void *)(uintptr_t)absent.data, absent.bytes);
+  absent = map_weights(false);
+  ck_assert_uint_eq(charge_of(&absent, counted - LARGE_BYTES / 2), 0);
+  munmap((void *)(uintptr_t)absent.data, absent.bytes);
+  clear();
+}
+END_TEST
+
+/* ---- pipes ---- */
+
+/* The file in a pipe, which is closed behind it; small files fit. */
+static int pipe_of(const char *at)
+{
+  int ends[2], fd = open(at, O_RDONLY | O_CLOEXEC);
+  char bytes[32 << 10];
+  ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+  ssize_t n = read(fd, bytes, sizeof bytes);
+  ck_assert(n > 0 && n < (ssize_t)sizeof bytes);
+  ck_assert_int_eq(write(ends[1], bytes, (size_t)n), n);
+  close(ends[1]);
   close(fd);
+  return ends[0];
+}
+
+/* Weights are read by offset, which a pipe does not have. */
+START_TEST(a_pipe_gives_a_network_and_no_weights)
+{
+  static float by_path[MOST], by_pipe[MOST];
+  make(_i);
+  size_t n = run_by(PATH, plans[0], by_path);
+  struct mafat_model_options o = plan_options(plans[0]);
+  struct mafat_file model = {.size = sizeof model, .has_fd = true, .fd = pipe_of(path)};
+  struct mafat_file weights = {.size = sizeof weights, .path = weights_path};
+  struct mafat_model *m;
+  int code = mafat_model_open_files(&m, &model, has_weights ? &weights : NULL, &o, &diagnostic);
+  if (has_weights) {
+    ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+    run_model(m, by_pipe);
+    ck_assert_int_eq(memcmp(by_path, by_pipe, n * sizeof *by_pipe), 0);
+    weights.has_fd = true;
+    weights.fd = pipe_of(weights_path);
+    model = (struct mafat_file){.size = sizeof model, .path = path};
+    struct mafat_model *none;
+    code = mafat_model_open_files(&none, &model, &weights, &o, &diagnostic);
+    ck_assert_ptr_null(none);
+    close(weights.fd);
+  }
+  ck_assert_msg(code == MAFAT_EIO, "%d: %s", code, diagnostic.text);
+  const char *said = strstr(diagnostic.text, "expected a regular file, found a pipe");
+  ck_assert_msg(said, "%s", diagnostic.text);
+  mafat_model_close(&m);
+  if (model.has_fd) close(model.fd);
   clear();
 }
 END_TEST
@@ -260,7 +397,8 @@ Suite *files_suite(void)
   Suite *s = suite_create("files");
   TCase *t = api_case(s, "files", 120);
   tcase_add_loop_test(t, all_ways_give_the_same_bits, 0, N_MODELS * (int)(sizeof plans / sizeof *plans));
-  tcase_add_test(t, memory_is_counted_in_the_budget);
+  tcase_add_loop_test(t, memory_is_counted_in_the_budget, 0, N_MODELS);
+  tcase_add_loop_test(t, a_pipe_gives_a_network_and_no_weights, 0, N_MODELS);
   tcase_add_loop_test(t, memory_that_is_cut_short_is_refused, 0, N_MODELS);
   tcase_add_loop_test(t, every_allocation_may_fail, 0, 2 * N_MODELS);
   tcase_add_test(t, a_file_says_where_it_is);

@@ -251,16 +251,12 @@ START_TEST(test_yunet)
   struct mafat_detections *found = test_detect(&network, &in, 2);
   const struct test_box e[] = {{0, .9, 32, 8, 32, 32}, {0, sqrt(.8), 24, 0, 32, 32}};
   for (int i = 0; i < 2; i++) check_box(&found->list[i], &e[i]);
-  int n;
-  const float *points = mafat_detections_points(found, 0, &n);
-  ck_assert_int_eq(n, 5);
+  const float *points = found->points;
+  ck_assert_int_eq(found->n_points, 5);
   for (int i = 0; i < 5; i++) {
     ck_assert_double_eq_tol((double)points[2 * i], (1 + i / 4.) * 16 * 2, 1e-4);
     ck_assert_double_eq_tol((double)points[2 * i + 1], ((1 + (i * 2 + 1) / 8.) * 16 - 8) * 2, 1e-4);
   }
-  ck_assert_ptr_eq(mafat_detections_points(found, 1, &n), points + 10);
-  ck_assert_ptr_null(mafat_detections_points(found, 2, &n));
-  ck_assert_int_eq(n, 0);
   mafat_detections_close(&found);
 }
 END_TEST
@@ -277,8 +273,7 @@ START_TEST(test_yunet_suppressed)
   }
   struct mafat_detect_input in = input_of(32, 32);
   struct mafat_detections *found = test_detect(&network, &in, 1);
-  int n;
-  ck_assert_double_eq_tol((double)mafat_detections_points(found, 0, &n)[0], (5 + 1) * 8, 1e-4);
+  ck_assert_double_eq_tol((double)found->points[0], (5 + 1) * 8, 1e-4);
   mafat_detections_close(&found);
   in.nms = 0;
   found = test_detect(&network, &in, 16);
@@ -437,13 +432,12 @@ START_TEST(test_nasty_numbers)
       for (int i = 0; i < 160; i++) yunet[o][i] = nasty[(unsigned)(seed * 7919 + o * 31 + i * (seed + 3)) % 6];
     const struct mafat_detect_input in = input_of(32, 32);
     struct mafat_detections *found = NULL;
-    int n;
     ck_assert_int_eq(mafat_detect(&found, &network, &in, &diagnostic), MAFAT_OK);
     for (size_t i = 0; i < found->n; i++) {
       const struct mafat_detection *d = &found->list[i];
-      const float *points = mafat_detections_points(found, i, &n);
+      const float *points = found->points + i * 2 * (size_t)found->n_points;
       bool finite = isfinite(d->x) && isfinite(d->y) && isfinite(d->w) && isfinite(d->h) && isfinite(d->confidence);
-      for (int p = 0; p < 2 * n; p++) finite = finite && isfinite(points[p]);
+      for (int p = 0; p < 2 * found->n_points; p++) finite = finite && isfinite(points[p]);
       if (!finite) ck_abort_msg("seed %d, box %zu", seed, i);
     }
     mafat_detections_close(&found);

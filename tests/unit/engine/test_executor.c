@@ -162,14 +162,11 @@ static void mix_algorithms(struct mafat_plan *plan, const struct mafat_network *
   ck_assert_int_eq(mafat_in_place_find(plan, n, plan->in_place && !keep_all), MAFAT_OK);
 }
 
-/* One network: reference, then random plans, with kept weights and from files. outputs: percent of its layers that come to have
- * several. */
-static void check_network(const char *cfg, struct test_rng *rng, const struct mafat_kernels *kernels,
-                          int n_plans, int outputs)
+/* One network, which is closed: reference, then random plans, with kept weights and from files. cfg: for messages. */
+static void check_network(struct mafat_network *n, const char *cfg, struct test_rng *rng,
+                          const struct mafat_kernels *kernels, int n_plans)
 {
   char text[TEST_PLAN_ROOM];
-  struct mafat_network *n = test_network(cfg);
-  if (outputs) test_several_outputs(n, test_random(rng), outputs);
   uint64_t seed = test_random(rng);
   struct mafat_weights *w = test_weights(n, seed);
   struct weights_files files = make_files(n, seed);
@@ -212,17 +209,29 @@ START_TEST(test_any_plan_gives_the_same_bits)
   struct test_rng rng = test_rng(1000 + (uint64_t)_i);
   struct test_network_style style = test_small_style();
   test_random_network(&rng, &style, cfg, sizeof cfg);
-  check_network(cfg, &rng, test_level(_i), 14, 0); /* the last ones split */
+  check_network(test_network(cfg), cfg, &rng, test_level(_i), 14); /* the last ones split */
 }
 END_TEST
+
+/* At least one layer of the network has several outputs. */
+static struct mafat_network *random_several_outputs(struct test_rng *rng, char cfg[TEST_CFG_ROOM])
+{
+  struct test_network_style style = test_small_style();
+  struct mafat_network *n;
+  for (;;) {
+    test_random_network(rng, &style, cfg, TEST_CFG_ROOM);
+    n = test_network(cfg);
+    if (test_several_outputs(n, test_random(rng), 50) > 0) return n;
+    mafat_network_close(&n);
+  }
+}
 
 START_TEST(test_layers_with_several_outputs)
 {
   char cfg[TEST_CFG_ROOM];
   struct test_rng rng = test_rng(70000 + (uint64_t)_i);
-  struct test_network_style style = test_small_style();
-  test_random_network(&rng, &style, cfg, sizeof cfg);
-  check_network(cfg, &rng, test_level(_i), 12, 50);
+  struct mafat_network *n = random_several_outputs(&rng, cfg);
+  check_network(n, cfg, &rng, test_level(_i), 12);
 }
 END_TEST
 

@@ -579,6 +579,84 @@ START_TEST(a_file_beside_is_regular)
 }
 END_TEST
 
+/* ---- several outputs ---- */
+
+enum { ROWS = 6, COLUMNS = 10, BEST = 5, OUTPUTS = 4 };
+
+/* A convolution; its best columns and their places; some columns and the rest. */
+static void write_model_of_several_outputs(void)
+{
+  static const int64_t picture[] = {1, 3, ROWS, COLUMNS}, kernels[] = {FILTERS, 3, 3, 3}, best[] = {BEST}, sizes[] = {4, 6};
+  static const char *const outputs[OUTPUTS] = {"values", "floats", "left", "sum"};
+  static double numbers[FILTERS * TAPS];
+  struct test_message graph = {0};
+  struct test_rng rng = test_rng(2);
+  for (int i = 0; i < FILTERS * TAPS; i++) numbers[i] = (double)(test_random(&rng) >> 8) / 16777216 - .5;
+  test_onnx_add(&graph, "Conv", "x w", "c", "pads=[1,1,1,1]");
+  test_onnx_add(&graph, "TopK", "c best", "values places", "axis=3");
+  test_onnx_add(&graph, "Cast", "places", "floats", "to=1");
+  test_onnx_add(&graph, "Split", "c sizes", "left right", "axis=3");
+  test_onnx_add(&graph, "ReduceMax", "right", "largest", "axes=[3]");
+  test_onnx_add(&graph, "Add", "left largest", "sum", "");
+  test_onnx_floats(&graph, "w", 4, kernels, numbers);
+  test_onnx_int64s(&graph, "best", 1, best);
+  test_onnx_int64s(&graph, "sizes", 2, sizes);
+  test_onnx_input(&graph, "x", 4, picture);
+  for (int i = 0; i < OUTPUTS; i++) test_onnx_output(&graph, outputs[i], -1, NULL);
+  struct test_message m = test_onnx_model(&graph, 13);
+  test_write_file(model_path, m.data, m.n);
+  free(m.data);
+}
+
+static int count_layers_of_several_outputs(const char *path)
+{
+  struct mafat_network *n;
+  struct mafat_weights *w;
+  int count = 0;
+  ck_assert_msg(opens(path, &n, &w), "%s", diagnostic.text);
+  for (int l = 0; l < n->n_layers; l++) count += mafat_layer_n_outputs(&n->layers[l]) > 1;
+  mafat_weights_close(&w);
+  mafat_network_close(&n);
+  return count;
+}
+
+/* All outputs, one after the other: as many floats as are returned. */
+static size_t run_outputs(const char *path, const char *plan, float *to)
+{
+  const struct mafat_model_options o = {.size = sizeof o, .memory_bytes = (size_t)1 << 30, .plan = plan, .floats_only = true};
+  static float input[3 * ROWS * COLUMNS];
+  struct mafat_model *m;
+  size_t n = 0;
+  for (int i = 0; i < 3 * ROWS * COLUMNS; i++) input[i] = (float)(i * 37 % 101) / 101;
+  ck_assert_msg(mafat_model_open(&m, path, NULL, &o, &diagnostic) == MAFAT_OK, "%s: %s", plan, diagnostic.text);
+  ck_assert_int_eq(mafat_model_run_floats(m, input, 3 * ROWS * COLUMNS, &diagnostic), MAFAT_OK);
+  for (int i = 0; i < OUTPUTS; i++) {
+    struct mafat_port_facts f = {.size = sizeof f};
+    ck_assert_int_eq(mafat_model_describe_output(m, i, &f), MAFAT_OK);
+    ck_assert_int_eq(mafat_model_read_output(m, f.name, to + n, f.n, &diagnostic), MAFAT_OK);
+    n += f.n;
+  }
+  mafat_model_close(&m);
+  return n;
+}
+
+START_TEST(layers_of_several_outputs_have_the_bits_of_the_model)
+{
+  static const char *const plans[] = {"1x1/NoCut", "rows1:streamed/NoCut", "2x3:loaded/NoCut", "panels:streamed/NoCut"};
+  enum { FLOATS = FILTERS * ROWS * (BEST + BEST + 4 + 4) };
+  static float reference[FLOATS], found[FLOATS];
+  write_model_of_several_outputs();
+  pack_model();
+  ck_assert_int_eq(count_layers_of_several_outputs(model_path), 2);
+  ck_assert_int_eq(count_layers_of_several_outputs(packed_path), 2);
+  ck_assert_uint_eq(run_outputs(model_path, plans[0], reference), FLOATS);
+  for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+    ck_assert_uint_eq(run_outputs(packed_path, plans[i], found), FLOATS);
+    ck_assert_msg(memcmp(found, reference, sizeof found) == 0, "%s", plans[i]);
+  }
+}
+END_TEST
+
 /* What is in memory has no folder; packed it holds all that it needs. */
 START_TEST(a_model_in_memory_holds_its_constants)
 {
@@ -618,6 +696,7 @@ Suite *packed_graph_suite(void)
   tcase_add_test(t, files_are_found_by_long_names);
   tcase_add_test(t, an_excerpt_stands_for_its_file);
   tcase_add_test(t, a_file_beside_is_regular);
+  tcase_add_test(t, layers_of_several_outputs_have_the_bits_of_the_model);
   tcase_add_test(t, a_model_in_memory_holds_its_constants);
   suite_add_tcase(s, t);
   return s;

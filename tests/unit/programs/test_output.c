@@ -104,7 +104,7 @@ static void check_null(struct json_object *object, const char *key)
 
 static struct mafat_detection boxes[] = {{17, .94f, 131.25f, 220.5f, 183, 319},
                                          {1, .5f, -12.75f, 1e9f, 0, .1f}};
-static struct mafat_detections detections = {boxes, 2};
+static struct mafat_detections detections = {.list = boxes, .n = 2, .left_out = 7};
 static const double latencies[] = {12.5, 12.25, 13};
 
 static struct mafat_run_report full_report(void)
@@ -117,7 +117,7 @@ static struct mafat_run_report full_report(void)
       .layers_ms = 12, .latency_ms = 12.5, .latencies_ms = latencies, .n_latencies = 3,
       .total_ms = 140, .swap_in_bytes = 0, .swap_out_bytes = 8192, .swap_scope = "cgroup",
       .major_faults = 2, .weights_read_bytes = 203934260, .kind = MAFAT_MODEL_DETECTOR,
-      .detections = &detections, .boxes_left_out = 7, .reserve_bytes = 262144, .lock = "off", .lock_reason = "no group",
+      .detections = &detections, .reserve_bytes = 262144, .lock = "off", .lock_reason = "no group",
       .locked_bytes = 0, .sandbox = "seccomp", .stall_scope = "system", .stall_some_us = 12, .stall_full_us = 11};
 }
 
@@ -356,7 +356,7 @@ START_TEST(test_run_text)
   ck_assert_str_eq(take(), "dog.jpg: 2 detections in 12.3 ms\n"
                            "  class 17 94 %  (131, 221) 183 x 319\n"
                            "  class 1 50 %  (-13, 1000000000) 0 x 0\n");
-  struct mafat_detections one = {boxes, 1}, none = {NULL, 0};
+  struct mafat_detections one = {.list = boxes, .n = 1}, none = {.n = 0};
   boxes[0].x = -.4f;
   r.detections = &one;
   ck_assert_int_eq(mafat_output_run_text(&r, &writer), MAFAT_OK);
@@ -459,7 +459,7 @@ START_TEST(test_full_pipe)
   int ends[2];
   pthread_t reader;
   void *n_read;
-  struct mafat_detections many = {calloc(4000, sizeof *boxes), 4000};
+  struct mafat_detections many = {.list = calloc(4000, sizeof *boxes), .n = 4000};
   struct mafat_run_report r = full_report();
   r.detections = &many;
   ck_assert_ptr_nonnull(many.list);

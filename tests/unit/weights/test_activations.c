@@ -173,6 +173,27 @@ START_TEST(test_a_table_makes_a_network)
 }
 END_TEST
 
+/* Of a layer that computes, and of one whose function is a table of its own. */
+START_TEST(test_outputs_are_floats)
+{
+  const int layer = _i + 1;
+  struct mafat_network *n = test_network(small_cfg);
+  struct mafat_activations *a = small_table();
+  struct mafat_source *source = malloc(sizeof *source);
+  struct mafat_diagnostic d = {""};
+  *source = (struct mafat_source){layer, 0, 8, 0, 12};
+  n->outputs = calloc(1, sizeof *n->outputs);
+  n->outputs[0] = (struct mafat_port){.sources = {source, 1, 1}, .shape = {12, 12, 8}};
+  n->n_outputs = 1;
+  mafat_network_keep(n, layer);
+  ck_assert_msg(apply(n, a, &d) == MAFAT_OK, "%s", d.text);
+  for (int l = 0; l < n->n_layers - 1; l++) ck_assert_int_eq(mafat_network_is_output(n, n->n_layers, l), l == source->tensor);
+  ck_assert_int_eq(n->layers[source->tensor].out_type, MAFAT_F32);
+  free(a);
+  mafat_network_close(&n);
+}
+END_TEST
+
 START_TEST(test_tables_that_cannot_be_are_refused)
 {
   struct {
@@ -702,6 +723,7 @@ Suite *activations_suite(void)
   TCase *tables = tcase_create("tables");
   tcase_add_test(tables, test_a_table_makes_a_network);
   tcase_add_test(tables, test_tables_that_cannot_be_are_refused);
+  tcase_add_loop_test(tables, test_outputs_are_floats, 0, 2);
   tcase_add_test(tables, test_what_is_read_as_numbers_has_a_scale);
   tcase_add_test(tables, test_maps_that_only_convolutions_read_can_have_factors);
   tcase_add_test(tables, test_channels_become_alike);
