@@ -4,7 +4,7 @@
  *
  * For every tile of a group and every layer it counts, in floats of 4 bytes,
  *
- * scratch = w_out * h_out * c_in * F^2 / S     the im2col matrix of a convolution
+ *   scratch = w_out * h_out * c_in * F^2 / S     the im2col matrix of a convolution
  *   output  = w_out * h_out * c_out
  *   input   = w_in * h_in * c_in
  *   scratch + output + 2 * input

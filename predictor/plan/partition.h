@@ -8,8 +8,8 @@
 /* Action of a part. Only MAFAT_PART_COMPUTE occurs on a single device (ranks/rank_parts.h). */
 enum mafat_part_act {
   MAFAT_PART_COMPUTE, /* compute, or read an input */
-  MAFAT_PART_SEND,    /* begin to send; the data must stay until */
-  MAFAT_PART_WAIT,    /* the wait for the end of sending */
+  MAFAT_PART_SEND,    /* begin to send; the data stays until MAFAT_PART_WAIT */
+  MAFAT_PART_WAIT,    /* wait until it is sent */
   MAFAT_PART_RECEIVE  /* receive from another rank */
 };
 

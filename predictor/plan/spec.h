@@ -1,6 +1,6 @@
-/* A plan's text as a struct: groups, how each is divided, where its weights are, algorithms. Reading
- * and writing a spec needs no network; applied to a network it becomes a plan (planning.h). Searches
- * produce specs.
+/* A plan's text as a struct: groups, how each is divided, where its weights are, algorithms.
+ * Reading and writing a spec needs no network; applied to a network it becomes a plan (planning.h).
+ * Searches produce specs.
  *
  * The text, as in the paper and extended (mafat-plan(7)):
  *   5x5/8/2x2             layers 0..7 in 5 x 5 tiles, the rest in 2 x 2
@@ -13,8 +13,8 @@
  *                         time (rows: four)
  *   rows4:early/NoCut     layers whose output is smaller than their input run as soon as they can,
  *                         instead of on demand
- *   rows4/12/panels       the rest as whole maps, 32 filters at a time. If a convolution is read only
- *                         by 1x1s and pools, they consume each panel at once, and the wide map
+ *   rows4/12/panels       the rest as whole maps, 32 filters at a time. If a convolution is read
+ *                         only by 1x1s and pools, they consume each panel at once, and the wide map
  *                         never exists (panels:apart: it does)
  *   rows4:loaded/12/panels:streamed
  *                         weights of the rows are read in every run and stay in memory while they
@@ -34,8 +34,8 @@
  *                         whose last layer sums its input part by part. h[20,30]:12-17: boundaries
  *                         on the last layer's map. Layers not named run whole
  *   rows4/12,40,44-45/1x1
- *                         layers 40, 44 and 45 run in the first group too. A group is a set of layers
- *                         that reads nothing made by a later group
+ *                         layers 40, 44 and 45 run in the first group too. A group is a set of
+ *                         layers that reads nothing made by a later group
  *   rows4/12/1x1/order=best
  *                         scheduling of the layers in each group that is not by rows (file,
  *                         postorder, forward, sp, best)
