@@ -1,7 +1,8 @@
-/* mafat for C++11 and later: objects close themselves, errors are exceptions.
+/* mafat for C++11 and later: objects close themselves, errors are exceptions. Header only, over the
+ * C functions.
  *
- * Header only, over the C functions: `get()` of each object is the C library's, for functions that
- * have no method here. Objects are moved, not copied. mafat.h says which threads may use them. */
+ * Each object's get() returns the C library's object, for functions without a method here. Objects
+ * are movable and not copyable. mafat.h describes thread safety. */
 #ifndef MAFAT_HPP
 #define MAFAT_HPP
 
@@ -19,7 +20,7 @@
 
 namespace mafat {
 
-/* what() is the library's line, code one of mafat.h's. */
+/* what() is the library's message, code() an error of mafat.h. */
 class error : public std::runtime_error {
 public:
   error(int code, const char *text) : std::runtime_error(text), code_(code) {}
@@ -30,7 +31,7 @@ private:
   int code_;
 };
 
-/* A diagnostic whose check() throws it. */
+/* A diagnostic; check() throws it as an error. */
 class diagnostic {
 public:
   diagnostic() { d_.text[0] = '\0'; }
@@ -50,7 +51,7 @@ template <class T, void (*close)(T **)> struct closer {
 
 template <class T, void (*close)(T **)> using handle = std::unique_ptr<T, closer<T, close>>;
 
-/* A struct of the C library: all 0, but for its size. */
+/* A struct of the C library with its size set, otherwise all zeros. */
 template <class T> T sized()
 {
   T made = T();
@@ -58,12 +59,12 @@ template <class T> T sized()
   return made;
 }
 
-/* Defaults, of which a program changes what it wants. */
+/* Options, initialized with defaults. */
 struct options : mafat_model_options {
   options() : mafat_model_options(sized<mafat_model_options>()) {}
 };
 
-/* Describes frames of video, by the text that options.frames takes. */
+/* Describes video frames by the value of options.frames. */
 inline mafat_frame_facts frame_facts(const char *frames)
 {
   diagnostic d;
@@ -72,7 +73,7 @@ inline mafat_frame_facts frame_facts(const char *frames)
   return f;
 }
 
-/* Memory that models share, which run one after the other: options.arena = arena.get(). */
+/* Memory shared by models that run one after the other: options.arena = arena.get(). */
 class arena {
 public:
   arena()
@@ -103,7 +104,7 @@ private:
   handle<mafat_detections, mafat_detections_close> handle_;
 };
 
-/* A file of a model that is open already, or in memory (mafat_file.h). Both stay the caller's. */
+/* An open model file, or one in memory (mafat_file.h). The caller keeps both. */
 inline mafat_file open_file(int fd, const char *name = nullptr) noexcept
 {
   mafat_file f = sized<mafat_file>();
@@ -122,7 +123,7 @@ inline mafat_file memory_file(const void *data, std::size_t bytes) noexcept
 
 class model {
 public:
-  /* weights: none where the file holds its own: ONNX, TFLite, packed. */
+  /* Without weights: for files that hold their own (ONNX, TFLite, packed). */
   explicit model(const std::string &path, const options &with = options()) { open(path.c_str(), nullptr, with); }
   model(const std::string &cfg, const std::string &weights, const options &with = options())
   {
@@ -138,7 +139,7 @@ public:
     if (!stride) stride = static_cast<std::size_t>(w) * static_cast<std::size_t>(channels);
     call(mafat_model_run_pixels, pixels, w, h, channels, stride);
   }
-  /* Video: mafat_video.h. */
+  /* Video frames: see mafat_video.h. */
   unsigned char *frame_room() { return mafat_model_frame_room(get()); }
   void run_frame(const unsigned char *frame, std::size_t bytes)
   {
@@ -154,7 +155,7 @@ public:
     call(mafat_model_frame_rows, frame, bytes, row, context);
   }
   void run(const std::vector<float> &input) { call(mafat_model_run_floats, input.data(), input.size()); }
-  /* The vector stays where it is until the run. */
+  /* The vector must stay valid until the run. */
   void set_input(const std::string &name, const std::vector<float> &floats)
   {
     call(mafat_model_set_input, name.c_str(), floats.data(), floats.size());
@@ -162,7 +163,7 @@ public:
   void set_input(const std::string &, std::vector<float> &&) = delete;
   void run() { call(mafat_model_run_inputs); }
   void rest() noexcept { mafat_model_rest(get()); }
-  /* From another thread: the run under way throws an error of MAFAT_ECANCELED. */
+  /* May be called from another thread: the current run throws an error of MAFAT_ECANCELED. */
   void cancel() noexcept { mafat_model_cancel(get()); }
 
   detections detect(float thresh = 0.5f, float nms = 0.45f) const
@@ -181,7 +182,7 @@ public:
     top.resize(static_cast<std::size_t>(n));
     return top;
   }
-  /* In the row-major order of its dimensions. */
+  /* Row-major by the port's dimensions. */
   std::vector<float> output(const mafat_port_facts &port) const
   {
     diagnostic d;
@@ -251,10 +252,10 @@ private:
   }
 };
 
-/* Plans and their cost, before anything runs. */
+/* Dry run: plans and their cost, without running. */
 class query {
 public:
-  /* weights: none, Darknet's are assumed. */
+  /* Without weights: Darknet's are assumed. */
   explicit query(const std::string &path, const options &with = options()) { open(path.c_str(), nullptr, with); }
   query(const std::string &cfg, const std::string &weights, const options &with = options())
   {
@@ -263,7 +264,7 @@ public:
   explicit query(const mafat_file &file, const options &with = options()) { open(file, nullptr, with); }
   query(const mafat_file &cfg, const mafat_file &weights, const options &with = options()) { open(cfg, &weights, with); }
 
-  /* For a budget, 0: the options'. Calls use(plan facts); their texts live until it returns. */
+  /* Calls use(plan facts) for a budget; 0: the options'. Its texts are valid until it returns. */
   template <class Use> void answer(std::size_t budget_bytes, Use use) const
   {
     diagnostic d;
@@ -313,8 +314,8 @@ struct pack_options : mafat_pack_options {
   pack_options() : mafat_pack_options(sized<mafat_pack_options>()) {}
 };
 
-/* A packed file being written. Destroyed before step() returned true, it removes the file. Paths and
- * options outlive it. */
+/* A packed file being written. If destroyed before step() returns true, it removes the file. Paths
+ * and options must outlive it. */
 class pack {
 public:
   /* weights NULL: model is an ONNX or TFLite file. */

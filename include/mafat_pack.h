@@ -1,5 +1,5 @@
-/* Writes packed files: a network and its weights in one file, in the order that plans read them, in
- * narrower types if asked for (pack_weights(1)). Sizes, defaults, errors and ownership are
+/* Writes packed files: a network and its weights in one file, in the order that plans read them,
+ * and in narrower types if requested (pack_weights(1)). Sizes, defaults, errors and ownership are
  * described in mafat.h. */
 #ifndef MAFAT_PACK_H
 #define MAFAT_PACK_H
@@ -10,81 +10,82 @@
 extern "C" {
 #endif
 
-/* Is it a packed file? */
+/* Is the file packed? */
 MAFAT_API bool mafat_is_packed(const char *path);
 
-/* What it points to must stay until the file is closed. */
+/* Pointers must stay valid until the file is closed. */
 struct mafat_pack_options {
   size_t size;
   const char *weights;     /* type, such as "int8" (pack_weights --help); default "float32" */
-  const char *activations; /* default "float32"; "int8": convolutions between the first and the last
-                              compute with integers, and weights are int8 */
-  const char *const *calibrate; /* (n_calibrate) for int8 activations: pictures that choose the
-                              quantization parameters */
+  /* default "float32"; "int8": convolutions between the first and the last compute in integers, and
+   * weights are int8 */
+  const char *activations;
+  /* (n_calibrate) for int8 activations: pictures from which quantization parameters are chosen */
+  const char *const *calibrate;
   int n_calibrate;
-  const char *measure;     /* picture that measures the error of each layer's output; default: those
-                              of calibrate, else no measuring */
-  const double *keep_above; /* a layer with a larger error gets the next wider type, until none has;
-                              default: no limit */
-  const char *fork;        /* as for a model */
-  const char *const *constants; /* (n_constants) as for a model */
+  /* picture for measuring the error of each layer's output; default: those of calibrate; without
+   * any, no measuring */
+  const char *measure;
+  /* layers with a larger error get the next wider type, until none has; default: no limit */
+  const double *keep_above;
+  const char *fork;        /* as in mafat_model_options */
+  const char *const *constants; /* (n_constants) as in mafat_model_options */
   int n_constants;
-  bool replace;            /* an existing file; else MAFAT_EINVAL */
-  const char *replace_name; /* what messages call it; default "replace" */
+  bool replace;            /* replace an existing file; else MAFAT_EINVAL */
+  const char *replace_name; /* name of this option in messages; default "replace" */
   struct mafat_warning_sink warnings;
 };
 
 struct mafat_pack;
 
 /* Reads the network and writes nothing yet. model_path: a cfg, with its weights; or an ONNX or
- * TFLite file, with weights_path NULL. Paths must stay until it is closed. Errors of
- * mafat_model_open; MAFAT_EINVAL: the options, a packed model, or an output file that exists. *out
- * is NULL after a failure. */
+ * TFLite file, with weights_path NULL. Paths must stay valid until it is closed. Errors of
+ * mafat_model_open; MAFAT_EINVAL: invalid options, a packed model, or an output file that exists.
+ * *out is NULL after a failure. */
 MAFAT_API int mafat_pack_open(struct mafat_pack **out, const char *model_path,
                               const char *weights_path, const char *out_path,
                               const struct mafat_pack_options *options, struct mafat_diagnostic *d);
-/* Does the next part of the work. The first creates a file of another name (mafat_pack_facts.path);
- * each of the next writes a megabyte or part of a layer, or runs all pictures; the last renames the
- * file and sets *done. After a failure it can only be closed. MAFAT_EFORMAT, MAFAT_EINVAL: weights
- * and pictures. MAFAT_EUNSUPPORTED: no layer supports int8. MAFAT_EIO. */
+/* Does the next part of the work. The first creates a temporary file (mafat_pack_facts.path); later
+ * ones write a megabyte or part of a layer, or run all pictures; the last renames the file and sets
+ * *done. After a failure it can only be closed. MAFAT_EFORMAT, MAFAT_EINVAL: weights and pictures.
+ * MAFAT_EUNSUPPORTED: no layer supports int8. MAFAT_EIO. */
 MAFAT_API int mafat_pack_step(struct mafat_pack *pack, bool *done, struct mafat_diagnostic *d);
-/* Before it is done: removes the file. */
+/* If not done, removes the temporary file. */
 MAFAT_API void mafat_pack_close(struct mafat_pack **pack);
 
 struct mafat_pack_facts {
   size_t size;
   const char *path;      /* of the file being written: out_path + ".part" */
-  int pass;              /* from 0 on: written again with wider layers or other parameters */
-  double share;          /* of this pass's bytes that are written; 1: all */
-  /* Known before the last step, if anything is measured; else 0. */
-  int n_layers, n_ways;  /* of the functions below */
-  double error, largest; /* of the network's outputs together, as of a layer's */
+  int pass; /* from 0; each pass rewrites the file with wider layers or other parameters */
+  double share;          /* written share of this pass's bytes, 0 to 1 */
+  /* Known before the last step if errors are measured; else 0. */
+  int n_layers, n_ways;  /* numbers of entries of the functions below */
+  double error, largest; /* of the network's outputs together, defined as for a layer */
 };
 
 struct mafat_pack_layer_facts {
   size_t size;
   int layer;
   const char *type;      /* the cfg's word */
-  const char *computes;  /* "float32", or "int8": with integers */
+  const char *computes;  /* "float32", or "int8": in integers */
   const char *weights;   /* their type in the file; NULL: none */
   size_t bytes;          /* of weights, scales and biases */
-  double error;          /* of its output, if all layers before compute with floats: relative root
-                            mean square */
-  double largest;        /* difference, relative to the largest magnitude */
-  bool kept;             /* wider than asked for */
+  double error; /* of its output, with all earlier layers in floats: relative root mean square */
+  double largest;        /* largest difference, relative to the largest magnitude */
+  bool kept;             /* wider than requested */
 };
 
 /* Quantization parameters that were tried. */
 struct mafat_pack_way_facts {
   size_t size;
-  const char *ranges;    /* chosen by "least squares", "percentile" */
-  bool equalized;        /* channels around depthwise convolutions are equalized first */
+  const char *ranges;    /* method: "least squares", "percentile" */
+  bool equalized;        /* channels around depthwise convolutions are equalized */
   double error;          /* of the outputs */
   bool taken;
 };
 
 MAFAT_API int mafat_pack_describe(const struct mafat_pack *pack, struct mafat_pack_facts *facts);
-/* From 0 on. MAFAT_EINVAL: out of range. */
+/* Entries from 0. MAFAT_EINVAL: out of range. */
 MAFAT_API int mafat_pack_layer(const struct mafat_pack *pack, int index,
                                struct mafat_pack_layer_facts *facts);
 MAFAT_API int mafat_pack_way(const struct mafat_pack *pack, int index,

@@ -1,5 +1,5 @@
-/* Plans for several devices: what each rank of mafat_ranks(1) would need, and how long a run takes.
- * Sizes, defaults, errors and ownership are described in mafat.h. */
+/* Plans for several devices: predicted memory of each rank of mafat_ranks(1), and the time of a
+ * run. Sizes, defaults, errors and ownership are described in mafat.h. */
 #ifndef MAFAT_RANKS_H
 #define MAFAT_RANKS_H
 
@@ -15,19 +15,20 @@ struct mafat_ranks_question {
   const char *search;          /* default "deeperthings"; "fdto", "layers", "best"; ignored if the
                                   query has a plan */
   double link_bits_per_second; /* between any two ranks */
-  double link_seconds;         /* of a message, beside its bytes */
-  const double *speeds;        /* (n_ranks) above 0, relative to predictions for this machine;
-                                  default 1. All ranks get equal work */
+  double link_seconds;         /* latency per message */
+  /* (n_ranks) above 0, relative to predictions for this machine; default 1. All ranks get equal
+   * work */
+  const double *speeds;
   const size_t *memory_bytes;  /* (n_ranks) for arena and weights; default: the query's budget, if
                                   the options gave one */
   double plan_seconds;         /* time limit of the search "best"; default: the query's, or none */
 };
 
 struct mafat_rank_facts {
-  size_t arena_bytes, weights_bytes; /* of its parts; weights: kept */
+  size_t arena_bytes, weights_bytes; /* of the layers on this rank; weights: kept */
   uint64_t sent_bytes, received_bytes;
   int messages;                      /* sent */
-  double compute_ms, waiting_ms;     /* waiting: for data of other ranks */
+  double compute_ms, waiting_ms;     /* waiting: for data from other ranks */
 };
 
 struct mafat_shared_layer_facts {
@@ -41,9 +42,9 @@ struct mafat_ranks_facts {
   const char *plan, *search; /* search: NULL if the plan was given */
   int n_ranks;
   const struct mafat_rank_facts *ranks; /* (n_ranks) */
-  int switch_layer;          /* first layer with weights that is shared by its weights; -1: none */
+  int switch_layer;          /* first layer that is distributed by weights; -1: none */
   int n_layers;
-  const struct mafat_shared_layer_facts *layers; /* (n_layers) those with weights */
+  const struct mafat_shared_layer_facts *layers; /* (n_layers) layers with weights */
   uint64_t exchanged_bytes;
   double latency_ms;         /* until rank 0 has the output */
 };
@@ -53,8 +54,8 @@ struct mafat_ranks_answer;
 /* Names of searches for several devices, the default first; NULL: out of range. */
 MAFAT_API const char *mafat_ranks_search(int index);
 
-/* MAFAT_ELIMIT: a rank needs more than its memory. MAFAT_EINVAL: the question. *out is NULL after a
- * failure. */
+/* MAFAT_ELIMIT: a rank needs more than its memory. MAFAT_EINVAL: invalid question. *out is NULL
+ * after a failure. */
 MAFAT_API int mafat_query_ranks(struct mafat_ranks_answer **out, const struct mafat_query *query,
                                 const struct mafat_ranks_question *question,
                                 struct mafat_diagnostic *d);

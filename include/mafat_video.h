@@ -1,5 +1,5 @@
-/* Runs on frames of video. mafat_model_options.frames is the format of the frames and makes room
- * for one in the arena, so that it is nowhere else. Sizes, errors and ownership are described in
+/* Runs on video frames. With mafat_model_options.frames, the format, the arena has a buffer for
+ * one frame, so that no other memory is needed. Sizes, errors and ownership are described in
  * mafat.h. */
 #ifndef MAFAT_VIDEO_H
 #define MAFAT_VIDEO_H
@@ -22,27 +22,27 @@ struct mafat_frame_facts {
 MAFAT_API int mafat_frame_describe(const char *frames, struct mafat_frame_facts *facts,
                                    struct mafat_diagnostic *d);
 
-/* Room in the arena to fill with a frame before its run. Filling it overwrites the last run's
- * outputs. Ask again after another model used a shared arena. NULL: the model was opened without
- * frames, or with frames_outside. */
+/* The arena's buffer for the next frame. Filling it overwrites the last run's outputs. Call again
+ * after another model used a shared arena. NULL: the model was opened without frames, or with
+ * frames_outside. */
 MAFAT_API unsigned char *mafat_model_frame_room(struct mafat_model *model);
 
-/* Runs on a frame of n bytes, in that room or the caller's memory, in the options' format: planes
- * and rows are contiguous. Y, U and V are BT.601's, 16 to 235 (yuvj420p and mjpeg: 0 to 255); each
- * pixel takes the nearest U and V. The result is that of a PPM file of the converted pixels.
- * MAFAT_EINVAL: no frames in the options, or a wrong length. mjpeg: errors of a picture, too. */
+/* Runs on a frame of n bytes in the options' format, in that buffer or the caller's memory. Planes
+ * and rows are contiguous. Y, U and V are BT.601's, 16 to 235 (yuvj420p and mjpeg: 0 to 255);
+ * pixels use the nearest U and V. The result equals that of a PPM file of the converted pixels.
+ * MAFAT_EINVAL: no frames in the options, or a wrong length. mjpeg: also errors of pictures. */
 MAFAT_API int mafat_model_run_frame(struct mafat_model *model, const unsigned char *frame, size_t n,
                                     struct mafat_diagnostic *d);
-/* The same for a frame of any format in the caller's memory, whatever the model was opened for. It
+/* The same for a frame of any format in the caller's memory, regardless of the options. Its memory
  * is outside the budget, and mafat_model_frame_rows does not see it. */
 MAFAT_API int mafat_model_run_frame_of(struct mafat_model *model, const char *frames,
                                        const unsigned char *frame, size_t n,
                                        struct mafat_diagnostic *d);
 
-/* Calls `row` for each row of a frame, from the top down, to draw boxes on: row y as red, green and
- * blue, width * 3 bytes, which it may change. A code other than MAFAT_OK ends this and is returned.
- * mjpeg is decoded again; with frames_stay its memory is part of the prediction. Outputs and
- * detections stay as they are. Errors of mafat_model_run_frame, and of `row`. */
+/* Calls `row` for each row of a frame, from the top, for drawing boxes: row y as red, green and
+ * blue, width * 3 bytes, writable. A code other than MAFAT_OK ends the calls and is returned. mjpeg
+ * is decoded again; with frames_stay that memory is part of the prediction. Outputs and detections
+ * do not change. Errors of mafat_model_run_frame, and of `row`. */
 MAFAT_API int mafat_model_frame_rows(struct mafat_model *model, const unsigned char *frame,
                                      size_t n,
                                      int (*row)(void *context, unsigned char *rgb, int y,

@@ -1,7 +1,7 @@
-# The cross-builds that `make check-arm` runs under qemu-user.
+# Cross-builds for `make check-arm`, which runs them under qemu-user.
 
-# A cross-build has no library but libc: no decoders, no annotate, and the unit
-# tests on tests/arm/check.h, which notes nothing, without the suites that need libjpeg, libpng, json-c.
+# A cross-build has only libc: no decoders, no annotate. The unit tests use tests/arm/check.h in
+# place of Check, without the suites that need libjpeg, libpng or json-c.
 ARM_TRIPLETS := aarch64-linux-gnu arm-linux-gnueabihf
 ARM_TESTS = $(filter-out tests/support/marks.c tests/support/picture_%.c tests/unit/image/test_image%.c \
               tests/unit/image/test_pictures.c tests/unit/programs/test_output.c,$(TESTS)) tests/arm/check.c
@@ -18,8 +18,10 @@ $(BUILD)/arm_floats: $(BUILD)/obj/tests/arm/floats.o $(LIB)
 $(ARM_TRIPLETS):
 	+@$(call arm_make,$@) all $(addprefix $(BUILD)/$@/,run_inference_dynamic $(ARM_CHECKS))
 
-# Where no one cross-builds: a test that asks for a library, or for what tests/arm/check.h has not, is an error.
-check-arm-tests: ## the unit tests compile without libraries, as for Arm (seconds)
+# --- Arm ---------------------------------------------------------------------
+
+# Finds tests that need a library, or something that tests/arm/check.h lacks, without a cross-build.
+check-arm-tests: ## compile the unit tests without libraries, as for Arm (seconds)
 	@$(CC) -fsyntax-only -Werror=implicit-function-declaration -Itests/arm -DMAFAT_TESTS_WITHOUT_LIBRARIES -DMAFAT_WITHOUT_JPEG -DMAFAT_WITHOUT_PNG \
 	  -DMAFAT_WITHOUT_URING $(CPPFLAGS) $(CFLAGS) $(ARM_TESTS)
 
@@ -27,11 +29,11 @@ run-arm: all $(BUILD)/arm_floats $(ARM_TRIPLETS)
 	@BUILD=$(BUILD) ./tests/arm.sh $(ARM_TRIPLETS)
 	@BUILD=$(BUILD) ./tests/sandbox/run.sh $(ARM_TRIPLETS)
 
-check-arm: ## cross-build for aarch64 and armv7, test under qemu-user, and the sandbox under a kernel for them in an emulated machine
+check-arm: ## cross-build for aarch64 and armv7, test under qemu-user; the sandbox in an emulated machine
 	@./scripts/packages.sh arm
 	@$(MAKE) --no-print-directory run-arm
 
-# Leaks are left to the machine that builds: who looks for them stops the process' threads, which qemu-user cannot.
+# Without leak detection, which stops the process's threads; qemu-user cannot do that.
 ARM_SANITIZED := $(ARM_TRIPLETS:%=asan-%)
 $(ARM_SANITIZED): folder = $(BUILD)/arm-asan/$(@:asan-%=%)
 $(ARM_SANITIZED):
@@ -41,18 +43,18 @@ $(ARM_SANITIZED):
 run-arm-asan: $(ARM_SANITIZED)
 	@BUILD=$(BUILD)/arm-asan ./tests/arm/sanitized.sh $(ARM_TRIPLETS)
 
-check-arm-asan: ## the cross-builds under AddressSanitizer and UndefinedBehaviorSanitizer, in qemu-user
+check-arm-asan: ## the cross-builds under AddressSanitizer and UBSan, in qemu-user
 	@./scripts/packages.sh arm
 	@$(MAKE) --no-print-directory run-arm-asan
 
-# A plugin has the machine of qemu, not of what it runs.
+# A plugin is compiled for the machine that qemu runs on.
 $(BUILD)/count.so: tests/arm/count.c
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) -shared -fPIC -fvisibility=hidden -o $@ $<
 
-# FUNCTIONS=1: by function; SHAPE=text: layers whose name has the text in it.
-count-arm: $(BUILD)/count.so ## instructions of the kernels on Arm, by layer, under qemu-user
+# FUNCTIONS=1: by function; SHAPE=text: only layers whose name contains the text.
+count-arm: $(BUILD)/count.so ## count the kernels' instructions on Arm, by layer, under qemu-user
 	@./scripts/packages.sh arm
 	@$(MAKE) --no-print-directory ARM_CHECKS=kernel_check $(ARM_TRIPLETS)
 	@for triplet in $(ARM_TRIPLETS); do ./tests/arm/count.sh $(BUILD) $$triplet $(if $(SHAPE),--shape $(SHAPE)) || exit 1; done

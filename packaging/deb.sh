@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds Debian packages from a copy of the tree, without root, and asks lintian: BUILD/deb/*.deb. BUILD names the build folder
-# (default: build). Exits 1 when building failed or lintian found an error.
+# Builds Debian packages in BUILD/deb from a copy of the tree, without root, and checks them with
+# lintian. BUILD names the build folder (default: build). Exit status 1: the build failed or lintian
+# found an error.
 set -eu
 build=${BUILD:-build}
 folder=$build/deb
@@ -11,7 +12,7 @@ rm -rf "$folder"
 mkdir -p "$tree"
 packaging/copy_tree.sh "$tree" "$build"
 
-# Tests are `make test`'s.
+# Without tests, which `make test` runs.
 log=$folder/log
 if ! (cd "$tree" && env -u MAKEFLAGS -u MAKELEVEL -u BUILD DEB_BUILD_OPTIONS="${DEB_BUILD_OPTIONS-nocheck} parallel=$(nproc)" \
   dpkg-buildpackage -b -us -uc) >"$log" 2>&1; then

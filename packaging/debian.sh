@@ -1,7 +1,8 @@
 # shellcheck shell=bash
-# A minimal Debian of its own, by mmdebstrap: sourced by what builds or tries something where nothing of the host's is.
+# Creates minimal Debian systems with mmdebstrap. Sourced by scripts that build or test without the
+# host's files.
 
-# The sources of the host that are Debian's own: others have keys that only the host has.
+# The host's package sources that are Debian's own. Others have keys that only the host knows.
 debian_sources() { # CODENAME
   local file
   for file in /etc/apt/sources.list /etc/apt/sources.list.d/*; do
@@ -12,8 +13,9 @@ debian_sources() { # CODENAME
   done
 }
 
-# debian_make ROOT LOG PACKAGES [ARCHITECTURES]: of the host's release, from its sources, through its proxies. Where a mirror lacks an
-# index of these (not every one has every architecture's updates), from its main archive alone, which is told.
+# debian_make ROOT LOG PACKAGES [ARCHITECTURES]: creates a system of the host's release, from the
+# host's sources and proxies. If a mirror lacks an index (of some architecture's updates), it uses
+# the main archive and warns.
 debian_make() {
   local root=$1 log=$2 codename option mirror sources options=()
   codename=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
@@ -29,9 +31,10 @@ debian_make() {
   mmdebstrap "${options[@]}" "$codename" "$root" "deb $mirror $codename main" >"$log" 2>&1
 }
 
-# debian_apart FOLDER SCRIPT ARGUMENT...: bash runs the script in mount and process namespaces of its own, with which mounts and
-# processes go; a new folder in FOLDER is its last argument. Whatever ends this: the folder goes when nobody is left who has
-# descriptor 8. Its exit status.
+# debian_apart FOLDER SCRIPT ARGUMENT...: runs the bash script in mount and process namespaces of
+# its own, so that its mounts and processes end with it, and returns its exit status. Its last
+# argument is a new folder in FOLDER, which is removed when no process has descriptor 8 any more,
+# however this ends.
 debian_apart() {
   local folder inside status
   mkdir -p "$1" && folder=$(mktemp -d "$1/debian.XXXXXX") || return 1
@@ -49,7 +52,8 @@ debian_apart() {
   return $status
 }
 
-# What programs expect of a system, and what reaching a mirror takes; in namespaces of one's own.
+# Mounts and files that programs expect, and those needed to reach a mirror. Call it in namespaces
+# of its own.
 debian_mount() { # ROOT
   cp -L /etc/resolv.conf /etc/hosts "$1/etc/"
   mount -t proc proc "$1/proc" && mount --rbind /sys "$1/sys" && mount --rbind /dev "$1/dev"

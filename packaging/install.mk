@@ -1,5 +1,5 @@
-# `make install`, `make uninstall`, `make deb`.  DESTDIR stands before every path;
-# an installed file that holds paths (mafat.pc) does not know of it.
+# `make install`, `make uninstall`, `make deb`. DESTDIR is prepended to every path, but not to paths
+# inside installed files (mafat.pc).
 
 PREFIX     ?= /usr/local
 BINDIR     ?= $(PREFIX)/bin
@@ -12,8 +12,8 @@ BASHDIR    ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR     ?= $(PREFIX)/share/zsh/site-functions
 INSTALL    ?= install
 
-# Build folder's name of a program:installed name. libcgroup and libproc2 are under the LGPL,
-# and nothing is gained by a static swap_cost: linked dynamically in what is handed on.
+# Name in the build folder:installed name. memory_limit is installed dynamically linked, because
+# libcgroup and libproc2 are under the LGPL; swap_cost, because a static one has no advantage.
 SHIPPED := mafat run_inference mafat_serve make_weights pack_weights swap_cost_dynamic:swap_cost \
            $(if $(ANNOTATE),annotate) $(if $(MEMORY_LIMIT),memory_limit_dynamic:memory_limit) $(if $(MPICC),mafat_ranks)
 built_name = $(firstword $(subst :, ,$(1)))
@@ -22,11 +22,12 @@ PROGRAM_NAMES := $(foreach p,$(SHIPPED),$(call installed_name,$(p)))
 MAN_PAGES := $(PROGRAM_NAMES:%=%.1) libmafat.3 mafat-plan.7 $(if $(DROPIN),mafat-darknet.7)
 # bash-completion looks for a file of the command's name.
 COMPLETED := $(filter-out mafat,$(PROGRAM_NAMES))
-# Pages for users, in the folders that they have here; links to other files become text. Pictures that they show.
+# Pages for users, in the same folders as here; links to files that are not installed become text.
+# Their pictures.
 PAGES := README.md CHANGELOG.md SECURITY.md $(filter-out $(addprefix doc/,architecture.md testing.md attacks.md),$(wildcard doc/*.md))
 DOCUMENTS := LICENSE $(addprefix doc/,dog.jpg python.jpg)
 HEADERS := mafat.h mafat_plan.h mafat_video.h mafat_pack.h mafat_ranks.h mafat_file.h mafat.hpp
-# The network that comes along, with a picture: what the tutorial begins with.
+# The example network and its picture, which the tutorial uses.
 SHAPES := shapes.cfg shapes.weights shapes.names
 SHAPES_PICTURE := models/shapes/holdout/000004.jpg
 man_section = $(subst .,,$(suffix $(1)))
@@ -38,19 +39,20 @@ INSTALLED = $(PROGRAM_NAMES:%=$(BINDIR)/%) $(LIBDIR)/$(SONAME) $(LIBDIR)/libmafa
             $(BASHDIR)/mafat $(COMPLETED:%=$(BASHDIR)/%) $(ZSHDIR)/_mafat \
             $(if $(DROPIN),$(LIBDIR)/mafat/libmafat-darknet.so $(LIBDIR)/mafat/libdarknet.so)
 FOLDERS = $(sort $(dir $(INSTALLED)))
-# Folders of nobody else: removed with the last file.
+# Folders that only mafat uses: removed with their last file.
 OWN_FOLDERS = $(DOCDIR)/doc $(DOCDIR) $(LIBDIR)/mafat $(SHAPESDIR) $(PREFIX)/share/mafat
 
-# Words of lists here, of a sed, and of scripts: one of these characters would put files elsewhere.
+# Paths are words in lists, sed scripts and shell scripts: these characters would change where files
+# go.
 PLACES := PREFIX BINDIR LIBDIR INCLUDEDIR MANDIR DOCDIR SHAPESDIR BASHDIR ZSHDIR
 strange = $(filter-out 0 1,$(words $(1)))$(strip $(foreach c,' " & | \ % ;,$(findstring $(c),$(1))))
 check_places = $(foreach v,$(PLACES),$(if $(call strange,$($(v))),$(error $(v) expects a path without blanks and without any of '"&|\%;, found $($(v)))))\
                $(if $(findstring ',$(DESTDIR)),$(error DESTDIR expects a path without ', found $(DESTDIR)))
 
-# FILE...: as a shell's words, wherever DESTDIR is
+# FILE...: quoted for the shell, with DESTDIR
 destined = $(foreach f,$(1),'$(DESTDIR)$(f)')
 
-# A library in the system's own folders is found by name after this.
+# Updates the loader's cache for libraries in system folders.
 tell_loader = [ -n '$(DESTDIR)' ] || [ "$$(id -u)" != 0 ] || PATH=$$PATH:/usr/sbin:/sbin ldconfig
 
 $(BUILD)/swap_cost_dynamic: $(call objects,programs/swap_cost/swap_cost.c)
@@ -61,7 +63,7 @@ $(BUILD)/memory_limit_dynamic: $(call objects,$(wildcard programs/memory_limit/*
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcgroup -lproc2 $(LDLIBS)
 
-# Pages with what they lack of the tables of options and searches; the completion with the words of these.
+# Manual pages and completion, completed from the tables of options and searches.
 TABLES := programs/shared/options.def $(wildcard search/*/*.c)
 BUILT_PAGES = $(MAN_PAGES:%=$(BUILD)/man/%)
 COMPLETION := $(BUILD)/completion/mafat.bash
@@ -84,7 +86,9 @@ all: $(COMPLETION) $(BUILT_PAGES)
 
 shipped: $(COMPLETION) $(BUILT_PAGES) $(PAGES:%=$(BUILD)/pages/%) $(SHARED) $(BUILD)/libmafat.so $(LIB) $(DROPIN) $(foreach p,$(SHIPPED),$(BUILD)/$(call built_name,$(p)))
 
-install: shipped ## install (DESTDIR, PREFIX, BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR, SHAPESDIR, BASHDIR, ZSHDIR)
+# --- installing --------------------------------------------------------------
+
+install: shipped ## install programs, libraries and pages (PREFIX, DESTDIR, BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR, SHAPESDIR, BASHDIR, ZSHDIR)
 	$(check_places)$(Q)$(INSTALL) -d $(call destined,$(FOLDERS))
 	$(Q)$(foreach p,$(SHIPPED),$(INSTALL) -s -m 755 $(BUILD)/$(call built_name,$(p)) '$(DESTDIR)$(BINDIR)/$(call installed_name,$(p))' &&) true
 	$(Q)$(INSTALL) -s -m 644 $(SHARED) '$(DESTDIR)$(LIBDIR)'
@@ -106,16 +110,16 @@ install: shipped ## install (DESTDIR, PREFIX, BINDIR, LIBDIR, INCLUDEDIR, MANDIR
 	$(Q)$(INSTALL) -m 644 $(SHAPES_PICTURE) '$(DESTDIR)$(SHAPESDIR)/shapes.jpg'
 	$(Q)$(tell_loader)
 
-uninstall: ## remove what `make install` put there (the same variables)
+uninstall: ## remove what `make install` installed (same variables)
 	$(check_places)$(Q)rm -f $(call destined,$(INSTALLED))
 	$(Q)rmdir $(call destined,$(OWN_FOLDERS)) 2>/dev/null || true
 	$(Q)$(tell_loader)
 
-deb: ## Debian packages, into BUILD/deb; lintian
+deb: ## build Debian packages in BUILD/deb
 	@./scripts/packages.sh deb
 	@BUILD=$(BUILD) ./packaging/deb.sh
 
-check-deb: deb ## the packages: installed, run, removed, in a copy of the system; the tutorial in a Debian that has nothing else (root; needs a mirror)
+check-deb: deb ## install, run and remove the packages; follow the tutorial in a minimal Debian (root, a mirror)
 	@./scripts/packages.sh test fresh
 	@BUILD=$(BUILD) ./tests/deb.sh
 	@BUILD=$(BUILD) ./tests/deb_clean.sh

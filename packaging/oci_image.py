@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Writes an image for containers as one tar: an OCI image layout, with the list that `docker load` asks for beside it. One layer of
-the files that are named, nothing else: no shell, no C library. The same files give the same bytes. Standard library only."""
+"""Writes a container image as one tar file: an OCI image layout with the manifest that `docker load` needs.
+
+Its one layer has only the files that are named. The same files give the same bytes.
+"""
 
 import argparse
 import datetime
@@ -11,7 +13,7 @@ import json
 import os
 import tarfile
 
-# A machine's name: architecture and variant of the specification.
+# Machine name: architecture and variant in the OCI specification.
 PLATFORMS = {"x86_64": ("amd64", None), "aarch64": ("arm64", "v8"), "armv7": ("arm", "v7")}
 NOBODY = 65534
 LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
@@ -27,7 +29,7 @@ def add(tar, name, data, created, mode=0o644):
 
 
 def layer_of(files, created):
-    """A tar of the files, with their folders, sorted."""
+    """A tar file of the files and their folders, sorted."""
     folders = {folder for path in files for folder in parents(path)} | {"data", "tmp"}
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as tar:

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Builds what is one file to copy: programs without any shared library for x86-64, aarch64 and armv7, and images for containers, into
-# BUILD/release, with checksums, and what is inside each. In a minimal Debian of its own, which has the libraries of all three
-# (BUILD/release/room; kept for the next time): as root, where a Debian mirror is; compilers of the host are not used.
-# usage: release.sh [x86_64|aarch64|armv7]...; BUILD names the build folder (default: build). Exit status 77: it cannot be tried here.
+# usage: release.sh [x86_64|aarch64|armv7]...
+# Builds single-file programs and container images in BUILD/release, with checksums and lists of the
+# linked libraries. It compiles in a minimal Debian with the libraries of all architectures
+# (BUILD/release/room, kept for the next run), and needs root and a Debian mirror. BUILD names the
+# build folder (default: build). Exit status 77: not possible here.
 set -eu -o pipefail
 build=${BUILD:-build}
 folder=$build/release room=$build/release/room
@@ -18,7 +19,7 @@ done
 if [ "$(id -u)" != 0 ]; then complain 'needs root, for a Debian of its own'; exit 77; fi
 eval "$(make -s --no-print-directory print-release)"
 : "${version:?}" "${programs:?}" "${imaged:?}" "${pages:?}"
-# The same files every time: their time is that of the last entry of debian/changelog.
+# Reproducible: files get the time of the last entry of debian/changelog.
 epoch=$(date -d "$(sed -n 's/^ -- .*>  //p' debian/changelog | head -n 1)" +%s)
 export SOURCE_DATE_EPOCH=$epoch
 
@@ -43,7 +44,7 @@ inside() { env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 SOURCE_DATE_
 
 # ---- Programs
 
-# The objects of the last time stay: what has not changed is not compiled anew.
+# Objects of the last run are kept, so that only changed files are compiled.
 mkdir -p "$room/mafat"
 find "$room/mafat" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
 rm -rf "$room/tree"
@@ -60,7 +61,7 @@ for machine in "${wanted[@]}"; do
   fi
 done
 
-# ---- What is handed on
+# ---- Archives and images
 
 archive_of() { tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$epoch" --mode=go=rX,u=rwX -C "$1" -c "$2"; } # FOLDER NAME
 

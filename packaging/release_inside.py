@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Writes down what the programs of a release hold of other libraries, and under which licences, by the maps of their links:
-FOLDER/INSIDE.md, and the copyright file of each library's Debian package in FOLDER/licences. An archive whose licence is not
-known here is a failure: then there is no release. Run by packaging/release.sh."""
+"""Lists the libraries that are linked into the programs of a release, with their licences. Run by release.sh.
+
+Reads the link maps and writes FOLDER/INSIDE.md, and the copyright file of each library's Debian package into
+FOLDER/licences. Fails if an archive's licence is not in its table.
+"""
 
 import argparse
 import os
@@ -10,7 +12,7 @@ import shutil
 import subprocess
 import sys
 
-# Of an archive's file: the library, and its licence.
+# Pattern of an archive's name, its library and its licence.
 LICENCES = [
     (r"lib(c|m|m-[0-9.]+|mvec)\.a", "glibc", "LGPL-2.1 or later"),
     (r"libgcc(_eh)?\.a", "GCC's runtime library", "GPL-3 or later with the GCC Runtime Library Exception"),
@@ -25,10 +27,11 @@ LICENCES = [
 HEAD = """\
 # What is inside mafat {version} for {machine}
 
-The programs need no shared library: each holds parts of the libraries of this table. mafat itself is under the MIT licence (LICENSE).
-The files in licences/ are those of the Debian packages that the archives are from; `apt-get source SOURCE=VERSION`, or
-snapshot.debian.org, has their sources. run_inference is based in part on the work of the Independent JPEG Group. What is under the
-LGPL may be replaced: mafat's source is all that it takes to link the programs again, with other versions, or shared (`make STATIC=`).
+The programs need no shared library: each contains parts of the libraries in this table. mafat itself is under the MIT licence
+(LICENSE). The files in licences/ are from the Debian packages of these libraries. Their sources are available by
+`apt-get source SOURCE=VERSION` or from snapshot.debian.org. run_inference is based in part on the work of the Independent JPEG
+Group. Libraries under the LGPL can be replaced: mafat's source is enough to link the programs again with other versions, or with
+shared libraries (`make STATIC=`).
 
 | library | licence | in | package, version | source, version | text |
 |---|---|---|---|---|---|
@@ -36,7 +39,7 @@ LGPL may be replaced: mafat's source is all that it takes to link the programs a
 
 
 def archives_of(room, machine, program):
-    """The archives that a link took something from, as paths in the room; not mafat's own."""
+    """Paths of the archives that were used in a link, without mafat's own."""
     with open(os.path.join(room, "mafat/build", machine, program + ".map"), encoding="utf-8") as file:
         taken = {os.path.normpath(line.split("(")[0]) for line in file if re.match(r"/[^ (]+\.a\(", line)}
     return {os.path.realpath(room + path)[len(os.path.realpath(room)):] for path in taken}
@@ -47,7 +50,7 @@ def ask(room, *command):
 
 
 def package_of(room, path):
-    for owned in (path, path.removeprefix("/usr")):  # where /lib is /usr/lib a package may have either
+    for owned in (path, path.removeprefix("/usr")):  # if /lib is a link to /usr/lib, a package may list either
         try:
             return ask(room, "dpkg", "-S", owned).split(": ")[0].split(", ")[0]
         except subprocess.CalledProcessError:

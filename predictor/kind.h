@@ -1,6 +1,6 @@
-/* The predictor's floor of a kind of layer: what a step of it works in and what it asks of the
- * machine. Each kind has a file here, of the same name as on the other floors (network/kinds,
- * runner/engine/kinds), and an entry in the table. */
+/* Predictor's interface of a kind of layer: scratch and work of its steps. Each kind has a file in
+ * predictor/kinds/, named as in network/kinds and runner/engine/kinds, and an entry in the
+ * table. */
 #ifndef MAFAT_PREDICTOR_KIND_H
 #define MAFAT_PREDICTOR_KIND_H
 
@@ -11,19 +11,19 @@ struct mafat_scratch;         /* scratch.h */
 struct mafat_scratch_request;
 
 struct mafat_predictor_kind {
-  /* Plans the scratch of steps whose input layers of this kind read, into a record of zeros; false
-   * on overflow. NULL: they need none. */
+  /* Plans the scratch of steps whose innermost layer is of this kind, in a zeroed record; false on
+   * overflow. NULL: no scratch. */
   bool (*scratch)(const struct mafat_scratch_request *r, struct mafat_scratch *s);
-  /* Counts a step's work: that of one layer in it. */
+  /* Counts the work of one layer in a step. */
   void (*count)(struct mafat_counting *c);
 };
 
-/* In files of the kinds. */
+/* Defined in the files of predictor/kinds/. */
 #define KIND(CONSTANT, name, integers) extern const struct mafat_predictor_kind mafat_predictor_##name;
 #define STEPLESS(CONSTANT, name)
 #include "network/kinds.def"
 
-/* NULL: nothing of that type is computed: an input, or what renames what it reads. */
+/* Returns NULL for a type without steps: an input or an alias. */
 const struct mafat_predictor_kind *mafat_predictor_kind(enum mafat_layer_type type);
 
 #endif

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""What compilers and checkers find in the sources without running them.
+"""Static analysis of the sources: gcc -fanalyzer, clang-tidy and cppcheck.
 
     analyze.py [--jobs N] [--tool NAME] [--write] [FILE.c...]
 
-Runs gcc -fanalyzer, clang-tidy with a short list of checks, and cppcheck over all of the library and the programs (or over the
-files named), as make compiles them; over what reads foreign bytes clang's analyzer, too. A finding that scripts/analyze_reasons.txt does not list is a failure, and so is a line
-of that list which nothing finds any more. A line there: tool, check, file, function, and why it is none, with " | " between;
-"*" stands for any function. --write prints the lines that are missing, without their reasons.
+Checks the library and the programs, or the named files, with make's flags; readers of foreign bytes also with
+clang's analyzer. Fails on a finding that scripts/analyze_reasons.txt does not list, and on a line there that nothing
+finds any more. A line has tool, check, file, function and reason, separated by " | "; "*" is any function.
+--write prints the missing lines without their reasons.
 
-Exit status 0, 1, or 77: a tool is not installed."""
+Exit status 77: a tool is not installed.
+"""
 
 import argparse
 import concurrent.futures
@@ -38,14 +39,14 @@ FINDING = re.compile(r"^([^\s:]+):(\d+):\d+: (?:warning|error|style|portability|
 
 
 def sources():
-    """But for other processors' kernels, and what MPI compiles."""
+    """All but the kernels of other processors and the files that need MPI."""
     found = []
     for folder in ("base", "network", "formats", "transform", "predictor", "search", "runner", "api", "programs"):
         found += glob.glob(os.path.join(folder, "**", "*.c"), recursive=True)
     return sorted(f for f in found if "/arm/" not in f and "/mafat_ranks/mpi" not in f and "/kernels/x86/" not in f)
 
 
-# Loops over vectors, unrolled into what takes an analyzer gigabytes; nothing is allocated or opened there.
+# Unrolled vector loops take gcc's analyzer gigabytes. These files allocate and open nothing.
 UNROLLED = {"gcc": ["runner/kernels/portable.c", "runner/kernels/integer_portable.c"]}
 
 
@@ -56,7 +57,7 @@ def packages(file):
 
 
 def gcc(file):
-    # Allocations that a function hands on through a pointer it was given are lost to it; what follows from that is not asked for.
+    # Without the checks that fail for allocations returned through a pointer argument.
     return ["gcc", *FLAGS, *packages(file), "-O1", "-fanalyzer", "-fdiagnostics-plain-output", "-S", "-o", "/dev/null", file]
 
 

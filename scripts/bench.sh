@@ -1,5 +1,5 @@
 #!/bin/sh
-# Time and memory beside other programs, end to end, interleaved, medians:
-# see experiments/peers/README.md. Options are run.py's (--help lists them).
+# Time and memory of mafat and other programs: experiments/peers/README.md. --help lists the
+# options.
 set -eu
 exec python3 experiments/peers/run.py "$@"

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A file of unit tests says first which sources it covers:
+"""Checks that every source of the library is named by a test. A file of unit tests begins with the sources it covers:
 
     /* Covers predictor/plan/spec.c, network/{port, view}.c: what it tests. */
 
-So does kernel_check, and a script for what nothing else reaches. Naming is a claim: where the source behaves otherwise, a test of
-that file fails. Prints and fails with: a file of unit tests that begins otherwise, a source that is named and does not exist, and a
-source of the library that no file names."""
+kernel_check does the same, and scripts that test what nothing else reaches. Fails on a file of unit tests without
+such a comment, on a named source that does not exist, and on a source of the library that no test names.
+"""
 
 import glob
 import re
@@ -23,7 +23,7 @@ def expand(word):
 
 
 def named(path, pattern):
-    """The sources that a file names, at its head; None: it names none."""
+    """The sources named in the first comment of a file, or None."""
     with open(path, encoding="utf-8") as file:
         found = pattern.search(file.read(4000))
     words = re.split(r", *(?![^{]*\})", re.sub(r"\s+(?:\*|#)?\s*", " ", found[1])) if found else []

@@ -1,8 +1,7 @@
 #!/bin/sh
-# What follows from a layer's kind is in the kinds/ folders, one file for each kind; formats/ makes
-# layers of them. All other files ask for a layer's properties (network/kind.h). Those that still
-# name a kind by its constant are listed in scripts/kinds_named.txt, which may only shrink: fails,
-# and says where, when another file names one, and when a listed file no longer does.
+# Checks that only kinds/ folders and formats/ name a kind of layer; other files ask for a layer's
+# properties (network/kind.h). Exceptions are listed in scripts/kinds_named.txt, which may only
+# shrink: prints each other file that names a kind, and each listed file that does not, and fails.
 set -eu
 list=scripts/kinds_named.txt
 kinds=$(sed -nE 's/^(KIND|STEPLESS)\(([A-Z0-9_]+),.*/MAFAT_\2/p' network/kinds.def | paste -sd'|' -)
@@ -18,8 +17,9 @@ done
 while read -r file; do
   echo "$named" | grep -qxF "$file" || { echo "check_kinds: $file names no kind any more: take it off $list" >&2; bad=1; }
 done < $list
-# A kind has a file of one name on every floor; those that only rename, and inputs, have no steps to
-# price or run. Larger kinds have more files, of that name and what is in them: conv_winograd.c.
+# A kind has a file of the same name in each kinds/ folder. Aliases and inputs have no steps, so
+# they have none in predictor/ and runner/. Larger kinds have further files, named like
+# conv_winograd.c.
 for file in $(find network/kinds predictor/kinds runner/engine/kinds -name '*.c' -exec basename {} .c \; | sed 's/_.*//' |
               LC_ALL=C sort -u | grep -vxE 'alias|input|kinds|lanes|rows|widened'); do
   for floor in network predictor runner/engine; do

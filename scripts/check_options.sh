@@ -1,6 +1,7 @@
 #!/bin/sh
-# Options and searches stand in their tables alone (programs/shared/options.def, the rows of search/), and what is written by hand
-# beside them knows no others. Part of `make check-tables`. Prints each place, and what is wrong there.
+# Checks that options and searches are listed only in their tables (programs/shared/options.def, the
+# rows in search/), and that pages and code name no others. Part of `make check-tables`. Prints each
+# violation.
 set -eu
 bad=0
 tables="programs/shared/options.def $(grep -l '^const struct mafat_search mafat_searching_' search/*/*.c)"
@@ -24,7 +25,7 @@ named() { # KIND: names in rows of that kind
 }
 either() { tr '\n' '|' | sed 's/|$//'; }
 
-# ---- no switch and no list over options outside the table. What has no row there has a parser of its own ----
+# ---- no switch over options and no list of them outside the table; other programs have parsers of their own ----
 programs=$(find programs -name '*.[ch]' ! -path 'programs/shared/option*' ! -path 'programs/memory_limit/*' \
   ! -path 'programs/swap_cost/*' | LC_ALL=C sort)
 by_table=$(echo "$programs" | grep -vxE 'programs/mafat/doctor.c|programs/shared/refused_option.[ch]')
@@ -42,7 +43,7 @@ refuse 'an option named outside programs/shared/options.def: ask for the member 
 # shellcheck disable=SC2086
 refuse 'an environment variable read outside its row in programs/shared/options.def' 'getenv\("MAFAT_' $programs
 
-# ---- nor over searches and their words: the library and the programs ask for them (mafat_search_describe) ----
+# ---- no list of searches or their words: library and programs use mafat_search_describe ----
 searches=$(named search | either)
 words=$(named word | either)
 library=$(find search api programs -name '*.c' ! -path 'search/*/*' | LC_ALL=C sort)
@@ -58,7 +59,7 @@ for file in $(find search -path 'search/*/*.c' | LC_ALL=C sort); do
   done
 done
 
-# ---- pages know no option that is none; entries that they lack are made as they are built (scripts/options.awk) ----
+# ---- pages name only existing options; missing entries are generated (scripts/options.awk) ----
 for pair in run_inference:run mafat_serve:serve; do
   page=doc/man/${pair%:*}.1
   known=$(echo "$rows" | awk -F'\t' -v program="${pair#*:}" '$1 == program { print $2 }')
@@ -67,12 +68,16 @@ for pair in run_inference:run mafat_serve:serve; do
   done
 done
 
+<<<<<<< HEAD
 # ---- the library has the fields that options set, and those that Python describes to type checkers; at run time it takes them from the
 # library ----
 fields=$(awk -f scripts/struct_fields.awk include/mafat.h)
 for field in $(sed -n '/^    class Options(/,/^class /s/^        \([a-z_]*\): .*/\1/p' python/mafat/_options.py); do
   echo "$fields" | grep -qE "[ \"]${field}(_bytes)?:" || fail "python/mafat/_options.py: has $field, which struct mafat_model_options has not"
 done
+=======
+# ---- the library has the fields that options set; Python reads them from the library ----
+>>>>>>> words
 for field in $(grep -oE 'SETS(_AT)?\([a-z_]+\)' programs/shared/options.def | sed -E 's/.*\(([a-z_]+)\)/\1/' | grep -v '^field$' | LC_ALL=C sort -u); do
   echo "$fields" | grep -q "[ \"]$field:" ||
     fail "include/mafat.h: expected struct mafat_model_options to have $field, which an option sets"

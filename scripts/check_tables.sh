@@ -1,7 +1,7 @@
 #!/bin/sh
-# What there are several of is written down once, as rows of a table (.def); constants, names and
-# dispatch follow from the rows. Prints every list of such names outside its table, and every place
-# that must have all names and lacks one. A section for each table.
+# Checks that kinds, activations, types, levels and formats are listed only in their tables (.def),
+# from whose rows constants, names and dispatch are generated. Prints every list of such names
+# elsewhere, and every place that must have all names and lacks one. One section for each table.
 set -eu
 bad=0
 product="base network formats transform predictor search runner api programs"
@@ -37,7 +37,7 @@ files() { # FIND-ARGUMENT...
   find $product -name '*.[ch]' "$@" | LC_ALL=C sort
 }
 
-# No line of the files' code that the pattern meets.
+# Fails if the pattern matches a line of code in the files.
 refuse() { # WHY PATTERN FILE...
   why=$1 pattern=$2
   shift 2
@@ -45,7 +45,7 @@ refuse() { # WHY PATTERN FILE...
   [ -z "$found" ] || { echo "$found"; fail "$why"; }
 }
 
-# All names, as words, where it has one of them.
+# Fails if a file has some of the names as words, but not all.
 needs() { # FILE NAME...
   file=$1
   shift
@@ -63,12 +63,12 @@ either() { # NAME...: a|b
   echo "$*" | tr ' ' '|'
 }
 
-# The first three letters of each name, and more: a|b.
+# Prefixes of each name, from three letters on: a|b.
 beginnings() { # NAME...
   echo "$*" | tr ' ' '\n' | awk '{ for (n = 3; n <= length($0); n++) if (!seen[substr($0, 1, n)]++) printf "%s%s", k++ ? "|" : "", substr($0, 1, n) }'
 }
 
-# Names in a row: "a, b", "a|b" in a text, or texts in a list.
+# Names listed one after the other: "a, b" or "a|b" in a string, or strings in a list.
 listed() { # NAME...
   either=$(either "$@")
   echo "\\b($either)(, | or |, or |\\|)($either)\\b|\"($either)\", *\"($either)\""
@@ -76,19 +76,19 @@ listed() { # NAME...
 
 # shellcheck disable=SC2046,SC2086 # names without spaces
 {
-  # ---- kinds of layers: network/kinds.def. What names a constant is check-kinds' ----
+  # ---- kinds of layers: network/kinds.def; check_kinds.sh checks their constants ----
   kinds=$(sed -nE 's/^(KIND|STEPLESS)\([A-Z0-9_]+, ([a-z0-9_]+).*/\2/p' network/kinds.def)
   refuse "the rows of kinds are named in the folders kinds/ alone (network/kinds.def)" \
     "\bmafat_(kind|predictor|runner)_($(either $kinds))\b" $(files ! -path '*/kinds/*')
 
-  # ---- activations: network/activations.def. make_weights has a recipe for each, with a usual one ----
+  # ---- activations: network/activations.def; make_weights has a default recipe and exceptions ----
   activations=$(column network/activations.def 'DARKNET|KERNEL|FUNCTION')
   refuse "a list of activations outside network/activations.def" \
     "case MAFAT_($(either $activations)):|\[MAFAT_($(either $activations))\] *=" \
     $(files ! -path 'runner/kernels/*' ! -path '*/kinds/*' ! -path 'formats/onnx/*' \
       ! -path 'formats/tflite/*' ! -path 'programs/make_weights/*')
 
-  # ---- types of elements: network/dtypes.def. Readers of models have types of their own ----
+  # ---- element types: network/dtypes.def; readers of models have their own types ----
   types=$(column network/dtypes.def TYPE)
   packings=$(sed -nE 's/.*(NARROW|SCALED)\("([a-z0-9]+)".*/\2/p' network/dtypes.def)
   refuse "a list of types of weights outside network/dtypes.def" \
@@ -107,10 +107,10 @@ listed() { # NAME...
       fail "runner/kernels: expected $object.c, which base/levels.def has"
   done
 
-  # ---- formats of models: formats/readers.c. Packed weights, cfg files and their forks have uses of their own ----
+  # ---- model formats: formats/readers.c; packed weights, cfg files and forks are also named elsewhere ----
   readers=$(sed -n 's/^#define READERS(ROW) //p' formats/readers.c | grep -oE 'ROW\([a-z0-9_]+\)' | sed 's/ROW(\(.*\))/\1/')
   graphs=
-  for name in $readers; do # the row is in the file that has the reader
+  for name in $readers; do # the row is in the reader's file
     row=$(grep -lE "^const struct mafat_reader mafat_${name}_reader = " formats/*/*.c || true)
     [ "$(echo "$row" | wc -w)" = 1 ] || fail "formats: expected one mafat_${name}_reader, which formats/readers.c has"
     ! grep -A 3 "^const struct mafat_reader mafat_${name}_reader = " $row | grep -q '\.graph = ' || graphs="$graphs $name"
@@ -120,15 +120,15 @@ listed() { # NAME...
     "\bmafat_($(either $readers))_reader\b|\bmafat_($(either $graphs))_|\"formats/($(either $graphs))/|\"\.?($(either $graphs))\"|\"\.($(either $readers))\"|case [A-Za-z0-9_]*($(either $graphs | tr a-z A-Z))\b|(cmp|switch ?)\([^;]*format\.name|(n|network)->format\.name" \
     $(files ! -path 'formats/*')
 
-  # ---- static programs are linked without it (Makefile: LEFT_OUT): it would find nothing, and say nothing ----
+  # ---- static programs link a sscanf that always returns 0 (Makefile: LEFT_OUT) ----
   refuse "sscanf, which is left out of run_inference (programs/shared/left_out.c): use strtol" "\bsscanf ?\(" \
     $(files ! -path 'programs/memory_limit/*' ! -path 'programs/swap_cost/*')
 
-  # ---- the library's headers and Python name examples, not all ----
+  # ---- the public headers and Python name examples only ----
   ! grep -nE "$(listed $levels)|$(listed $packings)" include/*.h* python/mafat/*.py ||
     fail "a list of levels or types of weights in a comment: name one, and who lists all"
 
-  # ---- what lists some by hand lists all ----
+  # ---- lists written by hand are complete ----
   for file in programs/shared/options.def doc/man/run_inference.1; do
     needs $file $levels
   done

@@ -1,8 +1,7 @@
 #!/bin/sh
-# What mafat does, in a minute: coloured shapes found under a 16 MB budget with
-# the embedded model, then YOLOv2 at 608 x 608, untiled, as MAFAT's tiles and with
-# its weights on disk, by direct convolution and with Winograd's, and that plan and
-# threads change no bit.
+# The demonstration of `make demo`, about a minute. Finds coloured shapes within 16 MiB, then runs
+# YOLOv2 at 608 x 608 as whole maps, in rows, in tiles and with weights on disk, by direct and
+# Winograd convolution, and compares the bits of these plans and of two threads.
 set -eu
 build=${BUILD:-build}
 out=$build/demo

@@ -1,4 +1,5 @@
-# A Markdown page as `make install` installs it: links to files that are not installed become plain text.
+# A Markdown page as `make install` installs it: links to files that are not installed become plain
+# text.
 #   awk -v page=doc/serve.md -v installed="README.md doc/serve.md doc/dog.jpg" -f scripts/installed_page.awk doc/serve.md
 # Paths in `installed` start at the project's root, which is DOCDIR after the installation.
 

@@ -1,7 +1,7 @@
-# awk -f link_parts.awk parts.def TEMPLATE: prints the linker script of a static program. In the
-# template, @PARTS@ becomes one section for each part, @TABLES@ the constants of libraries that runs
-# read, and @UNREAD@ the tables of addresses that no run reads. Where parts.def includes
-# base/levels.def, the rows of that are read for which it has just defined a macro.
+# Prints the linker script of a static program: awk -f link_parts.awk parts.def TEMPLATE. In the
+# template, @PARTS@ becomes one section for each part, @TABLES@ the library constants that runs
+# read, @UNREAD@ the address tables that no run reads. Where parts.def includes base/levels.def, it
+# reads the rows for which a macro was just defined.
 
 function fail(text) { print "link_parts.awk: " text >"/dev/stderr"; failed = 1; exit 1 }
 
@@ -20,7 +20,7 @@ function add_part(name, begins) {
   body[name] = "    mafat_linked_" name " = .;\n    *(.text.." name ".*)\n"
 }
 
-# Patterns of the objects of source files, all of which must exist.
+# Patterns of the source files' objects; every source must exist.
 function objects(paths,   i, n, p, out) {
   n = split(paths, p, " ")
   for (i = 1; i <= n; i++) {

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # usage: packages.sh GROUP...
-# Installs the Debian packages of these groups of packages.txt that are missing, as root or by sudo; says first how many, and their
-# size. What the list marks `unpack` is not installed: its files go into BUILD/unpacked, without the packages it depends on. Prints
-# nothing when there is nothing to do. Run from the project's root; BUILD names the build folder (default: build).
+# Installs the missing Debian packages of these groups of packages.txt, as root or by sudo. Prints
+# their number and size first, or nothing if all are installed. Packages marked `unpack` are not
+# installed: their files go into BUILD/unpacked, without dependencies. Run from the project's root;
+# BUILD names the build folder (default: build).
 set -eu -o pipefail
 unpacked=${BUILD:-build}/unpacked
 complain() { echo "packages.sh: $*" >&2; }
 
-# A line for each package: its name, and how it is wanted.
+# One line for each package: its name, and `unpack` or nothing.
 listed=$(awk -v groups="$*" '
   { sub(/#.*/, "") }
   /^\[/ { gsub(/[^a-z ]/, " "); group = $1; $1 = ""; included[group] = $0; next }
@@ -52,8 +53,8 @@ downloaded=$(mktemp -d)
 trap 'rm -rf "$log" "$downloaded"' EXIT
 trap 'exit 1' HUP INT TERM
 
-# One line: what apt-get says that it will install, with all that these packages depend on, and what it will download. Fails where
-# its lists are missing or name a package no more.
+# Prints one line: what apt-get will install, dependencies included, and what it will download.
+# Fails if apt-get's lists are missing or lack a package.
 announce() {
   local line='' more=
   if [ ${#to_install[@]} != 0 ]; then
@@ -70,7 +71,8 @@ announce() {
   complain "$line"
 }
 
-# apt-get's lines: how far it is to stderr, in place on a terminal, else every ten seconds; the others to the log.
+# Reads apt-get's output: progress goes to stderr, in place on a terminal, else every ten seconds;
+# the rest to the log.
 show_progress() {
   local line step percent shown= next=10
   SECONDS=0

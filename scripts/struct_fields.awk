@@ -1,5 +1,6 @@
-# Fields of struct mafat_model_options in include/mafat.h as a macro of C: "size:size_t memory_bytes:size_t plan:char* ...",
-# in order. Callers of other languages make the struct by it (mafat_model_options_fields).
+# Prints the fields of struct mafat_model_options (include/mafat.h) in order, as a C macro:
+# "size:size_t memory_bytes:size_t plan:char* ...". The Python package builds the struct from it
+# (mafat_model_options_fields).
 /^struct mafat_model_options \{/ { inside = 1; next }
 inside && /^};/ { inside = 0 }
 inside { text = text " " $0 }

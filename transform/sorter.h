@@ -1,9 +1,10 @@
-/* An abstract graph, which orders are found for, and a walk through an order that keeps count of what is alive.
+/* An abstract graph to be scheduled, and a walk through an order that tracks live bytes.
  *
- * Operators read and make buffers. A buffer lives from the first operator that makes a part of it to the last that
- * reads it; who makes parts of the same buffer does so in the file's order, so that sums stay what they are. What
- * nobody makes is there from the start. A step takes what is alive, what its operator makes, and what that works in;
- * then what was read for the last time dies. The most that is taken at a time is the order's *peak*. */
+ * Operators read and make buffers. A buffer lives from the first operator that makes a part of it
+ * to its last reader. Operators that make parts of the same buffer keep their order in the file, so
+ * that sums do not change. Buffers without a maker live from the start. A step needs the live
+ * buffers, its operator's outputs and its scratch; then buffers that were read for the last time
+ * are freed. The largest need of a step is the order's *peak*. */
 #ifndef MAFAT_TRANSFORM_SORTER_H
 #define MAFAT_TRANSFORM_SORTER_H
 
@@ -15,32 +16,36 @@
 
 struct mafat_sort_use {
   int operator, buffer;
-  bool makes; /* or a part of it; else reads, */
-  bool gives; /* and gives its place, as far as it reaches, to what the operator makes, where it is read for the last time */
+  bool makes; /* makes the buffer or a part of it; else reads it */
+  /* reads, and if it is the last reader, its output reuses the buffer's bytes (as many as both
+   * have) */
+  bool gives;
 };
 
 struct mafat_sort_graph {
   int n_operators, n_buffers, n_uses;
-  const struct mafat_sort_use *uses; /* operator by operator; of each in the order of its operands, none twice */
+  /* by operator; each operator's in the order of its operands, without duplicates */
+  const struct mafat_sort_use *uses;
   const uint64_t *bytes; /* [buffer] */
-  const bool *kept;      /* [buffer]: to the end; NULL: none is */
-  const uint64_t *work;  /* [operator]: bytes that it works in; NULL: none does */
-  const bool *in_place;  /* [operator]: what it makes takes the place of something that it reads for the last time
-                            and that is as large, if there is such; NULL: none does so */
+  const bool *kept;      /* [buffer]: lives to the end; NULL: none */
+  const uint64_t *work;  /* [operator]: scratch bytes; NULL: none */
+  /* [operator]: its output replaces an input of the same size that it reads for the last time, if
+   * any; NULL: none does */
+  const bool *in_place;
 };
 
-/* What was found for an order. */
+/* Result of scheduling. */
 struct mafat_sorted {
   uint64_t peak;
-  bool least; /* proven: no order has a smaller one */
+  bool least; /* proven minimal */
 };
 
-/* Lists of numbers: that of i is items[at[i]] up to items[at[i + 1]]. */
+/* Lists of integers: list i is items[at[i]] to items[at[i + 1]], exclusive. */
 struct mafat_lists {
   int *at, *items;
 };
 
-/* A use, with what the walk has to know of its buffer beside it. */
+/* A use, with the facts about its buffer that the walk needs. */
 struct mafat_sort_fact {
   uint64_t bytes;
   unsigned buffer : 29, makes : 1, gives : 1, kept : 1;
@@ -49,45 +54,45 @@ struct mafat_sort_fact {
 struct mafat_sorter {
   struct mafat_heap *heap;
   const struct mafat_sort_graph *graph;
-  struct mafat_lists uses;          /* [operator]: numbers of its uses */
-  struct mafat_sort_fact *facts;    /* of these, in the order of the lists */
-  struct mafat_lists before, after; /* [operator]: who has to run before it; who waits for it */
+  struct mafat_lists uses;          /* [operator]: indices of its uses */
+  struct mafat_sort_fact *facts;    /* of the uses, in the order of the lists */
+  struct mafat_lists before, after; /* [operator]: predecessors; successors */
   int *n_makers, *n_readers;        /* [buffer] */
-  uint64_t bound;                   /* no peak is smaller: what the operator that needs most has to have */
-  /* The walk. */
-  int *missing;                     /* [operator]: how many it waits for; below 0: it has run */
+  uint64_t bound;                   /* lower bound of any peak: the largest need of one operator */
+  /* State of the walk. */
+  int *missing; /* [operator]: predecessors that have not run; negative: it has run itself */
   int *makers_left, *readers_left;  /* [buffer] */
-  uint64_t live, peak;              /* now; so far */
+  uint64_t live, peak;              /* current bytes; maximum so far */
 };
 
-/* The graph has to stay. MAFAT_EINVAL: operators wait for each other in a circle. MAFAT_ENOMEM. */
+/* Opens a sorter; the caller keeps the graph. MAFAT_EINVAL: the graph has a cycle. MAFAT_ENOMEM. */
 int mafat_sorter_open(struct mafat_sorter **out, const struct mafat_sort_graph *graph, struct mafat_heap *heap);
 void mafat_sorter_close(struct mafat_sorter **s);
 
-/* What a step would take, and what would be alive behind it. */
+/* Bytes needed during a step, and live after it. */
 struct mafat_sort_step {
   uint64_t top, after;
 };
 
-/* Nothing has run. */
+/* Resets the walk to its start. */
 void mafat_walk_begin(struct mafat_sorter *s);
-/* Running an operator now, which waits for nobody. */
+/* Evaluates, or runs, an operator whose predecessors have run. */
 struct mafat_sort_step mafat_walk_look(const struct mafat_sorter *s, int operator);
 void mafat_walk_run(struct mafat_sorter *s, int operator);
-/* The same where live and peak are the caller's to keep. */
+/* Runs an operator, but leaves `live` and `peak` to the caller. */
 void mafat_walk_pass(struct mafat_sorter *s, int operator);
-/* As if the operator, which ran last, had not; live and peak are the caller's to bring back. */
+/* Undoes the last run operator; the caller restores `live` and `peak`. */
 void mafat_walk_undo(struct mafat_sorter *s, int operator);
 
-/* The peak of any order that is possible. */
+/* The peak of a valid order. */
 uint64_t mafat_sort_peak(struct mafat_sorter *s, const int *order);
 
-/* As numbered, but none before those that it waits for. Returns how many could run. */
+/* Orders operators by number, but after their predecessors. Returns how many could run. */
 int mafat_sort_file(struct mafat_sorter *s, int *order);
-/* sort_parallel.c: begins with an order, in which stays what is not series-parallel. Is the peak proven to be the
- * least? */
+/* sort_parallel.c: improves an order in the series-parallel parts of the graph. *least: the peak is
+ * proven minimal. */
 int mafat_sort_parallel(struct mafat_sorter *s, int *order, bool *least);
-/* sort_best.c: begins with an order, and replaces it by better ones. */
+/* sort_best.c: improves an order by search. */
 int mafat_sort_improve(struct mafat_sorter *s, long long effort, int *order, struct mafat_sorted *sorted);
 
 static inline bool mafat_sort_is_kept(const struct mafat_sorter *s, int buffer)

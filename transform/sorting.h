@@ -1,15 +1,15 @@
-/* The ways in which operators are put in order. */
+/* Methods of operator scheduling. */
 #ifndef MAFAT_TRANSFORM_SORTING_H
 #define MAFAT_TRANSFORM_SORTING_H
 
 #include <stdbool.h>
 
 enum mafat_sorting {
-  MAFAT_SORT_FILE,      /* as they are numbered */
-  MAFAT_SORT_POSTORDER, /* from the last ones back over what they read, in the order of operands */
-  MAFAT_SORT_FORWARD,   /* from the first ones over who reads what they make: reverse post-order */
-  MAFAT_SORT_SP,        /* the least peak of series-parallel graphs whose buffers have one reader each */
-  MAFAT_SORT_BEST,      /* the least peak there is, or that was found */
+  MAFAT_SORT_FILE,      /* in the file's order */
+  MAFAT_SORT_POSTORDER, /* depth-first from the outputs over operands, in post-order */
+  MAFAT_SORT_FORWARD,   /* depth-first from the inputs over readers, in reverse post-order */
+  MAFAT_SORT_SP, /* minimal peak for series-parallel graphs whose buffers have one reader each */
+  MAFAT_SORT_BEST,      /* minimal peak, or the best found within the effort */
   MAFAT_N_SORTINGS
 };
 

@@ -1,6 +1,6 @@
-/* A .cfg file as sections of key = value pairs with their line numbers, the way
- * Darknet reads it: blanks inside lines mean nothing, lines that begin with #
- * or ; are comments. What the sections mean is network.h's business. */
+/* Reads a .cfg file into sections of key = value pairs with line numbers, as Darknet reads it:
+ * blanks within lines are ignored, and lines that begin with # or ; are comments. sections.h
+ * interprets the sections. */
 #ifndef MAFAT_FORMATS_DARKNET_CFG_H
 #define MAFAT_FORMATS_DARKNET_CFG_H
 
@@ -9,11 +9,11 @@
 struct mafat_cfg_option {
   const char *key, *value;
   int line;
-  bool used; /* somebody asked for it */
+  bool used; /* a reader looked it up */
 };
 
 struct mafat_cfg_section {
-  const char *type; /* without the brackets: "convolutional" */
+  const char *type; /* without brackets: "convolutional" */
   int line;
   struct mafat_cfg_option *options;
   int n_options;
@@ -21,38 +21,38 @@ struct mafat_cfg_section {
 
 struct mafat_cfg {
   char *path; /* for messages */
-  char *text; /* stripped copy of the file; types, keys and values point into it */
+  char *text; /* stripped copy of the file; sections point into it */
   struct mafat_cfg_section *sections;
   int n_sections;
   struct mafat_cfg_option *options; /* of all sections, contiguous */
 };
 
-/* Largest file accepted, bytes: the largest cfg in use has 40 KB; most keys in a section, which are
- * compared with each other: those in use have 27 at most. */
+/* Limits. Bytes of a file: the largest known cfg has 40 KB. Keys of a section, which are compared
+ * with each other: known sections have at most 27. */
 enum { MAFAT_CFG_MAX_BYTES = 4 << 20, MAFAT_CFG_MAX_KEYS = 512 };
 
 int mafat_cfg_read(struct mafat_cfg **out, const char *path,
                    struct mafat_diagnostic *d);
-/* The same from a source. */
+/* Reads from a source, likewise. */
 int mafat_cfg_read_source(struct mafat_cfg **out, const struct mafat_model_source *source, struct mafat_diagnostic *d);
-/* The same from memory; `name` stands in for the path in messages. */
+/* Parses text in memory; messages use `name` as the path. */
 int mafat_cfg_parse(struct mafat_cfg **out, const char *name, const char *text,
                     size_t text_bytes, struct mafat_diagnostic *d);
 void mafat_cfg_close(struct mafat_cfg **cfg);
 
-/* The first value of a key in the section (as in Darknet, the first one wins);
- * returns NULL where the section does not have it. Marks it used. */
+/* Returns the first option with this key (the first wins, as in Darknet) and marks it used. NULL:
+ * absent. */
 const struct mafat_cfg_option *mafat_cfg_find(struct mafat_cfg_section *s,
                                               const char *key);
 
-/* Typed look-ups: *value stays as it is (the caller's default) when the key is
- * absent; a value that is no number or outside [least, most] is MAFAT_EFORMAT. */
+/* Typed look-ups. If the key is absent, *value keeps the caller's default. MAFAT_EFORMAT: not a
+ * number, or outside [least, most]. */
 int mafat_cfg_int(const struct mafat_cfg *cfg, struct mafat_cfg_section *s,
                   const char *key, int least, int most, int *value,
                   struct mafat_diagnostic *d);
 int mafat_cfg_float(const struct mafat_cfg *cfg, struct mafat_cfg_section *s,
                     const char *key, float *value, struct mafat_diagnostic *d);
-/* Comma-separated lists, allocated; *n is 0 and *values NULL where absent. */
+/* Comma-separated lists, allocated. If the key is absent, *n is 0 and *values is NULL. */
 int mafat_cfg_ints(const struct mafat_cfg *cfg, struct mafat_cfg_section *s,
                    const char *key, int **values, int *n,
                    struct mafat_diagnostic *d);

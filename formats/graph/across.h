@@ -1,30 +1,35 @@
-/* Operators that look at many elements of one or several dimensions. `out` is a value that is cleared; `in` stays as it
- * is, and is a map. over[k]: is dimension k one of these? */
+/* Adds layers for operators that combine elements along dimensions: normalize, reduce, topk,
+ * gather, resample.
+ *
+ * `out` is an empty value. `in` is a map and does not change. over[k] is true if dimension k takes
+ * part. */
 #ifndef MAFAT_FORMATS_GRAPH_ACROSS_H
 #define MAFAT_FORMATS_GRAPH_ACROSS_H
 
 #include "formats/graph/graph.h"
 
-/* All elements of these dimensions among themselves: softmax, norms. */
+/* Normalizes over all elements of these dimensions together: softmax, norms. */
 int mafat_graph_normalize_over(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                                const bool *over, struct mafat_normalize how);
-/* The last dimension of whole numbers, less its mean by its variance, then times the first and plus the second of up to
- * MAFAT_GRAPH_SCALED constants of as many floats. */
+/* Normalizes the last dimension of an integer map by mean and variance. Then multiplies by the
+ * first and adds the second of up to MAFAT_GRAPH_SCALED constants, each with as many floats as the
+ * dimension. */
 enum { MAFAT_GRAPH_SCALED = 2 };
 int mafat_graph_normalize_scaled(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const bool *over,
                                  struct mafat_normalize how, const struct mafat_value *const *numbers, int n);
-/* These dimensions become 1, or, without `keep`, go. how: which of the map's axes they lie on is found out here. */
+/* Reduces these dimensions to 1, or removes them without `keep`. The map axes in `how` are filled
+ * in here. */
 int mafat_graph_reduce(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const bool *over,
                        struct mafat_reduce how, bool keep);
-/* The k largest, or smallest, along a dimension, best first, and their places along it. */
+/* Puts out the k largest or smallest elements along a dimension, best first, and their indices. */
 int mafat_graph_topk(struct mafat_graph *g, struct mafat_value *values, struct mafat_value *places, const struct mafat_value *in,
                      int dim, long long k, bool smallest);
-/* Of one dimension the elements at these places, whose dimensions stand where that one was. Places that are computed in
- * runs: of dimension 0 of a constant of two dimensions. */
+/* Selects elements of one dimension by indices; the dimensions of `places` replace it. Indices
+ * known only at run time: only dimension 0 of a constant with two dimensions. */
 int mafat_graph_gather(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                        const struct mafat_value *places, int dim);
 
-/* A map of other rows and columns, which has this view. */
+/* Resizes rows and columns; the result has this view. */
 struct mafat_resample;
 int mafat_graph_resample(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                          const struct mafat_resample *how, const struct mafat_view *view);

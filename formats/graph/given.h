@@ -1,5 +1,5 @@
-/* Inputs of a model that are given as constants: known before the run, from a file of their own, which is raw or NumPy's
- * (.npy). Their numbers stay there. */
+/* Model inputs that are given as constants, each from its own file: raw or NumPy's .npy. The values
+ * stay in the file. */
 #ifndef MAFAT_FORMATS_GRAPH_GIVEN_H
 #define MAFAT_FORMATS_GRAPH_GIVEN_H
 
@@ -12,24 +12,25 @@ struct mafat_given {
   int n;
 };
 
-/* Are there as many texts as it says? MAFAT_EINVAL. */
+/* Checks that the list has n entries. MAFAT_EINVAL. */
 int mafat_given_check(const struct mafat_given *given, struct mafat_diagnostic *d);
 
-/* The file's path, where the text begins with the name and a =; else NULL. */
+/* The file's path if the text begins with "NAME="; else NULL. */
 const char *mafat_given_path(const char *text, const char *name);
-/* It begins with the name of no input: MAFAT_EINVAL. */
+/* Reports that the text names no input: MAFAT_EINVAL. */
 int mafat_given_refuse(const char *model, const char *text, struct mafat_diagnostic *d);
 
-/* What is known of such a constant, and then what its file says. */
+/* Type and dimensions of such a constant: as the model declares them, then as its file does. */
 struct mafat_array {
-  const char *type; /* of its elements, as NumPy calls it: "<f4" */
+  const char *type; /* NumPy's name of the element type: "<f4" */
   size_t type_bytes;
-  int rank;         /* -1: not known */
-  long long dims[MAFAT_VIEW_DIMS]; /* -1: not known: known afterwards */
-  uint64_t n, at;   /* how many there are, and where they begin */
+  int rank;         /* -1: unknown */
+  long long dims[MAFAT_VIEW_DIMS]; /* -1: unknown; known after reading */
+  uint64_t n, at;   /* number of elements, and byte offset of the first */
 };
 
-/* Of a raw file at most one dimension may be unknown. MAFAT_EFORMAT: it has others; MAFAT_EINVAL: it does not say enough. */
+/* Reads the header of the file. A raw file determines at most one unknown dimension. MAFAT_EFORMAT:
+ * the file differs; MAFAT_EINVAL: too many unknown dimensions. */
 int mafat_array_read(struct mafat_array *a, struct mafat_model_file *file, struct mafat_diagnostic *d);
 
 #endif

@@ -1,7 +1,9 @@
-/* A network under construction, as the readers of ONNX and TFLite files make it, operator by operator. What passes
- * between operators is a *value*: a map, or numbers that the file holds or that were worked out while reading. Nearly
- * all operators that only move elements change a value's view and nothing else; where an operator needs its input on
- * certain axes and it lies otherwise, one layer of kind `arrange` copies it. */
+/* A network under construction, which the readers of ONNX and TFLite files extend operator by
+ * operator.
+ *
+ * Operators exchange *values*: maps, or constants that are in the file or were computed while
+ * reading. Most operators that only move elements change a value's view and add no layer. If an
+ * operator needs its input on other axes, one rearrange layer copies it. */
 #ifndef MAFAT_FORMATS_GRAPH_GRAPH_H
 #define MAFAT_FORMATS_GRAPH_GRAPH_H
 
@@ -9,92 +11,94 @@
 #include "network/constant.h"
 #include "network/network.h"
 
-enum { MAFAT_GRAPH_PAD = 114 }; /* byte around a letterboxed picture: that of YOLOv5, YOLOv8 and YOLOX */
+/* pixel value around a letterboxed picture in YOLOv5, YOLOv8 and YOLOX */
+enum { MAFAT_GRAPH_PAD = 114 };
 
 enum mafat_value_form {
-  MAFAT_VALUE_NONE,    /* an input that is left out */
-  MAFAT_VALUE_MAP,     /* sources */
-  MAFAT_VALUE_PLACE,   /* numbers of a file, or one that is repeated */
-  MAFAT_VALUE_NUMBERS  /* known already */
+  MAFAT_VALUE_NONE,    /* absent input */
+  MAFAT_VALUE_MAP,     /* map, described by `sources` */
+  MAFAT_VALUE_PLACE,   /* constant in a file, or one repeated value, described by `place` */
+  MAFAT_VALUE_NUMBERS  /* constant in memory, in `numbers` */
 };
 
-/* Of a constant of whole numbers: real = scale * (number - zero), as the file has them. */
+/* Quantization of an integer constant in the file: real = scale * (value - zero). */
 struct mafat_scales {
-  struct mafat_constant list; /* one scale, or one for each place along a dimension; n is 0: none */
+  struct mafat_constant list; /* one scale, or one per index of `dimension`; n is 0: none */
   int dimension;
-  float scale;                /* the first one */
-  int zero;                   /* of all of them */
-  unsigned run : 31;          /* numbers side by side that have the same scale */
-  unsigned real : 1;          /* the constant stands for what its numbers mean: floats */
+  float scale;                /* the first scale */
+  int zero;                   /* common zero point */
+  unsigned run : 31;          /* consecutive values with the same scale */
+  unsigned real : 1;          /* the constant stands for its dequantized values: floats */
 };
 
 struct mafat_value {
-  struct mafat_view view;       /* of a place: of its numbers; of numbers: row-major */
+  struct mafat_view view;       /* PLACE: of the constant; NUMBERS: row-major */
   enum mafat_value_form form;
-  int maker;                    /* the layer whose whole output this is, as long as nobody else reads it; -1 */
-  int readers;                  /* that are still to come */
-  struct mafat_shape shape;     /* a map's, as are the sources, that belong to the value */
+  int maker; /* layer whose whole output this is, while nothing else reads it; else -1 */
+  int readers;                  /* readers that are not imported yet */
+  struct mafat_shape shape;     /* MAP only; the sources are owned */
   struct mafat_sources sources;
   struct mafat_constant place;
-  struct mafat_scales scales;   /* of a place */
-  double *numbers;              /* of NUMBERS, in row-major order; belong to the value */
+  struct mafat_scales scales;   /* PLACE only */
+  double *numbers;              /* NUMBERS only, row-major; owned */
 };
 
-/* Reads numbers of a place, as doubles. */
+/* Reads the values of a constant in a file, as doubles. */
 struct mafat_graph_numbers {
   int (*read)(void *context, const struct mafat_constant *place, uint64_t first, uint64_t n, double *to,
               struct mafat_diagnostic *d);
   void *context;
 };
 
-/* What an operator makes. */
+/* Type and quantization parameters of a tensor. */
 struct mafat_meaning {
-  enum mafat_dtype type; /* of a tensor's elements */
+  enum mafat_dtype type; /* element type */
   struct mafat_quantization numbers;
 };
 
 struct mafat_graph {
-  struct mafat_network *network; /* of as many layers as there is room for; n_layers of them are there */
+  struct mafat_network *network; /* has room for most_layers; n_layers are present */
   int n_layers;
-  const char *operator_name;     /* of the node that is being imported, for messages */
+  const char *operator_name;     /* of the node being imported, for messages */
   const char *node_name;
   int node;
-  struct mafat_meaning makes;    /* layers that compute something put it out so; floats, where nobody says otherwise */
+  struct mafat_meaning makes;    /* type of the outputs of computing layers; floats unless set */
   struct mafat_graph_numbers numbers;
-  long long n_looked_at, n_kept, n_sources; /* of all operators so far: below */
+  long long n_looked_at, n_kept, n_sources; /* totals over all operators, limited below */
   struct mafat_diagnostic *d;
-  int code; /* of the first mafat_graph_fail: of what returned no more than NULL, too */
+  int code; /* of the first mafat_graph_fail, for functions that only return NULL */
 };
 
-/* A node of few bytes may ask for millions of numbers, which stay to the end, and for a list of thousands of sources; what all nodes
- * together ask for ends somewhere. MAFAT_EUNSUPPORTED: that is more. */
+/* A few bytes of a hostile file could request millions of values or thousands of sources. These
+ * functions count the totals over all nodes against limits. MAFAT_EUNSUPPORTED: exceeded. */
 int mafat_graph_look_at(struct mafat_graph *g, long long n_numbers);
 int mafat_graph_keep(struct mafat_graph *g, long long n_numbers);
 int mafat_graph_list_sources(struct mafat_graph *g, long long n_sources);
-/* The same of a list that is made of lists of so many, entry by entry, each of which is looked for. */
+/* Counts a list that is composed of lists of this length, entry by entry, each with a search. */
 int mafat_graph_cut_sources(struct mafat_graph *g, long long n_sources);
-/* Numbers of a place, which are looked at. */
+/* Reads values of a constant in a file, and counts them. */
 int mafat_graph_read_numbers(struct mafat_graph *g, const struct mafat_constant *place, uint64_t n, double *to);
 
-/* For at most so many layers. MAFAT_ENOMEM; MAFAT_EUNSUPPORTED: more than a network can have. */
+/* Opens a network for at most most_layers layers. MAFAT_ENOMEM; MAFAT_EUNSUPPORTED: more than a
+ * network can have. */
 int mafat_graph_open(struct mafat_graph **out, const char *path, int most_layers, int n_inputs,
                      struct mafat_diagnostic *d);
 void mafat_graph_close(struct mafat_graph **graph);
-/* The network that has come of it, or NULL and, where `code` says that making it failed, what failed first; the
- * graph is closed. */
+/* Returns the network and closes the graph. If `code` is an error, closes it and returns the first
+ * failure. */
 int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph, int code);
 
-/* "model.onnx: Conv 'stem.0': ..." */
+/* Reports "model.onnx: Conv 'stem.0': ...", and returns `code`. */
 int mafat_graph_fail(struct mafat_graph *g, int code, const char *format, ...) MAFAT_PRINTF(3, 4);
 
 /* ---- values ---- */
 
 void mafat_value_clear(struct mafat_value *v);
-/* A map that is another's, with a view of its own. */
+/* Copies a map, with its own view. */
 int mafat_value_copy(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *v);
 
-/* The only atom of a dimension, where it is the outermost one of its axis: a part of the dimension is a part of the
- * map. NULL: it is not. */
+/* The only atom of a dimension, if it is the outermost one of its axis, so that a part of the
+ * dimension is a part of the map. NULL: it is not. */
 struct mafat_view_atom *mafat_value_outermost(struct mafat_value *v, int dim);
 
 static inline bool mafat_value_is_constant(const struct mafat_value *v)
@@ -102,7 +106,7 @@ static inline bool mafat_value_is_constant(const struct mafat_value *v)
   return v->form == MAFAT_VALUE_PLACE || v->form == MAFAT_VALUE_NUMBERS;
 }
 
-/* Of a map; what is none is floats. */
+/* Type and quantization of a map; floats for other values. */
 static inline struct mafat_meaning mafat_value_meaning(const struct mafat_graph *g, const struct mafat_value *map)
 {
   if (map->form != MAFAT_VALUE_MAP) return (struct mafat_meaning){.type = MAFAT_F32};
@@ -120,13 +124,13 @@ static inline bool mafat_value_is_quantized(const struct mafat_value *v)
   return v->form == MAFAT_VALUE_PLACE && v->scales.list.n > 0 && !v->scales.real;
 }
 
-/* Numbers of a file that kernels can widen to floats. */
+/* True for values in a file that kernels can widen to floats. */
 static inline bool mafat_value_is_narrow(const struct mafat_value *v)
 {
   return v->form == MAFAT_VALUE_PLACE && mafat_constant_is_read(&v->place) && mafat_dtypes[v->place.type].narrow;
 }
 
-/* Such a constant's numbers as tensors hold them: unsigned bytes. */
+/* Quantization parameters of such a constant, as tensors store it: unsigned bytes. */
 static inline struct mafat_quantization mafat_value_quantization(const struct mafat_value *v)
 {
   return mafat_quantization(v->scales.scale, v->scales.zero + (v->place.type == MAFAT_I8 ? MAFAT_SIGNED_TO_BYTE : 0));
@@ -137,39 +141,42 @@ static inline long long mafat_value_elements(const struct mafat_value *v)
   return mafat_view_elements(&v->view);
 }
 
-/* Numbers that are known from here on: so many, of these dimensions, filled by the caller. */
+/* Makes a constant in memory with these dimensions; the caller fills in its values. */
 int mafat_value_make_numbers(struct mafat_graph *g, struct mafat_value *out, int n_dims, const long long *dims);
-/* All of a constant's numbers, in row-major order; *numbers is the caller's to free. Refuses more than `most`. */
+/* Returns all values of a constant, row-major; the caller frees *numbers. Fails if there are more
+ * than `most`. */
 int mafat_value_numbers(struct mafat_graph *g, const struct mafat_value *v, long long most, double **numbers);
-/* Of a constant of one number, in however many dimensions: that. */
+/* Returns the value of a constant with one element, in any number of dimensions. */
 int mafat_value_number(struct mafat_graph *g, const struct mafat_value *v, double *number);
-/* All as whole numbers: of shapes, axes, pads. */
+/* Returns all values as integers: for shapes, axes, pads. */
 int mafat_value_integers(struct mafat_graph *g, const struct mafat_value *v, int most, long long *integers, int *n);
 
 /* ---- layers ---- */
 
-/* Input number `index` of the network, its dimensions on these axes. */
+/* Makes the value of input `index` of the network, with its dimensions on these axes. */
 int mafat_graph_input(struct mafat_graph *g, int index, struct mafat_value *out, int n_dims, const long long *dims,
                       const int *axes);
 
-/* The network's input of that number, or an output more, by a name: a copy. Outputs live to the end of a run. */
+/* Names input `index`, or adds a named output. The port gets a copy of the value. Outputs live to
+ * the end of a run. */
 int mafat_graph_name_input(struct mafat_graph *g, int index, const char *name, enum mafat_dtype type,
                            const struct mafat_value *v);
 int mafat_graph_name_output(struct mafat_graph *g, const char *name, const struct mafat_value *v);
 
-/* A layer more, of which nothing is known yet; NULL: there is no room, which is told. Valid until the next one. */
+/* Adds an empty layer. NULL: too many layers, with a message. Valid until the next call. */
 struct mafat_layer *mafat_graph_add_layer(struct mafat_graph *g, enum mafat_layer_type type);
-/* An operand more of it: all of a map. */
+/* Adds an operand to the layer: a whole map. */
 int mafat_graph_add_operand(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_value *v);
-/* Finds the shape of its output, and checks its operands. */
+/* Infers the output's shape and checks the operands. */
 int mafat_graph_end_layer(struct mafat_graph *g, struct mafat_layer *l);
-/* What it puts out, with a view of the caller's. */
+/* Makes a value of the layer's output, with this view. */
 int mafat_graph_output(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l,
                        const struct mafat_view *view);
-/* The same of output `output` of a layer that has several; 0 is the first. */
+/* The same for output `output` of a layer with several; 0 is the first. */
 int mafat_graph_output_of(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l, int output,
                           const struct mafat_view *view);
-/* The same value, not to be cleared, for a node that reads it more than once: what is made of it leaves its maker as it is. */
+/* A second reference to a value, for a node that reads it twice; not to be cleared. Operators will
+ * not be folded into its maker. */
 static inline struct mafat_value mafat_value_again(const struct mafat_value *v)
 {
   struct mafat_value again = *v;
@@ -177,7 +184,8 @@ static inline struct mafat_value mafat_value_again(const struct mafat_value *v)
   return again;
 }
 
-/* The layer that made the value, where it can still be changed: nobody but the node at hand reads it, and only once. NULL: none. */
+/* The layer that made the value, if it may still be changed: only the current node reads it, once.
+ * NULL: none. */
 struct mafat_layer *mafat_graph_maker(struct mafat_graph *g, const struct mafat_value *v);
 
 #endif

@@ -1,25 +1,26 @@
-/* Constants as layers need them: numbers in the file, or among the network's values where none lie so in the file. */
+/* Places constants for layers: in the file if stored suitably there, else as values of the
+ * network. */
 #ifndef MAFAT_FORMATS_GRAPH_PLACES_H
 #define MAFAT_FORMATS_GRAPH_PLACES_H
 
 #include "formats/graph/graph.h"
 
-/* A number as it lies in a file. */
+/* Decodes one stored value. */
 double mafat_graph_number(const char *bytes, enum mafat_dtype type);
-/* Numbers among the network's values. */
+/* Stores values as floats in the network. */
 int mafat_graph_keep_numbers(struct mafat_graph *g, struct mafat_constant *out, const double *numbers, size_t n);
-/* The same of whole numbers of a type, which lie as they would in a file. */
+/* Stores values as integers of a type in the network, as a file would. */
 int mafat_graph_keep_whole(struct mafat_graph *g, struct mafat_constant *out, const double *numbers, size_t n, enum mafat_dtype type);
-/* A constant as a layer needs it: numbers in row-major order, in the file or among the network's values: floats, or, of quantized
- * ones, whole numbers. */
+/* Places a constant row-major, in the file or in the network: floats, or integers if quantized. */
 int mafat_graph_place(struct mafat_graph *g, struct mafat_constant *out, const struct mafat_value *v);
-/* A layer's weights, which lie so in the file and that kernels widen: they stay there. False: they are others. */
+/* Leaves a layer's weights in the file if the kernels can widen them as stored. False: they
+ * cannot. */
 bool mafat_graph_place_narrow(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_value *v);
-/* A constant as a map of its own, whose dimensions lie on these axes. */
+/* Makes a constant a map, with its dimensions on these axes. */
 int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *v,
                              const int *axes);
-/* Input number `input` of an operator as a map: a constant becomes one, *own, which is the caller's to clear and the
- * new *in. */
+/* Ensures that input `input` of an operator, *in, is a map: a constant is converted to *own, which
+ * the caller clears. */
 int mafat_graph_need_map(struct mafat_graph *g, int input, struct mafat_value *own, const struct mafat_value **in);
 
 #endif

@@ -1,13 +1,13 @@
-/* Weights of whole numbers, which scales and a zero point give their meaning: where a convolution has them. It lies in the network
- * already, as shapes and types have it; its order is the caller's. */
+/* Places quantized weights, with scales and a zero point, for convolutions. The layer already has
+ * its shapes and types; the caller sets the storage order. */
 #ifndef MAFAT_FORMATS_GRAPH_SCALED_WEIGHTS_H
 #define MAFAT_FORMATS_GRAPH_SCALED_WEIGHTS_H
 
 #include "formats/graph/places.h"
 
-/* Beside floats, its input and output: weights of int8, and what they are to be multiplied by. */
+/* With float input and output: int8 weights and their scales. */
 int mafat_graph_place_hybrid(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_value *weights);
-/* Beside whole numbers, its input and output; bias: NULL: none; single: quantization.h. */
+/* With integer input and output. bias NULL: none; single: see quantization.h. */
 int mafat_graph_place_integers(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_value *weights,
                                const struct mafat_value *bias, bool single);
 

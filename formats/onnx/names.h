@@ -1,4 +1,5 @@
-/* Names, each with what it stands for and a number: values of a model, files. Names are kept where they lie. */
+/* A hash table from names to pointers, with consecutive numbers in order of insertion: values of a
+ * model, files. Names are not copied. */
 #ifndef MAFAT_FORMATS_ONNX_NAMES_H
 #define MAFAT_FORMATS_ONNX_NAMES_H
 
@@ -8,13 +9,13 @@ struct mafat_onnx_names;
 
 void mafat_onnx_names_close(struct mafat_onnx_names **names);
 
-/* `names` may be NULL: there are none. They have numbers 0 to count - 1, as they were put. */
+/* `names` may be NULL: empty. Numbers are 0 to count - 1. */
 int mafat_onnx_names_count(const struct mafat_onnx_names *names);
 void *mafat_onnx_names_get(const struct mafat_onnx_names *names, int number);
-/* The number of a name; -1: it is not there. */
+/* The number of a name; -1: absent. */
 int mafat_onnx_names_find(const struct mafat_onnx_names *names, const char *name);
 
-/* A name more, that is not there yet: names differ. *names is NULL before the first. False: out of memory. */
+/* Inserts a name that is not present yet. *names is NULL before the first. False: out of memory. */
 bool mafat_onnx_names_put(struct mafat_onnx_names **names, const char *name, const void *meaning);
 
 #endif

@@ -1,8 +1,8 @@
-/* Protocol buffers' wire format: a message is a stretch of a file, its fields come one behind the other. What a field
- * holds is passed over unless somebody asks for it.
+/* Reads the wire format of Protocol Buffers: a message is a range of a file that holds consecutive
+ * fields. Contents of fields are skipped unless requested.
  *
- * A failure ends a message: mafat_wire_next says that there is nothing more, `code` why, and the source's diagnostic
- * says it to people. */
+ * A failure ends a message: mafat_wire_next returns false, `code` has the error, and the source's
+ * diagnostic the message. */
 #ifndef MAFAT_FORMATS_ONNX_WIRE_H
 #define MAFAT_FORMATS_ONNX_WIRE_H
 
@@ -12,14 +12,15 @@
 
 enum mafat_wire_type { MAFAT_WIRE_VARINT = 0, MAFAT_WIRE_FIXED64 = 1, MAFAT_WIRE_BYTES = 2, MAFAT_WIRE_FIXED32 = 5 };
 
-/* What all messages of a file share. What is being read, for messages: NULL and -1 where nobody knows. */
+/* State shared by all messages of a file; the context is for diagnostics, NULL and -1 if
+ * unknown. */
 struct mafat_wire_source {
   struct mafat_model_file *file;
   struct mafat_diagnostic *d; /* may be NULL */
   const char *what;           /* "node", "tensor" ... */
   int number;
   const char *kind, *name; /* the node's operator; its name or the tensor's */
-  const char *part;        /* of a node: the attribute's name */
+  const char *part;        /* attribute of the node */
 };
 
 struct mafat_wire {
@@ -28,7 +29,7 @@ struct mafat_wire {
   int code;
 };
 
-/* Of any type, its content is bytes [at, at + bytes). */
+/* The content, of any type, is bytes [at, at + bytes). */
 struct mafat_wire_field {
   int number;
   enum mafat_wire_type type;
@@ -38,32 +39,32 @@ struct mafat_wire_field {
 /* ---- messages ---- */
 
 struct mafat_wire mafat_wire_whole(struct mafat_wire_source *source);
-/* What the field holds, as a message. Of a field that holds none, one that has failed. */
+/* The content of a field as a message; failed if the field has another type. */
 struct mafat_wire mafat_wire_message(const struct mafat_wire *w, const struct mafat_wire_field *f);
 bool mafat_wire_next(struct mafat_wire *w, struct mafat_wire_field *f);
 
-/* How often fields 0 to n - 1 occur in what is left of a message: w stays where it is, but for a failure. */
+/* Counts fields 0 to n - 1 in the rest of a message. Changes w only on failure. */
 void mafat_wire_count(struct mafat_wire *w, size_t *counts, int n);
 
-/* Ends the message; returns code. */
+/* Fails the message and returns `code`. */
 int mafat_wire_fail(struct mafat_wire *w, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* The same of a whole source: path, what was being read, and the text. */
+/* Reports a failure of a source: path, what was being read, and the text. */
 int mafat_wire_source_fail(const struct mafat_wire_source *source, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* ---- what fields hold; a failure is w's, and what is returned then is 0 ---- */
+/* ---- contents of fields; on failure w fails, and the result is 0 ---- */
 
 int64_t mafat_wire_int(struct mafat_wire *w, const struct mafat_wire_field *f);
 float mafat_wire_float(struct mafat_wire *w, const struct mafat_wire_field *f);
-/* All its bytes, which are text: no NUL among them. One is put behind them. */
+/* Copies a text of f->bytes bytes without NUL, and appends a NUL. */
 void mafat_wire_text(struct mafat_wire *w, const struct mafat_wire_field *f, char *to);
 
-/* The numbers of one occurrence of a repeated field, packed or not; `type` is what each is written as. */
+/* The elements of a repeated field's occurrence, packed or not. `type`: of each element. */
 struct mafat_wire mafat_wire_numbers(const struct mafat_wire *w, const struct mafat_wire_field *f,
                                      enum mafat_wire_type type);
-/* The next of them; false: that was all, or a failure. */
+/* Reads the next element. False: no more, or a failure. */
 bool mafat_wire_number(struct mafat_wire *numbers, enum mafat_wire_type type, uint64_t *bits);
-/* How many there are. */
+/* Number of elements. */
 uint64_t mafat_wire_n_numbers(struct mafat_wire *w, const struct mafat_wire_field *f, enum mafat_wire_type type);
 
 #endif

@@ -1,57 +1,62 @@
-/* Activations as whole numbers: a network of floats, some of whose layers shall compute with bytes. Which, and what the
- * numbers mean, a table in the packed file says (doc/packed.md); whoever reads one makes the same network of it as whoever
- * packed it, by the function below. Nothing behind it can tell that from a network whose file has whole numbers.
+/* Applies a packed file's table of quantized activations to a float network.
  *
- * A layer *computes* with whole numbers where the table says so: all that it reads, and what it puts out, are some. Between
- * such layers and others lie layers that quantize, or make floats again: behind what they are made of, once for all who read
- * it so. By ONNX's rule, so that a sum is rounded once. Bounds (relu) are the output's; a sloped rectifier (leaky) is in
- * the factors of sums; other functions become a layer of their own behind the sums, a table. */
+ * The table (doc/packed.md) lists the layers that compute in integers and their quantization
+ * parameters. Packing and running call the same function below, so both get the same network. Later
+ * stages cannot tell it from a network whose file has integers.
+ *
+ * A layer *computes* in integers if the table says so; then its operands and its output are
+ * integers. Quantize layers convert between such layers and the others: they follow the producer,
+ * once for all readers. Rounding follows ONNX's rule, so a sum is rounded once. Bounds (relu)
+ * become the output's range; a leaky rectifier goes into the factors of the sums; other functions
+ * become a table layer after the sums. */
 #ifndef MAFAT_FORMATS_PACKED_ACTIVATIONS_H
 #define MAFAT_FORMATS_PACKED_ACTIVATIONS_H
 
 #include "network/network.h"
 
-enum { MAFAT_ACTIVATIONS_MOST_ROW = 1 << 15 }; /* weights of a filter: products of bytes stay below 2^30 */
+/* weights per filter: sums of byte products stay below 2^30 */
+enum { MAFAT_ACTIVATIONS_MOST_ROW = 1 << 15 };
 
-/* Of one tensor of the network of floats. */
+/* Entry of the table, for one tensor of the float network. */
 struct mafat_activation_numbers {
   int tensor;
-  float scale;                /* a number means scale * (number - zero) */
-  float before_scale;         /* of sums before a function that is a table; 0: there is none */
+  float scale;                /* real = scale * (value - zero) */
+  float before_scale;         /* of the sums before a table function; 0: no table */
   unsigned char zero, before_zero;
-  bool computes;              /* else floats, of which numbers are made for layers that compute with them */
+  /* computed in integers; else in floats, and quantized for readers that compute in integers */
+  bool computes;
 };
 
 struct mafat_activations {
-  int n_layers, n;            /* of the network of floats; how many of its tensors are listed */
-  struct mafat_activation_numbers list[]; /* by tensor, ascending */
+  int n_layers, n;            /* layers of the float network; entries of the list */
+  struct mafat_activation_numbers list[]; /* sorted by tensor */
 };
 
-/* None yet, of so many at most; NULL: out of memory. The caller's to free. */
+/* Allocates an empty table for `room` entries; the caller frees it. NULL: out of memory. */
 struct mafat_activations *mafat_activations_make(int n_layers, int room);
 
-/* Scales that no factor of two overflows a float with. */
+/* True if products of two such scales cannot overflow a float. */
 bool mafat_activations_is_scale(float scale);
 
-/* Can the layer of floats compute with whole numbers? */
+/* True if this layer of the float network can compute in integers. */
 bool mafat_activations_can_compute(const struct mafat_network *n, int layer);
-/* Is its function then a table behind its sums? */
+/* True if its activation then becomes a table after the sums. */
 bool mafat_activations_has_table(const struct mafat_layer *l);
 
-/* Maps that are read as one, and those that a layer reads and puts out unchanged, have the same scale and zero point:
- * same[tensor] is the first tensor that has the same. */
+/* Groups tensors that must share scale and zero point: maps read as one, and inputs and outputs of
+ * layers that keep values unchanged. same[tensor] is the first tensor of its group. */
 void mafat_activations_find_classes(const struct mafat_activations *a, const struct mafat_network *n, int *same);
 
-/* What becomes of each tensor of the network of floats: those that are what it was. */
+/* Tensors of the new network that correspond to one tensor of the float network. */
 struct mafat_activations_places {
-  int made;    /* computes it */
-  int put;     /* behind its function */
-  int floats, numbers; /* the same as such; -1: nobody takes them so */
+  int made;    /* computed output */
+  int put;     /* output after the activation */
+  int floats, numbers; /* as floats and as integers; -1: not needed */
 };
 
-/* Makes such a network of n. places: [tensor], as they were before. `types` false: functions that would be tables
- * become layers of their own, and all stay floats: to see what sums come to. MAFAT_EFORMAT: no such network can be: name is
- * for messages; then n is to be closed. MAFAT_ENOMEM. */
+/* Converts n. places: [tensor of the float network]. `types` false: only splits table functions off
+ * as layers, and all values stay floats; this is used to observe the sums. MAFAT_EFORMAT: invalid
+ * table; `name` is for messages, and n must be closed. MAFAT_ENOMEM. */
 int mafat_activations_apply(struct mafat_network *n, const struct mafat_activations *a, bool types,
                             struct mafat_activations_places *places, const char *name, struct mafat_diagnostic *d);
 

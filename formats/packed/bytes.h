@@ -1,4 +1,4 @@
-/* Numbers and words in a stretch of bytes, little-endian, one behind the other. */
+/* Writes and reads little-endian integers and words in a byte buffer. */
 #ifndef MAFAT_FORMATS_PACKED_BYTES_H
 #define MAFAT_FORMATS_PACKED_BYTES_H
 
@@ -6,28 +6,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Grows as it is written. `data` is the caller's to free. */
+/* A growing buffer. The caller frees `data`. */
 struct mafat_bytes {
   char *data;
   size_t n, room;
-  bool failed; /* out of memory: what is written from then on is lost */
+  bool failed; /* out of memory: later writes are ignored */
 };
 
 void mafat_bytes_put_u32(struct mafat_bytes *b, uint32_t value);
 void mafat_bytes_put_u64(struct mafat_bytes *b, uint64_t value);
-/* Its length with the closing zero, and both. */
+/* A word: its length with the closing zero, then both. */
 void mafat_bytes_put_word(struct mafat_bytes *b, const char *word);
 
-/* Reads on; past the end everything is 0 and "". */
+/* A position in a buffer. Past the end all reads return 0 and "". */
 struct mafat_bytes_reader {
   const char *at;
   size_t left;
-  bool failed; /* something was not there, or was no word */
+  bool failed; /* read past the end, or an invalid word */
 };
 
 uint32_t mafat_bytes_u32(struct mafat_bytes_reader *r);
 uint64_t mafat_bytes_u64(struct mafat_bytes_reader *r);
-/* Lies where the bytes lie. */
+/* The word, in place. */
 const char *mafat_bytes_word(struct mafat_bytes_reader *r);
 
 #endif

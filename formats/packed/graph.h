@@ -1,13 +1,13 @@
-/* What packed files of ONNX and TFLite models (version 3) hold of their graph: an excerpt of the model's own files, the
- * bytes that its reader asks for (base/excerpt.h). Opening one reads and imports that, by the same functions, which
- * cannot tell it from the model.
+/* The embedded graph of packed ONNX and TFLite models (version 3): the bytes of the model's own
+ * files that its reader requests (base/excerpt.h). Opening a packed file runs the same reader on
+ * these bytes.
  *
- * So there is one reader of each format, and one set of checks between hostile bytes and a network, the one that is
- * fuzzed; a network written out field by field would need both for every kind of layer, and a new version with each. It
- * is exact: whatever an importer takes from numbers of the file (shapes, axes, limits of activations), it finds in the
- * excerpt. It is small: no weight is in it that nobody asked for, nor training data and descriptions. What an importer
- * of another day makes of it is compared, by the hash of the network with the place of each number that was packed:
- * where it differs, the file is refused. */
+ * So each format has one reader and one set of checks against hostile files, which is fuzzed; a
+ * second serialization would need both for every kind of layer. The result is exact, because the
+ * importer finds every value that it uses (shapes, axes, limits of activations). It is small,
+ * because weights and metadata that were not requested are not in it. If another version of the
+ * importer makes a different network, the hash of the network and of its constants' locations
+ * differs, and the file is rejected. */
 #ifndef MAFAT_FORMATS_PACKED_GRAPH_H
 #define MAFAT_FORMATS_PACKED_GRAPH_H
 
@@ -15,24 +15,24 @@
 #include "formats/packed/model.h"
 #include "formats/readers.h"
 
-/* The network of a file whose reader has graphs, some of whose inputs may be given as constants, and the excerpt that stands
- * for them. Errors of the readers. */
+/* Reads the network of a model file of a graph format, and the embedded graph for it. Some inputs
+ * may be given as constants. Errors of the readers. */
 int mafat_packed_graph_read(struct mafat_network **out, struct mafat_excerpt **excerpt, struct mafat_model_source *source,
                             const struct mafat_given *given, struct mafat_diagnostic *d);
 
-/* The network of a packed file that was opened with its graph, read from its excerpt. MAFAT_EFORMAT: that is
- * damaged. */
+/* Reads the network of an opened packed file from its embedded graph. MAFAT_EFORMAT: damaged. */
 int mafat_packed_graph_network(struct mafat_network **out, const struct mafat_packed *p, struct mafat_model_source *source,
                                struct mafat_diagnostic *d);
 
-/* Its part of the index: p->format, p->excerpt_hash, p->excerpt_bytes and, where it is wanted, p->excerpt. NULL, or
- * what is wrong with it. */
+/* Reads its part of the index: p->format, p->excerpt_hash, p->excerpt_bytes and, if `wanted`,
+ * p->excerpt. Returns NULL or the error. */
 const char *mafat_packed_graph_index_read(struct mafat_packed *p, struct mafat_bytes_reader *from, bool wanted);
-/* Failures stay in `to`. */
+/* Writes its part of the index. Failures are recorded in `to`. */
 void mafat_packed_graph_index_write(const struct mafat_packed *p, const struct mafat_excerpt *excerpt,
                                     struct mafat_bytes *to);
 
-/* The hash with where a network has its constants, and those that no file has. */
+/* Extends a hash by the locations of the network's constants, and by constants that are in no
+ * file. */
 uint64_t mafat_packed_graph_hash(uint64_t hash, const struct mafat_network *n);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a packed file says of itself and of its layers, once it has been read. */
+/* Contents of a packed file's header and index. */
 #ifndef MAFAT_FORMATS_PACKED_MODEL_H
 #define MAFAT_FORMATS_PACKED_MODEL_H
 
@@ -9,11 +9,12 @@
 
 #include <stdint.h>
 
-/* Of the format. Version 1 is read, too. */
+/* Versions of the format. Version 1 is read, too. */
 enum {
-  MAFAT_PACKED_VERSION = 2,       /* of networks that a cfg describes */
-  MAFAT_PACKED_GRAPH_VERSION = 3, /* of others */
-  MAFAT_PACKED_ACTIVATIONS = 2,   /* more: of either, some of whose layers compute with whole numbers (activations.h) */
+  MAFAT_PACKED_VERSION = 2,       /* networks from a cfg */
+  MAFAT_PACKED_GRAPH_VERSION = 3, /* networks with an embedded graph */
+  /* added to either for networks with quantized activations (activations.h) */
+  MAFAT_PACKED_ACTIVATIONS = 2,
   MAFAT_PACKED_LAST_VERSION = MAFAT_PACKED_GRAPH_VERSION + MAFAT_PACKED_ACTIVATIONS
 };
 
@@ -22,42 +23,46 @@ static inline bool mafat_packed_has_activations(unsigned version)
   return version > MAFAT_PACKED_GRAPH_VERSION;
 }
 
-/* Does it hold an excerpt of a model of another format than Darknet's? */
+/* True if it holds an embedded graph, that is, an ONNX or TFLite model. */
 static inline bool mafat_packed_has_excerpt(unsigned version)
 {
   return version == MAFAT_PACKED_GRAPH_VERSION || version == MAFAT_PACKED_LAST_VERSION;
 }
 
-/* Where a layer's weights lie in the file. */
+/* Location of a layer's weights in the file. */
 struct mafat_packed_entry {
-  uint64_t offset, bytes; /* 0 bytes: a layer without weights */
+  uint64_t offset, bytes; /* bytes 0: no weights */
   uint64_t checksum;
 };
 
-/* What a network was read from, to lie in the file: one of them, or neither. */
+/* Source of a network, to be stored in the file: a cfg, an embedded graph, or none. */
 struct mafat_packed_origin {
-  const struct mafat_cfg *cfg; /* of its keys, those that were used */
+  const struct mafat_cfg *cfg; /* only its used keys are stored */
   const struct mafat_excerpt *excerpt;
-  const struct mafat_activations *activations;           /* by which the network was made of what was read; NULL: it is that */
-  const struct mafat_activations_places *places;         /* [operator of that], beside them */
-  float *const *factors; /* [layer]: what each channel that it puts out is multiplied by in the file: its filters are, and readers' weights divided; NULL: as it was read */
+  const struct mafat_activations *activations; /* that converted the network; NULL: not converted */
+  /* [operator of the source network]; NULL without activations */
+  const struct mafat_activations_places *places;
+  /* [layer]: equalization factors of the output channels: the filters are multiplied, and their
+   * readers' weights divided; NULL: none */
+  float *const *factors;
 };
 
 struct mafat_packed {
   unsigned version;
   int n_layers;
-  uint64_t network_hash;              /* of all that packing depends on in the network */
-  uint64_t source_hash, source_bytes; /* of the weights file that it was made from */
-  uint64_t begin_bytes;               /* of what comes first: header, and index or table */
-  uint64_t data_at, file_bytes;       /* where the first layer's weights begin; where the file ends */
+  uint64_t network_hash;              /* identity.h */
+  uint64_t source_hash, source_bytes; /* of the original weights file */
+  uint64_t begin_bytes;               /* header with index or table */
+  uint64_t data_at, file_bytes;       /* offset of the first layer's weights; size of the file */
   struct mafat_packed_entry *entries; /* [layer] */
-  enum mafat_dtype *types;            /* [layer]: of its weights; float32 where there are none */
-  enum mafat_fork fork;               /* whose words the graph is in, and how its weights were folded; version 1: auto */
-  struct mafat_cfg *graph;            /* the network, as its reader takes it; NULL: there is none, or nobody asked */
-  struct mafat_format format;         /* of the network. Of a graph, after the index: */
+  enum mafat_dtype *types;            /* [layer]: of the weights; float32 for layers without */
+  enum mafat_fork fork;               /* of the graph and of the folded weights; version 1: auto */
+  struct mafat_cfg *graph;            /* the network; NULL: none, or not requested */
+  /* of the network; for embedded graphs known after reading the index */
+  struct mafat_format format;
   uint64_t excerpt_bytes, excerpt_hash;
-  struct mafat_excerpt *excerpt;      /* NULL: nobody asked */
-  struct mafat_activations *activations; /* NULL: none, or nobody asked */
+  struct mafat_excerpt *excerpt;      /* NULL: not requested */
+  struct mafat_activations *activations; /* NULL: none, or not requested */
 };
 
 #endif

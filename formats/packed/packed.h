@@ -1,10 +1,9 @@
-/* A packed model: a network and its weights in the order that the kernels take them, so
- * that parts of layers can be read and used as they are. Made by pack_weights; described
- * byte by byte in doc/packed.md. Version 1 holds no network: it is run with the cfg that
- * it was made for. Version 2 holds a cfg, version 3 an excerpt of an ONNX or TFLite model (graph.h).
+/* Reads and writes the header and index of packed models. A packed model holds a network and its
+ * weights in the kernels' order, so that parts of layers can be read and used directly.
  *
- * Here are header and index, as bytes that somebody else reads and writes; the weights
- * themselves are runner/weights' affair. All sizes are checked before they are used. */
+ * pack_weights writes packed files; doc/packed.md describes the bytes. Version 1 has no network and
+ * needs its cfg. Version 2 embeds a cfg, version 3 the graph of an ONNX or TFLite model (graph.h).
+ * The weights themselves are handled in runner/weights. All sizes are checked before use. */
 #ifndef MAFAT_FORMATS_PACKED_PACKED_H
 #define MAFAT_FORMATS_PACKED_PACKED_H
 
@@ -13,7 +12,7 @@
 #include "formats/readers.h"
 
 enum {
-  MAFAT_PACKED_ALIGNMENT = 4096, /* of each layer's weights */
+  MAFAT_PACKED_ALIGNMENT = 4096, /* of each layer's weights, in bytes */
   MAFAT_PACKED_MAGIC_BYTES = 8,
   MAFAT_PACKED_BEGINNING = 16,
   MAFAT_PACKED_HEADER = 88
@@ -21,44 +20,44 @@ enum {
 
 extern const struct mafat_reader mafat_packed_reader, mafat_packed_graph_reader;
 
-/* Do these bytes begin a packed file, of whatever version? */
+/* True for the first bytes of a packed file of any version. */
 bool mafat_packed_begins(const char beginning[MAFAT_PACKED_MAGIC_BYTES]);
-/* One whose network is imported, as ONNX and TFLite files are? */
+/* True if its network is imported from an embedded graph. */
 bool mafat_packed_imports(const char beginning[MAFAT_PACKED_BEGINNING]);
 
 void mafat_packed_close(struct mafat_packed **packed);
 
 /* ---- reading ---- */
 
-/* Reads header and index, and checks them: against the network, too, unless it is NULL.
- * `graph`: with the network that is in it. MAFAT_EFORMAT: damaged, or of another network;
- * MAFAT_EUNSUPPORTED: of another version, type or order. MAFAT_ENOMEM; what reading gives. */
+/* Reads and checks header and index, also against the network unless it is NULL. `graph`: read the
+ * embedded network, too. MAFAT_EFORMAT: damaged, or for another network; MAFAT_EUNSUPPORTED:
+ * another version, type or order; MAFAT_ENOMEM; errors of reading. */
 int mafat_packed_open(struct mafat_packed **out, struct mafat_model_source *from, const struct mafat_network *n,
                       bool graph, struct mafat_diagnostic *d);
-/* The network of a packed file. MAFAT_EFORMAT: it holds none, or is damaged; errors of the readers. */
+/* Reads the network of a packed file. MAFAT_EFORMAT: none, or damaged; errors of the readers. */
 int mafat_packed_network(struct mafat_network **out, struct mafat_model_source *source, const struct mafat_reading *how,
                          struct mafat_diagnostic *d);
-/* Gives a network, which the file has to be packed for, the types of its weights: before a plan is made for both. A file that ends with
- * its header has none to give: it is taken for one of floats. Errors of mafat_packed_open. */
+/* Sets the weight types of a network, which must be the file's, before it is planned. A file that
+ * ends after its header has no types and counts as float32. Errors of mafat_packed_open. */
 int mafat_packed_types(struct mafat_network *n, struct mafat_model_source *source, struct mafat_diagnostic *d);
 
-/* The types that its weights have to the network's layers. MAFAT_EFORMAT: one is of a layer that takes no such type. */
+/* Sets the weight types of the network's layers. MAFAT_EFORMAT: a layer does not support its
+ * type. */
 int mafat_packed_give_types(const struct mafat_packed *p, struct mafat_network *n, const char *name, struct mafat_diagnostic *d);
 
-/* MAFAT_EFORMAT, saying so, when the sum of all words of a layer is not what it should be.
- * n: for its name, may be NULL. */
+/* Compares a layer's checksum. MAFAT_EFORMAT: it differs. n: for the layer's name; may be NULL. */
 int mafat_packed_check_layer(const struct mafat_packed *p, const char *name, const struct mafat_network *n, int layer,
                              uint64_t checksum, struct mafat_diagnostic *d);
 
 /* ---- writing ---- */
 
-/* Lays out a file for a network whose layers have so many bytes of weights, of their types; checksums and
- * source are left to be filled in. The origin may be NULL; all stay the caller's. MAFAT_ENOMEM;
- * MAFAT_ELIMIT: more than can be addressed, or than an index can say. */
+/* Computes the layout of a file for a network, from the bytes and types of its layers' weights. The
+ * caller fills in checksums and source later. The origin may be NULL; the caller keeps all
+ * arguments. MAFAT_ENOMEM; MAFAT_ELIMIT: too large to address or to index. */
 int mafat_packed_make(struct mafat_packed **out, const struct mafat_network *n,
                       const struct mafat_packed_origin *origin, const uint64_t *layer_bytes);
-/* Header and index of a packed file that is complete, p->begin_bytes: *beginning is the
- * caller's to free. MAFAT_ENOMEM. */
+/* Serializes header and index of a complete packed file, p->begin_bytes bytes; the caller frees
+ * *beginning. MAFAT_ENOMEM. */
 int mafat_packed_seal(const struct mafat_packed *p, const struct mafat_network *n,
                       const struct mafat_packed_origin *origin, char **beginning);
 

@@ -1,4 +1,4 @@
-/* FlexBuffers: a map whose values are numbers, in memory. Nothing of it is believed. */
+/* Reads FlexBuffers in memory: a map with numeric values, from an untrusted file. */
 #ifndef MAFAT_FORMATS_TFLITE_FLEX_H
 #define MAFAT_FORMATS_TFLITE_FLEX_H
 
@@ -9,14 +9,14 @@
 struct mafat_flex_map {
   const char *bytes; /* of the whole buffer */
   size_t n_bytes;
-  size_t keys, values;           /* where the offsets of keys, and the values, begin */
-  unsigned key_width, width;     /* bytes of an offset, of a value */
+  size_t keys, values;           /* offsets of the keys and of the values */
+  unsigned key_width, width;     /* bytes of a key offset and of a value */
   uint64_t n;
 };
 
-/* The map that a buffer's root is; it goes on pointing into the buffer. */
+/* Reads the map at a buffer's root; it points into the buffer. */
 bool mafat_flex_map(struct mafat_flex_map *map, const char *bytes, size_t n_bytes);
-/* false, *value unchanged: there is none of that name, or it is no number. */
+/* Finds a number by key. False: no such key, or not a number; *value is unchanged. */
 bool mafat_flex_number(const struct mafat_flex_map *map, const char *key, double *value);
 
 #endif

@@ -1,5 +1,6 @@
-/* A .tflite model as a network: what its operators mean, one after the other. Shape arithmetic on constants is
- * worked out while importing; fused activations become part of their layer, pads of the windows behind them. */
+/* Imports a TFLite model as a network, operator by operator. Shape arithmetic on constants is
+ * evaluated. Fused activations become part of their layer, and pads part of the windows after
+ * them. */
 #ifndef MAFAT_FORMATS_TFLITE_IMPORT_H
 #define MAFAT_FORMATS_TFLITE_IMPORT_H
 
@@ -8,13 +9,13 @@
 
 extern const struct mafat_reader mafat_tflite_reader;
 
-/* Model and file stay their openers', and are not needed any more afterwards. MAFAT_EUNSUPPORTED: an operator, or
- * what it is asked to do, is not run: the diagnostic names it and what it makes; MAFAT_EFORMAT: the model
- * contradicts itself. */
+/* The caller keeps model and file and may close them afterwards. MAFAT_EUNSUPPORTED: an unsupported
+ * operator or option, named by the diagnostic with its output; MAFAT_EFORMAT: the model is
+ * inconsistent. */
 int mafat_tflite_network(struct mafat_network **out, const struct mafat_tflite *model, struct mafat_model_file *file,
                          struct mafat_diagnostic *d);
 
-/* Reads the file first. given: inputs that are constants; NULL: none. */
+/* Reads the file, then imports. given: inputs that are constants; NULL: none. */
 int mafat_tflite_network_of(struct mafat_network **out, struct mafat_model_file *file, const struct mafat_given *given,
                             struct mafat_diagnostic *d);
 

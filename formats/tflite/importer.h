@@ -1,5 +1,5 @@
-/* What the functions share that import operators (import_*.c): the operator at hand, its inputs as values, its
- * options. */
+/* State and functions that the operator importers (import_*.c) share: the current operator, its
+ * inputs as values, its options. */
 #ifndef MAFAT_FORMATS_TFLITE_IMPORTER_H
 #define MAFAT_FORMATS_TFLITE_IMPORTER_H
 
@@ -11,13 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is known of a tensor while importing. */
+/* State of a tensor during import. */
 struct mafat_tflite_slot {
-  struct mafat_value *value; /* NULL: not made yet, or nobody reads it any more */
-  int readers, left;         /* operators' inputs and outputs of the network: all of them, those still to come */
-  int windows;               /* of the readers: convolutions that could pad it */
-  int lookups;               /* of the readers: those that look up rows of a table by it */
-  int pads[4]; /* rows before and after, columns before and after, of zeros that its readers are to take in */
+  struct mafat_value *value; /* NULL: not made yet, or no longer needed */
+  /* number of readers (operators and network outputs): all, and not imported yet */
+  int readers, left;
+  int windows;               /* readers that are convolutions and could take over padding */
+  int lookups;               /* readers that use it as indices of a table */
+  /* zero padding, still to be folded into its readers: rows before and after, columns before and
+   * after */
+  int pads[4];
 };
 
 struct mafat_tflite_importer {
@@ -28,40 +31,40 @@ struct mafat_tflite_importer {
   struct mafat_tflite_slot *slots; /* (n_tensors) */
 };
 
-/* One operator's. MAFAT_OK, or a message is in the diagnostic. */
+/* Imports one operator. On failure the diagnostic has the message. */
 typedef int mafat_tflite_import(struct mafat_tflite_importer *i);
 
 struct mafat_tflite_row {
   int code; /* enum mafat_tflite_code */
   mafat_tflite_import *import;
-  int n_inputs; /* at least */
-  int variant;  /* of functions that import several: mafat_tflite_variant */
-  bool integers; /* of quantized tensors, too */
+  int n_inputs; /* minimum */
+  int variant;  /* for functions that import several operators (mafat_tflite_variant) */
+  bool integers; /* supports quantized tensors, too */
 };
 
-/* Ended by one without a function. */
+/* Each ends with an entry without a function. */
 extern const struct mafat_tflite_row mafat_tflite_layer_rows[], mafat_tflite_shape_rows[], mafat_tflite_part_rows[],
     mafat_tflite_math_rows[], mafat_tflite_channel_rows[], mafat_tflite_custom_rows[];
 
-/* Where an input lies: the axis of each of its dimensions. What is only read transposed so that channels in front of rows and columns,
- * as other programs have them, come behind, as it is or after operators that look at its elements alone, lies so that this is no more
- * than another name for it. By any other transposition it is a picture as TFLite has them. */
+/* Chooses the axes of an input's dimensions. Usually TFLite's order: rows, columns, channels. Some
+ * exporters store channels first, and transpose the input, possibly after elementwise operators;
+ * then the axes are chosen so that the transpose only changes the view. */
 int mafat_tflite_input_axes(const struct mafat_tflite_importer *i, int tensor, int n_dims, int *axes);
 
 int mafat_tflite_variant(const struct mafat_tflite_importer *i);
 
-/* Input `index`; one of form NONE where it is left out. */
+/* Input `index`; form NONE if absent. */
 const struct mafat_value *mafat_tflite_in(const struct mafat_tflite_importer *i, int index);
 struct mafat_tflite_slot *mafat_tflite_in_slot(const struct mafat_tflite_importer *i, int index);
-/* Output `index`, to be made. */
+/* Output `index`, to be filled in. */
 struct mafat_value *mafat_tflite_out(const struct mafat_tflite_importer *i, int index);
-/* A value that is empty, for a tensor that has none: of outputs it is done already. */
+/* Makes an empty value for a tensor that has none; done already for outputs. */
 int mafat_tflite_make(const struct mafat_tflite_importer *i, int tensor);
-/* Output 0 is this, after an activation of the file's enum mafat_tflite_fused; *made is cleared. `code`: of making
- * it: where that failed, nothing is done but clearing. */
+/* Stores *made as output 0, after an activation (enum mafat_tflite_fused), and clears it. `code`:
+ * result of making it; on failure, only clears. */
 int mafat_tflite_finish(struct mafat_tflite_importer *i, int code, struct mafat_value *made, int fused);
 
-/* Of a type of whole numbers that are not quantized: their quotients and means are whole, too. */
+/* True for unquantized integers, whose quotients and means are integers, too. */
 static inline bool mafat_tflite_is_whole(const struct mafat_tflite_importer *i, int tensor)
 {
   enum mafat_tflite_type type = i->model->tensors[tensor].type;
@@ -75,24 +78,26 @@ static inline bool mafat_tflite_is_quantized(const struct mafat_tflite_tensor *t
   return t->type == MAFAT_TFLITE_INT8 || t->type == MAFAT_TFLITE_UINT8;
 }
 
-/* What the elements of a tensor are, that is no constant, and what they mean. */
+/* Type and quantization parameters of a tensor that is not constant. */
 int mafat_tflite_meaning(const struct mafat_tflite_importer *i, int tensor, struct mafat_meaning *out);
-/* The scales of a constant, which is quantized: all are checked. */
+/* Scales of a quantized constant, all checked. */
 int mafat_tflite_scales(const struct mafat_tflite_importer *i, int tensor, struct mafat_scales *out);
-/* A constant of int32 as it lies in the file: a bias. */
+/* An int32 bias in the file. */
 int mafat_tflite_bias(const struct mafat_tflite_importer *i, int index, struct mafat_value *out);
-/* The type of such an element as messages and files have it: of whole numbers the file's, which maps may hold otherwise. */
+/* Element type in messages and files; for integers the file's type, which maps may store
+ * differently. */
 enum mafat_dtype mafat_tflite_file_type(const struct mafat_tflite_tensor *t);
 
-/* A map: constants become one. *own is the caller's to clear; *in is it, or the input itself. */
+/* Makes input `index` a map: a constant is converted to *own, which the caller clears; *in is that
+ * or the input. */
 int mafat_tflite_map(const struct mafat_tflite_importer *i, int index, struct mafat_value *own,
                      const struct mafat_value **in);
-/* The numbers of a constant input: axes, sizes; *n of them, at most `most`. */
+/* Values of a constant input (axes, sizes): *n, at most `most`. */
 int mafat_tflite_list(const struct mafat_tflite_importer *i, int index, int most, long long *values, int *n);
-/* A value with a dimension of 1 more, in front of dimension `dim`. */
+/* Inserts a dimension of size 1 before dimension `dim`. */
 int mafat_tflite_insert_dim(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *in,
                             int dim);
-/* From -n_dims to n_dims - 1. `name`: whose it is. */
+/* Normalizes an axis from [-n_dims, n_dims - 1]. `name`: for messages. */
 int mafat_tflite_dim(const struct mafat_tflite_importer *i, const char *name, long long axis, int n_dims, int *out);
 
 #endif

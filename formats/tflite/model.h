@@ -1,12 +1,12 @@
-/* What a .tflite file says, once it has been read: tensors, which say where their constants lie, and operators in the order in
- * which they run. */
+/* Contents of a .tflite file: tensors with the location of constants, and operators in execution
+ * order. */
 #ifndef MAFAT_FORMATS_TFLITE_MODEL_H
 #define MAFAT_FORMATS_TFLITE_MODEL_H
 
 #include "formats/tflite/operators.h"
 #include "network/picture.h"
 
-/* As in the file. */
+/* Numbers of the schema. */
 enum mafat_tflite_type {
   MAFAT_TFLITE_FLOAT32 = 0,
   MAFAT_TFLITE_FLOAT16 = 1,
@@ -22,13 +22,14 @@ enum mafat_tflite_type {
 enum {
   MAFAT_TFLITE_MAX_TENSORS = 1 << 16,
   MAFAT_TFLITE_MAX_OPERATORS = 1 << 16,
-  MAFAT_TFLITE_MAX_LIST_BYTES = 16 << 20 /* of all names and lists of tensors, which a file may share among operators */
+  /* of all names and lists of tensors; operators of a file may share them */
+  MAFAT_TFLITE_MAX_LIST_BYTES = 16 << 20
 };
 
-/* real = scale * (q - zero_point): one of them, or one for each place along a dimension. */
+/* real = scale * (value - zero_point), per tensor or per index of `dimension`. */
 struct mafat_tflite_quantization {
   int n_scales, n_zero_points;           /* 0: none */
-  uint64_t scales_at, zero_points_at;    /* bytes of the file: floats, int64 */
+  uint64_t scales_at, zero_points_at;    /* byte offsets in the file: of floats and of int64 */
   int dimension;
 };
 
@@ -37,23 +38,23 @@ struct mafat_tflite_tensor {
   enum mafat_tflite_type type;
   int rank;
   int32_t shape[MAFAT_TFLITE_MAX_RANK];
-  unsigned unknown;     /* bit i: the signature leaves dimension i open, and shape has its default */
-  bool constant;        /* it lies in the file; or it has no elements */
-  bool variable;        /* keeps its value from run to run */
-  int file;             /* of a constant: 0: the model's, else paths[file - 1] */
-  uint64_t at, bytes;   /* of a constant, in its file */
+  unsigned unknown; /* bit i: dimension i is dynamic by the signature, and shape has its default */
+  bool constant;        /* stored in the file, or empty */
+  bool variable;        /* keeps its value between runs */
+  int file;             /* constants: 0: the model's file, else paths[file - 1] */
+  uint64_t at, bytes;   /* constants: offset in the file, and size */
   struct mafat_tflite_quantization quantization;
 };
 
 struct mafat_tflite_operator {
-  int code;             /* enum mafat_tflite_code, or another of the schema's */
+  int code;             /* enum mafat_tflite_code, or another number of the schema */
   int version;
-  const char *name;     /* "CONV_2D"; of a custom operator its own; "operator code 300" */
+  const char *name;     /* "CONV_2D"; a custom operator's own name; "operator code 300" */
   int n_inputs, n_outputs;
-  const int32_t *inputs; /* tensors; -1: absent */
+  const int32_t *inputs; /* tensor indices; -1: absent */
   const int32_t *outputs;
   union mafat_tflite_options options;
-  uint64_t custom_at, custom_bytes; /* of a custom operator: its options in the file */
+  uint64_t custom_at, custom_bytes; /* custom operators: location of the options in the file */
 };
 
 struct mafat_tflite {
@@ -62,25 +63,25 @@ struct mafat_tflite {
   int n_tensors, n_operators;
   int n_inputs, n_outputs; /* of the network */
   const int32_t *inputs, *outputs;
-  struct mafat_tflite_block *blocks; /* in which names and lists lie */
+  struct mafat_tflite_block *blocks; /* memory of names and lists */
   size_t list_bytes;
-  char **paths;                      /* (n_paths) of the constants that were given; owned, as are they */
+  char **paths;                      /* (n_paths) files of given constants; owned, with the list */
   int n_paths;
-  struct mafat_file_state *states;   /* [n_paths] as they were then; owned */
+  struct mafat_file_state *states;   /* [n_paths] when they were read; owned */
   struct mafat_picture_said picture; /* of the first input */
 };
 
-/* What messages call an operator: its name and that of what it makes. Returns `room`. */
+/* Label of an operator for messages: its name and its output's. Returns `room`. */
 enum { MAFAT_TFLITE_LABEL_ROOM = 240 };
 const char *mafat_tflite_label(const struct mafat_tflite *m, const struct mafat_tflite_operator *o, char room[MAFAT_TFLITE_LABEL_ROOM]);
 
-/* "FLOAT32"; NULL: the schema has none of that number. */
+/* "FLOAT32"; NULL: not in the schema. */
 const char *mafat_tflite_type_name(int type);
-/* The same as NumPy names it, "<f4"; NULL: it does not. */
+/* NumPy's name: "<f4"; NULL: none. */
 const char *mafat_tflite_type_array(int type);
-/* Of an element of such a type; 0: they are packed, or of no fixed size. */
+/* Bytes of an element; 0: packed types, or no fixed size. */
 unsigned mafat_tflite_type_bytes(int type);
-/* Elements of a shape. */
+/* Number of elements of a shape. */
 uint64_t mafat_tflite_elements(const struct mafat_tflite_tensor *t);
 
 #endif

@@ -1,10 +1,10 @@
-/* TFLite's operators: their numbers and names, as the schema has them, and the options of those that are run. */
+/* TFLite's operators: codes and names of the schema, and the options of the supported ones. */
 #ifndef MAFAT_FORMATS_TFLITE_OPERATORS_H
 #define MAFAT_FORMATS_TFLITE_OPERATORS_H
 
 #include "formats/tflite/flat.h"
 
-/* Those whose number is asked for somewhere. */
+/* Codes that are used by name. */
 enum mafat_tflite_code {
   MAFAT_TFLITE_ADD = 0,
   MAFAT_TFLITE_AVERAGE_POOL_2D = 1,
@@ -77,7 +77,7 @@ enum mafat_tflite_code {
   MAFAT_TFLITE_RELU_0_TO_1 = 152
 };
 
-/* As in the file. */
+/* Numbers of the schema. */
 enum mafat_tflite_padding { MAFAT_TFLITE_SAME, MAFAT_TFLITE_VALID };
 
 enum mafat_tflite_fused {
@@ -91,28 +91,29 @@ enum mafat_tflite_fused {
 
 enum { MAFAT_TFLITE_MAX_RANK = 8 };
 
-/* CONV_2D, DEPTHWISE_CONV_2D, TRANSPOSE_CONV, AVERAGE_POOL_2D, MAX_POOL_2D; the taps of a convolution are its weights'. */
+/* CONV_2D, DEPTHWISE_CONV_2D, TRANSPOSE_CONV, AVERAGE_POOL_2D, MAX_POOL_2D. The taps of a
+ * convolution follow from its weights. */
 struct mafat_tflite_window {
   int padding, stride_h, stride_w;
   int dilation_h, dilation_w;
   int filter_h, filter_w;
-  int depth_multiplier; /* 0: by the weights' shape */
+  int depth_multiplier; /* 0: inferred from the weights' shape */
   int fused;
 };
 
 struct mafat_tflite_dense {
   int fused;
-  int weights_format; /* 0: row by row */
+  int weights_format; /* 0: row-major */
   int keep_num_dims;
 };
 
-/* Of axes and dimensions: PACK, UNPACK, SPLIT, SPLIT_V: how many; CONCATENATION, GATHER. */
+/* n: PACK, UNPACK, SPLIT, SPLIT_V; axis: also CONCATENATION, GATHER. */
 struct mafat_tflite_axis {
   int n, axis, batch_dims;
   int fused;
 };
 
-/* RESHAPE, SQUEEZE. n: -1: not there. */
+/* RESHAPE, SQUEEZE. n -1: absent. */
 struct mafat_tflite_dims {
   int n;
   int32_t list[MAFAT_TFLITE_MAX_RANK];
@@ -120,7 +121,7 @@ struct mafat_tflite_dims {
 
 struct mafat_tflite_strided {
   int begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask;
-  int offset; /* ends are counted from begins */
+  int offset; /* ends are relative to begins */
 };
 
 struct mafat_tflite_resize {
@@ -135,7 +136,7 @@ struct mafat_tflite_types {
   int in, out; /* enum mafat_tflite_type; ARG_MAX: out */
 };
 
-/* What an operator's code says that it has. */
+/* Options of an operator; its code selects the member. */
 union mafat_tflite_options {
   struct mafat_tflite_window window;
   struct mafat_tflite_dense dense;
@@ -148,17 +149,17 @@ union mafat_tflite_options {
   int fused;         /* ADD, SUB, MUL, DIV, L2_NORMALIZATION */
   int block_size;    /* DEPTH_TO_SPACE, SPACE_TO_DEPTH */
   int keep_dims;     /* MEAN, SUM, REDUCE_MAX, REDUCE_MIN */
-  int symmetric;     /* MIRROR_PAD: the edge is mirrored, too */
+  int symmetric;     /* MIRROR_PAD: the edge is repeated */
   int approximate;   /* GELU: by tanh */
   float alpha;       /* LEAKY_RELU */
   float beta;        /* SOFTMAX */
 };
 
-/* "CONV_2D"; NULL: the schema has none of that number. */
+/* "CONV_2D"; NULL: not in the schema. */
 const char *mafat_tflite_code_name(int code);
 
-/* The options in fields 3 and 4 of an operator's table: by default, where there are none. `name`: of the
- * operator, for messages. Failures stay in f. */
+/* Reads the options in fields 3 and 4 of an operator's table; absent fields get defaults. `name`:
+ * of the operator, for messages. Failures are recorded in f. */
 void mafat_tflite_options_read(struct mafat_flat *f, const struct mafat_flat_table *operator, int code, const char *name,
                                union mafat_tflite_options *options);
 

@@ -1,9 +1,9 @@
-/* A .tflite file as plain data: its tensors, which say where their constants lie, and its operators in the order in
- * which they run. No weight is read, and memory goes by how many tensors and operators there are. What they mean
- * is the importer's business.
+/* Reads a .tflite file as plain data: tensors with the location of constants, and operators in
+ * execution order. Weights are not read, so memory depends on the number of tensors and operators.
+ * The importer interprets them.
  *
- * Everything is checked here once: numbers of tensors are within bounds, constants lie in the file and are as long as
- * their shapes say, whatever an operator reads was made before it, and nothing is made twice. */
+ * All checks are here: indices of tensors are in range, constants are inside the file and have
+ * their shape's size, and every tensor is made once and before it is read. */
 #ifndef MAFAT_FORMATS_TFLITE_TFLITE_H
 #define MAFAT_FORMATS_TFLITE_TFLITE_H
 
@@ -12,11 +12,11 @@
 
 bool mafat_tflite_begins(const char beginning[MAFAT_FLAT_IDENTIFIER_BYTES]);
 
-/* MAFAT_EFORMAT: damaged; MAFAT_EUNSUPPORTED: control flow, sparse constants, another version; MAFAT_ENOMEM; what
- * reading gives. *out is NULL after a failure. The file stays open, and the caller's. */
+/* MAFAT_EFORMAT: damaged; MAFAT_EUNSUPPORTED: control flow, sparse constants, another version;
+ * MAFAT_ENOMEM; errors of reading. *out is NULL after a failure. The caller keeps the file open. */
 int mafat_tflite_read(struct mafat_tflite **out, struct mafat_model_file *file, struct mafat_diagnostic *d);
-/* Inputs that are constants from here on, of numbers that lie in files of their own. MAFAT_EINVAL: it has no such input;
- * MAFAT_EFORMAT: it is of another type, or has other dimensions. */
+/* Makes inputs constants, whose values are in files of their own. MAFAT_EINVAL: no such input;
+ * MAFAT_EFORMAT: another type or other dimensions. */
 int mafat_tflite_give(struct mafat_tflite *m, const struct mafat_model_file *file, const struct mafat_given *given,
                       struct mafat_diagnostic *d);
 void mafat_tflite_close(struct mafat_tflite **model);

@@ -1,6 +1,5 @@
-/* How fast a machine computes and reads: what a latency prediction is made from.
- * Plain numbers, measured once by `run_inference --calibrate` and kept as text, or
- * the built-in ones. */
+/* Speed of a machine's computation and reads: prices for latency prediction (latency.h). They are
+ * measured once by `run_inference --calibrate` and stored as text, or built in. */
 #ifndef MAFAT_PREDICTOR_COST_CALIBRATION_H
 #define MAFAT_PREDICTOR_COST_CALIBRATION_H
 
@@ -9,45 +8,46 @@
 
 #include "base/error.h"
 
-/* What kernels do, as predictor/cost/work.c counts it. */
+/* Kinds of work, as counted by predictor/cost/work.c. */
 enum mafat_term {
-  MAFAT_TERM_STEP,             /* steps, layers inside them, and turns of these that take some rows at a time */
+  MAFAT_TERM_STEP,             /* steps, layers inside them, and their turns of some rows */
   MAFAT_TERM_UNIT,             /* kernel calls: a block of rows times a panel */
-  MAFAT_TERM_CONV_MACS,        /* products of 3x3 and larger, whole vectors */
-  MAFAT_TERM_POINT_MACS,       /* of 1x1 convolutions */
-  MAFAT_TERM_WINOGRAD_MACS,    /* of transformed tiles */
-  MAFAT_TERM_TAPS,             /* register tiles times taps, of all three */
+  MAFAT_TERM_CONV_MACS,        /* products of kernels 3x3 and larger, whole vectors */
+  MAFAT_TERM_POINT_MACS,       /* products of 1x1 convolutions */
+  MAFAT_TERM_WINOGRAD_MACS,    /* products of transformed tiles */
+  MAFAT_TERM_TAPS,             /* register tiles times taps, of all three kinds above */
   MAFAT_TERM_RUNS,             /* inner loops begun */
   MAFAT_TERM_TILES,            /* register tiles begun and stored */
-  MAFAT_TERM_NARROW_TAPS,      /* the same of panels that another level computes (few_filters) */
+  MAFAT_TERM_NARROW_TAPS,      /* taps of panels that another level computes (few_filters) */
   MAFAT_TERM_POOLED,           /* sums pooled in the store */
-  MAFAT_TERM_COSTLY,           /* outputs through exp, tanh and the like */
-  MAFAT_TERM_LOGISTIC,         /* through a logistic function or swish */
+  MAFAT_TERM_COSTLY,           /* outputs through exp, tanh and similar functions */
+  MAFAT_TERM_LOGISTIC,         /* outputs through a logistic function or swish */
   MAFAT_TERM_WINOGRAD_INPUTS,  /* tiles times channels transformed */
   MAFAT_TERM_WINOGRAD_KERNELS, /* channels times filters transformed */
   MAFAT_TERM_WINOGRAD_OUTPUTS, /* tiles times filters transformed */
   MAFAT_TERM_DEPTHWISE_MACS,
-  MAFAT_TERM_POOL_TAPS,        /* maxpool layers: outputs times the window, where it lies in the map */
+  MAFAT_TERM_POOL_TAPS,        /* maxpool layers: outputs times the part of the window inside the
+                                  map */
   MAFAT_TERM_POOL_OUTPUTS,
   MAFAT_TERM_MOVED,            /* floats copied, added, scaled, activated */
-  MAFAT_TERM_GATHERED,         /* floats taken one by one: flattening, upsampling, averages */
-  MAFAT_TERM_REORDERED,        /* the same across all of a map: reorg */
+  MAFAT_TERM_GATHERED,         /* floats copied one by one: flattening, upsampling, averages */
+  MAFAT_TERM_REORDERED,        /* floats copied one by one across the whole map: reorg */
   MAFAT_TERM_BOX_VALUES,       /* values of heads, activated row by row */
-  MAFAT_TERM_CLASS_VALUES,     /* values of heads taken pixel by pixel; softmax */
+  MAFAT_TERM_CLASS_VALUES,     /* values of heads read pixel by pixel; softmax */
   MAFAT_TERM_DENSE_MACS,       /* connected and local layers */
-  /* Bytes that lie farther away than a core's own caches, and those of them that
-   * come from memory: the price of the latter is on top. */
+  /* Bytes farther away than a core's own caches (far), and those among them that come from memory
+   * (cold). The price of cold bytes is added to that of far bytes. */
   MAFAT_TERM_WEIGHTS_FAR,
   MAFAT_TERM_WEIGHTS_COLD,
-  MAFAT_TERM_READ_FAR,         /* of maps */
+  MAFAT_TERM_READ_FAR,         /* bytes of maps */
   MAFAT_TERM_READ_COLD,
-  MAFAT_TERM_WRITTEN_FIRST,    /* to rolling windows that the run has not touched before */
+  MAFAT_TERM_WRITTEN_FIRST,    /* bytes to rolling windows that the run has not touched before */
   MAFAT_TERM_WRITTEN_FAR,
   MAFAT_TERM_WRITTEN_COLD,
-  MAFAT_TERM_WINOGRAD_FAR,     /* of transformed inputs */
+  MAFAT_TERM_WINOGRAD_FAR,     /* bytes of transformed inputs */
   MAFAT_TERM_WINOGRAD_COLD,
-  /* What kernels of whole numbers do. */
-  MAFAT_TERM_INTEGER_CALLS,     /* of a kernel: rows of a panel, of a block of channels */
+  /* Work of integer kernels. */
+  MAFAT_TERM_INTEGER_CALLS,     /* kernel calls: rows of a panel, or of a channel block */
   MAFAT_TERM_INTEGER_MACS,      /* products of convolutions, whole vectors of quads */
   MAFAT_TERM_INTEGER_TAPS,      /* register tiles times quads */
   MAFAT_TERM_INTEGER_RUNS,      /* inner loops begun */
@@ -55,32 +55,37 @@ enum mafat_term {
   MAFAT_TERM_INTEGER_DEPTHWISE, /* products and columns of pairs of rows, whole vectors */
   MAFAT_TERM_INTEGER_OUTPUTS,   /* sums rescaled, whole vectors */
   MAFAT_TERM_INTEGER_BLENDED,
-  MAFAT_TERM_INTEGER_MAPPED,    /* one by one: through tables, floats to numbers and back, pooled and added bytes */
+  MAFAT_TERM_INTEGER_MAPPED,    /* one by one: table lookups, quantization, dequantization, pooled
+                                   and added bytes */
   MAFAT_N_TERMS
 };
 
 struct mafat_calibration {
-  char cpu[16];  /* kernel level it holds for (base/levels.def) */
-  bool measured; /* on this machine; else built-in */
-  double fit_error; /* median relative error of what it was made from, layer by layer; 0: not known */
-  int lanes, tile_pixels, tile_vectors; /* of the level's kernels: floats of a vector, register tile */
-  int few_filters, few_pixels; /* panels of so many filters at most are another level's, whose tiles have so many pixels; 0: none */
-  int integer_lanes, integer_pixels, integer_vectors; /* the same of its kernels of whole numbers: sums of a vector */
-  double near_bytes, far_bytes; /* what a core's own caches hold; what the cache before memory does */
-  double ns[MAFAT_N_TERMS];     /* nanoseconds of one of each */
-  double thread_step_ns;        /* more, of a step that several threads share */
-  double disk_ns;               /* of a byte, read past the page cache, in a row */
-  double disk_wait_ns;          /* until a read returns that nothing else was waiting for */
-  double read_ns;               /* of the processor for each read */
-  double copy_ns, pack_ns;      /* of the processor for a byte: loaded from a packed file, packed from Darknet's */
+  char cpu[16];  /* kernel level (base/levels.def) */
+  bool measured; /* measured on this machine; false: built in */
+  double fit_error; /* median relative error of the fit over layers; 0: unknown */
+  int lanes, tile_pixels, tile_vectors; /* level's floats per vector, and its register tile */
+  int few_filters, few_pixels; /* panels of at most so many filters are computed by another level
+                                  with tiles of few_pixels; 0: none */
+  int integer_lanes, integer_pixels, integer_vectors; /* the same for integer kernels: sums per
+                                                         vector */
+  double near_bytes, far_bytes; /* bytes in a core's own caches; in the last cache before memory */
+  double ns[MAFAT_N_TERMS];     /* nanoseconds for one unit of each term */
+  double thread_step_ns;        /* extra for a step that several threads share */
+  double disk_ns;               /* for one byte read sequentially, past the page cache */
+  double disk_wait_ns;          /* latency of a read when no other is queued */
+  double read_ns;               /* processor time for each read */
+  double copy_ns, pack_ns;      /* processor time for one byte: loaded from a packed file; packed
+                                   from Darknet's */
 };
 
-/* Built-in figures of a kernel level, and of the best kernels of whole numbers that processors of that level usually have. */
+/* Built-in prices of a kernel level, with the integer kernels that processors of that level usually
+ * have. */
 void mafat_calibration_defaults(struct mafat_calibration *c, const char *cpu);
-/* Those of another row of base/levels.def; prices, too, unless they were measured. */
+/* Sets the integer kernels to another row of base/levels.def; also the prices, unless measured. */
 void mafat_calibration_set_integers(struct mafat_calibration *c, const char *kernels);
 
-/* "conv_macs" ... */
+/* Returns "conv_macs" ... */
 const char *mafat_term_name(enum mafat_term term);
 
 #endif

@@ -1,8 +1,8 @@
-/* What kinds of layers count a step's work with (work.h): sums of terms, which the threads share,
- * and what is the same for several kinds: register tiles, weights, maps.
+/* Counts the work of a step (work.h) for the files of predictor/kinds/: adds terms, divides them
+ * among threads, and has the parts that several kinds share: register tiles, weights, maps.
  *
- * The counts follow the kernels as they are: convolutions compute register tiles of
- * `tile_pixels` pixels of a row times `tile_vectors` vectors of filters. */
+ * The counts follow the kernels. Convolutions compute register tiles of `tile_pixels` pixels of a
+ * row times `tile_vectors` vectors of filters. */
 #ifndef MAFAT_PREDICTOR_COST_COUNTING_H
 #define MAFAT_PREDICTOR_COST_COUNTING_H
 
@@ -10,30 +10,30 @@
 #include "predictor/layout/layout.h"
 #include "predictor/schedule/schedule.h"
 
-/* What the counts of a plan's steps have in common. */
+/* State shared by all steps of a plan. */
 struct mafat_work_context {
   const struct mafat_network *network;
   const struct mafat_plan *plan;
   const struct mafat_layout *layout;
   const struct mafat_calibration *calibration;
-  double run_bytes;     /* touched in a run: what comes once a run comes from so far away */
-  int turn_group;       /* the group that turn_bytes holds for */
-  double turn_bytes;    /* touched between two visits of a layer of that group */
+  double run_bytes;     /* bytes touched in a run: the distance of data used once a run */
+  int turn_group;       /* group of turn_bytes */
+  double turn_bytes;    /* bytes touched between two visits of a layer of that group */
 };
 
 /* One layer of a step. */
 struct mafat_counting {
   struct mafat_work_context *context;
   const struct mafat_step *step;
-  const struct mafat_scratch *scratch; /* of the step */
-  const struct mafat_layer *layer; /* the one that is counted */
+  const struct mafat_scratch *scratch; /* scratch of the step */
+  const struct mafat_layer *layer; /* layer being counted */
   int index;                       /* its number */
-  int inner;                       /* of the one inside it, or -1 */
-  bool pooled;                     /* it is stored through the maxpool that it lies in */
-  struct mafat_box box;            /* of its output; pooled, of sums */
+  int inner;                       /* layer computed inside it, or -1 */
+  bool pooled;                     /* stored through the maxpool that contains it */
+  struct mafat_box box;            /* box of its output; if pooled, of the sums before pooling */
   struct mafat_span filters, channels;
-  double threads;                  /* that have something to do, on average: 1 until they share */
-  double *n;                       /* [term] */
+  double threads;                  /* average number of busy threads; 1 until mafat_count_share */
+  double *n;                       /* [term] counts to add to */
 };
 
 static inline double mafat_counting_pixels(const struct mafat_counting *c)
@@ -51,13 +51,13 @@ static inline double mafat_counting_out_bytes(const struct mafat_counting *c)
   return mafat_counting_outputs(c) * mafat_dtype_size(c->layer->out_type);
 }
 
-/* Of outputs as they are stored: of four that are pooled, one. */
+/* Bytes as stored: pooling stores one output of four. */
 static inline double mafat_counting_stored_bytes(const struct mafat_counting *c)
 {
   return mafat_counting_out_bytes(c) / (c->pooled ? 4 : 1);
 }
 
-/* Of one weight. */
+/* Bytes of one weight. */
 static inline double mafat_counting_weight_bytes(const struct mafat_counting *c)
 {
   return mafat_dtype_size(c->layer->weights_type);
@@ -69,10 +69,10 @@ static inline double mafat_counting_inputs(const struct mafat_counting *c)
   return (double)c->layer->in.h * c->layer->in.w * c->layer->in.c;
 }
 
-/* Do steps of the layers of its group take turns, in rows and tiles? */
+/* True if steps of the group's layers alternate, in rows and tiles. */
 bool mafat_counting_takes_turns(const struct mafat_counting *c);
 
-/* Of what the layer reads for its box. */
+/* Bytes that the layer reads for its box. */
 double mafat_counting_in_bytes(const struct mafat_counting *c);
 
 static inline void mafat_count(struct mafat_counting *c, enum mafat_term term, double n)
@@ -80,70 +80,70 @@ static inline void mafat_count(struct mafat_counting *c, enum mafat_term term, d
   c->n[term] += n / c->threads;
 }
 
-/* Units are shared out whole: the thread that gets most decides. For all that is counted next. */
+/* Shares `units` among the threads, for all counts that follow. A unit is not divided, so the
+ * thread with most units decides. */
 void mafat_count_share(struct mafat_counting *c, double units);
 
-/* How far `bytes` have to come that were last touched `distance` bytes ago. */
+/* Counts `bytes` last touched `distance` bytes ago as near, far or cold. */
 void mafat_count_bytes(struct mafat_counting *c, enum mafat_term far, enum mafat_term cold, double bytes,
                        double distance);
 
-/* What an activation takes by itself, in what one of its term does: 0 of those that a kernel makes beside
- * its stores. */
+/* Price of an activation, in units of its term; 0 if the kernel computes it beside its stores. */
 double mafat_counting_activation_price(const struct mafat_activating *a);
 enum mafat_term mafat_counting_activation_term(const struct mafat_activating *a);
 
-/* Outputs through the layer's activation, where that is so. */
+/* Counts activated outputs, if the layer's activation has a price. */
 void mafat_count_activation(struct mafat_counting *c, double outputs);
 
 /* ---- register tiles ---- */
 
-/* Filters as the kernels cut them: panels, in tiles of so many vectors. */
+/* Filters divided as in the kernels: panels in tiles of tile_vectors. */
 struct mafat_width {
   double vectors; /* in all panels */
-  double tiles;   /* groups of tile_vectors */
-  double narrow;  /* panels that are computed in half vectors, which are in neither of them */
+  double tiles;   /* tiles of tile_vectors vectors */
+  double narrow;  /* panels computed in half vectors, not included above */
   int panels;
 };
 
 struct mafat_width mafat_counting_width(const struct mafat_counting *c);
 
-/* Inner loops over `channels`: one per block of 16 and row of taps, where a block has
- * nothing between its pixels; another for every tap where it has. */
+/* Inner loops over `channels`: one for each block of 16 and row of taps if the pixels of a block
+ * are contiguous, else one for each tap. */
 double mafat_counting_runs(const struct mafat_counting *c, struct mafat_span channels);
 
-/* rows x cols pixels of `w` filters from sums of so many taps, which are added in so
- * many calls. */
+/* Counts rows x cols pixels of `w` filters, for sums of `taps` taps that are added in `calls`
+ * calls. */
 void mafat_count_tiles(struct mafat_counting *c, enum mafat_term macs, double rows, int cols, struct mafat_width w,
                        double taps, double runs, double calls);
 
-/* ---- bytes, and layers that are alike ---- */
+/* ---- bytes, and similar layers ---- */
 
-/* The weights of one pass over the step's filters, and of the passes that follow.
- * Streamed ones were just read: into memory. */
+/* Counts the weights of the first pass over the step's filters and of the following passes.
+ * Streamed weights were just read into memory. */
 void mafat_count_weights(struct mafat_counting *c, double bytes, double passes);
 
-/* What a step reads was written by the step before, or lies all around in a map. What
- * it writes goes to where something lay that nobody needs any more: in a rolling window
- * since the last turn, or for the first time; else a layer or two. (A whole map's first
- * lines come as fast as its others: there are many in a row.) */
+/* Counts bytes of input and output maps. A step reads what the step before wrote, or parts of a
+ * whole map. It writes over a dead buffer: in a rolling window last touched a turn ago, or never;
+ * else one or two layers ago. First lines of a whole map cost no more than others, because they are
+ * contiguous. */
 void mafat_count_maps(struct mafat_counting *c, double in_bytes, double out_bytes);
 
-/* Rows are shared out: n of `term`, and the maps. */
+/* Shares the step's rows among threads; counts n of `term` and the maps. */
 void mafat_count_rows(struct mafat_counting *c, enum mafat_term term, double n, double in_bytes, double out_bytes);
 
-/* ---- whole numbers ---- */
+/* ---- integers ---- */
 
-/* Does the layer read them? */
+/* True if the layer reads quantized values. */
 bool mafat_counting_is_integer(const struct mafat_counting *c);
-/* What a number takes that is found in a table, of what a float takes to become one. */
+/* Price of a table lookup relative to quantizing one float. */
 double mafat_counting_lookup(const struct mafat_counting *c);
-/* Convolutions of them, whose rows come in so many blocks. */
+/* Integer convolutions whose rows are divided into `blocks`. */
 void mafat_count_integers(struct mafat_counting *c, double blocks);
 void mafat_count_integer_depthwise(struct mafat_counting *c, double blocks);
-/* All of the output in one pass, from as much of the input. */
+/* Counts one pass over the whole output, with as many bytes of input. */
 void mafat_count_moved(struct mafat_counting *c);
 
-/* Sums over a flattened input of so many panels, shared out in so many units. */
+/* Counts sums over a flattened input of `panels` panels, shared in `units` units. */
 void mafat_count_dense(struct mafat_counting *c, double units, double panels);
 
 #endif

@@ -1,6 +1,6 @@
-/* MAFAT's own predictor: Algorithm 1 of Farley and Gerstlauer (2021), as printed.
- * It stands beside the exact model for those who repeat the paper; nothing that runs
- * is decided by it, except which plan the greedy search picks (doc/paper.md).
+/* MAFAT's own predictor: Algorithm 1 of Farley and Gerstlauer (2021), as printed. It serves those
+ * who repeat the paper (doc/paper.md). The exact model (predict.h) decides everything that runs,
+ * except that the greedy search picks its plan by this formula.
  *
  * For every tile of a group and every layer it counts, in floats of 4 bytes,
  *
@@ -9,24 +9,22 @@
  *   input   = w_in * h_in * c_in
  *   scratch + output + 2 * input
  *
- * where w and h are the tile's extents at that layer, overlap included, inside the
- * map; the prediction is the largest of these and a constant. So the tiles are those
- * of a direct run that computes each layer by itself, whatever algorithm the
- * plan has and whatever it computes inside other layers.
+ * w and h are the tile's extents at that layer, inside the map, with overlap. The prediction is the
+ * largest sum plus a constant. The tiles are those of a direct run that computes each layer by
+ * itself, whatever algorithms and fusions the plan has.
  *
- * The paper knows chains of convolutions and maxpools, square grids, two groups. The
- * formula is applied beyond: to any number of groups and any grid, even, balanced
- * or given; to every layer that computes something. c_in counts all channels that
- * a layer reads, those that a shortcut adds too (by their own extents), and knows no groups of
- * a convolution. Only layers that Darknet computes through im2col (convolutional,
- * local) have scratch. What only renames (route, dropout, cost) counts nothing,
- * and neither does what no output of the network depends on. */
+ * The paper has chains of convolutions and maxpools, square grids and two groups. Here the formula
+ * covers any number of groups, any grid (even, balanced or given) and every layer that computes
+ * something. c_in counts all channels that a layer reads, also those that a shortcut adds (with
+ * their own extents), and ignores groups of a convolution. Only layers that Darknet computes
+ * through im2col (convolutional, local) have scratch. Aliases (route, dropout, cost) and layers
+ * that no output depends on count nothing. */
 #ifndef MAFAT_PREDICTOR_COST_PAPER_H
 #define MAFAT_PREDICTOR_COST_PAPER_H
 
 #include "predictor/plan/plan.h"
 
-/* The largest tile of a group, the first of equals. */
+/* Largest tile of a group; the first of equals. */
 struct mafat_paper_group {
   size_t peak_bytes;   /* scratch + output + 2 x input, without the bias */
   size_t scratch_bytes, output_bytes, input_bytes; /* input: once */
@@ -35,14 +33,14 @@ struct mafat_paper_group {
 };
 
 struct mafat_paper_prediction {
-  size_t bytes;                     /* the largest group and the bias */
+  size_t bytes;                     /* largest group plus bias */
   int peak_group;                   /* the first of equals */
   int n_groups;
   struct mafat_paper_group *groups; /* (n_groups) */
 };
 
-/* Only grids: MAFAT_EUNSUPPORTED for groups of rows or panels. MAFAT_ENOMEM;
- * MAFAT_ELIMIT when the bytes overflow. *out is NULL after a failure. */
+/* Grids only: returns MAFAT_EUNSUPPORTED for groups of rows or panels. Also MAFAT_ENOMEM;
+ * MAFAT_ELIMIT when bytes overflow. *out is NULL after a failure. */
 int mafat_paper_predict(struct mafat_paper_prediction **out, const struct mafat_network *n,
                         const struct mafat_plan *plan, size_t bias_bytes, struct mafat_diagnostic *d);
 void mafat_paper_prediction_close(struct mafat_paper_prediction **p);

@@ -1,6 +1,5 @@
-/* What a step asks of the machine, counted: products, register tiles, outputs,
- * transforms, bytes by how far away they lie. Milliseconds are the counts times what
- * a calibration measured for each (calibration.h); the counts know nothing of time. */
+/* Counts the work of a step: products, register tiles, outputs, transforms, and bytes by distance.
+ * Milliseconds are the counts times the prices of a calibration (calibration.h). */
 #ifndef MAFAT_PREDICTOR_COST_WORK_H
 #define MAFAT_PREDICTOR_COST_WORK_H
 
@@ -13,12 +12,12 @@ struct mafat_work {
 void mafat_work_open(struct mafat_work_context *c, const struct mafat_network *n, const struct mafat_plan *plan,
                      const struct mafat_layout *layout, const struct mafat_calibration *calibration);
 
-/* Of the steps of a run in their order: adds a step's work to *work: with several threads, that of the one that has most
- * to do. */
+/* Adds a step's work to *work; with several threads, that of the busiest one. Called for the steps
+ * of a run in order. */
 void mafat_work_add_step(struct mafat_work_context *c, const struct mafat_step *step,
                          struct mafat_work *work);
 
-/* Nanoseconds of a step's work, shared by so many threads. */
+/* Nanoseconds of a step's work on n_threads. */
 static inline double mafat_work_ns(const struct mafat_work *work, const struct mafat_calibration *c, int n_threads)
 {
   double ns = n_threads > 1 ? c->thread_step_ns : 0;

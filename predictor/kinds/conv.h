@@ -1,4 +1,4 @@
-/* What conv.c and conv_winograd.c share. */
+/* Functions that conv.c and conv_winograd.c share. */
 #ifndef MAFAT_PREDICTOR_KINDS_CONV_H
 #define MAFAT_PREDICTOR_KINDS_CONV_H
 
@@ -6,30 +6,31 @@
 #include "predictor/plan/packing.h"
 #include "predictor/schedule/scratch.h"
 
-/* A convolution's steps, whose scratch is planned. */
+/* Request to plan the scratch of a convolution's steps. */
 struct mafat_conv_request {
   const struct mafat_plan *plan;
-  const struct mafat_layer *layer; /* the one that reads the input */
+  const struct mafat_layer *layer; /* layer that reads the input */
   int index;                       /* its number */
-  const struct mafat_layer *pointwise; /* the one that it lies inside, of a depthwise layer the 1x1; or NULL */
-  enum mafat_dtype in_type;        /* of what it reads */
-  int rows, cols;                  /* of its output, at most */
-  struct mafat_span channels;      /* of its input */
+  const struct mafat_layer *pointwise; /* the 1x1 that contains it, if it is depthwise; or NULL */
+  enum mafat_dtype in_type;        /* type of its input */
+  int rows, cols;                  /* largest output */
+  struct mafat_span channels;      /* input channels */
   bool pool;                       /* pooled in the store */
   const struct mafat_winograd *winograd; /* NULL: direct */
-  bool transforms;                 /* Winograd's input in a step of its own */
+  bool transforms;                 /* Winograd's input is transformed in a separate step */
 };
 
 int mafat_conv_layer_panels(const struct mafat_layer *l);
 
-/* Fewer rows per call where threads would otherwise find too few calls. */
+/* Reduces rows per call if threads would get too few calls. */
 int mafat_conv_share_rows(int rows_per_call, int rows, int units_per_call, int n_threads);
 
-/* In how many blocks of at most rows_per_call rows a step's `rows` are computed, each of n panels or groups, so that
- * all threads have as many units, where `lines` of them, which stay together, allow. */
+/* Number of blocks, of at most rows_per_call rows, in which `rows` rows are computed. Each block
+ * has n panels or groups. Chosen so that threads get equal numbers of units, as far as `lines` rows
+ * that stay together allow. */
 int mafat_conv_blocks(int rows, int lines, int rows_per_call, int n, int n_threads);
 
-/* A row as long as the taps of `cols` outputs. */
+/* Appends a row of zeros as long as the taps of `cols` outputs. */
 bool mafat_conv_append_zeros(struct mafat_scratch *s, const struct mafat_conv_request *r, int cols);
 
 bool mafat_conv_plan_winograd(const struct mafat_conv_request *r, struct mafat_scratch *s);

@@ -1,4 +1,4 @@
-/* The work of moving elements, as rearrange and split do. */
+/* Counts the work of copying elements, for kinds rearrange and split. */
 #ifndef MAFAT_PREDICTOR_KINDS_REARRANGE_H
 #define MAFAT_PREDICTOR_KINDS_REARRANGE_H
 
@@ -6,8 +6,8 @@
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 
-/* Of `times` as many elements as the step puts out. Pixels that are moved whole cost as a map that is copied; others are
- * picked element by element. */
+/* Counts `times` the step's output elements. Pixels copied whole cost as much as a copied map;
+ * others are gathered element by element. */
 void mafat_count_rearranged(struct mafat_counting *c, const struct mafat_rearrange *r, double times);
 
 #endif

@@ -1,4 +1,4 @@
-/* A buffer with a lifetime, that is to be placed into an arena. */
+/* A buffer with a lifetime, to be placed in an arena by offsets.h. */
 #ifndef MAFAT_PREDICTOR_LAYOUT_BLOCK_H
 #define MAFAT_PREDICTOR_LAYOUT_BLOCK_H
 
@@ -7,9 +7,9 @@
 
 struct mafat_block {
   size_t bytes;
-  int first, last; /* inclusive interval of times */
+  int first, last; /* first and last time, inclusive */
   int end_hint;    /* 0: anywhere, 1: prefer the bottom, 2: prefer the top */
-  size_t offset;   /* the result */
+  size_t offset;   /* result */
 };
 
 static inline bool mafat_blocks_meet(const struct mafat_block *a, const struct mafat_block *b)

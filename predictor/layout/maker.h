@@ -1,5 +1,5 @@
-/* The making of a layout (layout.h): of the plan, and of what a dry walk of its schedule learns. maker.c calls the others in the
- * order in which they stand here; nobody else does. */
+/* State of a layout (layout.h) while it is made. maker.c calls the functions below in this order;
+ * no other file does. */
 #ifndef MAFAT_PREDICTOR_LAYOUT_MAKER_H
 #define MAFAT_PREDICTOR_LAYOUT_MAKER_H
 
@@ -8,14 +8,14 @@
 #include "predictor/plan/plan.h"
 #include "predictor/schedule/schedule.h"
 
-/* What the dry walk learns of a tensor and of a layer's steps. */
+/* Sizes of a tensor and of a layer's steps, found by the dry walk. */
 struct mafat_extent {
-  int rows, cols;         /* largest held box; cols with the padding */
-  int pixel_width;        /* largest held range of channels, in elements of a pixel */
-  int out_rows, out_cols; /* largest computed box */
+  int rows, cols;         /* largest box held; cols with padding */
+  int pixel_width;        /* largest range of channels held, in elements of a pixel */
+  int out_rows, out_cols; /* largest box computed */
 };
 
-/* First and last time of a life, inclusive. */
+/* First and last time of a lifetime, inclusive. */
 struct mafat_times {
   int first, last;
 };
@@ -26,32 +26,34 @@ struct mafat_layout_maker {
   struct mafat_schedule *schedule;
   struct mafat_layout *layout;
   struct mafat_extent *extents; /* [tensor] */
-  struct mafat_times *lives;    /* [tensor]; of one in partition buffers of all together */
-  struct mafat_times *partition_buffers;   /* [partition buffer]: of tensors in partition buffers, one tensor's after the other's; then of sums */
-  int *first_partition_buffer;             /* [tensor]: in that list */
-  int *first_sums;              /* [operator]: there, of each part of the map */
-  struct mafat_times *parts;    /* [operator]: of the steps of layers that are in parts */
-  int *slots;                   /* [tensor]: of the ring that it owns; 0: it owns none */
+  struct mafat_times *lives;    /* [tensor]; in partition buffers, of all of them together */
+  struct mafat_times *partition_buffers;   /* [partition buffer]: those of each tensor in turn, then
+                                              those of sums */
+  int *first_partition_buffer;             /* [tensor]: index in that list */
+  int *first_sums;              /* [operator]: index in that list; one for each part of the map */
+  struct mafat_times *parts;    /* [operator]: steps of layers in parts */
+  int *slots;                   /* [tensor]: row slots of the ring that it owns; 0: owns none */
   bool outline, sketch;         /* layout.h */
-  struct mafat_heap *work;      /* of what is done with once the layout stands: these lists, and what arranges blocks */
+  struct mafat_heap *work;      /* temporary: these lists and the work of offset assignment */
 };
 
-/* lives.c: when each tensor and partition buffer is written for the first time and read for the last. */
+/* lives.c: finds the first write and the last read of each tensor and partition buffer. */
 void mafat_layout_find_lives(struct mafat_layout_maker *m);
 struct mafat_times mafat_times_of_group(const struct mafat_group *g);
-/* When a step's own memory is in use: scratch. Not of parts, of which each has its own (schedule/parts_scratch.h). */
+/* Lifetime of a step's scratch. Not for parts, which have their own (schedule/parts_scratch.h). */
 struct mafat_times mafat_times_of_step(const struct mafat_layout_maker *m, int layer);
-/* Loaded weights, and what they are read through: in all tiles the same. */
+/* Lifetime of loaded weights and their read buffers: the whole group, the same in all tiles. */
 struct mafat_times mafat_times_of_weights(const struct mafat_layout_maker *m, int layer);
 
-/* extents.c: the schedule walked dry. How much of each tensor is held at a time, with the padding that its readers want, and
- * what the steps compute. */
+/* extents.c: walks the schedule dry. Finds how much of each tensor is held at a time, with its
+ * readers' padding, and the sizes of the steps. */
 void mafat_layout_find_extents(struct mafat_layout_maker *m);
 
-/* buffers.c: a buffer for each of what lives, from extents and lives. MAFAT_ELIMIT when sizes overflow, MAFAT_ENOMEM. */
+/* buffers.c: creates a buffer for everything with a lifetime, from extents and lives. Returns
+ * MAFAT_ELIMIT when sizes overflow, or MAFAT_ENOMEM. */
 int mafat_layout_list_buffers(struct mafat_layout_maker *m);
 
-/* Do steps of several layers come in between each other? */
+/* True if steps of several layers alternate. */
 static inline bool mafat_group_takes_turns(const struct mafat_group *g)
 {
   return mafat_group_lifetime(g) == MAFAT_LIFE_GROUP;

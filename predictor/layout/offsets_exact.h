@@ -1,4 +1,4 @@
-/* The least arena of a few blocks, by branch and bound. */
+/* Finds the smallest arena of a few blocks, by branch and bound. */
 #ifndef MAFAT_PREDICTOR_LAYOUT_OFFSETS_EXACT_H
 #define MAFAT_PREDICTOR_LAYOUT_OFFSETS_EXACT_H
 
@@ -7,8 +7,8 @@
 
 enum { MAFAT_FEW_BLOCKS = 80 };
 
-/* Looks for arenas of n of them, at most MAFAT_FEW_BLOCKS, that are smaller than *total, until one is not larger than
- * `bound` or so many placements were tried. Where one is found, *total is its size, and offsets are changed.
+/* Searches for an arena of n <= MAFAT_FEW_BLOCKS blocks smaller than *total. Stops at an arena not
+ * larger than `bound`, or after `placements` placements. On success updates *total and the offsets.
  * MAFAT_ENOMEM. */
 int mafat_offsets_assign_exact(struct mafat_block *blocks, int n, size_t bound, size_t *total, long placements,
                       struct mafat_heap *heap);

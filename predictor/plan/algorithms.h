@@ -1,30 +1,31 @@
-/* Which algorithm each convolution of a plan uses: the options' choice, and what the
- * words of a group say otherwise (spec.h). */
+/* Chooses the algorithm of each convolution of a plan: the options' choice, unless the group's text
+ * names another (spec.h). */
 #ifndef MAFAT_PREDICTOR_PLAN_ALGORITHMS_H
 #define MAFAT_PREDICTOR_PLAN_ALGORITHMS_H
 
 #include "predictor/plan/plan.h"
 
-/* Fills plan->algorithms by the options alone. MAFAT_ENOMEM. */
+/* Fills plan->algorithms from the options alone. MAFAT_ENOMEM. */
 int mafat_algorithms_default(struct mafat_plan *plan, const struct mafat_network *n);
 
-/* Applies a word to a group's layers (n_layers), rising. MAFAT_EINVAL: a layer is not in the group, or has no such
- * algorithm. */
+/* Applies a word to a group's layers (n_layers, ascending). MAFAT_EINVAL: a layer is not in the
+ * group, or has no such algorithm. */
 int mafat_algorithms_apply(struct mafat_plan *plan, const struct mafat_network *n, const int *layers, int n_layers,
                            enum mafat_algorithm algorithm, const struct mafat_algorithm_word *word,
                            struct mafat_diagnostic *d);
 
-/* What some layers use, rising, where options want `wanted`. */
+/* Algorithms of some layers, and the options' choice `wanted`. */
 struct mafat_algorithm_choice {
   const struct mafat_network *network;
   enum mafat_algorithm wanted;
   const enum mafat_algorithm *algorithms; /* [layer] of the network */
-  const int *layers;                      /* (n) */
+  const int *layers;                      /* (n) ascending */
   int n;
-  struct mafat_heap *heap;                /* of the words */
+  struct mafat_heap *heap;                /* heap for the words */
 };
 
-/* Fills the words of a group that these layers need; they are empty before. MAFAT_ENOMEM. */
+/* Fills a group's words, empty before, with the algorithms of these layers that differ from the
+ * options' choice. MAFAT_ENOMEM. */
 int mafat_algorithms_words(const struct mafat_algorithm_choice *choice, struct mafat_group_spec *group);
 
 #endif

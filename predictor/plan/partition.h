@@ -1,42 +1,46 @@
-/* What a split group is made of: the parts of its layers, in the order in which they run, and the partition buffers that tensors between
- * them lie in, each a buffer with a life of its own. */
+/* Parts of a split group's layers, in execution order, and the partition buffers of the tensors
+ * between them, each with its own lifetime. */
 #ifndef MAFAT_PREDICTOR_PARTITION_H
 #define MAFAT_PREDICTOR_PARTITION_H
 
 #include "transform/split.h"
 
-/* What is done with it; all but the first where devices share the parts (ranks/rank_parts.h). */
+/* Action of a part. Only MAFAT_PART_COMPUTE occurs on a single device (ranks/rank_parts.h). */
 enum mafat_part_act {
-  MAFAT_PART_COMPUTE, /* or read, of an input */
-  MAFAT_PART_SEND,    /* begin to send it: it stays until */
-  MAFAT_PART_WAIT,    /* it is sent */
-  MAFAT_PART_RECEIVE  /* it is made elsewhere */
+  MAFAT_PART_COMPUTE, /* compute, or read an input */
+  MAFAT_PART_SEND,    /* begin to send; the data stays until MAFAT_PART_WAIT */
+  MAFAT_PART_WAIT,    /* wait until it is sent */
+  MAFAT_PART_RECEIVE  /* receive from another rank */
 };
 
-/* A step: what of a layer is computed, or read of an input. */
+/* A step: the part of a layer to compute, or of an input to read. */
 struct mafat_layer_part {
-  int layer; /* or the input */
+  int layer; /* or input */
   struct mafat_box out;
-  struct mafat_span filters, channels; /* as a step has them */
+  struct mafat_span filters, channels; /* as in a step */
   enum mafat_part_act act;
-  int peer, message; /* of what is sent: to or from which rank, and its number, the same on both */
-  bool sums;         /* it is sums that go on there, */
-  bool adds;         /* to others that have come */
-  bool apart;        /* its sums begin at zero, though it has not the first channels: others are added where they end */
+  int peer, message; /* messages: the other rank, and a number that is the same on both */
+  bool sums;         /* message of sums to be continued there */
+  bool adds;         /* sums to be added to others received */
+  bool apart;        /* sums begin at zero although the part lacks the first channels: the sums of
+                        other ranks are added at its end */
 };
 
-/* Of a plan (plan.h), whose heap it lies in. */
+/* Owned by a plan (plan.h), in its heap. */
 struct mafat_parts {
   int n_tensors;
-  struct mafat_layer_part *list; /* (n) group by group, as they run */
+  struct mafat_layer_part *list; /* (n) group by group, in execution order */
   int n;
-  int *at;                 /* [group + 1]: those of a group; none, where it is not split */
-  struct mafat_partition *partitions; /* [tensor]: all in one of layers that are in no split group */
-  bool *partitioned;            /* [tensor]: does it lie in partition buffers, one for each part along each axis? Else it is whole */
-  bool *across;            /* [tensor]: it would, but some part reads two that lie in the same rows: they have to lie in one buffer */
+  int *at;                 /* [group + 1]: first part of a group; empty for groups without parts */
+  struct mafat_partition *partitions; /* [tensor]: a single part for layers in no split group */
+  bool *partitioned;            /* [tensor]: stored in partition buffers, one for each part along
+                                   each axis; false: whole */
+  bool *across;            /* [tensor]: not partitioned, because some part reads two tensors in the
+                              same rows, which must be in one buffer */
 };
 
-/* Steps of groups of rows in partition buffers, in their order, as they are walked through ahead of all else (rows_parts.h). */
+/* Steps of groups of rows with partition buffers, recorded in order before parts are made
+ * (rows_parts.h). */
 struct mafat_walked {
   struct mafat_layer_part *list; /* (n) */
   int n, room;
@@ -44,23 +48,23 @@ struct mafat_walked {
 
 void mafat_parts_close(struct mafat_heap *heap, struct mafat_parts **parts);
 
-/* A tensor's: rows, columns, channels. */
+/* Rows, columns and channels of a partition buffer. */
 struct mafat_partition_buffer {
   struct mafat_box box;
   struct mafat_span channels;
 };
 
-/* Sums of parts lie in one. */
+/* Number of partition buffers. The sums of all channel parts share one. */
 static inline int mafat_partition_n_buffers(const struct mafat_partition *c)
 {
   return c->sums ? c->n[MAFAT_ALONG_H] * c->n[MAFAT_ALONG_W] : mafat_partition_n_parts(c);
 }
 
-/* Number `index` of them; channels lie innermost, rows outermost. */
+/* Partition buffer number `index`; channels innermost, rows outermost. */
 struct mafat_partition_buffer mafat_partition_buffer_at(const struct mafat_partition *c, struct mafat_shape shape, int index);
 
-/* Which part along an axis holds a place. Asked for each row of each step: parts that are as large as each other, as most are, are
- * found without a search. */
+/* Part along an axis that contains position `at`. Called for each row of each step; parts of equal
+ * size are found without a search. */
 int mafat_partition_search(const struct mafat_partition *c, enum mafat_split_axis axis, int at);
 
 static inline int mafat_partition_index(const struct mafat_partition *c, enum mafat_split_axis axis, int at)
@@ -71,14 +75,14 @@ static inline int mafat_partition_index(const struct mafat_partition *c, enum ma
   return even < c->n[axis] && bounds[even] <= at && at < bounds[even + 1] ? even : mafat_partition_search(c, axis, at);
 }
 
-/* The number of the partition buffer that holds a pixel of a channel. */
+/* Number of the partition buffer that contains a channel of a pixel. */
 static inline int mafat_partition_find_buffer(const struct mafat_partition *c, int channel, int y, int x)
 {
   int map = mafat_partition_index(c, MAFAT_ALONG_H, y) * c->n[MAFAT_ALONG_W] + mafat_partition_index(c, MAFAT_ALONG_W, x);
   return c->sums ? map : map * c->n[MAFAT_ALONG_C] + mafat_partition_index(c, MAFAT_ALONG_C, channel);
 }
 
-/* Both at once: *index of the one that is returned. */
+/* Returns that partition buffer, and its number in *index. */
 static inline struct mafat_partition_buffer mafat_partition_buffer_holding(const struct mafat_partition *c, struct mafat_shape shape, int channel, int y, int x, int *index)
 {
   int row = mafat_partition_index(c, MAFAT_ALONG_H, y), col = mafat_partition_index(c, MAFAT_ALONG_W, x);
@@ -89,10 +93,11 @@ static inline struct mafat_partition_buffer mafat_partition_buffer_holding(const
                               .channels = c->sums ? mafat_span(0, shape.c) : mafat_partition_part(c, MAFAT_ALONG_C, part, shape.c)};
 }
 
-/* Elements that a pixel of one takes, padded as blocks are; parts of a block lie close. */
+/* Elements of a pixel in a partition buffer, padded as blocks are. Parts of a block are packed
+ * tightly. */
 int mafat_partition_pixel(const struct mafat_partition *c, struct mafat_shape shape, struct mafat_span channels);
 
-/* Numbers, along an axis, of those that hold something of a span, which is not empty. */
+/* Numbers, along an axis, of the parts that intersect a span that is not empty. */
 struct mafat_span mafat_partition_span(const struct mafat_partition *c, enum mafat_split_axis axis, struct mafat_span span);
 
 #endif

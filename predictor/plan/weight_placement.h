@@ -1,19 +1,18 @@
-/* Where each layer's weights are while a plan runs, and which layers' steps come in
- * parts for it: panels of filters and slices of input channels. */
+/* Chooses where each layer's weights are while a plan runs. Some layers' steps are divided for it,
+ * into panels of filters and slices of input channels. */
 #ifndef MAFAT_PREDICTOR_PLAN_WEIGHT_PLACEMENT_H
 #define MAFAT_PREDICTOR_PLAN_WEIGHT_PLACEMENT_H
 
 #include "predictor/plan/plan.h"
 
-/* Fills plan->placement. After the order and its panel fusions. MAFAT_ENOMEM. */
+/* Fills plan->placement. Call after the order and its panel fusions are found. MAFAT_ENOMEM. */
 int mafat_weight_placement_find(struct mafat_plan *plan, const struct mafat_network *n,
                          const struct mafat_plan_options *options);
 
-/* Are the layer's steps panels of filters, MAFAT_PANEL for each thread? `layer` as
- * in a step: fused ones go by their outermost. */
+/* True if the layer's steps are panels of filters, MAFAT_PANEL for each thread. Give the outermost
+ * layer of fused ones, as in a step. */
 bool mafat_plan_divides(const struct mafat_plan *plan, const struct mafat_network *n, int layer);
-/* Winograd: is the input transformed in a step of its own, for all the steps of
- * panels that follow? */
+/* True if Winograd's input is transformed in a separate step, before all steps of panels. */
 bool mafat_plan_transforms(const struct mafat_plan *plan, const struct mafat_network *n, int layer);
 
 #endif

@@ -1,4 +1,5 @@
-/* Winograd's convolutions: where they apply, where they pay, which of them an algorithm is. */
+/* Winograd convolutions: where they apply, where they are faster, and the sizes of each
+ * algorithm. */
 #ifndef MAFAT_PREDICTOR_PLAN_WINOGRAD_H
 #define MAFAT_PREDICTOR_PLAN_WINOGRAD_H
 
@@ -8,14 +9,15 @@
 
 /* 3x3, stride 1, one group. */
 bool mafat_winograd_applies(const struct mafat_layer *l);
-/* The algorithm that is expected to be the fastest. A function of the layer's shape
- * alone, on any machine: what a plan takes where nothing says otherwise. */
+/* Returns the algorithm expected to be fastest: MAFAT_AUTO's choice. Depends on the layer's shape
+ * alone, so it is the same on every machine. */
 enum mafat_algorithm mafat_winograd_fastest(const struct mafat_layer *l);
 
-/* NULL: no Winograd. */
+/* Returns NULL for a direct algorithm. */
 const struct mafat_winograd *mafat_winograd_of(enum mafat_algorithm algorithm);
 
-/* Of the convolution whose input a step of `layer` reads, in a plan; NULL: it is none, or direct. */
+/* Winograd size of the convolution whose input a step of `layer` reads; NULL: direct, or not a
+ * convolution. */
 static inline const struct mafat_winograd *mafat_plan_winograd(const struct mafat_plan *plan, int layer)
 {
   return mafat_winograd_of(plan->algorithms[mafat_plan_reader(plan, layer)]);

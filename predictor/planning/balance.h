@@ -1,16 +1,16 @@
-/* Uneven tiles (the paper's future work): boundaries that minimise the largest
- * tile's bytes. Tiles at the map's edge grow back on one side only, so even
- * shares leave them smaller than the ones inside. */
+/* Uneven tiles (the paper's future work): finds boundaries that minimize the largest tile's bytes.
+ * Tiles at the map's edge need overlap on one side only, so even shares make them smaller than
+ * inner ones. */
 #ifndef MAFAT_PREDICTOR_PLANNING_BALANCE_H
 #define MAFAT_PREDICTOR_PLANNING_BALANCE_H
 
 #include "predictor/planning/lay.h"
 
-/* Is it a grid whose boundaries are yet to be found? */
+/* True for a grid whose boundaries are still to be found. */
 bool mafat_balance_applies(const struct mafat_cut *cut);
 
-/* Puts boundaries into a spec where they are to be found, group by group. The spec is
- * a plan's (mafat_plan_spec): none of its groups is split when it is laid. MAFAT_ENOMEM. */
+/* Sets the boundaries of a spec's balanced grids, group by group. The spec comes from a plan
+ * (mafat_plan_spec), so laying it splits none of its groups. MAFAT_ENOMEM. */
 int mafat_balance(struct mafat_spec *spec, const struct mafat_ground *ground);
 
 #endif

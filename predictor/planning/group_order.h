@@ -1,13 +1,15 @@
-/* The layers of a group as operators and buffers (transform/sort.h), and the order that a plan wants of them. */
+/* Schedules the layers of each group as the plan's /order= asks, as operators and buffers
+ * (transform/sort.h). */
 #ifndef MAFAT_PREDICTOR_PLANNING_GROUP_ORDER_H
 #define MAFAT_PREDICTOR_PLANNING_GROUP_ORDER_H
 
 #include "predictor/plan/plan.h"
 #include "transform/sort_memo.h"
 
-/* Puts plan->order and plan->position in the order plan->sorting, group by group, but those by rows, whose layers take
- * turns. Layers that run together stay together. `place`: outputs will take the place of what dies (planning/in_place.h).
- * `memo`: of orders, or NULL. After the order and weight placement are found. MAFAT_ENOMEM. */
+/* Fills plan->order and plan->position by plan->sorting, for each group that is not by rows. Layers
+ * that run together stay together. `place`: outputs will reuse dead buffers (planning/in_place.h).
+ * `memo`: orders found before, or NULL. Call after the order and weight placement are found.
+ * MAFAT_ENOMEM. */
 int mafat_group_order_sort(struct mafat_plan *plan, const struct mafat_network *n, bool place, struct mafat_sort_memo *memo);
 
 #endif

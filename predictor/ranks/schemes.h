@@ -1,6 +1,8 @@
-/* What a network costs on several equal devices, by the formulas of DeeperThings (Stahl 2024, chapter 5): early layers by maps,
- * whose tiles the devices share and whose weights each of them keeps; later ones by weights, whose maps each of them keeps. All
- * are numbers of values; what is a share of one is counted in Nths, so that nothing is rounded. */
+/* Traffic and memory of a network on several equal devices, by the formulas of DeeperThings (Stahl
+ * 2024, chapter 5). Early layers are shared by maps: the devices share tiles, and each keeps all
+ * weights. Later layers are shared by weights, and each device keeps whole maps. All results count
+ * values. Shares are in Nths of a value, so nothing is rounded. Used by search/ranks and the
+ * tests. */
 #ifndef MAFAT_PREDICTOR_RANKS_SCHEMES_H
 #define MAFAT_PREDICTOR_RANKS_SCHEMES_H
 
@@ -8,16 +10,16 @@
 #include "network/network.h"
 #include "predictor/plan/spec.h"
 
-/* How the weights of a layer are shared out. */
+/* How the weights of a layer are shared. */
 enum mafat_scheme {
-  MAFAT_FAN_OUT,   /* FDTO: outputs and what makes them; every rank has all that is read */
-  MAFAT_FAN_IN,    /* FDTI: inputs and what takes them; sums of all ranks go to the root */
-  MAFAT_FUSED_OUT, /* FDT1: a fan-out whose outputs stay where they are made, */
-  MAFAT_FUSED_IN,  /* FDT2: and the fan-in behind it that takes them */
+  MAFAT_FAN_OUT,   /* FDTO: by output channels; every rank has the whole input */
+  MAFAT_FAN_IN,    /* FDTI: by input channels; the root adds the sums of all ranks */
+  MAFAT_FUSED_OUT, /* FDT1: a fan-out whose outputs stay on their ranks */
+  MAFAT_FUSED_IN,  /* FDT2: the fan-in after it that reads them */
   MAFAT_N_SCHEMES
 };
 
-/* A layer as these formulas see it. */
+/* A layer in these formulas. */
 struct mafat_rank_layer {
   int layer;
   uint64_t in, out, weights, multiplications;
@@ -29,28 +31,29 @@ struct mafat_rank_layers {
   int n;
 };
 
-/* The layers with weights of the first n_layers; without those that take a map as a list (fully connected) where these are left
- * out, as the published tables do. MAFAT_ENOMEM; MAFAT_ELIMIT: sizes that overflow. */
+/* Lists the layers with weights among the first n_layers. `connected` false: without fully
+ * connected layers, as in the published tables. MAFAT_ENOMEM; MAFAT_ELIMIT: sizes overflow. */
 int mafat_rank_layers_find(struct mafat_rank_layers *out, const struct mafat_network *n, int n_layers, bool connected,
                            struct mafat_heap *heap);
 void mafat_rank_layers_close(struct mafat_rank_layers *layers);
 
 const char *mafat_scheme_name(enum mafat_scheme scheme);
 
-/* Is the output of a layer used where the ranks made it, gathered by all of them and not by the root? */
+/* True if a layer's output is reused on the ranks that made it; false: gathered by the root. */
 bool mafat_scheme_reuses(enum mafat_scheme scheme, enum mafat_scheme next);
 
-/* What ranks send each other for one layer, in Nths of values; before, behind: its input, its output is reused. */
+/* Traffic between ranks for one layer, in Nths of values. before, behind: its input or output is
+ * reused. */
 uint64_t mafat_scheme_exchange(enum mafat_scheme scheme, const struct mafat_rank_layer *l, int n_ranks, bool before, bool behind);
-/* The same of a sequence. */
+/* The same for a sequence of layers. */
 uint64_t mafat_schemes_exchange(const enum mafat_scheme *schemes, const struct mafat_rank_layer *list, int n, int n_ranks);
 
-/* What each rank holds where layers from number `from` on are shared by weights, in Nths of values: all weights of those before,
- * and the widest input and output (F FULL). */
+/* Memory of each rank, in Nths of values, if layers from `from` on are shared by weights: its share
+ * of those, all weights of the layers before, and the widest input and output (F FULL). */
 uint64_t mafat_ranks_hold(const struct mafat_rank_layer *list, int n, int from, int n_ranks);
-/* What ranks hold that run the layers [begin, end) whole, in values. */
+/* Memory of a rank that runs the layers [begin, end) whole, in values. */
 uint64_t mafat_ranks_hold_whole(const struct mafat_rank_layer *list, int begin, int end);
-/* Values that cross from one device to the next where each of them has whole layers: bounds (n_ranks + 1). */
+/* Values sent from each device to the next if each runs whole layers: bounds (n_ranks + 1). */
 uint64_t mafat_ranks_hand_on(const struct mafat_rank_layer *list, const int *bounds, int n_ranks);
 
 #endif

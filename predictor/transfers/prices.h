@@ -1,6 +1,7 @@
-/* Milliseconds of units, by the latency model, as what a choice of units goes by (transfers.h): of plans that compute them so
- * (units_spec.h), with FD as is fastest. Of units that overlap there is a plan each, of all others one together; a step counts for
- * the layer whose step it is, so that a layer inside another's step costs nothing by itself. */
+/* Prices units (transfers.h) in milliseconds, by the latency model. The time comes from plans that
+ * compute a unit in this way (units_spec.h), with the fastest FD. Overlapping units have a plan
+ * each; all others share one. A step counts for the layer that owns it, so a layer inside another's
+ * step costs nothing by itself. */
 #ifndef MAFAT_PREDICTOR_TRANSFERS_PRICES_H
 #define MAFAT_PREDICTOR_TRANSFERS_PRICES_H
 
@@ -10,28 +11,29 @@
 
 struct mafat_priced_unit {
   struct mafat_unit unit; /* with FD */
-  double ms;              /* INFINITY: no plan has it */
-  int round;              /* of plans: what is in one does not overlap */
+  double ms;              /* INFINITY: no plan computes it so */
+  int round;              /* of plans; units in one round do not overlap */
 };
 
 struct mafat_unit_latency {
   const struct mafat_network *network;
-  double *apart; /* [layer]: ms of its steps where depthwise layers run by themselves; owned, as are the following */
-  int *next;     /* [layer]: as mafat_transfers_paths has it */
-  struct mafat_priced_unit *list; /* (n) of several layers */
+  double *apart; /* [layer]: ms of its steps if depthwise layers run by themselves; owned, as are
+                    the following */
+  int *next;     /* [layer]: from mafat_transfers_paths */
+  struct mafat_priced_unit *list; /* (n) units of several layers */
   int n;
 };
 
-/* By plans with these options. MAFAT_ENOMEM and what making a plan may be. */
+/* Uses plans with these options. MAFAT_ENOMEM, or an error of making a plan. */
 int mafat_unit_latency_open(struct mafat_unit_latency *out, const struct mafat_network *n, int n_layers,
                             const struct mafat_plan_options *options, const struct mafat_calibration *c, struct mafat_diagnostic *d);
 void mafat_unit_latency_close(struct mafat_unit_latency *l);
 
-/* Can it be executed? */
+/* True if some plan computes the unit. */
 bool mafat_unit_can_run(const struct mafat_unit_latency *l, const struct mafat_unit *u);
-/* A price: the context is the struct above. */
+/* Price function; `latency` is the struct above. */
 double mafat_unit_ms(const void *latency, const struct mafat_unit *u);
-/* FD of the fastest. */
+/* FD of the fastest plan. */
 int mafat_unit_fastest(const struct mafat_unit_latency *l, const struct mafat_unit *u);
 
 #endif

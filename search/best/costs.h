@@ -1,25 +1,25 @@
-/* What each layer costs in each way of cutting: tables that a search adds up, made by
- * walking, for each way, the plan that cuts all of the network so. Sums of them are
- * near what a whole plan costs, not equal: the finalists of a search are laid out. */
+/* Cost tables for the search: time and memory of each layer in each form of group. For each form,
+ * the plan that applies it to the whole network is evaluated. Sums of these costs approximate a
+ * plan's cost; the finalists of a search are laid out. */
 #ifndef MAFAT_SEARCH_BEST_COSTS_H
 #define MAFAT_SEARCH_BEST_COSTS_H
 
 #include "search/common/request.h"
 
-/* How a group is cut, as far as its layers' time and memory go. */
+/* Form of a group, as it affects the time and memory of its layers. */
 struct mafat_way {
   enum { MAFAT_WAY_WHOLE, MAFAT_WAY_PANELS, MAFAT_WAY_ROWS } cut;
   int rows;
-  bool streamed; /* weights come anew for every step; else they are there: kept or loaded */
+  bool streamed; /* weights are read for every step; else resident: kept or loaded */
 };
 
 struct mafat_layer_cost {
-  float ns;            /* of all its steps; INFINITY: no plan goes this way through all of the network */
-  float reads;         /* passes over its weights that are read from the file, when streamed */
-  float held_bytes;    /* of its output, as far as it exists inside a group of this way */
+  float ns; /* of all its steps; INFINITY: this form does not apply to the whole network */
+  float reads;         /* passes over its streamed weights per run, read from the file */
+  float held_bytes;    /* of its output, as held within a group of this form */
   float scratch_bytes;
-  float live_bytes;    /* once: all that is in the arena while it runs, but weights and I/O */
-  bool loaded;         /* streamed: but this layer is loaded all the same */
+  float live_bytes;    /* arena bytes while it runs, without weights and I/O */
+  bool loaded;         /* loaded, although the form streams weights */
 };
 
 enum { MAFAT_MAX_WAYS = 24 };
@@ -30,22 +30,23 @@ struct mafat_costs {
   int n_layers;
   struct mafat_way ways[MAFAT_MAX_WAYS];
   int n_ways;
-  struct mafat_layer_cost *table; /* [way][algorithm - MAFAT_DIRECT][layer]; layers inside others cost nothing */
-  bool choice;                    /* all algorithms are there; else only [0], by the options */
+  /* [way][algorithm - MAFAT_DIRECT][layer]; fused layers are included in their step's layer */
+  struct mafat_layer_cost *table;
+  bool choice; /* the table has all algorithms; else only [0], the options' one */
   bool *runs;                     /* [layer]: has steps of its own */
-  bool *has_choice;               /* [layer]: inside it, a convolution that can be any of them */
-  int *reader;                    /* [layer]: that convolution, or itself */
-  float *weights_bytes;           /* [layer]: packed, with those inside */
-  bool *must_keep;                /* [layer]: these are kept in every plan */
-  float *map_bytes;               /* [operator]: whole, 0 where it never exists */
+  bool *has_choice; /* [layer]: its step has a convolution with a choice of algorithms */
+  int *reader;                    /* [layer]: that convolution, or the layer itself */
+  float *weights_bytes;           /* [layer]: packed, with fused layers */
+  bool *must_keep;                /* [layer]: weights are kept in every plan */
+  float *map_bytes;               /* [operator]: whole map; 0 if it never exists whole */
   int *last_use;                  /* [tensor] */
-  bool *splits;                   /* [layer]: cannot be cut by rows */
-  int *cuts;                      /* (n_blocks + 1): 0 ... n_layers: where groups may begin */
+  bool *splits;                   /* [layer]: cannot be split by rows */
+  int *cuts;                      /* (n_blocks + 1) possible starts of groups, 0 ... n_layers */
   int n_blocks;
 };
 
-/* At most max_blocks between cuts, which never part layers that are computed inside
- * each other. MAFAT_ENOMEM, MAFAT_ELIMIT. */
+/* Makes the tables, with at most max_blocks blocks. A cut never separates layers that are fused.
+ * MAFAT_ENOMEM, MAFAT_ELIMIT. */
 int mafat_costs_make(struct mafat_costs **out, const struct mafat_search_request *request, int max_blocks,
                      struct mafat_diagnostic *d);
 void mafat_costs_close(struct mafat_costs **costs);

@@ -1,5 +1,5 @@
-/* Groups that a plan can be made of, with what they cost: for every span of blocks
- * (costs.h) as a group of rows, those ways of doing it of which none is beaten. */
+/* Candidate groups with their costs: for every span of blocks (costs.h) as a group split by rows,
+ * the options on the Pareto front. */
 #ifndef MAFAT_SEARCH_BEST_SPANS_H
 #define MAFAT_SEARCH_BEST_SPANS_H
 
@@ -8,38 +8,40 @@
 enum mafat_placement_rule {
   MAFAT_PLACE_KEPT,
   MAFAT_PLACE_LOADED,
-  MAFAT_PLACE_SMALL_LOADED, /* loaded, where a layer has at most loaded_kb; else streamed */
+  MAFAT_PLACE_SMALL_LOADED, /* loaded if the layer has at most loaded_kb; else streamed */
   MAFAT_PLACE_STREAMED
 };
 
 struct mafat_span_option {
-  float bytes;      /* of the arena, without what I/O needs */
+  float bytes;      /* of the arena, without I/O buffers */
   float kept_bytes;
   float ns;
   short rows;
   short loaded_kb;
   unsigned char placement_rule;
-  unsigned char most; /* enum mafat_algorithm: each layer by the fastest of those up to it */
+  /* enum mafat_algorithm: each layer uses the fastest algorithm up to this one */
+  unsigned char most;
 };
 
 struct mafat_spans {
   struct mafat_heap *heap; /* the options' */
   int n_blocks;
   struct mafat_span_option *options;
-  int *at; /* [begin * (n_blocks + 1) + end]: options[at] ... options[next at]; by begin, then end */
+  /* [begin * (n_blocks + 1) + end]: index of the span's first option; the next entry is its end */
+  int *at;
 };
 
 /* MAFAT_ENOMEM. */
 int mafat_spans_make(struct mafat_spans **out, const struct mafat_costs *costs, const struct mafat_search_request *r);
 void mafat_spans_close(struct mafat_spans **spans);
 
-/* The way of rows (costs.h) with so many rows. */
+/* Index of the form (costs.h) with this number of rows. */
 int mafat_spans_way(const struct mafat_costs *costs, int rows, bool streamed);
-/* Where a layer's weights are in a group of rows: as plan.h has it. */
+/* Placement of a layer's weights in a group of rows, as plan.h defines it. */
 enum mafat_weight_placement mafat_spans_weight_placement(const struct mafat_costs *costs, const struct mafat_span_option *option,
                                         int layer);
 
-/* Processor and disk side by side: about as long as the longer of both. */
+/* Time of computing and reading that overlap: the longer one, plus 8 % of the shorter one. */
 static inline double mafat_spans_overlap(double compute_ns, double reading_ns)
 {
   double longer = compute_ns > reading_ns ? compute_ns : reading_ns;

@@ -1,23 +1,23 @@
-/* How long a search goes on: until it has looked at so much, the same on any machine; or, where that is asked for, as long as
- * there is time. */
+/* Limit of a search: a deterministic effort, the same on any machine, or a deadline if
+ * requested. */
 #ifndef MAFAT_SEARCH_COMMON_EFFORT_H
 #define MAFAT_SEARCH_COMMON_EFFORT_H
 
 #include "predictor/plan/partition.h"
 #include "search/common/request.h"
 
-enum { MAFAT_EFFORT_PARTS = 16 }; /* so many parts of a plan are as much work as one of its layers */
+enum { MAFAT_EFFORT_PARTS = 16 }; /* parts of a plan that cost as much effort as one layer */
 
-/* Nanoseconds of a clock that only goes on. */
+/* A monotonic clock, in nanoseconds. */
 long long mafat_effort_now(void);
 
-/* May it go on, of whose looks so many are left? */
+/* True if the search may continue; `looks`: remaining effort. */
 static inline bool mafat_effort_left(const struct mafat_search_request *r, long long looks)
 {
   return r->plan_ends ? mafat_effort_now() < r->plan_ends : looks >= 0;
 }
 
-/* Of a plan with layers in parts: so many more looks at layers. */
+/* Additional effort of a plan with layers in parts, in layers. */
 static inline int mafat_effort_of_parts(const struct mafat_plan *plan)
 {
   return plan->parts ? plan->parts->n / MAFAT_EFFORT_PARTS : 0;

@@ -1,4 +1,4 @@
-/* Where an arena is fullest: which group has to change for it to become smaller. */
+/* Finds the group at an arena's peak: only changes to it can make the arena smaller. */
 #ifndef MAFAT_SEARCH_COMMON_FULLEST_H
 #define MAFAT_SEARCH_COMMON_FULLEST_H
 
@@ -6,14 +6,15 @@
 
 struct mafat_fullest {
   int group;
-  int time; /* of the layout's */
+  int time; /* in the layout */
 };
 
-/* Where most lives at one time. */
+/* The group and time with the most live bytes. */
 struct mafat_fullest mafat_fullest_alive(const struct mafat_layout *layout, const struct mafat_plan *plan);
 
-/* Where what is arranged reaches highest, and of such groups the one in which most lives: holes may lie below it, so that it need
- * not be where most is alive. Of a layout that has offsets. */
+/* The group with the buffer of the highest offset; of several the one with the most live bytes.
+ * Gaps may be below that buffer, so live bytes need not be at their peak. The layout must have
+ * offsets. */
 struct mafat_fullest mafat_fullest_assigned(const struct mafat_layout *layout, const struct mafat_plan *plan);
 
 #endif

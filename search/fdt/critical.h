@@ -1,8 +1,10 @@
-/* Which buffers of a layout keep it from being smaller: fused depthwise tiling works at these alone.
+/* Finds the critical buffers of a layout, which prevent a smaller one: fused depthwise tiling is
+ * applied to these.
  *
- * A chain is a list of buffers from the layout's end down to its beginning, each of which ends where the one above it
- * begins. By the chain rule every buffer of a chain counts, also where another chain is as high; by the narrow reading a
- * buffer counts if no chain does without it: a smaller one then makes a smaller layout. */
+ * A chain is a list of buffers from the layout's top to its bottom, each directly above the next.
+ * By the chain rule every buffer of a chain is critical, even if another chain is as high. By the
+ * narrow rule a buffer is critical if every chain contains it, so that a smaller one gives a
+ * smaller layout. */
 #ifndef MAFAT_SEARCH_FDT_CRITICAL_H
 #define MAFAT_SEARCH_FDT_CRITICAL_H
 
@@ -16,19 +18,20 @@ enum mafat_critical_rule {
   MAFAT_CRITICAL_ALONE  /* the paper before it */
 };
 
-/* Where a buffer lies, and when it lives (inclusive). */
+/* Offsets and life (inclusive) of a buffer. */
 struct mafat_extent {
   size_t begin, end;
   int first, last;
 };
 
-/* Lets every buffer fall as low as those that live at the same time and lie below it let it: else chains break. Of more
- * than MAFAT_MOST_SETTLED nothing falls. *total: where the highest ends. MAFAT_ENOMEM. */
+/* Moves every buffer down to the highest buffer below it that lives at the same time, so that
+ * chains have no gaps. Does nothing for more than MAFAT_MOST_SETTLED buffers. *total: highest end.
+ * MAFAT_ENOMEM. */
 int mafat_extents_settle(size_t *total, struct mafat_extent *extents, int n, struct mafat_heap *heap);
 enum { MAFAT_MOST_SETTLED = 8192 };
 
-/* Fills critical[] (n) with the numbers of the buffers that count in a layout of so much, largest first, of equals the
- * first first; *n_critical: how many. Times do not matter here. MAFAT_ENOMEM. */
+/* Fills critical[] (n) with the indices of the critical buffers, largest first, then by index.
+ * Times of lives are not used. MAFAT_ENOMEM. */
 int mafat_critical_find(int *critical, int *n_critical, const struct mafat_extent *extents, int n, size_t total,
                         enum mafat_critical_rule rule, struct mafat_heap *heap);
 

@@ -1,4 +1,4 @@
-/* The buffers of a plan, placed: what critical ones are sought in, and what the flow makes smaller. */
+/* The buffers of a plan with their offsets, in which the flow looks for critical ones. */
 #ifndef MAFAT_SEARCH_FDT_PLACING_H
 #define MAFAT_SEARCH_FDT_PLACING_H
 
@@ -8,20 +8,21 @@
 struct mafat_placing {
   struct mafat_heap *heap;
   struct mafat_extent *extents; /* (n) */
-  int *tensors;                 /* (n): which layer's or input's map it holds; -1: none */
+  int *tensors;                 /* (n) tensor that the buffer holds; -1: none */
   int n;
   size_t total;
 };
 
-/* As the plan's arena has them, each as low as it can fall; or by hill climbing, as `climbing` says. Errors as of
- * plans and layouts. */
+/* Computes the offsets of a plan's arena, with each buffer moved down; or by hill climbing if
+ * `climbing`. Errors of plans and layouts. */
 int mafat_placing_make(struct mafat_placing *out, const struct mafat_search_request *request, const struct mafat_spec *spec,
                        bool climbing, struct mafat_diagnostic *d);
 void mafat_placing_free(struct mafat_placing *p);
 
-/* Hill climbing with simulated annealing, as TVM's: buffers are placed in an order, the largest first, each where it finds room
- * lowest; then one that is highest and one that lives with it change their places in the order, again and again. The same
- * every time. Of more than MAFAT_MOST_CLIMBED none moves. *total: where the highest ends. MAFAT_ENOMEM. */
+/* Hill climbing with simulated annealing, like TVM's. Buffers are placed in an order, largest
+ * first, each at the lowest free offset. Then a highest buffer and one that lives at the same time
+ * swap places in the order, repeatedly. Deterministic. Does nothing for more than
+ * MAFAT_MOST_CLIMBED buffers. *total: highest end. MAFAT_ENOMEM. */
 int mafat_extents_climb(size_t *total, struct mafat_extent *extents, int n, struct mafat_heap *heap);
 enum { MAFAT_MOST_CLIMBED = 2048 };
 

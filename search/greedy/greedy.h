@@ -1,4 +1,4 @@
-/* MAFAT's own search: Algorithm 2 of Farley and Gerstlauer (2021). */
+/* The search "greedy" of MAFAT: Algorithm 2 of Farley and Gerstlauer (2021). */
 #ifndef MAFAT_SEARCH_GREEDY_GREEDY_H
 #define MAFAT_SEARCH_GREEDY_GREEDY_H
 
@@ -8,22 +8,21 @@
 struct mafat_greedy_choice {
   struct mafat_group_spec groups[2]; /* grids: 5x5/8/2x2 */
   int n_groups;
-  size_t bytes;   /* what the paper's predictor says of it */
-  bool fits;      /* below the limit, by that predictor; false: the fall-back */
+  size_t bytes;   /* by the paper's predictor */
+  bool fits;      /* below the limit by that predictor; false: the fall-back */
 };
 
-/* For each cut, for 1 to 5 tiles a side: takes the first TxT/CUT/2x2 (TxT/NoCut) that
- * is predicted below `limit_bytes`. 1 <= n_layers <= n->n_layers.
+/* For each cut, and 1 to 5 tiles per side, tries TxT/CUT/2x2 (or TxT/NoCut) and takes the first
+ * that is predicted below `limit_bytes`. 1 <= n_layers <= n->n_layers.
  *
- * The paper's network is known by its structure, whatever its name and its input's
- * size: a chain of 16 convolutions and maxpools, the maxpools at 1, 3, 7 and 11.
- * There the cuts are the paper's (none, 12, 8), and if nothing fits the choice is the
- * last plan, 5x5/8/2x2. For other networks the cuts are none, then after every
- * maxpool from the back to the front. There the last plan may need far more than
- * others (5x5/2/2x2 of the whole yolov2: 152 MiB, 5x5/12/2x2: 44), so if nothing fits the
- * choice is the plan that is predicted to need least, the first of equals. Plans with
- * more tiles than pixels are passed over.
- * MAFAT_ENOMEM; MAFAT_ELIMIT: no plan has countable bytes. */
+ * The paper's network is recognized by its structure, regardless of name and input size: a chain of
+ * 16 convolutions and maxpools, with maxpools at 1, 3, 7 and 11. Its cuts are the paper's (none,
+ * 12, 8), and if nothing fits the result is the last plan, 5x5/8/2x2.
+ *
+ * For other networks the cuts are none, then after every maxpool from last to first. Their last
+ * plan may need far more than others (5x5/2/2x2 of the whole yolov2: 152 MiB, 5x5/12/2x2: 44), so
+ * if nothing fits the result is the first plan with the least predicted bytes. Plans with more
+ * tiles than pixels are skipped. MAFAT_ENOMEM; MAFAT_ELIMIT: no plan has representable bytes. */
 int mafat_search_greedy(struct mafat_greedy_choice *choice, const struct mafat_network *n, int n_layers,
                         size_t limit_bytes, size_t bias_bytes, struct mafat_diagnostic *d);
 
@@ -35,7 +34,7 @@ static inline struct mafat_spec mafat_greedy_spec(struct mafat_greedy_choice *ch
 
 extern const struct mafat_search mafat_searching_greedy;
 
-/* What the paper's predictor adds, by the search's words, which are good. */
+/* Bytes that the paper's predictor adds, from the search's words, which must be valid. */
 size_t mafat_greedy_bias(const char *words);
 
 #endif

@@ -1,5 +1,5 @@
-/* An order of all layers in which a run of them is a good group: what frees more than it takes comes as soon as it can, so
- * that little lies across the places between. */
+/* Orders all layers so that consecutive layers make good groups: layers that free more than they
+ * allocate come as early as possible, so that few bytes live across a cut. */
 #ifndef MAFAT_SEARCH_LEAST_SEQUENCE_H
 #define MAFAT_SEARCH_LEAST_SEQUENCE_H
 
@@ -10,21 +10,24 @@ struct mafat_sequence {
   struct mafat_heap *heap;
   int n_layers;
   int *layers;      /* (n_layers) */
-  double *crossing; /* (n_layers + 1): bytes of maps, by their elements, that are made before a place and read behind it */
+  /* (n_layers + 1) bytes of maps, by elements, that are made before a position and read after it */
+  double *crossing;
 };
 
-/* In the order of the file but for layers that free more than they take, which follow what they read, and those that are
- * read as a whole for each part of an output, as keys and values of attention are. `late`: what frees no more than it takes
- * and is read piece by piece, as queries are, comes just before who reads it. MAFAT_ENOMEM. */
+/* Makes the order from the file's. Two kinds of layers move to just after their operands: those
+ * that free more than they allocate, and those whose output is read whole for each part of a
+ * reader, like the keys and values of attention. `late`: layers that free no more than they
+ * allocate and are read part by part, like queries, move to just before their reader.
+ * MAFAT_ENOMEM. */
 int mafat_sequence_make(struct mafat_sequence **out, const struct mafat_network *n, int n_layers, bool late,
                         struct mafat_heap *heap);
-/* In this order, of which every layer comes behind what it reads. */
+/* Makes a sequence of this order, in which every layer follows its operands. */
 int mafat_sequence_of(struct mafat_sequence **out, const struct mafat_network *n, const int *layers, int n_layers,
                       struct mafat_heap *heap);
 void mafat_sequence_close(struct mafat_sequence **sequence);
 
-/* Places from 1 to n_layers - 1 that little lies across, at most `most`, rising: those from which more lies across on the way to
- * a better one, whatever the way, than from others. Returns how many there are. */
+/* Selects up to `most` positions in 1 to n_layers - 1 as cuts, rising: the most prominent minima of
+ * `crossing`. Prominence is the rise on the way to any lower position. Returns their number. */
 int mafat_sequence_places(const struct mafat_sequence *s, int *places, int most);
 
 #endif

@@ -1,8 +1,9 @@
-/* MOTES' Apply: what a set of partition schemes makes of a network, as a spec.
+/* MOTES' Apply: makes a plan's spec from a set of partition schemes.
  *
- * A scheme cuts some layers, the same part of the axis connecting graph of each, into n parts. Schemes that cut a layer along several axes run
- * together, part by part, and so may those along one axis of which one reads what another makes: they are a split group, with what
- * lies between their layers. All else is groups of whole maps before, between and behind them. */
+ * A scheme splits some layers into n parts, along one component of the axis connecting graph.
+ * Schemes run together in a split group, with the layers between them, if they split a layer along
+ * several axes, or split along one axis and one reads the other's output. All other layers form
+ * groups of whole maps before, between and after. */
 #ifndef MAFAT_SEARCH_MOTES_APPLY_H
 #define MAFAT_SEARCH_MOTES_APPLY_H
 
@@ -11,22 +12,23 @@
 struct mafat_scheme {
   enum mafat_split_axis axis;
   int n;       /* parts */
-  int *layers; /* (n_layers), rising */
+  int *layers; /* (n_layers) rising */
   int n_layers;
 };
 
 enum { MAFAT_MOST_SCHEMES = 96 }; /* of a state */
 
-/* Of the first n_layers; groups of whole maps end where cells do (cell_of, of each layer; NULL: there are none). `apart`: schemes that only
- * read each other are groups of their own. `direct`: groups say so
- * of their convolutions. MAFAT_EINVAL: schemes wait for each other; MAFAT_ENOMEM. */
+/* Makes the spec for the first n_layers. Groups of whole maps end with cells (cell_of: per layer;
+ * NULL: no cells). `apart`: schemes that are only connected by reading are separate groups.
+ * `direct`: groups request direct convolution. MAFAT_EINVAL: schemes depend on each other in a
+ * cycle; MAFAT_ENOMEM. */
 int mafat_schemes_apply(struct mafat_spec **out, const struct mafat_network *network, int n_layers,
                         const struct mafat_scheme *const *schemes, int n, const int *cell_of, bool apart, bool direct,
                         struct mafat_heap *heap);
 
-/* Does the scheme cut that layer? */
+/* True if the scheme splits that layer. */
 bool mafat_scheme_holds(const struct mafat_scheme *scheme, int layer);
-/* Do both cut a layer along the same axis? No plan has that. */
+/* True if both split a layer along the same axis, which no plan can do. */
 bool mafat_schemes_clash(const struct mafat_scheme *a, const struct mafat_scheme *b);
 
 #endif

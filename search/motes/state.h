@@ -1,4 +1,4 @@
-/* A state of MOTES' search: a set of partition schemes, as a plan, and what that needs. */
+/* A state of MOTES' search: a set of partition schemes as a plan, and functions that measure it. */
 #ifndef MAFAT_SEARCH_MOTES_STATE_H
 #define MAFAT_SEARCH_MOTES_STATE_H
 
@@ -6,42 +6,45 @@
 #include "search/common/request.h"
 
 struct mafat_motes_state {
-  struct mafat_scheme schemes[MAFAT_MOST_SCHEMES]; /* (n); their layers are others' */
+  struct mafat_scheme schemes[MAFAT_MOST_SCHEMES]; /* (n) layers are not owned */
   int n;
   enum mafat_sorting sorting;
-  bool in_place, apart; /* apart: schemes that read each other are groups of their own */
-  size_t bytes; /* that live at a time; the arena's once it is arranged */
-  double crowd; /* of states with the same bytes: the more steps are nearly as full, the more */
+  bool in_place, apart; /* apart: schemes that are only connected by reading are separate groups */
+  size_t bytes; /* peak of live bytes; bytes of the arena once offsets are assigned */
+  /* tie-break for states with the same bytes: grows with the number of steps near the peak */
+  double crowd;
   double ms;
 };
 
-/* How states are measured. */
+/* Context of measuring states. */
 struct mafat_motes_meter {
   const struct mafat_search_request *request;
   struct mafat_heap *heap; /* the options' */
   const int *cell_of;      /* cells.h */
-  long long looks;         /* plans times their layers and parts, left */
-  struct mafat_diagnostic *d; /* why the request's timer ended the search; NULL: nobody asks */
+  long long looks;         /* remaining effort, in plans times their layers and parts */
+  struct mafat_diagnostic *d; /* reason if the request's timer ended the search; NULL: not needed */
 };
 
-/* MAFAT_EINVAL: the schemes are no plan. */
+/* Makes the spec of a state. MAFAT_EINVAL: the schemes do not make a plan. */
 int mafat_motes_spec(struct mafat_spec **out, const struct mafat_motes_meter *m, const struct mafat_motes_state *state);
 
-/* Live bytes and predicted milliseconds in the state's order; `all`: in the simple one that needs least, which is found, with outputs in place
- * or without.
- * MAFAT_EINVAL, MAFAT_ELIMIT: it is no plan, or none whose bytes can be counted; MAFAT_ENOMEM. */
+/* Predicts live bytes and milliseconds with the state's scheduling. `all`: tries the simple
+ * schedulings, with and without in-place outputs, and keeps the one with the least bytes.
+ * MAFAT_EINVAL, MAFAT_ELIMIT: invalid plan, or bytes not representable; MAFAT_ENOMEM. */
 int mafat_motes_outline(struct mafat_motes_meter *m, struct mafat_motes_state *state, bool all);
-/* Milliseconds of a state that has been outlined, by the request's timer. MAFAT_ELIMIT: there is no room to run it in; MAFAT_ENOMEM; what
- * else the timer says. */
+/* Times an outlined state with the request's timer. MAFAT_ELIMIT: too little memory to run it;
+ * MAFAT_ENOMEM; errors of the timer. */
 int mafat_motes_time(struct mafat_motes_meter *m, struct mafat_motes_state *state);
-/* The arena's bytes, which has holes, and milliseconds: in a simple order, or the best there is, whichever needs least of those that
- * take no longer than the limit, or than the state. MAFAT_ELIMIT: none is a plan. */
+/* Assigns offsets, so that gaps count, and predicts milliseconds. Tries simple schedulings, and
+ * with best_order the best one; takes the least bytes among those within limit_ms or the state's
+ * own time. MAFAT_ELIMIT: no valid plan. */
 int mafat_motes_assign_offsets(struct mafat_motes_meter *m, struct mafat_motes_state *state, double limit_ms, bool best_order);
 
-/* Sets bottlenecks[operator] of tensors that live when most does. */
+/* Sets bottlenecks[operator] for tensors that live at the peak. */
 int mafat_motes_bottlenecks(bool *bottlenecks, struct mafat_motes_meter *m, const struct mafat_motes_state *state);
 
-/* The scheme and those of other axes: into how many parts they cut a layer of it, at most. */
+/* Maximum number of parts into which the scheme, and schemes along other axes, split one of its
+ * layers. */
 int mafat_motes_parts(const struct mafat_motes_state *state, const struct mafat_scheme *scheme);
 
 #endif

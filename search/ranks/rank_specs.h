@@ -1,4 +1,5 @@
-/* Plans for several ranks: what a way of sharing (sharing.h) finds, as a spec that a network can have. */
+/* Makes plans for several ranks: distributes layers by a method (sharing.h) and writes the result
+ * as a spec. */
 #ifndef MAFAT_SEARCH_RANKS_RANK_SPECS_H
 #define MAFAT_SEARCH_RANKS_RANK_SPECS_H
 
@@ -6,46 +7,50 @@
 #include "search/ranks/sharing.h"
 
 enum mafat_rank_way {
-  MAFAT_RANKS_DEEPERTHINGS, /* rows up to the switch layer, from there on the schemes that exchange least */
-  MAFAT_RANKS_FDTO,         /* the same, but every layer by its outputs */
+  MAFAT_RANKS_DEEPERTHINGS, /* rows up to the switch layer, then the schemes that exchange least */
+  MAFAT_RANKS_FDTO,         /* the same, but every later layer by its outputs */
   MAFAT_RANKS_LAYERS,       /* whole layers */
-  MAFAT_RANKS_BEST,         /* any of these, mixed (struct mafat_rank_mix): what is fastest of those that exchange no more than the first */
+  /* any of these, mixed (struct mafat_rank_mix): the fastest that exchanges no more than the
+   * first */
+  MAFAT_RANKS_BEST,
   MAFAT_N_RANK_WAYS
 };
 
-/* The first layers by rows, or by rows and columns; those behind them by weights, or in runs of whole layers, the large ones of which are shared out by outputs.
- * Layers are counted among those with weights. */
+/* A mixture: the first layers by rows, or by rows and columns. Later layers by weights, or in runs
+ * of whole layers whose large layers are distributed by outputs. Only layers with weights count. */
 struct mafat_rank_mix {
-  int rows;             /* so many layers */
-  int columns;          /* of these in each of their rows: a divisor of the number of ranks, of equal shares; 1: rows go all across */
+  int rows;             /* number of layers */
+  /* parts of each row band; a divisor of the number of ranks, in equal shares; 1: rows are not
+   * divided */
+  int columns;
   bool runs;
-  uint64_t room[MAFAT_MOST_RANKS]; /* values that each rank may hold, of runs */
-  uint64_t large;                  /* layers of more weights are */
-  int n_parts;                     /* that these have, at most as many as there are ranks; 1: none is shared out */
+  uint64_t room[MAFAT_MOST_RANKS]; /* runs: values that each rank may hold */
+  uint64_t large;                  /* layers with more weights are large */
+  int n_parts; /* parts of large layers, at most the number of ranks; 1: none is distributed */
 };
 
 struct mafat_rank_request {
   const struct mafat_network *network;
   int n_layers, n_ranks;
-  const struct mafat_plan_options *options; /* only_rank is not looked at */
+  const struct mafat_plan_options *options; /* only_rank is ignored */
   enum mafat_rank_way way;
   const struct mafat_rank_mix *mix; /* MAFAT_RANKS_BEST */
-  struct mafat_group_weights weights; /* of the group */
-  bool by_work;         /* whole layers: to each rank as much to compute, not to hold */
-  const double *shares; /* (n_ranks) of each layer, 1 on the average; NULL: all are equal */
+  struct mafat_group_weights weights; /* placement of the group's weights */
+  bool by_work;         /* whole layers: balance operations, not memory */
+  const double *shares; /* (n_ranks) relative shares, 1 on average; NULL: equal */
 };
 
-/* What was found, for a report. */
+/* Result, for a report. */
 struct mafat_rank_sharing {
-  struct mafat_rank_layers layers; /* that count: with weights */
-  int from;                        /* of them the first that is shared by weights; of whole layers not looked at */
-  enum mafat_scheme *schemes;      /* (layers.n) from there on */
+  struct mafat_rank_layers layers; /* layers with weights */
+  int from; /* index of the first one distributed by weights; not set for whole layers */
+  enum mafat_scheme *schemes;      /* (layers.n) valid from that index on */
 };
 
 const char *mafat_rank_way_name(enum mafat_rank_way way);
 
-/* The spec's only group is split; layers that cannot be cut as they should run whole, on rank 0. It lies in the options' heap.
- * MAFAT_ENOMEM, MAFAT_ELIMIT. */
+/* Makes a spec with one split group. Layers that cannot be split as needed run whole on rank 0.
+ * Allocated in the options' heap. MAFAT_ENOMEM, MAFAT_ELIMIT. */
 int mafat_rank_spec(struct mafat_spec **out, struct mafat_rank_sharing *sharing, const struct mafat_rank_request *request,
                     struct mafat_diagnostic *d);
 void mafat_rank_sharing_close(struct mafat_rank_sharing *sharing);

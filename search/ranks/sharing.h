@@ -1,33 +1,35 @@
-/* How a network is shared out to several equal devices: the two integer programmes of DeeperThings, which have so few states that
- * dynamic programming solves them exactly, and whole layers to devices. What they cost: predictor/ranks/schemes.h. */
+/* Distributes a network to several equal devices: the two integer programs of DeeperThings, solved
+ * exactly by dynamic programming, and whole layers to devices. Costs: predictor/ranks/schemes.h. */
 #ifndef MAFAT_SEARCH_RANKS_SHARING_H
 #define MAFAT_SEARCH_RANKS_SHARING_H
 
 #include "predictor/ranks/schemes.h"
 
-/* The first programme, (5.12) to (5.15): from which layer on weights are shared, so that a rank holds least; n: nowhere. The
- * earliest of several. */
+/* First program, (5.12) to (5.15): the earliest layer from which to distribute weights so that a
+ * rank holds least; n: none. */
 int mafat_sharing_switch(const struct mafat_rank_layer *list, int n, int n_ranks);
 
-/* The second, (5.16) to (5.23): the scheme of each layer that exchanges least; of several the one whose first layers have the
- * lowest numbers. Returns Nths of values. MAFAT_ENOMEM. */
+/* Second program, (5.16) to (5.23): the schemes of layers that exchange least; ties go to the
+ * lowest scheme numbers of the first layers. *exchange is in Nths of values. MAFAT_ENOMEM. */
 int mafat_sharing_schemes(enum mafat_scheme *schemes, uint64_t *exchange, const struct mafat_rank_layer *list, int n, int n_ranks,
                           struct mafat_heap *heap);
 
-/* What of a device counts. */
+/* Measure of a device's load. */
 struct mafat_sharing_measure {
-  bool by_work;         /* its multiplications; else the values that it holds */
-  const double *shares; /* (n_ranks) what each may have beside the others, 1 on the average, by which its own is divided; NULL: equal */
+  bool by_work;         /* its multiplications; else its values */
+  /* (n_ranks) relative shares, 1 on average, by which a load is divided; NULL: equal */
+  const double *shares;
 };
 
-/* Whole layers in runs, so that what the fullest device has is least: bounds (n_ranks + 1), some runs may be empty. Returns that.
- * MAFAT_ENOMEM. */
+/* Distributes whole layers in runs so that the largest load is least: bounds (n_ranks + 1), runs
+ * may be empty; *most: that load. MAFAT_ENOMEM. */
 int mafat_sharing_layers(int *bounds, uint64_t *most, const struct mafat_rank_layer *list, int n, int n_ranks,
                          const struct mafat_sharing_measure *measure, struct mafat_heap *heap);
 
-/* Layers in runs, each whole on one rank, so that least crosses from rank to rank: none holds more values than it has room for, and the
- * first and the last map are on rank 0. rank (n): whose each layer is; shared[n]: layers that are shared out, -1. The ranks take turns in
- * their order. *crosses: values. MAFAT_ELIMIT: there is not enough room; MAFAT_ENOMEM. */
+/* Distributes runs of whole layers so that the least crosses between ranks. No rank exceeds its
+ * room, and the first and last maps are on rank 0. Ranks take turns in order. rank (n): of each
+ * layer; -1 for layers in shared[n], which all ranks share. *crosses: values. MAFAT_ELIMIT: not
+ * enough room; MAFAT_ENOMEM. */
 int mafat_sharing_runs(int *rank, uint64_t *crosses, const struct mafat_rank_layer *list, const bool *shared, int n, int n_ranks,
                        const uint64_t *room, struct mafat_heap *heap);
 
