@@ -6,8 +6,9 @@
         for box in m.detect("dog.jpg"):
             print(box.label, box.confidence, box.x, box.y, box.w, box.h)
 
-All of it is libmafat's (libmafat(3)), reached by ctypes: what arrays of NumPy hold is read where it lies, and while the library works
-Python's other threads run. doc/python.md shows the rest."""
+The package calls libmafat (libmafat(3)) by ctypes. NumPy arrays are read without copying, and other Python threads
+run while the library works. doc/python.md has more examples.
+"""
 from mafat._facts import Box, Group, Layer, Memory, Packed, PackedLayer, Picture, Plan, Port, Process, Run, Score
 from mafat._library import ECANCELED, EFORMAT, EINVAL, EIO, ELIMIT, ENOMEM, EUNSUPPORTED, THREADS_AUTO, Error, library, text_of
 from mafat._model import Model, Report

@@ -1,12 +1,13 @@
-"""What is known of models and plans: plain tuples with names. Bytes are bytes, milliseconds real time, MACs multiply-adds, shapes
-rows, columns and channels."""
+"""Facts about models and plans, as named tuples. Sizes are in bytes, times in milliseconds of wall time, MACs are
+multiply-adds, shapes are rows, columns and channels.
+"""
 from __future__ import annotations
 
 from operator import itemgetter
 
 
 class Facts(tuple):
-    """A tuple whose items have the names of the class's annotations. (typing's NamedTuple brings 1.6 MB with it.)"""
+    """A tuple whose items have the names of the class's annotations. (typing.NamedTuple would use 1.6 MB more.)"""
 
     _fields: tuple[str, ...] = ()
 
@@ -20,60 +21,60 @@ class Facts(tuple):
 
 
 class Memory(Facts):
-    """Where predicted bytes go; at the peak, while the layers run, the first ten add up to charge_bytes."""
+    """Predicted bytes by use, at the peak of the layers. The first ten add up to charge_bytes."""
 
-    process: int      # resident in this process whatever the plan: code, heap, stack
-    threads: int      # that compute beside the caller's: their stacks
-    weights: int      # kept, and those that are loaded at the peak
+    process: int      # resident whatever the plan: code, heap, stack
+    threads: int      # stacks of the additional threads
+    weights: int      # kept weights, and those loaded at the peak
     activations: int
     input: int
     scratch: int
-    io: int           # where streamed weights are read to; page cache of the picture's file
+    io: int           # buffers of streamed weights; page cache of the picture's file
     image: int        # the picture's decoder
-    kernel: int       # the kernel's own for the process
-    rest: int         # gaps in the arena, rounding up, what the kernel charges ahead, and the reserve
-    image_before: bool  # the decoder works before the layers run, and not while: no part of the sum
-    resident_bytes: int  # of the process while the layers run: at most
-    charge_bytes: int    # what a memory cgroup counts for it: at most; budgets are compared with it
+    kernel: int       # kernel memory of the process
+    rest: int         # gaps in the arena, rounding, charges in advance by the kernel, and the reserve
+    image_before: bool  # the decoder finishes before the layers run: image is not part of the sum
+    resident_bytes: int  # at most, while the layers run
+    charge_bytes: int    # at most, as a memory cgroup counts it; compared with the budget
 
 
 class Plan(Facts):
-    """A plan, and what it is predicted to take."""
+    """A plan with its predicted memory and time."""
 
     text: str          # as in the option plan, and mafat-plan(7)
-    algorithm: str     # of convolutions, where the text says nothing else
+    algorithm: str     # of convolutions for which the text names none
     threads: int
     n_layers: int
     n_groups: int
     fits: bool         # memory.charge_bytes within the budget
     memory: Memory
-    arena_bytes: int   # the one mapping that holds all but kept weights
-    arena_bound_bytes: int  # the largest sum of what lives at one time in it: no arena could be smaller
-    peak_name: str     # the largest thing at the peak: "activations", "scratch", "input", "kept weights", "weights", "io"
-    peak_layer: int    # whose it is; -1: no layer's
+    arena_bytes: int   # the one mapping with everything but kept weights
+    arena_bound_bytes: int  # lower bound: the most bytes that are live at one time
+    peak_name: str     # largest part at the peak: "activations", "scratch", "input", "kept weights", "weights", "io"
+    peak_layer: int    # its layer, or -1
     peak_bytes: int
     macs: int          # as direct convolution counts, whatever the algorithm
-    redundant_macs: int  # of them: computed again where tiles overlap
-    padded_macs: int   # that kernels multiply, with padding, and with Winograd's savings
-    weights_read_bytes: int  # from the file in every run; 0: all are kept
-    latency_ms: float  # predicted, of all layers: without opening and decoding a picture
-    compute_ms: float  # of it: computing
-    reading_ms: float  # reading weights, were it alone; most of it happens beside computing
-    calibrated: bool   # by this machine's calibration; else by built-in figures
+    redundant_macs: int  # part of macs that is computed again, where tiles overlap
+    padded_macs: int   # as the kernels compute them, with padding and with Winograd's savings
+    weights_read_bytes: int  # in every run; 0: all weights are kept
+    latency_ms: float  # predicted for all layers, without opening and decoding a picture
+    compute_ms: float  # part of latency_ms spent computing
+    reading_ms: float  # reading weights by itself; most of it overlaps with computing
+    calibrated: bool   # predicted by this machine's calibration, else by built-in figures
 
 
 class Group(Facts):
-    """Layers that are run together, first and last included."""
+    """Layers that run together, from first to last, both included."""
 
     first: int
     last: int
     cut: str           # as in the plan's text
-    rows: int          # rolling windows of at least so many rows; 0: none
-    panels: bool       # whole maps, some filters at a time
+    rows: int          # rows in rings, at least; 0: none
+    panels: bool       # whole maps in channel panels
     tile_rows: int     # else tiles of the group's output; 1 x 1 is a whole map
     tile_cols: int
     weights: str       # "kept", "loaded" or "streamed"
-    peak_bytes: int    # the largest sum of what lives in the arena while it runs
+    peak_bytes: int    # most live bytes in the arena while it runs
     macs: int
     redundant_macs: int
     padded_macs: int
@@ -92,20 +93,20 @@ class Layer(Facts):
     kernel_size: int
     stride: int
     filters: int
-    group: int         # that it is run in
-    inside: int        # the layer in whose step it is computed, without a map of its own; -1: in its own
+    group: int         # its group
+    inside: int        # the layer whose step computes it, without a map of its own; -1: its own
     algorithm: str | None  # of a convolution
     weights: str | None    # "kept", "loaded", "streamed"; None: it has none
     weights_bytes: int  # packed
     macs: int
     step_macs: int
-    arena_bytes: int   # of its output and of what it works in
-    ms: float          # of its step in the last run; 0 where none was
-    position: int      # of its step in the order of the run
+    arena_bytes: int   # of its output and scratch
+    ms: float          # of its step in the last run; 0 before the first
+    position: int      # of its step in the execution order
 
 
 class Picture(Facts):
-    """How pictures become the input: of each channel (byte - mean) * scale."""
+    """How pictures become the input: (byte - mean) * scale for each channel."""
 
     channels: str | None  # None: the input takes no pictures
     resize: str | None
@@ -116,13 +117,13 @@ class Picture(Facts):
 
 
 class Port(Facts):
-    """An input or output by its name, of rank dimensions dims, all of them n floats."""
+    """An input or output: its name, dimensions, and n values."""
 
     name: str
-    type: str          # "float32"; of an input also "int32", "int64", "int8", "uint8": its elements in files
+    type: str          # "float32"; for inputs also "int32", "int64", "int8", "uint8": the elements of its files
     dims: tuple[int, ...]
     n: int
-    scale: float       # of 8-bit numbers in the model: they mean scale * (number - zero); 0: there are none
+    scale: float       # of 8-bit values in the model, dequantized as scale * (value - zero); 0: not quantized
     zero: int
 
 
@@ -131,16 +132,16 @@ class Run(Facts):
 
     image_ms: float    # opening, decoding and scaling the picture, or taking the floats
     layers_ms: float   # all else
-    picture_w: int     # as seen; what boxes are relative to
+    picture_w: int     # upright; boxes are relative to it
     picture_h: int
-    weights_read_bytes: int  # from the weights file since the model was opened
-    stall_scope: str | None  # who waited for memory meanwhile: "cgroup", "system"; None: the kernel does not count
+    weights_read_bytes: int  # since the model was opened
+    stall_scope: str | None  # whose waits for memory are counted: "cgroup", "system"; None: the kernel does not count
     stall_some_us: int
     stall_full_us: int
 
 
 class Process(Facts):
-    """This process, since its start; of swap the whole system's."""
+    """This process since its start; swap counts the whole system."""
 
     resident_bytes: int  # now
     peak_bytes: int
@@ -150,8 +151,9 @@ class Process(Facts):
 
 
 class Box(Facts):
-    """A detection: x and y are its top left corner, in pixels of the picture (of the network's input after arrays); it may lie
-    outside."""
+    """A detection. x and y are the top left corner in pixels of the picture, or of the network's input if that was an
+    array. It may be outside the picture.
+    """
 
     x: float
     y: float
@@ -159,12 +161,12 @@ class Box(Facts):
     h: float
     confidence: float
     class_id: int
-    label: str | None  # of the class, where names were given
-    points: tuple[tuple[float, float], ...]  # of faces: eyes, nose, corners of the mouth; else none
+    label: str | None  # if names were given
+    points: tuple[tuple[float, float], ...]  # keypoints of faces: eyes, nose, corners of the mouth
 
 
 class Score(Facts):
-    """A class, and how likely it is."""
+    """A class and its confidence."""
 
     class_id: int
     confidence: float
@@ -172,23 +174,23 @@ class Score(Facts):
 
 
 class PackedLayer(Facts):
-    """What a narrow type does to a layer."""
+    """A layer of a packed file, with the error of its type."""
 
     layer: int
     type: str
-    computes: str      # "float32", or with whole numbers "int8"
+    computes: str      # type of its arithmetic: "float32" or "int8"
     weights: str | None  # their type in the file
     bytes: int
-    error: float       # of what the layer puts out, all before it as with floats: root of the mean of squares, relative
-    largest: float     # difference, of the largest magnitude
-    kept: bool         # wider than was asked for
+    error: float       # relative root mean square error of its output, with float layers before it
+    largest: float     # largest difference, relative to the largest magnitude
+    kept: bool         # has a wider type than requested
 
 
 class Packed(Facts):
-    """What mafat.pack has written. Figures of errors are 0 and none where nothing was measured."""
+    """The file that mafat.pack wrote. Errors are 0 if nothing was measured."""
 
     path: str
     bytes: int
-    error: float       # of the network's outputs, with all layers as they are in the file: relative, as a layer's
+    error: float       # of the network's outputs, with all layers as in the file; relative, as for a layer
     largest: float
     layers: tuple[PackedLayer, ...]

@@ -1,7 +1,8 @@
-"""libmafat.so.0 by ctypes: its structs as the headers in include/ declare them, its functions, its errors.
+"""libmafat.so.0 by ctypes: structs as declared in include/, functions, errors.
 
-Structs begin with the size that is known here, so that this package works with a library of another version.
-python/tests/test_layout.py compares them with the headers."""
+Structs begin with their size, so that this package works with other versions of the library.
+python/tests/test_layout.py compares them with the headers.
+"""
 from __future__ import annotations
 
 import ctypes
@@ -13,9 +14,10 @@ SONAME = "libmafat.so.0"
 
 
 class Error(Exception):
-    """What the library refuses, or fails at. Its text is the library's one line.
+    """An error of the library, with its one-line message.
 
-    code: one of ENOMEM, EIO, EFORMAT, EUNSUPPORTED, ELIMIT, EINVAL, ECANCELED; name: what the library calls it."""
+    code: ENOMEM, EIO, EFORMAT, EUNSUPPORTED, ELIMIT, EINVAL or ECANCELED; name: the library's name of the code.
+    """
 
     code: int
     name: str
@@ -37,7 +39,7 @@ ELIMIT = -5        # a plan or size exceeds a limit or the budget
 EINVAL = -6        # an argument or option makes no sense
 ECANCELED = -7     # Model.cancel ended the run
 
-THREADS_AUTO = -1  # as many as are predicted to be the fastest
+THREADS_AUTO = -1  # the number that is predicted to be the fastest
 
 
 class Diagnostic(Structure):
@@ -52,7 +54,7 @@ class WarningSink(Structure):
 
 
 class Sized(Structure):
-    """Options or facts: all 0, but for the size, which comes first."""
+    """A struct that begins with its size; all other fields are 0."""
 
     _fields_ = [("size", c_size_t)]
 
@@ -61,7 +63,7 @@ class Sized(Structure):
 
 
 def open_library() -> ctypes.CDLL:
-    """The library that MAFAT_LIBRARY names, else the system's. CDLL lets go of the interpreter's lock while a call lasts."""
+    """The library named by MAFAT_LIBRARY, else the system's. CDLL releases the interpreter lock during calls."""
     return ctypes.CDLL(os.environ.get("MAFAT_LIBRARY") or SONAME)
 
 
@@ -72,7 +74,7 @@ TYPES = {"size_t": c_size_t, "int": c_int, "bool": c_bool, "double": c_double, "
 
 
 def options_of(loaded: ctypes.CDLL) -> list:
-    """The fields of the library's own struct, but for the size."""
+    """The fields of the library's struct, without the size."""
     loaded.mafat_model_options_fields.restype = c_char_p
     words = loaded.mafat_model_options_fields().decode().split()
     return [(name, TYPES.get(kind, c_void_p)) for name, kind in (word.split(":") for word in words[1:])]
@@ -184,9 +186,9 @@ class PackWayFacts(Sized):
 
 
 TEXT, HANDLE, OUT, D = c_char_p, c_void_p, POINTER(c_void_p), POINTER(Diagnostic)
-FLOATS = c_void_p  # an address: arrays of NumPy are handed over as they lie
+FLOATS = c_void_p  # an address: NumPy arrays are passed without copying
 
-# Result, arguments. Functions of sized structs have their plain names here: call() adds "" and sizes.
+# Result, arguments. Functions with sized structs have their plain names here.
 FUNCTIONS = {
     "mafat_error_name": (TEXT, c_int),
     "mafat_version": (TEXT,),
@@ -247,12 +249,12 @@ def text_of(text: bytes) -> str:
 
 
 def path_of(path: str | bytes | os.PathLike) -> bytes:
-    """As the library has it, which would not see what is behind a 0."""
+    """The bytes of a path; rejects zeros, where the library would stop."""
     return text_for(os.fsencode(path))
 
 
 def file_of(source) -> File | None:
-    """A path; an open file, which has a fileno(); or bytes in memory: memoryview, bytearray, mmap. It keeps what it points to."""
+    """Describes a path, an open file with a fileno(), or bytes in memory (memoryview, bytearray, mmap), and keeps a reference to it."""
     if source is None:
         return None
     file = File()
@@ -280,14 +282,14 @@ def text_for(text: str | bytes) -> bytes:
 
 
 def number_for(kind: type, value: int) -> int:
-    """That fits the library's type: ctypes would cut it off."""
+    """The value, if it fits the library's type; ctypes would truncate it."""
     if kind(value).value != value:
         raise Error(EINVAL, f"expected a smaller number, found {value}")
     return value
 
 
 def count_bytes(size: int | str) -> int:
-    """A size as the programs' options have it: 64M, 16384K, of 1024 each, or bytes."""
+    """A size as in the programs' options: bytes, or with K, M or G (1024 each)."""
     number = str(size).lower().removesuffix("b").removesuffix("i")
     unit = {"k": 10, "m": 20, "g": 30}.get(number[-1:], 0)
     digits = number[:-1] if unit else str(size)
@@ -297,16 +299,16 @@ def count_bytes(size: int | str) -> int:
 
 
 class Handle:
-    """What the library opens, and is to close: once, by close(), at the end of a with, or when nobody has it any more."""
+    """An object of the library, closed once: by close(), at the end of a with, or by the garbage collector."""
 
-    _closes: str  # the library's function
+    _closes: str  # name of the library's function
 
     def __init__(self) -> None:
         self._handle = c_void_p()
         self._diagnostic = Diagnostic()
 
     def close(self) -> None:
-        """Gives back all that it holds; nothing but close() may be called afterwards."""
+        """Frees everything. Afterwards only close() may be called."""
         if self._handle:
             getattr(library, self._closes)(byref(self._handle))
 
@@ -316,7 +318,7 @@ class Handle:
         return self._handle
 
     def _call(self, function, *arguments) -> None:
-        """Of a function that takes a diagnostic last: fails as an Error."""
+        """Calls a function whose last argument is a diagnostic; raises Error if it fails."""
         code = function(*arguments, byref(self._diagnostic))
         if code != 0:
             raise Error(code, text_of(self._diagnostic.text))
@@ -336,14 +338,14 @@ class Handle:
 
 
 def ask(function, handle: c_void_p, kind: type[Structure], index: int | None = None):
-    """The facts that a function fills in."""
+    """The struct that a function fills in."""
     facts = kind()
     function(handle, *([] if index is None else [index]), byref(facts))
     return facts
 
 
 def take(kind, facts: Structure, **others):
-    """Facts as a tuple of Python's values: of each field of the tuple the struct's of the same name, but for others."""
+    """The struct's fields as a tuple; others replaces some of them."""
     return kind(others[name] if name in others else value_of(getattr(facts, name)) for name in kind._fields)
 
 

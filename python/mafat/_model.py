@@ -26,7 +26,7 @@ KINDS = ("other", "detector", "classifier")
 
 
 class Report(Facts):
-    """What --report of run_inference has: what was predicted, and what came of it. str() of it is a table."""
+    """Predicted and measured figures, like run_inference --report. str() gives a table."""
 
     plan: Plan
     groups: tuple[Group, ...]
@@ -48,19 +48,19 @@ class Report(Facts):
 
 
 def read_names(names: Path | Sequence[str] | None) -> Sequence[str]:
-    """A file of a name a line, as coco.names; or the names."""
+    """The names, or those in a file with one name a line."""
     if names is None or not isinstance(names, (str, bytes, os.PathLike)):
         return names or ()
-    with open(names, "rb") as file:  # as the programs read it: only a newline ends a line
+    with open(names, "rb") as file:  # as in the programs: only a newline ends a line
         lines = file.read().decode("utf-8-sig", "replace").split("\n")
     return [line.rstrip("\r") for line in (lines if lines[-1] else lines[:-1])]
 
 
-# NumPy, which is larger than most networks, comes with the first array: who has files for it needs none.
+# NumPy is imported with the first array, because it needs more memory than most networks.
 
 
 def as_pixels(picture: Any, bgr: bool) -> numpy.ndarray:
-    """Rows of interleaved bytes, (rows, columns, channels of 1, 3 or 4): a view, where the library can read them as they lie."""
+    """Interleaved bytes, (rows, columns, 1, 3 or 4 channels); a view if the library can read the array in place."""
     import numpy
     if hasattr(picture, "convert") and getattr(picture, "mode", "RGB") not in ("L", "RGB", "RGBA"):  # Pillow's
         picture = picture.convert("RGB")
@@ -78,7 +78,7 @@ def as_pixels(picture: Any, bgr: bool) -> numpy.ndarray:
 
 
 def as_floats(value: Any, port: Port) -> numpy.ndarray:
-    """The numbers of an input: the array itself, where it has floats one behind the other."""
+    """The values of an input: the array itself if it has contiguous floats."""
     import numpy
     array = numpy.require(value, numpy.float32, "CA")
     shape, wanted = ([n for n in dims if n != 1] for dims in (array.shape, port.dims))
@@ -92,7 +92,7 @@ def address_of(array: numpy.ndarray | None) -> int | None:
 
 
 class Left(c.Handle):
-    """A model that was closed while somebody had its frame_room: what it holds stays as long as these bytes do."""
+    """A model that was closed while its frame_room was referenced. It lives as long as the frame_room."""
 
     _closes = "mafat_model_close"
 
@@ -103,23 +103,26 @@ class Left(c.Handle):
 
 
 class Model(c.Handle):
-    """A network, open within a budget of memory: mafat.open makes one.
+    """A network that was opened within a memory budget by mafat.open.
 
-    inputs, outputs: its ports, with names and dimensions; names: of its classes, as they were given.
+    inputs, outputs: its ports, with names and dimensions; names: its class names, as given.
 
-    It may be used from any thread, by one at a time: others wait. While it runs, Python's other threads go on. After os.fork()
-    the child may run it if it has one thread and keeps its weights; other models it may only close."""
+    Any thread may use it; threads wait for each other. Other Python threads continue during a run. After os.fork() the
+    child can run it if it has one thread and kept weights; it can only close other models.
+    """
 
     _closes = "mafat_model_close"
 
     def __init__(self, model: Source, weights: Source | None = None, *, names: Path | Sequence[str] | None = None,
                  warn: Callable[[str], None] | None = None, **options: Unpack[Options]) -> None:
-        """model, weights: a cfg and its weights; or a file that holds both, ONNX, TFLite or packed, alone. Each is a path, an open
-        file, or bytes in memory that stay as they are: memoryview, bytearray or mmap; bytes are a path.
+        """Opens a cfg and its weights, or one ONNX, TFLite or packed file.
 
-        names: of classes: a file of one a line, or a sequence. warn: is told the library's warnings; None: they are Python's.
-        options: memory="16M", plan, threads, ...: as struct mafat_model_options of mafat.h has them (mafat._options.Options, for type
-        checkers). The budget is the whole process's, Python's own bytes among them."""
+        model, weights: a path (str, bytes, os.PathLike), an open file, or bytes in memory that do not change (memoryview,
+        bytearray, mmap).
+        names: class names: a file with one a line, or a sequence. warn: called with each warning; None: warnings.warn.
+        options: memory="16M", plan, threads, ..., as in struct mafat_model_options of mafat.h (mafat._options.Options).
+        The budget is for the whole process, Python included.
+        """
         super().__init__()
         self.names = read_names(names)
         self._process, self._lock, self._closing = os.getpid(), RLock(), RLock()
@@ -142,14 +145,15 @@ class Model(c.Handle):
         return tuple(take(Port, p, dims=tuple(p.dims[:p.rank])) for p in ports)
 
     def _mine(self) -> Any:
-        """The lock of who uses it. In a child of os.fork() a thread may have had it that is not there: that gets one of its own."""
+        """The lock of the model. After os.fork() the child gets a new one, since the owner may be a thread that it lacks."""
         if self._process != os.getpid():
             self._process, self._lock, self._closing = os.getpid(), RLock(), RLock()
         return self._lock
 
     def close(self) -> None:
-        """Gives back all that it holds, if somebody has frame_room as soon as nobody has. Not from within one of its own calls, as by a
-        signal's handler."""
+        """Frees the model, or, while frame_room is referenced, after that. Not from within one of its own calls, such as in
+        a signal handler.
+        """
         mine = self._mine()
         if mine._is_owned():
             raise Error(EINVAL, "the model is in use by this thread: it can be closed when that call is over")
@@ -164,12 +168,13 @@ class Model(c.Handle):
 
     def run(self, inputs: dict[str, Input] | Input | None = None, *, picture: Any = None, bgr: bool = False,
             out: dict[str, numpy.ndarray] | None = None) -> dict[str, numpy.ndarray]:
-        """Runs on numbers, and gives all outputs, float32, of their dimensions.
+        """Runs on arrays and returns all outputs by name, as float32 arrays of their dimensions.
 
-        inputs: by name, or of the only one: arrays of the input's dimensions (those of 1 may be left out), in which float32 that
-        lies row by row is read where it is, anything else copied; or a path, of a file of raw numbers or .npy.
-        picture: for the first input, as of detect; inputs are the others then.
-        out: arrays that the outputs of these names are written to: float32 and contiguous, of as many numbers."""
+        inputs: by name, or the only one. An array of the input's dimensions (without those of 1, if you like); contiguous
+        float32 is read in place, anything else is copied. Or the path of a raw or .npy file.
+        picture: for the first input, as in detect; inputs has the others.
+        out: contiguous float32 arrays to write these outputs to.
+        """
         unknown = set(out or ()) - {port.name for port in self.outputs}
         if unknown:
             raise Error(EINVAL, f"out: expected outputs of this network, found '{unknown.pop()}'")
@@ -181,10 +186,10 @@ class Model(c.Handle):
                inputs: dict[str, Input] | None = None) -> list[Box]:
         """Boxes, most confident first.
 
-        picture: a path of a JPEG, PNG or PPM file; an image of Pillow; or bytes of (rows, columns, channels), red first
-        (bgr: blue first, as OpenCV's frames), which are read where they are if a row's pixels lie side by side. None: boxes of the
-        last run.
-        thresh: least confidence; nms: overlap above which the less confident of two boxes goes."""
+        picture: the path of a JPEG, PNG or PPM file; a Pillow image; or bytes of (rows, columns, channels), red first (bgr: blue
+        first, as in OpenCV), read in place if the pixels of a row are contiguous. None: boxes of the last run.
+        thresh: smallest confidence; nms: overlap above which the less confident of two boxes is removed.
+        """
         with self._mine():
             if picture is not None or inputs is not None:
                 self._run(inputs, picture, bgr)
@@ -196,7 +201,7 @@ class Model(c.Handle):
                 library.mafat_detections_close(byref(found))
 
     def classify(self, picture: Any = None, k: int = 5, *, bgr: bool = False, inputs: dict[str, Input] | None = None) -> list[Score]:
-        """The k likeliest classes, likeliest first. Pictures as of detect."""
+        """The k most likely classes, most likely first. Pictures as in detect."""
         with self._mine():
             if picture is not None or inputs is not None:
                 self._run(inputs, picture, bgr)
@@ -208,8 +213,9 @@ class Model(c.Handle):
 
     @property
     def frame_room(self) -> memoryview:
-        """Where a frame of video is put, so that it is nowhere else: bytes of the arena, which are to be filled anew for each run. They
-        stay as long as somebody has them, and all of the model with them."""
+        """A buffer in the arena for a frame of video. Fill it before each run. The model's memory stays allocated while the
+        buffer is referenced.
+        """
         import weakref
         facts = c.FrameFacts()
         with self._mine():
@@ -223,15 +229,16 @@ class Model(c.Handle):
         return memoryview(array).cast("B")
 
     def run_frame(self, frame: Any) -> None:
-        """Runs on a frame as the option frames has it: Model.frame_room, or other bytes that can be written to, which are read where they
-        are, or bytes, which are copied. Then detect() tells its boxes."""
+        """Runs on a frame in the format of the option frames; detect() then returns its boxes. frame_room and other writable
+        buffers are read in place, read-only ones are copied.
+        """
         view = memoryview(frame).cast("B")
         kept = (c.c_ubyte * view.nbytes).from_buffer_copy(view) if view.readonly else (c.c_ubyte * view.nbytes).from_buffer(view)
         with self._mine():
             self._call(library.mafat_model_run_frame, self._alive(), kept, view.nbytes)
 
     def read_layer(self, layer: int) -> numpy.ndarray:
-        """What a layer put out, (channels, rows, columns): the last one, heads, and those of the option outputs."""
+        """The output of a layer, (channels, rows, columns): the last one, heads, and those of the option outputs."""
         import numpy
         h, w, n = c_int(), c_int(), c_int()
         with self._mine():
@@ -242,13 +249,14 @@ class Model(c.Handle):
             return array
 
     def rest(self) -> None:
-        """Gives the arena's pages back until the next run; outputs are gone, kept weights stay."""
+        """Frees the arena's pages until the next run. Outputs are lost; kept weights stay."""
         with self._mine():
             library.mafat_model_rest(self._alive())
 
     def cancel(self) -> None:
-        """From another thread: the run under way ends after the step that it computes, with an Error of ECANCELED. Between runs it
-        does nothing."""
+        """Called from another thread: ends the current run after its current step, with an Error (ECANCELED). Does nothing
+        between runs.
+        """
         self._mine()
         with self._closing:
             library.mafat_model_cancel(self._alive())
@@ -259,7 +267,7 @@ class Model(c.Handle):
             inputs = {}
         elif not isinstance(inputs, dict):
             inputs = {self.inputs[0].name: inputs}
-        kept = []  # whoever fails on the way: what was set is taken back before it is gone
+        kept = []  # arrays stay alive until the inputs are reset, also if a call fails
         try:
             for name, value in inputs.items():
                 kept.append(self._set(name, value))
@@ -282,7 +290,7 @@ class Model(c.Handle):
             self._call(library.mafat_model_set_input_file, handle, key, path_of(value))
             return None
         port = next((p for p in self.inputs if p.name == name), None)
-        array = as_floats(value, port) if port else None  # the library refuses the name
+        array = as_floats(value, port) if port else None  # the library rejects the name
         self._call(library.mafat_model_set_input, handle, key, address_of(array), 0 if array is None else array.size)
         return array
 
@@ -303,7 +311,7 @@ class Model(c.Handle):
         return Box((d.x, d.y, d.w, d.h, d.confidence, d.class_id, self._label(d.class_id),
                     tuple((points[2 * i], points[2 * i + 1]) for i in range(index * n, (index + 1) * n))))
 
-    # ---- what is known of it
+    # ---- facts
 
     def _facts(self) -> c.ModelFacts:
         with self._mine():
@@ -315,12 +323,12 @@ class Model(c.Handle):
 
     @property
     def plan(self) -> str:
-        """The plan in force, as the option plan takes it."""
+        """The plan in use, in the syntax of the option plan."""
         return text_of(self._plan().text)
 
     @property
     def predicted(self) -> Plan:
-        """The plan, and what it is predicted to take: bytes by what they are for, milliseconds."""
+        """The plan with its predicted bytes by use, and milliseconds."""
         return plan_of(self._plan())
 
     @property
@@ -330,7 +338,7 @@ class Model(c.Handle):
 
     @property
     def cpu(self) -> str:
-        """The level of its kernels: "avx512"."""
+        """The kernel level, such as "avx512"."""
         return text_of(self._facts().cpu)
 
     @property
@@ -340,7 +348,7 @@ class Model(c.Handle):
 
     @property
     def last_run(self) -> Run:
-        """Of the last run: milliseconds, the picture's size. All 0 before the first."""
+        """Milliseconds and picture size of the last run. All 0 before the first."""
         with self._mine():
             return take(Run, ask(library.mafat_model_last_run, self._alive(), c.RunFacts))
 
@@ -351,7 +359,7 @@ class Model(c.Handle):
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """Layers that are run together, in the order of the plan's text."""
+        """Groups of layers that run together, in the order of the plan's text."""
         return self._list(Group, library.mafat_model_group, c.GroupFacts, self._plan().n_groups)
 
     def _list(self, kind: Any, function: Any, facts: Any, n: int) -> tuple:
@@ -359,7 +367,7 @@ class Model(c.Handle):
             return tuple(take(kind, ask(function, self._alive(), facts, i)) for i in range(n))
 
     def report(self) -> Report:
-        """All of it, beside what the last run and the process took. print() it."""
+        """All facts, with the figures of the last run and of the process. print() it."""
         process = c.ProcessFacts()
         library.mafat_process_measure(byref(process))
         return Report((self.predicted, self.groups, self.layers, self.last_run, take(Process, process)))

@@ -6,77 +6,79 @@ from ctypes import POINTER, Structure, byref, c_bool, c_char_p, c_double, c_floa
 
 from mafat._library import EINVAL, WARN, Error, Handle, ModelOptions, count_bytes, library, number_for, path_of, text_of
 
-TYPE_CHECKING = False  # as type checkers do not think: at run time typing would take more memory than all of this
+TYPE_CHECKING = False  # type checkers assume True: importing typing takes more memory than this package
 if TYPE_CHECKING:
     import mmap
     from collections.abc import Callable, Sequence
     from typing import IO, Any, TypedDict, Union
 
     Path = Union[str, bytes, os.PathLike]
-    Source = Union[Path, IO[bytes], memoryview, bytearray, mmap.mmap]  # a file, open or in memory, too
+    Source = Union[Path, IO[bytes], memoryview, bytearray, mmap.mmap]  # or an open file, or a file in memory
 
     class Options(TypedDict, total=False):
-        """What mafat.open, predict and sweep take by keyword. None is the default everywhere."""
+        """Keyword arguments of mafat.open, predict and sweep. None is the default of all."""
 
-        memory: int | str        # budget for the whole process: bytes, or "16M"; default: its cgroups' limit, else what is available
+        memory: int | str        # budget of the whole process: bytes or "16M"; default: the cgroup's limit, else available memory
         plan: str                # mafat-plan(7); default: search for one
-        search: str              # "best", "greedy", "least", "fdt", "motes", "separable"; with words: "motes:beam=8,delta=1.1"
-        layers: int              # run the first so many layers
-        outputs: Sequence[int]   # layers that Model.read_layer shall read, beside the last one and heads
+        search: str              # "best", "greedy", "least", "fdt", "motes", "separable", with parameters: "motes:beam=8,delta=1.1"
+        layers: int              # run only the first layers
+        outputs: Sequence[int]   # layers for Model.read_layer, besides the last one and heads
         arena: Arena             # shared with other models
-        width: int               # of the input, in place of the cfg's
+        width: int               # of the input, instead of the cfg's
         height: int
         algorithm: str           # of convolutions: "direct", "winograd", "winograd-large", "auto"
-        threads: int             # that compute; default 1; or THREADS_AUTO
+        threads: int             # default 1; THREADS_AUTO: the fastest number
         cpu: str                 # highest kernel level, such as "avx2"
         best_effort: bool        # run the smallest plan even if it does not fit
-        picture: Path            # its header says what decoding costs; default: a JPEG of 12 megapixels
+        picture: Path            # decoding is predicted from its header; default: a JPEG of 12 megapixels
         picture_may_fail: bool
-        floats_only: bool        # neither pictures nor arrays of pixels will come, numbers at most
-        fork: str                # whose Darknet: "darknet", "alexeyab", "auto"
-        max_boxes: int           # that detections are made of, before suppression
-        reserve: int | str       # bytes of the budget that are left to what is no process's to foresee
-        lock: str                # arena and kept weights in memory: "on", "off", "auto"
+        floats_only: bool        # inputs are arrays of floats, never pictures
+        fork: str                # Darknet fork: "darknet" (pjreddie's), "alexeyab", "auto"
+        max_boxes: int           # before suppression
+        reserve: int | str       # part of the budget left free for kernel memory
+        lock: str                # lock arena and kept weights in memory: "on", "off", "auto"
         image_scaling: str       # "exact", or "fast": JPEGs are decoded smaller
-        mean: float | Sequence[float]   # of pictures: (byte - mean) * scale, of each channel in the input's order
+        mean: float | Sequence[float]   # of pictures: (byte - mean) * scale, for each channel in the input's order
         scale: float | Sequence[float]
-        channels: str            # "rgb", "bgr", "gray": the input's
+        channels: str            # of the input: "rgb", "bgr", "gray"
         resize: str              # "stretch", "letterbox", "corner", "crop"
-        frames: str              # of video, for Model.run_frame in place of pictures: "640x480:yuv420p", yuvj420p, nv12, yuyv, rgb24, mjpeg
-        frames_stay: bool        # Model.frame_room holds a frame until its boxes are known; default: until it was read
-        frames_outside: bool     # frames lie elsewhere, and need no room
-        beside: int | str        # bytes of the budget that the caller holds beside the model
-        pad: float               # a byte for what a letterbox leaves
-        decode: str              # what outputs of ONNX and TFLite files hold: "yolov8", ..., "classes", "auto", "none"
-        constants: Sequence[str]  # "NAME=FILE": inputs of such files that are known beforehand
-        plan_seconds: float      # that looking for a plan may take
+        frames: str              # format of video frames for Model.run_frame: "640x480:yuv420p", yuvj420p, nv12, yuyv, rgb24, mjpeg
+        frames_stay: bool        # keep the frame in Model.frame_room until its boxes are known; default: until it is read
+        frames_outside: bool     # frames are stored outside the arena
+        beside: int | str        # part of the budget that the caller uses besides the model
+        pad: float               # byte that fills the border of a letterbox
+        decode: str              # head of an ONNX or TFLite file: "yolov8", ..., "classes", "auto", "none"
+        constants: Sequence[str]  # "NAME=FILE": inputs of such files that are constants
+        plan_seconds: float      # limit of the search for a plan
 
 
 class Arena(Handle):
-    """Memory that several models run in, one after the other: it grows to what the largest of them needs. To run two at once is
-    an Error of EINVAL for the second; each run takes away what could be read of the others. While somebody has a model's frame_room
-    no other model is opened in it: to grow it moves."""
+    """Memory that several models share, one running after the other. It grows to the needs of the largest.
+
+    Running two at once is an Error (EINVAL) for the second. A run overwrites the outputs of the other models. While a
+    frame_room of a model is referenced, no other model can be opened in the arena, since growing would move it.
+    """
 
     _closes = "mafat_arena_close"
 
     def __init__(self) -> None:
         super().__init__()
-        self._rooms: list[Any] = []  # bytes of it that were handed out, as long as somebody has them
+        self._rooms: list[Any] = []  # weak references to the frame_rooms in it
         self._call(library.mafat_arena_open, byref(self._handle))
 
 
 SIZES = {"memory": "memory_bytes", "reserve": "reserve_bytes", "beside": "beside_bytes"}
-OTHERS = ("warnings", "link", "memory_name", "replace_name", "n_outputs", "n_constants", "n_calibrate")  # set here
+OTHERS = ("warnings", "link", "memory_name", "replace_name", "n_outputs", "n_constants", "n_calibrate")  # set by this package
 CONVERT: dict[Any, Callable[[Any], Any]] = {c_char_p: path_of, c_int: lambda value: number_for(c_int, int(value)), c_bool: bool, c_double: float, c_size_t: count_bytes}
 
 
 def in_use(rooms: list[Any]) -> list[Any]:
-    """Those of the bytes handed out (weak references) that somebody still has."""
+    """The frame_rooms that are still referenced."""
     return [room for room in (weak() for weak in rooms) if room is not None]
 
 
 def floats(values: float | Sequence[float]) -> Sequence[float]:
-    """One number for each of up to three channels."""
+    """One number for each of three channels."""
     numbers = [float(values)] * 3 if isinstance(values, (int, float)) else [float(v) for v in values]
     if len(numbers) not in (1, 3):
         raise Error(EINVAL, f"expected one number or three, found {len(numbers)}")
@@ -84,7 +86,7 @@ def floats(values: float | Sequence[float]) -> Sequence[float]:
 
 
 def fill(struct: Structure, options: dict, where: str) -> None:
-    """Sets fields by their names. What they point to lives as long as the struct."""
+    """Sets fields by name. Pointers stay valid as long as the struct."""
     kinds = dict(struct._fields_)
     for name, value in options.items():
         field = SIZES.get(name, name)

@@ -25,7 +25,7 @@ class Pack(c.Handle):
         warned: list[str] = []
         self.warned = warned
         self._options = c.PackOptions()
-        # Texts stay the caller's while it lasts.
+        # The library keeps pointers to these.
         self._files = [file_of(model), file_of(weights), path_of(out)]
         self._options.warnings.warn = WARN(lambda _, text: warned.append(text_of(text)))
         fill(self._options, options, "pack")
@@ -46,15 +46,15 @@ class Pack(c.Handle):
 def pack(model: Source, weights: Source | None, out: Path, *, type: str | None = None, activations: str | None = None,
          calibrate: Sequence[Path] | None = None, measure: Path | None = None, keep_above: float | None = None, fork: str | None = None,
          constants: Sequence[str] | None = None, replace: bool = False, progress: Callable[[float, int], None] | None = None) -> Packed:
-    """Writes a network and its weights as one packed file (pack_weights(1)), which open() takes alone; nothing is left of it where
-    that fails or is interrupted.
+    """Writes a network and its weights into one packed file (pack_weights(1)) for open(). A failed or interrupted call leaves no file.
 
     model, weights: a cfg and its weights; or an ONNX or TFLite file, and None.
-    type: of the weights in the file, such as "int8"; pack_weights --help lists all.
-    activations: "int8": convolutions compute with whole numbers; calibrate: pictures by which it is chosen what these mean.
-    measure: a picture by which is measured how far each layer moves; keep_above: a layer that moves by more gets a wider type.
-    replace: the file, if there is one.
-    progress: is told, again and again, the share that is written and which time the file is written."""
+    type: of the weights, such as "int8"; pack_weights --help lists all.
+    activations: "int8": convolutions compute with integers; calibrate: pictures that determine their scales.
+    measure: a picture for measuring each layer's error; keep_above: layers with a larger error get a wider type.
+    replace: overwrite an existing file.
+    progress: called with the share that is written and the number of the pass.
+    """
     options = {"weights": type, "activations": activations, "calibrate": calibrate, "measure": measure, "keep_above": keep_above, "fork": fork,
                "constants": constants, "replace": replace}
     with Pack(model, weights, out, options) as pack_:

@@ -1,4 +1,4 @@
-"""Asking without running: no weight is read, milliseconds at most."""
+"""Predictions without running: no weights are read."""
 from __future__ import annotations
 
 from ctypes import byref, c_size_t, c_void_p
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class Budget(Facts):
-    """A row of a sweep: for so many bytes, this plan. plan.fits: whether it does."""
+    """A row of a sweep: a budget in bytes and its plan. plan.fits tells if it fits."""
 
     bytes: int
     plan: Plan
 
 
 class Packing(c.Handle):
-    """The same question of the model with its weights packed as another type."""
+    """A query for the model with weights packed as another type."""
 
     _closes = "mafat_query_close"
 
@@ -41,7 +41,7 @@ class Query(c.Handle):
         self._call(library.mafat_query_open_files, byref(self._handle), *self._files, byref(self._options))
 
     def answer(self, budget: int, of: c.Handle | None = None) -> Plan:
-        """0: the query's own budget. of: the query with packed weights."""
+        """The plan for a budget; 0: the query's own. of: a query with packed weights."""
         answer, facts = c_void_p(), c.PlanFacts()
         self._call(library.mafat_query_answer, byref(answer), (of or self)._alive(), budget)
         try:
@@ -61,20 +61,21 @@ class Query(c.Handle):
 
 
 def predict(model: Source, weights: Source | None = None, **options: Unpack[Options]) -> Plan:
-    """The plan that open() with the same options would take, and its bytes and milliseconds, before a weight is read.
+    """The plan that open() would use with the same options, with its bytes and milliseconds. Reads no weights.
 
-    weights may be missing: Darknet's are assumed. What does not fit is no Error: plan.fits says so, and the plan is the one that
-    needs least."""
+    Without weights, Darknet's file is assumed. If no plan fits, plan.fits is False and the plan is the smallest.
+    """
     with Query(model, weights, dict(options), "predict") as query:
         return query.answer(0)
 
 
 def sweep(model: Source, weights: Source | None = None, *, budgets: Sequence[int | str] | None = None, packed: str | None = None,
           **options: Unpack[Options]) -> list[Budget]:
-    """A plan for each budget, rising.
+    """A plan for each budget, in ascending order.
 
-    budgets: sizes; None: those that tell something about this network, from the least that fits to the most that is of use.
-    packed: a type such as "int8": of the model with its weights as mafat.pack would have them."""
+    budgets: sizes; None: from the smallest that fits to the largest that is of use.
+    packed: a type such as "int8", for the model with weights as mafat.pack would write them.
+    """
     with Query(model, weights, dict(options), "sweep") as query:
         sizes = query.budgets() if budgets is None else sorted(count_bytes(size) for size in budgets)
         if packed is None:
