@@ -1,3 +1,5 @@
+/* Storage orders' names, and the parts of a filter's scale and bias that are read together. Called
+ * by predictor/schedule/fetches.c and formats/. */
 #include "network/constant.h"
 
 #include <stdlib.h>
@@ -29,7 +31,7 @@ const char *mafat_order_name(enum mafat_order order)
 
 /* ---- parts ---- */
 
-enum { NEAR = 4096 }; /* bytes that are read in vain rather than apart */
+enum { NEAR = 4096 }; /* gap in bytes up to which two reads are combined */
 
 const struct mafat_constant *mafat_constants_part(const struct mafat_layer_constants *c, enum mafat_constant_part part)
 {
@@ -50,7 +52,7 @@ bool mafat_constants_in_parts(const struct mafat_layer_constants *c, uint64_t fi
   return c->parts || (c->normalization.n == 0 && c->biases.n != filters);
 }
 
-/* Takes the part in where it lies in the stretch or near it. */
+/* Adds the part to the range if it overlaps or is near. */
 static bool join(struct mafat_stretch *s, const struct mafat_constant *c, unsigned bit)
 {
   uint64_t end = s->at + s->bytes, part_end = mafat_constant_end(c);

@@ -1,3 +1,4 @@
+/* The table of element types (dtypes.def), used everywhere through dtype.h. */
 #include "network/dtype.h"
 
 #include <stddef.h>

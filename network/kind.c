@@ -1,3 +1,4 @@
+/* Dispatch to the kinds' functions, with their defaults. Used everywhere through kind.h. */
 #include "network/kind.h"
 
 const char *mafat_layer_type_name(enum mafat_layer_type type)

@@ -1,10 +1,12 @@
+/* Merges layers that compute the same output, so that it is computed once. Called by
+ * formats/graph/graph.c when a graph is complete. Allocates tables of the network's size. */
 #include "network/merge.h"
 
 #include "network/kind.h"
 
 #include <stdlib.h>
 
-/* ---- who computes the same ---- */
+/* ---- equal layers ---- */
 
 static bool can_merge(const struct mafat_layer *l)
 {
@@ -52,7 +54,8 @@ static bool are_equal(const struct mafat_layer *a, const struct mafat_layer *b)
          are_equal_sources(&a->operands->sources, &b->operands->sources);
 }
 
-/* The same of layers that are equal; of others it differs but by chance, so that hardly any two are compared source by source. */
+/* Equal layers have equal hashes; unequal ones nearly always differ, so that few sources are
+ * compared. */
 static uint64_t hash_of(const struct mafat_layer *l)
 {
   uint64_t hash = 14695981039346656037u;
@@ -66,12 +69,12 @@ static uint64_t hash_of(const struct mafat_layer *l)
   return hash;
 }
 
-/* ---- aliases in their place ---- */
+/* ---- merging ---- */
 
 struct merger {
   struct mafat_network *network;
   uint64_t *hashes; /* [layer] */
-  int *same_as;     /* [tensor]: itself, or the one that is the same */
+  int *same_as;     /* [tensor]: itself, or the equal one */
 };
 
 static void read_instead(const struct merger *m, struct mafat_sources *s)
@@ -99,7 +102,7 @@ static int find_equal(const struct merger *m, int layer)
   return other;
 }
 
-/* Layers read what comes before them: one walk finds all. */
+/* One pass suffices, because layers only read earlier tensors. */
 static void merge(const struct merger *m)
 {
   struct mafat_network *n = m->network;

@@ -1,3 +1,5 @@
+/* Networks: closing and shortening them, requesting outputs, and checking operands. Called by the
+ * readers in formats/ and by api/choose.c. */
 #include "network/network.h"
 
 #include "base/blocks.h"
@@ -33,7 +35,8 @@ static void free_layer(struct mafat_layer *l)
   free(l->more);
 }
 
-/* Sources that are no layer's first output, which lie `by` further to the front. */
+/* Moves references to tensors after the layers' first outputs by `by`, after layers were
+ * removed. */
 static void move_sources(struct mafat_sources *sources, int n_layers, int by)
 {
   for (int i = 0; i < mafat_sources_count(sources); i++)
@@ -147,7 +150,7 @@ static const char *find_source_fault(const struct mafat_network *n, int layer, c
   return NULL;
 }
 
-/* A slice of a band beside that of the first one. */
+/* Compares a slice of a band with the slice of the first band. */
 static const char *find_slice_fault(const struct mafat_network *n, const struct mafat_source *s,
                                     const struct mafat_source *first)
 {
@@ -156,7 +159,8 @@ static const char *find_slice_fault(const struct mafat_network *n, const struct 
   if (s->n != first->n) return "has bands of rows that are cut at different channels";
   if (lane != first_lane && mafat_max(lane, first_lane) + s->n > MAFAT_CHANNEL_BLOCK)
     return "has bands of rows whose channels lie in different places of their blocks";
-  int last = mafat_n_blocks(lane + s->n) - 1; /* those before it are as wide as any: channels follow them */
+  /* blocks before the last are full, because channels follow them */
+  int last = mafat_n_blocks(lane + s->n) - 1;
   if (mafat_block_width(mafat_network_tensor_shape(n, s->tensor).c, block + last) !=
       mafat_block_width(mafat_network_tensor_shape(n, first->tensor).c, first_block + last))
     return "has bands of rows whose channels lie in blocks of different widths";
@@ -176,7 +180,8 @@ static const char *find_operand_fault(const struct mafat_network *n, int layer, 
     if (i < s->n) channels += s->list[i].n;
     if (i % s->n == 0) rows += s->list[i].n_rows;
   }
-  bool input = o == n->layers[layer].operands; /* what is blended with it may lack some */
+  /* other operands of a blend may have fewer channels */
+  bool input = o == n->layers[layer].operands;
   if (input ? channels != o->shape.c : channels > o->shape.c) return "reads more or fewer channels than it has";
   return rows != o->shape.h ? "reads more or fewer rows than it has" : NULL;
 }

@@ -1,7 +1,8 @@
-/* Layers of whole numbers, as their kinds want them. */
+/* Checks that the layers of a network with integers are supported by their kinds. Called by the
+ * readers in formats/graph and formats/packed. */
 #include "network/network.h"
 
-/* Does it read or put out some? */
+/* True if the layer reads or puts out integers. */
 static bool has_numbers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
@@ -12,7 +13,7 @@ static bool has_numbers(const struct mafat_network *n, int layer)
   return some;
 }
 
-/* A map of several sources is of one type, and its numbers mean one thing. */
+/* All sources of a map must have one type and the same quantization parameters. */
 static const char *find_mixture(const struct mafat_network *n, const struct mafat_sources *sources)
 {
   for (int i = 1; i < mafat_sources_count(sources); i++) {

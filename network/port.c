@@ -1,6 +1,8 @@
+/* Mapping between a port's dimensions and its map, and the order of an input file. Called when
+ * models run, by runner/image/raw_input.c, api/ and the executor; view.c is only needed while a
+ * model is read, so it is another section of code. */
 #include "network/port.h"
 
-/* What is entered when models run is here, and not in view.c, which only those enter that read files of models. */
 
 void mafat_view_planes(struct mafat_view *view, struct mafat_shape shape)
 {
@@ -15,7 +17,7 @@ void mafat_view_planes(struct mafat_view *view, struct mafat_shape shape)
   }
 }
 
-/* Atoms follow each other as digits of the index do. */
+/* Atoms are the digits of the index, outermost first. */
 void mafat_view_find(const struct mafat_view *view, long long index, long long places[MAFAT_N_AXES])
 {
   for (int k = view->n_atoms; k-- > 0; index /= view->atoms[k].size)
@@ -29,7 +31,7 @@ static bool is_planes(const struct mafat_view *view, struct mafat_shape shape)
   return mafat_view_reshape(&planes, &planes, view->n_dims, view->dims) && mafat_view_equals(&planes, view);
 }
 
-/* Does a row of the map follow the one before it, whatever the order within? */
+/* True if the rows of the map are consecutive, in any order within a row. */
 static bool is_rows(const struct mafat_view *view, struct mafat_shape shape)
 {
   long long row = (long long)shape.w * shape.c, left = row * shape.h;
@@ -41,14 +43,14 @@ static bool is_rows(const struct mafat_view *view, struct mafat_shape shape)
   return true;
 }
 
-/* Of each atom, as if the file were one row. */
+/* Sets each atom's stride as if the file were one row. */
 static void set_strides(struct mafat_file_order *o)
 {
   long long stride = 1;
   for (int k = o->view.n_atoms; k-- > 0; stride *= o->view.atoms[k].size) o->strides[k] = stride;
 }
 
-/* What is known by the plane, or the row, is no part of what lies within. */
+/* Removes an axis that selects planes or rows from the strides within a row. */
 static void forget_axis(struct mafat_file_order *o, int axis)
 {
   for (int k = 0; k < o->view.n_atoms; k++)
@@ -76,7 +78,7 @@ static void lay(struct mafat_file_order *o, const struct mafat_view *view, struc
   set_column(o);
 }
 
-/* One row of moderate length is read at once, and not channel by channel. */
+/* A short single row is read at once, rather than channel by channel. */
 static bool is_short(struct mafat_shape shape)
 {
   enum { MOST = 16 << 10 };

@@ -1,9 +1,11 @@
+/* Requantization factors and multipliers by the rules of TFLite and ONNX. Called by formats/,
+ * network/kinds, runner/kernels and runner/weights. Pure functions. */
 #include "network/quantization.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The real over the scale is a float, rounded halves away from zero, or, as ONNX has it, to the even number. */
+/* real / scale as a float, rounded halves away from zero, or to even by ONNX's rule. */
 static double number_of(const struct mafat_quantization *q, float real)
 {
   float steps = real / q->scale;
@@ -26,7 +28,8 @@ int mafat_quantization_number(const struct mafat_quantization *q, float real)
   return isnan(real) ? q->least : keep_byte(number_of(q, real));
 }
 
-/* Where it is a short fraction many numbers are halves: which way they go the last bit of the factor decides. */
+/* If the factor is a short fraction, many values are halves, and the factor's last bit decides
+ * their rounding. */
 double mafat_requantizing_factor(const struct mafat_quantization *from, const struct mafat_quantization *to)
 {
   return to->rounding == MAFAT_REQUANTIZE_SINGLE ? (double)(from->scale / to->scale) : (double)from->scale / (double)to->scale;
@@ -46,11 +49,12 @@ bool mafat_multiplier_can(double factor)
   return fabs(factor) < 0x1p30 && mafat_multiplier(factor).shift <= 30;
 }
 
-/* Its products have 16 bits: shifted no further to the right, and the output's never to the left. */
+/* Its products have 16 bits. The first shift must be to the right by at most that, and the output's
+ * never to the left. */
 bool mafat_quantization_can_hard_swish(const struct mafat_quantization *in, const struct mafat_quantization *out)
 {
   const float finer = (1.0f / 128.0f) * in->scale, output = finer / out->scale, third = finer / (3.0f / 32768.0f);
-  if (!isfinite(output) || !isfinite(third)) return false; /* these have no shift */
+  if (!isfinite(output) || !isfinite(third)) return false; /* have no shift */
   int shift = mafat_multiplier((double)output).shift;
   return shift <= 0 && shift > -16 && mafat_multiplier((double)third).shift > -16;
 }

@@ -1,3 +1,5 @@
+/* Properties of normalized parts. Called by the kinds rearrange, split and topk, in all folders,
+ * when they are cut into steps and run. Pure functions. */
 #include "network/rearrange.h"
 
 struct mafat_span mafat_part_atoms(const struct mafat_part *part, int out_axis)
@@ -8,7 +10,7 @@ struct mafat_span mafat_part_atoms(const struct mafat_part *part, int out_axis)
   return s;
 }
 
-/* The last atom has the least step; without any there is one channel of each pixel. */
+/* The last atom has the smallest step. Without atoms there is one channel per pixel. */
 int mafat_part_run(const struct mafat_part *part)
 {
   struct mafat_span atoms = mafat_part_atoms(part, MAFAT_AXIS_C);

@@ -1,3 +1,5 @@
+/* Coordinates, taps and weights of interpolation along an axis. Called by the kinds' files of
+ * resample and by the kernels (runner/kernels/integer_functions.h). Pure functions. */
 #include "network/resample.h"
 
 #include <math.h>
@@ -21,12 +23,13 @@ struct mafat_points mafat_resample_points(const struct mafat_resample *r, bool a
   if (axis->size > 1 || (r->coordinates != MAFAT_COORDINATES_ALIGN_CORNERS &&
                          r->coordinates != MAFAT_COORDINATES_PYTORCH_HALF_PIXEL))
     return p;
-  p.up = p.shift = p.offset = 0; /* a single output is the first pixel */
+  p.up = p.shift = p.offset = 0; /* a single output has coordinate 0 */
   p.down = 1;
   return p;
 }
 
-/* Scales are rounded to single precision: what by a scale of 8/3 lies on a pixel or between two is there. */
+/* Files store scales as floats. This moves coordinates that a scale such as 8/3 would put on a
+ * pixel, or halfway, exactly there. */
 static double snap(double point)
 {
   double halves = floor(2 * point + .5) / 2;
@@ -44,11 +47,11 @@ double mafat_points_nearest(const struct mafat_points *p, double point)
   }
 }
 
-/* ---- points that are not exact: TFLite's ---- */
+/* ---- inexact coordinates: TFLite's ---- */
 
 enum { FIXED_ONE = 1024 };
 
-/* `at` pixels and a part of one, of which the edges are repeated. */
+/* Tap of `at` pixels and a fraction; pixels outside repeat the edge. */
 static struct mafat_tap keep_tap(const struct mafat_points *p, double at, float weight)
 {
   double last = p->in - 1, edge = at > 0 ? at < last ? at : last : 0;
@@ -63,7 +66,8 @@ static struct mafat_tap fixed_tap(const struct mafat_points *p, int out)
   return keep_tap(p, (double)(place / FIXED_ONE), (float)(place % FIXED_ONE) / FIXED_ONE);
 }
 
-/* Beyond the edges both pixels are the same, and their weights still those of the point: by floats they need not make one. */
+/* Beyond the edges both pixels are equal, but their weights are still computed: as floats they may
+ * not add up to one. */
 static struct mafat_tap single_tap(const struct mafat_points *p, int out)
 {
   const float scale = (float)p->up / (float)p->down, point = ((float)out + (float)p->shift) * scale + (float)p->offset;
@@ -78,7 +82,7 @@ struct mafat_tap mafat_points_rounded_tap(const struct mafat_points *p, int out)
 
 /* ---- cubic ---- */
 
-/* Keys' weight of a pixel at this distance, below 2. */
+/* Keys' weight of a pixel at this distance, which is below 2. */
 static double keys_weight(double a, double distance)
 {
   double x = fabs(distance);
@@ -90,7 +94,7 @@ struct mafat_cubic_tap mafat_points_cubic_tap(const struct mafat_points *p, int 
   enum { REACH = 2 };
   struct mafat_cubic_tap tap;
   double weights[4], sum = 0, last = p->in - 1, point = (out + p->shift) * p->up / p->down + p->offset;
-  point = fmax(fmin(point, last + REACH), -REACH); /* beyond there is the edge alone */
+  point = fmax(fmin(point, last + REACH), -REACH); /* further outside only the edge contributes */
   double below = floor(point);
   for (int k = 0; k < 4; k++) {
     double at = below - 1 + k;

@@ -1,3 +1,5 @@
+/* Builds lists of sources: parts, and joins along channels or rows. Called by formats/graph
+ * (graph.c, joining.c, shape.c). Allocates lists, which the caller frees. */
 #include "network/sources.h"
 
 #include "base/blocks.h"
@@ -5,9 +7,9 @@
 
 #include <stdlib.h>
 
-/* ---- where a list is cut ---- */
+/* ---- boundaries ---- */
 
-/* Where the band ends that holds a row. */
+/* End of the band that contains a row. */
 static int band_end(const struct mafat_sources *s, int row)
 {
   int end = 0;
@@ -15,7 +17,7 @@ static int band_end(const struct mafat_sources *s, int row)
   return end;
 }
 
-/* Where the slice ends that holds a channel. */
+/* End of the slice that contains a channel. */
 static int slice_end(const struct mafat_sources *s, int channel)
 {
   int end = 0;
@@ -35,7 +37,7 @@ static int all_channels(const struct mafat_sources *s)
   return n;
 }
 
-/* What holds these rows and channels, which no band and no slice parts. */
+/* The source with these rows and channels, which lie in one band and one slice. */
 static struct mafat_source cell(const struct mafat_sources *s, struct mafat_span rows, struct mafat_span channels)
 {
   int band = 0, slice = 0, row = 0, channel = 0;
@@ -46,7 +48,7 @@ static struct mafat_source cell(const struct mafat_sources *s, struct mafat_span
                                from->first_row + rows.begin - row, mafat_span_size(rows)};
 }
 
-/* ---- making lists ---- */
+/* ---- building lists ---- */
 
 static int make_room(struct mafat_sources *s, int n, int n_bands)
 {
@@ -102,7 +104,7 @@ int mafat_sources_join_channels(struct mafat_sources *to, const struct mafat_sou
   return take(to, code, made);
 }
 
-/* Where in their blocks channels from `channel` on lie in each band. */
+/* Range of lanes, within channel blocks, at which `channel` lies in the bands. */
 static void note_lanes(const struct mafat_sources *s, int channel, struct mafat_span *lanes)
 {
   for (int b = 0, y = 0; b < s->n_bands; y += s->list[b++ * s->n].n_rows) {
@@ -111,8 +113,8 @@ static void note_lanes(const struct mafat_sources *s, int channel, struct mafat_
   }
 }
 
-/* Where a slice ends that begins at a channel of two lists, one below the other: with a slice of
- * either; where channels lie in other places of their blocks, with a block, too. */
+/* End of the slice that begins at `channel` in two joined lists: where a slice of either ends. If
+ * lanes differ between bands, also where a channel block ends. */
 static int joined_end(const struct mafat_sources *a, const struct mafat_sources *b, int channel)
 {
   struct mafat_span lanes = {0, 0};

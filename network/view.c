@@ -1,3 +1,5 @@
+/* Operations on tensor views: laying out dimensions, reshape, transpose, refinement. Called by
+ * formats/graph, formats/onnx and formats/tflite while a model is read. Pure functions. */
 #include "network/view.h"
 
 #include "base/part.h"
@@ -56,7 +58,8 @@ void mafat_view_usual_axes(int n_dims, int *axes)
 
 /* ---- atoms ---- */
 
-/* Appends one, joined with the one before where both are one stretch of the dimension that begins at atom `first`. */
+/* Appends an atom; merges it with the previous one if both are contiguous within the dimension that
+ * begins at atom `first`. */
 static void append(struct mafat_view *v, int first, struct mafat_view_atom atom)
 {
   if (atom.size == 1) return;
@@ -69,7 +72,8 @@ static void append(struct mafat_view *v, int first, struct mafat_view_atom atom)
   v->atoms[v->n_atoms++] = atom;
 }
 
-/* Takes the outer digits, so many, of an atom: what is left of it is the inner ones. */
+/* Splits off the outer n indices of an atom; the rest are the inner ones. False: n does not divide
+ * it. */
 static bool split_off(struct mafat_view_atom *atom, long long n, struct mafat_view_atom *outer)
 {
   if (atom->size % n) return false;
@@ -127,7 +131,7 @@ void mafat_view_transpose(struct mafat_view *out, const struct mafat_view *v, co
   *out = r;
 }
 
-/* Dimensions whose neighbouring atoms are one stretch have one. */
+/* Merges contiguous atoms within dimensions. */
 MAFAT_PART(run) static void normalize(struct mafat_view *v)
 {
   struct mafat_view r = {.n_dims = v->n_dims};
@@ -173,7 +177,7 @@ void mafat_view_set_size(struct mafat_view *v, int dim, long long n)
   v->atoms_of[dim] = 0;
 }
 
-/* ---- the same cuts ---- */
+/* ---- common refinement ---- */
 
 struct refiner {
   const struct mafat_view *from;
@@ -196,7 +200,7 @@ static bool refine_dim(struct refiner *a, struct refiner *b, int dim)
   for (long long wanted = a->from->dims[dim]; wanted > 1;) {
     if (a->left.size == 1) a->left = a->from->atoms[a->next++];
     if (b->left.size == 1) b->left = b->from->atoms[b->next++];
-    /* The outer digits of both, as far as they go together: the smaller size must divide the larger. */
+    /* Split both by the common outer size; the smaller size must divide the larger. */
     long long n = common_factor(a->left.size, b->left.size);
     if (n != (a->left.size < b->left.size ? a->left.size : b->left.size)) return false;
     if (!put(a, n) || !put(b, n)) return false;

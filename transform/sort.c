@@ -1,8 +1,10 @@
+/* Operator scheduling by any method: runs the simple ones here and passes the others on. Called by
+ * predictor/schedule/parts_order.c and sort_memo.c. Allocates in the sorter's heap. */
 #include "transform/sort.h"
 
 /* ---- post-orders ---- */
 
-/* A depth-first walk over edges; next[o]: where in o's list it stands, -1 where it has not been. */
+/* A depth-first walk over edges. next[o]: position in o's list; -1: not visited. */
 struct descent {
   const struct mafat_lists *edges;
   int *next, *path;
@@ -34,7 +36,8 @@ static bool is_end(const struct mafat_lists *edges, int o)
   return edges->at[o] == edges->at[o + 1];
 }
 
-/* From those without an edge of `ends`, over `edges`: each behind all that can be reached from it. */
+/* Post-order from the operators without edges in `ends`, over `edges`: each operator follows all
+ * that it reaches. */
 static int sort_postorder(struct mafat_sorter *s, const struct mafat_lists *edges, const struct mafat_lists *ends,
                           int *order)
 {
@@ -61,7 +64,7 @@ static int sort_forward(struct mafat_sorter *s, int *order)
   return code;
 }
 
-/* ---- any of them ---- */
+/* ---- all methods ---- */
 
 static int sort_simply(struct mafat_sorter *s, enum mafat_sorting how, int *order, struct mafat_sorted *sorted)
 {
@@ -81,7 +84,7 @@ static int sort_simply(struct mafat_sorter *s, enum mafat_sorting how, int *orde
   return code;
 }
 
-/* The best of the others, and better. */
+/* Starts from the best simple order and improves it. */
 static int sort_best(struct mafat_sorter *s, long long effort, int *order, struct mafat_sorted *sorted)
 {
   int n = s->graph->n_operators;

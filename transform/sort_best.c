@@ -1,35 +1,37 @@
-/* The least peak, by dynamic programming over the sets of operators that have run: of all ways to the same set
- * the one with the least peak goes on. Sets are taken by how many operators they hold, of each number the most
- * promising; where none had to be left out, what is found is proven. The number is raised until then, or until the
- * effort is spent.
+/* Finds an order with the smallest peak, by dynamic programming over sets of operators that have
+ * run. For each set, the way with the smallest peak is kept. Sets are processed by size, and only
+ * the most promising ones of each size are kept. If none had to be dropped, the result is proven
+ * minimal. Otherwise the number of kept sets is raised until the effort is spent. Called by
+ * transform/sort.c. Allocates sets in the sorter's heap.
  *
- * What can run now without a new peak, and leaves no more alive than there is, loses nothing by running now: what
- * is alive is a submodular function of the set, so that whatever comes later has at most as much beside it. The
- * same holds for a run of operators, each waiting for the one before, that ends no higher than it began. */
+ * An operator that can run without a new peak and does not increase live bytes may run immediately:
+ * live bytes are a submodular function of the set, so later steps have at most as much beside them.
+ * The same holds for a chain of operators that ends no higher than it began. */
 #include "transform/sorter.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-  FIRST_WIDTH = 8, WIDER = 4,  /* sets of each number of operators; how much more, where that was too few */
-  MOST_SET_BYTES = 1 << 20,    /* of all sets at a time: what plans are made in is charged */
+  FIRST_WIDTH = 8, WIDER = 4,  /* sets per size; factor by which they are raised */
+  MOST_SET_BYTES = 1 << 20,    /* all sets together; planning memory counts against the budget */
   MOST_TRACES = 1 << 16
 };
 
-/* A set that can be reached. */
+/* A reachable set. */
 struct state {
   uint64_t hash, peak, live;
   int set, trace;
 };
 
-/* Sets of the same number of operators. */
+/* Sets of one size. */
 struct level {
   struct state *list;
   int n, room;
 };
 
-/* How it was reached: from which, by running which operator, and what then lost nothing. */
+/* How a set was reached: from which one, by which operator; operators that may run immediately
+ * follow. */
 struct trace {
   int from, operator;
 };
@@ -37,26 +39,26 @@ struct trace {
 struct search {
   struct mafat_sorter *s;
   int n_operators, width;
-  long long effort;     /* left */
-  bool all;             /* nothing was left out so far */
-  int code;             /* MAFAT_ENOMEM once there is none; what there is too much of is left out */
-  uint64_t best;        /* peak of the order that is known */
-  int *order;           /* that order */
-  struct level *levels; /* [number of operators] */
+  long long effort;     /* remaining */
+  bool all;             /* no set was dropped so far */
+  int code;             /* MAFAT_ENOMEM if out of memory; reaching a limit drops sets instead */
+  uint64_t best;        /* peak of the best known order */
+  int *order;           /* best known order */
+  struct level *levels; /* [size of set] */
   uint64_t *sets;       /* [set][n_words] */
   int n_words, n_sets, sets_room;
-  int *spare, n_spare;  /* sets that are free again */
+  int *spare, n_spare;  /* free sets */
   struct trace *traces;
   int n_traces, traces_room;
-  int *ran, n_ran;      /* since the set that is being looked at; in order */
-  int *ready, n_ready;  /* who waits for nobody */
-  int *path;            /* room for an order; */
-  int *first;           /* for who waits for nobody where the set that is being looked at has run */
+  int *ran, n_ran;      /* operators run since the current set, in order */
+  int *ready, n_ready;  /* operators whose predecessors have run */
+  int *path;            /* buffer for an order */
+  int *first;           /* buffer for the ready operators of the current set */
 };
 
-/* ---- running what loses nothing ---- */
+/* ---- free steps ---- */
 
-/* An operator that was looked at. */
+/* Runs an operator that was evaluated. */
 static void run(struct search *s, int operator, struct mafat_sort_step step)
 {
   struct mafat_sorter *sorter = s->s;
@@ -73,7 +75,7 @@ static void undo(struct search *s, uint64_t live)
   s->s->live = live;
 }
 
-/* Someone who waits for `operator` alone, now that it has run; -1: nobody. */
+/* The operator that only waited for `operator`, which has run; -1: none. */
 static int next_of(const struct mafat_sorter *s, int operator)
 {
   for (int i = s->after.at[operator]; i < s->after.at[operator + 1]; i++)
@@ -81,7 +83,8 @@ static int next_of(const struct mafat_sorter *s, int operator)
   return -1;
 }
 
-/* From `operator` on, until no more is alive than there was. False: it cannot be, and nothing has run. */
+/* Runs a chain from `operator` until live bytes are not above the start. False: impossible, and
+ * nothing has run. */
 static bool run_down(struct search *s, int operator, uint64_t peak)
 {
   uint64_t live = s->s->live;
@@ -122,7 +125,7 @@ static void find_ready(struct search *s)
     if (s->s->missing[o] == 0) s->ready[s->n_ready++] = o;
 }
 
-/* Runs an operator, and then that. Returns the peak. */
+/* Runs an operator, then all free steps. Returns the peak. */
 static uint64_t advance(struct search *s, int operator, uint64_t peak)
 {
   struct mafat_sort_step step = mafat_walk_look(s->s, operator);
@@ -162,7 +165,7 @@ static bool make_sets(struct search *s)
   return spare != NULL;
 }
 
-/* Room for a set; -1: there is none. */
+/* Allocates a set; -1: no memory. */
 static int take_set(struct search *s)
 {
   if (s->n_spare) return s->spare[--s->n_spare];
@@ -174,7 +177,7 @@ static void give_set(struct search *s, int set)
   s->spare[s->n_spare++] = set;
 }
 
-/* Everything as it is where the set has run. */
+/* Restores the state after the set has run. */
 static void enter(struct search *s, const struct state *state)
 {
   const uint64_t *set = set_of(s, state->set);
@@ -209,11 +212,12 @@ static bool is_same(const struct search *s, const struct state *x, const struct 
   return x->hash == y->hash && memcmp(set_of(s, x->set), set_of(s, y->set), bytes) == 0;
 }
 
-/* Each set once, and only those that still can become better than what is known; the most promising first. */
+/* Keeps each set once, drops sets that cannot beat the best order, and sorts the most promising
+ * first. */
 static void reduce(struct search *s, struct level *l)
 {
   int n = 0;
-  if (l->n == 0) return; /* and there may be no list */
+  if (l->n == 0) return; /* the list may be NULL */
   qsort(l->list, (size_t)l->n, sizeof *l->list, by_set);
   for (int i = 0; i < l->n; i++) {
     bool gone = l->list[i].peak >= s->best || (n && is_same(s, &l->list[n - 1], &l->list[i]));
@@ -239,7 +243,7 @@ static int make_room(struct search *s, struct level *l)
   return MAFAT_OK;
 }
 
-/* Another way on; returns its number, or -1 where no more are noted. */
+/* Adds a trace entry; returns its index, or -1 if the table is full. */
 static int note_trace(struct search *s, int from, int operator)
 {
   if (s->n_traces == s->traces_room) {
@@ -257,7 +261,7 @@ static int note_trace(struct search *s, int from, int operator)
 
 /* ---- searching ---- */
 
-/* The order that led there becomes the best. */
+/* Makes the order of a trace the best one. */
 static void keep_order(struct search *s, int trace)
 {
   int n = 0, *path = s->path;
@@ -275,7 +279,7 @@ static void keep_order(struct search *s, int trace)
   s->best = peak;
 }
 
-/* What has run now, by another operator from where `from` was. */
+/* Records the current set, reached from `from` by `operator`. */
 static int note_state(struct search *s, const struct state *from, int n_run, int operator, uint64_t peak)
 {
   int trace = note_trace(s, from->trace, operator);
@@ -311,7 +315,7 @@ static int expand(struct search *s, const struct state *state, int n_run)
     uint64_t peak = advance(s, o, state->peak);
     uint64_t best = s->best;
     code = note_state(s, state, n_run, o, peak);
-    if (s->best != best) { /* an order was walked through */
+    if (s->best != best) { /* an order was walked */
       enter(s, state);
       continue;
     }
@@ -330,7 +334,7 @@ static int begin(struct search *s)
   memset(set_of(s, first.set), 0, (size_t)s->n_words * sizeof(uint64_t));
   for (int i = 0; i < s->n_ran; i++) set_of(s, first.set)[s->ran[i] / 64] |= (uint64_t)1 << (s->ran[i] % 64);
   first.live = s->s->live;
-  if (s->n_ran == s->n_operators) { /* nothing ever takes more than has to be */
+  if (s->n_ran == s->n_operators) { /* free steps alone finish, with the unavoidable peak */
     keep_order(s, first.trace);
     return MAFAT_OK;
   }
@@ -340,7 +344,7 @@ static int begin(struct search *s)
   return code;
 }
 
-/* Through all numbers of operators, with so many sets of each. */
+/* Processes all sizes, with a limited number of sets each. */
 static int go_through(struct search *s)
 {
   s->n_sets = s->n_spare = 0;
@@ -390,7 +394,7 @@ int mafat_sort_improve(struct mafat_sorter *sorter, long long effort, int *order
                      .best = sorted->peak, .width = FIRST_WIDTH};
   s.n_words = s.n_operators / 64 + 1;
   int code = open_search(&s) ? MAFAT_OK : MAFAT_ENOMEM;
-  /* Of more than there are traces for, none is too many: a wider search would be the same. */
+  /* Beyond the number of traces, a wider search would be the same. */
   for (; code == MAFAT_OK && !sorted->least && s.effort > 0 && s.width < WIDER * MOST_TRACES; s.width *= WIDER) {
     code = go_through(&s);
     sorted->least = s.all || s.best == sorter->bound;

@@ -1,23 +1,25 @@
+/* Caches scheduling results by a graph's complete contents. Called by search/best/best.c and
+ * predictor/planning/group_order.h. Allocates entries in its heap. */
 #include "transform/sort_memo.h"
 
 #include "base/error.h"
 
 #include <string.h>
 
-enum { MOST_NOTES = 24 /* a search's heap is charged */ };
+enum { MOST_NOTES = 24 /* bounded, because a search's heap counts against the budget */ };
 
-/* A graph, as a list of numbers, and its order. */
+/* A graph, serialized as integers, and its order. */
 struct note {
   uint64_t hash;
   size_t n_numbers;
-  uint64_t *numbers; /* NULL: there is none yet */
+  uint64_t *numbers; /* NULL: empty entry */
   int *order;
 };
 
 struct mafat_sort_memo {
   struct mafat_heap *heap;
   struct note notes[MOST_NOTES];
-  int next; /* that is written over */
+  int next; /* next entry to be replaced */
 };
 
 int mafat_sort_memo_open(struct mafat_sort_memo **memo, struct mafat_heap *heap)
@@ -43,7 +45,7 @@ void mafat_sort_memo_close(struct mafat_sort_memo **memo)
   *memo = NULL;
 }
 
-/* All that the order depends on. */
+/* Serializes everything that the order depends on. */
 static int write_numbers(struct note *note, const struct mafat_sort_graph *g, enum mafat_sorting how, long long effort, struct mafat_heap *heap)
 {
   size_t n_uses = (size_t)g->n_uses, n_buffers = (size_t)g->n_buffers, n_operators = (size_t)g->n_operators, n = 0;

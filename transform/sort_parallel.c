@@ -1,6 +1,7 @@
-/* Series-parallel graphs (Liu 1987; Abdel-Wahab and Kameda 1978; Kayaaslan and others 2018): parts that follow
- * each other are sorted one by one; parts beside each other are merged by their hill-valley segments. What is
- * neither stays in post-order. */
+/* Minimizes the peak of series-parallel graphs (Liu 1987; Abdel-Wahab and Kameda 1978; Kayaaslan
+ * and others 2018). Parts in series are sorted one by one; parallel parts are merged by their
+ * hill-valley segments. Parts that are neither stay in post-order. Called by transform/sort.c.
+ * Allocates in the sorter's heap. */
 #include "transform/sorter.h"
 
 #include "base/box.h"
@@ -8,32 +9,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An operator, by what its step changes; relative to what is alive before it. */
+/* An operator with the changes of its step, relative to the live bytes before it. */
 struct item {
   int operator;
   int64_t top, change;
 };
 
-/* Up a hill, and down into the valley behind it. */
+/* Up to a hill, and down to the following valley. */
 struct segment {
   struct mafat_span at;
-  int64_t drop; /* from the hill's top */
+  int64_t drop; /* from the hill to the valley */
 };
 
 struct parallel {
   struct mafat_sorter *s;
-  struct item *items, *room;   /* [place]: what is sorted; as many more */
+  struct item *items, *room;   /* [position]: being sorted; and as many for merging */
   struct segment *segments;
-  struct mafat_span *parts;    /* stack: of what is being divided */
-  int *place, *union_of;       /* [operator]: where in items; [place]: of the same part, a place before or the same */
-  uint64_t *ancestors;         /* [operator][n_words]: a bit for each */
+  struct mafat_span *parts;    /* stack of the parts being divided */
+  /* [operator]: position in items; [position]: representative of its part, at or before it */
+  int *place, *union_of;
+  uint64_t *ancestors;         /* [operator][n_words]: set of ancestors, as bits */
   size_t n_words;
-  bool divides;                /* all did so far */
+  bool divides;                /* everything was series-parallel so far */
 };
 
 /* ---- merging ---- */
 
-/* Backwards in time: what was made dies, what died is made. */
+/* Reverses time: allocated bytes are freed, and vice versa. */
 static void turn(struct item *items, int n)
 {
   for (int i = 0; i < n; i++) {
@@ -47,7 +49,7 @@ static void turn(struct item *items, int n)
   }
 }
 
-/* Up to the lowest valley behind the highest hill. */
+/* Segment from `begin` up to the highest hill and down to the lowest valley after it. */
 static struct segment next_segment(const struct item *items, int begin, int end)
 {
   int64_t sum = 0, top = INT64_MIN, valley = 0;
@@ -64,7 +66,7 @@ static struct segment next_segment(const struct item *items, int begin, int end)
   return found;
 }
 
-/* Segments of a part never drop more than the one before, so that this keeps their order. */
+/* Within a part drops never increase, so this order keeps the parts' own order. */
 static int by_drop(const void *a, const void *b)
 {
   const struct segment *x = a, *y = b;
@@ -72,7 +74,7 @@ static int by_drop(const void *a, const void *b)
   return x->at.begin - y->at.begin;
 }
 
-/* Of parts that lie nowhere below where they begin, into `out`. */
+/* Merges parts that never fall below their start, into `out`. */
 static int merge(struct parallel *p, const struct mafat_span *parts, int n, struct item *out)
 {
   int n_segments = 0, n_out = 0;
@@ -88,7 +90,7 @@ static int merge(struct parallel *p, const struct mafat_span *parts, int n, stru
   return n_out;
 }
 
-/* The first place where least is alive, from the part's begin on. */
+/* First position with the fewest live bytes, from the part's begin on. */
 static int lowest(const struct item *items, struct mafat_span part)
 {
   int64_t sum = 0, least = 0;
@@ -102,7 +104,8 @@ static int lowest(const struct item *items, struct mafat_span part)
   return at;
 }
 
-/* Down to where each has least alive, which is up backwards, and up from there. */
+/* Merges the parts down to their lowest positions, which is a rise backwards in time, and then up
+ * from there. */
 static void merge_parts(struct parallel *p, struct mafat_span all, struct mafat_span *parts, int n)
 {
   struct mafat_span *falling = parts, *rising = parts + n;
@@ -146,7 +149,8 @@ static void unite(struct parallel *p, struct mafat_span all)
   }
 }
 
-/* Parts beside each other: none waits for anything in another. They are put one behind the other. */
+/* Divides into parallel parts, which do not depend on each other, and puts them one after the
+ * other. */
 static int divide_beside(struct parallel *p, struct mafat_span all, struct mafat_span *parts)
 {
   int n = 0, at = all.begin;
@@ -163,10 +167,11 @@ static int divide_beside(struct parallel *p, struct mafat_span all, struct mafat
   return n;
 }
 
-/* Parts behind each other: everything in one waits for all of the one before. */
+/* Divides into parts in series: everything in one depends on all of the one before. */
 static int divide_behind(struct parallel *p, struct mafat_span all, struct mafat_span *parts)
 {
-  int n = 0, least = all.end, *waits = p->union_of; /* [place]: for all before that place */
+  /* [position]: depends on everything before it */
+  int n = 0, least = all.end, *waits = p->union_of;
   for (int i = all.begin; i < all.end; i++) {
     waits[i] = all.begin;
     while (waits[i] < i && is_ancestor(p, p->items[i].operator, p->items[waits[i]].operator)) waits[i]++;
@@ -183,7 +188,7 @@ static int divide_behind(struct parallel *p, struct mafat_span all, struct mafat
   return n;
 }
 
-/* Sorts items[all]; `parts` is room on the stack. */
+/* Sorts items[all]; `parts` is free space on the stack. */
 static void sort_span(struct parallel *p, struct mafat_span all, struct mafat_span *parts)
 {
   if (mafat_span_size(all) < 2) return;
@@ -198,7 +203,7 @@ static void sort_span(struct parallel *p, struct mafat_span all, struct mafat_sp
   if (beside) merge_parts(p, all, parts, n);
 }
 
-/* ---- all of it ---- */
+/* ---- entry point ---- */
 
 static void find_ancestors(struct parallel *p)
 {
@@ -214,7 +219,8 @@ static void find_ancestors(struct parallel *p)
   }
 }
 
-/* What a step changes is the same in any order, where a buffer has one reader: where it has several, as in this one. */
+/* Computes the changes of each step. They are the same in any order if buffers have one reader; for
+ * buffers with several readers, as in this order. */
 static void weigh(struct parallel *p, const int *order)
 {
   mafat_walk_begin(p->s);

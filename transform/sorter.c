@@ -1,15 +1,18 @@
+/* The scheduling graph's edges, and the walk that tracks live bytes. Called by the methods in
+ * transform/ (sort.c, sort_best.c, sort_parallel.c). Allocates in the caller's heap. */
 #include "transform/sorter.h"
 
 /* ---- lists ---- */
 
-/* Room for n lists; counted in at[i + 1], then opened, then filled. */
+/* Allocates n lists. They are first counted in at[i + 1], then opened, then filled. */
 static bool count_lists(struct mafat_lists *l, int n, struct mafat_heap *heap)
 {
   l->at = mafat_heap_calloc(heap, (size_t)n + 2, sizeof *l->at);
   return l->at != NULL;
 }
 
-/* From counts to beginnings, a place behind, so that filling moves them where they belong. */
+/* Turns counts into positions, shifted by one list, so that filling moves them to the right
+ * place. */
 static bool open_lists(struct mafat_lists *l, int n, struct mafat_heap *heap)
 {
   for (int i = 0; i < n; i++) l->at[i + 1] += l->at[i];
@@ -46,7 +49,7 @@ static void put_edge(struct mafat_sorter *s, int from, int to)
   put(&s->before, to, from);
 }
 
-/* Makers of a buffer follow each other, and its readers follow the last of them. */
+/* Makers of a buffer run in order, and its readers run after the last of them. */
 static void for_edges(struct mafat_sorter *s, const int *last_maker, int *maker, note_edge note)
 {
   for (int b = 0; b < s->graph->n_buffers; b++) maker[b] = -1;
@@ -107,14 +110,15 @@ static bool count_uses(struct mafat_sorter *s)
   return true;
 }
 
-/* What of `made` needs no room: all of it takes the place of the largest buffer that dies, or some that of one that gives its. */
+/* Bytes of `made` that need no memory: all, if it replaces the largest buffer that is freed; or as
+ * many as the buffer that gives its bytes has. */
 static uint64_t placed_bytes(const struct mafat_sort_graph *g, int operator, uint64_t made, uint64_t largest, uint64_t given)
 {
   if (g->in_place && g->in_place[operator] && largest >= made) return made;
   return given < made ? given : made;
 }
 
-/* Of an operator by itself: nothing is alive but what it uses, and what may die does. */
+/* Lower bound for one operator: only its own buffers live, and all that can be freed is. */
 static uint64_t least_of(const struct mafat_sorter *s, int operator)
 {
   const struct mafat_sort_graph *g = s->graph;

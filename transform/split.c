@@ -1,3 +1,5 @@
+/* Applies the splits of a plan to the layers of a group, and checks them. Called by predictor/plan
+ * (partition.c, parts.c, fusion.c). Allocates bounds in the caller's heap. */
 #include "transform/split.h"
 
 #include "base/blocks.h"
@@ -58,7 +60,7 @@ static int extent_of(const struct mafat_layer *l, enum mafat_split_axis axis)
   return axis == MAFAT_ALONG_H ? l->out.h : axis == MAFAT_ALONG_W ? l->out.w : l->out.c;
 }
 
-/* The tensor whose channels, cut by this split, the layer sums; -1: none. */
+/* The tensor whose split channels the layer sums; -1: none. */
 static int summed_tensor(const struct cutter *c, int layer)
 {
   const struct mafat_layer *l = layer_of(c, layer);
@@ -102,7 +104,7 @@ static int cut_at_bounds(struct cutter *c, int layer, int extent, int unit)
   return MAFAT_OK;
 }
 
-/* The last layer of a split by channels: each part goes on with the sums of the one before. */
+/* Splits the last layer of a split by channels: each part continues the sums of the one before. */
 static int cut_inputs(struct cutter *c, int layer, int tensor)
 {
   const struct mafat_layer *l = layer_of(c, layer);
@@ -138,8 +140,8 @@ static int cut_layer(struct cutter *c, int layer)
 
 /* ---- splits ---- */
 
-/* Would it go on with sums, tap by tap within a block of channels? Some channels of a block with all taps, then others, are another
- * order. */
+/* True if the layer sums tap by tap within a channel block. Then a part of a block, with all taps,
+ * would change the order of summation. */
 static bool sums_taps_by_blocks(const struct cutter *c, int layer)
 {
   const struct mafat_layer *l = layer_of(c, layer);
@@ -149,8 +151,8 @@ static bool sums_taps_by_blocks(const struct cutter *c, int layer)
   return false;
 }
 
-/* Where all layers can make some channels of a block by themselves, parts may be such: all alike, and each within a block. 0: they
- * are of whole blocks. */
+/* Lanes of parts smaller than a channel block, if all layers can compute part of a block: equal
+ * parts, each within a block. 0: parts are whole blocks. */
 static int lanes_of_parts(const struct cutter *c)
 {
   const struct mafat_split *s = c->split;
@@ -165,7 +167,7 @@ static int lanes_of_parts(const struct cutter *c)
   return lanes;
 }
 
-/* What goes on with channels has the bounds of what it goes on with: all but the last layer have the largest unit. */
+/* The largest unit of all layers except the last: chained layers must have the same bounds. */
 static int find_channel_unit(const struct cutter *c)
 {
   int unit = lanes_of_parts(c);

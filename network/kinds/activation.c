@@ -1,9 +1,9 @@
-/* An activation as a layer of its own. */
+/* Kind activation: an activation as a layer of its own. Used through its row in network/kind.h. */
 #include "network/network.h"
 
 #include "network/kinds/kinds.h"
 
-/* What cannot be put out by TFLite's rule. */
+/* Checks TFLite's requantization: some combinations have no multiplier. */
 static const char *numbers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];

@@ -1,4 +1,5 @@
-/* What only renames: a choice of others' channels, and what is of use in training alone. */
+/* Kinds that only rename: route (channels of other tensors), and dropout and cost, which only
+ * matter in training. Used through their rows in network/kind.h. */
 #include "network/kinds/kinds.h"
 
 void mafat_layer_become_alias(struct mafat_layer *l)

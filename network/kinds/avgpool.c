@@ -1,4 +1,4 @@
-/* The mean of each channel. */
+/* Kind avgpool: the mean of each channel. Used through its row in network/kind.h. */
 #include "network/kinds/kinds.h"
 
 #include "base/part.h"

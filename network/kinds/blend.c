@@ -1,4 +1,5 @@
-/* Maps blended element by element: the first two operands, that with the third, and so on. */
+/* Kinds that combine maps element by element: the first two operands, the result with the third,
+ * and so on. Used through their rows in network/kind.h. */
 #include "network/network.h"
 
 #include "base/part.h"
@@ -6,7 +7,7 @@
 
 #include <math.h>
 
-/* Darknet asserts that both maps relate by one whole factor, up or down. */
+/* Darknet asserts that both maps differ by one integer factor, up or down. */
 static bool sizes_agree(struct mafat_shape from, struct mafat_shape to)
 {
   return from.w / to.w == from.h / to.h && to.w / from.w == to.h / from.h &&
@@ -30,7 +31,8 @@ static int refuse_maps(const struct mafat_layer *l, struct mafat_shape from, con
                     subject->line, subject->name, expected, from.h, from.w, l->in.h, l->in.w);
 }
 
-/* Where some of an operand is added, channels may be fewer, and a single one may be of another size. */
+/* An operand of a sum may have fewer channels; if it is the only other operand, it may also have
+ * another size. */
 static int check_added(const struct mafat_layer *l, struct mafat_shape from, const struct mafat_subject *subject)
 {
   if (l->n_operands == 2)
@@ -57,7 +59,7 @@ MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_s
   return mafat_kind_like_input(l, subject);
 }
 
-/* Output i * sample takes input i * stride of the other map, for i below the smaller extent. */
+/* Output i * sample reads input i * stride of the other map, for i below the smaller extent. */
 static struct mafat_span from_span(int from, int to, struct mafat_span out)
 {
   int stride = from / to > 1 ? from / to : 1, sample = to / from > 1 ? to / from : 1;
@@ -75,7 +77,8 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
   return from_span(from, to, out);
 }
 
-/* By TFLite's rule factors are those of sums 2^20 times as fine as twice the coarser operand, or of products. */
+/* TFLite's rule: the factors are those of sums 2^20 times as fine as twice the coarser operand, or
+ * of products. */
 static const char *numbers(const struct mafat_network *n, int layer)
 {
   enum { FINER = 20 };
@@ -91,7 +94,7 @@ static const char *numbers(const struct mafat_network *n, int layer)
   return mafat_multiplier_can(factor) && (l->blend != MAFAT_BLEND_PRELU || mafat_multiplier_can((double)(a / out))) ? NULL : MAFAT_KIND_FAR_SCALES;
 }
 
-/* They differ in what their sections say. */
+/* The kinds differ only in their cfg sections. */
 #define BLEND(cfg_name)                             \
   {                                                 \
     .name = cfg_name,                               \

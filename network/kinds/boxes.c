@@ -1,4 +1,5 @@
-/* Heads whose cells are pixels: some boxes for each, with their classes. */
+/* Kinds of detection heads with a grid of pixels: several boxes per pixel, with their classes. Used
+ * through their rows in network/kind.h. */
 #include "network/kinds/kinds.h"
 
 #include "base/part.h"

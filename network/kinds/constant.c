@@ -1,9 +1,10 @@
-/* A map that is there before any input is: numbers of the model's file, turned as its readers want it. */
+/* Kind constant: a map of values from the model's file, read with strides. Used through its row in
+ * network/kind.h. */
 #include "network/kinds/kinds.h"
 
 #include "base/part.h"
 
-/* What the axis adds to the number of an element, at most and at least. */
+/* Extends the range of element indices by an axis. False: overflow. */
 static bool add_reach(int extent, int64_t stride, int64_t *least, int64_t *most)
 {
   int64_t reach;

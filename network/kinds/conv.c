@@ -1,4 +1,5 @@
-/* A convolution: windows over the channels of a group, with their weights. */
+/* Kind convolutional: windows over the channels of a group, with weights. Used through its row in
+ * network/kind.h. */
 #include "network/network.h"
 
 #include "base/part.h"
@@ -16,8 +17,8 @@ MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_s
   return code ? code : mafat_kind_put_out(l, subject, h, w, l->filters);
 }
 
-/* Clips to the map, but keeps the pixel at the edge of a window that lies wholly
- * in the padding (padding >= size): the zeros it reads are stored beside it. */
+/* Clips to the map. A window wholly in the padding (padding >= size) keeps the pixel at the edge:
+ * the zeros it reads are stored beside it. */
 static struct mafat_span clip_to_touch(struct mafat_span s, int extent)
 {
   if (s.begin >= extent) return mafat_span(extent - 1, extent);
@@ -40,11 +41,13 @@ MAFAT_PART(opening) static void find_pads(const struct mafat_layer *l, int *left
 
 static struct mafat_matrix matrix(const struct mafat_layer *l)
 {
-  int inputs = l->groups == 1 ? l->in.c : l->in.c / l->groups; /* asked for all the time: most have no division */
+  /* called often: avoids a division in most cases */
+  int inputs = l->groups == 1 ? l->in.c : l->in.c / l->groups;
   return (struct mafat_matrix){l->filters, inputs, mafat_window_area(&l->window)};
 }
 
-/* A sloped rectifier is in the factors of its sums, which ONNX's rule has apart for negative ones. */
+/* A leaky rectifier is part of the factors of the sums; only ONNX's rule has separate factors for
+ * negative sums. */
 static const char *numbers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];

@@ -1,9 +1,9 @@
-/* The middle of a map. */
+/* Kind crop: the middle of a map. Used through its row in network/kind.h. */
 #include "network/kinds/kinds.h"
 
 #include "base/part.h"
 
-/* `out` comes as the size that is wanted. */
+/* On entry, `out` is the requested size. */
 MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
   struct mafat_shape wanted = l->out;

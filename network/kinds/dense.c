@@ -1,4 +1,5 @@
-/* A fully connected layer: a convolution whose window is its whole input. */
+/* Kind connected: a convolution whose window is its whole input. Used through its row in
+ * network/kind.h. */
 #include "network/kinds/kinds.h"
 
 #include "base/part.h"

@@ -1,4 +1,5 @@
-/* The first YOLO's head: a list of numbers for a grid of cells. */
+/* Kind detection: the head of the first YOLO, a list of values for a grid of cells. Used through
+ * its row in network/kind.h. */
 #include "network/kinds/kinds.h"
 
 #include "base/part.h"

@@ -1,5 +1,7 @@
-/* Columns of a table by their numbers: a pixel of the first operand, of one channel, says which column of the second, of
- * one row, is the output's pixel. Numbers below zero count from the table's end; those outside mean its first or last. */
+/* Kind gather: copies columns of a table by index. The first operand has one channel of indices;
+ * each selects the column of the second operand, which has one row, for the output's pixel.
+ * Negative indices count from the end; others are clamped. Used through its row in
+ * network/kind.h. */
 #include "network/network.h"
 
 #include "base/part.h"
@@ -22,7 +24,7 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
   return mafat_span(0, axis_y ? 1 : table.w);
 }
 
-/* Of a table of whole numbers; where they lie is said in floats. */
+/* An integer table is supported; indices must be floats. */
 static const char *numbers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];

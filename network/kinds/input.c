@@ -1,4 +1,5 @@
-/* What a network is given: `in` and `out` are its shape. */
+/* Kind input: an input of the network; `in` and `out` are its shape. Used through its row in
+ * network/kind.h. */
 #include "network/kinds/kinds.h"
 
 const struct mafat_kind mafat_kind_input = {

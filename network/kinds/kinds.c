@@ -1,3 +1,5 @@
+/* The table of kinds, and functions that several kinds share. Used by the kinds' files and through
+ * network/kind.h. */
 #include "network/network.h"
 
 #include "base/part.h"
@@ -19,7 +21,7 @@ MAFAT_PART(opening) int mafat_kind_refuse(const struct mafat_subject *subject, c
   return mafat_fail(subject->d, MAFAT_EFORMAT, "%s:%d: layer [%s] %s", subject->path, subject->line, subject->name, what);
 }
 
-/* Every tensor must be addressable and countable in 63 bits and fit int indices. */
+/* Bounds a tensor, so that it is addressable, fits 63 bits and has int indices. */
 MAFAT_PART(opening)
 int mafat_kind_put_out(struct mafat_layer *l, const struct mafat_subject *subject, long long h, long long w, long long c)
 {
@@ -60,7 +62,7 @@ int mafat_kind_like_input(struct mafat_layer *l, const struct mafat_subject *sub
   return mafat_kind_put_out(l, subject, l->in.h, l->in.w, l->in.c);
 }
 
-/* No real layer has a terabyte of weights: past that, products would overflow. */
+/* Bounds the weights: products would overflow beyond a terabyte, which no real layer has. */
 MAFAT_PART(opening)
 int mafat_kind_check_weights(const struct mafat_subject *subject, double filters, double weights_per_filter)
 {

@@ -1,11 +1,12 @@
-/* A convolution with weights of its own for every pixel. */
+/* Kind local: a convolution with separate weights for every output pixel. Used through its row in
+ * network/kind.h. */
 #include "network/kinds/kinds.h"
 
 #include "base/part.h"
 
 MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
-  /* Darknet's own rule: any pad counts as one for the size, as itself for the taps. */
+  /* Darknet's rule: for the output's size any pad counts as one, for the taps as itself. */
   const struct mafat_taps t = l->window.y;
   int less = t.before ? 1 : t.size;
   if (l->in.h < less || l->in.w < less) return mafat_kind_refuse(subject, "has a window larger than its input");
@@ -14,7 +15,7 @@ MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_s
   return code ? code : mafat_kind_put_out(l, subject, h, w, l->filters);
 }
 
-/* Of one pixel; the others have others of this size. */
+/* Matrix of one pixel; each pixel has another one of this size. */
 static struct mafat_matrix matrix(const struct mafat_layer *l)
 {
   return (struct mafat_matrix){l->filters, l->in.c, mafat_window_area(&l->window)};

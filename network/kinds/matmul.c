@@ -1,5 +1,6 @@
-/* The product of two maps: for each row a matrix, whose rows are the columns of the first map, times another, whose rows
- * are the columns of the second, or whose columns they are (transposed). A map of one row is that of every row. */
+/* Kind matmul: the product of two maps. For each row, a matrix whose rows are the columns of the
+ * first map is multiplied by one whose rows (or columns, if transposed) are the columns of the
+ * second. A map of one row is broadcast over rows. Used through its row in network/kind.h. */
 #include "network/network.h"
 
 #include "base/part.h"
@@ -22,7 +23,7 @@ MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_s
   return mafat_kind_put_out(l, subject, a.h > b.h ? a.h : b.h, a.w, l->transposed ? b.w : b.c);
 }
 
-/* A pixel of the output is made from its own of the first map and all columns of the second. */
+/* An output pixel needs its own pixel of the first map and all columns of the second. */
 static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
 {
   struct mafat_shape shape = l->operands[operand].shape;
@@ -37,7 +38,7 @@ static uint64_t macs(const struct mafat_layer *l, uint64_t pixels, int filters, 
   return pixels * (uint64_t)filters * (uint64_t)channels;
 }
 
-/* By ONNX's rule; a sum of that many products fits into 32 bits. */
+/* Checks ONNX's rule; MOST is the number of byte products whose sum fits 32 bits. */
 static const char *numbers(const struct mafat_network *n, int layer)
 {
   enum { MOST = 1 << 14 };

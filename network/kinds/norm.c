@@ -1,4 +1,5 @@
-/* Batch normalization as a layer of its own. */
+/* Kind batchnorm: batch normalization as a layer of its own. Used through its row in
+ * network/kind.h. */
 #include "network/kinds/kinds.h"
 
 static struct mafat_weight_counts counts(const struct mafat_layer *l)

@@ -1,10 +1,11 @@
-/* The channels of each pixel normalized among themselves. */
+/* Kind normalize: normalizes the channels of each pixel. Used through its row in network/kind.h. */
 #include "network/network.h"
 
 #include "base/part.h"
 #include "network/kinds/kinds.h"
 
-/* Behind the map may stand floats for each channel, which normalized whole numbers are multiplied with, and which are added then. */
+/* An integer layer normalization may have two more operands: float factors and offsets per
+ * channel. */
 MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
   bool scaled = l->normalize && l->normalize->how == MAFAT_NORMALIZE_LAYER && l->out_type != MAFAT_F32;

@@ -1,11 +1,12 @@
-/* The largest of each window, or the mean. */
+/* Kinds maxpool and local_avgpool: the maximum or mean of each window. Used through their rows in
+ * network/kind.h. */
 #include "network/network.h"
 
 #include "base/part.h"
 #include "network/kinds/kinds.h"
 
-/* The least x for which x * step modulo m is in [least, most], of 0 < least <= most < m and step < m; -1: there is none. Between two
- * multiples of m that x * step lies in once more, it is the same question of m modulo step. */
+/* Finds the smallest x with x * step mod m in [least, most], for 0 < least <= most < m and step <
+ * m; -1: none. Each wrap around m reduces the problem to m mod step, as in Euclid's algorithm. */
 static long long first_within(long long step, long long m, long long least, long long most)
 {
   if (step == 0) return -1;
@@ -15,21 +16,22 @@ static long long first_within(long long step, long long m, long long least, long
   return turns < 0 ? -1 : (least + turns * m + step - 1) / step;
 }
 
-/* Of windows that begin before the map, does one have a tap before it and the next one behind it? There are taps further apart than the
- * map is wide then. */
+/* True if a window that begins before the map has one tap before it and the next one past its end.
+ * Only possible if taps are further apart than the map is wide. */
 static bool steps_over(struct mafat_taps t, long long outputs, int extent)
 {
   if (t.before == 0 || t.dilation <= extent) return false;
   long long begin = (t.before + t.stride - 1LL) / t.stride, n = outputs < begin ? outputs : begin;
-  int place = (t.dilation - t.before % t.dilation) % t.dilation; /* of the first tap of the first one that is not before the map */
+  /* first tap, inside the map, of the first window */
+  int place = (t.dilation - t.before % t.dilation) % t.dilation;
   if (place >= extent) return true;
   long long found = first_within(t.stride % t.dilation, t.dilation, extent - place, t.dilation - 1 - place);
   return found >= 0 && found < n;
 }
 
-/* A window wholly in the padding would put out -FLT_MAX, as it does in Darknet, or 0 / 0: no
- * trained network has one, so it is taken for a mistake. The first and the last one tell, in a time that does not go by
- * how many there are: a file may have thousands of such layers. */
+/* A window wholly in the padding would give -FLT_MAX, as in Darknet, or 0 / 0. No trained network
+ * has one, so it counts as an error. The first and last window decide, in constant time, because a
+ * file may have thousands of such layers. */
 static bool sees_map(struct mafat_taps t, long long outputs, int extent)
 {
   long long last = (outputs - 1) * t.stride - t.before;
@@ -52,7 +54,7 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
   return mafat_span_clip(mafat_taps_span(mafat_window_along(&l->window, axis_y), out), axis_y ? l->in.h : l->in.w);
 }
 
-/* By ONNX's rule numbers may change their scale on the way. */
+/* ONNX's rule allows pooling to change the scale. */
 static const char *pool_numbers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];

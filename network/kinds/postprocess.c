@@ -1,7 +1,8 @@
-/* Boxes out of what a detector says of its anchors, as TFLite_Detection_PostProcess: the operands, of one row, have a
- * column for each anchor: encoded boxes (y, x, height, width, and what is not read), scores of classes, the anchors
- * themselves (y, x, height, width). A column of the output is a detection: top, left, bottom, right, class, score, and
- * how many columns are detections; the others are 0. */
+/* Kind postprocess: decodes boxes as TFLite_Detection_PostProcess does. Each operand has one row
+ * and a column per anchor: encoded boxes (y, x, height, width, and unused values), class scores,
+ * and the anchors (y, x, height, width). A column of the output is a detection: top, left, bottom,
+ * right, class, score, and the number of valid columns; the others are 0. Used through its row in
+ * network/kind.h. */
 #include "network/network.h"
 
 #include "base/part.h"
@@ -30,7 +31,7 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
   return mafat_span(0, axis_y ? 1 : l->operands[operand].shape.w);
 }
 
-/* Takes numbers for what they mean. */
+/* Integer inputs are dequantized. */
 static const char *numbers(const struct mafat_network *n, int layer)
 {
   return n->layers[layer].out_type == MAFAT_F32 ? NULL : "puts out floats alone";

@@ -1,10 +1,10 @@
-/* The same elements of another type, or as numbers of another scale: floats to whole numbers, these to floats, and to
- * others. */
+/* Kind quantize: converts elements between floats and integers, and integers between scales. Used
+ * through its row in network/kind.h. */
 #include "network/network.h"
 
 #include "network/kinds/kinds.h"
 
-/* From floats any scale can be had, and floats of any. */
+/* Conversions from or to floats support any scale. */
 static const char *numbers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];

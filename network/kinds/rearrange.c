@@ -1,4 +1,5 @@
-/* Elements of maps in other places. */
+/* Kind rearrange: a strided copy of elements between maps; checks and normalizes its parts. Used
+ * through its row in network/kind.h and network/rearrange.h. */
 #include "network/rearrange.h"
 
 #include "base/part.h"
@@ -7,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FARTHEST = 1 << 30 }; /* beside a map that anything is read, and the length of a step */
+enum { FARTHEST = 1 << 30 }; /* limit of reads outside a map, and of a step's length */
 
-/* ---- what is given ---- */
+/* ---- checking parts ---- */
 
-/* From the least index to the largest, both included. */
+/* Smallest and largest index, both included. */
 struct reach {
   long long least, most;
 };
@@ -29,7 +30,7 @@ static bool is_sound(const struct mafat_atom *a)
          llabs((a->size - 1LL) * a->in_step) < FARTHEST && (a->size == 1 || a->out_step != 0);
 }
 
-/* Along one axis; all atoms are sound, so that nothing overflows. */
+/* Checks one axis. All atoms are valid already, so sums cannot overflow. */
 static bool fits(const struct mafat_part *p, int axis, int extent)
 {
   struct reach out = {p->out_first[axis], p->out_first[axis]}, in = {p->in_first[axis], p->in_first[axis]};
@@ -41,7 +42,7 @@ static bool fits(const struct mafat_part *p, int axis, int extent)
   return out.least >= 0 && out.most < extent && in.least > -FARTHEST && in.most < FARTHEST;
 }
 
-/* What is wrong with a part, or NULL. */
+/* Returns the error in a part, or NULL. */
 static const char *find_fault(const struct mafat_part *p, struct mafat_shape out)
 {
   if (p->n_atoms < 0 || p->n_atoms > MAFAT_MAX_ATOMS) return "has too many axes";
@@ -52,9 +53,9 @@ static const char *find_fault(const struct mafat_part *p, struct mafat_shape out
   return "puts elements beside its output";
 }
 
-/* ---- as few atoms as can be ---- */
+/* ---- normalizing atoms ---- */
 
-/* Steps of the output become positive; what stands still goes. */
+/* Makes the steps in the output positive, and removes atoms of size 1. */
 static void turn_atoms(struct mafat_part *p)
 {
   int n = 0;
@@ -88,7 +89,7 @@ static void sort_atoms(struct mafat_part *p)
     }
 }
 
-/* Is the second what the first goes on with, in both maps? */
+/* True if the second atom continues the first in both maps, so that they can be one. */
 static bool are_one(const struct mafat_atom *a, const struct mafat_atom *b)
 {
   return a->out_axis == b->out_axis && a->in_axis == b->in_axis && a->out_step == (long long)b->size * b->out_step &&
@@ -109,7 +110,7 @@ static void merge_atoms(struct mafat_part *p)
   p->n_atoms = n;
 }
 
-/* Are all places different? Each step is longer than all smaller ones together. */
+/* True if all output positions differ: each step exceeds the reach of all smaller ones together. */
 static bool is_injective(const struct mafat_part *p)
 {
   long long below = 0;
@@ -132,7 +133,7 @@ MAFAT_PART(opening) const char *mafat_part_settle_atoms(struct mafat_part *p, st
   return is_injective(p) ? NULL : "puts two elements in one place";
 }
 
-/* Indices of an axis that it puts something at, from 0 on. */
+/* Extent of an axis that contains all elements the part writes. */
 MAFAT_PART(opening) static int extent_of(const struct mafat_part *p, int axis)
 {
   struct reach out = {p->out_first[axis], p->out_first[axis]};
@@ -158,16 +159,16 @@ MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_s
   return code;
 }
 
-/* ---- what a span of the output reads ---- */
+/* ---- input span of an output span ---- */
 
-/* Indices of the input along an axis that atoms of the same axis of the output come to. */
+/* Walk that finds the input indices of an axis, over the atoms of the same output axis. */
 struct walk {
   const struct mafat_part *part;
   int axis, end;      /* end: of the axis' atoms */
-  struct reach found; /* empty at first */
+  struct reach found; /* initially empty */
 };
 
-/* How far the axis' atoms from the i-th on reach in the output. */
+/* Largest output offset of the axis' atoms from the i-th on. */
 static long long reach_below(const struct walk *w, int i)
 {
   long long below = 0;
@@ -189,8 +190,9 @@ static void find_all(struct walk *w, int i, long long at)
   if (all.most > w->found.most) w->found.most = all.most;
 }
 
-/* Those for outputs [begin, end), counted from where the atoms before the i-th lead, which is `at` in the input. Of an
- * atom's indices at most the first and the last do so in part; what lies between them comes whole. */
+/* Finds the input indices for outputs [begin, end), relative to the atoms before the i-th, which
+ * lead to input `at`. At most the first and last index of an atom are partly covered; those between
+ * are covered completely. */
 static void find(struct walk *w, int i, long long begin, long long end, long long at)
 {
   if (end <= 0 || begin > reach_below(w, i)) return;
@@ -211,7 +213,7 @@ static void find(struct walk *w, int i, long long begin, long long end, long lon
   if (last > first) find(w, i + 1, begin - last * a->out_step, end - last * a->out_step, at + last * step);
 }
 
-/* Of indices that may lie beside the map, those in it that are read. */
+/* Input indices inside the map that are read for indices that may be outside it. */
 static struct mafat_span settle(enum mafat_outside outside, struct reach r, int extent)
 {
   struct mafat_span s = mafat_span_clip(mafat_span((int)r.least, (int)r.most + 1), extent);

@@ -1,4 +1,5 @@
-/* Sums, means and the like over rows, columns or channels, or over several of them together. */
+/* Kind reduce: sums, means and the like over rows, columns or channels, or several of them. Used
+ * through its row in network/kind.h. */
 #include "network/network.h"
 
 #include "base/part.h"
@@ -18,7 +19,7 @@ MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_s
   return mafat_kind_put_out(l, subject, r->rows ? 1 : l->in.h, r->cols ? 1 : l->in.w, r->channels ? 1 : l->in.c);
 }
 
-/* An axis that is reduced has one output, for which all of it is read. */
+/* A reduced axis has one output, which needs the whole axis. */
 static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
 {
   bool reduced = axis_y ? l->reduce->rows : l->reduce->cols;
@@ -30,7 +31,7 @@ static unsigned not_along(const struct mafat_layer *l)
   return l->reduce->channels ? MAFAT_ALONG_FILTERS : 0;
 }
 
-/* Places are floats. */
+/* Indices (arg max) are put out as floats. */
 static const char *numbers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];

@@ -1,4 +1,5 @@
-/* Blocks of pixels as channels of one pixel, or back, in Darknet's order. */
+/* Kind reorg: blocks of pixels become channels of one pixel, or back, in Darknet's order. Used
+ * through its row in network/kind.h. */
 #include "network/kinds/kinds.h"
 
 #include "base/part.h"

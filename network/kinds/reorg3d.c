@@ -1,4 +1,5 @@
-/* Blocks of pixels as channels of one pixel, each channel's pixels where they were: space to depth. */
+/* Kind reorg3d: space to depth, which keeps the pixels of a channel in order. Used through its row
+ * in network/kind.h. */
 #include "network/kinds/kinds.h"
 
 #include "base/part.h"

@@ -1,4 +1,5 @@
-/* Maps of another size: the nearest pixel's, between two pixels or from four of each axis. */
+/* Kind resample: resizes maps, by the nearest pixel or by linear or cubic interpolation. Used
+ * through its row in network/kind.h. */
 #include "network/resample.h"
 
 #include "base/part.h"
@@ -7,15 +8,15 @@
 
 #include <math.h>
 
-static const float MOST_KEYS = 4; /* weights remain of the order of 1 */
+static const float MOST_KEYS = 4; /* keeps the weights near 1 in magnitude */
 
 static bool is_sound(const struct mafat_resample_axis *axis, int in)
 {
-  /* Corners that are aligned lie apart, and no point is beyond what numbers hold. */
+  /* Aligned corners need distinct corners, and coordinates must be representable. */
   return isfinite(axis->scale) && axis->scale >= 0 && (axis->scale == 0 || axis->size == 1 || axis->scale * in > 1.);
 }
 
-/* Rounded points are those between sizes, of which the file says no scale. */
+/* Rounded coordinates are only defined without a scale declared by the file. */
 static bool can_round(const struct mafat_resample *r)
 {
   bool plain = r->interpolation != MAFAT_INTERPOLATE_CUBIC && r->y.scale == 0 && r->x.scale == 0;
@@ -43,7 +44,7 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
   return mafat_span(mafat_points_tap(&points, out.begin).at, mafat_points_tap(&points, out.end - 1).next + 1);
 }
 
-/* By ONNX's rule what lies between pixels may come to another scale. */
+/* ONNX's rule allows linear interpolation to change the scale. */
 static const char *numbers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];

@@ -1,4 +1,4 @@
-/* Every pixel several times. */
+/* Kind upsample: repeats every pixel. Used through its row in network/kind.h. */
 #include "network/network.h"
 
 #include "base/part.h"

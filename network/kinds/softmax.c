@@ -1,4 +1,5 @@
-/* Probabilities, of the whole input or of equal parts of it. */
+/* Kind softmax: probabilities over the whole input or equal parts of it. Used through its row in
+ * network/kind.h. */
 #include "network/kinds/kinds.h"
 
 #include "base/part.h"

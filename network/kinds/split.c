@@ -1,11 +1,12 @@
-/* Parts of a map as maps of their own: each output is a copy of some elements of the input, as rearrange makes them. */
+/* Kind split: copies parts of a map to several outputs, each as rearrange does. Used through its
+ * row in network/kind.h. */
 #include "network/network.h"
 
 #include "base/part.h"
 #include "network/kinds/kinds.h"
 #include "network/rearrange.h"
 
-/* What an output is, all of which its part puts. */
+/* Sets an output from its part, which must write all of it. */
 MAFAT_PART(opening)
 static int take_part(struct mafat_layer *l, const struct mafat_subject *subject, int output)
 {
@@ -33,7 +34,7 @@ static int extent_of(struct mafat_shape s, bool axis_y)
   return axis_y ? s.h : s.w;
 }
 
-/* Is an output less or more than the first along an axis? */
+/* True if the extent of some output differs from the first one's along an axis. */
 static bool differs(const struct mafat_layer *l, bool axis_y)
 {
   bool any = false;
@@ -42,7 +43,7 @@ static bool differs(const struct mafat_layer *l, bool axis_y)
   return any;
 }
 
-/* What all outputs read, each for what is made of it. */
+/* Union of the spans that all outputs need. */
 static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
 {
   struct mafat_span in = {0, 0};

@@ -1,12 +1,13 @@
-/* The k largest or smallest elements along an axis, best first, and where they lie along it: two outputs. Of equal
- * elements the first is the better, and any number is better than NaN. Where they lie is put out as floats. */
+/* Kind topk: the k largest or smallest elements along an axis, best first, and their indices, as
+ * two outputs. Ties go to the first element, and NaN is worse than any number. Indices are floats.
+ * Used through its row in network/kind.h. */
 #include "network/network.h"
 
 #include "base/part.h"
 #include "network/kinds/kinds.h"
 #include "network/rearrange.h"
 
-enum { MOST = 1 << 24 }; /* elements that floats can number */
+enum { MOST = 1 << 24 }; /* largest count of integers that a float represents exactly */
 
 MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
@@ -22,7 +23,7 @@ MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_s
   return code ? code : mafat_kind_put_out_more(l, subject, 1, (struct mafat_output){.shape = l->out, .type = MAFAT_F32});
 }
 
-/* All of the axis, for each of the best. */
+/* A split axis needs all of its input. */
 static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
 {
   bool whole = l->topk.axis == (axis_y ? MAFAT_AXIS_H : MAFAT_AXIS_W);
