@@ -149,7 +149,7 @@ fetch() { # into the folder $1
   command -v apt-get >/dev/null || die 1 "no apt-get here: put $orig and $debian into a folder and name it by MAFAT_DARKNET_SOURCE"
   mkdir -p "$state/lists/partial" "$state/cache/archives/partial" "$new" || die 1 "cannot write to $folder"
   printf 'deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' "$mirror" "$suite" >"$state/sources.list"
-  # What apt would read and write of the system's is all replaced; as root it would fetch as a user who may not write here.
+  # Replaces all system files that apt reads or writes. As root, apt would download as a user that cannot write here.
   cat >"$state/apt.conf" <<END
 Dir::Etc::sourcelist "$state/sources.list";
 Dir::Etc::sourceparts "-";

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# What narrow weights are worth where a disk reads slowly: one network in a memory limit, its weights packed in each type, its reads
-# throttled and not, plans calibrated to either. Latencies beside predictions, as a table with ratios to float32. Needs what
-# memory_limit --check asks for, and the blkio (control groups v1) or io controller (v2). Turns no swap on. Exit status: 0 done,
-# 1 a run failed, 2 misuse, 77 cannot be tried here.
+# Measures narrow weights on a slow disk: one network in a memory limit, with weights of each type, with and without throttled
+# reads, and with plans calibrated for both. Prints a table of latencies, predictions and ratios to float32. Needs what
+# memory_limit --check needs, and the blkio (cgroups v1) or io controller (v2). Turns no swap on. Exit status: 0 success,
+# 1 a run failed, 2 wrong usage, 77 not possible here.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/limits/disk.sh

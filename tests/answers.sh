@@ -24,7 +24,7 @@ json() {
 }
 field() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$out" "$1"; }
 
-# What would run is what is told of, by the same bytes but for some pages of the process.
+# Checks that the plan that runs is the predicted one, with the same bytes except for some pages of the process.
 same() { # NAME ARGUMENT...
   local name=$1
   shift

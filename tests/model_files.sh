@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # for who sources this, and tests/check.sh
-# What tests of command lines on ONNX and TFLite files share: a folder, programs that write such files into it, and how
-# run_inference is told to refuse. Sourced from the project's root; BUILD names the build folder (default: build).
+# Shared by tests of command lines with ONNX and TFLite files: a folder, programs that write such files there, and checks of
+# refusals. Sourced from the project's root; BUILD names the build folder (default: build).
 # shellcheck source=tests/check.sh
 . tests/check.sh
 root=$PWD

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# What tests of pages share: commands are taken out of the page itself, so that page and test cannot differ. Sourced behind
-# tests/check.sh, whose checks tell.
+# Shared by tests of pages: extracts commands from the page itself, so that page and test cannot differ. Source it after
+# tests/check.sh.
 
 # page_blocks PAGE FOLDER: each block of commands (```sh) as FOLDER/NNN.sh, the number of its first line in FOLDER/NNN.line, and
 # what a block of text (```text) that is the next thing there promises in FOLDER/NNN.text

@@ -141,7 +141,7 @@ may_start() {
   [ "$1" = waits ] || [ $busy -lt "$at_once" ]
 }
 
-# What failed, a line each: a command-line test's check, a unit test, a kernel's row.
+# Lines of failures: of a command-line test, a unit test, a kernel.
 failure='^FAIL |^[^ :]+:-?[0-9]+:[EFS]:| NO +intact$| BROKEN$'
 
 # section LOG COMMAND...: runs it; output to the log, seconds to LOG.seconds. A failing exit status without a failure's line adds one.

@@ -23,6 +23,6 @@ suite() {
 }
 
 if [ $# = 1 ]; then suite "$1"; else
-  # Those that take longest come first.
+  # The longest suites first.
   { printf '%s\n' streaming image_damage image_memory executor kernels && "$program" --list; } | awk '!seen[$0]++' | xargs -P "$(nproc)" -n 1 "$0"
 fi

@@ -12,7 +12,7 @@ if [ ! -f "$lite/kernels/internal/reference/integer_ops/conv.h" ] || [ ! -f "$ge
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# Of ruy it uses names of scopes alone.
+# gemmlowp uses only ruy's scope labels.
 mkdir -p "$work/ruy/profiler"
 printf '#pragma once\n%s\n' 'namespace ruy { namespace profiler { struct ScopeLabel { template <class... T> ScopeLabel(T...) {} }; } }' >"$work/ruy/profiler/instrumentation.h"
 ${CC:-gcc} -std=c11 -O2 -ffp-contract=off -I. -c tests/kernels/integer_rule.c -o "$work/rule.o"

@@ -22,7 +22,7 @@ before=$(blas)
 mkdir -p "$build/peers"
 [ -d "$build/peers/node_modules/onnxruntime-node" ] ||
   npm install --prefix "$build/peers" --ignore-scripts --no-audit --no-fund --silent "onnxruntime-node@$onnxruntime"
-# Of this one the libraries and headers alone are wanted: neither built nor what it depends on.
+# Only the libraries and headers of this package, without building it or installing its dependencies.
 if [ ! -d "$build/peers/tflite/package" ]; then
   mkdir -p "$build/peers/tflite"
   (cd "$build/peers/tflite" && npm pack --silent "tfjs-tflite-node@$tflite" && tar -xzf tfjs-tflite-node-*.tgz &&

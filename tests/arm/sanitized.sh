@@ -13,7 +13,7 @@ at_end 'rm -rf "$dir"'
 # shellcheck source=tests/arm/emulate.sh
 . tests/arm/emulate.sh
 
-# What is written for kernels, arrays and files of others. Suites of processes, time and searches say the same of any machine.
+# Suites of kernels, arrays and foreign files. Suites of processes, time and searches do not depend on the machine.
 suites='box quantization cfg packed packed_graph onnx tflite plan layout parts reads weights streaming narrow activations packed_integers
   functions rearrange resample normalize matmul gather postprocess fan_out integer_rule integer_functions integer_matmul integer_rearrange kernels
   winograd windows blends joins floors executor separable api arena route'

@@ -67,7 +67,7 @@ motes() {
 motes 49*10 kws_ref_model
 motes 96*96*3 vww_96_int8
 
-# What doc/models.md says of model files: no more than that, nor much less.
+# The arenas of model files in doc/models.md: measured ones are not larger, nor much smaller.
 sed -nE 's/^\| ([A-Za-z0-9_.-]+)\.(onnx|tflite)[^|]*\|([^|]*\|)? ([0-9.]+) \|.*/\2 \1.\2 \4/p' "$root/doc/models.md" >told.arenas
 check least-told "found: $(cat told.arenas)" test "$(wc -l <told.arenas)" -ge 16
 while read -r format name told; do

@@ -3,7 +3,7 @@
 # of being found; and the patched Darknet's commands with -memory. Run from the project's root; BUILD names the build folder
 # (default: build). Needs Debian's libdarknet-dev and darknet's cfgs and pictures; the commands need Darknet's source, which
 # darknet_patch/apply.sh fetches. MAFAT_MODELS: a folder with Yolo-Fastest 1.1-xl. MAFAT_BRIDGE=all: whole yolov2 on every picture.
-# Where MAFAT_TEST_SIZE is gate, yolov2 has 320 x 320 pixels where boxes are compared: Darknet takes a quarter of the time.
+# With MAFAT_TEST_SIZE=gate, boxes of yolov2 are compared at 320 x 320, which takes Darknet a quarter of the time.
 set -u
 suite=bridge
 root=$PWD

@@ -138,7 +138,7 @@ traced=$(awk '$1 == "trace" && $2 == "all" { print int($5 / 1024) }' err)
 [ -z "$debian" ] || check "the program's peak, too" "resident kB: ${traced:-none} of $peak" test $((${traced:-peak} * 5)) -le $((peak * 2))
 check "workspace of a megabyte" "$(grep 'trace   all' err)" test "$(awk '$1 == "trace" && $2 == "all" { print $6 }' err)" -le 1048576
 
-# What the first 16 layers need of the file, and no byte more. Each has weights, and four values a filter.
+# The beginning of the file that the first 16 layers need, to the byte. Each has weights and four values a filter.
 head -c $((20 + 4 * 3429344)) yolo.weights >sixteen.weights
 "$darknet" detector test $share/cfg/coco.data $share/cfg/yolov2.cfg sixteen.weights --input input16 --layers 16 --dump dump --boxes >out 2>err
 [ $? = 2 ] && grep -q 'input16' err && ok "--input: no such file" || fail "--input: no such file" "$(tail -n 1 err)"
@@ -170,7 +170,7 @@ for ours, theirs in zip(boxes, others):
     assert ours[0] == theirs[0] and abs(ours[1] - theirs[1]) < 0.01 and all(abs(a - b) <= 1 for a, b in zip(ours[2:], theirs[2:])), (ours, theirs)
 END
 detector test "$shapes/shapes.weights" "$photo" --memory-trace
-# Where the network begins, of all that is in memory: the picture in its size, 0.3 MB, weights, 0.5 MB, the program.
+# Resident before the network runs: the resized picture (0.3 MB), weights (0.5 MB), the program.
 check "what is resident before the network runs" "$(layers | head -n 1)" test "$(layers | awk 'NR == 1 { print $5 }')" -lt 8000000
 
 cat >classifier.cfg <<'END'

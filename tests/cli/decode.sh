@@ -6,8 +6,8 @@ suite=decode
 # shellcheck source=tests/model_files.sh
 . tests/model_files.sh
 
-# What is put in comes out, as it is where it is not negative: 1 x 3 x 7 is YOLOX's for an input of 3 x 1 pixels and two
-# classes, 1 x 4 behind it a list of classes.
+# A network that returns its input, negative values as 0: 1 x 3 x 7 is YOLOX's output for an input of 3 x 1 pixels and two
+# classes, the 1 x 4 after it a list of classes.
 writer write onnx_writer.c <<'C'
 #include "tests/support/onnx_writer.h"
 #include <stdio.h>

@@ -127,7 +127,7 @@ for arguments, work, folder in (([], "whole", run.HERE), (["--quick"], "quick", 
     options = run.read_options(arguments)
     assert options.work == "%s/limits/%s" % (sys.argv[2], work) and options.folder == (folder or options.work), (options.work, options.folder)
 PYTHON
-# What it says of other rows: the times are those of the rows, and nothing is claimed of what was not counted.
+# Sentences about other rows: times are from the rows, and nothing is claimed that was not counted.
 check 'sentences follow the rows' 'they do not' python3 - "$stored" <<'PYTHON'
 import sys
 sys.dont_write_bytecode = True

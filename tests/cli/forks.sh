@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What doc/forks.md says of the two Darknets and of this program: every formula, figure and refusal.
+# Checks doc/forks.md: every formula, figure and refusal of both Darknets and of mafat.
 set -u
 export BUILD=${BUILD:-build}
 . tests/check.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What programs are hardened with (Makefile: HARDENED): where they lie, what of them can be written, canaries on stacks, checked
-# copies. Of whatever was built; what this machine's compiler cannot do is skipped. Run from the project's root; BUILD names the build folder.
+# Checks the hardening of all built programs (Makefile: HARDENED): addresses, writable sections, stack canaries, checked copies.
+# Skips what this machine's compiler does not support. Run from the project's root; BUILD names the build folder.
 set -u
 
 build=$(realpath "${BUILD:-build}")

@@ -15,7 +15,7 @@ shapes=models/shapes
 picture=$(find "$shapes/holdout" -name '*.jpg' | sort | head -n 1)
 cc=${CC:-gcc}
 
-# Whoever started the tests may run make itself: its job server is not handed on, its variables are.
+# A make that runs these tests passes its variables on, but not its job server.
 # shellcheck disable=SC2317 # called by check
 installs() { # TARGET ROOT PREFIX
   MAKEFLAGS=${MAKEFLAGS:+$(printf '%s' "$MAKEFLAGS" | sed 's/ *--jobserver-[^ ]*//g; s/-j[0-9]*//')} \
@@ -44,7 +44,7 @@ code=$?
 check "another's folder" "exit status $code, $(tail -n 1 "$work/said")" test $code != 0 -a "$(cat "$work/beside/mafat/Makefile")" = precious
 check 'the folder that was' 'make failed' at_build old
 
-# What packages and releases are built of: this tree, whatever a folder above it is, and all of it.
+# copy_tree.sh, which packages and releases use, copies the whole tree, whatever repository is above it.
 mkdir -p "$work/above/tree" "$work/copy" "$work/tools"
 cp packaging/copy_tree.sh "$work/above/tree"
 if command -v git >/dev/null; then git -C "$work/above" init -q && echo '*' >"$work/above/.gitignore"; fi
@@ -56,7 +56,7 @@ chmod 755 "$work/tools/tar"
 code=$?
 check 'a tree of which something is missing' 'copy_tree.sh ended with 0' test $code != 0
 
-# What is installed for two architectures is installed.
+# A package that is installed for two architectures counts as installed.
 if command -v dpkg >/dev/null; then
   cat >"$work/tools/dpkg-query" <<STUB
 #!/bin/sh

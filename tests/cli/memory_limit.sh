@@ -189,7 +189,7 @@ if [ "$(id -u)" = 0 ]; then # a command that goes to another group, as su and it
   json gone-elsewhere-json 'a["outcome"] == "timeout" and a["signal"] == 9'
   check gone-elsewhere-killed "running: $(running $word)" until_gone running $word
 fi
-# What the command's children leave becomes memory_limit's, and does not stay as zombies.
+# Orphans of the command become children of memory_limit, which reaps them.
 # shellcheck disable=SC2016
 limited -- sh -c 'for k in 1 2 3 4 5 6 7 8 9; do (sleep 0 &); done
   for k in $(seq 300); do n=$(grep -ls "^PPid:.$PPID$" /proc/[0-9]*/status | wc -l); [ $n -gt 2 ] || break; sleep 0.1; done; echo $n'
@@ -198,7 +198,7 @@ check orphans "found: $(cat "$out")" test "$(cat "$out")" -le 2
 limited -- sh -c 'trap "" TERM INT HUP; mkdir -p sub; echo $0 $1' 'a "b"' 'c,d'
 check words "found: $(cat "$out")" grep -qxF 'a "b" c,d' "$out"
 
-# What waits to be sampled counts its own awakenings: on a busy machine both come late.
+# The sampled process counts its own wakeups: on a busy machine both are late.
 wait_often='import time
 for k in range(300): time.sleep(0.001)'
 hog='import sys; b = bytearray(int(sys.argv[1]) << 20)
@@ -310,7 +310,7 @@ if [ "$(id -u)" = 0 ] && [ "$version" = v1 ] && mkdir "$small"; then
   own+=("$small")
   echo 8M >"$small/memory.limit_in_bytes"
   bad limit-above "$small/memory.limit_in_bytes limits memory to 8388608 bytes already" --parent "${small##*/}" --limit 16M -- true
-  # What a container sees as the top.
+  # The root of the hierarchy, as a container sees it.
   if unshare --mount true 2>"$err"; then
     unshare --mount sh -c "mount --bind '$small' '$mount' && exec '$program' --limit 16M -- true" >"$out" 2>"$err"
     code=$?
@@ -427,7 +427,7 @@ cat >end.py <<'PYTHON'
 import glob, json, os, random, signal, subprocess, sys, time
 program, mount, word, first, n = sys.argv[1:5] + [int(sys.argv[5])]
 rng = random.Random(20)
-# What this was started to ignore (by nohup, in the background), memory_limit would leave ignored, too.
+# memory_limit would inherit ignored signals (of nohup, of a background job).
 for by in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP): signal.signal(by, signal.SIG_DFL)
 def running():
     found = []

@@ -119,7 +119,7 @@ for format in tflite qdq.onnx qlinear.onnx; do
   "$build/pack_weights" good.$format good.$format.packed >out 2>err || fail "$format, packed" "$(cat err)"
 done
 
-# What is changed, and what is said of it: by TFLite's reader, and of QDQ and QLinear.
+# The change, and the messages for TFLite, QDQ and QLinear.
 while IFS='|' read -r what value tflite qdq qlinear; do
   for format in tflite qdq.onnx qlinear.onnx; do
     case $format in

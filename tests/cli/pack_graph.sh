@@ -133,7 +133,7 @@ timeout 20 "$build/run_inference" --predict --decode none a.packed >out 2>err
 code=$?; expect 'asked' 0
 { grep -q 'packed weights' out && grep -q '^inputs *x float32\[1, 3, 8, 8\]' out && grep -q '^outputs *y float32\[1, 5\]' out; } || fail 'asked' "$(head -n 4 out)"
 
-# What is in the excerpt, index and weights.
+# Damage in the embedded graph, the index and the weights.
 size=$(stat -c %s a.packed)
 for at in 20 4100 4140 8200 8300 12400 $((size - 4000)); do
   cp a.packed damaged.packed

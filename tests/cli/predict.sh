@@ -161,7 +161,7 @@ predict --plan-time 1 --plan 1x1 plain.cfg
 expect plan-time-plan 2 '--plan-time makes no sense with --plan: the plan is given'
 predict --plan-time 1 --search greedy plain.cfg
 expect plan-time-greedy 2 '--plan-time makes no sense with --search greedy'
-# What the search fdt alone goes by.
+# Options for the search fdt only.
 predict --tiling rows --search fdt plain.cfg
 expect tiling 2 '--tiling expects fdt, ffmt or both'
 predict --layout least --search fdt plain.cfg
@@ -352,7 +352,8 @@ for network in plain.cfg $cfgs/yolov2.cfg; do
   json "pareto $name front" "$rises" 'sum(r["taken"] for r in a) == 1' 'b[-1]["plan"] == a[-1]["plan"]'
   rm before
 done
-# What packing smaller would give is what it gives. Kept, weights are half as many at each step, but for scales and what scratch widening takes.
+# The prediction for narrower weights matches the packed model. Kept weights are halved at each step, apart from scales and
+# the scratch for widening.
 predict --sweep 1M,64M --json plain.cfg
 cp "$out" before
 says_of() { printf '[p for p in %s[1]["packed"] if p["weights"] == "%s"][0]' "$1" "$2"; }
@@ -398,7 +399,7 @@ if [ -r $cfgs/yolov2.cfg ]; then
   check 'none of the greedy search' "found: $(cat "$out")" test "$(grep -c packed "$out")" = 0
   json greedy-sweep '[r["memory_budget_bytes"] >> 20 for r in a] == [16, 32, 48, 64, 80, 96, 128, 192, 256]' "$within" \
     'all(r["paper_bytes"] < r["memory_budget_bytes"] or r["plan"] == "5x5/8/2x2" for r in a)' 'a[0]["plan"] == "5x5/8/2x2"'
-  # What may run is decided by the exact bytes, whatever the paper's predictor says.
+  # The exact bytes decide whether a plan fits, not the paper's predictor.
   predict --json --search greedy --memory 8M $sixteen
   expect greedy-unfit 3 'it is what --search greedy takes'
   json greedy-unfit-answer 'not a["fits"] and a["plan"] == "5x5/8/2x2"'

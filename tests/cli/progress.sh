@@ -17,7 +17,7 @@ on_terminal() { # COMMAND: its streams, as a terminal gets them
   code=$?
   sed 's/\r/\n/g' "$work/seen" >"$work/lines"
 }
-# As a terminal would look in the end: what is written over and erased is gone.
+# The final contents of the terminal, without overwritten and erased text.
 stays() { sed -E 's/.*\x1b\[K//; s/\r$//; s/.*\r//' "$work/seen"; }
 shows() { # NAME PATTERN COMMAND
   on_terminal "$3"

@@ -192,7 +192,7 @@ a, b = (struct.unpack("%df" % (len(x) // 4), x) for x in (a, b))
 assert len(a) == len(b) > 0 and all(abs(x - y) <= 1e-3 * max(1, abs(x)) for x, y in zip(a, b))' "$dir/one.npy" "$dir/fast.npy"
 differ 'sums of another kind' 'its plan is not that of rank 0' --reduce fast "${files[@]}"
 
-# What ranks send, counted where they do, is what was predicted.
+# Sent bytes, counted by the ranks, match the prediction.
 for n in 2 3; do
   run --predict --ranks "$n" --json --algorithm direct "${files[@]}"
   python3 -c 'import json, sys; print(*(r["sent_bytes"] for r in json.load(open(sys.argv[1]))["ranks"]))' "$out" >"$dir/predicted"

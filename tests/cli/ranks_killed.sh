@@ -47,7 +47,7 @@ find_ranks() {
   done
   return 1
 }
-# What is still there a moment later; processes that have ended and wait for their parent are not.
+# Prints what is left a moment later, without zombies.
 left() {
   local tries found segment
   for tries in $(seq 40); do

@@ -57,7 +57,7 @@ for plan in 1x1/NoCut rows1/NoCut; do
   expect "an input of numbers, $plan" 0
 done
 
-# What is resident at most, of a process that has little else: code that only the sandbox calls would come with 64 KB around it.
+# Peak of resident bytes of a small process: code that only the sandbox calls would bring in 64 KB around it.
 printf '[net]\nwidth=8\nheight=8\nchannels=3\n[convolutional]\nfilters=8\nsize=1\nactivation=linear\n' >"$dir/small.cfg"
 { printf 'P6\n8 8\n255\n'; head -c 192 /dev/zero; } >"$dir/small.ppm"
 "$build/make_weights" --quiet "$dir/small.cfg" "$dir/small.weights"

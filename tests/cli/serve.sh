@@ -138,7 +138,7 @@ get() { # PATH...
   for path; do python3 -c "import urllib.request as u; u.urlopen('http://127.0.0.1:$port/$path').read()" || return; done
 }
 
-# What is resident after many requests is what is after few.
+# Many requests leave as many resident bytes as few.
 listen "${budget[@]}" --names "$shapes.names" "${files[@]}"
 resident() { awk '/^VmRSS/ { print $2 }' "/proc/$pid/status"; }
 many 50
@@ -250,7 +250,7 @@ done
 ends 'ended while many wait'
 wait $clients
 check 'what runs is answered, the others hear of it' "$(cat "$dir/many")" grep -qE '^200:[0-9]+ 503:[0-9]+ ' "$dir/many"
-# What the server has sent and nobody has taken, in hexadecimal.
+# Bytes that the server has sent and no client has read, in hexadecimal.
 unsent() { awk -v port="$(printf ':%04X' "$port")" '$4 == "01" && substr($2, length($2) - 4) == port { print substr($5, 1, 8) }' /proc/net/tcp; }
 for second in TERM INT; do
   listen "${budget[@]}" --timeout 600 "${files[@]}" # so long it would wait for who reads

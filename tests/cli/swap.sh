@@ -28,10 +28,10 @@ gone() {
   done
   fail "$1" "$(ls "$folder"; cat "$err"; pgrep -af "$folder/"; grep -F "$folder/" /proc/swaps)"
 }
-# What is nobody's of ours: files that other calls of it have switched on go by themselves.
+# Swap that no call of swap.sh has switched on.
 others() { grep -vF "$folder/" /proc/swaps | grep -vE '/mafat-swap-(on|with)-[0-9]+ ' | awk '{ print $1, $2, $3 }'; }
 
-# ---- What needs no swap
+# ---- Commands that need no swap
 
 run --help
 check 'help' "exit status $code" test $code = 0 -a ! -s "$err"

@@ -215,7 +215,7 @@ for strike in "${all[@]}"; do
   signal=${strike%:*} swap=${strike#*:} seconds=3
   [ "$swap" = none ] || swap=$own_swap
   [ "$swap" != none ] || seconds=2
-  # Whatever this was started to ignore (by nohup, in the background): a sweep that ignores its signal would go on for minutes.
+  # Resets ignored signals (of nohup, of a background job): a sweep that ignores its signal would run for minutes.
   env --default-signal=HUP,INT,TERM "$program" --swap "$swap" --repeats 50 "${arguments[@]}" >out 2>err &
   pid=$!
   sleep "$((RANDOM % seconds)).$((RANDOM % 10))$((RANDOM % 10))"

@@ -134,7 +134,7 @@ for label in ("mafat", "tiles"):
 tiles = [mark for mark in marks if mark["label"] == "tiles" and mark["layer"] == "1"]
 assert len(tiles) == 4, tiles
 PYTHON
-  # What cannot run is a panel too. In 1M it could all but begin: the kernel may bring in and drop pages of its file for minutes.
+  # A refused run has a panel, too. Not in 1M: there the kernel may read and drop pages of the program for minutes.
   run --limit 1536K --swap none --folder "$folder/refused" --program mafat $model
   check 'refused' "exit status $code, $(head -n 1 "$err")" test $code = 0 -a -s "$folder/refused/timeline.png"
   check 'refused: told' "found: $(head -n 1 "$out")" grep -q '^mafat: \(refused: does not fit\|killed\)' "$out"

@@ -130,7 +130,7 @@ coords=4
 num=1
 softmax=1
 END
-# What only AlexeyAB's Darknet knows.
+# Layers and keys of AlexeyAB's fork.
 cat > "$1/cfg/excite" <<'END'
 [net]
 width=12

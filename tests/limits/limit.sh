@@ -139,7 +139,7 @@ find_place() {
 }
 
 # need_swap: where no swap is on that will stay, swap.sh makes a file for this very call, which starts again as its command.
-# What is on goes to $swap_note.
+# Writes the active swap to $swap_note.
 need_swap() {
   local others swap=$here/../../experiments/swap.sh why
   if grep -q "/mafat-swap-with-$PPID " /proc/swaps; then

@@ -161,8 +161,8 @@ trained() {
     fi
 }
 
-# What becomes of each cfg of the package: small ones are run and compared, if they were not above, larger ones only run; planned are
-# these where time is short, what then has a twin, and the one with more weights than these tests may put on a disk.
+# Every cfg of the package: small ones are run and compared, if they were not above, larger ones only run. Networks are only
+# planned if time is short, if they have a twin, or if their weights are too large for the disk.
 twins=' cifar go resnet18 ' # cifar.test's layers and fewer, go.test's, resnet50's
 every_cfg() {
     local cfg name text weight_bytes macs arena outcome large n=0 runs=0 compared=0

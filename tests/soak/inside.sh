@@ -89,7 +89,7 @@ soak_one() {
   killed=$(awk '$1 == "oom_kill" { print $2 }' "$soak_group"/memory.events)
   case $status in 0) outcome=done ;; 137) outcome=killed ;; *) outcome="exit $status" ;; esac
   [ "$killed" = 0 ] || outcome=killed
-  # Of raw floats there is one answer for all three: its first faults are among them.
+  # Raw floats give one result for all three runs, with the faults of the first.
   faults=$(sed -n "$([ "$input" = raw ] && echo 1 || echo '2,$')s/.*\"major_faults\":\([0-9]*\).*/\1/p" /tmp/out | sort -n | tail -n 1)
   echo "soak $1,$work,$input,$state,$starter,$lock,$limit,$swapped,$faults,$(sed -n '1s/.*"latency_ms":\([0-9.]*\).*/\1/p' /tmp/out),$outcome"
   [ "$outcome" = done ] && [ "$swapped" = 0 ] || fail "soak: run $1" "$outcome, $swapped pages swapped; $(cat /tmp/err /tmp/report 2>/dev/null)"

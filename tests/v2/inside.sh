@@ -103,7 +103,7 @@ inference() { # PREFIX
     /data/run_inference --json --names /data/shapes.names /data/shapes.cfg /data/shapes.weights /data/picture.jpg
   echo "inference $1inference $(cat /tmp/out)"
   check "$1inference: is locked in memory" "$(cat /tmp/out)" grep -q '"lock":"on","lock_reason":null,"locked_bytes":[1-9]' /tmp/out
-  # What its own group waited for, where the kernel counts, and groups of v2 are mounted.
+  # Stalls of its own cgroup, if the kernel counts them and cgroups v2 are mounted.
   if [ -e $root/cgroup.controllers ] && cat /proc/pressure/memory >/dev/null 2>&1; then
     check "$1inference: tells what it waited for" "$(cat /tmp/out)" grep -q '"stall_some_us":[0-9]*,"stall_full_us":[0-9]*,"stall_scope":"cgroup"' /tmp/out
   fi

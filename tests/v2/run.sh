@@ -74,7 +74,7 @@ for program in memory_limit swap_cost run_inference ${soak:+launcher}; do
   [ -x "$build/$program" ] || cannot "needs $build/$program"
   if needs_loader "$build/$program"; then cannot "$build/$program is not static"; fi
 done
-# Of a run that was killed; a machine ends within three minutes in any case.
+# Removes folders of killed runs; a machine ends within three minutes.
 find "$cache" -maxdepth 1 -name 'run.*' -mmin +10 -exec rm -rf {} + 2>/dev/null
 mkdir -p "$cache" && work=$(mktemp -d "$cache/run.XXXXXX") || exit 1
 
