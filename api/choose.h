@@ -1,5 +1,5 @@
-/* Which plan is run, or would be, for a budget: the given one or what a search finds,
- * and what it is predicted to cost. Without weights and without a picture. */
+/* Chooses the plan for a budget, given or found by a search, and predicts its cost. Reads no
+ * weights (unless plans are timed) and no picture. */
 #ifndef MAFAT_API_CHOOSE_H
 #define MAFAT_API_CHOOSE_H
 
@@ -9,26 +9,29 @@
 #include "runner/weights/weights.h"
 #include "search/searches.h"
 
-/* Of a search, in memory. */
+/* Memory of a search. */
 struct mafat_search_traces {
-  size_t left_bytes; /* resident when it is over and its front is gone: part of the process from then on */
-  size_t heap_bytes; /* its heap, at most, with what plans were timed in */
+  size_t left_bytes; /* resident after the search, without its front: part of the process footprint
+                        from then on */
+  size_t heap_bytes; /* largest size of its heap, with the memory in which plans were timed */
 };
 
 struct mafat_choice_request {
   struct mafat_search_request search;
   const char *plan;       /* NULL: search */
-  const struct mafat_search *by; /* the search, where there is no plan */
-  bool is_timed;          /* plans are to be timed, see mafat_choose_time */
-  struct mafat_plan_timer_options timed; /* is_timed: how; weights NULL: predicted. Of the network what `search` has */
-  size_t bias_bytes;      /* of the paper's predictor */
-  const struct mafat_front *front; /* of mafat_choose_search by the best, where that is known; NULL: it is searched */
+  const struct mafat_search *by; /* the search, if there is no plan */
+  bool is_timed;          /* plans are timed, see mafat_choose_time */
+  struct mafat_plan_timer_options timed; /* is_timed: how; weights NULL: predicted. Network fields
+                                            come from `search` */
+  size_t bias_bytes;      /* for the paper's predictor */
+  const struct mafat_front *front; /* result of mafat_choose_search with search `best`; NULL:
+                                      searched here */
   struct mafat_search_traces traces; /* of that search */
   size_t budget_bytes;
   const char *budget_source; /* for messages: "cgroup limit" */
-  bool budget_given;         /* by the caller, who may give another: budget_source is the option's name */
-  bool best_effort;       /* where nothing fits: no error; it is the smallest plan, or the one
-                             given, or the one that the greedy search falls back to */
+  bool budget_given;         /* by the caller: budget_source is the option's name */
+  bool best_effort;       /* if nothing fits, choose anyway: the smallest plan, the given one, or
+                             the greedy search's fallback */
 };
 
 struct mafat_choice {
@@ -36,52 +39,53 @@ struct mafat_choice {
   struct mafat_layout *layout;
   struct mafat_prediction prediction;
   struct mafat_latency latency;
-  enum mafat_algorithm algorithm; /* what the plan was made with */
+  enum mafat_algorithm algorithm; /* from which the plan was made */
   char *text;                     /* the plan's canonical text; owned */
-  bool fits;                      /* prediction.charge_bytes within the budget */
-  struct mafat_search_traces traces; /* of the search for it: part of the prediction */
+  bool fits;                      /* prediction.charge_bytes <= budget */
+  struct mafat_search_traces traces; /* of its search; part of the prediction */
 };
 
-/* What a request points at. */
+/* Structs that a request points to. */
 struct mafat_choice_basis {
   struct mafat_plan_options options;
   struct mafat_calibration calibration;
 };
 
-/* The reserve that the options ask for, or the default. */
+/* Returns the options' reserve, or the default. */
 size_t mafat_choose_reserve(const struct mafat_model_options *o);
 
-/* The network of a model, and which of its layers are run and read, as the options of a model have
- * it. MAFAT_EINVAL: no such layers, no such size; what reading the model gives. */
+/* Reads a model's network and finds which layers run and are read, from the model's options.
+ * MAFAT_EINVAL: no such layers or size; or an error of reading the model. */
 int mafat_choose_network(struct mafat_network **network, int *n_layers, struct mafat_model_source *model,
                          const struct mafat_model_options *o, struct mafat_diagnostic *d);
 
-/* A request as the options of a model have it, budget included; the weights file is
- * of this kind, kernels are of the level `cpu`. What is left to fill in: the network,
- * its layers, its surroundings, and, where plans are to be timed, by what (mafat_choose_time). MAFAT_EINVAL. */
+/* Fills a request from the model's options, including the budget, for weights of `kind` and kernels
+ * of level `cpu`. The caller adds the network, its layers, the process footprint and, if plans are
+ * timed, mafat_choose_time. MAFAT_EINVAL. */
 int mafat_choose_prepare(struct mafat_choice_request *request, struct mafat_choice_basis *basis,
                          const struct mafat_model_options *o, const struct mafat_weights_kind *kind, const char *cpu,
                          struct mafat_diagnostic *d);
 
-/* Do the options ask for a search that times plans by running them? Then it has to have weights. */
+/* True if the options ask for a search that times plans by running them; it needs weights. */
 bool mafat_choose_is_timed(const struct mafat_model_options *o);
-/* Where the options ask for it: how long a plan takes is measured, with weights of that file, by these kernels. */
+/* Makes the search time plans with these weights and kernels, if the options ask for it. */
 void mafat_choose_time(struct mafat_choice_request *request, struct mafat_model_source *weights, const struct mafat_kernels *kernels);
 
-/* The front of a search that has any, with its traces in the charges of all plans: searching leaves holes in the
- * heap, and no plan costs less than its own search. timed: as in a choice's request; NULL: nothing is. Errors: best.h; plan_timer.h. */
+/* Searches for a front. Adds the search's own memory to the charges of all plans, because searching
+ * fragments the heap and no plan can cost less than its search. timed: as in a request; NULL:
+ * nothing is timed. Errors: best.h; plan_timer.h. */
 int mafat_choose_search(struct mafat_front **front, const struct mafat_search *by, const struct mafat_search_request *search,
                         const struct mafat_plan_timer_options *timed, struct mafat_search_traces *traces, struct mafat_diagnostic *d);
-/* Adds them to what a prediction is made with. */
+/* Adds a search's memory to the process footprint. */
 void mafat_choose_add_traces(struct mafat_surroundings *around, const struct mafat_search_traces *traces);
 
-/* Where a given plan, or the greedy search's, does not fit with algorithms chosen
- * by layer, it is made with direct convolution; the other searches have their own choice of them.
- * MAFAT_ELIMIT when it does not fit: the message names the bytes and the plan. The
- * choice is to be closed even then. Others: what plans, layouts and searches give. */
+/* Chooses a plan. If a given plan, or the greedy search's, does not fit with algorithms chosen by
+ * layer, it is made with direct convolution; other searches choose algorithms themselves.
+ * MAFAT_ELIMIT if nothing fits: the message names the bytes and the plan. Close the choice even
+ * then. Also errors of plans, layouts and searches. */
 int mafat_choose(struct mafat_choice *choice, const struct mafat_choice_request *request,
                  struct mafat_diagnostic *d);
-/* What is said of one that does not fit: MAFAT_ELIMIT. */
+/* Fills the diagnostic for a plan that does not fit; returns MAFAT_ELIMIT. */
 int mafat_choice_refuse(const struct mafat_choice *choice, const struct mafat_choice_request *request,
                         struct mafat_diagnostic *d);
 void mafat_choice_close(struct mafat_choice *choice);

@@ -1,5 +1,5 @@
-/* What a network takes and puts out, by name: a file's own inputs and outputs, or, where it has none, Darknet's:
- * "data", channel by channel, and "output", the last layer that is run. */
+/* Inputs and outputs of a network by name. They are the file's own or, if it names none, Darknet's:
+ * "data" in channel order, and "output", the last layer that runs. */
 #ifndef MAFAT_API_PORTS_H
 #define MAFAT_API_PORTS_H
 
@@ -8,23 +8,23 @@
 
 struct mafat_ports {
   const struct mafat_network *network;
-  int n_layers; /* that are run: of fewer than all only the last one is an output */
+  int n_layers; /* layers that run; if not all, only the last one is an output */
 };
 
 enum mafat_ports_side { MAFAT_PORTS_IN, MAFAT_PORTS_OUT };
 
-/* Floats of a port. SIZE_MAX: more than can be addressed, so that nobody has as many. */
+/* Floats of a port. SIZE_MAX: more than addressable, so that no buffer matches. */
 size_t mafat_ports_floats(long long elements);
 int mafat_ports_count(const struct mafat_ports *p, enum mafat_ports_side side);
 const char *mafat_ports_input_name(const struct mafat_network *n, int index);
-/* name: NULL is the only one. MAFAT_EINVAL: there is none of that name, or there are several. */
+/* name NULL: the only port. MAFAT_EINVAL: no port of that name, or several. */
 int mafat_ports_find(const struct mafat_ports *p, enum mafat_ports_side side, const char *name, int *index,
                      struct mafat_diagnostic *d);
 /* MAFAT_EINVAL: no such port, or the size of facts was not set. */
 int mafat_ports_describe(const struct mafat_ports *p, enum mafat_ports_side side, int index,
                          struct mafat_port_facts *facts);
 void mafat_ports_output_view(const struct mafat_ports *p, int index, struct mafat_view *view);
-/* What it consists of; self: room for a source. */
+/* Sources of an output. self: storage for a source. */
 struct mafat_sources mafat_ports_output_sources(const struct mafat_ports *p, int index, struct mafat_source *self);
 
 #endif

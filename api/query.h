@@ -1,5 +1,5 @@
-/* A query's inside, and an answer's: what include/mafat.h keeps opaque. Reads no
- * weights, but where plans are to be timed, and of a picture the header. */
+/* Query and answer behind include/mafat.h's opaque types. Reads no weights, unless plans are timed,
+ * and only the header of a picture. */
 #ifndef MAFAT_API_QUERY_H
 #define MAFAT_API_QUERY_H
 
@@ -10,9 +10,10 @@
 #include "runner/kernels/kernels.h"
 #include "api/picture.h"
 
-/* What is asked, and all that does not depend on the budget. */
+/* Everything that does not depend on the budget. */
 struct mafat_query {
-  struct mafat_network *network;       /* of a packed one its layers' types alone: all else is the network's that was opened */
+  struct mafat_network *network;       /* of a packed file only its layers' types; the rest is from
+                                          the network opened first */
   int n_layers;
   const struct mafat_kernels *kernels;
   struct mafat_surroundings around;
@@ -21,22 +22,23 @@ struct mafat_query {
   struct mafat_choice_request request; /* points into this struct */
   struct mafat_front *front;
   char **front_texts;  /* (front->n) */
-  char *plan;                          /* the options'; NULL: search */
-  char *words;                         /* of the search; NULL: none */
-  struct mafat_model_files files;      /* once it is opened: those that plans are timed with; NULL: none is */
-  bool borrows;                        /* network, plan, words and files are another query's */
-  int threads;                         /* the options' */
-  size_t memory_bytes;                 /* the options'; 0: no budget was given */
-  bool weights_assumed;                /* no file was named: Darknet's */
+  char *plan;                          /* from the options; NULL: search */
+  char *words;                         /* parameters of the search; NULL: none */
+  struct mafat_model_files files;      /* while opening, all; afterwards those with which plans are
+                                          timed; NULL: none */
+  bool borrows;                        /* network, plan, words and files belong to another query */
+  int threads;                         /* from the options */
+  size_t memory_bytes;                 /* from the options; 0: no budget */
+  bool weights_assumed;                /* no weights file named: Darknet's order assumed */
   bool floats_only, picture_assumed;
 };
 
-/* One budget's answer. */
+/* Answer for one budget. */
 struct mafat_answer {
   const struct mafat_query *query;
   struct mafat_choice_request request;  /* the query's, with this budget */
   struct mafat_choice choice;
-  struct mafat_paper_prediction *paper; /* NULL: the plan has more than tiles */
+  struct mafat_paper_prediction *paper; /* NULL: the plan has groups other than tiles */
 };
 
 #endif

@@ -1,5 +1,5 @@
-/* What ranks have to have in common, so that they come to one plan and their parts to the same bits: told and compared before any
- * of them opens anything. Its bytes are the first message of any version. */
+/* Properties that all ranks must share to choose one plan and compute the same bits. Exchanged and
+ * compared before any rank opens the model; its bytes are the first message in every version. */
 #ifndef MAFAT_API_RANK_IDENTITY_H
 #define MAFAT_API_RANK_IDENTITY_H
 
@@ -10,25 +10,27 @@
 #include <stdint.h>
 
 struct mafat_rank_identity {
-  char version[24]; /* the program's */
+  char version[24]; /* of the program */
   char host[64];
-  char class[16];   /* of its kernels: how products and sums are rounded; empty: none can be had */
-  uint64_t model, weights; /* checksums of the files; 0: it cannot be read, which opening it tells */
+  char class[16];   /* of its kernels: how products and sums are rounded; empty: not available */
+  uint64_t model, weights; /* checksums of the files; 0: unreadable, reported when opened */
 };
 
-/* cpu: the highest level that is wished; NULL: any. */
+/* cpu: highest allowed level; NULL: any. */
 void mafat_rank_identity_find(struct mafat_rank_identity *id, const struct mafat_model_source *model,
                               const struct mafat_model_source *weights, const char *cpu);
 
-/* Of a file its size and what stands at both ends and at places in between, 256 KiB in all, of smaller ones everything: another
- * training is another everywhere, and nobody reads weights that are not his. 0: it cannot be read, or is NULL. */
+/* Checksum of a file's size and of samples at both ends and in between, 256 KiB in all; smaller
+ * files completely. Another training differs everywhere, so samples suffice, and no rank reads
+ * weights that it does not need. 0: unreadable or NULL. */
 uint64_t mafat_rank_identity_checksum(const struct mafat_model_source *source);
 
-/* Of how many layers what is computed how: the plan's text, and the algorithms that it leaves open. */
+/* Checksum of a plan: its text, number of layers, and the algorithms that the text leaves open. */
 struct mafat_plan;
 uint64_t mafat_rank_identity_plan(const char *text, const struct mafat_plan *plan);
 
-/* The first that differs from rank 0: MAFAT_EINVAL with one line of its number, host and difference. */
+/* Compares with rank 0. MAFAT_EINVAL: names the first rank that differs, its host and the
+ * difference. */
 int mafat_rank_identity_compare(const struct mafat_rank_identity *list, int n, struct mafat_diagnostic *d);
 
 #endif

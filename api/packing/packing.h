@@ -1,5 +1,6 @@
-/* Packed files written, a step at a time: what is asked for, what comes out, and the two kinds of work. With weights of some type,
- * measured or not (narrowing.c); with activations as whole numbers, too (numbering.c). The file is written again until it is good. */
+/* Writes packed files step by step: request, progress, and two modes. narrowing.c chooses weight
+ * types, measured or not; numbering.c quantizes activations too. The file is rewritten until it
+ * meets the request. Used by pack.c. */
 #ifndef MAFAT_API_PACKING_PACKING_H
 #define MAFAT_API_PACKING_PACKING_H
 
@@ -12,30 +13,32 @@ struct mafat_pictures {
 };
 
 struct mafat_packing {
-  int fd;           /* that is being written, */
-  const char *path; /* under this name for the time being, */
-  const char *out;  /* to be called so */
+  int fd;           /* file being written */
+  const char *path; /* its temporary name */
+  const char *out;  /* its final name */
   struct mafat_model_source *weights;
   struct mafat_packed_origin origin;
   struct mafat_warning_sink warnings;
-  enum mafat_dtype type;            /* of weights */
-  bool whole_numbers;               /* activations, by what is seen of: */
+  enum mafat_dtype type;            /* wanted type of weights */
+  bool whole_numbers;               /* quantize activations, calibrated on: */
   struct mafat_pictures calibrate;
-  struct mafat_pictures measure;    /* none: nothing is measured; with whole numbers: by the same */
-  double most_error;                /* of a layer, from where on it is kept wider; INFINITY: none is */
-  struct mafat_network *network;    /* as the model has it; its types become those that are packed */
-  /* The network once more, as the model has it. */
+  struct mafat_pictures measure;    /* empty: nothing is measured; if activations are quantized, the
+                                       calibration pictures are used */
+  double most_error;                /* largest error of a layer that is not kept wider; INFINITY: no
+                                       limit */
+  struct mafat_network *network;    /* as in the model; its types become the packed ones */
+  /* Reads the model's network again. */
   int (*read)(void *context, struct mafat_network **n, struct mafat_diagnostic *d);
   void *context;
 };
 
 enum { MAFAT_PACKING_WAYS = 4 };
 
-/* How far it is, and what it has come to. */
+/* Progress and results. */
 struct mafat_packing_run {
-  struct mafat_packer *packer; /* of what is being written; NULL: that is to begin */
+  struct mafat_packer *packer; /* current writer; NULL: not begun */
   int pass;
-  struct mafat_pack_layer_facts *layers; /* NULL: nothing was measured */
+  struct mafat_pack_layer_facts *layers; /* NULL: not measured */
   int n_layers;
   struct mafat_pack_way_facts ways[MAFAT_PACKING_WAYS];
   int n_ways;
@@ -43,12 +46,13 @@ struct mafat_packing_run {
 };
 
 int mafat_packing_no_memory(const struct mafat_packing *p, struct mafat_diagnostic *d);
-/* Begins to write anew, whatever was written before. */
+/* Begins to write the file again from the start. */
 int mafat_packing_begin(const struct mafat_packing *p, struct mafat_packing_run *run, const struct mafat_network *n,
                         const struct mafat_packed_origin *origin, struct mafat_diagnostic *d);
-/* Goes on; *written: all of it. */
+/* Continues writing; *written: complete. */
 int mafat_packing_write(struct mafat_packing_run *run, bool *written, struct mafat_diagnostic *d);
-/* Each layer's weights as the type has them, or wider. */
+/* Sets the weights' type of each layer to the wanted one, or to a wider one if the layer cannot
+ * have it. */
 void mafat_packing_choose_types(struct mafat_network *n, enum mafat_dtype wanted);
 
 struct mafat_narrowing;
@@ -56,7 +60,7 @@ struct mafat_numbering;
 
 int mafat_narrowing_open(struct mafat_narrowing **out, const struct mafat_packing *p, struct mafat_diagnostic *d);
 int mafat_numbering_open(struct mafat_numbering **out, const struct mafat_packing *p, struct mafat_diagnostic *d);
-/* *done: the file is as it shall be. */
+/* *done: the file meets the request. */
 int mafat_narrowing_step(struct mafat_narrowing *w, struct mafat_packing_run *run, bool *done, struct mafat_diagnostic *d);
 int mafat_numbering_step(struct mafat_numbering *q, struct mafat_packing_run *run, bool *done, struct mafat_diagnostic *d);
 void mafat_narrowing_close(struct mafat_narrowing **narrowing);

@@ -1,4 +1,5 @@
-/* Files that are read, and the one that is written: none of those that are read gives way, and a whole file alone gets its name. */
+/* Checks the paths of a packing: no input file may be overwritten, and only a complete file gets
+ * the final name. */
 #ifndef MAFAT_API_PACKING_PATHS_H
 #define MAFAT_API_PACKING_PATHS_H
 
@@ -6,22 +7,23 @@
 #include "network/network.h"
 
 struct mafat_pack_paths {
-  const char *cfg, *weights, *out; /* cfg: NULL where the weights are a model of another format */
-  char *path;                      /* that is written for the time being; owned */
-  bool given;                      /* the weights are open already, or in memory: their path is but a name */
+  const char *cfg, *weights, *out; /* cfg: NULL if the weights are a model of another format */
+  char *path;                      /* temporary file; owned */
+  bool given;                      /* the weights are an open file or in memory; their path is only
+                                      a name */
   bool replace;
-  const char *replace_name;        /* what messages call it */
+  const char *replace_name;        /* option's name in messages */
 };
 
-/* Neither a folder nor a device is a source, or gives way to a file. */
+/* Fails if a source or the target is a directory or device. */
 int mafat_pack_paths_check(const struct mafat_pack_paths *p, struct mafat_diagnostic *d);
-/* The same of files that the model keeps constants in: they are there, and none of them is written. */
+/* Checks files with constants of the model: they exist and are not overwritten. */
 int mafat_pack_paths_check_network(const struct mafat_pack_paths *p, const struct mafat_network *n, struct mafat_diagnostic *d);
-/* The same of pictures and of "NAME=FILE", which are read while packing. */
+/* Checks pictures and "NAME=FILE" files, which are read while packing. */
 int mafat_pack_paths_check_read(const struct mafat_pack_paths *p, const struct mafat_pack_options *o, struct mafat_diagnostic *d);
-/* The file, empty, open for writing. */
+/* Creates the temporary file, empty and open for writing. */
 int mafat_pack_paths_create(const struct mafat_pack_paths *p, int *fd, struct mafat_diagnostic *d);
-/* It gets its name. */
+/* Renames the temporary file to its final name. */
 int mafat_pack_paths_finish(const struct mafat_pack_paths *p, struct mafat_diagnostic *d);
 
 #endif

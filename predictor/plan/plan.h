@@ -20,7 +20,8 @@ struct mafat_plan_options {
   size_t frame_bytes; /* frame of video that exists when a run begins, until it is converted to the
                          input; default 0: none */
   bool frame_stays;   /* the frame stays until boxes are known, to draw them on it; default false */
-  int only_rank;  /* number, from 1 on, of the rank that this plan is for; default 0: all work, on one device */
+  int only_rank;  /* number, from 1 on, of the rank that this plan is for; default 0: all work, on
+                     one device */
   bool sums_apart; /* several devices: float sums are not continued from rank to rank, but added on
                       the last one, which changes bits; default false */
   bool keep_all;  /* every layer's output exists, without fusion; default false */

@@ -40,12 +40,13 @@
  *                         scheduling of the layers in each group that is not by rows (file,
  *                         postorder, forward, sp, best)
  *   1x1/order=best/inplace
- *                         outputs reuse the buffer of an operand read for the last time, if possible
- *                         (planning/in_place.h); scheduling takes this into account
+ *                         outputs reuse the buffer of an operand read for the last time, if they
+ *                         can (planning/in_place.h); scheduling takes this into account
  *   split(h6:0-12,c6:13)/ranks=6
- *                         six devices share the parts (ranks/rank_parts.h). The last part of a layer
- *                         runs on the first device, as do whole layers. /ranks=6,8-11:2: layers 8 to
- *                         11 on the third. split(whole)/ranks=2,9-15:1: only whole layers */
+ *                         six devices share the parts (ranks/rank_parts.h). The last part of a
+ *                         layer runs on the first device, as do whole layers. /ranks=6,8-11:2:
+ *                         layers 8 to 11 on the third. split(whole)/ranks=2,9-15:1: only whole
+ *                         layers */
 #ifndef MAFAT_PREDICTOR_PLAN_SPEC_H
 #define MAFAT_PREDICTOR_PLAN_SPEC_H
 

@@ -1,5 +1,4 @@
-/* Tensors in the arena, addressed: where pixel (y, x) of a channel block lies.
- * The one place that turns the layout's numbers into pointers. Internal to the
+/* Addresses of tensors in the arena: turns the layout's integers into pointers. Internal to the
  * executor and the kinds of layers. */
 #ifndef MAFAT_RUNNER_ENGINE_TENSORS_H
 #define MAFAT_RUNNER_ENGINE_TENSORS_H
@@ -7,7 +6,7 @@
 #include "predictor/layout/layout.h"
 #include "predictor/plan/partition.h"
 
-/* What a buffer holds now. */
+/* Current contents of a buffer. */
 struct mafat_held {
   struct mafat_box box;
   int first_block; /* of its channels */
@@ -20,20 +19,20 @@ struct mafat_tensors {
   struct mafat_held *held; /* [tensor] */
 };
 
-/* Is it there? Outputs that nobody reads are not. */
+/* True if the tensor is stored. Outputs that no layer reads are not. */
 static inline bool mafat_tensors_has(const struct mafat_tensors *t, int tensor)
 {
   return t->layout->tensors[tensor].buffer >= 0;
 }
 
-/* Which slot a row of one buffer lies in. */
+/* Slot of a row, in a tensor with one buffer. */
 static inline int mafat_tensors_slot(const struct mafat_tensor_layout *l, int y)
 {
   int slot = l->first_slot + y;
   return slot < l->rows ? slot : slot % l->rows;
 }
 
-/* Where a row begins, and how far behind that the first lane of `block` at column x is. */
+/* Address of a row; and bytes from there to the first lane of `block` at column x. */
 static inline char *mafat_tensors_row(const struct mafat_tensors *t, int tensor, int y)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
@@ -52,8 +51,9 @@ static inline size_t mafat_tensors_offset(const struct mafat_tensors *t, int ten
   return elements * l->element_bytes;
 }
 
-/* A channel of a pixel, and what lies around it as far as one buffer holds it: rows and pixels at equal distances, channels of a block
- * side by side. Rows are those of partition buffers; of what lies in none, from the one that is asked for on, until the buffer ends. */
+/* A channel of a pixel, with its surroundings in one buffer: rows and pixels at equal distances,
+ * channels of a block contiguous. Rows are the partition buffer's; without partition buffers, from
+ * y to the end of the buffer. */
 struct mafat_row_view {
   char *at;
   size_t row_bytes, pixel_bytes;
@@ -63,7 +63,7 @@ struct mafat_row_view {
 
 struct mafat_row_view mafat_tensors_row_view(const struct mafat_tensors *t, int tensor, int channel, int y, int x);
 
-/* The partition buffer of whole rows that holds row y: where that begins, *rows of the partition buffer. */
+/* For partition buffers of whole rows: address of row y. *rows: rows of its partition buffer. */
 static inline char *mafat_tensors_row_in_partition(const struct mafat_tensors *t, const struct mafat_tensor_layout *l, int y, struct mafat_span *rows)
 {
   int part = mafat_partition_index(l->partition, MAFAT_ALONG_H, y);
@@ -71,7 +71,8 @@ static inline char *mafat_tensors_row_in_partition(const struct mafat_tensors *t
   return t->arena + t->layout->buffers[l->buffer + part].offset + (size_t)(y - rows->begin) * l->row_bytes;
 }
 
-/* How far behind the beginning of a row of partition buffers of whole rows a channel at column x is. */
+/* For partition buffers of whole rows: bytes from the beginning of a row to a channel at column
+ * x. */
 static inline size_t mafat_tensors_offset_in_row(const struct mafat_tensors *t, int tensor, const struct mafat_tensor_layout *l, int channel, int x)
 {
   int block = channel / MAFAT_CHANNEL_BLOCK, width = mafat_block_width(mafat_network_tensor_shape(t->network, tensor).c, block);
@@ -79,26 +80,27 @@ static inline size_t mafat_tensors_offset_in_row(const struct mafat_tensors *t, 
   return elements * l->element_bytes;
 }
 
-/* Where it is, of what lies in partition buffers. */
+/* Address in a tensor with partition buffers. */
 char *mafat_tensors_in_partition(const struct mafat_tensors *t, int tensor, int channel, int y, int x);
 
-/* First lane of `block` at pixel (y, x); x may reach into the zero columns at a
- * true edge of the map. Pixel and block must be held. */
+/* Address of the first lane of `block` at pixel (y, x). x may be in the zero columns at a true edge
+ * of the map. Pixel and block must be held. */
 static inline char *mafat_tensors_address(const struct mafat_tensors *t, int tensor, int block, int y, int x)
 {
   if (t->layout->tensors[tensor].partition) return mafat_tensors_in_partition(t, tensor, block * MAFAT_CHANNEL_BLOCK, y, x);
   return mafat_tensors_row(t, tensor, y) + mafat_tensors_offset(t, tensor, block, x);
 }
 
-/* From a pixel of a block to the next. */
+/* Bytes between pixels of a block. */
 static inline size_t mafat_tensors_pixel_bytes(const struct mafat_tensors *t, int tensor, int block)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
-  int lanes = l->partition ? l->partition->lanes : 0; /* a partition buffer of a part of a block */
+  int lanes = l->partition ? l->partition->lanes : 0; /* partition buffer of a part of a block */
   return (size_t)(lanes ? lanes : mafat_block_width(mafat_network_tensor_shape(t->network, tensor).c, block)) * l->element_bytes;
 }
 
-/* How far a channel at column x is behind another one at it, in whichever row; false: in each as far as its partition buffer says. */
+/* Bytes from channel `other` to `channel` at column x, in any row. False: depends on the partition
+ * buffer. */
 static inline bool mafat_tensors_apart(const struct mafat_tensors *t, int tensor, int channel, int other, int x, ptrdiff_t *bytes)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
@@ -112,7 +114,7 @@ static inline bool mafat_tensors_apart(const struct mafat_tensors *t, int tensor
   return true;
 }
 
-/* A channel of a pixel: those of its block that are held with it lie beside it. */
+/* Address of a channel of a pixel; held channels of its block are contiguous. */
 static inline char *mafat_tensors_lane(const struct mafat_tensors *t, int tensor, int channel, int y, int x)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
@@ -120,7 +122,7 @@ static inline char *mafat_tensors_lane(const struct mafat_tensors *t, int tensor
   return mafat_tensors_address(t, tensor, channel / MAFAT_CHANNEL_BLOCK, y, x) + (size_t)(channel % MAFAT_CHANNEL_BLOCK) * l->element_bytes;
 }
 
-/* ---- tensors of floats: all that kernels know ---- */
+/* ---- tensors of floats ---- */
 
 static inline float *mafat_tensors_pixel(const struct mafat_tensors *t, int tensor, int block, int y, int x)
 {
@@ -140,16 +142,18 @@ static inline float *mafat_tensors_element(const struct mafat_tensors *t, int te
   return (float *)(void *)mafat_tensors_lane(t, tensor, c, y, x);
 }
 
-/* Rows of a channel, one after the other, each at the same column: without a division for each. */
+/* Walk over the rows of a channel at one column, without a division for each row. */
 struct mafat_tensor_rows {
   char *row;
   size_t row_bytes;
-  int slot, n_slots; /* behind the buffer's last row is its first; of partition buffers, y and where the partition buffer ends */
-  const struct mafat_tensors *tensors; /* of what lies in partition buffers, of which each is looked for; else NULL */
+  int slot, n_slots; /* wraps at the buffer's end; with partition buffers: y, and end of the current
+                        one */
+  const struct mafat_tensors *tensors; /* for partition buffers, each of which is looked up; else
+                                          NULL */
   int tensor, channel, x;
 };
 
-/* Of any type. */
+/* For any type. */
 static inline struct mafat_tensor_rows mafat_tensors_rows(const struct mafat_tensors *t, int tensor, int c, int y,
                                                           int x)
 {
@@ -159,7 +163,7 @@ static inline struct mafat_tensor_rows mafat_tensors_rows(const struct mafat_ten
   return (struct mafat_tensor_rows){.row = row, .row_bytes = l->row_bytes, .slot = mafat_tensors_slot(l, y), .n_slots = l->rows};
 }
 
-/* From a buffer's end to where the next row is. */
+/* Moves from a buffer's end to the next row. */
 void mafat_tensor_rows_turn(struct mafat_tensor_rows *r);
 
 static inline char *mafat_tensor_rows_next_bytes(struct mafat_tensor_rows *r)
@@ -176,9 +180,8 @@ static inline float *mafat_tensor_rows_next(struct mafat_tensor_rows *r)
   return (float *)(void *)mafat_tensor_rows_next_bytes(r);
 }
 
-/* Channel `channel` of slice `source` of an operand, counted in the tensor that it is of in the first
- * band, at row y and column x of the operand: what tells pieces and runs apart tells where they are in
- * any band. */
+/* Address of channel `channel` of source `source` of an operand at row y, column x. The channel is
+ * counted in the first band's tensor, as in pieces and runs, for all bands. */
 static inline float *mafat_tensors_read(const struct mafat_tensors *t, const struct mafat_sources *sources, int source,
                                         int channel, int y, int x)
 {
@@ -186,7 +189,7 @@ static inline float *mafat_tensors_read(const struct mafat_tensors *t, const str
   return mafat_tensors_element(t, s->tensor, channel - sources->list[source].first + s->first, y, x);
 }
 
-/* Element (c, y, x) of what the sources are together. */
+/* Address of element (c, y, x) of the concatenated sources. */
 static inline float *mafat_tensors_behind(const struct mafat_tensors *t, const struct mafat_sources *sources, int c,
                                           int y, int x)
 {
@@ -195,7 +198,7 @@ static inline float *mafat_tensors_behind(const struct mafat_tensors *t, const s
   return mafat_tensors_read(t, sources, i, sources->list[i].first + c, y, x);
 }
 
-/* What the element of a tensor of any type means. */
+/* Value of an element of any type, dequantized. */
 static inline float mafat_tensors_value(const struct mafat_tensors *t, const struct mafat_sources *sources, int c, int y, int x)
 {
   int i = 0;
@@ -209,35 +212,35 @@ static inline float mafat_tensors_value(const struct mafat_tensors *t, const str
   return (float)((double)q->scale * (number - q->zero));
 }
 
-/* ---- runs ---- */
+/* ---- runs of channels ---- */
 
-/* Channels that lie in one block of a source and in one block of the output:
- * what a kernel without sums handles in one go. */
+/* Channels in one block of a source and in one block of the output: processed together by kernels
+ * without sums. */
 struct mafat_run {
-  int tensor, block, lane;   /* source, where it is in the first band */
+  int tensor, block, lane;   /* in the source's first band */
   int out_block, out_lane;
   int n;
-  int source;                /* of the band */
+  int source;                /* index in the band */
 };
 
 /* Iterates over the runs of output channels [begin, end). */
 struct mafat_runs {
   const struct mafat_sources *sources;
-  int source, taken; /* position: source, and channels of it that are done */
+  int source, taken; /* position: source, and channels of it already done */
   int channel, end;  /* output channel */
 };
 
 struct mafat_runs mafat_runs_of(const struct mafat_sources *sources, struct mafat_span channels);
 bool mafat_runs_next(struct mafat_runs *runs, struct mafat_run *run);
 
-/* A run's first channel at row y and column x of the operand whose sources these are. */
+/* Address of a run's first channel at row y, column x of the operand with these sources. */
 static inline float *mafat_runs_read(const struct mafat_tensors *t, const struct mafat_sources *sources,
                                      const struct mafat_run *run, int y, int x)
 {
   return mafat_tensors_read(t, sources, run->source, run->block * MAFAT_CHANNEL_BLOCK + run->lane, y, x);
 }
 
-/* The same of bytes. */
+/* The same for bytes. */
 static inline const unsigned char *mafat_runs_read_bytes(const struct mafat_tensors *t, const struct mafat_sources *sources,
                                                          const struct mafat_run *run, int y, int x)
 {
@@ -247,11 +250,10 @@ static inline const unsigned char *mafat_runs_read_bytes(const struct mafat_tens
   return (const unsigned char *)pixel + channel % MAFAT_CHANNEL_BLOCK;
 }
 
-/* Copies whole maps to and from Darknet's CHW order: what a list of sources holds, `shape`
- * all of it together, and what a tensor shall hold. */
+/* Copies a whole map to or from Darknet's CHW order. `shape`: of all sources together. */
 void mafat_tensors_flatten(const struct mafat_tensors *t, const struct mafat_sources *sources,
                            struct mafat_shape shape, float *flat);
-/* Elements [first, first + n) of a view of it, in row-major order. */
+/* Elements [first, first + n) of a view of the sources, in row-major order. */
 void mafat_tensors_read_view(const struct mafat_tensors *t, const struct mafat_sources *sources,
                              const struct mafat_view *view, long long first, long long n, float *out);
 void mafat_tensors_unflatten(const struct mafat_tensors *t, int tensor, struct mafat_shape shape, const float *flat);

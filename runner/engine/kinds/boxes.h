@@ -1,4 +1,4 @@
-/* What boxes.c and boxes_decode.c share: a head's values and, once a run is done, its boxes. */
+/* Decoders of heads in boxes_decode.c, called through the table entries in boxes.c after a run. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_BOXES_H
 #define MAFAT_RUNNER_ENGINE_KINDS_BOXES_H
 

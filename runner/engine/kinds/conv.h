@@ -1,5 +1,5 @@
-/* What the convolutions share: the tables in scratch that a kernel call reads
- * its arguments from, and whose rows and columns are meant. Internal to the kinds that sum. */
+/* Shared by all convolutions: tables in scratch from which a kernel call reads its arguments, and
+ * the division of a step into units. Internal to the kinds that sum. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_CONV_H
 #define MAFAT_RUNNER_ENGINE_KINDS_CONV_H
 
@@ -7,35 +7,35 @@
 
 #include <string.h>
 
-/* Rows of sums that one call computes: of the step's rows, twice as many where they are pooled. */
+/* Rows of sums of one call: the step's rows, or twice as many if pooled. */
 struct mafat_conv_block {
   struct mafat_span sums; /* rows of sums */
-  int out_y;              /* first row of the step's output */
+  int out_y;              /* first row in the step's output */
 };
 
 /* Units of work of a step: blocks of rows times panels or groups. */
 struct mafat_conv_units {
-  int n;                  /* of a block */
-  int n_blocks, n_lines;  /* lines: rows, or pairs of rows that are pooled, which blocks are made of */
-  int parts;              /* that the last ones of workers' shares come in */
-  bool alone;             /* there is no other worker: */
-  int next, next_block;   /* the unit of the block, and its number */
+  int n;                  /* panels or groups of a block */
+  int n_blocks, n_lines;  /* lines: rows, or pooled pairs of rows, of which blocks are made */
+  int parts;              /* parts into which the last units of a worker's share are divided */
+  bool alone;             /* single worker: next and next_block count its units */
+  int next, next_block;   /* unit of the block, and its number */
   struct mafat_conv_block block;
 };
 
-/* One convolution step being run by one worker. Where the step's layer is a
- * maxpool or a shortcut, the convolution is a layer inside it; under a maxpool
- * everything here is in the convolution's rows and columns but for `out_rows`. */
+/* One convolution step on one worker. If the step's layer is a maxpool or a shortcut, the
+ * convolution is a layer inside it. Under a maxpool, everything but `out_rows` is in the
+ * convolution's rows and columns. */
 struct mafat_conv {
   const struct mafat_worker *worker;
   const struct mafat_step *step;
-  const struct mafat_layer *layer; /* the convolution that reads the input */
-  int index;                       /* its number: whose weights */
-  int pointwise;                   /* the 1x1 that a depthwise lies inside, or -1 */
-  const struct mafat_layer *shortcut; /* adds to what is stored, or NULL */
-  bool pool;                       /* stores the largest of each 2 x 2 */
-  struct mafat_box box;            /* of sums */
-  struct mafat_span in_y;          /* input rows that may be read: the rest counts as zero */
+  const struct mafat_layer *layer; /* convolution that reads the input */
+  int index;                       /* its number, for weights */
+  int pointwise;                   /* the 1x1 that contains a depthwise, or -1 */
+  const struct mafat_layer *shortcut; /* added to stored outputs, or NULL */
+  bool pool;                       /* stores the maximum of each 2 x 2 */
+  struct mafat_box box;            /* of the sums */
+  struct mafat_span in_y;          /* input rows that exist; others count as zero */
   struct mafat_conv_piece *pieces; /* [n_pieces] */
   struct mafat_piece *references;  /* [n_pieces] */
   const float **in_rows;           /* [piece][scratch.in_rows] */
@@ -46,25 +46,25 @@ struct mafat_conv {
   struct mafat_conv_outputs {
     int filter;
     struct mafat_span rows;
-  } outputs;                       /* that the first segment's rows are at; no rows: none yet */
+  } outputs;                       /* position of the first segment's rows; empty: none yet */
 };
 
-/* What a step is, of whatever type: all but `pool`, the tables and the units. */
+/* Initializes a step of any type, without `pool`, tables and units. */
 void mafat_conv_begin(struct mafat_conv *c, const struct mafat_worker *w, const struct mafat_step *step);
 
-/* Takes the tables from the worker's slot; clears the row of zeros. */
+/* Sets the tables in the worker's slot; clears the row of zeros. */
 void mafat_conv_open(struct mafat_conv *c, const struct mafat_worker *w, const struct mafat_step *step);
 
-/* Sets references and n_pieces to the pieces of input channels [channels). */
+/* Fills references and n_pieces for input channels [channels). */
 void mafat_conv_list_pieces(struct mafat_conv *c, struct mafat_span channels);
 
-/* Pointers to n input rows of a piece from `first` on, at input column `x`; rows
- * that may not be read point at zeros. */
+/* Sets pointers to n input rows of a piece from `first` on, at input column `x`; rows that do not
+ * exist point at zeros. */
 void mafat_conv_point_at_rows(const struct mafat_conv *c, const struct mafat_piece *piece, int first,
                               int n, int x, const float **rows);
 
-/* Fills segments for the panel [filters) and rows [y0, y0 + n) of the step's
- * output; returns how many. */
+/* Fills segments for the panel [filters) and rows [y0, y0 + n) of the step's output; returns their
+ * number. */
 int mafat_conv_point_at_output(struct mafat_conv *c, struct mafat_span filters, int y0, int n,
                                struct mafat_conv_segment segments[2]);
 
@@ -73,9 +73,9 @@ static inline struct mafat_piece mafat_conv_piece_of(const struct mafat_run *run
   return (struct mafat_piece){run->tensor, run->block, run->lane, run->n, 0, run->source};
 }
 
-/* ---- tables of pointers to rows, of whatever type ---- */
+/* ---- tables of row pointers, any type ---- */
 
-/* As others, but so many bytes further; those that are `still` are not. */
+/* Copies pointers plus `bytes`; those equal to `still` are not changed. */
 static inline void mafat_conv_move_rows(void *to, const void *from, int n, ptrdiff_t bytes, const void *still)
 {
   for (int r = 0; r < n; r++) {
@@ -86,53 +86,55 @@ static inline void mafat_conv_move_rows(void *to, const void *from, int n, ptrdi
   }
 }
 
-/* Those of a piece as those of another one, `last`, which are there: how far behind them they are. False: it says nothing of them. */
+/* Distance from the rows of piece `last`, whose pointers exist, to those of `piece`. False: not
+ * constant. */
 bool mafat_conv_pieces_apart(const struct mafat_conv *c, const struct mafat_piece *piece, const struct mafat_piece *last, ptrdiff_t *bytes);
 
-/* Points `to` at these rows of the step's output, at a filter: from `first` on, the table that `outputs` is of, which may be the
- * same. */
+/* Fills `to` with pointers to these rows of the step's output at a filter. `first`: table described
+ * by `outputs`; may be the same. */
 void mafat_conv_point_at_filter(struct mafat_conv *c, int filter, struct mafat_span rows, const void *first, void *to);
 
-/* Adds the shortcut's other map, if there is one, to the finished filters of rows
- * [y0, y0 + n) where they lie. */
+/* Adds the shortcut's other map, if any, to the finished filters of rows [y0, y0 + n) in place. */
 void mafat_conv_add(const struct mafat_conv *c, struct mafat_span filters, int y0, int n);
 
-/* The panel's `unit`-th of the filters of a step, panels counted from its first. */
+/* Filters of panel `unit` of a step, counted from its first panel. */
 struct mafat_span mafat_conv_panel(const struct mafat_conv *c, int unit);
 int mafat_conv_n_panels(const struct mafat_conv *c);
 
-/* Ahead of the step's first: it comes in n panels or groups. */
+/* Call before a step's first mafat_conv_take: divides it into n panels or groups. */
 void mafat_conv_share(struct mafat_conv *c, int n);
 
-/* The next unit of work of this worker: a block times one of these panels or groups, which *index says; the last
- * units of a step in blocks of fewer rows. False when none is left. */
+/* Next unit of this worker: a block, and the panel or group *index. The last units of a step have
+ * fewer rows. False when none is left. */
 bool mafat_conv_take(struct mafat_conv *c, struct mafat_conv_block *block, int *index);
 
-/* ---- depthwise in place: what is written over, kept in the slot ---- */
+/* ---- depthwise in place: copies in the slot of rows to be overwritten ---- */
 
-/* Where row y of the block of channels lies that the worker is in. */
+/* Copy of row y of the worker's current channel block. */
 static inline char *mafat_conv_kept_row(const struct mafat_conv *c, int y)
 {
   const struct mafat_scratch *s = c->worker->scratch;
   return c->worker->slot_memory + s->saved_offset + (size_t)(y % s->saved_rows) * s->saved_row_bytes;
 }
 
-/* The worker's next block of channels, all rows of which are its; false when none is left. */
+/* Next channel block of the worker, with all its rows; false when none is left. */
 bool mafat_conv_take_channels(const struct mafat_conv *c, struct mafat_run *run);
-/* Copies these rows of it, with the padding that they are read with. */
+/* Copies these rows of it, with the padding they are read with. */
 void mafat_conv_keep_rows(const struct mafat_conv *c, const struct mafat_run *run, struct mafat_span rows);
-/* The rows of its output from y on that one call computes. */
+/* Output rows from y on that one call computes. */
 static inline struct mafat_span mafat_conv_kept_call(const struct mafat_conv *c, int y)
 {
   return mafat_span(y, mafat_min(y + c->worker->scratch->rows_per_call, c->box.y.end));
 }
 
-/* The ways to compute a step, in files of their names; the first opens a convolution itself. */
+/* Ways to compute a step, in files of their names. mafat_conv_winograd calls mafat_conv_open
+ * itself. */
 int mafat_conv_winograd(const struct mafat_worker *w, const struct mafat_step *step);
 int mafat_conv_winograd_rounds(const struct mafat_worker *w, const struct mafat_step *step);
 int mafat_conv_direct(struct mafat_conv *c);
 int mafat_conv_depthwise(struct mafat_conv *c); /* by itself */
-int mafat_conv_depthwise_in_place(struct mafat_conv *c); /* its output over its input */
-int mafat_conv_separable(struct mafat_conv *c); /* inside the 1x1 that reads it; conv_depthwise.c */
+int mafat_conv_depthwise_in_place(struct mafat_conv *c); /* output over its input */
+int mafat_conv_separable(struct mafat_conv *c); /* inside the 1x1 that reads it
+                                                   (conv_depthwise.c) */
 
 #endif

@@ -1,6 +1,6 @@
-/* Pixels side by side: all channels of some pixels of a row, channel by channel, so that what is done
- * across channels is done for each pixel in a lane of its own. What lanes compute does not depend on how
- * many there are. */
+/* Groups of pixels (lanes): all channels of some pixels of a row, channel by channel, so that an
+ * operation across channels is vectorized over pixels. Results do not depend on the number of
+ * lanes. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_LANES_H
 #define MAFAT_RUNNER_ENGINE_KINDS_LANES_H
 
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Inlined where lanes are 16, and where they are one. */
+/* Inlined for 16 lanes and for one. */
 #define MAFAT_LANES_INLINE static inline __attribute__((always_inline))
 
 /* A unit of work: columns of a row of the step's output. */
@@ -18,21 +18,21 @@ struct mafat_lanes_unit {
   struct mafat_span cols;
 };
 
-/* The worker's next; false when none is left. */
+/* Next unit of the worker; false when none is left. */
 bool mafat_lanes_take(const struct mafat_worker *w, const struct mafat_step *step, struct mafat_lanes_unit *unit);
 
-/* Where the worker has them: channel c of lane i at [c * scratch.lanes + i]. */
+/* Worker's memory: channel c of lane i at [c * scratch.lanes + i]. */
 static inline float *mafat_lanes_memory(const struct mafat_worker *w)
 {
   return (float *)(w->slot_memory + w->scratch->pixel_offset);
 }
 
-/* n pixels of a layer's input from (y, x) on; lanes behind them have the last one. */
+/* Reads n pixels of a layer's input from (y, x) on; lanes past the end repeat the last pixel. */
 void mafat_lanes_read(const struct mafat_worker *w, const struct mafat_layer *l, int y, int x, int n);
-/* As many to its output. */
+/* Writes n pixels of its output. */
 void mafat_lanes_write(const struct mafat_worker *w, int layer, int y, int x, int n);
 
-/* e^x for -87 <= x <= 0, within 2 ulp. As the kernels have it (kernels/activation.h), each operation rounded. */
+/* e^x for -87 <= x <= 0, within 2 ulp. As in kernels/activation.h, with each operation rounded. */
 static inline float mafat_lanes_exponential(float x)
 {
   float shifted = x * 1.44269504f + 12582912.0f; /* 1.5 * 2^23: rounds to the nearest integer */
@@ -54,8 +54,8 @@ static inline float mafat_lanes_exponential(float x)
   return p * power;
 }
 
-/* e^x for each lane's x <= 0, and 0 from -87 on: by a difference that changes nothing else. Loop by loop: with a branch
- * none would be of vectors. */
+/* e^x for each lane's x <= 0; 0 below -87, by a subtraction that changes no other value. Separate
+ * loops, because a branch would prevent vectorization. */
 MAFAT_LANES_INLINE void mafat_lanes_exponentials(const float *x, float *e, int lanes)
 {
   for (int i = 0; i < lanes; i++) e[i] = x[i] < -87.0f ? -87.0f : x[i];

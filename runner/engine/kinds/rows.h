@@ -1,10 +1,10 @@
-/* What kinds that work on rows, each by itself, share. */
+/* Row addresses, and the copy with activation, for kinds that process each row alone. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_ROWS_H
 #define MAFAT_RUNNER_ENGINE_KINDS_ROWS_H
 
 #include "runner/engine/kinds/kind.h"
 
-/* Where a run's channels of the step's row y begin. */
+/* Address of a run's channels in row y of the step's output. */
 static inline float *mafat_rows_out(const struct mafat_worker *w, const struct mafat_step *step,
                                     const struct mafat_run *run, int y)
 {
@@ -18,7 +18,7 @@ static inline unsigned char *mafat_rows_out_bytes(const struct mafat_worker *w, 
   return (unsigned char *)pixel + run->out_lane;
 }
 
-/* Row by row: y = activation(x). */
+/* Computes y = activation(x), row by row. */
 void mafat_rows_copy(const struct mafat_worker *w, const struct mafat_step *step, struct mafat_activating activation);
 
 #endif

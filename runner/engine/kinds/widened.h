@@ -1,11 +1,13 @@
-/* Weights as the kernels take them: floats, wherever they lie and whatever their type. Internal to the kinds that sum. */
+/* Weights as floats for the kernels, whatever their type and storage. Internal to the kinds that
+ * sum. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_WIDENED_H
 #define MAFAT_RUNNER_ENGINE_KINDS_WIDENED_H
 
 #include "runner/engine/kinds/kind.h"
 
-/* As mafat_weights_slice; narrow ones are widened into the worker's slot, so that they are valid until the next call.
- * As many channels as there is room for there (predictor/plan/packing.h: mafat_widened_channels). */
+/* Like mafat_weights_slice, but narrow weights are widened into the worker's slot and stay valid
+ * until the next call. At most as many channels as fit there (predictor/plan/packing.h:
+ * mafat_widened_channels). */
 int mafat_widened_slice(const struct mafat_worker *w, int layer, struct mafat_span filters, struct mafat_span channels,
                         struct mafat_weights_slice *slice);
 

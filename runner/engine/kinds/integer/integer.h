@@ -1,4 +1,4 @@
-/* Kinds of layers that read whole numbers: files of the same names as those of floats. */
+/* Kinds of layers with quantized inputs. Their files have the same names as those for floats. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_INTEGER_INTEGER_H
 #define MAFAT_RUNNER_ENGINE_KINDS_INTEGER_INTEGER_H
 
@@ -11,7 +11,7 @@
 #define STEPLESS(CONSTANT, name)
 #include "network/kinds.def"
 
-/* Channel `channel` of slice `source`, as mafat_tensors_read has it. */
+/* Address of channel `channel` of source `source`, as in mafat_tensors_read. */
 static inline uint8_t *mafat_integer_read(const struct mafat_tensors *t, const struct mafat_sources *sources, int source,
                                           int channel, int y, int x)
 {
@@ -25,7 +25,7 @@ static inline uint8_t *mafat_integer_rows_next(struct mafat_tensor_rows *r)
   return (uint8_t *)mafat_tensor_rows_next_bytes(r);
 }
 
-/* Channel c of what the sources are together; *pixel_bytes: from a pixel to the next. */
+/* Address of channel c of the concatenated sources; *pixel_bytes: distance between pixels. */
 static inline uint8_t *mafat_integer_behind(const struct mafat_tensors *t, const struct mafat_sources *sources, int c, int y,
                                             int x, int *pixel_bytes)
 {
@@ -36,7 +36,7 @@ static inline uint8_t *mafat_integer_behind(const struct mafat_tensors *t, const
   return mafat_integer_read(t, sources, i, channel, y, x);
 }
 
-/* How a blend's operands come together, of which the first has these numbers: all but where they lie. */
+/* Parameters of a blend whose first operand has quantization *x; all but the addresses. */
 struct mafat_integer_blend_call mafat_integer_blend(const struct mafat_network *n, int layer, const struct mafat_quantization *x);
 
 #endif
