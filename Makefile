@@ -152,7 +152,7 @@ $(call objects,runner/weights/pack.c formats/packed/hash.c): EXTRA = -O3
 # Vectorized, without code growth: -O3 would double this code, which every run needs.
 $(call objects,runner/weights/pack_integers.c): EXTRA = -O2 $(call of_gcc,-fvect-cost-model=dynamic)
 # Small: resident in every run, never in an inner loop.
-$(call objects,api/inputs.c api/ports.c api/surroundings.c runner/os/parts.c runner/image/npy.c programs/run_inference/ports.c programs/run_inference/picture_facts.c): EXTRA = -Os
+$(call objects,api/inputs.c api/ports.c api/footprint.c runner/os/parts.c runner/image/npy.c programs/run_inference/ports.c programs/run_inference/picture_facts.c): EXTRA = -Os
 # Small: video code that waits for frames or runs once for each.
 $(call objects,api/frames.c runner/image/frame.c $(wildcard programs/shared/video/*.c) programs/run_inference/video.c): EXTRA = -Os
 # Small: used only on request.

@@ -8,7 +8,7 @@
 #include "runner/calibrate/calibrate_file.h"
 #include "runner/detect/heads/heads.h"
 #include "runner/os/process.h"
-#include "api/surroundings.h"
+#include "api/footprint.h"
 #include "search/greedy/greedy.h"
 
 #include <stdint.h>
@@ -18,10 +18,10 @@
 
 enum { MOST_BOXES = 1000000 }; /* that may be asked for */
 
-void mafat_choose_add_traces(struct mafat_surroundings *around, const struct mafat_search_traces *traces)
+void mafat_choose_add_traces(struct mafat_footprint *footprint, const struct mafat_search_traces *traces)
 {
-  around->process_bytes += traces->left_bytes;
-  around->opening_bytes += traces->heap_bytes;
+  footprint->process_bytes += traces->left_bytes;
+  footprint->opening_bytes += traces->heap_bytes;
 }
 
 static int write_text(struct mafat_choice *c, const struct mafat_network *n)
@@ -47,9 +47,9 @@ static int take(struct mafat_choice *c, const struct mafat_choice_request *r, en
   int code = mafat_plan_make(&c->plan, spec, s->network, s->n_layers, &options, d);
   if (code == MAFAT_OK) code = mafat_layout_make(&c->layout, s->network, c->plan, d);
   if (code) return code;
-  struct mafat_surroundings around = *s->around;
-  mafat_choose_add_traces(&around, &c->traces);
-  mafat_predict(&c->prediction, c->layout, &around);
+  struct mafat_footprint footprint = *s->footprint;
+  mafat_choose_add_traces(&footprint, &c->traces);
+  mafat_predict(&c->prediction, c->layout, &footprint);
   c->fits = c->prediction.charge_bytes <= r->budget_bytes;
   code = write_text(c, s->network);
   if (code == MAFAT_OK) code = mafat_latency_predict(&c->latency, s->network, c->plan, c->layout, s->calibration);
@@ -97,7 +97,7 @@ static int find_timed(struct mafat_front **front, const struct mafat_search *by,
   struct mafat_plan_timer *timer;
   options.network = search->network;
   options.n_layers = search->n_layers;
-  options.around = search->around;
+  options.footprint = search->footprint;
   int code = mafat_plan_timer_open(&timer, &options, d);
   if (code) return code;
   request.timer = mafat_plan_timer_for_search(timer);
@@ -113,10 +113,10 @@ int mafat_choose_search(struct mafat_front **front, const struct mafat_search *b
   size_t timer_bytes = 0;
   size_t before = own_bytes();
   /* What opening takes is known behind it: until then plans are charged what running them takes. */
-  struct mafat_surroundings running = *search->around;
+  struct mafat_footprint running = *search->footprint;
   running.opening_bytes = running.program_bytes = 0;
   struct mafat_search_request request = *search;
-  request.around = &running;
+  request.footprint = &running;
   int code = timed && timed->weights ? find_timed(front, by, &request, timed, &timer_bytes, d) : by->find(front, &request, d);
   if (code) return code;
   mafat_process_trim_heap();
@@ -124,9 +124,9 @@ int mafat_choose_search(struct mafat_front **front, const struct mafat_search *b
   size_t after = own_bytes(), gone = mafat_heap_bytes((*front)->heap);
   traces->left_bytes = after > before + gone ? after - before - gone : 0;
   traces->heap_bytes = mafat_heap_most_bytes((*front)->heap) + timer_bytes;
-  struct mafat_surroundings around = *search->around;
-  mafat_choose_add_traces(&around, traces);
-  size_t opening = mafat_predict_opening(&around);
+  struct mafat_footprint footprint = *search->footprint;
+  mafat_choose_add_traces(&footprint, traces);
+  size_t opening = mafat_predict_opening(&footprint);
   for (int i = 0; i < (*front)->n; i++) {
     struct mafat_candidate *c = &(*front)->list[i];
     size_t charge = mafat_predict_charge_with(c->charge_bytes, c->resident_bytes, traces->left_bytes);
@@ -174,7 +174,7 @@ int mafat_choose_network(struct mafat_network **network, int *n_layers, struct m
   int code = mafat_fork_find(&wish.fork, o->fork, d);
   if (code == MAFAT_OK) code = mafat_given_check(&given, d);
   if (code) return code;
-  mafat_surroundings_begin(mafat_reader_of(model)->imports);
+  mafat_footprint_begin(mafat_reader_of(model)->imports);
   code = mafat_reader_network(network, model, &(struct mafat_reading){&wish, &given, &o->warnings}, d);
   if (code) return code;
   int all = (*network)->n_layers;

@@ -77,7 +77,7 @@ void mafat_choose_time(struct mafat_choice_request *request, struct mafat_model_
 int mafat_choose_search(struct mafat_front **front, const struct mafat_search *by, const struct mafat_search_request *search,
                         const struct mafat_plan_timer_options *timed, struct mafat_search_traces *traces, struct mafat_diagnostic *d);
 /* Adds a search's memory to the process footprint. */
-void mafat_choose_add_traces(struct mafat_surroundings *around, const struct mafat_search_traces *traces);
+void mafat_choose_add_traces(struct mafat_footprint *footprint, const struct mafat_search_traces *traces);
 
 /* Chooses a plan. If a given plan, or the greedy search's, does not fit with algorithms chosen by
  * layer, it is made with direct convolution; other searches choose algorithms themselves.

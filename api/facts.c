@@ -172,7 +172,7 @@ static void check_resident(const struct mafat_model *m, size_t resident_bytes, s
     c->off_bytes = resident_bytes - p.resident_bytes;
     return;
   }
-  size_t own = m->choice.layout->total_bytes, shared = m->around.arena_bytes, off = p.resident_bytes - resident_bytes;
+  size_t own = m->choice.layout->total_bytes, shared = m->footprint.arena_bytes, off = p.resident_bytes - resident_bytes;
   size_t arena = own > shared ? own : shared;
   long long arena_off = (long long)arena - (long long)mafat_process_resident_bytes_of(mafat_executor_arena(m->executor), arena);
   c->in_arena = 2 * arena_off > (long long)off;

@@ -2,7 +2,7 @@
 #include "include/mafat_video.h"
 #include "runner/image/frame.h"
 #include "runner/os/process.h"
-#include "api/surroundings.h"
+#include "api/footprint.h"
 #include "api/model.h"
 #include "base/sized.h"
 
@@ -26,11 +26,11 @@ unsigned char *mafat_model_frame_room(struct mafat_model *m)
  * room for none, where outputs may still be read. */
 static int take_decoder(struct mafat_model *m, size_t bytes, struct mafat_diagnostic *d)
 {
-  struct mafat_surroundings around = m->around;
+  struct mafat_footprint footprint = m->footprint;
   if (bytes <= m->frame_decoder_bytes) return MAFAT_OK;
-  around.image_bytes = 0;
-  around.frames_bytes += bytes - m->frame_decoder_bytes;
-  int code = mafat_model_take_surroundings(m, &around, "frame", "decoding this frame", d);
+  footprint.image_bytes = 0;
+  footprint.frames_bytes += bytes - m->frame_decoder_bytes;
+  int code = mafat_model_take_footprint(m, &footprint, "frame", "decoding this frame", d);
   if (code == MAFAT_OK) m->frame_decoder_bytes = bytes;
   return code;
 }
@@ -38,9 +38,9 @@ static int take_decoder(struct mafat_model *m, size_t bytes, struct mafat_diagno
 /* As pictures in memory have it: what makes rows of it must fit, too. */
 static int take_frame(struct mafat_model *m, const struct mafat_image *image, struct mafat_diagnostic *d)
 {
-  struct mafat_surroundings around = m->around;
-  mafat_surroundings_set_picture(&around, image, m->network);
-  return mafat_model_take_surroundings(m, &around, "frame", "reading this frame", d);
+  struct mafat_footprint footprint = m->footprint;
+  mafat_footprint_set_picture(&footprint, image, m->network);
+  return mafat_model_take_footprint(m, &footprint, "frame", "reading this frame", d);
 }
 
 int mafat_model_run_frame_of(struct mafat_model *m, const char *frames, const unsigned char *bytes, size_t n, struct mafat_diagnostic *d)
@@ -51,7 +51,7 @@ int mafat_model_run_frame_of(struct mafat_model *m, const char *frames, const un
   int code = mafat_model_begin_run(m, bytes, "a frame", d);
   if (code == MAFAT_OK && !frames) code = mafat_fail(d, MAFAT_EINVAL, "expected what frames these are, found nothing");
   if (code == MAFAT_OK) code = mafat_frame_format_read(&frame.format, frames, d);
-  if (code == MAFAT_OK) code = mafat_surroundings_check_input(&m->picture.input, m->network, d);
+  if (code == MAFAT_OK) code = mafat_footprint_check_input(&m->picture.input, m->network, d);
   if (code == MAFAT_OK) code = mafat_image_open_frame(&image, &frame, &m->picture.input, d);
   if (code == MAFAT_OK) code = take_frame(m, image, d);
   if (code) {

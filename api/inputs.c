@@ -1,6 +1,6 @@
 /* Runs on floats, and on files of floats: of the only input of a network, and of several by their names. */
 #include "runner/os/process.h"
-#include "api/surroundings.h"
+#include "api/footprint.h"
 #include "api/model.h"
 #include "api/ports.h"
 
@@ -93,9 +93,9 @@ void mafat_model_close_inputs(struct mafat_model *m)
 /* Reading this file, and what other inputs are in files. */
 static int take_file(struct mafat_model *m, const char *path, struct mafat_diagnostic *d)
 {
-  struct mafat_surroundings around = m->around;
-  mafat_surroundings_set_floats(&around, m->network);
-  return mafat_model_take_surroundings(m, &around, path, "reading floats", d);
+  struct mafat_footprint footprint = m->footprint;
+  mafat_footprint_set_floats(&footprint, m->network);
+  return mafat_model_take_footprint(m, &footprint, path, "reading floats", d);
 }
 
 int mafat_model_run_inputs(struct mafat_model *m, struct mafat_diagnostic *d)

@@ -5,7 +5,7 @@
 #include "runner/engine/kinds/kind.h"
 #include "runner/os/headroom.h"
 #include "runner/os/process.h"
-#include "api/surroundings.h"
+#include "api/footprint.h"
 #include "api/rank_choice.h"
 #include "base/sized.h"
 #include "api/model_files.h"
@@ -24,7 +24,7 @@ const char *mafat_version(void)
 
 void mafat_model_predict(const struct mafat_model *m, struct mafat_prediction *p)
 {
-  mafat_predict(p, m->choice.layout, &m->around);
+  mafat_predict(p, m->choice.layout, &m->footprint);
 }
 
 size_t mafat_model_charge_bytes(const struct mafat_model *m)
@@ -73,7 +73,7 @@ static int choose_plan(struct mafat_model *m, struct mafat_model_source *weights
   }
   request.search.network = m->network;
   request.search.n_layers = m->n_layers;
-  request.search.around = &m->around;
+  request.search.footprint = &m->footprint;
   if (m->link) basis.options.only_rank = m->link->rank + 1;
   m->budget_bytes = request.budget_bytes;
   m->budget_source = request.budget_source;
@@ -81,7 +81,7 @@ static int choose_plan(struct mafat_model *m, struct mafat_model_source *weights
   code = mafat_choose(&m->choice, &request, d);
   if (code == MAFAT_OK && m->link) m->plan_sum = mafat_rank_identity_plan(ranks.text, m->choice.plan) + (m->link->sums_apart ? 1 : 0);
   mafat_rank_choice_close(&ranks);
-  mafat_choose_add_traces(&m->around, &m->choice.traces);
+  mafat_choose_add_traces(&m->footprint, &m->choice.traces);
   m->algorithm = m->choice.algorithm;
   m->calibrated = basis.calibration.measured;
   return code;
@@ -91,7 +91,7 @@ static int choose_plan(struct mafat_model *m, struct mafat_model_source *weights
 static int decide_lock(struct mafat_model *m, struct mafat_diagnostic *d)
 {
   const struct mafat_layout *l = m->choice.layout;
-  size_t arena = m->around.arena_bytes > l->mapped_bytes ? m->around.arena_bytes : l->mapped_bytes;
+  size_t arena = m->footprint.arena_bytes > l->mapped_bytes ? m->footprint.arena_bytes : l->mapped_bytes;
   return mafat_lock_decide(&m->lock, mafat_model_charge_bytes(m), l->kept_bytes + arena, "", d);
 }
 
@@ -102,7 +102,7 @@ static __attribute__((noinline)) void make_headroom(const struct mafat_model *m)
   struct mafat_prediction p;
   mafat_model_predict(m, &p);
   size_t here = p.process + p.kernel + p.reserve / 2;
-  mafat_surroundings_settle(&m->around, m->network, m->kernels, m->choice.layout, p.charge_bytes - here);
+  mafat_footprint_settle(&m->footprint, m->network, m->kernels, m->choice.layout, p.charge_bytes - here);
   mafat_headroom_make(p.charge_bytes, here, "");
 }
 
@@ -121,7 +121,7 @@ static __attribute__((noinline)) int open_plan(struct mafat_model *m, struct maf
   struct mafat_weights_options weights = {.lock = &m->lock};
   if ((code = mafat_weights_open_source(&m->weights, source, m->network, m->choice.plan, m->choice.layout, &weights, &o->warnings, d)))
     return code;
-  mafat_surroundings_forget_import();
+  mafat_footprint_forget_import();
   m->load_ms = mafat_process_now_ms() - before;
   struct mafat_executor_options options;
   mafat_executor_defaults(&options);
@@ -133,7 +133,7 @@ static __attribute__((noinline)) int open_plan(struct mafat_model *m, struct maf
   mafat_pressure_open(&m->pressure, "");
   mafat_process_trim_heap(); /* of what searching and reading left there */
   code = mafat_executor_open(&m->executor, m->network, m->choice.plan, m->choice.layout, m->weights, &options, d);
-  if (code == MAFAT_OK && m->lock.on) m->heap = mafat_surroundings_lock(&m->around, m->network, m->kernels, m->choice.layout);
+  if (code == MAFAT_OK && m->lock.on) m->heap = mafat_footprint_lock(&m->footprint, m->network, m->kernels, m->choice.layout);
   return code;
 }
 
@@ -173,19 +173,19 @@ static int open_model(struct mafat_model *m, struct mafat_model_files *files, co
   if (code == MAFAT_ENOMEM) return code;
   if (mafat_choose_is_timed(o) && (code = mafat_model_files_open_weights(files, t->own_weights, d))) return code;
   if (o->frames && (code = mafat_frame_format_read(&m->frame, o->frames, d))) return code;
-  struct mafat_surroundings_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels,
+  struct mafat_footprint_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels,
                                                o->arena, mafat_choose_reserve(o), &m->picture.input, o->frames ? &m->frame : NULL,
                                                o->beside_bytes, o->frames_stay, mafat_model_files_absent_bytes(files)};
   /* Reading weights needs memory too, and counts on an arena without pages. */
   if (o->arena) mafat_arena_forget(o->arena, NULL);
-  if ((code = mafat_surroundings_measure(&m->around, &request, d))) return code;
+  if ((code = mafat_footprint_measure(&m->footprint, &request, d))) return code;
   if (o->frames) m->frame_decoder_bytes = mafat_image_frame_bytes(&m->frame, &m->picture.input, o->frames_stay);
-  if (m->link) m->around.late_bytes += m->link->late_bytes;
+  if (m->link) m->footprint.late_bytes += m->link->late_bytes;
   code = choose_plan(m, files->weights, o, d);
-  if (code == MAFAT_ELIMIT && o->picture_may_fail && m->around.file_bytes) {
+  if (code == MAFAT_ELIMIT && o->picture_may_fail && m->footprint.file_bytes) {
     /* The first of several pictures is no measure of the others: judge the plan
      * by an ordinary one, and refuse this picture when its turn comes. */
-    mafat_surroundings_assume_picture(&m->around, m->network, &m->picture.input);
+    mafat_footprint_assume_picture(&m->footprint, m->network, &m->picture.input);
     code = choose_plan(m, files->weights, o, d);
   }
   if (code || (code = decide_lock(m, d))) return code;
@@ -256,19 +256,19 @@ void mafat_model_close(struct mafat_model **model)
 
 /* ---- running ---- */
 
-int mafat_model_take_surroundings(struct mafat_model *m, const struct mafat_surroundings *around, const char *name,
+int mafat_model_take_footprint(struct mafat_model *m, const struct mafat_footprint *footprint, const char *name,
                                   const char *doing, struct mafat_diagnostic *d)
 {
   struct mafat_prediction p;
-  mafat_predict(&p, m->choice.layout, around);
+  mafat_predict(&p, m->choice.layout, footprint);
   if (p.charge_bytes > m->budget_bytes && !m->best_effort && !m->link)
     return mafat_fail(d, MAFAT_ELIMIT, "%.200s: does not fit: %s needs %zu bytes in all, the budget (%s) is %zu bytes",
                       name, doing, p.charge_bytes, m->budget_source, m->budget_bytes);
-  for (int i = 0; around->floats_bytes < m->around.floats_bytes && i < m->network->n_inputs; i++)
+  for (int i = 0; footprint->floats_bytes < m->footprint.floats_bytes && i < m->network->n_inputs; i++)
     mafat_raw_input_release(&m->inputs[i].raw);
-  m->around = *around;
+  m->footprint = *footprint;
   /* What reads a whole input meets an arena that lacks as much, as the prediction has it. */
-  if (!mafat_layout_takes_rows(m->choice.layout)) mafat_executor_make_room(m->executor, around->image_bytes);
+  if (!mafat_layout_takes_rows(m->choice.layout)) mafat_executor_make_room(m->executor, footprint->image_bytes);
   return MAFAT_OK;
 }
 
@@ -277,13 +277,13 @@ static int open_picture(struct mafat_model *m, const char *path, const struct ma
                         struct mafat_image **image, struct mafat_diagnostic *d)
 {
   const struct mafat_image_input *input = &m->picture.input;
-  int code = mafat_surroundings_check_input(input, m->network, d);
+  int code = mafat_footprint_check_input(input, m->network, d);
   if (code == MAFAT_OK)
     code = pixels ? mafat_image_open_pixels(image, pixels, input, d) : mafat_image_open(image, path, input, d);
   if (code) return code;
-  struct mafat_surroundings around = m->around;
-  mafat_surroundings_set_picture(&around, *image, m->network);
-  if ((code = mafat_model_take_surroundings(m, &around, pixels ? "pixels" : path, "decoding this picture", d))) return code;
+  struct mafat_footprint footprint = m->footprint;
+  mafat_footprint_set_picture(&footprint, *image, m->network);
+  if ((code = mafat_model_take_footprint(m, &footprint, pixels ? "pixels" : path, "decoding this picture", d))) return code;
   m->placement = *mafat_image_placement(*image);
   return MAFAT_OK;
 }

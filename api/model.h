@@ -27,7 +27,7 @@ struct mafat_model_input {
 struct mafat_model {
   struct mafat_network *network;
   int n_layers;
-  struct mafat_surroundings around;
+  struct mafat_footprint footprint;
   size_t budget_bytes;
   const char *budget_source;
   bool best_effort;
@@ -78,7 +78,7 @@ void mafat_model_predict(const struct mafat_model *m, struct mafat_prediction *p
 int mafat_model_begin_run(struct mafat_model *m, const void *given, const char *what, struct mafat_diagnostic *d);
 /* Replaces the process footprint by that of the next input. MAFAT_ELIMIT: the run would exceed the
  * budget; `name` and `doing` for the message. */
-int mafat_model_take_surroundings(struct mafat_model *m, const struct mafat_surroundings *around, const char *name,
+int mafat_model_take_footprint(struct mafat_model *m, const struct mafat_footprint *footprint, const char *name,
                                   const char *doing, struct mafat_diagnostic *d);
 /* Runs on an open picture and closes it. */
 int mafat_model_run_image(struct mafat_model *m, struct mafat_image **image, double opened_at, struct mafat_diagnostic *d);

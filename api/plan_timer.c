@@ -3,7 +3,7 @@
 #include "runner/engine/executor.h"
 #include "runner/engine/kinds/kind.h"
 #include "runner/os/process.h"
-#include "api/surroundings.h"
+#include "api/footprint.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -67,11 +67,11 @@ static int check_room(struct mafat_plan_timer *t, const struct mafat_layout *lay
 {
   const struct mafat_plan_timer_options *o = &t->options;
   struct mafat_prediction p;
-  mafat_predict(&p, layout, o->around);
+  mafat_predict(&p, layout, o->footprint);
   if (p.charge_bytes > o->budget_bytes)
     return mafat_fail(d, MAFAT_ELIMIT, "%s: to measure how long a plan takes needs %zu bytes, the budget (%s) is %zu bytes",
                       o->network->path, p.charge_bytes, o->budget_source, o->budget_bytes);
-  size_t bytes = p.resident_bytes - o->around->process_bytes;
+  size_t bytes = p.resident_bytes - o->footprint->process_bytes;
   if (bytes > t->most_bytes) t->most_bytes = bytes;
   return MAFAT_OK;
 }
@@ -82,7 +82,7 @@ static int read_weights(struct mafat_plan_timer *t, struct mafat_diagnostic *d)
   const struct mafat_plan_timer_options *o = &t->options;
   if (t->weights) return MAFAT_OK;
   int code = mafat_weights_open_kept_source(&t->weights, o->weights, o->network, o->n_layers, NULL, d);
-  if (code == MAFAT_OK) mafat_surroundings_forget_import();
+  if (code == MAFAT_OK) mafat_footprint_forget_import();
   return code;
 }
 

@@ -15,7 +15,7 @@ struct mafat_plan_timer_options {
   int n_layers;
   struct mafat_model_source *weights;
   const struct mafat_kernels *kernels;
-  const struct mafat_surroundings *around; /* process footprint of a plan's prediction */
+  const struct mafat_footprint *footprint; /* process footprint of a plan's prediction */
   size_t budget_bytes;       /* allowed charge while a plan is timed */
   const char *budget_source; /* for messages */
   /* Clock, and milliseconds that the last run spent on its input, replaced in tests; NULL: the

@@ -7,7 +7,7 @@
 #include "api/facts.h"
 #include "api/ports.h"
 #include "runner/os/budget.h"
-#include "api/surroundings.h"
+#include "api/footprint.h"
 #include "base/sized.h"
 #include "runner/weights/weights.h"
 #include "formats/packed/packed.h"
@@ -31,10 +31,10 @@ static int look_around(struct mafat_query *q, const struct mafat_model_options *
   q->picture_assumed = !o->picture && !o->frames && !q->floats_only;
   struct mafat_frame_format frame;
   if (o->frames && (code = mafat_frame_format_read(&frame, o->frames, d))) return code;
-  struct mafat_surroundings_request request = {q->network, o->picture, o->picture_may_fail, q->floats_only, q->kernels, o->arena,
+  struct mafat_footprint_request request = {q->network, o->picture, o->picture_may_fail, q->floats_only, q->kernels, o->arena,
                                                mafat_choose_reserve(o), &q->picture.input, o->frames ? &frame : NULL, o->beside_bytes, o->frames_stay, mafat_model_files_absent_bytes(&q->files)};
-  code = mafat_surroundings_measure(&q->around, &request, d);
-  q->around.process_bytes += RUNNERS_HEAP;
+  code = mafat_footprint_measure(&q->footprint, &request, d);
+  q->footprint.process_bytes += RUNNERS_HEAP;
   return code;
 }
 
@@ -71,7 +71,7 @@ static int find_front(struct mafat_query *q, struct mafat_diagnostic *d)
   s->n_layers = q->n_layers;
   s->options = &q->basis.options;
   s->calibration = &q->basis.calibration;
-  s->around = &q->around;
+  s->footprint = &q->footprint;
   /* By the best: what may be had, whatever is taken. */
   int code = mafat_choose_search(&q->front, mafat_search_at(0), s, NULL, &q->request.traces, d);
   if (code) return code;
@@ -260,7 +260,7 @@ int mafat_query_describe(const struct mafat_query *q, struct mafat_query_facts *
       .n_front = q->front->n,
       .fork = mafat_fork_name(q->network->fork),
       .fork_sign = q->network->fork_sign[0] ? q->network->fork_sign : NULL,
-      .reserve_bytes = q->around.reserve_bytes,
+      .reserve_bytes = q->footprint.reserve_bytes,
       .picture = mafat_facts_picture(&q->picture),
       .decode = mafat_head_name(q->network),
       .decode_sign = mafat_head_name(q->network) ? q->network->decoded.sign : NULL,

@@ -16,7 +16,7 @@ struct mafat_query {
                                           the network opened first */
   int n_layers;
   const struct mafat_kernels *kernels;
-  struct mafat_surroundings around;
+  struct mafat_footprint footprint;
   struct mafat_picture picture;
   struct mafat_choice_basis basis;
   struct mafat_choice_request request; /* points into this struct */

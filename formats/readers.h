@@ -26,7 +26,7 @@ struct mafat_weights_kind {
 struct mafat_reader {
   struct mafat_format format;
   bool holds_weights; /* its files hold networks with their weights */
-  bool imports;       /* reading uses the import code for graphs (api/surroundings.h) */
+  bool imports;       /* reading uses the import code for graphs (api/footprint.h) */
   bool (*begins)(const char beginning[MAFAT_SOURCE_BEGINNING]);
   /* Reads a network. NULL: use `graph`. */
   int (*network)(struct mafat_network **out, struct mafat_model_source *source, const struct mafat_reading *how,

@@ -87,7 +87,7 @@ struct mafat_kind {
   bool mergeable;  /* output is determined by the input and the fields that merge.c compares */
   bool within;     /* can read and write part of a channel block (floats only) */
   bool looks_up; /* copies columns of its second operand, from anywhere, by indices in the first */
-  /* not in any cfg: its code is resident only for networks that use it (api/surroundings.c) */
+  /* not in any cfg: its code is resident only for networks that use it (api/footprint.c) */
   bool apart;
 
   /* Checks the parameters against the shapes of the operands. Fills in `out` and, for several

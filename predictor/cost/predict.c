@@ -47,58 +47,58 @@ static size_t kernel_bytes(size_t resident_bytes)
   return plus(MAFAT_KERNEL_BYTES + MAFAT_PAGE_TABLES, pages(resident_bytes / MAFAT_PAGE_TABLE));
 }
 
-size_t mafat_predict_opening(const struct mafat_surroundings *around)
+size_t mafat_predict_opening(const struct mafat_footprint *footprint)
 {
-  size_t most = around->opening_bytes > around->program_bytes ? around->opening_bytes : around->program_bytes;
+  size_t most = footprint->opening_bytes > footprint->program_bytes ? footprint->opening_bytes : footprint->program_bytes;
   size_t own = plus(most, kernel_bytes(most));
-  return plus(own, plus(around->reserve_bytes, MAFAT_CHARGE_AHEAD));
+  return plus(own, plus(footprint->reserve_bytes, MAFAT_CHARGE_AHEAD));
 }
 
-static size_t winograd_bytes(const struct mafat_layout *layout, const struct mafat_surroundings *around)
+static size_t winograd_bytes(const struct mafat_layout *layout, const struct mafat_footprint *footprint)
 {
   size_t sum = 0;
-  for (int i = 0; i < MAFAT_N_WINOGRADS; i++) sum += layout->winograds >> i & 1 ? around->winograd_bytes[i] : 0;
+  for (int i = 0; i < MAFAT_N_WINOGRADS; i++) sum += layout->winograds >> i & 1 ? footprint->winograd_bytes[i] : 0;
   return sum;
 }
 
 void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout,
-                   const struct mafat_surroundings *around)
+                   const struct mafat_footprint *footprint)
 {
   size_t threads = (size_t)layout->n_workers - 1;
   *p = (struct mafat_prediction){
-      .process = plus(around->process_bytes, around->late_bytes + around->decoder_bytes + winograd_bytes(layout, around) +
+      .process = plus(footprint->process_bytes, footprint->late_bytes + footprint->decoder_bytes + winograd_bytes(layout, footprint) +
                                                  pages(layout->parts_bytes)),
-      .threads = threads * (MAFAT_THREAD_PAGES + pages(around->stack_bytes)),
+      .threads = threads * (MAFAT_THREAD_PAGES + pages(footprint->stack_bytes)),
       .weights = plus(layout->kept_bytes, layout->tag_bytes[MAFAT_TAG_WEIGHTS]),
       .activations = layout->tag_bytes[MAFAT_TAG_ACTIVATIONS],
       .scratch = layout->tag_bytes[MAFAT_TAG_SCRATCH],
       .input = layout->tag_bytes[MAFAT_TAG_INPUT],
-      .image = plus(around->image_bytes, plus(around->floats_bytes, around->frames_bytes)),
-      .io = plus(layout->tag_bytes[MAFAT_TAG_IO], around->file_bytes),
-      .reserve = around->reserve_bytes,
+      .image = plus(footprint->image_bytes, plus(footprint->floats_bytes, footprint->frames_bytes)),
+      .io = plus(layout->tag_bytes[MAFAT_TAG_IO], footprint->file_bytes),
+      .reserve = footprint->reserve_bytes,
   };
   p->peak = find_peak(layout);
-  size_t own = pages(layout->total_bytes), shared = pages(around->arena_bytes);
+  size_t own = pages(layout->total_bytes), shared = pages(footprint->arena_bytes);
   size_t arena = own > shared ? own : shared, rest = plus(plus(p->process, p->threads), pages(layout->kept_bytes));
-  rest = plus(rest, pages(around->frames_bytes));
+  rest = plus(rest, pages(footprint->frames_bytes));
   /* Frame behind frame there is no time before boxes, and what they need behind the arena stays. */
   if (layout->frame_buffer >= 0) rest = plus(rest, pages(layout->mapped_bytes - layout->total_bytes));
   /* A whole picture is decoded before the first layer runs, and the decoder only
    * meets the input, and a frame's room; one that comes row by row lives beside the layers. */
   size_t first, end;
   mafat_layout_before_layers(layout, &first, &end);
-  if (!mafat_layout_takes_rows(layout)) rest = plus(rest, pages(around->floats_bytes));
+  if (!mafat_layout_takes_rows(layout)) rest = plus(rest, pages(footprint->floats_bytes));
   size_t decoding = mafat_layout_takes_rows(layout)
-                        ? plus(arena, plus(plus(around->image_bytes, around->floats_bytes), around->turned_bytes))
-                        : plus(end - first, around->image_bytes);
+                        ? plus(arena, plus(plus(footprint->image_bytes, footprint->floats_bytes), footprint->turned_bytes))
+                        : plus(end - first, footprint->image_bytes);
   decoding = pages(decoding);
   p->resident_bytes = plus(rest, arena);
   p->kernel = plus(kernel_bytes(p->resident_bytes), threads * MAFAT_THREAD_CHARGE);
-  size_t user = plus(plus(rest, arena > decoding ? arena : decoding), pages(around->file_bytes));
+  size_t user = plus(plus(rest, arena > decoding ? arena : decoding), pages(footprint->file_bytes));
   size_t late =
       pages(mafat_boxes_late_bytes(layout->most_boxes, layout->box_points, layout->mapped_bytes - layout->total_bytes));
   size_t running = plus(plus(plus(user, late), p->kernel), plus(p->reserve, MAFAT_CHARGE_AHEAD));
-  size_t opening = mafat_predict_opening(around);
+  size_t opening = mafat_predict_opening(footprint);
   p->charge_bytes = running > opening ? running : opening;
 }
 

@@ -10,7 +10,7 @@
 enum { MAFAT_DECODER_JPEG = 1, MAFAT_DECODER_PNG = 2, MAFAT_DECODER_RULE = 4, MAFAT_DECODER_VIDEO = 8 };
 
 /* Process footprint: bytes that do not depend on the plan. */
-struct mafat_surroundings {
+struct mafat_footprint {
   size_t process_bytes; /* resident before weights and arena exist */
   size_t late_bytes;    /* added later beside weights and arena: records of plan and layout; code
                            that could not be made resident before */
@@ -82,10 +82,10 @@ enum { MAFAT_PREDICT_SLACK = 256 << 10 };
 bool mafat_predict_holds(size_t predicted_bytes, size_t measured_bytes);
 
 void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout,
-                   const struct mafat_surroundings *around);
+                   const struct mafat_footprint *footprint);
 
 /* Largest charge while a plan is chosen; a lower bound for every plan's charge. */
-size_t mafat_predict_opening(const struct mafat_surroundings *around);
+size_t mafat_predict_opening(const struct mafat_footprint *footprint);
 
 /* Charge of the same prediction if the process were larger by more_bytes; equals mafat_predict to
  * the byte. */

@@ -48,7 +48,7 @@ struct mafat_image_info {
   int source_channels;  /* as stored, with alpha; a palette counts as 3 */
   int orientation;      /* EXIF, 1 to 8; 1 is upright */
   bool turned;          /* upside down or sideways: cannot be read by rows */
-  /* video frame other than MJPEG, with code in a part of its own (api/surroundings.c) */
+  /* video frame other than MJPEG, with code in a part of its own (api/footprint.c) */
   bool frame;
   bool whole;           /* progressive or interlaced: decoded completely before row 0 */
   const char *format;   /* "JPEG", "PNG", "PPM", "PGM", "pixels", or a frame format */

@@ -1,5 +1,5 @@
 /* Lists the integer kernels and selects the best for the processor. Called by the executor
- * (runner/engine/executor.c), calibration and api/surroundings.c. Queries processor features;
+ * (runner/engine/executor.c), calibration and api/footprint.c. Queries processor features;
  * constant tables. */
 #include "runner/kernels/integer.h"
 

@@ -1,5 +1,5 @@
 /* Makes the kernel reclaim unused pages of the cgroup before the first run. Called by api/model.c
- * (once per model) and api/surroundings.c (free memory). Maps and touches memory temporarily; reads
+ * (once per model) and api/footprint.c (free memory). Maps and touches memory temporarily; reads
  * /proc/self/pagemap and the cgroup's files. */
 #include "runner/os/headroom.h"
 

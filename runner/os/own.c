@@ -1,4 +1,4 @@
-/* Lists and locks this process's private writable mappings. Called by api/surroundings.c and
+/* Lists and locks this process's private writable mappings. Called by api/footprint.c and
  * api/model.c for locking, and by runner/os/headroom.c. Reads /proc/self/maps; mlocks; trims the
  * heap. */
 #include "runner/os/own.h"

@@ -1,5 +1,5 @@
 /* Measures this process (resident bytes, faults, swap) and controls which of its code pages are
- * resident. Called by api/surroundings.c, api/facts.c and api/model.c. Reads /proc; uses madvise,
+ * resident. Called by api/footprint.c, api/facts.c and api/model.c. Reads /proc; uses madvise,
  * mlock and mprotect on the program's own mappings. */
 #include "runner/os/process.h"
 

@@ -64,7 +64,7 @@ static int measure_plan(struct mafat_candidate *c, const struct mafat_search_req
   if (code == MAFAT_OK) code = mafat_latency_predict(&latency, r->network, plan, layout, r->calibration);
   if (code == MAFAT_OK) {
     if (least) layout->mapped_bytes = layout->total_bytes; /* boxes may find room among what is dead */
-    mafat_predict(&bytes, layout, r->around);
+    mafat_predict(&bytes, layout, r->footprint);
     c->charge_bytes = bytes.charge_bytes;
     c->resident_bytes = bytes.resident_bytes;
     c->arena_bytes = layout->total_bytes;

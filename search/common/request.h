@@ -18,7 +18,7 @@ struct mafat_search_request {
   const struct mafat_network *network;
   int n_layers;
   const struct mafat_plan_options *options; /* algorithm MAFAT_AUTO: the search chooses per layer */
-  const struct mafat_surroundings *around;
+  const struct mafat_footprint *footprint;
   const struct mafat_calibration *calibration;
   int most_threads; /* the search may choose up to this many; 0: the options' number */
   double plan_seconds; /* time limit; 0: the default effort */

@@ -257,7 +257,7 @@ static void tell_macs(struct golden_text *t, const struct golden_case *c)
 
 static void tell_bytes(struct golden_text *t, const struct golden_case *c)
 {
-  static const struct mafat_surroundings nothing;
+  static const struct mafat_footprint nothing;
   struct mafat_prediction p;
   mafat_predict(&p, c->layout, &nothing);
   golden_say(t, "weights %zu, activations %zu, scratch %zu, input %zu, io %zu, threads %zu\n", p.weights, p.activations,

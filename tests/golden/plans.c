@@ -99,7 +99,7 @@ bool golden_request_fixed(struct golden_request *r, int number, const struct maf
 
 int golden_search(struct golden_searches *s, const struct mafat_network *n, struct mafat_diagnostic *d)
 {
-  static const struct mafat_surroundings around = {.process_bytes = 900 << 10, .image_bytes = 200 << 10};
+  static const struct mafat_footprint footprint = {.process_bytes = 900 << 10, .image_bytes = 200 << 10};
   *s = (struct golden_searches){.network = n};
   mafat_calibration_defaults(&s->calibration, "portable");
   int code = MAFAT_OK;
@@ -107,7 +107,7 @@ int golden_search(struct golden_searches *s, const struct mafat_network *n, stru
     struct mafat_plan_options options;
     mafat_plan_defaults(&options);
     options.packed = packed;
-    struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .around = &around,
+    struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .footprint = &footprint,
                                            .calibration = &s->calibration, .most_threads = packed ? 2 : 0};
     code = mafat_search_front(&s->fronts[packed], &request, d);
   }

@@ -1,5 +1,5 @@
 /* The twenty plans that every network is asked for: fixed texts, and what the searches find with
- * built-in prices, in surroundings that are the same everywhere. */
+ * built-in prices, with a process footprint that is the same everywhere. */
 #ifndef MAFAT_TESTS_GOLDEN_PLANS_H
 #define MAFAT_TESTS_GOLDEN_PLANS_H
 

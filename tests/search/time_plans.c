@@ -87,7 +87,7 @@ static bool open_entry(struct bench *b, struct entry *e)
     fprintf(stderr, "time_plans: %s: %s\n", e->text, b->d.text);
     return false;
   }
-  struct mafat_surroundings none = {0};
+  struct mafat_footprint none = {0};
   struct mafat_prediction p;
   struct mafat_latency latency;
   mafat_predict(&p, e->layout, &none);

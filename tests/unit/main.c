@@ -27,7 +27,7 @@
   X(floors) X(executor) X(separable) X(ranks) X(rank_identity) X(rank_choice) X(suppress) X(option) X(names) X(calibration) X(plan_timer) X(model) X(layers) X(threads) X(cancel) X(api) \
   X(api_runs) X(api_queries) X(api_packs) X(files) \
   X(detect) X(detect_choice) X(classify) X(heads) \
-  X(budget) X(headroom) X(lock) X(surroundings) X(arena) \
+  X(budget) X(headroom) X(lock) X(footprint) X(arena) \
   X(raw_input) X(ports) X(http) X(route) LIBRARY_SUITES(X)
 
 #define DECLARE(name) Suite *name##_suite(void);

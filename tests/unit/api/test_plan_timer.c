@@ -51,7 +51,7 @@ static void set_clock(const double *list, int n)
 
 /* ---- a timer ---- */
 
-static const struct mafat_surroundings around = {.process_bytes = 900 << 10};
+static const struct mafat_footprint footprint = {.process_bytes = 900 << 10};
 
 struct timed {
   struct mafat_network *network;
@@ -69,7 +69,7 @@ static struct timed prepare(void)
   t.plan = test_plan(t.network, "1x1/NoCut");
   t.layout = test_layout(t.network, t.plan);
   t.options = (struct mafat_plan_timer_options){.network = t.network, .n_layers = t.network->n_layers, .kernels = mafat_kernels_find(NULL),
-                                                .around = &around, .budget_bytes = SIZE_MAX, .budget_source = "--memory", .now_ms = now_ms, .input_ms = input_ms};
+                                                .footprint = &footprint, .budget_bytes = SIZE_MAX, .budget_source = "--memory", .now_ms = now_ms, .input_ms = input_ms};
   return t;
 }
 
@@ -134,11 +134,11 @@ START_TEST(what_it_takes_is_what_is_predicted)
   t.options.weights = t.weights;
   t.options.now_ms = NULL; /* the machine's clock */
   t.options.input_ms = NULL;
-  mafat_predict(&p, t.layout, &around);
+  mafat_predict(&p, t.layout, &footprint);
   t.options.budget_bytes = p.charge_bytes;
   ck_assert_msg(time_once(&t, &ms, &bytes, &d) == MAFAT_OK, "%s", d.text);
   ck_assert(isfinite(ms));
-  ck_assert_uint_eq(bytes, p.resident_bytes - around.process_bytes);
+  ck_assert_uint_eq(bytes, p.resident_bytes - footprint.process_bytes);
   ck_assert_uint_ge(bytes, t.layout->mapped_bytes + t.layout->kept_bytes);
   finish(&t);
 }
@@ -155,7 +155,7 @@ START_TEST(a_budget_may_have_no_room_for_it)
   struct mafat_model_source *none;
   ck_assert_int_eq(mafat_model_source_open_regular(&none, "/dev/null", NULL), MAFAT_OK);
   t.options.weights = none;
-  mafat_predict(&p, t.layout, &around);
+  mafat_predict(&p, t.layout, &footprint);
   t.options.budget_bytes = p.charge_bytes - 1;
   ck_assert_int_eq(time_once(&t, &ms, &bytes, &d), MAFAT_ELIMIT);
   ck_assert_msg(strstr(d.text, "to measure how long a plan takes needs ") && strstr(d.text, "the budget (--memory) is "), "%s", d.text);

@@ -125,13 +125,13 @@ static int make_layout(struct bench *b)
 static int choose_given(struct bench *b)
 {
   static const struct mafat_plan_options options = {.algorithm = MAFAT_AUTO, .n_threads = 1};
-  struct mafat_surroundings around = {0};
+  struct mafat_footprint footprint = {0};
   struct mafat_calibration calibration;
   struct mafat_choice choice;
   mafat_calibration_defaults(&calibration, "portable");
   struct mafat_choice_request request = {
       .search = {.network = b->network, .n_layers = b->network->n_layers, .options = &options,
-                 .around = &around, .calibration = &calibration},
+                 .footprint = &footprint, .calibration = &calibration},
       .plan = b->plan_text, .budget_bytes = 1, .budget_source = "a test", .best_effort = true};
   int code = mafat_choose(&choice, &request, &b->d);
   if (code == MAFAT_OK && (!choice.layout || choice.fits)) code = 1;

@@ -114,7 +114,7 @@ END_TEST
 /* The plans that searches find, words of depthwise layers among them. */
 static void check_front(const struct mafat_network *n, struct mafat_weights *w, const float *apart, size_t bytes)
 {
-  static const struct mafat_surroundings around = {.process_bytes = 3 << 20};
+  static const struct mafat_footprint footprint = {.process_bytes = 3 << 20};
   struct mafat_plan_options options;
   struct mafat_calibration calibration;
   struct mafat_diagnostic d = {""};
@@ -122,7 +122,7 @@ static void check_front(const struct mafat_network *n, struct mafat_weights *w, 
   mafat_plan_defaults(&options);
   mafat_calibration_defaults(&calibration, "avx512");
   options.algorithm = MAFAT_DIRECT; /* whose bits are those of any plan */
-  struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .around = &around, .calibration = &calibration};
+  struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .footprint = &footprint, .calibration = &calibration};
   ck_assert_msg(mafat_search_front(&front, &request, &d) == MAFAT_OK, "%s", d.text);
   for (int i = 0; i < front->n; i++) {
     char text[TEST_PLAN_ROOM];

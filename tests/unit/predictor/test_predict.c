@@ -43,9 +43,9 @@ static void lay_again(const char *text)
 
 static struct mafat_prediction predict(size_t process, size_t image, size_t file)
 {
-  struct mafat_surroundings around = {.process_bytes = process, .image_bytes = image, .file_bytes = file};
+  struct mafat_footprint footprint = {.process_bytes = process, .image_bytes = image, .file_bytes = file};
   struct mafat_prediction p;
-  mafat_predict(&p, layout, &around);
+  mafat_predict(&p, layout, &footprint);
   return p;
 }
 
@@ -63,16 +63,16 @@ END_TEST
 
 START_TEST(test_the_reserve_is_charged_and_not_resident)
 {
-  struct mafat_surroundings around = {.process_bytes = 1 << 20};
+  struct mafat_footprint footprint = {.process_bytes = 1 << 20};
   struct mafat_prediction none = predict(1 << 20, 0, 0), p;
   ck_assert_uint_eq(none.reserve, 0);
-  around.reserve_bytes = 123456;
-  mafat_predict(&p, layout, &around);
+  footprint.reserve_bytes = 123456;
+  mafat_predict(&p, layout, &footprint);
   ck_assert_uint_eq(p.reserve, 123456);
   ck_assert_uint_eq(p.charge_bytes, none.charge_bytes + 123456);
   ck_assert_uint_eq(p.resident_bytes, none.resident_bytes);
-  around.reserve_bytes = SIZE_MAX;
-  mafat_predict(&p, layout, &around);
+  footprint.reserve_bytes = SIZE_MAX;
+  mafat_predict(&p, layout, &footprint);
   ck_assert_uint_eq(p.charge_bytes, SIZE_MAX);
 }
 END_TEST
@@ -80,17 +80,17 @@ END_TEST
 /* Searching may take more than running: then that is what has to fit. */
 START_TEST(test_no_plan_costs_less_than_its_search)
 {
-  struct mafat_surroundings around = {.process_bytes = 1 << 20, .opening_bytes = 1 << 20, .reserve_bytes = 123456};
+  struct mafat_footprint footprint = {.process_bytes = 1 << 20, .opening_bytes = 1 << 20, .reserve_bytes = 123456};
   struct mafat_prediction small, large;
-  mafat_predict(&small, layout, &around);
-  ck_assert_uint_gt(small.charge_bytes, mafat_predict_opening(&around));
-  around.opening_bytes = small.charge_bytes;
-  mafat_predict(&large, layout, &around);
-  ck_assert_uint_eq(large.charge_bytes, mafat_predict_opening(&around));
+  mafat_predict(&small, layout, &footprint);
+  ck_assert_uint_gt(small.charge_bytes, mafat_predict_opening(&footprint));
+  footprint.opening_bytes = small.charge_bytes;
+  mafat_predict(&large, layout, &footprint);
+  ck_assert_uint_eq(large.charge_bytes, mafat_predict_opening(&footprint));
   ck_assert_uint_gt(large.charge_bytes, small.charge_bytes + 123456 + MAFAT_CHARGE_AHEAD);
   ck_assert_uint_eq(large.resident_bytes, small.resident_bytes);
-  around.opening_bytes = SIZE_MAX;
-  ck_assert_uint_eq(mafat_predict_opening(&around), SIZE_MAX);
+  footprint.opening_bytes = SIZE_MAX;
+  ck_assert_uint_eq(mafat_predict_opening(&footprint), SIZE_MAX);
 }
 END_TEST
 
@@ -118,9 +118,9 @@ END_TEST
 
 static size_t charge_of(size_t image, size_t turned)
 {
-  struct mafat_surroundings around = {.image_bytes = image, .turned_bytes = turned};
+  struct mafat_footprint footprint = {.image_bytes = image, .turned_bytes = turned};
   struct mafat_prediction p;
-  mafat_predict(&p, layout, &around);
+  mafat_predict(&p, layout, &footprint);
   ck_assert_uint_eq(p.resident_bytes, predict(0, 0, 0).resident_bytes);
   ck_assert_uint_eq(p.image, image);
   return p.charge_bytes;
@@ -143,12 +143,12 @@ END_TEST
  * row elsewhere. */
 START_TEST(test_what_reads_floats_is_resident_beside_whole_inputs)
 {
-  const struct mafat_surroundings around = {.floats_bytes = 3 * MAFAT_PAGE};
+  const struct mafat_footprint footprint = {.floats_bytes = 3 * MAFAT_PAGE};
   struct mafat_prediction none, p;
   for (int rows = 0; rows < 2; rows++) {
     lay_again(rows ? "rows/NoCut" : "1x1/NoCut");
     none = predict(0, 0, 0);
-    mafat_predict(&p, layout, &around);
+    mafat_predict(&p, layout, &footprint);
     ck_assert_uint_eq(p.image, 3 * MAFAT_PAGE);
     ck_assert_uint_eq(p.resident_bytes, none.resident_bytes + (rows ? 0 : 3 * MAFAT_PAGE));
     ck_assert_uint_ge(p.charge_bytes, none.charge_bytes + 3 * MAFAT_PAGE);

@@ -17,7 +17,7 @@
 
 Suite *best_suite(void);
 
-static const struct mafat_surroundings around = {.process_bytes = 900 << 10, .image_bytes = 200 << 10};
+static const struct mafat_footprint footprint = {.process_bytes = 900 << 10, .image_bytes = 200 << 10};
 
 struct search {
   struct mafat_network *network;
@@ -32,7 +32,7 @@ static void set_up(struct search *s, struct mafat_network *n)
   mafat_plan_defaults(&s->options);
   mafat_calibration_defaults(&s->calibration, "avx2");
   s->request = (struct mafat_search_request){
-      .network = n, .n_layers = n->n_layers, .options = &s->options, .around = &around, .calibration = &s->calibration};
+      .network = n, .n_layers = n->n_layers, .options = &s->options, .footprint = &footprint, .calibration = &s->calibration};
 }
 
 static void random_options(struct search *s, struct test_rng *rng)
@@ -70,7 +70,7 @@ static struct mafat_candidate predict(const struct search *s, const char *text, 
   struct mafat_diagnostic d = {""};
   ck_assert_msg(mafat_plan_read(&plan, text, s->network, s->request.n_layers, &options, &d) == MAFAT_OK, "%s", d.text);
   ck_assert_msg(mafat_layout_make(&layout, s->network, plan, &d) == MAFAT_OK, "%s", d.text);
-  mafat_predict(&p, layout, &around);
+  mafat_predict(&p, layout, &footprint);
   ck_assert_int_eq(mafat_latency_predict(&latency, s->network, plan, layout, &s->calibration), MAFAT_OK);
   mafat_layout_close(&layout);
   mafat_plan_close(&plan);

@@ -12,7 +12,7 @@
 
 Suite *depthwise_suite(void);
 
-static const struct mafat_surroundings around = {.process_bytes = 900 << 10, .image_bytes = 200 << 10};
+static const struct mafat_footprint footprint = {.process_bytes = 900 << 10, .image_bytes = 200 << 10};
 static char cfg[TEST_CFG_ROOM];
 
 struct search {
@@ -40,7 +40,7 @@ static void set_up(struct search *s, const char *level, bool integers, int threa
   s->options.n_threads = threads;
   mafat_calibration_defaults(&s->calibration, level);
   s->request = (struct mafat_search_request){.network = s->network, .n_layers = s->network->n_layers, .options = &s->options,
-                                             .around = &around, .calibration = &s->calibration};
+                                             .footprint = &footprint, .calibration = &s->calibration};
 }
 
 static struct mafat_candidate measure(const struct search *s, const struct mafat_spec *spec, int threads)

@@ -477,7 +477,7 @@ static struct found search_by(const char *name, const struct mafat_network *n, c
 {
   const struct mafat_search *by;
   const char *none;
-  static const struct mafat_surroundings around = {.process_bytes = 3 << 20, .program_bytes = 4 << 20};
+  static const struct mafat_footprint footprint = {.process_bytes = 3 << 20, .program_bytes = 4 << 20};
   struct mafat_plan_options options;
   struct mafat_calibration calibration;
   struct mafat_front *front;
@@ -486,7 +486,7 @@ static struct found search_by(const char *name, const struct mafat_network *n, c
   mafat_plan_defaults(&options);
   options.algorithm = MAFAT_DIRECT;
   mafat_calibration_defaults(&calibration, "avx2");
-  struct mafat_search_request r = {.network = n, .n_layers = n->n_layers, .options = &options, .around = &around,
+  struct mafat_search_request r = {.network = n, .n_layers = n->n_layers, .options = &options, .footprint = &footprint,
                                    .calibration = &calibration, .words = words, .plan_seconds = seconds};
   ck_assert_int_eq(mafat_search_find(&by, &none, name, &d), MAFAT_OK);
   ck_assert_msg(by->find(&front, &r, &d) == MAFAT_OK, "%s", d.text);

@@ -18,7 +18,7 @@
 
 Suite *least_suite(void);
 
-static const struct mafat_surroundings around = {.process_bytes = 3 << 20, .program_bytes = 4 << 20};
+static const struct mafat_footprint footprint = {.process_bytes = 3 << 20, .program_bytes = 4 << 20};
 
 struct search {
   struct mafat_network *network;
@@ -32,7 +32,7 @@ static void set_up(struct search *s, struct mafat_network *n)
   s->network = n;
   mafat_plan_defaults(&s->options);
   mafat_calibration_defaults(&s->calibration, "avx2");
-  s->request = (struct mafat_search_request){.network = n, .n_layers = n->n_layers, .options = &s->options, .around = &around,
+  s->request = (struct mafat_search_request){.network = n, .n_layers = n->n_layers, .options = &s->options, .footprint = &footprint,
                                              .calibration = &s->calibration, .least = true};
 }
 

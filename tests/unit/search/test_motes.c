@@ -552,7 +552,7 @@ START_TEST(states_are_seen_once)
 }
 END_TEST
 
-static const struct mafat_surroundings around = {.process_bytes = 900 << 10, .image_bytes = 200 << 10};
+static const struct mafat_footprint footprint = {.process_bytes = 900 << 10, .image_bytes = 200 << 10};
 
 /* One plan, of no more bytes than whole maps and no more than delta times their time; the same bits. */
 START_TEST(the_search_finds_a_plan_within_delta)
@@ -570,7 +570,7 @@ START_TEST(the_search_finds_a_plan_within_delta)
   mafat_calibration_defaults(&calibration, "avx2");
   char words[32];
   snprintf(words, sizeof words, "delta=1.2,beam=%d", test_random_int(&rng, 1, 8));
-  struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .around = &around,
+  struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .footprint = &footprint,
                                          .calibration = &calibration, .words = words};
   ck_assert_msg(mafat_search_motes(&f, &request, &d) == MAFAT_OK, "%s", d.text);
   ck_assert_int_eq(f->n, 1);
@@ -632,7 +632,7 @@ static struct found search_with(struct mafat_search_timer timer, double delta, d
                                          "[convolutional]\nfilters=96\ngroups=96\nsize=3\npad=1\nactivation=relu\n"
                                          "[convolutional]\nfilters=16\nsize=1\nactivation=linear\n");
   mafat_calibration_defaults(&calibration, "avx2");
-  struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .around = &around,
+  struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .footprint = &footprint,
                                          .calibration = &calibration, .words = words, .plan_seconds = plan_seconds, .timer = timer};
   struct mafat_front *front;
   f.code = mafat_search_motes(&front, &request, &f.d);

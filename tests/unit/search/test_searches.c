@@ -16,7 +16,7 @@
 
 Suite *searches_suite(void);
 
-static const struct mafat_surroundings around = {.process_bytes = 3 << 20, .program_bytes = 4 << 20};
+static const struct mafat_footprint footprint = {.process_bytes = 3 << 20, .program_bytes = 4 << 20};
 
 /* The published ones. Tiles of feature maps may compute overlap again, which ours do not: these are not compared. */
 static const struct {
@@ -48,7 +48,7 @@ static void check_least(const struct mafat_network *n, const char *name, enum ma
   mafat_calibration_defaults(&calibration, "avx2");
   options.algorithm = algorithm;
   options.n_threads = threads;
-  struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .around = &around, .calibration = &calibration};
+  struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .footprint = &footprint, .calibration = &calibration};
   const struct mafat_candidate least = find("least", &request, plan);
   if (least.redundant_macs) test_fail_case(name, plan, "computes something twice");
   for (size_t i = 0; i < sizeof rivals / sizeof *rivals; i++) {

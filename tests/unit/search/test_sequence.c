@@ -84,7 +84,7 @@ static size_t arena_of(const struct mafat_network *n, const char *text)
 
 static size_t grouping(struct mafat_network *n)
 {
-  static const struct mafat_surroundings around = {.process_bytes = 3 << 20, .program_bytes = 4 << 20};
+  static const struct mafat_footprint footprint = {.process_bytes = 3 << 20, .program_bytes = 4 << 20};
   struct mafat_plan_options options;
   struct mafat_calibration calibration;
   struct mafat_front *front;
@@ -92,7 +92,7 @@ static size_t grouping(struct mafat_network *n)
   struct mafat_diagnostic d = {""};
   mafat_plan_defaults(&options);
   mafat_calibration_defaults(&calibration, "avx2");
-  struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .around = &around,
+  struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .footprint = &footprint,
                                          .calibration = &calibration, .least = true};
   ck_assert_int_eq(mafat_front_open(&front), MAFAT_OK);
   ck_assert_int_eq(mafat_sequence_make(&s, n, n->n_layers, false, NULL), MAFAT_OK);

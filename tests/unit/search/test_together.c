@@ -19,7 +19,7 @@
 
 Suite *together_suite(void);
 
-static const struct mafat_surroundings around = {.process_bytes = 900 << 10, .image_bytes = 200 << 10};
+static const struct mafat_footprint footprint = {.process_bytes = 900 << 10, .image_bytes = 200 << 10};
 static char cfg[8192];
 
 static void convolution(int filters, int size, int stride, int groups)
@@ -56,7 +56,7 @@ static struct mafat_network *open_network(int side, int c)
 static struct mafat_search_request request_of(const struct mafat_network *n, const struct mafat_plan_options *options,
                                               const struct mafat_calibration *c)
 {
-  return (struct mafat_search_request){.network = n, .n_layers = n->n_layers, .options = options, .around = &around, .calibration = c};
+  return (struct mafat_search_request){.network = n, .n_layers = n->n_layers, .options = options, .footprint = &footprint, .calibration = c};
 }
 
 /* ---- transfers ---- */

@@ -575,7 +575,7 @@ static void check_plan(const struct mafat_search_request *r, const struct mafat_
 
 START_TEST(plans_are_found_that_have_constants)
 {
-  static const struct mafat_surroundings around;
+  static const struct mafat_footprint footprint;
   struct mafat_calibration calibration;
   struct mafat_plan_options options;
   struct mafat_front *front;
@@ -584,7 +584,7 @@ START_TEST(plans_are_found_that_have_constants)
   mafat_calibration_defaults(&calibration, "avx2");
   mafat_plan_defaults(&options);
   const struct mafat_search_request request = {
-      .network = p.network, .n_layers = 2, .options = &options, .around = &around, .calibration = &calibration};
+      .network = p.network, .n_layers = 2, .options = &options, .footprint = &footprint, .calibration = &calibration};
   ck_assert_int_eq(mafat_search_front(&front, &request, &diagnostic), MAFAT_OK);
   for (int i = 0; i < front->n; i++) check_plan(&request, &front->list[i]);
   mafat_front_close(&front);

@@ -1,5 +1,5 @@
-/* Covers api/surroundings.c: what is measured and looked up before a plan is chosen. */
-#include "api/surroundings.h"
+/* Covers api/footprint.c: what is measured and looked up before a plan is chosen. */
+#include "api/footprint.h"
 
 #include "runner/image/raw_input.h"
 #include "runner/os/process.h"
@@ -8,7 +8,7 @@
 #include <check.h>
 #include <stdio.h>
 
-Suite *surroundings_suite(void);
+Suite *footprint_suite(void);
 
 static struct mafat_network *network_of(int channels)
 {
@@ -18,36 +18,36 @@ static struct mafat_network *network_of(int channels)
   return test_network(cfg);
 }
 
-static struct mafat_surroundings measure(int channels, const char *picture, bool may_fail, bool floats_only, int expected)
+static struct mafat_footprint measure(int channels, const char *picture, bool may_fail, bool floats_only, int expected)
 {
-  struct mafat_surroundings around;
+  struct mafat_footprint footprint;
   struct mafat_diagnostic d;
   struct mafat_network *n = network_of(channels);
-  struct mafat_surroundings_request request = {
+  struct mafat_footprint_request request = {
       .network = n, .picture = picture, .picture_may_fail = may_fail, .floats_only = floats_only};
-  ck_assert_int_eq(mafat_surroundings_measure(&around, &request, &d), expected);
+  ck_assert_int_eq(mafat_footprint_measure(&footprint, &request, &d), expected);
   mafat_network_close(&n);
-  return around;
+  return footprint;
 }
 
 /* An ordinary picture is assumed, so that a plan can be judged without one. */
 START_TEST(test_without_a_picture_an_ordinary_one_is_assumed)
 {
   struct mafat_image_input input = {64, 64, 3, .fit = MAFAT_FIT_STRETCH};
-  struct mafat_surroundings around = measure(3, NULL, false, false, MAFAT_OK);
-  ck_assert_uint_eq(around.image_bytes, mafat_image_bytes_assumed(&input));
-  ck_assert_uint_eq(around.file_bytes, 0);
-  ck_assert_uint_eq(around.turned_bytes, 0);
+  struct mafat_footprint footprint = measure(3, NULL, false, false, MAFAT_OK);
+  ck_assert_uint_eq(footprint.image_bytes, mafat_image_bytes_assumed(&input));
+  ck_assert_uint_eq(footprint.file_bytes, 0);
+  ck_assert_uint_eq(footprint.turned_bytes, 0);
 }
 END_TEST
 
 START_TEST(test_the_process_is_measured)
 {
-  struct mafat_surroundings around = measure(3, NULL, false, true, MAFAT_OK);
+  struct mafat_footprint footprint = measure(3, NULL, false, true, MAFAT_OK);
   size_t now = mafat_process_resident_bytes();
-  ck_assert_uint_gt(around.process_bytes, now / 2);
-  ck_assert_uint_lt(around.process_bytes, now + (1 << 20));
-  ck_assert_uint_gt(around.late_bytes, 0);
+  ck_assert_uint_gt(footprint.process_bytes, now / 2);
+  ck_assert_uint_lt(footprint.process_bytes, now + (1 << 20));
+  ck_assert_uint_gt(footprint.late_bytes, 0);
 }
 END_TEST
 
@@ -86,13 +86,13 @@ START_TEST(test_records_are_counted_by_layers)
 {
   static const char head[] = "[net]\nwidth=8\nheight=8\nchannels=3\n", layer[] = "[maxpool]\nsize=1\nstride=1\n";
   char cfg[8192];
-  struct mafat_surroundings few, many;
+  struct mafat_footprint few, many;
   struct mafat_diagnostic d;
   size_t n = (size_t)snprintf(cfg, sizeof cfg, "%s", head);
   for (int i = 0; i < 100; i++) n += (size_t)snprintf(cfg + n, sizeof cfg - n, "%s", layer);
   struct mafat_network *network = test_network(cfg);
-  struct mafat_surroundings_request request = {.network = network, .floats_only = true};
-  ck_assert_int_eq(mafat_surroundings_measure(&many, &request, &d), MAFAT_OK);
+  struct mafat_footprint_request request = {.network = network, .floats_only = true};
+  ck_assert_int_eq(mafat_footprint_measure(&many, &request, &d), MAFAT_OK);
   mafat_network_close(&network);
   few = measure(3, NULL, false, true, MAFAT_OK);
   ck_assert_uint_ge(many.late_bytes, few.late_bytes + 99 * 256);
@@ -100,10 +100,10 @@ START_TEST(test_records_are_counted_by_layers)
 }
 END_TEST
 
-Suite *surroundings_suite(void)
+Suite *footprint_suite(void)
 {
-  Suite *s = suite_create("surroundings");
-  TCase *t = tcase_create("surroundings");
+  Suite *s = suite_create("footprint");
+  TCase *t = tcase_create("footprint");
   tcase_add_test(t, test_without_a_picture_an_ordinary_one_is_assumed);
   tcase_add_test(t, test_the_process_is_measured);
   tcase_add_test(t, test_floats_need_no_decoder);

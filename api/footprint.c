@@ -1,4 +1,4 @@
-#include "api/surroundings.h"
+#include "api/footprint.h"
 
 #include "base/part.h"
 #include "network/constant.h"
@@ -152,7 +152,7 @@ static size_t part_bytes(const struct mafat_process_part *part)
 }
 
 MAFAT_PART(opening)
-static size_t parts_bytes(const struct mafat_surroundings_request *r, unsigned decoders, unsigned winograds)
+static size_t parts_bytes(const struct mafat_footprint_request *r, unsigned decoders, unsigned winograds)
 {
   struct parts p = parts_of_runs(r->network, r->kernels, decoders, winograds);
   size_t bytes = 0;
@@ -175,7 +175,7 @@ static void forget_code(size_t coming_bytes)
 }
 
 /* What opening a model enters comes at once and not a window at a time. */
-MAFAT_PART(opening) void mafat_surroundings_begin(bool imports)
+MAFAT_PART(opening) void mafat_footprint_begin(bool imports)
 {
   if (!mafat_code_is_placed()) return;
   if (imports) populate(MAFAT_CODE_import);
@@ -186,28 +186,28 @@ MAFAT_PART(opening) void mafat_surroundings_begin(bool imports)
   forget_code(0);
 }
 
-void mafat_surroundings_settle(const struct mafat_surroundings *around, const struct mafat_network *n,
+void mafat_footprint_settle(const struct mafat_footprint *footprint, const struct mafat_network *n,
                                const struct mafat_kernels *kernels, const struct mafat_layout *layout,
                                size_t coming_bytes)
 {
   if (!mafat_code_is_placed()) return;
-  struct parts p = parts_of_runs(n, kernels, around->decoders, layout->winograds);
+  struct parts p = parts_of_runs(n, kernels, footprint->decoders, layout->winograds);
   for (int i = 0; i < p.n; i++) mafat_process_populate(p.of[i].begin, p.of[i].end);
   mafat_process_keep_code(p.of, p.n);
   forget_code(coming_bytes);
 }
 
-void mafat_surroundings_forget_import(void)
+void mafat_footprint_forget_import(void)
 {
   struct mafat_process_part import = mafat_code_part(MAFAT_CODE_import);
   if (mafat_code_is_placed()) mafat_process_drop(import.begin, import.end);
 }
 
-struct mafat_own_range mafat_surroundings_lock(const struct mafat_surroundings *around, const struct mafat_network *n,
+struct mafat_own_range mafat_footprint_lock(const struct mafat_footprint *footprint, const struct mafat_network *n,
                                                const struct mafat_kernels *kernels, const struct mafat_layout *layout)
 {
   if (!mafat_code_is_placed()) return (struct mafat_own_range){0, 0};
-  struct parts p = parts_of_runs(n, kernels, around->decoders, layout->winograds);
+  struct parts p = parts_of_runs(n, kernels, footprint->decoders, layout->winograds);
   for (int i = 0; i < p.n; i++) mafat_process_lock(p.of[i].begin, p.of[i].end);
   return mafat_own_lock();
 }
@@ -228,17 +228,17 @@ static size_t measure_code(size_t *resident_bytes)
 
 /* The process with the parts that runs enter in place of those that are mapped now. */
 MAFAT_PART(opening)
-static void measure_process(struct mafat_surroundings *around, const struct mafat_surroundings_request *r)
+static void measure_process(struct mafat_footprint *footprint, const struct mafat_footprint_request *r)
 {
-  size_t mapped = measure_code(&around->process_bytes);
-  around->process_bytes += r->absent_bytes;
-  around->opening_bytes = around->process_bytes;
+  size_t mapped = measure_code(&footprint->process_bytes);
+  footprint->process_bytes += r->absent_bytes;
+  footprint->opening_bytes = footprint->process_bytes;
   if (!mafat_code_is_placed()) return;
-  around->program_bytes = mafat_process_file_bytes();
-  size_t bytes = parts_bytes(r, around->decoders, 0);
-  around->process_bytes -= mapped < around->process_bytes ? mapped : around->process_bytes;
-  around->process_bytes += bytes;
-  for (int i = 0; i < MAFAT_N_WINOGRADS; i++) around->winograd_bytes[i] = parts_bytes(r, around->decoders, 1u << i) - bytes;
+  footprint->program_bytes = mafat_process_file_bytes();
+  size_t bytes = parts_bytes(r, footprint->decoders, 0);
+  footprint->process_bytes -= mapped < footprint->process_bytes ? mapped : footprint->process_bytes;
+  footprint->process_bytes += bytes;
+  for (int i = 0; i < MAFAT_N_WINOGRADS; i++) footprint->winograd_bytes[i] = parts_bytes(r, footprint->decoders, 1u << i) - bytes;
 }
 
 /* Where parts do not begin windows (--defsym=mafat_window), one that is made resident late brings what shares its windows. */
@@ -252,30 +252,30 @@ static const char a_frame[] = "a frame"; /* in place of a picture's format */
 
 /* A decoder's code is resident from its first picture on. That of the first picture is
  * part of what is measured then. */
-static void count_decoder(struct mafat_surroundings *around, const char *format)
+static void count_decoder(struct mafat_footprint *footprint, const char *format)
 {
   bool jpeg = strcmp(format, "JPEG") == 0, png = strcmp(format, "PNG") == 0;
   unsigned decoder = jpeg ? MAFAT_DECODER_JPEG : png ? MAFAT_DECODER_PNG : strcmp(format, a_frame) == 0 ? MAFAT_DECODER_VIDEO : 0;
-  if (!mafat_code_is_placed() || !decoder || around->decoders & decoder) return;
-  around->decoders |= decoder;
-  if (!around->process_bytes) return;
+  if (!mafat_code_is_placed() || !decoder || footprint->decoders & decoder) return;
+  footprint->decoders |= decoder;
+  if (!footprint->process_bytes) return;
   enum mafat_code_part code = jpeg ? MAFAT_CODE_jpeg : png ? MAFAT_CODE_png : MAFAT_CODE_video;
   struct mafat_process_part part = mafat_code_part(code), behind = mafat_code_gap_behind(code);
   populate(code);
   mafat_process_drop(behind.begin, behind.end); /* nothing is there; it came with the part's end */
-  around->decoder_bytes += late_part_bytes(&part);
+  footprint->decoder_bytes += late_part_bytes(&part);
 }
 
 /* ---- pictures ---- */
 
 MAFAT_PART(opening)
-struct mafat_image_input mafat_surroundings_usual_input(const struct mafat_network *n)
+struct mafat_image_input mafat_footprint_usual_input(const struct mafat_network *n)
 {
   struct mafat_shape in = mafat_network_picture_shape(n);
   return (struct mafat_image_input){in.w, in.h, in.c, .fit = n->letterbox ? MAFAT_FIT_LETTERBOX : MAFAT_FIT_STRETCH};
 }
 
-int mafat_surroundings_check_input(const struct mafat_image_input *input, const struct mafat_network *n, struct mafat_diagnostic *d)
+int mafat_footprint_check_input(const struct mafat_image_input *input, const struct mafat_network *n, struct mafat_diagnostic *d)
 {
   if (input->c == 1 || input->c == 3) return MAFAT_OK;
   return mafat_fail(d, MAFAT_EUNSUPPORTED,
@@ -295,83 +295,83 @@ static size_t raw_bytes_from(const struct mafat_network *n, int first)
   return bytes;
 }
 
-void mafat_surroundings_set_picture(struct mafat_surroundings *around, const struct mafat_image *image,
+void mafat_footprint_set_picture(struct mafat_footprint *footprint, const struct mafat_image *image,
                                     const struct mafat_network *n)
 {
   const struct mafat_image_info *info = mafat_image_describe(image);
-  count_decoder(around, info->frame ? a_frame : info->format);
-  around->image_bytes = mafat_image_bytes(image);
-  around->floats_bytes = raw_bytes_from(n, 1);
-  around->turned_bytes = mafat_input_turned_bytes(image, mafat_network_picture_shape(n));
-  around->file_bytes = mafat_image_file_bytes(image);
+  count_decoder(footprint, info->frame ? a_frame : info->format);
+  footprint->image_bytes = mafat_image_bytes(image);
+  footprint->floats_bytes = raw_bytes_from(n, 1);
+  footprint->turned_bytes = mafat_input_turned_bytes(image, mafat_network_picture_shape(n));
+  footprint->file_bytes = mafat_image_file_bytes(image);
 }
 
-void mafat_surroundings_assume_picture(struct mafat_surroundings *around, const struct mafat_network *n,
+void mafat_footprint_assume_picture(struct mafat_footprint *footprint, const struct mafat_network *n,
                                        const struct mafat_image_input *input)
 {
-  count_decoder(around, "JPEG");
-  around->image_bytes = mafat_image_bytes_assumed(input);
-  around->floats_bytes = raw_bytes_from(n, 1);
-  around->turned_bytes = around->file_bytes = 0;
+  count_decoder(footprint, "JPEG");
+  footprint->image_bytes = mafat_image_bytes_assumed(input);
+  footprint->floats_bytes = raw_bytes_from(n, 1);
+  footprint->turned_bytes = footprint->file_bytes = 0;
 }
 
-void mafat_surroundings_set_floats(struct mafat_surroundings *around, const struct mafat_network *n)
+void mafat_footprint_set_floats(struct mafat_footprint *footprint, const struct mafat_network *n)
 {
-  around->image_bytes = 0;
-  around->floats_bytes = raw_bytes_from(n, 0);
-  around->turned_bytes = around->file_bytes = 0;
+  footprint->image_bytes = 0;
+  footprint->floats_bytes = raw_bytes_from(n, 0);
+  footprint->turned_bytes = footprint->file_bytes = 0;
 }
 
-static int look_at_picture(struct mafat_surroundings *around, const struct mafat_surroundings_request *r,
+static int look_at_picture(struct mafat_footprint *footprint, const struct mafat_footprint_request *r,
                            struct mafat_diagnostic *d)
 {
-  struct mafat_image_input input = r->input ? *r->input : mafat_surroundings_usual_input(r->network);
+  struct mafat_image_input input = r->input ? *r->input : mafat_footprint_usual_input(r->network);
   struct mafat_image *image;
   if (r->floats_only) {
-    mafat_surroundings_set_floats(around, r->network);
+    mafat_footprint_set_floats(footprint, r->network);
     return MAFAT_OK;
   }
-  int code = mafat_surroundings_check_input(&input, r->network, d);
+  int code = mafat_footprint_check_input(&input, r->network, d);
   if (code) return code;
-  if (input.rule) around->decoders |= MAFAT_DECODER_RULE;
+  if (input.rule) footprint->decoders |= MAFAT_DECODER_RULE;
   if (r->frame) {
-    mafat_surroundings_set_floats(around, r->network);
-    around->floats_bytes = raw_bytes_from(r->network, 1);
-    around->decoders |= MAFAT_DECODER_VIDEO;
-    if (r->frame->kind == MAFAT_FRAME_MJPEG) count_decoder(around, "JPEG");
-    around->frames_bytes += mafat_image_frame_bytes(r->frame, &input, r->frame_stays);
+    mafat_footprint_set_floats(footprint, r->network);
+    footprint->floats_bytes = raw_bytes_from(r->network, 1);
+    footprint->decoders |= MAFAT_DECODER_VIDEO;
+    if (r->frame->kind == MAFAT_FRAME_MJPEG) count_decoder(footprint, "JPEG");
+    footprint->frames_bytes += mafat_image_frame_bytes(r->frame, &input, r->frame_stays);
     return MAFAT_OK;
   }
   code = r->picture ? mafat_image_open(&image, r->picture, &input, d) : MAFAT_EINVAL;
   if (code) {
     if (r->picture && !r->picture_may_fail) return code;
-    mafat_surroundings_assume_picture(around, r->network, &input);
+    mafat_footprint_assume_picture(footprint, r->network, &input);
     return MAFAT_OK;
   }
-  mafat_surroundings_set_picture(around, image, r->network);
+  mafat_footprint_set_picture(footprint, image, r->network);
   mafat_image_close(&image);
   return MAFAT_OK;
 }
 
-static void share_arena(struct mafat_surroundings *around, struct mafat_arena *arena)
+static void share_arena(struct mafat_footprint *footprint, struct mafat_arena *arena)
 {
   size_t resident;
-  around->arena_bytes = mafat_arena_bytes(arena, &resident);
-  around->process_bytes -= resident < around->process_bytes ? resident : around->process_bytes;
+  footprint->arena_bytes = mafat_arena_bytes(arena, &resident);
+  footprint->process_bytes -= resident < footprint->process_bytes ? resident : footprint->process_bytes;
 }
 
-MAFAT_PART(opening) int mafat_surroundings_measure(struct mafat_surroundings *around,
-                               const struct mafat_surroundings_request *r, struct mafat_diagnostic *d)
+MAFAT_PART(opening) int mafat_footprint_measure(struct mafat_footprint *footprint,
+                               const struct mafat_footprint_request *r, struct mafat_diagnostic *d)
 {
-  *around = (struct mafat_surroundings){.late_bytes = RECORDS_BYTES + (size_t)r->network->n_layers * LAYER_BYTES +
+  *footprint = (struct mafat_footprint){.late_bytes = RECORDS_BYTES + (size_t)r->network->n_layers * LAYER_BYTES +
                                                       (mafat_code_is_placed() ? LATE_WINDOW : LATE_ELSEWHERE),
                                         .stack_bytes = stack_of_runs(r->network, r->kernels),
                                         .reserve_bytes = r->reserve_bytes, .frames_bytes = r->beside_bytes};
-  int code = look_at_picture(around, r, d);
+  int code = look_at_picture(footprint, r, d);
   if (code) return code;
   mafat_process_touch_stack();
   mafat_process_trim_heap();
-  measure_process(around, r);
-  if (r->arena) share_arena(around, r->arena);
+  measure_process(footprint, r);
+  if (r->arena) share_arena(footprint, r->arena);
   return MAFAT_OK;
 }

@@ -6,8 +6,8 @@
  * the process before anything runs, code that a run will enter is made resident first: it is
  * contiguous, in parts (runner/os/parts.def). In a program not linked that way, its size is
  * estimated. */
-#ifndef MAFAT_API_SURROUNDINGS_H
-#define MAFAT_API_SURROUNDINGS_H
+#ifndef MAFAT_API_FOOTPRINT_H
+#define MAFAT_API_FOOTPRINT_H
 
 #include "predictor/cost/predict.h"
 #include "runner/engine/arena.h"
@@ -15,7 +15,7 @@
 #include "runner/image/image.h"
 #include "runner/kernels/kernels.h"
 
-struct mafat_surroundings_request {
+struct mafat_footprint_request {
   const struct mafat_network *network; /* already read: part of the resident bytes */
   const char *picture;   /* its header decides the decoder's cost; NULL: a typical picture is
                             assumed */
@@ -34,37 +34,37 @@ struct mafat_surroundings_request {
 /* Call before a model is read. Makes the opening's code resident, with that of ONNX and TFLite if
  * it `imports`. If the process's cgroups have little memory left, drops read-ahead pages of the
  * program's file. */
-void mafat_surroundings_begin(bool imports);
+void mafat_footprint_begin(bool imports);
 
 /* MAFAT_EUNSUPPORTED: the network's channels do not match pictures. Errors of
  * mafat_image_open(). */
-int mafat_surroundings_measure(struct mafat_surroundings *around,
-                               const struct mafat_surroundings_request *request, struct mafat_diagnostic *d);
+int mafat_footprint_measure(struct mafat_footprint *footprint,
+                               const struct mafat_footprint_request *request, struct mafat_diagnostic *d);
 
 /* Call when a plan is chosen, before coming_bytes more are charged to the process's cgroups. Makes
  * the code that runs enter resident and drops the rest of the program's file. No effect if the code
  * is not contiguous. */
-void mafat_surroundings_settle(const struct mafat_surroundings *around, const struct mafat_network *n,
+void mafat_footprint_settle(const struct mafat_footprint *footprint, const struct mafat_network *n,
                                const struct mafat_kernels *kernels, const struct mafat_layout *layout, size_t coming_bytes);
 /* Drops the import code. Call after the weights are opened, because a packed model is compared with
  * its graph by that code. */
-void mafat_surroundings_forget_import(void);
+void mafat_footprint_forget_import(void);
 /* Locks the code that runs enter and the program's own memory, as far as permitted. Call before the
  * first run, when there is memory for it. Does not lock for programs other than ours, which lock
  * their own memory. Returns the locked heap (own.h). */
-struct mafat_own_range mafat_surroundings_lock(const struct mafat_surroundings *around, const struct mafat_network *n,
+struct mafat_own_range mafat_footprint_lock(const struct mafat_footprint *footprint, const struct mafat_network *n,
                                                const struct mafat_kernels *kernels, const struct mafat_layout *layout);
 
 /* Updates the parts that depend on the picture: for an open picture, a typical picture, a file of
  * floats. */
-void mafat_surroundings_set_picture(struct mafat_surroundings *around, const struct mafat_image *image,
+void mafat_footprint_set_picture(struct mafat_footprint *footprint, const struct mafat_image *image,
                                     const struct mafat_network *n);
-void mafat_surroundings_assume_picture(struct mafat_surroundings *around, const struct mafat_network *n,
+void mafat_footprint_assume_picture(struct mafat_footprint *footprint, const struct mafat_network *n,
                                        const struct mafat_image_input *input);
-void mafat_surroundings_set_floats(struct mafat_surroundings *around, const struct mafat_network *n);
+void mafat_footprint_set_floats(struct mafat_footprint *footprint, const struct mafat_network *n);
 
 /* Default conversion of pictures for the network; MAFAT_EUNSUPPORTED if it has no picture input. */
-struct mafat_image_input mafat_surroundings_usual_input(const struct mafat_network *n);
-int mafat_surroundings_check_input(const struct mafat_image_input *input, const struct mafat_network *n, struct mafat_diagnostic *d);
+struct mafat_image_input mafat_footprint_usual_input(const struct mafat_network *n);
+int mafat_footprint_check_input(const struct mafat_image_input *input, const struct mafat_network *n, struct mafat_diagnostic *d);
 
 #endif
