@@ -134,19 +134,19 @@ int mafat_model_file_same(const struct mafat_model_file *f, struct mafat_file_st
 
 /* ---- recording and embedded graphs ---- */
 
-int mafat_model_file_note(struct mafat_model_file *f, struct mafat_excerpt *notes, struct mafat_diagnostic *d)
+int mafat_model_file_note(struct mafat_model_file *f, struct mafat_embedded_graph *notes, struct mafat_diagnostic *d)
 {
-  f->number = mafat_excerpt_add_file(notes, "", f->bytes);
+  f->number = mafat_embedded_graph_add_file(notes, "", f->bytes);
   f->notes = notes;
   return f->number < 0 ? mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", f->path) : MAFAT_OK;
 }
 
-void mafat_model_file_excerpt(struct mafat_model_file *f, const struct mafat_excerpt *excerpt, uint64_t at)
+void mafat_model_file_embedded_graph(struct mafat_model_file *f, const struct mafat_embedded_graph *embedded_graph, uint64_t at)
 {
-  f->excerpt = excerpt;
+  f->embedded_graph = embedded_graph;
   f->number = 0;
-  f->excerpt_at = at;
-  f->bytes = excerpt->files[0].bytes;
+  f->embedded_graph_at = at;
+  f->bytes = embedded_graph->files[0].bytes;
 }
 
 /* Returns the path relative to the model's folder. */
@@ -158,18 +158,18 @@ static const char *name_beside(const struct mafat_model_file *f, const char *pat
 }
 
 /* Constants given by the user are recorded by their full path, so that is tried first. */
-static int open_in_excerpt(struct mafat_model_file **out, const struct mafat_model_file *f, const char *path,
+static int open_in_embedded_graph(struct mafat_model_file **out, const struct mafat_model_file *f, const char *path,
                            struct mafat_diagnostic *d)
 {
   const char *name = name_beside(f, path);
-  int number = mafat_excerpt_find_file(f->excerpt, path);
-  if (number < 0) number = mafat_excerpt_find_file(f->excerpt, name);
+  int number = mafat_embedded_graph_find_file(f->embedded_graph, path);
+  if (number < 0) number = mafat_embedded_graph_find_file(f->embedded_graph, name);
   if (number < 0) return mafat_fail(d, MAFAT_EFORMAT, "%s: has nothing of the file \"%.100s\"", f->path, name);
   int code = open_file(out, f->source, false, false, d);
   if (code) return code;
-  mafat_model_file_excerpt(*out, f->excerpt, f->excerpt_at);
+  mafat_model_file_embedded_graph(*out, f->embedded_graph, f->embedded_graph_at);
   (*out)->number = number;
-  (*out)->bytes = f->excerpt->files[number].bytes;
+  (*out)->bytes = f->embedded_graph->files[number].bytes;
   return MAFAT_OK;
 }
 
@@ -177,12 +177,12 @@ int mafat_model_file_open_beside(struct mafat_model_file **out, const struct maf
                                  struct mafat_diagnostic *d)
 {
   *out = NULL;
-  if (f->excerpt) return open_in_excerpt(out, f, path, d);
+  if (f->embedded_graph) return open_in_embedded_graph(out, f, path, d);
   struct mafat_model_source *source;
   int code = mafat_model_source_open_regular(&source, path, d);
   if (code == MAFAT_OK) code = open_file(out, source, true, true, d);
   if (code || !f->notes) return code;
-  (*out)->number = mafat_excerpt_add_file(f->notes, name_beside(f, path), (*out)->bytes);
+  (*out)->number = mafat_embedded_graph_add_file(f->notes, name_beside(f, path), (*out)->bytes);
   (*out)->notes = f->notes;
   if ((*out)->number >= 0) return MAFAT_OK;
   mafat_model_file_close(out);
@@ -193,7 +193,7 @@ int mafat_model_file_open_given(struct mafat_model_file **out, const struct mafa
                                 const char *input, struct mafat_diagnostic *d)
 {
   int code = mafat_model_file_open_beside(out, f, path, d);
-  if (code == MAFAT_OK && f->notes) mafat_excerpt_give(f->notes, (*out)->number, input);
+  if (code == MAFAT_OK && f->notes) mafat_embedded_graph_give(f->notes, (*out)->number, input);
   return code;
 }
 
@@ -201,18 +201,18 @@ int mafat_model_file_open_given(struct mafat_model_file **out, const struct mafa
 
 int mafat_model_file_peek(struct mafat_model_file *f, uint64_t at, size_t n, const char **bytes, struct mafat_diagnostic *d)
 {
-  uint64_t lies;
+  uint64_t offset;
   *bytes = NULL;
   if (n > MAFAT_MODEL_WINDOW) return mafat_fail(d, MAFAT_EINVAL, "%s: a window of %zu bytes is too small for %zu", f->path, (size_t)MAFAT_MODEL_WINDOW, n);
   if (at > f->bytes || n > f->bytes - at)
     return mafat_fail(d, MAFAT_EFORMAT, "%s: ends in byte %llu, where %zu bytes are expected from byte %llu on", f->path,
                       (unsigned long long)f->bytes, n, (unsigned long long)at);
-  if (f->notes) mafat_excerpt_add(f->notes, f->number, at, n);
-  if (f->excerpt) {
-    if (!mafat_excerpt_locate(&f->excerpt->files[f->number], at, n, &lies))
+  if (f->notes) mafat_embedded_graph_add(f->notes, f->number, at, n);
+  if (f->embedded_graph) {
+    if (!mafat_embedded_graph_locate(&f->embedded_graph->files[f->number], at, n, &offset))
       return mafat_fail(d, MAFAT_EFORMAT, "%s: is damaged, or of another version: byte %llu of the model is not in it", f->path,
                         (unsigned long long)at);
-    at = f->excerpt_at + lies;
+    at = f->embedded_graph_at + offset;
   }
   if (f->source->memory && at <= f->source->bytes && n <= f->source->bytes - at) {
     *bytes = f->source->memory + at;

@@ -1,10 +1,10 @@
 /* Reads a model file at random offsets through a small window, and skips its weights. It leaves
  * nothing in the page cache. The ranges that are read can be recorded, and an embedded graph
- * (base/excerpt.h) can be read in place of the file. */
+ * (base/embedded_graph.h) can be read in place of the file. */
 #ifndef MAFAT_BASE_MODEL_FILE_H
 #define MAFAT_BASE_MODEL_FILE_H
 
-#include "base/excerpt.h"
+#include "base/embedded_graph.h"
 #include "base/model_source.h"
 
 enum { MAFAT_MODEL_WINDOW = 16 << 10 };
@@ -20,11 +20,11 @@ struct mafat_model_file {
   char *window;   /* MAFAT_MODEL_WINDOW bytes; the first `held` are the file's from offset `at` */
   uint64_t at;
   size_t held;
-  struct mafat_excerpt *notes;         /* records the ranges that are read; NULL: no recording */
+  struct mafat_embedded_graph *notes;         /* records the ranges that are read; NULL: no recording */
   /* embedded graph read in place of the model's files; NULL: none */
-  const struct mafat_excerpt *excerpt;
-  int number;                          /* index of this file in `notes` or `excerpt` */
-  uint64_t excerpt_at;                 /* offset of the embedded graph in its file */
+  const struct mafat_embedded_graph *embedded_graph;
+  int number;                          /* index of this file in `notes` or `embedded graph` */
+  uint64_t embedded_graph_at;                 /* offset of the embedded graph in its file */
 };
 
 /* Opens a file over a source, which must outlive the file. A pipe is first copied to an unnamed
@@ -47,10 +47,10 @@ int mafat_model_file_open_given(struct mafat_model_file **out, const struct mafa
  * state. MAFAT_EIO: the file was written to or replaced. */
 int mafat_model_file_same(const struct mafat_model_file *file, struct mafat_file_state *before, struct mafat_diagnostic *d);
 /* Starts recording the ranges that are read. MAFAT_ENOMEM. */
-int mafat_model_file_note(struct mafat_model_file *file, struct mafat_excerpt *notes, struct mafat_diagnostic *d);
+int mafat_model_file_note(struct mafat_model_file *file, struct mafat_embedded_graph *notes, struct mafat_diagnostic *d);
 /* Makes the file read the model from an embedded graph that begins at that byte of the file and
  * ends in it. */
-void mafat_model_file_excerpt(struct mafat_model_file *file, const struct mafat_excerpt *excerpt, uint64_t at);
+void mafat_model_file_embedded_graph(struct mafat_model_file *file, const struct mafat_embedded_graph *embedded_graph, uint64_t at);
 
 /* Points *bytes to bytes [at, at + n) of the file, valid until the next call; n is at most
  * MAFAT_MODEL_WINDOW. MAFAT_EFORMAT: the file ends earlier. */

@@ -30,7 +30,7 @@ struct mafat_pack {
   struct mafat_darknet_wish wish;
   struct mafat_cfg *cfg;
   /* and of others. */
-  struct mafat_excerpt *excerpt;
+  struct mafat_embedded_graph *embedded_graph;
 };
 
 /* ---- options ---- */
@@ -115,17 +115,17 @@ static int check_format(const struct mafat_pack *pack, struct mafat_diagnostic *
              : mafat_fail(d, MAFAT_EINVAL, "%s: expected an ONNX or TFLite model, or MODEL.cfg with MODEL.weights", pack->paths.weights);
 }
 
-static int read_model(const struct mafat_pack *pack, struct mafat_network **n, struct mafat_excerpt **excerpt, struct mafat_diagnostic *d)
+static int read_model(const struct mafat_pack *pack, struct mafat_network **n, struct mafat_embedded_graph **embedded_graph, struct mafat_diagnostic *d)
 {
   const struct mafat_given given = {pack->options.constants, pack->options.n_constants};
-  return mafat_packed_graph_read(n, excerpt, pack->files.model, &given, d);
+  return mafat_packed_graph_read(n, embedded_graph, pack->files.model, &given, d);
 }
 
 static int read_graph(void *context, struct mafat_network **n, struct mafat_diagnostic *d)
 {
-  struct mafat_excerpt *excerpt = NULL;
-  int code = read_model(context, n, &excerpt, d);
-  mafat_excerpt_close(&excerpt);
+  struct mafat_embedded_graph *embedded_graph = NULL;
+  int code = read_model(context, n, &embedded_graph, d);
+  mafat_embedded_graph_close(&embedded_graph);
   return code;
 }
 
@@ -136,8 +136,8 @@ static int open_model(struct mafat_pack *pack, struct mafat_diagnostic *d)
   int code = mafat_pack_paths_check(&pack->paths, d);
   if (code == MAFAT_OK) code = open_files(pack, d);
   if (code == MAFAT_OK) code = check_format(pack, d);
-  if (code == MAFAT_OK) code = read_model(pack, &p->network, &pack->excerpt, d);
-  p->origin.excerpt = pack->excerpt;
+  if (code == MAFAT_OK) code = read_model(pack, &p->network, &pack->embedded_graph, d);
+  p->origin.embedded_graph = pack->embedded_graph;
   p->read = read_graph;
   return code;
 }
@@ -209,7 +209,7 @@ void mafat_pack_close(struct mafat_pack **out)
   mafat_network_close(&pack->packing.network);
   mafat_cfg_close(&pack->cfg);
   mafat_model_files_close(&pack->files);
-  mafat_excerpt_close(&pack->excerpt);
+  mafat_embedded_graph_close(&pack->embedded_graph);
   free(pack->run.layers);
   free(pack->paths.path);
   free(pack);

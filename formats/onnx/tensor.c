@@ -203,7 +203,7 @@ static int place_external(struct mafat_onnx_reader *r, struct mafat_wire *w, con
   char path[MAX_PATH];
   uint64_t end;
   if (!data->path) return mafat_wire_fail(w, MAFAT_EFORMAT, "expected the location of external data, found none");
-  if (r->source.file->source->memory && !r->source.file->excerpt)
+  if (r->source.file->source->memory && !r->source.file->embedded_graph)
     return mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "expected a model in memory to hold all its constants, found external data in \"%.100s\"",
                            data->path);
   if (!is_inside(data->path))

@@ -11,11 +11,11 @@ static const char with_constants[] = " with constants"; /* after the name of the
 
 /* ---- networks ---- */
 
-int mafat_packed_graph_read(struct mafat_network **out, struct mafat_excerpt **excerpt, struct mafat_model_source *source,
+int mafat_packed_graph_read(struct mafat_network **out, struct mafat_embedded_graph **embedded_graph, struct mafat_model_source *source,
                             const struct mafat_given *given, struct mafat_diagnostic *d)
 {
   struct mafat_model_file *file = NULL;
-  struct mafat_excerpt *e = *excerpt = mafat_excerpt_make();
+  struct mafat_embedded_graph *e = *embedded_graph = mafat_embedded_graph_make();
   *out = NULL;
   int code = e ? mafat_model_file_open_source(&file, source, d) : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", source->path);
   if (code == MAFAT_OK) code = mafat_model_file_note(file, e, d);
@@ -23,36 +23,36 @@ int mafat_packed_graph_read(struct mafat_network **out, struct mafat_excerpt **e
   mafat_model_file_close(&file);
   if (code == MAFAT_OK && e->failed) code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", source->path);
   if (code == MAFAT_OK) {
-    mafat_excerpt_settle(e);
+    mafat_embedded_graph_settle(e);
     return MAFAT_OK;
   }
   mafat_network_close(out);
-  mafat_excerpt_close(excerpt);
+  mafat_embedded_graph_close(embedded_graph);
   return code;
 }
 
-/* Is the excerpt as it was written? */
-static int check_excerpt(struct mafat_model_file *file, const struct mafat_packed *p, struct mafat_diagnostic *d)
+/* Is the embedded graph as it was written? */
+static int check_embedded_graph(struct mafat_model_file *file, const struct mafat_packed *p, struct mafat_diagnostic *d)
 {
   uint64_t hash = MAFAT_HASH_START;
-  for (uint64_t at = 0; at < p->excerpt_bytes; at += MAFAT_MODEL_WINDOW) {
-    uint64_t left = p->excerpt_bytes - at;
+  for (uint64_t at = 0; at < p->embedded_graph_bytes; at += MAFAT_MODEL_WINDOW) {
+    uint64_t left = p->embedded_graph_bytes - at;
     size_t n = left < MAFAT_MODEL_WINDOW ? (size_t)left : MAFAT_MODEL_WINDOW;
     const char *bytes;
     int code = mafat_model_file_peek(file, p->begin_bytes + at, n, &bytes, d);
     if (code) return code;
     hash = mafat_hash(hash, bytes, n);
   }
-  if (hash == p->excerpt_hash) return MAFAT_OK;
+  if (hash == p->embedded_graph_hash) return MAFAT_OK;
   return mafat_fail(d, MAFAT_EFORMAT, "%s: the graph is damaged: its checksum differs", file->path);
 }
 
 /* "INPUT=FILE" of each file that was given as a constant; NULL: out of memory. */
-static char **list_given(const struct mafat_excerpt *e, int *n)
+static char **list_given(const struct mafat_embedded_graph *e, int *n)
 {
   char **list = calloc((size_t)e->n_files, sizeof *list);
   for (int i = *n = 0; list && i < e->n_files; i++) {
-    const struct mafat_excerpt_file *f = &e->files[i];
+    const struct mafat_embedded_graph_file *f = &e->files[i];
     if (!f->given) continue;
     size_t room = strlen(f->given) + 1 + strlen(f->name) + 1;
     char *text = malloc(room);
@@ -62,11 +62,11 @@ static char **list_given(const struct mafat_excerpt *e, int *n)
   return list;
 }
 
-static int import_excerpt(struct mafat_network **out, const struct mafat_packed *p, struct mafat_model_file *file,
+static int import_embedded_graph(struct mafat_network **out, const struct mafat_packed *p, struct mafat_model_file *file,
                           struct mafat_diagnostic *d)
 {
   int n;
-  char **list = list_given(p->excerpt, &n);
+  char **list = list_given(p->embedded_graph, &n);
   bool whole = list != NULL;
   for (int i = 0; i < n && list; i++) whole = whole && list[i];
   const struct mafat_given given = {(const char *const *)list, n};
@@ -83,10 +83,10 @@ int mafat_packed_graph_network(struct mafat_network **out, const struct mafat_pa
   struct mafat_model_file *file;
   *out = NULL;
   int code = mafat_model_file_open_source(&file, source, d);
-  if (code == MAFAT_OK) code = check_excerpt(file, p, d);
+  if (code == MAFAT_OK) code = check_embedded_graph(file, p, d);
   if (code == MAFAT_OK) {
-    mafat_model_file_excerpt(file, p->excerpt, p->begin_bytes);
-    code = import_excerpt(out, p, file, d);
+    mafat_model_file_embedded_graph(file, p->embedded_graph, p->begin_bytes);
+    code = import_embedded_graph(out, p, file, d);
   }
   mafat_model_file_close(&file);
   return code;
@@ -95,8 +95,8 @@ int mafat_packed_graph_network(struct mafat_network **out, const struct mafat_pa
 /* ---- the index ---- */
 
 /* A file's pieces lie behind those of the files before. */
-static const char *read_pieces(struct mafat_packed *p, struct mafat_bytes_reader *from, struct mafat_excerpt_file *f,
-                               struct mafat_excerpt *e)
+static const char *read_ranges(struct mafat_packed *p, struct mafat_bytes_reader *from, struct mafat_embedded_graph_file *f,
+                               struct mafat_embedded_graph *e)
 {
   enum { PIECE = 16 };
   uint32_t n = mafat_bytes_u32(from);
@@ -105,24 +105,24 @@ static const char *read_pieces(struct mafat_packed *p, struct mafat_bytes_reader
   for (uint32_t i = 0; i < n; i++) {
     uint64_t at = mafat_bytes_u64(from), bytes = mafat_bytes_u64(from);
     if (bytes == 0 || at < end || at > f->bytes || bytes > f->bytes - at) return "a piece of the model is not in its file";
-    if (__builtin_add_overflow(p->excerpt_bytes, bytes, &p->excerpt_bytes)) return "the pieces of the model are too long";
+    if (__builtin_add_overflow(p->embedded_graph_bytes, bytes, &p->embedded_graph_bytes)) return "the pieces of the model are too long";
     end = at + bytes;
-    if (e) mafat_excerpt_add(e, (int)(f - e->files), at, bytes);
+    if (e) mafat_embedded_graph_add(e, (int)(f - e->files), at, bytes);
   }
   return NULL;
 }
 
 static const char *read_file(struct mafat_packed *p, struct mafat_bytes_reader *from, int number, bool given,
-                             struct mafat_excerpt *e)
+                             struct mafat_embedded_graph *e)
 {
   const char *name = mafat_bytes_word(from), *input = given ? mafat_bytes_word(from) : "";
-  struct mafat_excerpt_file unwanted = {.bytes = mafat_bytes_u64(from)};
+  struct mafat_embedded_graph_file unwanted = {.bytes = mafat_bytes_u64(from)};
   if (from->failed || (*name == '\0') != (number == 0)) return "a file of the model has no name";
   if (number == 0 && *input) return "the model is a constant of its own";
-  if (!e) return read_pieces(p, from, &unwanted, NULL);
-  if (mafat_excerpt_add_file(e, name, unwanted.bytes) != number) return "the files of the model have not a name each";
-  if (*input) mafat_excerpt_give(e, number, input);
-  return read_pieces(p, from, &e->files[number], e);
+  if (!e) return read_ranges(p, from, &unwanted, NULL);
+  if (mafat_embedded_graph_add_file(e, name, unwanted.bytes) != number) return "the files of the model have not a name each";
+  if (*input) mafat_embedded_graph_give(e, number, input);
+  return read_ranges(p, from, &e->files[number], e);
 }
 
 /* NULL: no reader of graphs has that name. */
@@ -141,39 +141,39 @@ const char *mafat_packed_graph_index_read(struct mafat_packed *p, struct mafat_b
   const struct mafat_reader *reader = find_reader(&given, mafat_bytes_word(from));
   if (!reader) return "its graph is of an unknown format";
   p->format = reader->format;
-  p->excerpt_hash = mafat_bytes_u64(from);
-  p->excerpt_bytes = 0;
+  p->embedded_graph_hash = mafat_bytes_u64(from);
+  p->embedded_graph_bytes = 0;
   uint32_t n = mafat_bytes_u32(from);
-  if (from->failed || n < 1 || n > MAFAT_EXCERPT_MAX_FILES) return "it has no model's files, or too many";
-  if (wanted && !(p->excerpt = mafat_excerpt_make())) return "out of memory";
+  if (from->failed || n < 1 || n > MAFAT_EMBEDDED_GRAPH_MAX_FILES) return "it has no model's files, or too many";
+  if (wanted && !(p->embedded_graph = mafat_embedded_graph_make())) return "out of memory";
   const char *wrong = NULL;
-  for (uint32_t i = 0; i < n && !wrong; i++) wrong = read_file(p, from, (int)i, given, p->excerpt);
-  if (!wrong && p->excerpt && p->excerpt->failed) wrong = "out of memory";
-  if (!wrong && p->excerpt) {
-    mafat_excerpt_settle(p->excerpt);
-    if (p->excerpt->bytes != p->excerpt_bytes) wrong = "pieces of the model lie too near each other";
+  for (uint32_t i = 0; i < n && !wrong; i++) wrong = read_file(p, from, (int)i, given, p->embedded_graph);
+  if (!wrong && p->embedded_graph && p->embedded_graph->failed) wrong = "out of memory";
+  if (!wrong && p->embedded_graph) {
+    mafat_embedded_graph_settle(p->embedded_graph);
+    if (p->embedded_graph->bytes != p->embedded_graph_bytes) wrong = "pieces of the model lie too near each other";
   }
   return wrong;
 }
 
-void mafat_packed_graph_index_write(const struct mafat_packed *p, const struct mafat_excerpt *e, struct mafat_bytes *to)
+void mafat_packed_graph_index_write(const struct mafat_packed *p, const struct mafat_embedded_graph *e, struct mafat_bytes *to)
 {
   bool given = false;
   for (int i = 0; i < e->n_files; i++) given = given || e->files[i].given;
   char word[64];
   snprintf(word, sizeof word, "%s%s", p->format.name, given ? with_constants : "");
   mafat_bytes_put_word(to, word);
-  mafat_bytes_put_u64(to, p->excerpt_hash);
+  mafat_bytes_put_u64(to, p->embedded_graph_hash);
   mafat_bytes_put_u32(to, (uint32_t)e->n_files);
   for (int i = 0; i < e->n_files; i++) {
-    const struct mafat_excerpt_file *f = &e->files[i];
+    const struct mafat_embedded_graph_file *f = &e->files[i];
     mafat_bytes_put_word(to, f->name);
     if (given) mafat_bytes_put_word(to, f->given ? f->given : "");
     mafat_bytes_put_u64(to, f->bytes);
     mafat_bytes_put_u32(to, (uint32_t)f->n);
     for (size_t k = 0; k < f->n; k++) {
-      mafat_bytes_put_u64(to, f->pieces[k].at);
-      mafat_bytes_put_u64(to, f->pieces[k].bytes);
+      mafat_bytes_put_u64(to, f->ranges[k].at);
+      mafat_bytes_put_u64(to, f->ranges[k].bytes);
     }
   }
 }

@@ -64,7 +64,7 @@ uint64_t mafat_packed_shapes_hash(const struct mafat_network *n, unsigned versio
     if (mafat_layer_has_weights(l)) hash = hash_weights(hash, l);
   }
   if (n->fork == MAFAT_FORK_ALEXEYAB) hash = hash_number(hash, ALEXEYABS_MARK);
-  return mafat_packed_has_excerpt(version) ? mafat_packed_graph_hash(hash, n) : hash;
+  return mafat_packed_has_embedded_graph(version) ? mafat_packed_graph_hash(hash, n) : hash;
 }
 
 static uint64_t hash_float(uint64_t hash, float x)

@@ -245,11 +245,11 @@ int mafat_packed_index_read(struct mafat_packed *p, const char *index, size_t by
                             struct mafat_diagnostic *d)
 {
   struct index i = {{index, bytes, false}, name, d};
-  bool excerpt = mafat_packed_has_excerpt(p->version);
-  const char *wrong = excerpt ? mafat_packed_graph_index_read(p, &i.bytes, graph) : NULL;
+  bool embedded_graph = mafat_packed_has_embedded_graph(p->version);
+  const char *wrong = embedded_graph ? mafat_packed_graph_index_read(p, &i.bytes, graph) : NULL;
   int code = wrong ? damaged(&i, wrong) : MAFAT_OK;
-  if (!excerpt) code = read_vocabulary(p, &i);
-  if (!excerpt && code == MAFAT_OK) code = read_graph(p, &i, graph);
+  if (!embedded_graph) code = read_vocabulary(p, &i);
+  if (!embedded_graph && code == MAFAT_OK) code = read_graph(p, &i, graph);
   if (code == MAFAT_OK) code = read_constants(p, &i);
   if (code == MAFAT_OK && mafat_packed_has_activations(p->version)) code = read_activations(p, &i, graph);
   if (code == MAFAT_OK && (i.bytes.failed || i.bytes.left > 0)) code = damaged(&i, "it does not end where it should");
@@ -260,8 +260,8 @@ MAFAT_PART(rare)
 void mafat_packed_index_write(const struct mafat_packed *p, const struct mafat_network *n,
                               const struct mafat_packed_origin *origin, struct mafat_bytes *to)
 {
-  if (mafat_packed_has_excerpt(p->version)) {
-    mafat_packed_graph_index_write(p, origin->excerpt, to);
+  if (mafat_packed_has_embedded_graph(p->version)) {
+    mafat_packed_graph_index_write(p, origin->embedded_graph, to);
   } else {
     mafat_bytes_put_word(to, mafat_fork_name(n->fork));
     write_graph(n, origin, to);

@@ -2,7 +2,7 @@
 #ifndef MAFAT_FORMATS_PACKED_MODEL_H
 #define MAFAT_FORMATS_PACKED_MODEL_H
 
-#include "base/excerpt.h"
+#include "base/embedded_graph.h"
 #include "formats/darknet/cfg.h"
 #include "formats/packed/activations.h"
 #include "network/network.h"
@@ -24,7 +24,7 @@ static inline bool mafat_packed_has_activations(unsigned version)
 }
 
 /* True if it holds an embedded graph, that is, an ONNX or TFLite model. */
-static inline bool mafat_packed_has_excerpt(unsigned version)
+static inline bool mafat_packed_has_embedded_graph(unsigned version)
 {
   return version == MAFAT_PACKED_GRAPH_VERSION || version == MAFAT_PACKED_LAST_VERSION;
 }
@@ -38,7 +38,7 @@ struct mafat_packed_entry {
 /* Source of a network, to be stored in the file: a cfg, an embedded graph, or none. */
 struct mafat_packed_origin {
   const struct mafat_cfg *cfg; /* only its used keys are stored */
-  const struct mafat_excerpt *excerpt;
+  const struct mafat_embedded_graph *embedded_graph;
   const struct mafat_activations *activations; /* that converted the network; NULL: not converted */
   /* [operator of the source network]; NULL without activations */
   const struct mafat_activations_places *places;
@@ -60,8 +60,8 @@ struct mafat_packed {
   struct mafat_cfg *graph;            /* the network; NULL: none, or not requested */
   /* of the network; for embedded graphs known after reading the index */
   struct mafat_format format;
-  uint64_t excerpt_bytes, excerpt_hash;
-  struct mafat_excerpt *excerpt;      /* NULL: not requested */
+  uint64_t embedded_graph_bytes, embedded_graph_hash;
+  struct mafat_embedded_graph *embedded_graph;      /* NULL: not requested */
   struct mafat_activations *activations; /* NULL: none, or not requested */
 };
 

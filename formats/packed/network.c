@@ -44,7 +44,7 @@ int mafat_packed_network(struct mafat_network **out, struct mafat_model_source *
   *out = NULL;
   int code = mafat_model_source_check_regular(source, ": weights are read here and there", d);
   if (code == MAFAT_OK) code = mafat_packed_open(&packed, source, NULL, true, d);
-  if (code == MAFAT_OK) code = packed->excerpt ? mafat_packed_graph_network(out, packed, source, d) : read_cfg(out, packed, path, how, d);
+  if (code == MAFAT_OK) code = packed->embedded_graph ? mafat_packed_graph_network(out, packed, source, d) : read_cfg(out, packed, path, how, d);
   if (code == MAFAT_OK) code = keep_state(*out, &source->state, d);
   if (code == MAFAT_OK) code = apply_activations(*out, packed, path, d);
   if (code == MAFAT_OK) code = mafat_packed_give_types(packed, *out, path, d);
@@ -85,7 +85,7 @@ MAFAT_PART(run) static void describe(struct mafat_weights_kind *kind, const char
 const struct mafat_reader mafat_packed_reader = {
     .format = {.name = "packed"}, .holds_weights = true, .begins = begins, .network = mafat_packed_network, .describe = describe};
 
-/* Files that hold the excerpt of a graph. */
+/* Files that hold the embedded graph of a graph. */
 const struct mafat_reader mafat_packed_graph_reader = {
     .format = {.name = "packed"}, .holds_weights = true, .imports = true, .begins = begins_with_graph, .network = mafat_packed_network,
     .describe = describe};

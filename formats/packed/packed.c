@@ -44,13 +44,13 @@ bool mafat_packed_imports(const char beginning[MAFAT_PACKED_BEGINNING])
 {
   uint32_t version;
   memcpy(&version, beginning + offsetof(struct header, version), sizeof version);
-  return mafat_packed_begins(beginning) && mafat_packed_has_excerpt(version);
+  return mafat_packed_begins(beginning) && mafat_packed_has_embedded_graph(version);
 }
 
 void mafat_packed_close(struct mafat_packed **packed)
 {
   if (!packed || !*packed) return;
-  mafat_excerpt_close(&(*packed)->excerpt);
+  mafat_embedded_graph_close(&(*packed)->embedded_graph);
   mafat_cfg_close(&(*packed)->graph);
   free((*packed)->entries);
   free((*packed)->types);
@@ -135,7 +135,7 @@ static int read_header(struct header *h, struct mafat_model_source *from, const 
   int code = bytes ? read_bytes(from, 0, h, bytes, d) : MAFAT_OK;
   if (code || (code = check_header(h, from, d))) return code;
   if (!n || is_of(h, from, n)) return MAFAT_OK;
-  if (mafat_packed_has_excerpt(h->version))
+  if (mafat_packed_has_embedded_graph(h->version))
     return mafat_fail(d, MAFAT_EFORMAT,
                       "%s: packed for another network than %s, or by a version that read it otherwise: pack the model "
                       "again", from->path, n->path);
@@ -204,10 +204,10 @@ static int read_index(struct mafat_packed *p, const struct header *h, struct maf
   return code;
 }
 
-/* Where the weights begin, behind what comes first, and the excerpt. */
+/* Where the weights begin, behind what comes first, and the embedded graph. */
 static int find_data(struct mafat_packed *p, struct mafat_model_source *from, struct mafat_diagnostic *d)
 {
-  if (!__builtin_add_overflow(p->begin_bytes, p->excerpt_bytes, &p->data_at) && align(&p->data_at) &&
+  if (!__builtin_add_overflow(p->begin_bytes, p->embedded_graph_bytes, &p->data_at) && align(&p->data_at) &&
       p->data_at <= from->bytes)
     return MAFAT_OK;
   return mafat_fail(d, MAFAT_EFORMAT, "%s: found %llu bytes: the file ends in its graph", from->path,
@@ -285,10 +285,10 @@ MAFAT_PART(rare) int mafat_packed_make(struct mafat_packed **out, const struct m
   if (p) p->entries = calloc((size_t)n->n_layers + 1, sizeof *p->entries);
   if (p) p->types = calloc((size_t)n->n_layers + 1, sizeof *p->types);
   if (!p || !p->entries || !p->types) goto no_memory;
-  p->version = origin && origin->excerpt ? MAFAT_PACKED_GRAPH_VERSION : MAFAT_PACKED_VERSION;
+  p->version = origin && origin->embedded_graph ? MAFAT_PACKED_GRAPH_VERSION : MAFAT_PACKED_VERSION;
   if (origin && origin->activations) p->version += MAFAT_PACKED_ACTIVATIONS;
   p->format = n->format;
-  p->excerpt_bytes = origin && origin->excerpt ? origin->excerpt->bytes : 0;
+  p->embedded_graph_bytes = origin && origin->embedded_graph ? origin->embedded_graph->bytes : 0;
   p->n_layers = n->n_layers;
   p->network_hash = mafat_packed_network_hash(n, p->version);
   for (int l = 0; l < n->n_layers; l++) {
@@ -301,7 +301,7 @@ MAFAT_PART(rare) int mafat_packed_make(struct mafat_packed **out, const struct m
   p->begin_bytes = index.n;
   align(&p->begin_bytes);
   p->begin_bytes += MAFAT_PACKED_ALIGNMENT;
-  p->file_bytes = p->begin_bytes + p->excerpt_bytes; /* both lie in memory or a file */
+  p->file_bytes = p->begin_bytes + p->embedded_graph_bytes; /* both lie in memory or a file */
   align(&p->file_bytes);
   p->data_at = p->file_bytes;
   for (int l = 0; l < n->n_layers && code == MAFAT_OK; l++) {

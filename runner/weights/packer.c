@@ -359,20 +359,20 @@ struct block {
 
 static int end_block(struct mafat_packer *p, struct block *b)
 {
-  p->packed->excerpt_hash = mafat_hash(p->packed->excerpt_hash, b->bytes, b->n);
+  p->packed->embedded_graph_hash = mafat_hash(p->packed->embedded_graph_hash, b->bytes, b->n);
   int code = write_at(p, p->packed->begin_bytes + b->at, b->bytes, b->n);
   b->at += b->n;
   b->n = 0;
   return code;
 }
 
-static int copy_piece(struct mafat_packer *p, struct mafat_model_file *file, const struct mafat_excerpt_piece *piece, struct block *b)
+static int copy_range(struct mafat_packer *p, struct mafat_model_file *file, const struct mafat_embedded_range *range, struct block *b)
 {
   int code = MAFAT_OK;
-  for (uint64_t done = 0; done < piece->bytes && code == MAFAT_OK;) {
-    uint64_t left = piece->bytes - done;
+  for (uint64_t done = 0; done < range->bytes && code == MAFAT_OK;) {
+    uint64_t left = range->bytes - done;
     size_t room = HASH_BYTES - b->n, n = left < room ? (size_t)left : room;
-    code = mafat_model_file_read(file, piece->at + done, n, b->bytes + b->n, p->d);
+    code = mafat_model_file_read(file, range->at + done, n, b->bytes + b->n, p->d);
     b->n += n;
     done += n;
     if (code == MAFAT_OK && b->n == HASH_BYTES) code = end_block(p, b);
@@ -394,7 +394,7 @@ static int number_of(const struct mafat_packer *p, const char *name)
 }
 
 /* Opens a file of the embedded graph, and checks that it is unchanged since it was recorded. */
-static int open_excerpt_file(struct mafat_model_file **file, const struct mafat_packer *p, const char *name)
+static int open_embedded_graph_file(struct mafat_model_file **file, const struct mafat_packer *p, const char *name)
 {
   const int number = number_of(p, name);
   struct mafat_file_state noted = {0};
@@ -405,16 +405,16 @@ static int open_excerpt_file(struct mafat_model_file **file, const struct mafat_
   return code;
 }
 
-static int write_excerpt(struct mafat_packer *p)
+static int write_embedded_graph(struct mafat_packer *p)
 {
-  const struct mafat_excerpt *e = p->origin->excerpt;
+  const struct mafat_embedded_graph *e = p->origin->embedded_graph;
   struct block b = {.bytes = p->ring};
   int code = MAFAT_OK;
-  p->packed->excerpt_hash = MAFAT_HASH_START;
+  p->packed->embedded_graph_hash = MAFAT_HASH_START;
   for (int i = 0; i < e->n_files && code == MAFAT_OK; i++) {
     struct mafat_model_file *file;
-    code = open_excerpt_file(&file, p, e->files[i].name);
-    for (size_t k = 0; k < e->files[i].n && code == MAFAT_OK; k++) code = copy_piece(p, file, &e->files[i].pieces[k], &b);
+    code = open_embedded_graph_file(&file, p, e->files[i].name);
+    for (size_t k = 0; k < e->files[i].n && code == MAFAT_OK; k++) code = copy_range(p, file, &e->files[i].ranges[k], &b);
     mafat_model_file_close(&file);
   }
   return code ? code : end_block(p, &b);
@@ -423,7 +423,7 @@ static int write_excerpt(struct mafat_packer *p)
 /* Runs between hashing and packing, because all three use the ring. */
 static int begin_layers(struct mafat_packer *p, bool *last)
 {
-  int code = p->origin && p->origin->excerpt ? write_excerpt(p) : MAFAT_OK;
+  int code = p->origin && p->origin->embedded_graph ? write_embedded_graph(p) : MAFAT_OK;
   mafat_stream_rewind(p->stream, p->ring, p->ring_bytes);
   *last = true;
   return code;
@@ -603,18 +603,18 @@ static void show(const struct mafat_packer_progress *p, uint64_t done, uint64_t 
   if (p && p->show) p->show(p->context, done, total);
 }
 
-static int check_excerpt(struct mafat_reads *reads, const struct mafat_packed *packed, const char *path, char *block,
+static int check_embedded_graph(struct mafat_reads *reads, const struct mafat_packed *packed, const char *path, char *block,
                          struct mafat_diagnostic *d)
 {
   uint64_t hash = MAFAT_HASH_START;
-  for (uint64_t at = 0; at < packed->excerpt_bytes; at += HASH_BYTES) {
-    uint64_t left = packed->excerpt_bytes - at;
+  for (uint64_t at = 0; at < packed->embedded_graph_bytes; at += HASH_BYTES) {
+    uint64_t left = packed->embedded_graph_bytes - at;
     size_t n = left < HASH_BYTES ? (size_t)left : HASH_BYTES;
     int code = read_in_order(reads, block, packed->begin_bytes + at, n, d);
     if (code) return code;
     hash = mafat_hash(hash, block, n);
   }
-  if (packed->excerpt_bytes == 0 || hash == packed->excerpt_hash) return MAFAT_OK;
+  if (packed->embedded_graph_bytes == 0 || hash == packed->embedded_graph_hash) return MAFAT_OK;
   return mafat_fail(d, MAFAT_EFORMAT, "%s: the graph is damaged: its checksum differs", path);
 }
 
@@ -651,7 +651,7 @@ int mafat_packer_check(const char *path, const struct mafat_packer_progress *pro
   if (code == MAFAT_OK) code = mafat_model_source_check_regular(source, ": weights are read here and there", d);
   if (code == MAFAT_OK) code = mafat_packed_open(&packed, source, NULL, false, d);
   if (code == MAFAT_OK) code = mafat_reads_open_source(&reads, source, MAFAT_READS_AUTO, d);
-  if (code == MAFAT_OK) code = check_excerpt(reads, packed, path, block, d);
+  if (code == MAFAT_OK) code = check_embedded_graph(reads, packed, path, block, d);
   if (code == MAFAT_OK) code = check_layers(reads, packed, path, block, progress, d);
   if (block != MAP_FAILED) munmap(block, HASH_BYTES);
   mafat_packed_close(&packed);

@@ -173,7 +173,7 @@ biases|3|expected 2 biases, found 3
 biases|4|expected 2 biases, found 4
 END
 
-# A packed file has them in its excerpt of the model: no other scale or zero point gets in unseen.
+# A packed file has them in its embedded graph: no other scale or zero point gets in unseen.
 program=$build/run_inference
 for format in tflite qdq.onnx qlinear.onnx; do
   for scale in '\x2b\xf6\x17\x3d' '\x7f\xfb\xba\x3d' '\x5b\xb1\xbf\x3c'; do # .0371, .0913, .0234

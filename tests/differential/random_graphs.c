@@ -134,11 +134,11 @@ static int open_subject(struct subject *s, struct mafat_diagnostic *d)
 static int pack(struct subject *s, struct mafat_diagnostic *d)
 {
   struct mafat_network *n = NULL;
-  struct mafat_excerpt *excerpt = NULL;
+  struct mafat_embedded_graph *embedded_graph = NULL;
   if (!make_file(&s->packed)) return mafat_fail(d, MAFAT_EIO, "no file in memory");
-  int code = test_packed_graph_read(&n, &excerpt, NULL, s->plain.path, NULL, d);
-  if (code == MAFAT_OK) code = mafat_packer_write(s->plain.path, n, &(struct mafat_packed_origin){.excerpt = excerpt}, s->packed.fd, "packed", d);
-  mafat_excerpt_close(&excerpt);
+  int code = test_packed_graph_read(&n, &embedded_graph, NULL, s->plain.path, NULL, d);
+  if (code == MAFAT_OK) code = mafat_packer_write(s->plain.path, n, &(struct mafat_packed_origin){.embedded_graph = embedded_graph}, s->packed.fd, "packed", d);
+  mafat_embedded_graph_close(&embedded_graph);
   mafat_network_close(&n);
   return code ? code : mafat_model_network(&s->packed.network, s->packed.path, NULL, NULL, NULL, d);
 }

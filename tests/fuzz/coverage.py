@@ -46,7 +46,7 @@ READERS = {
     "command lines": ["programs/run_inference/%s.c" % f for f in ("options", "words")],
     "JSON": ["programs/annotate/json.c"],
     "requests": ["programs/mafat_serve/http.c", "programs/mafat_serve/route.c"],
-    "files": ["base/text_file.c", "base/model_file.c", "base/open_file.c", "base/number.c", "base/excerpt.c"],
+    "files": ["base/text_file.c", "base/model_file.c", "base/open_file.c", "base/number.c", "base/embedded_graph.c"],
 }
 
 

@@ -37,8 +37,8 @@ static void seal_again(char *beginning, const struct mafat_packed *p)
 {
   uint64_t index_bytes, sum;
   memcpy(&index_bytes, beginning + INDEX_BYTES_AT, sizeof index_bytes);
-  if (mafat_packed_has_excerpt(p->version)) { /* behind the format's word */
-    sum = mafat_hash(MAFAT_HASH_START, beginning + p->begin_bytes, (size_t)p->excerpt_bytes);
+  if (mafat_packed_has_embedded_graph(p->version)) { /* behind the format's word */
+    sum = mafat_hash(MAFAT_HASH_START, beginning + p->begin_bytes, (size_t)p->embedded_graph_bytes);
     memcpy(beginning + MAFAT_PACKED_ALIGNMENT + (strcmp(p->format.name, "onnx") == 0 ? 9 : 11), &sum, sizeof sum);
   }
   if (index_bytes <= p->begin_bytes - MAFAT_PACKED_ALIGNMENT) {
@@ -96,21 +96,21 @@ static void write_file(int fd, const char *beginning, const struct mafat_packed 
   require(pwrite(fd, beginning, (size_t)p->data_at, 0) == (ssize_t)p->data_at);
 }
 
-/* The excerpt of a model, which is the only file. */
-static void fill_excerpt(char *to, const struct mafat_excerpt *e, const uint8_t *model)
+/* The embedded graph of a model, which is the only file. */
+static void fill_embedded_graph(char *to, const struct mafat_embedded_graph *e, const uint8_t *model)
 {
   require(e->n_files == 1);
   for (size_t k = 0; k < e->files[0].n; k++)
-    memcpy(to + e->files[0].pieces[k].lies, model + e->files[0].pieces[k].at, (size_t)e->files[0].pieces[k].bytes);
+    memcpy(to + e->files[0].ranges[k].offset, model + e->files[0].ranges[k].at, (size_t)e->files[0].ranges[k].bytes);
 }
 
 static char *begin_file(struct mafat_packed *p, const struct mafat_network *n, const struct mafat_packed_origin *origin, const uint8_t *model)
 {
   char *beginning, *all = calloc(1, (size_t)p->data_at);
   require(all);
-  if (origin->excerpt) {
-    fill_excerpt(all + p->begin_bytes, origin->excerpt, model);
-    p->excerpt_hash = mafat_hash(MAFAT_HASH_START, all + p->begin_bytes, (size_t)p->excerpt_bytes);
+  if (origin->embedded_graph) {
+    fill_embedded_graph(all + p->begin_bytes, origin->embedded_graph, model);
+    p->embedded_graph_hash = mafat_hash(MAFAT_HASH_START, all + p->begin_bytes, (size_t)p->embedded_graph_bytes);
   }
   require(mafat_packed_seal(p, n, origin, &beginning) == MAFAT_OK);
   memcpy(all, beginning, (size_t)p->begin_bytes);
@@ -188,7 +188,7 @@ static void try_activations(struct mafat_network *n, const struct mafat_packed_o
 static void try_graph(const uint8_t *bytes, size_t n)
 {
   struct mafat_network *network;
-  struct mafat_excerpt *excerpt;
+  struct mafat_embedded_graph *embedded_graph;
   struct mafat_diagnostic d = {""};
   char path[64];
   if (n < 2 || n < 2 + 3 * (size_t)bytes[1]) return;
@@ -201,15 +201,15 @@ static void try_graph(const uint8_t *bytes, size_t n)
   require(fd >= 0 && write(fd, model, n_model) == (ssize_t)n_model);
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   const struct mafat_reader *reader = is_made || bytes[0] % 2 ? &mafat_tflite_reader : &mafat_onnx_reader;
-  int code = test_packed_graph_read(&network, &excerpt, reader, path, NULL, &d);
-  require((code == MAFAT_OK) == (network && excerpt) && (code == MAFAT_OK || d.text[0]));
-  if (network && excerpt->n_files == 1)
+  int code = test_packed_graph_read(&network, &embedded_graph, reader, path, NULL, &d);
+  require((code == MAFAT_OK) == (network && embedded_graph) && (code == MAFAT_OK || d.text[0]));
+  if (network && embedded_graph->n_files == 1)
   {
-    const struct mafat_packed_origin origin = {.excerpt = excerpt};
+    const struct mafat_packed_origin origin = {.embedded_graph = embedded_graph};
     try_file(network, &origin, model, changes, 3 * (size_t)bytes[1]);
     try_activations(network, &origin, model, changes, 3 * (size_t)bytes[1]);
   }
-  mafat_excerpt_close(&excerpt);
+  mafat_embedded_graph_close(&embedded_graph);
   mafat_network_close(&network);
   close(fd);
   free(made);

@@ -29,13 +29,13 @@ static const char *cpu; /* NULL: the best there is */
 static const char *pack(const char *path, int fd, enum outcome *outcome)
 {
   struct mafat_network *n = NULL;
-  struct mafat_excerpt *excerpt;
+  struct mafat_embedded_graph *embedded_graph;
   *outcome = REFUSED;
-  if (test_packed_graph_read(&n, &excerpt, NULL, path, NULL, &diagnostic) != MAFAT_OK) return diagnostic.text;
-  struct mafat_packed_origin origin = {.excerpt = excerpt};
+  if (test_packed_graph_read(&n, &embedded_graph, NULL, path, NULL, &diagnostic) != MAFAT_OK) return diagnostic.text;
+  struct mafat_packed_origin origin = {.embedded_graph = embedded_graph};
   int code = mafat_packer_write(path, n, &origin, fd, "packed", &diagnostic);
   mafat_network_close(&n);
-  mafat_excerpt_close(&excerpt);
+  mafat_embedded_graph_close(&embedded_graph);
   *outcome = DIFFERS;
   return code == MAFAT_OK ? NULL : diagnostic.text;
 }

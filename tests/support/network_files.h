@@ -42,15 +42,15 @@ static inline int test_packed_network_read(struct mafat_network **out, const cha
 }
 
 /* reader: NULL: by the first bytes. */
-static inline int test_packed_graph_read(struct mafat_network **out, struct mafat_excerpt **excerpt, const struct mafat_reader *reader,
+static inline int test_packed_graph_read(struct mafat_network **out, struct mafat_embedded_graph **embedded_graph, const struct mafat_reader *reader,
                                          const char *path, const struct mafat_given *given, struct mafat_diagnostic *d)
 {
   struct mafat_model_source *source;
   *out = NULL;
-  *excerpt = NULL;
+  *embedded_graph = NULL;
   int code = mafat_model_source_open(&source, path, d);
   if (code == MAFAT_OK && reader) source->reader = reader;
-  if (code == MAFAT_OK) code = mafat_packed_graph_read(out, excerpt, source, given, d);
+  if (code == MAFAT_OK) code = mafat_packed_graph_read(out, embedded_graph, source, given, d);
   mafat_model_source_close(&source);
   return code;
 }

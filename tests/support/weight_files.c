@@ -64,14 +64,14 @@ void test_write_both(const struct mafat_network *n, uint64_t seed)
 void test_pack_graph(const struct mafat_reader *reader, const char *path, const struct mafat_given *given, enum mafat_dtype type, int fd)
 {
   struct mafat_network *n;
-  struct mafat_excerpt *excerpt;
+  struct mafat_embedded_graph *embedded_graph;
   struct mafat_diagnostic d;
-  int code = test_packed_graph_read(&n, &excerpt, reader, path, given, &d);
+  int code = test_packed_graph_read(&n, &embedded_graph, reader, path, given, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   for (int l = 0; l < n->n_layers; l++) n->layers[l].weights_type = mafat_layer_narrowest(&n->layers[l], type);
-  code = mafat_packer_write(path, n, &(struct mafat_packed_origin){.excerpt = excerpt}, fd, "packed", &d);
+  code = mafat_packer_write(path, n, &(struct mafat_packed_origin){.embedded_graph = embedded_graph}, fd, "packed", &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
-  mafat_excerpt_close(&excerpt);
+  mafat_embedded_graph_close(&embedded_graph);
   mafat_network_close(&n);
 }
 

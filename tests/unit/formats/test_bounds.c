@@ -480,9 +480,9 @@ static void packed_cfg(struct test_message *m, size_t size, const struct file *f
   seal(m, computes ? ACTIVATIONS : PLAIN, computes ? n + 1 : n, &index, &behind);
 }
 
-static void begin_excerpt(struct test_message *index, const struct test_message *excerpt, uint32_t n_files)
+static void begin_embedded_graph(struct test_message *index, const struct test_message *embedded_graph, uint32_t n_files)
 {
-  const uint64_t hash = mafat_hash(MAFAT_HASH_START, excerpt->data, excerpt->n);
+  const uint64_t hash = mafat_hash(MAFAT_HASH_START, embedded_graph->data, embedded_graph->n);
   put_word(index, "onnx");
   test_put_bytes(index, &hash, sizeof hash);
   put_number(index, n_files);
@@ -504,7 +504,7 @@ static void packed_model(struct test_message *m, size_t size, const struct file 
 {
   struct test_message index = {0}, model = {0};
   (f->number ? folded : named)(&model, size, f);
-  begin_excerpt(&index, &model, 1);
+  begin_embedded_graph(&index, &model, 1);
   put_pieces(&index, "", model.n, 1, 0, model.n);
   put_number(&index, 0);
   seal(m, 3, 0, &index, &model);
@@ -517,7 +517,7 @@ static void packed_pieces(struct test_message *m, size_t size, const struct file
   struct test_message index = {0}, bytes = {0};
   const uint32_t n = (uint32_t)(size / 17);
   while (bytes.n < n) test_put_bytes(&bytes, f->piece, 1);
-  begin_excerpt(&index, &bytes, 1);
+  begin_embedded_graph(&index, &bytes, 1);
   put_pieces(&index, "", (uint64_t)n * APART, n, APART, 1);
   put_number(&index, 0);
   seal(m, 3, 0, &index, &bytes);
@@ -527,11 +527,11 @@ static void packed_pieces(struct test_message *m, size_t size, const struct file
 static void packed_files(struct test_message *m, size_t size, const struct file *f)
 {
   struct test_message index = {0}, bytes = {0};
-  const size_t n = size / 64 < MAFAT_EXCERPT_MAX_FILES ? size / 64 : MAFAT_EXCERPT_MAX_FILES, length = size / n - 30;
+  const size_t n = size / 64 < MAFAT_EMBEDDED_GRAPH_MAX_FILES ? size / 64 : MAFAT_EMBEDDED_GRAPH_MAX_FILES, length = size / n - 30;
   char *name = malloc(length + 24);
   if (!name) abort();
   memset(name, *f->piece, length);
-  begin_excerpt(&index, &bytes, (uint32_t)n);
+  begin_embedded_graph(&index, &bytes, (uint32_t)n);
   put_pieces(&index, "", 0, 0, 0, 0);
   for (size_t i = n - 1; i > 0; i--) { /* each is put in front of the others */
     snprintf(name + length, 24, "%04zu", i);
@@ -608,8 +608,8 @@ static const struct file files[] = {
     {"packed sections", PACKED, packed_cfg, PIECE(""), .head = "", .tail = ""},
     {"packed nodes", PACKED_GRAPH, packed_model, PIECE("Softmax")},
     {"packed folded sums", PACKED_GRAPH, packed_model, PIECE("Add"), .number = 1 << 16},
-    {"pieces of an excerpt", PACKED_GRAPH, packed_pieces, PIECE("\x00")},
-    {"files of an excerpt", PACKED_GRAPH, packed_files, PIECE("a")},
+    {"pieces of an embedded graph", PACKED_GRAPH, packed_pieces, PIECE("\x00")},
+    {"files of an embedded graph", PACKED_GRAPH, packed_files, PIECE("a")},
 
     {"labels", LABELS, pieces, PIECE("\n")},
     {"a label", LABELS, pieces, PIECE("a")},

@@ -1,7 +1,7 @@
-/* Covers base/{excerpt, model_file, open_file}.c, formats/packed/{graph, identity}.c,
+/* Covers base/{embedded_graph, model_file, open_file}.c, formats/packed/{graph, identity}.c,
  * api/model_files.c, base/model_source.c, formats/{readers, packed/network}.c,
  * runner/weights/packer.c: packed files of ONNX models: that they hold all
- * that a model needs, and that no byte of them changes unseen; what an excerpt of a model's
+ * that a model needs, and that no byte of them changes unseen; what an embedded graph of a model's
  * files is. */
 #include "base/model_file.h"
 #include "formats/onnx/import.h"
@@ -300,7 +300,7 @@ START_TEST(no_byte_changes_unseen)
   memcpy(&index_bytes, whole + TEST_INDEX_BYTES_AT, sizeof index_bytes);
   check_bytes(whole, n, 0, TEST_HEADER_BYTES, 1);
   check_bytes(whole, n, MAFAT_PACKED_ALIGNMENT, (size_t)index_bytes, 1);
-  check_bytes(whole, n, 2 * MAFAT_PACKED_ALIGNMENT, 400, 7); /* of the excerpt, which is longer */
+  check_bytes(whole, n, 2 * MAFAT_PACKED_ALIGNMENT, 400, 7); /* of the embedded graph, which is longer */
   check_bytes(whole, n, (size_t)(3 + _i) * MAFAT_PACKED_ALIGNMENT, 900, 31); /* a page of the constant was read, too */
   for (size_t bytes = n - 1; bytes > 0; bytes -= bytes > 4096 ? 4096 : bytes) {
     test_write_file(packed_path, whole, bytes);
@@ -358,13 +358,13 @@ START_TEST(every_allocation_may_fail)
   for (int packed = 0; packed < 2; packed++) {
     for (long i = 0, n = 1; i < n; i++) {
       struct mafat_network *network = NULL;
-      struct mafat_excerpt *excerpt = NULL;
+      struct mafat_embedded_graph *embedded_graph = NULL;
       failing_malloc_arm(i);
       int code = packed ? test_packed_network_read(&network, packed_path, NULL, NULL, &diagnostic)
-                        : test_packed_graph_read(&network, &excerpt, NULL, model_path, &given, &diagnostic);
+                        : test_packed_graph_read(&network, &embedded_graph, NULL, model_path, &given, &diagnostic);
       bool there = network != NULL;
       mafat_network_close(&network);
-      mafat_excerpt_close(&excerpt);
+      mafat_embedded_graph_close(&embedded_graph);
       n = failing_malloc_disarm(&unfreed) + (code != MAFAT_OK);
       ck_assert_int_eq(code == MAFAT_OK, there);
       ck_assert_msg(unfreed == 0, "allocation %ld: %ld are not freed", i, unfreed);
@@ -442,90 +442,90 @@ END_TEST
 START_TEST(what_is_packed_is_of_the_files_that_were_read)
 {
   struct mafat_network *n;
-  struct mafat_excerpt *excerpt;
+  struct mafat_embedded_graph *embedded_graph;
   write_model_with(true);
-  ck_assert_int_eq(test_packed_graph_read(&n, &excerpt, NULL, model_path, &given, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(test_packed_graph_read(&n, &embedded_graph, NULL, model_path, &given, &diagnostic), MAFAT_OK);
   touch(changes[_i].changed);
   int fd = open(packed_path, O_RDWR | O_CREAT | O_TRUNC, 0600);
-  ck_assert_int_eq(mafat_packer_write(model_path, n, &(struct mafat_packed_origin){.excerpt = excerpt}, fd, "packed", &diagnostic), MAFAT_EIO);
+  ck_assert_int_eq(mafat_packer_write(model_path, n, &(struct mafat_packed_origin){.embedded_graph = embedded_graph}, fd, "packed", &diagnostic), MAFAT_EIO);
   ck_assert_msg(strstr(diagnostic.text, ": was written to or replaced "), "%s", diagnostic.text);
   close(fd);
-  mafat_excerpt_close(&excerpt);
+  mafat_embedded_graph_close(&embedded_graph);
   mafat_network_close(&n);
 }
 END_TEST
 
-/* ---- excerpts ---- */
+/* ---- embedded graphs ---- */
 
 enum { LENGTH = 3000 };
 
 /* The bytes that were asked for are in it, where it says; of the others few. */
-START_TEST(an_excerpt_is_what_was_asked_for)
+START_TEST(an_embedded_graph_is_what_was_asked_for)
 {
   struct test_rng rng = test_rng((uint64_t)_i);
-  struct mafat_excerpt *e = mafat_excerpt_make();
+  struct mafat_embedded_graph *e = mafat_embedded_graph_make();
   bool asked[2][LENGTH] = {{false}};
-  ck_assert_int_eq(mafat_excerpt_add_file(e, "", LENGTH), 0);
-  ck_assert_int_eq(mafat_excerpt_add_file(e, "beside", LENGTH), 1);
-  ck_assert_int_eq(mafat_excerpt_add_file(e, "", LENGTH), 0);
+  ck_assert_int_eq(mafat_embedded_graph_add_file(e, "", LENGTH), 0);
+  ck_assert_int_eq(mafat_embedded_graph_add_file(e, "beside", LENGTH), 1);
+  ck_assert_int_eq(mafat_embedded_graph_add_file(e, "", LENGTH), 0);
   for (int k = test_random_int(&rng, 0, 2000); k > 0; k--) {
     int file = test_random_chance(&rng, 30), at = test_random_int(&rng, 0, LENGTH), n = test_random_int(&rng, 0, _i % 2 ? 3 : 20);
     if (n > LENGTH - at) n = LENGTH - at;
-    mafat_excerpt_add(e, file, (uint64_t)at, (uint64_t)n);
+    mafat_embedded_graph_add(e, file, (uint64_t)at, (uint64_t)n);
     memset(asked[file] + at, true, (size_t)n);
   }
-  mafat_excerpt_settle(e);
-  uint64_t sum = 0, lies, next;
+  mafat_embedded_graph_settle(e);
+  uint64_t sum = 0, offset, next;
   for (int file = 0; file < 2; file++) {
-    const struct mafat_excerpt_file *f = &e->files[file];
+    const struct mafat_embedded_graph_file *f = &e->files[file];
     for (size_t k = 0; k < f->n; k++) {
-      ck_assert(f->pieces[k].lies == sum && f->pieces[k].bytes > 0);
-      ck_assert(k == 0 || f->pieces[k].at > f->pieces[k - 1].at + f->pieces[k - 1].bytes);
-      ck_assert(asked[file][f->pieces[k].at] && asked[file][f->pieces[k].at + f->pieces[k].bytes - 1]);
-      sum += f->pieces[k].bytes;
+      ck_assert(f->ranges[k].offset == sum && f->ranges[k].bytes > 0);
+      ck_assert(k == 0 || f->ranges[k].at > f->ranges[k - 1].at + f->ranges[k - 1].bytes);
+      ck_assert(asked[file][f->ranges[k].at] && asked[file][f->ranges[k].at + f->ranges[k].bytes - 1]);
+      sum += f->ranges[k].bytes;
     }
     for (uint64_t at = 0; at < LENGTH; at++) {
-      bool there = mafat_excerpt_locate(f, at, 1, &lies);
+      bool there = mafat_embedded_graph_locate(f, at, 1, &offset);
       ck_assert(there || !asked[file][at]);
-      if (there && mafat_excerpt_locate(f, at, 2, &lies)) ck_assert(mafat_excerpt_locate(f, at + 1, 1, &next) && next == lies + 1);
+      if (there && mafat_embedded_graph_locate(f, at, 2, &offset)) ck_assert(mafat_embedded_graph_locate(f, at + 1, 1, &next) && next == offset + 1);
     }
-    ck_assert(!mafat_excerpt_locate(f, LENGTH - 1, 2, &lies) && !mafat_excerpt_locate(f, 5, UINT64_MAX, &lies));
+    ck_assert(!mafat_embedded_graph_locate(f, LENGTH - 1, 2, &offset) && !mafat_embedded_graph_locate(f, 5, UINT64_MAX, &offset));
   }
   ck_assert_uint_eq(e->bytes, sum);
-  mafat_excerpt_close(&e);
+  mafat_embedded_graph_close(&e);
 }
 END_TEST
 
 /* Whatever names are alike in, and in whichever order they come. */
 START_TEST(files_are_found_by_long_names)
 {
-  enum { ALIKE = 4000, N = MAFAT_EXCERPT_MAX_FILES };
+  enum { ALIKE = 4000, N = MAFAT_EMBEDDED_GRAPH_MAX_FILES };
   static char name[ALIKE + 8];
-  struct mafat_excerpt *e = mafat_excerpt_make();
+  struct mafat_embedded_graph *e = mafat_embedded_graph_make();
   memset(name, 'a', ALIKE);
   clock_t begin = clock();
   for (int i = 0; i < N; i++) {
     snprintf(name + ALIKE, 8, "%d", i * 1031 % N);
-    ck_assert_int_eq(mafat_excerpt_find_file(e, name), -1);
-    ck_assert_int_eq(mafat_excerpt_add_file(e, name, (uint64_t)i), i);
+    ck_assert_int_eq(mafat_embedded_graph_find_file(e, name), -1);
+    ck_assert_int_eq(mafat_embedded_graph_add_file(e, name, (uint64_t)i), i);
   }
   for (int i = 0; i < N; i++) {
     snprintf(name + ALIKE, 8, "%d", i * 1031 % N);
-    ck_assert_int_eq(mafat_excerpt_find_file(e, name), i);
-    ck_assert_int_eq(mafat_excerpt_add_file(e, name, 0), i);
+    ck_assert_int_eq(mafat_embedded_graph_find_file(e, name), i);
+    ck_assert_int_eq(mafat_embedded_graph_add_file(e, name, 0), i);
   }
   double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
   ck_assert_msg(seconds < test_patience(1), "%.2f seconds of the processor", seconds);
-  ck_assert_int_eq(mafat_excerpt_add_file(e, "another", 0), -1);
-  mafat_excerpt_close(&e);
+  ck_assert_int_eq(mafat_embedded_graph_add_file(e, "another", 0), -1);
+  mafat_embedded_graph_close(&e);
 }
 END_TEST
 
 /* Nothing else can be read of it. */
-START_TEST(an_excerpt_stands_for_its_file)
+START_TEST(an_embedded_graph_stands_for_its_file)
 {
   static char bytes[50000];
-  struct mafat_excerpt *e = mafat_excerpt_make();
+  struct mafat_embedded_graph *e = mafat_embedded_graph_make();
   struct mafat_model_file *f;
   const char *found;
   for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (char)(i % 251);
@@ -536,13 +536,13 @@ START_TEST(an_excerpt_stands_for_its_file)
   ck_assert_int_eq(mafat_model_file_peek(f, 100, 10, &found, &diagnostic), MAFAT_OK);
   ck_assert_int_eq(mafat_model_file_read(f, 29990, sizeof some, some, &diagnostic), MAFAT_OK);
   mafat_model_file_close(&f);
-  mafat_excerpt_settle(e);
+  mafat_embedded_graph_settle(e);
   ck_assert_uint_eq(e->bytes, 10 + sizeof some);
   memmove(bytes + 7, bytes + 100, 10);
   memcpy(bytes + 17, some, sizeof some);
   test_write_file(model_path, bytes, 17 + sizeof some);
   ck_assert_int_eq(mafat_model_file_open(&f, model_path, &diagnostic), MAFAT_OK);
-  mafat_model_file_excerpt(f, e, 7);
+  mafat_model_file_embedded_graph(f, e, 7);
   ck_assert_uint_eq(f->bytes, 50000);
   ck_assert_int_eq(mafat_model_file_peek(f, 103, 7, &found, &diagnostic), MAFAT_OK);
   ck_assert_int_eq(found[0], 103);
@@ -557,7 +557,7 @@ START_TEST(an_excerpt_stands_for_its_file)
   struct mafat_model_file *beside;
   ck_assert_int_eq(mafat_model_file_open_beside(&beside, f, weights_path, &diagnostic), MAFAT_EFORMAT);
   mafat_model_file_close(&f);
-  mafat_excerpt_close(&e);
+  mafat_embedded_graph_close(&e);
 }
 END_TEST
 
@@ -692,9 +692,9 @@ Suite *packed_graph_suite(void)
   tcase_add_loop_test(t, weights_are_of_the_files_that_the_network_was_read_from, 0, sizeof changes / sizeof *changes);
   tcase_add_loop_test(t, weights_of_a_graph_are_in_its_own_file, 0, 2);
   tcase_add_loop_test(t, what_is_packed_is_of_the_files_that_were_read, 0, sizeof changes / sizeof *changes - 1);
-  tcase_add_loop_test(t, an_excerpt_is_what_was_asked_for, 0, 40);
+  tcase_add_loop_test(t, an_embedded_graph_is_what_was_asked_for, 0, 40);
   tcase_add_test(t, files_are_found_by_long_names);
-  tcase_add_test(t, an_excerpt_stands_for_its_file);
+  tcase_add_test(t, an_embedded_graph_stands_for_its_file);
   tcase_add_test(t, a_file_beside_is_regular);
   tcase_add_test(t, layers_of_several_outputs_have_the_bits_of_the_model);
   tcase_add_test(t, a_model_in_memory_holds_its_constants);

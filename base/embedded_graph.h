@@ -1,54 +1,54 @@
 /* Embedded graph: the byte ranges of a model's files that its reader needs. They suffice to read
  * the model again without the files, and contain none of its weights. They are recorded while a
  * model is read, and stored in a packed file (base/model_file.h, formats/packed/graph.h). */
-#ifndef MAFAT_BASE_EXCERPT_H
-#define MAFAT_BASE_EXCERPT_H
+#ifndef MAFAT_BASE_EMBEDDED_GRAPH_H
+#define MAFAT_BASE_EMBEDDED_GRAPH_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MAFAT_EXCERPT_MAX_FILES = 4096 };
+enum { MAFAT_EMBEDDED_GRAPH_MAX_FILES = 4096 };
 
-/* Bytes [at, at + bytes) of a file, stored from byte `lies` of the embedded graph. */
-struct mafat_excerpt_piece {
-  uint64_t at, bytes, lies;
+/* Bytes [at, at + bytes) of a file, stored from byte `offset` of the embedded graph. */
+struct mafat_embedded_range {
+  uint64_t at, bytes, offset;
 };
 
-struct mafat_excerpt_file {
+struct mafat_embedded_graph_file {
   char *name;     /* path below the model's folder; "" for the model itself */
   /* name of the input that this file is the constant of; NULL if the model itself names the file */
   char *given;
   uint64_t bytes; /* file length */
-  struct mafat_excerpt_piece *pieces; /* after settling: ascending and disjoint */
+  struct mafat_embedded_range *ranges; /* after settling: ascending and disjoint */
   size_t n, room;
   int by_name; /* index of the file that is i-th in order of names, where i is this file's index */
 };
 
-struct mafat_excerpt {
-  struct mafat_excerpt_file *files;
+struct mafat_embedded_graph {
+  struct mafat_embedded_graph_file *files;
   int n_files;
   uint64_t bytes; /* sum over all ranges, once settled */
   bool failed;    /* out of memory: ranges are missing */
 };
 
 /* Creates an empty graph without files. NULL: out of memory. */
-struct mafat_excerpt *mafat_excerpt_make(void);
-void mafat_excerpt_close(struct mafat_excerpt **excerpt);
+struct mafat_embedded_graph *mafat_embedded_graph_make(void);
+void mafat_embedded_graph_close(struct mafat_embedded_graph **embedded_graph);
 
 /* Returns the index of the file with that name, or -1. */
-int mafat_excerpt_find_file(const struct mafat_excerpt *e, const char *name);
+int mafat_embedded_graph_find_file(const struct mafat_embedded_graph *e, const char *name);
 /* Adds a file, or returns the one that has the name. -1: too many files, or out of memory. */
-int mafat_excerpt_add_file(struct mafat_excerpt *e, const char *name, uint64_t bytes);
+int mafat_embedded_graph_add_file(struct mafat_embedded_graph *e, const char *name, uint64_t bytes);
 /* Records that the file was given as the constant of an input. Sets e->failed if out of memory. */
-void mafat_excerpt_give(struct mafat_excerpt *e, int file, const char *input);
+void mafat_embedded_graph_give(struct mafat_embedded_graph *e, int file, const char *input);
 /* Records n bytes of the file from offset `at`. Sets e->failed if out of memory. */
-void mafat_excerpt_add(struct mafat_excerpt *e, int file, uint64_t at, uint64_t n);
+void mafat_embedded_graph_add(struct mafat_embedded_graph *e, int file, uint64_t at, uint64_t n);
 /* Sorts the ranges, merges close ones, and assigns their offsets in the embedded graph. */
-void mafat_excerpt_settle(struct mafat_excerpt *e);
+void mafat_embedded_graph_settle(struct mafat_embedded_graph *e);
 
 /* Finds the offset of bytes [at, at + n) in the embedded graph. False if not all of them are in
  * it. */
-bool mafat_excerpt_locate(const struct mafat_excerpt_file *f, uint64_t at, uint64_t n, uint64_t *lies);
+bool mafat_embedded_graph_locate(const struct mafat_embedded_graph_file *f, uint64_t at, uint64_t n, uint64_t *offset);
 
 #endif

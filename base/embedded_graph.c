@@ -1,7 +1,7 @@
 /* Records byte ranges of model files and maps them to offsets in the embedded graph. Called by
  * base/model_file.c while a model is read, and by formats/packed/graph.c, which writes and reads
  * packed files. Allocates; opens no file. */
-#include "base/excerpt.h"
+#include "base/embedded_graph.h"
 
 #include "base/part.h"
 
@@ -10,27 +10,27 @@
 
 enum { NEAR = 32 }; /* bytes between two ranges that are merged: another range costs as much */
 
-struct mafat_excerpt *mafat_excerpt_make(void)
+struct mafat_embedded_graph *mafat_embedded_graph_make(void)
 {
-  return calloc(1, sizeof(struct mafat_excerpt));
+  return calloc(1, sizeof(struct mafat_embedded_graph));
 }
 
-MAFAT_PART(run) void mafat_excerpt_close(struct mafat_excerpt **excerpt)
+MAFAT_PART(run) void mafat_embedded_graph_close(struct mafat_embedded_graph **embedded_graph)
 {
-  if (!excerpt || !*excerpt) return;
-  struct mafat_excerpt *e = *excerpt;
+  if (!embedded_graph || !*embedded_graph) return;
+  struct mafat_embedded_graph *e = *embedded_graph;
   for (int i = 0; i < e->n_files; i++) {
     free(e->files[i].name);
     free(e->files[i].given);
-    free(e->files[i].pieces);
+    free(e->files[i].ranges);
   }
   free(e->files);
   free(e);
-  *excerpt = NULL;
+  *embedded_graph = NULL;
 }
 
 /* Returns the number of files whose names sort before `name`. */
-static int count_before(const struct mafat_excerpt *e, const char *name)
+static int count_before(const struct mafat_embedded_graph *e, const char *name)
 {
   int begin = 0, end = e->n_files;
   while (begin < end) {
@@ -43,28 +43,28 @@ static int count_before(const struct mafat_excerpt *e, const char *name)
 
 /* Binary search: a model names files for every constant, and long names may differ in their last
  * bytes only. */
-int mafat_excerpt_find_file(const struct mafat_excerpt *e, const char *name)
+int mafat_embedded_graph_find_file(const struct mafat_embedded_graph *e, const char *name)
 {
   int place = count_before(e, name), file = place < e->n_files ? e->files[place].by_name : -1;
   return file >= 0 && strcmp(e->files[file].name, name) == 0 ? file : -1;
 }
 
-int mafat_excerpt_add_file(struct mafat_excerpt *e, const char *name, uint64_t bytes)
+int mafat_embedded_graph_add_file(struct mafat_embedded_graph *e, const char *name, uint64_t bytes)
 {
-  int place = count_before(e, name), file = mafat_excerpt_find_file(e, name);
+  int place = count_before(e, name), file = mafat_embedded_graph_find_file(e, name);
   if (file >= 0) return file;
-  if (e->n_files == MAFAT_EXCERPT_MAX_FILES) return -1;
-  struct mafat_excerpt_file *grown = realloc(e->files, ((size_t)e->n_files + 1) * sizeof *grown);
+  if (e->n_files == MAFAT_EMBEDDED_GRAPH_MAX_FILES) return -1;
+  struct mafat_embedded_graph_file *grown = realloc(e->files, ((size_t)e->n_files + 1) * sizeof *grown);
   if (grown) e->files = grown;
   char *own = grown ? strdup(name) : NULL;
   if (!own) return -1;
-  e->files[e->n_files] = (struct mafat_excerpt_file){.name = own, .bytes = bytes};
+  e->files[e->n_files] = (struct mafat_embedded_graph_file){.name = own, .bytes = bytes};
   for (int i = e->n_files; i > place; i--) e->files[i].by_name = e->files[i - 1].by_name;
   e->files[place].by_name = e->n_files;
   return e->n_files++;
 }
 
-void mafat_excerpt_give(struct mafat_excerpt *e, int file, const char *input)
+void mafat_embedded_graph_give(struct mafat_embedded_graph *e, int file, const char *input)
 {
   free(e->files[file].given);
   e->files[file].given = strdup(input);
@@ -75,91 +75,91 @@ void mafat_excerpt_give(struct mafat_excerpt *e, int file, const char *input)
 
 static int compare(const void *a, const void *b)
 {
-  const struct mafat_excerpt_piece *x = a, *y = b;
+  const struct mafat_embedded_range *x = a, *y = b;
   return (x->at > y->at) - (x->at < y->at);
 }
 
 /* True if the range ends at byte `at` or at most NEAR bytes before it. It must not begin after
  * `at`. */
-static bool reaches(const struct mafat_excerpt_piece *p, uint64_t at)
+static bool reaches(const struct mafat_embedded_range *p, uint64_t at)
 {
   return at <= p->at + p->bytes || at - (p->at + p->bytes) <= NEAR;
 }
 
-static void extend(struct mafat_excerpt_piece *p, uint64_t end)
+static void extend(struct mafat_embedded_range *p, uint64_t end)
 {
   if (end > p->at + p->bytes) p->bytes = end - p->at;
 }
 
-static void settle_file(struct mafat_excerpt_file *f)
+static void settle_file(struct mafat_embedded_graph_file *f)
 {
   size_t n = 0;
-  if (f->n > 1) qsort(f->pieces, f->n, sizeof *f->pieces, compare);
+  if (f->n > 1) qsort(f->ranges, f->n, sizeof *f->ranges, compare);
   for (size_t i = 0; i < f->n; i++) {
-    struct mafat_excerpt_piece next = f->pieces[i];
-    if (n > 0 && reaches(&f->pieces[n - 1], next.at)) extend(&f->pieces[n - 1], next.at + next.bytes);
-    else f->pieces[n++] = next;
+    struct mafat_embedded_range next = f->ranges[i];
+    if (n > 0 && reaches(&f->ranges[n - 1], next.at)) extend(&f->ranges[n - 1], next.at + next.bytes);
+    else f->ranges[n++] = next;
   }
   f->n = n;
 }
 
 /* Grows the array. It merges ranges first, because most of many ranges repeat earlier ones. */
-static bool make_room(struct mafat_excerpt_file *f)
+static bool make_room(struct mafat_embedded_graph_file *f)
 {
   enum { LEAST = 256 };
   if (f->n < f->room) return true;
   settle_file(f);
   if (f->n < f->room / 2) return true;
   size_t room = f->room ? 2 * f->room : LEAST;
-  struct mafat_excerpt_piece *grown = realloc(f->pieces, room * sizeof *grown);
+  struct mafat_embedded_range *grown = realloc(f->ranges, room * sizeof *grown);
   if (!grown) return false;
-  f->pieces = grown;
+  f->ranges = grown;
   f->room = room;
   return true;
 }
 
-void mafat_excerpt_add(struct mafat_excerpt *e, int file, uint64_t at, uint64_t n)
+void mafat_embedded_graph_add(struct mafat_embedded_graph *e, int file, uint64_t at, uint64_t n)
 {
-  struct mafat_excerpt_file *f = &e->files[file];
+  struct mafat_embedded_graph_file *f = &e->files[file];
   if (n == 0 || e->failed) return;
-  struct mafat_excerpt_piece *last = f->n > 0 ? &f->pieces[f->n - 1] : NULL;
+  struct mafat_embedded_range *last = f->n > 0 ? &f->ranges[f->n - 1] : NULL;
   if (last && at >= last->at && reaches(last, at)) { /* files are mostly read in ascending order */
     extend(last, at + n);
     return;
   }
   if (!make_room(f)) e->failed = true;
-  else f->pieces[f->n++] = (struct mafat_excerpt_piece){.at = at, .bytes = n};
+  else f->ranges[f->n++] = (struct mafat_embedded_range){.at = at, .bytes = n};
 }
 
-void mafat_excerpt_settle(struct mafat_excerpt *e)
+void mafat_embedded_graph_settle(struct mafat_embedded_graph *e)
 {
   e->bytes = 0;
   for (int i = 0; i < e->n_files; i++) {
-    struct mafat_excerpt_file *f = &e->files[i];
+    struct mafat_embedded_graph_file *f = &e->files[i];
     settle_file(f);
     for (size_t k = 0; k < f->n; k++) {
-      f->pieces[k].lies = e->bytes;
-      e->bytes += f->pieces[k].bytes; /* no overflow: the sum is at most that of the files' sizes */
+      f->ranges[k].offset = e->bytes;
+      e->bytes += f->ranges[k].bytes; /* no overflow: the sum is at most that of the files' sizes */
     }
   }
 }
 
-bool mafat_excerpt_locate(const struct mafat_excerpt_file *f, uint64_t at, uint64_t n, uint64_t *lies)
+bool mafat_embedded_graph_locate(const struct mafat_embedded_graph_file *f, uint64_t at, uint64_t n, uint64_t *offset)
 {
   /* invariant: [begin, end) has the last range that begins at or before `at` */
   size_t begin = 0, end = f->n;
   if (n == 0) {
-    *lies = 0;
+    *offset = 0;
     return true;
   }
   while (end - begin > 1) {
     size_t middle = begin + (end - begin) / 2;
-    if (f->pieces[middle].at <= at) begin = middle;
+    if (f->ranges[middle].at <= at) begin = middle;
     else end = middle;
   }
-  if (f->n == 0 || f->pieces[begin].at > at) return false;
-  uint64_t before = at - f->pieces[begin].at;
-  if (before > f->pieces[begin].bytes || n > f->pieces[begin].bytes - before) return false;
-  *lies = f->pieces[begin].lies + before;
+  if (f->n == 0 || f->ranges[begin].at > at) return false;
+  uint64_t before = at - f->ranges[begin].at;
+  if (before > f->ranges[begin].bytes || n > f->ranges[begin].bytes - before) return false;
+  *offset = f->ranges[begin].offset + before;
   return true;
 }
