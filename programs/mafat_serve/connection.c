@@ -32,20 +32,20 @@ static void enter(struct mafat_connection *c, enum mafat_connection_state state,
 /* ---- room ---- */
 
 /* Nothing is left in the body, not of an answer without room either: the picture of whoever comes next would go on in it. */
-static bool leave_body(struct mafat_connection *c, struct mafat_hall *hall)
+static bool leave_body(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   const bool emptied = ftruncate(c->body_fd, 0) == 0;
-  if (emptied) mafat_hall_give(hall, c->room);
+  if (emptied) mafat_pool_give(pool, c->room);
   c->room = 0;
   return emptied;
 }
 
 /* Of it what n bytes need is kept. */
-static void leave_some_room(struct mafat_connection *c, struct mafat_hall *hall, size_t n)
+static void leave_some_room(struct mafat_connection *c, struct mafat_connection_pool *pool, size_t n)
 {
-  const size_t need = mafat_hall_need(n);
+  const size_t need = mafat_pool_need(n);
   if (need >= c->room) return;
-  mafat_hall_give(hall, c->room - need);
+  mafat_pool_give(pool, c->room - need);
   c->room = need;
 }
 
@@ -66,36 +66,36 @@ static void put_head(struct mafat_connection *c, int status, const char *type, c
 }
 
 /* Where all places are taken, others wait for this one. */
-static void begin_answer(struct mafat_connection *c, struct mafat_hall *hall, int status, const char *type, const char *allow, int retry)
+static void begin_answer(struct mafat_connection *c, struct mafat_connection_pool *pool, int status, const char *type, const char *allow, int retry)
 {
-  if (!c->keeps || hall->ends || hall->n_held >= MAFAT_HALL_HELD || c->turned) c->closes = true;
+  if (!c->keeps || pool->ends || pool->n_held >= MAFAT_POOL_HELD || c->turned) c->closes = true;
   put_head(c, status, type, allow, retry);
   if (c->only_head) c->answer_bytes = 0; /* as long as it would be, it is told */
   c->sent = 0;
-  mafat_hall_count(hall, status);
-  enter(c, MAFAT_CONNECTION_SENDS, hall->timeout_ms + (double)(c->answer_bytes >> 10) / LEAST_RATE * 1e3);
+  mafat_pool_count(pool, status);
+  enter(c, MAFAT_CONNECTION_SENDS, pool->timeout_ms + (double)(c->answer_bytes >> 10) / LEAST_RATE * 1e3);
 }
 
-static void answer_fixed(struct mafat_connection *c, struct mafat_hall *hall, const char *type, const char *bytes, size_t n)
+static void answer_fixed(struct mafat_connection *c, struct mafat_connection_pool *pool, const char *type, const char *bytes, size_t n)
 {
   c->fixed = bytes;
   c->answer_bytes = n;
-  begin_answer(c, hall, 200, type, NULL, 0);
+  begin_answer(c, pool, 200, type, NULL, 0);
 }
 
-/* It has room of its own that is no part of the hall's: a page of its body. */
-static void answer_error(struct mafat_connection *c, struct mafat_hall *hall, int status, const char *wrong, const char *allow, int retry)
+/* It has room of its own that is no part of the pool's: a page of its body. */
+static void answer_error(struct mafat_connection *c, struct mafat_connection_pool *pool, int status, const char *wrong, const char *allow, int retry)
 {
   c->fixed = NULL;
   c->answer_bytes = mafat_work_write_error(c->body_fd, SMALL_ROOM, status, wrong);
-  begin_answer(c, hall, status, json, allow, retry);
+  begin_answer(c, pool, status, json, allow, retry);
 }
 
 /* What comes next cannot be told apart from what is not wanted. */
-static void answer_error_and_close(struct mafat_connection *c, struct mafat_hall *hall, int status, const char *wrong, int retry)
+static void answer_error_and_close(struct mafat_connection *c, struct mafat_connection_pool *pool, int status, const char *wrong, int retry)
 {
   c->closes = true;
-  answer_error(c, hall, status, wrong, NULL, retry);
+  answer_error(c, pool, status, wrong, NULL, retry);
 }
 
 static int seconds_of(double ms)
@@ -111,25 +111,25 @@ static void consume(struct mafat_connection *c, size_t n)
   c->have -= n;
 }
 
-static void ask(struct mafat_connection *c, struct mafat_hall *hall)
+static void ask(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   enter(c, MAFAT_CONNECTION_ASKS, INFINITY);
-  mafat_desk_ask(hall->desk, &c->job);
+  mafat_job_queue_add(pool->job_queue, &c->job);
 }
 
-static bool store(struct mafat_connection *c, struct mafat_hall *hall, const char *bytes, size_t n)
+static bool store(struct mafat_connection *c, struct mafat_connection_pool *pool, const char *bytes, size_t n)
 {
   for (size_t done = 0; done < n;) {
     ssize_t some = pwrite(c->body_fd, bytes + done, n - done, (off_t)(c->got + done));
     if (some < 0 && errno == EINTR) continue;
     if (some <= 0) {
-      answer_error_and_close(c, hall, 503, "out of memory", 1);
+      answer_error_and_close(c, pool, 503, "out of memory", 1);
       return false;
     }
     done += (size_t)some;
   }
   c->got += n;
-  hall->body_bytes += n;
+  pool->body_bytes += n;
   return true;
 }
 
@@ -142,115 +142,115 @@ static void invite(struct mafat_connection *c)
 }
 
 /* There is room now: the body, if there is one, may come. */
-static void take_body(struct mafat_connection *c, struct mafat_hall *hall)
+static void take_body(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   const size_t here = c->have < c->job.body_bytes ? c->have : c->job.body_bytes;
   c->got = 0;
-  enter(c, MAFAT_CONNECTION_TAKES, hall->timeout_ms + (double)(c->job.body_bytes >> 10) / LEAST_RATE * 1e3);
+  enter(c, MAFAT_CONNECTION_TAKES, pool->timeout_ms + (double)(c->job.body_bytes >> 10) / LEAST_RATE * 1e3);
   if (c->job.body_bytes) invite(c);
-  if (!store(c, hall, c->bytes, here)) return;
+  if (!store(c, pool, c->bytes, here)) return;
   consume(c, here);
-  if (c->got == c->job.body_bytes) ask(c, hall);
+  if (c->got == c->job.body_bytes) ask(c, pool);
 }
 
-static size_t need_of(const struct mafat_job *job, const struct mafat_hall *hall)
+static size_t need_of(const struct mafat_job *job, const struct mafat_connection_pool *pool)
 {
-  size_t need = job->kind == MAFAT_JOB_PICTURE ? mafat_hall_need(job->body_bytes) : job->kind == MAFAT_JOB_MAP ? MAP_ROOM : PLAN_ROOM;
-  return need < hall->room_bytes ? need : hall->room_bytes;
+  size_t need = job->kind == MAFAT_JOB_PICTURE ? mafat_pool_need(job->body_bytes) : job->kind == MAFAT_JOB_MAP ? MAP_ROOM : PLAN_ROOM;
+  return need < pool->room_bytes ? need : pool->room_bytes;
 }
 
-static bool try_room(struct mafat_connection *c, struct mafat_hall *hall)
+static bool try_room(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
-  const size_t need = need_of(&c->job, hall);
-  if (!mafat_hall_take(hall, need)) return false;
+  const size_t need = need_of(&c->job, pool);
+  if (!mafat_pool_take(pool, need)) return false;
   c->room = c->job.most_bytes = need;
-  take_body(c, hall);
+  take_body(c, pool);
   return true;
 }
 
 /* Where others wait it is not its turn. */
-static void queue(struct mafat_connection *c, struct mafat_hall *hall)
+static void queue(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
-  if (hall->n_queued == 0 && try_room(c, hall)) return;
-  c->ticket = hall->tickets++;
-  hall->n_queued++;
-  enter(c, MAFAT_CONNECTION_WAITS, hall->wait_ms);
+  if (pool->n_queued == 0 && try_room(c, pool)) return;
+  c->ticket = pool->tickets++;
+  pool->n_queued++;
+  enter(c, MAFAT_CONNECTION_WAITS, pool->wait_ms);
 }
 
-static void begin_job(struct mafat_connection *c, struct mafat_hall *hall, const struct mafat_route *route, uint64_t body_bytes)
+static void begin_job(struct mafat_connection *c, struct mafat_connection_pool *pool, const struct mafat_route *route, uint64_t body_bytes)
 {
-  const double wait_ms = mafat_hall_waiting_ms(hall);
-  if (route->job == MAFAT_JOB_PICTURE && wait_ms > hall->wait_ms) {
-    answer_error_and_close(c, hall, 429, "too many pictures wait", seconds_of(wait_ms));
+  const double wait_ms = mafat_pool_waiting_ms(pool);
+  if (route->job == MAFAT_JOB_PICTURE && wait_ms > pool->wait_ms) {
+    answer_error_and_close(c, pool, 429, "too many pictures wait", seconds_of(wait_ms));
     return;
   }
-  if (route->job != MAFAT_JOB_PICTURE && mafat_desk_counts(hall->desk).n_plans > 0) {
-    answer_error(c, hall, 429, "another plan is being found", NULL, 1);
+  if (route->job != MAFAT_JOB_PICTURE && mafat_job_queue_counts(pool->job_queue).n_plans > 0) {
+    answer_error(c, pool, 429, "another plan is being found", NULL, 1);
     return;
   }
   c->job = (struct mafat_job){.kind = route->job, .body_fd = c->body_fd, .body_bytes = (size_t)body_bytes, .frame = route->frame,
                               .thresh = route->thresh, .nms = route->nms, .memory_bytes = route->memory_bytes};
-  queue(c, hall);
+  queue(c, pool);
 }
 
-static void answer_health(struct mafat_connection *c, struct mafat_hall *hall)
+static void answer_health(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   static const char well[] = "ok\n";
-  if (hall->ends) answer_error(c, hall, 503, "ending", NULL, 0);
-  else if (!mafat_desk_counts(hall->desk).well) answer_error(c, hall, 503, "the last run failed", NULL, 0);
-  else answer_fixed(c, hall, text, well, sizeof well - 1);
+  if (pool->ends) answer_error(c, pool, 503, "ending", NULL, 0);
+  else if (!mafat_job_queue_counts(pool->job_queue).well) answer_error(c, pool, 503, "the last run failed", NULL, 0);
+  else answer_fixed(c, pool, text, well, sizeof well - 1);
 }
 
-static void answer_metrics(struct mafat_connection *c, struct mafat_hall *hall)
+static void answer_metrics(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   c->fixed = NULL;
-  c->answer_bytes = mafat_hall_write_metrics(hall, c->body_fd, SMALL_ROOM);
-  begin_answer(c, hall, 200, metrics, NULL, 0);
+  c->answer_bytes = mafat_pool_write_metrics(pool, c->body_fd, SMALL_ROOM);
+  begin_answer(c, pool, 200, metrics, NULL, 0);
 }
 
 /* A body that is refused may be longer than memory can be. */
-static void follow(struct mafat_connection *c, struct mafat_hall *hall, const struct mafat_route *route, uint64_t body_bytes)
+static void follow(struct mafat_connection *c, struct mafat_connection_pool *pool, const struct mafat_route *route, uint64_t body_bytes)
 {
   switch (route->kind) {
-  case MAFAT_ROUTE_PAGE: answer_fixed(c, hall, mafat_page_type, mafat_page, mafat_page_bytes()); break;
-  case MAFAT_ROUTE_HEALTH: answer_health(c, hall); break;
-  case MAFAT_ROUTE_METRICS: answer_metrics(c, hall); break;
-  case MAFAT_ROUTE_JOB: begin_job(c, hall, route, body_bytes); break;
+  case MAFAT_ROUTE_PAGE: answer_fixed(c, pool, mafat_page_type, mafat_page, mafat_page_bytes()); break;
+  case MAFAT_ROUTE_HEALTH: answer_health(c, pool); break;
+  case MAFAT_ROUTE_METRICS: answer_metrics(c, pool); break;
+  case MAFAT_ROUTE_JOB: begin_job(c, pool, route, body_bytes); break;
   case MAFAT_ROUTE_REFUSED:
     if (body_bytes) c->closes = true; /* it is not read */
-    answer_error(c, hall, route->status, route->wrong, route->allow, 0);
+    answer_error(c, pool, route->status, route->wrong, route->allow, 0);
     break;
   }
 }
 
 /* What has been read, as far as it goes. */
-static void read_request(struct mafat_connection *c, struct mafat_hall *hall)
+static void read_request(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   struct mafat_http_request r;
   struct mafat_route route;
-  const struct mafat_route_rules rules = {hall->token, hall->room_bytes, hall->thresh, hall->nms};
+  const struct mafat_route_rules rules = {pool->token, pool->room_bytes, pool->thresh, pool->nms};
   enum mafat_http_progress p = mafat_http_read(&r, c->bytes, c->have);
   c->only_head = false;
   if (p == MAFAT_HTTP_PART && c->have == sizeof c->bytes) {
-    answer_error_and_close(c, hall, 431, "the request's head is longer than 4096 bytes", 0);
+    answer_error_and_close(c, pool, 431, "the request's head is longer than 4096 bytes", 0);
   } else if (p == MAFAT_HTTP_BAD) {
-    answer_error_and_close(c, hall, r.status, r.wrong, 0);
+    answer_error_and_close(c, pool, r.status, r.wrong, 0);
   } else if (p == MAFAT_HTTP_WHOLE) {
     c->expects = r.expects;
     c->keeps = r.keeps_alive;
     c->only_head = r.method == MAFAT_HTTP_HEAD;
     mafat_route_find(&route, &rules, &r);
     consume(c, r.head_bytes);
-    follow(c, hall, &route, r.body_bytes);
+    follow(c, pool, &route, r.body_bytes);
   }
 }
 
 /* ---- the socket ---- */
 
-static void lose(struct mafat_connection *c, struct mafat_hall *hall)
+static void lose(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
-  if (c->state != MAFAT_CONNECTION_DRAINS && !mafat_connection_is_idle(c)) hall->lost++;
-  mafat_connection_close(c, hall);
+  if (c->state != MAFAT_CONNECTION_DRAINS && !mafat_connection_is_idle(c)) pool->lost++;
+  mafat_connection_close(c, pool);
 }
 
 /* Bytes that came; 0: none now; -1: it has ended, in whatever way. */
@@ -261,34 +261,34 @@ static ssize_t receive(struct mafat_connection *c, char *bytes, size_t n)
   return got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
 }
 
-static void receive_head(struct mafat_connection *c, struct mafat_hall *hall)
+static void receive_head(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   ssize_t got = receive(c, c->bytes + c->have, sizeof c->bytes - c->have);
-  if (got < 0) lose(c, hall);
+  if (got < 0) lose(c, pool);
   if (got <= 0) return;
-  if (c->have == 0) enter(c, MAFAT_CONNECTION_READS, hall->timeout_ms);
+  if (c->have == 0) enter(c, MAFAT_CONNECTION_READS, pool->timeout_ms);
   c->have += (size_t)got;
-  read_request(c, hall);
+  read_request(c, pool);
 }
 
-static void receive_body(struct mafat_connection *c, struct mafat_hall *hall)
+static void receive_body(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   char piece[PIECE];
   for (int i = 0; i < 4 && c->state == MAFAT_CONNECTION_TAKES; i++) {
     const size_t left = c->job.body_bytes - c->got;
     ssize_t got = receive(c, piece, left < sizeof piece ? left : sizeof piece);
-    if (got < 0) lose(c, hall);
-    if (got <= 0 || !store(c, hall, piece, (size_t)got)) return;
-    if (c->got == c->job.body_bytes) ask(c, hall);
+    if (got < 0) lose(c, pool);
+    if (got <= 0 || !store(c, pool, piece, (size_t)got)) return;
+    if (c->got == c->job.body_bytes) ask(c, pool);
   }
 }
 
-static void drain(struct mafat_connection *c, struct mafat_hall *hall)
+static void drain(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   char piece[PIECE];
   for (int i = 0; i < 4; i++) {
     ssize_t got = receive(c, piece, sizeof piece);
-    if (got < 0) mafat_connection_close(c, hall);
+    if (got < 0) mafat_connection_close(c, pool);
     if (got <= 0) return;
   }
 }
@@ -309,37 +309,37 @@ static ssize_t next_piece(const struct mafat_connection *c, char piece[PIECE])
 }
 
 /* The next request may be there already. */
-static void finish_answer(struct mafat_connection *c, struct mafat_hall *hall)
+static void finish_answer(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   c->n_answered++;
-  if (!c->fixed && !leave_body(c, hall)) c->closes = true;
+  if (!c->fixed && !leave_body(c, pool)) c->closes = true;
   if (c->closes) {
     shutdown(c->fd, SHUT_WR);
     enter(c, MAFAT_CONNECTION_DRAINS, drain_ms);
     return;
   }
-  enter(c, MAFAT_CONNECTION_READS, c->have ? hall->timeout_ms : idle_times * hall->timeout_ms);
-  if (c->have) read_request(c, hall);
+  enter(c, MAFAT_CONNECTION_READS, c->have ? pool->timeout_ms : idle_times * pool->timeout_ms);
+  if (c->have) read_request(c, pool);
 }
 
-static void send_answer(struct mafat_connection *c, struct mafat_hall *hall)
+static void send_answer(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   char piece[PIECE];
   while (c->state == MAFAT_CONNECTION_SENDS && c->sent < c->head_bytes + c->answer_bytes) {
     ssize_t n = next_piece(c, piece), sent = n > 0 ? write(c->fd, piece, (size_t)n) : -1;
     if (n > 0 && sent < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (sent <= 0) {
-      lose(c, hall);
+      lose(c, pool);
       return;
     }
     c->sent += (size_t)sent;
   }
-  finish_answer(c, hall);
+  finish_answer(c, pool);
 }
 
 /* ---- from outside ---- */
 
-static void place(struct mafat_connection *c, struct mafat_hall *hall, int fd)
+static void place(struct mafat_connection *c, struct mafat_connection_pool *pool, int fd)
 {
   c->fd = fd;
   c->closes = c->gone = c->expects = c->only_head = false;
@@ -347,21 +347,21 @@ static void place(struct mafat_connection *c, struct mafat_hall *hall, int fd)
   c->n_answered = 0;
   c->have = c->room = 0;
   c->job.state = MAFAT_JOB_IDLE;
-  hall->accepted++;
+  pool->accepted++;
 }
 
-void mafat_connection_begin(struct mafat_connection *c, struct mafat_hall *hall, int fd)
+void mafat_connection_begin(struct mafat_connection *c, struct mafat_connection_pool *pool, int fd)
 {
-  place(c, hall, fd);
-  hall->n_held++;
-  enter(c, MAFAT_CONNECTION_READS, hall->timeout_ms);
+  place(c, pool, fd);
+  pool->n_held++;
+  enter(c, MAFAT_CONNECTION_READS, pool->timeout_ms);
 }
 
-void mafat_connection_turn_away(struct mafat_connection *c, struct mafat_hall *hall, int fd, int seconds)
+void mafat_connection_turn_away(struct mafat_connection *c, struct mafat_connection_pool *pool, int fd, int seconds)
 {
-  place(c, hall, fd);
-  hall->turned++;
-  answer_error_and_close(c, hall, 429, "too many pictures wait", seconds);
+  place(c, pool, fd);
+  pool->turned++;
+  answer_error_and_close(c, pool, 429, "too many pictures wait", seconds);
 }
 
 short mafat_connection_events(const struct mafat_connection *c)
@@ -373,59 +373,59 @@ short mafat_connection_events(const struct mafat_connection *c)
   }
 }
 
-static void answer_job(struct mafat_connection *c, struct mafat_hall *hall)
+static void answer_job(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   if (c->gone) {
-    mafat_connection_close(c, hall);
+    mafat_connection_close(c, pool);
     return;
   }
   c->job.state = MAFAT_JOB_IDLE;
   c->fixed = NULL;
   c->answer_bytes = c->job.answer_bytes;
-  leave_some_room(c, hall, c->answer_bytes);
-  begin_answer(c, hall, c->job.status, c->job.type, NULL, 0);
+  leave_some_room(c, pool, c->answer_bytes);
+  begin_answer(c, pool, c->job.status, c->job.type, NULL, 0);
 }
 
 /* Nobody will read the answer. */
-static void leave_desk(struct mafat_connection *c, struct mafat_hall *hall)
+static void leave_job_queue(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
-  if (mafat_desk_drop(hall->desk, &c->job)) lose(c, hall);
+  if (mafat_job_queue_drop(pool->job_queue, &c->job)) lose(c, pool);
   else c->gone = true;
 }
 
-static void give_up(struct mafat_connection *c, struct mafat_hall *hall)
+static void give_up(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   switch (c->state) {
   case MAFAT_CONNECTION_READS:
-    if (c->have == 0) mafat_connection_close(c, hall);
-    else answer_error_and_close(c, hall, 408, "the request's head did not come in time", 0);
+    if (c->have == 0) mafat_connection_close(c, pool);
+    else answer_error_and_close(c, pool, 408, "the request's head did not come in time", 0);
     break;
   case MAFAT_CONNECTION_WAITS:
-    hall->n_queued--;
-    answer_error_and_close(c, hall, 429, "there is no room for the request now", seconds_of(hall->wait_ms));
+    pool->n_queued--;
+    answer_error_and_close(c, pool, 429, "there is no room for the request now", seconds_of(pool->wait_ms));
     break;
-  case MAFAT_CONNECTION_TAKES: answer_error_and_close(c, hall, 408, "the body did not come in time", 0); break;
-  default: lose(c, hall); break;
+  case MAFAT_CONNECTION_TAKES: answer_error_and_close(c, pool, 408, "the body did not come in time", 0); break;
+  default: lose(c, pool); break;
   }
 }
 
-void mafat_connection_go_on(struct mafat_connection *c, struct mafat_hall *hall, short events)
+void mafat_connection_go_on(struct mafat_connection *c, struct mafat_connection_pool *pool, short events)
 {
   const bool broken = events & (POLLERR | POLLHUP | POLLNVAL);
-  if (c->state == MAFAT_CONNECTION_ASKS && mafat_desk_state(hall->desk, &c->job) == MAFAT_JOB_DONE) answer_job(c, hall);
-  else if (c->state == MAFAT_CONNECTION_ASKS && broken && !c->gone) leave_desk(c, hall);
-  else if (c->state == MAFAT_CONNECTION_WAITS && broken) lose(c, hall);
-  else if (c->state == MAFAT_CONNECTION_READS && events) receive_head(c, hall);
-  else if (c->state == MAFAT_CONNECTION_TAKES && events) receive_body(c, hall);
-  else if (c->state == MAFAT_CONNECTION_DRAINS && events) drain(c, hall);
-  if (c->state == MAFAT_CONNECTION_SENDS) send_answer(c, hall);
-  if (c->state != MAFAT_CONNECTION_FREE && mafat_session_now_ms() >= c->until_ms) give_up(c, hall);
+  if (c->state == MAFAT_CONNECTION_ASKS && mafat_job_queue_state(pool->job_queue, &c->job) == MAFAT_JOB_DONE) answer_job(c, pool);
+  else if (c->state == MAFAT_CONNECTION_ASKS && broken && !c->gone) leave_job_queue(c, pool);
+  else if (c->state == MAFAT_CONNECTION_WAITS && broken) lose(c, pool);
+  else if (c->state == MAFAT_CONNECTION_READS && events) receive_head(c, pool);
+  else if (c->state == MAFAT_CONNECTION_TAKES && events) receive_body(c, pool);
+  else if (c->state == MAFAT_CONNECTION_DRAINS && events) drain(c, pool);
+  if (c->state == MAFAT_CONNECTION_SENDS) send_answer(c, pool);
+  if (c->state != MAFAT_CONNECTION_FREE && mafat_session_now_ms() >= c->until_ms) give_up(c, pool);
 }
 
-bool mafat_connection_offer_room(struct mafat_connection *c, struct mafat_hall *hall)
+bool mafat_connection_offer_room(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
-  if (!try_room(c, hall)) return false;
-  hall->n_queued--;
+  if (!try_room(c, pool)) return false;
+  pool->n_queued--;
   return true;
 }
 
@@ -434,28 +434,28 @@ bool mafat_connection_is_idle(const struct mafat_connection *c)
   return c->state == MAFAT_CONNECTION_READS && c->have == 0;
 }
 
-void mafat_connection_end(struct mafat_connection *c, struct mafat_hall *hall)
+void mafat_connection_end(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   static const char ending[] = "ending";
   c->closes = true;
   if (mafat_connection_is_idle(c)) {
-    mafat_connection_close(c, hall);
+    mafat_connection_close(c, pool);
   } else if (c->state == MAFAT_CONNECTION_READS || c->state == MAFAT_CONNECTION_TAKES) {
-    answer_error_and_close(c, hall, 503, ending, 1);
+    answer_error_and_close(c, pool, 503, ending, 1);
   } else if (c->state == MAFAT_CONNECTION_WAITS) {
-    hall->n_queued--;
-    answer_error_and_close(c, hall, 503, ending, 1);
-  } else if (c->state == MAFAT_CONNECTION_ASKS && mafat_desk_drop(hall->desk, &c->job)) {
-    answer_error_and_close(c, hall, 503, ending, 1);
+    pool->n_queued--;
+    answer_error_and_close(c, pool, 503, ending, 1);
+  } else if (c->state == MAFAT_CONNECTION_ASKS && mafat_job_queue_drop(pool->job_queue, &c->job)) {
+    answer_error_and_close(c, pool, 503, ending, 1);
   }
 }
 
-void mafat_connection_close(struct mafat_connection *c, struct mafat_hall *hall)
+void mafat_connection_close(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   if (c->state == MAFAT_CONNECTION_FREE) return;
-  if (c->state == MAFAT_CONNECTION_WAITS) hall->n_queued--;
+  if (c->state == MAFAT_CONNECTION_WAITS) pool->n_queued--;
   close(c->fd);
-  leave_body(c, hall);
-  if (!c->turned) hall->n_held--;
+  leave_body(c, pool);
+  if (!c->turned) pool->n_held--;
   c->state = MAFAT_CONNECTION_FREE;
 }

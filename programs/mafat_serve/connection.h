@@ -1,10 +1,10 @@
 /* One connection: requests one after the other, each read, answered, and forgotten. It never waits: what cannot go on now goes
- * on when its socket, the room or the desk has something for it. */
+ * on when its socket, the room or the job queue has something for it. */
 #ifndef MAFAT_PROGRAM_SERVE_CONNECTION_H
 #define MAFAT_PROGRAM_SERVE_CONNECTION_H
 
-#include "programs/mafat_serve/desk.h"
-#include "programs/mafat_serve/hall.h"
+#include "programs/mafat_serve/job_queue.h"
+#include "programs/mafat_serve/connection_pool.h"
 
 enum { MAFAT_CONNECTION_HEAD = 4096 }; /* bytes of a request's head at most */
 
@@ -13,7 +13,7 @@ enum mafat_connection_state {
   MAFAT_CONNECTION_READS,  /* a head, of which there may be nothing yet */
   MAFAT_CONNECTION_WAITS,  /* for room */
   MAFAT_CONNECTION_TAKES,  /* a body */
-  MAFAT_CONNECTION_ASKS,   /* its job is at the desk */
+  MAFAT_CONNECTION_ASKS,   /* its job is in the job queue */
   MAFAT_CONNECTION_SENDS,
   MAFAT_CONNECTION_DRAINS  /* has sent its last: what still comes is thrown away, so that the other end reads that */
 };
@@ -41,22 +41,22 @@ struct mafat_connection {
   char bytes[MAFAT_CONNECTION_HEAD];
 };
 
-void mafat_connection_begin(struct mafat_connection *c, struct mafat_hall *hall, int fd);
+void mafat_connection_begin(struct mafat_connection *c, struct mafat_connection_pool *pool, int fd);
 /* Instead: it is told to come again in so many seconds. */
-void mafat_connection_turn_away(struct mafat_connection *c, struct mafat_hall *hall, int fd, int seconds);
+void mafat_connection_turn_away(struct mafat_connection *c, struct mafat_connection_pool *pool, int fd, int seconds);
 
 /* poll's events that it waits for. */
 short mafat_connection_events(const struct mafat_connection *c);
-/* poll's answer; 0: something else has changed: room, the desk, the time. */
-void mafat_connection_go_on(struct mafat_connection *c, struct mafat_hall *hall, short events);
+/* poll's answer; 0: something else has changed: room, the job queue, the time. */
+void mafat_connection_go_on(struct mafat_connection *c, struct mafat_connection_pool *pool, short events);
 
 /* One that waits for room, the first of them: is there enough? Then its body comes. */
-bool mafat_connection_offer_room(struct mafat_connection *c, struct mafat_hall *hall);
+bool mafat_connection_offer_room(struct mafat_connection *c, struct mafat_connection_pool *pool);
 
 /* Waits for its next request, and for nothing else. */
 bool mafat_connection_is_idle(const struct mafat_connection *c);
 /* No request is taken any more: what is not being computed, or sent, ends. */
-void mafat_connection_end(struct mafat_connection *c, struct mafat_hall *hall);
-void mafat_connection_close(struct mafat_connection *c, struct mafat_hall *hall);
+void mafat_connection_end(struct mafat_connection *c, struct mafat_connection_pool *pool);
+void mafat_connection_close(struct mafat_connection *c, struct mafat_connection_pool *pool);
 
 #endif

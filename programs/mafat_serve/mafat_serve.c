@@ -1,5 +1,5 @@
 /* mafat_serve: answers pictures over HTTP inside a memory budget. One thread talks (server.h), this one computes (work.h); what
- * lies between is the desk. Read top to bottom: all that is needed is opened, and made resident, before the first request is. */
+ * lies between is the job queue. Read top to bottom: all that is needed is opened, and made resident, before the first request is. */
 #include "programs/mafat_serve/server.h"
 #include "programs/mafat_serve/token.h"
 #include "programs/mafat_serve/work.h"
@@ -15,7 +15,7 @@
 static struct serving {
   struct mafat_session session;
   struct mafat_server server;
-  struct mafat_desk desk;
+  struct mafat_job_queue job_queue;
   struct mafat_query *query;
   char token[MAFAT_TOKEN_ROOM];
   size_t reserve_bytes; /* of the session's: a server's */
@@ -36,22 +36,22 @@ static size_t choose_room(const struct serving *s)
  * stack; and what an answer about a plan takes. */
 static void reserve(struct serving *s)
 {
-  s->server.hall.room_bytes = choose_room(s);
-  s->reserve_bytes = mafat_server_bytes(s->server.hall.room_bytes) + MAFAT_WORK_PLAN_BYTES;
+  s->server.pool.room_bytes = choose_room(s);
+  s->reserve_bytes = mafat_server_bytes(s->server.pool.room_bytes) + MAFAT_WORK_PLAN_BYTES;
   s->session.options.reserve += s->reserve_bytes;
 }
 
 /* ---- opening ---- */
 
-static int open_doors(struct serving *s)
+static int open_listeners(struct serving *s)
 {
   static const char usual[] = "127.0.0.1:8080";
   struct mafat_diagnostic *d = &s->session.d;
   int code = mafat_server_open(&s->server, d);
   if (s->session.options.predict) return code;
-  if (code == MAFAT_OK && s->session.options.listen.n == 0) code = mafat_doors_open(&s->server.doors, usual, d);
-  for (int i = 0; code == MAFAT_OK && i < s->session.options.listen.n; i++) code = mafat_doors_open(&s->server.doors, s->session.options.listen.list[i], d);
-  if (code == MAFAT_OK && !mafat_desk_open(&s->desk)) code = mafat_fail(d, MAFAT_EIO, "cannot make an eventfd: %s", strerror(errno));
+  if (code == MAFAT_OK && s->session.options.listen.n == 0) code = mafat_listeners_open(&s->server.listeners, usual, d);
+  for (int i = 0; code == MAFAT_OK && i < s->session.options.listen.n; i++) code = mafat_listeners_open(&s->server.listeners, s->session.options.listen.list[i], d);
+  if (code == MAFAT_OK && !mafat_job_queue_open(&s->job_queue)) code = mafat_fail(d, MAFAT_EIO, "cannot make an eventfd: %s", strerror(errno));
   return code;
 }
 
@@ -73,17 +73,17 @@ static int open_model(struct serving *s)
   if (code == MAFAT_OK) code = mafat_session_open_model(session, &m);
   if (code) return code;
   mafat_model_describe(session->model, &facts);
-  s->server.hall.budget_bytes = facts.budget_bytes;
-  s->server.hall.charge_bytes = mafat_model_charge_bytes(session->model);
+  s->server.pool.budget_bytes = facts.budget_bytes;
+  s->server.pool.charge_bytes = mafat_model_charge_bytes(session->model);
   mafat_session_tell_fork(session, facts.fork_sign);
   mafat_session_tell_decode(session, facts.decode, facts.decode_sign);
   return check_kind(s, &facts, &session->d);
 }
 
-static void prepare_hall(struct serving *s)
+static void prepare_pool(struct serving *s)
 {
-  struct mafat_hall *h = &s->server.hall;
-  h->desk = &s->desk;
+  struct mafat_connection_pool *h = &s->server.pool;
+  h->job_queue = &s->job_queue;
   h->token = s->token[0] ? s->token : NULL;
   h->thresh = s->session.options.thresh;
   h->nms = s->session.options.nms;
@@ -94,15 +94,15 @@ static void prepare_hall(struct serving *s)
 static void tell(const struct serving *s)
 {
   char line[240];
-  const struct mafat_hall *h = &s->server.hall;
+  const struct mafat_connection_pool *h = &s->server.pool;
   if (s->session.options.quiet) return;
-  for (int i = 0; i < s->server.doors.n; i++) {
-    snprintf(line, sizeof line, "listens at %s", s->server.doors.names[i]);
+  for (int i = 0; i < s->server.listeners.n; i++) {
+    snprintf(line, sizeof line, "listens at %s", s->server.listeners.names[i]);
     mafat_session_complain(line);
   }
   snprintf(line, sizeof line, "needs at most %.2f MB, %.2f MB of it for requests and answers", (double)h->charge_bytes / 1048576, (double)h->room_bytes / 1048576);
   mafat_session_complain(line);
-  if (!s->server.doors.local && !h->token) mafat_session_complain("warning: others can reach it, and no token is asked for: see --token-file");
+  if (!s->server.listeners.local && !h->token) mafat_session_complain("warning: others can reach it, and no token is asked for: see --token-file");
 }
 
 /* ---- ending ---- */
@@ -130,7 +130,7 @@ static void close_all(struct serving *s)
   mafat_query_close(&s->query);
   mafat_names_close(&s->session.names);
   mafat_server_close(&s->server);
-  mafat_desk_close(&s->desk);
+  mafat_job_queue_close(&s->job_queue);
 }
 
 /* ---- all ---- */
@@ -139,13 +139,13 @@ static int serve(struct serving *s)
 {
   pthread_t thread;
   struct mafat_session *session = &s->session;
-  const struct mafat_work work = {session, s->query, &s->desk, s->server.hall.room_bytes, s->reserve_bytes};
-  prepare_hall(s);
+  const struct mafat_work work = {session, s->query, &s->job_queue, s->server.pool.room_bytes, s->reserve_bytes};
+  prepare_pool(s);
   int code = listen_to_signals(&session->d);
   if (code == MAFAT_OK) code = mafat_server_start(&s->server, &thread, &session->d);
   if (code) return code;
   code = mafat_session_confine_run(session);
-  if (code) mafat_desk_end(&s->desk), mafat_server_end();
+  if (code) mafat_job_queue_end(&s->job_queue), mafat_server_end();
   else tell(s);
   mafat_work_run(&work);
   pthread_join(thread, NULL);
@@ -178,7 +178,7 @@ int main(int argc, char **argv)
   struct mafat_session *session = &s->session;
   mafat_streams_hold();
   mafat_session_name_program("mafat_serve");
-  session->marks_fd = s->desk.wake_fd = -1;
+  session->marks_fd = s->job_queue.wake_fd = -1;
   session->start_ms = mafat_session_now_ms();
   signal(SIGPIPE, SIG_IGN);
 #ifdef __GLIBC__
@@ -194,7 +194,7 @@ int main(int argc, char **argv)
     return mafat_streams_say("mafat_serve", session->options.show_help ? "" : "mafat_serve " MAFAT_VERSION "\n") == 0 ? 0 : EXIT_RUNNING;
   mafat_session_note_renamed(session);
   reserve(s);
-  int code = open_doors(s), status = 0;
+  int code = open_listeners(s), status = 0;
   if (code == MAFAT_OK) code = mafat_session_confine(session);
   if (code == MAFAT_OK && session->options.predict) status = predict(s);
   else if (code == MAFAT_OK && (code = open_model(s)) == MAFAT_OK) code = serve(s);

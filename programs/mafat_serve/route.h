@@ -2,7 +2,7 @@
 #ifndef MAFAT_PROGRAM_SERVE_ROUTE_H
 #define MAFAT_PROGRAM_SERVE_ROUTE_H
 
-#include "programs/mafat_serve/desk.h"
+#include "programs/mafat_serve/job_queue.h"
 #include "programs/mafat_serve/http.h"
 
 /* By what it is judged. */

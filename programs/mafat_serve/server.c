@@ -14,35 +14,35 @@ enum {
   STACK = 128 << 10,
   /* Of a connection: socket, file, inode, and those of its body, with a page of that. */
   RECORDS = 12 << 10,
-  FIRST_DOOR = 1, FIRST_PLACE = FIRST_DOOR + MAFAT_SANDBOX_DOORS, FILES = FIRST_PLACE + MAFAT_HALL_PLACES
+  FIRST_LISTENER = 1, FIRST_PLACE = FIRST_LISTENER + MAFAT_SANDBOX_LISTENERS, FILES = FIRST_PLACE + MAFAT_POOL_SIZE
 };
 static const double look_ms = 100, pause_ms = 200, fresh_ms = 1000;
 static const double most_ms = 10000; /* until it looks, whatever happened: who wakes it may have been unable to */
 
 static atomic_bool ends;
-static struct mafat_desk *signalled; /* whose wake_fd the handler writes to */
+static struct mafat_job_queue *signalled; /* whose wake_fd the handler writes to */
 
 void mafat_server_end(void)
 {
   ends = true;
-  if (signalled) mafat_desk_wake(signalled);
+  if (signalled) mafat_job_queue_wake(signalled);
 }
 
 size_t mafat_server_bytes(size_t room_bytes)
 {
-  const size_t queues = 2 * 2 * MAFAT_DOORS_QUEUE; /* both, as the kernel counts them */
-  return room_bytes + STACK + MAFAT_HALL_PLACES * (RECORDS + queues);
+  const size_t queues = 2 * 2 * MAFAT_LISTENERS_QUEUE; /* both, as the kernel counts them */
+  return room_bytes + STACK + MAFAT_POOL_SIZE * (RECORDS + queues);
 }
 
 int mafat_server_open(struct mafat_server *server, struct mafat_diagnostic *d)
 {
   memset(server->places, 0, sizeof server->places);
-  for (int i = 0; i < MAFAT_HALL_PLACES; i++) server->places[i].body_fd = -1;
-  for (int i = 0; i < MAFAT_HALL_PLACES; i++) {
+  for (int i = 0; i < MAFAT_POOL_SIZE; i++) server->places[i].body_fd = -1;
+  for (int i = 0; i < MAFAT_POOL_SIZE; i++) {
     struct mafat_connection *c = &server->places[i];
     memset(c->bytes, 1, sizeof c->bytes); /* pages of zeros would be none of its own */
-    c->turned = i >= MAFAT_HALL_HELD;
-    c->body_fd = mafat_doors_number(memfd_create("mafat_serve body", MFD_CLOEXEC), MAFAT_SANDBOX_FIRST_BODY);
+    c->turned = i >= MAFAT_POOL_HELD;
+    c->body_fd = mafat_listeners_number(memfd_create("mafat_serve body", MFD_CLOEXEC), MAFAT_SANDBOX_FIRST_BODY);
     if (c->body_fd < 0 || c->body_fd >= MAFAT_SANDBOX_FIRST_BODY + MAFAT_SANDBOX_BODIES)
       return mafat_fail(d, MAFAT_EIO, "cannot keep bodies in memory: %s", c->body_fd < 0 ? strerror(errno) : "too many files are open");
   }
@@ -51,9 +51,9 @@ int mafat_server_open(struct mafat_server *server, struct mafat_diagnostic *d)
 
 void mafat_server_close(struct mafat_server *server)
 {
-  for (int i = 0; i < MAFAT_HALL_PLACES; i++)
+  for (int i = 0; i < MAFAT_POOL_SIZE; i++)
     if (server->places[i].body_fd > 0) close(server->places[i].body_fd);
-  mafat_doors_close(&server->doors);
+  mafat_listeners_close(&server->listeners);
 }
 
 /* ---- who comes in ---- */
@@ -70,7 +70,7 @@ static struct mafat_connection *find_free(struct mafat_server *s, int from, int 
 static struct mafat_connection *find_idle(struct mafat_server *s, double now)
 {
   struct mafat_connection *oldest = NULL;
-  for (int i = 0; i < MAFAT_HALL_HELD; i++) {
+  for (int i = 0; i < MAFAT_POOL_HELD; i++) {
     struct mafat_connection *c = &s->places[i];
     if (mafat_connection_is_idle(c) && now - c->since_ms >= fresh_ms && (!oldest || c->since_ms < oldest->since_ms)) oldest = c;
   }
@@ -80,29 +80,29 @@ static struct mafat_connection *find_idle(struct mafat_server *s, double now)
 /* Where a caller could go: a place; one of those to be told to come again; NULL: to wait outside. */
 static struct mafat_connection *find_place(struct mafat_server *s, double now)
 {
-  struct mafat_connection *c = find_free(s, 0, MAFAT_HALL_HELD);
+  struct mafat_connection *c = find_free(s, 0, MAFAT_POOL_HELD);
   if (!c) c = find_idle(s, now);
   if (c) return c;
-  return mafat_hall_waiting_ms(&s->hall) > s->hall.wait_ms ? find_free(s, MAFAT_HALL_HELD, MAFAT_HALL_TURNED) : NULL;
+  return mafat_pool_waiting_ms(&s->pool) > s->pool.wait_ms ? find_free(s, MAFAT_POOL_HELD, MAFAT_POOL_TURNED) : NULL;
 }
 
 static void take_in(struct mafat_server *s, struct mafat_connection *c, int fd)
 {
-  const double wait_ms = mafat_hall_waiting_ms(&s->hall);
+  const double wait_ms = mafat_pool_waiting_ms(&s->pool);
   if (c->turned) {
-    mafat_connection_turn_away(c, &s->hall, fd, (int)ceil(wait_ms * 1e-3));
+    mafat_connection_turn_away(c, &s->pool, fd, (int)ceil(wait_ms * 1e-3));
     return;
   }
-  mafat_connection_close(c, &s->hall); /* if an idle one was there */
-  mafat_connection_begin(c, &s->hall, fd);
+  mafat_connection_close(c, &s->pool); /* if an idle one was there */
+  mafat_connection_begin(c, &s->pool, fd);
 }
 
-static void accept_all(struct mafat_server *s, int door)
+static void accept_all(struct mafat_server *s, int listener)
 {
   struct mafat_connection *c;
   const double now = mafat_session_now_ms();
   while ((c = find_place(s, now))) {
-    int fd = mafat_doors_accept(&s->doors, door);
+    int fd = mafat_listeners_accept(&s->listeners, listener);
     if (fd >= 0) {
       take_in(s, c, fd);
     } else {
@@ -118,20 +118,20 @@ static void offer_room(struct mafat_server *s)
 {
   for (;;) {
     struct mafat_connection *first = NULL;
-    for (int i = 0; i < MAFAT_HALL_HELD && s->hall.n_queued > 0; i++) {
+    for (int i = 0; i < MAFAT_POOL_HELD && s->pool.n_queued > 0; i++) {
       struct mafat_connection *c = &s->places[i];
       if (c->state == MAFAT_CONNECTION_WAITS && (!first || c->ticket < first->ticket)) first = c;
     }
-    if (!first || !mafat_connection_offer_room(first, &s->hall)) return;
+    if (!first || !mafat_connection_offer_room(first, &s->pool)) return;
   }
 }
 
 static void begin_end(struct mafat_server *s)
 {
-  s->hall.ends = true;
-  mafat_doors_close(&s->doors);
-  for (int i = 0; i < MAFAT_HALL_PLACES; i++) mafat_connection_end(&s->places[i], &s->hall);
-  mafat_desk_end(s->hall.desk);
+  s->pool.ends = true;
+  mafat_listeners_close(&s->listeners);
+  for (int i = 0; i < MAFAT_POOL_SIZE; i++) mafat_connection_end(&s->places[i], &s->pool);
+  mafat_job_queue_end(s->pool.job_queue);
 }
 
 /* Files to be waited for, and how long. */
@@ -140,10 +140,10 @@ static int gather(struct mafat_server *s, struct pollfd files[FILES])
   const double now = mafat_session_now_ms();
   double until = now + most_ms;
   const bool open = now >= s->pauses_until_ms && find_place(s, now);
-  if (!open && s->doors.n > 0) until = now + look_ms;
-  files[0] = (struct pollfd){s->hall.desk->wake_fd, POLLIN, 0};
-  for (int i = 0; i < MAFAT_SANDBOX_DOORS; i++) files[FIRST_DOOR + i] = (struct pollfd){open && i < s->doors.n ? s->doors.fds[i] : -1, POLLIN, 0};
-  for (int i = 0; i < MAFAT_HALL_PLACES; i++) {
+  if (!open && s->listeners.n > 0) until = now + look_ms;
+  files[0] = (struct pollfd){s->pool.job_queue->wake_fd, POLLIN, 0};
+  for (int i = 0; i < MAFAT_SANDBOX_LISTENERS; i++) files[FIRST_LISTENER + i] = (struct pollfd){open && i < s->listeners.n ? s->listeners.fds[i] : -1, POLLIN, 0};
+  for (int i = 0; i < MAFAT_POOL_SIZE; i++) {
     const struct mafat_connection *c = &s->places[i];
     const bool there = c->state != MAFAT_CONNECTION_FREE && !c->gone; /* of one that is gone nothing more is to be heard */
     files[FIRST_PLACE + i] = (struct pollfd){there ? c->fd : -1, mafat_connection_events(c), 0};
@@ -155,14 +155,14 @@ static int gather(struct mafat_server *s, struct pollfd files[FILES])
 static void hear(const struct mafat_server *s)
 {
   uint64_t n;
-  ssize_t got = read(s->hall.desk->wake_fd, &n, sizeof n);
+  ssize_t got = read(s->pool.job_queue->wake_fd, &n, sizeof n);
   (void)got; /* nothing to be read is nothing new */
 }
 
 static bool is_over(const struct mafat_server *s)
 {
-  if (!s->hall.ends) return false;
-  for (int i = 0; i < MAFAT_HALL_PLACES; i++)
+  if (!s->pool.ends) return false;
+  for (int i = 0; i < MAFAT_POOL_SIZE; i++)
     if (s->places[i].state != MAFAT_CONNECTION_FREE) return false;
   return true;
 }
@@ -175,12 +175,12 @@ static void *run(void *context)
     int ready = poll(files, FILES, gather(s, files));
     if (ready < 0) memset(files, 0, sizeof files); /* a signal, at most */
     if (files[0].revents) hear(s);
-    for (int i = 0; i < MAFAT_HALL_PLACES; i++)
-      if (s->places[i].state != MAFAT_CONNECTION_FREE) mafat_connection_go_on(&s->places[i], &s->hall, files[FIRST_PLACE + i].revents);
-    for (int i = 0; i < s->doors.n; i++)
-      if (files[FIRST_DOOR + i].revents) accept_all(s, i);
+    for (int i = 0; i < MAFAT_POOL_SIZE; i++)
+      if (s->places[i].state != MAFAT_CONNECTION_FREE) mafat_connection_go_on(&s->places[i], &s->pool, files[FIRST_PLACE + i].revents);
+    for (int i = 0; i < s->listeners.n; i++)
+      if (files[FIRST_LISTENER + i].revents) accept_all(s, i);
     offer_room(s);
-    if (ends && !s->hall.ends) begin_end(s);
+    if (ends && !s->pool.ends) begin_end(s);
   }
   return NULL;
 }
@@ -188,7 +188,7 @@ static void *run(void *context)
 int mafat_server_start(struct mafat_server *server, pthread_t *thread, struct mafat_diagnostic *d)
 {
   pthread_attr_t attributes;
-  signalled = server->hall.desk;
+  signalled = server->pool.job_queue;
   int error = pthread_attr_init(&attributes);
   if (!error) error = pthread_attr_setstacksize(&attributes, STACK);
   if (!error) error = pthread_create(thread, &attributes, run, server);

@@ -6,14 +6,14 @@
 
 #include "include/mafat.h"
 #include "programs/mafat_serve/connection.h"
-#include "programs/mafat_serve/doors.h"
-#include "programs/mafat_serve/hall.h"
+#include "programs/mafat_serve/listeners.h"
+#include "programs/mafat_serve/connection_pool.h"
 
 struct mafat_server {
-  struct mafat_hall hall;
-  struct mafat_doors doors;
+  struct mafat_connection_pool pool;
+  struct mafat_listeners listeners;
   double pauses_until_ms; /* nobody is accepted before: there were no descriptors */
-  struct mafat_connection places[MAFAT_HALL_PLACES]; /* the first MAFAT_HALL_HELD are read, the others turned away */
+  struct mafat_connection places[MAFAT_POOL_SIZE]; /* the first MAFAT_HALL_HELD are read, the others turned away */
 };
 
 /* Makes the files that bodies are kept in. MAFAT_EIO. All of the server's memory is resident behind it. */

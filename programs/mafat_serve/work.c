@@ -149,7 +149,7 @@ static int find(const struct mafat_work *work, struct mafat_job *job, const stru
 }
 
 /* False: there was no run. */
-static bool answer_picture(const struct mafat_work *work, struct mafat_job *job, struct mafat_desk_run *ran)
+static bool answer_picture(const struct mafat_work *work, struct mafat_job *job, struct mafat_job_queue_run *ran)
 {
   struct mafat_diagnostic d = {""};
   struct mafat_run_facts run = {.size = sizeof run};
@@ -159,7 +159,7 @@ static bool answer_picture(const struct mafat_work *work, struct mafat_job *job,
   int code = run_body(m, job, &began, &d);
   mafat_model_last_run(m, &run);
   const bool of_input = run.input_failed || !began;
-  *ran = (struct mafat_desk_run){run.image_ms, run.layers_ms, code && !of_input};
+  *ran = (struct mafat_job_queue_run){run.image_ms, run.layers_ms, code && !of_input};
   job->status = 200;
   job->type = json;
   if (code == MAFAT_OK && (code = find(work, job, &run, waited_ms, &d))) ran->failed = true;
@@ -283,11 +283,11 @@ static void answer_plan(const struct mafat_work *work, struct mafat_job *job)
 
 void mafat_work_run(const struct mafat_work *work)
 {
-  for (struct mafat_job *job; (job = mafat_desk_take(work->desk));) {
-    struct mafat_desk_run run;
+  for (struct mafat_job *job; (job = mafat_job_queue_take(work->job_queue));) {
+    struct mafat_job_queue_run run;
     bool began = false;
     if (job->kind == MAFAT_JOB_PICTURE) began = answer_picture(work, job, &run);
     else answer_plan(work, job);
-    mafat_desk_done(work->desk, began ? &run : NULL);
+    mafat_job_queue_done(work->job_queue, began ? &run : NULL);
   }
 }

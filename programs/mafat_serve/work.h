@@ -1,20 +1,20 @@
-/* The thread that computes: takes jobs from the desk, one at a time, and writes what is answered where the request's body was. */
+/* The thread that computes: takes jobs from the job queue, one at a time, and writes what is answered where the request's body was. */
 #ifndef MAFAT_PROGRAM_SERVE_WORK_H
 #define MAFAT_PROGRAM_SERVE_WORK_H
 
 #include "include/mafat_plan.h"
-#include "programs/mafat_serve/desk.h"
+#include "programs/mafat_serve/job_queue.h"
 #include "programs/run_inference/answer.h"
 #include "programs/run_inference/session.h"
 
 struct mafat_work {
   struct mafat_session *session;    /* its model is open */
   const struct mafat_query *query;  /* of the same model */
-  struct mafat_desk *desk;
+  struct mafat_job_queue *job_queue;
   size_t room_bytes, server_bytes;  /* as told: for requests; of the reserve, what a server needs */
 };
 
-/* Until the desk ends. */
+/* Until the job queue ends. */
 void mafat_work_run(const struct mafat_work *work);
 
 /* Heap, and code that nothing else enters, of an answer about a plan, beside the model. */

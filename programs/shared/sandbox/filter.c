@@ -234,8 +234,8 @@ static const struct allowed allowed[] = {
     {.number = SYS_unlink, .when = OUTPUTS},
 #endif
     {.number = SYS_unlinkat, .when = OUTPUTS},
-    /* whoever calls, at the doors that are open; bodies, which are emptied */
-    {.number = SYS_accept4, .when = SERVING, .mask = ~(uint32_t)(MAFAT_SANDBOX_DOORS - 1), .value = MAFAT_SANDBOX_FIRST_DOOR},
+    /* whoever calls, at the listeners; bodies, which are emptied */
+    {.number = SYS_accept4, .when = SERVING, .mask = ~(uint32_t)(MAFAT_SANDBOX_LISTENERS - 1), .value = MAFAT_SANDBOX_FIRST_LISTENER},
     {.number = SYS_shutdown, .when = SERVING, .argument = 1, .mask = ~0u, .value = SHUT_WR},
     {.number = SYS_ftruncate, .when = SERVING, .mask = ~(uint32_t)(MAFAT_SANDBOX_BODIES - 1), .value = MAFAT_SANDBOX_FIRST_BODY},
 #ifdef SYS_ftruncate64

@@ -13,7 +13,7 @@ struct mafat_filter_wishes {
 };
 
 /* Each a power of two of them, at a multiple of it: so one comparison knows them. */
-enum { MAFAT_SANDBOX_DOORS = 4, MAFAT_SANDBOX_FIRST_DOOR = 124, MAFAT_SANDBOX_BODIES = 128, MAFAT_SANDBOX_FIRST_BODY = 128 };
+enum { MAFAT_SANDBOX_LISTENERS = 4, MAFAT_SANDBOX_FIRST_LISTENER = 124, MAFAT_SANDBOX_BODIES = 128, MAFAT_SANDBOX_FIRST_BODY = 128 };
 
 /* For all threads of the process, for good; whatever else is called fails with EPERM. 0 or an errno: ENOSYS where the
  * machine or kernel has no such filters. */

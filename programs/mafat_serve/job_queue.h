@@ -1,14 +1,14 @@
 /* Between the thread that talks and the one that computes: a line of jobs. Those who ask own a job until it is put in line, and
- * again once it is done; in between it is the desk's. The one that computes takes them one at a time, in order. */
-#ifndef MAFAT_PROGRAM_SERVE_DESK_H
-#define MAFAT_PROGRAM_SERVE_DESK_H
+ * again once it is done; in between it is the job queue's. The one that computes takes them one at a time, in order. */
+#ifndef MAFAT_PROGRAM_SERVE_JOB_QUEUE_H
+#define MAFAT_PROGRAM_SERVE_JOB_QUEUE_H
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MAFAT_DESK_LINE = 64 };
+enum { MAFAT_JOB_QUEUE_SIZE = 64 };
 
 enum mafat_job_kind { MAFAT_JOB_PICTURE, MAFAT_JOB_PLAN, MAFAT_JOB_MAP };
 enum mafat_job_state { MAFAT_JOB_IDLE, MAFAT_JOB_WAITS, MAFAT_JOB_RUNS, MAFAT_JOB_DONE };
@@ -32,11 +32,11 @@ struct mafat_job {
   int status;        /* of HTTP */
   const char *type;  /* of what is answered, the first answer_bytes of body_fd */
   size_t answer_bytes;
-  enum mafat_job_state state; /* the desk's lock guards it */
+  enum mafat_job_state state; /* the job queue's lock guards it */
 };
 
 /* What was done so far. */
-struct mafat_desk_counts {
+struct mafat_job_queue_counts {
   uint64_t pictures, refused_pictures, failed_runs, plans;
   double image_ms, layers_ms, waited_ms; /* of pictures, in all */
   double picture_ms;                     /* that one takes, of late; 0: none was run */
@@ -46,36 +46,36 @@ struct mafat_desk_counts {
   bool well;                             /* the last run did not fail for itself */
 };
 
-struct mafat_desk {
+struct mafat_job_queue {
   pthread_mutex_t lock;
   pthread_cond_t asked;
   int wake_fd; /* an eventfd: those who talk hear of what is done */
   bool ends;   /* nothing is put in line any more */
-  struct mafat_job *line[MAFAT_DESK_LINE]; /* (counts.n_waiting) */
+  struct mafat_job *jobs[MAFAT_JOB_QUEUE_SIZE]; /* (counts.n_waiting) */
   struct mafat_job *running;
-  struct mafat_desk_counts counts;
+  struct mafat_job_queue_counts counts;
 };
 
 /* False: errno. */
-bool mafat_desk_open(struct mafat_desk *desk);
-void mafat_desk_close(struct mafat_desk *desk);
+bool mafat_job_queue_open(struct mafat_job_queue *job_queue);
+void mafat_job_queue_close(struct mafat_job_queue *job_queue);
 
-void mafat_desk_ask(struct mafat_desk *desk, struct mafat_job *job);
+void mafat_job_queue_add(struct mafat_job_queue *job_queue, struct mafat_job *job);
 /* It is not wanted any more. True: it will not be done; false: it is being done, or is. */
-bool mafat_desk_drop(struct mafat_desk *desk, struct mafat_job *job);
-enum mafat_job_state mafat_desk_state(struct mafat_desk *desk, const struct mafat_job *job);
-struct mafat_desk_counts mafat_desk_counts(struct mafat_desk *desk);
+bool mafat_job_queue_drop(struct mafat_job_queue *job_queue, struct mafat_job *job);
+enum mafat_job_state mafat_job_queue_state(struct mafat_job_queue *job_queue, const struct mafat_job *job);
+struct mafat_job_queue_counts mafat_job_queue_counts(struct mafat_job_queue *job_queue);
 /* All in line are done, none comes. */
-void mafat_desk_end(struct mafat_desk *desk);
-void mafat_desk_wake(struct mafat_desk *desk); /* also by a signal's handler */
+void mafat_job_queue_end(struct mafat_job_queue *job_queue);
+void mafat_job_queue_wake(struct mafat_job_queue *job_queue); /* also by a signal's handler */
 
 /* The next job, waited for; NULL: it ends, and nothing is in line. */
-struct mafat_job *mafat_desk_take(struct mafat_desk *desk);
+struct mafat_job *mafat_job_queue_take(struct mafat_job_queue *job_queue);
 /* ran: a picture's times and whether it is the run's own failure; NULL: none was run. */
-struct mafat_desk_run {
+struct mafat_job_queue_run {
   double image_ms, layers_ms;
   bool failed;
 };
-void mafat_desk_done(struct mafat_desk *desk, const struct mafat_desk_run *ran);
+void mafat_job_queue_done(struct mafat_job_queue *job_queue, const struct mafat_job_queue_run *ran);
 
 #endif

@@ -1,4 +1,4 @@
-#include "programs/mafat_serve/doors.h"
+#include "programs/mafat_serve/listeners.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -95,17 +95,17 @@ static void remove_old(const union address *a)
 /* What is accepted there has the same queues, and sends at once. */
 static bool set_up(int fd, const union address *a)
 {
-  const int one = 1, queue = MAFAT_DOORS_QUEUE;
+  const int one = 1, queue = MAFAT_LISTENERS_QUEUE;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
   setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &queue, sizeof queue);
   setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &queue, sizeof queue);
   if (a->any.sa_family != AF_UNIX) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-  if (a->any.sa_family == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one); /* of IPv4 another door */
+  if (a->any.sa_family == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one); /* of IPv4 another listener */
   remove_old(a);
   return bind(fd, &a->any, address_bytes(a)) == 0 && listen(fd, BACKLOG) == 0;
 }
 
-int mafat_doors_number(int fd, int first)
+int mafat_listeners_number(int fd, int first)
 {
   if (fd < 0) return -1;
   int moved = fcntl(fd, F_DUPFD_CLOEXEC, first), error = errno == EINVAL ? EMFILE : errno; /* the limit of files is below `first` */
@@ -114,7 +114,7 @@ int mafat_doors_number(int fd, int first)
   return moved;
 }
 
-static void name_door(int fd, char *text, size_t room)
+static void name_listener(int fd, char *text, size_t room)
 {
   union address a = {.any = {.sa_family = AF_INET}};
   socklen_t n = sizeof a; /* what is not written of a path stays 0 */
@@ -130,30 +130,30 @@ static void name_door(int fd, char *text, size_t room)
   snprintf(text, room, six ? "http://[%s]:%d/" : "http://%s:%d/", host, ntohs(six ? a.six.sin6_port : a.four.sin_port));
 }
 
-int mafat_doors_open(struct mafat_doors *doors, const char *address, struct mafat_diagnostic *d)
+int mafat_listeners_open(struct mafat_listeners *listeners, const char *address, struct mafat_diagnostic *d)
 {
   union address a;
   if (!read_address(&a, address))
     return mafat_fail(d, MAFAT_EINVAL, "--listen expects an address and a port, such as 127.0.0.1:8080 or [::1]:8080, or unix:PATH, found %.100s", address);
-  int fd = mafat_doors_number(socket(a.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), MAFAT_SANDBOX_FIRST_DOOR);
+  int fd = mafat_listeners_number(socket(a.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), MAFAT_SANDBOX_FIRST_LISTENER);
   if (fd < 0 || !set_up(fd, &a)) {
     int code = mafat_fail(d, MAFAT_EIO, "--listen %.100s: %s", address, strerror(errno));
     if (fd >= 0) close(fd);
     return code;
   }
-  doors->local = (doors->n == 0 || doors->local) && is_local(&a);
-  name_door(fd, doors->names[doors->n], sizeof doors->names[0]);
-  doors->fds[doors->n++] = fd;
+  listeners->local = (listeners->n == 0 || listeners->local) && is_local(&a);
+  name_listener(fd, listeners->names[listeners->n], sizeof listeners->names[0]);
+  listeners->fds[listeners->n++] = fd;
   return MAFAT_OK;
 }
 
-void mafat_doors_close(struct mafat_doors *doors)
+void mafat_listeners_close(struct mafat_listeners *listeners)
 {
-  for (int i = 0; i < doors->n; i++) close(doors->fds[i]);
-  doors->n = 0;
+  for (int i = 0; i < listeners->n; i++) close(listeners->fds[i]);
+  listeners->n = 0;
 }
 
-int mafat_doors_accept(const struct mafat_doors *doors, int index)
+int mafat_listeners_accept(const struct mafat_listeners *listeners, int index)
 {
-  return accept4(doors->fds[index], NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  return accept4(listeners->fds[index], NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }

@@ -1,26 +1,26 @@
 /* What all connections share: how many there are, the room for their bodies, in the order in which they ask for it, and what is
  * counted of them. Of the thread that talks. */
-#ifndef MAFAT_PROGRAM_SERVE_HALL_H
-#define MAFAT_PROGRAM_SERVE_HALL_H
+#ifndef MAFAT_PROGRAM_SERVE_CONNECTION_POOL_H
+#define MAFAT_PROGRAM_SERVE_CONNECTION_POOL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "programs/mafat_serve/desk.h"
+#include "programs/mafat_serve/job_queue.h"
 
 enum {
-  MAFAT_HALL_HELD = 64,  /* connections whose requests are read */
-  MAFAT_HALL_TURNED = 8, /* those that are told to come again, and read no further */
-  MAFAT_HALL_PLACES = MAFAT_HALL_HELD + MAFAT_HALL_TURNED
+  MAFAT_POOL_HELD = 64,  /* connections whose requests are read */
+  MAFAT_POOL_TURNED = 8, /* those that are told to come again, and read no further */
+  MAFAT_POOL_SIZE = MAFAT_POOL_HELD + MAFAT_POOL_TURNED
 };
 
 /* Statuses that are answered. */
-enum { MAFAT_HALL_STATUSES = 18 };
-extern const int mafat_hall_statuses[MAFAT_HALL_STATUSES];
+enum { MAFAT_POOL_STATUSES = 18 };
+extern const int mafat_pool_statuses[MAFAT_POOL_STATUSES];
 
-struct mafat_hall {
-  struct mafat_desk *desk;
+struct mafat_connection_pool {
+  struct mafat_job_queue *job_queue;
   const char *token; /* NULL: everybody may ask */
   float thresh, nms; /* of requests that do not say */
   double timeout_ms, wait_ms;
@@ -30,21 +30,21 @@ struct mafat_hall {
   size_t room_bytes, room_used;
   int n_queued;      /* connections that wait for room */
   uint64_t tickets;  /* that such have been given: the lowest is the next */
-  uint64_t answers[MAFAT_HALL_STATUSES], accepted, turned, lost, body_bytes;
+  uint64_t answers[MAFAT_POOL_STATUSES], accepted, turned, lost, body_bytes;
 };
 
 /* Of a body, whole pages, and what its answer may need if that is more. */
-size_t mafat_hall_need(size_t bytes);
+size_t mafat_pool_need(size_t bytes);
 /* Is there so much left? Then it is taken. */
-bool mafat_hall_take(struct mafat_hall *hall, size_t bytes);
-void mafat_hall_give(struct mafat_hall *hall, size_t bytes);
+bool mafat_pool_take(struct mafat_connection_pool *pool, size_t bytes);
+void mafat_pool_give(struct mafat_connection_pool *pool, size_t bytes);
 
-void mafat_hall_count(struct mafat_hall *hall, int status);
+void mafat_pool_count(struct mafat_connection_pool *pool, int status);
 
 /* Milliseconds that another picture would wait, as pictures go now; 0 where nothing is before it, however long one takes. */
-double mafat_hall_waiting_ms(struct mafat_hall *hall);
+double mafat_pool_waiting_ms(struct mafat_connection_pool *pool);
 
 /* Prometheus' text, into a body's file; how many bytes, 0: no room. */
-size_t mafat_hall_write_metrics(struct mafat_hall *hall, int fd, size_t room);
+size_t mafat_pool_write_metrics(struct mafat_connection_pool *pool, int fd, size_t room);
 
 #endif

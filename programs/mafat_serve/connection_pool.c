@@ -1,4 +1,4 @@
-#include "programs/mafat_serve/hall.h"
+#include "programs/mafat_serve/connection_pool.h"
 
 #include "programs/mafat_serve/work.h"
 
@@ -6,36 +6,36 @@
 
 enum { PAGE = 4096, ANSWER = 16 << 10 }; /* an answer's bytes, about a hundred boxes, at the least */
 
-const int mafat_hall_statuses[MAFAT_HALL_STATUSES] = {200, 400, 401, 403, 404, 405, 408, 411, 413, 415, 417, 422, 429, 431, 500, 503, 505, 0};
+const int mafat_pool_statuses[MAFAT_POOL_STATUSES] = {200, 400, 401, 403, 404, 405, 408, 411, 413, 415, 417, 422, 429, 431, 500, 503, 505, 0};
 
-size_t mafat_hall_need(size_t bytes)
+size_t mafat_pool_need(size_t bytes)
 {
   const size_t least = bytes < ANSWER ? ANSWER : bytes;
   return (least + PAGE - 1) / PAGE * PAGE;
 }
 
-bool mafat_hall_take(struct mafat_hall *hall, size_t bytes)
+bool mafat_pool_take(struct mafat_connection_pool *pool, size_t bytes)
 {
-  if (bytes > hall->room_bytes - hall->room_used) return false;
-  hall->room_used += bytes;
+  if (bytes > pool->room_bytes - pool->room_used) return false;
+  pool->room_used += bytes;
   return true;
 }
 
-void mafat_hall_give(struct mafat_hall *hall, size_t bytes)
+void mafat_pool_give(struct mafat_connection_pool *pool, size_t bytes)
 {
-  hall->room_used -= bytes;
+  pool->room_used -= bytes;
 }
 
-void mafat_hall_count(struct mafat_hall *hall, int status)
+void mafat_pool_count(struct mafat_connection_pool *pool, int status)
 {
   int i = 0;
-  while (i < MAFAT_HALL_STATUSES - 1 && mafat_hall_statuses[i] != status) i++;
-  hall->answers[i]++;
+  while (i < MAFAT_POOL_STATUSES - 1 && mafat_pool_statuses[i] != status) i++;
+  pool->answers[i]++;
 }
 
-double mafat_hall_waiting_ms(struct mafat_hall *hall)
+double mafat_pool_waiting_ms(struct mafat_connection_pool *pool)
 {
-  const struct mafat_desk_counts c = mafat_desk_counts(hall->desk);
+  const struct mafat_job_queue_counts c = mafat_job_queue_counts(pool->job_queue);
   return c.picture_ms * (c.n_waiting + c.runs);
 }
 
@@ -61,19 +61,19 @@ static void put_metric(struct mafat_writer *w, const char *name, const char *typ
   put_value(w, name, value);
 }
 
-static void put_answers(struct mafat_writer *w, const struct mafat_hall *hall)
+static void put_answers(struct mafat_writer *w, const struct mafat_connection_pool *pool)
 {
   static const char name[] = "mafat_answers_total";
   char line[64];
   put_head(w, name, "counter", "Answers, by the status of HTTP.");
-  for (int i = 0; i < MAFAT_HALL_STATUSES; i++) {
-    if (!hall->answers[i] || !mafat_hall_statuses[i]) continue;
-    snprintf(line, sizeof line, "%s{code=\"%d\"}", name, mafat_hall_statuses[i]);
-    put_value(w, line, (double)hall->answers[i]);
+  for (int i = 0; i < MAFAT_POOL_STATUSES; i++) {
+    if (!pool->answers[i] || !mafat_pool_statuses[i]) continue;
+    snprintf(line, sizeof line, "%s{code=\"%d\"}", name, mafat_pool_statuses[i]);
+    put_value(w, line, (double)pool->answers[i]);
   }
 }
 
-static void put_pictures(struct mafat_writer *w, const struct mafat_desk_counts *c)
+static void put_pictures(struct mafat_writer *w, const struct mafat_job_queue_counts *c)
 {
   static const char name[] = "mafat_picture_seconds";
   char line[64];
@@ -93,24 +93,24 @@ static void put_pictures(struct mafat_writer *w, const struct mafat_desk_counts 
   put_metric(w, "mafat_plans_total", "counter", "Answers about plans, and maps.", (double)c->plans);
 }
 
-size_t mafat_hall_write_metrics(struct mafat_hall *hall, int fd, size_t room)
+size_t mafat_pool_write_metrics(struct mafat_connection_pool *pool, int fd, size_t room)
 {
   struct mafat_writer w;
   struct mafat_process_facts process = {.size = sizeof process};
-  const struct mafat_desk_counts c = mafat_desk_counts(hall->desk);
+  const struct mafat_job_queue_counts c = mafat_job_queue_counts(pool->job_queue);
   mafat_process_measure(&process);
   mafat_work_begin(&w, fd, room);
-  put_answers(&w, hall);
+  put_answers(&w, pool);
   put_pictures(&w, &c);
-  put_metric(&w, "mafat_connections", "gauge", "Connections that are held.", hall->n_held);
-  put_metric(&w, "mafat_connections_total", "counter", "Connections that were accepted.", (double)hall->accepted);
-  put_metric(&w, "mafat_connections_turned_total", "counter", "Of them, those that were told to come again at once.", (double)hall->turned);
-  put_metric(&w, "mafat_connections_lost_total", "counter", "Of them, those that ended before their answer.", (double)hall->lost);
-  put_metric(&w, "mafat_body_bytes_total", "counter", "Bytes of bodies that were read.", (double)hall->body_bytes);
-  put_metric(&w, "mafat_room_bytes", "gauge", "Room for requests and answers.", (double)hall->room_bytes);
-  put_metric(&w, "mafat_room_used_bytes", "gauge", "Of it, what is in use.", (double)hall->room_used);
-  if (hall->budget_bytes != SIZE_MAX) put_metric(&w, "mafat_budget_bytes", "gauge", "The memory budget.", (double)hall->budget_bytes);
-  put_metric(&w, "mafat_predicted_charge_bytes", "gauge", "What is predicted to be charged for, at most.", (double)hall->charge_bytes);
+  put_metric(&w, "mafat_connections", "gauge", "Connections that are held.", pool->n_held);
+  put_metric(&w, "mafat_connections_total", "counter", "Connections that were accepted.", (double)pool->accepted);
+  put_metric(&w, "mafat_connections_turned_total", "counter", "Of them, those that were told to come again at once.", (double)pool->turned);
+  put_metric(&w, "mafat_connections_lost_total", "counter", "Of them, those that ended before their answer.", (double)pool->lost);
+  put_metric(&w, "mafat_body_bytes_total", "counter", "Bytes of bodies that were read.", (double)pool->body_bytes);
+  put_metric(&w, "mafat_room_bytes", "gauge", "Room for requests and answers.", (double)pool->room_bytes);
+  put_metric(&w, "mafat_room_used_bytes", "gauge", "Of it, what is in use.", (double)pool->room_used);
+  if (pool->budget_bytes != SIZE_MAX) put_metric(&w, "mafat_budget_bytes", "gauge", "The memory budget.", (double)pool->budget_bytes);
+  put_metric(&w, "mafat_predicted_charge_bytes", "gauge", "What is predicted to be charged for, at most.", (double)pool->charge_bytes);
   put_metric(&w, "process_resident_memory_bytes", "gauge", "Resident now.", (double)process.resident_bytes);
   put_metric(&w, "process_major_faults_total", "counter", "Pages that had to be read.", (double)process.major_faults);
   return mafat_work_end(&w);
