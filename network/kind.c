@@ -6,10 +6,10 @@ const char *mafat_layer_type_name(enum mafat_layer_type type)
   return (unsigned)type < MAFAT_N_LAYER_TYPES ? mafat_kind_of(type)->name : "unknown";
 }
 
-int mafat_layer_infer(struct mafat_layer *l, const struct mafat_subject *subject)
+int mafat_layer_infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   if (l->n_operands > 0) l->in = l->operands[0].shape; /* an input has none */
-  return mafat_kind_of(l->type)->infer(l, subject);
+  return mafat_kind_of(l->type)->infer(l, context);
 }
 
 struct mafat_span mafat_layer_in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)

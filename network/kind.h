@@ -47,7 +47,7 @@ struct mafat_weight_counts {
 };
 
 /* Context of a message about a layer: "yolo.cfg:41: layer [conv] ...". */
-struct mafat_subject {
+struct mafat_infer_context {
   const char *path;
   int line, layer;
   const char *name;
@@ -92,7 +92,7 @@ struct mafat_kind {
 
   /* Checks the parameters against the shapes of the operands. Fills in `out` and, for several
    * outputs, `more`. */
-  int (*infer)(struct mafat_layer *l, const struct mafat_subject *subject);
+  int (*infer)(struct mafat_layer *l, const struct mafat_infer_context *context);
   /* Returns the rows (axis_y) or columns of an operand that output span `out` needs: clipped to the
    * map, and all of it along an axis that cannot be cut. `out` is not empty. */
   struct mafat_span (*in_span)(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out);
@@ -124,7 +124,7 @@ const char *mafat_layer_type_name(enum mafat_layer_type type);
 
 /* Derives the rest of a layer from what its reader set: kind, parameters, operands and their
  * shapes. If such a layer is invalid, the diagnostic says why. */
-int mafat_layer_infer(struct mafat_layer *l, const struct mafat_subject *subject);
+int mafat_layer_infer(struct mafat_layer *l, const struct mafat_infer_context *context);
 
 /* Returns the rows (axis_y) or columns of an operand that output span `out` needs, clipped to the
  * map. If it needs padding only, returns the pixel beside the padding. */

@@ -188,32 +188,32 @@ static const char *find_operand_fault(const struct mafat_network *n, int layer, 
 
 MAFAT_PART(opening)
 int mafat_network_check_operand(const struct mafat_network *n, int layer, int operand,
-                                const struct mafat_subject *subject)
+                                const struct mafat_infer_context *context)
 {
   const struct mafat_operand *o = &n->layers[layer].operands[operand];
   int slices = o->sources.n, bands = o->sources.n_bands;
   if (slices < 1 || bands < 1)
-    return mafat_fail(subject->d, MAFAT_EFORMAT, "%s:%d: operand %d of layer [%s] reads nothing", subject->path,
-                      subject->line, operand, subject->name);
+    return mafat_fail(context->d, MAFAT_EFORMAT, "%s:%d: operand %d of layer [%s] reads nothing", context->path,
+                      context->line, operand, context->name);
   if (slices > MAFAT_MAX_SOURCES || bands > MAFAT_MAX_SOURCES || slices * bands > MAFAT_MAX_SOURCES)
-    return mafat_fail(subject->d, MAFAT_EUNSUPPORTED, "%s:%d: layer [%s] has too many sources", subject->path,
-                      subject->line, subject->name);
+    return mafat_fail(context->d, MAFAT_EUNSUPPORTED, "%s:%d: layer [%s] has too many sources", context->path,
+                      context->line, context->name);
   const char *fault = find_operand_fault(n, layer, o);
   if (!fault) return MAFAT_OK;
-  return mafat_fail(subject->d, MAFAT_EFORMAT, "%s:%d: operand %d of layer [%s] %s", subject->path, subject->line,
-                    operand, subject->name, fault);
+  return mafat_fail(context->d, MAFAT_EFORMAT, "%s:%d: operand %d of layer [%s] %s", context->path, context->line,
+                    operand, context->name, fault);
 }
 
-int mafat_network_take_operands(struct mafat_network *n, int layer, const struct mafat_subject *subject)
+int mafat_network_take_operands(struct mafat_network *n, int layer, const struct mafat_infer_context *context)
 {
   const struct mafat_layer *l = &n->layers[layer];
   for (int k = 0; k < l->n_operands; k++) {
-    int code = mafat_network_check_operand(n, layer, k, subject);
+    int code = mafat_network_check_operand(n, layer, k, context);
     if (code) return code;
     n->n_sources += mafat_sources_count(&l->operands[k].sources);
     if (n->n_sources > MAFAT_MAX_ALL_SOURCES)
-      return mafat_fail(subject->d, MAFAT_EUNSUPPORTED, "%s:%d: expected at most %d sources of all layers, found more in layer [%s]",
-                        subject->path, subject->line, MAFAT_MAX_ALL_SOURCES, subject->name);
+      return mafat_fail(context->d, MAFAT_EUNSUPPORTED, "%s:%d: expected at most %d sources of all layers, found more in layer [%s]",
+                        context->path, context->line, MAFAT_MAX_ALL_SOURCES, context->name);
   }
   return MAFAT_OK;
 }

@@ -273,10 +273,10 @@ static inline int mafat_network_sole_tensor(const struct mafat_network *n, const
  * as network/sources.h requires. Readers of files must call this: nothing later checks it.
  * MAFAT_EFORMAT, MAFAT_EUNSUPPORTED. */
 int mafat_network_check_operand(const struct mafat_network *n, int layer, int operand,
-                                const struct mafat_subject *subject);
+                                const struct mafat_infer_context *context);
 /* Checks all operands of a layer, likewise, and counts their sources; once per layer read from a
  * file. MAFAT_EUNSUPPORTED also if all layers so far have more than MAFAT_MAX_ALL_SOURCES. */
-int mafat_network_take_operands(struct mafat_network *n, int layer, const struct mafat_subject *subject);
+int mafat_network_take_operands(struct mafat_network *n, int layer, const struct mafat_infer_context *context);
 
 /* Sources of a tensor, or of a renaming layer's output: `self`, filled in, or the renamed
  * tensors. */

@@ -567,9 +567,9 @@ int mafat_sections_read_layer(struct mafat_network *n, int index, struct mafat_c
     r.layer->line = s->line;
     r.layer->out_type = r.layer->weights_type = MAFAT_F32; /* Darknet knows no other */
     int code = section_types[i].read(&r);
-    const struct mafat_subject subject = {cfg->path, s->line, index, s->type, d};
-    if (code == MAFAT_OK) code = mafat_network_take_operands(n, index, &subject);
-    return code ? code : mafat_layer_infer(r.layer, &subject);
+    const struct mafat_infer_context context = {cfg->path, s->line, index, s->type, d};
+    if (code == MAFAT_OK) code = mafat_network_take_operands(n, index, &context);
+    return code ? code : mafat_layer_infer(r.layer, &context);
   }
   return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s:%d: layer [%.60s] is not supported", cfg->path,
                     s->line, s->type);
@@ -617,11 +617,11 @@ int mafat_sections_read_net(struct mafat_network *n, struct mafat_cfg *cfg, int 
   if ((long long)shape.h * shape.w > INT_MAX / 4 || mafat_shape_elements(shape) > (1LL << 40))
     return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: [net] is too large: %d x %d x %d", cfg->path,
                       s->line, shape.h, shape.w, shape.c);
-  const struct mafat_subject subject = {cfg->path, s->line, -1, s->type, d};
+  const struct mafat_infer_context context = {cfg->path, s->line, -1, s->type, d};
   struct mafat_layer *input = &n->layers[mafat_network_picture(n)];
   *input = (struct mafat_layer){.type = MAFAT_INPUT_LAYER, .line = s->line, .in = shape, .out_type = MAFAT_F32};
   n->letterbox = letter_box != 0;
-  return mafat_layer_infer(input, &subject);
+  return mafat_layer_infer(input, &context);
 }
 
 /* Keys of training, augmentation and display, which do not change an answer. */

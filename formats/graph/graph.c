@@ -347,13 +347,13 @@ static void set_meaning(const struct mafat_graph *g, struct mafat_layer *l)
 int mafat_graph_end_layer(struct mafat_graph *g, struct mafat_layer *l)
 {
   int index = (int)(l - g->network->layers);
-  struct mafat_subject subject = {g->network->path, g->node, index, g->operator_name, g->d};
+  struct mafat_infer_context context = {g->network->path, g->node, index, g->operator_name, g->d};
   int code = MAFAT_OK;
   bool constant = mafat_kind_of(l->type)->constant;
-  if (!constant) code = mafat_network_take_operands(g->network, index, &subject);
+  if (!constant) code = mafat_network_take_operands(g->network, index, &context);
   if (code == MAFAT_OK && l->n_operands) l->in = l->operands[0].shape;
   if (code == MAFAT_OK) set_meaning(g, l);
-  if (code == MAFAT_OK) code = mafat_layer_infer(l, &subject);
+  if (code == MAFAT_OK) code = mafat_layer_infer(l, &context);
   return code == MAFAT_OK && mafat_network_add_outputs(g->network, index) ? mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory") : code;
 }
 

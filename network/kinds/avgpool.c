@@ -3,9 +3,9 @@
 
 #include "base/part.h"
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
-  return mafat_kind_put_out(l, subject, 1, 1, l->in.c);
+  return mafat_kind_put_out(l, context, 1, 1, l->in.c);
 }
 
 const struct mafat_kind mafat_kind_avgpool = {

@@ -25,38 +25,38 @@ static bool can_broadcast(struct mafat_shape from, struct mafat_shape to)
 }
 
 static int refuse_maps(const struct mafat_layer *l, struct mafat_shape from, const char *expected,
-                       const struct mafat_subject *subject)
+                       const struct mafat_infer_context *context)
 {
-  return mafat_fail(subject->d, MAFAT_EFORMAT, "%s:%d: %s expects maps %s, found %d x %d and %d x %d", subject->path,
-                    subject->line, subject->name, expected, from.h, from.w, l->in.h, l->in.w);
+  return mafat_fail(context->d, MAFAT_EFORMAT, "%s:%d: %s expects maps %s, found %d x %d and %d x %d", context->path,
+                    context->line, context->name, expected, from.h, from.w, l->in.h, l->in.w);
 }
 
 /* An operand of a sum may have fewer channels; if it is the only other operand, it may also have
  * another size. */
-static int check_added(const struct mafat_layer *l, struct mafat_shape from, const struct mafat_subject *subject)
+static int check_added(const struct mafat_layer *l, struct mafat_shape from, const struct mafat_infer_context *context)
 {
   if (l->n_operands == 2)
-    return sizes_agree(from, l->in) ? MAFAT_OK : refuse_maps(l, from, "that differ by one whole factor", subject);
-  return is_same_map(from, l->in) ? MAFAT_OK : refuse_maps(l, from, "of one size", subject);
+    return sizes_agree(from, l->in) ? MAFAT_OK : refuse_maps(l, from, "that differ by one whole factor", context);
+  return is_same_map(from, l->in) ? MAFAT_OK : refuse_maps(l, from, "of one size", context);
 }
 
-static int check_operand(const struct mafat_layer *l, const struct mafat_operand *o, const struct mafat_subject *subject)
+static int check_operand(const struct mafat_layer *l, const struct mafat_operand *o, const struct mafat_infer_context *context)
 {
   struct mafat_shape from = o->shape;
-  if (!o->broadcast && l->blend == MAFAT_BLEND_ADD) return check_added(l, from, subject);
+  if (!o->broadcast && l->blend == MAFAT_BLEND_ADD) return check_added(l, from, context);
   if (o->broadcast ? can_broadcast(from, l->in) : is_same_map(from, l->in) && from.c == l->in.c) return MAFAT_OK;
-  return mafat_fail(subject->d, MAFAT_EFORMAT, "%s:%d: %s cannot bring %d x %d x %d and %d x %d x %d together (height, "
-                    "width, channels)", subject->path, subject->line, subject->name, from.h, from.w, from.c, l->in.h,
+  return mafat_fail(context->d, MAFAT_EFORMAT, "%s:%d: %s cannot bring %d x %d x %d and %d x %d x %d together (height, "
+                    "width, channels)", context->path, context->line, context->name, from.h, from.w, from.c, l->in.h,
                     l->in.w, l->in.c);
 }
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   for (int k = 1; k < l->n_operands; k++) {
-    int code = check_operand(l, &l->operands[k], subject);
+    int code = check_operand(l, &l->operands[k], context);
     if (code) return code;
   }
-  return mafat_kind_like_input(l, subject);
+  return mafat_kind_like_input(l, context);
 }
 
 /* Output i * sample reads input i * stride of the other map, for i below the smaller extent. */

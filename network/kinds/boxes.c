@@ -4,14 +4,14 @@
 
 #include "base/part.h"
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   const struct mafat_head *h = &l->head;
   long long channels = (long long)h->n_anchors * (h->classes + h->coords + 1);
-  if (l->in.c == channels) return mafat_kind_like_input(l, subject);
-  return mafat_fail(subject->d, MAFAT_EFORMAT,
+  if (l->in.c == channels) return mafat_kind_like_input(l, context);
+  return mafat_fail(context->d, MAFAT_EFORMAT,
                     "%s:%d: layer [%s] expects %lld input channels (boxes x (classes + coordinates + 1)), found %d",
-                    subject->path, subject->line, subject->name, channels, l->in.c);
+                    context->path, context->line, context->name, channels, l->in.c);
 }
 
 static uint64_t boxes(const struct mafat_layer *l)

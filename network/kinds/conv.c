@@ -5,16 +5,16 @@
 #include "base/part.h"
 #include "network/kinds/kinds.h"
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   if (l->in.c % l->groups || l->filters % l->groups)
-    return mafat_kind_refuse(subject, "expects groups that divide both channels and filters");
-  if (mafat_window_area(&l->window) < 1) return mafat_kind_refuse(subject, "has a window of no taps");
+    return mafat_kind_refuse(context, "expects groups that divide both channels and filters");
+  if (mafat_window_area(&l->window) < 1) return mafat_kind_refuse(context, "has a window of no taps");
   long long h = mafat_taps_outputs(l->window.y, l->in.h), w = mafat_taps_outputs(l->window.x, l->in.w);
-  if (h < 1 || w < 1) return mafat_kind_refuse(subject, "has a window larger than its padded input");
+  if (h < 1 || w < 1) return mafat_kind_refuse(context, "has a window larger than its padded input");
   double taps = (double)l->window.y.size * l->window.x.size;
-  int code = mafat_kind_check_weights(subject, l->filters, (double)(l->in.c / l->groups) * taps);
-  return code ? code : mafat_kind_put_out(l, subject, h, w, l->filters);
+  int code = mafat_kind_check_weights(context, l->filters, (double)(l->in.c / l->groups) * taps);
+  return code ? code : mafat_kind_put_out(l, context, h, w, l->filters);
 }
 
 /* Clips to the map. A window wholly in the padding (padding >= size) keeps the pixel at the edge:

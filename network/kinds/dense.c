@@ -6,12 +6,12 @@
 
 #include <limits.h>
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   double inputs = (double)mafat_shape_elements(l->in);
-  if (inputs > INT_MAX) return mafat_kind_refuse(subject, "has too many inputs");
-  int code = mafat_kind_check_weights(subject, l->filters, inputs);
-  return code ? code : mafat_kind_put_out(l, subject, 1, 1, l->filters);
+  if (inputs > INT_MAX) return mafat_kind_refuse(context, "has too many inputs");
+  int code = mafat_kind_check_weights(context, l->filters, inputs);
+  return code ? code : mafat_kind_put_out(l, context, 1, 1, l->filters);
 }
 
 /* The whole input is one window of one pixel. */

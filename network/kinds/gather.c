@@ -7,13 +7,13 @@
 #include "base/part.h"
 #include "network/kinds/kinds.h"
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
-  if (l->n_operands != 2) return mafat_kind_refuse(subject, "expects numbers and a table");
+  if (l->n_operands != 2) return mafat_kind_refuse(context, "expects numbers and a table");
   struct mafat_shape numbers = l->in, table = l->operands[1].shape;
-  if (numbers.c == 1 && table.h == 1) return mafat_kind_put_out(l, subject, numbers.h, numbers.w, table.c);
-  return mafat_fail(subject->d, MAFAT_EFORMAT, "%s:%d: %s expects numbers of one channel and a table of one row, found "
-                    "%d x %d x %d and %d x %d x %d (height, width, channels)", subject->path, subject->line, subject->name,
+  if (numbers.c == 1 && table.h == 1) return mafat_kind_put_out(l, context, numbers.h, numbers.w, table.c);
+  return mafat_fail(context->d, MAFAT_EFORMAT, "%s:%d: %s expects numbers of one channel and a table of one row, found "
+                    "%d x %d x %d and %d x %d x %d (height, width, channels)", context->path, context->line, context->name,
                     numbers.h, numbers.w, numbers.c, table.h, table.w, table.c);
 }
 

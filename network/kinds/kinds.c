@@ -16,58 +16,58 @@ const struct mafat_kind *const mafat_kinds[MAFAT_N_LAYER_TYPES] = {
 
 /* ---- shared ---- */
 
-MAFAT_PART(opening) int mafat_kind_refuse(const struct mafat_subject *subject, const char *what)
+MAFAT_PART(opening) int mafat_kind_refuse(const struct mafat_infer_context *context, const char *what)
 {
-  return mafat_fail(subject->d, MAFAT_EFORMAT, "%s:%d: layer [%s] %s", subject->path, subject->line, subject->name, what);
+  return mafat_fail(context->d, MAFAT_EFORMAT, "%s:%d: layer [%s] %s", context->path, context->line, context->name, what);
 }
 
 /* Bounds a tensor, so that it is addressable, fits 63 bits and has int indices. */
 MAFAT_PART(opening)
-int mafat_kind_put_out(struct mafat_layer *l, const struct mafat_subject *subject, long long h, long long w, long long c)
+int mafat_kind_put_out(struct mafat_layer *l, const struct mafat_infer_context *context, long long h, long long w, long long c)
 {
   if (h < 1 || w < 1 || c < 1 || h > MAFAT_MAX_EXTENT || w > MAFAT_MAX_EXTENT ||
       c > 64LL * MAFAT_MAX_EXTENT || h * w > INT_MAX / 4 || h * w * c > (1LL << 40))
-    return mafat_fail(subject->d, MAFAT_EFORMAT,
+    return mafat_fail(context->d, MAFAT_EFORMAT,
                       "%s:%d: layer %d [%s] would put out %lld x %lld x %lld (height, width, channels)",
-                      subject->path, subject->line, subject->layer, subject->name, h, w, c);
+                      context->path, context->line, context->layer, context->name, h, w, c);
   l->out = (struct mafat_shape){(int)h, (int)w, (int)c};
   return MAFAT_OK;
 }
 
 MAFAT_PART(opening)
-int mafat_kind_add_outputs(struct mafat_layer *l, const struct mafat_subject *subject, int n)
+int mafat_kind_add_outputs(struct mafat_layer *l, const struct mafat_infer_context *context, int n)
 {
-  if (n > MAFAT_MAX_OUTPUTS - 1) return mafat_kind_refuse(subject, "has too many outputs");
+  if (n > MAFAT_MAX_OUTPUTS - 1) return mafat_kind_refuse(context, "has too many outputs");
   free(l->more);
   l->more = calloc(1, sizeof *l->more + (size_t)n * sizeof *l->more->list);
-  if (!l->more) return mafat_fail(subject->d, MAFAT_ENOMEM, "%s: out of memory", subject->path);
+  if (!l->more) return mafat_fail(context->d, MAFAT_ENOMEM, "%s: out of memory", context->path);
   l->more->n = n;
   l->more->first = -1;
   return MAFAT_OK;
 }
 
 MAFAT_PART(opening)
-int mafat_kind_put_out_more(struct mafat_layer *l, const struct mafat_subject *subject, int output, struct mafat_output is)
+int mafat_kind_put_out_more(struct mafat_layer *l, const struct mafat_infer_context *context, int output, struct mafat_output is)
 {
   struct mafat_shape first = l->out;
-  int code = mafat_kind_put_out(l, subject, is.shape.h, is.shape.w, is.shape.c);
+  int code = mafat_kind_put_out(l, context, is.shape.h, is.shape.w, is.shape.c);
   l->out = first;
   l->more->list[output - 1] = is;
   return code;
 }
 
 MAFAT_PART(opening)
-int mafat_kind_like_input(struct mafat_layer *l, const struct mafat_subject *subject)
+int mafat_kind_like_input(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
-  return mafat_kind_put_out(l, subject, l->in.h, l->in.w, l->in.c);
+  return mafat_kind_put_out(l, context, l->in.h, l->in.w, l->in.c);
 }
 
 /* Bounds the weights: products would overflow beyond a terabyte, which no real layer has. */
 MAFAT_PART(opening)
-int mafat_kind_check_weights(const struct mafat_subject *subject, double filters, double weights_per_filter)
+int mafat_kind_check_weights(const struct mafat_infer_context *context, double filters, double weights_per_filter)
 {
   if (filters * weights_per_filter > (double)(1LL << 38))
-    return mafat_kind_refuse(subject, "would have more than a terabyte of weights");
+    return mafat_kind_refuse(context, "would have more than a terabyte of weights");
   return MAFAT_OK;
 }
 

@@ -6,21 +6,21 @@
 #include "base/part.h"
 #include "network/kinds/kinds.h"
 
-static int refuse_shapes(const struct mafat_layer *l, const struct mafat_subject *subject)
+static int refuse_shapes(const struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   struct mafat_shape a = l->operands[0].shape, b = l->operands[1].shape;
-  return mafat_fail(subject->d, MAFAT_EFORMAT, "%s:%d: %s cannot multiply %d x %d x %d by %d x %d x %d%s (height, width, "
-                    "channels)", subject->path, subject->line, subject->name, a.h, a.w, a.c, b.h, b.w, b.c,
+  return mafat_fail(context->d, MAFAT_EFORMAT, "%s:%d: %s cannot multiply %d x %d x %d by %d x %d x %d%s (height, width, "
+                    "channels)", context->path, context->line, context->name, a.h, a.w, a.c, b.h, b.w, b.c,
                     l->transposed ? " transposed" : "");
 }
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
-  if (l->n_operands != 2) return mafat_kind_refuse(subject, "expects two operands");
+  if (l->n_operands != 2) return mafat_kind_refuse(context, "expects two operands");
   struct mafat_shape a = l->operands[0].shape, b = l->operands[1].shape;
   bool rows_meet = a.h == b.h || a.h == 1 || b.h == 1;
-  if (!rows_meet || a.c != (l->transposed ? b.c : b.w)) return refuse_shapes(l, subject);
-  return mafat_kind_put_out(l, subject, a.h > b.h ? a.h : b.h, a.w, l->transposed ? b.w : b.c);
+  if (!rows_meet || a.c != (l->transposed ? b.c : b.w)) return refuse_shapes(l, context);
+  return mafat_kind_put_out(l, context, a.h > b.h ? a.h : b.h, a.w, l->transposed ? b.w : b.c);
 }
 
 /* An output pixel needs its own pixel of the first map and all columns of the second. */

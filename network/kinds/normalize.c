@@ -6,15 +6,15 @@
 
 /* An integer layer normalization may have two more operands: float factors and offsets per
  * channel. */
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   bool scaled = l->normalize && l->normalize->how == MAFAT_NORMALIZE_LAYER && l->out_type != MAFAT_F32;
-  if (l->n_operands > (scaled ? 3 : 1)) return mafat_kind_refuse(subject, "expects fewer operands");
+  if (l->n_operands > (scaled ? 3 : 1)) return mafat_kind_refuse(context, "expects fewer operands");
   for (int k = 1; k < l->n_operands; k++) {
     struct mafat_shape s = l->operands[k].shape;
-    if (s.h != 1 || s.w != 1 || s.c != l->in.c) return mafat_kind_refuse(subject, "expects a number for each channel");
+    if (s.h != 1 || s.w != 1 || s.c != l->in.c) return mafat_kind_refuse(context, "expects a number for each channel");
   }
-  return mafat_kind_like_input(l, subject);
+  return mafat_kind_like_input(l, context);
 }
 
 static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)

@@ -38,14 +38,14 @@ static bool sees_map(struct mafat_taps t, long long outputs, int extent)
   return (t.size - 1LL) * t.dilation >= t.before && last < extent && !steps_over(t, outputs, extent);
 }
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   long long h = mafat_taps_outputs(l->window.y, l->in.h), w = mafat_taps_outputs(l->window.x, l->in.w);
-  if (h < 1 || w < 1) return mafat_kind_refuse(subject, "has a window larger than its padded input");
-  if (h > MAFAT_MAX_EXTENT || w > MAFAT_MAX_EXTENT) return mafat_kind_put_out(l, subject, h, w, l->in.c);
+  if (h < 1 || w < 1) return mafat_kind_refuse(context, "has a window larger than its padded input");
+  if (h > MAFAT_MAX_EXTENT || w > MAFAT_MAX_EXTENT) return mafat_kind_put_out(l, context, h, w, l->in.c);
   if (!sees_map(l->window.y, h, l->in.h) || !sees_map(l->window.x, w, l->in.w))
-    return mafat_kind_refuse(subject, "has a window that sees only padding");
-  return mafat_kind_put_out(l, subject, h, w, l->in.c);
+    return mafat_kind_refuse(context, "has a window that sees only padding");
+  return mafat_kind_put_out(l, context, h, w, l->in.c);
 }
 
 static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)

@@ -147,14 +147,14 @@ MAFAT_PART(opening) struct mafat_shape mafat_part_shape(const struct mafat_part 
   return (struct mafat_shape){extent_of(p, MAFAT_AXIS_H), extent_of(p, MAFAT_AXIS_W), extent_of(p, MAFAT_AXIS_C)};
 }
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   struct mafat_rearrange *r = l->rearrange;
-  if (!r || r->n_parts != l->n_operands) return mafat_kind_refuse(subject, "does not say where its inputs go");
-  int code = mafat_kind_put_out(l, subject, r->shape.h, r->shape.w, r->shape.c);
+  if (!r || r->n_parts != l->n_operands) return mafat_kind_refuse(context, "does not say where its inputs go");
+  int code = mafat_kind_put_out(l, context, r->shape.h, r->shape.w, r->shape.c);
   for (int k = 0; k < r->n_parts && code == MAFAT_OK; k++) {
     const char *fault = mafat_part_settle_atoms(&r->parts[k], l->out);
-    if (fault) return mafat_kind_refuse(subject, fault);
+    if (fault) return mafat_kind_refuse(context, fault);
   }
   return code;
 }

@@ -10,13 +10,13 @@ static bool finds_a_place(const struct mafat_reduce *r)
   return r->how == MAFAT_REDUCE_ARG_MAX || r->how == MAFAT_REDUCE_ARG_MIN;
 }
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   const struct mafat_reduce *r = l->reduce;
   int n_axes = r->rows + r->cols + r->channels;
-  if (n_axes == 0) return mafat_kind_refuse(subject, "expects an axis that is reduced");
-  if (n_axes > 1 && finds_a_place(r)) return mafat_kind_refuse(subject, "expects a single axis, along which values are numbered");
-  return mafat_kind_put_out(l, subject, r->rows ? 1 : l->in.h, r->cols ? 1 : l->in.w, r->channels ? 1 : l->in.c);
+  if (n_axes == 0) return mafat_kind_refuse(context, "expects an axis that is reduced");
+  if (n_axes > 1 && finds_a_place(r)) return mafat_kind_refuse(context, "expects a single axis, along which values are numbered");
+  return mafat_kind_put_out(l, context, r->rows ? 1 : l->in.h, r->cols ? 1 : l->in.w, r->channels ? 1 : l->in.c);
 }
 
 /* A reduced axis has one output, which needs the whole axis. */

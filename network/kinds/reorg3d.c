@@ -4,11 +4,11 @@
 
 #include "base/part.h"
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   int s = l->factor;
-  if (l->in.h % s || l->in.w % s) return mafat_kind_refuse(subject, "expects a map divisible by stride");
-  return mafat_kind_put_out(l, subject, l->in.h / s, l->in.w / s, (long long)l->in.c * s * s);
+  if (l->in.h % s || l->in.w % s) return mafat_kind_refuse(context, "expects a map divisible by stride");
+  return mafat_kind_put_out(l, context, l->in.h / s, l->in.w / s, (long long)l->in.c * s * s);
 }
 
 static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)

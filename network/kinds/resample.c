@@ -23,15 +23,15 @@ static bool can_round(const struct mafat_resample *r)
   return r->precision == MAFAT_POINTS_EXACT || ((unsigned)r->precision < MAFAT_N_PRECISIONS && plain);
 }
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   const struct mafat_resample *r = l->resample;
   if (!r || (unsigned)r->interpolation >= MAFAT_N_INTERPOLATIONS || (unsigned)r->coordinates >= MAFAT_N_COORDINATES ||
       (unsigned)r->rounding >= MAFAT_N_ROUNDINGS || !can_round(r) || !(fabsf(r->keys) <= MOST_KEYS))
-    return mafat_kind_refuse(subject, "does not say how its input is resized");
+    return mafat_kind_refuse(context, "does not say how its input is resized");
   if (!is_sound(&r->y, l->in.h) || !is_sound(&r->x, l->in.w))
-    return mafat_kind_refuse(subject, "expects scales that suit its sizes");
-  return mafat_kind_put_out(l, subject, r->y.size, r->x.size, l->in.c);
+    return mafat_kind_refuse(context, "expects scales that suit its sizes");
+  return mafat_kind_put_out(l, context, r->y.size, r->x.size, l->in.c);
 }
 
 static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)

@@ -4,9 +4,9 @@
 #include "base/part.h"
 #include "network/kinds/kinds.h"
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
-  return mafat_kind_put_out(l, subject, (long long)l->in.h * l->factor, (long long)l->in.w * l->factor, l->in.c);
+  return mafat_kind_put_out(l, context, (long long)l->in.h * l->factor, (long long)l->in.w * l->factor, l->in.c);
 }
 
 static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)

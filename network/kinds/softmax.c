@@ -4,10 +4,10 @@
 
 #include "base/part.h"
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
-  if (mafat_shape_elements(l->in) % l->n_softmaxes) return mafat_kind_refuse(subject, "expects groups that divide its inputs");
-  return mafat_kind_like_input(l, subject);
+  if (mafat_shape_elements(l->in) % l->n_softmaxes) return mafat_kind_refuse(context, "expects groups that divide its inputs");
+  return mafat_kind_like_input(l, context);
 }
 
 const struct mafat_kind mafat_kind_softmax = {

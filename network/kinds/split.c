@@ -8,24 +8,24 @@
 
 /* Sets an output from its part, which must write all of it. */
 MAFAT_PART(opening)
-static int take_part(struct mafat_layer *l, const struct mafat_subject *subject, int output)
+static int take_part(struct mafat_layer *l, const struct mafat_infer_context *context, int output)
 {
   struct mafat_part *p = &l->rearrange->parts[output];
   struct mafat_output is = {.shape = mafat_part_shape(p), .type = l->out_type, .quantization = l->quantization};
-  int code = output ? mafat_kind_put_out_more(l, subject, output, is)
-                    : mafat_kind_put_out(l, subject, is.shape.h, is.shape.w, is.shape.c);
+  int code = output ? mafat_kind_put_out_more(l, context, output, is)
+                    : mafat_kind_put_out(l, context, is.shape.h, is.shape.w, is.shape.c);
   const char *fault = code ? NULL : mafat_part_settle_atoms(p, is.shape);
   if (code == MAFAT_OK && !fault && mafat_part_leaves(p, l->in)) fault = "reads beside its input";
   if (code == MAFAT_OK && !fault && mafat_part_elements(p) != mafat_shape_elements(is.shape)) fault = "leaves places of an output empty";
-  return fault ? mafat_kind_refuse(subject, fault) : code;
+  return fault ? mafat_kind_refuse(context, fault) : code;
 }
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   const struct mafat_rearrange *r = l->rearrange;
-  if (!r || l->n_operands != 1 || r->n_parts < 2) return mafat_kind_refuse(subject, "expects one input and several outputs");
-  int code = mafat_kind_add_outputs(l, subject, r->n_parts - 1);
-  for (int k = 0; k < r->n_parts && code == MAFAT_OK; k++) code = take_part(l, subject, k);
+  if (!r || l->n_operands != 1 || r->n_parts < 2) return mafat_kind_refuse(context, "expects one input and several outputs");
+  int code = mafat_kind_add_outputs(l, context, r->n_parts - 1);
+  for (int k = 0; k < r->n_parts && code == MAFAT_OK; k++) code = take_part(l, context, k);
   return code;
 }
 

@@ -9,18 +9,18 @@
 
 enum { MOST = 1 << 24 }; /* largest count of integers that a float represents exactly */
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   const struct mafat_topk *t = &l->topk;
   int extents[MAFAT_N_AXES] = {l->in.h, l->in.w, l->in.c};
-  if (l->n_operands != 1 || t->axis < 0 || t->axis >= MAFAT_N_AXES) return mafat_kind_refuse(subject, "expects an axis");
+  if (l->n_operands != 1 || t->axis < 0 || t->axis >= MAFAT_N_AXES) return mafat_kind_refuse(context, "expects an axis");
   if (t->k < 1 || t->k > extents[t->axis] || extents[t->axis] > MOST)
-    return mafat_fail(subject->d, MAFAT_EUNSUPPORTED, "%s:%d: %s expects 1 to %d elements, found %d", subject->path,
-                      subject->line, subject->name, extents[t->axis] < MOST ? extents[t->axis] : MOST, t->k);
+    return mafat_fail(context->d, MAFAT_EUNSUPPORTED, "%s:%d: %s expects 1 to %d elements, found %d", context->path,
+                      context->line, context->name, extents[t->axis] < MOST ? extents[t->axis] : MOST, t->k);
   extents[t->axis] = t->k;
-  int code = mafat_kind_put_out(l, subject, extents[MAFAT_AXIS_H], extents[MAFAT_AXIS_W], extents[MAFAT_AXIS_C]);
-  if (code == MAFAT_OK) code = mafat_kind_add_outputs(l, subject, 1);
-  return code ? code : mafat_kind_put_out_more(l, subject, 1, (struct mafat_output){.shape = l->out, .type = MAFAT_F32});
+  int code = mafat_kind_put_out(l, context, extents[MAFAT_AXIS_H], extents[MAFAT_AXIS_W], extents[MAFAT_AXIS_C]);
+  if (code == MAFAT_OK) code = mafat_kind_add_outputs(l, context, 1);
+  return code ? code : mafat_kind_put_out_more(l, context, 1, (struct mafat_output){.shape = l->out, .type = MAFAT_F32});
 }
 
 /* A split axis needs all of its input. */

@@ -22,8 +22,8 @@ static inline void check_operand(const struct mafat_network *n, int layer, int o
 {
   const struct mafat_layer *l = &n->layers[layer];
   const struct mafat_operand *o = &l->operands[operand];
-  const struct mafat_subject subject = {n->path, l->line, layer, mafat_layer_type_name(l->type), NULL};
-  require(mafat_network_check_operand(n, layer, operand, &subject) == MAFAT_OK);
+  const struct mafat_infer_context context = {n->path, l->line, layer, mafat_layer_type_name(l->type), NULL};
+  require(mafat_network_check_operand(n, layer, operand, &context) == MAFAT_OK);
   struct mafat_span y = mafat_layer_in_span(l, operand, true, mafat_span(0, l->out.h));
   struct mafat_span x = mafat_layer_in_span(l, operand, false, mafat_span(0, l->out.w));
   require(y.begin >= 0 && y.end <= o->shape.h && x.begin >= 0 && x.end <= o->shape.w);

@@ -72,10 +72,10 @@ void test_problem_add(struct test_problem *p, struct test_rng *rng, struct mafat
 void test_problem_infer(struct test_problem *p)
 {
   struct mafat_diagnostic d = {""};
-  const struct mafat_subject subject = {"test.cfg", 1, LAST, mafat_layer_type_name(p->layer->type), &d};
+  const struct mafat_infer_context context = {"test.cfg", 1, LAST, mafat_layer_type_name(p->layer->type), &d};
   for (int k = 0; k < p->layer->n_operands; k++)
-    ck_assert_msg(mafat_network_check_operand(p->network, LAST, k, &subject) == MAFAT_OK, "%s", d.text);
-  ck_assert_msg(mafat_layer_infer(p->layer, &subject) == MAFAT_OK, "%s", d.text);
+    ck_assert_msg(mafat_network_check_operand(p->network, LAST, k, &context) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_layer_infer(p->layer, &context) == MAFAT_OK, "%s", d.text);
   p->network->n_more = 0;
   p->layer->output = false;
   ck_assert_int_eq(mafat_network_add_outputs(p->network, LAST), MAFAT_OK);

@@ -81,7 +81,7 @@ static void vary_blends(struct mafat_network *n, uint64_t seed)
     for (int attempt = test_random_int(&rng, 0, 6); attempt > 0 && l->n_operands < 4; attempt--)
       add_broadcast(&rng, n, i);
     struct mafat_diagnostic d = {""};
-    int code = mafat_layer_infer(l, &(struct mafat_subject){"test.cfg", l->line, i, "blend", &d});
+    int code = mafat_layer_infer(l, &(struct mafat_infer_context){"test.cfg", l->line, i, "blend", &d});
     ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   }
 }
@@ -164,11 +164,11 @@ bool test_weave(struct test_rng *rng, struct mafat_network *n, int layer, int op
 {
   struct mafat_operand *o = &n->layers[layer].operands[operand];
   struct weaver w = {rng, n, layer, o, 0};
-  const struct mafat_subject subject = {"test.cfg", n->layers[layer].line, layer, "woven", NULL};
+  const struct mafat_infer_context context = {"test.cfg", n->layers[layer].line, layer, "woven", NULL};
   struct mafat_sources own = o->sources;
   for (int i = 0; i < own.n; i++) w.channels += own.list[i].n;
   o->sources = weave(&w);
-  bool good = mafat_network_check_operand(n, layer, operand, &subject) == MAFAT_OK;
+  bool good = mafat_network_check_operand(n, layer, operand, &context) == MAFAT_OK;
   free(good ? own.list : o->sources.list);
   if (!good) o->sources = own;
   return good;
@@ -307,7 +307,7 @@ int test_several_outputs(struct mafat_network *n, uint64_t seed, int percent)
                               .n_operands = 1, .in = was.in, .out = was.out, .output = was.output, .groups = 1};
     if (l->type == MAFAT_TOPK) set_topk(&rng, l);
     else set_split(&rng, l);
-    int code = mafat_layer_infer(l, &(struct mafat_subject){"test.cfg", l->line, i, mafat_layer_type_name(l->type), &d});
+    int code = mafat_layer_infer(l, &(struct mafat_infer_context){"test.cfg", l->line, i, mafat_layer_type_name(l->type), &d});
     ck_assert_msg(code == MAFAT_OK, "%s", d.text);
     ck_assert_int_eq(mafat_network_add_outputs(n, i), MAFAT_OK);
     for (int k = 1; k < mafat_layer_n_outputs(l); k++) l->more->list[k - 1].asked = test_random_chance(&rng, 25);

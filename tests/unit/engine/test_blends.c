@@ -115,7 +115,7 @@ static struct problem make_problem(struct test_rng *rng)
   for (int wanted = test_random_int(rng, 2, 5); l->n_operands < wanted;) add_operand(rng, &p, input.shape.c);
   for (int k = 0; k < l->n_operands; k++)
     if (test_random_chance(rng, 40)) test_weave(rng, p.network, BLEND, k);
-  int code = mafat_layer_infer(l, &(struct mafat_subject){"test.cfg", 1, BLEND, "blend", &d});
+  int code = mafat_layer_infer(l, &(struct mafat_infer_context){"test.cfg", 1, BLEND, "blend", &d});
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   p.input = malloc((size_t)c * (size_t)h * (size_t)w * sizeof *p.input);
   for (int i = 0; i < c * h * w; i++) p.input[i] = (float)(test_random(rng) >> 8) / 8388608.0f - 1;

@@ -156,7 +156,7 @@ static void read_picture(struct mafat_network *n)
     struct mafat_diagnostic d = {""};
     if (l > READER) n->layers[l].operands[0].shape = n->layers[l - 1].out;
     if (l > READER) n->layers[l].operands[0].sources.list->n_rows = n->layers[l - 1].out.h;
-    int code = mafat_layer_infer(&n->layers[l], &(struct mafat_subject){"test.cfg", 1, l, "reader", &d});
+    int code = mafat_layer_infer(&n->layers[l], &(struct mafat_infer_context){"test.cfg", 1, l, "reader", &d});
     ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   }
   test_constants(n);
@@ -285,7 +285,7 @@ static void read_rows(struct mafat_network *n, int layer, int first, int n_rows,
   l->operands[0].shape = (struct mafat_shape){n_rows, 17, 24};
   l->window.y.before = before;
   l->window.y.after = after;
-  ck_assert_int_eq(mafat_layer_infer(l, &(struct mafat_subject){"test.cfg", 1, layer, "half", &d}), MAFAT_OK);
+  ck_assert_int_eq(mafat_layer_infer(l, &(struct mafat_infer_context){"test.cfg", 1, layer, "half", &d}), MAFAT_OK);
 }
 
 static struct mafat_network *split_network(int at)
@@ -299,7 +299,7 @@ static struct mafat_network *split_network(int at)
   o->shape = (struct mafat_shape){20, 17, 24};
   ck_assert_int_eq(mafat_sources_join_rows(&o->sources, &(struct mafat_sources){&lower, 1, 1}), MAFAT_OK);
   for (int l = 1; l < 4; l++)
-    ck_assert_int_eq(mafat_network_check_operand(n, l, 0, &(struct mafat_subject){"test.cfg", 1, l, "half", NULL}), MAFAT_OK);
+    ck_assert_int_eq(mafat_network_check_operand(n, l, 0, &(struct mafat_infer_context){"test.cfg", 1, l, "half", NULL}), MAFAT_OK);
   test_constants(n);
   return n;
 }

@@ -90,7 +90,7 @@ static bool make_problem(struct problem *p, struct test_rng *rng)
     l->counted_y = test_random_int(rng, 0, l->window.y.after);
     l->counted_x = test_random_int(rng, 0, l->window.x.after);
   }
-  int code = mafat_layer_infer(l, &(struct mafat_subject){"test.cfg", 1, 0, "layer", &d});
+  int code = mafat_layer_infer(l, &(struct mafat_infer_context){"test.cfg", 1, 0, "layer", &d});
   ck_assert_msg(code == MAFAT_OK || p->pools, "%s", d.text);
   test_constants(p->network);
   size_t taps = (size_t)mafat_window_area(&l->window) * (size_t)(l->in.c / (p->pools ? 1 : l->groups));

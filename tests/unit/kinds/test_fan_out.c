@@ -42,8 +42,8 @@ static struct mafat_layer *become(struct mafat_network *n, int layer, enum mafat
 static void infer(struct mafat_network *n, int layer)
 {
   struct mafat_diagnostic d = {""};
-  const struct mafat_subject subject = {"test.cfg", 1, layer, "layer", &d};
-  ck_assert_msg(mafat_layer_infer(&n->layers[layer], &subject) == MAFAT_OK, "%s", d.text);
+  const struct mafat_infer_context context = {"test.cfg", 1, layer, "layer", &d};
+  ck_assert_msg(mafat_layer_infer(&n->layers[layer], &context) == MAFAT_OK, "%s", d.text);
 }
 
 #define POINT "[convolutional]\nfilters=32\nsize=1\nstride=1\nactivation=linear\n"

@@ -63,12 +63,12 @@ START_TEST(shapes_are_checked)
   struct test_rng rng = test_rng(1);
   struct test_problem p;
   struct mafat_diagnostic d = {""};
-  const struct mafat_subject subject = {"test.cfg", 1, 6, "gather", &d};
+  const struct mafat_infer_context context = {"test.cfg", 1, 6, "gather", &d};
   test_problem_open(&p, &rng, MAFAT_GATHER, (struct mafat_shape){3, 4, 2}, (struct mafat_shape){1, 5, 6});
   test_problem_add(&p, &rng, (struct mafat_shape){3, 4, 2});
-  ck_assert_int_eq(mafat_layer_infer(p.layer, &subject), MAFAT_EFORMAT);
+  ck_assert_int_eq(mafat_layer_infer(p.layer, &context), MAFAT_EFORMAT);
   test_problem_add(&p, &rng, (struct mafat_shape){1, 5, 6});
-  ck_assert_int_eq(mafat_layer_infer(p.layer, &subject), MAFAT_EFORMAT);
+  ck_assert_int_eq(mafat_layer_infer(p.layer, &context), MAFAT_EFORMAT);
   ck_assert_str_eq(d.text, "test.cfg:1: gather expects numbers of one channel and a table of one row, found 3 x 4 x 2 and "
                            "1 x 5 x 6 (height, width, channels)");
   test_problem_close(&p);

@@ -62,20 +62,20 @@ START_TEST(shapes_are_checked)
   struct test_rng rng = test_rng(1);
   struct test_problem p;
   struct mafat_diagnostic d = {""};
-  const struct mafat_subject subject = {"test.cfg", 1, 6, "matmul", &d};
+  const struct mafat_infer_context context = {"test.cfg", 1, 6, "matmul", &d};
   struct mafat_shape a = {3, 4, 5}, b = {3, 5, 6};
   test_problem_open(&p, &rng, MAFAT_MATMUL, a, b);
   test_problem_add(&p, &rng, a);
-  ck_assert_int_eq(mafat_layer_infer(p.layer, &subject), MAFAT_EFORMAT);
+  ck_assert_int_eq(mafat_layer_infer(p.layer, &context), MAFAT_EFORMAT);
   ck_assert_str_eq(d.text, "test.cfg:1: layer [matmul] expects two operands");
   test_problem_add(&p, &rng, b);
-  ck_assert_int_eq(mafat_layer_infer(p.layer, &subject), MAFAT_OK);
+  ck_assert_int_eq(mafat_layer_infer(p.layer, &context), MAFAT_OK);
   p.layer->transposed = true;
-  ck_assert_int_eq(mafat_layer_infer(p.layer, &subject), MAFAT_EFORMAT);
+  ck_assert_int_eq(mafat_layer_infer(p.layer, &context), MAFAT_EFORMAT);
   ck_assert_str_eq(d.text, "test.cfg:1: matmul cannot multiply 3 x 4 x 5 by 3 x 5 x 6 transposed (height, width, channels)");
   p.layer->transposed = false;
   p.layer->operands[1].shape.h = 2;
-  ck_assert_int_eq(mafat_layer_infer(p.layer, &subject), MAFAT_EFORMAT);
+  ck_assert_int_eq(mafat_layer_infer(p.layer, &context), MAFAT_EFORMAT);
   test_problem_close(&p);
 }
 END_TEST

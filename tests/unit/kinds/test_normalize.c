@@ -185,15 +185,15 @@ START_TEST(axes_are_checked)
   struct test_rng rng = test_rng(1);
   struct test_problem p;
   struct mafat_diagnostic d = {""};
-  const struct mafat_subject subject = {"test.cfg", 1, 6, "reduce", &d};
+  const struct mafat_infer_context context = {"test.cfg", 1, 6, "reduce", &d};
   struct mafat_shape shape = {3, 4, 5};
   test_problem_open(&p, &rng, MAFAT_REDUCE, shape, shape);
   test_problem_add(&p, &rng, shape);
   p.layer->reduce = calloc(1, sizeof *p.layer->reduce);
-  ck_assert_int_eq(mafat_layer_infer(p.layer, &subject), MAFAT_EFORMAT);
+  ck_assert_int_eq(mafat_layer_infer(p.layer, &context), MAFAT_EFORMAT);
   ck_assert_str_eq(d.text, "test.cfg:1: layer [reduce] expects an axis that is reduced");
   *p.layer->reduce = (struct mafat_reduce){MAFAT_REDUCE_ARG_MAX, true, false, true, false};
-  ck_assert_int_eq(mafat_layer_infer(p.layer, &subject), MAFAT_EFORMAT);
+  ck_assert_int_eq(mafat_layer_infer(p.layer, &context), MAFAT_EFORMAT);
   test_problem_close(&p);
 }
 END_TEST

@@ -186,7 +186,7 @@ START_TEST(shapes_are_checked)
   static const struct mafat_shape others[][2] = {{{1, 5, 4}, {1, 5, 3}}, {{1, 4, 4}, {1, 5, 4}}, {{1, 5, 2}, {1, 5, 4}}, {{2, 5, 4}, {1, 5, 4}}};
   struct test_rng rng = test_rng(1);
   struct mafat_diagnostic d = {""};
-  const struct mafat_subject subject = {"test.cfg", 1, 6, "postprocess", &d};
+  const struct mafat_infer_context context = {"test.cfg", 1, 6, "postprocess", &d};
   const struct mafat_shape *o = others[_i];
   struct test_problem p;
   test_problem_open(&p, &rng, MAFAT_POSTPROCESS, o[0], o[1]);
@@ -194,10 +194,10 @@ START_TEST(shapes_are_checked)
   *p.layer->postprocess = (struct mafat_postprocess){.detections = 2, .classes_per_detection = 1, .detections_per_class = 2, .classes = 3};
   test_problem_add(&p, &rng, (struct mafat_shape){1, o[1].w, 4});
   test_problem_add(&p, &rng, o[0]);
-  ck_assert_int_eq(mafat_layer_infer(p.layer, &subject), MAFAT_EFORMAT);
+  ck_assert_int_eq(mafat_layer_infer(p.layer, &context), MAFAT_EFORMAT);
   ck_assert_ptr_nonnull(strstr(d.text, "expects boxes, scores and anchors"));
   test_problem_add(&p, &rng, o[1]);
-  ck_assert_int_eq(mafat_layer_infer(p.layer, &subject), MAFAT_EFORMAT);
+  ck_assert_int_eq(mafat_layer_infer(p.layer, &context), MAFAT_EFORMAT);
   ck_assert_ptr_nonnull(strstr(d.text, "expects boxes and scores of 3 classes for each anchor"));
   test_problem_close(&p);
 }

@@ -352,7 +352,7 @@ START_TEST(what_cannot_be_is_refused)
   struct problem p = begin_problem(&rng, shape, shape, shape, 1);
   p.layer->rearrange->parts[0] = faults[_i].part;
   test_problem_add(&p.base, &rng, shape);
-  int code = mafat_layer_infer(p.layer, &(struct mafat_subject){"test.cfg", 1, 0, "rearrange", &d});
+  int code = mafat_layer_infer(p.layer, &(struct mafat_infer_context){"test.cfg", 1, 0, "rearrange", &d});
   ck_assert_int_eq(code, MAFAT_EFORMAT);
   ck_assert_msg(strstr(d.text, faults[_i].why) != NULL, "%s", d.text);
   release_problem(&p);

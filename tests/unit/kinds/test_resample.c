@@ -151,7 +151,7 @@ START_TEST(taps_rise_and_spans_hold_them)
   struct mafat_resample *r = random_resample(&rng, (struct mafat_shape){in, in, 1});
   struct mafat_operand operand = {.shape = {in, in, 1}};
   struct mafat_layer l = {.type = MAFAT_RESAMPLE, .operands = &operand, .n_operands = 1, .resample = r};
-  ck_assert_int_eq(mafat_layer_infer(&l, &(struct mafat_subject){"test.cfg", 1, 0, "resample", NULL}), MAFAT_OK);
+  ck_assert_int_eq(mafat_layer_infer(&l, &(struct mafat_infer_context){"test.cfg", 1, 0, "resample", NULL}), MAFAT_OK);
   struct mafat_points points = mafat_resample_points(r, true, in);
   struct mafat_tap before = {0, 0, 0};
   bool cubic = r->interpolation == MAFAT_INTERPOLATE_CUBIC;
@@ -242,7 +242,7 @@ START_TEST(what_cannot_be_is_refused)
   struct mafat_operand operand = {.shape = {5, 5, 3}};
   struct mafat_layer l = {.type = MAFAT_RESAMPLE, .operands = &operand, .n_operands = 1, .resample = &r};
   struct mafat_diagnostic d = {""};
-  ck_assert_int_eq(mafat_layer_infer(&l, &(struct mafat_subject){"test.cfg", 1, 0, "resample", &d}), MAFAT_EFORMAT);
+  ck_assert_int_eq(mafat_layer_infer(&l, &(struct mafat_infer_context){"test.cfg", 1, 0, "resample", &d}), MAFAT_EFORMAT);
   ck_assert_msg(strncmp(d.text, "test.cfg:1: ", 12) == 0, "%s", d.text);
 }
 END_TEST

@@ -68,16 +68,16 @@ START_TEST(parts_are_checked)
   struct test_rng rng = test_rng(1);
   struct test_problem p;
   struct mafat_diagnostic d = {""};
-  const struct mafat_subject subject = {"test.cfg", 1, 6, "split", &d};
+  const struct mafat_infer_context context = {"test.cfg", 1, 6, "split", &d};
   const struct mafat_shape s = {3, 4, 2};
   test_problem_open(&p, &rng, MAFAT_SPLIT, s, s);
   test_problem_add(&p, &rng, s);
   p.layer->rearrange = random_parts(&rng, s, 2);
   p.layer->rearrange->parts[1].in_first[MAFAT_AXIS_W] += 100;
-  ck_assert_int_eq(mafat_layer_infer(p.layer, &subject), MAFAT_EFORMAT);
+  ck_assert_int_eq(mafat_layer_infer(p.layer, &context), MAFAT_EFORMAT);
   ck_assert_str_eq(d.text, "test.cfg:1: layer [split] reads beside its input");
   p.layer->rearrange->n_parts = 1;
-  ck_assert_int_eq(mafat_layer_infer(p.layer, &subject), MAFAT_EFORMAT);
+  ck_assert_int_eq(mafat_layer_infer(p.layer, &context), MAFAT_EFORMAT);
   test_problem_close(&p);
 }
 END_TEST

@@ -74,14 +74,14 @@ START_TEST(shapes_are_checked)
   struct test_rng rng = test_rng(1);
   struct test_problem p;
   struct mafat_diagnostic d = {""};
-  const struct mafat_subject subject = {"test.cfg", 1, 6, "topk", &d};
+  const struct mafat_infer_context context = {"test.cfg", 1, 6, "topk", &d};
   test_problem_open(&p, &rng, MAFAT_TOPK, (struct mafat_shape){3, 4, 2}, (struct mafat_shape){3, 4, 2});
   test_problem_add(&p, &rng, (struct mafat_shape){3, 4, 2});
   for (int axis = 0; axis < MAFAT_N_AXES; axis++) {
     p.layer->topk = (struct mafat_topk){.k = 5, .axis = (signed char)axis};
-    ck_assert_int_eq(mafat_layer_infer(p.layer, &subject), MAFAT_EUNSUPPORTED);
+    ck_assert_int_eq(mafat_layer_infer(p.layer, &context), MAFAT_EUNSUPPORTED);
     p.layer->topk.k = 0;
-    ck_assert_int_eq(mafat_layer_infer(p.layer, &subject), MAFAT_EUNSUPPORTED);
+    ck_assert_int_eq(mafat_layer_infer(p.layer, &context), MAFAT_EUNSUPPORTED);
   }
   ck_assert_str_eq(d.text, "test.cfg:1: topk expects 1 to 2 elements, found 0");
   test_problem_close(&p);

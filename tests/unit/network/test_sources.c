@@ -242,7 +242,7 @@ START_TEST(what_is_no_operand_is_refused)
   memcpy(list, r->list, sizeof list);
   o->shape = (struct mafat_shape){8, 10, 36};
   o->sources = (struct mafat_sources){list, r->n, r->n_bands};
-  int code = mafat_network_check_operand(n, READER, 0, &(struct mafat_subject){"test.cfg", 7, READER, "relu", &d});
+  int code = mafat_network_check_operand(n, READER, 0, &(struct mafat_infer_context){"test.cfg", 7, READER, "relu", &d});
   ck_assert_msg((code == MAFAT_OK) == !r->fault, "row %d: %d, %s", _i, code, d.text);
   ck_assert_msg(!r->fault || strstr(d.text, r->fault), "row %d: %s", _i, d.text);
   ck_assert_msg(!r->fault || strncmp(d.text, "test.cfg:7: ", 12) == 0, "row %d: %s", _i, d.text);

@@ -483,7 +483,7 @@ static void make_constant(struct test_rng *rng, struct sum *p, struct mafat_shap
   l->operands[0] = (struct mafat_operand){.shape = shape};
   l->type = MAFAT_CONSTANT_LAYER;
   l->strides = random_strides(rng, shape);
-  int code = mafat_layer_infer(l, &(struct mafat_subject){"test.onnx", 1, CONSTANT, "constant", &diagnostic});
+  int code = mafat_layer_infer(l, &(struct mafat_infer_context){"test.onnx", 1, CONSTANT, "constant", &diagnostic});
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
   p->numbers = malloc(l->strides->n * sizeof *p->numbers);
   for (uint64_t i = 0; i < l->strides->n; i++) p->numbers[i] = (float)(test_random(rng) >> 8) / 8388608.0f - 1;
@@ -500,7 +500,7 @@ static void make_sum(struct sum *p)
   for (int k = 0; k < l->n_operands; k++) free(l->operands[k].sources.list);
   l->n_operands = 0;
   for (int k = 0; k < 2; k++) test_add_operand(l, &operands[k]);
-  int code = mafat_layer_infer(l, &(struct mafat_subject){"test.onnx", 1, SUM, "add", &diagnostic});
+  int code = mafat_layer_infer(l, &(struct mafat_infer_context){"test.onnx", 1, SUM, "add", &diagnostic});
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
 }
 
@@ -600,11 +600,11 @@ START_TEST(strides_beyond_the_numbers_are_refused)
                                              {24, 0, INT64_MAX, 4, 1}, {24, INT64_MAX, 12, 4, 1}};
   struct mafat_strides strides = good;
   struct mafat_layer l = {.type = MAFAT_CONSTANT_LAYER, .operands = &operand, .n_operands = 1, .strides = &strides};
-  const struct mafat_subject subject = {"test.onnx", 1, 0, "constant", &diagnostic};
-  ck_assert_int_eq(mafat_layer_infer(&l, &subject), MAFAT_OK);
+  const struct mafat_infer_context context = {"test.onnx", 1, 0, "constant", &diagnostic};
+  ck_assert_int_eq(mafat_layer_infer(&l, &context), MAFAT_OK);
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     strides = bad[i];
-    ck_assert_int_eq(mafat_layer_infer(&l, &subject), MAFAT_EFORMAT);
+    ck_assert_int_eq(mafat_layer_infer(&l, &context), MAFAT_EFORMAT);
   }
 }
 END_TEST
