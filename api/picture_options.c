@@ -15,13 +15,13 @@ static int take_numbers(float *to, const float *numbers, int n, const char *what
   return MAFAT_OK;
 }
 
-static int take_normalization(struct mafat_picture *p, const struct mafat_picture_said *said,
+static int take_normalization(struct mafat_picture *p, const struct mafat_picture_declared *declared,
                               const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
   int n = p->input.c == 1 ? 1 : 3, code = MAFAT_OK;
-  if (said->normalized) {
-    memcpy(p->rule.mean, said->mean, sizeof p->rule.mean);
-    memcpy(p->rule.scale, said->scale, sizeof p->rule.scale);
+  if (declared->normalized) {
+    memcpy(p->rule.mean, declared->mean, sizeof p->rule.mean);
+    memcpy(p->rule.scale, declared->scale, sizeof p->rule.scale);
     p->source = "file";
   }
   if (o->mean || o->scale) p->source = "options";

@@ -77,7 +77,7 @@ struct mafat_network {
   struct mafat_file_state *states;
   float *values;            /* (n_values) constants that are in no file; owned */
   size_t n_values;
-  struct mafat_picture_said picture;
+  struct mafat_picture_declared picture;
   int n_sources;            /* over all operands that were accepted */
   bool cut;                 /* the cfg continues with unsupported layers */
   /* (n_inputs), (n_outputs) with names, owned; NULL, 0: Darknet's, without names */

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-struct mafat_picture_said {
+struct mafat_picture_declared {
   bool normalized; /* input = (byte - mean) * scale, in the order of the input's channels */
   float mean[3], scale[3];
   bool swapped;             /* channel order blue, green, red */

@@ -170,13 +170,13 @@ static int floats_of(const struct mafat_onnx_importer *i, struct mafat_value *ou
 int mafat_onnx_make_floats(struct mafat_onnx_importer *i, int value)
 {
   struct mafat_value *v = &i->values[value], floats = {.maker = -1};
-  if (!i->stands[value] && !mafat_value_is_quantized(v)) return MAFAT_OK;
+  if (!i->dequantized[value] && !mafat_value_is_quantized(v)) return MAFAT_OK;
   int readers = v->readers, code = floats_of(i, &floats, v);
   if (code) return code;
   mafat_value_clear(v);
   *v = floats;
   v->readers = readers;
-  i->stands[value] = false;
+  i->dequantized[value] = false;
   return MAFAT_OK;
 }
 

@@ -470,9 +470,9 @@ static int import(struct mafat_onnx_importer *i)
   if (code) return code;
   size_t n_values = (size_t)mafat_onnx_n_values(i->model);
   i->values = calloc(n_values + 1, sizeof *i->values);
-  i->stands = calloc(n_values + 1, sizeof *i->stands);
+  i->dequantized = calloc(n_values + 1, sizeof *i->dequantized);
   i->whole = calloc(n_values + 1, sizeof *i->whole);
-  if (!i->values || !i->stands || !i->whole) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
+  if (!i->values || !i->dequantized || !i->whole) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
   mafat_onnx_picture(&i->g->network->picture, i->model);
   begin_values(i);
   code = mafat_onnx_note_readers(i);
@@ -505,7 +505,7 @@ int mafat_onnx_network(struct mafat_network **out, const struct mafat_onnx *mode
   free(i.first_reader);
   free(i.reading);
   free(i.pads);
-  free(i.stands);
+  free(i.dequantized);
   free(i.whole);
   return mafat_graph_finish(out, &i.g, code);
 }

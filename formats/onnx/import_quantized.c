@@ -80,28 +80,28 @@ static bool is_one(const struct mafat_value *v)
   return mafat_value_is_constant(v) && mafat_value_elements(v) == 1;
 }
 
-static int quantize_constant(struct mafat_onnx_importer *i, const struct mafat_value *in, const struct mafat_onnx_said *said)
+static int quantize_constant(struct mafat_onnx_importer *i, const struct mafat_value *in, const struct mafat_onnx_declared *declared)
 {
   enum { MOST = 1 << 24 };
   struct mafat_value *out = mafat_onnx_out(i, 0);
   double *reals, *scales;
   struct mafat_constant place;
-  int dim, code = take_axis(i, in, &dim), least = said->type == MAFAT_ONNX_INT8 ? -128 : 0;
-  if (code == MAFAT_OK && said->apart)
+  int dim, code = take_axis(i, in, &dim), least = declared->type == MAFAT_ONNX_INT8 ? -128 : 0;
+  if (code == MAFAT_OK && declared->apart)
     code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected one zero point of a constant's channels, found several");
-  if (code == MAFAT_OK && said->n > 1 && (dim < 0 || dim >= in->view.n_dims || in->view.dims[dim] != said->n))
-    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected a scale for each place along dimension %d, found %lld", dim, said->n);
+  if (code == MAFAT_OK && declared->n > 1 && (dim < 0 || dim >= in->view.n_dims || in->view.dims[dim] != declared->n))
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected a scale for each place along dimension %d, found %lld", dim, declared->n);
   if (code == MAFAT_OK) code = mafat_value_numbers(i->g, in, MOST, &reals);
   if (code) return code;
   code = mafat_value_numbers(i->g, mafat_onnx_in(i, 1), MOST, &scales);
   long long n = mafat_value_elements(in), inner = 1;
-  for (int k = dim + 1; said->n > 1 && k < in->view.n_dims; k++) inner *= in->view.dims[k]; /* of one scale any dimension may be said */
+  for (int k = dim + 1; declared->n > 1 && k < in->view.n_dims; k++) inner *= in->view.dims[k]; /* of one scale any dimension may be said */
   for (long long k = 0; code == MAFAT_OK && k < n; k++) {
-    float scale = (float)scales[said->n > 1 ? k / inner % said->n : 0];
-    reals[k] = fmin(fmax((double)rintf((float)reals[k] / scale) + said->zero, least), least + 255);
+    float scale = (float)scales[declared->n > 1 ? k / inner % declared->n : 0];
+    reals[k] = fmin(fmax((double)rintf((float)reals[k] / scale) + declared->zero, least), least + 255);
   }
   if (code == MAFAT_OK) free(scales);
-  if (code == MAFAT_OK) code = mafat_graph_keep_whole(i->g, &place, reals, (size_t)n, mafat_onnx_whole_type(said->type));
+  if (code == MAFAT_OK) code = mafat_graph_keep_whole(i->g, &place, reals, (size_t)n, mafat_onnx_whole_type(declared->type));
   if (code == MAFAT_OK) {
     *out = (struct mafat_value){.form = MAFAT_VALUE_PLACE, .maker = -1, .place = place};
     mafat_view_linear(&out->view, in->view.n_dims, in->view.dims, MAFAT_AXIS_NUMBERS);
@@ -110,10 +110,10 @@ static int quantize_constant(struct mafat_onnx_importer *i, const struct mafat_v
   return code;
 }
 
-static int quantize_map(struct mafat_onnx_importer *i, const struct mafat_value *in, const struct mafat_onnx_said *said)
+static int quantize_map(struct mafat_onnx_importer *i, const struct mafat_value *in, const struct mafat_onnx_declared *declared)
 {
   struct mafat_meaning to, is = mafat_value_meaning(i->g, in);
-  int code = mafat_onnx_meaning_said(i, said, &to);
+  int code = mafat_onnx_declared_meaning(i, declared, &to);
   if (code) return code;
   bool same = is.type == to.type && is.numbers.is_signed == to.numbers.is_signed;
   if (same && mafat_quantization_equals(&is.numbers, &to.numbers)) return mafat_value_copy(i->g, mafat_onnx_out(i, 0), in);
@@ -125,17 +125,17 @@ static int import_quantize(struct mafat_onnx_importer *i)
   const struct mafat_value *in = mafat_onnx_in(i, 0), *scale = mafat_onnx_in(i, 1);
   const struct mafat_onnx_value *v = i->node->inputs[0];
   int type = spoken_type(i), code = refuse_blocks(i);
-  struct mafat_onnx_said said;
+  struct mafat_onnx_declared declared;
   if (code) return code;
   if (type != MAFAT_ONNX_INT8 && type != MAFAT_ONNX_UINT8)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected numbers of type int8 or uint8, found %s", mafat_onnx_type_name(type));
-  if (mafat_value_is_integer(i->g, in) && !i->stands[v->index])
+  if (mafat_value_is_integer(i->g, in) && !i->dequantized[v->index])
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "input 0 is of type %s: expected float", mafat_onnx_type_name(mafat_onnx_map_type(i, in)));
   if (scale->form == MAFAT_VALUE_MAP) return quantize_floats(i, in, type);
-  code = mafat_onnx_numbers_said(i, 1, 2, mafat_onnx_has(i, 2) ? MAFAT_ONNX_UNDEFINED : type, &said);
+  code = mafat_onnx_read_quantization(i, 1, 2, mafat_onnx_has(i, 2) ? MAFAT_ONNX_UNDEFINED : type, &declared);
   if (code) return code;
-  if (mafat_value_is_constant(in)) return quantize_constant(i, in, &said);
-  if (is_one(scale)) return quantize_map(i, in, &said);
+  if (mafat_value_is_constant(in)) return quantize_constant(i, in, &declared);
+  if (is_one(scale)) return quantize_map(i, in, &declared);
   code = mafat_onnx_make_floats(i, v->index);
   return code ? code : quantize_floats(i, mafat_onnx_in(i, 0), type);
 }
@@ -153,38 +153,38 @@ static int dequantize_floats(struct mafat_onnx_importer *i, const struct mafat_v
   return code;
 }
 
-static int dequantize_map(struct mafat_onnx_importer *i, const struct mafat_value *in, const struct mafat_onnx_said *said)
+static int dequantize_map(struct mafat_onnx_importer *i, const struct mafat_value *in, const struct mafat_onnx_declared *declared)
 {
   struct mafat_meaning is;
-  int code = mafat_onnx_meaning_said(i, said, &is);
+  int code = mafat_onnx_declared_meaning(i, declared, &is);
   if (code == MAFAT_OK) code = mafat_onnx_rename(i, mafat_onnx_out(i, 0), in, is);
-  i->stands[i->node->outputs[0]->index] = true;
+  i->dequantized[i->node->outputs[0]->index] = true;
   return code;
 }
 
-static int dequantize_constant(struct mafat_onnx_importer *i, const struct mafat_value *in, const struct mafat_onnx_said *said)
+static int dequantize_constant(struct mafat_onnx_importer *i, const struct mafat_value *in, const struct mafat_onnx_declared *declared)
 {
   int dim, code = take_axis(i, in, &dim);
-  if (said->n == 1) dim = 0;
-  if (code == MAFAT_OK && said->apart)
+  if (declared->n == 1) dim = 0;
+  if (code == MAFAT_OK && declared->apart)
     code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected one zero point of a constant's channels, found several");
-  return code ? code : mafat_onnx_quantized_constant(i, mafat_onnx_out(i, 0), in, said, dim);
+  return code ? code : mafat_onnx_quantized_constant(i, mafat_onnx_out(i, 0), in, declared, dim);
 }
 
 static int import_dequantize(struct mafat_onnx_importer *i)
 {
   const struct mafat_value *in = mafat_onnx_in(i, 0), *scale = mafat_onnx_in(i, 1);
-  struct mafat_onnx_said said;
+  struct mafat_onnx_declared declared;
   bool known = mafat_value_is_constant(in), integer = mafat_value_is_integer(i->g, in);
   int type = known ? mafat_onnx_constant_type(i, i->node->inputs[0]) : integer ? mafat_onnx_map_type(i, in) : MAFAT_ONNX_UNDEFINED;
   if (known && type != MAFAT_ONNX_UNDEFINED && mafat_onnx_whole_type(type) == MAFAT_N_DTYPES)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected numbers of type int8, uint8 or int32, found %s", mafat_onnx_type_name(type));
   int code = refuse_blocks(i);
   if (code == MAFAT_OK && scale->form == MAFAT_VALUE_MAP) return dequantize_floats(i, in);
-  if (code == MAFAT_OK) code = mafat_onnx_numbers_said(i, 1, 2, type, &said);
+  if (code == MAFAT_OK) code = mafat_onnx_read_quantization(i, 1, 2, type, &declared);
   if (code) return code;
-  if (known) return dequantize_constant(i, in, &said);
-  return integer && is_one(scale) ? dequantize_map(i, in, &said) : dequantize_floats(i, in);
+  if (known) return dequantize_constant(i, in, &declared);
+  return integer && is_one(scale) ? dequantize_map(i, in, &declared) : dequantize_floats(i, in);
 }
 
 /* ---- operators among whole numbers ---- */
@@ -223,21 +223,21 @@ static int filters_of(const struct mafat_onnx_importer *i, const struct composed
 static int take_numbers(struct mafat_onnx_importer *i, const struct composed *c, int index, struct mafat_value *out)
 {
   const struct mafat_value *in = mafat_onnx_in(i, index);
-  struct mafat_onnx_said said;
+  struct mafat_onnx_declared declared;
   struct mafat_meaning is;
   *out = (struct mafat_value){.maker = -1};
   if (in->form == MAFAT_VALUE_NONE) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "input %d is left out", index);
-  bool known = mafat_value_is_constant(in), whole = mafat_value_is_integer(i->g, in) && !i->stands[i->node->inputs[index]->index];
+  bool known = mafat_value_is_constant(in), whole = mafat_value_is_integer(i->g, in) && !i->dequantized[i->node->inputs[index]->index];
   if (!known && !whole) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "input %d is of type float: expected int8 or uint8", index);
   int type = known ? mafat_onnx_constant_type(i, i->node->inputs[index]) : mafat_onnx_map_type(i, in);
   if (type != MAFAT_ONNX_UNDEFINED && type != MAFAT_ONNX_INT8 && type != MAFAT_ONNX_UINT8)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "input %d is of type %s: expected int8 or uint8", index, mafat_onnx_type_name(type));
-  int code = mafat_onnx_numbers_said(i, index + 1, index + 2, type, &said);
+  int code = mafat_onnx_read_quantization(i, index + 1, index + 2, type, &declared);
   if (code) return code;
-  if (known && said.apart)
+  if (known && declared.apart)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "input %d: expected one zero point, found several", index + 2);
-  if (known) return mafat_onnx_quantized_constant(i, out, in, &said, said.n > 1 ? filters_of(i, c, in) : 0);
-  code = mafat_onnx_meaning_said(i, &said, &is);
+  if (known) return mafat_onnx_quantized_constant(i, out, in, &declared, declared.n > 1 ? filters_of(i, c, in) : 0);
+  code = mafat_onnx_declared_meaning(i, &declared, &is);
   return code ? code : mafat_onnx_rename(i, out, in, is);
 }
 
@@ -255,9 +255,9 @@ static int take_bias(const struct mafat_onnx_importer *i, const struct composed 
 
 static int take_output(const struct mafat_onnx_importer *i, int index, struct mafat_meaning *to)
 {
-  struct mafat_onnx_said said;
-  int code = mafat_onnx_numbers_said(i, index, index + 1, MAFAT_ONNX_UNDEFINED, &said);
-  return code ? code : mafat_onnx_meaning_said(i, &said, to);
+  struct mafat_onnx_declared declared;
+  int code = mafat_onnx_read_quantization(i, index, index + 1, MAFAT_ONNX_UNDEFINED, &declared);
+  return code ? code : mafat_onnx_declared_meaning(i, &declared, to);
 }
 
 /* The operator that it is, of such operands. */
@@ -335,7 +335,7 @@ static bool says(const struct mafat_onnx_node *n, int index)
 
 static int ask(struct mafat_onnx_importer *i, const struct mafat_onnx_node *n, int index, int type, struct mafat_meaning *out)
 {
-  struct mafat_onnx_said said;
+  struct mafat_onnx_declared declared;
   int code = MAFAT_OK;
   for (int k = index + 1; k <= index + 2 && k < n->n_inputs && code == MAFAT_OK; k++) {
     const struct mafat_onnx_value *v = n->inputs[k];
@@ -347,8 +347,8 @@ static int ask(struct mafat_onnx_importer *i, const struct mafat_onnx_node *n, i
   if (code == MAFAT_OK && mafat_value_elements(mafat_onnx_in(i, index + 1)) != 1) return MAFAT_OK;
   i->g->operator_name = n->op_type;
   i->g->node_name = n->name;
-  if (code == MAFAT_OK) code = mafat_onnx_numbers_said(i, index + 1, index + 2, type, &said);
-  if (code == MAFAT_OK) *out = mafat_onnx_meaning(said.type, said.scale, said.zero);
+  if (code == MAFAT_OK) code = mafat_onnx_read_quantization(i, index + 1, index + 2, type, &declared);
+  if (code == MAFAT_OK) *out = mafat_onnx_meaning(declared.type, declared.scale, declared.zero);
   i->g->operator_name = NULL;
   return code;
 }

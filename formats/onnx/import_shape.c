@@ -237,7 +237,7 @@ static int import_slice(struct mafat_onnx_importer *i)
 
 static int pad(struct mafat_onnx_importer *i, const struct mafat_value *in, const long long *pads, enum mafat_outside outside, float fill)
 {
-  bool left = false, reals = !mafat_value_is_integer(i->g, in) || mafat_onnx_stands(i, 0);
+  bool left = false, reals = !mafat_value_is_integer(i->g, in) || mafat_onnx_is_dequantized(i, 0);
   int n = in->view.n_dims, code = MAFAT_OK, number = (int)fmaxf(fminf(fill, 255), -128);
   if (outside == MAFAT_OUTSIDE_FILL && fill == (reals ? 0 : (float)number))
     code = mafat_onnx_leave_pads(i, in, pads, reals ? NULL : &number, &left);

@@ -23,7 +23,7 @@ struct mafat_onnx_importer {
   int64_t opset;               /* of the current node's domain */
   struct mafat_value *values;  /* [value of the model] */
   /* [value of the model]: dequantized integers, which no node has needed as floats yet */
-  bool *stands;
+  bool *dequantized;
   bool *whole;                 /* [value of the model]: node output or input with an integer type */
   const struct mafat_onnx_operator *row; /* importer of the current node */
   /* (n_operands) replace the node's inputs; `target` replaces its first output; NULL: the node's
@@ -63,7 +63,7 @@ const int *mafat_onnx_readers(const struct mafat_onnx_importer *i, const struct 
 const struct mafat_onnx_node *mafat_onnx_only_reader(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v);
 
 /* Preprocessing of pictures declared by the file, if any. */
-void mafat_onnx_picture(struct mafat_picture_said *said, const struct mafat_onnx *m);
+void mafat_onnx_picture(struct mafat_picture_declared *declared, const struct mafat_onnx *m);
 /* Default axes of the dimensions of an input with a known shape. */
 void mafat_onnx_input_axes(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v, int *axes);
 
@@ -114,7 +114,7 @@ void mafat_onnx_note_type(struct mafat_onnx_importer *i);
 /* ---- quantized values ---- */
 
 /* Quantization that a node declares: scale and zero point, per tensor or per index of an axis. */
-struct mafat_onnx_said {
+struct mafat_onnx_declared {
   int type;    /* enum mafat_onnx_type, of the quantized values */
   long long n; /* number of scales */
   float scale; /* first scale and zero point */
@@ -131,11 +131,11 @@ enum mafat_dtype mafat_onnx_whole_type(int type);
 int mafat_onnx_file_type(enum mafat_dtype type);
 /* Reads the scale and zero point inputs of the node; the zero point is optional. type: of the
  * values, or UNDEFINED. */
-int mafat_onnx_numbers_said(const struct mafat_onnx_importer *i, int scale, int zero, int type, struct mafat_onnx_said *said);
+int mafat_onnx_read_quantization(const struct mafat_onnx_importer *i, int scale, int zero, int type, struct mafat_onnx_declared *declared);
 
 /* Meaning of a map of int8 or uint8. */
 struct mafat_meaning mafat_onnx_meaning(int type, float scale, int zero);
-int mafat_onnx_meaning_said(const struct mafat_onnx_importer *i, const struct mafat_onnx_said *said, struct mafat_meaning *out);
+int mafat_onnx_declared_meaning(const struct mafat_onnx_importer *i, const struct mafat_onnx_declared *declared, struct mafat_meaning *out);
 int mafat_onnx_map_type(const struct mafat_onnx_importer *i, const struct mafat_value *map);
 /* Keeps a map's integers and changes their quantization parameters. */
 int mafat_onnx_rename(const struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *map,
@@ -147,14 +147,14 @@ int mafat_onnx_input_meaning(struct mafat_onnx_importer *i, const struct mafat_o
 
 /* A constant with quantization parameters; and dequantized. */
 int mafat_onnx_quantized_constant(const struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *v,
-                                  const struct mafat_onnx_said *said, int axis);
+                                  const struct mafat_onnx_declared *declared, int axis);
 int mafat_onnx_dequantized(const struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *v);
 
 /* Imports a node with quantized inputs. If integer arithmetic fits, *done: the node and its
  * successors up to a QuantizeLinear are imported. Otherwise its inputs are dequantized. */
 int mafat_onnx_import_numbers(struct mafat_onnx_importer *i, bool *done);
 /* True if input `index` is not a map of integers, or is one that stands for floats. */
-bool mafat_onnx_stands(const struct mafat_onnx_importer *i, int index);
+bool mafat_onnx_is_dequantized(const struct mafat_onnx_importer *i, int index);
 /* Scale of a map; the first one of a constant. */
 float mafat_onnx_scale_of(const struct mafat_onnx_importer *i, const struct mafat_value *v);
 /* True if the node can be computed in integers from its operands, with output type `to`. */

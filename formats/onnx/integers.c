@@ -53,7 +53,7 @@ static int make_constants(struct mafat_onnx_importer *i)
 
 static int ask_meaning(struct mafat_onnx_importer *i, struct chain *c)
 {
-  struct mafat_onnx_said said;
+  struct mafat_onnx_declared declared;
   int code = make_constants(i);
   bool known = mafat_value_is_constant(mafat_onnx_in(i, 1)) && mafat_value_elements(mafat_onnx_in(i, 1)) == 1 &&
                (!mafat_onnx_has(i, 2) || mafat_value_is_constant(mafat_onnx_in(i, 2)));
@@ -61,8 +61,8 @@ static int ask_meaning(struct mafat_onnx_importer *i, struct chain *c)
     c->last = NULL;
     return code;
   }
-  code = mafat_onnx_numbers_said(i, 1, 2, MAFAT_ONNX_UNDEFINED, &said);
-  return code ? code : mafat_onnx_meaning_said(i, &said, &c->to);
+  code = mafat_onnx_read_quantization(i, 1, 2, MAFAT_ONNX_UNDEFINED, &declared);
+  return code ? code : mafat_onnx_declared_meaning(i, &declared, &c->to);
 }
 
 static int ask_bounds(struct mafat_onnx_importer *i, struct chain *c)
@@ -127,8 +127,8 @@ static const struct moving {
 bool mafat_onnx_fill_number(const struct mafat_onnx_importer *i, const struct mafat_value *in, float real, float *number)
 {
   struct mafat_quantization q = mafat_value_meaning(i->g, in).numbers;
-  *number = mafat_onnx_stands(i, 0) ? rintf(real / q.scale) + (float)q.zero : real + (float)(q.is_signed ? MAFAT_SIGNED_TO_BYTE : 0);
-  bool exact = !mafat_onnx_stands(i, 0) || (*number - (float)q.zero) * q.scale == real;
+  *number = mafat_onnx_is_dequantized(i, 0) ? rintf(real / q.scale) + (float)q.zero : real + (float)(q.is_signed ? MAFAT_SIGNED_TO_BYTE : 0);
+  bool exact = !mafat_onnx_is_dequantized(i, 0) || (*number - (float)q.zero) * q.scale == real;
   return exact && *number >= 0 && *number <= 255;
 }
 
@@ -136,11 +136,11 @@ bool mafat_onnx_fill_number(const struct mafat_onnx_importer *i, const struct ma
 static bool can_pad(const struct mafat_onnx_importer *i)
 {
   float fill = 0, number;
-  double said;
+  double declared;
   if (mafat_onnx_float(i, "value", 0, &fill)) return false;
   if (mafat_onnx_has(i, 2)) {
-    if (mafat_value_number(i->g, mafat_onnx_in(i, 2), &said)) return false;
-    fill = (float)said;
+    if (mafat_value_number(i->g, mafat_onnx_in(i, 2), &declared)) return false;
+    fill = (float)declared;
   }
   return mafat_onnx_fill_number(i, mafat_onnx_in(i, 0), fill, &number);
 }
@@ -155,7 +155,7 @@ static bool moves(const struct mafat_onnx_importer *i)
   struct mafat_meaning is = mafat_value_meaning(i->g, first);
   for (int k = 1; m->all && k < mafat_onnx_n_inputs(i); k++) {
     const struct mafat_value *v = mafat_onnx_in(i, k);
-    if (!is_map(i, v) || mafat_onnx_stands(i, k) != mafat_onnx_stands(i, 0)) return false;
+    if (!is_map(i, v) || mafat_onnx_is_dequantized(i, k) != mafat_onnx_is_dequantized(i, 0)) return false;
     struct mafat_meaning other = mafat_value_meaning(i->g, v);
     if (!mafat_quantization_equals(&is.numbers, &other.numbers)) return false;
   }
@@ -166,12 +166,12 @@ static bool moves(const struct mafat_onnx_importer *i)
 
 static int move(struct mafat_onnx_importer *i)
 {
-  bool floats = mafat_onnx_stands(i, 0);
+  bool floats = mafat_onnx_is_dequantized(i, 0);
   i->g->makes = mafat_value_meaning(i->g, mafat_onnx_in(i, 0));
   int code = i->row->import(i);
   i->g->makes = (struct mafat_meaning){.type = MAFAT_F32};
   for (int k = 0; k < i->node->n_outputs; k++)
-    if (i->node->outputs[k]) i->stands[i->node->outputs[k]->index] = floats;
+    if (i->node->outputs[k]) i->dequantized[i->node->outputs[k]->index] = floats;
   return code;
 }
 
@@ -253,7 +253,7 @@ int mafat_onnx_import_numbers(struct mafat_onnx_importer *i, bool *done)
   if (!any) return MAFAT_OK;
   *done = moves(i);
   if (*done || i->g->code) return i->g->code ? i->g->code : move(i);
-  if (strcmp(i->row->op_type, "Cast") == 0 && is_map(i, mafat_onnx_in(i, 0)) && !mafat_onnx_stands(i, 0)) code = cast(i, done);
+  if (strcmp(i->row->op_type, "Cast") == 0 && is_map(i, mafat_onnx_in(i, 0)) && !mafat_onnx_is_dequantized(i, 0)) code = cast(i, done);
   if (code == MAFAT_OK && !*done && mafat_value_is_quantized(mafat_onnx_in(i, 0))) code = move_constant(i, done);
   if (code == MAFAT_OK && !*done) code = compute_chain(i, done);
   return code || *done ? code : need_floats(i);

@@ -31,7 +31,7 @@ static bool names_numbers(const struct mafat_onnx_node *n)
 }
 
 /* Does it say itself how it is padded? */
-static bool pads_as_said(const struct mafat_onnx_node *n)
+static bool pads_as_declared(const struct mafat_onnx_node *n)
 {
   const struct mafat_onnx_attribute *a = mafat_onnx_attribute(n, "auto_pad");
   return !a || (a->type == MAFAT_ONNX_ATTRIBUTE_STRING && (strcmp(a->as.s, "NOTSET") == 0 || strcmp(a->as.s, "VALID") == 0));
@@ -52,7 +52,7 @@ static bool is_zero_to(const struct mafat_onnx_importer *i, const struct mafat_o
 static bool takes(const struct mafat_onnx_importer *i, const struct mafat_onnx_node *n, const int *number)
 {
   bool convolves = strcmp(n->op_type, number ? "QLinearConv" : "Conv") == 0;
-  return convolves && pads_as_said(n) && (!number || is_zero_to(i, n, *number));
+  return convolves && pads_as_declared(n) && (!number || is_zero_to(i, n, *number));
 }
 
 /* How many such convolutions read it; *names: the one node between that says what numbers mean, if that reads it. */

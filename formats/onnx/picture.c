@@ -14,24 +14,24 @@ static const struct range {
     {"NominalRange_16_235", -16 * 255.f / 219, 219 / 255.f},
 };
 
-static void take_range(struct mafat_picture_said *said, const char *value)
+static void take_range(struct mafat_picture_declared *declared, const char *value)
 {
   for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
     if (strcmp(value, ranges[i].name) == 0) {
-      said->normalized = true;
+      declared->normalized = true;
       for (int c = 0; c < 3; c++) {
-        said->mean[c] = ranges[i].mean;
-        said->scale[c] = ranges[i].scale;
+        declared->mean[c] = ranges[i].mean;
+        declared->scale[c] = ranges[i].scale;
       }
     }
 }
 
-void mafat_onnx_picture(struct mafat_picture_said *said, const struct mafat_onnx *m)
+void mafat_onnx_picture(struct mafat_picture_declared *declared, const struct mafat_onnx *m)
 {
   for (int i = 0; i < m->n_properties; i++) {
     const struct mafat_onnx_property *p = &m->properties[i];
-    if (strcmp(p->key, "Image.NominalPixelRange") == 0) take_range(said, p->value);
-    if (strcmp(p->key, "Image.BitmapPixelFormat") == 0) said->swapped = strcmp(p->value, "Bgr8") == 0;
+    if (strcmp(p->key, "Image.NominalPixelRange") == 0) take_range(declared, p->value);
+    if (strcmp(p->key, "Image.BitmapPixelFormat") == 0) declared->swapped = strcmp(p->value, "Bgr8") == 0;
   }
 }
 

@@ -53,19 +53,19 @@ static int take_list(const struct mafat_onnx_importer *i, int index, const char 
   return mafat_value_numbers(i->g, v, MOST_SCALES, list);
 }
 
-static int take_scales(const struct mafat_onnx_importer *i, int index, struct mafat_onnx_said *said)
+static int take_scales(const struct mafat_onnx_importer *i, int index, struct mafat_onnx_declared *declared)
 {
   double *list;
-  int code = take_list(i, index, "scale", &list, &said->n);
+  int code = take_list(i, index, "scale", &list, &declared->n);
   if (code) return code;
   const struct mafat_onnx_value *v = i->node->inputs[index];
   int type = mafat_onnx_constant_type(i, v);
   if (type != MAFAT_ONNX_FLOAT && type != MAFAT_ONNX_UNDEFINED)
     code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "scale: expected one of type float, found %s", mafat_onnx_type_name(type));
-  for (long long k = 0; k < said->n && code == MAFAT_OK; k++)
+  for (long long k = 0; k < declared->n && code == MAFAT_OK; k++)
     if (!(list[k] > 0 && isfinite((float)list[k])))
       code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "scale %lld: expected a finite number above 0, found %g", k, list[k]);
-  said->scale = (float)list[0];
+  declared->scale = (float)list[0];
   free(list);
   return code;
 }
@@ -78,7 +78,7 @@ static int check_zero(const struct mafat_onnx_importer *i, int type, double zero
   return mafat_graph_fail(i->g, MAFAT_EFORMAT, "zero point: expected %d to %d, found %.12g", least, most, zero);
 }
 
-static int take_zeros(const struct mafat_onnx_importer *i, int index, struct mafat_onnx_said *said)
+static int take_zeros(const struct mafat_onnx_importer *i, int index, struct mafat_onnx_declared *declared)
 {
   double *list;
   long long n;
@@ -88,29 +88,29 @@ static int take_zeros(const struct mafat_onnx_importer *i, int index, struct maf
   if (mafat_onnx_whole_type(type) == MAFAT_N_DTYPES)
     code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "zero point: expected one of type int8 or uint8, found %s",
                             mafat_onnx_type_name(type));
-  else if (said->type != MAFAT_ONNX_UNDEFINED && type != said->type)
+  else if (declared->type != MAFAT_ONNX_UNDEFINED && type != declared->type)
     code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "zero point: expected one of type %s, as its numbers are, found %s",
-                            mafat_onnx_type_name(said->type), mafat_onnx_type_name(type));
-  else if (n != said->n)
-    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected as many zero points as scales, found %lld and %lld", n, said->n);
+                            mafat_onnx_type_name(declared->type), mafat_onnx_type_name(type));
+  else if (n != declared->n)
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected as many zero points as scales, found %lld and %lld", n, declared->n);
   for (long long k = 0; k < n && code == MAFAT_OK; k++) {
     if (type != MAFAT_ONNX_INT32) code = check_zero(i, type, list[k]);
-    said->apart |= list[k] != list[0];
+    declared->apart |= list[k] != list[0];
   }
-  if (code == MAFAT_OK && type == MAFAT_ONNX_INT32 && (list[0] != 0 || said->apart))
+  if (code == MAFAT_OK && type == MAFAT_ONNX_INT32 && (list[0] != 0 || declared->apart))
     code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "zero point of int32: expected 0, found %g", list[0]);
-  said->type = type;
-  said->zero = code ? 0 : (int)list[0];
+  declared->type = type;
+  declared->zero = code ? 0 : (int)list[0];
   free(list);
   return code;
 }
 
-int mafat_onnx_numbers_said(const struct mafat_onnx_importer *i, int scale, int zero, int type, struct mafat_onnx_said *said)
+int mafat_onnx_read_quantization(const struct mafat_onnx_importer *i, int scale, int zero, int type, struct mafat_onnx_declared *declared)
 {
-  *said = (struct mafat_onnx_said){.type = type, .scales = scale};
-  int code = take_scales(i, scale, said);
-  if (code == MAFAT_OK) code = take_zeros(i, zero, said);
-  if (code == MAFAT_OK && said->type == MAFAT_ONNX_UNDEFINED) said->type = MAFAT_ONNX_UINT8;
+  *declared = (struct mafat_onnx_declared){.type = type, .scales = scale};
+  int code = take_scales(i, scale, declared);
+  if (code == MAFAT_OK) code = take_zeros(i, zero, declared);
+  if (code == MAFAT_OK && declared->type == MAFAT_ONNX_UNDEFINED) declared->type = MAFAT_ONNX_UINT8;
   return code;
 }
 
@@ -125,13 +125,13 @@ struct mafat_meaning mafat_onnx_meaning(int type, float scale, int zero)
   return m;
 }
 
-int mafat_onnx_meaning_said(const struct mafat_onnx_importer *i, const struct mafat_onnx_said *said, struct mafat_meaning *out)
+int mafat_onnx_declared_meaning(const struct mafat_onnx_importer *i, const struct mafat_onnx_declared *declared, struct mafat_meaning *out)
 {
-  if (said->n != 1)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected one scale of what is computed in runs, found %lld", said->n);
-  if (said->type == MAFAT_ONNX_INT32)
+  if (declared->n != 1)
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected one scale of what is computed in runs, found %lld", declared->n);
+  if (declared->type == MAFAT_ONNX_INT32)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected numbers of type int8 or uint8, found int32");
-  *out = mafat_onnx_meaning(said->type, said->scale, said->zero);
+  *out = mafat_onnx_meaning(declared->type, declared->scale, declared->zero);
   return MAFAT_OK;
 }
 
@@ -152,25 +152,25 @@ int mafat_onnx_rename(const struct mafat_onnx_importer *i, struct mafat_value *o
 /* ---- constants ---- */
 
 int mafat_onnx_quantized_constant(const struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *v,
-                                  const struct mafat_onnx_said *said, int axis)
+                                  const struct mafat_onnx_declared *declared, int axis)
 {
   long long run = 1;
   int code = mafat_value_copy(i->g, out, v);
   if (code) return code;
-  for (int k = axis + 1; said->n > 1 && k > 0 && k < v->view.n_dims && run <= INT32_MAX; k++) run *= v->view.dims[k];
+  for (int k = axis + 1; declared->n > 1 && k > 0 && k < v->view.n_dims && run <= INT32_MAX; k++) run *= v->view.dims[k];
   if (run < 1 || run > INT32_MAX) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "a scale for %lld numbers", run);
-  if (said->n > 1 && (axis < 0 || axis >= v->view.n_dims || v->view.dims[axis] != said->n))
+  if (declared->n > 1 && (axis < 0 || axis >= v->view.n_dims || v->view.dims[axis] != declared->n))
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %lld scales along dimension %d, found %lld",
-                            axis < 0 || axis >= v->view.n_dims ? 0 : v->view.dims[axis], axis, said->n);
+                            axis < 0 || axis >= v->view.n_dims ? 0 : v->view.dims[axis], axis, declared->n);
   if (v->form == MAFAT_VALUE_NUMBERS) {
     struct mafat_constant place;
-    code = mafat_graph_keep_whole(i->g, &place, v->numbers, (size_t)mafat_value_elements(v), mafat_onnx_whole_type(said->type));
+    code = mafat_graph_keep_whole(i->g, &place, v->numbers, (size_t)mafat_value_elements(v), mafat_onnx_whole_type(declared->type));
     mafat_value_clear(out);
     if (code) return code;
     *out = (struct mafat_value){.form = MAFAT_VALUE_PLACE, .view = v->view, .maker = -1, .place = place};
   }
-  out->scales = (struct mafat_scales){.dimension = axis, .scale = said->scale, .zero = said->zero, .run = (unsigned)run & 0x7fffffff};
-  return mafat_graph_place(i->g, &out->scales.list, mafat_onnx_in(i, said->scales));
+  out->scales = (struct mafat_scales){.dimension = axis, .scale = declared->scale, .zero = declared->zero, .run = (unsigned)run & 0x7fffffff};
+  return mafat_graph_place(i->g, &out->scales.list, mafat_onnx_in(i, declared->scales));
 }
 
 int mafat_onnx_dequantized(const struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *v)

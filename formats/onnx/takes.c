@@ -15,10 +15,10 @@ static bool is_constant(const struct mafat_value *v)
   return mafat_value_is_quantized(v) && v->place.type != MAFAT_I32;
 }
 
-bool mafat_onnx_stands(const struct mafat_onnx_importer *i, int index)
+bool mafat_onnx_is_dequantized(const struct mafat_onnx_importer *i, int index)
 {
   if (i->operands || !mafat_onnx_has(i, index)) return true;
-  return i->stands[i->node->inputs[index]->index] || !is_map(i, mafat_onnx_in(i, index));
+  return i->dequantized[i->node->inputs[index]->index] || !is_map(i, mafat_onnx_in(i, index));
 }
 
 float mafat_onnx_scale_of(const struct mafat_onnx_importer *i, const struct mafat_value *v)
@@ -154,8 +154,8 @@ bool mafat_onnx_resizes(const struct mafat_onnx_importer *i)
 
 bool mafat_onnx_is_mode(const struct mafat_onnx_importer *i, const char *mode)
 {
-  const char *said;
-  return mafat_onnx_string(i, "mode", "nearest", &said) == MAFAT_OK && strcmp(said, mode) == 0;
+  const char *declared;
+  return mafat_onnx_string(i, "mode", "nearest", &declared) == MAFAT_OK && strcmp(declared, mode) == 0;
 }
 
 /* Between pixels; the nearest are moved. */
@@ -204,7 +204,7 @@ static const struct computing {
 bool mafat_onnx_takes(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
   bool all = true;
-  for (int k = 0; k < mafat_onnx_n_inputs(i); k++) all = all && mafat_onnx_stands(i, k);
+  for (int k = 0; k < mafat_onnx_n_inputs(i); k++) all = all && mafat_onnx_is_dequantized(i, k);
   for (size_t k = 0; k < sizeof computing / sizeof *computing; k++)
     if (strcmp(computing[k].op_type, i->row->op_type) == 0) return all && computing[k].takes(i, to);
   return false;

@@ -383,16 +383,16 @@ static int agree_constant(const struct mafat_tflite_importer *i, int tensor, str
 static int agree(const struct mafat_tflite_importer *i, int tensor)
 {
   struct mafat_value *v = i->slots[tensor].value, other = {.maker = -1};
-  struct mafat_meaning said;
+  struct mafat_meaning declared;
   if (v && mafat_value_is_constant(v)) return agree_constant(i, tensor, v);
   if (!v || v->form != MAFAT_VALUE_MAP) return MAFAT_OK;
-  int code = mafat_tflite_meaning(i, tensor, &said);
+  int code = mafat_tflite_meaning(i, tensor, &declared);
   struct mafat_meaning is = mafat_value_meaning(i->g, v);
-  if (code == MAFAT_OK && is.type != said.type)
+  if (code == MAFAT_OK && is.type != declared.type)
     code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "output %s is of type %s: expected that of its input",
                             i->model->tensors[tensor].name, mafat_tflite_type_name((int)i->model->tensors[tensor].type));
-  if (code || mafat_quantization_equals(&is.numbers, &said.numbers)) return code;
-  code = mafat_graph_rename_numbers(i->g, &other, v, said);
+  if (code || mafat_quantization_equals(&is.numbers, &declared.numbers)) return code;
+  code = mafat_graph_rename_numbers(i->g, &other, v, declared);
   mafat_value_clear(v);
   *v = other;
   return code;

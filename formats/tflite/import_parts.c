@@ -52,8 +52,8 @@ static int bring_to_scale(struct mafat_tflite_importer *i, const struct mafat_va
   struct mafat_meaning to = i->g->makes;
   *own = (struct mafat_value){.maker = -1};
   if (mafat_value_is_quantized(*in)) {
-    struct mafat_quantization said = mafat_value_quantization(*in);
-    if ((*in)->scales.list.n == 1 && mafat_quantization_equals(&said, &to.numbers)) return MAFAT_OK;
+    struct mafat_quantization declared = mafat_value_quantization(*in);
+    if ((*in)->scales.list.n == 1 && mafat_quantization_equals(&declared, &to.numbers)) return MAFAT_OK;
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "joins a constant of another scale than its output's");
   }
   if (!mafat_value_is_integer(i->g, *in)) return MAFAT_OK;

@@ -151,17 +151,17 @@ static int take_pads(struct mafat_tflite_importer *i, int n_dims, long long *bef
 /* What a constant says. Of whole numbers it is one of the output's; maps hold them as unsigned bytes. */
 static int read_fill(struct mafat_tflite_importer *i, const struct mafat_value *in, float *fill)
 {
-  const struct mafat_value *said = mafat_tflite_in(i, 2);
+  const struct mafat_value *declared = mafat_tflite_in(i, 2);
   struct mafat_quantization is = i->g->makes.numbers, numbers;
   bool integers = mafat_value_is_integer(i->g, in);
   double number = 0;
-  if (integers != mafat_value_is_quantized(said))
+  if (integers != mafat_value_is_quantized(declared))
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "constant_values: expected a number of its input's type");
-  if (integers) numbers = mafat_value_quantization(said);
-  if (integers && (said->scales.list.n > 1 || !mafat_quantization_equals(&is, &numbers)))
+  if (integers) numbers = mafat_value_quantization(declared);
+  if (integers && (declared->scales.list.n > 1 || !mafat_quantization_equals(&is, &numbers)))
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "constant_values: expected its output's scale and zero point");
-  int code = mafat_value_number(i->g, said, &number);
-  *fill = (float)number + (integers && said->place.type == MAFAT_I8 ? MAFAT_SIGNED_TO_BYTE : 0);
+  int code = mafat_value_number(i->g, declared, &number);
+  *fill = (float)number + (integers && declared->place.type == MAFAT_I8 ? MAFAT_SIGNED_TO_BYTE : 0);
   return code;
 }
 

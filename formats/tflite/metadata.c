@@ -66,9 +66,9 @@ static bool read_numbers(struct mafat_flat *f, const struct mafat_flat_table *t,
 }
 
 static void read_normalization(struct mafat_flat *f, const struct mafat_flat_table *options,
-                               struct mafat_picture_said *said)
+                               struct mafat_picture_declared *declared)
 {
-  struct mafat_picture_said s = {.normalized = true};
+  struct mafat_picture_declared s = {.normalized = true};
   float deviation[3];
   if (!read_numbers(f, options, NORMALIZATION_MEAN, s.mean) ||
       !read_numbers(f, options, NORMALIZATION_DEVIATION, deviation))
@@ -77,11 +77,11 @@ static void read_normalization(struct mafat_flat *f, const struct mafat_flat_tab
     s.scale[c] = 1 / deviation[c];
     if (!mafat_picture_is_finite(s.mean[c], s.scale[c])) return;
   }
-  *said = s;
+  *declared = s;
 }
 
 /* Of the first input, as the metadata that begins there has it. */
-static void read_metadata(struct mafat_flat *f, uint64_t at, struct mafat_picture_said *said)
+static void read_metadata(struct mafat_flat *f, uint64_t at, struct mafat_picture_declared *declared)
 {
   struct mafat_flat_table root = mafat_flat_root_at(f, at, identifier);
   struct mafat_flat_table graph = table_in(f, &root, ROOT_GRAPHS, 0), input = table_in(f, &graph, GRAPH_INPUTS, 0);
@@ -91,7 +91,7 @@ static void read_metadata(struct mafat_flat *f, uint64_t at, struct mafat_pictur
     if (!unit.at) return;
     if (mafat_flat_uint(f, &unit, UNIT_TYPE, 1, 0) != UNIT_NORMALIZES) continue;
     struct mafat_flat_table options = mafat_flat_table(f, &unit, UNIT_OPTIONS);
-    read_normalization(f, &options, said);
+    read_normalization(f, &options, declared);
     return;
   }
 }

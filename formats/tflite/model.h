@@ -68,7 +68,7 @@ struct mafat_tflite {
   char **paths;                      /* (n_paths) files of given constants; owned, with the list */
   int n_paths;
   struct mafat_file_state *states;   /* [n_paths] when they were read; owned */
-  struct mafat_picture_said picture; /* of the first input */
+  struct mafat_picture_declared picture; /* of the first input */
 };
 
 /* Label of an operator for messages: its name and its output's. Returns `room`. */

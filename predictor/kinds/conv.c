@@ -95,8 +95,8 @@ static bool plan_inner_depthwise(const struct mafat_conv_request *r, struct mafa
       s->inner_row_elements > SIZE_MAX / 8)
     return false;
   size_t fitting = inner_room(l) / (size_t)mafat_dtype_bytes(l->out_type, s->inner_row_elements);
-  int said = mafat_plan_depthwise_rows(r->plan, r->index);
-  s->rows_per_call = mafat_min(r->rows, said > 0 ? said : fitting < 64 ? mafat_max((int)fitting, 1) : 64);
+  int planned = mafat_plan_depthwise_rows(r->plan, r->index);
+  s->rows_per_call = mafat_min(r->rows, planned > 0 ? planned : fitting < 64 ? mafat_max((int)fitting, 1) : 64);
   s->rows_per_call = mafat_conv_share_rows(s->rows_per_call, r->rows, 1, r->plan->n_threads);
   s->in_rows = mafat_taps_inputs(l->window.y, s->rows_per_call);
   size_t elements;

@@ -92,9 +92,9 @@ static int run_end(const struct mafat_plan *plan, const struct mafat_network *n,
 {
   int last = i, rows = mafat_plan_depthwise_rows(plan, layers[i]);
   for (int k = i + 1; k < n_layers && !is_usual(plan, n, layers[k]); k++) {
-    int said = mafat_plan_depthwise_rows(plan, layers[k]);
-    if (said >= 0 && said != rows) break;
-    if (said >= 0) last = k;
+    int planned = mafat_plan_depthwise_rows(plan, layers[k]);
+    if (planned >= 0 && planned != rows) break;
+    if (planned >= 0) last = k;
   }
   return last;
 }

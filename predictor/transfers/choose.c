@@ -74,9 +74,9 @@ static bool unit_at(const struct chooser *c, int layer, enum mafat_fused how, in
 /* A plan may have said FD. */
 static void count(const struct chooser *c, struct mafat_unit *u)
 {
-  int said = c->plan && u->how == MAFAT_FUSED_DW_PW_ROWS ? mafat_plan_depthwise_rows(c->plan, u->layers[0]) : -1;
-  u->extent = mafat_min(said, c->n->layers[u->layers[0]].out.h);
-  if (said <= 0) mafat_unit_count(u, c->n, c->o);
+  int planned = c->plan && u->how == MAFAT_FUSED_DW_PW_ROWS ? mafat_plan_depthwise_rows(c->plan, u->layers[0]) : -1;
+  u->extent = mafat_min(planned, c->n->layers[u->layers[0]].out.h);
+  if (planned <= 0) mafat_unit_count(u, c->n, c->o);
   else mafat_unit_count_at(u, c->n, c->o);
 }
 

@@ -113,7 +113,7 @@ START_TEST(operators_are_read)
 }
 END_TEST
 
-static struct mafat_picture_said picture_of(int n, const float means[4], const float deviations[4])
+static struct mafat_picture_declared picture_of(int n, const float means[4], const float deviations[4])
 {
   whole = test_tflite_whole();
   whole.n_means = n;
@@ -121,7 +121,7 @@ static struct mafat_picture_said picture_of(int n, const float means[4], const f
   memcpy(whole.deviations, deviations, sizeof whole.deviations);
   struct held h = read_model(&whole);
   ck_assert_msg(h.code == MAFAT_OK, "%s", diagnostic.text);
-  struct mafat_picture_said said = h.model->picture;
+  struct mafat_picture_declared said = h.model->picture;
   release(&h);
   return said;
 }
@@ -129,7 +129,7 @@ static struct mafat_picture_said picture_of(int n, const float means[4], const f
 START_TEST(normalization_of_pictures_is_read)
 {
   static const float means[] = {123.5f, 1, 2, 3}, deviations[] = {2, 4, 8, 16}, mean[] = {123.5f, 1, 2}, scale[] = {.5f, .25f, .125f};
-  struct mafat_picture_said said = picture_of(3, means, deviations);
+  struct mafat_picture_declared said = picture_of(3, means, deviations);
   ck_assert(said.normalized && !said.swapped);
   ck_assert_mem_eq(said.mean, mean, sizeof mean);
   ck_assert_mem_eq(said.scale, scale, sizeof scale);
