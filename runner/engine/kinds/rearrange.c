@@ -1,7 +1,7 @@
 /* Elements of maps in other places: each part by itself, behind what no part puts. */
 #include "runner/engine/kinds/rearrange.h"
 
-int mafat_moving_locate(const struct mafat_part *part, int axis, int out, struct mafat_place *in)
+int mafat_copy_locate(const struct mafat_part *part, int axis, int out, struct mafat_place *in)
 {
   struct mafat_span atoms = mafat_part_atoms(part, axis);
   int rest = out - part->out_first[axis], n = 1;
@@ -16,12 +16,12 @@ int mafat_moving_locate(const struct mafat_part *part, int axis, int out, struct
   return rest == 0 ? n : 0;
 }
 
-bool mafat_moving_next_row(struct mafat_moving_rows *rows)
+bool mafat_copy_next_row(struct mafat_copy_rows *rows)
 {
-  const struct mafat_part *p = rows->moving->part;
-  while (rows->y < rows->moving->box.y.end) {
+  const struct mafat_part *p = rows->copy->part;
+  while (rows->y < rows->copy->box.y.end) {
     rows->in = (struct mafat_place){{p->in_first[MAFAT_AXIS_H], p->in_first[MAFAT_AXIS_W], p->in_first[MAFAT_AXIS_C]}};
-    if (mafat_moving_locate(p, MAFAT_AXIS_H, rows->y++, &rows->in)) return true;
+    if (mafat_copy_locate(p, MAFAT_AXIS_H, rows->y++, &rows->in)) return true;
   }
   return false;
 }
@@ -42,12 +42,12 @@ static int longest(const struct mafat_part *p, int in_axis, int best)
 }
 
 /* Columns that come from other columns; if there are none and `by_channels`, from channels. */
-struct mafat_moving_columns mafat_moving_columns(const struct mafat_moving *m, struct mafat_place from,
+struct mafat_copy_columns mafat_copy_columns(const struct mafat_strided_copy *m, struct mafat_place from,
                                                  bool by_channels)
 {
   const struct mafat_part *p = m->part;
   struct mafat_span atoms = mafat_part_atoms(p, MAFAT_AXIS_W);
-  struct mafat_moving_columns c = {.moving = m, .from = from, .n_turns = 1, .step = 1};
+  struct mafat_copy_columns c = {.copy = m, .from = from, .n_turns = 1, .step = 1};
   c.atom = longest(p, MAFAT_AXIS_W, by_channels ? longest(p, MAFAT_AXIS_C, -1) : -1);
   if (c.atom < 0) {
     c.n_turns = mafat_span_size(m->box.x);
@@ -63,10 +63,10 @@ struct mafat_moving_columns mafat_moving_columns(const struct mafat_moving *m, s
 }
 
 /* Of the columns x, x + step ... those in the box, where all atoms but one are at their turn. */
-static bool take_turn(struct mafat_moving_columns *c, int turn)
+static bool take_turn(struct mafat_copy_columns *c, int turn)
 {
-  const struct mafat_part *p = c->moving->part;
-  struct mafat_span atoms = mafat_part_atoms(p, MAFAT_AXIS_W), box = c->moving->box.x;
+  const struct mafat_part *p = c->copy->part;
+  struct mafat_span atoms = mafat_part_atoms(p, MAFAT_AXIS_W), box = c->copy->box.x;
   int x = p->out_first[MAFAT_AXIS_W];
   c->in = c->from;
   for (int i = atoms.end - 1; i >= atoms.begin; i--) {
@@ -84,7 +84,7 @@ static bool take_turn(struct mafat_moving_columns *c, int turn)
   return c->n > 0;
 }
 
-bool mafat_moving_next_columns(struct mafat_moving_columns *c)
+bool mafat_copy_next_columns(struct mafat_copy_columns *c)
 {
   while (c->next < c->n_turns) {
     int turn = c->next++;
@@ -92,24 +92,24 @@ bool mafat_moving_next_columns(struct mafat_moving_columns *c)
       if (take_turn(c, turn)) return true;
       continue;
     }
-    c->x = c->moving->box.x.begin + turn;
+    c->x = c->copy->box.x.begin + turn;
     c->n = 1;
     c->in = c->from;
-    if (mafat_moving_locate(c->moving->part, MAFAT_AXIS_W, c->x, &c->in)) return true;
+    if (mafat_copy_locate(c->copy->part, MAFAT_AXIS_W, c->x, &c->in)) return true;
   }
   return false;
 }
 
 /* ---- elements ---- */
 
-struct mafat_moving_channel mafat_moving_find(const struct mafat_moving *m, struct mafat_place in)
+struct mafat_copy_channel mafat_copy_find(const struct mafat_strided_copy *m, struct mafat_place in)
 {
   const struct mafat_sources *sources = &m->operand->sources;
   int source = 0, c = in.at[MAFAT_AXIS_C];
   for (; c >= sources->list[source].n; source++) c -= sources->list[source].n;
   const struct mafat_source *s = &sources->list[source];
   int channel = s->first + c, lane = channel % MAFAT_CHANNEL_BLOCK;
-  return (struct mafat_moving_channel){
+  return (struct mafat_copy_channel){
       mafat_tensors_read(m->tensors, sources, source, channel, in.at[MAFAT_AXIS_H], in.at[MAFAT_AXIS_W]),
       mafat_tensors_pixel_floats(m->tensors, s->tensor, channel / MAFAT_CHANNEL_BLOCK), mafat_min(c, lane),
       mafat_min(s->n - c, MAFAT_CHANNEL_BLOCK - lane) - 1};
@@ -141,10 +141,10 @@ static void fill(const struct mafat_worker *w, int layer, struct mafat_box box)
   }
 }
 
-void mafat_moving_floats(const struct mafat_moving *m)
+void mafat_copy_floats(const struct mafat_strided_copy *m)
 {
-  if (mafat_part_run(m->part) > 1) mafat_moving_pixels(m);
-  else mafat_moving_lanes(m);
+  if (mafat_part_run(m->part) > 1) mafat_copy_pixels(m);
+  else mafat_copy_lanes(m);
 }
 
 static void rearrange(const struct mafat_worker *w, int layer, struct mafat_box box)
@@ -152,8 +152,8 @@ static void rearrange(const struct mafat_worker *w, int layer, struct mafat_box 
   const struct mafat_layer *l = &w->tensors->network->layers[layer];
   if (!covers_all(l)) fill(w, layer, box);
   for (int k = 0; k < l->n_operands; k++) {
-    struct mafat_moving moving = {w->tensors, &l->operands[k], &l->rearrange->parts[k], layer, box};
-    mafat_moving_floats(&moving);
+    struct mafat_strided_copy copy = {w->tensors, &l->operands[k], &l->rearrange->parts[k], layer, box};
+    mafat_copy_floats(&copy);
   }
 }
 

@@ -11,7 +11,7 @@ struct mafat_place {
 };
 
 /* A part (network/rearrange.h), and the region of the output that it fills. */
-struct mafat_moving {
+struct mafat_strided_copy {
   const struct mafat_tensors *tensors;
   const struct mafat_operand *operand;
   const struct mafat_part *part;
@@ -19,7 +19,7 @@ struct mafat_moving {
   struct mafat_box box; /* all channels */
 };
 
-static inline int mafat_moving_extent(const struct mafat_moving *m, int axis)
+static inline int mafat_copy_extent(const struct mafat_strided_copy *m, int axis)
 {
   struct mafat_shape s = m->operand->shape;
   return axis == MAFAT_AXIS_H ? s.h : axis == MAFAT_AXIS_W ? s.w : s.c;
@@ -28,30 +28,30 @@ static inline int mafat_moving_extent(const struct mafat_moving *m, int axis)
 /* For index `out` of the part's output along an axis, adds the input position to `in`. Returns how
  * many outputs from there on continue, each an in_step of the axis' last atom farther in the input;
  * 0: none. */
-int mafat_moving_locate(const struct mafat_part *part, int axis, int out, struct mafat_place *in);
+int mafat_copy_locate(const struct mafat_part *part, int axis, int out, struct mafat_place *in);
 
 /* ---- rows ---- */
 
 /* Walk over output rows to which the part contributes. */
-struct mafat_moving_rows {
-  const struct mafat_moving *moving;
+struct mafat_copy_rows {
+  const struct mafat_strided_copy *copy;
   int y;
   struct mafat_place in; /* input position of row y - 1, the one returned */
 };
 
-static inline struct mafat_moving_rows mafat_moving_rows(const struct mafat_moving *m)
+static inline struct mafat_copy_rows mafat_copy_rows(const struct mafat_strided_copy *m)
 {
-  return (struct mafat_moving_rows){.moving = m, .y = m->box.y.begin};
+  return (struct mafat_copy_rows){.copy = m, .y = m->box.y.begin};
 }
 
-bool mafat_moving_next_row(struct mafat_moving_rows *rows);
+bool mafat_copy_next_row(struct mafat_copy_rows *rows);
 
 /* ---- columns ---- */
 
 /* Walk over columns: at each turn, columns at equal distances set by one atom, whose inputs are at
  * equal distances along one axis. */
-struct mafat_moving_columns {
-  const struct mafat_moving *moving;
+struct mafat_copy_columns {
+  const struct mafat_strided_copy *copy;
   struct mafat_place from; /* of the row */
   int atom;                /* atom that sets the distances; -1: each column by itself */
   int next, n_turns;
@@ -60,29 +60,29 @@ struct mafat_moving_columns {
   int in_axis, in_step;
 };
 
-struct mafat_moving_columns mafat_moving_columns(const struct mafat_moving *m, struct mafat_place from,
+struct mafat_copy_columns mafat_copy_columns(const struct mafat_strided_copy *m, struct mafat_place from,
                                                  bool by_channels);
-bool mafat_moving_next_columns(struct mafat_moving_columns *c);
+bool mafat_copy_next_columns(struct mafat_copy_columns *c);
 
 /* ---- elements ---- */
 
 /* Address of an operand's channel, and the contiguous channels around it in its block. */
-struct mafat_moving_channel {
+struct mafat_copy_channel {
   float *at;
   int pixel;         /* floats between pixels */
   int before, after; /* number of channels of the same block and source on both sides */
 };
 
-struct mafat_moving_channel mafat_moving_find(const struct mafat_moving *m, struct mafat_place in);
+struct mafat_copy_channel mafat_copy_find(const struct mafat_strided_copy *m, struct mafat_place in);
 
 /* ---- ways of copying ---- */
 
 /* For parts with runs of several channels (mafat_part_run). */
-void mafat_moving_pixels(const struct mafat_moving *m);
+void mafat_copy_pixels(const struct mafat_strided_copy *m);
 /* For all parts. */
-void mafat_moving_lanes(const struct mafat_moving *m);
+void mafat_copy_lanes(const struct mafat_strided_copy *m);
 /* Copies the whole box by the better of these: floats, and bytes (integer/rearrange.c). */
-void mafat_moving_floats(const struct mafat_moving *m);
-void mafat_moving_bytes(const struct mafat_moving *m);
+void mafat_copy_floats(const struct mafat_strided_copy *m);
+void mafat_copy_bytes(const struct mafat_strided_copy *m);
 
 #endif

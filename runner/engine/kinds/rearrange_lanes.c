@@ -28,7 +28,7 @@ struct found {
 };
 
 struct lanes {
-  const struct mafat_moving *moving;
+  const struct mafat_strided_copy *copy;
   int block, n_groups;
   int axis, step;
   bool steady; /* all lanes of a pixel are read in one pixel of maps that are not joined along rows */
@@ -36,12 +36,12 @@ struct lanes {
   struct found found;
 };
 
-static void find_lanes(struct lanes *l, const struct mafat_moving *m, int block)
+static void find_lanes(struct lanes *l, const struct mafat_strided_copy *m, int block)
 {
   struct mafat_span atoms = mafat_part_atoms(m->part, MAFAT_AXIS_C);
   const struct mafat_atom *last = mafat_span_is_empty(atoms) ? NULL : &m->part->atoms[atoms.end - 1];
   int first = block * MAFAT_CHANNEL_BLOCK, channels = mafat_network_tensor_shape(m->tensors->network, m->tensor).c;
-  l->moving = m;
+  l->copy = m;
   l->block = block;
   l->n_groups = 0;
   l->found.n = 0;
@@ -50,7 +50,7 @@ static void find_lanes(struct lanes *l, const struct mafat_moving *m, int block)
   l->step = last ? last->in_step : 0;
   for (int lane = 0, end = mafat_min(channels - first, MAFAT_CHANNEL_BLOCK); lane < end;) {
     struct group g = {lane, 0, {{0, 0, 0}}};
-    int n = mafat_moving_locate(m->part, MAFAT_AXIS_C, first + lane, &g.in);
+    int n = mafat_copy_locate(m->part, MAFAT_AXIS_C, first + lane, &g.in);
     g.n = mafat_min(n, end - lane);
     if (g.n > 0) l->groups[l->n_groups++] = g;
     l->steady = l->steady && g.in.at[MAFAT_AXIS_H] == 0 && g.in.at[MAFAT_AXIS_W] == 0;
@@ -70,25 +70,25 @@ static struct mafat_place place_of(const struct lanes *l, const struct group *g,
 /* ---- beside the map: element by element ---- */
 
 /* False: nothing is read for it. */
-static bool settle(const struct mafat_moving *m, struct mafat_place *in)
+static bool settle(const struct mafat_strided_copy *m, struct mafat_place *in)
 {
   for (int axis = 0; axis < MAFAT_N_AXES; axis++) {
-    in->at[axis] = mafat_part_settle(m->part->outside, in->at[axis], mafat_moving_extent(m, axis));
+    in->at[axis] = mafat_part_settle(m->part->outside, in->at[axis], mafat_copy_extent(m, axis));
     if (in->at[axis] < 0) return false;
   }
   return true;
 }
 
-static void pick(const struct lanes *l, int y, const struct mafat_moving_columns *c)
+static void pick(const struct lanes *l, int y, const struct mafat_copy_columns *c)
 {
-  const struct mafat_tensors *t = l->moving->tensors;
+  const struct mafat_tensors *t = l->copy->tensors;
   struct mafat_place in = c->in;
   for (int i = 0; i < c->n; i++, in.at[c->in_axis] += c->in_step) {
-    float *to = mafat_tensors_pixel(t, l->moving->tensor, l->block, y, c->x + i * c->step);
+    float *to = mafat_tensors_pixel(t, l->copy->tensor, l->block, y, c->x + i * c->step);
     for (const struct group *g = l->groups; g < l->groups + l->n_groups; g++)
       for (int k = 0; k < g->n; k++) {
         struct mafat_place from = place_of(l, g, k, &in);
-        if (settle(l->moving, &from)) to[g->lane + k] = *mafat_moving_find(l->moving, from).at;
+        if (settle(l->copy, &from)) to[g->lane + k] = *mafat_copy_find(l->copy, from).at;
       }
   }
 }
@@ -97,9 +97,9 @@ static void pick(const struct lanes *l, int y, const struct mafat_moving_columns
 
 /* A group's lanes from the k-th on, as many as are such a square; *columns: of these at most. */
 static struct square square_of(const struct lanes *l, const struct group *g, int k,
-                               const struct mafat_moving_columns *c, const struct mafat_place *in, int *columns)
+                               const struct mafat_copy_columns *c, const struct mafat_place *in, int *columns)
 {
-  struct mafat_moving_channel at = mafat_moving_find(l->moving, place_of(l, g, k, in));
+  struct mafat_copy_channel at = mafat_copy_find(l->copy, place_of(l, g, k, in));
   struct square s = {at.at, l->step, c->in_step, g->lane + k, g->n - k};
   if (l->axis == MAFAT_AXIS_H) s.n = 1;
   if (l->axis == MAFAT_AXIS_W) s.apart *= at.pixel;
@@ -197,7 +197,7 @@ static int source_of(const struct mafat_sources *s, int channel)
   return source;
 }
 
-static void find_squares(struct lanes *l, const struct mafat_moving_columns *c, int i, struct mafat_place in)
+static void find_squares(struct lanes *l, const struct mafat_copy_columns *c, int i, struct mafat_place in)
 {
   struct found *f = &l->found;
   f->n = 0;
@@ -208,15 +208,15 @@ static void find_squares(struct lanes *l, const struct mafat_moving_columns *c, 
     for (int k = 0; k < g->n; k += f->squares[f->n++].n) {
       f->squares[f->n] = square_of(l, g, k, c, &in, &f->columns);
       if (l->steady)
-        f->sources[f->n] = source_of(&l->moving->operand->sources, place_of(l, g, k, &in).at[MAFAT_AXIS_C]);
+        f->sources[f->n] = source_of(&l->copy->operand->sources, place_of(l, g, k, &in).at[MAFAT_AXIS_C]);
     }
 }
 
 /* Moves what was found to another row of the input. */
 static void follow_row(struct lanes *l, int y)
 {
-  const struct mafat_tensors *t = l->moving->tensors;
-  const struct mafat_sources *sources = &l->moving->operand->sources;
+  const struct mafat_tensors *t = l->copy->tensors;
+  const struct mafat_sources *sources = &l->copy->operand->sources;
   struct found *f = &l->found;
   int x = f->in.at[MAFAT_AXIS_W];
   ptrdiff_t by = 0;
@@ -231,9 +231,9 @@ static void follow_row(struct lanes *l, int y)
 }
 
 /* Columns from c's i-th on: as many as lie equally far apart for each lane. Returns how many. */
-static int copy_columns(struct lanes *l, int y, const struct mafat_moving_columns *c, int i)
+static int copy_columns(struct lanes *l, int y, const struct mafat_copy_columns *c, int i)
 {
-  const struct mafat_tensors *t = l->moving->tensors;
+  const struct mafat_tensors *t = l->copy->tensors;
   struct found *f = &l->found;
   struct mafat_place in = c->in;
   in.at[c->in_axis] += i * c->in_step;
@@ -242,8 +242,8 @@ static int copy_columns(struct lanes *l, int y, const struct mafat_moving_column
                f->in.at[MAFAT_AXIS_C] == in.at[MAFAT_AXIS_C];
   if (alike) follow_row(l, in.at[MAFAT_AXIS_H]);
   else find_squares(l, c, i, in);
-  float *to = mafat_tensors_pixel(t, l->moving->tensor, l->block, y, f->x);
-  ptrdiff_t to_column = (ptrdiff_t)mafat_tensors_pixel_floats(t, l->moving->tensor, l->block) * c->step;
+  float *to = mafat_tensors_pixel(t, l->copy->tensor, l->block, y, f->x);
+  ptrdiff_t to_column = (ptrdiff_t)mafat_tensors_pixel_floats(t, l->copy->tensor, l->block) * c->step;
   if (is_turned(f)) copy_turned(f, to, to_column);
   else
     for (int k = 0; k < f->n; k++) copy_square(&f->squares[k], to, to_column, f->columns);
@@ -252,7 +252,7 @@ static int copy_columns(struct lanes *l, int y, const struct mafat_moving_column
 
 static void move_row(struct lanes *l, int y, const struct mafat_place *in, bool clipped)
 {
-  for (struct mafat_moving_columns c = mafat_moving_columns(l->moving, *in, true); mafat_moving_next_columns(&c);) {
+  for (struct mafat_copy_columns c = mafat_copy_columns(l->copy, *in, true); mafat_copy_next_columns(&c);) {
     if (clipped) pick(l, y, &c);
     for (int i = 0; i < c.n && !clipped;) i += copy_columns(l, y, &c, i);
   }
@@ -260,7 +260,7 @@ static void move_row(struct lanes *l, int y, const struct mafat_place *in, bool 
 
 enum { BLOCKS = 4 }; /* at a time: they often read the same pixels */
 
-void mafat_moving_lanes(const struct mafat_moving *m)
+void mafat_copy_lanes(const struct mafat_strided_copy *m)
 {
   bool clipped = mafat_part_leaves(m->part, m->operand->shape);
   int n_blocks = mafat_n_blocks(mafat_network_tensor_shape(m->tensors->network, m->tensor).c);
@@ -268,7 +268,7 @@ void mafat_moving_lanes(const struct mafat_moving *m)
   for (int block = 0; block < n_blocks; block += BLOCKS) {
     int n = mafat_min(n_blocks - block, BLOCKS);
     for (int i = 0; i < n; i++) find_lanes(&lanes[i], m, block + i);
-    for (struct mafat_moving_rows rows = mafat_moving_rows(m); mafat_moving_next_row(&rows);)
+    for (struct mafat_copy_rows rows = mafat_copy_rows(m); mafat_copy_next_row(&rows);)
       for (int i = 0; i < n; i++)
         if (lanes[i].n_groups > 0) move_row(&lanes[i], rows.y - 1, &rows.in, clipped);
   }

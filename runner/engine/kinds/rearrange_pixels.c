@@ -46,26 +46,26 @@ struct pixels {
 };
 
 /* Channels [c, c + n) of them, block by block. */
-static void move(const struct mafat_moving *m, struct pixels p, int c, int n)
+static void copy_run(const struct mafat_strided_copy *m, struct pixels p, int c, int n)
 {
-  for (int moved; n > 0; n -= moved) {
-    struct mafat_moving_channel in = mafat_moving_find(m, p.in);
+  for (int copied; n > 0; n -= copied) {
+    struct mafat_copy_channel in = mafat_copy_find(m, p.in);
     int block = c / MAFAT_CHANNEL_BLOCK, lane = c % MAFAT_CHANNEL_BLOCK;
-    moved = mafat_min(n, mafat_min(in.after + 1, MAFAT_CHANNEL_BLOCK - lane));
+    copied = mafat_min(n, mafat_min(in.after + 1, MAFAT_CHANNEL_BLOCK - lane));
     const struct row row = {in.at, mafat_tensors_pixel(m->tensors, m->tensor, block, p.y, p.x) + lane,
                             (ptrdiff_t)in.pixel * p.in_step,
                             (ptrdiff_t)mafat_tensors_pixel_floats(m->tensors, m->tensor, block) * p.step, p.n};
-    copy_row(&row, moved);
-    c += moved;
-    p.in.at[MAFAT_AXIS_C] += moved;
+    copy_row(&row, copied);
+    c += copied;
+    p.in.at[MAFAT_AXIS_C] += copied;
   }
 }
 
 /* Of n places along an axis those up to the first that lies beside the map; or one that does, which becomes what is
  * read for it, -1 where that is nothing. */
-static int piece(const struct mafat_moving *m, int axis, int *at, int step, int n)
+static int run_length(const struct mafat_strided_copy *m, int axis, int *at, int step, int n)
 {
-  int extent = mafat_moving_extent(m, axis);
+  int extent = mafat_copy_extent(m, axis);
   if (*at < 0 || *at >= extent) {
     *at = mafat_part_settle(m->part->outside, *at, extent);
     return 1;
@@ -75,29 +75,29 @@ static int piece(const struct mafat_moving *m, int axis, int *at, int step, int 
 }
 
 /* The same of channels and columns that may lie beside the map. */
-static void move_clipped(const struct mafat_moving *m, struct pixels p, int c, int n)
+static void copy_clipped(const struct mafat_strided_copy *m, struct pixels p, int c, int n)
 {
   struct mafat_place first = p.in;
   int columns = p.n, y = first.at[MAFAT_AXIS_H];
-  piece(m, MAFAT_AXIS_H, &y, 0, 1);
+  run_length(m, MAFAT_AXIS_H, &y, 0, 1);
   if (y < 0) return;
   p.in.at[MAFAT_AXIS_H] = y;
   for (int i = 0; i < columns; i += p.n, p.x += p.n * p.step) {
     int x = first.at[MAFAT_AXIS_W] + i * p.in_step;
-    p.n = piece(m, MAFAT_AXIS_W, &x, p.in_step, columns - i);
+    p.n = run_length(m, MAFAT_AXIS_W, &x, p.in_step, columns - i);
     if (x < 0) continue;
     p.in.at[MAFAT_AXIS_W] = x;
-    for (int k = 0, moved; k < n; k += moved) {
+    for (int k = 0, copied; k < n; k += copied) {
       int channel = first.at[MAFAT_AXIS_C] + k;
-      moved = piece(m, MAFAT_AXIS_C, &channel, 1, n - k);
+      copied = run_length(m, MAFAT_AXIS_C, &channel, 1, n - k);
       p.in.at[MAFAT_AXIS_C] = channel;
-      if (channel >= 0) move(m, p, c + k, moved);
+      if (channel >= 0) copy_run(m, p, c + k, copied);
     }
   }
 }
 
 /* All runs of channels of such pixels. */
-static void move_runs(const struct mafat_moving *m, const struct pixels *pixels)
+static void copy_runs(const struct mafat_strided_copy *m, const struct pixels *pixels)
 {
   const struct mafat_part *part = m->part;
   struct mafat_span atoms = mafat_part_atoms(part, MAFAT_AXIS_C);
@@ -112,16 +112,16 @@ static void move_runs(const struct mafat_moving *m, const struct pixels *pixels)
       c += index * part->atoms[i].out_step;
       p.in.at[part->atoms[i].in_axis] += index * part->atoms[i].in_step;
     }
-    if (clipped) move_clipped(m, p, c, run);
-    else move(m, p, c, run);
+    if (clipped) copy_clipped(m, p, c, run);
+    else copy_run(m, p, c, run);
   }
 }
 
-void mafat_moving_pixels(const struct mafat_moving *m)
+void mafat_copy_pixels(const struct mafat_strided_copy *m)
 {
-  for (struct mafat_moving_rows rows = mafat_moving_rows(m); mafat_moving_next_row(&rows);)
-    for (struct mafat_moving_columns c = mafat_moving_columns(m, rows.in, false); mafat_moving_next_columns(&c);) {
+  for (struct mafat_copy_rows rows = mafat_copy_rows(m); mafat_copy_next_row(&rows);)
+    for (struct mafat_copy_columns c = mafat_copy_columns(m, rows.in, false); mafat_copy_next_columns(&c);) {
       const struct pixels pixels = {rows.y - 1, c.x, c.step, c.in, c.in_step, c.n};
-      move_runs(m, &pixels);
+      copy_runs(m, &pixels);
     }
 }

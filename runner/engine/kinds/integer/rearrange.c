@@ -14,33 +14,33 @@ static void fill(const struct mafat_tensors *t, const struct mafat_layer *l, int
 }
 
 /* Is there something to read? Settles where. */
-static bool settle(const struct mafat_moving *m, struct mafat_place *in)
+static bool settle(const struct mafat_strided_copy *m, struct mafat_place *in)
 {
   for (int a = 0; a < MAFAT_N_AXES; a++) {
-    in->at[a] = mafat_part_settle(m->part->outside, in->at[a], mafat_moving_extent(m, a));
+    in->at[a] = mafat_part_settle(m->part->outside, in->at[a], mafat_copy_extent(m, a));
     if (in->at[a] < 0) return false;
   }
   return true;
 }
 
-static void move_pixel(const struct mafat_moving *m, int y, int x, struct mafat_place pixel)
+static void copy_pixel(const struct mafat_strided_copy *m, int y, int x, struct mafat_place pixel)
 {
   int channels = mafat_network_tensor_shape(m->tensors->network, m->tensor).c, bytes;
   for (int c = 0; c < channels; c++) {
     struct mafat_place in = pixel;
-    if (!mafat_moving_locate(m->part, MAFAT_AXIS_C, c, &in) || !settle(m, &in)) continue;
+    if (!mafat_copy_locate(m->part, MAFAT_AXIS_C, c, &in) || !settle(m, &in)) continue;
     mafat_tensors_address(m->tensors, m->tensor, c / MAFAT_CHANNEL_BLOCK, y, x)[c % MAFAT_CHANNEL_BLOCK] =
         (char)*mafat_integer_behind(m->tensors, &m->operand->sources, in.at[MAFAT_AXIS_C], in.at[MAFAT_AXIS_H], in.at[MAFAT_AXIS_W], &bytes);
   }
 }
 
 /* What may lie beside the map is looked for element by element. */
-static void move_clipped(const struct mafat_moving *m)
+static void copy_clipped(const struct mafat_strided_copy *m)
 {
-  for (struct mafat_moving_rows rows = mafat_moving_rows(m); mafat_moving_next_row(&rows);)
+  for (struct mafat_copy_rows rows = mafat_copy_rows(m); mafat_copy_next_row(&rows);)
     for (int x = m->box.x.begin; x < m->box.x.end; x++) {
       struct mafat_place in = rows.in;
-      if (mafat_moving_locate(m->part, MAFAT_AXIS_W, x, &in)) move_pixel(m, rows.y - 1, x, in);
+      if (mafat_copy_locate(m->part, MAFAT_AXIS_W, x, &in)) copy_pixel(m, rows.y - 1, x, in);
     }
 }
 
@@ -56,7 +56,7 @@ struct run {
 
 /* In the input, where `in_step` along `in_axis` lies between each and the next: columns or rows one after the other, or channels of a
  * block; or one element. */
-static void find_from(const struct mafat_moving *m, int in_axis, int in_step, struct mafat_place in, struct run *r)
+static void find_from(const struct mafat_strided_copy *m, int in_axis, int in_step, struct mafat_place in, struct run *r)
 {
   int y = in.at[MAFAT_AXIS_H], x = in.at[MAFAT_AXIS_W], at = in.at[MAFAT_AXIS_C], source = 0;
   for (; at >= m->operand->sources.list[source].n; source++) at -= m->operand->sources.list[source].n;
@@ -78,47 +78,47 @@ static void find_from(const struct mafat_moving *m, int in_axis, int in_step, st
   }
 }
 
-static int move_run(struct run *r)
+static int copy_run(struct run *r)
 {
   for (int k = 0; k < r->n; k++, r->from += r->from_step, r->to += r->to_step) *r->to = *r->from;
   return r->n;
 }
 
 /* Column i and as many behind it as are a run, of a channel that is read where `in` is. */
-static int move_columns_of(const struct mafat_moving *m, const struct mafat_moving_columns *c, int y, int channel, int i, struct mafat_place in)
+static int copy_columns_of(const struct mafat_strided_copy *m, const struct mafat_copy_columns *c, int y, int channel, int i, struct mafat_place in)
 {
   const int x = c->x + i * c->step;
   const struct mafat_row_view view = mafat_tensors_row_view(m->tensors, m->tensor, channel, y, x);
   struct run r = {.to = view.at, .n = mafat_min(c->n - i, (view.box.x.end - 1 - x) / c->step + 1), .to_step = (ptrdiff_t)view.pixel_bytes * c->step};
   in.at[c->in_axis] += i * c->in_step;
   find_from(m, c->in_axis, c->in_step, in, &r);
-  return move_run(&r);
+  return copy_run(&r);
 }
 
 /* Of a pixel, the channel and as many of the n from it on as are a run. */
-static int move_channels_of(const struct mafat_moving *m, int y, int x, int channel, int n, struct mafat_place in)
+static int copy_channels_of(const struct mafat_strided_copy *m, int y, int x, int channel, int n, struct mafat_place in)
 {
   const struct mafat_atom *last = &m->part->atoms[mafat_part_atoms(m->part, MAFAT_AXIS_C).end - 1];
   const struct mafat_row_view view = mafat_tensors_row_view(m->tensors, m->tensor, channel, y, x);
   struct run r = {.to = view.at, .to_step = 1, .n = mafat_min(mafat_min(n, view.channels.end - channel), MAFAT_CHANNEL_BLOCK - channel % MAFAT_CHANNEL_BLOCK)};
   find_from(m, last->in_axis, last->in_step, in, &r);
-  return move_run(&r);
+  return copy_run(&r);
 }
 
 /* Whichever there are more of in a run, columns or channels. */
-static void move_elements(const struct mafat_moving *m)
+static void copy_elements(const struct mafat_strided_copy *m)
 {
   const int channels = mafat_network_tensor_shape(m->tensors->network, m->tensor).c;
-  for (struct mafat_moving_rows rows = mafat_moving_rows(m); mafat_moving_next_row(&rows);)
-    for (struct mafat_moving_columns c = mafat_moving_columns(m, rows.in, true); mafat_moving_next_columns(&c);)
+  for (struct mafat_copy_rows rows = mafat_copy_rows(m); mafat_copy_next_row(&rows);)
+    for (struct mafat_copy_columns c = mafat_copy_columns(m, rows.in, true); mafat_copy_next_columns(&c);)
       for (int channel = 0, n; channel < channels; channel += n) {
         struct mafat_place in = c.in;
-        n = mafat_moving_locate(m->part, MAFAT_AXIS_C, channel, &in);
+        n = mafat_copy_locate(m->part, MAFAT_AXIS_C, channel, &in);
         if (n > 1 && c.n == 1) {
-          n = move_channels_of(m, rows.y - 1, c.x, channel, n, in);
+          n = copy_channels_of(m, rows.y - 1, c.x, channel, n, in);
           continue;
         }
-        for (int i = 0; n > 0 && i < c.n;) i += move_columns_of(m, &c, rows.y - 1, channel, i, in);
+        for (int i = 0; n > 0 && i < c.n;) i += copy_columns_of(m, &c, rows.y - 1, channel, i, in);
         n = 1;
       }
 }
@@ -126,7 +126,7 @@ static void move_elements(const struct mafat_moving *m)
 /* ---- whole pixels ---- */
 
 /* One run of channels, which the map has; beside its rows and columns nothing is read? */
-static bool is_whole(const struct mafat_moving *m)
+static bool is_whole(const struct mafat_strided_copy *m)
 {
   struct mafat_part channels = *m->part;
   channels.n_atoms = 0;
@@ -139,7 +139,7 @@ static bool is_whole(const struct mafat_moving *m)
 }
 
 /* Those of the columns that are read inside the map; false: there are none. */
-static bool clip(const struct mafat_moving *m, struct mafat_moving_columns *c)
+static bool clip(const struct mafat_strided_copy *m, struct mafat_copy_columns *c)
 {
   const struct mafat_shape s = m->operand->shape;
   int x = c->in.at[MAFAT_AXIS_W], y = c->in.at[MAFAT_AXIS_H];
@@ -170,7 +170,7 @@ static int channels_beside(const struct mafat_sources *sources, int from, int c,
 }
 
 /* The part's channels of some columns of a row. */
-static void move_columns(const struct mafat_moving *m, int y, const struct mafat_moving_columns *columns)
+static void copy_columns(const struct mafat_strided_copy *m, int y, const struct mafat_copy_columns *columns)
 {
   const int first = columns->in.at[MAFAT_AXIS_C] - m->part->out_first[MAFAT_AXIS_C];
   const int begin = m->part->out_first[MAFAT_AXIS_C], end = begin + mafat_part_run(m->part);
@@ -189,20 +189,20 @@ static void move_columns(const struct mafat_moving *m, int y, const struct mafat
   }
 }
 
-static void move_pixels(const struct mafat_moving *m)
+static void copy_pixels(const struct mafat_strided_copy *m)
 {
-  for (struct mafat_moving_rows rows = mafat_moving_rows(m); mafat_moving_next_row(&rows);)
-    for (struct mafat_moving_columns c = mafat_moving_columns(m, rows.in, false); mafat_moving_next_columns(&c);) {
-      struct mafat_moving_columns inside = c;
-      if (clip(m, &inside)) move_columns(m, rows.y - 1, &inside);
+  for (struct mafat_copy_rows rows = mafat_copy_rows(m); mafat_copy_next_row(&rows);)
+    for (struct mafat_copy_columns c = mafat_copy_columns(m, rows.in, false); mafat_copy_next_columns(&c);) {
+      struct mafat_copy_columns inside = c;
+      if (clip(m, &inside)) copy_columns(m, rows.y - 1, &inside);
     }
 }
 
-void mafat_moving_bytes(const struct mafat_moving *m)
+void mafat_copy_bytes(const struct mafat_strided_copy *m)
 {
-  if (is_whole(m)) move_pixels(m);
-  else if (mafat_part_leaves(m->part, m->operand->shape)) move_clipped(m);
-  else move_elements(m);
+  if (is_whole(m)) copy_pixels(m);
+  else if (mafat_part_leaves(m->part, m->operand->shape)) copy_clipped(m);
+  else copy_elements(m);
 }
 
 static int run_rearrange(const struct mafat_worker *w, const struct mafat_step *step)
@@ -210,8 +210,8 @@ static int run_rearrange(const struct mafat_worker *w, const struct mafat_step *
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
   fill(w->tensors, l, step->layer, step->out);
   for (int k = 0; k < l->n_operands; k++) {
-    struct mafat_moving m = {w->tensors, &l->operands[k], &l->rearrange->parts[k], step->layer, step->out};
-    mafat_moving_bytes(&m);
+    struct mafat_strided_copy m = {w->tensors, &l->operands[k], &l->rearrange->parts[k], step->layer, step->out};
+    mafat_copy_bytes(&m);
   }
   return MAFAT_OK;
 }
