@@ -42,19 +42,19 @@ void mafat_rank_layers_close(struct mafat_rank_layers *layers)
 
 /* ---- what is exchanged ---- */
 
-const char *mafat_scheme_name(enum mafat_scheme scheme)
+const char *mafat_scheme_name(enum mafat_weight_sharing scheme)
 {
   static const char *const names[MAFAT_N_SCHEMES] = {"fan-out", "fan-in", "fused-out", "fused-in"};
   return names[scheme];
 }
 
-bool mafat_scheme_reuses(enum mafat_scheme scheme, enum mafat_scheme next)
+bool mafat_scheme_reuses(enum mafat_weight_sharing scheme, enum mafat_weight_sharing next)
 {
   return scheme == MAFAT_FAN_OUT && (next == MAFAT_FAN_OUT || next == MAFAT_FUSED_OUT);
 }
 
 /* (5.8), (5.9), (5.11): input broadcast unless every rank has it, or scattered; output gathered, or sums of the whole of it. */
-uint64_t mafat_scheme_exchange(enum mafat_scheme scheme, const struct mafat_rank_layer *l, int n_ranks, bool before, bool behind)
+uint64_t mafat_scheme_exchange(enum mafat_weight_sharing scheme, const struct mafat_rank_layer *l, int n_ranks, bool before, bool behind)
 {
   uint64_t others = (uint64_t)n_ranks - 1, all = others * (uint64_t)n_ranks;
   uint64_t broadcast = before ? 0 : l->in * all;
@@ -66,7 +66,7 @@ uint64_t mafat_scheme_exchange(enum mafat_scheme scheme, const struct mafat_rank
   }
 }
 
-uint64_t mafat_schemes_exchange(const enum mafat_scheme *schemes, const struct mafat_rank_layer *list, int n, int n_ranks)
+uint64_t mafat_schemes_exchange(const enum mafat_weight_sharing *schemes, const struct mafat_rank_layer *list, int n, int n_ranks)
 {
   uint64_t sum = 0;
   bool before = false;

@@ -11,7 +11,7 @@
 #include "predictor/plan/spec.h"
 
 /* How the weights of a layer are shared. */
-enum mafat_scheme {
+enum mafat_weight_sharing {
   MAFAT_FAN_OUT,   /* FDTO: by output channels; every rank has the whole input */
   MAFAT_FAN_IN,    /* FDTI: by input channels; the root adds the sums of all ranks */
   MAFAT_FUSED_OUT, /* FDT1: a fan-out whose outputs stay on their ranks */
@@ -37,16 +37,16 @@ int mafat_rank_layers_find(struct mafat_rank_layers *out, const struct mafat_net
                            struct mafat_heap *heap);
 void mafat_rank_layers_close(struct mafat_rank_layers *layers);
 
-const char *mafat_scheme_name(enum mafat_scheme scheme);
+const char *mafat_scheme_name(enum mafat_weight_sharing scheme);
 
 /* True if a layer's output is reused on the ranks that made it; false: gathered by the root. */
-bool mafat_scheme_reuses(enum mafat_scheme scheme, enum mafat_scheme next);
+bool mafat_scheme_reuses(enum mafat_weight_sharing scheme, enum mafat_weight_sharing next);
 
 /* Traffic between ranks for one layer, in Nths of values. before, behind: its input or output is
  * reused. */
-uint64_t mafat_scheme_exchange(enum mafat_scheme scheme, const struct mafat_rank_layer *l, int n_ranks, bool before, bool behind);
+uint64_t mafat_scheme_exchange(enum mafat_weight_sharing scheme, const struct mafat_rank_layer *l, int n_ranks, bool before, bool behind);
 /* The same for a sequence of layers. */
-uint64_t mafat_schemes_exchange(const enum mafat_scheme *schemes, const struct mafat_rank_layer *list, int n, int n_ranks);
+uint64_t mafat_schemes_exchange(const enum mafat_weight_sharing *schemes, const struct mafat_rank_layer *list, int n, int n_ranks);
 
 /* Memory of each rank, in Nths of values, if layers from `from` on are shared by weights: its share
  * of those, all weights of the layers before, and the widest input and output (F FULL). */

@@ -174,15 +174,15 @@ static void find_largest(char path[PATH_MAX], const char *folder)
 
 static void time_reads(struct disk *disk, struct mafat_diagnostic *d)
 {
-  struct mafat_reads *reads = NULL;
-  if (mafat_reads_open(&reads, disk->path, MAFAT_READS_AUTO, d) != MAFAT_OK) return;
-  disk->method = mafat_reads_method_name(reads);
-  disk->direct = mafat_reads_direct(reads);
+  struct mafat_read_queue *reads = NULL;
+  if (mafat_read_queue_open(&reads, disk->path, MAFAT_READS_AUTO, d) != MAFAT_OK) return;
+  disk->method = mafat_read_queue_method_name(reads);
+  disk->direct = mafat_read_queue_direct(reads);
   char *memory = mmap(NULL, MAFAT_DISK_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) mafat_fail(d, MAFAT_ENOMEM, "out of memory");
-  else if (mafat_reads_file_bytes(reads) >= MAFAT_DISK_LEAST_BYTES)
+  else if (mafat_read_queue_file_bytes(reads) >= MAFAT_DISK_LEAST_BYTES)
     mafat_disk_read_in_a_row(&disk->pass, reads, memory, MOST_DISK_BYTES, MOST_DISK_MS, d);
-  mafat_reads_close(&reads); /* first: it waits for reads into the memory */
+  mafat_read_queue_close(&reads); /* first: it waits for reads into the memory */
   if (memory != MAP_FAILED) munmap(memory, MAFAT_DISK_ROOM);
 }
 

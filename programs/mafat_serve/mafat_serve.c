@@ -139,7 +139,7 @@ static int serve(struct serving *s)
 {
   pthread_t thread;
   struct mafat_session *session = &s->session;
-  const struct mafat_work work = {session, s->query, &s->job_queue, s->server.pool.room_bytes, s->reserve_bytes};
+  const struct mafat_job_worker work = {session, s->query, &s->job_queue, s->server.pool.room_bytes, s->reserve_bytes};
   prepare_pool(s);
   int code = listen_to_signals(&session->d);
   if (code == MAFAT_OK) code = mafat_server_start(&s->server, &thread, &session->d);
@@ -147,7 +147,7 @@ static int serve(struct serving *s)
   code = mafat_session_confine_run(session);
   if (code) mafat_job_queue_end(&s->job_queue), mafat_server_end();
   else tell(s);
-  mafat_work_run(&work);
+  mafat_job_worker_run(&work);
   pthread_join(thread, NULL);
   return code;
 }

@@ -124,7 +124,7 @@ static void write_boxes(struct mafat_job *job, struct mafat_run_report *r, struc
   }
 }
 
-static int find(const struct mafat_work *work, struct mafat_job *job, const struct mafat_run_facts *run, double waited_ms,
+static int find(const struct mafat_job_worker *work, struct mafat_job *job, const struct mafat_run_facts *run, double waited_ms,
                 struct mafat_diagnostic *d)
 {
   struct mafat_session *s = work->session;
@@ -149,7 +149,7 @@ static int find(const struct mafat_work *work, struct mafat_job *job, const stru
 }
 
 /* False: there was no run. */
-static bool answer_picture(const struct mafat_work *work, struct mafat_job *job, struct mafat_job_queue_run *ran)
+static bool answer_picture(const struct mafat_job_worker *work, struct mafat_job *job, struct mafat_job_queue_run *ran)
 {
   struct mafat_diagnostic d = {""};
   struct mafat_run_facts run = {.size = sizeof run};
@@ -175,7 +175,7 @@ static bool answer_picture(const struct mafat_work *work, struct mafat_job *job,
 
 /* ---- a plan ---- */
 
-static void write_budgets(const struct mafat_work *work, struct mafat_writer *w)
+static void write_budgets(const struct mafat_job_worker *work, struct mafat_writer *w)
 {
   struct mafat_front_facts front = {.size = sizeof front};
   mafat_json_key(w, "budgets");
@@ -199,7 +199,7 @@ static const char *last_name(const char *path)
 }
 
 /* What runs, and what else there is. */
-static void write_running(const struct mafat_work *work, struct mafat_writer *w)
+static void write_running(const struct mafat_job_worker *work, struct mafat_writer *w)
 {
   struct mafat_session *s = work->session;
   struct mafat_model_facts f = {.size = sizeof f};
@@ -230,7 +230,7 @@ static void write_running(const struct mafat_work *work, struct mafat_writer *w)
   mafat_json_finish_line(w);
 }
 
-static struct mafat_question make_question(const struct mafat_work *work, size_t budget_bytes)
+static struct mafat_question make_question(const struct mafat_job_worker *work, size_t budget_bytes)
 {
   struct mafat_question q = {.query = work->query, .cfg = last_name(work->session->options.cfg), .facts.size = sizeof q.facts};
   mafat_query_describe(work->query, &q.facts);
@@ -251,7 +251,7 @@ static int draw_map(const struct mafat_question *q, const struct mafat_answer *a
   return code;
 }
 
-static int write_answer(const struct mafat_work *work, const struct mafat_job *job, struct mafat_writer *w, struct mafat_diagnostic *d)
+static int write_answer(const struct mafat_job_worker *work, const struct mafat_job *job, struct mafat_writer *w, struct mafat_diagnostic *d)
 {
   struct mafat_answer *a = NULL;
   struct mafat_question q = make_question(work, job->memory_bytes);
@@ -262,7 +262,7 @@ static int write_answer(const struct mafat_work *work, const struct mafat_job *j
   return code;
 }
 
-static void answer_plan(const struct mafat_work *work, struct mafat_job *job)
+static void answer_plan(const struct mafat_job_worker *work, struct mafat_job *job)
 {
   struct mafat_diagnostic d = {""};
   struct mafat_writer w;
@@ -281,7 +281,7 @@ static void answer_plan(const struct mafat_work *work, struct mafat_job *job)
 
 /* ---- all ---- */
 
-void mafat_work_run(const struct mafat_work *work)
+void mafat_job_worker_run(const struct mafat_job_worker *work)
 {
   for (struct mafat_job *job; (job = mafat_job_queue_take(work->job_queue));) {
     struct mafat_job_queue_run run;

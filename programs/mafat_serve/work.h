@@ -7,7 +7,7 @@
 #include "programs/run_inference/answer.h"
 #include "programs/run_inference/session.h"
 
-struct mafat_work {
+struct mafat_job_worker {
   struct mafat_session *session;    /* its model is open */
   const struct mafat_query *query;  /* of the same model */
   struct mafat_job_queue *job_queue;
@@ -15,7 +15,7 @@ struct mafat_work {
 };
 
 /* Until the job queue ends. */
-void mafat_work_run(const struct mafat_work *work);
+void mafat_job_worker_run(const struct mafat_job_worker *work);
 
 /* Heap, and code that nothing else enters, of an answer about a plan, beside the model. */
 enum { MAFAT_WORK_PLAN_BYTES = 512 << 10 };

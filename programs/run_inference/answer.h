@@ -57,16 +57,16 @@ int mafat_answer_write_ranks(const struct mafat_question *q, const struct mafat_
 
 /* ---- what text and JSON share ---- */
 
-struct mafat_part {
+struct mafat_memory_part {
   const char *name; /* "process" */
   size_t bytes;
   bool before;      /* the layers run, and not while they do: no part of their sum */
 };
 
-enum { MAFAT_PARTS = 12 };
+enum { MAFAT_MEMORY_PARTS = 12 };
 
 /* Returns how many parts. */
 int mafat_answer_parts(const struct mafat_question *q, const struct mafat_memory_facts *m,
-                       struct mafat_part parts[MAFAT_PARTS]);
+                       struct mafat_memory_part parts[MAFAT_MEMORY_PARTS]);
 
 #endif

@@ -45,7 +45,7 @@ static void put_question(const struct mafat_question *q, const struct mafat_plan
 
 static void put_breakdown(const struct mafat_question *q, const struct mafat_plan_facts *p, struct mafat_writer *w)
 {
-  struct mafat_part parts[MAFAT_PARTS];
+  struct mafat_memory_part parts[MAFAT_MEMORY_PARTS];
   int n = mafat_answer_parts(q, &p->memory, parts);
   mafat_json_key(w, "breakdown");
   mafat_json_begin(w, "{");
@@ -135,9 +135,9 @@ int mafat_answer_write_json(const struct mafat_question *q, const struct mafat_a
 }
 
 int mafat_answer_parts(const struct mafat_question *q, const struct mafat_memory_facts *m,
-                       struct mafat_part parts[MAFAT_PARTS])
+                       struct mafat_memory_part parts[MAFAT_MEMORY_PARTS])
 {
-  const struct mafat_part list[] = {
+  const struct mafat_memory_part list[] = {
 #define MEMORY(name, before) {#name, m->name, before},
 #include "base/tags.def"
       {"reserve", q->facts.reserve_bytes, false},

@@ -169,7 +169,7 @@ static void put_paper(const struct mafat_question *q, const struct mafat_answer 
 
 static void put_parts(const struct mafat_question *q, const struct mafat_plan_facts *p, struct mafat_writer *w)
 {
-  struct mafat_part parts[MAFAT_PARTS];
+  struct mafat_memory_part parts[MAFAT_MEMORY_PARTS];
   int n = mafat_answer_parts(q, &p->memory, parts);
   mafat_writer_put(w, "\nmemory             MB\n");
   for (int i = 0; i < n; i++) {

@@ -434,14 +434,14 @@ static int measure_threads(struct bench *b, struct mafat_diagnostic *d)
 enum { READ_BYTES = MAFAT_DISK_READ_BYTES, LONE_READS = 24, DISK_PASSES = 4 };
 
 /* Measures the nanoseconds of single reads at scattered offsets. */
-static int read_alone(struct mafat_reads *reads, char *memory, double *ns, struct mafat_diagnostic *d)
+static int read_alone(struct mafat_read_queue *reads, char *memory, double *ns, struct mafat_diagnostic *d)
 {
-  uint64_t n = mafat_reads_file_bytes(reads) / READ_BYTES;
+  uint64_t n = mafat_read_queue_file_bytes(reads) / READ_BYTES;
   double all[LONE_READS];
   for (uint64_t i = 0; i < LONE_READS; i++) {
     double before = mafat_process_now_ms();
-    int code = mafat_reads_submit(reads, 0, memory, READ_BYTES, i * 7 % n * READ_BYTES, d);
-    if (code == MAFAT_OK) code = mafat_reads_wait(reads, 0, d);
+    int code = mafat_read_queue_submit(reads, 0, memory, READ_BYTES, i * 7 % n * READ_BYTES, d);
+    if (code == MAFAT_OK) code = mafat_read_queue_wait(reads, 0, d);
     if (code) return code;
     all[i] = (mafat_process_now_ms() - before) * 1e6;
   }
@@ -452,15 +452,15 @@ static int read_alone(struct mafat_reads *reads, char *memory, double *ns, struc
 
 static int measure_disk(struct bench *b, const char *path, struct mafat_diagnostic *d)
 {
-  struct mafat_reads *reads = NULL;
+  struct mafat_read_queue *reads = NULL;
   struct mafat_calibration *c = b->calibration;
   struct mafat_disk_pass pass;
   double byte_ns[DISK_PASSES], read_ns[DISK_PASSES], alone = 0;
-  int code = mafat_reads_open(&reads, path, MAFAT_READS_AUTO, d);
+  int code = mafat_read_queue_open(&reads, path, MAFAT_READS_AUTO, d);
   if (code) return code;
   char *memory = mmap(NULL, MAFAT_DISK_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) code = mafat_fail(d, MAFAT_ENOMEM, "calibration: out of memory");
-  bool enough = mafat_reads_file_bytes(reads) >= MAFAT_DISK_LEAST_BYTES;
+  bool enough = mafat_read_queue_file_bytes(reads) >= MAFAT_DISK_LEAST_BYTES;
   for (int i = 0; code == MAFAT_OK && enough && i < DISK_PASSES; i++) {
     code = mafat_disk_read_in_a_row(&pass, reads, memory, UINT64_MAX, INFINITY, d);
     byte_ns[i] = pass.byte_ns;
@@ -472,7 +472,7 @@ static int measure_disk(struct bench *b, const char *path, struct mafat_diagnost
     c->read_ns = typical(read_ns, DISK_PASSES);
     c->disk_wait_ns = alone > READ_BYTES * c->disk_ns ? alone - READ_BYTES * c->disk_ns : 0;
   }
-  mafat_reads_close(&reads); /* first: it waits for pending reads into the memory */
+  mafat_read_queue_close(&reads); /* first: it waits for pending reads into the memory */
   if (memory != MAP_FAILED) munmap(memory, MAFAT_DISK_ROOM);
   return code;
 }

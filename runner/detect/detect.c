@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct mafat_search {
+struct mafat_detection_search {
   const struct mafat_detect_input *in;
   enum mafat_nms nms_kind;
   double nms_power;
@@ -65,7 +65,7 @@ static bool box_is_number(struct mafat_rectangle b)
 
 bool mafat_decoding_box(struct mafat_decoding *d, struct mafat_rectangle box, bool of_picture)
 {
-  struct mafat_search *s = d->search;
+  struct mafat_detection_search *s = d->search;
   s->next.box = of_picture && s->letterboxed ? box : remove_letterbox(box, &s->in->placement);
   s->next.number = s->n_told;
   if (s->n_told < UINT32_MAX) s->n_told++;
@@ -80,7 +80,7 @@ bool mafat_decoding_numbered(struct mafat_decoding *d, uint32_t number, struct m
 
 void mafat_decoding_class(struct mafat_decoding *d, int class, float confidence)
 {
-  struct mafat_search *s = d->search;
+  struct mafat_detection_search *s = d->search;
   if (!(confidence > s->in->thresh) || isinf(confidence)) return;
   s->next.class = class;
   s->next.confidence = confidence;
@@ -88,20 +88,20 @@ void mafat_decoding_class(struct mafat_decoding *d, int class, float confidence)
 }
 
 /* Uses the last head's suppression for all, as AlexeyAB's programs do. */
-static void choose_suppression(struct mafat_search *s, const struct mafat_head *last)
+static void choose_suppression(struct mafat_detection_search *s, const struct mafat_head *last)
 {
   s->nms_kind = last->nms;
   s->nms_power = last->nms == MAFAT_NMS_DIOU ? (double)last->beta_nms : .6;
 }
 
-static struct mafat_decoding decoding_of(struct mafat_search *s, const struct mafat_network *n)
+static struct mafat_decoding decoding_of(struct mafat_detection_search *s, const struct mafat_network *n)
 {
   return (struct mafat_decoding){.in_w = s->in->placement.in_w, .in_h = s->in->placement.in_h, .thresh = s->in->thresh,
                                  .at = s->in->at, .context = s->in->context, .search = s, .decoded = &n->decoded,
                                  .read = s->in->read};
 }
 
-static void read_heads(struct mafat_search *s, const struct mafat_network *n)
+static void read_heads(struct mafat_detection_search *s, const struct mafat_network *n)
 {
   struct mafat_decoding d = decoding_of(s, n);
   if (n->decoded.head && n->decoded.head->decode) n->decoded.head->decode(&d);
@@ -115,7 +115,7 @@ static void read_heads(struct mafat_search *s, const struct mafat_network *n)
 }
 
 /* The suppression's cells are stored after the boxes (boxes_room.h). */
-static void choose_boxes(struct mafat_search *s)
+static void choose_boxes(struct mafat_detection_search *s)
 {
   const struct mafat_suppression suppression = {.most = s->in->nms, .kind = s->nms_kind, .power = s->nms_power,
                                                 .cells = (uint32_t *)(s->best.list + s->best.most)};
@@ -132,7 +132,7 @@ static float clamp_pixels(double value)
   return (float)(value < -FAR ? -FAR : value > FAR ? FAR : value);
 }
 
-static struct mafat_detection to_pixels(const struct mafat_search *s, const struct mafat_scored_box *e)
+static struct mafat_detection to_pixels(const struct mafat_detection_search *s, const struct mafat_scored_box *e)
 {
   struct mafat_rectangle b = e->box;
   double width = s->in->placement.picture_w, height = s->in->placement.picture_h;
@@ -147,7 +147,7 @@ static struct mafat_detection to_pixels(const struct mafat_search *s, const stru
 }
 
 /* Reads the points of the kept boxes only: until then a box is known by its number. */
-static void fill_points(struct mafat_detections *made, struct mafat_search *s, const struct mafat_network *n)
+static void fill_points(struct mafat_detections *made, struct mafat_detection_search *s, const struct mafat_network *n)
 {
   const struct mafat_decoding d = decoding_of(s, n);
   float *to = made->points;
@@ -160,7 +160,7 @@ static void fill_points(struct mafat_detections *made, struct mafat_search *s, c
     }
 }
 
-static int make_results(struct mafat_detections **out, struct mafat_search *s, const struct mafat_network *n)
+static int make_results(struct mafat_detections **out, struct mafat_detection_search *s, const struct mafat_network *n)
 {
   struct mafat_detections *made = malloc(sizeof *made);
   size_t n_boxes = s->best.n, n_points = n_boxes * (size_t)n->decoded.points;
@@ -200,7 +200,7 @@ int mafat_detect(struct mafat_detections **out, const struct mafat_network *n,
   *out = NULL;
   int code = check_input(n, in, d);
   if (code) return code;
-  struct mafat_search s = {.in = in, .best = {.list = in->room, .most = in->most_boxes},
+  struct mafat_detection_search s = {.in = in, .best = {.list = in->room, .most = in->most_boxes},
                            .letterboxed = n->letterbox && in->placement.fit == MAFAT_FIT_LETTERBOX};
   read_heads(&s, n);
   choose_boxes(&s);

@@ -11,7 +11,7 @@ struct mafat_rectangle {
   float x, y, w, h;
 };
 
-struct mafat_search; /* boxes found so far */
+struct mafat_detection_search; /* boxes found so far */
 
 /* A head while its boxes are read. */
 struct mafat_decoding {
@@ -21,7 +21,7 @@ struct mafat_decoding {
   float thresh;   /* confidences must be above this */
   float (*at)(const void *context, int layer, int c, int y, int x);
   const void *context;
-  struct mafat_search *search;
+  struct mafat_detection_search *search;
   /* For a head that reads outputs, instead of layer, index and at. `first`: in row-major order of
    * the output's dimensions. */
   const struct mafat_decoded *decoded;

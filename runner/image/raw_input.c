@@ -141,7 +141,7 @@ static int check_file(struct mafat_raw_input *r, struct mafat_file_state *state,
 /* Detects that the file was replaced or changed after its header was read. */
 static int check_opened(const struct mafat_raw_input *r, const struct mafat_file_state *looked_at, struct mafat_diagnostic *d)
 {
-  struct mafat_file_state opened = mafat_reads_state(r->reads, 0);
+  struct mafat_file_state opened = mafat_read_queue_state(r->reads, 0);
   if (mafat_file_state_same(&opened, looked_at)) return MAFAT_OK;
   return mafat_fail(d, MAFAT_EIO, "%s: was written to or replaced while it was opened", r->path);
 }
@@ -176,7 +176,7 @@ int mafat_raw_input_open(struct mafat_raw_input *r, const char *path, int input,
   struct mafat_file_state state = {.known = false};
   int code = check_file(r, &state, d);
   cut(r);
-  if (code == MAFAT_OK) code = mafat_reads_open_cached(&r->reads, path, d);
+  if (code == MAFAT_OK) code = mafat_read_queue_open_cached(&r->reads, path, d);
   if (code == MAFAT_OK) code = check_opened(r, &state, d);
   if (code == MAFAT_OK) code = take_memory(r, d);
   if (code) mafat_raw_input_close(r);
@@ -185,13 +185,13 @@ int mafat_raw_input_open(struct mafat_raw_input *r, const char *path, int input,
 
 void mafat_raw_input_release(struct mafat_raw_input *r)
 {
-  mafat_reads_close(&r->reads); /* waits for pending reads into the memory */
+  mafat_read_queue_close(&r->reads); /* waits for pending reads into the memory */
   give_memory_back(r);
 }
 
 void mafat_raw_input_close(struct mafat_raw_input *r)
 {
-  if (r->keeps_memory) mafat_reads_close(&r->reads);
+  if (r->keeps_memory) mafat_read_queue_close(&r->reads);
   else mafat_raw_input_release(r);
 }
 
@@ -216,9 +216,9 @@ static int submit(struct mafat_raw_input *r, struct mafat_diagnostic *d)
   long long number = r->submitted;
   int row = (int)(number / o->planes) * r->band_rows;
   int rows = o->rows - row < r->band_rows ? o->rows - row : r->band_rows;
-  size_t a = mafat_reads_alignment(r->reads), bytes = (size_t)rows * row_bytes(r);
+  size_t a = mafat_read_queue_alignment(r->reads), bytes = (size_t)rows * row_bytes(r);
   uint64_t begin = offset_of(r, number) / a * a, end = (offset_of(r, number) + bytes + a - 1) / a * a;
-  int code = mafat_reads_submit(r->reads, (unsigned)(number % r->n_places), place_of(r, number), (size_t)(end - begin),
+  int code = mafat_read_queue_submit(r->reads, (unsigned)(number % r->n_places), place_of(r, number), (size_t)(end - begin),
                                 begin, d);
   if (code == MAFAT_OK) r->submitted++;
   return code;
@@ -231,7 +231,7 @@ static int await(struct mafat_raw_input *r, long long number, struct mafat_diagn
   int code = MAFAT_OK;
   while (code == MAFAT_OK && r->submitted < n && r->submitted < r->released + r->n_places) code = submit(r, d);
   if (code || number < r->awaited) return code;
-  code = mafat_reads_wait(r->reads, (unsigned)(number % r->n_places), d);
+  code = mafat_read_queue_wait(r->reads, (unsigned)(number % r->n_places), d);
   if (code == MAFAT_OK) r->awaited++;
   return code;
 }
@@ -290,7 +290,7 @@ static int take_rows(struct mafat_raw_input *r, struct mafat_executor *e, int pl
   long long number = (long long)band * o->planes + plane;
   int code = await(r, number, d);
   if (code) return code;
-  const char *bytes = place_of(r, number) + offset_of(r, number) % mafat_reads_alignment(r->reads);
+  const char *bytes = place_of(r, number) + offset_of(r, number) % mafat_read_queue_alignment(r->reads);
   if (is_number(r->type)) take_numbers(r, e, plane, rows, (const unsigned char *)bytes, whole ? 0 : first);
   else take_floats(r, e, plane, rows, bytes, whole ? 0 : first);
   if (rows.end == o->shape.h || (!whole && rows.end == first + r->band_rows)) r->released++;
@@ -311,7 +311,7 @@ static int read_rows(void *context, struct mafat_executor *e, struct mafat_span 
     }
   }
   if (rows.end < o->shape.h) return MAFAT_OK;
-  int code = mafat_reads_check_bytes(r->reads, d);
+  int code = mafat_read_queue_check_bytes(r->reads, d);
   mafat_raw_input_close(r); /* frees the buffers before the layers run */
   return code;
 }

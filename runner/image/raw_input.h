@@ -18,7 +18,7 @@ struct mafat_raw_input {
   const struct mafat_file_order *order; /* the caller's */
   enum mafat_dtype type; /* type of the file's elements */
   uint64_t begin;    /* offset of the elements in the file */
-  struct mafat_reads *reads;
+  struct mafat_read_queue *reads;
   char *memory;
   size_t memory_bytes;
   bool keeps_memory; /* kept for the next file of the same order; set by the caller */

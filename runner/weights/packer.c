@@ -329,16 +329,16 @@ static int pack_some(struct mafat_packer *p, bool *last)
 /* ---- rest of the file ---- */
 
 /* Reads one aligned block, for hashing and checking. */
-static int read_in_order(struct mafat_reads *reads, char *block, uint64_t offset, size_t bytes, struct mafat_diagnostic *d)
+static int read_in_order(struct mafat_read_queue *reads, char *block, uint64_t offset, size_t bytes, struct mafat_diagnostic *d)
 {
   size_t whole = (bytes + MAFAT_FETCH_ALIGNMENT - 1) / MAFAT_FETCH_ALIGNMENT * MAFAT_FETCH_ALIGNMENT;
-  int code = mafat_reads_submit(reads, 0, block, whole, offset, d);
-  return code ? code : mafat_reads_wait(reads, 0, d);
+  int code = mafat_read_queue_submit(reads, 0, block, whole, offset, d);
+  return code ? code : mafat_read_queue_wait(reads, 0, d);
 }
 
 static int hash_some(struct mafat_packer *p, bool *last)
 {
-  uint64_t left = mafat_reads_file_bytes(p->file->reads) - p->hashed;
+  uint64_t left = mafat_read_queue_file_bytes(p->file->reads) - p->hashed;
   size_t n = left < HASH_BYTES ? (size_t)left : HASH_BYTES;
   *last = left == 0;
   if (*last) return MAFAT_OK;
@@ -528,7 +528,7 @@ static int open_packer(struct mafat_packer *p, const struct mafat_warning_sink *
   if ((code = lay_out(p)) == MAFAT_ELIMIT) return mafat_fail(d, code, "%s: has more weights than can be addressed", n->path);
   if (code || (code = allocate(p))) return mafat_fail(d, code, "%s: out of memory", p->source->path);
   p->packed->source_hash = MAFAT_HASH_START;
-  p->packed->source_bytes = mafat_reads_file_bytes(p->file->reads);
+  p->packed->source_bytes = mafat_read_queue_file_bytes(p->file->reads);
   p->total += p->packed->source_bytes;
   return MAFAT_OK;
 }
@@ -603,7 +603,7 @@ static void show(const struct mafat_packer_progress *p, uint64_t done, uint64_t 
   if (p && p->show) p->show(p->context, done, total);
 }
 
-static int check_embedded_graph(struct mafat_reads *reads, const struct mafat_packed *packed, const char *path, char *block,
+static int check_embedded_graph(struct mafat_read_queue *reads, const struct mafat_packed *packed, const char *path, char *block,
                          struct mafat_diagnostic *d)
 {
   uint64_t hash = MAFAT_HASH_START;
@@ -618,10 +618,10 @@ static int check_embedded_graph(struct mafat_reads *reads, const struct mafat_pa
   return mafat_fail(d, MAFAT_EFORMAT, "%s: the graph is damaged: its checksum differs", path);
 }
 
-static int check_layers(struct mafat_reads *reads, const struct mafat_packed *packed, const char *path, char *block,
+static int check_layers(struct mafat_read_queue *reads, const struct mafat_packed *packed, const char *path, char *block,
                         const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
 {
-  uint64_t file_bytes = mafat_reads_file_bytes(reads);
+  uint64_t file_bytes = mafat_read_queue_file_bytes(reads);
   for (int l = 0; l < packed->n_layers; l++) {
     const struct mafat_packed_entry *e = &packed->entries[l];
     uint64_t sum = 0;
@@ -642,7 +642,7 @@ static int check_layers(struct mafat_reads *reads, const struct mafat_packed *pa
 int mafat_packer_check(const char *path, const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
 {
   struct mafat_packed *packed = NULL;
-  struct mafat_reads *reads = NULL;
+  struct mafat_read_queue *reads = NULL;
   struct mafat_model_source *source;
   int code = mafat_model_source_open_regular(&source, path, d);
   if (code) return code;
@@ -650,12 +650,12 @@ int mafat_packer_check(const char *path, const struct mafat_packer_progress *pro
   if (block == MAP_FAILED) code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
   if (code == MAFAT_OK) code = mafat_model_source_check_regular(source, ": weights are read here and there", d);
   if (code == MAFAT_OK) code = mafat_packed_open(&packed, source, NULL, false, d);
-  if (code == MAFAT_OK) code = mafat_reads_open_source(&reads, source, MAFAT_READS_AUTO, d);
+  if (code == MAFAT_OK) code = mafat_read_queue_open_source(&reads, source, MAFAT_READS_AUTO, d);
   if (code == MAFAT_OK) code = check_embedded_graph(reads, packed, path, block, d);
   if (code == MAFAT_OK) code = check_layers(reads, packed, path, block, progress, d);
   if (block != MAP_FAILED) munmap(block, HASH_BYTES);
   mafat_packed_close(&packed);
-  mafat_reads_close(&reads);
+  mafat_read_queue_close(&reads);
   mafat_model_source_close(&source);
   return code;
 }

@@ -46,11 +46,11 @@ struct slot {
   ssize_t result; /* as the method reports it */
 };
 
-struct mafat_reads {
+struct mafat_read_queue {
   struct file *files; /* (n_files) */
   unsigned n_files;
   size_t alignment, page_bytes; /* alignment: largest of all files */
-  const struct mafat_reads_how *method;
+  const struct mafat_read_queue_how *method;
   void *ring; /* the method's state */
   unsigned n_under_way;
   int broken; /* error with which waiting failed, so that pending reads are unknown; 0: none */
@@ -95,12 +95,12 @@ static int copy_memory(struct slot *s, const struct file *f)
   return MAFAT_OK;
 }
 
-int mafat_reads_submit_of(struct mafat_reads *r, unsigned file, unsigned slot, void *memory, size_t bytes,
+int mafat_read_queue_submit_of(struct mafat_read_queue *r, unsigned file, unsigned slot, void *memory, size_t bytes,
                           uint64_t offset, struct mafat_diagnostic *d)
 {
   if (r->broken) return fail_reading(&r->files[file], r->broken, offset, d);
   assert(slot < MAFAT_READS_DEPTH && r->slots[slot].state == FREE);
-  assert(bytes > 0 && offset < mafat_reads_file_bytes_of(r, file));
+  assert(bytes > 0 && offset < mafat_read_queue_file_bytes_of(r, file));
   assert(((uintptr_t)memory | bytes | offset) % r->alignment == 0);
   struct slot *s = &r->slots[slot];
   *s = (struct slot){.file = file, .memory = memory, .bytes = bytes, .offset = offset};
@@ -114,7 +114,7 @@ int mafat_reads_submit_of(struct mafat_reads *r, unsigned file, unsigned slot, v
 }
 
 /* Waits until any pending read is done. Returns 0 or an error number. */
-static int await_one(struct mafat_reads *r)
+static int await_one(struct mafat_read_queue *r)
 {
   unsigned slot;
   ssize_t result;
@@ -130,10 +130,10 @@ static int await_one(struct mafat_reads *r)
 
 /* Completes a short or interrupted read, which is rare. *done: bytes read, at least up to the
  * file's size at opening. */
-static int complete(struct mafat_reads *r, const struct slot *s, size_t *done, struct mafat_diagnostic *d)
+static int complete(struct mafat_read_queue *r, const struct slot *s, size_t *done, struct mafat_diagnostic *d)
 {
   const struct file *f = &r->files[s->file];
-  uint64_t left = mafat_reads_file_bytes_of(r, s->file) - s->offset;
+  uint64_t left = mafat_read_queue_file_bytes_of(r, s->file) - s->offset;
   size_t needed = left < s->bytes ? (size_t)left : s->bytes;
   size_t granule = f->direct ? f->alignment : 1;
   ssize_t got = s->result;
@@ -153,14 +153,14 @@ static int complete(struct mafat_reads *r, const struct slot *s, size_t *done, s
 
 /* Drops the pages of a read. The kernel keeps partially dropped pages, so a page shared by two
  * reads goes with the later one. */
-static void drop_pages(const struct mafat_reads *r, const struct file *f, uint64_t offset, size_t bytes)
+static void drop_pages(const struct mafat_read_queue *r, const struct file *f, uint64_t offset, size_t bytes)
 {
   uint64_t begin = offset / r->page_bytes * r->page_bytes;
   uint64_t end = (offset + bytes + r->page_bytes - 1) / r->page_bytes * r->page_bytes;
   if (!f->direct && !f->cached && !f->memory) posix_fadvise(f->fd, (off_t)begin, (off_t)(end - begin), POSIX_FADV_DONTNEED);
 }
 
-int mafat_reads_wait(struct mafat_reads *r, unsigned slot, struct mafat_diagnostic *d)
+int mafat_read_queue_wait(struct mafat_read_queue *r, unsigned slot, struct mafat_diagnostic *d)
 {
   assert(slot < MAFAT_READS_DEPTH && r->slots[slot].state != FREE);
   struct slot *s = &r->slots[slot];
@@ -257,7 +257,7 @@ static int settle_alignment(struct file *f, char *probe, struct mafat_diagnostic
   return MAFAT_OK;
 }
 
-static void close_ring(struct mafat_reads *r)
+static void close_ring(struct mafat_read_queue *r)
 {
   while (r->n_under_way && !r->broken && await_one(r) == 0) {}
   if (r->ring) r->method->close(r->ring);
@@ -269,7 +269,7 @@ static void close_ring(struct mafat_reads *r)
   r->broken = 0;
 }
 
-static int open_method(struct mafat_reads *r, const struct mafat_reads_how *method, struct mafat_diagnostic *d)
+static int open_method(struct mafat_read_queue *r, const struct mafat_read_queue_how *method, struct mafat_diagnostic *d)
 {
   r->method = method;
   r->ring = calloc(1, method->ring_bytes);
@@ -283,27 +283,27 @@ static int open_method(struct mafat_reads *r, const struct mafat_reads_how *meth
 }
 
 /* Opens a method and reads the file's beginning with it: a kernel may allow opening but not use. */
-static int try_method(struct mafat_reads *r, const struct mafat_reads_how *method, char *probe,
+static int try_method(struct mafat_read_queue *r, const struct mafat_read_queue_how *method, char *probe,
                       struct mafat_diagnostic *d)
 {
   int code = open_method(r, method, d);
   if (code) return code;
-  if (r->files->bytes > 0) code = mafat_reads_submit(r, 0, probe, r->alignment, 0, d);
-  if (r->files->bytes > 0 && !code) code = mafat_reads_wait(r, 0, d);
+  if (r->files->bytes > 0) code = mafat_read_queue_submit(r, 0, probe, r->alignment, 0, d);
+  if (r->files->bytes > 0 && !code) code = mafat_read_queue_wait(r, 0, d);
   if (code) close_ring(r);
   r->bytes_read = 0;
   return code == MAFAT_EIO ? MAFAT_EUNSUPPORTED : code;
 }
 
 /* AIO is asynchronous only for direct reads, so it comes last for ordinary ones. */
-static int choose_method(struct mafat_reads *r, enum mafat_reads_method wanted, char *probe,
+static int choose_method(struct mafat_read_queue *r, enum mafat_read_queue_method wanted, char *probe,
                          struct mafat_diagnostic *d)
 {
-  static const struct mafat_reads_how *const methods[] = {
-      [MAFAT_READS_URING] = &mafat_reads_uring, [MAFAT_READS_AIO] = &mafat_reads_aio, [MAFAT_READS_THREAD] = &mafat_reads_thread};
+  static const struct mafat_read_queue_how *const methods[] = {
+      [MAFAT_READS_URING] = &mafat_read_queue_uring, [MAFAT_READS_AIO] = &mafat_read_queue_aio, [MAFAT_READS_THREAD] = &mafat_read_queue_thread};
   if (wanted != MAFAT_READS_AUTO) return try_method(r, methods[wanted], probe, d);
-  const enum mafat_reads_method second = r->files->direct ? MAFAT_READS_AIO : MAFAT_READS_THREAD;
-  const enum mafat_reads_method third = r->files->direct ? MAFAT_READS_THREAD : MAFAT_READS_AIO;
+  const enum mafat_read_queue_method second = r->files->direct ? MAFAT_READS_AIO : MAFAT_READS_THREAD;
+  const enum mafat_read_queue_method third = r->files->direct ? MAFAT_READS_THREAD : MAFAT_READS_AIO;
   int code = try_method(r, methods[MAFAT_READS_URING], probe, d);
   if (code == MAFAT_EUNSUPPORTED) code = try_method(r, methods[second], probe, d);
   if (code == MAFAT_EUNSUPPORTED) code = try_method(r, methods[third], probe, d);
@@ -312,7 +312,7 @@ static int choose_method(struct mafat_reads *r, enum mafat_reads_method wanted, 
 
 /* Prepares the last file, and chooses the method with the first one, by reading into temporary
  * memory. */
-static int try_reading(struct mafat_reads *r, enum mafat_reads_method method, struct mafat_diagnostic *d)
+static int try_reading(struct mafat_read_queue *r, enum mafat_read_queue_method method, struct mafat_diagnostic *d)
 {
   struct file *f = &r->files[r->n_files - 1];
   char *probe = mmap(NULL, PROBE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -325,7 +325,7 @@ static int try_reading(struct mafat_reads *r, enum mafat_reads_method method, st
 }
 
 /* Appends a file. */
-static int add_file(struct mafat_reads *r, const struct mafat_model_source *source, struct mafat_diagnostic *d)
+static int add_file(struct mafat_read_queue *r, const struct mafat_model_source *source, struct mafat_diagnostic *d)
 {
   struct file *files = realloc(r->files, (r->n_files + 1) * sizeof *files);
   if (files) r->files = files;
@@ -337,36 +337,36 @@ static int add_file(struct mafat_reads *r, const struct mafat_model_source *sour
 
 /* Opens memory or a cached file for synchronous reads. Skips trial reads: opening would take as
  * long as a small network. */
-static int open_now(struct mafat_reads *r, struct mafat_diagnostic *d)
+static int open_now(struct mafat_read_queue *r, struct mafat_diagnostic *d)
 {
   if (r->files->memory) r->files->alignment = ORDINARY_ALIGNMENT;
   else read_ordinarily(r->files);
   r->files->cached = true;
   r->alignment = r->files->alignment;
-  return open_method(r, &mafat_reads_now, d);
+  return open_method(r, &mafat_read_queue_now, d);
 }
 
-static int open_reads(struct mafat_reads **out, const struct mafat_model_source *source, enum mafat_reads_method method, bool cached,
+static int open_reads(struct mafat_read_queue **out, const struct mafat_model_source *source, enum mafat_read_queue_method method, bool cached,
                       struct mafat_diagnostic *d)
 {
   *out = NULL;
-  struct mafat_reads *r = calloc(1, sizeof *r);
+  struct mafat_read_queue *r = calloc(1, sizeof *r);
   if (!r) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", source->path);
   r->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
   int code = add_file(r, source, d);
   if (code == MAFAT_OK) code = source->memory || (cached && is_cached(r->files)) ? open_now(r, d) : try_reading(r, method, d);
   if (code == MAFAT_OK) *out = r;
-  else mafat_reads_close(&r);
+  else mafat_read_queue_close(&r);
   return code;
 }
 
-int mafat_reads_open_source(struct mafat_reads **out, const struct mafat_model_source *source, enum mafat_reads_method method,
+int mafat_read_queue_open_source(struct mafat_read_queue **out, const struct mafat_model_source *source, enum mafat_read_queue_method method,
                             struct mafat_diagnostic *d)
 {
   return open_reads(out, source, method, false, d);
 }
 
-static int open_path(struct mafat_reads **out, const char *path, enum mafat_reads_method method, bool cached, struct mafat_diagnostic *d)
+static int open_path(struct mafat_read_queue **out, const char *path, enum mafat_read_queue_method method, bool cached, struct mafat_diagnostic *d)
 {
   struct mafat_model_source *source;
   *out = NULL;
@@ -376,18 +376,18 @@ static int open_path(struct mafat_reads **out, const char *path, enum mafat_read
   return code;
 }
 
-int mafat_reads_open(struct mafat_reads **out, const char *path, enum mafat_reads_method method,
+int mafat_read_queue_open(struct mafat_read_queue **out, const char *path, enum mafat_read_queue_method method,
                      struct mafat_diagnostic *d)
 {
   return open_path(out, path, method, false, d);
 }
 
-int mafat_reads_open_cached(struct mafat_reads **out, const char *path, struct mafat_diagnostic *d)
+int mafat_read_queue_open_cached(struct mafat_read_queue **out, const char *path, struct mafat_diagnostic *d)
 {
   return open_path(out, path, MAFAT_READS_AUTO, true, d);
 }
 
-int mafat_reads_add(struct mafat_reads *r, const char *path, struct mafat_diagnostic *d)
+int mafat_read_queue_add(struct mafat_read_queue *r, const char *path, struct mafat_diagnostic *d)
 {
   struct mafat_model_source *source;
   int code = mafat_model_source_open_regular(&source, path, d);
@@ -396,10 +396,10 @@ int mafat_reads_add(struct mafat_reads *r, const char *path, struct mafat_diagno
   return code ? code : try_reading(r, MAFAT_READS_AUTO, d);
 }
 
-void mafat_reads_close(struct mafat_reads **reads)
+void mafat_read_queue_close(struct mafat_read_queue **reads)
 {
   if (!reads || !*reads) return;
-  struct mafat_reads *r = *reads;
+  struct mafat_read_queue *r = *reads;
   close_ring(r);
   for (unsigned i = 0; i < r->n_files; i++) {
     if (r->files[i].fd >= 0) close(r->files[i].fd);
@@ -435,14 +435,14 @@ static int check_file(const struct file *f, struct mafat_diagnostic *d)
   return MAFAT_OK;
 }
 
-int mafat_reads_check(const struct mafat_reads *r, struct mafat_diagnostic *d)
+int mafat_reads_check(const struct mafat_read_queue *r, struct mafat_diagnostic *d)
 {
   int code = MAFAT_OK;
   for (unsigned i = 0; i < r->n_files && code == MAFAT_OK; i++) code = check_file(&r->files[i], d);
   return code;
 }
 
-int mafat_reads_check_bytes(const struct mafat_reads *r, struct mafat_diagnostic *d)
+int mafat_read_queue_check_bytes(const struct mafat_read_queue *r, struct mafat_diagnostic *d)
 {
   struct stat now;
   int code = MAFAT_OK;
@@ -450,43 +450,43 @@ int mafat_reads_check_bytes(const struct mafat_reads *r, struct mafat_diagnostic
   return code;
 }
 
-struct mafat_file_state mafat_reads_state(const struct mafat_reads *r, unsigned file)
+struct mafat_file_state mafat_read_queue_state(const struct mafat_read_queue *r, unsigned file)
 {
   return r->files[file].state;
 }
 
-int mafat_reads_compare(const struct mafat_reads *r, unsigned file, const struct mafat_file_state *before, struct mafat_diagnostic *d)
+int mafat_reads_compare(const struct mafat_read_queue *r, unsigned file, const struct mafat_file_state *before, struct mafat_diagnostic *d)
 {
   return mafat_model_source_same(&r->files[file].state, before, r->files[file].path, d);
 }
 
-const char *mafat_reads_memory(const struct mafat_reads *r, unsigned file)
+const char *mafat_read_queue_memory(const struct mafat_read_queue *r, unsigned file)
 {
   const char *memory = r->files[file].memory;
   return (uintptr_t)memory % ORDINARY_ALIGNMENT == 0 ? memory : NULL;
 }
 
-size_t mafat_reads_alignment(const struct mafat_reads *r)
+size_t mafat_read_queue_alignment(const struct mafat_read_queue *r)
 {
   return r->alignment;
 }
 
-uint64_t mafat_reads_file_bytes_of(const struct mafat_reads *r, unsigned file)
+uint64_t mafat_read_queue_file_bytes_of(const struct mafat_read_queue *r, unsigned file)
 {
   return r->files[file].bytes;
 }
 
-uint64_t mafat_reads_bytes(const struct mafat_reads *r)
+uint64_t mafat_read_queue_bytes(const struct mafat_read_queue *r)
 {
   return r->bytes_read;
 }
 
-const char *mafat_reads_method_name(const struct mafat_reads *r)
+const char *mafat_read_queue_method_name(const struct mafat_read_queue *r)
 {
   return r->files->memory ? "memory" : r->method->name;
 }
 
-bool mafat_reads_direct(const struct mafat_reads *r)
+bool mafat_read_queue_direct(const struct mafat_read_queue *r)
 {
   return r->files->direct;
 }

@@ -13,70 +13,70 @@
 #include "base/model_source.h"
 #include "base/tuning.h"
 
-enum mafat_reads_method { MAFAT_READS_AUTO, MAFAT_READS_URING, MAFAT_READS_AIO, MAFAT_READS_THREAD };
+enum mafat_read_queue_method { MAFAT_READS_AUTO, MAFAT_READS_URING, MAFAT_READS_AIO, MAFAT_READS_THREAD };
 
-struct mafat_reads;
+struct mafat_read_queue;
 
 /* Opens a regular file or memory; the source may be closed afterwards. Reads its beginning as a
  * trial. MAFAT_EIO; MAFAT_ENOMEM; MAFAT_EUNSUPPORTED: the given method is not available in the
  * kernel or this build. */
-int mafat_reads_open_source(struct mafat_reads **out, const struct mafat_model_source *source, enum mafat_reads_method method,
+int mafat_read_queue_open_source(struct mafat_read_queue **out, const struct mafat_model_source *source, enum mafat_read_queue_method method,
                             struct mafat_diagnostic *d);
 /* Opens a path likewise. */
-int mafat_reads_open(struct mafat_reads **out, const char *path, enum mafat_reads_method method,
+int mafat_read_queue_open(struct mafat_read_queue **out, const char *path, enum mafat_read_queue_method method,
                      struct mafat_diagnostic *d);
 /* Opens a path that may have just been written: if it is entirely in the page cache, it is read
  * from there and stays cached. */
-int mafat_reads_open_cached(struct mafat_reads **out, const char *path, struct mafat_diagnostic *d);
+int mafat_read_queue_open_cached(struct mafat_read_queue **out, const char *path, struct mafat_diagnostic *d);
 /* Adds another file; at most 4096 in total. After a failure, close the reads. */
-int mafat_reads_add(struct mafat_reads *r, const char *path, struct mafat_diagnostic *d);
+int mafat_read_queue_add(struct mafat_read_queue *r, const char *path, struct mafat_diagnostic *d);
 /* Waits for pending reads first. */
-void mafat_reads_close(struct mafat_reads **reads);
+void mafat_read_queue_close(struct mafat_read_queue **reads);
 
 /* Returns a power of two, at most 4096: offset, length and memory of every read must be multiples
  * of it. */
-size_t mafat_reads_alignment(const struct mafat_reads *r);
-uint64_t mafat_reads_file_bytes_of(const struct mafat_reads *r, unsigned file);
+size_t mafat_read_queue_alignment(const struct mafat_read_queue *r);
+uint64_t mafat_read_queue_file_bytes_of(const struct mafat_read_queue *r, unsigned file);
 
-static inline uint64_t mafat_reads_file_bytes(const struct mafat_reads *r)
+static inline uint64_t mafat_read_queue_file_bytes(const struct mafat_read_queue *r)
 {
-  return mafat_reads_file_bytes_of(r, 0);
+  return mafat_read_queue_file_bytes_of(r, 0);
 }
 
 /* Starts reading bytes [offset, offset + bytes) of a file into memory. The memory belongs to the
- * kernel until mafat_reads_wait for the slot. `slot` must be free and below MAFAT_READS_DEPTH. The
+ * kernel until mafat_read_queue_wait for the slot. `slot` must be free and below MAFAT_READS_DEPTH. The
  * file may end within the range, but not before; memory past its end is undefined. MAFAT_EIO:
  * refused; the slot stays free. */
-int mafat_reads_submit_of(struct mafat_reads *r, unsigned file, unsigned slot, void *memory, size_t bytes,
+int mafat_read_queue_submit_of(struct mafat_read_queue *r, unsigned file, unsigned slot, void *memory, size_t bytes,
                           uint64_t offset, struct mafat_diagnostic *d);
 
-static inline int mafat_reads_submit(struct mafat_reads *r, unsigned slot, void *memory, size_t bytes, uint64_t offset,
+static inline int mafat_read_queue_submit(struct mafat_read_queue *r, unsigned slot, void *memory, size_t bytes, uint64_t offset,
                                      struct mafat_diagnostic *d)
 {
-  return mafat_reads_submit_of(r, 0, slot, memory, bytes, offset, d);
+  return mafat_read_queue_submit_of(r, 0, slot, memory, bytes, offset, d);
 }
 
 /* Waits until the slot's read is done; the slot is then free. MAFAT_EIO: reading failed;
  * MAFAT_EFORMAT: the file has become shorter since it was opened. */
-int mafat_reads_wait(struct mafat_reads *r, unsigned slot, struct mafat_diagnostic *d);
+int mafat_read_queue_wait(struct mafat_read_queue *r, unsigned slot, struct mafat_diagnostic *d);
 
 /* Checks each file with fstat. MAFAT_EIO: its length or modification time changed, or it has no
  * name any more. */
-int mafat_reads_check(const struct mafat_reads *r, struct mafat_diagnostic *d);
+int mafat_reads_check(const struct mafat_read_queue *r, struct mafat_diagnostic *d);
 /* The same, ignoring names: checks that all data came from one version. */
-int mafat_reads_check_bytes(const struct mafat_reads *r, struct mafat_diagnostic *d);
-/* mafat_reads_state returns a file's state at opening; mafat_reads_compare checks that it equals
+int mafat_read_queue_check_bytes(const struct mafat_read_queue *r, struct mafat_diagnostic *d);
+/* mafat_read_queue_state returns a file's state at opening; mafat_reads_compare checks that it equals
  * *before (MAFAT_EIO). */
-struct mafat_file_state mafat_reads_state(const struct mafat_reads *r, unsigned file);
-int mafat_reads_compare(const struct mafat_reads *r, unsigned file, const struct mafat_file_state *before, struct mafat_diagnostic *d);
+struct mafat_file_state mafat_read_queue_state(const struct mafat_read_queue *r, unsigned file);
+int mafat_reads_compare(const struct mafat_read_queue *r, unsigned file, const struct mafat_file_state *before, struct mafat_diagnostic *d);
 
 /* Returns the bytes of a file in memory that are aligned for kernels, so that they need not be
  * read. NULL otherwise. */
-const char *mafat_reads_memory(const struct mafat_reads *r, unsigned file);
+const char *mafat_read_queue_memory(const struct mafat_read_queue *r, unsigned file);
 
-uint64_t mafat_reads_bytes(const struct mafat_reads *r); /* bytes read so far */
+uint64_t mafat_read_queue_bytes(const struct mafat_read_queue *r); /* bytes read so far */
 /* "io_uring", "aio", "thread", "read" or "memory" */
-const char *mafat_reads_method_name(const struct mafat_reads *r);
-bool mafat_reads_direct(const struct mafat_reads *r); /* O_DIRECT, for the first file */
+const char *mafat_read_queue_method_name(const struct mafat_read_queue *r);
+bool mafat_read_queue_direct(const struct mafat_read_queue *r); /* O_DIRECT, for the first file */
 
 #endif

@@ -1,5 +1,5 @@
 /* Reads with Linux AIO by system calls; libaio would add nothing. Used by runner/weights/reads.c
- * through struct mafat_reads_how. */
+ * through struct mafat_read_queue_how. */
 #include "runner/weights/reads.h"
 #include "runner/weights/reads_method.h"
 
@@ -16,7 +16,7 @@ static int open_ring(void *memory)
   return ENOSYS;
 }
 
-const struct mafat_reads_how mafat_reads_aio = {.name = "aio", .ring_bytes = 1, .open = open_ring};
+const struct mafat_read_queue_how mafat_read_queue_aio = {.name = "aio", .ring_bytes = 1, .open = open_ring};
 
 #else
 
@@ -61,7 +61,7 @@ static int next(void *memory, unsigned *slot, ssize_t *result)
   return 0;
 }
 
-const struct mafat_reads_how mafat_reads_aio = {
+const struct mafat_read_queue_how mafat_read_queue_aio = {
     .name = "aio", .ring_bytes = sizeof(struct ring), .open = open_ring, .close = close_ring, .start = start, .next = next};
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct mafat_reads_how {
+struct mafat_read_queue_how {
   const char *name;
   size_t ring_bytes; /* size of the state passed to the others; zeroed before open */
   /* Returns 0, or an error number; then close is not called. */
@@ -23,6 +23,6 @@ struct mafat_reads_how {
   int (*next)(void *ring, unsigned *slot, ssize_t *result);
 };
 
-extern const struct mafat_reads_how mafat_reads_uring, mafat_reads_aio, mafat_reads_thread, mafat_reads_now;
+extern const struct mafat_read_queue_how mafat_read_queue_uring, mafat_read_queue_aio, mafat_read_queue_thread, mafat_read_queue_now;
 
 #endif

@@ -1,6 +1,6 @@
 /* Synchronous reads of a file in the page cache, where there is nothing to wait for. For a small
  * input, an io_uring would cost more than the read. Used by runner/weights/reads.c through struct
- * mafat_reads_how. */
+ * mafat_read_queue_how. */
 #include "runner/weights/reads.h"
 #include "runner/weights/reads_method.h"
 
@@ -45,4 +45,4 @@ static int now_next(void *ring, unsigned *slot, ssize_t *result)
   return 0;
 }
 
-const struct mafat_reads_how mafat_reads_now = {"read", sizeof(struct ring), now_open, now_close, now_start, now_next};
+const struct mafat_read_queue_how mafat_read_queue_now = {"read", sizeof(struct ring), now_open, now_close, now_start, now_next};

@@ -1,5 +1,5 @@
 /* Reads with a helper thread and pread. Used by runner/weights/reads.c through struct
- * mafat_reads_how if the kernel offers no asynchronous reads. Starts one thread per open file set;
+ * mafat_read_queue_how if the kernel offers no asynchronous reads. Starts one thread per open file set;
  * a mutex protects the queues. */
 #include "runner/weights/reads.h"
 #include "runner/weights/reads_method.h"
@@ -140,5 +140,5 @@ static int next(void *memory, unsigned *slot, ssize_t *result)
   return 0;
 }
 
-const struct mafat_reads_how mafat_reads_thread = {
+const struct mafat_read_queue_how mafat_read_queue_thread = {
     .name = "thread", .ring_bytes = sizeof(struct ring), .open = open_ring, .close = close_ring, .start = start, .next = next};

@@ -1,5 +1,5 @@
 /* Reads with io_uring, restricted to reading. Used by runner/weights/reads.c through struct
- * mafat_reads_how. Creates a ring in the kernel; uses liburing. */
+ * mafat_read_queue_how. Creates a ring in the kernel; uses liburing. */
 #include "runner/weights/reads.h"
 #include "runner/weights/reads_method.h"
 
@@ -13,7 +13,7 @@ static int open_ring(void *memory)
   return ENOSYS;
 }
 
-const struct mafat_reads_how mafat_reads_uring = {.name = "io_uring", .ring_bytes = 1, .open = open_ring};
+const struct mafat_read_queue_how mafat_read_queue_uring = {.name = "io_uring", .ring_bytes = 1, .open = open_ring};
 
 #else
 
@@ -79,7 +79,7 @@ static int next(void *memory, unsigned *slot, ssize_t *result)
   return 0;
 }
 
-const struct mafat_reads_how mafat_reads_uring = {
+const struct mafat_read_queue_how mafat_read_queue_uring = {
     .name = "io_uring", .ring_bytes = sizeof(struct ring), .open = open_ring, .close = close_ring, .start = start, .next = next};
 
 #endif

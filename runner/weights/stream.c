@@ -14,7 +14,7 @@ struct entry {
 };
 
 struct mafat_stream {
-  struct mafat_reads *reads;
+  struct mafat_read_queue *reads;
   struct mafat_fetches *fetches;
   const float *values;
   char *ring;
@@ -26,7 +26,7 @@ struct mafat_stream {
   unsigned first, n, n_taken;
 };
 
-int mafat_stream_open(struct mafat_stream **out, struct mafat_reads *reads, struct mafat_fetches *fetches,
+int mafat_stream_open(struct mafat_stream **out, struct mafat_read_queue *reads, struct mafat_fetches *fetches,
                       const float *values)
 {
   struct mafat_stream *s = calloc(1, sizeof *s);
@@ -74,14 +74,14 @@ static bool is_read(const struct mafat_fetch *fetch)
 /* Returns the fetch's data if it is in memory already; NULL: it is read or generated. */
 static const char *in_memory(const struct mafat_stream *s, const struct mafat_fetch *fetch)
 {
-  const char *memory = is_read(fetch) ? mafat_reads_memory(s->reads, fetch->file) : NULL;
+  const char *memory = is_read(fetch) ? mafat_read_queue_memory(s->reads, fetch->file) : NULL;
   return memory && fetch->position % sizeof(float) == 0 ? memory + fetch->position : NULL;
 }
 
 void mafat_stream_stop(struct mafat_stream *s)
 {
   for (unsigned i = s->n_taken; i < s->n; i++)
-    if (is_read(&entry_at(s, i)->fetch) && !in_memory(s, &entry_at(s, i)->fetch)) mafat_reads_wait(s->reads, slot_of(s, i), NULL);
+    if (is_read(&entry_at(s, i)->fetch) && !in_memory(s, &entry_at(s, i)->fetch)) mafat_read_queue_wait(s->reads, slot_of(s, i), NULL);
   s->n = s->n_taken = 0;
   s->has_next = false;
 }
@@ -123,14 +123,14 @@ static void make(const struct mafat_stream *s, const struct mafat_fetch *fetch, 
 static bool submit_next(struct mafat_stream *s, int *code, struct mafat_diagnostic *d)
 {
   struct entry *e = entry_at(s, s->n);
-  size_t unit = mafat_reads_alignment(s->reads);
+  size_t unit = mafat_read_queue_alignment(s->reads);
   size_t skip = is_read(&s->next) ? (size_t)(s->next.position % unit) : 0, bytes = round_up(skip + s->next.bytes, unit);
   if (s->n == MAFAT_READS_DEPTH || !find_place(s, round_up(bytes, MAFAT_FETCH_ALIGNMENT), &e->begin)) return false;
   e->fetch = s->next;
   e->skip = skip;
   e->end = e->begin + round_up(bytes, MAFAT_FETCH_ALIGNMENT);
   if (!is_read(&s->next)) make(s, &s->next, s->ring + e->begin);
-  else if (!in_memory(s, &s->next)) *code = mafat_reads_submit_of(s->reads, s->next.file, slot_of(s, s->n), s->ring + e->begin, bytes,
+  else if (!in_memory(s, &s->next)) *code = mafat_read_queue_submit_of(s->reads, s->next.file, slot_of(s, s->n), s->ring + e->begin, bytes,
                                      s->next.position - skip, d);
   if (*code) return false;
   s->n++;
@@ -165,7 +165,7 @@ int mafat_stream_take(struct mafat_stream *s, struct mafat_fetch *fetch, const c
   *data = in_memory(s, fetch);
   if (*data) return MAFAT_OK;
   *data = from - odd;
-  code = is_read(fetch) ? mafat_reads_wait(s->reads, slot, d) : MAFAT_OK;
+  code = is_read(fetch) ? mafat_read_queue_wait(s->reads, slot, d) : MAFAT_OK;
   if (odd && code == MAFAT_OK) memmove(from - odd, from, fetch->bytes);
   return code;
 }

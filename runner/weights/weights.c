@@ -398,7 +398,7 @@ size_t mafat_weights_locked_bytes(const struct mafat_weights *w)
 
 uint64_t mafat_weights_bytes_read(const struct mafat_weights *w)
 {
-  return w->stream ? mafat_reads_bytes(w->file->reads) : w->bytes_read;
+  return w->stream ? mafat_read_queue_bytes(w->file->reads) : w->bytes_read;
 }
 
 bool mafat_weights_reads_in_runs(const struct mafat_weights *w)

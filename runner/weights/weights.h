@@ -33,7 +33,7 @@ struct mafat_weights_slice {
 
 /* NULL selects the defaults. */
 struct mafat_weights_options {
-  enum mafat_reads_method method; /* default MAFAT_READS_AUTO */
+  enum mafat_read_queue_method method; /* default MAFAT_READS_AUTO */
   /* locks kept weights; default NULL: not locked. Used only while opening */
   struct mafat_lock *lock;
 };

@@ -40,7 +40,7 @@ static int place_darknet(struct mafat_weights_file *f, const char *beginning, co
                          const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
 {
   struct mafat_darknet_header header;
-  uint64_t file_bytes = mafat_reads_file_bytes(f->reads);
+  uint64_t file_bytes = mafat_read_queue_file_bytes(f->reads);
   int code = mafat_darknet_header_read(&header, beginning, file_bytes, f->name, d);
   if (code) return code;
   if (!mafat_darknet_header_is_usual(&header) && mafat_darknet_constants(&f->own_constants, n, &header) != MAFAT_OK)
@@ -76,7 +76,7 @@ static int check_constant(const struct mafat_weights_file *f, const struct mafat
                       (unsigned long long)expected, (unsigned long long)c->n);
   if (c->n == 0 || c->file == MAFAT_CONSTANT_FILL) return MAFAT_OK;
   bool read = mafat_constant_is_read(c);
-  uint64_t file_bytes = read ? mafat_reads_file_bytes_of(f->reads, c->file) : n->n_values * sizeof *n->values;
+  uint64_t file_bytes = read ? mafat_read_queue_file_bytes_of(f->reads, c->file) : n->n_values * sizeof *n->values;
   uint64_t end = mafat_constant_end(c);
   if (end >= c->at && end <= file_bytes) return MAFAT_OK;
   return mafat_fail(d, MAFAT_EFORMAT, "%s: layer %d [%s] expects %llu numbers from byte %llu on, found a file of %llu bytes",
@@ -90,7 +90,7 @@ static int place_own(struct mafat_weights_file *f, const struct mafat_network *n
   int code = check_same(f, n, d);
   f->constants = n->constants;
   for (int i = 0; i < n->n_files && code == MAFAT_OK; i++) {
-    code = mafat_reads_add(f->reads, n->files[i], d);
+    code = mafat_read_queue_add(f->reads, n->files[i], d);
     if (code == MAFAT_OK && n->states) code = mafat_reads_compare(f->reads, (unsigned)i + 1, &n->states[i + 1], d);
   }
   for (int l = 0; l < n->n_layers && code == MAFAT_OK; l++) {
@@ -116,7 +116,7 @@ static int place(struct mafat_weights_file *f, const struct mafat_model_source *
   return n->format.own_weights ? place_own(f, n, d) : place_darknet(f, source->beginning, n, warnings, d);
 }
 
-int mafat_weights_file_open(struct mafat_weights_file **out, struct mafat_model_source *source, enum mafat_reads_method method,
+int mafat_weights_file_open(struct mafat_weights_file **out, struct mafat_model_source *source, enum mafat_read_queue_method method,
                             const struct mafat_network *n, const struct mafat_warning_sink *warnings,
                             struct mafat_diagnostic *d)
 {
@@ -126,7 +126,7 @@ int mafat_weights_file_open(struct mafat_weights_file **out, struct mafat_model_
   int code = f && f->name ? check_state(f, source, n, d) : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", source->path);
   if (code == MAFAT_OK) code = mafat_model_source_check_regular(source, ": weights are read here and there", d);
   if (code == MAFAT_OK && mafat_reader_weights_kind(source).packed) code = mafat_packed_open(&f->packed, source, n, false, d);
-  if (code == MAFAT_OK) code = mafat_reads_open_source(&f->reads, source, method, d);
+  if (code == MAFAT_OK) code = mafat_read_queue_open_source(&f->reads, source, method, d);
   if (code == MAFAT_OK) code = place(f, source, n, warnings, d);
   if (code == MAFAT_OK) *out = f;
   else mafat_weights_file_close(&f);
@@ -136,7 +136,7 @@ int mafat_weights_file_open(struct mafat_weights_file **out, struct mafat_model_
 void mafat_weights_file_close(struct mafat_weights_file **file)
 {
   if (!file || !*file) return;
-  mafat_reads_close(&(*file)->reads);
+  mafat_read_queue_close(&(*file)->reads);
   mafat_packed_close(&(*file)->packed);
   mafat_constants_close(&(*file)->own_constants);
   free((*file)->name);

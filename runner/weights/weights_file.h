@@ -10,7 +10,7 @@
 
 struct mafat_weights_file {
   char *name; /* path, for messages */
-  struct mafat_reads *reads;
+  struct mafat_read_queue *reads;
   /* positions of the weights: the network's, or own_constants */
   const struct mafat_constants *constants;
   /* if the file differs from what the network expects; else NULL */
@@ -21,7 +21,7 @@ struct mafat_weights_file {
 /* Opens and checks a file. For Darknet, its length must match the whole cfg: too short is
  * MAFAT_EFORMAT, naming bytes and layer. A surplus is an error if the network has a detection head,
  * otherwise a warning. */
-int mafat_weights_file_open(struct mafat_weights_file **out, struct mafat_model_source *source, enum mafat_reads_method method,
+int mafat_weights_file_open(struct mafat_weights_file **out, struct mafat_model_source *source, enum mafat_read_queue_method method,
                             const struct mafat_network *n, const struct mafat_warning_sink *warnings,
                             struct mafat_diagnostic *d);
 void mafat_weights_file_close(struct mafat_weights_file **file);

@@ -251,11 +251,11 @@ static int check_wide(const struct mafat_weights *w, struct mafat_diagnostic *d)
 /* Closes the file if no run needs it. */
 static void end_reading(struct mafat_weights *w)
 {
-  w->bytes_read = mafat_reads_bytes(w->file->reads);
-  w->method = mafat_reads_method_name(w->file->reads);
-  w->direct = mafat_reads_direct(w->file->reads);
+  w->bytes_read = mafat_read_queue_bytes(w->file->reads);
+  w->method = mafat_read_queue_method_name(w->file->reads);
+  w->direct = mafat_read_queue_direct(w->file->reads);
   w->lock = NULL;
-  if (!w->stream) mafat_reads_close(&w->file->reads);
+  if (!w->stream) mafat_read_queue_close(&w->file->reads);
 }
 
 static int open_weights(struct mafat_weights **out, struct mafat_model_source *source, struct mafat_weights model,
@@ -267,7 +267,7 @@ static int open_weights(struct mafat_weights **out, struct mafat_model_source *s
   if (!w) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", source->path);
   *w = model;
   w->step.layer = -1;
-  enum mafat_reads_method method = options ? options->method : MAFAT_READS_AUTO;
+  enum mafat_read_queue_method method = options ? options->method : MAFAT_READS_AUTO;
   w->lock = options ? options->lock : NULL;
   int code = mafat_weights_file_open(&w->file, source, method, w->network, warnings, d);
   if (code == MAFAT_OK) code = check_wide(w, d);

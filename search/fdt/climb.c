@@ -12,8 +12,8 @@ enum {
 static const double warmth = .05; /* at the beginning a layout that is larger by this share is kept in one case of e */
 
 struct climb {
-  struct mafat_extent *extents;
-  const struct mafat_extent **placed; /* (n) by where they begin, while they are placed */
+  struct mafat_allocation *extents;
+  const struct mafat_allocation **placed; /* (n) by where they begin, while they are placed */
   int *order;                         /* (n) */
   size_t *best;                       /* [extent]: where it begins in the least layout so far */
   int n;
@@ -21,7 +21,7 @@ struct climb {
   uint64_t random;
 };
 
-static bool live_together(const struct mafat_extent *a, const struct mafat_extent *b)
+static bool live_together(const struct mafat_allocation *a, const struct mafat_allocation *b)
 {
   return a->first <= b->last && b->first <= a->last;
 }
@@ -49,11 +49,11 @@ static size_t find_bound(const struct climb *c)
   return most;
 }
 
-static void place_one(struct climb *c, int n_placed, struct mafat_extent *e)
+static void place_one(struct climb *c, int n_placed, struct mafat_allocation *e)
 {
   size_t size = e->end - e->begin, at = 0;
   for (int i = 0; i < n_placed; i++) {
-    const struct mafat_extent *p = c->placed[i];
+    const struct mafat_allocation *p = c->placed[i];
     if (!live_together(p, e)) continue;
     if (p->begin >= at + size) break;
     if (p->end > at) at = p->end;
@@ -69,7 +69,7 @@ static void place_all(struct climb *c)
 {
   c->total = 0;
   for (int i = 0; i < c->n; i++) {
-    struct mafat_extent *e = &c->extents[c->order[i]];
+    struct mafat_allocation *e = &c->extents[c->order[i]];
     place_one(c, i, e);
     if (e->end > c->total) c->total = e->end;
   }
@@ -89,7 +89,7 @@ static void swap(struct climb *c, int a, int b)
 static void choose_two(struct climb *c, int *a, int *b)
 {
   for (*a = any_below(c, c->n); c->extents[c->order[*a]].end != c->total; *a = (*a + 1) % c->n) {}
-  const struct mafat_extent *high = &c->extents[c->order[*a]];
+  const struct mafat_allocation *high = &c->extents[c->order[*a]];
   for (*b = any_below(c, c->n); !live_together(high, &c->extents[c->order[*b]]); *b = (*b + 1) % c->n) {}
 }
 
@@ -120,7 +120,7 @@ static void sort(struct climb *c)
   }
 }
 
-int mafat_extents_climb(size_t *total, struct mafat_extent *extents, int n, struct mafat_heap *heap)
+int mafat_allocations_climb(size_t *total, struct mafat_allocation *extents, int n, struct mafat_heap *heap)
 {
   struct climb c = {.extents = extents, .n = n, .best_total = SIZE_MAX, .random = 88172645463325252};
   *total = 0;

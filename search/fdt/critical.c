@@ -6,21 +6,21 @@
 
 static int by_begin(const void *a, const void *b)
 {
-  const struct mafat_extent *x = *(const struct mafat_extent *const *)a, *y = *(const struct mafat_extent *const *)b;
+  const struct mafat_allocation *x = *(const struct mafat_allocation *const *)a, *y = *(const struct mafat_allocation *const *)b;
   if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
   return x < y ? -1 : x > y;
 }
 
 static int by_end(const void *a, const void *b)
 {
-  const struct mafat_extent *x = *(const struct mafat_extent *const *)a, *y = *(const struct mafat_extent *const *)b;
+  const struct mafat_allocation *x = *(const struct mafat_allocation *const *)a, *y = *(const struct mafat_allocation *const *)b;
   if (x->end != y->end) return x->end < y->end ? -1 : 1;
   return x < y ? -1 : x > y;
 }
 
 static int by_size(const void *a, const void *b)
 {
-  const struct mafat_extent *x = *(const struct mafat_extent *const *)a, *y = *(const struct mafat_extent *const *)b;
+  const struct mafat_allocation *x = *(const struct mafat_allocation *const *)a, *y = *(const struct mafat_allocation *const *)b;
   size_t m = x->end - x->begin, n = y->end - y->begin;
   if (m != n) return m > n ? -1 : 1;
   return x < y ? -1 : x > y;
@@ -28,7 +28,7 @@ static int by_size(const void *a, const void *b)
 
 /* ---- falling ---- */
 
-static void fall(struct mafat_extent *e, const struct mafat_extent *const *below, int n)
+static void fall(struct mafat_allocation *e, const struct mafat_allocation *const *below, int n)
 {
   size_t size = e->end - e->begin, at = 0;
   for (int i = 0; i < n; i++)
@@ -37,14 +37,14 @@ static void fall(struct mafat_extent *e, const struct mafat_extent *const *below
   e->end = e->begin + size;
 }
 
-int mafat_extents_settle(size_t *total, struct mafat_extent *extents, int n, struct mafat_heap *heap)
+int mafat_allocations_settle(size_t *total, struct mafat_allocation *extents, int n, struct mafat_heap *heap)
 {
   bool falls = n > 0 && n <= MAFAT_MOST_SETTLED;
-  struct mafat_extent **order = falls ? mafat_heap_calloc(heap, (size_t)n, sizeof *order) : NULL;
+  struct mafat_allocation **order = falls ? mafat_heap_calloc(heap, (size_t)n, sizeof *order) : NULL;
   if (falls && !order) return MAFAT_ENOMEM;
   for (int i = 0; falls && i < n; i++) order[i] = &extents[i];
   if (falls) qsort(order, (size_t)n, sizeof *order, by_begin);
-  for (int i = 0; falls && i < n; i++) fall(order[i], (const struct mafat_extent *const *)order, i);
+  for (int i = 0; falls && i < n; i++) fall(order[i], (const struct mafat_allocation *const *)order, i);
   *total = 0;
   for (int i = 0; i < n; i++)
     if (extents[i].end > *total) *total = extents[i].end;
@@ -55,7 +55,7 @@ int mafat_extents_settle(size_t *total, struct mafat_extent *extents, int n, str
 /* ---- chains ---- */
 
 struct chains {
-  const struct mafat_extent *extents, **begins, **ends; /* (n): by where they begin, and where they end, rising */
+  const struct mafat_allocation *extents, **begins, **ends; /* (n): by where they begin, and where they end, rising */
   bool *above, *below; /* [extent]: a chain leads from the layout's end to it; from it to the layout's beginning */
   int n;
 };
@@ -66,7 +66,7 @@ static void find_above(struct chains *c, size_t total)
   size_t at = total;
   bool reached = true;
   for (int i = c->n - 1, k = c->n - 1; i >= 0; i--) {
-    const struct mafat_extent *e = c->ends[i];
+    const struct mafat_allocation *e = c->ends[i];
     if (e->end != at) reached = false;
     for (at = e->end; k >= 0 && c->begins[k]->begin >= at; k--)
       if (c->begins[k]->begin == at && c->above[c->begins[k] - c->extents]) reached = true;
@@ -79,7 +79,7 @@ static void find_below(struct chains *c)
   size_t at = 0;
   bool reached = true;
   for (int i = 0, k = 0; i < c->n; i++) {
-    const struct mafat_extent *e = c->begins[i];
+    const struct mafat_allocation *e = c->begins[i];
     if (e->begin != at) reached = false;
     for (at = e->begin; k < c->n && c->ends[k]->end <= at; k++)
       if (c->ends[k]->end == at && c->below[c->ends[k] - c->extents]) reached = true;
@@ -95,7 +95,7 @@ static void keep_lonely(struct chains *c)
   for (int i = 0; i < c->n; i++)
     if (c->above[c->begins[i] - c->extents] && c->below[c->begins[i] - c->extents]) c->begins[n++] = c->begins[i];
   for (int i = 0; i < n; i++) {
-    const struct mafat_extent *e = c->begins[i];
+    const struct mafat_allocation *e = c->begins[i];
     bool beside = e->begin < highest || (i + 1 < n && c->begins[i + 1]->begin < e->end);
     if (e->end > highest) highest = e->end;
     if (beside) c->above[e - c->extents] = false;
@@ -112,7 +112,7 @@ static void collect(struct chains *c, int *critical, int *n_critical)
   *n_critical = n;
 }
 
-int mafat_critical_find(int *critical, int *n_critical, const struct mafat_extent *extents, int n, size_t total,
+int mafat_critical_find(int *critical, int *n_critical, const struct mafat_allocation *extents, int n, size_t total,
                         enum mafat_critical_rule rule, struct mafat_heap *heap)
 {
   struct chains c = {.extents = extents, .n = n};

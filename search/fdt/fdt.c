@@ -272,7 +272,7 @@ static int run(struct flow *f, struct mafat_flow *flow)
 static int run_in(struct mafat_front *front, const struct mafat_search_request *request, struct mafat_diagnostic *d)
 {
   struct mafat_heap *heap = request->options->heap;
-  struct mafat_lines *lines = NULL;
+  struct mafat_sole_readers *lines = NULL;
   struct flow f = {.request = request, .heap = heap, .front = front, .made.bytes = SIZE_MAX, .kept.bytes = SIZE_MAX,
                    .looks = MOST_LOOKS, .d = d};
   struct mafat_search_value values[N_WORDS];
@@ -280,7 +280,7 @@ static int run_in(struct mafat_front *front, const struct mafat_search_request *
   if (code) return code;
   f.climbing = values[LAYOUT].choice == PUBLISHED;
   struct mafat_flow *flow = mafat_heap_calloc(heap, 1, sizeof *flow);
-  code = flow ? mafat_lines_make(&lines, request->network, request->n_layers, heap) : MAFAT_ENOMEM;
+  code = flow ? mafat_sole_readers_make(&lines, request->network, request->n_layers, heap) : MAFAT_ENOMEM;
   if (code == MAFAT_OK) {
     *flow = (struct mafat_flow){.heap = heap, .lines = lines, .ways = &ways, .user = &f, .tiling = tilings[values[TILING].choice], .of_inputs = true,
                                 .bytes = SIZE_MAX};
@@ -288,7 +288,7 @@ static int run_in(struct mafat_front *front, const struct mafat_search_request *
   }
   forget(&f.made);
   forget(&f.kept);
-  mafat_lines_close(&lines);
+  mafat_sole_readers_close(&lines);
   mafat_heap_free(heap, flow);
   return code;
 }

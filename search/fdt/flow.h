@@ -27,7 +27,7 @@ struct mafat_flow_ways {
 
 struct mafat_flow {
   struct mafat_heap *heap;
-  const struct mafat_lines *lines;
+  const struct mafat_sole_readers *lines;
   const struct mafat_flow_ways *ways;
   void *user;
   enum mafat_fused_tiling tiling;

@@ -9,7 +9,7 @@
 
 /* The only map that a layer reads, beside constants and what is one value for all channels of several; -1: or it is made with
  * others, as are its own. */
-static int find_above(const struct mafat_lines *l, int layer)
+static int find_above(const struct mafat_sole_readers *l, int layer)
 {
   const struct mafat_layer *it = &l->network->layers[layer];
   int above = -1;
@@ -25,7 +25,7 @@ static int find_above(const struct mafat_lines *l, int layer)
   return above;
 }
 
-static void find_below(struct mafat_lines *l)
+static void find_below(struct mafat_sole_readers *l)
 {
   enum { SEVERAL = -2 };
   int n_operators = mafat_network_n_tensors(l->network);
@@ -42,15 +42,15 @@ static void find_below(struct mafat_lines *l)
     if (l->below[t] < 0 || (!mafat_network_is_input(l->network, t) && mafat_network_is_output(l->network, l->n_layers, t))) l->below[t] = -1;
 }
 
-int mafat_lines_make(struct mafat_lines **out, const struct mafat_network *n, int n_layers, struct mafat_heap *heap)
+int mafat_sole_readers_make(struct mafat_sole_readers **out, const struct mafat_network *n, int n_layers, struct mafat_heap *heap)
 {
   size_t n_operators = (size_t)mafat_network_n_tensors(n);
-  struct mafat_lines *l = *out = mafat_heap_calloc(heap, 1, sizeof *l);
+  struct mafat_sole_readers *l = *out = mafat_heap_calloc(heap, 1, sizeof *l);
   if (!l) return MAFAT_ENOMEM;
-  *l = (struct mafat_lines){.heap = heap, .network = n, .n_layers = n_layers};
+  *l = (struct mafat_sole_readers){.heap = heap, .network = n, .n_layers = n_layers};
   l->above = mafat_heap_calloc(heap, 2 * n_operators, sizeof *l->above);
   if (!l->above) {
-    mafat_lines_close(out);
+    mafat_sole_readers_close(out);
     return MAFAT_ENOMEM;
   }
   l->below = l->above + n_operators;
@@ -59,7 +59,7 @@ int mafat_lines_make(struct mafat_lines **out, const struct mafat_network *n, in
   return MAFAT_OK;
 }
 
-void mafat_lines_close(struct mafat_lines **lines)
+void mafat_sole_readers_close(struct mafat_sole_readers **lines)
 {
   if (!lines || !*lines) return;
   struct mafat_heap *heap = (*lines)->heap;
@@ -77,13 +77,13 @@ uint64_t mafat_tensor_bytes(const struct mafat_network *n, int tensor)
 
 enum block { BLOCK_NONE, BLOCK_PART, BLOCK_FAN }; /* fan: out of all channels, or into them */
 
-static struct mafat_shape shape_above(const struct mafat_lines *l, int layer)
+static struct mafat_shape shape_above(const struct mafat_sole_readers *l, int layer)
 {
   return l->network->layers[l->above[layer]].out;
 }
 
 /* Along channels. What looks up rows of a constant makes all channels of one number: it fans out, and does not sum. */
-static enum block depth_block(const struct mafat_lines *l, int layer, bool in)
+static enum block depth_block(const struct mafat_sole_readers *l, int layer, bool in)
 {
   const struct mafat_layer *it = &l->network->layers[layer];
   unsigned along = mafat_layer_along(it);
@@ -107,7 +107,7 @@ static int extent(struct mafat_shape s, bool axis_y)
 }
 
 /* Do neighbours on an axis that is cut read the same of what they are made from? */
-static bool overlaps(const struct mafat_lines *l, int layer, enum mafat_tiling tiling)
+static bool overlaps(const struct mafat_sole_readers *l, int layer, enum mafat_tiling tiling)
 {
   const struct mafat_layer *it = &l->network->layers[layer];
   for (int axis_y = 0; axis_y < 2; axis_y++) {
@@ -121,7 +121,7 @@ static bool overlaps(const struct mafat_lines *l, int layer, enum mafat_tiling t
 }
 
 /* Of maps. One of a single row cannot be cut along rows, and what is made of a whole map cannot be either. */
-static bool map_block(const struct mafat_lines *l, int layer, enum mafat_tiling tiling)
+static bool map_block(const struct mafat_sole_readers *l, int layer, enum mafat_tiling tiling)
 {
   const struct mafat_layer *it = &l->network->layers[layer];
   if (l->above[layer] < 0 || !mafat_layer_is_tileable(it)) return false;
@@ -133,19 +133,19 @@ static bool map_block(const struct mafat_lines *l, int layer, enum mafat_tiling 
 /* ---- walking ---- */
 
 /* The layer that a walk takes next; -1: it ends. */
-static int next_layer(const struct mafat_lines *l, int layer, int by)
+static int next_layer(const struct mafat_sole_readers *l, int layer, int by)
 {
   if (by > 0) return l->below[layer];
   int above = l->above[layer];
   return above >= 0 && above < l->n_layers && l->below[above] == layer ? above : -1;
 }
 
-static int first_layer(const struct mafat_lines *l, int tensor, int by)
+static int first_layer(const struct mafat_sole_readers *l, int tensor, int by)
 {
   return by > 0 ? l->below[tensor] : tensor;
 }
 
-static int depth_lengths(int *lengths, const struct mafat_lines *l, int tensor, int by)
+static int depth_lengths(int *lengths, const struct mafat_sole_readers *l, int tensor, int by)
 {
   int n = 0, length = 0;
   for (int layer = first_layer(l, tensor, by); layer >= 0 && length < MAFAT_MOST_PATH / 2; layer = next_layer(l, layer, by)) {
@@ -162,7 +162,7 @@ static int depth_lengths(int *lengths, const struct mafat_lines *l, int tensor, 
   return n;
 }
 
-static int map_lengths(int *lengths, const struct mafat_lines *l, int tensor, enum mafat_tiling tiling, int by)
+static int map_lengths(int *lengths, const struct mafat_sole_readers *l, int tensor, enum mafat_tiling tiling, int by)
 {
   int n = 0, length = 0;
   for (int layer = first_layer(l, tensor, by); layer >= 0 && length < MAFAT_MOST_PATH / 2; layer = next_layer(l, layer, by)) {
@@ -174,7 +174,7 @@ static int map_lengths(int *lengths, const struct mafat_lines *l, int tensor, en
   return n;
 }
 
-int mafat_path_lengths(int lengths[MAFAT_MOST_VERSIONS], const struct mafat_lines *l, int tensor, enum mafat_tiling tiling, int by)
+int mafat_path_lengths(int lengths[MAFAT_MOST_VERSIONS], const struct mafat_sole_readers *l, int tensor, enum mafat_tiling tiling, int by)
 {
   return tiling == MAFAT_TILE_DEPTH ? depth_lengths(lengths, l, tensor, by) : map_lengths(lengths, l, tensor, tiling, by);
 }
@@ -183,7 +183,7 @@ int mafat_path_lengths(int lengths[MAFAT_MOST_VERSIONS], const struct mafat_line
 
 /* Of so many layers on one side, those up to the least buffer at the far end; of equals the fewer. 0: none is less than
  * the tensor. */
-static int choose_end(const struct mafat_lines *l, int tensor, int length, int by)
+static int choose_end(const struct mafat_sole_readers *l, int tensor, int length, int by)
 {
   uint64_t least = mafat_tensor_bytes(l->network, tensor);
   int layer = first_layer(l, tensor, by), best = 0;
@@ -197,7 +197,7 @@ static int choose_end(const struct mafat_lines *l, int tensor, int length, int b
   return best;
 }
 
-static void fill(struct mafat_path *p, const struct mafat_lines *l, int tensor, enum mafat_tiling tiling, int up, int down)
+static void fill(struct mafat_path *p, const struct mafat_sole_readers *l, int tensor, enum mafat_tiling tiling, int up, int down)
 {
   memset(p, 0, sizeof *p);
   p->tiling = tiling;
@@ -218,7 +218,7 @@ static bool is_known(const struct mafat_path *paths, int n, const struct mafat_p
   return false;
 }
 
-static int find_tiling(struct mafat_path *paths, int n, int room, const struct mafat_lines *l, int tensor, enum mafat_tiling tiling)
+static int find_tiling(struct mafat_path *paths, int n, int room, const struct mafat_sole_readers *l, int tensor, enum mafat_tiling tiling)
 {
   int ups[MAFAT_MOST_VERSIONS], downs[MAFAT_MOST_VERSIONS];
   int n_ups = mafat_path_lengths(ups, l, tensor, tiling, -1), n_downs = mafat_path_lengths(downs, l, tensor, tiling, 1);
@@ -232,14 +232,14 @@ static int find_tiling(struct mafat_path *paths, int n, int room, const struct m
   return n;
 }
 
-int mafat_paths_find(struct mafat_path *paths, int room, const struct mafat_lines *l, int tensor)
+int mafat_paths_find(struct mafat_path *paths, int room, const struct mafat_sole_readers *l, int tensor)
 {
   int n = 0;
   for (int tiling = 0; tiling < MAFAT_N_TILINGS; tiling++) n = find_tiling(paths, n, room, l, tensor, (enum mafat_tiling)tiling);
   return n;
 }
 
-bool mafat_path_of_input(struct mafat_path *path, const struct mafat_lines *l, int input)
+bool mafat_path_of_input(struct mafat_path *path, const struct mafat_sole_readers *l, int input)
 {
   int length = 0;
   for (int layer = l->below[input]; layer >= 0 && length < MAFAT_MOST_PATH / 2; layer = l->below[layer], length++)
@@ -251,7 +251,7 @@ bool mafat_path_of_input(struct mafat_path *path, const struct mafat_lines *l, i
   return mafat_path_most_parts(l, path, input) >= MAFAT_LEAST_TILES;
 }
 
-int mafat_path_most_parts(const struct mafat_lines *l, const struct mafat_path *p, int tensor)
+int mafat_path_most_parts(const struct mafat_sole_readers *l, const struct mafat_path *p, int tensor)
 {
   struct mafat_shape s = mafat_network_tensor_shape(l->network, tensor);
   if (p->tiling == MAFAT_TILE_DEPTH) return mafat_min(MAFAT_MOST_TILES, s.c);

@@ -11,11 +11,11 @@ static int fill(struct mafat_placing *p, const struct mafat_layout *layout, bool
   if (!p->extents || !p->tensors) return MAFAT_ENOMEM;
   for (int i = 0; i < p->n; i++) {
     const struct mafat_buffer *b = &layout->buffers[i];
-    p->extents[i] = (struct mafat_extent){b->offset, b->offset + b->bytes, b->first, b->last};
+    p->extents[i] = (struct mafat_allocation){b->offset, b->offset + b->bytes, b->first, b->last};
     p->tensors[i] = b->tag == MAFAT_TAG_ACTIVATIONS || b->tag == MAFAT_TAG_INPUT ? b->tensor : -1;
   }
-  if (climbing) return mafat_extents_climb(&p->total, p->extents, p->n, p->heap);
-  return mafat_extents_settle(&p->total, p->extents, p->n, p->heap);
+  if (climbing) return mafat_allocations_climb(&p->total, p->extents, p->n, p->heap);
+  return mafat_allocations_settle(&p->total, p->extents, p->n, p->heap);
 }
 
 int mafat_placing_make(struct mafat_placing *out, const struct mafat_search_request *r, const struct mafat_spec *spec,

@@ -7,7 +7,7 @@
 
 struct mafat_placing {
   struct mafat_heap *heap;
-  struct mafat_extent *extents; /* (n) */
+  struct mafat_allocation *extents; /* (n) */
   int *tensors;                 /* (n) tensor that the buffer holds; -1: none */
   int n;
   size_t total;
@@ -23,7 +23,7 @@ void mafat_placing_free(struct mafat_placing *p);
  * first, each at the lowest free offset. Then a highest buffer and one that lives at the same time
  * swap places in the order, repeatedly. Deterministic. Does nothing for more than
  * MAFAT_MOST_CLIMBED buffers. *total: highest end. MAFAT_ENOMEM. */
-int mafat_extents_climb(size_t *total, struct mafat_extent *extents, int n, struct mafat_heap *heap);
+int mafat_allocations_climb(size_t *total, struct mafat_allocation *extents, int n, struct mafat_heap *heap);
 enum { MAFAT_MOST_CLIMBED = 2048 };
 
 #endif

@@ -3,7 +3,7 @@
 #include "network/dtype.h"
 
 struct account {
-  const struct mafat_lines *lines;
+  const struct mafat_sole_readers *lines;
   const struct mafat_path *path;
   int *last;      /* [operator]: the last layer that reads it; n_layers: it is put out */
   uint64_t alive; /* of whole tensors */
@@ -15,7 +15,7 @@ static const struct mafat_layer *layer_of(const struct account *a, int layer)
   return &a->lines->network->layers[layer];
 }
 
-struct mafat_span mafat_path_span(const struct mafat_lines *l, const struct mafat_path *p, int at, bool axis_y, int part)
+struct mafat_span mafat_path_span(const struct mafat_sole_readers *l, const struct mafat_path *p, int at, bool axis_y, int part)
 {
   const struct mafat_layer *layers = l->network->layers;
   struct mafat_shape end = layers[p->layers[p->length - 1]].out;
@@ -141,7 +141,7 @@ static void find_last(struct account *a)
 }
 
 /* A path runs where its last layer stands: all that it reads is there, and nobody else reads what lies in it. */
-int mafat_published_find(struct mafat_published *out, const struct mafat_lines *lines, const struct mafat_path *path)
+int mafat_published_find(struct mafat_published *out, const struct mafat_sole_readers *lines, const struct mafat_path *path)
 {
   struct account a = {.lines = lines, .path = path, .out = out};
   *out = (struct mafat_published){0, 0};

@@ -44,7 +44,7 @@ struct mafat_rank_request {
 struct mafat_rank_sharing {
   struct mafat_rank_layers layers; /* layers with weights */
   int from; /* index of the first one distributed by weights; not set for whole layers */
-  enum mafat_scheme *schemes;      /* (layers.n) valid from that index on */
+  enum mafat_weight_sharing *schemes;      /* (layers.n) valid from that index on */
 };
 
 const char *mafat_rank_way_name(enum mafat_rank_way way);

@@ -21,11 +21,11 @@ enum state {
 
 struct choice {
   uint64_t exchange; /* of this layer and all behind it */
-  enum mafat_scheme scheme;
+  enum mafat_weight_sharing scheme;
   bool behind;
 };
 
-static bool may_be(enum state state, enum mafat_scheme scheme)
+static bool may_be(enum state state, enum mafat_weight_sharing scheme)
 {
   static const unsigned schemes[N_STATES] = {
       [ON_ROOT] = 1u << MAFAT_FAN_OUT | 1u << MAFAT_FAN_IN | 1u << MAFAT_FUSED_OUT,
@@ -35,7 +35,7 @@ static bool may_be(enum state state, enum mafat_scheme scheme)
   return schemes[state] >> scheme & 1;
 }
 
-static enum state behind(enum mafat_scheme scheme, bool reused)
+static enum state behind(enum mafat_weight_sharing scheme, bool reused)
 {
   if (scheme == MAFAT_FAN_OUT) return reused ? EVERYWHERE : GATHERED;
   return scheme == MAFAT_FUSED_OUT ? SLICED : ON_ROOT;
@@ -51,18 +51,18 @@ static struct choice choose(const struct mafat_rank_layer *l, enum state state, 
 {
   struct choice best = {.exchange = UINT64_MAX};
   for (int scheme = 0; scheme < MAFAT_N_SCHEMES; scheme++) {
-    if (!may_be(state, (enum mafat_scheme)scheme)) continue;
+    if (!may_be(state, (enum mafat_weight_sharing)scheme)) continue;
     for (int reused = 0; reused <= (scheme == MAFAT_FAN_OUT); reused++) {
-      uint64_t rest = next[behind((enum mafat_scheme)scheme, reused)].exchange;
+      uint64_t rest = next[behind((enum mafat_weight_sharing)scheme, reused)].exchange;
       if (rest == UINT64_MAX) continue;
-      rest += mafat_scheme_exchange((enum mafat_scheme)scheme, l, n_ranks, state == EVERYWHERE, reused);
-      if (rest < best.exchange) best = (struct choice){rest, (enum mafat_scheme)scheme, reused};
+      rest += mafat_scheme_exchange((enum mafat_weight_sharing)scheme, l, n_ranks, state == EVERYWHERE, reused);
+      if (rest < best.exchange) best = (struct choice){rest, (enum mafat_weight_sharing)scheme, reused};
     }
   }
   return best;
 }
 
-int mafat_sharing_schemes(enum mafat_scheme *schemes, uint64_t *exchange, const struct mafat_rank_layer *list, int n, int n_ranks,
+int mafat_sharing_schemes(enum mafat_weight_sharing *schemes, uint64_t *exchange, const struct mafat_rank_layer *list, int n, int n_ranks,
                           struct mafat_heap *heap)
 {
   struct choice(*choices)[N_STATES] = mafat_heap_calloc(heap, (size_t)n + 1, sizeof *choices);

@@ -11,7 +11,7 @@ int mafat_sharing_switch(const struct mafat_rank_layer *list, int n, int n_ranks
 
 /* Second program, (5.16) to (5.23): the schemes of layers that exchange least; ties go to the
  * lowest scheme numbers of the first layers. *exchange is in Nths of values. MAFAT_ENOMEM. */
-int mafat_sharing_schemes(enum mafat_scheme *schemes, uint64_t *exchange, const struct mafat_rank_layer *list, int n, int n_ranks,
+int mafat_sharing_schemes(enum mafat_weight_sharing *schemes, uint64_t *exchange, const struct mafat_rank_layer *list, int n, int n_ranks,
                           struct mafat_heap *heap);
 
 /* Measure of a device's load. */

@@ -181,7 +181,7 @@ struct mafat_plan *test_placement_plan(const struct mafat_network *n, int text, 
 }
 
 void test_compare_run(const struct mafat_network *n, const struct mafat_plan *plan, const char *path,
-                      enum mafat_reads_method method, const struct mafat_weights *kept)
+                      enum mafat_read_queue_method method, const struct mafat_weights *kept)
 {
   struct mafat_weights_options o = {.method = method};
   struct mafat_weights *w;

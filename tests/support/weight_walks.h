@@ -33,7 +33,7 @@ int test_walk(const struct mafat_network *n, const struct mafat_plan *plan, stru
               const struct mafat_weights *kept, struct mafat_diagnostic *d);
 /* Opens the weights for the plan, and walks three times. Skips methods that this kernel does without. */
 void test_compare_run(const struct mafat_network *n, const struct mafat_plan *plan, const char *path,
-                      enum mafat_reads_method method, const struct mafat_weights *kept);
+                      enum mafat_read_queue_method method, const struct mafat_weights *kept);
 
 /* Plans with weights anywhere; NULL: the text is none of this network. */
 enum { TEST_N_PLACEMENTS = 6 };

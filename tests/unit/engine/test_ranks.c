@@ -320,7 +320,7 @@ START_TEST(what_crosses_is_the_formula)
 {
   static const struct {
     const char *text; /* %d: parts */
-    enum mafat_scheme schemes[4];
+    enum mafat_weight_sharing schemes[4];
   } rows[] = {{"split(c%1$d:0,c%1$d:1,c%1$d:2,c%1$d:3)", {MAFAT_FAN_OUT, MAFAT_FAN_OUT, MAFAT_FAN_OUT, MAFAT_FAN_OUT}},
               {"split(c%1$d:0-1,c%1$d:2-3)", {MAFAT_FUSED_OUT, MAFAT_FUSED_IN, MAFAT_FUSED_OUT, MAFAT_FUSED_IN}},
               {"split(c%1$d:0,c%1$d:1-2,c%1$d:3)", {MAFAT_FAN_OUT, MAFAT_FUSED_OUT, MAFAT_FUSED_IN, MAFAT_FAN_OUT}}};

@@ -25,7 +25,7 @@ Suite *fdt_suite(void);
 /* ---- critical buffers ---- */
 
 /* B1 to B9 of the thesis, in a layout of 100. */
-static const struct mafat_extent example[] = {{40, 100, 0, 0}, {0, 10, 0, 0},  {10, 50, 0, 0}, {50, 70, 0, 0}, {70, 100, 0, 0},
+static const struct mafat_allocation example[] = {{40, 100, 0, 0}, {0, 10, 0, 0},  {10, 50, 0, 0}, {50, 70, 0, 0}, {70, 100, 0, 0},
                                               {30, 50, 0, 0},  {0, 30, 0, 0}, {80, 100, 0, 0}, {0, 80, 0, 0}};
 enum { N_EXAMPLE = sizeof example / sizeof *example };
 
@@ -50,7 +50,7 @@ END_TEST
 
 START_TEST(what_all_chains_have_is_critical_alone)
 {
-  static const struct mafat_extent fork[] = {{60, 100, 0, 1}, {0, 60, 0, 0}, {0, 60, 1, 1}, {0, 59, 2, 2}};
+  static const struct mafat_allocation fork[] = {{60, 100, 0, 1}, {0, 60, 0, 0}, {0, 60, 1, 1}, {0, 59, 2, 2}};
   int critical[4], n;
   ck_assert_int_eq(mafat_critical_find(critical, &n, fork, 4, 100, MAFAT_CRITICAL_ALONE, NULL), MAFAT_OK);
   ck_assert_int_eq(n, 1);
@@ -63,10 +63,10 @@ END_TEST
 /* One that floats breaks a chain; once it has fallen the chain is whole. */
 START_TEST(buffers_fall_before_chains_are_sought)
 {
-  struct mafat_extent floating[] = {{70, 100, 1, 2}, {10, 50, 0, 1}, {0, 10, 5, 6}};
+  struct mafat_allocation floating[] = {{70, 100, 1, 2}, {10, 50, 0, 1}, {0, 10, 5, 6}};
   int critical[3], n;
   size_t total;
-  ck_assert_int_eq(mafat_extents_settle(&total, floating, 3, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_allocations_settle(&total, floating, 3, NULL), MAFAT_OK);
   ck_assert_uint_eq(total, 70);
   ck_assert_uint_eq(floating[0].begin, 40);
   ck_assert_uint_eq(floating[1].begin, 0);
@@ -76,7 +76,7 @@ START_TEST(buffers_fall_before_chains_are_sought)
 END_TEST
 
 /* All chains, by walking: is one from the layout's end to its beginning through this buffer? */
-static bool leads_down(const struct mafat_extent *e, int n, size_t at)
+static bool leads_down(const struct mafat_allocation *e, int n, size_t at)
 {
   if (at == 0) return true;
   for (int i = 0; i < n; i++)
@@ -84,7 +84,7 @@ static bool leads_down(const struct mafat_extent *e, int n, size_t at)
   return false;
 }
 
-static bool leads_up(const struct mafat_extent *e, int n, size_t at, size_t total)
+static bool leads_up(const struct mafat_allocation *e, int n, size_t at, size_t total)
 {
   if (at == total) return true;
   for (int i = 0; i < n; i++)
@@ -95,12 +95,12 @@ static bool leads_up(const struct mafat_extent *e, int n, size_t at, size_t tota
 START_TEST(chains_are_those_that_walking_finds)
 {
   struct test_rng rng = test_rng((uint64_t)_i);
-  struct mafat_extent e[10];
+  struct mafat_allocation e[10];
   int critical[10], n_critical, n = test_random_int(&rng, 1, 10);
   size_t total = 0;
   for (int i = 0; i < n; i++) {
     size_t begin = (size_t)test_random_int(&rng, 0, 6), size = (size_t)test_random_int(&rng, 1, 4);
-    e[i] = (struct mafat_extent){begin, begin + size, 0, 0};
+    e[i] = (struct mafat_allocation){begin, begin + size, 0, 0};
     if (e[i].end > total) total = e[i].end;
   }
   ck_assert_int_eq(mafat_critical_find(critical, &n_critical, e, n, total, MAFAT_CRITICAL_CHAIN, NULL), MAFAT_OK);
@@ -114,7 +114,7 @@ END_TEST
 
 /* ---- placing ---- */
 
-static bool are_apart(const struct mafat_extent *e, int n)
+static bool are_apart(const struct mafat_allocation *e, int n)
 {
   for (int i = 0; i < n; i++)
     for (int k = 0; k < i; k++)
@@ -127,17 +127,17 @@ static bool are_apart(const struct mafat_extent *e, int n)
 START_TEST(climbing_places_the_published_chain_in_8)
 {
   static const size_t sizes[] = {5, 3, 2, 4};
-  struct mafat_extent chain[4];
+  struct mafat_allocation chain[4];
   size_t total;
-  for (int i = 0; i < 4; i++) chain[i] = (struct mafat_extent){0, sizes[i], i, i + 1};
-  ck_assert_int_eq(mafat_extents_climb(&total, chain, 4, NULL), MAFAT_OK);
+  for (int i = 0; i < 4; i++) chain[i] = (struct mafat_allocation){0, sizes[i], i, i + 1};
+  ck_assert_int_eq(mafat_allocations_climb(&total, chain, 4, NULL), MAFAT_OK);
   ck_assert_uint_eq(total, 8);
   ck_assert(are_apart(chain, 4));
 }
 END_TEST
 
 /* The least of all orders in which they can be placed, each where it finds room lowest. */
-static size_t least_of_orders(struct mafat_extent *e, int n, int placed)
+static size_t least_of_orders(struct mafat_allocation *e, int n, int placed)
 {
   size_t least = SIZE_MAX;
   if (placed == n) {
@@ -146,7 +146,7 @@ static size_t least_of_orders(struct mafat_extent *e, int n, int placed)
     return least;
   }
   for (int i = placed; i < n; i++) {
-    struct mafat_extent first = e[placed], chosen = e[i];
+    struct mafat_allocation first = e[placed], chosen = e[i];
     e[i] = first;
     size_t size = chosen.end - chosen.begin, at = 0;
     for (bool moved = true; moved;) {
@@ -157,7 +157,7 @@ static size_t least_of_orders(struct mafat_extent *e, int n, int placed)
           moved = true;
         }
     }
-    e[placed] = (struct mafat_extent){at, at + size, chosen.first, chosen.last};
+    e[placed] = (struct mafat_allocation){at, at + size, chosen.first, chosen.last};
     size_t found = least_of_orders(e, n, placed + 1);
     least = found < least ? found : least;
     e[i] = chosen;
@@ -170,14 +170,14 @@ static size_t least_of_orders(struct mafat_extent *e, int n, int placed)
 START_TEST(climbing_finds_the_least_of_a_few)
 {
   struct test_rng rng = test_rng((uint64_t)_i);
-  struct mafat_extent e[6], tried[6];
+  struct mafat_allocation e[6], tried[6];
   int n = test_random_int(&rng, 1, 6);
   size_t total;
   for (int i = 0; i < n; i++) {
     int first = test_random_int(&rng, 0, 6);
-    e[i] = tried[i] = (struct mafat_extent){0, (size_t)test_random_int(&rng, 1, 9), first, first + test_random_int(&rng, 0, 3)};
+    e[i] = tried[i] = (struct mafat_allocation){0, (size_t)test_random_int(&rng, 1, 9), first, first + test_random_int(&rng, 0, 3)};
   }
-  ck_assert_int_eq(mafat_extents_climb(&total, e, n, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_allocations_climb(&total, e, n, NULL), MAFAT_OK);
   ck_assert(are_apart(e, n));
   ck_assert_uint_eq(total, least_of_orders(tried, n, 0));
 }
@@ -226,14 +226,14 @@ static struct mafat_network *running_example(void)
 
 enum { CONV1, CONV2, CONV3, POOL, DENSE, N_RUNNING }; /* the flattening only renames */
 
-static struct mafat_lines *lines_of(struct mafat_network *n)
+static struct mafat_sole_readers *lines_of(struct mafat_network *n)
 {
-  struct mafat_lines *lines;
-  ck_assert_int_eq(mafat_lines_make(&lines, n, n->n_layers, NULL), MAFAT_OK);
+  struct mafat_sole_readers *lines;
+  ck_assert_int_eq(mafat_sole_readers_make(&lines, n, n->n_layers, NULL), MAFAT_OK);
   return lines;
 }
 
-static struct mafat_published account(const struct mafat_lines *lines, const struct mafat_path *path)
+static struct mafat_published account(const struct mafat_sole_readers *lines, const struct mafat_path *path)
 {
   struct mafat_published p;
   ck_assert_int_eq(mafat_published_find(&p, lines, path), MAFAT_OK);
@@ -243,12 +243,12 @@ static struct mafat_published account(const struct mafat_lines *lines, const str
 START_TEST(the_running_example_untiled)
 {
   struct mafat_network *n = running_example();
-  struct mafat_lines *lines = lines_of(n);
+  struct mafat_sole_readers *lines = lines_of(n);
   ck_assert_int_eq(n->n_layers, N_RUNNING);
   struct mafat_published p = account(lines, NULL);
   ck_assert_uint_eq(p.bytes, 24576);
   ck_assert_uint_eq(p.macs, 174464);
-  mafat_lines_close(&lines);
+  mafat_sole_readers_close(&lines);
   mafat_network_close(&n);
 }
 END_TEST
@@ -258,7 +258,7 @@ END_TEST
 START_TEST(candidates_of_the_running_example)
 {
   struct mafat_network *n = running_example();
-  struct mafat_lines *lines = lines_of(n);
+  struct mafat_sole_readers *lines = lines_of(n);
   static struct mafat_path p[MAFAT_MOST_PATHS];
   ck_assert_int_eq(mafat_paths_find(p, MAFAT_MOST_PATHS, lines, CONV3), 2);
   for (int i = 0; i < 2; i++) {
@@ -271,7 +271,7 @@ START_TEST(candidates_of_the_running_example)
   }
   ck_assert_int_eq(mafat_paths_find(p, MAFAT_MOST_PATHS, lines, CONV1), 0);
   ck_assert_int_eq(mafat_paths_find(p, MAFAT_MOST_PATHS, lines, CONV2), 0);
-  mafat_lines_close(&lines);
+  mafat_sole_readers_close(&lines);
   mafat_network_close(&n);
 }
 END_TEST
@@ -283,14 +283,14 @@ START_TEST(versions_stop_before_overlap)
   static const struct { enum mafat_tiling tiling; int n, lengths[3]; } expected[] = {
       {MAFAT_TILE_ROWS, 3, {1, 2, 3}}, {MAFAT_TILE_COLS, 2, {1, 3}}, {MAFAT_TILE_BOTH, 3, {1, 2, 3}}};
   struct mafat_network *n = running_example();
-  struct mafat_lines *lines = lines_of(n);
+  struct mafat_sole_readers *lines = lines_of(n);
   int lengths[MAFAT_MOST_VERSIONS];
   for (int i = 0; i < 3; i++) {
     ck_assert_int_eq(mafat_path_lengths(lengths, lines, CONV3, expected[i].tiling, -1), expected[i].n);
     for (int k = 0; k < expected[i].n; k++) ck_assert_int_eq(lengths[k], expected[i].lengths[k]);
     ck_assert_int_eq(mafat_path_lengths(lengths, lines, CONV3, expected[i].tiling, 1), 0);
   }
-  mafat_lines_close(&lines);
+  mafat_sole_readers_close(&lines);
   mafat_network_close(&n);
 }
 END_TEST
@@ -299,7 +299,7 @@ END_TEST
 START_TEST(overlap_of_the_running_example)
 {
   struct mafat_network *n = running_example();
-  struct mafat_lines *lines = lines_of(n);
+  struct mafat_sole_readers *lines = lines_of(n);
   struct mafat_path p = {.tiling = MAFAT_TILE_COLS, .n = 2, .layers = {CONV1, CONV2, CONV3}, .length = 3};
   for (int part = 0; part < 2; part++) {
     struct mafat_span made = mafat_path_span(lines, &p, 0, false, part);
@@ -307,7 +307,7 @@ START_TEST(overlap_of_the_running_example)
     ck_assert_int_eq(read.begin + 1, part ? 3 : 1);
     ck_assert_int_eq(read.end, part ? 8 : 6);
   }
-  mafat_lines_close(&lines);
+  mafat_sole_readers_close(&lines);
   mafat_network_close(&n);
 }
 END_TEST
@@ -317,7 +317,7 @@ START_TEST(three_parts_of_the_running_example)
 {
   static const uint64_t bytes[] = {16512, 16384, 16384, 16384};
   struct mafat_network *n = running_example();
-  struct mafat_lines *lines = lines_of(n);
+  struct mafat_sole_readers *lines = lines_of(n);
   static struct mafat_path p[MAFAT_MOST_PATHS];
   ck_assert_int_eq(mafat_paths_find(p, MAFAT_MOST_PATHS, lines, CONV3), 2);
   for (p->n = 2; p->n <= 25; p->n++) {
@@ -327,7 +327,7 @@ START_TEST(three_parts_of_the_running_example)
   }
   for (int i = 0; i < 3; i++) ck_assert_int_eq(mafat_span_size(mafat_path_part(64, 3, i)), i ? 21 : 22);
   ck_assert_int_eq(mafat_path_part(64, 3, 2).end, 64);
-  mafat_lines_close(&lines);
+  mafat_sole_readers_close(&lines);
   mafat_network_close(&n);
 }
 END_TEST
@@ -335,7 +335,7 @@ END_TEST
 /* ---- the flow on the running example, by the accounting of the publications ---- */
 
 struct example {
-  struct mafat_lines *lines;
+  struct mafat_sole_readers *lines;
   struct mafat_path measured, kept, stands; /* length 0: none */
   int n_measured, n_taken;
 };
@@ -370,7 +370,7 @@ static int take_example(void *user)
 static int find_critical_of_example(void *user, int **tensors, int *n)
 {
   struct example *e = user;
-  struct mafat_extent extents[N_RUNNING];
+  struct mafat_allocation extents[N_RUNNING];
   size_t total;
   for (int t = 0; t < N_RUNNING; t++) {
     size_t bytes = (size_t)mafat_tensor_bytes(e->lines->network, t);
@@ -378,9 +378,9 @@ static int find_critical_of_example(void *user, int **tensors, int *n)
       int c = e->lines->network->layers[t].out.c;
       if (e->stands.layers[i] == t) bytes = bytes / (size_t)c * (size_t)mafat_span_size(mafat_path_part(c, e->stands.n, 0));
     }
-    extents[t] = (struct mafat_extent){0, bytes, t, t + 1};
+    extents[t] = (struct mafat_allocation){0, bytes, t, t + 1};
   }
-  ck_assert_int_eq(mafat_extents_climb(&total, extents, N_RUNNING, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_allocations_climb(&total, extents, N_RUNNING, NULL), MAFAT_OK);
   ck_assert_uint_eq(total, e->stands.length ? 16384 : 24576);
   *tensors = calloc(N_RUNNING, sizeof **tensors);
   return mafat_critical_find(*tensors, n, extents, N_RUNNING, total, MAFAT_CRITICAL_CHAIN, NULL);
@@ -417,7 +417,7 @@ START_TEST(the_flow_of_the_running_example)
   ck_assert_uint_eq(account(e.lines, flow.applied).macs, account(e.lines, NULL).macs);
   ck_assert_int_eq(e.n_taken, 2); /* untiled, and this */
   ck_assert_int_eq(e.n_measured, 1 + 2 * 24);
-  mafat_lines_close(&e.lines);
+  mafat_sole_readers_close(&e.lines);
   mafat_network_close(&n);
 }
 END_TEST

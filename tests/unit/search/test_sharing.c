@@ -160,7 +160,7 @@ static const struct mafat_rank_layer example[4] = {
 START_TEST(exchanges_of_the_example)
 {
   static const struct {
-    enum mafat_scheme schemes[4];
+    enum mafat_weight_sharing schemes[4];
     uint64_t values;
   } rows[] = {{{MAFAT_FAN_OUT, MAFAT_FAN_OUT, MAFAT_FAN_OUT, MAFAT_FAN_OUT}, 34},
               {{MAFAT_FAN_IN, MAFAT_FAN_IN, MAFAT_FAN_IN, MAFAT_FAN_IN}, 48},
@@ -188,8 +188,8 @@ START_TEST(least_exchange_of_the_example)
     int ranks;
     uint64_t nths, outputs;
   } rows[] = {{2, 44, 68}, {3, 128, 200}, {4, 252, 396}, {6, 620, 980}};
-  const enum mafat_scheme all[4] = {MAFAT_FAN_OUT, MAFAT_FAN_OUT, MAFAT_FAN_OUT, MAFAT_FAN_OUT};
-  enum mafat_scheme schemes[4];
+  const enum mafat_weight_sharing all[4] = {MAFAT_FAN_OUT, MAFAT_FAN_OUT, MAFAT_FAN_OUT, MAFAT_FAN_OUT};
+  enum mafat_weight_sharing schemes[4];
   uint64_t exchange;
   ck_assert_int_eq(mafat_sharing_schemes(schemes, &exchange, example, 4, rows[_i].ranks, NULL), MAFAT_OK);
   ck_assert_uint_eq(exchange, rows[_i].nths);
@@ -308,7 +308,7 @@ END_TEST
 START_TEST(exchange_on_six_ranks)
 {
   static const uint64_t outputs[] = {30163054, 1968053, 21157547, 10577793}, least[] = {21868778, 1215200, 16558080, 6893320};
-  enum mafat_scheme schemes[MOST_LAYERS], all[MOST_LAYERS] = {MAFAT_FAN_OUT};
+  enum mafat_weight_sharing schemes[MOST_LAYERS], all[MOST_LAYERS] = {MAFAT_FAN_OUT};
   struct model m;
   uint64_t exchange;
   table[_i].build(&m, false);
@@ -322,7 +322,7 @@ END_TEST
 
 /* ---- beside all that there is ---- */
 
-static bool allowed(const enum mafat_scheme *s, int n)
+static bool allowed(const enum mafat_weight_sharing *s, int n)
 {
   for (int i = 0; i < n; i++)
     if ((s[i] == MAFAT_FUSED_IN) != (i > 0 && s[i - 1] == MAFAT_FUSED_OUT)) return false;
@@ -333,13 +333,13 @@ START_TEST(no_schemes_exchange_less)
 {
   struct test_rng rng = test_rng((uint64_t)_i);
   struct mafat_rank_layer list[6];
-  enum mafat_scheme schemes[6], found[6];
+  enum mafat_weight_sharing schemes[6], found[6];
   int n = test_random_int(&rng, 1, 6), n_ranks = test_random_int(&rng, 2, 9), all = 1;
   uint64_t least = UINT64_MAX, exchange;
   for (int i = 0; i < n; i++, all *= MAFAT_N_SCHEMES)
     list[i] = (struct mafat_rank_layer){.in = (uint64_t)test_random_int(&rng, 1, 50), .out = (uint64_t)test_random_int(&rng, 1, 50)};
   for (int code = 0; code < all; code++) {
-    for (int i = 0, rest = code; i < n; i++, rest /= MAFAT_N_SCHEMES) schemes[i] = (enum mafat_scheme)(rest % MAFAT_N_SCHEMES);
+    for (int i = 0, rest = code; i < n; i++, rest /= MAFAT_N_SCHEMES) schemes[i] = (enum mafat_weight_sharing)(rest % MAFAT_N_SCHEMES);
     if (allowed(schemes, n) && (exchange = mafat_schemes_exchange(schemes, list, n, n_ranks)) < least) least = exchange;
   }
   ck_assert_int_eq(mafat_sharing_schemes(found, &exchange, list, n, n_ranks, NULL), MAFAT_OK);

@@ -309,7 +309,7 @@ START_TEST(any_way_of_reading_reads_several_files)
 {
   struct pair p = make_pair(0);
   struct mafat_plan *plan = test_placement_plan(p.twin, 0, 2, false);
-  test_compare_run(p.twin, plan, paths[0], (enum mafat_reads_method)_i, p.kept);
+  test_compare_run(p.twin, plan, paths[0], (enum mafat_read_queue_method)_i, p.kept);
   mafat_plan_close(&plan);
   close_pair(&p);
 }

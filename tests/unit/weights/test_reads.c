@@ -108,27 +108,27 @@ static size_t cached_pages(const struct file *f)
   return n;
 }
 
-static bool has_method(const char *path, enum mafat_reads_method method)
+static bool has_method(const char *path, enum mafat_read_queue_method method)
 {
   struct mafat_diagnostic d = {""};
-  struct mafat_reads *r = NULL;
-  int code = mafat_reads_open(&r, path, method, &d);
+  struct mafat_read_queue *r = NULL;
+  int code = mafat_read_queue_open(&r, path, method, &d);
   ck_assert_msg(code == MAFAT_OK || code == MAFAT_EUNSUPPORTED, "%s", d.text);
-  mafat_reads_close(&r);
+  mafat_read_queue_close(&r);
   return code == MAFAT_OK;
 }
 
-static struct mafat_reads *open_reads(const struct file *f, enum mafat_reads_method method)
+static struct mafat_read_queue *open_reads(const struct file *f, enum mafat_read_queue_method method)
 {
   struct mafat_diagnostic d = {""};
-  struct mafat_reads *r = NULL;
-  int code = mafat_reads_open(&r, f->path, method, &d);
+  struct mafat_read_queue *r = NULL;
+  int code = mafat_read_queue_open(&r, f->path, method, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
-  size_t alignment = mafat_reads_alignment(r);
+  size_t alignment = mafat_read_queue_alignment(r);
   ck_assert(alignment > 0 && alignment <= PAGE && (alignment & (alignment - 1)) == 0);
-  ck_assert_uint_eq(mafat_reads_file_bytes(r), f->bytes);
-  ck_assert_uint_eq(mafat_reads_bytes(r), 0);
-  if (method != MAFAT_READS_AUTO) ck_assert_str_eq(mafat_reads_method_name(r), method_names[method]);
+  ck_assert_uint_eq(mafat_read_queue_file_bytes(r), f->bytes);
+  ck_assert_uint_eq(mafat_read_queue_bytes(r), 0);
+  if (method != MAFAT_READS_AUTO) ck_assert_str_eq(mafat_read_queue_method_name(r), method_names[method]);
   return r;
 }
 
@@ -208,7 +208,7 @@ static void run_refused(const struct refusals *refusals, void (*body)(const void
 
 struct way {
   const struct file *file;
-  enum mafat_reads_method method;
+  enum mafat_read_queue_method method;
   bool cached; /* instead, as a file that lies in the page cache is read */
 };
 
@@ -218,7 +218,7 @@ enum { N_METHODS = 3, N_WAYS = 2 * N_METHODS };
 static void run_way(int i, const struct file *file, void (*body)(const void *))
 {
   static const struct refusals no_direct = {.direct = true};
-  const struct way way = {.file = file, .method = (enum mafat_reads_method)(MAFAT_READS_URING + i % N_METHODS)};
+  const struct way way = {.file = file, .method = (enum mafat_read_queue_method)(MAFAT_READS_URING + i % N_METHODS)};
   if (!has_method(file->path, way.method)) printf("skip reads by %s: refused\n", method_names[way.method]);
   else if (i < N_METHODS) body(&way);
   else run_refused(&no_direct, body, &way);
@@ -229,29 +229,29 @@ struct request {
   char *memory;
 };
 
-static struct request random_request(struct test_rng *rng, const struct mafat_reads *r, char *memory)
+static struct request random_request(struct test_rng *rng, const struct mafat_read_queue *r, char *memory)
 {
-  size_t a = mafat_reads_alignment(r), file = (size_t)mafat_reads_file_bytes(r);
+  size_t a = mafat_read_queue_alignment(r), file = (size_t)mafat_read_queue_file_bytes(r);
   size_t offset = a * (size_t)test_random_int(rng, 0, (int)((file - 1) / a));
   size_t bytes = a * (size_t)test_random_int(rng, 1, (int)(test_random_chance(rng, 50) ? MOST_READ / a : 4));
   return (struct request){.offset = offset, .bytes = bytes, .memory = memory};
 }
 
 /* Waits, and compares with the file as far as it goes. Returns the bytes that it had. */
-static size_t await_request(struct mafat_reads *r, const struct file *f, unsigned slot, const struct request *q)
+static size_t await_request(struct mafat_read_queue *r, const struct file *f, unsigned slot, const struct request *q)
 {
   struct mafat_diagnostic d = {""};
   size_t there = f->bytes - q->offset < q->bytes ? f->bytes - q->offset : q->bytes;
-  int code = mafat_reads_wait(r, slot, &d);
+  int code = mafat_read_queue_wait(r, slot, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   ck_assert_msg(memcmp(q->memory, f->content + q->offset, there) == 0, "%zu bytes at %zu", q->bytes, q->offset);
   return there;
 }
 
-static void submit(struct mafat_reads *r, unsigned slot, const struct request *q)
+static void submit(struct mafat_read_queue *r, unsigned slot, const struct request *q)
 {
   struct mafat_diagnostic d = {""};
-  int code = mafat_reads_submit(r, slot, q->memory, q->bytes, q->offset, &d);
+  int code = mafat_read_queue_submit(r, slot, q->memory, q->bytes, q->offset, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
 }
 
@@ -269,13 +269,13 @@ static void tick(int microseconds)
   setitimer(ITIMER_REAL, &every, NULL);
 }
 
-static struct mafat_reads *open_cached(const struct file *f)
+static struct mafat_read_queue *open_cached(const struct file *f)
 {
   struct mafat_diagnostic d = {""};
-  struct mafat_reads *r = NULL;
-  ck_assert_msg(mafat_reads_open_cached(&r, f->path, &d) == MAFAT_OK, "%s", d.text);
-  ck_assert_str_eq(mafat_reads_method_name(r), "read");
-  ck_assert(!mafat_reads_direct(r));
+  struct mafat_read_queue *r = NULL;
+  ck_assert_msg(mafat_read_queue_open_cached(&r, f->path, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_str_eq(mafat_read_queue_method_name(r), "read");
+  ck_assert(!mafat_read_queue_direct(r));
   return r;
 }
 
@@ -283,7 +283,7 @@ static struct mafat_reads *open_cached(const struct file *f)
 static void read_at_random(const void *argument)
 {
   const struct way *w = argument;
-  struct mafat_reads *r = w->cached ? open_cached(w->file) : open_reads(w->file, w->method);
+  struct mafat_read_queue *r = w->cached ? open_cached(w->file) : open_reads(w->file, w->method);
   char *memory = map_memory((size_t)MAFAT_READS_DEPTH * MOST_READ);
   struct request requests[MAFAT_READS_DEPTH] = {{0}};
   struct test_rng rng = test_rng(17);
@@ -299,8 +299,8 @@ static void read_at_random(const void *argument)
   tick(0);
   for (unsigned slot = 0; slot < MAFAT_READS_DEPTH; slot++)
     if (requests[slot].bytes) expected += await_request(r, w->file, slot, &requests[slot]);
-  ck_assert_uint_eq(mafat_reads_bytes(r), expected);
-  mafat_reads_close(&r);
+  ck_assert_uint_eq(mafat_read_queue_bytes(r), expected);
+  mafat_read_queue_close(&r);
   ck_assert_ptr_null(r);
   munmap(memory, (size_t)MAFAT_READS_DEPTH * MOST_READ);
 }
@@ -344,15 +344,15 @@ END_TEST
 static void read_end(const void *argument)
 {
   const struct way *w = argument;
-  struct mafat_reads *r = open_reads(w->file, w->method);
+  struct mafat_read_queue *r = open_reads(w->file, w->method);
   char *memory = map_memory(2 * MOST_READ);
-  size_t a = mafat_reads_alignment(r), last = (w->file->bytes - 1) / a * a;
+  size_t a = mafat_read_queue_alignment(r), last = (w->file->bytes - 1) / a * a;
   const struct request requests[] = {{last, a, memory}, {last, MOST_READ, memory}, {0, MOST_READ, memory + MOST_READ}};
   for (int i = 0; i < 3; i++) {
     submit(r, 5, &requests[i]);
     await_request(r, w->file, 5, &requests[i]);
   }
-  mafat_reads_close(&r);
+  mafat_read_queue_close(&r);
   munmap(memory, 2 * MOST_READ);
 }
 
@@ -373,16 +373,16 @@ static void read_far(const void *argument)
   const struct way *w = argument;
   const uint64_t far = UINT64_C(5) << 30;
   struct mafat_diagnostic d = {""};
-  struct mafat_reads *r = NULL;
+  struct mafat_read_queue *r = NULL;
   char *memory = map_memory(2 * PAGE);
-  ck_assert_msg(mafat_reads_open(&r, w->file->path, w->method, &d) == MAFAT_OK, "%s", d.text);
-  ck_assert_uint_eq(mafat_reads_file_bytes(r), far + 3);
-  ck_assert_msg(mafat_reads_submit(r, 0, memory, PAGE, far, &d) == MAFAT_OK, "%s", d.text);
-  ck_assert_msg(mafat_reads_submit(r, 1, memory + PAGE, PAGE, far - PAGE, &d) == MAFAT_OK, "%s", d.text);
-  ck_assert_msg(mafat_reads_wait(r, 0, &d) == MAFAT_OK && mafat_reads_wait(r, 1, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_read_queue_open(&r, w->file->path, w->method, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_uint_eq(mafat_read_queue_file_bytes(r), far + 3);
+  ck_assert_msg(mafat_read_queue_submit(r, 0, memory, PAGE, far, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_read_queue_submit(r, 1, memory + PAGE, PAGE, far - PAGE, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_read_queue_wait(r, 0, &d) == MAFAT_OK && mafat_read_queue_wait(r, 1, &d) == MAFAT_OK, "%s", d.text);
   ck_assert_int_eq(memcmp(memory, "far", 3), 0);
   ck_assert_int_eq(memory[PAGE], 0);
-  mafat_reads_close(&r);
+  mafat_read_queue_close(&r);
   munmap(memory, 2 * PAGE);
 }
 
@@ -400,9 +400,9 @@ END_TEST
 static void leave_no_pages(const void *argument)
 {
   const struct way *w = argument;
-  struct mafat_reads *r = open_reads(w->file, w->method);
+  struct mafat_read_queue *r = open_reads(w->file, w->method);
   enum { STREAMS = 3, PIECE = 300 * 64, ROOM = 5 * PAGE }; /* no whole pages where that need not be */
-  size_t a = mafat_reads_alignment(r), piece = PIECE / a * a;
+  size_t a = mafat_read_queue_alignment(r), piece = PIECE / a * a;
   char *memory = map_memory(STREAMS * ROOM);
   struct request requests[STREAMS] = {{0}};
   unsigned slot = 0;
@@ -413,7 +413,7 @@ static void leave_no_pages(const void *argument)
   }
   for (unsigned s = 0; s < STREAMS; s++) await_request(r, w->file, s, &requests[s]);
   ck_assert_uint_eq(cached_pages(w->file), 0);
-  mafat_reads_close(&r);
+  mafat_read_queue_close(&r);
   ck_assert_uint_eq(cached_pages(w->file), 0);
   munmap(memory, STREAMS * ROOM);
 }
@@ -430,21 +430,21 @@ END_TEST
 static void allocate_nothing(const void *argument)
 {
   const struct way *w = argument;
-  struct mafat_reads *r = open_reads(w->file, w->method);
+  struct mafat_read_queue *r = open_reads(w->file, w->method);
   char *memory = map_memory((size_t)MAFAT_READS_DEPTH * PAGE);
   long asked, unfreed;
   failing_malloc_arm(-1);
   for (int round = 0; round < 3; round++) {
     for (unsigned slot = 0; slot < MAFAT_READS_DEPTH; slot++)
-      mafat_reads_submit(r, slot, memory + slot * (size_t)PAGE, PAGE, slot * (uint64_t)PAGE, NULL);
-    for (unsigned slot = 0; slot < MAFAT_READS_DEPTH; slot++) mafat_reads_wait(r, slot, NULL);
+      mafat_read_queue_submit(r, slot, memory + slot * (size_t)PAGE, PAGE, slot * (uint64_t)PAGE, NULL);
+    for (unsigned slot = 0; slot < MAFAT_READS_DEPTH; slot++) mafat_read_queue_wait(r, slot, NULL);
   }
   asked = failing_malloc_disarm(&unfreed);
   ck_assert_int_eq(asked, 0);
   ck_assert_int_eq(unfreed, 0);
-  ck_assert_uint_eq(mafat_reads_bytes(r), 3ull * MAFAT_READS_DEPTH * PAGE);
+  ck_assert_uint_eq(mafat_read_queue_bytes(r), 3ull * MAFAT_READS_DEPTH * PAGE);
   ck_assert(memcmp(memory, w->file->content, (size_t)MAFAT_READS_DEPTH * PAGE) == 0);
-  mafat_reads_close(&r);
+  mafat_read_queue_close(&r);
   munmap(memory, (size_t)MAFAT_READS_DEPTH * PAGE);
 }
 
@@ -460,12 +460,12 @@ END_TEST
 static void close_while_reading(const void *argument)
 {
   const struct way *w = argument;
-  struct mafat_reads *r = open_reads(w->file, w->method);
+  struct mafat_read_queue *r = open_reads(w->file, w->method);
   size_t bytes = (size_t)16 * MOST_READ;
   char *memory = map_memory(bytes);
   for (unsigned slot = 0; slot < 16; slot++)
     submit(r, slot, &(struct request){slot * (size_t)MOST_READ, MOST_READ, memory + slot * (size_t)MOST_READ});
-  mafat_reads_close(&r);
+  mafat_read_queue_close(&r);
   ck_assert(memcmp(memory, w->file->content, bytes) == 0);
   munmap(memory, bytes);
 }
@@ -485,15 +485,15 @@ static void read_truncated(const void *argument)
   const struct way *w = argument;
   enum { END = 100001, BEFORE = 98304 };
   struct mafat_diagnostic d = {""};
-  struct mafat_reads *r = open_reads(w->file, w->method);
+  struct mafat_read_queue *r = open_reads(w->file, w->method);
   char *memory = map_memory(MOST_READ), expected[128];
   ck_assert_int_eq(mafat_reads_check(r, &d), MAFAT_OK);
   ck_assert_int_eq(truncate(w->file->path, END), 0);
   static const struct { size_t offset, bytes, end; } rows[] = {
       {BEFORE, PAGE, END}, {BEFORE - PAGE, MOST_READ, END}, {BEFORE + 2 * PAGE, MOST_READ, BEFORE + 2 * PAGE}};
   for (int i = 0; i < 3; i++) {
-    int code = mafat_reads_submit(r, 1, memory, rows[i].bytes, rows[i].offset, &d);
-    if (code == MAFAT_OK) code = mafat_reads_wait(r, 1, &d);
+    int code = mafat_read_queue_submit(r, 1, memory, rows[i].bytes, rows[i].offset, &d);
+    if (code == MAFAT_OK) code = mafat_read_queue_wait(r, 1, &d);
     ck_assert_msg(code == MAFAT_EFORMAT, "%s: %s", mafat_error_name(code), d.text);
     snprintf(expected, sizeof expected, "%s: ended while being read, at byte %zu", w->file->path, rows[i].end);
     ck_assert_str_eq(d.text, expected);
@@ -504,7 +504,7 @@ static void read_truncated(const void *argument)
   snprintf(expected, sizeof expected, "%s: had %d bytes when opened, now %d", w->file->path, FILE_BYTES, END);
   ck_assert_int_eq(mafat_reads_check(r, &d), MAFAT_EIO);
   ck_assert_str_eq(d.text, expected);
-  mafat_reads_close(&r);
+  mafat_read_queue_close(&r);
   munmap(memory, MOST_READ);
 }
 
@@ -521,19 +521,19 @@ static void read_into_nowhere(const void *argument)
 {
   const struct way *w = argument;
   struct mafat_diagnostic d = {""};
-  struct mafat_reads *r = open_reads(w->file, w->method);
+  struct mafat_read_queue *r = open_reads(w->file, w->method);
   char *memory = map_memory(4 * PAGE);
   ck_assert_int_eq(mprotect(memory + 2 * PAGE, 2 * PAGE, PROT_NONE), 0);
   for (size_t good = 0; good <= 2 * PAGE; good += PAGE) {
-    int code = mafat_reads_submit(r, 7, memory + 2 * PAGE - good, good + PAGE, PAGE, &d);
-    if (code == MAFAT_OK) code = mafat_reads_wait(r, 7, &d);
+    int code = mafat_read_queue_submit(r, 7, memory + 2 * PAGE - good, good + PAGE, PAGE, &d);
+    if (code == MAFAT_OK) code = mafat_read_queue_wait(r, 7, &d);
     ck_assert_int_eq(code, MAFAT_EIO);
     ck_assert_msg(strstr(d.text, ": cannot read at byte ") && strstr(d.text, strerror(EFAULT)), "%s", d.text);
     const struct request sound = {0, 2 * PAGE, memory};
     submit(r, 7, &sound);
     await_request(r, w->file, 7, &sound);
   }
-  mafat_reads_close(&r);
+  mafat_read_queue_close(&r);
   munmap(memory, 4 * PAGE);
 }
 
@@ -581,12 +581,12 @@ START_TEST(a_file_that_is_not_what_was_opened_is_noticed)
 {
   struct mafat_diagnostic d = {""};
   struct file f = make_file("/var/tmp", 5000);
-  struct mafat_reads *r = open_reads(&f, MAFAT_READS_AUTO);
+  struct mafat_read_queue *r = open_reads(&f, MAFAT_READS_AUTO);
   ck_assert_int_eq(mafat_reads_check(r, &d), MAFAT_OK);
   changes[_i].make(&f);
   ck_assert_int_eq(mafat_reads_check(r, &d), MAFAT_EIO);
   ck_assert_msg(strstr(d.text, f.path) && strstr(d.text, changes[_i].says), "%s", d.text);
-  mafat_reads_close(&r);
+  mafat_read_queue_close(&r);
   remove_file(&f);
 }
 END_TEST
@@ -595,8 +595,8 @@ static void check_refused(const char *path, int expected, const char *says)
 {
   for (int method = MAFAT_READS_AUTO; method <= MAFAT_READS_THREAD; method++) {
     struct mafat_diagnostic d = {""};
-    struct mafat_reads *r = NULL;
-    int code = mafat_reads_open(&r, path, (enum mafat_reads_method)method, &d);
+    struct mafat_read_queue *r = NULL;
+    int code = mafat_read_queue_open(&r, path, (enum mafat_read_queue_method)method, &d);
     ck_assert_ptr_null(r);
     ck_assert_msg(code == expected && strstr(d.text, path) && strstr(d.text, says), "%s: %s", mafat_error_name(code), d.text);
   }
@@ -621,11 +621,11 @@ START_TEST(an_empty_file_opens)
 {
   struct mafat_diagnostic d = {""};
   struct file f = make_file("/var/tmp", 0);
-  struct mafat_reads *r = open_reads(&f, MAFAT_READS_AUTO);
+  struct mafat_read_queue *r = open_reads(&f, MAFAT_READS_AUTO);
   ck_assert_int_eq(mafat_reads_check(r, &d), MAFAT_OK);
-  mafat_reads_close(&r);
-  mafat_reads_close(&r);
-  mafat_reads_close(NULL);
+  mafat_read_queue_close(&r);
+  mafat_read_queue_close(&r);
+  mafat_read_queue_close(NULL);
   remove_file(&f);
 }
 END_TEST
@@ -636,10 +636,10 @@ START_TEST(refused_memory_is_reported_and_nothing_leaks)
   long n = 1, unfreed;
   for (long i = -1; i < n; i++) {
     struct mafat_diagnostic d = {""};
-    struct mafat_reads *r = NULL;
+    struct mafat_read_queue *r = NULL;
     failing_malloc_arm(i);
-    int code = mafat_reads_open(&r, f.path, MAFAT_READS_AUTO, &d);
-    mafat_reads_close(&r);
+    int code = mafat_read_queue_open(&r, f.path, MAFAT_READS_AUTO, &d);
+    mafat_read_queue_close(&r);
     long asked = failing_malloc_disarm(&unfreed);
     if (i < 0) n = asked;
     ck_assert_msg(code == (i < 0 ? MAFAT_OK : MAFAT_ENOMEM), "allocation %ld: %s", i, d.text);
@@ -680,15 +680,15 @@ static void open_as_expected(const void *argument)
 {
   const struct expectation *e = argument;
   const struct way way = {.file = e->file, .method = MAFAT_READS_AUTO};
-  struct mafat_reads *r = open_reads(e->file, MAFAT_READS_AUTO);
-  ck_assert_msg(strcmp(mafat_reads_method_name(r), e->method) == 0, "refused: %s; expected %s, found %s", e->row->name,
-                e->method, mafat_reads_method_name(r));
-  ck_assert_int_eq(mafat_reads_direct(r), e->direct);
-  mafat_reads_close(&r);
+  struct mafat_read_queue *r = open_reads(e->file, MAFAT_READS_AUTO);
+  ck_assert_msg(strcmp(mafat_read_queue_method_name(r), e->method) == 0, "refused: %s; expected %s, found %s", e->row->name,
+                e->method, mafat_read_queue_method_name(r));
+  ck_assert_int_eq(mafat_read_queue_direct(r), e->direct);
+  mafat_read_queue_close(&r);
   read_at_random(&way);
   struct mafat_diagnostic d = {""};
   if (!e->row->no_uring) return;
-  ck_assert_int_eq(mafat_reads_open(&r, e->file->path, MAFAT_READS_URING, &d), MAFAT_EUNSUPPORTED);
+  ck_assert_int_eq(mafat_read_queue_open(&r, e->file->path, MAFAT_READS_URING, &d), MAFAT_EUNSUPPORTED);
   ck_assert_msg(strstr(d.text, e->file->path) != NULL, "%s", d.text);
   ck_assert_ptr_null(r);
 }
@@ -697,9 +697,9 @@ START_TEST(where_the_kernel_refuses_a_method_the_next_is_taken)
 {
   const struct fallback *row = &fallbacks[_i];
   struct file f = make_file("/var/tmp", FILE_BYTES);
-  struct mafat_reads *r = open_reads(&f, MAFAT_READS_AUTO);
-  struct expectation e = {.file = &f, .row = row, .direct = mafat_reads_direct(r) && !row->refusals.direct};
-  mafat_reads_close(&r);
+  struct mafat_read_queue *r = open_reads(&f, MAFAT_READS_AUTO);
+  struct expectation e = {.file = &f, .row = row, .direct = mafat_read_queue_direct(r) && !row->refusals.direct};
+  mafat_read_queue_close(&r);
   bool uring = has_method(f.path, MAFAT_READS_URING) && !row->no_uring;
   bool aio = e.direct && has_method(f.path, MAFAT_READS_AIO) && !row->no_aio;
   e.method = uring ? "io_uring" : aio ? "aio" : "thread";
@@ -712,8 +712,8 @@ static void find_unreadable(const void *argument)
 {
   const struct file *f = argument;
   struct mafat_diagnostic d = {""};
-  struct mafat_reads *r = NULL;
-  ck_assert_int_eq(mafat_reads_open(&r, f->path, MAFAT_READS_AUTO, &d), MAFAT_EIO);
+  struct mafat_read_queue *r = NULL;
+  ck_assert_int_eq(mafat_read_queue_open(&r, f->path, MAFAT_READS_AUTO, &d), MAFAT_EIO);
   ck_assert_msg(strstr(d.text, f->path) && strstr(d.text, strerror(EIO)), "%s", d.text);
   ck_assert_ptr_null(r);
 }
@@ -760,9 +760,9 @@ END_TEST
 /* A ring of io_uring passes filters of system calls by: its entries are no calls. */
 START_TEST(a_ring_can_do_nothing_but_read)
 {
-  void *memory = calloc(1, mafat_reads_uring.ring_bytes);
+  void *memory = calloc(1, mafat_read_queue_uring.ring_bytes);
   struct io_uring_cqe *done;
-  if (mafat_reads_uring.open(memory) == 0) {
+  if (mafat_read_queue_uring.open(memory) == 0) {
     struct io_uring *ring = memory; /* its first member */
     const int refused[] = {IORING_OP_OPENAT, IORING_OP_WRITEV, IORING_OP_CONNECT, IORING_OP_NOP};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
@@ -775,7 +775,7 @@ START_TEST(a_ring_can_do_nothing_but_read)
       io_uring_cqe_seen(ring, done);
     }
     ck_assert_int_ne(io_uring_register_eventfd(ring, 0), 0);
-    mafat_reads_uring.close(memory);
+    mafat_read_queue_uring.close(memory);
   }
   free(memory);
 }

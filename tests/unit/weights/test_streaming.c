@@ -39,7 +39,7 @@ static struct mafat_network *random_network(uint64_t seed, bool whole_maps)
 
 /* ---- the same bytes ---- */
 
-static void compare_plans(const struct mafat_network *n, enum mafat_reads_method method)
+static void compare_plans(const struct mafat_network *n, enum mafat_read_queue_method method)
 {
   struct mafat_weights *kept = test_open_kept(test_darknet_path, n, n->n_layers);
   for (int text = 0; text < test_slow_rows(TEST_N_PLACEMENTS); text++)
@@ -82,7 +82,7 @@ START_TEST(any_way_of_reading_gives_the_same_slices)
 {
   struct mafat_network *n = test_network(test_wide_cfg);
   test_write_both(n, 1);
-  compare_plans(n, (enum mafat_reads_method)_i);
+  compare_plans(n, (enum mafat_read_queue_method)_i);
   mafat_network_close(&n);
 }
 END_TEST
