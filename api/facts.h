@@ -1,4 +1,4 @@
-/* Fills the public header's structs of facts from models and queries. */
+/* Fills the public header's structs of facts from models and dry runs. */
 #ifndef MAFAT_API_FACTS_H
 #define MAFAT_API_FACTS_H
 

@@ -1,6 +1,6 @@
 /* Measures the process footprint: everything that a run needs besides weights and arena, whatever
  * the plan. It consists of this process now, and of the picture's decoder, taken from the picture's
- * header. Used by models and by queries.
+ * header. Used by models and by dry runs.
  *
  * The kernel maps a program's code when it is entered, 64 KB around a fault if cached. To measure
  * the process before anything runs, code that a run will enter is made resident first: it is

@@ -108,7 +108,7 @@ struct mafat_model_options {
   size_t memory_bytes;  /* budget for the whole process; default: the smallest limit of its cgroups,
                            else the available memory */
   const char *memory_name; /* its name in messages; default "memory_bytes". Must stay until the
-                           model or query is closed */
+                           model or dry run is closed */
   const char *plan;     /* mafat-plan(7); default: the search finds one */
   const char *search;   /* its name and parameters: "motes:beam=8,delta=1.1"; default "best": the
                            plan predicted to be the fastest within the budget.

@@ -253,59 +253,59 @@ private:
 };
 
 /* Dry run: plans and their cost, without running. */
-class query {
+class dry_run {
 public:
   /* Without weights: Darknet's are assumed. */
-  explicit query(const std::string &path, const options &with = options()) { open(path.c_str(), nullptr, with); }
-  query(const std::string &cfg, const std::string &weights, const options &with = options())
+  explicit dry_run(const std::string &path, const options &with = options()) { open(path.c_str(), nullptr, with); }
+  dry_run(const std::string &cfg, const std::string &weights, const options &with = options())
   {
     open(cfg.c_str(), weights.c_str(), with);
   }
-  explicit query(const mafat_file &file, const options &with = options()) { open(file, nullptr, with); }
-  query(const mafat_file &cfg, const mafat_file &weights, const options &with = options()) { open(cfg, &weights, with); }
+  explicit dry_run(const mafat_file &file, const options &with = options()) { open(file, nullptr, with); }
+  dry_run(const mafat_file &cfg, const mafat_file &weights, const options &with = options()) { open(cfg, &weights, with); }
 
   /* Calls use(plan facts) for a budget; 0: the options'. Its texts are valid until it returns. */
-  template <class Use> void answer(std::size_t budget_bytes, Use use) const
+  template <class Use> void report(std::size_t budget_bytes, Use use) const
   {
     diagnostic d;
-    mafat_answer *found;
-    d.check(mafat_query_answer(&found, get(), budget_bytes, d));
-    const handle<mafat_answer, mafat_answer_close> closed(found);
+    mafat_plan_report *found;
+    d.check(mafat_dry_run_report(&found, get(), budget_bytes, d));
+    const handle<mafat_plan_report, mafat_plan_report_close> closed(found);
     mafat_plan_facts f = sized<mafat_plan_facts>();
-    mafat_answer_describe(found, &f);
+    mafat_plan_report_describe(found, &f);
     use(f);
   }
-  mafat_query_facts facts() const
+  mafat_dry_run_facts facts() const
   {
-    mafat_query_facts f = sized<mafat_query_facts>();
-    mafat_query_describe(get(), &f);
+    mafat_dry_run_facts f = sized<mafat_dry_run_facts>();
+    mafat_dry_run_describe(get(), &f);
     return f;
   }
   /* By rising bytes and falling milliseconds. */
   std::vector<mafat_front_facts> front() const
   {
     std::vector<mafat_front_facts> plans(static_cast<std::size_t>(facts().n_front), sized<mafat_front_facts>());
-    for (std::size_t i = 0; i < plans.size(); i++) mafat_query_front(get(), static_cast<int>(i), &plans[i]);
+    for (std::size_t i = 0; i < plans.size(); i++) mafat_dry_run_front(get(), static_cast<int>(i), &plans[i]);
     return plans;
   }
 
-  mafat_query *get() const noexcept { return handle_.get(); }
+  mafat_dry_run *get() const noexcept { return handle_.get(); }
 
 private:
-  handle<mafat_query, mafat_query_close> handle_;
+  handle<mafat_dry_run, mafat_dry_run_close> handle_;
 
   void open(const char *cfg, const char *weights, const options &with)
   {
     diagnostic d;
-    mafat_query *opened;
-    d.check(mafat_query_open(&opened, cfg, weights, &with, d));
+    mafat_dry_run *opened;
+    d.check(mafat_dry_run_open(&opened, cfg, weights, &with, d));
     handle_.reset(opened);
   }
   void open(const mafat_file &file, const mafat_file *weights, const options &with)
   {
     diagnostic d;
-    mafat_query *opened;
-    d.check(mafat_query_open_files(&opened, &file, weights, &with, d));
+    mafat_dry_run *opened;
+    d.check(mafat_dry_run_open_files(&opened, &file, weights, &with, d));
     handle_.reset(opened);
   }
 };

@@ -30,16 +30,16 @@ MAFAT_API bool mafat_holds_weights(const char *path);
 /* The same; a pipe keeps the bytes. */
 MAFAT_API bool mafat_file_holds_weights(const struct mafat_file *file);
 
-struct mafat_query;
+struct mafat_dry_run;
 struct mafat_pack;
 struct mafat_pack_options;
 
-/* As mafat_model_open, mafat_query_open and mafat_pack_open, with files in place of paths. */
+/* As mafat_model_open, mafat_dry_run_open and mafat_pack_open, with files in place of paths. */
 MAFAT_API int mafat_model_open_files(struct mafat_model **out, const struct mafat_file *model,
                                      const struct mafat_file *weights,
                                      const struct mafat_model_options *options,
                                      struct mafat_diagnostic *d);
-MAFAT_API int mafat_query_open_files(struct mafat_query **out, const struct mafat_file *model,
+MAFAT_API int mafat_dry_run_open_files(struct mafat_dry_run **out, const struct mafat_file *model,
                                      const struct mafat_file *weights,
                                      const struct mafat_model_options *options,
                                      struct mafat_diagnostic *d);

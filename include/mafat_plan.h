@@ -174,9 +174,9 @@ MAFAT_API int mafat_model_check(const struct mafat_model *model, size_t resident
 /* ---- dry run ---- */
 
 /* A network whose plans can be examined without reading weights. Not thread-safe. */
-struct mafat_query;
+struct mafat_dry_run;
 
-struct mafat_query_facts {
+struct mafat_dry_run_facts {
   size_t size;
   int input_h, input_w, input_c, n_layers;
   const char *cpu;
@@ -190,7 +190,7 @@ struct mafat_query_facts {
   bool greedy;           /* found by MAFAT's greedy search */
   int threads;           /* from the options; MAFAT_THREADS_AUTO: chosen by the search */
   size_t bias_bytes;
-  int n_front;           /* plans of mafat_query_front; at least 1 */
+  int n_front;           /* plans of mafat_dry_run_front; at least 1 */
   const char *fork, *fork_sign; /* as in mafat_model_facts */
   size_t reserve_bytes;  /* part of memory.rest */
   struct mafat_picture_facts picture;
@@ -207,16 +207,16 @@ struct mafat_query_facts {
  * Without a picture in the options, assumes a common one, or floats if the channels are not a
  * picture's. Errors of mafat_model_open, except that a plan may exceed the budget. *out is NULL
  * after a failure. */
-MAFAT_API int mafat_query_open(struct mafat_query **out, const char *cfg_path,
+MAFAT_API int mafat_dry_run_open(struct mafat_dry_run **out, const char *cfg_path,
                                const char *weights_path, const struct mafat_model_options *options,
                                struct mafat_diagnostic *d);
-MAFAT_API void mafat_query_close(struct mafat_query **query);
-MAFAT_API int mafat_query_describe(const struct mafat_query *query,
-                                   struct mafat_query_facts *facts);
+MAFAT_API void mafat_dry_run_close(struct mafat_dry_run **dry_run);
+MAFAT_API int mafat_dry_run_describe(const struct mafat_dry_run *dry_run,
+                                   struct mafat_dry_run_facts *facts);
 /* As for a model. */
-MAFAT_API int mafat_query_describe_input(const struct mafat_query *query, int index,
+MAFAT_API int mafat_dry_run_describe_input(const struct mafat_dry_run *dry_run, int index,
                                          struct mafat_port_facts *facts);
-MAFAT_API int mafat_query_describe_output(const struct mafat_query *query, int index,
+MAFAT_API int mafat_dry_run_describe_output(const struct mafat_dry_run *dry_run, int index,
                                           struct mafat_port_facts *facts);
 
 enum mafat_search_word_type {
@@ -277,39 +277,39 @@ struct mafat_front_facts {
 /* Plan `index` of the front, by rising bytes and falling milliseconds, regardless of a plan in the
  * options. The first needs least of all plans; a model uses the last one within its budget.
  * MAFAT_EINVAL: out of range. */
-MAFAT_API int mafat_query_front(const struct mafat_query *query, int index,
+MAFAT_API int mafat_dry_run_front(const struct mafat_dry_run *dry_run, int index,
                                 struct mafat_front_facts *facts);
 /* Budgets worth comparing, rising: from the smallest that fits to the largest that still helps;
  * with the greedy search the paper's. Writes at most `room` and returns their number. */
-MAFAT_API int mafat_query_budgets(const struct mafat_query *query, size_t *budgets, int room);
+MAFAT_API int mafat_dry_run_budgets(const struct mafat_dry_run *dry_run, size_t *budgets, int room);
 
-/* The same query with weights packed as a type such as "int8" (pack_weights --help lists all), or
- * as a wider type for layers that do not support it. Close it before the original query.
+/* The same dry run with weights packed as a type such as "int8" (pack_weights --help lists all), or
+ * as a wider type for layers that do not support it. Close it before the original dry run.
  * MAFAT_EINVAL: no such type. MAFAT_EUNSUPPORTED: no layer's weights become smaller. *out is NULL
  * after a failure. */
-MAFAT_API int mafat_query_pack(struct mafat_query **out, const struct mafat_query *query,
+MAFAT_API int mafat_dry_run_pack(struct mafat_dry_run **out, const struct mafat_dry_run *dry_run,
                                const char *weights, struct mafat_diagnostic *d);
 
 /* ---- dry run for one budget ---- */
 
-struct mafat_answer;
+struct mafat_plan_report;
 
-/* budget_bytes 0: the query's. Close it before its query. MAFAT_EINVAL, MAFAT_ELIMIT: the given
+/* budget_bytes 0: the dry run's. Close it before its dry run. MAFAT_EINVAL, MAFAT_ELIMIT: the given
  * plan is invalid for this network. *out is NULL after a failure. */
-MAFAT_API int mafat_query_answer(struct mafat_answer **out, const struct mafat_query *query,
+MAFAT_API int mafat_dry_run_report(struct mafat_plan_report **out, const struct mafat_dry_run *dry_run,
                                  size_t budget_bytes, struct mafat_diagnostic *d);
-MAFAT_API void mafat_answer_close(struct mafat_answer **answer);
-MAFAT_API int mafat_answer_describe(const struct mafat_answer *answer,
+MAFAT_API void mafat_plan_report_close(struct mafat_plan_report **report);
+MAFAT_API int mafat_plan_report_describe(const struct mafat_plan_report *report,
                                     struct mafat_plan_facts *facts);
 /* MAFAT_ELIMIT: the plan exceeds the budget, with the diagnostic of mafat_model_open. */
-MAFAT_API int mafat_answer_check(const struct mafat_answer *answer, struct mafat_diagnostic *d);
+MAFAT_API int mafat_plan_report_check(const struct mafat_plan_report *report, struct mafat_diagnostic *d);
 /* As for a model. */
-MAFAT_API int mafat_answer_layer(const struct mafat_answer *answer, int layer,
+MAFAT_API int mafat_plan_report_layer(const struct mafat_plan_report *report, int layer,
                                  struct mafat_layer_facts *facts);
-MAFAT_API int mafat_answer_group(const struct mafat_answer *answer, int group,
+MAFAT_API int mafat_plan_report_group(const struct mafat_plan_report *report, int group,
                                  struct mafat_group_facts *facts);
 /* The layer in parts that has a part at this position; -1: none, or part of an input. */
-MAFAT_API int mafat_answer_part(const struct mafat_answer *answer, int position);
+MAFAT_API int mafat_plan_report_part(const struct mafat_plan_report *report, int position);
 
 /* The arena of a plan. */
 struct mafat_arena_facts {
@@ -333,15 +333,15 @@ struct mafat_buffer_facts {
   int rows;             /* for a map: rows held at a time; else 0 */
 };
 
-MAFAT_API int mafat_answer_arena(const struct mafat_answer *answer,
+MAFAT_API int mafat_plan_report_arena(const struct mafat_plan_report *report,
                                  struct mafat_arena_facts *facts);
 /* Buffers 0 to n_buffers - 1. MAFAT_EINVAL: out of range; *facts is unchanged. */
-MAFAT_API int mafat_answer_buffer(const struct mafat_answer *answer, int index,
+MAFAT_API int mafat_plan_report_buffer(const struct mafat_plan_report *report, int index,
                                   struct mafat_buffer_facts *facts);
 
 /* Predicted traffic between a fast memory and the rest if tiles were copied explicitly. Counted by
- * units: layers that are computed together in fast memory. Close it before its answer or model. */
-struct mafat_moves;
+ * units: layers that are computed together in fast memory. Close it before its plan report or model. */
+struct mafat_transfer_report;
 
 struct mafat_unit_facts {
   size_t size;
@@ -359,14 +359,14 @@ struct mafat_unit_facts {
 
 /* objective NULL: units that the plan fuses; "transfers": fewest bytes moved; "latency": predicted
  * fastest for the executor. MAFAT_EINVAL: another one. */
-MAFAT_API int mafat_answer_moves(struct mafat_moves **out, const struct mafat_answer *answer,
+MAFAT_API int mafat_plan_report_transfers(struct mafat_transfer_report **out, const struct mafat_plan_report *report,
                                  size_t fast_bytes, const char *objective,
                                  struct mafat_diagnostic *d);
-MAFAT_API int mafat_model_moves(struct mafat_moves **out, const struct mafat_model *model,
+MAFAT_API int mafat_model_transfers(struct mafat_transfer_report **out, const struct mafat_model *model,
                                 size_t fast_bytes, struct mafat_diagnostic *d);
-MAFAT_API void mafat_moves_close(struct mafat_moves **moves);
+MAFAT_API void mafat_transfer_report_close(struct mafat_transfer_report **transfers);
 /* Ordered by last layer. MAFAT_EINVAL: out of range. */
-MAFAT_API int mafat_moves_unit(const struct mafat_moves *moves, int index,
+MAFAT_API int mafat_transfer_report_unit(const struct mafat_transfer_report *transfers, int index,
                                struct mafat_unit_facts *facts);
 
 /* Prediction of MAFAT's own predictor: Algorithm 1 of Farley and Gerstlauer, 2021. */
@@ -379,7 +379,7 @@ struct mafat_paper_facts {
 };
 
 /* MAFAT_EUNSUPPORTED: the plan is not made of tiles only. */
-MAFAT_API int mafat_answer_paper(const struct mafat_answer *answer, struct mafat_paper_facts *facts,
+MAFAT_API int mafat_plan_report_paper(const struct mafat_plan_report *report, struct mafat_paper_facts *facts,
                                  struct mafat_diagnostic *d);
 
 /* ---- calibration ---- */

@@ -9,19 +9,19 @@
 extern "C" {
 #endif
 
-struct mafat_ranks_question {
+struct mafat_ranks_request {
   size_t size;
   int n_ranks;
   const char *search;          /* default "deeperthings"; "fdto", "layers", "best"; ignored if the
-                                  query has a plan */
+                                  dry run has a plan */
   double link_bits_per_second; /* between any two ranks */
   double link_seconds;         /* latency per message */
   /* (n_ranks) above 0, relative to predictions for this machine; default 1. All ranks get equal
    * work */
   const double *speeds;
-  const size_t *memory_bytes;  /* (n_ranks) for arena and weights; default: the query's budget, if
+  const size_t *memory_bytes;  /* (n_ranks) for arena and weights; default: the dry run's budget, if
                                   the options gave one */
-  double plan_seconds;         /* time limit of the search "best"; default: the query's, or none */
+  double plan_seconds;         /* time limit of the search "best"; default: the dry run's, or none */
 };
 
 struct mafat_rank_facts {
@@ -36,7 +36,7 @@ struct mafat_shared_layer_facts {
   const char *type, *how; /* how: "rows", "fan-out", "fused-out", "fused-in", "whole" */
 };
 
-/* Lists and texts belong to the answer. */
+/* Lists and texts belong to the plan report. */
 struct mafat_ranks_facts {
   size_t size;
   const char *plan, *search; /* search: NULL if the plan was given */
@@ -49,19 +49,19 @@ struct mafat_ranks_facts {
   double latency_ms;         /* until rank 0 has the output */
 };
 
-struct mafat_ranks_answer;
+struct mafat_ranks_report;
 
 /* Names of searches for several devices, the default first; NULL: out of range. */
 MAFAT_API const char *mafat_ranks_search(int index);
 
 /* MAFAT_ELIMIT: a rank needs more than its memory. MAFAT_EINVAL: invalid question. *out is NULL
  * after a failure. */
-MAFAT_API int mafat_query_ranks(struct mafat_ranks_answer **out, const struct mafat_query *query,
-                                const struct mafat_ranks_question *question,
+MAFAT_API int mafat_dry_run_ranks(struct mafat_ranks_report **out, const struct mafat_dry_run *dry_run,
+                                const struct mafat_ranks_request *request,
                                 struct mafat_diagnostic *d);
-MAFAT_API int mafat_ranks_answer_describe(const struct mafat_ranks_answer *answer,
+MAFAT_API int mafat_ranks_report_describe(const struct mafat_ranks_report *report,
                                           struct mafat_ranks_facts *facts);
-MAFAT_API void mafat_ranks_answer_close(struct mafat_ranks_answer **answer);
+MAFAT_API void mafat_ranks_report_close(struct mafat_ranks_report **report);
 
 #ifdef __cplusplus
 }

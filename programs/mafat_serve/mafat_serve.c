@@ -16,7 +16,7 @@ static struct serving {
   struct mafat_session session;
   struct mafat_server server;
   struct mafat_job_queue job_queue;
-  struct mafat_query *query;
+  struct mafat_dry_run *dry_run;
   char token[MAFAT_TOKEN_ROOM];
   size_t reserve_bytes; /* of the session's: a server's */
 } serving; /* large buffers: not on the stack */
@@ -68,7 +68,7 @@ static int open_model(struct serving *s)
   struct mafat_model_facts facts = {.size = sizeof facts};
   struct mafat_model_options m = mafat_session_model_options(session);
   int code = o->names ? mafat_names_read(&session->names, o->names, &session->d) : MAFAT_OK;
-  if (code == MAFAT_OK) code = mafat_session_open_query(session, &s->query, &m, &session->d);
+  if (code == MAFAT_OK) code = mafat_session_open_dry_run(session, &s->dry_run, &m, &session->d);
   m.warnings = (struct mafat_warning_sink){NULL, NULL}; /* they were told of the query */
   if (code == MAFAT_OK) code = mafat_session_open_model(session, &m);
   if (code) return code;
@@ -127,7 +127,7 @@ static int listen_to_signals(struct mafat_diagnostic *d)
 static void close_all(struct serving *s)
 {
   mafat_model_close(&s->session.model);
-  mafat_query_close(&s->query);
+  mafat_dry_run_close(&s->dry_run);
   mafat_names_close(&s->session.names);
   mafat_server_close(&s->server);
   mafat_job_queue_close(&s->job_queue);
@@ -139,7 +139,7 @@ static int serve(struct serving *s)
 {
   pthread_t thread;
   struct mafat_session *session = &s->session;
-  const struct mafat_job_worker work = {session, s->query, &s->job_queue, s->server.pool.room_bytes, s->reserve_bytes};
+  const struct mafat_job_worker work = {session, s->dry_run, &s->job_queue, s->server.pool.room_bytes, s->reserve_bytes};
   prepare_pool(s);
   int code = listen_to_signals(&session->d);
   if (code == MAFAT_OK) code = mafat_server_start(&s->server, &thread, &session->d);
@@ -157,7 +157,7 @@ static int predict(struct serving *s)
 {
   struct mafat_model_options m = mafat_session_model_options(&s->session);
   m.warnings = (struct mafat_warning_sink){NULL, NULL};
-  mafat_session_open_query(&s->session, &s->query, &m, NULL); /* what is wrong with it is told by what follows */
+  mafat_session_open_dry_run(&s->session, &s->dry_run, &m, NULL); /* what is wrong with it is told by what follows */
   return mafat_session_predict(&s->session);
 }
 

@@ -180,7 +180,7 @@ static void write_budgets(const struct mafat_job_worker *work, struct mafat_writ
   struct mafat_front_facts front = {.size = sizeof front};
   mafat_json_key(w, "budgets");
   mafat_json_begin(w, "[");
-  for (int i = 0; mafat_query_front(work->query, i, &front) == MAFAT_OK; i++) {
+  for (int i = 0; mafat_dry_run_front(work->dry_run, i, &front) == MAFAT_OK; i++) {
     mafat_json_separate(w);
     mafat_json_begin(w, "{");
     mafat_json_count(w, "memory_bytes", (int64_t)front.charge_bytes);
@@ -230,10 +230,10 @@ static void write_running(const struct mafat_job_worker *work, struct mafat_writ
   mafat_json_finish_line(w);
 }
 
-static struct mafat_question make_question(const struct mafat_job_worker *work, size_t budget_bytes)
+static struct mafat_report_request make_request(const struct mafat_job_worker *work, size_t budget_bytes)
 {
-  struct mafat_question q = {.query = work->query, .cfg = last_name(work->session->options.cfg), .facts.size = sizeof q.facts};
-  mafat_query_describe(work->query, &q.facts);
+  struct mafat_report_request q = {.dry_run = work->dry_run, .cfg = last_name(work->session->options.cfg), .facts.size = sizeof q.facts};
+  mafat_dry_run_describe(work->dry_run, &q.facts);
   if (budget_bytes) {
     q.facts.budget_bytes = budget_bytes;
     q.facts.budget_source = "asked for";
@@ -242,7 +242,7 @@ static struct mafat_question make_question(const struct mafat_job_worker *work, 
   return q;
 }
 
-static int draw_map(const struct mafat_question *q, const struct mafat_answer *a, struct mafat_writer *w)
+static int draw_map(const struct mafat_report_request *q, const struct mafat_plan_report *a, struct mafat_writer *w)
 {
   struct mafat_map map = {0};
   int code = mafat_map_find(&map, q, a);
@@ -253,16 +253,16 @@ static int draw_map(const struct mafat_question *q, const struct mafat_answer *a
 
 static int write_answer(const struct mafat_job_worker *work, const struct mafat_job *job, struct mafat_writer *w, struct mafat_diagnostic *d)
 {
-  struct mafat_answer *a = NULL;
-  struct mafat_question q = make_question(work, job->memory_bytes);
-  int code = mafat_query_answer(&a, work->query, job->memory_bytes, d);
+  struct mafat_plan_report *a = NULL;
+  struct mafat_report_request q = make_request(work, job->memory_bytes);
+  int code = mafat_dry_run_report(&a, work->dry_run, job->memory_bytes, d);
   if (code == MAFAT_OK && job->kind == MAFAT_JOB_MAP) code = draw_map(&q, a, w);
-  else if (code == MAFAT_OK) mafat_answer_write_json(&q, a, w);
-  mafat_answer_close(&a);
+  else if (code == MAFAT_OK) mafat_plan_report_write_json(&q, a, w);
+  mafat_plan_report_close(&a);
   return code;
 }
 
-static void answer_plan(const struct mafat_job_worker *work, struct mafat_job *job)
+static void report_plan(const struct mafat_job_worker *work, struct mafat_job *job)
 {
   struct mafat_diagnostic d = {""};
   struct mafat_writer w;
@@ -287,7 +287,7 @@ void mafat_job_worker_run(const struct mafat_job_worker *work)
     struct mafat_job_queue_run run;
     bool began = false;
     if (job->kind == MAFAT_JOB_PICTURE) began = answer_picture(work, job, &run);
-    else answer_plan(work, job);
+    else report_plan(work, job);
     mafat_job_queue_done(work->job_queue, began ? &run : NULL);
   }
 }

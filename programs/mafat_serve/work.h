@@ -4,12 +4,12 @@
 
 #include "include/mafat_plan.h"
 #include "programs/mafat_serve/job_queue.h"
-#include "programs/run_inference/answer.h"
+#include "programs/run_inference/plan_report.h"
 #include "programs/run_inference/session.h"
 
 struct mafat_job_worker {
   struct mafat_session *session;    /* its model is open */
-  const struct mafat_query *query;  /* of the same model */
+  const struct mafat_dry_run *dry_run;  /* of the same model */
   struct mafat_job_queue *job_queue;
   size_t room_bytes, server_bytes;  /* as told: for requests; of the reserve, what a server needs */
 };

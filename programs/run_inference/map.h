@@ -3,11 +3,11 @@
 #ifndef MAFAT_PROGRAM_MAP_H
 #define MAFAT_PROGRAM_MAP_H
 
-#include "programs/run_inference/answer.h"
+#include "programs/run_inference/plan_report.h"
 
 /* Into a file that is there when it is whole, or not at all; into what is no file as it comes. MAFAT_EIO: it cannot be created
  * or written; MAFAT_ENOMEM. */
-int mafat_map_write(const char *path, const struct mafat_question *q, const struct mafat_answer *a, struct mafat_diagnostic *d);
+int mafat_map_write(const char *path, const struct mafat_report_request *q, const struct mafat_plan_report *a, struct mafat_diagnostic *d);
 
 /* ---- what is drawn ---- */
 
@@ -23,8 +23,8 @@ struct mafat_map_step {
 };
 
 struct mafat_map {
-  const struct mafat_question *question;
-  const struct mafat_answer *answer;
+  const struct mafat_report_request *request;
+  const struct mafat_plan_report *report;
   struct mafat_plan_facts plan;
   struct mafat_arena_facts arena;
   struct mafat_buffer_facts *buffers; /* (arena.n_buffers) */
@@ -36,7 +36,7 @@ struct mafat_map {
 };
 
 /* All zeros, to begin with. MAFAT_ENOMEM; closing is the caller's in any case. */
-int mafat_map_find(struct mafat_map *map, const struct mafat_question *q, const struct mafat_answer *a);
+int mafat_map_find(struct mafat_map *map, const struct mafat_report_request *q, const struct mafat_plan_report *a);
 void mafat_map_close(struct mafat_map *map);
 
 const char *mafat_map_tag_name(int tag); /* "activations" */

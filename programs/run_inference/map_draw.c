@@ -80,7 +80,7 @@ static double percent(size_t part, size_t all)
 static void name_layer(const struct drawing *d, int layer, char *text, size_t room)
 {
   struct mafat_layer_facts f = {.size = sizeof f};
-  bool known = mafat_answer_layer(d->map->answer, layer, &f) == MAFAT_OK;
+  bool known = mafat_plan_report_layer(d->map->report, layer, &f) == MAFAT_OK;
   snprintf(text, room, "%d %.40s", layer, known ? f.type : "");
 }
 
@@ -101,7 +101,7 @@ static void name_buffer(const struct drawing *d, const struct mafat_buffer_facts
   else if (strcmp(b->what, "panel") == 0) snprintf(text, room, "panel of weights");
   else if (strcmp(b->what, "affine") == 0) snprintf(text, room, "scales and biases");
   else if (strcmp(b->what, "scratch") == 0 && b->last - b->first > 1) snprintf(text, room, "scratch, shared");
-  else if (b->input >= 0 && mafat_query_describe_input(d->map->question->query, b->input, &port) == MAFAT_OK)
+  else if (b->input >= 0 && mafat_dry_run_describe_input(d->map->request->dry_run, b->input, &port) == MAFAT_OK)
     snprintf(text, room, "input %.60s", port.name);
   else {
     if (strcmp(b->what, "map") != 0) n = (size_t)snprintf(text, room, "%s of ", b->what);
@@ -140,7 +140,7 @@ static void put_head_line(const struct drawing *d, int line, const char *label, 
 
 static void put_name(const struct drawing *d)
 {
-  const struct mafat_question *q = d->map->question;
+  const struct mafat_report_request *q = d->map->request;
   struct mafat_svg_text t = {.x = MARGIN, .y = 28, .size = LARGE, .colour = ink, .bold = true};
   char facts[96];
   double width = full_width(d);
@@ -156,7 +156,7 @@ static void put_plan(const struct drawing *d)
   char text[TEXT];
   double width = full_width(d);
   int n = snprintf(text, sizeof text, "%s, %d thread%s, kernels %s, %.1f ms", p->algorithm, p->threads, p->threads == 1 ? "" : "s",
-                   d->map->question->facts.cpu, p->latency_ms);
+                   d->map->request->facts.cpu, p->latency_ms);
   put_head_line(d, 0, "plan", ink, p->text, mafat_svg_room(NORMAL, width - LABEL) - n - 3);
   put(d, MARGIN + width, 50, NORMAL, muted, MAFAT_SVG_END, text, n);
 }
@@ -174,7 +174,7 @@ static void put_arena(const struct drawing *d)
 static void put_charge(const struct drawing *d)
 {
   const struct mafat_memory_facts *m = &d->map->plan.memory;
-  const struct mafat_query_facts *q = &d->map->question->facts;
+  const struct mafat_dry_run_facts *q = &d->map->request->facts;
   size_t kept = m->weights - d->map->alive[d->map->arena.peak_time][MAFAT_MAP_WEIGHTS];
   char text[TEXT], charge[32], budget[32], outside[32];
   format_bytes(charge, sizeof charge, m->charge_bytes);
@@ -309,7 +309,7 @@ static void put_groups(const struct drawing *d)
 {
   struct mafat_group_facts group = {.size = sizeof group};
   int begin, end;
-  for (int g = 0; mafat_answer_group(d->map->answer, g, &group) == MAFAT_OK; g++)
+  for (int g = 0; mafat_plan_report_group(d->map->report, g, &group) == MAFAT_OK; g++)
     if (find_group(d->map, g, &begin, &end)) put_group(d, &group, g, begin, end);
 }
 
@@ -324,7 +324,7 @@ static void describe_buffer(const struct drawing *d, const struct mafat_buffer_f
   n += (size_t)snprintf(text + n, room - n, ", %s: %zu bytes at %zu", b->tag, b->bytes, b->offset);
   if (first == last) n += (size_t)snprintf(text + n, room - n, ", in step %d", first);
   else n += (size_t)snprintf(text + n, room - n, ", in steps %d to %d", first, last);
-  if (b->rows && b->layer >= 0 && mafat_answer_layer(d->map->answer, b->layer, &layer) == MAFAT_OK && b->rows < layer.out_h)
+  if (b->rows && b->layer >= 0 && mafat_plan_report_layer(d->map->report, b->layer, &layer) == MAFAT_OK && b->rows < layer.out_h)
     snprintf(text + n, room - n, "; %d of %d rows", b->rows, layer.out_h);
 }
 

@@ -30,7 +30,7 @@ static bool has_step(const struct mafat_layer_facts *layer)
 static int group_of(const struct mafat_map *m, int layer)
 {
   struct mafat_layer_facts facts = {.size = sizeof facts};
-  return mafat_answer_layer(m->answer, layer, &facts) == MAFAT_OK ? facts.group : 0;
+  return mafat_plan_report_layer(m->report, layer, &facts) == MAFAT_OK ? facts.group : 0;
 }
 
 /* By position, as far as there are any. */
@@ -38,12 +38,12 @@ static void place_steps(struct mafat_map *m, int n_positions)
 {
   struct mafat_layer_facts layer = {.size = sizeof layer};
   for (int i = 0; i < n_positions; i++) {
-    int part = mafat_answer_part(m->answer, i);
+    int part = mafat_plan_report_part(m->report, i);
     m->steps[i] = (struct mafat_map_step){part, part < 0 ? 0 : group_of(m, part), i, 0};
   }
-  for (int l = 0; mafat_answer_layer(m->answer, l, &layer) == MAFAT_OK; l++) {
+  for (int l = 0; mafat_plan_report_layer(m->report, l, &layer) == MAFAT_OK; l++) {
     struct mafat_map_step *step = &m->steps[layer.position];
-    if (!has_step(&layer) || mafat_answer_part(m->answer, layer.position) >= 0) continue;
+    if (!has_step(&layer) || mafat_plan_report_part(m->report, layer.position) >= 0) continue;
     if (step->layer >= 0) step->more++;
     else *step = (struct mafat_map_step){l, layer.group, layer.position, 0};
   }
@@ -94,20 +94,20 @@ static void find_buffers(struct mafat_map *m)
   int n = 0;
   for (int i = 0; i < m->arena.n_buffers; i++) {
     m->buffers[n].size = sizeof m->buffers[n];
-    mafat_answer_buffer(m->answer, i, &m->buffers[n]);
+    mafat_plan_report_buffer(m->report, i, &m->buffers[n]);
     if (m->buffers[n].first <= m->buffers[n].last) n++;
   }
   m->arena.n_buffers = n;
 }
 
-int mafat_map_find(struct mafat_map *m, const struct mafat_question *q, const struct mafat_answer *a)
+int mafat_map_find(struct mafat_map *m, const struct mafat_report_request *q, const struct mafat_plan_report *a)
 {
-  m->question = q;
-  m->answer = a;
+  m->request = q;
+  m->report = a;
   m->plan.size = sizeof m->plan;
   m->arena.size = sizeof m->arena;
-  mafat_answer_describe(a, &m->plan);
-  mafat_answer_arena(a, &m->arena);
+  mafat_plan_report_describe(a, &m->plan);
+  mafat_plan_report_arena(a, &m->arena);
   size_t n_times = (size_t)m->arena.n_times, n_positions = n_times / 2, n_buffers = (size_t)m->arena.n_buffers;
   m->buffers = calloc(n_buffers + 1, sizeof *m->buffers);
   m->steps = calloc(n_positions + 1, sizeof *m->steps);

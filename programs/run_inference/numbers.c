@@ -1,7 +1,7 @@
 /* Numbers of --mean and --scale, beside the channels. In a file of its own: few runs enter it. */
 #include "programs/run_inference/session.h"
 
-int mafat_session_check_picture(struct mafat_session *s, const struct mafat_query_facts *facts)
+int mafat_session_check_picture(struct mafat_session *s, const struct mafat_dry_run_facts *facts)
 {
   const struct mafat_options *o = &s->options;
   struct mafat_model_facts model = {.size = sizeof model};

@@ -462,15 +462,15 @@ static int note_option(struct mafat_options *o, const struct mafat_option_reader
 int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct mafat_diagnostic *d)
 {
   struct mafat_option_reader r;
-  enum mafat_option_answer answer;
+  enum mafat_option_answer report;
   mafat_option_begin(&r, &options_table, o->program, argc, argv);
   r.others = o->program == MAFAT_SERVE ? RUN : 0;
-  while ((answer = mafat_option_next(&r, o)) == MAFAT_OPTION_READ) {
+  while ((report = mafat_option_next(&r, o)) == MAFAT_OPTION_READ) {
     int code = note_option(o, &r, d);
     if (code || o->show_help || o->show_version) return code;
   }
-  if (answer == MAFAT_OPTION_BAD_VALUE) return mafat_fail(d, MAFAT_EINVAL, "%s", r.refused);
-  if (answer != MAFAT_OPTION_END) return mafat_fail(d, MAFAT_EINVAL, "%s: see --help", r.refused);
+  if (report == MAFAT_OPTION_BAD_VALUE) return mafat_fail(d, MAFAT_EINVAL, "%s", r.refused);
+  if (report != MAFAT_OPTION_END) return mafat_fail(d, MAFAT_EINVAL, "%s: see --help", r.refused);
   int n = argc - optind, code;
   if (o->calibrate) return check_calibrate(r.given, n, argv + optind, d);
   if ((code = settle(o, r.given, d))) return code;

@@ -1,6 +1,6 @@
 #include "programs/run_inference/output.h"
 
-#include "programs/run_inference/moves.h"
+#include "programs/run_inference/transfers.h"
 #include "programs/run_inference/picture_facts.h"
 #include "programs/run_inference/ports.h"
 
@@ -166,7 +166,7 @@ int mafat_output_run_json(const struct mafat_run_report *r, struct mafat_writer 
   mafat_json_count(w, "stall_some_us", r->stall_some_us);
   mafat_json_count(w, "stall_full_us", r->stall_full_us);
   mafat_json_string(w, "stall_scope", r->stall_scope);
-  if (r->moves) mafat_moves_write_json(r->moves, r->fast_bytes, r->objective, w);
+  if (r->transfers) mafat_transfer_report_write_json(r->transfers, r->fast_bytes, r->objective, w);
   mafat_output_found_json(r, w);
   return mafat_json_finish_line(w);
 }

@@ -52,7 +52,7 @@ struct mafat_run_report {
   const struct mafat_class_score *classes;   /* (n_classes), of a classifier */
   int n_classes;
   const struct mafat_names *names;           /* NULL: "class 17" */
-  const struct mafat_moves *moves;           /* bytes between a fast memory of fast_bytes and the rest; NULL: nobody asked */
+  const struct mafat_transfer_report *transfers;           /* bytes between a fast memory of fast_bytes and the rest; NULL: nobody asked */
   size_t fast_bytes;
   const char *objective;     /* by which the plan was chosen, or NULL */
 };

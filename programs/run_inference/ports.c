@@ -12,18 +12,18 @@
 
 enum side { IN, OUT };
 
-/* Of a model or a query. False: there is no such one. */
-static bool describe(const struct mafat_model *m, const struct mafat_query *q, enum side side, int index, struct mafat_port_facts *f)
+/* Of a model or a dry run. False: there is no such one. */
+static bool describe(const struct mafat_model *m, const struct mafat_dry_run *q, enum side side, int index, struct mafat_port_facts *f)
 {
   if (m) return (side == IN ? mafat_model_describe_input(m, index, f) : mafat_model_describe_output(m, index, f)) == MAFAT_OK;
-  return (side == IN ? mafat_query_describe_input(q, index, f) : mafat_query_describe_output(q, index, f)) == MAFAT_OK;
+  return (side == IN ? mafat_dry_run_describe_input(q, index, f) : mafat_dry_run_describe_output(q, index, f)) == MAFAT_OK;
 }
 
 /* ---- which file is whose ---- */
 
 /* The port whose name and a = begin the text, and where the file's name begins; else the only port, if it is the only
  * one. -1: none. */
-static int find_port(const struct mafat_model *m, const struct mafat_query *q, enum side side, const char *text, const char **path)
+static int find_port(const struct mafat_model *m, const struct mafat_dry_run *q, enum side side, const char *text, const char **path)
 {
   struct mafat_port_facts f = {.size = sizeof f};
   int found = -1, n = 0;
@@ -39,7 +39,7 @@ static int find_port(const struct mafat_model *m, const struct mafat_query *q, e
 }
 
 /* "a, b" */
-static void list_names(const struct mafat_model *m, const struct mafat_query *q, enum side side, char *text, size_t room)
+static void list_names(const struct mafat_model *m, const struct mafat_dry_run *q, enum side side, char *text, size_t room)
 {
   struct mafat_port_facts f = {.size = sizeof f};
   size_t length = 0;
@@ -48,7 +48,7 @@ static void list_names(const struct mafat_model *m, const struct mafat_query *q,
     length += (size_t)snprintf(text + length, room - length, "%s%.60s", i ? ", " : "", f.name);
 }
 
-static int read_port(const struct mafat_model *m, const struct mafat_query *q, enum side side, const char *text, const char **path,
+static int read_port(const struct mafat_model *m, const struct mafat_dry_run *q, enum side side, const char *text, const char **path,
                      struct mafat_port_facts *f, int *index, struct mafat_diagnostic *d)
 {
   char names[200];
@@ -62,7 +62,7 @@ static int read_port(const struct mafat_model *m, const struct mafat_query *q, e
 }
 
 /* An image is the first input's; the others are in files. */
-static int check_image(const struct mafat_model *m, const struct mafat_query *q, const struct mafat_options *o, int index,
+static int check_image(const struct mafat_model *m, const struct mafat_dry_run *q, const struct mafat_options *o, int index,
                        struct mafat_diagnostic *d)
 {
   struct mafat_port_facts f = {.size = sizeof f};
@@ -72,7 +72,7 @@ static int check_image(const struct mafat_model *m, const struct mafat_query *q,
   return mafat_fail(d, MAFAT_EINVAL, "--input: input %.100s takes the image, found %.100s too", f.name, o->inputs.list[0]);
 }
 
-int mafat_inputs_take(struct mafat_model *m, const struct mafat_query *q, const struct mafat_options *o, struct mafat_diagnostic *d)
+int mafat_inputs_take(struct mafat_model *m, const struct mafat_dry_run *q, const struct mafat_options *o, struct mafat_diagnostic *d)
 {
   unsigned set = 0; /* a bit for each; more have no files */
   for (int i = 0; i < o->inputs.n; i++) {
@@ -88,7 +88,7 @@ int mafat_inputs_take(struct mafat_model *m, const struct mafat_query *q, const 
   return MAFAT_OK;
 }
 
-int mafat_dumps_read(struct mafat_dump *dumps, const struct mafat_model *m, const struct mafat_query *q, const struct mafat_options *o,
+int mafat_dumps_read(struct mafat_dump *dumps, const struct mafat_model *m, const struct mafat_dry_run *q, const struct mafat_options *o,
                      struct mafat_diagnostic *d)
 {
   struct mafat_dump one;
@@ -170,7 +170,7 @@ int mafat_dump_write(const struct mafat_dump *dump, const struct mafat_model *m,
 
 /* ---- telling ---- */
 
-static void put_json(const struct mafat_model *m, const struct mafat_query *q, enum side side, struct mafat_writer *w)
+static void put_json(const struct mafat_model *m, const struct mafat_dry_run *q, enum side side, struct mafat_writer *w)
 {
   struct mafat_port_facts f = {.size = sizeof f};
   mafat_json_key(w, side == IN ? "inputs" : "outputs");
@@ -197,14 +197,14 @@ static void put_json(const struct mafat_model *m, const struct mafat_query *q, e
   mafat_json_end(w, "]");
 }
 
-void mafat_ports_json(const struct mafat_model *m, const struct mafat_query *q, struct mafat_writer *w)
+void mafat_ports_json(const struct mafat_model *m, const struct mafat_dry_run *q, struct mafat_writer *w)
 {
   put_json(m, q, IN, w);
   put_json(m, q, OUT, w);
 }
 
 MAFAT_PART(opening)
-static void put_text(const struct mafat_query *q, enum side side, struct mafat_writer *w)
+static void put_text(const struct mafat_dry_run *q, enum side side, struct mafat_writer *w)
 {
   struct mafat_port_facts f = {.size = sizeof f};
   for (int i = 0; describe(NULL, q, side, i, &f); i++) {
@@ -223,13 +223,13 @@ static void put_text(const struct mafat_query *q, enum side side, struct mafat_w
 }
 
 MAFAT_PART(opening)
-void mafat_ports_inputs_text(const struct mafat_query *q, struct mafat_writer *w)
+void mafat_ports_inputs_text(const struct mafat_dry_run *q, struct mafat_writer *w)
 {
   put_text(q, IN, w);
 }
 
 MAFAT_PART(opening)
-void mafat_ports_outputs_text(const struct mafat_query *q, struct mafat_writer *w)
+void mafat_ports_outputs_text(const struct mafat_dry_run *q, struct mafat_writer *w)
 {
   put_text(q, OUT, w);
 }

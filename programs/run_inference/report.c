@@ -1,6 +1,6 @@
 #include "programs/run_inference/report.h"
 
-#include "programs/run_inference/moves.h"
+#include "programs/run_inference/transfers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,13 +63,13 @@ static void fill_table(struct table *t, const struct mafat_model *model, const s
   snprintf(text, sizeof *t->texts, "arena, +%.1f %% of bound", mafat_output_arena_excess(plan));
 }
 
-static int write_moves(struct mafat_session *s, struct mafat_writer *out)
+static int write_transfers(struct mafat_session *s, struct mafat_writer *out)
 {
-  struct mafat_moves *moves;
-  int code = mafat_model_moves(&moves, s->model, s->options.fast_memory, &s->d);
+  struct mafat_transfer_report *transfers;
+  int code = mafat_model_transfers(&transfers, s->model, s->options.fast_memory, &s->d);
   if (code) return code;
-  mafat_moves_write_text(moves, s->options.fast_memory, s->options.plan ? NULL : s->options.objective, out);
-  mafat_moves_close(&moves);
+  mafat_transfer_report_write_text(transfers, s->options.fast_memory, s->options.plan ? NULL : s->options.objective, out);
+  mafat_transfer_report_close(&transfers);
   return mafat_writer_flush(out, NULL);
 }
 
@@ -101,7 +101,7 @@ int mafat_report_print_table(struct mafat_session *s, const struct mafat_run_rep
     code = mafat_output_table(t.rows, t.n, &out);
     if (r->n_latencies > 1) write_latencies(r, &out);
     if (code == MAFAT_OK) code = mafat_output_memory(r, &out);
-    if (code == MAFAT_OK && s->options.fast_memory) code = write_moves(s, &out);
+    if (code == MAFAT_OK && s->options.fast_memory) code = write_transfers(s, &out);
     if (code) mafat_fail(&s->d, code, "cannot write the report");
   }
   free(t.rows);

@@ -206,15 +206,15 @@ int mafat_session_find_answers(struct mafat_session *s, struct mafat_run_report 
 
 static int write_json(struct mafat_session *s, struct mafat_run_report *r)
 {
-  struct mafat_moves *moves = NULL;
-  int code = s->options.fast_memory ? mafat_model_moves(&moves, s->model, s->options.fast_memory, &s->d) : MAFAT_OK;
+  struct mafat_transfer_report *transfers = NULL;
+  int code = s->options.fast_memory ? mafat_model_transfers(&transfers, s->model, s->options.fast_memory, &s->d) : MAFAT_OK;
   if (code) return code;
-  r->moves = moves;
+  r->transfers = transfers;
   r->fast_bytes = s->options.fast_memory;
   r->objective = s->options.plan ? NULL : s->options.objective;
   code = mafat_output_run_json(r, &s->out);
-  r->moves = NULL;
-  mafat_moves_close(&moves);
+  r->transfers = NULL;
+  mafat_transfer_report_close(&transfers);
   return code;
 }
 

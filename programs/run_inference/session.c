@@ -122,12 +122,12 @@ int mafat_session_open_model(struct mafat_session *s, const struct mafat_model_o
   return mafat_model_open_files(&s->model, &o->model, o->weights ? &weights : NULL, m, &s->d);
 }
 
-int mafat_session_open_query(const struct mafat_session *s, struct mafat_query **query, const struct mafat_model_options *m,
+int mafat_session_open_dry_run(const struct mafat_session *s, struct mafat_dry_run **dry_run, const struct mafat_model_options *m,
                              struct mafat_diagnostic *d)
 {
   const struct mafat_options *o = &s->options;
   const struct mafat_file weights = {.size = sizeof weights, .path = o->weights};
-  return mafat_query_open_files(query, &o->model, o->weights ? &weights : NULL, m, d);
+  return mafat_dry_run_open_files(dry_run, &o->model, o->weights ? &weights : NULL, m, d);
 }
 
 /* ---- files that are written ---- */

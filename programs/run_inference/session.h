@@ -71,15 +71,15 @@ void mafat_session_tell_fork(struct mafat_session *s, const char *fork_sign);
 void mafat_session_tell_decode(struct mafat_session *s, const char *decode, const char *sign);
 /* The picture whose header decides what decoding costs; NULL: none is known yet. */
 const char *mafat_session_picture(const struct mafat_session *s);
-/* The command line's, for a model or a query. */
+/* The command line's, for a model or a dry run. */
 struct mafat_model_options mafat_session_model_options(struct mafat_session *s);
-/* The model of the command line, or the query of it, with such options. */
+/* The model of the command line, or the dry run of it, with such options. */
 int mafat_session_open_model(struct mafat_session *s, const struct mafat_model_options *m);
-int mafat_session_open_query(const struct mafat_session *s, struct mafat_query **query, const struct mafat_model_options *m,
+int mafat_session_open_dry_run(const struct mafat_session *s, struct mafat_dry_run **dry_run, const struct mafat_model_options *m,
                              struct mafat_diagnostic *d);
 
-/* Are there as many numbers of --mean and --scale as channels? facts: the query's; NULL: it is the model's question. */
-int mafat_session_check_picture(struct mafat_session *s, const struct mafat_query_facts *facts);
+/* Are there as many numbers of --mean and --scale as channels? facts: the dry run's; NULL: it is the model's question. */
+int mafat_session_check_picture(struct mafat_session *s, const struct mafat_dry_run_facts *facts);
 
 /* Before any file of the model is read, and once all are open: what the process may still do, as --sandbox has it. */
 int mafat_session_confine(struct mafat_session *s);

@@ -14,7 +14,7 @@ from mafat._library import ECANCELED, EFORMAT, EINVAL, EIO, ELIMIT, ENOMEM, EUNS
 from mafat._model import Model, Report
 from mafat._options import Arena
 from mafat._pack import pack
-from mafat._query import Budget, predict, sweep
+from mafat._dry_run import Budget, predict, sweep
 
 open = Model  # pylint: disable=redefined-builtin
 

@@ -1,5 +1,5 @@
 /* Determines the memory budget from cgroup limits or available memory. Called by api/choose.c and
- * api/query.c if no budget was given, by calibration (runner/calibrate/calibrate.c) and by `mafat
+ * api/dry_run.c if no budget was given, by calibration (runner/calibrate/calibrate.c) and by `mafat
  * doctor`. Reads /proc and /sys; allocates nothing. */
 #include "runner/os/budget.h"
 

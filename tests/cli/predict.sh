@@ -2,7 +2,7 @@
 # Checks run_inference --predict, its tables, --search and the budget's rules through the command line. Run from the project's root;
 # BUILD names the build folder (default: build). Needs python3 to read JSON. Networks of Debian's darknet package are used where they
 # are installed; a memory group is made where that is allowed (root).
-# Covers api/moves.c: bytes between a fast memory and the rest.
+# Covers api/transfers.c: bytes between a fast memory and the rest.
 set -u
 
 # shellcheck source=tests/check.sh

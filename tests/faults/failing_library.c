@@ -24,13 +24,13 @@ static int failed(int code, bool made, const struct mafat_diagnostic *d)
 static int ask(const char *model, const char *weights, const struct mafat_model_options *options)
 {
   struct mafat_diagnostic d = {""};
-  struct mafat_query *query = NULL;
-  int code = mafat_query_open(&query, model, weights, options, &d);
-  if (code) return failed(code, query != NULL, &d);
-  struct mafat_query_facts facts = {.size = sizeof facts};
-  mafat_query_describe(query, &facts);
+  struct mafat_dry_run *dry_run = NULL;
+  int code = mafat_dry_run_open(&dry_run, model, weights, options, &d);
+  if (code) return failed(code, dry_run != NULL, &d);
+  struct mafat_dry_run_facts facts = {.size = sizeof facts};
+  mafat_dry_run_describe(dry_run, &facts);
   printf("a plan at most: %d\n", facts.n_inputs);
-  mafat_query_close(&query);
+  mafat_dry_run_close(&dry_run);
   return 0;
 }
 

@@ -22,7 +22,7 @@ static const char cfg_text[] = "[net]\nheight=6\nwidth=5\nchannels=3\n[convoluti
 enum { WEIGHTS = 4 + 4 * 27 + 14 + 14 * 4, INPUTS = 3 * 6 * 5, MOST_CALLS = 24 };
 
 static struct mafat_model *model;
-static struct mafat_query *query;
+static struct mafat_dry_run *dry_run;
 static struct memory_file cfg_file, weights_file;
 static const char *cfg_path, *weights_path;
 static float weights[5 + WEIGHTS];
@@ -197,8 +197,8 @@ static void describe(uint8_t a, uint8_t b)
   case 5: mafat_model_check(model, (size_t)number(b), facts); break;
   case 6: mafat_model_describe_input(model, index, facts); break;
   case 7: mafat_model_describe_output(model, index, facts); break;
-  case 8: mafat_query_describe(query, facts); break;
-  case 9: mafat_query_front(query, index, facts); break;
+  case 8: mafat_dry_run_describe(dry_run, facts); break;
+  case 9: mafat_dry_run_front(dry_run, index, facts); break;
   default: mafat_search_describe(index, facts); break;
   }
   free(facts);
@@ -207,25 +207,25 @@ static void describe(uint8_t a, uint8_t b)
 static void ask(uint8_t a, uint8_t b)
 {
   struct mafat_diagnostic d = {""};
-  struct mafat_answer *answer = NULL;
-  struct mafat_query *packed = NULL;
-  struct mafat_ranks_answer *ranks = NULL;
+  struct mafat_plan_report *report = NULL;
+  struct mafat_dry_run *packed = NULL;
+  struct mafat_ranks_report *ranks = NULL;
   size_t budgets[64];
-  require(mafat_query_budgets(query, budgets, a % 64) <= a % 64);
-  require(told(mafat_query_answer(&answer, query, (size_t)number(b), &d), &d) == (answer != NULL));
-  for (int i = -1; answer && i < 5; i++) {
+  require(mafat_dry_run_budgets(dry_run, budgets, a % 64) <= a % 64);
+  require(told(mafat_dry_run_report(&report, dry_run, (size_t)number(b), &d), &d) == (report != NULL));
+  for (int i = -1; report && i < 5; i++) {
     struct mafat_layer_facts layer = {.size = sizeof layer};
     struct mafat_group_facts group = {.size = sizeof group};
-    mafat_answer_layer(answer, i, &layer);
-    mafat_answer_group(answer, i, &group);
+    mafat_plan_report_layer(report, i, &layer);
+    mafat_plan_report_group(report, i, &group);
   }
-  mafat_answer_close(&answer);
-  if (a & 1) require(told(mafat_query_pack(&packed, query, text(b) ? text(b) : "int4", &d), &d) == (packed != NULL));
-  mafat_query_close(&packed);
-  const struct mafat_ranks_question question = {.size = sizeof question, .n_ranks = whole(b), .search = text(a), .link_bits_per_second = (double)number(a),
+  mafat_plan_report_close(&report);
+  if (a & 1) require(told(mafat_dry_run_pack(&packed, dry_run, text(b) ? text(b) : "int4", &d), &d) == (packed != NULL));
+  mafat_dry_run_close(&packed);
+  const struct mafat_ranks_request request = {.size = sizeof request, .n_ranks = whole(b), .search = text(a), .link_bits_per_second = (double)number(a),
                                                 .link_seconds = (double)real(b), .plan_seconds = (double)real(a)};
-  if (a & 2) require(told(mafat_query_ranks(&ranks, query, &question, &d), &d) == (ranks != NULL));
-  mafat_ranks_answer_close(&ranks);
+  if (a & 2) require(told(mafat_dry_run_ranks(&ranks, dry_run, &request, &d), &d) == (ranks != NULL));
+  mafat_ranks_report_close(&ranks);
 }
 
 /* What lies beside an option of the wrong size is somebody else's. */
@@ -327,20 +327,20 @@ static void open_files(uint8_t a, uint8_t b)
   const struct mafat_pack_options p = {.size = sizeof p};
   struct mafat_diagnostic d = {""};
   struct mafat_model *other = NULL;
-  struct mafat_query *asked = NULL;
+  struct mafat_dry_run *asked = NULL;
   struct mafat_pack *packed = NULL;
   struct mafat_file f[2];
   char *blocks[] = {give(&f[0], &sources[0], a), give(&f[1], &sources[1], b)};
   bool good = is_whole(&f[0], &sources[0]), both = good && is_whole(&f[1], &sources[1]);
   require(!good || !mafat_file_holds_weights(&f[0]));
   require(told(mafat_model_open_files(&other, &f[0], &f[1], &o, &d), &d) == (other != NULL));
-  int code = mafat_query_open_files(&asked, &f[0], b & 1 ? &f[1] : NULL, &o, &d);
+  int code = mafat_dry_run_open_files(&asked, &f[0], b & 1 ? &f[1] : NULL, &o, &d);
   require(told(code, &d) == (asked != NULL));
   code = mafat_pack_open_files(&packed, &f[0], &f[1], "/proc/nowhere/out", &p, &d);
   require(told(code, &d) == (packed != NULL) && (!both || (other && asked && packed)));
   if (both) compare_outputs(other);
   mafat_pack_close(&packed);
-  mafat_query_close(&asked);
+  mafat_dry_run_close(&asked);
   mafat_model_close(&other);
   for (int i = 0; i < 2; i++) free(blocks[i]);
 }
@@ -384,7 +384,7 @@ static void open_all(void)
   weights_path = memory_file_write(&weights_file, weights, sizeof weights);
   o.memory_bytes = (size_t)1 << 40;
   require(mafat_model_open(&model, cfg_path, weights_path, &o, &d) == MAFAT_OK);
-  require(mafat_query_open(&query, cfg_path, weights_path, &o, &d) == MAFAT_OK);
+  require(mafat_dry_run_open(&dry_run, cfg_path, weights_path, &o, &d) == MAFAT_OK);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)

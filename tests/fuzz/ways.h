@@ -207,13 +207,13 @@ static inline void way_check_queries(const struct way_file *model, const struct 
     const struct mafat_file more = way_file_as(weights ? weights : model, way);
     const struct mafat_file *own = weights ? &more : NULL;
     struct way_result *q = &queries[way], *k = &packs[way];
-    struct mafat_query *query;
+    struct mafat_dry_run *query;
     struct mafat_pack *pack;
-    q->code = mafat_query_open_files(&query, &file, own, &o, &q->said);
+    q->code = mafat_dry_run_open_files(&query, &file, own, &o, &q->said);
     k->code = mafat_pack_open_files(&pack, &file, own, "/proc/nowhere/out", &p, &k->said);
     require((q->code == MAFAT_OK) == (query != NULL) && (k->code == MAFAT_OK) == (pack != NULL));
     require(way_is_same(q, &queries[WAY_PATH]) && way_is_same(k, &packs[WAY_PATH]));
-    mafat_query_close(&query);
+    mafat_dry_run_close(&query);
     mafat_pack_close(&pack);
   }
 }

@@ -87,11 +87,11 @@ struct mafat_model *api_open_model(const char *cfg, const char *plan)
   return m;
 }
 
-struct mafat_query *api_open_query(const char *cfg, const struct mafat_model_options *options)
+struct mafat_dry_run *api_open_dry_run(const char *cfg, const struct mafat_model_options *options)
 {
   struct mafat_diagnostic d;
-  struct mafat_query *q;
-  int code = mafat_query_open(&q, api_cfg(cfg), NULL, options, &d);
+  struct mafat_dry_run *q;
+  int code = mafat_dry_run_open(&q, api_cfg(cfg), NULL, options, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   return q;
 }

@@ -29,7 +29,7 @@ const char *api_cfg(const char *text);
 void api_cut_weights(int floats);
 
 struct mafat_model *api_open_model(const char *cfg, const char *plan);
-struct mafat_query *api_open_query(const char *cfg, const struct mafat_model_options *options);
+struct mafat_dry_run *api_open_dry_run(const char *cfg, const struct mafat_model_options *options);
 
 /* The parts of what is predicted are all of it. */
 void api_check_sum(const struct mafat_memory_facts *m);

@@ -25,7 +25,7 @@
   X(integer_rule) X(integer_functions) X(integer_matmul) X(integer_rearrange) X(integer_graphs) \
   X(allocation) X(team) X(kernels) X(winograd) X(windows) X(blends) X(joins) \
   X(floors) X(executor) X(separable) X(ranks) X(rank_identity) X(rank_choice) X(suppress) X(option) X(names) X(calibration) X(plan_timer) X(model) X(layers) X(threads) X(cancel) X(api) \
-  X(api_runs) X(api_queries) X(api_packs) X(files) \
+  X(api_runs) X(api_dry_runs) X(api_packs) X(files) \
   X(detect) X(detect_choice) X(classify) X(heads) \
   X(budget) X(headroom) X(lock) X(footprint) X(arena) \
   X(raw_input) X(ports) X(http) X(route) LIBRARY_SUITES(X)

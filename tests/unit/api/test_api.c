@@ -129,12 +129,12 @@ START_TEST(test_options_of_a_later_version_are_refused_unless_zero)
     char later[24];
   } options = {.known.size = sizeof options};
   struct mafat_diagnostic d;
-  struct mafat_query *q;
+  struct mafat_dry_run *q;
   const char *cfg = api_cfg(api_detector);
-  ck_assert_int_eq(mafat_query_open(&q, cfg, NULL, &options.known, &d), MAFAT_OK);
-  mafat_query_close(&q);
+  ck_assert_int_eq(mafat_dry_run_open(&q, cfg, NULL, &options.known, &d), MAFAT_OK);
+  mafat_dry_run_close(&q);
   options.later[23] = 1;
-  ck_assert_int_eq(mafat_query_open(&q, cfg, NULL, &options.known, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_dry_run_open(&q, cfg, NULL, &options.known, &d), MAFAT_EINVAL);
   ck_assert_ptr_nonnull(strstr(d.text, "of a later version"));
   ck_assert_ptr_null(q);
 }
@@ -143,16 +143,16 @@ END_TEST
 START_TEST(test_options_that_a_program_does_not_know_are_the_default)
 {
   struct mafat_model_options options;
-  struct mafat_query_facts f = {.size = sizeof f};
-  struct mafat_query *q;
+  struct mafat_dry_run_facts f = {.size = sizeof f};
+  struct mafat_dry_run *q;
   memset(&options, 1, sizeof options);
   memset(&options, 0, offsetof(struct mafat_model_options, layers));
   options.size = offsetof(struct mafat_model_options, layers);
-  ck_assert_int_eq(mafat_query_open(&q, api_cfg(api_detector), NULL, &options, NULL), MAFAT_OK);
-  mafat_query_describe(q, &f);
+  ck_assert_int_eq(mafat_dry_run_open(&q, api_cfg(api_detector), NULL, &options, NULL), MAFAT_OK);
+  mafat_dry_run_describe(q, &f);
   ck_assert(f.n_layers == API_DETECTOR_LAYERS && f.threads == 1 && f.input_w == 32);
   ck_assert_uint_eq(f.reserve_bytes, MAFAT_DEFAULT_RESERVE_BYTES);
-  mafat_query_close(&q);
+  mafat_dry_run_close(&q);
 }
 END_TEST
 
@@ -182,14 +182,14 @@ START_TEST(test_structs_without_a_size_are_refused)
 {
   static const size_t sizes[] = {0, 1, sizeof(size_t) - 1, (size_t)1 << 20, SIZE_MAX};
   struct mafat_diagnostic d = {""};
-  struct mafat_query *q;
+  struct mafat_dry_run *q;
   struct mafat_model *m = api_open_model(api_detector, "1x1/NoCut");
   struct mafat_model_options options = {.size = sizes[_i]};
   struct mafat_model_facts facts = {.size = sizes[_i], .input_h = 77};
   struct mafat_layer_facts layer = {.size = sizes[_i], .group = 77};
   struct mafat_frame_facts frame = {.size = sizes[_i]};
   struct mafat_calibration_facts calibration = {.size = sizes[_i]};
-  ck_assert_int_eq(mafat_query_open(&q, api_cfg(api_detector), NULL, &options, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_dry_run_open(&q, api_cfg(api_detector), NULL, &options, &d), MAFAT_EINVAL);
   ck_assert_ptr_null(q);
   ck_assert_ptr_nonnull(strstr(d.text, "expected .size = sizeof"));
   ck_assert_int_eq(mafat_model_describe(m, &facts), MAFAT_EINVAL);
@@ -207,18 +207,18 @@ START_TEST(test_zero_means_the_default_and_a_pointer_means_its_value)
 {
   const size_t none = 0;
   struct mafat_model_options options = {.size = sizeof options};
-  struct mafat_query_facts f = {.size = sizeof f};
-  struct mafat_query *q = api_open_query(api_detector, &options);
-  mafat_query_describe(q, &f);
+  struct mafat_dry_run_facts f = {.size = sizeof f};
+  struct mafat_dry_run *q = api_open_dry_run(api_detector, &options);
+  mafat_dry_run_describe(q, &f);
   ck_assert(f.reserve_bytes == MAFAT_DEFAULT_RESERVE_BYTES && f.bias_bytes == MAFAT_DEFAULT_BIAS_BYTES && f.threads == 1);
-  mafat_query_close(&q);
+  mafat_dry_run_close(&q);
   options.reserve_bytes = &none;
   options.search = "greedy:bias=0";
   options.threads = MAFAT_THREADS_AUTO;
-  q = api_open_query(api_detector, &options);
-  mafat_query_describe(q, &f);
+  q = api_open_dry_run(api_detector, &options);
+  mafat_dry_run_describe(q, &f);
   ck_assert(f.reserve_bytes == 0 && f.bias_bytes == 0 && f.threads == MAFAT_THREADS_AUTO);
-  mafat_query_close(&q);
+  mafat_dry_run_close(&q);
 }
 END_TEST
 

@@ -127,7 +127,7 @@ START_TEST(test_whole_numbers_are_not_those_of_another_file)
   static float of_file[14 * 24 * 32], of_copy[14 * 24 * 32];
   char other[sizeof out], picture[sizeof out];
   struct mafat_model *m;
-  struct mafat_query *q;
+  struct mafat_dry_run *q;
   begin(three_convolutions);
   options.activations = "int8";
   options.calibrate = pictures;
@@ -150,7 +150,7 @@ START_TEST(test_whole_numbers_are_not_those_of_another_file)
   pack_all();
   ck_assert_int_eq(mafat_model_open(&m, out, other, NULL, &diagnostic), MAFAT_EFORMAT);
   ck_assert_msg(strstr(diagnostic.text, "packed for another network than "), "%s", diagnostic.text);
-  ck_assert_int_eq(mafat_query_open(&q, out, other, NULL, &diagnostic), MAFAT_EFORMAT);
+  ck_assert_int_eq(mafat_dry_run_open(&q, out, other, NULL, &diagnostic), MAFAT_EFORMAT);
   unlink(other);
   unlink(picture);
 }

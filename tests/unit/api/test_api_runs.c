@@ -336,9 +336,9 @@ START_TEST(test_what_is_left_out_is_usual_or_refused)
   mafat_model_close(&m);
   ck_assert_int_eq(mafat_model_open(&m, api_cfg(api_detector), NULL, NULL, &d), MAFAT_EINVAL);
   ck_assert_int_eq(mafat_model_open(&m, NULL, api_weights, NULL, &d), MAFAT_EINVAL);
-  struct mafat_query *q = api_open_query(api_detector, NULL);
-  mafat_query_close(&q);
-  ck_assert_int_eq(mafat_query_open(&q, NULL, NULL, NULL, &d), MAFAT_EINVAL);
+  struct mafat_dry_run *q = api_open_dry_run(api_detector, NULL);
+  mafat_dry_run_close(&q);
+  ck_assert_int_eq(mafat_dry_run_open(&q, NULL, NULL, NULL, &d), MAFAT_EINVAL);
   ck_assert_ptr_null(q);
   ck_assert(m == NULL);
 }
@@ -503,11 +503,11 @@ START_TEST(test_other_scalings_of_pictures_are_refused)
   struct mafat_model_options options = {.size = sizeof options};
   struct mafat_diagnostic d;
   struct mafat_model *m;
-  struct mafat_query *q;
+  struct mafat_dry_run *q;
   options.image_scaling = "slow";
   ck_assert_int_eq(mafat_model_open(&m, api_cfg(api_detector), api_weights, &options, &d), MAFAT_EINVAL);
   ck_assert_str_eq(d.text, "expected a scaling of pictures (exact, fast), found slow");
-  ck_assert_int_eq(mafat_query_open(&q, api_cfg(api_detector), NULL, &options, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_dry_run_open(&q, api_cfg(api_detector), NULL, &options, &d), MAFAT_EINVAL);
   ck_assert_str_eq(d.text, "expected a scaling of pictures (exact, fast), found slow");
 }
 END_TEST

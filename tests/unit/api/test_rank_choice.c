@@ -23,14 +23,14 @@ static const char chain[] = "[net]\nwidth=6\nheight=4\nchannels=64\n"
                             "[convolutional]\nfilters=192\nsize=1\nactivation=linear\n";
 
 /* A request, and all that it points to. */
-struct question {
+struct request {
   struct mafat_network *network;
   struct mafat_plan_options options;
   struct mafat_calibration calibration;
   struct mafat_rank_choice_request request;
 };
 
-static struct mafat_rank_choice_request *begin(struct question *q, const char *cfg, const char *search, int n_ranks)
+static struct mafat_rank_choice_request *begin(struct request *q, const char *cfg, const char *search, int n_ranks)
 {
   q->network = test_network(cfg);
   mafat_plan_defaults(&q->options);
@@ -43,7 +43,7 @@ static struct mafat_rank_choice_request *begin(struct question *q, const char *c
 static int choose_in_time(struct mafat_rank_choice *c, const char *search, int n_ranks, const size_t *budgets, const double *speeds,
                           double seconds, struct mafat_diagnostic *d)
 {
-  struct question q;
+  struct request q;
   struct mafat_rank_choice_request *r = begin(&q, chain, search, n_ranks);
   q.options.algorithm = MAFAT_DIRECT;
   r->budgets = budgets;
@@ -186,7 +186,7 @@ START_TEST(best_is_a_grid_where_less_crosses)
                                "[convolutional]\nfilters=64\nsize=3\npad=1\nactivation=leaky\n"
                                "[convolutional]\nfilters=64\nsize=3\npad=1\nactivation=leaky\n"
                                "[convolutional]\nfilters=64\nsize=3\npad=1\nactivation=leaky\n";
-  struct question q;
+  struct request q;
   struct mafat_rank_choice c;
   struct mafat_diagnostic d = {""};
   struct mafat_rank_choice_request *r = begin(&q, square, "best", 4);
@@ -265,7 +265,7 @@ START_TEST(idle_ranks_do_not_get_all)
                             "[convolutional]\nfilters=32\nsize=3\nstride=2\npad=1\nactivation=leaky\n";
   static const size_t rooms[][4] = {{615 * KB, 323 * KB, 304 * KB, 267 * KB}, {847 * KB, 183 * KB, 312 * KB, 166 * KB}, {657 * KB, 279 * KB, 237 * KB, 158 * KB}};
   const size_t *budgets = rooms[_i];
-  struct question q;
+  struct request q;
   struct mafat_rank_choice c;
   struct mafat_diagnostic d = {""};
   struct mafat_rank_choice_request *r = begin(&q, two, "layers", 4);
@@ -284,7 +284,7 @@ START_TEST(a_search_that_is_refused_memory_leaves_nothing)
   static const char *const searches[] = {"deeperthings", "fdto", "layers", "best"};
   static const size_t budgets[] = {1200 * KB, 1200 * KB, 1200 * KB};
   bool failed = true;
-  struct question q;
+  struct request q;
   struct mafat_rank_choice_request *r = begin(&q, chain, searches[_i], 3);
   r->budgets = budgets;
   for (long at = 0; failed; at += 1 + at / 16) {
@@ -312,7 +312,7 @@ START_TEST(rows_are_not_tried_in_vain)
   size_t at = (size_t)snprintf(cfg, sizeof cfg, "[net]\nwidth=2000\nheight=1\nchannels=4\n");
   for (int l = 0; l < LAYERS; l++)
     at += (size_t)snprintf(cfg + at, sizeof cfg - at, "[convolutional]\nfilters=4\nsize=3\npad=1\nactivation=leaky\n");
-  struct question q;
+  struct request q;
   struct mafat_rank_choice c;
   struct mafat_diagnostic d = {""};
   const struct mafat_rank_choice_request *r = begin(&q, cfg, "best", 4);

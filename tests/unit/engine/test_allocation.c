@@ -1,4 +1,4 @@
-/* Covers api/rank_query.c: every allocation is failed in turn: always MAFAT_ENOMEM, nothing
+/* Covers api/rank_dry_run.c: every allocation is failed in turn: always MAFAT_ENOMEM, nothing
  * leaks. */
 #include <check.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ struct bench {
   const char *path, *plan_text;
   struct mafat_network *network;
   struct mafat_plan *plan;
-  struct mafat_query *query;
+  struct mafat_dry_run *dry_run;
   struct mafat_diagnostic d;
 };
 
@@ -139,32 +139,32 @@ static int choose_given(struct bench *b)
   return code;
 }
 
-static int answer_query(struct bench *b)
+static int report_dry_run(struct bench *b)
 {
-  struct mafat_answer *a = NULL;
-  int code = mafat_query_answer(&a, b->query, 0, &b->d);
+  struct mafat_plan_report *a = NULL;
+  int code = mafat_dry_run_report(&a, b->dry_run, 0, &b->d);
   if (code != MAFAT_OK && a) code = 1;
-  mafat_answer_close(&a);
+  mafat_plan_report_close(&a);
   return code;
 }
 
-static int pack_query(struct bench *b)
+static int pack_dry_run(struct bench *b)
 {
-  struct mafat_query *q = NULL;
-  int code = mafat_query_pack(&q, b->query, "int8", &b->d);
+  struct mafat_dry_run *q = NULL;
+  int code = mafat_dry_run_pack(&q, b->dry_run, "int8", &b->d);
   if (code != MAFAT_OK && q) code = 1;
-  mafat_query_close(&q);
+  mafat_dry_run_close(&q);
   return code;
 }
 
 /* By that search, whose name the row has for a plan. */
 static int ask_ranks(struct bench *b)
 {
-  struct mafat_ranks_answer *a = NULL;
-  const struct mafat_ranks_question question = {.size = sizeof question, .n_ranks = 3, .search = b->plan_text, .link_bits_per_second = 1e8, .link_seconds = 1e-4};
-  int code = mafat_query_ranks(&a, b->query, &question, &b->d);
+  struct mafat_ranks_report *a = NULL;
+  const struct mafat_ranks_request question = {.size = sizeof question, .n_ranks = 3, .search = b->plan_text, .link_bits_per_second = 1e8, .link_seconds = 1e-4};
+  int code = mafat_dry_run_ranks(&a, b->dry_run, &question, &b->d);
   if (code != MAFAT_OK && a) code = 1;
-  mafat_ranks_answer_close(&a);
+  mafat_ranks_report_close(&a);
   return code;
 }
 
@@ -172,22 +172,22 @@ static int ask_ranks(struct bench *b)
 static int search_for_a_plan(struct bench *b)
 {
   struct mafat_model_options options = {.size = sizeof options};
-  struct mafat_query *q = NULL;
+  struct mafat_dry_run *q = NULL;
   options.search = b->plan_text;
   if (strcmp(b->plan_text, "separable") == 0) options.search = "separable:objective=transfers";
-  int code = mafat_query_open(&q, b->path, NULL, &options, &b->d);
+  int code = mafat_dry_run_open(&q, b->path, NULL, &options, &b->d);
   if (code != MAFAT_OK && q) code = 1;
-  mafat_query_close(&q);
+  mafat_dry_run_close(&q);
   return code;
 }
 
-static struct mafat_query *open_query(const struct bench *b, bool has_plan)
+static struct mafat_dry_run *open_dry_run(const struct bench *b, bool has_plan)
 {
   struct mafat_model_options options = {.size = sizeof options};
-  struct mafat_query *q;
+  struct mafat_dry_run *q;
   struct mafat_diagnostic d;
   options.plan = has_plan ? b->plan_text : NULL;
-  ck_assert_msg(mafat_query_open(&q, b->path, NULL, &options, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_dry_run_open(&q, b->path, NULL, &options, &d) == MAFAT_OK, "%s", d.text);
   return q;
 }
 
@@ -214,8 +214,8 @@ static const struct row rows[] = {
     {"mafat_layout_make", make_layout, "2x3/4/2x2", 12},
     {"mafat_layout_make, parts", make_layout, "split(h3:0-1,c2:1)/4/split(h4:4-5)/6/1x1/order=postorder", 20},
     {"mafat_choose, given plan", choose_given, "2x3/4/2x2", 40},
-    {"mafat_query_answer", answer_query, "2x3/4/2x2", 40},
-    {"mafat_query_pack", pack_query, "2x3/4/2x2", 4},
+    {"mafat_query_answer", report_dry_run, "2x3/4/2x2", 40},
+    {"mafat_query_pack", pack_dry_run, "2x3/4/2x2", 4},
     {"mafat_query_ranks, deeperthings", ask_ranks, "deeperthings", 5},
     {"mafat_query_ranks, fdto", ask_ranks, "fdto", 5},
     {"mafat_query_ranks, layers", ask_ranks, "layers", 5},
@@ -235,7 +235,7 @@ START_TEST(refused_memory_is_reported_and_nothing_leaks)
   ck_assert(fd >= 0 && write(fd, cfg_text, sizeof cfg_text - 1) == (ssize_t)sizeof cfg_text - 1);
   close(fd);
   if (r->make == make_layout || r->make == make_again) b.plan = test_plan(b.network, r->plan);
-  if (r->make == answer_query || r->make == pack_query || r->make == ask_ranks) b.query = open_query(&b, r->make != ask_ranks);
+  if (r->make == report_dry_run || r->make == pack_dry_run || r->make == ask_ranks) b.dry_run = open_dry_run(&b, r->make != ask_ranks);
   failing_malloc_arm(-1);
   int whole = r->make(&b);
   n = failing_malloc_disarm(&unfreed);
@@ -254,7 +254,7 @@ START_TEST(refused_memory_is_reported_and_nothing_leaks)
     ck_assert_msg(strstr(b.d.text, "out of memory") != NULL, "%s, allocation %ld: \"%s\"", r->name, i, b.d.text);
   }
   unlink(path);
-  mafat_query_close(&b.query);
+  mafat_dry_run_close(&b.dry_run);
   mafat_plan_close(&b.plan);
   mafat_network_close(&b.network);
 }

@@ -353,18 +353,18 @@ START_TEST(facts_tell_it)
 {
   char path[40];
   struct mafat_model *m;
-  struct mafat_query *q;
+  struct mafat_dry_run *q;
   struct mafat_model_facts f = {.size = sizeof f};
-  struct mafat_query_facts of_query = {.size = sizeof of_query};
+  struct mafat_dry_run_facts of_dry_run = {.size = sizeof of_dry_run};
   struct mafat_model_options o = usual_options();
   const float mean[] = {1, 2, 3};
   write_model(path, IN_FRONT, 3, NULL, "Normalized_1_1");
-  ck_assert_int_eq(mafat_query_open(&q, path, NULL, &o, &diagnostic), MAFAT_OK);
-  mafat_query_describe(q, &of_query);
-  ck_assert_str_eq(of_query.picture.source, "file");
-  ck_assert_str_eq(of_query.picture.channels, "rgb");
-  ck_assert(of_query.picture.mean[2] > 127 && of_query.picture.pad > 113 && of_query.picture.pad < 115);
-  mafat_query_close(&q);
+  ck_assert_int_eq(mafat_dry_run_open(&q, path, NULL, &o, &diagnostic), MAFAT_OK);
+  mafat_dry_run_describe(q, &of_dry_run);
+  ck_assert_str_eq(of_dry_run.picture.source, "file");
+  ck_assert_str_eq(of_dry_run.picture.channels, "rgb");
+  ck_assert(of_dry_run.picture.mean[2] > 127 && of_dry_run.picture.pad > 113 && of_dry_run.picture.pad < 115);
+  mafat_dry_run_close(&q);
   o.mean = mean, o.resize = "corner", o.channels = "bgr";
   ck_assert_int_eq(open_model(&m, path, &o), MAFAT_OK);
   mafat_model_describe(m, &f);

@@ -1,4 +1,4 @@
-#include "api/query.h"
+#include "api/dry_run.h"
 
 #include "formats/darknet/fork.h"
 #include "predictor/plan/partition.h"
@@ -16,13 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What who runs has in the heap and who asks has not: a model, its inputs, places for times, answers and outputs, the names
+/* What who runs has in the heap and who asks has not: a model, its inputs, places for times, plan reports and outputs, the names
  * of some hundred classes; and a page, for these do not lie as close as they could. */
 enum { RUNNERS_HEAP = 20 << 10 };
 
 /* ---- opening ---- */
 
-static int look_around(struct mafat_query *q, const struct mafat_model_options *o, struct mafat_diagnostic *d)
+static int look_around(struct mafat_dry_run *q, const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
   int channels = mafat_network_picture_shape(q->network).c;
   int code = mafat_picture_make(&q->picture, q->network, o, q->kernels, d);
@@ -39,7 +39,7 @@ static int look_around(struct mafat_query *q, const struct mafat_model_options *
 }
 
 /* A plan's canonical text, as whoever takes it is told. */
-static int write_text(char **text, const struct mafat_query *q, const struct mafat_candidate *c, struct mafat_diagnostic *d)
+static int write_text(char **text, const struct mafat_dry_run *q, const struct mafat_candidate *c, struct mafat_diagnostic *d)
 {
   struct mafat_plan_options options = q->basis.options;
   struct mafat_plan *plan;
@@ -55,7 +55,7 @@ static int write_text(char **text, const struct mafat_query *q, const struct maf
 }
 
 /* The texts of the front's plans, for whoever asks. */
-static int write_front(struct mafat_query *q, struct mafat_diagnostic *d)
+static int write_front(struct mafat_dry_run *q, struct mafat_diagnostic *d)
 {
   q->front_texts = calloc((size_t)q->front->n, sizeof *q->front_texts);
   int code = q->front_texts ? MAFAT_OK : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", q->network->path);
@@ -63,8 +63,8 @@ static int write_front(struct mafat_query *q, struct mafat_diagnostic *d)
   return code;
 }
 
-/* Of the network as it is, by the request, all of which points into the query from here on. */
-static int find_front(struct mafat_query *q, struct mafat_diagnostic *d)
+/* Of the network as it is, by the request, all of which points into the dry run from here on. */
+static int find_front(struct mafat_dry_run *q, struct mafat_diagnostic *d)
 {
   struct mafat_search_request *s = &q->request.search;
   s->network = q->network;
@@ -80,7 +80,7 @@ static int find_front(struct mafat_query *q, struct mafat_diagnostic *d)
 }
 
 /* Plans are timed by the process that asks: with what this machine has, whatever budget it asks for. */
-static int prepare_timing(struct mafat_query *q, struct mafat_model_source *weights, struct mafat_diagnostic *d)
+static int prepare_timing(struct mafat_dry_run *q, struct mafat_model_source *weights, struct mafat_diagnostic *d)
 {
   struct mafat_budget budget;
   if (!q->request.is_timed) return MAFAT_OK;
@@ -92,7 +92,7 @@ static int prepare_timing(struct mafat_query *q, struct mafat_model_source *weig
   return MAFAT_OK;
 }
 
-static int open_query(struct mafat_query *q, const struct mafat_file *model, const struct mafat_file *weights,
+static int open_dry_run(struct mafat_dry_run *q, const struct mafat_file *model, const struct mafat_file *weights,
                       const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
   int code;
@@ -123,7 +123,7 @@ static int open_query(struct mafat_query *q, const struct mafat_file *model, con
   return find_front(q, d);
 }
 
-int mafat_query_open_files(struct mafat_query **out, const struct mafat_file *model, const struct mafat_file *weights,
+int mafat_dry_run_open_files(struct mafat_dry_run **out, const struct mafat_file *model, const struct mafat_file *weights,
                            const struct mafat_model_options *options, struct mafat_diagnostic *d)
 {
   struct mafat_model_options o;
@@ -133,38 +133,38 @@ int mafat_query_open_files(struct mafat_query **out, const struct mafat_file *mo
   int code = mafat_sized_take(&o, sizeof o, options, d);
   if (code == MAFAT_OK) code = mafat_model_files_take(&taken, model, weights, d);
   if (code) return code;
-  struct mafat_query *q = calloc(1, sizeof *q);
+  struct mafat_dry_run *q = calloc(1, sizeof *q);
   if (!q) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", mafat_model_files_name(&taken.model));
-  code = open_query(q, &taken.model, taken.own_weights, &o, d);
+  code = open_dry_run(q, &taken.model, taken.own_weights, &o, d);
   if (!q->request.timed.weights) mafat_model_files_close(&q->files);
   if (code == MAFAT_OK) *out = q;
-  else mafat_query_close(&q);
+  else mafat_dry_run_close(&q);
   return code;
 }
 
-int mafat_query_open(struct mafat_query **out, const char *cfg, const char *weights_path,
+int mafat_dry_run_open(struct mafat_dry_run **out, const char *cfg, const char *weights_path,
                      const struct mafat_model_options *options, struct mafat_diagnostic *d)
 {
   const struct mafat_file model = {.size = sizeof model, .path = cfg}, weights = {.size = sizeof weights, .path = weights_path};
-  return mafat_query_open_files(out, cfg ? &model : NULL, weights_path ? &weights : NULL, options, d);
+  return mafat_dry_run_open_files(out, cfg ? &model : NULL, weights_path ? &weights : NULL, options, d);
 }
 
-void mafat_query_close(struct mafat_query **query)
+void mafat_dry_run_close(struct mafat_dry_run **dry_run)
 {
-  if (!query || !*query) return;
-  for (int i = 0; (*query)->front_texts && i < (*query)->front->n; i++) free((*query)->front_texts[i]);
-  free((*query)->front_texts);
-  mafat_front_close(&(*query)->front);
-  if ((*query)->borrows) {
-    free((*query)->network);
+  if (!dry_run || !*dry_run) return;
+  for (int i = 0; (*dry_run)->front_texts && i < (*dry_run)->front->n; i++) free((*dry_run)->front_texts[i]);
+  free((*dry_run)->front_texts);
+  mafat_front_close(&(*dry_run)->front);
+  if ((*dry_run)->borrows) {
+    free((*dry_run)->network);
   } else {
-    mafat_network_close(&(*query)->network);
-    free((*query)->plan);
-    free((*query)->words);
-    mafat_model_files_close(&(*query)->files);
+    mafat_network_close(&(*dry_run)->network);
+    free((*dry_run)->plan);
+    free((*dry_run)->words);
+    mafat_model_files_close(&(*dry_run)->files);
   }
-  free(*query);
-  *query = NULL;
+  free(*dry_run);
+  *dry_run = NULL;
 }
 
 /* ---- as packed ---- */
@@ -196,7 +196,7 @@ static int narrow_layers(struct mafat_network *n, enum mafat_dtype type)
   return changed;
 }
 
-static int pack_query(struct mafat_query *q, const struct mafat_query *of, enum mafat_dtype type, struct mafat_diagnostic *d)
+static int pack_dry_run(struct mafat_dry_run *q, const struct mafat_dry_run *of, enum mafat_dtype type, struct mafat_diagnostic *d)
 {
   *q = *of;
   q->borrows = true;
@@ -213,37 +213,37 @@ static int pack_query(struct mafat_query *q, const struct mafat_query *of, enum 
   return find_front(q, d);
 }
 
-int mafat_query_pack(struct mafat_query **out, const struct mafat_query *of, const char *weights, struct mafat_diagnostic *d)
+int mafat_dry_run_pack(struct mafat_dry_run **out, const struct mafat_dry_run *of, const char *weights, struct mafat_diagnostic *d)
 {
   enum mafat_dtype type;
   *out = NULL;
   if (!weights || !mafat_dtype_find_packing(&type, weights))
     return mafat_fail(d, MAFAT_EINVAL, "expected a type of weights (%s), found %.60s", mafat_dtype_packings, weights ? weights : "none");
-  struct mafat_query *q = malloc(sizeof *q);
+  struct mafat_dry_run *q = malloc(sizeof *q);
   if (!q) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", of->network->path);
-  int code = pack_query(q, of, type, d);
+  int code = pack_dry_run(q, of, type, d);
   if (code == MAFAT_OK) *out = q;
-  else mafat_query_close(&q);
+  else mafat_dry_run_close(&q);
   return code;
 }
 
-static uint64_t count_weights(const struct mafat_query *q)
+static uint64_t count_weights(const struct mafat_dry_run *q)
 {
   uint64_t sum = 0;
   for (int l = 0; l < q->n_layers; l++) sum += mafat_layer_weight_counts(&q->network->layers[l]).weights;
   return sum;
 }
 
-static struct mafat_ports ports_of(const struct mafat_query *q)
+static struct mafat_ports ports_of(const struct mafat_dry_run *q)
 {
   return (struct mafat_ports){q->network, q->n_layers};
 }
 
-int mafat_query_describe(const struct mafat_query *q, struct mafat_query_facts *out)
+int mafat_dry_run_describe(const struct mafat_dry_run *q, struct mafat_dry_run_facts *out)
 {
   struct mafat_shape in = mafat_network_picture_shape(q->network);
   const struct mafat_ports ports = ports_of(q);
-  const struct mafat_query_facts f = {
+  const struct mafat_dry_run_facts f = {
       .input_h = in.h, .input_w = in.w, .input_c = in.c,
       .n_layers = q->n_layers,
       .cpu = q->kernels->name,
@@ -274,13 +274,13 @@ int mafat_query_describe(const struct mafat_query *q, struct mafat_query_facts *
   return mafat_sized_give(out, &f, sizeof f);
 }
 
-int mafat_query_describe_input(const struct mafat_query *q, int index, struct mafat_port_facts *out)
+int mafat_dry_run_describe_input(const struct mafat_dry_run *q, int index, struct mafat_port_facts *out)
 {
   const struct mafat_ports p = ports_of(q);
   return mafat_ports_describe(&p, MAFAT_PORTS_IN, index, out);
 }
 
-int mafat_query_describe_output(const struct mafat_query *q, int index, struct mafat_port_facts *out)
+int mafat_dry_run_describe_output(const struct mafat_dry_run *q, int index, struct mafat_port_facts *out)
 {
   const struct mafat_ports p = ports_of(q);
   return mafat_ports_describe(&p, MAFAT_PORTS_OUT, index, out);
@@ -324,7 +324,7 @@ static size_t quarter_from(size_t bytes)
   return bytes > SIZE_MAX - quarter ? bytes : (bytes + quarter - 1) / quarter * quarter;
 }
 
-int mafat_query_budgets(const struct mafat_query *q, size_t *budgets, int room)
+int mafat_dry_run_budgets(const struct mafat_dry_run *q, size_t *budgets, int room)
 {
   int n = 0;
   if (q->request.by->pick) {
@@ -340,7 +340,7 @@ int mafat_query_budgets(const struct mafat_query *q, size_t *budgets, int room)
   return n;
 }
 
-int mafat_query_front(const struct mafat_query *q, int index, struct mafat_front_facts *out)
+int mafat_dry_run_front(const struct mafat_dry_run *q, int index, struct mafat_front_facts *out)
 {
   if (index < 0 || index >= q->front->n) return MAFAT_EINVAL;
   const struct mafat_candidate *c = &q->front->list[index];
@@ -358,9 +358,9 @@ static bool has_tiles_only(const struct mafat_plan *plan)
   return true;
 }
 
-static int answer(struct mafat_answer *a, const struct mafat_query *q, size_t budget_bytes, struct mafat_diagnostic *d)
+static int report(struct mafat_plan_report *a, const struct mafat_dry_run *q, size_t budget_bytes, struct mafat_diagnostic *d)
 {
-  a->query = q;
+  a->dry_run = q;
   a->request = q->request;
   if (budget_bytes) a->request.budget_bytes = budget_bytes;
   int code = mafat_choose(&a->choice, &a->request, d);
@@ -369,43 +369,43 @@ static int answer(struct mafat_answer *a, const struct mafat_query *q, size_t bu
   return code == MAFAT_EUNSUPPORTED ? MAFAT_OK : code;
 }
 
-int mafat_query_answer(struct mafat_answer **out, const struct mafat_query *q, size_t budget_bytes,
+int mafat_dry_run_report(struct mafat_plan_report **out, const struct mafat_dry_run *q, size_t budget_bytes,
                        struct mafat_diagnostic *d)
 {
   *out = NULL;
-  struct mafat_answer *a = calloc(1, sizeof *a);
+  struct mafat_plan_report *a = calloc(1, sizeof *a);
   if (!a) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", q->network->path);
-  int code = answer(a, q, budget_bytes, d);
+  int code = report(a, q, budget_bytes, d);
   if (code == MAFAT_OK) *out = a;
-  else mafat_answer_close(&a);
+  else mafat_plan_report_close(&a);
   return code;
 }
 
-void mafat_answer_close(struct mafat_answer **answer)
+void mafat_plan_report_close(struct mafat_plan_report **report)
 {
-  if (!answer || !*answer) return;
-  mafat_paper_prediction_close(&(*answer)->paper);
-  mafat_choice_close(&(*answer)->choice);
-  free(*answer);
-  *answer = NULL;
+  if (!report || !*report) return;
+  mafat_paper_prediction_close(&(*report)->paper);
+  mafat_choice_close(&(*report)->choice);
+  free(*report);
+  *report = NULL;
 }
 
-int mafat_answer_describe(const struct mafat_answer *a, struct mafat_plan_facts *out)
+int mafat_plan_report_describe(const struct mafat_plan_report *a, struct mafat_plan_facts *out)
 {
   struct mafat_plan_facts f;
-  mafat_facts_plan(&f, a->query->network, &a->choice, &a->choice.prediction);
-  f.calibrated = a->query->basis.calibration.measured;
+  mafat_facts_plan(&f, a->dry_run->network, &a->choice, &a->choice.prediction);
+  f.calibrated = a->dry_run->basis.calibration.measured;
   return mafat_sized_give(out, &f, sizeof f);
 }
 
-int mafat_answer_layer(const struct mafat_answer *a, int layer, struct mafat_layer_facts *out)
+int mafat_plan_report_layer(const struct mafat_plan_report *a, int layer, struct mafat_layer_facts *out)
 {
   struct mafat_layer_facts f;
-  int code = mafat_facts_layer(&f, a->query->network, &a->choice, layer);
+  int code = mafat_facts_layer(&f, a->dry_run->network, &a->choice, layer);
   return code ? code : mafat_sized_give(out, &f, sizeof f);
 }
 
-int mafat_answer_group(const struct mafat_answer *a, int group, struct mafat_group_facts *out)
+int mafat_plan_report_group(const struct mafat_plan_report *a, int group, struct mafat_group_facts *out)
 {
   struct mafat_group_facts f;
   int code = mafat_facts_group(&f, &a->choice, group);
@@ -416,7 +416,7 @@ int mafat_answer_group(const struct mafat_answer *a, int group, struct mafat_gro
 
 /* ---- its arena ---- */
 
-int mafat_answer_arena(const struct mafat_answer *a, struct mafat_arena_facts *out)
+int mafat_plan_report_arena(const struct mafat_plan_report *a, struct mafat_arena_facts *out)
 {
   const struct mafat_layout *l = a->choice.layout;
   const struct mafat_arena_facts f = {.bytes = l->total_bytes, .bound_bytes = l->bound_bytes, .n_buffers = l->n_buffers,
@@ -434,10 +434,10 @@ static const char *what_it_holds(const struct mafat_layout *l, int index)
   }
 }
 
-int mafat_answer_buffer(const struct mafat_answer *a, int index, struct mafat_buffer_facts *out)
+int mafat_plan_report_buffer(const struct mafat_plan_report *a, int index, struct mafat_buffer_facts *out)
 {
   const struct mafat_layout *l = a->choice.layout;
-  const struct mafat_network *n = a->query->network;
+  const struct mafat_network *n = a->dry_run->network;
   if (index < 0 || index >= l->n_buffers) return MAFAT_EINVAL;
   const struct mafat_buffer *b = &l->buffers[index];
   bool map = b->tag == MAFAT_TAG_INPUT || b->tag == MAFAT_TAG_ACTIVATIONS;
@@ -449,7 +449,7 @@ int mafat_answer_buffer(const struct mafat_answer *a, int index, struct mafat_bu
   return mafat_sized_give(out, &f, sizeof f);
 }
 
-int mafat_answer_part(const struct mafat_answer *a, int position)
+int mafat_plan_report_part(const struct mafat_plan_report *a, int position)
 {
   const struct mafat_plan *plan = a->choice.plan;
   const struct mafat_parts *parts = plan->parts;
@@ -457,22 +457,22 @@ int mafat_answer_part(const struct mafat_answer *a, int position)
     const struct mafat_span *at = &plan->groups[g].positions;
     if (position >= at->begin && position < at->end)
       return parts->at[g + 1] > parts->at[g]
-                 ? mafat_network_number(a->query->network, parts->list[parts->at[g] + position - at->begin].layer)
+                 ? mafat_network_number(a->dry_run->network, parts->list[parts->at[g] + position - at->begin].layer)
                  : -1;
   }
   return -1;
 }
 
-int mafat_answer_check(const struct mafat_answer *a, struct mafat_diagnostic *d)
+int mafat_plan_report_check(const struct mafat_plan_report *a, struct mafat_diagnostic *d)
 {
   return a->choice.fits ? MAFAT_OK : mafat_choice_refuse(&a->choice, &a->request, d);
 }
 
-int mafat_answer_paper(const struct mafat_answer *a, struct mafat_paper_facts *out, struct mafat_diagnostic *d)
+int mafat_plan_report_paper(const struct mafat_plan_report *a, struct mafat_paper_facts *out, struct mafat_diagnostic *d)
 {
   if (!a->paper) {
     struct mafat_paper_prediction *none;
-    int code = mafat_paper_predict(&none, a->query->network, a->choice.plan, a->request.bias_bytes, d);
+    int code = mafat_paper_predict(&none, a->dry_run->network, a->choice.plan, a->request.bias_bytes, d);
     mafat_paper_prediction_close(&none); /* it knows nothing of this plan: the code says why */
     return code ? code : MAFAT_EUNSUPPORTED;
   }

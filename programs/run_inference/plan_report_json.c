@@ -1,6 +1,6 @@
 /* --predict for scripts: one object on one line. */
-#include "programs/run_inference/answer.h"
-#include "programs/run_inference/moves.h"
+#include "programs/run_inference/plan_report.h"
+#include "programs/run_inference/transfers.h"
 #include "programs/run_inference/output.h"
 #include "programs/run_inference/picture_facts.h"
 #include "programs/run_inference/ports.h"
@@ -19,9 +19,9 @@ static void put_bool(struct mafat_writer *w, const char *key, bool value)
   mafat_writer_put(w, value ? "true" : "false");
 }
 
-static void put_question(const struct mafat_question *q, const struct mafat_plan_facts *p, struct mafat_writer *w)
+static void put_request(const struct mafat_report_request *q, const struct mafat_plan_facts *p, struct mafat_writer *w)
 {
-  const struct mafat_query_facts *f = &q->facts;
+  const struct mafat_dry_run_facts *f = &q->facts;
   mafat_json_string(w, "cfg", q->cfg);
   mafat_json_key(w, "network");
   mafat_json_begin(w, "{");
@@ -32,7 +32,7 @@ static void put_question(const struct mafat_question *q, const struct mafat_plan
   mafat_json_string(w, "fork", f->fork);
   mafat_json_string(w, "decode", f->decode);
   mafat_json_end(w, "}");
-  mafat_ports_json(NULL, q->query, w);
+  mafat_ports_json(NULL, q->dry_run, w);
   mafat_json_string(w, "weights_file", f->packed ? "packed" : "darknet");
   put_bool(w, "weights_assumed", f->weights_assumed);
   mafat_json_string(w, "image", q->picture);
@@ -43,21 +43,21 @@ static void put_question(const struct mafat_question *q, const struct mafat_plan
   mafat_json_string(w, "search", f->search);
 }
 
-static void put_breakdown(const struct mafat_question *q, const struct mafat_plan_facts *p, struct mafat_writer *w)
+static void put_breakdown(const struct mafat_report_request *q, const struct mafat_plan_facts *p, struct mafat_writer *w)
 {
   struct mafat_memory_part parts[MAFAT_MEMORY_PARTS];
-  int n = mafat_answer_parts(q, &p->memory, parts);
+  int n = mafat_plan_report_memory_parts(q, &p->memory, parts);
   mafat_json_key(w, "breakdown");
   mafat_json_begin(w, "{");
   for (int i = 0; i < n; i++) put_bytes(w, parts[i].name, parts[i].bytes);
   mafat_json_end(w, "}");
 }
 
-static void put_peak(const struct mafat_answer *a, const struct mafat_plan_facts *p, struct mafat_writer *w)
+static void put_peak(const struct mafat_plan_report *a, const struct mafat_plan_facts *p, struct mafat_writer *w)
 {
   struct mafat_layer_facts layer = {.size = sizeof layer};
   char text[128];
-  mafat_output_describe_peak(p, mafat_answer_layer(a, p->peak_layer, &layer) == MAFAT_OK ? layer.type : NULL, text, sizeof text);
+  mafat_output_describe_peak(p, mafat_plan_report_layer(a, p->peak_layer, &layer) == MAFAT_OK ? layer.type : NULL, text, sizeof text);
   mafat_json_key(w, "peak_buffer");
   mafat_json_begin(w, "{");
   mafat_json_string(w, "name", text);
@@ -94,17 +94,17 @@ static void put_costs(const struct mafat_plan_facts *p, struct mafat_writer *w)
   put_bool(w, "calibrated", p->calibrated);
 }
 
-int mafat_answer_write_json(const struct mafat_question *q, const struct mafat_answer *a, struct mafat_writer *w)
+int mafat_plan_report_write_json(const struct mafat_report_request *q, const struct mafat_plan_report *a, struct mafat_writer *w)
 {
   struct mafat_plan_facts p = {.size = sizeof p};
   struct mafat_group_facts group = {.size = sizeof group};
   struct mafat_paper_facts paper = {.size = sizeof paper};
   struct mafat_front_facts least = {.size = sizeof least};
-  bool has_paper = mafat_answer_paper(a, &paper, NULL) == MAFAT_OK;
-  mafat_answer_describe(a, &p);
-  mafat_query_front(q->query, 0, &least);
+  bool has_paper = mafat_plan_report_paper(a, &paper, NULL) == MAFAT_OK;
+  mafat_plan_report_describe(a, &p);
+  mafat_dry_run_front(q->dry_run, 0, &least);
   mafat_json_begin(w, "{");
-  put_question(q, &p, w);
+  put_request(q, &p, w);
   mafat_json_string(w, "plan", p.text);
   mafat_json_string(w, "algorithm", p.algorithm);
   put_bool(w, "fits", p.fits);
@@ -123,18 +123,18 @@ int mafat_answer_write_json(const struct mafat_question *q, const struct mafat_a
   put_peak(a, &p, w);
   mafat_json_key(w, "groups");
   mafat_json_begin(w, "[");
-  for (int g = 0; mafat_answer_group(a, g, &group) == MAFAT_OK; g++) put_group(&group, has_paper, w);
+  for (int g = 0; mafat_plan_report_group(a, g, &group) == MAFAT_OK; g++) put_group(&group, has_paper, w);
   mafat_json_end(w, "]");
   put_costs(&p, w);
   if (has_paper) {
     put_bytes(w, "paper_bytes", paper.bytes);
     put_bytes(w, "paper_bias_bytes", q->facts.bias_bytes);
   }
-  if (q->moves) mafat_moves_write_json(q->moves, q->fast_bytes, q->objective, w);
+  if (q->transfers) mafat_transfer_report_write_json(q->transfers, q->fast_bytes, q->objective, w);
   return mafat_json_finish_line(w);
 }
 
-int mafat_answer_parts(const struct mafat_question *q, const struct mafat_memory_facts *m,
+int mafat_plan_report_memory_parts(const struct mafat_report_request *q, const struct mafat_memory_facts *m,
                        struct mafat_memory_part parts[MAFAT_MEMORY_PARTS])
 {
   const struct mafat_memory_part list[] = {

@@ -1,7 +1,7 @@
-/* Query and answer behind include/mafat.h's opaque types. Reads no weights, unless plans are timed,
+/* Query and plan report behind include/mafat.h's opaque types. Reads no weights, unless plans are timed,
  * and only the header of a picture. */
-#ifndef MAFAT_API_QUERY_H
-#define MAFAT_API_QUERY_H
+#ifndef MAFAT_API_DRY_RUN_H
+#define MAFAT_API_DRY_RUN_H
 
 #include "include/mafat_plan.h"
 #include "predictor/cost/paper.h"
@@ -11,7 +11,7 @@
 #include "api/picture.h"
 
 /* Everything that does not depend on the budget. */
-struct mafat_query {
+struct mafat_dry_run {
   struct mafat_network *network;       /* of a packed file only its layers' types; the rest is from
                                           the network opened first */
   int n_layers;
@@ -26,7 +26,7 @@ struct mafat_query {
   char *words;                         /* parameters of the search; NULL: none */
   struct mafat_model_files files;      /* while opening, all; afterwards those with which plans are
                                           timed; NULL: none */
-  bool borrows;                        /* network, plan, words and files belong to another query */
+  bool borrows;                        /* network, plan, words and files belong to another dry run */
   int threads;                         /* from the options */
   size_t memory_bytes;                 /* from the options; 0: no budget */
   bool weights_assumed;                /* no weights file named: Darknet's order assumed */
@@ -34,9 +34,9 @@ struct mafat_query {
 };
 
 /* Answer for one budget. */
-struct mafat_answer {
-  const struct mafat_query *query;
-  struct mafat_choice_request request;  /* the query's, with this budget */
+struct mafat_plan_report {
+  const struct mafat_dry_run *dry_run;
+  struct mafat_choice_request request;  /* the dry run's, with this budget */
   struct mafat_choice choice;
   struct mafat_paper_prediction *paper; /* NULL: the plan has groups other than tiles */
 };

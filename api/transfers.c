@@ -1,20 +1,20 @@
 /* Bytes between a fast memory and the rest, for whoever asks. */
 #include "predictor/transfers/prices.h"
 #include "api/model.h"
-#include "api/query.h"
+#include "api/dry_run.h"
 #include "base/sized.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct mafat_moves {
+struct mafat_transfer_report {
   struct mafat_transfers transfers;
   const struct mafat_network *network;
   const struct mafat_plan *plan; /* what the executor does together */
 };
 
 /* Without an objective: the plan's. */
-static int choose(struct mafat_moves *m, size_t fast_bytes, const char *objective, const struct mafat_calibration *c,
+static int choose(struct mafat_transfer_report *m, size_t fast_bytes, const char *objective, const struct mafat_calibration *c,
                   struct mafat_diagnostic *d)
 {
   struct mafat_transfers_options o = {.fast_bytes = fast_bytes};
@@ -35,7 +35,7 @@ static int choose(struct mafat_moves *m, size_t fast_bytes, const char *objectiv
   return code;
 }
 
-static int open_moves(struct mafat_moves **out, const struct mafat_network *n, const struct mafat_plan *plan, size_t fast_bytes,
+static int open_transfer_report(struct mafat_transfer_report **out, const struct mafat_network *n, const struct mafat_plan *plan, size_t fast_bytes,
                       const char *objective, const struct mafat_calibration *c, struct mafat_diagnostic *d)
 {
   *out = calloc(1, sizeof **out);
@@ -44,30 +44,30 @@ static int open_moves(struct mafat_moves **out, const struct mafat_network *n, c
   (*out)->plan = plan;
   int code = choose(*out, fast_bytes, objective, c, d);
   if (code == MAFAT_ENOMEM) mafat_fail(d, code, "out of memory");
-  if (code) mafat_moves_close(out);
+  if (code) mafat_transfer_report_close(out);
   return code;
 }
 
-int mafat_answer_moves(struct mafat_moves **out, const struct mafat_answer *a, size_t fast_bytes, const char *objective,
+int mafat_plan_report_transfers(struct mafat_transfer_report **out, const struct mafat_plan_report *a, size_t fast_bytes, const char *objective,
                        struct mafat_diagnostic *d)
 {
-  return open_moves(out, a->query->network, a->choice.plan, fast_bytes, objective, &a->query->basis.calibration, d);
+  return open_transfer_report(out, a->dry_run->network, a->choice.plan, fast_bytes, objective, &a->dry_run->basis.calibration, d);
 }
 
-int mafat_model_moves(struct mafat_moves **out, const struct mafat_model *m, size_t fast_bytes, struct mafat_diagnostic *d)
+int mafat_model_transfers(struct mafat_transfer_report **out, const struct mafat_model *m, size_t fast_bytes, struct mafat_diagnostic *d)
 {
-  return open_moves(out, m->network, m->choice.plan, fast_bytes, NULL, NULL, d);
+  return open_transfer_report(out, m->network, m->choice.plan, fast_bytes, NULL, NULL, d);
 }
 
-void mafat_moves_close(struct mafat_moves **moves)
+void mafat_transfer_report_close(struct mafat_transfer_report **transfers)
 {
-  if (!moves || !*moves) return;
-  mafat_transfers_close(&(*moves)->transfers);
-  free(*moves);
-  *moves = NULL;
+  if (!transfers || !*transfers) return;
+  mafat_transfers_close(&(*transfers)->transfers);
+  free(*transfers);
+  *transfers = NULL;
 }
 
-int mafat_moves_unit(const struct mafat_moves *m, int index, struct mafat_unit_facts *out)
+int mafat_transfer_report_unit(const struct mafat_transfer_report *m, int index, struct mafat_unit_facts *out)
 {
   if (index < 0 || index >= m->transfers.n) return MAFAT_EINVAL;
   const struct mafat_unit *u = &m->transfers.units[index];

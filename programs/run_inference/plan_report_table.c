@@ -1,13 +1,13 @@
 /* --predict --sweep and --pareto: a plan a line, or one array of objects. */
 #include "programs/shared/progress.h"
-#include "programs/run_inference/answer.h"
+#include "programs/run_inference/plan_report.h"
 
 #include <math.h>
 
 /* A line. */
 struct row {
   size_t budget_bytes; /* sweep */
-  bool taken;          /* sweep: it fits; front: it is what the query's budget takes */
+  bool taken;          /* sweep: it fits; front: it is what the dry run's budget takes */
   const char *plan;
   size_t charge_bytes;
   double ms;
@@ -16,7 +16,7 @@ struct row {
 };
 
 struct table {
-  const struct mafat_question *question;
+  const struct mafat_report_request *request;
   bool sweep; /* else the front */
   bool json;
   struct mafat_writer *writer;
@@ -39,12 +39,12 @@ const char *mafat_packings_name(int index)
   return names[index];
 }
 
-int mafat_packings_open(struct mafat_packings *p, const struct mafat_query *query, struct mafat_diagnostic *d)
+int mafat_packings_open(struct mafat_packings *p, const struct mafat_dry_run *dry_run, struct mafat_diagnostic *d)
 {
   *p = (struct mafat_packings){{NULL}};
   for (int i = 0; i < MAFAT_PACKINGS; i++) {
     mafat_progress_count(i + 2, MAFAT_PACKINGS + 1);
-    int code = mafat_query_pack(&p->of[i], query, mafat_packings_name(i), d);
+    int code = mafat_dry_run_pack(&p->of[i], dry_run, mafat_packings_name(i), d);
     if (code && code != MAFAT_EUNSUPPORTED) return code;
   }
   return MAFAT_OK;
@@ -52,21 +52,21 @@ int mafat_packings_open(struct mafat_packings *p, const struct mafat_query *quer
 
 void mafat_packings_close(struct mafat_packings *p)
 {
-  for (int i = 0; i < MAFAT_PACKINGS; i++) mafat_query_close(&p->of[i]);
+  for (int i = 0; i < MAFAT_PACKINGS; i++) mafat_dry_run_close(&p->of[i]);
 }
 
-static const struct mafat_query *packing_of(const struct table *t, int index)
+static const struct mafat_dry_run *packing_of(const struct table *t, int index)
 {
-  return t->question->packings ? t->question->packings->of[index] : NULL;
+  return t->request->packings ? t->request->packings->of[index] : NULL;
 }
 
 /* The fastest plan within the budget; false, and the least one, if there is none. */
-static bool find_within(const struct mafat_query *query, size_t budget, int *index, struct mafat_front_facts *found)
+static bool find_within(const struct mafat_dry_run *dry_run, size_t budget, int *index, struct mafat_front_facts *found)
 {
   struct mafat_front_facts next = {.size = sizeof next};
-  mafat_query_front(query, *index = 0, found);
+  mafat_dry_run_front(dry_run, *index = 0, found);
   if (found->charge_bytes > budget) return false;
-  for (int i = 1; mafat_query_front(query, i, &next) == MAFAT_OK && next.charge_bytes <= budget; i++) {
+  for (int i = 1; mafat_dry_run_front(dry_run, i, &next) == MAFAT_OK && next.charge_bytes <= budget; i++) {
     *index = i;
     *found = next;
   }
@@ -96,8 +96,8 @@ static void begin(const struct table *t)
   if (t->sweep) mafat_writer_put(t->writer, "budget_MB  fits");
   else mafat_writer_put(t->writer, "taken");
   mafat_writer_put(t->writer, "  needs_MB        ms");
-  if (t->sweep && t->question->facts.greedy) mafat_writer_put(t->writer, "  paper_MB");
-  if (t->question->facts.threads == MAFAT_THREADS_AUTO) mafat_writer_put(t->writer, "  threads");
+  if (t->sweep && t->request->facts.greedy) mafat_writer_put(t->writer, "  paper_MB");
+  if (t->request->facts.threads == MAFAT_THREADS_AUTO) mafat_writer_put(t->writer, "  threads");
   put_packing_heads(t);
   mafat_writer_put(t->writer, "  plan\n");
 }
@@ -128,8 +128,8 @@ static void put_line(const struct table *t, const struct row *r)
   mafat_writer_put_right(w, r->taken ? "yes" : t->sweep ? "no" : "-", t->sweep ? 6 : 5);
   put_cell(w, (double)r->charge_bytes / 1048576, 2, MB_WIDTH);
   put_cell(w, r->ms, 1, MS_WIDTH);
-  if (t->sweep && t->question->facts.greedy) put_cell(w, (double)r->paper_bytes / 1048576, 2, MB_WIDTH);
-  if (t->question->facts.threads == MAFAT_THREADS_AUTO) put_cell(w, r->threads, 0, 9);
+  if (t->sweep && t->request->facts.greedy) put_cell(w, (double)r->paper_bytes / 1048576, 2, MB_WIDTH);
+  if (t->request->facts.threads == MAFAT_THREADS_AUTO) put_cell(w, r->threads, 0, 9);
   put_packing_cells(t, r->budget_bytes);
   mafat_writer_put(w, "  ");
   mafat_writer_put(w, r->plan);
@@ -172,8 +172,8 @@ static void put_object(const struct table *t, const struct row *r)
   mafat_json_begin(w, "{");
   if (t->sweep) mafat_json_count(w, "memory_budget_bytes", (int64_t)r->budget_bytes);
   put_choice(w, t->sweep ? "fits" : "taken", r);
-  if (t->question->packings) put_packing_objects(t, r->budget_bytes);
-  if (t->sweep && t->question->facts.greedy) mafat_json_count(w, "paper_bytes", (int64_t)r->paper_bytes);
+  if (t->request->packings) put_packing_objects(t, r->budget_bytes);
+  if (t->sweep && t->request->facts.greedy) mafat_json_count(w, "paper_bytes", (int64_t)r->paper_bytes);
   mafat_json_end(w, "}");
 }
 
@@ -197,28 +197,28 @@ static void sweep_best(const struct table *t, size_t budget, bool *any)
 {
   struct mafat_front_facts f = {.size = sizeof f};
   int index;
-  bool fits = find_within(t->question->query, budget, &index, &f);
+  bool fits = find_within(t->request->dry_run, budget, &index, &f);
   if (fits) *any = true;
   put_row(t, &(struct row){budget, fits, f.text, f.charge_bytes, f.latency_ms, f.threads, 0});
 }
 
 static int sweep_greedy(const struct table *t, size_t budget, bool *any, struct mafat_diagnostic *d)
 {
-  struct mafat_answer *a;
+  struct mafat_plan_report *a;
   struct mafat_paper_facts paper = {.size = sizeof paper};
-  int code = mafat_query_answer(&a, t->question->query, budget, d);
-  if (code == MAFAT_OK) code = mafat_answer_paper(a, &paper, d);
+  int code = mafat_dry_run_report(&a, t->request->dry_run, budget, d);
+  if (code == MAFAT_OK) code = mafat_plan_report_paper(a, &paper, d);
   if (code == MAFAT_OK) {
     struct mafat_plan_facts p = {.size = sizeof p};
-    mafat_answer_describe(a, &p);
+    mafat_plan_report_describe(a, &p);
     if (p.fits) *any = true;
     put_row(t, &(struct row){budget, p.fits, p.text, p.memory.charge_bytes, p.latency_ms, p.threads, paper.bytes});
   }
-  mafat_answer_close(&a);
+  mafat_plan_report_close(&a);
   return code;
 }
 
-int mafat_answer_write_sweep(const struct mafat_question *q, const size_t *budgets, int n, bool json,
+int mafat_plan_report_write_sweep(const struct mafat_report_request *q, const size_t *budgets, int n, bool json,
                              struct mafat_writer *w, bool *any, struct mafat_diagnostic *d)
 {
   struct table t = {q, true, json, w};
@@ -232,14 +232,14 @@ int mafat_answer_write_sweep(const struct mafat_question *q, const size_t *budge
   return code ? code : end(&t);
 }
 
-int mafat_answer_write_front(const struct mafat_question *q, bool json, struct mafat_writer *w, bool *any)
+int mafat_plan_report_write_front(const struct mafat_report_request *q, bool json, struct mafat_writer *w, bool *any)
 {
   struct table t = {q, false, json, w};
   struct mafat_front_facts f = {.size = sizeof f};
   int taken;
-  *any = find_within(q->query, q->facts.budget_bytes, &taken, &f);
+  *any = find_within(q->dry_run, q->facts.budget_bytes, &taken, &f);
   begin(&t);
-  for (int i = 0; mafat_query_front(q->query, i, &f) == MAFAT_OK; i++)
+  for (int i = 0; mafat_dry_run_front(q->dry_run, i, &f) == MAFAT_OK; i++)
     put_row(&t, &(struct row){0, *any && i == taken, f.text, f.charge_bytes, f.latency_ms, f.threads, 0});
   return end(&t);
 }

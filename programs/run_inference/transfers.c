@@ -1,4 +1,4 @@
-#include "programs/run_inference/moves.h"
+#include "programs/run_inference/transfers.h"
 
 #include <stdio.h>
 
@@ -21,7 +21,7 @@ static void put_line(struct mafat_writer *w, const char *layers, const char *how
   mafat_writer_put(w, line);
 }
 
-void mafat_moves_write_text(const struct mafat_moves *m, size_t fast_bytes, const char *objective, struct mafat_writer *w)
+void mafat_transfer_report_write_text(const struct mafat_transfer_report *m, size_t fast_bytes, const char *objective, struct mafat_writer *w)
 {
   struct mafat_unit_facts u = {.size = sizeof u}, sum = {0};
   char text[160], tiles[32];
@@ -29,7 +29,7 @@ void mafat_moves_write_text(const struct mafat_moves *m, size_t fast_bytes, cons
            objective ? "chosen by " : "by the plan", objective ? objective : "");
   mafat_writer_put(w, text);
   mafat_writer_put(w, "layers    together            tiles          in       again         out     weights        room\n");
-  for (int i = 0; mafat_moves_unit(m, i, &u) == MAFAT_OK; i++) {
+  for (int i = 0; mafat_transfer_report_unit(m, i, &u) == MAFAT_OK; i++) {
     snprintf(text, sizeof text, u.n_layers > 1 ? "%d-%d" : "%d", u.first, u.last);
     snprintf(tiles, sizeof tiles, "%dx%d", u.row_tiles, u.channel_tiles);
     put_line(w, text, u.how, tiles, &u, !u.fits ? "  no tile has room" : u.runs ? "" : "  not by this plan");
@@ -58,7 +58,7 @@ static void put_bytes(struct mafat_writer *w, const struct mafat_unit_facts *u)
   put_count(w, "room_bytes", u->room_bytes);
 }
 
-void mafat_moves_write_json(const struct mafat_moves *m, size_t fast_bytes, const char *objective, struct mafat_writer *w)
+void mafat_transfer_report_write_json(const struct mafat_transfer_report *m, size_t fast_bytes, const char *objective, struct mafat_writer *w)
 {
   struct mafat_unit_facts u = {.size = sizeof u}, sum = {0};
   mafat_json_key(w, "fast_memory");
@@ -67,7 +67,7 @@ void mafat_moves_write_json(const struct mafat_moves *m, size_t fast_bytes, cons
   mafat_json_string(w, "objective", objective);
   mafat_json_key(w, "units");
   mafat_json_begin(w, "[");
-  for (int i = 0; mafat_moves_unit(m, i, &u) == MAFAT_OK; i++) {
+  for (int i = 0; mafat_transfer_report_unit(m, i, &u) == MAFAT_OK; i++) {
     mafat_json_separate(w);
     mafat_json_begin(w, "{");
     mafat_json_count(w, "first", u.first);

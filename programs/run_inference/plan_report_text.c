@@ -1,6 +1,6 @@
 /* --predict for people. */
-#include "programs/run_inference/answer.h"
-#include "programs/run_inference/moves.h"
+#include "programs/run_inference/plan_report.h"
+#include "programs/run_inference/transfers.h"
 #include "programs/run_inference/output.h"
 #include "programs/run_inference/picture_facts.h"
 #include "programs/run_inference/ports.h"
@@ -42,7 +42,7 @@ static void put_padded(struct mafat_writer *w, const char *text, int width)
 
 /* ---- what is asked ---- */
 
-static void put_question(const struct mafat_question *q, struct mafat_writer *w)
+static void put_request(const struct mafat_report_request *q, struct mafat_writer *w)
 {
   char text[160];
   mafat_writer_put_plain(w, q->cfg);
@@ -57,7 +57,7 @@ static void put_question(const struct mafat_question *q, struct mafat_writer *w)
 }
 
 /* An arena's bytes are told where they are what was asked for: they may be kilobytes of megabytes. */
-static const char *who_chose(const struct mafat_question *q, const struct mafat_plan_facts *p, char text[64])
+static const char *who_chose(const struct mafat_report_request *q, const struct mafat_plan_facts *p, char text[64])
 {
   if (!q->facts.search) return "given";
   if (!q->facts.one_plan) return q->facts.searched;
@@ -65,7 +65,7 @@ static const char *who_chose(const struct mafat_question *q, const struct mafat_
   return text;
 }
 
-static void put_plan(const struct mafat_question *q, const struct mafat_plan_facts *p, struct mafat_writer *w)
+static void put_plan(const struct mafat_report_request *q, const struct mafat_plan_facts *p, struct mafat_writer *w)
 {
   char text[192], chosen[64];
   put_label(w, "plan");
@@ -77,7 +77,7 @@ static void put_plan(const struct mafat_question *q, const struct mafat_plan_fac
 
 /* ---- what it costs ---- */
 
-static void put_fits(const struct mafat_question *q, const struct mafat_plan_facts *p, struct mafat_writer *w)
+static void put_fits(const struct mafat_report_request *q, const struct mafat_plan_facts *p, struct mafat_writer *w)
 {
   put_label(w, "fits");
   mafat_writer_put(w, p->fits ? "yes: needs " : "no: needs ");
@@ -105,10 +105,10 @@ static void put_arena(const struct mafat_plan_facts *p, struct mafat_writer *w)
   mafat_writer_put(w, text);
 }
 
-static void put_least(const struct mafat_question *q, struct mafat_writer *w)
+static void put_least(const struct mafat_report_request *q, struct mafat_writer *w)
 {
   struct mafat_front_facts least = {.size = sizeof least};
-  mafat_query_front(q->query, 0, &least);
+  mafat_dry_run_front(q->dry_run, 0, &least);
   put_label(w, "least");
   put_mb(w, least.charge_bytes);
   mafat_writer_put(w, ", ");
@@ -149,11 +149,11 @@ static void put_work(const struct mafat_plan_facts *p, struct mafat_writer *w)
   }
 }
 
-static void put_paper(const struct mafat_question *q, const struct mafat_answer *a, struct mafat_writer *w)
+static void put_paper(const struct mafat_report_request *q, const struct mafat_plan_report *a, struct mafat_writer *w)
 {
   struct mafat_paper_facts paper = {.size = sizeof paper};
   char text[96];
-  if (mafat_answer_paper(a, &paper, NULL) != MAFAT_OK) return;
+  if (mafat_plan_report_paper(a, &paper, NULL) != MAFAT_OK) return;
   put_label(w, "paper");
   mafat_writer_put(w, "Algorithm 1 would say ");
   put_mb(w, paper.bytes);
@@ -167,10 +167,10 @@ static void put_paper(const struct mafat_question *q, const struct mafat_answer 
   mafat_writer_put(w, "\n");
 }
 
-static void put_parts(const struct mafat_question *q, const struct mafat_plan_facts *p, struct mafat_writer *w)
+static void put_parts(const struct mafat_report_request *q, const struct mafat_plan_facts *p, struct mafat_writer *w)
 {
   struct mafat_memory_part parts[MAFAT_MEMORY_PARTS];
-  int n = mafat_answer_parts(q, &p->memory, parts);
+  int n = mafat_plan_report_memory_parts(q, &p->memory, parts);
   mafat_writer_put(w, "\nmemory             MB\n");
   for (int i = 0; i < n; i++) {
     if (!parts[i].bytes) continue;
@@ -188,12 +188,12 @@ static void put_parts(const struct mafat_question *q, const struct mafat_plan_fa
 
 /* ---- where it costs ---- */
 
-static size_t largest_peak(const struct mafat_answer *a, int n_groups)
+static size_t largest_peak(const struct mafat_plan_report *a, int n_groups)
 {
   struct mafat_group_facts group = {.size = sizeof group};
   size_t largest = 1;
   for (int g = 0; g < n_groups; g++)
-    if (mafat_answer_group(a, g, &group) == MAFAT_OK && group.peak_bytes > largest) largest = group.peak_bytes;
+    if (mafat_plan_report_group(a, g, &group) == MAFAT_OK && group.peak_bytes > largest) largest = group.peak_bytes;
   return largest;
 }
 
@@ -207,11 +207,11 @@ static void put_bar(struct mafat_writer *w, size_t bytes, size_t largest)
   mafat_writer_put(w, " peak");
 }
 
-static void put_peak(const struct mafat_answer *a, const struct mafat_plan_facts *p, struct mafat_writer *w)
+static void put_peak(const struct mafat_plan_report *a, const struct mafat_plan_facts *p, struct mafat_writer *w)
 {
   struct mafat_layer_facts layer = {.size = sizeof layer};
   char text[128];
-  mafat_output_describe_peak(p, mafat_answer_layer(a, p->peak_layer, &layer) == MAFAT_OK ? layer.type : NULL, text, sizeof text);
+  mafat_output_describe_peak(p, mafat_plan_report_layer(a, p->peak_layer, &layer) == MAFAT_OK ? layer.type : NULL, text, sizeof text);
   mafat_writer_put(w, "\nlargest at the peak: ");
   mafat_writer_put(w, text);
   mafat_writer_put(w, ", ");
@@ -219,7 +219,7 @@ static void put_peak(const struct mafat_answer *a, const struct mafat_plan_facts
   mafat_writer_put(w, "\n");
 }
 
-static void put_groups(const struct mafat_answer *a, const struct mafat_plan_facts *p, struct mafat_writer *w)
+static void put_groups(const struct mafat_plan_report *a, const struct mafat_plan_facts *p, struct mafat_writer *w)
 {
   size_t largest = largest_peak(a, p->n_groups);
   struct mafat_group_facts group = {.size = sizeof group};
@@ -227,7 +227,7 @@ static void put_groups(const struct mafat_answer *a, const struct mafat_plan_fac
   put_padded(w, "cut", CUT_WIDTH);
   put_padded(w, "weights", WEIGHTS_WIDTH);
   mafat_writer_put(w, " arena MB\n");
-  for (int g = 0; mafat_answer_group(a, g, &group) == MAFAT_OK; g++) {
+  for (int g = 0; mafat_plan_report_group(a, g, &group) == MAFAT_OK; g++) {
     char text[32];
     snprintf(text, sizeof text, group.last > group.first ? "%d-%d" : "%d", group.first, group.last);
     put_padded(w, text, LABEL_WIDTH);
@@ -240,19 +240,19 @@ static void put_groups(const struct mafat_answer *a, const struct mafat_plan_fac
   }
 }
 
-int mafat_answer_write_text(const struct mafat_question *q, const struct mafat_answer *a, struct mafat_writer *w)
+int mafat_plan_report_write_text(const struct mafat_report_request *q, const struct mafat_plan_report *a, struct mafat_writer *w)
 {
   struct mafat_plan_facts p = {.size = sizeof p};
-  mafat_answer_describe(a, &p);
-  put_question(q, w);
+  mafat_plan_report_describe(a, &p);
+  put_request(q, w);
   put_label(w, "inputs");
-  mafat_ports_inputs_text(q->query, w);
+  mafat_ports_inputs_text(q->dry_run, w);
   if (!q->facts.floats_only && q->facts.picture.channels) {
     put_label(w, "picture");
     mafat_picture_text(&q->facts.picture, w);
   }
   put_label(w, "outputs");
-  mafat_ports_outputs_text(q->query, w);
+  mafat_ports_outputs_text(q->dry_run, w);
   put_plan(q, &p, w);
   put_fits(q, &p, w);
   put_arena(&p, w);
@@ -263,6 +263,6 @@ int mafat_answer_write_text(const struct mafat_question *q, const struct mafat_a
   put_parts(q, &p, w);
   put_groups(a, &p, w);
   put_peak(a, &p, w);
-  if (q->moves) mafat_moves_write_text(q->moves, q->fast_bytes, q->objective, w);
+  if (q->transfers) mafat_transfer_report_write_text(q->transfers, q->fast_bytes, q->objective, w);
   return mafat_writer_flush(w, NULL);
 }

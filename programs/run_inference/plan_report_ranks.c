@@ -1,6 +1,6 @@
 /* --predict --ranks: what each rank needs, what they exchange, and how long it takes. */
 #include "include/mafat_ranks.h"
-#include "programs/run_inference/answer.h"
+#include "programs/run_inference/plan_report.h"
 #include "programs/run_inference/options.h"
 
 enum { MB_WIDTH = 9, MS_WIDTH = 10, RANKS = 64 };
@@ -155,10 +155,10 @@ static void put_json(const struct mafat_ranks_facts *f, const struct row *rows, 
 
 /* What is asked about so many of them. Of the time for looking for plans the number that was asked for has half, and all that are less
  * the other half. */
-static struct mafat_ranks_question question(const struct mafat_options *o, int n_ranks)
+static struct mafat_ranks_request request(const struct mafat_options *o, int n_ranks)
 {
   const double seconds = o->plan_seconds / 2;
-  return (struct mafat_ranks_question){.size = sizeof(struct mafat_ranks_question), .n_ranks = n_ranks, .search = o->share, .link_bits_per_second = o->link.bits > 0 ? o->link.bits : 1e9,
+  return (struct mafat_ranks_request){.size = sizeof(struct mafat_ranks_request), .n_ranks = n_ranks, .search = o->share, .link_bits_per_second = o->link.bits > 0 ? o->link.bits : 1e9,
                                        .link_seconds = o->link.bits > 0 ? o->link.seconds : 1e-4, .speeds = o->speed.n ? o->speed.list : NULL,
                                        .memory_bytes = o->memory.n > 1 ? o->memory.list : NULL,
                                        .plan_seconds = n_ranks < o->ranks ? seconds / (o->ranks - 1) : seconds};
@@ -170,38 +170,38 @@ static struct row row_of(const struct mafat_ranks_facts *f)
 }
 
 /* All numbers of ranks below the one asked for, but of a plan that is given: it is for its own. */
-static int find_rows(const struct mafat_question *q, const struct mafat_options *o, struct row *rows, int n, struct mafat_diagnostic *d)
+static int find_rows(const struct mafat_report_request *q, const struct mafat_options *o, struct row *rows, int n, struct mafat_diagnostic *d)
 {
   for (int i = 0; i < n - 1; i++) {
-    struct mafat_ranks_answer *a;
-    const struct mafat_ranks_question asked = question(o, i + 1);
-    int code = mafat_query_ranks(&a, q->query, &asked, d);
+    struct mafat_ranks_report *a;
+    const struct mafat_ranks_request asked = request(o, i + 1);
+    int code = mafat_dry_run_ranks(&a, q->dry_run, &asked, d);
     if (code && code != MAFAT_ELIMIT) return code;
     if (code) continue;
     struct mafat_ranks_facts f = {.size = sizeof f};
-    mafat_ranks_answer_describe(a, &f);
+    mafat_ranks_report_describe(a, &f);
     rows[i] = row_of(&f);
-    mafat_ranks_answer_close(&a);
+    mafat_ranks_report_close(&a);
   }
   return MAFAT_OK;
 }
 
-int mafat_answer_write_ranks(const struct mafat_question *q, const struct mafat_options *o, struct mafat_writer *w,
+int mafat_plan_report_write_ranks(const struct mafat_report_request *q, const struct mafat_options *o, struct mafat_writer *w,
                              struct mafat_diagnostic *d)
 {
   struct row rows[RANKS] = {{0}};
-  struct mafat_ranks_answer *a;
-  const struct mafat_ranks_question asked = question(o, o->ranks);
+  struct mafat_ranks_report *a;
+  const struct mafat_ranks_request asked = request(o, o->ranks);
   int n = o->plan ? 0 : o->ranks;
-  int code = mafat_query_ranks(&a, q->query, &asked, d);
+  int code = mafat_dry_run_ranks(&a, q->dry_run, &asked, d);
   if (code) return code;
   struct mafat_ranks_facts facts = {.size = sizeof facts};
   const struct mafat_ranks_facts *f = &facts;
-  mafat_ranks_answer_describe(a, &facts);
+  mafat_ranks_report_describe(a, &facts);
   if (n) rows[n - 1] = row_of(f);
   code = find_rows(q, o, rows, n, d);
   if (code) {
-    mafat_ranks_answer_close(&a);
+    mafat_ranks_report_close(&a);
     return code;
   }
   if (o->json) {
@@ -217,6 +217,6 @@ int mafat_answer_write_ranks(const struct mafat_question *q, const struct mafat_
     if (n) put_rows(rows, n, w);
     code = mafat_writer_flush(w, d);
   }
-  mafat_ranks_answer_close(&a);
+  mafat_ranks_report_close(&a);
   return code ? mafat_fail(d, code, "cannot write to standard output") : MAFAT_OK;
 }

@@ -1,21 +1,21 @@
-/* What a query says of several ranks. */
+/* What a dry run says of several ranks. */
 #include "include/mafat_ranks.h"
 #include "predictor/planning/planning.h"
-#include "api/query.h"
+#include "api/dry_run.h"
 #include "api/rank_choice.h"
 #include "base/sized.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 
-struct mafat_ranks_answer {
+struct mafat_ranks_report {
   struct mafat_rank_choice choice;
   struct mafat_ranks_facts facts;
   struct mafat_rank_facts ranks[MAFAT_MOST_RANKS];
   struct mafat_shared_layer_facts *layers;
 };
 
-static void describe_ranks(struct mafat_ranks_answer *a, int n_ranks)
+static void describe_ranks(struct mafat_ranks_report *a, int n_ranks)
 {
   for (int i = 0; i < n_ranks; i++) {
     const struct mafat_rank_costs *c = &a->choice.costs[i];
@@ -26,7 +26,7 @@ static void describe_ranks(struct mafat_ranks_answer *a, int n_ranks)
 }
 
 /* Of layers with weights, as they are cut in the plan that came of it. */
-static int describe_layers(struct mafat_ranks_answer *a, const struct mafat_query *q, struct mafat_diagnostic *d)
+static int describe_layers(struct mafat_ranks_report *a, const struct mafat_dry_run *q, struct mafat_diagnostic *d)
 {
   const struct mafat_rank_sharing *s = &a->choice.sharing;
   bool whole = a->choice.way == MAFAT_RANKS_LAYERS;
@@ -48,7 +48,7 @@ static int describe_layers(struct mafat_ranks_answer *a, const struct mafat_quer
   return a->layers ? MAFAT_OK : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", q->network->path);
 }
 
-static int answer(struct mafat_ranks_answer *a, const struct mafat_rank_choice_request *r, const struct mafat_query *q,
+static int report(struct mafat_ranks_report *a, const struct mafat_rank_choice_request *r, const struct mafat_dry_run *q,
                   struct mafat_diagnostic *d)
 {
   int code = mafat_rank_choose(&a->choice, r, d);
@@ -60,12 +60,12 @@ static int answer(struct mafat_ranks_answer *a, const struct mafat_rank_choice_r
   return a->choice.given ? MAFAT_OK : describe_layers(a, q, d);
 }
 
-int mafat_query_ranks(struct mafat_ranks_answer **out, const struct mafat_query *q, const struct mafat_ranks_question *question,
+int mafat_dry_run_ranks(struct mafat_ranks_report **out, const struct mafat_dry_run *q, const struct mafat_ranks_request *request,
                       struct mafat_diagnostic *d)
 {
-  struct mafat_ranks_question asked;
+  struct mafat_ranks_request asked;
   *out = NULL;
-  int code = mafat_sized_take(&asked, sizeof asked, question, d);
+  int code = mafat_sized_take(&asked, sizeof asked, request, d);
   if (code) return code;
   if (!(asked.link_bits_per_second > 0) || !(asked.link_seconds >= 0)) return mafat_fail(d, MAFAT_EINVAL, "expected a link that takes some time");
   if (!(asked.plan_seconds >= 0 && asked.plan_seconds <= 1e6)) return mafat_fail(d, MAFAT_EINVAL, "expected 0 to 1000000 seconds to plan");
@@ -76,24 +76,24 @@ int mafat_query_ranks(struct mafat_ranks_answer **out, const struct mafat_query 
       .plan_seconds = asked.plan_seconds > 0 ? asked.plan_seconds : q->request.search.plan_seconds,
       .memory_bytes = q->memory_bytes ? q->memory_bytes : SIZE_MAX, .calibration = &q->basis.calibration,
       .wire = {asked.link_bits_per_second, asked.link_seconds}};
-  struct mafat_ranks_answer *a = calloc(1, sizeof *a);
+  struct mafat_ranks_report *a = calloc(1, sizeof *a);
   if (!a) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", q->network->path);
-  code = answer(a, &r, q, d);
+  code = report(a, &r, q, d);
   if (code == MAFAT_OK) *out = a;
-  else mafat_ranks_answer_close(&a);
+  else mafat_ranks_report_close(&a);
   return code;
 }
 
-int mafat_ranks_answer_describe(const struct mafat_ranks_answer *a, struct mafat_ranks_facts *out)
+int mafat_ranks_report_describe(const struct mafat_ranks_report *a, struct mafat_ranks_facts *out)
 {
   return mafat_sized_give(out, &a->facts, sizeof a->facts);
 }
 
-void mafat_ranks_answer_close(struct mafat_ranks_answer **answer)
+void mafat_ranks_report_close(struct mafat_ranks_report **report)
 {
-  if (!answer || !*answer) return;
-  mafat_rank_choice_close(&(*answer)->choice);
-  free((*answer)->layers);
-  free(*answer);
-  *answer = NULL;
+  if (!report || !*report) return;
+  mafat_rank_choice_close(&(*report)->choice);
+  free((*report)->layers);
+  free(*report);
+  *report = NULL;
 }

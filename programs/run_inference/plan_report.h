@@ -1,0 +1,72 @@
+/* What --predict says: text for people, JSON for scripts, tables over budgets. */
+#ifndef MAFAT_PROGRAM_PLAN_REPORT_H
+#define MAFAT_PROGRAM_PLAN_REPORT_H
+
+#include "include/mafat_plan.h"
+#include "programs/shared/writer.h"
+
+/* Types that weights may be packed smaller in. */
+enum {
+  MAFAT_PACKINGS = 0
+#define TYPE(CONSTANT, name, array, bits, exponent, weights) weights
+#define FLOATS
+#define NONE
+#define NARROW(...) + 1
+#define SCALED NARROW
+#include "network/dtypes.def"
+};
+
+/* What is asked of weights that are packed smaller, beside the dry run itself. */
+struct mafat_packings {
+  struct mafat_dry_run *of[MAFAT_PACKINGS]; /* in the order of mafat_packings_name; NULL: no weights would be less */
+};
+
+/* A dry run as the command line asked for it. */
+struct mafat_transfer_report;
+
+struct mafat_report_request {
+  const struct mafat_transfer_report *transfers; /* NULL: nobody asked */
+  size_t fast_bytes;
+  const char *objective;
+  const struct mafat_dry_run *dry_run;
+  const struct mafat_packings *packings; /* NULL: not asked for */
+  struct mafat_dry_run_facts facts;
+  const char *cfg, *picture; /* picture NULL: none was named */
+  bool own_weights;          /* the model's file has them */
+};
+
+/* MAFAT_EIO when the descriptor refuses, now or earlier. */
+int mafat_plan_report_write_text(const struct mafat_report_request *q, const struct mafat_plan_report *a, struct mafat_writer *w);
+int mafat_plan_report_write_json(const struct mafat_report_request *q, const struct mafat_plan_report *a, struct mafat_writer *w);
+
+const char *mafat_packings_name(int index); /* as pack_weights calls it: "fp16" */
+int mafat_packings_open(struct mafat_packings *packings, const struct mafat_dry_run *dry_run, struct mafat_diagnostic *d);
+void mafat_packings_close(struct mafat_packings *packings);
+
+/* A table with a row for each budget, rising. As JSON one array of objects, on one line. *any:
+ * does one of them suffice? Also errors as of mafat_dry_run_report. */
+int mafat_plan_report_write_sweep(const struct mafat_report_request *q, const size_t *budgets, int n, bool json,
+                             struct mafat_writer *w, bool *any, struct mafat_diagnostic *d);
+/* The same of all the best plans; *any: does one of them fit the dry run's budget? */
+int mafat_plan_report_write_front(const struct mafat_report_request *q, bool json, struct mafat_writer *w, bool *any);
+
+/* On 1 to o->ranks devices, and of as many all that there is to say. Errors as of mafat_dry_run_ranks. */
+struct mafat_options;
+int mafat_plan_report_write_ranks(const struct mafat_report_request *q, const struct mafat_options *o, struct mafat_writer *w,
+                             struct mafat_diagnostic *d);
+
+/* ---- what text and JSON share ---- */
+
+struct mafat_memory_part {
+  const char *name; /* "process" */
+  size_t bytes;
+  bool before;      /* the layers run, and not while they do: no part of their sum */
+};
+
+enum { MAFAT_MEMORY_PARTS = 12 };
+
+/* Returns how many parts. */
+int mafat_plan_report_memory_parts(const struct mafat_report_request *q, const struct mafat_memory_facts *m,
+                       struct mafat_memory_part parts[MAFAT_MEMORY_PARTS]);
+
+#endif
