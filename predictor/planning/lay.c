@@ -14,7 +14,7 @@
 #include "predictor/schedule/schedule.h"
 
 enum {
-  MAX_ROW_LOOKS = 1 << 23, /* steps of rows, looked at by their layers, neighbours and readers: yolov3 has 50000 */
+  MAX_ROW_VISITS = 1 << 23, /* steps of rows, looked at by their layers, neighbours and readers: yolov3 has 50000 */
   MAX_TILE_STEPS = 1 << 24 /* tiles x layers of a group: 608 x 608 tiles of 16 layers are 6 million */
 };
 
@@ -99,21 +99,21 @@ static long long row_steps(const struct mafat_network *n, int least, int tensor)
 }
 
 /* Every step of rows looks at what the layer reads and at who reads what it writes. */
-static long long row_looks(const struct mafat_network *n, int least, struct run layers)
+static long long row_visits(const struct mafat_network *n, int least, struct run layers)
 {
-  long long looks = 0;
+  long long visits = 0;
   for (int i = 0; i < layers.n; i++) {
     int l = layers.layers[i];
-    looks += row_steps(n, least, l);
+    visits += row_steps(n, least, l);
     for (struct mafat_reads r = mafat_layer_reads(&n->layers[l]); mafat_reads_next(&r);)
-      looks += row_steps(n, least, l) + row_steps(n, least, mafat_network_operator(n, r.source->tensor));
+      visits += row_steps(n, least, l) + row_steps(n, least, mafat_network_operator(n, r.source->tensor));
   }
-  return looks;
+  return visits;
 }
 
 static int check_rows(struct laying *l, int least, struct run layers)
 {
-  if (row_looks(l->network, least, layers) <= MAX_ROW_LOOKS) return MAFAT_OK;
+  if (row_visits(l->network, least, layers) <= MAX_ROW_VISITS) return MAFAT_OK;
   return mafat_fail(l->d, MAFAT_EINVAL,
                     "the rows%d group over layers %d..%d has more steps of rows than a run can walk through",
                     least, layers.layers[0], last_of(layers));

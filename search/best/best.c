@@ -25,8 +25,8 @@ enum {
   MAX_STEPS = 150,     /* arenas tried for a price */
   MAX_FINALISTS = 36,
   MAX_LEAST = 12,      /* of the smallest, where the least arena is looked for */
-  LOOKS = 350000,      /* at layers, for groupings where the least arena is looked for */
-  FEW_LOOKS = 60000,   /* else */
+  EVALUATIONS = 350000,      /* at layers, for groupings where the least arena is looked for */
+  FEW_EVALUATIONS = 60000,   /* else */
   FEW_LAYERS = 200     /* of networks whose search takes a second at most */
 };
 
@@ -461,12 +461,12 @@ static int add_with_usual_ring(const struct search *s, struct mafat_front *f, co
   return code;
 }
 
-static int grouping(const struct search *s, struct mafat_front *f, long long looks)
+static int grouping(const struct search *s, struct mafat_front *f, long long evaluations)
 {
   bool flat = mafat_grouping_tiles(s->request->network);
   struct mafat_sequence *sequence;
   int code = mafat_sequence_make(&sequence, s->request->network, s->request->n_layers, flat, s->heap);
-  if (code == MAFAT_OK) code = mafat_grouping_least(f, s->request, sequence, looks, s->d);
+  if (code == MAFAT_OK) code = mafat_grouping_least(f, s->request, sequence, evaluations, s->d);
   mafat_sequence_close(&sequence);
   return code;
 }
@@ -478,7 +478,7 @@ static int add_groupings(const struct search *s, struct mafat_front *f)
   struct mafat_front *one = NULL;
   if (!s->request->network->format.any_order) return MAFAT_OK;
   int code = mafat_front_open(&one);
-  if (code == MAFAT_OK) code = grouping(s, one, FEW_LOOKS);
+  if (code == MAFAT_OK) code = grouping(s, one, FEW_EVALUATIONS);
   for (int placement = MAFAT_KEPT; code == MAFAT_OK && one->n > 0 && placement <= MAFAT_LOADED; placement++) {
     struct mafat_spec *spec = one->list[0].spec;
     for (int g = 0; g < spec->n_groups; g++) spec->groups[g].weights.placement = (enum mafat_weight_placement)placement;
@@ -511,7 +511,7 @@ static int lay_out_least(struct search *s, struct mafat_front *f)
     code = mafat_least_take(f, s->request, s->proposals[i].spec, s->d);
   /* Two ways up: what is quick is climbed from both. */
   if (code == MAFAT_OK && s->request->n_layers <= FEW_LAYERS) code = mafat_least_refine(f, s->request, s->d);
-  if (code == MAFAT_OK) code = grouping(s, f, LOOKS);
+  if (code == MAFAT_OK) code = grouping(s, f, EVALUATIONS);
   if (code == MAFAT_OK) code = mafat_least_refine(f, s->request, s->d);
   return code ? code : mafat_least_lower(f, s->request, s->d);
 }

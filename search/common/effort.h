@@ -12,9 +12,9 @@ enum { MAFAT_EFFORT_PARTS = 16 }; /* parts of a plan that cost as much effort as
 long long mafat_effort_now(void);
 
 /* True if the search may continue; `looks`: remaining effort. */
-static inline bool mafat_effort_left(const struct mafat_search_request *r, long long looks)
+static inline bool mafat_effort_left(const struct mafat_search_request *r, long long evaluations)
 {
-  return r->plan_ends ? mafat_effort_now() < r->plan_ends : looks >= 0;
+  return r->plan_ends ? mafat_effort_now() < r->plan_ends : evaluations >= 0;
 }
 
 /* Additional effort of a plan with layers in parts, in layers. */

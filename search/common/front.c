@@ -40,7 +40,7 @@ void mafat_front_reduce(struct mafat_front *f)
 }
 
 /* How full it is where each layer runs, by a high power: what counts is where it is nearly full. */
-static double crowd_of(const struct mafat_plan *plan, const struct mafat_layout *layout)
+static double tie_break_of(const struct mafat_plan *plan, const struct mafat_layout *layout)
 {
   double sum = 0;
   for (int g = 0; g < plan->n_groups; g++) {
@@ -69,7 +69,7 @@ static int measure_plan(struct mafat_candidate *c, const struct mafat_search_req
     c->resident_bytes = bytes.resident_bytes;
     c->arena_bytes = layout->total_bytes;
     c->ms = latency.total_ms;
-    c->crowd = crowd_of(plan, layout);
+    c->tie_break = tie_break_of(plan, layout);
     c->redundant_macs = layout->redundant_macs;
   }
   mafat_layout_close(&layout);

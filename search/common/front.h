@@ -12,7 +12,7 @@ struct mafat_candidate {
   size_t charge_bytes, resident_bytes, arena_bytes;
   double ms;
   /* tie-break for plans with the same arena: grows with the number of layers that nearly fill it */
-  double crowd;
+  double tie_break;
   uint64_t redundant_macs; /* computed again in overlaps */
 };
 

@@ -24,7 +24,7 @@ struct mafat_search_request {
   double plan_seconds; /* time limit; 0: the default effort */
   const char *words; /* parameters of the search (search.h); NULL: defaults */
   struct mafat_search_timer timer; /* function NULL: milliseconds are predicted */
-  long long looks; /* effort, in plans times their layers, without plan_ends; 0: default */
+  long long evaluations; /* effort, in plans times their layers, without plan_ends; 0: default */
   /* deadline on mafat_effort_now's clock, set when the search begins; 0: none (effort.h) */
   long long plan_ends;
   /* find only the plan of the least arena (least.h), for one thread if the search chooses

@@ -6,7 +6,7 @@
 
 enum {
   MOST_ATTEMPTS = 500,
-  MOST_LOOKS = 1 << 22 /* pairs of buffers */
+  MOST_EVALUATIONS = 1 << 22 /* pairs of buffers */
 };
 
 static const double warmth = .05; /* at the beginning a layout that is larger by this share is kept in one case of e */
@@ -95,7 +95,7 @@ static void choose_two(struct climb *c, int *a, int *b)
 
 static void climb(struct climb *c)
 {
-  int attempts = MOST_LOOKS / c->n / c->n;
+  int attempts = MOST_EVALUATIONS / c->n / c->n;
   if (attempts > MOST_ATTEMPTS) attempts = MOST_ATTEMPTS;
   for (int i = 0, a, b; i < attempts && c->best_total > c->bound; i++) {
     size_t before = c->total;

@@ -21,7 +21,7 @@ static const struct mafat_search_word words[N_WORDS] = {
 #undef WORD
 
 enum {
-  MOST_LOOKS = 1000000,     /* plans times their layers and parts */
+  MOST_EVALUATIONS = 1000000,     /* plans times their layers and parts */
   MOST_SORTING = 1000000000 /* nanoseconds that the best order of a group is looked for */
 };
 
@@ -41,7 +41,7 @@ struct flow {
   bool stands_apart;
   bool climbing;    /* plans are compared as the published way places their buffers */
   struct made made, kept; /* measured last; the best so far */
-  long long looks;  /* of MOST_LOOKS, left */
+  long long evaluations;  /* of MOST_EVALUATIONS, left */
   struct mafat_diagnostic *d;
 };
 
@@ -131,7 +131,7 @@ static int make_spec(struct mafat_spec **out, const struct flow *f, const struct
 static bool may_go_on(const void *user)
 {
   const struct flow *f = user;
-  return mafat_effort_left(f->request, f->looks);
+  return mafat_effort_left(f->request, f->evaluations);
 }
 
 /* Bytes by which the plan is compared: the arena, unless it is to be another one. */
@@ -147,11 +147,11 @@ static int climb(size_t *bytes, const struct flow *f, const struct mafat_spec *s
 }
 
 /* The plan in one order, where that is the best of those that were measured. */
-static int try_order(struct flow *f, struct mafat_spec *spec, enum mafat_sorting sorting, long long n_looks)
+static int try_order(struct flow *f, struct mafat_spec *spec, enum mafat_sorting sorting, long long n_evaluations)
 {
   struct mafat_candidate c = {.threads = f->request->options->n_threads};
   spec->sorting = sorting;
-  f->looks -= f->request->n_layers + n_looks;
+  f->evaluations -= f->request->n_layers + n_evaluations;
   int code = mafat_candidate_measure(&c, f->request, spec, f->d);
   if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT || (code == MAFAT_OK && c.charge_bytes == SIZE_MAX)) return MAFAT_OK;
   size_t bytes = c.arena_bytes;
@@ -169,14 +169,14 @@ static void forget(struct made *m)
 }
 
 /* Parts are run depth by depth: as they are asked for, or in the order that is best for series and parallels. */
-static int measure(void *user, size_t *bytes, const struct mafat_path *paths, int n, long long n_looks)
+static int measure(void *user, size_t *bytes, const struct mafat_path *paths, int n, long long n_evaluations)
 {
   static const enum mafat_sorting sortings[] = {MAFAT_SORT_FILE, MAFAT_SORT_POSTORDER, MAFAT_SORT_SP};
   struct flow *f = user;
   struct mafat_spec *spec = NULL;
   forget(&f->made);
   int code = make_spec(&spec, f, paths, n), n_sortings = f->apart && n == 0 ? 1 : (int)(sizeof sortings / sizeof *sortings);
-  for (int i = 0; i < n_sortings && code == MAFAT_OK; i++) code = try_order(f, spec, sortings[i], n_looks);
+  for (int i = 0; i < n_sortings && code == MAFAT_OK; i++) code = try_order(f, spec, sortings[i], n_evaluations);
   mafat_spec_close(&spec);
   *bytes = f->made.bytes;
   return code;
@@ -274,7 +274,7 @@ static int run_in(struct mafat_front *front, const struct mafat_search_request *
   struct mafat_heap *heap = request->options->heap;
   struct mafat_sole_readers *lines = NULL;
   struct flow f = {.request = request, .heap = heap, .front = front, .made.bytes = SIZE_MAX, .kept.bytes = SIZE_MAX,
-                   .looks = MOST_LOOKS, .d = d};
+                   .evaluations = MOST_EVALUATIONS, .d = d};
   struct mafat_search_value values[N_WORDS];
   int code = mafat_search_words_read(values, &mafat_searching_fdt, request->words, d);
   if (code) return code;

@@ -51,7 +51,7 @@ struct grouping {
   int *group_of;                    /* [layer] */
   struct mafat_group_spec *groups;  /* (n) */
   int n_groups;
-  long long looks;                  /* left */
+  long long evaluations;                  /* left */
   int code;
   struct mafat_diagnostic *d;
 };
@@ -153,7 +153,7 @@ static void measure(struct grouping *p, const int *ends, int way)
   if (code == MAFAT_OK) code = mafat_layout_outline(&layout, r->network, plan, p->d);
   bool *twice = code == MAFAT_OK ? mafat_heap_calloc(p->heap, (size_t)plan->n_groups, sizeof *twice) : NULL;
   if (code == MAFAT_OK) code = twice ? find_overlaps(p, plan, twice) : MAFAT_ENOMEM;
-  p->looks -= p->sequence->n_layers + (plan ? mafat_effort_of_parts(plan) : 0);
+  p->evaluations -= p->sequence->n_layers + (plan ? mafat_effort_of_parts(plan) : 0);
   for (int g = 0; code == MAFAT_OK && g < plan->n_groups; g++) {
     int of = spec_group(p, plan, g);
     float *peak = peak_at(p, way, of ? ends[of - 1] : 0, ends[of]), bytes = (float)layout->groups[g].peak_bytes;
@@ -207,7 +207,7 @@ static void measure_all(struct grouping *p, double limit)
   }
   for (int span = 1; span <= mafat_min(MOST_SPAN, p->n); span++)
     for (int w = 0; w < N_WAYS; w++) {
-      for (int first = 1; first <= span && open[w] && mafat_effort_left(p->request, p->looks) && !p->code; first++) measure_spans(p, first, span, w);
+      for (int first = 1; first <= span && open[w] && mafat_effort_left(p->request, p->evaluations) && !p->code; first++) measure_spans(p, first, span, w);
       open[w] = open[w] && has_smaller(p, span, w, limit);
     }
 }
@@ -283,9 +283,9 @@ static void search(struct grouping *p, struct mafat_front *front)
 }
 
 int mafat_grouping_least(struct mafat_front *front, const struct mafat_search_request *request,
-                          const struct mafat_sequence *sequence, long long looks, struct mafat_diagnostic *d)
+                          const struct mafat_sequence *sequence, long long evaluations, struct mafat_diagnostic *d)
 {
-  struct grouping p = {.request = request, .sequence = sequence, .heap = request->options->heap, .looks = looks, .d = d};
+  struct grouping p = {.request = request, .sequence = sequence, .heap = request->options->heap, .evaluations = evaluations, .d = d};
   p.n = find_places(&p);
   size_t n = (size_t)p.n + 1;
   p.peaks = mafat_heap_calloc(p.heap, N_WAYS * n * n, sizeof *p.peaks);

@@ -20,7 +20,7 @@ enum {
   MOST_CHANGES = 200,    /* that are made */
   MOST_LAYERS = 900000,  /* that are looked at: plans times their layers */
   MOST_ASSIGNED = 450000, /* and where the arena reaches highest */
-  LAID_OUT = 4,          /* for how many looks a plan counts that is laid out and timed, */
+  LAID_OUT = 4,          /* for how many evaluations a plan counts that is laid out and timed, */
   PARTS_LAID_OUT = 24,   /* and its parts for how many */
   SORTED = 300,          /* for how many, if the best order of its layers has to be found */
   FURTHEST = 3,          /* layers that an end is moved by */
@@ -44,20 +44,20 @@ struct climb {
   int fullest;                     /* group of from's that is changed: where most lives, or where the arena reaches highest */
   int peak;                        /* place of the layer that runs then */
   bool assigned;                   /* the latter */
-  bool crowds;                     /* of equal arenas the less crowded one is better, not the faster one */
+  bool breaks_ties;                     /* of equal arenas the tie-break decides, not the faster one */
   long long layers;                /* of MOST_LAYERS, left */
   size_t enough;                   /* bytes: nothing is tried any more until it goes on from where there is a smaller arena */
-  int parts;                       /* as looks, of the plan that was tried last */
+  int parts;                       /* as evaluations, of the plan that was tried last */
   uint64_t lives;                  /* of its buffers, hashed */
   struct mafat_known_arenas *known;
   int code;                        /* of the first failure: then nothing is tried any more */
   struct mafat_diagnostic *d;
 };
 
-static bool is_better(const struct mafat_candidate *a, const struct mafat_candidate *b, bool crowds)
+static bool is_better(const struct mafat_candidate *a, const struct mafat_candidate *b, bool breaks_ties)
 {
   if (a->arena_bytes != b->arena_bytes) return a->arena_bytes < b->arena_bytes;
-  return crowds ? a->crowd < b->crowd * 0.999 : a->ms < b->ms;
+  return breaks_ties ? a->tie_break < b->tie_break * 0.999 : a->ms < b->ms;
 }
 
 static bool is_faster(const struct mafat_candidate *a, const struct mafat_candidate *b)
@@ -65,19 +65,19 @@ static bool is_faster(const struct mafat_candidate *a, const struct mafat_candid
   return b->arena_bytes == SIZE_MAX || is_better(a, b, false);
 }
 
-static bool is_less_crowded(const struct mafat_candidate *a, const struct mafat_candidate *b)
+static bool breaks_tie(const struct mafat_candidate *a, const struct mafat_candidate *b)
 {
   return b->arena_bytes == SIZE_MAX || is_better(a, b, true);
 }
 
 /* *arena_bytes: what is known of it before, or 0; then what it needs, or so much at least. */
-static int take(struct mafat_front *f, const struct mafat_search_request *r, const struct mafat_spec *spec, bool crowds,
+static int take(struct mafat_front *f, const struct mafat_search_request *r, const struct mafat_spec *spec, bool breaks_ties,
                 size_t *arena_bytes, struct mafat_diagnostic *d)
 {
   const struct mafat_candidate none = {.arena_bytes = SIZE_MAX}, *than = f->n > 0 ? &f->list[0] : &none;
   struct mafat_candidate c = {.threads = r->options->n_threads, .arena_bytes = *arena_bytes};
   bool better;
-  int code = mafat_candidate_measure_better(&c, r, spec, crowds ? is_less_crowded : is_faster, than, &better, d);
+  int code = mafat_candidate_measure_better(&c, r, spec, breaks_ties ? breaks_tie : is_faster, than, &better, d);
   *arena_bytes = code ? 0 : c.arena_bytes;
   if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT || (code == MAFAT_OK && (!better || c.charge_bytes == SIZE_MAX))) return MAFAT_OK;
   if (code || c.redundant_macs) return code;
@@ -183,9 +183,9 @@ static void tell_layers(struct climb *c, int n_groups)
 /* These groups in place of some from `first` on. */
 static void try(struct climb *c, int first, int n_old, const struct mafat_group_spec *groups, int n)
 {
-  int n_groups = 0, looks = c->from->sorting == MAFAT_SORT_FILE ? 1 : SORTED;
+  int n_groups = 0, evaluations = c->from->sorting == MAFAT_SORT_FILE ? 1 : SORTED;
   if (c->code || c->front->list[0].arena_bytes < c->enough) return;
-  c->layers -= looks * c->request->n_layers;
+  c->layers -= evaluations * c->request->n_layers;
   if (!mafat_effort_left(c->request, c->layers) || c->from->n_groups - n_old + n > c->request->n_layers) return;
   for (int g = 0; g < first; g++) c->groups[n_groups++] = unchanged(c, g);
   for (int g = 0; g < n; g++) c->groups[n_groups++] = groups[g];
@@ -194,8 +194,8 @@ static void try(struct climb *c, int first, int n_old, const struct mafat_group_
   struct mafat_spec spec = {.groups = c->groups, .n_groups = n_groups, .sorting = c->from->sorting, .in_place = c->from->in_place};
   if (!c->code && !is_too_large(c, &spec)) {
     size_t arena_bytes = mafat_known_arenas_find(c->known, c->lives);
-    c->layers -= LAID_OUT * looks * c->request->n_layers + PARTS_LAID_OUT * c->parts;
-    c->code = take(c->front, c->request, &spec, c->crowds, &arena_bytes, c->d);
+    c->layers -= LAID_OUT * evaluations * c->request->n_layers + PARTS_LAID_OUT * c->parts;
+    c->code = take(c->front, c->request, &spec, c->breaks_ties, &arena_bytes, c->d);
     mafat_known_arenas_note(c->known, c->lives, arena_bytes);
   }
   for (int g = 0; g < n_groups; g++) mafat_heap_free(c->request->options->heap, c->groups[g].more);
@@ -390,15 +390,15 @@ static void change_any(struct climb *c)
 }
 
 /* As long as changes of this kind make it better. */
-static void climb(struct climb *c, void (*change)(struct climb *c), bool crowds)
+static void climb(struct climb *c, void (*change)(struct climb *c), bool breaks_ties)
 {
-  c->crowds = crowds;
+  c->breaks_ties = breaks_ties;
   for (int i = 0; (i < MOST_CHANGES || c->request->plan_ends) && mafat_effort_left(c->request, c->layers) && c->code == MAFAT_OK; i++) {
     struct mafat_candidate before = c->front->list[0];
     if ((c->code = stand(c))) return;
     c->enough = before.arena_bytes / 100 * ENOUGH_PERCENT;
     change(c);
-    if (c->code || !is_better(&c->front->list[0], &before, crowds)) return;
+    if (c->code || !is_better(&c->front->list[0], &before, breaks_ties)) return;
   }
 }
 
@@ -425,7 +425,7 @@ static void climb_sorted(struct climb *c, const struct mafat_spec *start)
   if (c->code == MAFAT_OK && c->front->list[0].spec->sorting != MAFAT_SORT_FILE) climb(c, change_fullest, true);
 }
 
-/* First by arenas and milliseconds alone; then by crowds too, which is in vain unless a smaller arena comes of it. */
+/* First by arenas and milliseconds alone; then by the tie-break too, which is in vain unless a smaller arena comes of it. */
 static void climb_unsorted(struct climb *c)
 {
   struct mafat_spec *before = NULL;

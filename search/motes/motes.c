@@ -26,7 +26,7 @@ static const struct mafat_search_word words[N_WORDS] = {
 #undef WORD
 
 enum {
-  MOST_LOOKS = 12000000, /* plans times their layers and parts */
+  MOST_EVALUATIONS = 12000000, /* plans times their layers and parts */
   MOST_PASSES = 6       /* over all cells */
 };
 
@@ -53,7 +53,7 @@ struct search {
 
 static bool may_go_on(const struct search *s)
 {
-  return mafat_effort_left(s->request, s->meter.looks);
+  return mafat_effort_left(s->request, s->meter.evaluations);
 }
 
 /* First those within the limit, by memory and latency; then the others, by latency and memory. Of equal memory what is less
@@ -62,7 +62,7 @@ static bool is_less(const struct search *s, const struct mafat_motes_state *a, c
 {
   bool both = a->ms <= s->limit_ms && b->ms <= s->limit_ms;
   if (both && a->bytes != b->bytes) return a->bytes < b->bytes;
-  if (both && (a->crowd < b->crowd || a->crowd > b->crowd)) return a->crowd < b->crowd;
+  if (both && (a->tie_break < b->tie_break || a->tie_break > b->tie_break)) return a->tie_break < b->tie_break;
   if (a->ms < b->ms || a->ms > b->ms) return a->ms < b->ms;
   return a->bytes < b->bytes;
 }
@@ -75,7 +75,7 @@ static bool is_measured(const struct search *s) { return s->request->timer.time;
 static bool are_equal(const struct search *s, const struct mafat_motes_state *a, const struct mafat_motes_state *b)
 {
   bool same_ms = is_measured(s) || (!(a->ms < b->ms) && !(a->ms > b->ms));
-  return a->bytes == b->bytes && same_ms && !(a->crowd < b->crowd) && !(a->crowd > b->crowd);
+  return a->bytes == b->bytes && same_ms && !(a->tie_break < b->tie_break) && !(a->tie_break > b->tie_break);
 }
 
 /* Is it better than the last one of a full beam, and not there yet? */
@@ -425,7 +425,7 @@ static int run_in(struct mafat_front *front, const struct mafat_search_request *
   struct search *s = mafat_heap_calloc(heap, 1, sizeof *s);
   if (!s) return MAFAT_ENOMEM;
   *s = (struct search){.request = r, .heap = heap, .d = d,
-                       .meter = {.request = r, .heap = heap, .looks = r->looks ? r->looks : MOST_LOOKS, .d = d}};
+                       .meter = {.request = r, .heap = heap, .evaluations = r->evaluations ? r->evaluations : MOST_EVALUATIONS, .d = d}};
   int code = mafat_search_words_read(s->words, &mafat_searching_motes, r->words, d);
   if (code) {
     mafat_heap_free(heap, s);

@@ -47,19 +47,19 @@ static int times_of(const struct mafat_plan *plan)
 
 /* How full it is where each layer runs, by a high power: what counts is where it is nearly full. Of a layer in parts it is where
  * its group is fullest, however many they are. */
-static int find_crowd(double *crowd, const struct mafat_plan *plan, const struct mafat_layout *layout, struct mafat_heap *heap)
+static int find_tie_break(double *tie_break, const struct mafat_plan *plan, const struct mafat_layout *layout, struct mafat_heap *heap)
 {
   enum { POWER = 16 };
   size_t *live, most;
   int code = count_live(&live, &most, layout, times_of(plan), heap);
-  *crowd = 0;
+  *tie_break = 0;
   for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++) {
     const struct mafat_group *group = &plan->groups[g];
     bool whole = !mafat_cut_has_parts(&group->cut);
     double full = (double)layout->groups[g].peak_bytes / ((double)most + 1);
-    if (!whole) *crowd += pow(full, POWER) * mafat_span_size(group->at);
+    if (!whole) *tie_break += pow(full, POWER) * mafat_span_size(group->at);
     for (int p = group->positions.begin; whole && p < group->positions.end; p++)
-      *crowd += pow((double)live[2 * p + 1] / ((double)most + 1), POWER);
+      *tie_break += pow((double)live[2 * p + 1] / ((double)most + 1), POWER);
   }
   mafat_heap_free(heap, live);
   return code;
@@ -98,7 +98,7 @@ int mafat_motes_bottlenecks(bool *bottlenecks, struct mafat_motes_meter *m, cons
 /* ---- measuring ---- */
 
 enum {
-  A_PLAN = 200, /* looks at layers that a plan takes beside its own: of few layers it takes more than they do */
+  A_PLAN = 200, /* evaluations of layers that a plan takes beside its own: of few layers it takes more than they do */
   LAID = 30,    /* plans that a layout counts for, */
   SORTED = 300  /* and the best order */
 };
@@ -112,7 +112,7 @@ static int outline(struct mafat_motes_meter *m, struct mafat_motes_state *state,
   struct mafat_latency latency = {0};
   struct mafat_diagnostic d = {""};
   int code = mafat_plan_make(&plan, spec, r->network, r->n_layers, r->options, &d);
-  m->looks -= A_PLAN + r->n_layers + (code == MAFAT_OK ? mafat_effort_of_parts(plan) : 0);
+  m->evaluations -= A_PLAN + r->n_layers + (code == MAFAT_OK ? mafat_effort_of_parts(plan) : 0);
   if (code == MAFAT_OK) code = mafat_layout_outline(&layout, r->network, plan, &d);
   bool known = state->ms > 0;
   if (code == MAFAT_OK && (!known || layout->bound_bytes < state->bytes)) {
@@ -120,7 +120,7 @@ static int outline(struct mafat_motes_meter *m, struct mafat_motes_state *state,
     state->sorting = spec->sorting;
     state->in_place = spec->in_place;
     state->apart = apart;
-    code = find_crowd(&state->crowd, plan, layout, m->heap);
+    code = find_tie_break(&state->tie_break, plan, layout, m->heap);
     if (code == MAFAT_OK) code = mafat_latency_predict(&latency, r->network, plan, layout, r->calibration);
     state->ms = latency.total_ms;
   }
@@ -196,7 +196,7 @@ static int lay_out(struct mafat_motes_meter *m, struct mafat_motes_state *state,
   double ms = 0;
   int code = mafat_motes_spec(&spec, m, state);
   state->bytes = SIZE_MAX;
-  m->looks -= LAID * (long long)(A_PLAN + r->n_layers);
+  m->evaluations -= LAID * (long long)(A_PLAN + r->n_layers);
   if (code == MAFAT_OK) code = mafat_plan_make(&plan, spec, r->network, r->n_layers, r->options, &d);
   if (code == MAFAT_OK) code = mafat_layout_outline(&layout, r->network, plan, &d);
   bool less = code == MAFAT_OK && layout->bound_bytes < less_than;
@@ -236,9 +236,9 @@ static int try_best_order(struct mafat_motes_meter *m, struct mafat_motes_state 
   struct mafat_motes_state other = *best;
   int code = MAFAT_OK;
   other.sorting = MAFAT_SORT_BEST;
-  for (int in_place = 0; in_place < 2 && code == MAFAT_OK && mafat_effort_left(m->request, m->looks); in_place++) {
+  for (int in_place = 0; in_place < 2 && code == MAFAT_OK && mafat_effort_left(m->request, m->evaluations); in_place++) {
     other.in_place = in_place;
-    m->looks -= SORTED * (long long)(A_PLAN + m->request->n_layers);
+    m->evaluations -= SORTED * (long long)(A_PLAN + m->request->n_layers);
     code = try_way(m, best, other, limit_ms);
   }
   return code;
@@ -251,7 +251,7 @@ int mafat_motes_assign_offsets(struct mafat_motes_meter *m, struct mafat_motes_s
   int code = try_way(m, &best, other, limit_ms);
   for (int apart = 0; apart < groupings_of(state); apart++) {
     other.apart = apart;
-    for (size_t i = 0; i < sizeof ways / sizeof *ways && code == MAFAT_OK && mafat_effort_left(m->request, m->looks); i++) {
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && code == MAFAT_OK && mafat_effort_left(m->request, m->evaluations); i++) {
       other.sorting = ways[i].sorting;
       other.in_place = ways[i].in_place;
       code = try_way(m, &best, other, limit_ms);

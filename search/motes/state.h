@@ -12,7 +12,7 @@ struct mafat_motes_state {
   bool in_place, apart; /* apart: schemes that are only connected by reading are separate groups */
   size_t bytes; /* peak of live bytes; bytes of the arena once offsets are assigned */
   /* tie-break for states with the same bytes: grows with the number of steps near the peak */
-  double crowd;
+  double tie_break;
   double ms;
 };
 
@@ -21,7 +21,7 @@ struct mafat_motes_meter {
   const struct mafat_search_request *request;
   struct mafat_heap *heap; /* the options' */
   const int *cell_of;      /* cells.h */
-  long long looks;         /* remaining effort, in plans times their layers and parts */
+  long long evaluations;         /* remaining effort, in plans times their layers and parts */
   struct mafat_diagnostic *d; /* reason if the request's timer ended the search; NULL: not needed */
 };
 

@@ -39,7 +39,7 @@ static int take_fused(struct mafat_front **front, const struct mafat_search_requ
  * of it takes a minute of networks of hundreds of layers; its beginning some hundredths of a second, and all of a small network. What it
  * has come to may still become a little less, so that near ours is near enough: of MCUNetV2 it has ended at 249 KiB where ours were 253. */
 static const struct {
-  long long looks; /* 0: as many as are usual */
+  long long evaluations; /* 0: as many as are usual */
   int worth_percent;
 } stages[] = {{60000, 200}, {600000, 110}, {0, 0}};
 
@@ -50,7 +50,7 @@ static int take_motes(struct mafat_front **front, const struct mafat_search_requ
   staged.words = NULL;
   size_t ours = (*front)->list[0].arena_bytes, theirs = 0;
   for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
-    staged.looks = stages[i].looks;
+    staged.evaluations = stages[i].evaluations;
     int code = take_other(front, &staged, mafat_search_motes, &theirs, d);
     if (code || theirs == 0 || (double)theirs * 100 > (double)ours * stages[i].worth_percent || request->plan_seconds > 0) return code;
   }

@@ -340,10 +340,10 @@ struct example {
   int n_measured, n_taken;
 };
 
-static int measure_example(void *user, size_t *bytes, const struct mafat_path *paths, int n, long long n_looks)
+static int measure_example(void *user, size_t *bytes, const struct mafat_path *paths, int n, long long n_evaluations)
 {
   struct example *e = user;
-  (void)n_looks;
+  (void)n_evaluations;
   memset(&e->measured, 0, sizeof e->measured);
   if (n == 1) e->measured = *paths;
   *bytes = n > 1 ? SIZE_MAX : (size_t)account(e->lines, n ? paths : NULL).bytes;
