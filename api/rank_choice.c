@@ -97,19 +97,19 @@ static int check_memory(const struct mafat_rank_choice *c, const struct mafat_ra
 
 const char *mafat_ranks_search(int index)
 {
-  return index >= 0 && index < MAFAT_N_RANK_WAYS ? mafat_rank_way_name((enum mafat_rank_way)index) : NULL;
+  return index >= 0 && index < MAFAT_N_RANK_STRATEGIES ? mafat_rank_strategy_name((enum mafat_rank_strategy)index) : NULL;
 }
 
-static int find_way(struct mafat_rank_choice *c, const char *name, bool ahead, struct mafat_diagnostic *d)
+static int find_strategy(struct mafat_rank_choice *c, const char *name, bool ahead, struct mafat_diagnostic *d)
 {
-  for (int way = 0; way < MAFAT_N_RANK_WAYS; way++) {
-    c->way = (enum mafat_rank_way)way;
-    if (!name && ahead && c->way != MAFAT_RANKS_LAYERS) continue;
-    if (!name || strcmp(name, mafat_rank_way_name(c->way)) == 0) return MAFAT_OK;
+  for (int strategy = 0; strategy < MAFAT_N_RANK_STRATEGIES; strategy++) {
+    c->strategy = (enum mafat_rank_strategy)strategy;
+    if (!name && ahead && c->strategy != MAFAT_RANKS_LAYERS) continue;
+    if (!name || strcmp(name, mafat_rank_strategy_name(c->strategy)) == 0) return MAFAT_OK;
   }
   char names[128] = "";
-  for (int way = 0, n = 0; way < MAFAT_N_RANK_WAYS && n < (int)sizeof names; way++)
-    n += snprintf(names + n, sizeof names - (size_t)n, "%s%s", way ? ", " : "", mafat_ranks_search(way));
+  for (int strategy = 0, n = 0; strategy < MAFAT_N_RANK_STRATEGIES && n < (int)sizeof names; strategy++)
+    n += snprintf(names + n, sizeof names - (size_t)n, "%s%s", strategy ? ", " : "", mafat_ranks_search(strategy));
   return mafat_fail(d, MAFAT_EINVAL, "expected a search for ranks (%s), found %.60s", names, name);
 }
 
@@ -133,7 +133,7 @@ static int take_shares(struct mafat_rank_choice *c, const struct mafat_rank_choi
 {
   struct mafat_spec *spec;
   struct mafat_rank_request request = {.network = r->network, .n_layers = r->n_layers, .n_ranks = r->n_ranks, .options = r->options,
-                                       .way = c->way, .weights = weights, .shares = shares, .by_work = by_work};
+                                       .strategy = c->strategy, .weights = weights, .shares = shares, .by_work = by_work};
   mafat_rank_sharing_close(&c->sharing);
   int code = mafat_rank_spec(&spec, &c->sharing, &request, d);
   if (code) return code;
@@ -162,7 +162,7 @@ static const struct mafat_group_weights placements[N_PLACEMENTS] = {{.placement 
 static int take_found(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int *placement, struct mafat_diagnostic *d)
 {
   enum { TRIES = 8 };
-  int code = find_way(c, r->search, r->ahead, d);
+  int code = find_strategy(c, r->search, r->ahead, d);
   if (code) return code;
   for (int i = 0; i < N_PLACEMENTS; i++) {
     double shares[MAFAT_MOST_RANKS];
@@ -232,7 +232,7 @@ static int find_mix(struct mafat_spec **spec, struct mafat_rank_choice *c, const
 {
   double shares[MAFAT_MOST_RANKS];
   const struct mafat_rank_request request = {.network = r->network, .n_layers = r->n_layers, .n_ranks = r->n_ranks, .options = r->options,
-                                             .way = MAFAT_RANKS_BEST, .mix = mix, .weights = weights,
+                                             .strategy = MAFAT_RANKS_BEST, .mix = mix, .weights = weights,
                                              .shares = share_by_speed(shares, r) ? shares : NULL};
   mafat_rank_sharing_close(&c->sharing);
   return mafat_rank_spec(spec, &c->sharing, &request, d);
@@ -382,7 +382,7 @@ static int take_best(struct mafat_rank_choice *c, const struct mafat_rank_choice
 {
   struct mafat_rank_choice_request first = *r;
   const double began = mafat_process_now_ms();
-  first.search = mafat_rank_way_name(MAFAT_RANKS_DEEPERTHINGS);
+  first.search = mafat_rank_strategy_name(MAFAT_RANKS_DEEPERTHINGS);
   int placement, code = take_found(c, &first, &placement, d);
   if (code && code != MAFAT_ELIMIT) return code;
   struct best b = {.total_ms = code ? INFINITY : c->total_ms, .exchanged_bytes = code ? UINT64_MAX : c->exchanged_bytes,
@@ -403,7 +403,7 @@ static int take_best(struct mafat_rank_choice *c, const struct mafat_rank_choice
   }
   mafat_rank_choice_close(&tried);
   forget_seen(&b);
-  c->way = MAFAT_RANKS_BEST;
+  c->strategy = MAFAT_RANKS_BEST;
   return failed ? failed : code;
 }
 
@@ -415,7 +415,7 @@ int mafat_rank_choose(struct mafat_rank_choice *c, const struct mafat_rank_choic
   for (int i = 0; r->speeds && i < r->n_ranks; i++)
     if (!(r->speeds[i] > 0) || !isfinite(r->speeds[i]))
       return mafat_fail(d, MAFAT_EINVAL, "expected a speed above 0 of rank %d, found %g", i, r->speeds[i]);
-  if (!r->plan && r->search && strcmp(r->search, mafat_rank_way_name(MAFAT_RANKS_BEST)) == 0) return take_best(c, r, d);
+  if (!r->plan && r->search && strcmp(r->search, mafat_rank_strategy_name(MAFAT_RANKS_BEST)) == 0) return take_best(c, r, d);
   int placement;
   if (!r->plan) return take_found(c, r, &placement, d);
   struct mafat_spec *spec;

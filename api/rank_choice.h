@@ -25,7 +25,7 @@ struct mafat_rank_choice_request {
 
 struct mafat_rank_choice {
   char *text;                       /* of the plan */
-  enum mafat_rank_way way;
+  enum mafat_rank_strategy strategy;
   bool given;                       /* a plan was given */
   struct mafat_rank_sharing sharing;
   struct mafat_rank_costs costs[MAFAT_MOST_RANKS];

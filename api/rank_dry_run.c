@@ -29,7 +29,7 @@ static void describe_ranks(struct mafat_ranks_report *a, int n_ranks)
 static int describe_layers(struct mafat_ranks_report *a, const struct mafat_dry_run *q, struct mafat_diagnostic *d)
 {
   const struct mafat_rank_sharing *s = &a->choice.sharing;
-  bool whole = a->choice.way == MAFAT_RANKS_LAYERS;
+  bool whole = a->choice.strategy == MAFAT_RANKS_LAYERS;
   struct mafat_plan *plan;
   int code = mafat_plan_read(&plan, a->choice.text, q->network, q->n_layers, &q->basis.options, d);
   if (code) return code;
@@ -55,7 +55,7 @@ static int report(struct mafat_ranks_report *a, const struct mafat_rank_choice_r
   if (code) return code;
   a->facts = (struct mafat_ranks_facts){.plan = a->choice.text, .n_ranks = r->n_ranks, .ranks = a->ranks, .switch_layer = -1,
                                         .exchanged_bytes = a->choice.exchanged_bytes, .latency_ms = a->choice.total_ms};
-  if (!a->choice.given) a->facts.search = mafat_rank_way_name(a->choice.way);
+  if (!a->choice.given) a->facts.search = mafat_rank_strategy_name(a->choice.strategy);
   describe_ranks(a, r->n_ranks);
   return a->choice.given ? MAFAT_OK : describe_layers(a, q, d);
 }

@@ -59,7 +59,7 @@ struct mafat_pack_facts {
   int pass; /* from 0; each pass rewrites the file with wider layers or other parameters */
   double share;          /* written share of this pass's bytes, 0 to 1 */
   /* Known before the last step if errors are measured; else 0. */
-  int n_layers, n_ways;  /* numbers of entries of the functions below */
+  int n_layers, n_candidates;  /* numbers of entries of the functions below */
   double error, largest; /* of the network's outputs together, defined as for a layer */
 };
 
@@ -76,7 +76,7 @@ struct mafat_pack_layer_facts {
 };
 
 /* Quantization parameters that were tried. */
-struct mafat_pack_way_facts {
+struct mafat_pack_candidate_facts {
   size_t size;
   const char *ranges;    /* method: "least squares", "percentile" */
   bool equalized;        /* channels around depthwise convolutions are equalized */
@@ -88,8 +88,8 @@ MAFAT_API int mafat_pack_describe(const struct mafat_pack *pack, struct mafat_pa
 /* Entries from 0. MAFAT_EINVAL: out of range. */
 MAFAT_API int mafat_pack_layer(const struct mafat_pack *pack, int index,
                                struct mafat_pack_layer_facts *facts);
-MAFAT_API int mafat_pack_way(const struct mafat_pack *pack, int index,
-                             struct mafat_pack_way_facts *facts);
+MAFAT_API int mafat_pack_candidate(const struct mafat_pack *pack, int index,
+                             struct mafat_pack_candidate_facts *facts);
 
 #ifdef __cplusplus
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 /* A way of choosing what numbers mean. */
-struct way {
+struct candidate {
   float share; /* of how channels differ that goes away (equalize.h) */
   enum mafat_range_method method;
 };
@@ -16,7 +16,7 @@ struct way {
 /* Most of how channels differ: the rest is left to the weights behind, which then differ less. (Yolo-Fastest 1.1 and -xl, outputs off
  * by, with a share of 0: 0.14, 0.36; 0.5: 0.10, 0.17; 0.75: 0.095, 0.17; 1: 0.11, 0.18.) */
 #define SHARE .75f
-static const struct way ways[MAFAT_PACKING_WAYS] = {
+static const struct candidate candidates[MAFAT_PACKING_CANDIDATES] = {
     {0, MAFAT_RANGE_SQUARES}, {0, MAFAT_RANGE_PERCENTILE}, {SHARE, MAFAT_RANGE_SQUARES}, {SHARE, MAFAT_RANGE_PERCENTILE}};
 
 /* A network with whole numbers, on its way into a file. */
@@ -34,9 +34,9 @@ struct mafat_numbering {
   float **factors;                         /* [its layer] */
   struct mafat_measure *measure;
   struct mafat_measured *errors, last;     /* [layer of wide] */
-  const struct way *calibrated;            /* by whose share; NULL: by none yet */
-  double moved[MAFAT_PACKING_WAYS];        /* by each way: the outputs */
-  int way, n_ways, best;                   /* that is tried, of how many; the best so far */
+  const struct candidate *calibrated;            /* by whose share; NULL: by none yet */
+  double moved[MAFAT_PACKING_CANDIDATES];        /* by each way: the outputs */
+  int candidate, n_candidates, best;                   /* that is tried, of how many; the best so far */
   bool again;                              /* the best one, whose file another was written over */
 };
 
@@ -98,24 +98,24 @@ static bool can_equalize(const struct mafat_numbering *q)
 }
 
 /* As the one that was tried before, or anew. */
-static int begin_way(struct mafat_numbering *q, struct mafat_packing_run *run, struct mafat_diagnostic *d)
+static int begin_candidate(struct mafat_numbering *q, struct mafat_packing_run *run, struct mafat_diagnostic *d)
 {
-  const struct way *way = &ways[q->way];
-  int code = q->calibrated && q->calibrated->share == way->share ? MAFAT_OK : calibrate(q, way->share, d);
-  q->calibrated = way;
-  return code ? code : begin_by(q, run, way->method, d);
+  const struct candidate *candidate = &candidates[q->candidate];
+  int code = q->calibrated && q->calibrated->share == candidate->share ? MAFAT_OK : calibrate(q, candidate->share, d);
+  q->calibrated = candidate;
+  return code ? code : begin_by(q, run, candidate->method, d);
 }
 
 /* Of all ways, the file is to be that of the one that moves outputs least. Is it? */
-static bool end_way(struct mafat_numbering *q)
+static bool end_candidate(struct mafat_numbering *q)
 {
   if (q->again) return true;
-  q->moved[q->way] = q->last.error;
-  if (q->moved[q->way] < q->moved[q->best]) q->best = q->way;
-  if (!can_equalize(q)) q->n_ways = 2; /* the others are the same */
-  if (++q->way < q->n_ways) return false;
-  q->again = q->best != q->n_ways - 1;
-  q->way = q->best;
+  q->moved[q->candidate] = q->last.error;
+  if (q->moved[q->candidate] < q->moved[q->best]) q->best = q->candidate;
+  if (!can_equalize(q)) q->n_candidates = 2; /* the others are the same */
+  if (++q->candidate < q->n_candidates) return false;
+  q->again = q->best != q->n_candidates - 1;
+  q->candidate = q->best;
   return !q->again;
 }
 
@@ -141,12 +141,12 @@ static int choose(struct mafat_numbering *q, struct mafat_diagnostic *d)
 
 /* ---- what it has come to ---- */
 
-static void tell_ways(const struct mafat_numbering *q, struct mafat_packing_run *run)
+static void report_candidates(const struct mafat_numbering *q, struct mafat_packing_run *run)
 {
   static const char *const names[MAFAT_N_RANGE_METHODS] = {[MAFAT_RANGE_SQUARES] = "least squares", [MAFAT_RANGE_PERCENTILE] = "percentile"};
-  run->n_ways = q->n_ways;
-  for (int i = 0; i < q->n_ways; i++)
-    run->ways[i] = (struct mafat_pack_way_facts){.ranges = names[ways[i].method], .equalized = ways[i].share > 0, .error = q->moved[i], .taken = i == q->best};
+  run->n_candidates = q->n_candidates;
+  for (int i = 0; i < q->n_candidates; i++)
+    run->candidates[i] = (struct mafat_pack_candidate_facts){.ranges = names[candidates[i].method], .equalized = candidates[i].share > 0, .error = q->moved[i], .taken = i == q->best};
 }
 
 static int tell(const struct mafat_numbering *q, struct mafat_packing_run *run, struct mafat_diagnostic *d)
@@ -155,7 +155,7 @@ static int tell(const struct mafat_numbering *q, struct mafat_packing_run *run, 
   run->largest = q->last.largest;
   run->layers = calloc((size_t)q->wide->n_layers, sizeof *run->layers);
   if (!run->layers) return mafat_packing_no_memory(q->packing, d);
-  tell_ways(q, run);
+  report_candidates(q, run);
   for (int l = 0; l < q->wide->n_layers; l++) {
     const struct mafat_layer *wide = &q->wide->layers[l], *layer = &q->network->layers[q->places[l].made];
     bool panels = mafat_layer_has_panels(wide), floats = layer->out_type == MAFAT_F32;
@@ -171,27 +171,27 @@ static int tell(const struct mafat_numbering *q, struct mafat_packing_run *run, 
 /* ---- a step ---- */
 
 /* A list of layers that compute, all ways of which are still to be tried. */
-static int begin_ways(struct mafat_numbering *q, struct mafat_diagnostic *d)
+static int begin_candidates(struct mafat_numbering *q, struct mafat_diagnostic *d)
 {
   q->calibrated = NULL;
-  q->way = q->best = 0;
-  q->n_ways = MAFAT_PACKING_WAYS;
+  q->candidate = q->best = 0;
+  q->n_candidates = MAFAT_PACKING_CANDIDATES;
   q->again = false;
   return choose(q, d);
 }
 
 int mafat_numbering_step(struct mafat_numbering *q, struct mafat_packing_run *run, bool *done, struct mafat_diagnostic *d)
 {
-  if (!run->packer) return begin_way(q, run, d);
+  if (!run->packer) return begin_candidate(q, run, d);
   bool written;
   int code = mafat_packing_write(run, &written, d);
   if (code || !written) return code;
   code = measure(q, d);
   if (code) return code;
-  bool taken = end_way(q), more = taken && keep_layers(q) > 0;
+  bool taken = end_candidate(q), more = taken && keep_layers(q) > 0;
   *done = taken && !more;
   run->pass += !*done;
-  return *done ? tell(q, run, d) : more ? begin_ways(q, d) : MAFAT_OK;
+  return *done ? tell(q, run, d) : more ? begin_candidates(q, d) : MAFAT_OK;
 }
 
 static int open_numbering(struct mafat_numbering *q, struct mafat_diagnostic *d)
@@ -204,7 +204,7 @@ static int open_numbering(struct mafat_numbering *q, struct mafat_diagnostic *d)
   q->keep = calloc(room, sizeof *q->keep);
   q->errors = calloc(room, sizeof *q->errors);
   if (!q->places || !q->place || !q->keep || !q->errors) return mafat_packing_no_memory(p, d);
-  int code = begin_ways(q, d);
+  int code = begin_candidates(q, d);
   if (code) return code;
   if (mafat_calibrate_count(q->activations) == 0) return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: no layer can compute with whole numbers", p->weights->path);
   return mafat_measure_open(&q->measure, q->wide, p->weights, by->list, by->n, d);

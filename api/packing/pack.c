@@ -258,7 +258,7 @@ int mafat_pack_describe(const struct mafat_pack *pack, struct mafat_pack_facts *
   struct mafat_pack_facts f = {.path = pack->paths.path, .pass = run->pass, .share = run->packer ? mafat_packer_share(run->packer) : pack->whole};
   if (pack->whole) {
     f.n_layers = run->n_layers;
-    f.n_ways = run->n_ways;
+    f.n_candidates = run->n_candidates;
     f.error = run->error;
     f.largest = run->largest;
   }
@@ -271,8 +271,8 @@ int mafat_pack_layer(const struct mafat_pack *pack, int index, struct mafat_pack
   return mafat_sized_give(out, &pack->run.layers[index], sizeof *pack->run.layers);
 }
 
-int mafat_pack_way(const struct mafat_pack *pack, int index, struct mafat_pack_way_facts *out)
+int mafat_pack_candidate(const struct mafat_pack *pack, int index, struct mafat_pack_candidate_facts *out)
 {
-  if (index < 0 || index >= pack->run.n_ways) return MAFAT_EINVAL;
-  return mafat_sized_give(out, &pack->run.ways[index], sizeof *pack->run.ways);
+  if (index < 0 || index >= pack->run.n_candidates) return MAFAT_EINVAL;
+  return mafat_sized_give(out, &pack->run.candidates[index], sizeof *pack->run.candidates);
 }

@@ -32,7 +32,7 @@ struct mafat_packing {
   void *context;
 };
 
-enum { MAFAT_PACKING_WAYS = 4 };
+enum { MAFAT_PACKING_CANDIDATES = 4 };
 
 /* Progress and results. */
 struct mafat_packing_run {
@@ -40,8 +40,8 @@ struct mafat_packing_run {
   int pass;
   struct mafat_pack_layer_facts *layers; /* NULL: not measured */
   int n_layers;
-  struct mafat_pack_way_facts ways[MAFAT_PACKING_WAYS];
-  int n_ways;
+  struct mafat_pack_candidate_facts candidates[MAFAT_PACKING_CANDIDATES];
+  int n_candidates;
   double error, largest; /* of the outputs */
 };
 

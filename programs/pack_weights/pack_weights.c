@@ -71,20 +71,20 @@ static void show_bytes(void *context, uint64_t done, uint64_t total)
 
 /* ---- what was measured ---- */
 
-static void print_ways(const struct mafat_pack *pack, const struct mafat_pack_facts *facts)
+static void print_candidates(const struct mafat_pack *pack, const struct mafat_pack_facts *facts)
 {
-  struct mafat_pack_way_facts way = {.size = sizeof way};
-  for (int i = 0; i < facts->n_ways && mafat_pack_way(pack, i, &way) == MAFAT_OK; i++)
-    printf("ranges by %s, channels %s: outputs are off by %.2g%s\n", way.ranges, way.equalized ? "equalized" : "as they are", way.error,
-           way.taken ? ", taken" : "");
+  struct mafat_pack_candidate_facts candidate = {.size = sizeof candidate};
+  for (int i = 0; i < facts->n_candidates && mafat_pack_candidate(pack, i, &candidate) == MAFAT_OK; i++)
+    printf("ranges by %s, channels %s: outputs are off by %.2g%s\n", candidate.ranges, candidate.equalized ? "equalized" : "as they are", candidate.error,
+           candidate.taken ? ", taken" : "");
 }
 
 static int print_measured(const struct mafat_pack *pack, const struct mafat_pack_facts *facts, struct mafat_diagnostic *d)
 {
   struct mafat_pack_layer_facts l = {.size = sizeof l};
-  bool computes = facts->n_ways > 0;
+  bool computes = facts->n_candidates > 0;
   mafat_progress_erase();
-  print_ways(pack, facts);
+  print_candidates(pack, facts);
   printf("layer  kind             %sweights    bytes      error      largest\n", computes ? "computes  " : "");
   for (int i = 0; i < facts->n_layers && mafat_pack_layer(pack, i, &l) == MAFAT_OK; i++) {
     printf("%5d  %-15s  ", l.layer, l.type);

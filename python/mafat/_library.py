@@ -233,7 +233,7 @@ FUNCTIONS = {
     "mafat_pack_step": (c_int, HANDLE, POINTER(c_bool), D),
     "mafat_pack_describe": (c_int, HANDLE, POINTER(PackFacts)),
     "mafat_pack_layer": (c_int, HANDLE, c_int, POINTER(PackLayerFacts)),
-    "mafat_pack_way": (c_int, HANDLE, c_int, POINTER(PackWayFacts)),
+    "mafat_pack_candidate": (c_int, HANDLE, c_int, POINTER(PackWayFacts)),
     "mafat_pack_close": (None, OUT),
 }
 

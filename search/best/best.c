@@ -56,7 +56,7 @@ struct search {
   struct mafat_heap *heap;  /* of all this, the options' */
   struct mafat_costs *costs;
   struct mafat_spans *spans;
-  int once_ways[N_ONCE];
+  int once_candidates[N_ONCE];
   struct mafat_fetch_sizes fetch;
   struct state *states;     /* [cut][N_STATES] */
   enum mafat_algorithm *algorithms; /* [layer]: in the sequence that is proposed */
@@ -76,12 +76,12 @@ struct once_cost {
   float ns, peak, kept;
 };
 
-static int once_way(const struct mafat_costs *c, enum once once)
+static int once_candidate(const struct mafat_costs *c, enum once once)
 {
-  for (int w = 0; w < c->n_ways; w++) {
-    const struct mafat_way *way = &c->ways[w];
-    if (way->cut == (once < ONCE_PANELS ? MAFAT_WAY_WHOLE : MAFAT_WAY_PANELS) &&
-        way->streamed == (once == ONCE_PANELS_STREAMED))
+  for (int w = 0; w < c->n_cut_candidates; w++) {
+    const struct mafat_cut_candidate *cut_candidate = &c->cut_candidates[w];
+    if (cut_candidate->cut == (once < ONCE_PANELS ? MAFAT_CANDIDATE_WHOLE : MAFAT_CANDIDATE_PANELS) &&
+        cut_candidate->streamed == (once == ONCE_PANELS_STREAMED))
       return w;
   }
   return 0;
@@ -95,7 +95,7 @@ static double read_ns_of(const struct search *s)
 /* One layer by one algorithm. */
 static struct once_cost cost_once(const struct search *s, enum once once, enum mafat_algorithm algorithm, int layer)
 {
-  const struct mafat_layer_cost *cost = mafat_cost_of(s->costs, s->once_ways[once], algorithm, layer);
+  const struct mafat_layer_cost *cost = mafat_cost_of(s->costs, s->once_candidates[once], algorithm, layer);
   float weights = s->costs->weights_bytes[layer];
   struct once_cost sum = {cost->ns, cost->live_bytes, 0};
   bool loaded = once == ONCE_WHOLE_LOADED || (once == ONCE_PANELS_STREAMED && cost->loaded);
@@ -240,8 +240,8 @@ static void describe_once(const struct search *s, enum once once, struct mafat_g
 static enum mafat_algorithm choose_in_rows(const struct search *s, const struct mafat_span_option *o, int layer)
 {
   const struct mafat_costs *c = s->costs;
-  int way = mafat_spans_way(c, o->rows, mafat_spans_weight_placement(c, o, layer) == MAFAT_STREAMED);
-  return mafat_cost_fastest(c, way, (enum mafat_algorithm)o->most, layer);
+  int cut_candidate = mafat_spans_cut_candidate(c, o->rows, mafat_spans_weight_placement(c, o, layer) == MAFAT_STREAMED);
+  return mafat_cost_fastest(c, cut_candidate, (enum mafat_algorithm)o->most, layer);
 }
 
 /* A group of the sequence. */
@@ -545,9 +545,9 @@ static int search(struct search *s, struct mafat_front *f)
   int code = mafat_costs_make(&s->costs, s->request, MAX_BLOCKS, s->d);
   if (code == MAFAT_OK) code = find_fetch_sizes(s);
   if (code) return code;
-  for (int once = 0; once < N_ONCE; once++) s->once_ways[once] = once_way(s->costs, (enum once)once);
+  for (int once = 0; once < N_ONCE; once++) s->once_candidates[once] = once_candidate(s->costs, (enum once)once);
   for (int l = 0; l < s->costs->n_layers; l++)
-    s->group_ns += (float)GROUP_SHARE * mafat_cost_of(s->costs, s->once_ways[ONCE_WHOLE], MAFAT_DIRECT, l)->ns;
+    s->group_ns += (float)GROUP_SHARE * mafat_cost_of(s->costs, s->once_candidates[ONCE_WHOLE], MAFAT_DIRECT, l)->ns;
   code = mafat_spans_make(&s->spans, s->costs, s->request);
   if (code == MAFAT_OK) code = allocate(s);
   if (code == MAFAT_OK) code = propose_all(s);

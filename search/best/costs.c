@@ -13,23 +13,23 @@
 
 /* ---- the ways ---- */
 
-static void list_ways(struct mafat_costs *c)
+static void list_cut_candidates(struct mafat_costs *c)
 {
   static const int rows[] = {1, 2, 3, 4, 6, 8, 16};
-  c->ways[c->n_ways++] = (struct mafat_way){MAFAT_WAY_WHOLE, 0, false};
+  c->cut_candidates[c->n_cut_candidates++] = (struct mafat_cut_candidate){MAFAT_CANDIDATE_WHOLE, 0, false};
   for (int streamed = 0; streamed < 2; streamed++) {
-    c->ways[c->n_ways++] = (struct mafat_way){MAFAT_WAY_PANELS, 0, streamed};
+    c->cut_candidates[c->n_cut_candidates++] = (struct mafat_cut_candidate){MAFAT_CANDIDATE_PANELS, 0, streamed};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-      c->ways[c->n_ways++] = (struct mafat_way){MAFAT_WAY_ROWS, rows[i], streamed};
+      c->cut_candidates[c->n_cut_candidates++] = (struct mafat_cut_candidate){MAFAT_CANDIDATE_ROWS, rows[i], streamed};
   }
 }
 
 /* All of the network in one group. */
-static struct mafat_group_spec group_of(const struct mafat_way *w)
+static struct mafat_group_spec group_of(const struct mafat_cut_candidate *w)
 {
   struct mafat_group_spec g = {.cut = mafat_cut_grid(1, 1)};
-  if (w->cut == MAFAT_WAY_ROWS) g.cut = mafat_cut_rows(w->rows);
-  if (w->cut == MAFAT_WAY_PANELS) g.cut = mafat_cut_panels(false);
+  if (w->cut == MAFAT_CANDIDATE_ROWS) g.cut = mafat_cut_rows(w->rows);
+  if (w->cut == MAFAT_CANDIDATE_PANELS) g.cut = mafat_cut_panels(false);
   if (w->streamed) g.weights.placement = MAFAT_STREAMED;
   return g;
 }
@@ -88,9 +88,9 @@ static double price_step(struct walk *w, struct mafat_step *step)
   return price(w, step);
 }
 
-static struct mafat_layer_cost *cost_at(struct mafat_costs *c, int way, int algorithm, int layer)
+static struct mafat_layer_cost *cost_at(struct mafat_costs *c, int cut_candidate, int algorithm, int layer)
 {
-  return &c->table[((size_t)way * MAFAT_N_CHOICES + (size_t)algorithm) * (size_t)c->n_layers + (size_t)layer];
+  return &c->table[((size_t)cut_candidate * MAFAT_N_CHOICES + (size_t)algorithm) * (size_t)c->n_layers + (size_t)layer];
 }
 
 static void take_sizes(struct walk *w, struct mafat_layer_cost *costs)
@@ -114,10 +114,10 @@ static void take_sizes(struct walk *w, struct mafat_layer_cost *costs)
   }
 }
 
-static int walk_way(struct walk *w, int way, int algorithm)
+static int walk_cut_candidate(struct walk *w, int cut_candidate, int algorithm)
 {
   struct mafat_costs *c = w->costs;
-  struct mafat_layer_cost *costs = cost_at(c, way, algorithm, 0);
+  struct mafat_layer_cost *costs = cost_at(c, cut_candidate, algorithm, 0);
   struct mafat_step step;
   mafat_work_open(&w->context, c->network, w->plan, w->layout, w->request->calibration);
   memset(w->memos, 0, 2 * (size_t)c->n_layers * sizeof *w->memos);
@@ -135,24 +135,24 @@ static int walk_way(struct walk *w, int way, int algorithm)
 }
 
 /* Rows of networks that are too deep for so few at a time. */
-static void rule_out(struct mafat_costs *c, int way, int algorithm)
+static void rule_out(struct mafat_costs *c, int cut_candidate, int algorithm)
 {
-  for (int l = 0; l < c->n_layers; l++) cost_at(c, way, algorithm, l)->ns = INFINITY;
+  for (int l = 0; l < c->n_layers; l++) cost_at(c, cut_candidate, algorithm, l)->ns = INFINITY;
 }
 
-static int make_way(struct walk *w, int way, int algorithm, enum mafat_algorithm wanted, struct mafat_diagnostic *d)
+static int make_cut_candidate(struct walk *w, int cut_candidate, int algorithm, enum mafat_algorithm wanted, struct mafat_diagnostic *d)
 {
   struct mafat_plan_options options = *w->request->options;
-  struct mafat_group_spec group = group_of(&w->costs->ways[way]);
+  struct mafat_group_spec group = group_of(&w->costs->cut_candidates[cut_candidate]);
   struct mafat_spec spec = {.groups = &group, .n_groups = 1};
   options.algorithm = wanted;
   int code = mafat_plan_make(&w->plan, &spec, w->costs->network, w->costs->n_layers, &options, d);
   if (code == MAFAT_OK) code = mafat_layout_outline(&w->layout, w->costs->network, w->plan, d);
-  if (code == MAFAT_OK) code = walk_way(w, way, algorithm);
+  if (code == MAFAT_OK) code = walk_cut_candidate(w, cut_candidate, algorithm);
   mafat_layout_close(&w->layout);
   mafat_plan_close(&w->plan);
   if (code != MAFAT_EINVAL) return code;
-  rule_out(w->costs, way, algorithm);
+  rule_out(w->costs, cut_candidate, algorithm);
   return MAFAT_OK;
 }
 
@@ -245,7 +245,7 @@ static int find_cuts(struct mafat_costs *c, const struct mafat_plan *plan, int m
 static bool allocate(struct mafat_costs *c)
 {
   size_t n = (size_t)c->n_layers, n_operators = (size_t)mafat_network_n_tensors(c->network);
-  c->table = mafat_heap_calloc(c->heap, (size_t)c->n_ways * MAFAT_N_CHOICES * n, sizeof *c->table);
+  c->table = mafat_heap_calloc(c->heap, (size_t)c->n_cut_candidates * MAFAT_N_CHOICES * n, sizeof *c->table);
   c->runs = mafat_heap_calloc(c->heap, n, sizeof *c->runs);
   c->has_choice = mafat_heap_calloc(c->heap, n, sizeof *c->has_choice);
   c->reader = mafat_heap_calloc(c->heap, n, sizeof *c->reader);
@@ -289,14 +289,14 @@ int mafat_costs_make(struct mafat_costs **out, const struct mafat_search_request
   c->network = r->network;
   c->n_layers = r->n_layers;
   c->choice = r->options->algorithm == MAFAT_AUTO;
-  list_ways(c);
+  list_cut_candidates(c);
   struct walk w = {.request = r, .costs = c};
   w.memos = mafat_heap_calloc(c->heap, 2 * (size_t)c->n_layers, sizeof *w.memos);
   int code = w.memos && allocate(c) ? describe(c, r, max_blocks, d) : MAFAT_ENOMEM;
-  for (int way = 0; way < c->n_ways && code == MAFAT_OK; way++) {
-    code = make_way(&w, way, 0, c->choice ? MAFAT_DIRECT : r->options->algorithm, d);
+  for (int cut_candidate = 0; cut_candidate < c->n_cut_candidates && code == MAFAT_OK; cut_candidate++) {
+    code = make_cut_candidate(&w, cut_candidate, 0, c->choice ? MAFAT_DIRECT : r->options->algorithm, d);
     for (int a = 1; a < MAFAT_N_CHOICES && c->choice && code == MAFAT_OK; a++)
-      code = make_way(&w, way, a, (enum mafat_algorithm)(MAFAT_DIRECT + a), d);
+      code = make_cut_candidate(&w, cut_candidate, a, (enum mafat_algorithm)(MAFAT_DIRECT + a), d);
   }
   mafat_heap_free(r->options->heap, w.memos);
   if (code == MAFAT_OK) *out = c;
@@ -323,11 +323,11 @@ void mafat_costs_close(struct mafat_costs **costs)
   *costs = NULL;
 }
 
-enum mafat_algorithm mafat_cost_fastest(const struct mafat_costs *c, int way, enum mafat_algorithm most, int layer)
+enum mafat_algorithm mafat_cost_fastest(const struct mafat_costs *c, int cut_candidate, enum mafat_algorithm most, int layer)
 {
   enum mafat_algorithm fastest = MAFAT_DIRECT;
   for (int a = MAFAT_DIRECT + 1; c->has_choice[layer] && a <= (int)most; a++)
-    if (mafat_cost_of(c, way, (enum mafat_algorithm)a, layer)->ns < mafat_cost_of(c, way, fastest, layer)->ns)
+    if (mafat_cost_of(c, cut_candidate, (enum mafat_algorithm)a, layer)->ns < mafat_cost_of(c, cut_candidate, fastest, layer)->ns)
       fastest = (enum mafat_algorithm)a;
   return fastest;
 }

@@ -7,8 +7,8 @@
 #include "search/common/request.h"
 
 /* Form of a group, as it affects the time and memory of its layers. */
-struct mafat_way {
-  enum { MAFAT_WAY_WHOLE, MAFAT_WAY_PANELS, MAFAT_WAY_ROWS } cut;
+struct mafat_cut_candidate {
+  enum { MAFAT_CANDIDATE_WHOLE, MAFAT_CANDIDATE_PANELS, MAFAT_CANDIDATE_ROWS } cut;
   int rows;
   bool streamed; /* weights are read for every step; else resident: kept or loaded */
 };
@@ -22,15 +22,15 @@ struct mafat_layer_cost {
   bool loaded;         /* loaded, although the form streams weights */
 };
 
-enum { MAFAT_MAX_WAYS = 24 };
+enum { MAFAT_MAX_CUT_CANDIDATES = 24 };
 
 struct mafat_costs {
   struct mafat_heap *heap; /* the options' */
   const struct mafat_network *network;
   int n_layers;
-  struct mafat_way ways[MAFAT_MAX_WAYS];
-  int n_ways;
-  /* [way][algorithm - MAFAT_DIRECT][layer]; fused layers are included in their step's layer */
+  struct mafat_cut_candidate cut_candidates[MAFAT_MAX_CUT_CANDIDATES];
+  int n_cut_candidates;
+  /* [candidate][algorithm - MAFAT_DIRECT][layer]; fused layers are included in their step's layer */
   struct mafat_layer_cost *table;
   bool choice; /* the table has all algorithms; else only [0], the options' one */
   bool *runs;                     /* [layer]: has steps of its own */
@@ -53,14 +53,14 @@ void mafat_costs_close(struct mafat_costs **costs);
 
 enum { MAFAT_N_CHOICES = MAFAT_N_ALGORITHMS - MAFAT_DIRECT };
 
-static inline const struct mafat_layer_cost *mafat_cost_of(const struct mafat_costs *c, int way,
+static inline const struct mafat_layer_cost *mafat_cost_of(const struct mafat_costs *c, int cut_candidate,
                                                            enum mafat_algorithm algorithm, int layer)
 {
   int a = c->choice ? (int)algorithm - MAFAT_DIRECT : 0;
-  return &c->table[((size_t)way * MAFAT_N_CHOICES + (size_t)a) * (size_t)c->n_layers + (size_t)layer];
+  return &c->table[((size_t)cut_candidate * MAFAT_N_CHOICES + (size_t)a) * (size_t)c->n_layers + (size_t)layer];
 }
 
 /* The fastest of the algorithms up to `most`. */
-enum mafat_algorithm mafat_cost_fastest(const struct mafat_costs *c, int way, enum mafat_algorithm most, int layer);
+enum mafat_algorithm mafat_cost_fastest(const struct mafat_costs *c, int cut_candidate, enum mafat_algorithm most, int layer);
 
 #endif

@@ -17,10 +17,10 @@ struct block_cost {
   float ns, reading_ns, windows, loaded, scratch, kept;
 };
 
-int mafat_spans_way(const struct mafat_costs *c, int rows, bool streamed)
+int mafat_spans_cut_candidate(const struct mafat_costs *c, int rows, bool streamed)
 {
-  for (int w = 0; w < c->n_ways; w++)
-    if (c->ways[w].cut == MAFAT_WAY_ROWS && c->ways[w].rows == rows && c->ways[w].streamed == streamed) return w;
+  for (int w = 0; w < c->n_cut_candidates; w++)
+    if (c->cut_candidates[w].cut == MAFAT_CANDIDATE_ROWS && c->cut_candidates[w].rows == rows && c->cut_candidates[w].streamed == streamed) return w;
   return 0;
 }
 
@@ -28,7 +28,7 @@ enum mafat_weight_placement mafat_spans_weight_placement(const struct mafat_cost
 {
   if (o->placement_rule == MAFAT_PLACE_KEPT) return MAFAT_KEPT;
   if (o->placement_rule == MAFAT_PLACE_LOADED) return MAFAT_LOADED;
-  bool loaded = mafat_cost_of(c, mafat_spans_way(c, o->rows, true), MAFAT_DIRECT, layer)->loaded ||
+  bool loaded = mafat_cost_of(c, mafat_spans_cut_candidate(c, o->rows, true), MAFAT_DIRECT, layer)->loaded ||
                 (o->placement_rule == MAFAT_PLACE_SMALL_LOADED && c->weights_bytes[layer] <= (float)o->loaded_kb * 1024);
   return loaded ? MAFAT_LOADED : MAFAT_STREAMED;
 }
@@ -37,7 +37,7 @@ struct builder {
   const struct mafat_costs *costs;
   const struct mafat_search_request *request;
   struct mafat_spans *spans;
-  int ways[MAX_ROWS], streamed_ways[MAX_ROWS], n_rows; /* of rows, weights there and streamed */
+  int cut_candidates[MAX_ROWS], streamed_candidates[MAX_ROWS], n_rows; /* of rows, weights there and streamed */
   struct block_cost *blocks; /* [rows][most - MAFAT_DIRECT][placement rule][block] */
   bool *splits;              /* [block]: holds a layer that cannot be cut by rows */
   float *whole;              /* [begin][end]: maps made in the span that outlive it */
@@ -51,15 +51,15 @@ static struct block_cost *block_at(const struct builder *b, int rows, int most, 
                     (size_t)block];
 }
 
-static void list_ways(struct builder *b)
+static void list_cut_candidates(struct builder *b)
 {
-  for (int w = 0; w < b->costs->n_ways; w++) {
-    const struct mafat_way *way = &b->costs->ways[w];
-    if (way->cut != MAFAT_WAY_ROWS) continue;
-    if (!way->streamed) b->ways[b->n_rows++] = w;
+  for (int w = 0; w < b->costs->n_cut_candidates; w++) {
+    const struct mafat_cut_candidate *cut_candidate = &b->costs->cut_candidates[w];
+    if (cut_candidate->cut != MAFAT_CANDIDATE_ROWS) continue;
+    if (!cut_candidate->streamed) b->cut_candidates[b->n_rows++] = w;
     else
       for (int r = 0; r < b->n_rows; r++)
-        if (b->costs->ways[b->ways[r]].rows == way->rows) b->streamed_ways[r] = w;
+        if (b->costs->cut_candidates[b->cut_candidates[r]].rows == cut_candidate->rows) b->streamed_candidates[r] = w;
   }
 }
 
@@ -82,12 +82,12 @@ static void add_layer(const struct builder *b, struct block_cost *block, int row
   const struct mafat_calibration *k = b->request->calibration;
   bool packed = b->request->options->packed;
   float weights = c->weights_bytes[layer];
-  struct mafat_span_option option = placement_rule_of(c->ways[b->ways[rows]].rows, placement_rule);
+  struct mafat_span_option option = placement_rule_of(c->cut_candidates[b->cut_candidates[rows]].rows, placement_rule);
   enum mafat_weight_placement placement = mafat_spans_weight_placement(c, &option, layer);
-  int way = placement == MAFAT_STREAMED ? b->streamed_ways[rows] : b->ways[rows];
-  const struct mafat_layer_cost *taken = mafat_cost_of(c, way, mafat_cost_fastest(c, way, most, layer), layer);
+  int cut_candidate = placement == MAFAT_STREAMED ? b->streamed_candidates[rows] : b->cut_candidates[rows];
+  const struct mafat_layer_cost *taken = mafat_cost_of(c, cut_candidate, mafat_cost_fastest(c, cut_candidate, most, layer), layer);
   /* Its readers decide the window: Winograd's want more. */
-  block->windows += mafat_cost_of(c, way, most, layer)->held_bytes;
+  block->windows += mafat_cost_of(c, cut_candidate, most, layer)->held_bytes;
   float reads = placement == MAFAT_STREAMED ? taken->reads : placement == MAFAT_LOADED ? 1 : 0;
   float copying = !packed ? (float)k->pack_ns : placement == MAFAT_LOADED ? (float)k->copy_ns : 0;
   block->ns += taken->ns + reads * weights * copying;
@@ -127,7 +127,7 @@ static bool is_held_whole(const struct builder *b, int tensor)
   int layer = mafat_network_operator(n, tensor);
   float whole = 0;
   for (int k = 0; k < mafat_layer_n_outputs(&n->layers[layer]); k++) whole += b->costs->map_bytes[mafat_network_output(n, layer, k)];
-  return mafat_cost_of(b->costs, b->ways[0], MAFAT_DIRECT, layer)->held_bytes >= 0.99f * whole;
+  return mafat_cost_of(b->costs, b->cut_candidates[0], MAFAT_DIRECT, layer)->held_bytes >= 0.99f * whole;
 }
 
 static void add_outliving(struct builder *b)
@@ -208,7 +208,7 @@ static int build_from(struct builder *b, int begin)
         for (int placement_rule = 0; placement_rule < N_PLACEMENT_RULES; placement_rule++, at++) {
           struct block_cost *sum = &sums[at];
           add(sum, block_at(b, rows, most, placement_rule, end - 1));
-          struct mafat_span_option option = placement_rule_of(b->costs->ways[b->ways[rows]].rows, placement_rule);
+          struct mafat_span_option option = placement_rule_of(b->costs->cut_candidates[b->cut_candidates[rows]].rows, placement_rule);
           option.bytes = sum->windows + sum->loaded + sum->scratch + b->whole[begin * (n + 1) + end] +
                          (begin ? b->before[begin] : 0);
           option.kept_bytes = sum->kept;
@@ -225,7 +225,7 @@ static int build(struct builder *b)
 {
   struct mafat_heap *heap = b->spans->heap;
   int n = b->costs->n_blocks;
-  list_ways(b);
+  list_cut_candidates(b);
   b->blocks = mafat_heap_calloc(heap, (size_t)b->n_rows * MAFAT_N_CHOICES * N_PLACEMENT_RULES * (size_t)n, sizeof *b->blocks);
   b->splits = mafat_heap_calloc(heap, (size_t)n, sizeof *b->splits);
   b->whole = mafat_heap_calloc(heap, (size_t)n * (size_t)(n + 1), sizeof *b->whole);

@@ -36,7 +36,7 @@ int mafat_spans_make(struct mafat_spans **out, const struct mafat_costs *costs, 
 void mafat_spans_close(struct mafat_spans **spans);
 
 /* Index of the form (costs.h) with this number of rows. */
-int mafat_spans_way(const struct mafat_costs *costs, int rows, bool streamed);
+int mafat_spans_cut_candidate(const struct mafat_costs *costs, int rows, bool streamed);
 /* Placement of a layer's weights in a group of rows, as plan.h defines it. */
 enum mafat_weight_placement mafat_spans_weight_placement(const struct mafat_costs *costs, const struct mafat_span_option *option,
                                         int layer);

@@ -219,7 +219,7 @@ static int find_critical(void *user, int **tensors, int *n)
   return code;
 }
 
-static const struct mafat_flow_ways ways = {measure, keep, take, find_critical, may_go_on};
+static const struct mafat_flow_callbacks callbacks = {measure, keep, take, find_critical, may_go_on};
 
 /* ---- the search ---- */
 
@@ -282,7 +282,7 @@ static int run_in(struct mafat_front *front, const struct mafat_search_request *
   struct mafat_flow *flow = mafat_heap_calloc(heap, 1, sizeof *flow);
   code = flow ? mafat_sole_readers_make(&lines, request->network, request->n_layers, heap) : MAFAT_ENOMEM;
   if (code == MAFAT_OK) {
-    *flow = (struct mafat_flow){.heap = heap, .lines = lines, .ways = &ways, .user = &f, .tiling = tilings[values[TILING].choice], .of_inputs = true,
+    *flow = (struct mafat_flow){.heap = heap, .lines = lines, .callbacks = &callbacks, .user = &f, .tiling = tilings[values[TILING].choice], .of_inputs = true,
                                 .bytes = SIZE_MAX};
     code = run(&f, flow);
   }

@@ -79,14 +79,14 @@ static int try_path(struct run *r, const struct mafat_path *p)
   int n = join(f, p, joined), parts = mafat_path_n_parts(p);
   size_t bytes;
   if (n == 0) return MAFAT_OK;
-  int code = f->ways->measure(f->user, &bytes, joined, n, (long long)p->length * parts);
+  int code = f->callbacks->measure(f->user, &bytes, joined, n, (long long)p->length * parts);
   if (code || !is_better(r, bytes, p->length, parts)) return code;
   memcpy(r->best.paths, joined, (size_t)n * sizeof *joined);
   r->best.n = n;
   r->best.bytes = bytes;
   r->best.length = p->length;
   r->best.parts = parts;
-  return f->ways->keep(f->user);
+  return f->callbacks->keep(f->user);
 }
 
 static int find_paths(struct run *r, int tensor)
@@ -103,7 +103,7 @@ static int try_tensor(struct run *r, int tensor)
   for (int i = 0; i < n_paths; i++) {
     struct mafat_path *p = &r->found[i];
     int most = is_wanted(f, p) ? mafat_path_most_parts(f->lines, p, tensor) : 0;
-    for (p->n = MAFAT_LEAST_TILES; p->n <= most && code == MAFAT_OK && f->ways->may_go_on(f->user); p->n++) code = try_path(r, p);
+    for (p->n = MAFAT_LEAST_TILES; p->n <= most && code == MAFAT_OK && f->callbacks->may_go_on(f->user); p->n++) code = try_path(r, p);
   }
   return code;
 }
@@ -115,7 +115,7 @@ static int stand(struct mafat_flow *f, const struct mafat_path *paths, int n, si
   if (n > 0) memmove(f->applied, paths, (size_t)n * sizeof *paths);
   f->n_applied = n;
   f->bytes = bytes;
-  return f->ways->take(f->user);
+  return f->callbacks->take(f->user);
 }
 
 /* Outputs stay as they are. A buffer of a tensor that was gone through is not looked at again. */
@@ -126,7 +126,7 @@ static int try_critical(struct run *r, const int *tensors, int n)
   int code = MAFAT_OK, n_layers = f->lines->n_layers;
   memset(r->tried, 0, (size_t)mafat_network_n_tensors(network) * sizeof *r->tried);
   r->best.n = -1;
-  for (int i = 0; i < n && code == MAFAT_OK && r->best.n < 0 && f->ways->may_go_on(f->user); i++) {
+  for (int i = 0; i < n && code == MAFAT_OK && r->best.n < 0 && f->callbacks->may_go_on(f->user); i++) {
     int t = tensors[i];
     if (t < 0 || r->tried[t] || (!mafat_network_is_input(network, t) && mafat_network_is_output(network, n_layers, t))) continue;
     r->tried[t] = true;
@@ -138,9 +138,9 @@ static int try_critical(struct run *r, const int *tensors, int n)
 int mafat_flow_begin(struct mafat_flow *f, const struct mafat_path *paths, int n)
 {
   size_t bytes;
-  int code = f->ways->measure(f->user, &bytes, paths, n, 0);
+  int code = f->callbacks->measure(f->user, &bytes, paths, n, 0);
   if (code || bytes >= f->bytes) return code;
-  code = f->ways->keep(f->user);
+  code = f->callbacks->keep(f->user);
   return code ? code : stand(f, paths, n, bytes);
 }
 
@@ -153,7 +153,7 @@ int mafat_flow_run(struct mafat_flow *f)
   int code = r->tried ? MAFAT_OK : MAFAT_ENOMEM;
   for (bool better = true; code == MAFAT_OK && better;) {
     int *tensors = NULL, n = 0;
-    code = f->ways->find_critical(f->user, &tensors, &n);
+    code = f->callbacks->find_critical(f->user, &tensors, &n);
     if (code == MAFAT_OK) code = try_critical(r, tensors, n);
     mafat_heap_free(f->heap, tensors);
     better = code == MAFAT_OK && r->best.n >= 0;

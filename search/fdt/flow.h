@@ -14,7 +14,7 @@ enum { MAFAT_MOST_APPLIED = 32 }; /* paths applied together */
 enum mafat_fused_tiling { MAFAT_FUSED_BOTH, MAFAT_FUSED_FDT, MAFAT_FUSED_FFMT };
 
 /* Operations on plans. Paths are in the order of layers and disjoint. Errors end the flow. */
-struct mafat_flow_ways {
+struct mafat_flow_callbacks {
   /* Measures these paths together; SIZE_MAX: impossible. n_evaluations: effort, in layers by parts. */
   int (*measure)(void *user, size_t *bytes, const struct mafat_path *paths, int n, long long n_evaluations);
   int (*keep)(void *user); /* Remembers the last measured plan as the best so far. */
@@ -28,7 +28,7 @@ struct mafat_flow_ways {
 struct mafat_flow {
   struct mafat_heap *heap;
   const struct mafat_sole_readers *lines;
-  const struct mafat_flow_ways *ways;
+  const struct mafat_flow_callbacks *callbacks;
   void *user;
   enum mafat_fused_tiling tiling;
   bool of_inputs; /* also split inputs */

@@ -15,13 +15,13 @@ enum {
 };
 
 /* How a group is cut, the faster way first. Rows of which no fewer can be: the rest is left to those who go on with it. */
-static const struct way {
+static const struct cut_candidate {
   enum mafat_cut_kind kind;
   bool early, partitioned;
   int cols;        /* tiles of columns, where maps are of few rows, as of tokens; */
   bool each;       /* of each row by itself, as of heads */
   double slowness; /* of a layer, about: of equal groupings the fastest is taken */
-} ways[] = {{.kind = MAFAT_CUT_GRID},
+} cut_candidates[] = {{.kind = MAFAT_CUT_GRID},
             {.kind = MAFAT_CUT_PANELS, .slowness = 0.5},
             {.kind = MAFAT_CUT_ROWS, .slowness = 4},
             {.kind = MAFAT_CUT_ROWS, .early = true, .slowness = 4},
@@ -30,13 +30,13 @@ static const struct way {
             {.kind = MAFAT_CUT_GRID, .cols = 8, .slowness = 1},
             {.kind = MAFAT_CUT_GRID, .cols = 32, .slowness = 3},
             {.kind = MAFAT_CUT_GRID, .cols = 32, .each = true, .slowness = 4}};
-enum { N_WAYS = sizeof ways / sizeof *ways };
+enum { N_CUT_CANDIDATES = sizeof cut_candidates / sizeof *cut_candidates };
 
 /* How the best grouping of all layers before a place ends. */
 struct state {
   float peak;
   double slowness;
-  int from, way;
+  int from, cut_candidate;
 };
 
 static const float TOO_LARGE = 1e30f; /* for what is not wanted, however small */
@@ -46,7 +46,7 @@ struct grouping {
   const struct mafat_sequence *sequence;
   struct mafat_heap *heap;          /* of all this, the options' */
   int places[MOST_PLACES + 2], n;   /* (n + 1): 0 ... n_layers */
-  float *peaks;                     /* [way][from][to]: bytes of that group; INFINITY: not known */
+  float *peaks;                     /* [candidate][from][to]: bytes of that group; INFINITY: not known */
   struct state *states;             /* (n + 1) */
   int *group_of;                    /* [layer] */
   struct mafat_group_spec *groups;  /* (n) */
@@ -56,21 +56,21 @@ struct grouping {
   struct mafat_diagnostic *d;
 };
 
-static float *peak_at(struct grouping *p, int way, int from, int to)
+static float *peak_at(struct grouping *p, int cut_candidate, int from, int to)
 {
-  return &p->peaks[((size_t)way * (size_t)(p->n + 1) + (size_t)from) * (size_t)(p->n + 1) + (size_t)to];
+  return &p->peaks[((size_t)cut_candidate * (size_t)(p->n + 1) + (size_t)from) * (size_t)(p->n + 1) + (size_t)to];
 }
 
 /* ---- specs ---- */
 
 /* Of a group whose last layer puts out that map. */
-static struct mafat_cut cut_of(int way, struct mafat_shape out)
+static struct mafat_cut cut_of(int cut_candidate, struct mafat_shape out)
 {
-  bool tiled = ways[way].cols && out.h <= MOST_FLAT_ROWS && out.w >= 2 * ways[way].cols;
-  if (ways[way].cols) return tiled ? mafat_cut_grid(ways[way].each ? out.h : 1, ways[way].cols) : mafat_cut_grid(1, 1);
-  if (ways[way].partitioned) return mafat_cut_rows_partitioned(1, ways[way].early);
-  if (ways[way].kind == MAFAT_CUT_ROWS) return ways[way].early ? mafat_cut_rows_early(1) : mafat_cut_rows(1);
-  return ways[way].kind == MAFAT_CUT_PANELS ? mafat_cut_panels(false) : mafat_cut_grid(1, 1);
+  bool tiled = cut_candidates[cut_candidate].cols && out.h <= MOST_FLAT_ROWS && out.w >= 2 * cut_candidates[cut_candidate].cols;
+  if (cut_candidates[cut_candidate].cols) return tiled ? mafat_cut_grid(cut_candidates[cut_candidate].each ? out.h : 1, cut_candidates[cut_candidate].cols) : mafat_cut_grid(1, 1);
+  if (cut_candidates[cut_candidate].partitioned) return mafat_cut_rows_partitioned(1, cut_candidates[cut_candidate].early);
+  if (cut_candidates[cut_candidate].kind == MAFAT_CUT_ROWS) return cut_candidates[cut_candidate].early ? mafat_cut_rows_early(1) : mafat_cut_rows(1);
+  return cut_candidates[cut_candidate].kind == MAFAT_CUT_PANELS ? mafat_cut_panels(false) : mafat_cut_grid(1, 1);
 }
 
 static void begin_spec(struct grouping *p)
@@ -80,14 +80,14 @@ static void begin_spec(struct grouping *p)
 }
 
 /* The group from one place to another. */
-static void add_group(struct grouping *p, int from, int to, int way)
+static void add_group(struct grouping *p, int from, int to, int cut_candidate)
 {
   int last = 0;
   for (int i = p->places[from]; i < p->places[to]; i++) {
     p->group_of[p->sequence->layers[i]] = p->n_groups;
     last = mafat_max(last, p->sequence->layers[i]);
   }
-  struct mafat_group_spec g = {.cut = cut_of(way, p->request->network->layers[last].out)};
+  struct mafat_group_spec g = {.cut = cut_of(cut_candidate, p->request->network->layers[last].out)};
   g.algorithms[MAFAT_DIRECT].given = p->request->options->algorithm == MAFAT_AUTO;
   p->groups[p->n_groups++] = g;
 }
@@ -143,7 +143,7 @@ static int find_overlaps(struct grouping *p, const struct mafat_plan *plan, bool
 }
 
 /* Notes what the groups of the spec that is begun need, which reach from one of these places to the next. */
-static void measure(struct grouping *p, const int *ends, int way)
+static void measure(struct grouping *p, const int *ends, int cut_candidate)
 {
   const struct mafat_search_request *r = p->request;
   struct mafat_plan *plan = NULL;
@@ -156,7 +156,7 @@ static void measure(struct grouping *p, const int *ends, int way)
   p->evaluations -= p->sequence->n_layers + (plan ? mafat_effort_of_parts(plan) : 0);
   for (int g = 0; code == MAFAT_OK && g < plan->n_groups; g++) {
     int of = spec_group(p, plan, g);
-    float *peak = peak_at(p, way, of ? ends[of - 1] : 0, ends[of]), bytes = (float)layout->groups[g].peak_bytes;
+    float *peak = peak_at(p, cut_candidate, of ? ends[of - 1] : 0, ends[of]), bytes = (float)layout->groups[g].peak_bytes;
     if (twice[g]) bytes = TOO_LARGE;
     if (isinf(*peak) || *peak < bytes) *peak = bytes;
   }
@@ -167,16 +167,16 @@ static void measure(struct grouping *p, const int *ends, int way)
 }
 
 /* Groups that reach over so many places, the first one to `first`. */
-static void measure_spans(struct grouping *p, int first, int span, int way)
+static void measure_spans(struct grouping *p, int first, int span, int cut_candidate)
 {
   int ends[MOST_PLACES + 1], n = 0;
   begin_spec(p);
   for (int from = 0, to = first; from < p->n; from = to, to = mafat_min(to + span, p->n)) {
     if (to == from) to = mafat_min(span, p->n);
-    add_group(p, from, to, way);
+    add_group(p, from, to, cut_candidate);
     ends[n++] = to;
   }
-  measure(p, ends, way);
+  measure(p, ends, cut_candidate);
 }
 
 bool mafat_grouping_tiles(const struct mafat_network *network)
@@ -184,29 +184,29 @@ bool mafat_grouping_tiles(const struct mafat_network *network)
   return mafat_network_picture_shape(network).h <= MOST_FLAT_ROWS;
 }
 
-static bool applies(const struct grouping *p, int way)
+static bool applies(const struct grouping *p, int cut_candidate)
 {
   bool flat = mafat_grouping_tiles(p->request->network);
-  return ways[way].cols ? flat : ways[way].kind != MAFAT_CUT_ROWS || !flat;
+  return cut_candidates[cut_candidate].cols ? flat : cut_candidates[cut_candidate].kind != MAFAT_CUT_ROWS || !flat;
 }
 
 /* Is there a group of that many places that is smaller than the plan that there is? */
-static bool has_smaller(struct grouping *p, int span, int way, double limit)
+static bool has_smaller(struct grouping *p, int span, int cut_candidate, double limit)
 {
   for (int from = 0; from + span <= p->n; from++)
-    if (*peak_at(p, way, from, from + span) < limit) return true;
+    if (*peak_at(p, cut_candidate, from, from + span) < limit) return true;
   return false;
 }
 
 static void measure_all(struct grouping *p, double limit)
 {
-  bool open[N_WAYS];
-  for (int w = 0; w < N_WAYS; w++) {
+  bool open[N_CUT_CANDIDATES];
+  for (int w = 0; w < N_CUT_CANDIDATES; w++) {
     open[w] = applies(p, w);
     if (open[w] && !p->code) measure_spans(p, p->n, p->n, w); /* all as one group */
   }
   for (int span = 1; span <= mafat_min(MOST_SPAN, p->n); span++)
-    for (int w = 0; w < N_WAYS; w++) {
+    for (int w = 0; w < N_CUT_CANDIDATES; w++) {
       for (int first = 1; first <= span && open[w] && mafat_effort_left(p->request, p->evaluations) && !p->code; first++) measure_spans(p, first, span, w);
       open[w] = open[w] && has_smaller(p, span, w, limit);
     }
@@ -222,10 +222,10 @@ static bool solve(struct grouping *p, double limit, bool limited)
   for (int to = 1; to <= p->n; to++) {
     struct state best = {.peak = INFINITY};
     for (int from = 0; from < to; from++)
-      for (int w = 0; w < N_WAYS; w++) {
+      for (int w = 0; w < N_CUT_CANDIDATES; w++) {
         struct state *before = &p->states[from];
         float peak = fmaxf(before->peak, *peak_at(p, w, from, to));
-        double slowness = before->slowness + ways[w].slowness * (p->places[to] - p->places[from]) + 0.01;
+        double slowness = before->slowness + cut_candidates[w].slowness * (p->places[to] - p->places[from]) + 0.01;
         if (peak >= TOO_LARGE || peak > limit) continue;
         bool better = limited && !isinf(best.peak) ? slowness < best.slowness
                                                    : peak < best.peak || (peak <= best.peak && slowness < best.slowness);
@@ -240,7 +240,7 @@ static void write_groups(struct grouping *p, int to)
 {
   if (to == 0) return;
   write_groups(p, p->states[to].from);
-  add_group(p, p->states[to].from, to, p->states[to].way);
+  add_group(p, p->states[to].from, to, p->states[to].cut_candidate);
 }
 
 static void take(struct grouping *p, struct mafat_front *front)
@@ -255,7 +255,7 @@ static void take_all(struct grouping *p, struct mafat_front *front)
   begin_spec(p);
   write_groups(p, p->n);
   take(p, front);
-  for (int w = 0; w < N_WAYS; w++) {
+  for (int w = 0; w < N_CUT_CANDIDATES; w++) {
     if (!applies(p, w)) continue;
     begin_spec(p);
     add_group(p, 0, p->n, w);
@@ -274,7 +274,7 @@ static int find_places(struct grouping *p)
 static void search(struct grouping *p, struct mafat_front *front)
 {
   double limit = front->n > 0 ? (double)front->list[0].arena_bytes : INFINITY;
-  size_t n_peaks = N_WAYS * (size_t)(p->n + 1) * (size_t)(p->n + 1);
+  size_t n_peaks = N_CUT_CANDIDATES * (size_t)(p->n + 1) * (size_t)(p->n + 1);
   for (size_t i = 0; i < n_peaks; i++) p->peaks[i] = INFINITY;
   measure_all(p, limit);
   if (p->code || !solve(p, INFINITY, false)) return;
@@ -288,7 +288,7 @@ int mafat_grouping_least(struct mafat_front *front, const struct mafat_search_re
   struct grouping p = {.request = request, .sequence = sequence, .heap = request->options->heap, .evaluations = evaluations, .d = d};
   p.n = find_places(&p);
   size_t n = (size_t)p.n + 1;
-  p.peaks = mafat_heap_calloc(p.heap, N_WAYS * n * n, sizeof *p.peaks);
+  p.peaks = mafat_heap_calloc(p.heap, N_CUT_CANDIDATES * n * n, sizeof *p.peaks);
   p.states = mafat_heap_calloc(p.heap, n, sizeof *p.states);
   p.group_of = mafat_heap_calloc(p.heap, (size_t)sequence->n_layers, sizeof *p.group_of);
   p.groups = mafat_heap_calloc(p.heap, n, sizeof *p.groups);

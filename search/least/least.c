@@ -30,8 +30,8 @@ enum {
 
 /* What groups are changed to. Tiles of columns, one row of the map high: where rows are few, as of tokens. */
 enum { WHOLE = 0, PANELS = -1, COLUMNS = -2, EARLY = 1000, PARTITIONED = 2000 }; /* else rows; COLUMNS - n: n tiles in each row; EARLY + n and PARTITIONED + n: n rows */
-static const int ways[] = {1, 2, 3, 4, 6, 8, 16, EARLY + 1, EARLY + 2, EARLY + 4, PARTITIONED + 1, PARTITIONED + 2, PARTITIONED + EARLY + 1, WHOLE, PANELS, COLUMNS - 8, COLUMNS - 32};
-enum { N_WAYS = sizeof ways / sizeof *ways, FEW_ROWS = 4 };
+static const int cut_candidates[] = {1, 2, 3, 4, 6, 8, 16, EARLY + 1, EARLY + 2, EARLY + 4, PARTITIONED + 1, PARTITIONED + 2, PARTITIONED + EARLY + 1, WHOLE, PANELS, COLUMNS - 8, COLUMNS - 32};
+enum { N_CUT_CANDIDATES = sizeof cut_candidates / sizeof *cut_candidates, FEW_ROWS = 4 };
 
 struct climb {
   const struct mafat_search_request *request;
@@ -122,19 +122,19 @@ static struct mafat_shape shape_before(const struct climb *c, int end)
   return c->request->network->layers[c->sequence->layers[end - 1]].out;
 }
 
-static struct mafat_cut cut_of(const struct climb *c, int way, int end)
+static struct mafat_cut cut_of(const struct climb *c, int cut_candidate, int end)
 {
-  if (way < COLUMNS) return mafat_cut_grid(shape_before(c, end).h, COLUMNS - way);
-  if (way > PARTITIONED) return mafat_cut_rows_partitioned((way - PARTITIONED) % EARLY, way > PARTITIONED + EARLY);
-  if (way > EARLY) return mafat_cut_rows_early(way - EARLY);
-  return way == WHOLE ? mafat_cut_grid(1, 1) : way == PANELS ? mafat_cut_panels(false) : mafat_cut_rows(way);
+  if (cut_candidate < COLUMNS) return mafat_cut_grid(shape_before(c, end).h, COLUMNS - cut_candidate);
+  if (cut_candidate > PARTITIONED) return mafat_cut_rows_partitioned((cut_candidate - PARTITIONED) % EARLY, cut_candidate > PARTITIONED + EARLY);
+  if (cut_candidate > EARLY) return mafat_cut_rows_early(cut_candidate - EARLY);
+  return cut_candidate == WHOLE ? mafat_cut_grid(1, 1) : cut_candidate == PANELS ? mafat_cut_panels(false) : mafat_cut_rows(cut_candidate);
 }
 
 /* May a group that ends there go this way? Tiles are for maps of few rows and many columns. */
-static bool applies(const struct climb *c, int way, int end)
+static bool applies(const struct climb *c, int cut_candidate, int end)
 {
   struct mafat_shape out = shape_before(c, end);
-  return way >= COLUMNS || (out.h <= FEW_ROWS && out.w >= 2 * (COLUMNS - way));
+  return cut_candidate >= COLUMNS || (out.h <= FEW_ROWS && out.w >= 2 * (COLUMNS - cut_candidate));
 }
 
 /* No arrangement of its buffers is smaller than what the plan that stands needs, or none was found before. */
@@ -204,9 +204,9 @@ static void try(struct climb *c, int first, int n_old, const struct mafat_group_
 static void recut(struct climb *c, int group)
 {
   int end = end_of(c, group);
-  for (int w = 0; w < N_WAYS; w++) {
-    if (!applies(c, ways[w], end)) continue;
-    struct mafat_group_spec g = group_of(c, end, cut_of(c, ways[w], end));
+  for (int w = 0; w < N_CUT_CANDIDATES; w++) {
+    if (!applies(c, cut_candidates[w], end)) continue;
+    struct mafat_group_spec g = group_of(c, end, cut_of(c, cut_candidates[w], end));
     try(c, group, 1, &g, 1);
   }
 }
@@ -216,9 +216,9 @@ static void join(struct climb *c, int group, int n)
 {
   if (group < 0 || group + n > c->from->n_groups) return;
   int end = end_of(c, group + n - 1);
-  for (int w = 0; w < N_WAYS; w++) {
-    if (!applies(c, ways[w], end)) continue;
-    struct mafat_group_spec g = group_of(c, end, cut_of(c, ways[w], end));
+  for (int w = 0; w < N_CUT_CANDIDATES; w++) {
+    if (!applies(c, cut_candidates[w], end)) continue;
+    struct mafat_group_spec g = group_of(c, end, cut_of(c, cut_candidates[w], end));
     try(c, group, n, &g, 1);
   }
 }
@@ -226,10 +226,10 @@ static void join(struct climb *c, int group, int n)
 /* Two groups of which one is cut as before, the other in every way. */
 static void try_pair(struct climb *c, int group, int n_old, int cut, int end, struct mafat_cut left, struct mafat_cut right)
 {
-  for (int w = 0; w < 2 * N_WAYS; w++) {
+  for (int w = 0; w < 2 * N_CUT_CANDIDATES; w++) {
     int changed = w % 2 ? end : cut;
-    if (!applies(c, ways[w / 2], changed)) continue;
-    struct mafat_cut other = cut_of(c, ways[w / 2], changed);
+    if (!applies(c, cut_candidates[w / 2], changed)) continue;
+    struct mafat_cut other = cut_of(c, cut_candidates[w / 2], changed);
     struct mafat_group_spec pair[] = {group_of(c, cut, w % 2 ? left : other), group_of(c, end, w % 2 ? other : right)};
     try(c, group, n_old, pair, 2);
   }

@@ -129,12 +129,12 @@ static int outline(struct mafat_motes_meter *m, struct mafat_motes_state *state,
   return code;
 }
 
-struct way {
+struct variant {
   enum mafat_sorting sorting;
   bool in_place;
 };
 
-static const struct way ways[] = {
+static const struct variant variants[] = {
     {MAFAT_SORT_POSTORDER, false}, {MAFAT_SORT_POSTORDER, true}, {MAFAT_SORT_FORWARD, false}, {MAFAT_SORT_FORWARD, true}};
 
 /* By each way in turn. */
@@ -144,9 +144,9 @@ static int outline_all(struct mafat_motes_meter *m, struct mafat_motes_state *st
   struct mafat_spec *spec = NULL;
   other.apart = apart;
   int code = mafat_motes_spec(&spec, m, &other);
-  for (size_t i = 0; i < sizeof ways / sizeof *ways && code == MAFAT_OK; i++) {
-    spec->sorting = ways[i].sorting;
-    spec->in_place = ways[i].in_place;
+  for (size_t i = 0; i < sizeof variants / sizeof *variants && code == MAFAT_OK; i++) {
+    spec->sorting = variants[i].sorting;
+    spec->in_place = variants[i].in_place;
     code = outline(m, state, spec, apart);
   }
   mafat_spec_close(&spec);
@@ -223,7 +223,7 @@ int mafat_motes_time(struct mafat_motes_meter *m, struct mafat_motes_state *stat
 }
 
 /* Kept where it is less, and no slower than is allowed or than what there was. */
-static int try_way(struct mafat_motes_meter *m, struct mafat_motes_state *best, struct mafat_motes_state other, double limit_ms)
+static int try_variant(struct mafat_motes_meter *m, struct mafat_motes_state *best, struct mafat_motes_state other, double limit_ms)
 {
   int code = lay_out(m, &other, best->bytes);
   if (code == MAFAT_OK && other.bytes < best->bytes && (best->bytes == SIZE_MAX || other.ms <= limit_ms || other.ms <= best->ms)) *best = other;
@@ -239,7 +239,7 @@ static int try_best_order(struct mafat_motes_meter *m, struct mafat_motes_state 
   for (int in_place = 0; in_place < 2 && code == MAFAT_OK && mafat_effort_left(m->request, m->evaluations); in_place++) {
     other.in_place = in_place;
     m->evaluations -= SORTED * (long long)(A_PLAN + m->request->n_layers);
-    code = try_way(m, best, other, limit_ms);
+    code = try_variant(m, best, other, limit_ms);
   }
   return code;
 }
@@ -248,13 +248,13 @@ int mafat_motes_assign_offsets(struct mafat_motes_meter *m, struct mafat_motes_s
 {
   struct mafat_motes_state best = *state, other = *state;
   best.bytes = SIZE_MAX;
-  int code = try_way(m, &best, other, limit_ms);
+  int code = try_variant(m, &best, other, limit_ms);
   for (int apart = 0; apart < groupings_of(state); apart++) {
     other.apart = apart;
-    for (size_t i = 0; i < sizeof ways / sizeof *ways && code == MAFAT_OK && mafat_effort_left(m->request, m->evaluations); i++) {
-      other.sorting = ways[i].sorting;
-      other.in_place = ways[i].in_place;
-      code = try_way(m, &best, other, limit_ms);
+    for (size_t i = 0; i < sizeof variants / sizeof *variants && code == MAFAT_OK && mafat_effort_left(m->request, m->evaluations); i++) {
+      other.sorting = variants[i].sorting;
+      other.in_place = variants[i].in_place;
+      code = try_variant(m, &best, other, limit_ms);
     }
   }
   if (code == MAFAT_OK && best_order) code = try_best_order(m, &best, limit_ms);

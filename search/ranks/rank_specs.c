@@ -14,11 +14,11 @@ struct maker {
   struct mafat_spec *spec;
 };
 
-static const char *const names[MAFAT_N_RANK_WAYS] = {"deeperthings", "fdto", "layers", "best"};
+static const char *const names[MAFAT_N_RANK_STRATEGIES] = {"deeperthings", "fdto", "layers", "best"};
 
-const char *mafat_rank_way_name(enum mafat_rank_way way)
+const char *mafat_rank_strategy_name(enum mafat_rank_strategy strategy)
 {
-  return names[way];
+  return names[strategy];
 }
 
 /* ---- words that a network can have ---- */
@@ -248,7 +248,7 @@ static int share_weights(struct maker *m)
   const struct mafat_rank_layers *l = &s->layers;
   uint64_t exchange;
   s->from = r->mix ? mafat_min(r->mix->rows, l->n) : mafat_sharing_switch(l->list, l->n, r->n_ranks);
-  if (r->way != MAFAT_RANKS_FDTO && s->from < l->n) {
+  if (r->strategy != MAFAT_RANKS_FDTO && s->from < l->n) {
     int code = mafat_sharing_schemes(s->schemes + s->from, &exchange, l->list + s->from, l->n - s->from, r->n_ranks, l->heap);
     if (code) return code;
   }
@@ -355,8 +355,8 @@ static int make(struct maker *m)
   /* Where weights are read anew for each picture there is no room for what transforms them. */
   group->algorithms[MAFAT_DIRECT].given = r->weights.placement != MAFAT_KEPT && r->options->algorithm == MAFAT_AUTO;
   m->spec->ranks.n = r->n_ranks;
-  if (r->way == MAFAT_RANKS_BEST) return share_mix(m);
-  return r->way == MAFAT_RANKS_LAYERS ? share_layers(m) : share_weights(m);
+  if (r->strategy == MAFAT_RANKS_BEST) return share_mix(m);
+  return r->strategy == MAFAT_RANKS_LAYERS ? share_layers(m) : share_weights(m);
 }
 
 int mafat_rank_spec(struct mafat_spec **out, struct mafat_rank_sharing *sharing, const struct mafat_rank_request *request,

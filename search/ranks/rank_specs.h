@@ -6,14 +6,14 @@
 #include "predictor/plan/plan.h"
 #include "search/ranks/sharing.h"
 
-enum mafat_rank_way {
+enum mafat_rank_strategy {
   MAFAT_RANKS_DEEPERTHINGS, /* rows up to the switch layer, then the schemes that exchange least */
   MAFAT_RANKS_FDTO,         /* the same, but every later layer by its outputs */
   MAFAT_RANKS_LAYERS,       /* whole layers */
   /* any of these, mixed (struct mafat_rank_mix): the fastest that exchanges no more than the
    * first */
   MAFAT_RANKS_BEST,
-  MAFAT_N_RANK_WAYS
+  MAFAT_N_RANK_STRATEGIES
 };
 
 /* A mixture: the first layers by rows, or by rows and columns. Later layers by weights, or in runs
@@ -33,7 +33,7 @@ struct mafat_rank_request {
   const struct mafat_network *network;
   int n_layers, n_ranks;
   const struct mafat_plan_options *options; /* only_rank is ignored */
-  enum mafat_rank_way way;
+  enum mafat_rank_strategy strategy;
   const struct mafat_rank_mix *mix; /* MAFAT_RANKS_BEST */
   struct mafat_group_weights weights; /* placement of the group's weights */
   bool by_work;         /* whole layers: balance operations, not memory */
@@ -47,7 +47,7 @@ struct mafat_rank_sharing {
   enum mafat_weight_sharing *schemes;      /* (layers.n) valid from that index on */
 };
 
-const char *mafat_rank_way_name(enum mafat_rank_way way);
+const char *mafat_rank_strategy_name(enum mafat_rank_strategy strategy);
 
 /* Makes a spec with one split group. Layers that cannot be split as needed run whole on rank 0.
  * Allocated in the options' heap. MAFAT_ENOMEM, MAFAT_ELIMIT. */

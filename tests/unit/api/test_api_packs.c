@@ -168,7 +168,7 @@ START_TEST(test_shares_rise_and_the_last_step_names_the_file)
     step(pack, &done);
     mafat_pack_describe(pack, &f);
     ck_assert_str_eq(f.path, part);
-    ck_assert(f.share >= share && f.share <= 1 && f.pass == 0 && f.n_layers == 0 && f.n_ways == 0);
+    ck_assert(f.share >= share && f.share <= 1 && f.pass == 0 && f.n_layers == 0 && f.n_candidates == 0);
     share = f.share;
     ck_assert(exists(done ? out : part) && !exists(done ? part : out));
   }
@@ -207,7 +207,7 @@ START_TEST(test_what_is_measured_is_told_before_the_file_is_there)
   options.measure = api_picture;
   struct mafat_pack *pack = open_pack();
   struct mafat_pack_facts f = work(pack);
-  ck_assert(!exists(out) && f.n_layers == 2 && f.n_ways == 0 && f.error > 0 && f.error < .1 && f.pass == 0);
+  ck_assert(!exists(out) && f.n_layers == 2 && f.n_candidates == 0 && f.error > 0 && f.error < .1 && f.pass == 0);
   for (int i = 0; i < 2; i++) {
     ck_assert_int_eq(mafat_pack_layer(pack, i, &l), MAFAT_OK);
     ck_assert(l.layer == 2 * i && strcmp(l.type, "convolutional") == 0 && strcmp(l.computes, "float32") == 0);
@@ -228,9 +228,9 @@ START_TEST(test_what_is_measured_is_told_before_the_file_is_there)
 }
 END_TEST
 
-START_TEST(test_of_whole_numbers_the_best_way_is_taken)
+START_TEST(test_the_best_integer_candidate_is_taken)
 {
-  struct mafat_pack_way_facts way = {.size = sizeof way};
+  struct mafat_pack_candidate_facts candidate = {.size = sizeof candidate};
   struct mafat_pack_layer_facts l = {.size = sizeof l};
   double taken = INFINITY, least = INFINITY;
   begin(three_convolutions);
@@ -239,15 +239,15 @@ START_TEST(test_of_whole_numbers_the_best_way_is_taken)
   options.n_calibrate = 1;
   struct mafat_pack *pack = open_pack();
   struct mafat_pack_facts f = work(pack);
-  ck_assert_int_eq(f.n_ways, 2); /* no channels to be made alike */
-  for (int i = 0; i < f.n_ways; i++) {
-    ck_assert_int_eq(mafat_pack_way(pack, i, &way), MAFAT_OK);
-    ck_assert(way.error > 0 && !way.equalized);
-    if (way.taken) taken = way.error;
-    least = fmin(least, way.error);
+  ck_assert_int_eq(f.n_candidates, 2); /* no channels to be made alike */
+  for (int i = 0; i < f.n_candidates; i++) {
+    ck_assert_int_eq(mafat_pack_candidate(pack, i, &candidate), MAFAT_OK);
+    ck_assert(candidate.error > 0 && !candidate.equalized);
+    if (candidate.taken) taken = candidate.error;
+    least = fmin(least, candidate.error);
   }
   ck_assert(taken == least && f.error == taken);
-  ck_assert_int_eq(mafat_pack_way(pack, f.n_ways, &way), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_pack_candidate(pack, f.n_candidates, &candidate), MAFAT_EINVAL);
   ck_assert_int_eq(f.n_layers, 3);
   for (int i = 0; i < 3; i++) {
     mafat_pack_layer(pack, i, &l);
@@ -416,7 +416,7 @@ Suite *api_packs_suite(void)
   tcase_add_test(packs, test_shares_rise_and_the_last_step_names_the_file);
   tcase_add_test(packs, test_closed_at_any_step_it_leaves_nothing);
   tcase_add_test(packs, test_what_is_measured_is_told_before_the_file_is_there);
-  tcase_add_test(packs, test_of_whole_numbers_the_best_way_is_taken);
+  tcase_add_test(packs, test_the_best_integer_candidate_is_taken);
   tcase_add_test(packs, test_a_file_that_is_there_stays);
   tcase_add_test(packs, test_a_file_that_comes_meanwhile_stays);
   tcase_add_test(packs, test_a_file_that_another_writes_is_not_touched);

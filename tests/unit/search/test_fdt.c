@@ -396,12 +396,12 @@ static bool always(const void *user)
  * the fewest parts. Then Conv1 and Conv2 are critical, around which there is no path. */
 START_TEST(the_flow_of_the_running_example)
 {
-  static const struct mafat_flow_ways ways = {measure_example, keep_example, take_example, find_critical_of_example, always};
+  static const struct mafat_flow_callbacks callbacks = {measure_example, keep_example, take_example, find_critical_of_example, always};
   struct mafat_network *n = running_example();
   static struct mafat_flow flow;
   static struct example e;
   e = (struct example){.lines = lines_of(n)};
-  flow = (struct mafat_flow){.lines = e.lines, .ways = &ways, .user = &e, .bytes = SIZE_MAX};
+  flow = (struct mafat_flow){.lines = e.lines, .callbacks = &callbacks, .user = &e, .bytes = SIZE_MAX};
   ck_assert_int_eq(mafat_flow_begin(&flow, NULL, 0), MAFAT_OK);
   ck_assert_uint_eq(flow.bytes, 24576);
   ck_assert_int_eq(mafat_flow_run(&flow), MAFAT_OK);
