@@ -29,7 +29,7 @@ enum {
 /* ---- scratch of a step ---- */
 
 enum {
-  MAFAT_SCRATCH_PIECE = 64, /* bytes of the record of a channel block */
+  MAFAT_SCRATCH_BLOCK_SLICE = 64, /* bytes of the record of a channel block */
   MAFAT_SCRATCH_INTEGER_PIECE = 40, /* the same in quantized layers */
   MAFAT_SCRATCH_POINTERS = 2048, /* most input row pointers per call, if it covers several rows */
   MAFAT_SCRATCH_INPUT_BYTES = 512 << 10, /* input of one call: fits a second-level cache */

@@ -12,14 +12,14 @@
 
 /* Output rows per kernel call: as many as keep the pointer table and the
  * input (256 channels at a time) small. */
-static int choose_rows(const struct mafat_conv_request *r, int n_pieces)
+static int choose_rows(const struct mafat_conv_request *r, int n_block_slices)
 {
   const struct mafat_layer *l = r->layer;
   const struct mafat_taps y = l->window.y;
   long long row = (long long)mafat_taps_inputs(l->window.x, r->cols) * mafat_min(l->in.c / l->groups, MAFAT_SPLIT_CHANNELS);
   long long row_bytes = (long long)mafat_dtype_bytes(r->in_type, (uint64_t)row);
   int by_cache = mafat_max((int)(MAFAT_SCRATCH_INPUT_BYTES / row_bytes) / y.stride, 4);
-  int by_pointers = (MAFAT_SCRATCH_POINTERS / n_pieces - mafat_taps_reach(y)) / y.stride + 1;
+  int by_pointers = (MAFAT_SCRATCH_POINTERS / n_block_slices - mafat_taps_reach(y)) / y.stride + 1;
   return mafat_min(r->rows, mafat_max(mafat_min(by_cache, by_pointers), 1));
 }
 
@@ -63,8 +63,8 @@ static bool plan_direct(const struct mafat_conv_request *r, struct mafat_scratch
 {
   const struct mafat_layer *l = r->layer;
   bool depthwise = mafat_layer_is_depthwise(l);
-  s->n_pieces = depthwise ? 1 : mafat_pieces(mafat_layer_sources(l), r->channels, NULL, 0);
-  s->rows_per_call = choose_rows(r, s->n_pieces);
+  s->n_block_slices = depthwise ? 1 : mafat_block_slices(mafat_layer_sources(l), r->channels, NULL, 0);
+  s->rows_per_call = choose_rows(r, s->n_block_slices);
   s->rows_per_call = mafat_conv_share_rows(s->rows_per_call, r->rows, units_per_call(r), r->plan->n_threads);
   if (r->pool) s->rows_per_call = mafat_round_up(s->rows_per_call, 2);
   s->in_rows = mafat_taps_inputs(l->window.y, s->rows_per_call);
@@ -89,7 +89,7 @@ static bool plan_inner_depthwise(const struct mafat_conv_request *r, struct mafa
 {
   const struct mafat_layer *l = r->layer;
   size_t inner = mafat_widened_floats(l, 1), outer = mafat_widened_floats(r->pointwise, mafat_widened_channels(r->pointwise));
-  s->n_pieces = mafat_n_blocks(l->out.c);
+  s->n_block_slices = mafat_n_blocks(l->out.c);
   s->inner_cols = r->cols;
   if (__builtin_mul_overflow((size_t)mafat_pixel_width(l->out.c), (size_t)r->cols, &s->inner_row_elements) ||
       s->inner_row_elements > SIZE_MAX / 8)
@@ -115,7 +115,7 @@ static bool plan_kept_depthwise(const struct mafat_conv_request *r, struct mafat
   s->saved_row_bytes = (size_t)mafat_dtype_bytes(r->in_type, row);
   size_t room = l->out_type == MAFAT_F32 ? MAFAT_SCRATCH_KEPT_BYTES : inner_room(l), fitting = room / s->saved_row_bytes;
   int before = l->window.y.before, more = fitting < 64 ? (int)fitting - before : 64;
-  s->n_pieces = 1;
+  s->n_block_slices = 1;
   s->rows_per_call = mafat_min(r->rows, mafat_max(more, 1));
   s->in_rows = mafat_taps_inputs(l->window.y, s->rows_per_call);
   s->saved_rows = before + s->rows_per_call;

@@ -85,7 +85,7 @@ static size_t widest_panel(const struct mafat_layer *l)
   return (size_t)mafat_panel_width(mafat_min(l->filters, MAFAT_PANEL));
 }
 
-static int widest_piece(const struct mafat_sources *sources)
+static int widest_block_slice(const struct mafat_sources *sources)
 {
   int widest = 1;
   for (int i = 0; i < sources->n; i++) widest = mafat_max(mafat_min(sources->list[i].n, MAFAT_CHANNEL_BLOCK), widest);
@@ -110,11 +110,11 @@ static bool plan_values(const struct mafat_conv_request *r, int across, int down
 {
   const struct mafat_sources *sources = mafat_layer_sources(r->layer);
   size_t tiles = (size_t)across * (size_t)(s->shared_values ? down : s->tile_rows);
-  s->n_pieces = mafat_pieces(sources, mafat_span(0, r->layer->in.c), NULL, 0);
-  s->piece_padding = r->winograd->size == MAFAT_WINOGRAD_4X4 ? 0 : MAFAT_CHANNEL_BLOCK;
-  s->piece_channels = widest_piece(sources);
-  size_t point = mafat_scratch_point_floats(tiles * (size_t)s->piece_channels) + s->piece_padding;
-  return !__builtin_mul_overflow((size_t)r->winograd->points * (size_t)s->n_pieces, point, &s->values_floats);
+  s->n_block_slices = mafat_block_slices(sources, mafat_span(0, r->layer->in.c), NULL, 0);
+  s->block_slice_padding = r->winograd->size == MAFAT_WINOGRAD_4X4 ? 0 : MAFAT_CHANNEL_BLOCK;
+  s->block_slice_channels = widest_block_slice(sources);
+  size_t point = mafat_scratch_point_floats(tiles * (size_t)s->block_slice_channels) + s->block_slice_padding;
+  return !__builtin_mul_overflow((size_t)r->winograd->points * (size_t)s->n_block_slices, point, &s->values_floats);
 }
 
 /* Transformed weights of a panel's turn of channels; of all panels where several turns of tiles need few. */
@@ -128,7 +128,7 @@ static bool plan_kernels(const struct mafat_conv_request *r, int turns, struct m
   /* Each panel's points are padded. */
   kept = points * (kept + (size_t)mafat_conv_layer_panels(l) * 32);
   s->keep_weights = turns > 1 && kept <= KEPT_WEIGHTS_BYTES / sizeof(float);
-  /* A turn ends at a piece, so it may go beyond by one piece less a channel. */
+  /* A turn ends at a block slice, so it may go beyond by one block slice less a channel. */
   int turn = r->winograd->block ? r->winograd->block : r->transforms ? SLICE_CHANNELS : TURN_CHANNELS;
   s->turn_channels = mafat_min(turn, l->in.c);
   size_t held = (size_t)(s->turn_channels + MAFAT_CHANNEL_BLOCK - 1) * widest_panel(l);
@@ -149,7 +149,7 @@ bool mafat_conv_plan_winograd(const struct mafat_conv_request *r, struct mafat_s
          !__builtin_mul_overflow(points, mafat_scratch_point_floats((size_t)s->n_tiles * widest_panel(r->layer)),
                                  &s->sums_floats) &&
          mafat_scratch_append_tables(s, r->in_type) && mafat_conv_append_zeros(s, r, across * g->outputs) &&
-         mafat_scratch_append_widened(s, mafat_widened_floats(r->layer, s->piece_channels)) &&
+         mafat_scratch_append_widened(s, mafat_widened_floats(r->layer, s->block_slice_channels)) &&
          append_turns(s, units < r->plan->n_threads ? (int)units : r->plan->n_threads);
 }
 

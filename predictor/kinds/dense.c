@@ -3,10 +3,10 @@
 #include "predictor/plan/packing.h"
 #include "predictor/schedule/scratch.h"
 
-/* As a 1x1 convolution of one pixel with one long piece. */
+/* As a 1x1 convolution of one pixel with one long block slice. */
 static bool plan_connected(const struct mafat_scratch_request *r, struct mafat_scratch *s)
 {
-  s->n_pieces = s->rows_per_call = s->in_rows = 1;
+  s->n_block_slices = s->rows_per_call = s->in_rows = 1;
   const struct mafat_layer *l = &r->network->layers[r->layer];
   return mafat_scratch_append_tables(s, MAFAT_F32) && mafat_scratch_plan_flat(r, s) &&
          mafat_scratch_append_widened(s, mafat_widened_floats(l, mafat_widened_channels(l)));

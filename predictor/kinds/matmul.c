@@ -4,15 +4,15 @@
 #include "predictor/schedule/scratch.h"
 
 /* Tables for one row of outputs, and a panel of as many of the second map's channels as are summed at a time; of whole numbers of all,
- * each piece's in quads. */
+ * each block slice's in quads. */
 static bool plan_matmul(const struct mafat_scratch_request *r, struct mafat_scratch *s)
 {
   const struct mafat_layer *l = &r->network->layers[r->layer];
   enum mafat_dtype type = mafat_network_in_type(r->network, r->layer);
   int channels = mafat_min(l->in.c, MAFAT_SPLIT_CHANNELS + MAFAT_CHANNEL_BLOCK);
-  s->n_pieces = mafat_pieces(mafat_layer_sources(l), mafat_span(0, l->in.c), NULL, 0);
+  s->n_block_slices = mafat_block_slices(mafat_layer_sources(l), mafat_span(0, l->in.c), NULL, 0);
   s->rows_per_call = s->in_rows = 1;
-  if (type != MAFAT_F32) channels = l->in.c + (MAFAT_QUAD - 1) * s->n_pieces;
+  if (type != MAFAT_F32) channels = l->in.c + (MAFAT_QUAD - 1) * s->n_block_slices;
   return mafat_scratch_append_tables(s, type) &&
          mafat_scratch_append_elements(&s->slot_bytes, &s->panel_offset, type, (size_t)channels * MAFAT_PANEL);
 }

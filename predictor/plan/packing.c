@@ -2,8 +2,8 @@
 
 #include <limits.h>
 
-int mafat_pieces(const struct mafat_sources *sources, struct mafat_span channels,
-                 struct mafat_piece *pieces, int room)
+int mafat_block_slices(const struct mafat_sources *sources, struct mafat_span channels,
+                 struct mafat_block_slice *block_slices, int room)
 {
   int n = 0, position = 0;
   for (int i = 0; i < sources->n; i++) {
@@ -14,7 +14,7 @@ int mafat_pieces(const struct mafat_sources *sources, struct mafat_span channels
       int channel = s.first + c, lane = channel % MAFAT_CHANNEL_BLOCK;
       int count = mafat_min(MAFAT_CHANNEL_BLOCK - lane, wanted.end - c);
       if (n < room)
-        pieces[n] = (struct mafat_piece){s.tensor, channel / MAFAT_CHANNEL_BLOCK, lane, count,
+        block_slices[n] = (struct mafat_block_slice){s.tensor, channel / MAFAT_CHANNEL_BLOCK, lane, count,
                                          position + c, i};
       n++;
       c += count;
@@ -81,7 +81,7 @@ static size_t weights_bytes(const struct mafat_layer *l, size_t n)
   return bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes;
 }
 
-int mafat_piece_end(const struct mafat_layer *l, int channel)
+int mafat_block_slice_end(const struct mafat_layer *l, int channel)
 {
   return mafat_layer_is_flat(l) || mafat_layer_is_depthwise(l) ? mafat_layer_matrix(l).inputs
                                                                : mafat_slice_end(mafat_layer_sources(l), channel, 1);
@@ -93,7 +93,7 @@ static size_t groups_before(const struct mafat_layer *l, int channel)
   size_t n = 0, taps = (size_t)mafat_layer_matrix(l).taps;
   if (!mafat_dtypes[l->weights_type].scaled) return 0;
   for (int c = 0, end; c < channel; c = end) {
-    end = mafat_min(mafat_piece_end(l, c), channel);
+    end = mafat_min(mafat_block_slice_end(l, c), channel);
     n += ((size_t)(end - c) * taps + MAFAT_SCALED_ROWS - 1) / MAFAT_SCALED_ROWS;
   }
   return n;
@@ -159,11 +159,11 @@ static size_t integer_panel_bytes(size_t width, size_t taps)
   return times(width, plus(taps, MAFAT_INTEGERS_OF_FILTER * sizeof(int32_t)));
 }
 
-/* Channels of a group, rounded up to quads piece by piece. */
+/* Channels of a group, rounded up to quads block slice by block slice. */
 static int quads_channels(const struct mafat_layer *l, int first)
 {
   enum { SOME = 64 };
-  struct mafat_piece pieces[SOME];
+  struct mafat_block_slice block_slices[SOME];
   struct mafat_matrix m = mafat_layer_matrix(l);
   const struct mafat_sources *sources = mafat_layer_sources(l);
   /* Most read one tensor from its beginning on; this is asked for every panel of a run. */
@@ -171,10 +171,10 @@ static int quads_channels(const struct mafat_layer *l, int first)
   int begin = first / (l->filters / l->groups) * m.inputs, channels = 0;
   struct mafat_span group = {begin, begin + m.inputs};
   while (!mafat_span_is_empty(group)) {
-    int n = mafat_pieces(mafat_layer_sources(l), group, pieces, SOME);
+    int n = mafat_block_slices(mafat_layer_sources(l), group, block_slices, SOME);
     for (int i = 0; i < n && i < SOME; i++) {
-      channels += mafat_round_up(pieces[i].n, MAFAT_QUAD);
-      group.begin = pieces[i].position + pieces[i].n;
+      channels += mafat_round_up(block_slices[i].n, MAFAT_QUAD);
+      group.begin = block_slices[i].position + block_slices[i].n;
     }
   }
   return channels;
@@ -186,7 +186,7 @@ size_t mafat_quads_taps(const struct mafat_layer *l, int first)
   return mafat_layer_is_depthwise(l) ? taps : times(taps, (size_t)quads_channels(l, first));
 }
 
-/* Panels of an ungrouped layer are alike; those of groups may have more pieces than others. */
+/* Panels of an ungrouped layer are alike; those of groups may have more block slices than others. */
 static size_t integer_offset(const struct mafat_layer *l, int first_filter)
 {
   size_t bytes = 0;

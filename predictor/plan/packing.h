@@ -1,7 +1,7 @@
 /* Groups channels and weights for the kernels. Pure functions of shapes, shared by the weights
  * reader, the layout and the executor.
  *
- * Channels are stored in blocks (base/blocks.h). A *piece* is the part of one channel block of one
+ * Channels are stored in blocks (base/blocks.h). A *block slice* is the part of one channel block of one
  * source tensor that a layer reads: the unit of summation. A *panel* is a sequence of up to 32
  * filters whose weights are interleaved. */
 #ifndef MAFAT_PREDICTOR_PLAN_PACKING_H
@@ -26,7 +26,7 @@ static inline int mafat_pixel_width_of(int channels, struct mafat_span part)
   return end > first ? (end - 1 - first) * MAFAT_CHANNEL_BLOCK + mafat_block_width(channels, end - 1) : 0;
 }
 
-struct mafat_piece {
+struct mafat_block_slice {
   int tensor, block;
   int lane;     /* first channel within the block */
   int n;        /* number of channels */
@@ -34,13 +34,13 @@ struct mafat_piece {
   int source;   /* source in the band; the fields above are of its first band (network/sources.h) */
 };
 
-/* Lists the pieces of input channels `channels`, in order of summation. Writes at most `room`,
+/* Lists the block slices of input channels `channels`, in order of summation. Writes at most `room`,
  * returns their number. */
-int mafat_pieces(const struct mafat_sources *sources, struct mafat_span channels,
-                 struct mafat_piece *pieces, int room);
+int mafat_block_slices(const struct mafat_sources *sources, struct mafat_span channels,
+                 struct mafat_block_slice *block_slices, int room);
 
 /* End of a slice that begins at `channel` and has at least n input channels, or all that remain. A
- * slice ends where a piece ends. */
+ * slice ends where a block slice ends. */
 int mafat_slice_end(const struct mafat_sources *sources, int channel, int n);
 
 /* End of the panel that begins at filter `first` (without groups: that contains it). A panel does
@@ -53,7 +53,7 @@ static inline int mafat_panel_width(int n_filters)
 }
 
 /* int8 weights of a filter in an integer panel that begins at filter `first`: channels of each
- * piece and tap, rounded up to quads. Depthwise: its taps. */
+ * block slice and tap, rounded up to quads. Depthwise: its taps. */
 size_t mafat_quads_taps(const struct mafat_layer *l, int first);
 enum { MAFAT_QUAD = 4 };
 
@@ -76,12 +76,12 @@ static inline int mafat_shift_with_zero(int shift, int zero)
 static inline int mafat_zero_beside_shift(int both) { return both >> 16; }
 
 /* Bytes before the weights of input channel `channel` in a panel of this width. `channel` begins a
- * piece or is the number of channels; in a flat layer's single piece it begins a row group.
+ * block slice or is the number of channels; in a flat layer's single block slice it begins a row group.
  * SIZE_MAX on overflow.
  *
- * A panel is [input channels in pieces][ky][kx][channel][width], followed by scale and bias of the
+ * A panel is [input channels in block slices][ky][kx][channel][width], followed by scale and bias of the
  * width, which are floats for every weight type. A depthwise panel is one block [ky][kx][width]. In
- * scaled types, a piece's rows come in row groups of MAFAT_SCALED_ROWS (the last may be shorter),
+ * scaled types, a block slice's rows come in row groups of MAFAT_SCALED_ROWS (the last may be shorter),
  * each followed by scales of the width as halves. */
 size_t mafat_panel_offset(const struct mafat_layer *l, size_t width, int channel);
 /* Bytes of a panel's scales and biases. */
@@ -91,8 +91,8 @@ static inline size_t mafat_panel_affine_bytes(size_t width)
 }
 /* Bytes before a panel in the layer's packed weights.
  *
- * Layers that sum integers (kind.h: mafat_layer_sums_integers) have [pieces][ky][kx][channel /
- * 4][width][4] int8, zeros after a piece's last channel, then three rows of int32 of the width:
+ * Layers that sum integers (kind.h: mafat_layer_sums_integers) have [block slices][ky][kx][channel /
+ * 4][width][4] int8, zeros after a block slice's last channel, then three rows of int32 of the width:
  * bias including the contribution of the input's zero point, multiplier, shift. Depthwise:
  * [ky][kx][width] int8, then the same rows. */
 size_t mafat_packed_offset(const struct mafat_layer *l, int first_filter);
@@ -102,19 +102,19 @@ size_t mafat_packed_layer_bytes(const struct mafat_layer *l);
 /* ---- narrow weights ---- */
 
 /* Most input channels widened to floats at a time, so that they stay in a core's own caches; the
- * last piece may be one channel only. All channels if weights are wide. */
+ * last block slice may be one channel only. All channels if weights are wide. */
 int mafat_widened_channels(const struct mafat_layer *l);
 /* Most input channels of one kernel call, out of `channels` of a direct convolution's panel,
- * limited by the caches. The last piece may exceed it, unless weights are narrow. */
+ * limited by the caches. The last block slice may exceed it, unless weights are narrow. */
 int mafat_conv_call_channels(const struct mafat_layer *l, int channels);
 /* Floats of `channels` widened channels of the layer's widest panel; 0 if weights are wide.
  * SIZE_MAX on overflow. */
 size_t mafat_widened_floats(const struct mafat_layer *l, int channels);
-/* End of the channels widened together from `channel` on: the end of a piece. For layers without
+/* End of the channels widened together from `channel` on: the end of a block slice. For layers without
  * groups. */
 int mafat_widened_end(const struct mafat_layer *l, int channel, int end);
-/* End of the piece that begins at `channel`. */
-int mafat_piece_end(const struct mafat_layer *l, int channel);
+/* End of the block slice that begins at `channel`. */
+int mafat_block_slice_end(const struct mafat_layer *l, int channel);
 
 /* ---- weights as stored in files ---- */
 

@@ -28,10 +28,10 @@ bool mafat_scratch_append_elements(size_t *part_bytes, size_t *offset, enum mafa
 
 bool mafat_scratch_append_tables(struct mafat_scratch *s, enum mafat_dtype type)
 {
-  size_t piece = type == MAFAT_F32 ? MAFAT_SCRATCH_PIECE : MAFAT_SCRATCH_INTEGER_PIECE;
+  size_t block_slice = type == MAFAT_F32 ? MAFAT_SCRATCH_BLOCK_SLICE : MAFAT_SCRATCH_INTEGER_PIECE;
   size_t *slot = &s->slot_bytes;
-  return mafat_scratch_append(slot, &s->pieces_offset, (size_t)s->n_pieces, piece) &&
-         mafat_scratch_append(slot, &s->in_offset, (size_t)s->n_pieces * (size_t)s->in_rows, 8) &&
+  return mafat_scratch_append(slot, &s->block_slices_offset, (size_t)s->n_block_slices, block_slice) &&
+         mafat_scratch_append(slot, &s->in_offset, (size_t)s->n_block_slices * (size_t)s->in_rows, 8) &&
          mafat_scratch_append(slot, &s->out_offset, 2 * (size_t)s->rows_per_call, 8);
 }
 

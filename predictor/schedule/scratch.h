@@ -8,13 +8,13 @@
 #include "predictor/plan/plan.h"
 
 struct mafat_scratch {
-  int n_pieces;         /* most pieces of a kernel call */
+  int n_block_slices;         /* most block slices of a kernel call */
   int rows_per_call;    /* most output rows of one kernel call */
   int in_rows;          /* input rows of one kernel call */
   /* In a worker's slot: */
-  size_t pieces_offset; /* n_pieces records of MAFAT_SCRATCH_PIECE bytes (integers:
+  size_t block_slices_offset; /* n_block_slices records of MAFAT_SCRATCH_BLOCK_SLICE bytes (integers:
                            MAFAT_SCRATCH_INTEGER_PIECE) */
-  size_t in_offset;     /* n_pieces * in_rows pointers */
+  size_t in_offset;     /* n_block_slices * in_rows pointers */
   size_t out_offset;    /* 2 * rows_per_call pointers */
   size_t zero_offset;   /* row of zeros, or of zero points: padding above and below */
   size_t zero_elements;
@@ -29,7 +29,7 @@ struct mafat_scratch {
   int saved_rows;        /* number of them: row y is in slot y modulo this; 0: not in place */
   size_t panel_offset;  /* panel of a matmul's second operand, [channel][width] */
   size_t widened_offset; /* narrow weights widened to floats for some input channels of a panel,
-                            [piece][ky][kx][channel][width] */
+                            [block slice][ky][kx][channel][width] */
   size_t widened_floats;
   size_t slot_bytes;    /* multiple of 64 */
   /* Winograd, shared: transformed input (values), transformed weights (kernels), then sums, for as
@@ -42,10 +42,10 @@ struct mafat_scratch {
   int turn_channels;    /* input channels whose transformed weights exist at once */
   bool keep_weights;    /* all transformed weights exist, computed once a step for all workers */
   int n_turns;          /* turns that exist at once, at most the number of threads */
-  int piece_channels;   /* channels of the widest piece; capacity of each */
-  size_t piece_padding; /* extra floats for each piece and point, so that points of a block are an
+  int block_slice_channels;   /* channels of the widest block slice; capacity of each */
+  size_t block_slice_padding; /* extra floats for each block slice and point, so that points of a block are an
                            odd number of cache lines apart */
-  size_t values_offset; /* transformed input, [block of pieces][point][tile][channel] */
+  size_t values_offset; /* transformed input, [block of block slices][point][tile][channel] */
   size_t values_floats; /* of a turn; of all turns if shared */
   size_t kernel_offset; /* transformed weights, [point][channel][width]; if kept, panel by panel */
   size_t kernel_floats; /* of a panel; of all panels if kept */
@@ -76,7 +76,7 @@ bool mafat_scratch_append(size_t *part_bytes, size_t *offset, size_t n, size_t s
 bool mafat_scratch_append_floats(size_t *part_bytes, size_t *offset, size_t n);
 /* Appends n elements of a type. */
 bool mafat_scratch_append_elements(size_t *part_bytes, size_t *offset, enum mafat_dtype type, size_t n);
-/* Appends the tables of a kernel call's arguments, for elements of that type: pieces, row
+/* Appends the tables of a kernel call's arguments, for elements of that type: block slices, row
  * pointers. */
 bool mafat_scratch_append_tables(struct mafat_scratch *s, enum mafat_dtype type);
 /* Appends memory for widened weights (packing.h: mafat_widened_floats), if there are any. */

@@ -35,7 +35,7 @@ struct conv_runs {
 
 /* Position in a sum: the next run, and the taps before it. */
 struct conv_place {
-  int piece, ky, kx;
+  int block_slice, ky, kx;
   size_t taps;
 };
 
@@ -468,7 +468,7 @@ static struct conv_place run_behind(struct conv_place at, const struct mafat_win
   at.kx = 0;
   if (++at.ky < w->y.size) return at;
   at.ky = 0;
-  at.piece++;
+  at.block_slice++;
   return at;
 }
 
@@ -494,8 +494,8 @@ static void choose_runs(struct conv_slice *s, const struct mafat_conv_call *c, s
   struct conv_runs *last = NULL;
   s->begin = at;
   s->n_runs = s->n_kinds = 0;
-  while (at.piece < c->n_pieces && at.taps < end && s->n_runs < SLICE_RUNS) {
-    const struct mafat_conv_piece *p = &c->pieces[at.piece];
+  while (at.block_slice < c->n_block_slices && at.taps < end && s->n_runs < SLICE_RUNS) {
+    const struct mafat_conv_block_slice *p = &c->block_slices[at.block_slice];
     const size_t pixel = (size_t)p->pixel_floats * sizeof(float), step = pixel * (size_t)x.stride;
     /* contiguous taps of a window row are one run */
     const bool joined = p->pixel_floats == p->n_channels && x.dilation == 1;
@@ -609,12 +609,12 @@ static void conv_area(struct conv_slice *s, const struct mafat_conv_call *c, con
   do {
     if (s->n_runs == 0 || s->begin.taps != at.taps) choose_runs(s, c, at);
     s->start = c->start && at.taps == 0;
-    s->finish = c->finish && s->end.piece == c->n_pieces;
+    s->finish = c->finish && s->end.block_slice == c->n_block_slices;
     for (int i = 0; i < n_segments; i += VECTOR_SEGMENTS)
       conv_filters(s, c, area, segments + i, mafat_min(VECTOR_SEGMENTS, n_segments - i),
                    first + i * MAFAT_CHANNEL_BLOCK, n_parts);
     at = s->end;
-  } while (at.piece < c->n_pieces);
+  } while (at.block_slice < c->n_block_slices);
 }
 
 /* Computes and pools one tile's filters in all rows: two rows at a time, in strips that fit the

@@ -32,7 +32,7 @@
 struct mafat_kernels;
 
 /* Channels of one block as a kernel sees them. */
-struct mafat_integer_piece {
+struct mafat_integer_block_slice {
   const uint8_t *const *rows; /* [in_row]: at the first tap of the first output column */
   int n_channels;             /* 1 ... 16; any number for the one block of a dense layer */
   int pixel_bytes;            /* between neighbouring columns */
@@ -68,8 +68,8 @@ struct mafat_integer_runs {
 };
 
 struct mafat_integer_conv_call {
-  const struct mafat_integer_piece *pieces;
-  int n_pieces;
+  const struct mafat_integer_block_slice *block_slices;
+  int n_block_slices;
   struct mafat_integer_segment segments[2]; /* if the call finishes */
   int n_segments;
   int n_rows, n_cols;    /* input row of tap ky for row r: r * stride + ky * dilation */

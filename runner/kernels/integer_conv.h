@@ -24,7 +24,7 @@ struct conv_runs {
 
 /* Position in the sums: the next run, and the quads before it. */
 struct conv_place {
-  int piece, ky, kx;
+  int block_slice, ky, kx;
   size_t quads;
 };
 
@@ -134,7 +134,7 @@ static struct conv_place run_behind(struct conv_place at, const struct mafat_win
   at.kx = 0;
   if (++at.ky < w->y.size) return at;
   at.ky = 0;
-  at.piece++;
+  at.block_slice++;
   return at;
 }
 
@@ -160,8 +160,8 @@ static void choose_runs(struct conv_row *r, struct conv_place at)
   int n = 0;
   list->begin = at;
   list->n_kinds = 0;
-  while (at.piece < c->n_pieces && n < SOME_RUNS) {
-    const struct mafat_integer_piece *p = &c->pieces[at.piece];
+  while (at.block_slice < c->n_block_slices && n < SOME_RUNS) {
+    const struct mafat_integer_block_slice *p = &c->block_slices[at.block_slice];
     const size_t pixel = (size_t)p->pixel_bytes, step = pixel * (size_t)x.stride;
     /* contiguous taps of a window row are one run */
     const bool joined = p->pixel_bytes == p->n_channels && p->n_channels % 4 == 0 && x.dilation == 1;
@@ -196,10 +196,10 @@ static void begin_runs(struct conv_row *r)
     point_at_runs(r);
   } else {
     choose_runs(r, (struct conv_place){0, 0, 0, 0});
-    if (c->runs) c->runs->known = r->list->end.piece == c->n_pieces;
+    if (c->runs) c->runs->known = r->list->end.block_slice == c->n_block_slices;
   }
 #ifdef IVEC_FITS
-  if (r->list->end.piece == c->n_pieces && r->list->end.quads >= SORTED_LEAST && r->list->end.quads <= SORTED_QUADS) sort_runs(r);
+  if (r->list->end.block_slice == c->n_block_slices && r->list->end.quads >= SORTED_LEAST && r->list->end.quads <= SORTED_QUADS) sort_runs(r);
 #endif
 }
 
@@ -236,7 +236,7 @@ INLINE void add_words(uint16_t *restrict sums, const uint16_t *restrict in, int 
 
 /* Adds inputs of contiguous pixels with fewer channels, such as pictures: first down the window,
  * then across it, for all bytes at once. False: not applicable. */
-static bool add_dense(const struct mafat_integer_conv_call *c, const struct mafat_integer_piece *p, int row, int col, int n_cols,
+static bool add_dense(const struct mafat_integer_conv_call *c, const struct mafat_integer_block_slice *p, int row, int col, int n_cols,
                       int32_t *sums)
 {
   const struct mafat_taps x = c->window.x, y = c->window.y;
@@ -258,7 +258,7 @@ static void conv_input_sums(const struct mafat_integer_conv_call *c, int row, in
   ivec quads[STRIP_SUMS];
   memset(quads, 0, sizeof quads);
   memset(sums, 0, (size_t)n_cols * sizeof *sums);
-  for (const struct mafat_integer_piece *p = c->pieces; p < c->pieces + c->n_pieces; p++) {
+  for (const struct mafat_integer_block_slice *p = c->block_slices; p < c->block_slices + c->n_block_slices; p++) {
     const size_t pixel = (size_t)p->pixel_bytes, step = pixel * (size_t)x.stride;
     if (p->n_channels < MAFAT_CHANNEL_BLOCK && add_dense(c, p, row, col, n_cols, sums)) continue;
     for (int ky = 0; ky < y.size; ky++)
@@ -452,7 +452,7 @@ static void conv_strip(struct conv_row *r, struct conv_tiling t, int col)
     for (int p = 0; p < n_cols; p++) memcpy(local + p * TILE_LANES, kept + p * c->width, (size_t)r->n_filters * sizeof *local);
   if (r->list->begin.quads) choose_runs(r, (struct conv_place){0, 0, 0, 0});
   conv_tile_columns(r, t, col, r->start ? NULL : sums, sums, pitch);
-  while (r->list->end.piece < c->n_pieces) {
+  while (r->list->end.block_slice < c->n_block_slices) {
     choose_runs(r, r->list->end);
     conv_tile_columns(r, t, col, sums, sums, pitch);
   }
@@ -483,7 +483,7 @@ static void conv_columns(struct conv_row *r)
 static bool rows_follow(const struct mafat_integer_conv_call *c)
 {
   if (c->window.x.size != 1 || c->window.y.size != 1 || c->window.x.stride != 1 || c->window.y.stride != 1) return false;
-  for (const struct mafat_integer_piece *p = c->pieces; p < c->pieces + c->n_pieces; p++)
+  for (const struct mafat_integer_block_slice *p = c->block_slices; p < c->block_slices + c->n_block_slices; p++)
     for (int row = 1; row < c->n_rows; row++)
       if (p->rows[row] - p->rows[row - 1] != (ptrdiff_t)c->n_cols * p->pixel_bytes) return false;
   return true;
@@ -532,7 +532,7 @@ static bool conv_narrow(struct conv_row *r, int end)
   if (c->weights_zero && !r->input_sums) return false;
   r->row = 0;
   begin_runs(r);
-  if (r->list->end.piece < c->n_pieces) return false;
+  if (r->list->end.block_slice < c->n_block_slices) return false;
   const bool follow = rows_follow(c);
   for (int row = 0, n; row < c->n_rows; row += n) {
     n = mafat_min(c->n_rows - row, STRIP_PIXELS / c->n_cols);
@@ -550,7 +550,7 @@ static bool conv_narrow(struct conv_row *r, int end)
 static void conv_weight_sums(const struct mafat_integer_conv_call *c, int32_t *sums)
 {
   int quads = 0;
-  for (int i = 0; i < c->n_pieces; i++) quads += (c->pieces[i].n_channels + 3) / 4 * mafat_window_area(&c->window);
+  for (int i = 0; i < c->n_block_slices; i++) quads += (c->block_slices[i].n_channels + 3) / 4 * mafat_window_area(&c->window);
   const int8_t *w = c->weights;
   memset(sums, 0, (MAFAT_PANEL + IVEC_LANES) * sizeof *sums);
   for (int q = 0; q < quads; q++)

@@ -19,7 +19,7 @@
 #include "network/window.h"
 
 /* Channels of one block as a kernel sees them. */
-struct mafat_conv_piece {
+struct mafat_conv_block_slice {
   const float *const *rows; /* [in_row]: at the first tap of the first output column */
   int n_channels;           /* 1 ... 16; any number for the one block of a connected layer */
   int pixel_floats;         /* between neighbouring columns */
@@ -33,8 +33,8 @@ struct mafat_conv_segment {
 };
 
 struct mafat_conv_call {
-  const struct mafat_conv_piece *pieces;
-  int n_pieces;
+  const struct mafat_conv_block_slice *block_slices;
+  int n_block_slices;
   struct mafat_conv_segment segments[2];
   int n_segments;
   int n_rows, n_cols;   /* of sums; input row of tap ky for row r: r * stride + ky * dilation */

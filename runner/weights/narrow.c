@@ -145,7 +145,7 @@ static bool narrow_nibbles(const struct mafat_layer *l, struct filter *f, char *
   struct mafat_matrix m = mafat_layer_matrix(l);
   *scale = (float)((double)f->scale / f->lift);
   for (int c = 0, end; c < m.inputs; c = end) {
-    end = mafat_piece_end(l, c);
+    end = mafat_block_slice_end(l, c);
     size_t first = (size_t)c * (size_t)m.taps, behind = (size_t)end * (size_t)m.taps;
     char *at = to + mafat_panel_offset(l, f->width, c);
     for (size_t n; first < behind; first += n) {

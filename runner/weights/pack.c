@@ -45,29 +45,29 @@ int mafat_pack_panel_begin(const struct mafat_layer *l, int filter)
   return mafat_layer_is_depthwise(l) || block > group ? block : group;
 }
 
-int mafat_pack_list(const struct mafat_layer *l, int filter, struct mafat_piece *pieces)
+int mafat_pack_list(const struct mafat_layer *l, int filter, struct mafat_block_slice *block_slices)
 {
   if (mafat_layer_is_flat(l) || mafat_layer_is_depthwise(l)) {
-    pieces[0] = (struct mafat_piece){.n = mafat_layer_matrix(l).inputs};
+    block_slices[0] = (struct mafat_block_slice){.n = mafat_layer_matrix(l).inputs};
     return 1;
   }
   int per_group = l->in.c / l->groups, group = filter / (l->filters / l->groups);
   struct mafat_span channels = {group * per_group, (group + 1) * per_group};
-  return mafat_pieces(mafat_layer_sources(l), channels, pieces, mafat_pack_pieces(l));
+  return mafat_block_slices(mafat_layer_sources(l), channels, block_slices, mafat_pack_block_slices(l));
 }
 
-int mafat_pack_pieces(const struct mafat_layer *l)
+int mafat_pack_block_slices(const struct mafat_layer *l)
 {
   if (!mafat_layer_convolves(l)) return 1;
-  return mafat_pieces(mafat_layer_sources(l), mafat_span(0, l->in.c), NULL, 0);
+  return mafat_block_slices(mafat_layer_sources(l), mafat_span(0, l->in.c), NULL, 0);
 }
 
-void mafat_pack(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_piece *pieces,
+void mafat_pack(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_block_slice *block_slices,
                 struct mafat_packed_panels panels)
 {
   switch (mafat_dtypes[part->constant->type].bits) {
-  case 16: mafat_pack_halves(l, part, pieces, panels); break;
-  case 8: mafat_pack_bytes(l, part, pieces, panels); break;
-  default: mafat_pack_floats(l, part, pieces, panels); break;
+  case 16: mafat_pack_halves(l, part, block_slices, panels); break;
+  case 8: mafat_pack_bytes(l, part, block_slices, panels); break;
+  default: mafat_pack_floats(l, part, block_slices, panels); break;
   }
 }

@@ -50,10 +50,10 @@ static inline void pack_lanes(const ELEMENT *restrict from, struct steps s, ELEM
 
 /* Packs all lanes of one block before the next, so that the panel stays in the cache. Stores whole
  * vectors and reads few streams at a time. */
-static void pack_piece(const ELEMENT *from, struct steps s, const struct panel *p, const struct mafat_piece *piece,
+static void pack_block_slice(const ELEMENT *from, struct steps s, const struct panel *p, const struct mafat_block_slice *block_slice,
                        size_t before)
 {
-  size_t channels = (size_t)piece->n;
+  size_t channels = (size_t)block_slice->n;
   ELEMENT *to = p->weights + before * p->taps * p->width + p->lane;
   from += (ptrdiff_t)before * s.input;
   int i = 0;
@@ -92,18 +92,18 @@ static struct steps filter_steps(const struct mafat_constant *c, const struct pa
   return s;
 }
 
-static void pack_filters(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_piece *pieces,
+static void pack_filters(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_block_slice *block_slices,
                          struct mafat_packed_panels panels)
 {
-  int n_pieces = 0;
+  int n_block_slices = 0;
   for (int f = part->filters.begin; f < part->filters.end;) {
     struct panel p = find_panel(l, panels, f, part->filters.end);
     ptrdiff_t first;
     struct steps s = filter_steps(part->constant, &p, &first);
     const ELEMENT *from = (const ELEMENT *)part->weights + (f - part->filters.begin) * s.filter + first;
-    if (n_pieces == 0 || l->groups > 1) n_pieces = mafat_pack_list(l, f, pieces);
-    for (int i = 0; i < n_pieces; i++)
-      pack_piece(from, s, &p, &pieces[i], (size_t)(pieces[i].position - pieces[0].position));
+    if (n_block_slices == 0 || l->groups > 1) n_block_slices = mafat_pack_list(l, f, block_slices);
+    for (int i = 0; i < n_block_slices; i++)
+      pack_block_slice(from, s, &p, &block_slices[i], (size_t)(block_slices[i].position - block_slices[0].position));
     put_affine(&p, part->scale + f, part->bias + f);
     fill_up(&p);
     f += p.n;
@@ -114,7 +114,7 @@ static void pack_filters(const struct mafat_layer *l, const struct mafat_pack_pa
 
 /* Channel blocks of a group, and the position in them. */
 struct inputs {
-  const struct mafat_piece *pieces;
+  const struct mafat_block_slice *block_slices;
   int at; /* block of the last input */
 };
 
@@ -122,12 +122,12 @@ struct inputs {
  * between taps. */
 static ELEMENT *find_input(struct inputs *in, const struct panel *p, int input, size_t *between_taps)
 {
-  int first = in->pieces[0].position;
-  if (input + first < in->pieces[in->at].position) in->at = 0;
-  while (input + first >= in->pieces[in->at].position + in->pieces[in->at].n) in->at++;
-  const struct mafat_piece *piece = &in->pieces[in->at];
-  size_t before = (size_t)(piece->position - first);
-  *between_taps = (size_t)piece->n * p->width;
+  int first = in->block_slices[0].position;
+  if (input + first < in->block_slices[in->at].position) in->at = 0;
+  while (input + first >= in->block_slices[in->at].position + in->block_slices[in->at].n) in->at++;
+  const struct mafat_block_slice *block_slice = &in->block_slices[in->at];
+  size_t before = (size_t)(block_slice->position - first);
+  *between_taps = (size_t)block_slice->n * p->width;
   return p->weights + (before * p->taps + (size_t)input - before) * p->width + p->lane;
 }
 
@@ -148,7 +148,7 @@ static void pack_rows(const struct mafat_pack_part *part, int filter, size_t fil
 }
 
 /* Packs rows of inputs of all groups, each with its group's filters and taps. */
-static void pack_transposed(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_piece *pieces,
+static void pack_transposed(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_block_slice *block_slices,
                             struct mafat_packed_panels panels)
 {
   struct mafat_matrix m = mafat_layer_matrix(l);
@@ -156,8 +156,8 @@ static void pack_transposed(const struct mafat_layer *l, const struct mafat_pack
   const ELEMENT *from = part->weights;
   for (int row = part->rows.begin; row < part->rows.end; row++) {
     int first = row / m.inputs * group_filters, end = first + group_filters;
-    struct inputs in = {pieces, 0};
-    if (row == part->rows.begin || row % m.inputs == 0) mafat_pack_list(l, first, pieces);
+    struct inputs in = {block_slices, 0};
+    if (row == part->rows.begin || row % m.inputs == 0) mafat_pack_list(l, first, block_slices);
     for (int f = first; f < end;) {
       struct panel p = find_panel(l, panels, f, end);
       size_t between;
@@ -179,19 +179,19 @@ static void end_rows(const struct mafat_layer *l, const struct mafat_pack_part *
   }
 }
 
-void PACK(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_piece *pieces,
+void PACK(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_block_slice *block_slices,
           struct mafat_packed_panels panels)
 {
   enum mafat_order order = (enum mafat_order)part->constant->order;
   if (mafat_order_has_filters(order)) {
-    pack_filters(l, part, pieces, panels);
+    pack_filters(l, part, block_slices, panels);
     return;
   }
-  if (order == MAFAT_ORDER_TRANSPOSED) pack_transposed(l, part, pieces, panels);
+  if (order == MAFAT_ORDER_TRANSPOSED) pack_transposed(l, part, block_slices, panels);
   for (int f = 0; order != MAFAT_ORDER_TRANSPOSED && f < l->out.c; f = mafat_panel_end(l, f)) {
     struct panel p = find_panel(l, panels, f, l->out.c);
-    if (f == 0 || l->groups > 1) mafat_pack_list(l, f, pieces);
-    pack_rows(part, f, (size_t)l->out.c, &p, (struct inputs){pieces, 0});
+    if (f == 0 || l->groups > 1) mafat_pack_list(l, f, block_slices);
+    pack_rows(part, f, (size_t)l->out.c, &p, (struct inputs){block_slices, 0});
   }
   if (part->rows.end == mafat_order_rows(l, order)) end_rows(l, part, panels);
 }

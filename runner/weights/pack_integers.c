@@ -32,21 +32,21 @@ struct place {
   int first, end;          /* inputs of the group */
 };
 
-static struct place find_place(const struct mafat_piece *pieces, int n, int input)
+static struct place find_place(const struct mafat_block_slice *block_slices, int n, int input)
 {
   struct place p = {0};
   int at = 0;
   for (int i = 0; i < n; i++, at = p.end) {
-    p = (struct place){p.before + p.channels, (size_t)mafat_round_up(pieces[i].n, MAFAT_QUAD), at, at + pieces[i].n};
+    p = (struct place){p.before + p.channels, (size_t)mafat_round_up(block_slices[i].n, MAFAT_QUAD), at, at + block_slices[i].n};
     if (input < p.end) break;
   }
   return p;
 }
 
 /* Updates the block if the input is outside it; inputs mostly come in order. */
-static void move_place(struct place *place, const struct mafat_piece *pieces, int n, int input)
+static void move_place(struct place *place, const struct mafat_block_slice *block_slices, int n, int input)
 {
-  if (input < place->first || input >= place->end) *place = find_place(pieces, n, input);
+  if (input < place->first || input >= place->end) *place = find_place(block_slices, n, input);
 }
 
 /* Returns the weights of one input. Taps are *between_taps apart; filters 4, or 1 in depthwise
@@ -85,12 +85,12 @@ static struct source source_of(const struct mafat_layer *l, const struct mafat_p
   return s;
 }
 
-static int list_pieces(const struct mafat_layer *l, int filter, struct mafat_piece *pieces)
+static int list_block_slices(const struct mafat_layer *l, int filter, struct mafat_block_slice *block_slices)
 {
   struct mafat_matrix m = mafat_layer_matrix(l);
   int begin = filter / (l->filters / l->groups) * m.inputs;
   if (mafat_layer_is_depthwise(l)) return 0;
-  return mafat_pieces(mafat_layer_sources(l), mafat_span(begin, begin + m.inputs), pieces, mafat_pack_pieces(l));
+  return mafat_block_slices(mafat_layer_sources(l), mafat_span(begin, begin + m.inputs), block_slices, mafat_pack_block_slices(l));
 }
 
 /* Copies one input and tap of some filters of a panel. */
@@ -103,16 +103,16 @@ static void put(const struct source *s, const struct mafat_layer *l, const struc
 }
 
 /* Packs order filter by filter. */
-static void pack_filters(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_piece *pieces,
+static void pack_filters(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_block_slice *block_slices,
                          const struct panel *p, struct mafat_span filters)
 {
   struct mafat_matrix m = mafat_layer_matrix(l);
   struct source s = source_of(l, part);
-  int n = list_pieces(l, p->first, pieces);
+  int n = list_block_slices(l, p->first, block_slices);
   s.from += (size_t)(filters.begin - part->filters.begin) * s.filter;
   struct place place = {0};
   for (int i = 0; i < m.inputs; i++) {
-    move_place(&place, pieces, n, i);
+    move_place(&place, block_slices, n, i);
     size_t between;
     int8_t *to = find_input(l, p, &place, i, &between);
     for (int t = 0; t < m.taps; t++)
@@ -122,18 +122,18 @@ static void pack_filters(const struct mafat_layer *l, const struct mafat_pack_pa
 }
 
 /* Packs rows of all filters, one per input and tap. */
-static void pack_rows(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_piece *pieces,
+static void pack_rows(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_block_slice *block_slices,
                       const struct panel *p)
 {
   struct mafat_matrix m = mafat_layer_matrix(l);
   struct source s = source_of(l, part);
-  int n = list_pieces(l, p->first, pieces);
+  int n = list_block_slices(l, p->first, block_slices);
   const unsigned char *from = s.from + p->first;
   struct place place = {0};
   for (int row = part->rows.begin; row < part->rows.end; row++, from += m.filters) {
     bool by_taps = part->constant->order == MAFAT_ORDER_TAPS;
     int tap = by_taps ? row / m.inputs : row % m.taps, input = by_taps ? row % m.inputs : row / m.taps;
-    move_place(&place, pieces, n, input);
+    move_place(&place, block_slices, n, input);
     size_t between;
     int8_t *to = find_input(l, p, &place, input, &between);
     put(&s, l, p, from, to + (size_t)(s.flipped ? m.taps - 1 - tap : tap) * between, mafat_span(p->first, p->end));
@@ -167,12 +167,12 @@ static struct mafat_multiplier multiplier_of(const struct mafat_layer *l, float 
 }
 
 /* Zeroes the padding of the blocks' quads, which is multiplied by arbitrary bytes. */
-static void clear_behind(const struct mafat_layer *l, const struct panel *p, const struct mafat_piece *pieces, int n)
+static void clear_behind(const struct mafat_layer *l, const struct panel *p, const struct mafat_block_slice *block_slices, int n)
 {
   size_t taps = (size_t)mafat_layer_matrix(l).taps;
   int8_t *at = p->weights;
   for (int i = 0; i < n; i++) {
-    size_t quads = (size_t)mafat_divide_up(pieces[i].n, MAFAT_QUAD), rest = (size_t)pieces[i].n % MAFAT_QUAD;
+    size_t quads = (size_t)mafat_divide_up(block_slices[i].n, MAFAT_QUAD), rest = (size_t)block_slices[i].n % MAFAT_QUAD;
     for (size_t t = 0; t < taps; t++) {
       at += quads * p->width * MAFAT_QUAD;
       for (size_t f = 1; rest && f <= p->width; f++) memset(at - f * MAFAT_QUAD + rest, 0, MAFAT_QUAD - rest);
@@ -182,7 +182,7 @@ static void clear_behind(const struct mafat_layer *l, const struct panel *p, con
 
 /* Subtracts the weights' zero point from a panel if the weights still fit in bytes, as they nearly
  * always do; products then need no sums of inputs. Returns the zero point that remains. */
-static int take_zero(const struct mafat_layer *l, const struct panel *p, struct mafat_piece *pieces)
+static int take_zero(const struct mafat_layer *l, const struct panel *p, struct mafat_block_slice *block_slices)
 {
   int least = 0, most = 0, zero = l->weights_zero;
   if (!zero || l->quantization.rounding == MAFAT_REQUANTIZE_EVEN) return zero;
@@ -192,17 +192,17 @@ static int take_zero(const struct mafat_layer *l, const struct panel *p, struct 
   }
   if (least - zero < INT8_MIN || most - zero > INT8_MAX) return zero;
   for (size_t i = 0; i < p->bytes; i++) p->weights[i] = (int8_t)(p->weights[i] - zero);
-  clear_behind(l, p, pieces, list_pieces(l, p->first, pieces));
+  clear_behind(l, p, block_slices, list_block_slices(l, p->first, block_slices));
   return 0;
 }
 
-static void finish(const struct mafat_network *n, int layer, const struct mafat_pack_part *part, struct mafat_piece *pieces,
+static void finish(const struct mafat_network *n, int layer, const struct mafat_pack_part *part, struct mafat_block_slice *block_slices,
                    const struct panel *p)
 {
   const struct mafat_layer *l = &n->layers[layer];
   struct mafat_quantization in = mafat_network_in_quantization(n, layer, 0);
   int64_t taps = (int64_t)mafat_matrix_row(mafat_layer_matrix(l));
-  int zero = take_zero(l, p, pieces);
+  int zero = take_zero(l, p, block_slices);
   for (size_t i = 0; i < p->width; i++) {
     int filter = p->first + (int)i;
     int32_t bias = 0;
@@ -288,7 +288,7 @@ static void finish_real(const struct mafat_network *n, int layer, const struct p
 }
 
 void mafat_pack_integers_narrowed(const struct mafat_network *n, int layer, int filter, const char *narrow,
-                                  struct mafat_piece *pieces, char *to)
+                                  struct mafat_block_slice *block_slices, char *to)
 {
   const struct mafat_layer *l = &n->layers[layer];
   struct panel p = find_panel(l, (struct mafat_packed_panels){to, mafat_packed_offset(l, filter)}, filter);
@@ -302,16 +302,16 @@ void mafat_pack_integers_narrowed(const struct mafat_network *n, int layer, int 
     filters[i] = filter_of((double)scales[i], (double)scales[p.width + i], in_scale, is_zero(from, rows, p.width, i));
   int8_t *quads = p.weights;
   if (mafat_layer_is_depthwise(l)) put_depthwise(filters, from, &p);
-  for (int i = 0, n_pieces = list_pieces(l, p.first, pieces); i < n_pieces; i++) {
-    put_quads(filters, from, pieces[i].n, m.taps, p.width, quads);
-    from += (size_t)pieces[i].n * (size_t)m.taps * p.width;
-    quads += (size_t)mafat_round_up(pieces[i].n, MAFAT_QUAD) * (size_t)m.taps * p.width;
+  for (int i = 0, n_block_slices = list_block_slices(l, p.first, block_slices); i < n_block_slices; i++) {
+    put_quads(filters, from, block_slices[i].n, m.taps, p.width, quads);
+    from += (size_t)block_slices[i].n * (size_t)m.taps * p.width;
+    quads += (size_t)mafat_round_up(block_slices[i].n, MAFAT_QUAD) * (size_t)m.taps * p.width;
   }
   finish_real(n, layer, &p, filters);
 }
 
 void mafat_pack_integers(const struct mafat_network *n, int layer, const struct mafat_pack_part *part,
-                         struct mafat_piece *pieces, struct mafat_packed_panels panels)
+                         struct mafat_block_slice *block_slices, struct mafat_packed_panels panels)
 {
   const struct mafat_layer *l = &n->layers[layer];
   enum mafat_order order = (enum mafat_order)part->constant->order;
@@ -321,9 +321,9 @@ void mafat_pack_integers(const struct mafat_network *n, int layer, const struct 
     struct panel p = find_panel(l, panels, f);
     int end = mafat_min(p.end, all.end);
     if (filters ? f == p.first : part->rows.begin == 0) memset(p.weights, 0, p.bytes);
-    if (filters) pack_filters(l, part, pieces, &p, mafat_span(f, end));
-    else pack_rows(l, part, pieces, &p);
-    if (filters ? end == p.end : part->rows.end == mafat_order_rows(l, order)) finish(n, layer, part, pieces, &p);
+    if (filters) pack_filters(l, part, block_slices, &p, mafat_span(f, end));
+    else pack_rows(l, part, block_slices, &p);
+    if (filters ? end == p.end : part->rows.end == mafat_order_rows(l, order)) finish(n, layer, part, block_slices, &p);
     f = end;
   }
 }
@@ -404,19 +404,19 @@ static struct mafat_integer_fault find_filling_fault(struct window w, size_t at,
 static struct mafat_integer_fault find_weights_fault(const struct mafat_layer *l, int first, size_t at, size_t width, struct window w)
 {
   enum { SOME = 64 };
-  struct mafat_piece pieces[SOME];
+  struct mafat_block_slice block_slices[SOME];
   struct mafat_matrix m = mafat_layer_matrix(l);
   struct mafat_integer_fault fault = {0};
   const int begin = first / (l->filters / l->groups) * m.inputs;
   struct mafat_span inputs = {begin, begin + m.inputs};
   while (!mafat_layer_is_depthwise(l) && !mafat_span_is_empty(inputs) && at < w.into + w.bytes) {
-    int n = mafat_pieces(mafat_layer_sources(l), inputs, pieces, SOME);
+    int n = mafat_block_slices(mafat_layer_sources(l), inputs, block_slices, SOME);
     for (int i = 0; i < n && i < SOME; i++) {
-      size_t channels = (size_t)pieces[i].n, quads = (channels + MAFAT_QUAD - 1) / MAFAT_QUAD, rest = channels % MAFAT_QUAD;
+      size_t channels = (size_t)block_slices[i].n, quads = (channels + MAFAT_QUAD - 1) / MAFAT_QUAD, rest = channels % MAFAT_QUAD;
       if (rest) fault = find_filling_fault(w, at, width, (size_t)m.taps, quads, rest);
       if (fault.what) return fault;
       at += (size_t)m.taps * quads * MAFAT_QUAD * width;
-      inputs.begin = pieces[i].position + pieces[i].n;
+      inputs.begin = block_slices[i].position + block_slices[i].n;
     }
   }
   return fault;

@@ -29,7 +29,7 @@ struct mafat_packer {
   int fd;
   const char *name; /* output's name */
   struct mafat_packed *packed; /* index of the output file */
-  struct mafat_piece *pieces;
+  struct mafat_block_slice *block_slices;
   float *affine;        /* of the layer: scales, then biases */
   char *panels;         /* packed panels in the file's type, to be written */
   char *narrow;         /* one panel in the layer's type */
@@ -130,7 +130,7 @@ static bool narrow_panel(struct mafat_packer *p, int layer, int filter, int widt
   bool integers = mafat_layer_sums_integers(&l);
   if (integers) l.out_type = MAFAT_F32; /* narrowed like a float layer first */
   if (!mafat_narrow_panel(&l, width, from, integers ? p->narrowed : p->narrow)) return false;
-  if (integers) mafat_pack_integers_narrowed(p->network, layer, filter, p->narrowed, p->pieces, p->narrow);
+  if (integers) mafat_pack_integers_narrowed(p->network, layer, filter, p->narrowed, p->block_slices, p->narrow);
   return true;
 }
 
@@ -154,10 +154,10 @@ static void equalize(struct mafat_packer *p, const struct mafat_layer *l, int la
     if (out) *scale *= out[f], *bias *= out[f];
     if (in && depthwise) *scale /= in[f];
   }
-  int n = in && !depthwise ? mafat_pack_list(l, filters.begin, p->pieces) : 0;
+  int n = in && !depthwise ? mafat_pack_list(l, filters.begin, p->block_slices) : 0;
   for (int i = 0; i < n; i++)
-    for (int row = 0; row < m.taps * p->pieces[i].n; row++)
-      for (size_t k = 0; k < width; k++) *panel++ /= in[p->pieces[i].position + row % p->pieces[i].n];
+    for (int row = 0; row < m.taps * p->block_slices[i].n; row++)
+      for (size_t k = 0; k < width; k++) *panel++ /= in[p->block_slices[i].position + row % p->block_slices[i].n];
 }
 
 /* Writes the complete panels of some filters from p->panels. */
@@ -226,8 +226,8 @@ static void pack(struct mafat_packer *p, const struct mafat_layer *in_file, cons
 {
   struct mafat_pack_part part = part_of(p, fetch, values);
   struct mafat_packed_panels panels = {p->panels, before};
-  if (mafat_layer_sums_integers(in_file)) mafat_pack_integers(p->network, fetch->layer, &part, p->pieces, panels);
-  else mafat_pack(in_file, &part, p->pieces, panels);
+  if (mafat_layer_sums_integers(in_file)) mafat_pack_integers(p->network, fetch->layer, &part, p->block_slices, panels);
+  else mafat_pack(in_file, &part, p->block_slices, panels);
 }
 
 /* Packs a fetch after the incomplete panel of the last one, and writes the complete panels. */
@@ -481,13 +481,13 @@ static int allocate(struct mafat_packer *p)
   if (code) return code;
   find_sizes(p);
   for (int l = 0; l < n->n_layers; l++) {
-    size_t pieces = (size_t)mafat_pack_pieces(&n->layers[l]);
+    size_t block_slices = (size_t)mafat_pack_block_slices(&n->layers[l]);
     size_t rows = (size_t)mafat_fetches_affine_rows(constants_of(p, l));
     size_t floats = rows * (size_t)mafat_round_up(n->layers[l].out.c, MAFAT_PANEL_STEP);
-    if (pieces > room) room = pieces;
+    if (block_slices > room) room = block_slices;
     if (floats > affine) affine = floats;
   }
-  p->pieces = calloc(room, sizeof *p->pieces);
+  p->block_slices = calloc(room, sizeof *p->block_slices);
   p->affine = calloc(affine, sizeof *p->affine);
   p->panels = calloc(p->panels_bytes + 1, 1);
   /* no type is larger than floats, except for shifts */
@@ -496,7 +496,7 @@ static int allocate(struct mafat_packer *p)
   p->wide = calloc(p->panel_bytes + 1, 1);
   void *ring = mmap(NULL, p->ring_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (ring != MAP_FAILED) p->ring = ring;
-  return p->pieces && p->affine && p->panels && p->narrow && p->narrowed && p->wide && p->ring ? MAFAT_OK : MAFAT_ENOMEM;
+  return p->block_slices && p->affine && p->panels && p->narrow && p->narrowed && p->wide && p->ring ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
 /* Lays out the output file, without data. */
@@ -573,7 +573,7 @@ void mafat_packer_close(struct mafat_packer **packer)
   mafat_weights_file_close(&p->file);
   if (p->ring) munmap(p->ring, p->ring_bytes);
   mafat_packed_close(&p->packed);
-  free(p->pieces);
+  free(p->block_slices);
   free(p->affine);
   free(p->panels);
   free(p->narrow);

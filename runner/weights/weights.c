@@ -152,7 +152,7 @@ static void pack_channels(struct mafat_weights *w, const struct mafat_fetch *fet
 {
   const struct mafat_layer *l = &w->network->layers[fetch->layer];
   size_t before = mafat_packed_offset(l, mafat_pack_panel_begin(l, fetch->filters.begin));
-  mafat_pack(l, part, w->pieces, (struct mafat_packed_panels){w->whole, before});
+  mafat_pack(l, part, w->block_slices, (struct mafat_packed_panels){w->whole, before});
   int end = fetch->filters.end == l->out.c ? l->out.c : mafat_pack_panel_begin(l, fetch->filters.end);
   size_t complete = mafat_packed_offset(l, end);
   if (complete > before) take_channels(w, fetch->layer, before, w->whole, complete - before);
@@ -179,8 +179,8 @@ int mafat_weights_take_in(struct mafat_weights *w, const struct mafat_fetch *fet
   case MAFAT_FETCH_FILTERS:
   case MAFAT_FETCH_TRANSPOSED:
     if (mafat_rank_keeps_channels(w->plan, fetch->layer)) pack_channels(w, fetch, &part);
-    else if (mafat_layer_sums_integers(l)) mafat_pack_integers(w->network, fetch->layer, &part, w->pieces, panels);
-    else mafat_pack(l, &part, w->pieces, panels);
+    else if (mafat_layer_sums_integers(l)) mafat_pack_integers(w->network, fetch->layer, &part, w->block_slices, panels);
+    else mafat_pack(l, &part, w->block_slices, panels);
     break;
   case MAFAT_FETCH_PARTS: return take_parts(w, fetch, data, d);
   default: return take_affine(w, fetch, values, d);

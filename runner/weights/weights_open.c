@@ -203,13 +203,13 @@ static int allocate(struct mafat_weights *w)
 {
   size_t n = (size_t)w->n_layers + 1, room = 1;
   for (int l = 0; l < w->n_layers; l++) {
-    size_t pieces = (size_t)mafat_pack_pieces(&w->network->layers[l]);
-    if (pieces > room) room = pieces;
+    size_t block_slices = (size_t)mafat_pack_block_slices(&w->network->layers[l]);
+    if (block_slices > room) room = block_slices;
   }
   w->panels = calloc(n, sizeof *w->panels);
   w->trust = calloc(n, sizeof *w->trust);
-  w->pieces = calloc(room, sizeof *w->pieces);
-  return w->panels && w->trust && w->pieces ? MAFAT_OK : MAFAT_ENOMEM;
+  w->block_slices = calloc(room, sizeof *w->block_slices);
+  return w->panels && w->trust && w->block_slices ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
 static int open_store(struct mafat_weights *w, struct mafat_diagnostic *d)
@@ -331,7 +331,7 @@ void mafat_weights_close(struct mafat_weights **weights)
   if (w->kept) munmap(w->kept, w->kept_bytes);
   free(w->panels);
   free(w->trust);
-  free(w->pieces);
+  free(w->block_slices);
   free(w);
   *weights = NULL;
 }

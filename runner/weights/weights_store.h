@@ -42,7 +42,7 @@ struct mafat_weights {
   bool locked;                       /* true if `kept` is locked */
   struct mafat_packed_panels *panels; /* [layer]: kept, loaded, or the panels of the step */
   struct trust *trust;               /* [layer] */
-  struct mafat_piece *pieces;        /* buffer for packing */
+  struct mafat_block_slice *block_slices;        /* buffer for packing */
   char *whole; /* panels of which a rank keeps some channels, while packing; else NULL */
   float *affine;                     /* scales, then biases, of the layer that is packed */
   struct mafat_fetches *fetches;     /* of a run; NULL if runs read nothing */

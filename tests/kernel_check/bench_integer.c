@@ -39,7 +39,7 @@ struct layer {
   int8_t *weights;
   uint16_t (*sorted)[SORTED_ROOM]; /* of each panel, from the first rows on */
   int32_t *finish; /* bias, multiplier, shift: of a panel each */
-  struct mafat_integer_piece *pieces;
+  struct mafat_integer_block_slice *block_slices;
   const uint8_t **in_rows; /* [block][row] */
   uint8_t *out_rows[2][MAX_ROWS];
 };
@@ -77,7 +77,7 @@ static void run_panels(struct layer *l, int y0, int n_rows)
   for (int f = 0; f < s->filters; f += MAFAT_PANEL) {
     const int n = mafat_min(MAFAT_PANEL, s->filters - f), width = mafat_panel_width(n);
     struct mafat_integer_conv_call call = {
-        .pieces = l->pieces, .n_pieces = mafat_n_blocks(s->c), .n_rows = n_rows, .n_cols = l->out_w,
+        .block_slices = l->block_slices, .n_block_slices = mafat_n_blocks(s->c), .n_rows = n_rows, .n_cols = l->out_w,
         .window = mafat_window_square(s->size, s->stride, 0), .weights = w, .width = width, .to = finish_of(l, f),
         .start = true, .finish = true, .sorted = l->sorted[f / MAFAT_PANEL], .sorted_room = SORTED_ROOM};
     if (y0 == 0) call.sorted[0] = 0;
@@ -99,7 +99,7 @@ static void run_depthwise(struct layer *l, int y0, int n_rows, int b)
   const int n = block_channels(s->c, b), width = mafat_panel_width(n), pixel = mafat_block_width(s->c, b);
   for (int r = 0; r < n_rows; r++) l->out_rows[0][r] = at(l->out, l->out_w, s->c, b, y0 + r, 0);
   const struct mafat_integer_depthwise_call call = {
-      .rows = l->pieces[b].rows, .out = l->out_rows[0], .n_channels = n, .in_pixel_bytes = pixel, .out_pixel_bytes = pixel,
+      .rows = l->block_slices[b].rows, .out = l->out_rows[0], .n_channels = n, .in_pixel_bytes = pixel, .out_pixel_bytes = pixel,
       .n_rows = n_rows, .n_cols = l->out_w, .window = mafat_window_square(s->size, s->stride, 0),
       .weights = l->weights + b * MAFAT_CHANNEL_BLOCK * s->size * s->size, .width = width, .to = finish_of(l, 0)};
   l->k->depthwise(&call);
@@ -130,7 +130,7 @@ static void close_layer(void *state)
   free(l->weights);
   free(l->sorted);
   free(l->finish);
-  free(l->pieces);
+  free(l->block_slices);
   free(l->in_rows);
   free(l);
 }
@@ -174,16 +174,16 @@ static struct layer *open_layer(const struct bench_shape *s, const struct mafat_
   l->weights = filled_with_weights((size_t)(4 * quads_of(s)) * (size_t)(panels * MAFAT_PANEL) + 64);
   l->sorted = calloc((size_t)panels, sizeof *l->sorted);
   l->finish = calloc((size_t)(3 * panels * MAFAT_PANEL), sizeof *l->finish);
-  l->pieces = calloc((size_t)blocks, sizeof *l->pieces);
+  l->block_slices = calloc((size_t)blocks, sizeof *l->block_slices);
   l->in_rows = calloc((size_t)(blocks * in_rows), sizeof *l->in_rows);
-  if (!l->in || !l->out || !l->weights || !l->sorted || !l->finish || !l->pieces || !l->in_rows) {
+  if (!l->in || !l->out || !l->weights || !l->sorted || !l->finish || !l->block_slices || !l->in_rows) {
     close_layer(l);
     return NULL;
   }
   for (int i = 0; i < 3 * panels * MAFAT_PANEL; i++)
     l->finish[i] = i / MAFAT_PANEL % 3 == 0 ? 1000 * (i % 7) : i / MAFAT_PANEL % 3 == 1 ? 1518500250 : -8;
   for (int b = 0; b < blocks; b++)
-    l->pieces[b] = (struct mafat_integer_piece){l->in_rows + b * in_rows, block_channels(s->c, b), mafat_block_width(s->c, b)};
+    l->block_slices[b] = (struct mafat_integer_block_slice){l->in_rows + b * in_rows, block_channels(s->c, b), mafat_block_width(s->c, b)};
   return l;
 }
 

@@ -1,5 +1,5 @@
 /* The kernels on whole layers, called as runner/engine/kinds/conv_direct.c calls them: rows
- * in bands that a cache holds, panels of 32 filters, channels in pieces. */
+ * in bands that a cache holds, panels of 32 filters, channels in block slices. */
 #include "tests/kernel_check/bench.h"
 
 #include "predictor/plan/packing.h"
@@ -32,7 +32,7 @@ struct ours {
   struct map in, out;
   float *weights, *other; /* packed; a second input */
   int n_blocks, rows_per_call;
-  struct mafat_conv_piece *pieces;
+  struct mafat_conv_block_slice *block_slices;
   const float **in_rows;  /* [block][row of a band] */
   float **out_rows;       /* [segment][row of a band] */
   /* Winograd: */
@@ -124,11 +124,11 @@ static const float *run_panel(const struct ours *o, const float *w, int filter, 
                                  .window = mafat_window_square(s->size, s->stride, 0), .width = width, .scale = end, .bias = end + width, .activation.kind = MAFAT_LEAKY};
   segments_at(o, &call, filter, n, y0);
   for (int b = 0; b < o->n_blocks; b += blocks_per_call) {
-    call.pieces = o->pieces + b;
-    call.n_pieces = mafat_min(blocks_per_call, o->n_blocks - b);
+    call.block_slices = o->block_slices + b;
+    call.n_block_slices = mafat_min(blocks_per_call, o->n_blocks - b);
     call.weights = w + (size_t)(16 * b * taps) * (size_t)width;
     call.start = b == 0;
-    call.finish = b + call.n_pieces == o->n_blocks;
+    call.finish = b + call.n_block_slices == o->n_blocks;
     o->k->conv(&call);
   }
   return end + 2 * width;
@@ -401,7 +401,7 @@ static void ours_close(void *state)
   free(o->out.floats);
   free(o->weights);
   free(o->other);
-  free(o->pieces);
+  free(o->block_slices);
   free(o->in_rows);
   free(o->out_rows);
   free(o->values);
@@ -433,17 +433,17 @@ static int ours_fill(struct ours *o, const struct bench_data *d)
   size_t in_rows = (size_t)mafat_min(o->rows_per_call * s->stride + s->size, 1 << 16) + MAX_POINTS;
   if (map_open(&o->in, s->h, s->w, s->c, pad, behind) || map_open(&o->out, out_h, out_w, s->filters, 0, 0)) return -1;
   map_copy(&o->in, d->input, s->h, s->w, false);
-  o->pieces = calloc((size_t)o->n_blocks, sizeof *o->pieces);
+  o->block_slices = calloc((size_t)o->n_blocks, sizeof *o->block_slices);
   o->in_rows = calloc((size_t)o->n_blocks * in_rows, sizeof *o->in_rows);
   o->out_rows = calloc(2 * ((size_t)o->rows_per_call + MAX_POINTS), sizeof *o->out_rows);
   const size_t n_other = (size_t)o->in.h * o->in.row_floats + 32;
   o->other = calloc(n_other, sizeof(float));
-  if (!o->pieces || !o->in_rows || !o->out_rows || !o->other) return -1;
+  if (!o->block_slices || !o->in_rows || !o->out_rows || !o->other) return -1;
   for (size_t i = 0; i < n_other; i++) o->other[i] = 0.5f;
   if (!has_taps && !is_kernel(s, "winograd_weights")) return 0;
   o->weights = is_kernel(s, "depthwise") ? pack_depthwise(s, d) : pack(s, d);
   for (int b = 0; b < o->n_blocks; b++)
-    o->pieces[b] = (struct mafat_conv_piece){
+    o->block_slices[b] = (struct mafat_conv_block_slice){
         o->in_rows + b * ((o->rows_per_call - 1) * s->stride + s->size), block_channels(s->c, b),
         mafat_block_width(s->c, b)};
   return o->weights ? 0 : -1;

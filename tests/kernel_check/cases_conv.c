@@ -19,13 +19,13 @@ enum shape {
   WIDE,     /* up to 700 columns */
   POOLED,   /* the largest of each 2 x 2 is stored */
   POINTS,   /* 1 x 1, up to 36 rows */
-  CONNECTED, /* one piece of many channels, one output */
-  SHORT      /* one piece of few channels, filters of whole vectors or half of one */
+  CONNECTED, /* one block slice of many channels, one output */
+  SHORT      /* one block slice of few channels, filters of whole vectors or half of one */
 };
 
 struct conv_case {
   struct mafat_conv_call call;
-  struct mafat_conv_piece pieces[MAX_PIECES];
+  struct mafat_conv_block_slice block_slices[MAX_PIECES];
   const float *in_rows[MAX_PIECES][MAX_IN_ROWS];
   enum shape shape;
   enum values values;
@@ -62,7 +62,7 @@ static void choose_shape(struct conv_case *c)
   c->shape = shapes[random_in(0, 11)];
   c->n_filters = one_in(3) ? 32 : one_in(3) ? 16 : random_in(1, 32);
   call->window = choose_window();
-  call->n_pieces = random_in(1, MAX_PIECES);
+  call->n_block_slices = random_in(1, MAX_PIECES);
   call->n_rows = random_in(1, 6);
   call->n_cols = one_in(3) ? random_in(1, 60) : random_in(1, 15);
   call->activation = random_activation();
@@ -73,10 +73,10 @@ static void choose_shape(struct conv_case *c)
   if (c->shape == POOLED) call->pool = call->start = call->finish = true;
   if (c->shape == POINTS || c->shape == CONNECTED) call->window = mafat_window_square(1, 1, 0);
   if (c->shape == POINTS) call->n_rows = one_in(2) ? 36 : random_in(1, 36);
-  if (c->shape == CONNECTED) call->n_pieces = call->n_rows = call->n_cols = 1;
+  if (c->shape == CONNECTED) call->n_block_slices = call->n_rows = call->n_cols = 1;
   if (c->shape == SHORT) {
     c->n_filters = one_in(3) ? 4 : 8 * random_in(1, 4);
-    call->n_pieces = 1;
+    call->n_block_slices = 1;
     call->window = mafat_window_square(one_in(2) ? 1 : 3, random_in(1, 2), 0);
   }
 }
@@ -85,26 +85,26 @@ static long macs(const struct conv_case *c)
 {
   const struct mafat_conv_call *call = &c->call;
   long channels = 0;
-  for (int p = 0; p < call->n_pieces; p++) channels += c->pieces[p].n_channels;
+  for (int p = 0; p < call->n_block_slices; p++) channels += c->block_slices[p].n_channels;
   return channels * mafat_window_area(&call->window) * c->n_filters * call->n_rows * call->n_cols;
 }
 
 static void choose_channels(struct conv_case *c)
 {
   struct mafat_conv_call *call = &c->call;
-  for (int p = 0; p < call->n_pieces; p++) c->pieces[p].n_channels = one_in(2) ? 16 : random_in(1, 16);
-  if (c->shape == CONNECTED) c->pieces[0].n_channels = one_in(2) ? random_in(17, 3000) : random_in(1, 16);
-  if (c->shape == SHORT) c->pieces[0].n_channels = one_in(3) ? 3 : 4 * random_in(1, 2);
+  for (int p = 0; p < call->n_block_slices; p++) c->block_slices[p].n_channels = one_in(2) ? 16 : random_in(1, 16);
+  if (c->shape == CONNECTED) c->block_slices[0].n_channels = one_in(2) ? random_in(17, 3000) : random_in(1, 16);
+  if (c->shape == SHORT) c->block_slices[0].n_channels = one_in(3) ? 3 : 4 * random_in(1, 2);
   while (macs(c) > MACS) {
-    if (call->n_pieces > 1) call->n_pieces--;
+    if (call->n_block_slices > 1) call->n_block_slices--;
     else if (call->n_rows > 2) call->n_rows -= 2; /* odd stays odd */
-    else if (c->pieces[0].n_channels > 1) c->pieces[0].n_channels /= 2;
+    else if (c->block_slices[0].n_channels > 1) c->block_slices[0].n_channels /= 2;
     else if (c->n_filters > 1) c->n_filters /= 2;
     else break;
   }
-  for (int p = 0; p < call->n_pieces; p++) {
-    c->pieces[p].pixel_floats = c->pieces[p].n_channels + (one_in(2) ? 0 : random_in(1, 20));
-    c->n_channels += c->pieces[p].n_channels;
+  for (int p = 0; p < call->n_block_slices; p++) {
+    c->block_slices[p].pixel_floats = c->block_slices[p].n_channels + (one_in(2) ? 0 : random_in(1, 20));
+    c->n_channels += c->block_slices[p].n_channels;
   }
 }
 
@@ -115,13 +115,13 @@ static void make_inputs(struct conv_case *c)
   const struct mafat_conv_call *call = &c->call;
   int n_rows = mafat_taps_inputs(call->window.y, call->n_rows);
   int n_pixels = mafat_taps_inputs(call->window.x, call->n_cols);
-  for (int p = 0; p < call->n_pieces; p++) {
-    struct mafat_conv_piece *piece = &c->pieces[p];
+  for (int p = 0; p < call->n_block_slices; p++) {
+    struct mafat_conv_block_slice *block_slice = &c->block_slices[p];
     for (int r = 0; r < n_rows; r++)
       c->in_rows[p][r] = r > 0 && one_in(8)
                              ? c->in_rows[p][r - 1]
-                             : input_pixels(n_pixels, piece->n_channels, piece->pixel_floats, c->values);
-    piece->rows = c->in_rows[p];
+                             : input_pixels(n_pixels, block_slice->n_channels, block_slice->pixel_floats, c->values);
+    block_slice->rows = c->in_rows[p];
   }
 }
 
@@ -198,7 +198,7 @@ void check_conv(struct check *check)
   c->values = random_values();
   choose_shape(c);
   choose_channels(c);
-  c->call.pieces = c->pieces;
+  c->call.block_slices = c->block_slices;
   make_inputs(c);
   make_weights(c);
   struct check_call run = {.kernel = "conv", .run = run_conv, .call = call,
@@ -207,7 +207,7 @@ void check_conv(struct check *check)
   compute_exact(c, &run);
   snprintf(run.text, sizeof run.text,
            "%s, %d channels in %d pieces, %d filters, %d x %d%s%s%s, %s, %s values",
-           window_text(&call->window, (char[80]){0}, 80), c->n_channels, call->n_pieces, c->n_filters, call->n_rows, call->n_cols,
+           window_text(&call->window, (char[80]){0}, 80), c->n_channels, call->n_block_slices, c->n_filters, call->n_rows, call->n_cols,
            call->pool ? " pooled" : "", call->start ? "" : ", continued", call->finish ? "" : ", raw",
            mafat_activation_name(call->activation.kind), values_name(c->values));
   check_run(check, &run);

@@ -166,16 +166,16 @@ static void make_out_rows(uint8_t **rows, int n_rows, int n_cols, int n, int pix
     rows[r] = all ? all + (size_t)(r * n_cols) * (size_t)pixel : byte_outputs((size_t)((n_cols - 1) * pixel + n), 1);
 }
 
-static int make_pieces(const struct mafat_integer_conv_call *c, struct mafat_integer_piece *pieces, enum nastiness how)
+static int make_block_slices(const struct mafat_integer_conv_call *c, struct mafat_integer_block_slice *block_slices, enum nastiness how)
 {
   const bool follow = one_in(2);
   const int n_rows = mafat_taps_inputs(c->window.y, c->n_rows), n_cols = mafat_taps_inputs(c->window.x, c->n_cols);
   int quads = 0;
-  for (int p = 0; p < c->n_pieces; p++) {
-    const bool dense = c->n_pieces == 1 && one_in(10);
+  for (int p = 0; p < c->n_block_slices; p++) {
+    const bool dense = c->n_block_slices == 1 && one_in(10);
     const int n = dense ? random_in(1, 300) : one_in(2) ? 16 : random_in(1, 16);
-    pieces[p] = (struct mafat_integer_piece){in_rows[p], n, one_in(2) ? n : n + random_in(0, 20)};
-    make_rows(in_rows[p], n_rows, n_cols, n, pieces[p].pixel_bytes, how, follow);
+    block_slices[p] = (struct mafat_integer_block_slice){in_rows[p], n, one_in(2) ? n : n + random_in(0, 20)};
+    make_rows(in_rows[p], n_rows, n_cols, n, block_slices[p].pixel_bytes, how, follow);
     quads += mafat_divide_up(n, 4);
   }
   return quads * mafat_window_area(&c->window);
@@ -186,15 +186,15 @@ static int32_t conv_sum(const struct mafat_integer_conv_call *c, int row, int co
 {
   const int8_t *w = c->weights + 4 * filter;
   int32_t sum = 0;
-  for (int p = 0; p < c->n_pieces; p++)
+  for (int p = 0; p < c->n_block_slices; p++)
     for (int tap = 0; tap < mafat_window_area(&c->window); tap++) {
-      const struct mafat_integer_piece *piece = &c->pieces[p];
+      const struct mafat_integer_block_slice *block_slice = &c->block_slices[p];
       int y = row * c->window.y.stride + tap / c->window.x.size * c->window.y.dilation;
       int x = col * c->window.x.stride + tap % c->window.x.size * c->window.x.dilation;
-      const uint8_t *in = piece->rows[y] + (size_t)x * (size_t)piece->pixel_bytes;
-      for (int ch = 0; ch < piece->n_channels; ch++) {
+      const uint8_t *in = block_slice->rows[y] + (size_t)x * (size_t)block_slice->pixel_bytes;
+      for (int ch = 0; ch < block_slice->n_channels; ch++) {
         sum += in[ch] * (w[ch % 4] - c->weights_zero);
-        if (ch % 4 == 3 || ch + 1 == piece->n_channels) w += 4 * c->width;
+        if (ch % 4 == 3 || ch + 1 == block_slice->n_channels) w += 4 * c->width;
       }
     }
   return sum;
@@ -209,7 +209,7 @@ static void make_fit(int8_t *pair, int reach)
   pair[1] = (int8_t)(one_in(3) ? least : one_in(2) ? most : random_in(least, most));
 }
 
-/* Of n channels, zeros behind a piece's last one; nearly all of a call's fit, alone or together, or as it comes: a reach of 0. */
+/* Of n channels, zeros behind a block slice's last one; nearly all of a call's fit, alone or together, or as it comes: a reach of 0. */
 static void make_quad(int8_t *w, int n, enum nastiness how, int reach)
 {
   for (int i = 0; i < 4; i++) w[i] = (int8_t)(i < n ? random_weight(how) : 0);
@@ -223,11 +223,11 @@ static const int8_t *make_weights(const struct mafat_integer_conv_call *c, int n
 {
   int8_t *weights = (int8_t *)byte_weights((size_t)n_quads * (size_t)c->width * 4), *w = weights;
   const int reaches[] = {0, 128, 64, 32}, usual = reaches[random_in(0, 3)];
-  for (int p = 0; p < c->n_pieces; p++)
+  for (int p = 0; p < c->n_block_slices; p++)
     for (int tap = 0; tap < mafat_window_area(&c->window); tap++)
-      for (int ch = 0; ch < c->pieces[p].n_channels; ch += 4)
+      for (int ch = 0; ch < c->block_slices[p].n_channels; ch += 4)
         for (int f = 0, reach = usual && one_in(4) ? reaches[random_in(1, 3)] : usual; f < c->width; f++, w += 4)
-          make_quad(w, c->pieces[p].n_channels - ch, how, reach);
+          make_quad(w, c->block_slices[p].n_channels - ch, how, reach);
   return weights;
 }
 
@@ -263,25 +263,25 @@ static void expect_conv(const struct mafat_integer_conv_call *c)
 
 void check_integer_conv(struct check *check)
 {
-  struct mafat_integer_piece pieces[MAX_PIECES];
+  struct mafat_integer_block_slice block_slices[MAX_PIECES];
   const enum nastiness how = (enum nastiness)random_in(0, N_NASTINESS - 1);
   const int n_filters = one_in(3) ? 32 : random_in(1, 32);
   struct mafat_integer_conv_call call = {
-      .pieces = pieces, .n_pieces = one_in(4) ? random_in(1, MAX_PIECES) : random_in(1, 3), .n_rows = random_in(1, 6),
+      .block_slices = block_slices, .n_block_slices = one_in(4) ? random_in(1, MAX_PIECES) : random_in(1, 3), .n_rows = random_in(1, 6),
       .n_cols = one_in(3) ? random_in(1, 60) : random_in(1, 20), .width = mafat_panel_width(n_filters),
       .weights_zero = one_in(3) ? (one_in(2) ? random_in(-128, 127) : -128) : 0, .start = one_in(3) ? one_in(2) : true,
       .finish = one_in(3) ? one_in(2) : true, .window = random_window(5)};
   if (n_filters > MAFAT_CHANNEL_BLOCK && one_in(4)) call.first = MAFAT_CHANNEL_BLOCK;
   else if (n_filters > MAFAT_CHANNEL_BLOCK && one_in(4)) call.end = MAFAT_CHANNEL_BLOCK;
   inputs_reset();
-  const int n_quads = make_pieces(&call, pieces, how);
+  const int n_quads = make_block_slices(&call, block_slices, how);
   call.weights = make_weights(&call, n_quads, how);
   call.to = random_finish(call.width, (int64_t)n_quads * 4 * 255 * (call.weights_zero ? 255 : 128));
   make_outputs(&call, n_filters);
   expect_conv(&call);
   struct check_bytes_call run = {.kernel = "integer_conv", .run = run_conv, .call = &call};
   snprintf(run.text, sizeof run.text, "%s, %d pieces, %d quads, %d filters from %d to %d, %d x %d, weights' zero %d%s%s",
-           window_text(&call.window, (char[80]){0}, 80), call.n_pieces, n_quads, n_filters, call.first, call.end, call.n_rows, call.n_cols,
+           window_text(&call.window, (char[80]){0}, 80), call.n_block_slices, n_quads, n_filters, call.first, call.end, call.n_rows, call.n_cols,
            call.weights_zero, call.start ? "" : ", goes on", call.finish ? "" : ", does not finish");
   check_run_bytes(check, &run);
 }

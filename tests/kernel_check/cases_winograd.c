@@ -315,11 +315,11 @@ void check_product(struct check *check)
 /* A map of h x w with one pixel of padding, one panel of up to 32 filters. */
 struct winograd_case {
   const struct mafat_winograd *size;
-  int h, w, n_channels, n_pieces, n_filters, width;
+  int h, w, n_channels, n_block_slices, n_filters, width;
   bool pool;
   struct mafat_activating activation;
-  const float *rows[MAX_CHANNELS / 16][MAX_SIDE + MAX_WINDOW]; /* [piece][padded row] */
-  int piece_channels[MAX_CHANNELS / 16];
+  const float *rows[MAX_CHANNELS / 16][MAX_SIDE + MAX_WINDOW]; /* [block slice][padded row] */
+  int block_slice_channels[MAX_CHANNELS / 16];
   const float *weights, *scale, *bias; /* as `conv` reads them */
   struct check_view *views;
 };
@@ -329,13 +329,13 @@ static float input_values[MAX_POINTS * MAX_TILES * MAX_CHANNELS], sums[MAX_POINT
 static float weight_values[MAX_POINTS * MAX_CHANNELS * 32];
 static struct winograd_case winograd_case;
 
-/* Transforms the inputs of a row of tiles, piece by piece. */
+/* Transforms the inputs of a row of tiles, block slice by block slice. */
 static void transform_inputs(const struct mafat_kernels *k, const struct winograd_case *c, int tile_row, int n_tiles)
 {
-  for (int p = 0; p < c->n_pieces; p++) {
+  for (int p = 0; p < c->n_block_slices; p++) {
     const struct mafat_winograd_input_call input = {
-        .rows = c->rows[p] + tile_row * c->size->outputs, .n_cols = c->w + 2, .n_channels = c->piece_channels[p],
-        .pixel_floats = c->piece_channels[p], .n_tiles = n_tiles, .values = input_values + p * 16,
+        .rows = c->rows[p] + tile_row * c->size->outputs, .n_cols = c->w + 2, .n_channels = c->block_slice_channels[p],
+        .pixel_floats = c->block_slice_channels[p], .n_tiles = n_tiles, .values = input_values + p * 16,
         .point_floats = (size_t)(n_tiles * MAX_CHANNELS), .tile_floats = MAX_CHANNELS};
     k->winograd[c->size->size].input(&input);
   }
@@ -361,10 +361,10 @@ static void run_whole(const struct mafat_kernels *k, const void *call)
   const int side = c->size->outputs, n_tiles = mafat_winograd_tiles(c->size, c->w);
   /* Pieces one after the other, as `conv` wants them at every point. */
   const float *weights = c->weights;
-  for (int p = 0; p < c->n_pieces; p++) {
-    k->winograd[c->size->size].weights(weights, c->piece_channels[p], c->width, weight_values + p * 16 * c->width,
+  for (int p = 0; p < c->n_block_slices; p++) {
+    k->winograd[c->size->size].weights(weights, c->block_slice_channels[p], c->width, weight_values + p * 16 * c->width,
                         (size_t)(c->n_channels * c->width));
-    weights += 9 * c->piece_channels[p] * c->width;
+    weights += 9 * c->block_slice_channels[p] * c->width;
   }
   for (int row = 0; row < c->h; row += side) {
     transform_inputs(k, c, row / side, n_tiles);
@@ -384,8 +384,8 @@ static void run_whole(const struct mafat_kernels *k, const void *call)
 static void make_map(struct winograd_case *c)
 {
   const int padded = mafat_winograd_tiles(c->size, c->h) * c->size->outputs + 2;
-  for (int p = 0; p < c->n_pieces; p++) {
-    int n = c->piece_channels[p] = mafat_min(16, c->n_channels - 16 * p);
+  for (int p = 0; p < c->n_block_slices; p++) {
+    int n = c->block_slice_channels[p] = mafat_min(16, c->n_channels - 16 * p);
     float *zeros = input_floats((size_t)((c->w + 2) * n));
     memset(zeros, 0, (size_t)((c->w + 2) * n) * sizeof *zeros);
     for (int y = 0; y < padded; y++) {
@@ -406,11 +406,11 @@ static const double whole_bounds[MAFAT_N_WINOGRADS] = {[MAFAT_WINOGRAD_4X4] = 1e
  * cancellation: their terms count instead. */
 static void exact_whole(const struct winograd_case *c, struct check_call *run)
 {
-  struct mafat_conv_piece pieces[MAX_CHANNELS / 16];
-  for (int p = 0; p < c->n_pieces; p++)
-    pieces[p] = (struct mafat_conv_piece){c->rows[p], c->piece_channels[p], c->piece_channels[p]};
+  struct mafat_conv_block_slice block_slices[MAX_CHANNELS / 16];
+  for (int p = 0; p < c->n_block_slices; p++)
+    block_slices[p] = (struct mafat_conv_block_slice){c->rows[p], c->block_slice_channels[p], c->block_slice_channels[p]};
   const struct mafat_conv_call direct = {
-      .pieces = pieces, .n_pieces = c->n_pieces, .n_rows = c->h, .n_cols = c->w, .window = mafat_window_square(3, 1, 0),
+      .block_slices = block_slices, .n_block_slices = c->n_block_slices, .n_rows = c->h, .n_cols = c->w, .window = mafat_window_square(3, 1, 0),
       .weights = c->weights, .scale = c->scale, .bias = c->bias, .width = c->width, .activation = c->activation,
       .start = true, .finish = true};
   const bool few = check_n_outputs(run) < 512;
@@ -451,7 +451,7 @@ void check_winograd(struct check *check)
     c->n_filters = random_in(1, 8);
     c->h = mafat_min(c->h, c->size->outputs);
   }
-  c->n_pieces = mafat_n_blocks(c->n_channels);
+  c->n_block_slices = mafat_n_blocks(c->n_channels);
   c->width = mafat_panel_width(c->n_filters);
   inputs_reset();
   make_map(c);

@@ -116,11 +116,11 @@ struct mafat_exact mafat_exact_conv(const struct mafat_conv_call *c, int filter,
 {
   struct mafat_exact sum = {c->start ? 0 : before, c->start ? 0 : fabs(before)};
   const float *w = c->weights + filter;
-  for (int p = 0; p < c->n_pieces; p++) {
-    const struct mafat_conv_piece *piece = &c->pieces[p];
+  for (int p = 0; p < c->n_block_slices; p++) {
+    const struct mafat_conv_block_slice *block_slice = &c->block_slices[p];
     for (int tap = 0; tap < mafat_window_area(&c->window); tap++) {
-      const float *x = tap_at(piece->rows, &c->window, tap, row, col, piece->pixel_floats);
-      for (int ch = 0; ch < piece->n_channels; ch++, w += c->width) accumulate(&sum, x[ch], *w);
+      const float *x = tap_at(block_slice->rows, &c->window, tap, row, col, block_slice->pixel_floats);
+      for (int ch = 0; ch < block_slice->n_channels; ch++, w += c->width) accumulate(&sum, x[ch], *w);
     }
   }
   return c->finish ? mafat_exact_finish(sum, c->scale[filter], c->bias[filter], &c->activation) : sum;

@@ -29,13 +29,13 @@ static float *conv_output(const struct mafat_conv_call *c, int filter, int row, 
 static float conv_sum(const struct mafat_conv_call *c, int filter, int row, int col, float sum)
 {
   const float *w = c->weights + filter;
-  for (int p = 0; p < c->n_pieces; p++)
+  for (int p = 0; p < c->n_block_slices; p++)
     for (int ky = 0; ky < c->window.y.size; ky++)
       for (int kx = 0; kx < c->window.x.size; kx++) {
-        const struct mafat_conv_piece *piece = &c->pieces[p];
-        const float *x = piece->rows[row * c->window.y.stride + ky * c->window.y.dilation] +
-                         (size_t)(col * c->window.x.stride + kx * c->window.x.dilation) * (size_t)piece->pixel_floats;
-        for (int ch = 0; ch < piece->n_channels; ch++, w += c->width) sum = scalar_madd(x[ch], *w, sum);
+        const struct mafat_conv_block_slice *block_slice = &c->block_slices[p];
+        const float *x = block_slice->rows[row * c->window.y.stride + ky * c->window.y.dilation] +
+                         (size_t)(col * c->window.x.stride + kx * c->window.x.dilation) * (size_t)block_slice->pixel_floats;
+        for (int ch = 0; ch < block_slice->n_channels; ch++, w += c->width) sum = scalar_madd(x[ch], *w, sum);
       }
   return sum;
 }

@@ -7,11 +7,11 @@
 #include <assert.h>
 #include <string.h>
 
-/* A scratch record holds a kernel piece in its first half, a reference in its second. */
-enum { REFERENCE_OFFSET = MAFAT_SCRATCH_PIECE / 2 };
+/* A scratch record holds a kernel block slice in its first half, a reference in its second. */
+enum { REFERENCE_OFFSET = MAFAT_SCRATCH_BLOCK_SLICE / 2 };
 
-_Static_assert(sizeof(struct mafat_conv_piece) <= REFERENCE_OFFSET, "piece record");
-_Static_assert(sizeof(struct mafat_piece) <= MAFAT_SCRATCH_PIECE - REFERENCE_OFFSET, "piece record");
+_Static_assert(sizeof(struct mafat_conv_block_slice) <= REFERENCE_OFFSET, "piece record");
+_Static_assert(sizeof(struct mafat_block_slice) <= MAFAT_SCRATCH_BLOCK_SLICE - REFERENCE_OFFSET, "piece record");
 _Static_assert(sizeof(void *) <= 8, "scratch counts 8 bytes per pointer");
 
 /* Does the step read rows that count as zero? Most do not. */
@@ -42,7 +42,7 @@ void mafat_conv_begin(struct mafat_conv *c, const struct mafat_worker *w, const 
   c->box.y = mafat_fusion_inner_span(w->plan, n, step->layer, true, step->out.y);
   c->box.x = mafat_fusion_inner_span(w->plan, n, step->layer, false, step->out.x);
   c->in_y = mafat_fusion_in_span(w->plan, n, step->layer, 0, true, step->out.y);
-  c->n_pieces = 0;
+  c->n_block_slices = 0;
   c->outputs = (struct mafat_conv_outputs){0, {0, 0}};
 }
 
@@ -52,40 +52,40 @@ void mafat_conv_open(struct mafat_conv *c, const struct mafat_worker *w, const s
   char *memory = w->slot_memory;
   mafat_conv_begin(c, w, step);
   c->pool = mafat_fusion_pools(w->plan, w->tensors->network, step->layer);
-  c->pieces = (struct mafat_conv_piece *)(memory + s->pieces_offset);
+  c->block_slices = (struct mafat_conv_block_slice *)(memory + s->block_slices_offset);
   c->references =
-      (struct mafat_piece *)(memory + s->pieces_offset + (size_t)s->n_pieces * REFERENCE_OFFSET);
+      (struct mafat_block_slice *)(memory + s->block_slices_offset + (size_t)s->n_block_slices * REFERENCE_OFFSET);
   c->in_rows = (const float **)(memory + s->in_offset);
   c->out_rows = (float **)(memory + s->out_offset);
   c->zeros = (float *)(memory + s->zero_offset);
   if (s->zero_elements && reads_outside(c)) memset(c->zeros, 0, s->zero_elements * sizeof *c->zeros);
 }
 
-void mafat_conv_list_pieces(struct mafat_conv *c, struct mafat_span channels)
+void mafat_conv_list_block_slices(struct mafat_conv *c, struct mafat_span channels)
 {
-  c->n_pieces = mafat_pieces(mafat_layer_sources(c->layer), channels, c->references, c->worker->scratch->n_pieces);
-  assert(c->n_pieces <= c->worker->scratch->n_pieces);
+  c->n_block_slices = mafat_block_slices(mafat_layer_sources(c->layer), channels, c->references, c->worker->scratch->n_block_slices);
+  assert(c->n_block_slices <= c->worker->scratch->n_block_slices);
 }
 
 /* Of n rows of the input from y on, those of its first band: how many. */
-static int point_at_band(const struct mafat_conv *c, const struct mafat_piece *piece, int y, int n, int x,
+static int point_at_band(const struct mafat_conv *c, const struct mafat_block_slice *block_slice, int y, int n, int x,
                          const float **rows)
 {
   const struct mafat_sources *sources = mafat_layer_sources(c->layer);
-  const struct mafat_source *s = mafat_sources_at(sources, piece->source, &y);
-  int channel = piece->block * MAFAT_CHANNEL_BLOCK + piece->lane - sources->list[piece->source].first + s->first;
+  const struct mafat_source *s = mafat_sources_at(sources, block_slice->source, &y);
+  int channel = block_slice->block * MAFAT_CHANNEL_BLOCK + block_slice->lane - sources->list[block_slice->source].first + s->first;
   struct mafat_tensor_rows band = mafat_tensors_rows(c->worker->tensors, s->tensor, channel, y, x);
   n = mafat_min(n, s->first_row + s->n_rows - y);
   for (int r = 0; r < n; r++) rows[r] = mafat_tensor_rows_next(&band);
   return n;
 }
 
-bool mafat_conv_pieces_apart(const struct mafat_conv *c, const struct mafat_piece *piece, const struct mafat_piece *last, ptrdiff_t *bytes)
+bool mafat_conv_block_slices_apart(const struct mafat_conv *c, const struct mafat_block_slice *block_slice, const struct mafat_block_slice *last, ptrdiff_t *bytes)
 {
   const struct mafat_sources *sources = mafat_layer_sources(c->layer);
   int x = mafat_taps_first(c->layer->window.x, c->box.x.begin);
-  if (piece->source != last->source || sources->n_bands > 1) return false;
-  return mafat_tensors_apart(c->worker->tensors, piece->tensor, piece->block * MAFAT_CHANNEL_BLOCK + piece->lane,
+  if (block_slice->source != last->source || sources->n_bands > 1) return false;
+  return mafat_tensors_apart(c->worker->tensors, block_slice->tensor, block_slice->block * MAFAT_CHANNEL_BLOCK + block_slice->lane,
                              last->block * MAFAT_CHANNEL_BLOCK + last->lane, x, bytes);
 }
 
@@ -107,12 +107,12 @@ void mafat_conv_point_at_filter(struct mafat_conv *c, int filter, struct mafat_s
   if (to == first) c->outputs = (struct mafat_conv_outputs){filter, rows};
 }
 
-void mafat_conv_point_at_rows(const struct mafat_conv *c, const struct mafat_piece *piece, int first,
+void mafat_conv_point_at_rows(const struct mafat_conv *c, const struct mafat_block_slice *block_slice, int first,
                               int n, int x, const float **rows)
 {
   int r = 0, end = mafat_min(n, c->in_y.end - first);
   for (; r < n && first + r < c->in_y.begin; r++) rows[r] = c->zeros;
-  while (r < end) r += point_at_band(c, piece, first + r, end - r, x, rows + r);
+  while (r < end) r += point_at_band(c, block_slice, first + r, end - r, x, rows + r);
   for (; r < n; r++) rows[r] = c->zeros;
 }
 

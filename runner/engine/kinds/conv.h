@@ -36,12 +36,12 @@ struct mafat_conv {
   bool pool;                       /* stores the maximum of each 2 x 2 */
   struct mafat_box box;            /* of the sums */
   struct mafat_span in_y;          /* input rows that exist; others count as zero */
-  struct mafat_conv_piece *pieces; /* [n_pieces] */
-  struct mafat_piece *references;  /* [n_pieces] */
-  const float **in_rows;           /* [piece][scratch.in_rows] */
+  struct mafat_conv_block_slice *block_slices; /* [n_block_slices] */
+  struct mafat_block_slice *references;  /* [n_block_slices] */
+  const float **in_rows;           /* [block slice][scratch.in_rows] */
   float **out_rows;                /* [segment][scratch.rows_per_call] */
   float *zeros;
-  int n_pieces;
+  int n_block_slices;
   struct mafat_conv_units units;
   struct mafat_conv_outputs {
     int filter;
@@ -55,12 +55,12 @@ void mafat_conv_begin(struct mafat_conv *c, const struct mafat_worker *w, const 
 /* Sets the tables in the worker's slot; clears the row of zeros. */
 void mafat_conv_open(struct mafat_conv *c, const struct mafat_worker *w, const struct mafat_step *step);
 
-/* Fills references and n_pieces for input channels [channels). */
-void mafat_conv_list_pieces(struct mafat_conv *c, struct mafat_span channels);
+/* Fills references and n_block_slices for input channels [channels). */
+void mafat_conv_list_block_slices(struct mafat_conv *c, struct mafat_span channels);
 
-/* Sets pointers to n input rows of a piece from `first` on, at input column `x`; rows that do not
+/* Sets pointers to n input rows of a block slice from `first` on, at input column `x`; rows that do not
  * exist point at zeros. */
-void mafat_conv_point_at_rows(const struct mafat_conv *c, const struct mafat_piece *piece, int first,
+void mafat_conv_point_at_rows(const struct mafat_conv *c, const struct mafat_block_slice *block_slice, int first,
                               int n, int x, const float **rows);
 
 /* Fills segments for the panel [filters) and rows [y0, y0 + n) of the step's output; returns their
@@ -68,9 +68,9 @@ void mafat_conv_point_at_rows(const struct mafat_conv *c, const struct mafat_pie
 int mafat_conv_point_at_output(struct mafat_conv *c, struct mafat_span filters, int y0, int n,
                                struct mafat_conv_segment segments[2]);
 
-static inline struct mafat_piece mafat_conv_piece_of(const struct mafat_run *run)
+static inline struct mafat_block_slice mafat_conv_block_slice_of(const struct mafat_run *run)
 {
-  return (struct mafat_piece){run->tensor, run->block, run->lane, run->n, 0, run->source};
+  return (struct mafat_block_slice){run->tensor, run->block, run->lane, run->n, 0, run->source};
 }
 
 /* ---- tables of row pointers, any type ---- */
@@ -86,9 +86,9 @@ static inline void mafat_conv_move_rows(void *to, const void *from, int n, ptrdi
   }
 }
 
-/* Distance from the rows of piece `last`, whose pointers exist, to those of `piece`. False: not
+/* Distance from the rows of block slice `last`, whose pointers exist, to those of `block slice`. False: not
  * constant. */
-bool mafat_conv_pieces_apart(const struct mafat_conv *c, const struct mafat_piece *piece, const struct mafat_piece *last, ptrdiff_t *bytes);
+bool mafat_conv_block_slices_apart(const struct mafat_conv *c, const struct mafat_block_slice *block_slice, const struct mafat_block_slice *last, ptrdiff_t *bytes);
 
 /* Fills `to` with pointers to these rows of the step's output at a filter. `first`: table described
  * by `outputs`; may be the same. */

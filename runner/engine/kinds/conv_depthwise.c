@@ -10,11 +10,11 @@
 static void point_at_input(struct mafat_conv *c, const struct mafat_run *run, const struct mafat_run *last, struct mafat_span rows)
 {
   const struct mafat_window *window = &c->layer->window;
-  const struct mafat_piece piece = mafat_conv_piece_of(run), before = mafat_conv_piece_of(last ? last : run);
+  const struct mafat_block_slice block_slice = mafat_conv_block_slice_of(run), before = mafat_conv_block_slice_of(last ? last : run);
   int n = mafat_taps_inputs(window->y, mafat_span_size(rows));
   ptrdiff_t bytes;
-  if (last && mafat_conv_pieces_apart(c, &piece, &before, &bytes)) mafat_conv_move_rows(c->in_rows, c->in_rows, n, bytes, c->zeros);
-  else mafat_conv_point_at_rows(c, &piece, mafat_taps_first(window->y, rows.begin), n, mafat_taps_first(window->x, c->box.x.begin), c->in_rows);
+  if (last && mafat_conv_block_slices_apart(c, &block_slice, &before, &bytes)) mafat_conv_move_rows(c->in_rows, c->in_rows, n, bytes, c->zeros);
+  else mafat_conv_point_at_rows(c, &block_slice, mafat_taps_first(window->y, rows.begin), n, mafat_taps_first(window->x, c->box.x.begin), c->in_rows);
 }
 
 /* Rows of one run of a depthwise layer's channels from in_rows into out_rows, which are
@@ -133,7 +133,7 @@ static void point_at_inner_rows(struct mafat_conv *c, int n, int channels)
   for (int b = 0; b < mafat_n_blocks(channels); b++) {
     const float **in = c->in_rows + (size_t)b * (size_t)c->worker->scratch->in_rows;
     for (int r = 0; r < n; r++) in[r] = inner_row(c, b, r);
-    c->pieces[b] = (struct mafat_conv_piece){
+    c->block_slices[b] = (struct mafat_conv_block_slice){
         in, mafat_min(MAFAT_CHANNEL_BLOCK, channels - b * MAFAT_CHANNEL_BLOCK), mafat_block_width(channels, b)};
   }
 }
@@ -151,8 +151,8 @@ static int run_pointwise_panel(struct mafat_conv *c, struct mafat_span filters, 
     struct mafat_weights_slice slice;
     int code = mafat_widened_slice(c->worker, c->pointwise, filters, part, &slice);
     if (code) return code;
-    call.pieces = c->pieces + part.begin / MAFAT_CHANNEL_BLOCK;
-    call.n_pieces = mafat_n_blocks(mafat_span_size(part));
+    call.block_slices = c->block_slices + part.begin / MAFAT_CHANNEL_BLOCK;
+    call.n_block_slices = mafat_n_blocks(mafat_span_size(part));
     call.weights = slice.weights;
     call.scale = slice.scale;
     call.bias = slice.bias;

@@ -14,22 +14,22 @@ static void point_at_input(struct mafat_conv *c, const struct mafat_conv_block *
   const struct mafat_layer *l = c->layer;
   int first = mafat_taps_first(l->window.y, block->sums.begin), x = mafat_taps_first(l->window.x, c->box.x.begin);
   int n = mafat_taps_inputs(l->window.y, mafat_span_size(block->sums));
-  for (int i = 0; i < c->n_pieces; i++) {
-    const struct mafat_piece *p = &c->references[i];
+  for (int i = 0; i < c->n_block_slices; i++) {
+    const struct mafat_block_slice *p = &c->references[i];
     const float **rows = c->in_rows + (size_t)i * (size_t)c->worker->scratch->in_rows;
     ptrdiff_t bytes;
-    if (i > 0 && mafat_conv_pieces_apart(c, p, p - 1, &bytes)) mafat_conv_move_rows(rows, rows - c->worker->scratch->in_rows, n, bytes, c->zeros);
+    if (i > 0 && mafat_conv_block_slices_apart(c, p, p - 1, &bytes)) mafat_conv_move_rows(rows, rows - c->worker->scratch->in_rows, n, bytes, c->zeros);
     else mafat_conv_point_at_rows(c, p, first, n, x, rows);
-    c->pieces[i] = (struct mafat_conv_piece){
+    c->block_slices[i] = (struct mafat_conv_block_slice){
         rows, p->n, mafat_tensors_pixel_floats(c->worker->tensors, p->tensor, p->block)};
   }
 }
 
-/* How many pieces from `first` on go into one call: at least so many channels, if there are. */
-static int split_pieces(const struct mafat_conv *c, int first, int least)
+/* How many block slices from `first` on go into one call: at least so many channels, if there are. */
+static int split_block_slices(const struct mafat_conv *c, int first, int least)
 {
   int channels = 0, i = first;
-  while (i < c->n_pieces && channels < least) channels += c->references[i++].n;
+  while (i < c->n_block_slices && channels < least) channels += c->references[i++].n;
   return i - first;
 }
 
@@ -55,16 +55,16 @@ static int run_panel(struct mafat_conv *c, const struct group *g, struct mafat_s
   call.n_segments =
       mafat_conv_point_at_output(c, filters, block->out_y, c->pool ? (n + 1) / 2 : n, call.segments);
   int least = least_channels(c, mafat_span_size(g->channels));
-  for (int i = 0; i < c->n_pieces;) {
-    int count = split_pieces(c, i, least);
+  for (int i = 0; i < c->n_block_slices;) {
+    int count = split_block_slices(c, i, least);
     struct mafat_span part = {c->references[i].position - group_begin, 0};
-    part.end = i + count < c->n_pieces ? c->references[i + count].position - group_begin
+    part.end = i + count < c->n_block_slices ? c->references[i + count].position - group_begin
                                        : g->channels.end - group_begin;
     struct mafat_weights_slice slice;
     int code = mafat_widened_slice(c->worker, c->index, filters, part, &slice);
     if (code) return code;
-    call.pieces = c->pieces + i;
-    call.n_pieces = count;
+    call.block_slices = c->block_slices + i;
+    call.n_block_slices = count;
     call.weights = slice.weights;
     call.scale = slice.scale;
     call.bias = slice.bias;
@@ -84,7 +84,7 @@ static int run_ordinary(struct mafat_conv *c)
   struct group all = {c->step->filters, c->step->channels};
   struct mafat_conv_block block, last = {{0, 0}, 0};
   int panel;
-  mafat_conv_list_pieces(c, all.channels);
+  mafat_conv_list_block_slices(c, all.channels);
   mafat_conv_share(c, mafat_conv_n_panels(c));
   for (; mafat_conv_take(c, &block, &panel); last = block) {
     if (block.sums.begin != last.sums.begin || block.sums.end != last.sums.end) point_at_input(c, &block);
@@ -108,7 +108,7 @@ static int run_grouped(struct mafat_conv *c)
     struct group group = {mafat_span_clip(wanted, (g + 1) * filters),
                           mafat_span(g * channels, (g + 1) * channels)};
     if (group.filters.begin < g * filters) group.filters.begin = g * filters;
-    mafat_conv_list_pieces(c, group.channels);
+    mafat_conv_list_block_slices(c, group.channels);
     point_at_input(c, &block);
     for (int f = group.filters.begin; f < group.filters.end;) {
       int end = mafat_min(mafat_panel_end(l, f), group.filters.end);

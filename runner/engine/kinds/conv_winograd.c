@@ -34,7 +34,7 @@ struct winograd {
   struct mafat_span rows;       /* of tiles: the turn */
   struct mafat_span held;       /* of tiles: whose values there are, the turn's or all */
   float *values, *kernels, *sums;
-  struct mafat_span block; /* pieces: of the block of values that was asked for last */
+  struct mafat_span block; /* block slices: of the block of values that was asked for last */
 };
 
 /* What a worker has for itself at a time, and what is one for all. */
@@ -56,7 +56,7 @@ static int tiles_of(const struct winograd *g, struct mafat_span rows)
 static void open_winograd(struct winograd *g, const struct mafat_worker *w, const struct mafat_step *step)
 {
   mafat_conv_open(&g->c, w, step);
-  mafat_conv_list_pieces(&g->c, mafat_span(0, g->c.layer->in.c));
+  mafat_conv_list_block_slices(&g->c, mafat_span(0, g->c.layer->in.c));
   g->scratch = w->scratch;
   g->block = mafat_span(0, 0);
   g->size = mafat_winograd_of(w->plan->algorithms[g->c.index]);
@@ -71,22 +71,22 @@ static const struct mafat_winograd_kernels *transforms(const struct winograd *g)
   return &g->c.worker->kernels->winograd[g->size->size];
 }
 
-/* First channel of piece i; behind the last piece, the number of channels. */
-static int piece_position(const struct mafat_conv *c, int i)
+/* First channel of block slice i; behind the last block slice, the number of channels. */
+static int block_slice_position(const struct mafat_conv *c, int i)
 {
-  return i < c->n_pieces ? c->references[i].position : c->layer->in.c;
+  return i < c->n_block_slices ? c->references[i].position : c->layer->in.c;
 }
 
 /* ---- weights ---- */
 
-/* Transforms pieces [first, end) of a panel: [point][channel][width]. */
+/* Transforms block slices [first, end) of a panel: [point][channel][width]. */
 static int transform_weights(const struct winograd *g, struct mafat_span filters, int first, int end,
                              float *values, struct mafat_weights_slice *slice)
 {
   const struct mafat_conv *c = &g->c;
-  int channel = piece_position(c, first), channel_end = piece_position(c, end);
+  int channel = block_slice_position(c, first), channel_end = block_slice_position(c, end);
   for (int i = first; i < end; i++) {
-    struct mafat_span channels = {piece_position(c, i), piece_position(c, i + 1)};
+    struct mafat_span channels = {block_slice_position(c, i), block_slice_position(c, i + 1)};
     int code = mafat_widened_slice(c->worker, c->index, filters, channels, slice);
     if (code) return code;
     size_t width = (size_t)slice->width, point = mafat_scratch_point_floats((size_t)(channel_end - channel) * width);
@@ -107,52 +107,52 @@ static float *kept_panel(const struct winograd *g, int panel)
 static int keep_panel(const struct winograd *g, int panel)
 {
   struct mafat_weights_slice slice;
-  int code = transform_weights(g, mafat_conv_panel(&g->c, panel), 0, g->c.n_pieces, kept_panel(g, panel), &slice);
+  int code = transform_weights(g, mafat_conv_panel(&g->c, panel), 0, g->c.n_block_slices, kept_panel(g, panel), &slice);
   if (code == MAFAT_OK) mafat_weights_release(g->c.worker->weights, &slice);
   return code;
 }
 
 /* ---- input ---- */
 
-/* How many pieces from `first` on are multiplied in one go. */
-static int turn_of_pieces(const struct winograd *g, int first)
+/* How many block slices from `first` on are multiplied in one go. */
+static int turn_of_block_slices(const struct winograd *g, int first)
 {
   int channels = 0, i = first;
-  while (i < g->c.n_pieces && channels < g->scratch->turn_channels) channels += g->c.references[i++].n;
+  while (i < g->c.n_block_slices && channels < g->scratch->turn_channels) channels += g->c.references[i++].n;
   return i;
 }
 
-/* Values lie in blocks of as many pieces: [block][point][tile][channel], so that a tile's
+/* Values lie in blocks of as many block slices: [block][point][tile][channel], so that a tile's
  * channels are one run, and runs are not so far apart that they share a few sets of the cache. */
 struct values_block {
-  struct mafat_span pieces;
+  struct mafat_span block_slices;
   int first_channel, n_channels;
   size_t point_floats;
   float *values;
 };
 
-/* The block that piece i lies in. Each piece has the room of the widest. */
+/* The block that block slice i lies in. Each block slice has the room of the widest. */
 static struct values_block find_block(struct winograd *g, int i)
 {
-  size_t piece_floats = mafat_scratch_point_floats((size_t)tiles_of(g, g->held) * (size_t)g->scratch->piece_channels);
-  size_t room = piece_floats + g->scratch->piece_padding;
+  size_t block_slice_floats = mafat_scratch_point_floats((size_t)tiles_of(g, g->held) * (size_t)g->scratch->block_slice_channels);
+  size_t room = block_slice_floats + g->scratch->block_slice_padding;
   if (i < g->block.begin) g->block = mafat_span(0, 0);
-  while (i >= g->block.end) g->block = mafat_span(g->block.end, turn_of_pieces(g, g->block.end));
-  struct mafat_span pieces = g->block;
-  int first = piece_position(&g->c, pieces.begin);
-  size_t point_floats = (size_t)mafat_span_size(pieces) * piece_floats;
-  if (g->scratch->piece_padding) point_floats = mafat_scratch_point_floats(point_floats);
+  while (i >= g->block.end) g->block = mafat_span(g->block.end, turn_of_block_slices(g, g->block.end));
+  struct mafat_span block_slices = g->block;
+  int first = block_slice_position(&g->c, block_slices.begin);
+  size_t point_floats = (size_t)mafat_span_size(block_slices) * block_slice_floats;
+  if (g->scratch->block_slice_padding) point_floats = mafat_scratch_point_floats(point_floats);
   return (struct values_block){
-      .pieces = pieces, .first_channel = first, .n_channels = piece_position(&g->c, pieces.end) - first,
+      .block_slices = block_slices, .first_channel = first, .n_channels = block_slice_position(&g->c, block_slices.end) - first,
       .point_floats = point_floats,
-      .values = g->values + (size_t)pieces.begin * (size_t)g->size->points * room};
+      .values = g->values + (size_t)block_slices.begin * (size_t)g->size->points * room};
 }
 
-/* One row of the tiles that are held, of one piece. */
+/* One row of the tiles that are held, of one block slice. */
 static void transform_input(struct winograd *g, int tile_row, int i)
 {
   const struct mafat_conv *c = &g->c;
-  const struct mafat_piece *p = &c->references[i];
+  const struct mafat_block_slice *p = &c->references[i];
   struct values_block block = find_block(g, i);
   size_t first_tile = (size_t)tile_row * (size_t)g->tiles_across;
   int y = c->box.y.begin + (g->held.begin + tile_row) * g->size->outputs - c->layer->window.y.before;
@@ -181,17 +181,17 @@ static void multiply(struct winograd *g, int first, int end, const float *weight
                      const float *ahead)
 {
   const struct mafat_conv *c = &g->c;
-  int first_channel = piece_position(c, first), first_tile = (g->rows.begin - g->held.begin) * g->tiles_across;
+  int first_channel = block_slice_position(c, first), first_tile = (g->rows.begin - g->held.begin) * g->tiles_across;
   for (int i = first, next; i < end; i = next) {
     struct values_block block = find_block(g, i);
-    next = mafat_min(block.pieces.end, end);
-    int channel = piece_position(c, i);
+    next = mafat_min(block.block_slices.end, end);
+    int channel = block_slice_position(c, i);
     struct mafat_product_call call = {
         .values = block.values + (size_t)first_tile * (size_t)block.n_channels + (channel - block.first_channel),
         .values_point = block.point_floats,
         .tile_floats = block.n_channels, .weights = weights + (size_t)(channel - first_channel) * (size_t)width,
         .weights_point = weights_point, .sums = g->sums, .sums_point = sums_point_floats(g, width),
-        .n_points = g->size->points, .n_tiles = tiles_of(g, g->rows), .n_channels = piece_position(c, next) - channel,
+        .n_points = g->size->points, .n_tiles = tiles_of(g, g->rows), .n_channels = block_slice_position(c, next) - channel,
         .width = width, .start = i == 0,
         .apart = i > 0 && g->size->block, .ahead = ahead};
     if (ahead) {
@@ -228,27 +228,27 @@ static void transform_output(struct winograd *g, struct mafat_span filters, cons
   }
 }
 
-/* The panel's weights behind those of a piece's slice; NULL where they are not read as they lie. */
-static const float *behind_piece(const struct mafat_conv *c, int piece, const struct mafat_weights_slice *slice)
+/* The panel's weights behind those of a block slice's slice; NULL where they are not read as they lie. */
+static const float *behind_block_slice(const struct mafat_conv *c, int block_slice, const struct mafat_weights_slice *slice)
 {
-  size_t rows = (size_t)c->references[piece].n * (size_t)mafat_window_area(&c->layer->window);
+  size_t rows = (size_t)c->references[block_slice].n * (size_t)mafat_window_area(&c->layer->window);
   return slice->narrow ? NULL : slice->weights + rows * (size_t)slice->width;
 }
 
-/* Products of pieces [first, end), added to the sums. The slice is that of the
+/* Products of block slices [first, end), added to the sums. The slice is that of the
  * last ones. */
-static int add_pieces(struct winograd *g, struct mafat_span filters, int first, int end,
+static int add_block_slices(struct winograd *g, struct mafat_span filters, int first, int end,
                       struct mafat_weights_slice *slice)
 {
   const struct mafat_conv *c = &g->c;
   for (int next; first < end; first = next) {
-    next = mafat_min(turn_of_pieces(g, first), end);
+    next = mafat_min(turn_of_block_slices(g, first), end);
     int code = transform_weights(g, filters, first, next, g->kernels, slice);
     if (code) return code;
-    int channels = piece_position(c, next) - piece_position(c, first);
+    int channels = block_slice_position(c, next) - block_slice_position(c, first);
     size_t width = (size_t)slice->width;
     multiply(g, first, next, g->kernels, mafat_scratch_point_floats((size_t)channels * width), slice->width,
-             behind_piece(c, next - 1, slice));
+             behind_block_slice(c, next - 1, slice));
     if (next < end) mafat_weights_release(c->worker->weights, slice);
   }
   return MAFAT_OK;
@@ -261,14 +261,14 @@ static int run_panel(struct winograd *g, int panel)
   struct mafat_weights *weights = c->worker->weights;
   struct mafat_span filters = mafat_conv_panel(c, panel);
   struct mafat_weights_slice slice;
-  int code, n = c->n_pieces;
+  int code, n = c->n_block_slices;
   if (g->scratch->keep_weights) {
     code = mafat_weights_slice(weights, c->index, filters, mafat_span(0, c->layer->in.c), &slice);
     if (code) return code;
     multiply(g, 0, n, kept_panel(g, panel),
              mafat_scratch_point_floats((size_t)c->layer->in.c * (size_t)slice.width), slice.width, NULL);
   } else {
-    code = add_pieces(g, filters, 0, n, &slice);
+    code = add_block_slices(g, filters, 0, n, &slice);
     if (code) return code;
   }
   transform_output(g, filters, &slice);
@@ -279,15 +279,15 @@ static int run_panel(struct winograd *g, int panel)
 static void transform_turn(struct winograd *g)
 {
   g->held = g->rows;
-  for (int i = 0; i < g->c.n_pieces; i++)
+  for (int i = 0; i < g->c.n_block_slices; i++)
     for (int row = 0; row < mafat_span_size(g->held); row++) transform_input(g, row, i);
 }
 
-/* What all workers need: of n_panels the transformed weights, of n_pieces the values. */
-static int run_preparations(struct winograd *g, int n_panels, int n_pieces)
+/* What all workers need: of n_panels the transformed weights, of n_block_slices the values. */
+static int run_preparations(struct winograd *g, int n_panels, int n_block_slices)
 {
   const struct mafat_worker *w = g->c.worker;
-  int code = MAFAT_OK, n_values = n_pieces * g->tiles_down;
+  int code = MAFAT_OK, n_values = n_block_slices * g->tiles_down;
   for (int unit; code == MAFAT_OK && (unit = mafat_team_take(w->team, w->index, n_values + n_panels)) >= 0;)
     if (unit < n_values) transform_input(g, unit % g->tiles_down, unit / g->tiles_down);
     else code = keep_panel(g, unit - n_values);
@@ -296,10 +296,10 @@ static int run_preparations(struct winograd *g, int n_panels, int n_pieces)
 
 /* ---- steps of panels and slices ---- */
 
-static int find_piece(const struct mafat_conv *c, int channel)
+static int find_block_slice(const struct mafat_conv *c, int channel)
 {
   int i = 0;
-  while (i < c->n_pieces && c->references[i].position < channel) i++;
+  while (i < c->n_block_slices && c->references[i].position < channel) i++;
   return i;
 }
 
@@ -308,12 +308,12 @@ static int run_slices(struct winograd *g)
   struct mafat_conv *c = &g->c;
   const struct mafat_worker *w = c->worker;
   struct mafat_span channels = c->step->channels;
-  int first = find_piece(c, channels.begin), end = find_piece(c, channels.end);
+  int first = find_block_slice(c, channels.begin), end = find_block_slice(c, channels.end);
   for (int unit; (unit = mafat_team_take(w->team, w->index, mafat_conv_n_panels(c))) >= 0;) {
     struct mafat_span filters = mafat_conv_panel(c, unit);
     struct mafat_weights_slice slice;
     use_turn(g, unit);
-    int code = add_pieces(g, filters, first, end, &slice);
+    int code = add_block_slices(g, filters, first, end, &slice);
     if (code) return code;
     if (channels.end == c->layer->in.c) transform_output(g, filters, &slice);
     mafat_weights_release(w->weights, &slice);
@@ -358,9 +358,9 @@ int mafat_conv_winograd(const struct mafat_worker *w, const struct mafat_step *s
   const struct mafat_scratch *s = w->scratch;
   struct winograd g;
   open_winograd(&g, w, step);
-  if (step->kind == MAFAT_STEP_TRANSFORM) return run_preparations(&g, 0, g.c.n_pieces);
+  if (step->kind == MAFAT_STEP_TRANSFORM) return run_preparations(&g, 0, g.c.n_block_slices);
   if (is_divided(w, step)) return run_slices(&g);
   if (w->round == 0 && mafat_conv_winograd_rounds(w, step) > 1)
-    return run_preparations(&g, s->keep_weights ? mafat_conv_n_panels(&g.c) : 0, s->shared_values ? g.c.n_pieces : 0);
+    return run_preparations(&g, s->keep_weights ? mafat_conv_n_panels(&g.c) : 0, s->shared_values ? g.c.n_block_slices : 0);
   return run_turns(&g);
 }

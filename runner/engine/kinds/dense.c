@@ -12,23 +12,23 @@ static void prepare_connected(const struct mafat_worker *w, const struct mafat_s
 }
 
 /* A connected layer is a 1x1 convolution of one pixel whose channels are the
- * input in Darknet's order: one piece of any length, or of as many as are widened at a time. */
+ * input in Darknet's order: one block slice of any length, or of as many as are widened at a time. */
 static int run_panel(struct mafat_conv *c, const float *flat, struct mafat_span filters)
 {
   const struct mafat_worker *w = c->worker;
   const struct mafat_step *step = c->step;
   int inputs = (int)w->scratch->flat_floats;
-  struct mafat_conv_call call = {.n_pieces = 1, .n_rows = 1, .n_cols = 1, .window = mafat_window_square(1, 1, 0),
+  struct mafat_conv_call call = {.n_block_slices = 1, .n_rows = 1, .n_cols = 1, .window = mafat_window_square(1, 1, 0),
                                  .activation = c->layer->activation};
   call.n_segments = mafat_conv_point_at_output(c, filters, 0, 1, call.segments);
   for (struct mafat_span part = {step->channels.begin, step->channels.begin}; part.end < step->channels.end;) {
     part = mafat_span(part.end, mafat_widened_end(c->layer, part.end, step->channels.end));
     const float *row = flat + part.begin;
-    struct mafat_conv_piece piece = {&row, mafat_span_size(part), 0};
+    struct mafat_conv_block_slice block_slice = {&row, mafat_span_size(part), 0};
     struct mafat_weights_slice slice;
     int code = mafat_widened_slice(w, step->layer, filters, part, &slice);
     if (code) return code;
-    call.pieces = &piece;
+    call.block_slices = &block_slice;
     call.weights = slice.weights;
     call.scale = slice.scale;
     call.bias = slice.bias;

@@ -16,29 +16,29 @@ struct product {
   const struct mafat_worker *worker;
   const struct mafat_step *step;
   const struct mafat_layer *layer;
-  const struct mafat_piece *references; /* [n_pieces] */
-  struct mafat_conv_piece *pieces;      /* [n_pieces] */
-  const float **in_rows;                /* [n_pieces] */
+  const struct mafat_block_slice *references; /* [n_block_slices] */
+  struct mafat_conv_block_slice *block_slices;      /* [n_block_slices] */
+  const float **in_rows;                /* [n_block_slices] */
   float **out_rows;                     /* [segment] */
   float *panel;                         /* [channel][width] */
-  int n_pieces;
+  int n_block_slices;
 };
 
-_Static_assert(sizeof(struct mafat_conv_piece) <= MAFAT_SCRATCH_PIECE / 2, "piece record");
-_Static_assert(sizeof(struct mafat_piece) <= MAFAT_SCRATCH_PIECE / 2, "piece record");
+_Static_assert(sizeof(struct mafat_conv_block_slice) <= MAFAT_SCRATCH_BLOCK_SLICE / 2, "piece record");
+_Static_assert(sizeof(struct mafat_block_slice) <= MAFAT_SCRATCH_BLOCK_SLICE / 2, "piece record");
 
 static struct product open_product(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
   const struct mafat_scratch *s = w->scratch;
-  char *tables = w->slot_memory + s->pieces_offset;
-  struct mafat_piece *references = (struct mafat_piece *)(tables + (size_t)s->n_pieces * (MAFAT_SCRATCH_PIECE / 2));
+  char *tables = w->slot_memory + s->block_slices_offset;
+  struct mafat_block_slice *references = (struct mafat_block_slice *)(tables + (size_t)s->n_block_slices * (MAFAT_SCRATCH_BLOCK_SLICE / 2));
   struct product p = {.worker = w, .step = step, .layer = l, .references = references,
-                      .pieces = (struct mafat_conv_piece *)tables,
+                      .block_slices = (struct mafat_conv_block_slice *)tables,
                       .in_rows = (const float **)(w->slot_memory + s->in_offset),
                       .out_rows = (float **)(w->slot_memory + s->out_offset),
                       .panel = (float *)(w->slot_memory + s->panel_offset)};
-  p.n_pieces = mafat_pieces(mafat_layer_sources(l), mafat_span(0, l->in.c), references, s->n_pieces);
+  p.n_block_slices = mafat_block_slices(mafat_layer_sources(l), mafat_span(0, l->in.c), references, s->n_block_slices);
   return p;
 }
 
@@ -91,7 +91,7 @@ static void pack_columns(const struct product *p, const struct mafat_product_par
   }
 }
 
-/* Inputs of the pieces [first, end). Behind the filters there are zeros. */
+/* Inputs of the block slices [first, end). Behind the filters there are zeros. */
 static void pack(const struct product *p, const struct mafat_product_part *part, struct mafat_span inputs, int width)
 {
   int n = mafat_span_size(part->filters);
@@ -105,11 +105,11 @@ static void pack(const struct product *p, const struct mafat_product_part *part,
 static void point_at_input(const struct product *p, const struct mafat_product_part *part)
 {
   const struct mafat_tensors *t = p->worker->tensors;
-  for (int i = 0; i < p->n_pieces; i++) {
-    const struct mafat_piece *from = &p->references[i];
+  for (int i = 0; i < p->n_block_slices; i++) {
+    const struct mafat_block_slice *from = &p->references[i];
     p->in_rows[i] = mafat_tensors_read(t, mafat_layer_sources(p->layer), from->source,
                                        from->block * MAFAT_CHANNEL_BLOCK + from->lane, mafat_product_row(p->layer, 0, part->y), part->cols.begin);
-    p->pieces[i] = (struct mafat_conv_piece){&p->in_rows[i], from->n, mafat_tensors_pixel_floats(t, from->tensor, from->block)};
+    p->block_slices[i] = (struct mafat_conv_block_slice){&p->in_rows[i], from->n, mafat_tensors_pixel_floats(t, from->tensor, from->block)};
   }
 }
 
@@ -126,11 +126,11 @@ static int point_at_output(const struct product *p, const struct mafat_product_p
   return n;
 }
 
-/* End of the pieces from `first` on that are summed in one call. */
+/* End of the block slices from `first` on that are summed in one call. */
 static int split_end(const struct product *p, int first)
 {
   int begin = p->references[first].position, i = first;
-  while (i < p->n_pieces && p->references[i].position - begin < MAFAT_SPLIT_CHANNELS) i++;
+  while (i < p->n_block_slices && p->references[i].position - begin < MAFAT_SPLIT_CHANNELS) i++;
   return i;
 }
 
@@ -144,15 +144,15 @@ static void run_part(const struct product *p, const struct mafat_product_part *p
   for (int f = 0; f < MAFAT_PANEL; f++) scale[f] = p->layer->alpha;
   point_at_input(p, part);
   call.n_segments = point_at_output(p, part, call.segments);
-  for (int i = 0, end; i < p->n_pieces; i = end) {
+  for (int i = 0, end; i < p->n_block_slices; i = end) {
     end = split_end(p, i);
     struct mafat_span inputs = {p->references[i].position, p->layer->in.c};
-    if (end < p->n_pieces) inputs.end = p->references[end].position;
+    if (end < p->n_block_slices) inputs.end = p->references[end].position;
     pack(p, part, inputs, call.width);
-    call.pieces = p->pieces + i;
-    call.n_pieces = end - i;
+    call.block_slices = p->block_slices + i;
+    call.n_block_slices = end - i;
     call.start = i == 0;
-    call.finish = end == p->n_pieces;
+    call.finish = end == p->n_block_slices;
     p->worker->kernels->conv(&call);
   }
 }

@@ -2,14 +2,14 @@
 
 #include <assert.h>
 
-/* Of a type that is scaled: its groups of rows begin anew with each piece. */
-static void widen_pieces(const struct mafat_worker *w, const struct mafat_layer *l, struct mafat_span channels,
+/* Of a type that is scaled: its groups of rows begin anew with each block slice. */
+static void widen_block_slices(const struct mafat_worker *w, const struct mafat_layer *l, struct mafat_span channels,
                          const struct mafat_weights_slice *slice, float *to)
 {
   size_t width = (size_t)slice->width, begin = mafat_panel_offset(l, width, channels.begin);
   int taps = mafat_layer_matrix(l).taps;
   for (int c = channels.begin, end; c < channels.end; c = end) {
-    end = mafat_min(mafat_piece_end(l, c), channels.end);
+    end = mafat_min(mafat_block_slice_end(l, c), channels.end);
     w->kernels->widen[l->weights_type](slice->narrow + (mafat_panel_offset(l, width, c) - begin), (end - c) * taps,
                                        slice->width, to + (size_t)(c - channels.begin) * (size_t)taps * width);
   }
@@ -24,7 +24,7 @@ int mafat_widened_slice(const struct mafat_worker *w, int layer, struct mafat_sp
   float *to = (float *)(w->slot_memory + w->scratch->widened_offset);
   int rows = mafat_span_size(channels) * mafat_layer_matrix(l).taps;
   assert((size_t)rows * (size_t)slice->width <= w->scratch->widened_floats);
-  if (mafat_dtypes[l->weights_type].scaled) widen_pieces(w, l, channels, slice, to);
+  if (mafat_dtypes[l->weights_type].scaled) widen_block_slices(w, l, channels, slice, to);
   else w->kernels->widen[l->weights_type](slice->narrow, rows, slice->width, to);
   slice->weights = to + slice->lane;
   return MAFAT_OK;

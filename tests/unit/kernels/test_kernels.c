@@ -100,7 +100,7 @@ static bool bits_agree(void)
 }
 
 struct conv_case {
-  struct mafat_conv_piece pieces[8];
+  struct mafat_conv_block_slice block_slices[8];
   struct mafat_conv_call call;
   int n_filters, n_channels;
 };
@@ -120,16 +120,16 @@ static void fill_conv_case(struct conv_case *c)
 {
   struct mafat_conv_call *call = &c->call;
   int n_rows = mafat_taps_inputs(call->window.y, call->n_rows);
-  for (int p = 0; p < call->n_pieces; p++) {
+  for (int p = 0; p < call->n_block_slices; p++) {
     int n = random_in(1, 16), pixel = n + random_in(0, 3);
     size_t row = (size_t)mafat_taps_inputs(call->window.x, call->n_cols) * (size_t)pixel;
     fill(input[p], row * (size_t)n_rows);
     for (int r = 0; r < n_rows; r++) in_rows[p][r] = input[p] + row * (size_t)r;
-    c->pieces[p] = (struct mafat_conv_piece){in_rows[p], n, pixel};
+    c->block_slices[p] = (struct mafat_conv_block_slice){in_rows[p], n, pixel};
     c->n_channels += n;
   }
   c->n_filters = random_in(1, 32);
-  call->pieces = c->pieces;
+  call->block_slices = c->block_slices;
   call->width = mafat_panel_width(c->n_filters);
   call->weights = weights;
   call->scale = scale;
@@ -146,7 +146,7 @@ static void check_conv_case(const struct mafat_kernels *k, const struct conv_cas
   RUN_BOTH(k, conv(&c->call));
   ck_assert_msg(bits_agree(),
                 "%s case %d: size %d x %d, %d filters, %d pieces, %d x %d, start %d finish %d pool %d, %s",
-                k->name, i, c->call.window.y.size, c->call.window.x.size, c->n_filters, c->call.n_pieces, c->call.n_rows,
+                k->name, i, c->call.window.y.size, c->call.window.x.size, c->n_filters, c->call.n_block_slices, c->call.n_rows,
                 c->call.n_cols, c->call.start, c->call.finish, c->call.pool,
                 mafat_activation_name(c->call.activation.kind));
 }
@@ -155,7 +155,7 @@ START_TEST(test_conv_matches_the_written_order)
 {
   const struct mafat_kernels *k = begin_case(_i, 1);
   struct conv_case c = {.call = {.window = random_window(random_in(1, 4) == 4 ? 5 : 3, 3), .n_rows = random_in(1, 3), .n_cols = random_in(1, 15),
-                                 .n_pieces = random_in(1, 4), .start = random_in(0, 3) > 0,
+                                 .n_block_slices = random_in(1, 4), .start = random_in(0, 3) > 0,
                                  .finish = random_in(0, 3) > 0}};
   fill_conv_case(&c);
   check_conv_case(k, &c, _i);
@@ -165,7 +165,7 @@ END_TEST
 START_TEST(test_pooled_conv_stores_the_largest_of_each_2_x_2)
 {
   const struct mafat_kernels *k = begin_case(_i, 5);
-  struct conv_case c = {.call = {.window = random_window(5, 2), .n_rows = random_in(1, 5), .n_cols = random_in(1, 31), .n_pieces = random_in(1, 2),
+  struct conv_case c = {.call = {.window = random_window(5, 2), .n_rows = random_in(1, 5), .n_cols = random_in(1, 31), .n_block_slices = random_in(1, 2),
                                  .start = true, .finish = true, .pool = true}};
   fill_conv_case(&c);
   check_conv_case(k, &c, _i);
@@ -176,7 +176,7 @@ START_TEST(test_conv_of_1_x_1_in_many_rows)
 {
   const struct mafat_kernels *k = begin_case(_i, 9);
   struct conv_case c = {.call = {.window = mafat_window_square(1, 1, 0), .n_rows = 36, .n_cols = random_in(1, 15),
-                                 .n_pieces = random_in(1, 3), .start = random_in(0, 3) > 0,
+                                 .n_block_slices = random_in(1, 3), .start = random_in(0, 3) > 0,
                                  .finish = random_in(0, 3) == 0}};
   fill_conv_case(&c);
   check_conv_case(k, &c, _i);

@@ -243,9 +243,9 @@ START_TEST(sums_are_modulo_32_bits)
   memset(weights, INT8_MIN, (size_t)INPUTS * WIDTH);
   weights[0] = INT8_MAX; /* of the first filter 255 more */
   for (int f = 0; f < MAFAT_PANEL; f++) multipliers[f] = 1 << 30, shifts[f] = -8;
-  const struct mafat_integer_piece piece = {&from, INPUTS, INPUTS};
+  const struct mafat_integer_block_slice block_slice = {&from, INPUTS, INPUTS};
   const struct mafat_integer_conv_call call = {
-      .pieces = &piece, .n_pieces = 1, .segments = {{&to, WIDTH, WIDTH}}, .n_segments = 1, .n_rows = 1, .n_cols = 1,
+      .block_slices = &block_slice, .n_block_slices = 1, .segments = {{&to, WIDTH, WIDTH}}, .n_segments = 1, .n_rows = 1, .n_cols = 1,
       .window = mafat_window_square(1, 1, 0), .weights = weights, .width = WIDTH, .weights_zero = INT8_MIN,
       .to = {bias, multipliers, shifts, mafat_quantization(1, 0)}, .start = true, .finish = true};
   for (int i = 0; i < n_levels; i++) {
@@ -313,9 +313,9 @@ static void check_ends(struct test_rng *rng, bool even)
     shifts[f] = even ? factor_at_an_end(rng) : multipliers[f] ? test_random_chance(rng, 20) ? -1 : test_random_int(rng, -31, 30) : 0;
   }
   const struct mafat_integer_finish finish = {sums, multipliers, shifts, q};
-  const struct mafat_integer_piece piece = {&from, 4, BLOCK};
+  const struct mafat_integer_block_slice block_slice = {&from, 4, BLOCK};
   const struct mafat_integer_conv_call conv = {
-      .pieces = &piece, .n_pieces = 1, .segments = {{&to, n, BLOCK}}, .n_segments = 1, .n_rows = 1, .n_cols = COLS,
+      .block_slices = &block_slice, .n_block_slices = 1, .segments = {{&to, n, BLOCK}}, .n_segments = 1, .n_rows = 1, .n_cols = COLS,
       .window = mafat_window_square(1, 1, 0), .weights = weights, .width = width, .to = finish, .start = true, .finish = true};
   const struct mafat_integer_depthwise_call depthwise = {
       .rows = &from, .out = &to, .n_channels = n, .in_pixel_bytes = BLOCK, .out_pixel_bytes = BLOCK, .n_rows = 1, .n_cols = COLS,

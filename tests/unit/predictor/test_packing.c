@@ -29,7 +29,7 @@ START_TEST(blocks_are_as_wide_as_they_need_to_be)
 }
 END_TEST
 
-/* ---- pieces ---- */
+/* ---- block slices ---- */
 
 /* Channel `index` of a list of sources: whose, and which one of it. */
 static void find_channel(const struct mafat_sources *sources, int index, int *tensor, int *channel)
@@ -41,29 +41,29 @@ static void find_channel(const struct mafat_sources *sources, int index, int *te
 }
 
 /* Is this the channel that the layer reads at `position`? */
-static bool holds_channel(const struct mafat_piece *p, int c, const struct mafat_sources *sources, int position)
+static bool holds_channel(const struct mafat_block_slice *p, int c, const struct mafat_sources *sources, int position)
 {
   int tensor, channel;
   find_channel(sources, position, &tensor, &channel);
   return p->tensor == tensor && p->block * MAFAT_CHANNEL_BLOCK + p->lane + c == channel;
 }
 
-static void check_pieces(const struct mafat_sources *sources, struct mafat_span channels)
+static void check_block_slices(const struct mafat_sources *sources, struct mafat_span channels)
 {
-  struct mafat_piece pieces[64];
-  int n = mafat_pieces(sources, channels, pieces, 64), position = channels.begin;
+  struct mafat_block_slice block_slices[64];
+  int n = mafat_block_slices(sources, channels, block_slices, 64), position = channels.begin;
   ck_assert_int_le(n, 64);
-  ck_assert_int_eq(n, mafat_pieces(sources, channels, NULL, 0));
+  ck_assert_int_eq(n, mafat_block_slices(sources, channels, NULL, 0));
   for (int p = 0; p < n; p++) {
-    bool fits = pieces[p].n > 0 && pieces[p].lane + pieces[p].n <= MAFAT_CHANNEL_BLOCK;
-    if (!fits || pieces[p].position != position) ck_abort_msg("piece %d is misplaced", p);
-    for (int c = 0; c < pieces[p].n; c++, position++)
-      if (!holds_channel(&pieces[p], c, sources, position)) ck_abort_msg("channel %d is missing", position);
+    bool fits = block_slices[p].n > 0 && block_slices[p].lane + block_slices[p].n <= MAFAT_CHANNEL_BLOCK;
+    if (!fits || block_slices[p].position != position) ck_abort_msg("piece %d is misplaced", p);
+    for (int c = 0; c < block_slices[p].n; c++, position++)
+      if (!holds_channel(&block_slices[p], c, sources, position)) ck_abort_msg("channel %d is missing", position);
   }
   ck_assert_int_eq(position, channels.end);
 }
 
-START_TEST(pieces_cover_every_channel_once_in_order)
+START_TEST(block_slices_cover_every_channel_once_in_order)
 {
   struct test_rng rng = test_rng((uint64_t)_i);
   for (int trial = 0; trial < 400; trial++) {
@@ -75,56 +75,56 @@ START_TEST(pieces_cover_every_channel_once_in_order)
       total += list[i].n;
     }
     int begin = test_random_int(&rng, 0, total - 1);
-    check_pieces(&sources, mafat_span(0, total));
-    check_pieces(&sources, mafat_span(begin, test_random_int(&rng, begin + 1, total)));
+    check_block_slices(&sources, mafat_span(0, total));
+    check_block_slices(&sources, mafat_span(begin, test_random_int(&rng, begin + 1, total)));
   }
 }
 END_TEST
 
 /* The written order of summation: sources in route order, blocks of 16, the
  * last one short, never merged across sources. */
-START_TEST(pieces_end_at_blocks_and_sources)
+START_TEST(block_slices_end_at_blocks_and_sources)
 {
   struct mafat_source list[] = {{4, 0, 24, 0, 1}, {2, 8, 40, 0, 1}};
   struct mafat_sources sources = {list, 2, 1};
-  static const struct mafat_piece expected[] = {{4, 0, 0, 16, 0, 0}, {4, 1, 0, 8, 16, 0},  {2, 0, 8, 8, 24, 1},
+  static const struct mafat_block_slice expected[] = {{4, 0, 0, 16, 0, 0}, {4, 1, 0, 8, 16, 0},  {2, 0, 8, 8, 24, 1},
                                                 {2, 1, 0, 16, 32, 1}, {2, 2, 0, 16, 48, 1}};
-  struct mafat_piece pieces[8];
-  ck_assert_int_eq(mafat_pieces(&sources, mafat_span(0, 64), pieces, 8), 5);
-  for (int i = 0; i < 5; i++) ck_assert_mem_eq(&pieces[i], &expected[i], sizeof *pieces);
+  struct mafat_block_slice block_slices[8];
+  ck_assert_int_eq(mafat_block_slices(&sources, mafat_span(0, 64), block_slices, 8), 5);
+  for (int i = 0; i < 5; i++) ck_assert_mem_eq(&block_slices[i], &expected[i], sizeof *block_slices);
 }
 END_TEST
 
-START_TEST(pieces_stop_at_the_room)
+START_TEST(block_slices_stop_at_the_room)
 {
   struct mafat_source source = {0, 0, 100, 0, 1};
   struct mafat_sources sources = {&source, 1, 1};
-  struct mafat_piece pieces[3] = {{0}, {0}, {.tensor = 77}};
-  ck_assert_int_eq(mafat_pieces(&sources, mafat_span(0, 100), pieces, 2), 7);
-  ck_assert_int_eq(pieces[2].tensor, 77);
-  ck_assert_int_eq(mafat_pieces(&sources, mafat_span(5, 5), pieces, 2), 0);
+  struct mafat_block_slice block_slices[3] = {{0}, {0}, {.tensor = 77}};
+  ck_assert_int_eq(mafat_block_slices(&sources, mafat_span(0, 100), block_slices, 2), 7);
+  ck_assert_int_eq(block_slices[2].tensor, 77);
+  ck_assert_int_eq(mafat_block_slices(&sources, mafat_span(5, 5), block_slices, 2), 0);
 }
 END_TEST
 
-/* Slices end where pieces end: at the first of them that makes n channels. */
-START_TEST(slices_end_with_the_first_piece_that_makes_n)
+/* Slices end where block slices end: at the first of them that makes n channels. */
+START_TEST(slices_end_with_the_first_block_slice_that_makes_n)
 {
   struct test_rng rng = test_rng(500 + (uint64_t)_i);
   for (int trial = 0; trial < 400; trial++) {
     struct mafat_source list[5];
     struct mafat_sources sources = {list, test_random_int(&rng, 1, 5), 1};
-    struct mafat_piece pieces[64];
+    struct mafat_block_slice block_slices[64];
     int total = 0, wanted = test_random_int(&rng, 1, 120);
     for (int i = 0; i < sources.n; i++) {
       list[i] = (struct mafat_source){i - 1, test_random_int(&rng, 0, 40), test_random_int(&rng, 1, 100), 0, 1};
       total += list[i].n;
     }
-    int n = mafat_pieces(&sources, mafat_span(0, total), pieces, 64), next = 0;
+    int n = mafat_block_slices(&sources, mafat_span(0, total), block_slices, 64), next = 0;
     ck_assert_int_le(n, 64);
     for (int channel = 0, end; channel < total; channel = end) {
       end = mafat_slice_end(&sources, channel, wanted);
       int expected = channel;
-      while (expected < total && expected - channel < wanted) expected += pieces[next++].n;
+      while (expected < total && expected - channel < wanted) expected += block_slices[next++].n;
       ck_assert_msg(end == expected, "%d channels from %d of %d: up to %d, expected %d", wanted, channel, total, end,
                     expected);
     }
@@ -135,7 +135,7 @@ END_TEST
 
 START_TEST(slices_of_known_sources)
 {
-  struct mafat_source list[] = {{4, 0, 24, 0, 1}, {2, 8, 40, 0, 1}}; /* pieces end at 16, 24, 32, 48, 64 */
+  struct mafat_source list[] = {{4, 0, 24, 0, 1}, {2, 8, 40, 0, 1}}; /* block slices end at 16, 24, 32, 48, 64 */
   struct mafat_sources sources = {list, 2, 1};
   static const struct {
     int channel, n, end;
@@ -200,7 +200,7 @@ START_TEST(panels_cover_every_filter_within_groups_and_blocks)
 }
 END_TEST
 
-/* Quads of channels do not cross pieces: 6 channels of a group are one quad and a half, or, across blocks, more. */
+/* Quads of channels do not cross block slices: 6 channels of a group are one quad and a half, or, across blocks, more. */
 START_TEST(panels_of_integers_have_quads)
 {
   struct mafat_network *n = network_of(&shapes[_i]);
@@ -286,10 +286,10 @@ Suite *packing_suite(void)
   TCase *channels = tcase_create("channels");
   tcase_set_timeout(channels, 20);
   tcase_add_test(channels, blocks_are_as_wide_as_they_need_to_be);
-  tcase_add_loop_test(channels, pieces_cover_every_channel_once_in_order, 0, 5);
-  tcase_add_test(channels, pieces_end_at_blocks_and_sources);
-  tcase_add_test(channels, pieces_stop_at_the_room);
-  tcase_add_loop_test(channels, slices_end_with_the_first_piece_that_makes_n, 0, 5);
+  tcase_add_loop_test(channels, block_slices_cover_every_channel_once_in_order, 0, 5);
+  tcase_add_test(channels, block_slices_end_at_blocks_and_sources);
+  tcase_add_test(channels, block_slices_stop_at_the_room);
+  tcase_add_loop_test(channels, slices_end_with_the_first_block_slice_that_makes_n, 0, 5);
   tcase_add_test(channels, slices_of_known_sources);
   tcase_add_test(channels, parts_of_a_pixel_are_whole_blocks);
   suite_add_tcase(suite, channels);

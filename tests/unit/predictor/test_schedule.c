@@ -396,22 +396,22 @@ static void take_panel(struct progress *p, const struct mafat_step *step)
   t->begun = part.end < s->network->layers[s->plan->panel_producer[step->layer]].out.c;
 }
 
-/* Slices of input channels end where pieces end; only what is streamed has them,
+/* Slices of input channels end where block slices end; only what is streamed has them,
  * and whose sums can be continued. */
 static void check_slice(const struct subject *s, const struct mafat_step *step, int all)
 {
   int reader = mafat_plan_reader(s->plan, step->layer);
   const struct mafat_layer *l = &s->network->layers[reader];
-  struct mafat_piece pieces[256];
+  struct mafat_block_slice block_slices[256];
   if (mafat_span_size(step->channels) == all) return;
   require(s->plan->placement[reader] == MAFAT_STREAMED, s, "layer %d is kept, yet sliced", step->layer);
   require(reader == step->layer || s->network->layers[step->layer].type != MAFAT_MAXPOOL ||
               s->plan->algorithms[reader] == MAFAT_WINOGRAD, s, "layer %d pools slices", step->layer);
   if (l->type == MAFAT_CONNECTED || step->channels.end == all) return;
-  int n = mafat_pieces(mafat_layer_sources(l), mafat_span(0, all), pieces, 256), i = 0;
+  int n = mafat_block_slices(mafat_layer_sources(l), mafat_span(0, all), block_slices, 256), i = 0;
   ck_assert_int_le(n, 256);
-  while (i < n && pieces[i].position + pieces[i].n < step->channels.end) i++;
-  require(i < n && pieces[i].position + pieces[i].n == step->channels.end, s,
+  while (i < n && block_slices[i].position + block_slices[i].n < step->channels.end) i++;
+  require(i < n && block_slices[i].position + block_slices[i].n == step->channels.end, s,
           "a slice of layer %d ends at channel %d, in a piece", step->layer, step->channels.end);
 }
 

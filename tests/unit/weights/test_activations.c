@@ -486,7 +486,7 @@ START_TEST(test_slopes_that_have_no_factor_are_none)
   ck_assert_int_eq(l->activation.kind, MAFAT_SLOPED);
   struct { signed char weights[TAPS * FILTERS]; float scale[FILTERS], bias[FILTERS]; } narrow;
   struct { signed char weights[TAPS * FILTERS]; int32_t bias[FILTERS]; float above[FILTERS], below[FILTERS]; } packed;
-  struct mafat_piece pieces[FILTERS];
+  struct mafat_block_slice pieces[FILTERS];
   ck_assert_uint_eq(mafat_packed_layer_bytes(l), sizeof packed);
   memset(narrow.weights, 1, sizeof narrow.weights);
   for (int f = 0; f < FILTERS; f++) narrow.scale[f] = 1e-9f, narrow.bias[f] = 0;

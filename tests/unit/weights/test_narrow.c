@@ -81,7 +81,7 @@ static void widen_panel(const struct mafat_layer *l, int width, const char *from
   struct mafat_matrix m = mafat_layer_matrix(l);
   size_t lanes = (size_t)width;
   for (int c = 0, end; c < m.inputs; c = end) {
-    end = mafat_dtypes[l->weights_type].scaled ? mafat_piece_end(l, c) : m.inputs;
+    end = mafat_dtypes[l->weights_type].scaled ? mafat_block_slice_end(l, c) : m.inputs;
     mafat_reference_fused.widen[l->weights_type](from + mafat_panel_offset(l, lanes, c), (end - c) * m.taps, width,
                                                  to + (size_t)(c * m.taps) * lanes);
   }

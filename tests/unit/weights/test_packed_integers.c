@@ -410,11 +410,11 @@ START_TEST(only_multipliers_and_shifts_that_packing_makes)
 }
 END_TEST
 
-/* Does it read pieces of other than whole quads? */
+/* Does it read block slices of other than whole quads? */
 static bool has_filled_quads(const struct packed *p, int layer, int filters)
 {
   const struct mafat_layer *l = &p->network->layers[layer];
-  return has_used_panels(p, layer, filters) && !mafat_layer_is_depthwise(l) && mafat_piece_end(l, 0) % MAFAT_QUAD;
+  return has_used_panels(p, layer, filters) && !mafat_layer_is_depthwise(l) && mafat_block_slice_end(l, 0) % MAFAT_QUAD;
 }
 
 /* Kernels read whole quads: of the bytes behind a pixel's last channel, whatever they are, a weight of another file would make something, by one
@@ -428,10 +428,10 @@ START_TEST(what_fills_up_quads_is_nothing)
   const struct mafat_layer *l = &p.network->layers[layer];
   int filter = _i % 2 ? l->out.c - 1 : 0, first = 0, taps = mafat_layer_matrix(l).taps;
   while (mafat_panel_end(l, first) <= filter) first = mafat_panel_end(l, first);
-  size_t width = (size_t)mafat_panel_width(mafat_panel_end(l, first) - first), quads = (size_t)mafat_divide_up(mafat_piece_end(l, 0), MAFAT_QUAD);
+  size_t width = (size_t)mafat_panel_width(mafat_panel_end(l, first) - first), quads = (size_t)mafat_divide_up(mafat_block_slice_end(l, 0), MAFAT_QUAD);
   struct mafat_packed *described = test_describe(p.path);
   char *whole = map_packed(&p, &bytes, &end);
-  for (int tap = 0; tap < taps; tap += mafat_max(taps - 1, 1)) { /* of the first piece: the first tap and the last */
+  for (int tap = 0; tap < taps; tap += mafat_max(taps - 1, 1)) { /* of the first block slice: the first tap and the last */
     size_t quad = ((size_t)(tap + 1) * quads - 1) * width + (size_t)(filter - first);
     size_t at = mafat_packed_offset(l, first) + quad * MAFAT_QUAD;
     char before[MAFAT_QUAD], after[MAFAT_QUAD];

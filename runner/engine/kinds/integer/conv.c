@@ -8,8 +8,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* A scratch record holds a kernel piece and a reference. */
-_Static_assert(sizeof(struct mafat_integer_piece) + sizeof(struct mafat_piece) <= MAFAT_SCRATCH_INTEGER_PIECE, "piece record");
+/* A scratch record holds a kernel block slice and a reference. */
+_Static_assert(sizeof(struct mafat_integer_block_slice) + sizeof(struct mafat_block_slice) <= MAFAT_SCRATCH_INTEGER_PIECE, "piece record");
 
 enum {
   NARROW_COLS = 8,
@@ -21,12 +21,12 @@ enum {
 struct conv {
   struct mafat_conv common; /* whose step, layer and box; units of work */
   const struct mafat_integer_kernels *kernels;
-  struct mafat_integer_piece *pieces; /* [n_pieces] */
-  struct mafat_piece *references;     /* [n_pieces] */
-  const uint8_t **in_rows;            /* [piece][scratch.in_rows] */
+  struct mafat_integer_block_slice *block_slices; /* [n_block_slices] */
+  struct mafat_block_slice *references;     /* [n_block_slices] */
+  const uint8_t **in_rows;            /* [block slice][scratch.in_rows] */
   uint8_t **out_rows;                 /* [segment][scratch.rows_per_call] */
   uint8_t *zeros;                     /* a row of the input's zero point */
-  int n_pieces;
+  int n_block_slices;
   struct mafat_span rows;             /* of sums that they are set for; empty: none */
   struct mafat_integer_conv_call *call; /* the next one: what it has in common with others is set once */
   size_t quads_taps;                  /* of its panels (packing.h); 0: each has its own */
@@ -52,13 +52,13 @@ static void open_conv(struct conv *c, const struct mafat_worker *w, const struct
   mafat_conv_begin(&c->common, w, step);
   c->kernels = w->integers;
   c->call = NULL;
-  c->n_pieces = c->n_sorted = c->sorted_room = 0;
+  c->n_block_slices = c->n_sorted = c->sorted_room = 0;
   c->sorted = NULL;
   c->input_sums = NULL;
   c->runs = NULL;
   c->rows = mafat_span(0, 0);
-  c->references = (struct mafat_piece *)(void *)(memory + s->pieces_offset + (size_t)s->n_pieces * sizeof *c->pieces);
-  c->pieces = (struct mafat_integer_piece *)(void *)(memory + s->pieces_offset);
+  c->references = (struct mafat_block_slice *)(void *)(memory + s->block_slices_offset + (size_t)s->n_block_slices * sizeof *c->block_slices);
+  c->block_slices = (struct mafat_integer_block_slice *)(void *)(memory + s->block_slices_offset);
   c->in_rows = (const uint8_t **)(void *)(memory + s->in_offset);
   c->out_rows = (uint8_t **)(void *)(memory + s->out_offset);
   c->zeros = (uint8_t *)(memory + s->zero_offset);
@@ -72,35 +72,35 @@ static void open_conv(struct conv *c, const struct mafat_worker *w, const struct
 /* ---- rows ---- */
 
 /* Of n rows of the input from y on, those of its first band: how many. */
-static int point_at_band(const struct mafat_conv *c, const struct mafat_piece *piece, int y, int n, int x, const uint8_t **rows)
+static int point_at_band(const struct mafat_conv *c, const struct mafat_block_slice *block_slice, int y, int n, int x, const uint8_t **rows)
 {
   const struct mafat_sources *sources = mafat_layer_sources(c->layer);
-  const struct mafat_source *s = mafat_sources_at(sources, piece->source, &y);
-  int channel = piece->block * MAFAT_CHANNEL_BLOCK + piece->lane - sources->list[piece->source].first + s->first;
+  const struct mafat_source *s = mafat_sources_at(sources, block_slice->source, &y);
+  int channel = block_slice->block * MAFAT_CHANNEL_BLOCK + block_slice->lane - sources->list[block_slice->source].first + s->first;
   struct mafat_tensor_rows band = mafat_tensors_rows(c->worker->tensors, s->tensor, channel, y, x);
   n = mafat_min(n, s->first_row + s->n_rows - y);
   for (int r = 0; r < n; r++) rows[r] = mafat_integer_rows_next(&band);
   return n;
 }
 
-static void point_at_rows(const struct conv *c, const struct mafat_piece *piece, int first, int n, const uint8_t **rows)
+static void point_at_rows(const struct conv *c, const struct mafat_block_slice *block_slice, int first, int n, const uint8_t **rows)
 {
   const struct mafat_conv *common = &c->common;
   int x = mafat_taps_first(common->layer->window.x, common->box.x.begin);
   int r = 0, end = mafat_min(n, common->in_y.end - first);
   for (; r < n && first + r < common->in_y.begin; r++) rows[r] = c->zeros;
-  while (r < end) r += point_at_band(common, piece, first + r, end - r, x, rows + r);
+  while (r < end) r += point_at_band(common, block_slice, first + r, end - r, x, rows + r);
   for (; r < n; r++) rows[r] = c->zeros;
 }
 
-static void list_pieces(struct conv *c, struct mafat_span channels)
+static void list_block_slices(struct conv *c, struct mafat_span channels)
 {
   const struct mafat_conv *common = &c->common;
-  c->n_pieces = mafat_pieces(mafat_layer_sources(common->layer), channels, c->references, common->worker->scratch->n_pieces);
+  c->n_block_slices = mafat_block_slices(mafat_layer_sources(common->layer), channels, c->references, common->worker->scratch->n_block_slices);
   c->rows = mafat_span(0, 0);
 }
 
-/* Of the pieces that are listed. */
+/* Of the block slices that are listed. */
 static void point_at_input(struct conv *c, struct mafat_span rows)
 {
   const struct mafat_conv *common = &c->common;
@@ -111,13 +111,13 @@ static void point_at_input(struct conv *c, struct mafat_span rows)
   c->rows = rows;
   if (c->runs) c->runs->known = false;
   if (c->input_sums) c->input_sums->known = false;
-  for (int i = 0; i < c->n_pieces; i++) {
-    const struct mafat_piece *p = &c->references[i];
+  for (int i = 0; i < c->n_block_slices; i++) {
+    const struct mafat_block_slice *p = &c->references[i];
     const uint8_t **in = c->in_rows + (size_t)i * (size_t)s->in_rows;
     ptrdiff_t bytes;
-    if (i > 0 && mafat_conv_pieces_apart(common, p, p - 1, &bytes)) mafat_conv_move_rows(in, in - s->in_rows, n, bytes, c->zeros);
+    if (i > 0 && mafat_conv_block_slices_apart(common, p, p - 1, &bytes)) mafat_conv_move_rows(in, in - s->in_rows, n, bytes, c->zeros);
     else point_at_rows(c, p, first, n, in);
-    c->pieces[i] = (struct mafat_integer_piece){
+    c->block_slices[i] = (struct mafat_integer_block_slice){
         in, p->n, (int)mafat_tensors_pixel_bytes(common->worker->tensors, p->tensor, p->block)};
   }
 }
@@ -198,7 +198,7 @@ static void begin_panels(struct conv *c, int index, struct mafat_window window)
   const struct mafat_layer *l = &common->worker->tensors->network->layers[index];
   struct mafat_integer_conv_call *call = c->call;
   c->quads_taps = mafat_layer_is_grouped(l) ? 0 : mafat_quads_taps(l, 0);
-  call->pieces = c->pieces;
+  call->block_slices = c->block_slices;
   call->n_cols = mafat_span_size(common->box.x);
   call->window = window;
   call->to.out = l->quantization;
@@ -224,13 +224,13 @@ static void set_panel(struct conv *c, const struct mafat_layer *l, int index, st
   call->end = filters.end < end ? filters.end - first : 0;
 }
 
-/* Of layer `index` over the pieces that are there, into rows from y0 on. */
+/* Of layer `index` over the block slices that are there, into rows from y0 on. */
 static void run_panel(struct conv *c, int index, struct mafat_span filters, int y0, int n)
 {
   const struct mafat_conv *common = &c->common;
   struct mafat_integer_conv_call *call = c->call;
   set_panel(c, &common->worker->tensors->network->layers[index], index, filters);
-  call->n_pieces = c->n_pieces;
+  call->n_block_slices = c->n_block_slices;
   call->n_rows = n;
   call->start = call->finish = true;
   const int panel = filters.begin / MAFAT_PANEL - common->step->filters.begin / MAFAT_PANEL;
@@ -254,7 +254,7 @@ static void run_ordinary(struct conv *c)
   c->input_sums = &input_sums;
   c->runs = &runs;
   c->call = &call;
-  list_pieces(c, common->step->channels);
+  list_block_slices(c, common->step->channels);
   begin_panels(c, common->index, common->layer->window);
   mafat_conv_share(common, mafat_conv_n_panels(common));
   for (int panel; mafat_conv_take(common, &block, &panel);) {
@@ -278,7 +278,7 @@ static void run_grouped(struct conv *c)
   mafat_conv_share(common, n_groups);
   for (int index; mafat_conv_take(common, &block, &index);) {
     int g = first + index, begin = mafat_max(wanted.begin, g * filters), end = mafat_min(wanted.end, (g + 1) * filters);
-    list_pieces(c, mafat_span(g * channels, (g + 1) * channels));
+    list_block_slices(c, mafat_span(g * channels, (g + 1) * channels));
     point_at_input(c, block.sums);
     for (int f = begin, next; f < end; f = next) {
       next = mafat_min(mafat_panel_end(l, f), end);
@@ -293,11 +293,11 @@ static void run_grouped(struct conv *c)
 static void point_at_run(struct conv *c, const struct mafat_run *run, const struct mafat_run *last, struct mafat_span rows)
 {
   const struct mafat_taps taps = c->common.layer->window.y;
-  const struct mafat_piece piece = mafat_conv_piece_of(run), before = mafat_conv_piece_of(last ? last : run);
+  const struct mafat_block_slice block_slice = mafat_conv_block_slice_of(run), before = mafat_conv_block_slice_of(last ? last : run);
   const int n = mafat_taps_inputs(taps, mafat_span_size(rows));
   ptrdiff_t bytes;
-  if (last && mafat_conv_pieces_apart(&c->common, &piece, &before, &bytes)) mafat_conv_move_rows(c->in_rows, c->in_rows, n, bytes, c->zeros);
-  else point_at_rows(c, &piece, mafat_taps_first(taps, rows.begin), n, c->in_rows);
+  if (last && mafat_conv_block_slices_apart(&c->common, &block_slice, &before, &bytes)) mafat_conv_move_rows(c->in_rows, c->in_rows, n, bytes, c->zeros);
+  else point_at_rows(c, &block_slice, mafat_taps_first(taps, rows.begin), n, c->in_rows);
 }
 
 static void point_at_run_output(struct conv *c, const struct mafat_run *run, struct mafat_span rows)
@@ -386,11 +386,11 @@ static void run_pointwise_rows(struct conv *c, struct mafat_span rows)
 {
   const struct mafat_conv *common = &c->common;
   int channels = common->layer->out.c, n = mafat_span_size(rows);
-  c->n_pieces = mafat_n_blocks(channels);
-  for (int b = 0; b < c->n_pieces; b++) {
+  c->n_block_slices = mafat_n_blocks(channels);
+  for (int b = 0; b < c->n_block_slices; b++) {
     const uint8_t **in = c->in_rows + (size_t)b * (size_t)common->worker->scratch->in_rows;
     for (int r = 0; r < n; r++) in[r] = inner_row(c, b, r);
-    c->pieces[b] = (struct mafat_integer_piece){in, mafat_min(MAFAT_CHANNEL_BLOCK, channels - b * MAFAT_CHANNEL_BLOCK),
+    c->block_slices[b] = (struct mafat_integer_block_slice){in, mafat_min(MAFAT_CHANNEL_BLOCK, channels - b * MAFAT_CHANNEL_BLOCK),
                                                 mafat_block_width(channels, b)};
   }
   c->input_sums->known = false;

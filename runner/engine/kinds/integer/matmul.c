@@ -8,18 +8,18 @@
 
 enum { SIGNED_TO_BYTE = MAFAT_SIGNED_TO_BYTE };
 
-_Static_assert(sizeof(struct mafat_integer_piece) + sizeof(struct mafat_piece) <= MAFAT_SCRATCH_INTEGER_PIECE, "piece record");
+_Static_assert(sizeof(struct mafat_integer_block_slice) + sizeof(struct mafat_block_slice) <= MAFAT_SCRATCH_INTEGER_PIECE, "piece record");
 
 struct product {
   const struct mafat_worker *worker;
   const struct mafat_step *step;
   const struct mafat_layer *layer;
-  struct mafat_piece *references;     /* [n_pieces]: of the first map */
-  struct mafat_integer_piece *pieces; /* [n_pieces] */
-  const uint8_t **in_rows;            /* [n_pieces] */
+  struct mafat_block_slice *references;     /* [n_block_slices]: of the first map */
+  struct mafat_integer_block_slice *block_slices; /* [n_block_slices] */
+  const uint8_t **in_rows;            /* [n_block_slices] */
   uint8_t **out_rows;                 /* [segment] */
-  int8_t *panel;                      /* [piece][channel / 4][width][4] */
-  int n_pieces, channels;             /* in quads, all pieces together */
+  int8_t *panel;                      /* [block slice][channel / 4][width][4] */
+  int n_block_slices, channels;             /* in quads, all block slices together */
   int y, x;                           /* that the first map's rows are set for; y < 0: none */
 };
 
@@ -27,20 +27,20 @@ static struct product open_product(const struct mafat_worker *w, const struct ma
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
   const struct mafat_scratch *s = w->scratch;
-  char *memory = w->slot_memory, *tables = memory + s->pieces_offset;
-  struct product p = {.worker = w, .step = step, .layer = l, .pieces = (struct mafat_integer_piece *)(void *)tables,
-                      .references = (struct mafat_piece *)(void *)(tables + (size_t)s->n_pieces * sizeof *p.pieces),
+  char *memory = w->slot_memory, *tables = memory + s->block_slices_offset;
+  struct product p = {.worker = w, .step = step, .layer = l, .block_slices = (struct mafat_integer_block_slice *)(void *)tables,
+                      .references = (struct mafat_block_slice *)(void *)(tables + (size_t)s->n_block_slices * sizeof *p.block_slices),
                       .in_rows = (const uint8_t **)(void *)(memory + s->in_offset),
                       .out_rows = (uint8_t **)(void *)(memory + s->out_offset), .panel = (int8_t *)(memory + s->panel_offset)};
-  p.n_pieces = mafat_pieces(mafat_layer_sources(l), mafat_span(0, l->in.c), p.references, s->n_pieces);
+  p.n_block_slices = mafat_block_slices(mafat_layer_sources(l), mafat_span(0, l->in.c), p.references, s->n_block_slices);
   p.y = -1;
-  for (int i = 0; i < p.n_pieces; i++) p.channels += mafat_round_up(p.references[i].n, MAFAT_QUAD);
+  for (int i = 0; i < p.n_block_slices; i++) p.channels += mafat_round_up(p.references[i].n, MAFAT_QUAD);
   return p;
 }
 
 /* ---- the second map, packed ---- */
 
-/* Inputs of a piece, and the panel's part that is theirs. */
+/* Inputs of a block slice, and the panel's part that is theirs. */
 struct place {
   struct mafat_span inputs;
   int8_t *panel;
@@ -96,10 +96,10 @@ static void pack_run(const struct place *to, const struct mafat_run *run, const 
     for (int f = 0; f < run->n; f++) *find(to, k, lane + f) = (int8_t)(from[f] - SIGNED_TO_BYTE);
 }
 
-/* A piece of the first map, and the panel's part for it. */
-static struct place place_of(const struct product *p, int piece, int8_t *panel, int width)
+/* A block slice of the first map, and the panel's part for it. */
+static struct place place_of(const struct product *p, int block_slice, int8_t *panel, int width)
 {
-  const struct mafat_piece *r = &p->references[piece];
+  const struct mafat_block_slice *r = &p->references[block_slice];
   return (struct place){mafat_span(r->position, r->position + r->n), panel, width};
 }
 
@@ -120,7 +120,7 @@ static void pack_channels(const struct product *p, const struct mafat_product_pa
     const size_t pixel = mafat_tensors_pixel_bytes(t, run.tensor, run.block);
     int lane = run.out_block * MAFAT_CHANNEL_BLOCK + run.out_lane - part->filters.begin;
     int8_t *panel = p->panel;
-    for (int i = 0; i < p->n_pieces; i++) {
+    for (int i = 0; i < p->n_block_slices; i++) {
       const struct place to = place_of(p, i, panel, width);
       pack_run(&to, &run, row + (size_t)(to.inputs.begin - first) * pixel, pixel, lane);
       panel = behind(&to);
@@ -159,7 +159,7 @@ static void pack_columns(const struct product *p, const struct mafat_product_par
   }
 }
 
-/* Zeros behind the filters, and behind a piece's last input. */
+/* Zeros behind the filters, and behind a block slice's last input. */
 static void pack(const struct product *p, const struct mafat_product_part *part, int width)
 {
   int8_t *panel = p->panel;
@@ -168,7 +168,7 @@ static void pack(const struct product *p, const struct mafat_product_part *part,
     pack_channels(p, part, width);
     return;
   }
-  for (int i = 0; i < p->n_pieces; i++) {
+  for (int i = 0; i < p->n_block_slices; i++) {
     const struct place to = place_of(p, i, panel, width);
     pack_columns(p, part, &to);
     panel = behind(&to);
@@ -199,11 +199,11 @@ static void point_at_input(struct product *p, const struct mafat_product_part *p
   if (p->y == y && p->x == part->cols.begin) return;
   p->y = y;
   p->x = part->cols.begin;
-  for (int i = 0; i < p->n_pieces; i++) {
-    const struct mafat_piece *from = &p->references[i];
+  for (int i = 0; i < p->n_block_slices; i++) {
+    const struct mafat_block_slice *from = &p->references[i];
     int pixel_bytes;
     p->in_rows[i] = mafat_integer_behind(t, mafat_layer_sources(p->layer), from->position, y, part->cols.begin, &pixel_bytes);
-    p->pieces[i] = (struct mafat_integer_piece){&p->in_rows[i], from->n, pixel_bytes};
+    p->block_slices[i] = (struct mafat_integer_block_slice){&p->in_rows[i], from->n, pixel_bytes};
   }
 }
 
@@ -227,7 +227,7 @@ static void run_part(struct product *p, const struct mafat_product_part *part)
   struct mafat_multiplier to = mafat_multiplier_even(a.scale, b.scale, p->layer->quantization.scale);
   int32_t bias[MAFAT_PANEL], multipliers[MAFAT_PANEL], shifts[MAFAT_PANEL];
   struct mafat_integer_conv_call call = {
-      .pieces = p->pieces, .n_pieces = p->n_pieces, .n_rows = 1, .n_cols = mafat_span_size(part->cols),
+      .block_slices = p->block_slices, .n_block_slices = p->n_block_slices, .n_rows = 1, .n_cols = mafat_span_size(part->cols),
       .window = mafat_window_square(1, 1, 0), .weights = p->panel, .width = mafat_panel_width(mafat_span_size(part->filters)),
       .weights_zero = b.zero - SIGNED_TO_BYTE, .to = {bias, multipliers, shifts, p->layer->quantization}, .start = true, .finish = true};
   for (int f = 0; f < MAFAT_PANEL; f++) multipliers[f] = to.multiplier, shifts[f] = to.shift;
