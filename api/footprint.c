@@ -28,7 +28,7 @@ enum {
 
 /* ---- code ---- */
 
-/* Whole numbers have kernels of their own. */
+/* Integers have kernels of their own. */
 static bool reads_floats(const struct mafat_network *n, int layer)
 {
   return mafat_network_in_type(n, layer) == MAFAT_F32;
@@ -82,7 +82,7 @@ static const struct mafat_integer_kernels *integer_kernels_of(const struct mafat
   return mafat_integer_kernels_find(kernels ? kernels : mafat_kernels_find(NULL));
 }
 
-/* Convolutions of whole numbers have more on their stacks than floats: tables of taps, and on some levels orders of weights. */
+/* Convolutions of integers have more on their stacks than floats: tables of taps, and on some levels orders of weights. */
 static size_t stack_of_runs(const struct mafat_network *n, const struct mafat_kernels *kernels)
 {
   enum { INTEGER_STACK = 20 << 10 };

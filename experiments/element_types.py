@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What fewer bits cost: a network packed with each type of weights, and with activations as whole numbers, run on pictures
+"""What fewer bits cost: a network packed with each type of weights, and with activations as integers, run on pictures
 beside its floats. Prints a markdown table: bytes of the file, boxes, mean average precision where labels are given,
 milliseconds of user time for each inference at two kernel levels.
 
@@ -100,7 +100,7 @@ def milliseconds(build, packed, picture, cpu, repeats):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", default="build")
-    parser.add_argument("--calibrate", nargs="+", required=True, metavar="PICTURE", help="for activations as whole numbers")
+    parser.add_argument("--calibrate", nargs="+", required=True, metavar="PICTURE", help="for activations as integers")
     parser.add_argument("--pictures", nargs="*", default=[], help="whose boxes are compared")
     parser.add_argument("--labels", help="a list of pictures with labels beside them, as models/shapes/evaluate.py takes it")
     parser.add_argument("--names", required=True)

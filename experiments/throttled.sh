@@ -55,9 +55,9 @@ while [ $# -gt 0 ] && [[ $1 == --* ]]; do
   esac
 done
 for counted in "--runs $n_runs" "--repeat $repeat" "--threads $threads"; do
-  [[ $counted =~ ^--[a-z]+\ 0*[1-9][0-9]{0,5}$ ]] || misuse "${counted%% *} expects a whole number of 1 or more, found '${counted#* }'"
+  [[ $counted =~ ^--[a-z]+\ 0*[1-9][0-9]{0,5}$ ]] || misuse "${counted%% *} expects an integer of 1 or more, found '${counted#* }'"
 done
-[[ $rates =~ ^[0-9\ ]+$ ]] || misuse "--rates expects whole numbers, found '$rates'"
+[[ $rates =~ ^[0-9\ ]+$ ]] || misuse "--rates expects integers, found '$rates'"
 cfg=${1:-/usr/share/darknet/cfg/yolov2.cfg} picture=${2:-/usr/share/darknet/data/dog.jpg}
 for file in "$cfg" "$picture"; do [ -r "$file" ] || cannot "needs $file"; done
 for tool in memory_limit run_inference pack_weights make_weights; do [ -x "$build/$tool" ] || cannot "needs $build/$tool; make"; done

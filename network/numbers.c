@@ -19,7 +19,7 @@ static const char *find_mixture(const struct mafat_network *n, const struct mafa
   for (int i = 1; i < mafat_sources_count(sources); i++) {
     int first = sources->list[0].tensor, other = sources->list[i].tensor;
     enum mafat_dtype type = mafat_network_tensor_type(n, first);
-    if (type != mafat_network_tensor_type(n, other)) return "reads a map of whole numbers and floats";
+    if (type != mafat_network_tensor_type(n, other)) return "reads a map of integers and floats";
     if (type != MAFAT_F32 && !mafat_quantization_equals(mafat_network_tensor_quantization(n, first), mafat_network_tensor_quantization(n, other)))
       return "reads a map of numbers of several scales or zero points";
   }
@@ -32,7 +32,7 @@ static const char *find_fault(const struct mafat_network *n, int layer)
   const char *fault = NULL;
   for (int k = 0; k < l->n_operands && !fault; k++) fault = find_mixture(n, &l->operands[k].sources);
   if (fault) return fault;
-  return mafat_kind_of(l->type)->numbers ? mafat_kind_of(l->type)->numbers(n, layer) : "is not run on whole numbers";
+  return mafat_kind_of(l->type)->numbers ? mafat_kind_of(l->type)->numbers(n, layer) : "is not run on integers";
 }
 
 int mafat_network_check_numbers(const struct mafat_network *n, struct mafat_diagnostic *d)

@@ -145,10 +145,10 @@ packed() { # TRIPLET
 }
 
 # Sums of bytes are exact: the host's numbers, whatever level and plan.
-whole_numbers() { # TRIPLET
+integers() { # TRIPLET
   local triplet=$1 model bytes level plan out=$dir/$1.numbers
   if [ ! -r "${MAFAT_MODELS:-}/tflite/kws_ref_model.tflite" ]; then
-    skip "$triplet whole numbers" "MAFAT_MODELS names no folder with tflite/"
+    skip "$triplet integers" "MAFAT_MODELS names no folder with tflite/"
     return
   fi
   while read -r model bytes; do
@@ -229,7 +229,7 @@ everything() { # TRIPLET
   inference "$1"
   picture "$1"
   packed "$1"
-  whole_numbers "$1"
+  integers "$1"
   budget "$1"
   [ "${1%%-*}" = arm ] && without_neon "$1"
   if [ -x "$BUILD/$1/kernel_check" ]; then program "$1" kernel_check; else skip "$1 kernel_check" "not built"; fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Small networks of every format run end to end by programs that clang has built with MemorySanitizer, with the portable kernels,
-# in floats and in whole numbers, weights kept, loaded and streamed: nothing is read that was not written. BUILD names the folder
+# in floats and in integers, weights kept, loaded and streamed: nothing is read that was not written. BUILD names the folder
 # (make check-msan). Pictures are PPM, and reads are the helper thread's: other libraries, and the kernel's own, are not instrumented.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -29,7 +29,7 @@ runs make_weights "$build/make_weights" --quiet "$dir/net.cfg" "$dir/net.weights
 runs pack_weights "$build/pack_weights" --quiet "$dir/net.cfg" "$dir/net.weights" "$dir/net.packed"
 runs 'pack_weights, halves' "$build/pack_weights" --quiet --weights fp16 "$dir/net.cfg" "$dir/net.weights" "$dir/halves.packed"
 runs 'pack_weights, bytes' "$build/pack_weights" --quiet --weights int8 "$dir/net.cfg" "$dir/net.weights" "$dir/bytes.packed"
-runs 'pack_weights, whole numbers' "$build/pack_weights" --quiet --activations int8 --calibrate "$dir/picture.ppm" "$dir/net.cfg" "$dir/net.weights" "$dir/integers.packed"
+runs 'pack_weights, integers' "$build/pack_weights" --quiet --activations int8 --calibrate "$dir/picture.ppm" "$dir/net.cfg" "$dir/net.weights" "$dir/integers.packed"
 for file in "$dir/net.weights" "$dir/net.packed" "$dir/halves.packed" "$dir/bytes.packed" "$dir/integers.packed"; do
   name=${file##*/}
   model=()

@@ -1,4 +1,4 @@
-/* With activations as whole numbers: what these mean is chosen in several ways, the file is that of the one that moves outputs least,
+/* With activations as integers: what these mean is chosen in several ways, the file is that of the one that moves outputs least,
  * and layers that lose more than they may stay floats. */
 #include "predictor/plan/packing.h"
 #include "api/packing/calibrate.h"
@@ -19,7 +19,7 @@ struct candidate {
 static const struct candidate candidates[MAFAT_PACKING_CANDIDATES] = {
     {0, MAFAT_RANGE_SQUARES}, {0, MAFAT_RANGE_PERCENTILE}, {SHARE, MAFAT_RANGE_SQUARES}, {SHARE, MAFAT_RANGE_PERCENTILE}};
 
-/* A network with whole numbers, on its way into a file. */
+/* A network with integers, on its way into a file. */
 struct mafat_numbering {
   const struct mafat_packing *packing;
   const struct mafat_network *wide; /* as the model has it */
@@ -206,7 +206,7 @@ static int open_numbering(struct mafat_numbering *q, struct mafat_diagnostic *d)
   if (!q->places || !q->place || !q->keep || !q->errors) return mafat_packing_no_memory(p, d);
   int code = begin_candidates(q, d);
   if (code) return code;
-  if (mafat_calibrate_count(q->activations) == 0) return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: no layer can compute with whole numbers", p->weights->path);
+  if (mafat_calibrate_count(q->activations) == 0) return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: no layer can compute with integers", p->weights->path);
   return mafat_measure_open(&q->measure, q->wide, p->weights, by->list, by->n, d);
 }
 

@@ -43,23 +43,23 @@ static double keep_above(const struct mafat_pack_options *o)
 static int check_options(const struct mafat_pack_options *o, struct mafat_packing *p, struct mafat_diagnostic *d)
 {
   const char *activations = o->activations ? o->activations : "float32";
-  p->whole_numbers = strcmp(activations, "int8") == 0;
-  p->type = p->whole_numbers ? MAFAT_I8 : MAFAT_F32;
+  p->integers = strcmp(activations, "int8") == 0;
+  p->type = p->integers ? MAFAT_I8 : MAFAT_F32;
   if (o->weights && !mafat_dtype_find_packing(&p->type, o->weights))
     return mafat_fail(d, MAFAT_EINVAL, "weights: expected one of %s, found '%s'", mafat_dtype_packings, o->weights);
-  if (!p->whole_numbers && strcmp(activations, "float32") != 0)
+  if (!p->integers && strcmp(activations, "float32") != 0)
     return mafat_fail(d, MAFAT_EINVAL, "activations: expected float32 or int8, found '%s'", activations);
-  if (p->whole_numbers && p->type != MAFAT_I8)
+  if (p->integers && p->type != MAFAT_I8)
     return mafat_fail(d, MAFAT_EINVAL, "activations of int8: expected weights of int8, found %s", o->weights);
-  if (p->whole_numbers != (o->n_calibrate > 0))
-    return mafat_fail(d, MAFAT_EINVAL, p->whole_numbers ? "activations of int8: expected pictures to calibrate by, found none"
+  if (p->integers != (o->n_calibrate > 0))
+    return mafat_fail(d, MAFAT_EINVAL, p->integers ? "activations of int8: expected pictures to calibrate by, found none"
                                                         : "calibrate: expected activations of int8, found float32");
   if (o->n_calibrate < 0 || (o->n_calibrate > 0 && !o->calibrate))
     return mafat_fail(d, MAFAT_EINVAL, "calibrate: expected a list of pictures, found %d of them in no list", o->n_calibrate);
   for (int i = 0; i < o->n_calibrate; i++)
     if (!o->calibrate[i]) return mafat_fail(d, MAFAT_EINVAL, "calibrate: expected the path of picture %d, found nothing", i);
   if (!(keep_above(o) >= 0)) return mafat_fail(d, MAFAT_EINVAL, "keep_above: expected a number, 0 or more, found %g", keep_above(o));
-  if (keep_above(o) < INFINITY && !o->measure && !p->whole_numbers)
+  if (keep_above(o) < INFINITY && !o->measure && !p->integers)
     return mafat_fail(d, MAFAT_EINVAL, "keep_above: expected a picture to measure by, found none");
   return mafat_given_check(&(struct mafat_given){o->constants, o->n_constants}, d);
 }
@@ -167,7 +167,7 @@ static int open_pack(struct mafat_pack *pack, const char *out_path, struct mafat
   if (code == MAFAT_OK) code = name_file(pack, d);
   pack->packing = (struct mafat_packing){
       .fd = -1, .path = pack->paths.path, .out = out_path, .warnings = o->warnings, .type = pack->packing.type,
-      .whole_numbers = pack->packing.whole_numbers, .calibrate = {o->calibrate, o->n_calibrate}, .measure = {&o->measure, o->measure != NULL},
+      .integers = pack->packing.integers, .calibrate = {o->calibrate, o->n_calibrate}, .measure = {&o->measure, o->measure != NULL},
       .most_error = keep_above(o), .context = pack};
   if (code == MAFAT_OK) code = mafat_pack_paths_check_read(&pack->paths, o, d);
   if (code == MAFAT_OK) code = darknets ? open_darknet(pack, d) : open_model(pack, d);
@@ -228,7 +228,7 @@ static int create(struct mafat_pack *pack, struct mafat_diagnostic *d)
 static int work(struct mafat_pack *pack, struct mafat_diagnostic *d)
 {
   const struct mafat_packing *p = &pack->packing;
-  if (p->whole_numbers)
+  if (p->integers)
     return pack->numbering ? mafat_numbering_step(pack->numbering, &pack->run, &pack->whole, d) : mafat_numbering_open(&pack->numbering, p, d);
   return pack->narrowing ? mafat_narrowing_step(pack->narrowing, &pack->run, &pack->whole, d) : mafat_narrowing_open(&pack->narrowing, p, d);
 }

@@ -20,7 +20,7 @@ struct mafat_packing {
   struct mafat_packed_origin origin;
   struct mafat_warning_sink warnings;
   enum mafat_dtype type;            /* wanted type of weights */
-  bool whole_numbers;               /* quantize activations, calibrated on: */
+  bool integers;               /* quantize activations, calibrated on: */
   struct mafat_pictures calibrate;
   struct mafat_pictures measure;    /* empty: nothing is measured; if activations are quantized, the
                                        calibration pictures are used */

@@ -19,7 +19,7 @@ def varint(number):
 
 
 def field(number, value):
-    """One field: a whole number, a float, text, or bytes, which may be a message."""
+    """One field: an integer, a float, text, or bytes, which may be a message."""
     if isinstance(value, int):
         return varint(number << 3 | VARINT) + varint(value)
     if isinstance(value, float):

@@ -42,7 +42,7 @@ def read_csv(path, columns):
             try:
                 line[column] = line[column] if column in TEXTS else number(line[column])
             except ValueError:
-                raise Misuse("%s:%d: %s expects a whole number, found '%s'" % (path, n, column, line[column][:40])) from None
+                raise Misuse("%s:%d: %s expects an integer, found '%s'" % (path, n, column, line[column][:40])) from None
         lines.append(line)
     return lines
 

@@ -50,7 +50,7 @@ def model_of(data):
     return Table(data, struct.unpack_from("<I", data, 0)[0])
 
 
-def whole_numbers(path):
+def integers(path):
     """What of the file's tensors has 8 bits: "maps", "weights" alone, or "" where all are wider."""
     with open(path, "rb") as file:
         model = model_of(file.read())

@@ -207,7 +207,7 @@ class ModelWorkload:
 
 
 class QuantisedWorkload(ModelWorkload):
-    """Whole numbers: TFLite's kernels, which are not its reference's, are a step off here and there, and what follows takes it on."""
+    """Integers: TFLite's kernels, which are not its reference's, are a step off here and there, and what follows takes it on."""
 
     is_quantised, tolerance = True, 0.25
 

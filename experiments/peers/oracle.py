@@ -32,7 +32,7 @@ sys.dont_write_bytecode = True   # nothing but results is written into the tree
 
 import programs
 from cut_tflite import Cut, widen
-from flatbuffer import whole_numbers
+from flatbuffer import integers
 from machine import ROOT
 from model_works import ModelFiles, Refused
 from programs import Failed
@@ -46,7 +46,7 @@ QUANTISED = re.compile(r"quanti|\bu?int(8|16)\b|QLinear|hybrid", re.IGNORECASE) 
 CUTTER = os.path.join(programs.HERE, "cut_onnx.py")
 QUANTISER = os.path.join(programs.HERE, "quantize_onnx.py")
 STEP_BAR = 1.01
-# Each graph of floats is run as it is written: optimised, onnxruntime differs from itself. Of whole numbers it has kernels only then.
+# Each graph of floats is run as it is written: optimised, onnxruntime differs from itself. Of integers it has kernels only then.
 PEERS = {".onnx": (programs.OnnxRuntime, ["--plain"]), ".tflite": (programs.TFLite, [])}
 
 
@@ -170,7 +170,7 @@ class Oracle:
         return files.split(read_array("f", dump))
 
     def tell_library(self, name, picture, files, kind):
-        """How far TFLite is from a file of whole numbers ("maps") or a hybrid one ("weights"); this one, from its twin of floats."""
+        """How far TFLite is from a file of integers ("maps") or a hybrid one ("weights"); this one, from its twin of floats."""
         algorithm = ["--algorithm", "direct"] if kind == "weights" else []
         expected, found = self.outputs(self.peers[".tflite"][0], files, []), self.outputs(self.mafat, files, algorithm)
         if expected is None or found is None:
@@ -308,7 +308,7 @@ class Oracle:
                     files.feed_recorded(recorded)
                 else:
                     files.feed(picture, self.build, samples)
-                numbers = whole_numbers(path) if suffix == ".tflite" else ""
+                numbers = integers(path) if suffix == ".tflite" else ""
                 if numbers == "maps" and self.has_operators:
                     self.tell_pieces(name, shown, files)
                 elif numbers:

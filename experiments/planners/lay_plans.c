@@ -57,7 +57,7 @@ static void put_error(FILE *out)
   fputs("\"}\n", out);
 }
 
-/* Of floats from 0 to 1, and of whole numbers that are not 8-bit ones from 0 to 999. */
+/* Of floats from 0 to 1, and of integers that are not 8-bit ones from 0 to 999. */
 static void make_inputs(struct lay_model *m)
 {
   int n = m->network->n_inputs;

@@ -1,7 +1,7 @@
 """A network as operators that are put in order, each with one output; what lives meanwhile.
 
 Operators are numbered from 0, in an order in which they could run; tensor i is operator i's output, and the network's inputs are
-the numbers behind: they are there from the start. Sets of operators are whole numbers, a bit for each."""
+the numbers behind: they are there from the start. Sets of operators are integers, a bit for each."""
 
 import json
 import os

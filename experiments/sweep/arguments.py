@@ -30,8 +30,8 @@ def number(kind, least, what):
     return read
 
 
-COUNT = number(int, 1, "a whole number from 1")
-WHOLE = number(int, 0, "a whole number")
+COUNT = number(int, 1, "an integer from 1")
+WHOLE = number(int, 0, "an integer")
 SECONDS = number(float, 0.01, "seconds")
 
 

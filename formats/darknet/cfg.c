@@ -186,7 +186,7 @@ static int read_int(const struct mafat_cfg *cfg, const struct mafat_cfg_option *
   errno = 0;
   long long v = strtoll(text, &end, 10);
   if (end == text || !ends_number(end))
-    return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: %s expects a whole number, found %.60s",
+    return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: %s expects an integer, found %.60s",
                       cfg->path, o->line, o->key, text);
   if (errno || v < INT_MIN || v > INT_MAX)
     return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: %s=%.60s is out of range",

@@ -42,7 +42,7 @@ static struct mafat_layer_constants *constants_of(struct mafat_graph *g, const s
   return &g->network->constants->layers[l - g->network->layers];
 }
 
-/* Of floats, narrow or wide, or of whole numbers. */
+/* Of floats, narrow or wide, or of integers. */
 static int place_weights(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_graph_conv *conv)
 {
   const struct mafat_value *weights = conv->weights;

@@ -275,7 +275,7 @@ int mafat_value_integers(struct mafat_graph *g, const struct mafat_value *v, int
                   : numbers[i] >= far  ? (long long)far
                   : numbers[i] <= -far ? -(long long)far
                                        : (long long)numbers[i];
-    if (!number) code = mafat_graph_fail(g, MAFAT_EFORMAT, "expected whole numbers, found %g", numbers[i]);
+    if (!number) code = mafat_graph_fail(g, MAFAT_EFORMAT, "expected integers, found %g", numbers[i]);
   }
   free(numbers);
   return code;

@@ -1,4 +1,4 @@
-/* Whole numbers: layers that bring them to another scale. */
+/* Integers: layers that bring them to another scale. */
 #include "formats/graph/compute.h"
 
 static int end_one(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, struct mafat_layer *l,

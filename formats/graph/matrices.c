@@ -31,7 +31,7 @@ static bool is_whole_map(const struct mafat_value *v)
   return mafat_view_reshape(&view, &view, v->view.n_dims, v->view.dims) && mafat_view_equals(&view, &v->view);
 }
 
-/* Are the scales of whole numbers multiplied as floats? Where weights have but one. */
+/* Are the scales of integers multiplied as floats? Where weights have but one. */
 static bool single(const struct mafat_value *weights)
 {
   return weights->scales.list.n == 1;

@@ -147,7 +147,7 @@ static bool find_steps(const struct mafat_view *v, const int *axes, long long st
   return true;
 }
 
-/* Where a constant's numbers lie, and which are a map's; v's dimensions are grouped by axes of those extents. Whole numbers
+/* Where a constant's numbers lie, and which are a map's; v's dimensions are grouped by axes of those extents. Integers
  * are taken from where they are, however they are turned. */
 static int place_map(struct mafat_graph *g, struct mafat_constant *place, struct mafat_strides *strides, const struct mafat_value *v,
                      const int *axes, const long long *e)
@@ -174,7 +174,7 @@ int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out, con
   long long e[MAFAT_N_AXES];
   int on[MAFAT_VIEW_DIMS];
   if (v->form == MAFAT_VALUE_PLACE && v->scales.list.n > 1)
-    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "a constant of whole numbers beside maps: expected one scale, found %llu",
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "a constant of integers beside maps: expected one scale, found %llu",
                             (unsigned long long)v->scales.list.n);
   memcpy(on, axes, (size_t)v->view.n_dims * sizeof *on);
   int code = mafat_value_copy(g, &grouped, v);

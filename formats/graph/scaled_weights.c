@@ -50,7 +50,7 @@ int mafat_graph_place_hybrid(struct mafat_graph *g, struct mafat_layer *l, const
 {
   struct mafat_value real = *weights;
   if (mafat_network_in_type(g->network, (int)(l - g->network->layers)) != MAFAT_F32)
-    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "an input of whole numbers and floats as output: not run by this version");
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "an input of integers and floats as output: not run by this version");
   if (!weights->scales.real && (weights->place.type != MAFAT_I8 || weights->scales.zero))
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "weights beside floats: expected int8 with a zero point of 0, found %s with %d",
                             mafat_dtype_name((enum mafat_dtype)weights->place.type), weights->scales.zero);
@@ -67,7 +67,7 @@ int mafat_graph_place_integers(struct mafat_graph *g, struct mafat_layer *l, con
   const struct mafat_scales *s = &weights->scales;
   const char *type = mafat_dtype_name((enum mafat_dtype)weights->place.type);
   if (mafat_network_in_type(g->network, (int)(l - g->network->layers)) == MAFAT_F32)
-    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "weights of %s, floats as input and whole numbers as output: not run by this version",
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "weights of %s, floats as input and integers as output: not run by this version",
                             type);
   if (bias && bias->form != MAFAT_VALUE_NONE && bias->place.type != MAFAT_I32)
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected a bias of int32 beside weights of %s", type);

@@ -1,4 +1,4 @@
-/* Operators among whole numbers: by integers, from biases of int32 on, or by floats between a DequantizeLinear and a QuantizeLinear. */
+/* Operators among integers: by integers, from biases of int32 on, or by floats between a DequantizeLinear and a QuantizeLinear. */
 #include "formats/graph/places.h"
 #include "formats/onnx/importer.h"
 
@@ -87,7 +87,7 @@ static int take_bias(const struct mafat_onnx_importer *i, struct mafat_value *ou
   return code;
 }
 
-/* ---- by whole numbers ---- */
+/* ---- by integers ---- */
 
 static int run_row(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_meaning *to)
 {

@@ -46,7 +46,7 @@ int mafat_onnx_int(const struct mafat_onnx_importer *i, const char *name, long l
   const struct mafat_onnx_attribute *a = mafat_onnx_attribute(i->node, name);
   *value = otherwise;
   if (!a) return MAFAT_OK;
-  if (a->type != MAFAT_ONNX_ATTRIBUTE_INT) return refuse_attribute(i, a, "a whole number");
+  if (a->type != MAFAT_ONNX_ATTRIBUTE_INT) return refuse_attribute(i, a, "an integer");
   *value = a->as.i;
   return MAFAT_OK;
 }
@@ -86,7 +86,7 @@ int mafat_onnx_ints(const struct mafat_onnx_importer *i, const char *name, int m
   const struct mafat_onnx_attribute *a = mafat_onnx_attribute(i->node, name);
   *n = -1;
   if (!a) return MAFAT_OK;
-  if (a->type != MAFAT_ONNX_ATTRIBUTE_INTS) return refuse_attribute(i, a, "a list of whole numbers");
+  if (a->type != MAFAT_ONNX_ATTRIBUTE_INTS) return refuse_attribute(i, a, "a list of integers");
   if (a->n > most)
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected at most %d numbers in attribute '%.60s', found %d", most,
                             name, a->n);

@@ -56,7 +56,7 @@ static int put_out_statistics(struct mafat_onnx_importer *i, const struct mafat_
   return code;
 }
 
-/* Of whole numbers, which floats for each channel are part of (takes.c). */
+/* Of integers, which floats for each channel are part of (takes.c). */
 static int normalize_numbers(struct mafat_onnx_importer *i, const struct mafat_value *in, const bool *over, struct mafat_normalize how)
 {
   const struct mafat_value *const numbers[MAFAT_GRAPH_SCALED] = {mafat_onnx_in(i, 1), mafat_onnx_in(i, 2)};
@@ -122,12 +122,12 @@ static bool takes_one_as_it_is(enum mafat_reduction how)
   return how != MAFAT_REDUCE_L1 && how != MAFAT_REDUCE_L2 && how != MAFAT_REDUCE_SUM_OF_SQUARES && how != MAFAT_REDUCE_LOG_SUM;
 }
 
-/* Of whole numbers whole ones, which ours are not. */
+/* Of integers whole ones, which ours are not. */
 static int refuse_fractions(const struct mafat_onnx_importer *i, enum mafat_reduction how)
 {
   bool cuts = how == MAFAT_REDUCE_MEAN || how == MAFAT_REDUCE_L2 || how == MAFAT_REDUCE_LOG_SUM || how == MAFAT_REDUCE_LOG_SUM_EXP;
   if (!cuts || !mafat_onnx_is_whole(i, 0)) return MAFAT_OK;
-  return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "of whole numbers: expected an input of type float");
+  return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "of integers: expected an input of type float");
 }
 
 static int import_reduce(struct mafat_onnx_importer *i)

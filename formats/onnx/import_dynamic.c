@@ -1,4 +1,4 @@
-/* Operators whose numbers mean what is known only in runs: their scales and zero points are maps, whole numbers are floats, whose
+/* Operators whose numbers mean what is known only in runs: their scales and zero points are maps, integers are floats, whose
  * sums are exact up to 2^24. */
 #include "formats/graph/across.h"
 #include "formats/graph/shape.h"
@@ -73,7 +73,7 @@ static int import_dynamic(struct mafat_onnx_importer *i)
   return code;
 }
 
-/* ---- products of whole numbers, without their zero points ---- */
+/* ---- products of integers, without their zero points ---- */
 
 /* One number for all, or for each place of a dimension: of the last one of b, or of the one before of a. */
 static int lay_zero(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *zero, const struct mafat_value *of,

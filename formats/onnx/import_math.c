@@ -211,13 +211,13 @@ static int align_old(struct mafat_onnx_importer *i, const struct mafat_value *a,
   return mafat_graph_reshape(i->g, own, b, a->view.n_dims, dims);
 }
 
-/* Quotients, and powers, of whole numbers, towards 0. */
+/* Quotients, and powers, of integers, towards 0. */
 static int cut_fractions(struct mafat_onnx_importer *i, struct mafat_value *out)
 {
   bool divides = mafat_onnx_variant(i) == MAFAT_GRAPH_DIV;
   if (out->form != MAFAT_VALUE_NUMBERS && !divides) return MAFAT_OK; /* of powers that are no fractions */
   if (out->form != MAFAT_VALUE_NUMBERS)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "divides whole numbers that are computed in runs, which is not run");
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "divides integers that are computed in runs, which is not run");
   for (long long k = 0; k < mafat_value_elements(out); k++) out->numbers[k] = trunc(out->numbers[k]);
   return MAFAT_OK;
 }

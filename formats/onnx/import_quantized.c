@@ -1,4 +1,4 @@
-/* Operators that say what their numbers mean: QuantizeLinear, DequantizeLinear, and those of whole numbers that onnxruntime's
+/* Operators that say what their numbers mean: QuantizeLinear, DequantizeLinear, and those of integers that onnxruntime's
  * quantizer writes. These are other operators between a DequantizeLinear of each input and a QuantizeLinear (integers.c). */
 #include "formats/graph/places.h"
 #include "formats/graph/shape.h"
@@ -187,7 +187,7 @@ static int import_dequantize(struct mafat_onnx_importer *i)
   return integer && is_one(scale) ? dequantize_map(i, in, &declared) : dequantize_floats(i, in);
 }
 
-/* ---- operators among whole numbers ---- */
+/* ---- operators among integers ---- */
 
 enum { MOST_TRIPLES = 3 };
 

@@ -1,6 +1,6 @@
-/* Operators among whole numbers. A DequantizeLinear makes no floats: its output is the same map, which stands for them, until an
+/* Operators among integers. A DequantizeLinear makes no floats: its output is the same map, which stands for them, until an
  * operator asks for floats. One that only moves elements passes them on; one that computes, between DequantizeLinear and
- * QuantizeLinear, does so with whole numbers, and with all of it one layer is made; of all others the floats are made, which is
+ * QuantizeLinear, does so with integers, and with all of it one layer is made; of all others the floats are made, which is
  * what ONNX says of each of them. */
 #include "formats/onnx/importer.h"
 

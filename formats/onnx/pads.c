@@ -37,7 +37,7 @@ static bool pads_as_declared(const struct mafat_onnx_node *n)
   return !a || (a->type == MAFAT_ONNX_ATTRIBUTE_STRING && (strcmp(a->as.s, "NOTSET") == 0 || strcmp(a->as.s, "VALID") == 0));
 }
 
-/* Is that number what a convolution of whole numbers says is 0 of its input? */
+/* Is that number what a convolution of integers says is 0 of its input? */
 static bool is_zero_to(const struct mafat_onnx_importer *i, const struct mafat_onnx_node *n, int number)
 {
   enum { ZERO_POINT = 2 };

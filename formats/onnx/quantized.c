@@ -1,4 +1,4 @@
-/* What whole numbers mean: scales and zero points, each checked once. */
+/* What integers mean: scales and zero points, each checked once. */
 #include "formats/onnx/importer.h"
 
 #include "formats/graph/places.h"

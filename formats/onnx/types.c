@@ -1,5 +1,5 @@
-/* Which values are whole numbers by their type. Numbers that are known while importing, and maps, are reals, whatever the file calls them;
- * but of whole numbers a quotient is cut, and a real that becomes one, too. */
+/* Which values are integers by their type. Numbers that are known while importing, and maps, are reals, whatever the file calls them;
+ * but of integers a quotient is cut, and a real that becomes one, too. */
 #include "formats/onnx/importer.h"
 
 bool mafat_onnx_is_whole_type(int type)

@@ -248,7 +248,7 @@ static int append_function(struct making *m, int layer)
   return MAFAT_OK;
 }
 
-/* A layer that computes with whole numbers. */
+/* A layer that computes with integers. */
 static void turn(struct making *m, int layer)
 {
   const struct mafat_activation_numbers *a = m->of[layer];
@@ -353,9 +353,9 @@ static const char *find_fault(const struct mafat_network *n, const struct mafat_
 {
   if (a->tensor < 0 || a->tensor >= mafat_network_n_tensors(n)) return "is none of the network's";
   const struct mafat_layer *l = mafat_network_made_by(n, a->tensor);
-  if (mafat_network_tensor_type(n, a->tensor) != MAFAT_F32 || mafat_layer_is_alias(l)) return "puts out nothing that could become whole numbers";
+  if (mafat_network_tensor_type(n, a->tensor) != MAFAT_F32 || mafat_layer_is_alias(l)) return "puts out nothing that could become integers";
   if (!mafat_activations_is_scale(a->scale)) return "has a scale that is none";
-  if (a->computes && (a->tensor >= n->n_layers || !mafat_activations_can_compute(n, a->tensor))) return "does not compute with whole numbers";
+  if (a->computes && (a->tensor >= n->n_layers || !mafat_activations_can_compute(n, a->tensor))) return "does not compute with integers";
   if (a->computes && mafat_activations_has_table(l) && !mafat_activations_is_scale(a->before_scale)) return "has a scale that is none before its function";
   return NULL;
 }
@@ -386,7 +386,7 @@ static int take_table(struct making *m, const struct mafat_activations *a, const
   }
   note_readers(m);
   for (int i = 0; i < m->n_tensors && m->types; i++)
-    if (m->for_numbers[i] && !m->of[i]) return refuse(name, i, "is read as whole numbers, which have no scale", d);
+    if (m->for_numbers[i] && !m->of[i]) return refuse(name, i, "is read as integers, which have no scale", d);
   return m->types ? check_classes(m, a, name, d) : MAFAT_OK;
 }
 

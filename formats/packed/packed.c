@@ -119,7 +119,7 @@ static bool is_of_other_fork(const struct header *h, const struct mafat_network 
   return h->network_hash == mafat_packed_network_hash(&other, h->version);
 }
 
-/* Files that were made before whole numbers were in the hash have the shapes' alone: that is enough where the network is their own. */
+/* Files that were made before integers were in the hash have the shapes' alone: that is enough where the network is their own. */
 static bool is_of(const struct header *h, struct mafat_model_source *from, const struct mafat_network *n)
 {
   if (h->n_layers != (uint64_t)n->n_layers) return false;
@@ -140,7 +140,7 @@ static int read_header(struct header *h, struct mafat_model_source *from, const 
                       "%s: packed for another network than %s, or by a version that read it otherwise: pack the model "
                       "again", from->path, n->path);
   if (mafat_packed_has_activations(h->version))
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: packed for another network than %s, with activations as whole numbers: it is run by itself, "
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: packed for another network than %s, with activations as integers: it is run by itself, "
                       "or packed again", from->path, n->path);
   if (is_of_other_fork(h, n))
     return mafat_fail(d, MAFAT_EFORMAT, "%s: packed for %s Darknet, here %s is %s: name the fork, or pack the .weights again",

@@ -35,7 +35,7 @@ static struct mafat_activating fused_activation(int fused)
   }
 }
 
-/* Of whole numbers an activation is a pair of bounds. */
+/* Of integers an activation is a pair of bounds. */
 static int clamp_numbers(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *made, int fused)
 {
   switch (fused) {
@@ -165,7 +165,7 @@ static void take_dims(const struct mafat_tflite_tensor *t, long long *dims)
   for (int k = 0; k < t->rank; k++) dims[k] = t->shape[k];
 }
 
-/* Floats and quantized numbers stay where they are; whole numbers are of shapes and the like, and few. */
+/* Floats and quantized numbers stay where they are; integers are of shapes and the like, and few. */
 static int make_constant(const struct mafat_tflite_importer *i, int tensor)
 {
   enum { MOST = 1 << 16 };
@@ -353,7 +353,7 @@ static void settle(const struct mafat_tflite_importer *i)
   for (int k = 0; k < i->o->n_inputs; k++) release(i, i->o->inputs[k]);
 }
 
-/* Constants of whole numbers that were moved are the same numbers, and mean what the file says of where they are now. */
+/* Constants of integers that were moved are the same numbers, and mean what the file says of where they are now. */
 static int agree_constant(const struct mafat_tflite_importer *i, int tensor, struct mafat_value *v)
 {
   enum { MOST = 1 << 24 };

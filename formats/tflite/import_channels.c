@@ -65,7 +65,7 @@ static int import_reduce(struct mafat_tflite_importer *i)
   bool over[MAFAT_VIEW_DIMS];
   int code = mafat_tflite_map(i, 0, &own, &in);
   if (code == MAFAT_OK && i->o->code == MAFAT_TFLITE_MEAN && mafat_tflite_is_whole(i, i->o->inputs[0]))
-    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "of whole numbers: expected an input of FLOAT32, INT8 or UINT8");
+    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "of integers: expected an input of FLOAT32, INT8 or UINT8");
   if (code == MAFAT_OK) code = take_over(i, in, over);
   if (code == MAFAT_OK)
     code = mafat_graph_reduce(i->g, mafat_tflite_out(i, 0), in, over,
@@ -131,7 +131,7 @@ static int import_gather(struct mafat_tflite_importer *i)
 
 /* ---- resizes ---- */
 
-/* Its points are floats, or of int8 whole numbers; between those of floats ours are exact. */
+/* Its points are floats, or of int8 integers; between those of floats ours are exact. */
 static enum mafat_precision precision_of(const struct mafat_meaning *is, bool nearest)
 {
   if (nearest) return MAFAT_POINTS_SINGLE;

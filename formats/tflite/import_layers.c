@@ -82,7 +82,7 @@ static const struct mafat_value *take_bias(struct mafat_tflite_importer *i, int 
   return bias->form == MAFAT_VALUE_NONE ? NULL : bias;
 }
 
-/* That of whole numbers lies in the file; *own is it then, else empty. */
+/* That of integers lies in the file; *own is it then, else empty. */
 static int find_bias(struct mafat_tflite_importer *i, int index, struct mafat_value *own, const struct mafat_value **bias)
 {
   bool integers = mafat_value_is_quantized(mafat_tflite_in(i, 1)) && i->g->makes.type != MAFAT_F32;

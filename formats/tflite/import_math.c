@@ -61,7 +61,7 @@ static bool is_clip(int code)
          code == MAFAT_TFLITE_RELU_0_TO_1;
 }
 
-/* Whole numbers come to the output's scale, and stay within bounds. */
+/* Integers come to the output's scale, and stay within bounds. */
 static int import_clip(struct mafat_tflite_importer *i, const struct mafat_value *in)
 {
   struct mafat_meaning to = i->g->makes;
@@ -106,11 +106,11 @@ static bool has_fused(int code)
   return code == MAFAT_TFLITE_ADD || code == MAFAT_TFLITE_SUB || code == MAFAT_TFLITE_MUL || code == MAFAT_TFLITE_DIV;
 }
 
-/* Quotients of whole numbers, towards 0. */
+/* Quotients of integers, towards 0. */
 static int cut_quotients(struct mafat_tflite_importer *i, struct mafat_value *made)
 {
   if (made->form != MAFAT_VALUE_NUMBERS)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "divides whole numbers that are computed in runs, which is not run");
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "divides integers that are computed in runs, which is not run");
   for (long long k = 0; k < mafat_value_elements(made); k++) made->numbers[k] = trunc(made->numbers[k]);
   return MAFAT_OK;
 }

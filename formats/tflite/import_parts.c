@@ -57,7 +57,7 @@ static int bring_to_scale(struct mafat_tflite_importer *i, const struct mafat_va
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "joins a constant of another scale than its output's");
   }
   if (!mafat_value_is_integer(i->g, *in)) return MAFAT_OK;
-  if (to.type == MAFAT_F32) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "joins whole numbers: expected an output of their type, found floats");
+  if (to.type == MAFAT_F32) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "joins integers: expected an output of their type, found floats");
   struct mafat_meaning is = mafat_value_meaning(i->g, *in);
   if (mafat_quantization_equals(&is.numbers, &to.numbers)) return MAFAT_OK;
   int code = mafat_graph_quantize(i->g, own, *in, to, MAFAT_REQUANTIZE_FLOAT);

@@ -148,7 +148,7 @@ static int take_pads(struct mafat_tflite_importer *i, int n_dims, long long *bef
   return MAFAT_OK;
 }
 
-/* What a constant says. Of whole numbers it is one of the output's; maps hold them as unsigned bytes. */
+/* What a constant says. Of integers it is one of the output's; maps hold them as unsigned bytes. */
 static int read_fill(struct mafat_tflite_importer *i, const struct mafat_value *in, float *fill)
 {
   const struct mafat_value *declared = mafat_tflite_in(i, 2);
@@ -165,7 +165,7 @@ static int read_fill(struct mafat_tflite_importer *i, const struct mafat_value *
   return code;
 }
 
-/* Of whole numbers the output's zero: those of the input are moved as they are, whatever they mean there. */
+/* Of integers the output's zero: those of the input are moved as they are, whatever they mean there. */
 static int take_fill(struct mafat_tflite_importer *i, const struct mafat_value *in, float *fill)
 {
   *fill = mafat_value_is_integer(i->g, in) ? i->g->makes.numbers.zero : 0;

@@ -38,7 +38,7 @@ static int check(const struct mafat_tflite *m, const char *path, int tensor, boo
   const struct mafat_tflite_tensor *t = &m->tensors[tensor];
   if (!t->constant) return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: tensor %s: expected a constant, found a computed one", path, t->name);
   if (!is_whole(t->type) && !(floats && t->type == MAFAT_TFLITE_FLOAT32))
-    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: tensor %s: expected %s, found %s", path, t->name, floats ? "numbers" : "whole numbers",
+    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: tensor %s: expected %s, found %s", path, t->name, floats ? "numbers" : "integers",
                       mafat_tflite_type_name(t->type));
   if (mafat_tflite_elements(t) > (uint64_t)most)
     return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: tensor %s: expected at most %d numbers, found %llu", path, t->name, most,

@@ -86,8 +86,8 @@ static const char *numbers(const struct mafat_network *n, int layer)
   const char *fault = mafat_kind_numbers_alone(n, layer);
   if (fault) return fault;
   bool sum = l->blend == MAFAT_BLEND_ADD && fabsf(l->alpha) == 1 && fabsf(l->beta) == 1 && l->alpha + l->beta >= 0;
-  if (l->n_operands != 2 || !(sum || l->blend == MAFAT_BLEND_MUL || l->blend == MAFAT_BLEND_PRELU)) return "is not run on whole numbers";
-  if (l->activation.kind != MAFAT_LINEAR) return "has an activation, which whole numbers have as bounds";
+  if (l->n_operands != 2 || !(sum || l->blend == MAFAT_BLEND_MUL || l->blend == MAFAT_BLEND_PRELU)) return "is not run on integers";
+  if (l->activation.kind != MAFAT_LINEAR) return "has an activation, which integers have as bounds";
   if (l->quantization.rounding == MAFAT_REQUANTIZE_EVEN) return NULL;
   const float a = mafat_network_in_quantization(n, layer, 0).scale, b = mafat_network_in_quantization(n, layer, 1).scale, out = l->quantization.scale;
   const double factor = l->blend == MAFAT_BLEND_ADD ? 2 * (double)(a > b ? a : b) / (1 << FINER) / (double)out : mafat_product_factor(a, b, out);

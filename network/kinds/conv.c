@@ -52,7 +52,7 @@ static const char *numbers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
   bool sloped = l->activation.kind == MAFAT_SLOPED && l->quantization.rounding == MAFAT_REQUANTIZE_EVEN;
-  if (l->activation.kind != MAFAT_LINEAR && !sloped && l->out_type != MAFAT_F32) return "has an activation, which whole numbers have as bounds";
+  if (l->activation.kind != MAFAT_LINEAR && !sloped && l->out_type != MAFAT_F32) return "has an activation, which integers have as bounds";
   return mafat_kind_numbers_alone(n, layer);
 }
 

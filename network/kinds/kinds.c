@@ -88,7 +88,7 @@ const char *mafat_kind_numbers_alone(const struct mafat_network *n, int layer)
   const struct mafat_layer *l = &n->layers[layer];
   bool whole = l->out_type != MAFAT_F32;
   for (int k = 0; k < l->n_operands && l->operands[k].sources.list; k++)
-    if ((mafat_network_operand_type(n, layer, k) != MAFAT_F32) != whole) return "reads or puts out whole numbers and floats";
+    if ((mafat_network_operand_type(n, layer, k) != MAFAT_F32) != whole) return "reads or puts out integers and floats";
   return NULL;
 }
 

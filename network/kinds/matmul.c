@@ -45,8 +45,8 @@ static const char *numbers(const struct mafat_network *n, int layer)
   const struct mafat_layer *l = &n->layers[layer];
   const char *fault = mafat_kind_numbers_alone(n, layer);
   if (fault) return fault;
-  if (l->quantization.rounding != MAFAT_REQUANTIZE_EVEN || l->activation.kind != MAFAT_LINEAR || l->alpha != 1) return "is not run on whole numbers";
-  return l->in.c <= MOST ? NULL : "of whole numbers has sums of too many products";
+  if (l->quantization.rounding != MAFAT_REQUANTIZE_EVEN || l->activation.kind != MAFAT_LINEAR || l->alpha != 1) return "is not run on integers";
+  return l->in.c <= MOST ? NULL : "of integers has sums of too many products";
 }
 
 const struct mafat_kind mafat_kind_matmul = {

@@ -27,8 +27,8 @@ static const char *layer_numbers(const struct mafat_network *n, int layer)
   const struct mafat_layer *l = &n->layers[layer];
   bool whole = l->out_type != MAFAT_F32 && mafat_network_in_type(n, layer) != MAFAT_F32;
   for (int k = 1; k < l->n_operands; k++) whole = whole && mafat_network_operand_type(n, layer, k) == MAFAT_F32;
-  if (!whole) return "reads or puts out whole numbers and floats";
-  return l->quantization.rounding == MAFAT_REQUANTIZE_EVEN ? NULL : "is not run on whole numbers";
+  if (!whole) return "reads or puts out integers and floats";
+  return l->quantization.rounding == MAFAT_REQUANTIZE_EVEN ? NULL : "is not run on integers";
 }
 
 static const char *numbers(const struct mafat_network *n, int layer)
@@ -38,8 +38,8 @@ static const char *numbers(const struct mafat_network *n, int layer)
   if (l->normalize->how == MAFAT_NORMALIZE_LAYER) return layer_numbers(n, layer);
   const char *fault = mafat_kind_numbers_alone(n, layer);
   if (fault || l->quantization.rounding == MAFAT_REQUANTIZE_EVEN) return fault;
-  if (l->normalize->how != MAFAT_NORMALIZE_SOFTMAX) return "is not run on whole numbers";
-  return l->quantization.scale == step && l->quantization.zero == 0 ? NULL : "of whole numbers puts out steps of 1/256 from the least one on";
+  if (l->normalize->how != MAFAT_NORMALIZE_SOFTMAX) return "is not run on integers";
+  return l->quantization.scale == step && l->quantization.zero == 0 ? NULL : "of integers puts out steps of 1/256 from the least one on";
 }
 
 const struct mafat_kind mafat_kind_normalize = {

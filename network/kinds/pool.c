@@ -58,7 +58,7 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
 static const char *pool_numbers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
-  if (l->count_padding) return "counts padding of whole numbers";
+  if (l->count_padding) return "counts padding of integers";
   return l->quantization.rounding == MAFAT_REQUANTIZE_EVEN ? mafat_kind_numbers_alone(n, layer) : mafat_kind_numbers_kept(n, layer);
 }
 

@@ -39,7 +39,7 @@ static const char *numbers(const struct mafat_network *n, int layer)
   if (finds_a_place(l->reduce)) return l->out_type == MAFAT_F32 ? NULL : "puts out places, which are floats";
   const char *fault = mafat_kind_numbers_alone(n, layer);
   if (fault) return fault;
-  if (l->reduce->how != MAFAT_REDUCE_MEAN) return "is not run on whole numbers";
+  if (l->reduce->how != MAFAT_REDUCE_MEAN) return "is not run on integers";
   return mafat_multiplier_can((double)in.scale / (double)l->quantization.scale) ? NULL : MAFAT_KIND_FAR_SCALES;
 }
 

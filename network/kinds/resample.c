@@ -48,7 +48,7 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
 static const char *numbers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
-  if (l->resample->interpolation == MAFAT_INTERPOLATE_CUBIC) return "is not run on whole numbers by cubics";
+  if (l->resample->interpolation == MAFAT_INTERPOLATE_CUBIC) return "is not run on integers by cubics";
   bool even = l->quantization.rounding == MAFAT_REQUANTIZE_EVEN && l->resample->interpolation == MAFAT_INTERPOLATE_LINEAR;
   return even ? mafat_kind_numbers_alone(n, layer) : mafat_kind_numbers_kept(n, layer);
 }

@@ -17,7 +17,7 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
 
 static const char *numbers(const struct mafat_network *n, int layer)
 {
-  return n->layers[layer].scale == 1 ? mafat_kind_numbers_kept(n, layer) : "of whole numbers multiplies them";
+  return n->layers[layer].scale == 1 ? mafat_kind_numbers_kept(n, layer) : "of integers multiplies them";
 }
 
 const struct mafat_kind mafat_kind_upsample = {

@@ -97,7 +97,7 @@ static const struct level {
 
 enum { N_INTEGER_TERMS = MAFAT_N_TERMS - MAFAT_TERM_INTEGER_CALLS };
 
-/* Kernels of whole numbers: their register tiles, and nanoseconds in the order of the terms, fitted to the least processor time
+/* Kernels of integers: their register tiles, and nanoseconds in the order of the terms, fitted to the least processor time
  * of each layer of seven int8 networks under five plans; of avx512 without VNNI products alone, to single layers. A calibration of
  * this machine makes them as much slower as it finds the built-in prices of floats. */
 struct integers {

@@ -1,4 +1,4 @@
-/* What steps of whole numbers are counted in. As their kernels have it (runner/kernels/integer_conv.h): a tile of outputs sums
+/* What steps of integers are counted in. As their kernels have it (runner/kernels/integer_conv.h): a tile of outputs sums
  * quads of channels, and sums become outputs a vector at a time. */
 #include "predictor/cost/counting.h"
 

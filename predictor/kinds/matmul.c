@@ -3,7 +3,7 @@
 #include "predictor/plan/packing.h"
 #include "predictor/schedule/scratch.h"
 
-/* Tables for one row of outputs, and a panel of as many of the second map's channels as are summed at a time; of whole numbers of all,
+/* Tables for one row of outputs, and a panel of as many of the second map's channels as are summed at a time; of integers of all,
  * each block slice's in quads. */
 static bool plan_matmul(const struct mafat_scratch_request *r, struct mafat_scratch *s)
 {
@@ -17,7 +17,7 @@ static bool plan_matmul(const struct mafat_scratch_request *r, struct mafat_scra
          mafat_scratch_append_elements(&s->slot_bytes, &s->panel_offset, type, (size_t)channels * MAFAT_PANEL);
 }
 
-enum { BYTES_AT_ONCE = 8 }; /* of whole numbers, that are packed in the time of a float */
+enum { BYTES_AT_ONCE = 8 }; /* of integers, that are packed in the time of a float */
 
 /* As a 1x1 convolution of one row at a time, whose weights are packed by every row. */
 static void count_matmul(struct mafat_counting *c)

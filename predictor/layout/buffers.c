@@ -165,7 +165,7 @@ static int size_scratch(struct mafat_layout_maker *m, int layer)
   return MAFAT_OK;
 }
 
-/* Sums of whole numbers, of which some of the input's channels are missing yet, of each part of the map. */
+/* Sums of integers, of which some of the input's channels are missing yet, of each part of the map. */
 static int size_sums(struct mafat_layout_maker *m, int layer)
 {
   const struct mafat_layer *l = &m->network->layers[layer];

@@ -151,7 +151,7 @@ static size_t width_before(const struct mafat_layer *l, int first_filter)
   return width;
 }
 
-/* ---- sums of whole numbers ---- */
+/* ---- sums of integers ---- */
 
 
 static size_t integer_panel_bytes(size_t width, size_t taps)

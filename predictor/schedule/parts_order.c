@@ -21,7 +21,7 @@ struct collection {
   int *first_group, *last_group; /* [tensor]: of those that read it */
   int n_inputs;           /* operators that are parts of the network's inputs, ahead of all others */
   int *first_buffer;      /* [tensor]: of its partition buffers; -1: none yet */
-  int *first_sums;        /* [tensor]: of the sums of whole numbers that its parts go on with; -1: none yet */
+  int *first_sums;        /* [tensor]: of the sums of integers that its parts go on with; -1: none yet */
   int *reader_of;         /* [buffer]: the last operator that was seen to use it */
   uint64_t *work;         /* [operator of the graph] */
   uint64_t *bytes;

@@ -146,7 +146,7 @@ void mafat_schedule_divide(struct mafat_schedule *s, struct mafat_step step)
 }
 
 /* Slices keep what is streamed at a time small. Pooled sums are not stored, so
- * they are not continued, nor have those of whole numbers room where bytes are put out; Winograd's are, in scratch, but for blocks that are summed by
+ * they are not continued, nor have those of integers room where bytes are put out; Winograd's are, in scratch, but for blocks that are summed by
  * themselves. */
 static int slice_end(const struct mafat_schedule *s)
 {

@@ -124,7 +124,7 @@ static int read_detection(const struct place *place, struct json_object *object,
 
   struct json_object *class_id = member(object, "class");
   int64_t id = json_object_is_type(class_id, json_type_int) ? json_object_get_int64(class_id) : -1;
-  if (id < 0 || id > INT_MAX) return fail_field(place, "class", "a whole number from 0", class_id);
+  if (id < 0 || id > INT_MAX) return fail_field(place, "class", "an integer from 0", class_id);
   out->class_id = (int)id;
 
   struct json_object *box = member(object, "box");

@@ -182,7 +182,7 @@ void mafat_executor_set_input_pixels(struct mafat_executor *e, int y, const floa
     for (size_t c = 0; c < channels; c++) to[c] = numbers[c];
 }
 
-/* A row of a channel as whole numbers. */
+/* A row of a channel as integers. */
 static void set_numbers(struct mafat_executor *e, int tensor, const struct mafat_file_order *order, int c, int y, const float *row)
 {
   const struct mafat_quantization *q = &e->network->layers[tensor].quantization;
@@ -317,7 +317,7 @@ static int read_input(struct mafat_executor *e, struct mafat_diagnostic *d)
 
 /* ---- steps ---- */
 
-/* Where the step's sums of whole numbers go on; NULL: nowhere. */
+/* Where the step's sums of integers go on; NULL: nowhere. */
 static int32_t *sums_of(const struct mafat_executor *e)
 {
   const struct mafat_step *step = &e->step;

@@ -237,7 +237,7 @@ static int await(struct mafat_raw_input *r, long long number, struct mafat_diagn
 }
 
 /* The row may be unaligned. */
-static float whole_number(const char *row, size_t i, enum mafat_dtype type)
+static float integer_value(const char *row, size_t i, enum mafat_dtype type)
 {
   int32_t narrow;
   int64_t wide;
@@ -251,7 +251,7 @@ static const float *row_of_floats(const struct mafat_raw_input *r, const char *r
 {
   float *floats = (float *)(r->memory + places_bytes(r));
   if (r->type == MAFAT_F32) return (const float *)row;
-  for (size_t i = 0; i < r->order->row_elements; i++) floats[i] = whole_number(row, i, r->type);
+  for (size_t i = 0; i < r->order->row_elements; i++) floats[i] = integer_value(row, i, r->type);
   return floats;
 }
 

@@ -43,9 +43,9 @@ for triplet in "$@"; do
   works "$triplet pack_weights, int8" "${on[@]}" "$build/$triplet/pack_weights" --quiet --force --activations int8 --calibrate "$dir/picture.ppm" \
     $shapes.cfg $shapes.weights "$dir/packed"
   numbers=("${on[@]}" "$build/$triplet/run_inference" --memory 1G --quiet --plan rows2:streamed/NoCut "$dir/packed" "$dir/picture.ppm")
-  works "$triplet whole numbers, portable" "${numbers[@]}" --cpu portable
-  works "$triplet whole numbers, the best level" "${numbers[@]}"
-  if [ "${triplet%%-*}" = aarch64 ]; then QEMU_CPU=cortex-a53 works "$triplet whole numbers, a processor without dot products" "${numbers[@]}"; fi
+  works "$triplet integers, portable" "${numbers[@]}" --cpu portable
+  works "$triplet integers, the best level" "${numbers[@]}"
+  if [ "${triplet%%-*}" = aarch64 ]; then QEMU_CPU=cortex-a53 works "$triplet integers, a processor without dot products" "${numbers[@]}"; fi
   works "$triplet kernels" "${on[@]}" "$build/$triplet/kernel_check" --cases "${MAFAT_CASES:-60}"
   for one in $suites; do
     works "$triplet $one" "${on[@]}" "$build/$triplet/unit_tests" "$one"

@@ -348,9 +348,9 @@ bad_json detections 'detections: expected an array, found {}' '{"image": "a", "d
 bad_json detection 'detections[1]: expected an object, found 7' "{\"image\": \"a\", \"detections\": [$dog, 7]}"
 field() { bad_json "$1" "detections[0].$1: expected $2" "{\"image\": \"a\", \"detections\": [{$3}]}"; }
 field label 'a string, found 3' '"label": 3'
-field class 'a whole number from 0, found nothing' '"label": "a"'
+field class 'an integer from 0, found nothing' '"label": "a"'
 for class in '"1"' 1.5 -1 2147483648 99999999999999999999 true; do
-    field class 'a whole number from 0, found' "\"class\": $class"
+    field class 'an integer from 0, found' "\"class\": $class"
 done
 field box 'an object with x, y, width and height, found nothing' '"class": 1'
 field confidence 'a finite number, at least 0, found nothing' '"class": 1, "box": {}'
@@ -379,7 +379,7 @@ large() {
 if grep -q __asan_init "$program"; then
     skip json-large 'a sanitizer takes terabytes of addresses'
 else
-    large objects 'detections[0].class: expected a whole number' '{"image": "no.png", "detections": [' '{},' '{}]}'
+    large objects 'detections[0].class: expected an integer' '{"image": "no.png", "detections": [' '{},' '{}]}'
     large arrays 'detections[0]: expected an object, found []' '{"image": "no.png", "detections": [' '[],' '[]]}'
     large numbers 'detections[0]: expected an object, found 0' '{"image": "no.png", "detections": [' '0,' '0]}'
     large others 'no.png: cannot open the picture' '{"image": "no.png", "detections": [], "others": [' '{},' '{}]}'

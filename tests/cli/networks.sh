@@ -19,7 +19,7 @@ if ! command -v python3 >/dev/null; then
 fi
 
 bad 'a network that is none' "found 'nasnet'" nasnet
-bad 'zeros in whole numbers' 'zeros have no ranges' --int8 --zeros radar
+bad 'zeros in integers' 'zeros have no ranges' --int8 --zeros radar
 bad 'no folder' '--folder' --folder
 run --zeros --folder "$out/none" radar
 refuses 'a folder that cannot be' 1 'none'

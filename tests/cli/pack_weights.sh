@@ -76,23 +76,23 @@ run --keep-above 0.1 a.cfg a.weights x.packed; expect "keep without a measure" 2
 run --measure a.ppm --keep-above -1 a.cfg a.weights x.packed; expect "a negative error" 2 "0 or more"
 run --measure a.ppm --keep-above 0x1 a.cfg a.weights x.packed; expect "no decimal error" 2 "0 or more"
 run --measure no.ppm a.cfg a.weights x.packed; expect "no picture" 1 "no.ppm"
-# Activations as whole numbers: of three convolutions the one in the middle.
+# Activations as integers: of three convolutions the one in the middle.
 printf "$net"'[convolutional]\nfilters=40\nsize=3\npad=1\nactivation=leaky\n[convolutional]\nfilters=8\nsize=1\nactivation=linear\n' >w.cfg
 "$build/make_weights" --quiet w.cfg w.weights || fail make_weights w.cfg
 cp a.ppm b.ppm
-run --activations int8 --calibrate a.ppm b.ppm w.cfg w.weights w.packed; expect "whole numbers" 0
+run --activations int8 --calibrate a.ppm b.ppm w.cfg w.weights w.packed; expect "integers" 0
 { grep -q '^ranges by ' out && grep -q '^    2  convolutional    int8 ' out && grep -q '^    3  convolutional    float32 ' out; } ||
-  fail "whole numbers: the table" "$(cat out)"
-{ [ "$(grep -c '^ranges by .*, channels equalized: ' out)" -eq 0 ] && [ "$(grep -c '^ranges by .*, taken$' out)" -eq 1 ]; } || fail "whole numbers: nothing to equalize" "$(cat out)"
-run --check w.packed; expect "whole numbers: check" 0
+  fail "integers: the table" "$(cat out)"
+{ [ "$(grep -c '^ranges by .*, channels equalized: ' out)" -eq 0 ] && [ "$(grep -c '^ranges by .*, taken$' out)" -eq 1 ]; } || fail "integers: nothing to equalize" "$(cat out)"
+run --check w.packed; expect "integers: check" 0
 # Depthwise convolutions, whose channels may become alike.
 printf "$net"'[convolutional]\nfilters=40\nsize=1\nactivation=leaky\n[convolutional]\nfilters=40\ngroups=40\nsize=3\npad=1\nactivation=relu\n[convolutional]\nfilters=24\nsize=1\nactivation=linear\n[convolutional]\nfilters=8\nsize=1\nactivation=linear\n' >d.cfg
 "$build/make_weights" --quiet d.cfg d.weights || fail make_weights d.cfg
-run --activations int8 --calibrate a.ppm b.ppm d.cfg d.weights d.packed; expect "depthwise whole numbers" 0
+run --activations int8 --calibrate a.ppm b.ppm d.cfg d.weights d.packed; expect "depthwise integers" 0
 { [ "$(grep -c '^ranges by .*, channels equalized: ' out)" -eq 2 ] && [ "$(grep -c '^ranges by .*, taken$' out)" -eq 1 ]; } || fail "channels equalized" "$(cat out)"
-"$build/run_inference" d.packed a.ppm >run.out 2>&1 || fail "depthwise whole numbers: run" "$(cat run.out)"
-"$build/run_inference" w.packed a.ppm >run.out 2>&1 || fail "whole numbers: run" "$(cat run.out)"
-"$build/run_inference" --plan 1x1/2/rows:streamed w.packed a.ppm >run.out 2>&1 || fail "whole numbers: streamed" "$(cat run.out)"
+"$build/run_inference" d.packed a.ppm >run.out 2>&1 || fail "depthwise integers: run" "$(cat run.out)"
+"$build/run_inference" w.packed a.ppm >run.out 2>&1 || fail "integers: run" "$(cat run.out)"
+"$build/run_inference" --plan 1x1/2/rows:streamed w.packed a.ppm >run.out 2>&1 || fail "integers: streamed" "$(cat run.out)"
 "$build/run_inference" w.cfg w.packed a.ppm >run.out 2>&1
 { [ $? -eq 2 ] && [ "$(wc -l <run.out)" -eq 1 ] && grep -q 'run by itself' run.out && ok "no cfg beside them"; } || fail "no cfg beside them" "$(cat run.out)"
 run --force --activations int8 --calibrate a.ppm --measure b.ppm --keep-above 0 w.cfg w.weights x.packed; expect "nothing left to compute" 0

@@ -251,7 +251,7 @@ constants 'over a constant' 'expects a file of its own' --constant "w=$dir/w.raw
 run() { "$program" --quiet "$@" models/shapes/shapes.cfg models/shapes/shapes.weights >"$dir/out" 2>"$dir/err"; }
 refuses 'constants of a cfg' 'constants are given to ONNX and TFLite files, found a=b' --constant a=b --input "$dir/x.raw"
 
-# ---- an input of whole numbers: files have it as the model has it
+# ---- an input of integers: files have it as the model has it
 
 writer whole onnx_writer.c <<'C'
 #include "tests/support/onnx_writer.h"
@@ -275,12 +275,12 @@ npy '<i8' '(5,)' <"$dir/n.raw" >"$dir/n.npy"
 npy '<f4' '(5,)' <"$dir/y.expected" >"$dir/floats.npy"
 npy '<i4' '(5,)' <"$dir/y.expected" >"$dir/narrow.npy"
 for file in n.raw n.npy floats.npy; do
-  check "whole numbers, $file" "$(head -c 200 "$dir/err")" run --input "$dir/$file" --dump-output "$dir/y.raw"
+  check "integers, $file" "$(head -c 200 "$dir/err")" run --input "$dir/$file" --dump-output "$dir/y.raw"
   check "what they are, $file" 'it differs' cmp "$dir/y.raw" "$dir/y.expected"
 done
 check 'their type' "$(cat "$dir/out")" run --predict
 check 'their type is told' "$(cat "$dir/out")" grep -q '^inputs *n int64\[5\]$' "$dir/out"
-refuses 'floats for whole numbers' 'y.expected: expected a file of 40 bytes (5 int64), found 20' --input "$dir/y.expected"
+refuses 'floats for integers' 'y.expected: expected a file of 40 bytes (5 int64), found 20' --input "$dir/y.expected"
 refuses 'an array of others' "narrow.npy: expected a .npy file of int64 ('<i8'), found '<i4'" --input "$dir/narrow.npy"
 
 # ---- a picture beside a file

@@ -202,7 +202,7 @@ bad_cfg no-net ':1: expected the first section to be [net]' '[convolutional]\nfi
 bad_cfg no-layers ': expected layers' "$start"
 bad_cfg no-size ':1: [net] expects height, width and channels' '[net]\nwidth=3\n[maxpool]\n'
 bad_cfg unknown-layer ':5: ' "$start[nonsense]\n"
-bad_cfg number ':6: filters expects a whole number, found many' "$start[convolutional]\nfilters=many\n"
+bad_cfg number ':6: filters expects an integer, found many' "$start[convolutional]\nfilters=many\n"
 bad_cfg range ':6: filters expects 1 to' "$start[convolutional]\nfilters=0\n"
 bad_cfg huge ':6: filters' "$start[convolutional]\nfilters=99999999999999999999\n"
 bad_cfg activation ':6: activation [nonsense] is not supported' "$start[convolutional]\nactivation=nonsense\n"

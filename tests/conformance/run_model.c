@@ -21,7 +21,7 @@ static int bind(struct trial *t, int input, struct mafat_diagnostic *d)
   return code;
 }
 
-/* Of whole numbers: as the file has them they are so many less than the executor's. */
+/* Of integers: as the file has them they are so many less than the executor's. */
 static int turn_of(const struct mafat_quantization *q)
 {
   return q->is_signed ? MAFAT_SIGNED_TO_BYTE : 0;

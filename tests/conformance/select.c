@@ -21,7 +21,7 @@ static const struct {
     {"Sigmoid", 0}, {"Slice", 2 | 4 | 8 | 16}, {"Softmax", 0}, {"Softplus", 0}, {"Softsign", 0}, {"SpaceToDepth", 0},
     {"Split", 2}, {"Sqrt", 0}, {"Squeeze", 2}, {"Sub", 0}, {"Sum", 0}, {"Tanh", 0}, {"ThresholdedRelu", 0}, {"TopK", 2},
     {"Transpose", 0}, {"Unsqueeze", 2}, {"Upsample", 2},
-    /* of whole numbers */
+    /* of integers */
     {"ConvInteger", 2 | 4 | 8}, {"DequantizeLinear", 2 | 4}, {"DynamicQuantizeLinear", 0}, {"MatMulInteger", 2 | 4 | 8},
     {"QLinearConv", 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256}, {"QLinearMatMul", 2 | 4 | 8 | 16 | 32 | 64 | 128},
     {"QuantizeLinear", 2 | 4},
@@ -87,7 +87,7 @@ static bool is_known_before(const struct mafat_onnx *m, const struct mafat_onnx_
   return false;
 }
 
-/* Are maps of whole numbers what the model is about? */
+/* Are maps of integers what the model is about? */
 static bool is_quantized(const struct trial *t)
 {
   for (int i = 0; i < t->model->n_nodes; i++)

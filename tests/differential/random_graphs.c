@@ -247,7 +247,7 @@ static float may_be_off(const struct subject *s, float *const references[2], int
   return (float)fmax(tolerance * fmax(largest, LEAST) * (n < FEW ? TIMES_OF_FEW : 1), TIMES * apart);
 }
 
-/* What is put out as floats may have been whole numbers before: some steps of the last of these, for TFLite's products may be a step off,
+/* What is put out as floats may have been integers before: some steps of the last of these, for TFLite's products may be a step off,
  * and weights behind them make more of it. */
 static float may_be_off_strangely(const struct subject *s)
 {

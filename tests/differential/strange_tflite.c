@@ -398,7 +398,7 @@ static void swish(author *a)
 
 /* ---- files ---- */
 
-/* Whole numbers have floats in front and behind, and so the writer of frames has no more than those. */
+/* Integers have floats in front and behind, and so the writer of frames has no more than those. */
 static int with_floats(author *a, bool in, int map)
 {
   int floats = add_tensor(a, MAFAT_TFLITE_FLOAT32, a->tensors[map].rank, a->tensors[map].shape);

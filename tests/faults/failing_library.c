@@ -69,7 +69,7 @@ static int run_both(const char *model, const char *weights, const char *picture,
   return status;
 }
 
-/* Of whole numbers: all that packing does. */
+/* Of integers: all that packing does. */
 static int pack(const char *model, const char *weights, const char *picture, const char *out)
 {
   struct mafat_pack_options options = {.size = sizeof options};

@@ -1,7 +1,7 @@
 /* libFuzzer target: a cfg, and behind a NUL bytes to be changed in the packed file of version 2 that is made of it,
  * three for each: where, and what. Or, behind a byte of 255, what comes last (0 an ONNX, 1 a TFLite
- * model; the number, times 4, of a small TFLite model that is made, or that and 2: a random one of whole numbers), how many changes there are, and these: in a file of version 3. Weights are zeros. What is changed is sealed again, so that
- * it gets past the checksums. Each network is packed as it is, and with all layers that can computing with whole numbers (versions 4
+ * model; the number, times 4, of a small TFLite model that is made, or that and 2: a random one of integers), how many changes there are, and these: in a file of version 3. Weights are zeros. What is changed is sealed again, so that
+ * it gets past the checksums. Each network is packed as it is, and with all layers that can computing with integers (versions 4
  * and 5). Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdio.h>

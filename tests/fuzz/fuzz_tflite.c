@@ -1,5 +1,5 @@
 /* libFuzzer target: a .tflite file, read and imported; or, where the bytes do not begin like one, what to change in a small one that is
- * right: which of them, of floats or a random one of whole numbers, then three bytes for each change: where, and what. What comes of it: tests/fuzz/imported.h. Build with
+ * right: which of them, of floats or a random one of integers, then three bytes for each change: where, and what. What comes of it: tests/fuzz/imported.h. Build with
  * clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdio.h>
@@ -84,7 +84,7 @@ static void check_file(const char *data, size_t n)
   close(fd);
 }
 
-/* One of floats, or of whole numbers; its maker's to free. */
+/* One of floats, or of integers; its maker's to free. */
 static char *make_model(unsigned number, size_t *n)
 {
   enum { OF_NUMBERS = 128 };

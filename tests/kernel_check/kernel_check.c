@@ -98,7 +98,7 @@ static bool read_number(const char *option, const char *text, unsigned long long
   errno = 0;
   *n = strtoull(text, &end, 10);
   if (text[0] >= '0' && text[0] <= '9' && !*end && !errno && *n <= most) return true;
-  fprintf(stderr, "kernel_check: --%s expects a whole number up to %llu, not '%s'\n", option, most, text);
+  fprintf(stderr, "kernel_check: --%s expects an integer up to %llu, not '%s'\n", option, most, text);
   return false;
 }
 

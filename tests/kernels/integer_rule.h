@@ -36,7 +36,7 @@ struct mafat_rule_scale mafat_rule_scale_of(double real);
 /* clamp(zero + rescaled x) */
 int mafat_rule_finish(int32_t x, struct mafat_rule_scale scale, struct mafat_rule_output out);
 
-/* ONNX's: clamp(zero + the nearest whole number to x times the factor, both floats, halves to the even one). Negative x have a
+/* ONNX's: clamp(zero + the nearest integer to x times the factor, both floats, halves to the even one). Negative x have a
  * factor of their own, unless it is 0. */
 int mafat_rule_finish_even(int32_t x, float factor, float below, struct mafat_rule_output out);
 /* By that rule, of numbers without their zero points: a mean of n numbers of such a sum of floats, sum / n / scale; x * x_factor + z * z_factor;

@@ -46,7 +46,7 @@ cannot() {
   echo "limit.sh: $1" >&2
   exit 77
 }
-number() { [[ $2 =~ ^[1-9][0-9]*$ ]] || misuse "$1 expects a whole number from 1, found '$2'"; }
+number() { [[ $2 =~ ^[1-9][0-9]*$ ]] || misuse "$1 expects an integer from 1, found '$2'"; }
 bytes_of() {
   local bytes
   bytes=$(LC_ALL=C numfmt --from=iec -- "$2" 2>/dev/null) && [ "$bytes" -gt 0 ] && echo "$bytes" ||

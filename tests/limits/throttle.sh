@@ -32,7 +32,7 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
   esac
   [ $# -eq 0 ] || shift
 done
-[[ $n_runs =~ ^[1-9][0-9]*$ && $rates =~ ^[\ 0-9]+$ ]] || misuse 'expected whole numbers after --runs and --rates'
+[[ $n_runs =~ ^[1-9][0-9]*$ && $rates =~ ^[\ 0-9]+$ ]] || misuse 'expected integers after --runs and --rates'
 if [ $# -eq 0 ]; then
   [ ${#words[@]} -eq 1 ] || misuse 'expected one case, or a command after --'
   text=$(bash $here/run.sh --command "${words[0]}") || exit $?

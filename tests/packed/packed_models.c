@@ -80,7 +80,7 @@ static void describe(const struct mafat_model *m, char *text, size_t room)
   }
 }
 
-/* Between 0 and 2: also good as numbers of rows. Of an input of whole numbers any that it may have. */
+/* Between 0 and 2: also good as numbers of rows. Of an input of integers any that it may have. */
 static float any_value(const struct mafat_port_facts *f, uint32_t *state)
 {
   int least = strcmp(f->type, "int8") == 0 ? -128 : 0;

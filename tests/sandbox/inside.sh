@@ -65,7 +65,7 @@ for machine in *-linux-*; do
     holds "resident as predicted, $plan" as_predicted
   done
   $run --json --report integers picture.ppm >/tmp/out 2>/tmp/err
-  holds 'resident as predicted, whole numbers' as_predicted
+  holds 'resident as predicted, integers' as_predicted
 
   # A decoder that misbehaves
   for how in off auto threads output; do

@@ -1,4 +1,4 @@
-/* Random models of whole numbers as .tflite files, and what each of their operators puts out by the written rule
+/* Random models of integers as .tflite files, and what each of their operators puts out by the written rule
  * (tests/kernels/integer_rule.h), one after the other, in plain C: what running them must give, to the bit. */
 #ifndef MAFAT_TESTS_SUPPORT_INTEGER_GRAPH_H
 #define MAFAT_TESTS_SUPPORT_INTEGER_GRAPH_H

@@ -1,4 +1,4 @@
-/* Runs of random models of whole numbers (integer_graph.h): what they put out is compared with what the rule says. */
+/* Runs of random models of integers (integer_graph.h): what they put out is compared with what the rule says. */
 #ifndef MAFAT_TESTS_SUPPORT_INTEGER_RUNS_H
 #define MAFAT_TESTS_SUPPORT_INTEGER_RUNS_H
 

@@ -29,7 +29,7 @@ static const struct named floats[] = {{"w", 4, {4, 4, 3, 3}}, {"wd", 4, {4, 1, 3
                                       {"m", 2, {4, 5}},       {"mt", 2, {5, 4}},       {"c5", 1, {5}},       {"table", 2, {7, 3}},
                                       {"m3", 3, {2, 4, 3}},   {"e66", 2, {6, 6}},      {"sizes", 1, {4}}};
 
-/* Of whole numbers. */
+/* Of integers. */
 static const struct {
   const char *name;
   int n;
@@ -40,7 +40,7 @@ static const struct {
                 {"four", 4, {1, 4, 6, 6}}, {"resized", 4, {1, 4, 9, 3}}, {"far", 1, {INT64_MAX}},
                 {"large", 4, {1LL << 62, 1LL << 62, 1LL << 62, 2}}, {"i7", 1, {7}}, {"i3", 1, {3}}, {"i3-1", 2, {3, -1}}, {"i00", 2, {0, 0}}, {"i55", 2, {5, 5}}};
 
-/* Of whole numbers that mean something. */
+/* Of integers that mean something. */
 static const struct {
   const char *name;
   int type, rank;

@@ -6,7 +6,7 @@
 
 /* One node, of the constants in onnx_operators.c and the inputs "x" [1, 4, 6, 6], "s" [1, 4, 6], "t" [4, 1, 6] and "r"
  * [3, 4], and "u" of uint8 and "v" of int8, as large as x: those that are named. `opset`: 0: 17. An input as "q:x" has a
- * DequantizeLinear before it, of a constant of whole numbers, or behind a QuantizeLinear; then the output y is that of a
+ * DequantizeLinear before it, of a constant of integers, or behind a QuantizeLinear; then the output y is that of a
  * QuantizeLinear behind the node, which puts out "f". */
 struct test_onnx_operator {
   const char *op_type, *inputs, *attributes;

@@ -1,4 +1,4 @@
-/* Columns of a table, of floats or whole numbers, by their numbers. */
+/* Columns of a table, of floats or integers, by their numbers. */
 #include "runner/engine/kinds/rows.h"
 
 #include <string.h>

@@ -26,7 +26,7 @@ int mafat_kinds_check(const struct mafat_network *n, int n_layers, struct mafat_
 {
   for (int l = 0; l < n_layers; l++)
     if (!mafat_layer_is_alias(&n->layers[l]) && !kind_of_layer(n, l))
-      return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: layer %d [%s] is not run on whole numbers", n->path, l,
+      return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: layer %d [%s] is not run on integers", n->path, l,
                         mafat_layer_type_name(n->layers[l].type));
   return MAFAT_OK;
 }

@@ -1,4 +1,4 @@
-/* Floats as whole numbers. */
+/* Floats as integers. */
 #include "runner/kernels/integer.h"
 #include "runner/engine/kinds/rows.h"
 

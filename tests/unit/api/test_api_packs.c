@@ -16,7 +16,7 @@
 
 Suite *api_packs_suite(void);
 
-/* Of three convolutions the one in the middle can compute with whole numbers. */
+/* Of three convolutions the one in the middle can compute with integers. */
 static const char three_convolutions[] =
     "[net]\nwidth=32\nheight=24\nchannels=3\n"
     "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=leaky\n"
@@ -120,8 +120,8 @@ START_TEST(test_floats_beside_a_packed_file_need_its_floats)
 }
 END_TEST
 
-/* Of whole numbers a file goes with those that they mean in it: another, made by other pictures, is another model's. */
-START_TEST(test_whole_numbers_are_not_those_of_another_file)
+/* Of integers a file goes with those that they mean in it: another, made by other pictures, is another model's. */
+START_TEST(test_integers_are_not_those_of_another_file)
 {
   static const char *dark[] = {NULL};
   static float of_file[14 * 24 * 32], of_copy[14 * 24 * 32];
@@ -421,7 +421,7 @@ Suite *api_packs_suite(void)
   tcase_add_test(packs, test_a_file_that_comes_meanwhile_stays);
   tcase_add_test(packs, test_a_file_that_another_writes_is_not_touched);
   tcase_add_test(packs, test_paths_that_are_missing);
-  tcase_add_test(packs, test_whole_numbers_are_not_those_of_another_file);
+  tcase_add_test(packs, test_integers_are_not_those_of_another_file);
   tcase_add_loop_test(packs, test_floats_beside_a_packed_file_need_its_floats, 0, 5);
   tcase_add_loop_test(packs, test_options_that_make_no_sense_are_refused, 0, sizeof refused / sizeof *refused);
   TCase *memory = api_case(suite, "memory", 60);

@@ -267,7 +267,7 @@ START_TEST(the_same_bits_on_any_number_of_ranks)
 }
 END_TEST
 
-START_TEST(whole_numbers_on_any_number_of_ranks)
+START_TEST(integers_on_any_number_of_ranks)
 {
   static struct test_integer_graph g;
   char text[TEST_PLAN_ROOM], name[32];
@@ -452,8 +452,8 @@ START_TEST(sums_apart)
 }
 END_TEST
 
-/* Sums of whole numbers lie panel by panel: all of them are to reach the rank that goes on with them, of filters that fill no panel, too. */
-START_TEST(sums_of_whole_numbers_go_on)
+/* Sums of integers lie panel by panel: all of them are to reach the rank that goes on with them, of filters that fill no panel, too. */
+START_TEST(sums_of_integers_go_on)
 {
   enum { SIDE = 5, IN = 8, MIDDLE = 64 };
   static const int filters[] = {8, 12, 32, 33, 36, 44, 60, 68, 96};
@@ -545,14 +545,14 @@ Suite *ranks_suite(void)
   TCase *c = tcase_create("ranks");
   tcase_set_timeout(c, 60);
   tcase_add_loop_test(c, the_same_bits_on_any_number_of_ranks, 0, test_seeds(120));
-  tcase_add_loop_test(c, whole_numbers_on_any_number_of_ranks, 0, test_seeds(300));
+  tcase_add_loop_test(c, integers_on_any_number_of_ranks, 0, test_seeds(300));
   tcase_add_loop_test(c, what_crosses_is_the_formula, 0, 3);
   tcase_add_test(c, neighbours_exchange_rows);
   tcase_add_test(c, neighbours_exchange_borders_of_a_grid);
   tcase_add_test(c, whole_layers_hand_on);
   tcase_add_test(c, outputs_of_a_connected_layer);
   tcase_add_loop_test(c, sums_apart, 0, 4);
-  tcase_add_loop_test(c, sums_of_whole_numbers_go_on, 0, 9);
+  tcase_add_loop_test(c, sums_of_integers_go_on, 0, 9);
   tcase_add_loop_test(c, ranks_that_cannot_be, 0, 7);
   tcase_add_test(c, ranks_in_a_text);
   suite_add_tcase(s, c);

@@ -446,7 +446,7 @@ static void put_operator(struct test_message *m, const char *type, uint32_t n, c
 }
 
 /* Operators of Darknet, each behind an avgpool with as many parameters as the number says, at most as many as a network may have;
- * maxpools compute with whole numbers. */
+ * maxpools compute with integers. */
 static void packed_cfg(struct test_message *m, size_t size, const struct file *f)
 {
   enum { NUMBERS = 24, PLAIN = 2, ACTIVATIONS = PLAIN + MAFAT_PACKED_ACTIVATIONS };
@@ -584,7 +584,7 @@ static const struct file files[] = {
     {"a node's inputs", ONNX, in_node, PIECE("\x0a\x00")},
     {"the same with a name", ONNX, in_node, PIECE("\x0a\x01x")},
     {"a node's outputs", ONNX, in_node, PIECE("\x12\x00")},
-    {"whole numbers", ONNX, in_attribute, PIECE("\x40\x00"), .number = 7},
+    {"integers", ONNX, in_attribute, PIECE("\x40\x00"), .number = 7},
     {"texts", ONNX, in_attribute, PIECE("\x4a\x00"), .number = 8},
     {"folded sums", ONNX, folded, PIECE("Add"), .number = 1 << 16},
     {"large folded sums", ONNX, folded, PIECE("Add"), .number = 1 << 21},
@@ -604,7 +604,7 @@ static const struct file files[] = {
     {"packed layers with a parameter", PACKED, packed_cfg, PIECE("route"), .head = "layers", .tail = "-1", .number = 1},
     {"packed routes", PACKED, packed_cfg, PIECE("route"), .head = "layers", .tail = "-1,-1,-1,-1,-1,-1,-1,-1,-1,-1", .number = 1},
     {"packed parameters", PACKED, packed_cfg, PIECE("avgpool"), .head = "", .tail = "", .number = MAFAT_CFG_MAX_KEYS},
-    {"packed maxpools of whole numbers", PACKED, packed_cfg, PIECE("maxpool"), .head = "size", .tail = "1", .number = 1},
+    {"packed maxpools of integers", PACKED, packed_cfg, PIECE("maxpool"), .head = "size", .tail = "1", .number = 1},
     {"packed sections", PACKED, packed_cfg, PIECE(""), .head = "", .tail = ""},
     {"packed nodes", PACKED_GRAPH, packed_model, PIECE("Softmax")},
     {"packed folded sums", PACKED_GRAPH, packed_model, PIECE("Add"), .number = 1 << 16},

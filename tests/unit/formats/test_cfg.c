@@ -160,9 +160,9 @@ static const struct look_up ints[] = {
     {"7,8", MAFAT_OK, 7, ""}, /* atoi takes the first, too */
     {"11", MAFAT_EFORMAT, 5, "a.cfg:3: key expects -10 to 10, found 11"},
     {"-11", MAFAT_EFORMAT, 5, "a.cfg:3: key expects -10 to 10, found -11"},
-    {"7.5", MAFAT_EFORMAT, 5, "a.cfg:3: key expects a whole number, found 7.5"},
-    {"7x", MAFAT_EFORMAT, 5, "a.cfg:3: key expects a whole number, found 7x"},
-    {"seven", MAFAT_EFORMAT, 5, "a.cfg:3: key expects a whole number, found seven"},
+    {"7.5", MAFAT_EFORMAT, 5, "a.cfg:3: key expects an integer, found 7.5"},
+    {"7x", MAFAT_EFORMAT, 5, "a.cfg:3: key expects an integer, found 7x"},
+    {"seven", MAFAT_EFORMAT, 5, "a.cfg:3: key expects an integer, found seven"},
     {"3000000000", MAFAT_EFORMAT, 5, "a.cfg:3: key=3000000000 is out of range"},
     {"99999999999999999999", MAFAT_EFORMAT, 5, "a.cfg:3: key=99999999999999999999 is out of range"},
 };
@@ -174,7 +174,7 @@ static struct mafat_cfg *with_value(const char *value)
   return must_parse(text);
 }
 
-START_TEST(whole_numbers)
+START_TEST(integers)
 {
   const struct look_up *l = &ints[_i];
   struct mafat_cfg *cfg = with_value(l->value);
@@ -366,7 +366,7 @@ Suite *cfg_suite(void)
   tcase_add_test(lines, large_files_are_refused);
   suite_add_tcase(suite, lines);
   TCase *values = tcase_create("values");
-  tcase_add_loop_test(values, whole_numbers, 0, COUNT(ints));
+  tcase_add_loop_test(values, integers, 0, COUNT(ints));
   tcase_add_loop_test(values, fractions, 0, COUNT(floats));
   tcase_add_test(values, locales_change_no_number);
   tcase_add_test(values, absent_keys_leave_the_default);

@@ -1,7 +1,7 @@
 /* Covers formats/onnx/{computing, import_quantized, integers, pads, quantized, takes}.c,
  * formats/graph/{integers, scaled_weights}.c, network/kinds/normalize.c,
  * runner/engine/kinds/quantize.c, runner/engine/kinds/integer/{activation, normalize,
- * resample}.c: .onnx models of whole numbers as networks: what their numbers mean, which of them
+ * resample}.c: .onnx models of integers as networks: what their numbers mean, which of them
  * mean nothing, and that what is computed by integers is what ONNX says of floats, but for a
  * step. */
 #include "formats/onnx/import.h"

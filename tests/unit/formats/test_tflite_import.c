@@ -255,7 +255,7 @@ static void quantize_weights(void)
   tensors[1].bytes /= 4;
 }
 
-static void put_out_whole_numbers(void)
+static void put_out_integers(void)
 {
   tensors[3].type = MAFAT_TFLITE_INT32;
 }
@@ -333,7 +333,7 @@ static const struct {
 } refusals[] = {
     {quantize_input, MAFAT_EFORMAT, ": tensor t0: expected a scale, found none"},
     {quantize_weights, MAFAT_EFORMAT, ": CONV_2D 't3': tensor t1: expected a scale, found none"},
-    {put_out_whole_numbers, MAFAT_EFORMAT, ": CONV_2D 't3': output t3 is of type INT32: expected that of its input t0, FLOAT32"},
+    {put_out_integers, MAFAT_EFORMAT, ": CONV_2D 't3': output t3 is of type INT32: expected that of its input t0, FLOAT32"},
     {halve_biases, MAFAT_EUNSUPPORTED, ": CONV_2D 't3': tensor t2 is FLOAT16"},
     {dequantize, MAFAT_EFORMAT, ": DEQUANTIZE 't3': expected INT8 or UINT8, found FLOAT32"},
     {recur, MAFAT_EUNSUPPORTED, ": LSTM 't3': this operator is not run"},

@@ -1,6 +1,6 @@
 /* Covers {network, predictor}/kinds/quantize.c, runner/engine/kinds/integer/constant.c: what
- * .tflite operators make, in numbers: of constants alone, fused activations, quotients of whole
- * numbers, quantized weights that are moved before they are weights; of maps of 8 bits, which
+ * .tflite operators make, in numbers: of constants alone, fused activations, quotients of
+ * integers, quantized weights that are moved before they are weights; of maps of 8 bits, which
  * way halves go where scales are short fractions of each other. Expected is what TFLite 2.9.0
  * puts out of the same file. */
 #include "formats/tflite/tflite.h"
@@ -127,17 +127,17 @@ static const struct model models[] = {
      .operators = {{.code = MAFAT_TFLITE_TOPK_V2, .n_inputs = 2, .n_outputs = 2, .inputs = {0, 1}, .outputs = {3, 2}}},
      .input = {.1f, -1.15f, 4.35f}, .n = 2, .expected = {4.35f, .1f}},
 
-    {.what = "quotients of whole numbers are cut towards 0",
+    {.what = "quotients of integers are cut towards 0",
      .tensors = {FLOATS("x", 2), LIST("a", sevens, 2), LIST("b", two, 1), {.name = "q", .type = I32, .rank = 1, .shape = {2}},
                  {.name = "f", .type = F32, .rank = 1, .shape = {2}}, FLOATS("y", 2)},
      .operators = {{.code = MAFAT_TFLITE_DIV, .n_inputs = 2, .n_outputs = 1, .inputs = {1, 2}, .outputs = {3}, .options = DIVISION},
                    {.code = MAFAT_TFLITE_CAST, .n_inputs = 1, .n_outputs = 1, .inputs = {3}, .outputs = {4}, .options = CASTING},
                    {.code = MAFAT_TFLITE_MUL, .n_inputs = 2, .n_outputs = 1, .inputs = {0, 4}, .outputs = {5}, .options = MULTIPLICATION}},
      .input = {1, 1}, .n = 2, .expected = {-3, 3}},
-    {.what = "those that are computed are not divided", .says = "divides whole numbers",
+    {.what = "those that are computed are not divided", .says = "divides integers",
      .tensors = {{.name = "x", .type = I32, .rank = 2, .shape = {1, 2}}, LIST("b", two, 1), {.name = "y", .type = I32, .rank = 2, .shape = {1, 2}}},
      .operators = {{.code = MAFAT_TFLITE_DIV, .n_inputs = 2, .n_outputs = 1, .inputs = {0, 1}, .outputs = {2}, .options = DIVISION}}},
-    {.what = "nor is their mean taken", .says = "of whole numbers",
+    {.what = "nor is their mean taken", .says = "of integers",
      .tensors = {{.name = "x", .type = I32, .rank = 2, .shape = {1, 2}}, LIST("b", one, 1), {.name = "y", .type = I32, .rank = 1, .shape = {1}}},
      .operators = {{.code = MAFAT_TFLITE_MEAN, .n_inputs = 2, .n_outputs = 1, .inputs = {0, 1}, .outputs = {2}, .options = REDUCTION}}},
 

@@ -177,7 +177,7 @@ START_TEST(numbers_are_those_of_a_plain_reference)
 END_TEST
 
 /* A picture of the input's size: no byte is between others. */
-START_TEST(bytes_stay_whole_numbers)
+START_TEST(bytes_stay_integers)
 {
   unsigned char bytes[256];
   float found[256];
@@ -416,7 +416,7 @@ Suite *pictures_suite(void)
   tcase_add_test(t, a_placement_maps_the_picture_s_edges_back);
   tcase_add_test(t, known_placements);
   tcase_add_loop_test(t, numbers_are_those_of_a_plain_reference, 0, 8);
-  tcase_add_test(t, bytes_stay_whole_numbers);
+  tcase_add_test(t, bytes_stay_integers);
   tcase_add_test(t, darknet_s_rule_written_out_changes_no_bit);
   tcase_add_test(t, options_decide_what_a_model_is_given);
   tcase_add_test(t, a_file_may_say_it);

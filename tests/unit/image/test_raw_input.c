@@ -139,7 +139,7 @@ static void write_numbers(struct input *in, enum mafat_dtype type)
 }
 
 /* As readers of models have it that name a type. */
-START_TEST(any_shape_of_whole_numbers)
+START_TEST(any_shape_of_integers)
 {
   static const char *const plans[] = {"1x1/NoCut", "rows3"};
   static const enum mafat_dtype types[] = {MAFAT_I32, MAFAT_I64};
@@ -424,7 +424,7 @@ Suite *raw_input_suite(void)
   Suite *s = suite_create("raw_input");
   TCase *floats = tcase_create("floats"), *cache = tcase_create("cache"), *failures = tcase_create("failures");
   tcase_add_loop_test(floats, any_shape_by_any_plan, 0, N_SHAPES);
-  tcase_add_loop_test(floats, any_shape_of_whole_numbers, 0, 2 * N_SHAPES);
+  tcase_add_loop_test(floats, any_shape_of_integers, 0, 2 * N_SHAPES);
   tcase_add_loop_test(floats, any_shape_of_bytes, 0, 2 * N_SHAPES);
   tcase_add_test(floats, files_in_memory);
   suite_add_tcase(s, floats);

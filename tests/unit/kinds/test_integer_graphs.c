@@ -1,5 +1,5 @@
 /* Covers network/numbers.c, runner/engine/kinds/integer/{kinds, conv, pool, blend, quantize,
- * reduce, resize}.c, predictor/cost/counting_integers.c: whole models of whole numbers: what
+ * reduce, resize}.c, predictor/cost/counting_integers.c: whole models of integers: what
  * comes out of any plan, by any number of threads, at every level, is what the written rule
  * makes operator by operator. */
 #include "include/mafat.h"
@@ -60,8 +60,8 @@ static struct mafat_work count(const struct mafat_network *n, const char *text, 
   return work;
 }
 
-/* Products of whole numbers are none of floats, and take less time where an instruction sums quads of them. */
-START_TEST(whole_numbers_have_prices_of_their_own)
+/* Products of integers are none of floats, and take less time where an instruction sums quads of them. */
+START_TEST(integers_have_prices_of_their_own)
 {
   static struct test_integer_graph g;
   static const enum mafat_term floats[] = {MAFAT_TERM_CONV_MACS, MAFAT_TERM_POINT_MACS, MAFAT_TERM_WINOGRAD_MACS, MAFAT_TERM_TAPS,
@@ -295,7 +295,7 @@ Suite *integer_graphs_suite(void)
   TCase *t = tcase_create("integer_graphs");
   tcase_set_timeout(t, 60);
   tcase_add_loop_test(t, any_plan_gives_the_rules_numbers, 0, test_seeds(GRAPHS));
-  tcase_add_loop_test(t, whole_numbers_have_prices_of_their_own, 0, test_seeds(60));
+  tcase_add_loop_test(t, integers_have_prices_of_their_own, 0, test_seeds(60));
   tcase_add_test(t, measured_prices_stay_whatever_kernels_there_are);
   tcase_add_loop_test(t, pixels_are_what_they_mean, 0, 400);
   tcase_add_loop_test(t, inputs_are_numbers_or_what_they_mean, 0, test_seeds(40));

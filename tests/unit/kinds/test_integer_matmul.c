@@ -1,4 +1,4 @@
-/* Covers runner/engine/kinds/integer/matmul.c: products of two maps of whole numbers, to the bit
+/* Covers runner/engine/kinds/integer/matmul.c: products of two maps of integers, to the bit
  * by ONNX's rule: exact sums, times a float, rounded once to the even number. */
 #include "formats/onnx/import.h"
 #include "runner/engine/executor.h"

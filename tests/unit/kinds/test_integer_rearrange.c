@@ -1,4 +1,4 @@
-/* Covers runner/engine/kinds/integer/rearrange.c: whole numbers in other places, as atoms put
+/* Covers runner/engine/kinds/integer/rearrange.c: integers in other places, as atoms put
  * them, whether maps lie whole or in partition buffers: byte by byte what the atoms say. */
 #include "formats/onnx/import.h"
 #include "network/rearrange.h"

@@ -375,7 +375,7 @@ static const struct refusal refusals[] = {
     {NET "[conv]\nactivation=gelu\n", MAFAT_EUNSUPPORTED, "a.cfg:6: activation [gelu] is not supported"},
     {NET "[conv]\nfilters=0\n", MAFAT_EFORMAT, "a.cfg:6: filters expects 1 to 1048576, found 0"},
     {NET "[conv]\nsize=3\nstride=0\n", MAFAT_EFORMAT, "a.cfg:7: stride expects 1 to 4096, found 0"},
-    {NET "[conv]\nsize=three\n", MAFAT_EFORMAT, "a.cfg:6: size expects a whole number, found three"},
+    {NET "[conv]\nsize=three\n", MAFAT_EFORMAT, "a.cfg:6: size expects an integer, found three"},
     {NET "[conv]\nsize=9\n", MAFAT_EFORMAT, "a.cfg:5: layer [conv] has a window larger than its padded input"},
     {NET "[conv]\ngroups=3\nfilters=3\n", MAFAT_EFORMAT, "expects groups that divide both channels and filters"},
     {NET "[conv]\ngroups=4\nfilters=3\n", MAFAT_EFORMAT, "expects groups that divide both channels and filters"},

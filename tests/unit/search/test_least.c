@@ -205,7 +205,7 @@ static const struct {
              {"mcunet-320kb-1mb_imagenet", 112}, {"mobilenet_v2_1.0_224_quant", 220},
              {"mcunetv2_large", 330}};
 
-START_TEST(networks_of_whole_numbers_run_in_kilobytes)
+START_TEST(networks_of_integers_run_in_kilobytes)
 {
   const char *folder = getenv("MAFAT_MODELS");
   char path[1024];
@@ -256,7 +256,7 @@ Suite *least_suite(void)
   tcase_add_test(t, columns_are_cut_where_there_are_no_rows);
   tcase_add_test(t, peaks_that_are_alike_all_go);
   tcase_add_test(t, arenas_are_known_by_what_lives_beside_what);
-  tcase_add_loop_test(t, networks_of_whole_numbers_run_in_kilobytes, 0, test_slow_rows((int)(sizeof reals / sizeof *reals)));
+  tcase_add_loop_test(t, networks_of_integers_run_in_kilobytes, 0, test_slow_rows((int)(sizeof reals / sizeof *reals)));
   tcase_add_test(t, every_failed_allocation_is_told);
   suite_add_tcase(suite, t);
   return suite;

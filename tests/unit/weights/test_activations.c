@@ -1,5 +1,5 @@
-/* Covers formats/packed/activations.c, runner/weights/{equalize, ranges}.c: activations as whole
- * numbers: what ranges of floats become, which layers a table makes of a network, what no table
+/* Covers formats/packed/activations.c, runner/weights/{equalize, ranges}.c: activations as
+ * integers: what ranges of floats become, which layers a table makes of a network, what no table
  * can be; that such a network, packed, computes what floats do but for what rounding loses, and
  * the same bits in any plan. */
 #include "formats/packed/activations.h"
@@ -207,9 +207,9 @@ START_TEST(test_tables_that_cannot_be_are_refused)
               {1, (float)INFINITY, 1, true, "has a scale that is none"},
               {2, 1, 0, true, "has a scale that is none before its function"},
               {3, .5f, 1, true, "operator 4 has another scale than what is read with it"}, /* a maxpool of it */
-              {7, 1, 1, false, "puts out nothing that could become whole numbers"},
+              {7, 1, 1, false, "puts out nothing that could become integers"},
               {44, 1, 1, false, "is none of the network's"},
-              {9, 1, 1, true, "does not compute with whole numbers"}};
+              {9, 1, 1, true, "does not compute with integers"}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     struct mafat_network *n = test_network(small_cfg);
     struct mafat_activations *a = small_table();
@@ -234,7 +234,7 @@ START_TEST(test_what_is_read_as_numbers_has_a_scale)
   struct mafat_diagnostic d = {""};
   memmove(a->list, a->list + 1, (size_t)--a->n * sizeof *a->list);
   ck_assert_int_eq(apply(n, a, &d), MAFAT_EFORMAT);
-  ck_assert_msg(strstr(d.text, "operator 0 is read as whole numbers"), "%s", d.text);
+  ck_assert_msg(strstr(d.text, "operator 0 is read as integers"), "%s", d.text);
   a->n_layers = 8;
   ck_assert_int_eq(apply(n, a, &d), MAFAT_EFORMAT);
   ck_assert_msg(strstr(d.text, "numbers of 8 layers, expected 9"), "%s", d.text);
@@ -310,7 +310,7 @@ START_TEST(test_a_file_holds_its_table)
   /* The network of floats is another one, and says so. */
   struct mafat_weights *w = NULL;
   ck_assert_int_eq(mafat_weights_open_kept(&w, test_packed_path, other, other->n_layers, NULL, &d), MAFAT_EFORMAT);
-  ck_assert_msg(strstr(d.text, "with activations as whole numbers: it is run by itself"), "%s", d.text);
+  ck_assert_msg(strstr(d.text, "with activations as integers: it is run by itself"), "%s", d.text);
   free(a);
   mafat_network_close(&packed);
   mafat_network_close(&read);
@@ -644,7 +644,7 @@ START_TEST(test_wide_layers_give_the_same_bits)
 }
 END_TEST
 
-/* Layers that compute with whole numbers alone, but for the first and the last: the same at every level. */
+/* Layers that compute with integers alone, but for the first and the last: the same at every level. */
 START_TEST(test_levels_give_the_same_numbers)
 {
   const struct mafat_kernels *levels[8];

@@ -1,4 +1,4 @@
-/* Covers runner/weights/{pack_integers, packer}.c: packed files of networks of whole numbers:
+/* Covers runner/weights/{pack_integers, packer}.c: packed files of networks of integers:
  * any plan gives the rule's numbers from them, too, and no byte of their weights changes unseen,
  * wherever these are. */
 #include "formats/packed/identity.h"

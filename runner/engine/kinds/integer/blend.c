@@ -1,4 +1,4 @@
-/* Two maps of whole numbers element by element. */
+/* Two maps of integers element by element. */
 #include "runner/engine/kinds/integer/integer.h"
 
 #include "predictor/plan/fusion.h"

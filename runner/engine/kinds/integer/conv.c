@@ -1,4 +1,4 @@
-/* Convolutions of whole numbers: ordinary, grouped, depthwise, and a depthwise inside the 1x1 that reads it. */
+/* Convolutions of integers: ordinary, grouped, depthwise, and a depthwise inside the 1x1 that reads it. */
 #include "runner/engine/kinds/conv.h"
 #include "runner/engine/kinds/integer/integer.h"
 

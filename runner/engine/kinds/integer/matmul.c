@@ -1,4 +1,4 @@
-/* The product of two maps of whole numbers, as that of floats: the second's bytes are weights less 128, packed as they are needed. */
+/* The product of two maps of integers, as that of floats: the second's bytes are weights less 128, packed as they are needed. */
 #include "runner/engine/kinds/integer/integer.h"
 
 #include "predictor/plan/packing.h"

@@ -1,4 +1,4 @@
-/* Whole numbers as floats, or at another scale. */
+/* Integers as floats, or at another scale. */
 #include "runner/kernels/integer_functions.h"
 #include "runner/engine/kinds/integer/integer.h"
 #include "runner/engine/kinds/rows.h"
