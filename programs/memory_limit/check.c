@@ -24,7 +24,7 @@ static void unescape(char *text)
 }
 
 /* By hand: libproc2 knows the sum of all swap, not its devices. */
-static void find_swaps(struct check *c)
+static void find_swaps(struct limit_check *c)
 {
   char text[1024];
   long long size, used;
@@ -42,7 +42,7 @@ static void find_swaps(struct check *c)
   fclose(file);
 }
 
-static void find_memory(struct check *c)
+static void find_memory(struct limit_check *c)
 {
   struct meminfo_info *info = NULL;
   enum meminfo_item items[] = {MEMINFO_MEM_TOTAL, MEMINFO_MEM_AVAILABLE, MEMINFO_SWAP_TOTAL, MEMINFO_SWAP_FREE};
@@ -52,7 +52,7 @@ static void find_memory(struct check *c)
   if (info) procps_meminfo_unref(&info);
 }
 
-static void find_controllers(struct check *c)
+static void find_controllers(struct limit_check *c)
 {
   static struct cgroup_mount_point mount;
   void *handle = NULL;
@@ -62,13 +62,13 @@ static void find_controllers(struct check *c)
   if (handle) cgroup_get_controller_end(&handle);
 }
 
-static bool has_file(const struct group *g, const char *name)
+static bool has_file(const struct limit_group *g, const char *name)
 {
   char path[PATH_ROOM];
   return path_join(path, g->folder, "", name) && access(path, F_OK) == 0;
 }
 
-void check_machine(struct check *c, const struct group *g)
+void check_machine(struct limit_check *c, const struct limit_group *g)
 {
   find_controllers(c);
   find_memory(c);
@@ -81,7 +81,7 @@ void check_machine(struct check *c, const struct group *g)
 }
 
 /* What is not there though it is possible; at most four. */
-static int find_missing(const struct check *c, const char *missing[4])
+static int find_missing(const struct limit_check *c, const char *missing[4])
 {
   int n = 0;
   if (!c->swap_accounting) missing[n++] = "swap is not accounted for: --swap none and SIZE cannot be kept (swapaccount=1 on the kernel's command line)";
@@ -91,7 +91,7 @@ static int find_missing(const struct check *c, const char *missing[4])
   return n;
 }
 
-static void write_json(struct mafat_writer *out, const struct check *c, const struct place *p)
+static void write_json(struct mafat_writer *out, const struct limit_check *c, const struct limit_place *p)
 {
   const char *missing[4];
   int n = c->possible ? find_missing(c, missing) : 0;
@@ -151,7 +151,7 @@ static void put_mebibytes(struct mafat_writer *out, int64_t bytes)
   mafat_writer_put(out, " MiB");
 }
 
-static void write_text(struct mafat_writer *out, const struct check *c, const struct place *p)
+static void write_text(struct mafat_writer *out, const struct limit_check *c, const struct limit_place *p)
 {
   const char *missing[4];
   mafat_writer_put(out, c->possible ? "possible: groups of control groups " : "not possible; control groups ");
@@ -204,7 +204,7 @@ static void write_text(struct mafat_writer *out, const struct check *c, const st
   mafat_writer_put(out, "\n");
 }
 
-bool check_write(int fd, const struct check *c, const struct place *p, enum format format)
+bool check_write(int fd, const struct limit_check *c, const struct limit_place *p, enum format format)
 {
   struct mafat_writer out;
   mafat_writer_open(&out, fd);

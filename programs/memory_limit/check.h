@@ -17,7 +17,7 @@ struct swap_area {
   int priority;
 };
 
-struct check {
+struct limit_check {
   bool possible;
   struct why why; /* if it is not */
   char controllers[MAX_CONTROLLERS][32];
@@ -29,7 +29,7 @@ struct check {
 };
 
 /* `g` is NULL, or a group that was made for the trial. */
-void check_machine(struct check *c, const struct group *g);
-bool check_write(int fd, const struct check *c, const struct place *p, enum format format);
+void check_machine(struct limit_check *c, const struct limit_group *g);
+bool check_write(int fd, const struct limit_check *c, const struct limit_place *p, enum format format);
 
 #endif

@@ -22,7 +22,7 @@ static void take_line(const char *name, const char *value, const struct line *li
 }
 
 /* memory.stat */
-static void read_stat(const struct group *g, const struct line *lines, size_t n_lines)
+static void read_stat(const struct limit_group *g, const struct line *lines, size_t n_lines)
 {
   struct cgroup_stat stat;
   void *handle = NULL;
@@ -36,7 +36,7 @@ static void read_stat(const struct group *g, const struct line *lines, size_t n_
 }
 
 /* Other files of such lines. */
-static void read_lines(const struct group *g, const char *file, const struct line *lines, size_t n_lines)
+static void read_lines(const struct limit_group *g, const char *file, const struct line *lines, size_t n_lines)
 {
   void *handle = NULL;
   char name[64], text[256], key[128], value[64];
@@ -48,7 +48,7 @@ static void read_lines(const struct group *g, const char *file, const struct lin
 }
 
 /* A file of one number. */
-static int64_t read_number(const struct group *g, const char *file)
+static int64_t read_number(const struct limit_group *g, const char *file)
 {
   void *handle = NULL;
   char name[64], text[64];
@@ -60,7 +60,7 @@ static int64_t read_number(const struct group *g, const char *file)
 
 #define N_LINES(lines) (sizeof(lines) / sizeof *(lines))
 
-void counters_memory(const struct group *g, struct group_memory *m)
+void counters_memory(const struct limit_group *g, struct group_memory *m)
 {
   bool v1 = g->place->version == 1;
   *m = (struct group_memory){NOT_COUNTED, NOT_COUNTED, NOT_COUNTED, NOT_COUNTED};
@@ -74,7 +74,7 @@ void counters_memory(const struct group *g, struct group_memory *m)
 
 /* The most of swap and memory together that v1 has seen, less the most of memory: that much was swapped. v1 charges both
  * in batches, also where it is refused, so that a little may be memory still. */
-static int64_t swap_peak_v1(const struct group *g, int64_t peak_bytes)
+static int64_t swap_peak_v1(const struct limit_group *g, int64_t peak_bytes)
 {
   int64_t both = read_number(g, "memory.memsw.max_usage_in_bytes");
   int64_t batch = 64 * sysconf(_SC_PAGESIZE) * sysconf(_SC_NPROCESSORS_ONLN);
@@ -84,13 +84,13 @@ static int64_t swap_peak_v1(const struct group *g, int64_t peak_bytes)
 
 /* Where memory and swap together are limited to no more than memory, that limit is the one that is hit; newer kernels count
  * hits of the other alone. */
-static int64_t limit_hits_v1(const struct group *g)
+static int64_t limit_hits_v1(const struct limit_group *g)
 {
   int64_t memory = read_number(g, "memory.failcnt"), both = read_number(g, "memory.memsw.failcnt");
   return memory == NOT_COUNTED ? memory : memory + (both == NOT_COUNTED ? 0 : both);
 }
 
-void counters_events(const struct group *g, struct group_events *e)
+void counters_events(const struct limit_group *g, struct group_events *e)
 {
   bool v1 = g->place->version == 1;
   memset(e, -1, sizeof *e); /* NOT_COUNTED */

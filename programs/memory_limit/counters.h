@@ -32,8 +32,8 @@ struct system_swap {
   int64_t in_bytes, out_bytes;
 };
 
-void counters_memory(const struct group *g, struct group_memory *memory);
-void counters_events(const struct group *g, struct group_events *events);
+void counters_memory(const struct limit_group *g, struct group_memory *memory);
+void counters_events(const struct limit_group *g, struct group_events *events);
 void counters_process(pid_t pid, struct process_memory *process);
 /* Bytes of the process now, also when its first thread has ended and others run on; 0: all have. */
 int64_t counters_resident(pid_t pid);

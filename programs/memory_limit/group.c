@@ -22,7 +22,7 @@ enum { ROUNDING = 65536, REMOVE_TRIES = 400, REMOVE_PAUSE_NS = 25000000 };
 /* ---- values, through libcgroup ---- */
 
 /* 0, or an error of libcgroup's. */
-static int set_value(const struct group *g, const char *controller, const char *file, const char *value)
+static int set_value(const struct limit_group *g, const char *controller, const char *file, const char *value)
 {
   struct cgroup *cgroup = cgroup_new_cgroup(g->name);
   struct cgroup_controller *c = cgroup ? cgroup_add_controller(cgroup, controller) : NULL;
@@ -32,7 +32,7 @@ static int set_value(const struct group *g, const char *controller, const char *
   return error;
 }
 
-static bool get_value(const struct group *g, const char *controller, const char *file, char *text, int room)
+static bool get_value(const struct limit_group *g, const char *controller, const char *file, char *text, int room)
 {
   void *handle = NULL;
   char name[64];
@@ -45,7 +45,7 @@ static bool get_value(const struct group *g, const char *controller, const char 
 }
 
 /* Bytes; NO_LIMIT for v2's "max" and v1's largest. */
-static bool get_bytes(const struct group *g, const char *file, int64_t *bytes)
+static bool get_bytes(const struct limit_group *g, const char *file, int64_t *bytes)
 {
   char text[64];
   if (!get_value(g, "memory", file, text, sizeof text)) return false;
@@ -55,7 +55,7 @@ static bool get_bytes(const struct group *g, const char *file, int64_t *bytes)
 }
 
 /* Sets a limit; the kernel rounds it to pages, and some set-ups ignore it. */
-static bool set_bytes(const struct group *g, const char *file, int64_t bytes, int64_t *kept, struct why *why)
+static bool set_bytes(const struct limit_group *g, const char *file, int64_t bytes, int64_t *kept, struct why *why)
 {
   char text[32];
   snprintf(text, sizeof text, "%" PRId64, bytes);
@@ -70,10 +70,10 @@ static bool set_bytes(const struct group *g, const char *file, int64_t bytes, in
 
 /* ---- making ---- */
 
-bool group_name(struct group *g, const struct place *p, pid_t pid, bool cpuset, struct why *why)
+bool group_name(struct limit_group *g, const struct limit_place *p, pid_t pid, bool cpuset, struct why *why)
 {
   char name[64];
-  *g = (struct group){.place = p, .limit_bytes = NO_LIMIT, .swap_bytes = NO_LIMIT};
+  *g = (struct limit_group){.place = p, .limit_bytes = NO_LIMIT, .swap_bytes = NO_LIMIT};
   snprintf(name, sizeof name, PREFIX "%d", (int)pid);
   if (!path_join(g->folder, p->mount, p->parent, name) || (*p->parent && !path_join(g->name, p->parent, name, "")))
     return why_not(why, "%s/%s: too long", p->mount, p->parent);
@@ -83,7 +83,7 @@ bool group_name(struct group *g, const struct place *p, pid_t pid, bool cpuset, 
   return true;
 }
 
-bool group_is_free(struct group *g, struct why *why)
+bool group_is_free(struct limit_group *g, struct why *why)
 {
   if (strcmp(g->folder, g->cpuset_folder) != 0 && access(g->cpuset_folder, F_OK) == 0) g->cpuset_folder[0] = '\0';
   if (access(g->folder, F_OK) != 0) return true;
@@ -92,7 +92,7 @@ bool group_is_free(struct group *g, struct why *why)
   return false;
 }
 
-static bool make_folder(const struct group *g, struct why *why)
+static bool make_folder(const struct limit_group *g, struct why *why)
 {
   if (g->place->version == 2) { /* by hand: see place.c */
     if (mkdir(g->folder, 0755) == 0) return true;
@@ -105,7 +105,7 @@ static bool make_folder(const struct group *g, struct why *why)
 }
 
 /* The CPUs of a group of cpusets; where it cannot be had, affinity does it. */
-static void make_cpuset(struct group *g, const char *cpus)
+static void make_cpuset(struct limit_group *g, const char *cpus)
 {
   char mems[256], effective[4096];
   cpu_set_t asked, kept;
@@ -127,7 +127,7 @@ static void make_cpuset(struct group *g, const char *cpus)
   g->has_cpuset = cpus_read(cpus, &asked) && cpus_read(effective, &kept) && CPU_EQUAL(&asked, &kept);
 }
 
-static bool limit_swap_v1(struct group *g, const struct options *o, struct why *why)
+static bool limit_swap_v1(struct limit_group *g, const struct limit_options *o, struct why *why)
 {
   int64_t both, kept;
   if (o->limit_bytes == NO_LIMIT)
@@ -139,7 +139,7 @@ static bool limit_swap_v1(struct group *g, const struct options *o, struct why *
   return true;
 }
 
-static bool limit_swap(struct group *g, const struct options *o, struct why *why)
+static bool limit_swap(struct limit_group *g, const struct limit_options *o, struct why *why)
 {
   char path[PATH_ROOM], swaps[512];
   const char *file = g->place->version == 1 ? "memory.memsw.limit_in_bytes" : "memory.swap.max";
@@ -153,7 +153,7 @@ static bool limit_swap(struct group *g, const struct options *o, struct why *why
 }
 
 /* A smaller limit of a group above ours would be the one that counts. */
-static bool limit_is_the_least(const struct group *g, struct why *why)
+static bool limit_is_the_least(const struct limit_group *g, struct why *why)
 {
   char path[PATH_ROOM], text[64], group[PATH_ROOM];
   strcpy(group, g->place->parent);
@@ -167,7 +167,7 @@ static bool limit_is_the_least(const struct group *g, struct why *why)
   }
 }
 
-bool group_make(struct group *g, const struct options *o, struct why *why)
+bool group_make(struct limit_group *g, const struct limit_options *o, struct why *why)
 {
   if (!make_folder(g, why)) return false;
   const char *file = g->place->version == 1 ? "memory.limit_in_bytes" : "memory.max";
@@ -182,7 +182,7 @@ bool group_make(struct group *g, const struct options *o, struct why *why)
 
 /* ---- joining ---- */
 
-static bool attach(const struct group *g, const char *controller, pid_t pid, struct why *why)
+static bool attach(const struct limit_group *g, const char *controller, pid_t pid, struct why *why)
 {
   if (g->place->version == 2) { /* by hand: libcgroup asks v2's parent for its controllers, which may be another user's */
     char path[PATH_ROOM], text[32];
@@ -205,7 +205,7 @@ static bool is_procs_file(const char *path, const struct statfs *fs)
   return of_groups && strcmp(slash ? slash + 1 : path, "cgroup.procs") == 0;
 }
 
-static bool join_other(const struct group *g, const char *procs, pid_t pid, struct why *why)
+static bool join_other(const struct limit_group *g, const char *procs, pid_t pid, struct why *why)
 {
   struct statfs fs;
   char text[32];
@@ -218,7 +218,7 @@ static bool join_other(const struct group *g, const char *procs, pid_t pid, stru
   return !error || why_not(why, "--join %s: %s", procs, strerror(error));
 }
 
-bool group_join(const struct group *g, const struct options *o, pid_t pid, struct why *why)
+bool group_join(const struct limit_group *g, const struct limit_options *o, pid_t pid, struct why *why)
 {
   for (int i = 0; i < o->n_joins; i++)
     if (!join_other(g, o->joins[i], pid, why)) return false;
@@ -272,7 +272,7 @@ static void kill_below(const char *folder, bool remove)
   visit(folder, remove ? REMOVE : KILL);
 }
 
-void group_kill(const struct group *g) { kill_below(g->folder, false); }
+void group_kill(const struct limit_group *g) { kill_below(g->folder, false); }
 
 static bool remove_folder(const char *folder)
 {
@@ -286,7 +286,7 @@ static bool remove_folder(const char *folder)
   return access(folder, F_OK) != 0;
 }
 
-bool group_remove(const struct group *g)
+bool group_remove(const struct limit_group *g)
 {
   /* A killed process leaves its groups a little later; until then the kernel refuses. */
   bool gone = remove_folder(g->folder);
@@ -356,7 +356,7 @@ static void sweep_folder(const char *mount, const char *parent)
   if (dir) closedir(dir);
 }
 
-void group_sweep(const struct place *p)
+void group_sweep(const struct limit_place *p)
 {
   sweep_folder(p->mount, p->parent);
   if (p->version == 1) sweep_folder(p->cpuset_mount, p->parent);

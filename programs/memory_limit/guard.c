@@ -21,7 +21,7 @@ static void let_go(int keep)
   if (chdir("/") != 0) _exit(1);
 }
 
-static void keep_watch(int line, const struct group *g)
+static void keep_watch(int line, const struct limit_group *g)
 {
   char byte;
   ssize_t n;
@@ -38,7 +38,7 @@ static void keep_watch(int line, const struct group *g)
   _exit(0);
 }
 
-bool guard_start(struct guard *guard, const struct group *g, struct why *why)
+bool guard_start(struct guard *guard, const struct limit_group *g, struct why *why)
 {
   int ends[2];
   char byte;

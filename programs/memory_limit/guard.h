@@ -13,7 +13,7 @@ struct guard {
 };
 
 /* Before the group is made; the guard keeps a copy of its name. */
-bool guard_start(struct guard *guard, const struct group *g, struct why *why);
+bool guard_start(struct guard *guard, const struct limit_group *g, struct why *why);
 /* Sends it home; it touches nothing. */
 void guard_end(struct guard *guard);
 

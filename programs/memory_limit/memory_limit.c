@@ -19,7 +19,7 @@
 
 enum { ENDED_OTHERWISE = 1, CANNOT = 2, AFTER_SIGNAL = 128, TIMELINE_BUFFER = 1 << 20 };
 
-static int cannot(const struct why *why, const struct place *p)
+static int cannot(const struct why *why, const struct limit_place *p)
 {
   if (p && *p->help) fprintf(stderr, "memory_limit: %s; this would help: %s\n", why->text, p->help);
   else fprintf(stderr, "memory_limit: %s\n", why->text);
@@ -37,14 +37,14 @@ static int print(const char *text)
 
 struct session {
   pid_t parent; /* who started us */
-  struct place place;
-  struct group group;
+  struct limit_place place;
+  struct limit_group group;
   struct guard guard;
   struct signals signals;
 };
 
 /* On failure nothing is left. */
-static bool session_begin(struct session *s, const struct options *o, struct why *why)
+static bool session_begin(struct session *s, const struct limit_options *o, struct why *why)
 {
   if (!group_name(&s->group, &s->place, getpid(), o->cpus != NULL, why)) return false;
   signals_block(&s->signals, s->parent);
@@ -64,9 +64,9 @@ static bool session_end(struct session *s)
 
 /* ---- --check ---- */
 
-static int check(struct session *s, struct options *o, bool found, struct why why)
+static int check(struct session *s, struct limit_options *o, bool found, struct why why)
 {
-  struct check c = {.possible = found, .why = why};
+  struct limit_check c = {.possible = found, .why = why};
   struct output output;
   if (!output_open(&output, o->output, STDOUT_FILENO, &why)) return cannot(&why, NULL);
   char cpu[16];
@@ -88,7 +88,7 @@ static int check(struct session *s, struct options *o, bool found, struct why wh
 
 /* ---- a command ---- */
 
-static int status_of(const struct watch *w)
+static int status_of(const struct limit_watch *w)
 {
   if (w->outcome == OUTCOME_INTERRUPTED) return AFTER_SIGNAL + w->interrupted_by;
   return w->outcome == OUTCOME_EXIT && w->exit_status == 0 ? 0 : ENDED_OTHERWISE;
@@ -105,10 +105,10 @@ static FILE *timeline_begin(struct output *timeline, struct why *why)
 }
 
 /* Everything that can fail without a group has been tried. */
-static int run_inside(struct session *s, const struct options *o, const char *path, struct output *report, struct output *timeline)
+static int run_inside(struct session *s, const struct limit_options *o, const char *path, struct output *report, struct output *timeline)
 {
   struct why why;
-  struct watch w;
+  struct limit_watch w;
   FILE *samples = NULL;
   const char *failed = NULL; /* what could not be written */
   bool begun = session_begin(s, o, &why), ran = false;
@@ -127,7 +127,7 @@ static int run_inside(struct session *s, const struct options *o, const char *pa
 }
 
 /* Neither is the other, nor a file that is dropped from the page cache to be read: nothing has been emptied yet. */
-static bool outputs_are_apart(const struct options *o, const struct output *report, const struct output *timeline, struct why *why)
+static bool outputs_are_apart(const struct limit_options *o, const struct output *report, const struct output *timeline, struct why *why)
 {
   if (report->path && timeline->path && file_is(report->fd, timeline->path))
     return why_not(why, "-o and --timeline expect a file each, found %s twice", timeline->path);
@@ -137,7 +137,7 @@ static bool outputs_are_apart(const struct options *o, const struct output *repo
   return true;
 }
 
-static int run(struct session *s, const struct options *o)
+static int run(struct session *s, const struct limit_options *o)
 {
   char path[PATH_ROOM];
   struct why why;
@@ -167,7 +167,7 @@ static void fill_standard_streams(void)
 int main(int argc, char **argv)
 {
   static struct session session;
-  struct options o;
+  struct limit_options o;
   session.parent = getppid();
   struct why why = {""};
   bool in_scope = place_in_scope();

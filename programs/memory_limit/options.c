@@ -119,7 +119,7 @@ static bool expected(struct why *why, const char *option, const char *what, cons
   return why_not(why, "option %s expects %s, found '%s'", option, what, found);
 }
 
-static bool take_format(struct options *o, const char *value, struct why *why)
+static bool take_format(struct limit_options *o, const char *value, struct why *why)
 {
   if (strcmp(value, "text") == 0) o->format = FORMAT_TEXT;
   else if (strcmp(value, "json") == 0) o->format = FORMAT_JSON;
@@ -136,7 +136,7 @@ static bool take_path(const char **list, int *n, int room, const char *option, c
   return true;
 }
 
-static bool take(struct options *o, int option, const char *value, struct why *why)
+static bool take(struct limit_options *o, int option, const char *value, struct why *why)
 {
   int n = 0;
   double number;
@@ -176,9 +176,9 @@ static bool take(struct options *o, int option, const char *value, struct why *w
   }
 }
 
-bool options_read(struct options *o, int argc, char **argv, struct why *why)
+bool options_read(struct limit_options *o, int argc, char **argv, struct why *why)
 {
-  *o = (struct options){.limit_bytes = NO_LIMIT, .swap_bytes = NO_LIMIT, .interval_ms = 10};
+  *o = (struct limit_options){.limit_bytes = NO_LIMIT, .swap_bytes = NO_LIMIT, .interval_ms = 10};
   opterr = 0;
   for (;;) {
     int at = optind, option = getopt_long(argc, argv, "+:o:", long_options, NULL);

@@ -14,7 +14,7 @@ enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
 /* Sizes of what may be without a limit. */
 #define NO_LIMIT INT64_MAX
 
-struct options {
+struct limit_options {
   int64_t limit_bytes; /* NO_LIMIT: a group without one */
   int64_t swap_bytes;  /* besides the limit; NO_LIMIT: all there is */
   const char *cpus;    /* as it was given, or NULL */
@@ -33,7 +33,7 @@ struct options {
 extern const char options_help[];
 
 /* The strings belong to argv. */
-bool options_read(struct options *o, int argc, char **argv, struct why *why);
+bool options_read(struct limit_options *o, int argc, char **argv, struct why *why);
 
 /* "0-1,3" to a set of CPUs. */
 bool cpus_read(const char *text, cpu_set_t *set);

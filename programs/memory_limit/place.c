@@ -147,7 +147,7 @@ static void without_slashes(char *path)
   path[n - skip] = '\0';
 }
 
-static void find_own(struct place *p)
+static void find_own(struct limit_place *p)
 {
   char path[PATH_ROOM], *found = NULL;
   p->own[0] = '\0';
@@ -171,7 +171,7 @@ static void find_own(struct place *p)
 }
 
 /* Is this process alone in its group? */
-static bool is_alone(const struct place *p)
+static bool is_alone(const struct limit_place *p)
 {
   char path[PATH_ROOM], text[64];
   return path_join(path, p->mount, p->own, "cgroup.procs") && file_read(path, text, sizeof text) && atol(text) == (long)getpid() &&
@@ -180,7 +180,7 @@ static bool is_alone(const struct place *p)
 
 /* ---- what would help ---- */
 
-__attribute__((format(printf, 2, 3))) static void help_with(struct place *p, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void help_with(struct limit_place *p, const char *format, ...)
 {
   va_list values;
   if (*p->help) return; /* the more particular one */
@@ -193,7 +193,7 @@ __attribute__((format(printf, 2, 3))) static void help_with(struct place *p, con
 /* ---- v2: where controllers can be handed down ---- */
 
 /* Is the controller there for groups below the parent, or can it be? */
-static bool can_hand_down(struct place *p, const char *parent, struct why *why)
+static bool can_hand_down(struct limit_place *p, const char *parent, struct why *why)
 {
   char folder[PATH_ROOM], path[PATH_ROOM];
   path_join(folder, p->mount, parent, "");
@@ -218,7 +218,7 @@ static bool can_hand_down(struct place *p, const char *parent, struct why *why)
 
 /* ---- which parent ---- */
 
-static bool is_usable(struct place *p, const char *parent, struct why *why)
+static bool is_usable(struct limit_place *p, const char *parent, struct why *why)
 {
   char folder[PATH_ROOM], procs[PATH_ROOM];
   p->leaf[0] = p->help[0] = '\0';
@@ -233,7 +233,7 @@ static bool is_usable(struct place *p, const char *parent, struct why *why)
 
 static bool has_systemd(void) { return access("/run/systemd/system", F_OK) == 0; }
 
-static void help_user(struct place *p)
+static void help_user(struct limit_place *p)
 {
   int uid = (int)geteuid();
   if (p->version == 1)
@@ -244,7 +244,7 @@ static void help_user(struct place *p)
     help_with(p, "sudo memory_limit ...");
 }
 
-static bool take_parent(struct place *p, const char *option, struct why *why)
+static bool take_parent(struct limit_place *p, const char *option, struct why *why)
 {
   char parent[PATH_ROOM];
   size_t n = strlen(p->mount);
@@ -259,7 +259,7 @@ static bool take_parent(struct place *p, const char *option, struct why *why)
   return false;
 }
 
-static bool choose_parent(struct place *p, bool in_scope, struct why *why)
+static bool choose_parent(struct limit_place *p, bool in_scope, struct why *why)
 {
   struct why other;
   if (geteuid() == 0 && !in_scope) {
@@ -283,7 +283,7 @@ static bool choose_parent(struct place *p, bool in_scope, struct why *why)
   return why_not(why, "groups in %s are root's, and none there is this user's", p->mount);
 }
 
-static bool no_controller(struct place *p, int error, struct why *why)
+static bool no_controller(struct limit_place *p, int error, struct why *why)
 {
   if (p->layout == LAYOUT_NONE) {
     help_with(p, "mount -t cgroup2 none /sys/fs/cgroup    (as root)");
@@ -302,9 +302,9 @@ static void drop_message(void *data, int level, const char *format, va_list valu
   (void)data, (void)level, (void)format, (void)values;
 }
 
-bool place_find(struct place *p, const char *parent, bool in_scope, struct why *why)
+bool place_find(struct limit_place *p, const char *parent, bool in_scope, struct why *why)
 {
-  *p = (struct place){.layout = find_layout()};
+  *p = (struct limit_place){.layout = find_layout()};
   cgroup_set_logger(drop_message, CGROUP_LOG_ERROR, NULL); /* our own messages say more */
   int error = cgroup_init();
   if (error == 0) {
@@ -323,7 +323,7 @@ bool place_find(struct place *p, const char *parent, bool in_scope, struct why *
 
 /* By hand: libcgroup writes to every subtree_control from the top, also where the controller is on already, which a user
  * with a delegated group must not; and it leaves out the top itself where the group is not directly below it. */
-static int hand_down(const struct place *p, const char *controller)
+static int hand_down(const struct limit_place *p, const char *controller)
 {
   char control[PATH_ROOM], group[PATH_ROOM], word[64];
   snprintf(word, sizeof word, "+%s", controller);
@@ -341,7 +341,7 @@ static int hand_down(const struct place *p, const char *controller)
   }
 }
 
-bool place_prepare(const struct place *p, bool cpuset, pid_t companion, struct why *why)
+bool place_prepare(const struct limit_place *p, bool cpuset, pid_t companion, struct why *why)
 {
   if (p->version == 1) return true;
   if (*p->leaf) {
@@ -361,7 +361,7 @@ bool place_prepare(const struct place *p, bool cpuset, pid_t companion, struct w
   return true;
 }
 
-void place_restore(const struct place *p)
+void place_restore(const struct limit_place *p)
 {
   char path[PATH_ROOM], pid[32];
   /* Elsewhere controllers stay handed down: other groups may have come to rely on it. */

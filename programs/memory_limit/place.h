@@ -15,7 +15,7 @@ enum means { MEANS_NONE, MEANS_ROOT, MEANS_DELEGATED, MEANS_SYSTEMD_RUN };
 
 /* Groups are named by their path in the hierarchy, without a slash at either end;
  * "" is the top, as far as this process sees it. */
-struct place {
+struct limit_place {
   enum layout layout;
   int version; /* of the hierarchy with the memory controller: 1 or 2; 0: none */
   enum means means;
@@ -29,14 +29,14 @@ struct place {
 };
 
 /* Changes nothing. False with the reason and, in p->help, what would help. */
-bool place_find(struct place *p, const char *parent, bool in_scope, struct why *why);
+bool place_find(struct limit_place *p, const char *parent, bool in_scope, struct why *why);
 
 /* v2: hands the controllers down to groups below the parent, moving this process and
  * `companion` to the leaf before where that is needed. v1: nothing to do. */
-bool place_prepare(const struct place *p, bool cpuset, pid_t companion, struct why *why);
+bool place_prepare(const struct limit_place *p, bool cpuset, pid_t companion, struct why *why);
 
 /* Moves this process back from the leaf, and removes it. */
-void place_restore(const struct place *p);
+void place_restore(const struct limit_place *p);
 
 /* Continues as a scope of the user's systemd, if one answers: starts `argv` again by
  * systemd-run, and returns only if that is not possible. */

@@ -37,7 +37,7 @@ static void add_ms(struct fields *f, const char *name, double ms) { f->list[f->n
 static int64_t pages(int64_t n) { return n == NOT_COUNTED ? n : n * sysconf(_SC_PAGESIZE); }
 
 /* All but the command. */
-static void collect(struct fields *f, const struct options *o, const struct group *g, const struct watch *w)
+static void collect(struct fields *f, const struct limit_options *o, const struct limit_group *g, const struct limit_watch *w)
 {
   const struct group_events *e = &w->events;
   f->n = 0;
@@ -157,7 +157,7 @@ static void put_count(struct mafat_writer *out, const char *name, int64_t n)
   else mafat_writer_put_integer(out, n);
 }
 
-static void put_outcome(struct mafat_writer *out, const struct group *g, const struct watch *w)
+static void put_outcome(struct mafat_writer *out, const struct limit_group *g, const struct limit_watch *w)
 {
   mafat_writer_put(out, "memory_limit: ");
   if (w->outcome == OUTCOME_OOM) mafat_writer_put(out, "killed, out of memory");
@@ -177,7 +177,7 @@ static void put_outcome(struct mafat_writer *out, const struct group *g, const s
   mafat_writer_put(out, means_text(g->place->means));
 }
 
-static bool write_text(struct mafat_writer *out, const struct options *o, const struct group *g, const struct watch *w)
+static bool write_text(struct mafat_writer *out, const struct limit_options *o, const struct limit_group *g, const struct limit_watch *w)
 {
   const struct group_events *e = &w->events;
   put_outcome(out, g, w);
@@ -211,7 +211,7 @@ static bool write_text(struct mafat_writer *out, const struct options *o, const 
   return mafat_writer_flush(out, NULL) == 0;
 }
 
-bool report_write(int fd, const struct options *o, const struct group *g, const struct watch *w)
+bool report_write(int fd, const struct limit_options *o, const struct limit_group *g, const struct limit_watch *w)
 {
   struct fields fields;
   struct mafat_writer out;

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-const char *outcome_name(enum outcome outcome)
+const char *outcome_name(enum limit_outcome outcome)
 {
   static const char *const names[] = {"exit", "oom", "timeout", "signal", "interrupted"};
   return names[outcome];
@@ -66,7 +66,7 @@ static bool trace(pid_t pid)
   return ptrace(PTRACE_SEIZE, pid, NULL, (void *)(intptr_t)(PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL)) == 0;
 }
 
-static void become_command(const struct options *o, const char *path, const struct signals *s, int gate, int failure)
+static void become_command(const struct limit_options *o, const char *path, const struct signals *s, int gate, int failure)
 {
   char byte;
   ssize_t n;
@@ -78,7 +78,7 @@ static void become_command(const struct options *o, const char *path, const stru
   _exit(127);
 }
 
-static bool start_child(struct child *c, const struct options *o, const char *path, const struct signals *s, struct why *why)
+static bool start_child(struct child *c, const struct limit_options *o, const char *path, const struct signals *s, struct why *why)
 {
   int gate[2], failure[2];
   /* Read when the child has ended: what it wrote is there then, and nobody waits for an end that was not closed. */
@@ -115,7 +115,7 @@ static void abandon(struct child *c)
 /* ---- samples ---- */
 
 struct sampler {
-  const struct group *group;
+  const struct limit_group *group;
   struct counters_system system;
   FILE *timeline;
   int64_t start_ns;
@@ -133,7 +133,7 @@ static void rise(int64_t *peak, int64_t value)
   if (value > *peak) *peak = value;
 }
 
-static void sample(struct watch *w, struct sampler *s, pid_t pid, struct group_memory *memory)
+static void sample(struct limit_watch *w, struct sampler *s, pid_t pid, struct group_memory *memory)
 {
   int64_t at_ns = now_ns() - s->start_ns;
   counters_memory(s->group, memory);
@@ -164,7 +164,7 @@ static void begin_timeline(const struct sampler *s)
 /* ---- waiting ---- */
 
 /* Lets a stopped command go on; at its exit, looks at what it has. */
-static void resume(struct watch *w, struct sampler *s, pid_t pid, int status)
+static void resume(struct limit_watch *w, struct sampler *s, pid_t pid, int status)
 {
   int signal = WSTOPSIG(status), event = status >> 16;
   if (event == PTRACE_EVENT_EXIT) {
@@ -189,20 +189,20 @@ static int wait_for_signal(const struct signals *signals, int64_t until_ns)
   return signal > 0 ? signal : 0;
 }
 
-static void interrupt(struct watch *w, int signal)
+static void interrupt(struct limit_watch *w, int signal)
 {
   w->outcome = OUTCOME_INTERRUPTED;
   w->interrupted_by = signal;
 }
 
-static void forget_exit(struct watch *w)
+static void forget_exit(struct limit_watch *w)
 {
   memset(&w->at_exit, -1, sizeof w->at_exit); /* NOT_COUNTED */
   memset(&w->process, -1, sizeof w->process);
 }
 
 /* A sample when one is due. */
-static void look(struct watch *w, struct sampler *s, pid_t pid)
+static void look(struct limit_watch *w, struct sampler *s, pid_t pid)
 {
   struct group_memory memory;
   if (s->over && trace(pid)) { /* another thread has become a program, under this number */
@@ -218,7 +218,7 @@ static void look(struct watch *w, struct sampler *s, pid_t pid)
 }
 
 /* The command also where it has gone to another group, as root may. */
-static void kill_all(const struct group *g, pid_t pid)
+static void kill_all(const struct limit_group *g, pid_t pid)
 {
   kill(pid, SIGKILL);
   group_kill(g);
@@ -236,7 +236,7 @@ static void reap_others(pid_t pid)
 }
 
 /* Until the command has ended: its wait status and usage. */
-static void follow(struct watch *w, struct sampler *s, const struct child *c, const struct options *o, const struct signals *signals, int *status,
+static void follow(struct limit_watch *w, struct sampler *s, const struct child *c, const struct limit_options *o, const struct signals *signals, int *status,
                    struct rusage *usage)
 {
   int64_t interval_ns = (int64_t)o->interval_ms * 1000000, next_ns = s->start_ns;
@@ -272,7 +272,7 @@ static void follow(struct watch *w, struct sampler *s, const struct child *c, co
 }
 
 /* A signal to the whole process group, as Ctrl-C's, may have ended the command first. */
-static void take_pending(struct watch *w, const struct signals *signals)
+static void take_pending(struct limit_watch *w, const struct signals *signals)
 {
   for (int signal; (signal = wait_for_signal(signals, 0)) != 0;)
     if (signal != SIGCHLD && w->outcome != OUTCOME_TIMEOUT) interrupt(w, signal);
@@ -281,7 +281,7 @@ static void take_pending(struct watch *w, const struct signals *signals)
 static double ms_of(struct timeval t) { return (double)t.tv_sec * 1e3 + (double)t.tv_usec * 1e-3; }
 
 /* Everything that the command left running goes too, before the counters are read. */
-static void end_rest(const struct group *g)
+static void end_rest(const struct limit_group *g)
 {
   struct timespec pause = {0, 2000000};
   char path[PATH_ROOM], pids[64];
@@ -293,7 +293,7 @@ static void end_rest(const struct group *g)
   }
 }
 
-static void decide(struct watch *w, int status, const struct rusage *usage)
+static void decide(struct limit_watch *w, int status, const struct rusage *usage)
 {
   w->exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   w->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -305,14 +305,14 @@ static void decide(struct watch *w, int status, const struct rusage *usage)
   if (w->events.oom_kills > 0 && w->exit_status != 0) w->outcome = OUTCOME_OOM;
 }
 
-bool watch_run(struct watch *w, const struct group *g, const struct options *o, const char *path, const struct signals *signals, FILE *timeline,
+bool watch_run(struct limit_watch *w, const struct limit_group *g, const struct limit_options *o, const char *path, const struct signals *signals, FILE *timeline,
                struct why *why)
 {
   struct child child = {0};
   struct sampler s = {.group = g, .timeline = timeline};
   struct rusage usage = {0};
   int status = 0, error = 0;
-  *w = (struct watch){.exit_status = -1, .anon_peak_bytes = NOT_COUNTED, .cache_peak_bytes = NOT_COUNTED, .swap_peak_bytes = NOT_COUNTED};
+  *w = (struct limit_watch){.exit_status = -1, .anon_peak_bytes = NOT_COUNTED, .cache_peak_bytes = NOT_COUNTED, .swap_peak_bytes = NOT_COUNTED};
   forget_exit(w);
   if (!start_child(&child, o, path, signals, why)) return false;
   if (!group_join(g, o, child.pid, why)) {

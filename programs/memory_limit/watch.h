@@ -10,10 +10,10 @@
 #include "programs/memory_limit/group.h"
 #include "programs/memory_limit/options.h"
 
-enum outcome { OUTCOME_EXIT, OUTCOME_OOM, OUTCOME_TIMEOUT, OUTCOME_SIGNAL, OUTCOME_INTERRUPTED };
+enum limit_outcome { OUTCOME_EXIT, OUTCOME_OOM, OUTCOME_TIMEOUT, OUTCOME_SIGNAL, OUTCOME_INTERRUPTED };
 
-struct watch {
-  enum outcome outcome;
+struct limit_watch {
+  enum limit_outcome outcome;
   int exit_status;    /* -1: it did not exit */
   int signal;         /* that ended it; 0: none */
   int interrupted_by; /* the signal that ended the watch; 0: none */
@@ -38,9 +38,9 @@ void signals_block(struct signals *s, pid_t parent);
 
 /* Runs the command at `path` in the group, kills what it leaves. `timeline` may be NULL.
  * False with the reason if it could not be run. */
-bool watch_run(struct watch *w, const struct group *g, const struct options *o, const char *path, const struct signals *s, FILE *timeline,
+bool watch_run(struct limit_watch *w, const struct limit_group *g, const struct limit_options *o, const char *path, const struct signals *s, FILE *timeline,
                struct why *why);
 
-const char *outcome_name(enum outcome outcome);
+const char *outcome_name(enum limit_outcome outcome);
 
 #endif

@@ -17,13 +17,13 @@ enum {
 #define OPAQUE(x) __asm__("" : "+r"(x))
 
 /* A run is a sequence of contiguous quads (four channels). Several runs of one kind: */
-struct conv_runs {
+struct integer_conv_runs {
   int n, n_quads; /* runs; quads per run */
   size_t step;    /* bytes between the inputs of neighbouring outputs */
 };
 
 /* Position in the sums: the next run, and the quads before it. */
-struct conv_place {
+struct integer_conv_place {
   int block_slice, ky, kx;
   size_t quads;
 };
@@ -45,8 +45,8 @@ enum {
 
 /* Runs of the call, as many as fit: nearly always all. */
 struct conv_list {
-  struct conv_place begin, end;
-  struct conv_runs kinds[SOME_KINDS];
+  struct integer_conv_place begin, end;
+  struct integer_conv_runs kinds[SOME_KINDS];
   int n_kinds, n_runs;
   int row;                            /* row that `in` is for */
   const uint8_t *const *rows[SOME_RUNS]; /* per run: its row pointers, */
@@ -67,7 +67,7 @@ struct conv_row {
   /* [row][column]: sums of windows' inputs; NULL: computed per strip, or not needed */
   const int32_t *input_sums;
   struct finish finish[PANEL_VECTORS]; /* of the panel, if the call finishes */
-  struct bounds bounds;
+  struct integer_bounds bounds;
 #ifdef IVEC_FITS
   bool is_sorted, follows; /* each tile's quads are sorted; `places` holds for this row */
   ptrdiff_t distances[SOME_RUNS];     /* of runs from the first one, */
@@ -120,14 +120,14 @@ INLINE void conv_sum(const struct conv_row *r, ivec sum[TILE_PIXELS][TILE_VECTOR
   const struct conv_list *list = r->list;
   const int8_t *w = r->c->weights + list->begin.quads * pitch + 4 * r->first;
   const uint8_t *const *in = list->in;
-  for (const struct conv_runs *k = list->kinds; k < list->kinds + list->n_kinds; k++) {
+  for (const struct integer_conv_runs *k = list->kinds; k < list->kinds + list->n_kinds; k++) {
     const size_t at = (size_t)col * k->step;
     for (const uint8_t *const *end = in + k->n; in < end; in++)
       w = conv_quads(sum, *in + at, k->step, w, pitch, k->n_quads, r->n_filters, P, NV);
   }
 }
 
-static struct conv_place run_behind(struct conv_place at, const struct mafat_window *w, bool joined, int n_quads)
+static struct integer_conv_place run_behind(struct integer_conv_place at, const struct mafat_window *w, bool joined, int n_quads)
 {
   at.quads += (size_t)n_quads;
   if (!joined && ++at.kx < w->x.size) return at;
@@ -151,12 +151,12 @@ static void point_at_runs(struct conv_row *r)
 }
 
 /* Lists the runs from `at` on. */
-static void choose_runs(struct conv_row *r, struct conv_place at)
+static void choose_runs(struct conv_row *r, struct integer_conv_place at)
 {
   const struct mafat_integer_conv_call *c = r->c;
   const struct mafat_taps x = c->window.x, y = c->window.y;
   struct conv_list *list = r->list;
-  struct conv_runs *last = NULL;
+  struct integer_conv_runs *last = NULL;
   int n = 0;
   list->begin = at;
   list->n_kinds = 0;
@@ -169,7 +169,7 @@ static void choose_runs(struct conv_row *r, struct conv_place at)
     if (!last || last->n_quads != n_quads || last->step != step) {
       if (list->n_kinds == SOME_KINDS) break;
       last = &list->kinds[list->n_kinds++];
-      *last = (struct conv_runs){0, n_quads, step};
+      *last = (struct integer_conv_runs){0, n_quads, step};
     }
     list->rows[n] = &p->rows[at.ky * y.dilation];
     list->offsets[n++] = (size_t)(at.kx * x.dilation) * pixel;
@@ -195,7 +195,7 @@ static void begin_runs(struct conv_row *r)
     r->start = c->start;
     point_at_runs(r);
   } else {
-    choose_runs(r, (struct conv_place){0, 0, 0, 0});
+    choose_runs(r, (struct integer_conv_place){0, 0, 0, 0});
     if (c->runs) c->runs->known = r->list->end.block_slice == c->n_block_slices;
   }
 #ifdef IVEC_FITS
@@ -450,7 +450,7 @@ static void conv_strip(struct conv_row *r, struct conv_tiling t, int col)
   int32_t *sums = c->finish ? local : kept;
   if (c->finish && !c->start)
     for (int p = 0; p < n_cols; p++) memcpy(local + p * TILE_LANES, kept + p * c->width, (size_t)r->n_filters * sizeof *local);
-  if (r->list->begin.quads) choose_runs(r, (struct conv_place){0, 0, 0, 0});
+  if (r->list->begin.quads) choose_runs(r, (struct integer_conv_place){0, 0, 0, 0});
   conv_tile_columns(r, t, col, r->start ? NULL : sums, sums, pitch);
   while (r->list->end.block_slice < c->n_block_slices) {
     choose_runs(r, r->list->end);
@@ -578,7 +578,7 @@ static void conv(const struct mafat_integer_conv_call *c)
   if (conv_narrow(&r, end)) return;
   for (r.row = 0; r.row < c->n_rows; r.row++) {
     if (r.row == 0) begin_runs(&r);
-    else if (r.list->begin.quads) choose_runs(&r, (struct conv_place){0, 0, 0, 0});
+    else if (r.list->begin.quads) choose_runs(&r, (struct integer_conv_place){0, 0, 0, 0});
     else point_at_runs(&r);
     for (r.first = c->first; r.first < end; r.first += TILE_LANES) {
       r.n_filters = mafat_min(TILE_LANES, end - r.first);

@@ -22,7 +22,7 @@ struct depthwise_part {
   struct depthwise_pass passes[DEPTHWISE_TAPS];
   ivec weights[DEPTHWISE_TAPS], bias;
   struct finish finish;
-  struct bounds bounds;
+  struct integer_bounds bounds;
 };
 
 /* A pass over the sums of n columns. */

@@ -108,7 +108,7 @@ struct blend {
   ivec x_zero, z_zero;
   struct rescale x, z, result;
   fvec x_factor, z_factor, factor;
-  struct bounds bounds;
+  struct integer_bounds bounds;
 };
 
 /* Prepares the factors of one of the two rules. */

@@ -54,23 +54,23 @@ INLINE ivec rescale_vector(ivec x, const struct rescale *r)
 
 /* Bounds of an output; the same minus the zero point, where adding it first could overflow; and
  * replicated in every byte. */
-struct bounds {
+struct integer_bounds {
   ivec least, most, zero, lowest, highest, least_bytes, most_bytes;
 };
 
-INLINE struct bounds bounds_of(const struct mafat_quantization *q)
+INLINE struct integer_bounds bounds_of(const struct mafat_quantization *q)
 {
-  return (struct bounds){ivec_all(q->least - q->zero), ivec_all(q->most - q->zero), ivec_all(q->zero), ivec_all(q->least),
+  return (struct integer_bounds){ivec_all(q->least - q->zero), ivec_all(q->most - q->zero), ivec_all(q->zero), ivec_all(q->least),
                          ivec_all(q->most), ivec_all((int32_t)(q->least * 0x01010101u)), ivec_all((int32_t)(q->most * 0x01010101u))};
 }
 
-INLINE ivec bounds_put(ivec y, const struct bounds *b)
+INLINE ivec bounds_put(ivec y, const struct integer_bounds *b)
 {
   return ivec_min(ivec_max(y, b->least), b->most) + b->zero;
 }
 
 /* Clamps, rounds, and adds the zero point. */
-INLINE ivec bounds_nearest(fvec y, const struct bounds *b)
+INLINE ivec bounds_nearest(fvec y, const struct integer_bounds *b)
 {
   return ivec_nearest(y, fvec_of(b->least), fvec_of(b->most)) + b->zero;
 }
@@ -90,7 +90,7 @@ struct finish {
       ivec even, odd, right; /* RESCALE_SUMS: 64-bit summands for even and odd lanes; e - 1 */
     };
   };
-  const struct bounds *bounds; /* of the call */
+  const struct integer_bounds *bounds; /* of the call */
   enum rescale_way way;
 };
 
@@ -132,7 +132,7 @@ static bool is_small(const struct finish *f)
 }
 #endif
 
-static void finish_choose(struct finish *f, ivec multiplier, ivec shift, const struct mafat_quantization *q, const struct bounds *bounds)
+static void finish_choose(struct finish *f, ivec multiplier, ivec shift, const struct mafat_quantization *q, const struct integer_bounds *bounds)
 {
   f->multiplier = multiplier;
   f->shift = shift << 16 >> 16;
@@ -228,7 +228,7 @@ INLINE bool finish_four(const struct finish *f, const int32_t *sums, size_t pitc
 /* Requantizes at least four pixels; the last step may repeat some. */
 INLINE void finish_fours(const struct finish *of, const int32_t *sums, size_t pitch, uint8_t *to, size_t pixel, int n, int lanes)
 {
-  const struct bounds bounds = *of->bounds; /* a local copy, which stores cannot alias */
+  const struct integer_bounds bounds = *of->bounds; /* a local copy, which stores cannot alias */
   struct finish local = *of, *f = &local;
   local.bounds = &bounds;
   for (int step;; n -= step, sums += (size_t)step * pitch, to += (size_t)step * pixel) {

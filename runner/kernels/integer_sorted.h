@@ -14,7 +14,7 @@ enum sorted_way { SORTED_FOURS, SORTED_TWOS, SORTED_ONES, SORTED_WIDE, SORTED_WA
 /* A vector of filters with sorted quads: counts per way for each kind of runs, and the quads in
  * that order. */
 struct sorted_vector {
-  const struct conv_runs *kinds;
+  const struct integer_conv_runs *kinds;
   int n_kinds;
   const uint16_t *counts, *quads;
   const uint8_t *in;      /* first run at column 0 */
@@ -77,7 +77,7 @@ INLINE void sorted_sum(const struct sorted_vector *v, ivec sum[SORTED_TILE], siz
 {
   const ibytes ones = ibytes_ones();
   const uint16_t *quads = v->quads, *counts = v->counts;
-  for (const struct conv_runs *k = v->kinds; k < v->kinds + v->n_kinds; k++, counts += SORTED_WAYS) {
+  for (const struct integer_conv_runs *k = v->kinds; k < v->kinds + v->n_kinds; k++, counts += SORTED_WAYS) {
     const uint8_t *const in = v->in + col * k->step;
     quads = sorted_add(v, quads, counts[SORTED_FOURS], in, k->step, sum, ones, 4, P);
     quads = sorted_add(v, quads, counts[SORTED_TWOS], in, k->step, sum, ones, 2, P);
@@ -156,7 +156,7 @@ static void sorted_follow(struct conv_row *r)
   if (!moved || far) return;
   int32_t *to = r->places;
   const ptrdiff_t *distance = r->distances;
-  for (const struct conv_runs *k = r->list->kinds; k < r->list->kinds + r->list->n_kinds; k++)
+  for (const struct integer_conv_runs *k = r->list->kinds; k < r->list->kinds + r->list->n_kinds; k++)
     for (int i = 0; i < k->n; i++, distance++)
       for (int q = 0; q < k->n_quads; q++) *to++ = (int32_t)*distance + 4 * q;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* A panel, and the part that is being filled. */
-struct panel {
+struct packed_panel {
   ELEMENT *weights;
   float *affine; /* after the weights: scales, then biases */
   size_t width, taps, channels;
@@ -13,14 +13,14 @@ struct panel {
   bool ends;   /* the part includes the panel's last filter */
 };
 
-static struct panel find_panel(const struct mafat_layer *l, struct mafat_packed_panels panels, int filter, int end)
+static struct packed_panel find_panel(const struct mafat_layer *l, struct mafat_packed_panels panels, int filter, int end)
 {
   int first = mafat_pack_panel_begin(l, filter);
   struct mafat_matrix m = mafat_layer_matrix(l);
   int panel_end = mafat_panel_end(l, first);
   size_t width = (size_t)mafat_panel_width(panel_end - first);
   char *at = panels.bytes + (mafat_packed_offset(l, first) - panels.before);
-  return (struct panel){.weights = (ELEMENT *)(void *)at,
+  return (struct packed_panel){.weights = (ELEMENT *)(void *)at,
                         .affine = (float *)(void *)(at + mafat_panel_offset(l, width, m.inputs)),
                         .width = width,
                         .taps = (size_t)m.taps,
@@ -37,7 +37,7 @@ struct steps {
 
 /* Packs n neighbouring filters of one channel block; taps are as far apart as in the panel. `from`
  * and `to` are the block's first weights of the first of these filters. */
-static inline void pack_lanes(const ELEMENT *restrict from, struct steps s, ELEMENT *restrict to, const struct panel *p,
+static inline void pack_lanes(const ELEMENT *restrict from, struct steps s, ELEMENT *restrict to, const struct packed_panel *p,
                               size_t channels, int n)
 {
   for (size_t c = 0; c < channels; c++, from += s.input) {
@@ -50,7 +50,7 @@ static inline void pack_lanes(const ELEMENT *restrict from, struct steps s, ELEM
 
 /* Packs all lanes of one block before the next, so that the panel stays in the cache. Stores whole
  * vectors and reads few streams at a time. */
-static void pack_block_slice(const ELEMENT *from, struct steps s, const struct panel *p, const struct mafat_block_slice *block_slice,
+static void pack_block_slice(const ELEMENT *from, struct steps s, const struct packed_panel *p, const struct mafat_block_slice *block_slice,
                        size_t before)
 {
   size_t channels = (size_t)block_slice->n;
@@ -63,7 +63,7 @@ static void pack_block_slice(const ELEMENT *from, struct steps s, const struct p
 }
 
 /* Pads a panel with zeros after its last filter. */
-static void fill_up(const struct panel *p)
+static void fill_up(const struct packed_panel *p)
 {
   size_t n = (size_t)(p->lane + p->n), rows = p->channels * p->taps;
   if (!p->ends || n == p->width) return;
@@ -72,7 +72,7 @@ static void fill_up(const struct panel *p)
   for (size_t i = n; i < p->width; i++) p->affine[i] = p->affine[p->width + i] = 0;
 }
 
-static void put_affine(const struct panel *p, const float *scale, const float *bias)
+static void put_affine(const struct packed_panel *p, const float *scale, const float *bias)
 {
   float *to = p->affine + p->lane;
   memcpy(to, scale, (size_t)p->n * sizeof *to);
@@ -82,7 +82,7 @@ static void put_affine(const struct panel *p, const float *scale, const float *b
 /* ---- order: filter by filter ---- */
 
 /* Returns the distances, and the offset of the first input's first tap. */
-static struct steps filter_steps(const struct mafat_constant *c, const struct panel *p, ptrdiff_t *first)
+static struct steps filter_steps(const struct mafat_constant *c, const struct packed_panel *p, ptrdiff_t *first)
 {
   ptrdiff_t inputs = (ptrdiff_t)p->channels, taps = (ptrdiff_t)p->taps;
   bool by_taps = c->order == MAFAT_ORDER_FILTERS_TAPS;
@@ -97,7 +97,7 @@ static void pack_filters(const struct mafat_layer *l, const struct mafat_pack_pa
 {
   int n_block_slices = 0;
   for (int f = part->filters.begin; f < part->filters.end;) {
-    struct panel p = find_panel(l, panels, f, part->filters.end);
+    struct packed_panel p = find_panel(l, panels, f, part->filters.end);
     ptrdiff_t first;
     struct steps s = filter_steps(part->constant, &p, &first);
     const ELEMENT *from = (const ELEMENT *)part->weights + (f - part->filters.begin) * s.filter + first;
@@ -120,7 +120,7 @@ struct inputs {
 
 /* Returns the address of an input's weights in the panel for the first lane, and the distance
  * between taps. */
-static ELEMENT *find_input(struct inputs *in, const struct panel *p, int input, size_t *between_taps)
+static ELEMENT *find_input(struct inputs *in, const struct packed_panel *p, int input, size_t *between_taps)
 {
   int first = in->block_slices[0].position;
   if (input + first < in->block_slices[in->at].position) in->at = 0;
@@ -132,7 +132,7 @@ static ELEMENT *find_input(struct inputs *in, const struct panel *p, int input, 
 }
 
 /* Packs rows of all filters, one per input and tap: one panel's part of them. */
-static void pack_rows(const struct mafat_pack_part *part, int filter, size_t filters, const struct panel *p,
+static void pack_rows(const struct mafat_pack_part *part, int filter, size_t filters, const struct packed_panel *p,
                       struct inputs in)
 {
   int inputs = (int)p->channels, taps = (int)p->taps;
@@ -159,7 +159,7 @@ static void pack_transposed(const struct mafat_layer *l, const struct mafat_pack
     struct inputs in = {block_slices, 0};
     if (row == part->rows.begin || row % m.inputs == 0) mafat_pack_list(l, first, block_slices);
     for (int f = first; f < end;) {
-      struct panel p = find_panel(l, panels, f, end);
+      struct packed_panel p = find_panel(l, panels, f, end);
       size_t between;
       ELEMENT *to = find_input(&in, &p, row % m.inputs, &between);
       for (int i = 0; i < p.n; i++)
@@ -173,7 +173,7 @@ static void pack_transposed(const struct mafat_layer *l, const struct mafat_pack
 static void end_rows(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_packed_panels panels)
 {
   for (int f = 0; f < l->out.c; f = mafat_panel_end(l, f)) {
-    struct panel p = find_panel(l, panels, f, l->out.c);
+    struct packed_panel p = find_panel(l, panels, f, l->out.c);
     put_affine(&p, part->scale + f, part->bias + f);
     fill_up(&p);
   }
@@ -189,7 +189,7 @@ void PACK(const struct mafat_layer *l, const struct mafat_pack_part *part, struc
   }
   if (order == MAFAT_ORDER_TRANSPOSED) pack_transposed(l, part, block_slices, panels);
   for (int f = 0; order != MAFAT_ORDER_TRANSPOSED && f < l->out.c; f = mafat_panel_end(l, f)) {
-    struct panel p = find_panel(l, panels, f, l->out.c);
+    struct packed_panel p = find_panel(l, panels, f, l->out.c);
     if (f == 0 || l->groups > 1) mafat_pack_list(l, f, block_slices);
     pack_rows(part, f, (size_t)l->out.c, &p, (struct inputs){block_slices, 0});
   }

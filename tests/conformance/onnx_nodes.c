@@ -16,7 +16,7 @@
 
 /* What a process tells of a model. */
 struct verdict {
-  enum outcome outcome;
+  enum model_outcome outcome;
   char group[40]; /* the operator; of those that are excluded, why */
   char text[512];
 };
@@ -37,7 +37,7 @@ static int n_groups, totals[N_OUTCOMES];
 
 static struct verdict try_model(const char *folder)
 {
-  static struct trial t;
+  static struct node_trial t;
   struct verdict v = {.outcome = FAILED, .group = "(unread)"};
   struct mafat_diagnostic d = {""};
   char room[80];

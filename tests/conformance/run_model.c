@@ -12,7 +12,7 @@ static const double tolerance = 1e-5; /* of an output's largest value */
 
 /* ---- what goes in ---- */
 
-static int bind(struct trial *t, int input, struct mafat_diagnostic *d)
+static int bind(struct node_trial *t, int input, struct mafat_diagnostic *d)
 {
   int code = MAFAT_OK;
   for (int i = 0; i < t->n_inputs && code == MAFAT_OK; i++)
@@ -36,7 +36,7 @@ static float real_of(const struct mafat_network *n, const struct mafat_port *p, 
 }
 
 /* Its numbers in the order in which the executor takes them. */
-static int lay_input(float **out, const struct trial *t, int input, const struct mafat_network *n, const struct mafat_port *p,
+static int lay_input(float **out, const struct node_trial *t, int input, const struct mafat_network *n, const struct mafat_port *p,
                      struct mafat_diagnostic *d)
 {
   struct tensor_file data;
@@ -99,7 +99,7 @@ static int compare(const struct mafat_executor *e, const struct mafat_network *n
                     (unsigned long long)at, number_of(n, p, output_at(e, p, (long long)at)), expected->values[at], largest);
 }
 
-static int compare_all(const struct mafat_executor *e, const struct mafat_network *n, const struct trial *t,
+static int compare_all(const struct mafat_executor *e, const struct mafat_network *n, const struct node_trial *t,
                        struct mafat_diagnostic *d)
 {
   int code = n->n_outputs == t->n_outputs
@@ -132,7 +132,7 @@ static void read_outputs(const struct mafat_executor *e, const struct mafat_netw
 
 /* What all plans of a network have in common. */
 struct bench {
-  const struct trial *trial;
+  const struct node_trial *trial;
   const struct mafat_network *network;
   struct mafat_weights *weights;
   float *input, *first, *outputs; /* first: what the first plan put out */
@@ -184,7 +184,7 @@ static int run_plans(const struct bench *b, struct mafat_diagnostic *d)
   return code;
 }
 
-static int run_network(const struct mafat_network *n, const struct trial *t, int input, struct mafat_diagnostic *d)
+static int run_network(const struct mafat_network *n, const struct node_trial *t, int input, struct mafat_diagnostic *d)
 {
   size_t outputs = (size_t)count_outputs(n) + 1;
   struct bench b = {
@@ -200,7 +200,7 @@ static int run_network(const struct mafat_network *n, const struct trial *t, int
   return code;
 }
 
-enum outcome run_model(struct trial *t, struct mafat_diagnostic *d)
+enum model_outcome run_model(struct node_trial *t, struct mafat_diagnostic *d)
 {
   struct mafat_network *n = NULL;
   int input = trial_input(t), code = bind(t, input, d);

@@ -4,10 +4,10 @@
 
 #include "tests/conformance/select.h"
 
-enum outcome { PASSED, EXCLUDED, REFUSED, FAILED, N_OUTCOMES };
+enum model_outcome { PASSED, EXCLUDED, REFUSED, FAILED, N_OUTCOMES };
 
 /* Runs it by several plans, which must put out the same bits, and compares with what it should put out. The
  * diagnostic says why it was refused or failed. */
-enum outcome run_model(struct trial *t, struct mafat_diagnostic *d);
+enum model_outcome run_model(struct node_trial *t, struct mafat_diagnostic *d);
 
 #endif

@@ -38,7 +38,7 @@ static int find_operator(const char *op_type)
 
 /* ---- opening ---- */
 
-static int read_all(struct tensor_file *to, int n, const struct trial *t, const char *kind, struct mafat_diagnostic *d)
+static int read_all(struct tensor_file *to, int n, const struct node_trial *t, const char *kind, struct mafat_diagnostic *d)
 {
   for (int i = 0; i < n; i++) {
     const struct mafat_onnx_value *v = *kind == 'i' ? t->model->inputs[i] : t->model->outputs[i];
@@ -52,7 +52,7 @@ static int read_all(struct tensor_file *to, int n, const struct trial *t, const 
   return MAFAT_OK;
 }
 
-int trial_open(struct trial *t, const char *folder, struct mafat_diagnostic *d)
+int trial_open(struct node_trial *t, const char *folder, struct mafat_diagnostic *d)
 {
   memset(t, 0, sizeof *t);
   snprintf(t->folder, sizeof t->folder, "%s", folder);
@@ -68,7 +68,7 @@ int trial_open(struct trial *t, const char *folder, struct mafat_diagnostic *d)
   return code ? code : read_all(t->outputs, t->n_outputs, t, "output", d);
 }
 
-void trial_close(struct trial *t)
+void trial_close(struct node_trial *t)
 {
   mafat_onnx_close(&t->model);
   mafat_model_file_close(&t->file);
@@ -88,27 +88,27 @@ static bool is_known_before(const struct mafat_onnx *m, const struct mafat_onnx_
 }
 
 /* Are maps of integers what the model is about? */
-static bool is_quantized(const struct trial *t)
+static bool is_quantized(const struct node_trial *t)
 {
   for (int i = 0; i < t->model->n_nodes; i++)
     if (strstr(t->model->nodes[i].op_type, "Linear") || strstr(t->model->nodes[i].op_type, "Integer")) return true;
   return false;
 }
 
-static bool is_element(const struct trial *t, int type)
+static bool is_element(const struct node_trial *t, int type)
 {
   bool whole = type == MAFAT_ONNX_INT8 || type == MAFAT_ONNX_UINT8 || type == MAFAT_ONNX_INT32;
   return type == MAFAT_ONNX_FLOAT || (whole && is_quantized(t));
 }
 
-void trial_choose(struct trial *t)
+void trial_choose(struct node_trial *t)
 {
   for (int i = 0; i < t->n_inputs; i++)
     t->bound[i] = t->inputs[i].rank >= 0 &&
                   (!is_element(t, t->inputs[i].type) || is_known_before(t->model, t->model->inputs[i]));
 }
 
-int trial_bind(struct trial *t, const char *constant, struct mafat_diagnostic *d)
+int trial_bind(struct node_trial *t, const char *constant, struct mafat_diagnostic *d)
 {
   const char *file = strchr(constant, '=');
   size_t n = file ? (size_t)(file - constant) : 0;
@@ -122,7 +122,7 @@ int trial_bind(struct trial *t, const char *constant, struct mafat_diagnostic *d
   return code;
 }
 
-int trial_input(const struct trial *t)
+int trial_input(const struct node_trial *t)
 {
   for (int i = 0; i < t->n_inputs; i++)
     if (!t->bound[i] && t->inputs[i].rank >= 0) return i;
@@ -142,7 +142,7 @@ static const char *refuse_map(const struct tensor_file *t, const char *kind, boo
   return room;
 }
 
-const char *trial_excluded(const struct trial *t, char *room, size_t bytes)
+const char *trial_excluded(const struct node_trial *t, char *room, size_t bytes)
 {
   const char *why = NULL;
   int n_maps = 0;
@@ -162,7 +162,7 @@ const char *trial_excluded(const struct trial *t, char *room, size_t bytes)
   return why || n_maps ? why : "no input of floats";
 }
 
-const char *trial_operator(const struct trial *t)
+const char *trial_operator(const struct node_trial *t)
 {
   const struct mafat_onnx *m = t->model;
   for (int i = 1; i < m->n_nodes; i++)

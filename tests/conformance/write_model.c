@@ -34,7 +34,7 @@ static int put_initializer(struct test_message *graph, const char *name, const c
   return code;
 }
 
-static int put_graph(struct test_message *to, const struct trial *t, const struct mafat_wire_field *f,
+static int put_graph(struct test_message *to, const struct node_trial *t, const struct mafat_wire_field *f,
                      struct mafat_diagnostic *d)
 {
   struct test_message graph = {0};
@@ -46,7 +46,7 @@ static int put_graph(struct test_message *to, const struct trial *t, const struc
   return code;
 }
 
-static bool write_file(const struct test_message *m, const struct trial *t, const char *folder,
+static bool write_file(const struct test_message *m, const struct node_trial *t, const char *folder,
                        struct mafat_diagnostic *d)
 {
   const char *slash = strrchr(t->folder, '/');
@@ -59,7 +59,7 @@ static bool write_file(const struct test_message *m, const struct trial *t, cons
   return written;
 }
 
-bool write_model(const struct trial *t, const char *folder, struct mafat_diagnostic *d)
+bool write_model(const struct node_trial *t, const char *folder, struct mafat_diagnostic *d)
 {
   struct mafat_wire_source source = {.file = t->file, .d = d, .number = -1};
   struct mafat_wire w = mafat_wire_whole(&source);

@@ -5,6 +5,6 @@
 #include "tests/conformance/select.h"
 
 /* To FOLDER/NAME.onnx. False: the diagnostic says why not. */
-bool write_model(const struct trial *t, const char *folder, struct mafat_diagnostic *d);
+bool write_model(const struct node_trial *t, const char *folder, struct mafat_diagnostic *d);
 
 #endif

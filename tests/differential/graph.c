@@ -29,7 +29,7 @@ struct test_rng graph_random(uint64_t number)
   return test_rng(high << 32 | test_random(&first));
 }
 
-struct test_rng graph_constants(const struct graph *g, int node)
+struct test_rng graph_constants(const struct random_graph *g, int node)
 {
   return graph_random(g->number * GRAPH_NODES + (uint64_t)node);
 }
@@ -39,12 +39,12 @@ float graph_constant(struct test_rng *rng)
   return (float)(int32_t)(test_random(rng) >> 7) / 16777216.0f - 1;
 }
 
-bool graph_is_output(const struct graph *g, int node)
+bool graph_is_output(const struct random_graph *g, int node)
 {
   return node > 0 && (g->nodes[node].readers == 0 || g->nodes[node].put_out);
 }
 
-int graph_second_output(const struct graph *g, int node)
+int graph_second_output(const struct random_graph *g, int node)
 {
   for (int i = node + 1; i < g->n; i++)
     if (g->nodes[i].kind >= GRAPH_SPLIT_REST && g->nodes[i].a == node) return i;
@@ -66,7 +66,7 @@ void graph_extents(struct graph_map map, int extents[GRAPH_AXES])
   extents[GRAPH_CHANNELS] = map.c;
 }
 
-void graph_padding(const struct graph *g, int node, int axis, int *before, int *behind)
+void graph_padding(const struct random_graph *g, int node, int axis, int *before, int *behind)
 {
   const struct graph_node *o = &g->nodes[node];
   if (o->given) {
@@ -323,7 +323,7 @@ static bool surround(struct graph_node *o, struct graph_map in, bool tflite, str
   return true;
 }
 
-static bool infer(struct graph_node *o, const struct graph *g, struct test_rng *rng)
+static bool infer(struct graph_node *o, const struct random_graph *g, struct test_rng *rng)
 {
   const struct graph_map a = g->nodes[o->a].out, b = g->nodes[o->b].out;
   const bool tflite = g->for_tflite;
@@ -385,7 +385,7 @@ static bool infer(struct graph_node *o, const struct graph *g, struct test_rng *
 
 /* ---- a graph ---- */
 
-static bool is_formats(enum graph_kind kind, const struct graph *g)
+static bool is_formats(enum graph_kind kind, const struct random_graph *g)
 {
   static const enum graph_kind floats[] = {GRAPH_BATCH_NORM, GRAPH_LAYER_NORM, GRAPH_EXP, GRAPH_CUBE, GRAPH_SQUARE, GRAPH_SQRT, GRAPH_DIV_CONSTANT};
   static const enum graph_kind onnx_integers[] = {GRAPH_NEG, GRAPH_CLIP, GRAPH_MAX, GRAPH_MIN, GRAPH_ABS, GRAPH_ELU, GRAPH_LOG_SOFTMAX, GRAPH_MATMUL};
@@ -420,7 +420,7 @@ bool graph_reads_two(enum graph_kind kind)
 }
 
 /* Has every program the same bits there? Then the best have the same places, too. */
-static bool is_exact(const struct graph *g, int node)
+static bool is_exact(const struct random_graph *g, int node)
 {
   const struct graph_node *o = &g->nodes[node];
   switch (o->kind) {
@@ -452,7 +452,7 @@ static bool is_exact(const struct graph *g, int node)
 }
 
 /* Exponents, cubes and waves are of what is between -1 and 1, roots of what is not below 0: others would be infinite, or make much of little. */
-static bool suits(const struct graph *g, enum graph_kind kind, int a)
+static bool suits(const struct random_graph *g, enum graph_kind kind, int a)
 {
   enum graph_kind before = g->nodes[a].kind;
   bool small = before == GRAPH_TANH || before == GRAPH_LOGISTIC || before == GRAPH_SOFTSIGN || before == GRAPH_SIN || before == GRAPH_COS;
@@ -462,7 +462,7 @@ static bool suits(const struct graph *g, enum graph_kind kind, int a)
   return kind != GRAPH_SQUARE || before != GRAPH_SQUARE;
 }
 
-static bool add_node(struct graph *g, enum graph_kind kind, struct test_rng *rng)
+static bool add_node(struct random_graph *g, enum graph_kind kind, struct test_rng *rng)
 {
   for (int i = 0; i < TRIES; i++) {
     struct graph_node o = {.kind = kind, .a = draw_map(rng, g->n), .b = draw_map(rng, g->n), .stride = {1, 1}, .dilation = {1, 1}, .kernel = {1, 1}};
@@ -481,7 +481,7 @@ static bool add_node(struct graph *g, enum graph_kind kind, struct test_rng *rng
 }
 
 /* Most of those that have a second output are asked for it. Places are no 8-bit numbers. */
-static void add_second_output(struct graph *g, struct test_rng *rng)
+static void add_second_output(struct random_graph *g, struct test_rng *rng)
 {
   const struct graph_node *first = &g->nodes[g->n - 1];
   const bool splits = first->kind == GRAPH_SPLIT, ranks = first->kind == GRAPH_TOPK && !g->integers;
@@ -495,9 +495,9 @@ static void add_second_output(struct graph *g, struct test_rng *rng)
   g->nodes[g->n++] = o;
 }
 
-struct graph graph_make(uint64_t number, enum graph_format format)
+struct random_graph graph_make(uint64_t number, enum graph_format format)
 {
-  struct graph g = {.number = number,
+  struct random_graph g = {.number = number,
                     .n = 1,
                     .for_tflite = format == GRAPH_TFLITE || format == GRAPH_TFLITE_INTEGERS,
                     .integers = format == GRAPH_ONNX_INTEGERS || format == GRAPH_TFLITE_INTEGERS};
@@ -516,7 +516,7 @@ struct graph graph_make(uint64_t number, enum graph_format format)
   return g;
 }
 
-void graph_print(const struct graph *g)
+void graph_print(const struct random_graph *g)
 {
   if (g->integers) printf("  of %s\n", g->is_signed ? "int8" : "uint8");
   for (int i = 0; i < g->n; i++) {

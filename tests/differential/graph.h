@@ -58,7 +58,7 @@ enum { GRAPH_NODES = 16, GRAPH_PLACES = 200 };
 
 enum graph_format { GRAPH_ONNX, GRAPH_TFLITE, GRAPH_ONNX_INTEGERS, GRAPH_TFLITE_INTEGERS, GRAPH_TFLITE_STRANGE, GRAPH_FORMATS };
 
-struct graph {
+struct random_graph {
   uint64_t number;
   struct graph_node nodes[GRAPH_NODES];
   int n;
@@ -70,41 +70,41 @@ struct graph {
 /* Random numbers that follow from one. */
 struct test_rng graph_random(uint64_t number);
 
-struct graph graph_make(uint64_t number, enum graph_format format);
+struct random_graph graph_make(uint64_t number, enum graph_format format);
 
 /* Of graphs of integers: what the numbers of a node's map mean, numbers of int8. */
 struct graph_numbers {
   float scale;
   int zero;
 };
-void graph_quantize(const struct graph *g, struct graph_numbers numbers[GRAPH_NODES]);
+void graph_quantize(const struct random_graph *g, struct graph_numbers numbers[GRAPH_NODES]);
 /* Steps that TFLite's fastest kernels may be off its own rule, which is ours: products of matrices are rounded once where the rule does it
  * twice, softmax and the like come from tables of floats, pixels between others of uint8 are summed in another order; and what becomes of
  * that behind them. Of nodes with nothing of it before them: 0. */
-void graph_count_steps(const struct graph *g, const struct graph_numbers numbers[GRAPH_NODES], double steps[GRAPH_NODES]);
+void graph_count_steps(const struct random_graph *g, const struct graph_numbers numbers[GRAPH_NODES], double steps[GRAPH_NODES]);
 /* Its map has the numbers of the input's: TFLite asks for that. */
 bool graph_keeps_numbers(const struct graph_node *o);
 
 bool graph_reads_two(enum graph_kind kind);
 /* Nodes that nobody reads are outputs, and some that others read. */
-bool graph_is_output(const struct graph *g, int node);
+bool graph_is_output(const struct random_graph *g, int node);
 /* Number i of the constants of a node, between -1 and 1. */
-struct test_rng graph_constants(const struct graph *g, int node);
+struct test_rng graph_constants(const struct random_graph *g, int node);
 /* The node that is the second output of this one; 0: nobody has asked for it. */
-int graph_second_output(const struct graph *g, int node);
+int graph_second_output(const struct random_graph *g, int node);
 /* Extents along the axes. */
 void graph_extents(struct graph_map map, int extents[GRAPH_AXES]);
 float graph_constant(struct test_rng *rng);
 /* n places of `extent`, some of them counted from the end, if they may be. */
 void graph_places(struct test_rng *rng, int extent, int n, int64_t *places, bool from_end);
 /* Rows or columns of padding before and behind, of a window that is as it is. */
-void graph_padding(const struct graph *g, int node, int axis, int *before, int *behind);
+void graph_padding(const struct random_graph *g, int node, int axis, int *before, int *behind);
 /* A short text, node by node. */
-void graph_print(const struct graph *g);
+void graph_print(const struct random_graph *g);
 
 /* The file in memory, to be freed. */
-char *graph_write_onnx(const struct graph *g, size_t *n);
-char *graph_write_tflite(const struct graph *g, size_t *n);
+char *graph_write_onnx(const struct random_graph *g, size_t *n);
+char *graph_write_tflite(const struct random_graph *g, size_t *n);
 /* Of no graph: a small TFLite file of operators whose inputs and options belong together but for some (strange_tflite.c). */
 char *graph_write_strange(uint64_t number, size_t *n);
 

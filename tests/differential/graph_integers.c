@@ -57,7 +57,7 @@ bool graph_keeps_numbers(const struct graph_node *o)
 }
 
 /* Of so many numbers one sum or mean is made. */
-static double count_reduced(const struct graph *g, const struct graph_node *o)
+static double count_reduced(const struct random_graph *g, const struct graph_node *o)
 {
   int extents[GRAPH_AXES];
   double n = 1;
@@ -67,7 +67,7 @@ static double count_reduced(const struct graph *g, const struct graph_node *o)
   return n;
 }
 
-static struct range range_of(const struct graph *g, const struct graph_node *o, const struct range *ranges)
+static struct range range_of(const struct random_graph *g, const struct graph_node *o, const struct range *ranges)
 {
   const struct range a = ranges[o->a], b = ranges[o->b];
   switch (o->kind) {
@@ -120,7 +120,7 @@ static struct graph_numbers numbers_of(struct range r)
   return (struct graph_numbers){scale, zero < -128 ? -128 : zero > 127 ? 127 : (int)zero};
 }
 
-void graph_quantize(const struct graph *g, struct graph_numbers numbers[GRAPH_NODES])
+void graph_quantize(const struct random_graph *g, struct graph_numbers numbers[GRAPH_NODES])
 {
   struct range ranges[GRAPH_NODES];
   struct test_rng rng = graph_random(0x8b17000000 + g->number);
@@ -146,7 +146,7 @@ static double most_of(struct graph_numbers n)
 }
 
 /* At most so much of what an input is off is in the output, as if each were a number of its own. */
-static double gain(const struct graph *g, const struct graph_numbers *numbers, const struct graph_node *o)
+static double gain(const struct random_graph *g, const struct graph_numbers *numbers, const struct graph_node *o)
 {
   switch (o->kind) {
   case GRAPH_CONV:
@@ -165,7 +165,7 @@ static double gain(const struct graph *g, const struct graph_numbers *numbers, c
 }
 
 /* Of ONNX all that computes: floats that are summed in any order are on one side of a half or the other. */
-static bool is_rounded_otherwise(const struct graph *g, const struct graph_node *o)
+static bool is_rounded_otherwise(const struct random_graph *g, const struct graph_node *o)
 {
   if (!g->for_tflite) return !graph_keeps_numbers(o) || o->kind == GRAPH_MEAN_POOL || o->kind == GRAPH_LINEAR;
   switch (o->kind) {
@@ -182,7 +182,7 @@ static bool is_rounded_otherwise(const struct graph *g, const struct graph_node 
   }
 }
 
-void graph_count_steps(const struct graph *g, const struct graph_numbers numbers[GRAPH_NODES], double steps[GRAPH_NODES])
+void graph_count_steps(const struct random_graph *g, const struct graph_numbers numbers[GRAPH_NODES], double steps[GRAPH_NODES])
 {
   steps[0] = 0;
   for (int i = 1; i < g->n; i++) {

@@ -10,7 +10,7 @@
 enum { TEXT = 200 };
 
 struct author {
-  const struct graph *g;
+  const struct random_graph *g;
   struct test_message graph;
   struct graph_numbers numbers[GRAPH_NODES]; /* of integers */
   double *scales; /* of the weights that were put last, and */
@@ -480,7 +480,7 @@ static void put(struct author *a, int node)
   }
 }
 
-char *graph_write_onnx(const struct graph *g, size_t *n)
+char *graph_write_onnx(const struct random_graph *g, size_t *n)
 {
   struct author a = {.g = g};
   const struct graph_map in = g->nodes[0].out;

@@ -15,7 +15,7 @@ enum { CONV = 1, DEPTHWISE = 2, POOL = 5, DENSE = 8, SOFTMAX = 9, CONCATENATION 
        REDUCER = 27, SUB = 28, DIV = 29, STRIDED_SLICE = 32, GATHER = 23, LOG_SOFTMAX = 36, SLICE = 48, TRANSPOSE_CONV = 49, NEAREST = 74, LEAKY = 75, MIRROR = 77, SPLIT_V = 79, DEPTH_TO_SPACE = 94, MATMUL = 101, TOPK = 34, CAST = 37 };
 
 struct author {
-  const struct graph *g;
+  const struct random_graph *g;
   struct test_tflite_tensor tensors[MOST_TENSORS]; /* the first are the nodes' maps */
   struct test_tflite_operator operators[MOST_OPERATORS];
   char names[MOST_TENSORS][8];
@@ -435,7 +435,7 @@ static int put_floats(struct author *a, int node, bool in)
   return floats;
 }
 
-char *graph_write_tflite(const struct graph *g, size_t *n)
+char *graph_write_tflite(const struct random_graph *g, size_t *n)
 {
   struct author a = {.g = g};
   struct test_tflite_model m = {.tensors = a.tensors, .operators = a.operators, .n_inputs = 1, .inputs = {0}};

@@ -40,7 +40,7 @@ static const char *const format_names[GRAPH_FORMATS] = {[GRAPH_ONNX] = "onnx", [
                                                        [GRAPH_TFLITE_STRANGE] = "tflite-strange"};
 
 struct subject {
-  struct graph graph;
+  struct random_graph graph;
   struct test_rng rng;
   enum graph_format format;
   char *file;
@@ -110,12 +110,12 @@ static bool make_file(struct copy *c)
   return c->fd >= 0;
 }
 
-static struct graph draw_graph(uint64_t number, enum graph_format format)
+static struct random_graph draw_graph(uint64_t number, enum graph_format format)
 {
-  return format == GRAPH_TFLITE_STRANGE ? (struct graph){.number = number, .for_tflite = true} : graph_make(number, format);
+  return format == GRAPH_TFLITE_STRANGE ? (struct random_graph){.number = number, .for_tflite = true} : graph_make(number, format);
 }
 
-static char *write_file(const struct graph *g, enum graph_format format, size_t *n)
+static char *write_file(const struct random_graph *g, enum graph_format format, size_t *n)
 {
   if (format == GRAPH_TFLITE_STRANGE) return graph_write_strange(g->number, n);
   return g->for_tflite ? graph_write_tflite(g, n) : graph_write_onnx(g, n);
@@ -228,7 +228,7 @@ static void put_word(size_t word)
 }
 
 /* Near zero a root makes of what its argument is off a multiple. */
-static bool has_roots(const struct graph *g)
+static bool has_roots(const struct random_graph *g)
 {
   for (int i = 0; i < g->n; i++)
     if (g->nodes[i].kind == GRAPH_SQRT) return true;
@@ -356,7 +356,7 @@ static void try_graph(uint64_t number, enum graph_format format, struct counts *
 /* For whoever looks at a failure. */
 static int print_graph(uint64_t number, enum graph_format format, const char *path)
 {
-  struct graph g = draw_graph(number, format);
+  struct random_graph g = draw_graph(number, format);
   size_t n;
   char *data = write_file(&g, format, &n);
   FILE *file = path ? fopen(path, "wb") : NULL;

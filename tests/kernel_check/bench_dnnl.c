@@ -14,7 +14,7 @@
 /* Of the OpenMP library that oneDNN brings: the header may belong to another. */
 void omp_set_num_threads(int n);
 
-struct peer {
+struct bench_peer {
   dnnl_engine_t engine;
   dnnl_stream_t stream;
   dnnl_primitive_desc_t description;
@@ -24,7 +24,7 @@ struct peer {
 };
 
 /* Reads or writes an array in a plain layout through oneDNN's own. */
-static int reorder(const struct peer *p, dnnl_memory_t from, const dnnl_memory_desc_t *from_layout, dnnl_memory_t to,
+static int reorder(const struct bench_peer *p, dnnl_memory_t from, const dnnl_memory_desc_t *from_layout, dnnl_memory_t to,
                    const dnnl_memory_desc_t *to_layout)
 {
   dnnl_primitive_desc_t description = NULL;
@@ -39,7 +39,7 @@ static int reorder(const struct peer *p, dnnl_memory_t from, const dnnl_memory_d
 }
 
 /* Memory in the layout that the primitive wants, filled from a plain array. */
-static int bring(const struct peer *p, dnnl_memory_t *memory, dnnl_query_t which, int index,
+static int bring(const struct bench_peer *p, dnnl_memory_t *memory, dnnl_query_t which, int index,
                  const dnnl_memory_desc_t *plain, float *values)
 {
   const dnnl_memory_desc_t *layout = dnnl_primitive_desc_query_md(p->description, which, index);
@@ -51,7 +51,7 @@ static int bring(const struct peer *p, dnnl_memory_t *memory, dnnl_query_t which
   return failed ? -1 : 0;
 }
 
-static int describe(struct peer *p, const struct bench_shape *s, dnnl_alg_kind_t algorithm,
+static int describe(struct bench_peer *p, const struct bench_shape *s, dnnl_alg_kind_t algorithm,
                     const dnnl_memory_desc_t any[3], const dnnl_memory_desc_t *bias)
 {
   const dnnl_dims_t strides = {s->stride, s->stride}, before = {s->size / 2, s->size / 2};
@@ -73,7 +73,7 @@ static int describe(struct peer *p, const struct bench_shape *s, dnnl_alg_kind_t
   return failed ? -1 : 0;
 }
 
-static int peer_fill(struct peer *p, const struct bench_shape *s, const struct bench_data *d, dnnl_alg_kind_t algorithm)
+static int peer_fill(struct bench_peer *p, const struct bench_shape *s, const struct bench_data *d, dnnl_alg_kind_t algorithm)
 {
   const bool depthwise = strcmp(s->kernel, "depthwise") == 0;
   const dnnl_dims_t src = {1, s->c, s->h, s->w}, bias = {s->filters};
@@ -103,7 +103,7 @@ static int peer_fill(struct peer *p, const struct bench_shape *s, const struct b
 
 static void peer_run(void *state)
 {
-  const struct peer *p = state;
+  const struct bench_peer *p = state;
   const dnnl_exec_arg_t arguments[] = {
       {DNNL_ARG_SRC, p->src}, {DNNL_ARG_WEIGHTS, p->weights}, {DNNL_ARG_BIAS, p->bias}, {DNNL_ARG_DST, p->dst}};
   if (dnnl_primitive_execute(p->primitive, p->stream, 4, arguments) || dnnl_stream_wait(p->stream)) abort();
@@ -111,7 +111,7 @@ static void peer_run(void *state)
 
 static void peer_read(void *state, float *planes)
 {
-  const struct peer *p = state;
+  const struct bench_peer *p = state;
   dnnl_memory_t to = NULL;
   if (dnnl_memory_create(&to, &p->plain_dst, p->engine, planes) ||
       reorder(p, p->dst, dnnl_primitive_desc_query_md(p->description, dnnl_query_dst_md, 0), to, &p->plain_dst))
@@ -121,7 +121,7 @@ static void peer_read(void *state, float *planes)
 
 static void peer_close(void *state)
 {
-  struct peer *p = state;
+  struct bench_peer *p = state;
   dnnl_memory_destroy(p->src);
   dnnl_memory_destroy(p->weights);
   dnnl_memory_destroy(p->bias);
@@ -136,7 +136,7 @@ static void peer_close(void *state)
 static const char *implementation(const struct bench_contender *c)
 {
   const char *name = "";
-  dnnl_primitive_desc_query(((struct peer *)c->state)->description, dnnl_query_impl_info_str, 0, (void *)&name);
+  dnnl_primitive_desc_query(((struct bench_peer *)c->state)->description, dnnl_query_impl_info_str, 0, (void *)&name);
   return name;
 }
 
@@ -152,7 +152,7 @@ int bench_dnnl(const struct bench_shape *s, const struct bench_data *d, struct b
   if (strcmp(s->kernel, "conv") != 0 && strcmp(s->kernel, "depthwise") != 0) return n;
   omp_set_num_threads(1);
   for (int i = 0; i < 3; i++) {
-    struct peer *p = calloc(1, sizeof *p);
+    struct bench_peer *p = calloc(1, sizeof *p);
     if (!p) return -1;
     struct bench_contender *c = &list[n];
     *c = (struct bench_contender){.state = p, .run = peer_run, .read = peer_read, .close = peer_close};

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct peer {
+struct bench_peer {
   const struct bench_shape *shape;
   const struct bench_data *data;
   int out_h, out_w;
@@ -18,7 +18,7 @@ struct peer {
 };
 
 /* Row y of the map, seen by tap kx: out_w floats. */
-static void copy_row(const struct peer *p, const float *plane, int y, int kx, float *out)
+static void copy_row(const struct bench_peer *p, const float *plane, int y, int kx, float *out)
 {
   const struct bench_shape *s = p->shape;
   const int shift = kx - s->size / 2;
@@ -33,7 +33,7 @@ static void copy_row(const struct peer *p, const float *plane, int y, int kx, fl
   for (int ox = end; ox < p->out_w; ox++) out[ox] = 0;
 }
 
-static void im2col(const struct peer *p)
+static void im2col(const struct bench_peer *p)
 {
   const struct bench_shape *s = p->shape;
   float *out = p->columns;
@@ -47,7 +47,7 @@ static void im2col(const struct peer *p)
 
 static void peer_run(void *state)
 {
-  const struct peer *p = state;
+  const struct bench_peer *p = state;
   const struct bench_shape *s = p->shape;
   const int n = p->out_h * p->out_w, k = s->c * s->size * s->size;
   if (p->columns) im2col(p);
@@ -65,13 +65,13 @@ static void peer_run(void *state)
 
 static void peer_read(void *state, float *planes)
 {
-  const struct peer *p = state;
+  const struct bench_peer *p = state;
   memcpy(planes, p->output, (size_t)p->shape->filters * (size_t)p->out_h * (size_t)p->out_w * sizeof *planes);
 }
 
 static void peer_close(void *state)
 {
-  struct peer *p = state;
+  struct bench_peer *p = state;
   free(p->columns);
   free(p->output);
   free(p);
@@ -80,9 +80,9 @@ static void peer_close(void *state)
 int bench_openblas(const struct bench_shape *s, const struct bench_data *d, struct bench_contender *list, int n)
 {
   if (strcmp(s->kernel, "conv") != 0) return n;
-  struct peer *p = calloc(1, sizeof *p);
+  struct bench_peer *p = calloc(1, sizeof *p);
   if (!p) return -1;
-  *p = (struct peer){.shape = s, .data = d, .out_h = bench_out(s->h, s->stride), .out_w = bench_out(s->w, s->stride)};
+  *p = (struct bench_peer){.shape = s, .data = d, .out_h = bench_out(s->h, s->stride), .out_w = bench_out(s->w, s->stride)};
   size_t pixels = (size_t)p->out_h * (size_t)p->out_w;
   bool whole = s->size > 1 || s->stride > 1;
   p->output = malloc((size_t)s->filters * pixels * sizeof(float));

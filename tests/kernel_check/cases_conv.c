@@ -28,7 +28,7 @@ struct conv_case {
   struct mafat_conv_block_slice block_slices[MAX_PIECES];
   const float *in_rows[MAX_PIECES][MAX_IN_ROWS];
   enum shape shape;
-  enum values values;
+  enum value_range values;
   int n_filters, n_channels;
 };
 
@@ -126,7 +126,7 @@ static void make_inputs(struct conv_case *c)
 }
 
 /* Panels are `width` floats a tap: the filters', then zeros. */
-static float *make_panel(float *panel, size_t n_taps, int n_filters, int width, enum values v)
+static float *make_panel(float *panel, size_t n_taps, int n_filters, int width, enum value_range v)
 {
   memset(panel, 0, n_taps * (size_t)width * sizeof *panel);
   for (size_t i = 0; i < n_taps; i++) fill(panel + i * (size_t)width, (size_t)n_filters, v);
@@ -137,7 +137,7 @@ static void make_weights(struct conv_case *c)
 {
   struct mafat_conv_call *call = &c->call;
   /* Huge or denormal weights as well as inputs would overflow, or say nothing. */
-  enum values v = c->values == ZEROS || c->values == SPARSE ? c->values : ORDINARY;
+  enum value_range v = c->values == ZEROS || c->values == SPARSE ? c->values : ORDINARY;
   size_t n_taps = (size_t)(c->n_channels * mafat_window_area(&call->window));
   int width = mafat_panel_width(c->n_filters);
   call->weights = make_panel(weight_floats(n_taps * (size_t)width), n_taps, c->n_filters, width, v);
@@ -189,7 +189,7 @@ static void compute_exact(const struct conv_case *c, struct check_call *check)
   }
 }
 
-void check_conv(struct check *check)
+void check_conv(struct kernel_check *check)
 {
   struct conv_case *c = &conv_case;
   const struct mafat_conv_call *call = &c->call;

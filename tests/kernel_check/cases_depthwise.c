@@ -17,7 +17,7 @@ static void run_depthwise(const struct mafat_kernels *k, const void *call)
 }
 
 /* A run may begin at any lane of its panel: only its own lanes may be read. */
-static const float *make_weights(int n_taps, int n_channels, int width, enum values v)
+static const float *make_weights(int n_taps, int n_channels, int width, enum value_range v)
 {
   return input_pixels(n_taps, n_channels, width, v);
 }
@@ -37,9 +37,9 @@ static struct mafat_window choose_window(int largest)
   return w;
 }
 
-void check_depthwise(struct check *check)
+void check_depthwise(struct kernel_check *check)
 {
-  const enum values values = random_values(), of_weights = values == SPARSE ? SPARSE : ORDINARY;
+  const enum value_range values = random_values(), of_weights = values == SPARSE ? SPARSE : ORDINARY;
   const int n = one_in(3) ? 16 : random_in(1, 16);
   struct mafat_depthwise_call call = {
       .rows = in_rows, .n_channels = n, .in_pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)),
@@ -135,11 +135,11 @@ static struct mafat_pool_call choose_pool(struct mafat_taps taps)
   return call;
 }
 
-static void check_pool(struct check *check, const char *kernel, struct mafat_pool_call call, bool odd,
+static void check_pool(struct kernel_check *check, const char *kernel, struct mafat_pool_call call, bool odd,
                        void (*run_kernel)(const struct mafat_kernels *, const void *),
                        struct check_value (*exact)(const struct mafat_pool_call *, int, int))
 {
-  const enum values values = random_values();
+  const enum value_range values = random_values();
   const int n = call.n_channels;
   inputs_reset();
   for (int r = 0; r < call.n_rows; r++) {
@@ -167,7 +167,7 @@ static void run_maxpool(const struct mafat_kernels *k, const void *call)
   k->maxpool(call);
 }
 
-void check_maxpool(struct check *check)
+void check_maxpool(struct kernel_check *check)
 {
   const bool odd = one_in(4);
   check_pool(check, "maxpool", choose_pool(choose_taps(one_in(2) ? 2 : random_in(1, 13))), odd, run_maxpool, exact_maximum);
@@ -178,7 +178,7 @@ static void run_avgpool(const struct mafat_kernels *k, const void *call)
   k->avgpool(call);
 }
 
-void check_avgpool(struct check *check)
+void check_avgpool(struct kernel_check *check)
 {
   struct mafat_taps taps = choose_taps(random_in(1, 13));
   taps.dilation = 1;

@@ -7,7 +7,7 @@
 
 /* One row of outputs. */
 static struct check_call one_row(const char *kernel, void (*run)(const struct mafat_kernels *, const void *),
-                                 const void *call, int n_cols, int n_lanes, int pixel_floats, enum values v)
+                                 const void *call, int n_cols, int n_lanes, int pixel_floats, enum value_range v)
 {
   struct check_call c = {.kernel = kernel, .run = run, .call = call, .n_views = 1,
                          .ordinary = v == ORDINARY, .denormals = has_denormals(v)};
@@ -59,11 +59,11 @@ static double flushed_product(const struct mafat_blend_call *c, int col, int ch)
 #endif
 }
 
-void check_blend(struct check *check)
+void check_blend(struct kernel_check *check)
 {
   static const char *const names[MAFAT_N_KERNEL_BLENDS] = {"added", "multiplied", "the larger", "the less", "divided",
                                                            "divided reversed", "sloped"};
-  const enum values values = random_values();
+  const enum value_range values = random_values();
   const int n = one_in(3) ? 16 : random_in(1, 16);
   struct mafat_blend_call call = {
       .blend = (enum mafat_blend)(one_in(2) ? MAFAT_BLEND_ADD : random_in(0, MAFAT_N_KERNEL_BLENDS - 1)),
@@ -111,9 +111,9 @@ static void run_scale(const struct mafat_kernels *k, const void *call)
            c->activation);
 }
 
-void check_scale(struct check *check)
+void check_scale(struct kernel_check *check)
 {
-  const enum values values = random_values();
+  const enum value_range values = random_values();
   const int n = one_in(3) ? 16 : random_in(1, 16);
   struct scale_call call = {.x_pixel_floats = n + random_in(0, 20), .y_pixel_floats = n + random_in(0, 20),
                             .n_cols = one_in(8) ? random_in(100, 700) : random_in(1, 40), .n_channels = n,
@@ -176,10 +176,10 @@ static double activation_tolerance(double x, double y, enum mafat_activation a)
   return a == MAFAT_SWISH || a == MAFAT_MISH ? tolerance + 2e-38 * fabs(x) : tolerance;
 }
 
-void check_activate(struct check *check)
+void check_activate(struct kernel_check *check)
 {
   static const float extremes[] = {0, -0.0f, FLT_MAX, -FLT_MAX, FLT_MIN, 1e-42f, 200, -200};
-  const enum values values = random_values();
+  const enum value_range values = random_values();
   const float spread = (float)random_in(1, 90);
   struct activate_call call = {.n = (size_t)(one_in(2) ? random_in(1, 40) : random_in(1, 2000)),
                                .activation = random_activation()};
@@ -218,7 +218,7 @@ static void run_softmax(const struct mafat_kernels *k, const void *call)
   k->softmax(c->in_place ? c->out : c->in, c->out, c->n, c->temperature);
 }
 
-void check_softmax(struct check *check)
+void check_softmax(struct kernel_check *check)
 {
   struct softmax_call call = {.n = (size_t)(one_in(2) ? random_in(1, 100) : random_in(1, 2000)),
                               .temperature = one_in(2) ? 1 : (float)random_in(1, 80) / 16, .in_place = one_in(2)};

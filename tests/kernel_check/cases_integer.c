@@ -261,7 +261,7 @@ static void expect_conv(const struct mafat_integer_conv_call *c)
       }
 }
 
-void check_integer_conv(struct check *check)
+void check_integer_conv(struct kernel_check *check)
 {
   struct mafat_integer_block_slice block_slices[MAX_PIECES];
   const enum nastiness how = (enum nastiness)random_in(0, N_NASTINESS - 1);
@@ -309,7 +309,7 @@ static void expect_depthwise(const struct mafat_integer_depthwise_call *c)
       }
 }
 
-void check_integer_depthwise(struct check *check)
+void check_integer_depthwise(struct kernel_check *check)
 {
   const enum nastiness how = (enum nastiness)random_in(0, N_NASTINESS - 1);
   const bool usual = one_in(3); /* three by three, of whole blocks, which kernels have code of their own for */
@@ -369,7 +369,7 @@ static uint8_t pooled(const struct mafat_integer_pool_call *c, int col, int ch, 
 }
 
 /* A map of columns from in_begin to in_end; each window has a tap in it. */
-static void check_pool(struct check *check, const char *kernel, bool mean)
+static void check_pool(struct kernel_check *check, const char *kernel, bool mean)
 {
   const enum nastiness how = (enum nastiness)random_in(0, N_NASTINESS - 1);
   const int n = one_in(2) ? 16 : random_in(1, 16), n_cols = random_in(1, 24), begin = random_in(-6, 6);
@@ -404,12 +404,12 @@ static void check_pool(struct check *check, const char *kernel, bool mean)
   check_run_bytes(check, &run);
 }
 
-void check_integer_maxpool(struct check *check)
+void check_integer_maxpool(struct kernel_check *check)
 {
   check_pool(check, "integer_maxpool", false);
 }
 
-void check_integer_avgpool(struct check *check)
+void check_integer_avgpool(struct kernel_check *check)
 {
   check_pool(check, "integer_avgpool", true);
 }
@@ -442,7 +442,7 @@ static uint8_t blended(const struct mafat_integer_blend_call *c, const struct ma
   }
 }
 
-void check_integer_blend(struct check *check)
+void check_integer_blend(struct kernel_check *check)
 {
   const enum nastiness how = (enum nastiness)random_in(0, N_NASTINESS - 1);
   const enum mafat_blend kinds[] = {MAFAT_BLEND_ADD, MAFAT_BLEND_MUL, MAFAT_BLEND_PRELU};
@@ -511,7 +511,7 @@ static struct table_call random_table_call(void)
   return c;
 }
 
-void check_integer_table(struct check *check)
+void check_integer_table(struct kernel_check *check)
 {
   struct table_call c = random_table_call();
   c.y = byte_outputs((size_t)((c.n_cols - 1) * c.y_pixel + c.n), 1);
@@ -522,7 +522,7 @@ void check_integer_table(struct check *check)
   check_run_bytes(check, &run);
 }
 
-void check_integer_sums(struct check *check)
+void check_integer_sums(struct kernel_check *check)
 {
   struct table_call c = random_table_call();
   c.sums = byte_outputs((size_t)c.n * sizeof *c.sums, 4);
@@ -550,7 +550,7 @@ static void run_reals(const struct mafat_integer_kernels *k, const void *call)
 }
 
 /* At halves and at steps of 1/512, within and beyond all numbers, what lies beside each, and what no step reaches. */
-void check_integer_reals(struct check *check)
+void check_integer_reals(struct kernel_check *check)
 {
   static const float scales[] = {1, 0.5f, 0.0078125f, 0.1f, 1.0f / 3, 1e-30f, 1e30f};
   static const float ends[] = {NAN, INFINITY, -INFINITY, 1e38f, -1e38f, 1e-40f, -0.0f};

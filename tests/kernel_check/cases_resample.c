@@ -25,7 +25,7 @@ static void run_scale_bytes(const struct mafat_kernels *k, const void *call)
   k->scale_bytes(c->bytes, c->out, c->n);
 }
 
-void check_scale_bytes(struct check *check)
+void check_scale_bytes(struct kernel_check *check)
 {
   struct scale_bytes_call call = {.n = one_in(2) ? random_in(1, 100) : random_in(1, 2000)};
   inputs_reset();
@@ -73,7 +73,7 @@ static double between(const struct mafat_resample_call *c, const struct mafat_re
   return sum;
 }
 
-void check_resample(struct check *check)
+void check_resample(struct kernel_check *check)
 {
   struct mafat_resample_tap taps[300];
   const int n_channels = one_in(3) ? 1 : 3;

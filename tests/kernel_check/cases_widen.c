@@ -81,7 +81,7 @@ static void fill_numbers(const struct widen_call *c, unsigned char *bytes, struc
   }
 }
 
-void check_widen(struct check *check)
+void check_widen(struct kernel_check *check)
 {
   static const enum mafat_dtype types[] = {MAFAT_F16, MAFAT_I8, MAFAT_I4};
   struct widen_call call = {.type = types[random_in(0, 2)], .n_rows = one_in(2) ? random_in(1, 40) : random_in(1, 300),

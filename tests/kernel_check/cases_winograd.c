@@ -25,7 +25,7 @@ static const struct mafat_winograd *random_winograd(void)
 static const double transform_bound = 1e-6;
 
 static struct check_call transform_call(const char *kernel, void (*run)(const struct mafat_kernels *, const void *),
-                                        const void *call, enum values v)
+                                        const void *call, enum value_range v)
 {
   return (struct check_call){.kernel = kernel, .run = run, .call = call, .n_views = 1,
                              .ordinary = v == ORDINARY, .denormals = has_denormals(v)};
@@ -81,9 +81,9 @@ static size_t place_points(struct check_call *c, int gap)
   return pitch;
 }
 
-void check_winograd_weights(struct check *check)
+void check_winograd_weights(struct kernel_check *check)
 {
-  const enum values values = random_values();
+  const enum value_range values = random_values();
   const struct mafat_winograd *g = random_winograd();
   struct weights_call call = {.size = g, .n_channels = random_in(1, 24), .width = 8 * random_in(1, 4)};
   size_t n = (size_t)(9 * call.n_channels * call.width);
@@ -135,9 +135,9 @@ static void exact_input(const struct input_call *input, int tile, int ch, struct
   for (int p = 0; p < g->points; p++) *exact_at(run, p, tile, ch) = transformed(out[p]);
 }
 
-void check_winograd_input(struct check *check)
+void check_winograd_input(struct kernel_check *check)
 {
-  const enum values values = random_values();
+  const enum value_range values = random_values();
   const int n = one_in(2) ? 16 : random_in(1, 16), n_tiles = one_in(8) ? random_in(20, 175) : random_in(1, 12);
   const struct mafat_winograd *g = random_winograd();
   const float *rows[MAX_WINDOW];
@@ -207,7 +207,7 @@ static void exact_output(const struct output_call *output, int tile, int f, stru
 }
 
 /* n lanes of which the first are random, as a panel's scale and bias. */
-static const float *panel_lanes(int n, int width, enum values v)
+static const float *panel_lanes(int n, int width, enum value_range v)
 {
   float *x = input_floats((size_t)width);
   memset(x, 0, (size_t)width * sizeof *x);
@@ -215,9 +215,9 @@ static const float *panel_lanes(int n, int width, enum values v)
   return x;
 }
 
-void check_winograd_output(struct check *check)
+void check_winograd_output(struct kernel_check *check)
 {
-  const enum values values = random_values();
+  const enum value_range values = random_values();
   const int n = one_in(2) ? 16 : random_in(1, 16), n_tiles = one_in(8) ? random_in(20, 175) : random_in(1, 12);
   const struct mafat_winograd *g = random_winograd();
   const int side = g->outputs;
@@ -274,9 +274,9 @@ static void exact_product(const struct mafat_product_call *c, int p, int tile, i
       (struct check_value){sum.value, check_tolerance(sum, c->n_channels + 1, MAFAT_LINEAR)};
 }
 
-void check_product(struct check *check)
+void check_product(struct kernel_check *check)
 {
-  const enum values values = random_values();
+  const enum value_range values = random_values();
   const int n = one_in(2) ? 128 : random_in(1, 140), n_tiles = random_in(1, 30), points = random_in(1, 4);
   const int how = random_in(0, 2);
   struct mafat_product_call call = {.n_points = points, .n_tiles = n_tiles, .n_channels = n,
@@ -434,7 +434,7 @@ static void exact_whole(const struct winograd_case *c, struct check_call *run)
   for (size_t i = 0; i < n; i++) run->exact[i].tolerance = whole_bounds[c->size->size] * largest;
 }
 
-void check_winograd(struct check *check)
+void check_winograd(struct kernel_check *check)
 {
   struct winograd_case *c = &winograd_case;
   *c = (struct winograd_case){.size = random_winograd(), .h = random_in(1, MAX_SIDE), .w = random_in(1, MAX_SIDE),

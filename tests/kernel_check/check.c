@@ -53,30 +53,30 @@ struct mafat_activating random_activation(void)
   return mafat_exact_activating((enum mafat_activation)kind, p, random_float());
 }
 
-enum values random_values(void)
+enum value_range random_values(void)
 {
-  return one_in(2) ? ORDINARY : (enum values)random_in(ZEROS, N_VALUES - 1);
+  return one_in(2) ? ORDINARY : (enum value_range)random_in(ZEROS, N_VALUES - 1);
 }
 
-const char *values_name(enum values v)
+const char *values_name(enum value_range v)
 {
   static const char *const names[N_VALUES] = {"ordinary", "zero", "sparse", "huge", "denormal", "mixed"};
   return names[v];
 }
 
-static float random_value(enum values v)
+static float random_value(enum value_range v)
 {
   switch (v) {
   case ZEROS: return one_in(2) ? 0.0f : -0.0f;
   case SPARSE: return one_in(4) ? random_float() : random_value(ZEROS);
   case HUGE_ONES: return one_in(4) ? 1e18f * random_float() : random_float();
   case TINY: return (float)random_in(-4096, 4096) * FLT_TRUE_MIN;
-  case MIXED: return random_value((enum values)random_in(ORDINARY, MIXED - 1));
+  case MIXED: return random_value((enum value_range)random_in(ORDINARY, MIXED - 1));
   default: return random_float();
   }
 }
 
-void fill(float *x, size_t n, enum values v)
+void fill(float *x, size_t n, enum value_range v)
 {
   for (size_t i = 0; i < n; i++) x[i] = random_value(v);
 }
@@ -168,7 +168,7 @@ float *weight_floats(size_t n)
   return place(&panel, 0, n);
 }
 
-float *input_pixels(int n_pixels, int channels, int pixel_floats, enum values v)
+float *input_pixels(int n_pixels, int channels, int pixel_floats, enum value_range v)
 {
   float *row = input_floats((size_t)(n_pixels - 1) * (size_t)pixel_floats + (size_t)channels);
   for (int i = 0; i < n_pixels; i++) fill(row + (size_t)i * (size_t)pixel_floats, (size_t)channels, v);
@@ -318,7 +318,7 @@ static void judge_outputs(const struct check_call *c, const struct mafat_kernels
   }
 }
 
-static void report(const struct check *check, const struct check_result *r, const char *kernel, const char *text,
+static void report(const struct kernel_check *check, const struct check_result *r, const char *kernel, const char *text,
                    const char *what, const char *where)
 {
   if (r->n_failures > 3) return; /* the first ones tell enough */
@@ -329,7 +329,7 @@ static void report(const struct check *check, const struct check_result *r, cons
           (unsigned long long)check->seed);
 }
 
-static void run_level(const struct check *check, struct check_result *r, const struct check_call *c)
+static void run_level(const struct kernel_check *check, struct check_result *r, const struct check_call *c)
 {
   float *begin = outputs_begin(c);
   struct findings f = {.bits = true, .close = true, .guards = true};
@@ -351,7 +351,7 @@ static void run_level(const struct check *check, struct check_result *r, const s
   report(check, r, c->kernel, c->text, !f.guards ? "wrote beside its outputs" : !f.bits ? "not the reference's bits" : "inexact", f.where);
 }
 
-void check_run(struct check *check, struct check_call *c)
+void check_run(struct kernel_check *check, struct check_call *c)
 {
   float *begin = outputs_begin(c);
   c->ordinary = c->ordinary && check_n_outputs(c) >= 64;
@@ -442,7 +442,7 @@ void *expected_of(const void *output)
   return (uint8_t *)expected + ((const uint8_t *)output - bytes_begin());
 }
 
-static void run_bytes_level(const struct check *check, struct check_result *r, const struct check_bytes_call *c)
+static void run_bytes_level(const struct kernel_check *check, struct check_result *r, const struct check_bytes_call *c)
 {
   const uint8_t *found = bytes_begin(), *wanted = (const uint8_t *)expected;
   const size_t n = outputs.bytes / 32;
@@ -466,7 +466,7 @@ static void run_bytes_level(const struct check *check, struct check_result *r, c
   report(check, r, c->kernel, c->text, "not as the rule has it", where);
 }
 
-void check_run_bytes(struct check *check, const struct check_bytes_call *c)
+void check_run_bytes(struct kernel_check *check, const struct check_bytes_call *c)
 {
   for (int i = 0; i < check->n_levels; i++) run_bytes_level(check, &check->levels[i], c);
 }

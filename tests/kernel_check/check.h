@@ -23,7 +23,7 @@ bool one_in(int n);
 /* Uniform in [-1, 1). */
 float random_float(void);
 
-enum values {
+enum value_range {
   ORDINARY,  /* uniform in [-1, 1) */
   ZEROS,     /* +0 and -0 */
   SPARSE,    /* ordinary ones among +0 and -0 */
@@ -33,10 +33,10 @@ enum values {
   N_VALUES
 };
 struct mafat_activating random_activation(void); /* the usual ones half of the time; none that is steep */
-enum values random_values(void); /* ordinary ones half of the time */
-static inline bool has_denormals(enum values v) { return v == TINY || v == MIXED; }
-const char *values_name(enum values v);
-void fill(float *x, size_t n, enum values v);
+enum value_range random_values(void); /* ordinary ones half of the time */
+static inline bool has_denormals(enum value_range v) { return v == TINY || v == MIXED; }
+const char *values_name(enum value_range v);
+void fill(float *x, size_t n, enum value_range v);
 
 /* "size 3x3 stride 1x1 dilation 1x1", rows first; returns `text`. */
 const char *window_text(const struct mafat_window *w, char *text, size_t room);
@@ -61,7 +61,7 @@ float *input_floats(size_t n);
 float *weight_floats(size_t n);
 /* A row of pixels of which the first `channels` floats may be read: filled with
  * values there and with NaN between them. The last pixel ends with its channels. */
-float *input_pixels(int n_pixels, int channels, int pixel_floats, enum values v);
+float *input_pixels(int n_pixels, int channels, int pixel_floats, enum value_range v);
 
 /* Where outputs lie: rows of pixels of n_lanes floats. */
 struct check_view {
@@ -110,7 +110,7 @@ struct check_result {
   bool bits, guards;      /* all as the reference has them; all bytes beside the outputs intact */
 };
 
-struct check {
+struct kernel_check {
   struct check_result levels[MAX_LEVELS];
   int n_levels;
   uint64_t seed; /* of the case being run */
@@ -119,7 +119,7 @@ struct check {
 /* 0, or -1 where memory is short. */
 int check_open(void);
 /* Runs the call on every level; prints what fails on stderr. */
-void check_run(struct check *check, struct check_call *c);
+void check_run(struct kernel_check *check, struct check_call *c);
 
 /* --- integers: the same of bytes, against the rule (tests/kernels/integer_rule.h) --- */
 
@@ -141,10 +141,10 @@ void outputs_reset(void);
 void *byte_outputs(size_t n, size_t alignment);
 /* Where the same is expected: what is written there is compared. All has to be taken before. */
 void *expected_of(const void *output);
-void check_run_bytes(struct check *check, const struct check_bytes_call *c);
+void check_run_bytes(struct kernel_check *check, const struct check_bytes_call *c);
 
 /* Makes and runs one case from check->seed. */
-typedef void check_case(struct check *check);
+typedef void check_case(struct kernel_check *check);
 check_case check_conv, check_winograd_weights, check_winograd_input, check_winograd_output,
     check_product, check_winograd, check_depthwise, check_maxpool, check_avgpool, check_blend, check_scale,
     check_activate, check_softmax, check_scale_bytes, check_resample, check_widen;

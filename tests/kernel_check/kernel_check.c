@@ -211,7 +211,7 @@ static int check_kernel(int kernel, const struct options *o, const struct levels
 {
   const bool integer = is_of_integers(kernels[kernel].name);
   const int n_levels = integer ? l->n_integers : l->n_floats;
-  struct check check = {.n_levels = n_levels};
+  struct kernel_check check = {.n_levels = n_levels};
   int n = o->cases ? o->cases : kernels[kernel].n_cases, n_failures = 0;
   for (int i = 0; i < n_levels; i++)
     check.levels[i] = (struct check_result){.name = integer ? l->integers[i]->name : l->floats[i]->name,

@@ -18,7 +18,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum outcome { SAME, REFUSED, DIFFERS, N_OUTCOMES };
+enum pack_outcome { SAME, REFUSED, DIFFERS, N_OUTCOMES };
 
 static struct mafat_diagnostic diagnostic;
 static const char *cpu; /* NULL: the best there is */
@@ -26,7 +26,7 @@ static const char *cpu; /* NULL: the best there is */
 /* ---- packing ---- */
 
 /* NULL: packed into the file. */
-static const char *pack(const char *path, int fd, enum outcome *outcome)
+static const char *pack(const char *path, int fd, enum pack_outcome *outcome)
 {
   struct mafat_network *n = NULL;
   struct mafat_embedded_graph *embedded_graph;
@@ -137,7 +137,7 @@ static bool run(const char *path, const char *plan, char *ports, size_t room, st
 }
 
 /* The first plan keeps all weights; the packed file's read them in runs, in as many ways as the second word has. */
-static const char *compare(const char *path, const char *packed, const char *first, const char *const *plans, enum outcome *outcome)
+static const char *compare(const char *path, const char *packed, const char *first, const char *const *plans, enum pack_outcome *outcome)
 {
   static char ports[2][4096], text[700];
   struct bits wanted = {NULL, 0};
@@ -163,7 +163,7 @@ static const char *compare(const char *path, const char *packed, const char *fir
   return wrong;
 }
 
-static const char *try_model(const char *path, enum outcome *outcome)
+static const char *try_model(const char *path, enum pack_outcome *outcome)
 {
   static const char *const direct[] = {"1x1:direct/NoCut", "1x1:direct:streamed/NoCut", "rows2:direct:loaded/NoCut", "panels:direct:streamed4/NoCut",
                                        "rows1:direct:streamed/NoCut", "2x2:direct:loaded/NoCut", NULL};
@@ -185,7 +185,7 @@ static int n[N_OUTCOMES];
 
 static void count(const char *path, const char *name)
 {
-  enum outcome outcome = DIFFERS;
+  enum pack_outcome outcome = DIFFERS;
   const char *wrong = try_model(path, &outcome);
   n[outcome]++;
   if (wrong && outcome == DIFFERS) printf("FAIL %s: %s\n", name, wrong);
