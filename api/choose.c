@@ -259,12 +259,12 @@ int mafat_choose(struct mafat_choice *c, const struct mafat_choice_request *r, s
 }
 
 /* What would do instead: opening a model anew may take some more, so 64 KB are on top. */
-static const char *describe_enough(char *text, size_t room, const struct mafat_choice_request *r, size_t charge)
+static const char *describe_enough(char *text, size_t capacity, const struct mafat_choice_request *r, size_t charge)
 {
   enum { UNIT = 64 << 10 };
   text[0] = '\0';
   if (r->budget_given && charge < SIZE_MAX - 2 * UNIT)
-    snprintf(text, room, "; %.40s %zuK would do", r->budget_source, (charge + 2 * UNIT - 1) / UNIT * UNIT >> 10);
+    snprintf(text, capacity, "; %.40s %zuK would do", r->budget_source, (charge + 2 * UNIT - 1) / UNIT * UNIT >> 10);
   return text;
 }
 

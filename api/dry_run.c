@@ -324,16 +324,16 @@ static size_t quarter_from(size_t bytes)
   return bytes > SIZE_MAX - quarter ? bytes : (bytes + quarter - 1) / quarter * quarter;
 }
 
-int mafat_dry_run_budgets(const struct mafat_dry_run *q, size_t *budgets, int room)
+int mafat_dry_run_budgets(const struct mafat_dry_run *q, size_t *budgets, int capacity)
 {
   int n = 0;
   if (q->request.by->pick) {
-    for (; n < room && n < (int)(sizeof paper_budgets / sizeof *paper_budgets); n++)
+    for (; n < capacity && n < (int)(sizeof paper_budgets / sizeof *paper_budgets); n++)
       budgets[n] = (size_t)paper_budgets[n] << 20;
     return n;
   }
   size_t least = q->front->list[0].charge_bytes, most = q->front->list[q->front->n - 1].charge_bytes;
-  for (size_t next = quarter_from(least); next && n < room; next = rounder_than(next)) {
+  for (size_t next = quarter_from(least); next && n < capacity; next = rounder_than(next)) {
     budgets[n++] = next;
     if (next >= most) break;
   }

@@ -59,10 +59,10 @@ int mafat_facts_layer(struct mafat_layer_facts *f, const struct mafat_network *n
 }
 
 /* The text of a cut alone, without what a plan says of weights. */
-static void write_cut(const struct mafat_cut *cut, char *text, size_t room)
+static void write_cut(const struct mafat_cut *cut, char *text, size_t capacity)
 {
   struct mafat_group_spec only = {.cut = *cut};
-  mafat_spec_write(&(struct mafat_spec){.groups = &only, .n_groups = 1}, text, room);
+  mafat_spec_write(&(struct mafat_spec){.groups = &only, .n_groups = 1}, text, capacity);
   char *end = strstr(text, "/NoCut");
   if (end) *end = '\0';
 }

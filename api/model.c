@@ -449,7 +449,7 @@ struct mafat_detect_input mafat_model_detect_input(const struct mafat_model *m)
   in.context = m;
   in.placement = m->placement;
   in.n_layers = m->n_layers;
-  in.room = mafat_executor_boxes_room(m->executor);
+  in.capacity = mafat_executor_boxes_room(m->executor);
   in.most_boxes = m->choice.layout->most_boxes;
   return in;
 }

@@ -35,12 +35,12 @@ static const char *name_of(const struct mafat_ports *p, enum mafat_ports_side si
 }
 
 /* "'a', 'b'" */
-static void list_names(const struct mafat_ports *p, enum mafat_ports_side side, char *text, size_t room)
+static void list_names(const struct mafat_ports *p, enum mafat_ports_side side, char *text, size_t capacity)
 {
   size_t n = 0;
   text[0] = '\0';
-  for (int i = 0; i < mafat_ports_count(p, side) && n < room; i++)
-    n += (size_t)snprintf(text + n, room - n, "%s'%.60s'", i ? ", " : "", name_of(p, side, i));
+  for (int i = 0; i < mafat_ports_count(p, side) && n < capacity; i++)
+    n += (size_t)snprintf(text + n, capacity - n, "%s'%.60s'", i ? ", " : "", name_of(p, side, i));
 }
 
 int mafat_ports_find(const struct mafat_ports *p, enum mafat_ports_side side, const char *name, int *index,

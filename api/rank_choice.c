@@ -193,8 +193,8 @@ struct best {
   double total_ms;
   uint64_t exchanged_bytes, most_bytes; /* neither may be more */
   bool found;
-  struct seen *seen; /* (n_seen), room for `room` */
-  int n_seen, room;
+  struct seen *seen; /* (n_seen), room for `capacity` */
+  int n_seen, capacity;
   double ends_ms; /* when there is no more time */
 };
 
@@ -209,14 +209,14 @@ static const struct seen *find_seen(const struct best *b, const char *text)
 static void note_seen(struct best *b, char *text, bool fit)
 {
   enum { MORE = 64 };
-  if (b->n_seen == b->room) {
-    struct seen *grown = realloc(b->seen, (size_t)(b->room + MORE) * sizeof *grown);
+  if (b->n_seen == b->capacity) {
+    struct seen *grown = realloc(b->seen, (size_t)(b->capacity + MORE) * sizeof *grown);
     if (!grown) {
       free(text);
       return;
     }
     b->seen = grown;
-    b->room += MORE;
+    b->capacity += MORE;
   }
   b->seen[b->n_seen++] = (struct seen){text, fit};
 }
@@ -322,8 +322,8 @@ static int try_runs(struct best *b, struct mafat_rank_choice *c, const struct ma
   for (int step = STEPS; step > STEPS / 2 && !fit && code == MAFAT_OK; step--) {
     mix.large = UINT64_MAX;
     for (int i = 0; i < r->n_ranks; i++) {
-      mix.room[i] = (is_bounded(r) ? budget_of(r, i) : b->most_bytes) / value_bytes / STEPS * (uint64_t)step;
-      if (mix.room[i] / (uint64_t)large < mix.large) mix.large = mix.room[i] / (uint64_t)large;
+      mix.capacity[i] = (is_bounded(r) ? budget_of(r, i) : b->most_bytes) / value_bytes / STEPS * (uint64_t)step;
+      if (mix.capacity[i] / (uint64_t)large < mix.large) mix.large = mix.capacity[i] / (uint64_t)large;
     }
     code = try_mix(b, c, r, &mix, placement, &fit);
   }

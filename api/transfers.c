@@ -75,6 +75,6 @@ int mafat_transfer_report_unit(const struct mafat_transfer_report *m, int index,
       .first = u->layers[0], .last = u->layers[u->n - 1], .n_layers = u->n, .how = mafat_fused_name(u->how), .fits = u->fits,
       .runs = mafat_transfers_runs(m->plan, u),
       .extent = u->extent, .row_tiles = u->n_rows, .channel_tiles = u->n_channels, .input_bytes = u->input_bytes,
-      .again_bytes = u->again_bytes, .output_bytes = u->output_bytes, .weights_bytes = u->weight_bytes, .room_bytes = u->room_bytes};
+      .again_bytes = u->again_bytes, .output_bytes = u->output_bytes, .weights_bytes = u->weight_bytes, .capacity_bytes = u->capacity_bytes};
   return mafat_sized_give(out, &f, sizeof f);
 }

@@ -14,14 +14,14 @@ struct mafat_chunk {
 
 static struct mafat_chunk *add(struct mafat_chunks *c, size_t bytes)
 {
-  size_t room = bytes > CHUNK - sizeof(struct mafat_chunk) ? bytes : CHUNK - sizeof(struct mafat_chunk);
-  if (room > c->most_bytes - c->bytes) return NULL;
-  struct mafat_chunk *chunk = calloc(1, sizeof *chunk + room);
+  size_t capacity = bytes > CHUNK - sizeof(struct mafat_chunk) ? bytes : CHUNK - sizeof(struct mafat_chunk);
+  if (capacity > c->most_bytes - c->bytes) return NULL;
+  struct mafat_chunk *chunk = calloc(1, sizeof *chunk + capacity);
   if (!chunk) return NULL;
-  chunk->bytes = room;
+  chunk->bytes = capacity;
   chunk->older = c->newest;
   c->newest = chunk;
-  c->bytes += room;
+  c->bytes += capacity;
   return chunk;
 }
 

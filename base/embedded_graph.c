@@ -107,14 +107,14 @@ static void settle_file(struct mafat_embedded_graph_file *f)
 static bool make_room(struct mafat_embedded_graph_file *f)
 {
   enum { LEAST = 256 };
-  if (f->n < f->room) return true;
+  if (f->n < f->capacity) return true;
   settle_file(f);
-  if (f->n < f->room / 2) return true;
-  size_t room = f->room ? 2 * f->room : LEAST;
-  struct mafat_embedded_range *grown = realloc(f->ranges, room * sizeof *grown);
+  if (f->n < f->capacity / 2) return true;
+  size_t capacity = f->capacity ? 2 * f->capacity : LEAST;
+  struct mafat_embedded_range *grown = realloc(f->ranges, capacity * sizeof *grown);
   if (!grown) return false;
   f->ranges = grown;
-  f->room = room;
+  f->capacity = capacity;
   return true;
 }
 

@@ -21,7 +21,7 @@ struct mafat_embedded_graph_file {
   char *given;
   uint64_t bytes; /* file length */
   struct mafat_embedded_range *ranges; /* after settling: ascending and disjoint */
-  size_t n, room;
+  size_t n, capacity;
   int by_name; /* index of the file that is i-th in order of names, where i is this file's index */
 };
 

@@ -33,8 +33,8 @@ static uint64_t most_copied(int copy)
   const uint64_t most = INT32_MAX;
   struct statvfs fs;
   if (fstatvfs(copy, &fs) != 0) return most;
-  uint64_t room = (uint64_t)fs.f_bavail * fs.f_frsize;
-  return room - room / 8 < most ? room - room / 8 : most;
+  uint64_t capacity = (uint64_t)fs.f_bavail * fs.f_frsize;
+  return capacity - capacity / 8 < most ? capacity - capacity / 8 : most;
 }
 
 static int copy_to(int copy, const char *folder, struct mafat_model_file *f, struct mafat_diagnostic *d)

@@ -20,15 +20,15 @@ static int read_to_end(const struct mafat_model_source *s, const char *what, siz
                        size_t *bytes, struct mafat_diagnostic *d)
 {
   const char *path = s->path;
-  size_t room = 0;
+  size_t capacity = 0;
   for (;;) {
-    if (*bytes + 1 >= room) { /* one byte for the NUL */
-      room = room ? room * 2 : 16384;
-      char *grown = realloc(*text, room);
+    if (*bytes + 1 >= capacity) { /* one byte for the NUL */
+      capacity = capacity ? capacity * 2 : 16384;
+      char *grown = realloc(*text, capacity);
       if (!grown) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
       *text = grown;
     }
-    ssize_t got = read_next(s, *text + *bytes, room - *bytes - 1, *bytes);
+    ssize_t got = read_next(s, *text + *bytes, capacity - *bytes - 1, *bytes);
     if (got < 0 && mafat_read_again(s->fd)) continue;
     if (got < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", path, strerror(errno));
     *bytes += (size_t)got;

@@ -462,7 +462,7 @@ bool mafat_bridge_parse(const struct mafat_bridge_darknet *darknet, char *cfg, n
 /* What Darknet takes from its pictures while a network runs: the input, and the outputs and
  * workspace of layers that it runs itself. Made resident while the plan is chosen, so that
  * libmafat counts it as part of the process. */
-static size_t room_bytes(const struct bridge *b, const network *net)
+static size_t capacity_bytes(const struct bridge *b, const network *net)
 {
   size_t bytes = (size_t)net->inputs * sizeof(float), workspace = 0;
   for (int i = b->known; i < net->n; i++) {
@@ -488,10 +488,10 @@ static int open_model(struct bridge *b, const network *net, struct mafat_diagnos
   o.height = b->h;
   o.floats_only = true;
   o.warnings = (struct mafat_warning_sink){warn, NULL};
-  size_t bytes = room_bytes(b, net);
-  void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  size_t bytes = capacity_bytes(b, net);
+  void *capacity = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   int code = mafat_model_open(&b->model, b->cfg, b->weights, &o, d);
-  if (room != MAP_FAILED) munmap(room, bytes);
+  if (capacity != MAP_FAILED) munmap(capacity, bytes);
   return code;
 }
 

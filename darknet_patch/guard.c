@@ -32,9 +32,9 @@ void guard_picture(const char *file, const char *why)
     if (inference_mode()) inference_fail(2, "cannot load the picture %s: %s", file, reason);
 }
 
-void guard_path(const char *path, int room)
+void guard_path(const char *path, int capacity)
 {
-    if (strlen(path) >= (size_t)room) inference_fail(2, "a path of %zu characters; Darknet has room for %d: %.60s...", strlen(path), room - 1, path);
+    if (strlen(path) >= (size_t)capacity) inference_fail(2, "a path of %zu characters; Darknet has room for %d: %.60s...", strlen(path), capacity - 1, path);
 }
 
 void guard_unwritten(const char *file)

@@ -12,7 +12,7 @@ extern "C" {
 int guard_display(void);
 
 void guard_error(const char *text) __attribute__((noreturn));
-void guard_path(const char *path, int room); /* room: of Darknet's array, for what it adds, too, and the end */
+void guard_path(const char *path, int capacity); /* room: of Darknet's array, for what it adds, too, and the end */
 void guard_unwritten(const char *file);      /* a picture; returns where Darknet trains */
 void guard_picture(const char *file, const char *why); /* cannot be loaded; returns where Darknet trains, which goes on without it */
 

@@ -280,8 +280,8 @@ struct mafat_front_facts {
 MAFAT_API int mafat_dry_run_front(const struct mafat_dry_run *dry_run, int index,
                                 struct mafat_front_facts *facts);
 /* Budgets worth comparing, rising: from the smallest that fits to the largest that still helps;
- * with the greedy search the paper's. Writes at most `room` and returns their number. */
-MAFAT_API int mafat_dry_run_budgets(const struct mafat_dry_run *dry_run, size_t *budgets, int room);
+ * with the greedy search the paper's. Writes at most `capacity` and returns their number. */
+MAFAT_API int mafat_dry_run_budgets(const struct mafat_dry_run *dry_run, size_t *budgets, int capacity);
 
 /* The same dry run with weights packed as a type such as "int8" (pack_weights --help lists all), or
  * as a wider type for layers that do not support it. Close it before the original dry run.
@@ -354,7 +354,7 @@ struct mafat_unit_facts {
   int row_tiles, channel_tiles;
   uint64_t input_bytes, again_bytes; /* bytes read, and the part that is read again */
   uint64_t output_bytes, weights_bytes;
-  uint64_t room_bytes;   /* fast memory used by a tile */
+  uint64_t capacity_bytes;   /* fast memory used by a tile */
 };
 
 /* objective NULL: units that the plan fuses; "transfers": fewest bytes moved; "latency": predicted

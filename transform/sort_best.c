@@ -27,7 +27,7 @@ struct state {
 /* Sets of one size. */
 struct level {
   struct state *list;
-  int n, room;
+  int n, capacity;
 };
 
 /* How a set was reached: from which one, by which operator; operators that may run immediately
@@ -46,10 +46,10 @@ struct search {
   int *order;           /* best known order */
   struct level *levels; /* [size of set] */
   uint64_t *sets;       /* [set][n_words] */
-  int n_words, n_sets, sets_room;
+  int n_words, n_sets, sets_capacity;
   int *spare, n_spare;  /* free sets */
   struct trace *traces;
-  int n_traces, traces_room;
+  int n_traces, traces_capacity;
   int *ran, n_ran;      /* operators run since the current set, in order */
   int *ready, n_ready;  /* operators whose predecessors have run */
   int *path;            /* buffer for an order */
@@ -152,15 +152,15 @@ static uint64_t hash_of(const uint64_t *set, int n_words)
 
 static bool make_sets(struct search *s)
 {
-  int room = s->sets_room ? 2 * s->sets_room : 64;
+  int capacity = s->sets_capacity ? 2 * s->sets_capacity : 64;
   struct mafat_heap *heap = s->s->heap;
   size_t set_bytes = (size_t)s->n_words * sizeof *s->sets;
-  if ((size_t)room * set_bytes > MOST_SET_BYTES) return false;
-  uint64_t *sets = mafat_heap_realloc(heap, s->sets, (size_t)room * set_bytes);
+  if ((size_t)capacity * set_bytes > MOST_SET_BYTES) return false;
+  uint64_t *sets = mafat_heap_realloc(heap, s->sets, (size_t)capacity * set_bytes);
   if (sets) s->sets = sets;
-  int *spare = sets ? mafat_heap_realloc(heap, s->spare, (size_t)room * sizeof *spare) : NULL;
+  int *spare = sets ? mafat_heap_realloc(heap, s->spare, (size_t)capacity * sizeof *spare) : NULL;
   if (spare) s->spare = spare;
-  if (spare) s->sets_room = room;
+  if (spare) s->sets_capacity = capacity;
   else s->code = MAFAT_ENOMEM;
   return spare != NULL;
 }
@@ -169,7 +169,7 @@ static bool make_sets(struct search *s)
 static int take_set(struct search *s)
 {
   if (s->n_spare) return s->spare[--s->n_spare];
-  return s->n_sets < s->sets_room || make_sets(s) ? s->n_sets++ : -1;
+  return s->n_sets < s->sets_capacity || make_sets(s) ? s->n_sets++ : -1;
 }
 
 static void give_set(struct search *s, int set)
@@ -232,28 +232,28 @@ static void reduce(struct search *s, struct level *l)
 
 static int make_room(struct search *s, struct level *l)
 {
-  if (l->n < l->room) return MAFAT_OK;
+  if (l->n < l->capacity) return MAFAT_OK;
   if (l->n >= 2 * s->width) reduce(s, l);
-  if (l->n < l->room) return MAFAT_OK;
-  int room = l->room ? 2 * l->room : 8;
-  struct state *grown = mafat_heap_realloc(s->s->heap, l->list, (size_t)room * sizeof *grown);
+  if (l->n < l->capacity) return MAFAT_OK;
+  int capacity = l->capacity ? 2 * l->capacity : 8;
+  struct state *grown = mafat_heap_realloc(s->s->heap, l->list, (size_t)capacity * sizeof *grown);
   if (!grown) return MAFAT_ENOMEM;
   l->list = grown;
-  l->room = room;
+  l->capacity = capacity;
   return MAFAT_OK;
 }
 
 /* Adds a trace entry; returns its index, or -1 if the table is full. */
 static int note_trace(struct search *s, int from, int operator)
 {
-  if (s->n_traces == s->traces_room) {
-    int room = s->traces_room ? 2 * s->traces_room : 1024;
-    if (room > MOST_TRACES) return -1;
-    struct trace *grown = mafat_heap_realloc(s->s->heap, s->traces, (size_t)room * sizeof *grown);
+  if (s->n_traces == s->traces_capacity) {
+    int capacity = s->traces_capacity ? 2 * s->traces_capacity : 1024;
+    if (capacity > MOST_TRACES) return -1;
+    struct trace *grown = mafat_heap_realloc(s->s->heap, s->traces, (size_t)capacity * sizeof *grown);
     if (!grown) s->code = MAFAT_ENOMEM;
     if (!grown) return -1;
     s->traces = grown;
-    s->traces_room = room;
+    s->traces_capacity = capacity;
   }
   s->traces[s->n_traces] = (struct trace){from, operator};
   return s->n_traces++;

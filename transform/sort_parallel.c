@@ -23,7 +23,7 @@ struct segment {
 
 struct parallel {
   struct mafat_sorter *s;
-  struct item *items, *room;   /* [position]: being sorted; and as many for merging */
+  struct item *items, *capacity;   /* [position]: being sorted; and as many for merging */
   struct segment *segments;
   struct mafat_span *parts;    /* stack of the parts being divided */
   /* [operator]: position in items; [position]: representative of its part, at or before it */
@@ -115,10 +115,10 @@ static void merge_parts(struct parallel *p, struct mafat_span all, struct mafat_
     falling[i].end = at;
     turn(p->items + falling[i].begin, mafat_span_size(falling[i]));
   }
-  int n_falling = merge(p, falling, n, p->room);
-  turn(p->room, n_falling);
-  merge(p, rising, n, p->room + n_falling);
-  memcpy(p->items + all.begin, p->room, (size_t)mafat_span_size(all) * sizeof *p->items);
+  int n_falling = merge(p, falling, n, p->capacity);
+  turn(p->capacity, n_falling);
+  merge(p, rising, n, p->capacity + n_falling);
+  memcpy(p->items + all.begin, p->capacity, (size_t)mafat_span_size(all) * sizeof *p->items);
 }
 
 /* ---- dividing ---- */
@@ -155,12 +155,12 @@ static int divide_beside(struct parallel *p, struct mafat_span all, struct mafat
 {
   int n = 0, at = all.begin;
   unite(p, all);
-  memcpy(p->room, p->items + all.begin, (size_t)mafat_span_size(all) * sizeof *p->room);
+  memcpy(p->capacity, p->items + all.begin, (size_t)mafat_span_size(all) * sizeof *p->capacity);
   for (int first = all.begin; first < all.end; first++) {
     if (find(p->union_of, first) != first) continue;
     parts[n].begin = at;
     for (int i = first; i < all.end; i++)
-      if (find(p->union_of, i) == first) p->items[at++] = p->room[i - all.begin];
+      if (find(p->union_of, i) == first) p->items[at++] = p->capacity[i - all.begin];
     parts[n++].end = at;
   }
   for (int i = all.begin; i < all.end; i++) p->place[p->items[i].operator] = i;
@@ -251,7 +251,7 @@ int mafat_sort_parallel(struct mafat_sorter *s, int *order, bool *least)
   p.ancestors = mafat_heap_calloc(s->heap, n * p.n_words + 1, sizeof *p.ancestors);
   bool enough = p.items && p.segments && p.parts && p.place && p.ancestors;
   if (enough) {
-    p.room = p.items + n;
+    p.capacity = p.items + n;
     p.union_of = p.place + n;
     weigh(&p, order);
     find_ancestors(&p);

@@ -53,10 +53,10 @@ static struct mafat_activations *list(const struct mafat_network *n, const bool 
 
 struct mafat_activations *mafat_calibrate_choose(const struct mafat_network *n, const bool *keep)
 {
-  size_t room = (size_t)mafat_network_n_tensors(n);
-  bool *leads = calloc(3 * room, sizeof *leads);
+  size_t capacity = (size_t)mafat_network_n_tensors(n);
+  bool *leads = calloc(3 * capacity, sizeof *leads);
   if (!leads) return NULL;
-  bool *computes = leads + room, *listed = computes + room;
+  bool *computes = leads + capacity, *listed = computes + capacity;
   find_leads(n, leads);
   for (int l = 0; l < n->n_layers; l++) computes[l] = shall_compute(n, l, keep, leads, computes);
   struct mafat_activations *a = list(n, computes, listed);
@@ -177,9 +177,9 @@ void mafat_calibrated_release(struct mafat_calibrated *c)
 int mafat_calibrate_scale(struct mafat_activations *a, const struct mafat_network *n, const struct mafat_calibrated *c,
                           enum mafat_range_method method)
 {
-  size_t room = (size_t)mafat_network_n_tensors(n);
-  int *same = malloc(room * sizeof *same);
-  struct mafat_range *ranges = calloc(room, sizeof *ranges);
+  size_t capacity = (size_t)mafat_network_n_tensors(n);
+  int *same = malloc(capacity * sizeof *same);
+  struct mafat_range *ranges = calloc(capacity, sizeof *ranges);
   if (same && ranges) {
     mafat_activations_find_classes(a, n, same);
     for (int i = 0; i < a->n; i++) {

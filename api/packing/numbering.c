@@ -198,11 +198,11 @@ static int open_numbering(struct mafat_numbering *q, struct mafat_diagnostic *d)
 {
   const struct mafat_packing *p = q->packing;
   const struct mafat_pictures *by = p->measure.n ? &p->measure : &p->calibrate;
-  size_t room = (size_t)mafat_network_n_tensors(q->wide);
-  q->places = calloc(room, sizeof *q->places);
-  q->place = calloc(room, sizeof *q->place);
-  q->keep = calloc(room, sizeof *q->keep);
-  q->errors = calloc(room, sizeof *q->errors);
+  size_t capacity = (size_t)mafat_network_n_tensors(q->wide);
+  q->places = calloc(capacity, sizeof *q->places);
+  q->place = calloc(capacity, sizeof *q->place);
+  q->keep = calloc(capacity, sizeof *q->keep);
+  q->errors = calloc(capacity, sizeof *q->errors);
   if (!q->places || !q->place || !q->keep || !q->errors) return mafat_packing_no_memory(p, d);
   int code = begin_candidates(q, d);
   if (code) return code;

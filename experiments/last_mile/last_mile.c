@@ -57,7 +57,7 @@ static void ran(void *context, const struct mafat_step_facts *step)
 }
 
 /* "1x1 + depthwise inside + shortcut": by its own layer and those inside. */
-static void name_kind(char *name, size_t room, const struct mafat_model *m, int layer)
+static void name_kind(char *name, size_t capacity, const struct mafat_model *m, int layer)
 {
   struct mafat_layer_facts own = {.size = sizeof own}, inner = {.size = sizeof inner};
   size_t n = 0;
@@ -68,8 +68,8 @@ static void name_kind(char *name, size_t room, const struct mafat_model *m, int 
     bool convolves = strcmp(inner.type, "convolutional") == 0;
     uint64_t dense = (uint64_t)inner.out_h * (uint64_t)inner.out_w * (uint64_t)inner.out_c * (uint64_t)inner.in_c * (uint64_t)(inner.kernel_size * inner.kernel_size);
     const char *kind = convolves && inner.kernel_size > 1 && inner.macs * 2 <= dense ? "depthwise" : convolves ? NULL : inner.type;
-    if (kind) n += (size_t)snprintf(name + n, room - n, "%s%s", n ? " + " : "", kind);
-    else n += (size_t)snprintf(name + n, room - n, "%s%dx%d", n ? " + " : "", inner.kernel_size, inner.kernel_size);
+    if (kind) n += (size_t)snprintf(name + n, capacity - n, "%s%s", n ? " + " : "", kind);
+    else n += (size_t)snprintf(name + n, capacity - n, "%s%dx%d", n ? " + " : "", inner.kernel_size, inner.kernel_size);
     if (l != layer) layer = l; /* what lies inside the one inside */
   }
 }

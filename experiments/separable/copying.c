@@ -199,12 +199,12 @@ static void run_window(struct copier *c, struct map *in, struct map *out)
   const struct mafat_layer *pw = &c->n->layers[u->layers[0]], *dw = &c->n->layers[u->layers[1]];
   struct mafat_taps t = dw->window.y;
   bool around = u->n == MAFAT_UNIT_MOST;
-  int reach = mafat_taps_reach(t), room = around && u->extent + reach - 1 < in->h ? u->extent + reach - 1 : in->h;
-  if (!around) room = u->extent;
+  int reach = mafat_taps_reach(t), capacity = around && u->extent + reach - 1 < in->h ? u->extent + reach - 1 : in->h;
+  if (!around) capacity = u->extent;
   int given = u->extent >= dw->in.h ? out->h : (u->extent + t.before - reach) / t.stride + 1;
   if (given > out->h) given = out->h;
   struct map mid = {NULL, pw->out.h, pw->out.w, pw->out.c, mafat_transfers_tensor_bytes(c->n, c->o, u->layers[0], 1)};
-  struct tile from = tile_of(c, in, room, in->c), window = tile_of(c, &mid, u->extent, mid.c), to = {NULL, 0};
+  struct tile from = tile_of(c, in, capacity, in->c), window = tile_of(c, &mid, u->extent, mid.c), to = {NULL, 0};
   if (u->n > 2)
     take(c, mafat_transfers_tensor_bytes(c->n, c->o, u->layers[1], (uint64_t)given * (uint64_t)dw->out.w * (uint64_t)dw->out.c));
   to = tile_of(c, out, given, out->c);
@@ -212,7 +212,7 @@ static void run_window(struct copier *c, struct map *in, struct map *out)
   int lo = 0, hi = 0, kept = 0;
   for (int o = 0; o < out->h && !c->counters->wrong;) {
     int end = lo + u->extent < mid.h ? lo + u->extent : mid.h, at = around ? hi - kept : 0;
-    if (at + end - hi > room) c->counters->wrong = "input rows have no room";
+    if (at + end - hi > capacity) c->counters->wrong = "input rows have no room";
     copy_in(c, &from, at, in, mafat_span(hi, end), mafat_span(0, in->c));
     for (int y = hi; y < end && !c->counters->wrong; y++) memset(window.bytes + (size_t)(y - lo) * window.row, pattern(&mid, 0, y), window.row);
     hi = end;

@@ -40,7 +40,7 @@ static void print_units(const char *choice, const struct mafat_network *n, const
     printf("%s,%d,%d,%s,%s,%d,%d,%d,%d,%llu,%llu,%llu,%llu,%llu,%s,%s\n", choice, u->layers[0], u->layers[u->n - 1],
            mafat_layer_type_name(n->layers[u->layers[0]].type), mafat_fused_name(u->how), u->extent, u->channels, u->n_rows,
            u->n_channels, (unsigned long long)u->input_bytes, (unsigned long long)u->again_bytes,
-           (unsigned long long)u->output_bytes, (unsigned long long)u->weight_bytes, (unsigned long long)u->room_bytes,
+           (unsigned long long)u->output_bytes, (unsigned long long)u->weight_bytes, (unsigned long long)u->capacity_bytes,
            u->fits ? "yes" : "no", mafat_unit_can_run(l, u) ? "yes" : "not yet");
   }
 }

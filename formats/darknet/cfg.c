@@ -109,22 +109,22 @@ static int parse_lines(struct mafat_cfg *cfg, const char *text, size_t bytes,
   return code;
 }
 
-struct room {
+struct capacity {
   size_t n_lines, n_sections, n_options; /* at most */
 };
 
 /* Lines that may be sections begin with [, those that may be options have = in them. */
-static struct room room_for(const char *text, size_t n)
+static struct capacity room_for(const char *text, size_t n)
 {
-  struct room room = {0};
+  struct capacity capacity = {0};
   for (size_t begin = 0, end; begin < n; begin = end + 1) {
     const char *newline = memchr(text + begin, '\n', n - begin);
     end = newline ? (size_t)(newline - text) : n;
-    room.n_lines++;
-    room.n_sections += memchr(text + begin, '[', end - begin) != NULL;
-    room.n_options += memchr(text + begin, '=', end - begin) != NULL;
+    capacity.n_lines++;
+    capacity.n_sections += memchr(text + begin, '[', end - begin) != NULL;
+    capacity.n_options += memchr(text + begin, '=', end - begin) != NULL;
   }
-  return room;
+  return capacity;
 }
 
 MAFAT_PART(opening) int mafat_cfg_parse(struct mafat_cfg **out, const char *name, const char *text,
@@ -133,14 +133,14 @@ MAFAT_PART(opening) int mafat_cfg_parse(struct mafat_cfg **out, const char *name
   *out = NULL;
   if (text_bytes > MAFAT_CFG_MAX_BYTES)
     return mafat_fail(d, MAFAT_EFORMAT, "%s: too large for a cfg file", name);
-  struct room room = room_for(text, text_bytes);
+  struct capacity capacity = room_for(text, text_bytes);
   struct mafat_cfg *cfg = calloc(1, sizeof *cfg);
   if (!cfg) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
   int code;
   cfg->path = strdup(name);
-  cfg->text = malloc(text_bytes + room.n_lines + 1);
-  cfg->sections = calloc(room.n_sections + 1, sizeof *cfg->sections);
-  cfg->options = calloc(room.n_options + 1, sizeof *cfg->options);
+  cfg->text = malloc(text_bytes + capacity.n_lines + 1);
+  cfg->sections = calloc(capacity.n_sections + 1, sizeof *cfg->sections);
+  cfg->options = calloc(capacity.n_options + 1, sizeof *cfg->options);
   if (!cfg->path || !cfg->text || !cfg->sections || !cfg->options)
     code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
   else

@@ -62,27 +62,27 @@ static bool is_own_option(const char *section, const struct mafat_cfg_option *o)
   return is_among(o->key, any_keys);
 }
 
-static bool find_sign(const struct mafat_cfg_section *s, char *sign, size_t room)
+static bool find_sign(const struct mafat_cfg_section *s, char *sign, size_t capacity)
 {
   if (is_among(s->type, own_sections)) {
-    snprintf(sign, room, "line %d: [%.40s]", s->line, s->type);
+    snprintf(sign, capacity, "line %d: [%.40s]", s->line, s->type);
     return true;
   }
   for (int i = 0; i < s->n_options; i++) {
     const struct mafat_cfg_option *o = &s->options[i];
     if (!is_own_option(s->type, o)) continue;
-    snprintf(sign, room, "line %d: %.30s=%.30s in [%.20s]", o->line, o->key, o->value, s->type);
+    snprintf(sign, capacity, "line %d: %.30s=%.30s in [%.20s]", o->line, o->key, o->value, s->type);
     return true;
   }
   return false;
 }
 
 MAFAT_PART(opening)
-enum mafat_fork mafat_fork_decide(const struct mafat_cfg *cfg, char *sign, size_t room)
+enum mafat_fork mafat_fork_decide(const struct mafat_cfg *cfg, char *sign, size_t capacity)
 {
   *sign = '\0';
   for (int i = 0; i < cfg->n_sections; i++)
-    if (find_sign(&cfg->sections[i], sign, room)) return MAFAT_FORK_ALEXEYAB;
+    if (find_sign(&cfg->sections[i], sign, capacity)) return MAFAT_FORK_ALEXEYAB;
   return MAFAT_FORK_DARKNET;
 }
 

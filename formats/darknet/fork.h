@@ -9,7 +9,7 @@
 /* Detects AlexeyAB's fork by the first section, key or activation that only it reads. letter_box
  * does not count, because users add it for inference. sign: the reason, "line 7: mosaic=1 in
  * [net]", or "". */
-enum mafat_fork mafat_fork_decide(const struct mafat_cfg *cfg, char *sign, size_t room);
+enum mafat_fork mafat_fork_decide(const struct mafat_cfg *cfg, char *sign, size_t capacity);
 
 /* "auto", "darknet", "alexeyab". */
 const char *mafat_fork_name(enum mafat_fork fork);

@@ -26,13 +26,13 @@ int mafat_given_refuse(const char *model, const char *text, struct mafat_diagnos
 }
 
 /* "(1, ?, 3)" */
-static void write_shape(const struct mafat_array *a, char *text, size_t room)
+static void write_shape(const struct mafat_array *a, char *text, size_t capacity)
 {
-  size_t end = (size_t)snprintf(text, room, "(");
-  for (int i = 0; i < a->rank && end < room; i++)
-    end += a->dims[i] < 0 ? (size_t)snprintf(text + end, room - end, "%s?", i ? ", " : "")
-                          : (size_t)snprintf(text + end, room - end, "%s%lld", i ? ", " : "", a->dims[i]);
-  if (end < room) snprintf(text + end, room - end, ")");
+  size_t end = (size_t)snprintf(text, capacity, "(");
+  for (int i = 0; i < a->rank && end < capacity; i++)
+    end += a->dims[i] < 0 ? (size_t)snprintf(text + end, capacity - end, "%s?", i ? ", " : "")
+                          : (size_t)snprintf(text + end, capacity - end, "%s%lld", i ? ", " : "", a->dims[i]);
+  if (end < capacity) snprintf(text + end, capacity - end, ")");
 }
 
 /* Takes the dimensions that are found for those that are not known. Ones in front do not matter. */

@@ -27,7 +27,7 @@ double mafat_graph_number(const char *bytes, enum mafat_dtype type)
 }
 
 /* Room for as many floats behind the others; smaller numbers may leave a part of the last one, which is 0. */
-static int make_room(struct mafat_graph *g, size_t n, float **room)
+static int make_room(struct mafat_graph *g, size_t n, float **capacity)
 {
   struct mafat_network *net = g->network;
   if (n > MOST_VALUES - net->n_values)
@@ -35,25 +35,25 @@ static int make_room(struct mafat_graph *g, size_t n, float **room)
   float *grown = realloc(net->values, (net->n_values + n + 1) * sizeof *grown);
   if (!grown) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
   net->values = grown;
-  *room = grown + net->n_values;
-  if (n > 0) (*room)[n - 1] = 0;
+  *capacity = grown + net->n_values;
+  if (n > 0) (*capacity)[n - 1] = 0;
   net->n_values += n;
   return MAFAT_OK;
 }
 
-static struct mafat_constant place_of(const struct mafat_graph *g, const float *room, size_t n, enum mafat_dtype type)
+static struct mafat_constant place_of(const struct mafat_graph *g, const float *capacity, size_t n, enum mafat_dtype type)
 {
-  return (struct mafat_constant){.at = (uint64_t)(room - g->network->values) * sizeof *room, .n = n,
+  return (struct mafat_constant){.at = (uint64_t)(capacity - g->network->values) * sizeof *capacity, .n = n,
                                  .file = MAFAT_CONSTANT_VALUES, .type = (unsigned)type & 0x1f};
 }
 
 int mafat_graph_keep_numbers(struct mafat_graph *g, struct mafat_constant *out, const double *numbers, size_t n)
 {
-  float *room;
-  int code = make_room(g, n, &room);
+  float *capacity;
+  int code = make_room(g, n, &capacity);
   if (code) return code;
-  for (size_t i = 0; i < n; i++) room[i] = (float)numbers[i];
-  *out = place_of(g, room, n, MAFAT_F32);
+  for (size_t i = 0; i < n; i++) capacity[i] = (float)numbers[i];
+  *out = place_of(g, capacity, n, MAFAT_F32);
   return MAFAT_OK;
 }
 
@@ -67,18 +67,18 @@ static bool holds(enum mafat_dtype type, double number)
 
 int mafat_graph_keep_whole(struct mafat_graph *g, struct mafat_constant *out, const double *numbers, size_t n, enum mafat_dtype type)
 {
-  float *room;
+  float *capacity;
   size_t size = mafat_dtypes[type].bits / 8;
-  int code = make_room(g, (n * size + sizeof *room - 1) / sizeof *room, &room);
+  int code = make_room(g, (n * size + sizeof *capacity - 1) / sizeof *capacity, &capacity);
   if (code) return code;
-  char *to = (char *)room;
+  char *to = (char *)capacity;
   for (size_t i = 0; i < n; i++, to += size) {
     if (!holds(type, numbers[i]))
       return mafat_graph_fail(g, MAFAT_EFORMAT, "a constant of %s has number %zu, %.12g", mafat_dtype_name(type), i, numbers[i]);
     int32_t number = (int32_t)numbers[i]; /* its first bytes are those of a smaller type */
     memcpy(to, &number, size);
   }
-  *out = place_of(g, room, n, type);
+  *out = place_of(g, capacity, n, type);
   return MAFAT_OK;
 }
 

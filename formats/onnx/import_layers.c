@@ -151,8 +151,8 @@ static struct mafat_taps taps_of(const struct window_attributes *w, int k, int e
 {
   struct mafat_taps t = {(int)w->kernel[k], (int)w->strides[k], (int)w->dilations[k], (int)w->pads[k],
                          (int)w->pads[k + 2]};
-  long long room = (long long)extent + t.before + t.after - mafat_taps_reach(t), rest = room > 0 ? room % t.stride : 0;
-  if (w->ceil && rest && room / t.stride * t.stride + t.stride < (long long)extent + t.before)
+  long long capacity = (long long)extent + t.before + t.after - mafat_taps_reach(t), rest = capacity > 0 ? capacity % t.stride : 0;
+  if (w->ceil && rest && capacity / t.stride * t.stride + t.stride < (long long)extent + t.before)
     t.after += t.stride - (int)rest;
   return t;
 }

@@ -19,7 +19,7 @@ struct fork {
 /* A tree of forks, later bits below earlier ones: to look for a name takes no more steps than it has bits, whatever the others are. A
  * table of hashes would take as many as there are names, of a file whose names have been chosen for it. */
 struct mafat_onnx_names {
-  int n, room, root;
+  int n, capacity, root;
   struct entry *entries;
   struct fork *forks; /* (n - 1) */
 };
@@ -69,15 +69,15 @@ int mafat_onnx_names_find(const struct mafat_onnx_names *names, const char *name
 
 static bool grow(struct mafat_onnx_names *names)
 {
-  int room = names->room ? 2 * names->room : FIRST_ROOM;
-  if (room > MOST_ROOM) return false;
-  struct entry *entries = realloc(names->entries, (size_t)room * sizeof *entries);
+  int capacity = names->capacity ? 2 * names->capacity : FIRST_ROOM;
+  if (capacity > MOST_ROOM) return false;
+  struct entry *entries = realloc(names->entries, (size_t)capacity * sizeof *entries);
   if (!entries) return false;
   names->entries = entries;
-  struct fork *forks = realloc(names->forks, (size_t)room * sizeof *forks);
+  struct fork *forks = realloc(names->forks, (size_t)capacity * sizeof *forks);
   if (!forks) return false;
   names->forks = forks;
-  names->room = room;
+  names->capacity = capacity;
   return true;
 }
 
@@ -113,7 +113,7 @@ bool mafat_onnx_names_put(struct mafat_onnx_names **names, const char *name, con
 {
   if (!*names) *names = calloc(1, sizeof **names);
   struct mafat_onnx_names *all = *names;
-  if (!all || (all->n == all->room && !grow(all))) return false;
+  if (!all || (all->n == all->capacity && !grow(all))) return false;
   if (all->n == 0) all->root = ~0;
   else add_fork(all, name);
   all->entries[all->n++] = (struct entry){name, (void *)meaning};

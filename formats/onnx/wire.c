@@ -11,7 +11,7 @@ enum { MAX_VARINT_BYTES = 10, MAX_FIELD = (1 << 29) - 1 };
 /* ---- failures ---- */
 
 /* node 12 (Conv "name"): attribute "pads": */
-static void write_where(const struct mafat_wire_source *s, char *text, size_t room)
+static void write_where(const struct mafat_wire_source *s, char *text, size_t capacity)
 {
   char number[16] = "", name[160] = "", part[100] = "";
   text[0] = '\0';
@@ -21,7 +21,7 @@ static void write_where(const struct mafat_wire_source *s, char *text, size_t ro
   else if (s->kind) snprintf(name, sizeof name, " (%.50s)", s->kind);
   else if (s->name) snprintf(name, sizeof name, " \"%.80s\"", s->name);
   if (s->part) snprintf(part, sizeof part, " attribute \"%.60s\":", s->part);
-  snprintf(text, room, " %s%s%s:%s", s->what, number, name, part);
+  snprintf(text, capacity, " %s%s%s:%s", s->what, number, name, part);
 }
 
 static int fail(const struct mafat_wire_source *s, int code, const char *format, va_list args)

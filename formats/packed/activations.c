@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct mafat_activations *mafat_activations_make(int n_layers, int room)
+struct mafat_activations *mafat_activations_make(int n_layers, int capacity)
 {
-  struct mafat_activations *a = calloc(1, sizeof *a + (size_t)room * sizeof *a->list);
+  struct mafat_activations *a = calloc(1, sizeof *a + (size_t)capacity * sizeof *a->list);
   if (a) a->n_layers = n_layers;
   return a;
 }
@@ -407,10 +407,10 @@ int mafat_activations_apply(struct mafat_network *n, const struct mafat_activati
 {
   struct making m = {.n = n, .n_operators = mafat_network_n_operators(n), .n_tensors = mafat_network_n_tensors(n),
                      .places = places, .types = types};
-  size_t room = (size_t)m.n_tensors;
-  m.of = calloc(room, sizeof *m.of);
-  m.for_floats = calloc(2 * room, sizeof *m.for_floats);
-  m.for_numbers = m.for_floats ? m.for_floats + room : NULL;
+  size_t capacity = (size_t)m.n_tensors;
+  m.of = calloc(capacity, sizeof *m.of);
+  m.for_floats = calloc(2 * capacity, sizeof *m.for_floats);
+  m.for_numbers = m.for_floats ? m.for_floats + capacity : NULL;
   int code = m.of && m.for_floats ? make_of(&m, a, name, d) : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
   free(m.of);
   free(m.for_floats);

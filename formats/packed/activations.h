@@ -32,8 +32,8 @@ struct mafat_activations {
   struct mafat_activation_numbers list[]; /* sorted by tensor */
 };
 
-/* Allocates an empty table for `room` entries; the caller frees it. NULL: out of memory. */
-struct mafat_activations *mafat_activations_make(int n_layers, int room);
+/* Allocates an empty table for `capacity` entries; the caller frees it. NULL: out of memory. */
+struct mafat_activations *mafat_activations_make(int n_layers, int capacity);
 
 /* True if products of two such scales cannot overflow a float. */
 bool mafat_activations_is_scale(float scale);

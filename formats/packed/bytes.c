@@ -13,13 +13,13 @@ MAFAT_PART(rare) static void put(struct mafat_bytes *b, const void *data, size_t
 {
   enum { LEAST = 4096 };
   if (b->failed) return;
-  if (b->room - b->n < n) {
-    size_t room = 2 * b->room + n + LEAST;
-    char *grown = realloc(b->data, room);
+  if (b->capacity - b->n < n) {
+    size_t capacity = 2 * b->capacity + n + LEAST;
+    char *grown = realloc(b->data, capacity);
     b->failed = !grown;
     if (b->failed) return;
     b->data = grown;
-    b->room = room;
+    b->capacity = capacity;
   }
   memcpy(b->data + b->n, data, n);
   b->n += n;

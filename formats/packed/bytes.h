@@ -9,7 +9,7 @@
 /* A growing buffer. The caller frees `data`. */
 struct mafat_bytes {
   char *data;
-  size_t n, room;
+  size_t n, capacity;
   bool failed; /* out of memory: later writes are ignored */
 };
 

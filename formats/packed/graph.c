@@ -54,9 +54,9 @@ static char **list_given(const struct mafat_embedded_graph *e, int *n)
   for (int i = *n = 0; list && i < e->n_files; i++) {
     const struct mafat_embedded_graph_file *f = &e->files[i];
     if (!f->given) continue;
-    size_t room = strlen(f->given) + 1 + strlen(f->name) + 1;
-    char *text = malloc(room);
-    if (text) snprintf(text, room, "%s=%s", f->given, f->name);
+    size_t capacity = strlen(f->given) + 1 + strlen(f->name) + 1;
+    char *text = malloc(capacity);
+    if (text) snprintf(text, capacity, "%s=%s", f->given, f->name);
     list[(*n)++] = text;
   }
   return list;

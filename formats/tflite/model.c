@@ -34,9 +34,9 @@ uint64_t mafat_tflite_elements(const struct mafat_tflite_tensor *t)
   return n;
 }
 
-const char *mafat_tflite_label(const struct mafat_tflite *m, const struct mafat_tflite_operator *o, char room[MAFAT_TFLITE_LABEL_ROOM])
+const char *mafat_tflite_label(const struct mafat_tflite *m, const struct mafat_tflite_operator *o, char capacity[MAFAT_TFLITE_LABEL_ROOM])
 {
   int made = o->n_outputs > 0 ? o->outputs[0] : -1;
-  snprintf(room, MAFAT_TFLITE_LABEL_ROOM, "%.80s %.150s", o->name, made >= 0 && made < m->n_tensors ? m->tensors[made].name : "");
-  return room;
+  snprintf(capacity, MAFAT_TFLITE_LABEL_ROOM, "%.80s %.150s", o->name, made >= 0 && made < m->n_tensors ? m->tensors[made].name : "");
+  return capacity;
 }

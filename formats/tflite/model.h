@@ -71,9 +71,9 @@ struct mafat_tflite {
   struct mafat_picture_declared picture; /* of the first input */
 };
 
-/* Label of an operator for messages: its name and its output's. Returns `room`. */
+/* Label of an operator for messages: its name and its output's. Returns `capacity`. */
 enum { MAFAT_TFLITE_LABEL_ROOM = 240 };
-const char *mafat_tflite_label(const struct mafat_tflite *m, const struct mafat_tflite_operator *o, char room[MAFAT_TFLITE_LABEL_ROOM]);
+const char *mafat_tflite_label(const struct mafat_tflite *m, const struct mafat_tflite_operator *o, char capacity[MAFAT_TFLITE_LABEL_ROOM]);
 
 /* "FLOAT32"; NULL: not in the schema. */
 const char *mafat_tflite_type_name(int type);

@@ -20,14 +20,14 @@ void *mafat_tflite_keep(struct mafat_tflite_reader *r, size_t bytes)
   if (m->list_bytes > MAFAT_TFLITE_MAX_LIST_BYTES)
     mafat_flat_fail(&r->f, MAFAT_EUNSUPPORTED, "its names and lists of tensors take more than %d bytes", MAFAT_TFLITE_MAX_LIST_BYTES);
   if (r->f.code) return NULL;
-  if (!b || b->room - b->used < bytes) {
-    size_t room = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
-    b = malloc(sizeof *b + room);
+  if (!b || b->capacity - b->used < bytes) {
+    size_t capacity = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
+    b = malloc(sizeof *b + capacity);
     if (!b) {
       mafat_flat_fail(&r->f, MAFAT_ENOMEM, "out of memory");
       return NULL;
     }
-    *b = (struct mafat_tflite_block){m->blocks, 0, room};
+    *b = (struct mafat_tflite_block){m->blocks, 0, capacity};
     m->blocks = b;
   }
   void *p = (char *)b->data + b->used;

@@ -7,7 +7,7 @@
 /* Block of memory for names and lists. */
 struct mafat_tflite_block {
   struct mafat_tflite_block *next;
-  size_t used, room;
+  size_t used, capacity;
   int32_t data[];
 };
 

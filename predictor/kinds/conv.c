@@ -113,7 +113,7 @@ static bool plan_kept_depthwise(const struct mafat_conv_request *r, struct mafat
   const struct mafat_layer *l = r->layer;
   size_t row = (size_t)mafat_taps_inputs(l->window.x, r->cols) * MAFAT_CHANNEL_BLOCK, elements;
   s->saved_row_bytes = (size_t)mafat_dtype_bytes(r->in_type, row);
-  size_t room = l->out_type == MAFAT_F32 ? MAFAT_SCRATCH_KEPT_BYTES : inner_room(l), fitting = room / s->saved_row_bytes;
+  size_t capacity = l->out_type == MAFAT_F32 ? MAFAT_SCRATCH_KEPT_BYTES : inner_room(l), fitting = capacity / s->saved_row_bytes;
   int before = l->window.y.before, more = fitting < 64 ? (int)fitting - before : 64;
   s->n_block_slices = 1;
   s->rows_per_call = mafat_min(r->rows, mafat_max(more, 1));

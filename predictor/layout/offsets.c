@@ -71,7 +71,7 @@ struct assignment {
   bool *tight;
   int *order;
   struct pile piles[N_STRETCHES + 1]; /* [stretch of time]: what lives in it; then all that is placed */
-  struct placed *room;                /* for all of these */
+  struct placed *capacity;                /* for all of these */
   int stretch_times;                  /* how many times there are in each */
   int *sorting;          /* room to sort in */
   size_t *live;          /* [time]: bytes */
@@ -176,10 +176,10 @@ static bool open_piles(struct assignment *a)
     if (a->blocks[i].first > a->blocks[i].last) continue;
     for (int s = first_stretch(a, &a->blocks[i]); s < end_stretch(a, &a->blocks[i]); s++, n++) a->piles[s].n++;
   }
-  struct placed *room = a->room = mafat_heap_calloc(a->heap, n, sizeof *a->room);
+  struct placed *capacity = a->capacity = mafat_heap_calloc(a->heap, n, sizeof *a->capacity);
   a->piles[N_STRETCHES].n = a->n;
-  for (int s = 0; s <= N_STRETCHES && room; room += a->piles[s++].n) a->piles[s].list = room;
-  return room != NULL;
+  for (int s = 0; s <= N_STRETCHES && capacity; capacity += a->piles[s++].n) a->piles[s].list = capacity;
+  return capacity != NULL;
 }
 
 /* Places everything in `order`; with a top, buffers that prefer it hang from it. The last time it stops where that becomes no
@@ -427,7 +427,7 @@ size_t mafat_offsets_assign(struct mafat_block *blocks, int n, struct mafat_heap
   mafat_heap_free(heap, a.firsts);
   mafat_heap_free(heap, a.sorting);
   mafat_heap_free(heap, a.order);
-  mafat_heap_free(heap, a.room);
+  mafat_heap_free(heap, a.capacity);
   mafat_heap_free(heap, a.best);
   mafat_heap_free(heap, a.tight);
   mafat_heap_free(heap, a.kept);

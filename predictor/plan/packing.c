@@ -3,7 +3,7 @@
 #include <limits.h>
 
 int mafat_block_slices(const struct mafat_sources *sources, struct mafat_span channels,
-                 struct mafat_block_slice *block_slices, int room)
+                 struct mafat_block_slice *block_slices, int capacity)
 {
   int n = 0, position = 0;
   for (int i = 0; i < sources->n; i++) {
@@ -13,7 +13,7 @@ int mafat_block_slices(const struct mafat_sources *sources, struct mafat_span ch
     for (int c = wanted.begin; c < wanted.end;) {
       int channel = s.first + c, lane = channel % MAFAT_CHANNEL_BLOCK;
       int count = mafat_min(MAFAT_CHANNEL_BLOCK - lane, wanted.end - c);
-      if (n < room)
+      if (n < capacity)
         block_slices[n] = (struct mafat_block_slice){s.tensor, channel / MAFAT_CHANNEL_BLOCK, lane, count,
                                          position + c, i};
       n++;

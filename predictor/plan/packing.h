@@ -34,10 +34,10 @@ struct mafat_block_slice {
   int source;   /* source in the band; the fields above are of its first band (network/sources.h) */
 };
 
-/* Lists the block slices of input channels `channels`, in order of summation. Writes at most `room`,
+/* Lists the block slices of input channels `channels`, in order of summation. Writes at most `capacity`,
  * returns their number. */
 int mafat_block_slices(const struct mafat_sources *sources, struct mafat_span channels,
-                 struct mafat_block_slice *block_slices, int room);
+                 struct mafat_block_slice *block_slices, int capacity);
 
 /* End of a slice that begins at `channel` and has at least n input channels, or all that remain. A
  * slice ends where a block slice ends. */

@@ -43,7 +43,7 @@ struct mafat_parts {
  * (rows_parts.h). */
 struct mafat_walked {
   struct mafat_layer_part *list; /* (n) */
-  int n, room;
+  int n, capacity;
 };
 
 void mafat_parts_close(struct mafat_heap *heap, struct mafat_parts **parts);

@@ -33,17 +33,17 @@ struct mafat_spec *mafat_spec_new(struct mafat_heap *heap)
 
 static int make_room(struct mafat_spec *spec, int n_groups)
 {
-  if (n_groups <= spec->room) return MAFAT_OK;
+  if (n_groups <= spec->capacity) return MAFAT_OK;
   struct mafat_group_spec *grown = mafat_heap_realloc(spec->heap, spec->groups, (size_t)n_groups * sizeof *grown);
   if (!grown) return MAFAT_ENOMEM;
   spec->groups = grown;
-  spec->room = n_groups;
+  spec->capacity = n_groups;
   return MAFAT_OK;
 }
 
 MAFAT_PART(opening) struct mafat_group_spec *mafat_spec_add(struct mafat_spec *spec)
 {
-  if (spec->n_groups == spec->room && make_room(spec, spec->room + spec->room / 8 + GROUPS_AT_ONCE)) return NULL;
+  if (spec->n_groups == spec->capacity && make_room(spec, spec->capacity + spec->capacity / 8 + GROUPS_AT_ONCE)) return NULL;
   struct mafat_group_spec *g = &spec->groups[spec->n_groups++];
   *g = (struct mafat_group_spec){.cut = mafat_cut_grid(1, 1)};
   return g;
@@ -600,13 +600,13 @@ int mafat_spec_read(struct mafat_spec **out, const char *text, struct mafat_diag
 /* A text that may be longer than its room. */
 struct writer {
   char *text;
-  size_t room, length;
+  size_t capacity, length;
 };
 
 static void put(struct writer *w, const char *word)
 {
   for (; *word; word++, w->length++)
-    if (w->length + 1 < w->room) w->text[w->length] = *word;
+    if (w->length + 1 < w->capacity) w->text[w->length] = *word;
 }
 
 static void put_number(struct writer *w, int value)
@@ -734,9 +734,9 @@ static void write_end(struct writer *w, const struct mafat_group_spec *g)
   put(w, "/");
 }
 
-size_t mafat_spec_write(const struct mafat_spec *spec, char *text, size_t room)
+size_t mafat_spec_write(const struct mafat_spec *spec, char *text, size_t capacity)
 {
-  struct writer w = {text, room, 0};
+  struct writer w = {text, capacity, 0};
   for (int i = 0; i < spec->n_groups; i++) {
     const struct mafat_group_spec *g = &spec->groups[i];
     write_cut(&w, &g->cut);
@@ -753,15 +753,15 @@ size_t mafat_spec_write(const struct mafat_spec *spec, char *text, size_t room)
   }
   if (spec->in_place) put(&w, IN_PLACE);
   write_ranks(&w, &spec->ranks);
-  if (room) text[w.length < room ? w.length : room - 1] = '\0';
+  if (capacity) text[w.length < capacity ? w.length : capacity - 1] = '\0';
   return w.length;
 }
 
 char *mafat_spec_text(const struct mafat_spec *spec)
 {
-  size_t room = mafat_spec_write(spec, NULL, 0) + 1;
-  char *text = malloc(room);
-  if (text) mafat_spec_write(spec, text, room);
+  size_t capacity = mafat_spec_write(spec, NULL, 0) + 1;
+  char *text = malloc(capacity);
+  if (text) mafat_spec_write(spec, text, capacity);
   return text;
 }
 

@@ -160,7 +160,7 @@ struct mafat_ranks {
 
 struct mafat_spec {
   struct mafat_group_spec *groups; /* (n_groups), at least one, in order of their ends */
-  int n_groups, room; /* room: allocated groups */
+  int n_groups, capacity; /* room: allocated groups */
   enum mafat_sorting sorting;
   bool in_place;
   struct mafat_ranks ranks;
@@ -170,9 +170,9 @@ struct mafat_spec {
 
 /* Parses a spec. MAFAT_EINVAL with the position and what was expected there; MAFAT_ENOMEM. */
 int mafat_spec_read(struct mafat_spec **out, const char *text, struct mafat_diagnostic *d);
-/* Formats a spec: writes at most `room` bytes including the NUL; returns the required length
+/* Formats a spec: writes at most `capacity` bytes including the NUL; returns the required length
  * without it. Defaults are left out. Reading the text gives the same spec. */
-size_t mafat_spec_write(const struct mafat_spec *spec, char *text, size_t room);
+size_t mafat_spec_write(const struct mafat_spec *spec, char *text, size_t capacity);
 /* Formats a spec into allocated memory, for free(); NULL if out of memory. */
 char *mafat_spec_text(const struct mafat_spec *spec);
 /* Compares the texts as strcmp does; with `length`, shorter texts come first. */

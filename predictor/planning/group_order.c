@@ -226,14 +226,14 @@ static int operator_of(const struct collection *c, int layer)
 }
 
 /* Layers of an operator stay in the order in which they are; behind all come those that none runs. */
-static void put_in_order(struct collection *c, struct mafat_plan *plan, const int *order, int *room)
+static void put_in_order(struct collection *c, struct mafat_plan *plan, const int *order, int *capacity)
 {
   struct mafat_span at = plan->groups[c->group].at;
   int n = 0;
   for (int i = 0; i <= c->graph.n_operators; i++)
     for (int k = at.begin; k < at.end; k++)
-      if (operator_of(c, plan->order[k]) == (i < c->graph.n_operators ? order[i] : -1)) room[n++] = plan->order[k];
-  memcpy(plan->order + at.begin, room, (size_t)n * sizeof *room);
+      if (operator_of(c, plan->order[k]) == (i < c->graph.n_operators ? order[i] : -1)) capacity[n++] = plan->order[k];
+  memcpy(plan->order + at.begin, capacity, (size_t)n * sizeof *capacity);
   for (int k = at.begin; k < at.end; k++) plan->position[plan->order[k]] = k;
   for (int k = at.begin; k < at.end; k++) {
     int l = plan->order[k];

@@ -30,11 +30,11 @@ struct finder {
   int *after;        /*             and that a later one reads */
   int group;          /* being walked through */
   struct pair *pairs; /* (n) of it */
-  int n, room;
+  int n, capacity;
   struct mafat_step whole; /* the step that is walked through, or its first part */
   bool begun;
   struct written *written; /* (n_written): where outputs of a group of tiles have been */
-  int n_written, written_room;
+  int n_written, written_capacity;
 };
 
 /* ---- pairs ---- */
@@ -69,12 +69,12 @@ static bool is_tiled(const struct finder *f)
 static int add_pair(struct finder *f, int output, int dying)
 {
   if (f->n == (is_tiled(f) ? MOST_TILED_PAIRS : MOST_PAIRS)) return MAFAT_OK;
-  if (f->n == f->room) {
-    int room = 2 * f->room + 16;
-    struct pair *grown = mafat_heap_realloc(f->plan->heap, f->pairs, (size_t)room * sizeof *grown);
+  if (f->n == f->capacity) {
+    int capacity = 2 * f->capacity + 16;
+    struct pair *grown = mafat_heap_realloc(f->plan->heap, f->pairs, (size_t)capacity * sizeof *grown);
     if (!grown) return MAFAT_ENOMEM;
     f->pairs = grown;
-    f->room = room;
+    f->capacity = capacity;
   }
   f->pairs[f->n++] = (struct pair){.output = output, .dying = dying};
   return MAFAT_OK;
@@ -136,12 +136,12 @@ static int note_tile(struct finder *f, const struct mafat_step *step)
 {
   note_tile_reads(f, step);
   if (!is_output(f, step->layer)) return MAFAT_OK;
-  if (f->n_written == f->written_room) {
-    int room = 2 * f->written_room + MOST_TILES;
-    struct written *grown = mafat_heap_realloc(f->plan->heap, f->written, (size_t)room * sizeof *grown);
+  if (f->n_written == f->written_capacity) {
+    int capacity = 2 * f->written_capacity + MOST_TILES;
+    struct written *grown = mafat_heap_realloc(f->plan->heap, f->written, (size_t)capacity * sizeof *grown);
     if (!grown) return MAFAT_ENOMEM;
     f->written = grown;
-    f->written_room = room;
+    f->written_capacity = capacity;
   }
   f->written[f->n_written++] = (struct written){step->layer, step->out};
   return MAFAT_OK;

@@ -70,11 +70,11 @@ static int make(struct mafat_plan **out, const struct mafat_spec *spec, const st
   return code == MAFAT_OK && wants_balance(*out) ? balance(out, ground, d) : code;
 }
 
-/* The options, or the defaults in `room`; checked, as the number of layers is. */
-static int stake_out(struct mafat_ground *ground, struct mafat_plan_options *room, struct mafat_diagnostic *d)
+/* The options, or the defaults in `capacity`; checked, as the number of layers is. */
+static int stake_out(struct mafat_ground *ground, struct mafat_plan_options *capacity, struct mafat_diagnostic *d)
 {
-  mafat_plan_defaults(room);
-  if (!ground->options) ground->options = room;
+  mafat_plan_defaults(capacity);
+  if (!ground->options) ground->options = capacity;
   if (ground->n_layers < 1 || ground->n_layers > ground->network->n_layers)
     return mafat_fail(d, MAFAT_EINVAL, "expected 1 to %d layers, found %d", ground->network->n_layers, ground->n_layers);
   if (ground->options->n_threads < 1 || ground->options->n_threads > MAFAT_MAX_THREADS)
@@ -88,9 +88,9 @@ int mafat_plan_make(struct mafat_plan **out, const struct mafat_spec *spec,
                     const struct mafat_plan_options *options, struct mafat_diagnostic *d)
 {
   struct mafat_ground ground = {network, n_layers, options};
-  struct mafat_plan_options room;
+  struct mafat_plan_options capacity;
   *out = NULL;
-  int code = stake_out(&ground, &room, d);
+  int code = stake_out(&ground, &capacity, d);
   return code ? code : make(out, spec, &ground, d);
 }
 

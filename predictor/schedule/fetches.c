@@ -329,8 +329,8 @@ static void fetch_copy(struct mafat_fetches *f, struct mafat_fetch *fetch)
   fetch->into = f->done;
   fetch->file = first->file;
   fetch->position = first->at + (first->file == MAFAT_CONSTANT_FILL ? 0 : f->done);
-  size_t room = at_most(f, usual_bytes(l));
-  fetch->bytes = left < room ? (size_t)left : room;
+  size_t capacity = at_most(f, usual_bytes(l));
+  fetch->bytes = left < capacity ? (size_t)left : capacity;
   f->done += fetch->bytes;
   if (fetch->bytes == left) f->stage = STAGE_DONE;
   fetch->last = f->stage == STAGE_DONE;

@@ -17,7 +17,7 @@ struct collection {
   struct mafat_usage *usage;
   struct mafat_sort_graph graph;
   struct mafat_sort_use *uses;
-  int room;               /* of uses */
+  int capacity;               /* of uses */
   int *first_group, *last_group; /* [tensor]: of those that read it */
   int n_inputs;           /* operators that are parts of the network's inputs, ahead of all others */
   int *first_buffer;      /* [tensor]: of its partition buffers; -1: none yet */
@@ -123,12 +123,12 @@ static int note_buffer(struct collection *c, int operator, int buffer, bool make
 {
   if (c->reader_of[buffer] == operator) return MAFAT_OK;
   c->reader_of[buffer] = operator;
-  if (c->graph.n_uses == c->room) {
-    int room = 2 * c->room + 64;
-    struct mafat_sort_use *grown = mafat_heap_realloc(c->plan->heap, c->uses, (size_t)room * sizeof *grown);
+  if (c->graph.n_uses == c->capacity) {
+    int capacity = 2 * c->capacity + 64;
+    struct mafat_sort_use *grown = mafat_heap_realloc(c->plan->heap, c->uses, (size_t)capacity * sizeof *grown);
     if (!grown) return MAFAT_ENOMEM;
     c->uses = grown;
-    c->room = room;
+    c->capacity = capacity;
   }
   c->uses[c->graph.n_uses++] = (struct mafat_sort_use){.operator = operator, .buffer = buffer, .makes = makes};
   return MAFAT_OK;
@@ -223,17 +223,17 @@ static int sort_parts(struct collection *c)
   struct mafat_sorted sorted;
   size_t n = (size_t)c->graph.n_operators;
   int *order = mafat_heap_calloc(heap, n + 1, sizeof *order);
-  struct mafat_layer_part *room = mafat_heap_calloc(heap, n + 1, sizeof *room);
-  int code = order && room ? mafat_sorter_open(&s, &c->graph, heap) : MAFAT_ENOMEM;
+  struct mafat_layer_part *capacity = mafat_heap_calloc(heap, n + 1, sizeof *capacity);
+  int code = order && capacity ? mafat_sorter_open(&s, &c->graph, heap) : MAFAT_ENOMEM;
   if (code == MAFAT_OK) code = mafat_sort(s, c->plan->sorting, EFFORT, order, &sorted);
   if (code == MAFAT_OK) {
-    memcpy(room, list, (n - (size_t)c->n_inputs) * sizeof *room);
+    memcpy(capacity, list, (n - (size_t)c->n_inputs) * sizeof *capacity);
     for (size_t i = 0; i < n; i++)
-      if (order[i] >= c->n_inputs) *list++ = room[order[i] - c->n_inputs];
+      if (order[i] >= c->n_inputs) *list++ = capacity[order[i] - c->n_inputs];
   }
   mafat_sorter_close(&s);
   mafat_heap_free(heap, order);
-  mafat_heap_free(heap, room);
+  mafat_heap_free(heap, capacity);
   return code;
 }
 

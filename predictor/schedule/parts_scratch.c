@@ -12,7 +12,7 @@ struct maker {
   struct mafat_parts_scratch *scratch;
   int *newest;   /* [layer]: its record that was made last; -1: none yet */
   int *previous; /* [record]: of the same layer; -1: none */
-  int room;      /* for records */
+  int capacity;      /* for records */
 };
 
 /* ---- records ---- */
@@ -26,14 +26,14 @@ int mafat_parts_scratch_plan(const struct mafat_plan *plan, const struct mafat_n
 
 static int grow(struct maker *m)
 {
-  int room = m->room + 64;
+  int capacity = m->capacity + 64;
   struct mafat_parts_scratch *s = m->scratch;
-  struct mafat_scratch *records = mafat_heap_realloc(m->plan->heap, s->records, (size_t)room * sizeof *records);
+  struct mafat_scratch *records = mafat_heap_realloc(m->plan->heap, s->records, (size_t)capacity * sizeof *records);
   if (records) s->records = records;
-  int *previous = mafat_heap_realloc(m->plan->heap, m->previous, (size_t)room * sizeof *previous);
+  int *previous = mafat_heap_realloc(m->plan->heap, m->previous, (size_t)capacity * sizeof *previous);
   if (previous) m->previous = previous;
   if (!records || !previous) return MAFAT_ENOMEM;
-  m->room = room;
+  m->capacity = capacity;
   return MAFAT_OK;
 }
 
@@ -46,7 +46,7 @@ static int find_record(struct maker *m, int layer, const struct mafat_scratch *s
       *record = i;
       return MAFAT_OK;
     }
-  if (all->n_records == m->room && grow(m)) return MAFAT_ENOMEM;
+  if (all->n_records == m->capacity && grow(m)) return MAFAT_ENOMEM;
   memcpy(&all->records[all->n_records], s, sizeof *s);
   m->previous[all->n_records] = m->newest[layer];
   m->newest[layer] = *record = all->n_records++;

@@ -4,12 +4,12 @@
 
 static int note(struct mafat_walked *w, const struct mafat_step *step, struct mafat_heap *heap)
 {
-  if (w->n == w->room) {
-    int room = 2 * w->room + 1024;
-    struct mafat_layer_part *grown = mafat_heap_realloc(heap, w->list, (size_t)room * sizeof *grown);
+  if (w->n == w->capacity) {
+    int capacity = 2 * w->capacity + 1024;
+    struct mafat_layer_part *grown = mafat_heap_realloc(heap, w->list, (size_t)capacity * sizeof *grown);
     if (!grown) return MAFAT_ENOMEM;
     w->list = grown;
-    w->room = room;
+    w->capacity = capacity;
   }
   w->list[w->n++] = (struct mafat_layer_part){.layer = step->layer, .out = step->out, .filters = step->filters, .channels = step->channels};
   return MAFAT_OK;

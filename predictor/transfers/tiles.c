@@ -139,7 +139,7 @@ static void count_alone(const struct tiling *t, int rows, int channels)
   }
   u->again_bytes = u->input_bytes - once;
   u->mid_bytes = 0;
-  u->room_bytes = alone_room(t, rows, channels);
+  u->capacity_bytes = alone_room(t, rows, channels);
 }
 
 static bool try_alone(const struct tiling *t, int rows)
@@ -182,8 +182,8 @@ static bool try_dw_pw(const struct tiling *t, int rows)
   uint64_t input = operand_bytes(t, t->first, 0, tile_in_rows(t->first, 0, rows), t->first->out.c) + u->mid_bytes;
   int channels = t->last->out.c;
   for (;; channels = (channels + 1) / 2) {
-    u->room_bytes = input + output_bytes(t, rows, channels) + all_weights(t, channels);
-    if (u->room_bytes <= t->o->fast_bytes) break;
+    u->capacity_bytes = input + output_bytes(t, rows, channels) + all_weights(t, channels);
+    if (u->capacity_bytes <= t->o->fast_bytes) break;
     if (rows < t->last->out.h || channels == 1) return false;
   }
   u->channels = channels;
@@ -198,13 +198,13 @@ static bool try_pw_dw_channels(const struct tiling *t, int channels)
   struct mafat_unit *u = t->u;
   const struct mafat_layer *pw = t->first, *dw = t->last;
   u->mid_bytes = bytes_between(t, 0, pw->out.h, channels);
-  u->room_bytes = operand_bytes(t, pw, 0, pw->in.h, 0) + u->mid_bytes + output_bytes(t, dw->out.h, channels) +
+  u->capacity_bytes = operand_bytes(t, pw, 0, pw->in.h, 0) + u->mid_bytes + output_bytes(t, dw->out.h, channels) +
                   matrix_bytes(pw, t->o, channels) + matrix_bytes(dw, t->o, channels) + 2 * CONSTANTS * (uint64_t)channels;
   u->channels = channels;
   u->n_rows = 1;
   u->n_channels = tiles_in(dw->out.c, channels);
   count_input(t, pw->in.h);
-  return u->room_bytes <= t->o->fast_bytes;
+  return u->capacity_bytes <= t->o->fast_bytes;
 }
 
 /* Rows of the depthwise output that a window of `rows` gives at most: all, where it holds the whole map. */
@@ -226,13 +226,13 @@ static bool try_window(const struct tiling *t, int rows)
   int given = rows_given(dw, rows), kept = u->n == MAFAT_UNIT_MOST ? rows + reach - 1 : rows;
   u->mid_bytes = bytes_between(t, 0, rows, t->first->out.c);
   if (u->n > 2) u->mid_bytes += bytes_between(t, 1, given, dw->out.c);
-  u->room_bytes = operand_bytes(t, t->first, 0, kept < whole ? kept : whole, 0) + u->mid_bytes +
+  u->capacity_bytes = operand_bytes(t, t->first, 0, kept < whole ? kept : whole, 0) + u->mid_bytes +
                   output_bytes(t, given, t->last->out.c) + all_weights(t, t->last->out.c);
   u->channels = t->last->out.c;
   u->n_channels = 1;
   u->n_rows = tiles_in(whole, rows); /* at least: what a window keeps comes on top */
   count_input(t, t->first->in.h);
-  return u->room_bytes <= t->o->fast_bytes;
+  return u->capacity_bytes <= t->o->fast_bytes;
 }
 
 /* ---- the best of them ---- */

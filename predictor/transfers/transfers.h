@@ -47,7 +47,7 @@ struct mafat_unit {
   uint64_t input_bytes, again_bytes; /* moved in; those moved in again */
   uint64_t output_bytes, weight_bytes;
   uint64_t mid_bytes;   /* of intermediate maps, at one time */
-  uint64_t room_bytes;  /* fast memory of a tile */
+  uint64_t capacity_bytes;  /* fast memory of a tile */
 };
 
 /* Bytes of activations that a unit moves, both ways. */

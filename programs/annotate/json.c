@@ -231,7 +231,7 @@ static int append_line(struct mafat_annotate_json *json, const char *text, size_
 
 struct line {
   char *text; /* n bytes, and a NUL */
-  size_t n, room;
+  size_t n, capacity;
 };
 
 /* Room for one byte more, and the NUL. */
@@ -239,12 +239,12 @@ static int grow(struct line *line, struct mafat_annotate_mistake *mistake)
 {
   if (line->n > MOST_BYTES)
     return fail(mistake, MAFAT_ELIMIT, "expected a line of at most %d MiB, found a longer one", MOST_BYTES >> 20);
-  if (line->n + 1 < line->room) return MAFAT_OK;
-  size_t room = line->room ? 2 * line->room : 4096;
-  char *text = realloc(line->text, room);
+  if (line->n + 1 < line->capacity) return MAFAT_OK;
+  size_t capacity = line->capacity ? 2 * line->capacity : 4096;
+  char *text = realloc(line->text, capacity);
   if (!text) return fail(mistake, MAFAT_ENOMEM, "out of memory");
   line->text = text;
-  line->room = room;
+  line->capacity = capacity;
   return MAFAT_OK;
 }
 

@@ -75,7 +75,7 @@ struct machine {
 /* ---- looking ---- */
 
 /* What a program prints, as far as there is room; "": nothing. */
-static void listen_to(char *said, size_t room, const char *path, const char *option, const char *other)
+static void listen_to(char *said, size_t capacity, const char *path, const char *option, const char *other)
 {
   int ends[2];
   size_t used = 0;
@@ -90,8 +90,8 @@ static void listen_to(char *said, size_t room, const char *path, const char *opt
     _exit(127);
   }
   bool ends_with_child = close(ends[1]) == 0 && child > 0; /* else there would be no end to wait for */
-  for (ssize_t n; ends_with_child && used + 1 < room; used += (size_t)n) {
-    n = read(ends[0], said + used, room - 1 - used);
+  for (ssize_t n; ends_with_child && used + 1 < capacity; used += (size_t)n) {
+    n = read(ends[0], said + used, capacity - 1 - used);
     if (n < 0 && errno == EINTR) n = 0;
     else if (n <= 0) break;
   }

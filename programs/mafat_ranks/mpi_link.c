@@ -16,8 +16,8 @@ enum { TAGS = 1 << 15 /* that any MPI has */ };
 
 /* What comes of a picture while others have been begun: beside the arena, which is theirs meanwhile. */
 struct staged {
-  char *bytes; /* (room) */
-  size_t room;
+  char *bytes; /* (capacity) */
+  size_t capacity;
   MPI_Request request;
 };
 
@@ -145,10 +145,10 @@ static int receive_staged(struct mafat_mpi *mpi, const struct mafat_layer_part *
 {
   struct staged *s = next_staged(mpi);
   if (!s) return MAFAT_ENOMEM;
-  if (bytes > s->room) {
+  if (bytes > s->capacity) {
     free(s->bytes);
     s->bytes = malloc(bytes);
-    s->room = s->bytes ? bytes : 0;
+    s->capacity = s->bytes ? bytes : 0;
     if (!s->bytes) return MAFAT_ENOMEM;
   }
   if (mpi->running) {

@@ -35,8 +35,8 @@ static void enter(struct mafat_connection *c, enum mafat_connection_state state,
 static bool leave_body(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   const bool emptied = ftruncate(c->body_fd, 0) == 0;
-  if (emptied) mafat_pool_give(pool, c->room);
-  c->room = 0;
+  if (emptied) mafat_pool_give(pool, c->capacity);
+  c->capacity = 0;
   return emptied;
 }
 
@@ -44,9 +44,9 @@ static bool leave_body(struct mafat_connection *c, struct mafat_connection_pool 
 static void leave_some_room(struct mafat_connection *c, struct mafat_connection_pool *pool, size_t n)
 {
   const size_t need = mafat_pool_need(n);
-  if (need >= c->room) return;
-  mafat_pool_give(pool, c->room - need);
-  c->room = need;
+  if (need >= c->capacity) return;
+  mafat_pool_give(pool, c->capacity - need);
+  c->capacity = need;
 }
 
 /* ---- answers ---- */
@@ -156,14 +156,14 @@ static void take_body(struct mafat_connection *c, struct mafat_connection_pool *
 static size_t need_of(const struct mafat_job *job, const struct mafat_connection_pool *pool)
 {
   size_t need = job->kind == MAFAT_JOB_PICTURE ? mafat_pool_need(job->body_bytes) : job->kind == MAFAT_JOB_MAP ? MAP_ROOM : PLAN_ROOM;
-  return need < pool->room_bytes ? need : pool->room_bytes;
+  return need < pool->capacity_bytes ? need : pool->capacity_bytes;
 }
 
 static bool try_room(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   const size_t need = need_of(&c->job, pool);
   if (!mafat_pool_take(pool, need)) return false;
-  c->room = c->job.most_bytes = need;
+  c->capacity = c->job.most_bytes = need;
   take_body(c, pool);
   return true;
 }
@@ -228,7 +228,7 @@ static void read_request(struct mafat_connection *c, struct mafat_connection_poo
 {
   struct mafat_http_request r;
   struct mafat_route route;
-  const struct mafat_route_rules rules = {pool->token, pool->room_bytes, pool->thresh, pool->nms};
+  const struct mafat_route_rules rules = {pool->token, pool->capacity_bytes, pool->thresh, pool->nms};
   enum mafat_http_progress p = mafat_http_read(&r, c->bytes, c->have);
   c->only_head = false;
   if (p == MAFAT_HTTP_PART && c->have == sizeof c->bytes) {
@@ -301,7 +301,7 @@ static ssize_t next_piece(const struct mafat_connection *c, char piece[PIECE])
     n = c->head_bytes - c->sent;
     memcpy(piece, c->head + c->sent, n);
   }
-  const size_t at = c->sent + n - c->head_bytes, left = c->answer_bytes - at, room = PIECE - n, some = left < room ? left : room;
+  const size_t at = c->sent + n - c->head_bytes, left = c->answer_bytes - at, capacity = PIECE - n, some = left < capacity ? left : capacity;
   if (some == 0) return (ssize_t)n;
   if (c->fixed) memcpy(piece + n, c->fixed + at, some);
   else if (pread(c->body_fd, piece + n, some, (off_t)at) != (ssize_t)some) return -1;
@@ -345,7 +345,7 @@ static void place(struct mafat_connection *c, struct mafat_connection_pool *pool
   c->closes = c->gone = c->expects = c->only_head = false;
   c->keeps = true;
   c->n_answered = 0;
-  c->have = c->room = 0;
+  c->have = c->capacity = 0;
   c->job.state = MAFAT_JOB_IDLE;
   pool->accepted++;
 }

@@ -29,7 +29,7 @@ struct mafat_connection {
   double until_ms;     /* when it is given up in this state; INFINITY: not */
   double since_ms;     /* in this state */
   uint64_t ticket;     /* its number among those that wait for room */
-  size_t room;         /* that is its own */
+  size_t capacity;         /* that is its own */
   size_t got;          /* of the body's job.body_bytes */
   int n_answered;
   struct mafat_job job;

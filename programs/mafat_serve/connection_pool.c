@@ -16,14 +16,14 @@ size_t mafat_pool_need(size_t bytes)
 
 bool mafat_pool_take(struct mafat_connection_pool *pool, size_t bytes)
 {
-  if (bytes > pool->room_bytes - pool->room_used) return false;
-  pool->room_used += bytes;
+  if (bytes > pool->capacity_bytes - pool->capacity_used) return false;
+  pool->capacity_used += bytes;
   return true;
 }
 
 void mafat_pool_give(struct mafat_connection_pool *pool, size_t bytes)
 {
-  pool->room_used -= bytes;
+  pool->capacity_used -= bytes;
 }
 
 void mafat_pool_count(struct mafat_connection_pool *pool, int status)
@@ -93,13 +93,13 @@ static void put_pictures(struct mafat_writer *w, const struct mafat_job_queue_co
   put_metric(w, "mafat_plans_total", "counter", "Answers about plans, and maps.", (double)c->plans);
 }
 
-size_t mafat_pool_write_metrics(struct mafat_connection_pool *pool, int fd, size_t room)
+size_t mafat_pool_write_metrics(struct mafat_connection_pool *pool, int fd, size_t capacity)
 {
   struct mafat_writer w;
   struct mafat_process_facts process = {.size = sizeof process};
   const struct mafat_job_queue_counts c = mafat_job_queue_counts(pool->job_queue);
   mafat_process_measure(&process);
-  mafat_work_begin(&w, fd, room);
+  mafat_work_begin(&w, fd, capacity);
   put_answers(&w, pool);
   put_pictures(&w, &c);
   put_metric(&w, "mafat_connections", "gauge", "Connections that are held.", pool->n_held);
@@ -107,8 +107,8 @@ size_t mafat_pool_write_metrics(struct mafat_connection_pool *pool, int fd, size
   put_metric(&w, "mafat_connections_turned_total", "counter", "Of them, those that were told to come again at once.", (double)pool->turned);
   put_metric(&w, "mafat_connections_lost_total", "counter", "Of them, those that ended before their answer.", (double)pool->lost);
   put_metric(&w, "mafat_body_bytes_total", "counter", "Bytes of bodies that were read.", (double)pool->body_bytes);
-  put_metric(&w, "mafat_room_bytes", "gauge", "Room for requests and answers.", (double)pool->room_bytes);
-  put_metric(&w, "mafat_room_used_bytes", "gauge", "Of it, what is in use.", (double)pool->room_used);
+  put_metric(&w, "mafat_room_bytes", "gauge", "Room for requests and answers.", (double)pool->capacity_bytes);
+  put_metric(&w, "mafat_room_used_bytes", "gauge", "Of it, what is in use.", (double)pool->capacity_used);
   if (pool->budget_bytes != SIZE_MAX) put_metric(&w, "mafat_budget_bytes", "gauge", "The memory budget.", (double)pool->budget_bytes);
   put_metric(&w, "mafat_predicted_charge_bytes", "gauge", "What is predicted to be charged for, at most.", (double)pool->charge_bytes);
   put_metric(&w, "process_resident_memory_bytes", "gauge", "Resident now.", (double)process.resident_bytes);

@@ -27,7 +27,7 @@ struct mafat_connection_pool {
   size_t budget_bytes, charge_bytes; /* as told */
   int n_held;        /* connections in those places */
   bool ends;         /* no request is taken any more */
-  size_t room_bytes, room_used;
+  size_t capacity_bytes, capacity_used;
   int n_queued;      /* connections that wait for room */
   uint64_t tickets;  /* that such have been given: the lowest is the next */
   uint64_t answers[MAFAT_POOL_STATUSES], accepted, turned, lost, body_bytes;
@@ -45,6 +45,6 @@ void mafat_pool_count(struct mafat_connection_pool *pool, int status);
 double mafat_pool_waiting_ms(struct mafat_connection_pool *pool);
 
 /* Prometheus' text, into a body's file; how many bytes, 0: no room. */
-size_t mafat_pool_write_metrics(struct mafat_connection_pool *pool, int fd, size_t room);
+size_t mafat_pool_write_metrics(struct mafat_connection_pool *pool, int fd, size_t capacity);
 
 #endif

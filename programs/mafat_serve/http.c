@@ -252,7 +252,7 @@ static int hex_of(char c)
 }
 
 /* "%2F" and "+" become what they stand for. */
-static bool decode(struct mafat_http_text t, char *text, size_t room)
+static bool decode(struct mafat_http_text t, char *text, size_t capacity)
 {
   size_t to = 0;
   for (size_t i = 0; i < t.n; i++) {
@@ -263,14 +263,14 @@ static bool decode(struct mafat_http_text t, char *text, size_t room)
       c = high << 4 | low;
       i += 2;
     }
-    if (c == 0 || to + 1 >= room) return false;
+    if (c == 0 || to + 1 >= capacity) return false;
     text[to++] = (char)c;
   }
   text[to] = '\0';
   return true;
 }
 
-int mafat_http_parameter(const struct mafat_http_request *r, const char *name, char *text, size_t room)
+int mafat_http_parameter(const struct mafat_http_request *r, const char *name, char *text, size_t capacity)
 {
   const char *p = r->query.bytes, *end = p ? p + r->query.n : NULL;
   const size_t n = strlen(name);
@@ -279,7 +279,7 @@ int mafat_http_parameter(const struct mafat_http_request *r, const char *name, c
     const char *stop = memchr(p, '&', (size_t)(end - p));
     if (!stop) stop = end;
     if ((size_t)(stop - p) > n && memcmp(p, name, n) == 0 && p[n] == '=') {
-      if (found || !decode((struct mafat_http_text){p + n + 1, (size_t)(stop - p) - n - 1}, text, room)) return -1;
+      if (found || !decode((struct mafat_http_text){p + n + 1, (size_t)(stop - p) - n - 1}, text, capacity)) return -1;
       found = 1;
     }
     p = stop < end ? stop + 1 : end;

@@ -38,9 +38,9 @@ enum mafat_http_progress { MAFAT_HTTP_PART, MAFAT_HTTP_WHOLE, MAFAT_HTTP_BAD };
  * is BAD. Empty lines before a request count for nothing. After what is BAD nobody knows where the next request begins. */
 enum mafat_http_progress mafat_http_read(struct mafat_http_request *r, const char *bytes, size_t n);
 
-/* What name=VALUE in the query holds, decoded, into text (room) with a NUL. 0: it is not there; 1; -1: there twice, longer than
+/* What name=VALUE in the query holds, decoded, into text (capacity) with a NUL. 0: it is not there; 1; -1: there twice, longer than
  * there is room for, or what is no text. */
-int mafat_http_parameter(const struct mafat_http_request *r, const char *name, char *text, size_t room);
+int mafat_http_parameter(const struct mafat_http_request *r, const char *name, char *text, size_t capacity);
 
 /* Is it this text, letter by letter? */
 bool mafat_http_is(struct mafat_http_text text, const char *other);

@@ -114,7 +114,7 @@ int mafat_listeners_number(int fd, int first)
   return moved;
 }
 
-static void name_listener(int fd, char *text, size_t room)
+static void name_listener(int fd, char *text, size_t capacity)
 {
   union address a = {.any = {.sa_family = AF_INET}};
   socklen_t n = sizeof a; /* what is not written of a path stays 0 */
@@ -122,12 +122,12 @@ static void name_listener(int fd, char *text, size_t room)
   getsockname(fd, &a.any, &n);
   if (a.any.sa_family == AF_UNIX) {
     const bool named = a.file.sun_path[0];
-    snprintf(text, room, named ? "unix:%s" : "unix:@%s", a.file.sun_path + !named);
+    snprintf(text, capacity, named ? "unix:%s" : "unix:@%s", a.file.sun_path + !named);
     return;
   }
   const bool six = a.any.sa_family == AF_INET6;
   inet_ntop(a.any.sa_family, six ? (const void *)&a.six.sin6_addr : &a.four.sin_addr, host, sizeof host);
-  snprintf(text, room, six ? "http://[%s]:%d/" : "http://%s:%d/", host, ntohs(six ? a.six.sin6_port : a.four.sin_port));
+  snprintf(text, capacity, six ? "http://[%s]:%d/" : "http://%s:%d/", host, ntohs(six ? a.six.sin6_port : a.four.sin_port));
 }
 
 int mafat_listeners_open(struct mafat_listeners *listeners, const char *address, struct mafat_diagnostic *d)

@@ -27,7 +27,7 @@ static size_t choose_room(const struct serving *s)
 {
   enum { LEAST = 256 << 10, MOST = 8 << 20, USUAL = 4 << 20, SHARE = 8 };
   const size_t share = s->session.options.memory.list[0] / SHARE;
-  if (s->session.options.room) return s->session.options.room;
+  if (s->session.options.capacity) return s->session.options.capacity;
   if (!share) return USUAL;
   return share < LEAST ? LEAST : share > MOST ? MOST : share;
 }
@@ -36,8 +36,8 @@ static size_t choose_room(const struct serving *s)
  * stack; and what an answer about a plan takes. */
 static void reserve(struct serving *s)
 {
-  s->server.pool.room_bytes = choose_room(s);
-  s->reserve_bytes = mafat_server_bytes(s->server.pool.room_bytes) + MAFAT_WORK_PLAN_BYTES;
+  s->server.pool.capacity_bytes = choose_room(s);
+  s->reserve_bytes = mafat_server_bytes(s->server.pool.capacity_bytes) + MAFAT_WORK_PLAN_BYTES;
   s->session.options.reserve += s->reserve_bytes;
 }
 
@@ -100,7 +100,7 @@ static void tell(const struct serving *s)
     snprintf(line, sizeof line, "listens at %s", s->server.listeners.names[i]);
     mafat_session_complain(line);
   }
-  snprintf(line, sizeof line, "needs at most %.2f MB, %.2f MB of it for requests and answers", (double)h->charge_bytes / 1048576, (double)h->room_bytes / 1048576);
+  snprintf(line, sizeof line, "needs at most %.2f MB, %.2f MB of it for requests and answers", (double)h->charge_bytes / 1048576, (double)h->capacity_bytes / 1048576);
   mafat_session_complain(line);
   if (!s->server.listeners.local && !h->token) mafat_session_complain("warning: others can reach it, and no token is asked for: see --token-file");
 }
@@ -139,7 +139,7 @@ static int serve(struct serving *s)
 {
   pthread_t thread;
   struct mafat_session *session = &s->session;
-  const struct mafat_job_worker work = {session, s->dry_run, &s->job_queue, s->server.pool.room_bytes, s->reserve_bytes};
+  const struct mafat_job_worker work = {session, s->dry_run, &s->job_queue, s->server.pool.capacity_bytes, s->reserve_bytes};
   prepare_pool(s);
   int code = listen_to_signals(&session->d);
   if (code == MAFAT_OK) code = mafat_server_start(&s->server, &thread, &session->d);

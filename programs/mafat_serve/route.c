@@ -85,7 +85,7 @@ static uint64_t frame_bytes(const struct mafat_job_frame *f)
 
 /* A parameter of a media type, as they stand behind video/x-raw: "; width=640", or as GStreamer writes its caps: ", format=(string)NV12". As
  * mafat_http_parameter. */
-static int find_word(struct mafat_http_text type, const char *name, char *value, size_t room)
+static int find_word(struct mafat_http_text type, const char *name, char *value, size_t capacity)
 {
   const char *at = type.bytes, *end = type.bytes + type.n;
   int found = 0;
@@ -102,7 +102,7 @@ static int find_word(struct mafat_http_text type, const char *name, char *value,
     while (begin < stop && stop[-1] == ' ') stop--;
     if (begin + 1 < stop && *begin == '"' && stop[-1] == '"') begin++, stop--;
     const size_t n = (size_t)(stop - begin);
-    if (found || n == 0 || n >= room || memchr(begin, 0, n)) return -1;
+    if (found || n == 0 || n >= capacity || memchr(begin, 0, n)) return -1;
     memcpy(value, begin, n);
     value[n] = '\0';
     found = 1;

@@ -28,10 +28,10 @@ void mafat_server_end(void)
   if (signalled) mafat_job_queue_wake(signalled);
 }
 
-size_t mafat_server_bytes(size_t room_bytes)
+size_t mafat_server_bytes(size_t capacity_bytes)
 {
   const size_t queues = 2 * 2 * MAFAT_LISTENERS_QUEUE; /* both, as the kernel counts them */
-  return room_bytes + STACK + MAFAT_POOL_SIZE * (RECORDS + queues);
+  return capacity_bytes + STACK + MAFAT_POOL_SIZE * (RECORDS + queues);
 }
 
 int mafat_server_open(struct mafat_server *server, struct mafat_diagnostic *d)

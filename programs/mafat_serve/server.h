@@ -21,7 +21,7 @@ int mafat_server_open(struct mafat_server *server, struct mafat_diagnostic *d);
 void mafat_server_close(struct mafat_server *server);
 
 /* The kernel's and the heap's share that is not resident yet, of so much room. */
-size_t mafat_server_bytes(size_t room_bytes);
+size_t mafat_server_bytes(size_t capacity_bytes);
 
 int mafat_server_start(struct mafat_server *server, pthread_t *thread, struct mafat_diagnostic *d);
 

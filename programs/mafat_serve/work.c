@@ -17,10 +17,10 @@ static const char json[] = "application/json", svg[] = "image/svg+xml";
 
 /* ---- what is written ---- */
 
-void mafat_work_begin(struct mafat_writer *w, int fd, size_t room)
+void mafat_work_begin(struct mafat_writer *w, int fd, size_t capacity)
 {
   mafat_writer_open(w, fd);
-  w->room = room;
+  w->capacity = capacity;
   if (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0) w->error = EIO;
 }
 
@@ -31,10 +31,10 @@ size_t mafat_work_end(struct mafat_writer *w)
   return end > 0 ? (size_t)end : 0;
 }
 
-size_t mafat_work_write_error(int fd, size_t room, int status, const char *text)
+size_t mafat_work_write_error(int fd, size_t capacity, int status, const char *text)
 {
   struct mafat_writer w;
-  mafat_work_begin(&w, fd, room);
+  mafat_work_begin(&w, fd, capacity);
   mafat_json_begin(&w, "{");
   mafat_json_string(&w, "error", text);
   mafat_json_count(&w, "status", status);
@@ -224,7 +224,7 @@ static void write_running(const struct mafat_job_worker *work, struct mafat_writ
   mafat_json_count(w, "predicted_charge_bytes", (int64_t)plan.memory.charge_bytes);
   mafat_json_count(w, "measured_resident_bytes", (int64_t)process.resident_bytes);
   mafat_json_count(w, "server_bytes", (int64_t)work->server_bytes);
-  mafat_json_count(w, "room_bytes", (int64_t)work->room_bytes);
+  mafat_json_count(w, "room_bytes", (int64_t)work->capacity_bytes);
   mafat_json_string(w, "sandbox", mafat_session_sandbox(s));
   write_budgets(work, w);
   mafat_json_finish_line(w);

@@ -86,8 +86,8 @@ static int find_range(struct patch *p, struct mafat_model_file *from, struct maf
 {
   float some[SOME / sizeof(float)], least = INFINITY, most = -INFINITY;
   for (uint64_t done = 0; done < p->n;) {
-    uint64_t left = p->n - done, room = sizeof some / sizeof *some;
-    size_t n = (size_t)(left < room ? left : room);
+    uint64_t left = p->n - done, capacity = sizeof some / sizeof *some;
+    size_t n = (size_t)(left < capacity ? left : capacity);
     int code = mafat_model_file_read(from, p->at + done * sizeof *some, n * sizeof *some, some, d);
     if (code) return code;
     for (size_t i = 0; i < n; i++) {

@@ -136,12 +136,12 @@ static int write_file(const char *out, int number, const struct mafat_network *n
 }
 
 /* Where the file goes that constants of the model lie in: below OUT's folder as it lies below the model's. */
-static int place_beside(char *path, size_t room, const char *file, const struct options *o, struct mafat_diagnostic *d)
+static int place_beside(char *path, size_t capacity, const char *file, const struct options *o, struct mafat_diagnostic *d)
 {
   const char *from = strrchr(o->like, '/'), *to = strrchr(o->out, '/');
   size_t folder = from ? (size_t)(from + 1 - o->like) : 0;
-  int n = snprintf(path, room, "%.*s%s", to ? (int)(to + 1 - o->out) : 0, o->out, file + folder);
-  return n >= 0 && (size_t)n < room ? MAFAT_OK : mafat_fail(d, MAFAT_EIO, "%.60s...: the name is too long", o->out);
+  int n = snprintf(path, capacity, "%.*s%s", to ? (int)(to + 1 - o->out) : 0, o->out, file + folder);
+  return n >= 0 && (size_t)n < capacity ? MAFAT_OK : mafat_fail(d, MAFAT_EIO, "%.60s...: the name is too long", o->out);
 }
 
 static int folder_of(const char *path, struct stat *st)

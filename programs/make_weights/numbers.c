@@ -47,8 +47,8 @@ void numbers_flush(struct numbers_file *w)
 void numbers_put(struct numbers_file *w, uint64_t n, float centre, float spread)
 {
   while (n > 0 && !ferror(w->file)) {
-    size_t room = BUFFER_FLOATS - w->n;
-    size_t now = n < room ? (size_t)n : room;
+    size_t capacity = BUFFER_FLOATS - w->n;
+    size_t now = n < capacity ? (size_t)n : capacity;
     for (size_t i = 0; i < now; i++)
       w->buffer[w->n + i] = centre + spread * next_random(&w->state);
     w->n += now;

@@ -83,7 +83,7 @@ void output_close(struct output *output, bool keep)
   if (!keep && output->made) unlink(output->path);
 }
 
-bool program_find(char *path, size_t room, const char *name, struct why *why)
+bool program_find(char *path, size_t capacity, const char *name, struct why *why)
 {
   struct stat st;
   bool found = false;
@@ -93,8 +93,8 @@ bool program_find(char *path, size_t room, const char *name, struct why *why)
   for (;;) {
     size_t n = strcspn(folder, ":");
     bool here = strchr(name, '/') != NULL;
-    int length = snprintf(path, room, "%.*s%s%s", (int)n, folder, here ? "" : n ? "/" : "./", name);
-    if (length > 0 && (size_t)length < room && stat(path, &st) == 0) {
+    int length = snprintf(path, capacity, "%.*s%s%s", (int)n, folder, here ? "" : n ? "/" : "./", name);
+    if (length > 0 && (size_t)length < capacity && stat(path, &st) == 0) {
       if (S_ISREG(st.st_mode) && access(path, X_OK) == 0) return true;
       found = true;
     }

@@ -27,6 +27,6 @@ bool output_empty(struct output *output, struct why *why);
 void output_close(struct output *output, bool keep);
 
 /* Where PATH finds a program. */
-bool program_find(char *path, size_t room, const char *name, struct why *why);
+bool program_find(char *path, size_t capacity, const char *name, struct why *why);
 
 #endif

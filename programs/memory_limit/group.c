@@ -32,12 +32,12 @@ static int set_value(const struct limit_group *g, const char *controller, const 
   return error;
 }
 
-static bool get_value(const struct limit_group *g, const char *controller, const char *file, char *text, int room)
+static bool get_value(const struct limit_group *g, const char *controller, const char *file, char *text, int capacity)
 {
   void *handle = NULL;
   char name[64];
   snprintf(name, sizeof name, "%s", file);
-  int error = cgroup_read_value_begin(controller, g->name, name, &handle, text, room);
+  int error = cgroup_read_value_begin(controller, g->name, name, &handle, text, capacity);
   if (handle) cgroup_read_value_end(&handle);
   if (error) return false;
   text[strcspn(text, "\n")] = '\0';

@@ -128,10 +128,10 @@ static bool take_format(struct limit_options *o, const char *value, struct why *
   return true;
 }
 
-static bool take_path(const char **list, int *n, int room, const char *option, const char *value, struct why *why)
+static bool take_path(const char **list, int *n, int capacity, const char *option, const char *value, struct why *why)
 {
   if (!*value) return expected(why, option, "a path", value);
-  if (*n == room) return why_not(why, "option %s may be given %d times", option, room);
+  if (*n == capacity) return why_not(why, "option %s may be given %d times", option, capacity);
   list[(*n)++] = value;
   return true;
 }

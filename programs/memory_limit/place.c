@@ -39,17 +39,17 @@ const char *means_text(enum means means)
 
 /* ---- small files ---- */
 
-bool file_read(const char *path, char *text, size_t room)
+bool file_read(const char *path, char *text, size_t capacity)
 {
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
   size_t n = 0;
   ssize_t got = 0;
-  while (n < room - 1 && (got = read(fd, text + n, room - 1 - n)) > 0) n += (size_t)got;
+  while (n < capacity - 1 && (got = read(fd, text + n, capacity - 1 - n)) > 0) n += (size_t)got;
   close(fd);
   text[n] = '\0';
   if (n > 0 && text[n - 1] == '\n') text[n - 1] = '\0';
-  return got >= 0 && n < room - 1;
+  return got >= 0 && n < capacity - 1;
 }
 
 int file_write(const char *path, const char *text)

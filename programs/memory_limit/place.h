@@ -51,7 +51,7 @@ const char *means_text(enum means means); /* for people: "as root" */
 /* ---- small files of the hierarchy ---- */
 
 /* False if it does not fit or cannot be read; the newline at the end is dropped. */
-bool file_read(const char *path, char *text, size_t room);
+bool file_read(const char *path, char *text, size_t capacity);
 /* 0, or errno. */
 int file_write(const char *path, const char *text);
 bool file_has_word(const char *path, const char *word);

@@ -112,7 +112,7 @@ static void put_command_csv(struct mafat_writer *out, char *const *command)
 
 static bool write_csv(struct mafat_writer *out, char *const *command, const struct fields *f)
 {
-  char room[MAFAT_NUMBER_ROOM];
+  char capacity[MAFAT_NUMBER_ROOM];
   mafat_writer_put(out, "command");
   for (int i = 0; i < f->n; i++) {
     mafat_writer_put(out, ",");
@@ -131,7 +131,7 @@ static bool write_csv(struct mafat_writer *out, char *const *command, const stru
     else if (at->kind == COUNT && at->count != NOT_COUNTED)
       mafat_writer_put_integer(out, at->count);
     else if (at->kind == MILLISECONDS)
-      mafat_writer_put(out, mafat_format_fixed(room, at->ms, 3));
+      mafat_writer_put(out, mafat_format_fixed(capacity, at->ms, 3));
   }
   mafat_writer_put(out, "\n");
   return mafat_writer_flush(out, NULL) == 0;

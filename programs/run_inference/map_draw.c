@@ -56,19 +56,19 @@ static double y_of(const struct drawing *d, size_t bytes, double top, double hei
   return top + height - height * ((double)bytes / (double)(d->map->arena.bytes ? d->map->arena.bytes : 1));
 }
 
-static void format_bytes(char *text, size_t room, size_t bytes)
+static void format_bytes(char *text, size_t capacity, size_t bytes)
 {
-  if (bytes >= 1 << 20) snprintf(text, room, "%.2f MB", (double)bytes / 1048576);
-  else if (bytes >= 1 << 10) snprintf(text, room, "%.1f KB", (double)bytes / 1024);
-  else snprintf(text, room, "%zu B", bytes);
+  if (bytes >= 1 << 20) snprintf(text, capacity, "%.2f MB", (double)bytes / 1048576);
+  else if (bytes >= 1 << 10) snprintf(text, capacity, "%.1f KB", (double)bytes / 1024);
+  else snprintf(text, capacity, "%zu B", bytes);
 }
 
 /* On an axis, whose numbers are all of one unit. */
-static void format_axis(char *text, size_t room, size_t bytes, size_t step)
+static void format_axis(char *text, size_t capacity, size_t bytes, size_t step)
 {
-  if (step >= 1 << 20) snprintf(text, room, "%.2f MB", (double)bytes / 1048576);
-  else if (step >= 1 << 10) snprintf(text, room, "%.1f KB", (double)bytes / 1024);
-  else snprintf(text, room, "%zu B", bytes);
+  if (step >= 1 << 20) snprintf(text, capacity, "%.2f MB", (double)bytes / 1048576);
+  else if (step >= 1 << 10) snprintf(text, capacity, "%.1f KB", (double)bytes / 1024);
+  else snprintf(text, capacity, "%zu B", bytes);
 }
 
 static double percent(size_t part, size_t all)
@@ -77,35 +77,35 @@ static double percent(size_t part, size_t all)
 }
 
 /* "12 convolutional" */
-static void name_layer(const struct drawing *d, int layer, char *text, size_t room)
+static void name_layer(const struct drawing *d, int layer, char *text, size_t capacity)
 {
   struct mafat_layer_facts f = {.size = sizeof f};
   bool known = mafat_plan_report_layer(d->map->report, layer, &f) == MAFAT_OK;
-  snprintf(text, room, "%d %.40s", layer, known ? f.type : "");
+  snprintf(text, capacity, "%d %.40s", layer, known ? f.type : "");
 }
 
-static void name_step(const struct drawing *d, int step, char *text, size_t room)
+static void name_step(const struct drawing *d, int step, char *text, size_t capacity)
 {
   const struct mafat_map_step *s = &d->map->steps[step];
-  name_layer(d, s->layer, text, room);
+  name_layer(d, s->layer, text, capacity);
   size_t n = strlen(text);
-  if (s->more) snprintf(text + n, room - n, " +%d", s->more);
+  if (s->more) snprintf(text + n, capacity - n, " +%d", s->more);
 }
 
 /* "12 convolutional", "scratch of 12 convolutional", "input data", "ring of reads" */
-static void name_buffer(const struct drawing *d, const struct mafat_buffer_facts *b, char *text, size_t room)
+static void name_buffer(const struct drawing *d, const struct mafat_buffer_facts *b, char *text, size_t capacity)
 {
   struct mafat_port_facts port = {.size = sizeof port};
   size_t n = 0;
-  if (strcmp(b->what, "ring") == 0) snprintf(text, room, "ring of reads");
-  else if (strcmp(b->what, "panel") == 0) snprintf(text, room, "panel of weights");
-  else if (strcmp(b->what, "affine") == 0) snprintf(text, room, "scales and biases");
-  else if (strcmp(b->what, "scratch") == 0 && b->last - b->first > 1) snprintf(text, room, "scratch, shared");
+  if (strcmp(b->what, "ring") == 0) snprintf(text, capacity, "ring of reads");
+  else if (strcmp(b->what, "panel") == 0) snprintf(text, capacity, "panel of weights");
+  else if (strcmp(b->what, "affine") == 0) snprintf(text, capacity, "scales and biases");
+  else if (strcmp(b->what, "scratch") == 0 && b->last - b->first > 1) snprintf(text, capacity, "scratch, shared");
   else if (b->input >= 0 && mafat_dry_run_describe_input(d->map->request->dry_run, b->input, &port) == MAFAT_OK)
-    snprintf(text, room, "input %.60s", port.name);
+    snprintf(text, capacity, "input %.60s", port.name);
   else {
-    if (strcmp(b->what, "map") != 0) n = (size_t)snprintf(text, room, "%s of ", b->what);
-    name_layer(d, b->layer, text + n, room - n);
+    if (strcmp(b->what, "map") != 0) n = (size_t)snprintf(text, capacity, "%s of ", b->what);
+    name_layer(d, b->layer, text + n, capacity - n);
   }
 }
 
@@ -297,11 +297,11 @@ static void put_group(const struct drawing *d, const struct mafat_group_facts *g
   put_title(d, text);
   if (begin > 0 && width > 4) mafat_svg_line(d->w, x, GROUPS, x, ALIVE + ALIVE_HEIGHT, "#c9c9c9", false);
   snprintf(text, sizeof text, "%.60s%s%s", group->cut, kept ? "" : ":", kept ? "" : group->weights);
-  int room = mafat_svg_room(SMALL, width - 6), n = mafat_svg_characters(text);
-  if (n > room) n = (int)strcspn(text, ":");
-  if (n <= room) {
+  int capacity = mafat_svg_room(SMALL, width - 6), n = mafat_svg_characters(text);
+  if (n > capacity) n = (int)strcspn(text, ":");
+  if (n <= capacity) {
     text[n] = '\0';
-    put(d, x + width / 2, GROUPS + 12, SMALL, ink, MAFAT_SVG_MIDDLE, text, room);
+    put(d, x + width / 2, GROUPS + 12, SMALL, ink, MAFAT_SVG_MIDDLE, text, capacity);
   }
 }
 
@@ -315,17 +315,17 @@ static void put_groups(const struct drawing *d)
 
 /* ---- boxes ---- */
 
-static void describe_buffer(const struct drawing *d, const struct mafat_buffer_facts *b, char *text, size_t room)
+static void describe_buffer(const struct drawing *d, const struct mafat_buffer_facts *b, char *text, size_t capacity)
 {
   struct mafat_layer_facts layer = {.size = sizeof layer};
   int first = mafat_map_step_at(d->map, b->first) + 1, last = mafat_map_step_at(d->map, b->last) + 1;
-  name_buffer(d, b, text, room);
+  name_buffer(d, b, text, capacity);
   size_t n = strlen(text);
-  n += (size_t)snprintf(text + n, room - n, ", %s: %zu bytes at %zu", b->tag, b->bytes, b->offset);
-  if (first == last) n += (size_t)snprintf(text + n, room - n, ", in step %d", first);
-  else n += (size_t)snprintf(text + n, room - n, ", in steps %d to %d", first, last);
+  n += (size_t)snprintf(text + n, capacity - n, ", %s: %zu bytes at %zu", b->tag, b->bytes, b->offset);
+  if (first == last) n += (size_t)snprintf(text + n, capacity - n, ", in step %d", first);
+  else n += (size_t)snprintf(text + n, capacity - n, ", in steps %d to %d", first, last);
   if (b->rows && b->layer >= 0 && mafat_plan_report_layer(d->map->report, b->layer, &layer) == MAFAT_OK && b->rows < layer.out_h)
-    snprintf(text + n, room - n, "; %d of %d rows", b->rows, layer.out_h);
+    snprintf(text + n, capacity - n, "; %d of %d rows", b->rows, layer.out_h);
 }
 
 static struct mafat_svg_box place_buffer(const struct drawing *d, const struct mafat_buffer_facts *b)
@@ -561,8 +561,8 @@ static void put_table(const struct drawing *d)
   size_t rest = 0;
   char text[TEXT];
   y = put_heading(d, y + LINE, "the largest of them");
-  int room = (int)((end - y) / LINE);
-  for (; list && shown < (n <= room ? n : room - 1); shown++, y += LINE) {
+  int capacity = (int)((end - y) / LINE);
+  for (; list && shown < (n <= capacity ? n : capacity - 1); shown++, y += LINE) {
     name_buffer(d, list[shown], text, sizeof text);
     put_row(d, y, mafat_map_tag_of(list[shown]), text, list[shown]->bytes);
   }

@@ -25,15 +25,15 @@ struct text {
 /* Reads to the end, which may be a pipe's, and a NUL behind it; the buffer grows by doubling. */
 static int read_all(struct text *t, int fd, const char *path, struct mafat_diagnostic *d)
 {
-  size_t room = 0;
+  size_t capacity = 0;
   for (ssize_t got = 1; got != 0;) {
-    if (t->n + 1 >= room) {
-      room = room ? room * 2 : 16384;
-      char *grown = realloc(t->bytes, room);
+    if (t->n + 1 >= capacity) {
+      capacity = capacity ? capacity * 2 : 16384;
+      char *grown = realloc(t->bytes, capacity);
       if (!grown) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
       t->bytes = grown;
     }
-    got = read(fd, t->bytes + t->n, room - t->n - 1);
+    got = read(fd, t->bytes + t->n, capacity - t->n - 1);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", path, strerror(errno));
     t->n += (size_t)got;
@@ -136,12 +136,12 @@ int mafat_names_count(const struct mafat_names *names)
 }
 
 const char *mafat_names_label(const struct mafat_names *names, int class,
-                              char room[MAFAT_NAMES_ROOM])
+                              char capacity[MAFAT_NAMES_ROOM])
 {
   if (class >= 0 && class < mafat_names_count(names)) {
     const char *label = names->text + names->starts[class];
     if (*label) return label;
   }
-  snprintf(room, MAFAT_NAMES_ROOM, "class %d", class);
-  return room;
+  snprintf(capacity, MAFAT_NAMES_ROOM, "class %d", class);
+  return capacity;
 }

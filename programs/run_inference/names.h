@@ -23,9 +23,9 @@ void mafat_names_close(struct mafat_names **names);
 
 int mafat_names_count(const struct mafat_names *names); /* lines; 0 for NULL */
 
-/* The label of a class; "class 17", written into `room`, where there is none:
+/* The label of a class; "class 17", written into `capacity`, where there is none:
  * names NULL, line empty, class beyond the last line. */
 const char *mafat_names_label(const struct mafat_names *names, int class,
-                              char room[MAFAT_NAMES_ROOM]);
+                              char capacity[MAFAT_NAMES_ROOM]);
 
 #endif

@@ -34,8 +34,8 @@ static void json_latencies(struct mafat_writer *w, const struct mafat_run_report
 static void json_class(struct mafat_writer *w, const struct mafat_names *names, int class,
                        float confidence)
 {
-  char room[MAFAT_NAMES_ROOM];
-  mafat_json_string(w, "label", mafat_names_label(names, class, room));
+  char capacity[MAFAT_NAMES_ROOM];
+  mafat_json_string(w, "label", mafat_names_label(names, class, capacity));
   mafat_json_count(w, "class", class);
   mafat_json_number(w, "confidence", (double)confidence);
 }
@@ -241,9 +241,9 @@ static void text_heading(struct mafat_writer *w, const struct mafat_run_report *
 static void text_label(struct mafat_writer *w, const struct mafat_names *names, int class,
                        float confidence, int decimals)
 {
-  char room[MAFAT_NAMES_ROOM];
+  char capacity[MAFAT_NAMES_ROOM];
   mafat_writer_put(w, "  ");
-  mafat_writer_put_plain(w, mafat_names_label(names, class, room));
+  mafat_writer_put_plain(w, mafat_names_label(names, class, capacity));
   mafat_writer_put(w, " ");
   mafat_writer_put_fixed(w, (double)confidence * 100, decimals);
   mafat_writer_put(w, " %");
@@ -294,10 +294,10 @@ int mafat_output_run_text(const struct mafat_run_report *r, struct mafat_writer 
   return mafat_writer_flush(w, NULL);
 }
 
-void mafat_output_describe_peak(const struct mafat_plan_facts *p, const char *type, char *text, size_t room)
+void mafat_output_describe_peak(const struct mafat_plan_facts *p, const char *type, char *text, size_t capacity)
 {
-  if (type) snprintf(text, room, "%s of layer %d [%s]", p->peak_name, p->peak_layer, type);
-  else snprintf(text, room, "%s", p->peak_name);
+  if (type) snprintf(text, capacity, "%s of layer %d [%s]", p->peak_name, p->peak_layer, type);
+  else snprintf(text, capacity, "%s", p->peak_name);
 }
 
 double mafat_output_arena_excess(const struct mafat_plan_facts *p)
@@ -311,8 +311,8 @@ enum { LAYERS_WIDTH = 11, WHAT_WIDTH = 36, MS_WIDTH = 10, COUNT_WIDTH = 15, RATE
 
 static void put_cell(struct mafat_writer *w, int64_t value, int width)
 {
-  char room[MAFAT_NUMBER_ROOM];
-  mafat_writer_put_right(w, value < 0 ? "-" : mafat_format_integer(room, value), width);
+  char capacity[MAFAT_NUMBER_ROOM];
+  mafat_writer_put_right(w, value < 0 ? "-" : mafat_format_integer(capacity, value), width);
 }
 
 /* A layer stands one step to the right of its group. */
@@ -336,14 +336,14 @@ static void table_name(struct mafat_writer *w, const struct mafat_report_row *ro
 
 static void table_row(struct mafat_writer *w, const struct mafat_report_row *row)
 {
-  char room[MAFAT_NUMBER_ROOM];
+  char capacity[MAFAT_NUMBER_ROOM];
   bool has_rate = row->macs > 0 && row->ms > 0; /* false for a NaN */
   table_name(w, row);
-  mafat_writer_put_right(w, mafat_format_fixed(room, row->ms, 3), MS_WIDTH);
+  mafat_writer_put_right(w, mafat_format_fixed(capacity, row->ms, 3), MS_WIDTH);
   mafat_writer_put(w, " ");
   put_cell(w, row->macs, COUNT_WIDTH);
   mafat_writer_put(w, " ");
-  mafat_writer_put_right(w, has_rate ? mafat_format_fixed(room, (double)row->macs / (row->ms * 1e6), 2) : "-",
+  mafat_writer_put_right(w, has_rate ? mafat_format_fixed(capacity, (double)row->macs / (row->ms * 1e6), 2) : "-",
             RATE_WIDTH);
   mafat_writer_put(w, " ");
   put_cell(w, row->bytes, COUNT_WIDTH);

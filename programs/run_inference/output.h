@@ -98,7 +98,7 @@ int mafat_output_error_json(const char *image, const char *message, int exit_cod
 
 /* "activations of layer 16 [convolutional]", "input": the largest thing at the peak. `type`: of
  * its layer; NULL: it is no layer's. */
-void mafat_output_describe_peak(const struct mafat_plan_facts *p, const char *type, char *text, size_t room);
+void mafat_output_describe_peak(const struct mafat_plan_facts *p, const char *type, char *text, size_t capacity);
 
 /* The arena beyond the largest sum of live buffers, percent. */
 double mafat_output_arena_excess(const struct mafat_plan_facts *p);

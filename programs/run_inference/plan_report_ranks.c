@@ -25,20 +25,20 @@ static size_t most_bytes(const struct mafat_ranks_facts *f)
 
 static void put_mb(struct mafat_writer *w, double bytes)
 {
-  char room[MAFAT_NUMBER_ROOM];
-  mafat_writer_put_right(w, mafat_format_fixed(room, bytes / (1 << 20), 2), MB_WIDTH);
+  char capacity[MAFAT_NUMBER_ROOM];
+  mafat_writer_put_right(w, mafat_format_fixed(capacity, bytes / (1 << 20), 2), MB_WIDTH);
 }
 
 static void put_ms(struct mafat_writer *w, double ms)
 {
-  char room[MAFAT_NUMBER_ROOM];
-  mafat_writer_put_right(w, mafat_format_fixed(room, ms, 2), MS_WIDTH);
+  char capacity[MAFAT_NUMBER_ROOM];
+  mafat_writer_put_right(w, mafat_format_fixed(capacity, ms, 2), MS_WIDTH);
 }
 
 static void put_count(struct mafat_writer *w, int64_t n, int width)
 {
-  char room[MAFAT_NUMBER_ROOM];
-  mafat_writer_put_right(w, mafat_format_integer(room, n), width);
+  char capacity[MAFAT_NUMBER_ROOM];
+  mafat_writer_put_right(w, mafat_format_integer(capacity, n), width);
 }
 
 /* ---- text ---- */

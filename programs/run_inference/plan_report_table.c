@@ -104,9 +104,9 @@ static void begin(const struct table *t)
 
 static void put_cell(struct mafat_writer *w, double value, int decimals, int width)
 {
-  char room[MAFAT_NUMBER_ROOM];
+  char capacity[MAFAT_NUMBER_ROOM];
   mafat_writer_put(w, " "); /* also where a number is wider */
-  mafat_writer_put_right(w, mafat_format_fixed(room, value, decimals), width - 1);
+  mafat_writer_put_right(w, mafat_format_fixed(capacity, value, decimals), width - 1);
 }
 
 static void put_packing_cells(const struct table *t, size_t budget)

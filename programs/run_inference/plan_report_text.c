@@ -30,8 +30,8 @@ static void put_million(struct mafat_writer *w, uint64_t n)
 
 static void put_mb_cell(struct mafat_writer *w, size_t bytes)
 {
-  char room[MAFAT_NUMBER_ROOM];
-  mafat_writer_put_right(w, mafat_format_fixed(room, (double)bytes / 1048576, 2), MB_WIDTH);
+  char capacity[MAFAT_NUMBER_ROOM];
+  mafat_writer_put_right(w, mafat_format_fixed(capacity, (double)bytes / 1048576, 2), MB_WIDTH);
 }
 
 static void put_padded(struct mafat_writer *w, const char *text, int width)

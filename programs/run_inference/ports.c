@@ -39,13 +39,13 @@ static int find_port(const struct mafat_model *m, const struct mafat_dry_run *q,
 }
 
 /* "a, b" */
-static void list_names(const struct mafat_model *m, const struct mafat_dry_run *q, enum side side, char *text, size_t room)
+static void list_names(const struct mafat_model *m, const struct mafat_dry_run *q, enum side side, char *text, size_t capacity)
 {
   struct mafat_port_facts f = {.size = sizeof f};
   size_t length = 0;
   text[0] = '\0';
-  for (int i = 0; describe(m, q, side, i, &f) && length < room; i++)
-    length += (size_t)snprintf(text + length, room - length, "%s%.60s", i ? ", " : "", f.name);
+  for (int i = 0; describe(m, q, side, i, &f) && length < capacity; i++)
+    length += (size_t)snprintf(text + length, capacity - length, "%s%.60s", i ? ", " : "", f.name);
 }
 
 static int read_port(const struct mafat_model *m, const struct mafat_dry_run *q, enum side side, const char *text, const char **path,
@@ -113,9 +113,9 @@ static bool ends_in_npy(const char *path)
 static bool write_header(const struct mafat_port_facts *f, FILE *file)
 {
   char header[320] = "\x93NUMPY\1", *text = header + 10;
-  size_t room = sizeof header - 10, n = (size_t)snprintf(text, room, "{'descr': '<f4', 'fortran_order': False, 'shape': (");
-  for (int i = 0; i < f->rank; i++) n += (size_t)snprintf(text + n, room - n, "%lld,%s", (long long)f->dims[i], i < f->rank - 1 ? " " : "");
-  n += (size_t)snprintf(text + n, room - n, "), }");
+  size_t capacity = sizeof header - 10, n = (size_t)snprintf(text, capacity, "{'descr': '<f4', 'fortran_order': False, 'shape': (");
+  for (int i = 0; i < f->rank; i++) n += (size_t)snprintf(text + n, capacity - n, "%lld,%s", (long long)f->dims[i], i < f->rank - 1 ? " " : "");
+  n += (size_t)snprintf(text + n, capacity - n, "), }");
   size_t bytes = (10 + n + 1 + 63) / 64 * 64;
   memset(text + n, ' ', bytes - 10 - n);
   header[7] = 0;

@@ -10,20 +10,20 @@
 /* ---- --report ---- */
 
 /* "convolutional 3x3 winograd", "convolutional 3x3 (in 7)", "maxpool 2x2" */
-static void describe_layer(const struct mafat_layer_facts *layer, char *text, size_t room)
+static void describe_layer(const struct mafat_layer_facts *layer, char *text, size_t capacity)
 {
   bool direct = !layer->algorithm || strcmp(layer->algorithm, "direct") == 0;
   char size[32] = "", where[32] = "";
   if (layer->kernel_size > 0) snprintf(size, sizeof size, " %dx%d", layer->kernel_size, layer->kernel_size);
   if (layer->inside >= 0) snprintf(where, sizeof where, " (in %d)", layer->inside);
-  snprintf(text, room, "%s%s%s%s%s", layer->type, size, direct ? "" : " ", direct ? "" : layer->algorithm, where);
+  snprintf(text, capacity, "%s%s%s%s%s", layer->type, size, direct ? "" : " ", direct ? "" : layer->algorithm, where);
 }
 
-static void describe_group(const struct mafat_group_facts *group, char *text, size_t room)
+static void describe_group(const struct mafat_group_facts *group, char *text, size_t capacity)
 {
-  if (group->rows) snprintf(text, room, "rows, at least %d", group->rows);
-  else if (group->panels) snprintf(text, room, "panels of filters");
-  else snprintf(text, room, "%dx%d tiles", group->tile_rows, group->tile_cols);
+  if (group->rows) snprintf(text, capacity, "rows, at least %d", group->rows);
+  else if (group->panels) snprintf(text, capacity, "panels of filters");
+  else snprintf(text, capacity, "%dx%d tiles", group->tile_rows, group->tile_cols);
 }
 
 struct table {
@@ -91,8 +91,8 @@ int mafat_report_print_table(struct mafat_session *s, const struct mafat_run_rep
 {
   struct mafat_plan_facts plan = {.size = sizeof plan};
   mafat_model_describe_plan(s->model, &plan);
-  size_t room = (size_t)plan.n_layers + (size_t)plan.n_groups + 1;
-  struct table t = {calloc(room, sizeof *t.rows), calloc(room, sizeof *t.texts), 0};
+  size_t capacity = (size_t)plan.n_layers + (size_t)plan.n_groups + 1;
+  struct table t = {calloc(capacity, sizeof *t.rows), calloc(capacity, sizeof *t.texts), 0};
   int code = t.rows && t.texts ? MAFAT_OK : mafat_fail(&s->d, MAFAT_ENOMEM, "out of memory");
   if (code == MAFAT_OK) {
     struct mafat_writer out;

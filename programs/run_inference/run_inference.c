@@ -308,7 +308,7 @@ static int next_char(void)
 
 /* The next line of standard input, without its newline; as much of it as there is room for. False at the end. *whole: it is
  * one; else a byte 0 ends it here, behind which there was more. */
-static bool read_line(char *line, size_t room, bool *whole)
+static bool read_line(char *line, size_t capacity, bool *whole)
 {
   size_t n = 0;
   int c = next_char();
@@ -316,7 +316,7 @@ static bool read_line(char *line, size_t room, bool *whole)
   if (c == EOF) return false;
   for (; c != EOF && c != '\n'; c = next_char()) {
     if (c == '\0') *whole = false;
-    if (n + 1 < room) line[n++] = (char)c;
+    if (n + 1 < capacity) line[n++] = (char)c;
   }
   line[n] = '\0';
   return true;

@@ -10,13 +10,13 @@ static const char fonts[] = "DejaVu Sans Mono,Menlo,Consolas,monospace";
 
 void mafat_svg_put_number(struct mafat_writer *w, double value)
 {
-  char room[MAFAT_NUMBER_ROOM];
-  const char *text = mafat_format_fixed(room, value, 2);
+  char capacity[MAFAT_NUMBER_ROOM];
+  const char *text = mafat_format_fixed(capacity, value, 2);
   size_t n = strlen(text);
-  if (text == room) {
-    while (room[n - 1] == '0') n--;
-    if (room[n - 1] == '.') n--;
-    room[n] = '\0';
+  if (text == capacity) {
+    while (capacity[n - 1] == '0') n--;
+    if (capacity[n - 1] == '.') n--;
+    capacity[n] = '\0';
   }
   mafat_writer_put(w, text);
 }

@@ -8,7 +8,7 @@ static void add_unit(struct mafat_unit_facts *sum, const struct mafat_unit_facts
   sum->again_bytes += u->again_bytes;
   sum->output_bytes += u->output_bytes;
   sum->weights_bytes += u->weights_bytes;
-  if (u->room_bytes > sum->room_bytes) sum->room_bytes = u->room_bytes;
+  if (u->capacity_bytes > sum->capacity_bytes) sum->capacity_bytes = u->capacity_bytes;
 }
 
 static void put_line(struct mafat_writer *w, const char *layers, const char *how, const char *tiles, const struct mafat_unit_facts *u,
@@ -17,7 +17,7 @@ static void put_line(struct mafat_writer *w, const char *layers, const char *how
   char line[512];
   snprintf(line, sizeof line, "%-10s%-16s%9s %11llu %11llu %11llu %11llu %11llu%s\n", layers, how, tiles,
            (unsigned long long)u->input_bytes, (unsigned long long)u->again_bytes, (unsigned long long)u->output_bytes,
-           (unsigned long long)u->weights_bytes, (unsigned long long)u->room_bytes, note);
+           (unsigned long long)u->weights_bytes, (unsigned long long)u->capacity_bytes, note);
   mafat_writer_put(w, line);
 }
 
@@ -55,7 +55,7 @@ static void put_bytes(struct mafat_writer *w, const struct mafat_unit_facts *u)
   put_count(w, "again_bytes", u->again_bytes);
   put_count(w, "output_bytes", u->output_bytes);
   put_count(w, "weights_bytes", u->weights_bytes);
-  put_count(w, "room_bytes", u->room_bytes);
+  put_count(w, "room_bytes", u->capacity_bytes);
 }
 
 void mafat_transfer_report_write_json(const struct mafat_transfer_report *m, size_t fast_bytes, const char *objective, struct mafat_writer *w)

@@ -43,16 +43,16 @@ void mafat_unfinished_remember(const char *path)
   unfinished = *path != '\0';
 }
 
-/* Of `room` letters, which no file's name ends with yet. With the rights that any new file has, from the first moment on: a process that
+/* Of `capacity` letters, which no file's name ends with yet. With the rights that any new file has, from the first moment on: a process that
  * may give files other rights later may give them to any file. */
-static int create_anew(char *name, char *room, size_t n)
+static int create_anew(char *name, char *capacity, size_t n)
 {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345"; /* 32 */
   enum { TRIALS = 100 };
   unsigned char chance[16];
   for (int i = 0; i < TRIALS; i++) {
     if (n > sizeof chance || getrandom(chance, n, 0) != (ssize_t)n) return -1;
-    for (size_t k = 0; k < n; k++) room[k] = letters[chance[k] % 32];
+    for (size_t k = 0; k < n; k++) capacity[k] = letters[chance[k] % 32];
     int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd >= 0 || errno != EEXIST) return fd;
   }
@@ -60,13 +60,13 @@ static int create_anew(char *name, char *room, size_t n)
 }
 
 /* A signal comes before there is a file, or once its name is known. */
-static int create(char *name, char *room, size_t n)
+static int create(char *name, char *capacity, size_t n)
 {
   sigset_t waiting, before;
   sigemptyset(&waiting);
   for (int i = 0; i < N_ENDS; i++) sigaddset(&waiting, ends[i]);
   sigprocmask(SIG_BLOCK, &waiting, &before);
-  int fd = create_anew(name, room, n), cause = errno;
+  int fd = create_anew(name, capacity, n), cause = errno;
   if (fd >= 0) mafat_unfinished_remember(name);
   sigprocmask(SIG_SETMASK, &before, NULL);
   errno = cause;

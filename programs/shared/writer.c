@@ -16,15 +16,15 @@ void mafat_writer_open(struct mafat_writer *w, int fd)
   w->fd = fd;
   w->error = 0;
   w->comma = false;
-  w->room = SIZE_MAX;
+  w->capacity = SIZE_MAX;
   w->used = 0;
 }
 
 static void drain(struct mafat_writer *w)
 {
   size_t done = 0;
-  if (w->used > w->room && !w->error) w->error = EFBIG;
-  if (w->room != SIZE_MAX) w->room -= w->error ? 0 : w->used;
+  if (w->used > w->capacity && !w->error) w->error = EFBIG;
+  if (w->capacity != SIZE_MAX) w->capacity -= w->error ? 0 : w->used;
   while (done < w->used && !w->error) {
     ssize_t n = write(w->fd, w->buffer + done, w->used - done);
     if (n > 0) {
@@ -53,7 +53,7 @@ static void put_bytes(struct mafat_writer *w, const char *bytes, size_t n)
 {
   while (n > 0) {
     if (w->used == sizeof w->buffer) drain(w);
-    size_t room = sizeof w->buffer - w->used, part = n < room ? n : room;
+    size_t capacity = sizeof w->buffer - w->used, part = n < capacity ? n : capacity;
     memcpy(w->buffer + w->used, bytes, part);
     w->used += part;
     bytes += part;
@@ -89,30 +89,30 @@ static void normalize_point(char *text)
   *to = 0;
 }
 
-const char *mafat_format_fixed(char room[MAFAT_NUMBER_ROOM], double value, int decimals)
+const char *mafat_format_fixed(char capacity[MAFAT_NUMBER_ROOM], double value, int decimals)
 {
   if (!isfinite(value)) return "-";
-  snprintf(room, MAFAT_NUMBER_ROOM, "%.*f", decimals, value);
-  normalize_point(room);
-  return room;
+  snprintf(capacity, MAFAT_NUMBER_ROOM, "%.*f", decimals, value);
+  normalize_point(capacity);
+  return capacity;
 }
 
-const char *mafat_format_integer(char room[MAFAT_NUMBER_ROOM], int64_t value)
+const char *mafat_format_integer(char capacity[MAFAT_NUMBER_ROOM], int64_t value)
 {
-  snprintf(room, MAFAT_NUMBER_ROOM, "%lld", (long long)value);
-  return room;
+  snprintf(capacity, MAFAT_NUMBER_ROOM, "%lld", (long long)value);
+  return capacity;
 }
 
 void mafat_writer_put_fixed(struct mafat_writer *w, double value, int decimals)
 {
-  char room[MAFAT_NUMBER_ROOM];
-  mafat_writer_put(w, mafat_format_fixed(room, value, decimals));
+  char capacity[MAFAT_NUMBER_ROOM];
+  mafat_writer_put(w, mafat_format_fixed(capacity, value, decimals));
 }
 
 void mafat_writer_put_integer(struct mafat_writer *w, int64_t value)
 {
-  char room[MAFAT_NUMBER_ROOM];
-  mafat_writer_put(w, mafat_format_integer(room, value));
+  char capacity[MAFAT_NUMBER_ROOM];
+  mafat_writer_put(w, mafat_format_integer(capacity, value));
 }
 
 void mafat_writer_put_right(struct mafat_writer *w, const char *text, int width)
@@ -214,14 +214,14 @@ void mafat_json_count(struct mafat_writer *w, const char *key, int64_t value)
 /* Nine digits give back every float; of milliseconds they show nanoseconds. */
 void mafat_json_put_number(struct mafat_writer *w, double value)
 {
-  char room[MAFAT_NUMBER_ROOM];
+  char capacity[MAFAT_NUMBER_ROOM];
   if (!isfinite(value)) {
     mafat_writer_put(w, "null");
     return;
   }
-  snprintf(room, sizeof room, "%.9g", value);
-  normalize_point(room);
-  mafat_writer_put(w, room);
+  snprintf(capacity, sizeof capacity, "%.9g", value);
+  normalize_point(capacity);
+  mafat_writer_put(w, capacity);
 }
 
 void mafat_json_number(struct mafat_writer *w, const char *key, double value)

@@ -18,7 +18,7 @@ struct mafat_writer {
   int fd;     /* the caller's, not closed */
   int error;  /* errno of the first failure; nothing is written after it */
   bool comma; /* JSON: the next member of the open object follows another */
-  size_t room; /* bytes that the descriptor may still take: more is EFBIG; at first all there are */
+  size_t capacity; /* bytes that the descriptor may still take: more is EFBIG; at first all there are */
   size_t used;
   char buffer[4096];
 };
@@ -32,8 +32,8 @@ int mafat_writer_flush(struct mafat_writer *w, struct mafat_diagnostic *d);
 enum { MAFAT_NUMBER_ROOM = 352 }; /* %.1f of DBL_MAX has 311 characters */
 
 /* Not finite: "-". */
-const char *mafat_format_fixed(char room[MAFAT_NUMBER_ROOM], double value, int decimals);
-const char *mafat_format_integer(char room[MAFAT_NUMBER_ROOM], int64_t value);
+const char *mafat_format_fixed(char capacity[MAFAT_NUMBER_ROOM], double value, int decimals);
+const char *mafat_format_integer(char capacity[MAFAT_NUMBER_ROOM], int64_t value);
 
 void mafat_writer_put(struct mafat_writer *w, const char *text); /* our own text, as it is */
 void mafat_writer_put_plain(struct mafat_writer *w, const char *text); /* from outside */

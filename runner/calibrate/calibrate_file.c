@@ -50,13 +50,13 @@ struct reader {
 };
 
 /* Consumes a line that begins with `word` and a space; copies the rest to `value`. */
-static int read_line(struct reader *r, const char *word, char *value, size_t room)
+static int read_line(struct reader *r, const char *word, char *value, size_t capacity)
 {
   size_t n = strlen(word), left = (size_t)(r->end - r->at);
   const char *end = memchr(r->at, '\n', left);
   r->line++;
   if (!end || (size_t)(end - r->at) < n + 2 || memcmp(r->at, word, n) != 0 || r->at[n] != ' ' ||
-      (size_t)(end - r->at) - n > room)
+      (size_t)(end - r->at) - n > capacity)
     return mafat_fail(r->d, MAFAT_EFORMAT, "%s:%d: expected \"%s VALUE\"", r->name, r->line, word);
   size_t length = (size_t)(end - r->at) - n - 1;
   memcpy(value, r->at + n + 1, length);
@@ -114,13 +114,13 @@ int mafat_calibration_parse(struct mafat_calibration *c, const char *cpu, const 
 
 struct writer {
   char *text;
-  size_t room, length;
+  size_t capacity, length;
 };
 
 static void write_text(struct writer *w, const char *text)
 {
   for (; *text; text++, w->length++)
-    if (w->length + 1 < w->room) w->text[w->length] = *text;
+    if (w->length + 1 < w->capacity) w->text[w->length] = *text;
 }
 
 static void write_line(struct writer *w, const char *word, double value)
@@ -131,10 +131,10 @@ static void write_line(struct writer *w, const char *word, double value)
   write_text(w, line);
 }
 
-size_t mafat_calibration_write(const struct mafat_calibration *c, char *text, size_t room)
+size_t mafat_calibration_write(const struct mafat_calibration *c, char *text, size_t capacity)
 {
   struct mafat_calibration copy = *c;
-  struct writer w = {text, room, 0};
+  struct writer w = {text, capacity, 0};
   write_text(&w, first_line);
   write_text(&w, "cpu ");
   write_text(&w, c->cpu);
@@ -142,19 +142,19 @@ size_t mafat_calibration_write(const struct mafat_calibration *c, char *text, si
   for (int i = 0; i < N_FIELDS; i++) write_line(&w, fields[i].name, *field_of(&copy, i));
   for (int t = 0; t < MAFAT_N_TERMS; t++) write_line(&w, mafat_term_name((enum mafat_term)t), c->ns[t]);
   write_text(&w, "end\n");
-  if (room > 0) text[w.length < room ? w.length : room - 1] = '\0';
+  if (capacity > 0) text[w.length < capacity ? w.length : capacity - 1] = '\0';
   return w.length;
 }
 
 /* ---- file ---- */
 
-/* Reads at most `room` bytes; returns the count, 0 on failure. */
-static size_t read_file(const char *path, char *text, size_t room)
+/* Reads at most `capacity` bytes; returns the count, 0 on failure. */
+static size_t read_file(const char *path, char *text, size_t capacity)
 {
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* do not wait for a FIFO's writer */
   size_t n = 0;
   if (fd < 0) return 0;
-  for (ssize_t got; n < room && (got = read(fd, text + n, room - n)) > 0;) n += (size_t)got;
+  for (ssize_t got; n < capacity && (got = read(fd, text + n, capacity - n)) > 0;) n += (size_t)got;
   close(fd);
   return n;
 }
@@ -194,28 +194,28 @@ static int fail_folder(const char *path, struct mafat_diagnostic *d)
   return mafat_fail(d, MAFAT_EIO, "%s: cannot make the folder: %s", path, strerror(errno));
 }
 
-int mafat_calibration_folder(char *path, size_t room, bool make, struct mafat_diagnostic *d)
+int mafat_calibration_folder(char *path, size_t capacity, bool make, struct mafat_diagnostic *d)
 {
   const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
   /* relative paths are ignored, as the XDG specification requires */
   bool own = cache && cache[0] == '/';
   if (!own && (!home || home[0] != '/'))
     return mafat_fail(d, MAFAT_EIO, "no cache folder: neither XDG_CACHE_HOME nor HOME names one");
-  int n = snprintf(path, room, "%s%s", own ? cache : home, own ? "" : "/.cache");
-  if (n < 0 || (size_t)n + NAME_ROOM > room) return mafat_fail(d, MAFAT_EIO, "the cache folder's name is too long");
+  int n = snprintf(path, capacity, "%s%s", own ? cache : home, own ? "" : "/.cache");
+  if (n < 0 || (size_t)n + NAME_ROOM > capacity) return mafat_fail(d, MAFAT_EIO, "the cache folder's name is too long");
   if (make && mkdir(path, 0700) != 0 && errno != EEXIST) return fail_folder(path, d);
-  snprintf(path + n, room - (size_t)n, "/mafat");
+  snprintf(path + n, capacity - (size_t)n, "/mafat");
   if (make && mkdir(path, 0700) != 0 && errno != EEXIST) return fail_folder(path, d);
   return MAFAT_OK;
 }
 
-static int file_path(char *path, size_t room, const char *cpu, bool make, struct mafat_diagnostic *d)
+static int file_path(char *path, size_t capacity, const char *cpu, bool make, struct mafat_diagnostic *d)
 {
-  int code = mafat_calibration_folder(path, room, make, d);
+  int code = mafat_calibration_folder(path, capacity, make, d);
   if (code) return code;
   size_t n = strlen(path);
-  int length = snprintf(path + n, room - n, "/calibration-%s-%016llx", cpu, (unsigned long long)machine_hash());
-  if (length < 0 || (size_t)length >= room - n) return mafat_fail(d, MAFAT_EIO, "the cache folder's name is too long");
+  int length = snprintf(path + n, capacity - n, "/calibration-%s-%016llx", cpu, (unsigned long long)machine_hash());
+  if (length < 0 || (size_t)length >= capacity - n) return mafat_fail(d, MAFAT_EIO, "the cache folder's name is too long");
   return MAFAT_OK;
 }
 

@@ -20,13 +20,13 @@ int mafat_calibration_store(const struct mafat_calibration *c, char *path, struc
 
 /* Returns the cache folder; creates it with `make`. MAFAT_EIO: it is unknown or cannot be
  * created. */
-int mafat_calibration_folder(char *path, size_t room, bool make, struct mafat_diagnostic *d);
+int mafat_calibration_folder(char *path, size_t capacity, bool make, struct mafat_diagnostic *d);
 
 /* Parses text, not necessarily NUL-terminated, as the calibration of level `cpu`; `name` is for
  * messages. MAFAT_EFORMAT: *c is then the built-in calibration. */
 int mafat_calibration_parse(struct mafat_calibration *c, const char *cpu, const char *name, const char *text,
                             size_t bytes, struct mafat_diagnostic *d);
-/* Writes at most `room` bytes including the NUL. Returns the full length without the NUL. */
-size_t mafat_calibration_write(const struct mafat_calibration *c, char *text, size_t room);
+/* Writes at most `capacity` bytes including the NUL. Returns the full length without the NUL. */
+size_t mafat_calibration_write(const struct mafat_calibration *c, char *text, size_t capacity);
 
 #endif

@@ -52,16 +52,16 @@ static double product(const double *row, const double *prices, int n_terms)
 }
 
 /* Returns the median ratio of measured time to predicted time. */
-static double pace(size_t n, int n_terms, const double *counts, const double *ns, const double *prices, double *room)
+static double pace(size_t n, int n_terms, const double *counts, const double *ns, const double *prices, double *capacity)
 {
   size_t m = 0;
   for (size_t i = 0; i < n; i++) {
     double expected = product(counts + i * (size_t)n_terms, prices, n_terms);
-    if (expected > 0 && ns[i] > 0) room[m++] = ns[i] / expected;
+    if (expected > 0 && ns[i] > 0) capacity[m++] = ns[i] / expected;
   }
   if (m == 0) return 1;
-  qsort(room, m, sizeof *room, compare);
-  return room[m / 2];
+  qsort(capacity, m, sizeof *capacity, compare);
+  return capacity[m / 2];
 }
 
 static double weight_of(double ns, double error)
@@ -81,8 +81,8 @@ int mafat_fit_prices(size_t n, int n_terms, const double *counts, const double *
   size_t width = (size_t)n_terms;
   double *gram = calloc(width * width + 2 * width + n + 1, sizeof *gram);
   if (!gram) return MAFAT_ENOMEM;
-  double *moment = gram + width * width, *prior = moment + width, *room = prior + width;
-  double slower = pace(n, n_terms, counts, ns, prices, room);
+  double *moment = gram + width * width, *prior = moment + width, *capacity = prior + width;
+  double slower = pace(n, n_terms, counts, ns, prices, capacity);
   for (size_t t = 0; t < width; t++) prior[t] = prices[t] *= slower;
   for (int round = 0; round < ROUNDS; round++) {
     double weights = 0;
@@ -105,9 +105,9 @@ int mafat_fit_prices(size_t n, int n_terms, const double *counts, const double *
     }
     mafat_fit_solve(n_terms, gram, moment, prices);
   }
-  for (size_t i = 0; i < n; i++) room[i] = error_of(product(counts + i * width, prices, n_terms), ns[i]);
-  qsort(room, n, sizeof *room, compare);
-  *error = n ? room[n / 2] : 0;
+  for (size_t i = 0; i < n; i++) capacity[i] = error_of(product(counts + i * width, prices, n_terms), ns[i]);
+  qsort(capacity, n, sizeof *capacity, compare);
+  *error = n ? capacity[n / 2] : 0;
   free(gram);
   return MAFAT_OK;
 }

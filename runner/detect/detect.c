@@ -200,7 +200,7 @@ int mafat_detect(struct mafat_detections **out, const struct mafat_network *n,
   *out = NULL;
   int code = check_input(n, in, d);
   if (code) return code;
-  struct mafat_detection_search s = {.in = in, .best = {.list = in->room, .most = in->most_boxes},
+  struct mafat_detection_search s = {.in = in, .best = {.list = in->capacity, .most = in->most_boxes},
                            .letterboxed = n->letterbox && in->placement.fit == MAFAT_FIT_LETTERBOX};
   read_heads(&s, n);
   choose_boxes(&s);

@@ -34,7 +34,7 @@ struct mafat_detect_input {
   float nms; /* maximum overlap (IoU) within a class; 0: no suppression, as in Darknet */
   int n_layers;             /* layers that were run; later heads are ignored */
   /* mafat_boxes_room_bytes(most_boxes) bytes for collecting boxes, aligned as by malloc */
-  void *room;
+  void *capacity;
   /* capacity for boxes above the threshold, the most confident first; a box counts once per
    * class */
   size_t most_boxes;

@@ -588,7 +588,7 @@ static struct mafat_executor_piece piece_of(const struct mafat_executor *e, cons
 }
 
 /* Panel by panel, as kernels leave them (kinds/integer/conv.c): of all filters; what fills a panel up is nobody's. */
-static int pieces_of_sums(const struct mafat_step *step, int32_t *sums, struct mafat_executor_piece *pieces, int room)
+static int pieces_of_sums(const struct mafat_step *step, int32_t *sums, struct mafat_executor_piece *pieces, int capacity)
 {
   const size_t pixels = (size_t)mafat_box_area(step->out);
   int n = 0;
@@ -596,26 +596,26 @@ static int pieces_of_sums(const struct mafat_step *step, int32_t *sums, struct m
     end = mafat_min(f + MAFAT_PANEL, step->filters.end);
     size_t bytes = (size_t)(end - f) * sizeof *sums, stride = (size_t)mafat_panel_width(end - f) * sizeof *sums;
     char *at = (char *)(sums + (size_t)f * pixels);
-    if (n < room)
+    if (n < capacity)
       pieces[n] = bytes == stride ? (struct mafat_executor_piece){at, bytes * pixels, 0, 1} : (struct mafat_executor_piece){at, bytes, stride, (int)pixels};
   }
   return n;
 }
 
 int mafat_executor_pieces(const struct mafat_executor *e, const struct mafat_step *step, struct mafat_executor_piece *pieces,
-                          int room)
+                          int capacity)
 {
   const struct mafat_layer *l = &e->network->layers[step->layer];
   int32_t *sums = mafat_executor_part(e, step)->sums ? sums_of(e) : NULL;
   int n = 0;
-  if (sums) return pieces_of_sums(step, sums, pieces, room);
+  if (sums) return pieces_of_sums(step, sums, pieces, capacity);
   for (int k = 0; k < mafat_layer_n_outputs(l); k++) {
     struct made m = {mafat_network_output(e->network, step->layer, k), mafat_layer_out_box(l, k, step->out),
                      mafat_layer_out_channels(l, k, step->filters)};
     if (!mafat_tensors_has(&e->tensors, m.tensor)) continue;
     for (int y = m.box.y.begin; y < m.box.y.end; y++)
       for (int block = m.channels.begin / MAFAT_CHANNEL_BLOCK; block < mafat_n_blocks(m.channels.end); block++, n++)
-        if (n < room) pieces[n] = piece_of(e, &m, block, y);
+        if (n < capacity) pieces[n] = piece_of(e, &m, block, y);
   }
   return n;
 }

@@ -133,9 +133,9 @@ struct mafat_executor_piece {
 };
 
 /* Lists the memory of the elements that a step sends or receives, without padding, in an order
- * common to all ranks. Returns the number of pieces; writes at most `room`. */
+ * common to all ranks. Returns the number of pieces; writes at most `capacity`. */
 int mafat_executor_pieces(const struct mafat_executor *e, const struct mafat_step *step, struct mafat_executor_piece *pieces,
-                          int room);
+                          int capacity);
 const struct mafat_layer_part *mafat_executor_part(const struct mafat_executor *e, const struct mafat_step *step);
 
 /* Memory for a frame of video when a run begins; NULL: the layout has none. */

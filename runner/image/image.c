@@ -34,7 +34,7 @@ struct mafat_image {
 
   int stored_width; /* width of decoded rows */
   uint8_t *rows[2]; /* stored row y is in rows[y % 2] */
-  uint8_t *room;    /* memory of both */
+  uint8_t *capacity;    /* memory of both */
   float *lines[2];  /* resized rows of frames, in the same memory */
   int line_of[2];   /* stored row of each line; -1: none yet */
   int n_decoded;    /* stored rows so far */
@@ -352,9 +352,9 @@ static void release_decoding(struct mafat_image *im)
   bool large = im->decoder && im->info.decoder_bytes > LARGE_DECODER;
   if (im->decoder) im->decoder->ops->close(im->decoder);
   im->decoder = NULL;
-  free(im->room);
+  free(im->capacity);
   free(im->across.taps);
-  im->room = NULL;
+  im->capacity = NULL;
   im->across.taps = NULL;
 #ifdef __GLIBC__
   if (large) malloc_trim(0);
@@ -397,13 +397,13 @@ static void set_planes(struct mafat_image *im)
 static int start_decoding(struct mafat_image *im, struct mafat_diagnostic *d)
 {
   size_t rows = rows_bytes(im->decoder->width);
-  im->room = malloc(rows + (im->across.lines ? lines_bytes(im->across.axis.n, im->input.c) : 0));
+  im->capacity = malloc(rows + (im->across.lines ? lines_bytes(im->across.axis.n, im->input.c) : 0));
   im->across.taps = malloc((size_t)im->across.axis.n * sizeof *im->across.taps + 1);
-  if (!im->room || !im->across.taps) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", im->name);
-  im->rows[0] = im->room + (ROW_ALIGNMENT - (uintptr_t)im->room % ROW_ALIGNMENT) + ROW_OFFSET;
+  if (!im->capacity || !im->across.taps) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", im->name);
+  im->rows[0] = im->capacity + (ROW_ALIGNMENT - (uintptr_t)im->capacity % ROW_ALIGNMENT) + ROW_OFFSET;
   im->rows[1] = im->rows[0] + row_bytes(im->decoder->width);
   if (im->across.lines) {
-    im->lines[0] = (float *)(void *)(im->room + rows + (ROW_ALIGNMENT - (uintptr_t)(im->room + rows) % ROW_ALIGNMENT));
+    im->lines[0] = (float *)(void *)(im->capacity + rows + (ROW_ALIGNMENT - (uintptr_t)(im->capacity + rows) % ROW_ALIGNMENT));
     im->lines[1] = im->lines[0] + line_floats(im->across.axis.n, im->input.c);
   }
   im->line_of[0] = im->line_of[1] = -1;
@@ -499,7 +499,7 @@ static int begin(struct mafat_image *im, struct mafat_diagnostic *d)
 {
   if (im->failed || im->next_row >= im->input.h)
     return mafat_fail(d, MAFAT_EINVAL, "%s: read already", im->name);
-  return im->room ? MAFAT_OK : start_decoding(im, d);
+  return im->capacity ? MAFAT_OK : start_decoding(im, d);
 }
 
 /* Damage is reported as a change if the file was written to meanwhile. */

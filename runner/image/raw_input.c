@@ -102,12 +102,12 @@ static const char *name_elements(const struct mafat_raw_input *r)
 }
 
 /* Formats "3 x 416 x 416". */
-static const char *name_dims(const struct mafat_file_order *o, char *text, size_t room)
+static const char *name_dims(const struct mafat_file_order *o, char *text, size_t capacity)
 {
   size_t n = 0;
   text[0] = '\0';
-  for (int i = 0; i < o->view.n_dims && n < room; i++)
-    n += (size_t)snprintf(text + n, room - n, "%s%lld", i ? " x " : "", o->view.dims[i]);
+  for (int i = 0; i < o->view.n_dims && n < capacity; i++)
+    n += (size_t)snprintf(text + n, capacity - n, "%s%lld", i ? " x " : "", o->view.dims[i]);
   return o->view.n_dims ? text : "1";
 }
 

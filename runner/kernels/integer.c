@@ -25,14 +25,14 @@ static const struct {
 #include "base/levels.def"
 };
 
-int mafat_integer_kernels_list(const struct mafat_integer_kernels **list, int room)
+int mafat_integer_kernels_list(const struct mafat_integer_kernels **list, int capacity)
 {
   const struct mafat_kernels *levels[MAFAT_N_LEVELS];
   int n_levels = mafat_kernels_list(levels, MAFAT_N_LEVELS), n = 0;
   for (int i = 0; i < n_levels; i++)
     for (int r = 0; r < MAFAT_N_INTEGER_LEVELS; r++) {
       if (strcmp(rows[r].level, levels[i]->name) != 0 || !rows[r].table || !rows[r].is_supported()) continue;
-      if (n < room) list[n] = rows[r].table;
+      if (n < capacity) list[n] = rows[r].table;
       n++;
     }
   return n;

@@ -64,7 +64,7 @@ struct mafat_integer_input_sums {
 enum { MAFAT_INTEGER_RUNS_ROOM = 410 };
 struct mafat_integer_runs {
   bool known;
-  void *room[MAFAT_INTEGER_RUNS_ROOM];
+  void *capacity[MAFAT_INTEGER_RUNS_ROOM];
 };
 
 struct mafat_integer_conv_call {
@@ -86,7 +86,7 @@ struct mafat_integer_conv_call {
   /* memory for what a level derives from the weights, first element 0 initially; kept for later
    * calls with the same weights, filters, window and channels. NULL: none */
   uint16_t *sorted;
-  int sorted_room;       /* its elements */
+  int sorted_capacity;       /* its elements */
   /* computed if unknown, kept for later calls with the same rows, columns and blocks. NULL: no
    * memory for them */
   struct mafat_integer_input_sums *input_sums;
@@ -168,6 +168,6 @@ struct mafat_integer_kernels {
 /* Returns the best integer kernels of this processor for that float level. */
 const struct mafat_integer_kernels *mafat_integer_kernels_find(const struct mafat_kernels *level);
 /* Lists all kernels that this processor supports; returns their number. */
-int mafat_integer_kernels_list(const struct mafat_integer_kernels **list, int room);
+int mafat_integer_kernels_list(const struct mafat_integer_kernels **list, int capacity);
 
 #endif

@@ -564,7 +564,7 @@ static void conv(const struct mafat_integer_conv_call *c)
   struct conv_list own;
   const int end = c->end ? c->end : c->width;
   r.c = c;
-  r.list = c->runs ? (struct conv_list *)(void *)c->runs->room : &own;
+  r.list = c->runs ? (struct conv_list *)(void *)c->runs->capacity : &own;
   r.bounds = bounds_of(&c->to.out);
 #ifdef IVEC_SIGNED
   int32_t weight_sums[MAFAT_PANEL + IVEC_LANES];

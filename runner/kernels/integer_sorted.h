@@ -251,7 +251,7 @@ static void sort_runs(struct conv_row *r)
   const size_t need = 1 + (size_t)mafat_divide_up(end - c->first, IVEC_LANES) * (SORTED_COUNTS + r->list->end.quads);
   uint16_t own = UNKNOWN, *known = &own;
   r->sorted = r->own;
-  if (c->sorted && need <= (size_t)c->sorted_room) {
+  if (c->sorted && need <= (size_t)c->sorted_capacity) {
     known = c->sorted;
     r->sorted = known + 1;
   } else if (c->n_rows * c->n_cols < SORTED_PIXELS) {

@@ -37,12 +37,12 @@ const char *mafat_kernels_names(void)
   return names + 2;
 }
 
-int mafat_kernels_list(const struct mafat_kernels **list, int room)
+int mafat_kernels_list(const struct mafat_kernels **list, int capacity)
 {
   int n = 0;
   for (int i = 0; i < MAFAT_N_LEVELS; i++) {
     if (!levels[i].table || !levels[i].is_supported()) continue;
-    if (n < room) list[n] = levels[i].table;
+    if (n < capacity) list[n] = levels[i].table;
     n++;
   }
   return n;

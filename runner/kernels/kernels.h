@@ -211,6 +211,6 @@ const struct mafat_kernels *mafat_kernels_find(const char *highest);
 /* All names, slowest first, for messages: "portable, neon, ..." */
 const char *mafat_kernels_names(void);
 /* Lists the levels that this processor supports, slowest first; returns their number. */
-int mafat_kernels_list(const struct mafat_kernels **list, int room);
+int mafat_kernels_list(const struct mafat_kernels **list, int capacity);
 
 #endif

@@ -42,9 +42,9 @@ bool mafat_lines_next(struct mafat_lines *l)
   return true;
 }
 
-bool mafat_lines_read(int fd, char *text, size_t room)
+bool mafat_lines_read(int fd, char *text, size_t capacity)
 {
-  ssize_t n = fd < 0 ? -1 : pread(fd, text, room - 1, 0);
+  ssize_t n = fd < 0 ? -1 : pread(fd, text, capacity - 1, 0);
   text[n > 0 ? n : 0] = '\0';
   return n > 0;
 }

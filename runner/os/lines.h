@@ -24,7 +24,7 @@ bool mafat_lines_next(struct mafat_lines *l);
 
 /* Reads an open file from its beginning: as much as one read gives and fits, and a NUL. False:
  * nothing was read, or fd is -1. */
-bool mafat_lines_read(int fd, char *text, size_t room);
+bool mafat_lines_read(int fd, char *text, size_t capacity);
 /* Reads the number after `key` at the start of a line. Leaves *value unchanged if there is none. */
 bool mafat_lines_number(const char *text, const char *key, uint64_t *value);
 

@@ -31,13 +31,13 @@
 enum { SMALL_FILE = 8192 };
 
 /* Reads at most room - 1 bytes and appends a NUL; false if unreadable. */
-static bool read_small(const char *path, char *text, size_t room)
+static bool read_small(const char *path, char *text, size_t capacity)
 {
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
   size_t n = 0;
-  while (n < room - 1) {
-    ssize_t got = read(fd, text + n, room - 1 - n);
+  while (n < capacity - 1) {
+    ssize_t got = read(fd, text + n, capacity - 1 - n);
     if (got <= 0) break;
     n += (size_t)got;
   }
@@ -307,8 +307,8 @@ static size_t touch_gap(void)
 /* Returns the end of the touched memory. Calls nothing: a call would touch more stack. */
 MAFAT_PART(opening) static __attribute__((noinline)) uintptr_t touch_below(size_t bytes)
 {
-  volatile char room[MAFAT_PROCESS_STACK + STACK_GAP];
-  volatile char *end = room + sizeof room;
+  volatile char capacity[MAFAT_PROCESS_STACK + STACK_GAP];
+  volatile char *end = capacity + sizeof capacity;
   for (size_t i = 1; i < bytes; i += 1024) end[-(ptrdiff_t)i] = 0;
   end[-(ptrdiff_t)bytes] = 0;
   return (uintptr_t)end - bytes;

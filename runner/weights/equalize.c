@@ -70,10 +70,10 @@ static bool add(struct mafat_equalized *e, int layer, int channels)
 
 int mafat_equalized_open(struct mafat_equalized *e, const struct mafat_network *n, const struct mafat_activations *a)
 {
-  size_t room = (size_t)mafat_network_n_tensors(n);
-  bool *computes = calloc(room, sizeof *computes), complete;
-  *e = (struct mafat_equalized){.n_layers = n->n_layers, .factors = calloc(room, sizeof *e->factors),
-                                .ranges = calloc(room, sizeof *e->ranges), .depthwise = calloc(room, sizeof *e->depthwise)};
+  size_t capacity = (size_t)mafat_network_n_tensors(n);
+  bool *computes = calloc(capacity, sizeof *computes), complete;
+  *e = (struct mafat_equalized){.n_layers = n->n_layers, .factors = calloc(capacity, sizeof *e->factors),
+                                .ranges = calloc(capacity, sizeof *e->ranges), .depthwise = calloc(capacity, sizeof *e->depthwise)};
   complete = computes && e->factors && e->ranges && e->depthwise;
   for (int i = 0; complete && i < a->n; i++) computes[a->list[i].tensor] = a->list[i].computes;
   for (int l = 0; complete && l < n->n_layers; l++)

@@ -194,18 +194,18 @@ static int take_affine(struct mafat_packer *p, const struct mafat_fetch *fetch, 
 {
   const struct mafat_layer *l = &p->network->layers[fetch->layer];
   bool alone = mafat_layer_weights_form(l) == MAFAT_WEIGHTS_AFFINE;
-  size_t n = (size_t)l->out.c, room = alone ? (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP) : n;
-  float *scale = p->affine, *bias = scale + room;
-  if (alone) memset(scale, 0, 2 * room * sizeof *scale);
+  size_t n = (size_t)l->out.c, capacity = alone ? (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP) : n;
+  float *scale = p->affine, *bias = scale + capacity;
+  if (alone) memset(scale, 0, 2 * capacity * sizeof *scale);
   if (!mafat_affine_take(fetch->kind, values, n, mafat_affine_epsilon(p->network), scale, bias)) return refuse(p, fetch->layer);
   p->first_filter = 0;
-  return alone ? write_panels(p, fetch->layer, 0, scale, 2 * room * sizeof *scale) : MAFAT_OK;
+  return alone ? write_panels(p, fetch->layer, 0, scale, 2 * capacity * sizeof *scale) : MAFAT_OK;
 }
 
 static int take_parts(struct mafat_packer *p, const struct mafat_fetch *fetch, const char *data)
 {
   const struct mafat_layer *l = &p->network->layers[fetch->layer];
-  size_t n = (size_t)l->out.c, room = (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP);
+  size_t n = (size_t)l->out.c, capacity = (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP);
   float *scale = p->affine;
   if (has_integers(p, fetch->layer)) {
     mafat_affine_spread_parts(fetch, constants_of(p, fetch->layer), data, n, scale);
@@ -215,10 +215,10 @@ static int take_parts(struct mafat_packer *p, const struct mafat_fetch *fetch, c
   if (!mafat_affine_take_parts(fetch, constants_of(p, fetch->layer), data, n, scale)) return refuse(p, fetch->layer);
   p->first_filter = 0;
   if (!fetch->folds || mafat_layer_weights_form(l) != MAFAT_WEIGHTS_AFFINE) return MAFAT_OK;
-  memmove(scale + room, scale + n, n * sizeof *scale);
-  memset(scale + n, 0, (room - n) * sizeof *scale);
-  memset(scale + room + n, 0, (room - n) * sizeof *scale);
-  return write_panels(p, fetch->layer, 0, scale, 2 * room * sizeof *scale);
+  memmove(scale + capacity, scale + n, n * sizeof *scale);
+  memset(scale + n, 0, (capacity - n) * sizeof *scale);
+  memset(scale + capacity + n, 0, (capacity - n) * sizeof *scale);
+  return write_panels(p, fetch->layer, 0, scale, 2 * capacity * sizeof *scale);
 }
 
 static void pack(struct mafat_packer *p, const struct mafat_layer *in_file, const struct mafat_fetch *fetch, const void *values,
@@ -371,7 +371,7 @@ static int copy_range(struct mafat_packer *p, struct mafat_model_file *file, con
   int code = MAFAT_OK;
   for (uint64_t done = 0; done < range->bytes && code == MAFAT_OK;) {
     uint64_t left = range->bytes - done;
-    size_t room = HASH_BYTES - b->n, n = left < room ? (size_t)left : room;
+    size_t capacity = HASH_BYTES - b->n, n = left < capacity ? (size_t)left : capacity;
     code = mafat_model_file_read(file, range->at + done, n, b->bytes + b->n, p->d);
     b->n += n;
     done += n;
@@ -475,7 +475,7 @@ static void find_sizes(struct mafat_packer *p)
 static int allocate(struct mafat_packer *p)
 {
   const struct mafat_network *n = p->network;
-  size_t room = 1, affine = 1;
+  size_t capacity = 1, affine = 1;
   int code = mafat_fetches_open_layers(&p->fetches, n, n->n_layers, NULL, p->file->constants, 0);
   if (code == MAFAT_OK) code = mafat_stream_open(&p->stream, p->file->reads, p->fetches, n->values);
   if (code) return code;
@@ -484,10 +484,10 @@ static int allocate(struct mafat_packer *p)
     size_t block_slices = (size_t)mafat_pack_block_slices(&n->layers[l]);
     size_t rows = (size_t)mafat_fetches_affine_rows(constants_of(p, l));
     size_t floats = rows * (size_t)mafat_round_up(n->layers[l].out.c, MAFAT_PANEL_STEP);
-    if (block_slices > room) room = block_slices;
+    if (block_slices > capacity) capacity = block_slices;
     if (floats > affine) affine = floats;
   }
-  p->block_slices = calloc(room, sizeof *p->block_slices);
+  p->block_slices = calloc(capacity, sizeof *p->block_slices);
   p->affine = calloc(affine, sizeof *p->affine);
   p->panels = calloc(p->panels_bytes + 1, 1);
   /* no type is larger than floats, except for shifts */

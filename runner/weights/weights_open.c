@@ -201,14 +201,14 @@ static int prepare_runs(struct mafat_weights *w, const bool *used, struct mafat_
 
 static int allocate(struct mafat_weights *w)
 {
-  size_t n = (size_t)w->n_layers + 1, room = 1;
+  size_t n = (size_t)w->n_layers + 1, capacity = 1;
   for (int l = 0; l < w->n_layers; l++) {
     size_t block_slices = (size_t)mafat_pack_block_slices(&w->network->layers[l]);
-    if (block_slices > room) room = block_slices;
+    if (block_slices > capacity) capacity = block_slices;
   }
   w->panels = calloc(n, sizeof *w->panels);
   w->trust = calloc(n, sizeof *w->trust);
-  w->block_slices = calloc(room, sizeof *w->block_slices);
+  w->block_slices = calloc(capacity, sizeof *w->block_slices);
   return w->panels && w->trust && w->block_slices ? MAFAT_OK : MAFAT_ENOMEM;
 }
 

@@ -66,7 +66,7 @@ struct search {
   bool reads;               /* are there loaded or streamed weights? */
   int ring;                 /* reads in it */
   struct proposal *proposals;
-  int n_proposals, room;
+  int n_proposals, capacity;
   struct mafat_diagnostic *d;
 };
 
@@ -321,12 +321,12 @@ static int propose(struct search *s, int state)
 {
   const struct state *end = state_at(s, s->costs->n_blocks, state);
   struct mafat_spec *spec;
-  if (s->n_proposals == s->room) {
-    int room = 2 * s->room + 64;
-    struct proposal *grown = mafat_heap_realloc(s->heap, s->proposals, (size_t)room * sizeof *grown);
+  if (s->n_proposals == s->capacity) {
+    int capacity = 2 * s->capacity + 64;
+    struct proposal *grown = mafat_heap_realloc(s->heap, s->proposals, (size_t)capacity * sizeof *grown);
     if (!grown) return MAFAT_ENOMEM;
     s->proposals = grown;
-    s->room = room;
+    s->capacity = capacity;
   }
   int code = describe(s, state, &spec);
   if (code) return code;

@@ -213,8 +213,8 @@ static void thin_cuts(struct mafat_costs *c, double *crossing, int max_blocks)
   while (c->n_blocks > max_blocks) {
     int worst = 1;
     for (int i = 2; i < c->n_blocks; i++) {
-      int room = c->cuts[i + 1] - c->cuts[i - 1], least = c->cuts[worst + 1] - c->cuts[worst - 1];
-      if (room < least || (room == least && crossing[i] > crossing[worst])) worst = i;
+      int capacity = c->cuts[i + 1] - c->cuts[i - 1], least = c->cuts[worst + 1] - c->cuts[worst - 1];
+      if (capacity < least || (capacity == least && crossing[i] > crossing[worst])) worst = i;
     }
     drop_cut(c, crossing, worst);
   }

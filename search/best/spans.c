@@ -42,7 +42,7 @@ struct builder {
   bool *splits;              /* [block]: holds a layer that cannot be cut by rows */
   float *whole;              /* [begin][end]: maps made in the span that outlive it */
   float *before;             /* [begin]: maps made before it that live on */
-  int n_options, room;
+  int n_options, capacity;
 };
 
 static struct block_cost *block_at(const struct builder *b, int rows, int most, int placement_rule, int block)
@@ -178,12 +178,12 @@ static void add(struct block_cost *sum, const struct block_cost *block)
 static int append(struct builder *b, const struct mafat_span_option *list, int n)
 {
   if (n == 0) return MAFAT_OK;
-  if (b->n_options + n > b->room) {
-    int room = 2 * b->room + n + 1024;
-    struct mafat_span_option *grown = mafat_heap_realloc(b->spans->heap, b->spans->options, (size_t)room * sizeof *grown);
+  if (b->n_options + n > b->capacity) {
+    int capacity = 2 * b->capacity + n + 1024;
+    struct mafat_span_option *grown = mafat_heap_realloc(b->spans->heap, b->spans->options, (size_t)capacity * sizeof *grown);
     if (!grown) return MAFAT_ENOMEM;
     b->spans->options = grown;
-    b->room = room;
+    b->capacity = capacity;
   }
   memcpy(b->spans->options + b->n_options, list, (size_t)n * sizeof *list);
   b->n_options += n;

@@ -218,12 +218,12 @@ static bool is_known(const struct mafat_path *paths, int n, const struct mafat_p
   return false;
 }
 
-static int find_tiling(struct mafat_path *paths, int n, int room, const struct mafat_sole_readers *l, int tensor, enum mafat_tiling tiling)
+static int find_tiling(struct mafat_path *paths, int n, int capacity, const struct mafat_sole_readers *l, int tensor, enum mafat_tiling tiling)
 {
   int ups[MAFAT_MOST_VERSIONS], downs[MAFAT_MOST_VERSIONS];
   int n_ups = mafat_path_lengths(ups, l, tensor, tiling, -1), n_downs = mafat_path_lengths(downs, l, tensor, tiling, 1);
   for (int i = 0; i < n_ups; i++)
-    for (int k = 0; k < n_downs && n < room; k++) {
+    for (int k = 0; k < n_downs && n < capacity; k++) {
       int up = choose_end(l, tensor, ups[i], -1), down = choose_end(l, tensor, downs[k], 1);
       if (up == 0 || down == 0) continue;
       fill(&paths[n], l, tensor, tiling, up, down);
@@ -232,10 +232,10 @@ static int find_tiling(struct mafat_path *paths, int n, int room, const struct m
   return n;
 }
 
-int mafat_paths_find(struct mafat_path *paths, int room, const struct mafat_sole_readers *l, int tensor)
+int mafat_paths_find(struct mafat_path *paths, int capacity, const struct mafat_sole_readers *l, int tensor)
 {
   int n = 0;
-  for (int tiling = 0; tiling < MAFAT_N_TILINGS; tiling++) n = find_tiling(paths, n, room, l, tensor, (enum mafat_tiling)tiling);
+  for (int tiling = 0; tiling < MAFAT_N_TILINGS; tiling++) n = find_tiling(paths, n, capacity, l, tensor, (enum mafat_tiling)tiling);
   return n;
 }
 

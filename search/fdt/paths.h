@@ -56,9 +56,9 @@ enum { MAFAT_MOST_VERSIONS = MAFAT_MOST_PATH };
 int mafat_path_lengths(int lengths[MAFAT_MOST_VERSIONS], const struct mafat_sole_readers *lines, int tensor, enum mafat_tiling tiling, int by);
 
 /* Finds the maximal paths around a tensor, with the smallest number of parts. They end at the
- * smallest buffers before and after, which are smaller than the tensor. Writes at most `room`;
+ * smallest buffers before and after, which are smaller than the tensor. Writes at most `capacity`;
  * returns the number. */
-int mafat_paths_find(struct mafat_path *paths, int room, const struct mafat_sole_readers *lines, int tensor);
+int mafat_paths_find(struct mafat_path *paths, int capacity, const struct mafat_sole_readers *lines, int tensor);
 /* Finds the path of an input of the network, which the publications do not split: its rows, through
  * layers that recompute none, to the smallest following map. False: none. */
 bool mafat_path_of_input(struct mafat_path *path, const struct mafat_sole_readers *lines, int input);

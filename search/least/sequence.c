@@ -39,14 +39,14 @@ static double made_bytes(const struct sequencer *q, int layer)
 }
 
 /* Each tensor that a layer reads, once. */
-static int list_reads(const struct sequencer *q, int layer, int *tensors, int room)
+static int list_reads(const struct sequencer *q, int layer, int *tensors, int capacity)
 {
   int n = 0;
   if (mafat_layer_is_alias(&q->network->layers[layer])) return 0;
   for (struct mafat_reads r = mafat_layer_reads(&q->network->layers[layer]); mafat_reads_next(&r);) {
     int i = 0;
     while (i < n && tensors[i] != r.source->tensor) i++;
-    if (i == n && n < room) tensors[n++] = r.source->tensor;
+    if (i == n && n < capacity) tensors[n++] = r.source->tensor;
     *q->effort -= 1 + i;
   }
   return n;

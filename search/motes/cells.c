@@ -250,13 +250,13 @@ static int count_operands(const struct mafat_network *n, int n_layers)
 int mafat_cells_find(struct mafat_cells **out, const struct mafat_network *network, int n_layers, struct mafat_heap *heap)
 {
   struct finder f = {.network = network, .n_layers = n_layers, .n_operators = mafat_network_n_operators(network)};
-  int room = count_operands(network, n_layers), code = MAFAT_ENOMEM;
+  int capacity = count_operands(network, n_layers), code = MAFAT_ENOMEM;
   struct mafat_cells *c = f.cells = *out = mafat_heap_calloc(heap, 1, sizeof *c);
   if (!c) return MAFAT_ENOMEM;
   c->heap = heap;
   c->cell_of = mafat_heap_calloc(heap, (size_t)n_layers, sizeof *c->cell_of);
-  f.joins = mafat_heap_calloc(heap, (size_t)room, sizeof *f.joins);
-  f.first_reader = mafat_heap_calloc(heap, (size_t)room, sizeof *f.first_reader);
+  f.joins = mafat_heap_calloc(heap, (size_t)capacity, sizeof *f.joins);
+  f.first_reader = mafat_heap_calloc(heap, (size_t)capacity, sizeof *f.first_reader);
   if (c->cell_of && f.joins && f.first_reader) {
     find_joins(&f);
     f.end = f.n_operators + f.n_joins;

@@ -28,18 +28,18 @@ static uint64_t hash_of(const struct mafat_motes_state *state)
 /* Where it is, or would be. */
 static size_t place_of(const struct mafat_motes_seen *all, uint64_t hash)
 {
-  size_t at = (size_t)(hash >> 7) & (all->room - 1);
-  while (all->hashes[at] && all->hashes[at] != hash) at = (at + 1) & (all->room - 1);
+  size_t at = (size_t)(hash >> 7) & (all->capacity - 1);
+  while (all->hashes[at] && all->hashes[at] != hash) at = (at + 1) & (all->capacity - 1);
   return at;
 }
 
 static int grow(struct mafat_motes_seen *all, struct mafat_heap *heap)
 {
   enum { FIRST_ROOM = 1024 };
-  struct mafat_motes_seen more = {.n = all->n, .room = all->room ? 2 * all->room : FIRST_ROOM};
-  more.hashes = mafat_heap_calloc(heap, more.room, sizeof *more.hashes);
+  struct mafat_motes_seen more = {.n = all->n, .capacity = all->capacity ? 2 * all->capacity : FIRST_ROOM};
+  more.hashes = mafat_heap_calloc(heap, more.capacity, sizeof *more.hashes);
   if (!more.hashes) return MAFAT_ENOMEM;
-  for (size_t i = 0; i < all->room; i++)
+  for (size_t i = 0; i < all->capacity; i++)
     if (all->hashes[i]) more.hashes[place_of(&more, all->hashes[i])] = all->hashes[i];
   mafat_heap_free(heap, all->hashes);
   *all = more;
@@ -49,7 +49,7 @@ static int grow(struct mafat_motes_seen *all, struct mafat_heap *heap)
 int mafat_motes_see(struct mafat_motes_seen *all, const struct mafat_motes_state *state, bool *seen, struct mafat_heap *heap)
 {
   uint64_t hash = hash_of(state);
-  if (2 * all->n >= all->room && grow(all, heap)) return MAFAT_ENOMEM;
+  if (2 * all->n >= all->capacity && grow(all, heap)) return MAFAT_ENOMEM;
   size_t at = place_of(all, hash);
   *seen = all->hashes[at] != 0;
   if (!*seen) all->n++;

@@ -7,7 +7,7 @@
 
 struct mafat_motes_seen {
   uint64_t *hashes; /* [room] hashes, a power of two; 0: free */
-  size_t n, room;
+  size_t n, capacity;
 };
 
 /* Adds a state by a hash of its schemes, in any order; *seen: it was present. MAFAT_ENOMEM. */

@@ -280,7 +280,7 @@ static int share_layers(struct maker *m)
 /* ---- rows, and runs of whole layers ---- */
 
 /* Values that the ranks have room for beside the weights that all have: of layers by rows, and their parts of large ones. */
-static bool leave_room(uint64_t *room, const bool *large, const struct maker *m)
+static bool leave_room(uint64_t *capacity, const bool *large, const struct maker *m)
 {
   const struct mafat_rank_mix *mix = m->request->mix;
   const struct mafat_rank_layers *l = &m->sharing->layers;
@@ -289,8 +289,8 @@ static bool leave_room(uint64_t *room, const bool *large, const struct maker *m)
     for (int i = 0; i < m->sharing->from; i++) taken += l->list[i].weights;
     for (int i = m->sharing->from; i < l->n && rank < mix->n_parts; i++)
       if (large[i]) taken += l->list[i].weights / (uint64_t)mix->n_parts;
-    if (taken > mix->room[rank]) return false;
-    room[rank] = mix->room[rank] - taken;
+    if (taken > mix->capacity[rank]) return false;
+    capacity[rank] = mix->capacity[rank] - taken;
   }
   return true;
 }
@@ -315,11 +315,11 @@ static int share_runs(struct maker *m, bool *large, int *rank)
   const struct mafat_rank_mix *mix = m->request->mix;
   struct mafat_rank_sharing *s = m->sharing;
   const struct mafat_rank_layers *l = &s->layers;
-  uint64_t room[MAFAT_MOST_RANKS], crosses;
+  uint64_t capacity[MAFAT_MOST_RANKS], crosses;
   s->from = mafat_min(mix->rows, l->n);
   for (int i = s->from; i < l->n; i++) large[i] = l->list[i].weights > mix->large && mix->n_parts > 1;
-  if (!leave_room(room, large, m)) return MAFAT_ELIMIT;
-  int code = mafat_sharing_runs(rank + s->from, &crosses, l->list + s->from, large + s->from, l->n - s->from, m->request->n_ranks, room, l->heap);
+  if (!leave_room(capacity, large, m)) return MAFAT_ELIMIT;
+  int code = mafat_sharing_runs(rank + s->from, &crosses, l->list + s->from, large + s->from, l->n - s->from, m->request->n_ranks, capacity, l->heap);
   if (code == MAFAT_OK) code = add_rows(m, s->from < l->n ? l->list[s->from].layer : m->request->n_layers);
   for (int i = s->from; i < l->n && code == MAFAT_OK; i++)
     if (large[i]) code = add_fan_out(m, i, mix->n_parts);

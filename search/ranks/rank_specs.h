@@ -24,7 +24,7 @@ struct mafat_rank_mix {
    * divided */
   int columns;
   bool runs;
-  uint64_t room[MAFAT_MOST_RANKS]; /* runs: values that each rank may hold */
+  uint64_t capacity[MAFAT_MOST_RANKS]; /* runs: values that each rank may hold */
   uint64_t large;                  /* layers with more weights are large */
   int n_parts; /* parts of large layers, at most the number of ranks; 1: none is distributed */
 };

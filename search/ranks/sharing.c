@@ -149,7 +149,7 @@ struct run_search {
 };
 
 /* The runs of rank r, from `begin` on, as far as there is room. */
-static void extend_run(const struct run_search *s, int r, int begin, uint64_t room)
+static void extend_run(const struct run_search *s, int r, int begin, uint64_t capacity)
 {
   const size_t row = (size_t)(r + 1) * (size_t)(s->n + 1);
   const uint64_t before = s->least[row - (size_t)(s->n + 1) + (size_t)begin];
@@ -161,7 +161,7 @@ static void extend_run(const struct run_search *s, int r, int begin, uint64_t ro
       widest = l->in + l->out > widest ? l->in + l->out : widest;
       weights += l->weights;
     }
-    if (widest + weights > room) return;
+    if (widest + weights > capacity) return;
     uint64_t crosses = before;
     if (end > begin && r > 0) crosses += s->list[begin].in;                 /* from the rank before it, at least */
     if (end > begin && r > 0 && end == s->n) crosses += s->list[end - 1].out; /* back to the root */
@@ -172,7 +172,7 @@ static void extend_run(const struct run_search *s, int r, int begin, uint64_t ro
 }
 
 int mafat_sharing_runs(int *rank, uint64_t *crosses, const struct mafat_rank_layer *list, const bool *shared, int n, int n_ranks,
-                       const uint64_t *room, struct mafat_heap *heap)
+                       const uint64_t *capacity, struct mafat_heap *heap)
 {
   size_t cells = (size_t)(n_ranks + 1) * (size_t)(n + 1);
   struct run_search s = {list, shared, mafat_heap_calloc(heap, cells, sizeof *s.least), mafat_heap_calloc(heap, cells, sizeof *s.last), n};
@@ -180,7 +180,7 @@ int mafat_sharing_runs(int *rank, uint64_t *crosses, const struct mafat_rank_lay
   if (code == MAFAT_OK) {
     for (size_t i = 1; i < cells; i++) s.least[i] = UINT64_MAX;
     for (int r = 0; r < n_ranks; r++)
-      for (int begin = 0; begin <= n; begin++) extend_run(&s, r, begin, room[r]);
+      for (int begin = 0; begin <= n; begin++) extend_run(&s, r, begin, capacity[r]);
     *crosses = s.least[cells - 1];
     if (*crosses == UINT64_MAX) code = MAFAT_ELIMIT;
   }

@@ -31,6 +31,6 @@ int mafat_sharing_layers(int *bounds, uint64_t *most, const struct mafat_rank_la
  * layer; -1 for layers in shared[n], which all ranks share. *crosses: values. MAFAT_ELIMIT: not
  * enough room; MAFAT_ENOMEM. */
 int mafat_sharing_runs(int *rank, uint64_t *crosses, const struct mafat_rank_layer *list, const bool *shared, int n, int n_ranks,
-                       const uint64_t *room, struct mafat_heap *heap);
+                       const uint64_t *capacity, struct mafat_heap *heap);
 
 #endif

@@ -40,12 +40,12 @@ static struct verdict try_model(const char *folder)
   static struct node_trial t;
   struct verdict v = {.outcome = FAILED, .group = "(unread)"};
   struct mafat_diagnostic d = {""};
-  char room[80];
+  char capacity[80];
   int code = trial_open(&t, folder, &d);
   if (code == MAFAT_OK) trial_choose(&t);
   for (int i = 0; i < n_constants && code == MAFAT_OK; i++) code = trial_bind(&t, constants[2 * i + 1], &d);
   if (code == MAFAT_OK) {
-    const char *why = trial_excluded(&t, room, sizeof room);
+    const char *why = trial_excluded(&t, capacity, sizeof capacity);
     snprintf(v.group, sizeof v.group, "%s", why ? why : trial_operator(&t));
     if (why) v.outcome = EXCLUDED;
     else v.outcome = written ? write_model(&t, written, &d) ? PASSED : FAILED : run_model(&t, &d);

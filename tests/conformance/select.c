@@ -130,19 +130,19 @@ int trial_input(const struct node_trial *t)
 }
 
 /* Is it something that a network can have as a map? Else why not. */
-static const char *refuse_map(const struct tensor_file *t, const char *kind, bool is_of_type, char *room, size_t bytes)
+static const char *refuse_map(const struct tensor_file *t, const char *kind, bool is_of_type, char *capacity, size_t bytes)
 {
-  if (t->rank < 0) snprintf(room, bytes, "an %s that is no tensor", kind);
+  if (t->rank < 0) snprintf(capacity, bytes, "an %s that is no tensor", kind);
   else if (!is_of_type)
-    snprintf(room, bytes, "an %s of another type than float", kind);
-  else if (t->rank > 4) snprintf(room, bytes, "more than four dimensions");
-  else if (t->rank == 4 && t->dims[0] != 1) snprintf(room, bytes, "a batch of more than 1");
-  else if (t->n == 0) snprintf(room, bytes, "a tensor without elements");
+    snprintf(capacity, bytes, "an %s of another type than float", kind);
+  else if (t->rank > 4) snprintf(capacity, bytes, "more than four dimensions");
+  else if (t->rank == 4 && t->dims[0] != 1) snprintf(capacity, bytes, "a batch of more than 1");
+  else if (t->n == 0) snprintf(capacity, bytes, "a tensor without elements");
   else return NULL;
-  return room;
+  return capacity;
 }
 
-const char *trial_excluded(const struct node_trial *t, char *room, size_t bytes)
+const char *trial_excluded(const struct node_trial *t, char *capacity, size_t bytes)
 {
   const char *why = NULL;
   int n_maps = 0;
@@ -151,12 +151,12 @@ const char *trial_excluded(const struct node_trial *t, char *room, size_t bytes)
   bool indices = strncmp(trial_operator(t), "Arg", 3) == 0 || strcmp(trial_operator(t), "TopK") == 0;
   for (int i = 0; i < t->n_outputs && !why; i++) {
     bool index = indices && t->outputs[i].type == MAFAT_ONNX_INT64;
-    why = refuse_map(&t->outputs[i], "output", index || is_element(t, t->outputs[i].type), room, bytes);
+    why = refuse_map(&t->outputs[i], "output", index || is_element(t, t->outputs[i].type), capacity, bytes);
   }
   for (int i = 0; i < t->n_inputs && !why; i++) {
     const struct mafat_onnx_value *v = t->model->inputs[i];
     if (v->initializer || t->named[i] || is_known_before(t->model, v)) continue;
-    why = refuse_map(&t->inputs[i], "input", is_element(t, t->inputs[i].type), room, bytes);
+    why = refuse_map(&t->inputs[i], "input", is_element(t, t->inputs[i].type), capacity, bytes);
     n_maps++;
   }
   return why || n_maps ? why : "no input of floats";

@@ -22,7 +22,7 @@ int trial_open(struct node_trial *t, const char *folder, struct mafat_diagnostic
 void trial_close(struct node_trial *t);
 
 /* Why it is none of ours, in words that may be in the room; NULL: it is. */
-const char *trial_excluded(const struct node_trial *t, char *room, size_t bytes);
+const char *trial_excluded(const struct node_trial *t, char *capacity, size_t bytes);
 /* Decides which inputs are bound: what the operator needs to know beforehand, and whatever is no float. */
 void trial_choose(struct node_trial *t);
 /* Besides, NAME=FILE: the input of that name is what lies in the file, known beforehand. Inputs of other models are not. */

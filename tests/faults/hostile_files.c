@@ -30,7 +30,7 @@ enum { MOST_FILES = 64, NAME_ROOM = 256, BLOCK = 4096 };
 
 struct content {
   char *bytes;
-  size_t n, room;
+  size_t n, capacity;
 };
 
 /* What has names, or is open. */
@@ -130,12 +130,12 @@ static void change(struct file *file)
 
 static bool resize(struct content *c, size_t n)
 {
-  if (n > c->room) {
-    size_t room = n + n / 2 + 4096;
-    char *bytes = realloc(c->bytes, room);
+  if (n > c->capacity) {
+    size_t capacity = n + n / 2 + 4096;
+    char *bytes = realloc(c->bytes, capacity);
     if (!bytes) return false;
     c->bytes = bytes;
-    c->room = room;
+    c->capacity = capacity;
   }
   if (n > c->n) memset(c->bytes + c->n, 0, n - c->n);
   c->n = n;

@@ -56,7 +56,7 @@ static const char *text(uint8_t b)
 }
 
 /* As long as is asked for; no longer than what a test may take. */
-static void *room(size_t n, size_t size)
+static void *capacity(size_t n, size_t size)
 {
   void *all = n > 1 << 16 ? NULL : malloc(n * size + (n == 0));
   if (all) memset(all, 0x5a, n * size);
@@ -75,7 +75,7 @@ static void run_floats(uint8_t a, uint8_t b)
 {
   struct mafat_diagnostic d = {""};
   size_t n = b < 128 ? INPUTS : (size_t)number(b);
-  float *floats = room(n, sizeof *floats);
+  float *floats = capacity(n, sizeof *floats);
   for (size_t i = 0; floats && i < n; i++) floats[i] = real(a);
   told(mafat_model_run_floats(model, floats, n, &d), &d);
   free(floats);
@@ -87,7 +87,7 @@ static void run_pixels(uint8_t a, uint8_t b)
   int w = whole(a), h = whole(b), channels = a % 5;
   bool good = w > 0 && h > 0 && w < 100 && h < 100 && channels != 0 && channels != 2;
   size_t stride = (size_t)w * (size_t)channels + (size_t)(b & 1 ? number(a) & 15 : 0) - (b % 7 == 0);
-  unsigned char *pixels = room(good ? (size_t)(h - 1) * stride + (size_t)w * (size_t)channels : 1, 1);
+  unsigned char *pixels = capacity(good ? (size_t)(h - 1) * stride + (size_t)w * (size_t)channels : 1, 1);
   if (good || w <= 0 || h <= 0 || channels == 0 || channels == 2) told(mafat_model_run_pixels(model, a == 7 ? NULL : pixels, w, h, channels, stride, &d), &d);
   free(pixels);
 }
@@ -111,7 +111,7 @@ static void run_frame(uint8_t a, uint8_t b)
   int rows = b;
   if (format) mafat_frame_describe(format, &facts, NULL);
   size_t n = b % 3 ? facts.bytes : (size_t)number(b);
-  unsigned char *frame = room(facts.bytes, 1);
+  unsigned char *frame = capacity(facts.bytes, 1);
   told(mafat_model_run_frame_of(model, format, b == 7 ? NULL : frame, n, &d), &d);
   told(mafat_model_frame_rows(model, frame, n, b & 1 ? see_row : NULL, &rows, &d), &d);
   free(frame);
@@ -142,7 +142,7 @@ static void read_output(uint8_t a, uint8_t b)
 {
   struct mafat_diagnostic d = {""};
   size_t n = (size_t)number(b), first = (size_t)number(a);
-  float *floats = room(n, sizeof *floats);
+  float *floats = capacity(n, sizeof *floats);
   told(mafat_model_read_output(model, text(a), floats, floats ? n : 0, &d), &d);
   if (floats) told(mafat_model_read_output_part(model, text(a), first, floats, n, &d), &d);
   free(floats);
@@ -153,7 +153,7 @@ static void read_layer(uint8_t a, uint8_t b)
   struct mafat_diagnostic d = {""};
   int h, w, c, layer = whole(a);
   if (mafat_model_layer_shape(model, layer, &h, &w, &c) != MAFAT_OK) h = w = c = 0;
-  float *floats = room((size_t)h * (size_t)w * (size_t)c, sizeof *floats), *row = room((size_t)w, sizeof *row);
+  float *floats = capacity((size_t)h * (size_t)w * (size_t)c, sizeof *floats), *row = capacity((size_t)w, sizeof *row);
   told(mafat_model_read_layer(model, layer, floats, &d), &d);
   told(mafat_model_read_row(model, layer, whole(b), whole((uint8_t)(b * 7)), row, &d), &d);
   free(floats);
@@ -175,7 +175,7 @@ static void classify(uint8_t a, uint8_t b)
 {
   struct mafat_diagnostic d = {""};
   int n = 0, k = whole(a);
-  struct mafat_class_score *top = room(k > 0 ? (size_t)k : 0, sizeof *top);
+  struct mafat_class_score *top = capacity(k > 0 ? (size_t)k : 0, sizeof *top);
   if (top) told(mafat_model_classify(model, top, k, &n, &d), &d);
   free(top);
   if (b == 3) mafat_model_rest(model);
@@ -185,7 +185,7 @@ static void classify(uint8_t a, uint8_t b)
 static void describe(uint8_t a, uint8_t b)
 {
   size_t bytes = (size_t)a * 3;
-  void *facts = room(bytes < sizeof bytes ? sizeof bytes : bytes, 1);
+  void *facts = capacity(bytes < sizeof bytes ? sizeof bytes : bytes, 1);
   int index = whole(b);
   memcpy(facts, &bytes, sizeof bytes);
   switch (b % 11) {
@@ -255,7 +255,7 @@ static void open_another(uint8_t a, uint8_t b)
   case 14: usual.n_constants = whole(b) > 0 ? 0 : whole(b), usual.fork = text(a); break;
   default: usual.search = b & 1 ? "motes:beam=1,delta=1" : "fdt:tiling=ffmt"; break;
   }
-  o = room(bytes < sizeof bytes ? sizeof bytes : bytes, 1);
+  o = capacity(bytes < sizeof bytes ? sizeof bytes : bytes, 1);
   memset(o, 0, bytes);
   memcpy(o, &usual, bytes < sizeof bytes ? sizeof bytes : bytes < sizeof usual ? bytes : sizeof usual);
   if (bytes > sizeof usual && b & 1) ((char *)o)[bytes - 1] = 1;

@@ -163,7 +163,7 @@ static void detect(const struct model *m, uint8_t asked)
   struct mafat_shape picture = mafat_network_picture_shape(&m->network);
   mafat_detect_defaults(&in);
   in.most_boxes = mafat_boxes_most(&m->network, m->network.n_layers, asked & 2 ? 70 : 0);
-  in.room = in.most_boxes ? malloc(mafat_boxes_room_bytes(in.most_boxes)) : NULL;
+  in.capacity = in.most_boxes ? malloc(mafat_boxes_room_bytes(in.most_boxes)) : NULL;
   in.read = read_numbers;
   in.context = m;
   in.placement = mafat_placement_make((enum mafat_fit)(asked / 4 % 4), 640, 1 + asked, picture.w, picture.h);
@@ -173,7 +173,7 @@ static void detect(const struct model *m, uint8_t asked)
   require(mafat_detect(&found, &m->network, &in, &d) == MAFAT_OK);
   check_detections(m, &in, found);
   mafat_detections_close(&found);
-  free(in.room);
+  free(in.capacity);
 }
 
 static void classify(const struct model *m, uint8_t asked)

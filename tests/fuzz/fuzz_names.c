@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   struct mafat_diagnostic d = {""};
   struct mafat_names *names = NULL;
-  char room[MAFAT_NAMES_ROOM];
+  char capacity[MAFAT_NAMES_ROOM];
   static struct memory_file file;
   const char *path = memory_file_write(&file, data, size);
   bounded_begin();
@@ -28,9 +28,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   require((code == MAFAT_OK) == (names != NULL) && (code == MAFAT_OK || d.text[0]));
   size_t length = 0;
   for (int i = -1; i <= mafat_names_count(names); i++) {
-    const char *label = mafat_names_label(names, i, room);
+    const char *label = mafat_names_label(names, i, capacity);
     require(*label && !strchr(label, '\n'));
-    if (label != room) length += strlen(label);
+    if (label != capacity) length += strlen(label);
   }
   require(length <= size);
   mafat_names_close(&names);

@@ -108,7 +108,7 @@ static void check_boxes(const struct run *r, const struct mafat_executor *e)
                                       mafat_network_picture_shape(n).w, mafat_network_picture_shape(n).h);
   in.thresh = .1f;
   in.n_layers = n->n_layers;
-  in.room = mafat_executor_boxes_room(e);
+  in.capacity = mafat_executor_boxes_room(e);
   in.most_boxes = r->layout->most_boxes;
   int code = mafat_detect(&boxes, n, &in, &d);
   require((code == MAFAT_OK) == (boxes != NULL) && (code == MAFAT_OK || d.text[0]));

@@ -17,19 +17,19 @@ enum { MOST_ROOM = 1 << 20, MOST_FRAMES = 200 };
 static void read_frames(struct mafat_frames *f)
 {
   struct mafat_diagnostic d = {""};
-  unsigned char *room = malloc(f->frame_bytes); /* as long as it is, for the sanitizer */
+  unsigned char *capacity = malloc(f->frame_bytes); /* as long as it is, for the sanitizer */
   size_t got = 1;
   int code = MAFAT_OK;
-  require(room);
+  require(capacity);
   for (int i = 0; i < MOST_FRAMES && code == MAFAT_OK && got > 0; i++) {
     bounded_begin();
-    code = mafat_frames_next(f, room, &got, NULL, &d);
+    code = mafat_frames_next(f, capacity, &got, NULL, &d);
     bounded_end(TEST_READER_VIDEO, 0);
     require(code == MAFAT_OK || (d.text[0] && !strchr(d.text, '\n') && got == 0));
     require(got <= f->frame_bytes && (got == 0 || f->kind == MAFAT_FRAMES_JPEG || got == f->frame_bytes));
-    if (got && f->kind == MAFAT_FRAMES_JPEG) require(got >= 4 && room[0] == 0xff && room[1] == 0xd8 && room[got - 2] == 0xff && room[got - 1] == 0xd9);
+    if (got && f->kind == MAFAT_FRAMES_JPEG) require(got >= 4 && capacity[0] == 0xff && capacity[1] == 0xd8 && capacity[got - 2] == 0xff && capacity[got - 1] == 0xd9);
   }
-  free(room);
+  free(capacity);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)

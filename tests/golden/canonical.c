@@ -38,10 +38,10 @@ void golden_say(struct golden_text *text, const char *format, ...)
 }
 
 /* A layer by its number in the cfg; what has none is the input, or as little a layer's. */
-static const char *name_of(const struct mafat_network *n, int operator, char room[12])
+static const char *name_of(const struct mafat_network *n, int operator, char capacity[12])
 {
-  snprintf(room, 12, "%d", operator);
-  return mafat_network_number(n, operator) < 0 ? "input" : room;
+  snprintf(capacity, 12, "%d", operator);
+  return mafat_network_number(n, operator) < 0 ? "input" : capacity;
 }
 
 #define NAME_OF(c, operator) name_of((c)->network, operator, (char[12]){0})

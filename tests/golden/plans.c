@@ -64,10 +64,10 @@ static int number_of(char letter, const struct mafat_network *n)
   }
 }
 
-static void expand(const char *pattern, const struct mafat_network *n, char *text, size_t room)
+static void expand(const char *pattern, const struct mafat_network *n, char *text, size_t capacity)
 {
   size_t length = 0;
-  for (; *pattern && length < room - 16; pattern++) {
+  for (; *pattern && length < capacity - 16; pattern++) {
     int number = strncmp(pattern, "NoCut", 5) == 0 ? -1 : number_of(*pattern, n);
     if (number < 0) text[length++] = *pattern;
     else length += (size_t)sprintf(text + length, "%d", number);
@@ -146,9 +146,9 @@ int golden_request_make(struct golden_request *r, int number, const struct golde
   return MAFAT_OK;
 }
 
-void golden_request_describe(const struct golden_request *r, char *words, size_t room)
+void golden_request_describe(const struct golden_request *r, char *words, size_t capacity)
 {
-  snprintf(words, room, "%s, %s%s, %d thread%s%s", mafat_algorithm_name(r->options.algorithm),
+  snprintf(words, capacity, "%s, %s%s, %d thread%s%s", mafat_algorithm_name(r->options.algorithm),
            r->options.packed ? "packed" : "darknet", r->options.transposed ? " transposed" : "", r->options.n_threads,
            r->options.n_threads > 1 ? "s" : "", r->options.keep_all ? ", all maps" : "");
 }

@@ -29,7 +29,7 @@ int golden_request_make(struct golden_request *r, int number, const struct golde
 /* The same of those that are fixed texts, without a search; false for others. */
 bool golden_request_fixed(struct golden_request *r, int number, const struct mafat_network *n);
 
-/* "winograd, packed, 2 threads", at most `room` bytes. */
-void golden_request_describe(const struct golden_request *r, char *words, size_t room);
+/* "winograd, packed, 2 threads", at most `capacity` bytes. */
+void golden_request_describe(const struct golden_request *r, char *words, size_t capacity);
 
 #endif

@@ -214,17 +214,17 @@ static void raise_peaks(struct printer *p, int n_trials)
     p->peaks[i] = fmax(p->peaks[i], measure_peak(p->options->levels[i], n_trials));
 }
 
-static void cpu_name(char *name, size_t room)
+static void cpu_name(char *name, size_t capacity)
 {
   char line[256], *at;
   struct utsname u;
   FILE *f = fopen("/proc/cpuinfo", "r");
-  snprintf(name, room, "%s", uname(&u) == 0 ? u.machine : "unknown");
+  snprintf(name, capacity, "%s", uname(&u) == 0 ? u.machine : "unknown");
   while (f && fgets(line, sizeof line, f))
     if (strncmp(line, "model name", 10) == 0 && (at = strchr(line, ':'))) {
       at += strspn(at, ": \t");
       at[strcspn(at, "\n\"\\")] = 0;
-      snprintf(name, room, "%s", at);
+      snprintf(name, capacity, "%s", at);
       break;
     }
   if (f) fclose(f);

@@ -79,7 +79,7 @@ static void run_panels(struct layer *l, int y0, int n_rows)
     struct mafat_integer_conv_call call = {
         .block_slices = l->block_slices, .n_block_slices = mafat_n_blocks(s->c), .n_rows = n_rows, .n_cols = l->out_w,
         .window = mafat_window_square(s->size, s->stride, 0), .weights = w, .width = width, .to = finish_of(l, f),
-        .start = true, .finish = true, .sorted = l->sorted[f / MAFAT_PANEL], .sorted_room = SORTED_ROOM};
+        .start = true, .finish = true, .sorted = l->sorted[f / MAFAT_PANEL], .sorted_capacity = SORTED_ROOM};
     if (y0 == 0) call.sorted[0] = 0;
     for (int i = f; i < f + n; i += MAFAT_CHANNEL_BLOCK, call.n_segments++) {
       for (int r = 0; r < n_rows; r++)

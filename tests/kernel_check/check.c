@@ -81,9 +81,9 @@ void fill(float *x, size_t n, enum value_range v)
   for (size_t i = 0; i < n; i++) x[i] = random_value(v);
 }
 
-const char *window_text(const struct mafat_window *w, char *text, size_t room)
+const char *window_text(const struct mafat_window *w, char *text, size_t capacity)
 {
-  snprintf(text, room, "size %dx%d stride %dx%d dilation %dx%d", w->y.size, w->x.size, w->y.stride, w->x.stride,
+  snprintf(text, capacity, "size %dx%d stride %dx%d dilation %dx%d", w->y.size, w->x.size, w->y.stride, w->x.stride,
            w->y.dilation, w->x.dilation);
   return text;
 }
@@ -143,11 +143,11 @@ static float *place(const struct guarded *g, int i, size_t n)
 {
   assert(n <= g->bytes / sizeof(float));
   float *begin = (float *)(g->memory + (size_t)i * g->pitch);
-  size_t room = g->bytes / sizeof(float) - n;
+  size_t capacity = g->bytes / sizeof(float) - n;
   int where = random_in(0, 4);
   if (where == 0) return begin;
-  if (where < 4) return begin + room;
-  return begin + (room < 64 ? room : (size_t)random_in(0, 63));
+  if (where < 4) return begin + capacity;
+  return begin + (capacity < 64 ? capacity : (size_t)random_in(0, 63));
 }
 
 void inputs_reset(void)
@@ -202,10 +202,10 @@ void check_place_outputs(struct check_call *c, bool before)
   /* At the end: the last row's last lane is the last float of the page. */
   const struct check_view *last = &c->views[c->n_views - 1];
   size_t end = offsets[c->n_views - 1][last->n_rows - 1] + view_row_floats(last);
-  size_t room = outputs.bytes / sizeof(float);
-  assert(used <= room);
+  size_t capacity = outputs.bytes / sizeof(float);
+  assert(used <= capacity);
   output_bytes = (at_end ? end : used) * sizeof(float);
-  if (at_end) begin += room - end;
+  if (at_end) begin += capacity - end;
   poison(begin, output_bytes / sizeof(float));
   for (int i = 0; i < c->n_views; i++)
     for (int r = 0; r < c->views[i].n_rows; r++) {
@@ -390,9 +390,9 @@ static uint8_t *place_bytes(const struct guarded *g, int i, size_t n)
 {
   assert(n <= g->bytes);
   uint8_t *begin = (uint8_t *)g->memory + (size_t)i * g->pitch;
-  size_t room = g->bytes - n;
+  size_t capacity = g->bytes - n;
   int where = random_in(0, 4);
-  uint8_t *x = begin + (where == 0 ? 0 : where < 4 ? room : room < 64 ? room : (size_t)random_in(0, 63));
+  uint8_t *x = begin + (where == 0 ? 0 : where < 4 ? capacity : capacity < 64 ? capacity : (size_t)random_in(0, 63));
   fill_bytes(x, n);
   return x;
 }

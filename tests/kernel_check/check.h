@@ -39,7 +39,7 @@ const char *values_name(enum value_range v);
 void fill(float *x, size_t n, enum value_range v);
 
 /* "size 3x3 stride 1x1 dilation 1x1", rows first; returns `text`. */
-const char *window_text(const struct mafat_window *w, char *text, size_t room);
+const char *window_text(const struct mafat_window *w, char *text, size_t capacity);
 
 /* --- memory --- */
 

@@ -20,10 +20,10 @@ static const char *forced_key(const char *line)
 static int copy_single(const char *from, const char *to, struct mafat_diagnostic *d)
 {
   char *line = NULL;
-  size_t room = 0;
+  size_t capacity = 0;
   FILE *in = fopen(from, "r"), *out = fopen(to, "w");
   int code = in && out ? MAFAT_OK : mafat_fail(d, MAFAT_EIO, "%s: %s", in ? to : from, strerror(errno));
-  while (code == MAFAT_OK && getline(&line, &room, in) >= 0) {
+  while (code == MAFAT_OK && getline(&line, &capacity, in) >= 0) {
     const char *key = forced_key(line);
     if (key) fprintf(out, "%s=1\n", key);
     else fputs(line, out);

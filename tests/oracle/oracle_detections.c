@@ -132,7 +132,7 @@ static int read_found(struct found_list *ours, struct json_object *o)
 static char *run_program(const struct options *o, float thresh, const char *picture)
 {
   char threshold[32], *line = NULL;
-  size_t room = 0;
+  size_t capacity = 0;
   int ends[2], status = 0;
   snprintf(threshold, sizeof threshold, "%.9g", (double)thresh);
   const char *argv[] = {o->program, "--json", "--quiet",  "--fork", "darknet", "--thresh",
@@ -150,7 +150,7 @@ static char *run_program(const struct options *o, float thresh, const char *pict
   }
   close(ends[1]);
   FILE *in = fdopen(ends[0], "r");
-  bool read = in && getline(&line, &room, in) > 0;
+  bool read = in && getline(&line, &capacity, in) > 0;
   if (in) fclose(in);
   if (child > 0) waitpid(child, &status, 0);
   if (read && child > 0 && status == 0) return line;

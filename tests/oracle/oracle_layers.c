@@ -86,14 +86,14 @@ static size_t floats_of(struct mafat_shape s)
   return (size_t)s.h * (size_t)s.w * (size_t)s.c;
 }
 
-static void describe(const struct mafat_network *n, int index, char *text, size_t room)
+static void describe(const struct mafat_network *n, int index, char *text, size_t capacity)
 {
   const struct mafat_layer *l = &n->layers[index];
-  int used = snprintf(text, room, "layer %d [%s]", index, mafat_layer_type_name(l->type));
+  int used = snprintf(text, capacity, "layer %d [%s]", index, mafat_layer_type_name(l->type));
   if (l->window.y.size)
-    used += snprintf(text + used, room - (size_t)used, " %dx%d/%d groups %d %s", l->window.y.size, l->window.x.size,
+    used += snprintf(text + used, capacity - (size_t)used, " %dx%d/%d groups %d %s", l->window.y.size, l->window.x.size,
                      l->window.y.stride, l->groups, mafat_activation_name(l->activation.kind));
-  snprintf(text + used, room - (size_t)used, " %dx%dx%d -> %dx%dx%d", l->in.h, l->in.w, l->in.c,
+  snprintf(text + used, capacity - (size_t)used, " %dx%dx%d -> %dx%dx%d", l->in.h, l->in.w, l->in.c,
            l->out.h, l->out.w, l->out.c);
 }
 

@@ -65,7 +65,7 @@ static struct mafat_model_facts facts_of(const struct mafat_model *m)
 }
 
 /* Names, types and dimensions of inputs and outputs. */
-static void describe(const struct mafat_model *m, char *text, size_t room)
+static void describe(const struct mafat_model *m, char *text, size_t capacity)
 {
   size_t n = 0;
   const struct mafat_model_facts facts = facts_of(m);
@@ -73,10 +73,10 @@ static void describe(const struct mafat_model *m, char *text, size_t room)
     struct mafat_port_facts f = {.size = sizeof f};
     int code = i < facts.n_inputs ? mafat_model_describe_input(m, i, &f)
                                   : mafat_model_describe_output(m, i - facts.n_inputs, &f);
-    if (code || n >= room) return;
-    n += (size_t)snprintf(text + n, room - n, "%s %s", f.name, f.type);
-    for (int k = 0; k < f.rank && n < room; k++) n += (size_t)snprintf(text + n, room - n, " %lld", (long long)f.dims[k]);
-    if (n < room) n += (size_t)snprintf(text + n, room - n, ";");
+    if (code || n >= capacity) return;
+    n += (size_t)snprintf(text + n, capacity - n, "%s %s", f.name, f.type);
+    for (int k = 0; k < f.rank && n < capacity; k++) n += (size_t)snprintf(text + n, capacity - n, " %lld", (long long)f.dims[k]);
+    if (n < capacity) n += (size_t)snprintf(text + n, capacity - n, ";");
   }
 }
 
@@ -120,7 +120,7 @@ static bool read_outputs(struct mafat_model *m, struct bits *out)
 }
 
 /* False, with a diagnostic: it cannot be opened, or run. */
-static bool run(const char *path, const char *plan, char *ports, size_t room, struct bits *out)
+static bool run(const char *path, const char *plan, char *ports, size_t capacity, struct bits *out)
 {
   struct mafat_model_options o = {.size = sizeof o};
   struct mafat_model *m;
@@ -129,7 +129,7 @@ static bool run(const char *path, const char *plan, char *ports, size_t room, st
   o.cpu = cpu;
   o.floats_only = o.best_effort = true;
   if (mafat_model_open(&m, path, NULL, &o, &diagnostic) != MAFAT_OK) return false;
-  describe(m, ports, room);
+  describe(m, ports, capacity);
   bool done = set_inputs(m, &in) && mafat_model_run_inputs(m, &diagnostic) == MAFAT_OK && read_outputs(m, out);
   mafat_model_close(&m);
   free(in.floats);

@@ -112,10 +112,10 @@ static bool open_entry(struct bench *b, struct entry *e)
 static void read_entries(struct bench *b)
 {
   char line[MAX_TEXT], name[32], text[MAX_TEXT];
-  size_t room = 0;
+  size_t capacity = 0;
   while (fgets(line, sizeof line, stdin)) {
     if (sscanf(line, "%31s %8191s", name, text) != 2) continue;
-    if ((size_t)b->n == room) b->entries = realloc(b->entries, (room = 2 * room + 64) * sizeof *b->entries);
+    if ((size_t)b->n == capacity) b->entries = realloc(b->entries, (capacity = 2 * capacity + 64) * sizeof *b->entries);
     struct entry *e = &b->entries[b->n++];
     *e = (struct entry){.text = strdup(text)};
     if (!mafat_algorithm_find(&e->algorithm, name)) die("expected auto, direct, winograd or winograd-large");

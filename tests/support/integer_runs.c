@@ -90,7 +90,7 @@ int test_integer_run(const struct test_integer_graph *g, const struct mafat_netw
 }
 
 /* The text of the plan of the least arena. */
-static void find_least(const struct mafat_network *n, char *text, size_t room)
+static void find_least(const struct mafat_network *n, char *text, size_t capacity)
 {
   static const struct mafat_footprint footprint = {.process_bytes = 3 << 20};
   struct mafat_diagnostic d = {""};
@@ -102,7 +102,7 @@ static void find_least(const struct mafat_network *n, char *text, size_t room)
   struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .footprint = &footprint,
                                          .calibration = &calibration, .least = true};
   ck_assert_msg(mafat_search_front(&front, &request, &d) == MAFAT_OK, "%s", d.text);
-  ck_assert_uint_lt(mafat_spec_write(front->list[0].spec, text, room), room);
+  ck_assert_uint_lt(mafat_spec_write(front->list[0].spec, text, capacity), capacity);
   mafat_front_close(&front);
 }
 

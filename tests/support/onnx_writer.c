@@ -12,9 +12,9 @@ enum { FIXED32 = 5, BYTES = 2, VARINT = 0 };
 
 void test_put_bytes(struct test_message *m, const void *data, size_t n)
 {
-  if (m->room - m->n < n || !m->data) {
-    m->room = 2 * m->room + n + 64;
-    m->data = realloc(m->data, m->room);
+  if (m->capacity - m->n < n || !m->data) {
+    m->capacity = 2 * m->capacity + n + 64;
+    m->data = realloc(m->data, m->capacity);
     if (!m->data) abort();
   }
   if (n) memcpy(m->data + m->n, data, n);
@@ -152,11 +152,11 @@ struct test_message test_onnx_tensor(const struct test_onnx_tensor *t)
 /* ---- nodes ---- */
 
 /* The next word, of at most room - 1 bytes; NULL: there is none. */
-static const char *next_word(const char *text, char *word, size_t room)
+static const char *next_word(const char *text, char *word, size_t capacity)
 {
   text += strspn(text, " ");
   size_t n = strcspn(text, " ");
-  if (n == 0 || n >= room) return NULL;
+  if (n == 0 || n >= capacity) return NULL;
   memcpy(word, text, n);
   word[n] = '\0';
   return text + n;

@@ -10,7 +10,7 @@
 
 struct test_message {
   char *data;
-  size_t n, room;
+  size_t n, capacity;
 };
 
 void test_put_bytes(struct test_message *m, const void *data, size_t n);

@@ -17,7 +17,7 @@ struct planner {
   struct test_rng *rng;
   const struct mafat_network *network;
   char *text;
-  size_t room, length;
+  size_t capacity, length;
   bool ordered; /* a group whose layers can be put in another order */
   bool sets;    /* some layers run in groups before those that they stand among; then nothing is tiled */
   bool taken[MAFAT_MAX_LAYERS]; /* [layer]: by a group before */
@@ -27,9 +27,9 @@ __attribute__((format(printf, 2, 3))) static void write_plan(struct planner *p, 
 {
   va_list args;
   va_start(args, format);
-  p->length += (size_t)vsnprintf(p->text + p->length, p->room - p->length, format, args);
+  p->length += (size_t)vsnprintf(p->text + p->length, p->capacity - p->length, format, args);
   va_end(args);
-  ck_assert_uint_lt(p->length, p->room);
+  ck_assert_uint_lt(p->length, p->capacity);
 }
 
 /* A grid may be as fine as the output of the group's first tileable run. */
@@ -129,9 +129,9 @@ static bool has_layers(const struct planner *p, int first, int end)
 }
 
 void test_random_plan(struct test_rng *rng, const struct mafat_network *n, int n_layers,
-                      char *plan_text, size_t room)
+                      char *plan_text, size_t capacity)
 {
-  struct planner p = {.rng = rng, .network = n, .text = plan_text, .room = room};
+  struct planner p = {.rng = rng, .network = n, .text = plan_text, .capacity = capacity};
   int groups = test_random_int(rng, 1, mafat_min(5, n_layers)), first = 0;
   p.sets = groups > 1 && test_random_chance(rng, 25);
   for (int left = groups; left > 0; left--) {
@@ -168,7 +168,7 @@ static int most_extent(const struct mafat_network *n, const struct mafat_unit *u
   return u->how == MAFAT_FUSED_PW_DW_CHANNELS ? first->out.c : first->out.h;
 }
 
-void test_random_units(struct test_rng *rng, const struct mafat_network *n, char *plan_text, size_t room)
+void test_random_units(struct test_rng *rng, const struct mafat_network *n, char *plan_text, size_t capacity)
 {
   struct planner p = {.rng = rng, .network = n};
   struct mafat_transfers_options o = {.fast_bytes = 1 << 30};
@@ -177,7 +177,7 @@ void test_random_units(struct test_rng *rng, const struct mafat_network *n, char
   ck_assert_int_eq(mafat_transfers_choose(&t, n, n->n_layers, &o, &(struct mafat_unit_price){price_at_random, &p}), MAFAT_OK);
   for (int i = 0; i < t.n; i++) t.units[i].extent = test_random_int(rng, 1, most_extent(n, &t.units[i]));
   ck_assert_int_eq(mafat_units_spec(&spec, n, n->n_layers, t.units, t.n, NULL), MAFAT_OK);
-  ck_assert_uint_lt(mafat_spec_write(spec, plan_text, room), room);
+  ck_assert_uint_lt(mafat_spec_write(spec, plan_text, capacity), capacity);
   mafat_spec_close(&spec);
   mafat_transfers_close(&t);
 }
@@ -187,7 +187,7 @@ void test_random_units(struct test_rng *rng, const struct mafat_network *n, char
 enum { TRIES = 30, MOST_ITEMS = 3 };
 
 /* "h3:4-7" */
-static size_t write_item(struct test_rng *rng, struct mafat_span group, char *text, size_t room)
+static size_t write_item(struct test_rng *rng, struct mafat_span group, char *text, size_t capacity)
 {
   int first = test_random_int(rng, group.begin, group.end - 1), last = mafat_min(first + test_random_int(rng, 0, 7), group.end - 1);
   char axis = "hhhwccc"[test_random_int(rng, 0, 6)];
@@ -195,26 +195,26 @@ static size_t write_item(struct test_rng *rng, struct mafat_span group, char *te
   int at = test_random_int(rng, 1, 4);
   if (test_random_chance(rng, 80)) snprintf(parts, sizeof parts, "%d", test_random_int(rng, 2, 5));
   else snprintf(parts, sizeof parts, "[%d,%d]", axis == 'c' ? 16 * at : at, axis == 'c' ? 16 * at + 32 : at + test_random_int(rng, 1, 4));
-  return (size_t)snprintf(text, room, "%c%s:%d-%d", axis, parts, first, last);
+  return (size_t)snprintf(text, capacity, "%c%s:%d-%d", axis, parts, first, last);
 }
 
 /* Or rows in partition buffers. */
-static size_t write_split_group(struct test_rng *rng, struct mafat_span group, char *text, size_t room)
+static size_t write_split_group(struct test_rng *rng, struct mafat_span group, char *text, size_t capacity)
 {
   static const char *const words[] = {"", "", ":loaded", ":streamed"};
   if (test_random_chance(rng, 35))
-    return (size_t)snprintf(text, room, "rows%d%s:bricks%s", test_random_int(rng, 1, 9), test_random_chance(rng, 30) ? ":early" : "",
+    return (size_t)snprintf(text, capacity, "rows%d%s:bricks%s", test_random_int(rng, 1, 9), test_random_chance(rng, 30) ? ":early" : "",
                             words[test_random_int(rng, 0, 3)]);
-  size_t n = (size_t)snprintf(text, room, "split(");
+  size_t n = (size_t)snprintf(text, capacity, "split(");
   for (int i = 0, items = test_random_int(rng, 1, MOST_ITEMS); i < items; i++) {
     if (i) text[n++] = ',';
-    n += write_item(rng, group, text + n, room - n);
+    n += write_item(rng, group, text + n, capacity - n);
   }
-  return n + (size_t)snprintf(text + n, room - n, ")%s", words[test_random_int(rng, 0, 3)]);
+  return n + (size_t)snprintf(text + n, capacity - n, ")%s", words[test_random_int(rng, 0, 3)]);
 }
 
 /* Sometimes two split groups one behind the other. */
-static void write_split(struct test_rng *rng, int n_layers, char *text, size_t room)
+static void write_split(struct test_rng *rng, int n_layers, char *text, size_t capacity)
 {
   static const char *const orders[] = {"", "/order=postorder", "/order=forward", "/order=sp", "/order=best"};
   static const char *const others[] = {"rows1", "1x1", "2x2", "panels"};
@@ -222,32 +222,32 @@ static void write_split(struct test_rng *rng, int n_layers, char *text, size_t r
   size_t n = 0;
   if (n_layers > 2 && test_random_chance(rng, 40)) {
     group.begin = test_random_int(rng, 1, n_layers - 1);
-    n += (size_t)snprintf(text, room, "%s/%d/", others[test_random_int(rng, 0, 3)], group.begin);
+    n += (size_t)snprintf(text, capacity, "%s/%d/", others[test_random_int(rng, 0, 3)], group.begin);
   }
   if (group.end - group.begin > 2 && test_random_chance(rng, 40)) {
     struct mafat_span first = {group.begin, test_random_int(rng, group.begin + 1, group.end - 1)};
-    n += write_split_group(rng, first, text + n, room - n);
-    n += (size_t)snprintf(text + n, room - n, "/%d", group.begin = first.end);
+    n += write_split_group(rng, first, text + n, capacity - n);
+    n += (size_t)snprintf(text + n, capacity - n, "/%d", group.begin = first.end);
     if (group.end - group.begin > 2 && test_random_chance(rng, 30)) /* a set; what it reads may be in a later group */
-      n += (size_t)snprintf(text + n, room - n, ",%d", test_random_int(rng, group.begin + 1, group.end - 2));
-    n += (size_t)snprintf(text + n, room - n, "/");
+      n += (size_t)snprintf(text + n, capacity - n, ",%d", test_random_int(rng, group.begin + 1, group.end - 2));
+    n += (size_t)snprintf(text + n, capacity - n, "/");
   }
-  n += write_split_group(rng, group, text + n, room - n);
+  n += write_split_group(rng, group, text + n, capacity - n);
   if (group.end - group.begin > 2 && test_random_chance(rng, 30))
-    n += (size_t)snprintf(text + n, room - n, "/%d/%s", test_random_int(rng, group.begin + 1, group.end - 1),
+    n += (size_t)snprintf(text + n, capacity - n, "/%d/%s", test_random_int(rng, group.begin + 1, group.end - 1),
                           others[test_random_int(rng, 0, 3)]);
-  snprintf(text + n, room - n, "%s%s", orders[test_random_int(rng, 0, 4)], test_random_chance(rng, 40) ? "/inplace" : "");
+  snprintf(text + n, capacity - n, "%s%s", orders[test_random_int(rng, 0, 4)], test_random_chance(rng, 40) ? "/inplace" : "");
 }
 
 bool test_random_split(struct test_rng *rng, const struct mafat_network *n, const struct mafat_plan_options *options,
-                       char *text, size_t room)
+                       char *text, size_t capacity)
 {
   bool found = false;
   for (int i = 0; i < TRIES && !found; i++) {
     struct mafat_spec *spec;
     struct mafat_plan *plan;
     struct mafat_diagnostic d = {""};
-    write_split(rng, n->n_layers, text, room);
+    write_split(rng, n->n_layers, text, capacity);
     ck_assert_msg(mafat_spec_read(&spec, text, &d) == MAFAT_OK, "%s", d.text);
     int code = mafat_plan_make(&plan, spec, n, n->n_layers, options, &d);
     ck_assert_msg(code == MAFAT_OK || (code == MAFAT_EINVAL && d.text[0]), "%s: %s", text, mafat_error_name(code));

@@ -61,11 +61,11 @@ const char *test_spec_text(const struct mafat_spec *spec)
   return text;
 }
 
-size_t test_plan_write(const struct mafat_plan *plan, const struct mafat_network *n, char *text, size_t room)
+size_t test_plan_write(const struct mafat_plan *plan, const struct mafat_network *n, char *text, size_t capacity)
 {
   struct mafat_spec *spec;
   ck_assert_int_eq(mafat_plan_spec(&spec, plan, n), MAFAT_OK);
-  size_t length = mafat_spec_write(spec, text, room);
+  size_t length = mafat_spec_write(spec, text, capacity);
   mafat_spec_close(&spec);
   return length;
 }
@@ -232,7 +232,7 @@ struct author {
   struct test_rng *rng;
   const struct test_network_style *style;
   char *text;
-  size_t room, length;
+  size_t capacity, length;
   struct mafat_shape shapes[MAX_GENERATED]; /* of each layer written so far */
   struct mafat_shape input;
   int n;
@@ -263,9 +263,9 @@ __attribute__((format(printf, 2, 3))) static void write_cfg(struct author *a, co
 {
   va_list args;
   va_start(args, format);
-  a->length += (size_t)vsnprintf(a->text + a->length, a->room - a->length, format, args);
+  a->length += (size_t)vsnprintf(a->text + a->length, a->capacity - a->length, format, args);
   va_end(args);
-  ck_assert_uint_lt(a->length, a->room);
+  ck_assert_uint_lt(a->length, a->capacity);
 }
 
 static struct mafat_shape here(const struct author *a)
@@ -726,10 +726,10 @@ static void finish(struct author *a)
 }
 
 void test_random_network(struct test_rng *rng, const struct test_network_style *style,
-                         char *cfg_text, size_t room)
+                         char *cfg_text, size_t capacity)
 {
   static const int channels[] = {1, 3, 3, 3, 5, 17}, sides[] = {13, 17, 16, 19, 24, 32, 33};
-  struct author a = {.rng = rng, .style = style, .text = cfg_text, .room = room};
+  struct author a = {.rng = rng, .style = style, .text = cfg_text, .capacity = capacity};
   int layers = test_random_int(rng, style->min_layers, style->max_layers);
   ck_assert_int_le(layers + 8, MAX_GENERATED);
   a.input = (struct mafat_shape){mafat_min(TEST_PICK(rng, sides), style->max_extent),
@@ -748,9 +748,9 @@ static void add_block_conv(struct author *a, int filters, int size, int stride, 
             size / 2, groups);
 }
 
-void test_random_blocks(struct test_rng *rng, int most_side, char *cfg_text, size_t room)
+void test_random_blocks(struct test_rng *rng, int most_side, char *cfg_text, size_t capacity)
 {
-  struct author a = {.rng = rng, .text = cfg_text, .room = room};
+  struct author a = {.rng = rng, .text = cfg_text, .capacity = capacity};
   int c = 4 * test_random_int(rng, 1, 6);
   write_cfg(&a, "[net]\nheight=%d\nwidth=%d\nchannels=3\n", test_random_int(rng, 5, most_side), test_random_int(rng, 5, most_side));
   add_block_conv(&a, c, 3, 1, 1);

@@ -34,7 +34,7 @@ struct mafat_plan_options test_plain_options(void);
 /* A spec's text; there are four of them at a time. */
 const char *test_spec_text(const struct mafat_spec *spec);
 /* A plan's canonical text, as mafat_spec_write has it. */
-size_t test_plan_write(const struct mafat_plan *plan, const struct mafat_network *n, char *text, size_t room);
+size_t test_plan_write(const struct mafat_plan *plan, const struct mafat_network *n, char *text, size_t capacity);
 struct mafat_layout *test_layout(const struct mafat_network *n, const struct mafat_plan *plan);
 
 /* Weights of the first n_layers, all kept, from an open file. */
@@ -120,28 +120,28 @@ struct test_network_style test_network_style(void);
 /* Whose networks are run many times: layers of 400000 MACs, of 28 pixels a side. */
 struct test_network_style test_small_style(void);
 
-/* Writes the text of a cfg that mafat_darknet_make accepts; `room` of at least
+/* Writes the text of a cfg that mafat_darknet_make accepts; `capacity` of at least
  * TEST_CFG_ROOM. */
 void test_random_network(struct test_rng *rng, const struct test_network_style *style,
-                         char *cfg_text, size_t room);
+                         char *cfg_text, size_t capacity);
 
 /* The same of depthwise and 1x1 layers: pairs and bottlenecks as they come, with shortcuts around some. Maps of 5 to so many pixels a
  * side. */
-void test_random_blocks(struct test_rng *rng, int most_side, char *cfg_text, size_t room);
+void test_random_blocks(struct test_rng *rng, int most_side, char *cfg_text, size_t capacity);
 
 /* Writes a plan for the first n_layers of n: one to five groups, cuts anywhere,
  * grids of up to 6 x 6, even, balanced or with given boundaries, sometimes one
  * tile per pixel row; or rolling windows of rows, or panels; weights kept, loaded or
- * streamed; depthwise layers as words say, or as usual. `room` of at least TEST_PLAN_ROOM. */
+ * streamed; depthwise layers as words say, or as usual. `capacity` of at least TEST_PLAN_ROOM. */
 void test_random_plan(struct test_rng *rng, const struct mafat_network *n, int n_layers,
-                      char *plan_text, size_t room);
+                      char *plan_text, size_t capacity);
 /* A plan of depthwise and 1x1 layers together, some so and some so (predictor/transfers/units_spec.h), of any FD. */
-void test_random_units(struct test_rng *rng, const struct mafat_network *n, char *plan_text, size_t room);
+void test_random_units(struct test_rng *rng, const struct mafat_network *n, char *plan_text, size_t capacity);
 /* What such plans of a packed file are made with: one to four threads, small layers' weights streamed or not. */
 struct mafat_plan_options test_random_packed_options(struct test_rng *rng, enum mafat_algorithm algorithm);
 /* A plan with a split group, of layers in parts by rows, columns and channels, nested or not, in any order, or rows in partition buffers; by any algorithm
  * as the same layers are whole. False: none was found that the network can have. */
 bool test_random_split(struct test_rng *rng, const struct mafat_network *n, const struct mafat_plan_options *options,
-                       char *text, size_t room);
+                       char *text, size_t capacity);
 
 #endif

@@ -9,7 +9,7 @@
 /* Tables are written in front of what they point to: an offset is filled in when its target is written. */
 struct writer {
   char *data;
-  size_t n, room;
+  size_t n, capacity;
 };
 
 /* A field of a table: of so many bytes, or 0: an offset, whose place goes to *where. */
@@ -21,9 +21,9 @@ struct field {
 
 static void put(struct writer *w, const void *data, size_t n)
 {
-  if (w->n + n > w->room) {
-    w->room = 2 * w->room + n + 1024;
-    w->data = realloc(w->data, w->room);
+  if (w->n + n > w->capacity) {
+    w->capacity = 2 * w->capacity + n + 1024;
+    w->data = realloc(w->data, w->capacity);
     if (!w->data) abort();
   }
   if (n) memcpy(w->data + w->n, data, n);

@@ -200,12 +200,12 @@ static void mind_page_cache(const struct mafat_frames *f)
   if (f->is_file) posix_fadvise(f->fd, 0, lseek(f->fd, 0, SEEK_CUR), POSIX_FADV_DONTNEED);
 }
 
-static int read_raw(struct mafat_frames *f, unsigned char *room, size_t *n, const volatile int *stop, struct mafat_diagnostic *d)
+static int read_raw(struct mafat_frames *f, unsigned char *capacity, size_t *n, const volatile int *stop, struct mafat_diagnostic *d)
 {
-  ssize_t got = read_bytes(f, room, f->frame_bytes, stop);
+  ssize_t got = read_bytes(f, capacity, f->frame_bytes, stop);
   if (got < 0) return refuse_read(d);
   if (stop && *stop) return MAFAT_OK;
-  if (f->n == 0 && f->kind == MAFAT_FRAMES_RAW && (size_t)got >= sizeof magic && memcmp(room, magic, sizeof magic - 1) == 0)
+  if (f->n == 0 && f->kind == MAFAT_FRAMES_RAW && (size_t)got >= sizeof magic && memcmp(capacity, magic, sizeof magic - 1) == 0)
     return mafat_fail(d, MAFAT_EFORMAT, "%s: expected raw frames, found a y4m header: --video y4m", name);
   if ((size_t)got == f->frame_bytes) *n = (size_t)got;
   if (*n || (got == 0 && f->kind == MAFAT_FRAMES_RAW)) return MAFAT_OK;
@@ -237,7 +237,7 @@ static int refuse_jpeg(const struct mafat_frames *f, struct mafat_diagnostic *d)
                     f->split.at <= MAFAT_JPEG_AT_SOI ? "the beginning" : "a marker", f->split.found);
 }
 
-static int read_jpeg(struct mafat_frames *f, unsigned char *room, size_t *n, const volatile int *stop, struct mafat_diagnostic *d)
+static int read_jpeg(struct mafat_frames *f, unsigned char *capacity, size_t *n, const volatile int *stop, struct mafat_diagnostic *d)
 {
   size_t taken = 0;
   bool end;
@@ -250,7 +250,7 @@ static int read_jpeg(struct mafat_frames *f, unsigned char *room, size_t *n, con
     if (f->split.damaged) return refuse_jpeg(f, d);
     if (some > f->frame_bytes - taken)
       return mafat_fail(d, MAFAT_EFORMAT, "%s: frame %lld: expected a JPEG of at most %zu bytes, found more", name, f->n, f->frame_bytes);
-    memcpy(room + taken, f->ahead + f->begin, some);
+    memcpy(capacity + taken, f->ahead + f->begin, some);
     f->begin += some;
     taken += some;
   } while (!f->split.ended || taken == 0);
@@ -258,13 +258,13 @@ static int read_jpeg(struct mafat_frames *f, unsigned char *room, size_t *n, con
   return MAFAT_OK;
 }
 
-int mafat_frames_next(struct mafat_frames *f, unsigned char *room, size_t *n, const volatile int *stop, struct mafat_diagnostic *d)
+int mafat_frames_next(struct mafat_frames *f, unsigned char *capacity, size_t *n, const volatile int *stop, struct mafat_diagnostic *d)
 {
   bool more = true;
   int code = f->kind == MAFAT_FRAMES_Y4M ? read_frame_header(f, &more, stop, d) : MAFAT_OK;
   *n = 0;
   if (code || !more) return code;
-  code = f->kind == MAFAT_FRAMES_JPEG ? read_jpeg(f, room, n, stop, d) : read_raw(f, room, n, stop, d);
+  code = f->kind == MAFAT_FRAMES_JPEG ? read_jpeg(f, capacity, n, stop, d) : read_raw(f, capacity, n, stop, d);
   if (*n) f->n++;
   mind_page_cache(f);
   return code;

@@ -32,7 +32,7 @@ int mafat_frames_open(struct mafat_frames *f, int fd, const char *video, struct 
 
 /* The next frame into room (frame_bytes), *n bytes of it; *n is 0 behind the last one. MAFAT_EFORMAT: it is damaged, or ends too
  * soon; MAFAT_EIO. After a failure there are no more. *stop: asked for by a signal, and looked at where it waits: as behind the last one. */
-int mafat_frames_next(struct mafat_frames *f, unsigned char *room, size_t *n, const volatile int *stop, struct mafat_diagnostic *d);
+int mafat_frames_next(struct mafat_frames *f, unsigned char *capacity, size_t *n, const volatile int *stop, struct mafat_diagnostic *d);
 
 /* Has another frame begun to come? Waits for so many milliseconds at most. */
 bool mafat_frames_waiting(const struct mafat_frames *f, int milliseconds);

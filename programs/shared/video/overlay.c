@@ -286,9 +286,9 @@ static int write_jpeg(struct mafat_overlay *o, struct mafat_model *model, const 
 static int check_room(const struct mafat_overlay *o, const struct mafat_overlay_frame *f, struct mafat_diagnostic *d)
 {
   const size_t chroma = 2 * (((size_t)o->width + 1) / 2) * (((size_t)o->height + 1) / 2);
-  if (o->kind != MAFAT_OVERLAY_JPEG || (chroma <= f->room && f->n <= f->room - chroma)) return MAFAT_OK;
+  if (o->kind != MAFAT_OVERLAY_JPEG || (chroma <= f->capacity && f->n <= f->capacity - chroma)) return MAFAT_OK;
   return mafat_fail(d, MAFAT_EUNSUPPORTED, "--overlay expects JPEGs of at most %zu bytes here, found one of %zu: a decoder before it, such as ffmpeg, makes y4m of them",
-                    chroma < f->room ? f->room - chroma : 0, f->n);
+                    chroma < f->capacity ? f->capacity - chroma : 0, f->n);
 }
 
 /* ---- all of it ---- */

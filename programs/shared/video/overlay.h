@@ -21,7 +21,7 @@ struct mafat_overlay {
 
 struct mafat_overlay_frame {
   unsigned char *bytes; /* (n) to draw on, */
-  size_t n, room;       /* where there is room for so many */
+  size_t n, capacity;       /* where there is room for so many */
 };
 
 /* Writes what such a stream begins with. frames: as a model's options have them, which are checked. MAFAT_EIO. */

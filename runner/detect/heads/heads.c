@@ -23,20 +23,20 @@ static const struct mafat_outputs_head *find_head(const char *name)
 }
 
 /* Formats "scores [1, 4420, 2], boxes [1, 4420, 4]", or the number of outputs. */
-static void describe(const struct mafat_head_shapes *s, char *text, size_t room)
+static void describe(const struct mafat_head_shapes *s, char *text, size_t capacity)
 {
   enum { FEW = 4 };
   size_t at = 0;
   if (s->n > FEW) {
-    snprintf(text, room, "%d outputs", s->n);
+    snprintf(text, capacity, "%d outputs", s->n);
     return;
   }
-  for (int i = 0; i < s->n && at < room; i++) {
+  for (int i = 0; i < s->n && at < capacity; i++) {
     const struct mafat_port_facts *f = &s->list[i];
-    at += (size_t)snprintf(text + at, room - at, "%s%.24s [", i ? ", " : "", f->name);
-    for (int k = 0; k < f->rank && at < room; k++)
-      at += (size_t)snprintf(text + at, room - at, "%s%lld", k ? ", " : "", (long long)f->dims[k]);
-    if (at < room) at += (size_t)snprintf(text + at, room - at, "]");
+    at += (size_t)snprintf(text + at, capacity - at, "%s%.24s [", i ? ", " : "", f->name);
+    for (int k = 0; k < f->rank && at < capacity; k++)
+      at += (size_t)snprintf(text + at, capacity - at, "%s%lld", k ? ", " : "", (long long)f->dims[k]);
+    if (at < capacity) at += (size_t)snprintf(text + at, capacity - at, "]");
   }
 }
 

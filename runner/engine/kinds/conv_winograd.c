@@ -135,7 +135,7 @@ struct values_block {
 static struct values_block find_block(struct winograd *g, int i)
 {
   size_t block_slice_floats = mafat_scratch_point_floats((size_t)tiles_of(g, g->held) * (size_t)g->scratch->block_slice_channels);
-  size_t room = block_slice_floats + g->scratch->block_slice_padding;
+  size_t capacity = block_slice_floats + g->scratch->block_slice_padding;
   if (i < g->block.begin) g->block = mafat_span(0, 0);
   while (i >= g->block.end) g->block = mafat_span(g->block.end, turn_of_block_slices(g, g->block.end));
   struct mafat_span block_slices = g->block;
@@ -145,7 +145,7 @@ static struct values_block find_block(struct winograd *g, int i)
   return (struct values_block){
       .block_slices = block_slices, .first_channel = first, .n_channels = block_slice_position(&g->c, block_slices.end) - first,
       .point_floats = point_floats,
-      .values = g->values + (size_t)block_slices.begin * (size_t)g->size->points * room};
+      .values = g->values + (size_t)block_slices.begin * (size_t)g->size->points * capacity};
 }
 
 /* One row of the tiles that are held, of one block slice. */

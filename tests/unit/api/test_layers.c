@@ -104,17 +104,17 @@ END_TEST
 
 START_TEST(test_other_layers_are_refused_by_name)
 {
-  static float room[16 * 24 * 16];
+  static float capacity[16 * 24 * 16];
   struct test_model_files f = test_model_files(two_heads, 1);
   struct mafat_model_options options = default_options();
   struct mafat_model *m = open_model(&f, &options);
   struct mafat_diagnostic d;
   run(m);
-  ck_assert_int_eq(mafat_model_read_layer(m, 0, room, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_read_layer(m, 0, capacity, &d), MAFAT_EINVAL);
   ck_assert_ptr_nonnull(strstr(d.text, "layer 0 [convolutional] cannot be read: it is no output of the network"));
-  ck_assert_int_eq(mafat_model_read_layer(m, LAST + 1, room, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_read_layer(m, LAST + 1, capacity, &d), MAFAT_EINVAL);
   ck_assert_ptr_nonnull(strstr(d.text, "expected a layer from 0 to 6, found 7"));
-  ck_assert_int_eq(mafat_model_read_layer(m, -1, room, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_read_layer(m, -1, capacity, &d), MAFAT_EINVAL);
   mafat_model_close(&m);
   test_model_files_close(&f);
 }
@@ -124,18 +124,18 @@ END_TEST
 
 static void check_nothing_to_read(const struct mafat_model *m)
 {
-  static float room[LAST_FLOATS];
+  static float capacity[LAST_FLOATS];
   struct mafat_detections *found;
   struct mafat_diagnostic d;
-  ck_assert_int_eq(mafat_model_read_layer(m, LAST, room, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_read_layer(m, LAST, capacity, &d), MAFAT_EINVAL);
   ck_assert_ptr_nonnull(strstr(d.text, "no output to read"));
   ck_assert_int_eq(mafat_model_detect(m, .5f, .45f, &found, &d), MAFAT_EINVAL);
   ck_assert_ptr_nonnull(strstr(d.text, "no output to read"));
   ck_assert_ptr_null(found);
-  room[0] = 1;
-  ck_assert_int_eq(mafat_model_read_output(m, NULL, room, LAST_FLOATS, &d), MAFAT_EINVAL);
+  capacity[0] = 1;
+  ck_assert_int_eq(mafat_model_read_output(m, NULL, capacity, LAST_FLOATS, &d), MAFAT_EINVAL);
   ck_assert_ptr_nonnull(strstr(d.text, "no output to read"));
-  ck_assert(room[0] == 1); /* nothing is written */
+  ck_assert(capacity[0] == 1); /* nothing is written */
 }
 
 START_TEST(test_before_the_first_run_there_is_no_output)

@@ -134,16 +134,16 @@ END_TEST
 /* Where there is no time, it is DeeperThings' plan; where there is enough, the one that no bound on it finds. */
 START_TEST(best_keeps_to_its_time)
 {
-  const size_t room[] = {8192 * KB, 8192 * KB};
+  const size_t capacity[] = {8192 * KB, 8192 * KB};
   struct mafat_rank_choice first, best, c;
   struct mafat_diagnostic d = {""};
-  ck_assert_int_eq(choose(&first, "deeperthings", 2, room, &d), MAFAT_OK);
-  ck_assert_int_eq(choose(&best, "best", 2, room, &d), MAFAT_OK);
+  ck_assert_int_eq(choose(&first, "deeperthings", 2, capacity, &d), MAFAT_OK);
+  ck_assert_int_eq(choose(&best, "best", 2, capacity, &d), MAFAT_OK);
   ck_assert(best.total_ms < first.total_ms);
-  ck_assert_int_eq(choose_in_time(&c, "best", 2, room, NULL, 1e-9, &d), MAFAT_OK);
+  ck_assert_int_eq(choose_in_time(&c, "best", 2, capacity, NULL, 1e-9, &d), MAFAT_OK);
   ck_assert_str_eq(c.text, first.text);
   mafat_rank_choice_close(&c);
-  ck_assert_int_eq(choose_in_time(&c, "best", 2, room, NULL, 600, &d), MAFAT_OK);
+  ck_assert_int_eq(choose_in_time(&c, "best", 2, capacity, NULL, 600, &d), MAFAT_OK);
   ck_assert_str_eq(c.text, best.text);
   mafat_rank_choice_close(&c);
   mafat_rank_choice_close(&first);
@@ -167,11 +167,11 @@ END_TEST
 /* Where each has room for all weights, all is by rows: ranks exchange no more than what lies along the cuts. */
 START_TEST(best_is_by_rows_where_there_is_room)
 {
-  const size_t room[] = {8192 * KB, 8192 * KB};
+  const size_t capacity[] = {8192 * KB, 8192 * KB};
   struct mafat_rank_choice bounded, c;
   struct mafat_diagnostic d = {""};
   ck_assert_int_eq(choose(&bounded, "best", 2, NULL, &d), MAFAT_OK);
-  ck_assert_int_eq(choose(&c, "best", 2, room, &d), MAFAT_OK);
+  ck_assert_int_eq(choose(&c, "best", 2, capacity, &d), MAFAT_OK);
   ck_assert_msg(strstr(c.text, "h2:") && !strstr(c.text, "c2:"), "%s", c.text);
   ck_assert(c.total_ms <= bounded.total_ms);
   mafat_rank_choice_close(&bounded);
@@ -203,15 +203,15 @@ END_TEST
 /* More memory never gives this chain a slower plan, kept or streamed. */
 START_TEST(best_takes_what_memory_there_is)
 {
-  static const size_t room[] = {300 * KB, 500 * KB, 800 * KB, 1200 * KB, 1600 * KB, 2400 * KB, 4800 * KB};
+  static const size_t capacity[] = {300 * KB, 500 * KB, 800 * KB, 1200 * KB, 1600 * KB, 2400 * KB, 4800 * KB};
   struct mafat_diagnostic d = {""};
   double before = INFINITY;
-  for (size_t i = 0; i < sizeof room / sizeof *room; i++) {
-    const size_t budgets[] = {room[i], room[i], room[i]};
+  for (size_t i = 0; i < sizeof capacity / sizeof *capacity; i++) {
+    const size_t budgets[] = {capacity[i], capacity[i], capacity[i]};
     struct mafat_rank_choice c;
     int code = choose(&c, "best", 3, budgets, &d);
-    ck_assert_msg(code == MAFAT_OK || (code == MAFAT_ELIMIT && isinf(before)), "%zu bytes: %s", room[i], d.text);
-    if (code == MAFAT_OK) ck_assert_msg(c.total_ms <= before, "%zu bytes: %s", room[i], c.text);
+    ck_assert_msg(code == MAFAT_OK || (code == MAFAT_ELIMIT && isinf(before)), "%zu bytes: %s", capacity[i], d.text);
+    if (code == MAFAT_OK) ck_assert_msg(c.total_ms <= before, "%zu bytes: %s", capacity[i], c.text);
     if (code == MAFAT_OK) before = c.total_ms;
     mafat_rank_choice_close(&c);
   }

@@ -14,11 +14,11 @@ Suite *suppress_suite(void);
 
 enum { MOST = 3000 };
 
-static char room[1 << 20], plain_room[1 << 20];
+static char capacity[1 << 20], plain_room[1 << 20];
 
 static struct mafat_best_boxes boxes_in(void *memory, size_t most)
 {
-  ck_assert_uint_le(mafat_boxes_room_bytes(most), sizeof room);
+  ck_assert_uint_le(mafat_boxes_room_bytes(most), sizeof capacity);
   return (struct mafat_best_boxes){.list = memory, .most = most};
 }
 
@@ -42,7 +42,7 @@ START_TEST(test_the_best_are_kept)
   static struct mafat_scored_box all[MOST];
   struct test_rng rng = test_rng((uint64_t)_i);
   size_t most = (size_t)test_random_int(&rng, 0, 200), n = (size_t)test_random_int(&rng, 0, _i % 2 ? 300 : MOST);
-  struct mafat_best_boxes b = boxes_in(room, most);
+  struct mafat_best_boxes b = boxes_in(capacity, most);
   for (size_t i = 0; i < n; i++) all[i] = random_score(&rng, 5, _i % 3 == 0, (uint32_t)i / 2);
   for (size_t i = 1; i < n; i++) /* a box has each class once */
     if (all[i].number == all[i - 1].number) all[i].class = all[i - 1].class + 1;
@@ -111,7 +111,7 @@ static void check_suppression(struct test_rng *rng, enum shapes shapes, size_t n
                               struct mafat_suppression s)
 {
   size_t most = n + (size_t)test_random_int(rng, 0, 200);
-  struct mafat_best_boxes b = boxes_in(room, most), plain = boxes_in(plain_room, most);
+  struct mafat_best_boxes b = boxes_in(capacity, most), plain = boxes_in(plain_room, most);
   for (size_t i = 0; i < n; i++) {
     struct mafat_scored_box box = random_score(rng, n_classes, test_random_chance(rng, 50), (uint32_t)i);
     box.box = random_box(rng, shapes);

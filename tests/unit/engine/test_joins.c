@@ -125,23 +125,23 @@ static struct mafat_network *network_of(const char *front, const char *reader)
 }
 
 /* Channel c of row y of a tensor before the reader. */
-static const float *row_of(const struct mafat_network *n, const float *picture, int tensor, int c, int y, float *room)
+static const float *row_of(const struct mafat_network *n, const float *picture, int tensor, int c, int y, float *capacity)
 {
   const float *row = picture + (c * H + y + (tensor == CROP ? CROPPED : 0)) * W;
   if (tensor == mafat_network_picture(n)) return row;
-  for (int x = 0; x < W; x++) room[x] = fmaxf(row[x], 0);
-  return room;
+  for (int x = 0; x < W; x++) capacity[x] = fmaxf(row[x], 0);
+  return capacity;
 }
 
 static float *materialise(const struct mafat_network *n, const float *picture)
 {
   const struct mafat_operand *o = n->layers[READER].operands;
-  float *map = malloc((size_t)mafat_shape_elements(o->shape) * sizeof *map), room[W];
+  float *map = malloc((size_t)mafat_shape_elements(o->shape) * sizeof *map), capacity[W];
   for (int c = 0; c < o->shape.c; c++)
     for (int y = 0; y < o->shape.h; y++) {
       int channel = c, row = y;
       const struct mafat_source *s = test_source_at(o, &channel, &row);
-      memcpy(map + (c * o->shape.h + y) * W, row_of(n, picture, s->tensor, channel, row, room), W * sizeof *map);
+      memcpy(map + (c * o->shape.h + y) * W, row_of(n, picture, s->tensor, channel, row, capacity), W * sizeof *map);
     }
   return map;
 }

@@ -224,15 +224,15 @@ static void check_plan(const char *cfg, const struct mafat_network *n, const cha
 
 /* A random plan all of whose groups are split, for so many ranks; false: none was found. */
 static bool random_ranks(struct test_rng *rng, const struct mafat_network *n, const struct mafat_plan_options *options, int n_ranks,
-                         char *text, size_t room)
+                         char *text, size_t capacity)
 {
   struct mafat_plan *plan;
   for (int i = 0; i < 20; i++) {
-    if (!test_random_split(rng, n, options, text, room)) return false;
+    if (!test_random_split(rng, n, options, text, capacity)) return false;
     char *in_place = strstr(text, "/inplace"); /* not where there are ranks */
     if (in_place) *in_place = '\0';
     size_t length = strlen(text);
-    snprintf(text + length, room - length, "/ranks=%d,%d:%d", n_ranks, test_random_int(rng, 0, n->n_layers - 1),
+    snprintf(text + length, capacity - length, "/ranks=%d,%d:%d", n_ranks, test_random_int(rng, 0, n->n_layers - 1),
              test_random_int(rng, 0, n_ranks - 1));
     struct mafat_diagnostic d = {""};
     int code = mafat_plan_read(&plan, text, n, n->n_layers, options, &d);

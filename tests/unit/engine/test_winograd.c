@@ -233,9 +233,9 @@ static float *run_winograd(const struct problem *p, const struct mafat_network *
   return map;
 }
 
-static void write_cfg(const struct problem *p, char *cfg, size_t room)
+static void write_cfg(const struct problem *p, char *cfg, size_t capacity)
 {
-  snprintf(cfg, room,
+  snprintf(cfg, capacity,
            "[net]\nheight=%d\nwidth=%d\nchannels=%d\n"
            "[convolutional]\nfilters=%d\nsize=3\npadding=%d\nactivation=leaky\n%s",
            p->h, p->w, p->c, p->filters, p->pad, p->pool ? "[maxpool]\nsize=2\nstride=2\n" : "");

@@ -114,12 +114,12 @@ static void read_calibration(const char *path, const char *data, size_t n)
 static void read_frames(const char *path, const char *data, size_t n, const char *video)
 {
   static struct mafat_frames f;
-  static unsigned char room[1 << 20];
+  static unsigned char capacity[1 << 20];
   size_t got = 1;
   int fd = open(path, O_RDONLY);
   (void)data, (void)n;
-  if (mafat_frames_open(&f, fd, video, NULL) == MAFAT_OK && f.frame_bytes <= sizeof room)
-    while (got > 0 && mafat_frames_next(&f, room, &got, NULL, NULL) == MAFAT_OK) continue;
+  if (mafat_frames_open(&f, fd, video, NULL) == MAFAT_OK && f.frame_bytes <= sizeof capacity)
+    while (got > 0 && mafat_frames_next(&f, capacity, &got, NULL, NULL) == MAFAT_OK) continue;
   close(fd);
 }
 static void read_y4m(const char *path, const char *data, size_t n) { read_frames(path, data, n, "y4m"); }
@@ -385,7 +385,7 @@ static void shared(struct test_message *m, size_t size, const struct file *f)
   static const struct test_tflite_operator relu = {.code = 19, .n_inputs = 1, .n_outputs = 1, .inputs = {0}, .outputs = {1}};
   const struct test_tflite_model model = {.tensors = both, .operators = &relu, .n_tensors = 2, .n_operators = 1, .n_inputs = 1, .n_outputs = 1, .outputs = {1}};
   m->data = test_tflite_write(&model, &m->n);
-  m->room = m->n;
+  m->capacity = m->n;
   while (m->n % 4) test_put_bytes(m, "", 1);
   size_t subgraphs = follow(m, field_of(m, follow(m, 0), SUBGRAPHS_OF_MODEL)), tensors = field_of(m, follow(m, subgraphs + 4), TENSORS_OF_SUBGRAPH);
   uint32_t lies = (uint32_t)(m->n - tensors), n = (uint32_t)((size - m->n - NAME) / 4);

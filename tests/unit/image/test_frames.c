@@ -313,14 +313,14 @@ static int frames_until_a_signal(struct mafat_frames *f, const char *written, si
 {
   const struct sigaction action = {.sa_handler = on_alarm}, before = {.sa_handler = SIG_DFL};
   const struct itimerval soon = {.it_interval = {.tv_usec = 20000}, .it_value = {.tv_usec = 20000}}, never = {0};
-  unsigned char room[6];
+  unsigned char capacity[6];
   int ends[2];
   ck_assert(pipe(ends) == 0 && write(ends[1], written, strlen(written)) == (ssize_t)strlen(written));
   ck_assert_int_eq(mafat_frames_open(f, ends[0], "y4m", &diagnostic), MAFAT_OK);
   asked_to_stop = 0;
   sigaction(SIGALRM, &action, NULL);
   setitimer(ITIMER_REAL, &soon, NULL);
-  int code = mafat_frames_next(f, room, n, &asked_to_stop, &diagnostic);
+  int code = mafat_frames_next(f, capacity, n, &asked_to_stop, &diagnostic);
   setitimer(ITIMER_REAL, &never, NULL);
   sigaction(SIGALRM, &before, NULL);
   close(ends[0]);
@@ -353,7 +353,7 @@ static void *ask_soon(void *arg)
 START_TEST(a_signal_is_not_slept_over)
 {
   static struct mafat_frames f;
-  unsigned char room[6];
+  unsigned char capacity[6];
   size_t n = 1;
   int ends[2];
   pthread_t asker;
@@ -361,7 +361,7 @@ START_TEST(a_signal_is_not_slept_over)
   ck_assert_int_eq(mafat_frames_open(&f, ends[0], _i ? "2x2" : "2x2:mjpeg", &diagnostic), MAFAT_OK);
   asked_to_stop = 0;
   ck_assert_int_eq(pthread_create(&asker, NULL, ask_soon, NULL), 0);
-  ck_assert_int_eq(mafat_frames_next(&f, room, &n, &asked_to_stop, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(mafat_frames_next(&f, capacity, &n, &asked_to_stop, &diagnostic), MAFAT_OK);
   ck_assert_uint_eq(n, 0);
   pthread_join(asker, NULL);
   close(ends[0]);
@@ -395,16 +395,16 @@ static void *write_slowly(void *arg)
 START_TEST(frames_that_are_not_there_yet_are_waited_for)
 {
   static struct mafat_frames f;
-  unsigned char room[6];
+  unsigned char capacity[6];
   size_t n = 0;
   int ends[2], stop = 0;
   pthread_t writer;
   open_non_blocking(ends, 0);
   ck_assert_int_eq(pthread_create(&writer, NULL, write_slowly, &ends[1]), 0);
   ck_assert_msg(mafat_frames_open(&f, ends[0], "y4m", &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
-  ck_assert_msg(mafat_frames_next(&f, room, &n, _i ? &stop : NULL, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
-  ck_assert_uint_eq(n, sizeof room);
-  ck_assert_int_eq(mafat_frames_next(&f, room, &n, &stop, &diagnostic), MAFAT_OK);
+  ck_assert_msg(mafat_frames_next(&f, capacity, &n, _i ? &stop : NULL, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_uint_eq(n, sizeof capacity);
+  ck_assert_int_eq(mafat_frames_next(&f, capacity, &n, &stop, &diagnostic), MAFAT_OK);
   ck_assert_uint_eq(n, 0);
   pthread_join(writer, NULL);
   close(ends[0]);

@@ -72,21 +72,21 @@ static void add_atoms(struct test_rng *rng, struct mafat_part *part, int axis, i
 /* From where in the operand: steps that fit, or some that lead past its edges. */
 static void place_atoms(struct test_rng *rng, struct mafat_part *part, struct mafat_shape in)
 {
-  int room[MAFAT_N_AXES];
+  int capacity[MAFAT_N_AXES];
   bool leaves = test_random_chance(rng, 30);
-  get_extents(in, room);
+  get_extents(in, capacity);
   part->outside = (enum mafat_outside)test_random_int(rng, 0, 2);
   for (int i = part->n_atoms - 1; i >= 0; i--) {
     struct mafat_atom *a = &part->atoms[i];
-    int most = a->size == 1 ? 3 : leaves ? 2 : (room[a->in_axis] - 1) / (a->size - 1);
+    int most = a->size == 1 ? 3 : leaves ? 2 : (capacity[a->in_axis] - 1) / (a->size - 1);
     a->in_step = test_random_chance(rng, 60) ? mafat_min(most, 1) : test_random_int(rng, 0, most);
-    room[a->in_axis] -= (a->size - 1) * a->in_step;
+    capacity[a->in_axis] -= (a->size - 1) * a->in_step;
     if (!test_random_chance(rng, 25)) continue;
     a->in_step = -a->in_step;
     part->in_first[a->in_axis] -= (a->size - 1) * a->in_step;
   }
   for (int axis = 0; axis < MAFAT_N_AXES; axis++)
-    part->in_first[axis] += leaves ? test_random_int(rng, -5, 5) : test_random_int(rng, 0, room[axis] - 1);
+    part->in_first[axis] += leaves ? test_random_int(rng, -5, 5) : test_random_int(rng, 0, capacity[axis] - 1);
 }
 
 /* Parts one behind the other along an axis of the output. */

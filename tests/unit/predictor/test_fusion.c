@@ -105,14 +105,14 @@ static const struct row rows[] = {
     {"the source lies before the cut", NET CONV8 CONV8 "[shortcut]\nfrom=0\n", "1x1/1/1x1", "- - 1"},
 };
 
-static void write_inner(const struct mafat_plan *plan, char *text, size_t room)
+static void write_inner(const struct mafat_plan *plan, char *text, size_t capacity)
 {
   size_t used = 0;
   text[0] = '\0';
   for (int l = 0; l < plan->n_layers; l++) {
     const char *space = l ? " " : "";
-    used += (size_t)(plan->inner[l] < 0 ? snprintf(text + used, room - used, "%s-", space)
-                                        : snprintf(text + used, room - used, "%s%d", space, plan->inner[l]));
+    used += (size_t)(plan->inner[l] < 0 ? snprintf(text + used, capacity - used, "%s-", space)
+                                        : snprintf(text + used, capacity - used, "%s%d", space, plan->inner[l]));
   }
 }
 

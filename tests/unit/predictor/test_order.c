@@ -22,14 +22,14 @@ Suite *order_suite(void);
   "[convolutional]\nfilters=18\nsize=1\n[yolo]\nclasses=1\nnum=3\nmask=0,1,2\nanchors=1,2,3,4,5,6\n"
 
 /* The layers in order, or the panel fusions they are of. */
-static void write_numbers(const int *numbers, int n, char *text, size_t room)
+static void write_numbers(const int *numbers, int n, char *text, size_t capacity)
 {
   size_t used = 0;
   text[0] = '\0';
   for (int i = 0; i < n; i++) {
     const char *space = i ? " " : "";
-    used += (size_t)(numbers[i] < 0 ? snprintf(text + used, room - used, "%s-", space)
-                                    : snprintf(text + used, room - used, "%s%d", space, numbers[i]));
+    used += (size_t)(numbers[i] < 0 ? snprintf(text + used, capacity - used, "%s-", space)
+                                    : snprintf(text + used, capacity - used, "%s%d", space, numbers[i]));
   }
 }
 

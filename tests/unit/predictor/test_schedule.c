@@ -81,15 +81,15 @@ static struct mafat_box hull(const struct marks *m)
   return b;
 }
 
-/* What a box of the output reads of an operand, and what lies between, where its sources have it. `room`: for
+/* What a box of the output reads of an operand, and what lies between, where its sources have it. `capacity`: for
  * the operand's pixels. */
-static void mark_operand(const struct mafat_layer *l, int operand, struct mafat_box out, struct marks *marks, bool *room)
+static void mark_operand(const struct mafat_layer *l, int operand, struct mafat_box out, struct marks *marks, bool *capacity)
 {
   const struct mafat_operand *o = &l->operands[operand];
   const struct mafat_sources *sources = &o->sources;
-  struct marks m = {room, o->shape};
+  struct marks m = {capacity, o->shape};
   ck_assert_int_le(o->shape.h * o->shape.w, MOST_PIXELS);
-  memset(room, 0, (size_t)(o->shape.h * o->shape.w) * sizeof *room);
+  memset(capacity, 0, (size_t)(o->shape.h * o->shape.w) * sizeof *capacity);
   for (int y = out.y.begin; y < out.y.end; y++)
     for (int x = out.x.begin; x < out.x.end; x++)
       if (operand > 0) mark_blended(l, operand, y, x, &m);
@@ -213,8 +213,8 @@ static void check_tile(const struct subject *s, const struct mafat_group *g, int
             "tile %d,%d: layer %d computes rows %d..%d, columns %d..%d; %d..%d, %d..%d are needed", ty, tx, l,
             b.y.begin, b.y.end, b.x.begin, b.x.end, needed.y.begin, needed.y.end, needed.x.begin, needed.x.end);
     exact = exact && !sees_only_padding(layer);
-    bool room[MOST_PIXELS];
-    for (int k = 0; k < layer->n_operands; k++) mark_operand(layer, k, b, marks, room);
+    bool capacity[MOST_PIXELS];
+    for (int k = 0; k < layer->n_operands; k++) mark_operand(layer, k, b, marks, capacity);
   }
 }
 

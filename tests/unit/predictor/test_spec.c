@@ -133,11 +133,11 @@ START_TEST(written_text_fits_the_room)
   char text[64];
   size_t length = strlen("[2,5]x[4]/NoCut");
   ck_assert_int_eq(mafat_spec_read(&spec, "[2,5]x[4]", NULL), MAFAT_OK);
-  for (size_t room = 0; room <= 20; room++) {
+  for (size_t capacity = 0; capacity <= 20; capacity++) {
     memset(text, '#', sizeof text);
-    ck_assert_uint_eq(mafat_spec_write(spec, text, room), length);
-    ck_assert_msg(text[room] == '#', "with room %zu it wrote more", room);
-    if (room) ck_assert_uint_eq(strlen(text), room - 1 < length ? room - 1 : length);
+    ck_assert_uint_eq(mafat_spec_write(spec, text, capacity), length);
+    ck_assert_msg(text[capacity] == '#', "with room %zu it wrote more", capacity);
+    if (capacity) ck_assert_uint_eq(strlen(text), capacity - 1 < length ? capacity - 1 : length);
   }
   char *own = mafat_spec_text(spec);
   ck_assert_str_eq(own, "[2,5]x[4]/NoCut");

@@ -183,7 +183,7 @@ START_TEST(test_least_transfers_are_no_more_than_published)
     printf("%s: base %llu (again %llu) least %llu (again %llu) weights %llu\n", published[_i].name,
            (unsigned long long)base.activation_bytes, (unsigned long long)base.again_bytes,
            (unsigned long long)least.activation_bytes, (unsigned long long)least.again_bytes, (unsigned long long)least.weight_bytes);
-  for (int u = 0; u < least.n; u++) ck_assert_msg(least.units[u].fits && least.units[u].room_bytes <= o.fast_bytes, "unit %d", u);
+  for (int u = 0; u < least.n; u++) ck_assert_msg(least.units[u].fits && least.units[u].capacity_bytes <= o.fast_bytes, "unit %d", u);
   ck_assert_double_le((double)least.activation_bytes, published[_i].least);
   ck_assert_uint_le(least.weight_bytes, base.weight_bytes);
   mafat_transfers_close(&base);
@@ -336,7 +336,7 @@ static void check_copies(const struct mafat_network *n, const struct mafat_trans
   ck_assert_uint_eq(c.in, u->input_bytes);
   ck_assert_uint_eq(c.out, u->output_bytes);
   ck_assert_uint_eq(c.weights, u->weight_bytes);
-  ck_assert_uint_eq(c.most, u->room_bytes);
+  ck_assert_uint_eq(c.most, u->capacity_bytes);
 }
 
 START_TEST(test_counters_are_the_formula)

@@ -50,8 +50,8 @@ static void must_fail(int code)
 
 static void check_label(const struct mafat_names *names, int class, const char *expected)
 {
-  char room[MAFAT_NAMES_ROOM];
-  ck_assert_str_eq(mafat_names_label(names, class, room), expected);
+  char capacity[MAFAT_NAMES_ROOM];
+  ck_assert_str_eq(mafat_names_label(names, class, capacity), expected);
 }
 
 /* ---- Reading. ---- */

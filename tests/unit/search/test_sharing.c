@@ -352,7 +352,7 @@ END_TEST
 /* ---- runs of whole layers ---- */
 
 /* What crosses where each layer is on that rank; UINT64_MAX: some rank has too much, or ranks do not come in their order. */
-static uint64_t crossing(const int *rank, const struct mafat_rank_layer *list, const bool *shared, int n, const uint64_t *room)
+static uint64_t crossing(const int *rank, const struct mafat_rank_layer *list, const bool *shared, int n, const uint64_t *capacity)
 {
   uint64_t sum = 0;
   for (int begin = 0, end, before = -1; begin < n; begin = end) {
@@ -362,7 +362,7 @@ static uint64_t crossing(const int *rank, const struct mafat_rank_layer *list, c
       weights += list[end].weights;
       widest = list[end].in + list[end].out > widest ? list[end].in + list[end].out : widest;
     }
-    if (rank[begin] <= before || weights + widest > room[rank[begin]]) return UINT64_MAX;
+    if (rank[begin] <= before || weights + widest > capacity[rank[begin]]) return UINT64_MAX;
     before = rank[begin];
     if (before == 0) continue;
     sum += list[begin].in + (end == n ? list[end - 1].out : 0);
@@ -371,12 +371,12 @@ static uint64_t crossing(const int *rank, const struct mafat_rank_layer *list, c
 }
 
 static uint64_t least_crossing(int *rank, int at, const struct mafat_rank_layer *list, const bool *shared, int n, int n_ranks,
-                               const uint64_t *room)
+                               const uint64_t *capacity)
 {
   uint64_t least = UINT64_MAX;
-  if (at == n) return crossing(rank, list, shared, n, room);
+  if (at == n) return crossing(rank, list, shared, n, capacity);
   for (rank[at] = at ? rank[at - 1] : 0; rank[at] < n_ranks; rank[at]++) {
-    uint64_t rest = least_crossing(rank, at + 1, list, shared, n, n_ranks, room);
+    uint64_t rest = least_crossing(rank, at + 1, list, shared, n, n_ranks, capacity);
     least = rest < least ? rest : least;
   }
   return least;
@@ -390,16 +390,16 @@ START_TEST(runs_cross_least)
   struct mafat_rank_layer list[N];
   bool shared[N];
   int rank[N], all[N], n_ranks = test_random_int(&rng, 1, 4);
-  uint64_t room[4], crosses, in = (uint64_t)test_random_int(&rng, 1, 50);
-  for (int i = 0; i < 4; i++) room[i] = (uint64_t)test_random_int(&rng, 20, 300);
+  uint64_t capacity[4], crosses, in = (uint64_t)test_random_int(&rng, 1, 50);
+  for (int i = 0; i < 4; i++) capacity[i] = (uint64_t)test_random_int(&rng, 20, 300);
   for (int i = 0; i < N; i++) {
     uint64_t out = (uint64_t)test_random_int(&rng, 1, 50);
     list[i] = (struct mafat_rank_layer){.layer = i, .in = in, .out = out, .weights = (uint64_t)test_random_int(&rng, 1, 60)};
     shared[i] = test_random_chance(&rng, 20);
     in = out;
   }
-  uint64_t least = least_crossing(all, 0, list, shared, N, n_ranks, room);
-  int code = mafat_sharing_runs(rank, &crosses, list, shared, N, n_ranks, room, NULL);
+  uint64_t least = least_crossing(all, 0, list, shared, N, n_ranks, capacity);
+  int code = mafat_sharing_runs(rank, &crosses, list, shared, N, n_ranks, capacity, NULL);
   ck_assert_int_eq(code, least == UINT64_MAX ? MAFAT_ELIMIT : MAFAT_OK);
   if (code) return;
   ck_assert_uint_eq(crosses, least);

@@ -32,7 +32,7 @@ struct conv {
   size_t quads_taps;                  /* of its panels (packing.h); 0: each has its own */
   struct mafat_integer_blend_call blend; /* the shortcut's, if there is one */
   uint16_t *sorted;                   /* room for what kernels find out about the weights of some panels: */
-  int n_sorted, sorted_room;          /* panels, numbers of each */
+  int n_sorted, sorted_capacity;          /* panels, numbers of each */
   struct mafat_integer_input_sums *input_sums; /* of the rows that are set; NULL: there is no room */
   struct mafat_integer_runs *runs;    /* of the same; NULL, too */
 };
@@ -52,7 +52,7 @@ static void open_conv(struct conv *c, const struct mafat_worker *w, const struct
   mafat_conv_begin(&c->common, w, step);
   c->kernels = w->integers;
   c->call = NULL;
-  c->n_block_slices = c->n_sorted = c->sorted_room = 0;
+  c->n_block_slices = c->n_sorted = c->sorted_capacity = 0;
   c->sorted = NULL;
   c->input_sums = NULL;
   c->runs = NULL;
@@ -178,17 +178,17 @@ static void go_on(const struct conv *c, struct mafat_integer_conv_call *call, st
 }
 
 /* Kernels keep what they find out about a panel's weights for the step's other rows, of as many panels as there is room for. */
-static void make_sorted_room(struct conv *c, int index, uint16_t *room)
+static void make_sorted_room(struct conv *c, int index, uint16_t *capacity)
 {
   const struct mafat_conv *common = &c->common;
   const struct mafat_layer *l = &common->worker->tensors->network->layers[index];
   const size_t quads = mafat_quads_taps(l, 0) / MAFAT_QUAD;
   if (!c->kernels->sorts || l->groups > 1) return;
   if (mafat_span_size(common->box.y) * mafat_span_size(common->box.x) < SORTED_PIXELS || quads > MAFAT_SORTED_ROOM / 4) return;
-  c->sorted = room;
-  c->sorted_room = SORTED_OF_PANEL + SORTED_OF_QUAD * (int)quads;
-  c->n_sorted = mafat_min(MAFAT_SORTED_ROOM / c->sorted_room, mafat_conv_n_panels(common));
-  for (int p = 0; p < c->n_sorted; p++) room[p * c->sorted_room] = 0;
+  c->sorted = capacity;
+  c->sorted_capacity = SORTED_OF_PANEL + SORTED_OF_QUAD * (int)quads;
+  c->n_sorted = mafat_min(MAFAT_SORTED_ROOM / c->sorted_capacity, mafat_conv_n_panels(common));
+  for (int p = 0; p < c->n_sorted; p++) capacity[p * c->sorted_capacity] = 0;
 }
 
 /* Ahead of the panels of layer `index`. */
@@ -234,8 +234,8 @@ static void run_panel(struct conv *c, int index, struct mafat_span filters, int 
   call->n_rows = n;
   call->start = call->finish = true;
   const int panel = filters.begin / MAFAT_PANEL - common->step->filters.begin / MAFAT_PANEL;
-  call->sorted = panel < c->n_sorted ? c->sorted + panel * c->sorted_room : NULL;
-  call->sorted_room = c->sorted_room;
+  call->sorted = panel < c->n_sorted ? c->sorted + panel * c->sorted_capacity : NULL;
+  call->sorted_capacity = c->sorted_capacity;
   call->n_segments = point_at_output(c, filters, y0, n, call->segments);
   if (common->worker->sums) go_on(c, call, filters, y0);
   c->kernels->conv(call);
@@ -246,11 +246,11 @@ static void run_ordinary(struct conv *c)
 {
   struct mafat_conv *common = &c->common;
   struct mafat_conv_block block;
-  uint16_t room[MAFAT_SORTED_ROOM];
+  uint16_t capacity[MAFAT_SORTED_ROOM];
   struct mafat_integer_input_sums input_sums;
   struct mafat_integer_runs runs;
   struct mafat_integer_conv_call call;
-  make_sorted_room(c, common->index, room);
+  make_sorted_room(c, common->index, capacity);
   c->input_sums = &input_sums;
   c->runs = &runs;
   c->call = &call;
@@ -403,11 +403,11 @@ static void run_pointwise_rows(struct conv *c, struct mafat_span rows)
 static void run_separable(struct conv *c)
 {
   struct mafat_conv_block block;
-  uint16_t room[MAFAT_SORTED_ROOM];
+  uint16_t capacity[MAFAT_SORTED_ROOM];
   struct mafat_integer_input_sums input_sums;
   struct mafat_integer_runs runs;
   struct mafat_integer_conv_call call;
-  make_sorted_room(c, c->common.pointwise, room);
+  make_sorted_room(c, c->common.pointwise, capacity);
   c->input_sums = &input_sums;
   c->runs = &runs;
   c->call = &call;
