@@ -260,9 +260,9 @@ static void count_decoder(struct mafat_footprint *footprint, const char *format)
   footprint->decoders |= decoder;
   if (!footprint->process_bytes) return;
   enum mafat_code_part code = jpeg ? MAFAT_CODE_jpeg : png ? MAFAT_CODE_png : MAFAT_CODE_video;
-  struct mafat_process_part part = mafat_code_part(code), behind = mafat_code_gap_behind(code);
+  struct mafat_process_part part = mafat_code_part(code), after = mafat_code_gap_after(code);
   populate(code);
-  mafat_process_drop(behind.begin, behind.end); /* nothing is there; it came with the part's end */
+  mafat_process_drop(after.begin, after.end); /* nothing is there; it came with the part's end */
   footprint->decoder_bytes += late_part_bytes(&part);
 }
 

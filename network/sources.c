@@ -76,9 +76,9 @@ int mafat_sources_part(struct mafat_sources *out, const struct mafat_sources *fr
   struct mafat_source *next = out->list;
   for (int y = rows.begin, below; y < rows.end && code == MAFAT_OK; y = below) {
     below = mafat_min(band_end(from, y), rows.end);
-    for (int c = channels.begin, behind; c < channels.end; c = behind) {
-      behind = mafat_min(slice_end(from, c), channels.end);
-      *next++ = cell(from, mafat_span(y, below), mafat_span(c, behind));
+    for (int c = channels.begin, end_channel; c < channels.end; c = end_channel) {
+      end_channel = mafat_min(slice_end(from, c), channels.end);
+      *next++ = cell(from, mafat_span(y, below), mafat_span(c, end_channel));
     }
   }
   return code;
@@ -95,9 +95,9 @@ int mafat_sources_join_channels(struct mafat_sources *to, const struct mafat_sou
     below = mafat_min(band_end(to, y), band_end(more, y));
     for (int k = 0; k < 2; k++) {
       const struct mafat_sources *s = k ? more : to;
-      for (int c = 0, n = all_channels(s), behind; c < n; c = behind) {
-        behind = slice_end(s, c);
-        *next++ = cell(s, mafat_span(y, below), mafat_span(c, behind));
+      for (int c = 0, n = all_channels(s), end_channel; c < n; c = end_channel) {
+        end_channel = slice_end(s, c);
+        *next++ = cell(s, mafat_span(y, below), mafat_span(c, end_channel));
       }
     }
   }
@@ -130,14 +130,14 @@ int mafat_sources_join_rows(struct mafat_sources *to, const struct mafat_sources
   int channels = all_channels(to), n = 0;
   for (int c = 0; c < channels; c = joined_end(to, below, c)) n++;
   int code = make_room(&made, n, to->n_bands + below->n_bands);
-  for (int c = 0, i = 0, behind; c < channels && code == MAFAT_OK; c = behind, i++) {
+  for (int c = 0, i = 0, end_channel; c < channels && code == MAFAT_OK; c = end_channel, i++) {
     struct mafat_source *next = &made.list[i];
-    behind = joined_end(to, below, c);
+    end_channel = joined_end(to, below, c);
     for (int k = 0; k < 2; k++) {
       const struct mafat_sources *s = k ? below : to;
       for (int y = 0, rows = all_rows(s), end; y < rows; y = end, next += n) {
         end = band_end(s, y);
-        *next = cell(s, mafat_span(y, end), mafat_span(c, behind));
+        *next = cell(s, mafat_span(y, end), mafat_span(c, end_channel));
       }
     }
   }

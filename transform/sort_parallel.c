@@ -168,7 +168,7 @@ static int divide_beside(struct parallel *p, struct mafat_span all, struct mafat
 }
 
 /* Divides into parts in series: everything in one depends on all of the one before. */
-static int divide_behind(struct parallel *p, struct mafat_span all, struct mafat_span *parts)
+static int divide_after(struct parallel *p, struct mafat_span all, struct mafat_span *parts)
 {
   /* [position]: depends on everything before it */
   int n = 0, least = all.end, *waits = p->union_of;
@@ -194,7 +194,7 @@ static void sort_span(struct parallel *p, struct mafat_span all, struct mafat_sp
   if (mafat_span_size(all) < 2) return;
   int n = divide_beside(p, all, parts);
   bool beside = n > 1;
-  if (!beside) n = divide_behind(p, all, parts);
+  if (!beside) n = divide_after(p, all, parts);
   if (n < 2) {
     p->divides = false;
     return;

@@ -146,12 +146,12 @@ static int open_model(struct mafat_pack *pack, struct mafat_diagnostic *d)
 
 static int name_file(struct mafat_pack *pack, struct mafat_diagnostic *d)
 {
-  static const char behind[] = ".part";
+  static const char after[] = ".part";
   size_t n = strlen(pack->paths.out);
-  pack->paths.path = malloc(n + sizeof behind);
+  pack->paths.path = malloc(n + sizeof after);
   if (!pack->paths.path) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", pack->paths.out);
   memcpy(pack->paths.path, pack->paths.out, n);
-  memcpy(pack->paths.path + n, behind, sizeof behind);
+  memcpy(pack->paths.path + n, after, sizeof after);
   return MAFAT_OK;
 }
 

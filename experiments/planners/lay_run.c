@@ -163,7 +163,7 @@ static void put_canonical(const struct lay_model *m, const struct lay_plan *p, F
 }
 
 /* Behind the last buffer, where tensors are of bytes: what is read there, and never written. */
-static size_t behind_bytes(const struct mafat_layout *l)
+static size_t after_bytes(const struct mafat_layout *l)
 {
   size_t end = 0;
   for (int i = 0; i < l->n_buffers; i++)
@@ -179,7 +179,7 @@ void lay_plan_write(const struct lay_model *m, const struct lay_plan *p, int rou
   fprintf(out, "\"arena_bytes\": %zu, \"bound_bytes\": %zu, \"boxes_bytes\": %zu, \"input_bytes\": %zu, \"activations_bytes\": %zu, \"scratch_bytes\": %zu",
           l->total_bytes, l->bound_bytes, l->mapped_bytes - l->total_bytes, l->tag_bytes[MAFAT_TAG_INPUT],
           l->tag_bytes[MAFAT_TAG_ACTIVATIONS], l->tag_bytes[MAFAT_TAG_SCRATCH]);
-  fprintf(out, ", \"constant_bytes\": %zu, \"behind_bytes\": %zu", constant_bytes(m, l), behind_bytes(l));
+  fprintf(out, ", \"constant_bytes\": %zu, \"behind_bytes\": %zu", constant_bytes(m, l), after_bytes(l));
   fprintf(out, ", \"macs\": %" PRIu64 ", \"redundant_macs\": %" PRIu64, l->macs, l->redundant_macs);
   put_live(m, p, out);
   put_groups(p, out);

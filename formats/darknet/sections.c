@@ -91,10 +91,10 @@ static int append_output(struct mafat_network *net, struct mafat_sources *to, in
                          int n)
 {
   struct mafat_source self;
-  struct mafat_sources behind = mafat_network_output_sources(net, index, &self);
+  struct mafat_sources producer = mafat_network_output_sources(net, index, &self);
   int code = MAFAT_OK, position = 0;
-  for (int i = 0; i < behind.n && code == MAFAT_OK; i++) {
-    struct mafat_source s = behind.list[i];
+  for (int i = 0; i < producer.n && code == MAFAT_OK; i++) {
+    struct mafat_source s = producer.list[i];
     struct mafat_span wanted = {first - position, first + n - position};
     wanted = mafat_span_clip(wanted, s.n);
     position += s.n;

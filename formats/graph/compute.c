@@ -108,7 +108,7 @@ static int put_parts(struct mafat_graph *g, struct mafat_layer_constants *c, con
 }
 
 /* The convolution that made the map, where its own numbers can take these in. */
-static struct mafat_layer *convolution_behind(struct mafat_graph *g, const struct mafat_value *in)
+static struct mafat_layer *convolution_after(struct mafat_graph *g, const struct mafat_value *in)
 {
   struct mafat_layer *l = mafat_graph_maker(g, in);
   return l && mafat_layer_convolves(l) && l->activation.kind == MAFAT_LINEAR && !constants_of(g, l)->parts ? l : NULL;
@@ -117,7 +117,7 @@ static struct mafat_layer *convolution_behind(struct mafat_graph *g, const struc
 int mafat_graph_normalize(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                           const struct mafat_graph_affine *affine)
 {
-  struct mafat_layer *l = convolution_behind(g, in);
+  struct mafat_layer *l = convolution_after(g, in);
   struct mafat_layer_constants *c = l ? constants_of(g, l) : NULL;
   bool bias_only = !affine->means && !affine->variances && !affine->scales;
   int code;

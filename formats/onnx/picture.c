@@ -69,8 +69,8 @@ static bool is_put_in_front(const struct mafat_onnx_importer *i, const struct ma
 void mafat_onnx_input_axes(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v, int *axes)
 {
   static const int of_four[] = {MAFAT_AXIS_H, MAFAT_AXIS_C, MAFAT_AXIS_H, MAFAT_AXIS_W},
-                   behind[] = {MAFAT_AXIS_H, MAFAT_AXIS_H, MAFAT_AXIS_W, MAFAT_AXIS_C};
+                   after[] = {MAFAT_AXIS_H, MAFAT_AXIS_H, MAFAT_AXIS_W, MAFAT_AXIS_C};
   int n_dims = v->info->rank;
-  if (n_dims == 4) memcpy(axes, is_put_in_front(i, v) ? behind : of_four, sizeof of_four);
+  if (n_dims == 4) memcpy(axes, is_put_in_front(i, v) ? after : of_four, sizeof of_four);
   else mafat_view_usual_axes(n_dims, axes);
 }

@@ -215,19 +215,19 @@ static struct mafat_quantization numbers_of(float scale, unsigned char zero)
 }
 
 /* A layer behind another, of the same elements. */
-static int append(struct making *m, int at, enum mafat_layer_type type, int behind)
+static int append(struct making *m, int at, enum mafat_layer_type type, int after)
 {
-  const struct mafat_shape shape = mafat_network_tensor_shape(m->n, behind);
+  const struct mafat_shape shape = mafat_network_tensor_shape(m->n, after);
   struct mafat_layer *l = &m->layers[at];
   struct mafat_source *source = malloc(sizeof *source);
   struct mafat_operand *operand = calloc(1, sizeof *operand);
-  *l = (struct mafat_layer){.type = type, .line = mafat_network_made_by(m->n, behind)->line, .operands = operand, .in = shape, .out = shape};
+  *l = (struct mafat_layer){.type = type, .line = mafat_network_made_by(m->n, after)->line, .operands = operand, .in = shape, .out = shape};
   if (!source || !operand) {
     free(source);
     return MAFAT_ENOMEM;
   }
   l->n_operands = 1;
-  *source = (struct mafat_source){behind, 0, shape.c, 0, shape.h};
+  *source = (struct mafat_source){after, 0, shape.c, 0, shape.h};
   *operand = (struct mafat_operand){.sources = {source, 1, 1}, .shape = shape};
   return MAFAT_OK;
 }

@@ -13,7 +13,7 @@ static const struct mafat_tflite_operator *only_reader(const struct mafat_tflite
 }
 
 /* What becomes of it, element by element, such as (byte - mean) * scale, before anything else reads it. */
-static int behind_elements(const struct mafat_tflite_importer *i, int tensor)
+static int after_elements(const struct mafat_tflite_importer *i, int tensor)
 {
   enum { MOST = 8 }; /* more is no normalization */
   static const int codes[] = {MAFAT_TFLITE_CAST, MAFAT_TFLITE_ADD, MAFAT_TFLITE_SUB, MAFAT_TFLITE_MUL, MAFAT_TFLITE_DIV, MAFAT_TFLITE_NEG};
@@ -43,7 +43,7 @@ int mafat_tflite_input_axes(const struct mafat_tflite_importer *i, int tensor, i
   int64_t perm[MAFAT_TFLITE_MAX_RANK];
   int usual[MAFAT_VIEW_DIMS], n = 0, n_found = 0, code = MAFAT_OK;
   const struct mafat_tflite_operator *found = NULL;
-  tensor = behind_elements(i, tensor);
+  tensor = after_elements(i, tensor);
   mafat_view_usual_axes(n_dims, usual);
   memcpy(axes, usual, (size_t)n_dims * sizeof *axes);
   for (int k = 0; k < i->model->n_operators; k++) {

@@ -509,10 +509,10 @@ static int take_order(struct parser *p, enum mafat_sorting *sorting)
 {
   if (!take(p, ORDER)) return MAFAT_OK;
   for (int how = 0; how < MAFAT_N_SORTINGS; how++) {
-    const char *name = mafat_sorting_name((enum mafat_sorting)how), *behind = p->at + strlen(name);
-    if (!begins(p->at, name) || (*behind && strcmp(behind, IN_PLACE) != 0 && !begins(behind, RANKS))) continue;
+    const char *name = mafat_sorting_name((enum mafat_sorting)how), *after = p->at + strlen(name);
+    if (!begins(p->at, name) || (*after && strcmp(after, IN_PLACE) != 0 && !begins(after, RANKS))) continue;
     *sorting = (enum mafat_sorting)how;
-    p->at = behind;
+    p->at = after;
     return MAFAT_OK;
   }
   return expected(p, "file, postorder, forward, sp or best, and nothing behind it but /inplace,");

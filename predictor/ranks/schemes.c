@@ -54,12 +54,12 @@ bool mafat_scheme_reuses(enum mafat_weight_sharing scheme, enum mafat_weight_sha
 }
 
 /* (5.8), (5.9), (5.11): input broadcast unless every rank has it, or scattered; output gathered, or sums of the whole of it. */
-uint64_t mafat_scheme_exchange(enum mafat_weight_sharing scheme, const struct mafat_rank_layer *l, int n_ranks, bool before, bool behind)
+uint64_t mafat_scheme_exchange(enum mafat_weight_sharing scheme, const struct mafat_rank_layer *l, int n_ranks, bool before, bool after)
 {
   uint64_t others = (uint64_t)n_ranks - 1, all = others * (uint64_t)n_ranks;
   uint64_t broadcast = before ? 0 : l->in * all;
   switch (scheme) {
-  case MAFAT_FAN_OUT: return broadcast + l->out * (behind ? all : others);
+  case MAFAT_FAN_OUT: return broadcast + l->out * (after ? all : others);
   case MAFAT_FAN_IN: return l->in * others + l->out * all;
   case MAFAT_FUSED_OUT: return broadcast;
   default: return l->out * all;
@@ -71,9 +71,9 @@ uint64_t mafat_schemes_exchange(const enum mafat_weight_sharing *schemes, const 
   uint64_t sum = 0;
   bool before = false;
   for (int i = 0; i < n; i++) {
-    bool behind = i + 1 < n && mafat_scheme_reuses(schemes[i], schemes[i + 1]);
-    sum += mafat_scheme_exchange(schemes[i], &list[i], n_ranks, before, behind);
-    before = behind;
+    bool after = i + 1 < n && mafat_scheme_reuses(schemes[i], schemes[i + 1]);
+    sum += mafat_scheme_exchange(schemes[i], &list[i], n_ranks, before, after);
+    before = after;
   }
   return sum;
 }

@@ -44,7 +44,7 @@ bool mafat_scheme_reuses(enum mafat_weight_sharing scheme, enum mafat_weight_sha
 
 /* Traffic between ranks for one layer, in Nths of values. before, behind: its input or output is
  * reused. */
-uint64_t mafat_scheme_exchange(enum mafat_weight_sharing scheme, const struct mafat_rank_layer *l, int n_ranks, bool before, bool behind);
+uint64_t mafat_scheme_exchange(enum mafat_weight_sharing scheme, const struct mafat_rank_layer *l, int n_ranks, bool before, bool after);
 /* The same for a sequence of layers. */
 uint64_t mafat_schemes_exchange(const enum mafat_weight_sharing *schemes, const struct mafat_rank_layer *list, int n, int n_ranks);
 

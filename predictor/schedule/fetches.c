@@ -237,7 +237,7 @@ static void fetch_parts(struct mafat_fetches *f, struct mafat_fetch *fetch)
 }
 
 /* A normalization that lies elsewhere than the biases. */
-static void fetch_behind(struct mafat_fetches *f, struct mafat_fetch *fetch)
+static void fetch_after(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_constant *c = &constants_of(f)->normalization;
   fetch->kind = MAFAT_FETCH_NORMALIZATION;
@@ -379,7 +379,7 @@ bool mafat_fetches_next(struct mafat_fetches *f, struct mafat_fetch *fetch)
   *fetch = (struct mafat_fetch){.layer = f->layer, .step = f->step_number};
   if (f->stage == STAGE_AFFINE && is_in_parts(f)) fetch_parts(f, fetch);
   else if (f->stage == STAGE_AFFINE) fetch_affine(f, fetch);
-  else if (f->stage == STAGE_BEHIND) fetch_behind(f, fetch);
+  else if (f->stage == STAGE_BEHIND) fetch_after(f, fetch);
   else fetch_weights(f, fetch);
   return true;
 }

@@ -178,7 +178,7 @@ static bool is_asked_for(const struct mafat_schedule *s, int l)
 }
 
 /* Is less of layer a done than of b? */
-static bool is_behind(const struct mafat_schedule *s, int a, int b)
+static bool comes_after(const struct mafat_schedule *s, int a, int b)
 {
   const int *done = state_of(s)->done;
   return (long long)done[a] * s->network->layers[b].out.h < (long long)done[b] * s->network->layers[a].out.h;
@@ -195,7 +195,7 @@ static bool begin_waiting(struct mafat_schedule *s)
   while (r->at < end && !is_asked_for(s, s->plan->members[r->at])) r->at++;
   for (int i = r->at; i < end && (in_turn || least == NONE); i++) {
     int l = s->plan->members[i];
-    if (is_asked_for(s, l) && (least == NONE || is_behind(s, l, least))) least = l;
+    if (is_asked_for(s, l) && (least == NONE || comes_after(s, l, least))) least = l;
   }
   if (least == NONE) return false;
   r->waiting[r->n_waiting++] = least;

@@ -85,11 +85,11 @@ static void put_layer(struct numbers_file *w, const struct mafat_network *n, int
   bool aimed = r->head >= 0 && mafat_layer_has_panels(&n->layers[index]);
   const struct mafat_layer *head = aimed ? &n->layers[r->head] : NULL;
   uint64_t normalized = c->normalization.n / 3;
-  bool behind = c->normalization.at > c->weights.at;
+  bool after = c->normalization.at > c->weights.at;
   put_biases(w, head, c->biases.n, r->branch);
-  if (normalized && !behind) put_normalization(w, normalized, r->branch);
+  if (normalized && !after) put_normalization(w, normalized, r->branch);
   put_weights(w, head, c->weights.n, c->biases.n, r->limit * (normalized ? 1 : r->branch));
-  if (normalized && behind) put_normalization(w, normalized, r->branch);
+  if (normalized && after) put_normalization(w, normalized, r->branch);
 }
 
 static void put_header(FILE *file)

@@ -219,11 +219,11 @@ static int write_json(struct mafat_session *s, struct mafat_run_report *r)
 }
 
 /* Behind the answer: those that may stand in standard output; of JSON none, as a picture has one object, its answer or what failed. */
-static int write_dumps(struct mafat_session *s, bool behind)
+static int write_dumps(struct mafat_session *s, bool after)
 {
   int code = MAFAT_OK;
   for (int i = 0; code == MAFAT_OK && i < s->options.dumps.n; i++)
-    if ((!s->options.json && mafat_dump_is_direct(&s->dumps[i])) == behind) code = mafat_dump_write(&s->dumps[i], s->model, &s->d);
+    if ((!s->options.json && mafat_dump_is_direct(&s->dumps[i])) == after) code = mafat_dump_write(&s->dumps[i], s->model, &s->d);
   return code;
 }
 

@@ -218,8 +218,8 @@ void mafat_arena_make_room(struct mafat_arena *a, size_t begin, size_t end, size
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
   pthread_mutex_lock(&a->mutex);
   if (a->memory && !a->running && bytes > 0) {
-    size_t pages = (a->bytes + page - 1) / page, behind = pages - least((end + page - 1) / page, pages);
-    size_t wanted = bytes / page + (bytes % page != 0), last = least(wanted, behind);
+    size_t pages = (a->bytes + page - 1) / page, after = pages - least((end + page - 1) / page, pages);
+    size_t wanted = bytes / page + (bytes % page != 0), last = least(wanted, after);
     give_back(a, (pages - last) * page, a->bytes);
     give_back(a, 0, least(wanted - last, begin / page) * page);
     a->holder = NULL;

@@ -543,8 +543,8 @@ void mafat_executor_rest(struct mafat_executor *e)
 void mafat_executor_read_output(const struct mafat_executor *e, int layer, float *chw)
 {
   struct mafat_source self;
-  struct mafat_sources behind = mafat_network_output_sources(e->network, layer, &self);
-  mafat_tensors_flatten(&e->tensors, &behind, e->network->layers[layer].out, chw);
+  struct mafat_sources producer = mafat_network_output_sources(e->network, layer, &self);
+  mafat_tensors_flatten(&e->tensors, &producer, e->network->layers[layer].out, chw);
 }
 
 void mafat_executor_read_view(const struct mafat_executor *e, const struct mafat_sources *sources,
@@ -561,8 +561,8 @@ void mafat_executor_write_output(struct mafat_executor *e, int layer, const floa
 float mafat_executor_output_at(const struct mafat_executor *e, int layer, int c, int y, int x)
 {
   struct mafat_source self;
-  struct mafat_sources behind = mafat_network_output_sources(e->network, layer, &self);
-  return mafat_tensors_value(&e->tensors, &behind, c, y, x);
+  struct mafat_sources producer = mafat_network_output_sources(e->network, layer, &self);
+  return mafat_tensors_value(&e->tensors, &producer, c, y, x);
 }
 
 const struct mafat_layer_part *mafat_executor_part(const struct mafat_executor *e, const struct mafat_step *step)

@@ -190,7 +190,7 @@ static inline float *mafat_tensors_read(const struct mafat_tensors *t, const str
 }
 
 /* Address of element (c, y, x) of the concatenated sources. */
-static inline float *mafat_tensors_behind(const struct mafat_tensors *t, const struct mafat_sources *sources, int c,
+static inline float *mafat_tensors_source_at(const struct mafat_tensors *t, const struct mafat_sources *sources, int c,
                                           int y, int x)
 {
   int i = 0;

@@ -461,7 +461,7 @@ static void pool_pairs(const float *rows[2], int n_rows, int n_pixels, int n_fil
     }
 }
 
-static struct conv_place run_behind(struct conv_place at, const struct mafat_window *w, bool joined, int n_taps)
+static struct conv_place run_after(struct conv_place at, const struct mafat_window *w, bool joined, int n_taps)
 {
   at.taps += (size_t)n_taps;
   if (!joined && ++at.kx < w->x.size) return at;
@@ -508,7 +508,7 @@ static void choose_runs(struct conv_slice *s, const struct mafat_conv_call *c, s
     s->runs[s->n_runs].rows = p->rows + at.ky * c->window.y.dilation;
     s->runs[s->n_runs++].apart = (size_t)(at.kx * x.dilation) * pixel;
     last->n++;
-    at = run_behind(at, &c->window, joined, n_taps);
+    at = run_after(at, &c->window, joined, n_taps);
   }
   s->end = at;
 }

@@ -127,7 +127,7 @@ INLINE void conv_sum(const struct conv_row *r, ivec sum[TILE_PIXELS][TILE_VECTOR
   }
 }
 
-static struct integer_conv_place run_behind(struct integer_conv_place at, const struct mafat_window *w, bool joined, int n_quads)
+static struct integer_conv_place run_after(struct integer_conv_place at, const struct mafat_window *w, bool joined, int n_quads)
 {
   at.quads += (size_t)n_quads;
   if (!joined && ++at.kx < w->x.size) return at;
@@ -174,7 +174,7 @@ static void choose_runs(struct conv_row *r, struct integer_conv_place at)
     list->rows[n] = &p->rows[at.ky * y.dilation];
     list->offsets[n++] = (size_t)(at.kx * x.dilation) * pixel;
     last->n++;
-    at = run_behind(at, &c->window, joined, n_quads);
+    at = run_after(at, &c->window, joined, n_quads);
   }
   list->end = at;
   list->n_runs = n;

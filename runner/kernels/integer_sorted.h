@@ -126,11 +126,11 @@ static void sorted_columns_of(const struct conv_row *r, struct conv_tiling t, in
 {
   const uint16_t *counts = sorted_counts(r, first);
   const int wide = t.n_wide * (t.pixels + 1);
-  const size_t behind = (size_t)wide * pitch;
+  const size_t after = (size_t)wide * pitch;
   const struct sorted_vector v = {r->list->kinds, r->list->n_kinds, counts, counts + SORTED_COUNTS, r->list->in[0], r->places,
                                   r->c->weights + 4 * first, 4 * (size_t)r->c->width, r->c->to.bias + first};
   if (t.n_wide) sorted_functions[t.pixels](&v, col, t.n_wide, from, to, pitch, lanes);
-  if (t.n) sorted_functions[t.pixels - 1](&v, col + wide, t.n, from ? from + behind : NULL, to + behind, pitch, lanes);
+  if (t.n) sorted_functions[t.pixels - 1](&v, col + wide, t.n, from ? from + after : NULL, to + after, pitch, lanes);
 }
 
 static void sorted_columns(const struct conv_row *r, struct conv_tiling t, int col, const int32_t *from, int32_t *to, size_t pitch)

@@ -24,7 +24,7 @@ struct mafat_process_part mafat_code_part(enum mafat_code_part part)
   return parts[part];
 }
 
-struct mafat_process_part mafat_code_gap_behind(enum mafat_code_part part)
+struct mafat_process_part mafat_code_gap_after(enum mafat_code_part part)
 {
   return (struct mafat_process_part){parts[part].end, parts[part + 1].begin};
 }

@@ -17,7 +17,7 @@ enum mafat_code_part {
 bool mafat_code_is_placed(void);
 struct mafat_process_part mafat_code_part(enum mafat_code_part part);
 /* Returns the range from the end of a part to the beginning of the next. */
-struct mafat_process_part mafat_code_gap_behind(enum mafat_code_part part);
+struct mafat_process_part mafat_code_gap_after(enum mafat_code_part part);
 /* Returns the ELF headers and the jump table of C library functions that are chosen at program
  * start. */
 struct mafat_process_part mafat_code_jumps(void);

@@ -146,10 +146,10 @@ static bool narrow_nibbles(const struct mafat_layer *l, struct filter *f, char *
   *scale = (float)((double)f->scale / f->lift);
   for (int c = 0, end; c < m.inputs; c = end) {
     end = mafat_block_slice_end(l, c);
-    size_t first = (size_t)c * (size_t)m.taps, behind = (size_t)end * (size_t)m.taps;
+    size_t first = (size_t)c * (size_t)m.taps, after = (size_t)end * (size_t)m.taps;
     char *at = to + mafat_panel_offset(l, f->width, c);
-    for (size_t n; first < behind; first += n) {
-      n = behind - first < MAFAT_SCALED_ROWS ? behind - first : MAFAT_SCALED_ROWS;
+    for (size_t n; first < after; first += n) {
+      n = after - first < MAFAT_SCALED_ROWS ? after - first : MAFAT_SCALED_ROWS;
       narrow_group(f, first, n, at);
       at += n * f->width / 2 + f->width * sizeof(uint16_t);
     }

@@ -167,7 +167,7 @@ static struct mafat_multiplier multiplier_of(const struct mafat_layer *l, float 
 }
 
 /* Zeroes the padding of the blocks' quads, which is multiplied by arbitrary bytes. */
-static void clear_behind(const struct mafat_layer *l, const struct panel *p, const struct mafat_block_slice *block_slices, int n)
+static void clear_after(const struct mafat_layer *l, const struct panel *p, const struct mafat_block_slice *block_slices, int n)
 {
   size_t taps = (size_t)mafat_layer_matrix(l).taps;
   int8_t *at = p->weights;
@@ -192,7 +192,7 @@ static int take_zero(const struct mafat_layer *l, const struct panel *p, struct 
   }
   if (least - zero < INT8_MIN || most - zero > INT8_MAX) return zero;
   for (size_t i = 0; i < p->bytes; i++) p->weights[i] = (int8_t)(p->weights[i] - zero);
-  clear_behind(l, p, block_slices, list_block_slices(l, p->first, block_slices));
+  clear_after(l, p, block_slices, list_block_slices(l, p->first, block_slices));
   return 0;
 }
 

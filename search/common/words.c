@@ -10,16 +10,16 @@ static bool read_number(const char *text, size_t n, double *number)
 {
   enum { MOST_DIGITS = 15 };
   double digits = 0, scale = 1;
-  bool behind = false;
+  bool after = false;
   size_t count = 0;
   for (size_t i = 0; i < n; i++) {
-    if (text[i] == '.' && !behind) {
-      behind = true;
+    if (text[i] == '.' && !after) {
+      after = true;
       continue;
     }
     if (!isdigit((unsigned char)text[i]) || ++count > MOST_DIGITS) return false;
     digits = 10 * digits + (text[i] - '0');
-    if (behind) scale *= 10;
+    if (after) scale *= 10;
   }
   *number = digits / scale;
   return count > 0;

@@ -293,12 +293,12 @@ static void try_island(struct climb *c, int group, int first, int last)
 static void part_around_peak(struct climb *c, int group)
 {
   int begin = begin_of(c, group), end = end_of(c, group);
-  int before[MOST_PLACES], behind[MOST_PLACES];
+  int before[MOST_PLACES], after[MOST_PLACES];
   if (c->from->groups[group].cut.kind == MAFAT_CUT_ROWS || c->peak < begin || c->peak >= end) return;
-  int n_before = find_places(c, c->peak, begin, -1, before), n_behind = find_places(c, c->peak + 1, end, 1, behind);
+  int n_before = find_places(c, c->peak, begin, -1, before), n_after = find_places(c, c->peak + 1, end, 1, after);
   for (int i = 0; i < n_before; i++)
-    for (int k = 0; k < n_behind; k++)
-      if (before[i] < behind[k]) try_island(c, group, before[i], behind[k]);
+    for (int k = 0; k < n_after; k++)
+      if (before[i] < after[k]) try_island(c, group, before[i], after[k]);
 }
 
 /* The cut behind a group. */

@@ -22,7 +22,7 @@ enum state {
 struct choice {
   uint64_t exchange; /* of this layer and all behind it */
   enum mafat_weight_sharing scheme;
-  bool behind;
+  bool after;
 };
 
 static bool may_be(enum state state, enum mafat_weight_sharing scheme)
@@ -35,7 +35,7 @@ static bool may_be(enum state state, enum mafat_weight_sharing scheme)
   return schemes[state] >> scheme & 1;
 }
 
-static enum state behind(enum mafat_weight_sharing scheme, bool reused)
+static enum state after(enum mafat_weight_sharing scheme, bool reused)
 {
   if (scheme == MAFAT_FAN_OUT) return reused ? EVERYWHERE : GATHERED;
   return scheme == MAFAT_FUSED_OUT ? SLICED : ON_ROOT;
@@ -53,7 +53,7 @@ static struct choice choose(const struct mafat_rank_layer *l, enum state state, 
   for (int scheme = 0; scheme < MAFAT_N_SCHEMES; scheme++) {
     if (!may_be(state, (enum mafat_weight_sharing)scheme)) continue;
     for (int reused = 0; reused <= (scheme == MAFAT_FAN_OUT); reused++) {
-      uint64_t rest = next[behind((enum mafat_weight_sharing)scheme, reused)].exchange;
+      uint64_t rest = next[after((enum mafat_weight_sharing)scheme, reused)].exchange;
       if (rest == UINT64_MAX) continue;
       rest += mafat_scheme_exchange((enum mafat_weight_sharing)scheme, l, n_ranks, state == EVERYWHERE, reused);
       if (rest < best.exchange) best = (struct choice){rest, (enum mafat_weight_sharing)scheme, reused};
@@ -75,7 +75,7 @@ int mafat_sharing_schemes(enum mafat_weight_sharing *schemes, uint64_t *exchange
   for (int i = 0; i < n; i++) {
     const struct choice *c = &choices[i][state];
     schemes[i] = c->scheme;
-    state = behind(c->scheme, c->behind);
+    state = after(c->scheme, c->after);
   }
   mafat_heap_free(heap, choices);
   return MAFAT_OK;

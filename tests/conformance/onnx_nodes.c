@@ -93,12 +93,12 @@ static struct group *group_of(const char *name)
 static void count_model(const char *folder)
 {
   struct verdict v = try_apart(folder);
-  const char *slash = strrchr(folder, '/'), *behind = strstr(v.text, "model.onnx: ");
+  const char *slash = strrchr(folder, '/'), *after = strstr(v.text, "model.onnx: ");
   group_of(v.group)->n[v.outcome]++;
   totals[v.outcome]++;
   if (v.outcome == FAILED || v.outcome == REFUSED)
     printf("%s %s: %s\n", v.outcome == FAILED ? "FAIL" : "refused", slash ? slash + 1 : folder,
-           behind ? behind + strlen("model.onnx: ") : v.text);
+           after ? after + strlen("model.onnx: ") : v.text);
 }
 
 /* ---- all of them ---- */

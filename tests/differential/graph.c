@@ -66,19 +66,19 @@ void graph_extents(struct graph_map map, int extents[GRAPH_AXES])
   extents[GRAPH_CHANNELS] = map.c;
 }
 
-void graph_padding(const struct random_graph *g, int node, int axis, int *before, int *behind)
+void graph_padding(const struct random_graph *g, int node, int axis, int *before, int *after)
 {
   const struct graph_node *o = &g->nodes[node];
   if (o->given) {
     *before = o->begin[axis];
-    *behind = o->end[axis];
+    *after = o->end[axis];
     return;
   }
   const struct graph_map *in = &g->nodes[o->a].out;
   int extent = axis ? in->w : in->h, out = axis ? o->out.w : o->out.h;
   int all = o->same ? (out - 1) * o->stride[axis] + (o->kernel[axis] - 1) * o->dilation[axis] + 1 - extent : 0;
   *before = all > 0 ? all / 2 : 0;
-  *behind = all > 0 ? all - *before : 0;
+  *after = all > 0 ? all - *before : 0;
 }
 
 /* ---- what a node makes of what it reads; false: it cannot ---- */
@@ -94,9 +94,9 @@ static bool is_pool(enum graph_kind kind)
 }
 
 /* As ONNX says it: none begins behind what is there. */
-static int count_windows(int extent, int before, int behind, int reach, int stride, bool ceil)
+static int count_windows(int extent, int before, int after, int reach, int stride, bool ceil)
 {
-  int left = extent + before + behind - reach, n = (ceil ? left + stride - 1 : left) / stride + 1;
+  int left = extent + before + after - reach, n = (ceil ? left + stride - 1 : left) / stride + 1;
   return ceil && (n - 1) * stride >= extent + before ? n - 1 : n;
 }
 

@@ -98,7 +98,7 @@ float graph_constant(struct test_rng *rng);
 /* n places of `extent`, some of them counted from the end, if they may be. */
 void graph_places(struct test_rng *rng, int extent, int n, int64_t *places, bool from_end);
 /* Rows or columns of padding before and behind, of a window that is as it is. */
-void graph_padding(const struct random_graph *g, int node, int axis, int *before, int *behind);
+void graph_padding(const struct random_graph *g, int node, int axis, int *before, int *after);
 /* A short text, node by node. */
 void graph_print(const struct random_graph *g);
 

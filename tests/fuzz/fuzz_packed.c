@@ -250,11 +250,11 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned se
   }
   struct mutation m = {data, n, most, seed};
   const uint8_t *end = memchr(data, 0, n);
-  size_t text = end ? (size_t)(end - data) : n, behind = n - text;
+  size_t text = end ? (size_t)(end - data) : n, after = n - text;
   uint8_t *copy = malloc(most);
   require(copy != NULL);
   memcpy(copy, data, text);
-  size_t length = mutate_cfg(copy, text, most - behind, seed);
+  size_t length = mutate_cfg(copy, text, most - after, seed);
   mutation_splice(&m, 0, text, copy, length);
   free(copy);
   return m.n;

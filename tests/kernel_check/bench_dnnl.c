@@ -55,7 +55,7 @@ static int describe(struct bench_peer *p, const struct bench_shape *s, dnnl_alg_
                     const dnnl_memory_desc_t any[3], const dnnl_memory_desc_t *bias)
 {
   const dnnl_dims_t strides = {s->stride, s->stride}, before = {s->size / 2, s->size / 2};
-  const dnnl_dims_t behind = {
+  const dnnl_dims_t after = {
       (bench_out(s->h, s->stride) - 1) * s->stride + s->size - s->h - s->size / 2,
       (bench_out(s->w, s->stride) - 1) * s->stride + s->size - s->w - s->size / 2};
   dnnl_convolution_desc_t convolution;
@@ -65,7 +65,7 @@ static int describe(struct bench_peer *p, const struct bench_shape *s, dnnl_alg_
                dnnl_post_ops_append_eltwise(after, 1.0f, dnnl_eltwise_relu, 0.1f, 0.0f) ||
                dnnl_primitive_attr_set_post_ops(attributes, after) ||
                dnnl_convolution_forward_desc_init(&convolution, dnnl_forward_inference, algorithm, &any[0], &any[1],
-                                                  bias, &any[2], strides, before, behind) ||
+                                                  bias, &any[2], strides, before, after) ||
                dnnl_primitive_desc_create(&p->description, &convolution, attributes, p->engine, NULL) ||
                dnnl_primitive_create(&p->primitive, p->description);
   dnnl_post_ops_destroy(after);

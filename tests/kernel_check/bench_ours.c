@@ -43,9 +43,9 @@ struct ours {
 
 /* --- maps --- */
 
-static int map_open(struct map *m, int h, int w, int c, int pad_before, int pad_behind)
+static int map_open(struct map *m, int h, int w, int c, int pad_before, int pad_after)
 {
-  *m = (struct map){.h = h + pad_before + pad_behind, .w = w + pad_before + pad_behind, .c = c, .pad_before = pad_before};
+  *m = (struct map){.h = h + pad_before + pad_after, .w = w + pad_before + pad_after, .c = c, .pad_before = pad_before};
   m->row_floats = (size_t)m->w * (size_t)mafat_pixel_width(c);
   size_t bytes = (size_t)m->h * m->row_floats * sizeof(float) + 64;
   m->floats = aligned_alloc(64, (bytes + 63) / 64 * 64);
@@ -426,12 +426,12 @@ static int ours_fill(struct ours *o, const struct bench_data *d)
 {
   const struct bench_shape *s = o->shape;
   const bool has_taps = is_kernel(s, "conv") || is_kernel(s, "depthwise");
-  const int pad = has_taps ? s->size / 2 : 0, behind = has_taps ? s->size + MAX_SIDE : 0;
+  const int pad = has_taps ? s->size / 2 : 0, after = has_taps ? s->size + MAX_SIDE : 0;
   const int out_h = bench_out(s->h, s->stride), out_w = bench_out(s->w, s->stride);
   o->n_blocks = mafat_n_blocks(s->c);
   o->rows_per_call = choose_rows(s, out_h);
   size_t in_rows = (size_t)mafat_min(o->rows_per_call * s->stride + s->size, 1 << 16) + MAX_POINTS;
-  if (map_open(&o->in, s->h, s->w, s->c, pad, behind) || map_open(&o->out, out_h, out_w, s->filters, 0, 0)) return -1;
+  if (map_open(&o->in, s->h, s->w, s->c, pad, after) || map_open(&o->out, out_h, out_w, s->filters, 0, 0)) return -1;
   map_copy(&o->in, d->input, s->h, s->w, false);
   o->block_slices = calloc((size_t)o->n_blocks, sizeof *o->block_slices);
   o->in_rows = calloc((size_t)o->n_blocks * in_rows, sizeof *o->in_rows);

@@ -159,7 +159,7 @@ static bool check_pngs(const char *path)
       {"png interlaced rgba 16", {.colour = RGB_ALPHA, .depth = 16, .interlaced = true}},
       {"png interlaced palette", {.colour = PALETTE, .depth = 8, .interlaced = true}},
       {"png exif 6", {.colour = RGB, .depth = 8, .orientation = 6}},
-      {"png exif 3 behind", {.colour = RGB, .depth = 8, .orientation = 3, .exif_behind = true}},
+      {"png exif 3 behind", {.colour = RGB, .depth = 8, .orientation = 3, .exif_after = true}},
       {"png interlaced exif 7", {.colour = RGB, .depth = 8, .interlaced = true, .orientation = 7}},
   };
   bool good = true;

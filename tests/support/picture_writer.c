@@ -165,8 +165,8 @@ void picture_write_png(const char *path, int width, int height, const struct png
 {
   FILE *file = open_or_die(path, "wb");
   png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
-  png_infop info = png_create_info_struct(png), behind = png_create_info_struct(png);
-  if (!png || !info || !behind || setjmp(png_jmpbuf(png))) abort();
+  png_infop info = png_create_info_struct(png), after = png_create_info_struct(png);
+  if (!png || !info || !after || setjmp(png_jmpbuf(png))) abort();
   png_init_io(png, file);
   png_set_IHDR(png, info, (png_uint_32)width, (png_uint_32)height, style->depth, style->colour,
                style->interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE,
@@ -175,7 +175,7 @@ void picture_write_png(const char *path, int width, int height, const struct png
   uint8_t exif[64];
   if (style->orientation) {
     size_t n = make_exif(exif, style->orientation, false);
-    png_set_eXIf_1(png, style->exif_behind ? behind : info, (png_uint_32)n, exif);
+    png_set_eXIf_1(png, style->exif_after ? after : info, (png_uint_32)n, exif);
   }
   png_set_compression_level(png, 1);
   png_write_info(png, info);
@@ -186,8 +186,8 @@ void picture_write_png(const char *path, int width, int height, const struct png
       pack_png_row(row, width, y, style);
       png_write_row(png, row);
     }
-  png_write_end(png, behind);
-  png_destroy_info_struct(png, &behind);
+  png_write_end(png, after);
+  png_destroy_info_struct(png, &after);
   png_destroy_write_struct(&png, &info);
   free(row);
   fclose(file);

@@ -27,7 +27,7 @@ struct png_style {
   int depth;         /* bits of a sample */
   bool interlaced;
   int orientation;   /* 0: no eXIf */
-  bool exif_behind;  /* eXIf after the pixels */
+  bool exif_after;  /* eXIf after the pixels */
   bool transparency; /* a tRNS chunk */
   bool gamma;        /* a gAMA chunk of 1/2.2 */
 };

@@ -466,14 +466,14 @@ static void put_detections(uint32_t seed, const struct test_flex_entry *entries,
 {
   static char options[512];
   made.state = seed;
-  int x = map(DIMS(1, 30, 10)), first = INTS(0, 0, 0), four = INTS(1, 30, 4), behind = INTS(0, 0, 4), rest = INTS(1, 30, 6);
+  int x = map(DIMS(1, 30, 10)), first = INTS(0, 0, 0), four = INTS(1, 30, 4), after = INTS(0, 0, 4), rest = INTS(1, 30, 6);
   int boxes = map(DIMS(1, 30, 4)), scores = map(DIMS(1, 30, 6)), anchors = floats(DIMS(30, 4));
   float *sizes = made.floats + made.n_floats - 120;
   for (int i = 0; i < 30; i++)
     for (int k = 2; k < 4; k++) sizes[4 * i + k] = sizes[4 * i + k] * .4f + .6f;
   int corners = map(DIMS(1, columns, 4)), classes = map(DIMS(1, columns)), best = map(DIMS(1, columns)), count = map(DIMS(1));
   operator(MAFAT_TFLITE_SLICE, 48, LIST(x, first, four), LIST(boxes));
-  operator(MAFAT_TFLITE_SLICE, 48, LIST(x, behind, rest), LIST(scores));
+  operator(MAFAT_TFLITE_SLICE, 48, LIST(x, after, rest), LIST(scores));
   struct test_tflite_operator *o = operator(MAFAT_TFLITE_CUSTOM, 0, LIST(boxes, scores, anchors), LIST(corners, classes, best, count));
   o->custom = "TFLite_Detection_PostProcess";
   o->custom_options = options;
@@ -499,7 +499,7 @@ static void detections_by_class(void)
 }
 
 /* Its rows and columns are of several axes, the constant's channels of one. */
-static void add_behind_depth_to_space(void)
+static void add_after_depth_to_space(void)
 {
   int x = map(DIMS(1, 3, 4, 12)), m = map(DIMS(1, 6, 8, 3)), c = floats(DIMS(3)), y = map(DIMS(1, 6, 8, 3));
   option(operator(MAFAT_TFLITE_DEPTH_TO_SPACE, 94, LIST(x), LIST(m)), 0, 4, 2);
@@ -523,7 +523,7 @@ static void concatenation_of_slices(void)
   X(functions) X(gelu) X(squares) X(softmax) X(log_softmax) X(l2) X(sum) X(largest) X(gather) X(bilinear) X(bilinear_corners) X(nearest) \
   X(reshape) X(transpose) X(shuffle) X(concatenation) X(split) X(unpack_and_pack) X(strided_slice) X(slice) X(pad) X(mirror) \
   X(depth_to_space) X(space_to_depth) X(reshape_by_shape) X(slice_of_slice) X(softmax_turned) X(concatenation_with_one) \
-  X(detections) X(detections_by_class) X(add_behind_depth_to_space) X(concatenation_of_slices)
+  X(detections) X(detections_by_class) X(add_after_depth_to_space) X(concatenation_of_slices)
 
 static const struct {
   const char *name;

@@ -229,7 +229,7 @@ static void transform_output(struct winograd *g, struct mafat_span filters, cons
 }
 
 /* The panel's weights behind those of a block slice's slice; NULL where they are not read as they lie. */
-static const float *behind_block_slice(const struct mafat_conv *c, int block_slice, const struct mafat_weights_slice *slice)
+static const float *after_block_slice(const struct mafat_conv *c, int block_slice, const struct mafat_weights_slice *slice)
 {
   size_t rows = (size_t)c->references[block_slice].n * (size_t)mafat_window_area(&c->layer->window);
   return slice->narrow ? NULL : slice->weights + rows * (size_t)slice->width;
@@ -248,7 +248,7 @@ static int add_block_slices(struct winograd *g, struct mafat_span filters, int f
     int channels = block_slice_position(c, next) - block_slice_position(c, first);
     size_t width = (size_t)slice->width;
     multiply(g, first, next, g->kernels, mafat_scratch_point_floats((size_t)channels * width), slice->width,
-             behind_block_slice(c, next - 1, slice));
+             after_block_slice(c, next - 1, slice));
     if (next < end) mafat_weights_release(c->worker->weights, slice);
   }
   return MAFAT_OK;

@@ -70,7 +70,7 @@ static float overlap(const float *a, const float *b)
 
 /* ---- in falling order: a heap whose first is the last ---- */
 
-static bool is_behind(const struct work *w, uint32_t a, uint32_t b)
+static bool comes_after(const struct work *w, uint32_t a, uint32_t b)
 {
   return w->scores[a] < w->scores[b] || (!(w->scores[a] > w->scores[b]) && a > b);
 }
@@ -78,8 +78,8 @@ static bool is_behind(const struct work *w, uint32_t a, uint32_t b)
 static void sift_down(const struct work *w, int n, int to, uint32_t value)
 {
   for (int child; (child = 2 * to + 1) < n; to = child) {
-    if (child + 1 < n && is_behind(w, w->order[child + 1], w->order[child])) child++;
-    if (!is_behind(w, w->order[child], value)) break;
+    if (child + 1 < n && comes_after(w, w->order[child + 1], w->order[child])) child++;
+    if (!comes_after(w, w->order[child], value)) break;
     w->order[to] = w->order[child];
   }
   w->order[to] = value;

@@ -6,7 +6,7 @@ static float input_at(const struct mafat_tensors *t, const struct mafat_layer *l
 {
   long long plane = (long long)l->in.h * l->in.w;
   int c = (int)(flat / plane), rest = (int)(flat % plane);
-  return *mafat_tensors_behind(t, mafat_layer_sources(l), c, rest / l->in.w, rest % l->in.w);
+  return *mafat_tensors_source_at(t, mafat_layer_sources(l), c, rest / l->in.w, rest % l->in.w);
 }
 
 /* An element of a map in Darknet's CHW order, stepped through without divisions. */
@@ -39,9 +39,9 @@ static int reorg_run(const struct mafat_tensors *t, int layer, const struct curs
 {
   const struct mafat_sources *sources = mafat_layer_sources(&t->network->layers[layer]);
   n = mafat_min(n, mafat_min(out->shape.w - out->x, mafat_divide_up(in->shape.w - in->x, s)));
-  const float *from = mafat_tensors_behind(t, sources, in->c, in->y, in->x);
+  const float *from = mafat_tensors_source_at(t, sources, in->c, in->y, in->x);
   float *to = mafat_tensors_element(t, layer, out->c, out->y, out->x);
-  ptrdiff_t apart = n > 1 ? mafat_tensors_behind(t, sources, in->c, in->y, in->x + s) - from : 0;
+  ptrdiff_t apart = n > 1 ? mafat_tensors_source_at(t, sources, in->c, in->y, in->x + s) - from : 0;
   int pixel = mafat_tensors_pixel_floats(t, layer, out->c / MAFAT_CHANNEL_BLOCK);
   for (int i = 0; i < n; i++) to[(ptrdiff_t)i * pixel] = from[i * apart];
   return n;

@@ -405,7 +405,7 @@ static void shared(struct test_message *m, size_t size, const struct file *f)
 /* ---- packed ---- */
 
 /* Header and index of a file of these layers, sealed, and what lies behind it. Ends what it is made of. */
-static void seal(struct test_message *m, uint32_t version, uint64_t n_layers, struct test_message *index, struct test_message *behind)
+static void seal(struct test_message *m, uint32_t version, uint64_t n_layers, struct test_message *index, struct test_message *after)
 {
   static const char zeros[MAFAT_PACKED_ALIGNMENT];
   const uint32_t byte_order = 0x01020304, kernels[] = {MAFAT_CHANNEL_BLOCK, MAFAT_PANEL, MAFAT_PANEL_STEP, MAFAT_PACKED_ALIGNMENT};
@@ -420,11 +420,11 @@ static void seal(struct test_message *m, uint32_t version, uint64_t n_layers, st
   test_put_bytes(m, zeros, MAFAT_PACKED_ALIGNMENT - m->n);
   test_put_bytes(m, index->data, index->n);
   test_put_bytes(m, zeros, (MAFAT_PACKED_ALIGNMENT - m->n % MAFAT_PACKED_ALIGNMENT) % MAFAT_PACKED_ALIGNMENT);
-  test_put_bytes(m, behind->data, behind->n);
+  test_put_bytes(m, after->data, after->n);
   test_put_bytes(m, zeros, (MAFAT_PACKED_ALIGNMENT - m->n % MAFAT_PACKED_ALIGNMENT) % MAFAT_PACKED_ALIGNMENT);
   test_seal_packed(m->data);
   free(index->data);
-  free(behind->data);
+  free(after->data);
 }
 
 static void put_word(struct test_message *m, const char *word)
@@ -451,7 +451,7 @@ static void packed_cfg(struct test_message *m, size_t size, const struct file *f
 {
   enum { NUMBERS = 24, PLAIN = 2, ACTIVATIONS = PLAIN + MAFAT_PACKED_ACTIVATIONS };
   static const char *const sides[] = {"height", "width", "channels"};
-  struct test_message index = {0}, behind = {0};
+  struct test_message index = {0}, after = {0};
   const bool computes = strcmp(f->piece, "maxpool") == 0;
   const uint32_t parameters = (uint32_t)f->number;
   const size_t each = 13 + strlen(f->piece) + parameters * (10 + strlen(f->head) + strlen(f->tail)) + (computes ? NUMBERS : 0);
@@ -477,7 +477,7 @@ static void packed_cfg(struct test_message *m, size_t size, const struct file *f
       test_put_bytes(&index, one, sizeof one);
     }
   }
-  seal(m, computes ? ACTIVATIONS : PLAIN, computes ? n + 1 : n, &index, &behind);
+  seal(m, computes ? ACTIVATIONS : PLAIN, computes ? n + 1 : n, &index, &after);
 }
 
 static void begin_embedded_graph(struct test_message *index, const struct test_message *embedded_graph, uint32_t n_files)

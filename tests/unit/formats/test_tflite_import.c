@@ -188,7 +188,7 @@ START_TEST(weights_stay_in_the_file)
 END_TEST
 
 /* The odd row or column of padding lies behind; an activation is part of its layer. */
-START_TEST(same_pads_behind)
+START_TEST(same_pads_after)
 {
   struct test_imported m = import_named("conv_same");
   ck_assert_int_eq(m.network->n_layers, 1);
@@ -569,7 +569,7 @@ static struct test_imported import_in_time(const struct test_tflite_model *model
 }
 
 /* Scales and zero points lie megabytes apart: not each of them is a read. */
-START_TEST(scales_are_read_one_behind_the_other)
+START_TEST(scales_are_read_one_after_the_other)
 {
   enum { X, Y, WEIGHTS, REALS, N = 1 << 21 };
   float *scales = malloc(N * sizeof *scales);
@@ -701,7 +701,7 @@ Suite *tflite_import_suite(void)
   TCase *importing = tcase_create("importing");
   tcase_add_loop_test(importing, transposed_pictures_keep_their_sides, 0, 4);
   tcase_add_test(importing, weights_stay_in_the_file);
-  tcase_add_test(importing, same_pads_behind);
+  tcase_add_test(importing, same_pads_after);
   tcase_add_test(importing, pads_become_part_of_the_window);
   tcase_add_loop_test(importing, layers_are_as_few_as_can_be, 0, COUNT(sizes));
   tcase_add_test(importing, inputs_and_outputs_have_names);
@@ -715,7 +715,7 @@ Suite *tflite_import_suite(void)
   tcase_add_loop_test(refusing, other_models_are_refused, 0, COUNT(refusals));
   tcase_add_loop_test(refusing, what_means_nothing_is_refused, 0, COUNT(meaningless));
   tcase_add_test(refusing, transposed_convolutions_make_what_convolutions_take);
-  tcase_add_test(refusing, scales_are_read_one_behind_the_other);
+  tcase_add_test(refusing, scales_are_read_one_after_the_other);
   tcase_add_test(refusing, casts_by_the_thousand_are_read);
   tcase_add_loop_test(refusing, damaged_models_do_no_harm, 0, COUNT(expected));
   tcase_add_loop_test(refusing, every_allocation_may_fail, 0, COUNT(expected));

@@ -339,7 +339,7 @@ START_TEST(orientations)
   stored = picture_must_read(WIDTH, HEIGHT, 3, MAFAT_FIT_STRETCH);
   style.orientation = o;
   for (int i = 0; i < 4; i++) {
-    style.exif_behind = i & 1;
+    style.exif_after = i & 1;
     style.interlaced = i & 2;
     picture_write_png(picture_path, WIDTH, HEIGHT, &style);
     check_turned(o, stored);
@@ -354,8 +354,8 @@ START_TEST(exif_that_does_not_count)
   float *stored = picture_must_read(WIDTH, HEIGHT, 3, MAFAT_FIT_STRETCH);
   picture_write_jpeg(picture_path, WIDTH, HEIGHT, &(struct jpeg_style){.colours = JPEG_YCC, .orientation = 9});
   check_turned(1, stored);
-  const struct jpeg_style behind = {.colours = JPEG_YCC, .orientation = 6, .xmp_first = true};
-  picture_write_jpeg(picture_path, WIDTH, HEIGHT, &behind);
+  const struct jpeg_style after = {.colours = JPEG_YCC, .orientation = 6, .xmp_first = true};
+  picture_write_jpeg(picture_path, WIDTH, HEIGHT, &after);
   check_turned(1, stored);
   free(stored);
 }

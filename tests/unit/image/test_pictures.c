@@ -238,14 +238,14 @@ static const char *put_elements(struct test_message *graph, int channels)
 }
 
 /* An input that comes out as it is: of NCHW, or of NHWC, of `channels`; properties of the file. */
-static void write_model(char path[40], enum lies behind, int channels, const char *format, const char *range)
+static void write_model(char path[40], enum lies after, int channels, const char *format, const char *range)
 {
-  const int64_t front_dims[] = {1, channels, IN_H, IN_W}, behind_dims[] = {1, IN_H, IN_W, channels};
+  const int64_t front_dims[] = {1, channels, IN_H, IN_W}, after_dims[] = {1, IN_H, IN_W, channels};
   struct test_message graph = {0};
-  test_onnx_input(&graph, "picture", 4, behind ? behind_dims : front_dims);
-  const char *before = behind == BEHIND_ELEMENTS ? put_elements(&graph, channels) : "picture";
-  if (behind) test_onnx_add(&graph, "Transpose", before, "front", "perm=[0,3,1,2]");
-  test_onnx_add(&graph, "LeakyRelu", behind ? "front" : "picture", "out", "alpha=1.");
+  test_onnx_input(&graph, "picture", 4, after ? after_dims : front_dims);
+  const char *before = after == BEHIND_ELEMENTS ? put_elements(&graph, channels) : "picture";
+  if (after) test_onnx_add(&graph, "Transpose", before, "front", "perm=[0,3,1,2]");
+  test_onnx_add(&graph, "LeakyRelu", after ? "front" : "picture", "out", "alpha=1.");
   test_onnx_output(&graph, "out", 4, front_dims);
   struct test_message file = test_onnx_model(&graph, 13);
   const char *said[][2] = {{"Image.BitmapPixelFormat", format}, {"Image.NominalPixelRange", range}};
@@ -306,9 +306,9 @@ START_TEST(options_decide_what_a_model_is_given)
   const struct mafat_pixel_rule rule = {.swapped = true, .mean = {1, 20, 103.5f}, .scale = {.5f, 1 / 57.f, 2}, .pad = 7},
                                 gray = {.mean = {1}, .scale = {.5f}, .pad = 114}, usual = {.scale = {1 / 255.f, 1 / 255.f, 1 / 255.f}, .pad = 114};
   char path[40];
-  for (enum lies behind = IN_FRONT; behind < N_LIES; behind++) {
+  for (enum lies after = IN_FRONT; after < N_LIES; after++) {
     struct mafat_model_options o = usual_options();
-    write_model(path, behind, 3, NULL, NULL);
+    write_model(path, after, 3, NULL, NULL);
     check_model(path, &o, 3, MAFAT_FIT_STRETCH, &usual);
     o.resize = "letterbox";
     check_model(path, &o, 3, MAFAT_FIT_LETTERBOX, &usual);
@@ -320,7 +320,7 @@ START_TEST(options_decide_what_a_model_is_given)
     o.resize = "corner";
     check_model(path, &o, 3, MAFAT_FIT_CORNER, &rule);
     unlink(path);
-    write_model(path, behind, 1, NULL, NULL);
+    write_model(path, after, 1, NULL, NULL);
     o.pad = NULL, o.channels = "gray";
     check_model(path, &o, 1, MAFAT_FIT_CORNER, &gray);
     unlink(path);

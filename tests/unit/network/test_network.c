@@ -82,7 +82,7 @@ static const struct shape_row shape_rows[] = {
     {"[connected]\noutput=44\n[detection]\nclasses=1\ncoords=4\nside=2\nnum=2\n", 1, 1, 44},
 };
 
-static struct mafat_network *behind_net(const char *sections)
+static struct mafat_network *after_net(const char *sections)
 {
   char text[4096];
   snprintf(text, sizeof text, "[net]\nheight=13\nwidth=17\nchannels=24\n%s", sections);
@@ -92,7 +92,7 @@ static struct mafat_network *behind_net(const char *sections)
 START_TEST(shapes_are_darknets)
 {
   const struct shape_row *r = &shape_rows[_i];
-  struct mafat_network *n = behind_net(r->sections);
+  struct mafat_network *n = after_net(r->sections);
   struct mafat_shape out = n->layers[n->n_layers - 1].out;
   ck_assert_msg(out.h == r->h && out.w == r->w && out.c == r->c, "%s: %d x %d x %d", r->sections, out.h, out.w, out.c);
   mafat_network_close(&n);
@@ -103,7 +103,7 @@ START_TEST(every_type_has_a_row)
 {
   bool seen[MAFAT_N_LAYER_TYPES] = {false};
   for (int i = 0; i < COUNT(shape_rows); i++) {
-    struct mafat_network *n = behind_net(shape_rows[i].sections);
+    struct mafat_network *n = after_net(shape_rows[i].sections);
     seen[n->layers[n->n_layers - 1].type] = true;
     seen[n->layers[mafat_network_picture(n)].type] = true;
     mafat_network_close(&n);
@@ -124,7 +124,7 @@ START_TEST(every_activation_is_read_by_its_name)
     ck_assert_msg(name && *name && strcmp(name, "unknown"), "activation %d", a);
     if (a >= MAFAT_N_DARKNET_ACTIVATIONS) continue;
     snprintf(sections, sizeof sections, "[activation]\nactivation=%s\n", name);
-    struct mafat_network *n = behind_net(sections);
+    struct mafat_network *n = after_net(sections);
     ck_assert_msg((int)n->layers[0].activation.kind == a, "%s", name);
     mafat_network_close(&n);
   }
@@ -134,7 +134,7 @@ END_TEST
 
 START_TEST(defaults_are_darknets)
 {
-  struct mafat_network *n = behind_net("[convolutional]\n[activation]\n[connected]\n[local]\n[shortcut]\nfrom=-2\n"
+  struct mafat_network *n = after_net("[convolutional]\n[activation]\n[connected]\n[local]\n[shortcut]\nfrom=-2\n"
                                        "[upsample]\n[softmax]\n");
   const struct mafat_layer *l = n->layers;
   ck_assert(mafat_window_is_pixel(&l[0].window) && l[0].groups == 1 && !l[0].batch_normalize);
@@ -188,7 +188,7 @@ static void check_source(const struct mafat_sources *sources, int i, int tensor,
 
 START_TEST(renaming_layers_are_seen_through)
 {
-  struct mafat_network *n = behind_net("[dropout]\n"                              /* 0: the input */
+  struct mafat_network *n = after_net("[dropout]\n"                              /* 0: the input */
                                        "[conv]\nfilters=20\n[dropout]\n"          /* 1, 2 */
                                        "[conv]\nfilters=40\n"                     /* 3 */
                                        "[route]\nlayers=-1,-2,0\n"                /* 4: 40 + 20 + 24 */
@@ -213,7 +213,7 @@ END_TEST
 
 START_TEST(route_groups_take_the_same_part_of_each_source)
 {
-  struct mafat_network *n = behind_net("[conv]\nfilters=20\n[conv]\nfilters=40\n[route]\nlayers=0,1\ngroups=2\ngroup_id=1\n");
+  struct mafat_network *n = after_net("[conv]\nfilters=20\n[conv]\nfilters=40\n[route]\nlayers=0,1\ngroups=2\ngroup_id=1\n");
   ck_assert_int_eq(n->layers[2].out.c, 30);
   check_source(operand(&n->layers[2], 0), 0, 0, 10, 10);
   check_source(operand(&n->layers[2], 0), 1, 1, 20, 20);
@@ -221,9 +221,9 @@ START_TEST(route_groups_take_the_same_part_of_each_source)
 }
 END_TEST
 
-START_TEST(inputs_stay_behind_the_layers)
+START_TEST(inputs_stay_after_the_layers)
 {
-  struct mafat_network *n = behind_net("[dropout]\n[conv]\nfilters=24\n[shortcut]\nfrom=0\n[conv]\n");
+  struct mafat_network *n = after_net("[dropout]\n[conv]\nfilters=24\n[shortcut]\nfrom=0\n[conv]\n");
   for (int end = 4; end >= 3; end--) {
     if (end < n->n_layers) mafat_network_shorten(n, end);
     int picture = mafat_network_picture(n);
@@ -244,7 +244,7 @@ END_TEST
 
 START_TEST(shortcuts_add_the_channels_both_have)
 {
-  struct mafat_network *n = behind_net("[conv]\nfilters=20\n[conv]\nfilters=8\n[shortcut]\nfrom=0\nalpha=2\nbeta=.5\n"
+  struct mafat_network *n = after_net("[conv]\nfilters=20\n[conv]\nfilters=8\n[shortcut]\nfrom=0\nalpha=2\nbeta=.5\n"
                                        "[conv]\nfilters=50\n[route]\nlayers=0,1\n[shortcut]\nfrom=-2\n");
   const struct mafat_layer *l = n->layers;
   check_source(operand(&l[2], 0), 0, 1, 0, 8);
@@ -258,7 +258,7 @@ END_TEST
 
 START_TEST(blends_have_an_operand_for_each_of_their_maps)
 {
-  struct mafat_network *n = behind_net("[conv]\nfilters=20\n[conv]\nfilters=8\n[shortcut]\nfrom=0,-1\n[avgpool]\n"
+  struct mafat_network *n = after_net("[conv]\nfilters=20\n[conv]\nfilters=8\n[shortcut]\nfrom=0,-1\n[avgpool]\n"
                                        "[scale_channels]\nfrom=1\n[conv]\nfilters=1\n[scale_channels]\nfrom=-2\n"
                                        "scale_wh=1\n[sam]\nfrom=4\nactivation=relu\n");
   const struct mafat_layer *sum = &n->layers[2], *scaled = &n->layers[4], *masked = &n->layers[6], *sam = &n->layers[7];
@@ -280,7 +280,7 @@ END_TEST
 
 START_TEST(depthwise_is_one_filter_a_channel)
 {
-  struct mafat_network *n = behind_net("[conv]\nfilters=24\ngroups=24\n[conv]\nfilters=48\ngroups=24\n[conv]\nfilters=24\n");
+  struct mafat_network *n = after_net("[conv]\nfilters=24\ngroups=24\n[conv]\nfilters=48\ngroups=24\n[conv]\nfilters=24\n");
   ck_assert(mafat_layer_is_depthwise(&n->layers[0]));
   ck_assert(!mafat_layer_is_depthwise(&n->layers[1]));
   ck_assert(!mafat_layer_is_depthwise(&n->layers[2]));
@@ -340,7 +340,7 @@ static const struct count_row count_rows[] = {
 START_TEST(weights_and_work_are_counted)
 {
   const struct count_row *r = &count_rows[_i];
-  struct mafat_network *n = behind_net(r->sections);
+  struct mafat_network *n = after_net(r->sections);
   const struct mafat_layer *l = &n->layers[0];
   struct mafat_weight_counts counts = mafat_layer_weight_counts(l);
   ck_assert_msg(counts.biases == r->biases && counts.normalization == r->normalization && counts.weights == r->weights,
@@ -621,7 +621,7 @@ START_TEST(suppression_is_the_heads)
   for (int i = 0; i < 4; i++) {
     char text[256];
     snprintf(text, sizeof text, "[conv]\nfilters=6\n[yolo]\nclasses=1\n%s", keys[i]);
-    struct mafat_network *n = behind_net(text);
+    struct mafat_network *n = after_net(text);
     ck_assert_int_eq(n->layers[1].head.nms, kinds[i]);
     ck_assert(n->layers[1].head.beta_nms == betas[i]);
     mafat_network_close(&n);
@@ -708,7 +708,7 @@ Suite *network_suite(void)
   TCase *edges = tcase_create("edges");
   tcase_add_test(edges, renaming_layers_are_seen_through);
   tcase_add_test(edges, route_groups_take_the_same_part_of_each_source);
-  tcase_add_test(edges, inputs_stay_behind_the_layers);
+  tcase_add_test(edges, inputs_stay_after_the_layers);
   tcase_add_test(edges, shortcuts_add_the_channels_both_have);
   tcase_add_test(edges, blends_have_an_operand_for_each_of_their_maps);
   tcase_add_test(edges, depthwise_is_one_filter_a_channel);

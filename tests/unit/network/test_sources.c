@@ -103,12 +103,12 @@ static struct map *joined_rows(struct test_rng *rng, int rows, int channels, int
 static struct map *joined_channels(struct test_rng *rng, int rows, int channels, int depth)
 {
   int before = test_random_int(rng, 1, channels - 1);
-  struct map *m = random_map(rng, rows, before, depth), *behind = random_map(rng, rows, channels - before, depth);
-  ck_assert_int_eq(mafat_sources_join_channels(&m->sources, &behind->sources), MAFAT_OK);
+  struct map *m = random_map(rng, rows, before, depth), *after = random_map(rng, rows, channels - before, depth);
+  ck_assert_int_eq(mafat_sources_join_channels(&m->sources, &after->sources), MAFAT_OK);
   for (int y = 0; y < rows; y++)
-    memcpy(&m->at[y][before], behind->at[y], (size_t)behind->channels * sizeof m->at[y][0]);
+    memcpy(&m->at[y][before], after->at[y], (size_t)after->channels * sizeof m->at[y][0]);
   m->channels = channels;
-  release(behind);
+  release(after);
   return m;
 }
 

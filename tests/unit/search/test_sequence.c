@@ -50,7 +50,7 @@ START_TEST(what_frees_more_than_it_takes_comes_early)
 }
 END_TEST
 
-START_TEST(every_layer_comes_behind_what_it_reads)
+START_TEST(every_layer_comes_after_what_it_reads)
 {
   for (int i = 0; i < 50; i++) {
     struct test_rng rng = test_rng((uint64_t)(_i * 50 + i));
@@ -138,7 +138,7 @@ Suite *sequence_suite(void)
   TCase *t = tcase_create("orders");
   tcase_set_timeout(t, 60);
   tcase_add_test(t, what_frees_more_than_it_takes_comes_early);
-  tcase_add_loop_test(t, every_layer_comes_behind_what_it_reads, 0, test_seeds(10));
+  tcase_add_loop_test(t, every_layer_comes_after_what_it_reads, 0, test_seeds(10));
   suite_add_tcase(suite, t);
   TCase *groupings = tcase_create("groupings");
   tcase_set_timeout(groupings, 60);

@@ -53,8 +53,8 @@ static int run_blend(const struct mafat_worker *w, const struct mafat_step *step
     call.y_pixel_bytes = (int)mafat_tensors_pixel_bytes(t, step->layer, c / MAFAT_CHANNEL_BLOCK);
     for (int y = step->out.y.begin; y < step->out.y.end; y++) {
       int z_y = other->shape.h == 1 ? 0 : y, z_x = other->shape.w == 1 ? 0 : step->out.x.begin;
-      call.x = mafat_integer_behind(t, mafat_layer_sources(l), c, y, step->out.x.begin, &call.x_pixel_bytes);
-      call.z = mafat_integer_behind(t, &other->sources, call.z_single ? 0 : c, z_y, z_x, &call.z_pixel_bytes);
+      call.x = mafat_integer_source_at(t, mafat_layer_sources(l), c, y, step->out.x.begin, &call.x_pixel_bytes);
+      call.z = mafat_integer_source_at(t, &other->sources, call.z_single ? 0 : c, z_y, z_x, &call.z_pixel_bytes);
       if (other->shape.w == 1) call.z_pixel_bytes = 0;
       call.y = (uint8_t *)mafat_tensors_address(t, step->layer, c / MAFAT_CHANNEL_BLOCK, y, step->out.x.begin) + c % MAFAT_CHANNEL_BLOCK;
       w->integers->blend(&call);

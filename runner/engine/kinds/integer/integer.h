@@ -26,7 +26,7 @@ static inline uint8_t *mafat_integer_rows_next(struct mafat_tensor_rows *r)
 }
 
 /* Address of channel c of the concatenated sources; *pixel_bytes: distance between pixels. */
-static inline uint8_t *mafat_integer_behind(const struct mafat_tensors *t, const struct mafat_sources *sources, int c, int y,
+static inline uint8_t *mafat_integer_source_at(const struct mafat_tensors *t, const struct mafat_sources *sources, int c, int y,
                                             int x, int *pixel_bytes)
 {
   int i = 0;

@@ -103,7 +103,7 @@ static struct place place_of(const struct product *p, int block_slice, int8_t *p
   return (struct place){mafat_span(r->position, r->position + r->n), panel, width};
 }
 
-static int8_t *behind(const struct place *p)
+static int8_t *after(const struct place *p)
 {
   return p->panel + mafat_round_up(mafat_span_size(p->inputs), MAFAT_QUAD) * p->width;
 }
@@ -123,7 +123,7 @@ static void pack_channels(const struct product *p, const struct mafat_product_pa
     for (int i = 0; i < p->n_block_slices; i++) {
       const struct place to = place_of(p, i, panel, width);
       pack_run(&to, &run, row + (size_t)(to.inputs.begin - first) * pixel, pixel, lane);
-      panel = behind(&to);
+      panel = after(&to);
     }
   }
 }
@@ -171,7 +171,7 @@ static void pack(const struct product *p, const struct mafat_product_part *part,
   for (int i = 0; i < p->n_block_slices; i++) {
     const struct place to = place_of(p, i, panel, width);
     pack_columns(p, part, &to);
-    panel = behind(&to);
+    panel = after(&to);
   }
 }
 
@@ -202,7 +202,7 @@ static void point_at_input(struct product *p, const struct mafat_product_part *p
   for (int i = 0; i < p->n_block_slices; i++) {
     const struct mafat_block_slice *from = &p->references[i];
     int pixel_bytes;
-    p->in_rows[i] = mafat_integer_behind(t, mafat_layer_sources(p->layer), from->position, y, part->cols.begin, &pixel_bytes);
+    p->in_rows[i] = mafat_integer_source_at(t, mafat_layer_sources(p->layer), from->position, y, part->cols.begin, &pixel_bytes);
     p->block_slices[i] = (struct mafat_integer_block_slice){&p->in_rows[i], from->n, pixel_bytes};
   }
 }

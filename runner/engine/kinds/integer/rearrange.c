@@ -30,7 +30,7 @@ static void copy_pixel(const struct mafat_strided_copy *m, int y, int x, struct 
     struct mafat_place in = pixel;
     if (!mafat_copy_locate(m->part, MAFAT_AXIS_C, c, &in) || !settle(m, &in)) continue;
     mafat_tensors_address(m->tensors, m->tensor, c / MAFAT_CHANNEL_BLOCK, y, x)[c % MAFAT_CHANNEL_BLOCK] =
-        (char)*mafat_integer_behind(m->tensors, &m->operand->sources, in.at[MAFAT_AXIS_C], in.at[MAFAT_AXIS_H], in.at[MAFAT_AXIS_W], &bytes);
+        (char)*mafat_integer_source_at(m->tensors, &m->operand->sources, in.at[MAFAT_AXIS_C], in.at[MAFAT_AXIS_H], in.at[MAFAT_AXIS_W], &bytes);
   }
 }
 
@@ -177,7 +177,7 @@ static void copy_columns(const struct mafat_strided_copy *m, int y, const struct
   for (int c = begin, n; c < end; c += n) {
     int bytes, block = c / MAFAT_CHANNEL_BLOCK;
     n = channels_beside(&m->operand->sources, first + c, c, end - c);
-    const uint8_t *from = mafat_integer_behind(m->tensors, &m->operand->sources, first + c, columns->in.at[MAFAT_AXIS_H],
+    const uint8_t *from = mafat_integer_source_at(m->tensors, &m->operand->sources, first + c, columns->in.at[MAFAT_AXIS_H],
                                                columns->in.at[MAFAT_AXIS_W], &bytes);
     char *to = mafat_tensors_address(m->tensors, m->tensor, block, y, columns->x) + c % MAFAT_CHANNEL_BLOCK;
     const ptrdiff_t to_step = (ptrdiff_t)mafat_tensors_pixel_bytes(m->tensors, m->tensor, block) * columns->step;

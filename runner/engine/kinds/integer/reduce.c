@@ -73,7 +73,7 @@ static int value_at(const struct mafat_worker *w, const struct mafat_layer *l, i
 {
   const struct mafat_reduce *r = l->reduce;
   int bytes;
-  return *mafat_integer_behind(w->tensors, mafat_layer_sources(l), r->channels ? at : c, r->rows ? at : y, r->cols ? at : x, &bytes);
+  return *mafat_integer_source_at(w->tensors, mafat_layer_sources(l), r->channels ? at : c, r->rows ? at : y, r->cols ? at : x, &bytes);
 }
 
 static int find_place(const struct mafat_worker *w, const struct mafat_layer *l, int c, int y, int x)
