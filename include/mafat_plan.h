@@ -247,22 +247,14 @@ struct mafat_search_facts {
   bool by_paper;         /* uses the paper's predictor */
   bool timed;            /* uses plan_seconds */
   const char *help;      /* lines of text */
-<<<<<<< HEAD
   const struct mafat_search_word *words; /* (n_words) its parameters */
-=======
-  const struct mafat_search_word *words; /* (n_words) parameters that it accepts */
->>>>>>> words
   int n_words;
 };
 
 /* Search 0 is the default. MAFAT_EINVAL: out of range. */
 MAFAT_API int mafat_search_describe(int index, struct mafat_search_facts *facts);
-<<<<<<< HEAD
-/* Checks a search and its parameters. MAFAT_EINVAL: the diagnostic lists those that exist. */
-=======
 /* Checks the name of a search and its parameters. MAFAT_EINVAL: the diagnostic lists searches, or
  * parameters. */
->>>>>>> words
 MAFAT_API int mafat_search_check(const char *search, struct mafat_diagnostic *d);
 
 /* A plan of the Pareto front: no other needs both fewer bytes and fewer milliseconds. */

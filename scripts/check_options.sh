@@ -68,16 +68,11 @@ for pair in run_inference:run mafat_serve:serve; do
   done
 done
 
-<<<<<<< HEAD
-# ---- the library has the fields that options set, and those that Python describes to type checkers; at run time it takes them from the
-# library ----
+# ---- the library has the fields that options set, and those that Python's type hints name ----
 fields=$(awk -f scripts/struct_fields.awk include/mafat.h)
 for field in $(sed -n '/^    class Options(/,/^class /s/^        \([a-z_]*\): .*/\1/p' python/mafat/_options.py); do
   echo "$fields" | grep -qE "[ \"]${field}(_bytes)?:" || fail "python/mafat/_options.py: has $field, which struct mafat_model_options has not"
 done
-=======
-# ---- the library has the fields that options set; Python reads them from the library ----
->>>>>>> words
 for field in $(grep -oE 'SETS(_AT)?\([a-z_]+\)' programs/shared/options.def | sed -E 's/.*\(([a-z_]+)\)/\1/' | grep -v '^field$' | LC_ALL=C sort -u); do
   echo "$fields" | grep -q "[ \"]$field:" ||
     fail "include/mafat.h: expected struct mafat_model_options to have $field, which an option sets"
