@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What fewer bits cost: a network packed with each type of weights, and with activations as integers, run on pictures
+"""Cost of narrower types: a network packed with each type of weights, and with integer activations, run on pictures
 beside its floats. Prints a markdown table: bytes of the file, boxes, mean average precision where labels are given,
 milliseconds of user time for each inference at two kernel levels.
 
@@ -37,7 +37,7 @@ def overlap(a, b):
 
 
 def pair(wanted, found):
-    """Of each box of the floats the one that is most of it, of its class: [(float's, ours or None)]."""
+    """Pairs each box of the float network with the overlapping box of its class: [(float's, ours or None)]."""
     pairs, left = [], list(found)
     for box in wanted:
         best = max((o for o in left if o["label"] == box["label"]), key=lambda o: overlap(box["box"], o["box"]), default=None)
@@ -79,7 +79,7 @@ def precision(build, packed, names, labels):
 
 
 def size_of(cfg):
-    """Of the input: a picture of that size is read as it is."""
+    """The input's size; pictures of that size are not resized."""
     with open(cfg, encoding="utf-8") as file:
         text = file.read()
     return tuple(int(re.search(rf"^{key} *= *(\d+)", text, re.MULTILINE)[1]) for key in ("width", "height"))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What Python costs over the C program: the same pictures through the package (python/) and through run_inference, in turns.
+"""Overhead of Python: the same pictures with the package (python/) and with run_inference, in turn.
 
     python_cost.py [--rounds N] [--runs N] [--build FOLDER] MODEL.cfg MODEL.weights PICTURE
 

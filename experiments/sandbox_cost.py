@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the sandbox of run_inference costs: the same works with it and without, in turns; or what another build costs, as one that is
+"""Overhead of run_inference's sandbox: the same runs with and without it, in turn; or the overhead of another build, as one that is
 hardened beside one that is not (make BUILD=build/soft HARDENED=).
 
     sandbox_cost.py [--rounds N] [--only TEXT] [--build FOLDER] [--beside FOLDER]

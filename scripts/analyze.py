@@ -79,7 +79,7 @@ READERS = ("base/", "formats/", "runner/image/", "runner/weights/", "programs/an
 
 
 def function_at(file, line):
-    """Whose body the line is in, by how the house writes functions: names begin lines, bodies end with one brace at a line's start."""
+    """The function of a line. Function names begin lines, and bodies end with a brace in the first column."""
     with open(file, encoding="utf-8") as text:
         lines = text.readlines()[:line]
     for one in reversed(lines):

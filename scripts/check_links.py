@@ -21,7 +21,7 @@ def pages_below(folder):
 
 
 def pages_of_project():
-    """What git lists; all pages where there is no git, or the tree is a copy in a folder that it ignores."""
+    """The pages that git lists; all pages without git, or in a copy of the tree that git ignores."""
     try:
         listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.md"], capture_output=True, text=True, check=True)
         names = [name for name in listed.stdout.splitlines() if os.path.exists(name)]

@@ -48,7 +48,7 @@ def lead(labels, limit=SHOWN_LIMIT, free=True):
 
 
 def least_limit(labels):
-    """Of ours: the least limit that ran, and whether smaller ones were refused."""
+    """mafat's smallest limit that ran, and whether smaller ones were refused."""
     ran = [point.limit for label in OURS for point in labels.get(label, []) if point.good and point.limit]
     refused = [point.limit for label in OURS for point in labels.get(label, []) if point.mark == "refused" and not point.good]
     return min(ran, default=None), bool(ran and refused and min(refused) < min(ran))

@@ -54,7 +54,7 @@ PROGRAMS = {"mafat": "mafat", "mafat, packed weights": "mafat-packed", "Darknet"
             "OpenCV DNN, libraries free": "opencv", "onnxruntime, libraries free": "onnxruntime"}
 PARTS = {"first16": 16, "whole": None}   # layers
 
-# What is run: part and kind of program -> limits.
+# Limits by part and kind of program.
 OURS = "none,512M,256M,128M,64M,48M,32M,24M,20M,16M,14M,12M,10M,9M,8M,7M,6M,5M,4M"
 PEERS = "none,512M,256M,128M,64M,48M,32M,24M,16M,8M,4M"
 FREE = "none,512M,256M,192M,128M,96M,64M,48M,32M,24M,16M,12M,8M,4M"
@@ -134,7 +134,7 @@ def all_cells(options, programs):
 
 
 def least_bytes(found, network, label):
-    """What a refused run of this program said it needs at least; None: none was refused."""
+    """The minimum that a refused run of this program printed; None: none was refused."""
     said = [re.search(r"needs (\d+) bytes.*no plan needs less", row["message"] or "") for row in found
             if (row["network"], row["layers"], row["label"]) == (network.name, network.layers, label)]
     return max((int(match.group(1)) for match in said if match), default=None)

@@ -50,7 +50,7 @@ def cell(graph, states, filters, plan, stride):
 
 
 def fit(graph, prev, cur, filters):
-    """What the last cell but one put out, as large as the cell's other state."""
+    """The output of the last cell but one, resized to the cell's other input."""
     if prev is None:
         return cur
     return squeeze(graph, prev, filters) if prev.shape[1] == cur.shape[1] else reduce(graph, prev, filters)
@@ -61,7 +61,7 @@ def classify(graph, x, classes):
 
 
 def generated(name, cells, side, filters, counts, classes):
-    """As the generator makes it. counts: of normal cells, with a reduction between; 0 for none."""
+    """A network of the generator. counts: numbers of normal cells, with a reduction cell between; 0: none."""
     graph = Graph(name, (3, side, side))
     prev, cur = None, graph.conv(graph.input, 32, 3, 2 if side > 32 else 1)
     normal, reduction = cells
@@ -99,7 +99,7 @@ def darts_cells(graph, prev, cur, filters, count, reductions, classes):
 
 
 def darts_cifar(name):
-    """As quark0/darts has it."""
+    """The network of quark0/darts."""
     graph = Graph(name, (3, 32, 32))
     stem = graph.conv(graph.input, 108, 3)
     return darts_cells(graph, stem, stem, 36, 20, (6, 13), 10)

@@ -9,7 +9,7 @@ RADAR_GESTURES = 6
 
 
 def ssdlite_maps(graph):
-    """What its heads read: the widest map at 19 x 19, and all behind."""
+    """The inputs of the heads: the widest map at 19 x 19 and the later ones."""
     x, maps = graph.conv(graph.input, 32, 3, 2, RELU6), []
     for factor, filters, count, stride in MOBILENET_V2:
         for k in range(count):

@@ -110,7 +110,7 @@ class Graph:
         return node
 
     def affine(self, node, kind, inputs, x, dims, fan_in, activation, **attributes):
-        """What multiplies with weights and adds a bias, with its activation."""
+        """A layer with weights, a bias and an activation."""
         deviation = math.sqrt((2 if x.is_rectified else 1) / fan_in)
         filters = dims[1] if kind == "MatMul" else dims[0]
         words = [self.random_constant(node.name + "_weights", dims, deviation)]
@@ -134,7 +134,7 @@ class Graph:
         return self.conv(x, x.shape[0], kernel, stride, activation, x.shape[0], dilation)
 
     def linear(self, x, features, activation=None):
-        """Of a vector, or of each token."""
+        """A linear layer, of a vector or of each token."""
         tokens = math.prod(x.shape[:-1])
         weights = features * x.shape[-1]
         node = self.add_node("linear", [x], (*x.shape[:-1], features), macs=weights * tokens, weights=weights)

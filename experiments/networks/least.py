@@ -25,7 +25,7 @@ ROUNDS, REPEATS = 5, 5
 
 
 def ask(arguments, refused=None):
-    """What run_inference says; None: it refuses, and `refused` is told why."""
+    """run_inference's answer; None: refused, with the reason appended to `refused`."""
     done = subprocess.run([os.path.join(BUILD, "run_inference"), "--json", "--quiet"] + arguments, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return json.loads(done.stdout)
@@ -52,7 +52,7 @@ def milliseconds(path, plan, raw):
 
 
 def time_beside_whole(path, plan):
-    """Of a plan of floats."""
+    """Time of a float plan, relative to whole maps."""
     elements = 1
     for side in run(["--predict", "--plan", WHOLE, path])["inputs"][0]["dims"]:
         elements *= side
@@ -64,7 +64,7 @@ def time_beside_whole(path, plan):
 
 
 def fastest_within(path, asked):
-    """Of the network of floats, an element counted as a byte: time beside whole maps, and KiB; None: no plan keeps within it."""
+    """The fastest plan of the float network within a size, an element counted as a byte: relative time and KiB, or None."""
     plans = ["rows%d/NoCut" % rows for rows in (4, 8, 16)] + [row["plan"] for row in run(["--predict", "--pareto", path])]
     plans.append(predict(path, ["--search", "least"])[0])
     found = None

@@ -1,4 +1,4 @@
-"""What a plain interpreter holds: orders of a graph's operators, and the most bytes that live at once.
+"""Memory of a plain interpreter: orders of a graph's operators, and the most bytes that are live at once.
 
 Numbers of 8 bits, one byte each. A tensor lives from the operator that makes it until the last one that reads it; the input is there
 from the start, outputs stay to the end. Weights are not counted."""
@@ -55,7 +55,7 @@ def peak(graph, order, in_place=False):
 
 
 def last_readers(graph, order):
-    """Of each tensor, the position of the last operator that reads it; outputs and what nobody reads stay."""
+    """The position of each tensor's last reader; outputs and unread tensors stay live."""
     ends = {}
     for at, node in enumerate(order):
         ends[node.name] = at

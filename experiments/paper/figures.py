@@ -124,7 +124,7 @@ def figure_3(runs, _):
 
 
 def cut_plans(cut):
-    """What the second panel of figure 3 takes the best of."""
+    """Plans of the second panel of figure 3."""
     return [plans.plan_text(top, cut) for top in plans.TOPS]
 
 

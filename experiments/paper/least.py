@@ -10,7 +10,7 @@ def is_dry(row):
 
 
 class Search:
-    """Of one label. start: bytes, a guess, rounded up to whole steps; step: bytes; confirmations: dry runs beside the first; most:
+    """The search for one label's least limit. start: bytes, a guess, rounded up to whole steps; step: bytes; confirmations: dry runs beside the first; most:
     bytes, where it gives up, as for a program that never ends well."""
 
     def __init__(self, start, step, confirmations=2, most=1 << 50):
@@ -54,7 +54,7 @@ class Search:
         return None if self.next() else self.bounds()[1]
 
     def below(self):
-        """What happened one step below, in words."""
+        """The outcome one step below, in words."""
         wet = self.bounds()[0]
         if wet is None:
             return ""

@@ -1,4 +1,4 @@
-"""What was measured: runs.csv (a sweep's rows), limits.csv and darknet.csv, read with care, and medians of them."""
+"""Reads runs.csv (a sweep's rows), limits.csv and darknet.csv, and computes medians."""
 
 import csv
 import os
@@ -74,7 +74,7 @@ class Runs:
         return [row for row in self.rows_of(label, limit) if sweep_rows.succeeded(row)]
 
     def median(self, label, limit, column="latency_ms"):
-        """Of the runs that ended well; None where there is none."""
+        """Median of the successful runs, or None."""
         values = [row[column] for row in self.good(label, limit) if row[column] is not None]
         return statistics.median(values) if values else None
 

@@ -1,4 +1,4 @@
-"""What the paper says and explores: its limits, its plans, its Table 1; and which plans are measured here."""
+"""The paper's limits, plans and Table 1, and the plans that are measured here."""
 
 LAYERS = 16
 PAPER_LIMITS = (256, 192, 128, 96, 80, 64, 48, 32, 16)   # MB
@@ -55,7 +55,7 @@ def bottom_of(plan):
 
 
 def is_plan(text):
-    """Of those that are measured here: the paper's notation, one cut at most."""
+    """Tells if this is a measured plan: the paper's notation, at most one cut."""
     return text in ALL_PLANS
 
 

@@ -62,7 +62,7 @@ Exit status: 0 done, 1 it could not go on, 2 misuse or not possible here, 128 + 
 
 
 class Settings:
-    """What a whole run is, and what --quick leaves of it."""
+    """The settings of a complete run and of --quick."""
 
     def __init__(self, quick=False):
         self.limits = "128M,64M,32M,24M,16M" if quick else "256M,192M,128M,96M,80M,64M,48M,32M,28M,24M,20M,16M,12M,8M"
@@ -151,7 +151,7 @@ class Paper:
             self.report()
 
     def report(self):
-        """Of what there is so far, for who looks or stops here."""
+        """Writes the report of the rows so far."""
         path = self.path(measured.RUNS)
         if os.path.exists(path) and measured.sweep_rows.read_rows(path):
             write_report(self.options.work, not self.options.no_figures)
@@ -181,7 +181,7 @@ class Paper:
                 self.measure(self.cells([plans.DARKNET], [limit]), self.settings.slow_timeout)
 
     def buffers(self):
-        """What Darknet's buffers are, and what Algorithm 1 and the exact predictor say of the plans."""
+        """Darknet's buffers, and the predictions of Algorithm 1 and of the exact predictor."""
         if os.path.exists(self.path(measured.BUFFERS)) and os.path.exists(self.path("predicted.json")):
             return
         self.session.open()   # its folder goes however this ends

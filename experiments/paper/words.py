@@ -17,12 +17,12 @@ def duration(value):
 
 
 def mb(value, decimals=1):
-    """Of bytes."""
+    """Bytes as MB."""
     return "" if value is None else "%.*f" % (decimals, value / MEGABYTE)
 
 
 def limit(value):
-    """Of MB."""
+    """A limit in MB as text."""
     return "none" if value is None else "%g" % value
 
 

@@ -147,7 +147,7 @@ def to_picture(found, family, picture, width, height):
 # ---- the programs ----
 
 def field(number, data):
-    """Of a message of protocol buffers: bytes, or a number."""
+    """A field of a protocol buffers message: bytes or a number."""
     if isinstance(data, int):
         return varint(number << 3) + varint(data)
     return varint(number << 3 | 2) + varint(len(data)) + data

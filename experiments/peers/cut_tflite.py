@@ -26,11 +26,11 @@ class Map:
         return self.kind in (INT8, UINT8)
 
     def numbers(self, reals):
-        """As bytes, of what they mean."""
+        """Quantizes values to bytes."""
         return bytes((round(real / self.scale[0]) + self.zero[0]) & 255 for real in reals)
 
     def values(self, numbers):
-        """As the type has them."""
+        """Bytes as integers of the tensor's type."""
         return [number - 256 if self.kind == INT8 and number > 127 else number for number in numbers]
 
 

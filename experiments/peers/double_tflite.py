@@ -17,7 +17,7 @@ ACTIVATIONS = {0: lambda x: x, 1: lambda x: np.maximum(x, 0), 3: lambda x: np.cl
 
 
 def windows(x, size, strides, dilations, same, outside):
-    """Of NHWC, [n, row, column, channel, ky, kx]."""
+    """Windows of an NHWC array: [n, row, column, channel, ky, kx]."""
     if same:
         pads = [(0, 0)]
         for n, k, stride, dilation in zip(x.shape[1:3], size, strides, dilations):
@@ -53,7 +53,7 @@ def softmax(x, options):
 
 
 def pool(x, options, outside, pick):
-    """Of what is inside the map."""
+    """Pools the elements inside the map."""
     seen = windows(x, (options.number(4, "i"), options.number(3, "i")), (options.number(2, "i"), options.number(1, "i")), (1, 1),
                    options.number(0, "b") == 0, outside)
     return pick(seen, axis=(4, 5))

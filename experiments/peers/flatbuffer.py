@@ -51,7 +51,7 @@ def model_of(data):
 
 
 def integers(path):
-    """What of the file's tensors has 8 bits: "maps", "weights" alone, or "" where all are wider."""
+    """Which tensors of the file have 8 bits: "maps", only "weights", or "" if none."""
     with open(path, "rb") as file:
         model = model_of(file.read())
     buffers, found = model.tables(4), ""

@@ -19,7 +19,7 @@ def tool(*command):
 
 
 def file_offset(segments, address):
-    """Where what is loaded at an address lies in the file."""
+    """The file offset of an address."""
     for offset, begin, size in segments:
         if begin <= address < begin + size:
             return address - begin + offset

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Where the time goes, layer by layer: what of the FMA peak is reached, how a layer's time is divided,
+"""Time of each layer: share of the FMA peak, parts of a layer's time,
 how long ncnn takes.
 
 Layers that run_inference computes in one step stand in one line, and ncnn's are added up as ours are.
@@ -182,7 +182,7 @@ class Layers:
     # ---- the table ----
 
     def kind(self, layer):
-        """What a layer is, as short as can be."""
+        """A short name of the layer's kind."""
         section, (c, h, w) = self.sections[1 + layer], self.shapes[layer]
         name = section_name(section)
         size, stride, groups = (cfg_number(section, key, 1) for key in ("size", "stride", "groups"))

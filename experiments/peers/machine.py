@@ -1,4 +1,4 @@
-"""What measurements say of the machine, and what they ask of it."""
+"""Describes the machine of a measurement, and controls its page cache."""
 
 import datetime
 import os

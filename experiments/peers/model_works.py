@@ -11,7 +11,7 @@ from programs import compile_program
 from workloads import PICTURE, Unavailable
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# Of the pictures: what is taken off, what is multiplied with, the order of colours. Others get 0 ... 1, red first.
+# Mean, scale and channel order of pictures; default: 0 ... 1, red first.
 FEEDS = {
     "yolox_nano": (0, 1, "bgr"),
     "yolox_nano_dynamic_range": (0, 1, "bgr"),
@@ -76,14 +76,14 @@ class ModelFiles:
         self.outputs = [Tensor(one) for one in told["outputs"]]
 
     def words(self):
-        """Of run_inference."""
+        """Arguments of run_inference."""
         return [self.model]
 
     def input_words(self, path):
         return ["--input", path]
 
     def dumps(self, path):
-        """What --dump-output is told, and the file that it writes, for each output."""
+        """The argument of --dump-output and its file, for each output."""
         return [("%s=%s.%d" % (output.name, path, i), "%s.%d" % (path, i)) for i, output in enumerate(self.outputs)]
 
     def split(self, values):
@@ -121,7 +121,7 @@ class ModelFiles:
                 for file in sorted(os.listdir(folder) if os.path.isdir(folder) else []) if file.endswith(".bin")]
 
     def feed_recorded(self, path):
-        """As the input's numbers."""
+        """Recorded values in the input's type."""
         wanted = self.inputs[0]
         with open(path, "rb") as file:
             data = file.read()
@@ -202,7 +202,7 @@ class ModelWorkload:
         return files
 
     def probes(self, files):
-        """Where results are compared: all outputs."""
+        """The compared results: all outputs."""
         yield "all outputs", files
 
 

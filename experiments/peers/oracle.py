@@ -78,7 +78,7 @@ def read_array(kind, path):
 
 
 def step_of(values):
-    """Of numbers of 8 bits that stand for these values: the least distance of two, or what 255 steps reach over, whichever is larger."""
+    """The quantization step of these values: the least distance of two, or a 255th of their range, whichever is larger."""
     found = sorted(set(values) | {0.0})
     reach = (found[-1] - found[0]) / 255
     return max(min((b - a for a, b in zip(found, found[1:]) if b - a > reach / 2), default=0), reach) or 1.0
@@ -119,7 +119,7 @@ class Oracle:
         return [as_steps(*each) for each in zip(found, expected, files.outputs)]
 
     def run_piece(self, piece, model, folder):
-        """Of each output, how many of its numbers are off, and by how many steps at most."""
+        """For each output, the number of differing values and the largest difference in steps."""
         dumps = {name: os.path.join(folder, "dump-%d" % k) for k, name in enumerate(piece["outputs"])}
         words = [self.mafat.program, "--json", "--quiet"]
         for option, files in (("--input", piece["inputs"]), ("--dump-output", dumps)):
@@ -135,7 +135,7 @@ class Oracle:
             yield name, len(off), max(off, default=0)
 
     def tell_operators(self, name, picture, files):
-        """Of a quantised file; a line for each operator that is too far off."""
+        """Prints a line for each operator of a quantized file that differs too much."""
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             done = subprocess.run([programs.DEBIAN_PYTHON, CUTTER, files.model, files.raw, folder], capture_output=True, text=True, check=False,
                                   env=dict(os.environ, BUILD=self.build))
@@ -146,7 +146,7 @@ class Oracle:
         self.tell_rows(name, picture, rows, "")
 
     def tell_rows(self, name, picture, rows, more):
-        """Of tensors, each with how many numbers are off and by how many steps at most."""
+        """Prints tensors with the number of differing values and the largest difference in steps."""
         bad = ["     %s%s: %d steps" % ("FAIL " if most > 1 else "", tensor, most) for tensor, n, most in rows
                if most > 1 or (self.is_verbose and n)]
         self.failed |= any(most > 1 for _, _, most in rows)
@@ -189,7 +189,7 @@ class Oracle:
             "FAIL" if is_bad else "ok", name, picture, len(files.outputs), " " if len(files.outputs) == 1 else "s", text, why if is_bad else ""), flush=True)
 
     def run_cut(self, files, cut, inputs, outputs):
-        """Of the library's run of `files`, numbers of each map that it puts out. inputs: their files."""
+        """The outputs of the library's run of `files`. inputs: their files."""
         with open(files.raw, "wb") as file:
             for path in inputs:
                 with open(path, "rb") as one:
@@ -243,7 +243,7 @@ class Oracle:
         self.tell_rows(name, shown, rows, " with what the library's put out and at random; %d of %d operators" % (len(list(cut.pieces())), len(cut.operators)))
 
     def make_twin(self, path, inputs):
-        """Of a model of floats; None where it cannot be quantised."""
+        """The quantized twin of a float model; None if it cannot be quantized."""
         twin = os.path.join(self.folder, os.path.basename(path).replace(".onnx", "-quantized.onnx"))
         done = subprocess.run([programs.DEBIAN_PYTHON, QUANTISER, path, twin, *inputs], capture_output=True, text=True, check=False,
                               env=dict(os.environ, BUILD=self.build))
@@ -271,7 +271,7 @@ class Oracle:
         return files.split(values)
 
     def compare(self, files, suffix):
-        """Of each algorithm, the error of every output; and which of these are softmaxed."""
+        """The error of every output for each algorithm, and which outputs are softmaxed."""
         peer, options = self.peers[suffix]
         expected = self.outputs(peer, files, options)
         if expected is None:

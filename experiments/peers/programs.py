@@ -1,4 +1,4 @@
-"""Who runs it: mafat, the yardstick and the peers. Each program is built or found once, and then gives command lines."""
+"""The compared programs: mafat, the yardstick and the peers. Each is built or found once and provides command lines."""
 
 import glob
 import json
@@ -53,7 +53,7 @@ def start(command, cpus, log, cwd=None, env=None):
 
 
 def cpu_seconds():
-    """Of all processes that have ended."""
+    """Processor seconds of all ended processes."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
@@ -158,7 +158,7 @@ class Peer:
         """Writes what the peer reads beyond cfg and weights."""
 
     def idle(self, cpus, folder):
-        """What the process holds that loaded its libraries and no model; and the library's version."""
+        """Memory of a process that loaded the libraries but no model, and the library's version."""
         report = json.loads(run([*self.program, "--idle"], cpus, folder, env=self.environment).output)
         self.version = report["version"]
         return report["measured_resident_bytes"]

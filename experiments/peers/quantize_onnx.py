@@ -111,7 +111,7 @@ class Model:
 
 
 def find_ranges(model, inputs):
-    """Of all tensors that are computed, and of the input: by onnxruntime."""
+    """Ranges of the input and of all computed tensors, by onnxruntime."""
     whole = onnx.ModelProto()
     whole.CopyFrom(model.model)
     del whole.graph.initializer[:]
@@ -178,7 +178,7 @@ class Twin:
             self.model.makers.get(name) is not None and self.model.makers[name].op_type in tuple(WEIGHTED) + ("Add", "Mul"))
 
     def scale_of(self, name):
-        """What numbers of a tensor mean: what is only moved means the same before and behind."""
+        """The scale of a tensor; operators that only move elements keep it."""
         if name not in self.scales:
             maker = self.model.makers.get(name)
             if maker is not None and maker.op_type in MOVED and self.is_float(maker.input[0]):
@@ -214,7 +214,7 @@ class Twin:
         return all(self.takes(node) for node in self.model.readers.get(name, []))
 
     def ends(self, values):
-        """As the twin has them."""
+        """The graph's inputs or outputs, with the twin's types."""
         return [helper.make_tensor_value_info(one.name, self.type, [size.dim_value for size in one.type.tensor_type.shape.dim])
                 if self.is_end(one.name) else one for one in values]
 

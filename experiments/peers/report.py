@@ -60,7 +60,7 @@ def table(heads, lines):
 
 
 def like(row):
-    """What must agree where programs are compared. Our own rows are compared with the first of their picture."""
+    """The properties that compared rows share. mafat's rows are compared with the first of their picture."""
     return (row.picture,) if row.name == "mafat" else (row.picture, row.level, row.threads)
 
 
@@ -131,7 +131,7 @@ def best_peer_lines(workload, rows):
 
 
 def model_rows(rows):
-    """Of a model file: our row, and of each peer that was measured the row that is told."""
+    """A model file's row of mafat, and the rows of the measured peers."""
     ours = next((row for row in rows if row.name == "mafat" and row.median("warm_ms")), None)
     return ours, [row for row in rows if row.name != "mafat" and row.median("warm_ms")]
 
@@ -159,7 +159,7 @@ def shares_of_peaks(rows):
 
 
 def memory_faults(rows):
-    """What is not as it should be with the memory of a model file."""
+    """Violations of the memory bounds of a model file."""
     ours, _ = model_rows(rows)
     if not ours:
         return []
@@ -181,7 +181,7 @@ def model_memory_lines(workload, rows):
 
 
 def model_tables(results):
-    """Of the ONNX and TFLite files: time and memory."""
+    """Tables of time and memory of the ONNX and TFLite files."""
     results = [(workload, rows) for workload, rows in results if workload.format != "cfg"]
     times = [line for workload, rows in results for line in model_time_lines(workload, rows)]
     peaks = [line for workload, rows in results for line in model_memory_lines(workload, rows)]

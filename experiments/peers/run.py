@@ -99,7 +99,7 @@ class Bench:
             print("\r\033[K" + text, end="", file=sys.stderr, flush=True)
 
     def note(self, text):
-        """What is left out goes to the terminal and into the results, without this machine's paths."""
+        """Notes what is left out, on the terminal and in the results, without this machine's paths."""
         for path in (self.folder, self.options.build, ROOT, os.environ.get("MAFAT_YARDSTICK"), os.environ.get("MAFAT_MODELS")):
             if path:
                 text = text.replace(path.rstrip("/") + "/", "")
@@ -246,7 +246,7 @@ class Bench:
         return files.split(values)
 
     def twin_of(self, row, probe):
-        """What a program runs in a file's place, if it does: by its own rule of rounding, as we run it then."""
+        """The file that a program runs in place of this one, if it has its own rule of rounding."""
         if probe.is_darknet or probe.onnx == probe.model or not getattr(row.program, "reads_twins", False):
             return None
         row.program.prepare(probe, self.folder)

@@ -31,7 +31,7 @@ class Unsupported(Exception):
 
 
 class Tensor:
-    """What the file says of one."""
+    """A tensor of the file."""
 
     def __init__(self, table, buffers, index):
         self.shape, self.type = table.numbers(0, "i"), table.number(1, "b")

@@ -1,4 +1,4 @@
-"""What is run: the compared networks, and their files made ready in a folder of their own."""
+"""The compared networks, and their files in a folder of their own."""
 
 import os
 import random
@@ -32,7 +32,7 @@ class Workload:
         return prepare(self, folder, os.path.join(build, "make_weights"))
 
     def probes(self, files):
-        """Where results are compared: files that end there, made one at a time."""
+        """The compared layers: files that end there, made one at a time."""
         for depth in probe_depths(files):
             yield "layer %d" % (depth - 1), make_probe(files, depth)
 
@@ -65,14 +65,14 @@ class Files:
         self.made = (self.onnx, self.param, self.bin)
 
     def words(self):
-        """Of run_inference."""
+        """Arguments of run_inference."""
         return [self.cfg, self.weights]
 
     def input_words(self, path):
         return [path]
 
     def dumps(self, path):
-        """What --dump-output is told, and the file that it writes."""
+        """The argument of --dump-output and its file."""
         return [(path, path)]
 
     def split(self, values):
@@ -81,7 +81,7 @@ class Files:
 
 
 def read_text(path):
-    """Of whatever encoding, as comments in a cfg are: write_text() writes the same bytes again."""
+    """Reads text of any encoding, since comments in a cfg have any; write_text() restores the same bytes."""
     with open(path, encoding="utf-8", errors="surrogateescape") as file:
         return file.read()
 
@@ -163,7 +163,7 @@ def make_probe(files, layers):
 
 
 def probe_depths(files):
-    """Where results are compared: after the last convolution before each head, or after the last layer."""
+    """The compared layers: the last convolution before each head, or the last layer."""
     names = [section_name(part) for part in split_sections(read_text(files.cfg))[1:]]
     depths = []
     for i, name in enumerate(names):

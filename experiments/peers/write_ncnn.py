@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True   # nothing is written beside this file
 
 from workloads import read_text, section_name, split_sections, write_text
 
-# As [dropout], which is nothing to darknet2ncnn, they keep the numbers of the layers after them.
+# Replaced by [dropout], which darknet2ncnn ignores, so that later layers keep their numbers.
 LEFT_OUT = ("yolo", "region", "softmax", "cost")
 
 
@@ -123,7 +123,7 @@ def reorg(layer, stride, shape):
 
 
 def fit_shortcut(layer, now, other):
-    """Of a larger map Darknet adds every s-th pixel, of other channels those that both have."""
+    """Darknet adds every s-th pixel of a larger map, and only the channels that both maps have."""
     steps, stride = [], other[2] // now[2]
     if other[0] > now[0] or other[1:] != (now[1] * stride, now[2] * stride):
         raise Unsupported("a [shortcut] of a smaller map or of more channels is not supported")
@@ -139,7 +139,7 @@ def fit_shortcut(layer, now, other):
 
 
 def make_good(layers, sections):
-    """What darknet2ncnn does not know."""
+    """Corrects what darknet2ncnn does not support."""
     known = shapes(sections)
     for layer in layers:
         i = layer.index()
@@ -162,7 +162,7 @@ def make_good(layers, sections):
 
 
 def drop_unread(layers):
-    """Of splits, what only a [reorg]'s stand-in read."""
+    """Removes outputs of splits that only the replacement of a [reorg] read."""
     read = {blob for layer in layers for blob in layer.inputs}
     for layer in layers:
         if layer.kind == "Split":

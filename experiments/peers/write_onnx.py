@@ -78,7 +78,7 @@ class Weights:
 
 
 class Tensor:
-    """What a layer puts out: its name in the graph and its shape."""
+    """A layer's output: its name in the graph and its shape."""
 
     def __init__(self, name, channels, height, width):
         self.name, self.channels, self.height, self.width = name, channels, height, width
@@ -208,7 +208,7 @@ class Writer:
         return Tensor(name, sum(source.channels for source in sources), sources[0].height, sources[0].width)
 
     def shortcut(self, section):
-        """Of a larger map Darknet adds every s-th pixel, of other channels those that both have. (Slice and Pad in place
+        """Darknet adds every s-th pixel of a larger map, and only the channels that both maps have. (Slice and Pad in place
         of MaxPool and Concat take onnxruntime as long, a strided convolution by the identity longer.)"""
         now, (index,) = self.now, section.numbers("from")
         other = self.resolve(section, index)

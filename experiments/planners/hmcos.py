@@ -216,7 +216,7 @@ def schedule(graph, seconds=None):
 
 
 def units_order(units, order):
-    """Of an order of operators: units by the first of theirs, as far as these could run so."""
+    """Units in the order of their first operators, as far as dependencies allow."""
     wanted = list(dict.fromkeys(units.unit_of[i] for i in order))
     done, out = 0, []
     while wanted:

@@ -37,7 +37,7 @@ def whole(task):
 
 
 def run_tflm(task):
-    """As the file has its operators; nothing in place."""
+    """The file's order; nothing in place."""
     graph = task.graph.in_place(NOTHING)
     order = list(range(graph.n))
     return Found(order_plan(graph, order), tflm.arena(lives(graph, order)))
@@ -73,7 +73,7 @@ def run_milp(task):
 
 
 def run_tinyengine(task):
-    """Of all patches and of all ends of them the least arena, as the program lays it out; of equal ones, and without patches, fewer."""
+    """The least arena of all patch sizes and ends, as the program lays it out; among equal ones the fewest patches."""
     whole_maps = order_plan(task.graph, list(range(task.graph.n)), True)
     plans = [(1, 0, whole_maps)] + list(tinyengine.plans(task.graph))
     least = min(zip(lay(task.path, [plan for _, _, plan in plans]), plans), key=lambda one: (one[0].get("arena_bytes", 1 << 60), one[0].get("macs", 0)))
@@ -98,9 +98,9 @@ def search(*words):
 
 
 def run_quick(task):
-    """Of our plans for every budget, of ours of the least arena, of these with some groups cut more coarsely, of groups between any two
-    of all their cuts (timed.py), and of what all others found: the least arena of those that take no longer than DELTA allows,
-    measured in turn."""
+    """The least arena of plans that take no longer than DELTA allows, measured in turn. The plans: ours for every budget, ours
+    with the least arena, these with some groups divided more coarsely, groups between any two of all their cuts (timed.py), and
+    those of all other planners."""
     def measure(plans, rounds="7"):
         return [facts for at in range(0, len(plans), AT_ONCE) for facts in lay(task.path, plans[at:at + AT_ONCE], "--rounds", rounds, before=task.before)]
 
@@ -154,7 +154,7 @@ SEARCHES = ("ffmt", "fdt", "fdt_both", "motes")   # published planners of the pr
 
 
 def processor_seconds():
-    """Of this process and of those that it has waited for: a machine that does other things, too, takes none of them."""
+    """Processor seconds of this process and its children, which do not depend on other load."""
     return sum(os.times()[:4])
 
 
@@ -166,7 +166,7 @@ def find(name, task):
 
 
 def lay(path, plans, *options, before=()):
-    """What build/lay_plans says of each."""
+    """The answers of build/lay_plans for each plan."""
     done = subprocess.run([*before, tool("lay_plans"), *options, path], input="".join(plan + "\n" for plan in plans),
                           capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -51,7 +51,7 @@ class Programme:
     # ---- files ----
 
     def write_cplex(self, file):
-        """As cbc reads it: CPLEX's LP format."""
+        """Writes CPLEX's LP format, for cbc."""
         file.write("Minimize\n obj: %s\nSubject To\n" % self.goal)
         for k, (terms, most) in enumerate(self.rows):
             file.write(" r%d: %s <= %d\n" % (k, text(terms), most))
@@ -63,7 +63,7 @@ class Programme:
         file.write("End\n")
 
     def write_lp(self, file):
-        """As lp_solve reads it."""
+        """Writes lp_solve's format."""
         file.write("min: %s;\n" % self.goal)
         for k, (terms, most) in enumerate(self.rows):
             file.write("r%d: %s <= %d;\n" % (k, text(terms) + (" + 0 %s" % self.goal if len(terms) == 1 else ""), most))
@@ -113,7 +113,7 @@ def run_lp_solve(path, _, seconds):
 # ---- an order ----
 
 def order_programme(graph):
-    """Of operators, the input that they are made of, and a sink that reads all outputs; each output lives in steps while an operator
+    """The integer programme of operators, an input and a sink that reads all outputs; each output lives in steps while an operator
     runs that makes or reads it, and between. Positions t, live matrix H[x][i], helper Z[x][i], as they were published."""
     if len(graph.inputs()) > 1:
         raise ValueError("expected a network of one input")

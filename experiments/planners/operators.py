@@ -9,7 +9,7 @@ import subprocess
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("BUILD", os.path.join(ROOT, "build"))
-# What a published planner lets take the place of what it reads.
+# Operators whose output a published planner may store in place of an input.
 NOTHING, ELEMENTS, ALL = "nothing", "elements", "all"
 
 
@@ -132,7 +132,7 @@ def tool(name):
 
 
 def read_graph(path):
-    """What build/lay_plans says of a model file. Constants are no activations, and have no bytes here."""
+    """A model's graph from build/lay_plans. Constants have no bytes, since they are no activations."""
     done = subprocess.run([tool("lay_plans"), "--graph", path], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise ValueError(done.stderr.strip())
@@ -173,7 +173,7 @@ def reverse_post_order(graph):
 
 
 def greedy_order(graph):
-    """Of those that could run, always the one that leaves the fewest bytes; of these the one that takes the fewest."""
+    """Always runs the ready operator that leaves the fewest bytes live; among equal ones the one that allocates the fewest."""
     done, live, order = 0, graph.start(), []
     for _ in range(graph.n):
         best = min(graph.ready(done), key=lambda i: (graph.step(i, done, live)[1], graph.step(i, done, live)[0], i))

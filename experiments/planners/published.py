@@ -1,4 +1,4 @@
-"""What was published, and where the networks are. kB are 1000 bytes, KB 1024."""
+"""Published figures, and where the networks are. kB are 1000 bytes, KB 1024."""
 
 # Name: (file, below: MAFAT_MODELS, or BUILD/networks; whose measure it is)
 NETWORKS = {

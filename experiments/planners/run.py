@@ -48,7 +48,7 @@ def say(text):
 
 
 def path_of(network):
-    """Of its model; None: it is not there."""
+    """The path of its model, or None."""
     where, name = (NETWORKS | EXTRA)[network]
     folder = os.environ.get("MAFAT_MODELS") if where == "models" else os.path.join(BUILD, "networks")
     path = folder and os.path.join(folder, name)
@@ -91,7 +91,7 @@ def shortened(live):
 
 
 class Store:
-    """What is known, in BUILD/planners."""
+    """The results so far, in BUILD/planners."""
 
     def __init__(self, again):
         self.folder = os.path.join(BUILD, "planners")
@@ -232,7 +232,7 @@ def check_network(store, network, path, names, seconds, command):
 
 
 def draw_maps(store, folder):
-    """What --map draws of three plans; with the model's name and not its folder."""
+    """Draws three plans with --map, with the model's name without its folder."""
     for network, method in MAPPED.items():
         path, plan = path_of(network), store.plan(network, method)
         if path and plan:

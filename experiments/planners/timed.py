@@ -92,7 +92,7 @@ def texts(variants_of_it):
 
 
 def places(plans):
-    """Where plans cut the list of layers in two: by few of them last."""
+    """Layers before which plans begin a group; those of few plans last."""
     found = {}
     for plan in plans:
         for cut in groups_of(plan)[1]:
@@ -110,7 +110,7 @@ class Table:
         self.groups = {}
 
     def text(self, steps):
-        """Of (from, to, way) one after the other."""
+        """The plan's text from (from, to, way) in sequence."""
         cuts = [str(self.places[end]) for _, end, _ in steps[:-1]]
         ways = [way for _, _, way in steps]
         return text_of(ways, cuts, ["order=best"])

@@ -75,7 +75,7 @@ class Hosts:
             call("ip", "-n", space, "link", "set", "eth0", "up")
             self.limit(space, "eth0")
             self.limit(hub, port)
-        # What mpirun starts its daemons with, in the place of ssh: AGENT HOST WORD...
+        # Used by mpirun in place of ssh to start its daemons: AGENT HOST WORD...
         self.agent = os.path.join(self.folder, "agent")
         with open(self.agent, "w", encoding="ascii") as file:
             file.write('#!/bin/sh\nhost=$((${1##*.} - 1))\nshift\n'

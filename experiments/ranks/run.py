@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What several devices cost: networks on ranks that are network namespaces with limited links, measured beside what is predicted.
+"""Several devices: networks on ranks in network namespaces with limited links, measured and predicted.
 
     run.py [--quick] [--networks yolov2,...] [--ranks 1,2,...] [--links 1000,100] [--ways deeperthings,best,best:256M]
 
@@ -175,7 +175,7 @@ def draw(rows):
 
 
 def wrong(row):
-    """What is not as predicted, or None."""
+    """The difference from the prediction, or None."""
     sent, counted, interface = (int(row[key]) for key in ("predicted_bytes", "sent_bytes", "interface_bytes"))
     if counted != sent:
         return "%d bytes sent, %d predicted" % (counted, sent)

@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "planners"))
 from milp import Missing, Programme, solver   # noqa: E402
 
 BEGIN, END = "<!-- thesis.py -->\n", "<!-- /thesis.py -->\n"
-# As published: MB that one device holds, ten, ten with whole layers; MB that six exchange, by FDTO alone and by OWP.
+# Published figures: MB that one device holds, ten, ten with whole layers; MB that six exchange, by FDTO alone and by OWP.
 PUBLISHED = {"YOLOv2": (256, 28.4, 51.8, 84.0, 59.8), "AlexNet": (16.8, 2.65, 5.82, 9.69, 9.11),
              "VGG-16": (84.5, 13.2, 25.8, 202, 182), "Extraction": (97.5, 12.2, 20.1, 47.0, 41.8)}
 SWITCHES = {"YOLOv2": 8, "AlexNet": 1, "VGG-16": 4, "Extraction": 2}   # the table's, among the convolutions

@@ -77,7 +77,7 @@ def median(values):
 
 
 def shape_rows(shapes):
-    """Of each order, side: how many of the shapes are fused, how, at which FD, and what it saves."""
+    """For each order and side: the number of fused shapes, how, at which FD, and the saving."""
     cases = {}
     for r in shapes:
         key = (r["order"], r["side"], r["stride"], r["c"], r["k"])
@@ -133,7 +133,7 @@ def kernel_summary(kernels):
 
 
 def kernel_extents(kernels):
-    """Of each way and FD the median over the shapes that have it, beside apart."""
+    """The median of each way and FD over the shapes that have it, relative to separate layers."""
     found = {}
     for (kind, _, _), cases in cases_of(kernels).items():
         for case in cases:

@@ -34,7 +34,7 @@ def table(arguments, before=()):
 
 
 def times(plans, path, timed, seconds, column="ms"):
-    """Of each plan the least milliseconds; those that the program takes for the same one are run as often."""
+    """The least milliseconds of each plan; plans that the program considers equal run equally often."""
     arguments = [word for plan in plans for word in ("--plan", plan)]
     return [row[column] for row in table(arguments + ["--seconds", str(seconds), path], timed)]
 
@@ -134,7 +134,7 @@ def misses(name, plan, rounds):
 
 
 def cachegrind():
-    """Of one run: half of what three rounds, which are two runs each, have more than two."""
+    """Cache misses of one run in bytes: half of the difference between three and two rounds, of two runs each, in lines of 64."""
     rows = []
     for name in CACHED:
         for plan in PLANS:

@@ -1,4 +1,4 @@
-"""What the command lines of all experiments have in common."""
+"""Command-line options that all experiments share."""
 
 import argparse
 import os

@@ -1,4 +1,4 @@
-"""What is run: networks, programs, limits; a Cell is one run."""
+"""Networks, programs and limits; a Cell is one run."""
 
 import os
 import re
@@ -17,7 +17,7 @@ class Misuse(Exception):
 
 
 def tidy(text):
-    """As the CSV keeps a name: one line, single spaces."""
+    """A name as in the CSV: one line, single spaces."""
     return " ".join(text.encode("utf-8", "replace").decode("utf-8").split())
 
 
@@ -119,7 +119,7 @@ class Cell:
         self.network, self.program, self.limit, self.repeat = network, program, limit, repeat
 
     def key(self):
-        """What a row of the CSV is known by (rows.key())."""
+        """The key of a row of the CSV (rows.key())."""
         return self.network.name, self.network.layers, self.program.label, self.limit, self.repeat
 
     def point(self):

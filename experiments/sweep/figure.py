@@ -1,4 +1,4 @@
-"""What a sweep's rows show: latency against the limit, as a figure and as a table."""
+"""Latency by limit from a sweep's rows, as a figure and a table."""
 
 from sweep import plot
 from sweep.cells import limit_text
@@ -19,7 +19,7 @@ def series(labels, x):
 
 
 def panel(name, labels, title=None):
-    """Of one network: name is (network, layers), labels are those of rows.points()."""
+    """The panel of one network: name is (network, layers), labels are those of rows.points()."""
     x = plot.LimitAxis({point.limit for points in labels.values() for point in points})
     return plot.Panel(title or "%s, %d layers" % name, x, plot.latency_axis("latency of the first picture"), series(labels, x))
 

@@ -26,7 +26,7 @@ def libraries_of(program):
 
 
 def is_foreign(path):
-    """Of npm's packages: for another system or processor."""
+    """Tells if a file of an npm package is for another system or processor."""
     machine = {"x86_64": "x64", "aarch64": "arm64"}.get(os.uname().machine, "?")
     parts = path.split(os.sep)
     return "bin" in parts and any(part in ("darwin", "win32") or part in ("x64", "arm64") and part != machine for part in parts)
@@ -70,7 +70,7 @@ class Runner:
         self.copies = os.path.join(folder, who + "-libraries")
 
     def copy_libraries(self):
-        """Of its own, which no other process has mapped: the words before its command that make it take them, and the files."""
+        """Copies a program's libraries, so that no other process has mapped them. Returns the words before its command that select the copies, and the files."""
         missing = not os.path.isdir(self.copies)
         words = ["env", "LD_LIBRARY_PATH=" + self.copies]
         if missing:

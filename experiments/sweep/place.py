@@ -1,4 +1,4 @@
-"""What a sweep makes outside its CSV - a work folder and a swap file - and who removes it: a guard in a session of its own
+"""The work folder and swap file of a sweep, and the process that removes them: a guard in a session of its own
 that waits for the end of a pipe. The kernel closes the other end however the sweep ends."""
 
 import contextlib
@@ -30,7 +30,7 @@ def alive(pid):
 
 
 def remove_leftovers(base):
-    """Of sweeps that were killed together with their guards."""
+    """Removes files of sweeps that were killed together with their guards."""
     for name in os.listdir(base):
         pid = name[len(PREFIX):]
         if name.startswith(PREFIX) and pid.isdigit() and not alive(int(pid)):

@@ -29,7 +29,7 @@ class Missing(Exception):
 
 
 def colour_of(program, options=""):
-    """Of a program by its name in the CSV; mafat under the paper's plans (tiles, or its search) has its own."""
+    """The colour of a program by its name in the CSV; mafat with the paper's plans (tiles, or its search) has its own."""
     if program.startswith("mafat"):
         words = options.split()
         plan = words[words.index("--plan") + 1] if "--plan" in words[:-1] else ""
@@ -94,7 +94,7 @@ def latency_axis(label="latency", low=None, high=None):
 
 
 class Series:
-    """What one entry of the legend shows. style: linespoints, lines, points, steps, area or bars (as wide as `width`, in
+    """One entry of the legend. style: linespoints, lines, points, steps, area or bars (as wide as `width`, in
     units of x); dash: 1 solid, 2 dashed, 3 dotted ...; point: gnuplot's symbol; second: against the panel's y2."""
 
     def __init__(self, label, points, colour, style="linespoints", dash=1, point=7, width=None, second=False):
@@ -132,7 +132,7 @@ def block(name, points):
 
 
 def ticks_text(axis, low, high):
-    """Those within the range, thinned where they are many."""
+    """Ticks within the range, thinned if there are many."""
     inside = [(value, text) for value, text in axis.ticks if low <= axis.scale(value) <= high]
     for digits in ((1, 2, 5), (1,)):   # fewer where they are many
         if axis.log == 10 and len(inside) > 9:

@@ -99,7 +99,7 @@ class Point:
         return statistics.median(values) if values else None
 
     def drawn(self, x):
-        """What plot.Series takes: a time-out stands at its own height, a failure among successes beside their median."""
+        """Points for plot.Series: a time-out at its own height, a failure among successes next to their median."""
         if self.mark == "timeout":
             return [(x, self.timeout_ms, "timeout")] + ([(x, self.latency_ms, None)] if self.good else [])
         return [(x, self.latency_ms, self.mark)]

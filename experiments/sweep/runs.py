@@ -74,7 +74,7 @@ class Interrupted(Exception):
 
 
 class Stopped(Exception):
-    """What has begun cannot go on; the message is one line."""
+    """A sweep cannot continue; the message is one line."""
 
 
 class Signals:
@@ -147,7 +147,7 @@ def took_s(row):
 
 
 def time_left_s(cells, rows, timeout):
-    """What the cells will take: each as long as its program did at the nearest limit, else as all did on average. There are rows."""
+    """Estimated time of the cells: each as its program took at the nearest limit, else the average of all rows."""
     by_label, mean_s = {}, sum(map(took_s, rows)) / len(rows)
     for row in rows:
         if row["outcome"] != "given-up":
@@ -286,7 +286,7 @@ class Session:
             raise Misuse(programs.last_line(err, status))
 
     def group_options(self, limit):
-        """Of memory_limit, for a group with this limit."""
+        """memory_limit's options for a group with this limit."""
         options = ["--limit", str(limit), "--swap", "none" if self.options.swap == "none" else "all"] if limit else ["--limit", "none"]
         return options + ["--cpus", self.options.cpus] + (["--parent", self.options.parent] if self.options.parent else [])
 
@@ -315,7 +315,7 @@ class Session:
                     pass
 
     def limit_command(self, cell, prepared, report, extra=()):
-        """Of memory_limit; extra: more of its options."""
+        """The command line of memory_limit; extra: further options."""
         evict = [] if self.options.warm else [word for path in prepared.evicted for word in ("--evict", path)]
         return [self.limiter, *self.group_options(cell.limit), "--timeout", "%g" % self.options.timeout, "--json", "-o", report, *evict, *extra,
                 "--", *prepared.command]

@@ -18,7 +18,7 @@ FRAME_HEADERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 
 class InputError(Exception):
-    """What was given cannot be evaluated; the message says what and where."""
+    """Input that cannot be evaluated; the message names what and where."""
 
 
 def jpeg_size(path):

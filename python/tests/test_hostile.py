@@ -1,4 +1,4 @@
-"""What nobody should hand over: the library never gets what it would read past, or what is gone, and says what is wrong. The random
+"""Invalid arguments: the library never receives a buffer that is too short or freed, and errors name the problem. The random
 rounds are as many as MAFAT_ROUNDS says (300)."""
 import copy
 import gc
@@ -121,7 +121,7 @@ class Closing:
 
 
 class Lives(OfASmallNetwork):
-    """Who closes, and what is used afterwards."""
+    """Closing, and use after closing."""
 
     def test_room_for_a_frame_stays_as_long_as_somebody_has_it(self):
         room = mafat.open(*self.small, frames="640x480:rgb24").frame_room

@@ -28,7 +28,7 @@ def planes_of(w, h, rgb):
 
 
 def back(w, h, ys, us, vs):
-    """What such planes mean, each pixel with the nearest chroma, in floating point."""
+    """Colours of the planes in floating point, each pixel with the nearest chroma."""
     rgb, half = bytearray(), (w + 1) // 2
     for y in range(h):
         for x in range(w):
@@ -92,7 +92,7 @@ def dropped(path, n):
 
 
 def holds(path):
-    """What is resident at the end is what was predicted: 2 % and 256 KB less at most."""
+    """Resident bytes at the end match the prediction: at most 2 % and 256 KB less."""
     r = json.loads(open(path).read().splitlines()[-1])
     predicted, measured = r["predicted_resident_bytes"], r["measured_resident_bytes"]
     print(f"predicted {predicted}, measured {measured}, charge {r['predicted_charge_bytes']}, {r['frame_ms']:.2f} ms a frame", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""What is run, again and again, while something goes wrong (inject.py, kills.py): command lines of all programs, each in folders of its
+"""Command lines of all programs that inject.py and kills.py run while something fails, each in folders of its
 own, and what may be left of it."""
 
 import http.client
@@ -92,7 +92,7 @@ def cases():
 
 
 class Client:
-    """Of a server that is being started: asks for a picture, and what else there is, and ends it; `found`, once it is joined, is what was in the picture, None
+    """A client of a starting server: requests a picture and the other pages, and ends the server; `found`, once it is joined, is what was in the picture, None
     where no answer came, or one that said why not, or that not all is in it."""
 
     class Connection(http.client.HTTPConnection):
@@ -130,7 +130,7 @@ class Client:
             time.sleep(0.05)
 
     def server(self):
-        """What is traced, or the process itself."""
+        """The traced process, or the process itself."""
         pid = self.process.pid
         try:
             with open("/proc/%d/comm" % pid, encoding="ascii") as file:
@@ -159,7 +159,7 @@ class Client:
 
 
 def answer(text):
-    """What is found, or planned: memory and milliseconds, which are measured, may be others, and not known at all."""
+    """Detections or plan of an answer, without measured memory and milliseconds."""
     if text.startswith(b"{"):
         told = json.loads(text)
         return [told[key] for key in ("image", "network", "inputs", "outputs", "detections")]
@@ -186,7 +186,7 @@ def collect_groups(path):
 
 
 def is_whole(name, content):
-    """Of what is measured, or drawn with whatever letters there are."""
+    """Tells if a file with measured or drawn contents is complete."""
     if name.endswith(".png"):
         return content.endswith(b"IEND\xaeB\x60\x82")
     if name.endswith(".jpg"):
@@ -249,7 +249,7 @@ def goes_on(session):
 
 
 def collect(out):
-    """What is there, by name; a calibration's, which is a hash, is another for every machine."""
+    """The files by name; a calibration's name, a hash, is replaced, since it depends on the machine."""
     left = {}
     for folder, _, names in os.walk(out):
         for name in names:
@@ -260,7 +260,7 @@ def collect(out):
 
 
 def wrong_files(case, left, expected):
-    """What is wrong with what is left; None."""
+    """The problem with the remaining files, or None."""
     for name, content in left.items():
         if name not in case.makes:
             return "leaves %s" % name
@@ -274,7 +274,7 @@ def wrong_files(case, left, expected):
 
 
 def wrong_answer(case, status, stdout, left, expected):
-    """Of a run that says that it succeeded."""
+    """The problem with the answer of a successful run, or None."""
     if status != 0:
         return None
     if case.serves:

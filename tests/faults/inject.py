@@ -97,7 +97,7 @@ class Injector(Bench):
             return any(" write(2, " in line and "INJECTED" in line for line in lines)
 
     def wrong(self, case, point, expected):
-        """What is wrong with the run in which this fails; None."""
+        """The problem with the run in which this call fails, or None."""
         status, stdout, stderr, left = self.run(case, strace("/dev/null", "%s:error=%s:when=%d" % (point[0], point[2], point[1])))
         if status is None:
             return "does not end"

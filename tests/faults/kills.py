@@ -32,7 +32,7 @@ UNNAMED = re.compile(r"\.part$|\.[A-Za-z0-9]{6}$|^calibrating-|^report$|^timelin
 
 
 class Moment:
-    """What happens to one run."""
+    """The signal of one run, and its moment."""
 
     def __init__(self, case, name, seconds, pause):
         if name == "ALRM" and case.name == "tight":

@@ -49,7 +49,7 @@ def distance(a, b):
 
 
 def suppress(found, size, beta):
-    """What a greedy suppression keeps at 0.45; beta: DIoU's exponent, None: by IoU. In shares of the picture, as Darknet does."""
+    """Boxes after greedy suppression at 0.45. beta: DIoU's exponent, None: IoU. Coordinates are shares of the picture, as in Darknet."""
     kept = []
     for d in sorted((c, p, x / size[0], y / size[1], w / size[0], h / size[1]) for c, p, x, y, w, h in found)[::-1]:
         if all(k[0] != d[0] or iou(k, d) - (distance(k, d) ** beta if beta else 0) <= .45 for k in kept):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What doc/forks.md says of pjreddie's Darknet, of AlexeyAB's fork and of this program, tried.
+"""Checks doc/forks.md: pjreddie's Darknet, AlexeyAB's fork and mafat.
 
 Every case is a network of a few layers on numbers that are made here. Both forks' formulas are written down below, as plain
 loops; run_inference must give what the fork gives that the case names. How far the other fork's formula is from that, beside
@@ -396,7 +396,7 @@ def convolution_cases():
 
 def activation_cases():
     m = Map(1, 1, 161, [i / 10 - 8 for i in range(161)])
-    # What Debian does not know it takes for relu; the oracle's noise, 0 to 1, tells relu6 and relu not apart.
+    # Debian's Darknet takes unknown activations for relu; the oracle's noise, 0 to 1, tells relu6 and relu not apart.
     for f, verdict in (mish, "differs"), (swish, "differs"), (relu6, "agrees"):
         yield Case(f"activation {f.__name__}", net(m) + f"[activation]\nactivation={f.__name__}\n" + COPY, m.like(f), [], m,
                    m.like(relu), verdict)
@@ -483,7 +483,7 @@ class Tally:
 
 
 def difference(a, b):
-    """Of the largest value of a."""
+    """The largest difference, relative to the largest value of a."""
     if (a.c, a.h, a.w) != (b.c, b.h, b.w):
         return math.inf
     largest = max(abs(v) for v in a.values)
@@ -621,7 +621,7 @@ def try_variances(tally, folder):
 
 
 def try_recorded(tally, models):
-    """What pjreddie's Darknet was recorded to answer (README of the models): letterboxed, threshold 0.3."""
+    """Recorded answers of pjreddie's Darknet (README of the models): letterboxed, threshold 0.3."""
     wanted = {"yolo-fastest-1.1-xl": {"dog": {16: .94, 2: .88, 1: .86}, "person": {0: 1.00, 16: .98, 18: .87, 19: .58}},
               "yolo-fastest-1.1": {"dog": {16: .61, 1: .60, 2: .54}}}
     for network, pictures in wanted.items():

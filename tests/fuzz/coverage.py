@@ -25,7 +25,7 @@ BUILD = os.environ.get("BUILD", "build/cover")
 KEPT = os.environ.get("FUZZ_BUILD", "build/fuzz")
 REASONS = "tests/fuzz/unreached.txt"
 BAR = 95
-# Of the unit tests those that read, damage, and fail.
+# Suites that read files, damage them, or fail calls.
 SUITES = ("cfg packed packed_graph onnx onnx_import onnx_meaning onnx_quantized tflite tflite_import tflite_meaning tflite_quantized tflite_hybrid integer_graphs "
           "spec reads weights constants streaming narrow activations packed_integers names calibration allocation api api_runs api_packs model heads detect classify raw_input ports http route image image_damage "
           "image_memory pictures frames output ranks").split()
@@ -51,7 +51,7 @@ READERS = {
 
 
 def function_at(lines, number):
-    """Whose body the line is in, by how the house writes functions."""
+    """The function of a line."""
     for one in reversed(lines[:number]):
         found = re.match(r"^[A-Za-z_].*?\b(\w+)\(", one)
         if found and not one.rstrip().endswith(";"):
@@ -81,7 +81,7 @@ def run_all(profiles):
 
 
 def read_counts(profile):
-    """Of each file, its lines with how often each was run."""
+    """Counts of the lines of each file."""
     programs = [os.path.join(BUILD, "unit_tests")] + [word for name in ("fuzz_json",) if os.path.exists(os.path.join(BUILD, name))
                                                       for word in ("-object", os.path.join(BUILD, name))]
     text = subprocess.run(["llvm-cov-14", "export", "-format=lcov", "-instr-profile=" + profile, *programs], capture_output=True, text=True, check=True).stdout

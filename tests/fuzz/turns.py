@@ -46,7 +46,7 @@ def targets():
 
 
 class Tally:
-    """Of each target: runs, executions, seconds of the processor, findings."""
+    """Runs, executions, processor seconds and findings of each target."""
 
     def __init__(self, path):
         self.path, self.rows = path, {}
@@ -81,7 +81,7 @@ class Tally:
 
 
 def cpu_seconds(pid):
-    """Of a process that runs; None: it has ended."""
+    """Processor seconds of a running process; None: it has ended."""
     try:
         with open("/proc/%d/stat" % pid, encoding="ascii") as file:
             words = file.read().rpartition(")")[2].split()
@@ -91,7 +91,7 @@ def cpu_seconds(pid):
 
 
 def folders(target):
-    """Where inputs come from, beside what runs have found: the seeds, and the repository's inputs as make has unpacked them."""
+    """Folders of inputs, besides those that runs found: the seeds, and the unpacked corpus of the repository."""
     return [f for f in (os.path.join(BUILD, "seeds", target), os.path.join(BUILD, "inputs", target)) if os.path.isdir(f)]
 
 
@@ -142,7 +142,7 @@ class Stop:
 
 
 def next_target(tally, names):
-    """Who has had least for its share, of those without a finding since they were built; api first."""
+    """The target with the least time for its share, of those without a finding since they were built; api first."""
     able = [t for t in names if not tally.row(t)["findings"] or tally.row(t)["built"] != os.path.getmtime(os.path.join(BUILD, "fuzz_" + t))]
     return min(able, key=lambda t: (tally.row(t)["seconds"] / SHARES.get(t, 1), t != "api", t), default=None)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a memory group is charged for run_inference on a machine that has nothing of it in memory, beside the predicted charge.
+"""Compares the charge of a cold run_inference in a memory cgroup with the prediction.
 
 cold.py [options] -- MODEL.cfg [MODEL.weights] PICTURE       or   --input FLOATS in place of the picture
 
@@ -66,7 +66,7 @@ def row(o, found, limit, memory):
 
 
 def least_memory(o):
-    """What the smallest plan needs, and a page or two: the process is measured anew each time."""
+    """The need of the smallest plan plus a page or two, since the process is measured anew each time."""
     found = re.search(r"needs (\d+) bytes", run(o, None, "1M", 1)["message"])
     return str(int(found.group(1)) + 65536) if found else "1M"
 

@@ -112,7 +112,7 @@ def follow(group, process, interval=0.0005, late=None, waits=False):
 
 
 def charged(group, most, swap, starter=0):
-    """What the group was charged; a page of its own counts as swapped if it was seen in swap, or came back from there, but for those of
+    """The charge of the group; a page of its own counts as swapped if it was seen in swap, or came back from there, but for those of
     who started it."""
     after = group.stat()
     pages = max(swap // PAGE, after.get("workingset_refault_anon", 0)) - starter // PAGE
@@ -122,5 +122,5 @@ def charged(group, most, swap, starter=0):
 
 
 def outcome(status):
-    """Of a process, or of one whose starter tells of it as shells do."""
+    """The outcome of a process, or of one whose starter reports it as shells do."""
     return "done" if status == 0 else "killed" if status in (-9, 137) else "exit %d" % status

@@ -136,7 +136,7 @@ def complaints(run, unlimited, time_decides):
 
 
 def compare_bits(by_kind):
-    """Whatever the plan, direct convolution has one result: rule 2 of doc/architecture.md."""
+    """Direct convolution has one result for every plan: rule 2 of doc/architecture.md."""
     found = []
     for ours in by_kind.get("limited-bits", []):
         if ours["outcome"] != "done" or ours["swap_bytes"]:

@@ -37,7 +37,7 @@ def cases():
 
 
 def least(model):
-    """What --predict tells, and the plan."""
+    """The predicted minimum and its plan."""
     told = subprocess.run([PROGRAM, "--predict", "--json", "--quiet", model, PICTURE], stdout=subprocess.PIPE, check=False)
     answer = json.loads(told.stdout)
     return answer["least_charge_bytes"], answer["least_plan"]

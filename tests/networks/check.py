@@ -55,7 +55,7 @@ def check(name, found, expected):
 
 
 def left_out(name):
-    """What the printed multiply-adds and weights of a network leave out (or have too much): see README.md there."""
+    """Multiply-adds and weights that a network's printed figures omit or add: see README.md there."""
     if name == "mcunet_v2_se_large":   # squeeze and excite
         return (sum(2 * expand * squeezed for expand, _, _, _, squeezed, _ in mobile.MCUNET_V2),) * 2
     if name == "nasnet_a_mobile":      # the stem's map is 111 wide and high, and was counted as 112
@@ -121,7 +121,7 @@ def check_peaks():
 
 
 def check_asked(folder):
-    """What run_inference says of each file, which no weights need be in for."""
+    """Checks run_inference's predictions for each file, which need no weights."""
     program = os.path.join(os.environ.get("BUILD", "build"), "run_inference")
     for name in networks.NETWORKS:
         graph, path = networks.build(name), os.path.join(folder, name + ".onnx")

@@ -91,7 +91,7 @@ def write(path, data):
 
 
 def tool(name, *arguments):
-    """What a program of the build folder prints, or None."""
+    """The output of a program of the build folder, or None."""
     done = subprocess.run([f"{BUILD}/{name}", *arguments], capture_output=True, text=True, check=False)
     return None if done.returncode else done.stdout
 

@@ -258,7 +258,7 @@ def check_again(folder):
 # ---- the page ----
 
 def check_page(folder):
-    """Of one network, by hand: (bytes, milliseconds) of each method; what the page says of ours, and of bits that differ."""
+    """Checks the page for one network made by hand: (bytes, milliseconds) of each method, ours, and bits that differ."""
     known = {"whole": (1000, 1.0), "fdt": (800, 1.0), "motes": (900, 1.0), "least": (600, 1.2), "quick": (700, 1.04)}
     rows = {("kws", name): dict.fromkeys(run.FIELDS, "") | {"network": "kws", "method": name, "arena_bytes": size, "used_bytes": size, "constant_bytes": 0,
             "behind_bytes": 0, "ms": ms, "hash": "b" if name == "motes" else "a", "macs": 10, "redundant_macs": 0, "seconds": 0, "filled_differs": 0}

@@ -131,7 +131,7 @@ class Model(Network):
 
 
 def predicted(path):
-    """What --predict tells of a model, or None where it is not run."""
+    """The prediction for a model, or None if it is not run."""
     done = subprocess.run([BUILD + "/run_inference", "--predict", "--json", "--quiet", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     return json.loads(done.stdout) if done.returncode in (0, 3) else None
 

@@ -84,7 +84,7 @@ def measure(name, options):
     for line in output.splitlines():
         j = json.loads(line)
         seen.setdefault((j["algorithm"], j["plan"]), (j["predicted_ms"], j["ms"], j["pace"]))
-    # What else the machine does only makes runs longer, often for minutes: a run counts when
+    # Other load only makes runs longer, often for minutes. A run counts if
     # plain arithmetic just before it was as fast as ever, and of those the faster half.
     best = min(min(pace) for _, _, pace in seen.values())
     good = {}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What build/mafat_serve answers, asked as clients do, good and bad ones: ask.py PORT PICTURE ROOM [TOKEN]. Prints a line for each check."""
+"""Checks build/mafat_serve's answers to valid and invalid requests: ask.py PORT PICTURE ROOM [TOKEN]. Prints a line for each check."""
 import http.client
 import json
 import os
@@ -95,7 +95,7 @@ def refused(name, status, method, path, body=None, headers=None):
 
 
 def broken(name, status, data):
-    """Of what is no request: one answer, and the connection's end."""
+    """Checks an invalid request: one answer, then the end of the connection."""
     got = speak(data)
     head, _, body = got.partition(b"\r\n\r\n")
     good = statuses(got) == [status] and b"Connection: close" in head and json.loads(body)["status"] == status

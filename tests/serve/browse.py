@@ -71,7 +71,7 @@ class Page:
         return self.do("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)["result"].get("value")
 
     def wait(self, expression):
-        """What it is once it is something; None if it never is."""
+        """The expression's value once it is not null; None if it stays null."""
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
             value = self.value(expression)

@@ -1,4 +1,4 @@
-"""What a run of the soak meets on the machine: how it is started, what there is to swap to, who works beside it."""
+"""Conditions of a soak run: its starter, swap, and neighbours."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Who else takes pages from a run, limit or not: kernel threads that page out what they hold to be cold (DAMON; some virtual machines
+"""Other causes that take pages from a run, with or without a limit: kernel threads that page out what they hold to be cold (DAMON; some virtual machines
 start one, to give memory back), which go by physical addresses, so that a new process in old memory loses pages to them; and others who
 drop all caches. A trace of its own, of the kernel's tracefs, and /proc/vmstat tell whether that happened during a run."""
 
@@ -31,7 +31,7 @@ def is_paged_out():
 
 
 def remove_leftovers():
-    """Of soaks that were killed."""
+    """Removes traces of soaks that were killed."""
     for folder in glob.glob(INSTANCES + "[0-9]*"):
         if not os.path.exists("/proc/" + folder[len(INSTANCES):]):
             os.rmdir(folder)

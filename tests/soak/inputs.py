@@ -19,7 +19,7 @@ WIDTH, HEIGHT = 768, 576   # as of the usual JPEG
 
 
 def rows():
-    """Of pixels: slopes with noise, which PNG does not compress to nothing."""
+    """Rows of pixels: slopes with noise, so that PNG does not compress them to nothing."""
     noise = random.Random(1).randbytes(3 * WIDTH)
     for y in range(HEIGHT):
         slope = bytes((x // 4 + y // 3) & 0xf0 for x in range(WIDTH) for _ in range(3))
@@ -41,7 +41,7 @@ def ppm():
 
 
 def input_sizes(model):
-    """Of its input's dimensions."""
+    """Sizes for the input's dimensions."""
     if not model.endswith(".cfg"):
         told = subprocess.run([BUILD + "/run_inference", "--predict", "--json", model], stdout=subprocess.PIPE, check=True).stdout
         return json.loads(told)["inputs"][0]["dims"]

@@ -79,7 +79,7 @@ def start(command, out, err, given):
 
 
 def reported(path):
-    """What memory_limit reports, in our words."""
+    """memory_limit's report, in the soak's words."""
     with open(path, encoding="utf-8") as file:
         report = json.load(file)
     found = {"peak_bytes": report["peak_bytes"], "kernel_bytes": None, "rss_bytes": report["anon_peak_bytes"],
@@ -119,7 +119,7 @@ def run(starter, state, limit, arguments, work, disturbance=None):
 
 
 def told(answers):
-    """What the program itself says. Of raw floats it gives one answer for all three."""
+    """The program's own report. For raw floats it prints one for all three runs."""
     first = answers[0] if answers else {}
     return {"predicted_charge_bytes": first.get("predicted_charge_bytes"), "locked_bytes": first.get("locked_bytes"),
             "latency_ms": statistics.median(a["latency_ms"] for a in answers) if answers else None,

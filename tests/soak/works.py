@@ -1,4 +1,4 @@
-"""What a soak runs: the cases of tests/limits/cases.txt, by plans and from inputs of several kinds."""
+"""The runs of a soak: the cases of tests/limits/cases.txt, with several plans and kinds of inputs."""
 
 import os
 import re
@@ -102,7 +102,7 @@ class Work:
         return words
 
     def take_least(self, message):
-        """What it needs at least, as the message of a run in less memory says, and some pages: the process is measured anew."""
+        """The minimum from the message of a run in less memory, plus some pages, since the process is measured anew."""
         found = re.search(r"needs (\d+) bytes", message)
         if not found:
             raise Impossible(message or "no least memory")

@@ -9,7 +9,7 @@ import sys
 MIB = 1 << 20
 SLACK = 64 << 10  # the kernel lets a few pages through while it kills
 
-# What holds for a report of this name, in each layout.
+# Conditions on the report of this name, for each layout.
 REPORTS = {
     "unlimited": ["r['outcome'] == 'exit'", "r['limit_bytes'] is None", "r['anon_peak_bytes'] > 0 or r['peak_bytes'] > 20 * MIB"],
     "limit": [
