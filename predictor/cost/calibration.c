@@ -1,3 +1,5 @@
+/* Built-in prices of all kernel levels. Called by api/model.c and runner/calibrate/, which replaces
+ * them by measured ones. */
 #include "predictor/cost/calibration.h"
 
 #include "base/tuning.h"
@@ -19,10 +21,9 @@ const char *mafat_term_name(enum mafat_term term)
   return term_names[term];
 }
 
-/* Nanoseconds, as `run_inference --calibrate` found them on an AMD EPYC of the fourth
- * generation at 3.7 GHz, one core of two. Convolutions' for avx2 and avx512, products,
- * taps, tiles and transforms, were fitted again as it does, to the least processor time
- * of each layer of six networks. */
+/* Nanoseconds, from `run_inference --calibrate` on a fourth-generation AMD EPYC at 3.7 GHz, one
+ * core of two. For avx2 and avx512 the convolution terms (products, taps, tiles, transforms) were
+ * fitted again in the same way, to the least processor time of each layer of six networks. */
 static const double avx512_ns[MAFAT_N_TERMS] = {
     [MAFAT_TERM_STEP] = 230, [MAFAT_TERM_UNIT] = 262, [MAFAT_TERM_CONV_MACS] = 0.0178,
     [MAFAT_TERM_POINT_MACS] = 0.0176, [MAFAT_TERM_WINOGRAD_MACS] = 0.0178, [MAFAT_TERM_TAPS] = 0.0779,
@@ -65,22 +66,22 @@ static const double portable_ns[MAFAT_N_TERMS] = {
     [MAFAT_TERM_READ_COLD] = 0.141, [MAFAT_TERM_WRITTEN_FIRST] = 0.112, [MAFAT_TERM_WRITTEN_FAR] = 0.0717,
     [MAFAT_TERM_WRITTEN_COLD] = 0.0127, [MAFAT_TERM_WINOGRAD_FAR] = 0.0182, [MAFAT_TERM_WINOGRAD_COLD] = 0.291};
 
-/* Of a kernel level, beside its tiles. */
+/* Prices of a kernel level, besides its register tile. */
 struct prices {
   double near_bytes, far_bytes;
   const double *ns;
-  double slower;          /* than where ns was measured */
+  double slower;          /* factor on ns */
   double disk_ns, disk_wait_ns;
 };
 
 static const struct prices portable_prices = {1 << 20, 12 << 20, portable_ns, 1, 1, 90e3};
-/* Not measured: what a Cortex-A72 at 1.5 GHz with an SD card would be like if all it does
- * took four times as long as the portable kernels take here. */
+/* Not measured: a Cortex-A72 at 1.5 GHz with an SD card, assumed four times slower than the
+ * portable kernels here. */
 static const struct prices neon_prices = {512 << 10, 1 << 20, portable_ns, 4, 25, 500e3};
 static const struct prices avx2_prices = {1 << 20, 12 << 20, avx2_ns, 1, 1, 90e3};
 static const struct prices avx512_prices = {1 << 20, 12 << 20, avx512_ns, 1, 1, 90e3};
 
-/* Rows of base/levels.def; the first, the slowest, stands for those that are none. */
+/* Rows of base/levels.def. The first, the slowest, also stands for unknown levels. */
 static const struct level {
   const char *name;
   int lanes, tile_pixels, tile_vectors, few_filters, few_pixels;
@@ -97,9 +98,10 @@ static const struct level {
 
 enum { N_INTEGER_TERMS = MAFAT_N_TERMS - MAFAT_TERM_INTEGER_CALLS };
 
-/* Kernels of integers: their register tiles, and nanoseconds in the order of the terms, fitted to the least processor time
- * of each layer of seven int8 networks under five plans; of avx512 without VNNI products alone, to single layers. A calibration of
- * this machine makes them as much slower as it finds the built-in prices of floats. */
+/* Integer kernels: register tiles, and nanoseconds in the order of the terms. Fitted to the least
+ * processor time of each layer of seven int8 networks under five plans; for avx512 without VNNI
+ * only products were fitted, to single layers. A machine's calibration scales them by the ratio
+ * that it finds for the float prices. */
 struct integers {
   int lanes, pixels, vectors;
   double ns[N_INTEGER_TERMS];
@@ -109,7 +111,7 @@ static const struct integers portable_integers = {4, 2, 2, {179, 0.107, 0.05, 0,
 static const struct integers avx2_integers = {8, 4, 2, {130, 0.0123, 0.0498, 0.621, 1.97, 0.0218, 0.284, 0.49, 4.12}};
 static const struct integers avx512_integers = {16, 12, 2, {108, 0.0103, 0.0601, 2.61, 26.1, 0.0155, 0.136, 0.381, 4.04}};
 static const struct integers avx512vnni_integers = {16, 14, 2, {108, 0.004, 0.0601, 2.61, 26.1, 0.0155, 0.136, 0.381, 4.04}};
-/* Not measured: avx2 with products in one instruction; as above, a Cortex-A72, and a core with sdot. */
+/* Not measured: avx2 with products in one instruction; a Cortex-A72 as above; a core with sdot. */
 static const struct integers avxvnni_integers = {8, 6, 2, {130, 0.008, 0.0498, 0.621, 1.97, 0.0218, 0.284, 0.49, 4.12}};
 static const struct integers neondot_integers = {4, 6, 4, {300, 0.03, 0.2, 3, 8, 0.1, 0.8, 1, 8}};
 static const struct integers neon_integers = {4, 6, 2, {500, 0.17, 0.5, 5, 10, 0.25, 2, 2, 12}};
@@ -127,7 +129,7 @@ enum { N_INTEGERS = sizeof integers / sizeof *integers };
 void mafat_calibration_set_integers(struct mafat_calibration *c, const char *kernels)
 {
   int i = N_INTEGERS - 1;
-  while (i > 0 && strcmp(kernels, integers[i].name) != 0) i--; /* others: the slowest */
+  while (i > 0 && strcmp(kernels, integers[i].name) != 0) i--; /* unknown: the slowest */
   const struct integers *k = integers[i].kernels;
   c->integer_lanes = k->lanes;
   c->integer_pixels = k->pixels;
@@ -140,7 +142,7 @@ enum { N_LEVELS = sizeof levels / sizeof *levels };
 void mafat_calibration_defaults(struct mafat_calibration *c, const char *cpu)
 {
   int i = N_LEVELS - 1;
-  while (i > 0 && strcmp(cpu, levels[i].name) != 0) i--; /* others: the slowest */
+  while (i > 0 && strcmp(cpu, levels[i].name) != 0) i--; /* unknown: the slowest */
   const struct level *l = &levels[i];
   const struct prices *p = l->prices;
   *c = (struct mafat_calibration){.lanes = l->lanes, .tile_pixels = l->tile_pixels, .tile_vectors = l->tile_vectors,

@@ -1,3 +1,5 @@
+/* Counts shares, register tiles, weights and maps. Called by the kinds in predictor/kinds/ for each
+ * step. Pure functions. */
 #include "predictor/cost/counting.h"
 
 #include "predictor/plan/packing.h"
@@ -48,7 +50,7 @@ void mafat_count_activation(struct mafat_counting *c, double outputs)
 /* ---- register tiles ---- */
 
 enum {
-  SUMS = 6 /* vectors of sums: fewer take as long, for a multiply-add takes that long to end */
+  SUMS = 6 /* vectors of sums: fewer take as long, because of the latency of a multiply-add */
 };
 
 struct mafat_width mafat_counting_width(const struct mafat_counting *c)
@@ -99,8 +101,8 @@ void mafat_count_tiles(struct mafat_counting *c, enum mafat_term macs, double ro
 
 /* ---- bytes ---- */
 
-/* The share of `bytes` touched in turn that a cache has lost: none where half of it
- * holds them, all where twice as much would not. */
+/* Share of `bytes`, touched in turn, that a cache has lost: 0 if they fill half of it, 1 if they
+ * are twice as large. */
 static double beyond(double bytes, double cache_bytes)
 {
   double share = (bytes / cache_bytes - 0.5) / 1.5;
@@ -120,7 +122,8 @@ static const struct mafat_group *group_of(const struct mafat_counting *c)
   return &c->context->plan->groups[c->step->group];
 }
 
-/* Of a frame of video that is there while the group runs: nobody touches it between two visits, but for a row of it. */
+/* Bytes of a waiting frame of video: between two visits of a layer only one of its rows is
+ * touched. */
 static double idle_bytes(const struct mafat_counting *c)
 {
   const struct mafat_layout *layout = c->context->layout;
@@ -128,8 +131,8 @@ static double idle_bytes(const struct mafat_counting *c)
   return frame && frame->last >= 2 * group_of(c)->at.begin ? (double)frame->bytes : 0;
 }
 
-/* Bytes touched between two visits of a layer in its group: steps take turns in rows
- * and tiles. */
+/* Bytes touched between two visits of a layer in its group, where steps alternate in rows and
+ * tiles. */
 static double turn_bytes(const struct mafat_counting *c)
 {
   struct mafat_work_context *context = c->context;
@@ -157,7 +160,7 @@ static bool is_first_visit(const struct mafat_counting *c)
   return c->step->out.y.begin == 0 && c->step->out.x.begin == 0;
 }
 
-/* Widening a weight, of what a copied float costs: it is read and written where it is near. */
+/* Price of widening a weight relative to copying a float: it is read and written in near memory. */
 static const double widened_share = 0.2;
 
 void mafat_count_weights(struct mafat_counting *c, double bytes, double passes)
@@ -176,7 +179,7 @@ static double in_element(const struct mafat_counting *c)
   return mafat_dtype_size(mafat_network_in_type(c->context->network, c->index));
 }
 
-/* Of the whole maps that it reads and writes. */
+/* Bytes of the layer's whole input and output maps. */
 static double maps_bytes(const struct mafat_counting *c)
 {
   struct mafat_shape out = c->layer->out;
@@ -184,7 +187,7 @@ static double maps_bytes(const struct mafat_counting *c)
          (double)out.h * out.w * out.c * mafat_dtype_size(c->layer->out_type);
 }
 
-/* The share of a step's rows that go to a rolling window for the first time in a run. */
+/* Share of a step's rows written to a rolling window for the first time in a run. */
 static double fresh_window(const struct mafat_counting *c)
 {
   const struct mafat_step *step = c->step;

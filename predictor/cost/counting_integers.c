@@ -1,17 +1,18 @@
-/* What steps of integers are counted in. As their kernels have it (runner/kernels/integer_conv.h): a tile of outputs sums
- * quads of channels, and sums become outputs a vector at a time. */
+/* Counts the work of integer steps. Called by the kinds in predictor/kinds/. As in the kernels
+ * (runner/kernels/integer_conv.h), a register tile sums quads of channels, and sums become outputs
+ * one vector at a time. */
 #include "predictor/cost/counting.h"
 
 #include "predictor/plan/packing.h"
 
-enum { SUMS = 8 /* vectors: fewer take as long */ };
+enum { SUMS = 8 /* vectors of sums: fewer take as long */ };
 
 bool mafat_counting_is_integer(const struct mafat_counting *c)
 {
   return mafat_network_in_type(c->context->network, c->index) != MAFAT_F32;
 }
 
-/* Wider vectors find more of them at a time (runner/kernels/integer_vector.h). */
+/* Wider vectors look up more values at a time (runner/kernels/integer_vector.h). */
 double mafat_counting_lookup(const struct mafat_counting *c)
 {
   const int lanes = c->context->calibration->integer_lanes;
@@ -32,14 +33,15 @@ static struct quads quads_of(const struct mafat_layer *l, int channels)
                         mafat_window_area(w) * (full * (double)(MAFAT_CHANNEL_BLOCK / MAFAT_QUAD) + mafat_divide_up(rest, MAFAT_QUAD))};
 }
 
-/* Sums that become outputs, of TFLite's rule: one of ONNX's takes 0.58 of its time (AVX-512), 0.76 (AVX2). */
+/* Sums rescaled to outputs by TFLite's rule. ONNX's rule takes 0.58 of the time (AVX-512), 0.76
+ * (AVX2). */
 static void count_outputs(struct mafat_counting *c, double n)
 {
   const double even = 0.65;
   mafat_count(c, MAFAT_TERM_INTEGER_OUTPUTS, n * (c->layer->quantization.rounding == MAFAT_REQUANTIZE_EVEN ? even : 1));
 }
 
-/* A panel's filters in whole vectors, for so many rows of so many columns. */
+/* Filters of a panel in whole vectors, for `rows` rows of `cols` columns. */
 static void count_panel(struct mafat_counting *c, int filters, double rows, int cols, struct quads quads)
 {
   const struct mafat_calibration *k = c->context->calibration;
@@ -64,8 +66,8 @@ void mafat_count_integers(struct mafat_counting *c, double blocks)
   }
 }
 
-/* Of a vector of outputs: pairs of rows in one, products and columns that are put together for them. Three columns of whole
- * vectors serve several outputs side by side. */
+/* Work of a vector of outputs: products, each of a pair of rows, and the columns assembled for
+ * them. If columns are whole vectors, three of them serve several outputs. */
 static double depthwise_work(const struct mafat_layer *l, int lanes, bool whole)
 {
   enum { WIDE = 16, COLUMN = 2, ALONE = 4 };

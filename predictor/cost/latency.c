@@ -1,3 +1,5 @@
+/* Predicts the milliseconds of a plan by a dry walk of its schedule. Called by api/choose.c, by
+ * searches and by predictor/transfers/prices.c. Allocates from the plan's heap. */
 #include "predictor/cost/latency.h"
 
 #include "predictor/schedule/fetches.h"
@@ -5,29 +7,30 @@
 
 #include <string.h>
 
-/* A read that was begun: as in runner/weights/stream.c. */
+/* A read in the ring, as in runner/weights/stream.c. */
 struct read {
   struct mafat_fetch fetch;
   double window; /* bytes of the ring */
-  double done;   /* when it is there */
+  double done;   /* time of its end */
 };
 
-/* Processor and disk, and what lies between them. Times are nanoseconds of the run. */
+/* Processor and disk, and the ring between them. Times are nanoseconds of the run. */
 struct pipeline {
   const struct mafat_calibration *calibration;
   struct mafat_fetches *fetches;
   struct mafat_fetch next; /* to be read */
   bool has_next, begun;
   double ring_bytes, used;
-  struct read reads[MAFAT_READS_DEPTH]; /* round: `n` from `first` on, the first n_taken of them taken */
+  struct read reads[MAFAT_READS_DEPTH]; /* circular: `n` from `first` on, the first n_taken of them
+                                           in use */
   unsigned first, n, n_taken;
-  double now, disk_free; /* of the processor; when the disk has nothing to do */
+  double now, disk_free; /* processor's time; end of the disk's last read */
   double waiting, reading;
   bool packed;
 };
 
-/* What a read waits beside its transfer: all of it when it is alone in the ring, nothing
- * where so many are that the disk never pauses; as measured, about in proportion. */
+/* Latency of a read besides its transfer: full if it is alone in the ring, zero if there are ENOUGH
+ * to keep the disk busy. Measured to be about proportional in between. */
 static double wait_ns(const struct pipeline *p)
 {
   enum { ENOUGH = 8 };
@@ -60,14 +63,14 @@ static void free_taken(struct pipeline *p)
   }
 }
 
-/* What step `number` needs, if the next read is for it. */
+/* Takes the reads that step `number` needs, if the next read is for it. */
 static bool take(struct pipeline *p, long long number)
 {
   if (p->n_taken == p->n && (!p->has_next || p->next.step != number)) return false;
   if (p->n_taken < p->n && p->reads[(p->first + p->n_taken) % MAFAT_READS_DEPTH].fetch.step != number) return false;
   p->begun = true;
   submit(p);
-  if (p->n_taken == p->n) return false; /* cannot be: the ring holds what a step needs */
+  if (p->n_taken == p->n) return false; /* cannot happen: the ring holds all reads of a step */
   const struct mafat_calibration *c = p->calibration;
   const struct read *r = &p->reads[(p->first + p->n_taken++) % MAFAT_READS_DEPTH];
   if (r->done > p->now) {

@@ -1,10 +1,12 @@
+/* Computes the paper's memory prediction. Called by the greedy search (search/greedy) and by
+ * queries (api/query.c). */
 #include "predictor/cost/paper.h"
 
 #include "predictor/schedule/schedule.h"
 
 #include <stdlib.h>
 
-/* A product or a sum of floats, then bytes; never wraps. */
+/* Checked count of floats or bytes; remembers overflow. */
 struct count {
   uint64_t value;
   bool overflow;
@@ -29,7 +31,7 @@ static struct count volume(struct mafat_span y, struct mafat_span x, int channel
   return multiply(pixels, (uint64_t)channels);
 }
 
-/* The paper's Darknet has nothing but floats. */
+/* The paper's Darknet has only floats. */
 static struct count float_bytes(struct count n)
 {
   return multiply(n, sizeof(float));
@@ -53,8 +55,7 @@ static struct count input_floats(const struct mafat_layer *l, struct mafat_box o
   return c;
 }
 
-/* Keeps the larger one of the group's peak so far and tile `out` of a layer; false
- * on overflow. */
+/* Updates the group's peak with tile `out` of a layer; false on overflow. */
 static bool consider(struct mafat_paper_group *g, const struct mafat_layer *l, int layer, struct mafat_box out)
 {
   struct count scratch = float_bytes(scratch_floats(l, out));
@@ -71,9 +72,9 @@ static bool consider(struct mafat_paper_group *g, const struct mafat_layer *l, i
   return true;
 }
 
-/* The same groups as the paper runs them: every layer by itself, directly. */
+/* The plan's groups as the paper runs them: every layer by itself, directly. */
 struct plain {
-  struct mafat_plan plan; /* borrows all but these: */
+  struct mafat_plan plan; /* copies all fields but these: */
   enum mafat_algorithm *algorithms;
   int *alone;
   struct mafat_schedule *schedule;

@@ -1,3 +1,5 @@
+/* Adds up the charge of a plan from its layout and the process footprint. Called by api/ and by the
+ * searches' fronts (search/common/front.c). Pure functions. */
 #include "predictor/cost/predict.h"
 
 #include "predictor/plan/boxes_room.h"
@@ -18,7 +20,7 @@ static size_t pages(size_t bytes)
   return bytes > SIZE_MAX - MAFAT_PAGE ? SIZE_MAX : (bytes + MAFAT_PAGE - 1) / MAFAT_PAGE * MAFAT_PAGE;
 }
 
-/* Sums that saturate: a plan beyond the address space never fits. */
+/* Saturating sum: a plan larger than the address space never fits. */
 static size_t plus(size_t a, size_t b)
 {
   size_t sum;
@@ -81,10 +83,10 @@ void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout
   size_t own = pages(layout->total_bytes), shared = pages(footprint->arena_bytes);
   size_t arena = own > shared ? own : shared, rest = plus(plus(p->process, p->threads), pages(layout->kept_bytes));
   rest = plus(rest, pages(footprint->frames_bytes));
-  /* Frame behind frame there is no time before boxes, and what they need behind the arena stays. */
+  /* From frame to frame there is no time before boxes, so their memory past the arena stays. */
   if (layout->frame_buffer >= 0) rest = plus(rest, pages(layout->mapped_bytes - layout->total_bytes));
-  /* A whole picture is decoded before the first layer runs, and the decoder only
-   * meets the input, and a frame's room; one that comes row by row lives beside the layers. */
+  /* A whole picture is decoded before the first layer runs, when only the input and a frame are in
+   * use. A picture that comes row by row is decoded while layers run. */
   size_t first, end;
   mafat_layout_before_layers(layout, &first, &end);
   if (!mafat_layout_takes_rows(layout)) rest = plus(rest, pages(footprint->floats_bytes));

@@ -1,3 +1,5 @@
+/* Simulates the ranks of a plan together. Called by api/rank_choice.c. Allocates from the plans'
+ * heap. */
 #include "predictor/cost/rank_latency.h"
 
 #include "predictor/cost/work.h"
@@ -5,15 +7,15 @@
 
 #include <math.h>
 
-/* A rank on its way. */
+/* State of one rank. */
 struct runner {
   const struct mafat_plan *plan;
   struct mafat_schedule *schedule;
   struct mafat_work_context context;
   struct mafat_step step;
   bool has_step;
-  double speed;        /* beside the calibration's machine */
-  double now, sending; /* nanoseconds; until when what has been sent so far goes out */
+  double speed;        /* relative to the calibrated machine */
+  double now, sending; /* nanoseconds; end of its last transmission */
   struct mafat_rank_costs *costs;
 };
 
@@ -22,7 +24,7 @@ struct walk {
   const struct mafat_calibration *calibration;
   const struct mafat_rank_wire *wire;
   struct runner *runners;
-  double *there; /* [message]: when it is; below 0: it has not been sent */
+  double *there; /* [message]: time of arrival; negative: not sent yet */
   int n_ranks;
 };
 
@@ -45,7 +47,7 @@ static void send(struct walk *w, struct runner *r, const struct mafat_layer_part
   r->costs->n_messages++;
 }
 
-/* False: it is not there yet. */
+/* Returns false if the message has not been sent yet. */
 static bool receive(struct walk *w, struct runner *r, const struct mafat_layer_part *part)
 {
   double there = w->there[part->message];
@@ -58,7 +60,7 @@ static bool receive(struct walk *w, struct runner *r, const struct mafat_layer_p
   return true;
 }
 
-/* Takes the step that the rank has come to, if it can. */
+/* Executes the rank's current step, if it can. */
 static bool take(struct walk *w, struct runner *r)
 {
   const struct mafat_layer_part *part = r->step.part < 0 ? NULL : &r->plan->parts->list[r->step.part];

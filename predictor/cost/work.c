@@ -1,3 +1,5 @@
+/* Counts the work of a step by calling the kind of each layer in it. Called by the latency
+ * predictions, search/best/costs.c and runner/calibrate/. Pure functions. */
 #include "predictor/cost/work.h"
 
 #include "predictor/plan/fusion.h"
@@ -28,7 +30,7 @@ void mafat_work_add_step(struct mafat_work_context *context, const struct mafat_
                                .filters = link->filters, .channels = link->channels, .threads = 1, .n = work->n};
     pooled = mafat_fusion_pools(context->plan, context->network, link->layer);
     mafat_count(&c, MAFAT_TERM_STEP, 1);
-    /* Of the steps that transform their input ahead, only that is done. */
+    /* A step that only transforms inputs counts nothing else. */
     if (step->kind == MAFAT_STEP_COMPUTE || c.inner < 0) mafat_predictor_kind(l->type)->count(&c);
   }
 }

@@ -1,8 +1,9 @@
+/* Work of shortcuts and other element-wise blends. Called through the table in kinds.c. */
 #include "predictor/cost/counting.h"
 #include "predictor/plan/fusion.h"
 #include "predictor/kind.h"
 
-/* What the step reads of all operands but the first. */
+/* Elements that the step reads of all operands but the first. */
 static double other_elements(const struct mafat_counting *c)
 {
   double elements = 0;
@@ -15,15 +16,14 @@ static double other_elements(const struct mafat_counting *c)
   return elements;
 }
 
-/* A map's elements, as many as would cost the same if all were copied: vectors are blended in long runs, but each row of
- * a block begins one. */
+/* Elements of a map, weighted relative to copied ones: vectors are blended in long runs, but each
+ * row of a block begins a new one. */
 static double blended(const struct mafat_counting *c)
 {
   return mafat_counting_outputs(c) * (0.2 + 9.0 / mafat_span_size(c->box.x));
 }
 
-/* Where a convolution stands inside, its outputs were just stored; the other map is
- * older. */
+/* Outputs of a convolution inside were just stored; the other map is older. */
 static void count_blend(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;

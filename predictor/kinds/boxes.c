@@ -1,10 +1,11 @@
+/* Scratch and work of region and yolo heads. Called through the table in kinds.c. */
 #include "predictor/kinds/boxes.h"
 
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 #include "predictor/schedule/scratch.h"
 
-/* All channels of a pixel, gathered. */
+/* Scratch for all channels of a pixel, gathered. */
 static bool plan_boxes(const struct mafat_scratch_request *r, struct mafat_scratch *s)
 {
   size_t channels = (size_t)r->network->layers[r->layer].in.c;
@@ -25,7 +26,7 @@ static void count_yolo(struct mafat_counting *c)
     count_pixels(c);
     return;
   }
-  /* Four values of each box, with sigmas or without, are not the logistic's alone. */
+  /* Four values of each box, with or without sigmas, use more than the logistic function. */
   mafat_count(c, MAFAT_TERM_CLASS_VALUES, outputs * 4 / (l->head.classes + l->head.coords + 1));
   mafat_count_rows(c, MAFAT_TERM_BOX_VALUES, outputs, bytes, bytes);
 }

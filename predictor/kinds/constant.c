@@ -1,7 +1,8 @@
+/* Work of constants that become tensors. Called through the table in kinds.c. */
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 
-/* Element by element, from numbers that may lie anywhere. */
+/* Converted element by element from arbitrary positions. */
 static void count_constant(struct mafat_counting *c)
 {
   mafat_count(c, MAFAT_TERM_GATHERED, mafat_counting_outputs(c));

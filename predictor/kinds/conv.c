@@ -1,3 +1,5 @@
+/* Scratch and work of convolutions, direct and depthwise; conv_winograd.c has Winograd's. Called
+ * through the table in kinds.c. */
 #include "predictor/kinds/conv.h"
 
 #include "base/part.h"
@@ -10,8 +12,8 @@
 
 /* ---- scratch ---- */
 
-/* Output rows per kernel call: as many as keep the pointer table and the
- * input (256 channels at a time) small. */
+/* Output rows per kernel call: as many as keep the pointer table and the input (256 channels at a
+ * time) small. */
 static int choose_rows(const struct mafat_conv_request *r, int n_block_slices)
 {
   const struct mafat_layer *l = r->layer;
@@ -49,8 +51,9 @@ bool mafat_conv_append_zeros(struct mafat_scratch *s, const struct mafat_conv_re
   return mafat_scratch_append_elements(&s->slot_bytes, &s->zero_offset, r->in_type, s->zero_elements);
 }
 
-/* Of what one call's rows come in, units that threads share: panels of all rows where the weights are larger than the
- * input, rows with all panels where the input is, so that what is larger is not read by every thread. */
+/* Units of one call's rows that threads share. If the weights are larger than the input: panels,
+ * each with all rows. Else: rows, each with all panels. So not every thread reads the larger of the
+ * two. */
 static int units_per_call(const struct mafat_conv_request *r)
 {
   const struct mafat_layer *l = r->layer;
@@ -68,13 +71,13 @@ static bool plan_direct(const struct mafat_conv_request *r, struct mafat_scratch
   s->rows_per_call = mafat_conv_share_rows(s->rows_per_call, r->rows, units_per_call(r), r->plan->n_threads);
   if (r->pool) s->rows_per_call = mafat_round_up(s->rows_per_call, 2);
   s->in_rows = mafat_taps_inputs(l->window.y, s->rows_per_call);
-  /* Pooled sums are not stored between slices: all weights of a panel are there. */
+  /* Pooled sums are not stored between slices, so all weights of a panel are widened. */
   return mafat_scratch_append_tables(s, r->in_type) && (!mafat_window_is_padded(&l->window) || mafat_conv_append_zeros(s, r, r->cols)) &&
          mafat_scratch_append_widened(s, mafat_widened_floats(l, r->pool ? mafat_layer_matrix(l).inputs
                                                                          : mafat_widened_channels(l)));
 }
 
-/* For rows of it; what a map of bytes can spare. */
+/* Bytes for its rows, limited by what a map of bytes can spare. */
 static size_t inner_room(const struct mafat_layer *l)
 {
   if (l->out_type == MAFAT_F32) return MAFAT_SCRATCH_INNER_BYTES;
@@ -83,8 +86,8 @@ static size_t inner_room(const struct mafat_layer *l)
   return share < MAFAT_SCRATCH_INNER_MOST ? (size_t)share : MAFAT_SCRATCH_INNER_MOST;
 }
 
-/* A depthwise layer inside a 1x1: its rows lie in the slot, and the 1x1 reads
- * them from there. The tables serve both in turn. */
+/* A depthwise layer inside a 1x1: its rows are in the slot, where the 1x1 reads them. Both use the
+ * tables in turn. */
 static bool plan_inner_depthwise(const struct mafat_conv_request *r, struct mafat_scratch *s)
 {
   const struct mafat_layer *l = r->layer;
@@ -106,8 +109,8 @@ static bool plan_inner_depthwise(const struct mafat_conv_request *r, struct mafa
          mafat_scratch_append_widened(s, inner > outer ? inner : outer);
 }
 
-/* A depthwise layer whose output takes its input's place: rows of a block of channels lie in the slot when outputs are
- * written over them, and as long as they are read. */
+/* A depthwise layer in place: input rows of a channel block are copied to the slot before outputs
+ * overwrite them, as long as they are read. */
 static bool plan_kept_depthwise(const struct mafat_conv_request *r, struct mafat_scratch *s)
 {
   const struct mafat_layer *l = r->layer;
@@ -153,7 +156,8 @@ static double channels_per_filter(const struct mafat_counting *c)
   return l->groups > 1 ? (double)l->in.c / l->groups : mafat_span_size(c->channels);
 }
 
-/* Blocks of rows, each of n panels or groups that threads take by themselves; shares out what is counted next. */
+/* Blocks of rows, each of n panels or groups that threads take one by one; shares out all counts
+ * that follow. */
 static double share_blocks(struct mafat_counting *c, int n)
 {
   int rows = mafat_span_size(c->box.y), lines = c->pooled ? mafat_divide_up(rows, 2) : rows;
@@ -163,7 +167,7 @@ static double share_blocks(struct mafat_counting *c, int n)
   return blocks;
 }
 
-/* Sums of floats; returns how often outputs are stored and read. */
+/* Counts float sums; returns how often outputs are stored and read. */
 static double count_sums(struct mafat_counting *c, struct mafat_width w, double blocks)
 {
   const struct mafat_layer *l = c->layer;
@@ -196,15 +200,16 @@ static void count_depthwise(struct mafat_counting *c)
   const struct mafat_layer *l = c->layer;
   double outputs = mafat_counting_pixels(c) * l->out.c, blocks;
   bool inside = c->index != c->step->layer;
-  if (mafat_plan_is_in_place(c->context->plan, c->index)) { /* threads share blocks of channels, which are copied */
+  /* threads share channel blocks, which are copied */
+  if (mafat_plan_is_in_place(c->context->plan, c->index)) {
     mafat_count_share(c, mafat_n_blocks(l->out.c));
     mafat_count(c, MAFAT_TERM_MOVED, outputs * mafat_dtype_size(l->out_type) / (double)sizeof(float));
     blocks = mafat_divide_up(mafat_span_size(c->box.y), c->scratch->rows_per_call);
   } else {
     blocks = share_blocks(c, 1);
   }
-  /* As measured, a whole map takes a step's time more by itself than inside a 1x1, and there each turn but the first does, which
-   * integers' calls have in them. */
+  /* Measured: a whole map costs one more step by itself than inside a 1x1. Inside, each turn but
+   * the first costs one; for integers the calls include it. */
   bool integer = mafat_counting_is_integer(c), whole = !mafat_counting_takes_turns(c);
   mafat_count(c, MAFAT_TERM_STEP, inside ? (integer ? 0 : blocks - 1) : whole ? 1 : 0);
   if (integer) {
@@ -213,7 +218,7 @@ static void count_depthwise(struct mafat_counting *c)
     mafat_count(c, MAFAT_TERM_DEPTHWISE_MACS, outputs * mafat_window_area(&l->window));
     mafat_count_activation(c, outputs);
   }
-  /* Inside a 1x1 it writes a few rows, again and again: they stay near. */
+  /* Inside a 1x1 it writes the same few rows repeatedly, in near memory. */
   double bytes = inside ? 0 : outputs * mafat_dtype_size(l->out_type);
   mafat_count_maps(c, mafat_counting_in_bytes(c), bytes);
 }

@@ -1,4 +1,4 @@
-/* Winograd's share of conv.c. */
+/* Scratch and work of Winograd convolutions. Called by conv.c. */
 #include "predictor/kinds/conv.h"
 
 #include "predictor/plan/weight_placement.h"
@@ -9,18 +9,19 @@
 /* ---- scratch ---- */
 
 enum {
-  /* Winograd's turns: so many tiles keep the kernel transforms' share small; the
-   * values of a turn should not be much larger than a second-level cache, and
-   * transforms of a small layer are kept for the whole step. */
+  /* Tiles of a turn: enough to keep the share of transformed weights small. The values of a turn
+   * should not be much larger than a second-level cache. Transforms of a small layer are kept for
+   * the whole step. */
   TURN_TILES = 64,
   LARGE_TURN_TILES = 64,
   TURN_VALUES_BYTES = 8 << 20,
   TURN_CHANNELS = 128,
-  SLICE_CHANNELS = 64, /* where the input is transformed in a step of its own: memory is scarce there */
+  SLICE_CHANNELS = 64, /* if the input is transformed in a separate step: such plans have little
+                          memory */
   KEPT_WEIGHTS_BYTES = 1280 << 10
 };
 
-/* Of tiles of so many channels, transformed: floats, whatever the input is. */
+/* Bytes of transformed tiles; floats, whatever the input's type. */
 static double values_bytes(const struct mafat_winograd *g, double tiles, double channels)
 {
   return tiles * channels * g->points * (double)sizeof(float);
@@ -36,23 +37,24 @@ static int choose_tile_rows(const struct mafat_conv_request *r, int tiles_across
   return mafat_divide_up(tiles_down, mafat_divide_up(tiles_down, rows)); /* even turns */
 }
 
-/* Are values made once for all threads, panels of which then need them? With more turns than threads, few are
- * needed by two. */
+/* True if values are made once for all threads, whose panels then read them. With more turns than
+ * threads, few turns are read by two threads. */
 static bool shares_values(int turns, int n_panels, int n_threads)
 {
   return n_threads > 1 && n_panels > 1 && turns <= n_threads;
 }
 
-/* The part of the threads' time in which they have something to do, at least. */
+/* Lower bound of the share of time in which threads are busy. */
 static double time_used(int tiles_down, int turns, int n_panels, int n_threads)
 {
-  if (turns <= n_threads && n_panels % n_threads == 0) return 1; /* each has all turns of its panels */
+  /* each thread has all turns of its panels */
+  if (turns <= n_threads && n_panels % n_threads == 0) return 1;
   double most = (double)mafat_divide_up(turns * n_panels, n_threads) * mafat_divide_up(tiles_down, turns);
   return (double)tiles_down * n_panels / (n_threads * most);
 }
 
-/* As many turns as are wanted, or more, where threads would have too little to do: for each, weights are
- * transformed anew. */
+/* Number of turns: as wanted, or more if threads would be idle too long. Each turn transforms the
+ * weights again. */
 static int share_turns(int wanted, int tiles_down, int n_panels, int n_threads)
 {
   const double enough = 7. / 8;
@@ -67,7 +69,7 @@ static int share_turns(int wanted, int tiles_down, int n_panels, int n_threads)
   return best;
 }
 
-/* For n workers at a time. */
+/* Appends the buffers of n concurrent workers. */
 static bool append_turns(struct mafat_scratch *s, int n)
 {
   size_t values = s->values_floats, kernels = s->kernel_floats, sums, *part = &s->shared_bytes;
@@ -92,7 +94,7 @@ static int widest_block_slice(const struct mafat_sources *sources)
   return widest;
 }
 
-/* How the tiles of a step are divided: into turns, of so many rows. */
+/* Divides the tiles of a step into turns of rows. */
 static int plan_turns(const struct mafat_conv_request *r, int across, int down, struct mafat_scratch *s)
 {
   int n_panels = mafat_conv_layer_panels(r->layer), n_threads = r->plan->n_threads, turns = 1;
@@ -105,7 +107,7 @@ static int plan_turns(const struct mafat_conv_request *r, int across, int down, 
   return turns;
 }
 
-/* The rows of the transformed input: all or a turn's. */
+/* Sizes the transformed input: all of it, or a turn's. */
 static bool plan_values(const struct mafat_conv_request *r, int across, int down, struct mafat_scratch *s)
 {
   const struct mafat_sources *sources = mafat_layer_sources(r->layer);
@@ -117,7 +119,8 @@ static bool plan_values(const struct mafat_conv_request *r, int across, int down
   return !__builtin_mul_overflow((size_t)r->winograd->points * (size_t)s->n_block_slices, point, &s->values_floats);
 }
 
-/* Transformed weights of a panel's turn of channels; of all panels where several turns of tiles need few. */
+/* Sizes the transformed weights: a panel's turn of channels, or all panels if several turns of
+ * tiles read few weights. */
 static bool plan_kernels(const struct mafat_conv_request *r, int turns, struct mafat_scratch *s)
 {
   const struct mafat_layer *l = r->layer;
@@ -128,7 +131,7 @@ static bool plan_kernels(const struct mafat_conv_request *r, int turns, struct m
   /* Each panel's points are padded. */
   kept = points * (kept + (size_t)mafat_conv_layer_panels(l) * 32);
   s->keep_weights = turns > 1 && kept <= KEPT_WEIGHTS_BYTES / sizeof(float);
-  /* A turn ends at a block slice, so it may go beyond by one block slice less a channel. */
+  /* A turn ends with a block slice, so it may be longer by a block slice less one channel. */
   int turn = r->winograd->block ? r->winograd->block : r->transforms ? SLICE_CHANNELS : TURN_CHANNELS;
   s->turn_channels = mafat_min(turn, l->in.c);
   size_t held = (size_t)(s->turn_channels + MAFAT_CHANNEL_BLOCK - 1) * widest_panel(l);
@@ -143,7 +146,8 @@ bool mafat_conv_plan_winograd(const struct mafat_conv_request *r, struct mafat_s
   size_t points = (size_t)g->points;
   int turns = plan_turns(r, across, down, s);
   double units = (double)mafat_conv_layer_panels(r->layer) * turns;
-  s->in_rows = g->size == MAFAT_WINOGRAD_4X4 ? g->points : g->window; /* the transforms use a window's */
+  /* transforms use the rows of a window */
+  s->in_rows = g->size == MAFAT_WINOGRAD_4X4 ? g->points : g->window;
   s->rows_per_call = g->size == MAFAT_WINOGRAD_4X4 ? g->points : g->outputs;
   return plan_values(r, across, down, s) && plan_kernels(r, turns, s) &&
          !__builtin_mul_overflow(points, mafat_scratch_point_floats((size_t)s->n_tiles * widest_panel(r->layer)),
@@ -160,12 +164,12 @@ static const struct mafat_winograd *winograd_of(const struct mafat_counting *c)
   return mafat_winograd_of(c->context->plan->algorithms[c->index]);
 }
 
-/* Transforms are counted in those of 4x4 tiles: how much more others cost, as measured. */
+/* Prices of transforms relative to those of 4x4 tiles, measured. */
 static const struct {
   double inputs, weights, outputs;
 } transform_costs[MAFAT_N_WINOGRADS] = {[MAFAT_WINOGRAD_4X4] = {1, 1, 1}, [MAFAT_WINOGRAD_6X6] = {2.4, 2, 3.2}};
 
-/* Tiles are transformed `times` times, into values of so many bytes at a time. */
+/* Counts `times` transforms of the tiles, into turn_values bytes at a time. */
 static void count_input(struct mafat_counting *c, const struct mafat_winograd *g, double tiles, double times,
                         double turn_values)
 {
@@ -176,22 +180,23 @@ static void count_input(struct mafat_counting *c, const struct mafat_winograd *g
                     values_bytes(g, tiles, channels) * times, turn_values);
 }
 
-/* All threads make the values of so many rows of tiles, which they share. */
+/* All threads share the transform of tile_rows rows of tiles. */
 static void count_input_share(struct mafat_counting *c, int tile_rows)
 {
   mafat_count_share(c, tile_rows * (double)mafat_n_blocks(c->layer->in.c));
 }
 
-/* How often a turn's values are made: by each thread that takes panels of it, where they are not shared. */
+/* How often a turn's values are made: by each thread with panels of it, unless they are shared. */
 static double makers_of_values(const struct mafat_counting *c, int turns, int n_panels)
 {
   int n_threads = c->context->plan->n_threads;
   if (c->scratch->shared_values || turns % n_threads == 0) return 1;
-  double makers = 1 + (n_threads - 1.) / turns; /* two, of the turns where one thread's share ends */
+  double makers = 1 + (n_threads - 1.) / turns; /* two threads, in turns where one thread's share
+                                                   ends */
   return makers < n_panels ? makers : n_panels;
 }
 
-/* A step of its own that transforms the input of those behind it. */
+/* Counts a separate step that transforms the input of the following ones. */
 static void count_transform(struct mafat_counting *c)
 {
   const struct mafat_winograd *g = winograd_of(c);
@@ -201,7 +206,7 @@ static void count_transform(struct mafat_counting *c)
   count_input(c, g, tiles, 1, values_bytes(g, tiles, c->layer->in.c));
 }
 
-/* In turns of a few rows of tiles, whose input a step of its own may have transformed. */
+/* Counts turns of a few rows of tiles; a separate step may have transformed their input. */
 static void count_turns(struct mafat_counting *c)
 {
   const struct mafat_scratch *scratch = c->scratch;

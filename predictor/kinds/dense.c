@@ -1,9 +1,10 @@
+/* Scratch and work of connected layers. Called through the table in kinds.c. */
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 #include "predictor/plan/packing.h"
 #include "predictor/schedule/scratch.h"
 
-/* As a 1x1 convolution of one pixel with one long block slice. */
+/* Like a 1x1 convolution of one pixel with one long block slice. */
 static bool plan_connected(const struct mafat_scratch_request *r, struct mafat_scratch *s)
 {
   s->n_block_slices = s->rows_per_call = s->in_rows = 1;

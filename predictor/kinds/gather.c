@@ -1,7 +1,8 @@
+/* Work of table lookups. Called through the table in kinds.c. */
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 
-/* What is read lies anywhere in the table. */
+/* Lookups read arbitrary parts of the table. */
 static void count_gather(struct mafat_counting *c)
 {
   double bytes = mafat_counting_out_bytes(c);

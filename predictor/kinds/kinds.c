@@ -1,3 +1,5 @@
+/* Table of the predictor's kinds of layers, generated from network/kinds.def. Read by
+ * predictor/cost/work.c and predictor/schedule/scratch.c. */
 #include "predictor/kind.h"
 
 static const struct mafat_predictor_kind *const kinds[MAFAT_N_LAYER_TYPES] = {

@@ -1,3 +1,4 @@
+/* Scratch and work of locally connected layers. Called through the table in kinds.c. */
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 #include "predictor/schedule/scratch.h"

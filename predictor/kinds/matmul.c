@@ -1,10 +1,11 @@
+/* Scratch and work of products of two maps. Called through the table in kinds.c. */
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 #include "predictor/plan/packing.h"
 #include "predictor/schedule/scratch.h"
 
-/* Tables for one row of outputs, and a panel of as many of the second map's channels as are summed at a time; of integers of all,
- * each block slice's in quads. */
+/* Scratch: tables for one row of outputs, and a panel of the second map with as many channels as
+ * are summed at a time; for integers all channels, each block slice's in quads. */
 static bool plan_matmul(const struct mafat_scratch_request *r, struct mafat_scratch *s)
 {
   const struct mafat_layer *l = &r->network->layers[r->layer];
@@ -17,9 +18,9 @@ static bool plan_matmul(const struct mafat_scratch_request *r, struct mafat_scra
          mafat_scratch_append_elements(&s->slot_bytes, &s->panel_offset, type, (size_t)channels * MAFAT_PANEL);
 }
 
-enum { BYTES_AT_ONCE = 8 }; /* of integers, that are packed in the time of a float */
+enum { BYTES_AT_ONCE = 8 }; /* quantized values packed in the time of a float */
 
-/* As a 1x1 convolution of one row at a time, whose weights are packed by every row. */
+/* Like a 1x1 convolution of one row at a time, whose weights are packed again for every row. */
 static void count_matmul(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;

@@ -1,11 +1,13 @@
+/* Work of normalizations and softmax over channels. Called through the table in kinds.c. */
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 #include "predictor/schedule/scratch.h"
 
 enum {
-  PASSES = 3,         /* over a value, to its pixel's others and back: each as if it were gathered */
-  EXPONENTIAL = 3,    /* passes more, at any level */
-  PIXEL = 8           /* the same of a pixel by itself */
+  PASSES = 3,         /* over a value, to gather its pixel's values and scatter them: each costs a
+                         gathered float */
+  EXPONENTIAL = 3,    /* additional passes, at any level */
+  PIXEL = 8           /* the same for each pixel */
 };
 
 static void count_normalize(struct mafat_counting *c)

@@ -1,3 +1,4 @@
+/* Scratch and work of maxpool and average pool layers. Called through the table in kinds.c. */
 #include <math.h>
 
 #include "predictor/cost/counting.h"
@@ -5,14 +6,14 @@
 #include "predictor/plan/packing.h"
 #include "predictor/schedule/scratch.h"
 
-/* Pointers to the rows of a window. */
+/* Scratch: pointers to the rows of a window. */
 static bool plan_pool(const struct mafat_scratch_request *r, struct mafat_scratch *s)
 {
   s->in_rows = r->network->layers[r->layer].window.y.size;
   return mafat_scratch_append(&s->slot_bytes, &s->in_offset, (size_t)s->in_rows, 8);
 }
 
-/* first + i * stride for each i of `is`, limit where that would be more, summed. */
+/* Sum of min(first + i * stride, limit) for i in `is`. */
 static double sum_up_to(double limit, double first, double stride, struct mafat_span is)
 {
   double n = mafat_span_size(is), begin = first + is.begin * stride;
@@ -20,8 +21,8 @@ static double sum_up_to(double limit, double first, double stride, struct mafat_
   return below * begin + below * (below - 1) / 2 * stride + (n - below) * limit;
 }
 
-/* Rows (or columns) of windows that lie in the map, summed. A window ends at the map's end at the latest, and begins at its begin at the
- * soonest; asked for each step, so that a loop over wide maps would be what planning takes. */
+/* Sum of the rows (or columns) of windows inside the map. Computed in closed form, because it is
+ * called for each step and a loop over wide maps would dominate planning. */
 static double taps_inside(struct mafat_taps t, struct mafat_span out, int extent)
 {
   double taps = 0, n = mafat_span_size(out);
@@ -40,7 +41,7 @@ static double taps_inside(struct mafat_taps t, struct mafat_span out, int extent
 static void count_pool(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;
-  if (c->inner >= 0) return; /* it is pooled in the store */
+  if (c->inner >= 0) return; /* pooled in the store */
   double channels = mafat_span_size(c->filters);
   mafat_count_rows(c, MAFAT_TERM_POOL_TAPS,
                    taps_inside(l->window.y, c->box.y, l->in.h) * taps_inside(l->window.x, c->box.x, l->in.w) * channels,

@@ -1,3 +1,5 @@
+/* Scratch and work of detection postprocessing (non-maximum suppression). Called through the table
+ * in kinds.c. */
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 #include "predictor/schedule/scratch.h"
@@ -15,7 +17,7 @@ static bool plan_postprocess(const struct mafat_scratch_request *r, struct mafat
          mafat_scratch_append(&s->shared_bytes, &s->kept_offset, (size_t)p->detections + added, KEPT_BYTES);
 }
 
-/* Each score is read, here and there; few anchors are worth sorting. */
+/* Each score is read at an arbitrary position; few anchors need sorting. */
 static void count_postprocess(struct mafat_counting *c)
 {
   mafat_count(c, MAFAT_TERM_GATHERED, mafat_counting_in_bytes(c) / (double)sizeof(float) + mafat_counting_outputs(c));

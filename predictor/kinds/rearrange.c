@@ -1,9 +1,11 @@
+/* Work of transposes, slices and other copies of elements. Called through the table in kinds.c, and
+ * by split.c. */
 #include "predictor/kinds/rearrange.h"
 
-/* Fewer channels side by side are moved one by one. */
+/* Fewer contiguous channels are copied one by one. */
 enum { WHOLE = 4 };
 
-/* Columns that are moved one behind the other. */
+/* Columns copied consecutively. */
 static int columns_of(const struct mafat_part *p)
 {
   struct mafat_span atoms = mafat_part_atoms(p, MAFAT_AXIS_W);
@@ -13,9 +15,9 @@ static int columns_of(const struct mafat_part *p)
   return most;
 }
 
-/* Elements of a part, as many as would cost the same if all were picked from a map in turn. Two or three channels
- * take longer; alone they come several columns at a time, every other one by shuffles; and where a channel
- * begins is looked for once for all its columns. */
+/* Elements of a part, weighted relative to single gathered ones. Two or three contiguous channels
+ * cost more. Single channels come several columns at a time, every other one by shuffles, and the
+ * channel's address is computed once for all columns. */
 static double picks_of(const struct mafat_part *p)
 {
   if (mafat_part_run(p) > 1) return (double)mafat_part_elements(p) * (1.5 + 20.0 / columns_of(p));

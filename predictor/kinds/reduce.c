@@ -1,14 +1,15 @@
+/* Scratch and work of sums, means and extremes along axes. Called through the table in kinds.c. */
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 #include "predictor/schedule/scratch.h"
 
-/* Over channels, pixels are worked on side by side. */
+/* Reductions over channels process lanes of pixels. */
 static bool plan_reduce(const struct mafat_scratch_request *r, struct mafat_scratch *s)
 {
   return !r->network->layers[r->layer].reduce->channels || mafat_scratch_plan_lanes(r, s);
 }
 
-/* Over channels they are gathered first. */
+/* Reductions over channels gather them first. */
 static void count_reduce(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;

@@ -1,3 +1,4 @@
+/* Work of reorg layers. Called through the table in kinds.c. */
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 

@@ -1,9 +1,10 @@
+/* Work of resizing with interpolation. Called through the table in kinds.c. */
 #include "network/resample.h"
 
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 
-/* Three means of two pixels each, by vectors, to a copy's loads and stores. */
+/* Three vector means of two pixels each, relative to a copy's loads and stores. */
 static const double MEANS = 1.5;
 /* Five sums of four products. */
 static const double SUMS = 6;

@@ -1,6 +1,7 @@
+/* Work of layers with several outputs. Called through the table in kinds.c. */
 #include "predictor/kinds/rearrange.h"
 
-/* As many rearrangements, of what belongs to the first output's pixels. */
+/* Counts a rearrangement for each output, for the first output's pixels. */
 static void count_split(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;

@@ -1,3 +1,4 @@
+/* Scratch and work of the k largest elements. Called through the table in kinds.c. */
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 #include "predictor/schedule/scratch.h"
@@ -6,14 +7,14 @@
 
 #include <math.h>
 
-enum { KEPT_BYTES = 8, SIFT = 2 /* looks at others, of each level of a heap */ };
+enum { KEPT_BYTES = 8, SIFT = 2 /* comparisons at each level of a heap */ };
 
 static bool plan_topk(const struct mafat_scratch_request *r, struct mafat_scratch *s)
 {
   return mafat_scratch_append(&s->slot_bytes, &s->pixel_offset, (size_t)r->network->layers[r->layer].topk.k, KEPT_BYTES);
 }
 
-/* All elements are looked at; those that are kept are sorted. */
+/* All elements are read; kept ones are sorted. */
 static void count_topk(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;
