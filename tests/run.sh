@@ -56,6 +56,7 @@ test,full        cpu    tests/cli/pack_graph.sh
 test,full        cpu    tests/cli/numbers.sh
 check,test,full  cpu    tests/cli/shapes.sh
 check,test,full  cpu    tests/cli/readme.sh
+test,full        cpu    tests/cli/man_examples.sh
 test,full        cpu    tests/cli/readme_commands.sh
 test,full        cpu    tests/cli/tutorial.sh
 check,test,full  cpu    tests/cli/progress.sh
