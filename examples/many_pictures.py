@@ -1,6 +1,6 @@
 """How many boxes each of many pictures has: many_pictures.py MODEL.cfg MODEL.weights PICTURE...
 
-Opened once, run as often as there are pictures: what a run needs is mapped already. A picture that cannot be read is told of, and the
+Opened once, run as often as there are pictures: what a run needs is mapped already. A picture that cannot be read is reported, and the
 others go on."""
 import sys
 

@@ -99,8 +99,8 @@ leftovers() { # FOLDER
   for file in "$1"/mafat-swap-*; do ! abandoned "$file" || remove "$file"; done
 }
 
-# guard FILE: says that it is there, then waits until it is told to keep the file, or until nobody holds the pipe's other end.
-# It is told the number of the command when that runs: without swap.sh it has to go too.
+# guard FILE: reports that it runs, then waits for the message to keep the file, or until the pipe's other end is closed.
+# It receives the command's process number, and ends the command if swap.sh ends.
 guard() {
   local word pid='' tries
   trap '' HUP INT TERM

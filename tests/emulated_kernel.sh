@@ -50,7 +50,7 @@ know_packages() {
   timeout 300 apt-get "${apt_options[@]}" update >"$work/log" 2>&1 || cannot "apt knows no packages of $architecture: $(tail -n 1 "$work/log")"
 }
 
-# download_package NAME: unpacked into $work/unpacked, what `tar` is told of it
+# download_package NAME: unpacks it into $work/unpacked, the files named for `tar`
 download_package() {
   local package=$1
   shift

@@ -21,7 +21,7 @@ CURVES = {"Darknet": ("Darknet", plot.COLOURS["darknet"], 7, 4, 1, 1),
           "mafat, packed weights": ("packed", plot.COLOURS["mafat"], 5, 3, 2, 1)}
 OURS = ("mafat, packed weights", "mafat")
 FREE = {"OpenCV DNN, libraries free": "OpenCV DNN", "onnxruntime, libraries free": "onnxruntime"}   # as whom they are drawn, thinner
-SHOWN_LIMIT = 16 * MB             # where the distance to the fastest peer is told
+SHOWN_LIMIT = 16 * MB             # limit at which the factor to the fastest peer is printed
 
 
 def swapped(point):

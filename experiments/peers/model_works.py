@@ -69,7 +69,7 @@ class ModelFiles:
         self.made = (self.param, self.bin)    # by ncnn's converter
         self.raw = os.path.join(folder, "input.raw")
         asked = subprocess.run([run_inference, "--predict", "--json", "--quiet", model], capture_output=True, text=True, check=False)
-        if asked.returncode not in (0, 3):   # 3: it does not fit, and is told all the same
+        if asked.returncode not in (0, 3):   # 3: does not fit, with the same report
             raise Refused(asked.stderr.strip().splitlines()[-1] if asked.stderr.strip() else "exit status %d" % asked.returncode)
         told = json.loads(asked.stdout)
         self.inputs = [Tensor(one) for one in told["inputs"]]

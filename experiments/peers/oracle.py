@@ -6,7 +6,7 @@ oracle.py [--verbose] [--operators] [MODEL...]
 Of all models of MAFAT_MODELS/onnx and MAFAT_MODELS/tflite, or of those that are named, on two pictures (or numbers, where a model
 takes none). An error is the largest difference in any output, relative to that output's largest value: with direct convolutions at
 most 2e-5, by --algorithm auto 1e-4, of outputs that are softmaxed 1e-5. Quantised ONNX files, and a quantised twin of each of floats
-(quantize_onnx.py), are within one step of what onnxruntime puts out. Of quantised TFLite files it is told how many steps the library is
+(quantize_onnx.py), are within one step of what onnxruntime puts out. For quantized TFLite files it prints how many steps the library is
 off, also on recorded samples, whose kernels differ from the written rule, and of hybrid ones how far, which quantises what they read: their
 outputs' largest values are to be in the same places. Hybrid ones are within 2e-5 of the floats that their weights mean, computed in double
 precision (double_tflite.py); of these TFLite's own kernels and XNNPACK's are 2e-5 apart.

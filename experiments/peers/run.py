@@ -27,7 +27,7 @@ from workloads import WORKLOADS, Unavailable
 HERE = os.path.dirname(os.path.abspath(__file__))
 PAPER_PLAN = "5x5/8/2x2"
 ALL_WORKLOADS = WORKLOADS + MODEL_WORKLOADS
-CPU_REPEAT = 10    # runs in a process from which on CPU time is told for one
+CPU_REPEAT = 10    # from this many runs in a process, the CPU time of one is reported
 
 
 def read_options():

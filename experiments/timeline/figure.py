@@ -43,7 +43,7 @@ def swap_text(trace):
 
 
 def named(trace):
-    """Its label; what read packed weights is told to have."""
+    """Its label, with a note if it read packed weights."""
     packed = trace.row["program"] == "mafat-packed" and "packed" not in trace.label
     return trace.label + (" (packed weights)" if packed else "")
 

@@ -137,7 +137,7 @@ sed 's/"class": 16/"class": 17/' one.json >class.json
 run -q -o class.png class.json
 if cmp -s boxed.png class.png; then fail class-colour 'two classes look alike'; else ok class-colour; fi
 
-# A confidence above 1, as linear heads put out, is shown as 100 %, but is the surer one.
+# A confidence above 1, as linear heads output, is shown as 100 %, but ranks higher.
 sed 's/0.94/1/' one.json >sure.json
 run -q -o sure.png sure.json
 if cmp -s boxed.png sure.png; then fail confidence-shown '94 % and 100 % look alike'; else ok confidence-shown; fi

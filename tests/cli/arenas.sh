@@ -24,7 +24,7 @@ if ! command -v python3 >/dev/null; then skip python3 'is needed'; exit 0; fi
 kib='(a["breakdown"]["activations"] + a["breakdown"]["input"] + a["breakdown"]["scratch"]) / 1024'
 least='a["search"] == "least" and a["redundant_macs"] == 0 and a["weights_read_bytes"] == 0 and a["breakdown"]["io"] == 0'
 
-# kilobytes KIB INPUTS NAME [TYPE]: a network of integers runs so in an arena of at most so many, as it is told, with the same bits as ever
+# kilobytes KIB INPUTS NAME [TYPE]: an integer network runs in an arena of at most KIB, as predicted, with the same bits
 kilobytes() {
   local model=${MAFAT_MODELS:-}/tflite/$3.tflite
   [ -r "$model" ] || { skip "least $3" 'MAFAT_MODELS names no folder that has it'; return; }

@@ -179,7 +179,7 @@ for prefix in '/opt/a b' '/opt/a&b' '/opt/a%b' "/opt/a'b"; do # files would come
     installs $target "$work/nowhere" "$prefix" >"$work/said" 2>&1
     code=$?
     check "$target PREFIX=$prefix" "exit status $code" test $code = 2
-    check "$target PREFIX=$prefix is told" "$(tail -n 1 "$work/said")" grep -q 'PREFIX expects a path without blanks' "$work/said"
+    check "$target PREFIX=$prefix: message" "$(tail -n 1 "$work/said")" grep -q 'PREFIX expects a path without blanks' "$work/said"
   done
 done
 check 'nothing was put anywhere' "$(find "$work/nowhere" 2>&1)" test ! -e "$work/nowhere" -a ! -e b

@@ -81,7 +81,7 @@ for i, (a, name) in enumerate(places):
         assert b[1] >= a[3] - .1 or a[1] >= b[3] - .1, "%s over %s" % (name, other)
 print(len(boxes))
 PYTHON
-# draws NAME LEAST ARGUMENT...: a picture of so many boxes at least, the same with each run, which is what is told without it
+# draws NAME LEAST ARGUMENT...: a picture of so many boxes at least, the same with each run, and the same report as without it
 draws() {
   local name=$1 least=$2 file="$folder/picture.svg"
   shift 2
@@ -130,7 +130,7 @@ else skip png 'gnuplot is missing'; fi
 odd=$folder/$'a & b <c> "d" \x01\xff\xef\xbf\xbf 網.cfg'
 cp "$folder/small.cfg" "$odd"
 draws 'a name that has to be escaped' 5 --plan 1x1 "$odd"
-check 'a name is told' "found: $(grep -a '<text' "$folder/picture.svg" | head -n 1)" grep -qF 'a &amp; b &lt;c&gt; &quot;d&quot;' "$folder/picture.svg"
+check 'a name is shown' "found: $(grep -a '<text' "$folder/picture.svg" | head -n 1)" grep -qF 'a &amp; b &lt;c&gt; &quot;d&quot;' "$folder/picture.svg"
 
 # ---- What is refused, and what is left
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Models of integers, first with one thing wrong: what scales, zero points and biases mean nothing is told in one line, with the operator's name,
+# Models of integers, first with one thing wrong: invalid scales, zero points and biases are reported in one line, with the operator's name,
 # whatever the format, and whichever program asks. Then what pictures become for them.
 set -u
 # shellcheck disable=SC2034 # by tests/check.sh

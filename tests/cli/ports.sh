@@ -279,7 +279,7 @@ for file in n.raw n.npy floats.npy; do
   check "what they are, $file" 'it differs' cmp "$dir/y.raw" "$dir/y.expected"
 done
 check 'their type' "$(cat "$dir/out")" run --predict
-check 'their type is told' "$(cat "$dir/out")" grep -q '^inputs *n int64\[5\]$' "$dir/out"
+check 'their type is printed' "$(cat "$dir/out")" grep -q '^inputs *n int64\[5\]$' "$dir/out"
 refuses 'floats for integers' 'y.expected: expected a file of 40 bytes (5 int64), found 20' --input "$dir/y.expected"
 refuses 'an array of others' "narrow.npy: expected a .npy file of int64 ('<i8'), found '<i4'" --input "$dir/narrow.npy"
 

@@ -239,7 +239,7 @@ renamed() { # NOTE OLD NEW: options; the answers are the same
   one=$(found)
   # shellcheck disable=SC2086
   predict --json $2 bottleneck.cfg
-  check "$2 is told" "$(cat "$err")" test "$(cat "$err")" = "run_inference: note: $1"
+  check "$2 is reported" "$(cat "$err")" test "$(cat "$err")" = "run_inference: note: $1"
   check "$2 is $3" "$one, $(found)" test "$one" = "$(found)"
 }
 renamed '--beam, --delta: now --search motes:beam=4,delta=1.2' '--beam 4 --search motes --delta 1.2' '--search motes:beam=4,delta=1.2'

@@ -20,7 +20,7 @@ picture=$(find "$shapes/holdout" -name '*.jpg' | sort | head -n 1)
 run --predict --ranks 3 --link 100M:0.2ms "${files[@]}"
 expect 'ranks are predicted' 0
 check 'every rank has a row' "$(cat "$out")" grep -qE '^ +2 .*[0-9.]+ +[0-9.]+' "$out"
-check 'the fastest number is told' "$(cat "$out")" grep -q fastest "$out"
+check 'the fastest number is printed' "$(cat "$out")" grep -q fastest "$out"
 run --predict --ranks 3 --json "${files[@]}"
 check 'JSON has what each sends' "$(cat "$out")" python3 -c '
 import json, sys
@@ -174,7 +174,7 @@ for n in 2 3; do
   check "pictures in a pipeline of $n" "status $code, $(tail -n 1 "$err"), $(diff "$dir/one" "$dir/pipelined" | head -n 3)" cmp "$dir/one" "$dir/pipelined"
 done
 timeout 60 mpirun "${options[@]}" -n 2 "$build/mafat_ranks" --pipeline "${files[@]}" "${pictures[@]}" >"$out" 2>"$err"
-check 'how many a second is told' "$(cat "$err")" grep -qE '^mafat_ranks: [0-9]+ pictures in [0-9.]+ s, [0-9.]+ a second' "$err"
+check 'pictures a second are printed' "$(cat "$err")" grep -qE '^mafat_ranks: [0-9]+ pictures in [0-9.]+ s, [0-9.]+ a second' "$err"
 ranks 2 --pipeline --search fdto "${files[@]}" "$picture"
 check 'no pipeline of shared layers' "status $code, $(cat "$err")" grep -q 'pipeline expects a plan in which rank 0 has the first layers' "$err"
 ranks 2 --pipeline --repeat 2 "${files[@]}" "$picture"
@@ -211,7 +211,7 @@ check 'a budget that is too small' "status $code" test "$code" = 3
 check 'names the rank' "$(cat "$err")" grep -qE 'does not fit: rank [01] of 2 needs' "$err"
 head -c 2000 "$picture" >"$dir/broken.jpg"
 ranks 2 "${files[@]}" "$picture" "$dir/missing.jpg" "$dir/broken.jpg" "$picture"
-check 'a picture that is missing or broken is told, the others run' "$(cat "$out")" test "$(grep -c detections "$out")" = 2 -a "$code" = 2
+check 'a missing or broken picture is reported, the others run' "$(cat "$out")" test "$(grep -c detections "$out")" = 2 -a "$code" = 2
 check 'each in a line' "$(cat "$err")" test "$(grep -cE 'missing.jpg: cannot open|broken.jpg: truncated' "$err")" = 2
 
 # Ranks that are none of the same: one line names which, and how it differs.

@@ -132,7 +132,7 @@ find_ranks 2
 sleep 0.8
 kill -TERM $mpi
 wait $mpi 2>/dev/null
-check 'mpirun is told to end' "$(cat "$dir/err")" test "$(grep -c '^mafat_ranks: ' "$dir/err")" = 0
+check 'mpirun ends' "$(cat "$dir/err")" test "$(grep -c '^mafat_ranks: ' "$dir/err")" = 0
 what=$(left)
 check 'and nothing is left' "$what" test -z "$what"
 exit "$failed"

@@ -5,7 +5,7 @@
 
 Runs the cases of bench.py in turn, N times all together (2000), and sends each a signal at a random moment of its life: TERM, INT, HUP,
 QUIT, KILL; or STOP, and CONT a little later; or these two again and again until it ends (STORM); or none, but SIGALRM comes every half a
-millisecond, and ends each call that waits by EINTR (ALRM; tests/faults/storm.c, of dynamic programs). Whoever is told to end ends by that signal, or as if it had not come, where all was done
+millisecond, and ends each call that waits by EINTR (ALRM; tests/faults/storm.c, of dynamic programs). A signalled process ends by that signal, or as if it had not come, where all was done
 by then; whoever was stopped goes on to the right answer. Ten seconds later no process and no control group is there, and no file but a
 whole one: behind KILL, and of what does nothing about signals (a program of the library; memory_limit about QUIT), also what had not got its name yet (.part, six
 letters behind the name, calibrating-), and the reports of memory_limit, which are emptied first.

@@ -6,7 +6,7 @@
 The fuzz targets run what is in their corpora: the inputs of tests/fuzz/corpus (unpacked in BUILD/inputs), seeds, and what past
 runs of `make fuzz` kept in build/fuzz/corpus. The unit tests of readers fail allocations and calls in turn, damage files byte by
 byte, and read what is wrong. Of each reader at least 95 % of its lines are reached; the rest is in tests/fuzz/unreached.txt, function
-by function, with a reason: file, function, why, with " | " between. What is in neither is told, as is a reason for what is reached:
+by function, with a reason: file, function, why, with " | " between. Lines in neither are printed, as are reasons for lines that are reached:
 past runs keep other inputs on another machine. --verbose prints all lines; --keep does not run anything again. Kernels are not
 optimised here, and their stack is too large for one test of threads (activations).
 

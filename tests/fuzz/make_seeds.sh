@@ -436,7 +436,7 @@ for version in 1 2 3; do
 done
 { printf '\0\3\2'; head -c 48 /dev/zero; } > "$1/npy/raw"
 
-# Outputs of each family, as they are told and by the head's name (fuzz_heads.c): of likely numbers, of any, of other dimensions.
+# Outputs of each family, detected and by the head's name (fuzz_heads.c): likely values, any values, other dimensions.
 for family in 0 1 2 3 4 5 6 7 8 9; do
   for head in 9 "$family"; do
     octal=$(printf '\\%o\\037\\025\\%o' "$family" "$head")

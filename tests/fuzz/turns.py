@@ -13,7 +13,7 @@ corpora in BUILD/corpus grow: a run that is stopped (INT, TERM) goes on where it
 --keep adds what reaches code that neither the seeds nor the repository's inputs reach, the shortest first, 32 KB of each target at most, so
 that the next run, on whatever machine, begins where this one ended.
 
-A finding stays in BUILD as TARGET-crash-..., is told at once, and the target has no more turns until it is built anew.
+A finding stays in BUILD as TARGET-crash-... and is printed at once; the target has no more turns until it is rebuilt.
 Exit status: 0, or 1 with findings."""
 
 import argparse
@@ -37,7 +37,7 @@ LENGTHS = {"run": 6000, "packed": 6000, "plan": 256, "spec": 256, "api": 256, "h
 KEPT_BYTES = 32 << 10  # in the repository, of each target
 # Small readers come to millions of executions in minutes; what makes graphs, and runs networks, to a few hundred in a second, and has the more to lose.
 SHARES = {"api": 4, "run": 5, "import": 4, "onnx": 3, "tflite": 4, "packed": 4, "cfg": 3, "plan": 2, "weights": 2}
-# The stack of an allocation is told again when a finding is run by itself; noting it is a third of the time of small readers.
+# Without stacks of allocations, a third of the time of small readers: running a finding by itself prints them.
 OPTIONS = {"ASAN_OPTIONS": "malloc_context_size=2:quarantine_size_mb=16"}
 
 

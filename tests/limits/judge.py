@@ -153,7 +153,7 @@ def compare_bits(by_kind):
 
 
 def once(reasons):
-    """Reasons that differ by their numbers only are told once, with the first one's."""
+    """Prints reasons that differ only in their numbers once."""
     return list({re.sub(r"[0-9.,]+", "#", reason): reason for reason in reversed(reasons)}.values())[::-1]
 
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The least memory that --predict tells of a model file, taken at its word: run in a memory group of exactly that, from files that
+"""Checks the predicted minimum of a model file: run in a memory group of exactly that, from files that
 are in no page cache.
 
 least.py [--runs N] [--cold drop|evict] [CASE...]
 
 Of the cases of cases.txt that are ONNX and TFLite files (default: all of them), on a picture, three times in each of N processes
-(default: 10). The limit is the charge that is told, rounded up to a page, and nothing else says how much memory there is. No run may
+(default: 10). The limit is the predicted charge, rounded up to a page, and no option sets a budget. No run may
 be killed, refused, or have a page swapped. A line for each case. Control groups v1; root. --cold evict: the run's own files leave
 the page cache, not the whole machine's, beside others who work.
 

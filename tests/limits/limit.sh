@@ -203,7 +203,7 @@ prepare() {
   command=("${command[0]}" --json --quiet "${command[@]:1}")
 }
 
-# name_output COMMAND...: of a model with several outputs the last one's name and "=" in $output_name, as --dump-output is told
+# name_output COMMAND...: sets $output_name to the name of a model's last output and "=", for --dump-output, if it has several
 name_output() {
   output_name=$("$1" --predict "${@:2}" | python3 -c 'import json, sys
 outputs = json.load(sys.stdin).get("outputs", [])

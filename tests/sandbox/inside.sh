@@ -57,7 +57,7 @@ for machine in *-linux-*; do
   $run --sandbox on --quiet --input zeros shapes.cfg shapes.weights >/tmp/out 2>/tmp/err
   holds 'an input of numbers' test $? = 0
   $run --json --report "$@" >/tmp/out 2>/tmp/err
-  holds 'it is told' grep -q '"sandbox":"seccomp' /tmp/out
+  holds 'it is reported' grep -q '"sandbox":"seccomp' /tmp/out
   landlock=$(grep -c Landlock /tmp/out)
   holds 'resident as predicted' as_predicted
   for plan in rows1:streamed/NoCut 2x2:loaded/4/1x1; do

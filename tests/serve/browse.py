@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The page of build/mafat_serve in a browser that nobody sees: browse.py CHROMIUM PORT PICTURE FOLDER [TOKEN]. Chromium is told what to do over its
+"""Tests the page of build/mafat_serve in a headless browser: browse.py CHROMIUM PORT PICTURE FOLDER [TOKEN]. Commands go to Chromium over its
 remote debugging, a socket of the web. Prints a line for each check."""
 import base64
 import json
@@ -107,9 +107,9 @@ def try_page(page):
     page.do("Page.navigate", url="http://127.0.0.1:%s/" % PORT)
     if TOKEN:
         check("a token is asked for", page.wait("document.readyState === 'complete' && !document.getElementById('ask').hidden"))
-        page.problems.clear()  # a refusal is told on the console
+        page.problems.clear()  # a refusal appears on the console
         page.value("document.getElementById('token').value = '%s'; document.querySelector('#ask button').click()" % TOKEN)
-    check("what runs is told", page.wait("/[0-9] MB of/.test(%s)" % text("running")), page.value(text("running")))
+    check("the running plan is shown", page.wait("/[0-9] MB of/.test(%s)" % text("running")), page.value(text("running")))
     check("a plan is shown", page.wait(text("plan")))
     check("its bytes by tag", page.wait("document.querySelectorAll('#tags tr').length >= 8"))
     check("its map", page.wait("document.querySelectorAll('#map svg rect').length > 20"))

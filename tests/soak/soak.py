@@ -5,7 +5,7 @@ soak.py [options]
 
   --minutes N       stop then (default: 10)
   --runs N          stop after so many
-  --seed N          of what is drawn (default: another one each time; it is told)
+  --seed N          of the random draws (default: a new one each time; printed)
   --only FACTOR=VALUES
                     these alone, as in --only state=drop,evict --only case='yolov2-*'; may be repeated
   --csv FILE        a line a run (default: BUILD/soak/runs.csv)
