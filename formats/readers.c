@@ -1,10 +1,12 @@
+/* The table of file formats, and the choice of a row by a file's first bytes. Called by api/ and
+ * runner/weights when files are opened. */
 #include "formats/readers.h"
 
 #include "base/part.h"
 
 #include <string.h>
 
-/* In the order in which they are asked. The last one takes everything. */
+/* In the order of detection. The last one accepts every file. */
 #define READERS(ROW) ROW(packed_graph) ROW(packed) ROW(tflite) ROW(onnx) ROW(darknet)
 
 #define DECLARATION(name) extern const struct mafat_reader mafat_##name##_reader;

@@ -1,3 +1,5 @@
+/* Parses .cfg files into sections, and looks up options. Called by formats/darknet and
+ * formats/packed. Allocates the parsed file. */
 #include "formats/darknet/cfg.h"
 
 #include "base/number.h"
@@ -38,7 +40,7 @@ static bool is_blank(char c)
   return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\v' || c == '\f';
 }
 
-/* Copies one line without its blanks and ends it with NUL; returns its length. */
+/* Copies one line without blanks, NUL-terminated; returns its length. */
 static size_t strip_line(char *to, const char *from, size_t n)
 {
   size_t length = 0;
@@ -65,7 +67,7 @@ static int parse_option(struct mafat_cfg *cfg, char *line, int number,
                         int *n_options, struct mafat_diagnostic *d)
 {
   char *equals = strchr(line, '='), *comment = strchr(line, '#');
-  if (comment) *comment = '\0'; /* Darknet's atoi stops there too */
+  if (comment) *comment = '\0'; /* Darknet's atoi stops there, too */
   if (comment && equals > comment) equals = NULL;
   if (!equals || equals == line || equals[1] == '\0')
     return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: expected key=value, found %.80s",
@@ -89,7 +91,8 @@ static int parse_lines(struct mafat_cfg *cfg, const char *text, size_t bytes,
 {
   char *free_text = cfg->text;
   int number = 0, n_options = 0, code = MAFAT_OK;
-  size_t bom = bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* some editors' UTF-8 mark */
+  /* byte order mark, written by some editors */
+  size_t bom = bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
   for (size_t begin = bom; begin < bytes && code == MAFAT_OK;) {
     const char *newline = memchr(text + begin, '\n', bytes - begin);
     size_t end = newline ? (size_t)(newline - text) : bytes;
@@ -110,10 +113,10 @@ static int parse_lines(struct mafat_cfg *cfg, const char *text, size_t bytes,
 }
 
 struct capacity {
-  size_t n_lines, n_sections, n_options; /* at most */
+  size_t n_lines, n_sections, n_options; /* upper bounds */
 };
 
-/* Lines that may be sections begin with [, those that may be options have = in them. */
+/* Counts upper bounds: lines that begin with [ may be sections, lines with = may be options. */
 static struct capacity room_for(const char *text, size_t n)
 {
   struct capacity capacity = {0};
@@ -236,7 +239,7 @@ MAFAT_PART(opening) int mafat_cfg_float(const struct mafat_cfg *cfg, struct mafa
   return read_float(cfg, o, o->value, value, &rest, d);
 }
 
-/* Entries of a list: commas plus one, a trailing comma being harmless. */
+/* Number of entries in a list: commas plus one; a trailing comma is ignored. */
 MAFAT_PART(opening) static int count_entries(const char *text)
 {
   int n = *text != '\0';

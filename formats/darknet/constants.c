@@ -1,3 +1,5 @@
+/* Locates constants in .weights files. Called by formats/darknet/darknet.c and
+ * runner/weights/weights_file.c. Allocates the table of locations. */
 #include "formats/darknet/constants.h"
 
 #include <string.h>
@@ -23,7 +25,7 @@ int mafat_darknet_header_read(struct mafat_darknet_header *h, const char *beginn
   return MAFAT_OK;
 }
 
-/* ---- what lies where ---- */
+/* ---- locations ---- */
 
 static struct mafat_constant place(uint64_t *at, uint64_t n, enum mafat_order order)
 {
@@ -35,7 +37,7 @@ static struct mafat_constant place(uint64_t *at, uint64_t n, enum mafat_order or
 static void place_layer(struct mafat_layer_constants *c, const struct mafat_layer *l, bool transposed, uint64_t *at)
 {
   struct mafat_weight_counts n = mafat_layer_weight_counts(l);
-  bool flat = mafat_layer_is_flat(l); /* connected */
+  bool flat = mafat_layer_is_flat(l); /* a connected layer */
   enum mafat_order order = flat && transposed ? MAFAT_ORDER_INPUTS : MAFAT_ORDER_FILTERS;
   c->biases = place(at, n.biases, MAFAT_ORDER_FILTERS);
   if (!flat) c->normalization = place(at, n.normalization, MAFAT_ORDER_FILTERS);
@@ -57,12 +59,12 @@ int mafat_darknet_constants(struct mafat_constants **out, const struct mafat_net
   struct mafat_constants *c = mafat_constants_make(n->n_layers);
   *out = c;
   if (!c) return MAFAT_ENOMEM;
-  uint64_t at = h->bytes; /* a layer has less than a terabyte of weights: it does not overflow */
+  uint64_t at = h->bytes; /* cannot overflow: a layer has less than a terabyte of weights */
   for (int l = 0; l < n->n_layers; l++) place_layer(&c->layers[l], &n->layers[l], h->transposed, &at);
   return MAFAT_OK;
 }
 
-/* ---- is that the file's length? ---- */
+/* ---- length of the file ---- */
 
 static uint64_t end_of(const struct mafat_layer_constants *c)
 {
@@ -70,8 +72,8 @@ static uint64_t end_of(const struct mafat_layer_constants *c)
   return weights > normalization ? weights : normalization;
 }
 
-/* AlexeyAB's Darknet writes biases before a [batchnorm]'s other numbers, pjreddie's
- * has none. */
+/* Explains a length that fits another fork: AlexeyAB's Darknet writes biases before the other
+ * constants of a [batchnorm], pjreddie's does not. */
 static int refuse_fork(const struct mafat_network *n, uint64_t surplus, const char *name, struct mafat_diagnostic *d)
 {
   uint64_t biases = 0;

@@ -1,3 +1,6 @@
+/* Reads networks from .cfg files, and the row of this format. Called by formats/readers.c through
+ * mafat_darknet_reader, by formats/packed/network.c and by programs that need a cfg. Reads the file
+ * and allocates the network. */
 #include "formats/darknet/darknet.h"
 
 #include "base/part.h"
@@ -9,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A network of as many layers as the cfg has, none of them read yet, and its input. */
+/* Allocates a network with the cfg's number of layers, all unread, and its input. */
 static int begin(struct mafat_network **out, const struct mafat_cfg *cfg, struct mafat_diagnostic *d)
 {
   *out = NULL;
@@ -29,7 +32,7 @@ static int begin(struct mafat_network **out, const struct mafat_cfg *cfg, struct
   return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg->path);
 }
 
-/* The input, and as many layers as can be read: *known. */
+/* Reads the input, and as many layers as are supported: *known. */
 static int read_sections(struct mafat_network *n, struct mafat_cfg *cfg, const struct mafat_darknet_wish *wish,
                          int *known, struct mafat_diagnostic *d)
 {
@@ -104,7 +107,7 @@ int mafat_cfg_known_layers(const char *path, int *known, int *all, struct mafat_
 static bool begins(const char beginning[MAFAT_SOURCE_BEGINNING])
 {
   (void)beginning;
-  return true; /* a cfg has no magic number */
+  return true; /* a cfg has no magic number: any file is accepted */
 }
 
 static int read_source(struct mafat_network **out, struct mafat_model_source *source, const struct mafat_reading *how,
@@ -117,7 +120,7 @@ static int read_source(struct mafat_network **out, struct mafat_model_source *so
   return code;
 }
 
-/* Of a file of weights, which comes beside a cfg. */
+/* For a weights file of a cfg. */
 MAFAT_PART(run) static void describe(struct mafat_weights_kind *kind, const char beginning[MAFAT_SOURCE_BEGINNING])
 {
   struct mafat_darknet_header header = {0, false};

@@ -1,3 +1,5 @@
+/* Detects the Darknet fork of a cfg by keys that only AlexeyAB's reads. Called by
+ * formats/darknet/darknet.c, formats/packed/index.c and api/. Pure functions. */
 #include "formats/darknet/fork.h"
 
 #include "base/part.h"
@@ -5,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what pjreddie's parser (Debian: 0.0.0+git20180914) does not read ---- */
+/* ---- keys that pjreddie's parser (Debian: 0.0.0+git20180914) does not read ---- */
 
 typedef const char *const words[];
 
@@ -55,7 +57,7 @@ MAFAT_PART(opening) static bool is_among(const char *word, const char *const *li
 static bool is_own_option(const char *section, const struct mafat_cfg_option *o)
 {
   if (strcmp(o->key, "activation") == 0) return is_among(o->value, own_activations);
-  /* A list of layers to add: pjreddie's takes the first. */
+  /* from= with a list: pjreddie's Darknet uses only the first layer. */
   if (strcmp(section, "shortcut") == 0 && strcmp(o->key, "from") == 0) return strchr(o->value, ',') != NULL;
   for (size_t i = 0; i < sizeof own_keys / sizeof *own_keys; i++)
     if (strcmp(section, own_keys[i].section) == 0 && is_among(o->key, own_keys[i].keys)) return true;
@@ -88,7 +90,8 @@ enum mafat_fork mafat_fork_decide(const struct mafat_cfg *cfg, char *sign, size_
 
 /* ---- names ---- */
 
-static const char *const names[] = {"auto", "darknet", "alexeyab"}; /* as enum mafat_fork */
+/* in the order of enum mafat_fork */
+static const char *const names[] = {"auto", "darknet", "alexeyab"};
 
 const char *mafat_fork_name(enum mafat_fork fork)
 {

@@ -1,10 +1,12 @@
+/* Reads the sections of a cfg: [net] and one function per kind of layer. Called by
+ * formats/darknet/darknet.c. Allocates the layers' data. */
 #include "formats/darknet/sections.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* One section being read: the layer under construction and where messages point. */
+/* State of reading one section: the layer under construction, and the context of messages. */
 struct reader {
   struct mafat_network *network;
   int index;
@@ -38,13 +40,13 @@ static int fail_here(struct reader *r, int code, const char *what)
                     r->section->type, what);
 }
 
-/* Keys that change what is computed and that no kernel of ours knows. */
+/* Rejects keys that change results and that no kernel supports. */
 static int refuse_keys(struct reader *r, const char *const *keys)
 {
   for (; *keys; keys++) {
     const struct mafat_cfg_option *o = mafat_cfg_find(r->section, *keys);
     bool off = o && (strcmp(o->value, "0") == 0 || strcmp(o->value, "none") == 0);
-    if (o && (!off || strcmp(o->key, "share_index") == 0)) /* its 0 is a layer */
+    if (o && (!off || strcmp(o->key, "share_index") == 0)) /* its value 0 is a layer */
       return mafat_fail(r->d, MAFAT_EUNSUPPORTED, "%s:%d: %s=%.60s in [%s] is not supported",
                         r->cfg->path, o->line, *keys, o->value, r->section->type);
   }
@@ -76,7 +78,7 @@ static int append_source(struct mafat_sources *to, struct mafat_source s)
   return MAFAT_OK;
 }
 
-/* One operand more, of which nothing is known. */
+/* Adds an empty operand. */
 static struct mafat_operand *append_operand(struct mafat_layer *l)
 {
   struct mafat_operand *grown = realloc(l->operands, (size_t)(l->n_operands + 1) * sizeof *grown);
@@ -86,7 +88,8 @@ static struct mafat_operand *append_operand(struct mafat_layer *l)
   return &grown[l->n_operands++];
 }
 
-/* Appends channels [first, first + n) of what layer `index` puts out: a cfg makes no lists but of one band. */
+/* Appends channels [first, first + n) of layer `index`'s output; operands of a cfg have a single
+ * band. */
 static int append_output(struct mafat_network *net, struct mafat_sources *to, int index, int first,
                          int n)
 {
@@ -105,7 +108,7 @@ static int append_output(struct mafat_network *net, struct mafat_sources *to, in
   return code;
 }
 
-/* An operand more: the first n channels, or as many as there are, of what layer `index` puts out. */
+/* Adds an operand: the first n channels of layer `index`'s output, or all if it has fewer. */
 static int connect(struct reader *r, int index, int n)
 {
   struct mafat_operand *o = append_operand(r->layer);
@@ -117,13 +120,13 @@ static int connect(struct reader *r, int index, int n)
   return code ? mafat_fail(r->d, code, "%s: out of memory", r->cfg->path) : MAFAT_OK;
 }
 
-/* The ordinary edge: from the layer above, or from the input. */
+/* Connects the default operand: the layer above, or the input. */
 static int connect_to_previous(struct reader *r)
 {
   return connect(r, mafat_network_above(r->network, r->index), INT_MAX);
 }
 
-/* Turns the cfg's absolute or relative layer number into an index. */
+/* Converts an absolute or relative layer number of the cfg to an index. */
 static int resolve_index(struct reader *r, const char *key, int number, int *index)
 {
   *index = number < 0 ? r->index + number : number;
@@ -133,13 +136,13 @@ static int resolve_index(struct reader *r, const char *key, int number, int *ind
                     r->section->line, key, r->index, r->section->type, number);
 }
 
-/* ---- one reader per layer type: what is read, and the parameters ---- */
+/* ---- one reader per kind of layer: operands and parameters ---- */
 
 enum {
-  MAX_WINDOW = 4096 /* taps per side, strides, paddings */
+  MAX_WINDOW = 4096 /* limit of taps per side, strides and paddings */
 };
 
-/* stride=, and what of it stride_x= and stride_y= say otherwise. */
+/* Reads stride=, with stride_x= and stride_y= as overrides. */
 static int get_strides(struct reader *r)
 {
   struct mafat_window *w = &r->layer->window;
@@ -171,7 +174,8 @@ static int read_convolutional(struct reader *r)
     return code;
   if (size == 1) dilation = 1;
   if (pad) padding = size / 2;
-  /* AlexeyAB's padding is dilated, the sizes of his maps are not: both agree where it is half a window. */
+  /* AlexeyAB's code dilates the padding, but not the sizes of its maps. Both agree if the padding
+   * is half a window. */
   if (dilation > 1 && 2 * padding != size - 1)
     return fail_here(r, MAFAT_EUNSUPPORTED, "with dilation expects an odd size and pad=1");
   l->window = mafat_window_square(size, 1, padding * dilation);
@@ -179,7 +183,7 @@ static int read_convolutional(struct reader *r)
   return get_strides(r);
 }
 
-/* A window of a size of its own, padded to as many outputs as inputs where it is not strided. */
+/* Reads a pool; if it is not strided, its padding keeps the map's size. */
 static int read_pool(struct reader *r)
 {
   int stride = 1, code;
@@ -241,7 +245,7 @@ done:
   return code;
 }
 
-/* Operands: each of the `most` layers at most that from= names, so many of its channels at most. */
+/* Adds operands for the layers in from=, at most `most`, each with at most `channels` channels. */
 static int connect_to_named(struct reader *r, int most, int channels)
 {
   int *numbers = NULL, n = 0, index = 0, code = mafat_cfg_ints(r->cfg, r->section, "from", &numbers, &n, r->d);
@@ -268,7 +272,7 @@ static int read_shortcut(struct reader *r)
   return get_activation(r, MAFAT_LINEAR);
 }
 
-/* A map, times what the layer above has for each of its channels, or (scale_wh=1) for each pixel. */
+/* Multiplies a map by the layer above: one value per channel, or (scale_wh=1) per pixel. */
 static int read_scale_channels(struct reader *r)
 {
   struct mafat_layer *l = r->layer;
@@ -319,7 +323,7 @@ static int read_reorg(struct reader *r)
   return get_bool(r, "reverse", &l->reverse);
 }
 
-/* AlexeyAB's. What he makes of reverse= is not the way back, and divides by zero with few channels. */
+/* AlexeyAB's reorg3d. Its reverse= is not the inverse, and divides by zero with few channels. */
 static int read_reorg3d(struct reader *r)
 {
   static const char *const refused[] = {"reverse", NULL};
@@ -388,7 +392,8 @@ static int read_softmax(struct reader *r)
   return get_float(r, "temperature", &l->temperature);
 }
 
-/* Reads anchors= into pairs, `least` of them or as many as are given; missing ones are 0.5, as in Darknet. */
+/* Reads anchors= into pairs: `least` of them, or all that are given. Missing values are 0.5, as in
+ * Darknet. */
 static int read_anchors(struct reader *r, int least, float **pairs, int *n_pairs)
 {
   float *given = NULL;
@@ -424,8 +429,8 @@ static int read_region(struct reader *r)
   return given > h->n_anchors ? fail_here(r, MAFAT_EFORMAT, "has more anchors than num= allows") : MAFAT_OK;
 }
 
-/* Those that mask= names, of all that are given; without it as many as num= says. Where a mask goes
- * beyond num= Darknet reads behind its list: what is meant is what is written there. */
+/* Selects the anchors in mask=; without it, the first num=. If a mask exceeds num=, Darknet reads
+ * past its list; here the anchors that the cfg lists are used. */
 static int select_anchors(struct reader *r, const float *all, int given, int total)
 {
   struct mafat_head *h = &r->layer->head;
@@ -446,8 +451,8 @@ static int select_anchors(struct reader *r, const float *all, int given, int tot
   return code;
 }
 
-/* How boxes are suppressed; pjreddie's Darknet knows one way. */
-/* Which of n words the key's value is; the first where it is not given. */
+/* Reads the overlap measure of non-maximum suppression; pjreddie's Darknet has a single one. */
+/* Index of the key's value among n words; 0 if the key is absent. */
 static int get_word(struct reader *r, const char *key, const char *const *words, int n, int *which)
 {
   const struct mafat_cfg_option *o = mafat_cfg_find(r->section, key);
@@ -461,7 +466,8 @@ static int get_word(struct reader *r, const char *key, const char *const *words,
 
 static int get_nms(struct reader *r, struct mafat_head *h)
 {
-  static const char *const kinds[] = {"default", "greedynms", "diounms"}; /* as enum mafat_nms */
+  /* in the order of enum mafat_nms */
+  static const char *const kinds[] = {"default", "greedynms", "diounms"};
   int kind, code;
   h->beta_nms = .6f;
   if (r->network->fork == MAFAT_FORK_DARKNET) return MAFAT_OK;
@@ -470,7 +476,7 @@ static int get_nms(struct reader *r, struct mafat_head *h)
   return MAFAT_OK;
 }
 
-/* What yolo layers have in common, Gaussian or not. */
+/* Reads the parameters that yolo and Gaussian_yolo share. */
 static int read_yolo_boxes(struct reader *r, int coords)
 {
   struct mafat_head *h = &r->layer->head;
@@ -498,7 +504,8 @@ static int read_yolo(struct reader *r)
 
 static int read_gaussian_yolo(struct reader *r)
 {
-  static const char *const points[] = {"center", "left_top", "right_bottom"}; /* as enum mafat_point */
+  /* in the order of enum mafat_point */
+  static const char *const points[] = {"center", "left_top", "right_bottom"};
   int point, code;
   if ((code = read_yolo_boxes(r, 8)) || (code = get_word(r, "yolo_point", points, 3, &point))) return code;
   r->layer->head.point = (enum mafat_point)point;
@@ -565,7 +572,7 @@ int mafat_sections_read_layer(struct mafat_network *n, int index, struct mafat_c
     struct reader r = {n, index, &n->layers[index], cfg, s, d};
     r.layer->type = section_types[i].type;
     r.layer->line = s->line;
-    r.layer->out_type = r.layer->weights_type = MAFAT_F32; /* Darknet knows no other */
+    r.layer->out_type = r.layer->weights_type = MAFAT_F32; /* Darknet has no other type */
     int code = section_types[i].read(&r);
     const struct mafat_infer_context context = {cfg->path, s->line, index, s->type, d};
     if (code == MAFAT_OK) code = mafat_network_take_operands(n, index, &context);
@@ -575,7 +582,7 @@ int mafat_sections_read_layer(struct mafat_network *n, int index, struct mafat_c
                     s->line, s->type);
 }
 
-/* Sizes in place of the cfg's. */
+/* Replaces the cfg's input size. */
 static int resize_input(struct mafat_shape *shape, bool is_map, int width, int height,
                         const struct mafat_cfg *cfg, struct mafat_diagnostic *d)
 {
@@ -624,7 +631,7 @@ int mafat_sections_read_net(struct mafat_network *n, struct mafat_cfg *cfg, int 
   return mafat_layer_infer(input, &context);
 }
 
-/* Keys of training, augmentation and display, which do not change an answer. */
+/* Keys of training, augmentation and display, which do not change results. */
 static const char *const training_keys[] = {
     "absolute", "adam", "adversarial_lr", "angle", "aspect", "attention", "augment_speed", "B1",
     "B2", "background", "badlabels_rejection_percentage", "batch", "bias_match", "blur", "burn_in",
@@ -656,8 +663,8 @@ static bool is_training_key(const char *key)
   return false;
 }
 
-/* Darknet's `detector test` takes no letterbox off these boxes; its `yolo test`
- * stretches the picture, and so has nothing to take off. */
+/* Warns that boxes may be misplaced: Darknet's `detector test` does not undo the letterbox for
+ * these heads. Its `yolo test` stretches the picture instead. */
 static void warn_of_letterbox(const struct mafat_cfg *cfg, const struct mafat_network *n,
                               const struct mafat_warning_sink *warnings)
 {
@@ -672,7 +679,7 @@ static void warn_of_letterbox(const struct mafat_cfg *cfg, const struct mafat_ne
 void mafat_sections_warn_unknown(const struct mafat_cfg *cfg, const struct mafat_network *n,
                                  const struct mafat_warning_sink *warnings)
 {
-  enum { MOST = 100 }; /* a cfg of four megabytes might have a million, which nobody reads */
+  enum { MOST = 100 }; /* limit: a cfg of 4 MB could have a million unknown keys */
   int told = 0;
   warn_of_letterbox(cfg, n, warnings);
   for (int i = 0; i <= n->n_layers; i++)

@@ -1,3 +1,5 @@
+/* Adds layers for normalizations, reductions, top k, gather and resizing. Called by the importers
+ * in formats/onnx and formats/tflite. Allocates layers in the graph. */
 #include "formats/graph/across.h"
 
 #include "formats/graph/compute.h"
@@ -7,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Dimensions that are asked for on channels, the others apart from them. */
+/* Assigns the selected dimensions to channels, and the others to other axes. */
 static void set_apart(const struct mafat_value *in, const bool *over, int *axes)
 {
   int next = MAFAT_AXIS_W;
@@ -17,7 +19,7 @@ static void set_apart(const struct mafat_value *in, const bool *over, int *axes)
   }
 }
 
-/* Does the map lie on these axes, and share no dimension that is asked for an axis with one that is not? */
+/* True if the map lies on these axes, and no axis has both selected and other dimensions. */
 static bool stands_apart(const struct mafat_value *in, const bool *over, const int *axes)
 {
   struct mafat_view v;
@@ -30,9 +32,10 @@ static bool stands_apart(const struct mafat_value *in, const bool *over, const i
   return true;
 }
 
-/* ---- as many elements ---- */
+/* ---- normalization ---- */
 
-/* Are all digits of dimensions that are asked for on channels, and no others? Pixels may lie in any order then. */
+/* True if the selected dimensions, and no others, are on channels. The order of pixels does not
+ * matter. */
 static bool lies_on_channels(const struct mafat_value *in, const bool *over)
 {
   const struct mafat_view_atom *atom = in->view.atoms;
@@ -51,7 +54,7 @@ static int lay_over_channels(struct mafat_graph *g, struct mafat_value *out, con
   return mafat_graph_lay(g, out, in, axes);
 }
 
-/* Constants of as many numbers as there are channels. */
+/* Makes maps of constants that have one value per channel. */
 static int make_numbers(struct mafat_graph *g, struct mafat_value *made, const struct mafat_value *const *numbers, int n)
 {
   static const int axes[] = {MAFAT_AXIS_C};
@@ -93,7 +96,7 @@ int mafat_graph_normalize_scaled(struct mafat_graph *g, struct mafat_value *out,
   return code;
 }
 
-/* ---- fewer ---- */
+/* ---- reduction ---- */
 
 static int end_reduce(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l,
                       const struct mafat_value *laid, const bool *over, const int *axes, bool keep)
@@ -119,12 +122,13 @@ static void choose_axes(const struct mafat_value *laid, const bool *over, const 
     if (over[k] && laid->view.dims[k] > 1)
       *(axes[k] == MAFAT_AXIS_H ? &how->rows : axes[k] == MAFAT_AXIS_W ? &how->cols : &how->channels) = true;
   if (how->rows || how->cols || how->channels) return;
-  how->channels = laid->shape.c == 1; /* nothing is left out: any axis of 1 */
+  how->channels = laid->shape.c == 1; /* no dimension left: use any axis of extent 1 */
   how->rows = !how->channels && laid->shape.h == 1;
   how->cols = !how->channels && !how->rows;
 }
 
-/* Where all that goes are dimensions of 1, an axis has to be 1: rows, where none is. */
+/* If only dimensions of size 1 are reduced, some axis must have extent 1. Frees rows if none
+ * has. */
 static void free_an_axis(const struct mafat_value *in, const bool *over, int *axes)
 {
   struct mafat_view v;
@@ -138,7 +142,7 @@ static void free_an_axis(const struct mafat_value *in, const bool *over, int *ax
   for (int k = 0; k < n; k++) axes[k] = k == n - 1 ? MAFAT_AXIS_C : MAFAT_AXIS_W;
 }
 
-/* On axes where those that are asked for meet no others. */
+/* Lays the map on axes where selected dimensions share no axis with others. */
 static int lay_apart(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const bool *over, int *axes)
 {
   mafat_graph_axes(in, axes);
@@ -167,7 +171,7 @@ int mafat_graph_reduce(struct mafat_graph *g, struct mafat_value *out, const str
   return code;
 }
 
-/* ---- the best ---- */
+/* ---- top k ---- */
 
 static int end_topk(struct mafat_graph *g, struct mafat_value *values, struct mafat_value *places, const struct mafat_layer *l,
                     const struct mafat_value *laid, int dim, const int *axes)
@@ -205,11 +209,11 @@ int mafat_graph_topk(struct mafat_graph *g, struct mafat_value *values, struct m
   return code;
 }
 
-/* ---- those of some places ---- */
+/* ---- gather by constant indices ---- */
 
 enum { MOST_PLACES = 1024 };
 
-/* Places that follow each other at one distance are one slice. */
+/* Length of the run of indices with a constant distance, which is one slice. */
 static int run_of(const long long *index, int n, long long *step)
 {
   int run = 1;
@@ -267,9 +271,9 @@ static int gather_known(struct mafat_graph *g, struct mafat_value *out, const st
   return code;
 }
 
-/* ---- rows of a table ---- */
+/* ---- gather by run-time indices ---- */
 
-/* Numbers as a map of one channel, the last dimension along its columns. */
+/* Lays indices as a map of one channel, with the last dimension along columns. */
 static int lay_places(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *places)
 {
   int axes[MAFAT_VIEW_DIMS];
@@ -318,7 +322,7 @@ int mafat_graph_gather(struct mafat_graph *g, struct mafat_value *out, const str
   return look_up(g, out, in, places);
 }
 
-/* ---- other rows and columns ---- */
+/* ---- resizing ---- */
 
 int mafat_graph_resample(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                          const struct mafat_resample *how, const struct mafat_view *view)
@@ -330,6 +334,7 @@ int mafat_graph_resample(struct mafat_graph *g, struct mafat_value *out, const s
   *l->resample = *how;
   int code = mafat_graph_end_layer(g, l);
   bool between = how->interpolation == MAFAT_INTERPOLATE_LINEAR && mafat_value_is_integer(g, in);
-  if (between && g->makes.numbers.rounding == MAFAT_REQUANTIZE_EVEN) l->quantization = g->makes.numbers; /* which may be another scale */
+  /* the scale may change */
+  if (between && g->makes.numbers.rounding == MAFAT_REQUANTIZE_EVEN) l->quantization = g->makes.numbers;
   return code ? code : mafat_graph_output(g, out, l, view);
 }

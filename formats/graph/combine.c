@@ -1,4 +1,5 @@
-/* Two values element by element. */
+/* Elementwise operators of two values. Called by the importers in formats/onnx and formats/tflite.
+ * Adds layers to the graph, or computes constants. */
 #include "formats/graph/compute.h"
 #include "formats/graph/shape.h"
 
@@ -20,7 +21,7 @@ static double apply(enum mafat_graph_binary op, double a, double b)
   }
 }
 
-/* ---- of known numbers ---- */
+/* ---- constants ---- */
 
 static int combine_numbers(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op,
                            const struct mafat_value *a, const struct mafat_value *b, const long long *dims)
@@ -46,9 +47,9 @@ static int combine_numbers(struct mafat_graph *g, struct mafat_value *out, enum 
   return code;
 }
 
-/* ---- of a map and a constant ---- */
+/* ---- a map and a constant ---- */
 
-/* Other numbers in its place: op(first, number). */
+/* Replaces each value of a constant by op(first, value). */
 static int change_numbers(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op, double first,
                           const struct mafat_value *v)
 {
@@ -61,7 +62,7 @@ static int change_numbers(struct mafat_graph *g, struct mafat_value *out, enum m
   return code;
 }
 
-/* x op c, or c op x, as a scale and a bias. False: it is none. */
+/* True if x op c, or c op x if reversed, is a scale and a bias. */
 static bool is_affine(enum mafat_graph_binary op, bool reversed)
 {
   return op == MAFAT_GRAPH_ADD || op == MAFAT_GRAPH_SUB || op == MAFAT_GRAPH_MUL ||
@@ -89,7 +90,7 @@ static int combine_affine(struct mafat_graph *g, struct mafat_value *out, enum m
   return code;
 }
 
-/* One number for each channel, or one for all: is the constant that, for a map whose dimensions lie on these axes? */
+/* True if the constant has one value per channel, or a single one, for a map on these axes. */
 static bool is_by_channel(const struct mafat_value *map, const struct mafat_value *c, const int *axes)
 {
   bool one = mafat_value_elements(c) == 1;
@@ -100,7 +101,7 @@ static bool is_by_channel(const struct mafat_value *map, const struct mafat_valu
   return true;
 }
 
-/* With one number, what has an activation of its own. */
+/* Finds an activation that is equivalent to the operator with one number. */
 static bool find_activation(enum mafat_graph_binary op, bool reversed, float number,
                             struct mafat_activating *activation)
 {
@@ -120,7 +121,7 @@ static bool grows(const struct mafat_value *map, const struct mafat_value *c)
   return false;
 }
 
-/* False: it is to be a map as well. */
+/* Combines a map with a constant without making a map of it. *done false: it must become a map. */
 static int combine_constant(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op,
                             const struct mafat_value *map, const struct mafat_value *c, bool reversed, bool *done)
 {
@@ -145,9 +146,9 @@ static int combine_constant(struct mafat_graph *g, struct mafat_value *out, enum
   return code;
 }
 
-/* ---- of two maps ---- */
+/* ---- two maps ---- */
 
-/* How a layer does it: with the first map in front, or, reversed, the second. */
+/* A layer's parameters for the operator; reversed: the second map is the first operand. */
 struct manner {
   enum mafat_blend blend;
   float alpha, beta;
@@ -167,7 +168,7 @@ static struct manner manner_of(enum mafat_graph_binary op, bool reversed)
   }
 }
 
-/* Is the other map, axis by axis, as large, or 1? */
+/* True if map z can be broadcast to x: each axis is equal or 1. */
 static bool can_stand_for(const struct mafat_shape *x, const struct mafat_shape *z)
 {
   return (z->h == x->h || z->h == 1) && (z->w == x->w || z->w == 1) && (z->c == x->c || z->c == 1);
@@ -192,7 +193,7 @@ static int blend(struct mafat_graph *g, struct mafat_value *out, struct manner h
   return code ? code : mafat_graph_output(g, out, l, &x->view);
 }
 
-/* A map whose dimensions are all those of the result, and one that may lack some. */
+/* Combines a map that has all dimensions of the result with one that may lack some. */
 static int combine_laid(struct mafat_graph *g, struct mafat_value *out, struct manner how, const struct mafat_value *x,
                         const struct mafat_value *z)
 {
@@ -244,7 +245,7 @@ static int combine_maps(struct mafat_graph *g, struct mafat_value *out, enum maf
 
 /* ---- dimensions ---- */
 
-/* With dimensions of 1 in front, until there are so many. */
+/* Adds leading dimensions of size 1, up to n_dims. */
 static int lengthen(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *v, int n_dims)
 {
   long long dims[MAFAT_VIEW_DIMS];

@@ -1,3 +1,6 @@
+/* Adds convolutions, normalizations and activations, and folds them into earlier layers if
+ * possible. Called by formats/graph and by the importers in formats/onnx and formats/tflite.
+ * Allocates layers in the graph. */
 #include "formats/graph/compute.h"
 
 #include "formats/graph/scaled_weights.h"
@@ -42,7 +45,7 @@ static struct mafat_layer_constants *constants_of(struct mafat_graph *g, const s
   return &g->network->constants->layers[l - g->network->layers];
 }
 
-/* Of floats, narrow or wide, or of integers. */
+/* Places weights of floats (wide or narrow) or integers. */
 static int place_weights(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_graph_conv *conv)
 {
   const struct mafat_value *weights = conv->weights;
@@ -75,7 +78,7 @@ int mafat_graph_convolve(struct mafat_graph *g, struct mafat_value *out, const s
     long long biases = mafat_value_elements(conv->bias);
     if (biases != m.filters && biases != 1)
       return mafat_graph_fail(g, MAFAT_EFORMAT, "expected %d biases, found %lld", m.filters, biases);
-    if (mafat_layer_sums_integers(l)) c->biases = conv->bias->place; /* int32, as they are */
+    if (mafat_layer_sums_integers(l)) c->biases = conv->bias->place; /* int32, unchanged */
     else if ((code = mafat_graph_place(g, &c->biases, conv->bias))) return code;
   }
   return mafat_graph_output_on(g, out, l, dims);
@@ -107,7 +110,7 @@ static int put_parts(struct mafat_graph *g, struct mafat_layer_constants *c, con
   return code ? code : place_if(g, &c->biases, a->biases, channels);
 }
 
-/* The convolution that made the map, where its own numbers can take these in. */
+/* The convolution that made the map, if scale and bias can be folded into it. */
 static struct mafat_layer *convolution_after(struct mafat_graph *g, const struct mafat_value *in)
 {
   struct mafat_layer *l = mafat_graph_maker(g, in);

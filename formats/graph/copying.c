@@ -1,3 +1,5 @@
+/* Adds and merges copy layers. Called by formats/graph (joining.c, shape.c). Allocates layers in
+ * the graph. */
 #include "formats/graph/copying.h"
 
 #include <limits.h>
@@ -56,9 +58,9 @@ int mafat_graph_end_copy(struct mafat_graph *g, struct mafat_value *out, struct 
   return code ? code : mafat_graph_output(g, out, l, view);
 }
 
-/* ---- a copy of a copy ---- */
+/* ---- merging copies ---- */
 
-/* Does a layer take every so many rows, columns and channels, and nothing else? Where, and how far apart. */
+/* True if a layer is a plain strided copy; returns its origin and strides. */
 static bool takes_steps(const struct mafat_layer *l, long long first[MAFAT_N_AXES], long long step[MAFAT_N_AXES])
 {
   const struct mafat_rearrange *r = l->rearrange;

@@ -1,3 +1,5 @@
+/* Reads the headers of files with constant inputs, raw or .npy. Called by formats/onnx/bind.c and
+ * formats/tflite/give.c. Reads files. */
 #include "formats/graph/given.h"
 
 #include "formats/npy/npy.h"
@@ -25,7 +27,7 @@ int mafat_given_refuse(const char *model, const char *text, struct mafat_diagnos
   return mafat_fail(d, MAFAT_EINVAL, "%s: expected NAME=FILE with an input's name for a constant, found %.100s", model, text);
 }
 
-/* "(1, ?, 3)" */
+/* Writes "(1, ?, 3)". */
 static void write_shape(const struct mafat_array *a, char *text, size_t capacity)
 {
   size_t end = (size_t)snprintf(text, capacity, "(");
@@ -35,7 +37,7 @@ static void write_shape(const struct mafat_array *a, char *text, size_t capacity
   if (end < capacity) snprintf(text + end, capacity - end, ")");
 }
 
-/* Takes the dimensions that are found for those that are not known. Ones in front do not matter. */
+/* Fills unknown dimensions from the file's. Leading dimensions of size 1 are ignored. */
 static bool take_dims(struct mafat_array *a, const long long *dims, int rank)
 {
   if (a->rank < 0) {
@@ -65,7 +67,7 @@ static int read_npy(struct mafat_array *a, char *bytes, size_t n, const char *pa
   return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a .npy file of shape %s, found %.*s", path, expected, mafat_npy_shape_bytes(&npy), npy.shape);
 }
 
-/* The one dimension that is not known goes by the file's length. */
+/* Infers the one unknown dimension from the file's length. */
 static int find_raw(struct mafat_array *a, const struct mafat_model_file *file, struct mafat_diagnostic *d)
 {
   uint64_t row = a->type_bytes;

@@ -1,3 +1,6 @@
+/* Builds a network operator by operator: values, layers, inputs and outputs. Called by the
+ * importers in formats/onnx and formats/tflite and by formats/graph. Allocates the network; counts
+ * what a file requests against limits. */
 #include "formats/graph/graph.h"
 
 #include "network/merge.h"
@@ -56,7 +59,7 @@ void mafat_graph_close(struct mafat_graph **graph)
   *graph = NULL;
 }
 
-/* Of layers there are fewer than nodes: the room that was made for more goes back, and is not resident in runs. */
+/* Returns unused memory for layers, because a graph has fewer layers than nodes. */
 static int give_back(struct mafat_graph *g)
 {
   struct mafat_network *n = g->network;
@@ -90,11 +93,11 @@ int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph, i
   return code;
 }
 
-/* ---- what all nodes together ask for ---- */
+/* ---- limits over all nodes ---- */
 
-/* Whatever a file's size: it is all that a few bytes can make us compute. Of 36 trained models and seven large ones of
- * publications none looks at more than 70 000 numbers, keeps more than 18 300 or has more than 2300 parts; a mask of 1024 by 1024,
- * made by three operators, is kept. */
+/* Limits of what a file can make the importer compute, independent of its size. Of 36 trained
+ * models and seven large published ones, none examines more than 70 000 values, keeps more than 18
+ * 300 or has more than 2300 parts. A mask of 1024 by 1024, made by three operators, fits. */
 enum { MOST_LOOKED_AT = 1 << 27, MOST_KEPT = 1 << 22, MOST_SOURCES = 1 << 21 };
 
 static int add_up(struct mafat_graph *g, long long *sum, long long n, int most, const char *what)
@@ -123,7 +126,7 @@ int mafat_graph_list_sources(struct mafat_graph *g, long long n_sources)
 
 int mafat_graph_cut_sources(struct mafat_graph *g, long long n_sources)
 {
-  enum { LOOKS = 64 }; /* that take as long as a copy */
+  enum { LOOKS = 64 }; /* searches that take as long as one copied source */
   return mafat_graph_list_sources(g, n_sources + n_sources * n_sources / LOOKS);
 }
 
@@ -160,7 +163,7 @@ int mafat_value_copy(struct mafat_graph *g, struct mafat_value *out, const struc
 {
   *out = *v;
   out->readers = 0;
-  if (v->readers > 1) out->maker = -1; /* somebody else reads it as it is */
+  if (v->readers > 1) out->maker = -1; /* something else reads it, too */
   out->sources.list = NULL;
   out->numbers = NULL;
   if (v->form == MAFAT_VALUE_MAP) return copy_sources(g, &out->sources, &v->sources);
@@ -196,7 +199,7 @@ int mafat_value_make_numbers(struct mafat_graph *g, struct mafat_value *out, int
   return out->numbers ? MAFAT_OK : mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
 }
 
-/* Where element `index` of a constant lies among its numbers. */
+/* Index of element `index` of a constant in its storage. */
 static uint64_t number_at(const struct mafat_view *v, long long index)
 {
   long long places[MAFAT_N_AXES] = {0};
@@ -211,7 +214,7 @@ static bool lies_in_order(const struct mafat_view *v)
   return mafat_view_equals(&linear, v);
 }
 
-/* What numbers of a place mean, all of it, as the file has them. */
+/* Dequantizes all values of a constant in the file. */
 static int scale_numbers(struct mafat_graph *g, const struct mafat_scales *s, double *numbers, uint64_t n)
 {
   double *scales = malloc((size_t)s->list.n * sizeof *scales);
@@ -231,11 +234,12 @@ int mafat_value_numbers(struct mafat_graph *g, const struct mafat_value *v, long
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected a constant, found what is computed in runs");
   if (n > most)
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected a constant of at most %lld numbers, found %lld", most, n);
-  enum { BY_PLACE = 4 }; /* as dear as so many that are copied */
+  enum { BY_PLACE = 4 }; /* cost of a value read by position, in copied values */
   bool in_order = lies_in_order(&v->view);
   int code = mafat_graph_look_at(g, in_order ? n : BY_PLACE * n);
   if (code) return code;
-  double *out = calloc((size_t)n + 1, sizeof *out), *all = v->numbers; /* of nothing the first is 0 */
+  /* avoids a zero-sized allocation; a scalar has one value */
+  double *out = calloc((size_t)n + 1, sizeof *out), *all = v->numbers;
   code = out ? MAFAT_OK : MAFAT_ENOMEM;
   if (code == MAFAT_OK && v->form == MAFAT_VALUE_PLACE) {
     all = malloc(((size_t)v->place.n + 1) * sizeof *all);
@@ -269,7 +273,7 @@ int mafat_value_integers(struct mafat_graph *g, const struct mafat_value *v, int
   if (code) return code;
   *n = (int)mafat_value_elements(v);
   for (int i = 0; i < *n; i++) {
-    static const double far = 4e18; /* files have the largest number for "to the end" */
+    static const double far = 4e18; /* files use the largest integer for "to the end" */
     bool number = numbers[i] == numbers[i];
     integers[i] = !number              ? 0
                   : numbers[i] >= far  ? (long long)far
@@ -287,7 +291,7 @@ static int take_tensor(struct mafat_graph *g, struct mafat_value *out, int tenso
 {
   struct mafat_shape s = mafat_network_tensor_shape(g->network, tensor);
   struct mafat_source all = {tensor, 0, s.c, 0, s.h};
-  struct mafat_view own = *view; /* may be the value's own */
+  struct mafat_view own = *view; /* a copy: `view` may be the value's own */
   mafat_value_clear(out);
   *out = (struct mafat_value){.form = MAFAT_VALUE_MAP, .view = own, .shape = s, .maker = mafat_network_sole_maker(g->network, tensor)};
   return copy_sources(g, &out->sources, &(struct mafat_sources){&all, 1, 1});
@@ -333,7 +337,8 @@ int mafat_graph_add_operand(struct mafat_graph *g, struct mafat_layer *l, const 
   return copy_sources(g, &o->sources, &v->sources);
 }
 
-/* Elements that are only moved stay what they are; another operator's bounds are not theirs, for there may be others. */
+/* Sets the output's type and quantization. Layers that only move elements keep their input's
+ * parameters, with the full range: other readers may need it. */
 static void set_meaning(const struct mafat_graph *g, struct mafat_layer *l)
 {
   if (mafat_kind_of(l->type)->constant) return;
@@ -388,7 +393,7 @@ int mafat_graph_name_input(struct mafat_graph *g, int index, const char *name, e
   return code;
 }
 
-/* Inputs are not there any more when a run has ended: what puts one out copies it. */
+/* Copies inputs that are outputs, because inputs do not live to the end of a run. */
 static int copy_inputs(struct mafat_graph *g, struct mafat_value *v)
 {
   bool has_input = false;

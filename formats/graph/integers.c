@@ -1,4 +1,5 @@
-/* Integers: layers that bring them to another scale. */
+/* Adds layers that requantize integers. Called by the importers in formats/onnx and
+ * formats/tflite. */
 #include "formats/graph/compute.h"
 
 static int end_one(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, struct mafat_layer *l,
@@ -35,7 +36,7 @@ int mafat_graph_clamp(struct mafat_graph *g, struct mafat_value *out, const stru
                       float most)
 {
   struct mafat_layer *l = mafat_graph_maker(g, in);
-  if (l && (l->rearrange || l->resample)) l = NULL; /* puts out what it reads, or lies between */
+  if (l && (l->rearrange || l->resample)) l = NULL; /* copies elements or interpolates */
   int code = l ? mafat_value_copy(g, out, in) : mafat_graph_rename_numbers(g, out, in, mafat_value_meaning(g, in));
   if (code) return code;
   if (!l) l = &g->network->layers[out->maker];

@@ -1,4 +1,5 @@
-/* Values behind each other along a dimension. */
+/* Concatenates values along a dimension, as lists of sources or by a copy. Called by the importers
+ * in formats/onnx and formats/tflite. */
 #include "base/blocks.h"
 #include "formats/graph/copying.h"
 #include "formats/graph/places.h"
@@ -9,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How the dimension lies, its inner digits, in the first map that has more than one of it; where none has, on channels,
- * if there is but one. Size 0: it is not known. */
+/* The innermost atom of the dimension in the first map that has more than one index of it.
+ * Otherwise on channels, if there is only one. Size 0: unknown. */
 static struct mafat_view_atom atom_along(const struct mafat_value *const *in, int n, int dim)
 {
   for (int i = 0; i < n; i++) {
@@ -20,7 +21,7 @@ static struct mafat_view_atom atom_along(const struct mafat_value *const *in, in
   return (struct mafat_view_atom){in[0]->shape.c == 1, 1, MAFAT_AXIS_C};
 }
 
-/* A dimension of 1, which may lie anywhere, as an atom of that axis. */
+/* Adds an atom on that axis to a dimension of size 1, which may lie on any axis. */
 static void stand_along(struct mafat_view *v, int dim, struct mafat_view_atom atom)
 {
   if (v->atoms_of[dim] || atom.size == 0 || v->n_atoms == MAFAT_VIEW_ATOMS) return;
@@ -32,15 +33,17 @@ static void stand_along(struct mafat_view *v, int dim, struct mafat_view_atom at
   v->n_atoms++;
 }
 
-/* The first channels of a tensor that has more may lie in wider blocks than as many that are all of another. */
+/* True if both sources end in channel blocks of equal width: blocks of a wider tensor may be
+ * wider. */
 static bool blocks_alike(const struct mafat_network *n, const struct mafat_source *x, const struct mafat_source *y)
 {
   int c = mafat_network_tensor_shape(n, x->tensor).c, d = mafat_network_tensor_shape(n, y->tensor).c;
-  int last = mafat_n_blocks(x->n) - 1; /* those before it are full */
+  int last = mafat_n_blocks(x->n) - 1; /* blocks before it are full */
   return mafat_block_width(c, last) == mafat_block_width(d, last);
 }
 
-/* As they lie, but for the size along a dimension that is the mafat_value_outermost of its axis in both. */
+/* True if both have the same layout, except for the size of a dimension that is outermost on its
+ * axis in both. */
 static bool lie_alike(const struct mafat_graph *g, struct mafat_value *a, struct mafat_value *b, int dim)
 {
   const struct mafat_view_atom *x = mafat_value_outermost(a, dim), *y = mafat_value_outermost(b, dim);
@@ -50,7 +53,7 @@ static bool lie_alike(const struct mafat_graph *g, struct mafat_value *a, struct
   mafat_view_set_size(&w, dim, 1);
   bool rows = x->axis == MAFAT_AXIS_H;
   bool same = a->shape.w == b->shape.w && (rows ? a->shape.c == b->shape.c : a->shape.h == b->shape.h);
-  /* Bands are to be cut into slices alike: where that is not plain, they are copied. */
+  /* Bands need equal slices: anything else is copied. */
   bool plain = !rows || (a->sources.n == 1 && b->sources.n == 1 && a->sources.list->first == 0 && b->sources.list->first == 0 &&
                          blocks_alike(g->network, a->sources.list, b->sources.list));
   return same && plain && mafat_view_equals(&v, &w);
@@ -75,8 +78,8 @@ static int join(struct mafat_graph *g, struct mafat_value *to, const struct mafa
   return MAFAT_OK;
 }
 
-/* As the inner digits lie; but lists of vectors, whose dimensions would all come to lie on channels, as lists usually
- * do. */
+/* Axes of the innermost atoms. If all dimensions would be on channels, as in lists of vectors, uses
+ * the default axes. */
 static void axes_apart(const struct mafat_value *v, int *axes)
 {
   int n_on[MAFAT_N_AXES] = {0};
@@ -130,7 +133,7 @@ static int concat_numbers(struct mafat_graph *g, struct mafat_value *out, const 
   return code;
 }
 
-/* Constants become maps that lie as the first of the others does. */
+/* Converts constants to maps with the layout of the first map. */
 static int concat_mixed(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *const *in, int n,
                         int dim)
 {

@@ -1,3 +1,5 @@
+/* Adds matrix products and zero insertion. Called by the importers in formats/onnx and
+ * formats/tflite. Allocates layers in the graph. */
 #include "formats/graph/matrices.h"
 
 #include "formats/graph/compute.h"
@@ -10,7 +12,7 @@ static const struct mafat_graph_dims rows_columns_channels = {3, {MAFAT_AXIS_H, 
 
 /* ---- products ---- */
 
-/* The last dimension on channels, the one before on columns, the others on rows. */
+/* Lays the last dimension on channels, the one before on columns, the others on rows. */
 static int lay_matrix(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in)
 {
   int axes[MAFAT_VIEW_DIMS];
@@ -19,7 +21,7 @@ static int lay_matrix(struct mafat_graph *g, struct mafat_value *out, const stru
   return mafat_graph_lay(g, out, in, axes);
 }
 
-/* Are the elements of one row all of a map, in the order in which constants of whole filters have them? */
+/* True if a row's elements are a whole map, in the order of whole-map filters. */
 static bool is_whole_map(const struct mafat_value *v)
 {
   static const int axes[] = {MAFAT_AXIS_H, MAFAT_AXIS_W, MAFAT_AXIS_C};
@@ -31,13 +33,14 @@ static bool is_whole_map(const struct mafat_value *v)
   return mafat_view_reshape(&view, &view, v->view.n_dims, v->view.dims) && mafat_view_equals(&view, &v->view);
 }
 
-/* Are the scales of integers multiplied as floats? Where weights have but one. */
+/* True if the scales of integers are multiplied as floats, which is the rule for weights with one
+ * scale. */
 static bool single(const struct mafat_value *weights)
 {
   return weights->scales.list.n == 1;
 }
 
-/* A window over the whole map: nothing needs to be laid otherwise. */
+/* Uses a window over the whole map, so that the input needs no other layout. */
 static int convolve_whole(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *a,
                           const struct mafat_value *b, bool transposed, int filters, const struct mafat_value *bias)
 {
@@ -79,7 +82,7 @@ int mafat_graph_multiply_constant(struct mafat_graph *g, struct mafat_value *out
   return code;
 }
 
-/* Dimensions of the product: those in front of the last two stand for each other where they are 1. */
+/* Dimensions of the product; leading dimensions of size 1 are broadcast. */
 static int product_dims(const struct mafat_value *a, const struct mafat_value *b, long long *dims)
 {
   int n = a->view.n_dims > b->view.n_dims ? a->view.n_dims : b->view.n_dims;
@@ -124,7 +127,7 @@ int mafat_graph_multiply_maps(struct mafat_graph *g, struct mafat_value *out, co
 
 /* ---- transposed convolutions ---- */
 
-/* Those that come to lie behind the end are left out. */
+/* Number of elements that fit; later ones are dropped. */
 static int fitting(const struct mafat_graph_spread *s, int n)
 {
   long long fit = s->first < s->size ? (s->size - 1 - s->first) / s->stride + 1 : 0;

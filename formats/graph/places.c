@@ -1,3 +1,5 @@
+/* Places constants in the file or in the network, and converts constants to maps. Called by
+ * formats/graph and formats/onnx. Allocates the network's values. */
 #include "formats/graph/places.h"
 
 #include "base/half.h"
@@ -6,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More of them than the model's own file has would be a mistake. */
+/* limit; a model with more such values is probably wrong */
 enum { MOST_VALUES = 1 << 26 };
 
 double mafat_graph_number(const char *bytes, enum mafat_dtype type)
@@ -26,7 +28,8 @@ double mafat_graph_number(const char *bytes, enum mafat_dtype type)
   }
 }
 
-/* Room for as many floats behind the others; smaller numbers may leave a part of the last one, which is 0. */
+/* Appends room for n floats to the network's values. Smaller types leave the rest of the last one
+ * 0. */
 static int make_room(struct mafat_graph *g, size_t n, float **capacity)
 {
   struct mafat_network *net = g->network;
@@ -57,7 +60,7 @@ int mafat_graph_keep_numbers(struct mafat_graph *g, struct mafat_constant *out, 
   return MAFAT_OK;
 }
 
-/* Fields of other types may hold more than the type they are for. */
+/* Checks the range: the storage of other types may hold more than the type. */
 static bool holds(enum mafat_dtype type, double number)
 {
   double least = type == MAFAT_U8 ? 0 : type == MAFAT_I8 ? INT8_MIN : INT32_MIN;
@@ -75,14 +78,14 @@ int mafat_graph_keep_whole(struct mafat_graph *g, struct mafat_constant *out, co
   for (size_t i = 0; i < n; i++, to += size) {
     if (!holds(type, numbers[i]))
       return mafat_graph_fail(g, MAFAT_EFORMAT, "a constant of %s has number %zu, %.12g", mafat_dtype_name(type), i, numbers[i]);
-    int32_t number = (int32_t)numbers[i]; /* its first bytes are those of a smaller type */
+    int32_t number = (int32_t)numbers[i]; /* the low bytes are the smaller type */
     memcpy(to, &number, size);
   }
   *out = place_of(g, capacity, n, type);
   return MAFAT_OK;
 }
 
-/* All of a place, in row-major order? */
+/* True if the value is a whole constant in the file, row-major. */
 static bool lies_so(const struct mafat_value *v)
 {
   struct mafat_view linear;
@@ -117,7 +120,7 @@ int mafat_graph_place(struct mafat_graph *g, struct mafat_constant *out, const s
   return code;
 }
 
-/* Dimensions of one axis behind each other. */
+/* Reorders dimensions so that those of one axis are adjacent. */
 static void group_by_axis(struct mafat_view *v, int *axes)
 {
   int order[MAFAT_VIEW_DIMS], grouped[MAFAT_VIEW_DIMS], n = 0;
@@ -131,7 +134,7 @@ static void group_by_axis(struct mafat_view *v, int *axes)
   memcpy(axes, grouped, (size_t)n * sizeof *axes);
 }
 
-/* How far apart neighbours along each axis lie, of dimensions grouped by axes; false: not all as far. */
+/* Finds the stride along each axis, for dimensions grouped by axes. False: not constant. */
 static bool find_steps(const struct mafat_view *v, const int *axes, long long steps[MAFAT_N_AXES])
 {
   const struct mafat_view_atom *atom = v->atoms + v->n_atoms;
@@ -147,8 +150,8 @@ static bool find_steps(const struct mafat_view *v, const int *axes, long long st
   return true;
 }
 
-/* Where a constant's numbers lie, and which are a map's; v's dimensions are grouped by axes of those extents. Integers
- * are taken from where they are, however they are turned. */
+/* Locates a constant for a map with these extents; v's dimensions are grouped by axes. Integers
+ * stay in the file, with any strides. */
 static int place_map(struct mafat_graph *g, struct mafat_constant *place, struct mafat_strides *strides, const struct mafat_value *v,
                      const int *axes, const long long *e)
 {

@@ -1,8 +1,10 @@
+/* Places quantized weights and their scales. Called by formats/graph/compute.c. Changes the layer
+ * and its constants. */
 #include "formats/graph/scaled_weights.h"
 
 #include <stdlib.h>
 
-/* By each of the scales sums must come to the output's. */
+/* Checks that sums can be requantized to the output's scale by every weight scale. */
 static int check_scales(struct mafat_graph *g, const struct mafat_layer *l, const struct mafat_scales *s, bool single)
 {
   float in = mafat_network_in_quantization(g->network, (int)(l - g->network->layers), 0).scale, out = l->quantization.scale;
@@ -20,7 +22,7 @@ static int check_scales(struct mafat_graph *g, const struct mafat_layer *l, cons
   return code;
 }
 
-/* Weights have one zero, which is that of int8: by TFLite's rule 0. */
+/* Sets the zero point of the weights, as int8; TFLite's rule requires 0. */
 static int take_zero(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_value *weights)
 {
   int zero = weights->scales.zero - (weights->place.type == MAFAT_U8 ? MAFAT_SIGNED_TO_BYTE : 0);

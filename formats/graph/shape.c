@@ -1,3 +1,6 @@
+/* Reshapes, transposes, slices, splits, pads and expands values. Called by formats/graph and by
+ * the importers in formats/onnx and formats/tflite. Changes views, and adds copy layers if
+ * necessary. */
 #include "formats/graph/shape.h"
 
 #include "formats/graph/compute.h"
@@ -10,7 +13,7 @@
 
 /* ---- axes ---- */
 
-/* The axis of a dimension's innermost atom; of one without atoms, as dimensions usually lie. */
+/* The axis of each dimension's innermost atom; the default axis for dimensions without atoms. */
 void mafat_graph_axes(const struct mafat_value *v, int *axes)
 {
   mafat_view_usual_axes(v->view.n_dims, axes);
@@ -41,7 +44,7 @@ int mafat_graph_lay(struct mafat_graph *g, struct mafat_value *out, const struct
 
 /* ---- views ---- */
 
-/* Where dimensions cannot be cut as they lie, all elements are laid behind each other first. */
+/* Copies all elements onto one axis first, if the dimensions cannot be split as they are. */
 static int reshape_flat(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, int n_dims,
                         const long long *dims)
 {
@@ -89,7 +92,7 @@ int mafat_graph_reshape_open(struct mafat_graph *g, struct mafat_value *out, con
   return mafat_graph_reshape(g, out, in, n_dims, closed);
 }
 
-/* Numbers that are known lie in row-major order. */
+/* Makes a constant in memory row-major again. */
 static int settle_numbers(struct mafat_graph *g, struct mafat_value *v)
 {
   if (v->form != MAFAT_VALUE_NUMBERS) return MAFAT_OK;
@@ -182,7 +185,7 @@ static int slice_copy(struct mafat_graph *g, struct mafat_value *out, const stru
 int mafat_graph_slice(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, int dim,
                       long long first, long long n, long long step)
 {
-  if (n == 1) step = 1; /* it may be larger than anything */
+  if (n == 1) step = 1; /* the step may be huge */
   if (in->form != MAFAT_VALUE_MAP) return slice_numbers(g, out, in, dim, first, n, step);
   if (n == in->view.dims[dim] && step == 1) return mafat_value_copy(g, out, in);
   int code = mafat_value_copy(g, out, in);
@@ -202,14 +205,14 @@ int mafat_graph_slice(struct mafat_graph *g, struct mafat_value *out, const stru
 
 /* ---- several slices ---- */
 
-/* Can a slice along the dimension be a view? */
+/* True if a slice along the dimension can be a view. */
 static bool is_view(const struct mafat_value *in, int dim)
 {
   struct mafat_value v = *in;
   return mafat_value_outermost(&v, dim) != NULL;
 }
 
-/* A slice as a part of a layer that makes several, and its view. */
+/* Sets a slice as a part of a split layer, and its view. */
 static int set_output(struct mafat_graph *g, struct mafat_part *part, const struct mafat_value *in, int dim, long long first,
                       long long n, const int *axes, struct mafat_view *to)
 {
@@ -260,9 +263,10 @@ int mafat_graph_split(struct mafat_graph *g, struct mafat_value *const *outs, co
   return code;
 }
 
-/* ---- pads, and the same again ---- */
+/* ---- padding and expanding ---- */
 
-/* Does a dimension that is padded lie on an axis with another that has elements, or comes to have some? */
+/* True if a padded dimension shares its axis with another one that has, or gets, more than one
+ * index. */
 static bool shares_axis(const struct mafat_view *v, const int *axes, const long long *before, const long long *after)
 {
   for (int i = 0; i < v->n_dims; i++)
@@ -294,7 +298,7 @@ int mafat_graph_pad(struct mafat_graph *g, struct mafat_value *out, const struct
   struct mafat_layer *l = code ? NULL : mafat_graph_begin_copy(g, 1, n, dims, axes, &to);
   if (!code && !l) code = MAFAT_EUNSUPPORTED;
   if (code == MAFAT_OK) {
-    from = to; /* the same steps along axes that hold one dimension alone; those of others are not padded */
+    from = to; /* axes with a single dimension keep their steps; axes with several are not padded */
     for (int i = 0; i < n; i++)
       if (from.atoms_of[i]) from.atoms[mafat_view_first_atom(&from, i)].step = steps[i];
     l->rearrange->fill = fill;

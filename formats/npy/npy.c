@@ -1,3 +1,5 @@
+/* Parses .npy headers. Called by formats/graph/given.c and runner/image/npy.c. Works on the
+ * caller's memory. */
 #include "formats/npy/npy.h"
 
 #include <stdio.h>
@@ -11,7 +13,7 @@ bool mafat_npy_begins(const char *bytes, size_t n)
   return n >= sizeof magic - 1 && memcmp(bytes, magic, sizeof magic - 1) == 0;
 }
 
-/* What follows 'key': in the text of a dictionary; NULL: nothing does. */
+/* Text after 'key': in a dictionary; NULL: absent. */
 static const char *find(const char *text, const char *key)
 {
   char quoted[32];
@@ -38,7 +40,7 @@ static int read_shape(const char *text, long long *dims)
   }
 }
 
-/* Where the text begins, and its length; 0: no version that is known, or the text does not end in what was read. */
+/* Offset of the header text, and its length; 0: unknown version, or the text is incomplete. */
 static size_t find_text(const char *bytes, size_t n, size_t *length)
 {
   const unsigned char *u = (const unsigned char *)bytes;

@@ -1,9 +1,10 @@
-/* Values that become constants: what files of their own hold. */
+/* Makes values constants, from files of their own (TensorProto, raw or .npy). Called when a model
+ * is read (import.c, through mafat_onnx_give). Opens these files. */
 #include "formats/onnx/reader.h"
 
 #include <string.h>
 
-/* What the model says of a value, at most MAFAT_VIEW_DIMS dimensions of it. */
+/* Declared type and dimensions of a value, at most MAFAT_VIEW_DIMS. */
 static struct mafat_array known(const struct mafat_onnx_value *v)
 {
   struct mafat_array a = {.rank = -1};
@@ -16,7 +17,7 @@ static struct mafat_array known(const struct mafat_onnx_value *v)
   return a;
 }
 
-/* Are these its dimensions, as far as the model says? */
+/* Checks the tensor against the declared dimensions. */
 static int check_tensor(const struct mafat_onnx_value *v, const char *path, struct mafat_diagnostic *d)
 {
   const struct mafat_onnx_tensor *t = v->initializer;
@@ -34,7 +35,7 @@ static int check_tensor(const struct mafat_onnx_value *v, const char *path, stru
   return MAFAT_OK;
 }
 
-/* Numbers as they lie in memory, or NumPy's. */
+/* Reads a raw or .npy file. */
 static int read_array(struct mafat_onnx *m, const struct mafat_onnx_value *v, const char *path,
                       struct mafat_model_file *file, struct mafat_onnx_tensor **out, struct mafat_diagnostic *d)
 {
@@ -87,7 +88,7 @@ int mafat_onnx_give(struct mafat_onnx *m, const struct mafat_given *given, struc
   for (int k = 0; given && k < given->n; k++) {
     const struct mafat_onnx_value *found = NULL;
     const char *text = given->list[k];
-    for (int i = 0; i < m->n_inputs; i++) /* of several names that it begins with the longest */
+    for (int i = 0; i < m->n_inputs; i++) /* if several input names match, use the longest */
       if (mafat_given_path(text, m->inputs[i]->name) && (!found || strlen(found->name) < strlen(m->inputs[i]->name)))
         found = m->inputs[i];
     if (!found) return mafat_given_refuse(m->file->path, text, d);

@@ -1,10 +1,12 @@
-/* Operators among integers: by integers, from biases of int32 on, or by floats between a DequantizeLinear and a QuantizeLinear. */
+/* Computes ONNX operators on quantized values: in integers, starting with int32 biases, or in
+ * floats between dequantizing and quantizing. Called by the importers in formats/onnx
+ * (import_quantized.c, integers.c). */
 #include "formats/graph/places.h"
 #include "formats/onnx/importer.h"
 
 enum { MOST_OPERANDS = 3 };
 
-/* ---- biases of int32, at the scale of what is summed ---- */
+/* ---- int32 biases, at the scale of the sums ---- */
 
 static bool has_bias(const struct mafat_onnx_importer *i)
 {
@@ -20,7 +22,7 @@ static int read_scales(const struct mafat_onnx_importer *i, const struct mafat_v
   return code;
 }
 
-/* Of the sums of each filter: the input's scale times the weights'. */
+/* Scales of each filter's sums: the input's times the weights'. */
 static int sum_scales(const struct mafat_onnx_importer *i, long long n, double **out)
 {
   float in = mafat_onnx_scale_of(i, mafat_onnx_in(i, 0));
@@ -29,7 +31,7 @@ static int sum_scales(const struct mafat_onnx_importer *i, long long n, double *
   return code;
 }
 
-/* Have they the sums' scales, but for rounding? */
+/* True if the scales equal the sums' up to rounding. */
 static bool are_alike(const double *scales, const double *sums, long long n)
 {
   for (long long k = 0; k < n; k++)
@@ -37,7 +39,7 @@ static bool are_alike(const double *scales, const double *sums, long long n)
   return true;
 }
 
-/* Reals at the sums' scales. *fit: int32 holds them. */
+/* Quantizes biases at the sums' scales. *fit: they fit int32. */
 static int round_biases(const struct mafat_onnx_importer *i, const struct mafat_value *bias, const double *sums, struct mafat_value *out,
                         bool *fit)
 {
@@ -60,7 +62,7 @@ static int round_biases(const struct mafat_onnx_importer *i, const struct mafat_
   return code;
 }
 
-/* Input 2 as int32. *fit false: it cannot be so. */
+/* Converts input 2 to int32. *fit false: impossible. */
 static int take_bias(const struct mafat_onnx_importer *i, struct mafat_value *out, bool *fit)
 {
   const struct mafat_value *bias = mafat_onnx_in(i, 2), *weights = mafat_onnx_in(i, 1);
@@ -87,7 +89,7 @@ static int take_bias(const struct mafat_onnx_importer *i, struct mafat_value *ou
   return code;
 }
 
-/* ---- by integers ---- */
+/* ---- integers ---- */
 
 static int run_row(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_meaning *to)
 {
@@ -101,7 +103,7 @@ static int run_row(struct mafat_onnx_importer *i, struct mafat_value *out, const
   return code;
 }
 
-/* With operands of its own. */
+/* Runs the operator's importer with other operands. */
 static int run_with(struct mafat_onnx_importer *i, const struct mafat_value *const *list, int n, struct mafat_value *out,
                     const struct mafat_meaning *to)
 {
@@ -125,7 +127,7 @@ static int run_with_bias(struct mafat_onnx_importer *i, struct mafat_value *out,
   return code;
 }
 
-/* What is joined has the output's scale. */
+/* Requantizes operands of a concatenation to the output's scale. */
 static int join(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_meaning *to)
 {
   struct mafat_value scaled[MAFAT_MAX_OPERANDS], map;
@@ -157,7 +159,7 @@ int mafat_onnx_compute_whole(struct mafat_onnx_importer *i, struct mafat_value *
   return strcmp(i->row->op_type, "Concat") == 0 ? join(i, out, to) : run_row(i, out, to);
 }
 
-/* ---- by floats ---- */
+/* ---- floats ---- */
 
 static int floats_of(const struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *v)
 {

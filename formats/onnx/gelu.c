@@ -1,9 +1,9 @@
-/* x * (1 + erf(x / sqrt(2))) / 2, which exporters write out as five operators in one order or another: one
- * activation. */
+/* Recognizes a GELU, x * (1 + erf(x / sqrt(2))) / 2, which exporters write as five operators in
+ * varying order, and makes one activation of it. Called by formats/onnx/import_math.c. */
 #include "formats/onnx/importer.h"
 
 enum {
-  AHEAD = 16,      /* nodes among which the chain lies, with its constants' */
+  AHEAD = 16,      /* nodes among which the chain, with its constants, is expected */
   MOST_LINKS = 5,
   MOST_NUMBERS = 3
 };
@@ -17,9 +17,9 @@ struct chain {
   } numbers[MOST_NUMBERS];
 };
 
-/* ---- which nodes they are ---- */
+/* ---- structure of the chain ---- */
 
-/* From the node at hand on, and another than that one. */
+/* Finds a reader from the current node on, other than `but`. */
 static const struct mafat_onnx_node *find_reader(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v,
                                                  const struct mafat_onnx_node *but)
 {
@@ -39,13 +39,13 @@ static bool can_be_left_out(const struct mafat_onnx_importer *i, const struct ma
   return v->makers == 1 && !v->initializer && value->form == MAFAT_VALUE_NONE && value->readers == 1;
 }
 
-/* The only node that reads what this one makes. */
+/* The only reader of this node's output. */
 static const struct mafat_onnx_node *next_of(const struct mafat_onnx_importer *i, const struct mafat_onnx_node *n)
 {
   return n && n->outputs[0] && can_be_left_out(i, n->outputs[0]) ? find_reader(i, n->outputs[0], n) : NULL;
 }
 
-/* Of two inputs, the one beside v. NULL: it is no such operator. */
+/* The other one of two inputs, besides v. NULL: another operator. */
 static const struct mafat_onnx_value *beside(const struct mafat_onnx_node *n, const char *op_type,
                                              const struct mafat_onnx_value *v)
 {
@@ -63,14 +63,14 @@ static bool expect(struct chain *c, const struct mafat_onnx_node *n, const struc
   return true;
 }
 
-/* v * factor, or v divided by its inverse. */
+/* True for v * factor, or v divided by its inverse. */
 static bool scales(struct chain *c, const struct mafat_onnx_node *n, const struct mafat_onnx_value *v, double factor)
 {
   if (expect(c, n, beside(n, "Mul", v), factor)) return true;
   return n && n->inputs[0] == v && expect(c, n, beside(n, "Div", v), 1 / factor);
 }
 
-/* The half of x * sum is taken of the product, of the sum or of x. */
+/* Finds the multiplication by 1/2, which may apply to the product, to the sum or to x. */
 static bool ends(const struct mafat_onnx_importer *i, struct chain *c, const struct mafat_onnx_value *x,
                  const struct mafat_onnx_node *of_x, const struct mafat_onnx_node *sum)
 {
@@ -101,9 +101,9 @@ static bool find_chain(const struct mafat_onnx_importer *i, struct chain *c, con
   return expect(c, sum, beside(sum, "Add", erf->outputs[0]), 1) && ends(i, c, x, of_x, sum) && c->last->outputs[0];
 }
 
-/* ---- whether they are ---- */
+/* ---- constants of the chain ---- */
 
-/* One number, which leaves the dimensions as they are. */
+/* Checks that a constant is one number, which does not change the dimensions. */
 static int check_number(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v, double expected,
                         int n_dims, bool *is)
 {
@@ -119,7 +119,7 @@ static int check_number(const struct mafat_onnx_importer *i, const struct mafat_
   return MAFAT_OK;
 }
 
-/* Nobody reads what the other nodes would make; they are told by it, as made. */
+/* Replaces the chain. Outputs of the other nodes are marked as made, so they are skipped. */
 static int fold(struct mafat_onnx_importer *i, const struct chain *c, struct mafat_value *in)
 {
   struct mafat_value *out = &i->values[c->last->outputs[0]->index];

@@ -1,3 +1,5 @@
+/* Reads GraphProto: nodes, initializers, inputs, outputs, declared types. Called by
+ * formats/onnx/model.c. Allocates in the model's memory. */
 #include "formats/onnx/reader.h"
 
 #include <string.h>
@@ -17,7 +19,7 @@ static void read_dim(struct mafat_onnx_reader *r, struct mafat_wire *w, const st
     if (part.number == VALUE) dim->n = mafat_wire_int(&inner, &part);
     if (part.number == PARAM) dim->param = mafat_onnx_text(r, &inner, &part);
   }
-  if (dim->n < 0) dim->n = -1; /* some writers have other negative numbers for what is not known */
+  if (dim->n < 0) dim->n = -1; /* some writers use other negative numbers for unknown */
   w->code = inner.code;
 }
 
@@ -107,12 +109,12 @@ static void read_initializer(struct mafat_onnx_reader *r, struct mafat_wire *w, 
 
 /* ---- the graph ---- */
 
-/* What it has so many of. */
+/* Lists with a known number of entries. */
 struct lists {
   struct mafat_onnx_node *nodes;
   struct mafat_onnx_tensor *tensors;
   const struct mafat_onnx_value **inputs, **outputs;
-  int n[N_FIELDS]; /* of each field, so far */
+  int n[N_FIELDS]; /* entries read so far, per field */
 };
 
 static void read_field(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f,

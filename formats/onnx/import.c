@@ -1,8 +1,11 @@
+/* Imports ONNX models: checks operators and inputs, makes values, and calls the importer of each
+ * node. Called by formats/readers.c through mafat_onnx_reader, and by formats/packed/graph.c.
+ * Allocates the network. */
 #include "formats/onnx/import.h"
 
 #include "formats/onnx/importer.h"
 
-/* ---- what operators ask ---- */
+/* ---- inputs and outputs of the current node ---- */
 
 const struct mafat_value *mafat_onnx_in(const struct mafat_onnx_importer *i, int index)
 {
@@ -157,7 +160,7 @@ static int take_dims(struct mafat_graph *g, const struct mafat_onnx_tensor *t, l
   return MAFAT_OK;
 }
 
-/* Of what stays where it is; MAFAT_N_DTYPES: it does not. */
+/* Type of a constant that stays in the file; MAFAT_N_DTYPES: it is read instead. */
 static enum mafat_dtype place_type(const struct mafat_onnx_tensor *t)
 {
   if (t->form != MAFAT_ONNX_PLACE) return MAFAT_N_DTYPES;
@@ -167,7 +170,7 @@ static enum mafat_dtype place_type(const struct mafat_onnx_tensor *t)
 int mafat_onnx_constant(const struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_onnx_tensor *t)
 {
   enum { MOST = 1 << 20 };
-  static const uint64_t most_placed = (UINT64_C(1) << 40) - 1; /* that a place can count */
+  static const uint64_t most_placed = (UINT64_C(1) << 40) - 1; /* limit of elements in the file */
   long long dims[MAFAT_VIEW_DIMS];
   int code = take_dims(i->g, t, dims);
   if (code) return code;
@@ -191,7 +194,7 @@ int mafat_onnx_constant(const struct mafat_onnx_importer *i, struct mafat_value 
   return code ? code : mafat_onnx_tensor_doubles(i->model, t, 0, (size_t)t->n, out->numbers, i->g->d);
 }
 
-/* Of an input's elements; MAFAT_N_DTYPES: none that is taken. */
+/* Element type of an input; MAFAT_N_DTYPES: unsupported. */
 static enum mafat_dtype input_type(const struct mafat_onnx_value *v)
 {
   switch (v->info->type) {
@@ -204,7 +207,7 @@ static enum mafat_dtype input_type(const struct mafat_onnx_value *v)
   }
 }
 
-/* A first dimension that is not known is the batch. */
+/* Dimensions of an input; an unknown first dimension is the batch of 1. */
 static int input_dims(struct mafat_graph *g, const struct mafat_onnx_value *v, long long *dims)
 {
   const struct mafat_onnx_info *info = v->info;
@@ -264,8 +267,8 @@ static struct mafat_value *begin_value(struct mafat_onnx_importer *i, const stru
   return value;
 }
 
-/* Values that somebody makes, reads or puts in or out begin here. Others, whatever their names are there for, stay zeros that no page is
- * taken for: of a file of names alone there would be a hundred times as many bytes. */
+/* Initializes only values that are made, read, or inputs or outputs. Others stay zero and take no
+ * memory pages: a file of names alone would need a hundred times its size. */
 static void begin_values(struct mafat_onnx_importer *i)
 {
   for (int n = 0; n < i->model->n_nodes; n++) {
@@ -276,10 +279,11 @@ static void begin_values(struct mafat_onnx_importer *i)
       if (node->outputs[k]) begin_value(i, node->outputs[k]);
   }
   for (int k = 0; k < i->model->n_inputs; k++) begin_value(i, i->model->inputs[k]);
-  for (int k = 0; k < i->model->n_outputs; k++) begin_value(i, i->model->outputs[k])->readers += 2; /* stays as it is */
+  /* an output is not changed later */
+  for (int k = 0; k < i->model->n_outputs; k++) begin_value(i, i->model->outputs[k])->readers += 2;
 }
 
-/* Some more than once. */
+/* Clears values; some are listed twice. */
 static void clear_values(struct mafat_onnx_importer *i, const struct mafat_onnx_value *const *list, int n)
 {
   for (int k = 0; k < n; k++)
@@ -317,7 +321,7 @@ int mafat_onnx_variant(const struct mafat_onnx_importer *i)
   return i->row->variant;
 }
 
-/* Inputs that are constants become values when they are first asked for. */
+/* Makes values of initializers, when they are first read. */
 static int make_ready(struct mafat_onnx_importer *i)
 {
   for (int k = 0; k < i->node->n_inputs; k++) {
@@ -342,14 +346,14 @@ static int check_outputs(struct mafat_onnx_importer *i)
                                                        : mafat_graph_fail(i->g, MAFAT_EFORMAT, "has no output");
 }
 
-/* With a node before it. */
+/* True if an earlier node made this node's output as well. */
 static bool is_made(const struct mafat_onnx_importer *i)
 {
   return i->node->n_outputs == 1 && i->node->outputs[0] && mafat_onnx_out(i, 0)->form != MAFAT_VALUE_NONE &&
          i->node->outputs[0]->makers == 1;
 }
 
-/* Is its operator run? */
+/* Makes a node the current one; fails if its operator is unsupported. */
 static int take_node(struct mafat_onnx_importer *i, int index)
 {
   i->node = &i->model->nodes[index];
@@ -365,7 +369,7 @@ static int take_node(struct mafat_onnx_importer *i, int index)
                           MAFAT_ONNX_MOST_PARTS, i->node->n_inputs, i->node->n_outputs);
 }
 
-/* Before anything else: of a model that cannot be run the operator says more than what leads to it. */
+/* Checks all operators first, because an unsupported operator is the most helpful message. */
 static int check_operators(struct mafat_onnx_importer *i)
 {
   int code = MAFAT_OK;
@@ -374,7 +378,7 @@ static int check_operators(struct mafat_onnx_importer *i)
   return code;
 }
 
-/* What is put in is no node's to make. */
+/* Checks that no node makes an input of the model. */
 static int check_inputs(struct mafat_onnx_importer *i)
 {
   for (int n = 0; n < i->model->n_nodes; n++) {
@@ -389,7 +393,7 @@ static int check_inputs(struct mafat_onnx_importer *i)
   return MAFAT_OK;
 }
 
-/* Others take the last of several, with a warning. */
+/* Rejects duplicate initializers; other programs use the last one. */
 static int check_constants(struct mafat_onnx_importer *i)
 {
   for (int k = 0; k < mafat_onnx_n_values(i->model); k++) {
@@ -453,7 +457,7 @@ static int copy_paths(struct mafat_onnx_importer *i)
   return n->n_files == count ? MAFAT_OK : mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
 }
 
-/* Those that were not opened are not known. */
+/* Copies the states of files, as far as they were opened. */
 static void copy_states(struct mafat_onnx_importer *i)
 {
   struct mafat_network *n = i->g->network;
@@ -477,7 +481,8 @@ static int import(struct mafat_onnx_importer *i)
   begin_values(i);
   code = mafat_onnx_note_readers(i);
   if (code == MAFAT_OK) code = make_inputs(i);
-  for (int n = 0; n < i->model->n_nodes && code == MAFAT_OK; n++) { /* constants first, for whoever looks ahead */
+  /* first the Constant nodes, for importers that look ahead */
+  for (int n = 0; n < i->model->n_nodes && code == MAFAT_OK; n++) {
     const struct mafat_onnx_node *node = &i->model->nodes[n];
     if (strcmp(node->op_type, "Constant") == 0 && node->n_outputs == 1) code = import_node(i, n);
   }

@@ -1,4 +1,5 @@
-/* Operators that look at many elements of one or several dimensions: softmax, norms, reductions, gathers, resizes. */
+/* Imports ONNX operators that combine elements along dimensions: softmax, norms, reductions,
+ * gather, resize. Called by formats/onnx/import.c through its table. */
 #include "formats/graph/across.h"
 #include "formats/onnx/importer.h"
 
@@ -23,7 +24,7 @@ static int import_softmax(struct mafat_onnx_importer *i)
   return code;
 }
 
-/* 1 / sqrt(variance + epsilon). */
+/* Computes 1 / sqrt(variance + epsilon). */
 static int invert_deviation(struct mafat_onnx_importer *i, const struct mafat_value *in, const struct mafat_value *mean,
                             const bool *over, float epsilon)
 {
@@ -43,7 +44,7 @@ static int invert_deviation(struct mafat_onnx_importer *i, const struct mafat_va
   return code;
 }
 
-/* Outputs that only training asks for: layers of their own. */
+/* Adds layers for outputs that only training reads. */
 static int put_out_statistics(struct mafat_onnx_importer *i, const struct mafat_value *in, const bool *over,
                               float epsilon)
 {
@@ -56,7 +57,7 @@ static int put_out_statistics(struct mafat_onnx_importer *i, const struct mafat_
   return code;
 }
 
-/* Of integers, which floats for each channel are part of (takes.c). */
+/* Normalizes integers with float factors per channel (takes.c). */
 static int normalize_numbers(struct mafat_onnx_importer *i, const struct mafat_value *in, const bool *over, struct mafat_normalize how)
 {
   const struct mafat_value *const numbers[MAFAT_GRAPH_SCALED] = {mafat_onnx_in(i, 1), mafat_onnx_in(i, 2)};
@@ -116,13 +117,13 @@ static int import_lp_norm(struct mafat_onnx_importer *i)
 
 /* ---- reductions ---- */
 
-/* Does it compute nothing of a single element? */
+/* True if the reduction of a single element is the element. */
 static bool takes_one_as_it_is(enum mafat_reduction how)
 {
   return how != MAFAT_REDUCE_L1 && how != MAFAT_REDUCE_L2 && how != MAFAT_REDUCE_SUM_OF_SQUARES && how != MAFAT_REDUCE_LOG_SUM;
 }
 
-/* Of integers whole ones, which ours are not. */
+/* Rejects reductions of integers whose result would have to be truncated. */
 static int refuse_fractions(const struct mafat_onnx_importer *i, enum mafat_reduction how)
 {
   bool cuts = how == MAFAT_REDUCE_MEAN || how == MAFAT_REDUCE_L2 || how == MAFAT_REDUCE_LOG_SUM || how == MAFAT_REDUCE_LOG_SUM_EXP;
@@ -142,8 +143,10 @@ static int import_reduce(struct mafat_onnx_importer *i)
   if (code == MAFAT_OK) code = mafat_onnx_flag(i, "keepdims", true, &keep);
   if (code == MAFAT_OK) code = mafat_onnx_flag(i, "noop_with_empty_axes", false, &nothing);
   if (code == MAFAT_OK) code = refuse_fractions(i, how);
-  bool none = code == MAFAT_OK && n < 1 && nothing, all = n < 1 && !none; /* each element by itself */
-  for (int k = 0; k < n && code == MAFAT_OK; k++) { /* one that is named twice is the same, as onnxruntime has it */
+  /* each element by itself */
+  bool none = code == MAFAT_OK && n < 1 && nothing, all = n < 1 && !none;
+  /* duplicates are ignored, like in onnxruntime */
+  for (int k = 0; k < n && code == MAFAT_OK; k++) {
     code = mafat_onnx_axis(i, list[k], in->view.n_dims, &dim);
     if (code == MAFAT_OK) over[dim] = true;
   }
@@ -195,7 +198,7 @@ static int import_topk(struct mafat_onnx_importer *i)
   return code;
 }
 
-/* The mean, or the largest, of each map of a picture. */
+/* The mean or maximum of each map of a picture. */
 static int import_global_pool(struct mafat_onnx_importer *i)
 {
   struct mafat_value own;
@@ -243,7 +246,7 @@ static int take_cubic(struct mafat_onnx_importer *i, struct mafat_resample *r)
   return MAFAT_OK;
 }
 
-/* What newer files may ask for besides. */
+/* Rejects options of newer opsets. */
 static int refuse_more(struct mafat_onnx_importer *i)
 {
   static const char *const stretch = "stretch";
@@ -289,7 +292,7 @@ static int take_modes(struct mafat_onnx_importer *i, struct mafat_resample *r)
   return take_cubic(i, r);
 }
 
-/* Sizes or scales of all dimensions; scales: 0 where sizes are given. */
+/* Reads sizes or scales of all dimensions; scales are 0 if sizes are given. */
 static int take_sizes(struct mafat_onnx_importer *i, const struct mafat_value *in, long long *sizes, double *scales)
 {
   int n = 0, n_dims = in->view.n_dims, at = i->opset < 11 ? 1 : 2, code = MAFAT_OK;
@@ -315,13 +318,14 @@ static int take_sizes(struct mafat_onnx_importer *i, const struct mafat_value *i
   for (int k = 0; k < n; k++) {
     if (!(scales[k] > 0 && scales[k] < 1e6))
       return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected scales above 0, found %g", scales[k]);
-    sizes[k] = (long long)floorf((float)in->view.dims[k] * (float)scales[k]); /* 10 x 0.7 are 7: as ONNX' own inference has it */
+    /* 10 x 0.7 gives 7, as ONNX' own shape inference computes */
+    sizes[k] = (long long)floorf((float)in->view.dims[k] * (float)scales[k]);
   }
   return MAFAT_OK;
 }
 
-/* Version 10 says nothing of the nearest pixel: its models have, and onnxruntime takes, the one before a point where there are to be more,
- * and the one behind where there are to be fewer. */
+/* Opset 10 does not specify the rounding of nearest. Models expect, and onnxruntime uses, floor for
+ * enlarging and ceil for shrinking. */
 static int find_old_rounding(struct mafat_onnx_importer *i, const double *scales, int n, struct mafat_resample *r)
 {
   bool fewer = false, more = false;

@@ -1,10 +1,12 @@
-/* Operators whose numbers mean what is known only in runs: their scales and zero points are maps, integers are floats, whose
- * sums are exact up to 2^24. */
+/* Imports ONNX operators with quantization parameters that are known only at run time
+ * (DynamicQuantizeLinear, MatMulInteger, ...). Scales and zero points become maps, and integers are
+ * computed as floats, whose sums are exact up to 2^24. Called by formats/onnx/import.c through its
+ * table. */
 #include "formats/graph/across.h"
 #include "formats/graph/shape.h"
 #include "formats/onnx/importer.h"
 
-/* The largest, or the smallest, of all elements; or 0. */
+/* The maximum or minimum of all elements and 0. */
 static int find_end(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *in, bool largest)
 {
   struct mafat_value end = {.maker = -1};
@@ -19,7 +21,7 @@ static int find_end(struct mafat_onnx_importer *i, struct mafat_value *out, cons
 
 enum { STEPS = 255 }; /* of uint8 */
 
-/* (largest - smallest) / 255; of what is 0 everywhere any scale will do. */
+/* Computes (maximum - minimum) / 255; if all elements are 0, any scale is right. */
 static int find_scale(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *least,
                       const struct mafat_value *most)
 {
@@ -32,7 +34,7 @@ static int find_scale(struct mafat_onnx_importer *i, struct mafat_value *out, co
   return code;
 }
 
-/* x / scale, rounded; NULL: nothing is added; between 0 and 255. */
+/* Computes x / scale, rounded, plus `zero` (NULL: none), clamped to 0 to 255. */
 static int find_numbers(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *x, const struct mafat_value *scale,
                         const struct mafat_value *zero)
 {
@@ -61,7 +63,7 @@ static int import_dynamic(struct mafat_onnx_importer *i)
     code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected what is computed in runs, found a constant");
   if (code == MAFAT_OK) code = find_end(i, &parts[LEAST], in, false);
   if (code == MAFAT_OK) code = find_end(i, &parts[MOST], in, true);
-  parts[LEAST].readers = 2; /* which are here */
+  parts[LEAST].readers = 2; /* both are read here */
   if (code == MAFAT_OK) code = find_scale(i, &parts[SCALE], &parts[LEAST], &parts[MOST]);
   if (code == MAFAT_OK) code = mafat_graph_activate(i->g, &parts[MINUS], &parts[LEAST], mafat_activating(MAFAT_NEG));
   if (code == MAFAT_OK) code = find_numbers(i, &parts[ZERO], &parts[MINUS], &parts[SCALE], NULL);
@@ -73,9 +75,10 @@ static int import_dynamic(struct mafat_onnx_importer *i)
   return code;
 }
 
-/* ---- products of integers, without their zero points ---- */
+/* ---- integer products, without zero points ---- */
 
-/* One number for all, or for each place of a dimension: of the last one of b, or of the one before of a. */
+/* Lays a zero point: per tensor, or per index of a dimension (the last one of b, the one before of
+ * a). */
 static int lay_zero(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *zero, const struct mafat_value *of,
                     int dim)
 {

@@ -1,4 +1,5 @@
-/* Operators with windows: convolutions, pools; and normalizations. */
+/* Imports ONNX operators with windows, and normalizations: convolutions, pools, batch norm. Called
+ * by formats/onnx/import.c through its table. */
 #include "formats/graph/matrices.h"
 #include "formats/onnx/importer.h"
 
@@ -12,7 +13,8 @@ static const int axes_of_columns[] = {MAFAT_AXIS_W, MAFAT_AXIS_C, MAFAT_AXIS_H, 
 static const struct mafat_graph_dims dims_of_rows = {4, {MAFAT_AXIS_H, MAFAT_AXIS_C, -1, MAFAT_AXIS_W}};
 static const struct mafat_graph_dims dims_of_columns = {4, {MAFAT_AXIS_W, MAFAT_AXIS_C, MAFAT_AXIS_H, -1}};
 
-/* Several pictures; they can be run where each of them is one row or one column of a map. */
+/* True for a batch of pictures. It is supported if each picture is one row or one column of a
+ * map. */
 static bool is_batch(const struct mafat_value *in)
 {
   return in->view.n_dims == 4 && in->view.dims[0] > 1;
@@ -43,8 +45,8 @@ static int refuse_map(struct mafat_onnx_importer *i, const struct mafat_value *i
                           in->view.n_dims);
 }
 
-/* A map of one picture, its channels on theirs; or of sequences, each of which is a row, as no window reaches from one
- * to another. *own is the caller's to clear. */
+/* Input as a map of one picture, with its channels on the channel axis. A batch of sequences
+ * becomes the rows of a map, if no window spans rows. The caller clears *own. */
 static int take_map(struct mafat_onnx_importer *i, int index, struct mafat_value *own)
 {
   struct mafat_value constant;
@@ -81,7 +83,7 @@ static int take_pair(struct mafat_onnx_importer *i, const char *name, int n_spac
   return MAFAT_OK;
 }
 
-/* auto_pad: what the window needs so that there is an output for each stride. */
+/* auto_pad: padding for one output per stride. */
 static void pad_same(struct window_attributes *w, const struct mafat_shape *in, bool upper)
 {
   const int extents[2] = {in->h, in->w};
@@ -120,7 +122,7 @@ static int take_pads(struct mafat_onnx_importer *i, const struct mafat_shape *in
   return MAFAT_OK;
 }
 
-/* kernel: 0, the attribute says. */
+/* Reads the window's attributes. kernel[k] 0: from the attribute. */
 static int take_window(struct mafat_onnx_importer *i, const struct mafat_value *in, const long long *kernel,
                        struct window_attributes *w)
 {
@@ -146,7 +148,8 @@ static int take_window(struct mafat_onnx_importer *i, const struct mafat_value *
   return code == MAFAT_OK && is_batch(in) && !alone ? refuse_map(i, in) : code;
 }
 
-/* With ceil_mode the last output may lack some of its window; it begins inside the map, or before it. */
+/* Taps along an axis. With ceil_mode the last output's window may exceed the padding, but begins
+ * inside or before the map. */
 static struct mafat_taps taps_of(const struct window_attributes *w, int k, int extent)
 {
   struct mafat_taps t = {(int)w->kernel[k], (int)w->strides[k], (int)w->dilations[k], (int)w->pads[k],
@@ -164,7 +167,7 @@ static struct mafat_window window_of(const struct window_attributes *w, const st
 
 /* ---- convolutions ---- */
 
-/* Of weights [a][b][kernel]: 2 or 1 dimensions of a kernel. */
+/* Kernel size from weights [a][b][kernel], with one or two kernel dimensions. */
 static int weights_kernel(struct mafat_onnx_importer *i, const struct mafat_value *in,
                           const struct mafat_value *weights, long long *kernel)
 {
@@ -221,12 +224,13 @@ static int import_conv(struct mafat_onnx_importer *i)
   return code;
 }
 
-/* How far an input of a transposed convolution reaches, and what is cut off: before and after. */
+/* Attributes of a transposed convolution: its window, and the outputs that are cropped before and
+ * after. */
 struct transposed {
   long long kernel[2], strides[2], dilations[2], before[2], after[2], more[2];
 };
 
-/* Numbers for each axis, that may be left out: then they are `least`. */
+/* Reads one value per axis from an optional attribute; the default is `least`. */
 static int take_extents(struct mafat_onnx_importer *i, const char *name, int n_space, long long least,
                         long long *values)
 {
@@ -271,8 +275,8 @@ static int take_transposed(struct mafat_onnx_importer *i, const struct mafat_val
   return MAFAT_OK;
 }
 
-/* Inputs come to lie `strides` apart among zeros, as far from the edge as a window reaches less what is cut off:
- * then it is an ordinary convolution, by taps in reversed order. */
+/* Zero insertion that makes it an ordinary convolution with reversed taps. Inputs are `strides`
+ * apart, and the margin is the window's reach minus the cropped outputs. */
 static struct mafat_graph_spread spread_of(const struct transposed *t, int k, int extent)
 {
   long long reach = (t->kernel[k] - 1) * t->dilations[k], first = reach - t->before[k];
@@ -329,7 +333,8 @@ static int pool(struct mafat_onnx_importer *i, const struct mafat_value *in, boo
   l->counted_y = (int)w.pads[2];
   l->counted_x = (int)w.pads[3];
   code = mafat_graph_end_layer(i->g, l);
-  if (mean && mafat_value_is_integer(i->g, in)) l->quantization = i->g->makes.numbers; /* which may be another scale */
+  /* the scale may change */
+  if (mean && mafat_value_is_integer(i->g, in)) l->quantization = i->g->makes.numbers;
   return code ? code : mafat_graph_output_on(i->g, mafat_onnx_out(i, 0), l, map_dims(in));
 }
 

@@ -1,7 +1,8 @@
-/* Operators on elements: of one value, and of several. */
+/* Imports elementwise ONNX operators of one and of several values. Called by formats/onnx/import.c
+ * through its table. */
 #include "formats/onnx/importer.h"
 
-/* ---- of one ---- */
+/* ---- one operand ---- */
 
 enum unary {
   RELU,
@@ -33,7 +34,7 @@ enum unary {
   COS
 };
 
-/* Parameters that an operator has, and what they are where the file has none. */
+/* Attributes of unary operators, with defaults. */
 static const struct unary_operator {
   enum mafat_activation kind;
   const char *names[2];
@@ -67,7 +68,7 @@ static const struct unary_operator {
     [COS] = {MAFAT_COS, {NULL, NULL}, {0, 0}},
 };
 
-/* Of what shape arithmetic needs. */
+/* Evaluates operators that shape arithmetic uses. */
 static bool apply(enum unary which, double *x)
 {
   switch (which) {
@@ -101,14 +102,14 @@ static int activate_numbers(struct mafat_onnx_importer *i, enum unary which)
   return code;
 }
 
-/* Only by one node, and not yet. */
+/* True if exactly one node makes the value, and has not been imported. */
 static bool can_be_made(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v)
 {
   return v && v->makers == 1 && !v->initializer && i->values[v->index].form == MAFAT_VALUE_NONE;
 }
 
-/* A Sigmoid whose input is also multiplied with it, and goes nowhere else: x * sigmoid(x) is one activation. The Mul
- * is told by its output, which has been made when its turn comes. */
+/* The Mul of x * Sigmoid(x), if x and the sigmoid have no other reader: both become one activation.
+ * The Mul is skipped later, because its output is made. */
 static const struct mafat_onnx_node *product_of(const struct mafat_onnx_importer *i)
 {
   const struct mafat_onnx_value *x = i->node->inputs[0], *y = i->node->outputs[0];
@@ -195,14 +196,15 @@ static int import_clip(struct mafat_onnx_importer *i)
   return mafat_graph_activate(i->g, mafat_onnx_out(i, 0), in, clip);
 }
 
-/* ---- of several ---- */
+/* ---- several operands ---- */
 
-/* Before opset 7 the second input's dimensions were those of the first from `axis` on; slopes are of channels. */
+/* Aligns the second operand for opsets before 7: its dimensions start at `axis` of the first.
+ * Slopes of PRelu are per channel. */
 static int align_old(struct mafat_onnx_importer *i, const struct mafat_value *a, const struct mafat_value *b,
                      struct mafat_value *own)
 {
   long long axis, dims[MAFAT_VIEW_DIMS];
-  bool of_channels = strcmp(i->node->op_type, "PRelu") == 0; /* a slope for each */
+  bool of_channels = strcmp(i->node->op_type, "PRelu") == 0; /* slopes per channel */
   int first, code = mafat_onnx_int(i, "axis", of_channels ? 1 : a->view.n_dims - b->view.n_dims, &axis);
   if (code == MAFAT_OK) code = mafat_onnx_axis(i, axis, a->view.n_dims + 1, &first);
   if (code) return code;
@@ -211,11 +213,12 @@ static int align_old(struct mafat_onnx_importer *i, const struct mafat_value *a,
   return mafat_graph_reshape(i->g, own, b, a->view.n_dims, dims);
 }
 
-/* Quotients, and powers, of integers, towards 0. */
+/* Truncates quotients and powers of integers towards 0. */
 static int cut_fractions(struct mafat_onnx_importer *i, struct mafat_value *out)
 {
   bool divides = mafat_onnx_variant(i) == MAFAT_GRAPH_DIV;
-  if (out->form != MAFAT_VALUE_NUMBERS && !divides) return MAFAT_OK; /* of powers that are no fractions */
+  /* only powers, which have no fractions */
+  if (out->form != MAFAT_VALUE_NUMBERS && !divides) return MAFAT_OK;
   if (out->form != MAFAT_VALUE_NUMBERS)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "divides integers that are computed in runs, which is not run");
   for (long long k = 0; k < mafat_value_elements(out); k++) out->numbers[k] = trunc(out->numbers[k]);
@@ -243,7 +246,7 @@ static int import_binary(struct mafat_onnx_importer *i)
   return code;
 }
 
-/* One after the other. */
+/* Combines the operands one after the other. */
 static int import_many(struct mafat_onnx_importer *i)
 {
   enum mafat_graph_binary op = (enum mafat_graph_binary)mafat_onnx_variant(i);

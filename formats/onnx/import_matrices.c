@@ -1,8 +1,9 @@
-/* Operators that multiply matrices. */
+/* Imports ONNX matrix products: MatMul and Gemm. Called by formats/onnx/import.c through its
+ * table. */
 #include "formats/graph/matrices.h"
 #include "formats/onnx/importer.h"
 
-/* A list is a matrix of one row, or of one column; that dimension goes again. */
+/* Makes a vector a matrix of one row or one column; the dimension is removed again afterwards. */
 static int as_matrix(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *v, bool column)
 {
   if (v->view.n_dims != 1) return mafat_value_copy(i->g, out, v);
@@ -59,7 +60,8 @@ static int import_gemm(struct mafat_onnx_importer *i)
   if (code == MAFAT_OK)
     code = trans_a ? mafat_graph_transpose(i->g, &a, in_a, turned) : mafat_value_copy(i->g, &a, in_a);
   bool constant = mafat_value_is_constant(in_b) && a.form == MAFAT_VALUE_MAP;
-  bool integers = mafat_value_is_quantized(in_b) && mafat_value_is_integer(i->g, in_a); /* which are summed from the bias on */
+  /* their sums start with the bias */
+  bool integers = mafat_value_is_quantized(in_b) && mafat_value_is_integer(i->g, in_a);
   if (code == MAFAT_OK)
     code = trans_b && !constant ? mafat_graph_transpose(i->g, &b, in_b, turned) : mafat_value_copy(i->g, &b, in_b);
   if (code == MAFAT_OK)

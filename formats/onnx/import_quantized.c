@@ -1,10 +1,11 @@
-/* Operators that say what their numbers mean: QuantizeLinear, DequantizeLinear, and those of integers that onnxruntime's
- * quantizer writes. These are other operators between a DequantizeLinear of each input and a QuantizeLinear (integers.c). */
+/* Imports QuantizeLinear, DequantizeLinear, and the QLinear operators of onnxruntime's quantizer.
+ * The latter are ordinary operators between a DequantizeLinear of each input and a QuantizeLinear
+ * (integers.c). Called by formats/onnx/import.c through its table. */
 #include "formats/graph/places.h"
 #include "formats/graph/shape.h"
 #include "formats/onnx/importer.h"
 
-/* ---- one to one ---- */
+/* ---- quantize and dequantize ---- */
 
 static int refuse_blocks(const struct mafat_onnx_importer *i)
 {
@@ -21,7 +22,7 @@ static int take_axis(const struct mafat_onnx_importer *i, const struct mafat_val
   return code;
 }
 
-/* A list along dimension `dim` of so many; one number stays one. */
+/* Lays a list along dimension `dim` of n_dims; a scalar stays a scalar. */
 static int lay_along(struct mafat_onnx_importer *i, struct mafat_value *out, int index, int n_dims, int dim)
 {
   const struct mafat_value *v = mafat_onnx_in(i, index);
@@ -33,7 +34,7 @@ static int lay_along(struct mafat_onnx_importer *i, struct mafat_value *out, int
   return mafat_graph_reshape(i->g, out, v, n_dims, dims);
 }
 
-/* x op what input `index` has; as it is, where that is left out. */
+/* Combines x with input `index`; x unchanged if the input is absent. */
 static int apply_input(struct mafat_onnx_importer *i, struct mafat_value *out, enum mafat_graph_binary op, const struct mafat_value *x,
                        int index, int dim)
 {
@@ -45,7 +46,7 @@ static int apply_input(struct mafat_onnx_importer *i, struct mafat_value *out, e
   return code;
 }
 
-/* What its numbers are, as far as the node says. */
+/* Declared type of the node's quantized values, or UNDEFINED. */
 static int spoken_type(const struct mafat_onnx_importer *i)
 {
   const struct mafat_onnx_value *zero = i->node->n_inputs > 2 ? i->node->inputs[2] : NULL;
@@ -59,7 +60,8 @@ static int spoken_type(const struct mafat_onnx_importer *i)
   return mafat_onnx_int(i, "output_dtype", MAFAT_ONNX_UINT8, &type) || !type ? MAFAT_ONNX_UINT8 : (int)type;
 }
 
-/* By floats, which stay whole: scales of several channels, or such as are known only in runs. */
+/* Quantizes in floats, which stay integers: for scales per channel, and scales known only at run
+ * time. */
 static int quantize_floats(struct mafat_onnx_importer *i, const struct mafat_value *in, int type)
 {
   enum { SCALED, ROUNDED, MOVED, N_STEPS };
@@ -95,7 +97,8 @@ static int quantize_constant(struct mafat_onnx_importer *i, const struct mafat_v
   if (code) return code;
   code = mafat_value_numbers(i->g, mafat_onnx_in(i, 1), MOST, &scales);
   long long n = mafat_value_elements(in), inner = 1;
-  for (int k = dim + 1; declared->n > 1 && k < in->view.n_dims; k++) inner *= in->view.dims[k]; /* of one scale any dimension may be said */
+  /* with one scale any dimension is valid */
+  for (int k = dim + 1; declared->n > 1 && k < in->view.n_dims; k++) inner *= in->view.dims[k];
   for (long long k = 0; code == MAFAT_OK && k < n; k++) {
     float scale = (float)scales[declared->n > 1 ? k / inner % declared->n : 0];
     reals[k] = fmin(fmax((double)rintf((float)reals[k] / scale) + declared->zero, least), least + 255);
@@ -140,7 +143,7 @@ static int import_quantize(struct mafat_onnx_importer *i)
   return code ? code : quantize_floats(i, mafat_onnx_in(i, 0), type);
 }
 
-/* By floats: whole ones already, or numbers that mean what they are. */
+/* Dequantizes in floats: for values that are floats already, or without quantization parameters. */
 static int dequantize_floats(struct mafat_onnx_importer *i, const struct mafat_value *in)
 {
   struct mafat_value plain = {.maker = -1}, moved = {.maker = -1};
@@ -187,15 +190,16 @@ static int import_dequantize(struct mafat_onnx_importer *i)
   return integer && is_one(scale) ? dequantize_map(i, in, &declared) : dequantize_floats(i, in);
 }
 
-/* ---- operators among integers ---- */
+/* ---- QLinear operators ---- */
 
 enum { MOST_TRIPLES = 3 };
 
-/* Inputs by their places: numbers, scale, zero point, one after the other; a bias; the output's scale and zero point. */
+/* Positions of inputs: triples of values, scale and zero point; a bias; the output's scale and zero
+ * point. */
 static const struct composed {
   const char *as;
   int n, first[MOST_TRIPLES];
-  int bias, out; /* bias: -1: there is none */
+  int bias, out; /* bias -1: none */
 } composed[] = {
     {"Conv", 2, {0, 3, 0}, 8, 6},
     {"MatMul", 2, {0, 3, 0}, -1, 6},
@@ -211,7 +215,7 @@ static const struct composed {
 };
 enum { CONV, MATMUL, GEMM, ADD, MUL, AVERAGE_POOL, GLOBAL_AVERAGE_POOL, SIGMOID, LEAKY_RELU, SOFTMAX, CONCAT };
 
-/* The dimension of filters, of a constant. */
+/* The dimension of filters in constant weights. */
 static int filters_of(const struct mafat_onnx_importer *i, const struct composed *c, const struct mafat_value *v)
 {
   long long turned;
@@ -219,7 +223,7 @@ static int filters_of(const struct mafat_onnx_importer *i, const struct composed
   return strcmp(c->as, "Gemm") == 0 && mafat_onnx_int(i, "transB", 0, &turned) == MAFAT_OK && turned ? 0 : v->view.n_dims - 1;
 }
 
-/* Numbers with what the node says of them. */
+/* An input with the quantization parameters that the node declares. */
 static int take_numbers(struct mafat_onnx_importer *i, const struct composed *c, int index, struct mafat_value *out)
 {
   const struct mafat_value *in = mafat_onnx_in(i, index);
@@ -260,7 +264,7 @@ static int take_output(const struct mafat_onnx_importer *i, int index, struct ma
   return code ? code : mafat_onnx_declared_meaning(i, &declared, to);
 }
 
-/* The operator that it is, of such operands. */
+/* Computes the equivalent operator on these operands. */
 static int compute(struct mafat_onnx_importer *i, const struct composed *c, const struct mafat_value *const *list, int n,
                    const struct mafat_meaning *to)
 {
@@ -298,7 +302,7 @@ static int import_composed(struct mafat_onnx_importer *i)
   return code;
 }
 
-/* Behind the output's scale and zero point a triple for each of those that are joined. */
+/* Concatenation: a triple per operand follows the output's scale and zero point. */
 static int import_join(struct mafat_onnx_importer *i)
 {
   const struct composed *c = &composed[CONCAT];
@@ -320,7 +324,7 @@ static int import_join(struct mafat_onnx_importer *i)
 
 /* ---- inputs of the model ---- */
 
-/* Does the node say what numbers of its input `index` mean? */
+/* True if the node declares the quantization parameters of its input `index`. */
 static bool says(const struct mafat_onnx_node *n, int index)
 {
   const struct mafat_onnx_operator *o = mafat_onnx_quantized_operators;

@@ -1,16 +1,17 @@
-/* Operators that move elements, name them otherwise, or work out shapes. */
+/* Imports ONNX operators that move or rename elements, or compute shapes. Called by
+ * formats/onnx/import.c through its table. */
 #include "formats/onnx/importer.h"
 
 #include <limits.h>
 
-/* ---- the same elements ---- */
+/* ---- copies and casts ---- */
 
 static int import_same(struct mafat_onnx_importer *i)
 {
   return mafat_value_copy(i->g, mafat_onnx_out(i, 0), mafat_onnx_in(i, 0));
 }
 
-/* Only in training does it drop anything. */
+/* Dropout is the identity, except in training mode. */
 static int import_dropout(struct mafat_onnx_importer *i)
 {
   double drops = 0;
@@ -21,7 +22,8 @@ static int import_dropout(struct mafat_onnx_importer *i)
   return import_same(i);
 }
 
-/* Maps are floats and stay so: as uint8 they lose their fractions. Reals below 0 are none of these; those above -1 become 0. */
+/* Casts a float map to uint8: removes fractions. Negative reals are undefined; those above -1
+ * become 0. */
 static int cut_map(struct mafat_onnx_importer *i, const struct mafat_value *in)
 {
   struct mafat_value reals = {.maker = -1};
@@ -31,7 +33,7 @@ static int cut_map(struct mafat_onnx_importer *i, const struct mafat_value *in)
   return code;
 }
 
-/* Numbers of shapes, and what of the file is to be some, without their fractions. */
+/* Truncates constants. */
 static int cut_numbers(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *in)
 {
   enum { MOST = 1 << 22 };
@@ -104,7 +106,7 @@ static int import_squeeze(struct mafat_onnx_importer *i)
   if (code) return code;
   for (int k = 0; k < n && code == MAFAT_OK; k++) {
     if ((code = mafat_onnx_axis(i, axes[k], in->view.n_dims, &axis))) break;
-    gone[axis] = true; /* twice, too, as onnxruntime has it */
+    gone[axis] = true; /* duplicates are allowed, as in onnxruntime */
     if (in->view.dims[axis] != 1)
       code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "dimension %d is %lld: expected 1", axis, in->view.dims[axis]);
   }
@@ -146,7 +148,7 @@ static int import_transpose(struct mafat_onnx_importer *i)
   return mafat_graph_transpose(i->g, mafat_onnx_out(i, 0), in, order);
 }
 
-/* ---- parts ---- */
+/* ---- slices ---- */
 
 static int import_concat(struct mafat_onnx_importer *i)
 {
@@ -186,7 +188,7 @@ struct slice {
   long long start, end, step;
 };
 
-/* As NumPy has it: negative places count from the end, those outside end there. */
+/* NumPy's rules: negative positions count from the end, and positions out of range are clamped. */
 static int find_slice(struct mafat_onnx_importer *i, struct slice s, long long extent, long long *first, long long *n)
 {
   if (s.step == 0 || s.step == LLONG_MIN)
@@ -199,7 +201,8 @@ static int find_slice(struct mafat_onnx_importer *i, struct slice s, long long e
   long long reach = s.step > 0 ? s.end - s.start : s.start - s.end, step = s.step > 0 ? s.step : -s.step;
   *first = s.start;
   *n = reach > 0 ? (reach - 1) / step + 1 : 0;
-  if (*n > 0 || mafat_value_is_constant(mafat_onnx_in(i, 0))) return MAFAT_OK; /* of shapes there may be nothing left */
+  /* a shape may become empty */
+  if (*n > 0 || mafat_value_is_constant(mafat_onnx_in(i, 0))) return MAFAT_OK;
   return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "leaves nothing of %lld elements", extent);
 }
 
@@ -281,9 +284,9 @@ static int import_pad(struct mafat_onnx_importer *i)
   return code;
 }
 
-/* ---- of blocks ---- */
+/* ---- depth and space ---- */
 
-/* [1, c, h, w] as six dimensions, in another order, as four again. */
+/* Reshapes [1, c, h, w] to six dimensions, transposes, and reshapes to four. */
 static int by_six(struct mafat_onnx_importer *i, const long long *six, const int *order, const long long *four)
 {
   struct mafat_value split = {.maker = -1}, turned = {.maker = -1};
@@ -319,9 +322,9 @@ static int import_blocks(struct mafat_onnx_importer *i)
   return strcmp(mode, "CRD") == 0 ? by_six(i, six_crd, crd, four) : by_six(i, six_dcr, dcr, four);
 }
 
-/* ---- what is known while importing ---- */
+/* ---- shapes and constants ---- */
 
-/* A dimension, counted from the end where it is negative; those outside are the first, or behind the last. */
+/* Reads a dimension: negative ones count from the end, and those out of range are clamped. */
 static int take_end(const struct mafat_onnx_importer *i, const char *name, int otherwise, int n_dims, int *dim)
 {
   long long at;
@@ -331,7 +334,7 @@ static int take_end(const struct mafat_onnx_importer *i, const char *name, int o
   return code;
 }
 
-/* Of all dimensions, or of [start, end). */
+/* Makes a constant of all dimensions, or of [start, end). */
 static int import_shape_of(struct mafat_onnx_importer *i)
 {
   const struct mafat_value *in = mafat_onnx_in(i, 0);
@@ -390,7 +393,8 @@ static int import_fill(struct mafat_onnx_importer *i)
   *out = (struct mafat_value){
       .form = MAFAT_VALUE_PLACE, .maker = -1, .place = mafat_constant_fill((float)value, (uint64_t)n)};
   mafat_view_linear(&out->view, n_dims, dims, MAFAT_AXIS_NUMBERS);
-  for (int k = 0; k < out->view.n_atoms; k++) out->view.atoms[k].step = 0; /* all are the same */
+  /* all elements are equal */
+  for (int k = 0; k < out->view.n_atoms; k++) out->view.atoms[k].step = 0;
   out->place.n = 1;
   return MAFAT_OK;
 }

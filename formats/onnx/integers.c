@@ -1,7 +1,8 @@
-/* Operators among integers. A DequantizeLinear makes no floats: its output is the same map, which stands for them, until an
- * operator asks for floats. One that only moves elements passes them on; one that computes, between DequantizeLinear and
- * QuantizeLinear, does so with integers, and with all of it one layer is made; of all others the floats are made, which is
- * what ONNX says of each of them. */
+/* Decides how nodes with quantized operands are imported. A DequantizeLinear makes no layer: its
+ * output is the same map, marked as dequantized, until an operator needs floats. Operators that
+ * only move elements pass the mark on. An operator between DequantizeLinear and QuantizeLinear is
+ * computed in integers, as one layer, if the kernels support it. For all others the floats are
+ * computed, as ONNX specifies. Called by formats/onnx/import.c for each node. */
 #include "formats/onnx/importer.h"
 
 static bool is_map(const struct mafat_onnx_importer *i, const struct mafat_value *v)
@@ -9,22 +10,22 @@ static bool is_map(const struct mafat_onnx_importer *i, const struct mafat_value
   return mafat_value_is_integer(i->g, v);
 }
 
-/* ---- up to the next QuantizeLinear ---- */
+/* ---- chains up to a QuantizeLinear ---- */
 
-/* The one node behind this one that reads a value, if only one does. */
+/* The only later node that reads a value. */
 static const struct mafat_onnx_node *reader_of(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v)
 {
   const struct mafat_onnx_node *n = v && v->makers == 1 ? mafat_onnx_only_reader(i, v) : NULL;
   return n && n > i->node && n->inputs[0] == v && n->n_outputs > 0 && n->outputs[0] ? n : NULL;
 }
 
-/* What lies between an operator and its numbers. */
+/* Nodes from an operator to its QuantizeLinear. */
 struct chain {
   const struct mafat_onnx_node *bounds, *last; /* a Relu or Clip, or NULL; the QuantizeLinear */
   struct mafat_meaning to;
 };
 
-/* Of another node, as if it were this one. */
+/* Runs a function with another node as the current one. */
 static int ask(struct mafat_onnx_importer *i, const struct mafat_onnx_node *node, struct chain *c,
                int (*question)(struct mafat_onnx_importer *i, struct chain *c))
 {
@@ -39,7 +40,7 @@ static int ask(struct mafat_onnx_importer *i, const struct mafat_onnx_node *node
   return code;
 }
 
-/* Constants that no node before it has asked for. */
+/* Makes values of initializers that no earlier node has read. */
 static int make_constants(struct mafat_onnx_importer *i)
 {
   int code = MAFAT_OK;
@@ -74,7 +75,7 @@ static int ask_bounds(struct mafat_onnx_importer *i, struct chain *c)
   return code;
 }
 
-/* Bounds that are known before the run. */
+/* True if a Relu or Clip has constant bounds. */
 static bool are_bounds(const struct mafat_onnx_importer *i, const struct mafat_onnx_node *n)
 {
   if (strcmp(n->op_type, "Relu") == 0) return true;
@@ -84,7 +85,7 @@ static bool are_bounds(const struct mafat_onnx_importer *i, const struct mafat_o
   return true;
 }
 
-/* last is NULL: there is none. */
+/* Finds the chain; last NULL: none. */
 static int find_chain(struct mafat_onnx_importer *i, struct chain *c)
 {
   *c = (struct chain){.last = i->node->n_outputs == 1 ? reader_of(i, i->node->outputs[0]) : NULL};
@@ -97,7 +98,8 @@ static int find_chain(struct mafat_onnx_importer *i, struct chain *c)
   return code == MAFAT_OK && c->last && c->bounds ? ask(i, c->bounds, c, ask_bounds) : code;
 }
 
-/* Nobody reads what the nodes between would make; they are told by it, as made. */
+/* Computes the whole chain. Outputs of the nodes between are not needed, and the last one is marked
+ * as made, so they are skipped. */
 static int compute_chain(struct mafat_onnx_importer *i, bool *done)
 {
   struct chain c;
@@ -115,7 +117,7 @@ static int compute_chain(struct mafat_onnx_importer *i, bool *done)
 
 /* ---- operators that move elements ---- */
 
-/* Which inputs are moved; others say where to. */
+/* Inputs that are moved; the others are parameters. */
 static const struct moving {
   const char *op_type;
   bool all;
@@ -132,7 +134,7 @@ bool mafat_onnx_fill_number(const struct mafat_onnx_importer *i, const struct ma
   return exact && *number >= 0 && *number <= 255;
 }
 
-/* Can what it fills up with be a number? */
+/* True if the padding value can be quantized. */
 static bool can_pad(const struct mafat_onnx_importer *i)
 {
   float fill = 0, number;
@@ -175,7 +177,7 @@ static int move(struct mafat_onnx_importer *i)
   return code;
 }
 
-/* A constant at one scale, or at one for each place of a dimension that goes elsewhere. */
+/* Moves a constant with one scale, or with one per index of a dimension that is transposed. */
 static int move_constant(struct mafat_onnx_importer *i, bool *done)
 {
   const struct mafat_value *in = mafat_onnx_in(i, 0);
@@ -192,9 +194,9 @@ static int move_constant(struct mafat_onnx_importer *i, bool *done)
   return code;
 }
 
-/* ---- a node ---- */
+/* ---- dispatch ---- */
 
-/* Do they say themselves what their numbers mean? */
+/* True for operators that declare quantization themselves. */
 static bool speaks_of_numbers(const struct mafat_onnx_importer *i)
 {
   static const struct mafat_onnx_operator *const tables[] = {mafat_onnx_quantized_operators, mafat_onnx_dynamic_operators};
@@ -204,7 +206,7 @@ static bool speaks_of_numbers(const struct mafat_onnx_importer *i)
   return false;
 }
 
-/* Numbers as floats of the same value. */
+/* Casts integers to floats of the same value. */
 static int cast(struct mafat_onnx_importer *i, bool *done)
 {
   long long to;
@@ -213,7 +215,8 @@ static int cast(struct mafat_onnx_importer *i, bool *done)
   return *done ? mafat_onnx_plain_floats(i, mafat_onnx_out(i, 0), mafat_onnx_in(i, 0), 0) : code;
 }
 
-/* Weights that stay as narrow as they are, beside floats: of int8, with a scale for all or for each filter. */
+/* True for int8 weights of a float operator, with one scale or one per filter, which stay
+ * narrow. */
 static bool are_narrow(const struct mafat_onnx_importer *i, int index)
 {
   const struct mafat_value *w = mafat_onnx_in(i, index);

@@ -1,3 +1,5 @@
+/* Reads ModelProto, and answers queries about a model. Called by formats/onnx/import.c and the
+ * other files of the reader. Allocates the model's memory, at most 64 MiB. */
 #include "formats/onnx/reader.h"
 
 #include "network/constant.h"
@@ -8,10 +10,10 @@
 /* Fields of ModelProto. */
 enum { IR_VERSION = 1, GRAPH = 7, OPSET = 8, PROPERTY = 14, TRAINING = 20, FUNCTIONS = 25, N_FIELDS };
 
-/* For what is made of a file: about 200 000 nodes. */
+/* limit of the model's memory: about 200 000 nodes */
 enum { MOST_BYTES = 64 << 20 };
 
-/* ---- what the reader's files share ---- */
+/* ---- functions shared by the reader's files ---- */
 
 void *mafat_onnx_take(struct mafat_onnx_reader *r, struct mafat_wire *w, size_t n, size_t bytes)
 {
@@ -26,7 +28,7 @@ void *mafat_onnx_take(struct mafat_onnx_reader *r, struct mafat_wire *w, size_t 
   return NULL;
 }
 
-/* The field's text, in a room of MAFAT_ONNX_MAX_TEXT + 1 bytes; false: w has failed. */
+/* Copies a field's text to a buffer of MAFAT_ONNX_MAX_TEXT + 1 bytes. False: w has failed. */
 static bool copy_text(struct mafat_wire *w, const struct mafat_wire_field *f, char *to)
 {
   if (f->bytes <= MAFAT_ONNX_MAX_TEXT) mafat_wire_text(w, f, to);
@@ -55,7 +57,7 @@ bool mafat_onnx_is_short(struct mafat_wire *w, size_t n, size_t counted)
   return w->code == MAFAT_OK;
 }
 
-/* The value of a name that may have to be kept. */
+/* Finds or adds the value of a name; `keep`: copy the name. */
 static struct mafat_onnx_value *refer(struct mafat_onnx_reader *r, struct mafat_wire *w, const char *name, bool keep)
 {
   struct mafat_onnx *m = r->model;
@@ -119,7 +121,7 @@ static void read_opset(struct mafat_onnx_reader *r, struct mafat_wire *outer, co
   outer->code = w.code;
 }
 
-/* False: it is too long, or the model is at fault. */
+/* Reads a metadata entry. False: too long, or a failure. */
 static bool read_property(struct mafat_onnx_reader *r, struct mafat_wire *outer,
                           const struct mafat_wire_field *property, struct mafat_onnx_property *p)
 {
@@ -135,7 +137,7 @@ static bool read_property(struct mafat_onnx_reader *r, struct mafat_wire *outer,
   return is_short && w.code == MAFAT_OK;
 }
 
-/* All but the graph. */
+/* Reads everything except the graph. */
 static int read_head(struct mafat_onnx_reader *r, struct mafat_wire w, const size_t *counts,
                      struct mafat_wire_field *graph)
 {
@@ -181,7 +183,8 @@ static int read_model(struct mafat_onnx_reader *r)
 
 bool mafat_onnx_begins(const char beginning[MAFAT_ONNX_BEGINNING])
 {
-  return beginning[0] == IR_VERSION << 3 && beginning[1] > 0 && beginning[1] < ' '; /* field 1, a small number */
+  /* field 1, with a small number */
+  return beginning[0] == IR_VERSION << 3 && beginning[1] > 0 && beginning[1] < ' ';
 }
 
 struct mafat_onnx_reader mafat_onnx_reader_of(struct mafat_onnx *m, struct mafat_model_file *file,
@@ -190,7 +193,7 @@ struct mafat_onnx_reader mafat_onnx_reader_of(struct mafat_onnx *m, struct mafat
   return (struct mafat_onnx_reader){.model = m, .source = {.file = file, .d = d, .number = -1}};
 }
 
-/* A model of nothing yet but its path. */
+/* Opens an empty model. */
 static int open_model(struct mafat_onnx **out, struct mafat_model_file *file, struct mafat_diagnostic *d)
 {
   *out = calloc(1, sizeof **out);
@@ -246,7 +249,7 @@ void mafat_onnx_close(struct mafat_onnx **model)
   *model = NULL;
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 int mafat_onnx_n_values(const struct mafat_onnx *m)
 {

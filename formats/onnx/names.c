@@ -1,3 +1,5 @@
+/* A crit-bit tree of names. Called by formats/onnx (model.c, bind.c). Allocates entries; names are
+ * not copied. */
 #include "formats/onnx/names.h"
 
 #include <stdlib.h>
@@ -8,16 +10,16 @@ struct entry {
   void *meaning;
 };
 
-/* Names on one side have a bit that those on the other have not, and agree in all before it. */
+/* A branch: the names on one side have a bit that those on the other lack; all agree before it. */
 struct fork {
   size_t byte;
-  unsigned char others; /* all bits of the byte but that one */
-  int any;              /* one of the names on either side */
-  int sides[2];         /* without the bit and with it: another fork, or ~entry */
+  unsigned char others; /* all bits of the byte except that one */
+  int any;              /* index of some name below the branch */
+  int sides[2];         /* without and with the bit: index of a branch, or ~entry */
 };
 
-/* A tree of forks, later bits below earlier ones: to look for a name takes no more steps than it has bits, whatever the others are. A
- * table of hashes would take as many as there are names, of a file whose names have been chosen for it. */
+/* A tree of branches, later bits below earlier ones. A look-up takes at most as many steps as the
+ * name has bits. A hash table would be slow for names chosen by an attacker. */
 struct mafat_onnx_names {
   int n, capacity, root;
   struct entry *entries;
@@ -51,8 +53,8 @@ static int side_of(const struct fork *f, const char *name, size_t length)
   return (int)((1 + (f->others | byte)) >> 8);
 }
 
-/* Of all names one with which it agrees longest. Those behind a fork at a byte that it has not are longer than it, and alike as far as
- * it goes. */
+/* Finds a name with the longest common prefix. Names below a branch at a byte past this name are
+ * longer and share its bytes. */
 static int closest(const struct mafat_onnx_names *names, const char *name, size_t length)
 {
   int at = names->root;
@@ -81,7 +83,7 @@ static bool grow(struct mafat_onnx_names *names)
   return true;
 }
 
-/* Where the name and another differ first. */
+/* The first difference between two names. */
 static struct fork fork_between(const char *name, const char *other)
 {
   struct fork f = {.byte = 0};

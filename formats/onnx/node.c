@@ -1,3 +1,5 @@
+/* Reads NodeProto and AttributeProto. Called by formats/onnx/graph.c. Allocates in the model's
+ * memory. */
 #include "formats/onnx/reader.h"
 
 #include <string.h>
@@ -8,7 +10,7 @@ enum { NAME = 1, TYPE = 20, REFERENCE = 21, N_ATTRIBUTE_FIELDS = 24 };
 
 enum { MAX_ATTRIBUTES = 256 };
 
-/* Attributes' types: the field that holds what it is. */
+/* Attribute types: their names and the field of the value. */
 static const struct {
   const char *name;
   int field;
@@ -37,7 +39,8 @@ const char *mafat_onnx_attribute_type_name(int type)
 
 /* ---- attributes ---- */
 
-/* The numbers that are written in all occurrences of a list's field; of strings, how many occurrences. */
+/* Counts the elements in all occurrences of a list's field; strings are one element per
+ * occurrence. */
 static uint64_t count_list(struct mafat_wire w, int field, int *code)
 {
   enum mafat_wire_type type =
@@ -50,7 +53,7 @@ static uint64_t count_list(struct mafat_wire w, int field, int *code)
   return n;
 }
 
-/* A list's numbers, of which there is room for `counted`. */
+/* Reads elements of a list with room for `counted`. */
 static void read_numbers(struct mafat_wire *w, const struct mafat_wire_field *f, struct mafat_onnx_attribute *a,
                          void *to, size_t counted)
 {
@@ -65,7 +68,7 @@ static void read_numbers(struct mafat_wire *w, const struct mafat_wire_field *f,
   if (numbers.code) w->code = numbers.code;
 }
 
-/* Numbers or strings, in as many fields as the writer liked. */
+/* Reads numbers or strings from any number of fields. */
 static int read_list(struct mafat_onnx_reader *r, struct mafat_wire w, struct mafat_onnx_attribute *a)
 {
   static const size_t sizes[] = {[MAFAT_ONNX_ATTRIBUTE_FLOATS] = sizeof(float),
@@ -96,7 +99,7 @@ static void read_inner_tensor(struct mafat_onnx_reader *r, struct mafat_wire *w,
   a->as.t = t;
 }
 
-/* What is there once; the last counts. What a writer left out is 0. */
+/* Reads a single value: the last occurrence, or 0 if absent. */
 static int read_single(struct mafat_onnx_reader *r, struct mafat_wire w, struct mafat_onnx_attribute *a)
 {
   if (a->type == MAFAT_ONNX_ATTRIBUTE_STRING) a->as.s = "";
@@ -114,7 +117,7 @@ static int read_single(struct mafat_onnx_reader *r, struct mafat_wire w, struct 
   return w.code;
 }
 
-/* Old writers name no type: then it is that of what is there. */
+/* Infers the type from the fields, for old writers without a type. */
 static int type_of(const size_t *counts)
 {
   for (int t = 1; t < MAFAT_ONNX_N_ATTRIBUTE_TYPES; t++)
@@ -154,7 +157,7 @@ static int read_attribute(struct mafat_onnx_reader *r, struct mafat_wire w, stru
 
 /* ---- nodes ---- */
 
-/* Names first, for messages; and how many there are of each field. */
+/* Reads the names first, for messages, and counts fields. */
 static int read_names(struct mafat_onnx_reader *r, struct mafat_wire w, struct mafat_onnx_node *n, size_t *counts)
 {
   for (struct mafat_wire_field f; mafat_wire_next(&w, &f);) {

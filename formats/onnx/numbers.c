@@ -1,8 +1,10 @@
+/* Reads the elements of tensors, from raw bytes or typed fields. Called by the importers in
+ * formats/onnx for small constants. Reads the model's file. */
 #include "formats/onnx/reader.h"
 
 #include <string.h>
 
-/* Where numbers go: to one of the two. */
+/* Destination of elements: one of two types. */
 struct sink {
   int64_t *ints;
   double *doubles;
@@ -49,7 +51,7 @@ static bool is_whole(int type)
          type == MAFAT_ONNX_UINT64 || type == MAFAT_ONNX_INT64;
 }
 
-/* Element i of the sink, from an element as it lies in memory. False: there is no such int64. */
+/* Stores element i, converted from its form in memory. False: not representable as int64. */
 static bool put(const struct sink *to, size_t i, int type, const char *from)
 {
   if (to->ints) {
@@ -70,7 +72,7 @@ static int refuse(const struct mafat_onnx_tensor *t, const struct mafat_wire_sou
   return mafat_wire_source_fail(s, MAFAT_EFORMAT, "a number of type %s is too large", mafat_onnx_type_name(t->type));
 }
 
-/* Smaller types share a field of int32, whose numbers they need not have. */
+/* True for types stored in an int32 field, whose values may exceed the type. */
 static bool is_narrow(int type)
 {
   return type == MAFAT_ONNX_UINT8 || type == MAFAT_ONNX_INT8 || type == MAFAT_ONNX_UINT16 || type == MAFAT_ONNX_INT16;
@@ -100,7 +102,7 @@ static int read_place(struct mafat_wire_source *s, const struct mafat_onnx_tenso
   return MAFAT_OK;
 }
 
-/* Numbers [first, first + n) of those in the fields of a message. */
+/* Reads elements [first, first + n) from the typed fields of a message. */
 static int read_wire(struct mafat_wire_source *s, const struct mafat_onnx_tensor *t, uint64_t first, size_t n,
                      const struct sink *to)
 {
@@ -113,7 +115,7 @@ static int read_wire(struct mafat_wire_source *s, const struct mafat_onnx_tensor
     struct mafat_wire numbers = mafat_wire_numbers(&w, &f, type);
     for (; number < first + n && mafat_wire_number(&numbers, type, &bits); number++) {
       char element[ELEMENT];
-      memcpy(element, &bits, sizeof element); /* its first bytes are the element as it lies in memory */
+      memcpy(element, &bits, sizeof element); /* the low bytes are the element as in memory */
       int code = check_narrow(t, s, bits, element);
       if (code) return code;
       if (number >= first && !put(to, (size_t)(number - first), t->type, element)) return refuse(t, s);

@@ -1,9 +1,10 @@
-/* Zeros around a map that only convolutions read: their windows take them in. */
+/* Folds zero padding into the convolutions that read it. Called by formats/onnx (import.c,
+ * import_shape.c for Pad, import_layers.c). */
 #include "formats/onnx/importer.h"
 
-/* Of rows before and after, and of columns. */
+/* Deferred padding of a value: rows before and after, columns before and after. */
 struct mafat_onnx_pads {
-  int value; /* of the model */
+  int value; /* index in the model */
   int rows[2], columns[2];
 };
 
@@ -23,21 +24,21 @@ static int keep(struct mafat_onnx_importer *i, struct mafat_onnx_pads pads)
   return MAFAT_OK;
 }
 
-/* ---- who reads it ---- */
+/* ---- readers ---- */
 
 static bool names_numbers(const struct mafat_onnx_node *n)
 {
   return strcmp(n->op_type, "QuantizeLinear") == 0 || strcmp(n->op_type, "DequantizeLinear") == 0;
 }
 
-/* Does it say itself how it is padded? */
+/* True if the node has explicit pads. */
 static bool pads_as_declared(const struct mafat_onnx_node *n)
 {
   const struct mafat_onnx_attribute *a = mafat_onnx_attribute(n, "auto_pad");
   return !a || (a->type == MAFAT_ONNX_ATTRIBUTE_STRING && (strcmp(a->as.s, "NOTSET") == 0 || strcmp(a->as.s, "VALID") == 0));
 }
 
-/* Is that number what a convolution of integers says is 0 of its input? */
+/* True if the padding value is the zero point of an integer convolution's input. */
 static bool is_zero_to(const struct mafat_onnx_importer *i, const struct mafat_onnx_node *n, int number)
 {
   enum { ZERO_POINT = 2 };
@@ -48,14 +49,15 @@ static bool is_zero_to(const struct mafat_onnx_importer *i, const struct mafat_o
   return (!v || mafat_onnx_tensor_ints(i->model, v->initializer, 0, 1, &zero, &ignored) == MAFAT_OK) && zero == number;
 }
 
-/* A convolution that can take in what is filled up with. */
+/* True for a convolution that can take over the padding. */
 static bool takes(const struct mafat_onnx_importer *i, const struct mafat_onnx_node *n, const int *number)
 {
   bool convolves = strcmp(n->op_type, number ? "QLinearConv" : "Conv") == 0;
   return convolves && pads_as_declared(n) && (!number || is_zero_to(i, n, *number));
 }
 
-/* How many such convolutions read it; *names: the one node between that says what numbers mean, if that reads it. */
+/* Number of such convolutions that read the value. *names: a node between that only declares
+ * quantization and reads it. */
 static int count(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v, const int *number,
                  const struct mafat_onnx_node **names)
 {
@@ -72,7 +74,7 @@ static int count(const struct mafat_onnx_importer *i, const struct mafat_onnx_va
   return n_windows;
 }
 
-/* Convolutions alone, behind a QuantizeLinear and a DequantizeLinear at most. */
+/* True if only convolutions read it, possibly through a QuantizeLinear and a DequantizeLinear. */
 static bool only_windows_read(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v, const int *number)
 {
   enum { BETWEEN = 2 };
@@ -88,7 +90,7 @@ static bool only_windows_read(const struct mafat_onnx_importer *i, const struct 
   return false;
 }
 
-/* ---- leaving, passing and taking ---- */
+/* ---- deferring, passing on and applying pads ---- */
 
 int mafat_onnx_leave_pads(struct mafat_onnx_importer *i, const struct mafat_value *in, const long long *pads, const int *number, bool *left)
 {

@@ -1,4 +1,5 @@
-/* What an ONNX file says of its pictures: properties whose names begin with Image. (ONNX's MetadataProps.md); and how they lie. */
+/* Preprocessing of pictures declared by an ONNX file, in properties that begin with "Image."
+ * (ONNX's MetadataProps.md), and the layout of picture inputs. Called by formats/onnx/import.c. */
 #include "formats/onnx/importer.h"
 
 #include <string.h>
@@ -40,7 +41,7 @@ static bool is_constant(const struct mafat_onnx_importer *i, const struct mafat_
   return !v || v->initializer || (v->node >= 0 && strcmp(i->model->nodes[v->node].op_type, "Constant") == 0);
 }
 
-/* Does a node make of each element of the value another, such as (byte - mean) * scale? */
+/* True if a node works element by element, such as (byte - mean) * scale. */
 static bool is_of_elements(const struct mafat_onnx_importer *i, const struct mafat_onnx_node *n, const struct mafat_onnx_value *v)
 {
   static const char *const names[] = {"Identity", "Cast", "Add", "Sub", "Mul", "Div", "Neg", "Clip", "QuantizeLinear", "DequantizeLinear"};
@@ -50,11 +51,11 @@ static bool is_of_elements(const struct mafat_onnx_importer *i, const struct maf
   return known && n->n_outputs == 1 && n->outputs[0];
 }
 
-/* Channels behind, as exporters from TensorFlow leave them: where they are put in front before anything but their elements
- * is looked at. */
+/* True if the input has channels last, as exporters from TensorFlow leave it: a transpose moves
+ * channels first before any operator but elementwise ones. */
 static bool is_put_in_front(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v)
 {
-  enum { MOST = 8 }; /* more is no normalization */
+  enum { MOST = 8 }; /* a longer chain is not a normalization */
   static const int64_t front[] = {0, 3, 1, 2};
   const struct mafat_onnx_node *n = mafat_onnx_only_reader(i, v);
   for (int k = 0; k < MOST && n && is_of_elements(i, n, v); k++) {

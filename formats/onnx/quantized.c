@@ -1,4 +1,5 @@
-/* What integers mean: scales and zero points, each checked once. */
+/* Reads and checks quantization parameters, each once, and dequantizes constants. Called by the
+ * importers in formats/onnx. */
 #include "formats/onnx/importer.h"
 
 #include "formats/graph/places.h"
@@ -37,9 +38,9 @@ enum mafat_dtype mafat_onnx_whole_type(int type)
   }
 }
 
-/* ---- what a node says ---- */
+/* ---- declared parameters ---- */
 
-/* A list, or one of them; *n: how many. */
+/* Reads a list or a scalar; *n: its length. */
 static int take_list(const struct mafat_onnx_importer *i, int index, const char *what, double **list, long long *n)
 {
   const struct mafat_value *v = mafat_onnx_in(i, index);
@@ -70,7 +71,7 @@ static int take_scales(const struct mafat_onnx_importer *i, int index, struct ma
   return code;
 }
 
-/* Fields of tensors have room for more than the type holds. */
+/* Checks the range: tensor fields may hold more than the type. */
 static int check_zero(const struct mafat_onnx_importer *i, int type, double zero)
 {
   int least = type == MAFAT_ONNX_INT8 ? INT8_MIN : 0, most = type == MAFAT_ONNX_INT8 ? INT8_MAX : UINT8_MAX;
@@ -82,7 +83,7 @@ static int take_zeros(const struct mafat_onnx_importer *i, int index, struct maf
 {
   double *list;
   long long n;
-  if (!mafat_onnx_has(i, index)) return MAFAT_OK; /* 0 */
+  if (!mafat_onnx_has(i, index)) return MAFAT_OK; /* default 0 */
   int type = mafat_onnx_constant_type(i, i->node->inputs[index]), code = take_list(i, index, "zero point", &list, &n);
   if (code) return code;
   if (mafat_onnx_whole_type(type) == MAFAT_N_DTYPES)

@@ -1,4 +1,5 @@
-/* Which nodes read a value: whoever looks ahead finds them here, however many nodes there are. */
+/* Index of the nodes that read each value, so that looking ahead takes constant time. Built and
+ * used by formats/onnx/import.c and the importers. */
 #include "formats/onnx/importer.h"
 
 int mafat_onnx_note_readers(struct mafat_onnx_importer *i)
@@ -7,7 +8,7 @@ int mafat_onnx_note_readers(struct mafat_onnx_importer *i)
   size_t n = 0, n_values = (size_t)mafat_onnx_n_values(m);
   i->first_reader = calloc(n_values + 2, sizeof *i->first_reader);
   if (!i->first_reader) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
-  size_t *next = i->first_reader + 1; /* of each value: how many before it, then where its own begin, then end */
+  size_t *next = i->first_reader + 1; /* per value: its count, then its begin, then its end */
   for (int k = 0; k < m->n_nodes; k++)
     for (int j = 0; j < m->nodes[k].n_inputs; j++)
       if (m->nodes[k].inputs[j]) next[m->nodes[k].inputs[j]->index + 1]++, n++;

@@ -1,15 +1,16 @@
-/* Which operators are computed by integers, of which operands: those that kernels have, at scales that they can bring to the output's. */
+/* Decides which operators can be computed in integers: those with integer kernels, at scales that
+ * can be requantized to the output's. Called by formats/onnx/integers.c and computing.c. */
 #include "formats/graph/shape.h"
 #include "formats/onnx/importer.h"
 
-/* ---- what an operator reads ---- */
+/* ---- operands ---- */
 
 static bool is_map(const struct mafat_onnx_importer *i, const struct mafat_value *v)
 {
   return mafat_value_is_integer(i->g, v);
 }
 
-/* Of 8 bits. */
+/* A constant of 8 bits. */
 static bool is_constant(const struct mafat_value *v)
 {
   return mafat_value_is_quantized(v) && v->place.type != MAFAT_I32;
@@ -26,15 +27,15 @@ float mafat_onnx_scale_of(const struct mafat_onnx_importer *i, const struct mafa
   return mafat_value_is_quantized(v) ? v->scales.scale : mafat_value_meaning(i->g, v).numbers.scale;
 }
 
-/* Can sums at that scale come to the output's? */
+/* True if sums at this scale can be requantized to the output's. */
 static bool fits(float in, const struct mafat_meaning *to)
 {
   return mafat_multiplier_can((double)(in / to->numbers.scale));
 }
 
-/* ---- operators that compute ---- */
+/* ---- operators ---- */
 
-/* Of so many filters along that dimension. */
+/* True for constant weights with filters along this dimension. */
 static bool are_weights(const struct mafat_onnx_importer *i, const struct mafat_value *w, int n_dims, int dimension,
                         const struct mafat_meaning *to)
 {
@@ -66,7 +67,7 @@ static bool takes_gemm(const struct mafat_onnx_importer *i, const struct mafat_m
   return code == MAFAT_OK && !trans_a && alpha == 1 && beta == 1 && are_weights(i, mafat_onnx_in(i, 1), 2, !trans_b, to);
 }
 
-/* Maps and constants of one scale, at least one map. */
+/* True for maps and constants per tensor, at least one of them a map. */
 static bool are_operands(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
   bool any = false;
@@ -90,7 +91,7 @@ static bool takes_mul(const struct mafat_onnx_importer *i, const struct mafat_me
   return takes_add(i, to) && fits(mafat_onnx_scale_of(i, mafat_onnx_in(i, 0)) * mafat_onnx_scale_of(i, mafat_onnx_in(i, 1)), to);
 }
 
-/* Slopes are constants, which one side has alone. */
+/* Slopes must be constant, because only one operand may have them. */
 static bool takes_prelu(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
   return takes_mul(i, to) && is_map(i, mafat_onnx_in(i, 0)) && is_constant(mafat_onnx_in(i, 1));
@@ -101,14 +102,14 @@ static bool takes_map(const struct mafat_onnx_importer *i, const struct mafat_me
   return is_map(i, mafat_onnx_in(i, 0)) && fits(mafat_onnx_scale_of(i, mafat_onnx_in(i, 0)), to);
 }
 
-/* Means of what lies inside the map. */
+/* The mean must exclude padding. */
 static bool takes_average(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
   bool count;
   return mafat_onnx_flag(i, "count_include_pad", false, &count) == MAFAT_OK && !count && takes_map(i, to);
 }
 
-/* Do these dimensions lie apart from the others? Some are more than 1. */
+/* True if these dimensions share no axis with others; at least one has more than one index. */
 static bool lie_apart(const struct mafat_value *in, const bool *over)
 {
   int axes[MAFAT_VIEW_DIMS];
@@ -158,20 +159,20 @@ bool mafat_onnx_is_mode(const struct mafat_onnx_importer *i, const char *mode)
   return mafat_onnx_string(i, "mode", "nearest", &declared) == MAFAT_OK && strcmp(declared, mode) == 0;
 }
 
-/* Between pixels; the nearest are moved. */
+/* Linear interpolation; nearest only moves elements. */
 static bool takes_resize(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
   return mafat_onnx_is_mode(i, "linear") && takes_map(i, to);
 }
 
-/* How many dimensions are joined does not matter. */
+/* Any number of dimensions may be joined. */
 static bool takes_softmax(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
   (void)to;
   return is_map(i, mafat_onnx_in(i, 0));
 }
 
-/* Over the last dimension alone, with floats of as many numbers. */
+/* Only over the last dimension, with float factors of its length. */
 static bool takes_layer_norm(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
   const struct mafat_value *in = mafat_onnx_in(i, 0);

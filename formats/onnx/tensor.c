@@ -1,3 +1,5 @@
+/* Reads TensorProto, and locates its elements in the file. Called by formats/onnx (graph.c, node.c,
+ * model.c, bind.c). Opens files of external data. */
 #include "formats/onnx/reader.h"
 
 #include <stdio.h>
@@ -11,8 +13,9 @@ enum { EXTERNAL = 1, MAX_PATH = 8192 };
 
 static const struct {
   const char *name;
-  unsigned char bytes, field, numbers; /* in memory; typed, and how many numbers there stand for an element */
-  const char *array; /* of .npy files; NULL: none of theirs */
+  /* bytes in memory; number of the typed field; entries of it per element */
+  unsigned char bytes, field, numbers;
+  const char *array; /* NumPy's name; NULL: none */
 } types[MAFAT_ONNX_N_TYPES] = {
     [MAFAT_ONNX_UNDEFINED] = {"undefined", 0, 0, 0, NULL},
     [MAFAT_ONNX_FLOAT] = {"float", 4, FLOAT_DATA, 1, "<f4"},
@@ -68,14 +71,14 @@ enum mafat_wire_type mafat_onnx_typed_wire(int field)
   }
 }
 
-/* What a message says of its numbers, wherever they are. */
+/* Storage of the elements, as a message declares it. */
 struct data {
   int64_t dims[MAFAT_ONNX_MAX_RANK], type, location;
-  int field;            /* typed; 0: none */
-  uint64_t n, n_fields; /* numbers in it, and how often it occurs */
+  int field;            /* typed field; 0: none */
+  uint64_t n, n_fields; /* entries in it; occurrences of it */
   struct mafat_wire_field first, raw;
-  const char *path;        /* of external data, below the file's folder */
-  uint64_t offset, length; /* 0: not said */
+  const char *path;        /* external data: path relative to the file's folder */
+  uint64_t offset, length; /* 0: not given */
 };
 
 /* ---- the message ---- */
@@ -104,7 +107,7 @@ static void note_numbers(struct mafat_wire *w, const struct mafat_wire_field *f,
     mafat_wire_fail(w, MAFAT_EFORMAT, "expected a tensor's numbers in one field, found them in %d and %d", data->field,
                     f->number);
   data->field = f->number;
-  data->n += n; /* less than the file's bytes */
+  data->n += n; /* cannot overflow: fewer than the file's bytes */
   data->n_fields++;
 }
 
@@ -119,7 +122,7 @@ static uint64_t read_decimal(struct mafat_wire *w, const char *key, const char *
   return n;
 }
 
-/* An entry of external data: key and value. */
+/* Reads an entry of external data: key and value. */
 static void read_entry(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f,
                        struct data *data)
 {
@@ -145,7 +148,7 @@ static void read_field(struct mafat_onnx_reader *r, struct mafat_wire *w, const 
   case SEGMENT: mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "tensors in segments are not supported"); break;
   case NAME:
     t->name = mafat_onnx_text(r, w, f);
-    if (!r->source.kind) r->source.name = t->name; /* else it is a node's */
+    if (!r->source.kind) r->source.name = t->name; /* else the name is a node's */
     break;
   case RAW_DATA: data->raw = *f; break;
   case EXTERNAL_DATA: read_entry(r, w, f, data); break;
@@ -159,9 +162,9 @@ static void read_field(struct mafat_onnx_reader *r, struct mafat_wire *w, const 
   }
 }
 
-/* ---- what has come of it ---- */
+/* ---- checks ---- */
 
-/* Elements and bytes of the dimensions. */
+/* Computes elements and bytes from the dimensions. */
 static int measure(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct data *data,
                    struct mafat_onnx_tensor *t)
 {
@@ -173,7 +176,7 @@ static int measure(struct mafat_onnx_reader *r, struct mafat_wire *w, const stru
   memcpy(dims, data->dims, (size_t)t->rank * sizeof *dims);
   t->type = (int)data->type;
   t->dims = dims;
-  uint64_t n = 1; /* but for dimensions of 0 */
+  uint64_t n = 1; /* product of dimensions other than 0 */
   bool empty = false;
   for (int i = 0; i < t->rank; i++) {
     empty = empty || dims[i] == 0;
@@ -185,7 +188,7 @@ static int measure(struct mafat_onnx_reader *r, struct mafat_wire *w, const stru
   return MAFAT_OK;
 }
 
-/* Stays it below the folder? */
+/* True if the path stays inside the folder. */
 static bool is_inside(const char *path)
 {
   if (*path == '\0' || *path == '/') return false;
@@ -233,7 +236,7 @@ static int place_raw(struct mafat_wire *w, const struct data *data, struct mafat
   return MAFAT_OK;
 }
 
-/* Packed floats are a place; all else is read number by number. */
+/* Packed floats can be read in place; other typed fields are decoded. */
 static int place_typed(struct mafat_wire *w, const struct data *data, const struct mafat_wire *whole,
                        struct mafat_onnx_tensor *t)
 {

@@ -1,5 +1,6 @@
-/* Which values are integers by their type. Numbers that are known while importing, and maps, are reals, whatever the file calls them;
- * but of integers a quotient is cut, and a real that becomes one, too. */
+/* Tracks which values have an integer type. Constants and maps are computed as reals, whatever
+ * their declared type; but quotients and casts to integers must be truncated. Called by the
+ * importers in formats/onnx. */
 #include "formats/onnx/importer.h"
 
 bool mafat_onnx_is_whole_type(int type)
@@ -15,7 +16,7 @@ bool mafat_onnx_is_whole(const struct mafat_onnx_importer *i, int index)
   return v->initializer ? mafat_onnx_is_whole_type(v->initializer->type) : i->whole[v->index];
 }
 
-/* What a Constant or ConstantOfShape says; floats, where it says nothing. */
+/* True if a Constant or ConstantOfShape has an integer type; the default is float. */
 static bool says_whole(const struct mafat_onnx_node *n)
 {
   const struct mafat_onnx_attribute *value = mafat_onnx_attribute(n, "value"), *a = n->n_attributes ? n->attributes : NULL;
@@ -23,7 +24,7 @@ static bool says_whole(const struct mafat_onnx_node *n)
   return a && (a->type == MAFAT_ONNX_ATTRIBUTE_INT || a->type == MAFAT_ONNX_ATTRIBUTE_INTS);
 }
 
-/* As most operators have it: of the type of their first input. */
+/* Default for other operators: the type of their first input. */
 static bool makes_whole(const struct mafat_onnx_importer *i)
 {
   static const char *const always[] = {"Shape", "Size", "ArgMax", "ArgMin", "MatMulInteger", "ConvInteger"};

@@ -1,3 +1,5 @@
+/* Decodes Protocol Buffers from a file. Called by the ONNX reader's files (formats/onnx/reader.h).
+ * Reads through the file's window; allocates nothing. */
 #include "formats/onnx/wire.h"
 
 #include <stdarg.h>
@@ -10,7 +12,7 @@ enum { MAX_VARINT_BYTES = 10, MAX_FIELD = (1 << 29) - 1 };
 
 /* ---- failures ---- */
 
-/* node 12 (Conv "name"): attribute "pads": */
+/* Writes the context: node 12 (Conv "name"): attribute "pads": */
 static void write_where(const struct mafat_wire_source *s, char *text, size_t capacity)
 {
   char number[16] = "", name[160] = "", part[100] = "";
@@ -53,7 +55,7 @@ int mafat_wire_fail(struct mafat_wire *w, int code, const char *format, ...)
 
 /* ---- bytes ---- */
 
-/* At most n bytes from where w stands; fewer at its end. NULL after a failure. */
+/* Returns at most n bytes from w's position, fewer at its end. NULL: failure. */
 static const unsigned char *peek(struct mafat_wire *w, size_t *n)
 {
   const char *bytes;
@@ -110,7 +112,7 @@ struct mafat_wire mafat_wire_whole(struct mafat_wire_source *source)
   return (struct mafat_wire){.source = source, .at = 0, .end = source->file->bytes};
 }
 
-/* Is the field written so? */
+/* Checks the field's wire type. */
 static bool is(struct mafat_wire *w, const struct mafat_wire_field *f, enum mafat_wire_type type)
 {
   if (f->type == type) return true;
@@ -177,7 +179,7 @@ void mafat_wire_count(struct mafat_wire *w, size_t *counts, int n)
   if (ahead.code) *w = ahead;
 }
 
-/* ---- what fields hold ---- */
+/* ---- contents of fields ---- */
 
 int64_t mafat_wire_int(struct mafat_wire *w, const struct mafat_wire_field *f)
 {
@@ -229,7 +231,7 @@ bool mafat_wire_number(struct mafat_wire *numbers, enum mafat_wire_type type, ui
   return take_fixed(numbers, type == MAFAT_WIRE_FIXED64 ? 8 : 4, bits);
 }
 
-/* Of varints, the last bytes, which have no sign bit. */
+/* Counts varints by their last bytes, whose top bit is clear. */
 static uint64_t count_varints(struct mafat_wire *numbers)
 {
   uint64_t n = 0;

@@ -1,3 +1,6 @@
+/* Converts a float network to one with quantized layers, by a packed file's table. Called by
+ * formats/packed/network.c when a file is opened, and by api/packing when it is written. Allocates
+ * the new layers. */
 #include "formats/packed/activations.h"
 
 #include "network/constant.h"
@@ -19,9 +22,9 @@ bool mafat_activations_is_scale(float scale)
   return scale >= 0x1p-40f && scale <= 0x1p40f;
 }
 
-/* ---- which layers can ---- */
+/* ---- supported layers ---- */
 
-/* How a layer of integers computes a function (network/activations.def). */
+/* Form in which an integer layer computes an activation (network/activations.def). */
 enum { NEVER, BOUNDS, SLOPE, TABLE };
 
 static int form_of(enum mafat_activation kind)
@@ -35,14 +38,14 @@ static int form_of(enum mafat_activation kind)
   return forms[kind];
 }
 
-/* Of negative sums; 0: they have no slope of their own. */
+/* Slope of negative sums; 0: not of that form. */
 static float slope_of(struct mafat_activating f)
 {
   if (form_of(f.kind) != SLOPE) return 0;
   return f.kind == MAFAT_LEAKY ? .1f : f.a;
 }
 
-/* Functions that are bounds. False: another. */
+/* Finds the output range of an activation. False: not of that form. */
 static bool find_bounds(struct mafat_activating f, float *least, float *most)
 {
   *least = f.kind == MAFAT_CLIP ? f.a : f.kind == MAFAT_LINEAR ? -INFINITY : 0;
@@ -69,7 +72,7 @@ static bool meets(struct mafat_shape a, struct mafat_shape b)
   return a.h == b.h && a.w == b.w && a.c == b.c;
 }
 
-/* Channels that the sources have. */
+/* Number of channels of the sources. */
 static int channels_of(const struct mafat_sources *s)
 {
   int channels = 0;
@@ -98,9 +101,9 @@ bool mafat_activations_can_compute(const struct mafat_network *n, int layer)
          (l->scale == 0 || l->scale == 1);
 }
 
-/* ---- who has the same numbers ---- */
+/* ---- shared quantization parameters ---- */
 
-/* Of those that are joined. */
+/* Representative of a tensor's group. */
 static int first_of(const int *same, int i)
 {
   while (same[i] != i) i = same[i];
@@ -113,7 +116,7 @@ static void join(int *same, int a, int b)
   same[first > other ? first : other] = first > other ? other : first;
 }
 
-/* Of each operand one: and of the output, where the layer only puts out what it reads. */
+/* Joins the sources of each operand, and the output of layers that keep values unchanged. */
 static void join_reads(int *same, const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
@@ -133,15 +136,15 @@ void mafat_activations_find_classes(const struct mafat_activations *a, const str
   for (int i = 0; i < n_tensors; i++) same[i] = first_of(same, i);
 }
 
-/* ---- a network in the making ---- */
+/* ---- building the network ---- */
 
 struct making {
   struct mafat_network *n;
-  const struct mafat_activation_numbers **of; /* [tensor]: what is listed, or NULL */
+  const struct mafat_activation_numbers **of; /* [tensor]: its table entry, or NULL */
   struct mafat_activations_places *places;    /* [tensor] */
-  bool *for_floats, *for_numbers;             /* [tensor]: is it read so? */
-  struct mafat_layer *layers;                 /* those that will be */
-  int n_layers, n_operators, n_tensors;       /* will be; were */
+  bool *for_floats, *for_numbers;             /* [tensor]: read as floats; read as integers */
+  struct mafat_layer *layers;                 /* new layers */
+  int n_layers, n_operators, n_tensors; /* number of new layers; of old operators and tensors */
   bool types;
 };
 
@@ -160,7 +163,7 @@ static void note_sources(const struct mafat_sources *s, bool *read)
   for (int i = 0; i < mafat_sources_count(s); i++) read[s->list[i].tensor] = true;
 }
 
-/* Who reads what as what; outputs are floats. */
+/* Finds which tensors are read as floats and as integers; network outputs are floats. */
 static void note_readers(const struct making *m)
 {
   const struct mafat_network *n = m->n;
@@ -176,7 +179,7 @@ static void note_readers(const struct making *m)
     for (int k = 0; k < mafat_layer_n_outputs(&n->layers[last]); k++) m->for_floats[mafat_network_output(n, last, k)] = true;
 }
 
-/* Behind the layer that makes it, of an output after its first one. */
+/* Places conversions of a layer's outputs after its first one, after the layer. */
 static int place_more(const struct making *m, int layer, int next)
 {
   for (int k = 1; k < mafat_layer_n_outputs(&m->n->layers[layer]); k++) {
@@ -186,7 +189,7 @@ static int place_more(const struct making *m, int layer, int next)
   return next;
 }
 
-/* Where the layers of each tensor will be. */
+/* Computes the position of each tensor's layers. */
 static int place(struct making *m, const char *name, struct mafat_diagnostic *d)
 {
   int next = 0, n_layers = m->n->n_layers;
@@ -206,7 +209,7 @@ static int place(struct making *m, const char *name, struct mafat_diagnostic *d)
   return mafat_fail(d, MAFAT_EFORMAT, "%s: would have %d layers, expected at most %d", name, next, MAFAT_MAX_LAYERS);
 }
 
-/* All that a number of it may be, by ONNX's rule. */
+/* Quantization parameters with the full range, by ONNX's rule. */
 static struct mafat_quantization numbers_of(float scale, unsigned char zero)
 {
   struct mafat_quantization q = mafat_quantization(scale, zero);
@@ -214,7 +217,7 @@ static struct mafat_quantization numbers_of(float scale, unsigned char zero)
   return q;
 }
 
-/* A layer behind another, of the same elements. */
+/* Adds a layer with the same shape after layer `behind`. */
 static int append(struct making *m, int at, enum mafat_layer_type type, int after)
 {
   const struct mafat_shape shape = mafat_network_tensor_shape(m->n, after);
@@ -232,7 +235,7 @@ static int append(struct making *m, int at, enum mafat_layer_type type, int afte
   return MAFAT_OK;
 }
 
-/* The function of sums whose layer this is, apart from them. */
+/* Adds a layer for the activation of sums. */
 static int append_function(struct making *m, int layer)
 {
   const struct mafat_activations_places *p = &m->places[layer];
@@ -248,7 +251,7 @@ static int append_function(struct making *m, int layer)
   return MAFAT_OK;
 }
 
-/* A layer that computes with integers. */
+/* Makes a layer compute in integers. */
 static void turn(struct making *m, int layer)
 {
   const struct mafat_activation_numbers *a = m->of[layer];
@@ -266,7 +269,7 @@ static void turn(struct making *m, int layer)
   }
 }
 
-/* Numbers of floats, or these of them. */
+/* Adds the conversion of a tensor from integers to floats or back. */
 static int append_other(struct making *m, int i)
 {
   const struct mafat_activations_places *p = &m->places[i];
@@ -287,7 +290,7 @@ static void follow(const struct making *m, struct mafat_sources *s, bool numbers
   }
 }
 
-/* Operands are the layers' own: from here on they are those of the network that will be. */
+/* Moves operands to the new network's indices. */
 static void move(struct making *m)
 {
   struct mafat_network *n = m->n;
@@ -304,7 +307,8 @@ static void move(struct making *m)
   n->layers = m->layers;
 }
 
-/* Those that are new have none, behind what comes before them, as Darknet's files have it. */
+/* Moves constants. New layers have none; their position in the file follows the previous layer, as
+ * in Darknet's files. */
 static void move_constants(const struct making *m, struct mafat_constants *to)
 {
   struct mafat_constants *from = m->n->constants;
@@ -318,7 +322,7 @@ static void move_constants(const struct making *m, struct mafat_constants *to)
   m->n->constants = to;
 }
 
-/* Who reads a layer after a run reads floats. */
+/* ---- checking the table ---- */
 static void move_output(struct making *m, int layer)
 {
   const struct mafat_activations_places *p = &m->places[layer];
@@ -342,7 +346,7 @@ static int make(struct making *m, struct mafat_constants *constants)
   return code;
 }
 
-/* ---- the table ---- */
+/* Checks that the tensors of a group have the same parameters. */
 
 static int refuse(const char *name, int tensor, const char *what, struct mafat_diagnostic *d)
 {

@@ -1,3 +1,5 @@
+/* Serialization of integers and words. Called by formats/packed (index.c, graph.c). Grows the
+ * output buffer. */
 #include "formats/packed/bytes.h"
 
 #include "base/part.h"

@@ -1,3 +1,5 @@
+/* Reads and writes the embedded graph of packed ONNX and TFLite models. Called by formats/packed
+ * (index.c, network.c, identity.c) and api/packing/pack.c. */
 #include "formats/packed/graph.h"
 
 #include "formats/packed/hash.h"
@@ -7,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char with_constants[] = " with constants"; /* after the name of the format, where inputs were given as constants */
+/* appended to the format's name if inputs were given as constants */
+static const char with_constants[] = " with constants";
 
 /* ---- networks ---- */
 
@@ -31,7 +34,7 @@ int mafat_packed_graph_read(struct mafat_network **out, struct mafat_embedded_gr
   return code;
 }
 
-/* Is the embedded graph as it was written? */
+/* Checks the hash of the embedded graph. */
 static int check_embedded_graph(struct mafat_model_file *file, const struct mafat_packed *p, struct mafat_diagnostic *d)
 {
   uint64_t hash = MAFAT_HASH_START;
@@ -47,7 +50,7 @@ static int check_embedded_graph(struct mafat_model_file *file, const struct mafa
   return mafat_fail(d, MAFAT_EFORMAT, "%s: the graph is damaged: its checksum differs", file->path);
 }
 
-/* "INPUT=FILE" of each file that was given as a constant; NULL: out of memory. */
+/* Makes "INPUT=FILE" for each file that was given as a constant; NULL: out of memory. */
 static char **list_given(const struct mafat_embedded_graph *e, int *n)
 {
   char **list = calloc((size_t)e->n_files, sizeof *list);
@@ -94,7 +97,7 @@ int mafat_packed_graph_network(struct mafat_network **out, const struct mafat_pa
 
 /* ---- the index ---- */
 
-/* A file's pieces lie behind those of the files before. */
+/* The bytes of a file follow those of the files before it. */
 static const char *read_ranges(struct mafat_packed *p, struct mafat_bytes_reader *from, struct mafat_embedded_graph_file *f,
                                struct mafat_embedded_graph *e)
 {
@@ -125,7 +128,7 @@ static const char *read_file(struct mafat_packed *p, struct mafat_bytes_reader *
   return read_ranges(p, from, &e->files[number], e);
 }
 
-/* NULL: no reader of graphs has that name. */
+/* Finds the reader of a format name. NULL: unknown. */
 static const struct mafat_reader *find_reader(bool *given, const char *word)
 {
   char name[40];

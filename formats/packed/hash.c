@@ -1,3 +1,5 @@
+/* FNV-1a by words, and the order-independent checksum of layers. Called by formats/packed and
+ * api/rank_identity.c. Pure functions. */
 #include "formats/packed/hash.h"
 
 #include <string.h>
@@ -10,7 +12,8 @@ uint64_t mafat_hash(uint64_t hash, const void *data, size_t bytes)
     size_t n = bytes < sizeof word ? bytes : sizeof word;
     memcpy(&word, at, n);
     hash = (hash ^ word) * UINT64_C(0x100000001b3);
-    hash ^= hash >> 32; /* FNV by bytes lets upper bits reach lower ones by itself */
+    /* byte-wise FNV mixes upper bits into lower ones; word-wise FNV needs this */
+    hash ^= hash >> 32;
     at += n;
     bytes -= n;
   }
@@ -22,7 +25,7 @@ static uint32_t coefficient_of(uint64_t at)
   return (uint32_t)(at / sizeof(uint32_t)) * 0x9e3779b1u;
 }
 
-/* Bytes of one word, of which others may be somewhere else: parts of a word add up to it. */
+/* Checksum of some bytes of one word; the parts of a word add up. */
 static uint64_t checksum_part(const char *from, uint64_t at, size_t n)
 {
   uint32_t word = 0;

@@ -1,3 +1,4 @@
+/* Hashes a network for packed files. Called by formats/packed/packed.c. Pure functions. */
 #include "formats/packed/identity.h"
 
 #include "base/tuning.h"
@@ -7,7 +8,7 @@
 
 #include <string.h>
 
-/* Version 1 hashed numbers of kinds, in this order. */
+/* Version 1 hashed the index of a kind in this list. */
 static const char *const version_1_kinds[] = {
     "convolutional", "maxpool", "avgpool", "route", "shortcut", "upsample", "reorg", "connected", "local",
     "batchnorm", "crop", "activation", "dropout", "cost", "softmax", "region", "yolo", "detection"};
@@ -38,21 +39,21 @@ static uint64_t hash_weights(uint64_t hash, const struct mafat_layer *l)
   hash = hash_number(hash, (uint64_t)l->in.c);
   hash = hash_number(hash, (uint64_t)l->out.c);
   hash = hash_number(hash, l->batch_normalize);
-  if (!convolves) hash = hash_shape(hash, l->in); /* the size of the map does not matter to others */
+  if (!convolves) hash = hash_shape(hash, l->in); /* other kinds do not depend on the map's size */
   if (mafat_layer_is_flat(l) || mafat_layer_weights_form(l) == MAFAT_WEIGHTS_AFFINE) return hash;
   hash = hash_number(hash, (uint64_t)l->window.y.size);
   if (l->window.x.size != l->window.y.size) hash = hash_number(hash, (uint64_t)l->window.x.size);
   hash = hash_number(hash, (uint64_t)l->groups);
   if (!convolves) hash = hash_shape(hash, l->out);
   const struct mafat_sources *sources = mafat_layer_sources(l);
-  for (int s = 0; convolves && s < sources->n; s++) { /* what pieces are made of */
+  for (int s = 0; convolves && s < sources->n; s++) { /* determines the channel blocks of weights */
     hash = hash_number(hash, (uint64_t)(sources->list[s].first % MAFAT_CHANNEL_BLOCK));
     hash = hash_number(hash, (uint64_t)sources->list[s].n);
   }
   return hash;
 }
 
-/* In the hash of networks whose normalization is folded as AlexeyAB's Darknet does it. */
+/* Mixed into the hash of networks with AlexeyAB's folding of normalization. */
 #define ALEXEYABS_MARK UINT64_C(0x4178656c41)
 
 uint64_t mafat_packed_shapes_hash(const struct mafat_network *n, unsigned version)
@@ -74,7 +75,8 @@ static uint64_t hash_float(uint64_t hash, float x)
   return hash_number(hash, bits);
 }
 
-/* What multipliers, shifts and biases are made of, beside the weights; and whoever reads these numbers goes by it. */
+/* Hashes quantization parameters: multipliers, shifts and biases of the packed weights depend on
+ * them. */
 static uint64_t hash_numbers(uint64_t hash, const struct mafat_network *n, int tensor)
 {
   const struct mafat_layer *l = mafat_network_made_by(n, tensor);

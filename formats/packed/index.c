@@ -1,3 +1,5 @@
+/* Reads and writes the index of packed files. Called by formats/packed/packed.c. Allocates the
+ * entries and the embedded network. */
 #include "formats/packed/index.h"
 
 #include "base/part.h"
@@ -21,7 +23,7 @@ static int damaged(const struct index *i, const char *what)
 
 /* ---- the graph ---- */
 
-/* With a copy of what the sections' words will point into. */
+/* Allocates a cfg, with a copy of the index that its sections point into. */
 static struct mafat_cfg *begin_graph(const struct index *i, uint32_t n_operators, uint32_t n_parameters)
 {
   struct mafat_cfg *cfg = calloc(1, sizeof *cfg);
@@ -38,7 +40,8 @@ static struct mafat_cfg *begin_graph(const struct index *i, uint32_t n_operators
   return NULL;
 }
 
-/* An operator and its parameters. False: more of these than were announced, or than a section may have. */
+/* Reads an operator and its parameters. False: more than declared, or more than a section may
+ * have. */
 static bool read_operator(struct mafat_bytes_reader *r, struct mafat_cfg *cfg, uint32_t *parameters_left)
 {
   struct mafat_cfg_section *s = &cfg->sections[cfg->n_sections++];
@@ -58,9 +61,9 @@ static bool read_operator(struct mafat_bytes_reader *r, struct mafat_cfg *cfg, u
 
 static int read_graph(struct mafat_packed *p, struct index *i, bool wanted)
 {
-  enum { LEAST_OPERATOR = 13, LEAST_PARAMETER = 10 }; /* bytes */
+  enum { LEAST_OPERATOR = 13, LEAST_PARAMETER = 10 }; /* minimum bytes of each */
   uint32_t n = mafat_bytes_u32(&i->bytes), parameters = mafat_bytes_u32(&i->bytes);
-  if (n == 0) return MAFAT_OK; /* none in this file */
+  if (n == 0) return MAFAT_OK; /* the file has none */
   bool alike = n - 1 == (uint32_t)p->n_layers || (mafat_packed_has_activations(p->version) && n - 1 < (uint32_t)p->n_layers);
   if (!alike || n > i->bytes.left / LEAST_OPERATOR || parameters > i->bytes.left / LEAST_PARAMETER)
     return damaged(i, "it has not the operators that it should have");
@@ -82,7 +85,7 @@ static int read_graph(struct mafat_packed *p, struct index *i, bool wanted)
   return good ? MAFAT_OK : damaged(i, "an operator is not as it should be");
 }
 
-/* Of a section behind [net]: n may have more of them in between. */
+/* Name of a layer's kind; n may have additional layers between those of the cfg. */
 static const char *name_of(const struct mafat_network *n, const struct mafat_packed_origin *origin, int layer)
 {
   return mafat_layer_type_name(n->layers[origin->activations ? origin->places[layer].made : layer].type);
@@ -113,7 +116,7 @@ static void write_graph(const struct mafat_network *n, const struct mafat_packed
 
 /* ---- constants ---- */
 
-/* A type that weights are packed in? */
+/* True for a type that weights can be packed in. */
 static bool find_type(enum mafat_dtype *type, const char *word)
 {
   for (int t = 0; t < MAFAT_N_DTYPES; t++) {
@@ -123,7 +126,7 @@ static bool find_type(enum mafat_dtype *type, const char *word)
   return false;
 }
 
-/* Of a layer that has weights, and comes behind `next` - 1. */
+/* Reads the entry of a layer with weights, whose index is at least `next`. */
 static int read_constant(struct mafat_packed *p, struct index *i, int *next)
 {
   uint32_t layer = mafat_bytes_u32(&i->bytes);
@@ -183,7 +186,7 @@ static uint32_t bits_of(float x)
   return bits;
 }
 
-/* False: a number is none of a byte's. Whether the network has it, whoever makes one of it says. */
+/* Reads a table entry. False: a value does not fit a byte. The network is checked later. */
 static bool read_numbers(struct mafat_bytes_reader *r, struct mafat_activation_numbers *a)
 {
   uint32_t operator = mafat_bytes_u32(r), computes = mafat_bytes_u32(r), zero, before_zero;
@@ -229,9 +232,9 @@ static void write_activations(const struct mafat_activations *a, struct mafat_by
   }
 }
 
-/* ---- all of it ---- */
+/* ---- whole index ---- */
 
-/* Whose words the operators and their parameters are: one Darknet's or the other's. */
+/* Reads the vocabulary of the operators: the name of a Darknet fork or of a graph format. */
 static int read_vocabulary(struct mafat_packed *p, struct index *i)
 {
   const char *words = mafat_bytes_word(&i->bytes);

@@ -1,4 +1,5 @@
-/* Networks out of packed files, and the rows of their format. */
+/* Reads the network of a packed file, and the rows of the packed formats. Called by
+ * formats/readers.c through these rows. */
 #include "base/part.h"
 #include "formats/darknet/darknet.h"
 #include "formats/packed/graph.h"
@@ -6,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* Layers that compute with integers, as the file says. */
+/* Converts the layers that the file lists to integers. */
 static int apply_activations(struct mafat_network *n, const struct mafat_packed *packed, const char *path, struct mafat_diagnostic *d)
 {
   if (!packed->activations) return MAFAT_OK;
@@ -81,11 +82,11 @@ MAFAT_PART(run) static void describe(struct mafat_weights_kind *kind, const char
   kind->packed = true;
 }
 
-/* Files that hold a cfg. */
+/* Packed files with a cfg. */
 const struct mafat_reader mafat_packed_reader = {
     .format = {.name = "packed"}, .holds_weights = true, .begins = begins, .network = mafat_packed_network, .describe = describe};
 
-/* Files that hold the embedded graph of a graph. */
+/* Packed files with an embedded graph. */
 const struct mafat_reader mafat_packed_graph_reader = {
     .format = {.name = "packed"}, .holds_weights = true, .imports = true, .begins = begins_with_graph, .network = mafat_packed_network,
     .describe = describe};

@@ -1,3 +1,5 @@
+/* Reads, checks and writes headers of packed files. Called by formats/packed/network.c, api/ and
+ * runner/weights. Reads the file; allocates the entries. */
 #include "formats/packed/packed.h"
 
 #include "base/part.h"
@@ -16,7 +18,7 @@ enum { BYTE_ORDER_MARK = 0x01020304, MAX_INDEX_BYTES = 16 << 20 };
 
 static const char magic[MAFAT_PACKED_MAGIC_BYTES] = {'M', 'A', 'F', 'A', 'T', 'P', 'K', '1'};
 
-/* As it lies in the file. */
+/* The header as stored. */
 struct header {
   char magic[MAFAT_PACKED_MAGIC_BYTES];
   uint32_t byte_order, version;
@@ -26,7 +28,8 @@ struct header {
       uint64_t table_checksum, header_checksum;
     } v1;
     struct {
-      uint32_t channel_block, panel, panel_step, alignment; /* that the weights were packed for */
+      /* layout that the weights were packed for */
+      uint32_t channel_block, panel, panel_step, alignment;
       uint64_t index_bytes, index_checksum, header_checksum;
     } v2;
   } as;
@@ -69,7 +72,7 @@ static int read_bytes(const struct mafat_model_source *from, uint64_t at, void *
   return mafat_fail(d, MAFAT_EFORMAT, "%s: ended while being read, at byte %llu", from->path, (unsigned long long)at + (uint64_t)got);
 }
 
-/* False on overflow. */
+/* Aligns an offset. False: overflow. */
 static bool align(uint64_t *bytes)
 {
   if (__builtin_add_overflow(*bytes, (uint64_t)MAFAT_PACKED_ALIGNMENT - 1, bytes)) return false;
@@ -111,7 +114,7 @@ static int check_header(struct header *h, struct mafat_model_source *from, struc
   return MAFAT_OK;
 }
 
-/* Is it of the same network, but folded as the other Darknet does it? */
+/* True if the file is for the same network, folded by the other Darknet's rule. */
 static bool is_of_other_fork(const struct header *h, const struct mafat_network *n)
 {
   struct mafat_network other = *n;
@@ -119,7 +122,8 @@ static bool is_of_other_fork(const struct header *h, const struct mafat_network 
   return h->network_hash == mafat_packed_network_hash(&other, h->version);
 }
 
-/* Files that were made before integers were in the hash have the shapes' alone: that is enough where the network is their own. */
+/* Compares hashes. Old files have a hash without quantization parameters, which suffices for the
+ * network inside the file. */
 static bool is_of(const struct header *h, struct mafat_model_source *from, const struct mafat_network *n)
 {
   if (h->n_layers != (uint64_t)n->n_layers) return false;
@@ -151,21 +155,21 @@ static int read_header(struct header *h, struct mafat_model_source *from, const 
                     "pack the .weights again", from->path, n->path, (unsigned long long)h->n_layers, n->n_layers);
 }
 
-/* ---- what follows it ---- */
+/* ---- index and table ---- */
 
 static const char *type_name(const struct mafat_network *n, int layer)
 {
   return n ? mafat_layer_type_name(n->layers[layer].type) : "?";
 }
 
-/* Layers lie one behind the other, and the file ends with them. */
+/* Checks that layers are consecutive and end with the file. */
 static int check_entries(struct mafat_packed *p, struct mafat_model_source *from, const struct mafat_network *n,
                          struct mafat_diagnostic *d)
 {
   uint64_t offset = p->data_at;
   for (int l = 0; l < p->n_layers; l++) {
     struct mafat_packed_entry *e = &p->entries[l];
-    if (p->version > 1 && e->bytes == 0) e->offset = offset; /* it is not in the index */
+    if (p->version > 1 && e->bytes == 0) e->offset = offset; /* not stored in the index */
     if (e->offset != offset || (mafat_dtypes[p->types[l]].bits != 8 && e->bytes % sizeof(uint32_t) != 0))
       return mafat_fail(d, MAFAT_EFORMAT, "%s: the table of layers is damaged: layer %d [%s] is not where it should be",
                         from->path, l, type_name(n, l));
@@ -179,7 +183,7 @@ static int check_entries(struct mafat_packed *p, struct mafat_model_source *from
                     (unsigned long long)from->bytes);
 }
 
-/* A table of offsets, lengths and checksums, of all layers. */
+/* Version 1: a table of offsets, lengths and checksums of all layers. */
 static int read_table(struct mafat_packed *p, const struct header *h, struct mafat_model_source *from,
                       struct mafat_diagnostic *d)
 {
@@ -204,7 +208,7 @@ static int read_index(struct mafat_packed *p, const struct header *h, struct maf
   return code;
 }
 
-/* Where the weights begin, behind what comes first, and the embedded graph. */
+/* Computes where the weights begin, after the index and the embedded graph. */
 static int find_data(struct mafat_packed *p, struct mafat_model_source *from, struct mafat_diagnostic *d)
 {
   if (!__builtin_add_overflow(p->begin_bytes, p->embedded_graph_bytes, &p->data_at) && align(&p->data_at) &&
@@ -295,13 +299,13 @@ MAFAT_PART(rare) int mafat_packed_make(struct mafat_packed **out, const struct m
     p->entries[l].bytes = layer_bytes[l];
     if (layer_bytes[l]) p->types[l] = n->layers[l].weights_type;
   }
-  mafat_packed_index_write(p, n, origin, &index); /* as long as it will be, whatever the offsets */
+  mafat_packed_index_write(p, n, origin, &index); /* the length does not depend on the offsets */
   if (index.failed) goto no_memory;
   if (index.n > MAX_INDEX_BYTES) code = MAFAT_ELIMIT;
   p->begin_bytes = index.n;
   align(&p->begin_bytes);
   p->begin_bytes += MAFAT_PACKED_ALIGNMENT;
-  p->file_bytes = p->begin_bytes + p->embedded_graph_bytes; /* both lie in memory or a file */
+  p->file_bytes = p->begin_bytes + p->embedded_graph_bytes; /* both are in memory or a file */
   align(&p->file_bytes);
   p->data_at = p->file_bytes;
   for (int l = 0; l < n->n_layers && code == MAFAT_OK; l++) {

@@ -1,3 +1,5 @@
+/* Decodes FlatBuffers from a file, with all offsets checked. Called by the TFLite reader's files.
+ * Reads through the file's window; allocates nothing. */
 #include "formats/tflite/flat.h"
 
 #include <stdarg.h>
@@ -27,7 +29,7 @@ void mafat_flat_fail(struct mafat_flat *f, int code, const char *format, ...)
   f->code = mafat_fail(f->d, code, "%s: %s", f->file->path, text);
 }
 
-/* Bytes [at, at + n), or zeros. */
+/* Reads bytes [at, at + n); zeros on failure. */
 static bool take(struct mafat_flat *f, uint64_t at, size_t n, void *to)
 {
   const char *bytes;
@@ -96,7 +98,7 @@ struct mafat_flat_table mafat_flat_root_at(struct mafat_flat *f, uint64_t at, co
   return f->code ? (struct mafat_flat_table){0} : table_at(f, at + root);
 }
 
-/* The field's bytes; false: it has its default. */
+/* Reads a field's bytes. False: absent. */
 static bool field(struct mafat_flat *f, const struct mafat_flat_table *t, int number, int bytes, void *to)
 {
   int at = t->vtable.fields[number];
@@ -110,7 +112,7 @@ static bool field(struct mafat_flat *f, const struct mafat_flat_table *t, int nu
 
 uint64_t mafat_flat_uint(struct mafat_flat *f, const struct mafat_flat_table *t, int number, int bytes, uint64_t otherwise)
 {
-  uint64_t value = 0; /* little-endian, as the machine is */
+  uint64_t value = 0; /* little-endian, like the machine */
   if (field(f, t, number, bytes, &value)) return value;
   return f->code ? 0 : otherwise;
 }
@@ -130,7 +132,7 @@ float mafat_flat_float(struct mafat_flat *f, const struct mafat_flat_table *t, i
   return f->code ? 0 : otherwise;
 }
 
-/* Where the field's offset points to; 0: nowhere. */
+/* Follows a field's offset; 0: absent. */
 static uint64_t follow(struct mafat_flat *f, const struct mafat_flat_table *t, int number)
 {
   uint32_t offset;

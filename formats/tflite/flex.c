@@ -1,8 +1,10 @@
+/* Decodes FlexBuffers in memory, with all offsets checked. Called by formats/tflite/values.c.
+ * Allocates nothing. */
 #include "formats/tflite/flex.h"
 
 #include <string.h>
 
-/* A type and two bits of a width lie in a byte. */
+/* Types of FlexBuffers; a byte stores a type and two bits of width. */
 enum { INT = 1, UINT = 2, FLOAT = 3, INDIRECT_INT = 6, INDIRECT_UINT = 7, INDIRECT_FLOAT = 8, MAP = 9, BOOL = 26 };
 
 static bool is_width(uint64_t bytes)
@@ -14,11 +16,11 @@ static bool take(const struct mafat_flex_map *m, size_t at, unsigned width, uint
 {
   *value = 0;
   if (at > m->n_bytes || width > m->n_bytes - at) return false;
-  memcpy(value, m->bytes + at, width); /* little-endian, as the machine is */
+  memcpy(value, m->bytes + at, width); /* little-endian, like the machine */
   return true;
 }
 
-/* Offsets point back from where they lie. */
+/* Offsets point backwards from their own position. */
 static bool follow(const struct mafat_flex_map *m, size_t at, unsigned width, size_t *to)
 {
   uint64_t back;
@@ -36,7 +38,7 @@ bool mafat_flex_map(struct mafat_flex_map *map, const char *bytes, size_t n_byte
   if (!is_width(root) || n_bytes < 2 + root || packed >> 2 != MAP) return false;
   map->width = 1U << (packed & 3);
   if (!follow(map, n_bytes - 2 - root, root, &map->values) || map->values < 3 * (size_t)map->width) return false;
-  /* In front of the values: where the keys are, how wide their offsets are, how many there are. */
+  /* The words before the values: offset of the keys, width of key offsets, number of entries. */
   if (!follow(map, map->values - 3 * (size_t)map->width, map->width, &map->keys)) return false;
   if (!take(map, map->values - 2 * (size_t)map->width, map->width, &key_width) || !is_width(key_width)) return false;
   if (!take(map, map->values - map->width, map->width, &map->n)) return false;
@@ -59,7 +61,7 @@ static bool number(const struct mafat_flex_map *m, unsigned type, size_t at, uns
   uint64_t sign = (uint64_t)1 << (8 * width - 1);
   memcpy(&f32, &bits, sizeof f32);
   memcpy(&f64, &bits, sizeof f64);
-  if (type == FLOAT && width < 4) return false; /* halves and bytes: nobody writes them */
+  if (type == FLOAT && width < 4) return false; /* half floats and bytes are not used by writers */
   if (type == FLOAT) *value = width == 8 ? f64 : (double)f32;
   else *value = type == INT ? (double)(int64_t)((bits ^ sign) - sign) : (double)bits;
   return true;

@@ -1,10 +1,11 @@
-/* Inputs that become constants: what files of their own hold. */
+/* Makes inputs constants, from files of their own. Called by formats/tflite/import.c. Opens these
+ * files. */
 #include "formats/tflite/tflite.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Its number among the model's files, from 1 on; 0: out of memory. */
+/* Adds a file; returns its number, from 1, or 0: out of memory. */
 static int add_path(struct mafat_tflite *m, const char *path, const struct mafat_model_file *file)
 {
   struct mafat_file_state *states = realloc(m->states, (size_t)(m->n_paths + 1) * sizeof *states);
@@ -45,7 +46,7 @@ int mafat_tflite_give(struct mafat_tflite *m, const struct mafat_model_file *fil
     struct mafat_tflite_tensor *found = NULL;
     struct mafat_model_file *of;
     const char *text = given->list[k];
-    for (int i = 0; i < m->n_inputs; i++) { /* of several names that it begins with the longest */
+    for (int i = 0; i < m->n_inputs; i++) { /* if several input names match, use the longest */
       struct mafat_tflite_tensor *t = &m->tensors[m->inputs[i]];
       if (mafat_given_path(text, t->name) && (!found || strlen(found->name) < strlen(t->name))) found = t;
     }

@@ -1,10 +1,13 @@
+/* Imports TFLite models: makes values, checks types, and calls the importer of each operator.
+ * Called by formats/readers.c through mafat_tflite_reader, and by formats/packed/graph.c. Allocates
+ * the network. */
 #include "formats/tflite/import.h"
 
 #include "formats/tflite/importer.h"
 #include "formats/tflite/tflite.h"
 #include "formats/tflite/values.h"
 
-/* ---- what operators ask ---- */
+/* ---- inputs and outputs of the current operator ---- */
 
 struct mafat_tflite_slot *mafat_tflite_in_slot(const struct mafat_tflite_importer *i, int index)
 {
@@ -35,7 +38,7 @@ static struct mafat_activating fused_activation(int fused)
   }
 }
 
-/* Of integers an activation is a pair of bounds. */
+/* Applies a fused activation to integers as a range. */
 static int clamp_numbers(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *made, int fused)
 {
   switch (fused) {
@@ -46,7 +49,7 @@ static int clamp_numbers(struct mafat_tflite_importer *i, struct mafat_value *ou
   }
 }
 
-/* Bounds are of what the output means; pools move their input's numbers as they are. */
+/* Clamps at the output's scale: pools keep their input's integers and may have other parameters. */
 static int clamp_fused(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *made, int fused)
 {
   struct mafat_meaning is = mafat_value_meaning(i->g, made);
@@ -58,7 +61,7 @@ static int clamp_fused(struct mafat_tflite_importer *i, struct mafat_value *out,
   return code;
 }
 
-/* Numbers that are known already. */
+/* Applies a fused activation to a constant. */
 static void activate_numbers(struct mafat_value *made, int fused)
 {
   for (long long k = 0; k < mafat_value_elements(made); k++) {
@@ -154,7 +157,7 @@ static void drop_value(struct mafat_tflite_slot *slot)
   slot->value = NULL;
 }
 
-/* One reader less: who has none any more goes. */
+/* Counts a reader as done; frees the value after the last one. */
 static void release(const struct mafat_tflite_importer *i, int tensor)
 {
   if (tensor >= 0 && --i->slots[tensor].left == 0) drop_value(&i->slots[tensor]);
@@ -165,7 +168,8 @@ static void take_dims(const struct mafat_tflite_tensor *t, long long *dims)
   for (int k = 0; k < t->rank; k++) dims[k] = t->shape[k];
 }
 
-/* Floats and quantized numbers stay where they are; integers are of shapes and the like, and few. */
+/* Makes a value of a constant tensor. Floats and quantized values stay in the file; integers
+ * (shapes and the like) are few and are read. */
 static int make_constant(const struct mafat_tflite_importer *i, int tensor)
 {
   enum { MOST = 1 << 16 };
@@ -195,7 +199,7 @@ static int make_constant(const struct mafat_tflite_importer *i, int tensor)
 
 /* ---- inputs and outputs of the network ---- */
 
-/* Of an input's elements; MAFAT_N_DTYPES: none that is taken. */
+/* Element type of an input; MAFAT_N_DTYPES: unsupported. */
 static enum mafat_dtype input_type(const struct mafat_tflite_tensor *t)
 {
   switch (t->type) {
@@ -254,7 +258,7 @@ static bool takes_pads(const struct mafat_tflite_operator *o)
 
 static void count_readers(const struct mafat_tflite_importer *i)
 {
-  enum { STAYS = 2 }; /* an output of the network is read as it is, and to the end */
+  enum { STAYS = 2 }; /* additional reader: an output of the network must not be changed */
   for (int n = 0; n < i->model->n_operators; n++) {
     const struct mafat_tflite_operator *o = &i->model->operators[n];
     for (int k = 0; k < o->n_inputs; k++) {
@@ -290,7 +294,8 @@ static bool changes_type(int code)
          code == MAFAT_TFLITE_SHAPE || code == MAFAT_TFLITE_CUSTOM;
 }
 
-/* Both are 8-bit numbers, or neither is: whether those may stand beside floats is told elsewhere. */
+/* Checks that input and output have the same type, unless only one is quantized; that case is
+ * checked elsewhere. */
 static int check_pair(const struct mafat_tflite_importer *i, const struct mafat_tflite_tensor *in, const struct mafat_tflite_tensor *out)
 {
   if (in->type == out->type || mafat_tflite_is_quantized(in) != mafat_tflite_is_quantized(out)) return MAFAT_OK;
@@ -298,12 +303,13 @@ static int check_pair(const struct mafat_tflite_importer *i, const struct mafat_
                           mafat_tflite_type_name((int)out->type), in->name, mafat_tflite_type_name((int)in->type));
 }
 
-/* Outputs are of the type of what is computed with; other inputs, if they are 8-bit numbers, too. */
+/* Checks that outputs, and quantized inputs, have the type of the data input. */
 static int check_one_type(const struct mafat_tflite_importer *i)
 {
   const int data = i->o->code == MAFAT_TFLITE_TRANSPOSE_CONV ? 2 : i->o->code == MAFAT_TFLITE_SPLIT ? 1 : 0;
   const struct mafat_tflite_tensor *all = i->model->tensors, *out = &all[i->o->outputs[0]];
-  const int n_outputs = i->o->code == MAFAT_TFLITE_TOPK_V2 ? 1 : i->o->n_outputs; /* places are of another type */
+  /* the second output has indices */
+  const int n_outputs = i->o->code == MAFAT_TFLITE_TOPK_V2 ? 1 : i->o->n_outputs;
   int code = MAFAT_OK;
   if (changes_type(i->o->code)) return MAFAT_OK;
   for (int k = 0; k < n_outputs && data < i->o->n_inputs && i->o->inputs[data] >= 0 && code == MAFAT_OK; k++)
@@ -313,7 +319,8 @@ static int check_one_type(const struct mafat_tflite_importer *i)
   return code;
 }
 
-/* Quantized tensors are not computed as if they were floats, nor are their constants beside floats. */
+/* Rejects quantized tensors in operators without integer support, and quantized constants beside
+ * floats. */
 static int check_types(const struct mafat_tflite_importer *i, const struct mafat_tflite_row *row)
 {
   for (int k = 0; k < i->o->n_inputs + i->o->n_outputs; k++) {
@@ -353,7 +360,7 @@ static void settle(const struct mafat_tflite_importer *i)
   for (int k = 0; k < i->o->n_inputs; k++) release(i, i->o->inputs[k]);
 }
 
-/* Constants of integers that were moved are the same numbers, and mean what the file says of where they are now. */
+/* Applies the output tensor's quantization parameters to moved integer constants. */
 static int agree_constant(const struct mafat_tflite_importer *i, int tensor, struct mafat_value *v)
 {
   enum { MOST = 1 << 24 };
@@ -379,7 +386,7 @@ static int agree_constant(const struct mafat_tflite_importer *i, int tensor, str
   return code;
 }
 
-/* Operators that only move or rename elements may put them out as numbers that mean something else. */
+/* Requantizes the output of moving operators if the file declares other parameters for it. */
 static int agree(const struct mafat_tflite_importer *i, int tensor)
 {
   struct mafat_value *v = i->slots[tensor].value, other = {.maker = -1};
@@ -422,7 +429,7 @@ static int import_operator(struct mafat_tflite_importer *i, int index)
   return code;
 }
 
-/* Of the constants that were given. */
+/* Copies the paths of the given constants. */
 static int copy_paths(struct mafat_tflite_importer *i)
 {
   struct mafat_network *n = i->g->network;
@@ -436,7 +443,7 @@ static int copy_paths(struct mafat_tflite_importer *i)
   return n->n_files == count ? MAFAT_OK : mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
 }
 
-/* As a constant? */
+/* True if the input was given as a constant. */
 static bool is_given(const struct mafat_tflite *m, int index)
 {
   return m->tensors[m->inputs[index]].constant;

@@ -1,4 +1,5 @@
-/* Operators that look at many elements of one or several dimensions: softmax, norms, reductions, gathers, resizes. */
+/* Imports TFLite operators that combine elements along dimensions: softmax, norms, reductions,
+ * gather, resize. Called by formats/tflite/import.c through its table. */
 #include "formats/graph/across.h"
 #include "formats/tflite/importer.h"
 #include "network/resample.h"
@@ -35,7 +36,8 @@ static int import_softmax(struct mafat_tflite_importer *i)
 
 static int import_l2(struct mafat_tflite_importer *i)
 {
-  static const struct mafat_normalize how = {MAFAT_NORMALIZE_L2, 1e-6f, 0}; /* TFLite's own least length */
+  /* TFLite's minimum length */
+  static const struct mafat_normalize how = {MAFAT_NORMALIZE_L2, 1e-6f, 0};
   struct mafat_value own;
   const struct mafat_value *in;
   int code = mafat_tflite_map(i, 0, &own, &in);
@@ -94,7 +96,7 @@ static int import_arg(struct mafat_tflite_importer *i)
   return code;
 }
 
-/* Of the last dimension. */
+/* Over the last dimension. */
 static int import_topk(struct mafat_tflite_importer *i)
 {
   struct mafat_value own, unwanted = {.maker = -1};
@@ -131,14 +133,15 @@ static int import_gather(struct mafat_tflite_importer *i)
 
 /* ---- resizes ---- */
 
-/* Its points are floats, or of int8 integers; between those of floats ours are exact. */
+/* Precision of TFLite's coordinates: floats, or fixed point for int8. Linear interpolation of
+ * floats uses exact ones. */
 static enum mafat_precision precision_of(const struct mafat_meaning *is, bool nearest)
 {
   if (nearest) return MAFAT_POINTS_SINGLE;
   return is->type == MAFAT_F32 ? MAFAT_POINTS_EXACT : is->numbers.is_signed ? MAFAT_POINTS_FIXED : MAFAT_POINTS_SINGLE;
 }
 
-/* What TFLite's two flags mean, of the nearest pixel and between pixels. */
+/* Converts TFLite's two flags. */
 static struct mafat_resample resample_of(const struct mafat_tflite_resize *options, bool nearest)
 {
   struct mafat_resample r = {.interpolation = nearest ? MAFAT_INTERPOLATE_NEAREST : MAFAT_INTERPOLATE_LINEAR,

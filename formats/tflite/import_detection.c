@@ -1,10 +1,12 @@
-/* Custom operators: TFLite_Detection_PostProcess. */
+/* Imports the custom operator TFLite_Detection_PostProcess. Called by formats/tflite/import.c
+ * through its table. */
 #include "formats/tflite/importer.h"
 #include "formats/tflite/values.h"
 
 enum { INPUTS = 3, OUTPUTS = 4, CLASS = 4, SCORE, COUNT };
 
-/* A map of one row, a column for each anchor: dimensions [1, anchors, n], or [anchors, n]. */
+/* Lays an input with dimensions [1, anchors, n] or [anchors, n] as a map of one row, with a column
+ * per anchor. */
 static int lay_input(struct mafat_tflite_importer *i, int index, struct mafat_value *out)
 {
   struct mafat_value own;
@@ -29,7 +31,8 @@ static struct mafat_postprocess parameters_of(const struct mafat_tflite_detectio
       .y_scale = d->y_scale, .x_scale = d->x_scale, .h_scale = d->h_scale, .w_scale = d->w_scale};
 }
 
-/* [1, detections, its channels from `first` on]; of one channel without that dimension. */
+/* Puts out channels from `first` on as [1, detections, n]; for a single channel without the last
+ * dimension. */
 static int put_channels(struct mafat_tflite_importer *i, int index, const struct mafat_value *all, int first, int n)
 {
   struct mafat_value part = {.maker = -1};

@@ -1,4 +1,5 @@
-/* Operators with windows: convolutions, pools; and those that multiply matrices. */
+/* Imports TFLite operators with windows and matrices: convolutions, pools, fully connected layers,
+ * matrix products. Called by formats/tflite/import.c through its table. */
 #include "formats/graph/matrices.h"
 #include "formats/tflite/importer.h"
 
@@ -7,7 +8,7 @@ static const struct mafat_graph_dims dims_of_four = {4, {-1, MAFAT_AXIS_H, MAFAT
 
 /* ---- windows ---- */
 
-/* A map of one picture, [1, h, w, c]. *own is the caller's to clear. */
+/* Input as a map of one picture [1, h, w, c]. The caller clears *own. */
 static int take_map(struct mafat_tflite_importer *i, int index, struct mafat_value *own)
 {
   struct mafat_value constant;
@@ -23,7 +24,7 @@ static int take_map(struct mafat_tflite_importer *i, int index, struct mafat_val
   return code;
 }
 
-/* SAME: an output for each stride; of what the windows lack, the odd pixel is behind. */
+/* Taps along an axis. SAME: one output per stride; an odd pixel of padding is at the end. */
 static struct mafat_taps taps_of(int padding, int size, int stride, int dilation, int extent)
 {
   struct mafat_taps t = {size, stride, dilation, 0, 0};
@@ -35,7 +36,7 @@ static struct mafat_taps taps_of(int padding, int size, int stride, int dilation
   return t;
 }
 
-/* With the zeros around its input that the operator before left to it. */
+/* The window, with the padding that was deferred to it. */
 static struct mafat_window window_of(struct mafat_tflite_importer *i, const struct mafat_shape *in, int kernel_h,
                                      int kernel_w)
 {
@@ -48,7 +49,8 @@ static struct mafat_window window_of(struct mafat_tflite_importer *i, const stru
   return window;
 }
 
-/* A window that reaches further than any map, with padding to match, has no use; it would not fit into its numbers. */
+/* Rejects windows that exceed any map, with matching padding: useless, and too large for their
+ * fields. */
 static int check_reach(struct mafat_tflite_importer *i, long long kernel, int dilation)
 {
   if ((kernel - 1) * dilation < MAFAT_MAX_EXTENT) return MAFAT_OK;
@@ -59,7 +61,7 @@ static int check_reach(struct mafat_tflite_importer *i, long long kernel, int di
 
 /* ---- convolutions ---- */
 
-/* [filters, h, w, inputs], or, of depthwise ones, [1, h, w, filters]. */
+/* Checks weights [filters, h, w, inputs], or [1, h, w, filters] for depthwise convolutions. */
 static int check_weights(struct mafat_tflite_importer *i, const struct mafat_value *weights)
 {
   enum { MOST_TAPS = 4096 };
@@ -82,7 +84,7 @@ static const struct mafat_value *take_bias(struct mafat_tflite_importer *i, int 
   return bias->form == MAFAT_VALUE_NONE ? NULL : bias;
 }
 
-/* That of integers lies in the file; *own is it then, else empty. */
+/* Finds the bias; an integer bias stays in the file and becomes *own, else *own is empty. */
 static int find_bias(struct mafat_tflite_importer *i, int index, struct mafat_value *own, const struct mafat_value **bias)
 {
   bool integers = mafat_value_is_quantized(mafat_tflite_in(i, 1)) && i->g->makes.type != MAFAT_F32;
@@ -99,7 +101,7 @@ static int check_bias(struct mafat_tflite_importer *i, int index)
   return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected a constant bias, found what is computed in runs");
 }
 
-/* Filters lie along that dimension of weights whose scales are one for each. */
+/* Checks that scales per channel are along the dimension of filters. */
 static int check_dimension(struct mafat_tflite_importer *i, const struct mafat_value *weights, int dimension)
 {
   if (weights->scales.list.n < 2 || weights->scales.dimension == dimension) return MAFAT_OK;
@@ -107,7 +109,7 @@ static int check_dimension(struct mafat_tflite_importer *i, const struct mafat_v
                           weights->scales.dimension);
 }
 
-/* Unsigned numbers have the older of two rules. */
+/* Unsigned weights use the older of two rules. */
 static bool is_single(const struct mafat_value *weights)
 {
   return mafat_value_is_quantized(weights) && weights->place.type == MAFAT_U8;
@@ -150,8 +152,8 @@ static int import_conv(struct mafat_tflite_importer *i)
   return mafat_tflite_finish(i, code, &made, i->o->options.window.fused);
 }
 
-/* Inputs come to lie `stride` apart among zeros, as far from the edge as a window reaches less the padding: then it
- * is an ordinary convolution, by taps in reversed order. */
+/* Zero insertion that makes it an ordinary convolution with reversed taps. Inputs are `stride`
+ * apart, and the margin is the window's reach minus the padding. */
 static struct mafat_graph_spread spread_of(const struct mafat_tflite_window *w, int in, long long out, int kernel,
                                            int stride)
 {
@@ -159,7 +161,8 @@ static struct mafat_graph_spread spread_of(const struct mafat_tflite_window *w, 
   return (struct mafat_graph_spread){out + kernel - 1, kernel - 1 - (all > 0 ? all / 2 : 0), stride};
 }
 
-/* Whose convolution has the input's rows, or columns: other outputs no program agrees about. */
+/* True if the forward convolution of the output has this input size; other sizes are not handled
+ * consistently by existing programs. */
 static bool is_of_outputs(const struct mafat_tflite_window *w, int in, long long out, long long kernel, int stride)
 {
   long long windows = w->padding == MAFAT_TFLITE_SAME ? out : out - kernel + 1;
@@ -237,7 +240,7 @@ static int import_pool(struct mafat_tflite_importer *i)
 
 /* ---- matrices ---- */
 
-/* Rows of as many numbers as a filter has inputs; with keep_num_dims the dimensions stay. */
+/* Lays the input as rows of `inputs` values; keep_num_dims keeps the dimensions. */
 static int take_rows(struct mafat_tflite_importer *i, struct mafat_value *rows, const struct mafat_value *in,
                      long long inputs)
 {
@@ -283,7 +286,7 @@ static int import_dense(struct mafat_tflite_importer *i)
   return mafat_tflite_finish(i, code, &made, i->o->options.dense.fused);
 }
 
-/* With adj_x or adj_y the last two dimensions change places. */
+/* Input of a matrix product; adj_x or adj_y transposes the last two dimensions. */
 static int take_matrix(struct mafat_tflite_importer *i, int index, bool turned, struct mafat_value *out)
 {
   const struct mafat_value *in = mafat_tflite_in(i, index);

@@ -1,7 +1,8 @@
-/* Operators on elements: of one value, and of two. */
+/* Imports elementwise TFLite operators of one and of two values. Called by formats/tflite/import.c
+ * through its table. */
 #include "formats/tflite/importer.h"
 
-/* ---- of one ---- */
+/* ---- one operand ---- */
 
 static const struct mafat_tflite_operator *product_of(const struct mafat_tflite_importer *i)
 {
@@ -16,7 +17,7 @@ static const struct mafat_tflite_operator *product_of(const struct mafat_tflite_
   return NULL;
 }
 
-/* x * LOGISTIC(x) is one activation, where nobody else reads either: the product is made in the LOGISTIC's place. */
+/* Makes x * LOGISTIC(x) one activation, if neither has another reader; the later MUL is skipped. */
 static int import_logistic(struct mafat_tflite_importer *i)
 {
   const struct mafat_value *in = mafat_tflite_in(i, 0);
@@ -61,7 +62,7 @@ static bool is_clip(int code)
          code == MAFAT_TFLITE_RELU_0_TO_1;
 }
 
-/* Integers come to the output's scale, and stay within bounds. */
+/* Requantizes integers to the output's scale, with its range. */
 static int import_clip(struct mafat_tflite_importer *i, const struct mafat_value *in)
 {
   struct mafat_meaning to = i->g->makes;
@@ -99,14 +100,14 @@ static int import_square(struct mafat_tflite_importer *i)
   return mafat_graph_combine(i->g, mafat_tflite_out(i, 0), MAFAT_GRAPH_MUL, in, in);
 }
 
-/* ---- of two ---- */
+/* ---- two operands ---- */
 
 static bool has_fused(int code)
 {
   return code == MAFAT_TFLITE_ADD || code == MAFAT_TFLITE_SUB || code == MAFAT_TFLITE_MUL || code == MAFAT_TFLITE_DIV;
 }
 
-/* Quotients of integers, towards 0. */
+/* Truncates quotients of integers towards 0. */
 static int cut_quotients(struct mafat_tflite_importer *i, struct mafat_value *made)
 {
   if (made->form != MAFAT_VALUE_NUMBERS)
@@ -118,7 +119,8 @@ static int cut_quotients(struct mafat_tflite_importer *i, struct mafat_value *ma
 static int import_binary(struct mafat_tflite_importer *i)
 {
   struct mafat_value made = {.maker = -1};
-  if (mafat_tflite_out(i, 0)->form != MAFAT_VALUE_NONE) return MAFAT_OK; /* with the LOGISTIC before it */
+  /* made by the LOGISTIC already */
+  if (mafat_tflite_out(i, 0)->form != MAFAT_VALUE_NONE) return MAFAT_OK;
   const struct mafat_value *a = mafat_tflite_in(i, 0), *b = mafat_tflite_in(i, 1);
   if (i->g->makes.type != MAFAT_F32 && mafat_value_is_constant(a) && mafat_value_is_constant(b))
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected what is computed in runs, found two quantized constants");
@@ -137,7 +139,7 @@ static int import_squared_difference(struct mafat_tflite_importer *i)
   return code;
 }
 
-/* ---- of another type ---- */
+/* ---- casts ---- */
 
 static int import_quantize(struct mafat_tflite_importer *i)
 {

@@ -1,7 +1,8 @@
-/* Operators that join values, and take parts of them. */
+/* Imports TFLite operators that join values or take parts of them: concatenation, pack, split,
+ * slices. Called by formats/tflite/import.c through its table. */
 #include "formats/tflite/importer.h"
 
-/* ---- a dimension more, one less ---- */
+/* ---- adding and removing dimensions ---- */
 
 int mafat_tflite_insert_dim(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *in,
                             int dim)
@@ -24,7 +25,7 @@ static int remove_dim(struct mafat_tflite_importer *i, struct mafat_value *out, 
 
 /* ---- joins ---- */
 
-/* Constants among maps become maps. */
+/* Converts constants to maps if other operands are maps. */
 static int concatenate(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *const *in,
                        int n, int dim)
 {
@@ -46,7 +47,7 @@ static int concatenate(struct mafat_tflite_importer *i, struct mafat_value *out,
   return code;
 }
 
-/* Numbers of another scale than the output's come to it first. *own is the caller's to clear. */
+/* Requantizes an operand to the output's scale. The caller clears *own. */
 static int bring_to_scale(struct mafat_tflite_importer *i, const struct mafat_value **in, struct mafat_value *own)
 {
   struct mafat_meaning to = i->g->makes;
@@ -107,11 +108,11 @@ static int import_pack(struct mafat_tflite_importer *i)
   return code;
 }
 
-/* ---- parts side by side ---- */
+/* ---- splits ---- */
 
 enum { MOST_PARTS = 256 };
 
-/* Each output is so much of the input, one behind the other. Those that nobody reads are not made. */
+/* Makes each output a range of the input, consecutively. Outputs without readers are skipped. */
 static int take_parts(struct mafat_tflite_importer *i, const struct mafat_value *in, int dim, const long long *sizes,
                       int n)
 {
@@ -185,12 +186,12 @@ static int import_unpack(struct mafat_tflite_importer *i)
 
 /* ---- slices ---- */
 
-/* Along a dimension: n elements from `first` on. */
+/* A range of a dimension: n elements from `first` on. */
 struct slice {
   long long first, n, step;
 };
 
-/* One dimension after the other. */
+/* Slices one dimension after the other. */
 static int take_slices(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *in,
                        const struct slice *slices)
 {
@@ -237,7 +238,8 @@ static long long within(long long value, long long least, long long most)
   return value < least ? least : value > most ? most : value;
 }
 
-/* As NumPy has it: negative places count from the end, those outside end there; masks: from, and to, the edge. */
+/* NumPy's rules: negative positions count from the end, and positions out of range are clamped.
+ * Masks: from the first, or to the last. */
 static int find_slice(struct mafat_tflite_importer *i, int k, long long all, long long begin, long long end,
                       long long step, struct slice *s)
 {

@@ -1,7 +1,8 @@
-/* Operators that move elements, name them otherwise, or work out shapes. */
+/* Imports TFLite operators that move or rename elements, or compute shapes. Called by
+ * formats/tflite/import.c through its table. */
 #include "formats/tflite/importer.h"
 
-/* ---- the same elements ---- */
+/* ---- views ---- */
 
 static int import_reshape(struct mafat_tflite_importer *i)
 {
@@ -70,7 +71,7 @@ static bool is_whole(enum mafat_tflite_type type)
   return type == MAFAT_TFLITE_INT32 || type == MAFAT_TFLITE_INT64;
 }
 
-/* Whoever looks up rows of a table takes the numbers in front of the point. */
+/* True if the tensor is only used as indices, which are truncated anyway. */
 static bool is_looked_up(const struct mafat_tflite_importer *i, int tensor)
 {
   return i->slots[tensor].lookups == i->slots[tensor].readers;
@@ -109,7 +110,8 @@ static int import_shape_of(struct mafat_tflite_importer *i)
 
 /* ---- pads ---- */
 
-/* Rows and columns of zeros, whose readers are windows that can take them in. */
+/* True if padding of rows and columns with zeros can be deferred to all readers, which are
+ * windows. */
 static bool is_taken_in(const struct mafat_tflite_importer *i, const struct mafat_value *in, const long long *before,
                         const long long *after)
 {
@@ -132,7 +134,7 @@ static int take_in(struct mafat_tflite_importer *i, const struct mafat_value *in
   return mafat_value_copy(i->g, mafat_tflite_out(i, 0), in);
 }
 
-/* [n][2]: before and after each dimension. */
+/* Reads pads [n][2]: before and after each dimension. */
 static int take_pads(struct mafat_tflite_importer *i, int n_dims, long long *before, long long *after)
 {
   long long list[2 * MAFAT_VIEW_DIMS];
@@ -148,7 +150,8 @@ static int take_pads(struct mafat_tflite_importer *i, int n_dims, long long *bef
   return MAFAT_OK;
 }
 
-/* What a constant says. Of integers it is one of the output's; maps hold them as unsigned bytes. */
+/* Reads a constant padding value. Integers are at the output's scale, and maps store them as
+ * unsigned bytes. */
 static int read_fill(struct mafat_tflite_importer *i, const struct mafat_value *in, float *fill)
 {
   const struct mafat_value *declared = mafat_tflite_in(i, 2);
@@ -165,14 +168,16 @@ static int read_fill(struct mafat_tflite_importer *i, const struct mafat_value *
   return code;
 }
 
-/* Of integers the output's zero: those of the input are moved as they are, whatever they mean there. */
+/* Padding value; for integers the output's zero point by default, because the elements are moved
+ * unchanged. */
 static int take_fill(struct mafat_tflite_importer *i, const struct mafat_value *in, float *fill)
 {
   *fill = mafat_value_is_integer(i->g, in) ? i->g->makes.numbers.zero : 0;
   return i->o->code == MAFAT_TFLITE_PADV2 ? read_fill(i, in, fill) : MAFAT_OK;
 }
 
-/* A mirror that repeats the edge is, for one row, the edge; one that does not has a row less than its input. */
+/* Rule for reads outside the map. Mirroring one row with the edge repeats the edge; without it,
+ * pads must be shorter than the input. */
 static int find_outside(struct mafat_tflite_importer *i, const struct mafat_value *in, const long long *before, const long long *after,
                         enum mafat_outside *outside)
 {
@@ -188,7 +193,7 @@ static int find_outside(struct mafat_tflite_importer *i, const struct mafat_valu
   return MAFAT_OK;
 }
 
-/* What stands for 0. */
+/* The stored value of 0. */
 static float zero_of(const struct mafat_tflite_importer *i, const struct mafat_value *in)
 {
   return mafat_value_meaning(i->g, in).numbers.zero;
@@ -212,9 +217,9 @@ static int import_pad(struct mafat_tflite_importer *i)
   return code;
 }
 
-/* ---- blocks ---- */
+/* ---- depth and space ---- */
 
-/* Six dimensions, the middle ones in another order, as four again. */
+/* Reshapes to six dimensions, swaps the middle ones, and reshapes to four. */
 static int by_six(struct mafat_tflite_importer *i, const long long *six, const long long *four)
 {
   static const int order[] = {0, 1, 3, 2, 4, 5};

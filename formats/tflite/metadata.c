@@ -1,5 +1,6 @@
-/* What a .tflite file says of its pictures: metadata, a FlatBuffer of its own schema in a buffer of the file. Whatever
- * is wrong with it, the model is none the worse: it says nothing then. */
+/* Reads the preprocessing of pictures from the metadata of a .tflite file: a FlatBuffer with its
+ * own schema in a buffer of the file. Damaged metadata is ignored. Called by
+ * formats/tflite/tflite.c. */
 #include "formats/tflite/reader.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@ enum { UNIT_NORMALIZES = 1, IDENTIFIER_BYTES = 4, MAX_METADATA = 64 };
 
 static const char name[] = "TFLITE_METADATA", identifier[] = "M001";
 
-/* Element i of a vector of tables; none if there are no more than that, or too many. */
+/* Element i of a vector of tables; absent if out of range or if the vector is too long. */
 static struct mafat_flat_table table_of(struct mafat_flat *f, const struct mafat_flat_vector *v, uint32_t i)
 {
   struct mafat_flat_table t = {0};
@@ -39,7 +40,7 @@ static bool has_name(struct mafat_flat *f, const struct mafat_flat_table *t)
   return memcmp(text, name, v.n) == 0;
 }
 
-/* The bytes of the metadata in the file; none: there is none. */
+/* Location of the metadata in the file; empty if none. */
 static struct mafat_flat_vector find_metadata(struct mafat_flat *f, const struct mafat_tflite_reader *r,
                                               const struct mafat_flat_table *model)
 {
@@ -55,7 +56,7 @@ static struct mafat_flat_vector find_metadata(struct mafat_flat *f, const struct
   return (struct mafat_flat_vector){0};
 }
 
-/* One number for all channels, or one for each; false: neither. */
+/* Reads one value for all channels, or one per channel. False: neither. */
 static bool read_numbers(struct mafat_flat *f, const struct mafat_flat_table *t, int field, float numbers[3])
 {
   struct mafat_flat_vector v = mafat_flat_vector(f, t, field, sizeof *numbers);
@@ -80,7 +81,7 @@ static void read_normalization(struct mafat_flat *f, const struct mafat_flat_tab
   *declared = s;
 }
 
-/* Of the first input, as the metadata that begins there has it. */
+/* Reads the first input's entry of the metadata at `at`. */
 static void read_metadata(struct mafat_flat *f, uint64_t at, struct mafat_picture_declared *declared)
 {
   struct mafat_flat_table root = mafat_flat_root_at(f, at, identifier);

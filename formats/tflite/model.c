@@ -1,12 +1,14 @@
+/* Labels, type names and sizes of TFLite tensors and operators. Used by the TFLite reader and
+ * importers. Pure functions. */
 #include "formats/tflite/model.h"
 
 #include <stdio.h>
 
-/* Of elements; 0: packed, or of no fixed size. */
+/* Bytes of an element; 0: packed, or no fixed size. */
 static const struct {
   const char *name;
   unsigned bytes;
-  const char *array; /* of .npy files */
+  const char *array; /* NumPy's name */
 } types[MAFAT_TFLITE_N_TYPES] = {
     {"FLOAT32", 4, "<f4"}, {"FLOAT16", 2, "<f2"}, {"INT32", 4, "<i4"}, {"UINT8", 1, "|u1"},      {"INT64", 8, "<i8"},   {"STRING", 0, NULL},
     {"BOOL", 1, "|b1"},    {"INT16", 2, "<i2"},   {"COMPLEX64", 8, NULL}, {"INT8", 1, "|i1"},    {"FLOAT64", 8, "<f8"}, {"COMPLEX128", 16, NULL},
@@ -30,7 +32,8 @@ unsigned mafat_tflite_type_bytes(int type)
 uint64_t mafat_tflite_elements(const struct mafat_tflite_tensor *t)
 {
   uint64_t n = 1;
-  for (int i = 0; i < t->rank; i++) n *= (uint64_t)t->shape[i]; /* was found to fit */
+  /* cannot overflow: checked by the reader */
+  for (int i = 0; i < t->rank; i++) n *= (uint64_t)t->shape[i];
   return n;
 }
 

@@ -1,3 +1,5 @@
+/* Codes of operators and the layout of their options. Called by formats/tflite/tflite.c and the
+ * importers. Allocates nothing. */
 #include "formats/tflite/operators.h"
 
 #include <limits.h>
@@ -35,7 +37,7 @@ const char *mafat_tflite_code_name(int code)
 
 enum field_type { TINY, WHOLE, FLAG, NUMBER, LIST }; /* int8, int32, bool, float, vector of int32 */
 
-/* A field of an operator's options: its number in the table, its place in ours, what it may be. */
+/* A field of an operator's options: number in the table, offset in our struct, valid range. */
 struct field {
   const char *name;
   unsigned char type, number, place;
@@ -101,7 +103,7 @@ static const struct field mirror[] = {{"mode", TINY, 0, PLACE(symmetric), 0, 1, 
 static const struct field matmul[] = {FLAG_AT(0, matmul., adj_x), FLAG_AT(1, matmul., adj_y)};
 static const struct field gelu[] = {FLAG_AT(0, , approximate)};
 
-/* Operators with options, the number that the schema's union has for these, and their fields. */
+/* Operators with options: the schema's union type, and their fields. */
 static const struct row {
   unsigned char code, kind, n;
   const struct field *fields;
@@ -162,7 +164,7 @@ void mafat_tflite_options_read(struct mafat_flat *f, const struct mafat_flat_tab
   memset(options, 0, sizeof *options);
   if (!row) return;
   unsigned kind = (unsigned)mafat_flat_uint(f, operator, KIND, 1, 0);
-  struct mafat_flat_table t = {0}; /* in which everything is its default */
+  struct mafat_flat_table t = {0}; /* an empty table: all fields have defaults */
   if (kind != 0 && kind != row->kind)
     mafat_flat_fail(f, MAFAT_EFORMAT, "%s: expected options of kind %d, found %u", name, row->kind, kind);
   if (kind != 0) t = mafat_flat_table(f, operator, OPTIONS);

@@ -1,11 +1,13 @@
+/* Checks that every tensor is made once, and before it is read. Called by formats/tflite/tflite.c.
+ * Allocates one byte per tensor. */
 #include "formats/tflite/reader.h"
 
 #include <stdlib.h>
 
-/* Whether a tensor has a value yet. */
+/* State of the check. */
 struct order {
   struct mafat_tflite_reader *r;
-  unsigned char *made; /* (n_tensors) */
+  unsigned char *made; /* (n_tensors) tensor has a value */
 };
 
 static void check_number(struct order *o, int32_t tensor, const char *who)

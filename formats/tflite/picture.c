@@ -1,8 +1,8 @@
-/* How an input lies, which may be a picture. */
+/* Chooses the axes of inputs that may be pictures. Called by formats/tflite/import.c. */
 #include "formats/tflite/importer.h"
 #include "formats/tflite/values.h"
 
-/* The one operator that reads a tensor; NULL: none does, or it is read more than once. */
+/* The only operator that reads a tensor, once; NULL: none. */
 static const struct mafat_tflite_operator *only_reader(const struct mafat_tflite_importer *i, int tensor)
 {
   if (i->slots[tensor].readers != 1) return NULL;
@@ -12,10 +12,11 @@ static const struct mafat_tflite_operator *only_reader(const struct mafat_tflite
   return NULL;
 }
 
-/* What becomes of it, element by element, such as (byte - mean) * scale, before anything else reads it. */
+/* Follows elementwise operators, such as (byte - mean) * scale, to the tensor that something else
+ * reads. */
 static int after_elements(const struct mafat_tflite_importer *i, int tensor)
 {
-  enum { MOST = 8 }; /* more is no normalization */
+  enum { MOST = 8 }; /* a longer chain is not a normalization */
   static const int codes[] = {MAFAT_TFLITE_CAST, MAFAT_TFLITE_ADD, MAFAT_TFLITE_SUB, MAFAT_TFLITE_MUL, MAFAT_TFLITE_DIV, MAFAT_TFLITE_NEG};
   for (int n = 0; n < MOST; n++) {
     const struct mafat_tflite_operator *o = only_reader(i, tensor);
@@ -29,7 +30,7 @@ static int after_elements(const struct mafat_tflite_importer *i, int tensor)
   return tensor;
 }
 
-/* Do all but one dimension keep their order, and does that one come last? */
+/* True if the permutation moves one dimension to the end and keeps the order of the others. */
 static bool moves_one_last(const int64_t *perm, int n)
 {
   int64_t last = n ? perm[n - 1] : 0;

@@ -1,4 +1,5 @@
-/* What quantized tensors mean: scales and zero points, each checked once. */
+/* Reads and checks quantization parameters of TFLite tensors, each once. Called by the importers in
+ * formats/tflite. */
 #include "formats/tflite/importer.h"
 
 enum { LEAST_OF_INT8 = -128, MOST_OF_INT8 = 127, MOST_OF_UINT8 = 255 };
@@ -14,7 +15,7 @@ enum mafat_dtype mafat_tflite_file_type(const struct mafat_tflite_tensor *t)
   }
 }
 
-/* Files have negative ones, of filters whose normalization was negative: of weights alone. */
+/* Reads a scale. Weights may have negative ones, from filters with a negative normalization. */
 static int read_scale(const struct mafat_tflite_importer *i, const struct mafat_tflite_tensor *t, int index, float *out)
 {
   const char *bytes;
@@ -71,7 +72,7 @@ int mafat_tflite_meaning(const struct mafat_tflite_importer *i, int tensor, stru
   return MAFAT_OK;
 }
 
-/* One scale for each place along a dimension, and zero points that are all the same. */
+/* Checks the remaining scales (per index of a dimension), and that all zero points are equal. */
 static int read_others(const struct mafat_tflite_importer *i, const struct mafat_tflite_tensor *t, int zero)
 {
   const struct mafat_tflite_quantization *q = &t->quantization;
@@ -81,7 +82,7 @@ static int read_others(const struct mafat_tflite_importer *i, const struct mafat
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "tensor %s: expected %d scales along dimension %d, found %d", t->name,
                             q->dimension < 0 || q->dimension >= t->rank ? 0 : t->shape[q->dimension], q->dimension, q->n_scales);
   code = mafat_graph_look_at(i->g, (long long)q->n_scales + q->n_zero_points);
-  /* One list after the other: each of them is read through one window of the file. */
+  /* One list after the other, because the file is read through a single window. */
   for (int k = 1; k < q->n_scales && code == MAFAT_OK; k++) code = read_scale(i, t, k, &scale);
   for (int k = 1; k < q->n_zero_points && code == MAFAT_OK; k++) {
     code = read_zero(i, t, k, &other);

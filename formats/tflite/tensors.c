@@ -1,3 +1,5 @@
+/* Reads tensors: shape, type, quantization, location of a constant. Called by
+ * formats/tflite/tflite.c. */
 #include "formats/tflite/reader.h"
 
 /* Fields of the schema's tables. */
@@ -10,7 +12,7 @@ static void read_shape(struct mafat_tflite_reader *r, const struct mafat_flat_ta
   int32_t signature[MAFAT_TFLITE_MAX_RANK];
   struct mafat_flat_vector v = mafat_flat_vector(&r->f, t, TENSOR_SHAPE, sizeof *to->shape);
   struct mafat_flat_vector s = mafat_flat_vector(&r->f, t, TENSOR_SIGNATURE, sizeof *to->shape);
-  uint64_t elements = 1; /* but for dimensions of 0 */
+  uint64_t elements = 1; /* product of dimensions other than 0 */
   if (v.n > MAFAT_TFLITE_MAX_RANK)
     mafat_flat_fail(&r->f, MAFAT_EUNSUPPORTED, "tensor %s: expected at most %d dimensions, found %u", to->name, MAFAT_TFLITE_MAX_RANK, v.n);
   if (r->f.code) return;
@@ -36,7 +38,8 @@ static void read_quantization(struct mafat_tflite_reader *r, const struct mafat_
                                           (int)mafat_flat_int(&r->f, &table, QUANTIZATION_DIMENSION, 4, 0)};
 }
 
-/* Where its constant lies: in a vector, or, in files too large for these, by its place in the file. */
+/* Locates a constant: in a vector, or, for files too large for vectors, by its offset in the
+ * file. */
 static void read_buffer(struct mafat_tflite_reader *r, uint32_t number, struct mafat_tflite_tensor *to)
 {
   struct mafat_flat *f = &r->f;

@@ -1,3 +1,5 @@
+/* Reads .tflite files: operator codes, tensors, operators, inputs and outputs. Called by
+ * formats/tflite/import.c. Reads the file; allocates the model. */
 #include "formats/tflite/tflite.h"
 
 #include "formats/tflite/reader.h"
@@ -19,7 +21,7 @@ bool mafat_tflite_begins(const char beginning[MAFAT_FLAT_IDENTIFIER_BYTES])
   return mafat_flat_begins(beginning, "TFL3");
 }
 
-/* ---- operators' codes ---- */
+/* ---- operator codes ---- */
 
 static const char *code_name(struct mafat_tflite_reader *r, int code)
 {
@@ -111,7 +113,7 @@ static void read_operators(struct mafat_tflite_reader *r, const struct mafat_fla
   free(list);
 }
 
-/* ---- the whole ---- */
+/* ---- model ---- */
 
 static void read_graph(struct mafat_tflite_reader *r, const struct mafat_flat_table *graph)
 {
@@ -122,7 +124,8 @@ static void read_graph(struct mafat_tflite_reader *r, const struct mafat_flat_ta
   if (!r->f.code) mafat_tflite_check_order(r);
 }
 
-/* Others are what branches and loops run: the operator is named that has them. */
+/* Rejects additional subgraphs, which are bodies of branches and loops, and names the operator that
+ * uses them. */
 static void refuse_others(struct mafat_tflite_reader *r, uint32_t n_graphs)
 {
   char label[MAFAT_TFLITE_LABEL_ROOM];

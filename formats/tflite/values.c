@@ -1,3 +1,5 @@
+/* Reads small constants and options of custom operators. Called by formats/tflite (import.c,
+ * import_detection.c, picture.c). Reads the file; may open a file of given constants. */
 #include "formats/tflite/values.h"
 
 #include "formats/tflite/flex.h"
@@ -58,7 +60,7 @@ int mafat_tflite_open(const struct mafat_tflite *m, struct mafat_model_file *fil
   return code;
 }
 
-/* One of the two is NULL. */
+/* Reads into one of two types; the other is NULL. */
 static int read_values(const struct mafat_tflite *m, struct mafat_model_file *file, int tensor, int most, int64_t *ints, float *floats,
                        int *n, struct mafat_diagnostic *d)
 {
@@ -97,14 +99,14 @@ int mafat_tflite_floats(const struct mafat_tflite *m, struct mafat_model_file *f
 
 enum { MAX_OPTION_BYTES = 4096 };
 
-/* What is being read of whom. */
+/* Context of reading options. */
 struct options {
   struct mafat_flex_map map;
   const char *path, *name;
   struct mafat_diagnostic *d;
 };
 
-/* A number within [least, most]; `otherwise` where it may be missing, NAN where it may not. */
+/* Reads a number in [least, most]. `otherwise`: default; NAN: required. */
 static int number(const struct options *o, const char *key, double least, double most, double otherwise, double *to)
 {
   *to = otherwise;
@@ -136,7 +138,8 @@ static int read_detection(const struct options *o, struct mafat_tflite_detection
   int regular = 0;
   int code = whole_option(o, "max_detections", 1, NAN, &to->max_detections);
   if (!code) code = whole_option(o, "max_classes_per_detection", 1, NAN, &to->max_classes_per_detection);
-  if (!code) code = whole_option(o, "detections_per_class", 1, 100, &to->detections_per_class); /* its default in TFLite */
+  /* TFLite's default */
+  if (!code) code = whole_option(o, "detections_per_class", 1, 100, &to->detections_per_class);
   if (!code) code = whole_option(o, "num_classes", 1, NAN, &to->num_classes);
   if (!code) code = whole_option(o, "use_regular_nms", 0, 0, &regular);
   if (!code) code = float_option(o, "nms_score_threshold", -1e9, 1e9, NAN, &to->nms_score_threshold);
