@@ -1,5 +1,5 @@
 /* Computes the paper's memory prediction. Called by the greedy search (search/greedy) and by
- * queries (api/query.c). */
+ * queries (api/dry_run.c). */
 #include "predictor/cost/paper.h"
 
 #include "predictor/schedule/schedule.h"
