@@ -35,11 +35,11 @@ struct mafat_mpi {
   long long n_begun, n_finished;
   MPI_Request *requests; /* [message]: that are under way */
   int n_requests;
-  struct mafat_executor_piece *pieces; /* (n_pieces) of a step */
+  struct mafat_executor_segment *segments; /* (n_segments) of a step */
   int *lengths;
   MPI_Aint *places;
   MPI_Datatype *types;
-  int n_pieces;
+  int n_segments;
   float *sums; /* of another rank, to be added (sums_bytes) */
   size_t sums_bytes;
 };
@@ -62,20 +62,20 @@ void mafat_mpi_abort(const struct mafat_mpi *mpi, const char *text, int status)
 
 static int make_room(struct mafat_mpi *mpi, int n)
 {
-  if (n <= mpi->n_pieces) return MAFAT_OK;
-  free(mpi->pieces);
+  if (n <= mpi->n_segments) return MAFAT_OK;
+  free(mpi->segments);
   free(mpi->lengths);
   free(mpi->places);
   free(mpi->types);
-  mpi->pieces = calloc((size_t)n, sizeof *mpi->pieces);
+  mpi->segments = calloc((size_t)n, sizeof *mpi->segments);
   mpi->lengths = calloc((size_t)n, sizeof *mpi->lengths);
   mpi->places = calloc((size_t)n, sizeof *mpi->places);
   mpi->types = calloc((size_t)n, sizeof *mpi->types);
-  mpi->n_pieces = n;
-  return mpi->pieces && mpi->lengths && mpi->places && mpi->types ? MAFAT_OK : MAFAT_ENOMEM;
+  mpi->n_segments = n;
+  return mpi->segments && mpi->lengths && mpi->places && mpi->types ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-static bool same_runs(const struct mafat_executor_piece *a, const struct mafat_executor_piece *b)
+static bool same_runs(const struct mafat_executor_segment *a, const struct mafat_executor_segment *b)
 {
   return a->n == b->n && a->bytes == b->bytes && a->stride == b->stride;
 }
@@ -84,14 +84,14 @@ static bool same_runs(const struct mafat_executor_piece *a, const struct mafat_e
 static int make_type(struct mafat_mpi *mpi, const struct mafat_executor *e, const struct mafat_step *step, MPI_Datatype *type,
                      uint64_t *bytes)
 {
-  int n = mafat_executor_pieces(e, step, NULL, 0);
-  const struct mafat_executor_piece *run = NULL;
+  int n = mafat_executor_segments(e, step, NULL, 0);
+  const struct mafat_executor_segment *run = NULL;
   MPI_Datatype runs = MPI_DATATYPE_NULL;
   if (make_room(mpi, n)) return MAFAT_ENOMEM;
-  mafat_executor_pieces(e, step, mpi->pieces, n);
+  mafat_executor_segments(e, step, mpi->segments, n);
   *bytes = 0;
   for (int i = 0; i < n; i++) {
-    const struct mafat_executor_piece *p = &mpi->pieces[i];
+    const struct mafat_executor_segment *p = &mpi->segments[i];
     *bytes += (uint64_t)p->n * p->bytes;
     MPI_Get_address(p->at, &mpi->places[i]);
     mpi->lengths[i] = p->n == 1 ? (int)p->bytes : 1;
@@ -139,7 +139,7 @@ static struct staged *next_staged(struct mafat_mpi *mpi)
   return &mpi->staged[(int)(picture % n_pictures) * mpi->n_staged + i];
 }
 
-/* Of rank 0, where pictures run ahead: what comes is asked for as a picture ends there, and taken in its turn, to the pieces that
+/* Of rank 0, where pictures run ahead: what comes is asked for as a picture ends there, and taken in its turn, to the segments that
  * have just been listed (n). Not by MPI_Unpack: MPICH takes no addresses of MPI_BOTTOM there. */
 static int receive_staged(struct mafat_mpi *mpi, const struct mafat_layer_part *part, int n, size_t bytes)
 {
@@ -160,14 +160,14 @@ static int receive_staged(struct mafat_mpi *mpi, const struct mafat_layer_part *
   mafat_mpi_watch_rests(mpi->watch, false);
   const char *from = s->bytes;
   for (int i = 0; i < n; i++) {
-    const struct mafat_executor_piece *p = &mpi->pieces[i];
+    const struct mafat_executor_segment *p = &mpi->segments[i];
     for (int k = 0; k < p->n; k++, from += p->bytes) memcpy(p->at + (size_t)k * p->stride, from, p->bytes);
   }
   if (mpi->receiving == mpi->n_staged) mpi->n_finished++, mpi->receiving = 0;
   return MAFAT_OK;
 }
 
-/* Sums of a rank to those that have come: of the pieces that have just been listed (n), in their order. */
+/* Sums of a rank to those that have come: of the segments that have just been listed (n), in their order. */
 static int receive_sums(struct mafat_mpi *mpi, const struct mafat_layer_part *part, int n, size_t bytes)
 {
   if (bytes > mpi->sums_bytes) {
@@ -181,7 +181,7 @@ static int receive_sums(struct mafat_mpi *mpi, const struct mafat_layer_part *pa
   mafat_mpi_watch_rests(mpi->watch, false);
   const float *from = mpi->sums;
   for (int i = 0; i < n; i++) {
-    const struct mafat_executor_piece *p = &mpi->pieces[i];
+    const struct mafat_executor_segment *p = &mpi->segments[i];
     for (int k = 0; k < p->n; k++) {
       float *to = (float *)(void *)(p->at + (size_t)k * p->stride);
       for (size_t f = 0; f < p->bytes / sizeof *to; f++) to[f] += *from++;
@@ -214,9 +214,9 @@ static int exchange(void *context, struct mafat_executor *e, const struct mafat_
     MPI_Isend(MPI_BOTTOM, 1, type, part->peer, tag, MPI_COMM_WORLD, request);
     mpi->sent_bytes += bytes;
   } else if (part->adds) {
-    code = receive_sums(mpi, part, mafat_executor_pieces(e, step, NULL, 0), (size_t)bytes);
+    code = receive_sums(mpi, part, mafat_executor_segments(e, step, NULL, 0), (size_t)bytes);
   } else if (mpi->ahead) {
-    code = receive_staged(mpi, part, mafat_executor_pieces(e, step, NULL, 0), (size_t)bytes);
+    code = receive_staged(mpi, part, mafat_executor_segments(e, step, NULL, 0), (size_t)bytes);
   } else {
     mafat_mpi_watch_rests(mpi->watch, true);
     MPI_Recv(MPI_BOTTOM, 1, type, part->peer, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -367,7 +367,7 @@ void mafat_mpi_close(struct mafat_mpi **mpi)
   free((*mpi)->identities);
   free((*mpi)->sums);
   free((*mpi)->requests);
-  free((*mpi)->pieces);
+  free((*mpi)->segments);
   free((*mpi)->lengths);
   free((*mpi)->places);
   free((*mpi)->types);

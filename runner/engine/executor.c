@@ -578,17 +578,17 @@ struct made {
 };
 
 /* A row of a block; its lanes beyond the channels are nobody's. */
-static struct mafat_executor_piece piece_of(const struct mafat_executor *e, const struct made *m, int block, int y)
+static struct mafat_executor_segment segment_of(const struct mafat_executor *e, const struct made *m, int block, int y)
 {
   size_t pixel = mafat_tensors_pixel_bytes(&e->tensors, m->tensor, block);
   int lanes = mafat_min(m->channels.end - block * MAFAT_CHANNEL_BLOCK, MAFAT_CHANNEL_BLOCK), w = mafat_span_size(m->box.x);
   size_t bytes = (size_t)lanes * e->layout->tensors[m->tensor].element_bytes;
   char *at = mafat_tensors_address(&e->tensors, m->tensor, block, y, m->box.x.begin);
-  return bytes == pixel ? (struct mafat_executor_piece){at, pixel * (size_t)w, 0, 1} : (struct mafat_executor_piece){at, bytes, pixel, w};
+  return bytes == pixel ? (struct mafat_executor_segment){at, pixel * (size_t)w, 0, 1} : (struct mafat_executor_segment){at, bytes, pixel, w};
 }
 
 /* Panel by panel, as kernels leave them (kinds/integer/conv.c): of all filters; what fills a panel up is nobody's. */
-static int pieces_of_sums(const struct mafat_step *step, int32_t *sums, struct mafat_executor_piece *pieces, int capacity)
+static int segments_of_sums(const struct mafat_step *step, int32_t *sums, struct mafat_executor_segment *segments, int capacity)
 {
   const size_t pixels = (size_t)mafat_box_area(step->out);
   int n = 0;
@@ -597,25 +597,25 @@ static int pieces_of_sums(const struct mafat_step *step, int32_t *sums, struct m
     size_t bytes = (size_t)(end - f) * sizeof *sums, stride = (size_t)mafat_panel_width(end - f) * sizeof *sums;
     char *at = (char *)(sums + (size_t)f * pixels);
     if (n < capacity)
-      pieces[n] = bytes == stride ? (struct mafat_executor_piece){at, bytes * pixels, 0, 1} : (struct mafat_executor_piece){at, bytes, stride, (int)pixels};
+      segments[n] = bytes == stride ? (struct mafat_executor_segment){at, bytes * pixels, 0, 1} : (struct mafat_executor_segment){at, bytes, stride, (int)pixels};
   }
   return n;
 }
 
-int mafat_executor_pieces(const struct mafat_executor *e, const struct mafat_step *step, struct mafat_executor_piece *pieces,
+int mafat_executor_segments(const struct mafat_executor *e, const struct mafat_step *step, struct mafat_executor_segment *segments,
                           int capacity)
 {
   const struct mafat_layer *l = &e->network->layers[step->layer];
   int32_t *sums = mafat_executor_part(e, step)->sums ? sums_of(e) : NULL;
   int n = 0;
-  if (sums) return pieces_of_sums(step, sums, pieces, capacity);
+  if (sums) return segments_of_sums(step, sums, segments, capacity);
   for (int k = 0; k < mafat_layer_n_outputs(l); k++) {
     struct made m = {mafat_network_output(e->network, step->layer, k), mafat_layer_out_box(l, k, step->out),
                      mafat_layer_out_channels(l, k, step->filters)};
     if (!mafat_tensors_has(&e->tensors, m.tensor)) continue;
     for (int y = m.box.y.begin; y < m.box.y.end; y++)
       for (int block = m.channels.begin / MAFAT_CHANNEL_BLOCK; block < mafat_n_blocks(m.channels.end); block++, n++)
-        if (n < capacity) pieces[n] = piece_of(e, &m, block, y);
+        if (n < capacity) segments[n] = segment_of(e, &m, block, y);
   }
   return n;
 }

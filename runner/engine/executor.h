@@ -15,7 +15,7 @@
 struct mafat_executor;
 
 /* Performs steps that send or receive (schedule.h). It begins to send, waits for the end, or
- * receives the bytes of a part, as listed by mafat_executor_pieces. */
+ * receives the bytes of a part, as listed by mafat_executor_segments. */
 struct mafat_exchanger {
   int (*exchange)(void *context, struct mafat_executor *e, const struct mafat_step *step, struct mafat_diagnostic *d);
   void *context;
@@ -126,15 +126,15 @@ void mafat_executor_write_output(struct mafat_executor *e, int layer, const floa
 float mafat_executor_output_at(const struct mafat_executor *e, int layer, int c, int y, int x);
 
 /* `n` runs of `bytes` each, `stride` apart. */
-struct mafat_executor_piece {
+struct mafat_executor_segment {
   char *at;
   size_t bytes, stride;
   int n;
 };
 
 /* Lists the memory of the elements that a step sends or receives, without padding, in an order
- * common to all ranks. Returns the number of pieces; writes at most `capacity`. */
-int mafat_executor_pieces(const struct mafat_executor *e, const struct mafat_step *step, struct mafat_executor_piece *pieces,
+ * common to all ranks. Returns the number of segments; writes at most `capacity`. */
+int mafat_executor_segments(const struct mafat_executor *e, const struct mafat_step *step, struct mafat_executor_segment *segments,
                           int capacity);
 const struct mafat_layer_part *mafat_executor_part(const struct mafat_executor *e, const struct mafat_step *step);
 

@@ -22,7 +22,7 @@
 
 Suite *ranks_suite(void);
 
-enum { MOST_RANKS = 6, MOST_MESSAGES = 1 << 14, MOST_PIECES = 1 << 12 };
+enum { MOST_RANKS = 6, MOST_MESSAGES = 1 << 14, MOST_SEGMENTS = 1 << 12 };
 
 /* ---- messages between threads ---- */
 
@@ -41,19 +41,19 @@ static struct {
 
 static size_t move(const struct mafat_executor *e, const struct mafat_step *step, char *mail, bool send, bool adds)
 {
-  struct mafat_executor_piece *pieces = malloc(MOST_PIECES * sizeof *pieces);
-  int n = mafat_executor_pieces(e, step, pieces, MOST_PIECES);
+  struct mafat_executor_segment *segments = malloc(MOST_SEGMENTS * sizeof *segments);
+  int n = mafat_executor_segments(e, step, segments, MOST_SEGMENTS);
   size_t at = 0;
-  ck_assert_int_le(n, MOST_PIECES);
+  ck_assert_int_le(n, MOST_SEGMENTS);
   for (int i = 0; i < n; i++)
-    for (int k = 0; k < pieces[i].n; k++, at += pieces[i].bytes) {
-      char *place = pieces[i].at + (size_t)k * pieces[i].stride;
-      if (mail && send) memcpy(mail + at, place, pieces[i].bytes);
-      if (mail && !send && !adds) memcpy(place, mail + at, pieces[i].bytes);
-      for (size_t f = 0; mail && adds && f < pieces[i].bytes; f += sizeof(float))
+    for (int k = 0; k < segments[i].n; k++, at += segments[i].bytes) {
+      char *place = segments[i].at + (size_t)k * segments[i].stride;
+      if (mail && send) memcpy(mail + at, place, segments[i].bytes);
+      if (mail && !send && !adds) memcpy(place, mail + at, segments[i].bytes);
+      for (size_t f = 0; mail && adds && f < segments[i].bytes; f += sizeof(float))
         *(float *)(void *)(place + f) += *(const float *)(const void *)(mail + at + f);
     }
-  free(pieces);
+  free(segments);
   return at;
 }
 
