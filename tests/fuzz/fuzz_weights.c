@@ -76,7 +76,7 @@ static void try_network(const struct way_file *f, const struct mafat_network *n)
 {
   struct way_result results[N_WAYS] = {{.code = 0}};
   uint64_t hashes[N_WAYS] = {0};
-  for (enum way way = WAY_PATH; way < N_WAYS; way++) {
+  for (enum open_way way = WAY_PATH; way < N_WAYS; way++) {
     struct way_result *r = &results[way];
     struct mafat_model_source *s = way_source(f, way);
     struct mafat_weights *w = NULL;

@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-enum way { WAY_PATH, WAY_DESCRIPTOR, WAY_MEMORY, N_WAYS };
+enum open_way { WAY_PATH, WAY_DESCRIPTOR, WAY_MEMORY, N_WAYS };
 
 /* A third of all inputs take the time for it. */
 static inline bool way_is_in_turn(size_t n)
@@ -43,7 +43,7 @@ static inline void way_file_free(struct way_file *f)
 }
 
 /* The path names the file in messages. */
-static inline struct mafat_file way_file_as(const struct way_file *f, enum way way)
+static inline struct mafat_file way_file_as(const struct way_file *f, enum open_way way)
 {
   struct mafat_file file = {.size = sizeof file, .path = f->path};
   if (way == WAY_DESCRIPTOR) {
@@ -57,7 +57,7 @@ static inline struct mafat_file way_file_as(const struct way_file *f, enum way w
   return file;
 }
 
-static inline struct mafat_model_source *way_source(const struct way_file *f, enum way way)
+static inline struct mafat_model_source *way_source(const struct way_file *f, enum open_way way)
 {
   struct mafat_model_source *s = NULL;
   int code;
@@ -90,7 +90,7 @@ static inline uint64_t way_hash(const struct mafat_network *n)
 
 /* A model in memory has no folder: it may be refused where the file at a path is not, if it names
  * others beside itself. */
-static inline bool way_may_differ(enum way way, const struct way_result *r,
+static inline bool way_may_differ(enum open_way way, const struct way_result *r,
                                   const struct mafat_network *by_path)
 {
   if (way != WAY_MEMORY) return false;
@@ -101,7 +101,7 @@ static inline void way_check_networks(const struct way_file *f)
 {
   struct mafat_network *n[N_WAYS];
   struct way_result results[N_WAYS] = {{.code = 0}};
-  for (enum way way = WAY_PATH; way < N_WAYS; way++) {
+  for (enum open_way way = WAY_PATH; way < N_WAYS; way++) {
     struct way_result *r = &results[way];
     struct mafat_model_source *s = way_source(f, way);
     r->code = mafat_reader_network(&n[way], s, &(struct mafat_reading){0}, &r->said);
@@ -110,7 +110,7 @@ static inline void way_check_networks(const struct way_file *f)
     require(way_may_differ(way, r, n[WAY_PATH]) || way_is_same(r, &results[WAY_PATH]));
     require(!n[way] || !n[WAY_PATH] || way_hash(n[way]) == way_hash(n[WAY_PATH]));
   }
-  for (enum way way = WAY_PATH; way < N_WAYS; way++) mafat_network_close(&n[way]);
+  for (enum open_way way = WAY_PATH; way < N_WAYS; way++) mafat_network_close(&n[way]);
 }
 
 /* ---- runs of the public interface, where inputs and outputs follow each other ---- */
@@ -155,7 +155,7 @@ static inline struct mafat_model_options way_options(const char *plan)
 
 /* weights: NULL: the model has its own. */
 static inline struct way_result way_run(struct way_run *run, const struct way_file *model,
-                                        const struct way_file *weights, enum way way,
+                                        const struct way_file *weights, enum open_way way,
                                         const char *plan)
 {
   const struct mafat_model_options o = way_options(plan);
@@ -187,13 +187,13 @@ static inline void way_check_runs(const struct way_file *model, const struct way
 {
   struct way_run runs[N_WAYS] = {{NULL, 0}};
   struct way_result results[N_WAYS];
-  for (enum way way = WAY_PATH; way < N_WAYS; way++) {
+  for (enum open_way way = WAY_PATH; way < N_WAYS; way++) {
     results[way] = way_run(&runs[way], model, weights, way, plan);
     require(way_is_same(&results[way], &results[WAY_PATH]) && runs[way].n == runs[WAY_PATH].n);
     for (size_t i = 0; i < runs[way].n; i++)
       require(way_is_same_float(&runs[way].outputs[i], &runs[WAY_PATH].outputs[i]));
   }
-  for (enum way way = WAY_PATH; way < N_WAYS; way++) free(runs[way].outputs);
+  for (enum open_way way = WAY_PATH; way < N_WAYS; way++) free(runs[way].outputs);
 }
 
 /* Without running. The plan is given: a search would take longer than all else. */
@@ -202,7 +202,7 @@ static inline void way_check_queries(const struct way_file *model, const struct 
   struct way_result queries[N_WAYS] = {{.code = 0}}, packs[N_WAYS] = {{.code = 0}};
   const struct mafat_model_options o = way_options("1x1/NoCut");
   const struct mafat_pack_options p = {.size = sizeof p};
-  for (enum way way = WAY_PATH; way < N_WAYS; way++) {
+  for (enum open_way way = WAY_PATH; way < N_WAYS; way++) {
     const struct mafat_file file = way_file_as(model, way);
     const struct mafat_file more = way_file_as(weights ? weights : model, way);
     const struct mafat_file *own = weights ? &more : NULL;
