@@ -116,7 +116,7 @@ SONAME := libmafat.so.0
 SHARED := $(BUILD)/$(SONAME)
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo darknet check test test-gate test-full golden golden-write run-check run-test run-gate run-full check-fresh check-latency check-predictor check-search check-asan check-tsan check-msan check-coverage analyze check-valgrind check-avxvnni check-includes check-kinds check-tables check-covered check-links check-parts oracle networks planners planners-check fuzz fuzzers bench limits soak paper figure clean files packages run-planners run-demo run-paper run-figure separable ranks run-ranks
+.PHONY: all help demo darknet check test test-gate test-full golden golden-write run-check run-test run-gate run-full check-fresh check-latency check-predictor check-search check-asan check-tsan check-msan check-coverage analyze check-valgrind check-avxvnni check-includes check-kinds check-tables check-covered check-links check-words check-parts oracle networks planners planners-check fuzz fuzzers bench limits soak paper figure clean files packages run-planners run-demo run-paper run-figure separable ranks run-ranks
 
 # --- building ----------------------------------------------------------------
 
@@ -436,7 +436,7 @@ test-full: packages ## all cases, sanitizers, fuzzing, cgroups v2, all memory li
 	@$(MAKE) --no-print-directory $(JOBS) run-full
 
 # Checks of the sources by scripts.
-CHECKS := check-includes check-kinds check-tables check-covered check-links
+CHECKS := check-includes check-kinds check-tables check-covered check-links check-words
 run-check run-test run-gate run-full: $(TESTED) $(CHECKS)
 # Includes the fuzz targets' objects, so that they keep compiling.
 run-gate run-full: $(ORACLES) $(call objects,$(wildcard tests/fuzz/*.c)) check-arm-tests
@@ -576,6 +576,9 @@ check-covered: ## every source of the library is named by a unit test
 
 check-links: ## links of all pages exist
 	@./scripts/check_links.py
+
+check-words: ## comments, messages, pages and names use plain words; each struct tag is defined once
+	@./scripts/check_words.py
 
 files: ## write BUILD/files.md: what each source file is for, from its first comment
 	@mkdir -p $(BUILD)
