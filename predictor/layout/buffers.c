@@ -1,3 +1,5 @@
+/* Creates the buffers of a layout, with sizes and lifetimes. Called by maker.c after lives.c and
+ * extents.c. Allocates from the plan's heap. */
 #include "predictor/layout/maker.h"
 
 #include "predictor/schedule/fetches.h"
@@ -22,7 +24,7 @@ static enum mafat_tag map_tag(const struct mafat_layout_maker *m, int tensor)
   return mafat_network_is_input(m->network, tensor) ? MAFAT_TAG_INPUT : MAFAT_TAG_ACTIVATIONS;
 }
 
-/* A partition buffer has its own part of the padding. */
+/* Bytes of a partition buffer, with its own part of the padding. */
 static size_t partition_buffer_bytes(const struct mafat_layout_maker *m, int tensor, struct mafat_partition_buffer b)
 {
   const struct mafat_tensor_layout *t = &m->layout->tensors[tensor];
@@ -48,20 +50,21 @@ static void size_partition_buffers(struct mafat_layout_maker *m, int tensor)
   for (int i = 0; i < n; i++) {
     struct mafat_partition_buffer b = mafat_partition_buffer_at(t->partition, mafat_network_tensor_shape(m->network, tensor), i);
     struct mafat_times times = m->partition_buffers[m->first_partition_buffer[tensor] + i];
-    bool read = times.first <= times.last; /* rows of an input may be nobody's */
+    bool read = times.first <= times.last; /* rows of an input may have no reader */
     int buffer = add_buffer(m, map_tag(m, tensor), tensor, read ? partition_buffer_bytes(m, tensor, b) : 0, times);
     if (i == 0) t->buffer = buffer;
   }
 }
 
-/* Who has a buffer of its own, which the tensor shares by way of others. */
+/* Tensor that owns the buffer which this one shares, directly or through others. */
 static int owner_of(const struct mafat_layout_maker *m, int tensor)
 {
   for (int other; (other = mafat_plan_shares_with(m->plan, tensor)) >= 0; tensor = other) {}
   return tensor;
 }
 
-/* Maps that overlap others lie in a ring of as many slots as the largest of them has rows and is ahead. */
+/* Maps that overlap are in one ring, with as many slots as the largest of them has rows, plus its
+ * overlap distance. */
 static void size_rings(struct mafat_layout_maker *m)
 {
   const int *ring_shared_with = m->plan->ring_shared_with, *overlap_distance = m->plan->overlap_distance;
@@ -72,7 +75,7 @@ static void size_rings(struct mafat_layout_maker *m)
   }
 }
 
-/* The slots of its ring, and where in it the map begins. */
+/* Sets the slots of the ring, and the map's first slot in it. */
 static void find_slots(struct mafat_layout_maker *m, int tensor)
 {
   struct mafat_tensor_layout *t = &m->layout->tensors[tensor];
@@ -86,7 +89,7 @@ static void find_slots(struct mafat_layout_maker *m, int tensor)
 
 static int size_tensor(struct mafat_layout_maker *m, int tensor);
 
-/* The buffer of the tensor whose place this one takes, which has it before. */
+/* Makes the tensor share the buffer of the one that it replaces, which already has one. */
 static int share_place(struct mafat_layout_maker *m, int tensor)
 {
   int other = mafat_plan_shares_with(m->plan, tensor);
@@ -104,9 +107,10 @@ static int size_tensor(struct mafat_layout_maker *m, int tensor)
   struct mafat_tensor_layout *t = &m->layout->tensors[tensor];
   const struct mafat_extent *e = &m->extents[tensor];
   enum mafat_dtype type = mafat_network_tensor_type(m->network, tensor);
-  t->element_bytes = (unsigned char)mafat_dtype_bytes(type, 1); /* of what nobody reads, too: it may be the first band of what is read */
+  /* set also without readers: the tensor may be the first band of an operand */
+  t->element_bytes = (unsigned char)mafat_dtype_bytes(type, 1);
   if (e->rows == 0) return MAFAT_OK;
-  if (t->buffer >= 0) return MAFAT_OK; /* for another one that lies there, too */
+  if (t->buffer >= 0) return MAFAT_OK; /* already set by a tensor that shares it */
   t->external = m->schedule->usage[tensor].external && !t->partition;
   find_slots(m, tensor);
   t->cols = e->cols;
@@ -132,8 +136,8 @@ static int size_outputs(struct mafat_layout_maker *m, int layer)
   return code;
 }
 
-/* No scratch outlives its step: where layers take turns, they share a buffer
- * that is as large as the largest of them wants. */
+/* No scratch outlives its step: layers that alternate share a buffer as large as the largest
+ * needs. */
 static int share_scratch(struct mafat_layout_maker *m, int layer, size_t bytes)
 {
   struct mafat_layout *layout = m->layout;
@@ -155,7 +159,8 @@ static int size_scratch(struct mafat_layout_maker *m, int layer)
   const struct mafat_extent *e = &m->extents[layer];
   m->layout->scratch_buffers[layer] = -1;
   if (e->out_rows == 0) return MAFAT_OK;
-  if (mafat_cut_has_parts(&mafat_plan_group(m->plan, layer)->cut)) return MAFAT_OK; /* its parts have theirs */
+  /* its parts have their own scratch */
+  if (mafat_cut_has_parts(&mafat_plan_group(m->plan, layer)->cut)) return MAFAT_OK;
   struct mafat_scratch *s = &m->layout->scratch[layer];
   int code = mafat_scratch_plan(m->plan, m->network, layer, e->out_rows, e->out_cols, s);
   size_t bytes = mafat_scratch_bytes(s, m->layout->n_workers);
@@ -165,7 +170,7 @@ static int size_scratch(struct mafat_layout_maker *m, int layer)
   return MAFAT_OK;
 }
 
-/* Sums of integers, of which some of the input's channels are missing yet, of each part of the map. */
+/* Allocates, for each part of the map, integer sums that still lack some input channels. */
 static int size_sums(struct mafat_layout_maker *m, int layer)
 {
   const struct mafat_layer *l = &m->network->layers[layer];
@@ -180,14 +185,14 @@ static int size_sums(struct mafat_layout_maker *m, int layer)
   return MAFAT_OK;
 }
 
-/* Has the plan's rank parts of the layer? */
+/* True if the plan's rank has parts of the layer. */
 static bool runs_here(const struct mafat_layout_maker *m, int layer)
 {
   return m->plan->rank < 0 || m->parts[layer].first <= m->parts[layer].last;
 }
 
-/* A frame that is there before the first step: until the last row of it was asked for, which is at once where the input
- * is whole. */
+/* Allocates a frame that exists before the first step. It lives until its last row is read, which
+ * is at once if the input is whole. */
 static int size_frame(struct mafat_layout_maker *m)
 {
   int picture = m->layout->picture;
@@ -201,8 +206,7 @@ static int size_frame(struct mafat_layout_maker *m)
   return MAFAT_OK;
 }
 
-/* Weights of the layers that a step computes: kept ones are counted, loaded ones
- * get buffers. */
+/* Weights of a step's layers: kept ones are counted, loaded ones get buffers. */
 static int size_weights(struct mafat_layout_maker *m, int layer)
 {
   struct mafat_layout *layout = m->layout;
@@ -220,8 +224,7 @@ static int size_weights(struct mafat_layout_maker *m, int layer)
   return MAFAT_OK;
 }
 
-/* The ring and what belongs to it, from the first step that reads weights to the
- * last. */
+/* Allocates the ring and its buffers, from the first step that reads weights to the last. */
 static int size_io(struct mafat_layout_maker *m)
 {
   struct mafat_layout *layout = m->layout;
@@ -250,7 +253,7 @@ static int size_io(struct mafat_layout_maker *m)
   return MAFAT_OK;
 }
 
-/* Of layers in parts: what the part works in that needs most. */
+/* For layers in parts: the scratch of the part with most. */
 static void find_most_scratch(struct mafat_layout_maker *m)
 {
   struct mafat_layout *layout = m->layout;
@@ -265,7 +268,7 @@ static void find_most_scratch(struct mafat_layout_maker *m)
   }
 }
 
-/* Of all else at each time. */
+/* Bytes of everything else alive at each time. */
 static size_t *live_bytes(const struct mafat_layout_maker *m)
 {
   size_t *live = mafat_heap_calloc(m->work, 2 * (size_t)m->plan->n_positions + 1, sizeof *live);
@@ -279,7 +282,7 @@ static size_t *live_bytes(const struct mafat_layout_maker *m)
   return live;
 }
 
-/* Behind all others: which parts share a buffer depends on what is alive. */
+/* Called after all other buffers are known: parts share scratch depending on what is alive. */
 static int size_part_scratch(struct mafat_layout_maker *m)
 {
   struct mafat_layout *layout = m->layout;

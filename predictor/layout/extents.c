@@ -1,10 +1,12 @@
+/* Walks the schedule dry to find the extents of tensors and steps, and counts MACs. Called by
+ * maker.c. Allocates from a temporary heap. */
 #include "predictor/layout/maker.h"
 
 #include "predictor/plan/fusion.h"
 #include "predictor/plan/order.h"
 #include "predictor/plan/winograd.h"
 
-/* Padding that the readers of each tensor want beside it. */
+/* Finds the padding of each tensor that its readers need. */
 static void find_pads(struct mafat_layout_maker *m)
 {
   for (int l = 0; l < m->plan->n_layers; l++) {
@@ -21,11 +23,12 @@ static void find_pads(struct mafat_layout_maker *m)
   }
 }
 
-/* Where one takes another's place, they have the same columns: as many as either wants. Sources come first. */
+/* Tensors that share a buffer have the same columns, the larger padding of both. Sources come
+ * first. */
 static void share_pads(struct mafat_layout_maker *m)
 {
   struct mafat_tensor_layout *tensors = m->layout->tensors;
-  for (bool grown = true; grown;) { /* back through chains, a few layers long */
+  for (bool grown = true; grown;) { /* backwards through chains of a few layers */
     grown = false;
     for (int l = 0; l < m->plan->n_layers; l++) {
       int other = mafat_plan_shares_with(m->plan, l);
@@ -50,14 +53,14 @@ static void hold(struct mafat_layout_maker *m, int tensor, struct mafat_box held
   e->cols = mafat_max(e->cols, cols);
 }
 
-/* What one layer of a step computes. */
+/* MACs of one layer of a step. */
 static uint64_t link_macs(const struct mafat_layer *l, const struct mafat_link *link)
 {
   return mafat_layer_part_macs(l, (uint64_t)mafat_box_area(link->box), mafat_span_size(link->filters),
                                mafat_span_size(link->channels));
 }
 
-/* The same as the kernels do it. */
+/* The same as multiplied by the kernels. */
 static uint64_t link_padded_macs(const struct mafat_plan *plan, const struct mafat_layer *l,
                                  const struct mafat_link *link)
 {
@@ -89,7 +92,7 @@ static void count_step(struct mafat_layout_maker *m, const struct mafat_step *st
   }
 }
 
-/* MACs of a layer, and of those inside it, over the whole map. */
+/* MACs of a layer and of those inside it, over the whole map, each output once. */
 static uint64_t macs_once(const struct mafat_layout_maker *m, int layer)
 {
   uint64_t macs = 0;
@@ -100,8 +103,8 @@ static uint64_t macs_once(const struct mafat_layout_maker *m, int layer)
   return macs;
 }
 
-/* The other parts of a step hold what its first one does; but a panel fusion's panels, which take
- * turns in a buffer. */
+/* True for the first part of a step: the others hold the same region. Also for all panels of a
+ * panel fusion, which share a buffer in turn. */
 static bool is_first_part(const struct mafat_layout_maker *m, const struct mafat_step *step)
 {
   return mafat_step_begins(m->plan, step) || (step->part < 0 && m->plan->panel_producer[step->layer] >= 0);

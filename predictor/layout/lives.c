@@ -1,3 +1,5 @@
+/* Finds the lifetimes of tensors and partition buffers. Called by maker.c. Pure functions of plan
+ * and schedule. */
 #include "predictor/layout/maker.h"
 
 #include "predictor/plan/parts.h"
@@ -36,7 +38,7 @@ static void live(struct mafat_layout_maker *m, int tensor, int time)
   widen(&m->lives[tensor], time);
 }
 
-/* All of its partition buffers, too. */
+/* Extends the life of a tensor and all its partition buffers to `time`. */
 static void live_whole(struct mafat_layout_maker *m, int tensor, int time)
 {
   const struct mafat_partition *c = m->layout->tensors[tensor].partition;
@@ -50,9 +52,9 @@ static void live_through(struct mafat_layout_maker *m, int tensor, struct mafat_
   live(m, tensor, times.last);
 }
 
-/* What a step of `layer` reads lives until then; where layers take turns, what comes from outside
- * the group until all had theirs. Where Winograd transforms the input ahead of all else, that is
- * the last that is read of it, and the output may take its place. */
+/* Extends the life of what a step of `layer` reads. If layers alternate, tensors from outside the
+ * group live until all are done. If Winograd transforms the input ahead of everything else, the
+ * input dies then, and the output can reuse its buffer. */
 static void note_reads(struct mafat_layout_maker *m, int layer)
 {
   int group = m->plan->group_of[layer], begin = 2 * m->plan->position[layer];
@@ -103,7 +105,7 @@ static void note_buffers_read(struct mafat_layout_maker *m, const struct mafat_l
   while (mafat_parts_reads_next(&w)) note_partition_buffer(m, w.tensor, w.buffer_index, time);
 }
 
-/* The outputs of a part live in both phases of its step. */
+/* Outputs of a part live in both phases of its step. */
 static void note_buffers_made(struct mafat_layout_maker *m, const struct mafat_layer_part *part, int begin)
 {
   for (int k = 0; k < mafat_layer_n_outputs(&m->network->layers[part->layer]); k++) {
@@ -117,7 +119,7 @@ static void note_buffers_made(struct mafat_layout_maker *m, const struct mafat_l
   }
 }
 
-/* The parts of a split group: what they read, and what they make. */
+/* Lives of what the parts of a split group read and write. */
 static void note_parts(struct mafat_layout_maker *m, int group)
 {
   const struct mafat_parts *parts = m->plan->parts;
@@ -133,13 +135,14 @@ static void note_parts(struct mafat_layout_maker *m, int group)
   }
 }
 
-/* Inputs are there from the start, but for those that are read in parts. */
+/* Inputs exist from the start, except those that are read in parts. */
 static void note_input(struct mafat_layout_maker *m, int input)
 {
   const struct mafat_usage *u = &m->schedule->usage[input];
   if (!u->needed || mafat_parts_partition(m->plan, input) || m->plan->rank >= 0) return;
   live(m, input, 0);
-  if (u->last_use == m->plan->n_layers) live(m, input, 2 * m->plan->n_positions - 1); /* a renaming layer puts it out */
+  /* an alias of it is an output */
+  if (u->last_use == m->plan->n_layers) live(m, input, 2 * m->plan->n_positions - 1);
   if (!u->external) live_through(m, input, mafat_times_of_group(mafat_plan_group(m->plan, input)));
 }
 

@@ -1,3 +1,5 @@
+/* Makes a layout from a plan: mafat_layout_make, outline and sketch. Called by api/, the searches
+ * and predictor/planning/. The layout is in the plan's heap. */
 #include "predictor/layout/maker.h"
 
 #include "predictor/plan/boxes_room.h"
@@ -8,9 +10,9 @@
 #include <limits.h>
 #include <string.h>
 
-enum { IDLE_BYTES = 64 /* of a rank that has nothing to do: an arena is never empty */ };
+enum { IDLE_BYTES = 64 /* for a rank without work: an arena is never empty */ };
 
-/* Bytes that live at each time, by tag: sums of what begins and what ended. */
+/* Finds the peak, by tag: prefix sums over the begins and ends of buffers. */
 static int find_peaks(struct mafat_layout_maker *m)
 {
   struct mafat_layout *layout = m->layout;
@@ -20,7 +22,7 @@ static int find_peaks(struct mafat_layout_maker *m)
   if (!changes) return MAFAT_ENOMEM;
   for (int b = 0; b < layout->n_buffers; b++) {
     const struct mafat_buffer *buffer = &layout->buffers[b];
-    if (buffer->first > buffer->last) continue; /* nobody reads it */
+    if (buffer->first > buffer->last) continue; /* no reader */
     changes[buffer->first][buffer->tag] += buffer->bytes;
     changes[buffer->last + 1][buffer->tag] -= buffer->bytes;
   }
@@ -65,7 +67,8 @@ static int assign_offsets(const struct mafat_layout_maker *m)
 
 /* ---- after the last step ---- */
 
-/* The buffer of a tensor that can be read after a run, or, behind all tensors, of a frame that stays; NULL: it is none. */
+/* Buffer of a tensor that is readable after a run or, for a number past all tensors, of a frame
+ * that stays; NULL: none. */
 static const struct mafat_buffer *output_buffer(const struct mafat_layout_maker *m, int tensor)
 {
   const struct mafat_layout *l = m->layout;
@@ -85,7 +88,7 @@ static size_t outputs_bytes(const struct mafat_layout_maker *m)
   return sum;
 }
 
-/* The lowest place that no output takes. */
+/* Lowest offset that no output overlaps. */
 static size_t lowest_beside_outputs(const struct mafat_layout_maker *m, size_t bytes)
 {
   size_t at = 0;
@@ -101,7 +104,8 @@ static size_t lowest_beside_outputs(const struct mafat_layout_maker *m, size_t b
   return at;
 }
 
-/* Room for boxes, where all but the outputs is dead, and behind the arena what that does not hold. */
+/* Places the memory for boxes in the arena, where everything but outputs is dead, and the rest past
+ * its end. */
 static void place_boxes(struct mafat_layout_maker *m)
 {
   struct mafat_layout *layout = m->layout;
@@ -124,7 +128,7 @@ static unsigned list_winograds(const struct mafat_plan *plan)
   return list;
 }
 
-/* Are there tensors of bytes? What lies behind the last of them may be read. */
+/* True if there are tensors of bytes: kernels may read past the end of the last one. */
 static bool has_bytes(const struct mafat_layout_maker *m)
 {
   for (int t = 0; t < mafat_network_n_tensors(m->network); t++)
@@ -132,7 +136,8 @@ static bool has_bytes(const struct mafat_layout_maker *m)
   return false;
 }
 
-/* Which tensors lie in partition buffers; how many partition buffers there are, and parts of maps that have sums. */
+/* Finds the tensors in partition buffers, and counts partition buffers and parts of maps with
+ * sums. */
 static int find_partition_buffers(struct mafat_layout_maker *m)
 {
   int n = 0;
@@ -165,12 +170,14 @@ static int open_parts(struct mafat_layout_maker *m, size_t n_partition_buffers)
   return MAFAT_OK;
 }
 
-/* Records of plan and layout that only plans with parts have: how many depends on the plan, not on the network alone. */
+/* Bytes of the records that only plans with parts have. Their number depends on the plan, not on
+ * the network alone. */
 static size_t records_of_parts(const struct mafat_layout_maker *m, size_t n_pieces)
 {
   const struct mafat_parts *parts = m->plan->parts;
   const struct mafat_parts_scratch *s = m->layout->part_scratch;
-  enum { BLOCK = 16 }; /* of the C library, beside each of a part's lists: of partition buffers along an axis, of steps */
+  enum { BLOCK = 16 }; /* overhead of the C library for each of a part's lists: partition buffers
+                          along an axis, steps */
   size_t of_a_part = sizeof *parts->list + sizeof *s->record_of + sizeof *s->run_of + sizeof *s->runs + BLOCK;
   return (size_t)parts->n * of_a_part + (size_t)s->n_records * sizeof *s->records +
          (size_t)parts->n_tensors * (sizeof *parts->partitions + sizeof *m->layout->sums_buffers + BLOCK) +
@@ -229,7 +236,8 @@ static int make_layout(struct mafat_layout **out, struct mafat_layout_maker m, s
 {
   *out = NULL;
   struct mafat_heap *heap = m.plan->heap;
-  struct mafat_heap *own = NULL; /* a plan of the C library's heap: what is done with leaves no holes there */
+  struct mafat_heap *own = NULL; /* if the plan is in the C library's heap: keeps temporary memory
+                                    from fragmenting it */
   int code = heap ? MAFAT_OK : mafat_heap_open(&own);
   m.work = own ? own : heap;
   m.layout = mafat_heap_calloc(heap, 1, sizeof *m.layout);

@@ -1,3 +1,5 @@
+/* Assigns offsets to buffers with lifetimes: tries orders, and calls offsets_exact.c for few
+ * blocks, offsets_skyline.c for many. Called by maker.c. Allocates from the given heap. */
 #include "predictor/layout/offsets.h"
 
 #include "base/blocks.h"
@@ -8,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Of all blocks; no time is negative. */
+/* Last time of all blocks; no time is negative. */
 static int last_time(const struct mafat_block *blocks, int n)
 {
   int last = 0;
@@ -17,7 +19,7 @@ static int last_time(const struct mafat_block *blocks, int n)
   return last;
 }
 
-/* Bytes that are alive at each time. NULL: out of memory. */
+/* Bytes alive at each time. NULL: out of memory. */
 static size_t *live_bytes(const struct mafat_block *blocks, int n, struct mafat_heap *heap)
 {
   int end = last_time(blocks, n) + 1;
@@ -34,7 +36,7 @@ static size_t *live_bytes(const struct mafat_block *blocks, int n, struct mafat_
 size_t mafat_offsets_lower_bound(const struct mafat_block *blocks, int n)
 {
   size_t most = 0;
-  for (int i = 0; i < n; i++) { /* the sum is largest at some buffer's first time */
+  for (int i = 0; i < n; i++) { /* the sum is largest at some block's first time */
     size_t sum = 0;
     for (int j = 0; j < n; j++)
       if (blocks[j].first <= blocks[i].first && blocks[i].first <= blocks[j].last)
@@ -46,44 +48,46 @@ size_t mafat_offsets_lower_bound(const struct mafat_block *blocks, int n)
 
 enum {
   N_STRETCHES = 128,
-  FEW_STRETCHES = 4, /* through which it is quicker to look than through all that is placed */
+  FEW_STRETCHES = 4, /* searching so many stretches is faster than searching all placed blocks */
   MANY = 512         /* blocks */
 };
 
-/* A block that is placed. */
+/* A placed block. */
 struct placed {
   size_t offset, end;
   int first, last;
 };
 
-/* By rising offsets. */
+/* Sorted by offset. */
 struct pile {
   struct placed *list; /* (n) */
   int n;
 };
 
-/* Working state: `order` is a priority list of the blocks that are arranged by trial:
- * those alive where it is tight; the others find room afterwards. */
+/* Working state. `order` is a priority list of the tight blocks, which are arranged by trial: those
+ * alive when most of the bound is. The others are placed afterwards. */
 struct assignment {
   struct mafat_heap *heap;
   struct mafat_block *blocks;
   int n, n_tight;
   bool *tight;
   int *order;
-  struct pile piles[N_STRETCHES + 1]; /* [stretch of time]: what lives in it; then all that is placed */
-  struct placed *capacity;                /* for all of these */
-  int stretch_times;                  /* how many times there are in each */
-  int *sorting;          /* room to sort in */
+  struct pile piles[N_STRETCHES + 1]; /* [stretch of time]: blocks alive in it; the last: all placed
+                                         blocks */
+  struct placed *capacity;                /* storage of all piles */
+  int stretch_times;                  /* number of times in each stretch */
+  int *sorting;          /* buffer for sorting */
   size_t *live;          /* [time]: bytes */
-  int *firsts;           /* [time]: before it, times at which blocks begin where much is alive */
+  int *firsts;           /* [time]: prefix count of times at which blocks begin while much is
+                            alive */
   int n_times;
-  size_t *best; /* of the tight blocks */
+  size_t *best; /* offsets of the tight blocks */
   size_t best_total;
-  long long left; /* placements of all the tight blocks that may still be tried */
-  size_t *kept; /* of all, when the rest had found room */
+  long long left; /* placements of all tight blocks left to try */
+  size_t *kept; /* offsets of all blocks, after the rest was placed */
 };
 
-/* The stretches that a block lives in. */
+/* First stretch of a block's life. */
 static int first_stretch(const struct assignment *a, const struct mafat_block *b)
 {
   return b->first / a->stretch_times;
@@ -94,7 +98,8 @@ static int end_stretch(const struct assignment *a, const struct mafat_block *b)
   return b->first > b->last ? first_stretch(a, b) : b->last / a->stretch_times + 1;
 }
 
-/* Above those of the pile that are alive with b and in its way at `at` or above; *next: the first of the pile that may be. */
+/* Lowest offset from `at` on that is above all blocks of the pile that are alive with b and in its
+ * way; *next: first block of the pile that may be. */
 static size_t rise(const struct pile *pile, int *next, const struct mafat_block *b, size_t at)
 {
   int i = *next;
@@ -109,7 +114,8 @@ static size_t rise(const struct pile *pile, int *next, const struct mafat_block 
 static size_t lowest_fit(const struct assignment *a, const struct mafat_block *b)
 {
   int first = first_stretch(a, b), n = end_stretch(a, b) - first, next[FEW_STRETCHES] = {0};
-  bool all = n > FEW_STRETCHES || b->first > b->last; /* what never lives may begin behind all stretches */
+  bool all = n > FEW_STRETCHES || b->first > b->last; /* a block that never lives may begin after
+                                                         all stretches */
   const struct pile *piles = a->piles + (all ? N_STRETCHES : first);
   size_t at = 0, before;
   if (all) n = 1;
@@ -120,7 +126,7 @@ static size_t lowest_fit(const struct assignment *a, const struct mafat_block *b
   return at;
 }
 
-/* The highest offset under `top` where b fits; falls back to the lowest fit. */
+/* Highest offset below `top` where b fits; else the lowest. */
 static size_t highest_fit(const struct assignment *a, const struct mafat_block *b, size_t top)
 {
   const struct pile *all = &a->piles[N_STRETCHES];
@@ -158,7 +164,7 @@ static void begin(struct assignment *a)
   for (int s = 0; s <= N_STRETCHES; s++) a->piles[s].n = 0;
 }
 
-/* About as long as a life: few blocks are in many of them. */
+/* About as long as an average life, so that few blocks are in many stretches. */
 static int find_stretch_times(const struct assignment *a)
 {
   long long sum = 0;
@@ -167,7 +173,7 @@ static int find_stretch_times(const struct assignment *a)
   return mafat_max(a->n_times / N_STRETCHES, (int)(sum / a->n)) + 1;
 }
 
-/* Room for as many in each stretch as live in it. */
+/* Allocates each pile for the blocks that live in its stretch. */
 static bool open_piles(struct assignment *a)
 {
   size_t n = (size_t)a->n;
@@ -182,8 +188,8 @@ static bool open_piles(struct assignment *a)
   return capacity != NULL;
 }
 
-/* Places everything in `order`; with a top, buffers that prefer it hang from it. The last time it stops where that becomes no
- * better: nobody looks at where it was. */
+/* Places all blocks in `order`; with a top, blocks that prefer it are placed downwards from it.
+ * Stops when the total is not better than the best. */
 static size_t place_all(struct assignment *a, size_t top)
 {
   size_t total = 0;
@@ -225,7 +231,7 @@ static bool heavier(const struct mafat_block *x, const struct mafat_block *y)
   return (double)x->bytes * (x->last - x->first + 1) > (double)y->bytes * (y->last - y->first + 1);
 }
 
-/* Merges neighbouring runs: stable, so that equal buffers keep their order. */
+/* Merges adjacent runs. Stable, so equal blocks keep their order. */
 static void merge(const struct assignment *a, before is_before, int from, int middle, int end)
 {
   int left = from, right = middle;
@@ -246,7 +252,7 @@ static void sort_order(struct assignment *a, before is_before)
       merge(a, is_before, from, from + run, from + 2 * run < n ? from + 2 * run : n);
 }
 
-/* Moves the buffer that sticks out highest to the front of the order. */
+/* Moves the block with the highest end to the front of the order. */
 static bool promote_highest(struct assignment *a, size_t total)
 {
   for (int i = 0; i < a->n_tight; i++) {
@@ -261,7 +267,7 @@ static bool promote_highest(struct assignment *a, size_t total)
   return false;
 }
 
-/* Fisher and Yates, from a fixed seed: the same arena every time. */
+/* Fisher-Yates shuffle with a fixed seed: the same arena every time. */
 static void shuffle(struct assignment *a, uint32_t *seed)
 {
   for (int i = a->n_tight - 1; i > 0; i--) {
@@ -272,7 +278,7 @@ static void shuffle(struct assignment *a, uint32_t *seed)
   }
 }
 
-/* Tries one order, then others with what sticks out moved to the front. */
+/* Tries one order, then variants with the highest block moved to the front. */
 static void try_order(struct assignment *a, size_t bound, int promotions)
 {
   size_t total = place_all(a, 0);
@@ -280,7 +286,8 @@ static void try_order(struct assignment *a, size_t bound, int promotions)
     total = place_all(a, i % 2 ? bound : 0);
 }
 
-/* Which blocks are alive at a time when more than so many eighths of the bound are: the sum grows only where one begins. */
+/* Finds the tight blocks: alive at a time when more than `eighths` of the bound is. Only times at
+ * which a block begins count, because the sum grows only there. */
 static void find_tight(struct assignment *a, size_t bound, size_t eighths)
 {
   memset(a->firsts, 0, ((size_t)a->n_times + 1) * sizeof *a->firsts);
@@ -295,7 +302,7 @@ static void find_tight(struct assignment *a, size_t bound, size_t eighths)
   }
 }
 
-/* Few blocks exactly, as long as that does not take too long. */
+/* Places few blocks exactly, within a limit of placements. */
 static int assign_exact(struct assignment *a, size_t bound)
 {
   enum { EFFORT = 10000000 }; /* a placement costs less than n^2 */
@@ -309,7 +316,8 @@ static int assign_exact(struct assignment *a, size_t bound)
   return code;
 }
 
-/* Tries orders of the tight blocks until one reaches the bound or the effort is spent; none that is no smaller than `most` counts. */
+/* Tries orders of the tight blocks until one reaches the bound or the effort is spent. Results of
+ * `most` bytes or more do not count. */
 static int try_orders(struct assignment *a, size_t bound, size_t most)
 {
   static const before orders[] = {larger, earlier, longer, heavier};
@@ -317,7 +325,7 @@ static int try_orders(struct assignment *a, size_t bound, size_t most)
   a->best_total = a->n_tight ? most : 0;
   if (a->n_tight == 0) return MAFAT_OK;
   a->left = EFFORT / ((long long)a->n_tight * a->n_tight) + 1;
-  /* A chain ping-pongs between the two ends: exact for every untiled chain. */
+  /* A chain alternates between both ends: exact for every untiled chain. */
   sort_order(a, earlier);
   place_all(a, bound);
   for (size_t o = 0; o < sizeof orders / sizeof *orders && a->best_total > bound; o++) {
@@ -332,7 +340,7 @@ static int try_orders(struct assignment *a, size_t bound, size_t most)
   return a->best_total > bound && a->n_tight <= MAFAT_FEW_BLOCKS ? assign_exact(a, bound) : MAFAT_OK;
 }
 
-/* The best order's offsets, and room for all other blocks. Returns the arena. */
+/* Restores the best order's offsets and places all other blocks. Returns the arena's size. */
 static size_t place_rest(struct assignment *a)
 {
   size_t total = a->best_total;
@@ -348,14 +356,14 @@ static size_t place_rest(struct assignment *a)
   return total;
 }
 
-/* Remembers the offsets of all blocks. */
+/* Saves the offsets of all blocks. */
 static size_t keep_offsets(struct assignment *a, size_t total)
 {
   for (int i = 0; i < a->n; i++) a->kept[i] = a->blocks[i].offset;
   return total;
 }
 
-/* What is alive where most of the bound is; if the rest then sticks out, all. */
+/* Places the blocks alive when most of the bound is; if the rest then needs more, all blocks. */
 static int assign_tight(struct assignment *a, size_t bound, size_t *total)
 {
   for (int eighths = 6; eighths >= 0 && *total > bound; eighths -= 6) {
@@ -370,7 +378,7 @@ static int assign_tight(struct assignment *a, size_t bound, size_t *total)
   return MAFAT_OK;
 }
 
-/* Other arrangements of what is tight may leave room for the rest. */
+/* Other arrangements of the tight blocks may fit the rest better. */
 static int assign_others(struct assignment *a, size_t bound, size_t *total)
 {
   for (size_t eighths = 7; eighths >= 4 && *total > bound; eighths--) {
@@ -395,7 +403,7 @@ static int assign_skyline(struct assignment *a, size_t bound, size_t *total)
   return code;
 }
 
-/* Of many blocks each order takes long, and few can be tried. */
+/* With many blocks each order takes long, and few can be tried. */
 static int assign_all(struct assignment *a, size_t bound, size_t *total)
 {
   int code = a->n > MANY ? assign_skyline(a, bound, total) : MAFAT_OK;

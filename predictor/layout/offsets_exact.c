@@ -1,3 +1,5 @@
+/* Branch and bound for the smallest arena of at most MAFAT_FEW_BLOCKS blocks. Called by offsets.c.
+ * Allocates from the given heap. */
 #include "predictor/layout/offsets_exact.h"
 
 #include "base/error.h"
@@ -6,7 +8,7 @@
 
 enum { WORDS = (MAFAT_FEW_BLOCKS + 63) / 64 };
 
-/* A set of blocks, a bit for each. */
+/* A set of blocks as bits. */
 struct set {
   uint64_t words[WORDS];
 };
@@ -21,7 +23,7 @@ static void add(struct set *s, int block)
   s->words[block / 64] |= (uint64_t)1 << (block % 64);
 }
 
-/* The first from `block` on; MAFAT_FEW_BLOCKS: none. */
+/* First element from `block` on; MAFAT_FEW_BLOCKS: none. */
 static int next(const struct set *s, int block)
 {
   for (int w = block / 64; w < WORDS; w++, block = w * 64) {
@@ -31,29 +33,32 @@ static int next(const struct set *s, int block)
   return MAFAT_FEW_BLOCKS;
 }
 
-/* What is placed. */
+/* State after some blocks are placed. */
 struct tower {
   struct set placed;
   int n_placed;
-  size_t level;                    /* the last offset: nothing comes below */
-  size_t floors[MAFAT_FEW_BLOCKS]; /* [block]: how low it may lie */
-  size_t tops[MAFAT_FEW_BLOCKS];   /* [block]: when it begins, the end of what is placed then, */
-  size_t above[MAFAT_FEW_BLOCKS];  /*   and the bytes of all else that is alive */
+  size_t level;                    /* last offset: no later block is lower */
+  size_t floors[MAFAT_FEW_BLOCKS]; /* [block]: its lowest possible offset */
+  size_t tops[MAFAT_FEW_BLOCKS];   /* [block]: at its first time, the end of the placed blocks */
+  size_t above[MAFAT_FEW_BLOCKS];  /* [block]: at its first time, bytes of the unplaced blocks
+                                      alive, except itself */
 };
 
-/* Blocks are placed by rising offsets, each as low as those that it meets in time let it. So every arrangement in which
- * no block can sink is come by, and one of these is the smallest. */
+/* Blocks are placed by ascending offset, each as low as the placed blocks of its lifetime allow.
+ * This enumerates every arrangement in which no block can sink, and one of these is the
+ * smallest. */
 struct few {
   struct mafat_block *blocks;
   int n;
-  struct set meets[MAFAT_FEW_BLOCKS]; /* [block]: in time */
-  struct set alive[MAFAT_FEW_BLOCKS]; /* [block]: when it begins */
-  struct set begins[MAFAT_FEW_BLOCKS]; /* [block]: who begins while it is alive */
-  int low[MAFAT_FEW_BLOCKS];          /* [block]: one that came low enough when it begins; others are looked for behind it */
-  size_t offsets[MAFAT_FEW_BLOCKS];   /* of those that are placed */
-  size_t bound, total;                /* the smallest so far */
-  long left;                          /* placements that may still be tried */
-  struct tower towers[];              /* [blocks placed]: a stack of them */
+  struct set meets[MAFAT_FEW_BLOCKS]; /* [block]: blocks alive at a common time */
+  struct set alive[MAFAT_FEW_BLOCKS]; /* [block]: blocks alive at its first time */
+  struct set begins[MAFAT_FEW_BLOCKS]; /* [block]: blocks that begin while it is alive */
+  int low[MAFAT_FEW_BLOCKS];          /* [block]: a block that was low enough at its first time; the
+                                         search for others starts after it */
+  size_t offsets[MAFAT_FEW_BLOCKS];   /* of placed blocks */
+  size_t bound, total;                /* total: the smallest so far */
+  long left;                          /* placements left to try */
+  struct tower towers[];              /* [blocks placed]: stack of states */
 };
 
 static void find_meetings(struct few *f)
@@ -69,7 +74,8 @@ static void find_meetings(struct few *f)
     }
 }
 
-/* Is there one among those that are alive when a block begins, and not placed, that may lie below this? */
+/* True if an unplaced block that is alive at this block's first time can be placed below
+ * `height`. */
 static bool has_lower(struct few *f, const struct tower *t, int block, size_t height)
 {
   int *low = &f->low[block];
@@ -80,7 +86,8 @@ static bool has_lower(struct few *f, const struct tower *t, int block, size_t he
   return false;
 }
 
-/* Above what lies there when a block begins, or the level, comes all else that is alive then. */
+/* Lower bound: at the first time of each block, the unplaced blocks alive are above the placed ones
+ * and the level. */
 static bool can_be_smaller(struct few *f, const struct tower *t)
 {
   for (int i = 0; i < f->n; i++) {
@@ -101,7 +108,8 @@ static void keep(struct few *f)
   }
 }
 
-/* Where the lowest of the others would end: whoever comes above could as well have let it come first. */
+/* Lowest possible end of an unplaced block. A block placed above it could have been placed after
+ * it. */
 static size_t ceiling(const struct few *f, const struct tower *t)
 {
   size_t least = SIZE_MAX;
@@ -112,7 +120,7 @@ static size_t ceiling(const struct few *f, const struct tower *t)
   return least;
 }
 
-/* The tower with another block, as the next one of the stack. */
+/* Pushes the state with another block placed. */
 static void put(struct few *f, const struct tower *t, int block)
 {
   struct tower *grown = &f->towers[t->n_placed + 1];
@@ -156,7 +164,7 @@ int mafat_offsets_assign_exact(struct mafat_block *blocks, int n, size_t bound, 
   f->bound = bound;
   f->total = *total;
   f->left = placements;
-  for (int i = 0; i < n; i++) f->low[i] = i; /* alive when it begins */
+  for (int i = 0; i < n; i++) f->low[i] = i; /* alive at its own first time */
   find_meetings(f);
   place_next(f, f->towers, -1);
   *total = f->total;

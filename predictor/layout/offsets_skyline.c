@@ -1,6 +1,9 @@
-/* What is placed has an outline: a height at each time. Its lowest segment is filled next: with the block that matters most
- * of those whose lives lie within the segment; where there is none, the segment is filled up to its lower shore, and what is
- * below is lost. Which blocks matter is learnt: what ends up above the bound matters more the next time. */
+/* Places many blocks from the bottom up. Called by offsets.c.
+ *
+ * Placed blocks form a skyline: a height at each time. The lowest segment is filled next, with the
+ * most important block whose life is within the segment. If there is none, the segment is raised to
+ * its lower neighbour, and the space below is lost. Importance is learned: blocks that end above
+ * the bound become more important in the next round. */
 #include "predictor/layout/offsets_skyline.h"
 
 #include "base/blocks.h"
@@ -13,53 +16,54 @@
 
 enum { MANY = 512 }; /* blocks */
 
-static const double MORE = 1.3; /* times, that a block matters which ended above the bound */
+static const double MORE = 1.3; /* factor on the weight of a block that ended above the bound */
 
-/* A stretch of time above which nothing is placed yet, by the time at which it begins. Times are counted in those at which blocks
- * begin. */
+/* A stretch of time with nothing placed above it, indexed by its first time. Times count only those
+ * at which blocks begin. */
 struct segment {
-  int end, before; /* its own end, at which the next one begins; where the one before begins, -1: there is none */
+  int end, before; /* end: also the begin of the next segment; before: begin of the previous one,
+                      -1: none */
   size_t height;
   bool there;
 };
 
-/* A segment that may be the lowest one, unless it is another or gone by then. */
+/* Candidate for the lowest segment; stale if the segment has changed. */
 struct low {
   size_t height;
   int begin;
 };
 
-/* A block, by its rank among those that live. */
+/* A block; its index is its rank among blocks that live. */
 struct life {
-  int begin, end; /* in such times, too */
+  int begin, end; /* in the same times */
   int block;
   size_t bytes;
 };
 
-/* Of a tree over the blocks by rank: of those below a node that are not placed. */
+/* Node of a tree over blocks by rank: the unplaced blocks below it. */
 struct node {
-  double weight; /* the most that one has; negative: there is none */
-  int end;       /* the earliest end of a life */
+  double weight; /* largest weight; negative: none */
+  int end;       /* earliest end of a life */
 };
 
 struct filler {
-  struct life *lives;     /* (n): by their begins */
+  struct life *lives;     /* (n) by first time */
   int n;
-  int *firsts;            /* [time] and one more: the first rank that begins then */
+  int *firsts;            /* [time], and one more: first rank that begins then */
   int n_times;
-  int n_leaves;           /* a power of two */
+  int n_leaves;           /* power of two */
   struct node *nodes;     /* (2 * n_leaves); node 1 is the root */
   struct segment *segments; /* [time] (n_times) */
-  struct low *lows;       /* (n_lows): a heap, of all segments but the one that is filled */
+  struct low *lows;       /* (n_lows) heap of all segments but the one being filled */
   int n_lows;
-  double *learnt;         /* [rank]: by how many times the block matters more than its shape says */
+  double *learnt;         /* [rank]: learned factor on the block's initial weight */
   size_t *offsets;        /* [rank] */
-  size_t *best;           /*   of the smallest arena */
-  size_t bound, total;    /* the smallest so far */
-  long left;              /* placements that may still be made */
+  size_t *best;           /* [rank]: those of the smallest arena */
+  size_t bound, total;    /* total: the smallest so far */
+  long left;              /* placements left */
 };
 
-/* ---- which block ---- */
+/* ---- choice of a block ---- */
 
 static void join(struct node *nodes, int i)
 {
@@ -74,14 +78,14 @@ static void take(struct filler *f, int rank)
   for (f->nodes[i] = (struct node){-1, INT_MAX}; i > 1;) join(f->nodes, i /= 2);
 }
 
-/* What is looked for below a node: ranks from `begin` to `end`, lives that are over by `over`. */
+/* Query below a node: ranks from `begin` to `end`, lives that end by `over`. */
 struct want {
   int begin, end, over;
-  int found; /* a leaf; 0: none yet */
+  int found; /* leaf; 0: none yet */
   double weight;
 };
 
-/* The node has the leaves of `width` ranks from `first` on. */
+/* Searches a node that covers `width` ranks from `first` on. */
 static void look(const struct node *nodes, int i, int first, int width, struct want *w)
 {
   if (first >= w->end || first + width <= w->begin || nodes[i].end > w->over || nodes[i].weight <= w->weight) return;
@@ -96,7 +100,7 @@ static void look(const struct node *nodes, int i, int first, int width, struct w
   look(nodes, 2 * i + !right, first + !right * half, half, w);
 }
 
-/* The rank of the block that is put into the segment; -1: none fits. */
+/* Rank of the block to place in the segment; -1: none fits. */
 static int choose(const struct filler *f, int begin, int end)
 {
   struct want w = {f->firsts[begin], f->firsts[end], end, 0, -1};
@@ -132,7 +136,7 @@ static struct low take_low(struct filler *f)
   return top;
 }
 
-/* The first of those. */
+/* Returns the lowest segment. */
 static int lowest(struct filler *f)
 {
   for (;;) {
@@ -142,14 +146,14 @@ static int lowest(struct filler *f)
   }
 }
 
-/* From `begin` on, up to where another one begins. */
+/* Creates a segment from `begin` to the next one. */
 static void dig(struct filler *f, int begin, struct segment v)
 {
   f->segments[begin] = v;
   if (v.end < f->n_times) f->segments[v.end].before = begin;
 }
 
-/* Up to the lower one of its shores, which it joins. */
+/* Raises a segment to its lower neighbour and merges them. */
 static void fill(struct filler *f, int at)
 {
   struct segment v = f->segments[at];
@@ -170,7 +174,8 @@ static void fill(struct filler *f, int at)
   offer(f, begin);
 }
 
-/* Puts a block into the segment, whose floor it becomes. Returns what is left of the segment, which is as low; -1: nothing is. */
+/* Places a block at the segment's bottom. Returns the rest of the segment, which is as low; -1:
+ * none. */
 static int put(struct filler *f, int at, const struct life *b)
 {
   struct segment v = f->segments[at];
@@ -184,8 +189,9 @@ static int put(struct filler *f, int at, const struct life *b)
   return at;
 }
 
-/* Places all; returns the arena. Of many blocks it stops where that becomes no smaller than the smallest so far: then what is placed
- * is all that is learnt from, and more is tried in the same time. */
+/* Places all blocks; returns the arena's size. With many blocks it stops once the total is not
+ * smaller than the best; learning then uses the placed blocks only, and more rounds fit in the same
+ * time. */
 static size_t pile(struct filler *f)
 {
   size_t total = 0;
@@ -213,7 +219,7 @@ static size_t pile(struct filler *f)
   return total;
 }
 
-/* ---- how much blocks matter ---- */
+/* ---- weights of blocks ---- */
 
 enum shape { LONG, HEAVY, LARGE, N_SHAPES };
 
@@ -251,13 +257,14 @@ static void try_shape(struct filler *f, enum shape shape, long placements)
 
 /* ---- lives ---- */
 
-/* Those that live, by the times at which they begin: counted, and put at their ranks. False: out of memory. */
+/* Lists living blocks by first time, by counting sort. False: out of memory. */
 static bool find_lives(struct filler *f, const struct mafat_block *blocks, int n, struct mafat_heap *heap)
 {
   int last = 0;
   for (int i = 0; i < n; i++)
     if (blocks[i].first <= blocks[i].last && blocks[i].last > last) last = blocks[i].last;
-  int *begins = mafat_heap_calloc(heap, (size_t)last + 2, sizeof *begins); /* [time]: before it, times at which blocks begin */
+  /* [time]: prefix count of times at which blocks begin */
+  int *begins = mafat_heap_calloc(heap, (size_t)last + 2, sizeof *begins);
   if (!begins) return false;
   for (int i = 0; i < n; i++)
     if (blocks[i].first <= blocks[i].last) begins[blocks[i].first + 1] = 1;
@@ -287,7 +294,8 @@ int mafat_offsets_assign_skyline(struct mafat_block *blocks, int n, size_t bound
   f.lives = mafat_heap_calloc(heap, (size_t)n, sizeof *f.lives);
   f.firsts = mafat_heap_calloc(heap, (size_t)n + 2, sizeof *f.firsts);
   f.nodes = mafat_heap_calloc(heap, 2 * (size_t)f.n_leaves, sizeof *f.nodes);
-  f.segments = mafat_heap_calloc(heap, (size_t)n + 1, sizeof *f.segments); /* a block begins at each time */
+  /* a block begins at each time */
+  f.segments = mafat_heap_calloc(heap, (size_t)n + 1, sizeof *f.segments);
   f.lows = mafat_heap_calloc(heap, 4 * (size_t)n + 4, sizeof *f.lows);
   f.learnt = mafat_heap_calloc(heap, (size_t)n, sizeof *f.learnt);
   f.offsets = mafat_heap_calloc(heap, (size_t)n, sizeof *f.offsets);

@@ -1,3 +1,5 @@
+/* Chooses convolution algorithms, and converts words of a spec to and from them. Called by
+ * predictor/planning/ and search/best. Allocates from the plan's heap. */
 #include "predictor/plan/algorithms.h"
 
 #include "predictor/plan/winograd.h"
@@ -16,7 +18,7 @@ int mafat_algorithms_default(struct mafat_plan *plan, const struct mafat_network
   return MAFAT_OK;
 }
 
-/* The place of a layer in a rising list, or of the next one behind where it would be. */
+/* Index of a layer in an ascending list, or of the first larger one. */
 static int find_place(const int *layers, int n_layers, int layer)
 {
   int i = 0;
@@ -57,7 +59,7 @@ int mafat_algorithms_apply(struct mafat_plan *plan, const struct mafat_network *
 
 /* ---- words for a choice ---- */
 
-/* Layer number i of the choice: is it not the default? */
+/* True if layer number i of the choice does not use the default. */
 static bool differs(const struct mafat_algorithm_choice *c, int i)
 {
   int layer = c->layers[i];
@@ -74,8 +76,7 @@ static bool uses(const struct mafat_algorithm_choice *c, int i, enum mafat_algor
   return c->algorithms[c->layers[i]] == algorithm;
 }
 
-/* The last of a run of layers that differ in the same way; what has no choice may lie
- * between them. */
+/* Last layer of a run with the same deviation; layers without a choice may be in between. */
 static int run_end(const struct mafat_algorithm_choice *c, int i, enum mafat_algorithm algorithm)
 {
   int last = i;
@@ -90,7 +91,7 @@ static int run_end(const struct mafat_algorithm_choice *c, int i, enum mafat_alg
 static int fill_word(const struct mafat_algorithm_choice *c, enum mafat_algorithm algorithm,
                      struct mafat_algorithm_word *word)
 {
-  bool everywhere = true; /* can the word stand for the whole group? */
+  bool everywhere = true; /* the word can stand for the whole group */
   for (int i = 0; i < c->n; i++) {
     word->given = word->given || (differs(c, i) && uses(c, i, algorithm));
     everywhere = everywhere && (!has_choice(c, i) || uses(c, i, algorithm));

@@ -1,9 +1,11 @@
+/* Computes the memory for detections. Called by the layout, the prediction and
+ * runner/detect/suppress.c. Pure functions. */
 #include "predictor/plan/boxes_room.h"
 
 #include "base/part.h"
 
-/* A trained network has some hundred above a confidence of 0.005, and more than it has boxes only
- * above one that nobody asks for. */
+/* A trained network has some hundred boxes above a confidence of 0.005. It exceeds this capacity
+ * only at thresholds that nobody uses. */
 enum { USUAL_LEAST = 2304, USUAL_MOST = 4096 };
 
 MAFAT_PART(opening) size_t mafat_boxes_most(const struct mafat_network *n, int n_layers, int wanted)

@@ -1,3 +1,5 @@
+/* Finds layers to fuse, and computes the geometry of fused steps. Called by predictor/ and by the
+ * kinds in runner/engine/kinds/. Fills plans; other functions are pure. */
 #include "predictor/plan/fusion.h"
 
 #include "base/part.h"
@@ -30,7 +32,7 @@ static bool lies_in_blocks(const struct mafat_operand *o)
   return mafat_sources_count(&o->sources) == 1 && o->sources.list->first % MAFAT_CHANNEL_BLOCK == 0;
 }
 
-/* What is added may have other channels, and be larger. */
+/* Operands of a sum may differ in channels, and the other one may be larger. */
 static bool is_added(const struct mafat_layer *conv, const struct mafat_layer *shortcut)
 {
   if (!mafat_layer_blends(shortcut) || shortcut->blend != MAFAT_BLEND_ADD || shortcut->n_operands != 2) return false;
@@ -39,7 +41,7 @@ static bool is_added(const struct mafat_layer *conv, const struct mafat_layer *s
          z->shape.h >= shortcut->out.h && mafat_layer_is_ungrouped(conv);
 }
 
-/* ---- what words say ---- */
+/* ---- words of a spec ---- */
 
 static bool is_among(const int *layers, int n_layers, int layer)
 {
@@ -81,13 +83,14 @@ int mafat_fusion_apply(struct mafat_plan *plan, const struct mafat_network *n, c
   return code;
 }
 
-/* Could the layer be inside, with nothing said of it? Where a word would say it, that is what it must not be taken to. */
+/* True if the layer may be fused and no word mentions it. Written words must not include it. */
 static bool is_usual(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
   return mafat_layer_is_depthwise(&n->layers[layer]) && plan->outer[layer] >= 0 && mafat_plan_depthwise_rows(plan, layer) < 0;
 }
 
-/* The last of a run of layers of which the same is said, from layers[i] on; what has no choice may lie between them. */
+/* Last layer of a run with the same word, from layers[i] on; layers without a choice may be in
+ * between. */
 static int run_end(const struct mafat_plan *plan, const struct mafat_network *n, const int *layers, int n_layers, int i)
 {
   int last = i, rows = mafat_plan_depthwise_rows(plan, layers[i]);
@@ -99,7 +102,7 @@ static int run_end(const struct mafat_plan *plan, const struct mafat_network *n,
   return last;
 }
 
-/* A word for each run, or one for all of the group where that is the same. */
+/* One word for each run, or one for the whole group if all are the same. */
 MAFAT_PART(opening)
 int mafat_fusion_words(const struct mafat_plan *plan, const struct mafat_network *n, const int *layers, int n_layers,
                        struct mafat_heap *heap, struct mafat_group_spec *group)
@@ -118,7 +121,7 @@ int mafat_fusion_words(const struct mafat_plan *plan, const struct mafat_network
   return MAFAT_OK;
 }
 
-/* ---- which layers ---- */
+/* ---- finding fusions ---- */
 
 static void count_readers(const struct mafat_network *n, const struct mafat_plan *plan,
                           const struct mafat_usage *usage, int *readers)
@@ -131,7 +134,7 @@ static void count_readers(const struct mafat_network *n, const struct mafat_plan
   }
 }
 
-/* Columns of a table are copied from wherever they lie, channel by channel side by side. */
+/* Columns of a table are copied from any position, as contiguous channels. */
 static int find_table(const struct mafat_plan *plan, const struct mafat_network *n, const int *readers, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
@@ -144,7 +147,7 @@ static int find_table(const struct mafat_plan *plan, const struct mafat_network 
   return apart || !kept ? -1 : table;
 }
 
-enum { BY_ITSELF = -1 }; /* in place of a number of readers: a word has it so */
+enum { BY_ITSELF = -1 }; /* instead of a number of readers: a word says so */
 
 MAFAT_PART(opening)
 int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bool fuse)
@@ -177,7 +180,8 @@ int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bo
       plan->inner[l] = k;
       plan->outer[k] = l;
     }
-    for (int l = 0; l < plan->n_layers && plan->depthwise_rows; l++) /* what has no choice is not spoken of */
+    /* layers without a choice are not mentioned */
+    for (int l = 0; l < plan->n_layers && plan->depthwise_rows; l++)
       if (plan->outer[l] < 0 && readers[l] != BY_ITSELF) plan->depthwise_rows[l] = -1;
     for (int l = 0; l < plan->n_layers && fuse; l++)
       if (usage[l].needed) plan->table[l] = find_table(plan, n, readers, l);
@@ -206,7 +210,7 @@ int mafat_fusion_links(const struct mafat_plan *plan, const struct mafat_network
   return n_links;
 }
 
-/* The innermost layer, and the span of its output that `out` is made from. */
+/* Finds the innermost layer, and the span of its output needed for `out`. */
 static int find_reader(const struct mafat_plan *plan, const struct mafat_network *n, int layer, bool axis_y,
                        struct mafat_span *out)
 {

@@ -1,3 +1,5 @@
+/* Orders the layers of each group and finds panel fusions. Called by predictor/planning/lay.c.
+ * Fills the plan; allocates from its heap. */
 #include "predictor/plan/order.h"
 
 #include "predictor/plan/fusion.h"
@@ -12,7 +14,7 @@ static bool runs(const struct mafat_plan *plan, const struct mafat_network *n,
 
 /* ---- panel fusions ---- */
 
-/* All of the convolution's output, and nothing else, is what the step reads. */
+/* True if the step reads the convolution's whole output and nothing else. */
 static bool reads_whole(const struct mafat_plan *plan, const struct mafat_network *n, int layer, int producer)
 {
   return mafat_network_sole_tensor(n, mafat_plan_sources(plan, n, layer)) == producer;
@@ -24,15 +26,15 @@ static bool sums_slices(const struct mafat_plan *plan, const struct mafat_networ
   return !mafat_layer_pools(&n->layers[layer]) && mafat_layer_is_pointwise(reader) && !mafat_layer_sums_integers(reader);
 }
 
-/* Of a map in kernel layout, about. */
+/* Approximate bytes of a map in kernel layout. */
 static double map_bytes(const struct mafat_network *n, int tensor)
 {
   struct mafat_shape s = mafat_network_tensor_shape(n, tensor);
   return (double)s.h * s.w * s.c * mafat_dtype_size(mafat_network_tensor_type(n, tensor));
 }
 
-/* The readers' weights are there as long as the panel fusion is, if not for good: is that
- * less than the map that is saved? */
+/* True if the fusion saves memory: the readers' weights, which stay while it runs unless kept
+ * anyway, are smaller than the map. */
 static bool saves_memory(const struct mafat_plan *plan, const struct mafat_network *n, int producer)
 {
   const struct mafat_group *g = mafat_plan_group(plan, producer);
@@ -45,7 +47,7 @@ static bool saves_memory(const struct mafat_plan *plan, const struct mafat_netwo
   return weights < map_bytes(n, producer);
 }
 
-/* Is the tensor there, whatever the order, when the layer begins? */
+/* True if the tensor exists when the layer begins, in any order. */
 static bool comes_before(const struct mafat_network *n, int tensor, int layer)
 {
   int maker = mafat_network_operator(n, tensor);
@@ -67,7 +69,7 @@ static bool can_spread(const struct mafat_plan *plan, const struct mafat_network
     if (!runs(plan, n, usage, r) || !mafat_reads_meet(mafat_plan_reads(plan, n, r), producer)) continue;
     bool pools = mafat_layer_pools(&n->layers[r]) && plan->inner[r] < 0;
     if (!reads_whole(plan, n, r, producer) || !(pools || sums_slices(plan, n, r))) return false;
-    /* What a shortcut adds must be there before the panel fusion begins. */
+    /* A shortcut's other operand must exist before the panel fusion begins. */
     for (struct mafat_reads read = mafat_plan_reads(plan, n, r); mafat_reads_next(&read);)
       if (read.operand > 0 && !comes_before(n, read.source->tensor, producer)) return false;
     sums = sums || !pools;
@@ -97,24 +99,24 @@ int mafat_order_find_panel_fusions(struct mafat_plan *plan, const struct mafat_n
 
 /* ---- order ---- */
 
-/* Of a tensor, by a layer that runs. */
+/* A layer that reads a tensor. */
 struct reading {
-  int layer, next; /* next: another of the same tensor; -1: none */
+  int layer, next; /* next: another reader of the same tensor; -1: none */
 };
 
 struct orderer {
   struct mafat_plan *plan;
   const struct mafat_network *network;
   struct mafat_usage *usage;
-  int *readers; /* [tensor]: steps that have yet to read it; many where a later group does */
-  bool *placed; /* [operator]: inputs are from the start */
+  int *readers; /* [tensor]: steps that have yet to read it; large if a later group reads it */
+  bool *placed; /* [operator]; inputs from the start */
   int n_placed;
-  /* So that a layer is looked at again when something has changed for it, and not whenever any layer is placed, which in a network of
-   * thousands that read thousands would be minutes. */
+  /* Lets a layer be checked again only when something changed for it. Checking all layers after
+   * each placement would take minutes in a network of thousands. */
   struct reading *readings;
-  int *first_reading; /* [tensor]: of readings; -1: none */
-  int *lacks;         /* [operator]: of what it reads is not placed, as often as it reads it */
-  bool *refused;      /* [operator]: what it frees was too little, and is what it was */
+  int *first_reading; /* [tensor]: index into readings; -1: none */
+  int *lacks;         /* [operator]: operands not placed yet, counted once for each read */
+  bool *refused;      /* [operator]: frees too little, and nothing changed since */
 };
 
 enum { MANY_READERS = 1 << 20 };
@@ -124,13 +126,13 @@ static double tensor_bytes(const struct orderer *o, int tensor)
   return map_bytes(o->network, tensor);
 }
 
-/* Whoever has yet to read the tensor may free it from now on. */
+/* Marks the tensor's readers for another check: they may free it now. */
 static void look_again(struct orderer *o, int tensor)
 {
   for (int i = o->first_reading[tensor]; i >= 0; i = o->readings[i].next) o->refused[o->readings[i].layer] = false;
 }
 
-/* One reader less of each tensor that the step reads. */
+/* Decrements the reader count of each tensor that the step reads. */
 static void take_from_readers(struct orderer *o, int layer)
 {
   for (struct mafat_reads r = mafat_plan_reads(o->plan, o->network, layer); mafat_reads_next(&r);)
@@ -148,7 +150,7 @@ static void note_placed(struct orderer *o, int operator)
   for (int k = 0; k < mafat_layer_n_outputs(&o->network->layers[operator]); k++) note_made(o, mafat_network_output(o->network, operator, k));
 }
 
-/* Of all outputs that are read. */
+/* Bytes of all outputs that are read. */
 static double made_bytes(const struct orderer *o, int layer)
 {
   double bytes = 0;
@@ -176,7 +178,7 @@ static void place(struct orderer *o, int layer)
     }
 }
 
-/* Sources are there, and more is freed by the layer than its output takes. */
+/* True if the sources exist and the layer frees more than its output takes. */
 static bool should_hoist(struct orderer *o, int layer)
 {
   const struct mafat_plan *plan = o->plan;
@@ -239,7 +241,7 @@ static void find_order(struct orderer *o)
     bool once = g->cut.kind != MAFAT_CUT_ROWS && g->cut.kind != MAFAT_CUT_SPLIT && !mafat_group_is_tiled(g);
     for (int at = g->at.begin; at < g->at.end; at++) {
       int l = plan->members[at];
-      /* An inner layer comes with its outer one. */
+      /* An inner layer is placed with its outer one. */
       if (o->placed[l] || plan->outer[l] >= 0) continue;
       place(o, l);
       if (once) hoist_what_frees(o, g);
@@ -263,7 +265,8 @@ int mafat_order_find(struct mafat_plan *plan, const struct mafat_network *n)
   bool enough = o.usage && o.readers && o.placed && o.first_reading && o.lacks && o.refused && plan->order && plan->position;
   if (enough) {
     mafat_usage_find(n, plan, o.usage);
-    o.readings = mafat_heap_calloc(heap, count_readings(&o) + 1, sizeof *o.readings); /* constants read nothing */
+    /* constants read nothing */
+    o.readings = mafat_heap_calloc(heap, count_readings(&o) + 1, sizeof *o.readings);
     enough = o.readings;
   }
   if (enough) find_order(&o);

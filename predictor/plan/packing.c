@@ -1,3 +1,5 @@
+/* Computes sizes and offsets of channel block slices, panels and packed weights. Called by
+ * predictor/, runner/weights/ and runner/engine/kinds/. Pure functions. */
 #include "predictor/plan/packing.h"
 
 #include <limits.h>
@@ -31,7 +33,7 @@ int mafat_slice_end(const struct mafat_sources *sources, int channel, int n)
     struct mafat_source s = sources->list[i];
     if (position + s.n <= channel) continue;
     if (end - channel >= n) return end;
-    /* Pieces of a source end with its blocks, and with the source. */
+    /* Block slices of a source end with its blocks, and with the source. */
     int first = s.first + (end - position), wanted = n - (end - channel);
     int block_end = mafat_round_up(first + wanted, MAFAT_CHANNEL_BLOCK);
     end = mafat_min(position + block_end - s.first, position + s.n);
@@ -55,7 +57,7 @@ static size_t times(size_t a, size_t b)
   return __builtin_mul_overflow(a, b, &product) ? SIZE_MAX : product;
 }
 
-/* Weights that one filter has. */
+/* Weights of one filter. */
 static size_t taps_per_filter(const struct mafat_layer *l)
 {
   uint64_t taps = mafat_matrix_row(mafat_layer_matrix(l));
@@ -68,13 +70,13 @@ static size_t plus(size_t a, size_t b)
   return __builtin_add_overflow(a, b, &sum) ? SIZE_MAX : sum;
 }
 
-/* Of scales, and of biases. */
+/* Bytes of n scales, or of n biases. */
 static size_t affine_bytes(size_t n)
 {
   return times(n, sizeof(float));
 }
 
-/* Of so many of the layer's type. */
+/* Bytes of n weights of the layer's type. */
 static size_t weights_bytes(const struct mafat_layer *l, size_t n)
 {
   uint64_t bytes = n == SIZE_MAX ? SIZE_MAX : mafat_dtype_bytes(l->weights_type, n);
@@ -87,7 +89,7 @@ int mafat_block_slice_end(const struct mafat_layer *l, int channel)
                                                                : mafat_slice_end(mafat_layer_sources(l), channel, 1);
 }
 
-/* Groups of rows that share scales, of the channels before this one. */
+/* Row groups that share scales, before `channel`. */
 static size_t groups_before(const struct mafat_layer *l, int channel)
 {
   size_t n = 0, taps = (size_t)mafat_layer_matrix(l).taps;
@@ -99,7 +101,7 @@ static size_t groups_before(const struct mafat_layer *l, int channel)
   return n;
 }
 
-/* Of a panel's weights of some channels. */
+/* Bytes of a panel's weights for some channels. */
 static size_t rows_bytes(const struct mafat_layer *l, size_t width, size_t rows, int channels)
 {
   return plus(weights_bytes(l, times(width, rows)), times(width, groups_before(l, channels) * sizeof(uint16_t)));
@@ -120,7 +122,7 @@ static int greatest_common_divisor(int a, int b)
   return a;
 }
 
-/* Widths of the panels of filters [0, n) of a grouped layer, walked. */
+/* Sum of the widths of the panels of filters [0, n) of a grouped layer. */
 static size_t walk_widths(const struct mafat_layer *l, int n)
 {
   size_t width = 0;
@@ -129,7 +131,7 @@ static size_t walk_widths(const struct mafat_layer *l, int n)
   return width;
 }
 
-/* Width of the panels of `n` filters cut as one run of `step`-sized panels. */
+/* Width of `n` filters divided into panels of `step`. */
 static size_t run_width(int n, int step)
 {
   size_t width = (size_t)(n / step) * (size_t)mafat_panel_width(step);
@@ -137,7 +139,7 @@ static size_t run_width(int n, int step)
   return width;
 }
 
-/* Of all panels before the one that begins at a filter. */
+/* Width of all panels before the one that begins at first_filter. */
 static size_t width_before(const struct mafat_layer *l, int first_filter)
 {
   if (mafat_layer_is_depthwise(l)) return run_width(first_filter, MAFAT_CHANNEL_BLOCK);
@@ -151,7 +153,7 @@ static size_t width_before(const struct mafat_layer *l, int first_filter)
   return width;
 }
 
-/* ---- sums of integers ---- */
+/* ---- integer sums ---- */
 
 
 static size_t integer_panel_bytes(size_t width, size_t taps)
@@ -159,14 +161,14 @@ static size_t integer_panel_bytes(size_t width, size_t taps)
   return times(width, plus(taps, MAFAT_INTEGERS_OF_FILTER * sizeof(int32_t)));
 }
 
-/* Channels of a group, rounded up to quads block slice by block slice. */
+/* Channels of a group, rounded up to quads in each block slice. */
 static int quads_channels(const struct mafat_layer *l, int first)
 {
   enum { SOME = 64 };
   struct mafat_block_slice block_slices[SOME];
   struct mafat_matrix m = mafat_layer_matrix(l);
   const struct mafat_sources *sources = mafat_layer_sources(l);
-  /* Most read one tensor from its beginning on; this is asked for every panel of a run. */
+  /* Fast path: most layers read one tensor from its beginning, and a run asks for every panel. */
   if (l->groups == 1 && sources->n == 1 && sources->list[0].first == 0) return mafat_round_up(m.inputs, MAFAT_QUAD);
   int begin = first / (l->filters / l->groups) * m.inputs, channels = 0;
   struct mafat_span group = {begin, begin + m.inputs};
@@ -186,7 +188,8 @@ size_t mafat_quads_taps(const struct mafat_layer *l, int first)
   return mafat_layer_is_depthwise(l) ? taps : times(taps, (size_t)quads_channels(l, first));
 }
 
-/* Panels of an ungrouped layer are alike; those of groups may have more block slices than others. */
+/* Panels of an ungrouped layer are alike; those of groups may differ in their number of block
+ * slices. */
 static size_t integer_offset(const struct mafat_layer *l, int first_filter)
 {
   size_t bytes = 0;

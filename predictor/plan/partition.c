@@ -1,3 +1,5 @@
+/* Finds partition buffers of a tensor and their sizes. Called by predictor/layout,
+ * predictor/schedule and runner/engine/tensors.c. Pure functions, except mafat_parts_close. */
 #include "predictor/plan/partition.h"
 
 #include "predictor/plan/packing.h"

@@ -1,3 +1,5 @@
+/* Divides split groups into parts and partition buffers. Called by predictor/planning/lay.c; the
+ * walks also by predictor/layout, ranks and schedule. Allocates from the plan's heap. */
 #include "predictor/plan/parts.h"
 
 #include "base/blocks.h"
@@ -35,7 +37,7 @@ struct mafat_buffer_walk mafat_parts_reads(const struct mafat_plan *plan, const 
                                    .reads = mafat_plan_reads(plan, n, part->layer)};
 }
 
-/* What the part wants of the source that the walk of reads has come to. */
+/* Sets the region of the current source that the part reads. */
 static void find_wanted(struct mafat_buffer_walk *w)
 {
   const struct mafat_reads *r = &w->reads;
@@ -50,7 +52,7 @@ static void find_wanted(struct mafat_buffer_walk *w)
   w->wanted.channels = mafat_span(begin - first + r->source->first, end - first + r->source->first);
 }
 
-/* Bricks of the tensor that have something of what is wanted. */
+/* Finds the partition buffers of the tensor that intersect the wanted region. */
 static void find_met(struct mafat_buffer_walk *w)
 {
   const struct mafat_partition *c = mafat_parts_partition(w->plan, w->tensor);
@@ -99,18 +101,18 @@ uint64_t mafat_parts_sums_bytes(const struct mafat_layer *l, struct mafat_box bo
   return __builtin_mul_overflow((uint64_t)mafat_box_area(box), pixel, &bytes) ? UINT64_MAX : bytes;
 }
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
 struct finder {
   struct mafat_plan *plan;
   const struct mafat_network *network;
   struct mafat_usage *usage;
-  bool *runs; /* [tensor]: is there */
-  bool *cut;  /* [operator]: is of the group whose layers are cut now, too */
+  bool *runs; /* [tensor]: exists */
+  bool *cut;  /* [operator]: is in the group being split */
   int *unit, *channel_unit; /* [layer] */
-  int *done;                /* [layer]: parts of it that have bounds */
+  int *done;                /* [layer]: parts with bounds */
   struct mafat_parts *parts;
-  const struct mafat_layer_part *walked; /* (n_walked): of groups of rows, one group's behind the other's */
+  const struct mafat_layer_part *walked; /* (n_walked) of groups of rows, group by group */
   int n_walked;
   struct mafat_diagnostic *d;
 };
@@ -145,7 +147,7 @@ static void count_rows(struct finder *f, int first, int end)
   for (int i = first; i < end; i++) f->parts->partitions[f->walked[i].layer].n[MAFAT_ALONG_H] += f->walked[i].out.y.begin > 0;
 }
 
-/* A part for each step that was walked through, from `first` on. */
+/* Creates a part for each recorded step, from `first` on. */
 static int bound_rows(struct finder *f, int first, int end)
 {
   for (int i = first; i < end; i++) {
@@ -171,7 +173,8 @@ static int check_walked(struct finder *f, const struct mafat_group *g, int n_ste
                     g->cut.as.rows.least, f->plan->members[g->at.begin], f->plan->members[g->at.end - 1]);
 }
 
-/* Parts of a group of rows are its steps, in their order; *next: the first of them that were walked through. */
+/* Makes the steps of a group of rows its parts, in order; *next: first recorded step of the
+ * group. */
 static int cut_rows(struct finder *f, int group, int *next)
 {
   const struct mafat_group *g = &f->plan->groups[group];
@@ -182,9 +185,9 @@ static int cut_rows(struct finder *f, int group, int *next)
   return bound_rows(f, first, *next) ? mafat_fail(f->d, MAFAT_ENOMEM, "out of memory") : MAFAT_OK;
 }
 
-/* ---- who reads them ---- */
+/* ---- readers ---- */
 
-/* Does a part of the tensor that a layer reads lie beside another part of it, in the same row? */
+/* True if a part of the layer reads two parts of the tensor in the same rows. */
 static bool reads_across(const struct finder *f, int layer, int operand, const struct mafat_partition *c)
 {
   const struct mafat_partition *own = &f->parts->partitions[layer];
@@ -198,8 +201,8 @@ static bool reads_across(const struct finder *f, int layer, int operand, const s
   return false;
 }
 
-/* Whoever reads all rows for one of its own may walk through them, and who knows channels by no part, too: they have to lie
- * in one buffer. */
+/* False for readers of one tensor in one buffer: a layer that reads all rows for one output row may
+ * walk through them, as may one that reads channels without regard to parts. */
 static bool can_read_partition(const struct finder *f, int layer, int operand, const struct mafat_partition *c)
 {
   const struct mafat_layer *l = operand ? &f->network->layers[layer] : &f->network->layers[mafat_plan_reader(f->plan, layer)];
@@ -211,12 +214,13 @@ static bool can_read_partition(const struct finder *f, int layer, int operand, c
   }
   if (c->n[MAFAT_ALONG_C] > 1 && !c->sums && !(mafat_layer_along(l) & MAFAT_ALONG_FILTERS)) return false;
   if (c->lanes && (!mafat_layer_goes_within_blocks(l) || f->parts->partitions[layer].lanes != c->lanes)) return false;
-  if (c->lanes && l->operands[operand].sources.n_bands > 1) return false; /* whose pixels may be as wide as whole blocks */
+  /* pixels of another band may be as wide as whole blocks */
+  if (c->lanes && l->operands[operand].sources.n_bands > 1) return false;
   return true;
 }
 
-/* Of parts of blocks: does a part of what the walk of reads has come to lie in one of the tensor's, and not across two? As many
- * channels are read at a time, but from where the slice begins. */
+/* For parts of blocks: true if each part read by the walk is within one of the tensor's parts. As
+ * many channels are read at a time, but from where the slice begins. */
 static bool meets_lanes(const struct mafat_reads *r, int lanes)
 {
   int index = r->next - 1, first = 0;
@@ -225,7 +229,8 @@ static bool meets_lanes(const struct mafat_reads *r, int lanes)
   return (r->source->first - first) % lanes == 0;
 }
 
-/* In parts, or of a whole map in one go. Inputs come with parts only. */
+/* True if the layer reads the tensor in parts, or as a whole map in one step. Inputs come with
+ * parts only. */
 static bool takes_partition(const struct finder *f, int layer, int tensor)
 {
   const struct mafat_group *g = mafat_plan_group(f->plan, layer);
@@ -233,7 +238,7 @@ static bool takes_partition(const struct finder *f, int layer, int tensor)
   return is_split(g) || whole;
 }
 
-/* What tiles, rolling windows or panels read, and what the network puts out, is whole. */
+/* Tensors read by tiles, rolling windows or panels, and outputs of the network, stay whole. */
 static void find_partition_buffers(struct finder *f, int tensor)
 {
   const struct mafat_partition *c = &f->parts->partitions[tensor];
@@ -252,7 +257,7 @@ static void find_partition_buffers(struct finder *f, int tensor)
   *partitioned = *partitioned && !across;
 }
 
-/* Rows of an input with which parts of a layer that reads it begin, and behind which they end. */
+/* Marks the rows of an input at which parts of a reading layer begin or end. */
 static void mark_bounds(const struct finder *f, int layer, int input, bool *marks)
 {
   const struct mafat_partition *own = &f->parts->partitions[layer];
@@ -265,7 +270,7 @@ static void mark_bounds(const struct finder *f, int layer, int input, bool *mark
   }
 }
 
-/* The network's inputs are cut where their readers are. */
+/* Divides the network's inputs where their readers are divided. */
 static int cut_input(struct finder *f, int input)
 {
   struct mafat_heap *heap = f->plan->heap;
@@ -287,7 +292,7 @@ static int cut_input(struct finder *f, int input)
   return enough ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-/* All outputs of a layer are cut alike. */
+/* All outputs of a layer are divided alike. */
 static int copy_partition(struct finder *f, const struct mafat_partition *from, struct mafat_partition *to)
 {
   *to = *from;
@@ -373,8 +378,8 @@ static int make_parts(struct finder *f)
   return MAFAT_OK;
 }
 
-/* Can a direct convolution begin anywhere in a panel? Vectors of weights then reach beyond its end by less than one: something
- * has to lie there, the weights of another layer. */
+/* True if a direct convolution may begin anywhere in a panel. Vectors of weights then reach past
+ * its end by less than one vector, so there must be weights of another layer. */
 static bool begins_in_panels(const struct finder *f, int layer)
 {
   const struct mafat_plan *plan = f->plan;
@@ -387,13 +392,15 @@ static bool begins_in_panels(const struct finder *f, int layer)
          mafat_plan_group(plan, layer)->weights.placement == MAFAT_KEPT;
 }
 
-/* Channels lie in blocks. Filters with weights come in panels: a direct convolution may begin in the middle of one, where all of
- * it is there; what is read panel by panel would be read twice, Winograd's algorithms transform a panel's weights together, and
- * connected layers take their weights as they come. */
+/* Multiple at which channels can be split. Channels are in blocks, filters with weights in panels.
+ * A direct convolution may begin inside a panel if all of it is in memory. Elsewhere a panel would
+ * be read twice; Winograd transforms a panel's weights together; connected layers use weights as
+ * they arrive. */
 static int channel_unit(const struct finder *f, int layer)
 {
   const struct mafat_layer *l = &f->network->layers[layer];
-  bool shared = f->plan->ranks.n > 0 || f->plan->rank >= 0; /* by devices, which send each other blocks */
+  /* among devices, which exchange blocks */
+  bool shared = f->plan->ranks.n > 0 || f->plan->rank >= 0;
   if (!shared && (mafat_layer_goes_within_blocks(l) || begins_in_panels(f, layer))) return 1;
   bool within = mafat_layer_is_ungrouped(l) && f->plan->algorithms[layer] == MAFAT_DIRECT &&
                 mafat_plan_group(f->plan, layer)->weights.placement != MAFAT_STREAMED;
@@ -425,7 +432,8 @@ static int open_finder(struct finder *f)
     f->unit[l] = mafat_fusion_granularity(f->plan, f->network, l);
     f->channel_unit[l] = channel_unit(f, l);
   }
-  for (size_t i = (size_t)f->network->n_layers; i < n; i++) f->runs[i] = f->usage[i].needed; /* inputs, and further outputs */
+  /* inputs, and further outputs */
+  for (size_t i = (size_t)f->network->n_layers; i < n; i++) f->runs[i] = f->usage[i].needed;
   return MAFAT_OK;
 }
 
@@ -452,7 +460,7 @@ int mafat_parts_find(struct mafat_plan *plan, const struct mafat_network *n, con
   return code;
 }
 
-/* ---- time ---- */
+/* ---- positions ---- */
 
 void mafat_parts_number(struct mafat_plan *plan)
 {
@@ -460,7 +468,8 @@ void mafat_parts_number(struct mafat_plan *plan)
   for (int g = 0; g < plan->n_groups; g++) {
     struct mafat_group *group = &plan->groups[g];
     int n = is_split(group) ? plan->parts->at[g + 1] - plan->parts->at[g] : mafat_span_size(group->at);
-    int positions = mafat_max(n, 1); /* layers that only name other maps have no parts; what they name lives at some time */
+    int positions = mafat_max(n, 1); /* aliases have no parts, but the maps they name need a
+                                        position */
     group->positions = mafat_span(at, at + positions);
     for (int i = group->at.begin; i < group->at.end; i++) plan->position[plan->members[i]] += at - group->at.begin;
     for (int p = n - 1; is_split(group) && p >= 0; p--) {

@@ -1,3 +1,5 @@
+/* Default options, release of plans, and shares of grids. Called by api/, the searches and
+ * predictor/. */
 #include "predictor/plan/plan.h"
 
 #include "predictor/plan/partition.h"

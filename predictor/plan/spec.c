@@ -1,3 +1,5 @@
+/* Parses, formats, copies and compares specs, the text of plans. Called by api/, the searches and
+ * predictor/planning/. Allocates from the spec's heap. */
 #include "predictor/plan/spec.h"
 
 #include "base/part.h"
@@ -22,7 +24,7 @@ enum {
 #define IN_PLACE "/inplace"
 #define RANKS "/ranks="
 
-/* ---- making and releasing ---- */
+/* ---- creation and release ---- */
 
 struct mafat_spec *mafat_spec_new(struct mafat_heap *heap)
 {
@@ -85,7 +87,7 @@ int mafat_group_spec_tell(struct mafat_heap *heap, struct mafat_group_spec *grou
   return MAFAT_OK;
 }
 
-/* A number follows in a plan: none ends in a digit. */
+/* A number follows in a plan, so none ends in a digit. */
 static const char *const algorithm_names[MAFAT_N_ALGORITHMS] = {"auto", "direct", "winograd", "winograd-large"};
 
 void mafat_splits_free(struct mafat_heap *heap, struct mafat_splits *splits)
@@ -118,7 +120,7 @@ MAFAT_PART(opening) void mafat_spec_close(struct mafat_spec **spec)
   *spec = NULL;
 }
 
-/* n numbers of their own, or NULL where there are none; false: out of memory. */
+/* Copies n integers; NULL for NULL. False: out of memory. */
 static bool copy_numbers(struct mafat_heap *heap, int **out, const int *from, int n)
 {
   *out = from ? mafat_heap_calloc(heap, (size_t)n + 1, sizeof **out) : NULL;
@@ -198,7 +200,7 @@ int mafat_spec_copy(struct mafat_spec **out, const struct mafat_spec *spec, stru
   return code;
 }
 
-/* ---- reading ---- */
+/* ---- parser ---- */
 
 struct parser {
   const char *text, *at;
@@ -238,7 +240,7 @@ MAFAT_PART(opening) static int take_number(struct parser *p, const char *what, i
   return MAFAT_OK;
 }
 
-/* "[100,204]": the inner boundaries. */
+/* "[100,204]": inner boundaries. */
 MAFAT_PART(opening) static int take_bounds(struct parser *p, int **bounds, int *n_parts)
 {
   int n = 0, code;
@@ -360,7 +362,7 @@ static int take_split(struct parser *p, struct mafat_splits *splits)
   return take(p, ":") ? take_layer_span(p, &split->layers) : expected(p, ": and layers");
 }
 
-/* Behind "split(". */
+/* After "split(". */
 static int take_splits(struct parser *p, struct mafat_cut *cut)
 {
   *cut = (struct mafat_cut){.kind = MAFAT_CUT_SPLIT};
@@ -405,7 +407,7 @@ static int take_loaded(struct parser *p, struct mafat_group_weights *w)
                     MOST_LOADED_KB, w->loaded_kb);
 }
 
-/* The layers behind ":direct": "22,26-28", or nothing. */
+/* Layers after ":direct": "22,26-28", or none. */
 static int take_layers(struct parser *p, struct mafat_algorithm_word *word)
 {
   word->given = true;
@@ -419,7 +421,7 @@ static int take_layers(struct parser *p, struct mafat_algorithm_word *word)
   return MAFAT_OK;
 }
 
-/* Behind "dw": "4", "(0:3,4:7-9)". */
+/* After "dw": "4", "(0:3,4:7-9)". */
 static int take_depthwise(struct parser *p, struct mafat_group_spec *g)
 {
   bool listed = take(p, "(");
@@ -433,7 +435,7 @@ static int take_depthwise(struct parser *p, struct mafat_group_spec *g)
   return !listed || take(p, ")") ? MAFAT_OK : expected(p, "a comma or )");
 }
 
-/* One word behind a colon; *again: it stood there before. */
+/* One word after a colon; *again: it was given before. */
 static int take_word(struct parser *p, struct mafat_group_spec *g, bool *again)
 {
   static const char *const words[] = {
@@ -460,7 +462,7 @@ static int take_word(struct parser *p, struct mafat_group_spec *g, bool *again)
     *again = *again || g->n_depthwise;
     return take_depthwise(p, g);
   }
-  /* From the last one, for some names begin with others. */
+  /* Backwards, because some names are prefixes of others. */
   int a = MAFAT_N_ALGORITHMS - 1;
   while (a >= MAFAT_DIRECT && !take(p, algorithm_names[a])) a--;
   if (a < MAFAT_DIRECT) return expected(p, words[g->cut.kind]);
@@ -468,7 +470,7 @@ static int take_word(struct parser *p, struct mafat_group_spec *g, bool *again)
   return take_layers(p, &g->algorithms[a]);
 }
 
-/* The words behind a group: how, and where weights are. */
+/* Words after a group: algorithms, and weight placement. */
 static int take_words(struct parser *p, struct mafat_group_spec *g)
 {
   bool again = false;
@@ -498,7 +500,7 @@ static bool begins(const char *text, const char *word)
   return strncmp(text, word, strlen(word)) == 0;
 }
 
-/* Do the groups end here? An order and places may follow. */
+/* True at the end of the groups; order, in-place and ranks may follow. */
 static bool groups_end(const struct parser *p)
 {
   return *p->at == '\0' || begins(p->at, ORDER) || begins(p->at, IN_PLACE) || begins(p->at, RANKS);
@@ -518,7 +520,7 @@ static int take_order(struct parser *p, enum mafat_sorting *sorting)
   return expected(p, "file, postorder, forward, sp or best, and nothing behind it but /inplace,");
 }
 
-/* Behind "/ranks=": "6", "6,8-11:2". */
+/* After "/ranks=": "6", "6,8-11:2". */
 static int take_ranks(struct parser *p, struct mafat_ranks *ranks)
 {
   int code = take_number(p, "a number of ranks", &ranks->n);
@@ -539,7 +541,7 @@ static int take_ranks(struct parser *p, struct mafat_ranks *ranks)
   return code || *p->at == '\0' ? code : expected(p, "a comma, or nothing behind the ranks,");
 }
 
-/* What is said of all groups: "/order=best/inplace", "/order=best/ranks=6", each of these, or nothing. */
+/* Words for all groups: "/order=best/inplace", "/order=best/ranks=6", each of these, or nothing. */
 static int take_end(struct parser *p, struct mafat_spec *spec)
 {
   int code = take_order(p, &spec->sorting);
@@ -550,7 +552,7 @@ static int take_end(struct parser *p, struct mafat_spec *spec)
   return MAFAT_OK;
 }
 
-/* A cut: "12", "12,40,44-45". */
+/* End of a group: "12", "12,40,44-45". */
 static int take_end_of_group(struct parser *p, struct mafat_group_spec *g)
 {
   int code = take_number(p, "a cut (a layer number) or NoCut", &g->end);
@@ -562,7 +564,7 @@ static int take_end_of_group(struct parser *p, struct mafat_group_spec *g)
   return code;
 }
 
-/* A group, and the cut behind it; *last where there is none. */
+/* A group and its end; *last: no end follows. */
 static int take_group(struct parser *p, struct mafat_spec *spec, bool *last)
 {
   struct mafat_group_spec *g = mafat_spec_add(spec);
@@ -595,9 +597,9 @@ int mafat_spec_read(struct mafat_spec **out, const char *text, struct mafat_diag
   return code;
 }
 
-/* ---- writing ---- */
+/* ---- writer ---- */
 
-/* A text that may be longer than its room. */
+/* Text that may exceed its buffer. */
 struct writer {
   char *text;
   size_t capacity, length;
@@ -774,7 +776,7 @@ int mafat_spec_compare(const struct mafat_spec *a, const struct mafat_spec *b, b
   return strcmp(x, y);
 }
 
-/* ---- words ---- */
+/* ---- names ---- */
 
 const char *mafat_algorithm_name(enum mafat_algorithm algorithm)
 {

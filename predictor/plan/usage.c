@@ -1,6 +1,8 @@
+/* Finds the last reader of each tensor under a plan. Called by predictor/plan, planning, ranks and
+ * schedule, and by searches. Pure function. */
 #include "predictor/plan/usage.h"
 
-/* A layer runs for any of its outputs. */
+/* A layer runs if any of its outputs is needed. */
 static void note_read(const struct mafat_network *n, const struct mafat_plan *plan, struct mafat_usage *usage, int tensor, int reader)
 {
   struct mafat_usage *u = &usage[tensor], *first = &usage[mafat_network_operator(n, tensor)];
@@ -9,7 +11,7 @@ static void note_read(const struct mafat_network *n, const struct mafat_plan *pl
   if (reader == plan->n_layers || plan->group_of[reader] != plan->group_of[tensor]) u->external = first->any_external = true;
 }
 
-/* The outputs of the network among a layer's own, or among what it renames. */
+/* Marks the network's outputs among a layer's own, or among the tensors it renames. */
 static void note_outputs(const struct mafat_network *n, const struct mafat_plan *plan, struct mafat_usage *usage, int layer)
 {
   struct mafat_source self;
@@ -28,7 +30,7 @@ void mafat_usage_find(const struct mafat_network *n, const struct mafat_plan *pl
   for (int l = plan->n_layers - 1; l >= 0; l--) {
     const struct mafat_layer *layer = &n->layers[l];
     note_outputs(n, plan, usage, l);
-    /* A renaming layer reads nothing itself: its readers read what is behind it. */
+    /* An alias reads nothing itself: its readers read the tensors it renames. */
     if (mafat_layer_is_alias(layer) || !usage[l].needed) continue;
     for (struct mafat_reads r = mafat_plan_reads(plan, n, l); mafat_reads_next(&r);)
       note_read(n, plan, usage, r.source->tensor, l);

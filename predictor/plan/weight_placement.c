@@ -1,3 +1,5 @@
+/* Chooses for each layer whether weights are kept, loaded or streamed. Called by
+ * predictor/planning/lay.c. Fills the plan. */
 #include "predictor/plan/weight_placement.h"
 
 #include "base/part.h"
@@ -6,7 +8,7 @@
 #include "predictor/plan/packing.h"
 #include "predictor/plan/winograd.h"
 
-/* Can a step of the layer be some of its filters, with nothing but their weights? */
+/* True if a step of the layer can compute some of its filters with their weights alone. */
 static bool is_divisible(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
   enum mafat_cut_kind cut = mafat_plan_group(plan, layer)->cut.kind;
@@ -16,15 +18,15 @@ static bool is_divisible(const struct mafat_plan *plan, const struct mafat_netwo
   return mafat_layer_is_ungrouped(l) && cut != MAFAT_CUT_GRID;
 }
 
-/* Packed bytes of a layer that is loaded all the same where others are streamed: rows
- * come back to a layer again and again, so small ones are read once. */
+/* Packed bytes up to which a layer is loaded although others are streamed. Rows return to a layer
+ * many times, so small ones are read once. */
 static size_t small_bytes(const struct mafat_group *g, const struct mafat_plan_options *options)
 {
   if (g->weights.loaded_kb) return (size_t)g->weights.loaded_kb << 10;
   return g->cut.kind == MAFAT_CUT_ROWS ? (size_t)options->small_bytes : 0;
 }
 
-/* Can a run of the layer's filters be read by itself? */
+/* True if a run of the layer's filters can be read alone. */
 static bool is_read_by_filters(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
   return plan->packed || !n->constants ||
@@ -41,7 +43,8 @@ MAFAT_PART(opening) int mafat_weight_placement_find(struct mafat_plan *plan, con
     int step = mafat_plan_outermost(plan, l);
     bool divisible = mafat_plan_reader(plan, step) == l && is_divisible(plan, n, step) && is_read_by_filters(plan, n, l);
     if (!mafat_layer_has_weights(&n->layers[l]) || mafat_plan_must_keep(options, &n->layers[l])) continue;
-    /* Of another file than a packed one come whole filters, which would be read anew for each part of their sums. */
+    /* Files other than packed ones deliver whole filters, which would be read again for each part
+     * of their sums. */
     if (mafat_parts_sum(plan, l) && !plan->packed) divisible = false;
     bool loaded = !divisible || mafat_packed_layer_bytes(&n->layers[l]) <= small_bytes(g, options);
     plan->placement[l] = g->weights.placement == MAFAT_STREAMED && loaded ? MAFAT_LOADED : g->weights.placement;

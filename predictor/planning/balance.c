@@ -1,3 +1,5 @@
+/* Finds boundaries of uneven tiles. Called by predictor/planning/planning.c. Makes plans and
+ * layouts to compare; allocates from the spec's heap. */
 #include "predictor/planning/balance.h"
 
 #include "predictor/layout/layout.h"
@@ -6,17 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One axis at a time: a tile's bytes are a sum over live layers of its extent
- * on this axis times what one row (or column) of the layer costs. */
+/* Balances one axis at a time. A tile's bytes are the sum, over live layers, of its extent on this
+ * axis times the bytes of one row (or column). */
 struct balancer {
   struct mafat_spec *spec;
   const struct mafat_ground *ground;
-  int index;                         /* of the group in the spec, and in the plan */
-  struct mafat_plan *plan;           /* the spec as it is */
+  int index;                         /* of the group in the spec and in the plan */
+  struct mafat_plan *plan;           /* made from the spec */
   struct mafat_schedule *schedule;
   const struct mafat_group *group;
   bool axis_y;
-  double *unit_bytes;       /* [layer]: one row (column) across the other axis' largest tile */
+  double *unit_bytes;       /* [layer]: one row (column) of the other axis' largest tile */
   struct mafat_box *boxes;  /* [layer]: working array */
 };
 
@@ -45,7 +47,7 @@ static struct mafat_span *span_of(struct mafat_box *b, bool axis_y)
   return axis_y ? &b->y : &b->x;
 }
 
-/* Bytes of a layer's row (column): the other axis at its largest. */
+/* Computes the bytes of a row (column) of each layer, with the other axis at its largest. */
 static void find_units(struct balancer *b)
 {
   const struct mafat_group *g = b->group;
@@ -69,7 +71,7 @@ static double tile_bytes(struct balancer *b, int begin, int end)
   const struct mafat_group *g = b->group;
   const int *members = b->plan->members;
   int *bounds = bounds_of(b), saved[2] = {bounds[0], bounds[1]};
-  /* Grow back through the group by pretending that part 0 is this tile. */
+  /* Grow back through the group, with part 0 set to this tile. */
   bounds[0] = begin;
   bounds[1] = end;
   mafat_schedule_tile_boxes(b->schedule, b->index, 0, 0, b->boxes);
@@ -88,8 +90,8 @@ static double tile_bytes(struct balancer *b, int begin, int end)
   return peak;
 }
 
-/* Cuts greedily into tiles of at most `limit` bytes; true when n suffice.
- * A tile's bytes rise with its extent, so the longest tile that fits is right. */
+/* Divides greedily into tiles of at most `limit` bytes; true if n suffice. A tile's bytes grow with
+ * its extent, so the longest tile that fits is right. */
 static bool cut_greedily(struct balancer *b, double limit, int n, int extent, int *bounds)
 {
   int at = 0;
@@ -108,13 +110,13 @@ static bool cut_greedily(struct balancer *b, double limit, int n, int extent, in
   return at == extent;
 }
 
-/* Bisects for the least bytes that n tiles can stay under; bounds in `best`. */
+/* Bisects for the smallest limit of n tiles; bounds in `best`. */
 static void minimise_largest(struct balancer *b, int n, int *best, int *trial)
 {
   const int *even = bounds_of(b);
   int extent = even[n];
   double low = 0, high = 0;
-  for (int part = 0; part < n; part++) { /* the even cut is feasible */
+  for (int part = 0; part < n; part++) { /* even bounds are feasible */
     double bytes = tile_bytes(b, even[part], even[part + 1]);
     if (bytes > high) high = bytes;
   }
@@ -130,7 +132,7 @@ static void minimise_largest(struct balancer *b, int n, int *best, int *trial)
   }
 }
 
-/* The group's peak as the layout has it; SIZE_MAX where it cannot be counted. */
+/* Peak of the group in a layout; SIZE_MAX if it cannot be counted. */
 static int group_peak(const struct balancer *b, size_t *peak)
 {
   struct mafat_layout *layout;
@@ -140,21 +142,21 @@ static int group_peak(const struct balancer *b, size_t *peak)
   return code == MAFAT_ELIMIT ? MAFAT_OK : code;
 }
 
-/* Bounds of an axis, of n tiles: where they are even, the best ones found, working room. */
+/* Bounds of an axis with n tiles: even, best, and working buffers. */
 struct bounds {
   int n, *even, *best, *trial;
-  int *inner; /* the spec's */
+  int *inner; /* in the spec */
 };
 
-/* Puts boundaries into the spec, and lays it again. */
+/* Sets boundaries in the spec and lays it again. */
 static int cut_at(struct balancer *b, struct bounds *at, const int *bounds)
 {
   memcpy(at->inner, bounds + 1, (size_t)(at->n - 1) * sizeof *bounds);
   return put_down(b);
 }
 
-/* Every buffer is as large as its largest tile, whichever that is, and scratch
- * counts too: so the layout decides whether the uneven cut is the better one. */
+/* Every buffer has the size of its largest tile, and scratch counts too. So the layout decides
+ * whether the uneven division is better. */
 static int choose_bounds(struct balancer *b, struct bounds *at)
 {
   size_t even_bytes, uneven_bytes;

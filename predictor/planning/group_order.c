@@ -1,3 +1,5 @@
+/* Builds a graph of each group and schedules it (transform/sort.h). Called by
+ * predictor/planning/lay.c. Fills the plan's order; allocates from the plan's heap. */
 #include "predictor/planning/group_order.h"
 
 #include "predictor/plan/fusion.h"
@@ -10,26 +12,26 @@
 
 #include <string.h>
 
-enum { EFFORT = 10 * 1000 * 1000 }; /* looks at operators: some tenths of a second */
+enum { EFFORT = 10 * 1000 * 1000 }; /* evaluations of operators: some tenths of a second */
 
-/* Columns of padding that readers want beside a tensor. */
+/* Columns of padding that a tensor's readers need. */
 struct pads {
   int left, right;
 };
 
-/* What is collected. Steps are operators, by their numbers in the group; tensors are buffers. */
+/* Graph under construction. Steps are operators, numbered in the group; tensors are buffers. */
 struct collection {
   const struct mafat_plan *plan;
   const struct mafat_network *network;
   const struct mafat_usage *usage;
   const struct pads *pads; /* [tensor] */
   int group;
-  bool place; /* outputs in place, where they can */
+  bool place; /* outputs in place, where possible */
   struct mafat_sort_graph graph;
   struct mafat_sort_use *uses;
-  int *operator_of;       /* [layer]: whose own step it is; or -1 */
+  int *operator_of;       /* [layer]: operator of its own step; or -1 */
   int *buffer_of;         /* [tensor]: or -1 */
-  int *reader_of;         /* [tensor]: the last operator that was seen to read it */
+  int *reader_of;         /* [tensor]: last operator noted as its reader */
   uint64_t *bytes;
   bool *kept, *in_place;
   uint64_t *work;
@@ -63,12 +65,12 @@ static void find_pads(const struct mafat_plan *plan, const struct mafat_network 
   }
 }
 
-/* As the layout has them. */
+/* Bytes as in the layout. */
 static uint64_t tensor_bytes(const struct collection *c, int tensor)
 {
   struct mafat_shape s = mafat_network_tensor_shape(c->network, tensor);
   uint64_t pixels = (uint64_t)s.h * (uint64_t)(c->pads[tensor].left + s.w + c->pads[tensor].right);
-  /* Tiles take turns in it: it is there all the time. */
+  /* Tiles alternate in it: it exists all the time. */
   if (!is_once(c) && c->usage[tensor].external) return 0;
   int channels = mafat_order_is_panel_producer(c->plan, tensor) ? mafat_min(s.c, MAFAT_PANEL * c->plan->n_threads) : s.c;
   uint64_t pixel = (uint64_t)mafat_pixel_width_of(s.c, mafat_span(0, channels));
@@ -85,7 +87,7 @@ static int find_buffer(struct collection *c, int tensor)
   return c->buffer_of[tensor] = b;
 }
 
-/* What later groups read does not die in this one. */
+/* Tensors read by later groups do not die in this one. */
 static void keep_what_is_read_later(struct collection *c)
 {
   for (int l = 0; l < c->plan->n_layers; l++) {
@@ -102,7 +104,7 @@ static void note_use(struct collection *c, int operator, int tensor, bool makes)
   c->uses[c->graph.n_uses++] = (struct mafat_sort_use){operator, find_buffer(c, tensor), makes, false};
 }
 
-/* Can the layer's output take the tensor's place? */
+/* True if the layer's output can reuse the tensor's buffer. */
 static bool gives(const struct collection *c, int layer, int tensor)
 {
   bool any = false;
@@ -111,7 +113,7 @@ static bool gives(const struct collection *c, int layer, int tensor)
   return any;
 }
 
-/* Outputs that nobody reads are not there. */
+/* Outputs without readers are not stored. */
 static void note_makes(struct collection *c, int operator, int layer)
 {
   for (int k = 0; k < mafat_layer_n_outputs(&c->network->layers[layer]); k++) {
@@ -124,20 +126,21 @@ static void note_reads(struct collection *c, int operator, int layer)
 {
   for (struct mafat_reads r = mafat_plan_reads(c->plan, c->network, layer); mafat_reads_next(&r);) {
     int t = r.source->tensor;
-    if (c->reader_of[t] == operator || c->operator_of[t] == operator) continue; /* once; not the panels of its panel fusion */
+    /* noted once; not the panels of its own panel fusion */
+    if (c->reader_of[t] == operator || c->operator_of[t] == operator) continue;
     c->reader_of[t] = operator;
     note_use(c, operator, t, false);
     c->uses[c->graph.n_uses - 1].gives = gives(c, layer, t);
   }
 }
 
-/* What lives while a step runs, and no longer: scratch, and weights that are read for it. */
+/* Bytes alive only during a step: scratch, and weights read for it. */
 static uint64_t step_bytes(const struct collection *c, int layer)
 {
   struct mafat_scratch scratch;
   struct mafat_shape out = c->network->layers[layer].out;
   uint64_t bytes = 0;
-  if (!is_once(c)) return 0; /* but in tiles all the time */
+  if (!is_once(c)) return 0; /* in tiles it exists all the time */
   if (mafat_scratch_plan(c->plan, c->network, layer, out.h, out.w, &scratch) == MAFAT_OK)
     bytes = mafat_scratch_bytes(&scratch, c->plan->n_threads);
   for (int l = layer; l >= 0; l = mafat_fusion_inside(c->plan, l))
@@ -163,7 +166,7 @@ static void note_step(struct collection *c, int layer)
   }
 }
 
-/* ---- collecting ---- */
+/* ---- collection ---- */
 
 static int count_uses(const struct collection *c)
 {
@@ -216,16 +219,18 @@ static void collect(struct collection *c)
   keep_what_is_read_later(c);
 }
 
-/* ---- sorting ---- */
+/* ---- scheduling ---- */
 
-/* The operator that runs a layer: its own step, the one that it is inside of, or its panel fusion; -1: none does. */
+/* Operator that runs a layer: its own step, the step it is inside, or its panel fusion; -1:
+ * none. */
 static int operator_of(const struct collection *c, int layer)
 {
   int step = mafat_plan_outermost(c->plan, layer);
   return c->operator_of[c->plan->panel_producer[step] >= 0 ? c->plan->panel_producer[step] : step];
 }
 
-/* Layers of an operator stay in the order in which they are; behind all come those that none runs. */
+/* Applies the order. Layers of an operator keep their order; layers without an operator come
+ * last. */
 static void put_in_order(struct collection *c, struct mafat_plan *plan, const int *order, int *capacity)
 {
   struct mafat_span at = plan->groups[c->group].at;

@@ -1,3 +1,5 @@
+/* Finds outputs that reuse an operand's buffer. Called by lay.c and group_order.c. Fills the plan;
+ * walks its schedule. */
 #include "predictor/planning/in_place.h"
 
 #include "base/blocks.h"
@@ -11,28 +13,29 @@ static bool runs(const struct mafat_plan *plan, const struct mafat_network *n, c
   return usage[layer].needed && !mafat_layer_is_alias(&n->layers[layer]) && plan->outer[layer] < 0;
 }
 
-/* ---- what a layer's kernels can do ---- */
+/* ---- capabilities of a layer's kernels ---- */
 
 static bool is_same_shape(struct mafat_shape a, struct mafat_shape b)
 {
   return a.h == b.h && a.w == b.w && a.c == b.c;
 }
 
-/* A depthwise convolution keeps the rows that it still reads behind those that it writes (kinds/conv.c). */
+/* True for a depthwise convolution that copies the rows it still reads before it overwrites them
+ * (runner/engine/kinds/conv.c). */
 static bool keeps_rows(const struct mafat_layer *l)
 {
   return mafat_layer_is_depthwise(l) && l->window.y.stride == 1 && l->window.x.stride == 1;
 }
 
-/* Blends read their first two operands together, element by element, and each other one when some outputs are written; a
- * second one by itself, where the first must be copied before. */
+/* Blends read their first two operands together, element by element, and each further one after
+ * some outputs are written. A second operand is read alone if the first must be copied before. */
 static bool reads_before_writing(const struct mafat_layer *l, int operand)
 {
   if (operand == 0) return mafat_kind_of(l->type)->in_place || keeps_rows(l);
   return operand == 1 && mafat_layer_blends(l) && mafat_fusion_blends_alike(l);
 }
 
-/* Is what the other operands have of the tensor read together with what is written? */
+/* True if other operands read the tensor together with what is written. */
 static bool others_agree(const struct mafat_network *n, const struct mafat_layer *l, int operand, int tensor)
 {
   for (int k = 0; k < l->n_operands; k++) {
@@ -44,7 +47,7 @@ static bool others_agree(const struct mafat_network *n, const struct mafat_layer
   return true;
 }
 
-/* ---- what the maps hold ---- */
+/* ---- contents of maps ---- */
 
 static int count_readers(const struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_usage *usage,
                          int tensor)
@@ -56,14 +59,14 @@ static int count_readers(const struct mafat_plan *plan, const struct mafat_netwo
   return count;
 }
 
-/* Does the tensor have the pixels that the output has, all the time? */
+/* True if the tensor always has the same pixels as the output. */
 static bool holds_the_same(const struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_usage *usage,
                            int tensor, int layer)
 {
   const struct mafat_group *g = mafat_plan_group(plan, layer);
   if (g->cut.kind == MAFAT_CUT_ROWS || g->cut.kind == MAFAT_CUT_SPLIT) return false;
   if (!mafat_group_is_tiled(g)) return !mafat_order_is_panel_producer(plan, tensor);
-  /* Of several outputs a tile is as large as the readers of all of them want it. */
+  /* With several outputs, a tile is as large as the readers of all of them need. */
   return !keeps_rows(&n->layers[layer]) && mafat_plan_makes(plan, plan->group_of[layer], tensor) && !usage[tensor].external && !usage[layer].external &&
          mafat_network_sole_maker(n, tensor) >= 0 && mafat_fusion_granularity(plan, n, tensor) == 1 && count_readers(plan, n, usage, tensor) == 1;
 }
@@ -80,9 +83,10 @@ int mafat_in_place_candidate(const struct mafat_plan *plan, const struct mafat_n
   return alike && others_agree(n, l, operand, tensor) && holds_the_same(plan, n, usage, tensor, layer) ? tensor : -1;
 }
 
-/* ---- who takes whose ---- */
+/* ---- choice ---- */
 
-/* Positions of the steps that read each tensor last; of those that a panel fusion's layers read, of none that could take them. */
+/* Finds the positions of each tensor's last readers; for a panel fusion's readers, a position that
+ * none can use. */
 static void find_last_reads(const struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_usage *usage,
                             int *last)
 {
@@ -94,7 +98,7 @@ static void find_last_reads(const struct mafat_plan *plan, const struct mafat_ne
   }
 }
 
-/* Of a map that is made in one go, the last rows may be missing, where no reader wants them. */
+/* A map made in one step may lack last rows that no reader needs. */
 static struct mafat_box held_box(const struct mafat_schedule *s, const struct mafat_box *boxes, int tensor)
 {
   struct mafat_shape shape = mafat_network_tensor_shape(s->network, tensor);

@@ -1,3 +1,5 @@
+/* Finds outputs that overlap a dying map in a ring of rows. Called by lay.c. Fills the plan; walks
+ * its schedule. */
 #include "predictor/planning/in_place_rings.h"
 
 #include "base/blocks.h"
@@ -5,14 +7,14 @@
 #include "predictor/plan/partition.h"
 #include "predictor/schedule/schedule.h"
 
-/* That are looked at, of a group: what a plan can ask for is bounded. */
+/* Limits for a group: a plan's text must not cause unbounded work. */
 enum { MOST_TILES = 256, MOST_PAIRS = 256, MOST_TILED_PAIRS = 16 };
 
-/* An output, a map that dies while it is made, and how many rows further the first has come than what is needed of the
- * other, at most. */
+/* An output and a map that dies while it is made; overlap_distance: most rows by which the output
+ * is ahead of what is needed of the map. */
 struct pair {
   int output, dying, overlap_distance;
-  bool clashes;             /* tiles: something of it is read where the output is already */
+  bool clashes;             /* tiles: part of the map is read after the output overwrote it */
 };
 
 struct written {
@@ -24,16 +26,16 @@ struct finder {
   struct mafat_plan *plan;
   const struct mafat_network *network;
   struct mafat_schedule *schedule;
-  bool *taken;       /* [tensor]: another one lies where it did */
-  int *last_group;   /* [tensor]: that reads it; n_groups: it is read after the run */
-  int *before;       /* [tensor]: of a map that dies, the first row that the step or a later one reads, */
-  int *after;        /*             and that a later one reads */
-  int group;          /* being walked through */
-  struct pair *pairs; /* (n) of it */
+  bool *taken;       /* [tensor]: its buffer is used by another */
+  int *last_group;   /* [tensor]: group of its last reader; n_groups: read after the run */
+  int *before;       /* [tensor]: of a dying map, first row that this step or a later one reads */
+  int *after;        /* [tensor]: of a dying map, first row that a later step reads */
+  int group;          /* being walked */
+  struct pair *pairs; /* (n) of the group */
   int n, capacity;
-  struct mafat_step whole; /* the step that is walked through, or its first part */
+  struct mafat_step whole; /* current step, or its first part */
   bool begun;
-  struct written *written; /* (n_written): where outputs of a group of tiles have been */
+  struct written *written; /* (n_written): regions that outputs of a group of tiles have written */
   int n_written, written_capacity;
 };
 
@@ -97,7 +99,7 @@ static int list_pairs(struct finder *f)
   return code;
 }
 
-/* ---- the walk through tiles ---- */
+/* ---- walk over tiles ---- */
 
 static bool meet(struct mafat_box a, struct mafat_box b)
 {
@@ -111,7 +113,7 @@ static bool is_written(const struct finder *f, int output, struct mafat_box box)
   return false;
 }
 
-/* A step must not read what an output has written, nor what it writes itself. */
+/* A step must not read what an output has overwritten, nor what it overwrites itself. */
 static void note_tile_reads(struct finder *f, const struct mafat_step *step)
 {
   for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, step->layer); mafat_reads_next(&r);) {
@@ -147,9 +149,10 @@ static int note_tile(struct finder *f, const struct mafat_step *step)
   return MAFAT_OK;
 }
 
-/* ---- the walk through rows ---- */
+/* ---- walk over rows ---- */
 
-/* The schedule knows what is needed behind a step as soon as it has given the step, or its first part. */
+/* The schedule knows what is needed after a step as soon as it has returned the step or its first
+ * part. */
 static void begin_step(struct finder *f, const struct mafat_step *step)
 {
   for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, step->layer); mafat_reads_next(&r);) {
@@ -175,7 +178,8 @@ static void note_output(struct finder *f, const struct mafat_step *step)
 
 static void note_rows(struct finder *f, const struct mafat_step *step)
 {
-  if (f->begun && step->layer == f->whole.layer && step->out.y.begin == f->whole.out.y.begin) return; /* a part of it */
+  /* a later part of the same step */
+  if (f->begun && step->layer == f->whole.layer && step->out.y.begin == f->whole.out.y.begin) return;
   if (f->begun) end_step(f, &f->whole);
   f->begun = true;
   f->whole = *step;
@@ -190,9 +194,9 @@ static int note_step(struct finder *f, const struct mafat_step *step)
   return MAFAT_OK;
 }
 
-/* ---- which outputs overlap which maps ---- */
+/* ---- choice ---- */
 
-/* The pairs with the least overlap distances; a ring of many rows more is no gain. */
+/* Chooses pairs by ascending overlap distance, while the ring has not too many more rows. */
 static void choose(struct finder *f)
 {
   for (;;) {
@@ -222,7 +226,7 @@ static void find_last_groups(struct finder *f)
   }
 }
 
-/* Inputs that come as a whole do so ahead of all groups. */
+/* True for inputs read as a whole, ahead of all groups. */
 static bool is_ahead(const struct finder *f, const struct mafat_step *step)
 {
   return step->kind == MAFAT_STEP_INPUT && f->plan->group_of[step->layer] < 0;

@@ -1,3 +1,5 @@
+/* Lays a spec over a network: checks it and fills a plan step by step (fusion, order, placement,
+ * parts, in place, ranks). Called by planning.c and balance.c. Allocates from the options' heap. */
 #include "predictor/planning/lay.h"
 
 #include "predictor/plan/algorithms.h"
@@ -14,19 +16,20 @@
 #include "predictor/schedule/schedule.h"
 
 enum {
-  MAX_ROW_VISITS = 1 << 23, /* steps of rows, looked at by their layers, neighbours and readers: yolov3 has 50000 */
-  MAX_TILE_STEPS = 1 << 24 /* tiles x layers of a group: 608 x 608 tiles of 16 layers are 6 million */
+  MAX_ROW_VISITS = 1 << 23, /* steps of rows times their operands and readers: yolov3 has 50000 */
+  MAX_TILE_STEPS = 1 << 24 /* tiles times layers of a group: 608 x 608 tiles of 16 layers are 6
+                              million */
 };
 
 struct laying {
   const struct mafat_spec *spec;
   const struct mafat_network *network;
   struct mafat_plan *plan;
-  int n_laid;                 /* of plan->members */
-  struct mafat_diagnostic *d; /* without the plan, which mafat_lay puts before it */
+  int n_laid;                 /* number of plan->members */
+  struct mafat_diagnostic *d; /* without the plan's text, which mafat_lay prefixes */
 };
 
-/* Layers of a group, rising: where they stand in plan->members. */
+/* Layers of a group, ascending: a range of plan->members. */
 struct run {
   const int *layers;
   int n;
@@ -53,7 +56,7 @@ static struct mafat_group *append_group(struct mafat_plan *plan, struct run laye
   return g;
 }
 
-/* Inner boundaries (or even shares where NULL) -> 0 ... extent. */
+/* Converts inner boundaries (NULL: even shares) to 0 ... extent. */
 static int *make_bounds(struct mafat_heap *heap, const int *inner, int n, int extent)
 {
   int *bounds = mafat_heap_calloc(heap, (size_t)n + 1, sizeof *bounds);
@@ -64,7 +67,7 @@ static int *make_bounds(struct mafat_heap *heap, const int *inner, int n, int ex
   return bounds;
 }
 
-/* Where one side's boundaries are not even, both sides count as given. */
+/* If one axis has given boundaries, both count as given. */
 static bool make_grid(struct mafat_heap *heap, struct mafat_group *g, const struct mafat_grid *grid,
                       struct mafat_shape out)
 {
@@ -91,14 +94,14 @@ static struct mafat_cut usual_cut(struct mafat_cut cut)
   return cut;
 }
 
-/* ---- what a run can walk through ---- */
+/* ---- limits of a walk ---- */
 
 static long long row_steps(const struct mafat_network *n, int least, int tensor)
 {
   return mafat_network_tensor_shape(n, tensor).h / least + 1;
 }
 
-/* Every step of rows looks at what the layer reads and at who reads what it writes. */
+/* Evaluations of all steps of rows: each checks its operands and the readers of its outputs. */
 static long long row_visits(const struct mafat_network *n, int least, struct run layers)
 {
   long long visits = 0;
@@ -156,8 +159,8 @@ static int lay_group(struct laying *l, const struct mafat_cut *cut, struct mafat
   return enough ? MAFAT_OK : mafat_fail(l->d, MAFAT_ENOMEM, "out of memory");
 }
 
-/* How layers are cut that cannot be by rows or into tiles. Where weights are streamed,
- * what cannot be cut by rows is by panels. */
+/* Division of layers that cannot be tiled or run by rows: whole maps, or panels if weights are
+ * streamed in rows. */
 static struct mafat_cut whole_cut(const struct mafat_group_spec *g)
 {
   if (g->cut.kind == MAFAT_CUT_ROWS && g->weights.placement == MAFAT_STREAMED)
@@ -165,7 +168,7 @@ static struct mafat_cut whole_cut(const struct mafat_group_spec *g)
   return mafat_cut_grid(1, 1);
 }
 
-/* A grid over a run behind a split, whose map may have fewer pixels than the grid tiles. */
+/* Reduces a grid for layers after a division, whose map may have fewer pixels than tiles. */
 static struct mafat_cut fit_grid(struct mafat_cut cut, struct mafat_shape out)
 {
   if (cut.kind != MAFAT_CUT_GRID) return cut;
@@ -179,7 +182,7 @@ static bool is_given(const struct mafat_cut *cut)
   return cut->kind == MAFAT_CUT_GRID && (cut->as.grid.rows || cut->as.grid.cols);
 }
 
-/* The layers of one written group: split where a layer cannot be tiled. */
+/* Lays one written group; divides it at layers that cannot be tiled. */
 static int lay_run(struct laying *l, const struct mafat_group_spec *g, struct run all)
 {
   const struct mafat_layer *layers = l->network->layers;
@@ -205,9 +208,9 @@ static int lay_run(struct laying *l, const struct mafat_group_spec *g, struct ru
 
 /* ---- sets of layers ---- */
 
-enum { IN_NO_GROUP = -1, COMING = -2 /* in the group that is being made */ };
+enum { IN_NO_GROUP = -1, COMING = -2 /* in the group being made */ };
 
-/* Layers below the group's end and those that it names are coming into it. */
+/* Marks the layers of a group: those below its end and those that it names. */
 static int mark(struct laying *l, const struct mafat_group_spec *g, int end)
 {
   int *group_of = l->plan->group_of;
@@ -223,7 +226,7 @@ static int mark(struct laying *l, const struct mafat_group_spec *g, int end)
   return MAFAT_OK;
 }
 
-/* What is coming, put behind the members of the groups before. */
+/* Appends the marked layers to plan->members. */
 static struct run collect(struct laying *l)
 {
   struct run r = {l->plan->members + l->n_laid, 0};
@@ -248,7 +251,8 @@ static int lay_written(struct laying *l, const struct mafat_group_spec *g, bool 
   return code ? code : lay_run(l, g, layers);
 }
 
-/* Does no layer of a set read what a later one makes? Where groups are runs of layers none does. */
+/* Checks that no set of layers reads a tensor that a later one makes. Consecutive groups never
+ * do. */
 static int check_sets(struct laying *l)
 {
   const struct mafat_plan *plan = l->plan;
@@ -277,7 +281,8 @@ static int lay_groups(struct laying *l)
   return code || !sets ? code : check_sets(l);
 }
 
-/* What no layer makes as its first output: inputs, and further outputs, which are made in their layers' groups. */
+/* Assigns groups to tensors that are not a layer's first output: inputs, and further outputs, which
+ * belong to their layers' groups. */
 static void place_tensors(struct laying *l)
 {
   const struct mafat_network *n = l->network;
@@ -289,7 +294,7 @@ static void place_tensors(struct laying *l)
     l->plan->group_of[i] = mafat_group_lifetime(&l->plan->groups[0]) == MAFAT_LIFE_GROUP ? 0 : -1;
 }
 
-/* In rows layers take turns, as they are asked for. */
+/* Groups of rows run their layers on demand, so they cannot have an order. */
 static int check_order(struct laying *l)
 {
   if (l->spec->sorting == MAFAT_SORT_FILE) return MAFAT_OK;
@@ -299,7 +304,7 @@ static int check_order(struct laying *l)
                     mafat_sorting_name(l->spec->sorting));
 }
 
-/* Parts have ranks, all else has none. */
+/* Checks that plans have ranks if and only if they have parts. */
 static int check_ranks(struct laying *l, const struct mafat_plan_options *options)
 {
   if (options->only_rank > mafat_max(l->spec->ranks.n, 0))
@@ -314,7 +319,7 @@ static int check_ranks(struct laying *l, const struct mafat_plan_options *option
   return MAFAT_OK;
 }
 
-/* What groups and shapes decide, once the groups are laid. */
+/* Computes everything that follows from groups and shapes. */
 static int complete(struct laying *l, const struct mafat_plan_options *options)
 {
   place_tensors(l);
@@ -353,7 +358,7 @@ static int begin(struct laying *l, const struct mafat_ground *ground)
   return enough ? MAFAT_OK : mafat_fail(l->d, MAFAT_ENOMEM, "out of memory");
 }
 
-/* What was found wrong, behind the plan that it was found in. */
+/* Prefixes the plan's text to the error. */
 static int refuse(const struct mafat_spec *spec, int code, const char *why, struct mafat_diagnostic *d)
 {
   char written[64];

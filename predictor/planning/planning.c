@@ -1,3 +1,5 @@
+/* Makes plans from specs, and specs from plans. Called by api/, the searches, runner/calibrate/ and
+ * predictor/transfers/. Allocates from the options' heap. */
 #include "predictor/planning/planning.h"
 
 #include "predictor/plan/algorithms.h"
@@ -5,9 +7,9 @@
 #include "predictor/plan/fusion.h"
 #include "predictor/planning/lay.h"
 
-/* ---- a plan's spec ---- */
+/* ---- spec of a plan ---- */
 
-/* One group of it, alone: of a grid the bounds are the plan's. */
+/* Describes one group alone; a grid's bounds are the plan's. */
 static struct mafat_group_spec describe(const struct mafat_group *g)
 {
   struct mafat_group_spec spec = {.cut = g->cut, .weights = g->weights};
@@ -41,7 +43,7 @@ int mafat_plan_spec(struct mafat_spec **out, const struct mafat_plan *plan, cons
   return code;
 }
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
 static bool wants_balance(const struct mafat_plan *plan)
 {
@@ -50,7 +52,7 @@ static bool wants_balance(const struct mafat_plan *plan)
   return false;
 }
 
-/* Lays it once more, with boundaries. */
+/* Lays the spec again, with balanced boundaries. */
 static int balance(struct mafat_plan **plan, const struct mafat_ground *ground, struct mafat_diagnostic *d)
 {
   struct mafat_spec *spec;
@@ -70,7 +72,7 @@ static int make(struct mafat_plan **out, const struct mafat_spec *spec, const st
   return code == MAFAT_OK && wants_balance(*out) ? balance(out, ground, d) : code;
 }
 
-/* The options, or the defaults in `capacity`; checked, as the number of layers is. */
+/* Sets default options and checks the number of layers. */
 static int stake_out(struct mafat_ground *ground, struct mafat_plan_options *capacity, struct mafat_diagnostic *d)
 {
   mafat_plan_defaults(capacity);
