@@ -3,6 +3,11 @@
 import csv
 import os
 import statistics
+import sys
+
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from pages import wrapped   # noqa: E402
 
 MEGABYTE = 1048576
 COLUMNS = ("workload", "program", "setting", "metric", "value", "unit", "machine", "kernel", "commit", "date")
@@ -194,8 +199,8 @@ def model_tables(results):
 def markdown(results, idle, versions, notes, about):
     parts = ["# mafat beside other programs\n",
              "%(machine)s, Linux %(kernel)s, commit %(commit)s, %(date)s; medians of interleaved rounds: %(runs)d; "
-             "one thread on one CPU unless the setting says otherwise. README.md beside this file says what each column "
-             "means. Written by run.py.\n" % about,
+             "one thread on one CPU unless the setting says otherwise. [README.md](README.md) explains each column. "
+             "run.py writes this page.\n" % about,
              "; ".join(versions) + ".\n", quietness(results)]
     for workload, rows in results:
         parts += ["## %s\n" % workload.title, speed_table(rows)]
@@ -215,7 +220,7 @@ def markdown(results, idle, versions, notes, about):
                   table(["program", "resident MB"], [[name, megabytes(value)] for name, value in idle.items()])]
     if notes:
         parts += ["## Not measured\n", "".join("- %s\n" % note for note in notes)]
-    return "\n".join(parts)
+    return wrapped("\n".join(parts))
 
 
 def quietness(results):
