@@ -25,7 +25,7 @@ LICENCES = [
 ]
 
 HEAD = """\
-# What is inside mafat {version} for {machine}
+# Libraries in mafat {version} for {machine}
 
 The programs need no shared library: each contains parts of the libraries in this table. mafat itself is under the MIT licence
 (LICENSE). The files in licences/ are from the Debian packages of these libraries. Their sources are available by

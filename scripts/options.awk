@@ -1,4 +1,4 @@
-# What follows from the tables of options and searches, as text:
+# Prints text from the tables of options and searches:
 #   awk -v mode=list -f scripts/options.awk TABLES
 #     PROGRAM NAME ARGUMENT VALUES GROUP a line, with tabs between; of searches: search NAME, word SEARCH NAME
 #   awk -v mode=page -f scripts/options.awk TABLES PAGE

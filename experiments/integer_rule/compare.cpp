@@ -206,7 +206,7 @@ static P sums_of(const mafat_rule_window &w, int zero, int weights_zero, const m
   return p;
 }
 
-// Of each filter, also as tflite-micro takes them.
+// Scales of each filter, also in tflite-micro's form.
 struct filter_factors {
   std::vector<mafat_rule_scale> all;
   std::vector<int32_t> multipliers, shifts;

@@ -142,15 +142,15 @@ sed 's/0.94/1/' one.json >sure.json
 run -q -o sure.png sure.json
 if cmp -s boxed.png sure.png; then fail confidence-shown '94 % and 100 % look alike'; else ok confidence-shown; fi
 for confidence in 1.004 1.01 1.73 250 1e308; do
-    sed "s/0.94/$confidence/" one.json >surer.json
-    run -q -t 1 -o surer.png surer.json
+    sed "s/0.94/$confidence/" one.json >higher.json
+    run -q -t 1 -o higher.png higher.json
     expect "confidence $confidence" 0 ''
-    if cmp -s sure.png surer.png; then ok "confidence $confidence same"; else fail "confidence $confidence same" 'it is not shown as 100 %'; fi
+    if cmp -s sure.png higher.png; then ok "confidence $confidence same"; else fail "confidence $confidence same" 'it is not shown as 100 %'; fi
 done
-surer=$(echo "$dog" | sed 's/0.94/1.5/; s/16/17/; s/"x": 8/"x": 16/')
+higher=$(echo "$dog" | sed 's/0.94/1.5/; s/16/17/; s/"x": 8/"x": 16/')
 surest=$(echo "$dog" | sed 's/0.94/1.6/')
-echo "{\"image\": \"squares.pgm\", \"detections\": [$surer, $surest]}" >rising.json
-echo "{\"image\": \"squares.pgm\", \"detections\": [$surest, $surer]}" >falling.json
+echo "{\"image\": \"squares.pgm\", \"detections\": [$higher, $surest]}" >rising.json
+echo "{\"image\": \"squares.pgm\", \"detections\": [$surest, $higher]}" >falling.json
 run -q -o rising.png rising.json
 run -q -o falling.png falling.json
 sed 's/"height": 30}/&, "keypoints": [{"x": 12, "y": 30}, {"x": -1e30, "y": 1e300}]/' one.json >points.json

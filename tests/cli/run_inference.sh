@@ -73,7 +73,7 @@ conv() { printf '[convolutional]\nfilters=%d\nsize=%d\npad=1\nactivation=%s\n' "
   conv 7 3 leaky
   printf '[avgpool]\n[softmax]\n'
 } >class.cfg
-# Where Winograd pays, and needs much more memory, more than the program's file: 1024 channels. Layer 1 is computed inside 2, layer 3, a depthwise one, inside 4.
+# 1024 channels: Winograd is faster, and needs more additional memory than the program's file. Layer 1 is computed inside 2, layer 3, a depthwise one, inside 4.
 {
   net 40 32 3
   conv 1024 1 leaky
@@ -386,7 +386,7 @@ for options in '--threads 1' '--threads 2' '--threads 3' '--threads 2 --plan 4x3
   check "detections $options" 'other boxes than with one thread' test "$code" -eq 0 -a "$(boxes)" = "$(cat "$io/boxes")"
 done
 
-# Where only direct fits, auto is direct: of a given plan everywhere, of a chosen one where it must. A refusal names the bytes of the smallest plan.
+# auto is direct if only direct fits: everywhere in a given plan, where necessary in a chosen one. A refusal names the bytes of the smallest plan.
 needs() { # OPTION...
   run --quiet --memory 1 "$@" $wide a.ppm
   sed -n 's/.* needs \([0-9]*\) bytes.*/\1/p' "$err"
@@ -617,7 +617,7 @@ check nms-0.01 "$few detections instead of 1 to $all" test "$few" -ge 1 -a "$few
 run --json --thresh 0 --nms 0 yolo.cfg yolo.weights a.ppm
 check nms-0 'suppresses, though in Darknet 0 means none' test "$(count '"confidence":' "$out")" -eq "$unsuppressed"
 run --json --thresh 1 yolo.cfg yolo.weights a.ppm
-check thresh-1 'something is surer than sure' test "$code" -eq 0 -a "$(count '"confidence":' "$out")" -eq 0
+check thresh-1 'a confidence above 1' test "$code" -eq 0 -a "$(count '"confidence":' "$out")" -eq 0
 run --json --thresh 0.3 yolo.cfg yolo.weights a.ppm
 least=$(grep -o '"confidence":[^,]*' "$out" | cut -d: -f2 | sort -g | head -n 1)
 check thresh-0.3 "least confidence $least" awk -v x="${least:-1}" 'BEGIN { exit !(x > 0.3) }'
@@ -626,7 +626,7 @@ cp "$out" "$io/default"
 run --json --thresh 0.5 --nms 0.45 yolo.cfg yolo.weights a.ppm
 check thresh-default 'not 0.5 and 0.45' test "$(grep -o '"detections":.*' "$out")" = "$(grep -o '"detections":.*' "$io/default")"
 
-# Fewer boxes than there are: the beginning of the list, and it is told.
+# Fewer boxes than found: the beginning of the list, with a report.
 run --json --thresh 0 --nms 0.01 yolo.cfg yolo.weights a.ppm
 grep -o '{"label[^}]*}}' "$out" >"$io/all"
 check boxes-all "$(grep -o '"boxes_left_out":.*' "$out")" grep -qF '"boxes_left_out":0}' "$out"
@@ -668,7 +668,7 @@ note='[0-9.]+ million as direct convolution, [0-9.]+ million with padding as com
 check text-macs "found on stderr: $(cat "$err")" grep -qE "^auto, 1 thread, kernels [a-z0-9]+; multiply-adds: $note\$" "$err"
 run --algorithm direct --threads 2 $wide a.ppm
 check text-threads "found on stderr: $(cat "$err")" grep -qE "^direct, 2 threads, kernels [a-z0-9]+; multiply-adds: $note\$" "$err"
-check text-kept 'reading is told of weights that are kept' test "$(grep -c 'for every picture' "$err")" -eq 0
+check text-kept 'reads of kept weights are reported' test "$(grep -c 'for every picture' "$err")" -eq 0
 run --report --plan panels:streamed $model a.ppm
 check report-panels "found: $(cat "$out")" grep -qE '^0-7 +panels of filters ' "$out"
 check text-reads "found on stderr: $(cat "$err")" grep -qE \
@@ -749,7 +749,7 @@ run --quiet --marks no/such/folder $model a.ppm
 check marks-no-folder "exit status $code: $(cat "$err")" test "$code" -eq 2 -a "$(grep -c 'no/such/folder: cannot' "$err")" -eq 1
 run --quiet --marks /dev/full $model a.ppm
 check marks-full "exit status $code: $(cat "$err")" test "$code" -eq 1 -a "$(grep -c 'cannot write' "$err")" -eq 1
-# Of a picture that fails while layers run, the marks are told, too, and not as another's.
+# If a picture fails while layers run, its marks are reported, under its own name.
 head -c $(($(stat -c %s "${jpegs[0]}") / 2)) "${jpegs[0]}" >"$io/half.jpg"
 run --quiet --plan rows2/NoCut --marks "$io/marks" $model a.ppm
 whole=$(wc -l <"$io/marks")

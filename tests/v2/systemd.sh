@@ -42,7 +42,7 @@ ExecStart=/bin/sh -c 'mkswap /dev/vdb && swapon /dev/vdb; until [ -e /tmp/finish
 WantedBy=multi-user.target
 UNIT
 for unit in ends login; do ln -sf /etc/systemd/system/$unit.service "$debian/etc/systemd/system/multi-user.target.wants/"; done
-ln -sf /dev/null "$debian/etc/systemd/system/serial-getty@ttyS0.service" # there is no udev that would tell of it
+ln -sf /dev/null "$debian/etc/systemd/system/serial-getty@ttyS0.service" # no udev would announce it
 cat >"$debian/home/user/.profile" <<'PROFILE'
 stty cols 400
 cd files
