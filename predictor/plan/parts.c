@@ -187,7 +187,8 @@ static int cut_rows(struct finder *f, int group, int *next)
 
 /* ---- readers ---- */
 
-/* True if a part of the layer reads two parts of the tensor in the same rows. */
+/* False if the layer needs the operand in one buffer: it may walk through all rows for one output
+ * row, or it reads channels without regard to parts. */
 static bool reads_across(const struct finder *f, int layer, int operand, const struct mafat_partition *c)
 {
   const struct mafat_partition *own = &f->parts->partitions[layer];

@@ -294,7 +294,7 @@ static void place_tensors(struct laying *l)
     l->plan->group_of[i] = mafat_group_lifetime(&l->plan->groups[0]) == MAFAT_LIFE_GROUP ? 0 : -1;
 }
 
-/* Groups of rows run their layers on demand, so they cannot have an order. */
+/* Checks the plan's rank number and words; with ranks, all groups must be split. */
 static int check_order(struct laying *l)
 {
   if (l->spec->sorting == MAFAT_SORT_FILE) return MAFAT_OK;

@@ -1,3 +1,6 @@
+/* Distributes the parts of split groups among ranks and plans their messages. Called by
+ * predictor/planning/lay.c; sizes of kept weights also by layout, fetches and runner/weights/.
+ * Allocates from the plan's heap. */
 #include "predictor/ranks/rank_parts.h"
 
 #include "base/blocks.h"
@@ -9,15 +12,15 @@
 
 #include <string.h>
 
-/* From the part that makes it to a rank, before which of its parts. */
+/* Message with a part to another rank, and the part before which it is received. */
 struct message {
-  int part, to, first; /* parts of all ranks; the end: as many as there are */
+  int part, to, first; /* indices into parts of all ranks; first: number of parts for the end */
   struct mafat_box box;
   bool sums;
-  int next_made, next_wanted; /* of the same part; of the same first */
+  int next_made, next_wanted; /* lists of messages with the same part; with the same first */
 };
 
-/* What one rank wants of a part that another one makes. */
+/* Region of a part that another rank needs. */
 struct want {
   struct mafat_box box; /* empty: nothing */
   int first;
@@ -27,22 +30,23 @@ struct taker {
   struct mafat_plan *plan;
   const struct mafat_network *network;
   const struct mafat_plan_options *options;
-  struct mafat_layer_part *all; /* (n) of all ranks */
+  struct mafat_layer_part *all; /* (n) parts of all ranks */
   int n, n_ranks;
-  int *rank;                 /* [part] */
-  int *newest, *before;      /* [operator]: its last part that is whole when it is done; [part]: the one before it, -1 */
-  int *going_on;             /* [part]: the one that goes on with its sums; -1 */
+  int *rank;                 /* [part]: its rank */
+  int *newest, *before;      /* [operator]: its last part with a complete output; [part]: the
+                                previous one, -1 */
+  int *going_on;             /* [part]: part that continues its sums; -1 */
   struct want *wants;        /* [part * n_ranks + rank] */
   struct message *messages;  /* (n_messages) by part */
   int n_messages;
-  int *made, *wanted;        /* [part], [part or the end]: the first of its messages; -1 */
-  struct mafat_layer_part *list; /* what the rank does */
+  int *made, *wanted;        /* [part], [part or the end]: first message; -1 */
+  struct mafat_layer_part *list; /* parts and messages of this rank */
   int n_list;
 };
 
 /* ---- ranks ---- */
 
-/* Which of a layer's parts it is; rows outermost, channels innermost. */
+/* Number of a part within its layer; rows outermost, channels innermost. */
 static int ordinal(const struct mafat_partition *c, const struct mafat_layer_part *p)
 {
   const int at[MAFAT_N_SPLIT_AXES] = {p->out.y.begin, p->out.x.begin, c->sums ? p->channels.begin : p->filters.begin};
@@ -74,14 +78,14 @@ int mafat_rank_parts_of(const struct mafat_plan *plan, const struct mafat_networ
   return ((int)((long long)ordinal(c, part) * n_used / n_parts) + 1) % n_used;
 }
 
-/* ---- who makes what ---- */
+/* ---- producers ---- */
 
 static int channels_of(const struct taker *t, int layer)
 {
   return mafat_layer_channels(&t->network->layers[mafat_plan_reader(t->plan, layer)]);
 }
 
-/* Sums are a tensor once their last part is done. */
+/* Sums become a tensor when their last part is done. */
 static bool is_last(const struct taker *t, const struct mafat_layer_part *p)
 {
   return !t->plan->parts->partitions[p->layer].sums || p->channels.end == channels_of(t, p->layer);
@@ -106,7 +110,8 @@ static void find_makers(struct taker *t)
   }
 }
 
-/* The first part from which on all of a layer's sums in one box are one rank's, the last one's; part: any of these. */
+/* First part of the last uninterrupted sequence of sums in one box on a single rank, the last
+ * part's; part: any of these. */
 static int last_stretch(const struct taker *t, int part)
 {
   while (t->going_on[part] >= 0) part = t->going_on[part];
@@ -118,8 +123,8 @@ static int last_stretch(const struct taker *t, int part)
   return part;
 }
 
-/* Sums do not go on from rank to rank: each begins its own, and they are added where they end. From the last part on, so that what
- * follows it still goes on as it did. */
+/* Makes each rank begin its own sums, which are added at their end. Goes backwards from the last
+ * part, so that following parts still continue theirs. */
 static void set_apart(struct taker *t)
 {
   for (int i = t->n - 1; i >= 0; i--) {
@@ -135,7 +140,7 @@ static void set_apart(struct taker *t)
   }
 }
 
-/* ---- who wants what ---- */
+/* ---- readers ---- */
 
 static struct mafat_span clip(struct mafat_span a, struct mafat_span b)
 {
@@ -160,7 +165,7 @@ static void want(struct taker *t, int part, int rank, struct mafat_box box, int 
   w->box = (struct mafat_box){around(w->box.y, box.y), around(w->box.x, box.x)};
 }
 
-/* What a part reads, of whoever makes it. */
+/* Notes what a part reads from its producers. */
 static void want_reads(struct taker *t, int reader)
 {
   struct mafat_buffer_walk w = mafat_parts_reads(t->plan, t->network, &t->all[reader]);
@@ -177,7 +182,7 @@ static void want_reads(struct taker *t, int reader)
   }
 }
 
-/* Is any of the layer's outputs one of the network's? */
+/* True if any of the layer's outputs is an output of the network. */
 static bool is_put_out(const struct taker *t, const struct mafat_usage *usage, int layer)
 {
   bool any = false;
@@ -211,7 +216,8 @@ static int find_messages(struct taker *t)
       if (!mafat_box_is_empty(w->box))
         t->messages[t->n_messages++] = (struct message){.part = i, .to = r, .first = w->first, .box = w->box, .sums = t->going_on[i] >= 0};
     }
-  for (int m = t->n_messages - 1; m >= 0; m--) { /* from the last one, so that lists begin with the first */
+  for (int m = t->n_messages - 1; m >= 0; m--) { /* backwards, so that lists are in ascending
+                                                    order */
     struct message *message = &t->messages[m];
     message->next_made = t->made[message->part];
     message->next_wanted = t->wanted[message->first];
@@ -220,7 +226,7 @@ static int find_messages(struct taker *t)
   return MAFAT_OK;
 }
 
-/* ---- what the rank does ---- */
+/* ---- parts of this rank ---- */
 
 static void add_exchange(struct taker *t, int number, enum mafat_part_act act)
 {
@@ -264,7 +270,7 @@ static int make_list(struct taker *t)
   t->list = mafat_heap_calloc(t->plan->heap, (size_t)t->n + 2 * (size_t)t->n_messages + 1, sizeof *t->list);
   if (!t->list) return MAFAT_ENOMEM;
   for (int g = 0, i = 0; g < t->plan->n_groups; g++) {
-    int end = parts->at[g + 1] + t->n - parts->n; /* whole inputs stand ahead of all groups */
+    int end = parts->at[g + 1] + t->n - parts->n; /* whole inputs come before all groups */
     parts->at[g] = t->n_list;
     for (; i < end; i++) add_part(t, i);
   }
@@ -279,7 +285,7 @@ static struct mafat_span along(struct mafat_box box, enum mafat_split_axis axis)
   return axis == MAFAT_ALONG_H ? box.y : box.x;
 }
 
-/* What this rank has of a tensor by a part: its own, or what it wants; empty: nothing. */
+/* Region of a tensor's part that this rank has, by computing or receiving it; empty: none. */
 static struct mafat_box had(const struct taker *t, int part, struct mafat_maker m)
 {
   const int own = t->plan->rank;
@@ -287,8 +293,9 @@ static struct mafat_box had(const struct taker *t, int part, struct mafat_maker 
   return mafat_layer_out_box(&t->network->layers[m.layer], m.output, box);
 }
 
-/* Where what this rank has of a tensor's parts begins and ends; together: all of it. False: such a place lies within what it has of
- * another part, which must stay in one partition buffer: where a rank has several parts of a grid. */
+/* Marks the bounds of this rank's regions of a tensor along an axis; together: of their union.
+ * False if a bound is inside a region of another part, which must stay in one partition buffer: the
+ * rank has several parts of a grid. */
 static bool mark_bounds(const struct taker *t, int tensor, enum mafat_split_axis axis, bool together, bool *marks)
 {
   const struct mafat_maker m = mafat_network_maker(t->network, tensor);
@@ -308,7 +315,7 @@ static bool mark_bounds(const struct taker *t, int tensor, enum mafat_split_axis
   return true;
 }
 
-/* One axis of a tensor as it is cut for this rank. MAFAT_ENOMEM. */
+/* Divides one axis of a tensor for this rank. MAFAT_ENOMEM. */
 static int recut_axis(struct taker *t, int tensor, enum mafat_split_axis axis, int size)
 {
   const bool together = t->plan->parts->across[tensor];
@@ -332,8 +339,8 @@ static int recut_axis(struct taker *t, int tensor, enum mafat_split_axis axis, i
   return there ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-/* Of a tensor that is cut along rows and columns, a rank has room for what it wants of others, and no more: it has partition buffers of its
- * own there, or, where it reads across them, one around all that it has. */
+/* Reduces a tensor divided along rows and columns to what this rank computes or receives. It gets
+ * its own partition buffers, or a single one around its region if parts read across them. */
 static int recut(struct taker *t, int tensor)
 {
   struct mafat_parts *parts = t->plan->parts;
@@ -349,7 +356,7 @@ static int recut(struct taker *t, int tensor)
 
 /* ---- weights ---- */
 
-/* Can some panels of a layer be read without the others? */
+/* True if some panels of a layer can be read without the others. */
 static bool has_own_panels(const struct taker *t, int layer)
 {
   const struct mafat_layer *l = &t->network->layers[layer];
@@ -368,7 +375,7 @@ static void add_channels(struct taker *t, const struct mafat_layer_part *p)
   *own = mafat_span(mafat_min(own->begin, p->channels.begin), mafat_max(own->end, p->channels.end));
 }
 
-/* The panels of the rank's own parts. Of layers that are computed inside others, all. */
+/* Finds the panels of the rank's own parts. Layers inside others keep all. */
 static int find_own_filters(struct taker *t)
 {
   struct mafat_plan *plan = t->plan;
@@ -390,9 +397,9 @@ static int find_own_filters(struct taker *t)
   return MAFAT_OK;
 }
 
-/* ---- all of it ---- */
+/* ---- entry points ---- */
 
-/* Inputs that are there as a whole are parts, too: rank 0 reads them. */
+/* Adds inputs that are read as a whole as parts of rank 0. */
 static int collect(struct taker *t, const struct mafat_usage *usage)
 {
   const struct mafat_parts *parts = t->plan->parts;
@@ -436,7 +443,7 @@ static int take(struct taker *t, struct mafat_usage *usage)
   struct mafat_layer_part *list = t->plan->parts->list;
   t->plan->parts->list = t->list;
   t->plan->parts->n = t->n_list;
-  t->list = list; /* to be freed */
+  t->list = list; /* freed later */
   return find_own_filters(t);
 }
 
@@ -475,7 +482,7 @@ size_t mafat_rank_kept_panel(const struct mafat_plan *plan, const struct mafat_n
 {
   const struct mafat_layer *l = &n->layers[layer];
   size_t bytes = (size_t)(first_filter / MAFAT_PANEL) * kept_panel_bytes(plan, l, layer, MAFAT_PANEL);
-  int rest = first_filter % MAFAT_PANEL; /* behind the last one */
+  int rest = first_filter % MAFAT_PANEL; /* in the last panel */
   return rest ? bytes + kept_panel_bytes(plan, l, layer, rest) : bytes;
 }
 

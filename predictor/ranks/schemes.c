@@ -1,3 +1,5 @@
+/* Evaluates DeeperThings' formulas. Called by search/ranks/ and api/rank_dry_run.c. Allocates the
+ * list of layers. */
 #include "predictor/ranks/schemes.h"
 
 #include "predictor/plan/packing.h"
@@ -9,7 +11,8 @@ static uint64_t values(struct mafat_shape s)
   return (uint64_t)s.h * (uint64_t)s.w * (uint64_t)s.c;
 }
 
-/* As direct convolution multiplies; a weight is used once for each pixel of a map, and once of a list. */
+/* Multiplications of direct convolution. A weight is used once for each pixel of a map; in a
+ * connected layer once. */
 static struct mafat_rank_layer describe(const struct mafat_layer *l, int number)
 {
   uint64_t pixels = (uint64_t)l->out.h * (uint64_t)l->out.w, macs = mafat_layer_macs(l, pixels);
@@ -40,7 +43,7 @@ void mafat_rank_layers_close(struct mafat_rank_layers *layers)
   *layers = (struct mafat_rank_layers){.list = NULL};
 }
 
-/* ---- what is exchanged ---- */
+/* ---- traffic ---- */
 
 const char *mafat_scheme_name(enum mafat_weight_sharing scheme)
 {
@@ -53,7 +56,8 @@ bool mafat_scheme_reuses(enum mafat_weight_sharing scheme, enum mafat_weight_sha
   return scheme == MAFAT_FAN_OUT && (next == MAFAT_FAN_OUT || next == MAFAT_FUSED_OUT);
 }
 
-/* (5.8), (5.9), (5.11): input broadcast unless every rank has it, or scattered; output gathered, or sums of the whole of it. */
+/* (5.8), (5.9), (5.11): the input is broadcast, unless every rank has it, or scattered; the output
+ * is gathered, or whole sums are. */
 uint64_t mafat_scheme_exchange(enum mafat_weight_sharing scheme, const struct mafat_rank_layer *l, int n_ranks, bool before, bool after)
 {
   uint64_t others = (uint64_t)n_ranks - 1, all = others * (uint64_t)n_ranks;
@@ -78,9 +82,9 @@ uint64_t mafat_schemes_exchange(const enum mafat_weight_sharing *schemes, const 
   return sum;
 }
 
-/* ---- what is held ---- */
+/* ---- memory ---- */
 
-/* (5.12): a map counts whole where weights are shared, its share where maps are. */
+/* (5.12): whole maps where weights are shared, shares of maps where maps are. */
 uint64_t mafat_ranks_hold(const struct mafat_rank_layer *list, int n, int from, int n_ranks)
 {
   uint64_t ranks = (uint64_t)n_ranks, widest = 0, weights = 0;

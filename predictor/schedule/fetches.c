@@ -1,3 +1,5 @@
+/* Iterates over the reads of a run. Called by the layout and the latency prediction (dry), by
+ * runner/weights/ and by search/best. Allocates from the plan's heap on opening only. */
 #include "predictor/schedule/fetches.h"
 
 #include "predictor/plan/fusion.h"
@@ -7,10 +9,10 @@
 #include <limits.h>
 #include <string.h>
 
-/* What is left to fetch of a layer: in stages, each once. */
+/* Stages of fetching a layer, each once. */
 enum stage {
   STAGE_AFFINE, /* per-filter values of Darknet's file */
-  STAGE_BEHIND, /* their normalization, where it lies apart from the biases */
+  STAGE_BEHIND, /* their normalization, if stored apart from the biases */
   STAGE_WEIGHTS,
   STAGE_DONE
 };
@@ -19,23 +21,25 @@ struct mafat_fetches {
   struct mafat_heap *heap;           /* the plan's */
   const struct mafat_network *network;
   const struct mafat_plan *plan;     /* NULL: whole layers */
-  const struct mafat_plan *keeper;   /* whole layers: but of a rank its own panels; NULL: all */
-  struct mafat_schedule *schedule;   /* NULL likewise */
+  const struct mafat_plan *keeper;   /* whole layers: plan of a rank that keeps its own panels;
+                                        NULL: all */
+  struct mafat_schedule *schedule;   /* NULL: whole layers */
   int n_layers;
-  const struct mafat_constants *constants; /* NULL: ready, and wherever */
-  size_t most_bytes;                 /* of a read of weights; 0: no other bound than the usual one */
-  bool *wanted;                      /* [layer]: whole layers: all, or those */
+  const struct mafat_constants *constants; /* NULL: in kernel order, position unknown */
+  size_t most_bytes;                 /* limit of a read of weights; 0: default */
+  bool *wanted;                      /* [layer]: whole layers to fetch; NULL: all */
   bool *loaded;                      /* [layer]: fetched in this run */
-  int affine_layer;                  /* whose per-filter values were fetched last, or -1 */
-  struct mafat_step step;            /* being fetched */
+  int affine_layer;                  /* layer whose per-filter values are in the affine buffer, or
+                                        -1 */
+  struct mafat_step step;            /* step being fetched */
   long long step_number;
-  int layer;                         /* of the step, or -1: the next step */
-  int next_layer;                    /* whole layers: of which none has been fetched */
+  int layer;                         /* current layer of the step; -1: take the next step */
+  int next_layer;                    /* whole layers: first one not begun */
   enum stage stage;
-  bool streamed;                     /* the layer: only what the step needs */
-  int filter, row;                   /* next of them */
-  unsigned parts;                    /* still to be fetched */
-  uint64_t done;                     /* bytes of the layer, copied as they are */
+  bool streamed;                     /* of the layer: fetch only what the step needs */
+  int filter, row;                   /* next filter and row to fetch */
+  unsigned parts;                    /* bits left to fetch */
+  uint64_t done;                     /* bytes of the layer copied so far */
 };
 
 /* ---- sizes of a layer ---- */
@@ -48,8 +52,8 @@ static bool has_too_many_rows(const struct mafat_fetches *f, int layer)
   return order != MAFAT_ORDER_READY && !mafat_order_has_filters(order) && mafat_order_rows(l, order) == INT_MAX;
 }
 
-/* Sizes of single fetches are below those of their layer's packed weights, or near:
- * once these are known to fit, nothing overflows. */
+/* Fetches are smaller than the packed weights of their layer, or nearly. If these sizes are valid,
+ * nothing overflows. */
 static int check_sizes(const struct mafat_fetches *f)
 {
   for (int l = 0; l < f->n_layers; l++)
@@ -57,14 +61,14 @@ static int check_sizes(const struct mafat_fetches *f)
   return MAFAT_OK;
 }
 
-/* Of the layer that is being fetched; all 0 where nobody knows. */
+/* Constants of the current layer; zeros if unknown. */
 static const struct mafat_layer_constants *constants_of(const struct mafat_fetches *f)
 {
   static const struct mafat_layer_constants somewhere = {.weights = {.order = MAFAT_ORDER_READY}};
   return f->constants ? &f->constants->layers[f->layer] : &somewhere;
 }
 
-/* Do the layer's weights lie as the kernels take them? */
+/* True if the layer's weights are stored in kernel order. */
 static bool is_ready(const struct mafat_fetches *f)
 {
   return constants_of(f)->weights.order == MAFAT_ORDER_READY;
@@ -75,7 +79,7 @@ static bool is_in_parts(const struct mafat_fetches *f)
   return mafat_constants_in_parts(constants_of(f), (uint64_t)f->network->layers[f->layer].out.c);
 }
 
-/* What of a file it is, from a number of a constant on. */
+/* Sets the part of the file: n values of a constant from number `first` on. */
 static void place(struct mafat_fetch *fetch, const struct mafat_constant *c, uint64_t first, uint64_t n)
 {
   fetch->file = c->file;
@@ -160,7 +164,7 @@ void mafat_fetches_rewind(struct mafat_fetches *f)
 
 /* ---- layer by layer ---- */
 
-/* Takes up f->layer: what of it has to be fetched now? */
+/* Starts f->layer: decides what must be fetched now. */
 static void begin_layer(struct mafat_fetches *f)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
@@ -178,13 +182,14 @@ static void begin_layer(struct mafat_fetches *f)
     f->stage = STAGE_WEIGHTS;
     return;
   }
-  /* The whole panel comes with its first slice, and stays for the others. */
+  /* The whole panel comes with its first slice and stays for the others. */
   if (f->streamed && f->step.channels.begin > 0) return;
   f->stage = f->streamed && f->affine_layer == f->layer ? STAGE_WEIGHTS : STAGE_AFFINE;
-  if (mafat_layer_has_panels(l) || is_in_parts(f)) f->affine_layer = f->layer; /* who takes that room */
+  /* it owns the affine buffer now */
+  if (mafat_layer_has_panels(l) || is_in_parts(f)) f->affine_layer = f->layer;
 }
 
-/* To the next layer whose weights are needed; false at the end. */
+/* Moves to the next layer that needs weights; false at the end. */
 static bool next_layer(struct mafat_fetches *f)
 {
   if (!f->schedule) {
@@ -206,7 +211,7 @@ static bool next_layer(struct mafat_fetches *f)
 
 /* ---- the stages ---- */
 
-/* Per-filter values: biases and normalization at once where they lie behind each other. */
+/* Fetches biases and normalization, in one read if they are adjacent. */
 static void fetch_affine(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer_constants *c = constants_of(f);
@@ -218,7 +223,7 @@ static void fetch_affine(struct mafat_fetches *f, struct mafat_fetch *fetch)
   f->stage = fetch->last ? STAGE_DONE : c->normalization.n > 0 && !joined ? STAGE_BEHIND : STAGE_WEIGHTS;
 }
 
-/* Parts, as far as they lie near each other. Without any, a zero in their place. */
+/* Fetches adjacent parts together; a fill of 0 if there are none. */
 static void fetch_parts(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer_constants *c = constants_of(f);
@@ -236,7 +241,7 @@ static void fetch_parts(struct mafat_fetches *f, struct mafat_fetch *fetch)
   f->stage = fetch->last ? STAGE_DONE : STAGE_WEIGHTS;
 }
 
-/* A normalization that lies elsewhere than the biases. */
+/* Fetches a normalization stored apart from the biases. */
 static void fetch_after(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_constant *c = &constants_of(f)->normalization;
@@ -251,15 +256,16 @@ static size_t at_most(const struct mafat_fetches *f, size_t bytes)
   return f->most_bytes && f->most_bytes < bytes ? f->most_bytes : bytes;
 }
 
-/* As many weights as of floats, so that a ring of these is as much smaller as they are. */
+/* Bytes of a fetch with as many weights as a float fetch has, so that the ring shrinks with the
+ * weights' type. */
 static size_t usual_bytes(const struct mafat_layer *l)
 {
   size_t bytes = (size_t)mafat_dtype_bytes(l->weights_type, MAFAT_FETCH_BYTES / sizeof(float));
   return bytes > MAFAT_FETCH_LEAST_BYTES ? bytes : MAFAT_FETCH_LEAST_BYTES;
 }
 
-/* How many things of `bytes` each, of `left`, make a fetch. Their number lets the
- * next one begin with a panel, or with a vector of one. */
+/* Number of units of `bytes` bytes, out of `left`, in one fetch. Chosen so that the next fetch
+ * begins with a panel, or with a vector of one. */
 static int how_many(const struct mafat_fetches *f, uint64_t bytes, int left)
 {
   uint64_t fit = at_most(f, MAFAT_FETCH_FILTERS_BYTES) / bytes;
@@ -276,7 +282,8 @@ size_t mafat_fetches_channel_bytes(const struct mafat_fetches *f, const bool *wa
   for (int layer = 0; layer < f->n_layers; layer++) {
     const struct mafat_layer *l = &f->network->layers[layer];
     if (!wanted[layer] || !mafat_rank_keeps_channels(f->keeper, layer)) continue;
-    uint64_t row = mafat_matrix_row(mafat_layer_matrix(l)); /* bytes, were they the narrowest that a file has */
+    /* bytes in the narrowest type that a file has */
+    uint64_t row = mafat_matrix_row(mafat_layer_matrix(l));
     uint64_t n = (uint64_t)MAFAT_FETCH_FILTERS_BYTES / row + 2 * MAFAT_PANEL;
     int filters = n >= (uint64_t)l->out.c ? l->out.c : (int)n / MAFAT_PANEL * MAFAT_PANEL;
     size_t bytes = mafat_packed_offset(l, filters);
@@ -315,7 +322,7 @@ static void fetch_transposed(struct mafat_fetches *f, struct mafat_fetch *fetch)
   fetch->last = f->stage == STAGE_DONE;
 }
 
-/* All the packed weights, or what a local layer has in either file, in pieces. */
+/* Fetches all packed weights, or a local layer's weights from any file, in chunks. */
 static void fetch_copy(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer_constants *c = constants_of(f);
@@ -336,7 +343,7 @@ static void fetch_copy(struct mafat_fetches *f, struct mafat_fetch *fetch)
   fetch->last = f->stage == STAGE_DONE;
 }
 
-/* A slice of one panel; of several at once, where they lie behind each other. */
+/* Fetches a slice of one panel, or of several adjacent panels. */
 static void fetch_slice(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
@@ -399,7 +406,7 @@ static size_t most(size_t a, size_t b)
   return a > b ? a : b;
 }
 
-/* Buffers that filters of Darknet's file go through. */
+/* Sizes the buffers for filters of Darknet's file. */
 static void size_packing(const struct mafat_fetches *f, struct mafat_fetch_sizes *sizes)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
@@ -411,7 +418,7 @@ static void size_packing(const struct mafat_fetches *f, struct mafat_fetch_sizes
   sizes->panel_bytes = most(sizes->panel_bytes, mafat_packed_offset(l, filters.end) - mafat_packed_offset(l, filters.begin));
 }
 
-/* As many as any group asks for. */
+/* Largest number of reads that any group asks for. */
 static size_t reads_in_ring(const struct mafat_plan *plan)
 {
   int reads = MAFAT_RING_READS;
@@ -420,7 +427,7 @@ static size_t reads_in_ring(const struct mafat_plan *plan)
   return (size_t)reads;
 }
 
-/* Windows of as many fetches as can be under way at a time: small ones fill no ring. */
+/* Windows of the fetches that can be in flight at once: small ones do not fill a ring. */
 struct under_way {
   size_t windows[MAFAT_READS_DEPTH], bytes, most_bytes;
   unsigned n;
@@ -457,7 +464,7 @@ int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *p
     step = fetch.step;
     size_packing(f, sizes);
   }
-  /* Two of the largest, so that one is read while the other is used; more of small ones. */
+  /* Two of the largest, so that one is read while the other is used; more if they are small. */
   size_t usual = largest < mafat_fetch_window(MAFAT_FETCH_BYTES) ? largest : mafat_fetch_window(MAFAT_FETCH_BYTES);
   if (__builtin_mul_overflow(largest, (size_t)2, &sizes->ring_bytes)) code = MAFAT_ELIMIT;
   size_t wanted = usual * reads_in_ring(plan);
@@ -465,7 +472,8 @@ int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *p
   /* The filters of the next panel, while this one is used; each read has its window. */
   size_t ahead = sizes->panel_bytes ? mafat_fetch_window(sizes->panel_bytes) + 8 * MAFAT_FETCH_ALIGNMENT : 0;
   sizes->ring_bytes = most(sizes->ring_bytes, ahead);
-  if (sizes->ring_bytes > all) sizes->ring_bytes = all; /* a run that reads less than a ring fills no ring */
+  if (sizes->ring_bytes > all) sizes->ring_bytes = all; /* a run that reads less than a ring does
+                                                           not fill it */
   mafat_fetches_close(&f);
   return code;
 }

@@ -1,12 +1,13 @@
-/* Inputs of the network that lie in partition buffers: a step reads one, ahead of the first part that wants it or one behind it. */
+/* Places the steps that read partitioned inputs, each before the first part that needs it. Called
+ * by predictor/planning/lay.c. Allocates from the plan's heap. */
 #include "predictor/plan/parts.h"
 
 struct placer {
   struct mafat_plan *plan;
   const struct mafat_network *network;
-  struct mafat_layer_part *list; /* the new one */
+  struct mafat_layer_part *list; /* the new list */
   int n;
-  int *done;                     /* [input]: partition buffers of it */
+  int *done;                     /* [input]: its partition buffers read so far */
 };
 
 static bool reads_input_partition(const struct placer *p, int layer)

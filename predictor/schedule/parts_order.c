@@ -1,4 +1,5 @@
-/* Parts of a split group as operators, partition buffers as buffers: the order in which they run. */
+/* Schedules the parts of a split group as operators, with partition buffers as buffers. Called by
+ * predictor/planning/lay.c. Allocates from the plan's heap. */
 #include "predictor/plan/parts.h"
 
 #include "predictor/plan/packing.h"
@@ -8,7 +9,7 @@
 
 #include <string.h>
 
-enum { EFFORT = 10 * 1000 * 1000 }; /* looks at operators: some tenths of a second */
+enum { EFFORT = 10 * 1000 * 1000 }; /* evaluations of operators: some tenths of a second */
 
 struct collection {
   struct mafat_plan *plan;
@@ -17,12 +18,13 @@ struct collection {
   struct mafat_usage *usage;
   struct mafat_sort_graph graph;
   struct mafat_sort_use *uses;
-  int capacity;               /* of uses */
-  int *first_group, *last_group; /* [tensor]: of those that read it */
-  int n_inputs;           /* operators that are parts of the network's inputs, ahead of all others */
-  int *first_buffer;      /* [tensor]: of its partition buffers; -1: none yet */
-  int *first_sums;        /* [tensor]: of the sums of integers that its parts go on with; -1: none yet */
-  int *reader_of;         /* [buffer]: the last operator that was seen to use it */
+  int capacity;               /* allocated uses */
+  int *first_group, *last_group; /* [tensor]: of its readers */
+  int n_inputs;           /* operators that read parts of the network's inputs, before all others */
+  int *first_buffer;      /* [tensor]: its first partition buffer; -1: none yet */
+  int *first_sums;        /* [tensor]: first buffer of integer sums continued by its parts; -1: none
+                             yet */
+  int *reader_of;         /* [buffer]: last operator noted as its user */
   uint64_t *work;         /* [operator of the graph] */
   uint64_t *bytes;
   bool *kept;
@@ -35,7 +37,8 @@ static int count_buffers(const struct collection *c)
   for (int t = 0; t < mafat_network_n_tensors(c->network); t++) {
     const struct mafat_partition *partition = mafat_parts_partition(c->plan, t);
     int parts = partition ? mafat_partition_n_buffers(partition) : 1;
-    n += mafat_network_is_input(c->network, t) ? 2 * parts : parts; /* of inputs with what keeps them in order */
+    /* inputs also need buffers that keep their parts in order */
+    n += mafat_network_is_input(c->network, t) ? 2 * parts : parts;
     if (mafat_parts_keep_sums(c->plan, c->network, t)) n += mafat_partition_n_buffers(&c->plan->parts->partitions[t]);
   }
   return n;
@@ -89,7 +92,7 @@ static void close_collection(struct collection *c)
   mafat_heap_free(c->plan->heap, c->uses);
 }
 
-/* About as the layout has it: without columns of padding. */
+/* Approximate bytes, without padding columns. */
 static uint64_t partition_buffer_bytes(const struct collection *c, int tensor, struct mafat_partition_buffer b)
 {
   struct mafat_shape s = mafat_network_tensor_shape(c->network, tensor);
@@ -98,7 +101,7 @@ static uint64_t partition_buffer_bytes(const struct collection *c, int tensor, s
   return mafat_dtype_bytes(mafat_network_tensor_type(c->network, tensor), pixel * (uint64_t)mafat_box_area(b.box));
 }
 
-/* What lives beyond the group is there in any order; what comes into it dies with its last reader here. */
+/* True if the tensor outlives the group. Tensors from outside die with their last reader here. */
 static bool is_kept(const struct collection *c, int tensor)
 {
   return c->usage[tensor].last_use == c->plan->n_layers || c->last_group[tensor] > c->group;
@@ -139,7 +142,7 @@ static int note_use(struct collection *c, int operator, int tensor, int buffer_i
   return note_buffer(c, operator, buffer_of(c, tensor, buffer_index), makes);
 }
 
-/* Bricks of an input come one after the other: what keeps them so takes no bytes. */
+/* Partition buffers of an input are read in order, enforced by buffers of 0 bytes. */
 static int collect_input(struct collection *c, int input)
 {
   int n = mafat_partition_n_buffers(mafat_parts_partition(c->plan, input)), code = MAFAT_OK;
@@ -152,7 +155,7 @@ static int collect_input(struct collection *c, int input)
   return code;
 }
 
-/* Those that no group before this one has read. */
+/* Collects the inputs that no earlier group has read. */
 static int collect_inputs(struct collection *c)
 {
   int code = MAFAT_OK;
@@ -162,7 +165,7 @@ static int collect_inputs(struct collection *c)
   return code;
 }
 
-/* They die with the last part. */
+/* Sums die with their last part. */
 static int note_sums(struct collection *c, int operator, const struct mafat_layer_part *part)
 {
   const struct mafat_partition *partition = &c->plan->parts->partitions[part->layer];
@@ -204,7 +207,7 @@ static int collect(struct collection *c)
     const struct mafat_layer_part *part = &parts->list[p];
     int operator = c->graph.n_operators++;
     struct mafat_buffer_walk w = mafat_parts_reads(c->plan, c->network, part);
-    /* First what it makes: where others make it before, they come with all that is theirs before what this one reads. */
+    /* Outputs first: if others write the buffer before, it exists before this part's operands. */
     code = note_makes(c, operator, part);
     if (code == MAFAT_OK) code = note_sums(c, operator, part);
     while (code == MAFAT_OK && mafat_parts_reads_next(&w)) code = note_use(c, operator, w.tensor, w.buffer_index, false);

@@ -1,3 +1,5 @@
+/* Plans scratch of parts and merges runs that share a buffer. Called by predictor/layout/; sizes
+ * also by parts_order.c. Allocates from the plan's heap. */
 #include "predictor/schedule/parts_scratch.h"
 
 #include "base/part.h"
@@ -10,9 +12,9 @@ struct maker {
   const struct mafat_plan *plan;
   const struct mafat_network *network;
   struct mafat_parts_scratch *scratch;
-  int *newest;   /* [layer]: its record that was made last; -1: none yet */
-  int *previous; /* [record]: of the same layer; -1: none */
-  int capacity;      /* for records */
+  int *newest;   /* [layer]: its newest record; -1: none yet */
+  int *previous; /* [record]: previous one of the same layer; -1: none */
+  int capacity;      /* allocated records */
 };
 
 /* ---- records ---- */
@@ -37,7 +39,7 @@ static int grow(struct maker *m)
   return MAFAT_OK;
 }
 
-/* The number of the layer's record that is the same, which is made if there is none. */
+/* Number of the layer's equal record; creates one if there is none. */
 static int find_record(struct maker *m, int layer, const struct mafat_scratch *s, int *record)
 {
   struct mafat_parts_scratch *all = m->scratch;
@@ -109,7 +111,8 @@ static int make(struct maker *m)
   memset(m->newest, -1, n_layers * sizeof *m->newest);
   int code = find_records(m);
   if (code) return code;
-  struct mafat_scratch *just = s->n_records ? mafat_heap_calloc(heap, (size_t)s->n_records, sizeof *just) : NULL; /* kept for the run: no room to spare */
+  /* kept until the plan is freed, so exactly sized */
+  struct mafat_scratch *just = s->n_records ? mafat_heap_calloc(heap, (size_t)s->n_records, sizeof *just) : NULL;
   if (!just && s->n_records) return MAFAT_ENOMEM;
   if (s->n_records) memcpy(just, s->records, (size_t)s->n_records * sizeof *just);
   mafat_heap_free(heap, s->records);
@@ -136,7 +139,7 @@ static size_t larger(size_t a, size_t b)
   return a > b ? a : b;
 }
 
-/* The most that is alive from one time on until another. */
+/* Most bytes alive in a range of times. */
 static size_t most_alive(const size_t *live, int from, int until)
 {
   size_t most = 0;
@@ -146,7 +149,8 @@ static size_t most_alive(const size_t *live, int from, int until)
 
 void mafat_parts_scratch_join(struct mafat_parts_scratch *s, int n_parts, const size_t *live, int n_times)
 {
-  size_t peak = most_alive(live, 0, n_times), beside = 0; /* the run that others join */
+  /* beside: the run with which others are merged */
+  size_t peak = most_alive(live, 0, n_times), beside = 0;
   int n = 0;
   for (int i = 0; i < s->n_runs; i++)
     peak = larger(peak, most_alive(live, 2 * s->runs[i].first, 2 * s->runs[i].last + 2) + s->runs[i].bytes);

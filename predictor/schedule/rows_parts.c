@@ -1,3 +1,5 @@
+/* Records the steps of groups of rows with partition buffers. Called by predictor/planning/lay.c.
+ * Walks the schedule; allocates from the plan's heap. */
 #include "predictor/schedule/rows_parts.h"
 
 #include "predictor/schedule/schedule.h"

@@ -1,3 +1,6 @@
+/* Iterates over the steps of a run: calls the generator of each group and divides steps. Called by
+ * the layout and other dry walks, and by the executor. Allocates from the plan's heap on opening
+ * only. */
 #include "predictor/schedule/schedule.h"
 
 #include "predictor/plan/fusion.h"
@@ -19,7 +22,7 @@ enum mafat_lifetime mafat_group_lifetime(const struct mafat_group *g)
   return mafat_group_is_tiled(g) ? MAFAT_LIFE_PER_TILE : MAFAT_LIFE_ONCE;
 }
 
-/* Rows in partition buffers have been walked through before, to find their parts. */
+/* Rows with partition buffers were walked before, to find their parts. */
 static int generator_of(const struct mafat_plan *plan, int group)
 {
   const struct mafat_cut *cut = &plan->groups[group].cut;
@@ -83,7 +86,7 @@ void mafat_schedule_rewind(struct mafat_schedule *s)
   s->inputs_done = 0;
 }
 
-/* All of an input at once, where the first group does not ask for its rows. */
+/* Step for a whole input that the first group does not read by rows. */
 static bool next_whole_input(struct mafat_schedule *s, struct mafat_step *step)
 {
   while (s->inputs_done < s->network->n_inputs) {
@@ -109,7 +112,7 @@ bool mafat_schedule_next(struct mafat_schedule *s, struct mafat_step *step)
   return false;
 }
 
-/* In a group of rows each has a window of its own, for readers of its own. */
+/* In a group of rows each output has its own window for its readers. */
 struct mafat_box mafat_schedule_held(const struct mafat_schedule *s, const struct mafat_step *step, int output)
 {
   const struct mafat_layer *l = &s->network->layers[step->layer];
@@ -145,9 +148,9 @@ void mafat_schedule_divide(struct mafat_schedule *s, struct mafat_step step)
                                         .transformed = !mafat_plan_transforms(s->plan, s->network, step.layer)};
 }
 
-/* Slices keep what is streamed at a time small. Pooled sums are not stored, so
- * they are not continued, nor have those of integers room where bytes are put out; Winograd's are, in scratch, but for blocks that are summed by
- * themselves. */
+/* End of a slice; slices limit the bytes streamed at a time. Pooled sums are not stored, so they
+ * are not continued. Integer sums do not fit in outputs of bytes. Winograd continues its sums in
+ * scratch, except for blocks summed separately. */
 static int slice_end(const struct mafat_schedule *s)
 {
   const struct mafat_division *d = &s->division;
@@ -163,7 +166,8 @@ static int slice_end(const struct mafat_schedule *s)
   int taps = flat ? 1 : mafat_window_area(&l->window), width = MAFAT_PANEL * s->plan->n_threads;
   int n = MAFAT_SLICE_FLOATS / (width * taps);
   if (n < MAFAT_PANEL) n = MAFAT_PANEL;
-  if (mafat_dtypes[l->weights_type].scaled) n = n / MAFAT_SCALED_ROWS * MAFAT_SCALED_ROWS; /* whole groups of flat layers */
+  /* whole row groups of flat layers */
+  if (mafat_dtypes[l->weights_type].scaled) n = n / MAFAT_SCALED_ROWS * MAFAT_SCALED_ROWS;
   return mafat_min(flat ? d->channel + n : mafat_slice_end(mafat_layer_sources(l), d->channel, n), all);
 }
 

@@ -1,10 +1,11 @@
-/* Tiles of a group's output, each computed depth-first: what of every layer a tile
- * needs, and the steps that compute it. */
+/* Generates the steps of tiles, each computed depth first, and grows boxes back through a group.
+ * Called by schedule.c, and by predictors of tiles (cost/paper.c, planning/balance.c). Allocates
+ * its state from the plan's heap. */
 #include "predictor/schedule/schedule.h"
 
 #include "predictor/plan/fusion.h"
 
-/* Adds what box `b` of layer l needs of tensors that are made in the group to their boxes. */
+/* Extends the boxes of tensors made in the group by what box `b` of layer l reads. */
 static void need_reads(const struct mafat_schedule *s, int group, int l, struct mafat_box b, struct mafat_box *boxes)
 {
   struct mafat_box read = {{0, 0}, {0, 0}};
@@ -24,8 +25,8 @@ static void need_reads(const struct mafat_schedule *s, int group, int l, struct 
   }
 }
 
-/* The part of layer l's output that tile (ty, tx) wants: what later layers of it read, and
- * its share of what others do; in whole Winograd tiles. Empty: none. */
+/* Part of layer l's output that tile (ty, tx) computes: what later layers of the tile read, and its
+ * share of external outputs, in whole Winograd tiles. Empty: none. */
 static struct mafat_box tile_box(const struct mafat_schedule *s, const struct mafat_group *g, int l, int ty, int tx,
                                  struct mafat_box wanted)
 {
@@ -57,8 +58,8 @@ void mafat_schedule_tile_boxes(const struct mafat_schedule *s, int group, int ty
 /* ---- the generator ---- */
 
 struct tiles {
-  int y, x;  /* the tile */
-  int at;    /* in plan->order: the next layer of it */
+  int y, x;  /* current tile */
+  int at;    /* in plan->order: next layer of the tile */
   struct mafat_box boxes[]; /* [layer]: of the tile */
 };
 

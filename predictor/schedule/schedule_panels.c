@@ -1,5 +1,6 @@
-/* Whole maps, a panel of filters at a time. The readers of a panel fusion take each panel
- * as soon as it is there (order.h). */
+/* Generates the steps of whole maps, one panel of filters at a time. Readers in a panel fusion
+ * consume each panel at once (order.h). Called by schedule.c. Allocates its state from the plan's
+ * heap. */
 #include "predictor/schedule/schedule.h"
 
 #include "predictor/plan/order.h"
@@ -7,8 +8,9 @@
 
 struct panels {
   int at;               /* in plan->order */
-  int next_reader;      /* in plan->order: while a panel fusion's readers take a panel, the next of them; 0: none */
-  int first_filter;     /* of the panel that they take */
+  int next_reader;      /* in plan->order: next reader of the current panel in a panel fusion; 0:
+                           none */
+  int first_filter;     /* of that panel */
 };
 
 static int panels_open(void **state, const struct mafat_schedule *s)
@@ -30,7 +32,7 @@ static struct mafat_step whole_step(const struct mafat_schedule *s, int layer)
   return mafat_schedule_step(s, layer, map, map);
 }
 
-/* What a reader does with the panel that lies in the wide layer's buffer. */
+/* Step of a reader for the panel in the wide layer's buffer. */
 static struct mafat_step take_panel(const struct mafat_schedule *s, int reader, struct mafat_span panel)
 {
   struct mafat_step step = whole_step(s, reader);
@@ -39,7 +41,7 @@ static struct mafat_step take_panel(const struct mafat_schedule *s, int reader, 
   return step;
 }
 
-/* The next reader of the panel fusion's panel that was computed last; false behind the last. */
+/* Next reader of the last computed panel; false after the last. */
 static bool next_reader(struct mafat_schedule *s, int producer, struct mafat_step *step)
 {
   struct panels *p = s->states[MAFAT_CUT_PANELS];
@@ -54,7 +56,7 @@ static bool next_reader(struct mafat_schedule *s, int producer, struct mafat_ste
   return false;
 }
 
-/* The next part of the layer that is divided; false behind the last. */
+/* Next part of the divided layer; false after the last. */
 static bool next_part(struct mafat_schedule *s, int layer, struct mafat_step *step)
 {
   struct panels *p = s->states[MAFAT_CUT_PANELS];

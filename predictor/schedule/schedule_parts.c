@@ -1,10 +1,11 @@
-/* A split group: its parts, in the order in which the plan has them. */
+/* Generates the steps of a split group: its parts in the plan's order. Called by schedule.c.
+ * Allocates its state from the plan's heap. */
 #include "predictor/plan/parts.h"
 #include "predictor/plan/weight_placement.h"
 #include "predictor/schedule/schedule.h"
 
 struct state {
-  int at; /* in plan->parts: the next */
+  int at; /* in plan->parts: next part */
 };
 
 static int parts_open(void **state, const struct mafat_schedule *s)

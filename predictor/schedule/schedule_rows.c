@@ -1,8 +1,11 @@
-/* A group as a pipeline of rows. Every layer keeps a rolling window of what its
- * readers still need. The next step is found by demand: from the first unfinished
- * output of the group back to a layer whose own sources are ready; who asked for its
- * rows looks again after each of its steps. In between, where the plan has it so, what puts out less than it reads
- * runs as soon as its sources are ready: its rows wait in less room than those that it is made from. */
+/* Generates the steps of a group as a pipeline of rows. Called by schedule.c. Allocates its state
+ * from the plan's heap.
+ *
+ * Every layer keeps a rolling window of the rows its readers still need. The next step is found by
+ * demand: from the first unfinished output of the group back to a layer whose sources are ready.
+ * The layer that asked for rows is checked again after each step of its source. If the plan says
+ * `early`, layers whose output is smaller than their input run as soon as their sources are ready,
+ * because their output rows need less memory than their inputs. */
 #include "predictor/schedule/schedule.h"
 
 #include "predictor/plan/fusion.h"
@@ -11,31 +14,32 @@
 #include "predictor/plan/winograd.h"
 
 enum {
-  /* Pixels a step should have for each row that was asked for, lest what a step
-   * costs by itself shows: calls and row pointers; for Winograd, transforming the
-   * weights. So narrow maps come in more rows than wide ones. */
+  /* Pixels of a step for each row asked for, so that fixed costs stay small: calls, row pointers
+   * and Winograd's transform of weights. So narrow maps advance by more rows than wide ones. */
   STEP_PIXELS = 48,
-  STREAMED_STEP_PIXELS = 144, /* reading the weights anew should not take longer than the step */
+  STREAMED_STEP_PIXELS = 144, /* so that reading the weights again takes no longer than the step */
   WINOGRAD_STEP_PIXELS = 192,
-  INTEGER_STEP_PIXELS = 1 /* of bytes, whose memory is counted in kilobytes, as few rows as are asked for */
+  INTEGER_STEP_PIXELS = 1 /* as few rows as possible: for quantized maps every kilobyte counts */
 };
 
 /* ---- state ---- */
 
-/* A layer that has steps, and as which source of which operand of them it reads a tensor. */
+/* A layer with steps, with the operand and source by which it reads a tensor. */
 struct reader {
   int layer;
   unsigned short operand, source;
 };
 
 struct rows {
-  int at;                    /* in plan->members: the first output that may not be done */
-  int *done;                 /* [operator]: rows of it */
-  int *waiting, n_waiting;   /* layers that wait for rows of the one behind them in the list */
-  int *fresh, n_fresh;       /* operators that have new rows: readers that run early have to be looked for */
-  signed char *change;       /* [layer]: of bytes, below 0 if its outputs are fewer than its inputs; 0: not computed yet */
-  struct reader *readers;    /* by what they read: of tensor t those from */
-  int *readers_at;           /* readers[readers_at[t]] up to readers[readers_at[t + 1]], rising */
+  int at;                    /* in plan->members: first output that may be unfinished */
+  int *done;                 /* [operator]: finished rows */
+  int *waiting, n_waiting;   /* stack of layers that wait for rows of the next entry */
+  int *fresh, n_fresh;       /* operators with new rows, whose early readers must be checked */
+  signed char *change;       /* [layer]: sign of output bytes less input bytes; 0: not computed
+                                yet */
+  struct reader *readers;    /* sorted by tensor */
+  int *readers_at;           /* readers of tensor t: from readers[readers_at[t]] to
+                                readers[readers_at[t + 1]], ascending */
 };
 
 static struct rows *state_of(const struct mafat_schedule *s)
@@ -48,7 +52,7 @@ static struct reader reader_of(int layer, const struct mafat_reads *r)
   return (struct reader){layer, (unsigned short)r->operand, (unsigned short)(r->next - 1)};
 }
 
-/* Calls `note` with each layer that has steps and each tensor that these read. */
+/* Calls `note` for each tensor read by each layer with steps. */
 static void for_readers(const struct mafat_schedule *s, struct rows *rows,
                         void (*note)(struct rows *rows, struct reader reader, int tensor))
 {
@@ -125,7 +129,7 @@ static bool is_done(const struct mafat_schedule *s, int l)
   return state_of(s)->done[l] >= s->network->layers[l].out.h;
 }
 
-/* Rows of layer l's next step: more than asked for where the map is narrow. */
+/* Rows of layer l's next step: more than asked for if the map is narrow. */
 static struct mafat_span next_rows(const struct mafat_schedule *s, int l)
 {
   int least = s->plan->groups[s->group].cut.as.rows.least;
@@ -133,23 +137,24 @@ static struct mafat_span next_rows(const struct mafat_schedule *s, int l)
   int reader = mafat_plan_reader(s->plan, l), begin = state_of(s)->done[l];
   bool winograd = mafat_plan_winograd(s->plan, l) != NULL;
   int width = s->network->layers[reader].out.w;
-  bool streamed = s->plan->placement && s->plan->placement[reader] == MAFAT_STREAMED; /* not known yet, where partition buffers are looked for */
+  /* NULL while partition buffers are being found */
+  bool streamed = s->plan->placement && s->plan->placement[reader] == MAFAT_STREAMED;
   long long pixels = winograd ? WINOGRAD_STEP_PIXELS : streamed ? STREAMED_STEP_PIXELS : STEP_PIXELS;
   if (layer->out_type != MAFAT_F32 && !streamed) pixels = INTEGER_STEP_PIXELS;
   pixels *= least;
   int rows = (int)((pixels + width - 1) / width);
-  /* Pooled, half as many rows of twice the pixels. */
+  /* Pooled: half as many rows of twice the pixels. */
   if (mafat_fusion_pools(s->plan, s->network, l)) rows = (rows + 1) / 2;
   if (rows < least) rows = least;
   rows = mafat_round_up(rows, mafat_fusion_granularity(s->plan, s->network, l));
-  /* A last step of a few rows costs like a whole one. */
+  /* A last step of a few rows costs as much as a whole one. */
   int left = layer->out.h - begin;
   return mafat_span(begin, left < rows + rows / 2 ? layer->out.h : begin + rows);
 }
 
 enum { NONE = -1 };
 
-/* Rows of what it reads that a layer still needs. */
+/* Rows that a layer still needs of a tensor. */
 static struct mafat_span rows_needed(const struct mafat_schedule *s, struct reader reader)
 {
   int l = reader.layer;
@@ -177,16 +182,17 @@ static bool is_asked_for(const struct mafat_schedule *s, int l)
   return s->usage[l].any_external && !is_done(s, l) && mafat_schedule_runs(s, l);
 }
 
-/* Is less of layer a done than of b? */
+/* True if a smaller fraction of layer a is done than of b. */
 static bool comes_after(const struct mafat_schedule *s, int a, int b)
 {
   const int *done = state_of(s)->done;
   return (long long)done[a] * s->network->layers[b].out.h < (long long)done[b] * s->network->layers[a].out.h;
 }
 
-/* The group's output of which least is done waits first: were they asked for one behind the other, what several are
- * made from would have to be kept whole for the later ones. Darknet's have few, of which the first is made from what
- * the others are: they are asked for one behind the other. False at the group's end. */
+/* Pushes the unfinished output of which the smallest fraction is done. One output after the other
+ * would keep shared tensors whole for later ones. Darknet's networks have few outputs, and the
+ * first is made from what the others are, so these run one after the other. False at the group's
+ * end. */
 static bool begin_waiting(struct mafat_schedule *s)
 {
   struct rows *r = state_of(s);
@@ -202,7 +208,7 @@ static bool begin_waiting(struct mafat_schedule *s)
   return true;
 }
 
-/* The step of layer or input l, whose sources are there. */
+/* Makes the step of layer or input l, whose sources are ready. */
 static struct mafat_step compute_rows(struct mafat_schedule *s, int l, struct mafat_span rows)
 {
   struct mafat_span x = {0, s->network->layers[l].out.w};
@@ -211,8 +217,8 @@ static struct mafat_step compute_rows(struct mafat_schedule *s, int l, struct ma
   return mafat_schedule_step(s, l, (struct mafat_box){rows, x}, (struct mafat_box){{keep, rows.end}, x});
 }
 
-/* Which operator a step of these rows has to wait for first, or NONE; *end: rows of it down to there. Of several outputs the rows
- * are made together. */
+/* Operator that a step of these rows has to wait for first, or NONE; *end: its last needed row.
+ * Rows of several outputs are made together. */
 static int lacking(const struct mafat_schedule *s, int l, struct mafat_span rows, int *end)
 {
   int operand = -1;
@@ -228,14 +234,14 @@ static int lacking(const struct mafat_schedule *s, int l, struct mafat_span rows
   return NONE;
 }
 
-/* Bytes of a map, about. */
+/* Approximate bytes of a map. */
 static double map_bytes(const struct mafat_network *n, int tensor)
 {
   struct mafat_shape s = mafat_network_tensor_shape(n, tensor);
   return (double)s.h * s.w * s.c * mafat_dtype_size(mafat_network_tensor_type(n, tensor));
 }
 
-/* Sums all outputs that are read. */
+/* Bytes of all outputs that are read. */
 static double made_bytes(const struct mafat_schedule *s, int layer)
 {
   double bytes = 0;
@@ -262,7 +268,7 @@ static bool runs_early(const struct mafat_schedule *s, int l)
   return mafat_plan_makes(s->plan, s->group, l) && !is_done(s, l) && shrinks(s, l);
 }
 
-/* Of those that read the tensor, one that runs early and has all that its next rows are made from; NONE. */
+/* An early reader of the tensor that has all rows for its next step; NONE. */
 static int find_early_reader(const struct mafat_schedule *s, int tensor)
 {
   const struct rows *r = state_of(s);
@@ -286,7 +292,8 @@ static int find_early(const struct mafat_schedule *s)
   return NONE;
 }
 
-/* A step of rows. What runs early goes ahead of who waits, all but the first of whom then look again what they lack. */
+/* Returns a step. Early layers run before waiting ones; all waiting layers but the first then check
+ * again what they lack. */
 static bool give(struct mafat_schedule *s, struct mafat_step *step)
 {
   struct rows *r = state_of(s);
@@ -312,7 +319,8 @@ static bool rows_next(struct mafat_schedule *s, struct mafat_step *step)
     int l = r->waiting[r->n_waiting - 1], end;
     struct mafat_span rows = next_rows(s, l);
     int source = lacking(s, l, rows, &end);
-    if (source != NONE && mafat_layer_is_input(&s->network->layers[source])) { /* which gives what is asked for */
+    /* inputs deliver what is asked for */
+    if (source != NONE && mafat_layer_is_input(&s->network->layers[source])) {
       *step = compute_rows(s, source, mafat_span(r->done[source], end));
       return give(s, step);
     }

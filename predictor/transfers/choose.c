@@ -1,5 +1,8 @@
-/* Which layers are units: dynamic programming over paths of sole readers. Units' prices add up and know nothing of their
- * neighbours, so the least of all sequences that end with a layer is that of a unit that ends with it and the least before. */
+/* Chooses which layers form units, by dynamic programming over paths of sole readers. Called by
+ * api/transfers.c and search/separable. Allocates.
+ *
+ * Prices of units add up and do not depend on neighbours. So the cheapest sequence that ends with a
+ * layer is a unit that ends with it, after the cheapest sequence before that unit. */
 #include "predictor/transfers/transfers.h"
 
 #include "base/blocks.h"
@@ -17,7 +20,8 @@ void mafat_transfers_paths(const struct mafat_network *n, int n_layers, int *nex
     for (struct mafat_reads r = mafat_layer_reads(&n->layers[l]); mafat_reads_next(&r);)
       if (r.source->tensor < n_layers) next[r.source->tensor] = next[r.source->tensor] == NONE ? l : MANY;
   }
-  for (int l = 0; l < n_layers; l++) { /* of several that it reads alone, the first goes on */
+  for (int l = 0; l < n_layers; l++) { /* of several layers that it alone reads, the first continues
+                                          the path */
     if (next[l] < 0) continue;
     const struct mafat_layer *reader = &n->layers[next[l]];
     bool is_first = false;
@@ -41,16 +45,16 @@ static double price_bytes(const void *context, const struct mafat_unit *u)
 }
 
 struct choice {
-  double least;         /* of all up to this layer on its path */
-  struct mafat_unit unit; /* that ends with it */
+  double least;         /* total of all units up to this layer on its path */
+  struct mafat_unit unit; /* ends with this layer */
 };
 
 struct chooser {
   const struct mafat_network *n;
   const struct mafat_transfers_options *o;
   struct mafat_unit_price price;
-  const struct mafat_plan *plan; /* whose units they are, or NULL */
-  int *before;           /* [layer]: on its path; -1 */
+  const struct mafat_plan *plan; /* whose units are counted, or NULL */
+  int *before;           /* [layer]: previous one on its path; -1 */
   struct choice *choices; /* [layer] */
 };
 
@@ -60,7 +64,7 @@ static int how_many(enum mafat_fused how, int variant)
   return n[how] + variant;
 }
 
-/* The unit of that kind that ends with the layer; false: there is none. */
+/* Makes the unit of kind `how` that ends with the layer; false: not possible. */
 static bool unit_at(const struct chooser *c, int layer, enum mafat_fused how, int n_layers, struct mafat_unit *u)
 {
   *u = (struct mafat_unit){.how = how, .n = n_layers};
@@ -71,7 +75,7 @@ static bool unit_at(const struct chooser *c, int layer, enum mafat_fused how, in
   return mafat_unit_can(u, c->n);
 }
 
-/* A plan may have said FD. */
+/* Uses the plan's FD, if given. */
 static void count(const struct chooser *c, struct mafat_unit *u)
 {
   int planned = c->plan && u->how == MAFAT_FUSED_DW_PW_ROWS ? mafat_plan_depthwise_rows(c->plan, u->layers[0]) : -1;
@@ -117,7 +121,7 @@ static void take_path(struct mafat_transfers *out, const struct chooser *c, int 
   }
 }
 
-/* A layer's choice needs that of the one before it on its path, which the file has earlier. */
+/* A layer's choice needs its predecessor's on the path, which comes earlier in the file. */
 static bool moves(const struct mafat_network *n, int layer)
 {
   return !mafat_layer_is_alias(&n->layers[layer]) && !mafat_layer_is_inert(&n->layers[layer]);
@@ -234,7 +238,7 @@ int mafat_transfers_best_pairs(uint64_t *bytes, const struct mafat_network *n, i
   return MAFAT_OK;
 }
 
-/* ---- of a plan ---- */
+/* ---- units of a plan ---- */
 
 static bool splits_channels(const struct mafat_cut *cut, const struct mafat_unit *u)
 {

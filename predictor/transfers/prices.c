@@ -1,3 +1,5 @@
+/* Times units in plans by the latency model. Called by api/transfers.c and search/separable. Makes
+ * plans and layouts; allocates. */
 #include "predictor/transfers/prices.h"
 
 #include "base/blocks.h"
@@ -10,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What plans are made and timed with. */
+/* State of making and timing plans. */
 struct pricing {
   struct mafat_unit_latency *to;
   const struct mafat_network *network;
@@ -18,14 +20,14 @@ struct pricing {
   const struct mafat_plan_options *options;
   const struct mafat_calibration *calibration;
   struct mafat_unit *units; /* (n_layers) of a plan */
-  double *ms;               /* [layer] of its steps */
-  bool *taken;              /* [layer]: by a unit of it */
+  double *ms;               /* [layer]: time of its steps */
+  bool *taken;              /* [layer]: in a unit of the plan */
   struct mafat_diagnostic *d;
 };
 
 /* ---- plans ---- */
 
-/* Each layer by itself, but those of the round, whose FD is the given one. */
+/* Makes each layer a unit, except those of the round, which use the given FD. */
 static int fill_units(struct pricing *p, int round, const int *extents)
 {
   int n = 0;
@@ -64,8 +66,8 @@ static int time_units(struct pricing *p, int n_units)
 
 /* ---- units ---- */
 
-/* A unit's milliseconds in the plan that was timed. Where its last layer lies inside the next one's step, it is what that step
- * takes more than it does by itself. */
+/* A unit's milliseconds in the timed plan. If its last layer runs inside the next one's step, the
+ * increase of that step over its own time. */
 static double ms_of(const struct pricing *p, const struct mafat_unit *u)
 {
   double ms = 0;
@@ -76,7 +78,7 @@ static double ms_of(const struct pricing *p, const struct mafat_unit *u)
   return ms;
 }
 
-/* The first round that has room for it. */
+/* First round without overlap. */
 static int round_of(const struct pricing *p, int index)
 {
   const struct mafat_unit *u = &p->to->list[index].unit;
@@ -89,13 +91,13 @@ static int round_of(const struct pricing *p, int index)
   }
 }
 
-/* FD number `i` that is tried; 0: there are no more. Few rows, then twice as many, up to all. */
+/* The i-th FD to try; 0: no more. Few rows, then up to all. */
 static int extent_at(const struct mafat_network *n, const struct mafat_unit *u, int i)
 {
   static const int rows[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
   enum { N_ROWS = sizeof rows / sizeof *rows };
   const struct mafat_layer *dw = &n->layers[u->layers[u->how == MAFAT_FUSED_DW_PW_ROWS ? 0 : 1]];
-  if (u->how == MAFAT_FUSED_PW_DW_CHANNELS) { /* parts that are several */
+  if (u->how == MAFAT_FUSED_PW_DW_CHANNELS) { /* sizes that give several parts */
     int channels = MAFAT_CHANNEL_BLOCK << i;
     return i < N_ROWS && channels < dw->out.c ? channels : 0;
   }
@@ -115,7 +117,7 @@ static int price_round(struct pricing *p, int round, int *extents)
     }
     if (!any) break;
     int code = time_units(p, fill_units(p, round, extents));
-    if (code == MAFAT_EINVAL) continue; /* none for this network */
+    if (code == MAFAT_EINVAL) continue; /* not possible for this network */
     if (code) return code;
     for (int k = 0; k < p->to->n; k++) {
       struct mafat_priced_unit *u = &p->to->list[k];

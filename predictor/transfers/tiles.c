@@ -1,4 +1,5 @@
-/* The tiles of one unit. */
+/* Finds the best tiles of one unit and counts its bytes. Called by choose.c and api/transfers.c.
+ * Pure functions. */
 #include "predictor/transfers/transfers.h"
 
 #include "base/box.h"
@@ -31,7 +32,7 @@ uint64_t mafat_transfers_weight_bytes(const struct mafat_network *n, const struc
   return matrix_bytes(l, o, mafat_layer_matrix(l).filters);
 }
 
-/* ---- what a unit's tiles are made of ---- */
+/* ---- parts of a tile ---- */
 
 struct tiling {
   const struct mafat_network *n;
@@ -55,11 +56,11 @@ static uint64_t output_bytes(const struct tiling *t, int rows, int channels)
   return mafat_transfers_tensor_bytes(t->n, t->o, output_of(t), (uint64_t)rows * (uint64_t)t->last->out.w * (uint64_t)channels);
 }
 
-/* Of some channels, where those of the output are made of the same ones alone. */
+/* Bytes for some channels; of an operand read channel by channel, the same channels. */
 static uint64_t operand_bytes(const struct tiling *t, const struct mafat_layer *l, int operand, int rows, int channels)
 {
   const struct mafat_operand *p = &l->operands[operand];
-  if (!p->sources.list) return 0; /* a constant's: it comes with the code */
+  if (!p->sources.list) return 0; /* a constant: part of the code */
   int c = mafat_layer_is_lanewise(l) && channels < p->shape.c ? channels : p->shape.c;
   return mafat_transfers_tensor_bytes(t->n, t->o, p->sources.list[0].tensor, (uint64_t)rows * (uint64_t)p->shape.w * (uint64_t)c);
 }
@@ -70,7 +71,7 @@ static uint64_t bytes_between(const struct tiling *t, int index, int rows, int c
   return mafat_transfers_tensor_bytes(t->n, t->o, t->u->layers[index], (uint64_t)rows * (uint64_t)l->out.w * (uint64_t)channels);
 }
 
-/* Rows that a tile's `rows` output rows read of an operand, at most. */
+/* Most rows of an operand that `rows` output rows of a tile read. */
 static int tile_in_rows(const struct mafat_layer *l, int operand, int rows)
 {
   int most = 0;
@@ -81,7 +82,7 @@ static int tile_in_rows(const struct mafat_layer *l, int operand, int rows)
   return most;
 }
 
-/* Rows of an operand that all tiles together copy: those that two of them share, twice. */
+/* Rows of an operand copied by all tiles: those shared by two tiles count twice. */
 static int all_in_rows(const struct mafat_layer *l, int operand, int rows)
 {
   int sum = 0;
@@ -106,7 +107,7 @@ static uint64_t alone_room(const struct tiling *t, int rows, int channels)
   return m.filters ? sum + matrix_bytes(l, t->o, channels) + (uint64_t)channels * CONSTANTS : sum;
 }
 
-/* The most channels that such rows leave room for; 0: none. */
+/* Most channels that fit with these rows; 0: none. */
 static int alone_channels(const struct tiling *t, int rows)
 {
   int low = 0, high = t->last->out.c;
@@ -120,8 +121,8 @@ static int alone_channels(const struct tiling *t, int rows)
   return low;
 }
 
-/* Channels go on outside, rows inside: an input of several tiles of rows comes again for each of the channels', but where
- * these read channels of their own. */
+/* Channels are the outer loop, rows the inner. With several tiles of rows, the input is copied for
+ * each channel tile, unless these read different channels. */
 static void count_alone(const struct tiling *t, int rows, int channels)
 {
   const struct mafat_layer *l = t->first;
@@ -165,7 +166,7 @@ static uint64_t all_weights(const struct tiling *t, int channels_of_last)
   return sum;
 }
 
-/* All inputs once, and then those again that are more. */
+/* Counts all inputs once; further copies as input again. */
 static void count_input(const struct tiling *t, int rows_copied)
 {
   const struct mafat_layer *l = t->first;
@@ -174,7 +175,7 @@ static void count_input(const struct tiling *t, int rows_copied)
   t->u->again_bytes = t->u->input_bytes - operand_bytes(t, l, 0, mafat_span_size(all), l->out.c);
 }
 
-/* Channels of the 1x1 may come one tile after the other where all rows are one tile: weights then come once, too. */
+/* The 1x1's channels may be tiled if all rows are one tile: weights are then copied once. */
 static bool try_dw_pw(const struct tiling *t, int rows)
 {
   struct mafat_unit *u = t->u;
@@ -207,7 +208,7 @@ static bool try_pw_dw_channels(const struct tiling *t, int channels)
   return u->capacity_bytes <= t->o->fast_bytes;
 }
 
-/* Rows of the depthwise output that a window of `rows` gives at most: all, where it holds the whole map. */
+/* Most rows of the depthwise output from a window of `rows`; all if it holds the whole map. */
 static int rows_given(const struct mafat_layer *dw, int rows)
 {
   if (rows >= dw->in.h) return dw->out.h;
@@ -215,8 +216,8 @@ static int rows_given(const struct mafat_layer *dw, int rows)
   return most < dw->out.h ? most : dw->out.h;
 }
 
-/* A window of rows of the first 1x1's output. A shortcut around the unit keeps input rows until their output is made: those
- * that the depthwise window reaches ahead. */
+/* Window of rows of the first 1x1's output. A shortcut around the unit keeps input rows until their
+ * output is made: those by which the depthwise window is ahead. */
 static bool try_window(const struct tiling *t, int rows)
 {
   struct mafat_unit *u = t->u;
@@ -230,12 +231,12 @@ static bool try_window(const struct tiling *t, int rows)
                   output_bytes(t, given, t->last->out.c) + all_weights(t, t->last->out.c);
   u->channels = t->last->out.c;
   u->n_channels = 1;
-  u->n_rows = tiles_in(whole, rows); /* at least: what a window keeps comes on top */
+  u->n_rows = tiles_in(whole, rows); /* at least: kept rows of the window are additional */
   count_input(t, t->first->in.h);
   return u->capacity_bytes <= t->o->fast_bytes;
 }
 
-/* ---- the best of them ---- */
+/* ---- choice ---- */
 
 bool mafat_unit_can(const struct mafat_unit *u, const struct mafat_network *n)
 {
@@ -268,7 +269,7 @@ static bool try_at(const struct tiling *t, int extent)
   }
 }
 
-/* What FD goes up to. */
+/* Largest FD. */
 static int whole_extent(const struct tiling *t)
 {
   if (t->u->how == MAFAT_FUSED_PW_DW_CHANNELS) return t->first->out.c;

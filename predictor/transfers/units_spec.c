@@ -1,10 +1,13 @@
+/* Makes the spec whose steps compute given units. Called by prices.c and search/separable.
+ * Allocates from the given heap. */
 #include "predictor/transfers/units_spec.h"
 
 #include "base/blocks.h"
 
 #include <math.h>
 
-/* Parts along channels go by blocks, two at least, and are of layers that the file has side by side. */
+/* Parts along channels are whole blocks, at least two, of layers that are consecutive in the
+ * file. */
 bool mafat_unit_has_plan(const struct mafat_network *n, const struct mafat_unit *u)
 {
   if (u->how != MAFAT_FUSED_PW_DW_CHANNELS) return true;
@@ -17,7 +20,7 @@ double mafat_unit_bytes(const void *network, const struct mafat_unit *u)
   return fits ? (double)mafat_unit_moved(u) : INFINITY;
 }
 
-/* Rows of the depthwise output that a step of a window gives, once it is full. */
+/* Rows of the depthwise output per step, once the window is full. */
 static int rows_of(const struct mafat_network *n, const struct mafat_unit *u)
 {
   const struct mafat_layer *dw = &n->layers[u->layers[1]];
@@ -36,7 +39,7 @@ static bool is_plain(const struct mafat_unit *u)
   return u->how == MAFAT_FUSED_NONE || u->how == MAFAT_FUSED_DW_PW_ROWS;
 }
 
-/* What only renames, or computes nothing, goes with what it is made of. */
+/* Assigns aliases and other layers without steps to the groups of their sources. */
 static void place_others(const struct mafat_network *n, int n_layers, int *group_of)
 {
   for (int l = 0; l < n_layers; l++) {
@@ -51,7 +54,7 @@ static void place_others(const struct mafat_network *n, int n_layers, int *group
   }
 }
 
-/* Says of the unit's depthwise layer where it is computed. */
+/* Adds the word for the unit's depthwise layer. */
 static int add_word(struct mafat_spec *spec, const struct mafat_network *n, const struct mafat_unit *u)
 {
   int layer = u->layers[0], rows = u->how == MAFAT_FUSED_NONE ? 0 : u->extent;
@@ -88,7 +91,8 @@ int mafat_units_spec(struct mafat_spec **out, const struct mafat_network *n, int
     for (int k = 0; k < units[i].n && code == MAFAT_OK; k++) group_of[units[i].layers[k]] = spec->n_groups - 1;
     if (code == MAFAT_OK) code = plain ? add_word(spec, n, &units[i]) : cut_group(spec, n, &units[i]);
   }
-  if (code == MAFAT_OK && n_units == 0 && !mafat_spec_add(spec)) code = MAFAT_ENOMEM; /* all only rename */
+  /* only aliases */
+  if (code == MAFAT_OK && n_units == 0 && !mafat_spec_add(spec)) code = MAFAT_ENOMEM;
   if (code == MAFAT_OK) place_others(n, n_layers, group_of);
   for (int g = 0; code == MAFAT_OK && g < spec->n_groups; g++)
     code = mafat_group_spec_tell(heap, &spec->groups[g], g, group_of, n_layers);

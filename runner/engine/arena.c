@@ -1,3 +1,5 @@
+/* Implements arenas, also those of the public header. Called by runner/engine/executor.c and api/.
+ * Calls mmap, madvise and mlock; thread safe. */
 #include "runner/engine/arena.h"
 
 #include "runner/os/process.h"
@@ -15,11 +17,11 @@ struct mafat_arena {
   size_t bytes;
   int n_users;
   bool running;
-  bool closed;        /* by who opened it */
-  bool locked;        /* to be, when somebody runs */
-  bool missing;       /* pages of it may be */
-  bool lock_due;      /* some of it was unlocked, to give its pages back */
-  const void *holder; /* whose output can be read */
+  bool closed;        /* by its opener */
+  bool locked;        /* to be locked while it has users */
+  bool missing;       /* some pages may be missing */
+  bool lock_due;      /* part was unlocked to return its pages */
+  const void *holder; /* user whose output is valid */
 };
 
 int mafat_arena_open(struct mafat_arena **out, struct mafat_diagnostic *d)
@@ -30,7 +32,7 @@ int mafat_arena_open(struct mafat_arena **out, struct mafat_diagnostic *d)
   return MAFAT_OK;
 }
 
-/* Unlocks; what nobody uses any more goes. */
+/* Unlocks the mutex; frees the mapping if it has no users. */
 static void unlock(struct mafat_arena *a)
 {
   if (a->n_users == 0 && a->memory) {
@@ -55,7 +57,7 @@ void mafat_arena_close(struct mafat_arena **arena)
   *arena = NULL;
 }
 
-/* ---- its users ---- */
+/* ---- users ---- */
 
 static int grow(struct mafat_arena *a, size_t bytes, const char *name, struct mafat_diagnostic *d)
 {
@@ -74,7 +76,7 @@ static int grow(struct mafat_arena *a, size_t bytes, const char *name, struct ma
   return MAFAT_OK;
 }
 
-/* All or nothing. */
+/* Locks all pages, or none. */
 static void lock_again(struct mafat_arena *a)
 {
   if (a->lock_due && mafat_lock_pages(a->memory, a->bytes) != 0) {
@@ -170,7 +172,8 @@ void mafat_arena_unhold(struct mafat_arena *a)
 
 /* ---- pages ---- */
 
-/* Whole pages, which cannot be given back while they are locked; the next run locks them again. */
+/* Returns whole pages to the system. Locked pages cannot be returned, so they are unlocked; the
+ * next run locks them again. */
 static void give_back(struct mafat_arena *a, size_t begin, size_t end)
 {
   if (begin >= end) return;
@@ -212,7 +215,7 @@ static size_t least(size_t a, size_t b)
   return a < b ? a : b;
 }
 
-/* From the end, and what is missing there from the beginning. */
+/* Takes pages from the end, then from the beginning. */
 void mafat_arena_make_room(struct mafat_arena *a, size_t begin, size_t end, size_t bytes)
 {
   size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -1,3 +1,6 @@
+/* Runs plans step by step. Called by api/ and runner/calibrate/; sources of inputs in runner/image
+ * call back into it. Opening allocates, maps the arena and starts threads; a run allocates
+ * nothing. */
 #include "runner/engine/executor.h"
 
 #include "predictor/plan/partition.h"
@@ -11,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where an input comes from; floats: of mafat_executor_set_floats. */
+/* Source of an input; floats: set by mafat_executor_set_floats. */
 struct executor_input {
   struct mafat_input_source source;
   const float *floats;
@@ -25,21 +28,22 @@ struct mafat_executor {
   const struct mafat_layout *layout;
   struct mafat_weights *weights;
   struct mafat_executor_options options;
-  const struct mafat_integer_kernels *integers; /* NULL: all numbers are floats */
+  const struct mafat_integer_kernels *integers; /* NULL: float network */
   struct mafat_schedule *schedule;
   struct mafat_tensors tensors;
   struct mafat_team *team;
   struct mafat_step step; /* being run by the team */
-  int round;              /* of it */
-  atomic_int step_code;   /* what a worker failed with */
+  int round;              /* of the step */
+  atomic_int step_code;   /* error of a worker */
   struct executor_input *inputs; /* (n_inputs) */
   struct mafat_file_order planes; /* of mafat_executor_set_input */
   struct mafat_step_watch watch;
   bool source_failed;
-  int late; /* of a source that failed where other ranks wait for what is made of it: they get something, and the run fails at its end */
+  int late; /* error of an input source, reported after the run: other ranks still expect this
+               rank's messages */
   struct mafat_arena *arena;
-  pid_t process;          /* that opened it */
-  bool joined;            /* the arena */
+  pid_t process;          /* that opened the executor */
+  bool joined;            /* is a user of the arena */
   double *ms;             /* [operator]: of the last run */
 };
 
@@ -102,10 +106,10 @@ void mafat_executor_close(struct mafat_executor **executor)
   *executor = NULL;
 }
 
-/* Bytes that are to be zero; those that lie behind one another are zeroed together. */
+/* Bytes to be zeroed; adjacent ranges are merged. */
 struct zeros {
   char *begin, *end;
-  int number; /* what stands for 0 */
+  int number; /* value that represents 0 */
 };
 
 static void zero_collected(const struct zeros *z)
@@ -122,10 +126,9 @@ static void zero(struct zeros *z, char *begin, size_t n)
   z->end = begin + n;
 }
 
-/* Zeroes the padding columns beside a box of a tensor, where it touches the map's
- * true edge: the buffer's last owner left its own bytes there. No kernel writes
- * them, so it does not matter when in the step this is done, but where the output takes the place
- * of what is read: the caller's thread does it while the others compute. */
+/* Zeroes the padding columns beside a box of a tensor where it touches the map's true edge, because
+ * the buffer's last owner left other bytes there. No kernel writes them, so the caller's thread
+ * does it while others compute. In place it must come after the step. */
 static void zero_pads(const struct mafat_tensors *t, int tensor, struct mafat_box box,
                       struct mafat_span channels)
 {
@@ -175,14 +178,15 @@ void mafat_executor_set_input_pixels(struct mafat_executor *e, int y, const floa
   if (e->layout->tensors[picture].buffer < 0) return;
   size_t pixel = mafat_tensors_pixel_bytes(&e->tensors, picture, 0), channels = (size_t)shape.c;
   unsigned char *to = (unsigned char *)mafat_tensors_address(&e->tensors, picture, 0, y, 0);
-  /* Side by side at the row's end, from where pixels go to their places, none before those that lie there have gone. */
+  /* First pack the values at the row's end, then move pixels to their positions; no pixel
+   * overwrites one that is not moved yet. */
   unsigned char *numbers = to + (size_t)shape.w * (pixel - channels);
   e->integers->reals(&e->network->layers[picture].quantization, pixels, numbers, shape.w * shape.c);
   for (int x = 0; x < shape.w && pixel != channels; x++, to += pixel, numbers += channels)
     for (size_t c = 0; c < channels; c++) to[c] = numbers[c];
 }
 
-/* A row of a channel as integers. */
+/* Quantizes a row of a channel. */
 static void set_numbers(struct mafat_executor *e, int tensor, const struct mafat_file_order *order, int c, int y, const float *row)
 {
   const struct mafat_quantization *q = &e->network->layers[tensor].quantization;
@@ -218,7 +222,7 @@ void mafat_executor_set_input_row(struct mafat_executor *e, int input, const str
     for (int x = 0; x < w; x++) to[(size_t)x * pixel] = row[mafat_file_order_offset(order, MAFAT_AXIS_W, x)];
 }
 
-/* Do a pixel's channels lie in the file as in the map, and pixels behind each other? */
+/* True if the file has a pixel's channels and the pixels in the map's order. */
 static bool lies_in_order(const struct mafat_file_order *o)
 {
   int c = o->shape.c;
@@ -234,7 +238,7 @@ static void turn_row(unsigned char *to, size_t pixel, const unsigned char *row, 
     for (int x = 0; x < w; x++) to[(size_t)x * pixel] = row[mafat_file_order_offset(order, MAFAT_AXIS_W, x)] ^ turn;
 }
 
-/* As words: the compiler makes no vectors here. */
+/* By 64-bit words, because the compiler does not vectorize here. */
 static void turn_bytes(unsigned char *to, const unsigned char *from, size_t n, unsigned char turn)
 {
   const uint64_t turns = turn * UINT64_C(0x0101010101010101);
@@ -317,7 +321,7 @@ static int read_input(struct mafat_executor *e, struct mafat_diagnostic *d)
 
 /* ---- steps ---- */
 
-/* Where the step's sums of integers go on; NULL: nowhere. */
+/* Buffer in which the step's integer sums continue; NULL: none. */
 static int32_t *sums_of(const struct mafat_executor *e)
 {
   const struct mafat_step *step = &e->step;
@@ -339,7 +343,7 @@ static struct mafat_worker worker_of(struct mafat_executor *e, int index)
       .slot_memory = mafat_scratch_slot(scratch, memory, index)};
 }
 
-/* Once: when the first slice of input channels comes. */
+/* Called once, for the first slice of input channels. */
 static void zero_output_pads(const struct mafat_executor *e)
 {
   const struct mafat_step *step = &e->step;
@@ -352,8 +356,8 @@ static void zero_output_pads(const struct mafat_executor *e)
   }
 }
 
-/* Where the output takes the place of what was read, its padding lies there, too, as it was read: behind the step, and
- * only where something else stands for 0. */
+/* In place, the padding still has the input's zero point. Rewrites it after the step if the
+ * output's differs. */
 static void turn_pads(const struct mafat_executor *e)
 {
   int layer = e->step.layer, place = e->plan->place_of[layer];
@@ -372,7 +376,7 @@ static void work(void *context, int index)
   if (code) atomic_store(&e->step_code, code);
 }
 
-/* What the step's layer or input holds from now on. */
+/* Updates what the buffer of the step's layer or input holds. */
 static void begin_output(struct mafat_executor *e)
 {
   const struct mafat_step *step = &e->step;
@@ -402,7 +406,7 @@ static int compute(struct mafat_executor *e, struct mafat_diagnostic *d)
                     mafat_layer_type_name(e->network->layers[step->layer].type), mafat_error_name(code));
 }
 
-/* With another rank: what comes is held, and padded, as if it had been made here. */
+/* Sends or receives. Received data is held and padded as if computed here. */
 static int exchange(struct mafat_executor *e, struct mafat_diagnostic *d)
 {
   const struct mafat_exchanger *x = &e->options.exchanger;
@@ -448,7 +452,9 @@ static int run_schedule(struct mafat_executor *e, struct mafat_diagnostic *d)
   bool computes = false;
   while (mafat_schedule_next(e->schedule, &e->step)) {
     if (mafat_executor_is_canceled(e)) return mafat_fail(d, MAFAT_ECANCELED, "%s: the run was canceled", e->network->path);
-    if (!computes && step->kind != MAFAT_STEP_INPUT) { /* a whole picture's decoder, which is beside the input alone, is gone by now */
+    if (!computes && step->kind != MAFAT_STEP_INPUT) { /* the decoder of a whole picture, which
+                                                          shares memory with layers, is closed by
+                                                          now */
       computes = true;
       mafat_arena_populate(e->arena, e->layout->total_bytes);
     }
@@ -463,7 +469,8 @@ static int run_schedule(struct mafat_executor *e, struct mafat_diagnostic *d)
   return MAFAT_OK;
 }
 
-/* A child of fork() has no threads of its parent's, and its reads would come out there. */
+/* A child of fork() does not have its parent's threads, and io_uring reads would complete in the
+ * parent. */
 static int check_process(const struct mafat_executor *e, struct mafat_diagnostic *d)
 {
   if (mafat_team_is_here(e->team) && (!mafat_weights_reads_in_runs(e->weights) || e->process == getpid())) return MAFAT_OK;
@@ -570,14 +577,14 @@ const struct mafat_layer_part *mafat_executor_part(const struct mafat_executor *
   return &e->plan->parts->list[step->part];
 }
 
-/* What of an output a step makes. */
+/* Part of an output that a step makes. */
 struct made {
   int tensor;
   struct mafat_box box;
   struct mafat_span channels;
 };
 
-/* A row of a block; its lanes beyond the channels are nobody's. */
+/* Segment of a row of a block; lanes past the channels are not sent. */
 static struct mafat_executor_segment segment_of(const struct mafat_executor *e, const struct made *m, int block, int y)
 {
   size_t pixel = mafat_tensors_pixel_bytes(&e->tensors, m->tensor, block);
@@ -587,7 +594,8 @@ static struct mafat_executor_segment segment_of(const struct mafat_executor *e, 
   return bytes == pixel ? (struct mafat_executor_segment){at, pixel * (size_t)w, 0, 1} : (struct mafat_executor_segment){at, bytes, pixel, w};
 }
 
-/* Panel by panel, as kernels leave them (kinds/integer/conv.c): of all filters; what fills a panel up is nobody's. */
+/* Segments of sums, panel by panel as kernels store them (kinds/integer/conv.c), for all filters;
+ * panel padding is not sent. */
 static int segments_of_sums(const struct mafat_step *step, int32_t *sums, struct mafat_executor_segment *segments, int capacity)
 {
   const size_t pixels = (size_t)mafat_box_area(step->out);

@@ -1,4 +1,4 @@
-/* An activation by itself. */
+/* Computes activation layers. Called through the table in kinds.c. */
 #include "runner/engine/kinds/rows.h"
 
 static int run_activation(const struct mafat_worker *w, const struct mafat_step *step)

@@ -1,4 +1,4 @@
-/* Means of whole maps. */
+/* Computes means of whole maps. Called through the table in kinds.c. */
 #include "runner/engine/kinds/rows.h"
 
 static void average(const struct mafat_worker *w, const struct mafat_step *step, const struct mafat_run *run)
@@ -16,7 +16,7 @@ static void average(const struct mafat_worker *w, const struct mafat_step *step,
   for (int c = 0; c < run->n; c++) out[c] = sum[c] / (float)(l->in.h * l->in.w);
 }
 
-/* A unit of work is a block of channels. */
+/* A unit is a channel block. */
 static int run_avgpool(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_sources *sources = mafat_layer_sources(&w->tensors->network->layers[step->layer]);

@@ -1,16 +1,17 @@
-/* Maps blended element by element, one operand after the other where the output lies. */
+/* Blends maps element by element (shortcuts and similar), one operand after the other, in the
+ * output's buffer. Called through the table in kinds.c. */
 #include "runner/engine/kinds/rows.h"
 
 #include "predictor/plan/fusion.h"
 
-/* Where an operand meets the output along one axis: its pixel i * stride is blended into pixel
- * i * sample, for each i of `at`. */
+/* Alignment of an operand with the output along one axis: pixel i * stride of the operand is
+ * blended into pixel i * sample, for each i in `at`. */
 struct meeting {
   int stride, sample;
   struct mafat_span at;
 };
 
-/* Maps of another size meet at every `stride`-th or `sample`-th pixel. */
+/* Maps of different sizes align at every `stride`-th or `sample`-th pixel. */
 static struct meeting meet(int from, int to, bool broadcast, struct mafat_span out)
 {
   if (broadcast) return (struct meeting){from == 1 ? 0 : 1, 1, out};
@@ -20,23 +21,23 @@ static struct meeting meet(int from, int to, bool broadcast, struct mafat_span o
   return m;
 }
 
-/* An operand's turn. */
+/* One operand to blend. */
 struct turn {
   const struct mafat_operand *operand;
-  const struct mafat_sources *x; /* it is blended with, one of them; NULL: what lies in the output */
+  const struct mafat_sources *x; /* the other operand; NULL: the output so far */
   float alpha;
   struct mafat_activating activation;
   struct meeting down, across;
 };
 
-/* The step's output, to be read as an operand is. */
+/* The step's output as a source. */
 static struct mafat_source output_of(const struct mafat_worker *w, const struct mafat_step *step)
 {
   struct mafat_shape out = w->tensors->network->layers[step->layer].out;
   return (struct mafat_source){step->layer, 0, out.c, 0, out.h};
 }
 
-/* Its values at the first pixels that meet, and those they are blended with. */
+/* Blends a run: values at the first aligned pixels, and those they are blended with. */
 static void blend_run(const struct mafat_worker *w, const struct mafat_step *step, const struct turn *turn,
                       const struct mafat_run *run)
 {
@@ -63,7 +64,7 @@ static void blend_run(const struct mafat_worker *w, const struct mafat_step *ste
   }
 }
 
-/* Channels of the output, and the one channel that all of them are blended with. */
+/* Blends channels of the output with a single channel of the operand. */
 static void blend_single(const struct mafat_worker *w, const struct mafat_step *step, const struct turn *turn)
 {
   const struct mafat_source *z = turn->operand->sources.list;
@@ -88,7 +89,7 @@ static struct turn turn_of(const struct mafat_worker *w, const struct mafat_step
                        .across = meet(o->shape.w, l->out.w, o->broadcast, step->out.x)};
 }
 
-/* The step's channels that it blends. */
+/* Channels of the step that the operand has. */
 static struct mafat_span turn_channels(const struct turn *turn, const struct mafat_step *step)
 {
   const struct mafat_operand *o = turn->operand;
@@ -131,7 +132,7 @@ static void activate_rows(const struct mafat_worker *w, const struct mafat_step 
   }
 }
 
-/* Operands that are all alike: the first is taken where it lies. */
+/* Blends operands of equal layout: the first is read in place. */
 static void blend_alike(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
@@ -148,8 +149,8 @@ static bool meets_all(const struct meeting *m, struct mafat_span out)
   return m->sample == 1 && m->at.begin == out.begin && m->at.end == out.end;
 }
 
-/* Of two operands the second may have other channels than the first, or stand for more pixels: each output is still
- * made at once, from where the first lies. Is that so? */
+/* True if two operands can be blended in one pass: the second may have other channels than the
+ * first, or broadcast pixels, but each output is still computed at once from the first operand. */
 static bool is_single_pass(const struct mafat_layer *l, const struct mafat_step *step, const struct turn *turn)
 {
   const struct mafat_sources *x = mafat_layer_sources(l);
@@ -168,7 +169,7 @@ static void blend_single_pass(const struct mafat_worker *w, const struct mafat_s
   if (!mafat_span_is_empty(rest.filters)) mafat_rows_copy(w, &rest, l->activation);
 }
 
-/* Where neither holds, the output has the first operand before the others have their turns. */
+/* Otherwise the output first gets a copy of the first operand. */
 static int run_blend(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];

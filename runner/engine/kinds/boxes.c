@@ -1,4 +1,5 @@
-/* Heads of boxes, one list of values for each anchor of each cell: region, yolo, Gaussian_yolo. */
+/* Activates heads with boxes: region, yolo, Gaussian_yolo; a list of values for each anchor of each
+ * cell. Called through the table in kinds.c. */
 #include "runner/engine/kinds/boxes.h"
 
 #include "runner/engine/kinds/rows.h"
@@ -9,8 +10,8 @@
 
 static const struct mafat_activating logistic = {.kind = MAFAT_LOGISTIC};
 
-/* Activates the values of one box of one cell: x, y, w, h, in a Gaussian head with a sigma behind
- * each, then objectness, classes. */
+/* Activates one box of one cell: x, y, w, h (each followed by a sigma in a Gaussian head),
+ * objectness, classes. */
 typedef void activate_box(const struct mafat_kernels *k, const struct mafat_head *h, float *box);
 
 static float scale_in_cell(const struct mafat_head *h, float value)
@@ -48,7 +49,7 @@ static void activate_region_box(const struct mafat_kernels *k, const struct mafa
   else k->activate(classes, (size_t)h->classes, logistic);
 }
 
-/* Pixel by pixel, all channels gathered. */
+/* Pixel by pixel, with all channels gathered. */
 static void run_pixels(const struct mafat_worker *w, const struct mafat_step *step, activate_box *activate)
 {
   const struct mafat_tensors *t = w->tensors;
@@ -75,8 +76,7 @@ static int run_region(const struct mafat_worker *w, const struct mafat_step *ste
   return MAFAT_OK;
 }
 
-/* Whole rows of a block are activated at once, what must stay as it is (width, height) is copied
- * after. */
+/* Activates whole rows of a block, then restores values that stay as they are (width, height). */
 static void activate_row(const struct mafat_worker *w, const struct mafat_step *step,
                          const struct mafat_run *run, int y)
 {
@@ -89,7 +89,8 @@ static void activate_row(const struct mafat_worker *w, const struct mafat_step *
       .y = mafat_rows_out(w, step, run, y), .n_cols = n_cols, .n_channels = run->n, .x_pixel_floats = in_pixel,
       .y_pixel_floats = out_pixel, .activation.kind = MAFAT_LOGISTIC};
   w->kernels->blend(&call);
-  int apart = h->coords / 4; /* of x, y, w and h: sigmas, which stay, lie between a Gaussian head's */
+  int apart = h->coords / 4; /* distance between x, y, w and h: a Gaussian head has unchanged sigmas
+                                in between */
   for (int c = 0; c < run->n; c++) {
     int entry = (run->out_block * MAFAT_CHANNEL_BLOCK + run->out_lane + c) % per_box;
     if (entry >= h->coords || entry % apart) continue;

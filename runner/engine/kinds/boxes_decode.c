@@ -1,5 +1,6 @@
-/* Boxes of the heads whose cells are pixels: region, yolo, Gaussian_yolo. The mixture of float and
- * double is Darknet's: it decides the last bit of an overlap. */
+/* Decodes boxes of heads whose cells are pixels: region, yolo, Gaussian_yolo. Called by the decode
+ * entries of boxes.c after a run. Mixes float and double as Darknet does, because that decides the
+ * last bit of an overlap. */
 #include "runner/engine/kinds/boxes.h"
 
 #include <math.h>
@@ -10,10 +11,11 @@ struct anchor {
   int channel; /* of its first value */
 };
 
-/* Where the heads differ. */
+/* Differences between the heads. */
 struct reading {
   struct mafat_rectangle (*box)(const struct mafat_decoding *d, const struct anchor *a);
-  double (*certainty)(const struct mafat_decoding *d, const struct anchor *a); /* of the box; NULL: 1 */
+  /* confidence of the box; NULL: 1 */
+  double (*certainty)(const struct mafat_decoding *d, const struct anchor *a);
 };
 
 static float value_of(const struct mafat_decoding *d, const struct anchor *a, int value)
@@ -21,7 +23,7 @@ static float value_of(const struct mafat_decoding *d, const struct anchor *a, in
   return mafat_decoding_at(d, a->channel + value, a->y, a->x);
 }
 
-/* x, y, w, h as the head put them out; a Gaussian one has a sigma behind each. */
+/* x, y, w, h as in the head's output; a Gaussian head has a sigma after each. */
 static struct mafat_rectangle values_of(const struct mafat_decoding *d, const struct anchor *a)
 {
   int apart = d->layer->head.coords / 4;
@@ -29,7 +31,7 @@ static struct mafat_rectangle values_of(const struct mafat_decoding *d, const st
                                   value_of(d, a, 3 * apart)};
 }
 
-/* A box whose anchor is so many parts of whole_w x whole_h. */
+/* Box whose anchor size is relative to whole_w x whole_h. */
 static struct mafat_rectangle place_box(const struct mafat_decoding *d, const struct anchor *a, int whole_w, int whole_h)
 {
   struct mafat_rectangle v = values_of(d, a);
@@ -41,13 +43,13 @@ static struct mafat_rectangle place_box(const struct mafat_decoding *d, const st
                                   .h = (float)(exp((double)v.h) * (double)size[1] / whole_h)};
 }
 
-/* Anchors are cells of the map. */
+/* Anchors are in cells of the map. */
 static struct mafat_rectangle region_box(const struct mafat_decoding *d, const struct anchor *a)
 {
   return place_box(d, a, d->layer->out.w, d->layer->out.h);
 }
 
-/* Anchors are pixels of the input. */
+/* Anchors are in pixels of the input. */
 static struct mafat_rectangle yolo_box(const struct mafat_decoding *d, const struct anchor *a)
 {
   struct mafat_rectangle box = place_box(d, a, d->in_w, d->in_h);
@@ -59,7 +61,7 @@ static struct mafat_rectangle yolo_box(const struct mafat_decoding *d, const str
   return box;
 }
 
-/* What lies in the cell may be a corner. */
+/* The position in the cell may be a corner. */
 static struct mafat_rectangle gaussian_box(const struct mafat_decoding *d, const struct anchor *a)
 {
   struct mafat_rectangle box = place_box(d, a, d->in_w, d->in_h);

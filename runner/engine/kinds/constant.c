@@ -1,4 +1,4 @@
-/* Numbers of the model's file, to where their readers look for them. */
+/* Copies constants of the model's file to their tensors. Called through the table in kinds.c. */
 #include "runner/engine/kinds/kind.h"
 
 static void write_row(const struct mafat_tensors *t, const struct mafat_step *step, int y, const float *numbers)

@@ -1,3 +1,6 @@
+/* Computes convolutions: sets up tables and units, and calls conv_direct.c, conv_depthwise.c or
+ * conv_winograd.c. Called through the table in kinds.c; its helpers by dense.c and
+ * integer/conv.c. */
 #include "runner/engine/kinds/conv.h"
 
 #include "predictor/plan/fusion.h"
@@ -7,14 +10,14 @@
 #include <assert.h>
 #include <string.h>
 
-/* A scratch record holds a kernel block slice in its first half, a reference in its second. */
+/* A scratch record holds a kernel's block slice in its first half, its reference in the second. */
 enum { REFERENCE_OFFSET = MAFAT_SCRATCH_BLOCK_SLICE / 2 };
 
 _Static_assert(sizeof(struct mafat_conv_block_slice) <= REFERENCE_OFFSET, "piece record");
 _Static_assert(sizeof(struct mafat_block_slice) <= MAFAT_SCRATCH_BLOCK_SLICE - REFERENCE_OFFSET, "piece record");
 _Static_assert(sizeof(void *) <= 8, "scratch counts 8 bytes per pointer");
 
-/* Does the step read rows that count as zero? Most do not. */
+/* True if the step reads rows outside the map; most do not. */
 static bool reads_outside(const struct mafat_conv *c)
 {
   const struct mafat_layer *l = c->layer;
@@ -26,7 +29,8 @@ static bool reads_outside(const struct mafat_conv *c)
   return rows.begin < c->in_y.begin || rows.end > c->in_y.end;
 }
 
-/* Field by field: steps may be as many as rows, and to clear all first takes as long as the rest. */
+/* Field by field: a run may have as many steps as rows, and clearing the struct first takes as long
+ * as the rest. */
 void mafat_conv_begin(struct mafat_conv *c, const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_network *n = w->tensors->network;
@@ -67,7 +71,8 @@ void mafat_conv_list_block_slices(struct mafat_conv *c, struct mafat_span channe
   assert(c->n_block_slices <= c->worker->scratch->n_block_slices);
 }
 
-/* Of n rows of the input from y on, those of its first band: how many. */
+/* Sets pointers to those of n input rows, from y on, that are in the first band; returns their
+ * number. */
 static int point_at_band(const struct mafat_conv *c, const struct mafat_block_slice *block_slice, int y, int n, int x,
                          const float **rows)
 {
@@ -133,8 +138,8 @@ int mafat_conv_point_at_output(struct mafat_conv *c, struct mafat_span filters, 
   return n_segments;
 }
 
-/* To filters of one block, which are activated alone where the other map has no such channels. Of a larger map every
- * few rows and columns meet. */
+/* Adds to filters of one block; they are only activated if the other map has no such channels. In a
+ * larger map every few rows and columns align. */
 static void add_run(const struct mafat_conv *c, struct mafat_span filters, bool added, int y0, int n)
 {
   const struct mafat_layer *l = c->shortcut;
@@ -184,11 +189,13 @@ int mafat_conv_n_panels(const struct mafat_conv *c)
 /* ---- units of work ---- */
 
 enum {
-  PARTS = 4,            /* of the last unit of a worker's share */
-  PART_MACS = 1 << 20   /* less is not worth a call that reads the weights again: some ten microseconds */
+  PARTS = 4,            /* parts of the last unit of a worker's share */
+  PART_MACS = 1 << 20   /* fewer are not worth a call that reads the weights again (about ten
+                           microseconds) */
 };
 
-/* Of `rows` rows of one of n panels or groups: no more than have something to do. */
+/* Number of parts of `rows` rows of one of n panels or groups; limited by the useful work in
+ * each. */
 static int parts_of_unit(const struct mafat_conv *c, int rows, int n)
 {
   const struct mafat_layer *l = c->layer;
@@ -207,7 +214,7 @@ void mafat_conv_share(struct mafat_conv *c, int n)
   if (!u->alone) u->parts = mafat_min(parts_of_unit(c, rows / u->n_blocks, n), u->n_lines / u->n_blocks);
 }
 
-/* Lines of the step's box. */
+/* Block of these lines of the step's box. */
 static struct mafat_conv_block block_of(const struct mafat_conv *c, struct mafat_span lines)
 {
   int step = c->pool ? 2 : 1;
@@ -215,7 +222,7 @@ static struct mafat_conv_block block_of(const struct mafat_conv *c, struct mafat
   return (struct mafat_conv_block){rows, c->step->out.y.begin + lines.begin};
 }
 
-/* Most steps are of one block: where nobody else takes of it, without a division. */
+/* Fast path, without a division, for a single worker: most steps have one block. */
 static bool take_alone(struct mafat_conv *c, struct mafat_conv_block *block, int *index)
 {
   struct mafat_conv_units *u = &c->units;
@@ -231,7 +238,7 @@ static bool take_alone(struct mafat_conv *c, struct mafat_conv_block *block, int
   return true;
 }
 
-/* Blocks are alike but for a row, or a pair of rows that are pooled. */
+/* Blocks are equal up to one row, or one pooled pair of rows. */
 bool mafat_conv_take(struct mafat_conv *c, struct mafat_conv_block *block, int *index)
 {
   const struct mafat_conv_units *u = &c->units;

@@ -1,12 +1,12 @@
-/* Depthwise convolution, by itself and inside the 1x1 that reads it. A unit of work is a block
- * of rows. */
+/* Computes depthwise convolutions, by themselves, in place, and inside the 1x1 that reads them.
+ * Called by conv.c. A unit is a block of rows. */
 #include "runner/engine/kinds/conv.h"
 
 #include "runner/engine/kinds/widened.h"
 
 #include <string.h>
 
-/* last: a run whose rows of the same number these are the rows of now; NULL: none. */
+/* last: run whose pointers to the same rows are in the tables; NULL: none. */
 static void point_at_input(struct mafat_conv *c, const struct mafat_run *run, const struct mafat_run *last, struct mafat_span rows)
 {
   const struct mafat_window *window = &c->layer->window;
@@ -17,8 +17,7 @@ static void point_at_input(struct mafat_conv *c, const struct mafat_run *run, co
   else mafat_conv_point_at_rows(c, &block_slice, mafat_taps_first(window->y, rows.begin), n, mafat_taps_first(window->x, c->box.x.begin), c->in_rows);
 }
 
-/* Rows of one run of a depthwise layer's channels from in_rows into out_rows, which are
- * filled by the caller. */
+/* Computes rows of one run of channels, from in_rows to out_rows, which the caller sets. */
 static int run_depthwise_rows(struct mafat_conv *c, const struct mafat_run *run,
                               struct mafat_span rows, int out_pixel_floats)
 {
@@ -106,7 +105,7 @@ int mafat_conv_depthwise(struct mafat_conv *c)
 
 /* ---- inside the 1x1 that reads it ---- */
 
-/* Where block `b` of the inner layer's row r lies in the slot. */
+/* Address of block `b` of the inner layer's row r in the slot. */
 static float *inner_row(const struct mafat_conv *c, int b, int r)
 {
   const struct mafat_scratch *s = c->worker->scratch;
@@ -138,7 +137,7 @@ static void point_at_inner_rows(struct mafat_conv *c, int n, int channels)
   }
 }
 
-/* One panel of the 1x1, in as many calls as its weights are widened in. */
+/* Computes one panel of the 1x1, in as many calls as its weights are widened in. */
 static int run_pointwise_panel(struct mafat_conv *c, struct mafat_span filters, struct mafat_span rows)
 {
   const struct mafat_layer *outer = &c->worker->tensors->network->layers[c->pointwise];
@@ -166,7 +165,7 @@ static int run_pointwise_panel(struct mafat_conv *c, struct mafat_span filters, 
   return MAFAT_OK;
 }
 
-/* The 1x1 over rows that lie in the slot. */
+/* Computes the 1x1 over rows in the slot. */
 static int run_pointwise_rows(struct mafat_conv *c, struct mafat_span rows)
 {
   int code = MAFAT_OK;

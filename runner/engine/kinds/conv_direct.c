@@ -1,5 +1,5 @@
-/* Direct convolution, ordinary and grouped. A unit of work is a block of rows times a panel of
- * filters, or times a group. */
+/* Computes direct convolutions, ordinary and grouped. Called by conv.c. A unit is a block of rows
+ * times a panel of filters or a group. */
 #include "runner/engine/kinds/conv.h"
 
 #include "runner/engine/kinds/widened.h"
@@ -25,7 +25,7 @@ static void point_at_input(struct mafat_conv *c, const struct mafat_conv_block *
   }
 }
 
-/* How many block slices from `first` on go into one call: at least so many channels, if there are. */
+/* Block slices from `first` on for one call: at least `least` channels, if available. */
 static int split_block_slices(const struct mafat_conv *c, int first, int least)
 {
   int channels = 0, i = first;
@@ -33,7 +33,7 @@ static int split_block_slices(const struct mafat_conv *c, int first, int least)
   return i - first;
 }
 
-/* Of a panel with so many input channels. Pooled sums are never continued. */
+/* Fewest channels of a call. Pooled sums are never continued. */
 static int least_channels(const struct mafat_conv *c, int channels)
 {
   if (c->pool) return channels;
@@ -41,9 +41,8 @@ static int least_channels(const struct mafat_conv *c, int channels)
   return mafat_layer_widens(c->layer) ? mafat_max(most - MAFAT_CHANNEL_BLOCK + 1, 1) : most;
 }
 
-/* One panel over a block of rows: the input channels in as many calls as the
- * cache wants, continuing the sums that lie in the output. Pooled sums never lie
- * there: one call. */
+/* Computes one panel over a block of rows, in as many calls as the cache needs, continuing the sums
+ * in the output. Pooled sums are not stored, so they take one call. */
 static int run_panel(struct mafat_conv *c, const struct group *g, struct mafat_span filters,
                      const struct mafat_conv_block *block)
 {
@@ -94,7 +93,7 @@ static int run_ordinary(struct mafat_conv *c)
   return MAFAT_OK;
 }
 
-/* A unit is a block of rows of one group: panels cross neither groups nor blocks. */
+/* A unit is a block of rows of one group: panels cross neither groups nor channel blocks. */
 static int run_grouped(struct mafat_conv *c)
 {
   const struct mafat_layer *l = c->layer;
