@@ -1,10 +1,11 @@
-/* The table of searches. A new one is a folder with its row, and a line here. */
+/* The table of searches, and look-up by name. A new search is a folder with its row, and a line
+ * here. Called by api/ (choose.c, dry_run.c). Allocates nothing. */
 #include "search/searches.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define SEARCHES(SEARCH) /* in the order that help lists them in; the first is the usual one */ \
+#define SEARCHES(SEARCH) /* in the order of --help; the first is the default */ \
   SEARCH(best) \
   SEARCH(least) \
   SEARCH(fdt) \

@@ -1,9 +1,10 @@
-/* Dynamic programming over cuts. For a given size of the arena, the fastest sequence
- * of groups is found from the costs of layers and spans; then the arena is made
- * smaller than what that sequence needs, and so on until nothing fits: so every
- * exchange of bytes for milliseconds is met. Kept weights add to all groups alike; they
- * have a price per byte, and several prices are tried. What this proposes is laid out
- * and timed exactly, and what no other beats is the front. */
+/* The search "best": dynamic programming over cuts. For a given arena size, it finds the fastest
+ * sequence of groups from the costs of layers and spans. Then it shrinks the arena below what that
+ * sequence needs, and repeats this until nothing fits, so that every trade of bytes for
+ * milliseconds is found. Kept weights add to all groups alike: they have a price per byte, and
+ * several prices are tried. The proposals are laid out and predicted exactly, and the Pareto front
+ * is kept. Called through its row in search/searches.c, and by search/smallest/smallest.c.
+ * Allocates in a heap of its own. */
 #include "search/best/best.h"
 
 #include "predictor/plan/algorithms.h"
@@ -22,30 +23,30 @@
 
 enum {
   MAX_BLOCKS = 72,
-  MAX_STEPS = 150,     /* arenas tried for a price */
+  MAX_STEPS = 150,     /* arenas tried per price */
   MAX_FINALISTS = 36,
-  MAX_LEAST = 12,      /* of the smallest, where the least arena is looked for */
-  EVALUATIONS = 350000,      /* at layers, for groupings where the least arena is looked for */
-  FEW_EVALUATIONS = 60000,   /* else */
-  FEW_LAYERS = 200     /* of networks whose search takes a second at most */
+  MAX_LEAST = 12,      /* smallest proposals tried when searching for the least arena */
+  EVALUATIONS = 350000,      /* effort of groupings when searching for the least arena, in layers */
+  FEW_EVALUATIONS = 60000,   /* effort otherwise */
+  FEW_LAYERS = 200     /* networks that are searched within a second */
 };
 
-static const double ARENA_STEP = 0.965; /* each arena is at least so much smaller than the one before */
+static const double ARENA_STEP = 0.965; /* ratio of each arena to the previous one, at most */
 
-/* Groups that run each layer once. */
+/* Forms of groups that run each layer once. */
 enum once { ONCE_WHOLE, ONCE_WHOLE_LOADED, ONCE_PANELS, ONCE_PANELS_STREAMED, N_ONCE };
 
-enum { ROWS = N_ONCE, N_STATES }; /* what the group that ends at a cut is */
+enum { ROWS = N_ONCE, N_STATES }; /* state of a cut: the form of the group that ends there */
 
-/* How the cheapest sequence of groups up to a cut ends. */
+/* The cheapest sequence of groups up to a cut: its cost and its last group. */
 struct state {
-  float cost; /* ns, and the price of kept weights; INFINITY: nothing fits */
+  float cost; /* ns, with the price of kept weights; INFINITY: nothing fits */
   float ns, kept, peak;
   int from, from_state;
-  const struct mafat_span_option *option; /* of rows */
+  const struct mafat_span_option *option; /* for groups of rows */
 };
 
-/* A sequence of groups that was proposed, before it is laid out. */
+/* A proposed sequence of groups, before it is laid out. */
 struct proposal {
   struct mafat_spec *spec;
   double bytes, ns;
@@ -53,18 +54,18 @@ struct proposal {
 
 struct search {
   const struct mafat_search_request *request;
-  struct mafat_heap *heap;  /* of all this, the options' */
+  struct mafat_heap *heap;  /* the options'; for all of this */
   struct mafat_costs *costs;
   struct mafat_spans *spans;
   int once_candidates[N_ONCE];
   struct mafat_fetch_sizes fetch;
   struct state *states;     /* [cut][N_STATES] */
-  enum mafat_algorithm *algorithms; /* [layer]: in the sequence that is proposed */
-  int *layers;              /* 0, 1, 2 ... */
-  float group_ns;           /* what a group more must be worth */
-  double arena, price;      /* bytes for maps, scratch and loaded weights; ns per byte kept */
-  bool reads;               /* are there loaded or streamed weights? */
-  int ring;                 /* reads in it */
+  enum mafat_algorithm *algorithms; /* [layer]: in the proposed sequence */
+  int *layers;              /* identity: 0, 1, 2 ... */
+  float group_ns;           /* minimum gain of an additional group */
+  double arena, price;      /* bytes for maps, scratch and loaded weights; ns per kept byte */
+  bool reads;               /* loaded or streamed weights are allowed */
+  int ring;                 /* reads in the ring */
   struct proposal *proposals;
   int n_proposals, capacity;
   struct mafat_diagnostic *d;
@@ -92,7 +93,7 @@ static double read_ns_of(const struct search *s)
   return s->request->calibration->disk_ns;
 }
 
-/* One layer by one algorithm. */
+/* Cost of one layer with one algorithm. */
 static struct once_cost cost_once(const struct search *s, enum once once, enum mafat_algorithm algorithm, int layer)
 {
   const struct mafat_layer_cost *cost = mafat_cost_of(s->costs, s->once_candidates[once], algorithm, layer);
@@ -111,7 +112,7 @@ static struct once_cost cost_once(const struct search *s, enum once once, enum m
   return sum;
 }
 
-/* The layer's algorithm in a group that runs it once: the faster one that fits. */
+/* Chooses the layer's algorithm in a group that runs it once: the fastest that fits. */
 static enum mafat_algorithm choose_once(const struct search *s, enum once once, int layer, struct once_cost *cost)
 {
   enum mafat_algorithm chosen = MAFAT_DIRECT;
@@ -148,8 +149,8 @@ static struct state *state_at(const struct search *s, int cut, int state)
   return &s->states[cut * N_STATES + state];
 }
 
-/* What is near by costs that are near should not be cut to pieces for it. */
-static const double GROUP_SHARE = 0.004; /* of the time of the plan that runs whole maps */
+/* Penalty of a group, because costs are approximate: small gains do not justify more groups. */
+static const double GROUP_SHARE = 0.004; /* of the time of the plan with whole maps */
 
 static void extend(const struct search *s, int from, int from_state, int to, int to_state, const struct once_cost *add,
                    const struct mafat_span_option *option)
@@ -168,7 +169,7 @@ static bool reads_weights(enum once once)
   return once == ONCE_WHOLE_LOADED || once == ONCE_PANELS_STREAMED;
 }
 
-/* The cheapest state at a cut, or -1. */
+/* The cheapest state at a cut; -1: none. */
 static int cheapest(const struct search *s, int cut)
 {
   int best = -1;
@@ -177,7 +178,7 @@ static int cheapest(const struct search *s, int cut)
   return best;
 }
 
-/* Groups of rows behind a cut. */
+/* Extends a sequence by groups of rows after a cut. */
 static void extend_by_rows(const struct search *s, int from, int from_state)
 {
   int n = s->costs->n_blocks;
@@ -192,7 +193,7 @@ static void extend_by_rows(const struct search *s, int from, int from_state)
   }
 }
 
-/* A block more of a group that runs each layer once. */
+/* Extends a group that runs each layer once by a block. */
 static void extend_by_block(const struct search *s, int from, enum once once)
 {
   struct once_cost block;
@@ -201,7 +202,7 @@ static void extend_by_block(const struct search *s, int from, enum once once)
     if (state_at(s, from, state)->cost < INFINITY) extend(s, from, state, from + 1, (int)once, &block, NULL);
 }
 
-/* The state of the cheapest sequence, or -1. */
+/* The last state of the cheapest sequence; -1: none. */
 static int solve(const struct search *s)
 {
   int n = s->costs->n_blocks;
@@ -216,7 +217,7 @@ static int solve(const struct search *s)
   return cheapest(s, n);
 }
 
-/* ---- the spec of a sequence ---- */
+/* ---- spec of a sequence ---- */
 
 static void describe_rows(const struct search *s, const struct mafat_span_option *o, struct mafat_group_spec *g)
 {
@@ -236,7 +237,7 @@ static void describe_once(const struct search *s, enum once once, struct mafat_g
   if (once == ONCE_PANELS_STREAMED) g->weights = (struct mafat_group_weights){MAFAT_STREAMED, s->ring, 0};
 }
 
-/* How the group of rows does this layer. */
+/* The algorithm of a layer in a group of rows. */
 static enum mafat_algorithm choose_in_rows(const struct search *s, const struct mafat_span_option *o, int layer)
 {
   const struct mafat_costs *c = s->costs;
@@ -280,7 +281,7 @@ static void choose_algorithms(const struct search *s, const struct part *part)
   }
 }
 
-/* A group, with words for its layers' algorithms where they are not the options'. */
+/* Adds a group to the spec, with words for algorithms that differ from the options'. */
 static int describe_part(const struct search *s, const struct part *part, struct mafat_spec *spec)
 {
   const struct mafat_costs *c = s->costs;
@@ -334,8 +335,8 @@ static int propose(struct search *s, int state)
   return MAFAT_OK;
 }
 
-/* From the largest arena to the smallest, at one price of kept weights: in steps, and
- * at the end, where a step was too large, as closely as can be. */
+/* Proposes sequences from the largest arena to the smallest, at one price of kept weights. The last
+ * steps are refined to reach the smallest arena. */
 static int descend(struct search *s, double price, bool reads, int ring)
 {
   double peak = 1e15, ratio = ARENA_STEP;
@@ -364,7 +365,7 @@ static int propose_all(struct search *s)
   double disk = read_ns_of(s), dear = 1e6;
   int code = descend(s, 0, false, 0);
   if (s->request->least) return code;
-  /* A kept byte saves at most what reading it costs. */
+  /* A kept byte saves at most the time of reading it. */
   if (code == MAFAT_OK) code = descend(s, disk * 0.03, true, 8);
   if (code == MAFAT_OK) code = descend(s, disk * 0.3, true, 8);
   if (code == MAFAT_OK) code = descend(s, dear, true, 8);
@@ -382,8 +383,8 @@ static int by_bytes(const void *a, const void *b)
   return mafat_spec_compare(x->spec, y->spec, false);
 }
 
-/* What is near enough to the front, by costs that are near enough: in each of so many
- * equal ratios of bytes the fastest. The rest is freed. */
+/* Keeps the proposals near the front, as costs are approximate: the fastest in each bin of bytes,
+ * with equal ratios. Frees the others. */
 static void choose_finalists(struct search *s)
 {
   enum { SLACK_PERCENT = 4 };
@@ -397,7 +398,8 @@ static void choose_finalists(struct search *s)
     struct proposal *p = &s->proposals[i];
     bool near = p->ns <= fastest * (1 + SLACK_PERCENT / 100.0);
     if (p->ns < fastest) fastest = p->ns;
-    if (near && n > 1 && p->bytes <= limit) { /* in the last one's bin; the smallest of all has its own */
+    /* in the last one's bin; the smallest has its own bin */
+    if (near && n > 1 && p->bytes <= limit) {
       struct proposal *last = &s->proposals[n - 1];
       if (p->ns < last->ns) {
         mafat_spec_close(&last->spec);
@@ -417,8 +419,8 @@ static void choose_finalists(struct search *s)
 
 static const struct mafat_group_weights least_ring = {MAFAT_STREAMED, MAFAT_RING_READS, 0};
 
-/* Plans that are there whatever the costs say. Grids are among them as such only: rows
- * need less and compute nothing twice, so tables of tiles would be made for nothing. */
+/* Adds standard plans, regardless of costs. Grids appear only here: rows need less memory and
+ * compute nothing twice, so cost tables of tiles are not worthwhile. */
 static int add_seeds(struct search *s, struct mafat_front *f)
 {
   const struct mafat_group_weights streamed = {.placement = MAFAT_STREAMED};
@@ -444,8 +446,8 @@ static bool has_narrow_weights(const struct search *s)
   return false;
 }
 
-/* The same with the usual ring in place of the least: what a disk loses where few reads are under way, costs do not tell, and of
- * narrow weights the ring is small enough to be worth it. */
+/* Adds a variant with the default ring instead of the smallest. Costs ignore that a disk is slower
+ * with few reads in flight, and for narrow weights the ring is small. */
 static int add_with_usual_ring(const struct search *s, struct mafat_front *f, const struct mafat_spec *spec)
 {
   struct mafat_spec *copy = NULL;
@@ -471,8 +473,8 @@ static int grouping(const struct search *s, struct mafat_front *f, long long eva
   return code;
 }
 
-/* The grouping whose fullest group is least, its weights kept, or read for each group. Darknet's networks are chains with
- * few branches, whose groups are met without it. */
+/* Adds the grouping with the least arena, with weights kept or read per group. Darknet's networks
+ * are chains with few branches, whose groups are found without it. */
 static int add_groupings(const struct search *s, struct mafat_front *f)
 {
   struct mafat_front *one = NULL;
@@ -500,7 +502,7 @@ static int lay_out(struct search *s, struct mafat_front *f)
   return code;
 }
 
-/* Of the proposals, all of which keep their weights, those that seem smallest. */
+/* Lays out the proposals with kept weights that seem smallest. */
 static int lay_out_least(struct search *s, struct mafat_front *f)
 {
   struct mafat_group_spec rows = {.cut = mafat_cut_rows(1)};
@@ -509,14 +511,14 @@ static int lay_out_least(struct search *s, struct mafat_front *f)
   if (s->n_proposals > 0) qsort(s->proposals, (size_t)s->n_proposals, sizeof *s->proposals, by_bytes);
   for (int i = 0; i < mafat_min(s->n_proposals, MAX_LEAST) && code == MAFAT_OK; i++)
     code = mafat_least_take(f, s->request, s->proposals[i].spec, s->d);
-  /* Two ways up: what is quick is climbed from both. */
+  /* Climbs from two starting points, if that is quick. */
   if (code == MAFAT_OK && s->request->n_layers <= FEW_LAYERS) code = mafat_least_refine(f, s->request, s->d);
   if (code == MAFAT_OK) code = grouping(s, f, EVALUATIONS);
   if (code == MAFAT_OK) code = mafat_least_refine(f, s->request, s->d);
   return code ? code : mafat_least_lower(f, s->request, s->d);
 }
 
-/* ---- the search ---- */
+/* ---- search ---- */
 
 static int find_fetch_sizes(struct search *s)
 {
@@ -577,12 +579,13 @@ static int search_threads(struct mafat_front *f, const struct mafat_search_reque
   return code;
 }
 
-/* One, two, four ... and as many as there may be. */
+/* Tries 1, 2, 4 ... threads, and the maximum. */
 static int search_all_threads(struct mafat_front *f, const struct mafat_search_request *request, struct mafat_diagnostic *d)
 {
   int most = request->most_threads, code = MAFAT_OK;
   if (!most) return search_threads(f, request, request->options->n_threads, d);
-  if (request->least) return search_threads(f, request, 1, d); /* each more has scratch of its own */
+  /* each additional thread has its own scratch */
+  if (request->least) return search_threads(f, request, 1, d);
   for (int threads = 1; threads <= most && code == MAFAT_OK;) {
     code = search_threads(f, request, threads, d);
     threads = threads == most ? most + 1 : mafat_min(2 * threads, most);
@@ -590,7 +593,7 @@ static int search_all_threads(struct mafat_front *f, const struct mafat_search_r
   return code;
 }
 
-/* The plans of the front with depthwise words, where these make them better. */
+/* Adds variants of the front's plans with depthwise words that improve them. */
 static int add_depthwise(struct mafat_front *f, const struct mafat_search_request *request, struct mafat_diagnostic *d)
 {
   struct mafat_plan_options options = *request->options;

@@ -1,3 +1,5 @@
+/* Computes the cost tables of the search by walking one plan per form. Called by
+ * search/best/best.c. Allocates in the options' heap. */
 #include "search/best/costs.h"
 
 #include "predictor/plan/fusion.h"
@@ -11,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- the ways ---- */
+/* ---- forms ---- */
 
 static void list_cut_candidates(struct mafat_costs *c)
 {
@@ -24,7 +26,7 @@ static void list_cut_candidates(struct mafat_costs *c)
   }
 }
 
-/* All of the network in one group. */
+/* The whole network as one group. */
 static struct mafat_group_spec group_of(const struct mafat_cut_candidate *w)
 {
   struct mafat_group_spec g = {.cut = mafat_cut_grid(1, 1)};
@@ -34,10 +36,9 @@ static struct mafat_group_spec group_of(const struct mafat_cut_candidate *w)
   return g;
 }
 
-/* ---- walking one of them ---- */
+/* ---- walking one plan ---- */
 
-/* Work that was counted before: a layer's steps are alike but for the first and the
- * last. */
+/* Cached cost of a step: a layer's steps are equal except for the first and last. */
 struct memo {
   int rows, first;
   double ns;
@@ -61,7 +62,7 @@ static double price(struct walk *w, const struct mafat_step *step)
   return mafat_work_ns(&work, c, w->plan->n_threads);
 }
 
-/* The whole of a divided step, from its first part on. */
+/* Cost of all parts of a divided step, from the first on. */
 static double price_parts(struct walk *w, struct mafat_step *step)
 {
   double ns = price(w, step);
@@ -75,7 +76,8 @@ static double price_step(struct walk *w, struct mafat_step *step)
 {
   int rows = mafat_span_size(step->out.y), first = step->out.y.begin == 0;
   bool divided = mafat_schedule_is_dividing(w->schedule, step->layer);
-  if (mafat_order_is_panel_producer(w->plan, step->layer)) return price(w, step); /* readers come between its parts */
+  /* readers run between its parts */
+  if (mafat_order_is_panel_producer(w->plan, step->layer)) return price(w, step);
   if (w->plan->groups[step->group].cut.kind == MAFAT_CUT_ROWS) {
     struct memo *m = &w->memos[2 * step->layer + first];
     if (m->rows == rows) {
@@ -109,7 +111,7 @@ static void take_sizes(struct walk *w, struct mafat_layer_cost *costs)
   for (int b = 0; b < layout->n_buffers; b++) {
     const struct mafat_buffer *buffer = &layout->buffers[b];
     if (buffer->tag == MAFAT_TAG_WEIGHTS || buffer->tag == MAFAT_TAG_IO || buffer->first > buffer->last) continue;
-    if (b == layout->frame_buffer && w->plan->frame_stays) continue; /* beside any group, whatever its way */
+    if (b == layout->frame_buffer && w->plan->frame_stays) continue; /* live beside every group */
     for (int at = buffer->first / 2; at <= buffer->last / 2; at++) costs[w->plan->order[at]].live_bytes += (float)buffer->bytes;
   }
 }
@@ -134,7 +136,7 @@ static int walk_cut_candidate(struct walk *w, int cut_candidate, int algorithm)
   return MAFAT_OK;
 }
 
-/* Rows of networks that are too deep for so few at a time. */
+/* Excludes a form of rows: the network is too deep for so few rows at a time. */
 static void rule_out(struct mafat_costs *c, int cut_candidate, int algorithm)
 {
   for (int l = 0; l < c->n_layers; l++) cost_at(c, cut_candidate, algorithm, l)->ns = INFINITY;
@@ -156,7 +158,7 @@ static int make_cut_candidate(struct walk *w, int cut_candidate, int algorithm, 
   return MAFAT_OK;
 }
 
-/* ---- what does not depend on the way ---- */
+/* ---- properties that do not depend on the form ---- */
 
 static void describe_layers(struct mafat_costs *c, const struct mafat_plan_options *options,
                             const struct mafat_plan *plan, const struct mafat_layout *layout,
@@ -181,7 +183,7 @@ static void describe_layers(struct mafat_costs *c, const struct mafat_plan_optio
 
 /* ---- cuts ---- */
 
-/* Bytes of maps that lie across a cut. */
+/* Bytes of maps that live across a cut. */
 static double crossing_bytes(const struct mafat_costs *c, int cut)
 {
   double sum = 0;
@@ -199,8 +201,8 @@ static void drop_cut(struct mafat_costs *c, double *crossing, int i)
   c->n_blocks--;
 }
 
-/* Takes away cuts: where more lies across than across both neighbours, then where
- * they are nearest to each other, of these the ones with most across. */
+/* Removes cuts: first local maxima of the live bytes, then those nearest to each other, with the
+ * most bytes first. */
 static void thin_cuts(struct mafat_costs *c, double *crossing, int max_blocks)
 {
   double before = crossing[0];
@@ -220,11 +222,11 @@ static void thin_cuts(struct mafat_costs *c, double *crossing, int max_blocks)
   }
 }
 
-/* Before every layer with steps, but between layers that are computed inside each other. */
+/* Finds cuts before every layer with steps, but not between fused layers. */
 static int find_cuts(struct mafat_costs *c, const struct mafat_plan *plan, int max_blocks)
 {
   double *crossing = mafat_heap_calloc(c->heap, (size_t)c->n_layers + 1, sizeof *crossing);
-  int inside = 0; /* behind the furthest layer that has begun inside another */
+  int inside = 0; /* end of the fused layers so far */
   if (!crossing) return MAFAT_ENOMEM;
   c->n_blocks = 0;
   for (int l = 0; l < c->n_layers; l++) {
@@ -240,7 +242,7 @@ static int find_cuts(struct mafat_costs *c, const struct mafat_plan *plan, int m
   return MAFAT_OK;
 }
 
-/* ---- all of it ---- */
+/* ---- all tables ---- */
 
 static bool allocate(struct mafat_costs *c)
 {
@@ -259,7 +261,7 @@ static bool allocate(struct mafat_costs *c)
          c->map_bytes && c->last_use && c->splits && c->cuts;
 }
 
-/* Maps, usage and cuts, from the plan that has everything. */
+/* Sets maps, usage and cuts, from the plan of whole maps. */
 static int describe(struct mafat_costs *c, const struct mafat_search_request *r, int max_blocks,
                     struct mafat_diagnostic *d)
 {

@@ -1,6 +1,7 @@
-/* Each number of rows is tried for all depthwise layers of a plan at once; of each layer is noted how long it and its 1x1 take and
- * how much lives meanwhile. What a layer takes is no other layer's affair but for the arena, which all share: so each takes the
- * fastest that an arena has room for. */
+/* Chooses the rows of depthwise layers that are fused into 1x1 convolutions. Each number of rows is
+ * tried for all depthwise layers at once; for each layer, time and live bytes are recorded. Layers
+ * only interact through the arena, so each one takes the fastest choice that fits. Called by
+ * search/best/best.c. Allocates in the options' heap. */
 #include "search/best/depthwise.h"
 
 #include "predictor/cost/latency.h"
@@ -12,21 +13,21 @@
 enum { USUAL = -1, N_TRIED = 11 };
 static const int tried[N_TRIED] = {USUAL, 0, 1, 2, 4, 8, 16, 32, 64, 128, 256};
 
-/* Of what is nearly as fast, what is usual is taken, or else what needs least. */
+/* Among choices within 0.5 % of the fastest, prefer the default, then the least memory. */
 static const double SLACK = 1.005;
 
 struct chooser {
   const struct mafat_search_request *request;
   struct mafat_heap *heap;
-  struct mafat_plan *plan; /* as it is without words */
-  struct mafat_spec *spec; /* of it, to be given words */
-  int *layers, n;          /* depthwise ones that are inside a 1x1 */
-  int *rows;               /* (n) that the spec's words give them; USUAL: none */
+  struct mafat_plan *plan; /* without depthwise words */
+  struct mafat_spec *spec; /* its spec, to which words are added */
+  int *layers, n;          /* depthwise layers fused into a 1x1 */
+  int *rows;               /* (n) in the spec's words; USUAL: none */
   double *ms;              /* [tried][n] */
-  size_t *live;            /* [tried][n]: most bytes while the pair runs */
+  size_t *live;            /* [tried][n]: peak of live bytes while the pair runs */
   double *layers_ms;       /* (n_layers of the plan) */
-  size_t *lives;           /* (positions of a plan), */
-  size_t others;           /* and the most of those where no such pair runs */
+  size_t *lives;           /* (positions of a plan) */
+  size_t others;           /* peak of live bytes while no such pair runs */
   struct mafat_diagnostic *d;
 };
 
@@ -47,7 +48,7 @@ static int write_words(struct chooser *c)
   return MAFAT_OK;
 }
 
-/* ---- trying ---- */
+/* ---- measuring ---- */
 
 static void add_up_lives(struct chooser *c, const struct mafat_layout *layout, const struct mafat_plan *plan)
 {
@@ -95,7 +96,7 @@ static int try(struct chooser *c, int t)
 
 /* ---- choosing ---- */
 
-/* Of the layer, in an arena of so many bytes; what needs least, where that has no room for any. */
+/* Chooses for a layer, within an arena; the least memory if nothing fits. */
 static int choose(const struct chooser *c, int i, size_t arena)
 {
   double fastest = INFINITY;
@@ -126,7 +127,7 @@ static size_t least_arena(const struct chooser *c)
   return arena;
 }
 
-/* ---- a plan's words ---- */
+/* ---- words of a plan ---- */
 
 static int open(struct chooser *c, const struct mafat_spec *spec)
 {
@@ -138,7 +139,7 @@ static int open(struct chooser *c, const struct mafat_spec *spec)
   c->layers = mafat_heap_calloc(c->heap, n_layers, sizeof *c->layers);
   for (int l = 0; c->layers && !c->plan->parts && l < r->n_layers; l++)
     if (c->plan->outer[l] >= 0 && mafat_layer_is_depthwise(&r->network->layers[l])) c->layers[c->n++] = l;
-  size_t n = (size_t)c->n + 1; /* a table has no size 0 */
+  size_t n = (size_t)c->n + 1; /* avoids a table of size 0 */
   c->rows = mafat_heap_calloc(c->heap, n, sizeof *c->rows);
   c->ms = mafat_heap_calloc(c->heap, N_TRIED * n, sizeof *c->ms);
   c->live = mafat_heap_calloc(c->heap, N_TRIED * n, sizeof *c->live);

@@ -1,3 +1,5 @@
+/* Builds the options of every span of blocks as a group of rows. Called by search/best/best.c.
+ * Allocates in the options' heap. */
 #include "search/best/spans.h"
 
 #include <math.h>
@@ -12,7 +14,7 @@ enum {
   MAX_OPTIONS = MAX_ROWS * MAFAT_N_CHOICES * N_PLACEMENT_RULES
 };
 
-/* What one block adds to a group of rows. */
+/* Contribution of one block to a group of rows. */
 struct block_cost {
   float ns, reading_ns, windows, loaded, scratch, kept;
 };
@@ -37,9 +39,10 @@ struct builder {
   const struct mafat_costs *costs;
   const struct mafat_search_request *request;
   struct mafat_spans *spans;
-  int cut_candidates[MAX_ROWS], streamed_candidates[MAX_ROWS], n_rows; /* of rows, weights there and streamed */
+  /* forms of rows with resident and with streamed weights */
+  int cut_candidates[MAX_ROWS], streamed_candidates[MAX_ROWS], n_rows;
   struct block_cost *blocks; /* [rows][most - MAFAT_DIRECT][placement rule][block] */
-  bool *splits;              /* [block]: holds a layer that cannot be cut by rows */
+  bool *splits;              /* [block]: has a layer that cannot be split by rows */
   float *whole;              /* [begin][end]: maps made in the span that outlive it */
   float *before;             /* [begin]: maps made before it that live on */
   int n_options, capacity;
@@ -65,7 +68,7 @@ static void list_cut_candidates(struct builder *b)
 
 /* ---- blocks ---- */
 
-/* A placement rule by its number. */
+/* A placement rule by its index. */
 static struct mafat_span_option placement_rule_of(int rows, int number)
 {
   struct mafat_span_option o = {.rows = (short)rows, .placement_rule = MAFAT_PLACE_STREAMED};
@@ -86,7 +89,7 @@ static void add_layer(const struct builder *b, struct block_cost *block, int row
   enum mafat_weight_placement placement = mafat_spans_weight_placement(c, &option, layer);
   int cut_candidate = placement == MAFAT_STREAMED ? b->streamed_candidates[rows] : b->cut_candidates[rows];
   const struct mafat_layer_cost *taken = mafat_cost_of(c, cut_candidate, mafat_cost_fastest(c, cut_candidate, most, layer), layer);
-  /* Its readers decide the window: Winograd's want more. */
+  /* The reader decides the window: Winograd needs more rows. */
   block->windows += mafat_cost_of(c, cut_candidate, most, layer)->held_bytes;
   float reads = placement == MAFAT_STREAMED ? taken->reads : placement == MAFAT_LOADED ? 1 : 0;
   float copying = !packed ? (float)k->pack_ns : placement == MAFAT_LOADED ? (float)k->copy_ns : 0;
@@ -120,7 +123,7 @@ static int block_of(const struct mafat_costs *c, int layer)
   return block;
 }
 
-/* Is the map, and what is made with it, in a group of rows as a whole anyway? Then it is among the windows. */
+/* True if a group of rows holds the map whole, in its windows. */
 static bool is_held_whole(const struct builder *b, int tensor)
 {
   const struct mafat_network *n = b->costs->network;
@@ -147,13 +150,13 @@ static void add_outliving(struct builder *b)
 
 /* ---- options of a span ---- */
 
-/* Not worse in anything that counts: a five-hundredth of the time does not. */
+/* True if a is at least as good in bytes and time; 0.2 % of time is ignored. */
 static bool beats(const struct mafat_span_option *a, const struct mafat_span_option *b)
 {
   return a->ns <= b->ns * 1.002f && a->bytes <= b->bytes && a->kept_bytes <= b->kept_bytes;
 }
 
-/* Puts an option among those of the span, unless it is beaten; drops what it beats. */
+/* Adds an option to the span's list unless another one beats it; removes those that it beats. */
 static int put(struct mafat_span_option *list, int n, const struct mafat_span_option *option)
 {
   int kept = 0;
@@ -190,7 +193,7 @@ static int append(struct builder *b, const struct mafat_span_option *list, int n
   return MAFAT_OK;
 }
 
-/* All spans that begin at a block: sums grow with the end. */
+/* Builds all spans that begin at a block; sums grow with the end. */
 static int build_from(struct builder *b, int begin)
 {
   enum { N = MAX_ROWS * MAFAT_N_CHOICES * N_PLACEMENT_RULES };

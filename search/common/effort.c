@@ -1,3 +1,4 @@
+/* The clock of searches' deadlines. Called by the searches. */
 #include "search/common/effort.h"
 
 #include <time.h>

@@ -1,3 +1,5 @@
+/* Measures candidates and maintains the Pareto front. Called by all searches that make fronts.
+ * Allocates in the front's heap and in the options'. */
 #include "search/common/front.h"
 
 #include "predictor/cost/latency.h"
@@ -17,7 +19,7 @@ int mafat_front_open(struct mafat_front **out)
   return *out ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-/* By bytes, then by milliseconds, then by text, of equals the simpler: the same order every time. */
+/* Total order, for determinism: bytes, then milliseconds, then simplicity, then text. */
 static int compare(const void *a, const void *b)
 {
   const struct mafat_candidate *x = a, *y = b;
@@ -39,7 +41,8 @@ void mafat_front_reduce(struct mafat_front *f)
   f->n = n;
 }
 
-/* How full it is where each layer runs, by a high power: what counts is where it is nearly full. */
+/* Sum over layers of how full the arena is, to a high power, so that only nearly full ones
+ * count. */
 static double tie_break_of(const struct mafat_plan *plan, const struct mafat_layout *layout)
 {
   double sum = 0;
@@ -53,7 +56,7 @@ static double tie_break_of(const struct mafat_plan *plan, const struct mafat_lay
 typedef int (*layout_function)(struct mafat_layout **out, const struct mafat_network *n, const struct mafat_plan *plan,
                                struct mafat_diagnostic *d);
 
-/* Bytes and milliseconds of a plan, by a layout of this kind; of a sketch at least as many bytes as there can be no less. */
+/* Measures a plan with this kind of layout; an outline gives a lower bound of bytes. */
 static int measure_plan(struct mafat_candidate *c, const struct mafat_search_request *r, const struct mafat_plan *plan,
                         layout_function lay_out, bool least, struct mafat_diagnostic *d)
 {
@@ -63,7 +66,7 @@ static int measure_plan(struct mafat_candidate *c, const struct mafat_search_req
   int code = lay_out(&layout, r->network, plan, d);
   if (code == MAFAT_OK) code = mafat_latency_predict(&latency, r->network, plan, layout, r->calibration);
   if (code == MAFAT_OK) {
-    if (least) layout->mapped_bytes = layout->total_bytes; /* boxes may find room among what is dead */
+    if (least) layout->mapped_bytes = layout->total_bytes; /* boxes may use freed memory */
     mafat_predict(&bytes, layout, r->footprint);
     c->charge_bytes = bytes.charge_bytes;
     c->resident_bytes = bytes.resident_bytes;
@@ -84,7 +87,7 @@ static int make_plan(struct mafat_plan **plan, const struct mafat_candidate *c, 
   return mafat_plan_make(plan, spec, r->network, r->n_layers, &options, d);
 }
 
-/* Of a plan's spec. */
+/* Makes the plan of a spec and measures it. */
 static int measure(struct mafat_candidate *c, const struct mafat_search_request *r, const struct mafat_spec *spec,
                    layout_function lay_out, struct mafat_diagnostic *d)
 {
@@ -131,14 +134,15 @@ int mafat_front_add(struct mafat_front *f, const struct mafat_search_request *r,
   return MAFAT_OK;
 }
 
-enum { SLOWER_PERCENT = 5 }; /* that a plan may become by what is in place: threads share fewer parts of it */
+/* allowed slowdown by in-place outputs, whose steps threads share in fewer parts */
+enum { SLOWER_PERCENT = 5 };
 
 static bool needs_less(const struct mafat_candidate *a, const struct mafat_candidate *than)
 {
   return a->charge_bytes < than->charge_bytes && a->ms <= than->ms * (100 + SLOWER_PERCENT) / 100;
 }
 
-/* The best order, and what is in place with it, where that needs less. */
+/* Tries the best scheduling, with outputs in place if requested, and keeps it if it needs less. */
 static int sort_with(struct mafat_candidate *c, const struct mafat_search_request *r, bool in_place, struct mafat_diagnostic *d)
 {
   struct mafat_candidate sorted = *c;
@@ -155,11 +159,12 @@ static int sort_with(struct mafat_candidate *c, const struct mafat_search_reques
     c->spec->sorting = before;
     c->spec->in_place = placed;
   }
-  return code == MAFAT_EINVAL ? MAFAT_OK : code; /* all by rows: nothing to order */
+  /* split by rows throughout: there is nothing to schedule */
+  return code == MAFAT_EINVAL ? MAFAT_OK : code;
 }
 
-/* Networks of other formats than Darknet's have branches that their files put in any order: another one is taken where
- * it needs less. */
+/* Tries other orders of layers, since files of other formats than Darknet's list branches
+ * arbitrarily. */
 static int sort(struct mafat_candidate *c, const struct mafat_search_request *r, struct mafat_diagnostic *d)
 {
   if (!r->network->format.any_order || c->spec->sorting != MAFAT_SORT_FILE) return MAFAT_OK;
@@ -205,7 +210,7 @@ int mafat_front_find(struct mafat_front **out, const struct mafat_search_request
   struct mafat_front *f = NULL;
   *out = NULL;
   r.options = &options;
-  if (r.most_threads) options.n_threads = 1; /* each more works in room of its own */
+  if (r.most_threads) options.n_threads = 1; /* each additional thread has its own scratch */
   if (r.plan_seconds > 0) r.plan_ends = mafat_effort_now() + (long long)(r.plan_seconds * 1e9);
   int code = mafat_heap_open(&options.heap);
   if (code == MAFAT_OK) code = mafat_front_open(&f);

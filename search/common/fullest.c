@@ -1,3 +1,4 @@
+/* Finds the group at an arena's peak. Called by search/least/least.c. Pure functions. */
 #include "search/common/fullest.h"
 
 struct mafat_fullest mafat_fullest_alive(const struct mafat_layout *layout, const struct mafat_plan *plan)
@@ -8,7 +9,7 @@ struct mafat_fullest mafat_fullest_alive(const struct mafat_layout *layout, cons
   return f;
 }
 
-/* The group that runs then. */
+/* The group that runs at that time. */
 static int group_at(const struct mafat_plan *plan, int time)
 {
   int g = 0;

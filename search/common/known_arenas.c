@@ -1,6 +1,7 @@
+/* A cache of arena sizes. Called by search/least/least.c. Hashing allocates in the plan's heap. */
 #include "search/common/known_arenas.h"
 
-/* Numbers that are close become numbers that are not. */
+/* Mixes bits, so that close values get unrelated hashes. */
 static uint64_t mix(uint64_t x)
 {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -11,7 +12,8 @@ static uint64_t mix(uint64_t x)
 uint64_t mafat_known_arenas_hash(const struct mafat_layout *layout, const struct mafat_plan *plan)
 {
   const int n_times = 2 * plan->n_positions;
-  int *ranks = mafat_heap_calloc(plan->heap, (size_t)n_times + 2, sizeof *ranks); /* [time]: of those that count, up to it */
+  /* [time]: number of times that count, up to it */
+  int *ranks = mafat_heap_calloc(plan->heap, (size_t)n_times + 2, sizeof *ranks);
   uint64_t sum = 1;
   if (!ranks) return 0;
   for (int b = 0; b < layout->n_buffers; b++) {
@@ -21,7 +23,7 @@ uint64_t mafat_known_arenas_hash(const struct mafat_layout *layout, const struct
   for (int time = 1; time <= n_times; time++) ranks[time] += ranks[time - 1];
   for (int b = 0; b < layout->n_buffers; b++) {
     const struct mafat_buffer *buffer = &layout->buffers[b];
-    if (buffer->first > buffer->last) continue; /* nobody reads it */
+    if (buffer->first > buffer->last) continue; /* has no reader */
     sum += mix(((uint64_t)ranks[buffer->first] << 32 | (unsigned)ranks[buffer->last + 1]) ^ mix(buffer->bytes));
   }
   mafat_heap_free(plan->heap, ranks);

@@ -1,11 +1,14 @@
-/* Words of searches: "beam=8,cells=2,43,measure". Read without the C library's conversions, whose decimal point is the locale's. */
+/* Parses the words of searches: "beam=8,cells=2,43,measure". Avoids the C library's conversions,
+ * which depend on the locale's decimal point. Called by searches.c and the searches. Allocates
+ * nothing. */
 #include "search/common/search.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-/* "1.05": two integers, whose ratio is the nearest double. False: it is no such number, or has more digits than a double. */
+/* Parses "1.05" as two integers, whose quotient is the nearest double. False: not a number, or too
+ * many digits. */
 static bool read_number(const char *text, size_t n, double *number)
 {
   enum { MOST_DIGITS = 15 };
@@ -30,7 +33,7 @@ static bool read_count(const char *text, size_t n, double *number)
   return !memchr(text, '.', n) && read_number(text, n, number);
 }
 
-/* 64K, 31M, 1G, with B or iB behind or not; or bytes. */
+/* Parses 64K, 31M, 1G, optionally with B or iB; or bytes. */
 static bool read_size(const char *text, size_t n, double *bytes)
 {
   static const char units[] = "KMG";
@@ -45,7 +48,7 @@ static bool read_size(const char *text, size_t n, double *bytes)
   return *bytes <= (double)(SIZE_MAX / 2);
 }
 
-/* The number of one of "a|b|c"; -1: it is none. */
+/* Index of a word in "a|b|c"; -1: none. */
 static int find_choice(const char *choices, const char *text, size_t length)
 {
   for (int i = 0; *choices; i++) {
@@ -62,7 +65,7 @@ static bool read_value(struct mafat_search_value *v, const struct mafat_search_w
   v->text = text;
   v->length = n;
   switch (w->type) {
-  case MAFAT_WORD_FLAG: return false; /* none is expected */
+  case MAFAT_WORD_FLAG: return false; /* a flag has no value */
   case MAFAT_WORD_CHOICE: return (v->choice = find_choice(w->value, text, n)) >= 0;
   case MAFAT_WORD_COUNT: good = read_count(text, n, &v->number); break;
   case MAFAT_WORD_NUMBER: good = read_number(text, n, &v->number); break;
@@ -78,7 +81,7 @@ static bool read_value(struct mafat_search_value *v, const struct mafat_search_w
 
 enum { ROOM = 200 };
 
-/* "fdt|ffmt|both" as "fdt, ffmt or both" */
+/* Writes "fdt|ffmt|both" as "fdt, ffmt or both". */
 static void list_choices(char text[ROOM], const char *choices)
 {
   for (size_t used = 0; *choices && used < ROOM;) {
@@ -120,7 +123,7 @@ static int refuse_word(const struct mafat_search *s, const char *found, size_t n
   return mafat_fail(d, MAFAT_EINVAL, "--search %s expects words of its own (%s), found %.*s", s->name, words, length, found);
 }
 
-/* ---- the words ---- */
+/* ---- words ---- */
 
 static int find_word(const struct mafat_search *s, const char *text, size_t n)
 {
@@ -129,7 +132,8 @@ static int find_word(const struct mafat_search *s, const char *text, size_t n)
   return -1;
 }
 
-/* Up to the next comma behind which a letter stands: what begins with another character belongs to the value. */
+/* Length up to the next comma that a letter follows; other text after a comma belongs to the
+ * value. */
 static size_t word_length(const char *text)
 {
   size_t n = strcspn(text, ",");

@@ -1,3 +1,5 @@
+/* Assigns offsets by hill climbing, as TVM does. Called by search/fdt/placing.c. Allocates in the
+ * caller's heap. */
 #include "search/fdt/placing.h"
 
 #include <math.h>
@@ -9,13 +11,14 @@ enum {
   MOST_EVALUATIONS = 1 << 22 /* pairs of buffers */
 };
 
-static const double warmth = .05; /* at the beginning a layout that is larger by this share is kept in one case of e */
+/* initial temperature: a layout larger by this share is accepted with probability 1/e */
+static const double warmth = .05;
 
 struct climb {
   struct mafat_allocation *extents;
-  const struct mafat_allocation **placed; /* (n) by where they begin, while they are placed */
+  const struct mafat_allocation **placed; /* (n) by offset, during placement */
   int *order;                         /* (n) */
-  size_t *best;                       /* [extent]: where it begins in the least layout so far */
+  size_t *best;                       /* [extent]: offset in the best layout so far */
   int n;
   size_t total, best_total, bound;
   uint64_t random;
@@ -26,7 +29,7 @@ static bool live_together(const struct mafat_allocation *a, const struct mafat_a
   return a->first <= b->last && b->first <= a->last;
 }
 
-/* Any number from 0 to n - 1; xorshift. */
+/* A random number from 0 to n - 1 (xorshift), the same in every run. */
 static int any_below(struct climb *c, int n)
 {
   c->random ^= c->random << 13;
@@ -35,7 +38,7 @@ static int any_below(struct climb *c, int n)
   return (int)(c->random % (uint64_t)n);
 }
 
-/* Where the first one of some that live together begins to live, all of them do. */
+/* Lower bound: some buffer's start is a time when the most bytes live. */
 static size_t find_bound(const struct climb *c)
 {
   size_t most = 0;
@@ -85,7 +88,7 @@ static void swap(struct climb *c, int a, int b)
   c->order[b] = order;
 }
 
-/* Places in the order: of a highest buffer, and of one that lives with it. */
+/* Selects positions in the order: of a highest buffer, and of one that lives at the same time. */
 static void choose_two(struct climb *c, int *a, int *b)
 {
   for (*a = any_below(c, c->n); c->extents[c->order[*a]].end != c->total; *a = (*a + 1) % c->n) {}
@@ -109,7 +112,7 @@ static void climb(struct climb *c)
   }
 }
 
-/* Largest first; of equals the first. */
+/* Largest first, then by index. */
 static void sort(struct climb *c)
 {
   for (int i = 0; i < c->n; i++) {

@@ -1,3 +1,5 @@
+/* Moves buffers down, and finds the critical ones. Called by search/fdt (placing.c, fdt.c).
+ * Allocates in the caller's heap. */
 #include "search/fdt/critical.h"
 
 #include "base/error.h"
@@ -26,7 +28,7 @@ static int by_size(const void *a, const void *b)
   return x < y ? -1 : x > y;
 }
 
-/* ---- falling ---- */
+/* ---- moving down ---- */
 
 static void fall(struct mafat_allocation *e, const struct mafat_allocation *const *below, int n)
 {
@@ -55,12 +57,14 @@ int mafat_allocations_settle(size_t *total, struct mafat_allocation *extents, in
 /* ---- chains ---- */
 
 struct chains {
-  const struct mafat_allocation *extents, **begins, **ends; /* (n): by where they begin, and where they end, rising */
-  bool *above, *below; /* [extent]: a chain leads from the layout's end to it; from it to the layout's beginning */
+  /* (n) sorted by begin, and by end, rising */
+  const struct mafat_allocation *extents, **begins, **ends;
+  bool *above, *below; /* [extent]: a chain connects it with the layout's top; with its bottom */
   int n;
 };
 
-/* From the end downwards: all that begins where an extent ends is higher, and known. */
+/* Goes from the top down: buffers that begin where an extent ends are higher, so they are known
+ * already. */
 static void find_above(struct chains *c, size_t total)
 {
   size_t at = total;
@@ -87,7 +91,8 @@ static void find_below(struct chains *c)
   }
 }
 
-/* A chain that does without a buffer has another one beside it. */
+/* Narrow rule: keeps buffers that no chain avoids. A chain that avoids a buffer has another buffer
+ * beside it. */
 static void keep_lonely(struct chains *c)
 {
   size_t highest = 0;

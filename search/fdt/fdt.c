@@ -1,3 +1,6 @@
+/* The search "fdt": makes and measures plans for the flow of fused depthwise tiling. Called
+ * through its row in search/searches.c, and by search/smallest/smallest.c. Allocates in a heap
+ * of its own. */
 #include "search/fdt/fdt.h"
 
 #include "search/common/effort.h"
@@ -21,42 +24,44 @@ static const struct mafat_search_word words[N_WORDS] = {
 #undef WORD
 
 enum {
-  MOST_EVALUATIONS = 1000000,     /* plans times their layers and parts */
-  MOST_SORTING = 1000000000 /* nanoseconds that the best order of a group is looked for */
+  MOST_EVALUATIONS = 1000000,     /* effort, in plans times their layers and parts */
+  MOST_SORTING = 1000000000 /* time limit of the best scheduling of a group, in nanoseconds */
 };
 
-/* A plan by its spec, and bytes by which it is compared. */
+/* A plan by its spec, and the bytes by which plans are compared. */
 struct made {
   struct mafat_candidate candidate;
-  size_t bytes; /* SIZE_MAX: there is none */
+  size_t bytes; /* SIZE_MAX: no plan */
   bool apart;
 };
 
-/* Plans that the flow is about. */
+/* State of the flow. */
 struct flow {
   const struct mafat_search_request *request;
   struct mafat_heap *heap;
-  struct mafat_front *front; /* of the plan that stands, once there is one */
-  bool apart;       /* layers outside of paths have groups of their own, so that none is computed inside another one */
+  struct mafat_front *front; /* with the current plan, once there is one */
+  /* layers outside paths have groups of their own, so that none is fused into another one */
+  bool apart;
   bool stands_apart;
-  bool climbing;    /* plans are compared as the published way places their buffers */
-  struct made made, kept; /* measured last; the best so far */
-  long long evaluations;  /* of MOST_EVALUATIONS, left */
+  bool climbing;    /* compare plans by the published offset assignment */
+  struct made made, kept; /* last measured; best so far */
+  long long evaluations;  /* remaining effort */
   struct mafat_diagnostic *d;
 };
 
-/* ---- a plan of paths ---- */
+/* ---- plans of paths ---- */
 
 static struct mafat_group_spec *add_group(const struct flow *f, struct mafat_spec *spec, int end)
 {
   struct mafat_group_spec *g = mafat_spec_add(spec);
   if (!g) return NULL;
   g->end = end == f->request->n_layers ? 0 : end;
-  g->algorithms[MAFAT_DIRECT].given = f->request->options->algorithm == MAFAT_AUTO; /* it works in the fewest bytes */
+  /* needs the fewest bytes */
+  g->algorithms[MAFAT_DIRECT].given = f->request->options->algorithm == MAFAT_AUTO;
   return g;
 }
 
-/* Layers in one group, some of them in parts along channels, or of the input's rows. */
+/* Adds layers as one group, some of them in parts along channels, or along the input's rows. */
 static int add_splits(const struct flow *f, struct mafat_spec *spec, const struct mafat_path *paths, int n, int end)
 {
   struct mafat_group_spec *g = add_group(f, spec, end);
@@ -71,7 +76,7 @@ static int add_splits(const struct flow *f, struct mafat_spec *spec, const struc
   return MAFAT_OK;
 }
 
-/* Layers that only rename go with the one before them. */
+/* Adds layers as separate groups; renaming layers join the previous one. */
 static int add_apart(const struct flow *f, struct mafat_spec *spec, int begin, int end)
 {
   const struct mafat_layer *layers = f->request->network->layers;
@@ -85,7 +90,7 @@ static int add_apart(const struct flow *f, struct mafat_spec *spec, int begin, i
   return MAFAT_OK;
 }
 
-/* Each of the paths in a group of its own. */
+/* Adds each path as a group of its own. */
 static int add_all_apart(const struct flow *f, struct mafat_spec *spec, const struct mafat_path *paths, int n, struct mafat_span layers)
 {
   int begin = layers.begin, code = MAFAT_OK;
@@ -106,7 +111,7 @@ static int add_tiles(const struct flow *f, struct mafat_spec *spec, const struct
   return MAFAT_OK;
 }
 
-/* Tiles have groups of their own; between these, and before and behind, is a group each. */
+/* Tiles have groups of their own; the layers before, between and after them are one group each. */
 static int make_spec(struct mafat_spec **out, const struct flow *f, const struct mafat_path *paths, int n)
 {
   int begin = 0, code = MAFAT_OK, n_layers = f->request->n_layers;
@@ -116,7 +121,7 @@ static int make_spec(struct mafat_spec **out, const struct flow *f, const struct
     bool tiles = i < n && paths[i].tiling != MAFAT_TILE_DEPTH && !paths[i].of_input;
     if (i < n && !tiles) continue;
     int end = tiles ? mafat_path_layers(&paths[i]).begin : n_layers;
-    const struct mafat_path *before = i > k ? &paths[k] : NULL; /* there may be none at all */
+    const struct mafat_path *before = i > k ? &paths[k] : NULL; /* there may be no path */
     if (begin < end && f->apart) code = add_all_apart(f, *out, before, i - k, mafat_span(begin, end));
     else if (begin < end) code = add_splits(f, *out, before, i - k, end);
     if (code == MAFAT_OK && tiles) code = add_tiles(f, *out, &paths[i]);
@@ -134,7 +139,7 @@ static bool may_go_on(const void *user)
   return mafat_effort_left(f->request, f->evaluations);
 }
 
-/* Bytes by which the plan is compared: the arena, unless it is to be another one. */
+/* Bytes for comparison: the arena, or the published offset assignment's. */
 static int climb(size_t *bytes, const struct flow *f, const struct mafat_spec *spec)
 {
   struct mafat_placing p;
@@ -146,7 +151,7 @@ static int climb(size_t *bytes, const struct flow *f, const struct mafat_spec *s
   return MAFAT_OK;
 }
 
-/* The plan in one order, where that is the best of those that were measured. */
+/* Measures the plan with one scheduling; keeps it if it is the best so far. */
 static int try_order(struct flow *f, struct mafat_spec *spec, enum mafat_sorting sorting, long long n_evaluations)
 {
   struct mafat_candidate c = {.threads = f->request->options->n_threads};
@@ -168,7 +173,7 @@ static void forget(struct made *m)
   m->bytes = SIZE_MAX;
 }
 
-/* Parts are run depth by depth: as they are asked for, or in the order that is best for series and parallels. */
+/* Runs parts depth-first: on demand, or by the schedulings for series-parallel graphs. */
 static int measure(void *user, size_t *bytes, const struct mafat_path *paths, int n, long long n_evaluations)
 {
   static const enum mafat_sorting sortings[] = {MAFAT_SORT_FILE, MAFAT_SORT_POSTORDER, MAFAT_SORT_SP};
@@ -221,9 +226,9 @@ static int find_critical(void *user, int **tensors, int *n)
 
 static const struct mafat_flow_callbacks callbacks = {measure, keep, take, find_critical, may_go_on};
 
-/* ---- the search ---- */
+/* ---- search ---- */
 
-/* The same paths, with what else there is in one group, or apart. */
+/* Tries the same paths with the other layers in one group, or apart. */
 static int try_other_style(struct flow *f, struct mafat_flow *flow)
 {
   if (!may_go_on(f)) return MAFAT_OK;
@@ -233,7 +238,7 @@ static int try_other_style(struct flow *f, struct mafat_flow *flow)
   return code;
 }
 
-/* May the best order of each group be looked for? That is not stopped once it has begun. */
+/* True if there is time for the best scheduling of each group, which cannot be interrupted. */
 static bool may_sort(const struct flow *f)
 {
   const struct mafat_search_request *r = f->request;
@@ -241,7 +246,7 @@ static bool may_sort(const struct flow *f)
   return r->plan_ends ? mafat_effort_now() + most < r->plan_ends : may_go_on(f);
 }
 
-/* The least order there is, for the plan at the end. */
+/* Finds the best scheduling for the final plan. */
 static int sort_best(struct flow *f, const struct mafat_flow *flow)
 {
   struct mafat_spec *spec = NULL;
@@ -268,7 +273,7 @@ static int run(struct flow *f, struct mafat_flow *flow)
   return code ? code : sort_best(f, flow);
 }
 
-/* A flow has a heap of its own, of which nothing is left but the front, in another. */
+/* Runs the flow in a temporary heap; the front has its own. */
 static int run_in(struct mafat_front *front, const struct mafat_search_request *request, struct mafat_diagnostic *d)
 {
   struct mafat_heap *heap = request->options->heap;

@@ -1,11 +1,13 @@
+/* The automatic flow of fused depthwise tiling. Called by search/fdt/fdt.c, which measures plans.
+ * Allocates in the flow's heap. */
 #include "search/fdt/flow.h"
 
 #include <string.h>
 
-/* Of one buffer's candidates. */
+/* Best candidate for one buffer. */
 struct best {
   struct mafat_path paths[MAFAT_MOST_APPLIED];
-  int n;             /* -1: none is smaller than what stands */
+  int n;             /* -1: none needs less than the current plan */
   size_t bytes;
   int length, parts; /* of the new path */
 };
@@ -29,7 +31,7 @@ struct mafat_span mafat_path_layers(const struct mafat_path *p)
 
 /* ---- candidates ---- */
 
-/* Can it be told by its first and last layer: is what lies between its layers in the file nothing but names? */
+/* True if first and last layer describe the path: all layers between are in it, or only rename. */
 static bool is_run(const struct mafat_flow *f, const struct mafat_path *p)
 {
   for (int i = 1; i < p->length; i++)
@@ -38,14 +40,15 @@ static bool is_run(const struct mafat_flow *f, const struct mafat_path *p)
   return true;
 }
 
-/* Is it of the tiling that was asked for? */
+/* True if the path has the requested tiling. */
 static bool is_wanted(const struct mafat_flow *f, const struct mafat_path *p)
 {
   enum mafat_fused_tiling other = p->tiling == MAFAT_TILE_DEPTH ? MAFAT_FUSED_FFMT : MAFAT_FUSED_FDT;
   return f->tiling != other && is_run(f, p);
 }
 
-/* With those that stand, but for what it meets: that it replaces. Returns how many; 0: there are too many. */
+/* Adds a path to the current ones, and removes those that it overlaps. Returns their number; 0: too
+ * many. */
 static int join(const struct mafat_flow *f, const struct mafat_path *p, struct mafat_path *paths)
 {
   struct mafat_span own = mafat_path_layers(p);
@@ -108,7 +111,7 @@ static int try_tensor(struct run *r, int tensor)
   return code;
 }
 
-/* ---- the flow ---- */
+/* ---- flow ---- */
 
 static int stand(struct mafat_flow *f, const struct mafat_path *paths, int n, size_t bytes)
 {
@@ -118,7 +121,7 @@ static int stand(struct mafat_flow *f, const struct mafat_path *paths, int n, si
   return f->callbacks->take(f->user);
 }
 
-/* Outputs stay as they are. A buffer of a tensor that was gone through is not looked at again. */
+/* Tries the critical tensors. Outputs are skipped, and so are tensors that were tried already. */
 static int try_critical(struct run *r, const int *tensors, int n)
 {
   const struct mafat_flow *f = r->flow;

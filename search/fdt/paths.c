@@ -1,3 +1,5 @@
+/* Finds chains of layers and the paths around a tensor. Called by search/fdt (flow.c, fdt.c,
+ * published.c). Allocates in the caller's heap. */
 #include "search/fdt/paths.h"
 
 #include "base/blocks.h"
@@ -5,10 +7,10 @@
 
 #include <string.h>
 
-/* ---- lines ---- */
+/* ---- chains ---- */
 
-/* The only map that a layer reads, beside constants and what is one value for all channels of several; -1: or it is made with
- * others, as are its own. */
+/* The only map that a layer reads, besides constants and scalars per position. -1: it reads
+ * several, or makes several. */
 static int find_above(const struct mafat_sole_readers *l, int layer)
 {
   const struct mafat_layer *it = &l->network->layers[layer];
@@ -73,16 +75,17 @@ uint64_t mafat_tensor_bytes(const struct mafat_network *n, int tensor)
   return mafat_dtype_bytes(mafat_network_tensor_type(n, tensor), (uint64_t)mafat_shape_elements(mafat_network_tensor_shape(n, tensor)));
 }
 
-/* ---- blocks ---- */
+/* ---- roles ---- */
 
-enum block { BLOCK_NONE, BLOCK_PART, BLOCK_FAN }; /* fan: out of all channels, or into them */
+enum block { BLOCK_NONE, BLOCK_PART, BLOCK_FAN }; /* fan: from all channels, or into them */
 
 static struct mafat_shape shape_above(const struct mafat_sole_readers *l, int layer)
 {
   return l->network->layers[l->above[layer]].out;
 }
 
-/* Along channels. What looks up rows of a constant makes all channels of one number: it fans out, and does not sum. */
+/* Role along channels. A table look-up makes all channels from one index: it fans out, and does not
+ * sum. */
 static enum block depth_block(const struct mafat_sole_readers *l, int layer, bool in)
 {
   const struct mafat_layer *it = &l->network->layers[layer];
@@ -106,7 +109,7 @@ static int extent(struct mafat_shape s, bool axis_y)
   return axis_y ? s.h : s.w;
 }
 
-/* Do neighbours on an axis that is cut read the same of what they are made from? */
+/* True if neighbouring outputs on the split axis share inputs. */
 static bool overlaps(const struct mafat_sole_readers *l, int layer, enum mafat_tiling tiling)
 {
   const struct mafat_layer *it = &l->network->layers[layer];
@@ -120,7 +123,8 @@ static bool overlaps(const struct mafat_sole_readers *l, int layer, enum mafat_t
   return false;
 }
 
-/* Of maps. One of a single row cannot be cut along rows, and what is made of a whole map cannot be either. */
+/* Role along rows or columns. Maps with a single row cannot be split by rows, nor can layers that
+ * need whole maps. */
 static bool map_block(const struct mafat_sole_readers *l, int layer, enum mafat_tiling tiling)
 {
   const struct mafat_layer *it = &l->network->layers[layer];
@@ -132,7 +136,7 @@ static bool map_block(const struct mafat_sole_readers *l, int layer, enum mafat_
 
 /* ---- walking ---- */
 
-/* The layer that a walk takes next; -1: it ends. */
+/* The next layer of a walk; -1: it ends. */
 static int next_layer(const struct mafat_sole_readers *l, int layer, int by)
 {
   if (by > 0) return l->below[layer];
@@ -152,7 +156,7 @@ static int depth_lengths(int *lengths, const struct mafat_sole_readers *l, int t
     enum block b = depth_block(l, layer, by > 0);
     if (b == BLOCK_NONE) break;
     if (b == BLOCK_FAN) {
-      if (by > 0 && length > 0) lengths[n++] = length; /* the version that ends in CONCAT */
+      if (by > 0 && length > 0) lengths[n++] = length; /* the variant that ends with CONCAT */
       lengths[n++] = length + 1;
       return n;
     }
@@ -181,8 +185,8 @@ int mafat_path_lengths(int lengths[MAFAT_MOST_VERSIONS], const struct mafat_sole
 
 /* ---- ends ---- */
 
-/* Of so many layers on one side, those up to the least buffer at the far end; of equals the fewer. 0: none is less than
- * the tensor. */
+/* Chooses the end, among `length` layers on one side, with the smallest buffer; ties go to fewer
+ * layers. 0: none is smaller than the tensor. */
 static int choose_end(const struct mafat_sole_readers *l, int tensor, int length, int by)
 {
   uint64_t least = mafat_tensor_bytes(l->network, tensor);
@@ -255,7 +259,7 @@ int mafat_path_most_parts(const struct mafat_sole_readers *l, const struct mafat
 {
   struct mafat_shape s = mafat_network_tensor_shape(l->network, tensor);
   if (p->tiling == MAFAT_TILE_DEPTH) return mafat_min(MAFAT_MOST_TILES, s.c);
-  struct mafat_shape end = l->network->layers[p->layers[p->length - 1]].out; /* tiles are of its map */
+  struct mafat_shape end = l->network->layers[p->layers[p->length - 1]].out; /* tiles of this map */
   int rows = mafat_min(s.h, end.h), cols = mafat_min(s.w, end.w);
   if (p->tiling == MAFAT_TILE_ROWS) return mafat_min(MAFAT_MOST_TILES, rows);
   if (p->tiling == MAFAT_TILE_COLS) return mafat_min(MAFAT_MOST_TILES, cols);

@@ -1,3 +1,5 @@
+/* Makes the buffers and offsets of a plan. Called by search/fdt/fdt.c. Allocates in the options'
+ * heap. */
 #include "search/fdt/placing.h"
 
 #include "predictor/layout/layout.h"

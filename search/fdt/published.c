@@ -1,3 +1,5 @@
+/* Accounts for memory and operations as the publications do. The search does not use this; tests
+ * compare it with the publications. Allocates in the lines' heap. */
 #include "search/fdt/published.h"
 
 #include "network/dtype.h"
@@ -5,8 +7,8 @@
 struct account {
   const struct mafat_sole_readers *lines;
   const struct mafat_path *path;
-  int *last;      /* [operator]: the last layer that reads it; n_layers: it is put out */
-  uint64_t alive; /* of whole tensors */
+  int *last;      /* [operator]: its last reader; n_layers: it is an output */
+  uint64_t alive; /* bytes of whole tensors */
   struct mafat_published *out;
 };
 
@@ -27,7 +29,7 @@ struct mafat_span mafat_path_span(const struct mafat_sole_readers *l, const stru
   return span;
 }
 
-/* ---- of a part ---- */
+/* ---- parts ---- */
 
 static int n_parts(const struct mafat_path *p)
 {
@@ -39,7 +41,7 @@ struct share {
   int channels;
 };
 
-/* What the path's layer number `at` makes for a part; of FDTI all, which are sums. */
+/* The share of layer `at` that a part makes; for FDTI all of it, as partial sums. */
 static struct share share_of(const struct account *a, int at, int part)
 {
   const struct mafat_path *p = a->path;
@@ -56,7 +58,7 @@ static uint64_t share_bytes(const struct account *a, int at, struct share s)
   return s.pixels * (uint64_t)s.channels * mafat_dtype_bytes(layer_of(a, a->path->layers[at])->out_type, 8) / 8;
 }
 
-/* Sums of some channels are of a share of the products. */
+/* Sums over some channels have a share of the products. */
 static uint64_t share_macs(const struct account *a, int at, struct share s, int part)
 {
   const struct mafat_path *p = a->path;
@@ -79,11 +81,11 @@ static void free_read(struct account *a, int layer)
     int *last = &a->last[r.source->tensor];
     if (*last != layer) continue;
     a->alive -= mafat_tensor_bytes(a->lines->network, r.source->tensor);
-    *last = -1; /* once */
+    *last = -1; /* count each tensor once */
   }
 }
 
-/* Of the layer's outputs; nobody reads those that are `unread`. */
+/* Bytes of the layer's outputs: all, or those without a reader (`unread`). */
 static uint64_t made_bytes(const struct account *a, int layer, bool unread)
 {
   uint64_t bytes = 0;
@@ -105,7 +107,7 @@ static void run_whole(struct account *a, int layer)
   free_read(a, layer);
 }
 
-/* All parts of the path, one behind the other; its input is there until the last one has begun. */
+/* Runs all parts of the path in turn; its input lives until the last part has begun. */
 static void run_parts(struct account *a)
 {
   const struct mafat_path *p = a->path;
@@ -140,7 +142,8 @@ static void find_last(struct account *a)
     if (a->last[t] >= 0) a->alive += mafat_tensor_bytes(n, t);
 }
 
-/* A path runs where its last layer stands: all that it reads is there, and nobody else reads what lies in it. */
+/* A path runs at the position of its last layer: all its operands exist, and nothing else reads its
+ * inner tensors. */
 int mafat_published_find(struct mafat_published *out, const struct mafat_sole_readers *lines, const struct mafat_path *path)
 {
   struct account a = {.lines = lines, .path = path, .out = out};

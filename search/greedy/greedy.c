@@ -1,3 +1,5 @@
+/* The search "greedy": MAFAT's Algorithm 2 with the paper's predictor. Called by api/choose.c and
+ * through its row in search/searches.c. */
 #include "search/greedy/greedy.h"
 
 #include "predictor/planning/planning.h"
@@ -6,14 +8,14 @@
 
 enum {
   MOST_TILES = 5,
-  BEHIND_TILES = 2, /* of the group behind a cut */
+  BEHIND_TILES = 2, /* tiles per side after a cut */
   PAPER_LAYERS = 16,
-  PAPER_LEAST_CUT = 8, /* of 2, 4, 8 and 12 the paper searches 8 and 12 */
+  PAPER_LEAST_CUT = 8, /* of the cuts 2, 4, 8 and 12 the paper searches 8 and 12 */
   NO_MORE = 0
 };
 
-/* The paper's network, by its structure: a chain of 16 convolutions and maxpools, the
- * maxpools where YOLOv2 (and Darknet-19, whose front it is) has them. */
+/* True for the paper's network, by its structure: a chain of 16 convolutions and maxpools, the
+ * first part of YOLOv2 and Darknet-19. */
 static bool is_papers(const struct mafat_network *n, int n_layers)
 {
   if (n_layers != PAPER_LAYERS) return false;
@@ -26,7 +28,7 @@ static bool is_papers(const struct mafat_network *n, int n_layers)
   return true;
 }
 
-/* From the network's end, which is no cut, to its front. */
+/* The next cut, from the network's end (no cut) to its beginning. */
 static int next_cut(const struct mafat_network *n, int cut, int least)
 {
   for (int l = cut - 2; l >= 0 && l + 1 >= least; l--)
@@ -34,7 +36,7 @@ static int next_cut(const struct mafat_network *n, int cut, int least)
   return NO_MORE;
 }
 
-/* TxT/NoCut, where the cut is the network's end; else TxT/CUT/2x2. */
+/* TxT/NoCut if the cut is the network's end; else TxT/CUT/2x2. */
 static struct mafat_greedy_choice choice_of(int tiles, int cut, int n_layers)
 {
   struct mafat_greedy_choice c = {.n_groups = cut == n_layers ? 1 : 2};
@@ -44,7 +46,7 @@ static struct mafat_greedy_choice choice_of(int tiles, int cut, int n_layers)
   return c;
 }
 
-/* What the paper's predictor says of it. MAFAT_EINVAL: no plan for these maps. */
+/* Predicts bytes with the paper's predictor. MAFAT_EINVAL: not a plan for these maps. */
 static int predict(struct mafat_greedy_choice *c, const struct mafat_network *n, int n_layers, size_t bias_bytes,
                    struct mafat_diagnostic *d)
 {
@@ -70,7 +72,8 @@ int mafat_search_greedy(struct mafat_greedy_choice *choice, const struct mafat_n
     for (int tiles = 1; tiles <= MOST_TILES; tiles++) {
       struct mafat_greedy_choice c = choice_of(tiles, cut, n_layers);
       int code = predict(&c, n, n_layers, bias_bytes, d);
-      if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT) continue; /* more tiles than pixels; beyond any limit */
+      /* more tiles than pixels, or beyond any limit */
+      if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT) continue;
       if (code) return code;
       c.fits = c.bytes < limit_bytes;
       if (c.fits || papers || !choice->n_groups || c.bytes < choice->bytes) *choice = c;

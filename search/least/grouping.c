@@ -1,3 +1,5 @@
+/* Finds the grouping with the least arena for an order of layers. Called by search/best/best.c.
+ * Allocates in the options' heap. */
 #include "search/least/grouping.h"
 
 #include "predictor/layout/layout.h"
@@ -10,17 +12,18 @@
 
 enum {
   MOST_PLACES = 64,
-  MOST_FLAT_ROWS = 4, /* of maps that tiles are for */
-  MOST_SPAN = 24 /* places that a group reaches over, unless it is the only one */
+  MOST_FLAT_ROWS = 4, /* rows of maps for which tiles are used */
+  MOST_SPAN = 24 /* positions that a group may span, unless it is the only one */
 };
 
-/* How a group is cut, the faster way first. Rows of which no fewer can be: the rest is left to those who go on with it. */
+/* Forms of groups, the faster first. Rows have the minimum; larger numbers are left to later
+ * refinement. */
 static const struct cut_candidate {
   enum mafat_cut_kind kind;
   bool early, partitioned;
-  int cols;        /* tiles of columns, where maps are of few rows, as of tokens; */
-  bool each;       /* of each row by itself, as of heads */
-  double slowness; /* of a layer, about: of equal groupings the fastest is taken */
+  int cols;        /* tiles of columns, for maps with few rows, like tokens */
+  bool each;       /* also split by rows, as for heads */
+  double slowness; /* approximate time factor of a layer: ties go to the fastest grouping */
 } cut_candidates[] = {{.kind = MAFAT_CUT_GRID},
             {.kind = MAFAT_CUT_PANELS, .slowness = 0.5},
             {.kind = MAFAT_CUT_ROWS, .slowness = 4},
@@ -32,26 +35,26 @@ static const struct cut_candidate {
             {.kind = MAFAT_CUT_GRID, .cols = 32, .each = true, .slowness = 4}};
 enum { N_CUT_CANDIDATES = sizeof cut_candidates / sizeof *cut_candidates };
 
-/* How the best grouping of all layers before a place ends. */
+/* The best grouping of all layers before a position: its last group. */
 struct state {
   float peak;
   double slowness;
   int from, cut_candidate;
 };
 
-static const float TOO_LARGE = 1e30f; /* for what is not wanted, however small */
+static const float TOO_LARGE = 1e30f; /* for excluded groups */
 
 struct grouping {
   const struct mafat_search_request *request;
   const struct mafat_sequence *sequence;
-  struct mafat_heap *heap;          /* of all this, the options' */
+  struct mafat_heap *heap;          /* the options'; for all of this */
   int places[MOST_PLACES + 2], n;   /* (n + 1): 0 ... n_layers */
-  float *peaks;                     /* [candidate][from][to]: bytes of that group; INFINITY: not known */
+  float *peaks;                     /* [form][from][to]: bytes of that group; INFINITY: unknown */
   struct state *states;             /* (n + 1) */
   int *group_of;                    /* [layer] */
   struct mafat_group_spec *groups;  /* (n) */
   int n_groups;
-  long long evaluations;                  /* left */
+  long long evaluations;                  /* remaining */
   int code;
   struct mafat_diagnostic *d;
 };
@@ -63,7 +66,7 @@ static float *peak_at(struct grouping *p, int cut_candidate, int from, int to)
 
 /* ---- specs ---- */
 
-/* Of a group whose last layer puts out that map. */
+/* The cut of a group whose last layer has that output. */
 static struct mafat_cut cut_of(int cut_candidate, struct mafat_shape out)
 {
   bool tiled = cut_candidates[cut_candidate].cols && out.h <= MOST_FLAT_ROWS && out.w >= 2 * cut_candidates[cut_candidate].cols;
@@ -79,7 +82,7 @@ static void begin_spec(struct grouping *p)
   p->n_groups = 0;
 }
 
-/* The group from one place to another. */
+/* Adds the group between two positions. */
 static void add_group(struct grouping *p, int from, int to, int cut_candidate)
 {
   int last = 0;
@@ -92,7 +95,7 @@ static void add_group(struct grouping *p, int from, int to, int cut_candidate)
   p->groups[p->n_groups++] = g;
 }
 
-/* Once all groups are there. */
+/* Completes the spec, once all groups are added. */
 static struct mafat_spec end_spec(struct grouping *p)
 {
   for (int g = 0; g < p->n_groups && !p->code; g++)
@@ -100,15 +103,16 @@ static struct mafat_spec end_spec(struct grouping *p)
   return (struct mafat_spec){.groups = p->groups, .n_groups = p->n_groups, .in_place = true};
 }
 
-/* ---- what groups need ---- */
+/* ---- memory of groups ---- */
 
-/* Which group of the spec a group of the plan is of: what cannot be tiled has groups of its own. */
+/* Index of the spec's group for a group of the plan: layers that cannot be tiled have groups of
+ * their own. */
 static int spec_group(const struct grouping *p, const struct mafat_plan *plan, int group)
 {
   return p->group_of[plan->members[plan->groups[group].at.begin]];
 }
 
-/* Do tiles of the group have pixels in common, whose multiply-adds would be made twice? */
+/* True if tiles of the group overlap, so that pixels would be computed twice. */
 static bool overlaps(const struct mafat_plan *plan, struct mafat_schedule *s, int group, double *area, struct mafat_box *boxes)
 {
   const struct mafat_group *g = &plan->groups[group];
@@ -126,7 +130,7 @@ static bool overlaps(const struct mafat_plan *plan, struct mafat_schedule *s, in
   return twice;
 }
 
-/* Of each group whether that is so. */
+/* Finds this for every group. */
 static int find_overlaps(struct grouping *p, const struct mafat_plan *plan, bool *twice)
 {
   size_t n = (size_t)mafat_network_n_tensors(p->request->network);
@@ -142,7 +146,7 @@ static int find_overlaps(struct grouping *p, const struct mafat_plan *plan, bool
   return code;
 }
 
-/* Notes what the groups of the spec that is begun need, which reach from one of these places to the next. */
+/* Records the memory of the spec's groups, each between neighbouring positions in `ends`. */
 static void measure(struct grouping *p, const int *ends, int cut_candidate)
 {
   const struct mafat_search_request *r = p->request;
@@ -166,7 +170,7 @@ static void measure(struct grouping *p, const int *ends, int cut_candidate)
   mafat_plan_close(&plan);
 }
 
-/* Groups that reach over so many places, the first one to `first`. */
+/* Measures groups that span so many positions, the first one up to `first`. */
 static void measure_spans(struct grouping *p, int first, int span, int cut_candidate)
 {
   int ends[MOST_PLACES + 1], n = 0;
@@ -190,7 +194,7 @@ static bool applies(const struct grouping *p, int cut_candidate)
   return cut_candidates[cut_candidate].cols ? flat : cut_candidates[cut_candidate].kind != MAFAT_CUT_ROWS || !flat;
 }
 
-/* Is there a group of that many places that is smaller than the plan that there is? */
+/* True if some group of that span needs less than the current plan. */
 static bool has_smaller(struct grouping *p, int span, int cut_candidate, double limit)
 {
   for (int from = 0; from + span <= p->n; from++)
@@ -203,7 +207,7 @@ static void measure_all(struct grouping *p, double limit)
   bool open[N_CUT_CANDIDATES];
   for (int w = 0; w < N_CUT_CANDIDATES; w++) {
     open[w] = applies(p, w);
-    if (open[w] && !p->code) measure_spans(p, p->n, p->n, w); /* all as one group */
+    if (open[w] && !p->code) measure_spans(p, p->n, p->n, w); /* the whole network as one group */
   }
   for (int span = 1; span <= mafat_min(MOST_SPAN, p->n); span++)
     for (int w = 0; w < N_CUT_CANDIDATES; w++) {
@@ -212,10 +216,10 @@ static void measure_all(struct grouping *p, double limit)
     }
 }
 
-/* ---- the best grouping ---- */
+/* ---- best grouping ---- */
 
-/* Groups above the limit are left out; of the others, those that make the fullest one least, or, where `limited`, are the
- * fastest. False: there are none. */
+/* Finds the grouping with the smallest maximum; if `limited`, the fastest one with all groups below
+ * the limit. False: none. */
 static bool solve(struct grouping *p, double limit, bool limited)
 {
   p->states[0] = (struct state){0, 0, 0, 0};
@@ -249,7 +253,7 @@ static void take(struct grouping *p, struct mafat_front *front)
   if (!p->code) p->code = mafat_least_take(front, p->request, &spec, p->d);
 }
 
-/* Groups are not quite by themselves, nor is what is arranged as small as what is alive: one for all is tried, too. */
+/* Tries one form for all groups, too: groups are not quite independent, and offsets leave gaps. */
 static void take_all(struct grouping *p, struct mafat_front *front)
 {
   begin_spec(p);

@@ -1,8 +1,10 @@
-/* Tables of costs (costs.h) are near, and know few places to cut at. From the plan that they lead to the
- * search climbs on: the group where the arena is fullest is cut in another way, joined with its neighbour,
- * parted, or begins and ends elsewhere, what is around its peak is cut in another way, and of all these
- * changes the best is made. Then groups go the fastest way that the arena has room for. Networks with
- * branches are climbed from once more where another order of their layers needs less. */
+/* Refines a plan towards the least arena, by hill climbing. Cost tables (costs.h) are approximate
+ * and have few cuts. From the plan that they give, the climb changes the group at the arena's peak:
+ * it is cut in another form, joined with a neighbour, divided, or moved, or only the layers around
+ * its peak are cut in another form. The best change is applied. Afterwards groups get the fastest
+ * form that fits the arena. Networks with branches are climbed again if another order of layers
+ * needs less. Called by search/best/best.c and search/least/grouping.c. Allocates in the options'
+ * heap. */
 #include "search/least/least.h"
 
 #include "predictor/layout/layout.h"
@@ -17,40 +19,45 @@
 #include <string.h>
 
 enum {
-  MOST_CHANGES = 200,    /* that are made */
-  MOST_LAYERS = 900000,  /* that are looked at: plans times their layers */
-  MOST_ASSIGNED = 450000, /* and where the arena reaches highest */
-  LAID_OUT = 4,          /* for how many evaluations a plan counts that is laid out and timed, */
-  PARTS_LAID_OUT = 24,   /* and its parts for how many */
-  SORTED = 300,          /* for how many, if the best order of its layers has to be found */
-  FURTHEST = 3,          /* layers that an end is moved by */
-  ENOUGH_PERCENT = 99,   /* of an arena: the search goes on from a plan that needs less at once */
-  MOST_PARTED = 30       /* places that a group is parted at, of more layers the narrowest of each so many */
+  MOST_CHANGES = 200,    /* limit of applied changes */
+  MOST_LAYERS = 900000,  /* effort, in plans times their layers */
+  MOST_ASSIGNED = 450000, /* effort at the highest offsets */
+  LAID_OUT = 4,          /* effort of laying out and predicting a plan */
+  PARTS_LAID_OUT = 24,   /* effort of its parts */
+  SORTED = 300,          /* effort of finding the best scheduling */
+  FURTHEST = 3,          /* layers by which an end is moved */
+  ENOUGH_PERCENT = 99, /* of an arena: if a plan needs less, the search continues from it at once */
+  /* positions at which a group is divided; in groups with more layers, the narrowest ones */
+  MOST_PARTED = 30
 };
 
-/* What groups are changed to. Tiles of columns, one row of the map high: where rows are few, as of tokens. */
-enum { WHOLE = 0, PANELS = -1, COLUMNS = -2, EARLY = 1000, PARTITIONED = 2000 }; /* else rows; COLUMNS - n: n tiles in each row; EARLY + n and PARTITIONED + n: n rows */
+/* Forms that groups are changed to. Tiles of columns, one row high, are for maps with few rows,
+ * like tokens. */
+/* else rows; COLUMNS - n: n tiles in each row; EARLY + n and PARTITIONED + n: n rows */
+enum { WHOLE = 0, PANELS = -1, COLUMNS = -2, EARLY = 1000, PARTITIONED = 2000 };
 static const int cut_candidates[] = {1, 2, 3, 4, 6, 8, 16, EARLY + 1, EARLY + 2, EARLY + 4, PARTITIONED + 1, PARTITIONED + 2, PARTITIONED + EARLY + 1, WHOLE, PANELS, COLUMNS - 8, COLUMNS - 32};
 enum { N_CUT_CANDIDATES = sizeof cut_candidates / sizeof *cut_candidates, FEW_ROWS = 4 };
 
 struct climb {
   const struct mafat_search_request *request;
   struct mafat_front *front;
-  struct mafat_spec *from;         /* what is changed, with all the groups that it is run in */
-  struct mafat_sequence *sequence; /* the layers group by group: groups are runs of it, which their ends are places in */
-  int *ends;                       /* (n_layers): of from's groups */
-  struct mafat_group_spec *groups; /* (n_layers): of a change, by ends of that kind */
-  int *group_of;                   /* [layer] of it */
-  int fullest;                     /* group of from's that is changed: where most lives, or where the arena reaches highest */
-  int peak;                        /* place of the layer that runs then */
-  bool assigned;                   /* the latter */
-  bool breaks_ties;                     /* of equal arenas the tie-break decides, not the faster one */
-  long long layers;                /* of MOST_LAYERS, left */
-  size_t enough;                   /* bytes: nothing is tried any more until it goes on from where there is a smaller arena */
-  int parts;                       /* as evaluations, of the plan that was tried last */
-  uint64_t lives;                  /* of its buffers, hashed */
+  struct mafat_spec *from;         /* plan being changed, with explicit groups */
+  /* the layers by groups: a group is a run of them, and its end a position */
+  struct mafat_sequence *sequence;
+  int *ends;                       /* (n_layers) ends of from's groups */
+  struct mafat_group_spec *groups; /* (n_layers) groups of a change, by such ends */
+  int *group_of;                   /* [layer]: index in `groups` */
+  int fullest; /* group of `from` to be changed: with the most live bytes, or the highest offset */
+  int peak;                        /* position of the layer that runs at the peak */
+  bool assigned;                   /* chosen by the highest offset */
+  bool breaks_ties; /* ties go to fewer layers near the peak, rather than to speed */
+  long long layers;                /* remaining effort */
+  /* bytes: if an arena needs less, no more changes are tried before continuing from it */
+  size_t enough;
+  int parts;                       /* effort of the parts of the last tried plan */
+  uint64_t lives;                  /* hash of its buffers' lives */
   struct mafat_known_arenas *known;
-  int code;                        /* of the first failure: then nothing is tried any more */
+  int code;                        /* first failure, which ends the climb */
   struct mafat_diagnostic *d;
 };
 
@@ -70,7 +77,7 @@ static bool breaks_tie(const struct mafat_candidate *a, const struct mafat_candi
   return b->arena_bytes == SIZE_MAX || is_better(a, b, true);
 }
 
-/* *arena_bytes: what is known of it before, or 0; then what it needs, or so much at least. */
+/* *arena_bytes: on entry a known bound, or 0; on return the arena, or a lower bound. */
 static int take(struct mafat_front *f, const struct mafat_search_request *r, const struct mafat_spec *spec, bool breaks_ties,
                 size_t *arena_bytes, struct mafat_diagnostic *d)
 {
@@ -96,7 +103,7 @@ int mafat_least_take(struct mafat_front *f, const struct mafat_search_request *r
   return take(f, r, spec, false, &arena_bytes, d);
 }
 
-/* ---- a change ---- */
+/* ---- changes ---- */
 
 static int begin_of(const struct climb *c, int group)
 {
@@ -108,7 +115,7 @@ static int end_of(const struct climb *c, int group)
   return c->ends[group];
 }
 
-/* Of a group that is changed. Words of its layers' algorithms may be of others now: direct takes least. */
+/* A changed group. Words for algorithms may not fit its layers any more: direct needs least. */
 static struct mafat_group_spec group_of(const struct climb *c, int end, struct mafat_cut cut)
 {
   struct mafat_group_spec g = {.end = end, .cut = cut};
@@ -116,7 +123,7 @@ static struct mafat_group_spec group_of(const struct climb *c, int end, struct m
   return g;
 }
 
-/* Of the layer before a place. */
+/* Output of the layer before a position. */
 static struct mafat_shape shape_before(const struct climb *c, int end)
 {
   return c->request->network->layers[c->sequence->layers[end - 1]].out;
@@ -130,14 +137,15 @@ static struct mafat_cut cut_of(const struct climb *c, int cut_candidate, int end
   return cut_candidate == WHOLE ? mafat_cut_grid(1, 1) : cut_candidate == PANELS ? mafat_cut_panels(false) : mafat_cut_rows(cut_candidate);
 }
 
-/* May a group that ends there go this way? Tiles are for maps of few rows and many columns. */
+/* True if the form applies to a group with that end. Tiles are for maps with few rows and many
+ * columns. */
 static bool applies(const struct climb *c, int cut_candidate, int end)
 {
   struct mafat_shape out = shape_before(c, end);
   return cut_candidate >= COLUMNS || (out.h <= FEW_ROWS && out.w >= 2 * (COLUMNS - cut_candidate));
 }
 
-/* No arrangement of its buffers is smaller than what the plan that stands needs, or none was found before. */
+/* True if live bytes, or a cached assignment, exceed the current arena. */
 static bool is_too_large(struct climb *c, const struct mafat_spec *spec)
 {
   const struct mafat_search_request *r = c->request;
@@ -169,7 +177,7 @@ static struct mafat_group_spec unchanged(const struct climb *c, int group)
   return g;
 }
 
-/* Groups by their ends in the sequence become groups of layers. */
+/* Converts groups by ends in the sequence to groups of layers. */
 static void tell_layers(struct climb *c, int n_groups)
 {
   for (int g = 0, at = 0; g < n_groups; g++)
@@ -180,7 +188,7 @@ static void tell_layers(struct climb *c, int n_groups)
   }
 }
 
-/* These groups in place of some from `first` on. */
+/* Tries these groups instead of n_old groups from `first` on. */
 static void try(struct climb *c, int first, int n_old, const struct mafat_group_spec *groups, int n)
 {
   int n_groups = 0, evaluations = c->from->sorting == MAFAT_SORT_FILE ? 1 : SORTED;
@@ -211,7 +219,7 @@ static void recut(struct climb *c, int group)
   }
 }
 
-/* So many from this one on. */
+/* Tries joining n groups from this one on. */
 static void join(struct climb *c, int group, int n)
 {
   if (group < 0 || group + n > c->from->n_groups) return;
@@ -223,7 +231,7 @@ static void join(struct climb *c, int group, int n)
   }
 }
 
-/* Two groups of which one is cut as before, the other in every way. */
+/* Tries two groups, one with its form, the other with every form. */
 static void try_pair(struct climb *c, int group, int n_old, int cut, int end, struct mafat_cut left, struct mafat_cut right)
 {
   for (int w = 0; w < 2 * N_CUT_CANDIDATES; w++) {
@@ -235,7 +243,7 @@ static void try_pair(struct climb *c, int group, int n_old, int cut, int end, st
   }
 }
 
-/* The cut among these that least lies across. */
+/* The cut in this range with the fewest live bytes. */
 static int narrowest(const struct climb *c, int first, int last)
 {
   int best = first;
@@ -254,12 +262,13 @@ static void part(struct climb *c, int group)
   }
 }
 
-/* ---- islands ---- */
+/* ---- layers around the peak ---- */
 
-/* Places to cut at, on one side of the layer where most lives: at each of some distances the one that least lies across. */
+/* Cuts on one side of the peak, in growing distances, each with the fewest live bytes of its
+ * range. */
 enum { MOST_PLACES = 10 };
 
-/* Behind the peak up to the group's end (by = 1), or before it back to its beginning (by = -1). */
+/* After the peak to the group's end (by = 1), or before it to the group's begin (by = -1). */
 static int find_places(const struct climb *c, int from, int border, int by, int *places)
 {
   int n = 0;
@@ -289,7 +298,8 @@ static void try_island(struct climb *c, int group, int first, int last)
   }
 }
 
-/* Of a group of whole maps what is around the layer where most lives, in another way: cells of a network in rows. */
+/* Tries another form for the layers around the peak of a group of whole maps, such as a cell in
+ * rows. */
 static void part_around_peak(struct climb *c, int group)
 {
   int begin = begin_of(c, group), end = end_of(c, group);
@@ -301,7 +311,7 @@ static void part_around_peak(struct climb *c, int group)
       if (before[i] < after[k]) try_island(c, group, before[i], after[k]);
 }
 
-/* The cut behind a group. */
+/* Tries moving the cut after a group. */
 static void move(struct climb *c, int group)
 {
   if (group < 0 || group + 1 >= c->from->n_groups) return;
@@ -311,7 +321,7 @@ static void move(struct climb *c, int group)
       try_pair(c, group, 2, at, end, c->from->groups[group].cut, c->from->groups[group + 1].cut);
 }
 
-/* To the narrowest places further away. */
+/* Tries moving it to the narrowest positions further away. */
 static void move_far(struct climb *c, int group)
 {
   if (group < 0 || group + 1 >= c->from->n_groups) return;
@@ -323,9 +333,10 @@ static void move_far(struct climb *c, int group)
   }
 }
 
-/* ---- the climb ---- */
+/* ---- climb ---- */
 
-/* Of the layer that runs then, in the sequence; of a step that reads an input, the group's first one. */
+/* Position in the sequence of the layer that runs then; for steps that read an input, the group's
+ * first one. */
 static int place_at(const struct mafat_plan *plan, int position)
 {
   int g = 0;
@@ -338,7 +349,7 @@ static int place_at(const struct mafat_plan *plan, int position)
   return at;
 }
 
-/* From the plan as it stands now: its groups, as it is run, and the fullest of them. */
+/* Continues from the current best plan: sets its groups and the fullest of them. */
 static int stand(struct climb *c)
 {
   const struct mafat_search_request *r = c->request;
@@ -361,7 +372,7 @@ static int stand(struct climb *c)
   return code;
 }
 
-/* What costs little is tried first; once there is a smaller arena it is looked at where that is fullest. */
+/* Tries changes in order of their cost, until one makes the arena smaller. */
 static void change_fullest(struct climb *c)
 {
   const size_t before = c->front->list[0].arena_bytes;
@@ -389,7 +400,7 @@ static void change_any(struct climb *c)
   }
 }
 
-/* As long as changes of this kind make it better. */
+/* Repeats changes of one kind as long as they improve the plan. */
 static void climb(struct climb *c, void (*change)(struct climb *c), bool breaks_ties)
 {
   c->breaks_ties = breaks_ties;
@@ -402,7 +413,7 @@ static void climb(struct climb *c, void (*change)(struct climb *c), bool breaks_
   }
 }
 
-/* The same groups in another order of their layers. Darknet's files have a good one. */
+/* Tries the same groups with another order of layers. Darknet's files have a good order. */
 static void try_sorted(struct climb *c, const struct mafat_spec *spec)
 {
   struct mafat_spec sorted = *spec;
@@ -411,7 +422,8 @@ static void try_sorted(struct climb *c, const struct mafat_spec *spec)
   c->code = mafat_least_take(c->front, c->request, &sorted, c->d);
 }
 
-/* Whole maps and the plan that the climb began at may be better sorted than where it ended: then it begins there, too. */
+/* Climbs again from whole maps, and from the starting plan, if another order of layers improves
+ * them. */
 static void climb_sorted(struct climb *c, const struct mafat_spec *start)
 {
   struct mafat_group_spec group = {.cut = mafat_cut_grid(1, 1)};
@@ -425,7 +437,8 @@ static void climb_sorted(struct climb *c, const struct mafat_spec *start)
   if (c->code == MAFAT_OK && c->front->list[0].spec->sorting != MAFAT_SORT_FILE) climb(c, change_fullest, true);
 }
 
-/* First by arenas and milliseconds alone; then by the tie-break too, which is in vain unless a smaller arena comes of it. */
+/* First compares arenas and milliseconds; then also the tie-break, which only helps if a smaller
+ * arena results. */
 static void climb_unsorted(struct climb *c)
 {
   struct mafat_spec *before = NULL;
@@ -438,7 +451,8 @@ static void climb_unsorted(struct climb *c)
   mafat_spec_close(&before);
 }
 
-/* All by rows in partition buffers, one group: of networks with branches often less than what tables of costs lead to. */
+/* Tries the whole network by rows in partition buffers: for networks with branches often better
+ * than the cost tables' plan. */
 static void try_partitioned_rows(struct climb *c)
 {
   for (int early = 0; early < 2 && c->code == MAFAT_OK; early++) {
@@ -458,7 +472,8 @@ static void climb_all(struct climb *c)
   mafat_spec_close(&start);
 }
 
-/* What is arranged has holes: where it reaches highest may be another group than where most lives, and stand in the way alone. */
+/* Climbs at the highest offset, which may be in another group than the most live bytes, because
+ * offsets leave gaps. */
 static void climb_assigned(struct climb *c)
 {
   size_t before;

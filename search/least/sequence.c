@@ -1,3 +1,5 @@
+/* Orders layers for grouping: early if they free memory, late if they do not. Called by
+ * search/least (grouping.c, least.c) and search/best/best.c. Allocates in the caller's heap. */
 #include "search/least/sequence.h"
 
 #include "base/blocks.h"
@@ -6,22 +8,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double SLACK = 1.05; /* by which a layer that runs late may let more live than it puts out: a bias beside a map */
+/* factor by which moving a layer late may raise live bytes, for example a bias beside a map */
+static const double SLACK = 1.05;
 
 enum {
-  EFFORT = 100 * 1000 * 1000, /* looks at what layers read: real networks need a tenth; then the file's order is kept */
-  LARGEST_SET = 10, /* of layers that are run early together */
-  FURTHEST = 400    /* layers behind one that are looked at whether they may be run next */
+  /* limit of evaluations; real networks need a tenth. Beyond it the file's order is kept */
+  EFFORT = 100 * 1000 * 1000,
+  LARGEST_SET = 10, /* layers that are run early together */
+  FURTHEST = 400    /* distance of candidates to be run next */
 };
 
 struct sequencer {
   const struct mafat_network *network;
   struct mafat_sequence *sequence;
-  int n;          /* placed */
+  int n;          /* number of placed layers */
   bool *placed;   /* [operator] */
-  int *left;      /* [tensor]: readers that are not placed; an output of the network has one that never is */
-  long long *effort; /* left */
-  int *readers_at, *readers; /* of tensor t: readers[readers_at[t]] up to readers[readers_at[t + 1]], rising */
+  int *left;      /* [tensor]: unplaced readers; an output of the network has one more */
+  long long *effort; /* remaining */
+  /* readers of tensor t: readers[readers_at[t]] to readers[readers_at[t + 1]], exclusive, rising */
+  int *readers_at, *readers;
 };
 
 static double bytes_of(const struct sequencer *q, int tensor)
@@ -30,7 +35,7 @@ static double bytes_of(const struct sequencer *q, int tensor)
   return (double)s.h * s.w * s.c * mafat_dtype_size(mafat_network_tensor_type(q->network, tensor));
 }
 
-/* Of all that a layer makes. */
+/* Bytes of all the layer's outputs. */
 static double made_bytes(const struct sequencer *q, int layer)
 {
   double bytes = 0;
@@ -38,7 +43,7 @@ static double made_bytes(const struct sequencer *q, int layer)
   return bytes;
 }
 
-/* Each tensor that a layer reads, once. */
+/* Lists each tensor that a layer reads, once. */
 static int list_reads(const struct sequencer *q, int layer, int *tensors, int capacity)
 {
   int n = 0;
@@ -52,7 +57,7 @@ static int list_reads(const struct sequencer *q, int layer, int *tensors, int ca
   return n;
 }
 
-enum { MOST_READS = 256 }; /* that are told apart; of more the others count as placed */
+enum { MOST_READS = 256 }; /* limit of distinct tensors; further ones count as placed */
 
 static bool is_ready(const struct sequencer *q, int layer)
 {
@@ -62,7 +67,7 @@ static bool is_ready(const struct sequencer *q, int layer)
   return true;
 }
 
-/* The next layer. Returns what that frees less what it takes. */
+/* Places the next layer. Returns freed minus allocated bytes. */
 static double put(struct sequencer *q, int layer)
 {
   int tensors[MOST_READS], n = list_reads(q, layer, tensors, MOST_READS);
@@ -74,7 +79,7 @@ static double put(struct sequencer *q, int layer)
   return gain;
 }
 
-/* As if the last one had not been put. */
+/* Undoes the last placement. */
 static void take_back(struct sequencer *q)
 {
   int layer = q->sequence->layers[--q->n];
@@ -83,9 +88,9 @@ static void take_back(struct sequencer *q)
   for (int i = 0; i < n; i++) q->left[tensors[i]]++;
 }
 
-/* ---- what is run early ---- */
+/* ---- early layers ---- */
 
-/* The first reader of the tensor that could be run next and comes before another one; that one, where there is none. */
+/* The first reader of the tensor that is ready and precedes `best`; else `best`. */
 static int find_reader(const struct sequencer *q, int tensor, int best)
 {
   for (int k = q->readers_at[tensor]; k < q->readers_at[tensor + 1]; k++) {
@@ -96,7 +101,7 @@ static int find_reader(const struct sequencer *q, int tensor, int best)
   return best;
 }
 
-/* The first layer that could be run next and reads what one of those from `first` on puts out or reads; -1: there is none. */
+/* The first ready layer that is connected with one placed from `first` on; -1: none. */
 static int find_next(const struct sequencer *q, int first)
 {
   int best = -1;
@@ -109,7 +114,7 @@ static int find_next(const struct sequencer *q, int first)
   return best;
 }
 
-/* Runs the layer next, and as many of those that go on with it as frees most. Returns how much that is. */
+/* Places the layer and the following ones that free most together. Returns the gain. */
 static double put_what_frees(struct sequencer *q, int layer)
 {
   int before = q->n, kept = q->n;
@@ -124,7 +129,7 @@ static double put_what_frees(struct sequencer *q, int layer)
   return best;
 }
 
-/* Does the layer need all of the tensor along one axis for any part of its output along one? */
+/* True if any part of the layer's output needs the whole tensor along an axis. */
 static bool needs_whole(const struct sequencer *q, int layer, int tensor)
 {
   const struct mafat_layer *l = &q->network->layers[layer];
@@ -137,7 +142,7 @@ static bool needs_whole(const struct sequencer *q, int layer, int tensor)
   return false;
 }
 
-/* Is one of the layer's outputs? */
+/* True if this holds for one of the layer's outputs and readers. */
 static bool is_read_whole(const struct sequencer *q, int layer)
 {
   for (int i = 0; i < mafat_layer_n_outputs(&q->network->layers[layer]); i++) {
@@ -148,7 +153,7 @@ static bool is_read_whole(const struct sequencer *q, int layer)
   return false;
 }
 
-/* A ready layer that takes no more than it frees, and that is read as a whole. */
+/* Places a ready layer that frees at least what it allocates and is read whole. */
 static bool hoist_whole(struct sequencer *q, int first)
 {
   for (int l = first; l < mafat_min(first + FURTHEST, q->sequence->n_layers); l++) {
@@ -159,7 +164,7 @@ static bool hoist_whole(struct sequencer *q, int first)
   return false;
 }
 
-/* Of all sets of layers the one that frees most; false: none does. */
+/* Places the set of layers that frees most. False: none does. */
 static bool hoist_one(struct sequencer *q, int first)
 {
   int best = -1, before = q->n;
@@ -203,7 +208,7 @@ static int list_readers(struct sequencer *q)
   return MAFAT_OK;
 }
 
-/* Calls `note` with each tensor that is put out by the network. */
+/* Calls `note` with each output tensor of the network. */
 static void for_outputs(struct sequencer *q, void (*note)(struct sequencer *q, int tensor))
 {
   int n_layers = q->sequence->n_layers;
@@ -232,9 +237,9 @@ static void put_all(struct sequencer *q)
   }
 }
 
-/* ---- what is run late ---- */
+/* ---- late layers ---- */
 
-/* Where an output of the layer is read first; n_layers: nowhere. */
+/* Position where an output of the layer is first read; n_layers: never. */
 static int first_read(const struct sequencer *q, const int *place, int layer)
 {
   int first = q->sequence->n_layers;
@@ -245,7 +250,8 @@ static int first_read(const struct sequencer *q, const int *place, int layer)
   return first;
 }
 
-/* Bytes that live longer, if the layer comes just before `to`: what it reads, and what nobody reads between there and its end. */
+/* Bytes that live longer if the layer moves to just before `to`: its operands without later
+ * readers. */
 static double outlived(const struct sequencer *q, const int *place, int layer, int to)
 {
   int tensors[MOST_READS], n = list_reads(q, layer, tensors, MOST_READS);
@@ -271,7 +277,7 @@ static void move(struct mafat_sequence *s, int *place, int from, int to)
   place[layer] = to - 1;
 }
 
-/* From the end on, so that who reads a layer has moved before it. */
+/* From the end on, so that readers move before the layers they read. */
 static int sink_all(struct sequencer *q)
 {
   struct mafat_sequence *s = q->sequence;
@@ -292,7 +298,7 @@ static void let_cross(struct sequencer *q, int tensor)
   q->left[tensor] = q->sequence->n_layers;
 }
 
-/* Each map lies across the places from behind the layer that makes it to before the last that reads it. */
+/* Each map lives across the positions after its producer up to its last reader. */
 static int find_crossing(struct sequencer *q)
 {
   const struct mafat_sequence *s = q->sequence;
@@ -376,10 +382,9 @@ void mafat_sequence_close(struct mafat_sequence **sequence)
   *sequence = NULL;
 }
 
-/* ---- places ---- */
+/* ---- positions of cuts ---- */
 
-/* How much more lies across somewhere on the way from a place to the next one that less lies across; of equal ones to the
- * next. */
+/* Largest rise on the way from a position to the next one that is lower (or equal, forwards). */
 static double ridge(const struct mafat_sequence *s, int place, int by)
 {
   double most = 0, own = s->crossing[place];
@@ -390,10 +395,11 @@ static double ridge(const struct mafat_sequence *s, int place, int by)
   return INFINITY;
 }
 
-/* Valleys by their depths; behind all of them places where it begins to rise, by how much it does. */
+/* Ranks local minima by prominence; below all of them, positions where live bytes begin to rise, by
+ * the rise. */
 static double rank_of(const struct mafat_sequence *s, int place)
 {
-  const double valley = 1e15; /* more than lies across anywhere */
+  const double valley = 1e15; /* more than any live bytes */
   double depth = fmin(ridge(s, place, -1), ridge(s, place, 1));
   return depth > 0 ? valley + depth : fmax(0, s->crossing[place + 1] - s->crossing[place]);
 }

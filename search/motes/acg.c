@@ -1,3 +1,5 @@
+/* Builds MOTES' axis connecting graph as a union-find over axes. Called by search/motes/schemes.c.
+ * Allocates in the caller's heap. */
 #include "search/motes/acg.h"
 
 #include "network/rearrange.h"
@@ -10,7 +12,7 @@ static int root_of(struct mafat_acg *a, int vertex)
   return vertex;
 }
 
-/* The least vertex of a part stands for it. */
+/* Joins two components; the smallest vertex represents a component. */
 static void connect(struct mafat_acg *a, int from, enum mafat_acg_axis i, int to, enum mafat_acg_axis j)
 {
   int begin = from * MAFAT_N_ACG_AXES + (int)i, end = to * MAFAT_N_ACG_AXES + (int)j;
@@ -20,7 +22,7 @@ static void connect(struct mafat_acg *a, int from, enum mafat_acg_axis i, int to
   else a->part[u] = v;
 }
 
-/* Does it sum channels of its first operand? */
+/* True if the layer sums over channels of its first operand. */
 static bool sums(const struct mafat_layer *l)
 {
   if (mafat_layer_multiplies(l) || mafat_layer_mixes_channels(l)) return true;
@@ -32,7 +34,7 @@ static int extent_of(struct mafat_shape s, bool axis_y)
   return axis_y ? s.h : s.w;
 }
 
-/* Does it need all rows (axis_y) or columns of its first operand for one of its own? */
+/* True if one row (axis_y) or column of the output needs all of the first operand's. */
 static bool takes_all(const struct mafat_layer *l, bool axis_y)
 {
   return l->n_operands > 0 && extent_of(l->in, axis_y) > 1 && extent_of(l->out, axis_y) == 1 &&
@@ -52,18 +54,18 @@ static void add_vertices(struct mafat_acg *a, const struct mafat_network *n, int
 
 /* ---- edges ---- */
 
-/* A walk's read of a tensor by a layer. */
+/* A layer's read of a tensor. */
 struct edge {
   struct mafat_acg *acg;
   const struct mafat_network *network;
   int layer, maker, operand;
   const struct mafat_layer *l;
   struct mafat_shape in; /* of the tensor */
-  bool all_rows, all_channels; /* of it are read */
+  bool all_rows, all_channels; /* all of it is read */
 };
 
-/* Do parts of the output read parts of the operand along that axis? Lengths differ by a stride, or where windows take nothing
- * beside the map. What has one row or column is read by all parts. */
+/* True if parts of the output need parts of the operand along that axis. Extents may differ by a
+ * stride or by windows without padding. An operand with one row or column is broadcast. */
 static bool follows(const struct edge *e, bool axis_y)
 {
   int in = extent_of(e->l->operands[e->operand].shape, axis_y), out = extent_of(e->l->out, axis_y);
@@ -81,8 +83,8 @@ static void connect_map(const struct edge *e, bool axis_y)
   else if (takes_all(e->l, axis_y)) connect(e->acg, e->maker, axis, e->layer, axis_y ? MAFAT_ACG_REDUCED_H : MAFAT_ACG_REDUCED_W);
 }
 
-/* Rows are pairs of vectors: of the second map those that are summed over lie along its columns, or where it is transposed
- * along its channels, and the others become the product's channels. */
+/* Connects the axes of a matrix product. The second map is summed along its columns, or its
+ * channels if transposed; its other axis becomes the product's channels. */
 static void connect_factor(const struct edge *e)
 {
   bool sums_channels = e->operand == 0 || e->l->transposed;
@@ -95,7 +97,7 @@ static int length_of(struct mafat_shape s, int axis)
   return axis == MAFAT_AXIS_H ? s.h : axis == MAFAT_AXIS_W ? s.w : s.c;
 }
 
-/* An axis of a map that becomes one of the output, as it is. */
+/* Connects an axis of a map that is copied to one of the output. */
 static void connect_moved(const struct edge *e)
 {
   static const enum mafat_acg_axis axes[] = {MAFAT_ACG_H, MAFAT_ACG_W, MAFAT_ACG_C};
@@ -136,7 +138,7 @@ static void connect_layer(struct mafat_acg *a, const struct mafat_network *n, in
   }
 }
 
-/* ---- the graph ---- */
+/* ---- graph ---- */
 
 int mafat_acg_make(struct mafat_acg **out, const struct mafat_network *n, int n_layers, const bool *within, struct mafat_heap *heap)
 {

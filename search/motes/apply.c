@@ -1,25 +1,28 @@
+/* Makes a spec from partition schemes. Called by search/motes (state.c, motes.c). Allocates in the
+ * caller's heap. */
 #include "search/motes/apply.h"
 
 #include "base/blocks.h"
 
 
-enum { MOST_GROUPS = 512 }; /* that cells make */
+enum { MOST_GROUPS = 512 }; /* limit of groups that cells make */
 
-/* Layers that run together are a node, and each of the others is one. */
+/* State. Layers that run together are a node; each other layer is one by itself. */
 struct applying {
   const struct mafat_network *network;
   int n_layers;
   const struct mafat_scheme *const *schemes;
   int n;
-  int together[MAFAT_MOST_SCHEMES]; /* [scheme]: one that it runs with, at last the least of them */
-  int *scheme_of; /* [layer]: one that it runs with; -1: none */
-  const int *cell_of; /* [layer]: groups of whole maps end where cells do */
-  int cell;           /* of what came last */
+  /* [scheme]: one that it runs with; the smallest is the representative */
+  int together[MAFAT_MOST_SCHEMES];
+  int *scheme_of; /* [layer]: a scheme that it runs with; -1: none */
+  const int *cell_of; /* [layer]: groups of whole maps end with cells */
+  int cell;           /* of the last added layer */
   bool apart;
-  bool *below, *above; /* [layer]: reads something of a node, through others; is read so */
-  bool busy[MAFAT_MOST_SCHEMES];  /* [node]: what it reads is being put in order */
-  int *group_of;  /* [layer]; -1: none yet */
-  int node_at[2 * MOST_GROUPS]; /* [group]; -1: whole maps */
+  bool *below, *above; /* [layer]: reads output of the node, possibly indirectly; is read by it */
+  bool busy[MAFAT_MOST_SCHEMES];  /* [node]: its operands are being emitted */
+  int *group_of;  /* [layer]: -1: none yet */
+  int node_at[2 * MOST_GROUPS]; /* [group]: -1: whole maps */
   int n_groups;
   struct mafat_spec *spec;
   struct mafat_heap *heap;
@@ -43,7 +46,7 @@ bool mafat_schemes_clash(const struct mafat_scheme *a, const struct mafat_scheme
   return false;
 }
 
-/* ---- what runs together ---- */
+/* ---- nodes ---- */
 
 static int root_of(const struct applying *a, int scheme)
 {
@@ -70,7 +73,7 @@ static int node_of(const struct applying *a, int layer)
   return root_of(a, a->scheme_of[layer]);
 }
 
-/* Which scheme along the axis cuts a layer; -1: none. */
+/* The scheme that splits a layer along the axis; -1: none. */
 static int cutter_of(const struct applying *a, int layer, enum mafat_split_axis axis)
 {
   for (int s = 0; s < a->n; s++)
@@ -91,7 +94,7 @@ static void join_scheme(struct applying *a, int scheme)
   }
 }
 
-/* What lies between layers of a node is of it. Returns whether there was something. */
+/* Adds layers between layers of a node to it. Returns true if there were any. */
 static bool close_node(struct applying *a, int node)
 {
   const struct mafat_layer *layers = a->network->layers;
@@ -121,7 +124,7 @@ static void find_nodes(struct applying *a)
 {
   for (int l = 0; l < a->n_layers; l++) a->scheme_of[l] = -1;
   for (int s = 0; s < a->n; s++) a->together[s] = s;
-  for (int pass = 0; pass < 2; pass++) /* the second one knows of all layers who cuts them */
+  for (int pass = 0; pass < 2; pass++) /* the second pass knows the splits of all layers */
     for (int s = 0; s < a->n; s++) join_scheme(a, s);
   for (bool any = true; any;) {
     any = false;
@@ -130,11 +133,11 @@ static void find_nodes(struct applying *a)
   }
 }
 
-/* ---- in order ---- */
+/* ---- order of groups ---- */
 
 static int emit(struct applying *a, int layer);
 
-/* What it reads comes first. */
+/* Emits the operands first. */
 static int emit_sources(struct applying *a, int layer)
 {
   int code = MAFAT_OK, node = node_of(a, layer);
@@ -145,7 +148,7 @@ static int emit_sources(struct applying *a, int layer)
   return code;
 }
 
-/* A group of its own. */
+/* Emits a node as a group. */
 static int emit_node(struct applying *a, int node)
 {
   int code = MAFAT_OK;
@@ -159,7 +162,7 @@ static int emit_node(struct applying *a, int node)
   return code;
 }
 
-/* What only renames goes with what stands before it. */
+/* Emits a layer; renaming layers join the previous group. */
 static int emit(struct applying *a, int layer)
 {
   int node = node_of(a, layer);
@@ -176,7 +179,7 @@ static int emit(struct applying *a, int layer)
   return MAFAT_OK;
 }
 
-/* Cell by cell. */
+/* Emits cell by cell. */
 static int emit_all(struct applying *a)
 {
   int code = MAFAT_OK, last = 0;
@@ -191,9 +194,9 @@ static int emit_all(struct applying *a)
   return code;
 }
 
-/* ---- the spec ---- */
+/* ---- spec ---- */
 
-/* The scheme's layers in a row of the group's. */
+/* Adds the scheme's layers, consecutive in the group, as a split. */
 static int add_split(struct applying *a, struct mafat_group_spec *g, const struct mafat_scheme *s, struct mafat_span layers)
 {
   struct mafat_splits *splits = &g->cut.as.split;
@@ -223,7 +226,7 @@ static int add_group(struct applying *a, int group, bool direct)
   struct mafat_group_spec *g = mafat_spec_add(a->spec);
   int code = MAFAT_OK;
   if (!g) return MAFAT_ENOMEM;
-  g->algorithms[MAFAT_DIRECT].given = direct; /* it works in the fewest bytes */
+  g->algorithms[MAFAT_DIRECT].given = direct; /* needs the fewest bytes */
   if (a->node_at[group] >= 0) g->cut = (struct mafat_cut){.kind = MAFAT_CUT_SPLIT};
   for (int s = 0; s < a->n && code == MAFAT_OK; s++)
     if (a->node_at[group] >= 0 && root_of(a, s) == a->node_at[group]) code = add_splits(a, g, group, a->schemes[s]);

@@ -1,3 +1,5 @@
+/* Finds cells by post-dominators. Called by search/motes/motes.c. Allocates in the caller's
+ * heap. */
 #include "search/motes/cells.h"
 
 #include "network/dtype.h"
@@ -5,17 +7,17 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-/* Nodes: operators, by their numbers; behind them the joins; and the end. Each has the first node that all ways from it to
- * the end lead through. */
+/* Nodes are operators, then joins, then the end. For each node, the first node that all paths to
+ * the end pass through (its immediate post-dominator) is found. */
 struct finder {
   const struct mafat_network *network;
   int n_layers, n_operators, n_joins, end;
   const struct mafat_sources **joins; /* (n_joins) */
   int *first_reader; /* [join] */
-  int *through;      /* [node]: the first that all ways lead through; -1: not known yet */
-  int *depth;        /* [node]: such steps to the end */
+  int *through;      /* [node]: immediate post-dominator; -1: not known yet */
+  int *depth;        /* [node]: number of post-dominators up to the end */
   bool *place;       /* [node] */
-  int *cell_at;      /* [node]: the cell that ends there; -1: none yet */
+  int *cell_at;      /* [node]: cell that ends there; -1: none yet */
   struct mafat_cells *cells;
 };
 
@@ -28,7 +30,7 @@ static bool are_equal(const struct mafat_sources *a, const struct mafat_sources 
   return equal;
 }
 
-/* Of several tensors; -1: it is none, or no join is known of them. */
+/* Index of the join of several tensors; -1: none, or unknown. */
 static int join_of(const struct finder *f, const struct mafat_sources *sources)
 {
   for (int j = 0; sources->n > 1 && j < f->n_joins; j++)
@@ -49,9 +51,9 @@ static void find_joins(struct finder *f)
   }
 }
 
-/* ---- what all ways lead through ---- */
+/* ---- post-dominators ---- */
 
-/* The first node that the ways from both lead through. */
+/* The first node that the paths from both pass through. */
 static int meet(const struct finder *f, int a, int b)
 {
   while (a != b) {
@@ -66,7 +68,7 @@ static void lead(struct finder *f, int from, int to)
   f->through[from] = f->through[from] < 0 ? to : meet(f, f->through[from], to);
 }
 
-/* All that reads it is settled. */
+/* Completes a node whose readers are complete. */
 static void settle(struct finder *f, int node)
 {
   if (f->through[node] < 0) f->through[node] = f->end;
@@ -110,7 +112,7 @@ static uint64_t bytes_of(const struct finder *f, int tensor)
                            (uint64_t)mafat_shape_elements(mafat_network_tensor_shape(f->network, tensor)));
 }
 
-/* Of all that an operator makes. */
+/* Bytes of all outputs of an operator. */
 static uint64_t made_bytes(const struct finder *f, int operator)
 {
   uint64_t sum = 0;
@@ -127,7 +129,7 @@ static uint64_t node_bytes(const struct finder *f, int node)
   return sum;
 }
 
-/* Where everything goes through, the narrow ones. */
+/* Finds the places: post-dominators of the input that are local minima of size, and joins. */
 static void find_places(struct finder *f)
 {
   int input = f->n_layers < f->n_operators ? mafat_network_picture(f->network) : f->end;
@@ -149,10 +151,10 @@ static void number(struct finder *f, int node)
   if (f->cell_at[node] >= 0) f->cell_at[node] = f->cells->n++;
 }
 
-/* A place is of the cell that ends there. Cells are numbered by their ends. */
+/* Assigns layers to the cell that ends at their first place, and numbers cells by their ends. */
 static void divide(struct finder *f)
 {
-  int *end_of = f->cells->cell_of; /* at first */
+  int *end_of = f->cells->cell_of; /* initially */
   for (int l = 0; l < f->n_layers; l++) {
     end_of[l] = -1;
     if (mafat_layer_is_alias(&f->network->layers[l])) continue;
@@ -169,7 +171,7 @@ static void divide(struct finder *f)
     if (end_of[l] >= 0) f->cells->cell_of[l] = f->cell_at[end_of[l]];
 }
 
-/* Does the layer read nothing but what is of the cell, or some of that and constants? */
+/* True if the layer reads only output of the cell, and constants. */
 static bool follows(const struct finder *f, int layer, int cell)
 {
   bool any = false;
@@ -183,7 +185,7 @@ static bool follows(const struct finder *f, int layer, int cell)
   return any;
 }
 
-/* Of what the cell makes and others read. */
+/* Bytes made by the cell and read outside it. */
 static uint64_t open_bytes(const struct finder *f, int cell, bool *read)
 {
   uint64_t sum = 0;
@@ -198,9 +200,9 @@ static uint64_t open_bytes(const struct finder *f, int cell, bool *read)
   return sum;
 }
 
-enum { MOST_FOLLOWING = 3 }; /* steps behind a cell's end that may be of it */
+enum { MOST_FOLLOWING = 3 }; /* steps after a cell's end that may join it */
 
-/* Takes what follows as far as least is read of it then; the rest goes back. */
+/* Adds following layers as long as the bytes read outside become fewer. */
 static int take_following(struct finder *f, int cell, int *from, bool *read)
 {
   uint64_t least = open_bytes(f, cell, read);
@@ -270,9 +272,10 @@ int mafat_cells_find(struct mafat_cells **out, const struct mafat_network *netwo
   return code;
 }
 
-/* ---- given ---- */
+/* ---- cells from text ---- */
 
-/* The number that it begins with, behind `last`, and less than n; -1: it is none. *more: a comma stands behind it. */
+/* Parses a layer number between `last` and n, both excluded; -1: invalid. *more: a comma
+ * follows. */
 static int take_number(const char **text, int last, int n, bool *more)
 {
   char *end;

@@ -1,3 +1,6 @@
+/* The search "motes": a beam search over partition schemes, cell by cell. Called through its row in
+ * search/searches.c, and by search/smallest/smallest.c. Allocates in a heap of its own; may run
+ * plans through the request's timer. */
 #include "search/motes/motes.h"
 
 #include "search/common/effort.h"
@@ -26,8 +29,8 @@ static const struct mafat_search_word words[N_WORDS] = {
 #undef WORD
 
 enum {
-  MOST_EVALUATIONS = 12000000, /* plans times their layers and parts */
-  MOST_PASSES = 6       /* over all cells */
+  MOST_EVALUATIONS = 12000000, /* effort, in plans times their layers and parts */
+  MOST_PASSES = 6       /* passes over all cells */
 };
 
 struct search {
@@ -35,16 +38,16 @@ struct search {
   struct mafat_heap *heap;
   struct mafat_motes_meter meter;
   struct mafat_search_value words[N_WORDS];
-  int most, width;                       /* states of the beam, at most and now */
-  struct mafat_motes_state *beam, *old;  /* (width + 1), by is_less */
+  int most, width;                       /* states of the beam: maximum and current */
+  struct mafat_motes_state *beam, *old;  /* (width + 1) sorted by is_less */
   int n_beam, n_old;
-  struct mafat_motes_state best;         /* of those that were first in the beam, by their arenas */
+  struct mafat_motes_state best;         /* best by arena among those that led the beam */
   struct mafat_cells *cells;
-  bool *opened;              /* [cell] in this pass */
+  bool *opened;              /* [cell]: opened in this pass */
   bool *bottlenecks;         /* [operator] */
   bool *within;              /* [layer] */
   struct mafat_scheme_families families;
-  int **kept;                /* (n_kept): lists of layers that states have */
+  int **kept;                /* (n_kept) lists of layers that states refer to */
   int n_kept;
   struct mafat_motes_seen seen; /* by this beam */
   double limit_ms;
@@ -56,8 +59,9 @@ static bool may_go_on(const struct search *s)
   return mafat_effort_left(s->request, s->meter.evaluations);
 }
 
-/* First those within the limit, by memory and latency; then the others, by latency and memory. Of equal memory what is less
- * crowded comes first: where several cells are as full as each other, each has to be opened. */
+/* States within the time limit come first, by memory and latency; then the others, by latency and
+ * memory. Ties in memory go to fewer steps near the peak: if several cells are equally full, each
+ * has to be opened. */
 static bool is_less(const struct search *s, const struct mafat_motes_state *a, const struct mafat_motes_state *b)
 {
   bool both = a->ms <= s->limit_ms && b->ms <= s->limit_ms;
@@ -67,18 +71,18 @@ static bool is_less(const struct search *s, const struct mafat_motes_state *a, c
   return a->bytes < b->bytes;
 }
 
-/* ---- the beam ---- */
+/* ---- beam ---- */
 
 static bool is_measured(const struct search *s) { return s->request->timer.time; }
 
-/* Do they need the same? Measured, not even one plan takes the same time twice. */
+/* True if both need the same. Measured times never repeat, so they are ignored. */
 static bool are_equal(const struct search *s, const struct mafat_motes_state *a, const struct mafat_motes_state *b)
 {
   bool same_ms = is_measured(s) || (!(a->ms < b->ms) && !(a->ms > b->ms));
   return a->bytes == b->bytes && same_ms && !(a->tie_break < b->tie_break) && !(a->tie_break > b->tie_break);
 }
 
-/* Is it better than the last one of a full beam, and not there yet? */
+/* True if it beats the last state of a full beam and is not in it. */
 static bool enters(const struct search *s, const struct mafat_motes_state *state)
 {
   for (int i = 0; i < s->n_beam; i++)
@@ -95,7 +99,7 @@ static void keep(struct search *s, const struct mafat_motes_state *state)
   if (s->n_beam < s->width) s->n_beam++;
 }
 
-/* Might it enter with so many bytes? Until it is measured, it might take no time at all. */
+/* True if it could enter with this memory; unmeasured states count as taking no time. */
 static bool may_enter(const struct search *s, const struct mafat_motes_state *state, size_t bytes)
 {
   struct mafat_motes_state less = *state;
@@ -104,28 +108,29 @@ static bool may_enter(const struct search *s, const struct mafat_motes_state *st
   return enters(s, &less);
 }
 
-/* Of plans that the beam has no place for nobody asks how long they take. MAFAT_ELIMIT: it is one of them, or cannot be run. */
+/* Times a state if the beam has a place for it. MAFAT_ELIMIT: it has none, or the plan cannot be
+ * run. */
 static int measure(struct search *s, struct mafat_motes_state *state)
 {
   if (!is_measured(s)) return MAFAT_OK;
   return may_enter(s, state, state->bytes) ? mafat_motes_time(&s->meter, state) : MAFAT_ELIMIT;
 }
 
-/* Once for each beam. */
+/* Evaluates a state, once per beam. */
 static int try(struct search *s, struct mafat_motes_state *state)
 {
   bool seen;
   int code = mafat_motes_see(&s->seen, state, &seen, s->heap);
   if (code || seen) return code;
   code = mafat_motes_outline(&s->meter, state, false);
-  /* By another order it may need less. */
+  /* Another scheduling may need less. */
   if (code == MAFAT_OK && may_enter(s, state, state->bytes - state->bytes / 8)) code = mafat_motes_outline(&s->meter, state, true);
   if (code == MAFAT_OK) code = measure(s, state);
   if (code == MAFAT_OK) keep(s, state);
   return code == MAFAT_EINVAL || code == MAFAT_ELIMIT ? MAFAT_OK : code;
 }
 
-/* Without those that cut a layer of it along the same axis. */
+/* Removes schemes that split a layer of this scheme along the same axis. */
 static void clear_for(struct mafat_motes_state *state, const struct mafat_scheme *scheme)
 {
   int n = 0;
@@ -134,7 +139,7 @@ static void clear_for(struct mafat_motes_state *state, const struct mafat_scheme
   state->n = n;
 }
 
-/* The old state as it is, and with the scheme in each number of parts. */
+/* Tries the old state, and with the scheme added in each number of parts. */
 static int extend(struct search *s, const struct mafat_motes_state *old, const struct mafat_scheme_family *family)
 {
   struct mafat_motes_state state = *old;
@@ -172,7 +177,7 @@ static uint64_t tensor_bytes(const struct search *s, int tensor)
   return mafat_dtype_bytes(mafat_network_tensor_type(n, tensor), (uint64_t)mafat_shape_elements(mafat_network_tensor_shape(n, tensor)));
 }
 
-/* Of bottlenecks that layers of the cell make or read. */
+/* Bytes of bottlenecks that the cell's layers make or read. */
 static uint64_t cell_bytes(const struct search *s, int cell)
 {
   const struct mafat_network *n = s->request->network;
@@ -200,7 +205,7 @@ static int next_cell(const struct search *s)
   return best;
 }
 
-/* States may have it from here on, to the end. Frees it where it cannot be kept. */
+/* Keeps a list of layers to the end, because states refer to it. Frees it on failure. */
 static int keep_list(struct search *s, int *layers)
 {
   int **grown = mafat_heap_realloc(s->heap, s->kept, (size_t)(s->n_kept + 1) * sizeof *grown);
@@ -233,9 +238,9 @@ static int open_cell(struct search *s, int cell)
   return code;
 }
 
-/* ---- cells that are alike ---- */
+/* ---- similar cells ---- */
 
-/* -1: a cell without a layer. */
+/* First layer of a cell; -1: none. */
 static int first_of(const struct search *s, int cell)
 {
   for (int l = 0; l < s->request->n_layers; l++)
@@ -248,7 +253,7 @@ static bool are_alike(const struct mafat_layer *a, const struct mafat_layer *b)
   return a->type == b->type && a->out.h == b->out.h && a->out.w == b->out.w && a->out.c == b->out.c && a->groups == b->groups;
 }
 
-/* The same scheme so many layers further; false: there are others. */
+/* Shifts a scheme by this many layers. False: the layers there differ. */
 static bool shift(const struct search *s, const struct mafat_scheme *scheme, int by, int *layers)
 {
   const struct mafat_layer *all = s->request->network->layers;
@@ -260,7 +265,7 @@ static bool shift(const struct search *s, const struct mafat_scheme *scheme, int
   return true;
 }
 
-/* What the best state does to the cell done to another one that is like it, too. */
+/* Applies the best state's schemes of a cell to a similar cell. */
 static int try_alike(struct search *s, int cell, int other)
 {
   struct mafat_motes_state state = s->beam[0], best = state;
@@ -280,7 +285,8 @@ static int try_alike(struct search *s, int cell, int other)
   return try(s, &state);
 }
 
-/* Cells that are as full as each other would be opened one by one, and help when the last one is. */
+/* Applies them to all similar cells at once. Opened one by one, equally full cells would only help
+ * with the last one. */
 static int spread(struct search *s, int cell)
 {
   int code = MAFAT_OK;
@@ -289,9 +295,10 @@ static int spread(struct search *s, int cell)
   return code;
 }
 
-enum { ASSIGNED = 3 }; /* states of the beam, whenever all cells have been opened */
+enum { ASSIGNED = 3 }; /* states of the beam that are laid out after each pass */
 
-/* The beam goes by bytes that live in simple orders, which take no time to find; the first state is put in the best order, too. */
+/* The beam compares live bytes in simple schedulings, which are quick. Lays out the first states,
+ * and the first of all with the best scheduling. */
 static int assign_first(struct search *s)
 {
   int code = MAFAT_OK;
@@ -303,7 +310,7 @@ static int assign_first(struct search *s)
   return code == MAFAT_ELIMIT ? MAFAT_OK : code;
 }
 
-/* What the best state does without gives back time. */
+/* Removes schemes that the best state does not need, to gain time. */
 static int simplify(struct search *s)
 {
   int code = MAFAT_OK;
@@ -329,7 +336,7 @@ static int open_cells(struct search *s)
   return code;
 }
 
-/* Over again, as long as it helps: by then other cells have taken of the time there is, or given back. */
+/* Repeats the pass while it helps: other cells may have used or freed time. */
 static int search_cells(struct search *s)
 {
   int code = MAFAT_OK;
@@ -343,7 +350,7 @@ static int search_cells(struct search *s)
   return code;
 }
 
-/* A narrow beam first, which finds most soon; and begins from whole maps as the wide one does. */
+/* Runs a narrow beam first, which finds most improvements early; the full beam starts anew. */
 static int search_widths(struct search *s, const struct mafat_motes_state *whole)
 {
   enum { NARROW = 2 };
@@ -359,7 +366,7 @@ static int search_widths(struct search *s, const struct mafat_motes_state *whole
   return code;
 }
 
-/* ---- the plan ---- */
+/* ---- plan ---- */
 
 static int make_front(struct mafat_front *front, struct search *s)
 {
@@ -374,7 +381,8 @@ static int make_front(struct mafat_front *front, struct search *s)
   return code;
 }
 
-/* Several times, for the limit goes by it: where it seems to be slow, what is slow seems to be in time. */
+/* Times the plan of whole maps several times and keeps the fastest: an overestimate would loosen
+ * the limit. */
 static int measure_whole(struct search *s, struct mafat_motes_state *whole)
 {
   enum { TIMES = 5 };
@@ -387,7 +395,7 @@ static int measure_whole(struct search *s, struct mafat_motes_state *whole)
   return code;
 }
 
-/* Given, or by dominance. */
+/* Finds cells, or reads them from the words. */
 static int find_cells(struct search *s)
 {
   const struct mafat_search_request *r = s->request;

@@ -1,3 +1,5 @@
+/* Finds the partition schemes of a cell. Called by search/motes/motes.c. Allocates in the families'
+ * heap. */
 #include "search/motes/schemes.h"
 
 #include "base/blocks.h"
@@ -9,10 +11,11 @@
 static const enum mafat_acg_axis vertices[MAFAT_N_SPLIT_AXES] = {MAFAT_ACG_H, MAFAT_ACG_W, MAFAT_ACG_C};
 static const unsigned along[MAFAT_N_SPLIT_AXES] = {MAFAT_ALONG_ROWS, MAFAT_ALONG_COLS, MAFAT_ALONG_FILTERS};
 
-/* Of maps with more rows columns are not cut, where parts of a map that a window reads would have to lie in one buffer. */
+/* Maps with more rows are not split by columns, because windows would need parts to be contiguous
+ * in one buffer. */
 enum { FEW_ROWS = 4 };
 
-/* One part of the graph. */
+/* State for one component of the graph. */
 struct finder {
   struct mafat_scheme_families *out;
   const struct mafat_network *network;
@@ -21,33 +24,35 @@ struct finder {
   struct mafat_acg *acg;
   enum mafat_split_axis axis;
   int part;
-  int *steps; /* [layer]: from a bottleneck, over layers that can be cut so; INT_MAX: it is none of them */
+  /* [layer]: distance from a bottleneck over layers that can be split; INT_MAX: cannot be split */
+  int *steps;
 };
 
-/* ---- lengths and numbers ---- */
+/* ---- extents and numbers of parts ---- */
 
-/* Of channels in blocks. */
+/* Extent of a layer's axis; channels in blocks. */
 static int length_of(const struct finder *f, int layer)
 {
   struct mafat_shape s = f->network->layers[layer].out;
   return f->axis == MAFAT_ALONG_H ? s.h : f->axis == MAFAT_ALONG_W ? s.w : mafat_divide_up(s.c, MAFAT_CHANNEL_BLOCK);
 }
 
-/* Does it sum what is cut? */
+/* True if the layer sums over the split axis. */
 static bool sums(const struct finder *f, int layer)
 {
   return f->axis == MAFAT_ALONG_C && mafat_acg_part(f->acg, layer, MAFAT_ACG_REDUCED) == f->part &&
          (mafat_layer_along(&f->network->layers[layer]) & MAFAT_ALONG_INPUTS) && !mafat_layer_is_flat(&f->network->layers[layer]);
 }
 
-/* Of parts: where there are many rows some have two at least. */
+/* Maximum number of parts: with many rows, some parts have at least two. */
 static int most_of(int length)
 {
   enum { MANY = 16 };
   return length < MANY ? length : length * 3 / 4;
 }
 
-/* Divisors of a length; and of many rows some numbers between, for parts need not be equal. */
+/* Numbers to try: divisors of an extent, and with many rows some between, because parts may
+ * differ. */
 enum { STEP = 4, LEAST_STEPS = 8, MOST_STEPS = 28 };
 
 static void find_numbers(const struct finder *f, struct mafat_scheme_family *family)
@@ -76,7 +81,7 @@ static bool is_known(const struct mafat_scheme_families *all, const struct mafat
   return false;
 }
 
-/* Of the layers that are taken, in [first, end). */
+/* Adds a family of the selected layers in [first, end). */
 static int add_family(struct finder *f, int first, int end, int most_steps)
 {
   struct mafat_scheme_families *all = f->out;
@@ -118,7 +123,7 @@ static bool step_between(struct finder *f, int a, int b)
   return true;
 }
 
-/* Those that can be cut and cannot be come to have INT_MAX - 1. */
+/* Computes distances; layers that can be split but not reached have INT_MAX - 1. */
 static void find_steps(struct finder *f)
 {
   bool any = true;
@@ -145,7 +150,8 @@ static int find_on_maps(struct finder *f)
 
 /* ---- channels ---- */
 
-/* A run of layers in the file's order around a bottleneck, which ends with one that sums, or before it. */
+/* Finds a run of layers around a bottleneck, in file order, which ends with a layer that sums, or
+ * before it. */
 static int find_run(struct finder *f, int bottleneck)
 {
   const struct mafat_layer *layers = f->network->layers;
@@ -171,7 +177,7 @@ static int find_on_channels(struct finder *f)
   return code;
 }
 
-/* ---- all parts ---- */
+/* ---- all components ---- */
 
 static int part_of(const struct finder *f, int tensor, enum mafat_acg_axis vertex)
 {

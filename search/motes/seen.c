@@ -1,3 +1,5 @@
+/* A hash set of evaluated states. Called by search/motes/motes.c. Allocates in the caller's
+ * heap. */
 #include "search/motes/seen.h"
 
 /* ---- hashes ---- */
@@ -15,7 +17,7 @@ static uint64_t hash_of_scheme(const struct mafat_scheme *s)
   return mix(hash, (uint64_t)s->n_layers);
 }
 
-/* A sum, for schemes have no order. */
+/* Hash of a set: a sum, because schemes are unordered. */
 static uint64_t hash_of(const struct mafat_motes_state *state)
 {
   uint64_t sum = 1;
@@ -25,7 +27,7 @@ static uint64_t hash_of(const struct mafat_motes_state *state)
 
 /* ---- the table ---- */
 
-/* Where it is, or would be. */
+/* Slot of a hash, or the free slot for it. */
 static size_t place_of(const struct mafat_motes_seen *all, uint64_t hash)
 {
   size_t at = (size_t)(hash >> 7) & (all->capacity - 1);

@@ -1,3 +1,6 @@
+/* Makes and measures plans of states: live bytes, arena and milliseconds. Called by
+ * search/motes/motes.c. Allocates in the options' heap; may run plans through the request's
+ * timer. */
 #include "search/motes/state.h"
 
 #include "predictor/cost/latency.h"
@@ -19,14 +22,15 @@ int mafat_motes_spec(struct mafat_spec **out, const struct mafat_motes_meter *m,
   return MAFAT_OK;
 }
 
-/* ---- what lives ---- */
+/* ---- live bytes ---- */
 
-/* [time]: bytes; the caller's to free. *most: of them. */
+/* [time]: live bytes, freed by the caller; *most: their maximum. */
 static int count_live(size_t **out, size_t *most, const struct mafat_layout *layout, int n_times, struct mafat_heap *heap)
 {
   size_t *live = *out = mafat_heap_calloc(heap, (size_t)n_times + 1, sizeof *live), sum = 0;
   if (!live) return MAFAT_ENOMEM;
-  for (int i = 0; i < layout->n_buffers; i++) { /* ups and downs first: they wrap around, and come out even */
+  /* differences first; unsigned wrap-around cancels out */
+  for (int i = 0; i < layout->n_buffers; i++) {
     const struct mafat_buffer *b = &layout->buffers[i];
     if (b->first >= n_times) continue;
     live[b->first] += b->bytes;
@@ -45,8 +49,8 @@ static int times_of(const struct mafat_plan *plan)
   return 2 * plan->n_positions + 2;
 }
 
-/* How full it is where each layer runs, by a high power: what counts is where it is nearly full. Of a layer in parts it is where
- * its group is fullest, however many they are. */
+/* Sum over layers of how full the arena is, to a high power, so that only nearly full ones count. A
+ * layer in parts counts once, at the peak of its group. */
 static int find_tie_break(double *tie_break, const struct mafat_plan *plan, const struct mafat_layout *layout, struct mafat_heap *heap)
 {
   enum { POWER = 16 };
@@ -98,12 +102,12 @@ int mafat_motes_bottlenecks(bool *bottlenecks, struct mafat_motes_meter *m, cons
 /* ---- measuring ---- */
 
 enum {
-  A_PLAN = 200, /* evaluations of layers that a plan takes beside its own: of few layers it takes more than they do */
-  LAID = 30,    /* plans that a layout counts for, */
-  SORTED = 300  /* and the best order */
+  A_PLAN = 200, /* fixed effort per plan, in layers; dominates for small networks */
+  LAID = 30,    /* effort of a layout, in plans */
+  SORTED = 300  /* effort of the best scheduling */
 };
 
-/* By one order; kept if it is less than what is known, or nothing is. */
+/* Evaluates one scheduling; keeps it if it is the first or needs less. */
 static int outline(struct mafat_motes_meter *m, struct mafat_motes_state *state, const struct mafat_spec *spec, bool apart)
 {
   const struct mafat_search_request *r = m->request;
@@ -137,7 +141,7 @@ struct variant {
 static const struct variant variants[] = {
     {MAFAT_SORT_POSTORDER, false}, {MAFAT_SORT_POSTORDER, true}, {MAFAT_SORT_FORWARD, false}, {MAFAT_SORT_FORWARD, true}};
 
-/* By each way in turn. */
+/* Evaluates each simple scheduling. */
 static int outline_all(struct mafat_motes_meter *m, struct mafat_motes_state *state, bool apart)
 {
   struct mafat_motes_state other = *state;
@@ -153,7 +157,7 @@ static int outline_all(struct mafat_motes_meter *m, struct mafat_motes_state *st
   return code;
 }
 
-/* How many ways there are to make groups of schemes. */
+/* Number of ways to group the schemes. */
 static int groupings_of(const struct mafat_motes_state *state)
 {
   return state->n > 1 ? 2 : 1;
@@ -168,7 +172,8 @@ int mafat_motes_outline(struct mafat_motes_meter *m, struct mafat_motes_state *s
   mafat_spec_close(&spec);
   for (int apart = 0; apart < groupings_of(state) && code == MAFAT_OK && all; apart++) {
     code = outline_all(m, state, apart);
-    if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT) code = MAFAT_OK; /* the other one is a plan */
+    /* the other grouping may be valid */
+    if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT) code = MAFAT_OK;
   }
   return code;
 }
@@ -185,7 +190,8 @@ static int find_ms(double *ms, const struct mafat_motes_meter *m, const struct m
   return code;
 }
 
-/* The arena's bytes in the state's order, and milliseconds by it; SIZE_MAX where less cannot become of it. */
+/* Lays out the state's plan, and predicts milliseconds; bytes are SIZE_MAX if it cannot need less
+ * than less_than. */
 static int lay_out(struct mafat_motes_meter *m, struct mafat_motes_state *state, size_t less_than)
 {
   const struct mafat_search_request *r = m->request;
@@ -222,7 +228,7 @@ int mafat_motes_time(struct mafat_motes_meter *m, struct mafat_motes_state *stat
   return code;
 }
 
-/* Kept where it is less, and no slower than is allowed or than what there was. */
+/* Keeps the state if it needs less and is within the limit, or not slower than the best. */
 static int try_variant(struct mafat_motes_meter *m, struct mafat_motes_state *best, struct mafat_motes_state other, double limit_ms)
 {
   int code = lay_out(m, &other, best->bytes);
@@ -230,7 +236,7 @@ static int try_variant(struct mafat_motes_meter *m, struct mafat_motes_state *be
   return code == MAFAT_EINVAL || code == MAFAT_ELIMIT ? MAFAT_OK : code;
 }
 
-/* The best order is long to find: of one way to make groups. */
+/* Tries the best scheduling, which is slow, for one grouping only. */
 static int try_best_order(struct mafat_motes_meter *m, struct mafat_motes_state *best, double limit_ms)
 {
   struct mafat_motes_state other = *best;

@@ -1,3 +1,5 @@
+/* Makes specs for several ranks, adding one word at a time and checking each. Called by
+ * api/rank_choice.c. Allocates in the options' heap. */
 #include "search/ranks/rank_specs.h"
 
 #include "base/blocks.h"
@@ -9,8 +11,8 @@
 struct maker {
   const struct mafat_rank_request *request;
   struct mafat_rank_sharing *sharing;
-  struct mafat_plan_options options; /* of plans that are tried */
-  bool *rigid;                       /* [layer]: no word can cut it along rows */
+  struct mafat_plan_options options; /* for trial plans */
+  bool *rigid;                       /* [layer]: cannot be split by rows */
   struct mafat_spec *spec;
 };
 
@@ -21,20 +23,20 @@ const char *mafat_rank_strategy_name(enum mafat_rank_strategy strategy)
   return names[strategy];
 }
 
-/* ---- words that a network can have ---- */
+/* ---- adding words ---- */
 
 static struct mafat_splits *splits_of(const struct maker *m)
 {
   return &m->spec->groups[0].cut.as.split;
 }
 
-/* Is there such a plan? */
+/* Checks whether the spec gives a valid plan. */
 static int try_spec(const struct maker *m, bool *good)
 {
   struct mafat_plan *plan;
   struct mafat_diagnostic why = {""};
   int ranks = m->spec->ranks.n;
-  m->spec->ranks.n = m->request->n_ranks; /* whose parts are of whole blocks */
+  m->spec->ranks.n = m->request->n_ranks; /* with parts of whole channel blocks */
   int code = mafat_plan_make(&plan, m->spec, m->request->network, m->request->n_layers, &m->options, &why);
   m->spec->ranks.n = ranks;
   *good = code == MAFAT_OK;
@@ -42,8 +44,8 @@ static int try_spec(const struct maker *m, bool *good)
   return code == MAFAT_EINVAL ? MAFAT_OK : code;
 }
 
-/* Where the parts of a word end, by the shares of the ranks that run them (rank_parts.h: one after the other from rank 1 on, the
- * last on rank 0): inner bounds, each part at least a unit. NULL: there are no shares, or not as many units. */
+/* Inner bounds of a word's parts by the ranks' shares (rank_parts.h: from rank 1 on, the last on
+ * rank 0), each at least one unit. NULL: equal shares, or too few units. */
 static int *bounds_of(const struct maker *m, enum mafat_split_axis axis, struct mafat_span layers, int n)
 {
   const struct mafat_layer *list = m->request->network->layers;
@@ -60,7 +62,7 @@ static int *bounds_of(const struct maker *m, enum mafat_split_axis axis, struct 
   return bounds;
 }
 
-/* The last word. */
+/* Removes the last word. */
 static void take_back(struct maker *m)
 {
   struct mafat_splits *s = splits_of(m);
@@ -69,7 +71,7 @@ static void take_back(struct maker *m)
   s->list[s->n].bounds = NULL;
 }
 
-/* The word that has been added: is it good? Else it is gone. */
+/* Checks the added word; removes it if the plan is invalid. */
 static int try_word(struct maker *m, bool *added)
 {
   struct mafat_splits *s = splits_of(m);
@@ -79,8 +81,8 @@ static int try_word(struct maker *m, bool *added)
   return code;
 }
 
-/* One word more, if it can be; in even parts, where it cannot be cut by the shares; in fewer, where it cannot be in as many as there
- * are ranks. */
+/* Adds a word if possible: by shares, else with even parts; with fewer parts if there cannot be as
+ * many as ranks. */
 static int add_word_of(struct maker *m, enum mafat_split_axis axis, struct mafat_span layers, int most, bool *added)
 {
   struct mafat_splits *s = splits_of(m);
@@ -106,9 +108,9 @@ static int add_word(struct maker *m, enum mafat_split_axis axis, struct mafat_sp
   return add_word_of(m, axis, layers, m->request->n_ranks, added);
 }
 
-/* ---- rows, and grids of them ---- */
+/* ---- rows, and grids of rows and columns ---- */
 
-/* In just so many parts. False: it cannot be. */
+/* Adds a word with exactly n parts. False: impossible. */
 static int add_exactly(struct maker *m, enum mafat_split_axis axis, struct mafat_span layers, int n, bool *added)
 {
   struct mafat_splits *s = splits_of(m);
@@ -120,7 +122,7 @@ static int add_exactly(struct maker *m, enum mafat_split_axis axis, struct mafat
   return MAFAT_OK;
 }
 
-/* All ranks have a part each of a grid, with as many of its rows as columns leave. */
+/* Adds a grid with one part per rank: `columns` columns, and rows to match. */
 static int add_grid(struct maker *m, struct mafat_span layers, int columns, bool *added)
 {
   const int rows = m->request->n_ranks / columns;
@@ -139,15 +141,17 @@ static int add_run(struct maker *m, struct mafat_span layers, bool *added)
   return mix && mix->columns > 1 ? add_grid(m, layers, mix->columns, added) : add_word(m, MAFAT_ALONG_H, layers, added);
 }
 
-/* May it be computed inside what reads it, by some plan (predictor/plan/fusion.h)? Then its own rows are not asked for. */
+/* True if some plan may fuse the layer into its reader (predictor/plan/fusion.h), so that its own
+ * rows do not matter. */
 static bool may_be_inside(const struct mafat_layer *l, const struct mafat_layer *reader)
 {
   return (mafat_layer_is_ungrouped(l) && (mafat_layer_blends(reader) || mafat_layer_pools(reader))) ||
          (mafat_layer_is_depthwise(l) && mafat_layer_is_pointwise(reader));
 }
 
-/* Layers that have a step of their own in every plan, whose rows are one unit, or cannot be cut: a word that holds one is refused, whatever
- * else it holds. So runs end before them, and nothing is tried in vain: of hundreds of maps of one row that would be each pair of layers. */
+/* Finds layers that have their own step in every plan and cannot be split by rows. Words that
+ * contain them are always rejected, so runs end before them. This avoids trying every pair in
+ * networks with hundreds of one-row maps. */
 static int find_rigid(struct maker *m)
 {
   const struct mafat_rank_request *r = m->request;
@@ -165,7 +169,7 @@ static int find_rigid(struct maker *m)
   }
   mafat_plan_close(&plan);
   mafat_heap_free(m->options.heap, usage);
-  if (code) return code == MAFAT_EINVAL ? MAFAT_OK : code; /* there is no such plan at all: nothing is known */
+  if (code) return code == MAFAT_EINVAL ? MAFAT_OK : code; /* there is no valid plan at all */
   for (int i = 0; i < r->n_layers; i++)
     for (struct mafat_reads reads = mafat_layer_reads(&r->network->layers[i]); mafat_reads_next(&reads);) {
       int tensor = reads.source->tensor;
@@ -174,14 +178,14 @@ static int find_rigid(struct maker *m)
   return MAFAT_OK;
 }
 
-/* The first rigid layer from this one on, or the end. */
+/* The first rigid layer from `begin` on, or the end. */
 static int rigid_from(const struct maker *m, int begin, int end)
 {
   while (begin < end && !m->rigid[begin]) begin++;
   return begin;
 }
 
-/* Layers in runs, each as long as it can be: what is computed in one step has to be of one word. */
+/* Adds words for runs of layers, each as long as possible: fused layers must be in one word. */
 static int add_rows(struct maker *m, int end)
 {
   int code = m->rigid || end == 0 ? MAFAT_OK : find_rigid(m);
@@ -197,7 +201,8 @@ static int add_rows(struct maker *m, int end)
 
 /* ---- weights ---- */
 
-/* The layers from number i of those with weights to the next, which follow it channel by channel if they can. */
+/* Layers from number i of those with weights up to the next; they follow it channel by channel if
+ * possible. */
 static struct mafat_span stretch(const struct maker *m, int i, int n)
 {
   const struct mafat_rank_layers *l = &m->sharing->layers;
@@ -279,7 +284,8 @@ static int share_layers(struct maker *m)
 
 /* ---- rows, and runs of whole layers ---- */
 
-/* Values that the ranks have room for beside the weights that all have: of layers by rows, and their parts of large ones. */
+/* Computes each rank's capacity in values, after the layers by rows and its parts of large
+ * layers. */
 static bool leave_room(uint64_t *capacity, const bool *large, const struct maker *m)
 {
   const struct mafat_rank_mix *mix = m->request->mix;
@@ -295,7 +301,7 @@ static bool leave_room(uint64_t *capacity, const bool *large, const struct maker
   return true;
 }
 
-/* Each run's layers with those that have no weights, to its rank; rank 0 has what is named nowhere. */
+/* Names the ranks of runs, including layers without weights; rank 0 gets all other layers. */
 static int name_runs(struct maker *m, const int *rank)
 {
   const struct mafat_rank_layers *l = &m->sharing->layers;
@@ -338,7 +344,7 @@ static int share_mix(struct maker *m)
   return code;
 }
 
-/* ---- all of it ---- */
+/* ---- all methods ---- */
 
 static int make(struct maker *m)
 {
@@ -352,7 +358,7 @@ static int make(struct maker *m)
   if (!s->schemes || !group) return MAFAT_ENOMEM;
   group->cut = (struct mafat_cut){.kind = MAFAT_CUT_SPLIT};
   group->weights = r->weights;
-  /* Where weights are read anew for each picture there is no room for what transforms them. */
+  /* Streamed or loaded weights leave no memory for transformed ones. */
   group->algorithms[MAFAT_DIRECT].given = r->weights.placement != MAFAT_KEPT && r->options->algorithm == MAFAT_AUTO;
   m->spec->ranks.n = r->n_ranks;
   if (r->strategy == MAFAT_RANKS_BEST) return share_mix(m);

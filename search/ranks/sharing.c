@@ -1,3 +1,5 @@
+/* Solves the integer programs of DeeperThings by dynamic programming. Called by
+ * search/ranks/rank_specs.c. Allocates in the caller's heap. */
 #include "search/ranks/sharing.h"
 
 int mafat_sharing_switch(const struct mafat_rank_layer *list, int n, int n_ranks)
@@ -10,17 +12,17 @@ int mafat_sharing_switch(const struct mafat_rank_layer *list, int n, int n_ranks
 
 /* ---- schemes ---- */
 
-/* What the schemes before a layer leave it to be. */
+/* State before a layer, left by earlier schemes. */
 enum state {
-  ON_ROOT,    /* its input is on the root: anything that begins */
-  EVERYWHERE, /* every rank has its input: a fan-out, fused or not, had that been said before */
-  SLICED,     /* its input stays in slices: the fan-in that takes them */
-  GATHERED,   /* behind a fan-out that was gathered: no fan-out, or it would have been reused */
+  ON_ROOT,    /* its input is on the root: any first scheme is possible */
+  EVERYWHERE, /* every rank has its input: a fan-out only if this had been decided before */
+  SLICED,     /* its input is in slices: fan-in only */
+  GATHERED,   /* after a gathered fan-out: no fan-out, which would have reused the slices */
   N_STATES
 };
 
 struct choice {
-  uint64_t exchange; /* of this layer and all behind it */
+  uint64_t exchange; /* of this and all later layers */
   enum mafat_weight_sharing scheme;
   bool after;
 };
@@ -41,7 +43,7 @@ static enum state after(enum mafat_weight_sharing scheme, bool reused)
   return scheme == MAFAT_FUSED_OUT ? SLICED : ON_ROOT;
 }
 
-/* Where nothing follows: is the output where it has to be? */
+/* True if the output is where it must be at the end. */
 static bool may_end(enum state state)
 {
   return state == ON_ROOT || state == GATHERED;
@@ -83,13 +85,14 @@ int mafat_sharing_schemes(enum mafat_weight_sharing *schemes, uint64_t *exchange
 
 /* ---- whole layers ---- */
 
-/* least[r][i]: what the fullest of r devices holds that have the first i layers; last[r][i]: where the last of them begins. */
+/* least[r][i]: smallest maximum load of r devices with the first i layers; last[r][i]: first layer
+ * of the last device. */
 struct table {
   uint64_t *least;
   int *last, n;
 };
 
-/* What a device has of some layers, which grow to the front. */
+/* Load of a range of layers, which grows to the front. */
 struct load {
   uint64_t widest, sum;
 };
@@ -102,7 +105,7 @@ static uint64_t add(struct load *load, const struct mafat_rank_layer *l, const s
   return load->widest + load->sum;
 }
 
-/* Of several places to begin at the first. */
+/* Fills a row of the table; ties go to the first start. */
 static void fill_row(struct table *t, const struct mafat_rank_layer *list, int r, const struct mafat_sharing_measure *measure)
 {
   uint64_t *row = t->least + (size_t)r * (size_t)(t->n + 1), *before = row - (t->n + 1);
@@ -127,7 +130,7 @@ int mafat_sharing_layers(int *bounds, uint64_t *most, const struct mafat_rank_la
   struct table t = {mafat_heap_calloc(heap, cells, sizeof *t.least), mafat_heap_calloc(heap, cells, sizeof *t.last), n};
   bool enough = t.least && t.last;
   if (enough) {
-    for (int i = 1; i <= n; i++) t.least[i] = UINT64_MAX; /* no device has any */
+    for (int i = 1; i <= n; i++) t.least[i] = UINT64_MAX; /* no device has any layer */
     for (int r = 1; r <= n_ranks; r++) fill_row(&t, list, r, measure);
     *most = t.least[cells - 1];
     bounds[n_ranks] = n;
@@ -138,9 +141,10 @@ int mafat_sharing_layers(int *bounds, uint64_t *most, const struct mafat_rank_la
   return enough ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-/* ---- runs, by what crosses ---- */
+/* ---- runs, by exchanged values ---- */
 
-/* least[r][i]: what crosses where the first i layers are the first r ranks'; last[r][i]: where the last of these begins. */
+/* least[r][i]: fewest exchanged values with the first i layers on the first r ranks; last[r][i]:
+ * first layer of the last run. */
 struct run_search {
   const struct mafat_rank_layer *list;
   const bool *shared;
@@ -148,7 +152,7 @@ struct run_search {
   int *last, n;
 };
 
-/* The runs of rank r, from `begin` on, as far as there is room. */
+/* Extends runs of rank r from `begin` on, up to its capacity. */
 static void extend_run(const struct run_search *s, int r, int begin, uint64_t capacity)
 {
   const size_t row = (size_t)(r + 1) * (size_t)(s->n + 1);
@@ -163,7 +167,7 @@ static void extend_run(const struct run_search *s, int r, int begin, uint64_t ca
     }
     if (widest + weights > capacity) return;
     uint64_t crosses = before;
-    if (end > begin && r > 0) crosses += s->list[begin].in;                 /* from the rank before it, at least */
+    if (end > begin && r > 0) crosses += s->list[begin].in; /* from the previous rank at least */
     if (end > begin && r > 0 && end == s->n) crosses += s->list[end - 1].out; /* back to the root */
     if (crosses >= s->least[row + (size_t)end]) continue;
     s->least[row + (size_t)end] = crosses;

@@ -1,3 +1,5 @@
+/* The search "separable": makes a plan from the fused layers that predictor/transfers chooses.
+ * Called through its row in search/searches.c. Allocates in a heap of its own. */
 #include "search/separable/separable.h"
 
 #include "predictor/transfers/prices.h"

@@ -1,16 +1,17 @@
-/* The least arena: by our own search for it, or by a published one where that finds less. */
+/* The search "least": finds the least arena, by this project's own search or by a published one if
+ * that finds less. Called through its row in search/searches.c. */
 #include "search/best/best.h"
 #include "search/fdt/fdt.h"
 #include "search/motes/motes.h"
 
-/* Of two plans that compute nothing twice the one with the smaller arena; of equal ones the faster. */
+/* Among plans that compute nothing twice, the smaller arena; ties go to the faster plan. */
 static bool is_less(const struct mafat_candidate *a, const struct mafat_candidate *b)
 {
   if (a->redundant_macs || a->arena_bytes != b->arena_bytes) return !a->redundant_macs && a->arena_bytes < b->arena_bytes;
   return a->ms < b->ms;
 }
 
-/* What another search finds instead, where that is less; *arena_bytes: of what it finds, or 0. */
+/* Runs another search and takes its plan if it is better; *arena_bytes: what it found, or 0. */
 static int take_other(struct mafat_front **front, const struct mafat_search_request *request,
                       int (*find)(struct mafat_front **, const struct mafat_search_request *, struct mafat_diagnostic *), size_t *arena_bytes,
                       struct mafat_diagnostic *d)
@@ -18,7 +19,8 @@ static int take_other(struct mafat_front **front, const struct mafat_search_requ
   struct mafat_front *found;
   int code = find(&found, request, d);
   *arena_bytes = 0;
-  if (code) return code == MAFAT_ELIMIT ? MAFAT_OK : code; /* it has none, and ours stays */
+  /* the other search found no plan; the current one is kept */
+  if (code) return code == MAFAT_ELIMIT ? MAFAT_OK : code;
   bool less = is_less(&found->list[0], &(*front)->list[0]);
   *arena_bytes = found->list[0].arena_bytes;
   mafat_front_close(less ? front : &found);
@@ -35,15 +37,16 @@ static int take_fused(struct mafat_front **front, const struct mafat_search_requ
   return take_other(front, &fused, mafat_search_fdt, &arena_bytes, d);
 }
 
-/* How far MOTES' search goes, and that it goes further only where what it has come to needs no more than so many percent of ours. All
- * of it takes a minute of networks of hundreds of layers; its beginning some hundredths of a second, and all of a small network. What it
- * has come to may still become a little less, so that near ours is near enough: of MCUNetV2 it has ended at 249 KiB where ours were 253. */
+/* Stages of MOTES' search. A later stage only runs if the previous result is within this percentage
+ * of the current arena. The whole search takes a minute for networks with hundreds of layers; the
+ * first stage takes some hundredths of a second, and completes small networks. Nearly equal results
+ * are worth continuing: for MCUNetV2 it ended at 249 KiB, where the own search had 253. */
 static const struct {
-  long long evaluations; /* 0: as many as are usual */
+  long long evaluations; /* 0: the default effort */
   int worth_percent;
 } stages[] = {{60000, 200}, {600000, 110}, {0, 0}};
 
-/* Takes what it finds where that is a smaller arena, as any other. Of a time that is given one stage has all. */
+/* Takes its plan if the arena is smaller. With a time limit, a single stage gets all the time. */
 static int take_motes(struct mafat_front **front, const struct mafat_search_request *request, struct mafat_diagnostic *d)
 {
   struct mafat_search_request staged = *request;
@@ -57,7 +60,7 @@ static int take_motes(struct mafat_front **front, const struct mafat_search_requ
   return MAFAT_OK;
 }
 
-/* Of the time that there is, where it is given, half is our own search's, and the published ones share the rest. */
+/* With a time limit, half is for the own search, and the published searches share the rest. */
 static int find_least(struct mafat_front **out, const struct mafat_search_request *request, struct mafat_diagnostic *d)
 {
   struct mafat_search_request least = *request;
