@@ -17,8 +17,8 @@ struct identity {
   struct timespec written;
 };
 
-/* What libmafat knows of a network. The first layer points to it by a field that no
- * layer of Darknet uses. */
+/* libmafat's data for a network. The first layer points to it, by a field that no layer of
+ * Darknet uses. */
 struct bridge {
   struct mafat_model *model; /* NULL until weights are loaded */
   char *cfg, *weights;       /* where they are, also after chdir() */
@@ -169,7 +169,7 @@ static void mark(const network *net, const struct bridge *b, bool *kept, int i)
   if (i >= 0 && i < b->known) kept[i] = true;
 }
 
-/* What the layers that Darknet runs take from those that libmafat runs. */
+/* Marks outputs of libmafat's layers that Darknet's layers read. */
 static void mark_read_by_darknet(const network *net, const struct bridge *b, bool *kept)
 {
   if (b->known < net->n) mark(net, b, kept, b->known - 1);
@@ -325,7 +325,7 @@ static void make_output(layer *l, bool kept)
   else if (!l->output) l->output = allocate((size_t)l->batch * (size_t)l->outputs, sizeof(float));
 }
 
-/* Of what Darknet's parser, or its resize_network(), left: a skeleton. */
+/* Frees the buffers that Darknet's parser or resize_network() allocated. */
 static void strip_network(struct bridge *b, network *net)
 {
   int k = 0;
@@ -365,7 +365,7 @@ static char *absolute(const char *path)
   return copy;
 }
 
-/* Of what is no file all is zero: whoever opens it says what is wrong. */
+/* All zero if this is no file; opening it reports the error. */
 static struct identity identify(const char *path)
 {
   struct stat st;
@@ -373,7 +373,7 @@ static struct identity identify(const char *path)
   return (struct identity){st.st_size, st.st_mtim};
 }
 
-/* What was read just now must be what the network was made of. */
+/* Fails if the file changed since the network was made from it. */
 static void check_identity(const char *path, const struct identity *was)
 {
   struct identity is = identify(path);
@@ -423,12 +423,13 @@ void mafat_bridge_expect(const char *weights)
   if (left_to_darknet) tell("no weights are loaded: Darknet runs this network");
 }
 
-/* Between them stand the program's own code and constants, as the linker has it; of a library nothing does. */
+/* Between them stand the program's own code and constants, as the linker has it; of a library
+ * nothing does. */
 extern const char __executable_start[] __attribute__((weak)), __data_start[] __attribute__((weak));
 
-/* What is missing of code comes with what lies around it, 64 KB or, from Linux 6.16 on, all that is cached, but never beyond its
- * mapping. So that is cut into short ones, where two differ in advice that means nothing to code: most of Darknet and much of
- * libmafat is entered here and there only. */
+/* A page fault in code maps the pages around it, 64 KB or, since Linux 6.16, all that are cached,
+ * but only within its mapping. This splits the code into short mappings by alternating advice that
+ * has no effect on code, since most of Darknet and much of libmafat is used in few places. */
 static void cut_code_mapping(void)
 {
   static const uintptr_t piece = 8 << 10;
@@ -459,9 +460,9 @@ bool mafat_bridge_parse(const struct mafat_bridge_darknet *darknet, char *cfg, n
 
 /* ---- weights ---- */
 
-/* What Darknet takes from its pictures while a network runs: the input, and the outputs and
- * workspace of layers that it runs itself. Made resident while the plan is chosen, so that
- * libmafat counts it as part of the process. */
+/* Bytes that Darknet uses during a run: the input, and the outputs and workspace of its own
+ * layers. They are made resident while the plan is chosen, so that libmafat counts them as part
+ * of the process. */
 static size_t capacity_bytes(const struct bridge *b, const network *net)
 {
   size_t bytes = (size_t)net->inputs * sizeof(float), workspace = 0;
@@ -525,7 +526,7 @@ static void open_bridge(struct bridge *b, const network *net)
        (double)mafat_model_charge_bytes(b->model) / mb, budget);
 }
 
-/* As Darknet reads it: 8 bytes since version 0.2, 4 before. A packed file has none. */
+/* Reads `seen` like Darknet: 8 bytes since version 0.2, 4 before. A packed file has none. */
 static void read_seen(const char *path, size_t *seen)
 {
   int32_t version[3], old;

@@ -8,10 +8,10 @@
  * reads outputs (get_network_boxes() ...) needs no change.
  *
  * Compiled into the drop-in library (dropin.c) and into the patched Darknet
- * (command.c). Both call what is below first thing in Darknet's functions of similar
- * names; `true` says that the work is done, `false` that Darknet's own shall do it. A
- * failure is told in one line on stderr and ends the process, as failures in Darknet
- * do: status 2 for bad files and misuse, 3 for what does not fit, 1 while running. */
+ * (command.c). Both call these functions at the beginning of Darknet's functions of
+ * similar names; `true`: the work is done, `false`: Darknet's function does it. A failure
+ * prints one line on stderr and ends the process, like failures in Darknet: status 2 for bad
+ * files and wrong usage, 3 for what does not fit, 1 while running. */
 #ifndef MAFAT_DARKNET_BRIDGE_H
 #define MAFAT_DARKNET_BRIDGE_H
 
@@ -47,8 +47,7 @@ void mafat_bridge_start(const struct mafat_bridge_settings *settings);
 /* ---- networks ---- */
 
 bool mafat_bridge_parse(const struct mafat_bridge_darknet *darknet, char *cfg, network **out);
-/* Of networks that are loaded without weights: they are Darknet's. Until the next call, in
- * this thread. */
+/* Names the weights of networks that this thread loads without weights, until the next call. */
 void mafat_bridge_expect(const char *weights);
 bool mafat_bridge_load(network *net, char *weights, int start, int cutoff);
 bool mafat_bridge_resize(const struct mafat_bridge_darknet *darknet, network *net, int w, int h);

@@ -25,7 +25,7 @@
 /* The function of that name that would have been called without this library. */
 #define REAL(function) ((__typeof__(&(function)))find_real(#function, CALLER))
 
-/* Of Darknet's that its public header leaves out. */
+/* Darknet's functions that are not in its public header. */
 network *make_network(int n);
 void print_network(network *net);
 layer make_convolutional_layer(int batch, int h, int w, int c, int n, int groups, int size, int stride, int padding,

@@ -27,7 +27,8 @@ void inference_fail(int status, const char *format, ...)
     exit(status);
 }
 
-/* --- which mode ------------------------------------------------------------------------------------------------------------------------ */
+/* --- which mode
+ * ------------------------------------------------------------------------------------------------------------------------ */
 
 void inference_only(int wanted)
 {
@@ -45,7 +46,7 @@ struct command {
     int mode;
 };
 
-/* What trains or asks for gradients is not in here, and what is in doubt is not either. Those that look at outputs inside keep them. */
+/* Commands that neither train nor need gradients. Those that read inner outputs keep them. */
 static const struct command commands[] = {
     {"detector", "test valid valid2 recall demo ", INFERENCE_LEAN},
     {"detect", NULL, INFERENCE_LEAN},
@@ -78,16 +79,18 @@ void inference_command(int argc, char **argv)
         mode = commands[i].mode;
     }
     if (!mode) return;
-    /* What is freed goes back to the system at once, and does not stay below what is allocated next. */
+    /* Freed memory returns to the system at once, instead of staying below the next allocation. */
     mallopt(M_MMAP_THRESHOLD, 128 * 1024);
     mallopt(M_TRIM_THRESHOLD, 128 * 1024);
 }
 
-/* --- what is made ---------------------------------------------------------------------------------------------------------------------- */
+/* --- what is made
+ * ---------------------------------------------------------------------------------------------------------------------- */
 
 void inference_layer(LAYER_TYPE type)
 {
-    /* They are made of other layers, whose gradients they zero and move along in time even when they only infer. */
+    /* They are made of other layers, whose gradients they zero and move along in time even when
+     * they only infer. */
     recurrent = type == RNN || type == GRU || type == LSTM || type == CRNN;
 }
 
@@ -104,7 +107,8 @@ void inference_weights(const char *file)
 void inference_options(list *options)
 {
     if (mode) guard_section(options);
-    /* Layers that the file leaves as they are made: their random values depend on all that were drawn before. */
+    /* Layers that the file leaves as they are made: their random values depend on all that were
+     * drawn before. */
     if (option_find(options, "dontload") || option_find(options, "numload") || option_find(options, "dontloadscales")) filled = 0;
 }
 
@@ -113,9 +117,11 @@ int inference_loads(void)
     return filled;
 }
 
-/* --- what runs ------------------------------------------------------------------------------------------------------------------------- */
+/* --- what runs
+ * ------------------------------------------------------------------------------------------------------------------------- */
 
-/* Gives the whole pages within a buffer back to the system. They read as zeros until they are written. */
+/* Gives the whole pages within a buffer back to the system. They read as zeros until they are
+ * written. */
 static void give_back(void *buffer, size_t bytes)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -124,7 +130,8 @@ static void give_back(void *buffer, size_t bytes)
     if (buffer && end > begin) madvise((void *)begin, end - begin, MADV_DONTNEED);
 }
 
-/* Whether the output of layer i is read after the forward pass, or by layers in ways that are not followed here. */
+/* Whether the output of layer i is read after the forward pass, or by layers in ways that are
+ * not followed here. */
 static int stays(const network *net, int i)
 {
     const layer *l = &net->layers[i];
@@ -151,7 +158,8 @@ static int reads(const network *net, int i, const float *output)
     return i > 0 && net->layers[i - 1].output == output;
 }
 
-/* Gives the output of layer j back unless something behind layer i reads it. A dropout has the output of the layer before it. */
+/* Gives the output of layer j back unless something behind layer i reads it. A dropout has the
+ * output of the layer before it. */
 static void release(const network *net, int j, int i)
 {
     const layer *from = &net->layers[j];
@@ -227,7 +235,8 @@ int inference_convolves(layer l, const float *input, float *weights, float *outp
     return 1;
 }
 
-/* --- around it ------------------------------------------------------------------------------------------------------------------------- */
+/* --- around it
+ * ------------------------------------------------------------------------------------------------------------------------- */
 
 static struct stat dropped; /* the file of the picture that is not held */
 
@@ -280,7 +289,8 @@ char *inference_line(char *line)
     return shorter ? shorter : line;
 }
 
-/* Layers that recurrent ones are made of. free_layer would not do: some of their buffers are also the outer layer's. */
+/* Layers that recurrent ones are made of. free_layer would not do: some of their buffers are
+ * also the outer layer's. */
 static void free_inner(layer *inner, layer outer)
 {
     if (!inner) return;

@@ -1,5 +1,6 @@
-/* What Darknet is spared where it only infers: training buffers, weights that a file replaces, memory that nothing reads
- * any more. Compiled into the patched Darknet; the patches call the functions below the line. Results stay the same bits. */
+/* Saves memory in commands that only infer: training buffers, weights that a file replaces, outputs
+ * after their last reader. Compiled into the patched Darknet; the patches call the functions below
+ * the line. Results keep their bits. */
 #ifndef MAFAT_INFERENCE_H
 #define MAFAT_INFERENCE_H
 
@@ -16,8 +17,10 @@ enum {
     INFERENCE_LEAN = 2   /* outputs, too, once their last reader has run: then only those of heads and of the last layer can be read */
 };
 
-/* For networks that are made and run after the call; the library begins with INFERENCE_OFF, the program with INFERENCE_LEAN where its command only
- * infers. Who trains a network made so, or asks for its gradients, reads through null pointers. Not to be called by two threads at a time. */
+/* For networks that are made and run after the call; the library begins with INFERENCE_OFF, the
+ * program with INFERENCE_LEAN where its command only infers. Who trains a network made so, or
+ * asks for its gradients, reads through null pointers. Not to be called by two threads at a
+ * time. */
 void inference_only(int mode);
 int inference_mode(void);
 
@@ -38,12 +41,14 @@ void inference_options(list *options);    /* of a section of its cfg */
 /* After layer i of a forward pass. */
 void inference_done(const network *net, int i);
 
-/* The matrix products of one group of a convolution, some rows of its output map at a time: the workspace holds their input columns alone.
- * Each output is the same sum in the same order. False: not done, the map is small or columns are not needed. */
+/* The matrix products of one group of a convolution, some rows of its output map at a time: the
+ * workspace holds their input columns alone. Each output is the same sum in the same order.
+ * False: not done, the map is small or columns are not needed. */
 int inference_convolves(layer l, const float *input, float *weights, float *output, float *workspace);
 size_t inference_workspace(layer l); /* bytes of the workspace that it uses */
 
-/* A picture's floats while the network runs: gone, and loaded again from the file if they are to be drawn on; black if that was changed meanwhile. */
+/* A picture's floats while the network runs: gone, and loaded again from the file if they are to
+ * be drawn on; black if that was changed meanwhile. */
 void inference_drop_picture(image *im, const char *file);
 void inference_reload_picture(image *im, char *file);
 

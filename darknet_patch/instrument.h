@@ -1,4 +1,4 @@
-/* What the patched program tells of a run: options of its command line, and the hooks that fulfil them. Compiled into the patched Darknet. */
+/* Options of the patched Darknet that report on a run, and their hooks. Compiled into it. */
 #ifndef MAFAT_INSTRUMENT_H
 #define MAFAT_INSTRUMENT_H
 
@@ -8,15 +8,17 @@
 extern "C" {
 #endif
 
-/* Takes the options that are ours out of a command line, with one dash or two; returns how many arguments are left. A value that is missing
- * or none: one line, exit status 2. */
+/* Takes the options that are ours out of a command line, with one dash or two; returns how many
+ * arguments are left. A value that is missing or none: one line, exit status 2. */
 int instrument_options(int argc, char **argv);
 const char *instrument_given(const char *name); /* an option's value, "" where it has none; NULL: not given */
 void instrument_check(int argc, char **argv); /* they are for commands that only infer; what else begins with two dashes there is not known */
 
-/* --layers: a network of so many layers, whatever follows. After its cfg has been counted, before a layer is made. */
+/* --layers: a network of so many layers, whatever follows. After its cfg has been counted,
+ * before a layer is made. */
 void instrument_layers(network *net);
-/* The layer that tells how many classes detections have: the last one, or the last head where the network ends without one. */
+/* The layer that tells how many classes detections have: the last one, or the last head where
+ * the network ends without one. */
 layer instrument_head(network *net, layer last);
 
 /* Around each layer of a forward pass: --memory-trace, --dump. */

@@ -1,7 +1,7 @@
 /* How many boxes each of many pictures has: many_pictures MODEL.cfg MODEL.weights PICTURE...
  *
- * Opened once, run as often as there are pictures: what a run needs is mapped already. A picture that cannot be read is told of, and
- * the others go on.
+ * The model is opened once and run for each picture, with its memory already mapped. A picture that
+ * cannot be read is reported, and the others follow.
  *
  *     cc many_pictures.c $(pkg-config --cflags --libs mafat) */
 #include <mafat.h>

@@ -1,8 +1,9 @@
-/* Where the time of one picture goes, in a small network:
+/* Measures the parts of the time of one picture, in a small network:
  *
  *   last_mile [--cpu LEVEL] [--plan TEXT] [--repeat N] MODEL [WEIGHTS] PICTURE
  *
- * writes CSV: what, microseconds, steps, millions of multiply-adds. Of each layer, and of each other thing, the least of N runs. */
+ * writes CSV: part, microseconds, steps, millions of multiply-adds; for each layer and each
+ * other part the least of N runs. */
 #include "include/mafat_plan.h"
 
 #include <getopt.h>
@@ -20,7 +21,7 @@ struct kind {
   int steps;
 };
 
-/* What a run's steps took, and the least of all runs. */
+/* Times of a run's steps, and the least of all runs. */
 struct watch {
   double run[MOST_LAYERS + 1], least[MOST_LAYERS + 1]; /* [layer + 1] ms; [0]: the picture */
   int steps[MOST_LAYERS + 1];
@@ -93,7 +94,8 @@ static void print(const char *what, double us, int steps, double macs)
   printf("\"%s\",%.1f,%d,%.3f\n", what, us, steps, macs * 1e-6);
 }
 
-/* Into the page cache, where the decoder then leaves it: what reading a disk takes is another question. */
+/* Into the page cache, where the decoder then leaves it: what reading a disk takes is another
+ * question. */
 static void keep_in_cache(const char *path)
 {
   char piece[1 << 16];
@@ -137,7 +139,7 @@ int main(int argc, char **argv)
   long later = page_faults();
   run(m, picture, &d);
   later = page_faults() - later;
-  for (int i = 0; i < repeat; i++) { /* nobody is told of steps */
+  for (int i = 0; i < repeat; i++) { /* without a watch of steps */
     began = now_ms();
     run(m, picture, &d);
     double ms = now_ms() - began;

@@ -1,6 +1,7 @@
-/* What a processor without AVX-512 would tell: preloaded, it answers the CPUID instructions of libraries that hold.py copied. In
- * these they are undefined instructions of the same two bytes, whose signal is handled here: registers become what CPUID tells,
- * less AVX-512 and what came after AVX2.
+/* Hides AVX-512 from libraries that hold.py copied: preloaded, it answers their CPUID
+ * instructions like a processor with AVX2. In the copies these are undefined instructions of the
+ * same two bytes. The handler of their signal sets the registers to CPUID's answer without
+ * AVX-512 and later extensions.
  *     gcc -O2 -shared -fPIC -Wl,-z,initfirst -o cpuid.so cpuid.c */
 #define _GNU_SOURCE
 #include <cpuid.h>
@@ -11,9 +12,9 @@
 
 enum { UNDEFINED_BYTES = 2 };
 
-/* Of leaf 7, subleaf 0: AVX512F, DQ, IFMA, PF, ER, CD, BW, VL. VBMI, VBMI2, VNNI, BITALG, VPOPCNTDQ. 4VNNIW, 4FMAPS,
- * VP2INTERSECT, AMX-BF16, FP16, AMX-TILE, AMX-INT8. Of subleaf 1: AVX-VNNI, AVX512-BF16, AMX-FP16, AVX-IFMA; AVX-VNNI-INT8, AVX-NE-CONVERT,
- * AVX10. */
+/* Bits of leaf 7, subleaf 0: AVX512F, DQ, IFMA, PF, ER, CD, BW, VL. VBMI, VBMI2, VNNI, BITALG,
+ * VPOPCNTDQ. 4VNNIW, 4FMAPS, VP2INTERSECT, AMX-BF16, FP16, AMX-TILE, AMX-INT8. Bits of subleaf
+ * 1: AVX-VNNI, AVX512-BF16, AMX-FP16, AVX-IFMA; AVX-VNNI-INT8, AVX-NE-CONVERT, AVX10. */
 static const unsigned later_b = 1u << 16 | 1u << 17 | 1u << 21 | 1u << 26 | 1u << 27 | 1u << 28 | 1u << 30 | 1u << 31;
 static const unsigned later_c = 1u << 1 | 1u << 6 | 1u << 11 | 1u << 12 | 1u << 14;
 static const unsigned later_d = 1u << 2 | 1u << 3 | 1u << 8 | 1u << 22 | 1u << 23 | 1u << 24 | 1u << 25;

@@ -1,5 +1,6 @@
-/* What the TFLite library puts out for files that come through standard input with an input and what they are to put out (frames of
- * tests/differential/random_graphs.c), one after the other, by its own kernels. A file that it does not take is told, and no failure. */
+/* Runs TFLite files from standard input, each with an input and the expected outputs (frames of
+ * tests/differential/random_graphs.c), by the TFLite library with its own kernels, and compares.
+ * A file that the library rejects is reported and does not count as a failure. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

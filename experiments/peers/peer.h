@@ -1,6 +1,5 @@
-/* What the small programs of the peers share: the command line, the clock and
- * the one JSON object on standard output, whose fields bear the names of
- * run_inference --json. For C and for C++.
+/* Shared by the peers' programs, in C and C++: the command line, the clock, and the JSON object
+ * on standard output, whose fields have the names of run_inference --json.
  *     peer [--repeat N] [--dump FILE] MODEL.cfg MODEL.weights PICTURE     or, of a model that is one file,
  *     peer [--repeat N] [--dump FILE] MODEL INPUT
  *     peer --idle       loads no model: the resident bytes of its libraries */

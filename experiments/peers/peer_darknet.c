@@ -1,4 +1,5 @@
-/* Debian's Darknet as a peer: a picture is decoded, letterboxed and run. Beside the options of peer.h
+/* Debian's Darknet as a peer: a picture is decoded, letterboxed and run. Beside the options of
+ * peer.h
  *     --layers N     the first N layers only: the rest of the cfg is not even parsed, which would allocate its weights
  *     --marks FILE   when each step ran, a line each: index, type, start and end in nanoseconds of CLOCK_MONOTONIC;
  *                    reading the picture is "-1 image" */
@@ -75,7 +76,7 @@ static void mark(int index, const char *type, double start_ms)
   fflush(marks); /* a run may be killed before its end */
 }
 
-/* What network_predict does, a layer at a time. */
+/* Like network_predict, one layer at a time. */
 static void predict_marked(network *net, float *input)
 {
   network state = *net;

@@ -1,11 +1,13 @@
-/* TFLite as a peer, by its C API: raw numbers as the model's input has them are read and run, one thread. Its kernels are its
- * own, or those of its XNNPACK delegate. Integers are dumped as what they mean. Beside the options of peer.h
+/* TFLite as a peer, by its C API: raw numbers as the model's input has them are read and run,
+ * one thread. Its kernels are its own, or those of its XNNPACK delegate. Integers are dumped as
+ * what they mean. Beside the options of peer.h
  *     --xnnpack    the delegate, where it takes operators: of quantised types, too, which it leaves to TFLite by default */
 #include "peer.h"
 
 #include "tensorflow/lite/c/c_api.h"
 
-/* Of the delegate's header, which the package lacks: the start of its options in version 2.9; the rest stays 0. */
+/* The start of the delegate's options in version 2.9, since the package lacks its header; the
+ * rest is 0. */
 struct delegate_options {
   int32_t n_threads;
   uint32_t flags;

@@ -1,6 +1,8 @@
-/* A JPEG as the raw floats that a model file's input has: stretched, (value - mean) * scale, for all programs alike.
+/* A JPEG as the raw floats that a model file's input has: stretched, (value - mean) * scale, for
+ * all programs alike.
  *     picture_floats [--mean X] [--scale X] [--bgr] [--channels-last] PICTURE.jpg WIDTH HEIGHT CHANNELS OUT.raw
- * Pixels lie channel by channel, or with --channels-last side by side. One channel is the picture's brightness. */
+ * Pixels lie channel by channel, or with --channels-last side by side. One channel is the
+ * picture's brightness. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +52,8 @@ static struct picture read_jpeg(const char *path, int n_channels)
   return picture;
 }
 
-/* Where pixel i of n lies on an axis of n_from, by its middle: between `at` and the next, `part` of the way. */
+/* Maps the middle of pixel i of n to an axis of n_from pixels: between the returned one and the
+ * next, at `part` of the distance. */
 static int place(int i, int n, int n_from, float *part)
 {
   float at = ((float)i + 0.5f) * (float)n_from / (float)n - 0.5f;

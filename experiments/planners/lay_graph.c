@@ -1,4 +1,5 @@
-/* A network as those see it who put operators in order: each layer that computes, with nothing inside another. */
+/* A network as those see it who put operators in order: each layer that computes, with nothing
+ * inside another. */
 #include "experiments/planners/lay_plans.h"
 
 #include "predictor/planning/in_place.h"
@@ -21,7 +22,7 @@ static void put_tensor(const struct mafat_network *n, int tensor, FILE *out)
           mafat_dtype_bytes(type, (uint64_t)mafat_shape_elements(s)));
 }
 
-/* Of each operand the tensors that it is made of, each once, in their order. */
+/* Prints each operand's tensors, each once, in order. */
 static void put_operands(const struct lay_model *m, int layer, FILE *out)
 {
   const struct mafat_layer *l = &m->network->layers[layer];
@@ -42,7 +43,7 @@ static void put_operands(const struct lay_model *m, int layer, FILE *out)
   free(seen);
 }
 
-/* Those whose place its output can take, where it is their last reader. */
+/* Prints the inputs that its output can replace in place, if it is their last reader. */
 static void put_places(const struct lay_model *m, const struct lay_plan *p, const struct mafat_usage *usage, int layer, FILE *out)
 {
   int n = 0;

@@ -1,13 +1,14 @@
-/* What planners need of a model, and what becomes of their plans; for the Python beside it.
+/* Prints the graph of a model, and lays out and runs plans; used by the Python scripts here.
  *
  *   lay_plans --graph MODEL                the network as it is scheduled: layers that compute, what each reads, bytes (lay_graph.c)
  *   lay_plans [--rounds N] MODEL           plans, one a line of standard input: a line of JSON for each
  *
- * Of a plan: its text, the bytes of its arena, the most that lives at once, how many of them a run wrote and where the last of
- * these lies, a hash of all outputs, multiply-adds, bytes that live at each step, each group's peak; and, of --rounds, milliseconds,
- * of groups the least: each plan once a round, so that what else the machine does meets all of them. --rounds 0, the default, lays and does not run.
- * --filled: but runs each in an arena full of other bytes. Convolutions are direct, one thread. A plan that is none for the
- * model is a line with "error". */
+ * A plan's line has its text, arena bytes, peak of live bytes, the number of bytes that a run
+ * wrote and the offset of the last one, a hash of all outputs, multiply-adds, live bytes at each
+ * step, and each group's peak. With --rounds also milliseconds, for groups the least; each plan
+ * runs once a round, so that other load affects all. --rounds 0, the default, does not run
+ * plans; with --filled it runs each in an arena full of other bytes. Convolutions are direct,
+ * with one thread. An invalid plan gives a line with "error". */
 #include "experiments/planners/lay_plans.h"
 
 #include <getopt.h>
@@ -57,7 +58,7 @@ static void put_error(FILE *out)
   fputs("\"}\n", out);
 }
 
-/* Of floats from 0 to 1, and of integers that are not 8-bit ones from 0 to 999. */
+/* Makes inputs: floats from 0 to 1, integers of more than 8 bits from 0 to 999. */
 static void make_inputs(struct lay_model *m)
 {
   int n = m->network->n_inputs;

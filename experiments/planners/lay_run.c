@@ -1,4 +1,4 @@
-/* What becomes of a plan: its arena as it is predicted, and as it is used. */
+/* Lays out and runs a plan: its arena as predicted and as used. Called by lay_plans.c. */
 #include "experiments/planners/lay_plans.h"
 
 #include "network/kind.h"
@@ -78,7 +78,7 @@ int lay_plan_run(struct lay_model *m, struct lay_plan *p, struct mafat_diagnosti
   return code ? code : run_filled(m, p, d);
 }
 
-/* Of what the executor says of layers. */
+/* Adds up the executor's times of layers. */
 static int note_groups(struct lay_plan *p, int round, struct mafat_diagnostic *d)
 {
   const double *layers = mafat_executor_layer_ms(p->executor);
@@ -102,13 +102,13 @@ int lay_plan_time(struct lay_plan *p, int round, struct mafat_diagnostic *d)
 
 /* ---- telling ---- */
 
-/* Of a tensor that is no activation, but a constant. */
+/* Tells if the buffer's tensor is a constant. */
 static bool is_constant(const struct lay_model *m, const struct mafat_buffer *b)
 {
   return b->tag == MAFAT_TAG_ACTIVATIONS && mafat_kind_of(m->network->layers[b->tensor].type)->constant;
 }
 
-/* Of what lives at the peak. */
+/* Bytes of constants that are live at the peak. */
 static size_t constant_bytes(const struct lay_model *m, const struct mafat_layout *l)
 {
   size_t sum = 0;

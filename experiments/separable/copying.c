@@ -99,7 +99,7 @@ static void check_rows(struct copier *c, const struct tile *t, int at, const str
     if (t->bytes[(size_t)(at + y - rows.begin) * t->row] != pattern(m, 0, y)) c->counters->wrong = "a row is not in its tile";
 }
 
-/* Of some filters, with room for their constants. */
+/* Copies the weights of some filters, with space for their constants. */
 static void copy_weights(struct copier *c, int layer, struct mafat_span filters)
 {
   struct mafat_matrix m = mafat_layer_matrix(&c->n->layers[layer]);
@@ -191,8 +191,9 @@ static void run_pw_dw_channels(struct copier *c, struct map *in, struct map *out
   }
 }
 
-/* Rows lo .. hi of the first 1x1's output are in the window, in a tile that stands for it; what a step does not need any
- * more leaves it. A shortcut's input rows stay until their output is made. */
+/* Rows lo .. hi of the first 1x1's output are in the window, in a tile that stands for it; what
+ * a step does not need any more leaves it. A shortcut's input rows stay until their output is
+ * made. */
 static void run_window(struct copier *c, struct map *in, struct map *out)
 {
   const struct mafat_unit *u = c->u;

@@ -1,13 +1,14 @@
-/* Bytes between a fast memory and the rest, of three choices for one network, counted by formula and by copying:
+/* Bytes between a fast memory and the rest, of three choices for one network, counted by formula
+ * and by copying:
  *
  *   separable [--fast BYTES] [--bytes N] [--logits N] [--units] MODEL
  *
  *   separable --plan TEXT... [--rounds N] [--seconds S] [--cpu LEVEL] MODEL
  *
- * writes CSV: a line for each choice, with its plan; --units: a line for each unit. --bytes: of an element and weight, --logits: of
- * the last layer's elements, whatever the file has. Predicted ms are of one thread.
- * --plan, as often as wanted, runs plans side by side: least milliseconds of each. "apart": of whole maps, nothing inside another
- * layer's step. */
+ * writes CSV: a line for each choice, with its plan; --units: a line for each unit. --bytes: of
+ * an element and weight, --logits: of the last layer's elements, whatever the file has.
+ * Predicted ms are of one thread. --plan, as often as wanted, runs plans side by side: least
+ * milliseconds of each. "apart": of whole maps, nothing inside another layer's step. */
 #include "experiments/separable/copying.h"
 #include "experiments/separable/timing.h"
 #include "predictor/planning/planning.h"
@@ -45,7 +46,7 @@ static void print_units(const char *choice, const struct mafat_network *n, const
   }
 }
 
-/* As the search writes it. */
+/* Prints the plan in the search's format. */
 static void print_plan(const struct mafat_network *n, const struct mafat_transfers *t)
 {
   struct mafat_spec *spec, *canonical;

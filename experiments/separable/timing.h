@@ -13,8 +13,10 @@ struct timed_plan {
   double convolutions_ms; /* the same of its 1x1 and depthwise layers */
 };
 
-/* Of `rounds` runs, or as many as `seconds` allow, the least milliseconds of each of the n plans, in turn. A plan's run is the second
- * of two: the first has its arena and weights brought near. The weights come from `path`, on the kernels of that level (NULL: the best). */
+/* Times n plans in turn: the least milliseconds of each over `rounds` runs, or as many as
+ * `seconds` allow. The second of two runs is timed, after the first has brought arena and
+ * weights into the caches. The weights are read from `path`; `cpu` is the kernel level (NULL:
+ * the best). */
 int time_plans(struct timed_plan *plans, int n, const struct mafat_network *network, const char *path, const char *cpu, int rounds,
                double seconds, struct mafat_diagnostic *d);
 
