@@ -1,3 +1,5 @@
+/* Implements the team of threads. Called by the executor and by kinds that take units. Creates
+ * threads, sets affinities, and sleeps on condition variables. */
 #include "runner/engine/team.h"
 
 #include <linux/futex.h>
@@ -11,42 +13,41 @@
 #include <unistd.h>
 
 enum {
-  /* With a processor for each worker, what is waited for (the next step, another's
-   * last unit) usually comes within a millisecond, and waking a thread takes a tenth
-   * of that. */
+  /* If each worker has a processor, the awaited event (the next step, another's last unit) usually
+   * comes within a millisecond. Waking a thread takes a tenth of that. */
   SPINS = 50000,
-  /* With fewer processors, waiting takes one away from who is waited for. */
+  /* With fewer processors, spinning takes one away from the awaited thread. */
   SPINS_CROWDED = 50,
-  CLOSED = 1 << 30 /* in `inside`: nobody may join any more */
+  CLOSED = 1 << 30 /* flag in `inside`: no thread may join */
 };
 
-/* On cache lines of their own: every worker writes its counter all the time. */
+/* On separate cache lines, because every worker writes its counter all the time. */
 struct counter {
-  atomic_int taken; /* units of the worker's share */
+  atomic_int taken; /* units taken of the worker's share */
   char apart[124];
 };
 
 struct member {
   struct mafat_team *team;
-  int worker, cpu; /* cpu: the one that it keeps to; -1: it keeps to none */
+  int worker, cpu; /* cpu: processor to which the thread is bound; -1: none */
   pthread_t thread;
 };
 
 struct mafat_team {
   int n_workers, n_started;
   bool crowded;             /* fewer processors than workers */
-  bool bound;               /* a processor for each worker */
-  pid_t process;            /* that has the threads: a child of fork() has them not */
-  cpu_set_t caller_cpu, before; /* the one that is left for the caller; where it was allowed */
+  bool bound;               /* each worker has its own processor */
+  pid_t process;            /* that created the threads; a child of fork() does not have them */
+  cpu_set_t caller_cpu, before; /* processor left for the caller; the caller's affinity before */
   void (*work)(void *context, int worker);
   void *context;
   struct counter counters[MAFAT_TEAM_MOST]; /* [worker] */
-  atomic_int inside;        /* threads that have joined the call, and whether it is closed */
-  atomic_bool awaited;      /* the caller sleeps until they have left */
-  atomic_uint calls;        /* of run */
-  atomic_int sleeping;      /* waiting for a call */
+  atomic_int inside;        /* threads that joined the call, and the flag CLOSED */
+  atomic_bool awaited;      /* the caller sleeps until they leave */
+  atomic_uint calls;        /* number of calls of mafat_team_run */
+  atomic_int sleeping;      /* threads that wait for a call */
   atomic_bool quit;
-  pthread_mutex_t mutex;    /* of the condition */
+  pthread_mutex_t mutex;    /* of the condition variables */
   pthread_cond_t wake;
   struct member *members;   /* [n_workers - 1] */
 };
@@ -72,7 +73,7 @@ static void leave(struct mafat_team *t)
   if (atomic_load(&t->awaited)) syscall(SYS_futex, &t->inside, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* False when the call is over: whoever comes late is not needed. */
+/* Returns false if the call is over; the thread is then not needed. */
 static bool join(struct mafat_team *t)
 {
   if (!(atomic_fetch_add(&t->inside, 1) & CLOSED)) return true;
@@ -80,7 +81,7 @@ static bool join(struct mafat_team *t)
   return false;
 }
 
-/* Lets nobody join any more, and waits for those who have. */
+/* Closes the call and waits for the threads that joined. */
 static void finish_call(struct mafat_team *t)
 {
   atomic_fetch_or(&t->inside, CLOSED);
@@ -99,7 +100,8 @@ static int share_begin(const struct mafat_team *t, int worker, int n)
   return (int)((long long)n * worker / t->n_workers);
 }
 
-/* The next of the parts of worker w's share that nobody has taken, or -1: m units, of which the last counts as many. */
+/* Takes the next part of worker w's share of m units, of which the last has `parts` parts; -1 if
+ * none is left. */
 static int take_of_share(struct mafat_team *t, int w, int m, int parts)
 {
   int n = m > 0 ? m - 1 + parts : 0;
@@ -143,13 +145,14 @@ static void await_call(struct mafat_team *t, unsigned seen)
   pthread_mutex_unlock(&t->mutex);
 }
 
-/* Itself: a filter of system calls may not let one thread bind another, which might be another process's. */
+/* Binds the calling thread. A seccomp filter may forbid binding another thread, which might belong
+ * to another process. */
 static void bind_here(int cpu)
 {
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(cpu, &one);
-  sched_setaffinity(0, sizeof one, &one); /* a refusal costs speed only */
+  sched_setaffinity(0, sizeof one, &one); /* failure only costs speed */
 }
 
 static void *live(void *argument)
@@ -167,7 +170,7 @@ static void *live(void *argument)
   }
 }
 
-/* Starts what all threads wait for. */
+/* Starts a call: wakes the threads. */
 static void call(struct mafat_team *t)
 {
   atomic_fetch_add(&t->calls, 1);
@@ -213,9 +216,8 @@ bool mafat_team_is_here(const struct mafat_team *t)
   return t->n_started == 0 || t->process == getpid();
 }
 
-/* A thread for each processor: then each keeps to one, for some kernels leave two
- * that wait for each other on the same. The caller's thread is bound only between
- * gather and disperse. */
+/* If there is a processor for each thread, binds them, because some kernels schedule two that wait
+ * for each other on one. The caller's thread is bound only between gather and disperse. */
 static void choose_processors(struct mafat_team *t)
 {
   cpu_set_t allowed;
@@ -232,7 +234,8 @@ static void choose_processors(struct mafat_team *t)
   }
 }
 
-/* With all signals blocked: they are for the program's threads, whose handlers may want more stack. */
+/* Signals are blocked in the threads: handlers run on the program's threads, because they may need
+ * more stack. */
 static int start_threads(struct mafat_team *t)
 {
   pthread_attr_t attributes;

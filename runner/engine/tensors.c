@@ -1,6 +1,8 @@
+/* Addresses in partition buffers, runs of channels, and copies of whole maps. Called by the
+ * executor and the kinds in runner/engine/kinds/. Allocates nothing. */
 #include "runner/engine/tensors.h"
 
-/* Of one of whole rows. */
+/* View in partition buffers of whole rows. */
 static struct mafat_row_view view_in_rows(const struct mafat_tensors *t, int tensor, const struct mafat_tensor_layout *l, int channel, int y, int x)
 {
   struct mafat_shape shape = mafat_network_tensor_shape(t->network, tensor);
@@ -124,7 +126,7 @@ void mafat_tensors_flatten(const struct mafat_tensors *t, const struct mafat_sou
   }
 }
 
-/* Those of the last dimension's innermost atom lie a step of it apart. */
+/* Elements of the last dimension's innermost atom are read one step apart. */
 void mafat_tensors_read_view(const struct mafat_tensors *t, const struct mafat_sources *sources,
                              const struct mafat_view *view, long long first, long long n, float *out)
 {

@@ -1,23 +1,22 @@
-/* Winograd convolution. A step of all filters is done in turns of a few rows of tiles:
+/* Computes Winograd convolutions. Called by conv.c. A step of all filters is done in turns of a few
+ * rows of tiles:
  *
- *   1. input -> values (all channels)
- *   2. for each panel of filters: weights -> transformed weights, a few channels
- *      at a time (or all of them once a step, where they are kept); 36 matrix
- *      products, values times weights -> sums; sums -> outputs
+ * 1. input -> values (all channels)
+ *   2. for each panel of filters: weights -> transformed weights, some channels at a time (or
+ *      all of them once a step, if they are kept); 36 matrix products, values times weights ->
+ *      sums; sums -> outputs
  *
- * A unit of work is a panel of a turn. Where there are more turns than workers, who begins
- * a turn makes its values: few are made twice. Else all workers make those of all turns, in a round
- * of their own, and each then takes panels. Transformed weights that are kept are
- * made in that round, too.
+ * A unit of work is a panel of a turn. With more turns than workers, the worker that begins a turn
+ * makes its values; few are made twice. Else a separate round makes the values of all turns, and
+ * each worker then takes panels. Kept transformed weights are made in that round too.
  *
- * Where steps are panels and slices of input channels (plan.h:
- * mafat_plan_transforms), there is one turn: a step of its own makes the values of
- * all its tiles, the steps behind it share them, and sums that wait for the next
- * slice lie in shared scratch.
+ * If steps are panels and slices of input channels (mafat_plan_transforms), there is one turn. A
+ * separate step makes the values of all its tiles, the following steps share them, and sums wait
+ * for the next slice in shared scratch.
  *
- * A product's channels are summed in the order of a direct convolution; splits
- * between turns of channels store and reload the sums exactly. F(6x6) sums blocks of
- * channels (base/winograd.h) by themselves and adds them: no turn or slice parts one. */
+ * A product's channels are summed in the order of direct convolution; turns of channels store and
+ * reload the sums exactly. F(6x6) sums blocks of channels (base/winograd.h) separately and adds
+ * them: turns and slices contain whole blocks. */
 #include "runner/engine/kinds/conv.h"
 
 #include "predictor/plan/weight_placement.h"
@@ -31,13 +30,13 @@ struct winograd {
   const struct mafat_winograd *size;
   const struct mafat_scratch *scratch;
   int tiles_across, tiles_down; /* of the whole box */
-  struct mafat_span rows;       /* of tiles: the turn */
-  struct mafat_span held;       /* of tiles: whose values there are, the turn's or all */
+  struct mafat_span rows;       /* rows of tiles in the turn */
+  struct mafat_span held;       /* rows of tiles with values: the turn's, or all */
   float *values, *kernels, *sums;
-  struct mafat_span block; /* block slices: of the block of values that was asked for last */
+  struct mafat_span block; /* block slices of the last block of values looked up */
 };
 
-/* What a worker has for itself at a time, and what is one for all. */
+/* Sets the buffers of a turn: the worker's own, and shared ones. */
 static void use_turn(struct winograd *g, int turn)
 {
   const struct mafat_scratch *s = g->scratch;
@@ -71,7 +70,7 @@ static const struct mafat_winograd_kernels *transforms(const struct winograd *g)
   return &g->c.worker->kernels->winograd[g->size->size];
 }
 
-/* First channel of block slice i; behind the last block slice, the number of channels. */
+/* First channel of block slice i; for i past the last one, the number of channels. */
 static int block_slice_position(const struct mafat_conv *c, int i)
 {
   return i < c->n_block_slices ? c->references[i].position : c->layer->in.c;
@@ -79,7 +78,7 @@ static int block_slice_position(const struct mafat_conv *c, int i)
 
 /* ---- weights ---- */
 
-/* Transforms block slices [first, end) of a panel: [point][channel][width]. */
+/* Transforms block slices [first, end) of a panel to [point][channel][width]. */
 static int transform_weights(const struct winograd *g, struct mafat_span filters, int first, int end,
                              float *values, struct mafat_weights_slice *slice)
 {
@@ -97,7 +96,7 @@ static int transform_weights(const struct winograd *g, struct mafat_span filters
   return MAFAT_OK;
 }
 
-/* Where a kept panel begins: all before it are full. */
+/* Address of a kept panel: all before it are full. */
 static float *kept_panel(const struct winograd *g, int panel)
 {
   return g->kernels + (size_t)panel * (size_t)g->size->points *
@@ -114,7 +113,7 @@ static int keep_panel(const struct winograd *g, int panel)
 
 /* ---- input ---- */
 
-/* How many block slices from `first` on are multiplied in one go. */
+/* Number of block slices from `first` on that are multiplied together. */
 static int turn_of_block_slices(const struct winograd *g, int first)
 {
   int channels = 0, i = first;
@@ -122,8 +121,8 @@ static int turn_of_block_slices(const struct winograd *g, int first)
   return i;
 }
 
-/* Values lie in blocks of as many block slices: [block][point][tile][channel], so that a tile's
- * channels are one run, and runs are not so far apart that they share a few sets of the cache. */
+/* A block of values: some block slices, [block][point][tile][channel]. A tile's channels are
+ * contiguous, and points are not so far apart that they share few cache sets. */
 struct values_block {
   struct mafat_span block_slices;
   int first_channel, n_channels;
@@ -131,7 +130,7 @@ struct values_block {
   float *values;
 };
 
-/* The block that block slice i lies in. Each block slice has the room of the widest. */
+/* Block of values that contains block slice i. Each block slice has the capacity of the widest. */
 static struct values_block find_block(struct winograd *g, int i)
 {
   size_t block_slice_floats = mafat_scratch_point_floats((size_t)tiles_of(g, g->held) * (size_t)g->scratch->block_slice_channels);
@@ -148,7 +147,7 @@ static struct values_block find_block(struct winograd *g, int i)
       .values = g->values + (size_t)block_slices.begin * (size_t)g->size->points * capacity};
 }
 
-/* One row of the tiles that are held, of one block slice. */
+/* Transforms one row of the held tiles, of one block slice. */
 static void transform_input(struct winograd *g, int tile_row, int i)
 {
   const struct mafat_conv *c = &g->c;
@@ -169,14 +168,14 @@ static void transform_input(struct winograd *g, int tile_row, int i)
 
 /* ---- products and output ---- */
 
-/* From one point of the sums to the next: [tile][width]. */
+/* Floats from one point of the sums to the next: [tile][width]. */
 static size_t sums_point_floats(const struct winograd *g, int width)
 {
   return mafat_scratch_point_floats((size_t)tiles_of(g, g->rows) * (size_t)width);
 }
 
-/* Pieces [first, end) into the sums; [point][channel][width] are their weights. What lies at `ahead` will be
- * transformed next; NULL: nothing. */
+/* Multiplies block slices [first, end) into the sums; weights are [point][channel][width]. `ahead`:
+ * next data to transform, for prefetch; NULL: none. */
 static void multiply(struct winograd *g, int first, int end, const float *weights, size_t weights_point, int width,
                      const float *ahead)
 {
@@ -228,15 +227,15 @@ static void transform_output(struct winograd *g, struct mafat_span filters, cons
   }
 }
 
-/* The panel's weights behind those of a block slice's slice; NULL where they are not read as they lie. */
+/* The panel's weights after those of a block slice; NULL if they are not read in place. */
 static const float *after_block_slice(const struct mafat_conv *c, int block_slice, const struct mafat_weights_slice *slice)
 {
   size_t rows = (size_t)c->references[block_slice].n * (size_t)mafat_window_area(&c->layer->window);
   return slice->narrow ? NULL : slice->weights + rows * (size_t)slice->width;
 }
 
-/* Products of block slices [first, end), added to the sums. The slice is that of the
- * last ones. */
+/* Adds the products of block slices [first, end) to the sums. `slice` has the weights of the last
+ * ones. */
 static int add_block_slices(struct winograd *g, struct mafat_span filters, int first, int end,
                       struct mafat_weights_slice *slice)
 {
@@ -254,7 +253,7 @@ static int add_block_slices(struct winograd *g, struct mafat_span filters, int f
   return MAFAT_OK;
 }
 
-/* One panel over the turn, from all input channels. */
+/* Computes one panel of the turn, from all input channels. */
 static int run_panel(struct winograd *g, int panel)
 {
   struct mafat_conv *c = &g->c;
@@ -283,7 +282,7 @@ static void transform_turn(struct winograd *g)
     for (int row = 0; row < mafat_span_size(g->held); row++) transform_input(g, row, i);
 }
 
-/* What all workers need: of n_panels the transformed weights, of n_block_slices the values. */
+/* Makes what all workers need: transformed weights of n_panels, values of n_block_slices. */
 static int run_preparations(struct winograd *g, int n_panels, int n_block_slices)
 {
   const struct mafat_worker *w = g->c.worker;
@@ -323,8 +322,8 @@ static int run_slices(struct winograd *g)
 
 /* ---- steps of all filters ---- */
 
-/* Panels of a turn follow each other where the turn's values are the worker's own, turns of a panel where it
- * has all values. */
+/* Order of units: panels of a turn are consecutive if values belong to a worker; turns of a panel
+ * if it has all values. */
 static int run_turns(struct winograd *g)
 {
   const struct mafat_worker *w = g->c.worker;
@@ -332,7 +331,7 @@ static int run_turns(struct winograd *g)
   int n_panels = mafat_conv_n_panels(&g->c), turn = -1, code = MAFAT_OK;
   int n_turns = mafat_divide_up(g->tiles_down, g->scratch->tile_rows);
   for (int unit; code == MAFAT_OK && (unit = mafat_team_take(w->team, w->index, n_turns * n_panels)) >= 0;) {
-    /* With fewer units than workers, the first unit of each is nobody else's. */
+    /* With fewer units than workers, each worker's first unit is its own. */
     if (turn < 0) use_turn(g, g->scratch->n_turns < mafat_team_size(w->team) ? unit : w->index);
     int next = shared ? unit % n_turns : unit / n_panels, first_row = next * g->scratch->tile_rows;
     g->rows = mafat_span(first_row, mafat_min(first_row + g->scratch->tile_rows, g->tiles_down));

@@ -1,4 +1,5 @@
-/* Darknet's crop at inference: the middle, [0, 1] scaled to [-1, 1]. */
+/* Computes Darknet's crop at inference: the center, [0, 1] scaled to [-1, 1]. Called through the
+ * table in kinds.c. */
 #include "runner/engine/kinds/rows.h"
 
 static int run_crop(const struct mafat_worker *w, const struct mafat_step *step)

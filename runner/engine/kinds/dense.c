@@ -1,9 +1,11 @@
-/* Every output sums the whole input. */
+/* Computes connected layers, whose outputs each sum the whole input. Called through the table in
+ * kinds.c. */
 #include "runner/engine/kinds/conv.h"
 
 #include "runner/engine/kinds/widened.h"
 
-/* The steps of panels that follow find the input there, in Darknet's CHW order; those of another part may be another device's. */
+/* Copies the input in Darknet's CHW order to shared scratch for the following steps of panels.
+ * Steps of another part may run on another device. */
 static void prepare_connected(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
@@ -11,8 +13,9 @@ static void prepare_connected(const struct mafat_worker *w, const struct mafat_s
   mafat_tensors_flatten(w->tensors, mafat_layer_sources(l), l->in, (float *)(w->shared_memory + w->scratch->flat_offset));
 }
 
-/* A connected layer is a 1x1 convolution of one pixel whose channels are the
- * input in Darknet's order: one block slice of any length, or of as many as are widened at a time. */
+/* A connected layer is a 1x1 convolution of one pixel whose channels are the input in Darknet's
+ * order. They are one block slice of any length, or of as many channels as are widened at a
+ * time. */
 static int run_panel(struct mafat_conv *c, const float *flat, struct mafat_span filters)
 {
   const struct mafat_worker *w = c->worker;

@@ -1,4 +1,5 @@
-/* The first YOLO's head: a list for the whole map. */
+/* Activates and decodes the first YOLO's head, a list for the whole map. Called through the table
+ * in kinds.c. */
 #include "runner/engine/decoding.h"
 #include "runner/engine/kinds/kind.h"
 
@@ -14,7 +15,7 @@ static int run_detection(const struct mafat_worker *w, const struct mafat_step *
   return MAFAT_OK;
 }
 
-/* A tensor read as one list in CHW order. */
+/* Element i of a tensor in CHW order. */
 static float flat_at(const struct mafat_decoding *d, int64_t i)
 {
   struct mafat_shape out = d->layer->out;
@@ -22,8 +23,8 @@ static float flat_at(const struct mafat_decoding *d, int64_t i)
   return mafat_decoding_at(d, (int)(row / out.h), (int)(row % out.h), (int)(i % out.w));
 }
 
-/* One box of one cell. Unlike other heads this one has no threshold for the objectness alone, and
- * Darknet takes no letterbox off its boxes. */
+/* Decodes one box of one cell. Unlike other heads this one has no threshold for the objectness
+ * alone, and Darknet does not correct its boxes for the letterbox. */
 static void decode_box(struct mafat_decoding *d, int cell, int box)
 {
   const struct mafat_head *h = &d->layer->head;

@@ -1,9 +1,9 @@
-/* Columns of a table, of floats or integers, by their numbers. */
+/* Looks up columns of a table by index, floats or integers. Called through the table in kinds.c. */
 #include "runner/engine/kinds/rows.h"
 
 #include <string.h>
 
-/* The column of a table of so many that a number means. NaN: the first. */
+/* Column for an index; negative ones count from the end. NaN: 0. */
 static int column_of(float number, int n)
 {
   float from_start = number < 0 ? number + (float)n : number;
@@ -11,9 +11,9 @@ static int column_of(float number, int n)
   return from_start >= (float)n ? n - 1 : (int)from_start;
 }
 
-/* Of elements of any type. */
+/* A table of any element type. */
 struct table {
-  const char *first; /* a run's first channel of the first column */
+  const char *first; /* a run's first channel in column 0 */
   size_t column_bytes;
 };
 
@@ -22,7 +22,8 @@ static struct table table_of_run(const struct mafat_worker *w, int layer, const 
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_sources *table = &t->network->layers[layer].operands[1].sources;
   int row = 0, kept = w->plan->table[layer];
-  const struct mafat_source *s = mafat_sources_at(table, run->source, &row); /* the table has one band */
+  /* the table has one band */
+  const struct mafat_source *s = mafat_sources_at(table, run->source, &row);
   if (kept >= 0) {
     const struct mafat_strides *strides = t->network->layers[kept].strides;
     const float *numbers = (const float *)(const void *)mafat_weights_numbers(w->weights, kept);
@@ -33,7 +34,7 @@ static struct table table_of_run(const struct mafat_worker *w, int layer, const 
                         mafat_tensors_pixel_bytes(t, run->tensor, run->block)};
 }
 
-/* One row of a run's channels. */
+/* Copies one row of a run's channels. */
 static void gather_row(const struct mafat_worker *w, const struct mafat_step *step, const struct mafat_run *run, int y)
 {
   const struct mafat_tensors *t = w->tensors;
@@ -43,7 +44,7 @@ static void gather_row(const struct mafat_worker *w, const struct mafat_step *st
   const struct mafat_source *source = numbers->list;
   int n = l->operands[1].shape.w;
   const float *number = mafat_tensors_read(t, numbers, 0, source->first, y, step->out.x.begin);
-  size_t element = t->layout->tensors[step->layer].element_bytes; /* the table's are as many */
+  size_t element = t->layout->tensors[step->layer].element_bytes; /* the table has the same type */
   char *out = mafat_tensors_lane(t, step->layer, run->out_block * MAFAT_CHANNEL_BLOCK + run->out_lane, y, step->out.x.begin);
   int number_floats = mafat_tensors_pixel_floats(t, source->tensor, source->first / MAFAT_CHANNEL_BLOCK);
   size_t out_bytes = mafat_tensors_pixel_bytes(t, step->layer, run->out_block);

@@ -1,3 +1,5 @@
+/* Table of the runner's kinds of layers, generated from network/kinds.def, and their dispatch.
+ * Called by runner/engine/executor.c, runner/detect and api/. */
 #include "runner/engine/kinds/kind.h"
 
 #include "predictor/plan/fusion.h"
@@ -40,7 +42,7 @@ static const struct mafat_runner_kind *kind_of(const struct mafat_worker *w, con
 
 enum {
   SHARES = 4, /* of a step's rows, for each worker */
-  PARTS = 4   /* of the last of them */
+  PARTS = 4   /* parts of the last share */
 };
 
 static int run_shares_of_rows(const struct mafat_worker *w, const struct mafat_step *step,

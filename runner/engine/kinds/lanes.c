@@ -1,3 +1,5 @@
+/* Reads and writes groups of pixels with one lane each. Called by kinds that combine channels
+ * (normalize.c, reduce.c). */
 #include "runner/engine/kinds/lanes.h"
 
 enum { UNIT_COLS = 64 };
@@ -13,7 +15,7 @@ bool mafat_lanes_take(const struct mafat_worker *w, const struct mafat_step *ste
   return true;
 }
 
-/* n pixels of so many channels to as many lanes, the last one to those behind. */
+/* Transposes n pixels to lanes; lanes past the end repeat the last pixel. */
 static void spread(const float *pixels, size_t pixel_floats, int n, int n_channels, float *to, int lanes)
 {
   for (int i = 0; i < lanes; i++) {

@@ -1,6 +1,7 @@
-/* The product of two maps: a 1x1 convolution of each row of the first, by weights that are the second's. These are
- * packed to panels as they are needed, whichever way they lie, so that each output is summed channel by channel. A unit
- * of work is a panel of a row, or some columns of it. */
+/* Computes products of two maps: a 1x1 convolution of each row of the first, with the second as
+ * weights. Called through the table in kinds.c. The second is packed to panels when needed, in
+ * either orientation, so that each output is summed channel by channel. A unit is a panel of a row,
+ * or some columns of it. */
 #include "runner/engine/kinds/matmul.h"
 
 #include "predictor/plan/packing.h"
@@ -8,8 +9,8 @@
 #include <string.h>
 
 enum {
-  UNITS = 4,     /* for each worker, where columns are enough */
-  UNIT_COLS = 64 /* so many at least, lest packing shows */
+  UNITS = 4,     /* for each worker, if there are enough columns */
+  UNIT_COLS = 64 /* least columns, to limit the share of packing */
 };
 
 struct product {
@@ -59,7 +60,7 @@ bool mafat_product_take(const struct mafat_worker *w, const struct mafat_step *s
 
 /* ---- the second map, packed ---- */
 
-/* Its columns `inputs`, whose channels are filters. */
+/* Packs columns `inputs` of the second map; its channels are filters. */
 static void pack_channels(const struct product *p, const struct mafat_product_part *part, struct mafat_span inputs, int width)
 {
   const struct mafat_tensors *t = p->worker->tensors;
@@ -75,7 +76,7 @@ static void pack_channels(const struct product *p, const struct mafat_product_pa
   }
 }
 
-/* Its channels `inputs`, whose columns are filters. */
+/* Packs channels `inputs` of the second map; its columns are filters. */
 static void pack_columns(const struct product *p, const struct mafat_product_part *part, struct mafat_span inputs, int width)
 {
   const struct mafat_tensors *t = p->worker->tensors;
@@ -91,7 +92,7 @@ static void pack_columns(const struct product *p, const struct mafat_product_par
   }
 }
 
-/* Inputs of the block slices [first, end). Behind the filters there are zeros. */
+/* Packs inputs of the block slices [first, end), with zeros after the filters. */
 static void pack(const struct product *p, const struct mafat_product_part *part, struct mafat_span inputs, int width)
 {
   int n = mafat_span_size(part->filters);

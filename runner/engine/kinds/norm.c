@@ -1,4 +1,5 @@
-/* A scale and a bias for each channel. */
+/* Computes batchnorm layers: a scale and a bias for each channel. Called through the table in
+ * kinds.c. */
 #include "runner/engine/kinds/rows.h"
 
 static int run_batchnorm(const struct mafat_worker *w, const struct mafat_step *step)

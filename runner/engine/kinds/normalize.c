@@ -1,10 +1,10 @@
-/* The channels of each pixel normalized among themselves, pixels side by side. Sums are of doubles, channel
- * by channel. */
+/* Normalizes the channels of each pixel, with one lane for each pixel. Called through the table in
+ * kinds.c. Sums are doubles, channel by channel. */
 #include "runner/engine/kinds/lanes.h"
 
 #include <math.h>
 
-/* Of each lane. */
+/* Sums of each lane. */
 struct totals {
   double sum[MAFAT_LANES];
   float largest[MAFAT_LANES];
@@ -17,7 +17,7 @@ MAFAT_LANES_INLINE void find_largest(const float *x, int channels, struct totals
     for (int i = 0; i < lanes; i++) t->largest[i] = x[i] > t->largest[i] ? x[i] : t->largest[i];
 }
 
-/* Of what is less the largest, and of the exponential of that. */
+/* Subtracts the maximum and sums the exponentials. */
 MAFAT_LANES_INLINE void sum_exponentials(float *x, int channels, struct totals *t, bool keep, int lanes)
 {
   find_largest(x, channels, t, lanes);

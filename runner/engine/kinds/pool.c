@@ -1,13 +1,13 @@
-/* The largest of each window, or the mean. */
+/* Computes maxpool and average pool. Called through the table in kinds.c. */
 #include "runner/engine/kinds/rows.h"
 
-/* Taps of rows from `first` on that a mean with padding is of. */
+/* Number of row taps from `first` on that a mean counts, including padding. */
 static int counted_rows(const struct mafat_layer *l, int first, int end)
 {
   return mafat_divide_up(mafat_min(end, l->in.h + l->counted_y) - first, l->window.y.dilation);
 }
 
-/* `kernel`: of the worker's. */
+/* kernel: from the worker's level. */
 static int run_pool(const struct mafat_worker *w, const struct mafat_step *step,
                     void (*kernel)(const struct mafat_pool_call *))
 {

@@ -1,5 +1,6 @@
-/* Boxes out of what a detector says of its anchors: those above a score that overlap no better one by too much, in
- * TFLite's order. Of equals the first anchor, or class, is the better. */
+/* Computes detections from a detector's anchors, in TFLite's order: boxes above a score that do not
+ * overlap a better one too much. Among equals the first anchor, or class, wins. Called through the
+ * table in kinds.c. */
 #include "runner/engine/kinds/kind.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@
 enum { BOXES, SCORES, ANCHORS }; /* operands */
 enum { CORNERS = 4, CLASS = 4, SCORE, COUNT };
 
-/* A detection to be. */
+/* A candidate detection. */
 struct kept {
   float score;
   uint32_t anchor;
@@ -37,7 +38,7 @@ static float score_of(const struct work *w, int anchor, int class)
   return at(w, SCORES, anchor, class + w->layer->operands[SCORES].shape.c - w->p->classes);
 }
 
-/* Top, left, bottom, right. */
+/* Computes top, left, bottom, right. */
 static void decode_box(const struct work *w, int anchor)
 {
   const struct mafat_postprocess *p = w->p;
@@ -68,7 +69,7 @@ static float overlap(const float *a, const float *b)
   return both / (area_a + area_b - both);
 }
 
-/* ---- in falling order: a heap whose first is the last ---- */
+/* ---- descending order: a heap whose root is the last ---- */
 
 static bool comes_after(const struct work *w, uint32_t a, uint32_t b)
 {
@@ -85,7 +86,7 @@ static void sift_down(const struct work *w, int n, int to, uint32_t value)
   w->order[to] = value;
 }
 
-/* The anchors whose score is enough, best first; how many. */
+/* Sorts the anchors with a sufficient score, best first; returns their number. */
 static int sort_anchors(const struct work *w)
 {
   int n = 0;
@@ -100,7 +101,8 @@ static int sort_anchors(const struct work *w)
   return n;
 }
 
-/* Of the anchors in order those that no better one covers, at most so many: in front of the list. */
+/* Moves the anchors that no better one covers to the front of the list, at most `most`; returns
+ * their number. */
 static int suppress(const struct work *w, int n, int most)
 {
   int chosen = 0;
@@ -114,7 +116,7 @@ static int suppress(const struct work *w, int n, int most)
   return chosen;
 }
 
-/* ---- what is put out ---- */
+/* ---- output ---- */
 
 static void put(const struct work *w, int column, const float *box, int class, float score)
 {
@@ -125,7 +127,7 @@ static void put(const struct work *w, int column, const float *box, int class, f
   to[SCORE] = score;
 }
 
-/* The best class but for one and those that are better; -1: none is left that has a score. */
+/* Next class in descending order of scores after `before`; -1: none left. */
 static int next_class(const struct work *w, int anchor, int before)
 {
   int best = -1;
@@ -141,7 +143,7 @@ static int next_class(const struct work *w, int anchor, int before)
   return best;
 }
 
-/* Each anchor with its best classes; how many anchors. */
+/* Outputs each anchor with its best classes; returns the number of anchors. */
 static int run_fast(struct work *w)
 {
   int per_anchor = w->p->classes_per_detection;
@@ -160,7 +162,8 @@ static int run_fast(struct work *w)
   return n;
 }
 
-/* The list stays in falling order, of equals that of before in front, and as long as what is put out. */
+/* Inserts into the list in descending order, after equals, and limits its length to that of the
+ * output. */
 static void keep(struct work *w, struct kept candidate)
 {
   int to = w->n_kept;
@@ -172,7 +175,7 @@ static void keep(struct work *w, struct kept candidate)
   if (w->n_kept < w->p->detections) w->n_kept++;
 }
 
-/* Class by class; how many boxes. */
+/* Suppresses class by class; returns the number of boxes. */
 static int run_regular(struct work *w)
 {
   for (int class = 0; class < w->p->classes; class++) {

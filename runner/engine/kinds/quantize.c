@@ -1,4 +1,4 @@
-/* Floats as integers. */
+/* Quantizes floats. Called through the table in kinds.c. */
 #include "runner/kernels/integer.h"
 #include "runner/engine/kinds/rows.h"
 
@@ -11,7 +11,8 @@ static int run_quantize(const struct mafat_worker *w, const struct mafat_step *s
     size_t in_pixel = mafat_tensors_pixel_bytes(t, run.tensor, run.block) / sizeof(float);
     size_t out_pixel = mafat_tensors_pixel_bytes(t, step->layer, run.out_block);
     int cols = mafat_span_size(step->out.x);
-    bool dense = in_pixel == (size_t)run.n && out_pixel == (size_t)run.n; /* one stretch of a row */
+    /* the row is contiguous */
+    bool dense = in_pixel == (size_t)run.n && out_pixel == (size_t)run.n;
     for (int y = step->out.y.begin; y < step->out.y.end; y++) {
       const float *from = mafat_runs_read(t, mafat_layer_sources(l), &run, y, step->out.x.begin);
       unsigned char *to = mafat_rows_out_bytes(w, step, &run, y);

@@ -1,4 +1,5 @@
-/* Elements of maps in other places: each part by itself, behind what no part puts. */
+/* Copies elements of maps to other positions, part by part, after filling the rest. Called through
+ * the table in kinds.c; chooses between rearrange_pixels.c and rearrange_lanes.c. */
 #include "runner/engine/kinds/rearrange.h"
 
 int mafat_copy_locate(const struct mafat_part *part, int axis, int out, struct mafat_place *in)
@@ -28,7 +29,7 @@ bool mafat_copy_next_row(struct mafat_copy_rows *rows)
 
 /* ---- columns ---- */
 
-/* The longest atom of columns that come from that axis; or else `best`. */
+/* The longest atom of columns whose input is along that axis; else `best`. */
 static int longest(const struct mafat_part *p, int in_axis, int best)
 {
   struct mafat_span atoms = mafat_part_atoms(p, MAFAT_AXIS_W);
@@ -41,7 +42,7 @@ static int longest(const struct mafat_part *p, int in_axis, int best)
   return best;
 }
 
-/* Columns that come from other columns; if there are none and `by_channels`, from channels. */
+/* Walks columns that come from columns; if there are none and `by_channels`, from channels. */
 struct mafat_copy_columns mafat_copy_columns(const struct mafat_strided_copy *m, struct mafat_place from,
                                                  bool by_channels)
 {
@@ -62,7 +63,8 @@ struct mafat_copy_columns mafat_copy_columns(const struct mafat_strided_copy *m,
   return c;
 }
 
-/* Of the columns x, x + step ... those in the box, where all atoms but one are at their turn. */
+/* Takes those of the columns x, x + step ... inside the box, for one combination of the other
+ * atoms. */
 static bool take_turn(struct mafat_copy_columns *c, int turn)
 {
   const struct mafat_part *p = c->copy->part;
@@ -159,7 +161,7 @@ static void rearrange(const struct mafat_worker *w, int layer, struct mafat_box 
 
 enum { SHARES = 4 }; /* of a step, for each worker */
 
-/* Maps may be of one row, as lists of tokens are: then columns are shared out. */
+/* Maps may have a single row, as lists of tokens do: then columns are shared. */
 static int run_rearrange(const struct mafat_worker *w, const struct mafat_step *step)
 {
   bool by_rows = mafat_span_size(step->out.y) > 1;

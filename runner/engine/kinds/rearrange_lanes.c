@@ -1,37 +1,39 @@
-/* Channels that come from anywhere: a block of the output at a time, lanes that the part's last atom of channels puts side
- * by side together. */
+/* Copies channels from arbitrary positions: a block of the output at a time, and together the lanes
+ * that the part's last atom of channels makes adjacent. Called by rearrange.c. Buffers are on the
+ * stack. */
 #include "runner/engine/kinds/rearrange.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Lanes of a block, and what is added to where the first is read; each further one is read a step farther on. */
+/* Lanes of a block, and the offset of the first in the input; each further lane is one step
+ * farther. */
 struct group {
   int lane, n;
   struct mafat_place in;
 };
 
-/* Lanes that lie side by side in the output, and equally far apart in the input; so do columns of each. */
+/* Lanes that are adjacent in the output and equally spaced in the input, as are their columns. */
 struct square {
   const float *from;
-  ptrdiff_t apart, column; /* in the input: of lanes, of columns */
+  ptrdiff_t apart, column; /* distances in the input: of lanes, of columns */
   int lane, n;
 };
 
-/* The squares of some columns of a row, found before: where only the row differs, they lie alike. */
+/* Squares found for some columns of a row: reused for other rows. */
 struct found {
   int n, columns;
-  int x, n_columns;                      /* that they are of */
+  int x, n_columns;                      /* of these columns */
   struct mafat_place in;
   struct square squares[MAFAT_CHANNEL_BLOCK];
-  int sources[MAFAT_CHANNEL_BLOCK];      /* that each reads */
+  int sources[MAFAT_CHANNEL_BLOCK];      /* sources that each reads */
 };
 
 struct lanes {
   const struct mafat_strided_copy *copy;
   int block, n_groups;
   int axis, step;
-  bool steady; /* all lanes of a pixel are read in one pixel of maps that are not joined along rows */
+  bool steady; /* all lanes of a pixel are read from one pixel of maps not joined along rows */
   struct group groups[MAFAT_CHANNEL_BLOCK];
   struct found found;
 };
@@ -58,7 +60,7 @@ static void find_lanes(struct lanes *l, const struct mafat_strided_copy *m, int 
   }
 }
 
-/* Where a group's lane is read. */
+/* Input position of a group's lane. */
 static struct mafat_place place_of(const struct lanes *l, const struct group *g, int lane, const struct mafat_place *in)
 {
   struct mafat_place place;
@@ -67,9 +69,9 @@ static struct mafat_place place_of(const struct lanes *l, const struct group *g,
   return place;
 }
 
-/* ---- beside the map: element by element ---- */
+/* ---- outside the map: element by element ---- */
 
-/* False: nothing is read for it. */
+/* Clips an input position to the map; false if it reads nothing. */
 static bool settle(const struct mafat_strided_copy *m, struct mafat_place *in)
 {
   for (int axis = 0; axis < MAFAT_N_AXES; axis++) {
@@ -95,7 +97,7 @@ static void pick(const struct lanes *l, int y, const struct mafat_copy_columns *
 
 /* ---- inside ---- */
 
-/* A group's lanes from the k-th on, as many as are such a square; *columns: of these at most. */
+/* Square of a group's lanes from the k-th on; *columns: at most, then found. */
 static struct square square_of(const struct lanes *l, const struct group *g, int k,
                                const struct mafat_copy_columns *c, const struct mafat_place *in, int *columns)
 {
@@ -105,7 +107,7 @@ static struct square square_of(const struct lanes *l, const struct group *g, int
   if (l->axis == MAFAT_AXIS_W) s.apart *= at.pixel;
   if (l->axis == MAFAT_AXIS_C) {
     if (l->step) s.n = mafat_min(s.n, (l->step > 0 ? at.after : at.before) / abs(l->step) + 1);
-    at.after -= mafat_max((s.n - 1) * l->step, 0); /* what there is behind and before all lanes */
+    at.after -= mafat_max((s.n - 1) * l->step, 0); /* lanes available on both sides of all lanes */
     at.before -= mafat_max((s.n - 1) * -l->step, 0);
   }
   if (c->in_axis == MAFAT_AXIS_W) s.column *= at.pixel;
@@ -127,7 +129,7 @@ static inline void copy(const struct square *s, float *to, ptrdiff_t to_column, 
 #endif
 #endif
 
-/* Of every other channel, four at a time. */
+/* Copies every other channel, four at a time. */
 static inline void copy_others(const struct square *s, float *to, ptrdiff_t to_column, int columns, int lanes)
 {
 #ifdef CAN_SHUFFLE
@@ -136,7 +138,7 @@ static inline void copy_others(const struct square *s, float *to, ptrdiff_t to_c
   to += s->lane;
   for (int i = 0; i < columns; i++, from += s->column, to += to_column)
     for (int k = 0; k < lanes; k += 4) {
-      four a, b; /* up to the last that is taken, and no farther */
+      four a, b; /* not past the last one */
       memcpy(&a, from + 2 * k, sizeof a);
       memcpy(&b, from + 2 * k + 3, sizeof b);
       a = __builtin_shufflevector(a, b, 0, 2, 5, 7);
@@ -147,7 +149,7 @@ static inline void copy_others(const struct square *s, float *to, ptrdiff_t to_c
 #endif
 }
 
-/* Known numbers of lanes make loops without ends. */
+/* Constant numbers of lanes let the compiler unroll the loops. */
 static void copy_square(const struct square *s, float *to, ptrdiff_t to_column, int columns)
 {
   switch (s->apart == 2 ? -s->n : s->n) {
@@ -160,7 +162,8 @@ static void copy_square(const struct square *s, float *to, ptrdiff_t to_column, 
   }
 }
 
-/* Is the block turned squares of 4 x 4: lanes that lie 4 apart in the output side by side in the input? */
+/* True if the block consists of transposed 4 x 4 squares: lanes 4 apart in the output are adjacent
+ * in the input. */
 static bool is_turned(const struct found *f)
 {
   bool turned = f->n == MAFAT_CHANNEL_BLOCK;
@@ -188,7 +191,7 @@ static void copy_turned(const struct found *f, float *restrict to, ptrdiff_t to_
   }
 }
 
-enum { NEAR = 64 }; /* pixels of a block that a cache holds while its lanes are put there in turn */
+enum { NEAR = 64 }; /* pixels of a block that stay cached while its lanes are written in turn */
 
 static int source_of(const struct mafat_sources *s, int channel)
 {
@@ -212,7 +215,7 @@ static void find_squares(struct lanes *l, const struct mafat_copy_columns *c, in
     }
 }
 
-/* Moves what was found to another row of the input. */
+/* Moves the squares to another row of the input. */
 static void follow_row(struct lanes *l, int y)
 {
   const struct mafat_tensors *t = l->copy->tensors;
@@ -230,7 +233,8 @@ static void follow_row(struct lanes *l, int y)
   f->in.at[MAFAT_AXIS_H] = y;
 }
 
-/* Columns from c's i-th on: as many as lie equally far apart for each lane. Returns how many. */
+/* Copies columns from c's i-th on, while they are equally spaced for each lane. Returns their
+ * number. */
 static int copy_columns(struct lanes *l, int y, const struct mafat_copy_columns *c, int i)
 {
   const struct mafat_tensors *t = l->copy->tensors;

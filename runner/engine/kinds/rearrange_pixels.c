@@ -1,10 +1,10 @@
-/* Channels that stay side by side: pixels are moved whole, or in pieces. */
+/* Copies channels that stay adjacent: whole pixels, or runs of channels. Called by rearrange.c. */
 #include "runner/engine/kinds/rearrange.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Pixels in a row, and where they go; `pixel` floats from one to the next. */
+/* Pixels in a row, `pixel` floats apart in input and output. */
 struct row {
   const float *from;
   float *to;
@@ -20,7 +20,7 @@ static inline void copy_channels(const struct row *r, int channels)
     memcpy(to, from, (size_t)channels * sizeof *to);
 }
 
-/* Known numbers make copies of a few instructions. */
+/* Constant sizes make copies of a few instructions. */
 static void copy_row(const struct row *r, int channels)
 {
   if (r->from_pixel == channels && r->to_pixel == channels) {
@@ -38,14 +38,14 @@ static void copy_row(const struct row *r, int channels)
   }
 }
 
-/* Pixels `step` columns apart, and where they come from. */
+/* Pixels `step` columns apart, and their input position. */
 struct pixels {
   int y, x, step;
   struct mafat_place in;
   int in_step, n;
 };
 
-/* Channels [c, c + n) of them, block by block. */
+/* Copies channels [c, c + n) of them, block by block. */
 static void copy_run(const struct mafat_strided_copy *m, struct pixels p, int c, int n)
 {
   for (int copied; n > 0; n -= copied) {
@@ -61,8 +61,8 @@ static void copy_run(const struct mafat_strided_copy *m, struct pixels p, int c,
   }
 }
 
-/* Of n places along an axis those up to the first that lies beside the map; or one that does, which becomes what is
- * read for it, -1 where that is nothing. */
+/* Length of a run of n positions along an axis inside the map; or 1 for a position outside, which
+ * is replaced by the one read for it, -1 if none. */
 static int run_length(const struct mafat_strided_copy *m, int axis, int *at, int step, int n)
 {
   int extent = mafat_copy_extent(m, axis);
@@ -74,7 +74,7 @@ static int run_length(const struct mafat_strided_copy *m, int axis, int *at, int
   return mafat_min(n, (step > 0 ? extent - 1 - *at : *at) / abs(step) + 1);
 }
 
-/* The same of channels and columns that may lie beside the map. */
+/* Copies channels and columns that may be outside the map. */
 static void copy_clipped(const struct mafat_strided_copy *m, struct pixels p, int c, int n)
 {
   struct mafat_place first = p.in;
@@ -96,7 +96,7 @@ static void copy_clipped(const struct mafat_strided_copy *m, struct pixels p, in
   }
 }
 
-/* All runs of channels of such pixels. */
+/* Copies all runs of channels of these pixels. */
 static void copy_runs(const struct mafat_strided_copy *m, const struct pixels *pixels)
 {
   const struct mafat_part *part = m->part;

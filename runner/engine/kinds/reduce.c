@@ -1,18 +1,19 @@
-/* Sums, means and the like over rows, columns or channels. Values are taken row by row, column by column,
- * channel by channel; sums are of doubles. Where channels are reduced, pixels have a lane each; else channels have. */
+/* Computes sums, means and extremes over rows, columns or channels. Called through the table in
+ * kinds.c. Values are added row by row, column by column, channel by channel; sums are doubles.
+ * Reductions over channels have one lane for each pixel, others one for each channel. */
 #include "runner/engine/kinds/lanes.h"
 #include "runner/engine/kinds/rows.h"
 
 #include <math.h>
 
-/* What was made so far, in each lane. */
+/* Results so far, in each lane. */
 struct totals {
   enum mafat_reduction how;
   bool last;
   double sum[MAFAT_LANES];
   float best[MAFAT_LANES];
-  int at[MAFAT_LANES]; /* number of the best */
-  int taken;           /* values of each lane */
+  int at[MAFAT_LANES]; /* index of the best */
+  int taken;           /* values of each lane so far */
 };
 
 static void begin(struct totals *t, enum mafat_reduction how)
@@ -35,7 +36,7 @@ MAFAT_LANES_INLINE void add_exponentials(struct totals *t, const float *x, int n
   for (int i = 0; i < n; i++) t->sum[i] += (double)e[i];
 }
 
-/* One value for each lane. */
+/* Adds one value to each lane. */
 MAFAT_LANES_INLINE void take_one(struct totals *t, const float *x, int n)
 {
   switch (t->how) {
@@ -77,7 +78,7 @@ MAFAT_LANES_INLINE void take_one(struct totals *t, const float *x, int n)
   t->taken++;
 }
 
-/* `count` values of n lanes, `step` floats apart. */
+/* Adds `count` values to n lanes, `step` floats apart. */
 static void take(struct totals *t, const float *x, size_t step, int count, int n)
 {
   if (n == MAFAT_LANES)
@@ -104,7 +105,7 @@ static float result(const struct totals *t, int lane)
   }
 }
 
-/* What some outputs are made of: all of the input along the axes that are reduced. */
+/* Input region of some outputs: everything along the reduced axes. */
 struct region {
   const struct mafat_worker *w;
   const struct mafat_layer *l;
@@ -141,7 +142,7 @@ static void take_all(struct totals *t, const struct region *r, enum mafat_reduct
   for (int y = r->rows.begin; y < r->rows.end; y++) take_row(t, r, y);
 }
 
-/* What exponentials are summed of is less the largest, so that none overflows. */
+/* The maximum is subtracted before exponentials, so that none overflows. */
 static void reduce(struct totals *t, const struct region *r)
 {
   const struct mafat_reduce *reduce = r->l->reduce;
@@ -160,7 +161,8 @@ static void reduce_channels(const struct mafat_worker *w, const struct mafat_ste
       struct region r = region_of(w, l, unit.y, x);
       r.n = mafat_min(w->scratch->lanes, unit.cols.end - x);
       reduce(&t, &r);
-      float *out = mafat_tensors_pixel(w->tensors, step->layer, 0, unit.y, x); /* pixels of one channel */
+      /* pixels of one channel */
+      float *out = mafat_tensors_pixel(w->tensors, step->layer, 0, unit.y, x);
       for (int i = 0; i < r.n; i++) out[i] = result(&t, i);
     }
 }
@@ -180,7 +182,7 @@ static void reduce_run(const struct mafat_worker *w, const struct mafat_step *st
   }
 }
 
-/* A unit of work is a block of channels of a row. */
+/* A unit is a channel block of a row. */
 static void reduce_map(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_sources *sources = mafat_layer_sources(&w->tensors->network->layers[step->layer]);

@@ -1,7 +1,8 @@
-/* Pixels of a square as channels of one, in Darknet's own order of indices. */
+/* Computes Darknet's reorg: squares of pixels become channels, in its own order of indices. Called
+ * through the table in kinds.c. */
 #include "runner/engine/kinds/kind.h"
 
-/* The element of a layer's input with index `flat` in Darknet's CHW order. */
+/* Element number `flat` of a layer's input in Darknet's CHW order. */
 static float input_at(const struct mafat_tensors *t, const struct mafat_layer *l, long long flat)
 {
   long long plane = (long long)l->in.h * l->in.w;
@@ -9,7 +10,7 @@ static float input_at(const struct mafat_tensors *t, const struct mafat_layer *l
   return *mafat_tensors_source_at(t, mafat_layer_sources(l), c, rest / l->in.w, rest % l->in.w);
 }
 
-/* An element of a map in Darknet's CHW order, stepped through without divisions. */
+/* Position in a map in Darknet's CHW order, advanced without divisions. */
 struct cursor {
   struct mafat_shape shape;
   int c, y, x;
@@ -21,7 +22,7 @@ static struct cursor cursor_at(struct mafat_shape shape, long long flat)
   return (struct cursor){shape, (int)(flat / plane), (int)(flat % plane / shape.w), (int)(flat % shape.w)};
 }
 
-/* n elements on, at most a row. */
+/* Advances by n elements, at most a row. */
 static void cursor_advance(struct cursor *at, int n)
 {
   at->x += n;
@@ -32,8 +33,8 @@ static void cursor_advance(struct cursor *at, int n)
   at->c++;
 }
 
-/* Elements from one cursor on to another, `s` apart in the input: as many as lie in one row of both, at most n.
- * Returns how many. */
+/* Copies elements between cursors, `s` apart in the input, while both stay in their rows, at most
+ * n. Returns their number. */
 static int reorg_run(const struct mafat_tensors *t, int layer, const struct cursor *in, int s, const struct cursor *out,
                      int n)
 {
@@ -47,8 +48,8 @@ static int reorg_run(const struct mafat_tensors *t, int layer, const struct curs
   return n;
 }
 
-/* The usual direction, channel k of the larger factors: row by row, whose elements are
- * `stride` apart in the input. */
+/* The common direction, for channel k of the larger map: row by row, whose elements are `stride`
+ * apart in the input. */
 static void reorg_forward(const struct mafat_worker *w, const struct mafat_step *step, int k)
 {
   const struct mafat_tensors *t = w->tensors;
@@ -67,7 +68,7 @@ static void reorg_forward(const struct mafat_worker *w, const struct mafat_step 
   }
 }
 
-/* The rare directions, channel c of the output. */
+/* The rare directions, for channel c of the output. */
 static void reorg_channel(const struct mafat_worker *w, const struct mafat_step *step, int c)
 {
   const struct mafat_tensors *t = w->tensors;
@@ -80,7 +81,7 @@ static void reorg_channel(const struct mafat_worker *w, const struct mafat_step 
       if (l->extra) {
         *out = index < inputs ? input_at(t, l, index) : 0;
       } else if (l->reverse) {
-        /* index = x2 + width*s * (y2 + h*s * c2): find (k, j, i) behind it. */
+        /* index = x2 + width*s * (y2 + h*s * c2): inverted for (k, j, i). */
         long long k = (y % s * s + x % s) * depth + c;
         *out = input_at(t, l, x / s + width * (y / s + h * k));
       } else {
@@ -91,9 +92,8 @@ static void reorg_channel(const struct mafat_worker *w, const struct mafat_step 
     }
 }
 
-/* Darknet's reorg in its own index order: with h, w, c of the input taken as the
- * larger side's factors, flat element (k, j, i) pairs with the element of a
- * (c / stride^2, h * stride, w * stride) map. A unit of work is a channel. */
+/* Takes h, w, c of the input as the larger map's factors: flat element (k, j, i) is paired with the
+ * element of a (c / stride^2, h * stride, w * stride) map. A unit is a channel. */
 static int run_reorg(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];

@@ -1,9 +1,9 @@
-/* Pixels of a square as channels of one: for each place in the square all channels, one place after
- * the other. */
+/* Computes reorg3d: squares of pixels become channels, all channels of one position of the square
+ * after the other. Called through the table in kinds.c. */
 #include "runner/engine/kinds/rows.h"
 
-/* The channels of a run at one place of each square, `down` and `across` from its corner; the first
- * of them is the output's channel `channel`. They may lie in two blocks of the output. */
+/* Copies a run's channels at one position of each square, `down` and `across` from its corner, to
+ * the output from channel `channel` on. They may be in two blocks of the output. */
 static void copy_place(const struct mafat_worker *w, const struct mafat_step *step, const struct mafat_run *run,
                        int down, int across, int channel)
 {

@@ -1,5 +1,6 @@
-/* Maps of another size. Each output is the mean of left and right in the row above its point and in that below, then of
- * these two; of cubic ones, the weighted sum of four pixels in each of four rows, then of these. */
+/* Resizes maps with interpolation. Called through the table in kinds.c. Linear: the mean of left
+ * and right in the rows above and below the point, then of these two. Cubic: the weighted sum of
+ * four pixels in each of four rows, then of these. */
 #include "network/resample.h"
 
 #include "runner/engine/kinds/rows.h"
@@ -7,13 +8,13 @@
 #include <string.h>
 
 enum {
-  COLUMNS = 64, /* whose taps are known at a time */
+  COLUMNS = 64, /* output columns whose taps are computed at a time */
   COLOURS = 3
 };
 
-/* Columns of the output from `begin` on, and what they read. */
+/* Output columns from `begin` on, with their taps. */
 struct columns {
-  int begin, n, first;          /* first: of the input, in the row pointers below */
+  int begin, n, first;          /* first: input column of the row pointers below */
   bool cubic;
   union {
     struct mafat_tap taps[COLUMNS];
@@ -36,7 +37,7 @@ static struct columns columns_of(const struct mafat_layer *l, int begin, int end
   return c;
 }
 
-/* Pixels of a row of the output, of so many floats in a block, and the rows that they are made of. */
+/* Pixels of an output row, with the floats of a block, and the input rows they are made from. */
 struct row {
   float *to;
   const float *above, *below;
@@ -53,7 +54,8 @@ static inline void copy_row(const struct row *r, const struct columns *c, int n)
   }
 }
 
-/* Of n channels: corners of the input's pixels around the point, and how near right and lower ones are. */
+/* Interpolates n channels between four corners; across, down: weights of the right and lower
+ * ones. */
 static inline void mix(float *restrict to, const float *const corners[4], float across, float down, int n)
 {
   const float *restrict a = corners[0], *restrict b = corners[1], *restrict c = corners[2], *restrict d = corners[3];
@@ -75,7 +77,7 @@ static inline void mix_row(const struct row *r, const struct columns *c, int n)
   }
 }
 
-/* Known numbers of channels make loops of vectors. */
+/* Constant numbers of channels let the compiler vectorize the loops. */
 static void make_row(const struct row *r, const struct columns *c, int n, bool linear)
 {
   if (linear && n == MAFAT_CHANNEL_BLOCK) mix_row(r, c, MAFAT_CHANNEL_BLOCK);

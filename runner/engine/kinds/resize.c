@@ -1,4 +1,4 @@
-/* Every pixel as a square of them. */
+/* Upsamples: repeats every pixel in a square. Called through the table in kinds.c. */
 #include "runner/engine/kinds/rows.h"
 
 static int run_upsample(const struct mafat_worker *w, const struct mafat_step *step)

@@ -1,3 +1,5 @@
+/* Copies rows with an activation. Called by the kinds activation.c and others that process each row
+ * alone. */
 #include "runner/engine/kinds/rows.h"
 
 void mafat_rows_copy(const struct mafat_worker *w, const struct mafat_step *step, struct mafat_activating activation)

@@ -1,4 +1,4 @@
-/* Softmax of the whole input, by groups. */
+/* Computes Darknet's softmax of the whole input, by groups. Called through the table in kinds.c. */
 #include "runner/engine/kinds/kind.h"
 
 static int run_softmax(const struct mafat_worker *w, const struct mafat_step *step)

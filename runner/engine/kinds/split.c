@@ -1,9 +1,10 @@
-/* Parts of a map as maps of their own, of floats and of integers: those that somebody reads. */
+/* Copies parts of a map to separate outputs, floats and integers, if they have readers. Called
+ * through the table in kinds.c. */
 #include "runner/engine/kinds/rearrange.h"
 
 enum { SHARES = 4 }; /* of an output's rows, for each worker */
 
-/* A unit of work is some rows of an output. */
+/* A unit is some rows of an output. */
 static int run_split(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_network *n = w->tensors->network;

@@ -1,5 +1,6 @@
-/* The best elements along an axis, best first, and their places. The elements of a line come one after the other, and
- * stay in a heap of k whose first is the worst; of equals the one that came first is the better. */
+/* Finds the k best elements along an axis, best first, and their indices. Called through the table
+ * in kinds.c. The elements of a line enter a heap of k whose root is the worst; among equals the
+ * first is better. */
 #include "runner/engine/kinds/kind.h"
 
 #include "network/rearrange.h"
@@ -18,15 +19,15 @@ _Static_assert(sizeof(struct best) == 8, "what is predicted");
 struct topk {
   const struct mafat_tensors *tensors;
   const struct mafat_layer *layer;
-  struct mafat_box box;       /* of the step, and */
-  struct mafat_span channels; /* its channels */
-  int outputs[N_OUTPUTS];     /* tensors; -1: nobody reads it */
+  struct mafat_box box;       /* of the step */
+  struct mafat_span channels; /* of the step */
+  int outputs[N_OUTPUTS];     /* tensors; -1: no reader */
   struct best *kept;
   int n;
-  bool bytes;                 /* values are numbers of a byte */
+  bool bytes;                 /* values are quantized */
 };
 
-/* ---- which is better ---- */
+/* ---- comparison ---- */
 
 static bool is_better(const struct topk *t, struct best a, struct best b)
 {
@@ -35,7 +36,7 @@ static bool is_better(const struct topk *t, struct best a, struct best b)
   return a.place < b.place;
 }
 
-/* Puts one in the place of the worst, of the first n. */
+/* Replaces the worst of the first n. */
 static void sift_down(const struct topk *t, int n, struct best one)
 {
   int to = 0;
@@ -60,7 +61,7 @@ static void take(struct topk *t, float value, int place)
   else if (is_better(t, one, t->kept[0])) sift_down(t, t->n, one);
 }
 
-/* The worst goes behind all others, and so on. */
+/* Heap sort: moves the worst to the end, repeatedly. */
 static void sort(struct topk *t)
 {
   for (int left = t->n - 1; left > 0; left--) {
@@ -72,7 +73,7 @@ static void sort(struct topk *t)
 
 /* ---- a line ---- */
 
-/* Where an element of the input is; *pixel_bytes: from its column to the next. */
+/* Address of an element of the input; *pixel_bytes: distance between columns. */
 static const char *element(const struct topk *t, int c, int y, int x, size_t *pixel_bytes)
 {
   const struct mafat_sources *sources = mafat_layer_sources(t->layer);
@@ -83,7 +84,7 @@ static const char *element(const struct topk *t, int c, int y, int x, size_t *pi
   return mafat_tensors_lane(t->tensors, s->tensor, s->first + c, y, x);
 }
 
-/* n elements that lie `step` bytes apart. */
+/* Adds n elements, `step` bytes apart. */
 static void take_some(struct topk *t, const char *at, size_t step, int n, int place)
 {
   for (int i = 0; i < n; i++, at += step)
@@ -131,7 +132,7 @@ static struct mafat_span along(const struct topk *t, int axis)
   return axis == MAFAT_AXIS_H ? t->box.y : axis == MAFAT_AXIS_W ? t->box.x : t->channels;
 }
 
-/* The two other axes, the inner one last. */
+/* The other two axes, the inner one last. */
 static const signed char across[MAFAT_N_AXES][2] = {[MAFAT_AXIS_H] = {MAFAT_AXIS_W, MAFAT_AXIS_C},
                                                     [MAFAT_AXIS_W] = {MAFAT_AXIS_H, MAFAT_AXIS_C},
                                                     [MAFAT_AXIS_C] = {MAFAT_AXIS_H, MAFAT_AXIS_W}};

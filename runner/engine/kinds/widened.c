@@ -1,8 +1,10 @@
+/* Widens narrow weights to floats in a worker's scratch. Called by the kinds that sum
+ * (conv_direct.c, conv_depthwise.c, conv_winograd.c, dense.c). */
 #include "runner/engine/kinds/widened.h"
 
 #include <assert.h>
 
-/* Of a type that is scaled: its groups of rows begin anew with each block slice. */
+/* Widens a scaled type: its row groups begin anew with each block slice. */
 static void widen_block_slices(const struct mafat_worker *w, const struct mafat_layer *l, struct mafat_span channels,
                          const struct mafat_weights_slice *slice, float *to)
 {

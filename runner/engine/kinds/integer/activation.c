@@ -1,4 +1,5 @@
-/* A function of each number by itself, as a table; none: the numbers as they are, which may mean something else. */
+/* Computes functions of single quantized values by table; without a function, copies. Called
+ * through the table in kinds.c. */
 #include "runner/kernels/integer_functions.h"
 #include "runner/engine/kinds/integer/integer.h"
 

@@ -1,9 +1,10 @@
-/* Two maps of integers element by element. */
+/* Blends two quantized maps element by element. Called through the table in kinds.c; parameters
+ * also by conv.c. */
 #include "runner/engine/kinds/integer/integer.h"
 
 #include "predictor/plan/fusion.h"
 
-/* By TFLite's rule sums are of 2^20 times what both are of twice the larger scale. */
+/* By TFLite's rule, sums have the scale (twice the larger scale) / 2^20. */
 struct mafat_integer_blend_call mafat_integer_blend(const struct mafat_network *n, int layer, const struct mafat_quantization *x)
 {
   enum { SUM_BITS = 20 };
@@ -20,17 +21,20 @@ struct mafat_integer_blend_call mafat_integer_blend(const struct mafat_network *
   } else if (l->blend == MAFAT_BLEND_ADD) {
     call.x_scale = mafat_multiplier(a / twice);
     call.z_scale = mafat_multiplier(b / twice);
-    /* The second less the first is the first less the second by a negative factor: the products are the same. */
+    /* Subtraction in reverse order is subtraction with a negative factor; the products are the
+     * same. */
     call.scale = mafat_multiplier((l->alpha < 0 ? -twice : twice) / ((1 << SUM_BITS) * out));
   } else {
-    /* In floats, as TFLite has them: where they are short fractions, many sums are just between two numbers. */
-    call.x_scale = mafat_multiplier((double)(x->scale / l->quantization.scale)); /* of what is not negative */
+    /* In floats, as TFLite does: for short fractions, many sums are exactly between two
+     * integers. */
+    /* for values that are not negative */
+    call.x_scale = mafat_multiplier((double)(x->scale / l->quantization.scale));
     call.scale = mafat_multiplier(mafat_product_factor(x->scale, z.scale, l->quantization.scale));
   }
   return call;
 }
 
-/* Channels from c on that lie side by side in both operands and in the output. */
+/* Channels from c on that are contiguous in both operands and in the output. */
 static int run_at(int c, int end, bool alike)
 {
   if (!alike) return 1;

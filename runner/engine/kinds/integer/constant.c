@@ -1,4 +1,5 @@
-/* Numbers of the model's file, to where their readers look for them: signed ones become bytes. */
+/* Copies quantized constants of the model's file to their tensors, signed ones as unsigned. Called
+ * through the table in kinds.c. */
 #include "runner/engine/kinds/integer/integer.h"
 
 static int run_constant(const struct mafat_worker *w, const struct mafat_step *step)

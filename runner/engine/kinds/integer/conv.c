@@ -1,4 +1,5 @@
-/* Convolutions of integers: ordinary, grouped, depthwise, and a depthwise inside the 1x1 that reads it. */
+/* Computes integer convolutions: ordinary, grouped, depthwise, and depthwise inside the 1x1 that
+ * reads it. Called through the table in kinds.c. */
 #include "runner/engine/kinds/conv.h"
 #include "runner/engine/kinds/integer/integer.h"
 
@@ -8,36 +9,36 @@
 #include <assert.h>
 #include <string.h>
 
-/* A scratch record holds a kernel block slice and a reference. */
+/* A scratch record holds a kernel's block slice and its reference. */
 _Static_assert(sizeof(struct mafat_integer_block_slice) + sizeof(struct mafat_block_slice) <= MAFAT_SCRATCH_INTEGER_PIECE, "piece record");
 
 enum {
   NARROW_COLS = 8,
-  SORTED_PIXELS = 32,   /* of a step at least, if its weights are sorted */
-  SORTED_OF_PANEL = 65, /* numbers for a panel, */
-  SORTED_OF_QUAD = 4    /* and for each of its quads */
+  SORTED_PIXELS = 32,   /* smallest step whose weights are sorted */
+  SORTED_OF_PANEL = 65, /* integers for a panel */
+  SORTED_OF_QUAD = 4    /* integers for each of its quads */
 };
 
 struct conv {
-  struct mafat_conv common; /* whose step, layer and box; units of work */
+  struct mafat_conv common; /* step, layer, box and units of work */
   const struct mafat_integer_kernels *kernels;
   struct mafat_integer_block_slice *block_slices; /* [n_block_slices] */
   struct mafat_block_slice *references;     /* [n_block_slices] */
   const uint8_t **in_rows;            /* [block slice][scratch.in_rows] */
   uint8_t **out_rows;                 /* [segment][scratch.rows_per_call] */
-  uint8_t *zeros;                     /* a row of the input's zero point */
+  uint8_t *zeros;                     /* row of the input's zero point */
   int n_block_slices;
-  struct mafat_span rows;             /* of sums that they are set for; empty: none */
-  struct mafat_integer_conv_call *call; /* the next one: what it has in common with others is set once */
-  size_t quads_taps;                  /* of its panels (packing.h); 0: each has its own */
-  struct mafat_integer_blend_call blend; /* the shortcut's, if there is one */
-  uint16_t *sorted;                   /* room for what kernels find out about the weights of some panels: */
-  int n_sorted, sorted_capacity;          /* panels, numbers of each */
-  struct mafat_integer_input_sums *input_sums; /* of the rows that are set; NULL: there is no room */
-  struct mafat_integer_runs *runs;    /* of the same; NULL, too */
+  struct mafat_span rows;             /* rows of sums for which pointers are set; empty: none */
+  struct mafat_integer_conv_call *call; /* next call; common fields are set once */
+  size_t quads_taps;                  /* of all panels (packing.h); 0: varies */
+  struct mafat_integer_blend_call blend; /* the shortcut's, if any */
+  uint16_t *sorted;                   /* buffer for results of kernels about some panels' weights */
+  int n_sorted, sorted_capacity;          /* number of panels, integers for each */
+  struct mafat_integer_input_sums *input_sums; /* for the rows set; NULL: no memory */
+  struct mafat_integer_runs *runs;    /* for the rows set; NULL: no memory */
 };
 
-/* Does the step read rows outside the map? */
+/* True if the step reads rows outside the map. */
 static bool reads_outside(const struct mafat_conv *c)
 {
   struct mafat_span rows = mafat_taps_span(c->layer->window.y, c->box.y);
@@ -71,7 +72,8 @@ static void open_conv(struct conv *c, const struct mafat_worker *w, const struct
 
 /* ---- rows ---- */
 
-/* Of n rows of the input from y on, those of its first band: how many. */
+/* Sets pointers to those of n input rows, from y on, that are in the first band; returns their
+ * number. */
 static int point_at_band(const struct mafat_conv *c, const struct mafat_block_slice *block_slice, int y, int n, int x, const uint8_t **rows)
 {
   const struct mafat_sources *sources = mafat_layer_sources(c->layer);
@@ -100,7 +102,7 @@ static void list_block_slices(struct conv *c, struct mafat_span channels)
   c->rows = mafat_span(0, 0);
 }
 
-/* Of the block slices that are listed. */
+/* Sets pointers for the listed block slices. */
 static void point_at_input(struct conv *c, struct mafat_span rows)
 {
   const struct mafat_conv *common = &c->common;
@@ -137,7 +139,7 @@ static int point_at_output(struct conv *c, struct mafat_span filters, int y0, in
   return n_segments;
 }
 
-/* Adds the shortcut's other map, if there is one, where the sums' outputs lie. */
+/* Adds the shortcut's other map, if any, in place. */
 static void add(const struct conv *c, struct mafat_span filters, int y0, int n)
 {
   const struct mafat_conv *common = &c->common;
@@ -164,7 +166,7 @@ static void add(const struct conv *c, struct mafat_span filters, int y0, int n)
 
 /* ---- panels ---- */
 
-/* Of a step's part of the input's channels: goes on with the sums of the parts before it. */
+/* For a part of the input's channels: continues the sums of the parts before. */
 static void go_on(const struct conv *c, struct mafat_integer_conv_call *call, struct mafat_span filters, int y0)
 {
   const struct mafat_step *step = c->common.step;
@@ -177,7 +179,8 @@ static void go_on(const struct conv *c, struct mafat_integer_conv_call *call, st
   call->finish = step->channels.end == l->in.c;
 }
 
-/* Kernels keep what they find out about a panel's weights for the step's other rows, of as many panels as there is room for. */
+/* Kernels keep what they learn about a panel's weights for other rows of the step, for as many
+ * panels as fit. */
 static void make_sorted_room(struct conv *c, int index, uint16_t *capacity)
 {
   const struct mafat_conv *common = &c->common;
@@ -191,7 +194,7 @@ static void make_sorted_room(struct conv *c, int index, uint16_t *capacity)
   for (int p = 0; p < c->n_sorted; p++) capacity[p * c->sorted_capacity] = 0;
 }
 
-/* Ahead of the panels of layer `index`. */
+/* Call before the panels of layer `index`. */
 static void begin_panels(struct conv *c, int index, struct mafat_window window)
 {
   const struct mafat_conv *common = &c->common;
@@ -224,7 +227,7 @@ static void set_panel(struct conv *c, const struct mafat_layer *l, int index, st
   call->end = filters.end < end ? filters.end - first : 0;
 }
 
-/* Of layer `index` over the block slices that are there, into rows from y0 on. */
+/* Computes a panel of layer `index` over the listed block slices, for n rows from y0 on. */
 static void run_panel(struct conv *c, int index, struct mafat_span filters, int y0, int n)
 {
   const struct mafat_conv *common = &c->common;
@@ -289,7 +292,7 @@ static void run_grouped(struct conv *c)
 
 /* ---- depthwise ---- */
 
-/* last: a run whose rows of the same number these are the rows of now; NULL: none. */
+/* last: run whose pointers to the same rows are in the tables; NULL: none. */
 static void point_at_run(struct conv *c, const struct mafat_run *run, const struct mafat_run *last, struct mafat_span rows)
 {
   const struct mafat_taps taps = c->common.layer->window.y;
@@ -305,7 +308,7 @@ static void point_at_run_output(struct conv *c, const struct mafat_run *run, str
   mafat_conv_point_at_filter(&c->common, run->out_block * MAFAT_CHANNEL_BLOCK + run->out_lane, rows, c->out_rows, c->out_rows);
 }
 
-/* Rows of one run of channels from in_rows into out_rows, which are filled by the caller. */
+/* Computes rows of one run of channels, from in_rows to out_rows, which the caller sets. */
 static void run_depthwise_rows(struct conv *c, const struct mafat_run *run, struct mafat_span rows, int out_pixel_bytes)
 {
   const struct mafat_conv *common = &c->common;
@@ -357,8 +360,9 @@ static void run_depthwise_in_place(struct conv *c)
     }
 }
 
-/* Where block `b` of the inner layer's row r lies in the slot. Of narrow maps a block's rows follow each other: kernels take them
- * for one. Of others a row's blocks do: as far apart as a block's rows reach, they would share sets of the first cache. */
+/* Address of block `b` of the inner layer's row r in the slot. In narrow maps a block's rows are
+ * contiguous, and kernels treat them as one. In others a row's blocks are, because blocks of whole
+ * maps would share cache sets. */
 static uint8_t *inner_row(const struct conv *c, int b, int r)
 {
   const struct mafat_scratch *s = c->common.worker->scratch;
@@ -381,7 +385,7 @@ static void run_inner_rows(struct conv *c, struct mafat_span rows)
   }
 }
 
-/* The 1x1 over rows that lie in the slot. */
+/* Computes the 1x1 over rows in the slot. */
 static void run_pointwise_rows(struct conv *c, struct mafat_span rows)
 {
   const struct mafat_conv *common = &c->common;

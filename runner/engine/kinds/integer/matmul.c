@@ -1,4 +1,5 @@
-/* The product of two maps of integers, as that of floats: the second's bytes are weights less 128, packed as they are needed. */
+/* Computes products of two quantized maps, like matmul.c for floats. The second map's values less
+ * 128 are packed as weights when needed. Called through the table in kinds.c. */
 #include "runner/engine/kinds/integer/integer.h"
 
 #include "predictor/plan/packing.h"
@@ -20,7 +21,8 @@ struct product {
   uint8_t **out_rows;                 /* [segment] */
   int8_t *panel;                      /* [block slice][channel / 4][width][4] */
   int n_block_slices, channels;             /* in quads, all block slices together */
-  int y, x;                           /* that the first map's rows are set for; y < 0: none */
+  int y, x;                           /* position for which the first map's pointers are set; y < 0:
+                                         none */
 };
 
 static struct product open_product(const struct mafat_worker *w, const struct mafat_step *step)
@@ -40,7 +42,7 @@ static struct product open_product(const struct mafat_worker *w, const struct ma
 
 /* ---- the second map, packed ---- */
 
-/* Inputs of a block slice, and the panel's part that is theirs. */
+/* Inputs of a block slice, and their part of the panel. */
 struct place {
   struct mafat_span inputs;
   int8_t *panel;
@@ -59,7 +61,8 @@ static int8_t *find(const struct place *p, int input, int lane)
 #endif
 #endif
 
-/* A block of channels of four pixels: of each channel the four side by side, less 128. */
+/* Transposes a block of channels of four pixels: the four values of each channel become contiguous,
+ * less 128. */
 static inline void turn_quad(const uint8_t *from, size_t pixel, int8_t *to)
 {
 #ifdef CAN_SHUFFLE
@@ -86,7 +89,7 @@ static inline void turn_quad(const uint8_t *from, size_t pixel, int8_t *to)
 #endif
 }
 
-/* Inputs of a run of filters, of which `from` is the first one's. */
+/* Packs the inputs of a run of filters; `from`: the first one's. */
 static void pack_run(const struct place *to, const struct mafat_run *run, const uint8_t *from, size_t pixel, int lane)
 {
   int k = to->inputs.begin;
@@ -96,7 +99,7 @@ static void pack_run(const struct place *to, const struct mafat_run *run, const 
     for (int f = 0; f < run->n; f++) *find(to, k, lane + f) = (int8_t)(from[f] - SIGNED_TO_BYTE);
 }
 
-/* A block slice of the first map, and the panel's part for it. */
+/* A block slice of the first map, and its part of the panel. */
 static struct place place_of(const struct product *p, int block_slice, int8_t *panel, int width)
 {
   const struct mafat_block_slice *r = &p->references[block_slice];
@@ -108,7 +111,8 @@ static int8_t *after(const struct place *p)
   return p->panel + mafat_round_up(mafat_span_size(p->inputs), MAFAT_QUAD) * p->width;
 }
 
-/* Columns of the second map are inputs, its channels filters: all of a row, which lies in one buffer. */
+/* Packs with columns of the second map as inputs, channels as filters: a whole row, which is in one
+ * buffer. */
 static void pack_channels(const struct product *p, const struct mafat_product_part *part, int width)
 {
   const struct mafat_tensors *t = p->worker->tensors;
@@ -128,10 +132,10 @@ static void pack_channels(const struct product *p, const struct mafat_product_pa
   }
 }
 
-/* Whole quads of a pixel's channels go to filter f, input by input. */
+/* Packs whole quads of a pixel's channels for filter f, input by input. */
 static int take_quads(const struct place *to, const uint8_t *from, int input, int n, int f)
 {
-  const uint32_t turn = SIGNED_TO_BYTE * UINT32_C(0x01010101); /* a byte less 128 */
+  const uint32_t turn = SIGNED_TO_BYTE * UINT32_C(0x01010101); /* subtracts 128 from each byte */
   int k = 0;
   if ((input - to->inputs.begin) % MAFAT_QUAD) return 0;
   int8_t *at = find(to, input, f);
@@ -144,7 +148,7 @@ static int take_quads(const struct place *to, const uint8_t *from, int input, in
   return k;
 }
 
-/* Its columns are filters, its channels inputs. */
+/* Packs with columns as filters, channels as inputs. */
 static void pack_columns(const struct product *p, const struct mafat_product_part *part, const struct place *to)
 {
   const struct mafat_tensors *t = p->worker->tensors;
@@ -159,7 +163,7 @@ static void pack_columns(const struct product *p, const struct mafat_product_par
   }
 }
 
-/* Zeros behind the filters, and behind a block slice's last input. */
+/* Pads with zeros after the filters, and after a block slice's last input. */
 static void pack(const struct product *p, const struct mafat_product_part *part, int width)
 {
   int8_t *panel = p->panel;
@@ -177,7 +181,7 @@ static void pack(const struct product *p, const struct mafat_product_part *part,
 
 /* ---- the product ---- */
 
-/* What sums begin with: less the first map's zero point times what it is multiplied with. */
+/* Initial sums: minus the first map's zero point times its factors. */
 static void begin(const struct product *p, int width, int in_zero, int weights_zero, int32_t *bias)
 {
   int32_t sums[MAFAT_QUAD * MAFAT_PANEL] = {0};
@@ -191,7 +195,7 @@ static void begin(const struct product *p, int width, int in_zero, int weights_z
   }
 }
 
-/* The same for all panels of a row. */
+/* Sets pointers once for all panels of a row. */
 static void point_at_input(struct product *p, const struct mafat_product_part *part)
 {
   const struct mafat_tensors *t = p->worker->tensors;

@@ -1,4 +1,5 @@
-/* The channels of each pixel normalized among themselves: softmax, and layers' means and variances. */
+/* Normalizes the channels of each quantized pixel: softmax, and layer normalization. Called through
+ * the table in kinds.c. */
 #include "runner/kernels/integer_functions.h"
 #include "runner/kernels/requantize.h"
 #include "runner/engine/kinds/integer/integer.h"
@@ -6,21 +7,21 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- a pixel's bytes, side by side ---- */
+/* ---- contiguous bytes of a pixel ---- */
 
 enum { MOST_RUNS = 32 };
 
-/* The pixels of a row: where runs of channels lie at column x, and how far the next column's are from them. */
+/* Pixels of a row: addresses of runs of channels at column x, and distances to the next column. */
 struct pixels {
   const struct mafat_tensors *tensors;
   const struct mafat_sources *sources;
   int channels, x, n;
-  struct mafat_span known; /* columns that all channels are listed for */
+  struct mafat_span known; /* columns for which all channels are listed */
   char *at[MOST_RUNS];
   int step[MOST_RUNS], first[MOST_RUNS], count[MOST_RUNS];
 };
 
-/* As many runs as there is room for, from channel `first` on: up to which channel. */
+/* Lists as many runs as fit, from channel `first` on; returns the end of the listed channels. */
 static int list_runs(struct pixels *p, int first, int y, int x)
 {
   struct mafat_runs runs = mafat_runs_of(p->sources, mafat_span(first, p->channels));
@@ -42,7 +43,7 @@ static int list_runs(struct pixels *p, int first, int y, int x)
   return c;
 }
 
-/* Takes all channels of a pixel, or puts them. */
+/* Reads or writes all channels of a pixel. */
 static void pass_pixel(struct pixels *p, int y, int x, uint8_t *pixel, bool put)
 {
   bool known = x > p->known.begin && x < p->known.end;
@@ -56,7 +57,7 @@ static void pass_pixel(struct pixels *p, int y, int x, uint8_t *pixel, bool put)
   }
 }
 
-/* ---- what becomes of it ---- */
+/* ---- functions ---- */
 
 struct softmax {
   int32_t exponentials[256]; /* TFLite's */
@@ -77,13 +78,13 @@ static void run_softmax(const struct softmax *s, const struct mafat_layer *l, ui
   else mafat_integer_softmax(s->exponentials, pixel, pixel, l->in.c);
 }
 
-/* Floats of an operand from channel c on, a block of them at most; NULL: there is no such operand. */
+/* Floats of an operand from channel c on, at most a block; NULL: no such operand. */
 static const float *floats_at(const struct mafat_tensors *t, const struct mafat_layer *l, int operand, int c)
 {
   return operand < l->n_operands ? mafat_tensors_read(t, &l->operands[operand].sources, 0, c, 0, 0) : NULL;
 }
 
-/* By exact sums of the numbers; what comes of them is a float, rounded once. */
+/* Sums integers exactly; results are floats, rounded once. */
 static void run_layer(const struct mafat_tensors *t, const struct mafat_layer *l, const struct mafat_quantization *in, uint8_t *pixel)
 {
   int64_t sum = 0, squares = 0;

@@ -1,4 +1,4 @@
-/* The largest of each window, or the mean. */
+/* Computes maxpool and average pool of quantized maps. Called through the table in kinds.c. */
 #include "runner/engine/kinds/integer/integer.h"
 
 static int run_pool(const struct mafat_worker *w, const struct mafat_step *step, void (*kernel)(const struct mafat_integer_pool_call *))

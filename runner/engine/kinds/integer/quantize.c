@@ -1,9 +1,9 @@
-/* Integers as floats, or at another scale. */
+/* Dequantizes, and changes the scale of quantized maps. Called through the table in kinds.c. */
 #include "runner/kernels/integer_functions.h"
 #include "runner/engine/kinds/integer/integer.h"
 #include "runner/engine/kinds/rows.h"
 
-/* What each of the 256 numbers becomes. */
+/* Fills a table for all 256 values. */
 static void list_floats(const struct mafat_quantization *in, float *list)
 {
   for (int q = 0; q < 256; q++) list[q] = (float)((double)in->scale * (q - in->zero));

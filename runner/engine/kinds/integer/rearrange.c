@@ -1,5 +1,5 @@
-/* Elements of maps in other places: pixels whole, where their channels stay side by side, else byte by byte, in runs where nothing is read
- * beside the map. */
+/* Copies elements of quantized maps to other positions: whole pixels if channels stay contiguous,
+ * else bytes, in runs where nothing is outside the map. Called through the table in kinds.c. */
 #include "runner/engine/kinds/rearrange.h"
 #include "runner/engine/kinds/integer/integer.h"
 
@@ -13,7 +13,7 @@ static void fill(const struct mafat_tensors *t, const struct mafat_layer *l, int
              mafat_tensors_pixel_bytes(t, layer, block) * (size_t)mafat_span_size(box.x));
 }
 
-/* Is there something to read? Settles where. */
+/* Clips an input position to the map; false if it reads nothing. */
 static bool settle(const struct mafat_strided_copy *m, struct mafat_place *in)
 {
   for (int a = 0; a < MAFAT_N_AXES; a++) {
@@ -34,7 +34,7 @@ static void copy_pixel(const struct mafat_strided_copy *m, int y, int x, struct 
   }
 }
 
-/* What may lie beside the map is looked for element by element. */
+/* Copies element by element, with checks for positions outside the map. */
 static void copy_clipped(const struct mafat_strided_copy *m)
 {
   for (struct mafat_copy_rows rows = mafat_copy_rows(m); mafat_copy_next_row(&rows);)
@@ -44,9 +44,9 @@ static void copy_clipped(const struct mafat_strided_copy *m)
     }
 }
 
-/* ---- elements in rows ---- */
+/* ---- runs of elements ---- */
 
-/* Elements that lie equally far apart both where they are and where they go: at most so many. */
+/* Elements with a constant distance in both input and output. */
 struct run {
   const char *from;
   char *to;
@@ -54,8 +54,8 @@ struct run {
   int n;
 };
 
-/* In the input, where `in_step` along `in_axis` lies between each and the next: columns or rows one after the other, or channels of a
- * block; or one element. */
+/* Sets the run's source. Its elements are `in_step` apart along `in_axis`: columns, rows, or
+ * channels of a block; or a single element. */
 static void find_from(const struct mafat_strided_copy *m, int in_axis, int in_step, struct mafat_place in, struct run *r)
 {
   int y = in.at[MAFAT_AXIS_H], x = in.at[MAFAT_AXIS_W], at = in.at[MAFAT_AXIS_C], source = 0;
@@ -84,7 +84,8 @@ static int copy_run(struct run *r)
   return r->n;
 }
 
-/* Column i and as many behind it as are a run, of a channel that is read where `in` is. */
+/* Copies column i, and following ones in the same run, of a channel read at `in`. Returns their
+ * number. */
 static int copy_columns_of(const struct mafat_strided_copy *m, const struct mafat_copy_columns *c, int y, int channel, int i, struct mafat_place in)
 {
   const int x = c->x + i * c->step;
@@ -95,7 +96,8 @@ static int copy_columns_of(const struct mafat_strided_copy *m, const struct mafa
   return copy_run(&r);
 }
 
-/* Of a pixel, the channel and as many of the n from it on as are a run. */
+/* Copies a channel of a pixel, and following ones in the same run, at most n. Returns their
+ * number. */
 static int copy_channels_of(const struct mafat_strided_copy *m, int y, int x, int channel, int n, struct mafat_place in)
 {
   const struct mafat_atom *last = &m->part->atoms[mafat_part_atoms(m->part, MAFAT_AXIS_C).end - 1];
@@ -105,7 +107,7 @@ static int copy_channels_of(const struct mafat_strided_copy *m, int y, int x, in
   return copy_run(&r);
 }
 
-/* Whichever there are more of in a run, columns or channels. */
+/* Copies along columns or channels, whichever have longer runs. */
 static void copy_elements(const struct mafat_strided_copy *m)
 {
   const int channels = mafat_network_tensor_shape(m->tensors->network, m->tensor).c;
@@ -125,7 +127,7 @@ static void copy_elements(const struct mafat_strided_copy *m)
 
 /* ---- whole pixels ---- */
 
-/* One run of channels, which the map has; beside its rows and columns nothing is read? */
+/* True if the part is one run of channels inside the map, with no rows or columns read outside. */
 static bool is_whole(const struct mafat_strided_copy *m)
 {
   struct mafat_part channels = *m->part;
@@ -138,7 +140,7 @@ static bool is_whole(const struct mafat_strided_copy *m)
          (m->part->outside == MAFAT_OUTSIDE_FILL || !mafat_part_leaves(m->part, m->operand->shape));
 }
 
-/* Those of the columns that are read inside the map; false: there are none. */
+/* Clips to the columns that are read inside the map; false if there are none. */
 static bool clip(const struct mafat_strided_copy *m, struct mafat_copy_columns *c)
 {
   const struct mafat_shape s = m->operand->shape;
@@ -159,7 +161,7 @@ static bool clip(const struct mafat_strided_copy *m, struct mafat_copy_columns *
   return c->n > 0 && y >= 0 && y < s.h;
 }
 
-/* Channels from c on that lie side by side both in a block of the output and in one of the operand: at most n. */
+/* Channels from c on that are contiguous in a block of the output and of the operand: at most n. */
 static int channels_beside(const struct mafat_sources *sources, int from, int c, int n)
 {
   int source = 0;
@@ -169,7 +171,7 @@ static int channels_beside(const struct mafat_sources *sources, int from, int c,
   return mafat_min(n, MAFAT_CHANNEL_BLOCK - c % MAFAT_CHANNEL_BLOCK);
 }
 
-/* The part's channels of some columns of a row. */
+/* Copies the part's channels of some columns of a row. */
 static void copy_columns(const struct mafat_strided_copy *m, int y, const struct mafat_copy_columns *columns)
 {
   const int first = columns->in.at[MAFAT_AXIS_C] - m->part->out_first[MAFAT_AXIS_C];

@@ -1,8 +1,9 @@
-/* Means over rows, columns or channels, or over several of them together; and along one of them where the largest or least is. */
+/* Computes means over rows, columns or channels of quantized maps, and indices of extremes along
+ * one axis. Called through the table in kinds.c. */
 #include "runner/kernels/integer_functions.h"
 #include "runner/engine/kinds/integer/integer.h"
 
-/* One pixel of a run's channels. */
+/* Reduces to one pixel of a run's channels. */
 static void reduce_pixel(const struct mafat_worker *w, const struct mafat_step *step, const struct mafat_run *run, int y, int x)
 {
   const struct mafat_tensors *t = w->tensors;
@@ -11,7 +12,7 @@ static void reduce_pixel(const struct mafat_worker *w, const struct mafat_step *
   struct mafat_multiplier scale = mafat_multiplier((double)in.scale / (double)l->quantization.scale);
   struct mafat_span rows = l->reduce->rows ? mafat_span(0, l->in.h) : mafat_span(y, y + 1);
   struct mafat_span cols = l->reduce->cols ? mafat_span(0, l->in.w) : mafat_span(x, x + 1);
-  int64_t sums[MAFAT_CHANNEL_BLOCK] = {0}; /* of a row 32 bits are enough, of a map they are not */
+  int64_t sums[MAFAT_CHANNEL_BLOCK] = {0}; /* a row fits 32 bits, a map does not */
   for (int r = rows.begin; r < rows.end; r++) {
     int32_t of_row[MAFAT_CHANNEL_BLOCK] = {0};
     w->integers->add_pixels(mafat_runs_read_bytes(t, mafat_layer_sources(l), run, r, cols.begin),
@@ -26,9 +27,9 @@ static void reduce_pixel(const struct mafat_worker *w, const struct mafat_step *
                   : mafat_integer_mean(sums[i], n, in.zero, scale, &l->quantization);
 }
 
-/* ---- channels among them: pixel by pixel ---- */
+/* ---- reductions over channels: pixel by pixel ---- */
 
-/* All of the input that makes an output of one channel. */
+/* Part of the input for an output of one channel. */
 struct region {
   struct mafat_span rows, cols;
 };
@@ -66,9 +67,9 @@ static void mean_of_pixel(const struct mafat_worker *w, const struct mafat_step 
                                                         : mafat_integer_mean(sum, n, in.zero, scale, &l->quantization);
 }
 
-/* ---- places: along one axis ---- */
+/* ---- indices along one axis ---- */
 
-/* A value of the input for output (y, x, c): number `at` along the axis. */
+/* Input value number `at` along the axis for output (y, x, c). */
 static int value_at(const struct mafat_worker *w, const struct mafat_layer *l, int c, int y, int x, int at)
 {
   const struct mafat_reduce *r = l->reduce;

@@ -1,4 +1,5 @@
-/* Maps of another size: pixels as they are, or what lies between four of them. */
+/* Resizes quantized maps, by nearest pixels or bilinear interpolation. Called through the table in
+ * kinds.c. */
 #include "network/resample.h"
 
 #include "runner/kernels/integer_functions.h"
@@ -6,9 +7,9 @@
 
 #include <string.h>
 
-enum { COLUMNS = 64 }; /* whose taps are known at a time */
+enum { COLUMNS = 64 }; /* output columns whose taps are computed at a time */
 
-/* Columns of the output from `begin` on, and what they read. */
+/* Output columns from `begin` on, with their taps. */
 struct columns {
   int begin, n;
   struct mafat_tap taps[COLUMNS];

@@ -1,4 +1,5 @@
-/* Every pixel as a square of them. */
+/* Upsamples quantized maps: repeats every pixel in a square. Called through the table in
+ * kinds.c. */
 #include "runner/engine/kinds/integer/integer.h"
 
 #include <string.h>
