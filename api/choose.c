@@ -1,3 +1,5 @@
+/* Chooses a plan for a budget. Called by api/model.c and api/dry_run.c. Reads the model, searches,
+ * and may run plans to time them; allocates. */
 #include "api/choose.h"
 
 #include "base/part.h"
@@ -16,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_BOXES = 1000000 }; /* that may be asked for */
+enum { MOST_BOXES = 1000000 }; /* upper limit of the option */
 
 void mafat_choose_add_traces(struct mafat_footprint *footprint, const struct mafat_search_traces *traces)
 {
@@ -34,7 +36,7 @@ static int write_text(struct mafat_choice *c, const struct mafat_network *n)
   return c->text ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-/* Plan and layout of a spec, and what they cost. */
+/* Makes the plan and layout of a spec and predicts their cost. */
 static int take(struct mafat_choice *c, const struct mafat_choice_request *r, enum mafat_algorithm algorithm,
                 int threads, const struct mafat_spec *spec, struct mafat_diagnostic *d)
 {
@@ -57,8 +59,7 @@ static int take(struct mafat_choice *c, const struct mafat_choice_request *r, en
   return mafat_fail(d, code, "%s: %s", s->network->path, code == MAFAT_ENOMEM ? "out of memory" : "sizes overflow");
 }
 
-/* Direct convolution needs the least scratch: where a spec does not fit otherwise, it
- * is taken. */
+/* Direct convolution needs the least scratch: used if a spec does not fit otherwise. */
 static int take_spec(struct mafat_choice *c, const struct mafat_choice_request *r, const struct mafat_spec *spec,
                      struct mafat_diagnostic *d)
 {
@@ -81,14 +82,15 @@ static int take_text(struct mafat_choice *c, const struct mafat_choice_request *
   return code;
 }
 
-/* Resident, but for the program's code, of which searching enters what does not stay. */
+/* Resident bytes without the program's code, because code entered only by searching does not
+ * stay. */
 static size_t own_bytes(void)
 {
   size_t all = mafat_process_resident_bytes(), code = mafat_process_code_bytes();
   return all > code ? all - code : 0;
 }
 
-/* With a timer beside it, which is gone when the search is over. *timer_bytes: that it took. */
+/* Searches with a timer, closed afterwards. *timer_bytes: its memory. */
 static int find_timed(struct mafat_front **front, const struct mafat_search *by, const struct mafat_search_request *search,
                       const struct mafat_plan_timer_options *timed, size_t *timer_bytes, struct mafat_diagnostic *d)
 {
@@ -112,7 +114,8 @@ int mafat_choose_search(struct mafat_front **front, const struct mafat_search *b
 {
   size_t timer_bytes = 0;
   size_t before = own_bytes();
-  /* What opening takes is known behind it: until then plans are charged what running them takes. */
+  /* The memory of opening is known only afterwards: until then plans are charged for running
+   * only. */
   struct mafat_footprint running = *search->footprint;
   running.opening_bytes = running.program_bytes = 0;
   struct mafat_search_request request = *search;
@@ -120,7 +123,7 @@ int mafat_choose_search(struct mafat_front **front, const struct mafat_search *b
   int code = timed && timed->weights ? find_timed(front, by, &request, timed, &timer_bytes, d) : by->find(front, &request, d);
   if (code) return code;
   mafat_process_trim_heap();
-  /* The front is not there any more when a plan runs. */
+  /* The front is freed before a plan runs. */
   size_t after = own_bytes(), gone = mafat_heap_bytes((*front)->heap);
   traces->left_bytes = after > before + gone ? after - before - gone : 0;
   traces->heap_bytes = mafat_heap_most_bytes((*front)->heap) + timer_bytes;
@@ -133,7 +136,8 @@ int mafat_choose_search(struct mafat_front **front, const struct mafat_search *b
     c->resident_bytes += traces->left_bytes;
     c->charge_bytes = charge > opening ? charge : opening;
   }
-  mafat_front_reduce(*front); /* page tables are rounded up: two may have come to the same */
+  mafat_front_reduce(*front); /* page tables are rounded up, so two plans may now have equal
+                                 charges */
   return MAFAT_OK;
 }
 
@@ -187,15 +191,14 @@ int mafat_choose_network(struct mafat_network **network, int *n_layers, struct m
   return code;
 }
 
-/* That a plan can be made for. */
+/* Number of processors that a plan may use. */
 static int processors(void)
 {
   int n = mafat_process_processors();
   return n < 1 ? 1 : n > MAFAT_MAX_THREADS ? MAFAT_MAX_THREADS : n;
 }
 
-/* The search by its name, and its words. A plan that is given needs none of it, but what the paper's
- * predictor adds to it. */
+/* Finds the search by name and its words. A given plan needs only the paper's predictor from it. */
 static int take_search(struct mafat_choice_request *r, const char *text, struct mafat_diagnostic *d)
 {
   int code = mafat_search_find(&r->by, &r->search.words, text, d);
@@ -258,7 +261,8 @@ int mafat_choose(struct mafat_choice *c, const struct mafat_choice_request *r, s
   return code || c->fits || r->best_effort ? code : mafat_choice_refuse(c, r, d);
 }
 
-/* What would do instead: opening a model anew may take some more, so 64 KB are on top. */
+/* Formats a sufficient budget: opening a model again may need slightly more, so it is rounded up,
+ * plus 64 KB. */
 static const char *describe_enough(char *text, size_t capacity, const struct mafat_choice_request *r, size_t charge)
 {
   enum { UNIT = 64 << 10 };

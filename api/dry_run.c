@@ -1,3 +1,5 @@
+/* Implements dry runs and plan reports of the public headers. Called by programs/. Reads models,
+ * chooses plans; allocates. */
 #include "api/dry_run.h"
 
 #include "formats/darknet/fork.h"
@@ -16,8 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What who runs has in the heap and who asks has not: a model, its inputs, places for times, plan reports and outputs, the names
- * of some hundred classes; and a page, for these do not lie as close as they could. */
+/* Heap that a running process has and a dry run does not: model, inputs, times, plan reports,
+ * outputs, the names of some hundred classes; and a page for fragmentation. */
 enum { RUNNERS_HEAP = 20 << 10 };
 
 /* ---- opening ---- */
@@ -38,7 +40,7 @@ static int look_around(struct mafat_dry_run *q, const struct mafat_model_options
   return code;
 }
 
-/* A plan's canonical text, as whoever takes it is told. */
+/* Canonical text of a plan, as reported to the caller. */
 static int write_text(char **text, const struct mafat_dry_run *q, const struct mafat_candidate *c, struct mafat_diagnostic *d)
 {
   struct mafat_plan_options options = q->basis.options;
@@ -54,7 +56,7 @@ static int write_text(char **text, const struct mafat_dry_run *q, const struct m
   return code ? mafat_fail(d, code, "%s: out of memory", q->network->path) : MAFAT_OK;
 }
 
-/* The texts of the front's plans, for whoever asks. */
+/* Formats the texts of the front's plans. */
 static int write_front(struct mafat_dry_run *q, struct mafat_diagnostic *d)
 {
   q->front_texts = calloc((size_t)q->front->n, sizeof *q->front_texts);
@@ -63,7 +65,7 @@ static int write_front(struct mafat_dry_run *q, struct mafat_diagnostic *d)
   return code;
 }
 
-/* Of the network as it is, by the request, all of which points into the dry run from here on. */
+/* Searches the front of the network; the request points into the dry run from here on. */
 static int find_front(struct mafat_dry_run *q, struct mafat_diagnostic *d)
 {
   struct mafat_search_request *s = &q->request.search;
@@ -72,14 +74,14 @@ static int find_front(struct mafat_dry_run *q, struct mafat_diagnostic *d)
   s->options = &q->basis.options;
   s->calibration = &q->basis.calibration;
   s->footprint = &q->footprint;
-  /* By the best: what may be had, whatever is taken. */
+  /* With search `best`: shows what is possible, whatever search is chosen. */
   int code = mafat_choose_search(&q->front, mafat_search_at(0), s, NULL, &q->request.traces, d);
   if (code) return code;
   q->request.front = q->front;
   return write_front(q, d);
 }
 
-/* Plans are timed by the process that asks: with what this machine has, whatever budget it asks for. */
+/* Plans are timed in this process, within this machine's memory, whatever budget is asked for. */
 static int prepare_timing(struct mafat_dry_run *q, struct mafat_model_source *weights, struct mafat_diagnostic *d)
 {
   struct mafat_budget budget;
@@ -103,7 +105,8 @@ static int open_dry_run(struct mafat_dry_run *q, const struct mafat_file *model,
   if (!q->kernels)
     return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (%s), found %.60s", mafat_kernels_names(), o->cpu);
   if ((code = mafat_model_files_open(&q->files, model, weights, d))) return code;
-  /* A file of a graph alone is asked for no weights: it may be a pipe, and its constants may be elsewhere. */
+  /* The weights of a file with only a graph are not probed: it may be a pipe, and its constants may
+   * be in other files. */
   struct mafat_model_files *files = &q->files;
   bool graph = !weights && mafat_reader_of(files->model)->graph;
   q->weights_assumed = !weights && !files->weights;
@@ -119,7 +122,7 @@ static int open_dry_run(struct mafat_dry_run *q, const struct mafat_file *model,
   if (*words && !(q->request.search.words = q->words = strdup(words)))
     return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", q->network->path);
   if ((code = prepare_timing(q, files->weights, d))) return code;
-  q->request.best_effort = true; /* what does not fit is told, not refused */
+  q->request.best_effort = true; /* plans that do not fit are reported, not rejected */
   return find_front(q, d);
 }
 
@@ -167,9 +170,9 @@ void mafat_dry_run_close(struct mafat_dry_run **dry_run)
   *dry_run = NULL;
 }
 
-/* ---- as packed ---- */
+/* ---- as a packed file ---- */
 
-/* The network's layers side by side with itself: one piece of memory. NULL: out of memory. */
+/* Copy of a network with layers of its own, in one allocation. NULL: out of memory. */
 static struct mafat_network *borrow_network(const struct mafat_network *n)
 {
   struct with_layers {
@@ -184,7 +187,7 @@ static struct mafat_network *borrow_network(const struct mafat_network *n)
   return &copy->network;
 }
 
-/* How many layers' weights become less? */
+/* Narrows weights; returns the number of layers changed. */
 static int narrow_layers(struct mafat_network *n, enum mafat_dtype type)
 {
   int changed = 0;
@@ -202,7 +205,7 @@ static int pack_dry_run(struct mafat_dry_run *q, const struct mafat_dry_run *of,
   q->borrows = true;
   q->front = NULL;
   q->front_texts = NULL;
-  q->request.timed.weights = NULL; /* there is no such file yet */
+  q->request.timed.weights = NULL; /* the packed file does not exist yet */
   q->weights_assumed = false;
   q->basis.options.packed = true;
   q->basis.options.transposed = false;
@@ -304,10 +307,10 @@ int mafat_search_check(const char *search, struct mafat_diagnostic *d)
 
 /* ---- many budgets ---- */
 
-/* Table 1 of the paper, MB. */
+/* Table 1 of the paper, in MB. */
 static const int paper_budgets[] = {16, 32, 48, 64, 80, 96, 128, 192, 256};
 
-/* 1, 1.5, 2, 3, 4, 6, 8, 12 ... MB; 0 beyond what can be addressed. */
+/* Next of 1, 1.5, 2, 3, 4, 6, 8, 12 ... MB; 0 if not addressable. */
 static size_t rounder_than(size_t bytes)
 {
   for (size_t step = (size_t)1 << 20; step <= SIZE_MAX / 4; step *= 2) {
@@ -317,7 +320,7 @@ static size_t rounder_than(size_t bytes)
   return 0;
 }
 
-/* The next quarter of a MB from here on. */
+/* Rounds up to a quarter of a MB. */
 static size_t quarter_from(size_t bytes)
 {
   size_t quarter = (size_t)1 << 18;
@@ -414,7 +417,7 @@ int mafat_plan_report_group(const struct mafat_plan_report *a, int group, struct
   return mafat_sized_give(out, &f, sizeof f);
 }
 
-/* ---- its arena ---- */
+/* ---- arena of a plan ---- */
 
 int mafat_plan_report_arena(const struct mafat_plan_report *a, struct mafat_arena_facts *out)
 {
@@ -473,7 +476,7 @@ int mafat_plan_report_paper(const struct mafat_plan_report *a, struct mafat_pape
   if (!a->paper) {
     struct mafat_paper_prediction *none;
     int code = mafat_paper_predict(&none, a->dry_run->network, a->choice.plan, a->request.bias_bytes, d);
-    mafat_paper_prediction_close(&none); /* it knows nothing of this plan: the code says why */
+    mafat_paper_prediction_close(&none); /* not applicable to this plan: the code says why */
     return code ? code : MAFAT_EUNSUPPORTED;
   }
   const struct mafat_paper_group *peak = &a->paper->groups[a->paper->peak_group];

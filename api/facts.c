@@ -1,3 +1,5 @@
+/* Fills facts about plans, models, pictures and the process. Called by api/dry_run.c and, through
+ * the public headers, by programs/. Reads /proc. */
 #include "api/facts.h"
 
 #include "formats/darknet/fork.h"
@@ -148,23 +150,23 @@ int mafat_process_measure(struct mafat_process_facts *out)
   return mafat_sized_give(out, &f, sizeof f);
 }
 
-/* So near its budget that the kernel may have taken code back. */
+/* True if the charge is so near the budget that the kernel may have reclaimed code. */
 static bool is_tight(const struct mafat_model *m, size_t charge_bytes)
 {
   enum { PLENTY = 1 << 20 };
   return charge_bytes >= m->budget_bytes || m->budget_bytes - charge_bytes < PLENTY;
 }
 
-/* The arena is compared page by page, and the rest with the rest. Less of the process is no
- * mistake where the budget is tight, nor where shared libraries' code was guessed; less of the
- * arena is none where threads found no work. */
+/* Compares the arena page by page, and the rest in sum. A smaller process is no error if the budget
+ * is tight or the code of shared libraries was estimated; a smaller arena is none if threads found
+ * no work. */
 static void check_resident(const struct mafat_model *m, size_t resident_bytes, struct mafat_check *c)
 {
   struct mafat_prediction p;
   mafat_model_predict(m, &p);
   *c = (struct mafat_check){.holds = true, .predicted_bytes = p.resident_bytes, .measured_bytes = resident_bytes};
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-  return; /* its shadow grows with every access */
+  return; /* a sanitizer's shadow memory grows with every access */
 #endif
   if (resident_bytes == 0 || mafat_predict_holds(p.resident_bytes, resident_bytes)) return;
   if (p.resident_bytes < resident_bytes) {

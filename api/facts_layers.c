@@ -1,3 +1,5 @@
+/* Fills facts about layers and groups. Called by api/dry_run.c and, through include/mafat_plan.h,
+ * by programs/. Pure functions. */
 #include "api/facts.h"
 
 #include "predictor/plan/fusion.h"
@@ -12,7 +14,7 @@ static size_t buffer_bytes(const struct mafat_layout *l, int buffer)
   return buffer < 0 ? 0 : l->buffers[buffer].bytes;
 }
 
-/* What is computed inside another layer's step counts there. */
+/* MACs of a step: layers inside another's step count there. */
 static uint64_t step_macs(const struct mafat_plan *plan, const struct mafat_layout *layout, int layer)
 {
   uint64_t sum = 0;
@@ -58,7 +60,7 @@ int mafat_facts_layer(struct mafat_layer_facts *f, const struct mafat_network *n
   return MAFAT_OK;
 }
 
-/* The text of a cut alone, without what a plan says of weights. */
+/* Formats how a group is divided, without weight placement. */
 static void write_cut(const struct mafat_cut *cut, char *text, size_t capacity)
 {
   struct mafat_group_spec only = {.cut = *cut};

@@ -1,3 +1,5 @@
+/* Measures the process footprint and makes code resident. Called by the other files of api/. Reads
+ * /proc and picture headers; maps, drops and locks pages. */
 #include "api/footprint.h"
 
 #include "base/part.h"
@@ -14,28 +16,28 @@
 #include <string.h>
 
 enum {
-  /* A window of code or constants, on paths that nobody has stepped through, and the
-   * heap of an open file. */
+  /* A window of code or constants on untested paths, and the heap of an open file. */
   LATE_WINDOW = 64 << 10,
-  PROGRAM_FILE = 4 << 20, /* more than that may be cached of it */
-  /* Of a program whose code does not stand together: kernels, decoders, detections,
-   * measured with glibc 2.36. */
+  PROGRAM_FILE = 4 << 20, /* upper bound of the program file's cached part */
+  /* In a program whose code is not contiguous: kernels, decoders, detections, measured with glibc
+   * 2.36. */
   LATE_ELSEWHERE = 640 << 10,
-  /* Records of a layer in plan, layout, schedule, executor and weights, and what there is once. */
+  /* Records of a layer in plan, layout, schedule, executor and weights, and those that exist
+   * once. */
   LAYER_BYTES = 768,
   RECORDS_BYTES = 52 << 10
 };
 
 /* ---- code ---- */
 
-/* Integers have kernels of their own. */
+/* Integer kernels are separate code. */
 static bool reads_floats(const struct mafat_network *n, int layer)
 {
   return mafat_network_in_type(n, layer) == MAFAT_F32;
 }
 
-/* A few filters that are left over from blocks or, where each group is computed by
- * itself, are all there are: a level may leave them to another (runner/kernels/conv.h). */
+/* True if some filters are left over from blocks or, in groups computed separately, are all there
+ * are. A level may leave them to another (runner/kernels/conv.h). */
 static bool has_narrow_calls(const struct mafat_network *n)
 {
   for (int i = 0; i < n->n_layers; i++) {
@@ -56,7 +58,8 @@ static bool has_depthwise(const struct mafat_network *n)
   return false;
 }
 
-/* Such as no Darknet has: of a kind that none of its cfgs has, or weights that are narrow in the model's own file. */
+/* True for layers that no Darknet cfg has: by kind, or by narrow weights in the model's own
+ * file. */
 static bool is_apart(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
@@ -82,7 +85,8 @@ static const struct mafat_integer_kernels *integer_kernels_of(const struct mafat
   return mafat_integer_kernels_find(kernels ? kernels : mafat_kernels_find(NULL));
 }
 
-/* Convolutions of integers have more on their stacks than floats: tables of taps, and on some levels orders of weights. */
+/* Integer convolutions use more stack than float ones: tables of taps, and orders of weights on
+ * some levels. */
 static size_t stack_of_runs(const struct mafat_network *n, const struct mafat_kernels *kernels)
 {
   enum { INTEGER_STACK = 20 << 10 };
@@ -90,15 +94,16 @@ static size_t stack_of_runs(const struct mafat_network *n, const struct mafat_ke
   return INTEGER_STACK + (integer_kernels_of(kernels)->sorts ? MAFAT_SORTED_ROOM * sizeof(uint16_t) : 0);
 }
 
-/* What decides which parts of the program runs enter. */
+/* Properties that decide which parts of the program a run enters. */
 struct run {
   const struct mafat_network *network;
-  const char *level, *helper, *integer_level; /* of kernels; one that computes what the level leaves to it, or "" */
+  const char *level, *helper, *integer_level; /* level: of kernels; helper: computes what the level
+                                                 leaves to it, or "" */
   unsigned decoders, winograds;
   bool depthwise, apart, integers;
 };
 
-/* The level that computes panels of few filters for this one; "": itself. */
+/* Level that computes panels of few filters for this one; "": itself. */
 static const char *helper_of(const char *level)
 {
   static const struct { const char *level, *helper; } rows[MAFAT_N_LEVELS] = {
@@ -121,7 +126,7 @@ static struct run run_of(const struct mafat_network *n, const struct mafat_kerne
                       .depthwise = has_depthwise(n), .apart = has_apart(n), .integers = has_integers(n)};
 }
 
-/* Parts that runs enter, in the order of their addresses. */
+/* Parts that runs enter, by address. */
 struct parts {
   struct mafat_process_part of[MAFAT_N_CODE_PARTS + 1];
   int n;
@@ -132,7 +137,7 @@ static void add_part(struct parts *p, bool entered, enum mafat_code_part part)
   if (entered) p->of[p->n++] = mafat_code_part(part);
 }
 
-/* Winograd's, as far as a plan has them. */
+/* Includes Winograd code only for sizes that a plan uses. */
 static struct parts parts_of_runs(const struct mafat_network *n, const struct mafat_kernels *kernels, unsigned decoders, unsigned winograds)
 {
   const struct run of = run_of(n, kernels, decoders, winograds), *run = &of;
@@ -166,15 +171,15 @@ static void populate(enum mafat_code_part part)
   mafat_process_populate(place.begin, place.end);
 }
 
-/* What is cached of the program's file is charged to the group that read it. Where there is room it stays, for whoever
- * starts the program next. */
+/* The program file's page cache is charged to the cgroup that read it. It is dropped only if memory
+ * is short; else it stays for the next start of the program. */
 static void forget_code(size_t coming_bytes)
 {
   size_t left = mafat_headroom_left("");
   if (left < coming_bytes || left - coming_bytes < PROGRAM_FILE) mafat_process_forget_code();
 }
 
-/* What opening a model enters comes at once and not a window at a time. */
+/* Makes the code for opening a model resident at once, instead of window by window. */
 MAFAT_PART(opening) void mafat_footprint_begin(bool imports)
 {
   if (!mafat_code_is_placed()) return;
@@ -212,8 +217,8 @@ struct mafat_own_range mafat_footprint_lock(const struct mafat_footprint *footpr
   return mafat_own_lock();
 }
 
-/* Resident bytes of the process, and those of its code: of the same moment, for where there is little room the kernel
- * drops code at any time. */
+/* Resident bytes of the process and of its code, at the same moment, because the kernel may reclaim
+ * code at any time if memory is short. */
 static size_t measure_code(size_t *resident_bytes)
 {
   size_t mapped = mafat_process_code_bytes(), before;
@@ -226,7 +231,7 @@ static size_t measure_code(size_t *resident_bytes)
   return mapped;
 }
 
-/* The process with the parts that runs enter in place of those that are mapped now. */
+/* Measures the process, with the parts that runs enter instead of those mapped now. */
 MAFAT_PART(opening)
 static void measure_process(struct mafat_footprint *footprint, const struct mafat_footprint_request *r)
 {
@@ -241,17 +246,18 @@ static void measure_process(struct mafat_footprint *footprint, const struct mafa
   for (int i = 0; i < MAFAT_N_WINOGRADS; i++) footprint->winograd_bytes[i] = parts_bytes(r, footprint->decoders, 1u << i) - bytes;
 }
 
-/* Where parts do not begin windows (--defsym=mafat_window), one that is made resident late brings what shares its windows. */
+/* If parts do not begin at windows (--defsym=mafat_window), making one resident late brings
+ * neighbours in its windows. */
 static size_t late_part_bytes(const struct mafat_process_part *part)
 {
   uintptr_t from = (uintptr_t)part->begin / LATE_WINDOW, to = ((uintptr_t)part->end + LATE_WINDOW - 1) / LATE_WINDOW;
   return (uintptr_t)part->begin % LATE_WINDOW == 0 ? part_bytes(part) : (to - from) * LATE_WINDOW;
 }
 
-static const char a_frame[] = "a frame"; /* in place of a picture's format */
+static const char a_frame[] = "a frame"; /* instead of a picture's format */
 
-/* A decoder's code is resident from its first picture on. That of the first picture is
- * part of what is measured then. */
+/* A decoder's code is resident from its first picture on. That of the first picture is included in
+ * the measurement. */
 static void count_decoder(struct mafat_footprint *footprint, const char *format)
 {
   bool jpeg = strcmp(format, "JPEG") == 0, png = strcmp(format, "PNG") == 0;
@@ -262,7 +268,7 @@ static void count_decoder(struct mafat_footprint *footprint, const char *format)
   enum mafat_code_part code = jpeg ? MAFAT_CODE_jpeg : png ? MAFAT_CODE_png : MAFAT_CODE_video;
   struct mafat_process_part part = mafat_code_part(code), after = mafat_code_gap_after(code);
   populate(code);
-  mafat_process_drop(after.begin, after.end); /* nothing is there; it came with the part's end */
+  mafat_process_drop(after.begin, after.end); /* contains nothing; was mapped with the part's end */
   footprint->decoder_bytes += late_part_bytes(&part);
 }
 
@@ -283,7 +289,7 @@ int mafat_footprint_check_input(const struct mafat_image_input *input, const str
                     n->path, input->c);
 }
 
-/* What reading inputs from this one on takes, each in a file. */
+/* Bytes of reading inputs from `first` on, each from a file. */
 static size_t raw_bytes_from(const struct mafat_network *n, int first)
 {
   struct mafat_file_order order;

@@ -1,4 +1,5 @@
-/* Runs on frames of video, which lie in the arena or in memory of the caller's. */
+/* Runs models on frames of video, stored in the arena or in the caller's memory. Implements
+ * include/mafat_video.h for programs/. Runs call the executor. */
 #include "include/mafat_video.h"
 #include "runner/image/frame.h"
 #include "runner/os/process.h"
@@ -22,8 +23,8 @@ unsigned char *mafat_model_frame_room(struct mafat_model *m)
   return mafat_executor_frame_room(m->executor);
 }
 
-/* A JPEG may need more than those whose chroma is halved: from then on that is there. No picture's decoder is: the arena has to make
- * room for none, where outputs may still be read. */
+/* A JPEG may need more memory than those with halved chroma; it is reserved from then on. No
+ * picture decoder is open, so the arena needs no memory for one, and outputs stay readable. */
 static int take_decoder(struct mafat_model *m, size_t bytes, struct mafat_diagnostic *d)
 {
   struct mafat_footprint footprint = m->footprint;
@@ -35,7 +36,7 @@ static int take_decoder(struct mafat_model *m, size_t bytes, struct mafat_diagno
   return code;
 }
 
-/* As pictures in memory have it: what makes rows of it must fit, too. */
+/* Like pictures in memory: the memory that converts a frame to rows must fit too. */
 static int take_frame(struct mafat_model *m, const struct mafat_image *image, struct mafat_diagnostic *d)
 {
   struct mafat_footprint footprint = m->footprint;
@@ -67,7 +68,8 @@ int mafat_model_frame_rows(struct mafat_model *m, const unsigned char *bytes, si
                            struct mafat_diagnostic *d)
 {
   const struct mafat_frame frame = {m->frame, bytes, n};
-  const struct mafat_image_input input = {.w = 1, .h = 1, .c = 3, .kernels = m->kernels}; /* nothing becomes of it */
+  /* not converted */
+  const struct mafat_image_input input = {.w = 1, .h = 1, .c = 3, .kernels = m->kernels};
   struct mafat_image *image;
   if (!m->frame.width) return mafat_fail(d, MAFAT_EINVAL, "frame: the model was opened without frames");
   if (!bytes || !row) return mafat_fail(d, MAFAT_EINVAL, "expected a frame and what takes its rows, found none");

@@ -1,4 +1,5 @@
-/* Runs on floats, and on files of floats: of the only input of a network, and of several by their names. */
+/* Runs models on floats and on files of floats, for the only input or for several by name.
+ * Implements parts of include/mafat.h for programs/. Reads files; runs call the executor. */
 #include "runner/os/process.h"
 #include "api/footprint.h"
 #include "api/model.h"
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what the inputs are ---- */
+/* ---- inputs ---- */
 
 static size_t input_floats(const struct mafat_model *m, int index)
 {
@@ -60,7 +61,7 @@ int mafat_model_set_input_file(struct mafat_model *m, const char *name, const ch
   return MAFAT_OK;
 }
 
-/* ---- running ---- */
+/* ---- runs ---- */
 
 static int open_file(struct mafat_model *m, int index, const char *path, struct mafat_diagnostic *d)
 {
@@ -90,7 +91,7 @@ void mafat_model_close_inputs(struct mafat_model *m)
   for (int i = 0; i < m->network->n_inputs; i++) mafat_raw_input_close(&m->inputs[i].raw);
 }
 
-/* Reading this file, and what other inputs are in files. */
+/* Accounts for reading this file and the files of other inputs. */
 static int take_file(struct mafat_model *m, const char *path, struct mafat_diagnostic *d)
 {
   struct mafat_footprint footprint = m->footprint;

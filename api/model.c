@@ -1,3 +1,5 @@
+/* Opens, runs and closes models. Implements include/mafat.h for programs/ and darknet_patch/. Reads
+ * files, maps and locks memory, starts threads. */
 #include "api/model.h"
 
 #include "predictor/cost/paper.h"
@@ -34,11 +36,11 @@ size_t mafat_model_charge_bytes(const struct mafat_model *m)
   return p.charge_bytes;
 }
 
-/* What all ranks come to, whatever of a budget is this one's. */
+/* Chooses a plan that all ranks choose too, whatever this rank's budget is. */
 static int choose_for_ranks(struct mafat_rank_choice *found, struct mafat_choice_request *request, const struct mafat_model *m,
                             const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
-  struct mafat_calibration same; /* on all ranks, whatever each has measured */
+  struct mafat_calibration same; /* same on all ranks, whatever each has measured */
   mafat_calibration_defaults(&same, MAFAT_LEVEL_OF_RANKS);
   const struct mafat_rank_choice_request r = {
       .network = m->network, .n_layers = m->n_layers, .n_ranks = m->link->n_ranks, .options = request->search.options,
@@ -47,22 +49,23 @@ static int choose_for_ranks(struct mafat_rank_choice *found, struct mafat_choice
       .calibration = &same, .wire = {m->link->bits_per_second, m->link->seconds}};
   int code = mafat_rank_choose(found, &r, d);
   request->plan = found->text;
-  request->best_effort = true; /* it has been looked at, without what MPI takes */
+  request->best_effort = true; /* already checked, without the memory of MPI */
   return code;
 }
 
-/* The given plan, or the one that the search finds. */
+/* Chooses the given plan, or searches for one. */
 static int choose_plan(struct mafat_model *m, struct mafat_model_source *weights, const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
   struct mafat_choice_request request;
   struct mafat_choice_basis basis;
   struct mafat_rank_choice ranks = {.text = NULL};
   struct mafat_model_options options = *o;
-  if (m->link) options.search = NULL; /* its own are by other names */
+  if (m->link) options.search = NULL; /* searches for ranks have other names */
   int code = mafat_choose_prepare(&request, &basis, &options, &m->kind, m->kernels->name, d);
   if (code == MAFAT_OK) mafat_choose_time(&request, weights, m->kernels);
   if (code == MAFAT_OK && m->link) {
-    basis.options.n_threads = request.search.most_threads ? 1 : basis.options.n_threads; /* processors may be other ranks' */
+    /* processors may be used by other ranks */
+    basis.options.n_threads = request.search.most_threads ? 1 : basis.options.n_threads;
     request.search.most_threads = 0;
     basis.options.sums_apart = m->link->sums_apart;
     code = choose_for_ranks(&ranks, &request, m, o, d);
@@ -87,7 +90,8 @@ static int choose_plan(struct mafat_model *m, struct mafat_model_source *weights
   return code;
 }
 
-/* Once a plan has been chosen, and before anything of it is mapped. An arena that is shared is locked as a whole. */
+/* Decides what to lock. Call when a plan is chosen, before anything of it is mapped. A shared arena
+ * is locked as a whole. */
 static int decide_lock(struct mafat_model *m, struct mafat_diagnostic *d)
 {
   const struct mafat_layout *l = m->choice.layout;
@@ -95,8 +99,9 @@ static int decide_lock(struct mafat_model *m, struct mafat_diagnostic *d)
   return mafat_lock_decide(&m->lock, mafat_model_charge_bytes(m), l->kept_bytes + arena, "", d);
 }
 
-/* Before anything of the plan is mapped: for all that will be charged from here on. Half of the reserve is taken to be
- * in use, by what has been opened. What it works with is off the stack when the run comes. */
+/* Makes headroom in the cgroup for everything charged from here on. Call before anything of the
+ * plan is mapped. Assumes that opening has used half of the reserve. Not inlined, so that its stack
+ * is free when the run comes. */
 static __attribute__((noinline)) void make_headroom(const struct mafat_model *m)
 {
   struct mafat_prediction p;
@@ -112,7 +117,8 @@ void mafat_model_forget_picture(struct mafat_model *m)
   m->placement = mafat_placement_make(MAFAT_FIT_STRETCH, in.w, in.h, in.w, in.h);
 }
 
-/* Weights and executor of the plan: what they are opened with is off the stack while the process is measured. */
+/* Opens weights and executor of the plan. Not inlined, so that its stack is free while the process
+ * is measured. */
 static __attribute__((noinline)) int open_plan(struct mafat_model *m, struct mafat_model_source *source, const struct mafat_model_options *o,
                                                struct mafat_diagnostic *d)
 {
@@ -131,13 +137,13 @@ static __attribute__((noinline)) int open_plan(struct mafat_model *m, struct maf
   options.canceled = &m->canceled;
   if (m->link) options.exchanger = m->link->exchanger;
   mafat_pressure_open(&m->pressure, "");
-  mafat_process_trim_heap(); /* of what searching and reading left there */
+  mafat_process_trim_heap(); /* freed by searching and reading */
   code = mafat_executor_open(&m->executor, m->network, m->choice.plan, m->choice.layout, m->weights, &options, d);
   if (code == MAFAT_OK && m->lock.on) m->heap = mafat_footprint_lock(&m->footprint, m->network, m->kernels, m->choice.layout);
   return code;
 }
 
-/* The files, and what is told of them where they are not there. */
+/* Opens the files; reports missing ones. */
 static int open_files(struct mafat_model_files *files, const struct mafat_files_taken *t, struct mafat_diagnostic *d)
 {
   int code = files->model ? MAFAT_OK : mafat_model_files_open(files, &t->model, t->own_weights, d);
@@ -167,7 +173,7 @@ static int open_model(struct mafat_model *m, struct mafat_model_files *files, co
     mafat_network_input_order(m->network, i, &m->inputs[i].order);
   }
   mafat_model_forget_picture(m);
-  /* A file that is missing is told once a plan is known to fit. What asking leaves in the heap is measured. */
+  /* A missing file is reported once a plan fits. The heap used by probing is measured. */
   if (files->weights) mafat_weights_probe(files->weights, &m->kind, NULL);
   if (m->kind.packed && files->weights != files->model) code = mafat_packed_types(m->network, files->weights, d);
   if (code == MAFAT_ENOMEM) return code;
@@ -176,15 +182,15 @@ static int open_model(struct mafat_model *m, struct mafat_model_files *files, co
   struct mafat_footprint_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels,
                                                o->arena, mafat_choose_reserve(o), &m->picture.input, o->frames ? &m->frame : NULL,
                                                o->beside_bytes, o->frames_stay, mafat_model_files_absent_bytes(files)};
-  /* Reading weights needs memory too, and counts on an arena without pages. */
+  /* Reading weights needs memory too, and assumes an arena without pages. */
   if (o->arena) mafat_arena_forget(o->arena, NULL);
   if ((code = mafat_footprint_measure(&m->footprint, &request, d))) return code;
   if (o->frames) m->frame_decoder_bytes = mafat_image_frame_bytes(&m->frame, &m->picture.input, o->frames_stay);
   if (m->link) m->footprint.late_bytes += m->link->late_bytes;
   code = choose_plan(m, files->weights, o, d);
   if (code == MAFAT_ELIMIT && o->picture_may_fail && m->footprint.file_bytes) {
-    /* The first of several pictures is no measure of the others: judge the plan
-     * by an ordinary one, and refuse this picture when its turn comes. */
+    /* The first of several pictures does not represent the others: judge the plan by a typical one,
+     * and reject this picture when its turn comes. */
     mafat_footprint_assume_picture(&m->footprint, m->network, &m->picture.input);
     code = choose_plan(m, files->weights, o, d);
   }
@@ -194,7 +200,7 @@ static int open_model(struct mafat_model *m, struct mafat_model_files *files, co
   return code ? code : open_plan(m, files->weights, o, d);
 }
 
-/* Nothing is opened where another rank is none of the same. */
+/* Opens nothing if another rank differs. */
 static int open_rank(struct mafat_model *m, struct mafat_model_files *files, const struct mafat_files_taken *t,
                      const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
@@ -254,7 +260,7 @@ void mafat_model_close(struct mafat_model **model)
   *model = NULL;
 }
 
-/* ---- running ---- */
+/* ---- runs ---- */
 
 int mafat_model_take_footprint(struct mafat_model *m, const struct mafat_footprint *footprint, const char *name,
                                   const char *doing, struct mafat_diagnostic *d)
@@ -267,12 +273,12 @@ int mafat_model_take_footprint(struct mafat_model *m, const struct mafat_footpri
   for (int i = 0; footprint->floats_bytes < m->footprint.floats_bytes && i < m->network->n_inputs; i++)
     mafat_raw_input_release(&m->inputs[i].raw);
   m->footprint = *footprint;
-  /* What reads a whole input meets an arena that lacks as much, as the prediction has it. */
+  /* A decoder of whole pictures uses memory that the arena returns first, as predicted. */
   if (!mafat_layout_takes_rows(m->choice.layout)) mafat_executor_make_room(m->executor, footprint->image_bytes);
   return MAFAT_OK;
 }
 
-/* Opens the picture, in a file or, with pixels, in memory, whose decoder must fit too. */
+/* Opens a picture, in a file or in memory; its decoder must fit too. */
 static int open_picture(struct mafat_model *m, const char *path, const struct mafat_image_pixels *pixels,
                         struct mafat_image **image, struct mafat_diagnostic *d)
 {
@@ -288,8 +294,8 @@ static int open_picture(struct mafat_model *m, const char *path, const struct ma
   return MAFAT_OK;
 }
 
-/* Reading how long was waited takes as long as a layer of a small network: where a run follows another at once, what
- * the other ended with will do. */
+/* Reading the pressure takes as long as a layer of a small network: if a run follows another at
+ * once, the last reading is reused. */
 static void begin_stall(struct mafat_model *m)
 {
   const double at_once_ms = 0.1;
@@ -309,11 +315,12 @@ static void end_stall(struct mafat_model *m)
 int mafat_model_run_opened(struct mafat_model *m, double opened_at, struct mafat_diagnostic *d)
 {
   double before = mafat_process_now_ms();
-  mafat_own_lock_more(&m->heap); /* what inputs are read with: nothing else of it could be swapped */
+  mafat_own_lock_more(&m->heap); /* readers of inputs: no other heap could be swapped */
   int code = m->link ? m->link->begin(m->link->context, d) : MAFAT_OK;
   if (code == MAFAT_OK) m->ahead[m->n_begun++ % MAFAT_MOST_RANKS] = m->placement;
   if (code == MAFAT_OK) code = mafat_executor_run(m->executor, d);
-  bool together = code == MAFAT_OK || mafat_executor_source_failed(m->executor); /* others have come to the end, too */
+  /* other ranks have ended the run too */
+  bool together = code == MAFAT_OK || mafat_executor_source_failed(m->executor);
   if (m->link) m->link->ended(m->link->context, together ? MAFAT_OK : code, d);
   double input_ms = mafat_executor_input_ms(m->executor);
   m->input_failed = code && mafat_executor_source_failed(m->executor);
@@ -425,7 +432,7 @@ void mafat_model_set_watch(struct mafat_model *m, void (*ran)(void *context, con
   mafat_executor_set_watch(m->executor, (struct mafat_step_watch){ran ? tell_watch : NULL, m});
 }
 
-/* ---- answers ---- */
+/* ---- outputs ---- */
 
 static float output_at(const void *context, int layer, int c, int y, int x)
 {
@@ -516,7 +523,7 @@ void mafat_model_output_shape(const struct mafat_model *m, int *h, int *w, int *
   mafat_model_layer_shape(m, m->n_layers - 1, h, w, c);
 }
 
-/* Is it there to be read? Then it is held. */
+/* Holds the output of a layer, if there is one. */
 static int hold_layer(const struct mafat_model *m, int layer, struct mafat_diagnostic *d)
 {
   if (layer < 0 || layer >= m->n_layers)

@@ -1,3 +1,5 @@
+/* Opens the files of a model once for all readers. Called by api/model.c, api/dry_run.c and
+ * api/packing/pack.c. */
 #include "api/model_files.h"
 
 #include "base/part.h"
@@ -23,7 +25,7 @@ static int open_file(struct mafat_model_source **out, const struct mafat_file *f
   return regular ? mafat_model_source_open_regular(out, f->path, d) : mafat_model_source_open(out, f->path, d);
 }
 
-/* Does the path lead to the model, which is open already? */
+/* True if the path is the model's, which is already open. */
 MAFAT_PART(run) static bool is_model(const struct mafat_file *weights, const struct mafat_model_source *model)
 {
   return weights->path && !weights->data && !weights->has_fd && !model->memory && strcmp(weights->path, model->path) == 0;

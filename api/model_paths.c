@@ -1,11 +1,13 @@
-/* Of models at paths, without anything of the library that runs them: also for programs that do not. */
+/* Functions for models at paths that do not need the runner. Called by api/model_files.c,
+ * make_weights and pack_weights. Opens and reads files. */
 #include "api/model_files.h"
 #include "include/mafat_pack.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
-/* A pipe that the process holds open: whoever opens a named one takes it from its reader. */
+/* True for a pipe that the process holds open; opening a named one would take data from its
+ * reader. */
 static bool is_pipe_held(const char *path, const struct stat *st)
 {
   return S_ISFIFO(st->st_mode) && (strcmp(path, "/dev/stdin") == 0 || strncmp(path, "/dev/fd/", 8) == 0);

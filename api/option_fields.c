@@ -1,4 +1,5 @@
-/* The fields of struct mafat_model_options as text, for languages that cannot include its header. */
+/* Describes the fields of struct mafat_model_options as text, for languages that cannot include its
+ * header (python/). */
 #include "include/mafat_file.h"
 
 #include "model_options_fields.h" /* made from include/mafat.h by scripts/struct_fields.awk */

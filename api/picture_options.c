@@ -1,5 +1,5 @@
-/* Pictures that become other numbers than Darknet makes of them, or lie otherwise in the input. In a file of its own:
- * no run of Darknet's networks enters it. */
+/* Applies conversions of pictures other than Darknet's: pixel values or layout. Called by
+ * picture.c. Separate file, because no run of Darknet's networks enters it. */
 #include "api/picture.h"
 
 #include <math.h>

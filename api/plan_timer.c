@@ -1,3 +1,5 @@
+/* Times plans by running them. Called by choose.c for searches. Maps arenas, reads weights and
+ * starts threads. */
 #include "api/plan_timer.h"
 
 #include "runner/engine/executor.h"
@@ -8,13 +10,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Short runs differ more, and cost less. */
+/* Short runs vary more, and cost less. */
 enum { LEAST_RUNS = 4, MOST_RUNS = 64, ENOUGH_MS = 3 };
 
 struct mafat_plan_timer {
   struct mafat_plan_timer_options options;
   struct mafat_weights *weights;
-  float *zeros; /* as many as the largest input has: pages that nobody writes */
+  float *zeros; /* as many as the largest input: pages that are never written */
   struct mafat_file_order *orders; /* [input] */
   size_t most_bytes;
 };
@@ -76,7 +78,7 @@ static int check_room(struct mafat_plan_timer *t, const struct mafat_layout *lay
   return MAFAT_OK;
 }
 
-/* With the first plan that there is room for. */
+/* Called with the first plan that fits. */
 static int read_weights(struct mafat_plan_timer *t, struct mafat_diagnostic *d)
 {
   const struct mafat_plan_timer_options *o = &t->options;

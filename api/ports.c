@@ -1,3 +1,5 @@
+/* Finds and describes inputs and outputs by name, and reads outputs. Called by api/ and, through
+ * include/mafat.h, by programs/. Reading holds the output of a run. */
 #include "api/ports.h"
 
 #include "api/model.h"
@@ -74,13 +76,13 @@ struct mafat_sources mafat_ports_output_sources(const struct mafat_ports *p, int
                         : mafat_network_output_sources(p->network, p->n_layers - 1, self);
 }
 
-/* Outputs are put out as floats, whatever the file calls them. */
+/* Outputs are returned as floats, whatever their type in the file. */
 static const char *type_of(const struct mafat_network *n, enum mafat_ports_side side, int index)
 {
   return mafat_dtype_name(side == MAFAT_PORTS_IN && n->inputs ? n->inputs[index].type : MAFAT_F32);
 }
 
-/* What the numbers of 8 bits mean, as the file has them. */
+/* Fills the quantization of an 8-bit port, as in the file. */
 static void describe_numbers(const struct mafat_ports *p, enum mafat_ports_side side, int index, struct mafat_port_facts *f)
 {
   const struct mafat_network *n = p->network;
@@ -108,7 +110,7 @@ int mafat_ports_describe(const struct mafat_ports *p, enum mafat_ports_side side
   return mafat_sized_give(out, &f, sizeof f);
 }
 
-/* ---- of models ---- */
+/* ---- ports of models ---- */
 
 static struct mafat_ports of_model(const struct mafat_model *m)
 {

@@ -1,3 +1,5 @@
+/* Chooses a plan for several ranks. Called by api/model.c and api/rank_dry_run.c. Makes plans and
+ * layouts of all ranks; allocates. */
 #include "api/rank_choice.h"
 
 #include "include/mafat_ranks.h"
@@ -38,7 +40,7 @@ static int open_ranks(struct ranks *r, const struct mafat_spec *spec, const stru
   return code;
 }
 
-/* Behind what rank 0 receives it has nothing to do, and nothing that is put out is its own. */
+/* Checks that rank 0 has no work after its first receive, and makes no output. */
 static int check_ahead(const struct mafat_rank_choice_request *r, const struct mafat_plan *plan, struct mafat_diagnostic *d)
 {
   bool received = false, other = r->n_ranks < 2;
@@ -53,7 +55,7 @@ static int check_ahead(const struct mafat_rank_choice_request *r, const struct m
                                                     "all that follow");
 }
 
-/* What a spec costs all of them. */
+/* Computes a spec's cost for all ranks. */
 static int take(struct mafat_rank_choice *c, const struct mafat_spec *spec, const struct mafat_rank_choice_request *r,
                 struct mafat_diagnostic *d)
 {
@@ -113,7 +115,7 @@ static int find_strategy(struct mafat_rank_choice *c, const char *name, bool ahe
   return mafat_fail(d, MAFAT_EINVAL, "expected a search for ranks (%s), found %.60s", names, name);
 }
 
-/* Of each layer to each rank, 1 on the average, as fast as it is. False: all are equal. */
+/* Shares of each layer for each rank, by speed, with mean 1. False: all are equal. */
 static bool share_by_speed(double *shares, const struct mafat_rank_choice_request *r)
 {
   double sum = 0;
@@ -127,7 +129,8 @@ static bool share_by_speed(double *shares, const struct mafat_rank_choice_reques
   return differ;
 }
 
-/* A plan of these shares, NULL: equal ones; of whole layers by what is to compute, or to hold. MAFAT_ELIMIT: it does not fit. */
+/* Makes a plan with these shares (NULL: equal). by_work: whole layers are balanced by computation,
+ * else by memory. MAFAT_ELIMIT: does not fit. */
 static int take_shares(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, struct mafat_group_weights weights,
                        const double *shares, bool by_work, struct mafat_diagnostic *d)
 {
@@ -142,8 +145,8 @@ static int take_shares(struct mafat_rank_choice *c, const struct mafat_rank_choi
   return code ? code : check_memory(c, r, d);
 }
 
-/* What a rank has too little of, it gets less to do for: its share by how much more, or less, it has than it needed. Who had
- * nothing to do keeps its own: what it needed says nothing. */
+/* Scales each rank's share by its memory relative to what it needed. A rank without work keeps its
+ * share, because its need says nothing. */
 static void move_shares(double *shares, const struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r)
 {
   const double least = .05;
@@ -158,7 +161,7 @@ static void move_shares(double *shares, const struct mafat_rank_choice *c, const
 enum { N_PLACEMENTS = 2 };
 static const struct mafat_group_weights placements[N_PLACEMENTS] = {{.placement = MAFAT_KEPT}, {.placement = MAFAT_STREAMED}};
 
-/* *weight placement: the first one that fits, or else the last. */
+/* Takes the first weight placement that fits, or the last; *placement: its number. */
 static int take_found(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int *placement, struct mafat_diagnostic *d)
 {
   enum { TRIES = 8 };
@@ -180,22 +183,23 @@ static int take_found(struct mafat_rank_choice *c, const struct mafat_rank_choic
 
 /* ---- best ---- */
 
-/* A plan that has been looked at. Of small networks, and many ranks, nearly all mixes come to one that has been. */
+/* An evaluated plan. In small networks with many ranks, nearly all mixes give a plan evaluated
+ * before. */
 struct seen {
   char *text;
   bool fit;
 };
 
-/* What has been found so far: where the fastest came from, and what it takes. */
+/* Best plan so far: its mix and cost. */
 struct best {
   struct mafat_rank_mix mix;
   int placement;
   double total_ms;
-  uint64_t exchanged_bytes, most_bytes; /* neither may be more */
+  uint64_t exchanged_bytes, most_bytes; /* limits */
   bool found;
-  struct seen *seen; /* (n_seen), room for `capacity` */
+  struct seen *seen; /* (n_seen), capacity for `capacity` */
   int n_seen, capacity;
-  double ends_ms; /* when there is no more time */
+  double ends_ms; /* end of the search */
 };
 
 static const struct seen *find_seen(const struct best *b, const char *text)
@@ -205,7 +209,7 @@ static const struct seen *find_seen(const struct best *b, const char *text)
   return NULL;
 }
 
-/* The text is then its own. Where there is no memory for it, it is looked at again. */
+/* Takes ownership of the text. If out of memory, the plan may be evaluated again. */
 static void note_seen(struct best *b, char *text, bool fit)
 {
   enum { MORE = 64 };
@@ -271,7 +275,7 @@ static bool is_over(const struct best *b)
   return b->ends_ms < INFINITY && mafat_process_now_ms() > b->ends_ms;
 }
 
-/* A plan that has not been looked at. Not *fit: it is none, or takes more memory. */
+/* Evaluates a plan unless seen. Not *fit: invalid, or exceeds the memory. */
 static int try_spec(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, const struct mafat_rank_mix *mix,
                     int placement, const struct mafat_spec *spec, bool *fit)
 {
@@ -288,7 +292,7 @@ static int try_spec(struct best *b, struct mafat_rank_choice *c, const struct ma
   return MAFAT_OK;
 }
 
-/* Tries a mix. Not *fit: it was none, or takes more memory; another of its kind may do with less. */
+/* Evaluates a mix. Not *fit: invalid, or exceeds the memory; another of its kind may need less. */
 static int try_mix(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, const struct mafat_rank_mix *mix,
                    int placement, bool *fit)
 {
@@ -309,8 +313,8 @@ static int try_mix(struct best *b, struct mafat_rank_choice *c, const struct maf
   return code;
 }
 
-/* Runs of whole layers behind so many by rows, in less and less room until they fit; layers of more weights than a `large`-th of it in
- * so many parts. */
+/* Tries whole layers after `rows` layers by rows, with less and less memory until they fit. Layers
+ * with more weights than a `large`-th of it are divided into n_parts. */
 static int try_runs(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int rows, int n_parts, int large,
                     int placement)
 {
@@ -330,14 +334,16 @@ static int try_runs(struct best *b, struct mafat_rank_choice *c, const struct ma
   return code;
 }
 
-/* The first layers by rows, so many quarters of as many as DeeperThings takes; from twice as many on, of what is left of all. */
+/* Number of first layers by rows: quarters of DeeperThings' number; above twice that, quarters of
+ * the rest. */
 static int rows_of_quarter(int quarter, int switch_layer, int n_layers)
 {
   const int twice = mafat_min(2 * switch_layer, n_layers);
   return quarter <= 8 ? mafat_min(switch_layer * quarter / 4, n_layers) : twice + (n_layers - twice) * (quarter - 8) / 4;
 }
 
-/* The first layers in grids of as many parts as there are ranks, of two columns or more; behind them weights. Shares are equal there. */
+/* Tries the first layers in grids of as many parts as ranks, with at least two columns; then by
+ * weights. Shares are equal there. */
 static int try_grids(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int rows, int placement)
 {
   double shares[MAFAT_MOST_RANKS];
@@ -351,14 +357,15 @@ static int try_grids(struct best *b, struct mafat_rank_choice *c, const struct m
   return code;
 }
 
-/* Of large layers: all numbers of parts while these are few; of more, those that ranks, or channels, come out even in. */
+/* Numbers of parts to try for large layers: all small ones; of larger ones, those that divide ranks
+ * or channels evenly. */
 static bool is_tried(int n_parts, int n_ranks)
 {
   enum { FEW = 6 };
   return n_parts <= FEW || n_ranks % n_parts == 0 || (n_parts & (n_parts - 1)) == 0;
 }
 
-/* Layers by rows, or grids; behind them weights, or runs. */
+/* Tries rows or grids, followed by weights or whole layers. */
 static int try_mixes(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int switch_layer, int n_layers,
                      int placement)
 {
@@ -377,7 +384,8 @@ static int try_mixes(struct best *b, struct mafat_rank_choice *c, const struct m
   return code;
 }
 
-/* No slower than DeeperThings' plan, no more exchanged, and no more memory where no bound is given. */
+/* Searches for a plan no slower than DeeperThings', with no more traffic and, if no budget is
+ * given, no more memory. */
 static int take_best(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, struct mafat_diagnostic *d)
 {
   struct mafat_rank_choice_request first = *r;
@@ -389,11 +397,13 @@ static int take_best(struct mafat_rank_choice *c, const struct mafat_rank_choice
                    .most_bytes = most_needed(c, r->n_ranks), .ends_ms = r->plan_seconds > 0 ? began + 1e3 * r->plan_seconds : INFINITY};
   struct mafat_rank_choice tried = {.text = NULL};
   int failed = MAFAT_OK;
-  /* What less memory would do with is tried, too: more of it seldom gives a slower plan. Never is not promised, for the bound on what is exchanged
-   * moves with it. Without a bound nothing is read for each picture that need not be. */
+  /* Placements that need less memory are tried too, so that more memory seldom gives a slower plan.
+   * This is not guaranteed, because the limit of traffic depends on it. Without a budget, no
+   * placement adds reads to each picture. */
   const int last = is_bounded(r) ? N_PLACEMENTS - 1 : placement;
   for (int i = 0; i <= last && failed == MAFAT_OK; i++) failed = try_mixes(&b, &tried, r, c->sharing.from, c->sharing.layers.n, i);
-  if (failed) mafat_fail(d, failed, "%s: out of memory", r->network->path); /* what else a mix fails by only passes it over */
+  /* other errors only skip a mix */
+  if (failed) mafat_fail(d, failed, "%s: out of memory", r->network->path);
   if (failed == MAFAT_OK && b.found) {
     mafat_rank_choice_close(c);
     failed = take_mix(&tried, r, &b.mix, placements[b.placement], d);

@@ -1,4 +1,5 @@
-/* What a dry run says of several ranks. */
+/* Implements dry runs for several ranks (include/mafat_ranks.h) for programs/. Chooses plans;
+ * allocates. */
 #include "include/mafat_ranks.h"
 #include "predictor/planning/planning.h"
 #include "api/dry_run.h"
@@ -25,7 +26,7 @@ static void describe_ranks(struct mafat_ranks_report *a, int n_ranks)
   }
 }
 
-/* Of layers with weights, as they are cut in the plan that came of it. */
+/* Describes the layers with weights, as divided in the resulting plan. */
 static int describe_layers(struct mafat_ranks_report *a, const struct mafat_dry_run *q, struct mafat_diagnostic *d)
 {
   const struct mafat_rank_sharing *s = &a->choice.sharing;

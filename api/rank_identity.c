@@ -1,3 +1,5 @@
+/* Computes and compares rank identities. Called by api/model.c and programs/mafat_ranks. Reads
+ * samples of the files. */
 #include "api/rank_identity.h"
 
 #include "formats/packed/hash.h"
@@ -10,7 +12,8 @@
 
 enum { SPOT = 4096, SPOTS = 64 };
 
-/* The pages stay in the page cache: to have them dropped waits for all processors, which can take seconds. */
+/* The pages stay in the page cache: dropping them waits for all processors, which can take
+ * seconds. */
 static uint64_t hash_spot(const struct mafat_model_source *source, uint64_t hash, uint64_t at)
 {
   unsigned char bytes[SPOT] = {0};

@@ -1,4 +1,5 @@
-/* Bytes between a fast memory and the rest, for whoever asks. */
+/* Reports the bytes between a fast memory and the rest (include/mafat_plan.h), for
+ * programs/run_inference. Chooses units; allocates. */
 #include "predictor/transfers/prices.h"
 #include "api/model.h"
 #include "api/dry_run.h"
@@ -10,10 +11,10 @@
 struct mafat_transfer_report {
   struct mafat_transfers transfers;
   const struct mafat_network *network;
-  const struct mafat_plan *plan; /* what the executor does together */
+  const struct mafat_plan *plan; /* plan whose fused layers the executor runs together */
 };
 
-/* Without an objective: the plan's. */
+/* Chooses units; without an objective, the plan's. */
 static int choose(struct mafat_transfer_report *m, size_t fast_bytes, const char *objective, const struct mafat_calibration *c,
                   struct mafat_diagnostic *d)
 {

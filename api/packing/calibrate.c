@@ -1,3 +1,5 @@
+/* Chooses quantized layers, and their scales from histograms. Called by numbering.c. Runs the
+ * network on pictures through observe.c; allocates. */
 #include "api/packing/calibrate.h"
 
 #include "api/packing/observe.h"
@@ -5,9 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- which layers ---- */
+/* ---- choice of layers ---- */
 
-/* Or what is one of several outputs: neither is observed. */
+/* True also if it reads one of several outputs of a layer; neither is observed. */
 static bool reads_input(const struct mafat_network *n, int layer)
 {
   for (struct mafat_reads r = mafat_layer_reads(&n->layers[layer]); mafat_reads_next(&r);)
@@ -15,7 +17,7 @@ static bool reads_input(const struct mafat_network *n, int layer)
   return false;
 }
 
-/* leads[tensor]: is a convolution's, or another matrix's, input made of it? */
+/* leads[tensor]: some convolution's, or other matrix's, input is made from it. */
 static void find_leads(const struct mafat_network *n, bool *leads)
 {
   for (int l = n->n_layers - 1; l >= 0; l--) {
@@ -36,7 +38,7 @@ static bool shall_compute(const struct mafat_network *n, int layer, const bool *
   return true;
 }
 
-/* Those that compute, and what they read. */
+/* Lists the layers that compute with integers, and their operands. */
 static struct mafat_activations *list(const struct mafat_network *n, const bool *computes, bool *listed)
 {
   int n_operators = mafat_network_n_tensors(n);
@@ -71,16 +73,17 @@ int mafat_calibrate_count(const struct mafat_activations *a)
   return n;
 }
 
-/* ---- what they put out ---- */
+/* ---- histograms of outputs ---- */
 
 struct watching {
   struct mafat_calibrated *to;
   struct mafat_equalized *equalized;
   float share;
   const struct mafat_network *wide, *twin;
-  int *put, *before; /* [layer of the twin]: the tensor that it has, whose sums; -1: nobody asks */
-  float *floats;     /* of the largest */
-  bool counting;     /* in the second pass */
+  int *put, *before; /* [layer of the twin]: tensor whose output or sums it holds; -1: not
+                        observed */
+  float *floats;     /* as large as the largest */
+  bool counting;     /* second pass */
   bool finite;
 };
 
@@ -127,7 +130,7 @@ static int open_watching(struct watching *w, const struct mafat_activations *a, 
   return w->floats ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-/* From here on maps have factors. */
+/* Chooses the factors of maps; they apply from here on. */
 static void equalize(struct watching *w)
 {
   mafat_equalized_choose(w->equalized, w->wide, w->share);

@@ -1,3 +1,5 @@
+/* Measures errors of a packed file's layers. Called by narrowing.c and numbering.c. Runs two
+ * networks on pictures through observe.c; allocates. */
 #include "api/packing/measure.h"
 
 #include "runner/weights/equalize.h"
@@ -14,18 +16,19 @@ struct difference {
 
 struct mafat_measure {
   const struct mafat_network *network;
-  struct mafat_observer *observer; /* of floats */
+  struct mafat_observer *observer; /* runs the float network */
   const char *const *pictures;
   int n_pictures;
-  float **wide;  /* [layer]: what it puts out with floats; NULL: nobody asks */
-  float *narrow; /* of the largest layer */
-  int *wide_of;  /* [layer of the narrow network]: the layer that puts out the same, or -1 */
-  float *const *factors; /* [layer]: which its channels have in the narrow network (equalize.h); NULL: none */
-  struct difference *differences; /* [layer], and one of all outputs together */
-  bool apart;    /* behind each layer floats' output takes the place of its own */
+  float **wide;  /* [layer]: its float output; NULL: not needed */
+  float *narrow; /* as large as the largest layer */
+  int *wide_of;  /* [layer of the narrow network]: layer with the same output, or -1 */
+  float *const *factors; /* [layer]: factors of its channels in the narrow network (equalize.h);
+                            NULL: none */
+  struct difference *differences; /* [layer], and one for all outputs together */
+  bool apart;    /* replace each layer's output by the float one */
 };
 
-/* Heads, or what is last. */
+/* Heads, or the last layer. */
 static bool is_output(const struct mafat_network *n, int layer)
 {
   int last = n->n_layers - 1;
@@ -44,7 +47,7 @@ static size_t elements(const struct mafat_measure *m, int layer)
   return (size_t)mafat_shape_elements(m->network->layers[layer].out);
 }
 
-/* ---- what is seen ---- */
+/* ---- observers ---- */
 
 static void keep(void *context, struct mafat_executor *e, int layer)
 {

@@ -1,4 +1,5 @@
-/* With weights of some type, measured or not: layers that lose more than they may get the next wider one. */
+/* Packs with narrow weights. If errors are measured, layers that exceed the limit get the next
+ * wider type. Called by pack.c. Writes the file and runs both networks; allocates. */
 #include "predictor/plan/packing.h"
 #include "api/packing/measure.h"
 #include "api/packing/packing.h"
@@ -11,13 +12,13 @@
 
 struct mafat_narrowing {
   const struct mafat_packing *packing;
-  struct mafat_network *wide;    /* as the model has it; NULL: nothing is measured */
+  struct mafat_network *wide;    /* as in the model; NULL: not measured */
   struct mafat_measure *measure;
   struct mafat_measured *errors; /* [layer] */
-  struct mafat_pack_layer_facts *layers; /* [layer]: room for what is told in the end */
+  struct mafat_pack_layer_facts *layers; /* [layer]: buffer for the report */
 };
 
-/* ---- for both kinds of work ---- */
+/* ---- shared with numbering.c ---- */
 
 int mafat_packing_no_memory(const struct mafat_packing *p, struct mafat_diagnostic *d)
 {
@@ -44,7 +45,7 @@ void mafat_packing_choose_types(struct mafat_network *n, enum mafat_dtype wanted
   for (int l = 0; l < n->n_layers; l++) n->layers[l].weights_type = mafat_layer_narrowest(&n->layers[l], wanted);
 }
 
-/* ---- weights alone ---- */
+/* ---- narrow weights ---- */
 
 int mafat_narrowing_open(struct mafat_narrowing **out, const struct mafat_packing *p, struct mafat_diagnostic *d)
 {
@@ -59,7 +60,7 @@ int mafat_narrowing_open(struct mafat_narrowing **out, const struct mafat_packin
   return code ? code : mafat_measure_open(&w->measure, w->wide, p->weights, p->measure.list, p->measure.n, d);
 }
 
-/* Layers that lose more than they may get the next type. How many? */
+/* Widens layers that exceed the limit; returns their number. */
 static int widen_layers(struct mafat_narrowing *w)
 {
   struct mafat_network *n = w->packing->network;

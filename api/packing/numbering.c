@@ -1,5 +1,6 @@
-/* With activations as integers: what these mean is chosen in several ways, the file is that of the one that moves outputs least,
- * and layers that lose more than they may stay floats. */
+/* Packs with quantized activations. Tries several candidates of scales and keeps the file with the
+ * smallest output error; layers that exceed the limit stay float. Called by pack.c. Writes the file
+ * and runs both networks; allocates. */
 #include "predictor/plan/packing.h"
 #include "api/packing/calibrate.h"
 #include "api/packing/measure.h"
@@ -7,40 +8,43 @@
 
 #include <stdlib.h>
 
-/* A way of choosing what numbers mean. */
+/* A way of choosing scales. */
 struct candidate {
-  float share; /* of how channels differ that goes away (equalize.h) */
+  float share; /* part of the channels' differences that is equalized (equalize.h) */
   enum mafat_range_method method;
 };
 
-/* Most of how channels differ: the rest is left to the weights behind, which then differ less. (Yolo-Fastest 1.1 and -xl, outputs off
- * by, with a share of 0: 0.14, 0.36; 0.5: 0.10, 0.17; 0.75: 0.095, 0.17; 1: 0.11, 0.18.) */
+/* Equalizes most of the differences of channels; the rest stays in the following weights, which
+ * then differ less. (Output errors of Yolo-Fastest 1.1 and -xl for shares of 0: 0.14, 0.36; 0.5:
+ * 0.10, 0.17; 0.75: 0.095, 0.17; 1: 0.11, 0.18.) */
 #define SHARE .75f
 static const struct candidate candidates[MAFAT_PACKING_CANDIDATES] = {
     {0, MAFAT_RANGE_SQUARES}, {0, MAFAT_RANGE_PERCENTILE}, {SHARE, MAFAT_RANGE_SQUARES}, {SHARE, MAFAT_RANGE_PERCENTILE}};
 
-/* A network with integers, on its way into a file. */
+/* State of a packing. */
 struct mafat_numbering {
   const struct mafat_packing *packing;
-  const struct mafat_network *wide; /* as the model has it */
+  const struct mafat_network *wide; /* as in the model */
   struct mafat_calibrated seen;
   struct mafat_equalized equalized;        /* maps of wide */
   struct mafat_activations *activations;
   struct mafat_activations_places *places; /* [operator of wide] */
-  int *place;                              /* [layer of wide]: the layer that puts out the same */
-  bool *keep;                              /* [layer of wide]: stays one of floats */
-  struct mafat_network *network;           /* as it is packed */
-  struct mafat_packed_origin origin;       /* of that */
-  float **factors;                         /* [its layer] */
+  int *place;                              /* [layer of wide]: layer with the same output */
+  bool *keep;                              /* [layer of wide]: stays float */
+  struct mafat_network *network;           /* as packed */
+  struct mafat_packed_origin origin;       /* origin of the packed network */
+  float **factors;                         /* [layer of `network`] */
   struct mafat_measure *measure;
   struct mafat_measured *errors, last;     /* [layer of wide] */
-  const struct candidate *calibrated;            /* by whose share; NULL: by none yet */
-  double moved[MAFAT_PACKING_CANDIDATES];        /* by each way: the outputs */
-  int candidate, n_candidates, best;                   /* that is tried, of how many; the best so far */
-  bool again;                              /* the best one, whose file another was written over */
+  const struct candidate *calibrated;            /* candidate with this share was calibrated; NULL:
+                                                    none */
+  double moved[MAFAT_PACKING_CANDIDATES];        /* output error of each candidate */
+  int candidate, n_candidates, best;                   /* current, number, best so far */
+  bool again;                              /* the best one again, because its file was
+                                              overwritten */
 };
 
-/* By what layers put out where functions are apart, with factors of such a share. */
+/* Collects histograms with functions separated, and factors of this share. */
 static int calibrate(struct mafat_numbering *q, float share, struct mafat_diagnostic *d)
 {
   const struct mafat_packing *p = q->packing;
@@ -57,7 +61,7 @@ static int calibrate(struct mafat_numbering *q, float share, struct mafat_diagno
   return code;
 }
 
-/* Of the layers as they are packed, which are more. */
+/* Assigns factors to packed layers, which are more than the model's. */
 static int place_factors(struct mafat_numbering *q, struct mafat_diagnostic *d)
 {
   free(q->factors);
@@ -97,7 +101,7 @@ static bool can_equalize(const struct mafat_numbering *q)
   return false;
 }
 
-/* As the one that was tried before, or anew. */
+/* Begins a candidate, with the previous calibration if it is the same. */
 static int begin_candidate(struct mafat_numbering *q, struct mafat_packing_run *run, struct mafat_diagnostic *d)
 {
   const struct candidate *candidate = &candidates[q->candidate];
@@ -106,7 +110,7 @@ static int begin_candidate(struct mafat_numbering *q, struct mafat_packing_run *
   return code ? code : begin_by(q, run, candidate->method, d);
 }
 
-/* Of all ways, the file is to be that of the one that moves outputs least. Is it? */
+/* Ends a candidate; true if the file is the best one's. */
 static bool end_candidate(struct mafat_numbering *q)
 {
   if (q->again) return true;
@@ -119,7 +123,7 @@ static bool end_candidate(struct mafat_numbering *q)
   return !q->again;
 }
 
-/* Layers that lose more than they may stay as they are. How many? */
+/* Keeps layers float that exceed the limit; returns their number. */
 static int keep_layers(struct mafat_numbering *q)
 {
   int kept = 0;
@@ -139,7 +143,7 @@ static int choose(struct mafat_numbering *q, struct mafat_diagnostic *d)
   return q->activations ? MAFAT_OK : mafat_packing_no_memory(q->packing, d);
 }
 
-/* ---- what it has come to ---- */
+/* ---- report ---- */
 
 static void report_candidates(const struct mafat_numbering *q, struct mafat_packing_run *run)
 {
@@ -168,9 +172,9 @@ static int tell(const struct mafat_numbering *q, struct mafat_packing_run *run, 
   return MAFAT_OK;
 }
 
-/* ---- a step ---- */
+/* ---- steps ---- */
 
-/* A list of layers that compute, all ways of which are still to be tried. */
+/* Starts with a list of quantized layers, for which all candidates are to be tried. */
 static int begin_candidates(struct mafat_numbering *q, struct mafat_diagnostic *d)
 {
   q->calibrated = NULL;

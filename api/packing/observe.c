@@ -1,3 +1,5 @@
+/* Runs a network on pictures with a callback after each layer. Called by calibrate.c and measure.c.
+ * Opens weights and an executor; allocates. */
 #include "api/packing/observe.h"
 
 #include "predictor/planning/planning.h"
@@ -23,7 +25,7 @@ static void observe(void *context, struct mafat_executor *e, const struct mafat_
   if (step->kind == MAFAT_STEP_COMPUTE && step->layer < o->network->n_layers) o->told(o->context, e, step->layer);
 }
 
-/* Convolutions are direct, for Winograd's rounding is none of the weights'. */
+/* Uses direct convolutions, because Winograd's rounding would add to the errors. */
 static int open_executor(struct mafat_observer *o, struct mafat_model_source *weights, struct mafat_diagnostic *d)
 {
   const struct mafat_network *n = o->network;

@@ -1,4 +1,5 @@
-/* Packing as the public header has it. */
+/* Packs networks: implements include/mafat_pack.h for programs/pack_weights. Reads the model,
+ * writes the file and renames it at the end. */
 #include "formats/darknet/fork.h"
 #include "formats/darknet/darknet.h"
 #include "formats/packed/graph.h"
@@ -21,15 +22,15 @@ struct mafat_pack {
   struct mafat_packing_run run;
   struct mafat_files_taken taken;
   struct mafat_model_files files;
-  struct mafat_narrowing *narrowing; /* one of both */
+  struct mafat_narrowing *narrowing; /* one of the two */
   struct mafat_numbering *numbering;
-  bool created; /* the file, which is to be removed */
-  bool whole;   /* it wants its name */
+  bool created; /* the file exists and is to be removed */
+  bool whole;   /* the file is complete and not renamed yet */
   bool done;
-  /* How the network is read: of Darknet's */
+  /* Darknet's networks: */
   struct mafat_darknet_wish wish;
   struct mafat_cfg *cfg;
-  /* and of others. */
+  /* other formats: */
   struct mafat_embedded_graph *embedded_graph;
 };
 
@@ -64,7 +65,7 @@ static int check_options(const struct mafat_pack_options *o, struct mafat_packin
   return mafat_given_check(&(struct mafat_given){o->constants, o->n_constants}, d);
 }
 
-/* ---- the network ---- */
+/* ---- network ---- */
 
 static int read_darknet(void *context, struct mafat_network **n, struct mafat_diagnostic *d)
 {
@@ -72,7 +73,7 @@ static int read_darknet(void *context, struct mafat_network **n, struct mafat_di
   return mafat_darknet_make(n, pack->cfg, &pack->wish, NULL, d);
 }
 
-/* Is it the file that will be written? Of a descriptor no path says so. */
+/* Fails if the file is the one to be written; checked for descriptors too, which have no path. */
 static int check_given(const struct mafat_pack *pack, const struct mafat_model_source *s, struct mafat_diagnostic *d)
 {
   const char *written[] = {pack->paths.path, pack->paths.out};
@@ -235,7 +236,8 @@ static int work(struct mafat_pack *pack, struct mafat_diagnostic *d)
 
 static int finish(struct mafat_pack *pack, struct mafat_diagnostic *d)
 {
-  /* On the disk before it has its name, and its own until then: the lock goes with the descriptor. */
+  /* Synced before it gets its name. The name is temporary until then, because closing the
+   * descriptor releases the lock. */
   if (fsync(pack->packing.fd) != 0) return mafat_fail(d, MAFAT_EIO, "%s: %s", pack->paths.out, strerror(errno));
   int code = mafat_pack_paths_finish(&pack->paths, d);
   pack->done = code == MAFAT_OK;
@@ -250,7 +252,7 @@ int mafat_pack_step(struct mafat_pack *pack, bool *done, struct mafat_diagnostic
   return code;
 }
 
-/* ---- what is known of it ---- */
+/* ---- report ---- */
 
 int mafat_pack_describe(const struct mafat_pack *pack, struct mafat_pack_facts *out)
 {

@@ -1,3 +1,5 @@
+/* Checks paths of a packing, creates the temporary file and renames it. Called by pack.c. Locks,
+ * links and removes files. */
 #include "api/packing/paths.h"
 
 #include "base/error.h"
@@ -17,7 +19,7 @@ static bool is_file(const char *path, const struct stat *other)
   return stat(path, &st) == 0 && mafat_is_one_file(&st, other);
 }
 
-/* Is this path, which will be written, one of those that are read? */
+/* Fails if `path`, to be written, is one of the inputs. */
 static int check_apart(const struct mafat_pack_paths *p, const char *path, struct mafat_diagnostic *d)
 {
   struct stat out;
@@ -40,7 +42,7 @@ int mafat_pack_paths_check(const struct mafat_pack_paths *p, struct mafat_diagno
   if (stat(p->weights, &in) != 0 || access(p->weights, R_OK) != 0)
     return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", p->weights, strerror(errno));
   if (!S_ISREG(in.st_mode)) return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file", p->weights);
-  /* A link gives way itself, not what it points to. */
+  /* A link is replaced itself, not its target. */
   int code = exists && S_ISREG(out.st_mode) ? check_apart(p, p->out, d) : MAFAT_OK;
   return code ? code : check_apart(p, p->path, d);
 }
@@ -69,7 +71,7 @@ static int check_read(const struct mafat_pack_paths *p, const char *read, const 
   const char *written[] = {p->path, p->out};
   struct stat out;
   for (int i = 0; read && i < 2; i++)
-    if (lstat(written[i], &out) == 0 && is_file(read, &out)) /* a link gives way itself */
+    if (lstat(written[i], &out) == 0 && is_file(read, &out)) /* a link is replaced itself */
       return mafat_fail(d, MAFAT_EINVAL, "%s: expected a file of its own for the output, found %s", written[i], what);
   return MAFAT_OK;
 }
@@ -78,21 +80,23 @@ int mafat_pack_paths_check_read(const struct mafat_pack_paths *p, const struct m
 {
   int code = check_read(p, o->measure, "a picture that is read", d);
   for (int i = 0; i < o->n_calibrate && code == MAFAT_OK; i++) code = check_read(p, o->calibrate[i], "a picture that is read", d);
-  for (int i = 0; i < o->n_constants && code == MAFAT_OK; i++) { /* names may hold a = */
+  for (int i = 0; i < o->n_constants && code == MAFAT_OK; i++) { /* names may contain a = */
     for (const char *at = strchr(o->constants[i], '='); at && code == MAFAT_OK; at = strchr(at + 1, '=')) code = check_read(p, at + 1, "a constant that is read", d);
   }
   return code;
 }
 
-/* Is the name another file's, or nobody's? Another process may have renamed this one before it was locked. */
+/* True if the path no longer names this file: another process may have renamed it before it was
+ * locked. */
 static bool is_renamed(int fd, const char *path)
 {
   struct stat mine, named;
-  if (fstat(fd, &mine) != 0) return false; /* nobody knows */
+  if (fstat(fd, &mine) != 0) return false; /* unknown */
   return stat(path, &named) == 0 ? !mafat_is_one_file(&named, &mine) : errno == ENOENT;
 }
 
-/* What somebody who was killed has left is written over; whoever writes holds its lock. File systems without locks go without. */
+/* Overwrites what a killed process has left; a running writer holds the lock. File systems without
+ * locks are accepted. */
 int mafat_pack_paths_create(const struct mafat_pack_paths *p, int *fd, struct mafat_diagnostic *d)
 {
   *fd = open(p->path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -108,7 +112,7 @@ int mafat_pack_paths_create(const struct mafat_pack_paths *p, int *fd, struct ma
 
 int mafat_pack_paths_finish(const struct mafat_pack_paths *p, struct mafat_diagnostic *d)
 {
-  /* A link fails where the name exists by now; some file systems have none. */
+  /* link() fails if the name exists by now; some file systems have no links. */
   if (!p->replace && link(p->path, p->out) == 0) {
     unlink(p->path);
     return MAFAT_OK;
