@@ -213,7 +213,7 @@ MAFAT_API int mafat_dry_run_open(struct mafat_dry_run **out, const char *cfg_pat
 MAFAT_API void mafat_dry_run_close(struct mafat_dry_run **dry_run);
 MAFAT_API int mafat_dry_run_describe(const struct mafat_dry_run *dry_run,
                                    struct mafat_dry_run_facts *facts);
-/* As for a model. */
+/* Ports: see the functions of the same name for a model (mafat.h). */
 MAFAT_API int mafat_dry_run_describe_input(const struct mafat_dry_run *dry_run, int index,
                                          struct mafat_port_facts *facts);
 MAFAT_API int mafat_dry_run_describe_output(const struct mafat_dry_run *dry_run, int index,
@@ -295,7 +295,7 @@ MAFAT_API int mafat_plan_report_describe(const struct mafat_plan_report *report,
                                     struct mafat_plan_facts *facts);
 /* MAFAT_ELIMIT: the plan exceeds the budget, with the diagnostic of mafat_model_open. */
 MAFAT_API int mafat_plan_report_check(const struct mafat_plan_report *report, struct mafat_diagnostic *d);
-/* As for a model. */
+/* Layers and groups: see mafat_model_layer and mafat_model_group. */
 MAFAT_API int mafat_plan_report_layer(const struct mafat_plan_report *report, int layer,
                                  struct mafat_layer_facts *facts);
 MAFAT_API int mafat_plan_report_group(const struct mafat_plan_report *report, int group,
@@ -332,7 +332,8 @@ MAFAT_API int mafat_plan_report_buffer(const struct mafat_plan_report *report, i
                                   struct mafat_buffer_facts *facts);
 
 /* Predicted traffic between a fast memory and the rest if tiles were copied explicitly. Counted by
- * units: layers that are computed together in fast memory. Close it before its plan report or model. */
+ * units: layers that are computed together in fast memory. Close it before its plan report or
+ * model. */
 struct mafat_transfer_report;
 
 struct mafat_unit_facts {

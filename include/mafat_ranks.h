@@ -21,7 +21,7 @@ struct mafat_ranks_request {
   const double *speeds;
   const size_t *memory_bytes;  /* (n_ranks) for arena and weights; default: the dry run's budget, if
                                   the options gave one */
-  double plan_seconds;         /* time limit of the search "best"; default: the dry run's, or none */
+  double plan_seconds; /* time limit of the search "best"; default: the dry run's limit, if any */
 };
 
 struct mafat_rank_facts {

@@ -221,7 +221,7 @@ struct mafat_more_outputs {
 /* Compact, because a network may have thousands of layers. */
 struct mafat_layer {
   enum mafat_layer_type type;
-  int line;                   /* of its section in the cfg */
+  int line;                   /* line of its section in the cfg */
   /* (n_operands) the first is the input, the others are combined with it */
   struct mafat_operand *operands;
   int n_operands;
@@ -232,7 +232,7 @@ struct mafat_layer {
   enum mafat_dtype weights_type : 8;
   signed char weights_zero;   /* zero point of int8 weights */
   bool single;                /* int8: multiply the scales as floats (quantization.h) */
-  struct mafat_quantization quantization; /* of an integer output */
+  struct mafat_quantization quantization; /* quantization of an integer output */
   struct mafat_activating activation;
   int filters, groups;        /* groups: of a convolution's channels and filters */
   struct mafat_window window; /* convolution, maxpool, local_avgpool, local */

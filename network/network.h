@@ -59,7 +59,7 @@ struct mafat_decoded {
 };
 
 struct mafat_network {
-  char *path;               /* of the cfg or model, for messages */
+  char *path;               /* path of the cfg or model, for messages */
   enum mafat_fork fork;     /* not MAFAT_FORK_AUTO after reading */
   /* reason for the choice: "line 7: mosaic=1 in [net]"; "": default or requested */
   char fork_sign[120];

@@ -44,7 +44,7 @@ struct mafat_part {
 
 /* One allocation, owned by the layer. No two parts write the same element. */
 struct mafat_rearrange {
-  struct mafat_shape shape; /* of the output; split: each part has its own */
+  struct mafat_shape shape; /* output shape; split: each part has its own */
   float fill;               /* value of elements that no part writes */
   int n_parts;              /* one per operand; split: one per output */
   struct mafat_part parts[];

@@ -46,7 +46,7 @@ enum mafat_rounding {
 };
 
 struct mafat_resample_axis {
-  int size;     /* of the output */
+  int size;     /* extent of the output */
   /* scale declared by the file, possibly different from the sizes' ratio; 0: the ratio */
   double scale;
 };

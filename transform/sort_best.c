@@ -1,5 +1,5 @@
 /* Finds an order with the smallest peak, by dynamic programming over sets of operators that have
- * run. For each set, the way with the smallest peak is kept. Sets are processed by size, and only
+ * run. For each set, the path with the smallest peak is kept. Sets are processed by size, and only
  * the most promising ones of each size are kept. If none had to be dropped, the result is proven
  * minimal. Otherwise the number of kept sets is raised until the effort is spent. Called by
  * transform/sort.c. Allocates sets in the sorter's heap.

@@ -1,5 +1,5 @@
 /* Applies the splits of a plan to the layers of a group, and checks them. Called by predictor/plan
- * (grouping.c, parts.c, fusion.c). Allocates bounds in the caller's heap. */
+ * (partition.c, parts.c, fusion.c). Allocates bounds in the caller's heap. */
 #include "transform/split.h"
 
 #include "base/blocks.h"

@@ -15,9 +15,9 @@
 enum mafat_split_axis { MAFAT_ALONG_H, MAFAT_ALONG_W, MAFAT_ALONG_C, MAFAT_N_SPLIT_AXES };
 
 enum {
-  MAFAT_MOST_SPLITS = 256,         /* of a group */
-  MAFAT_MOST_SPLIT_PARTS = 4096,   /* of an operator, along all axes together */
-  MAFAT_MOST_GROUP_PARTS = 1 << 16 /* of all operators of a group */
+  MAFAT_MOST_SPLITS = 256,         /* splits per group */
+  MAFAT_MOST_SPLIT_PARTS = 4096,   /* parts per operator, over all axes */
+  MAFAT_MOST_GROUP_PARTS = 1 << 16 /* parts per group */
 };
 
 /* "h4:12-17", "c[32,96]:3": a split of some layers in a plan. */

@@ -18,7 +18,7 @@ struct mafat_graph_conv {
   struct mafat_window window;
   int groups, filters;
   const struct mafat_value *weights, *bias; /* bias NULL: none */
-  enum mafat_order order;                   /* of the weights' dimensions, row-major */
+  enum mafat_order order;                   /* order of the weights' dimensions, row-major */
   bool flipped;
   bool single; /* integers only: see quantization.h */
 };

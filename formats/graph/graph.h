@@ -34,7 +34,7 @@ struct mafat_scales {
 struct mafat_value {
   struct mafat_view view;       /* PLACE: of the constant; NUMBERS: row-major */
   enum mafat_value_form form;
-  int maker; /* layer whose whole output this is, while nothing else reads it; else -1 */
+  int maker; /* layer whose whole output this is, if it has no other reader; else -1 */
   int readers;                  /* readers that are not imported yet */
   struct mafat_shape shape;     /* MAP only; the sources are owned */
   struct mafat_sources sources;
@@ -66,7 +66,7 @@ struct mafat_graph {
   struct mafat_graph_numbers numbers;
   long long n_looked_at, n_kept, n_sources; /* totals over all operators, limited below */
   struct mafat_diagnostic *d;
-  int code; /* of the first mafat_graph_fail, for functions that only return NULL */
+  int code; /* code of the first mafat_graph_fail, for functions that only return NULL */
 };
 
 /* A few bytes of a hostile file could request millions of values or thousands of sources. These

@@ -19,8 +19,8 @@ struct mafat_onnx_importer {
   const struct mafat_onnx *model;
   struct mafat_graph *g;
   const struct mafat_onnx_node *node;
-  int64_t own_opset;           /* of ONNX's own domain */
-  int64_t opset;               /* of the current node's domain */
+  int64_t own_opset;           /* version of ONNX's own domain */
+  int64_t opset;               /* version of the current node's domain */
   struct mafat_value *values;  /* [value of the model] */
   /* [value of the model]: dequantized integers, which no node has needed as floats yet */
   bool *dequantized;
@@ -73,7 +73,7 @@ int mafat_onnx_variant(const struct mafat_onnx_importer *i);
 const struct mafat_value *mafat_onnx_in(const struct mafat_onnx_importer *i, int index);
 bool mafat_onnx_has(const struct mafat_onnx_importer *i, int index);
 int mafat_onnx_n_inputs(const struct mafat_onnx_importer *i);
-/* Output `index`, to be filled in; a spare value if nobody reads it. */
+/* Output `index`, to be filled in; a spare value if it has no readers. */
 struct mafat_value *mafat_onnx_out(const struct mafat_onnx_importer *i, int index);
 bool mafat_onnx_wants(const struct mafat_onnx_importer *i, int index);
 

@@ -217,7 +217,7 @@ static struct mafat_quantization numbers_of(float scale, unsigned char zero)
   return q;
 }
 
-/* Adds a layer with the same shape after layer `behind`. */
+/* Adds a layer with the same shape after layer `after`. */
 static int append(struct making *m, int at, enum mafat_layer_type type, int after)
 {
   const struct mafat_shape shape = mafat_network_tensor_shape(m->n, after);
@@ -364,7 +364,7 @@ static const char *find_fault(const struct mafat_network *n, const struct mafat_
   return NULL;
 }
 
-/* Those of a class mean the same. */
+/* Tensors of a class share scale and zero point. */
 static int check_classes(const struct making *m, const struct mafat_activations *a, const char *name, struct mafat_diagnostic *d)
 {
   int *same = malloc((size_t)m->n_tensors * sizeof *same), code = MAFAT_OK;

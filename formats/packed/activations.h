@@ -21,7 +21,7 @@ enum { MAFAT_ACTIVATIONS_MOST_ROW = 1 << 15 };
 struct mafat_activation_numbers {
   int tensor;
   float scale;                /* real = scale * (value - zero) */
-  float before_scale;         /* of the sums before a table function; 0: no table */
+  float before_scale;         /* scale of the sums before a table function; 0: no table */
   unsigned char zero, before_zero;
   /* computed in integers; else in floats, and quantized for readers that compute in integers */
   bool computes;
@@ -51,7 +51,7 @@ void mafat_activations_find_classes(const struct mafat_activations *a, const str
 struct mafat_activations_places {
   int made;    /* computed output */
   int put;     /* output after the activation */
-  int floats, numbers; /* as floats and as integers; -1: not needed */
+  int floats, numbers; /* its float and its integer version; -1: not needed */
 };
 
 /* Converts n. places: [tensor of the float network]. `types` false: only splits table functions off

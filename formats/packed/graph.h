@@ -1,6 +1,6 @@
 /* The embedded graph of packed ONNX and TFLite models (version 3): the bytes of the model's own
- * files that its reader requests (base/embedded_graph.h). Opening a packed file runs the same reader on
- * these bytes.
+ * files that its reader requests (base/embedded_graph.h). Opening a packed file runs the same
+ * reader on these bytes.
  *
  * So each format has one reader and one set of checks against hostile files, which is fuzzed; a
  * second serialization would need both for every kind of layer. The result is exact, because the
@@ -24,8 +24,8 @@ int mafat_packed_graph_read(struct mafat_network **out, struct mafat_embedded_gr
 int mafat_packed_graph_network(struct mafat_network **out, const struct mafat_packed *p, struct mafat_model_source *source,
                                struct mafat_diagnostic *d);
 
-/* Reads its part of the index: p->format, p->embedded_graph_hash, p->embedded_graph_bytes and, if `wanted`,
- * p->embedded graph. Returns NULL or the error. */
+/* Reads its part of the index: p->format, p->embedded_graph_hash, p->embedded_graph_bytes and, if
+ * `wanted`, p->embedded_graph. Returns NULL or the error. */
 const char *mafat_packed_graph_index_read(struct mafat_packed *p, struct mafat_bytes_reader *from, bool wanted);
 /* Writes its part of the index. Failures are recorded in `to`. */
 void mafat_packed_graph_index_write(const struct mafat_packed *p, const struct mafat_embedded_graph *embedded_graph,

@@ -39,7 +39,8 @@ struct mafat_packed_entry {
 struct mafat_packed_origin {
   const struct mafat_cfg *cfg; /* only its used keys are stored */
   const struct mafat_embedded_graph *embedded_graph;
-  const struct mafat_activations *activations; /* that converted the network; NULL: not converted */
+  /* table that converted the network; NULL: not converted */
+  const struct mafat_activations *activations;
   /* [operator of the source network]; NULL without activations */
   const struct mafat_activations_places *places;
   /* [layer]: equalization factors of the output channels: the filters are multiplied, and their
@@ -51,14 +52,14 @@ struct mafat_packed {
   unsigned version;
   int n_layers;
   uint64_t network_hash;              /* identity.h */
-  uint64_t source_hash, source_bytes; /* of the original weights file */
+  uint64_t source_hash, source_bytes; /* hash and size of the original weights file */
   uint64_t begin_bytes;               /* header with index or table */
   uint64_t data_at, file_bytes;       /* offset of the first layer's weights; size of the file */
   struct mafat_packed_entry *entries; /* [layer] */
   enum mafat_dtype *types;            /* [layer]: of the weights; float32 for layers without */
-  enum mafat_fork fork;               /* of the graph and of the folded weights; version 1: auto */
+  enum mafat_fork fork; /* fork of the graph and of the folded weights; version 1: auto */
   struct mafat_cfg *graph;            /* the network; NULL: none, or not requested */
-  /* of the network; for embedded graphs known after reading the index */
+  /* format of the network; for embedded graphs known after reading the index */
   struct mafat_format format;
   uint64_t embedded_graph_bytes, embedded_graph_hash;
   struct mafat_embedded_graph *embedded_graph;      /* NULL: not requested */

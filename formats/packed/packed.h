@@ -12,7 +12,7 @@
 #include "formats/readers.h"
 
 enum {
-  MAFAT_PACKED_ALIGNMENT = 4096, /* of each layer's weights, in bytes */
+  MAFAT_PACKED_ALIGNMENT = 4096, /* alignment of each layer's weights, in bytes */
   MAFAT_PACKED_MAGIC_BYTES = 8,
   MAFAT_PACKED_BEGINNING = 16,
   MAFAT_PACKED_HEADER = 88

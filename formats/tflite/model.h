@@ -22,7 +22,7 @@ enum mafat_tflite_type {
 enum {
   MAFAT_TFLITE_MAX_TENSORS = 1 << 16,
   MAFAT_TFLITE_MAX_OPERATORS = 1 << 16,
-  /* of all names and lists of tensors; operators of a file may share them */
+  /* limit of all names and lists of tensors; operators may share them in a file */
   MAFAT_TFLITE_MAX_LIST_BYTES = 16 << 20
 };
 
@@ -61,14 +61,14 @@ struct mafat_tflite {
   struct mafat_tflite_tensor *tensors;
   struct mafat_tflite_operator *operators;
   int n_tensors, n_operators;
-  int n_inputs, n_outputs; /* of the network */
+  int n_inputs, n_outputs; /* numbers of inputs and outputs of the network */
   const int32_t *inputs, *outputs;
   struct mafat_tflite_block *blocks; /* memory of names and lists */
   size_t list_bytes;
   char **paths;                      /* (n_paths) files of given constants; owned, with the list */
   int n_paths;
   struct mafat_file_state *states;   /* [n_paths] when they were read; owned */
-  struct mafat_picture_declared picture; /* of the first input */
+  struct mafat_picture_declared picture; /* preprocessing of the first input */
 };
 
 /* Label of an operator for messages: its name and its output's. Returns `capacity`. */

@@ -33,10 +33,10 @@ enum {
 
 static const double ARENA_STEP = 0.965; /* ratio of each arena to the previous one, at most */
 
-/* Forms of groups that run each layer once. */
+/* Groups that run each layer once. */
 enum once { ONCE_WHOLE, ONCE_WHOLE_LOADED, ONCE_PANELS, ONCE_PANELS_STREAMED, N_ONCE };
 
-enum { ROWS = N_ONCE, N_STATES }; /* state of a cut: the form of the group that ends there */
+enum { ROWS = N_ONCE, N_STATES }; /* state of a cut: how the group that ends there is cut */
 
 /* The cheapest sequence of groups up to a cut: its cost and its last group. */
 struct state {

@@ -1,4 +1,4 @@
-/* Computes the cost tables of the search by walking one plan per form. Called by
+/* Computes the cost tables of the search by walking one plan per cut candidate. Called by
  * search/best/best.c. Allocates in the options' heap. */
 #include "search/best/costs.h"
 
@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- forms ---- */
+/* ---- cut candidates ---- */
 
 static void list_cut_candidates(struct mafat_costs *c)
 {
@@ -136,7 +136,7 @@ static int walk_cut_candidate(struct walk *w, int cut_candidate, int algorithm)
   return MAFAT_OK;
 }
 
-/* Excludes a form of rows: the network is too deep for so few rows at a time. */
+/* Excludes a candidate of rows: the network is too deep for so few rows at a time. */
 static void rule_out(struct mafat_costs *c, int cut_candidate, int algorithm)
 {
   for (int l = 0; l < c->n_layers; l++) cost_at(c, cut_candidate, algorithm, l)->ns = INFINITY;
@@ -158,7 +158,7 @@ static int make_cut_candidate(struct walk *w, int cut_candidate, int algorithm, 
   return MAFAT_OK;
 }
 
-/* ---- properties that do not depend on the form ---- */
+/* ---- properties that do not depend on the candidate ---- */
 
 static void describe_layers(struct mafat_costs *c, const struct mafat_plan_options *options,
                             const struct mafat_plan *plan, const struct mafat_layout *layout,

@@ -1,12 +1,12 @@
-/* Cost tables for the search: time and memory of each layer in each form of group. For each form,
- * the plan that applies it to the whole network is evaluated. Sums of these costs approximate a
- * plan's cost; the finalists of a search are laid out. */
+/* Cost tables for the search: time and memory of each layer with each cut candidate. For each
+ * candidate, the plan that applies it to the whole network is evaluated. Sums of these costs
+ * approximate a plan's cost; the finalists of a search are laid out. */
 #ifndef MAFAT_SEARCH_BEST_COSTS_H
 #define MAFAT_SEARCH_BEST_COSTS_H
 
 #include "search/common/request.h"
 
-/* Form of a group, as it affects the time and memory of its layers. */
+/* A cut candidate: a way to cut a group, as it affects the time and memory of its layers. */
 struct mafat_cut_candidate {
   enum { MAFAT_CANDIDATE_WHOLE, MAFAT_CANDIDATE_PANELS, MAFAT_CANDIDATE_ROWS } cut;
   int rows;
@@ -14,12 +14,12 @@ struct mafat_cut_candidate {
 };
 
 struct mafat_layer_cost {
-  float ns; /* of all its steps; INFINITY: this form does not apply to the whole network */
+  float ns; /* time of all its steps; INFINITY: the candidate does not apply to the whole network */
   float reads;         /* passes over its streamed weights per run, read from the file */
-  float held_bytes;    /* of its output, as held within a group of this form */
+  float held_bytes;    /* bytes of its output, as held within such a group */
   float scratch_bytes;
   float live_bytes;    /* arena bytes while it runs, without weights and I/O */
-  bool loaded;         /* loaded, although the form streams weights */
+  bool loaded;         /* loaded, although the candidate streams weights */
 };
 
 enum { MAFAT_MAX_CUT_CANDIDATES = 24 };
@@ -30,7 +30,7 @@ struct mafat_costs {
   int n_layers;
   struct mafat_cut_candidate cut_candidates[MAFAT_MAX_CUT_CANDIDATES];
   int n_cut_candidates;
-  /* [candidate][algorithm - MAFAT_DIRECT][layer]; fused layers are included in their step's layer */
+  /* [candidate][algorithm - MAFAT_DIRECT][layer]; fused layers count in their step's layer */
   struct mafat_layer_cost *table;
   bool choice; /* the table has all algorithms; else only [0], the options' one */
   bool *runs;                     /* [layer]: has steps of its own */

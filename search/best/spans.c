@@ -39,7 +39,7 @@ struct builder {
   const struct mafat_costs *costs;
   const struct mafat_search_request *request;
   struct mafat_spans *spans;
-  /* forms of rows with resident and with streamed weights */
+  /* candidates of rows with resident and with streamed weights */
   int cut_candidates[MAX_ROWS], streamed_candidates[MAX_ROWS], n_rows;
   struct block_cost *blocks; /* [rows][most - MAFAT_DIRECT][placement rule][block] */
   bool *splits;              /* [block]: has a layer that cannot be split by rows */

@@ -13,7 +13,7 @@ enum mafat_placement_rule {
 };
 
 struct mafat_span_option {
-  float bytes;      /* of the arena, without I/O buffers */
+  float bytes;      /* arena bytes, without I/O buffers */
   float kept_bytes;
   float ns;
   short rows;
@@ -35,9 +35,9 @@ struct mafat_spans {
 int mafat_spans_make(struct mafat_spans **out, const struct mafat_costs *costs, const struct mafat_search_request *r);
 void mafat_spans_close(struct mafat_spans **spans);
 
-/* Index of the form (costs.h) with this number of rows. */
+/* Index of the cut candidate (search/best/costs.h) with this number of rows. */
 int mafat_spans_cut_candidate(const struct mafat_costs *costs, int rows, bool streamed);
-/* Placement of a layer's weights in a group of rows, as plan.h defines it. */
+/* Placement of a layer's weights in a group of rows, see predictor/plan/plan.h. */
 enum mafat_weight_placement mafat_spans_weight_placement(const struct mafat_costs *costs, const struct mafat_span_option *option,
                                         int layer);
 

@@ -11,7 +11,7 @@ enum { MAFAT_EFFORT_PARTS = 16 }; /* parts of a plan that cost as much effort as
 /* A monotonic clock, in nanoseconds. */
 long long mafat_effort_now(void);
 
-/* True if the search may continue; `looks`: remaining effort. */
+/* True if the search may continue; `evaluations`: remaining effort. */
 static inline bool mafat_effort_left(const struct mafat_search_request *r, long long evaluations)
 {
   return r->plan_ends ? mafat_effort_now() < r->plan_ends : evaluations >= 0;

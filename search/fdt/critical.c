@@ -63,7 +63,7 @@ struct chains {
   int n;
 };
 
-/* Goes from the top down: buffers that begin where an extent ends are higher, so they are known
+/* Goes from the top down: buffers that begin where one ends are higher, so they are known
  * already. */
 static void find_above(struct chains *c, size_t total)
 {

@@ -16,7 +16,7 @@ enum {
   MOST_SPAN = 24 /* positions that a group may span, unless it is the only one */
 };
 
-/* Forms of groups, the faster first. Rows have the minimum; larger numbers are left to later
+/* Ways to cut a group, the faster first. Rows have the minimum; larger numbers are left to later
  * refinement. */
 static const struct cut_candidate {
   enum mafat_cut_kind kind;
@@ -49,7 +49,7 @@ struct grouping {
   const struct mafat_sequence *sequence;
   struct mafat_heap *heap;          /* the options'; for all of this */
   int places[MOST_PLACES + 2], n;   /* (n + 1): 0 ... n_layers */
-  float *peaks;                     /* [form][from][to]: bytes of that group; INFINITY: unknown */
+  float *peaks; /* [cut candidate][from][to]: bytes of that group; INFINITY: unknown */
   struct state *states;             /* (n + 1) */
   int *group_of;                    /* [layer] */
   struct mafat_group_spec *groups;  /* (n) */
@@ -253,7 +253,8 @@ static void take(struct grouping *p, struct mafat_front *front)
   if (!p->code) p->code = mafat_least_take(front, p->request, &spec, p->d);
 }
 
-/* Tries one form for all groups, too: groups are not quite independent, and offsets leave gaps. */
+/* Tries one candidate for all groups, too: groups are not quite independent, and offsets leave
+ * gaps. */
 static void take_all(struct grouping *p, struct mafat_front *front)
 {
   begin_spec(p);

@@ -1,8 +1,8 @@
 /* Refines a plan towards the least arena, by hill climbing. Cost tables (costs.h) are approximate
  * and have few cuts. From the plan that they give, the climb changes the group at the arena's peak:
- * it is cut in another form, joined with a neighbour, divided, or moved, or only the layers around
- * its peak are cut in another form. The best change is applied. Afterwards groups get the fastest
- * form that fits the arena. Networks with branches are climbed again if another order of layers
+ * it is cut in another way, joined with a neighbour, divided, or moved, or only the layers around
+ * its peak are cut in another way. The best change is applied. Afterwards groups get the fastest
+ * cut that fits the arena. Networks with branches are climbed again if another order of layers
  * needs less. Called by search/best/best.c and search/least/grouping.c. Allocates in the options'
  * heap. */
 #include "search/least/least.h"
@@ -26,12 +26,13 @@ enum {
   PARTS_LAID_OUT = 24,   /* effort of its parts */
   SORTED = 300,          /* effort of finding the best scheduling */
   FURTHEST = 3,          /* layers by which an end is moved */
-  ENOUGH_PERCENT = 99, /* of an arena: if a plan needs less, the search continues from it at once */
+  /* share of an arena: if a plan needs less, the search continues from it at once */
+  ENOUGH_PERCENT = 99,
   /* positions at which a group is divided; in groups with more layers, the narrowest ones */
   MOST_PARTED = 30
 };
 
-/* Forms that groups are changed to. Tiles of columns, one row high, are for maps with few rows,
+/* Cut candidates of changed groups. Tiles of columns, one row high, are for maps with few rows,
  * like tokens. */
 /* else rows; COLUMNS - n: n tiles in each row; EARLY + n and PARTITIONED + n: n rows */
 enum { WHOLE = 0, PANELS = -1, COLUMNS = -2, EARLY = 1000, PARTITIONED = 2000 };
@@ -137,7 +138,7 @@ static struct mafat_cut cut_of(const struct climb *c, int cut_candidate, int end
   return cut_candidate == WHOLE ? mafat_cut_grid(1, 1) : cut_candidate == PANELS ? mafat_cut_panels(false) : mafat_cut_rows(cut_candidate);
 }
 
-/* True if the form applies to a group with that end. Tiles are for maps with few rows and many
+/* True if the candidate applies to a group with that end. Tiles are for maps with few rows and many
  * columns. */
 static bool applies(const struct climb *c, int cut_candidate, int end)
 {
@@ -231,7 +232,7 @@ static void join(struct climb *c, int group, int n)
   }
 }
 
-/* Tries two groups, one with its form, the other with every form. */
+/* Tries two groups, one with its cut, the other with every candidate. */
 static void try_pair(struct climb *c, int group, int n_old, int cut, int end, struct mafat_cut left, struct mafat_cut right)
 {
   for (int w = 0; w < 2 * N_CUT_CANDIDATES; w++) {
@@ -298,7 +299,7 @@ static void try_island(struct climb *c, int group, int first, int last)
   }
 }
 
-/* Tries another form for the layers around the peak of a group of whole maps, such as a cell in
+/* Tries another cut for the layers around the peak of a group of whole maps, such as a cell in
  * rows. */
 static void part_around_peak(struct climb *c, int group)
 {

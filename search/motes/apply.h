@@ -16,7 +16,7 @@ struct mafat_scheme {
   int n_layers;
 };
 
-enum { MAFAT_MOST_SCHEMES = 96 }; /* of a state */
+enum { MAFAT_MOST_SCHEMES = 96 }; /* schemes per state */
 
 /* Makes the spec for the first n_layers. Groups of whole maps end with cells (cell_of: per layer;
  * NULL: no cells). `apart`: schemes that are only connected by reading are separate groups.

@@ -1,5 +1,5 @@
-/* Finds the partition schemes of a cell: layers that are split along one axis, all in one component
- * of the cell's axis connecting graph that contains an axis of a bottleneck.
+/* Finds the partition schemes of a cell: layers that are split along one axis, all in one
+ * component of the cell's axis connecting graph that contains an axis of a bottleneck.
  *
  * Two conditions hold. Each output of the layers is split, or is a sum over split channels; and a
  * layer that sums is such an output. So with channels only the last layer may sum, and with rows
@@ -11,7 +11,7 @@
 #include "search/motes/apply.h"
 
 enum {
-  MAFAT_MOST_FAMILIES = 24, /* of a cell */
+  MAFAT_MOST_FAMILIES = 24, /* families per cell */
   MAFAT_MOST_NUMBERS = 16,  /* numbers of parts to try */
   MAFAT_MOST_MOTES_PARTS = 64
 };

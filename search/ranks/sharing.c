@@ -22,7 +22,7 @@ enum state {
 };
 
 struct choice {
-  uint64_t exchange; /* of this and all later layers */
+  uint64_t exchange; /* values exchanged by this and all later layers */
   enum mafat_weight_sharing scheme;
   bool after;
 };

@@ -27,7 +27,7 @@ int mafat_sharing_layers(int *bounds, uint64_t *most, const struct mafat_rank_la
                          const struct mafat_sharing_measure *measure, struct mafat_heap *heap);
 
 /* Distributes runs of whole layers so that the least crosses between ranks. No rank exceeds its
- * room, and the first and last maps are on rank 0. Ranks take turns in order. rank (n): of each
+ * capacity, and the first and last maps are on rank 0. Ranks take turns in order. rank (n): of each
  * layer; -1 for layers in shared[n], which all ranks share. *crosses: values. MAFAT_ELIMIT: not
  * enough room; MAFAT_ENOMEM. */
 int mafat_sharing_runs(int *rank, uint64_t *crosses, const struct mafat_rank_layer *list, const bool *shared, int n, int n_ranks,
