@@ -15,7 +15,8 @@ enum { DEFAULT_TIMEOUT = 4, FAILED = 1 };
 /* AddressSanitizer supposes that the last of 4 GB is the kernel's; qemu-user gives it to whoever asks for much. Nobody gets it here. */
 __attribute__((constructor)) static void keep_below_3_gb(void)
 {
-  /* Of the third a page, so that what ends there is not asked for where it ends; behind it is what the kernel shows every program. */
+  /* The third gigabyte but for a page, so that nothing ends at its end; above it are the
+   * kernel's pages of every process. */
   const unsigned begin = 0xbffff000u, end = 0xffff0000u;
   if (syscall(SYS_mmap2, begin, end - begin, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == -1)
     fprintf(stderr, "the fourth GB is not kept\n");

@@ -33,7 +33,7 @@ EXPORTED int qemu_plugin_install(plugin_id id, const struct qemu_info *info, int
 
 int qemu_plugin_version = 1;
 
-/* What is counted; ON_STACK beside LOAD or STORE: registers did not do. */
+/* Counted instructions. ON_STACK, in addition to LOAD or STORE: a spilled register. */
 enum { ALL, MULTIPLY_ADD, ARITHMETIC, LOAD, STORE, ON_STACK, N_KINDS };
 
 /* Instructions that are executed one after the other. */

@@ -1,4 +1,4 @@
-/* What tests/arm.sh needs on the machine that builds:
+/* Host program of tests/arm.sh:
  *
  *   floats picture PICTURE W H FILE.raw FILE.ppm
  *       the picture letterboxed to W x H: as raw floats for --input (channel by

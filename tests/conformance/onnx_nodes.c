@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What a process tells of a model. */
+/* Result of a model's process. */
 struct verdict {
   enum model_outcome outcome;
   char group[40]; /* the operator; of those that are excluded, why */

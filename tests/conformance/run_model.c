@@ -21,7 +21,7 @@ static int bind(struct node_trial *t, int input, struct mafat_diagnostic *d)
   return code;
 }
 
-/* Of integers: as the file has them they are so many less than the executor's. */
+/* Difference between the file's integers and the executor's. */
 static int turn_of(const struct mafat_quantization *q)
 {
   return q->is_signed ? MAFAT_SIGNED_TO_BYTE : 0;
@@ -130,7 +130,7 @@ static void read_outputs(const struct mafat_executor *e, const struct mafat_netw
 
 /* ---- a run ---- */
 
-/* What all plans of a network have in common. */
+/* Shared by all plans of a network. */
 struct bench {
   const struct node_trial *trial;
   const struct mafat_network *network;

@@ -1,4 +1,4 @@
-/* What programs do with Darknet's library, for comparing it with and without libmafat-darknet.so before it.
+/* Uses Darknet's library like other programs, to compare it with and without libmafat-darknet.so.
  *
  *   network layers CFG WEIGHTS TO           runs on made-up floats; writes every layer that has an output: its number, how
  *                                           many floats (int32), the floats

@@ -1,4 +1,5 @@
-/* In place of Check's library, for programs that are no tests and call what asserts: what does not hold is told, and ends the program. */
+/* Replaces Check's library in programs that call assertions but are no tests: a failed assertion
+ * prints a message and ends the program. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

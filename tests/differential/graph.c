@@ -21,7 +21,8 @@ static const char *const names[GRAPH_KINDS] = {
     [GRAPH_LAYER_NORM] = "layer norm", [GRAPH_REDUCE] = "reduce", [GRAPH_MATMUL] = "matmul", [GRAPH_MATMUL_CONSTANT] = "matmul constant",
     [GRAPH_DENSE] = "dense", [GRAPH_TOPK] = "topk", [GRAPH_SPLIT_REST] = "rest", [GRAPH_TOPK_PLACES] = "places"};
 
-/* Of seeds that follow each other a generator gives the same numbers, one place on: other seeds are as far apart as can be. */
+/* Consecutive seeds would give the same numbers shifted by one, so seeds are spread as far as
+ * possible. */
 struct test_rng graph_random(uint64_t number)
 {
   struct test_rng first = test_rng(number);
@@ -93,7 +94,7 @@ static bool is_pool(enum graph_kind kind)
   return kind == GRAPH_MAX_POOL || kind == GRAPH_MEAN_POOL;
 }
 
-/* As ONNX says it: none begins behind what is there. */
+/* ONNX's rule: no window begins past the end of the input. */
 static int count_windows(int extent, int before, int after, int reach, int stride, bool ceil)
 {
   int left = extent + before + after - reach, n = (ceil ? left + stride - 1 : left) / stride + 1;
@@ -261,7 +262,7 @@ static int draw_factor(struct test_rng *rng, int n)
   return factor;
 }
 
-/* As many elements, in the file's order. */
+/* A shape with as many elements, in the file's order. */
 static bool reshape(struct graph_node *o, struct graph_map in, struct test_rng *rng)
 {
   int n = in.h * in.w * in.c, first = draw_factor(rng, n), second = draw_factor(rng, n / first);

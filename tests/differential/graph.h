@@ -72,7 +72,7 @@ struct test_rng graph_random(uint64_t number);
 
 struct random_graph graph_make(uint64_t number, enum graph_format format);
 
-/* Of graphs of integers: what the numbers of a node's map mean, numbers of int8. */
+/* Quantization of a node's map in integer graphs, for int8 values. */
 struct graph_numbers {
   float scale;
   int zero;
@@ -105,7 +105,8 @@ void graph_print(const struct random_graph *g);
 /* The file in memory, to be freed. */
 char *graph_write_onnx(const struct random_graph *g, size_t *n);
 char *graph_write_tflite(const struct random_graph *g, size_t *n);
-/* Of no graph: a small TFLite file of operators whose inputs and options belong together but for some (strange_tflite.c). */
+/* Without a graph: a small TFLite file of operators whose inputs and options mostly match
+ * (strange_tflite.c). */
 char *graph_write_strange(uint64_t number, size_t *n);
 
 #endif

@@ -1,5 +1,5 @@
-/* What 8-bit numbers of a random graph mean, as whoever quantizes a model would choose it: wide enough for most of what a map holds, so that
- * some of it is cut off. */
+/* Quantization of a random graph's maps, as a quantizer would choose it: wide enough for most of
+ * a map's values, so that some are clamped. */
 #include "tests/differential/graph.h"
 
 #include <math.h>
@@ -56,7 +56,7 @@ bool graph_keeps_numbers(const struct graph_node *o)
   }
 }
 
-/* Of so many numbers one sum or mean is made. */
+/* Number of values in one sum or mean. */
 static double count_reduced(const struct random_graph *g, const struct graph_node *o)
 {
   int extents[GRAPH_AXES];
@@ -99,7 +99,7 @@ static struct range cut_off(struct range r, int fused)
   return kept[fused];
 }
 
-/* What TFLite asks for. */
+/* Quantization that TFLite requires. */
 static bool is_given(enum graph_kind kind, struct graph_numbers *numbers)
 {
   switch (kind) {
@@ -164,7 +164,8 @@ static double gain(const struct random_graph *g, const struct graph_numbers *num
   }
 }
 
-/* Of ONNX all that computes: floats that are summed in any order are on one side of a half or the other. */
+/* All computing operators of ONNX: float sums in another order can round to the other side of a
+ * half. */
 static bool is_rounded_otherwise(const struct random_graph *g, const struct graph_node *o)
 {
   if (!g->for_tflite) return !graph_keeps_numbers(o) || o->kind == GRAPH_MEAN_POOL || o->kind == GRAPH_LINEAR;

@@ -89,7 +89,7 @@ static void put_quantized(struct author *a, const struct constant *c)
   test_onnx_add(&a->graph, "DequantizeLinear", list, to, axis);
 }
 
-/* int8 has scales for each filter, which are told apart in this dimension. */
+/* Quantizes weights; int8 has a scale for each filter along this dimension. */
 static void quantize_weights(struct author *a, struct constant *c, struct test_rng *rng, double most)
 {
   const enum graph_kind kind = a->g->nodes[c->node].kind;
@@ -136,7 +136,7 @@ static void put_floats(struct author *a, int node, char letter, int rank, const 
   free(values);
 }
 
-/* What a node makes, before it is numbers. */
+/* Suffix of a node's output before it is quantized. */
 static char made(const struct author *a)
 {
   return a->g->integers ? 'f' : 't';
@@ -198,7 +198,7 @@ static void put_convolution(struct author *a, int node)
   put_window(a, node, o->kind == GRAPH_TRANSPOSED ? "ConvTranspose" : "Conv", "t w b", group);
 }
 
-/* What the file counts as dimension 1 + i is this axis: batch, channels, rows, columns. */
+/* The axis of the file's dimension 1 + i: batch, channels, rows, columns. */
 static const int axis_of[GRAPH_AXES] = {GRAPH_CHANNELS, GRAPH_ROWS, GRAPH_COLUMNS};
 
 static int dimension(int axis)
@@ -206,7 +206,7 @@ static int dimension(int axis)
   return axis == GRAPH_CHANNELS ? 1 : axis == GRAPH_ROWS ? 2 : 3;
 }
 
-/* As long as the input along the axes, elsewhere 1. */
+/* Writes a constant of the input's extent along the axes and 1 elsewhere. */
 static void put_along(struct author *a, int node, unsigned axes, const char *op, const char *inputs, double scale, double shift)
 {
   struct test_rng rng = graph_constants(a->g, node);
@@ -311,7 +311,7 @@ static void put_best(struct author *a, int node)
   test_onnx_add(&a->graph, "TopK", from, to, axis);
 }
 
-/* As floats. */
+/* Writes indices as floats. */
 static void put_places(struct author *a, int node)
 {
   char from[16], to[16];

@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum { MOST_TENSORS = 8 * GRAPH_NODES, MOST_OPERATORS = 3 * GRAPH_NODES, LEAST = -128, MOST = 127 };
-/* As the schema numbers options. */
+/* Options by their numbers in the schema. */
 enum { CONV = 1, DEPTHWISE = 2, POOL = 5, DENSE = 8, SOFTMAX = 9, CONCATENATION = 10, ADD = 11, BILINEAR = 15, SPACE_TO_DEPTH = 19, MUL = 21, RESHAPE = 17, PAD = 22, TRANSPOSE = 26,
        REDUCER = 27, SUB = 28, DIV = 29, STRIDED_SLICE = 32, GATHER = 23, LOG_SOFTMAX = 36, SLICE = 48, TRANSPOSE_CONV = 49, NEAREST = 74, LEAKY = 75, MIRROR = 77, SPLIT_V = 79, DEPTH_TO_SPACE = 94, MATMUL = 101, TOPK = 34, CAST = 37 };
 
@@ -111,7 +111,7 @@ static int add_weights(struct author *a, int rank, const int32_t *dims, struct t
   return add_bytes(a, rank, dims, rng, most, a->g->is_signed ? 0 : test_random_int(rng, -10, 10), dimension);
 }
 
-/* As much as the input and the weights together. */
+/* Adds biases with the scale of input times weights. */
 static int add_biases(struct author *a, int input, int weights, int32_t n, struct test_rng *rng)
 {
   const double most = .2;
@@ -135,7 +135,7 @@ static int add_ints(struct author *a, int n, const int32_t *values, bool pairs)
   return add_tensor(a, MAFAT_TFLITE_INT32, pairs ? 2 : 1, dims, list, (size_t)n * sizeof *list);
 }
 
-/* Of node's map, by so many inputs. */
+/* Adds an operator that writes the node's map, with n inputs. */
 static struct test_tflite_operator *add(struct author *a, int node, int code, int options, int n, int first, int second, int third)
 {
   struct test_tflite_operator *o = &a->operators[a->n_operators++];
@@ -211,7 +211,8 @@ static void put_pool(struct author *a, int node, int code)
   option(p, 4, 4, o->kernel[0]);
 }
 
-/* What the file counts as dimension 1 + axis is this one, as ours are. As long as the input along the axes, elsewhere 1. */
+/* Writes a constant of the input's extent along the axes and 1 elsewhere. Dimension 1 + axis of
+ * the file is our axis. */
 static int along(struct author *a, int node, unsigned axes, double scale, double shift)
 {
   struct test_rng rng = graph_constants(a->g, node);
@@ -223,7 +224,7 @@ static int along(struct author *a, int node, unsigned axes, double scale, double
   return add_floats(a, axes ? GRAPH_AXES : 0, dims, &rng, scale, shift);
 }
 
-/* Of two operands, behind which an activation may stand. */
+/* Adds an operator of two operands, with an activation if there is one. */
 static void put_sum(struct author *a, int node, int code, int options, int first, int second)
 {
   struct test_tflite_operator *p = add(a, node, code, options, 2, first, second, 0);

@@ -29,8 +29,9 @@
 
 enum { PLANS = 3, HOW_ROOM = TEST_PLAN_ROOM + 100 };
 
-/* Of the largest value of an output; and of what the same sums are apart when each product is rounded before it is added, times as much:
- * where that is more, the graph itself makes much of little. */
+/* Tolerances relative to an output's largest value. If rounding each product before the addition
+ * changes the same sums by more, TIMES that change: then the graph itself amplifies small
+ * differences. */
 static const double TOLERANCE = 2e-5, LARGE_TOLERANCE = 1e-4, TIMES = 8;
 /* Values that are all small are what is left of others of about 1; fewer values than that may be so by chance: so many times as much. */
 enum { FEW = 100, TIMES_OF_FEW = 5 };
@@ -130,7 +131,7 @@ static int open_subject(struct subject *s, struct mafat_diagnostic *d)
   return code;
 }
 
-/* As pack_weights would. */
+/* Packs like pack_weights. */
 static int pack(struct subject *s, struct mafat_diagnostic *d)
 {
   struct mafat_network *n = NULL;
@@ -214,7 +215,7 @@ static void compare_plan(struct subject *s, struct counts *counts, float *const 
   free(found);
 }
 
-/* ---- what is told ---- */
+/* ---- output ---- */
 
 static void put(const void *data, size_t n)
 {
@@ -235,7 +236,7 @@ static bool has_roots(const struct random_graph *g)
   return false;
 }
 
-/* What output k may be off, whose values begin at `at`. */
+/* Tolerance of output k, whose values begin at `at`. */
 static float may_be_off(const struct subject *s, float *const references[2], int k, long long at, double tolerance)
 {
   const long long n = mafat_view_elements(&s->plain.network->outputs[k].view);
@@ -247,8 +248,8 @@ static float may_be_off(const struct subject *s, float *const references[2], int
   return (float)fmax(tolerance * fmax(largest, LEAST) * (n < FEW ? TIMES_OF_FEW : 1), TIMES * apart);
 }
 
-/* What is put out as floats may have been integers before: some steps of the last of these, for TFLite's products may be a step off,
- * and weights behind them make more of it. */
+/* Tolerance of float outputs computed from integers: some steps of the last integers, since
+ * TFLite's products can be one step off and later weights amplify that. */
 static float may_be_off_strangely(const struct subject *s)
 {
   const double steps = 8;
@@ -259,7 +260,7 @@ static float may_be_off_strangely(const struct subject *s)
   return (float)steps * scale;
 }
 
-/* Of integers a part of a step, or some more: of the scale of the node that is put out. */
+/* Tolerance of integer outputs in steps of the output node's scale. */
 static float may_be_off_by_steps(const struct subject *s, int k)
 {
   const double part = .01;
@@ -339,7 +340,7 @@ static void try_graph(uint64_t number, enum graph_format format, struct counts *
     untiled.algorithm = (enum mafat_algorithm)test_random_int(&s.rng, MAFAT_DIRECT, MAFAT_N_ALGORITHMS - 1);
     float *references[2] = {compute(&s, &s.plain, counts, "1x1/NoCut", &untiled, mafat_kernels_find("avx2"), true),
                             compute(&s, &s.plain, counts, "1x1/NoCut", &untiled, mafat_kernels_find("portable"), true)};
-    /* What ONNX has no integers for is computed in floats between. */
+    /* Operators without an integer form in ONNX are computed in floats. */
     if (s.graph.integers && s.graph.for_tflite && references[0] && references[1] && memcmp(references[0], references[1], (size_t)s.n_output * sizeof(float)) != 0)
       fail(counts, &s, "other numbers by avx2 than by portable kernels");
     for (int i = 0; i < PLANS && references[0] && references[1]; i++) compare_plan(&s, counts, references, untiled.algorithm);

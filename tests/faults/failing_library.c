@@ -69,7 +69,7 @@ static int run_both(const char *model, const char *weights, const char *picture,
   return status;
 }
 
-/* Of integers: all that packing does. */
+/* Packs with integers, which uses all steps of packing. */
 static int pack(const char *model, const char *weights, const char *picture, const char *out)
 {
   struct mafat_pack_options options = {.size = sizeof options};

@@ -33,7 +33,7 @@ struct content {
   size_t n, capacity;
 };
 
-/* What has names, or is open. */
+/* A file that has names or is open. */
 struct file {
   int names, opens;
   mode_t mode;

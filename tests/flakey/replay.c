@@ -1,12 +1,12 @@
-/* What dm-log-writes has noted of a disk, done again one write after the other:
+/* Replays the log of dm-log-writes, one write after the other:
  *
  *     replay LOG DISK FROM COUNT
  *
  * Writes COUNT entries of LOG to DISK, from number FROM on (the first is 0), and prints a line for the last: "write",
- * "mark NAME", or "end" where there is none. Exit status 0; 1: what is no such log, or a disk that cannot be written.
+ * "mark NAME", or "end" if there is none. Exit status 1: no such log, or a disk that cannot be written.
  *
- * The log's form is the kernel's (Documentation/admin-guide/device-mapper/log-writes.rst, drivers/md/dm-log-writes.c): a sector
- * that says what it is; then for each entry a sector of its own, in which a mark's name follows, and the sectors that were written. */
+ * The log's form is the kernel's (Documentation/admin-guide/device-mapper/log-writes.rst, drivers/md/dm-log-writes.c): a header
+ * sector; then for each entry a sector, with a mark's name if it is one, and the written sectors. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>

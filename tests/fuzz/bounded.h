@@ -1,5 +1,5 @@
-/* Memory that is asked for between two places of a fuzz target, held against what reading a file of that size may take
- * (tests/support/reading.h). Sanitizers tell of each block; without one nothing is held. */
+/* Bounds the memory that a fuzz target allocates between two places by the limit for a file of that
+ * size (tests/support/reading.h). Sanitizers report each block; without one nothing is checked. */
 #ifndef MAFAT_TESTS_FUZZ_BOUNDED_H
 #define MAFAT_TESTS_FUZZ_BOUNDED_H
 
@@ -23,7 +23,7 @@ static void bounded_note_malloc(const volatile void *block, size_t bytes)
   if (bounded_now > bounded_most) bounded_most = bounded_now;
 }
 
-/* What was there before may be freed, too. */
+/* Memory allocated before may be freed, too. */
 static void bounded_note_free(const volatile void *block)
 {
   if (!bounded_counts || !block) return;

@@ -55,7 +55,7 @@ static const char *text(uint8_t b)
   return texts[b % (sizeof texts / sizeof *texts)];
 }
 
-/* As long as is asked for; no longer than what a test may take. */
+/* Allocates the requested size, up to the most that a test may allocate. */
 static void *capacity(size_t n, size_t size)
 {
   void *all = n > 1 << 16 ? NULL : malloc(n * size + (n == 0));
@@ -228,7 +228,7 @@ static void ask(uint8_t a, uint8_t b)
   mafat_ranks_report_close(&ranks);
 }
 
-/* What lies beside an option of the wrong size is somebody else's. */
+/* Options of the wrong size: the bytes after them belong to others. */
 static void open_another(uint8_t a, uint8_t b)
 {
   struct mafat_diagnostic d = {""};
@@ -271,7 +271,8 @@ struct source {
   size_t n;
 };
 
-/* As it is, cut short, or nothing that could be opened. Returns the block of what is in memory. */
+/* Gives the source complete, truncated, or as nothing that can be opened. Returns the block of a
+ * source in memory. */
 static char *give(struct mafat_file *f, const struct source *s, uint8_t how)
 {
   const size_t n = s->n;

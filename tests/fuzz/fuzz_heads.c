@@ -189,7 +189,7 @@ static void classify(const struct model *m, uint8_t asked)
   }
 }
 
-/* What heads go by in outputs that they read whole, and no more. */
+/* Outputs that heads read completely, and no more. */
 static void check_decoded(const struct model *m)
 {
   const struct mafat_decoded *found = &m->network.decoded;

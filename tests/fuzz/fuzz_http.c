@@ -36,7 +36,7 @@ static void check_request(const struct mafat_http_request *r, const char *bytes,
   mafat_http_is_own(r);
 }
 
-/* Of Y, U and V: such frames there are, and they are as long. */
+/* Frames of Y, U and V: the formats exist and the lengths match. */
 static void check_frame(const struct mafat_job_frame *f, uint64_t bytes)
 {
   char text[64];

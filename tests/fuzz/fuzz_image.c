@@ -9,13 +9,14 @@
 #include "runner/image/decoder.h"
 #include "runner/image/image.h"
 
-/* What a caller with a budget refuses before decoding. */
+/* A budget, above which a caller refuses before decoding. */
 static const size_t BUDGET_BYTES = (size_t)64 << 20;
 
 /* Larger ones only take longer. */
 static const long long MAX_PIXELS = 16 << 20;
 
-/* Where it lies: beyond the input's edges where it is cropped, else within; a corner of it is a corner of it. */
+/* Placement of the picture: beyond the input's edges if cropped, else within; its corner is at a
+ * corner. */
 static void check_placement(const struct mafat_placement *p)
 {
   bool crops = p->fit == MAFAT_FIT_CROP;

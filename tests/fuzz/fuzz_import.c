@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
 enum { MAX_NODES = 5, SEQUENCES = 3 };
 
-/* Of one picture, or of a batch of sequences. */
+/* Inputs of one picture or a batch of sequences. */
 static const struct {
   int rank;
   int64_t dims[4];

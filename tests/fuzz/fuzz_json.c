@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 /* More boxes only take longer; and as drawing takes far longer than reading does, some inputs are drawn. */
 enum { MOST_DRAWN = 40, DRAWN_OF = 16 };
 
-/* What fontconfig has found out stays its own to the end: 288 bytes, however often is drawn. */
+/* fontconfig keeps 288 bytes to the end, however often it draws. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {

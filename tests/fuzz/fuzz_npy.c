@@ -41,7 +41,7 @@ static void read_array(const uint8_t *known, const char *path)
   mafat_model_file_close(&file);
 }
 
-/* What a run begins with. */
+/* The beginning of a run. */
 static void read_input(const uint8_t *known, const char *path, size_t bytes)
 {
   struct mafat_diagnostic d = {""};

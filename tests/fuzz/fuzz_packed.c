@@ -49,7 +49,7 @@ static void seal_again(char *beginning, const struct mafat_packed *p)
   memcpy(beginning + HEADER_CHECKSUM_AT, &sum, sizeof sum);
 }
 
-/* Of places the first 128 are the header's, the others those of the index and of what is behind it. */
+/* The first 128 positions are in the header, the others in the index and after it. */
 static void change(char *beginning, const struct mafat_packed *p, const uint8_t *bytes, size_t n)
 {
   for (; n >= 3; bytes += 3, n -= 3) {
@@ -147,7 +147,7 @@ static char *write_made(unsigned which, size_t *n)
   return test_tflite_write(test_tflite_operator_model((int)(which / 4) % test_tflite_n_operators()), n);
 }
 
-/* Those that can compute, and what they read, all of one scale. */
+/* Layers that can compute with integers, and their inputs, all with one scale. */
 static struct mafat_activations *list_all(const struct mafat_network *n)
 {
   int n_operators = mafat_network_n_tensors(n);

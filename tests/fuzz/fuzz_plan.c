@@ -55,7 +55,7 @@ static void check_groups(const struct mafat_network *n, const struct mafat_plan 
   require(at == plan->n_layers);
 }
 
-/* Of two plans made from one text the cuts are the same, boundaries included. */
+/* Two plans made from one text have the same cuts and boundaries. */
 static void check_cuts(const struct mafat_group *a, const struct mafat_group *b)
 {
   const struct mafat_grid *x = &a->cut.as.grid, *y = &b->cut.as.grid;

@@ -35,7 +35,7 @@ static const char *const cfgs[] = {
 
 enum { N_CFGS = sizeof cfgs / sizeof *cfgs, N_NETWORKS = 2 * N_CFGS };
 
-/* Of floats; the same with weights of narrow types, in turn. */
+/* Networks with float weights, and with narrow weights in turn. */
 static struct mafat_network *networks[N_NETWORKS];
 
 static void narrow(struct mafat_network *n)
@@ -71,7 +71,7 @@ static uint64_t touch_slices(struct mafat_weights *w, const struct mafat_network
   return hash;
 }
 
-/* What the file holds for a network: the same in every way. */
+/* The weights of a network are the same in every way of opening the file. */
 static void try_network(const struct way_file *f, const struct mafat_network *n)
 {
   struct way_result results[N_WAYS] = {{.code = 0}};

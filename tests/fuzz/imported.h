@@ -1,6 +1,7 @@
-/* What fuzz targets share that import foreign models: a network that came of one is checked; a small one of one input is run with
- * the portable kernels, which are instrumented, by two plans, whose bits must be the same. A third of the files
- * are opened by descriptor and in memory, too (ways.h). */
+/* Shared by fuzz targets that import foreign models. Imported networks are checked. Small ones
+ * with one input are run by two plans with the portable kernels, which are instrumented; the
+ * bits must be the same. A third of the files are also opened by descriptor and in memory
+ * (ways.h). */
 #ifndef MAFAT_TESTS_FUZZ_IMPORTED_H
 #define MAFAT_TESTS_FUZZ_IMPORTED_H
 

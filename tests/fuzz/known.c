@@ -42,7 +42,7 @@ int statx(int folder, const char *restrict path, int flags, unsigned mask, struc
 }
 
 #ifdef __x86_64__
-/* What was read, and that it was. */
+/* Marks the events and the memory that was read as initialized. */
 static void know_events(const struct io_event *events, long n)
 {
   for (long i = 0; i < n; i++) {

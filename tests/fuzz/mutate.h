@@ -37,7 +37,8 @@ static inline unsigned mutation_random(struct mutation *m, size_t below)
 bool mutation_splice(struct mutation *m, size_t at, size_t gone, const void *bytes, size_t n);
 /* The same, of bytes that lie in the data. */
 bool mutation_copy(struct mutation *m, size_t to, size_t gone, size_t from, size_t n);
-/* What libFuzzer makes of n bytes by themselves; known to MemorySanitizer. Returns how many there are then. */
+/* Mutates n bytes with libFuzzer; marks them as initialized for MemorySanitizer. Returns the new
+ * number of bytes. */
 size_t mutation_scramble(uint8_t *bytes, size_t n, size_t most);
 /* A number that breaks things: ends of types, powers of two, what lies beside. */
 long long mutation_number(struct mutation *m);

@@ -58,7 +58,7 @@ static size_t list_tables(const struct mutation *m, struct table *tables)
   return n;
 }
 
-/* Where the list has the place of a field, and where the field lies; false: it is left out. */
+/* Position of a field's entry in the list, and of the field; false: the field is absent. */
 static bool find_field(const struct mutation *m, const struct table *t, unsigned number, size_t *entry, size_t *at)
 {
   *entry = t->list + 4 + 2 * (size_t)number;

@@ -60,7 +60,7 @@ static const char *const lines[] = {
     "spatial=1\n", "tree=x\n", "stopbackward=1\n", "antialiasing=1\n", "#\n", "=\n",
 };
 
-/* What begins with a line that `begins` likes, up to the next of them. */
+/* Divides the text at lines that `begins` accepts. */
 static size_t divide(const struct mutation *m, bool into_sections, struct part *parts)
 {
   size_t count = 0;

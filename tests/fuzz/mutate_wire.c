@@ -6,7 +6,7 @@
 
 enum { MOST_FIELDS = 200, MOST_DEPTH = 12, VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 
-/* Where a field, and what it holds, lies. */
+/* Position of a field and of its contents. */
 struct field {
   unsigned type;
   size_t at, end;        /* from its tag on */

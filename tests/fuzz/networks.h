@@ -1,4 +1,4 @@
-/* What fuzz targets share that hold a reader against fixed networks. */
+/* Fixed networks against which fuzz targets check a reader. Shared by those targets. */
 #ifndef MAFAT_TESTS_FUZZ_NETWORKS_H
 #define MAFAT_TESTS_FUZZ_NETWORKS_H
 

@@ -72,7 +72,7 @@ static inline struct mafat_model_source *way_source(const struct way_file *f, en
   return s;
 }
 
-/* What each way gives: a code, and a message where it is no success. */
+/* Result of a way: a code, and a message on failure. */
 struct way_result {
   int code;
   struct mafat_diagnostic said;
@@ -181,7 +181,7 @@ static inline bool way_is_same_float(const float *a, const float *b)
   return memcmp(a, b, sizeof *a) == 0 || (isnan(*a) && isnan(*b));
 }
 
-/* Of a small model. */
+/* Runs a small model in all ways. */
 static inline void way_check_runs(const struct way_file *model, const struct way_file *weights,
                                   const char *plan)
 {

@@ -211,8 +211,9 @@ static const char *fetch_name(enum mafat_fetch_kind kind)
   return names[kind];
 }
 
-/* Of a packed file by the bytes of the layer's own weights: where these lie is the file's affair. Of Darknet's by
- * the bytes behind its header, where the first layer begins. */
+/* Fetches from a packed file are named by the bytes of the layer's own weights, since their
+ * offset depends on the file; from Darknet's file by the bytes after its header, where the first
+ * layer begins. */
 static void tell_fetch(struct golden_text *t, const struct golden_case *c, const struct mafat_fetch *f)
 {
   golden_say(t, "%s of %d", fetch_name(f->kind), f->layer);

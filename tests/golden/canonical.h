@@ -1,7 +1,6 @@
-/* What a plan comes to, as text that names things as a user does: layers by their
- * numbers in the cfg, kinds by their words, bytes and rows by numbers. It says nothing of structs,
- * of enums' values, of the process, of paths, so that it stays as it is when the code is
- * rebuilt: then a text that differs is behaviour that differs. */
+/* A plan's consequences as text in the user's terms: layers by their numbers in the cfg, kinds by
+ * name, bytes and rows as numbers. It does not depend on structs, values of enums, the process or
+ * paths, so that a different text means different behaviour. */
 #ifndef MAFAT_TESTS_GOLDEN_CANONICAL_H
 #define MAFAT_TESTS_GOLDEN_CANONICAL_H
 
@@ -23,7 +22,7 @@ enum golden_aspect {
 /* "plan" ... */
 const char *golden_aspect_name(enum golden_aspect aspect);
 
-/* Where text goes: it is hashed, and written to `show` where that is not NULL. */
+/* Destination of text: it is hashed, and written to `show` if that is not NULL. */
 struct golden_text {
   uint64_t hash; /* GOLDEN_HASH_START */
   FILE *show;

@@ -180,7 +180,7 @@ static void name_session(struct session *s, const char *cfg)
   if (dot) *dot = '\0';
 }
 
-/* A cfg that cannot be read is told like a plan that is refused. */
+/* A cfg that cannot be read is reported like a refused plan. */
 static int work(struct session *s, const char *plan, enum golden_aspect only)
 {
   int code = mafat_darknet_read(&s->network, s->cfg, NULL, NULL, &s->d);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where a plan's text comes from. */
+/* Origin of a plan's text. */
 enum origin {
   WRITTEN,
   GREEDY,  /* Algorithm 2 for 48 MB, as it says */

@@ -17,8 +17,8 @@ struct bench_options {
 /* 0; -1 where memory is short; -2 where no shape bears the names. */
 int bench_run(const struct bench_options *o);
 
-/* Of kernels whose name is integer_ and a kernel's: levels of integers beside those of floats, and what the latter can do at
- * most, in GFLOP/s. Neither JSON nor `once`. */
+/* Benches kernels named integer_KERNEL: integer levels next to the float levels, and the peak of
+ * the latter in GFLOP/s. Without JSON and `once`. */
 struct mafat_integer_kernels;
 int bench_integers(const struct bench_options *o, const struct mafat_integer_kernels *const *list, int n);
 double bench_peak(const struct mafat_kernels *k);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the OpenMP library that oneDNN brings: the header may belong to another. */
+/* From oneDNN's OpenMP library; the installed header may belong to another. */
 void omp_set_num_threads(int n);
 
 struct bench_peer {

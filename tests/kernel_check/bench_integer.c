@@ -145,7 +145,8 @@ static void *filled(size_t n, uint32_t seed)
   return x;
 }
 
-/* As networks have them: around 0, so that sums of two, and of some four, are within 128 (kernels/integer_sorted.h). */
+/* Weights like those of networks: around 0, so that sums of two, and of some four, are below 128
+ * (kernels/integer_sorted.h). */
 static int8_t *filled_with_weights(size_t n)
 {
   enum { DRAWN = 8 };

@@ -12,7 +12,7 @@ enum {
   MACS = 200000 /* of a case, about */
 };
 
-/* What a case is about; the rest of it is random. */
+/* The fixed property of a case; the rest is random. */
 enum shape {
   USUAL,
   NARROW,   /* one column */

@@ -81,7 +81,7 @@ static void add_oddities(float *x, int n)
     if (one_in(6)) x[i] = odd[random_in(0, 4)];
 }
 
-/* What a tap of output `col` reads; NULL outside the map. */
+/* The input of a tap of output `col`; NULL outside the map. */
 static const float *pool_tap(const struct mafat_pool_call *c, int row, int kx, int col)
 {
   int x = c->first_col + col * c->taps.stride + kx * c->taps.dilation;

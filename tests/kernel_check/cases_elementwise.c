@@ -46,7 +46,7 @@ static struct mafat_exact exact_blend(const struct mafat_blend_call *c, int col,
   return y;
 }
 
-/* What a product may be off, where 32-bit Arm takes a denormal factor for zero: as much as the other makes of it. */
+/* Tolerance of a product on 32-bit Arm, which flushes a denormal factor to zero. */
 static double flushed_product(const struct mafat_blend_call *c, int col, int ch)
 {
 #if defined(__arm__)
@@ -70,7 +70,7 @@ void check_blend(struct kernel_check *check)
       .n_cols = one_in(8) ? random_in(100, 700) : random_in(1, 40), .n_channels = n, .z_single = one_in(4),
       .x_pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)), .y_pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)),
       .alpha = one_in(2) ? 1 : random_float(), .beta = one_in(2) ? 1 : random_float(), .activation = random_activation()};
-  /* Of zeros and denormals quotients have no end, or are no number. */
+  /* Quotients of zeros and denormals are infinite or NaN. */
   if (values != ORDINARY && (call.blend == MAFAT_BLEND_DIV || call.blend == MAFAT_BLEND_RDIV)) call.blend = MAFAT_BLEND_MUL;
   const int z_channels = call.z_single ? 1 : n;
   const bool one_pixel = one_in(4);

@@ -57,7 +57,7 @@ static struct mafat_rule_output as_output(const struct mafat_quantization *q)
   return (struct mafat_rule_output){q->zero, q->least, q->most};
 }
 
-/* Of ONNX's rule: factors that make halves of sums, and others, below 2^(most + 1). */
+/* Factors of ONNX's rule: some give halves of sums, all are below 2^(most + 1). */
 static int32_t factor_of(int usual, int most)
 {
   const float f = ldexpf(one_in(2) ? 1 : 1 + (float)random_in(0, (1 << 23) - 1) * 0x1p-23f, one_in(3) ? random_in(-31, most) : random_in(-12, usual));
@@ -181,7 +181,7 @@ static int make_block_slices(const struct mafat_integer_conv_call *c, struct maf
   return quads * mafat_window_area(&c->window);
 }
 
-/* Of one filter, in the weights' own order. */
+/* Sum of one filter, with weights in their original order. */
 static int32_t conv_sum(const struct mafat_integer_conv_call *c, int row, int col, int filter)
 {
   const int8_t *w = c->weights + 4 * filter;
@@ -209,7 +209,8 @@ static void make_fit(int8_t *pair, int reach)
   pair[1] = (int8_t)(one_in(3) ? least : one_in(2) ? most : random_in(least, most));
 }
 
-/* Of n channels, zeros behind a block slice's last one; nearly all of a call's fit, alone or together, or as it comes: a reach of 0. */
+/* Weights of n channels, zeros after the last one of a block slice. `reach` bounds single
+ * weights or sums of them; 0: no bound. */
 static void make_quad(int8_t *w, int n, enum nastiness how, int reach)
 {
   for (int i = 0; i < 4; i++) w[i] = (int8_t)(i < n ? random_weight(how) : 0);

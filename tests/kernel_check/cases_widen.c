@@ -56,7 +56,7 @@ static double half_at(const unsigned char *from, int i)
   return half_value(half);
 }
 
-/* What it says of each number, and how it is filled. */
+/* Exact values of the bytes, and how they are filled. */
 static void fill_numbers(const struct widen_call *c, unsigned char *bytes, struct check_value *exact)
 {
   const int n = c->n_rows * c->width, group = MAFAT_SCALED_ROWS * c->width;

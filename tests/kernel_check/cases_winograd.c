@@ -36,7 +36,7 @@ static struct check_value transformed(struct mafat_exact y)
   return (struct check_value){y.value, transform_bound * y.magnitude + 1e-43};
 }
 
-/* Where output (row, column, lane) of the only view lies among the exact values. */
+/* The exact value of output (row, column, lane) of the only view. */
 static struct check_value *exact_at(const struct check_call *c, int row, int col, int lane)
 {
   const struct check_view *v = &c->views[0];
@@ -399,7 +399,7 @@ static void make_map(struct winograd_case *c)
   }
 }
 
-/* Of the largest output. */
+/* Tolerances relative to the largest output. */
 static const double whole_bounds[MAFAT_N_WINOGRADS] = {[MAFAT_WINOGRAD_4X4] = 1e-5, [MAFAT_WINOGRAD_6X6] = 2e-5};
 
 /* The direct convolution, in double precision. Few outputs may all be small by

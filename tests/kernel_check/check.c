@@ -279,7 +279,7 @@ static void judge_output(const struct check_call *c, const struct mafat_kernels 
                          int col, int lane, float found, float wanted, struct check_value exact,
                          struct findings *f)
 {
-  /* What is too large for a float is infinite. */
+  /* Values too large for a float are infinite. */
   double error = found == (float)exact.value ? 0 : fabs(found - exact.value), tolerance = exact.tolerance;
   bool bits = memcmp(&found, &wanted, sizeof found) == 0;
   if (flushes_denormals(k) && fabsf(found) < FLT_MIN && fabsf(wanted) < FLT_MIN) {
@@ -426,7 +426,7 @@ void *byte_outputs(size_t n, size_t alignment)
   return begin + (bytes.at_end ? (all - from - n) / alignment * alignment : from);
 }
 
-/* Where the region that is compared begins. */
+/* Start of the compared region. */
 static uint8_t *bytes_begin(void)
 {
   return (uint8_t *)outputs.memory + (bytes.at_end ? outputs.bytes - outputs.bytes / 32 : 0);

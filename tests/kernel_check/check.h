@@ -63,7 +63,7 @@ float *weight_floats(size_t n);
  * values there and with NaN between them. The last pixel ends with its channels. */
 float *input_pixels(int n_pixels, int channels, int pixel_floats, enum value_range v);
 
-/* Where outputs lie: rows of pixels of n_lanes floats. */
+/* Layout of outputs: rows of pixels of n_lanes floats. */
 struct check_view {
   float *rows[MAX_VIEW_ROWS];
   int n_rows, n_cols, n_lanes, pixel_floats;
@@ -132,14 +132,14 @@ struct check_bytes_call {
 
 /* n bytes that are read, at a page's end most of the time: at most SLOT_FLOATS * 4; random. */
 uint8_t *byte_inputs(size_t n);
-/* Of the one array that is larger. */
+/* Weights, in the one array that is larger. */
 uint8_t *byte_weights(size_t n);
 
 /* Outputs of the next case: none so far. Then arrays of them, which begin at a multiple of `alignment`, with others' bytes
  * between them; the first ends where a page does, or all begin where one does. */
 void outputs_reset(void);
 void *byte_outputs(size_t n, size_t alignment);
-/* Where the same is expected: what is written there is compared. All has to be taken before. */
+/* Address of the expected output, which is compared. Allocate all outputs before. */
 void *expected_of(const void *output);
 void check_run_bytes(struct kernel_check *check, const struct check_bytes_call *c);
 

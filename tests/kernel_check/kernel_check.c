@@ -163,7 +163,7 @@ static enum status read_options(struct options *o, int argc, char **argv, bool *
   return !o->kernel || is_kernel(o->kernel) ? DONE : MISUSE;
 }
 
-/* Of floats and of integers. */
+/* Levels of floats and of integers. */
 struct levels {
   const struct mafat_kernels *floats[MAX_LEVELS];
   const struct mafat_integer_kernels *integers[MAX_LEVELS];

@@ -63,7 +63,7 @@ int mafat_rule_finish(int32_t x, struct mafat_rule_scale scale, struct mafat_rul
   return clamp((int64_t)mafat_rule_rescale(x, scale) + out.zero, out);
 }
 
-/* Of a float that is far below 2^52, where a double has no more fractions. */
+/* Rounds a float far below 2^52, above which doubles have no fractions. */
 static int64_t nearest_even(float x)
 {
   double below = floor((double)x), rest = (double)x - below;
@@ -113,7 +113,7 @@ static const int16_t *pixel(const struct mafat_rule_map *m, int y, int x)
   return m->at + ((size_t)y * (size_t)m->w + (size_t)x) * (size_t)m->c;
 }
 
-/* What a tap of output (y, x) reads; NULL outside the map. */
+/* The input of a tap of output (y, x); NULL outside the map. */
 static const int16_t *tap_pixel(const struct mafat_rule_map *m, const struct mafat_rule_window *w, int y, int x, int tap)
 {
   int ky = tap / w->size_x, kx = tap % w->size_x;

@@ -68,7 +68,8 @@ struct mafat_rule_conv {
 };
 int32_t mafat_rule_conv(const struct mafat_rule_conv *c, int y, int x, int filter);
 
-/* Of a map's own channels, `multiplier` filters for each, filter by filter; weights are [ky][kx][filter]. */
+/* Depthwise convolution: `multiplier` filters for each channel, filter by filter; weights are
+ * [ky][kx][filter]. */
 struct mafat_rule_depthwise {
   struct mafat_rule_map in;
   struct mafat_rule_window window;
@@ -78,7 +79,8 @@ struct mafat_rule_depthwise {
 };
 int32_t mafat_rule_depthwise(const struct mafat_rule_depthwise *c, int y, int x, int filter);
 
-/* Of the taps inside the map. The average is rounded to the nearest, halves away from zero. */
+/* Pools over the taps inside the map. The average is rounded to the nearest, halves away from
+ * zero. */
 int mafat_rule_maxpool(const struct mafat_rule_map *in, const struct mafat_rule_window *w, int y, int x, int channel,
                        struct mafat_rule_output out);
 int mafat_rule_avgpool(const struct mafat_rule_map *in, const struct mafat_rule_window *w, int y, int x, int channel,

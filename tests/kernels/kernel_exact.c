@@ -20,7 +20,7 @@ struct mafat_activating mafat_exact_activating(enum mafat_activation kind, float
   }
 }
 
-/* Of those that are no kernel's. */
+/* Activations that no kernel computes. */
 static double exact_function(double x, enum mafat_activation kind, double a, double b)
 {
   const double sqrt_2 = 1.41421356237309504880, sqrt_8_by_pi = 1.59576912160573071176;
@@ -102,7 +102,7 @@ struct mafat_exact mafat_exact_finish(struct mafat_exact x, double scale, double
                               x.magnitude * fabs(scale) + fabs(bias)};
 }
 
-/* What a tap of output (row, col) reads, of rows of pixels. */
+/* The input of a tap of output (row, col), from rows of pixels. */
 static const float *tap_at(const float *const *rows, const struct mafat_window *w, int tap, int row, int col,
                            int pixel_floats)
 {
@@ -173,7 +173,7 @@ static void polynomial(const struct points *p, int without, double *c)
   }
 }
 
-/* Of point i: the product of its distances from the others. At 0 both matrices have the other sign. */
+/* Product of the distances of point i from the others. At 0 both matrices have the other sign. */
 static double distances(const struct points *p, int i)
 {
   double product = 1;

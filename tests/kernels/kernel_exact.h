@@ -1,5 +1,5 @@
-/* What the kernels compute, in double precision: the value, and the sum of the
- * magnitudes of its terms, which rounding errors are in proportion to. */
+/* Exact results of the kernels in double precision: the value, and the sum of the magnitudes of
+ * its terms, to which rounding errors are proportional. */
 #ifndef MAFAT_TESTS_KERNELS_KERNEL_EXACT_H
 #define MAFAT_TESTS_KERNELS_KERNEL_EXACT_H
 

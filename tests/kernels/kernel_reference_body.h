@@ -18,7 +18,7 @@ static float larger(float most, float next)
   return next > most ? next : most;
 }
 
-/* Where output `filter` of (row, col) lies. */
+/* Address of output `filter` of (row, col). */
 static float *conv_output(const struct mafat_conv_call *c, int filter, int row, int col)
 {
   int s = filter / MAFAT_CHANNEL_BLOCK;

@@ -1,6 +1,5 @@
-/* What the program says against what libdarknet says: the same labels, boxes
- * and confidences. Ours come from `run_inference --json`, read as anybody would
- * read them; libdarknet's from get_network_boxes() and do_nms_sort(). */
+/* Compares detections with libdarknet's: the same labels, boxes and confidences. Ours come from
+ * `run_inference --json`, libdarknet's from get_network_boxes() and do_nms_sort(). */
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>

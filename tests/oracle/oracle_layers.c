@@ -47,7 +47,7 @@ static const char usage[] =
     "\n"
     "Exit status: 0 all agree, 1 a layer differs, 2 something could not be loaded.\n";
 
-/* What all runs share. */
+/* Shared by all runs. */
 struct bench {
   struct options options;
   struct mafat_network *network;
@@ -133,7 +133,7 @@ static bool is_softmax(const struct mafat_layer *l, size_t i)
   }
 }
 
-/* What was asked for, or what the plan's algorithms may come to. */
+/* The requested tolerance, or the largest of the plan's algorithms. */
 static double tolerance_of(const struct comparison *c)
 {
   const struct mafat_plan *plan = c->run->plan;
@@ -349,7 +349,7 @@ static int compare_layers(struct bench *b, struct run run, struct mafat_diagnost
   return code;
 }
 
-/* What the network puts out: the heads and the last layer. */
+/* Outputs of the network: the heads and the last layer. */
 static bool is_output(const struct mafat_network *n, int layer)
 {
   return layer == n->n_layers - 1 || mafat_layer_is_head(&n->layers[layer]);

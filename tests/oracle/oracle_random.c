@@ -21,7 +21,8 @@
 
 enum { PLANS = 3, WORKSPACE_BYTES = 32 << 20 };
 
-/* Of the largest value that a layer reads or puts out: what it puts out may be small by chance, beside the products that it is the sum of. */
+/* Relative to the largest value that a layer reads or writes: its outputs can be small by chance
+ * next to the products that they sum. */
 static const double TOLERANCE = 2e-5, ROUNDING = 0x1p-22;
 
 struct subject {
@@ -100,8 +101,9 @@ static bool write_cfg(struct subject *s)
   return s->cfg_fd >= 0 && write(s->cfg_fd, s->cfg_text, n) == (ssize_t)n;
 }
 
-/* Of a 1x1 libdarknet takes the map as it lies, strides and padding or not; and a padded [local] puts out as many rows as there are, and
- * computes as many as its window asks for. */
+/* Cases in which libdarknet differs: 1x1 convolutions read the map in order, whatever their
+ * stride and padding, and a padded [local] allocates as many rows as the input but computes as
+ * many as its window gives. */
 static bool computes_right(const struct mafat_network *n)
 {
   for (int l = 0; l < n->n_layers; l++) {
@@ -204,8 +206,9 @@ static double largest_of(const layer *l)
   return largest;
 }
 
-/* What a softmax's powers are apart by when what lies between its inputs is rounded: a unit in the last place of the largest, both ways;
- * and its sum, to which libdarknet adds one after the other. */
+/* Change of a softmax's powers if the difference of its inputs is rounded (a unit in the last
+ * place of the largest, in both directions), and of its sum, which libdarknet adds one after the
+ * other. */
 static double softmax_rounding(const struct subject *s, int index)
 {
   const layer *before = index > 0 ? &s->darknet->layers[index - 1] : NULL;
@@ -304,7 +307,8 @@ static size_t output_floats(const struct mafat_network *n)
   return floats;
 }
 
-/* What the network puts out, to be freed; NULL: a failure. In an arena full of NaN: whoever reads what nobody wrote shows. */
+/* The network's outputs, to be freed; NULL: a failure. The arena is filled with NaN, which shows
+ * reads of unwritten bytes. */
 static float *compute(struct subject *s, struct counts *counts, const char *text, const struct mafat_plan_options *how, const struct mafat_kernels *kernels,
                       bool from_file)
 {

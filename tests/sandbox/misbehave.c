@@ -1,6 +1,7 @@
-/* What a decoder may try that somebody else has taken over: preloaded, it tries everything when the first row of a JPEG is asked for
- * of libjpeg, or rows of a PPM are read, says on standard error what became of it, and decodes as ever. tests/cli/sandbox.sh
- * and tests/sandbox/inside.sh read it. */
+/* Imitates a decoder under an attacker's control. Preloaded, it tries forbidden calls when
+ * libjpeg reads the first row of a JPEG, or when rows of a PPM are read. It prints the results
+ * on standard error, for tests/cli/sandbox.sh and tests/sandbox/inside.sh, and then decodes as
+ * usual. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -152,8 +153,8 @@ unsigned jpeg_read_scanlines(void *cinfo, void *rows, unsigned n)
   return real(cinfo, rows, n);
 }
 
-/* A PPM's beginning is read before the model is open, when a thread or a ring may yet be made (SECURITY.md); what is behind 16 KiB, when
- * it runs. */
+/* A PPM's beginning is read before the model is open, when a thread or a ring may yet be made
+ * (SECURITY.md); what is behind 16 KiB, when it runs. */
 static void note_read(int fd, ssize_t got, const void *bytes, off64_t at)
 {
   static ino_t picture; /* descriptors are used again */

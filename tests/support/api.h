@@ -7,7 +7,7 @@
 
 #include <check.h>
 
-/* Of a process that has the sanitizer's shadow of all memory, too. */
+/* The process also has the sanitizer's shadow memory. */
 #ifdef __SANITIZE_THREAD__
 #define API_MEMORY_BYTES ((size_t)64 << 30)
 #else

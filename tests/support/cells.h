@@ -12,7 +12,7 @@ extern struct mafat_layer cells_layers[CELLS_LAYERS + 1];  /* the input is behin
 extern float cells_tensors[CELLS_LAYERS][CELLS_FLOATS];    /* (c, h, w) each */
 extern float cells_anchors[4];                             /* of every head; (2, 2) */
 
-/* Of no layer, with an input of this size. */
+/* Starts cells without a layer, with an input of this size. */
 void cells_start(int w, int h, bool letterbox);
 struct mafat_layer *cells_add_layer(enum mafat_layer_type type, int h, int w, int c);
 /* [region] or [yolo], Gaussian or not, of h x w cells. */
@@ -23,7 +23,8 @@ struct cell {
 };
 
 float *cells_element(int layer, int c, int y, int x);
-/* Of one anchor of one cell: x, y, w, h (Gaussian: each with its sigma), objectness, class probabilities. */
+/* Values of one anchor of one cell: x, y, w, h (Gaussian: each with its sigma), objectness,
+ * class probabilities. */
 void cells_set(struct cell at, const float *values);
 
 /* tests/unit/detect/detections.h, of these tensors. */

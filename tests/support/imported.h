@@ -29,7 +29,8 @@ struct test_onnx_refusal {
 };
 void test_onnx_is_refused(const struct test_onnx_refusal *refusal);
 
-/* Fails each allocation of reading that file in turn: all are told, and nothing stays. */
+/* Fails each allocation of reading that file in turn: every failure is reported, and nothing is
+ * left. */
 void test_import_without_memory(test_network_reader *read, const char *path, const struct mafat_given *given, const char *name);
 
 #endif

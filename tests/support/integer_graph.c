@@ -63,7 +63,7 @@ static int type_of(const graph *g)
   return g->is_signed ? MAFAT_TFLITE_INT8 : MAFAT_TFLITE_UINT8;
 }
 
-/* Of 32-bit numbers. */
+/* Adds a tensor of 32-bit integers. */
 static int add_ints(graph *g, int n, const int *numbers)
 {
   int tensor = add_tensor(g, MAFAT_TFLITE_INT32, 1, &n);
@@ -205,7 +205,7 @@ static void set_window(struct test_tflite_operator *o, const struct window *w)
 
 /* ---- convolutions, fully connected layers ---- */
 
-/* Of a matrix: numbers [n], scales for each filter or one, biases; and the sums it makes. */
+/* A matrix: values [n], scales for each filter or one, biases; and its sums. */
 struct matrix {
   int16_t *weights;
   float *scales;
@@ -271,7 +271,7 @@ static map *finish_sums(graph *g, const map *x, const struct matrix *m, const in
   return out;
 }
 
-/* Of all channels, or, where it has a multiplier, of each. m->bias: NULL: none. */
+/* Adds a convolution over all channels, or over each if it has a multiplier. m->bias NULL: none. */
 static struct test_tflite_operator *add_convolution(graph *g, const map *x, const struct matrix *m, const int shape[4],
                                                     const struct window *w, int fused, int multiplier)
 {
@@ -648,7 +648,8 @@ static bool turn(graph *g)
   return true;
 }
 
-/* Of other rows and columns: the nearest, or between two; signed numbers by whole 1/1024, unsigned ones by floats. */
+/* Resizes to other rows and columns: nearest or linear; int8 by integers of 1/1024, uint8 by
+ * floats. */
 static bool resize(graph *g)
 {
   enum { MOST = 20 };

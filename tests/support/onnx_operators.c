@@ -22,14 +22,14 @@ struct named {
 
 static const struct named inputs[] = {{"x", 4, {1, 4, 6, 6}}, {"s", 3, {1, 4, 6}}, {"t", 3, {4, 1, 6}}, {"r", 2, {3, 4}}};
 
-/* Of floats: some of a row that is not of one sign, and of no zeros. */
+/* Float constants: rows of mixed signs, without zeros. */
 static const struct named floats[] = {{"w", 4, {4, 4, 3, 3}}, {"wd", 4, {4, 1, 3, 3}}, {"ws", 3, {4, 4, 3}}, {"wt", 4, {4, 2, 2, 2}},
                                       {"c4", 1, {4}},         {"c4b", 1, {4}},         {"c4c", 1, {4}},      {"c4v", 1, {4}},
                                       {"c411", 3, {4, 1, 1}}, {"c6", 1, {6}},          {"one", 0, {0}},      {"two", 0, {0}},
                                       {"m", 2, {4, 5}},       {"mt", 2, {5, 4}},       {"c5", 1, {5}},       {"table", 2, {7, 3}},
                                       {"m3", 3, {2, 4, 3}},   {"e66", 2, {6, 6}},      {"sizes", 1, {4}}};
 
-/* Of integers. */
+/* Integer constants. */
 static const struct {
   const char *name;
   int n;
@@ -40,7 +40,7 @@ static const struct {
                 {"four", 4, {1, 4, 6, 6}}, {"resized", 4, {1, 4, 9, 3}}, {"far", 1, {INT64_MAX}},
                 {"large", 4, {1LL << 62, 1LL << 62, 1LL << 62, 2}}, {"i7", 1, {7}}, {"i3", 1, {3}}, {"i3-1", 2, {3, -1}}, {"i00", 2, {0, 0}}, {"i55", 2, {5, 5}}};
 
-/* Of integers that mean something. */
+/* Quantized constants. */
 static const struct {
   const char *name;
   int type, rank;

@@ -61,7 +61,7 @@ void test_onnx_add_node(struct test_message *graph, struct test_message *node);
 void test_onnx_add(struct test_message *graph, const char *op_type, const char *inputs, const char *outputs,
                    const char *attributes);
 void test_onnx_initializer(struct test_message *graph, const struct test_onnx_tensor *t);
-/* Of floats, raw. */
+/* Adds a raw float tensor. */
 void test_onnx_floats(struct test_message *graph, const char *name, int rank, const int64_t *dims,
                       const double *values);
 void test_onnx_int64s(struct test_message *graph, const char *name, int n, const int64_t *values);

@@ -22,7 +22,7 @@ void test_problem_close(struct test_problem *p);
 void test_problem_add(struct test_problem *p, struct test_rng *rng, struct mafat_shape shape);
 /* Once it has all operands and parameters; again for another output. */
 void test_problem_infer(struct test_problem *p);
-/* What an operand holds. */
+/* A value of an operand. */
 double test_problem_at(const struct test_problem *p, int operand, int c, int y, int x);
 /* Runs the network by all levels and by plans of all kinds, with one to three threads, in arenas full of NaN: each
  * time the outputs are what the meaning says, and those of a level the same bits. */

@@ -1,6 +1,6 @@
-/* What reading a file may take at most: memory at a time, the processor's seconds; so much, and so much for each byte of
- * the file. Tests hold readers against it with files made to take much (tests/unit/formats/test_bounds.c), fuzz targets
- * with all that they come upon. */
+/* Bounds for reading a file: memory at one time and processor seconds, each a constant plus a
+ * share for each byte of the file. Tests check readers with files made to be expensive
+ * (tests/unit/formats/test_bounds.c), fuzz targets with every input. */
 #ifndef MAFAT_TESTS_SUPPORT_READING_H
 #define MAFAT_TESTS_SUPPORT_READING_H
 
@@ -25,8 +25,9 @@ struct test_reading {
   double seconds, seconds_a_megabyte;
 };
 
-/* A graph may work out 4 Mi numbers, 32 MiB of doubles, and cut maps into 2 Mi parts, 40 MiB, whatever its size; names in a
- * TFLite file, which may be one name for all, are 16 MiB. A packed file of such a graph may be of either. */
+/* A graph may work out 4 Mi numbers, 32 MiB of doubles, and cut maps into 2 Mi parts, 40 MiB,
+ * whatever its size; names in a TFLite file, which may be one name for all, are 16 MiB. A packed
+ * file of such a graph may be of either. */
 static const struct test_reading test_readings[] = {
     [TEST_READER_CFG] = {256 << 10, 40, .1, 1},
     [TEST_READER_ONNX] = {80 << 20, 120, 1, 1},

@@ -1,5 +1,5 @@
-/* What the suites share: networks from text, and random small networks and plans
- * that are always valid. The same seed gives the same texts on every machine. */
+/* Shared by the suites: networks from text, and random small networks and plans that are always
+ * valid. The same seed gives the same texts on every machine. */
 #ifndef MAFAT_TESTS_SUPPORT_SUPPORT_H
 #define MAFAT_TESTS_SUPPORT_SUPPORT_H
 
@@ -9,7 +9,7 @@
 /* ---- objects from text; a failure fails the test with the diagnostic ---- */
 
 struct mafat_network *test_network(const char *cfg_text);
-/* Where the weights lie in a file, anew: after layers were changed. */
+/* Recomputes the offsets of the weights in a file after layers were changed. */
 void test_constants(struct mafat_network *n);
 /* Gives some layers what no cfg can say: windows whose rows and columns differ, the larger of two maps, operands that are
  * broadcast otherwise, or made of rows of several tensors, activations with parameters; some become of kinds that no cfg
@@ -23,7 +23,7 @@ void test_add_operand(struct mafat_layer *l, const struct mafat_operand *operand
 /* Makes the operand of rows of any tensors before the layer, one to four bands of them; false: not all can be
  * joined, and it stays what it was. */
 bool test_weave(struct test_rng *rng, struct mafat_network *n, int layer, int operand);
-/* What is channel c and row y of an operand: which of them of that tensor. */
+/* The source of channel c and row y of an operand; c and y become the tensor's. */
 const struct mafat_source *test_source_at(const struct mafat_operand *o, int *c, int *y);
 /* By the default options; or by given ones. */
 struct mafat_plan *test_plan(const struct mafat_network *n, const char *plan_text);
@@ -51,7 +51,7 @@ void test_read_outputs(const struct mafat_executor *e, const struct mafat_networ
 float test_output_at(const struct mafat_executor *e, const struct mafat_port *port, long long index);
 /* The levels that this processor has, in turn. */
 const struct mafat_kernels *test_level(int i);
-/* What outputs of a problem are, by other means. */
+/* Outputs of a problem, computed by other means. */
 struct test_meaning {
   double (*output)(const void *problem, int c, int y, int x);
   const void *problem;
@@ -92,13 +92,13 @@ bool test_comma_locale(void);
 
 /* ---- how many of them ---- */
 
-/* Of so many random cases, how many are run: all; half of them where the variable MAFAT_TEST_SIZE is gate, a quarter where it is
- * test, a tenth where it is check (tests/run.sh sets it). At least one. */
+/* Number of the n random cases to run: all; half if MAFAT_TEST_SIZE is gate, a quarter if test,
+ * a tenth if check (set by tests/run.sh). At least one. */
 int test_seeds(int n);
 /* Seconds of the processor for what takes so many at most: tens of times as many where a sanitizer watches, CK_TIMEOUT_MULTIPLIER times
  * where the processor is emulated. */
 double test_patience(double seconds);
-/* Of so many rows of a table that takes seconds: all; a sixth of them where it is check. */
+/* Number of the n slow rows of a table to run: all; a sixth if MAFAT_TEST_SIZE is check. */
 int test_slow_rows(int n);
 
 /* ---- random networks and plans ---- */
@@ -137,7 +137,8 @@ void test_random_plan(struct test_rng *rng, const struct mafat_network *n, int n
                       char *plan_text, size_t capacity);
 /* A plan of depthwise and 1x1 layers together, some so and some so (predictor/transfers/units_spec.h), of any FD. */
 void test_random_units(struct test_rng *rng, const struct mafat_network *n, char *plan_text, size_t capacity);
-/* What such plans of a packed file are made with: one to four threads, small layers' weights streamed or not. */
+/* Options for such plans of a packed file: one to four threads, weights of small layers streamed
+ * or not. */
 struct mafat_plan_options test_random_packed_options(struct test_rng *rng, enum mafat_algorithm algorithm);
 /* A plan with a split group, of layers in parts by rows, columns and channels, nested or not, in any order, or rows in partition buffers; by any algorithm
  * as the same layers are whole. False: none was found that the network can have. */

@@ -4,7 +4,7 @@
 
 #include "tests/support/tflite_writer.h"
 
-/* Of everything that a file can have: tensors and operators of test_tflite_whole. */
+/* Tensors and operators of test_tflite_whole, which has every part that a file can have. */
 enum {
   WHOLE_INPUT, WHOLE_WEIGHTS, WHOLE_BIASES, WHOLE_MAP, WHOLE_SHAPE, WHOLE_FLAT, WHOLE_BOXES, WHOLE_WIDE, WHOLE_BYTES,
   WHOLE_UNSIGNED, WHOLE_FLAGS, WHOLE_EMPTY, WHOLE_STATE, WHOLE_TENSORS

@@ -42,7 +42,7 @@ static int tensor(int type, struct dims dims, const void *data, size_t bytes)
   return made.n_tensors++;
 }
 
-/* What is computed. */
+/* Adds a computed map. */
 static int map(struct dims dims)
 {
   return tensor(MAFAT_TFLITE_FLOAT32, dims, NULL, 0);
@@ -137,7 +137,7 @@ static void conv_padded(void)
   window(operator(MAFAT_TFLITE_CONV_2D, 1, LIST(m, w, b), LIST(y)), MAFAT_TFLITE_VALID, 1, 1);
 }
 
-/* As converters write a network whose maps have their channels first. */
+/* A network with channels first, as converters write it. */
 static void channels_first(void)
 {
   int x = map(DIMS(1, 3, 6, 5)), p = INTS(0, 2, 3, 1), a = map(DIMS(1, 6, 5, 3)), w = floats(DIMS(4, 3, 3, 3)), b = floats(DIMS(4));
@@ -225,7 +225,7 @@ static void subtract_from_constant(void)
   operator(MAFAT_TFLITE_SUB, 28, LIST(c, x), LIST(y));
 }
 
-/* What a squeeze and excitation has. */
+/* The operators of a squeeze and excitation. */
 static void multiply_by_means(void)
 {
   int x = map(DIMS(1, 4, 5, 6)), a = INTS(1, 2), m = map(DIMS(1, 1, 1, 6)), s = map(DIMS(1, 1, 1, 6)), y = map(DIMS(1, 4, 5, 6));
@@ -249,7 +249,7 @@ static void activations(void)
   operator(MAFAT_TFLITE_HARD_SWISH, 0, LIST(b), LIST(y));
 }
 
-/* Of numbers above 0. */
+/* Functions of values above 0. */
 static void functions(void)
 {
   int x = map(DIMS(1, 4, 5, 6)), a = map(DIMS(1, 4, 5, 6)), b = map(DIMS(1, 4, 5, 6)), c = map(DIMS(1, 4, 5, 6)), y = map(DIMS(1, 4, 5, 6));
@@ -429,7 +429,7 @@ static void reshape_by_shape(void)
   operator(MAFAT_TFLITE_RESHAPE, 0, LIST(x, shape), LIST(y));
 }
 
-/* Of every other row every other column. */
+/* Every other column of every other row. */
 static void slice_of_slice(void)
 {
   int x = map(DIMS(1, 8, 6, 3)), b = INTS(0, 1, 0, 0), e = INTS(1, 8, 6, 3), s = INTS(1, 2, 1, 1), m = map(DIMS(1, 4, 6, 3));
@@ -506,7 +506,7 @@ static void add_after_depth_to_space(void)
   operator(MAFAT_TFLITE_ADD, 11, LIST(m, c), LIST(y));
 }
 
-/* Of 9 channels the first of 16, which lie in a block of 16, and 9 that are all, in one of 12. */
+/* Joins the first of 16 channels, in a block of 16, with all of 9, in a block of 12. */
 static void concatenation_of_slices(void)
 {
   int x = map(DIMS(1, 4, 5, 16)), b = INTS(0, 0, 0, 0), s = INTS(1, 2, 5, 9), m = map(DIMS(1, 2, 5, 9)), r = map(DIMS(1, 2, 5, 9)), y = map(DIMS(1, 4, 5, 9));

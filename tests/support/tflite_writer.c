@@ -179,7 +179,7 @@ static void put_code(struct writer *w, size_t where, const struct test_tflite_op
   if (o->custom) put_string(w, name, o->custom);
 }
 
-/* Of operator i. */
+/* Index of operator i's code. */
 static int find_code(const struct test_tflite_model *m, int i)
 {
   int code = 0;

@@ -278,7 +278,7 @@ static void set_split(struct test_rng *rng, struct mafat_layer *l)
   }
 }
 
-/* Those that read the layer read any of its outputs of the same shape. */
+/* Readers of the layer read any of its outputs of the same shape. */
 static void lead_readers(struct test_rng *rng, struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];

@@ -25,7 +25,7 @@ void test_overwrite(const char *path, long offset, const void *data, size_t byte
 void test_damage(const char *path, long offset, const void *data, size_t bytes);
 /* Packs an ONNX or TFLite model, its weights as narrow as that type where they can be (MAFAT_F32: as they are). */
 void test_pack_graph(const struct mafat_reader *reader, const char *path, const struct mafat_given *given, enum mafat_dtype type, int fd);
-/* What a packed file says of itself. */
+/* Description of a packed file. */
 struct mafat_packed *test_describe(const char *path);
 
 /* Places in a packed file's header (doc/packed.md); index and header with checksums that are right again. */

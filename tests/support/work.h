@@ -1,4 +1,4 @@
-/* What the latency model counts of a plan's steps. */
+/* Work of a plan's steps, as the latency model counts it. */
 #ifndef MAFAT_TESTS_SUPPORT_WORK_H
 #define MAFAT_TESTS_SUPPORT_WORK_H
 
