@@ -1,5 +1,5 @@
 /* Storage orders' names, and the parts of a filter's scale and bias that are read together. Called
- * by predictor/schedule/fetches.c and formats/. */
+ * by formats/, predictor/schedule/fetches.c and runner/weights. */
 #include "network/constant.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* Networks: closing and shortening them, requesting outputs, and checking operands. Called by the
- * readers in formats/ and by api/choose.c. */
+ * readers in formats/, by api/, and by code in predictor/, runner/ and search/ that follows
+ * sources. */
 #include "network/network.h"
 
 #include "base/blocks.h"

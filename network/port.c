@@ -1,6 +1,6 @@
 /* Mapping between a port's dimensions and its map, and the order of an input file. Called when
- * models run, by runner/image/raw_input.c, api/ and the executor; view.c is only needed while a
- * model is read, so it is another section of code. */
+ * models run, by api/ports.c and runner/engine; view.c is only needed while a model is read, so it
+ * is another section of code. */
 #include "network/port.h"
 
 

@@ -1,5 +1,5 @@
 /* Requantization factors and multipliers by the rules of TFLite and ONNX. Called by formats/,
- * network/kinds, runner/kernels and runner/weights. Pure functions. */
+ * network/kinds, runner/engine, runner/kernels and runner/weights. Pure functions. */
 #include "network/quantization.h"
 
 #include <math.h>

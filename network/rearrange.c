@@ -1,5 +1,5 @@
-/* Properties of normalized parts. Called by the kinds rearrange, split and topk, in all folders,
- * when they are cut into steps and run. Pure functions. */
+/* Properties of normalized parts. Called by formats/graph/copying.c and by the kinds rearrange,
+ * split and topk in network/, predictor/ and runner/. Pure functions. */
 #include "network/rearrange.h"
 
 struct mafat_span mafat_part_atoms(const struct mafat_part *part, int out_axis)

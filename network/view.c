@@ -1,5 +1,6 @@
 /* Operations on tensor views: laying out dimensions, reshape, transpose, refinement. Called by
- * formats/graph, formats/onnx and formats/tflite while a model is read. Pure functions. */
+ * formats/graph, formats/onnx and formats/tflite while a model is read, and by api/ports.c. Pure
+ * functions. */
 #include "network/view.h"
 
 #include "base/part.h"

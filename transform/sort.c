@@ -1,5 +1,5 @@
 /* Operator scheduling by any method: runs the simple ones here and passes the others on. Called by
- * predictor/schedule/parts_order.c and sort_memo.c. Allocates in the sorter's heap. */
+ * predictor/schedule/parts_order.c and transform/sort_memo.c. Allocates in the sorter's heap. */
 #include "transform/sort.h"
 
 /* ---- post-orders ---- */

@@ -1,5 +1,5 @@
 /* Caches scheduling results by a graph's complete contents. Called by search/best/best.c and
- * predictor/planning/group_order.h. Allocates entries in its heap. */
+ * predictor/planning/group_order.c. Allocates entries in its heap. */
 #include "transform/sort_memo.h"
 
 #include "base/error.h"

@@ -1,5 +1,6 @@
 /* The scheduling graph's edges, and the walk that tracks live bytes. Called by the methods in
- * transform/ (sort.c, sort_best.c, sort_parallel.c). Allocates in the caller's heap. */
+ * transform/ (sort.c, sort_best.c, sort_parallel.c) and by predictor/schedule/parts_order.c.
+ * Allocates in the caller's heap. */
 #include "transform/sorter.h"
 
 /* ---- lists ---- */

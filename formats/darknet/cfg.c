@@ -1,5 +1,5 @@
-/* Parses .cfg files into sections, and looks up options. Called by formats/darknet and
- * formats/packed. Allocates the parsed file. */
+/* Parses .cfg files into sections, and looks up options. Called by formats/darknet, formats/packed,
+ * api/packing and runner/calibrate. Allocates the parsed file. */
 #include "formats/darknet/cfg.h"
 
 #include "base/number.h"

@@ -1,5 +1,5 @@
-/* Reads the headers of files with constant inputs, raw or .npy. Called by formats/onnx/bind.c and
- * formats/tflite/give.c. Reads files. */
+/* Reads the headers of files with constant inputs, raw or .npy. Called by formats/onnx/bind.c,
+ * formats/tflite/give.c and, for checks, api/. Reads files. */
 #include "formats/graph/given.h"
 
 #include "formats/npy/npy.h"

@@ -1,5 +1,5 @@
-/* Concatenates values along a dimension, as lists of sources or by a copy. Called by the importers
- * in formats/onnx and formats/tflite. */
+/* Concatenates values along a dimension, as lists of sources or by a copy. Called by
+ * formats/graph/across.c and the importers in formats/onnx and formats/tflite. */
 #include "base/blocks.h"
 #include "formats/graph/copying.h"
 #include "formats/graph/places.h"

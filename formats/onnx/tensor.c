@@ -1,5 +1,5 @@
-/* Reads TensorProto, and locates its elements in the file. Called by formats/onnx (graph.c, node.c,
- * model.c, bind.c). Opens files of external data. */
+/* Reads TensorProto, and locates its elements in the file. Called by the reader's files in
+ * formats/onnx; the importers use its names of types. Opens files of external data. */
 #include "formats/onnx/reader.h"
 
 #include <stdio.h>

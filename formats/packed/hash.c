@@ -1,5 +1,5 @@
-/* FNV-1a by words, and the order-independent checksum of layers. Called by formats/packed and
- * api/rank_identity.c. Pure functions. */
+/* FNV-1a by words, and the order-independent checksum of layers. Called by formats/packed,
+ * runner/weights and api/rank_identity.c. Pure functions. */
 #include "formats/packed/hash.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Reads, checks and writes headers of packed files. Called by formats/packed/network.c, api/ and
+/* Reads, checks and writes headers of packed files. Called by formats/packed/network.c and
  * runner/weights. Reads the file; allocates the entries. */
 #include "formats/packed/packed.h"
 

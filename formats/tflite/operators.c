@@ -1,5 +1,5 @@
-/* Codes of operators and the layout of their options. Called by formats/tflite/tflite.c and the
- * importers. Allocates nothing. */
+/* Codes of operators and the layout of their options. Called by formats/tflite/tflite.c. Allocates
+ * nothing. */
 #include "formats/tflite/operators.h"
 
 #include <limits.h>

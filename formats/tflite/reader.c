@@ -1,5 +1,5 @@
 /* Memory for names and lists, and common vectors, of the .tflite reader. Called by formats/tflite
- * (tflite.c, tensors.c, metadata.c, order.c). Allocates blocks, limited in total. */
+ * (tflite.c, tensors.c, order.c). Allocates blocks, limited in total. */
 #include "formats/tflite/reader.h"
 
 #include <stdlib.h>

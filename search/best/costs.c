@@ -1,5 +1,5 @@
 /* Computes the cost tables of the search by walking one plan per cut candidate. Called by
- * search/best/best.c. Allocates in the options' heap. */
+ * search/best (best.c, spans.c). Allocates in the options' heap. */
 #include "search/best/costs.h"
 
 #include "predictor/plan/fusion.h"

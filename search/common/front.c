@@ -1,5 +1,5 @@
-/* Measures candidates and maintains the Pareto front. Called by all searches that make fronts.
- * Allocates in the front's heap and in the options'. */
+/* Measures candidates and maintains the Pareto front. Called by the searches, and by api/
+ * (choose.c, dry_run.c). Allocates in the front's heap and in the options'. */
 #include "search/common/front.h"
 
 #include "predictor/cost/latency.h"

@@ -1,6 +1,6 @@
 /* Parses the words of searches: "beam=8,cells=2,43,measure". Avoids the C library's conversions,
- * which depend on the locale's decimal point. Called by search/searches.c and the searches.
- * Allocates nothing. */
+ * which depend on the locale's decimal point. Called by search/searches.c, the searches and
+ * api/choose.c. Allocates nothing. */
 #include "search/common/search.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
-/* Makes specs for several ranks, adding one word at a time and checking each. Called by
- * api/rank_choice.c. Allocates in the options' heap. */
+/* Makes specs for several ranks, adding one word at a time and checking each. Called by api/
+ * (rank_choice.c, rank_dry_run.c). Allocates in the options' heap. */
 #include "search/ranks/rank_specs.h"
 
 #include "base/blocks.h"
