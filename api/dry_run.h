@@ -1,5 +1,5 @@
-/* Query and plan report behind include/mafat.h's opaque types. Reads no weights, unless plans are timed,
- * and only the header of a picture. */
+/* Dry run and plan report behind include/mafat_plan.h's opaque types. Reads no weights, unless plans
+ * are timed, and only the header of a picture. */
 #ifndef MAFAT_API_DRY_RUN_H
 #define MAFAT_API_DRY_RUN_H
 
@@ -26,14 +26,15 @@ struct mafat_dry_run {
   char *words;                         /* parameters of the search; NULL: none */
   struct mafat_model_files files;      /* while opening, all; afterwards those with which plans are
                                           timed; NULL: none */
-  bool borrows;                        /* network, plan, words and files belong to another dry run */
+  bool borrows;                        /* network, plan, words and files belong to another dry
+                                          run */
   int threads;                         /* from the options */
   size_t memory_bytes;                 /* from the options; 0: no budget */
   bool weights_assumed;                /* no weights file named: Darknet's order assumed */
   bool floats_only, picture_assumed;
 };
 
-/* Answer for one budget. */
+/* Result for one budget. */
 struct mafat_plan_report {
   const struct mafat_dry_run *dry_run;
   struct mafat_choice_request request;  /* the dry run's, with this budget */

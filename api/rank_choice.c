@@ -357,8 +357,8 @@ static int try_grids(struct best *b, struct mafat_rank_choice *c, const struct m
   return code;
 }
 
-/* Numbers of parts to try for large layers: all small ones; of larger ones, those that divide ranks
- * or channels evenly. */
+/* Numbers of parts to try for large layers: small numbers, divisors of the number of ranks, and
+ * powers of two, which divide channels evenly. */
 static bool is_tried(int n_parts, int n_ranks)
 {
   enum { FEW = 6 };

@@ -1,4 +1,4 @@
-/* Chooses the plan that several ranks run: a given one, or one found by a way of sharing. Weights
+/* Chooses the plan that several ranks run: a given one, or one found by a strategy. Weights
  * are kept if they fit, else streamed. Shares follow the ranks' speeds, or differ if those do not
  * fit. Nothing is measured, so every rank chooses the same, unless the search has a time limit. */
 #ifndef MAFAT_API_RANK_CHOICE_H
@@ -11,7 +11,7 @@ struct mafat_rank_choice_request {
   const struct mafat_network *network;
   int n_layers, n_ranks;
   const struct mafat_plan_options *options;
-  const char *plan, *search; /* text of a plan; else name of a way, NULL: deeperthings */
+  const char *plan, *search; /* text of a plan; else name of a strategy, NULL: deeperthings */
   size_t memory_bytes;       /* each rank's budget for arena and kept weights; SIZE_MAX: none */
   const size_t *budgets;     /* (n_ranks) individual budgets; or NULL */
   const double *speeds;      /* (n_ranks) above 0, relative to the calibrated machine; NULL: 1 for
@@ -34,7 +34,7 @@ struct mafat_rank_choice {
 };
 
 /* MAFAT_ELIMIT: some rank's memory is too small; the diagnostic names it. MAFAT_EINVAL: no such
- * plan or way. Close it even then. */
+ * plan or strategy. Close it even then. */
 int mafat_rank_choose(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *request, struct mafat_diagnostic *d);
 void mafat_rank_choice_close(struct mafat_rank_choice *c);
 

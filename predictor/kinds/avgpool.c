@@ -1,4 +1,5 @@
-/* Work of global average pooling. Called through the table in kinds.c. */
+/* Work of global average pooling. Called by cost/work.c through the table in kinds.c. Pure
+ * functions. */
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 

@@ -1,4 +1,5 @@
-/* Scratch and work of region and yolo heads. Called through the table in kinds.c. */
+/* Scratch and work of region and yolo heads. Called by cost/work.c and schedule/scratch.c through
+ * the table in kinds.c. Pure functions. */
 #include "predictor/kinds/boxes.h"
 
 #include "predictor/cost/counting.h"

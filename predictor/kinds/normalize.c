@@ -1,4 +1,5 @@
-/* Work of normalizations and softmax over channels. Called through the table in kinds.c. */
+/* Work of normalizations and softmax over channels. Called by cost/work.c and schedule/scratch.c
+ * through the table in kinds.c. Pure functions. */
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 #include "predictor/schedule/scratch.h"

@@ -1,4 +1,5 @@
-/* Work of quantization and dequantization. Called through the table in kinds.c. */
+/* Work of quantization and dequantization. Called by cost/work.c through the table in kinds.c. Pure
+ * functions. */
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 

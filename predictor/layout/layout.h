@@ -77,7 +77,8 @@ struct mafat_layout {
   size_t total_bytes;                  /* size of the arena */
   size_t most_boxes, boxes_offset;     /* capacity for boxes, and its offset in the arena after all
                                           steps (boxes_room.h); 0: no heads */
-  int box_points;                      /* points of each box, returned for the boxes that are kept */
+  int box_points;                      /* points of each box, returned for the boxes that are
+                                          kept */
   size_t mapped_bytes;                 /* arena, plus the memory for boxes past its end, which no
                                           step touches */
   size_t bound_bytes;                  /* largest sum of live bytes: a lower bound of total_bytes */

@@ -1,9 +1,9 @@
 /* Groups channels and weights for the kernels. Pure functions of shapes, shared by the weights
  * reader, the layout and the executor.
  *
- * Channels are stored in blocks (base/blocks.h). A *block slice* is the part of one channel block of one
- * source tensor that a layer reads: the unit of summation. A *panel* is a sequence of up to 32
- * filters whose weights are interleaved. */
+ * Channels are stored in blocks (base/blocks.h). A *block slice* is the part of one channel block
+ * of one source tensor that a layer reads: the unit of summation. A *panel* is a sequence of up to
+ * 32 filters whose weights are interleaved. */
 #ifndef MAFAT_PREDICTOR_PLAN_PACKING_H
 #define MAFAT_PREDICTOR_PLAN_PACKING_H
 
@@ -34,8 +34,8 @@ struct mafat_block_slice {
   int source;   /* source in the band; the fields above are of its first band (network/sources.h) */
 };
 
-/* Lists the block slices of input channels `channels`, in order of summation. Writes at most `capacity`,
- * returns their number. */
+/* Lists the block slices of input channels `channels`, in order of summation. Writes at most
+ * `capacity`, returns their number. */
 int mafat_block_slices(const struct mafat_sources *sources, struct mafat_span channels,
                  struct mafat_block_slice *block_slices, int capacity);
 
@@ -76,13 +76,13 @@ static inline int mafat_shift_with_zero(int shift, int zero)
 static inline int mafat_zero_beside_shift(int both) { return both >> 16; }
 
 /* Bytes before the weights of input channel `channel` in a panel of this width. `channel` begins a
- * block slice or is the number of channels; in a flat layer's single block slice it begins a row group.
- * SIZE_MAX on overflow.
+ * block slice or is the number of channels; in a flat layer's single block slice it begins a row
+ * group. SIZE_MAX on overflow.
  *
- * A panel is [input channels in block slices][ky][kx][channel][width], followed by scale and bias of the
- * width, which are floats for every weight type. A depthwise panel is one block [ky][kx][width]. In
- * scaled types, a block slice's rows come in row groups of MAFAT_SCALED_ROWS (the last may be shorter),
- * each followed by scales of the width as halves. */
+ * A panel is [input channels in block slices][ky][kx][channel][width], followed by scale and bias
+ * of the width, which are floats for every weight type. A depthwise panel is one block
+ * [ky][kx][width]. In scaled types, a block slice's rows come in row groups of MAFAT_SCALED_ROWS
+ * (the last may be shorter), each followed by scales of the width as halves. */
 size_t mafat_panel_offset(const struct mafat_layer *l, size_t width, int channel);
 /* Bytes of a panel's scales and biases. */
 static inline size_t mafat_panel_affine_bytes(size_t width)
@@ -91,9 +91,9 @@ static inline size_t mafat_panel_affine_bytes(size_t width)
 }
 /* Bytes before a panel in the layer's packed weights.
  *
- * Layers that sum integers (kind.h: mafat_layer_sums_integers) have [block slices][ky][kx][channel /
- * 4][width][4] int8, zeros after a block slice's last channel, then three rows of int32 of the width:
- * bias including the contribution of the input's zero point, multiplier, shift. Depthwise:
+ * Layers that sum integers (kind.h: mafat_layer_sums_integers) have [block slices][ky][kx]
+ * [channel / 4][width][4] int8, zeros after a block slice's last channel, then three rows of int32
+ * of the width: bias including the contribution of the input's zero point, multiplier, shift. Depthwise:
  * [ky][kx][width] int8, then the same rows. */
 size_t mafat_packed_offset(const struct mafat_layer *l, int first_filter);
 /* Bytes of a layer's packed weights; 0 without weights. SIZE_MAX on overflow. */
@@ -110,8 +110,8 @@ int mafat_conv_call_channels(const struct mafat_layer *l, int channels);
 /* Floats of `channels` widened channels of the layer's widest panel; 0 if weights are wide.
  * SIZE_MAX on overflow. */
 size_t mafat_widened_floats(const struct mafat_layer *l, int channels);
-/* End of the channels widened together from `channel` on: the end of a block slice. For layers without
- * groups. */
+/* End of the channels widened together from `channel` on: the end of a block slice. For layers
+ * without groups. */
 int mafat_widened_end(const struct mafat_layer *l, int channel, int end);
 /* End of the block slice that begins at `channel`. */
 int mafat_block_slice_end(const struct mafat_layer *l, int channel);

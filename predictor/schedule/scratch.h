@@ -12,8 +12,8 @@ struct mafat_scratch {
   int rows_per_call;    /* most output rows of one kernel call */
   int in_rows;          /* input rows of one kernel call */
   /* In a worker's slot: */
-  size_t block_slices_offset; /* n_block_slices records of MAFAT_SCRATCH_BLOCK_SLICE bytes (integers:
-                           MAFAT_SCRATCH_INTEGER_PIECE) */
+  size_t block_slices_offset; /* n_block_slices records of MAFAT_SCRATCH_BLOCK_SLICE bytes
+                                 (integers: MAFAT_SCRATCH_INTEGER_PIECE) */
   size_t in_offset;     /* n_block_slices * in_rows pointers */
   size_t out_offset;    /* 2 * rows_per_call pointers */
   size_t zero_offset;   /* row of zeros, or of zero points: padding above and below */
@@ -43,8 +43,8 @@ struct mafat_scratch {
   bool keep_weights;    /* all transformed weights exist, computed once a step for all workers */
   int n_turns;          /* turns that exist at once, at most the number of threads */
   int block_slice_channels;   /* channels of the widest block slice; capacity of each */
-  size_t block_slice_padding; /* extra floats for each block slice and point, so that points of a block are an
-                           odd number of cache lines apart */
+  size_t block_slice_padding; /* extra floats for each block slice and point, so that points of a
+                                 block are an odd number of cache lines apart */
   size_t values_offset; /* transformed input, [block of block slices][point][tile][channel] */
   size_t values_floats; /* of a turn; of all turns if shared */
   size_t kernel_offset; /* transformed weights, [point][channel][width]; if kept, panel by panel */

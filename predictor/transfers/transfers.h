@@ -28,7 +28,8 @@ enum mafat_fused {
   MAFAT_FUSED_DW_PW_ROWS,     /* FD rows of the depthwise output, all channels */
   MAFAT_FUSED_PW_DW_CHANNELS, /* FD channels of the whole map */
   MAFAT_FUSED_PW_DW_ROWS,     /* a window of FD rows of the 1x1's output */
-  MAFAT_FUSED_BOTTLENECK_ROWS, /* 1x1, depthwise, 1x1, and a shortcut around them: a window of FD rows of the first output */
+  MAFAT_FUSED_BOTTLENECK_ROWS, /* 1x1, depthwise, 1x1, and a shortcut around them: a window of FD
+                                  rows of the first output */
   MAFAT_N_FUSED
 };
 

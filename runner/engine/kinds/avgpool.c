@@ -1,4 +1,5 @@
-/* Computes means of whole maps. Called through the table in kinds.c. */
+/* Computes means of whole maps. Called by the executor through the table in kinds.c. Allocates
+ * nothing. */
 #include "runner/engine/kinds/rows.h"
 
 static void average(const struct mafat_worker *w, const struct mafat_step *step, const struct mafat_run *run)

@@ -1,5 +1,5 @@
 /* Blends maps element by element (shortcuts and similar), one operand after the other, in the
- * output's buffer. Called through the table in kinds.c. */
+ * output's buffer. Called by the executor through the table in kinds.c. Allocates nothing. */
 #include "runner/engine/kinds/rows.h"
 
 #include "predictor/plan/fusion.h"

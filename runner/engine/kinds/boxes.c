@@ -1,5 +1,5 @@
 /* Activates heads with boxes: region, yolo, Gaussian_yolo; a list of values for each anchor of each
- * cell. Called through the table in kinds.c. */
+ * cell. Called by the executor through the table in kinds.c. Allocates nothing. */
 #include "runner/engine/kinds/boxes.h"
 
 #include "runner/engine/kinds/rows.h"

@@ -1,4 +1,5 @@
-/* Copies constants of the model's file to their tensors. Called through the table in kinds.c. */
+/* Copies constants of the model's file to their tensors. Called by the executor through the table
+ * in kinds.c. Allocates nothing. */
 #include "runner/engine/kinds/kind.h"
 
 static void write_row(const struct mafat_tensors *t, const struct mafat_step *step, int y, const float *numbers)

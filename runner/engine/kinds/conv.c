@@ -1,6 +1,6 @@
 /* Computes convolutions: sets up tables and units, and calls conv_direct.c, conv_depthwise.c or
- * conv_winograd.c. Called through the table in kinds.c; its helpers by dense.c and
- * integer/conv.c. */
+ * conv_winograd.c. Called by the executor through the table in kinds.c; its helpers by dense.c and
+ * integer/conv.c. Allocates nothing. */
 #include "runner/engine/kinds/conv.h"
 
 #include "predictor/plan/fusion.h"

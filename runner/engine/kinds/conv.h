@@ -58,8 +58,8 @@ void mafat_conv_open(struct mafat_conv *c, const struct mafat_worker *w, const s
 /* Fills references and n_block_slices for input channels [channels). */
 void mafat_conv_list_block_slices(struct mafat_conv *c, struct mafat_span channels);
 
-/* Sets pointers to n input rows of a block slice from `first` on, at input column `x`; rows that do not
- * exist point at zeros. */
+/* Sets pointers to n input rows of a block slice from `first` on, at input column `x`; rows that do
+ * not exist point at zeros. */
 void mafat_conv_point_at_rows(const struct mafat_conv *c, const struct mafat_block_slice *block_slice, int first,
                               int n, int x, const float **rows);
 
@@ -86,8 +86,8 @@ static inline void mafat_conv_move_rows(void *to, const void *from, int n, ptrdi
   }
 }
 
-/* Distance from the rows of block slice `last`, whose pointers exist, to those of `block slice`. False: not
- * constant. */
+/* Distance from the rows of block slice `last`, whose pointers exist, to those of `block slice`.
+ * False: not constant. */
 bool mafat_conv_block_slices_apart(const struct mafat_conv *c, const struct mafat_block_slice *block_slice, const struct mafat_block_slice *last, ptrdiff_t *bytes);
 
 /* Fills `to` with pointers to these rows of the step's output at a filter. `first`: table described

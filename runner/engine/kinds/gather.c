@@ -1,4 +1,5 @@
-/* Looks up columns of a table by index, floats or integers. Called through the table in kinds.c. */
+/* Looks up columns of a table by index, floats or integers. Called by the executor through the
+ * table in kinds.c. Allocates nothing. */
 #include "runner/engine/kinds/rows.h"
 
 #include <string.h>

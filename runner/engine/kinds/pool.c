@@ -1,4 +1,5 @@
-/* Computes maxpool and average pool. Called through the table in kinds.c. */
+/* Computes maxpool and average pool. Called by the executor through the table in kinds.c. Allocates
+ * nothing. */
 #include "runner/engine/kinds/rows.h"
 
 /* Number of row taps from `first` on that a mean counts, including padding. */

@@ -1,4 +1,4 @@
-/* Quantizes floats. Called through the table in kinds.c. */
+/* Quantizes floats. Called by the executor through the table in kinds.c. Allocates nothing. */
 #include "runner/kernels/integer.h"
 #include "runner/engine/kinds/rows.h"
 

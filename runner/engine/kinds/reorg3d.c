@@ -1,5 +1,5 @@
 /* Computes reorg3d: squares of pixels become channels, all channels of one position of the square
- * after the other. Called through the table in kinds.c. */
+ * after the other. Called by the executor through the table in kinds.c. Allocates nothing. */
 #include "runner/engine/kinds/rows.h"
 
 /* Copies a run's channels at one position of each square, `down` and `across` from its corner, to

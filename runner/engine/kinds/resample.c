@@ -1,6 +1,6 @@
-/* Resizes maps with interpolation. Called through the table in kinds.c. Linear: the mean of left
- * and right in the rows above and below the point, then of these two. Cubic: the weighted sum of
- * four pixels in each of four rows, then of these. */
+/* Resizes maps with interpolation. Called by the executor through the table in kinds.c. Linear: the
+ * mean of left and right in the rows above and below the point, then of these two. Cubic: the
+ * weighted sum of four pixels in each of four rows, then of these. Allocates nothing. */
 #include "network/resample.h"
 
 #include "runner/engine/kinds/rows.h"

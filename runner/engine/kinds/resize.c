@@ -1,4 +1,5 @@
-/* Upsamples: repeats every pixel in a square. Called through the table in kinds.c. */
+/* Upsamples: repeats every pixel in a square. Called by the executor through the table in kinds.c.
+ * Allocates nothing. */
 #include "runner/engine/kinds/rows.h"
 
 static int run_upsample(const struct mafat_worker *w, const struct mafat_step *step)

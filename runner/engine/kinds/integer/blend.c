@@ -1,5 +1,5 @@
-/* Blends two quantized maps element by element. Called through the table in kinds.c; parameters
- * also by conv.c. */
+/* Blends two quantized maps element by element. Called by the executor through the table in
+ * kinds.c; parameters also by conv.c. Allocates nothing. */
 #include "runner/engine/kinds/integer/integer.h"
 
 #include "predictor/plan/fusion.h"

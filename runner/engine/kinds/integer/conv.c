@@ -1,5 +1,5 @@
 /* Computes integer convolutions: ordinary, grouped, depthwise, and depthwise inside the 1x1 that
- * reads it. Called through the table in kinds.c. */
+ * reads it. Called by the executor through the table in kinds.c. Allocates nothing. */
 #include "runner/engine/kinds/conv.h"
 #include "runner/engine/kinds/integer/integer.h"
 

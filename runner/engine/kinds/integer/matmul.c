@@ -1,5 +1,6 @@
 /* Computes products of two quantized maps, like matmul.c for floats. The second map's values less
- * 128 are packed as weights when needed. Called through the table in kinds.c. */
+ * 128 are packed as weights when needed. Called by the executor through the table in kinds.c.
+ * Allocates nothing. */
 #include "runner/engine/kinds/integer/integer.h"
 
 #include "predictor/plan/packing.h"

@@ -1,4 +1,5 @@
-/* Computes maxpool and average pool of quantized maps. Called through the table in kinds.c. */
+/* Computes maxpool and average pool of quantized maps. Called by the executor through the table in
+ * kinds.c. Allocates nothing. */
 #include "runner/engine/kinds/integer/integer.h"
 
 static int run_pool(const struct mafat_worker *w, const struct mafat_step *step, void (*kernel)(const struct mafat_integer_pool_call *))

@@ -1,4 +1,5 @@
-/* Dequantizes, and changes the scale of quantized maps. Called through the table in kinds.c. */
+/* Dequantizes, and changes the scale of quantized maps. Called by the executor through the table in
+ * kinds.c. Allocates nothing. */
 #include "runner/kernels/integer_functions.h"
 #include "runner/engine/kinds/integer/integer.h"
 #include "runner/engine/kinds/rows.h"

@@ -1,5 +1,6 @@
 /* Copies elements of quantized maps to other positions: whole pixels if channels stay contiguous,
- * else bytes, in runs where nothing is outside the map. Called through the table in kinds.c. */
+ * else bytes, in runs where nothing is outside the map. Called by the executor through the table in
+ * kinds.c. Allocates nothing. */
 #include "runner/engine/kinds/rearrange.h"
 #include "runner/engine/kinds/integer/integer.h"
 

@@ -1,5 +1,5 @@
 /* Computes means over rows, columns or channels of quantized maps, and indices of extremes along
- * one axis. Called through the table in kinds.c. */
+ * one axis. Called by the executor through the table in kinds.c. Allocates nothing. */
 #include "runner/kernels/integer_functions.h"
 #include "runner/engine/kinds/integer/integer.h"
 
