@@ -1,5 +1,5 @@
-/* What the suites use of Check (https://libcheck.github.io/check), for builds
- * that have no library but libc: same macros, same summary line, every test in a
+/* The part of Check (https://libcheck.github.io/check) that the suites use, for builds with
+ * only libc: same macros, same summary line, every test in a
  * process of its own (CK_FORK=no: all in one). Found before the real <check.h> by -Itests/arm; check.c
  * implements it. */
 #ifndef MAFAT_TESTS_ARM_CHECK_H

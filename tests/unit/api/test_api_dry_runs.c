@@ -279,7 +279,8 @@ START_TEST(test_the_paper_knows_tiles_only)
 }
 END_TEST
 
-/* An answer's buffers are what its plan is told to take; those that are alive at one time have places of their own. */
+/* A report's buffers add up to its plan's bytes, and buffers that are live together do not
+ * overlap. */
 START_TEST(test_an_arena_buffer_by_buffer)
 {
   static const char *const plans[] = {"1x1/NoCut", "rows2/NoCut", "3x2/2/1x1", "rows4:streamed/2/panels:loaded"};
@@ -326,7 +327,7 @@ START_TEST(test_an_arena_buffer_by_buffer)
 }
 END_TEST
 
-/* Whoever asks for measured milliseconds runs plans: by the search that goes by them, with weights. */
+/* Measured milliseconds need a search that uses them, and weights, since plans are run. */
 START_TEST(test_measuring_is_for_a_search_and_weights)
 {
   static const struct {
@@ -403,7 +404,7 @@ START_TEST(test_the_text_of_a_plan_is_whole)
 }
 END_TEST
 
-/* Of constants, as of outputs. */
+/* Lists of constants and of outputs. */
 START_TEST(test_lists_that_are_missing_are_refused)
 {
   static const char *const nothing[] = {NULL};
@@ -422,7 +423,7 @@ START_TEST(test_lists_that_are_missing_are_refused)
 }
 END_TEST
 
-/* As a model takes the first of several pictures. */
+/* Like the first of several pictures for a model. */
 START_TEST(test_a_picture_that_may_fail_is_an_ordinary_one)
 {
   struct mafat_model_options options = {.size = sizeof options};

@@ -1,6 +1,5 @@
 /* Covers api/packing/{calibrate, measure, narrowing, numbering, observe, pack, paths}.c: packed
- * files by the public header: what is in them, what is told, and what is left where one does not
- * come to be. */
+ * files by the public header: their contents, what is reported, and what is left if one fails. */
 #include "include/mafat_file.h"
 #include "include/mafat_pack.h"
 #include "tests/support/api.h"
@@ -16,7 +15,7 @@
 
 Suite *api_packs_suite(void);
 
-/* Of three convolutions the one in the middle can compute with integers. */
+/* Of three convolutions, the second can compute with integers. */
 static const char three_convolutions[] =
     "[net]\nwidth=32\nheight=24\nchannels=3\n"
     "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=leaky\n"
@@ -120,7 +119,8 @@ START_TEST(test_floats_beside_a_packed_file_need_its_floats)
 }
 END_TEST
 
-/* Of integers a file goes with those that they mean in it: another, made by other pictures, is another model's. */
+/* Integers belong to the quantization in their file: a file made with other pictures is another
+ * model's. */
 START_TEST(test_integers_are_not_those_of_another_file)
 {
   static const char *dark[] = {NULL};

@@ -184,7 +184,7 @@ START_TEST(test_any_picture_in_memory_may_lie_in_the_room)
 }
 END_TEST
 
-/* Whoever takes them may end it; of another length, or of a model without frames, there are none. */
+/* The callback can end the rows. A frame of another length, or a model without frames, has none. */
 START_TEST(test_rows_of_a_frame_end_where_they_are_not_wanted)
 {
   struct mafat_model *m = open_for_frames("6x4:yuv420p", NULL, true), *none = api_open_model(api_detector, NULL);

@@ -249,7 +249,7 @@ START_TEST(test_a_size_that_no_input_has_is_refused)
 }
 END_TEST
 
-/* Of two layers that are known and what follows them; weights of a longer network. */
+/* Two known layers and unknown ones after them; weights of a longer network. */
 START_TEST(test_what_follows_the_first_layers_need_not_be_known)
 {
   static const char unknown[] = BODY_ONLY "[lstm]\noutput=3\n[convolutional]\nfilters=99\n";
@@ -433,8 +433,8 @@ static void write_ppm(const char *path, const unsigned char *pixels, int channel
   fclose(file);
 }
 
-/* Of colours or grey, for a network that wants colours or grey, into a letterbox or stretched;
- * whole or row by row. */
+/* Pictures in colour or grey, for a network of colour or grey, letterboxed or stretched; whole
+ * or row by row. */
 START_TEST(test_pixels_give_the_bits_that_a_ppm_of_them_gives)
 {
   static const int kinds[] = {1, 3, 4};

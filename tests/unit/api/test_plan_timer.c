@@ -107,7 +107,7 @@ static const struct {
     {{.001, .001, .001, .001}, 64, .001},
 };
 
-/* What reading the input took is no part of it. */
+/* Without the time of reading the input. */
 START_TEST(the_least_of_several_runs_counts)
 {
   struct timed t = prepare();

@@ -131,7 +131,7 @@ START_TEST(best_is_never_worse)
 }
 END_TEST
 
-/* Where there is no time, it is DeeperThings' plan; where there is enough, the one that no bound on it finds. */
+/* Without time, DeeperThings' plan; with enough, the one that an unbounded search finds. */
 START_TEST(best_keeps_to_its_time)
 {
   const size_t capacity[] = {8192 * KB, 8192 * KB};
@@ -164,7 +164,8 @@ START_TEST(best_keeps_to_budgets)
 }
 END_TEST
 
-/* Where each has room for all weights, all is by rows: ranks exchange no more than what lies along the cuts. */
+/* If each rank has capacity for all weights, the plan is by rows: ranks exchange only the
+ * borders. */
 START_TEST(best_is_by_rows_where_there_is_room)
 {
   const size_t capacity[] = {8192 * KB, 8192 * KB};
@@ -179,7 +180,8 @@ START_TEST(best_is_by_rows_where_there_is_room)
 }
 END_TEST
 
-/* Of four ranks with room for all weights each has a quarter of the maps: less lies along two cuts that cross than along three. */
+/* Four ranks with capacity for all weights have a quarter of the maps each: two crossing cuts
+ * have shorter borders than three. */
 START_TEST(best_is_a_grid_where_less_crosses)
 {
   static const char square[] = "[net]\nwidth=64\nheight=64\nchannels=3\n"
@@ -219,7 +221,7 @@ START_TEST(best_takes_what_memory_there_is)
 }
 END_TEST
 
-/* What does not fit names the rank. */
+/* The message names the rank that has too little memory. */
 START_TEST(a_rank_without_room_is_named)
 {
   static const size_t budgets[] = {4096 * KB, 4096 * KB, 1 * KB};
@@ -278,7 +280,8 @@ START_TEST(idle_ranks_do_not_get_all)
 }
 END_TEST
 
-/* Each allocation of a search fails in turn: it is told as that, and nothing is left. What is only noted may fail without a word. */
+/* Each allocation of a search fails in turn: the failure is reported, and nothing is left.
+ * Caches may fail silently. */
 START_TEST(a_search_that_is_refused_memory_leaves_nothing)
 {
   static const char *const searches[] = {"deeperthings", "fdto", "layers", "best"};

@@ -49,7 +49,8 @@ static uint64_t checksum_at(const char *path)
   return sum;
 }
 
-/* A file that cannot be read is told by who opens it, and so is a level that no rank has. */
+/* A file that cannot be read is reported by the caller that opens it, and so is a level that no
+ * rank has. */
 START_TEST(what_is_not_known_does_not_differ)
 {
   struct mafat_rank_identity list[2] = {like("a"), like("b")};

@@ -181,7 +181,8 @@ static bool may_lock(void)
   return may;
 }
 
-/* Whoever comes second is refused and computes nothing; who is not, is right. Locked in memory or not. */
+/* The second thread is refused and computes nothing; otherwise its results are right. With and
+ * without locked memory. */
 START_TEST(test_two_threads_that_want_one_arena_get_bits_or_a_refusal)
 {
   struct subject subjects[2];

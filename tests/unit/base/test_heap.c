@@ -99,7 +99,7 @@ START_TEST(freed_blocks_are_taken_again)
 }
 END_TEST
 
-/* What a search takes at its most is part of what is predicted. */
+/* The peak of a search is part of the prediction. */
 START_TEST(the_most_is_remembered)
 {
   struct mafat_heap *heap;

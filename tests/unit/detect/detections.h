@@ -4,8 +4,8 @@
 
 #include "runner/detect/detect.h"
 
-/* Of all the network's layers, with room for all that there can be: the same room each time. What reads numbers is the
- * caller's to set. */
+/* Input of detection from all layers of the network, with capacity for all boxes, in the same memory
+ * each time. The caller sets the function that reads values. */
 struct mafat_detect_input test_detect_input(const struct mafat_network *n, int picture_w, int picture_h);
 /* So many, to be closed. */
 struct mafat_detections *test_detect(const struct mafat_network *n, const struct mafat_detect_input *in, size_t boxes);

@@ -1,6 +1,6 @@
 /* Covers runner/detect/{detect, best_boxes}.c, runner/engine/kinds/{detection, boxes_decode}.c:
- * boxes of Darknet's heads, computed by hand; which are told; and numbers and arguments that
- * make no sense. */
+ * boxes of Darknet's heads, computed by hand; which are reported; and invalid values and
+ * arguments. */
 #include <check.h>
 #include <float.h>
 #include <math.h>

@@ -43,7 +43,8 @@ static double naive_iou(const struct mafat_detection *a, const struct mafat_dete
   return both / ((double)a->w * (double)a->h + (double)b->w * (double)b->h - both);
 }
 
-/* Of the centres, in shares of a picture, beside the diagonal around both: squares, to a power. */
+/* Distance of the centres relative to the diagonal around both boxes: squares, to a power. In
+ * shares of the picture. */
 static double naive_distance(const struct mafat_detection *a, const struct mafat_detection *b, double w, double h,
                              double power)
 {
@@ -208,7 +209,7 @@ START_TEST(test_more_boxes_than_room)
 }
 END_TEST
 
-/* What is left out changes nothing but the list's end, suppressed or not. */
+/* Boxes that are left out change only the end of the list, suppressed or not. */
 START_TEST(test_less_room_is_a_shorter_list)
 {
   random_state = (uint32_t)_i * 104729 + 1;

@@ -261,7 +261,7 @@ START_TEST(test_yunet)
 }
 END_TEST
 
-/* Of two that overlap the better one stays, with its own points. */
+/* The better one of two overlapping faces stays, with its own points. */
 START_TEST(test_yunet_suppressed)
 {
   start_yunet();
@@ -421,7 +421,7 @@ START_TEST(test_refuses_what_no_int_holds)
 }
 END_TEST
 
-/* Numbers that are none, and too large ones: what is told is finite. */
+/* NaN and too large values: reported boxes are finite. */
 START_TEST(test_nasty_numbers)
 {
   static const float nasty[] = {NAN, INFINITY, -INFINITY, 1e30f, -1e30f, .9f};

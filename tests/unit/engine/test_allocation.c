@@ -25,7 +25,7 @@ static const char cfg_text[] = "[net]\nheight=16\nwidth=24\nchannels=3\n"
                                "[yolo]\nclasses=1\nnum=3\nmask=0,2\nanchors=1,2,3,4,5,6\n"
                                "[route]\nlayers=0\n[connected]\noutput=9\n[connected]\noutput=7\n[softmax]\n";
 
-/* What a call under test makes, and from what. */
+/* Inputs and results of a call under test. */
 struct bench {
   const char *path, *plan_text;
   struct mafat_network *network;

@@ -247,7 +247,7 @@ END_TEST
 
 /* ---- mistakes ---- */
 
-/* As long as a run lasts: for another model, and for one that the arena is too small for. */
+/* During a run, for another model and for one that needs a larger arena. */
 START_TEST(test_while_one_runs_no_other_does)
 {
   struct subject small = open_subject(small_cfg, "1x1/NoCut", 1), large = open_subject(large_cfg, "1x1/NoCut", 2);

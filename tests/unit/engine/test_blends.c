@@ -57,7 +57,8 @@ static struct mafat_source random_slice(struct test_rng *rng, const struct probl
   return (struct mafat_source){tensor, first, n, 0, mafat_network_tensor_shape(p->network, tensor).h};
 }
 
-/* As many channels as are wanted, as near as slices come to it: all of them where `exact`. */
+/* An operand with the wanted number of channels, as near as slices allow; all of them if
+ * `exact`. */
 static struct mafat_operand random_operand(struct test_rng *rng, const struct problem *p, struct mafat_source *list,
                                            int channels, bool small)
 {

@@ -151,8 +151,8 @@ static struct mafat_plan_options random_options(struct test_rng *rng, enum mafat
   return options;
 }
 
-/* As words behind groups would have it: each layer any, by bits of a number; 0: as the
- * options say. In tiles it depends on algorithms which places can be taken. */
+/* Sets the algorithm of each layer like words after groups, by bits of a number; 0: the
+ * options'. In tiles, buffers that outputs can take depend on algorithms. */
 static void mix_algorithms(struct mafat_plan *plan, const struct mafat_network *n, uint64_t bits, bool keep_all)
 {
   for (int l = 0; bits && l < plan->n_layers; l++)
@@ -242,7 +242,7 @@ static size_t floats_of(const struct mafat_layer *l)
   return (size_t)l->out.h * (size_t)l->out.w * (size_t)l->out.c;
 }
 
-/* What layer `last` puts out where it is the last one, in a run without tiles. */
+/* Output of layer `last` in a network that ends with it, in a run without tiles. */
 static float *run_up_to(const struct mafat_network *n, int last, struct mafat_weights *w, enum mafat_algorithm algorithm,
                         const struct mafat_kernels *kernels)
 {

@@ -12,7 +12,7 @@ static bool is_not_computed(const struct mafat_kind *kind)
   return kind->alias || kind->input;
 }
 
-/* Who adds a kind adds it on every floor, but for what has no steps to price or run. */
+/* A kind has a file in every kinds/ folder, unless it has no steps to price or run. */
 START_TEST(every_kind_is_on_every_floor)
 {
   for (int t = 0; t < MAFAT_N_LAYER_TYPES; t++) {

@@ -43,7 +43,7 @@ static struct mafat_weights *open_weights(const struct mafat_network *n, uint64_
   return w;
 }
 
-/* What the last layer puts out, computed in an arena full of NaN. */
+/* Output of the last layer, computed in an arena full of NaN. */
 static float *run(const struct mafat_network *n, struct mafat_weights *w, const char *plan_text,
                   const struct mafat_plan_options *options, const float *input)
 {
@@ -219,7 +219,7 @@ END_TEST
 
 /* ---- cuts that mean nothing ---- */
 
-/* What an operand is made of, in bands that lie as they lay. */
+/* Splits an operand's sources into bands with the same contents. */
 static void cut_rows(struct test_rng *rng, struct mafat_operand *o)
 {
   struct mafat_sources upper, lower;
@@ -304,7 +304,7 @@ static struct mafat_network *split_network(int at)
   return n;
 }
 
-/* Those of the whole network, layer 1's twice. */
+/* Weights of the whole network, layer 1's twice. */
 static struct mafat_weights *split_weights(const struct mafat_network *n, int whole_fd)
 {
   enum { HEADER = 20, FIRST = 4 * (24 + 24 * 5 * 9), HALF = 4 * (24 + 24 * 24 * 9), LAST = 4 * (9 + 9 * 24 * 9) };

@@ -175,7 +175,8 @@ static float *run_alone(const struct mafat_network *n, const char *text, const s
   return out;
 }
 
-/* What comes out on rank 0, where ranks share weights or each has its own of a file (fd; -1: none); *values: what ranks sent each other. */
+/* Output on rank 0, with ranks that share weights or have their own from a file (fd; -1: none);
+ * *values: values sent between ranks. */
 static float *run_ranks(const struct mafat_network *n, const char *text, int n_ranks, const struct mafat_plan_options *options,
                         struct mafat_weights *w, int fd, const float *input, uint64_t *values)
 {
@@ -414,8 +415,9 @@ START_TEST(outputs_of_a_connected_layer)
 }
 END_TEST
 
-/* Where sums need not go on from rank to rank, each begins its own: as many values cross, all of them to the last, which differ from
- * one device's by rounding alone, on two ranks, whose order is the same, not at all. */
+/* If sums need not continue from rank to rank, each rank begins its own. As many values are
+ * sent, all to the last rank. Results differ from one device's by rounding only; on two ranks,
+ * which add in the same order, not at all. */
 START_TEST(sums_apart)
 {
   static const int counts[] = {2, 3, 4, 6};
@@ -522,7 +524,7 @@ START_TEST(ranks_that_cannot_be)
 }
 END_TEST
 
-/* What is written is what was read. */
+/* Written text reads back as the same ranks. */
 START_TEST(ranks_in_a_text)
 {
   struct mafat_network *n = test_network(chain);

@@ -316,7 +316,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
   return libc.function(thread, attributes, start, argument);
 }
 
-/* Those that were started end again, and nothing leaks. */
+/* Threads that were started end, and nothing leaks. */
 START_TEST(a_refused_thread_is_reported)
 {
   int size = sizes[_i];

@@ -108,7 +108,7 @@ static void release_problem(struct problem *p)
   mafat_network_close(&p->network);
 }
 
-/* What tap (ky, kx) of an output reads of a channel: NULL in the padding. */
+/* The input of tap (ky, kx) of an output in a channel; NULL in the padding. */
 static const float *tap_of(const struct problem *p, int c, int y, int x, int ky, int kx)
 {
   const struct mafat_layer *l = p->layer;

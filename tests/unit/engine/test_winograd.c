@@ -17,7 +17,7 @@
 
 Suite *winograd_suite(void);
 
-/* Of the largest output. */
+/* Tolerances relative to the largest output. */
 static const double tolerances[MAFAT_N_ALGORITHMS] = {[MAFAT_WINOGRAD] = 1e-5, [MAFAT_WINOGRAD_LARGE] = 2e-5};
 
 /* ---- for which layers ---- */

@@ -87,7 +87,7 @@ static void read_plan(const char *path, const char *data, size_t n)
   mafat_spec_close(&spec);
 }
 
-/* As a constant of a model whose dimensions are not known, and as an input. */
+/* Reads an array as a constant of a model with unknown dimensions, and as an input. */
 static void read_array(const char *path, const char *data, size_t n)
 {
   struct mafat_array a = {.type = "<f4", .type_bytes = sizeof(float), .rank = -1};
@@ -128,7 +128,7 @@ static void read_raw(const char *path, const char *data, size_t n) { read_frames
 
 /* ---- files that ask for much ---- */
 
-/* What a file is made of: mostly a piece, again and again until it is as long as it is to be. */
+/* A file made by repeating a part up to a length. */
 struct file {
   const char *name;
   enum test_reader reader;
@@ -234,7 +234,7 @@ static void in_node(struct test_message *m, size_t size, const struct file *f)
   end_node(m, &node);
 }
 
-/* Of a type, which is the number. */
+/* The number is the attribute's type. */
 static void in_attribute(struct test_message *m, size_t size, const struct file *f)
 {
   struct test_message node = test_onnx_node("Concat", "n", "x", "y"), a = {0};
@@ -350,7 +350,7 @@ static void flat_operators(struct test_message *m, size_t size, const struct fil
   flat(m, size, 1, 0, (int)f->number);
 }
 
-/* Of a flatbuffer: a number, and the place that an offset leads to. */
+/* Reads a number of a flatbuffer, and follows an offset. */
 static uint32_t number_at(const struct test_message *m, size_t at)
 {
   uint32_t n;
@@ -562,7 +562,7 @@ static const struct file files[] = {
     {"known keys", CFG, pieces, PIECE("anchors=1\n"), .head = NET "[region]\n"},
     {"anchors", CFG, pieces, PIECE(",1"), .head = NET "[region]\nanchors=1"},
     {"layers", CFG, layers, PIECE("[avgpool]\n")},
-    /* Of as many columns as there can be: each layer is looked at in a time that does not go by them. */
+    /* The largest number of columns: the time for a layer does not depend on it. */
     {"wide pools", CFG, layers, PIECE("[maxpool]\nsize=1\n"), .head = "[net]\nwidth=1048576\nheight=1\nchannels=1\n"},
     {"routes", CFG, routes, PIECE("")},
 

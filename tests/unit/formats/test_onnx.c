@@ -346,7 +346,7 @@ START_TEST(tensors_of_other_files_are_bound)
 }
 END_TEST
 
-/* Of a graph input of `rank` dimensions, whose first is not known. */
+/* Binds a graph input of `rank` dimensions, the first of which is unknown. */
 static int bind_numbers(const char *path, int rank, const char *data, size_t n, long long *first)
 {
   static const int64_t dims[] = {-1, 3, -1};
@@ -455,7 +455,7 @@ START_TEST(any_byte_may_change)
 }
 END_TEST
 
-/* What bytes are the content of. */
+/* The message whose contents the bytes are. */
 enum place { FILE_OF, MODEL, GRAPH, NODE, ATTRIBUTE, TENSOR, INPUT };
 
 #define BYTES(text) text, sizeof text - 1

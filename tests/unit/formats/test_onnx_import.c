@@ -314,7 +314,7 @@ START_TEST(gelus_are_one_activation)
 }
 END_TEST
 
-/* What somebody else reads of it is made. */
+/* Intermediate values with other readers are computed. */
 START_TEST(gelus_that_others_read_are_made)
 {
   static const char *const also[] = {"d", "e", "s", "m", "x"};
@@ -506,7 +506,7 @@ START_TEST(a_view_has_so_many_digits)
 }
 END_TEST
 
-/* What thousands of nodes ask for together, one by one, before memory is. */
+/* Requests of thousands of nodes together, one by one, before memory is allocated. */
 START_TEST(all_operators_together_ask_for_so_much)
 {
   enum { KEPT = 1 << 22, LOOKED_AT = 1 << 27, SOURCES = 1 << 21 };

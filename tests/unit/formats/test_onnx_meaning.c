@@ -30,7 +30,7 @@ struct constant {
   double values[8];
 };
 
-/* Of an input "x" and an output "y". */
+/* A model with an input "x" and an output "y". */
 struct model {
   const char *what;
   int opset;
@@ -256,7 +256,8 @@ END_TEST
 
 /* ---- outputs of one node ---- */
 
-/* Of so many that those behind the first ones had been forgotten to have two readers: one changed what the other reads. */
+/* Enough parts that later ones had been considered to have one reader: one reader changed what
+ * the other reads. */
 START_TEST(parts_may_have_several_readers)
 {
   enum { PARTS = 12, WIDE = 4, ALL = PARTS * WIDE };

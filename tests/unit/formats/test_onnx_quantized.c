@@ -305,7 +305,7 @@ START_TEST(scales_too_far_apart_are_refused)
 }
 END_TEST
 
-/* Where a constant has one scale, ONNX does not look at the axis. */
+/* ONNX ignores the axis of a constant with one scale. */
 START_TEST(the_axis_of_one_scale_is_any)
 {
   static const char *const axes[] = {"axis=0", "axis=3", "axis=7", "axis=-5", "axis=-100000000", "axis=2000000000"};

@@ -46,7 +46,7 @@ START_TEST(header_and_index_are_checked)
 }
 END_TEST
 
-/* Of this cfg, with its graph: small enough for every byte of it to be tried. */
+/* A cfg with its graph, small enough to test every byte of it. */
 static const char *const small_cfg =
     "[net]\nheight=8\nwidth=8\nchannels=3\nbatch=64\n[conv]\nbatch_normalize=1\nfilters=10\nsize=3\npad=1\n"
     "activation=leaky\n[max]\nsize=2\n[route]\nlayers=-1,0\n[shortcut]\nfrom=-1\nactivation=linear\n"
@@ -77,7 +77,7 @@ static void same_operands(const struct mafat_operand *a, const struct mafat_oper
     ck_assert_mem_eq(&a->sources.list[i], &b->sources.list[i], sizeof a->sources.list[i]);
 }
 
-/* What a network is, but for its name. */
+/* Compares networks without their names. */
 static void same_networks(const struct mafat_network *a, const struct mafat_network *b)
 {
   ck_assert(a->n_layers == b->n_layers && a->n_inputs == b->n_inputs);
@@ -145,7 +145,7 @@ static void check_bytes(const struct mafat_network *n, const char *whole, long f
   }
 }
 
-/* Of header, index and weights; what fills up pages is nobody's. */
+/* Bytes of header, index and weights; padding of pages is not checked. */
 START_TEST(no_byte_of_a_packed_model_changes_unseen)
 {
   uint64_t index_bytes;

@@ -310,8 +310,9 @@ START_TEST(no_byte_changes_unseen)
 }
 END_TEST
 
-/* What only somebody who means it can write. Places in the index of this model: the word, the hash, how many files, the first one's
- * name, length, how many pieces, and the first of these. */
+/* Changes that only an attacker would write. Positions in the index of this model: the word, the
+ * hash, the number of files, the first one's name and length, the number of parts, and the first
+ * part. */
 static const struct {
   size_t at;
   uint64_t number;
@@ -376,7 +377,7 @@ END_TEST
 
 /* ---- files that change ---- */
 
-/* As if it had been written to, whatever a clock's ticks are. */
+/* Changes the modification time, whatever the clock's resolution. */
 static void touch(const char *path)
 {
   struct stat st;
@@ -657,7 +658,7 @@ START_TEST(layers_of_several_outputs_have_the_bits_of_the_model)
 }
 END_TEST
 
-/* What is in memory has no folder; packed it holds all that it needs. */
+/* A model in memory has no folder; packed it contains all that it needs. */
 START_TEST(a_model_in_memory_holds_its_constants)
 {
   struct mafat_model *m;

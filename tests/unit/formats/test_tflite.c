@@ -375,7 +375,7 @@ END_TEST
 
 /* ---- damage ---- */
 
-/* What was taken of a damaged file lies within it. */
+/* Everything that was read of a damaged file is within it. */
 static void check_sound(const struct held *h)
 {
   const struct mafat_tflite *m = h->model;

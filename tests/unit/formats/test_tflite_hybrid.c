@@ -230,7 +230,7 @@ static void check_packed(const char *name, const char *path, const float *expect
   unlink(less.path);
 }
 
-/* Of every model that has such constants, in each way. */
+/* Every model with such constants, opened in each way. */
 START_TEST(narrow_constants_are_what_they_mean)
 {
   static const char *const plans[] = {"1x1:loaded", "rows1", "rows2:streamed", "panels:streamed"};

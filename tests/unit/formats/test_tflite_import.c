@@ -96,7 +96,7 @@ static void run(const struct test_imported *m, const char *plan_text, double *pr
 
 /* ---- what operators compute ---- */
 
-/* Of what TFLite 2.9 computes of the same models and input, by its reference kernels. */
+/* Results of TFLite 2.9's reference kernels for the same models and input. */
 static const struct {
   const char *name;
   double projections[MOST_OUTPUTS];
@@ -407,7 +407,7 @@ START_TEST(what_means_nothing_is_refused)
 }
 END_TEST
 
-/* Of 5 columns strides of 2 make 9 or 10, and of 9 or 10 they make 5. */
+/* 5 columns with a stride of 2 give 9 or 10, and 9 or 10 give 5. */
 START_TEST(transposed_convolutions_make_what_convolutions_take)
 {
   int number = 0;
@@ -558,7 +558,7 @@ END_TEST
 
 /* ---- large models ---- */
 
-/* What a file of this size may take, of the processor, which tests share. */
+/* Bounds processor seconds for a file of this size; other tests run at the same time. */
 static struct test_imported import_in_time(const struct test_tflite_model *model, double most)
 {
   clock_t begin = clock();
@@ -653,7 +653,8 @@ START_TEST(public_models_become_networks)
 }
 END_TEST
 
-/* Of the model, and of a constant that was given: not what lies there later, at its places. */
+/* Weights of the model and of a given constant as read, not those of files that later have their
+ * names. */
 START_TEST(weights_are_of_the_files_that_were_read)
 {
   static const struct test_tflite_tensor list_of[] = {{.name = "x", .rank = 4, .shape = {1, 4, 4, 1}},

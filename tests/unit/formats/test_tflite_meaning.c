@@ -22,7 +22,7 @@ Suite *tflite_meaning_suite(void);
 enum { MOST_TENSORS = 7, MOST_OPERATORS = 3, MOST = 12, F32 = MAFAT_TFLITE_FLOAT32, I32 = MAFAT_TFLITE_INT32, I8 = MAFAT_TFLITE_INT8 };
 enum { NO_OPTIONS, DENSE = 8, CONCATENATION = 10, ADDITION = 11, MULTIPLICATION = 21, GATHERING = 23, REDUCTION = 27, DIVISION = 29, SPLITTING = 35, CASTING = 37, PACKING = 59 };
 
-/* Of tensor 0 and the last one that an operator makes. */
+/* A model of tensor 0 and the last tensor that an operator writes. */
 struct model {
   const char *what;
   struct test_tflite_tensor tensors[MOST_TENSORS];
@@ -75,7 +75,8 @@ static const struct {
   float scale;
   int64_t zero;
 } weighted = {.01f, 0}, wider = {.02f, 0}, apart = {.01f, 4}, input = {.05f, 3}, output = {.2f, 0};
-/* Of those divided as floats the first is just above half, of those divided as more than floats just below. */
+/* Quotients divided as floats are just above a half in the first row, more exact ones just
+ * below. */
 static const struct {
   float scale;
   int64_t zero;

@@ -117,7 +117,7 @@ END_TEST
 
 /* ---- joins and types ---- */
 
-/* What is joined comes to the output's scale; what has it already is not touched. */
+/* Joined maps are rescaled to the output's scale; those that have it are not changed. */
 START_TEST(joins_bring_to_one_scale)
 {
   begin(MAFAT_TFLITE_UINT8);
@@ -155,7 +155,8 @@ START_TEST(numbers_may_be_renamed)
 }
 END_TEST
 
-/* As pads and pools do: another scale and zero point of the output, whose bounds and whose zero are meant. */
+/* Pads and pools with another scale and zero point of the output, whose bounds and zero are
+ * used. */
 START_TEST(what_is_moved_means_what_its_output_says)
 {
   static const int32_t pads[] = {0, 0, 1, 1, 0, 0, 0, 0};

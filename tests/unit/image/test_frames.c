@@ -209,7 +209,8 @@ START_TEST(resized_frames_are_resized_pictures)
 }
 END_TEST
 
-/* Of Y, U and V, by every level: what the pixels that they mean give as a picture, to the bit; and in no more memory than is said. */
+/* Frames of Y, U and V, by every level: the bits of their pixels as a picture, in no more memory
+ * than predicted. */
 START_TEST(resized_colours_are_those_of_pictures)
 {
   static const char *const formats[] = {"yuv420p", "yuvj420p", "nv12", "yuyv"};
@@ -373,7 +374,7 @@ END_TEST
 
 enum { SLOW_SIDE = 64, SLOW_BYTES = SLOW_SIDE * SLOW_SIDE * 3 };
 
-/* Of a pipe that holds less than a frame of SLOW_SIDE. */
+/* Opens a pipe that holds less than a frame of SLOW_SIDE. */
 static void open_non_blocking(int ends[2], int which)
 {
   ck_assert_int_eq(pipe(ends), 0);

@@ -82,8 +82,8 @@ START_TEST(resizing_is_darknets)
 }
 END_TEST
 
-/* Where (to - 1) * (499 / (to - 1)) rounds to just under 499, the last of `to`
- * rows comes out almost black, as in Darknet. */
+/* If (to - 1) * (499 / (to - 1)) rounds to just under 499, the last of `to` rows is almost
+ * black, as in Darknet. */
 START_TEST(last_row_may_be_black)
 {
   int found = 0;

@@ -159,7 +159,7 @@ static int read_changed(bool cut)
   return code;
 }
 
-/* Whoever takes a picture again in the place of the last one may do so just now. */
+/* Another program may overwrite the last picture with a new one during the read. */
 START_TEST(a_picture_that_is_written_to_is_of_no_use)
 {
   for (int cut = 0; cut < 2; cut++) {
@@ -187,8 +187,8 @@ static bool empty_preadv2(void)
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-/* Linux 5.9 and 5.10, asked for what is in the page cache, may give nothing before the file's end, too (readv(2)). A picture is
- * not cut short for that, and one that is, is told. */
+/* Linux 5.9 and 5.10 may return nothing from the page cache before the end of a file (readv(2)).
+ * A picture is not truncated by that, and one that is truncated is reported. */
 START_TEST(a_cache_that_gives_nothing_is_not_the_end)
 {
   enum { WITHOUT_FILTERS = 77 };
@@ -213,7 +213,7 @@ START_TEST(a_cache_that_gives_nothing_is_not_the_end)
 }
 END_TEST
 
-/* ---- What is not a picture, or too much of one. ---- */
+/* ---- Files that are no pictures, or too large. ---- */
 
 static const struct {
   const char *bytes;

@@ -152,8 +152,8 @@ START_TEST(large_files_take_little_page_cache)
 }
 END_TEST
 
-/* What was in the page cache before is charged to whoever brought it there, and stays. Whoever drops all of the
- * machine's cached pages in between is allowed to twice. */
+/* Pages that were in the page cache before are charged to others and stay. Other programs may
+ * drop all caches in between, at most twice. */
 START_TEST(a_cached_file_stays_cached)
 {
   enum { SIDE = 400 };

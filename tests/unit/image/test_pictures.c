@@ -62,7 +62,7 @@ START_TEST(a_placement_maps_the_picture_s_edges_back)
 }
 END_TEST
 
-/* As YOLOX and YOLOv5 place 768 x 576 in 416 x 416. */
+/* Placement of 768 x 576 in 416 x 416 by YOLOX and YOLOv5. */
 START_TEST(known_placements)
 {
   struct mafat_placement p = mafat_placement_make(MAFAT_FIT_CORNER, 768, 576, 416, 416);
@@ -277,7 +277,7 @@ static int open_model(struct mafat_model **m, const char *path, const struct maf
   return mafat_model_open(m, path, NULL, o, &diagnostic);
 }
 
-/* What a picture of random pixels becomes, beside what the reader makes of it by that rule. */
+/* Compares an input made from random pixels with the reader's by that rule. */
 static void check_model(const char *path, const struct mafat_model_options *o, int channels, enum mafat_fit fit, const struct mafat_pixel_rule *rule)
 {
   enum { W = 37, H = 21 };

@@ -138,7 +138,7 @@ static void write_numbers(struct input *in, enum mafat_dtype type)
   ck_assert_int_eq(fclose(file), 0);
 }
 
-/* As readers of models have it that name a type. */
+/* Shapes as in readers of models that name a type. */
 START_TEST(any_shape_of_integers)
 {
   static const char *const plans[] = {"1x1/NoCut", "rows3"};
@@ -367,7 +367,7 @@ START_TEST(a_file_that_is_cut_while_it_is_read)
 }
 END_TEST
 
-/* Of the same length, other floats from the middle on, which are read when the first step is done. */
+/* Replaces floats from the middle on, which are read after the first step, and keeps the length. */
 static void rewrite_file(void *context, const struct mafat_step_facts *step)
 {
   struct cut *cut = context;

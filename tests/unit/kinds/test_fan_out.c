@@ -27,7 +27,7 @@ static void read_from(struct mafat_network *n, struct mafat_layer *l, int tensor
   test_add_operand(l, &o);
 }
 
-/* Of a layer of another kind, whose operands are added behind. */
+/* Turns a layer into another kind; operands are added after its own. */
 static struct mafat_layer *become(struct mafat_network *n, int layer, enum mafat_layer_type type)
 {
   struct mafat_layer *l = &n->layers[layer];
@@ -228,7 +228,8 @@ START_TEST(convolutions_and_pools_by_some_filters_of_a_block)
 }
 END_TEST
 
-/* Where nothing lies behind weights that are read beyond their end, where they are not kept, and where parts would not be alike. */
+/* Plans that are refused: nothing is stored after weights that are read past their end, weights
+ * that are not kept, parts of different sizes. */
 static const char *const coarse[] = {"split(c2:4)", "split(c2:0-1):loaded", "split(c2:0-1):streamed", "split(c3:0-1)", "split(c[4]:0-1)",
                                      "split(c5:2-3)"};
 

@@ -29,8 +29,8 @@ static float value_of(float x, struct mafat_activating f)
   return x;
 }
 
-/* What rounding the exponents of e makes of it: of gelu by tanh and of swish the exponent is a rounded product. What is added
- * to may cancel it. */
+/* Effect of rounding the exponents of e: for gelu by tanh and for swish the exponent is a
+ * rounded product. An addition can cancel it. */
 static double tolerance_of(double x, double want, const struct mafat_activating *f)
 {
   double relative = 1e-6, exponent = 0;

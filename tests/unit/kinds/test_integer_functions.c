@@ -32,7 +32,7 @@ static struct mafat_quantization random_quantization(struct test_rng *rng)
   return q;
 }
 
-/* As a file of signed numbers has it. */
+/* Quantization in a file of int8. */
 static struct mafat_rule_output as_signed(const struct mafat_quantization *q)
 {
   return (struct mafat_rule_output){q->zero - SIGNED, q->least - SIGNED, q->most - SIGNED};
@@ -206,7 +206,7 @@ START_TEST(rounded_points_lie_in_the_map)
 }
 END_TEST
 
-/* Of scales that a file may have and nobody chooses: all numbers mean as good as 0. */
+/* Valid scales that nobody would choose: all values are nearly 0. */
 static const float finest[] = {0x1p-149f, 1e-30f, 1e-9f, 0x1p-29f, 0x1p-28f, 0x1p-27f};
 
 START_TEST(numbers_of_the_finest_scales_are_all_near_0)

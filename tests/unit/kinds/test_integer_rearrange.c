@@ -134,7 +134,7 @@ static bool check_plan(const struct problem *p, const char *text)
   return true;
 }
 
-/* What quantizes is cut, what moves is cut, or both are, along some axes. */
+/* Quantizing layers, moving layers, or both are split, along some axes. */
 START_TEST(bytes_are_where_atoms_say)
 {
   enum { TRIES = 12 };

@@ -10,7 +10,7 @@ Suite *normalize_suite(void);
 
 /* ---- normalize ---- */
 
-/* Of the channels of a pixel. */
+/* Channels of a pixel. */
 struct pixel {
   double sum, magnitudes, squares, largest, exponentials;
   int n, at;

@@ -13,7 +13,7 @@ Suite *rearrange_suite(void);
 
 enum { MOST_PARTS = 4 };
 
-/* What the layer should put out. */
+/* Expected output of the layer. */
 struct problem {
   struct test_problem base;
   struct mafat_layer *layer;
@@ -120,7 +120,7 @@ static bool bring_inside(enum mafat_outside outside, int *at, int extent)
   return outside != MAFAT_OUTSIDE_FILL;
 }
 
-/* Where the part's element of that number comes from and goes to. */
+/* Source and destination of the part's element of that number. */
 static void element(const struct mafat_part *part, long long number, int in[MAFAT_N_AXES], int out[MAFAT_N_AXES])
 {
   memcpy(in, part->in_first, sizeof part->in_first);

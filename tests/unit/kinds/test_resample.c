@@ -41,7 +41,7 @@ static int nearest_of(const struct mafat_resample *r, double point, int in)
   return clamp(below + up, in);
 }
 
-/* Of the pixels at -1, 0, 1 and 2 from the one before the point. */
+/* Weights of the pixels at -1, 0, 1 and 2 from the one before the point. */
 static void cubic_weights(const struct mafat_resample *r, double point, int in, double weights[4])
 {
   double a = (double)r->keys, sum = 0;

@@ -8,7 +8,7 @@
 
 Suite *split_suite(void);
 
-/* Of parts with one atom for each axis, as these are made. */
+/* Parts with one atom for each axis. */
 static double moved(const void *problem, int c, int y, int x)
 {
   const struct test_problem *p = problem;

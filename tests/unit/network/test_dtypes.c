@@ -19,7 +19,7 @@ START_TEST(every_type_has_a_row_of_its_own)
 }
 END_TEST
 
-/* Whoever packs weights names what the table has, and goes from a type to one that loses less, in the end to floats. */
+/* Packings are named in the table, and each leads to types that lose less, finally to floats. */
 START_TEST(packings_are_named_and_have_wider_ones)
 {
   enum mafat_dtype type;

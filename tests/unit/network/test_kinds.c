@@ -70,7 +70,7 @@ static void check_axis(const struct mafat_layer *l, const char *cfg, int index, 
   }
 }
 
-/* Of the other operand some pixels may meet none. */
+/* Some pixels of the other operand may be read by none. */
 static void check_other_operand(const struct mafat_layer *l, int operand, const char *cfg, int index, bool axis_y)
 {
   struct mafat_shape shape = l->operands[operand].shape;

@@ -12,7 +12,7 @@ Suite *sources_suite(void);
 
 /* ---- lists, and what they mean ---- */
 
-/* Of each row and channel of a map: whose it is, which row and which channel of that. */
+/* Tensor, row and channel of each row and channel of a map. */
 struct meaning {
   int tensor, row, channel;
 };
@@ -45,7 +45,7 @@ static void release(struct map *m)
   free(m);
 }
 
-/* Where a walk over bands and slices comes by. */
+/* Compares a walk over bands and slices with the map. */
 static void check_map(const struct map *m)
 {
   const struct mafat_sources *s = &m->sources;

@@ -109,7 +109,7 @@ static int open_files(void)
   return n;
 }
 
-/* What is ours is touched, and no more than that. */
+/* Touches the process's own memory, and no more. */
 START_TEST(test_nothing_is_left_behind)
 {
   size_t bytes = 3 * MIB;

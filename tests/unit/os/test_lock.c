@@ -201,7 +201,8 @@ static bool forget_mlock2(void)
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
-/* In a process of its own, of which the status is told: what is locked without mlock2 would have all its pages. */
+/* Runs in a process of its own, whose status is checked: without mlock2, locked memory would
+ * have all its pages. */
 static int lock_without_mlock2(void)
 {
   struct mafat_lock lock = {.wish = MAFAT_LOCK_AUTO, .on = true};
@@ -224,7 +225,7 @@ START_TEST(test_kernels_that_lock_only_all_at_once)
 }
 END_TEST
 
-/* What cannot be mapped is told where it is mapped, and not for a limit of locks. */
+/* Memory that cannot be mapped is reported as such, not as a limit of locks. */
 START_TEST(test_an_address_space_that_is_too_small)
 {
   struct mafat_lock lock = {.wish = MAFAT_LOCK_ON};

@@ -52,7 +52,8 @@ static struct subject open_subject(int seed, bool chain)
   return open_with(seed, chain, NULL);
 }
 
-/* Of any algorithm, on some threads, from either kind of weights file. */
+/* Opens a random network and plan with any algorithm, several threads, and either kind of
+ * weights file. */
 static struct subject open_varied(int seed)
 {
   static const int threads[] = {1, 1, 2, 8};
@@ -85,7 +86,7 @@ static void close_subject(struct subject *s)
 /* Owners: a tensor, or one of these + layer; the buffers of streamed weights are IO + 0, 1, 2. */
 enum { NOBODY = -2, SCRATCH = 1 << 20, WEIGHTS = 2 << 20, IO = 3 << 20, RING = 4 << 20, N_IO = 3, FRAME = 5 << 20 };
 
-/* What lies at a column of a slot of a ring, in which maps as wide as each other overlap. */
+/* Contents of a column of a ring's slot, in which maps of the same width overlap. */
 struct slot {
   int tensor, row;
 };
@@ -196,7 +197,7 @@ static void check_source(const struct replay *r, const struct mafat_step *step, 
           r->s, "layer %d reads beyond the box that is held of tensor %d", step->layer, tensor);
 }
 
-/* Of the input, or of the other operands; what the output takes the place of has been looked at. */
+/* Checks the input or the other operands; buffers that the output replaces were checked before. */
 static void check_operands(const struct replay *r, const struct mafat_step *step, bool input)
 {
   const struct mafat_network *n = r->s->network;
@@ -239,7 +240,7 @@ static void write_tensor(struct replay *r, const struct mafat_step *step, const 
   r->boxes[m->tensor] = m->held;
 }
 
-/* Those that somebody reads: the others have no buffer. */
+/* Writes the outputs that have readers; others have no buffer. */
 static void write_outputs(struct replay *r, const struct mafat_schedule *schedule, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &r->s->network->layers[step->layer];
@@ -259,7 +260,7 @@ static void check_written(const struct replay *r, const struct mafat_step *step)
   }
 }
 
-/* What the output takes the place of is there, in the same buffer: the same pixels in the same places. */
+/* Checks that the replaced map is in the same buffer, with the same pixels at the same offsets. */
 static void check_place(const struct replay *r, const struct mafat_step *step)
 {
   int place = r->s->plan->place_of[step->layer];
@@ -371,7 +372,7 @@ static void check_winograd(const struct replay *r, const struct mafat_step *step
     require(turns > plan->n_threads, r->s, "layer %d's values are made by each thread", step->layer);
 }
 
-/* Of a panel fusion's convolution, its scratch outlives the steps of the readers. */
+/* The scratch of a panel fusion's convolution outlives the readers' steps. */
 static void use_scratch(struct replay *r, const struct mafat_step *step)
 {
   const struct mafat_layout *layout = r->s->layout;
@@ -619,7 +620,7 @@ static uint64_t layer_macs(const struct mafat_layer *l, struct mafat_box box)
   return l->type == MAFAT_CONNECTED ? inputs * (uint64_t)l->out.c : 0;
 }
 
-/* Of the whole box what one part is: so many filters of all, so many channels. */
+/* Share of one part in the whole box: its filters of all, its channels of all. */
 static uint64_t part_of(const struct subject *s, const struct mafat_step *step, uint64_t macs)
 {
   const struct mafat_layer *reader = &s->network->layers[mafat_plan_reader(s->plan, step->layer)];

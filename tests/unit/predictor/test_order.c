@@ -121,7 +121,7 @@ START_TEST(panel_fusions_are_these)
 }
 END_TEST
 
-/* Of the wide map only a panel exists. */
+/* Only a panel of the wide map exists. */
 START_TEST(a_panel_fusion_saves_the_wide_map)
 {
   struct mafat_network *n = test_network("[net]\nheight=32\nwidth=32\nchannels=8\n"
@@ -279,7 +279,7 @@ static size_t bound_of(const struct mafat_network *n, const char *group, const c
   return bound;
 }
 
-/* What sorting counts is what the layout has, but for what is read through while weights are not kept. */
+/* The scheduling's count equals the layout, except for the ring of weights that are not kept. */
 START_TEST(the_best_order_needs_least)
 {
   static const char *const orders[] = {"file", "postorder", "forward", "sp"};

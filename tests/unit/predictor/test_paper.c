@@ -172,7 +172,7 @@ static void mark(bool *on, int extent, int pixel, bool padding_touches)
   else if (padding_touches) on[pixel < 0 ? 0 : extent - 1] = true;
 }
 
-/* What output pixel `o` of a layer reads of its sources. */
+/* Marks the inputs of output pixel `o` of a layer. */
 static void mark_input(const struct mafat_layer *l, bool axis_y, int o, bool *on)
 {
   int extent = axis_y ? l->in.h : l->in.w;
@@ -237,7 +237,7 @@ static bool any(const bool *on, int n)
   return false;
 }
 
-/* Of sources that are read along both axes, what is read along each. */
+/* Marks the pixels of sources that are read along each of both axes. */
 static void mark_sources(struct marks m[2], const struct mafat_sources *sources, bool on[2][MOST_EXTENT])
 {
   for (int i = 0, row = 0; i < mafat_sources_count(sources); i++) {
@@ -361,7 +361,7 @@ static size_t group_bytes(const struct mafat_network *n, const struct mafat_grou
   return most;
 }
 
-/* Of runs of layers, as the paper's are. */
+/* Tells if all groups are runs of layers in grids, as in the paper. */
 static bool is_grids(const struct mafat_plan *plan)
 {
   for (int g = 0; g < plan->n_groups; g++)

@@ -79,7 +79,7 @@ static bool lives(const struct mafat_buffer *b, int position)
   return b->first <= 2 * position && 2 * position + 1 <= b->last;
 }
 
-/* What it reads was made, and is there; what it makes is there as long as somebody reads it. */
+/* Inputs of a part were made and are live; its output is live until the last reader. */
 static void check_buffers(const struct subject *s, int p, int position, bool **made)
 {
   const struct mafat_layer_part *part = &s->plan->parts->list[p];

@@ -19,7 +19,7 @@ static const char chain[] = "[net]\nheight=24\nwidth=32\nchannels=3\n"
                             "[maxpool]\nsize=2\nstride=2\n[convolutional]\nfilters=16\nsize=3\npad=1\n"
                             "[convolutional]\nfilters=8\nsize=1\n[maxpool]\nsize=2\nstride=2\n";
 
-/* What is cut along channels. */
+/* A network to split along channels. */
 static const char wide[] = "[net]\nheight=6\nwidth=8\nchannels=3\n[convolutional]\nfilters=64\nsize=1\n"
                            "[convolutional]\nfilters=64\nsize=1\n[convolutional]\nfilters=64\nsize=3\npad=1\n[softmax]\n";
 

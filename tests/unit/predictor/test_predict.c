@@ -34,7 +34,7 @@ static void release_layout(void)
   mafat_network_close(&network);
 }
 
-/* Of another plan. */
+/* Lays out another plan. */
 static void lay_again(const char *text)
 {
   release_layout();
@@ -139,8 +139,8 @@ START_TEST(test_a_picture_by_rows_lies_beside_the_layers)
 }
 END_TEST
 
-/* What reads files of floats is kept for the next one where they are read before the layers run, and goes with the last
- * row elsewhere. */
+/* The reader of float files is kept for the next run if files are read before the layers run;
+ * elsewhere it is freed with the last row. */
 START_TEST(test_what_reads_floats_is_resident_beside_whole_inputs)
 {
   const struct mafat_footprint footprint = {.floats_bytes = 3 * MAFAT_PAGE};

@@ -36,7 +36,7 @@ static void mark_inputs(const struct mafat_layer *l, int y, int x, struct marks 
   case MAFAT_CONVOLUTIONAL:
   case MAFAT_MAXPOOL:
   case MAFAT_LOCAL_AVGPOOL:
-    /* What lies between dilated taps is held, too. */
+    /* Pixels between dilated taps are held, too. */
     for (int ky = 0; ky < mafat_taps_reach(l->window.y); ky++)
       for (int kx = 0; kx < mafat_taps_reach(l->window.x); kx++)
         mark(m, mafat_taps_first(l->window.y, y) + ky, mafat_taps_first(l->window.x, x) + kx);
@@ -81,8 +81,8 @@ static struct mafat_box hull(const struct marks *m)
   return b;
 }
 
-/* What a box of the output reads of an operand, and what lies between, where its sources have it. `capacity`: for
- * the operand's pixels. */
+/* Marks the pixels of an operand that a box of the output reads, and those between, where its
+ * sources have them. `capacity`: for the operand's pixels. */
 static void mark_operand(const struct mafat_layer *l, int operand, struct mafat_box out, struct marks *marks, bool *capacity)
 {
   const struct mafat_operand *o = &l->operands[operand];
@@ -256,7 +256,7 @@ struct state {
   bool transformed;
 };
 
-/* What has been computed of each tensor: whole maps, and the tile at hand. */
+/* Computed parts of each tensor: whole maps, and the current tile. */
 struct progress {
   const struct subject *s;
   struct marks *computed;
@@ -315,7 +315,7 @@ static void check_read(struct progress *p, const struct mafat_step *step, int te
   }
 }
 
-/* Where the input is transformed in a step of its own, only that step reads it. */
+/* If the input is transformed in a step of its own, only that step reads it. */
 static void check_reads(struct progress *p, const struct mafat_step *step)
 {
   const struct subject *s = p->s;
@@ -574,7 +574,7 @@ START_TEST(every_kind_of_step_is_met)
 }
 END_TEST
 
-/* What one step needs of a layer's weights is about MAFAT_SLICE_FLOATS at most. */
+/* A step needs about MAFAT_SLICE_FLOATS of a layer's weights at most. */
 struct slice_row {
   const char *what, *cfg, *plan;
   int layer, n_threads;

@@ -88,7 +88,7 @@ static void ds_cnn(void)
 
 enum { N_NETWORKS = 6 };
 
-/* As published: k is 1000, M a million. */
+/* Published figures: k is 1000, M a million. */
 static const struct published {
   const char *name;
   double macs, weights, baseline, least; /* activation bytes */

@@ -38,7 +38,7 @@ static void clear(void)
   for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) unsetenv(variables[i].name);
 }
 
-/* What ends the reading of words, the program's name first and NULL last. */
+/* Result of reading words, with the program's name first and NULL last. */
 static enum mafat_option_answer read_words(struct mafat_option_reader *r, struct values *v, char **words)
 {
   int n = 0;

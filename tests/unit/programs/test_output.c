@@ -20,7 +20,7 @@
 
 Suite *output_suite(void);
 
-/* ---- What was written. ---- */
+/* ---- Written output. ---- */
 
 static int memory_fd;
 static struct mafat_writer writer;

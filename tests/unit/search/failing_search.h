@@ -4,7 +4,7 @@
 
 #include "search/best/best.h"
 
-/* Each failed allocation is told as one, with a message, and all that was allocated before is freed. */
+/* Each failed allocation is reported with a message, and everything allocated before is freed. */
 void test_failing_search(const struct mafat_search_request *request);
 
 #endif

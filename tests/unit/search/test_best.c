@@ -162,7 +162,7 @@ START_TEST(layers_of_graphs_run_in_the_best_order)
 }
 END_TEST
 
-/* What needs less in place is so, in files of other formats: of a map of one row, rows spare nothing. */
+/* In place where it needs less, in other formats, too: rows save nothing for a map of one row. */
 START_TEST(outputs_are_in_place_where_they_need_less)
 {
   struct search s;
@@ -333,7 +333,8 @@ static bool is_smaller(const struct mafat_candidate *c, const struct mafat_candi
   return c->arena_bytes < than->arena_bytes;
 }
 
-/* What is arranged only where it may be better is found better where it is, and is then what it is else. */
+/* Offsets are assigned only to plans that may be better; the best of these is the same as with
+ * all. */
 START_TEST(better_candidates_are_those_that_are_better)
 {
   static const struct { int rows, least; } cuts[] = {{1, 0}, {2, 0}, {0, 1}, {0, 2}};

@@ -22,7 +22,7 @@ struct search {
   struct mafat_search_request request;
 };
 
-/* Of bytes, as far as predictions go. */
+/* Makes layers of integers, as far as predictions depend on it. */
 static void make_integers(struct mafat_network *n)
 {
   for (int l = 0; l < mafat_network_n_tensors(n); l++) {
@@ -149,7 +149,8 @@ static int note(struct mafat_front *f, const struct mafat_search_request *r, con
   return MAFAT_OK;
 }
 
-/* As fast and as small as any of the plans with words for both layers, in any arena and in the usual one. */
+/* As fast and as small as any plan with words for both layers, in any arena and in the default
+ * one. */
 START_TEST(no_other_words_are_better)
 {
   static const char *const cuts[] = {"1x1", "rows8"};

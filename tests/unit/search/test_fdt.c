@@ -39,7 +39,7 @@ START_TEST(chains_of_the_thesis_example)
 }
 END_TEST
 
-/* Of its three chains none has a buffer that the others have, too. */
+/* None of its three chains has a buffer that the others have, too. */
 START_TEST(no_buffer_of_the_example_is_critical_alone)
 {
   int critical[N_EXAMPLE], n;
@@ -166,7 +166,7 @@ static size_t least_of_orders(struct mafat_allocation *e, int n, int placed)
   return least;
 }
 
-/* Of a few buffers it finds the least layout that there is. */
+/* For few buffers it finds the smallest layout. */
 START_TEST(climbing_finds_the_least_of_a_few)
 {
   struct test_rng rng = test_rng((uint64_t)_i);
@@ -503,7 +503,7 @@ static struct found search_in(const struct mafat_network *n, const char *words, 
   return search_by("fdt", n, words, seconds);
 }
 
-/* What fused tiling finds is among what the search for the least looks at, where nothing is computed twice. */
+/* The search for the least considers the results of fused tiling, if nothing is computed twice. */
 static size_t search_least(const struct mafat_network *n)
 {
   struct found f = search_by("least", n, NULL, 0);

@@ -156,7 +156,7 @@ static const struct order_row order_rows[] = {
     {"maps too small for most grids", "[net]\nwidth=5\nheight=3\nchannels=3\n" CONV3(4) POOL CONV3(4), {2}, false},
 };
 
-/* What the search must find, from a list of all its plans. */
+/* Expected result of the search, from a list of all its plans. */
 static void find(struct choice *c, const struct mafat_network *n, const struct order_row *r, size_t limit)
 {
   memset(c, 0, sizeof *c);
@@ -193,7 +193,7 @@ START_TEST(the_first_that_fits_else_the_least)
 }
 END_TEST
 
-/* What is chosen is a plan, predicted as said, of any network. */
+/* The result is a plan with the stated prediction, for any network. */
 START_TEST(random_networks_have_a_choice)
 {
   static char cfg[TEST_CFG_ROOM];

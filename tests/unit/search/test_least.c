@@ -45,7 +45,7 @@ static struct mafat_front *find(const struct search *s)
   return f;
 }
 
-/* Of a plan by its text; NULL: it is none for the network. */
+/* Layout of a plan by its text; NULL: invalid for the network. */
 static struct mafat_layout *lay_out(const struct search *s, const char *text, struct mafat_plan **plan)
 {
   struct mafat_layout *layout;
@@ -121,7 +121,8 @@ START_TEST(a_thread_more_is_never_the_least)
 }
 END_TEST
 
-/* Where a map is one row of many columns, no rows are to be had: tiles of columns are, which compute nothing twice. */
+/* A map of one row and many columns cannot be divided into rows; tiles of columns compute
+ * nothing twice. */
 START_TEST(columns_are_cut_where_there_are_no_rows)
 {
   static const char cfg[] = "[net]\nheight=1\nwidth=512\nchannels=16\n[convolutional]\nfilters=512\nsize=1\n"

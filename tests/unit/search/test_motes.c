@@ -176,7 +176,7 @@ static uint64_t coarse(bool in_place)
   return peak_of(c);
 }
 
-/* What it does to a slice of rows, both halves of columns one behind the other. */
+/* Effect on a slice of rows, with both halves of columns in sequence. */
 static int fine_rows(struct counting *c, int slice)
 {
   int sums[2];
@@ -257,7 +257,8 @@ static void make_part(struct windows *w, int i)
 
 static const struct { int n, layers, rows; } pyramids[] = {{8, 2, 64}, {8, 4, 64}, {16, 4, 128}, {6, 3, 48}, {16, 6, 128}, {4, 2, 32}, {12, 5, 96}};
 
-/* Of twice the map: 1/2 + 1/n + (2L - 1)/H where each part computes overlap again, (n + L + 1)/(2n) + 1/H with BlockConcat. */
+/* Relative to twice the map: 1/2 + 1/n + (2L - 1)/H if each part computes overlap again, (n + L
+ * + 1)/(2n) + 1/H with BlockConcat. */
 START_TEST(overlapped_windows_by_counting)
 {
   struct windows w;
@@ -613,7 +614,7 @@ static int say_ms(void *context, const struct mafat_plan *plan, const struct maf
   return MAFAT_OK;
 }
 
-/* What is found of a wide map between narrow ones, of which parts need less. */
+/* Results for a wide map between narrow ones, of which parts need less. */
 struct found {
   int code;
   size_t arena_bytes;

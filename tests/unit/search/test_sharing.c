@@ -351,7 +351,8 @@ END_TEST
 
 /* ---- runs of whole layers ---- */
 
-/* What crosses where each layer is on that rank; UINT64_MAX: some rank has too much, or ranks do not come in their order. */
+/* Values sent if each layer is on that rank; UINT64_MAX: some rank has too much, or ranks are
+ * not in order. */
 static uint64_t crossing(const int *rank, const struct mafat_rank_layer *list, const bool *shared, int n, const uint64_t *capacity)
 {
   uint64_t sum = 0;
@@ -382,7 +383,8 @@ static uint64_t least_crossing(int *rank, int at, const struct mafat_rank_layer 
   return least;
 }
 
-/* As any other way of giving layers to ranks in their order; a layer that is shared out takes no room. */
+/* No more than any other assignment of layers to ranks in order; a shared layer takes no
+ * capacity. */
 START_TEST(runs_cross_least)
 {
   enum { N = 7 };
@@ -407,7 +409,7 @@ START_TEST(runs_cross_least)
 }
 END_TEST
 
-/* Of a network as it is read: the layers with weights, by what their windows multiply. */
+/* Layers with weights, by the multiplications of their windows. */
 /* Thousands of layers, as many as a network may have, in a time that does not grow with their number's third power. */
 START_TEST(many_layers_are_shared_out_soon)
 {

@@ -61,7 +61,7 @@ static struct mafat_search_request request_of(const struct mafat_network *n, con
 
 /* ---- transfers ---- */
 
-/* What the plan moves is what the choice does. */
+/* The plan moves as many bytes as the choice predicts. */
 START_TEST(the_plan_moves_the_fewest_bytes)
 {
   static const size_t fast[] = {8 << 10, 36700, 64 << 10, 256 << 10, 4 << 20};

@@ -474,7 +474,7 @@ static void try_arenas(struct exhaustion *e, unsigned ran, int *order, int n)
   }
 }
 
-/* Of all orders, each arranged as well as can be. */
+/* The least arena over all orders, each with the best offsets. */
 static size_t least_arena(const struct graph *graph)
 {
   int order[MOST_OPERATORS];
@@ -552,7 +552,7 @@ START_TEST(large_graphs)
 }
 END_TEST
 
-/* Of as much effort as can be, what there is room for is looked at: it ends, with an order no worse. */
+/* With the largest effort the search still ends, with an order that is no worse. */
 START_TEST(any_effort_ends)
 {
   static struct large l;

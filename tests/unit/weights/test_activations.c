@@ -69,8 +69,8 @@ START_TEST(test_what_lies_far_away_is_cut_off)
 }
 END_TEST
 
-/* Of any, the error by least squares is no more than that of all that was seen, nor than the percentile's but for what lies
- * between the shares of an end that are tried. */
+/* The error by least squares is at most that of the whole range, and at most the percentile's
+ * except for values between the tried shares of an end. */
 START_TEST(test_least_squares_are_the_least)
 {
   enum { N = 5000 };
@@ -173,7 +173,7 @@ START_TEST(test_a_table_makes_a_network)
 }
 END_TEST
 
-/* Of a layer that computes, and of one whose function is a table of its own. */
+/* Outputs of a layer that computes, and of one whose function is a table. */
 START_TEST(test_outputs_are_floats)
 {
   const int layer = _i + 1;
@@ -320,7 +320,7 @@ END_TEST
 
 /* ---- runs ---- */
 
-/* What any layer puts out, whole maps. */
+/* Outputs of all layers, as whole maps. */
 struct outputs {
   float **of; /* [layer] */
   const struct mafat_network *network;
@@ -376,8 +376,8 @@ static float slope_of(const struct mafat_layer *l)
   return l->activation.kind == MAFAT_SLOPED ? l->activation.a : 1;
 }
 
-/* What a convolution of floats makes of what the packed one read: within half a step of its output, and what weights lose,
- * of each input a step of their filter's largest. */
+/* Compares a float convolution of the packed layer's inputs: within half a step of its output,
+ * and for each input the loss of its weights, one step of the filter's largest. */
 static void check_layer(const struct mafat_network *n, int layer, const float *in, const float *out, const float *weights, const float *bias)
 {
   const struct mafat_layer *l = &n->layers[layer];

@@ -119,7 +119,7 @@ static void finish(struct writer *w, struct mafat_network *n)
 static const enum mafat_order orders[] = {MAFAT_ORDER_FILTERS, MAFAT_ORDER_FILTERS_TAPS, MAFAT_ORDER_INPUTS,
                                           MAFAT_ORDER_TAPS, MAFAT_ORDER_TRANSPOSED};
 
-/* Where a weight lies in an order. */
+/* Index of a weight in an order. */
 static size_t place_of(const struct mafat_layer *l, enum mafat_order order, int f, int i, int t)
 {
   struct mafat_matrix m = mafat_layer_matrix(l);
@@ -315,7 +315,7 @@ START_TEST(any_way_of_reading_reads_several_files)
 }
 END_TEST
 
-/* What cannot be read by filters is loaded. */
+/* Weights that cannot be read by filters are loaded. */
 START_TEST(only_runs_of_filters_are_streamed)
 {
   struct mafat_network *n = test_network("[net]\nwidth=8\nheight=8\nchannels=3\n"

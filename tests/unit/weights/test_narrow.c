@@ -89,8 +89,8 @@ static void widen_panel(const struct mafat_layer *l, int width, const char *from
          mafat_panel_affine_bytes(lanes));
 }
 
-/* What the type promises of a filter, relative to its largest magnitude: of a weight, which takes on what the one before it
- * lost; of the filter's sum. */
+/* Guaranteed error of a type for a filter, relative to its largest magnitude: of a weight, which
+ * also takes the loss of the previous one, and of the filter's sum. */
 static double most_error(enum mafat_dtype type, double most)
 {
   return most / (type == MAFAT_F16 ? 1023 : type == MAFAT_I8 ? 126.99 : 4);

@@ -183,7 +183,7 @@ static uint64_t sum_of_parts(struct test_rng *rng, const char *bytes, size_t n)
   return sum;
 }
 
-/* What is missing in the last word is 0, and no byte goes without changing the sum. */
+/* Missing bytes of the last word are 0, and every missing byte changes the sum. */
 START_TEST(a_checksum_is_the_sum_of_any_parts)
 {
   char bytes[60];
@@ -243,7 +243,7 @@ END_TEST
 
 /* ---- what only somebody who means it can write ---- */
 
-/* Of the last layer with weights, the end of the index: the words of its type and order, offset, length, checksum. */
+/* End of the index: the last layer's type and order, offset, length, checksum. */
 enum { LENGTH_BEFORE_END = 16 };
 
 static void is_refused(const struct packed *p, const char *says)
@@ -304,7 +304,7 @@ START_TEST(other_lengths_are_refused)
 }
 END_TEST
 
-/* Of the first layer of int8: whether its bytes could be another type's is asked before the network is. */
+/* The first int8 layer: its byte count is checked against its type before the network. */
 static const char *what_is_said_of_type(const struct packed *p)
 {
   struct mafat_packed *described = test_describe(p->path);
@@ -373,7 +373,8 @@ static bool has_used_panels(const struct packed *p, int layer, int filters)
   return used[layer];
 }
 
-/* Of TFLite's rule: shifts that no kernel can do, zero points of weights that are no bytes. The bounds themselves are taken. */
+/* Invalid for TFLite's rule: shifts that no kernel supports, zero points of weights that are no
+ * bytes. The bounds themselves are valid. */
 START_TEST(only_multipliers_and_shifts_that_packing_makes)
 {
   static const struct {
@@ -453,7 +454,8 @@ START_TEST(what_fills_up_quads_is_nothing)
 }
 END_TEST
 
-/* Of ONNX's rule both rows are factors: any but NaN, which is told with the filter, and whatever part of the layer is looked at. */
+/* In ONNX's rule both rows are factors: any but NaN, which is reported with its filter,
+ * whichever part of the layer is checked. */
 START_TEST(factors_are_numbers)
 {
   int layer;

@@ -313,7 +313,7 @@ START_TEST(random_ranges_have_the_bytes_of_the_file)
 }
 END_TEST
 
-/* Of tmpfs, whose files nobody can drop from there meanwhile. */
+/* tmpfs, whose files cannot be dropped from the page cache meanwhile. */
 START_TEST(a_file_in_the_page_cache_is_read_from_there_and_stays)
 {
   if (!is_tmpfs("/dev/shm")) {

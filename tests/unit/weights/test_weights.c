@@ -120,8 +120,8 @@ END_TEST
 
 /* ---- per-filter values ---- */
 
-/* As they stand in files that AlexeyAB's Darknet has trained: with its epsilon beside the root
- * the first has none. */
+/* Statistics as in files of AlexeyAB's Darknet: with its epsilon outside the root the first
+ * filter has none. */
 START_TEST(each_darknet_has_its_epsilon)
 {
   struct mafat_normalization tiny = {.bias = 1, .scale = .5f, .mean = .25f, .variance = -7e-44f}, dead = tiny;
