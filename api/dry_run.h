@@ -1,5 +1,5 @@
-/* Dry run and plan report behind include/mafat_plan.h's opaque types. Reads no weights, unless plans
- * are timed, and only the header of a picture. */
+/* Dry run and plan report behind include/mafat_plan.h's opaque types. Reads no weights, unless
+ * plans are timed, and only the header of a picture. */
 #ifndef MAFAT_API_DRY_RUN_H
 #define MAFAT_API_DRY_RUN_H
 

@@ -91,10 +91,12 @@ static inline size_t mafat_panel_affine_bytes(size_t width)
 }
 /* Bytes before a panel in the layer's packed weights.
  *
- * Layers that sum integers (kind.h: mafat_layer_sums_integers) have [block slices][ky][kx]
- * [channel / 4][width][4] int8, zeros after a block slice's last channel, then three rows of int32
- * of the width: bias including the contribution of the input's zero point, multiplier, shift. Depthwise:
- * [ky][kx][width] int8, then the same rows. */
+ * Layers that sum integers (kind.h: mafat_layer_sums_integers) have
+ *   [block slices][ky][kx][channel / 4][width][4]
+ * int8, with zeros after a block slice's last channel, then three rows of int32 of the width: bias
+ * including the contribution of the input's zero point, multiplier, shift. A depthwise panel has
+ *   [ky][kx][width]
+ * int8, then the same rows. */
 size_t mafat_packed_offset(const struct mafat_layer *l, int first_filter);
 /* Bytes of a layer's packed weights; 0 without weights. SIZE_MAX on overflow. */
 size_t mafat_packed_layer_bytes(const struct mafat_layer *l);

@@ -1,5 +1,5 @@
-/* Computes connected layers, whose outputs each sum the whole input. Called through the table in
- * kinds.c. */
+/* Computes connected layers, whose outputs each sum the whole input. Called by the executor through
+ * the table in kinds.c. Allocates nothing. */
 #include "runner/engine/kinds/conv.h"
 
 #include "runner/engine/kinds/widened.h"

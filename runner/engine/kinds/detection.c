@@ -1,5 +1,5 @@
-/* Activates and decodes the first YOLO's head, a list for the whole map. Called through the table
- * in kinds.c. */
+/* Activates and decodes the first YOLO's head, a list for the whole map. Called by the executor
+ * through the table in kinds.c. Allocates nothing. */
 #include "runner/engine/decoding.h"
 #include "runner/engine/kinds/kind.h"
 

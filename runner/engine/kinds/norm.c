@@ -1,5 +1,5 @@
-/* Computes batchnorm layers: a scale and a bias for each channel. Called through the table in
- * kinds.c. */
+/* Computes batchnorm layers: a scale and a bias for each channel. Called by the executor through
+ * the table in kinds.c. Allocates nothing. */
 #include "runner/engine/kinds/rows.h"
 
 static int run_batchnorm(const struct mafat_worker *w, const struct mafat_step *step)

@@ -1,5 +1,5 @@
-/* Normalizes the channels of each pixel, with one lane for each pixel. Called through the table in
- * kinds.c. Sums are doubles, channel by channel. */
+/* Normalizes the channels of each pixel, with one lane for each pixel. Called by the executor
+ * through the table in kinds.c. Sums are doubles, channel by channel. Allocates nothing. */
 #include "runner/engine/kinds/lanes.h"
 
 #include <math.h>

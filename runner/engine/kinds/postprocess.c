@@ -1,6 +1,6 @@
 /* Computes detections from a detector's anchors, in TFLite's order: boxes above a score that do not
- * overlap a better one too much. Among equals the first anchor, or class, wins. Called through the
- * table in kinds.c. */
+ * overlap a better one too much. Among equals the first anchor, or class, wins. Called by the
+ * executor through the table in kinds.c. Allocates nothing. */
 #include "runner/engine/kinds/kind.h"
 
 #include <math.h>

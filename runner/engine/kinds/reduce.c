@@ -1,6 +1,7 @@
-/* Computes sums, means and extremes over rows, columns or channels. Called through the table in
- * kinds.c. Values are added row by row, column by column, channel by channel; sums are doubles.
- * Reductions over channels have one lane for each pixel, others one for each channel. */
+/* Computes sums, means and extremes over rows, columns or channels. Called by the executor through
+ * the table in kinds.c. Values are added row by row, column by column, channel by channel; sums are
+ * doubles. Reductions over channels have one lane for each pixel, others one for each channel.
+ * Allocates nothing. */
 #include "runner/engine/kinds/lanes.h"
 #include "runner/engine/kinds/rows.h"
 

@@ -1,5 +1,5 @@
 /* Computes Darknet's reorg: squares of pixels become channels, in its own order of indices. Called
- * through the table in kinds.c. */
+ * by the executor through the table in kinds.c. Allocates nothing. */
 #include "runner/engine/kinds/kind.h"
 
 /* Element number `flat` of a layer's input in Darknet's CHW order. */

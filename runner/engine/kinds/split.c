@@ -1,5 +1,5 @@
-/* Copies parts of a map to separate outputs, floats and integers, if they have readers. Called
- * through the table in kinds.c. */
+/* Copies parts of a map to separate outputs, floats and integers, if they have readers. Called by
+ * the executor through the table in kinds.c. Allocates nothing. */
 #include "runner/engine/kinds/rearrange.h"
 
 enum { SHARES = 4 }; /* of an output's rows, for each worker */

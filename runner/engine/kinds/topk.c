@@ -1,6 +1,6 @@
-/* Finds the k best elements along an axis, best first, and their indices. Called through the table
- * in kinds.c. The elements of a line enter a heap of k whose root is the worst; among equals the
- * first is better. */
+/* Finds the k best elements along an axis, best first, and their indices. Called by the executor
+ * through the table in kinds.c. The elements of a line enter a heap of k whose root is the worst;
+ * among equals the first is better. Allocates nothing. */
 #include "runner/engine/kinds/kind.h"
 
 #include "network/rearrange.h"

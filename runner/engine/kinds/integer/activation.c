@@ -1,5 +1,5 @@
-/* Computes functions of single quantized values by table; without a function, copies. Called
- * through the table in kinds.c. */
+/* Computes functions of single quantized values by table; without a function, copies. Called by the
+ * executor through the table in kinds.c. Allocates nothing. */
 #include "runner/kernels/integer_functions.h"
 #include "runner/engine/kinds/integer/integer.h"
 

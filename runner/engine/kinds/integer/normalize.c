@@ -1,5 +1,5 @@
-/* Normalizes the channels of each quantized pixel: softmax, and layer normalization. Called through
- * the table in kinds.c. */
+/* Normalizes the channels of each quantized pixel: softmax, and layer normalization. Called by the
+ * executor through the table in kinds.c. Allocates nothing. */
 #include "runner/kernels/integer_functions.h"
 #include "runner/kernels/requantize.h"
 #include "runner/engine/kinds/integer/integer.h"

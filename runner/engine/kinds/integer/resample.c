@@ -1,5 +1,5 @@
-/* Resizes quantized maps, by nearest pixels or bilinear interpolation. Called through the table in
- * kinds.c. */
+/* Resizes quantized maps, by nearest pixels or bilinear interpolation. Called by the executor
+ * through the table in kinds.c. Allocates nothing. */
 #include "network/resample.h"
 
 #include "runner/kernels/integer_functions.h"

@@ -1,5 +1,5 @@
-/* Upsamples quantized maps: repeats every pixel in a square. Called through the table in
- * kinds.c. */
+/* Upsamples quantized maps: repeats every pixel in a square. Called by the executor through the
+ * table in kinds.c. Allocates nothing. */
 #include "runner/engine/kinds/integer/integer.h"
 
 #include <string.h>
