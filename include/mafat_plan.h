@@ -275,8 +275,8 @@ MAFAT_API int mafat_dry_run_front(const struct mafat_dry_run *dry_run, int index
  * with the greedy search the paper's. Writes at most `capacity` and returns their number. */
 MAFAT_API int mafat_dry_run_budgets(const struct mafat_dry_run *dry_run, size_t *budgets, int capacity);
 
-/* The same dry run with weights packed as a type such as "int8" (pack_weights --help lists all), or
- * as a wider type for layers that do not support it. Close it before the original dry run.
+/* The same dry run with weights packed as a type such as "int8" (pack_weights --help lists all).
+ * Layers that do not support it get a wider type. Close it before the original dry run.
  * MAFAT_EINVAL: no such type. MAFAT_EUNSUPPORTED: no layer's weights become smaller. *out is NULL
  * after a failure. */
 MAFAT_API int mafat_dry_run_pack(struct mafat_dry_run **out, const struct mafat_dry_run *dry_run,

@@ -109,8 +109,8 @@ struct mafat_operand {
 };
 
 /* Overlap measure of non-maximum suppression for two boxes of one class: intersection over union.
- * AlexeyAB's kinds subtract the squared distance of the centres relative to the squared diagonal of
- * the enclosing box, raised to the power 0.6 (greedy) or beta_nms (DIoU). */
+ * AlexeyAB's kinds subtract the DIoU penalty: (squared distance of the centres / squared diagonal
+ * of the enclosing box) to the power 0.6 (greedy) or beta_nms (DIoU). */
 enum mafat_nms { MAFAT_NMS_IOU, MAFAT_NMS_GREEDY, MAFAT_NMS_DIOU };
 
 /* Point of a box that lies in the grid cell. */

@@ -56,7 +56,7 @@ struct search {
   int *first;           /* buffer for the ready operators of the current set */
 };
 
-/* ---- free steps ---- */
+/* ---- steps that cost nothing ---- */
 
 /* Runs an operator that was evaluated. */
 static void run(struct search *s, int operator, struct mafat_sort_step step)
@@ -125,7 +125,7 @@ static void find_ready(struct search *s)
     if (s->s->missing[o] == 0) s->ready[s->n_ready++] = o;
 }
 
-/* Runs an operator, then all free steps. Returns the peak. */
+/* Runs an operator, then all steps that cost nothing. Returns the peak. */
 static uint64_t advance(struct search *s, int operator, uint64_t peak)
 {
   struct mafat_sort_step step = mafat_walk_look(s->s, operator);
@@ -334,7 +334,8 @@ static int begin(struct search *s)
   memset(set_of(s, first.set), 0, (size_t)s->n_words * sizeof(uint64_t));
   for (int i = 0; i < s->n_ran; i++) set_of(s, first.set)[s->ran[i] / 64] |= (uint64_t)1 << (s->ran[i] % 64);
   first.live = s->s->live;
-  if (s->n_ran == s->n_operators) { /* free steps alone finish, with the unavoidable peak */
+  /* steps that cost nothing finish the order, with the unavoidable peak */
+  if (s->n_ran == s->n_operators) {
     keep_order(s, first.trace);
     return MAFAT_OK;
   }

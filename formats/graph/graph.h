@@ -97,8 +97,8 @@ void mafat_value_clear(struct mafat_value *v);
 /* Copies a map, with its own view. */
 int mafat_value_copy(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *v);
 
-/* The only atom of a dimension, if it is the outermost one of its axis, so that a part of the
- * dimension is a part of the map. NULL: it is not. */
+/* The only atom of a dimension, if it is the outermost one of its axis. A part of the dimension is
+ * then a part of the map. NULL: it is not. */
 struct mafat_view_atom *mafat_value_outermost(struct mafat_value *v, int dim);
 
 static inline bool mafat_value_is_constant(const struct mafat_value *v)

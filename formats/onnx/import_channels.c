@@ -143,7 +143,7 @@ static int import_reduce(struct mafat_onnx_importer *i)
   if (code == MAFAT_OK) code = mafat_onnx_flag(i, "keepdims", true, &keep);
   if (code == MAFAT_OK) code = mafat_onnx_flag(i, "noop_with_empty_axes", false, &nothing);
   if (code == MAFAT_OK) code = refuse_fractions(i, how);
-  /* each element by itself */
+  /* no axes at all: each element by itself */
   bool none = code == MAFAT_OK && n < 1 && nothing, all = n < 1 && !none;
   /* duplicates are ignored, like in onnxruntime */
   for (int k = 0; k < n && code == MAFAT_OK; k++) {

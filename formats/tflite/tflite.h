@@ -2,8 +2,8 @@
  * execution order. Weights are not read, so memory depends on the number of tensors and operators.
  * The importer interprets them.
  *
- * All checks are here: indices of tensors are in range, constants are inside the file and have
- * their shape's size, and every tensor is made once and before it is read. */
+ * All checks are here: indices of tensors are in range; constants are inside the file and have
+ * their shape's size; every tensor is made once, before it is read. */
 #ifndef MAFAT_FORMATS_TFLITE_TFLITE_H
 #define MAFAT_FORMATS_TFLITE_TFLITE_H
 

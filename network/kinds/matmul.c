@@ -1,6 +1,6 @@
-/* Kind matmul: the product of two maps. For each row, a matrix whose rows are the columns of the
- * first map is multiplied by one whose rows (or columns, if transposed) are the columns of the
- * second. A map of one row is broadcast over rows. Used through its row in network/kind.h. */
+/* Kind matmul: the product of two maps. Each row of a map is a matrix, with a row per column of the
+ * map. The second matrix has a column per column of its map if transposed. A map of one row is
+ * broadcast over rows. Used through its row in network/kind.h. */
 #include "network/network.h"
 
 #include "base/part.h"

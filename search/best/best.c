@@ -1,10 +1,9 @@
 /* The search "best": dynamic programming over cuts. For a given arena size, it finds the fastest
  * sequence of groups from the costs of layers and spans. Then it shrinks the arena below what that
- * sequence needs, and repeats this until nothing fits, so that every trade of bytes for
- * milliseconds is found. Kept weights add to all groups alike: they have a price per byte, and
- * several prices are tried. The proposals are laid out and predicted exactly, and the Pareto front
- * is kept. Called through its row in search/searches.c, and by search/smallest/smallest.c.
- * Allocates in a heap of its own. */
+ * sequence needs, until nothing fits. So every trade of bytes for milliseconds is found. Kept
+ * weights add to all groups alike: they have a price per byte, and several prices are tried. The
+ * proposals are laid out and predicted exactly, and the Pareto front is kept. Called through its
+ * row in search/searches.c, and by search/smallest/smallest.c. Allocates in a heap of its own. */
 #include "search/best/best.h"
 
 #include "predictor/plan/algorithms.h"

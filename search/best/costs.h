@@ -40,7 +40,7 @@ struct mafat_costs {
   bool *must_keep;                /* [layer]: weights are kept in every plan */
   float *map_bytes;               /* [operator]: whole map; 0 if it never exists whole */
   int *last_use;                  /* [tensor] */
-  bool *splits;                   /* [layer]: cannot be split by rows */
+  bool *splits;                   /* [layer]: must stay whole: cannot be split by rows */
   int *cuts;                      /* (n_blocks + 1) possible starts of groups, 0 ... n_layers */
   int n_blocks;
 };

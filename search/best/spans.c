@@ -42,7 +42,7 @@ struct builder {
   /* candidates of rows with resident and with streamed weights */
   int cut_candidates[MAX_ROWS], streamed_candidates[MAX_ROWS], n_rows;
   struct block_cost *blocks; /* [rows][most - MAFAT_DIRECT][placement rule][block] */
-  bool *splits;              /* [block]: has a layer that cannot be split by rows */
+  bool *splits; /* [block]: has a layer that must stay whole, because it cannot be split by rows */
   float *whole;              /* [begin][end]: maps made in the span that outlive it */
   float *before;             /* [begin]: maps made before it that live on */
   int n_options, capacity;

@@ -16,14 +16,14 @@ enum {
   MOST_SPAN = 24 /* positions that a group may span, unless it is the only one */
 };
 
-/* Ways to cut a group, the faster first. Rows have the minimum; larger numbers are left to later
+/* Ways to cut a group, the faster first. Rows are one at a time; more rows are left to later
  * refinement. */
 static const struct cut_candidate {
   enum mafat_cut_kind kind;
   bool early, partitioned;
   int cols;        /* tiles of columns, for maps with few rows, like tokens */
   bool each;       /* also split by rows, as for heads */
-  double slowness; /* approximate time factor of a layer: ties go to the fastest grouping */
+  double slowness; /* approximate slowdown of a layer: ties go to the fastest grouping */
 } cut_candidates[] = {{.kind = MAFAT_CUT_GRID},
             {.kind = MAFAT_CUT_PANELS, .slowness = 0.5},
             {.kind = MAFAT_CUT_ROWS, .slowness = 4},

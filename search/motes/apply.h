@@ -1,9 +1,9 @@
 /* MOTES' Apply: makes a plan's spec from a set of partition schemes.
  *
  * A scheme splits some layers into n parts, along one component of the axis connecting graph.
- * Schemes run together in a split group, with the layers between them, if they split a layer along
- * several axes, or split along one axis and one reads the other's output. All other layers form
- * groups of whole maps before, between and after. */
+ * Schemes run together in a split group, with the layers between them, in two cases. They split a
+ * layer along several axes; or they split along one axis, and one reads the other's output. All
+ * other layers form groups of whole maps before, between and after. */
 #ifndef MAFAT_SEARCH_MOTES_APPLY_H
 #define MAFAT_SEARCH_MOTES_APPLY_H
 

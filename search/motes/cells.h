@@ -1,10 +1,11 @@
 /* Finds the cells of a network, which MOTES opens one by one: sets of layers whose outputs all pass
  * through one place.
  *
- * A place is a join, where several tensors are read as one, or a tensor that all data pass through
- * and that is a local minimum of size among these. A layer belongs to the cell that ends at the
- * first place that all paths from it lead through. Layers that read a cell's end and make it
- * smaller also belong to it: convolutions that squeeze it for the next cells. */
+ * A place is a join, where several tensors are read as one, or a bottleneck. A bottleneck is a
+ * tensor that all data pass through, no larger than the ones before and after it. A layer belongs
+ * to the cell that ends at the first place that all paths from it lead through. Layers that read a
+ * cell's end and make it smaller also belong to it: convolutions that squeeze it for the next
+ * cells. */
 #ifndef MAFAT_SEARCH_MOTES_CELLS_H
 #define MAFAT_SEARCH_MOTES_CELLS_H
 

@@ -1,6 +1,6 @@
 /* The search "separable": chooses which depthwise and 1x1 layers to fuse
- * (predictor/transfers/transfers.h), for the fewest bytes moved between a fast memory and the rest,
- * or for the least predicted time. After Daghero et al. (2024), with dynamic programming instead of
+ * (predictor/transfers/transfers.h). It minimizes the bytes moved between a fast memory and the
+ * rest, or the predicted time. After Daghero et al. (2024), with dynamic programming instead of
  * their exhaustive search. */
 #ifndef MAFAT_SEARCH_SEPARABLE_SEPARABLE_H
 #define MAFAT_SEARCH_SEPARABLE_SEPARABLE_H
