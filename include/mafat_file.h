@@ -34,7 +34,7 @@ struct mafat_dry_run;
 struct mafat_pack;
 struct mafat_pack_options;
 
-/* As mafat_model_open, mafat_dry_run_open and mafat_pack_open, with files in place of paths. */
+/* Like mafat_model_open, mafat_dry_run_open and mafat_pack_open, with files instead of paths. */
 MAFAT_API int mafat_model_open_files(struct mafat_model **out, const struct mafat_file *model,
                                      const struct mafat_file *weights,
                                      const struct mafat_model_options *options,

@@ -18,7 +18,7 @@ enum {
   MOST_BYTES = 256 << 20 /* of a line: a million boxes, the most that run_inference looks at, take 200 each */
 };
 
-/* Where a field stands, for messages. */
+/* Position of a field, for messages. */
 struct place {
   struct mafat_annotate_mistake *mistake;
   size_t detection;

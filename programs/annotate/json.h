@@ -37,7 +37,7 @@ struct mafat_annotate_json {
   size_t n, capacity;
 };
 
-/* What is wrong, and where. */
+/* An error and its position. */
 struct mafat_annotate_mistake {
   const char *file; /* the path that was given, or "standard input" */
   size_t line;      /* from 1; 0: the file as a whole */

@@ -26,7 +26,7 @@
 #include "programs/shared/streams.h"
 #include "programs/shared/writer.h"
 
-/* As in the project's other programs. */
+/* Exit status, the same as in the project's other programs. */
 enum status { DONE = 0, FAILED = 1, MISUSE = 2 };
 
 enum {
@@ -74,7 +74,7 @@ struct machine {
 
 /* ---- looking ---- */
 
-/* What a program prints, as far as there is room; "": nothing. */
+/* Output of a program, truncated to the capacity; "": none. */
 static void listen_to(char *said, size_t capacity, const char *path, const char *option, const char *other)
 {
   int ends[2];
@@ -101,7 +101,7 @@ static void listen_to(char *said, size_t capacity, const char *path, const char 
     while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {}
 }
 
-/* Of a line of JSON the object, without the line's end; "": it is not whole. */
+/* Truncates a line of JSON to its object, without the line's end; "": incomplete. */
 static void keep_object(char *line)
 {
   size_t n = strcspn(line, "\n");
@@ -222,7 +222,7 @@ static void find(struct findings *f, const char *about, const char *format, ...)
   new->advice[0] = '\0';
 }
 
-/* Of what was found last. */
+/* Adds advice to the last finding. */
 static void advise(struct findings *f, const char *format, ...)
 {
   va_list arguments;

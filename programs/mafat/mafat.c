@@ -52,7 +52,7 @@ static bool is_there(const char *bin, const struct command *c)
   return access(path, X_OK) == 0;
 }
 
-/* Where this program lies, by whatever link or name it was started. */
+/* Folder of this program, also if it was started by a link. */
 static int find_bin(char bin[PATH_MAX])
 {
   ssize_t n = readlink("/proc/self/exe", bin, PATH_MAX - 1);

@@ -7,12 +7,12 @@
 /* Before MPI begins. Returns in the child alone, or where there can be none. */
 void mafat_guard_begin(void);
 
-/* What mpirun's surroundings call this rank, before MPI says so. */
+/* This rank's number in mpirun's environment variables, before MPI is initialized. */
 int mafat_guard_rank(void);
 const char *mafat_guard_host(void);
 
-/* What cannot be watched from inside: where it takes longer than so many seconds, the process says "rank 1 (host): TEXT" and ends.
- * 0 seconds: it may take as long as it likes, which also ends a limit that was set before. */
+/* Limits a phase that cannot be watched from inside: after so many seconds, the process prints
+ * "rank 1 (host): TEXT" and ends. 0 seconds: no limit, which also ends an earlier one. */
 void mafat_guard_limit(double seconds, const char *text);
 
 /* The other process has nothing to wait for but this one's end: should somebody have stopped it, it goes on. */

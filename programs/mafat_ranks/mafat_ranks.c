@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What this rank had and sent, with --report. */
+/* Prints this rank's memory and traffic, for --report. */
 static void report(const struct mafat_mpi *mpi, const struct mafat_model *m)
 {
   char text[240];

@@ -14,7 +14,7 @@
 
 enum { TAGS = 1 << 15 /* that any MPI has */ };
 
-/* What comes of a picture while others have been begun: beside the arena, which is theirs meanwhile. */
+/* Results of a picture while later ones run: stored outside the arena, which those use. */
 struct staged {
   char *bytes; /* (capacity) */
   size_t capacity;
@@ -80,7 +80,8 @@ static bool same_runs(const struct mafat_executor_segment *a, const struct mafat
   return a->n == b->n && a->bytes == b->bytes && a->stride == b->stride;
 }
 
-/* Where the elements lie in the arena, and how many bytes they are. Pieces in runs are of few forms: of the last block's. */
+/* MPI type of the elements in the arena, and their number of bytes. Slices of channel blocks in
+ * runs have few forms: that of the last block. */
 static int make_type(struct mafat_mpi *mpi, const struct mafat_executor *e, const struct mafat_step *step, MPI_Datatype *type,
                      uint64_t *bytes)
 {
@@ -123,7 +124,7 @@ static MPI_Request *request_of(struct mafat_mpi *mpi, int message)
   return &mpi->requests[message];
 }
 
-/* What a picture's outputs are received in, in their order. They are as many in each. */
+/* The next buffer for a picture's outputs, in their order. Each picture has as many. */
 static struct staged *next_staged(struct mafat_mpi *mpi)
 {
   long long picture = mpi->running ? mpi->n_begun - 1 : mpi->n_finished;
@@ -139,8 +140,9 @@ static struct staged *next_staged(struct mafat_mpi *mpi)
   return &mpi->staged[(int)(picture % n_pictures) * mpi->n_staged + i];
 }
 
-/* Of rank 0, where pictures run ahead: what comes is asked for as a picture ends there, and taken in its turn, to the segments that
- * have just been listed (n). Not by MPI_Unpack: MPICH takes no addresses of MPI_BOTTOM there. */
+/* Rank 0, with pictures in a pipeline: receives are posted when a picture ends there and
+ * completed in order, to the n segments that were just listed. Not with MPI_Unpack: MPICH
+ * accepts no addresses of MPI_BOTTOM there. */
 static int receive_staged(struct mafat_mpi *mpi, const struct mafat_layer_part *part, int n, size_t bytes)
 {
   struct staged *s = next_staged(mpi);
@@ -248,7 +250,7 @@ static int opening(void *context, const struct mafat_rank_identity *id, struct m
   return mafat_rank_identity_compare(mpi->identities, mpi->n_ranks, d);
 }
 
-/* What one rank has to say, to all of them, with its number and host. */
+/* Sends one rank's message to all ranks, with its number and host. */
 static int share(const struct mafat_mpi *mpi, int rank, int code, struct mafat_diagnostic *d)
 {
   char text[sizeof d->text];
@@ -321,8 +323,9 @@ void mafat_mpi_end(struct mafat_mpi *mpi)
   tell(mpi, MAFAT_MPI_END);
 }
 
-/* Of what goes by TCP, Open MPI copies messages of up to 64 KB, and 128 KB of larger ones at a time, into buffers that it keeps: with
- * six ranks up to 3 MB of them. Smaller ones take no longer. What was set from outside stays; other MPIs do not look at it. */
+/* Open MPI copies TCP messages of up to 64 KB, and larger ones 128 KB at a time, into buffers
+ * that it keeps: with six ranks up to 3 MB. Smaller buffers are as fast. Settings from outside
+ * stay; other MPIs ignore these. */
 static void ask_for_small_buffers(void)
 {
   static const char *const settings[][2] = {{"OMPI_MCA_btl_tcp_eager_limit", "4096"},
@@ -331,7 +334,8 @@ static void ask_for_small_buffers(void)
   for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) setenv(settings[i][0], settings[i][1], 0);
 }
 
-/* What MPI still takes then, for ranks on TCP, beside what it has for each: of YOLOv2 up to 0.45 MB on two ranks, 0.95 MB on six. */
+/* Memory that MPI still allocates later, for ranks on TCP, besides that for each rank: for
+ * YOLOv2 up to 0.45 MB on two ranks, 0.95 MB on six. */
 enum { LATE_BYTES = 512 << 10, LATE_RANK_BYTES = 128 << 10, LATE_FIRST_BYTES = 192 << 10 }; /* the last of rank 0, which most messages come to */
 
 int mafat_mpi_open(struct mafat_mpi **out, struct mafat_rank_link *link, double timeout_seconds, struct mafat_diagnostic *d)

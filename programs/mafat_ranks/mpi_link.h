@@ -15,7 +15,7 @@ void mafat_mpi_close(struct mafat_mpi **mpi);
 /* Rank 0 begins as many pictures as there are others before it waits for what came of the first. */
 void mafat_mpi_run_ahead(struct mafat_mpi *mpi, struct mafat_rank_link *link);
 
-/* What rank 0 has all of them do. */
+/* Commands of rank 0 to all ranks. */
 enum mafat_mpi_word { MAFAT_MPI_END, MAFAT_MPI_OPEN, MAFAT_MPI_RUN };
 
 /* For the others: waits for the next. */

@@ -49,7 +49,7 @@ static void finish_all(struct pipeline *p)
   while (p->n_done < p->n_begun) finish(p);
 }
 
-/* One that cannot be begun is told in its turn. */
+/* Begins a picture. A failure is reported in the picture's turn. */
 static void begin(struct pipeline *p, const char *path)
 {
   struct mafat_session *s = p->session;

@@ -8,7 +8,7 @@ struct mafat_session;
  * long. Returns an exit status. */
 int mafat_pipeline_run(struct mafat_session *s);
 
-/* What the command line cannot have with it; NULL: nothing. */
+/* An option that cannot be combined with it; NULL: none. */
 const char *mafat_pipeline_refuses(const struct mafat_session *s);
 
 #endif

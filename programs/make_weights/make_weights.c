@@ -28,7 +28,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, ".weights files are li
 
 enum { PATH_ROOM = 4096 };
 
-/* As in the project's other programs: BAD_INPUT is also the answer to misuse. */
+/* Exit status, the same as in the project's other programs. BAD_INPUT is also wrong usage. */
 enum status { DONE = 0, FAILED = 1, BAD_INPUT = 2 };
 
 #define OPTIONS_OF_MAKE
@@ -135,7 +135,8 @@ static int write_file(const char *out, int number, const struct mafat_network *n
   return code;
 }
 
-/* Where the file goes that constants of the model lie in: below OUT's folder as it lies below the model's. */
+/* Path of the copy of a file with the model's constants: relative to OUT's folder as it is to
+ * the model's. */
 static int place_beside(char *path, size_t capacity, const char *file, const struct options *o, struct mafat_diagnostic *d)
 {
   const char *from = strrchr(o->like, '/'), *to = strrchr(o->out, '/');
@@ -179,7 +180,7 @@ static int check_beside(const struct mafat_network *n, const struct options *o, 
   return MAFAT_OK;
 }
 
-/* Of those beside it, the first n. */
+/* Removes the first n of the files with constants. */
 static void remove_files(const struct mafat_network *network, int n, const struct options *o)
 {
   char path[PATH_ROOM];
@@ -261,7 +262,7 @@ static int check_output(const struct options *o, struct mafat_diagnostic *d)
   return mafat_fail(d, MAFAT_EINVAL, "%s: expected a file of its own for the output, found the %s", o->out, o->like ? "model" : "cfg");
 }
 
-/* Of the cfg, or of the model that is copied. */
+/* Reads the cfg, or the model that is copied. */
 static int read_network(struct mafat_network **n, const struct options *o, struct mafat_diagnostic *d)
 {
   struct stat in;

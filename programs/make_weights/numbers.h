@@ -16,7 +16,7 @@ struct numbers_file {
 
 /* For so many numbers. False: out of memory. */
 bool numbers_open(struct numbers_file *w, FILE *file, uint64_t seed, uint64_t total, bool quiet);
-/* What is buffered goes to the file, but for what has failed. */
+/* Writes buffered values, unless an earlier write failed. */
 void numbers_close(struct numbers_file *w);
 
 /* n numbers, uniform in [centre - spread, centre + spread]. */

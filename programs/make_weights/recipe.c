@@ -33,7 +33,7 @@ static float wanted_energy(enum mafat_activation a)
   }
 }
 
-/* What `sources` names, when it is a single tensor; else -1. */
+/* The single tensor of `sources`, else -1. */
 static int sole_tensor(const struct mafat_sources *sources)
 {
   return mafat_sources_count(sources) == 1 ? sources->list[0].tensor : -1;
@@ -56,7 +56,7 @@ static void weigh(const struct mafat_layer *l, float in, struct recipe *r)
   r->energy = 1;
 }
 
-/* As a factor: a gate's lie around a half. */
+/* Energy as a factor: gates are around a half. */
 static float factor_energy(const struct mafat_network *n, const struct mafat_operand *o, const struct recipe *recipes)
 {
   int feeder = sole_tensor(&o->sources);

@@ -1,6 +1,6 @@
-/* What random weights a network gets. They are uniform with He's scale, sqrt(6 / fan-in), corrected by an estimate of
- * how large the layer's inputs are (energy), so that activations neither grow nor die on the way down, whatever the
- * depth. */
+/* Random weights for a network: uniform with He's scale, sqrt(6 / fan-in), corrected by an
+ * estimate of the magnitude of the layer's inputs (energy), so that activations neither grow nor
+ * vanish at any depth. */
 #ifndef MAFAT_PROGRAMS_MAKE_WEIGHTS_RECIPE_H
 #define MAFAT_PROGRAMS_MAKE_WEIGHTS_RECIPE_H
 

@@ -80,7 +80,7 @@ void check_machine(struct limit_check *c, const struct limit_group *g)
   c->cpuset = g->has_cpuset;
 }
 
-/* What is not there though it is possible; at most four. */
+/* Programs and features that are possible but not installed; at most four. */
 static int find_missing(const struct limit_check *c, const char *missing[4])
 {
   int n = 0;

@@ -82,8 +82,8 @@ static int64_t swap_peak_v1(const struct limit_group *g, int64_t peak_bytes)
   return both - peak_bytes > batch ? both - peak_bytes : 0;
 }
 
-/* Where memory and swap together are limited to no more than memory, that limit is the one that is hit; newer kernels count
- * hits of the other alone. */
+/* If memory plus swap is limited to no more than memory, that limit is the one that is hit;
+ * newer kernels count hits of the other only. */
 static int64_t limit_hits_v1(const struct limit_group *g)
 {
   int64_t memory = read_number(g, "memory.failcnt"), both = read_number(g, "memory.memsw.failcnt");

@@ -1,4 +1,4 @@
-/* What the kernel counts: for a group, for a process, for the whole system. */
+/* The kernel's counters: of a cgroup, a process, and the whole system. */
 #ifndef MAFAT_MEMORY_LIMIT_COUNTERS_H
 #define MAFAT_MEMORY_LIMIT_COUNTERS_H
 
@@ -7,7 +7,7 @@
 
 #include "programs/memory_limit/group.h"
 
-/* Of a counter that this machine does not have, or that could not be read. */
+/* Value of a counter that this machine lacks, or that could not be read. */
 #define NOT_COUNTED (-1)
 
 /* Bytes now in a group, with groups below it. */
@@ -22,7 +22,7 @@ struct group_events {
   int64_t major_faults, refaults_anon, refaults_file, swap_ins, swap_outs;
 };
 
-/* As it dies with the process. */
+/* Memory of a process at its exit. */
 struct process_memory {
   int64_t vm_hwm_bytes, resident_anon_bytes, read_bytes;
 };

@@ -26,7 +26,7 @@ bool output_empty(struct output *output, struct why *why);
 /* Keeps the file, or removes it if it was made here. */
 void output_close(struct output *output, bool keep);
 
-/* Where PATH finds a program. */
+/* Path of a program found by PATH. */
 bool program_find(char *path, size_t capacity, const char *name, struct why *why);
 
 #endif

@@ -157,7 +157,7 @@ static int run(struct session *s, const struct limit_options *o)
   return status;
 }
 
-/* What was closed stays so for the command, but no file of ours takes its number. */
+/* Closed streams stay closed for the command, but none of our files gets their numbers. */
 static void fill_standard_streams(void)
 {
   for (int fd = 0; fd < 3; fd++)

@@ -1,5 +1,5 @@
-/* Where on this machine memory groups can be made: which hierarchy of control groups,
- * below which group, by what right. */
+/* Finds where memory cgroups can be made on this machine: in which hierarchy, below which
+ * cgroup, by which right. */
 #ifndef MAFAT_MEMORY_LIMIT_PLACE_H
 #define MAFAT_MEMORY_LIMIT_PLACE_H
 

@@ -1,4 +1,4 @@
-/* What memory_limit says of a command that has ended. */
+/* Reports of memory_limit on a command that has ended. */
 #ifndef MAFAT_MEMORY_LIMIT_REPORT_H
 #define MAFAT_MEMORY_LIMIT_REPORT_H
 

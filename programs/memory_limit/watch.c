@@ -59,8 +59,8 @@ struct child {
   int failure; /* errno of its exec comes here; nothing if it became the command */
 };
 
-/* What dies with the process is read as it stands at its exit, where it stops so. False where that is forbidden, or done: it
- * is not known then, or known already. */
+/* Counters that end with the process are read at its exit, where it is stopped. False if that is
+ * forbidden or was done: they are unknown, or known already. */
 static bool trace(pid_t pid)
 {
   return ptrace(PTRACE_SEIZE, pid, NULL, (void *)(intptr_t)(PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL)) == 0;
@@ -224,7 +224,7 @@ static void kill_all(const struct limit_group *g, pid_t pid)
   group_kill(g);
 }
 
-/* What the command left running is ours; it has ended. */
+/* Reaps ended orphans of the command, which are our children. */
 static void reap_others(pid_t pid)
 {
   for (;;) {

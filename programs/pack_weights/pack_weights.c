@@ -14,7 +14,7 @@
 #include "programs/shared/unfinished.h"
 #include "runner/weights/packer.h"
 
-/* As in the project's other programs: BAD_INPUT is also the answer to misuse. */
+/* Exit status, the same as in the project's other programs. BAD_INPUT is also wrong usage. */
 enum status { DONE = 0, FAILED = 1, BAD_INPUT = 2 };
 
 #define OPTIONS_OF_PACK
@@ -102,13 +102,13 @@ static int status_of(int code)
   return code == MAFAT_OK ? DONE : code == MAFAT_EIO || code == MAFAT_ENOMEM ? FAILED : BAD_INPUT;
 }
 
-/* What cannot be read is bad input. */
+/* Exit status of a failure: an unreadable file is bad input. */
 static int refusal_of(int code)
 {
   return code == MAFAT_ENOMEM ? FAILED : BAD_INPUT;
 }
 
-/* It gets its name once all that was measured is told. */
+/* Writes the file, which gets its name after all measurements were printed. */
 static int write_file(struct mafat_pack *pack, struct mafat_diagnostic *d)
 {
   struct mafat_pack_facts facts = {.size = sizeof facts};
@@ -166,7 +166,7 @@ static int take_pictures(struct options *o, char **arguments, int n)
   return of_model;
 }
 
-/* What activations ask for. -1: go on. */
+/* Options that activations need. -1: continue. */
 static int check_activations(const struct mafat_pack_options *o)
 {
   if (!o->activations) return o->n_calibrate ? misused("--calibrate expects --activations int8 beside it", NULL) : -1;

@@ -41,7 +41,7 @@ struct memory {
   size_t page_bytes, n_pages;
 };
 
-/* What a phase took. */
+/* Cost of a phase. */
 struct phase {
   double us;
   size_t n_pages;
@@ -111,7 +111,7 @@ static const struct device *device_used(const struct devices *before, const stru
   return found;
 }
 
-/* As a JSON string; /proc/swaps writes blanks and the like as \ooo. */
+/* Prints a name as a JSON string; /proc/swaps escapes blanks and others as \ooo. */
 static void print_name(const char *name)
 {
   putchar('"');
@@ -195,7 +195,7 @@ static int failed(const char *what)
   return 1;
 }
 
-/* What was printed is on standard output, or that is told: only now does a full disk show. */
+/* Flushes standard output and reports a failure, since a full disk shows only now. */
 static int printed(void)
 {
   if (fflush(stdout) == 0 && !ferror(stdout)) return 0;

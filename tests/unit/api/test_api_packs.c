@@ -15,7 +15,7 @@
 
 Suite *api_packs_suite(void);
 
-/* Of three convolutions, the second can compute with integers. */
+/* Three convolutions, the second of which can compute with integers. */
 static const char three_convolutions[] =
     "[net]\nwidth=32\nheight=24\nchannels=3\n"
     "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=leaky\n"

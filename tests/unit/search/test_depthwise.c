@@ -149,8 +149,8 @@ static int note(struct mafat_front *f, const struct mafat_search_request *r, con
   return MAFAT_OK;
 }
 
-/* As fast and as small as any plan with words for both layers, in any arena and in the default
- * one. */
+/* The plan is as fast and as small as any with words for both layers, in any arena and in the
+ * default one. */
 START_TEST(no_other_words_are_better)
 {
   static const char *const cuts[] = {"1x1", "rows8"};

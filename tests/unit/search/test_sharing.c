@@ -270,7 +270,7 @@ START_TEST(switch_of_ten_ranks)
 }
 END_TEST
 
-/* As many devices as layers: the largest layer alone. */
+/* With as many devices as layers, the largest layer alone. */
 START_TEST(layers_one_by_one)
 {
   struct model m;
