@@ -26,7 +26,7 @@ struct mafat_choice_request {
   size_t bias_bytes;      /* for the paper's predictor */
   const struct mafat_front *front; /* result of mafat_choose_search with search `best`; NULL:
                                       searched here */
-  struct mafat_search_traces traces; /* of that search */
+  struct mafat_search_traces traces; /* memory of that search */
   size_t budget_bytes;
   const char *budget_source; /* for messages: "cgroup limit" */
   bool budget_given;         /* by the caller: budget_source is the option's name */
@@ -42,7 +42,7 @@ struct mafat_choice {
   enum mafat_algorithm algorithm; /* from which the plan was made */
   char *text;                     /* the plan's canonical text; owned */
   bool fits;                      /* prediction.charge_bytes <= budget */
-  struct mafat_search_traces traces; /* of its search; part of the prediction */
+  struct mafat_search_traces traces; /* memory of its search; part of the prediction */
 };
 
 /* Structs that a request points to. */

@@ -12,8 +12,8 @@
 
 /* Everything that does not depend on the budget. */
 struct mafat_dry_run {
-  struct mafat_network *network;       /* of a packed file only its layers' types; the rest is from
-                                          the network opened first */
+  struct mafat_network *network;       /* network; for a packed file only its layers' types, the
+                                          rest is from the network opened first */
   int n_layers;
   const struct mafat_kernels *kernels;
   struct mafat_footprint footprint;

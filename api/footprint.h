@@ -21,7 +21,7 @@ struct mafat_footprint_request {
                             assumed */
   bool picture_may_fail; /* assume a typical picture if it cannot be opened */
   bool floats_only;      /* no pictures: inputs are raw floats */
-  const struct mafat_kernels *kernels; /* of the run; NULL: this processor's best */
+  const struct mafat_kernels *kernels; /* kernels of the run; NULL: this processor's best */
   struct mafat_arena *arena; /* shared by the run; its pages are not counted twice; NULL: none */
   size_t reserve_bytes;  /* from the options */
   const struct mafat_image_input *input; /* conversion of pictures; NULL: the network's default */

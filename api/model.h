@@ -47,9 +47,10 @@ struct mafat_model {
   long long n_begun, n_finished;      /* number of such pictures */
   uint64_t plan_sum;                  /* checksum of the plan, equal on all ranks */
   struct mafat_picture picture;
-  struct mafat_frame_format frame; /* of video; width 0: no frames */
+  struct mafat_frame_format frame; /* format of video frames; width 0: no frames */
   size_t frame_decoder_bytes;      /* part of the prediction: heap that converts frames to rows */
-  struct mafat_placement placement; /* of the last run's picture: frame of reference of boxes */
+  struct mafat_placement placement; /* position of the last run's picture in the input: frame of
+                                       reference of boxes */
   bool calibrated;          /* latency is predicted with this machine's calibration */
   double load_ms;           /* time to read and pack kept weights */
   double image_ms, layers_ms; /* last run: its input; everything else */

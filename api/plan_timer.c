@@ -16,7 +16,7 @@ enum { LEAST_RUNS = 4, MOST_RUNS = 64, ENOUGH_MS = 3 };
 struct mafat_plan_timer {
   struct mafat_plan_timer_options options;
   struct mafat_weights *weights;
-  float *zeros; /* as many as the largest input: pages that are never written */
+  float *zeros; /* pages that are never written, as many floats as the largest input */
   struct mafat_file_order *orders; /* [input] */
   size_t most_bytes;
 };

@@ -24,7 +24,7 @@ struct mafat_rank_choice_request {
 };
 
 struct mafat_rank_choice {
-  char *text;                       /* of the plan */
+  char *text;                       /* the plan's text */
   enum mafat_rank_strategy strategy;
   bool given;                       /* a plan was given */
   struct mafat_rank_sharing sharing;

@@ -10,9 +10,10 @@
 #include <stdint.h>
 
 struct mafat_rank_identity {
-  char version[24]; /* of the program */
+  char version[24]; /* the program's version */
   char host[64];
-  char class[16];   /* of its kernels: how products and sums are rounded; empty: not available */
+  char class[16];   /* class of its kernels: how products and sums are rounded; empty: not
+                       available */
   uint64_t model, weights; /* checksums of the files; 0: unreadable, reported when opened */
 };
 

@@ -82,7 +82,7 @@ struct watching {
   const struct mafat_network *wide, *twin;
   int *put, *before; /* [layer of the twin]: tensor whose output or sums it holds; -1: not
                         observed */
-  float *floats;     /* as large as the largest */
+  float *floats;     /* buffer for the largest output */
   bool counting;     /* second pass */
   bool finite;
 };

@@ -20,7 +20,7 @@ struct mafat_measure {
   const char *const *pictures;
   int n_pictures;
   float **wide;  /* [layer]: its float output; NULL: not needed */
-  float *narrow; /* as large as the largest layer */
+  float *narrow; /* buffer for the largest output */
   int *wide_of;  /* [layer of the narrow network]: layer with the same output, or -1 */
   float *const *factors; /* [layer]: factors of its channels in the narrow network (equalize.h);
                             NULL: none */

@@ -12,7 +12,7 @@
 
 struct mafat_narrowing {
   const struct mafat_packing *packing;
-  struct mafat_network *wide;    /* as in the model; NULL: not measured */
+  struct mafat_network *wide;    /* the model's network; NULL: not measured */
   struct mafat_measure *measure;
   struct mafat_measured *errors; /* [layer] */
   struct mafat_pack_layer_facts *layers; /* [layer]: buffer for the report */

@@ -24,14 +24,14 @@ static const struct candidate candidates[MAFAT_PACKING_CANDIDATES] = {
 /* State of a packing. */
 struct mafat_numbering {
   const struct mafat_packing *packing;
-  const struct mafat_network *wide; /* as in the model */
+  const struct mafat_network *wide; /* the model's network */
   struct mafat_calibrated seen;
   struct mafat_equalized equalized;        /* maps of wide */
   struct mafat_activations *activations;
   struct mafat_activations_places *places; /* [operator of wide] */
   int *place;                              /* [layer of wide]: layer with the same output */
   bool *keep;                              /* [layer of wide]: stays float */
-  struct mafat_network *network;           /* as packed */
+  struct mafat_network *network;           /* the packed network */
   struct mafat_packed_origin origin;       /* origin of the packed network */
   float **factors;                         /* [layer of `network`] */
   struct mafat_measure *measure;

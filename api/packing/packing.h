@@ -26,7 +26,7 @@ struct mafat_packing {
                                        calibration pictures are used */
   double most_error;                /* largest error of a layer that is not kept wider; INFINITY: no
                                        limit */
-  struct mafat_network *network;    /* as in the model; its types become the packed ones */
+  struct mafat_network *network;    /* the model's network; its types become the packed ones */
   /* Reads the model's network again. */
   int (*read)(void *context, struct mafat_network **n, struct mafat_diagnostic *d);
   void *context;
@@ -42,7 +42,7 @@ struct mafat_packing_run {
   int n_layers;
   struct mafat_pack_candidate_facts candidates[MAFAT_PACKING_CANDIDATES];
   int n_candidates;
-  double error, largest; /* of the outputs */
+  double error, largest; /* errors of the outputs */
 };
 
 int mafat_packing_no_memory(const struct mafat_packing *p, struct mafat_diagnostic *d);

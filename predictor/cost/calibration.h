@@ -67,8 +67,8 @@ struct mafat_calibration {
   int lanes, tile_pixels, tile_vectors; /* level's floats per vector, and its register tile */
   int few_filters, few_pixels; /* panels of at most so many filters are computed by another level
                                   with tiles of few_pixels; 0: none */
-  int integer_lanes, integer_pixels, integer_vectors; /* the same for integer kernels: sums per
-                                                         vector */
+  int integer_lanes, integer_pixels, integer_vectors; /* sums per vector, and register tile, of
+                                                         integer kernels */
   double near_bytes, far_bytes; /* bytes in a core's own caches; in the last cache before memory */
   double ns[MAFAT_N_TERMS];     /* nanoseconds for one unit of each term */
   double thread_step_ns;        /* extra for a step that several threads share */

@@ -78,7 +78,7 @@ struct plain {
   enum mafat_algorithm *algorithms;
   int *alone;
   struct mafat_schedule *schedule;
-  struct mafat_box *boxes; /* [layer]: of a tile */
+  struct mafat_box *boxes; /* [layer]: its box in a tile */
 };
 
 /* Algorithm 1. */

@@ -8,7 +8,7 @@ enum {
   PASSES = 3,         /* over a value, to gather its pixel's values and scatter them: each costs a
                          gathered float */
   EXPONENTIAL = 3,    /* additional passes, at any level */
-  PIXEL = 8           /* the same for each pixel */
+  PIXEL = 8           /* fixed cost of each pixel, in gathered floats */
 };
 
 static void count_normalize(struct mafat_counting *c)

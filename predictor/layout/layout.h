@@ -36,7 +36,7 @@ struct mafat_tensor_layout {
   bool external;     /* holds the whole map */
   const struct mafat_partition *partition; /* NULL: one buffer; else one for each partition buffer
                                               (plan/partition.h), from `buffer` on */
-  unsigned char element_bytes; /* of the element type */
+  unsigned char element_bytes; /* size of an element */
   bool of_rows;      /* partition buffers are whole rows, with the `cols` and `row_bytes` of a
                         single buffer */
   int rows;          /* row slots */
@@ -65,11 +65,11 @@ struct mafat_layout {
                                           from part to part (plan/partition.h); -1: none. NULL: no
                                           layer has any */
   int *scratch_buffers;                /* [layer]: index or -1; layers that alternate share one */
-  struct mafat_parts_scratch *part_scratch; /* of split groups; NULL: no group is split */
+  struct mafat_parts_scratch *part_scratch; /* scratch of split groups; NULL: no group is split */
   size_t parts_bytes;                  /* records of split groups, in the process footprint */
   int run_buffers;                     /* scratch buffer of the first run of parts; others follow */
   int n_workers;                       /* scratch slots, one for each thread */
-  int *weights_buffers;                /* [layer]: of loaded layers, packed; else -1 */
+  int *weights_buffers;                /* [layer]: buffer of packed weights, if loaded; else -1 */
   int ring_buffer, panel_buffer, affine_buffer; /* for streamed weights (fetches.h); -1: none */
   int frame_buffer;                    /* video: holds the frame when a run begins; -1: none */
   size_t kept_bytes;                   /* weights outside the arena: kept, packed */
@@ -86,7 +86,8 @@ struct mafat_layout {
   int peak_time;
   unsigned winograds;                  /* bit set of 1 << enum mafat_winograd_size: Winograd sizes
                                           in use */
-  uint64_t macs, redundant_macs;       /* as direct convolution counts, whatever the algorithm */
+  uint64_t macs, redundant_macs;       /* multiplications of direct convolution, whatever the
+                                          algorithm */
   uint64_t padded_macs;                /* multiplications in kernels: includes zero padding of
                                           panels and tiles past the edge; fewer with Winograd */
   uint64_t *layer_macs;                /* [layer], with recomputed outputs */

@@ -55,7 +55,7 @@ struct few {
   struct set begins[MAFAT_FEW_BLOCKS]; /* [block]: blocks that begin while it is alive */
   int low[MAFAT_FEW_BLOCKS];          /* [block]: a block that was low enough at its first time; the
                                          search for others starts after it */
-  size_t offsets[MAFAT_FEW_BLOCKS];   /* of placed blocks */
+  size_t offsets[MAFAT_FEW_BLOCKS];   /* offsets of placed blocks */
   size_t bound, total;                /* total: the smallest so far */
   long left;                          /* placements left to try */
   struct tower towers[];              /* [blocks placed]: stack of states */

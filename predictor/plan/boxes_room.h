@@ -9,8 +9,8 @@
 
 enum {
   MAFAT_SCORED_BOX_BYTES = 32, /* a box with one of its classes (runner/detect/best_boxes.h) */
-  MAFAT_DETECTION_BYTES = 24,  /* what the caller gets for it, in separate memory */
-  MAFAT_POINT_BYTES = 8,       /* the same for each point besides the box */
+  MAFAT_DETECTION_BYTES = 24,  /* bytes that the caller gets for it, in separate memory */
+  MAFAT_POINT_BYTES = 8,       /* bytes for each point besides the box */
   /* part of the caller's detections covered by late_bytes and MAFAT_CHARGE_AHEAD */
   MAFAT_DETECTIONS_SHARE = 128 << 10
 };

@@ -50,7 +50,7 @@ enum { MAFAT_FUSION_MOST = 3 }; /* layers that one step computes: depthwise, 1x1
 /* Part of one layer that a step computes. */
 struct mafat_link {
   int layer;
-  struct mafat_box box; /* of its output */
+  struct mafat_box box; /* box of its output */
   struct mafat_span filters, channels;
 };
 

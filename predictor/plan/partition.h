@@ -17,7 +17,7 @@ enum mafat_part_act {
 struct mafat_layer_part {
   int layer; /* or input */
   struct mafat_box out;
-  struct mafat_span filters, channels; /* as in a step */
+  struct mafat_span filters, channels; /* ranges as in a step */
   enum mafat_part_act act;
   int peer, message; /* messages: the other rank, and a number that is the same on both */
   bool sums;         /* message of sums to be continued there */

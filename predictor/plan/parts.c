@@ -112,7 +112,8 @@ struct finder {
   int *unit, *channel_unit; /* [layer] */
   int *done;                /* [layer]: parts with bounds */
   struct mafat_parts *parts;
-  const struct mafat_layer_part *walked; /* (n_walked) of groups of rows, group by group */
+  const struct mafat_layer_part *walked; /* (n_walked) recorded steps of groups of rows, group by
+                                            group */
   int n_walked;
   struct mafat_diagnostic *d;
 };

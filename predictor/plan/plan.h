@@ -37,7 +37,7 @@ struct mafat_group {
                                col_bounds */
   int *row_bounds;          /* (n_rows + 1) rows of the output map: 0 ... h; NULL if not a grid */
   int *col_bounds;          /* (n_cols + 1) */
-  struct mafat_group_weights weights; /* as in the spec; plan->placement has what applies to a
+  struct mafat_group_weights weights; /* the spec's words; plan->placement has what applies to a
                                          layer */
   struct mafat_span positions; /* its steps in time: one for each layer or part */
 };
@@ -67,7 +67,7 @@ struct mafat_plan {
                                      NULL: all, of all layers */
   struct mafat_span *own_channels; /* [layer]: input channels of these, if the layer sums them part
                                       by part; empty: all */
-  struct mafat_parts *parts; /* of split groups; NULL: no group is split */
+  struct mafat_parts *parts; /* parts of split groups; NULL: no group is split */
   enum mafat_algorithm wanted;      /* the options', used unless a group names another */
   enum mafat_algorithm *algorithms; /* [layer]: MAFAT_DIRECT or a Winograd algorithm */
   int *depthwise_rows; /* [layer]: rows of a depthwise layer computed at a time inside the 1x1 that

@@ -165,7 +165,7 @@ struct mafat_spec {
   bool in_place;
   struct mafat_ranks ranks;
   char *text; /* source text, for messages; else NULL */
-  struct mafat_heap *heap; /* of everything but the text */
+  struct mafat_heap *heap; /* heap of everything but the text */
 };
 
 /* Parses a spec. MAFAT_EINVAL with the position and what was expected there; MAFAT_ENOMEM. */

@@ -13,7 +13,7 @@
 struct balancer {
   struct mafat_spec *spec;
   const struct mafat_ground *ground;
-  int index;                         /* of the group in the spec and in the plan */
+  int index;                         /* number of the group in the spec and in the plan */
   struct mafat_plan *plan;           /* made from the spec */
   struct mafat_schedule *schedule;
   const struct mafat_group *group;

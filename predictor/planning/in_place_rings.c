@@ -28,10 +28,10 @@ struct finder {
   struct mafat_schedule *schedule;
   bool *taken;       /* [tensor]: its buffer is used by another */
   int *last_group;   /* [tensor]: group of its last reader; n_groups: read after the run */
-  int *before;       /* [tensor]: of a dying map, first row that this step or a later one reads */
-  int *after;        /* [tensor]: of a dying map, first row that a later step reads */
+  int *before;       /* [tensor]: first row of a dying map that this step or a later one reads */
+  int *after;        /* [tensor]: first row of a dying map that a later step reads */
   int group;          /* being walked */
-  struct pair *pairs; /* (n) of the group */
+  struct pair *pairs; /* (n) pairs of the group */
   int n, capacity;
   struct mafat_step whole; /* current step, or its first part */
   bool begun;

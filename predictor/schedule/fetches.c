@@ -36,7 +36,7 @@ struct mafat_fetches {
   int layer;                         /* current layer of the step; -1: take the next step */
   int next_layer;                    /* whole layers: first one not begun */
   enum stage stage;
-  bool streamed;                     /* of the layer: fetch only what the step needs */
+  bool streamed;                     /* fetch only what the step needs of the layer */
   int filter, row;                   /* next filter and row to fetch */
   unsigned parts;                    /* bits left to fetch */
   uint64_t done;                     /* bytes of the layer copied so far */

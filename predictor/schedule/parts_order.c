@@ -19,7 +19,7 @@ struct collection {
   struct mafat_sort_graph graph;
   struct mafat_sort_use *uses;
   int capacity;               /* allocated uses */
-  int *first_group, *last_group; /* [tensor]: of its readers */
+  int *first_group, *last_group; /* [tensor]: groups of its first and last reader */
   int n_inputs;           /* operators that read parts of the network's inputs, before all others */
   int *first_buffer;      /* [tensor]: its first partition buffer; -1: none yet */
   int *first_sums;        /* [tensor]: first buffer of integer sums continued by its parts; -1: none

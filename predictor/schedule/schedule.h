@@ -26,7 +26,7 @@ struct mafat_step {
   enum mafat_step_kind kind;
   int group, layer;      /* or the input */
   int part;              /* its number in plan->parts; -1: not in a split group */
-  struct mafat_box out;  /* of the first output, as are the fields below; other outputs: kind.h,
+  struct mafat_box out;  /* box of the first output, as are the fields below; other outputs: kind.h,
                             mafat_schedule_held */
   struct mafat_box held; /* pixels in the output's buffer after this step; older rows may be
                             overwritten */

@@ -60,7 +60,7 @@ void mafat_schedule_tile_boxes(const struct mafat_schedule *s, int group, int ty
 struct tiles {
   int y, x;  /* current tile */
   int at;    /* in plan->order: next layer of the tile */
-  struct mafat_box boxes[]; /* [layer]: of the tile */
+  struct mafat_box boxes[]; /* [layer]: its box in the tile */
 };
 
 static int open_grid(void **state, const struct mafat_schedule *s)

@@ -10,7 +10,7 @@ struct panels {
   int at;               /* in plan->order */
   int next_reader;      /* in plan->order: next reader of the current panel in a panel fusion; 0:
                            none */
-  int first_filter;     /* of that panel */
+  int first_filter;     /* first filter of that panel */
 };
 
 static int panels_open(void **state, const struct mafat_schedule *s)

@@ -46,11 +46,11 @@ struct mafat_scratch {
   size_t block_slice_padding; /* extra floats for each block slice and point, so that points of a
                                  block are an odd number of cache lines apart */
   size_t values_offset; /* transformed input, [block of block slices][point][tile][channel] */
-  size_t values_floats; /* of a turn; of all turns if shared */
+  size_t values_floats; /* floats of a turn; of all turns if shared */
   size_t kernel_offset; /* transformed weights, [point][channel][width]; if kept, panel by panel */
-  size_t kernel_floats; /* of a panel; of all panels if kept */
+  size_t kernel_floats; /* floats of a panel; of all panels if kept */
   size_t sums_offset;   /* products before the output transform, [point][tile][width] */
-  size_t sums_floats;   /* of a panel in a turn */
+  size_t sums_floats;   /* floats of a panel in a turn */
   /* Shared: */
   size_t boxes_offset;  /* postprocess: corners of each anchor */
   size_t scores_offset; /* postprocess: score of each anchor */
@@ -67,7 +67,7 @@ struct mafat_scratch_request {
   const struct mafat_plan *plan;
   const struct mafat_network *network;
   int layer, rows, cols;
-  struct mafat_span channels; /* as in a step */
+  struct mafat_span channels; /* input channels, as in a step */
 };
 
 /* Appends n objects of `size` bytes to a part of the scratch, aligned to 64; false on overflow. */

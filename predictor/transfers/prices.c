@@ -19,7 +19,7 @@ struct pricing {
   int n_layers;
   const struct mafat_plan_options *options;
   const struct mafat_calibration *calibration;
-  struct mafat_unit *units; /* (n_layers) of a plan */
+  struct mafat_unit *units; /* (n_layers) units of a plan */
   double *ms;               /* [layer]: time of its steps */
   bool *taken;              /* [layer]: in a unit of the plan */
   struct mafat_diagnostic *d;

@@ -12,7 +12,7 @@
 struct mafat_priced_unit {
   struct mafat_unit unit; /* with FD */
   double ms;              /* INFINITY: no plan computes it so */
-  int round;              /* of plans; units in one round do not overlap */
+  int round;              /* number of its round of plans; units in one round do not overlap */
 };
 
 struct mafat_unit_latency {

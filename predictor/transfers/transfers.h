@@ -17,9 +17,9 @@ enum { MAFAT_USUAL_FAST_BYTES = 64 << 10 };
 
 struct mafat_transfers_options {
   size_t fast_bytes;  /* capacity of the fast memory */
-  int element_bytes;  /* of each element and weight; default 0: the network's types */
-  int logit_bytes;    /* of each element of the last layer's output, if sums leave unquantized;
-                         default 0: as others */
+  int element_bytes;  /* bytes of each element and weight; default 0: the network's types */
+  int logit_bytes;    /* bytes of each element of the last layer's output, if sums leave
+                         unquantized; default 0: as others */
 };
 
 /* How the layers of a unit are computed together. FD, the fused extent, is mafat_unit.extent. */
@@ -43,11 +43,11 @@ struct mafat_unit {
   int layers[MAFAT_UNIT_MOST], n; /* in execution order */
   bool fits;            /* false: no tile fits, and each byte is counted once */
   int extent;           /* FD; for one layer, rows of its output in a tile */
-  int channels;         /* of the output, in a tile */
+  int channels;         /* channels of the output in a tile */
   int n_rows, n_channels; /* number of tiles along each */
   uint64_t input_bytes, again_bytes; /* moved in; those moved in again */
   uint64_t output_bytes, weight_bytes;
-  uint64_t mid_bytes;   /* of intermediate maps, at one time */
+  uint64_t mid_bytes;   /* bytes of intermediate maps, at one time */
   uint64_t capacity_bytes;  /* fast memory of a tile */
 };
 

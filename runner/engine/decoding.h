@@ -16,7 +16,7 @@ struct mafat_detection_search; /* boxes found so far */
 /* A head while its boxes are read. */
 struct mafat_decoding {
   const struct mafat_layer *layer;
-  int index;      /* of the layer */
+  int index;      /* the layer's number */
   int in_w, in_h; /* network's input in pixels */
   float thresh;   /* confidences must be above this */
   float (*at)(const void *context, int layer, int c, int y, int x);

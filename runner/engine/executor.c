@@ -33,18 +33,18 @@ struct mafat_executor {
   struct mafat_tensors tensors;
   struct mafat_team *team;
   struct mafat_step step; /* being run by the team */
-  int round;              /* of the step */
+  int round;              /* current round of the step */
   atomic_int step_code;   /* error of a worker */
   struct executor_input *inputs; /* (n_inputs) */
-  struct mafat_file_order planes; /* of mafat_executor_set_input */
+  struct mafat_file_order planes; /* order of mafat_executor_set_input's floats */
   struct mafat_step_watch watch;
   bool source_failed;
   int late; /* error of an input source, reported after the run: other ranks still expect this
                rank's messages */
   struct mafat_arena *arena;
-  pid_t process;          /* that opened the executor */
+  pid_t process;          /* process that opened the executor */
   bool joined;            /* is a user of the arena */
-  double *ms;             /* [operator]: of the last run */
+  double *ms;             /* [operator]: time in the last run */
 };
 
 void mafat_executor_defaults(struct mafat_executor_options *options)

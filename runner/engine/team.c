@@ -37,7 +37,8 @@ struct mafat_team {
   int n_workers, n_started;
   bool crowded;             /* fewer processors than workers */
   bool bound;               /* each worker has its own processor */
-  pid_t process;            /* that created the threads; a child of fork() does not have them */
+  pid_t process;            /* process that created the threads; a child of fork() does not have
+                               them */
   cpu_set_t caller_cpu, before; /* processor left for the caller; the caller's affinity before */
   void (*work)(void *context, int worker);
   void *context;
@@ -47,7 +48,7 @@ struct mafat_team {
   atomic_uint calls;        /* number of calls of mafat_team_run */
   atomic_int sleeping;      /* threads that wait for a call */
   atomic_bool quit;
-  pthread_mutex_t mutex;    /* of the condition variables */
+  pthread_mutex_t mutex;    /* mutex of the condition variables */
   pthread_cond_t wake;
   struct member *members;   /* [n_workers - 1] */
 };

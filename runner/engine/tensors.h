@@ -9,7 +9,7 @@
 /* Current contents of a buffer. */
 struct mafat_held {
   struct mafat_box box;
-  int first_block; /* of its channels */
+  int first_block; /* first block of its channels */
 };
 
 struct mafat_tensors {

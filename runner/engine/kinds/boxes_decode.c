@@ -8,7 +8,7 @@
 /* One anchor of one cell. */
 struct anchor {
   int number, y, x;
-  int channel; /* of its first value */
+  int channel; /* channel of its first value */
 };
 
 /* Differences between the heads. */

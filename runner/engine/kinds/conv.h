@@ -34,7 +34,7 @@ struct mafat_conv {
   int pointwise;                   /* the 1x1 that contains a depthwise, or -1 */
   const struct mafat_layer *shortcut; /* added to stored outputs, or NULL */
   bool pool;                       /* stores the maximum of each 2 x 2 */
-  struct mafat_box box;            /* of the sums */
+  struct mafat_box box;            /* box of the sums */
   struct mafat_span in_y;          /* input rows that exist; others count as zero */
   struct mafat_conv_block_slice *block_slices; /* [n_block_slices] */
   struct mafat_block_slice *references;  /* [n_block_slices] */

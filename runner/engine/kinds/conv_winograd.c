@@ -29,7 +29,7 @@ struct winograd {
   struct mafat_conv c;
   const struct mafat_winograd *size;
   const struct mafat_scratch *scratch;
-  int tiles_across, tiles_down; /* of the whole box */
+  int tiles_across, tiles_down; /* tiles of the whole box */
   struct mafat_span rows;       /* rows of tiles in the turn */
   struct mafat_span held;       /* rows of tiles with values: the turn's, or all */
   float *values, *kernels, *sums;

@@ -17,16 +17,17 @@ struct mafat_worker {
   const struct mafat_tensors *tensors;
   const struct mafat_plan *plan;
   const struct mafat_kernels *kernels;
-  const struct mafat_integer_kernels *integers; /* of the same level; NULL in float networks */
+  const struct mafat_integer_kernels *integers; /* integer kernels of the same level; NULL in float
+                                                   networks */
   struct mafat_team *team;             /* the workers of this step */
   struct mafat_weights *weights;
-  const struct mafat_scratch *scratch; /* of the step's layer */
+  const struct mafat_scratch *scratch; /* scratch of the step's layer */
   char *shared_memory;                 /* scratch shared by the workers */
   int32_t *sums;                       /* integer sums kept between parts of the layer:
                                           [panel][pixel of the step][width]; or NULL */
   char *slot_memory;                   /* this worker's scratch; NULL: none needed */
   int index;                           /* 0 ... layout->n_workers - 1 */
-  int round;                           /* of the step: 0 ... rounds - 1 */
+  int round;                           /* round of the step: 0 ... rounds - 1 */
 };
 
 /* How a step is divided among the workers. */

@@ -41,7 +41,7 @@ static const struct mafat_runner_kind *kind_of(const struct mafat_worker *w, con
 }
 
 enum {
-  SHARES = 4, /* of a step's rows, for each worker */
+  SHARES = 4, /* shares of a step's rows, for each worker */
   PARTS = 4   /* parts of the last share */
 };
 

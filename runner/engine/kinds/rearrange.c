@@ -160,7 +160,7 @@ static void rearrange(const struct mafat_worker *w, int layer, struct mafat_box 
   }
 }
 
-enum { SHARES = 4 }; /* of a step, for each worker */
+enum { SHARES = 4 }; /* shares of a step, for each worker */
 
 /* Maps may have a single row, as lists of tokens do: then columns are shared. */
 static int run_rearrange(const struct mafat_worker *w, const struct mafat_step *step)

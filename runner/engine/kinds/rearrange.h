@@ -52,7 +52,7 @@ bool mafat_copy_next_row(struct mafat_copy_rows *rows);
  * equal distances along one axis. */
 struct mafat_copy_columns {
   const struct mafat_strided_copy *copy;
-  struct mafat_place from; /* of the row */
+  struct mafat_place from; /* input position of the row */
   int atom;                /* atom that sets the distances; -1: each column by itself */
   int next, n_turns;
   int x, n, step;          /* output columns */

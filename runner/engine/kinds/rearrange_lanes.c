@@ -23,7 +23,7 @@ struct square {
 /* Squares found for some columns of a row: reused for other rows. */
 struct found {
   int n, columns;
-  int x, n_columns;                      /* of these columns */
+  int x, n_columns;                      /* columns of the squares */
   struct mafat_place in;
   struct square squares[MAFAT_CHANNEL_BLOCK];
   int sources[MAFAT_CHANNEL_BLOCK];      /* sources that each reads */

@@ -42,7 +42,7 @@ struct row {
   float *to;
   const float *above, *below;
   size_t to_pixel, from_pixel;
-  float weight; /* of the row below */
+  float weight; /* weight of the row below */
 };
 
 static inline void copy_row(const struct row *r, const struct columns *c, int n)
@@ -93,7 +93,7 @@ struct cubic_row {
   float *to;
   const float *rows[4];
   size_t to_pixel, from_pixel;
-  float weights[4]; /* of the rows */
+  float weights[4]; /* weights of the rows */
 };
 
 static inline float sum_of(const float *from, const size_t places[4], const float weights[4])

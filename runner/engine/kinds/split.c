@@ -2,7 +2,7 @@
  * the executor through the table in kinds.c. Allocates nothing. */
 #include "runner/engine/kinds/rearrange.h"
 
-enum { SHARES = 4 }; /* of an output's rows, for each worker */
+enum { SHARES = 4 }; /* shares of an output's rows, for each worker */
 
 /* A unit is some rows of an output. */
 static int run_split(const struct mafat_worker *w, const struct mafat_step *step)

@@ -19,8 +19,8 @@ _Static_assert(sizeof(struct best) == 8, "what is predicted");
 struct topk {
   const struct mafat_tensors *tensors;
   const struct mafat_layer *layer;
-  struct mafat_box box;       /* of the step */
-  struct mafat_span channels; /* of the step */
+  struct mafat_box box;       /* box of the step */
+  struct mafat_span channels; /* channels of the step */
   int outputs[N_OUTPUTS];     /* tensors; -1: no reader */
   struct best *kept;
   int n;
@@ -161,7 +161,7 @@ static void run_line(struct topk *t, int line)
   }
 }
 
-enum { SHARES = 4 }; /* of a step, for each worker */
+enum { SHARES = 4 }; /* shares of a step, for each worker */
 
 static int run_topk(const struct mafat_worker *w, const struct mafat_step *step)
 {

@@ -30,7 +30,7 @@ struct conv {
   int n_block_slices;
   struct mafat_span rows;             /* rows of sums for which pointers are set; empty: none */
   struct mafat_integer_conv_call *call; /* next call; common fields are set once */
-  size_t quads_taps;                  /* of all panels (packing.h); 0: varies */
+  size_t quads_taps;                  /* weights of a filter in all panels (packing.h); 0: varies */
   struct mafat_integer_blend_call blend; /* the shortcut's, if any */
   uint16_t *sorted;                   /* buffer for results of kernels about some panels' weights */
   int n_sorted, sorted_capacity;          /* number of panels, integers for each */

@@ -16,7 +16,7 @@ struct product {
   const struct mafat_worker *worker;
   const struct mafat_step *step;
   const struct mafat_layer *layer;
-  struct mafat_block_slice *references;     /* [n_block_slices]: of the first map */
+  struct mafat_block_slice *references;     /* [n_block_slices] slices of the first map */
   struct mafat_integer_block_slice *block_slices; /* [n_block_slices] */
   const uint8_t **in_rows;            /* [n_block_slices] */
   uint8_t **out_rows;                 /* [segment] */
