@@ -451,7 +451,6 @@ static int select_anchors(struct reader *r, const float *all, int given, int tot
   return code;
 }
 
-/* Reads the overlap measure of non-maximum suppression; pjreddie's Darknet has a single one. */
 /* Index of the key's value among n words; 0 if the key is absent. */
 static int get_word(struct reader *r, const char *key, const char *const *words, int n, int *which)
 {
@@ -464,6 +463,7 @@ static int get_word(struct reader *r, const char *key, const char *const *words,
                     o->value, r->section->type);
 }
 
+/* Reads the overlap measure of non-maximum suppression; pjreddie's Darknet has a single one. */
 static int get_nms(struct reader *r, struct mafat_head *h)
 {
   /* in the order of enum mafat_nms */

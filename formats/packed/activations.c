@@ -322,7 +322,7 @@ static void move_constants(const struct making *m, struct mafat_constants *to)
   m->n->constants = to;
 }
 
-/* ---- checking the table ---- */
+/* ---- applying the table ---- */
 static void move_output(struct making *m, int layer)
 {
   const struct mafat_activations_places *p = &m->places[layer];

@@ -31,7 +31,7 @@ struct mafat_spans {
   int *at;
 };
 
-/* MAFAT_ENOMEM. */
+/* Builds the options of all spans. MAFAT_ENOMEM. */
 int mafat_spans_make(struct mafat_spans **out, const struct mafat_costs *costs, const struct mafat_search_request *r);
 void mafat_spans_close(struct mafat_spans **spans);
 

@@ -43,7 +43,7 @@ struct mafat_path {
   bool of_input;   /* rows of the network's input, which are read as parts need them */
 };
 
-/* MAFAT_ENOMEM. */
+/* Finds the chains of the first n_layers. MAFAT_ENOMEM. */
 int mafat_sole_readers_make(struct mafat_sole_readers **out, const struct mafat_network *n, int n_layers, struct mafat_heap *heap);
 void mafat_sole_readers_close(struct mafat_sole_readers **lines);
 

@@ -22,9 +22,9 @@ enum {
   MOST_CHANGES = 200,    /* limit of applied changes */
   MOST_LAYERS = 900000,  /* effort, in plans times their layers */
   MOST_ASSIGNED = 450000, /* effort at the highest offsets */
-  LAID_OUT = 4,          /* effort of laying out and predicting a plan */
-  PARTS_LAID_OUT = 24,   /* effort of its parts */
-  SORTED = 300,          /* effort of finding the best scheduling */
+  LAID_OUT = 4,          /* evaluations that a layout and its prediction count for */
+  PARTS_LAID_OUT = 24,   /* evaluations that each of its parts counts for */
+  SORTED = 300,          /* evaluations that the best scheduling counts for */
   FURTHEST = 3,          /* layers by which an end is moved */
   /* share of an arena: if a plan needs less, the search continues from it at once */
   ENOUGH_PERCENT = 99,
@@ -32,9 +32,9 @@ enum {
   MOST_PARTED = 30
 };
 
-/* Cut candidates of changed groups. Tiles of columns, one row high, are for maps with few rows,
- * like tokens. */
-/* else rows; COLUMNS - n: n tiles in each row; EARLY + n and PARTITIONED + n: n rows */
+/* Cut candidates of changed groups: WHOLE, PANELS, or a number of rows. EARLY + n and
+ * PARTITIONED + n are n rows of these kinds. COLUMNS - n is n tiles in each row, for maps with few
+ * rows, like tokens. */
 enum { WHOLE = 0, PANELS = -1, COLUMNS = -2, EARLY = 1000, PARTITIONED = 2000 };
 static const int cut_candidates[] = {1, 2, 3, 4, 6, 8, 16, EARLY + 1, EARLY + 2, EARLY + 4, PARTITIONED + 1, PARTITIONED + 2, PARTITIONED + EARLY + 1, WHOLE, PANELS, COLUMNS - 8, COLUMNS - 32};
 enum { N_CUT_CANDIDATES = sizeof cut_candidates / sizeof *cut_candidates, FEW_ROWS = 4 };

@@ -103,8 +103,8 @@ int mafat_motes_bottlenecks(bool *bottlenecks, struct mafat_motes_meter *m, cons
 
 enum {
   A_PLAN = 200, /* fixed effort per plan, in layers; dominates for small networks */
-  LAID = 30,    /* effort of a layout, in plans */
-  SORTED = 300  /* effort of the best scheduling */
+  LAID = 30,    /* plans that a layout counts for */
+  SORTED = 300  /* plans that the best scheduling counts for */
 };
 
 /* Evaluates one scheduling; keeps it if it is the first or needs less. */
