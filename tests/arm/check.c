@@ -1,3 +1,5 @@
+/* Implements the small Check of check.h for builds with only libc: forks for each test and
+ * prints the summary. Linked into the cross-built unit tests. */
 #include "tests/arm/check.h"
 
 #include <signal.h>

@@ -1,3 +1,5 @@
+/* Imports a conformance model, plans and runs it, and compares its outputs. Called by
+ * onnx_nodes.c. */
 #include "tests/conformance/run_model.h"
 
 #include "formats/onnx/import.h"

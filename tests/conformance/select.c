@@ -1,3 +1,5 @@
+/* Lists the conformance models that are run, and which of their inputs are constants. Called by
+ * onnx_nodes.c. */
 #include "tests/conformance/select.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Reads TensorProto files. Called for inputs and outputs of conformance models. */
 #include "tests/conformance/tensor_file.h"
 
 #include <stdio.h>

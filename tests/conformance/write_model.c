@@ -1,3 +1,4 @@
+/* Writes a conformance model as one file with its constants. Called by onnx_nodes.c. */
 #include "tests/conformance/write_model.h"
 
 #include "formats/onnx/wire.h"

@@ -1,3 +1,5 @@
+/* Makes random graphs: operators, shapes and values from a seed. Called by random_graphs.c and
+ * oracle_random.c. */
 #include "tests/differential/graph.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Writes a random graph as an ONNX file. Called by random_graphs.c. */
 #include "tests/differential/graph.h"
 
 #include "tests/support/onnx_writer.h"

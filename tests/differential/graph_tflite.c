@@ -1,3 +1,4 @@
+/* Writes a random graph as a TFLite file. Called by random_graphs.c. */
 #include "tests/differential/graph.h"
 
 #include "formats/tflite/model.h"

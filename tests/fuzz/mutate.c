@@ -1,3 +1,5 @@
+/* Shared steps of the mutators: splicing, copying, numbers, and libFuzzer's own mutation. Called
+ * by mutate_text.c, mutate_wire.c, mutate_flat.c and fuzz targets. */
 #include "tests/fuzz/mutate.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* Writes the text behind each golden hash: plan, steps, buffers, reads, costs. Called by
+ * golden.c. */
 #include "tests/golden/canonical.h"
 
 #include "network/constant.h"

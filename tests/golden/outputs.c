@@ -1,3 +1,4 @@
+/* Computes the hash of a network's outputs. Called by golden.c. */
 #include "tests/golden/outputs.h"
 
 #include "formats/darknet/darknet.h"

@@ -1,3 +1,4 @@
+/* Makes the plans of a network for the golden hashes. Called by golden.c. */
 #include "tests/golden/plans.h"
 
 #include "search/greedy/greedy.h"

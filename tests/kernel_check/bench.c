@@ -1,3 +1,5 @@
+/* Runs --bench: times the kernels and the other libraries in turn and prints the tables. Called
+ * by kernel_check.c. */
 #include "tests/kernel_check/bench.h"
 
 #include "tests/kernel_check/peak.h"

@@ -1,3 +1,5 @@
+/* Runs the cases of kernel_check: memory between guard pages, random values, comparison with the
+ * references. Called by kernel_check.c and the case files. */
 #include "tests/kernel_check/check.h"
 
 #include "tests/kernels/kernel_reference.h"

@@ -1,3 +1,5 @@
+/* Computes the integer rule operator by operator in plain C. Called by unit tests, kernel_check
+ * and experiments/integer_rule. */
 #include "tests/kernels/integer_rule.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Computes exact kernel results in double precision. Called by kernel_check and unit tests. */
 #include "tests/kernels/kernel_exact.h"
 
 #include <assert.h>

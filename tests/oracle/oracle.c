@@ -1,3 +1,4 @@
+/* Loads networks with libdarknet and makes shared inputs. Called by the oracle's programs. */
 #include "tests/oracle/oracle.h"
 
 #include <errno.h>

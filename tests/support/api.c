@@ -1,3 +1,5 @@
+/* Makes small networks, weights and pictures in a folder. Called by the suites in
+ * tests/unit/api. */
 #include "tests/support/api.h"
 
 #include "tests/support/tree.h"

@@ -1,3 +1,5 @@
+/* Makes networks of detection heads and sets their cells. Called by the suites in
+ * tests/unit/detect. */
 #include "tests/support/cells.h"
 
 #include "tests/unit/detect/detections.h"

@@ -1,3 +1,5 @@
+/* Wraps the allocators: fails chosen allocations and counts blocks. Called by suites that test
+ * failures of memory. */
 #include "tests/support/failing_malloc.h"
 
 #include "base/heap.h"

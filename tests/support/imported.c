@@ -1,3 +1,4 @@
+/* Writes models' bytes to files and imports them. Called by suites of ONNX and TFLite files. */
 #include "tests/support/network_files.h"
 #include "tests/support/imported.h"
 

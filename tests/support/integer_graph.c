@@ -1,3 +1,5 @@
+/* Makes random integer models and computes their outputs by the rule. Called by integer suites
+ * and fuzz targets. */
 #include "tests/support/integer_graph.h"
 
 #include "formats/tflite/model.h"

@@ -1,3 +1,5 @@
+/* Runs random integer models by several plans and compares the outputs with the rule. Called by
+ * integer suites. */
 #include "tests/support/integer_runs.h"
 
 #include "formats/tflite/model.h"

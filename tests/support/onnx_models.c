@@ -1,3 +1,4 @@
+/* Builds small ONNX models. Called by test_onnx.c and fuzz_onnx.c. */
 #include "tests/support/onnx_models.h"
 
 static const int64_t map[] = {1, 2, 4, 4}, batch[] = {-1, 6}, weights[] = {3, 2, 3, 3}, three[] = {3},

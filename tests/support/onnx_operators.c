@@ -1,3 +1,4 @@
+/* Builds an ONNX model for each imported operator. Called by ONNX suites and fuzz targets. */
 #include "tests/support/onnx_operators.h"
 
 #include "tests/support/random.h"

@@ -1,3 +1,5 @@
+/* Encodes protocol buffers and ONNX messages. Called by tests and fuzz targets that write
+ * models. */
 #include "tests/support/onnx_writer.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Reads test pictures as inputs. Called by the suites in tests/unit/image. */
 #include "tests/support/picture_reader.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Writes JPEG, PNG and PPM test pictures. Called by suites that need pictures. */
 #include "tests/support/picture_writer.h"
 
 #include <stdio.h>

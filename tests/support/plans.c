@@ -1,3 +1,5 @@
+/* Makes random valid plans for random networks. Called by most suites, the oracle and the
+ * differential tests. */
 #include "tests/support/support.h"
 
 #include "predictor/plan/parts.h"

@@ -1,3 +1,5 @@
+/* Builds a layer without cfg as a test problem, and runs it by several plans. Called by the
+ * suites in tests/unit/kinds. */
 #include "tests/support/problem.h"
 
 #include "predictor/planning/planning.h"

@@ -1,3 +1,4 @@
+/* Generates random numbers and weights. Called by all tests with random cases. */
 #include "tests/support/random.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Runs networks and compares outputs of plans. Called by suites of the executor and of kinds. */
 #include "runner/engine/executor.h"
 #include "tests/support/support.h"
 

@@ -1,3 +1,4 @@
+/* Makes random networks and reads networks from text. Called by most suites. */
 #include "tests/support/support.h"
 
 #include "formats/darknet/constants.h"

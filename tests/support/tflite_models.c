@@ -1,3 +1,4 @@
+/* Builds small .tflite models. Called by TFLite suites and fuzz_tflite.c. */
 #include "tests/support/tflite_models.h"
 
 #include "formats/tflite/tflite.h"

@@ -1,3 +1,5 @@
+/* Builds .tflite models, one for each form of an operator. Called by TFLite suites,
+ * packed_models.c and fuzz targets. */
 #include "tests/support/tflite_operators.h"
 
 #include "formats/tflite/model.h"

@@ -1,3 +1,4 @@
+/* Encodes FlatBuffers and .tflite files. Called by tests and fuzz targets that write models. */
 #include "tests/support/tflite_writer.h"
 
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* Writes files and folders of tests, such as a cgroup tree. Called by suites as a fixture. */
 #include "tests/support/tree.h"
 
 #include <check.h>

@@ -1,3 +1,4 @@
+/* Writes weights files, Darknet's and packed. Called by the suites in tests/unit/weights. */
 #include "tests/support/network_files.h"
 #include "tests/support/weight_files.h"
 

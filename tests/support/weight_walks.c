@@ -1,3 +1,5 @@
+/* Acquires and releases weights step by step and compares slices. Called by the suites in
+ * tests/unit/weights. */
 #include "tests/support/weight_walks.h"
 
 #include "predictor/schedule/fetches.h"

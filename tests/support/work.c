@@ -1,3 +1,4 @@
+/* Adds up the work of a plan's steps. Called by test_latency.c and test_gather.c. */
 #include "tests/support/work.h"
 
 #include "predictor/schedule/schedule.h"

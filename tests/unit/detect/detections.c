@@ -1,3 +1,4 @@
+/* Detects boxes and checks the result. Called by the suites in this folder. */
 #include "tests/unit/detect/detections.h"
 
 #include "predictor/plan/boxes_room.h"

@@ -1,3 +1,4 @@
+/* Fails each allocation of a search in turn. Called by test_best.c and test_least.c. */
 #include "tests/unit/search/failing_search.h"
 
 #include "tests/support/failing_malloc.h"
